@@ -1,0 +1,62 @@
+# polygrad: `make demo` shows it, `make test` proves it, `make help` lists the rest.
+SHELL := /bin/bash
+GO ?= go
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+LIB := build/libpolygrad.so
+
+GO_SOURCES := go.mod go.sum $(shell find capi core exec render include -type f \
+	\( -name '*.go' -o -name '*.[chs]' -o -name '*.rules' \) ! -name '*_test.go' 2>/dev/null)
+PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
+	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
+PY_CHECKED := bindings/python examples scripts bench tests
+
+.PHONY: help build demo test bench parity generate fmt lint clean
+.DEFAULT_GOAL := help
+
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: $(LIB) ## build the shared library into build/
+
+demo: $(VENV)/installed ## train on real handwritten digits and draw the result
+	$(PY) examples/digits.py
+
+test: $(VENV)/installed ## run every suite; the last line is the sum
+	$(PY) scripts/run_tests.py
+
+bench: $(VENV)/installed ## measure speed and write bench/RESULTS.md
+	$(PY) bench/run.py
+
+parity: ## compare the kernels with tinygrad's, case by case
+	$(GO) run ./tests/parity
+
+generate: ## compile the .rules files to Go
+	$(GO) generate ./...
+
+fmt: $(VENV)/tools ## format Go and Python
+	gofmt -w $$(git ls-files '*.go')
+	$(VENV)/bin/ruff format $(PY_CHECKED)
+	$(VENV)/bin/ruff check --fix $(PY_CHECKED)
+
+lint: $(VENV)/installed ## vet, staticcheck, ruff, mypy
+	$(PY) scripts/run_tests.py lint
+
+clean: ## remove everything that was built
+	rm -rf build $(VENV) bindings/python/build .pytest_cache .mypy_cache .ruff_cache
+	rm -f examples/digits.png
+
+$(LIB): $(GO_SOURCES)
+	@scripts/require.sh gcc $(GO)
+	CGO_ENABLED=1 $(GO) build -trimpath -ldflags='-s -w' -buildmode=c-shared -o $@ ./capi
+
+$(VENV)/tools: scripts/requirements.txt
+	@scripts/require.sh $(PYTHON)
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+	@touch $@
+
+$(VENV)/installed: $(VENV)/tools $(LIB) $(PY_SOURCES)
+	$(PY) -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./bindings/python
+	@touch $@
