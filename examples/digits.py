@@ -1,0 +1,140 @@
+"""Teach a small network to read handwritten digits.
+
+    make demo                                   (or: python examples/digits.py)
+
+1,797 digits of 8x8 pixels; one fifth is held back for the test. A network with two hidden
+layers learns from the rest in mini-batches. At the end a picture shows how the loss fell and
+which of the held-back digits were misread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from polygrad import Tensor
+from polygrad.nn import Adam, Linear, compile_step, get_parameters
+
+matplotlib.use("Agg")  # draw into a file: no screen is needed
+import matplotlib.pyplot as plt
+
+HERE = Path(__file__).resolve().parent
+SEED = 42
+BATCH = 128
+EPOCHS = 60
+LEARNING_RATE = 2e-3
+
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int32]
+
+
+class Reader:
+    """64 pixels in, one score per digit out."""
+
+    def __init__(self, hidden: int = 256) -> None:
+        self.layer1 = Linear(64, hidden)
+        self.layer2 = Linear(hidden, hidden)
+        self.layer3 = Linear(hidden, 10)
+
+    def __call__(self, pixels: Tensor) -> Tensor:
+        """Return the scores, shape (batch, 10), of pixels of shape (batch, 64)."""
+        x = self.layer1(pixels).relu()
+        x = self.layer2(x).relu()
+        return self.layer3(x)
+
+
+def load_digits() -> tuple[FloatArray, IntArray]:
+    """Return the pixels, shape (1797, 64), scaled to 0..1, and the labels 0..9."""
+    with gzip.open(HERE / "data" / "digits.csv.gz", "rt") as file:
+        table = np.loadtxt(file, delimiter=",", dtype=np.int32)
+    return (table[:, :64] / 16).astype(np.float32), table[:, 64]
+
+
+def train(model: Reader, pixels: FloatArray, labels: IntArray, epochs: int) -> list[float]:
+    """Fit the model to the digits; return the loss of every mini-batch."""
+    x = Tensor(pixels[:BATCH].copy())
+    y = Tensor(labels[:BATCH].copy())
+    optimizer = Adam(get_parameters(model), lr=LEARNING_RATE)
+
+    def one_step(model: Reader, optimizer: Adam, x: Tensor, y: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        loss = model(x).cross_entropy(y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    # Forward, backward and the update become one compiled plan. It reads x and y anew on each run.
+    step = compile_step(one_step, model, optimizer, x, y)
+
+    shuffle = np.random.default_rng(SEED)
+    losses: list[float] = []
+    progress = tqdm(range(epochs), desc="training", unit="epoch")
+    for _ in progress:
+        order = shuffle.permutation(len(pixels))
+        for start in range(0, len(order) - BATCH + 1, BATCH):
+            batch = order[start : start + BATCH]
+            x._data[:] = pixels[batch]
+            y._data[:] = labels[batch]
+            step.run()
+            losses.append(step.loss_value())
+        progress.set_postfix(loss=f"{losses[-1]:.4f}")
+    return losses
+
+
+def draw(
+    path: Path, losses: list[float], pixels: FloatArray, read: IntArray, true: IntArray
+) -> None:
+    """Save the loss curve and the misread digits as a picture."""
+    wrong = np.flatnonzero(read != true)
+    columns = 8
+    rows = max(1, -(-len(wrong) // columns))
+    figure = plt.figure(figsize=(11, 3.2 + 1.4 * rows), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[3.2, 1.4 * rows])
+
+    curve = above.subplots()
+    curve.semilogy(losses, linewidth=0.8)
+    curve.set(title="Loss of every mini-batch", xlabel="step", ylabel="cross entropy")
+
+    below.suptitle(f"{len(wrong)} of {len(true)} held-back digits misread")
+    cells = below.subplots(rows, columns, squeeze=False).ravel()
+    for cell in cells:
+        cell.axis("off")
+    for cell, i in zip(cells, wrong):
+        cell.imshow(pixels[i].reshape(8, 8), cmap="gray_r")
+        cell.set_title(f"{true[i]} read as {read[i]}", fontsize=8)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Train, test, draw."""
+    parser = argparse.ArgumentParser(description="Teach a small network to read digits.")
+    parser.add_argument(
+        "--epochs", type=int, default=EPOCHS, help="passes over the training digits"
+    )
+    parser.add_argument("--picture", type=Path, default=HERE / "digits.png", help="where to draw")
+    options = parser.parse_args()
+
+    pixels, labels = load_digits()
+    order = np.random.default_rng(SEED).permutation(len(pixels))
+    held_back, rest = order[: len(order) // 5], order[len(order) // 5 :]
+
+    Tensor.manual_seed(SEED)
+    model = Reader()
+    losses = train(model, pixels[rest], labels[rest], options.epochs)
+
+    scores = model(Tensor(pixels[held_back])).numpy()
+    read = scores.argmax(axis=1)
+    draw(options.picture, losses, pixels[held_back], read, labels[held_back])
+    print(f"loss curve and misread digits: {options.picture}")
+    print(f"test accuracy: {(read == labels[held_back]).mean():.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Count tests out of what the test tools write: `go test -json` and JUnit XML."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Tally:
+    """How many tests passed, failed and were skipped, and what the failures said."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.failures + other.failures,
+        )
+
+    def fail(self, message: str) -> None:
+        """Count one failure with what it said."""
+        self.failed += 1
+        self.failures.append(message.rstrip())
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+class GoTally:
+    """Reads `go test -json` line by line.
+
+    A test with subtests is not counted beside them, except when it fails on its own account.
+    A package that fails without a failing test (it did not build, it panicked, it ran out of
+    time) counts as one failure.
+    """
+
+    def __init__(self) -> None:
+        self._verdict: dict[tuple[str, str], str] = {}
+        self._said: dict[tuple[str, str], list[str]] = {}
+        self._built: dict[str, list[str]] = {}
+        self._broken: dict[str, str] = {}
+
+    def feed(self, line: str) -> str | None:
+        """Take one line; return a line of progress when a package has ended."""
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError:
+            self._said.setdefault(("", ""), []).append(line)
+            return None
+        action, package, test = event["Action"], event.get("Package", ""), event.get("Test", "")
+        if action == "build-output":
+            self._built.setdefault(event["ImportPath"], []).append(event["Output"])
+        elif action == "output":
+            self._said.setdefault((package, test), []).append(event["Output"])
+        elif action in ("pass", "fail", "skip"):
+            if test:
+                self._verdict[package, test] = action
+                return None
+            if action == "fail":
+                self._broken[package] = event.get("FailedBuild", "")
+            if action == "skip":
+                return None
+            return f"{action} {package} {event.get('Elapsed', 0):.1f}s"
+        return None
+
+    def result(self) -> Tally:
+        """Return the count of everything fed so far."""
+        total = Tally()
+        failed_packages = set()
+        for (package, test), verdict in self._verdict.items():
+            below = [v for (p, t), v in self._verdict.items() if p == package and _inside(t, test)]
+            if below and (verdict != "fail" or "fail" in below):
+                continue
+            if verdict == "pass":
+                total.passed += 1
+            elif verdict == "skip":
+                total.skipped += 1
+            else:
+                failed_packages.add(package)
+                said = "".join(self._said.get((package, test), []))
+                total.fail(f"{package} {test}\n{said}")
+        for package, build in self._broken.items():
+            if package in failed_packages:
+                continue
+            said = "".join(self._built.get(build, []) + self._said.get((package, ""), []))
+            unfinished = [
+                "".join(lines)
+                for (p, test), lines in self._said.items()
+                if p == package and test and (p, test) not in self._verdict
+            ]
+            total.fail(f"{package}\n{said}{''.join(unfinished)}")
+        return total
+
+    def stray_output(self) -> str:
+        """Return the lines that were not events, as the go command prints for bad arguments."""
+        return "".join(self._said.get(("", ""), []))
+
+
+def _inside(test: str, parent: str) -> bool:
+    return test.startswith(parent + "/")
+
+
+def count_go(lines: Iterable[str]) -> Tally:
+    """Count the tests of one whole `go test -json` output."""
+    go = GoTally()
+    for line in lines:
+        go.feed(line)
+    return go.result()
+
+
+def count_junit(path: Path) -> Tally:
+    """Count the tests in a JUnit XML file, as pytest writes it."""
+    total = Tally()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        problem = case.find("failure")
+        if problem is None:
+            problem = case.find("error")
+        if problem is not None:
+            name = f"{case.get('classname')}.{case.get('name')}"
+            total.fail(f"{name}\n{problem.text or problem.get('message') or ''}")
+        elif case.find("skipped") is not None:
+            total.skipped += 1
+        else:
+            total.passed += 1
+    return total

@@ -1,0 +1,119 @@
+"""The sum at the end of `make test` must not hide a failure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tally import GoTally, Tally, count_go, count_junit
+
+HERE = Path(__file__).resolve().parent
+
+
+def event(action: str, test: str = "", **more: str) -> str:
+    fields = {"Action": action, "Package": "m/p", **more}
+    if test:
+        fields["Test"] = test
+    return json.dumps(fields)
+
+
+def counts(tally: Tally) -> tuple[int, int, int]:
+    return tally.passed, tally.failed, tally.skipped
+
+
+def test_go_counts_each_verdict_once() -> None:
+    tally = count_go(
+        [
+            event("pass", "A"),
+            event("skip", "B"),
+            event("output", "C", Output="bad\n"),
+            event("fail", "C"),
+            event("fail"),
+        ]
+    )
+    assert counts(tally) == (1, 1, 1)
+    assert tally.failures == ["m/p C\nbad"]
+
+
+def test_go_counts_subtests_instead_of_their_parent() -> None:
+    assert counts(count_go([event("pass", "A/x"), event("pass", "A/y"), event("pass", "A")])) == (
+        2,
+        0,
+        0,
+    )
+    assert counts(
+        count_go([event("pass", "A/x"), event("fail", "A/y"), event("fail", "A"), event("fail")])
+    ) == (1, 1, 0)
+
+
+def test_go_does_not_take_a_common_prefix_for_a_parent() -> None:
+    assert counts(count_go([event("pass", "A"), event("pass", "AB")])) == (2, 0, 0)
+
+
+def test_go_counts_a_parent_that_fails_by_itself() -> None:
+    assert counts(count_go([event("pass", "A/x"), event("fail", "A"), event("fail")])) == (1, 1, 0)
+
+
+def test_go_counts_a_package_that_does_not_build() -> None:
+    lines = [
+        json.dumps({"ImportPath": "m/p", "Action": "build-output", "Output": "p.go:1: oops\n"}),
+        json.dumps({"ImportPath": "m/p", "Action": "build-fail"}),
+        event("fail", FailedBuild="m/p"),
+    ]
+    tally = count_go(lines)
+    assert counts(tally) == (0, 1, 0)
+    assert "oops" in tally.failures[0]
+
+
+def test_go_counts_a_test_that_never_ended() -> None:
+    tally = count_go([event("run", "A"), event("output", "A", Output="panic: x\n"), event("fail")])
+    assert counts(tally) == (0, 1, 0)
+    assert "panic: x" in tally.failures[0]
+
+
+def test_go_reports_progress_when_a_package_ends() -> None:
+    go = GoTally()
+    assert go.feed(event("pass", "A")) is None
+    assert (
+        go.feed(json.dumps({"Action": "pass", "Package": "m/p", "Elapsed": 1.25}))
+        == "pass m/p 1.2s"
+    )
+    go.feed("no such flag\n")
+    assert go.stray_output() == "no such flag\n"
+
+
+def test_junit(tmp_path: Path) -> None:
+    path = tmp_path / "junit.xml"
+    path.write_text(
+        "<testsuites><testsuite>"
+        '<testcase classname="c" name="good"/>'
+        '<testcase classname="c" name="bad"><failure message="m">why</failure></testcase>'
+        '<testcase classname="c" name="broken"><error message="no fixture"/></testcase>'
+        '<testcase classname="c" name="left"><skipped message="no gpu"/></testcase>'
+        "</testsuite></testsuites>"
+    )
+    tally = count_junit(path)
+    assert counts(tally) == (1, 2, 1)
+    assert tally.failures == ["c.bad\nwhy", "c.broken\nno fixture"]
+
+
+def test_tallies_add_up() -> None:
+    one = Tally(1, 0, 2)
+    one.fail("x\n")
+    assert str(one + Tally(4, 0, 0)) == "5 passed, 1 failed, 2 skipped"
+    assert (one + Tally()).failures == ["x"]
+
+
+@pytest.mark.parametrize("name", ["nonsense", "--help"])
+def test_runner_refuses_what_it_does_not_know(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "run_tests.py"), name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "lint, go, python" in done.stdout
