@@ -1,0 +1,53 @@
+package rewrite
+
+import (
+	"sync/atomic"
+
+	"polygrad/core/uop"
+)
+
+var visits atomic.Int64
+
+// Visits is the number of times a node was given to a table, since the process started.
+func Visits() int64 { return visits.Load() }
+
+// Map is a set of replacements.
+type Map map[*uop.UOp]*uop.UOp
+
+var substituteRule = &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(Map)[u] }}
+
+var substituteTable = New("substitute", substituteRule)
+
+// Substitute replaces nodes of the graph below root, parents first; what a replacement
+// brings in is looked up again.
+func Substitute(root *uop.UOp, m Map) *uop.UOp {
+	if !changes(m) {
+		return root
+	}
+	return GraphTopDown(root, substituteTable, m)
+}
+
+// SubstituteWith is Substitute with a table that is tried before the replacements. Its rules get m as context.
+func SubstituteWith(root *uop.UOp, m Map, extra *Table) *uop.UOp {
+	if !changes(m) {
+		return root
+	}
+	return GraphTopDown(root, Concat(extra.Name+"+substitute", extra, substituteTable), m)
+}
+
+func changes(m Map) bool {
+	for k, v := range m {
+		if k != v {
+			return true
+		}
+	}
+	return false
+}
+
+// RemoveTags drops the tags of all nodes.
+var RemoveTags = New("remove all tags", &Rule{Name: "untag", Ops: uop.GroupAll, Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	if u.Tag == nil {
+		return nil
+	}
+	return u.WithTag(nil)
+}})

@@ -1,0 +1,363 @@
+package uop
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Arg is what a node carries beside its sources. Equal args of equal kind make equal nodes.
+type Arg interface {
+	// Equal reports whether two args are the same.
+	Equal(Arg) bool
+	// String is the arg as the reference data writes it.
+	String() string
+	Hash() uint64
+}
+
+// Num is an integer arg: PARAM slot, BUFFER size, UNIQUE id, register number.
+type Num int64
+
+// Str is a text arg: DEVICE, SPECIAL, CUSTOM.
+type Str string
+
+// Nums is a tuple of integers: GEP, PERMUTE; also the tag of the scheduler.
+type Nums []int
+
+// Flags is a tuple of booleans: FLIP.
+type Flags []bool
+
+// Consts is a tuple of constants: VCONST.
+type Consts []Const
+
+// OpArg is an operation as arg: REDUCE.
+type OpArg Op
+
+// AxisReduce is the arg of REDUCE_AXIS.
+type AxisReduce struct {
+	Op   Op
+	Axes []int
+}
+
+// VarArg is the arg of DEFINE_VAR: name and inclusive bounds.
+type VarArg struct {
+	Name     string
+	Min, Max Const
+}
+
+// AxisSize is one axis of an UNROLL or CONTRACT.
+type AxisSize struct {
+	Axis, Size int
+}
+
+// AxisSizes is the arg of UNROLL and CONTRACT.
+type AxisSizes []AxisSize
+
+// BufferizeOpts is the arg of BUFFERIZE.
+type BufferizeOpts struct {
+	Device    string // "" for buffers inside a kernel
+	LocalID   int    // number of the reduce a LOCAL buffer belongs to (where Device is "")
+	Space     AddrSpace
+	Removable bool
+}
+
+// ViewArg is the arg of BUFFER_VIEW: elements and offset in elements.
+type ViewArg struct {
+	Size, Offset int64
+}
+
+// MovementStep is one movement operation of a chain: its arg as sizes, pairs or flags.
+type MovementStep struct {
+	Op Op
+	// Src are the argument sources of the node (sizes or begin/end vectors), Arg its arg.
+	Src []*UOp
+	Arg Arg
+	// Shape is the shape the step starts from.
+	Shape Shape
+}
+
+// MovementChain is the arg of a bufferized ASSIGN: the movement operations between value and target.
+type MovementChain []MovementStep
+
+// AxisType says what a RANGE loops for.
+type AxisType uint8
+
+// Axis types in tinygrad's order.
+const (
+	AxisGlobal AxisType = iota + 1
+	AxisWarp
+	AxisLocal
+	AxisLoop
+	AxisGroupReduce
+	AxisReduceT
+	AxisUpcast
+	AxisUnroll
+	AxisThread
+	AxisOuter
+	AxisPlaceholder
+)
+
+var axisNames = [...]string{"", "GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "OUTER", "PLACEHOLDER"}
+
+// String is the upper-case name of the axis type.
+func (a AxisType) String() string { return axisNames[a] }
+
+// Letter is the letter of the axis type in loop names.
+func (a AxisType) Letter() string {
+	return [...]string{"", "g", "w", "l", "L", "G", "R", "u", "r", "t", "O", "p"}[a]
+}
+
+// RangeArg is the arg of RANGE: its number, the numbers of the splits it came from, and its type.
+type RangeArg struct {
+	ID   []int
+	Type AxisType
+}
+
+// Bytes is binary code or text as arg: SOURCE, BINARY.
+type Bytes []byte
+
+// Equal compares two args.
+func (a Num) Equal(b Arg) bool { o, ok := b.(Num); return ok && a == o }
+
+// Equal compares two args.
+func (a Str) Equal(b Arg) bool { o, ok := b.(Str); return ok && a == o }
+
+// Equal compares two args.
+func (a OpArg) Equal(b Arg) bool { o, ok := b.(OpArg); return ok && a == o }
+
+// Equal compares two args.
+func (a Const) Equal(b Arg) bool { o, ok := b.(Const); return ok && a.Same(o) }
+
+// Equal compares two args.
+func (a Nums) Equal(b Arg) bool { o, ok := b.(Nums); return ok && equalSlices(a, o) }
+
+// Equal compares two args.
+func (a Flags) Equal(b Arg) bool { o, ok := b.(Flags); return ok && equalSlices(a, o) }
+
+// Equal compares two args.
+func (a AxisSizes) Equal(b Arg) bool { o, ok := b.(AxisSizes); return ok && equalSlices(a, o) }
+
+// Equal compares two args.
+func (a Bytes) Equal(b Arg) bool { o, ok := b.(Bytes); return ok && string(a) == string(o) }
+
+// Equal compares two args.
+func (a ViewArg) Equal(b Arg) bool { o, ok := b.(ViewArg); return ok && a == o }
+
+// Equal compares two args.
+func (a BufferizeOpts) Equal(b Arg) bool { o, ok := b.(BufferizeOpts); return ok && a == o }
+
+// Equal compares two args.
+func (a Consts) Equal(b Arg) bool {
+	o, ok := b.(Consts)
+	if !ok || len(a) != len(o) {
+		return false
+	}
+	for i := range a {
+		if !a[i].Same(o[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Equal compares two args.
+func (a AxisReduce) Equal(b Arg) bool {
+	o, ok := b.(AxisReduce)
+	return ok && a.Op == o.Op && equalSlices(a.Axes, o.Axes)
+}
+
+// Equal compares two args.
+func (a VarArg) Equal(b Arg) bool {
+	o, ok := b.(VarArg)
+	return ok && a.Name == o.Name && a.Min.Same(o.Min) && a.Max.Same(o.Max)
+}
+
+// Equal compares two args.
+func (a RangeArg) Equal(b Arg) bool {
+	o, ok := b.(RangeArg)
+	return ok && a.Type == o.Type && equalSlices(a.ID, o.ID)
+}
+
+// Equal compares two args.
+func (a MovementChain) Equal(b Arg) bool {
+	o, ok := b.(MovementChain)
+	if !ok || len(a) != len(o) {
+		return false
+	}
+	for i := range a {
+		if a[i].Op != o[i].Op || !equalSlices(a[i].Src, o[i].Src) || !ArgEqual(a[i].Arg, o[i].Arg) || !a[i].Shape.Equal(o[i].Shape) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalSlices[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ArgEqual compares two args, either of which may be nil.
+func ArgEqual(a, b Arg) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a.Equal(b)
+}
+
+// String prints the arg.
+func (a Num) String() string { return strconv.FormatInt(int64(a), 10) }
+
+// String prints the arg.
+func (a Str) String() string { return string(a) }
+
+// String prints the arg.
+func (a OpArg) String() string { return Op(a).String() }
+
+// String prints the arg.
+func (a Bytes) String() string { return string(a) }
+
+// String prints the arg.
+func (a Nums) String() string { return tuple(a, strconv.Itoa) }
+
+// String prints the arg.
+func (a Flags) String() string { return tuple(a, strconv.FormatBool) }
+
+// String prints the arg.
+func (a Consts) String() string { return tuple(a, Const.String) }
+
+// String prints the arg.
+func (a AxisReduce) String() string { return a.Op.String() + tuple(a.Axes, strconv.Itoa) }
+
+// String prints the arg.
+func (a VarArg) String() string { return a.Name + "[" + a.Min.String() + "," + a.Max.String() + "]" }
+
+// String prints the arg.
+func (a AxisSizes) String() string {
+	return tuple(a, func(s AxisSize) string { return "(" + strconv.Itoa(s.Axis) + "," + strconv.Itoa(s.Size) + ")" })
+}
+
+// String prints the arg.
+func (a ViewArg) String() string {
+	return "(" + strconv.FormatInt(a.Size, 10) + "," + strconv.FormatInt(a.Offset, 10) + ")"
+}
+
+// String prints the arg.
+func (a BufferizeOpts) String() string {
+	dev, rem := a.Device, "keep"
+	if dev == "" {
+		dev = strconv.Itoa(a.LocalID)
+	}
+	if a.Removable {
+		rem = "removable"
+	}
+	return "(" + dev + "," + a.Space.String() + "," + rem + ")"
+}
+
+// String prints the arg.
+func (a RangeArg) String() string { return joinInts(a.ID) + ":" + a.Type.String() }
+
+// String prints the arg.
+func (a MovementChain) String() string {
+	return tuple(a, func(s MovementStep) string {
+		t := s.Op.String()
+		if s.Arg != nil {
+			t += s.Arg.String()
+		}
+		return t
+	})
+}
+
+func joinInts(v []int) string {
+	s := make([]string, len(v))
+	for i, x := range v {
+		s[i] = strconv.Itoa(x)
+		if x < 0 {
+			s[i] = "m" + strconv.Itoa(-x)
+		}
+	}
+	return strings.Join(s, "_")
+}
+
+func tuple[T any](v []T, f func(T) string) string {
+	s := make([]string, len(v))
+	for i, x := range v {
+		s[i] = f(x)
+	}
+	return "(" + strings.Join(s, ",") + ")"
+}
+
+func mix(h, v uint64) uint64 {
+	h ^= v
+	h *= 0x9E3779B97F4A7C15
+	return h ^ h>>29
+}
+
+func hashString(s string) uint64 {
+	h := uint64(len(s))
+	for i := 0; i < len(s); i++ {
+		h = h*1099511628211 ^ uint64(s[i])
+	}
+	return h
+}
+
+func hashInts(v []int) uint64 {
+	h := uint64(len(v)) + 11
+	for _, x := range v {
+		h = mix(h, uint64(x))
+	}
+	return h
+}
+
+func (a Num) Hash() uint64   { return uint64(a) + 1 }
+func (a Str) Hash() uint64   { return hashString(string(a)) }
+func (a OpArg) Hash() uint64 { return uint64(a) + 7 }
+func (a Bytes) Hash() uint64 { return hashString(string(a)) }
+func (a Nums) Hash() uint64  { return hashInts(a) }
+func (a Flags) Hash() uint64 {
+	h := uint64(len(a))
+	for _, f := range a {
+		h *= 3
+		if f {
+			h++
+		}
+	}
+	return h
+}
+func (a Consts) Hash() uint64 {
+	h := uint64(len(a))
+	for _, c := range a {
+		h = mix(h, c.Hash())
+	}
+	return h
+}
+func (a AxisReduce) Hash() uint64 { return hashInts(a.Axes) + uint64(a.Op) }
+func (a VarArg) Hash() uint64     { return mix(hashString(a.Name), a.Min.Hash()+3*a.Max.Hash()) }
+func (a AxisSizes) Hash() uint64 {
+	h := uint64(len(a))
+	for _, s := range a {
+		h = mix(h, uint64(s.Axis)<<20^uint64(s.Size))
+	}
+	return h
+}
+func (a ViewArg) Hash() uint64 { return mix(uint64(a.Size), uint64(a.Offset)) }
+func (a BufferizeOpts) Hash() uint64 {
+	return hashString(a.Device) + uint64(a.LocalID)*31 + uint64(a.Space)
+}
+func (a RangeArg) Hash() uint64 { return hashInts(a.ID) + uint64(a.Type) }
+func (a MovementChain) Hash() uint64 {
+	h := uint64(len(a)) + 5
+	for _, s := range a {
+		h = mix(h, uint64(s.Op))
+		for _, u := range s.Src {
+			h = mix(h, u.hash)
+		}
+	}
+	return h
+}

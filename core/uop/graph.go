@@ -1,0 +1,181 @@
+package uop
+
+import (
+	"runtime"
+	"weak"
+)
+
+// Graph is a set of interned nodes: two nodes with equal operation, type,
+// sources, arg and tag are the same pointer. A Graph is not safe for concurrent
+// use; whoever owns it (a context, one compilation) locks.
+//
+// The table holds its nodes strongly, which makes building fast. When it has
+// doubled since the last look, a Graph made by NewGraph asks Go's collector
+// which nodes are still reachable from anywhere else (Collect) and drops the
+// rest, so a loop that builds and forgets graphs runs in flat memory.
+type Graph struct {
+	table   []*UOp // open addressing, linear probing, size a power of two
+	count   int
+	limit   int // collect at this count; 0 never
+	nextID  uint32
+	created uint64
+	// Unique numbers handed out by NewUnique.
+	unique int64
+}
+
+const (
+	minTable   = 1 << 6
+	minCollect = 1 << 16
+)
+
+// NewGraph makes a long-lived graph, which collects nodes that nobody uses.
+func NewGraph() *Graph { return &Graph{table: make([]*UOp, minTable), limit: minCollect} }
+
+// NewScratch makes a graph for one compilation: it never collects and dies as a whole.
+func NewScratch() *Graph { return &Graph{table: make([]*UOp, 1<<10)} }
+
+// Len is the number of nodes in the table.
+func (g *Graph) Len() int { return g.count }
+
+// Created is the number of distinct nodes made so far, for measurements.
+func (g *Graph) Created() uint64 { return g.created }
+
+func nodeHash(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) uint64 {
+	h := uint64(op)<<32 ^ uint64(uint32(dt.Priority+2))<<16 ^ uint64(dt.Count)<<8 ^ uint64(dt.VCnt)<<24
+	if dt.base != nil {
+		h ^= uint64(dt.Size+1)*0xD6E8FEB86659FD93 + uint64(dt.Space)
+	}
+	h = mix(h, uint64(len(src)))
+	for _, s := range src {
+		h = mix(h, s.hash)
+	}
+	if arg != nil {
+		h = mix(h, arg.Hash())
+	}
+	if tag != nil {
+		h = mix(h, tag.Hash()+0x51ED)
+	}
+	return h
+}
+
+// New returns the node with these parts, making it if it does not exist. The
+// slice src is kept: the caller must not change it afterwards.
+func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
+	h := nodeHash(op, dt, src, arg, tag)
+	mask := uint64(len(g.table) - 1)
+	i := h & mask
+	for ; g.table[i] != nil; i = (i + 1) & mask {
+		u := g.table[i]
+		if u.hash == h && u.Op == op && u.DType == dt && equalSlices(u.Src, src) && ArgEqual(u.Arg, arg) && ArgEqual(u.Tag, tag) {
+			return u
+		}
+	}
+	if g.limit > 0 && g.count >= g.limit {
+		g.Collect()
+		return g.New(op, dt, src, arg, tag)
+	}
+	for _, s := range src {
+		if s.g != g {
+			panic("uop.Graph.New: " + op.String() + ": source " + s.Op.String() + " belongs to another graph")
+		}
+	}
+	u := &UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID}
+	g.nextID++
+	g.created++
+	g.table[i] = u
+	g.count++
+	if g.count*4 > len(g.table)*3 {
+		g.resize(len(g.table) * 2)
+	}
+	return u
+}
+
+func (g *Graph) resize(n int) {
+	old := g.table
+	g.table = make([]*UOp, n)
+	for _, u := range old {
+		if u != nil {
+			g.put(u)
+		}
+	}
+}
+
+func (g *Graph) put(u *UOp) {
+	mask := uint64(len(g.table) - 1)
+	i := u.hash & mask
+	for g.table[i] != nil {
+		i = (i + 1) & mask
+	}
+	g.table[i] = u
+}
+
+// Collect drops every node that is reachable only through the table. The table
+// is turned into weak references, Go's collector runs, and what survived is kept.
+func (g *Graph) Collect() {
+	refs := make([]weak.Pointer[UOp], 0, g.count)
+	for _, u := range g.table {
+		if u != nil {
+			refs = append(refs, weak.Make(u))
+		}
+	}
+	g.table = nil
+	runtime.GC()
+	n, live := minTable, refs[:0]
+	for _, r := range refs {
+		if r.Value() != nil {
+			live = append(live, r)
+		}
+	}
+	for n*3 < len(live)*8 {
+		n *= 2
+	}
+	g.table, g.count = make([]*UOp, n), 0
+	for _, r := range live {
+		if u := r.Value(); u != nil {
+			g.put(u)
+			g.count++
+		}
+	}
+	g.limit = max(minCollect, 2*g.count)
+}
+
+// Import copies the graph below root into g and returns the copy of root. Nodes
+// that exist in g already are found, not duplicated. A root of g is returned as it is.
+func (g *Graph) Import(root *UOp) *UOp { return g.ImportMap(root, map[*UOp]*UOp{}) }
+
+// ImportMap is Import with a map from foreign nodes to their copies, which is
+// read and extended; several roots that share nodes are imported through one map.
+func (g *Graph) ImportMap(root *UOp, seen map[*UOp]*UOp) *UOp {
+	if root.g == g {
+		return root
+	}
+	for _, u := range root.ToposortGated(func(u *UOp) bool { return seen[u] == nil }) {
+		src := make([]*UOp, len(u.Src))
+		for i, s := range u.Src {
+			src[i] = seen[s]
+		}
+		arg := u.Arg
+		if c, ok := arg.(MovementChain); ok {
+			arg = g.importChain(c, seen)
+		}
+		seen[u] = g.New(u.Op, u.DType, src, arg, u.Tag)
+	}
+	return seen[root]
+}
+
+func (g *Graph) importChain(c MovementChain, seen map[*UOp]*UOp) MovementChain {
+	out := make(MovementChain, len(c))
+	for i, s := range c {
+		out[i] = MovementStep{Op: s.Op, Arg: s.Arg, Shape: make(Shape, len(s.Shape))}
+		for _, u := range s.Src {
+			out[i].Src = append(out[i].Src, g.ImportMap(u, seen))
+		}
+		for j, d := range s.Shape {
+			if d.U != nil {
+				d.U = g.ImportMap(d.U, seen)
+			}
+			out[i].Shape[j] = d
+		}
+	}
+	return out
+}

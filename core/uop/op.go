@@ -1,0 +1,202 @@
+// Package uop holds the one node type of the compiler, the UOp: operations,
+// data types, constants and the interned graph they live in, together with the
+// properties that are derived from a node (shape, ranges, bounds, order).
+package uop
+
+import "math/bits"
+
+// Op is the operation of a node. The numeric order is tinygrad's and is part of
+// the meaning: it decides how commutative operands and linear lists are sorted.
+type Op uint8
+
+// The operations, in tinygrad's order (values 1..88).
+const (
+	OpInvalid Op = iota
+	DefineVar
+	Bind
+	Special
+	DefineLocal
+	DefineReg
+	Noop
+	RewriteError
+	Param
+	Call
+	Program
+	Linear
+	Source
+	Binary
+	Sink
+	After
+	Group
+	Gep
+	Vectorize
+	Index
+	Load
+	Store
+	Wmma
+	Cast
+	Bitcast
+	Exp2
+	Log2
+	Sin
+	Sqrt
+	Reciprocal
+	Neg
+	Trunc
+	Add
+	Mul
+	Shl
+	Shr
+	Idiv
+	Max
+	Mod
+	CmpLt
+	CmpNe
+	CmpEq
+	Xor
+	Or
+	And
+	Threefry
+	Sub
+	Fdiv
+	Pow
+	Where
+	MulAcc
+	Barrier
+	Range
+	If
+	End
+	EndIf
+	VConstOp
+	ConstOp
+	Custom
+	CustomI
+	Ins
+	Unique
+	Device
+	Assign
+	LUnique
+	Contiguous
+	ContiguousBackward
+	Detach
+	Bufferize
+	Copy
+	Buffer
+	BufferView
+	MSelect
+	MStack
+	EncDec
+	Reshape
+	Permute
+	Expand
+	Pad
+	Shrink
+	Flip
+	Multi
+	ReduceAxis
+	Reduce
+	AllReduce
+	Unroll
+	Contract
+	Cat
+	PtrCat
+	NumOps
+)
+
+var opNames = [NumOps]string{
+	"INVALID", "DEFINE_VAR", "BIND", "SPECIAL", "DEFINE_LOCAL", "DEFINE_REG", "NOOP", "REWRITE_ERROR", "PARAM", "CALL",
+	"PROGRAM", "LINEAR", "SOURCE", "BINARY", "SINK", "AFTER", "GROUP", "GEP", "VECTORIZE", "INDEX", "LOAD",
+	"STORE", "WMMA", "CAST", "BITCAST", "EXP2", "LOG2", "SIN", "SQRT", "RECIPROCAL", "NEG", "TRUNC", "ADD", "MUL",
+	"SHL", "SHR", "IDIV", "MAX", "MOD", "CMPLT", "CMPNE", "CMPEQ", "XOR", "OR", "AND", "THREEFRY", "SUB", "FDIV",
+	"POW", "WHERE", "MULACC", "BARRIER", "RANGE", "IF", "END", "ENDIF", "VCONST", "CONST", "CUSTOM", "CUSTOMI",
+	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
+	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
+	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
+}
+
+var opByName = func() map[string]Op {
+	m := make(map[string]Op, NumOps)
+	for i, n := range opNames {
+		m[n] = Op(i)
+	}
+	return m
+}()
+
+// String is the upper-case name of the operation, as tinygrad prints it.
+func (o Op) String() string {
+	if o < NumOps {
+		return opNames[o]
+	}
+	return "UNKNOWN"
+}
+
+// OpByName finds an operation by its upper-case name.
+func OpByName(name string) (Op, bool) { o, ok := opByName[name]; return o, ok }
+
+// OpSet is a set of operations.
+type OpSet [2]uint64
+
+// Ops builds a set.
+func Ops(ops ...Op) OpSet {
+	var s OpSet
+	for _, o := range ops {
+		s[o>>6] |= 1 << (o & 63)
+	}
+	return s
+}
+
+// Has reports whether o is in the set.
+func (s OpSet) Has(o Op) bool { return s[o>>6]&(1<<(o&63)) != 0 }
+
+// Union is the set of operations in any of the sets.
+func (s OpSet) Union(more ...OpSet) OpSet {
+	for _, m := range more {
+		s[0] |= m[0]
+		s[1] |= m[1]
+	}
+	return s
+}
+
+// Minus is s without the given operations.
+func (s OpSet) Minus(ops ...Op) OpSet {
+	m := Ops(ops...)
+	return OpSet{s[0] &^ m[0], s[1] &^ m[1]}
+}
+
+// SubsetOf reports whether every operation of s is in t.
+func (s OpSet) SubsetOf(t OpSet) bool { return s[0]&^t[0] == 0 && s[1]&^t[1] == 0 }
+
+// List is the members in numeric order.
+func (s OpSet) List() []Op {
+	out := make([]Op, 0, bits.OnesCount64(s[0])+bits.OnesCount64(s[1]))
+	for o := Op(0); o < NumOps; o++ {
+		if s.Has(o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Groups of operations, as tinygrad's GroupOp.
+var (
+	GroupUnary       = Ops(Exp2, Log2, Sin, Sqrt, Reciprocal, Neg, Trunc)
+	GroupBinary      = Ops(Add, Mul, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Shl, Shr, Or, And, Threefry, Sub, Fdiv, Pow)
+	GroupTernary     = Ops(Where, MulAcc)
+	GroupALU         = GroupUnary.Union(GroupBinary, GroupTernary)
+	GroupElementwise = GroupALU.Union(Ops(Cast, Bitcast))
+	GroupDefines     = Ops(Param, DefineLocal, DefineReg)
+	GroupIrreducible = Ops(ConstOp, DefineVar, Special, Range)
+	GroupMovement    = Ops(Reshape, Expand, Permute, Pad, Shrink, Flip)
+	GroupCommutative = Ops(Add, Mul, Max, CmpNe, CmpEq, Xor, And, Or)
+	GroupAssociative = Ops(Add, Mul, And, Or, Max)
+	GroupIdempotent  = Ops(Or, And, Max)
+	GroupComparison  = Ops(CmpLt, CmpNe, CmpEq)
+	// GroupUnsafePad are the operations that do not keep f(0) = 0.
+	GroupUnsafePad = Ops(Reciprocal, Log2, Exp2, Idiv, Pow)
+	GroupAll       = func() (s OpSet) {
+		for o := Op(1); o < NumOps; o++ {
+			s = s.Union(Ops(o))
+		}
+		return s
+	}()
+)
