@@ -30,6 +30,7 @@ type props struct {
 	hasEnded  bool
 	shape     Shape
 	device    string
+	memo      *memo
 }
 
 func (u *UOp) props() *props {

@@ -1,0 +1,33 @@
+package uop
+
+// MemoSlot names a function of a node alone, without context, whose result is kept at the node.
+type MemoSlot uint8
+
+// The functions with kept results. They belong to core/symbolic.
+const (
+	MemoDivMod MemoSlot = iota
+	MemoSimplify
+	numMemos
+)
+
+type memo struct {
+	v    [numMemos]*UOp
+	have [numMemos]bool
+}
+
+// Memo is the kept result of a function of u; ok is false if there is none yet.
+func (u *UOp) Memo(s MemoSlot) (v *UOp, ok bool) {
+	if u.p == nil || u.p.memo == nil {
+		return nil, false
+	}
+	return u.p.memo.v[s], u.p.memo.have[s]
+}
+
+// SetMemo keeps the result of a function of u, which may be nil.
+func (u *UOp) SetMemo(s MemoSlot, v *UOp) {
+	p := u.props()
+	if p.memo == nil {
+		p.memo = &memo{}
+	}
+	p.memo.v[s], p.memo.have[s] = v, true
+}
