@@ -27,6 +27,7 @@ test: $(VENV)/installed ## run every suite; the last line is the sum
 	$(PY) scripts/run_tests.py
 
 bench: $(VENV)/installed ## measure speed and write bench/RESULTS.md
+	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
 
 parity: ## compare the kernels with tinygrad's, case by case

@@ -1,0 +1,113 @@
+"""Measure the time from the call to the runnable kernel, and memory over many steps.
+
+Prints one JSON object: {workload: {"cold_ms", "cached_us", "kernels"}, "memory": [...]}.
+Cold is building the graph and compiling all of it with empty caches, without running. Cached is
+building, looking up and running graphs that were seen before, with kernels too short to matter.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import workloads
+from abi import MUL, Graph, flush
+
+COLD_ROUNDS = 9
+MEMORY_STEPS = 100_000
+
+COLD: dict[str, Callable[[Graph], workloads.Build]] = {
+    "vecadd": workloads.vecadd,
+    "softmax": workloads.softmax,
+    "matmul": workloads.matmul,
+    "mlp": workloads.mlp,
+    "gpt": workloads.gpt,
+}
+CACHED = COLD | {"mlp": workloads.small_mlp, "gpt": workloads.small_gpt}
+
+
+def cold(make: Callable[[Graph], workloads.Build]) -> dict[str, float]:
+    """Compile with empty caches, several times; the median."""
+    times: list[float] = []
+    kernels = 0
+    for _ in range(COLD_ROUNDS):
+        owner = Graph()  # of the memory of the outputs
+        data = owner.outputs(make(owner)())
+        g = Graph()
+        build = make(g)
+        flush()
+        start = time.perf_counter()
+        step = g.compile(build(), data)
+        times.append(time.perf_counter() - start)
+        kernels = g.kernels(step)
+        g.close()
+        owner.close()
+    return {"cold_ms": statistics.median(times) * 1e3, "kernels": kernels}
+
+
+def cached(make: Callable[[Graph], workloads.Build], seconds: float = 2.0) -> dict[str, float]:
+    """Build and run again and again; the median."""
+    g = Graph()
+    build = make(g)
+    data = g.outputs(build())
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 8 or time.perf_counter() < end:
+        mark = g.mark()
+        start = time.perf_counter()
+        g.run(build(), data)
+        times.append(time.perf_counter() - start)
+        g.release_since(mark)
+    g.close()
+    return {"cached_us": statistics.median(times[3:]) * 1e6}
+
+
+def resident_kib() -> int:
+    """Return how much memory the process has in use."""
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1])
+
+
+def memory(steps: int) -> list[dict[str, int]]:
+    """Train a small model, building every step anew; look at memory on the way."""
+    g = Graph()
+    weight, bias = g.random(1, 4), g.random(1)
+    x, y = g.random(8, 4), g.random(8, 1)
+    marks = {steps // 20, steps // 4, steps // 2, steps}
+    seen = []
+    for step in range(1, steps + 1):
+        mark = g.mark()
+        error = g.add(g.affine(x, weight, bias), g.scalar(MUL, y, -1.0))
+        loss = g.reduce(0, g.mul(error, error))
+        parameters = [weight, bias]
+        gradients = g.gradients(loss, parameters)
+        updates = [g.add(p, g.scalar(MUL, d, -0.01)) for p, d in zip(parameters, gradients)]
+        g.update(parameters, updates)
+        g.release_since(mark)
+        if step in marks:
+            seen.append(
+                {"step": step, "resident_kib": resident_kib(), "live_nodes": g.live_nodes()}
+            )
+    g.close()
+    return seen
+
+
+def main() -> None:
+    """Measure each workload."""
+    names = sys.argv[1:] or [*COLD, "memory"]
+    results: dict[str, object] = {}
+    for name in names:
+        if name == "memory":
+            results[name] = memory(MEMORY_STEPS)
+        else:
+            results[name] = cold(COLD[name]) | cached(CACHED[name])
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
