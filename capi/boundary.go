@@ -1,0 +1,53 @@
+package main
+
+/*
+#include <stddef.h>
+void poly_fail(const char *text, size_t n);
+void poly_fail_keep(const char *text, size_t n);
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"polygrad/capi/handle"
+)
+
+// An argError is a complaint about one argument.
+type argError struct {
+	arg string
+	err error
+}
+
+func (e *argError) Error() string { return e.arg + ": " + e.err.Error() }
+func (e *argError) Unwrap() error { return e.err }
+
+// wrong makes an argError: what was given and what was expected.
+func wrong(arg, format string, a ...any) error {
+	return &argError{arg, fmt.Errorf(format, a...)}
+}
+
+// fail turns an error into the last error of the calling thread. A NULL operand
+// keeps the error that made it NULL.
+func fail(fn string, err error) {
+	text := err.Error()
+	if !strings.HasPrefix(text, fn+":") {
+		text = fn + ": " + text
+	}
+	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
+	if errors.Is(err, handle.ErrNull) {
+		C.poly_fail_keep(p, n)
+	} else {
+		C.poly_fail(p, n)
+	}
+}
+
+// rescue turns a panic into an error. It is deferred by everything that runs user requests.
+func rescue(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("internal error: %v", r)
+	}
+}

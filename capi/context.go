@@ -1,0 +1,140 @@
+package main
+
+import (
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/uop"
+)
+
+// handles holds the tokens of everything C can point to.
+var handles handle.Table
+
+// A context is what a PolyCtx stands for: a graph, the handles of its nodes and
+// the programs made from it. Its lock is held during every call on it.
+type context struct {
+	mu    sync.Mutex
+	entry *handle.Entry
+	dead  bool
+	g     *uop.Graph
+	nodes map[*uop.UOp]*handle.Entry
+	host  map[*uop.UOp]hostMemory
+	begun begun
+	steps map[*step]struct{}
+}
+
+// hostMemory is caller's memory behind a BUFFER.
+type hostMemory struct {
+	data   unsafe.Pointer
+	nbytes uintptr
+}
+
+// A node is what a PolyUOp stands for.
+type node struct {
+	value
+	// buffer is the BUFFER whose host memory is bound as long as this handle lives.
+	buffer *uop.UOp
+}
+
+func newContext() (*context, error) {
+	c := &context{
+		g:     uop.NewGraph(),
+		nodes: map[*uop.UOp]*handle.Entry{},
+		host:  map[*uop.UOp]hostMemory{},
+		steps: map[*step]struct{}{},
+	}
+	var err error
+	c.entry, err = handles.New(handle.Context, nil, c)
+	return c, err
+}
+
+// enter finds and locks a context; the caller unlocks it.
+func enter(ctx uintptr) (*context, error) {
+	e, err := handles.Get(handle.Token(ctx), handle.Context)
+	if err != nil {
+		return nil, &argError{"ctx", err}
+	}
+	c := e.Value.(*context)
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return nil, &argError{"ctx", handle.ErrStale}
+	}
+	return c, nil
+}
+
+// destroy ends all handles of the context.
+func (c *context) destroy() {
+	c.dead = true
+	handles.Drop(c.entry)
+	for _, e := range c.nodes {
+		handles.Drop(e)
+	}
+	for s := range c.steps {
+		handles.Drop(s.entry)
+	}
+	c.g, c.nodes, c.host, c.steps, c.begun = nil, nil, nil, nil, begun{}
+}
+
+// lookup finds the node of a handle of this context.
+func (c *context) lookup(arg string, h uintptr) (*node, *handle.Entry, error) {
+	e, err := handles.Get(handle.Token(h), handle.Node)
+	if err != nil {
+		return nil, nil, &argError{arg, err}
+	}
+	if e.Owner != any(c) {
+		return nil, nil, wrong(arg, "belongs to another context")
+	}
+	return e.Value.(*node), e, nil
+}
+
+// arg is the value of a handle of this context.
+func (c *context) arg(name string, h uintptr) (value, error) {
+	n, _, err := c.lookup(name, h)
+	if err != nil {
+		return value{}, err
+	}
+	return n.value, nil
+}
+
+// optional is arg for a handle that may be NULL, which gives no node.
+func (c *context) optional(name string, h uintptr) (value, error) {
+	if h == 0 {
+		return value{}, nil
+	}
+	return c.arg(name, h)
+}
+
+// out hands a value to C: a new handle, or one more reference to the one it has.
+func (c *context) out(v value) (uintptr, error) {
+	if e, ok := c.nodes[v.u]; ok {
+		e.Refs++
+		if n := e.Value.(*node); v.drop != nil && n.drop == nil {
+			n.drop = v.drop
+		}
+		return uintptr(e.Token()), nil
+	}
+	e, err := handles.New(handle.Node, c, &node{value: v})
+	if err != nil {
+		return 0, err
+	}
+	c.nodes[v.u] = e
+	return uintptr(e.Token()), nil
+}
+
+// release gives references to a node back.
+func (c *context) release(h uintptr) {
+	n, e, err := c.lookup("x", h)
+	if err != nil {
+		return
+	}
+	if e.Refs--; e.Refs > 0 {
+		return
+	}
+	if n.buffer != nil {
+		delete(c.host, n.buffer)
+	}
+	delete(c.nodes, n.u)
+	handles.Drop(e)
+}

@@ -1,0 +1,131 @@
+package main
+
+/*
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	"polygrad/core/uop"
+)
+
+// dtypes lists the data types by the numbers they have in C, with their names.
+var dtypes = []struct {
+	name string
+	dt   *uop.DType
+}{
+	{"void", uop.Void}, {"bool", uop.Bool}, {"int8", uop.Int8}, {"uint8", uop.Uint8}, {"int16", uop.Int16},
+	{"uint16", uop.Uint16}, {"int32", uop.Int32}, {"uint32", uop.Uint32}, {"int64", uop.Int64}, {"uint64", uop.Uint64},
+	{"float16", uop.Float16}, {"bfloat16", uop.BFloat16}, {"float32", uop.Float32}, {"float64", uop.Float64},
+	{"index", uop.IndexT}, {"fp8e4m3", uop.FP8E4M3}, {"fp8e5m2", uop.FP8E5M2},
+}
+
+// dtypeOf finds the tensor type of a number from C.
+func dtypeOf(id C.int) (*uop.DType, error) {
+	if id < 0 || int(id) >= len(dtypes) {
+		return nil, wrong("dtype", "%d is not a data type, expected 1 to 13, 15 or 16", id)
+	}
+	d := dtypes[id]
+	if !slices.Contains(uop.Scalars, d.dt) {
+		return nil, wrong("dtype", "%s is not the type of a tensor", d.name)
+	}
+	return d.dt, nil
+}
+
+// dtypeID is the number of a type, -1 if it has none.
+func dtypeID(d *uop.DType) C.int {
+	for i, t := range dtypes {
+		if t.dt == d.Scalar() {
+			return C.int(i)
+		}
+	}
+	return -1
+}
+
+// cStrings keeps C copies of strings that C may hold for ever.
+var cStrings sync.Map
+
+func static(s string) *C.char {
+	if p, ok := cStrings.Load(s); ok {
+		return p.(*C.char)
+	}
+	p, _ := cStrings.LoadOrStore(s, C.CString(s))
+	return p.(*C.char)
+}
+
+//export go_poly_version
+func go_poly_version() *C.char { return static("2.0.0") }
+
+//export go_poly_op_count
+func go_poly_op_count() C.int { return C.int(uop.NumOps) }
+
+//export go_poly_op_name
+func go_poly_op_name(op C.int) *C.char {
+	if op < 0 || op >= C.int(uop.NumOps) {
+		return static("UNKNOWN")
+	}
+	return static(uop.Op(op).String())
+}
+
+//export go_poly_dtype_id_name
+func go_poly_dtype_id_name(id C.int) *C.char {
+	if id < 0 || int(id) >= len(dtypes) {
+		fail("poly_dtype_id_name", wrong("dtype", "%d is not a data type, expected 0 to %d", id, len(dtypes)-1))
+		return nil
+	}
+	return static(dtypes[id].name)
+}
+
+//export go_poly_dtype_id_size
+func go_poly_dtype_id_size(id C.int) C.int {
+	d, err := dtypeOf(id)
+	if err != nil {
+		fail("poly_dtype_id_size", err)
+		return -1
+	}
+	return C.int(d.Itemsize())
+}
+
+//export go_poly_dtype_id_parse
+func go_poly_dtype_id_parse(name *C.char) C.int {
+	if name == nil {
+		fail("poly_dtype_id_parse", wrong("name", "is NULL"))
+		return -1
+	}
+	text := goString(name)
+	d, err := uop.ParseDType(text)
+	if err != nil || dtypeID(d) < 0 {
+		fail("poly_dtype_id_parse", wrong("name", "%q is not a data type", text))
+		return -1
+	}
+	return dtypeID(d)
+}
+
+//export go_poly_dtype_id_promote
+func go_poly_dtype_id_promote(a, b C.int) C.int {
+	da, err := dtypeOf(a)
+	if err == nil {
+		var db *uop.DType
+		if db, err = dtypeOf(b); err == nil {
+			return dtypeID(uop.LeastUpper(da, db))
+		}
+	}
+	fail("poly_dtype_id_promote", err)
+	return -1
+}
+
+// goString copies a C string; NULL is empty.
+func goString(p *C.char) string {
+	if p == nil {
+		return ""
+	}
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(p)), n))
+}

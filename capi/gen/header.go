@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A param is one parameter of a prototype.
+type param struct {
+	Type string // as written, without the name; "int64_t (*)[2]" for arrays of pairs
+	Name string
+}
+
+// A proto is one function of the header.
+type proto struct {
+	Ret    string
+	Name   string
+	Params []param
+}
+
+var (
+	blockComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	spaces       = regexp.MustCompile(`\s+`)
+	apiLine      = regexp.MustCompile(`(?m)^POLY_API ([^;]+);`)
+	nameBefore   = regexp.MustCompile(`^(.*?)(poly_[a-z0-9_]+)$`)
+	pairParam    = regexp.MustCompile(`^int64_t \(\*(\w+)\)\[2\]$`)
+	plainParam   = regexp.MustCompile(`^(.*?)(\w+)$`)
+)
+
+// parseHeader finds the prototypes of a header, in order.
+func parseHeader(text string) ([]proto, error) {
+	text = blockComment.ReplaceAllString(text, "")
+	var out []proto
+	for _, m := range apiLine.FindAllStringSubmatch(text, -1) {
+		p, err := parseProto(strings.TrimSpace(spaces.ReplaceAllString(m[1], " ")))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func parseProto(decl string) (proto, error) {
+	open := strings.IndexByte(decl, '(')
+	if open < 0 || !strings.HasSuffix(decl, ")") {
+		return proto{}, fmt.Errorf("prototype %q: no parameter list", decl)
+	}
+	head := nameBefore.FindStringSubmatch(decl[:open])
+	if head == nil {
+		return proto{}, fmt.Errorf("prototype %q: no poly_ name", decl)
+	}
+	p := proto{Ret: strings.TrimSpace(head[1]), Name: head[2]}
+	list := decl[open+1 : len(decl)-1]
+	if list == "void" {
+		return p, nil
+	}
+	for _, s := range strings.Split(list, ",") {
+		s = strings.TrimSpace(s)
+		if m := pairParam.FindStringSubmatch(s); m != nil {
+			p.Params = append(p.Params, param{"int64_t (*)[2]", m[1]})
+		} else if m := plainParam.FindStringSubmatch(s); m != nil {
+			p.Params = append(p.Params, param{strings.TrimSpace(m[1]), m[2]})
+		} else {
+			return proto{}, fmt.Errorf("prototype %s: parameter %q", p.Name, s)
+		}
+	}
+	return p, nil
+}
+
+// isHandle reports whether a type is a pointer to one of the opaque types.
+func isHandle(typ string) bool {
+	switch strings.TrimPrefix(typ, "const ") {
+	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+// Gen reads the prototypes of include/polygrad.h and writes what repeats them:
+// the C functions before the Go exports and Python's ctypes table. It runs in
+// capi (go generate).
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "capi/gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	text, err := os.ReadFile("../include/polygrad.h")
+	if err != nil {
+		return err
+	}
+	protos, err := parseHeader(string(text))
+	if err != nil {
+		return err
+	}
+	inGo, err := goExports(".")
+	if err != nil {
+		return err
+	}
+	public := map[string]bool{}
+	for _, p := range protos {
+		public["go_"+p.Name] = true
+	}
+	for name := range inGo {
+		if !public[name] {
+			return fmt.Errorf("%s is exported by Go but %s is not in the header", name, name[len("go_"):])
+		}
+	}
+	table, err := ctypesTable(protos)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile("shim_gen.c", []byte(shimC(protos, inGo)), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile("../bindings/python/polygrad/_prototypes.py", []byte(table), 0o644)
+}
+
+var exportLine = regexp.MustCompile(`(?m)^//export (go_poly_\w+)$`)
+
+// goExports finds the names that the Go files of a folder export to C.
+func goExports(dir string) (map[string]bool, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range exportLine.FindAllStringSubmatch(string(text), -1) {
+			names[m[1]] = true
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,50 @@
+#include "guard.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../include/polygrad.h"
+
+__thread struct poly_error poly_error;
+int poly_forked;
+
+static void in_child(void) { poly_forked = 1; }
+
+/* Go's runtime has threads of its own, and fork() copies only the thread that
+ * calls it: entering Go in the child may wait for ever. The flag has to be
+ * read before Go is entered, so it lives here. */
+__attribute__((constructor)) static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+
+void poly_fail(const char *text, size_t n) {
+  struct poly_error *e = &poly_error;
+  if (n >= sizeof e->text) {
+    n = sizeof e->text - 1;
+    while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--; /* whole characters only */
+  }
+  memcpy(e->text, text, n);
+  e->text[n] = 0;
+  e->failed = 1;
+}
+
+void poly_fail_keep(const char *text, size_t n) {
+  if (poly_error.before)
+    poly_error.failed = 1;
+  else
+    poly_fail(text, n);
+}
+
+void poly_refuse(const char *fn) {
+  char text[200];
+  int n = snprintf(text, sizeof text,
+                   "%s: the process forked after the library was loaded, which it does not survive; "
+                   "start workers with spawn, or load the library in the child only",
+                   fn);
+  poly_fail(text, (size_t)n);
+}
+
+const char *poly_last_error(void) { return poly_error.failed ? poly_error.text : ""; }
+
+void poly_clear_error(void) { poly_error.failed = poly_error.before = 0; }
+
+int poly_abi_version(void) { return POLY_ABI_VERSION; }

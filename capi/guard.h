@@ -1,0 +1,41 @@
+/* What stands between a C caller and Go: the fork flag and the last error. */
+#ifndef POLY_GUARD_H
+#define POLY_GUARD_H
+
+#include <stddef.h>
+
+#define POLY_HIDDEN __attribute__((visibility("hidden")))
+
+/* The last error of a thread. failed: the thread's last call set text. before:
+ * failed as the current call found it, for calls that pass an error on. */
+struct poly_error {
+  int failed;
+  int before;
+  char text[1020];
+};
+
+POLY_HIDDEN extern __thread struct poly_error poly_error;
+POLY_HIDDEN extern int poly_forked;
+
+/* Sets the last error to text of n bytes. */
+POLY_HIDDEN void poly_fail(const char *text, size_t n);
+
+/* Keeps the error that the previous call left; if it left none, sets text. */
+POLY_HIDDEN void poly_fail_keep(const char *text, size_t n);
+
+/* Says that fn cannot work in a forked child. */
+POLY_HIDDEN void poly_refuse(const char *fn);
+
+/* Begins a call: 0 if Go may be entered. */
+static inline int poly_enter(const char *fn) {
+  struct poly_error *e = &poly_error;
+  e->before = e->failed;
+  e->failed = 0;
+  if (__builtin_expect(poly_forked, 0)) {
+    poly_refuse(fn);
+    return -1;
+  }
+  return 0;
+}
+
+#endif

@@ -1,0 +1,175 @@
+// Package handle issues the tokens that stand for Go objects on the C side of
+// the boundary and finds the objects again.
+//
+// A token looks like an address (so that a caller, or a record layout, can tell
+// it from a small number) but points to nothing. It carries a slot and the
+// generation of that slot, so a released token is recognised for ever: no token
+// is issued twice.
+package handle
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Token is what C sees as a pointer. The zero Token is NULL.
+type Token uintptr
+
+// Bits of a token, lowest first: 4 zero, 14 generation, 26 slot, then prefix.
+// The prefix puts tokens at 0x6…, below the end of user space and away from
+// where Linux maps programs, libraries, heaps and stacks.
+const (
+	alignBits = 4
+	genBits   = 14
+	slotBits  = 26
+	genShift  = alignBits
+	slotShift = alignBits + genBits
+	topShift  = alignBits + genBits + slotBits
+	prefix    = 6
+
+	maxGen   = 1<<genBits - 1
+	maxSlots = 1 << slotBits
+
+	chunkBits = 12
+	chunkSize = 1 << chunkBits
+)
+
+// Kind says what a token stands for.
+type Kind uint8
+
+// The kinds of objects that have handles.
+const (
+	Context Kind = iota + 1
+	Node
+	Step
+	Instance
+	WasmPlan
+)
+
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Entry is what a token leads to. Value and Owner are set once, by Table.New.
+type Entry struct {
+	Kind  Kind
+	Owner any
+	Value any
+	// Refs counts how often the token was handed out; the owner's lock guards it.
+	Refs  int
+	token Token
+}
+
+// Token is the token of the entry.
+func (e *Entry) Token() Token { return e.token }
+
+// The reasons for which a token is refused.
+var (
+	ErrNull     = errors.New("is NULL")
+	ErrForeign  = errors.New("is not a polygrad handle")
+	ErrStale    = errors.New("is stale: it was released, or its context was destroyed")
+	ErrFull     = errors.New("too many live handles")
+	errNotKinds [len(kindNames)]error
+)
+
+func init() {
+	for k, name := range kindNames {
+		errNotKinds[k] = errors.New("is a handle of another kind, not a " + name)
+	}
+}
+
+type chunk struct {
+	entry [chunkSize]atomic.Pointer[Entry]
+	gen   [chunkSize]uint16 // guarded by Table.mu
+}
+
+// Table holds live entries. It is safe for concurrent use; looking up takes no lock.
+type Table struct {
+	chunks [maxSlots / chunkSize]atomic.Pointer[chunk]
+
+	mu   sync.Mutex
+	free []uint32
+	next uint32
+	live int
+}
+
+// New issues a token for a value with one reference.
+func (t *Table) New(kind Kind, owner, value any) (*Entry, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var slot uint32
+	switch n := len(t.free); {
+	case n > 0:
+		slot = t.free[n-1]
+		t.free = t.free[:n-1]
+	case t.next < maxSlots:
+		slot = t.next
+		t.next++
+		if slot&(chunkSize-1) == 0 {
+			t.chunks[slot>>chunkBits].Store(new(chunk))
+		}
+	default:
+		return nil, ErrFull
+	}
+	c := t.chunks[slot>>chunkBits].Load()
+	i := slot & (chunkSize - 1)
+	c.gen[i]++
+	e := &Entry{
+		Kind: kind, Owner: owner, Value: value, Refs: 1,
+		token: prefix<<topShift | Token(slot)<<slotShift | Token(c.gen[i])<<genShift,
+	}
+	c.entry[i].Store(e)
+	t.live++
+	return e, nil
+}
+
+// Looks reports whether a word has the form of a token, live or not.
+func Looks(t Token) bool { return t>>topShift == prefix && t&(1<<alignBits-1) == 0 }
+
+// Get finds the entry of a token, which must be live and of the given kind.
+func (t *Table) Get(tok Token, kind Kind) (*Entry, error) {
+	if !Looks(tok) {
+		if tok == 0 {
+			return nil, ErrNull
+		}
+		return nil, ErrForeign
+	}
+	slot := uint32(tok>>slotShift) & (maxSlots - 1)
+	c := t.chunks[slot>>chunkBits].Load()
+	if c == nil {
+		return nil, ErrForeign
+	}
+	e := c.entry[slot&(chunkSize-1)].Load()
+	if e == nil || e.token != tok {
+		return nil, ErrStale
+	}
+	if e.Kind != kind {
+		return nil, errNotKinds[kind]
+	}
+	return e, nil
+}
+
+// Drop ends the life of an entry's token. A slot whose generations are used up is retired.
+func (t *Table) Drop(e *Entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slot := uint32(e.token>>slotShift) & (maxSlots - 1)
+	c := t.chunks[slot>>chunkBits].Load()
+	i := slot & (chunkSize - 1)
+	if c.entry[i].Load() != e {
+		return
+	}
+	c.entry[i].Store(nil)
+	t.live--
+	if c.gen[i] < maxGen {
+		t.free = append(t.free, slot)
+	}
+}
+
+// Len is the number of live tokens.
+func (t *Table) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.live
+}

@@ -1,0 +1,156 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/uop"
+)
+
+//export go_poly_ctx_new
+func go_poly_ctx_new() C.uintptr_t {
+	c, err := newContext()
+	if err != nil {
+		fail("poly_ctx_new", err)
+		return 0
+	}
+	return C.uintptr_t(c.entry.Token())
+}
+
+//export go_poly_ctx_destroy
+func go_poly_ctx_destroy(ctx C.uintptr_t) {
+	if c, err := enter(uintptr(ctx)); err == nil {
+		c.destroy()
+		c.mu.Unlock()
+	}
+}
+
+//export go_poly_ctx_live_nodes
+func go_poly_ctx_live_nodes(ctx C.uintptr_t) (n C.int64_t) {
+	ask("poly_ctx_live_nodes", ctx, func(c *context) error {
+		n = C.int64_t(len(c.nodes))
+		return nil
+	}, func() { n = -1 })
+	return n
+}
+
+//export go_poly_uop_release
+func go_poly_uop_release(ctx, x C.uintptr_t) {
+	if c, err := enter(uintptr(ctx)); err == nil {
+		c.release(uintptr(x))
+		c.mu.Unlock()
+	}
+}
+
+//export go_poly_uop_release_n
+func go_poly_uop_release_n(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) {
+	if xs == nil || n <= 0 {
+		return
+	}
+	if c, err := enter(uintptr(ctx)); err == nil {
+		for _, x := range unsafe.Slice(xs, n) {
+			c.release(uintptr(x))
+		}
+		c.mu.Unlock()
+	}
+}
+
+//export go_poly_uop_retain
+func go_poly_uop_retain(ctx, x C.uintptr_t) C.uintptr_t {
+	return build("poly_uop_retain", ctx, func(c *context) (value, error) { return c.arg("x", uintptr(x)) })
+}
+
+// shaped is a node that must have a shape.
+func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
+	v, err := c.arg(arg, uintptr(h))
+	if err != nil {
+		return nil, err
+	}
+	if v.u.Shape() == nil {
+		return nil, wrong(arg, "a %s has no shape, expected a tensor", v.u.Op)
+	}
+	return v.u, nil
+}
+
+//export go_poly_ndim
+func go_poly_ndim(ctx, x C.uintptr_t) C.int { return describe("poly_ndim", ctx, x, nil, 0, nil) }
+
+//export go_poly_shape
+func go_poly_shape(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int) C.int {
+	return describe("poly_shape", ctx, x, dims, cap, nil)
+}
+
+//export go_poly_describe
+func go_poly_describe(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.int) C.int {
+	return describe("poly_describe", ctx, x, dims, cap, dtype)
+}
+
+func describe(fn string, ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.int) (ndim C.int) {
+	ask(fn, ctx, func(c *context) error {
+		u, err := c.shaped("x", x)
+		if err != nil {
+			return err
+		}
+		s := u.Shape()
+		writeShape(s, dims, cap)
+		if dtype != nil {
+			*dtype = dtypeID(u.DType)
+		}
+		ndim = C.int(len(s))
+		return nil
+	}, func() { ndim = -1 })
+	return ndim
+}
+
+// writeShape writes the first cap sizes of a shape; symbolic ones as the largest they can be.
+func writeShape(s uop.Shape, dims *C.int64_t, cap C.int) {
+	if dims == nil {
+		return
+	}
+	n := min(len(s), max(int(cap), 0))
+	out := unsafe.Slice(dims, n)
+	for i := range out {
+		out[i] = C.int64_t(s[i].Max())
+	}
+}
+
+//export go_poly_numel
+func go_poly_numel(ctx, x C.uintptr_t) (n C.int64_t) {
+	ask("poly_numel", ctx, func(c *context) error {
+		u, err := c.shaped("x", x)
+		if err == nil {
+			n = C.int64_t(numel(u))
+		}
+		return err
+	}, func() { n = -1 })
+	return n
+}
+
+//export go_poly_dtype
+func go_poly_dtype(ctx, x C.uintptr_t) (id C.int) {
+	ask("poly_dtype", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err == nil {
+			id = dtypeID(v.u.DType)
+		}
+		return err
+	}, func() { id = -1 })
+	return id
+}
+
+//export go_poly_uop_op
+func go_poly_uop_op(ctx, x C.uintptr_t) (op C.int) {
+	ask("poly_uop_op", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err == nil {
+			op = C.int(v.u.Op)
+		}
+		return err
+	}, func() { op = -1 })
+	return op
+}

@@ -1,0 +1,1091 @@
+/* polygrad.h - tensors, gradients and a compiler behind one flat C interface.
+ *
+ * This file is the manual of the library.
+ *
+ * A program builds a graph of nodes (PolyUOp); nothing is computed while it is
+ * built. poly_realize and its relatives compile the graph into kernels, run
+ * them on memory of the caller and return. What was compiled once is kept: the
+ * same computation on other buffers only looks it up and runs it.
+ *
+ *     PolyCtx *ctx = poly_ctx_new();
+ *     int64_t shape[1] = {3};
+ *     float in[3] = {1, 2, 3}, out[3];
+ *     PolyUOp *x = poly_buffer_host(ctx, POLY_DTYPE_FLOAT32, shape, 1, in, sizeof in);
+ *     PolyUOp *y = poly_exp(ctx, poly_square(ctx, x));
+ *     void *to[1] = {out};
+ *     if (poly_realize_into(ctx, &y, to, 1, NULL) != 0)
+ *         fprintf(stderr, "%s\n", poly_last_error());
+ *     poly_ctx_destroy(ctx);
+ *
+ * HANDLES
+ *   PolyCtx, PolyUOp, PolyStep, PolyInstance and PolyWasmStepPlan are opaque.
+ *   Their pointers are tokens: they look like addresses, point to nothing, are
+ *   checked on every call and never used twice. NULL, a handle that was
+ *   released, one of another kind or of another context is an error, not a
+ *   crash.
+ *
+ * OWNERSHIP
+ *   A node lives in its context. Nodes are immutable, and equal nodes (same
+ *   operation, type, sources and argument) are one node with one handle. Every
+ *   function that returns a node adds one reference to it; poly_uop_release
+ *   gives it back. A program that never releases anything is correct too:
+ *   poly_ctx_destroy frees all that belongs to the context. A released node
+ *   stays part of the graphs that were built on it.
+ *   Memory given to the library stays the caller's. Byte blocks that the
+ *   library returns ("malloc'd") belong to the caller, who calls free().
+ *   Strings that it returns belong to the library.
+ *
+ * ERRORS
+ *   Functions that return a pointer return NULL, functions that return int
+ *   return -1 (where not stated otherwise), and poly_last_error() says which
+ *   function and argument failed, what was given and what was expected.
+ *   Nothing else is changed by a call that fails. A NULL node as an operand
+ *   makes the result NULL and keeps the error that made it NULL, so that a
+ *   chain of calls may be checked once, at its end. A zero-size or scalar
+ *   tensor is not an error anywhere.
+ *
+ * SHAPES
+ *   A shape is an array of int64_t and a count (ndim, 0 for a scalar; the array
+ *   may then be NULL). Shapes broadcast by NumPy's rule. Axes may be negative
+ *   and then count from the end. Functions of the original interface take the
+ *   operand's shape from the caller ("shape, ndim"); NULL for the shape means:
+ *   use the node's own. A shape that differs from the node's, with the same
+ *   number of elements, reshapes it first. Out-shapes (shape_out, ndim_out) may
+ *   be NULL; they receive at most POLY_MAX_OUT_DIMS dimensions, so int64_t[8]
+ *   is enough.
+ *
+ * TYPES
+ *   A data type is a number (PolyDTypeId). Operands of different types are
+ *   promoted by one lattice: bool < signed and unsigned integers < fp8 <
+ *   float16, bfloat16 < float32 < float64. Numbers given as C arguments are
+ *   weak: they take the type of the tensor they meet where it can hold them.
+ *
+ * THREADS
+ *   Every function may be called from every thread. Calls on one context take
+ *   turns; contexts do not wait for each other. The last error is kept for
+ *   each thread.
+ *
+ * FORK
+ *   The library does not survive fork() once it is loaded: every call in the
+ *   child fails with an error that says so, without hanging. Start workers by
+ *   exec ("spawn"), or load the library in the child only.
+ *
+ * SINCE
+ *   1.0 is the original interface (Python, JavaScript and R frontends written
+ *   for it work unchanged); 2.0 marks what this library added.
+ */
+#ifndef POLYGRAD_H
+#define POLYGRAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POLY_API extern __attribute__((visibility("default")))
+
+/* The number poly_abi_version returns: the layout of records and prototypes. */
+#define POLY_ABI_VERSION 1
+
+/* No out-shape is longer; graphs themselves may have up to POLY_MAX_DIMS. */
+#define POLY_MAX_OUT_DIMS 8
+#define POLY_MAX_DIMS 16
+
+/* ======================================================================== */
+/* Types                                                                    */
+/* ======================================================================== */
+
+typedef struct PolyCtx PolyCtx;                   /* a graph and what runs it */
+typedef struct PolyUOp PolyUOp;                   /* a node of the graph */
+typedef struct PolyStep PolyStep;                 /* a compiled program */
+typedef struct PolyInstance PolyInstance;         /* a model with its memory */
+typedef struct PolyWasmStepPlan PolyWasmStepPlan; /* a program as WASM modules */
+
+/* Data types by number. INDEX and VOID are types of nodes, not of tensors. */
+typedef enum PolyDTypeId {
+  POLY_DTYPE_VOID = 0,
+  POLY_DTYPE_BOOL = 1,
+  POLY_DTYPE_INT8 = 2,
+  POLY_DTYPE_UINT8 = 3,
+  POLY_DTYPE_INT16 = 4,
+  POLY_DTYPE_UINT16 = 5,
+  POLY_DTYPE_INT32 = 6,
+  POLY_DTYPE_UINT32 = 7,
+  POLY_DTYPE_INT64 = 8,
+  POLY_DTYPE_UINT64 = 9,
+  POLY_DTYPE_FLOAT16 = 10,
+  POLY_DTYPE_BFLOAT16 = 11,
+  POLY_DTYPE_FLOAT32 = 12,
+  POLY_DTYPE_FLOAT64 = 13,
+  POLY_DTYPE_INDEX = 14,
+  POLY_DTYPE_FP8E4M3 = 15, /* since 2.0 */
+  POLY_DTYPE_FP8E5M2 = 16  /* since 2.0 */
+} PolyDTypeId;
+
+/* Devices by number. */
+typedef enum PolyDeviceId {
+  POLY_DEVICE_AUTO = 0,
+  POLY_DEVICE_CPU = 1,
+  POLY_DEVICE_INTERP = 2,
+  POLY_DEVICE_CUDA = 3,
+  POLY_DEVICE_WASM_JIT = 4,
+  POLY_DEVICE_WEBGPU = 5,
+  POLY_DEVICE_X64_JIT = 6,
+  POLY_DEVICE_CLANG = 7 /* since 2.0 */
+} PolyDeviceId;
+
+/* Operations of nodes, as poly_op_name numbers them. */
+typedef int PolyOps;
+enum {
+  POLY_OP_INVALID = 0,
+  POLY_OP_DEFINE_VAR = 1,
+  POLY_OP_BIND = 2,
+  POLY_OP_SINK = 14,
+  POLY_OP_STORE = 21,
+  POLY_OP_CAST = 23,
+  POLY_OP_BITCAST = 24,
+  POLY_OP_EXP2 = 25,
+  POLY_OP_LOG2 = 26,
+  POLY_OP_SIN = 27,
+  POLY_OP_SQRT = 28,
+  POLY_OP_RECIPROCAL = 29,
+  POLY_OP_NEG = 30,
+  POLY_OP_TRUNC = 31,
+  POLY_OP_ADD = 32,
+  POLY_OP_MUL = 33,
+  POLY_OP_SHL = 34,
+  POLY_OP_SHR = 35,
+  POLY_OP_IDIV = 36,
+  POLY_OP_MAX = 37,
+  POLY_OP_MOD = 38,
+  POLY_OP_CMPLT = 39,
+  POLY_OP_CMPNE = 40,
+  POLY_OP_CMPEQ = 41,
+  POLY_OP_XOR = 42,
+  POLY_OP_OR = 43,
+  POLY_OP_AND = 44,
+  POLY_OP_THREEFRY = 45,
+  POLY_OP_SUB = 46,
+  POLY_OP_FDIV = 47,
+  POLY_OP_POW = 48,
+  POLY_OP_WHERE = 49,
+  POLY_OP_MULACC = 50,
+  POLY_OP_CONST = 57,
+  POLY_OP_ASSIGN = 63,
+  POLY_OP_DETACH = 67,
+  POLY_OP_BUFFER = 70,
+  POLY_OP_RESHAPE = 75,
+  POLY_OP_PERMUTE = 76,
+  POLY_OP_EXPAND = 77,
+  POLY_OP_PAD = 78,
+  POLY_OP_SHRINK = 79,
+  POLY_OP_FLIP = 80,
+  POLY_OP_REDUCE_AXIS = 82
+};
+
+/* A data type as a record; only functions of section "by value" use it. */
+typedef struct PolyDType {
+  int8_t priority;
+  uint16_t bitsize;
+  const char *name;
+  char fmt;
+  uint16_t count;
+  bool is_ptr;
+  int32_t addrspace;
+  uint16_t vcount;
+  int64_t ptr_size;
+} PolyDType;
+
+/* Memory behind a PolyBufferBinding. Only ptr is read. */
+typedef struct PolyBufferHandle {
+  void *ptr;
+  size_t nbytes;
+  int32_t domain;
+  bool owned;
+} PolyBufferHandle;
+
+/* A buffer and the caller's memory for it. There are two layouts: this one of
+ * 32 bytes, and an older one of 16 bytes, {buffer, void *data}. Functions that
+ * take an array of bindings accept both: what stands at offset 16 is a node in
+ * the older layout and a byte count in this one, and handles do not look like
+ * byte counts. */
+typedef struct PolyBufferBinding {
+  PolyUOp *buffer;
+  PolyBufferHandle handle;
+} PolyBufferBinding;
+
+/* A variable and its value. */
+typedef struct PolyVarBinding {
+  PolyUOp *var;
+  int32_t value;
+} PolyVarBinding;
+
+/* A named array of float32 for an instance. */
+typedef struct PolyIOBinding {
+  const char *name;
+  float *data;
+} PolyIOBinding;
+
+/* What poly_step_buffer_info tells about a buffer of a step. */
+typedef struct PolyStepBufferInfo {
+  int32_t version; /* 1 */
+  int32_t index;
+  int32_t role; /* PolyStepBufferRole */
+  PolyDType dtype;
+  int64_t numel;
+  int64_t nbytes;
+} PolyStepBufferInfo;
+
+typedef enum PolyStepBufferRole {
+  POLY_STEP_BUFFER_INPUT = 0,
+  POLY_STEP_BUFFER_OUTPUT = 1,
+  POLY_STEP_BUFFER_TEMP = 2,
+  POLY_STEP_BUFFER_CONSTANT = 3
+} PolyStepBufferRole;
+
+/* ======================================================================== */
+/* The library                                                              */
+/* ======================================================================== */
+
+/* POLY_ABI_VERSION of the library that was loaded. Since 1.0. */
+POLY_API int poly_abi_version(void);
+
+/* The version of the library, "major.minor.patch". Since 2.0. */
+POLY_API const char *poly_version(void);
+
+/* What went wrong in the last call of this thread that failed: one line of
+ * UTF-8, "function: argument: given, expected". "" if the last call succeeded.
+ * Never NULL. Valid until the thread's next call. This function and
+ * poly_clear_error do not count as calls. Since 2.0. */
+POLY_API const char *poly_last_error(void);
+
+/* Forgets the last error of this thread. Since 2.0. */
+POLY_API void poly_clear_error(void);
+
+/* Number of operation codes, the unused 0 included. Since 1.0. */
+POLY_API int poly_op_count(void);
+
+/* Name of an operation code: "ADD" for 32; "INVALID" for 0; "UNKNOWN" outside
+ * 0 .. poly_op_count()-1. Never NULL, never freed. Since 1.0. */
+POLY_API const char *poly_op_name(PolyOps op);
+
+/* Name of a data type, "float32" for POLY_DTYPE_FLOAT32; NULL if there is no
+ * such type. Since 2.0. */
+POLY_API const char *poly_dtype_id_name(int dtype);
+
+/* Bytes of one element; -1 if dtype is not the type of a tensor. Since 2.0. */
+POLY_API int poly_dtype_id_size(int dtype);
+
+/* The data type of a name; -1 if there is none. Since 2.0. */
+POLY_API int poly_dtype_id_parse(const char *name);
+
+/* The smallest type that holds values of both types, by the promotion lattice;
+ * -1 if one is not the type of a tensor. Since 2.0. */
+POLY_API int poly_dtype_id_promote(int a, int b);
+
+/* Number of devices that the library knows. Since 2.0. */
+POLY_API int poly_device_count(void);
+
+/* Name of the i-th device: "CPU", "INTERP", "CUDA", …; NULL outside
+ * 0 .. poly_device_count()-1. Since 2.0. */
+POLY_API const char *poly_device_name(int i);
+
+/* 1 if a device can run kernels in this process, 0 if not. Since 2.0. */
+POLY_API int poly_device_available(int device);
+
+/* Forgets compiled kernels, plans and schedules of every context; what is
+ * needed again is compiled again. Since 1.0. */
+POLY_API void poly_cpu_cache_flush(void);
+POLY_API void poly_sched_cache_flush(void);
+
+/* ======================================================================== */
+/* Contexts                                                                 */
+/* ======================================================================== */
+
+/* A new, empty context, which runs kernels on the device that the environment
+ * variable POLY_DEVICE names (default: the best CPU device). Since 1.0. */
+POLY_API PolyCtx *poly_ctx_new(void);
+
+/* Ends a context: all its nodes, buffers and compiled programs. Handles that
+ * belonged to it are stale from then on. NULL and stale contexts are ignored.
+ * Since 1.0. */
+POLY_API void poly_ctx_destroy(PolyCtx *ctx);
+
+/* Number of live handles to nodes of a context, -1 on error: what a leak test
+ * looks at. Since 2.0. */
+POLY_API int64_t poly_ctx_live_nodes(PolyCtx *ctx);
+
+/* ======================================================================== */
+/* Nodes                                                                    */
+/* ======================================================================== */
+
+/* Gives one reference to a node back; with the last one the handle becomes
+ * stale, and host memory that was bound to it (poly_buffer_host) is no longer
+ * used. NULL, stale handles and a destroyed context are ignored, so finalizers
+ * may run in any order. Since 2.0. */
+POLY_API void poly_uop_release(PolyCtx *ctx, PolyUOp *x);
+
+/* poly_uop_release for n nodes in one call. Since 2.0. */
+POLY_API void poly_uop_release_n(PolyCtx *ctx, PolyUOp **xs, int n);
+
+/* Adds a reference to a node and returns it. Since 2.0. */
+POLY_API PolyUOp *poly_uop_retain(PolyCtx *ctx, PolyUOp *x);
+
+/* Number of dimensions of a node; -1 on error, also if the node has no shape
+ * (a STORE, a SINK). Since 2.0. */
+POLY_API int poly_ndim(PolyCtx *ctx, PolyUOp *x);
+
+/* Writes the first cap dimensions of a node into dims and returns their full
+ * number, -1 on error. Since 2.0. */
+POLY_API int poly_shape(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap);
+
+/* Number of elements of a node, -1 on error. Since 2.0. */
+POLY_API int64_t poly_numel(PolyCtx *ctx, PolyUOp *x);
+
+/* Data type of a node (PolyDTypeId), -1 on error. Since 2.0. */
+POLY_API int poly_dtype(PolyCtx *ctx, PolyUOp *x);
+
+/* Shape and data type in one call: dims, their number (returned) and *dtype.
+ * -1 on error. Since 2.0. */
+POLY_API int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype);
+
+/* Operation of a node, -1 on error. Since 2.0. */
+POLY_API int poly_uop_op(PolyCtx *ctx, PolyUOp *x);
+
+/* The graph below a node as text, one node a line; malloc'd. Since 2.0. */
+POLY_API char *poly_uop_print(PolyCtx *ctx, PolyUOp *x);
+
+/* The graph of root with every from[i] replaced by to[i]. root itself if n is
+ * 0. Since 1.0. */
+POLY_API PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n);
+
+/* ======================================================================== */
+/* Creation                                                                 */
+/* ======================================================================== */
+
+/* Scalar constants: float32, float64 and int32. Since 1.0. */
+POLY_API PolyUOp *poly_const_float(PolyCtx *ctx, double value);
+POLY_API PolyUOp *poly_const_double(PolyCtx *ctx, double value);
+POLY_API PolyUOp *poly_const_int(PolyCtx *ctx, int64_t value);
+
+/* A scalar constant of any type. poly_const_int_by_id keeps all 64 bits (cast
+ * to uint64_t for POLY_DTYPE_UINT64). Since 2.0. */
+POLY_API PolyUOp *poly_const_by_id(PolyCtx *ctx, int dtype, double value);
+POLY_API PolyUOp *poly_const_int_by_id(PolyCtx *ctx, int dtype, int64_t value);
+
+/* A scalar constant whose type follows x as a number in an expression does: a
+ * float next to an integer tensor is float32, an integer or bool next to any
+ * numeric tensor takes its type. Since 2.0. */
+POLY_API PolyUOp *poly_const_like_float(PolyCtx *ctx, PolyUOp *x, double value);
+POLY_API PolyUOp *poly_const_like_int(PolyCtx *ctx, PolyUOp *x, int64_t value);
+POLY_API PolyUOp *poly_const_like_bool(PolyCtx *ctx, PolyUOp *x, int value);
+
+/* A fresh one-dimensional buffer of size elements (>= 0). No memory is
+ * allocated: it is bound when a program runs. Since 1.0. */
+POLY_API PolyUOp *poly_buffer_f32(PolyCtx *ctx, int64_t size);
+POLY_API PolyUOp *poly_buffer_f64(PolyCtx *ctx, int64_t size);
+POLY_API PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype);
+
+/* A fresh buffer of the given shape on memory of the caller, which is used
+ * without a copy by every program that reads or updates the buffer. data must
+ * be aligned to the element, hold nbytes (at least the tensor's size) and stay
+ * valid until the handle is released or the context destroyed. data may be
+ * NULL for a tensor without elements. Since 2.0. */
+POLY_API PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes);
+
+/* A symbolic int32 with inclusive bounds; the same name and bounds give the
+ * same node. Since 1.0. */
+POLY_API PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi);
+
+/* A variable with a default value, lo <= value <= hi. Since 1.0. */
+POLY_API PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value);
+
+/* A tensor filled with v (float32). Since 1.0. */
+POLY_API PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v);
+
+/* A tensor of any type filled with v. Since 2.0. */
+POLY_API PolyUOp *poly_full_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double v);
+POLY_API PolyUOp *poly_full_int_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t v);
+
+/* start, start+step, … below stop (above, if step is negative), as float32;
+ * NULL if step is 0. poly_arange_by_id: of any type. Since 1.0, 2.0. */
+POLY_API PolyUOp *poly_arange(PolyCtx *ctx, double start, double stop, double step);
+POLY_API PolyUOp *poly_arange_by_id(PolyCtx *ctx, int dtype, double start, double stop, double step);
+
+/* steps values from start to stop, both included, as float32 or any type;
+ * steps 1 gives start, 0 an empty tensor. Since 1.0, 2.0. */
+POLY_API PolyUOp *poly_linspace(PolyCtx *ctx, double start, double stop, int64_t steps);
+POLY_API PolyUOp *poly_linspace_by_id(PolyCtx *ctx, int dtype, double start, double stop, int64_t steps);
+
+/* The (n, n) identity as float32; the (n, m) identity of any type. Since 1.0,
+ * 2.0. */
+POLY_API PolyUOp *poly_eye(PolyCtx *ctx, int64_t n);
+POLY_API PolyUOp *poly_eye_by_id(PolyCtx *ctx, int dtype, int64_t n, int64_t m);
+
+/* ======================================================================== */
+/* Random numbers                                                           */
+/* ======================================================================== */
+/* Counter based (threefry 2x32, 20 rounds) and lazy: the same seed and shape
+ * give the same bits on every device. */
+
+/* Uniform float32 in [0, 1). Since 1.0. */
+POLY_API PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed);
+
+/* Normal float32 with mean 0 and deviation 1 (Box-Muller). Since 1.0. */
+POLY_API PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed);
+
+/* The same numbers with the seed in a tensor of two uint32 (low word, high
+ * word), so that one compiled program serves every seed; cast to dtype, a
+ * floating type. Since 2.0. */
+POLY_API PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
+POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
+
+/* Integers in [low, high) of an integer type, from the same stream. Since
+ * 2.0. */
+POLY_API PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low,
+                                      int64_t high, PolyUOp *seed);
+
+/* Sets each element to 0 with probability p (0 <= p <= 1) and divides the
+ * others by 1-p. Since 2.0. */
+POLY_API PolyUOp *poly_dropout(PolyCtx *ctx, PolyUOp *x, double p, PolyUOp *seed);
+
+/* ======================================================================== */
+/* Elementwise: one operand                                                 */
+/* ======================================================================== */
+/* Results have the shape of x. Functions of real numbers turn integers and
+ * bools into float32 first and are accurate to a few units in the last place;
+ * NaN goes in and out; the others keep the type of x. All have gradients. */
+
+/* A unary operation by its code: EXP2, LOG2, SIN, SQRT, RECIPROCAL, NEG or
+ * TRUNC. Since 1.0. */
+POLY_API PolyUOp *poly_alu1(PolyCtx *ctx, PolyOps op, PolyUOp *x);
+
+POLY_API PolyUOp *poly_exp(PolyCtx *ctx, PolyUOp *x);        /* e^x. Since 1.0 */
+POLY_API PolyUOp *poly_exp2(PolyCtx *ctx, PolyUOp *x);       /* 2^x. Since 2.0 */
+POLY_API PolyUOp *poly_expm1(PolyCtx *ctx, PolyUOp *x);      /* e^x - 1, accurate near 0. Since 1.0 */
+POLY_API PolyUOp *poly_log(PolyCtx *ctx, PolyUOp *x);        /* natural logarithm; NaN for x < 0. Since 1.0 */
+POLY_API PolyUOp *poly_log2(PolyCtx *ctx, PolyUOp *x);       /* base 2. Since 2.0 */
+POLY_API PolyUOp *poly_log10(PolyCtx *ctx, PolyUOp *x);      /* base 10. Since 2.0 */
+POLY_API PolyUOp *poly_log1p(PolyCtx *ctx, PolyUOp *x);      /* log(1+x), accurate near 0. Since 1.0 */
+POLY_API PolyUOp *poly_sqrt(PolyCtx *ctx, PolyUOp *x);       /* Since 2.0 */
+POLY_API PolyUOp *poly_rsqrt(PolyCtx *ctx, PolyUOp *x);      /* 1/sqrt(x). Since 1.0 */
+POLY_API PolyUOp *poly_reciprocal(PolyCtx *ctx, PolyUOp *x); /* 1/x. Since 2.0 */
+POLY_API PolyUOp *poly_square(PolyCtx *ctx, PolyUOp *x);     /* x*x. Since 1.0 */
+POLY_API PolyUOp *poly_neg(PolyCtx *ctx, PolyUOp *x);        /* -x; logical not for bool. Since 2.0 */
+POLY_API PolyUOp *poly_abs(PolyCtx *ctx, PolyUOp *x);        /* Since 1.0 */
+POLY_API PolyUOp *poly_sign(PolyCtx *ctx, PolyUOp *x);       /* -1, 0, 1 or NaN. Since 1.0 */
+
+POLY_API PolyUOp *poly_sin(PolyCtx *ctx, PolyUOp *x);   /* Since 1.0 */
+POLY_API PolyUOp *poly_cos(PolyCtx *ctx, PolyUOp *x);   /* Since 1.0 */
+POLY_API PolyUOp *poly_tan(PolyCtx *ctx, PolyUOp *x);   /* Since 1.0 */
+POLY_API PolyUOp *poly_asin(PolyCtx *ctx, PolyUOp *x);  /* Since 2.0 */
+POLY_API PolyUOp *poly_acos(PolyCtx *ctx, PolyUOp *x);  /* Since 2.0 */
+POLY_API PolyUOp *poly_atan(PolyCtx *ctx, PolyUOp *x);  /* Since 2.0 */
+POLY_API PolyUOp *poly_sinh(PolyCtx *ctx, PolyUOp *x);  /* Since 2.0 */
+POLY_API PolyUOp *poly_cosh(PolyCtx *ctx, PolyUOp *x);  /* Since 2.0 */
+POLY_API PolyUOp *poly_asinh(PolyCtx *ctx, PolyUOp *x); /* Since 2.0 */
+POLY_API PolyUOp *poly_acosh(PolyCtx *ctx, PolyUOp *x); /* Since 2.0 */
+POLY_API PolyUOp *poly_atanh(PolyCtx *ctx, PolyUOp *x); /* Since 2.0 */
+
+POLY_API PolyUOp *poly_ceil(PolyCtx *ctx, PolyUOp *x);    /* Since 1.0 */
+POLY_API PolyUOp *poly_floor(PolyCtx *ctx, PolyUOp *x);   /* Since 1.0 */
+POLY_API PolyUOp *poly_trunc(PolyCtx *ctx, PolyUOp *x);   /* towards zero. Since 2.0 */
+POLY_API PolyUOp *poly_round_f(PolyCtx *ctx, PolyUOp *x); /* to the nearest integer, halves to even. Since 1.0 */
+
+POLY_API PolyUOp *poly_isnan(PolyCtx *ctx, PolyUOp *x);    /* bool. Since 1.0 */
+POLY_API PolyUOp *poly_isinf(PolyCtx *ctx, PolyUOp *x);    /* bool, either sign. Since 1.0 */
+POLY_API PolyUOp *poly_isfinite(PolyCtx *ctx, PolyUOp *x); /* bool. Since 2.0 */
+POLY_API PolyUOp *poly_logical_not(PolyCtx *ctx, PolyUOp *x); /* bool, x == 0. Since 2.0 */
+POLY_API PolyUOp *poly_bitwise_not(PolyCtx *ctx, PolyUOp *x); /* integers and bool. Since 2.0 */
+
+POLY_API PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x);     /* error function. Since 1.0 */
+POLY_API PolyUOp *poly_erfc(PolyCtx *ctx, PolyUOp *x);    /* 1 - erf(x), accurate in the tail. Since 1.0 */
+POLY_API PolyUOp *poly_erfinv(PolyCtx *ctx, PolyUOp *x);  /* inverse of erf on (-1, 1). Since 1.0 */
+POLY_API PolyUOp *poly_ndtri(PolyCtx *ctx, PolyUOp *x);   /* normal quantile of x in (0, 1). Since 1.0 */
+POLY_API PolyUOp *poly_lgamma(PolyCtx *ctx, PolyUOp *x);  /* log |gamma(x)|; gradient: digamma. Since 1.0 */
+POLY_API PolyUOp *poly_digamma(PolyCtx *ctx, PolyUOp *x); /* x > 0. Since 1.0 */
+
+POLY_API PolyUOp *poly_relu(PolyCtx *ctx, PolyUOp *x);        /* max(x, 0). Since 1.0 */
+POLY_API PolyUOp *poly_relu6(PolyCtx *ctx, PolyUOp *x);       /* x clamped to [0, 6]. Since 1.0 */
+POLY_API PolyUOp *poly_sigmoid(PolyCtx *ctx, PolyUOp *x);     /* 1/(1+e^-x). Since 1.0 */
+POLY_API PolyUOp *poly_logsigmoid(PolyCtx *ctx, PolyUOp *x);  /* log(sigmoid(x)). Since 2.0 */
+POLY_API PolyUOp *poly_tanh_act(PolyCtx *ctx, PolyUOp *x);    /* tanh(x). Since 1.0 */
+POLY_API PolyUOp *poly_gelu(PolyCtx *ctx, PolyUOp *x);        /* 0.5x(1+tanh(sqrt(2/pi)(x+0.044715x^3))). Since 1.0 */
+POLY_API PolyUOp *poly_quick_gelu(PolyCtx *ctx, PolyUOp *x);  /* x*sigmoid(1.702x). Since 1.0 */
+POLY_API PolyUOp *poly_silu(PolyCtx *ctx, PolyUOp *x);        /* x*sigmoid(x). Since 1.0 */
+POLY_API PolyUOp *poly_mish(PolyCtx *ctx, PolyUOp *x);        /* x*tanh(softplus(x)). Since 1.0 */
+POLY_API PolyUOp *poly_hardswish(PolyCtx *ctx, PolyUOp *x);   /* x*relu6(x+3)/6. Since 1.0 */
+POLY_API PolyUOp *poly_hardsigmoid(PolyCtx *ctx, PolyUOp *x); /* x/6+0.5 clamped to [0, 1]. Since 1.0 */
+POLY_API PolyUOp *poly_softsign(PolyCtx *ctx, PolyUOp *x);    /* x/(1+|x|). Since 2.0 */
+
+/* x where x >= 0, slope*x elsewhere. Since 1.0. */
+POLY_API PolyUOp *poly_leaky_relu(PolyCtx *ctx, PolyUOp *x, double slope);
+
+/* x where x > 0, alpha*(e^x - 1) elsewhere. Since 1.0. */
+POLY_API PolyUOp *poly_elu(PolyCtx *ctx, PolyUOp *x, double alpha);
+
+/* elu that is differentiable at 0 for every alpha. Since 2.0. */
+POLY_API PolyUOp *poly_celu(PolyCtx *ctx, PolyUOp *x, double alpha);
+
+/* gamma * elu(x, alpha). Since 2.0. */
+POLY_API PolyUOp *poly_selu(PolyCtx *ctx, PolyUOp *x, double alpha, double gamma);
+
+/* log(1 + e^(beta*x)) / beta, without overflow; beta != 0. Since 1.0. */
+POLY_API PolyUOp *poly_softplus(PolyCtx *ctx, PolyUOp *x, double beta);
+
+/* x clamped to [lo, hi]; an infinite bound does nothing. Since 1.0. */
+POLY_API PolyUOp *poly_clamp(PolyCtx *ctx, PolyUOp *x, double lo, double hi);
+POLY_API PolyUOp *poly_hardtanh(PolyCtx *ctx, PolyUOp *x, double lo, double hi);
+
+/* x in another type; poly_bitcast keeps the bits (sizes of the types must
+ * divide the last axis evenly). Since 1.0, 2.0. */
+POLY_API PolyUOp *poly_cast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype);
+POLY_API PolyUOp *poly_bitcast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype);
+
+/* x, through which no gradient flows. Since 1.0. */
+POLY_API PolyUOp *poly_detach(PolyCtx *ctx, PolyUOp *x);
+
+/* x, computed into memory of its own rather than fused. Since 2.0. */
+POLY_API PolyUOp *poly_contiguous(PolyCtx *ctx, PolyUOp *x);
+
+/* ======================================================================== */
+/* Elementwise: two and three operands                                      */
+/* ======================================================================== */
+/* Shapes broadcast, types are promoted. */
+
+/* Binary and ternary operations by code (ADD MUL IDIV MAX MOD CMPLT CMPNE
+ * CMPEQ XOR OR AND THREEFRY SUB FDIV POW SHL SHR; WHERE MULACC): the machine's
+ * view of them. CMPxx give bool; IDIV rounds towards zero and MOD has the sign
+ * of a; others the promoted type. Since 1.0. */
+POLY_API PolyUOp *poly_alu2(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_alu3(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b, PolyUOp *c);
+
+/* Binary operations as a user of tensors means them. */
+typedef enum PolyBinaryOp {
+  POLY_ADD = 0,
+  POLY_SUB = 1,
+  POLY_MUL = 2,
+  POLY_DIV = 3,      /* true division: the result is floating */
+  POLY_FLOORDIV = 4, /* rounds towards minus infinity */
+  POLY_MOD = 5,      /* has the sign of b: a - floordiv(a,b)*b */
+  POLY_POW = 6,
+  POLY_MAXIMUM = 7, /* NaN if either is NaN */
+  POLY_MINIMUM = 8,
+  POLY_LT = 9, /* comparisons give bool */
+  POLY_LE = 10,
+  POLY_GT = 11,
+  POLY_GE = 12,
+  POLY_EQ = 13,
+  POLY_NE = 14,
+  POLY_AND = 15, /* integers and bool */
+  POLY_OR = 16,
+  POLY_XOR = 17,
+  POLY_SHL = 18,
+  POLY_SHR = 19,
+  POLY_TRUNCDIV = 20, /* integers: rounds towards zero */
+  POLY_LOGADDEXP = 21,
+  POLY_COPYSIGN = 22
+} PolyBinaryOp;
+
+/* a op b. Since 2.0. */
+POLY_API PolyUOp *poly_binary(PolyCtx *ctx, int op, PolyUOp *a, PolyUOp *b);
+
+/* x op value, or value op x if reversed is not 0, with a weak number (see
+ * poly_const_like_float). Since 2.0. */
+POLY_API PolyUOp *poly_binary_float(PolyCtx *ctx, int op, PolyUOp *x, double value, int reversed);
+POLY_API PolyUOp *poly_binary_int(PolyCtx *ctx, int op, PolyUOp *x, int64_t value, int reversed);
+POLY_API PolyUOp *poly_binary_bool(PolyCtx *ctx, int op, PolyUOp *x, int value, int reversed);
+
+/* The larger and the smaller; NaN if either is NaN. Since 1.0. */
+POLY_API PolyUOp *poly_maximum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_minimum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+
+/* Comparisons of the original interface. eq, ge and le give 1.0 or 0.0 in the
+ * (floating) type of a; ne and gt give bool. poly_binary gives bool for all.
+ * Since 1.0. */
+POLY_API PolyUOp *poly_eq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_ne(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_gt(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_ge(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+
+/* x where cond is not 0, y elsewhere. Since 1.0. */
+POLY_API PolyUOp *poly_where_op(PolyCtx *ctx, PolyUOp *cond, PolyUOp *x, PolyUOp *y);
+
+/* start + (end - start) * weight. Since 2.0. */
+POLY_API PolyUOp *poly_lerp(PolyCtx *ctx, PolyUOp *start, PolyUOp *end, PolyUOp *weight);
+
+/* ======================================================================== */
+/* Movement                                                                 */
+/* ======================================================================== */
+/* Views: no data moves until a program needs it. Arrays are only read. */
+
+/* The same elements, row by row, in another shape. One dimension may be -1 and
+ * is computed. Since 1.0. */
+POLY_API PolyUOp *poly_reshape(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim);
+
+/* src repeated along axes of size 1 up to dims; new axes appear in front; -1
+ * keeps an axis. Since 1.0. */
+POLY_API PolyUOp *poly_expand(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim);
+
+/* Axis i of the result is axis perm[i] of src. Since 1.0. */
+POLY_API PolyUOp *poly_permute(PolyCtx *ctx, PolyUOp *src, int64_t *perm, int ndim);
+
+/* Elements start (included) to end (excluded) of each axis: pairs[i] = {start,
+ * end}, 0 <= start <= end <= size. Since 1.0. */
+POLY_API PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
+
+/* Zeros before and after each axis: pairs[i] = {before, after}; a negative
+ * number cuts off. poly_pad_value fills with value. Since 1.0, 2.0. */
+POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
+POLY_API PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value);
+
+/* src with the order along some axes reversed. Since 1.0. */
+POLY_API PolyUOp *poly_flip(PolyCtx *ctx, PolyUOp *src, int64_t *axes, int n_axes);
+
+/* src with two axes swapped. Since 2.0. */
+POLY_API PolyUOp *poly_transpose(PolyCtx *ctx, PolyUOp *src, int axis0, int axis1);
+
+/* src without an axis of size 1 (unchanged if the axis is longer);
+ * poly_squeeze_all: without all axes of size 1. Since 2.0. */
+POLY_API PolyUOp *poly_squeeze(PolyCtx *ctx, PolyUOp *src, int axis);
+POLY_API PolyUOp *poly_squeeze_all(PolyCtx *ctx, PolyUOp *src);
+
+/* src with a new axis of size 1 at position axis (-1: last). Since 2.0. */
+POLY_API PolyUOp *poly_unsqueeze(PolyCtx *ctx, PolyUOp *src, int axis);
+
+/* src with axes first .. last joined into one. Since 2.0. */
+POLY_API PolyUOp *poly_flatten(PolyCtx *ctx, PolyUOp *src, int first, int last);
+
+/* src with one axis split into n axes of the given sizes (one may be -1).
+ * Since 2.0. */
+POLY_API PolyUOp *poly_unflatten(PolyCtx *ctx, PolyUOp *src, int axis, const int64_t *sizes, int n);
+
+/* src repeated counts[i] times along each axis; more counts than axes add axes
+ * in front. Since 2.0. */
+POLY_API PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts, int n);
+
+/* einops' rearrange: "b (h w) c -> b c h w". Tokens are names, ( ) groups and
+ * 1; names of known size come as one string of names separated by blanks and
+ * their sizes; one size per group may be unknown. A 1 may be dropped and
+ * added. Since 1.0. */
+POLY_API PolyUOp *poly_rearrange(PolyCtx *ctx, const char *formula, PolyUOp *x, const int64_t *shape, int ndim,
+                                 const char *names, const int64_t *sizes, int n_sizes, int64_t *shape_out,
+                                 int *ndim_out);
+
+/* ======================================================================== */
+/* Indexing and joining                                                     */
+/* ======================================================================== */
+
+/* One item of an index expression is a kind and three numbers. */
+typedef enum PolyIndexKind {
+  POLY_INDEX_INT = 0,      /* element a; the axis disappears */
+  POLY_INDEX_SLICE = 1,    /* a:b:c with POLY_INDEX_NONE for what is left out */
+  POLY_INDEX_NEWAXIS = 2,  /* a new axis of size 1 */
+  POLY_INDEX_ELLIPSIS = 3, /* all axes that no other item names */
+  POLY_INDEX_TENSOR = 4    /* elements chosen by an integer tensor (NumPy's rules) */
+} PolyIndexKind;
+#define POLY_INDEX_NONE INT64_MIN
+
+/* x[items]: kinds[i] with numbers args[3*i .. 3*i+2], and tensors[i] for
+ * POLY_INDEX_TENSOR (tensors may be NULL if there is none). Slices are clipped
+ * as in Python; an index out of range is an error, in a tensor it gives 0.
+ * Since 2.0. */
+POLY_API PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors,
+                             int n);
+
+/* out[i][j][k] = x[i][index[i][j][k]][k] for axis 1, and so on: index has as
+ * many axes as x. Since 2.0. */
+POLY_API PolyUOp *poly_gather_axis(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index);
+
+/* Rows of a 2-D table chosen by a tensor of indices: shape idx + (columns,).
+ * Since 1.0. */
+POLY_API PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx,
+                              const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out);
+
+/* n tensors joined along an axis, which may differ in size there. Since 2.0. */
+POLY_API PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis);
+
+/* n tensors of one shape joined along a new axis. Since 2.0. */
+POLY_API PolyUOp *poly_stack(PolyCtx *ctx, PolyUOp **xs, int n, int axis);
+
+/* x cut along an axis into n parts of the given sizes (their sum is the size
+ * of the axis); parts are written to out. 0 or -1. Since 2.0. */
+POLY_API int poly_split(PolyCtx *ctx, PolyUOp *x, const int64_t *sizes, int n, int axis, PolyUOp **out);
+
+/* 1 at the position of each class, 0 elsewhere, along a new last axis. Since
+ * 2.0. */
+POLY_API PolyUOp *poly_one_hot(PolyCtx *ctx, PolyUOp *x, int64_t classes);
+
+/* The lower (upper) triangle of the last two axes, 0 elsewhere: column -
+ * row <= diagonal (>= diagonal). Since 1.0. */
+POLY_API PolyUOp *poly_tril(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal);
+POLY_API PolyUOp *poly_triu(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal);
+
+/* (T, T) float32: 0 on and below the diagonal, -1e9 above. Since 1.0. */
+POLY_API PolyUOp *poly_causal_mask(PolyCtx *ctx, int64_t T, int64_t *shape_out, int *ndim_out);
+
+/* ======================================================================== */
+/* Reductions                                                               */
+/* ======================================================================== */
+
+/* ADD, MUL or MAX over some axes (>= 0), which stay with size 1. A frontend of
+ * the original interface that goes on as if the axes had disappeared is
+ * understood: of the two readings of its graph, the one whose sizes fit is
+ * taken when a store, a reshape or an expansion decides. Since 1.0. */
+POLY_API PolyUOp *poly_reduce_axis(PolyCtx *ctx, PolyOps op, PolyUOp *src, int64_t *axes, int n_axes);
+
+/* One axis, kept with size 1 if keep is not 0. A 1-D input without keep gives
+ * shape (1), except for logsumexp, which gives a scalar. Variance divides by
+ * count - corr (by 1 if that is not positive). Since 1.0. */
+POLY_API PolyUOp *poly_sum_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep,
+                                  int64_t *shape_out, int *ndim_out);
+POLY_API PolyUOp *poly_max_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep,
+                                  int64_t *shape_out, int *ndim_out);
+POLY_API PolyUOp *poly_mean_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep,
+                                   int64_t *shape_out, int *ndim_out);
+POLY_API PolyUOp *poly_var_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep,
+                                  int corr, int64_t *shape_out, int *ndim_out);
+POLY_API PolyUOp *poly_logsumexp(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep,
+                                 int64_t *shape_out, int *ndim_out);
+
+/* Reductions over lists of axes. */
+typedef enum PolyReduceOp {
+  POLY_REDUCE_SUM = 0,  /* small integers and bools in 32 bits, float16 in float32 and back */
+  POLY_REDUCE_PROD = 1,
+  POLY_REDUCE_MAX = 2,
+  POLY_REDUCE_MIN = 3,
+  POLY_REDUCE_MEAN = 4,
+  POLY_REDUCE_ANY = 5, /* bool */
+  POLY_REDUCE_ALL = 6, /* bool */
+  POLY_REDUCE_LOGSUMEXP = 7,
+  POLY_REDUCE_ARGMAX = 8, /* int32, the first of equals; one axis or all */
+  POLY_REDUCE_ARGMIN = 9,
+  POLY_REDUCE_VAR = 10, /* divide by count - correction, not below 0 */
+  POLY_REDUCE_STD = 11
+} PolyReduceOp;
+
+/* x reduced over n_axes axes (n_axes -1: all). They stay with size 1 if
+ * keepdim is not 0 and disappear otherwise. correction counts for VAR and STD
+ * only (1: sample, 0: population). Since 2.0. */
+POLY_API PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim,
+                              int correction);
+
+/* Running sum along an axis. Since 2.0. */
+POLY_API PolyUOp *poly_cumsum(PolyCtx *ctx, PolyUOp *x, int axis);
+
+/* Softmax and its logarithm along an axis. Since 1.0. */
+POLY_API PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis);
+POLY_API PolyUOp *poly_log_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis);
+
+/* (x - mean) / sqrt(variance + eps) along an axis. Since 1.0. */
+POLY_API PolyUOp *poly_layernorm(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, double eps,
+                                 int64_t *shape_out, int *ndim_out);
+
+/* The same over several axes, then * weight + bias (either may be NULL). Since
+ * 2.0. */
+POLY_API PolyUOp *poly_layernorm_axes(PolyCtx *ctx, PolyUOp *x, const int64_t *axes, int n_axes, double eps,
+                                      PolyUOp *weight, PolyUOp *bias);
+
+/* x / sqrt(mean(x^2, last axis) + eps) * weight (may be NULL). Since 2.0. */
+POLY_API PolyUOp *poly_rmsnorm(PolyCtx *ctx, PolyUOp *x, double eps, PolyUOp *weight);
+
+/* x of shape (N, C, …) normalised within each of `groups` groups of channels,
+ * then * weight + bias per channel (either may be NULL). Since 2.0. */
+POLY_API PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, double eps, PolyUOp *weight, PolyUOp *bias);
+
+/* ======================================================================== */
+/* Linear algebra                                                           */
+/* ======================================================================== */
+
+/* Matrix product over the last axis of x and the last but one of w (the only
+ * one of a 1-D w); leading axes broadcast. poly_dot gives shape (1) for
+ * vector . vector, poly_matmul a scalar. Since 1.0, 2.0. */
+POLY_API PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w,
+                           const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out);
+POLY_API PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+
+/* x @ w^T + bias for w of shape (out, in); bias may be NULL. Since 1.0. */
+POLY_API PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w,
+                              const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim,
+                              int64_t *shape_out, int *ndim_out);
+
+/* x @ w^T + bias with the nodes' own shapes; bias may be NULL. Since 2.0. */
+POLY_API PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias);
+
+/* Einstein summation of 1 to 8 operands: "ij,jk->ik", letters a-z, one per
+ * dimension; a letter repeated in one operand takes the diagonal; without
+ * "->" the result has every letter that occurs once, in alphabetical order.
+ * shapes and ndims may be NULL (the nodes' own). Since 1.0. */
+POLY_API PolyUOp *poly_einsum(PolyCtx *ctx, const char *formula, PolyUOp **ops, const int64_t **shapes,
+                              const int *ndims, int n, int64_t *shape_out, int *ndim_out);
+
+/* The Cholesky factor of symmetric positive definite matrices (.., n, n):
+ * lower, or upper if upper is not 0. Since 1.0. */
+POLY_API PolyUOp *poly_cholesky(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int upper);
+
+/* Solves A X = B (A^T X = B if trans_a) for triangular A (.., n, n), B (.., n)
+ * or (.., n, k); only the named triangle of A is read, and its diagonal not if
+ * unit_diag. Since 1.0. */
+POLY_API PolyUOp *poly_triangular_solve(PolyCtx *ctx, PolyUOp *a, const int64_t *a_shape, int a_ndim, PolyUOp *b,
+                                        const int64_t *b_shape, int b_ndim, int upper, int trans_a, int unit_diag,
+                                        int64_t *shape_out, int *ndim_out);
+
+/* softmax(q k^T / sqrt(d) + mask) v over the last two axes; mask (added, or
+ * bool: where it holds) may be NULL; causal hides the future. Since 2.0. */
+POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal);
+
+/* ======================================================================== */
+/* Losses                                                                   */
+/* ======================================================================== */
+
+/* Mean cross entropy of logits along axis. target holds class numbers (shape
+ * without axis) or probabilities (same shape). A scalar. NULL and *ndim_out 0
+ * if the shapes do not fit. Since 1.0. */
+POLY_API PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target,
+                                     const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out);
+
+/* Mean of -(y log x + (1-y) log(1-x)); poly_binary_cross_entropy_logits takes
+ * x before the sigmoid. Scalars. Since 2.0. */
+POLY_API PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y);
+POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y);
+
+/* ======================================================================== */
+/* Gradients                                                                */
+/* ======================================================================== */
+/* Gradients are graphs like any other: nothing is computed, and they can be
+ * differentiated again. */
+
+/* d(sum of y)/d(wrt), of wrt's shape; zeros if y does not depend on wrt. NULL
+ * if an operation on the way has no derivative. Since 1.0. */
+POLY_API PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt);
+
+/* The same for n nodes in one pass; seed (of y's shape) weighs the elements of
+ * y, NULL means ones. Writes n nodes to out. 0 or -1. Since 1.0. */
+POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **wrts, int n, PolyUOp **out);
+
+/* ======================================================================== */
+/* Running                                                                  */
+/* ======================================================================== */
+/* A program is a SINK of STOREs and ASSIGNs. All values that are stored are
+ * those before any assignment. Assignments happen in the order of the SINK's
+ * sources; a later one that reads an assigned buffer element by element sees
+ * the new values, one that reads it through a reduction the old ones; an
+ * ASSIGN node used as an operand stands for the new contents. */
+
+/* Store value into a buffer: void, a source for a SINK. The value is converted
+ * to the buffer's type; it must have as many elements as the buffer, or be a
+ * scalar, which fills it. Since 1.0. */
+POLY_API PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value);
+
+/* Replace the contents of target (a buffer, or a reshaped one) by value.
+ * Since 1.0. */
+POLY_API PolyUOp *poly_assign(PolyCtx *ctx, PolyUOp *target, PolyUOp *value);
+
+/* A SINK of one or n STORE and ASSIGN nodes. Since 1.0. */
+POLY_API PolyUOp *poly_sink1(PolyCtx *ctx, PolyUOp *store);
+POLY_API PolyUOp *poly_sink_n(PolyCtx *ctx, PolyUOp **stores, int n);
+
+/* Runs a SINK on host memory and returns when the results are there. Every
+ * buffer of the graph must be bound, here or by poly_buffer_host; bindings of
+ * other buffers are ignored, of two for one buffer the first counts.
+ * poly_realize_ex also gives values to variables; they override defaults of
+ * poly_bind_var. poly_realize_flat takes parallel arrays. 0 or -1. Since
+ * 1.0. */
+POLY_API int poly_realize(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds);
+POLY_API int poly_realize_ex(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars,
+                             int n_vars);
+POLY_API int poly_realize_flat(PolyCtx *ctx, PolyUOp *sink, PolyUOp **buffers, void **datas, int n);
+
+/* The same in three calls: forget the bindings of this context, add one (the
+ * memory must stay valid until exec), run and forget. A bind that fails makes
+ * exec fail. Since 1.0. */
+POLY_API void poly_realize_begin(PolyCtx *ctx);
+POLY_API void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data);
+POLY_API int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink);
+
+/* Computes n values and writes each, row by row in its own type, to data[i].
+ * If leaves is not NULL, leaves[i] receives a new buffer of the value's shape
+ * on data[i], as poly_buffer_host makes it. 0 or -1. Since 2.0. */
+POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
+
+/* As poly_realize_into, and then replaces the contents of n_updates buffers:
+ * targets are nodes of poly_buffer_host, updates their new values. Since
+ * 2.0. */
+POLY_API int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets,
+                         PolyUOp **updates, int n_updates);
+
+/* ======================================================================== */
+/* Compiled steps                                                           */
+/* ======================================================================== */
+/* A step is a program that was compiled once, for a loop that runs it often.
+ * It has buffers: first the bindable ones (index 0 .. n_bindable-1), then
+ * temporaries of its own. A step must not run in two threads at once, and
+ * outlives its context as a stale handle only. */
+
+/* Compiles a SINK. NULL on error. Since 1.0. */
+POLY_API PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink);
+
+/* Compiles what poly_update would run. Since 2.0. */
+POLY_API PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets,
+                                       PolyUOp **updates, int n_updates);
+
+/* A step that computes loss (one element) and its gradient with respect to n
+ * buffers. Writes the index of the loss and of each gradient (flat, in the
+ * parameter's type) among the step's buffers. Since 1.0. */
+POLY_API PolyStep *poly_compile_value_and_grad(PolyCtx *ctx, PolyUOp *loss, PolyUOp **params, int n_params,
+                                               int *loss_idx_out, int *grad_idxs_out);
+
+/* Ends a step. NULL, stale steps and destroyed contexts are ignored. Since
+ * 1.0. */
+POLY_API void poly_step_destroy(PolyStep *step);
+
+/* Runs a step. Buffers that are not given here use the memory that they were
+ * made on (poly_buffer_host). 0 or -1. Since 1.0. */
+POLY_API int poly_step_run(PolyStep *step, PolyBufferBinding *binds, int n_binds);
+POLY_API int poly_step_run_ex(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars);
+
+/* Runs a step with pointers by buffer index; NULL entries are skipped. n <= 0
+ * is an error. Since 1.0. */
+POLY_API int poly_step_run_indexed(PolyStep *step, void **ptrs, int n);
+POLY_API int poly_step_run_indexed_ex(PolyStep *step, void **ptrs, int n, PolyVarBinding *vars, int n_vars);
+
+/* Counts of a step: kernels, temporaries, bindable buffers, all buffers; 0 for
+ * NULL. Since 1.0. */
+POLY_API int poly_step_n_kernels(const PolyStep *step);
+POLY_API int poly_step_n_intermediates(const PolyStep *step);
+POLY_API int poly_step_n_bindable_buffers(const PolyStep *step);
+POLY_API int poly_step_n_buffers(const PolyStep *step);
+
+/* Describes a buffer of a step. 0 or -1. Since 1.0. */
+POLY_API int poly_step_buffer_info(const PolyStep *step, int idx, PolyStepBufferInfo *out);
+
+/* The BUFFER node at a bindable index, NULL for other indices. Since 1.0. */
+POLY_API PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx);
+
+/* ======================================================================== */
+/* WASM plans                                                               */
+/* ======================================================================== */
+/* A program as WebAssembly modules, for a host that runs WASM itself: call the
+ * kernels in the order of exec_order on memory that holds the buffers. What a
+ * query returns belongs to the plan. */
+
+POLY_API PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink); /* NULL on error. Since 1.0 */
+POLY_API void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan);                   /* NULL is ignored. Since 1.0 */
+
+POLY_API int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan);          /* 0 for NULL. Since 1.0 */
+POLY_API int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan);          /* bindable and temporary. Since 1.0 */
+POLY_API int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan); /* they come first. Since 1.0 */
+
+/* The module of kernel k and its length. Since 1.0. */
+POLY_API const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out);
+
+/* Kernel k takes this many parameters, and parameter i is a buffer index
+ * (-1 if there is none). Since 1.0. */
+POLY_API int poly_wasm_stepplan_kernel_n_params(const PolyWasmStepPlan *plan, int k);
+POLY_API int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *plan, int k, int i);
+
+/* Kernel numbers in the order they must run, and how many there are. Since
+ * 1.0. */
+POLY_API const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out);
+
+/* Elements and bytes of buffer i; -1 if there is none. Since 1.0. */
+POLY_API int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i);
+POLY_API int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i);
+
+/* ======================================================================== */
+/* Instances                                                                */
+/* ======================================================================== */
+/* An instance is a model with its parameters, inputs, outputs and optimizer.
+ * It owns their memory, which stays at one address until poly_instance_free.
+ * Buffers have a role: 0 parameter, 1 input, 2 target, 3 output, 4 other. */
+
+/* A multi-layer perceptron from JSON: {"layers": [in, …, out], "activation":
+ * relu|gelu|silu|tanh|sigmoid|none, "bias": bool, "loss": mse|cross_entropy|
+ * none, "batch_size": n, "seed": n}; only layers is required. Since 1.0. */
+POLY_API PolyInstance *poly_mlp_instance(const char *json, int json_len);
+
+/* An ensemble of perceptrons that share weights (TabM): layers, n_ensemble,
+ * activation, loss, batch_size, seed. Since 1.0. */
+POLY_API PolyInstance *poly_tabm_instance(const char *json, int json_len);
+
+/* A neural additive model, one small network a feature: n_features,
+ * hidden_sizes, activation (exu, …), n_outputs, loss, batch_size, seed. Since
+ * 1.0. */
+POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
+
+/* A Hugging Face model from config.json and safetensors files in memory
+ * (model_type gpt2). seq 0: as long as the model allows. Since 1.0. */
+POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files,
+                                    const int64_t *file_lens, int n_files, int batch, int seq);
+
+/* From the bytes of poly_instance_export_ir and (or NULL, 0: zeros)
+ * poly_instance_export_weights; from those of poly_instance_save_bundle.
+ * The bytes are copied. Since 1.0. */
+POLY_API PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len);
+POLY_API PolyInstance *poly_instance_from_bundle(const uint8_t *data, int len);
+
+/* Ends an instance and its memory. NULL and stale handles are ignored. Since
+ * 1.0. */
+POLY_API void poly_instance_free(PolyInstance *inst);
+
+/* Graph, parameters (safetensors) and both (bundle) as bytes; malloc'd, length
+ * in *len_out. Since 1.0. */
+POLY_API uint8_t *poly_instance_export_ir(PolyInstance *inst, int *len_out);
+POLY_API uint8_t *poly_instance_export_weights(PolyInstance *inst, int *len_out);
+POLY_API uint8_t *poly_instance_save_bundle(PolyInstance *inst, int *len_out);
+
+/* Reads parameters from safetensors bytes (F32). 0 or -1. Since 1.0. */
+POLY_API int poly_instance_import_weights(PolyInstance *inst, const uint8_t *data, int len);
+
+/* Parameters: how many; name (valid until free; NULL out of range); memory and
+ * number of elements; shape (at most cap dimensions are written, all are
+ * counted). Since 1.0. */
+POLY_API int poly_instance_param_count(const PolyInstance *inst);
+POLY_API const char *poly_instance_param_name(const PolyInstance *inst, int i);
+POLY_API float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out);
+POLY_API int poly_instance_param_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap);
+
+/* The same for all named buffers, and the role (-1 out of range). Since
+ * 1.0. */
+POLY_API int poly_instance_buf_count(const PolyInstance *inst);
+POLY_API const char *poly_instance_buf_name(const PolyInstance *inst, int i);
+POLY_API int poly_instance_buf_role(const PolyInstance *inst, int i);
+POLY_API float *poly_instance_buf_data(PolyInstance *inst, int i, int64_t *numel_out);
+POLY_API int poly_instance_buf_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap);
+
+/* The device on which an instance runs. 0, or -1 if it is not available.
+ * Since 1.0. */
+POLY_API int poly_instance_set_device(PolyInstance *inst, int device);
+
+/* 0 none, 1 SGD, 2 Adam, 3 AdamW; forgets moments. 0 or -1. Since 1.0. */
+POLY_API int poly_instance_set_optimizer(PolyInstance *inst, int kind, float lr, float beta1, float beta2, float eps,
+                                         float weight_decay);
+
+/* Runs the entry point "forward" on named inputs, which are copied in; results
+ * lie in the buffers of role 3. Names that the model does not have are ignored;
+ * inputs that are not given keep their last value. 0 or -1. Since 1.0. */
+POLY_API int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_inputs);
+
+/* Loss, gradients and one step of the optimizer; *loss_out is the loss before
+ * the step. 0 or -1. Since 1.0. */
+POLY_API int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out);
+
+/* ======================================================================== */
+/* By value                                                                 */
+/* ======================================================================== */
+
+/* A buffer whose first dimension is a variable, of shape (var, inner…). The
+ * only function that takes a record by value. Since 1.0. */
+POLY_API PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner);
+
+#undef POLY_API
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POLYGRAD_H */
