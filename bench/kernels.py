@@ -1,8 +1,8 @@
 """Measure compiled kernels against the loops that gcc makes, in one process, turn by turn.
 
 Prints one JSON object: {kernel: {"ours_us", "gcc_us", "bytes"}, "matmul_512_gflops": ...}.
-Both run on the same arrays, and on one core when the process is bound to one (run.py does that). gcc may reorder sums (-ffast-math): it would not
-vectorise them otherwise.
+Both run on the same arrays, and on one core when the process is bound to one (run.py does that).
+gcc may reorder sums (-ffast-math): it would not vectorise them otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
 
 import workloads
 from abi import ADD, MAX, MUL, SUM, Graph
@@ -51,7 +50,7 @@ def loops() -> Any:
     BUILD.mkdir(exist_ok=True)
     library = BUILD / "libloops.so"
     flags = ["-O3", "-msse4.2", "-ffast-math", "-shared", "-fPIC"]
-    source = str(HERE / "kernels" / "loops.c")
+    source = str(HERE / "loops" / "loops.c")
     subprocess.run(["gcc", *flags, source, "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))
 
