@@ -93,21 +93,20 @@ def draw(
     """Save the loss curve and the misread digits as a picture."""
     wrong = np.flatnonzero(read != true)
     columns = 8
-    rows = max(1, -(-len(wrong) // columns))
-    figure = plt.figure(figsize=(11, 3.2 + 1.4 * rows), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=[3.2, 1.4 * rows])
+    rows = 2 + -(-len(wrong) // columns)
+    figure = plt.figure(figsize=(11, 1.6 * rows), layout="constrained")
+    figure.suptitle(f"{len(wrong)} of {len(true)} held-back digits misread")
+    grid = figure.add_gridspec(rows, columns)
 
-    curve = above.subplots()
+    curve = figure.add_subplot(grid[:2, :])
     curve.semilogy(losses, linewidth=0.8)
-    curve.set(title="Loss of every mini-batch", xlabel="step", ylabel="cross entropy")
+    curve.set(xlabel="mini-batch", ylabel="loss (cross entropy)")
 
-    below.suptitle(f"{len(wrong)} of {len(true)} held-back digits misread")
-    cells = below.subplots(rows, columns, squeeze=False).ravel()
-    for cell in cells:
-        cell.axis("off")
-    for cell, i in zip(cells, wrong):
+    for place, i in enumerate(wrong):
+        cell = figure.add_subplot(grid[2 + place // columns, place % columns])
         cell.imshow(pixels[i].reshape(8, 8), cmap="gray_r")
-        cell.set_title(f"{true[i]} read as {read[i]}", fontsize=8)
+        cell.set_title(f"{true[i]} read as {read[i]}", fontsize=9)
+        cell.axis("off")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
