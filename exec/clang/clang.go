@@ -1,0 +1,151 @@
+// Package clang runs kernels through the clang that is installed on the machine. It
+// is not needed for anything: it is the oracle against which our own code
+// generators are tested, and is used only when asked for (POLY_DEVICE=clang).
+package clang
+
+/*
+#cgo LDFLAGS: -ldl
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef void (*polygrad_kernel)(void *const *bufs, const int64_t *vars);
+static void polygrad_call(void *f, void *bufs, void *vars) { ((polygrad_kernel)f)(bufs, vars); }
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"unsafe"
+
+	"polygrad/core/lower"
+	"polygrad/core/uop"
+	"polygrad/exec/device"
+	"polygrad/render/c"
+)
+
+// Device compiles kernels with clang.
+type Device struct {
+	path   string
+	target *lower.Target
+}
+
+// New finds clang. The error says that it is missing.
+func New() (*Device, error) {
+	path, err := exec.LookPath("clang")
+	if err != nil {
+		return nil, fmt.Errorf("clang.New: no clang on PATH: install it or choose another device with POLY_DEVICE")
+	}
+	return &Device{path, lower.Clang()}, nil
+}
+
+// Name is "clang".
+func (d *Device) Name() string { return "clang" }
+
+// Target is the target of tinygrad's ClangRenderer.
+func (d *Device) Target() *lower.Target { return d.target }
+
+// library is a loaded shared object, closed when the last of its kernels is gone.
+type library struct{ handle unsafe.Pointer }
+
+// Kernel is a function of a loaded library.
+type Kernel struct {
+	name         string
+	lib          *library
+	fn           unsafe.Pointer
+	nbufs, nvars int
+}
+
+// Compile writes all lists into one source file, compiles it and loads the result.
+func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	names, lists := make([]string, len(progs)), make([][]*uop.UOp, len(progs))
+	for i, p := range progs {
+		names[i], lists[i] = "k"+strconv.Itoa(i), p.Linear
+	}
+	src, err := c.RenderAll(names, lists)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := d.build(src)
+	if err != nil {
+		return nil, err
+	}
+	ks := make([]device.Kernel, len(progs))
+	for i, p := range progs {
+		sym := C.CString(names[i])
+		fn := C.dlsym(lib.handle, sym)
+		C.free(unsafe.Pointer(sym))
+		if fn == nil {
+			return nil, fmt.Errorf("clang.Compile: kernel %s is missing from the library clang made", p.Name)
+		}
+		nb, nv := arguments(p.Linear)
+		ks[i] = &Kernel{p.Name, lib, fn, nb, nv}
+	}
+	return ks, nil
+}
+
+func arguments(list []*uop.UOp) (bufs, vars int) {
+	for _, u := range list {
+		switch u.Op {
+		case uop.Param:
+			bufs = max(bufs, int(u.Arg.(uop.Num))+1)
+		case uop.DefineVar:
+			vars++
+		}
+	}
+	return bufs, vars
+}
+
+// build compiles a source file in a folder of its own, which is gone afterwards: a loaded library needs no file.
+func (d *Device) build(src string) (*library, error) {
+	dir, err := os.MkdirTemp("", "polygrad")
+	if err != nil {
+		return nil, fmt.Errorf("clang.Compile: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	in, out := filepath.Join(dir, "k.c"), filepath.Join(dir, "k.so")
+	if err := os.WriteFile(in, []byte(src), 0o600); err != nil {
+		return nil, fmt.Errorf("clang.Compile: %w", err)
+	}
+	// No contraction: a*b+c is rounded twice, as on every other device.
+	cmd := exec.Command(d.path, "-shared", "-fPIC", "-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w", "-o", out, in, "-lm")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("clang.Compile: clang failed: %v\n%s", err, msg)
+	}
+	path := C.CString(out)
+	defer C.free(unsafe.Pointer(path))
+	h := C.dlopen(path, C.RTLD_NOW|C.RTLD_LOCAL)
+	if h == nil {
+		return nil, fmt.Errorf("clang.Compile: cannot load what clang made: %s", C.GoString(C.dlerror()))
+	}
+	lib := &library{h}
+	runtime.AddCleanup(lib, func(h unsafe.Pointer) { C.dlclose(h) }, h)
+	return lib, nil
+}
+
+// Run runs the kernel.
+func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
+	if len(bufs) < k.nbufs || len(vars) < k.nvars {
+		return fmt.Errorf("clang.Kernel.Run: kernel %s: got %d buffers and %d variables, expected %d and %d", k.name, len(bufs), len(vars), k.nbufs, k.nvars)
+	}
+	// The arguments are copied to C memory: Go's may not hold pointers while C looks at it.
+	n := max(1, len(bufs)+len(vars))
+	mem := C.malloc(C.size_t(n) * 8)
+	defer C.free(mem)
+	cells := unsafe.Slice((*uintptr)(mem), n)
+	for i, b := range bufs {
+		cells[i] = uintptr(b)
+	}
+	for i, v := range vars {
+		cells[len(bufs)+i] = uintptr(v)
+	}
+	C.polygrad_call(k.fn, mem, unsafe.Add(mem, len(bufs)*8))
+	runtime.KeepAlive(bufs)
+	runtime.KeepAlive(k.lib)
+	return nil
+}

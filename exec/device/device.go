@@ -1,0 +1,27 @@
+// Package device is what a device has to offer to run kernels: the target that
+// core/lower compiles for, and a compiler from linear lists to kernels.
+package device
+
+import (
+	"unsafe"
+
+	"polygrad/core/lower"
+)
+
+// Device compiles kernels. Its methods may be called from any goroutine.
+type Device interface {
+	// Name is the name by which POLY_DEVICE asks for the device.
+	Name() string
+	// Target tells core/lower what the device's code generator supports.
+	Target() *lower.Target
+	// Compile turns linear lists into kernels, all of them or none.
+	Compile(progs []*lower.Program) ([]Kernel, error)
+}
+
+// Kernel is compiled code. It may be run from several goroutines at once.
+type Kernel interface {
+	// Run runs the kernel on one pointer per PARAM, in slot order, and one value per
+	// variable, in the order of Program.Vars. The memory behind a pointer must hold
+	// the elements of its PARAM and stay in place until Run returns.
+	Run(bufs []unsafe.Pointer, vars []int64) error
+}

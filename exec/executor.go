@@ -1,0 +1,185 @@
+// Package exec computes graphs: it turns a request (a SINK of STOREs and ASSIGNs)
+// into a plan of compiled kernels, keeps plans and kernels for the next request of
+// the same structure, and runs them on memory that the caller binds to buffers.
+package exec
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+	"polygrad/exec/device"
+)
+
+// Binding gives a BUFFER its memory. Bytes is the size of that memory, 0 if unknown.
+type Binding struct {
+	Buffer *uop.UOp
+	Ptr    unsafe.Pointer
+	Bytes  int64
+}
+
+// Executor computes requests on one device. It may be used from any goroutine; the graph
+// that a request belongs to must not be changed meanwhile (its context holds a lock).
+type Executor struct {
+	dev device.Device
+
+	mu sync.Mutex
+	// requests holds the normalised requests: there, equal structure is one pointer.
+	requests *uop.Graph
+	plans    map[*uop.UOp]*Plan
+	// asts does the same for kernels.
+	asts    *uop.Graph
+	kernels map[*uop.UOp]*kernel
+}
+
+// maxPlans bounds the cache of plans; a program with more distinct requests starts over.
+const maxPlans = 4096
+
+// New makes an executor for a device.
+func New(dev device.Device) *Executor {
+	e := &Executor{dev: dev}
+	e.flush()
+	return e
+}
+
+func (e *Executor) flush() {
+	e.requests, e.plans = uop.NewGraph(), map[*uop.UOp]*Plan{}
+	e.asts, e.kernels = uop.NewGraph(), map[*uop.UOp]*kernel{}
+}
+
+// Flush forgets all plans and kernels.
+func (e *Executor) Flush() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.flush()
+}
+
+// Device is the device that the executor runs on.
+func (e *Executor) Device() device.Device { return e.dev }
+
+// CacheSize is the number of plans and of kernels that are kept.
+func (e *Executor) CacheSize() (plans, kernels int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.plans), len(e.kernels)
+}
+
+// Realize computes a SINK whose sources are STORE(buffer, value) and ASSIGN(target, value).
+//
+// STOREs see all buffers as they were before any ASSIGN. ASSIGNs take effect in source
+// order: a later one that reads an assigned buffer element by element sees the new
+// value, through a reduction the old one. Every BUFFER in the graph must be bound; of
+// several bindings of one buffer the first counts. vars overrides the values in BINDs.
+func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64) error {
+	s, err := e.Compile(sink)
+	if err != nil {
+		return err
+	}
+	return s.Run(binds, vars)
+}
+
+// Step is a request that is ready to run, any number of times.
+type Step struct {
+	plan    *Plan
+	buffers []*uop.UOp
+	index   map[*uop.UOp]int
+	vars    map[string]int64
+}
+
+// Compile makes a request ready to run.
+func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
+	if sink == nil || sink.Op != uop.Sink {
+		return nil, fmt.Errorf("exec.Compile: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	root, buffers, vars, err := schedule.Normalize(e.requests, sink)
+	if err != nil {
+		return nil, err
+	}
+	plan := e.plans[root]
+	if plan == nil {
+		if plan, err = e.build(root, buffers); err != nil {
+			return nil, err
+		}
+		if len(e.plans) >= maxPlans {
+			e.flush()
+		} else {
+			e.plans[root] = plan
+		}
+	}
+	return &Step{plan: plan, buffers: buffers, vars: vars}, nil
+}
+
+// Kernels is the number of kernels that a run launches.
+func (s *Step) Kernels() int { return len(s.plan.launches) }
+
+// Temporaries is the number of intermediate buffers.
+func (s *Step) Temporaries() int { return s.plan.temps }
+
+// Buffers are the BUFFERs that a run needs, in order of first use in the graph.
+func (s *Step) Buffers() []*uop.UOp { return s.buffers }
+
+// manyBuffers is the number of buffers from which a map beats looking through the list.
+const manyBuffers = 12
+
+// position finds a buffer among those of the step, -1 if it is none of them.
+func (s *Step) position(b *uop.UOp) int {
+	if len(s.buffers) > manyBuffers {
+		if s.index == nil {
+			s.index = make(map[*uop.UOp]int, len(s.buffers))
+			for i, x := range s.buffers {
+				s.index[x] = i
+			}
+		}
+		if i, ok := s.index[b]; ok {
+			return i
+		}
+		return -1
+	}
+	for i, x := range s.buffers {
+		if x == b {
+			return i
+		}
+	}
+	return -1
+}
+
+// Run runs the step on bound memory; see Realize.
+func (s *Step) Run(binds []Binding, vars map[string]int64) error {
+	r := s.plan.take()
+	defer s.plan.give(r)
+	clear(r.ptrs[:len(s.buffers)])
+	for i := range binds {
+		b := &binds[i]
+		n := s.position(b.Buffer)
+		if n < 0 || r.ptrs[n] != nil {
+			continue
+		}
+		need := int64(b.Buffer.Arg.(uop.Num)) * int64(b.Buffer.DType.Itemsize())
+		if b.Ptr == nil && need > 0 {
+			return fmt.Errorf("exec.Run: buffer %d (%s of %d elements) is bound to a null pointer", n, b.Buffer.DType, b.Buffer.Arg)
+		}
+		if b.Bytes > 0 && b.Bytes < need {
+			return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) needs %d bytes, is bound to %d", n, b.Buffer.DType, b.Buffer.Arg, need, b.Bytes)
+		}
+		r.ptrs[n] = b.Ptr
+		if need == 0 {
+			r.ptrs[n] = unsafe.Pointer(&nothing)
+		}
+	}
+	for n, b := range s.buffers {
+		if r.ptrs[n] == nil {
+			if int64(b.Arg.(uop.Num)) > 0 {
+				return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is not bound to memory: %d buffers are needed", n, b.DType, b.Arg, len(s.buffers))
+			}
+			r.ptrs[n] = unsafe.Pointer(&nothing)
+		}
+	}
+	return s.plan.run(r, s.vars, vars)
+}
+
+// nothing is where buffers without elements point to.
+var nothing [64]byte

@@ -1,0 +1,108 @@
+package exec
+
+import (
+	"fmt"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// request is a normalised SINK split into what the scheduler computes and where it goes.
+type request struct {
+	sink *uop.UOp // values and ASSIGNs
+	// targets is, per source of sink, the PARAM slot a STORE writes to; -1 for an ASSIGN.
+	targets []int
+}
+
+// split turns STORE(buffer, value) into the contiguous value in the type of the buffer,
+// and lets later ASSIGNs see what earlier ones wrote.
+func split(root *uop.UOp) (*request, error) {
+	g := root.Graph()
+	r := &request{}
+	var src []*uop.UOp
+	assigned := rewrite.Map{}
+	for i, s := range root.Src {
+		switch s.Op {
+		case uop.Store:
+			target, v := s.Src[0].Base(), s.Src[1]
+			if target.Op != uop.Param {
+				return nil, fmt.Errorf("exec.Realize: source %d: STORE to %s, expected a BUFFER", i, target)
+			}
+			v, err := fit(v, target)
+			if err != nil {
+				return nil, fmt.Errorf("exec.Realize: source %d: %w", i, err)
+			}
+			if v.Op != uop.Contiguous {
+				v = v.F(uop.Contiguous, nil, nil)
+			}
+			src = append(src, v)
+			r.targets = append(r.targets, int(target.Arg.(uop.Num)))
+		case uop.Assign:
+			target := s.Src[0].Base()
+			if target.Op != uop.Param {
+				return nil, fmt.Errorf("exec.Realize: source %d: ASSIGN to %s, expected a BUFFER or a view of one", i, target)
+			}
+			v := seeAssigned(s.Src[1], assigned)
+			a := s.Src[0].AssignTo(v)
+			assigned[target] = whole(target, s.Src[0], a)
+			src = append(src, a)
+			r.targets = append(r.targets, -1)
+		default:
+			return nil, fmt.Errorf("exec.Realize: source %d: got %s, expected STORE or ASSIGN", i, s.Op)
+		}
+	}
+	r.sink = g.Sink(nil, src...)
+	return r, nil
+}
+
+// fit brings a value into the type and the number of elements of the buffer it is stored to.
+func fit(v, target *uop.UOp) (*uop.UOp, error) {
+	shape := target.Shape()
+	if v.Shape() == nil {
+		if v.Op != uop.ConstOp {
+			return nil, fmt.Errorf("the value %s has no shape", v)
+		}
+		v = v.Graph().DeviceConst(v.DType, v.ConstVal(), target.Device(), uop.Shape{})
+	}
+	v = v.Cast(target.DType)
+	n, want := v.Shape().Numel(), shape.Numel()
+	switch {
+	case n == want:
+	case n.IsNum(1):
+		one := make(uop.Shape, len(shape))
+		for i := range one {
+			one[i] = uop.N(1)
+		}
+		return v.Reshape(one).Expand(shape), nil
+	default:
+		return nil, fmt.Errorf("a value of shape %s (%s elements) does not fit a buffer of %s elements", v.Shape(), n, want)
+	}
+	return v.Reshape(shape), nil
+}
+
+// whole is the buffer after an ASSIGN to it, or to a reshaped view of it; nil for other views.
+func whole(target, view, assign *uop.UOp) *uop.UOp {
+	for view.Op == uop.Reshape {
+		view = view.Src[0]
+	}
+	if view != target {
+		return target
+	}
+	return assign.Reshape(target.Shape())
+}
+
+var throughReduce = rewrite.New("assigned values", &rewrite.Rule{Name: "see what was assigned", Ops: uop.GroupAll,
+	Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+		if u.Op == uop.ReduceAxis || u.Op == uop.Assign || u.Op == uop.Contiguous {
+			return rewrite.Gate
+		}
+		return ctx.(rewrite.Map)[u]
+	}})
+
+// seeAssigned replaces assigned buffers by their new contents, but not below a reduction.
+func seeAssigned(v *uop.UOp, assigned rewrite.Map) *uop.UOp {
+	if len(assigned) == 0 {
+		return v
+	}
+	return rewrite.GraphTopDown(v, throughReduce, assigned)
+}

@@ -1,0 +1,116 @@
+package exec
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"polygrad/core/lower"
+)
+
+// take gets the memory for a run: that of an earlier run, if there is one that nobody uses.
+func (p *Plan) take() *run {
+	p.mu.Lock()
+	if n := len(p.free); n > 0 {
+		r := p.free[n-1]
+		p.free = p.free[:n-1]
+		p.mu.Unlock()
+		return r
+	}
+	p.mu.Unlock()
+	r := &run{ptrs: make([]unsafe.Pointer, p.slots), args: make([]unsafe.Pointer, p.maxBufs), vars: make([]int64, p.maxVars)}
+	return r
+}
+
+func (p *Plan) give(r *run) {
+	p.mu.Lock()
+	p.free = append(p.free, r)
+	p.mu.Unlock()
+}
+
+// run launches the kernels in order. r.ptrs holds the bound buffers.
+func (p *Plan) run(r *run, bound, vars map[string]int64) error {
+	if p.arena > 0 && r.arena == nil {
+		a, err := newArena(p.arena)
+		if err != nil {
+			return err
+		}
+		r.arena = a
+		for i, off := range p.offsets {
+			if off >= 0 {
+				r.ptrs[i] = unsafe.Add(a.base, off)
+			}
+		}
+	}
+	for _, m := range p.before {
+		r.copy(m)
+	}
+	for i := range p.launches {
+		if err := p.launches[i].run(r, bound, vars); err != nil {
+			return err
+		}
+	}
+	for _, m := range p.after {
+		r.copy(m)
+	}
+	return nil
+}
+
+func (r *run) copy(m move) {
+	copy(unsafe.Slice((*byte)(r.ptrs[m.to]), m.bytes), unsafe.Slice((*byte)(r.ptrs[m.from]), m.bytes))
+}
+
+func (l *launch) run(r *run, bound, vars map[string]int64) error {
+	args := r.args[:len(l.slots)]
+	for i, s := range l.slots {
+		args[i] = r.ptrs[s]
+	}
+	vals := r.vars[:len(l.vars)]
+	thread := -1
+	for i, name := range l.vars {
+		if name == lower.ThreadVar {
+			thread = i
+			continue
+		}
+		v, ok := vars[name]
+		if !ok {
+			v, ok = bound[name]
+		}
+		if !ok {
+			return fmt.Errorf("exec.Run: variable %q has no value", name)
+		}
+		lo, hi := l.prog.Vars[i].Bounds()
+		if v < lo.I() || v > hi.I() {
+			return fmt.Errorf("exec.Run: variable %q is %d, outside its bounds [%s, %s]", name, v, lo, hi)
+		}
+		vals[i] = v
+	}
+	if thread < 0 || l.prog.Threads <= 1 {
+		return l.code.Run(args, vals)
+	}
+	return l.runThreads(args, vals, thread)
+}
+
+// runThreads runs the kernel once per thread number, all at the same time.
+func (l *launch) runThreads(args []unsafe.Pointer, vals []int64, thread int) error {
+	errs := make([]error, l.prog.Threads)
+	var wg sync.WaitGroup
+	for t := 1; t < l.prog.Threads; t++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			mine := append([]int64(nil), vals...)
+			mine[thread] = int64(t)
+			errs[t] = l.code.Run(args, mine)
+		}()
+	}
+	vals[thread] = 0
+	errs[0] = l.code.Run(args, vals)
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
