@@ -129,7 +129,7 @@ func TestGeneratedInputsAreTheRecordedOnes(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, w := range in.Values {
-					if got := uop.Float(v[i]).Truncate(dt); !got.Eq(uop.Float(w.(float64)).Truncate(dt)) {
+					if got := uop.Float(v[i]).Truncate(dt); !got.Eq(w.Const().Truncate(dt)) {
 						t.Fatalf("%s/%s: %s[%d] is %v, recorded %v", set, name, in.Name, i, got, w)
 					}
 					checked++

@@ -40,7 +40,7 @@ type Input struct {
 	Name, DType string
 	Shape       []int64
 	Gen         Gen
-	Values      []any
+	Values      []Value
 }
 
 // Item is one entry of a schedule.
@@ -52,8 +52,8 @@ type Item struct {
 
 // Buffer is a buffer of a schedule: an input, an output or a temporary.
 type Buffer struct {
-	ID, DType string
-	Size      int64
+	ID, DType, Device string
+	Size              int64
 }
 
 // Kernel is one kernel of a case.
@@ -72,8 +72,10 @@ type Kernel struct {
 type Output struct {
 	DType  string
 	Shape  []int64
-	Values []any
-	Sample []any
+	Values []Value
+	Sample []Value
+	// Stride is the distance between the values of Sample.
+	Stride int `json:"sample_stride"`
 }
 
 // PassDigest names a pass with the number of nodes and the hash of the graph after it.
