@@ -9,9 +9,9 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 	case Exp2:
 		return execExp2(x[0]), true
 	case Log2:
-		return Float(math.Log2(x[0].F())), true
+		return Float(exactLog2(x[0].F())), true
 	case Sin:
-		return Float(math.Sin(x[0].F())), true
+		return Float(exactSin(x[0].F())), true
 	case Sqrt:
 		return Float(math.Sqrt(x[0].F())), true
 	case Reciprocal:
@@ -46,7 +46,8 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 	case CmpLt:
 		return BoolConst(ordered(x[0], x[1]) && x[0].Cmp(x[1]) < 0), true
 	case CmpNe:
-		return BoolConst(!x[0].Eq(x[1])), true
+		// Unlike Eq, which makes NaN constants one node, a comparison computes.
+		return BoolConst(!x[0].Eq(x[1]) || x[0].IsFloat() && !ordered(x[0], x[0])), true
 	case CmpEq:
 		return BoolConst(x[0].Eq(x[1])), true
 	case Xor:
@@ -78,7 +79,7 @@ func execExp2(x Const) Const {
 	if v, ok := x.Int64(); ok && v >= 0 && v < 4096 {
 		return Int(1).Shl(Int(v))
 	}
-	return Float(math.Exp2(x.F()))
+	return Float(exactExp2(x.F()))
 }
 
 func execPow(x, y Const) Const {
@@ -93,7 +94,7 @@ func execPow(x, y Const) Const {
 	if a == 0 && b < 0 {
 		return Float(math.Inf(1))
 	}
-	return Float(math.Pow(a, b))
+	return Float(exactPow(a, b))
 }
 
 // Truncate gives the value that a constant has after being stored in a type: integers wrap, floats are rounded.
