@@ -1,0 +1,189 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// full is a tensor of one value. Its CONST has a UNIQUE source, so it is never shared with another tensor.
+func full(g *uop.Graph, s uop.Shape, v uop.Const, dt *uop.DType) *uop.UOp {
+	needShape("shape", s)
+	src := []*uop.UOp{g.NewUnique(), g.DeviceOp(DeviceName)}
+	c := g.New(uop.ConstOp, dt, src, v.As(dt), nil)
+	return c.Reshape(onesShape(len(s))).Expand(s)
+}
+
+func fullLike(x *uop.UOp, v operand) *uop.UOp {
+	return full(x.Graph(), x.Shape(), constOf(v), x.DType)
+}
+
+// ceilDiv is the quotient of two numbers rounded up.
+func ceilDiv(a, b uop.Const) uop.Const {
+	if a.IsFloat() || b.IsFloat() {
+		return uop.Float(math.Ceil(a.F() / b.F()))
+	}
+	return a.Neg().FloorDiv(b).Neg()
+}
+
+// arange is start, start+step … before stop: the running sum of a constant.
+func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
+	if !step.Truth() || step.F() != step.F() {
+		fail("step", "is %s, need a number that is not 0", step)
+	}
+	last := stop.Sub(step)
+	if start.Less(dt.Min()) || dt.Max().Less(last) {
+		fail("dtype", "the values %s..%s are not representable in %s", start, stop, dt)
+	}
+	count := ceilDiv(stop.Sub(start), step)
+	n := count.F()
+	if n != n || n > maxElements {
+		fail("stop", "gives too many elements: %s..%s by %s", start, stop, step)
+	}
+	if n <= 0 {
+		return emptyBuffer(g, uop.ShapeOf(0), dt)
+	}
+	ones := full(g, uop.ShapeOf(int64(n)), step, dt)
+	return cast(add(cumulate(ones, 0, uop.Add, false), start.Sub(step)), dt)
+}
+
+// count0 is 0..n-1 as int32, or int64 if the numbers need it.
+func count0(g *uop.Graph, n int64) *uop.UOp {
+	dt := uop.Int32
+	if n > math.MaxInt32 {
+		dt = uop.Int64
+	}
+	return arange(g, uop.Int(0), uop.Int(n), uop.Int(1), dt)
+}
+
+func emptyBuffer(g *uop.Graph, s uop.Shape, dt *uop.DType) *uop.UOp {
+	needShape("shape", s)
+	n := int64(1)
+	for _, d := range s {
+		n *= d.Max()
+	}
+	b := g.NewBuffer(DeviceName, n, dt)
+	return reshape(shrink(b, []uop.Pair{whole(numel("shape", s))}), s)
+}
+
+// tri is true where column >= row + diagonal.
+func tri(g *uop.Graph, rows, cols, diagonal int64) *uop.UOp {
+	r := add(unsqueeze(count0(g, rows), -1), int(diagonal))
+	return le(r, count0(g, cols))
+}
+
+func triu(x *uop.UOp, diagonal int64) *uop.UOp {
+	return where(triFor(x, diagonal), x, fullLike(x, 0))
+}
+
+func tril(x *uop.UOp, diagonal int64) *uop.UOp {
+	return where(triFor(x, diagonal+1), fullLike(x, 0), x)
+}
+
+func triFor(x *uop.UOp, diagonal int64) *uop.UOp {
+	s := x.Shape()
+	if len(s) < 2 {
+		fail("x", "has %d dimensions, need 2 or more", len(s))
+	}
+	return tri(x.Graph(), intSize("x", s, len(s)-2), intSize("x", s, len(s)-1), diagonal)
+}
+
+// Full is a tensor of one value. It is never shared with another tensor, so it may be assigned to.
+func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Full", &err)
+	needType("dtype", dt)
+	return full(g, shape, v, dt), nil
+}
+
+// Zeros is a tensor of zeros.
+func Zeros(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Zeros", &err)
+	needType("dtype", dt)
+	return full(g, shape, uop.Float(0), dt), nil
+}
+
+// Ones is a tensor of ones.
+func Ones(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Ones", &err)
+	needType("dtype", dt)
+	return full(g, shape, uop.Float(1), dt), nil
+}
+
+// FullLike is a tensor of one value with the shape and type of x.
+func FullLike(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
+	defer guard("FullLike", &err)
+	need("x", x)
+	return fullLike(x, v), nil
+}
+
+// Empty is a view of a fresh buffer whose contents are undefined.
+func Empty(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Empty", &err)
+	needType("dtype", dt)
+	return emptyBuffer(g, shape, dt), nil
+}
+
+// Arange is start, start+step … as long as it is before stop: ceil((stop-start)/step) values, none if that
+// is not positive. A nil type means int32 if all three are integers, else float32.
+func Arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Arange", &err)
+	if dt == nil {
+		dt = uop.DefaultInt
+		if start.IsFloat() || stop.IsFloat() || step.IsFloat() {
+			dt = uop.DefaultFloat
+		}
+	}
+	needType("dtype", dt)
+	return arange(g, start, stop, step, dt), nil
+}
+
+// Linspace is steps values from start to stop, both included: start + arange(steps) * ((stop-start)/(steps-1)).
+func Linspace(g *uop.Graph, start, stop uop.Const, steps int64, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Linspace", &err)
+	needType("dtype", dt)
+	switch {
+	case dt.IsBool():
+		fail("dtype", "is bool, need a number type")
+	case steps < 0:
+		fail("steps", "%d is negative", steps)
+	case steps == 0:
+		return emptyBuffer(g, uop.ShapeOf(0), dt), nil
+	case steps == 1:
+		return full(g, uop.ShapeOf(1), start, dt), nil
+	}
+	by := (stop.F() - start.F()) / float64(steps-1)
+	return cast(add(start, mul(count0(g, steps), by)), dt), nil
+}
+
+// Eye is the n x m matrix with ones on its diagonal.
+func Eye(g *uop.Graph, n, m int64, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Eye", &err)
+	needType("dtype", dt)
+	if n < 0 || m < 0 {
+		fail("n", "cannot make a %d x %d matrix", n, m)
+	}
+	return cast(eq(unsqueeze(count0(g, n), -1), count0(g, m)), dt), nil
+}
+
+// Tri is the rows x cols bool matrix that is true where column >= row + diagonal.
+func Tri(g *uop.Graph, rows, cols, diagonal int64) (r *uop.UOp, err error) {
+	defer guard("Tri", &err)
+	if rows < 0 || cols < 0 {
+		fail("rows", "cannot make a %d x %d matrix", rows, cols)
+	}
+	return tri(g, rows, cols, diagonal), nil
+}
+
+// Triu keeps the upper triangle of the last two axes (column >= row + diagonal); the rest is 0.
+func Triu(x *uop.UOp, diagonal int64) (r *uop.UOp, err error) {
+	defer guard("Triu", &err)
+	need("x", x)
+	return triu(x, diagonal), nil
+}
+
+// Tril keeps the lower triangle of the last two axes (column <= row + diagonal); the rest is 0.
+func Tril(x *uop.UOp, diagonal int64) (r *uop.UOp, err error) {
+	defer guard("Tril", &err)
+	need("x", x)
+	return tril(x, diagonal), nil
+}

@@ -1,0 +1,421 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+const (
+	ln2   = math.Ln2
+	log2e = 1 / math.Ln2
+	// log10of2 is log10(2) rounded to a double.
+	log10of2 = 0.3010299956639812
+)
+
+// binary is one primitive on two operands after promotion and broadcasting.
+func binary(op uop.Op, a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	return x.Alu(op, y)
+}
+
+func cast(x *uop.UOp, dt *uop.DType) *uop.UOp { return x.Cast(dt) }
+
+// asFloat promotes integers and bools to a floating point type.
+func asFloat(x *uop.UOp) *uop.UOp { return cast(x, uop.LeastUpperFloat(x.DType)) }
+
+func add(a, b operand) *uop.UOp { return binary(uop.Add, a, b) }
+func mul(a, b operand) *uop.UOp { return binary(uop.Mul, a, b) }
+
+// sub is a + b * -1.
+func sub(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	return add(x, neg(y))
+}
+
+// neg is x * -1; for bool it is not x.
+func neg(x *uop.UOp) *uop.UOp {
+	if x.DType.IsBool() {
+		return logicalNot(x)
+	}
+	return mul(x, -1)
+}
+
+// div is a * (1/b) in floating point.
+func div(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	return mul(asFloat(x), reciprocal(asFloat(y)))
+}
+
+// truncDiv is a / b rounded towards zero.
+func truncDiv(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if x.DType.IsFloat() {
+		return trunc(div(x, y))
+	}
+	needBits("operands", x)
+	return binary(uop.Idiv, x, y)
+}
+
+// floorDiv is a / b rounded towards minus infinity, as Python's //.
+func floorDiv(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if x.DType.IsFloat() {
+		return floor(div(x, y))
+	}
+	needBits("operands", x)
+	q, r := binary(uop.Idiv, x, y), binary(uop.Mod, x, y)
+	opposite := bitOr(bitAnd(gt(x, 0), lt(y, 0)), bitAnd(lt(x, 0), gt(y, 0)))
+	return where(bitAnd(opposite, ne(r, 0)), sub(q, 1), q)
+}
+
+// mod is a - floor(a/b)*b, as Python's %.
+func mod(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	return sub(x, mul(floorDiv(x, y), y))
+}
+
+// truncMod is the remainder of truncDiv, with the sign of a.
+func truncMod(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if x.DType.IsFloat() {
+		return sub(x, mul(truncDiv(x, y), y))
+	}
+	return binary(uop.Mod, x, y)
+}
+
+// pow is a**b. Integers to a negative or tensor power are computed in float64 and rounded.
+func pow(a, b operand) *uop.UOp {
+	base, exponent := matched(a, b)
+	if base.DType.IsFloat() {
+		r := base.Alu(uop.Pow, exponent)
+		if x, ok := a.(*uop.UOp); ok && !x.DType.IsFloat() {
+			if _, scalar := b.(*uop.UOp); !scalar {
+				return cast(round(r), x.DType)
+			}
+		}
+		return r
+	}
+	if _, tensor := b.(*uop.UOp); !tensor && constOf(b).Sign() >= 0 {
+		return base.Alu(uop.Pow, exponent)
+	}
+	wide := cast(base, uop.Float64).Alu(uop.Pow, cast(exponent, uop.Float64))
+	return cast(round(wide), base.DType)
+}
+
+// square is x * x.
+func square(x *uop.UOp) *uop.UOp { return mul(x, x) }
+
+func lt(a, b operand) *uop.UOp { return binary(uop.CmpLt, a, b) }
+func gt(a, b operand) *uop.UOp { return binary(uop.CmpLt, b, a) }
+func ne(a, b operand) *uop.UOp { return binary(uop.CmpNe, a, b) }
+func ge(a, b operand) *uop.UOp { return logicalNot(lt(a, b)) }
+func le(a, b operand) *uop.UOp { return logicalNot(gt(a, b)) }
+func eq(a, b operand) *uop.UOp { return logicalNot(ne(a, b)) }
+
+// logicalNot is x != true, in bool.
+func logicalNot(x *uop.UOp) *uop.UOp { return ne(cast(x, uop.Bool), true) }
+
+func bits(op uop.Op, a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	needBits("operands", x)
+	return x.Alu(op, y)
+}
+
+func bitAnd(a, b operand) *uop.UOp { return bits(uop.And, a, b) }
+func bitOr(a, b operand) *uop.UOp  { return bits(uop.Or, a, b) }
+func bitXor(a, b operand) *uop.UOp { return bits(uop.Xor, a, b) }
+
+// bitNot flips every bit: x xor -1; for bool it is not x.
+func bitNot(x *uop.UOp) *uop.UOp {
+	needBits("x", x)
+	if x.DType.IsBool() {
+		return logicalNot(x)
+	}
+	return bitXor(x, -1)
+}
+
+// shiftLeft and shiftRight by a number multiply and divide by its power of two; a right shift of
+// negative integers rounds down, as the arithmetic shift does.
+func shiftLeft(a, b operand) *uop.UOp { return shift(uop.Shl, a, b) }
+
+func shiftRight(a, b operand) *uop.UOp { return shift(uop.Shr, a, b) }
+
+func shift(op uop.Op, a, b operand) *uop.UOp {
+	if x, ok := a.(*uop.UOp); ok {
+		needInt("x", x)
+		if _, tensor := b.(*uop.UOp); !tensor {
+			n := constOf(b)
+			if !n.IsInt() || n.Sign() < 0 || n.I() >= int64(x.DType.Bits) {
+				fail("shift", "is %s, need an integer in 0..%d", n, x.DType.Bits-1)
+			}
+			p := uop.Int(1).Shl(n)
+			switch {
+			case op == uop.Shl:
+				return mul(x, p)
+			case x.DType.IsUnsigned():
+				return binary(uop.Idiv, x, p)
+			}
+			return floorDiv(x, p)
+		}
+	}
+	x, y := matched(a, b)
+	needInt("operands", x)
+	return x.Alu(op, y)
+}
+
+func maximum(a, b operand) *uop.UOp { return binary(uop.Max, a, b) }
+
+// minimum is the inverse of the maximum of the inverses.
+func minimum(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	return inverse(maximum(inverse(x), inverse(y)))
+}
+
+// inverse turns the order of the values around: -x, for integers not x (which does not overflow).
+func inverse(x *uop.UOp) *uop.UOp {
+	switch {
+	case x.DType.IsFloat():
+		return neg(x)
+	case x.DType.IsInt():
+		return bitNot(x)
+	}
+	return logicalNot(x)
+}
+
+// where is x where cond is true, else y.
+func where(cond *uop.UOp, x, y operand) *uop.UOp {
+	if _, ok := x.(*uop.UOp); ok {
+		a, b := matched(x, y)
+		x, y = a, b
+	} else if _, ok := y.(*uop.UOp); ok {
+		a, b := matched(y, x)
+		x, y = b, a
+	}
+	var a, b *uop.UOp
+	cond, a = spread(cond, asTensor(x, cond))
+	cond, b = spread(cond, asTensor(y, cond))
+	a, b = matched(a, b)
+	return cast(cond, uop.Bool).Alu(uop.Where, a, b)
+}
+
+// clamp limits x to lo..hi; nil leaves a side open. NaN stays NaN.
+func clamp(x *uop.UOp, lo, hi operand) *uop.UOp {
+	if lo != nil {
+		x = where(lt(x, lo), lo, x)
+	}
+	if hi != nil {
+		x = where(gt(x, hi), hi, x)
+	}
+	return x
+}
+
+func isNaN(x *uop.UOp) *uop.UOp { return ne(x, x) }
+
+func isInf(x *uop.UOp) *uop.UOp {
+	return add(mul(eq(x, math.Inf(1)), true), mul(eq(x, math.Inf(-1)), true))
+}
+
+func isFinite(x *uop.UOp) *uop.UOp { return logicalNot(bitOr(isInf(x), isNaN(x))) }
+
+// sign is -1, 0 or 1. The x*0 keeps x in the graph, with gradient 0.
+func sign(x *uop.UOp) *uop.UOp {
+	s := where(ne(x, 0), where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)), likeConst(x, 0))
+	return add(s, mul(x, 0))
+}
+
+func abs(x *uop.UOp) *uop.UOp { return mul(x, sign(x)) }
+
+// copysign is |a| with the sign of b, signs of zeros included.
+func copysign(a, b operand) *uop.UOp {
+	x := asTensor(a, b)
+	_, y := matched(a, b)
+	s := where(bitOr(lt(y, 0), lt(reciprocal(y), 0)), -1, 1)
+	return add(mul(abs(x), s), mul(sign(y), 0))
+}
+
+// lerp is a + (b-a)*w; for uint8 with a tensor as weight it is done in 7 bit fixed point.
+func lerp(a, b *uop.UOp, w operand) *uop.UOp {
+	if wt, ok := w.(*uop.UOp); ok && a.DType == uop.Uint8 {
+		fixed := cast(add(mul(wt, 128), 0.5), uop.Int16)
+		d := cast(add(mul(cast(sub(b, a), uop.Int8), fixed), 64), uop.Uint16)
+		return cast(add(a, shiftRight(d, 7)), uop.Uint8)
+	}
+	return add(a, mul(sub(b, a), w))
+}
+
+// logAddExp is log(e^a + e^b) without overflow.
+func logAddExp(a, b operand) *uop.UOp {
+	x := asTensor(a, b)
+	m := maximum(a, b)
+	_, y := matched(a, b)
+	return add(log(add(exp(sub(x, m)), exp(sub(y, m)))), m)
+}
+
+// isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.
+func isClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) *uop.UOp {
+	finite := bitAnd(bitAnd(isFinite(a), isFinite(b)), le(abs(sub(a, b)), add(atol, mul(rtol, abs(b)))))
+	infinite := bitAnd(bitOr(isInf(a), isInf(b)), eq(a, b))
+	nan := bitAnd(bitAnd(isNaN(a), isNaN(b)), equalNaN)
+	return bitOr(bitOr(finite, infinite), nan)
+}
+
+// Add is a + b.
+func Add(a, b *uop.UOp) (*uop.UOp, error) { return run2("Add", add, a, b) }
+
+// Sub is a - b.
+func Sub(a, b *uop.UOp) (*uop.UOp, error) { return run2("Sub", sub, a, b) }
+
+// Mul is a * b.
+func Mul(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mul", mul, a, b) }
+
+// Div is a / b in floating point; integers give float32.
+func Div(a, b *uop.UOp) (*uop.UOp, error) { return run2("Div", div, a, b) }
+
+// FloorDiv is a / b rounded towards minus infinity (Python's //).
+func FloorDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("FloorDiv", floorDiv, a, b) }
+
+// TruncDiv is a / b rounded towards zero (C's / on integers).
+func TruncDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncDiv", truncDiv, a, b) }
+
+// Mod is a - floor(a/b)*b, with the sign of b (Python's %).
+func Mod(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mod", mod, a, b) }
+
+// TruncMod is the remainder of TruncDiv, with the sign of a (C's %).
+func TruncMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncMod", truncMod, a, b) }
+
+// Pow is a**b. Two integer tensors are computed in float64 and rounded; see PowConst for a number as exponent.
+func Pow(a, b *uop.UOp) (*uop.UOp, error) { return run2("Pow", pow, a, b) }
+
+// PowConst is x**e for a number. Integers to a power >= 0 stay exact.
+func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
+	defer guard("PowConst", &err)
+	need("x", x)
+	return pow(x, e), nil
+}
+
+// Lt is a < b, bool.
+func Lt(a, b *uop.UOp) (*uop.UOp, error) { return run2("Lt", lt, a, b) }
+
+// Gt is a > b, bool.
+func Gt(a, b *uop.UOp) (*uop.UOp, error) { return run2("Gt", gt, a, b) }
+
+// Le is a <= b, bool, written not a > b.
+func Le(a, b *uop.UOp) (*uop.UOp, error) { return run2("Le", le, a, b) }
+
+// Ge is a >= b, bool, written not a < b.
+func Ge(a, b *uop.UOp) (*uop.UOp, error) { return run2("Ge", ge, a, b) }
+
+// Eq is a == b, bool.
+func Eq(a, b *uop.UOp) (*uop.UOp, error) { return run2("Eq", eq, a, b) }
+
+// Ne is a != b, bool.
+func Ne(a, b *uop.UOp) (*uop.UOp, error) { return run2("Ne", ne, a, b) }
+
+// BitAnd is a & b of integers or bools.
+func BitAnd(a, b *uop.UOp) (*uop.UOp, error) { return run2("BitAnd", bitAnd, a, b) }
+
+// BitOr is a | b of integers or bools.
+func BitOr(a, b *uop.UOp) (*uop.UOp, error) { return run2("BitOr", bitOr, a, b) }
+
+// BitXor is a ^ b of integers or bools.
+func BitXor(a, b *uop.UOp) (*uop.UOp, error) { return run2("BitXor", bitXor, a, b) }
+
+// BitNot flips every bit of an integer; for bool it is LogicalNot.
+func BitNot(x *uop.UOp) (*uop.UOp, error) { return run1("BitNot", bitNot, x) }
+
+// LogicalNot is true where x is zero.
+func LogicalNot(x *uop.UOp) (*uop.UOp, error) { return run1("LogicalNot", logicalNot, x) }
+
+// ShiftLeft is a << b of integers.
+func ShiftLeft(a, b *uop.UOp) (*uop.UOp, error) { return run2("ShiftLeft", shiftLeft, a, b) }
+
+// ShiftRight is a >> b of integers; signed ones keep their sign.
+func ShiftRight(a, b *uop.UOp) (*uop.UOp, error) { return run2("ShiftRight", shiftRight, a, b) }
+
+// ShiftLeftConst is x << n for a number, written x * 2**n.
+func ShiftLeftConst(x *uop.UOp, n int) (r *uop.UOp, err error) {
+	defer guard("ShiftLeftConst", &err)
+	need("x", x)
+	return shiftLeft(x, n), nil
+}
+
+// ShiftRightConst is x >> n for a number, written as the division by 2**n, rounded down.
+func ShiftRightConst(x *uop.UOp, n int) (r *uop.UOp, err error) {
+	defer guard("ShiftRightConst", &err)
+	need("x", x)
+	return shiftRight(x, n), nil
+}
+
+// Maximum is the greater of a and b.
+func Maximum(a, b *uop.UOp) (*uop.UOp, error) { return run2("Maximum", maximum, a, b) }
+
+// Minimum is the smaller of a and b.
+func Minimum(a, b *uop.UOp) (*uop.UOp, error) { return run2("Minimum", minimum, a, b) }
+
+// Where is x where cond is not zero, else y.
+func Where(cond, x, y *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Where", &err)
+	needSame("operands", cond, x, y)
+	return where(cond, x, y), nil
+}
+
+// Clamp limits x to lo..hi; a nil bound leaves that side open, but one must be given.
+func Clamp(x *uop.UOp, lo, hi *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Clamp", &err)
+	need("x", x)
+	var l, h operand
+	if lo != nil {
+		needSame("lo", x, lo)
+		l = lo
+	}
+	if hi != nil {
+		needSame("hi", x, hi)
+		h = hi
+	}
+	if l == nil && h == nil {
+		fail("lo", "and hi are both missing, need one of them")
+	}
+	return clamp(x, l, h), nil
+}
+
+// Neg is -x; for bool it is LogicalNot.
+func Neg(x *uop.UOp) (*uop.UOp, error) { return run1("Neg", neg, x) }
+
+// Square is x * x.
+func Square(x *uop.UOp) (*uop.UOp, error) { return run1("Square", square, x) }
+
+// IsNaN is true where x is not a number.
+func IsNaN(x *uop.UOp) (*uop.UOp, error) { return run1("IsNaN", isNaN, x) }
+
+// IsInf is true where x is plus or minus infinity.
+func IsInf(x *uop.UOp) (*uop.UOp, error) { return run1("IsInf", isInf, x) }
+
+// IsFinite is true where x is neither infinite nor NaN.
+func IsFinite(x *uop.UOp) (*uop.UOp, error) { return run1("IsFinite", isFinite, x) }
+
+// Sign is -1, 0 or 1.
+func Sign(x *uop.UOp) (*uop.UOp, error) { return run1("Sign", sign, x) }
+
+// Abs is x times its sign.
+func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", abs, x) }
+
+// CopySign is |a| with the sign of b.
+func CopySign(a, b *uop.UOp) (*uop.UOp, error) { return run2("CopySign", copysign, a, b) }
+
+// Lerp is a + (b-a)*w.
+func Lerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Lerp", &err)
+	needSame("operands", a, b, w)
+	return lerp(a, b, w), nil
+}
+
+// LogAddExp is log(e^a + e^b), without overflow.
+func LogAddExp(a, b *uop.UOp) (*uop.UOp, error) { return run2("LogAddExp", logAddExp, a, b) }
+
+// IsClose is true where |a-b| <= atol + rtol*|b|, or both are the same infinity, or (if asked for) both are NaN.
+func IsClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) (r *uop.UOp, err error) {
+	defer guard("IsClose", &err)
+	needSame("operands", a, b)
+	return isClose(a, b, rtol, atol, equalNaN), nil
+}

@@ -1,0 +1,116 @@
+package tensor
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// argError is a bad argument found somewhere below an exported function. The
+// compositions call each other without error returns, which keeps them readable
+// as formulas; a bad argument travels up as a panic of this type and every
+// exported function turns it into an error with its own name (guard).
+type argError struct{ arg, text string }
+
+// fail reports a bad argument of the exported function that is running.
+func fail(arg, format string, a ...any) {
+	panic(argError{arg, fmt.Sprintf(format, a...)})
+}
+
+// guard turns a bad argument into the error of the exported function fn. Other panics pass through.
+func guard(fn string, err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	e, ok := r.(argError)
+	if !ok {
+		panic(r)
+	}
+	*err = fmt.Errorf("tensor.%s: %s: %s", fn, e.arg, e.text)
+}
+
+// need checks that u is a tensor: a node with a shape and a type that has values.
+func need(arg string, u *uop.UOp) {
+	switch {
+	case u == nil:
+		fail(arg, "is nil, need a tensor")
+	case u.DType == uop.Void || u.DType.Count != 1 || u.DType.IsPtr():
+		fail(arg, "is a %s node of type %s, need a tensor", u.Op, u.DType)
+	case u.Shape() == nil:
+		fail(arg, "is a %s node without a shape, need a tensor", u.Op)
+	}
+}
+
+// needSame checks that all tensors belong to the graph of the first one.
+func needSame(args string, us ...*uop.UOp) {
+	for _, u := range us {
+		need(args, u)
+		if u.Graph() != us[0].Graph() {
+			fail(args, "belong to different contexts")
+		}
+	}
+}
+
+func needFloat(arg string, u *uop.UOp) {
+	if !u.DType.IsFloat() {
+		fail(arg, "is %s, need a floating point type", u.DType)
+	}
+}
+
+func needInt(arg string, u *uop.UOp) {
+	if !u.DType.IsInt() || u.DType.IsIndex() {
+		fail(arg, "is %s, need an integer type", u.DType)
+	}
+}
+
+// bitwise operations take integers and bools.
+func needBits(arg string, u *uop.UOp) {
+	if !u.DType.IsInt() && !u.DType.IsBool() {
+		fail(arg, "is %s, need an integer or bool type", u.DType)
+	}
+}
+
+// axisOf resolves a negative axis of a tensor with n dimensions; a scalar has axis 0 and -1.
+func axisOf(arg string, axis, n int) int {
+	m := max(n, 1)
+	if axis < -m || axis >= m {
+		fail(arg, "%d is out of range for %d dimensions, need %d..%d", axis, n, -m, m-1)
+	}
+	if axis < 0 {
+		axis += n
+	}
+	return axis
+}
+
+// sameAxis resolves an axis; for a scalar it gives -1, which stands for no axis at all.
+func axesOf(arg string, axes []int, n int) []int {
+	out := make([]int, 0, len(axes))
+	seen := make([]bool, max(n, 1))
+	for _, a := range axes {
+		a = axisOf(arg, a, n)
+		if n == 0 {
+			continue
+		}
+		if seen[a] {
+			fail(arg, "axis %d is given twice", a)
+		}
+		seen[a] = true
+		out = append(out, a)
+	}
+	return out
+}
+
+// run1 calls a composition of one tensor as the exported function fn.
+func run1(fn string, f func(*uop.UOp) *uop.UOp, x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard(fn, &err)
+	need("x", x)
+	return f(x), nil
+}
+
+// run2 calls a composition of two tensors as the exported function fn.
+func run2(fn string, f func(a, b operand) *uop.UOp, a, b *uop.UOp) (r *uop.UOp, err error) {
+	defer guard(fn, &err)
+	needSame("operands", a, b)
+	return f(a, b), nil
+}

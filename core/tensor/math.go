@@ -1,0 +1,130 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+func unary(op uop.Op, x *uop.UOp) *uop.UOp { return asFloat(x).Alu(op) }
+
+func reciprocal(x *uop.UOp) *uop.UOp { return unary(uop.Reciprocal, x) }
+func sqrt(x *uop.UOp) *uop.UOp       { return unary(uop.Sqrt, x) }
+func exp2(x *uop.UOp) *uop.UOp       { return unary(uop.Exp2, x) }
+func log2(x *uop.UOp) *uop.UOp       { return unary(uop.Log2, x) }
+func sin(x *uop.UOp) *uop.UOp        { return unary(uop.Sin, x) }
+
+// rsqrt is 1/sqrt(x).
+func rsqrt(x *uop.UOp) *uop.UOp { return reciprocal(sqrt(x)) }
+
+// atLeastF32 is the type in which functions with large arguments to a primitive are computed.
+func atLeastF32(x *uop.UOp) *uop.UOp { return cast(x, uop.LeastUpper(x.DType, uop.Float32)) }
+
+// exp is 2^(x/ln 2), computed in float32 at least.
+func exp(x *uop.UOp) *uop.UOp {
+	if x.DType.IsFloat() {
+		return cast(exp2(mul(atLeastF32(x), log2e)), x.DType)
+	}
+	return exp2(mul(x, log2e))
+}
+
+// log is log2(x) * ln 2.
+func log(x *uop.UOp) *uop.UOp { return mul(log2(x), ln2) }
+
+// log10 is log2(x) * log10(2).
+func log10(x *uop.UOp) *uop.UOp { return mul(log2(x), log10of2) }
+
+// cos is sin(pi/2 - x), computed in float32 at least.
+func cos(x *uop.UOp) *uop.UOp {
+	if x.DType.IsFloat() {
+		return cast(sin(sub(math.Pi/2, atLeastF32(x))), x.DType)
+	}
+	return sin(sub(math.Pi/2, x))
+}
+
+func tan(x *uop.UOp) *uop.UOp { return div(sin(x), cos(x)) }
+
+// trunc rounds towards zero. Integers are whole already.
+func trunc(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return x
+	}
+	return x.Alu(uop.Trunc)
+}
+
+func ceil(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return x
+	}
+	b := trunc(x)
+	return where(gt(x, b), add(b, 1), b)
+}
+
+func floor(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return x
+	}
+	b := trunc(x)
+	return where(lt(x, b), sub(b, 1), b)
+}
+
+// round rounds to the nearest integer, halves to the even one.
+func round(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return x
+	}
+	half := div(trunc(x), 2.0)
+	even := eq(trunc(half), half)
+	return where(eq(gt(x, 0), even), ceil(sub(x, 0.5)), floor(add(x, 0.5)))
+}
+
+// sigmoid is 1/(1+e^-x).
+func sigmoid(x *uop.UOp) *uop.UOp { return reciprocal(add(1, exp2(mul(x, -log2e)))) }
+
+// tanh is 2*sigmoid(2x) - 1.
+func tanh(x *uop.UOp) *uop.UOp { return sub(mul(2.0, sigmoid(mul(2.0, x))), 1.0) }
+
+// Reciprocal is 1/x.
+func Reciprocal(x *uop.UOp) (*uop.UOp, error) { return run1("Reciprocal", reciprocal, x) }
+
+// Sqrt is the square root.
+func Sqrt(x *uop.UOp) (*uop.UOp, error) { return run1("Sqrt", sqrt, x) }
+
+// Rsqrt is 1/sqrt(x).
+func Rsqrt(x *uop.UOp) (*uop.UOp, error) { return run1("Rsqrt", rsqrt, x) }
+
+// Exp is e^x.
+func Exp(x *uop.UOp) (*uop.UOp, error) { return run1("Exp", exp, x) }
+
+// Exp2 is 2^x.
+func Exp2(x *uop.UOp) (*uop.UOp, error) { return run1("Exp2", exp2, x) }
+
+// Log is the natural logarithm.
+func Log(x *uop.UOp) (*uop.UOp, error) { return run1("Log", log, x) }
+
+// Log2 is the logarithm to base 2.
+func Log2(x *uop.UOp) (*uop.UOp, error) { return run1("Log2", log2, x) }
+
+// Log10 is the logarithm to base 10.
+func Log10(x *uop.UOp) (*uop.UOp, error) { return run1("Log10", log10, x) }
+
+// Sin is the sine.
+func Sin(x *uop.UOp) (*uop.UOp, error) { return run1("Sin", sin, x) }
+
+// Cos is the cosine.
+func Cos(x *uop.UOp) (*uop.UOp, error) { return run1("Cos", cos, x) }
+
+// Tan is the tangent.
+func Tan(x *uop.UOp) (*uop.UOp, error) { return run1("Tan", tan, x) }
+
+// Trunc rounds towards zero.
+func Trunc(x *uop.UOp) (*uop.UOp, error) { return run1("Trunc", trunc, x) }
+
+// Ceil rounds up.
+func Ceil(x *uop.UOp) (*uop.UOp, error) { return run1("Ceil", ceil, x) }
+
+// Floor rounds down.
+func Floor(x *uop.UOp) (*uop.UOp, error) { return run1("Floor", floor, x) }
+
+// Round rounds to the nearest integer, halves to the even one.
+func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", round, x) }

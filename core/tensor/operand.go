@@ -1,0 +1,138 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// operand is what the compositions calculate with: a tensor (*uop.UOp), or a
+// number (int, float64, bool, uop.Const) that takes its type from the tensor it meets.
+type operand = any
+
+// DeviceName is the device that tensors of this package live on unless a source says otherwise.
+const DeviceName = "CPU"
+
+func constOf(o operand) uop.Const {
+	switch v := o.(type) {
+	case int:
+		return uop.Int(int64(v))
+	case float64:
+		return uop.Float(v)
+	case bool:
+		return uop.BoolConst(v)
+	case uop.Const:
+		return v
+	}
+	panic("tensor: operand of unknown kind")
+}
+
+// typeOfConst is the type of a number that meets no tensor.
+func typeOfConst(c uop.Const) *uop.DType {
+	switch c.Kind() {
+	case uop.KindFloat:
+		return uop.DefaultFloat
+	case uop.KindBool:
+		return uop.Bool
+	}
+	return uop.DefaultInt
+}
+
+// scalarFor is the constant that a number becomes beside x: it takes the type of x if x is a
+// float, or if x is an integer and the number is not a float; otherwise the number's own type.
+func scalarFor(x *uop.UOp, c uop.Const) *uop.UOp {
+	dt := typeOfConst(c)
+	if x.DType.IsFloat() || x.DType.IsInt() && !c.IsFloat() {
+		dt = x.DType
+	}
+	return constant(x, dt, c)
+}
+
+// constant is a scalar tensor on the device of x.
+func constant(x *uop.UOp, dt *uop.DType, c uop.Const) *uop.UOp {
+	return x.Graph().DeviceConst(dt, c, deviceOf(x), nil)
+}
+
+// likeConst is a scalar tensor with the type of x.
+func likeConst(x *uop.UOp, o operand) *uop.UOp { return constant(x, x.DType, constOf(o)) }
+
+func deviceOf(x *uop.UOp) string {
+	if d := x.Device(); d != "" {
+		return d
+	}
+	return DeviceName
+}
+
+func asTensor(o, other operand) *uop.UOp {
+	if u, ok := o.(*uop.UOp); ok {
+		return u
+	}
+	return scalarFor(other.(*uop.UOp), constOf(o))
+}
+
+// matched gives two operands one type and one shape.
+func matched(a, b operand) (x, y *uop.UOp) {
+	x, y = asTensor(a, b), asTensor(b, a)
+	if x.DType != y.DType {
+		up := uop.LeastUpper(x.DType, y.DType)
+		x, y = cast(x, up), cast(y, up)
+	}
+	return spread(x, y)
+}
+
+// spread gives two tensors one shape. Each is expanded in the type its sums accumulate in:
+// backwards an expand is a sum, which must not overflow or lose digits.
+func spread(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
+	s, ok := broadcastShape(x.Shape(), y.Shape())
+	if !ok {
+		fail("operands", "shapes %s and %s do not broadcast", x.Shape(), y.Shape())
+	}
+	return spreadTo(x, s), spreadTo(y, s)
+}
+
+func spreadTo(x *uop.UOp, s uop.Shape) *uop.UOp {
+	return cast(broadcastTo(cast(x, uop.SumAcc(x.DType)), s), x.DType)
+}
+
+// broadcastShape is the shape that all shapes expand to: aligned at the right, axes of size 1 stretch.
+func broadcastShape(shapes ...uop.Shape) (out uop.Shape, ok bool) {
+	n := 0
+	for _, s := range shapes {
+		n = max(n, len(s))
+	}
+	out = make(uop.Shape, n)
+	for i := range out {
+		d := uop.N(1)
+		for _, s := range shapes {
+			j := i - (n - len(s))
+			if j < 0 || s[j] == d || s[j].IsNum(1) {
+				continue
+			}
+			if !d.IsNum(1) {
+				return nil, false
+			}
+			d = s[j]
+		}
+		out[i] = d
+	}
+	return out, true
+}
+
+// Scalar is the constant that a number becomes in an operation with x: of the type of x if x is
+// a float, or if x is an integer and v is no float; else of v's own type (bool, int32, float32).
+func Scalar(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
+	defer guard("Scalar", &err)
+	need("x", x)
+	return scalarFor(x, v), nil
+}
+
+// Const is a scalar tensor of a given type. Equal constants are one node.
+func Const(g *uop.Graph, dt *uop.DType, v uop.Const) (r *uop.UOp, err error) {
+	defer guard("Const", &err)
+	needType("dtype", dt)
+	return g.DeviceConst(dt, v, DeviceName, nil), nil
+}
+
+func needType(arg string, dt *uop.DType) {
+	if dt == nil || dt.Count != 1 || dt.IsPtr() || dt == uop.Void || dt == uop.IndexT {
+		fail(arg, "is %v, need a type that a buffer can hold", dt)
+	}
+}

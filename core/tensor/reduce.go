@@ -1,0 +1,248 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// reduce applies a REDUCE_AXIS; nil axes mean all of them, an empty list none. Reduced axes stay with size 1 if keep is set.
+func reduce(op uop.Op, x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	s := x.Shape()
+	if axes == nil {
+		axes = countTo(len(s))
+	}
+	axes = axesOf("axis", axes, len(s))
+	r := x.ReduceAxes(op, axes...)
+	if keep {
+		return r
+	}
+	gone := make([]bool, len(s))
+	for _, a := range axes {
+		gone[a] = true
+	}
+	out := uop.Shape{}
+	for i, d := range s {
+		if !gone[i] {
+			out = append(out, d)
+		}
+	}
+	return reshape(r, out)
+}
+
+var smallFloats = map[*uop.DType]bool{uop.Float16: true, uop.BFloat16: true, uop.FP8E4M3: true, uop.FP8E5M2: true}
+
+// sum adds up in the accumulator type; small floats are converted back.
+func sum(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	r := reduce(uop.Add, cast(x, uop.SumAcc(x.DType)), axes, keep)
+	if smallFloats[x.DType] {
+		return cast(r, x.DType)
+	}
+	return r
+}
+
+// sumAs adds up in a given type.
+func sumAs(x *uop.UOp, dt *uop.DType, axes []int, keep bool) *uop.UOp {
+	return reduce(uop.Add, cast(x, dt), axes, keep)
+}
+
+func prod(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Mul, x, axes, keep) }
+
+func maxOf(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Max, x, axes, keep) }
+
+func minOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	return inverse(maxOf(inverse(x), axes, keep))
+}
+
+func anyOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	return maxOf(cast(x, uop.Bool), axes, keep)
+}
+
+func allOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	return logicalNot(anyOf(logicalNot(x), axes, keep))
+}
+
+// reducedCount is the number of elements that one result of a reduction over axes comes from.
+func reducedCount(x *uop.UOp, axes []int) uop.Sint {
+	s := x.Shape()
+	if axes == nil {
+		axes = countTo(len(s))
+	}
+	n := uop.N(1)
+	in := make([]bool, len(s))
+	for _, a := range axesOf("axis", axes, len(s)) {
+		in[a] = true
+	}
+	for i, d := range s {
+		if in[i] {
+			n = n.Mul(d)
+		}
+	}
+	return n
+}
+
+// mean is the sum times 1/n, computed in the accumulator type. Integers give float32.
+func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	out := x.DType
+	if !out.IsFloat() {
+		out = uop.Float32
+	}
+	total := sum(cast(x, uop.SumAcc(x.DType)), axes, keep)
+	return cast(div(total, sizeOperand(x, reducedCount(x, axes))), out)
+}
+
+// sizeOperand is a size as an operand: a number, or a tensor where it is symbolic.
+func sizeOperand(x *uop.UOp, n uop.Sint) operand {
+	if n.Symbolic() {
+		return sizeTensor(x, n.U)
+	}
+	return int(n.N)
+}
+
+// variance is the sum of squared distances from the mean over n - correction, which is not negative.
+func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
+	squares := square(sub(x, mean(x, axes, true)))
+	n := reducedCount(x, axes)
+	var count *uop.UOp
+	if n.Symbolic() {
+		count = sizeTensor(x, n.U)
+	} else {
+		count = constant(x, uop.DefaultInt, uop.Int(n.N))
+	}
+	var c operand = correction
+	if correction == float64(int(correction)) {
+		c = int(correction)
+	}
+	return div(sum(squares, axes, keep), relu(sub(count, c)))
+}
+
+func std(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
+	return sqrt(variance(x, axes, keep, correction))
+}
+
+// argMax is the first index of the greatest value along an axis, int32.
+func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
+	s := x.Shape()
+	axis = axisOf("axis", axis, len(s))
+	if len(s) == 0 {
+		return cast(mul(x, 0), uop.Int32)
+	}
+	n := intSize("axis", s, axis)
+	if n == 0 {
+		fail("axis", "%d has size 0: there is no greatest element", axis)
+	}
+	m := eq(x, maxOf(x, []int{axis}, true))
+	down := arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), uop.DefaultInt)
+	idx := mul(m, reshape(down, joinShapes(uop.ShapeOf(n), onesShape(len(s)-axis-1))))
+	return cast(sub(int(n), maxOf(idx, []int{axis}, keep)), uop.Int32)
+}
+
+// intSize is the size of an axis that must be a number.
+func intSize(arg string, s uop.Shape, axis int) int64 {
+	if s[axis].Symbolic() {
+		fail(arg, "axis %d has the symbolic size %s, need a number", axis, s[axis])
+	}
+	return s[axis].N
+}
+
+// intShape is a shape that must consist of numbers.
+func intShape(arg string, s uop.Shape) []int64 {
+	d, ok := s.Ints()
+	if !ok {
+		fail(arg, "shape %s is symbolic, need numbers", s)
+	}
+	return d
+}
+
+type reduction func(x *uop.UOp, axes []int, keep bool) *uop.UOp
+
+func runReduce(fn string, f reduction, x *uop.UOp, axes []int, keep bool) (r *uop.UOp, err error) {
+	defer guard(fn, &err)
+	need("x", x)
+	return f(x, axes, keep), nil
+}
+
+// Sum adds up over axes. Here and in all reductions nil axes mean every axis, an empty list none; negative
+// axes count from the end; keepdim leaves reduced axes with size 1. float16 and its like accumulate in
+// float32, bool and small integers give int32 or uint32.
+func Sum(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("Sum", sum, x, axes, keepdim)
+}
+
+// SumAs adds up over axes in a given type, which the result keeps.
+func SumAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("SumAs", &err)
+	need("x", x)
+	needType("dtype", dt)
+	return sumAs(x, dt, axes, keepdim), nil
+}
+
+// Prod multiplies over axes, in the type of x.
+func Prod(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("Prod", prod, x, axes, keepdim)
+}
+
+// Max is the greatest value over axes.
+func Max(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("Max", maxOf, x, axes, keepdim)
+}
+
+// Min is the least value over axes.
+func Min(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("Min", minOf, x, axes, keepdim)
+}
+
+// Any is true where one of the values over axes is not zero.
+func Any(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("Any", anyOf, x, axes, keepdim)
+}
+
+// All is true where none of the values over axes is zero.
+func All(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("All", allOf, x, axes, keepdim)
+}
+
+// Mean is the mean over axes; integers give float32.
+func Mean(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("Mean", mean, x, axes, keepdim)
+}
+
+// Var is the variance over axes: the squared distances from the mean, summed and divided by max(n - correction, 0).
+func Var(x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
+	defer guard("Var", &err)
+	need("x", x)
+	return variance(x, axes, keepdim, correction), nil
+}
+
+// Std is the square root of Var.
+func Std(x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
+	defer guard("Std", &err)
+	need("x", x)
+	return std(x, axes, keepdim, correction), nil
+}
+
+// ArgMax is the index of the greatest value along an axis (the first of equal ones), int32.
+func ArgMax(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("ArgMax", &err)
+	need("x", x)
+	return argMax(x, axis, keepdim), nil
+}
+
+// ArgMaxAll is the index of the greatest value in the flattened tensor, int32.
+func ArgMaxAll(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("ArgMaxAll", &err)
+	need("x", x)
+	return argMax(flatten(x, 0, -1), 0, false), nil
+}
+
+// ArgMin is the index of the least value along an axis (the first of equal ones), int32.
+func ArgMin(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("ArgMin", &err)
+	need("x", x)
+	return argMax(inverse(x), axis, keepdim), nil
+}
+
+// ArgMinAll is the index of the least value in the flattened tensor, int32.
+func ArgMinAll(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("ArgMinAll", &err)
+	need("x", x)
+	return argMax(flatten(inverse(x), 0, -1), 0, false), nil
+}

@@ -1,0 +1,132 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// cumulate is the running reduction along an axis, as a reduction over sliding windows of a padded
+// copy. withInitial shifts the result by one and begins with the identity element.
+func cumulate(x *uop.UOp, axis int, op uop.Op, withInitial bool) *uop.UOp {
+	n := intSize("axis", x.Shape(), axis)
+	before, after := n-1, int64(0)
+	if withInitial {
+		before, after = n, -1
+	}
+	last := len(x.Shape()) - 1
+	windows := pool(padAxis(transpose(x, axis, -1), last, before, after, uop.IdentityElement(op, x.DType)), []int64{n}, []int64{1}, []int64{1})
+	var r *uop.UOp
+	switch axes := []int{-1}; op {
+	case uop.Add:
+		r = sum(windows, axes, false)
+	case uop.Max:
+		r = maxOf(windows, axes, false)
+	default:
+		r = prod(windows, axes, false)
+	}
+	return transpose(r, axis, -1)
+}
+
+// scanBlock is the length of the blocks in which long axes are scanned: first inside every block, then over the block totals.
+const scanBlock = 256
+
+// scan is cumulate in two stages for long axes.
+func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
+	s := x.Shape()
+	axis = axisOf("axis", axis, len(s))
+	if len(s) == 0 {
+		return x
+	}
+	for _, d := range s {
+		if d.IsNum(0) {
+			return x
+		}
+	}
+	n := intSize("axis", s, axis)
+	if n <= scanBlock*2 {
+		return cumulate(x, axis, op, false)
+	}
+	fill := (n+scanBlock-1)/scanBlock*scanBlock - n
+	t := padAxis(transpose(x, axis, -1), len(s)-1, fill, 0, uop.IdentityElement(op, x.DType))
+	inner := cumulate(unflatten(t, -1, uop.ShapeOf(-1, scanBlock)), len(s), op, false)
+	base := cumulate(index(inner, Ellipsis(), At(-1)), len(s)-1, op, true)
+	base = expand(unsqueeze(base, -1), joinShapes(base.Shape(), uop.ShapeOf(scanBlock)))
+	fix := func(y *uop.UOp) *uop.UOp {
+		from := -n
+		return transpose(index(flatten(y, -2, -1), Ellipsis(), Slice(&from, nil, 1)), axis, -1)
+	}
+	return binary(op, fix(inner), fix(base))
+}
+
+// cumMax gives the running maximum and the index where it is taken from (the first), int32.
+func cumMax(x *uop.UOp, axis int) (values, indices *uop.UOp) {
+	s := x.Shape()
+	axis = axisOf("axis", axis, len(s))
+	values = scan(x, axis, uop.Max)
+	if len(s) == 0 {
+		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
+	}
+	n := intSize("axis", s, axis)
+	if n == 0 {
+		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
+	}
+	xt, vt := transpose(x, axis, -1), transpose(values, axis, -1)
+	upper := triu(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
+	match := mul(eq(unsqueeze(xt, -1), unsqueeze(vt, -2)), upper)
+	down := dims(arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), uop.DefaultInt), n, 1)
+	best := maxOf(mul(match, down), []int{-2}, false)
+	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
+}
+
+// logCumSumExp is the running log(sum(e^x)) without overflow.
+func logCumSumExp(x *uop.UOp, axis int) *uop.UOp {
+	s := x.Shape()
+	if len(s) == 0 {
+		return x
+	}
+	axis = axisOf("axis", axis, len(s))
+	t := transpose(x, axis, -1)
+	n := intSize("axis", t.Shape(), len(s)-1)
+	wide := expand(unsqueeze(t, -2), joinShapes(t.Shape()[:len(s)-1], uop.ShapeOf(n, n)))
+	most, _ := cumMax(t, -1)
+	mask := tril(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
+	e := exp(where(mask, sub(wide, unsqueeze(most, -1)), x.DType.Min()))
+	return transpose(add(log(sum(e, []int{-1}, false)), most), -1, axis)
+}
+
+// CumSum is the running sum along an axis.
+func CumSum(x *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("CumSum", &err)
+	need("x", x)
+	return scan(x, axis, uop.Add), nil
+}
+
+// CumProd is the running product along an axis.
+func CumProd(x *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("CumProd", &err)
+	need("x", x)
+	return scan(x, axis, uop.Mul), nil
+}
+
+// CumMax is the running maximum along an axis and the int32 indices of the maxima.
+func CumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
+	defer guard("CumMax", &err)
+	need("x", x)
+	values, indices = cumMax(x, axis)
+	return values, indices, nil
+}
+
+// CumMin is the running minimum along an axis and the int32 indices of the minima.
+func CumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
+	defer guard("CumMin", &err)
+	need("x", x)
+	values, indices = cumMax(inverse(x), axis)
+	return inverse(values), indices, nil
+}
+
+// LogCumSumExp is the running log(sum(e^x)) along an axis.
+func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("LogCumSumExp", &err)
+	need("x", x)
+	needFloat("x", x)
+	return logCumSumExp(x, axis), nil
+}

@@ -1,0 +1,25 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// sizeTensor makes a tensor of a symbolic size: sums and products of bound variables, as default integers.
+func sizeTensor(x *uop.UOp, size *uop.UOp) *uop.UOp {
+	g := x.Graph()
+	switch size.Op {
+	case uop.ConstOp:
+		return constant(x, uop.DefaultInt, size.ConstVal())
+	case uop.Bind:
+		v, n := size.Unbind()
+		c := constant(x, uop.DefaultInt, uop.Int(n))
+		v = g.New(uop.DefineVar, uop.DefaultInt, c.Src, v.Arg, nil)
+		return g.New(uop.Bind, uop.DefaultInt, []*uop.UOp{v, c}, nil, nil)
+	case uop.Add:
+		return add(sizeTensor(x, size.Src[0]), sizeTensor(x, size.Src[1]))
+	case uop.Mul:
+		return mul(sizeTensor(x, size.Src[0]), sizeTensor(x, size.Src[1]))
+	}
+	fail("x", "a tensor cannot be made of the size %s", size.Render())
+	return nil
+}
