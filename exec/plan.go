@@ -22,7 +22,7 @@ type kernel struct {
 type launch struct {
 	*kernel
 	slots []int
-	vars  []string // names of the variables, in order; the thread number is lower.ThreadVar
+	vars  []uop.VarArg // the variables, in the order in which the kernel takes them
 }
 
 // move copies one slot to another.
@@ -82,7 +82,9 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 			l.slots = append(l.slots, slot[b])
 		}
 		for _, v := range kernels[i].prog.Vars {
-			l.vars = append(l.vars, v.Arg.(uop.VarArg).Name)
+			if a := v.Arg.(uop.VarArg); a.Name != lower.ThreadVar {
+				l.vars = append(l.vars, a)
+			}
 		}
 		p.maxBufs, p.maxVars = max(p.maxBufs, len(l.slots)), max(p.maxVars, len(l.vars))
 		p.launches = append(p.launches, l)

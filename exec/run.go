@@ -2,10 +2,7 @@ package exec
 
 import (
 	"fmt"
-	"sync"
 	"unsafe"
-
-	"polygrad/core/lower"
 )
 
 // take gets the memory for a run: that of an earlier run, if there is one that nobody uses.
@@ -66,12 +63,8 @@ func (l *launch) run(r *run, bound, vars map[string]int64) error {
 		args[i] = r.ptrs[s]
 	}
 	vals := r.vars[:len(l.vars)]
-	thread := -1
-	for i, name := range l.vars {
-		if name == lower.ThreadVar {
-			thread = i
-			continue
-		}
+	for i, arg := range l.vars {
+		name := arg.Name
 		v, ok := vars[name]
 		if !ok {
 			v, ok = bound[name]
@@ -79,38 +72,10 @@ func (l *launch) run(r *run, bound, vars map[string]int64) error {
 		if !ok {
 			return fmt.Errorf("exec.Run: variable %q has no value", name)
 		}
-		lo, hi := l.prog.Vars[i].Bounds()
-		if v < lo.I() || v > hi.I() {
+		if lo, hi := arg.Min, arg.Max; v < lo.I() || v > hi.I() {
 			return fmt.Errorf("exec.Run: variable %q is %d, outside its bounds [%s, %s]", name, v, lo, hi)
 		}
 		vals[i] = v
 	}
-	if thread < 0 || l.prog.Threads <= 1 {
-		return l.code.Run(args, vals)
-	}
-	return l.runThreads(args, vals, thread)
-}
-
-// runThreads runs the kernel once per thread number, all at the same time.
-func (l *launch) runThreads(args []unsafe.Pointer, vals []int64, thread int) error {
-	errs := make([]error, l.prog.Threads)
-	var wg sync.WaitGroup
-	for t := 1; t < l.prog.Threads; t++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			mine := append([]int64(nil), vals...)
-			mine[thread] = int64(t)
-			errs[t] = l.code.Run(args, mine)
-		}()
-	}
-	vals[thread] = 0
-	errs[0] = l.code.Run(args, vals)
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.code.Run(args, vals)
 }

@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -59,6 +60,8 @@ type Kernel struct {
 	lib          *library
 	fn           unsafe.Pointer
 	nbufs, nvars int
+	// thread is the position of the thread number among the variables, -1 if the kernel is not spread over threads.
+	thread, threads int
 }
 
 // Compile writes all lists into one source file, compiles it and loads the result.
@@ -83,22 +86,28 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 		if fn == nil {
 			return nil, fmt.Errorf("clang.Compile: kernel %s is missing from the library clang made", p.Name)
 		}
-		nb, nv := arguments(p.Linear)
-		ks[i] = &Kernel{p.Name, lib, fn, nb, nv}
+		k := &Kernel{name: p.Name, lib: lib, fn: fn}
+		k.arguments(p.Linear)
+		ks[i] = k
 	}
 	return ks, nil
 }
 
-func arguments(list []*uop.UOp) (bufs, vars int) {
+// arguments counts what the kernel takes.
+func (k *Kernel) arguments(list []*uop.UOp) {
+	k.thread, k.threads = -1, 1
 	for _, u := range list {
 		switch u.Op {
 		case uop.Param:
-			bufs = max(bufs, int(u.Arg.(uop.Num))+1)
+			k.nbufs = max(k.nbufs, int(u.Arg.(uop.Num))+1)
 		case uop.DefineVar:
-			vars++
+			if v := u.Arg.(uop.VarArg); v.Name == lower.ThreadVar {
+				k.thread, k.threads = k.nvars, int(v.Max.I())+1
+			} else {
+				k.nvars++
+			}
 		}
 	}
-	return bufs, vars
 }
 
 // build compiles a source file in a folder of its own, which is gone afterwards: a loaded library needs no file.
@@ -128,10 +137,13 @@ func (d *Device) build(src string) (*library, error) {
 	return lib, nil
 }
 
-// Run runs the kernel.
+// Run runs the kernel, for all thread numbers one after the other.
 func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if len(bufs) < k.nbufs || len(vars) < k.nvars {
 		return fmt.Errorf("clang.Kernel.Run: kernel %s: got %d buffers and %d variables, expected %d and %d", k.name, len(bufs), len(vars), k.nbufs, k.nvars)
+	}
+	if k.thread >= 0 {
+		vars = slices.Insert(slices.Clone(vars), k.thread, 0)
 	}
 	// The arguments are copied to C memory: Go's may not hold pointers while C looks at it.
 	n := max(1, len(bufs)+len(vars))
@@ -141,10 +153,15 @@ func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	for i, b := range bufs {
 		cells[i] = uintptr(b)
 	}
-	for i, v := range vars {
-		cells[len(bufs)+i] = uintptr(v)
+	for t := range k.threads {
+		if k.thread >= 0 {
+			vars[k.thread] = int64(t)
+		}
+		for i, v := range vars {
+			cells[len(bufs)+i] = uintptr(v)
+		}
+		C.polygrad_call(k.fn, mem, unsafe.Add(mem, len(bufs)*8))
 	}
-	C.polygrad_call(k.fn, mem, unsafe.Add(mem, len(bufs)*8))
 	runtime.KeepAlive(bufs)
 	runtime.KeepAlive(k.lib)
 	return nil

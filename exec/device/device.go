@@ -21,7 +21,8 @@ type Device interface {
 // Kernel is compiled code. It may be run from several goroutines at once.
 type Kernel interface {
 	// Run runs the kernel on one pointer per PARAM, in slot order, and one value per
-	// variable, in the order of Program.Vars. The memory behind a pointer must hold
-	// the elements of its PARAM and stay in place until Run returns.
+	// variable, in list order. A kernel that is spread over threads gets no value for
+	// lower.ThreadVar: Run does the work of all threads. The memory behind a pointer
+	// must hold the elements of its PARAM and stay in place until Run returns.
 	Run(bufs []unsafe.Pointer, vars []int64) error
 }

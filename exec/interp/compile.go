@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 
+	"polygrad/core/lower"
 	"polygrad/core/uop"
 )
 
@@ -39,6 +40,10 @@ func (c *compiler) compile(i int, u *uop.UOp) (step, error) {
 		c.k.arrays = append(c.k.arrays, array{d, u.DType.Base(), u.DType.Size})
 		return next, nil
 	case uop.DefineVar:
+		if v := u.Arg.(uop.VarArg); v.Name == lower.ThreadVar {
+			c.k.thread, c.k.threads = d, int(v.Max.I())+1
+			return next, nil
+		}
 		n := c.k.nvars
 		c.k.nvars++
 		return func(f *frame, pc int) int { f.vals[d][0].i = f.vars[n]; return pc + 1 }, nil

@@ -74,6 +74,8 @@ type Kernel struct {
 	arrays []array
 	nbufs  int
 	nvars  int
+	// thread is the slot of the thread number, -1 if the kernel is not spread over threads.
+	thread, threads int
 }
 
 type array struct {
@@ -82,9 +84,9 @@ type array struct {
 	size int64
 }
 
-// Compile prepares a linear list. Variables take their values in the order in which they stand in the list.
+// Compile prepares a linear list.
 func Compile(name string, list []*uop.UOp) (*Kernel, error) {
-	c := &compiler{k: &Kernel{name: name}, slot: make(map[*uop.UOp]int, len(list)), start: map[*uop.UOp]int{}}
+	c := &compiler{k: &Kernel{name: name, thread: -1, threads: 1}, slot: make(map[*uop.UOp]int, len(list)), start: map[*uop.UOp]int{}}
 	for _, u := range list {
 		c.slot[u] = len(c.k.width)
 		c.k.width = append(c.k.width, max(1, u.DType.VCount()))
@@ -100,7 +102,7 @@ func Compile(name string, list []*uop.UOp) (*Kernel, error) {
 	return c.k, nil
 }
 
-// Run runs the kernel.
+// Run runs the kernel, for all thread numbers one after the other. Variables take their values in list order.
 func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if len(bufs) < k.nbufs || len(vars) < k.nvars {
 		return fmt.Errorf("interp.Kernel.Run: kernel %s: got %d buffers and %d variables, expected %d and %d", k.name, len(bufs), len(vars), k.nbufs, k.nvars)
@@ -118,8 +120,13 @@ func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 		mem := make([]uint64, (a.size*int64(a.elem.Itemsize())+7)/8+1)
 		f.ptrs[a.slot] = pointer{base: unsafe.Pointer(&mem[0]), size: a.size, elem: a.elem, live: true}
 	}
-	for pc := 0; pc < len(k.steps) && f.err == nil; {
-		pc = k.steps[pc](f, pc)
+	for t := range k.threads {
+		if k.thread >= 0 {
+			f.vals[k.thread][0].i = int64(t)
+		}
+		for pc := 0; pc < len(k.steps) && f.err == nil; {
+			pc = k.steps[pc](f, pc)
+		}
 	}
 	if f.err != nil {
 		return fmt.Errorf("interp.Kernel.Run: kernel %s: %w", k.name, f.err)

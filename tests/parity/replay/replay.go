@@ -14,7 +14,8 @@ import (
 	"polygrad/tests/parity/dump"
 )
 
-// Kernel runs compiled code on one pointer per PARAM and the values of the DEFINE_VARs in list order.
+// Kernel runs compiled code on one pointer per PARAM and the values of the
+// DEFINE_VARs in list order, without the thread number core_id.
 type Kernel func(bufs []unsafe.Pointer, vars []int64) error
 
 // Compile makes a kernel from a linear list.
@@ -127,7 +128,7 @@ func allocate(c *dump.Case) (map[string]*memory, error) {
 	return mem, nil
 }
 
-// run runs a kernel, once per thread if it is spread over threads.
+// run compiles and runs a kernel.
 func run(c *dump.Case, k dump.Kernel, bufs []unsafe.Pointer, compile Compile) error {
 	list, err := dump.Load(uop.NewScratch(), k.Linear)
 	if err != nil {
@@ -138,26 +139,14 @@ func run(c *dump.Case, k dump.Kernel, bufs []unsafe.Pointer, compile Compile) er
 		return err
 	}
 	var vars []int64
-	thread, threads := -1, int64(1)
 	for _, u := range list {
-		if u.Op != uop.DefineVar {
-			continue
-		}
-		v := u.Arg.(uop.VarArg)
-		if v.Name == "core_id" {
-			thread, threads = len(vars), v.Max.I()+1
-		}
-		vars = append(vars, c.VarVals[v.Name])
-	}
-	for t := range threads {
-		if thread >= 0 {
-			vars[thread] = t
-		}
-		if err := kern(bufs, vars); err != nil {
-			return err
+		if u.Op == uop.DefineVar {
+			if v := u.Arg.(uop.VarArg); v.Name != "core_id" {
+				vars = append(vars, c.VarVals[v.Name])
+			}
 		}
 	}
-	return nil
+	return kern(bufs, vars)
 }
 
 func compare(m *memory, o dump.Output) error {

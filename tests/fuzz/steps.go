@@ -1,0 +1,262 @@
+package fuzz
+
+import (
+	"math"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// step adds one value made from others.
+func (gen *generator) step() error {
+	kinds := []func() error{gen.binary, gen.binary, gen.compare, gen.where, gen.unary, gen.reduce, gen.movement, gen.movement, gen.cast, gen.matmul, gen.index}
+	return kinds[gen.r.IntN(len(kinds))]()
+}
+
+// pair picks two values that broadcast.
+func (gen *generator) pair() (a, b item) {
+	a = gen.pick()
+	for range 8 {
+		b = gen.pick()
+		if broadcasts(a.u.Shape(), b.u.Shape()) {
+			return a, b
+		}
+	}
+	return a, a
+}
+
+func broadcasts(a, b uop.Shape) bool {
+	n := int64(1)
+	for i := 1; i <= max(len(a), len(b)); i++ {
+		x, y := int64(1), int64(1)
+		if i <= len(a) {
+			x = a[len(a)-i].N
+		}
+		if i <= len(b) {
+			y = b[len(b)-i].N
+		}
+		if x != y && x != 1 && y != 1 {
+			return false
+		}
+		n *= max(x, y)
+	}
+	return n <= 4096
+}
+
+// bounded values of integer types wrap exactly on every device, so their size does not matter.
+func sizeOf(u *uop.UOp, size float64) float64 {
+	if u != nil && !u.DType.IsFloat() {
+		return min(size, math.Ldexp(1, u.DType.Bits))
+	}
+	return size
+}
+
+func (gen *generator) binary() error {
+	a, b := gen.pair()
+	type op struct {
+		f    func(a, b *uop.UOp) (*uop.UOp, error)
+		size float64
+	}
+	ops := []op{{tensor.Add, a.size + b.size}, {tensor.Sub, a.size + b.size}, {tensor.Mul, a.size * b.size * 8}, {tensor.Maximum, max(a.size, b.size)}, {tensor.Minimum, max(a.size, b.size)}}
+	o := ops[gen.r.IntN(len(ops))]
+	u, err := o.f(a.u, b.u)
+	if err != nil {
+		return err
+	}
+	exact := a.exact && b.exact
+	if !u.DType.IsFloat() {
+		exact = true
+	}
+	if !a.u.DType.IsFloat() && u.DType.IsFloat() && a.size > exactLimit || !b.u.DType.IsFloat() && u.DType.IsFloat() && b.size > exactLimit {
+		exact = false
+	}
+	gen.add(u, exact, sizeOf(u, o.size))
+	return nil
+}
+
+func (gen *generator) compare() error {
+	a, b := gen.pair()
+	if !a.exact || !b.exact {
+		return nil
+	}
+	ops := []func(a, b *uop.UOp) (*uop.UOp, error){tensor.Lt, tensor.Gt, tensor.Le, tensor.Ge, tensor.Eq, tensor.Ne}
+	u, err := ops[gen.r.IntN(len(ops))](a.u, b.u)
+	gen.add(u, true, 1)
+	return err
+}
+
+func (gen *generator) where() error {
+	c, a := gen.pair()
+	b := gen.pick()
+	if c.u.DType != uop.Bool || !broadcasts(a.u.Shape(), b.u.Shape()) || !broadcasts(c.u.Shape(), b.u.Shape()) {
+		return nil
+	}
+	u, err := tensor.Where(c.u, a.u, b.u)
+	if err != nil {
+		return nil // shapes that broadcast by pairs may not broadcast together
+	}
+	gen.add(u, a.exact && b.exact, sizeOf(u, max(a.size, b.size)))
+	return nil
+}
+
+func (gen *generator) unary() error {
+	a := gen.pick()
+	exact := []func(*uop.UOp) (*uop.UOp, error){tensor.Neg, tensor.Abs, tensor.Relu, tensor.Square, tensor.Trunc, tensor.Floor, tensor.Ceil, tensor.Round, tensor.Sign}
+	loose := []func(*uop.UOp) (*uop.UOp, error){tensor.Sigmoid, tensor.Tanh, tensor.Sin, tensor.Cos, tensor.Gelu, tensor.Silu}
+	if a.exact && (!a.u.DType.IsFloat() || gen.r.IntN(3) > 0) {
+		n := gen.r.IntN(len(exact))
+		if !a.u.DType.IsFloat() && n >= 4 && n <= 7 {
+			n = 0
+		}
+		u, err := exact[n](a.u)
+		gen.add(u, true, sizeOf(u, a.size*a.size*8+1))
+		return err
+	}
+	if !a.u.DType.IsFloat() || a.size > 1e6 {
+		return nil
+	}
+	u, err := loose[gen.r.IntN(len(loose))](a.u)
+	gen.add(u, false, a.size+1)
+	return err
+}
+
+func (gen *generator) reduce() error {
+	a := gen.pick()
+	shape := a.u.Shape()
+	var axes []int
+	for i := range shape {
+		if gen.r.IntN(2) == 0 {
+			axes = append(axes, i)
+		}
+	}
+	keep := gen.r.IntN(2) == 0
+	n := float64(shape.Numel().N)
+	switch gen.r.IntN(5) {
+	case 0, 1:
+		u, err := tensor.Sum(a.u, axes, keep)
+		gen.add(u, a.exact, sizeOf(u, a.size*n))
+		return err
+	case 2:
+		u, err := tensor.Max(a.u, axes, keep)
+		gen.add(u, a.exact, a.size)
+		return err
+	case 3:
+		if len(shape) == 0 || n > 512 {
+			return nil
+		}
+		u, err := tensor.CumSum(a.u, gen.r.IntN(len(shape)))
+		gen.add(u, a.exact, sizeOf(u, a.size*n))
+		return err
+	}
+	if !a.u.DType.IsFloat() || len(shape) == 0 || a.size > 1e6 {
+		return nil
+	}
+	u, err := tensor.Softmax(a.u, gen.r.IntN(len(shape)))
+	gen.add(u, false, 1)
+	return err
+}
+
+func (gen *generator) movement() error {
+	a := gen.pick()
+	s := a.u.Shape()
+	var u *uop.UOp
+	var err error
+	switch gen.r.IntN(6) {
+	case 0:
+		u, err = tensor.Flatten(a.u, 0, -1)
+	case 1:
+		u, err = tensor.Permute(a.u, gen.r.Perm(len(s))...)
+	case 2:
+		pads := make([]uop.Pair, len(s))
+		for i := range pads {
+			pads[i] = uop.Pair{Lo: uop.N(int64(gen.r.IntN(3))), Hi: uop.N(int64(gen.r.IntN(3)))}
+		}
+		u, err = tensor.Pad(a.u, pads, uop.Int(int64(gen.r.IntN(2))))
+	case 3:
+		cut := make([]uop.Pair, len(s))
+		for i := range cut {
+			lo := gen.r.Int64N(s[i].N)
+			cut[i] = uop.Pair{Lo: uop.N(lo), Hi: uop.N(lo + 1 + gen.r.Int64N(s[i].N-lo))}
+		}
+		u, err = tensor.Shrink(a.u, cut)
+	case 4:
+		if len(s) == 0 {
+			return nil
+		}
+		u, err = tensor.Flip(a.u, gen.r.IntN(len(s)))
+	case 5:
+		if len(s) > 3 {
+			return nil
+		}
+		u, err = tensor.Unsqueeze(a.u, gen.r.IntN(len(s)+1))
+		if err == nil {
+			reps := make([]int64, len(s)+1)
+			for i := range reps {
+				reps[i] = 1 + gen.r.Int64N(2)
+			}
+			u, err = tensor.Repeat(u, reps...)
+		}
+	}
+	gen.add(u, a.exact, a.size+1)
+	return err
+}
+
+func (gen *generator) cast() error {
+	a := gen.pick()
+	to := inputTypes[gen.r.IntN(len(inputTypes))]
+	if !a.exact || a.u.DType.IsFloat() && to.IsUnsigned() {
+		return nil // what a negative float becomes in an unsigned type is not defined
+	}
+	size := a.size
+	if !a.u.DType.IsFloat() && to.IsFloat() && size > exactLimit {
+		return nil
+	}
+	u, err := tensor.Cast(a.u, to)
+	if err != nil {
+		return err
+	}
+	if to == uop.Bool {
+		size = 1
+	}
+	if a.u.DType.IsUnsigned() || to.IsUnsigned() {
+		size = math.Ldexp(1, to.Bits)
+	}
+	gen.add(u, true, sizeOf(u, size))
+	return nil
+}
+
+func (gen *generator) matmul() error {
+	a, b := gen.pick(), gen.pick()
+	x, y := a.u.Shape(), b.u.Shape()
+	if len(x) != 2 || len(y) != 2 || x[1] != y[0] || a.u.DType == uop.Bool || b.u.DType == uop.Bool {
+		return nil
+	}
+	u, err := tensor.MatMul(a.u, b.u)
+	if err != nil {
+		return err
+	}
+	gen.add(u, a.exact && b.exact || !u.DType.IsFloat(), sizeOf(u, a.size*b.size*8*float64(x[1].N)))
+	return nil
+}
+
+// index takes elements by position, with a step that may be negative.
+func (gen *generator) index() error {
+	a := gen.pick()
+	s := a.u.Shape()
+	if len(s) == 0 {
+		return nil
+	}
+	entries := make([]tensor.Index, len(s))
+	for i := range entries {
+		entries[i] = tensor.Whole()
+		switch gen.r.IntN(4) {
+		case 0:
+			entries[i] = tensor.At(gen.r.Int64N(s[i].N))
+		case 1:
+			entries[i] = tensor.Slice(nil, nil, []int64{-1, 2, -2, 3}[gen.r.IntN(4)])
+		}
+	}
+	u, err := tensor.GetItem(a.u, entries...)
+	gen.add(u, a.exact, a.size)
+	return err
+}
