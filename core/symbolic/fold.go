@@ -1,0 +1,160 @@
+package symbolic
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not.
+func foldConsts(u *uop.UOp) *uop.UOp {
+	n := u.DType.Count
+	if n == 1 {
+		if v, ok := foldAt(u, 0); ok {
+			return u.ConstLike(v)
+		}
+		return nil
+	}
+	vs := make([]uop.Const, n)
+	for i := range vs {
+		v, ok := foldAt(u, i)
+		if !ok {
+			return nil
+		}
+		vs[i] = v.Truncate(u.DType)
+	}
+	return u.ConstVecLike(vs)
+}
+
+// foldAt is the value of element i.
+func foldAt(u *uop.UOp, i int) (uop.Const, bool) {
+	var buf [3]uop.Const
+	args := buf[:len(u.Src)]
+	for j, s := range u.Src {
+		args[j] = element(s, i)
+		if args[j].IsInvalid() && u.DType.IsIndex() && uop.GroupBinary.Has(u.Op) {
+			return uop.Invalid, true
+		}
+	}
+	return uop.ExecALU(u.Op, args...)
+}
+
+// element is value i of a constant.
+func element(u *uop.UOp, i int) uop.Const {
+	if vs, ok := u.Arg.(uop.Consts); ok {
+		return vs[i]
+	}
+	return u.ConstVal()
+}
+
+// constLike is the constant c with the type of u, and its device and shape.
+func constLike(u, c *uop.UOp) *uop.UOp {
+	if vs, ok := c.Arg.(uop.Consts); ok {
+		return u.ConstVecLike(vs)
+	}
+	return u.ConstLike(c.ConstVal())
+}
+
+// timesZero is x*0: zero, but NaN for a constant NaN or infinity.
+func timesZero(x *uop.UOp) *uop.UOp {
+	if x.Op == uop.ConstOp && x.ConstVal().IsFloat() {
+		if f := x.ConstVal().F(); f != f || math.IsInf(f, 0) {
+			return constant(x, uop.Float(math.NaN()))
+		}
+	}
+	return constant(x, zero)
+}
+
+// foldBitcast reinterprets a constant of a type that has a bit pattern of the same size.
+func foldBitcast(u, c *uop.UOp) *uop.UOp {
+	from, to := c.DType.Scalar(), u.DType.Scalar()
+	if from.Fmt == 0 || to.Fmt == 0 || c.DType.Itemsize() != u.DType.Itemsize() {
+		return nil
+	}
+	if u.DType.Count == 1 {
+		return u.ConstLike(fromBits(to, toBits(from, element(c, 0))))
+	}
+	vs := make([]uop.Const, u.DType.Count)
+	for i := range vs {
+		vs[i] = fromBits(to, toBits(from, element(c, i)))
+	}
+	return u.ConstVecLike(vs)
+}
+
+// toBits is how a value is stored in type d.
+func toBits(d *uop.DType, v uop.Const) uint64 {
+	v = v.Truncate(d)
+	switch d {
+	case uop.Float64:
+		return math.Float64bits(v.F())
+	case uop.Float32:
+		return uint64(math.Float32bits(float32(v.F())))
+	case uop.Float16:
+		return uint64(uop.FloatToHalf(v.F()))
+	case uop.Bool:
+		if v.Truth() {
+			return 1
+		}
+		return 0
+	case uop.Uint64:
+		return v.Big().Uint64()
+	}
+	return uint64(v.I())
+}
+
+// fromBits is the value that is stored as bits in type d.
+func fromBits(d *uop.DType, bits uint64) uop.Const {
+	switch d {
+	case uop.Float64:
+		return uop.Float(math.Float64frombits(bits))
+	case uop.Float32:
+		return uop.Float(float64(math.Float32frombits(uint32(bits))))
+	case uop.Float16:
+		return uop.Float(float64(uop.HalfToFloat(uint16(bits))))
+	case uop.Bool:
+		return uop.BoolConst(bits != 0)
+	}
+	return uop.Uint(bits).Truncate(d)
+}
+
+// constVector is the constant that a VECTORIZE of constants makes.
+func constVector(u *uop.UOp) *uop.UOp {
+	if len(u.Src) == 0 {
+		return nil
+	}
+	vs := make([]uop.Const, len(u.Src))
+	for i, s := range u.Src {
+		vs[i] = s.ConstVal()
+	}
+	return u.Graph().ConstVec(u.DType, vs)
+}
+
+func sameType(a, b *uop.UOp) bool { return a.DType == b.DType }
+
+// lossless reports whether every value of the type of from has the same value in the type of to.
+func lossless(from, to *uop.UOp) bool { return uop.CanLosslessCast(from.DType, to.DType) }
+
+// fits reports whether every value of x is in the range of the type of t.
+func fits(x, t *uop.UOp) bool { return !x.Overflows(t.DType) }
+
+func isInvalid(u *uop.UOp) bool { return u.IsInvalid() }
+
+func areConst(a, b *uop.UOp) bool { return a.Op == uop.ConstOp && b.Op == uop.ConstOp }
+
+// orderOperands swaps the operands of a commutative operation if they are out of order.
+func orderOperands(u *uop.UOp) *uop.UOp {
+	if len(u.Src) == 2 && uop.TupleLess(u.Src[1], u.Src[0]) {
+		return u.With(u.Src[1], u.Src[0])
+	}
+	return nil
+}
+
+// in32Bits computes a 64 bit operation in 32 bits if neither operands nor result overflow them.
+func in32Bits(u, x, y *uop.UOp) *uop.UOp {
+	for _, v := range []*uop.UOp{u, x, y} {
+		if v.Overflows(uop.Int32) {
+			return nil
+		}
+	}
+	return x.Cast(uop.Int32).Alu(u.Op, y.Cast(uop.Int32)).Cast(u.DType)
+}

@@ -1,0 +1,59 @@
+// Package symbolic is the algebra of scalars and indices: rules as text (symbolic.rules),
+// what they need to know about sums, products and bounds, integer division, and validity.
+//
+// A result is equal to what it replaces for every value of the variables, in unbounded
+// integers. Floating point is treated as tinygrad treats it: x/x is 1, and x*0 is 0.
+package symbolic
+
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+//go:generate go run polygrad/core/rewrite/rulegen symbolic.rules
+
+var (
+	// SymbolicSimple are the identities that need no look at bounds.
+	SymbolicSimple = rewrite.Concat("symbolic_simple", PropagateInvalid, simpleRules)
+
+	// Symbolic is SymbolicSimple with deeper rules on sums, comparisons, division and vectors. Simplify applies it.
+	Symbolic = rewrite.Concat("symbolic", SymbolicSimple, Commutative, symbolicRules, divmodRules, GepPushing)
+
+	// Sym is Symbolic with opinionated rules for kernels whose loops are fixed.
+	Sym = rewrite.Concat("sym", Symbolic, SimplifyValid, symRules)
+)
+
+// simplifyTable is Symbolic. Rules simplify in turn, so the table cannot name itself in its own initialisation.
+var simplifyTable *rewrite.Table
+
+func init() {
+	simplifyTable = Symbolic
+	uop.SetSimplifier(Simplify)
+}
+
+// Simplify applies Symbolic to the graph below u until nothing changes. The result is kept at the node.
+func Simplify(u *uop.UOp) *uop.UOp {
+	if u.Op == uop.ConstOp || u.Op == uop.VConstOp {
+		return u
+	}
+	if v, ok := u.Memo(uop.MemoSimplify); ok {
+		return v
+	}
+	v := rewrite.Graph(u, simplifyTable, nil)
+	u.SetMemo(uop.MemoSimplify, v)
+	return v
+}
+
+// Resolve decides a condition: its value if it can have one only, else def.
+func Resolve(cond *uop.UOp, def bool) bool {
+	lo, hi := Simplify(cond).Bounds()
+	if lo.Eq(hi) {
+		return lo.Truth()
+	}
+	return def
+}
+
+// IndexToConcrete gives an index expression a concrete integer type.
+func IndexToConcrete(u *uop.UOp) *uop.UOp {
+	return rewrite.Graph(u.Graph().Sink(nil, u), LowerIndexDType, nil).Src[0]
+}
