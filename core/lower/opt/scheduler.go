@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"polygrad/core/lower/ranges"
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
@@ -383,6 +384,7 @@ func (k *Scheduler) Finish(name string) *uop.UOp {
 		}
 		name = strings.Join(parts, "_")
 	}
+	k.setAST(rewrite.Graph(k.ast, ranges.FlattenRange, nil))
 	info := uop.KernelInfo{Name: name, AppliedOpts: k.applied, DontUseLocals: k.noLocal}
 	return k.ast.WithArg(info).WithTag(uop.Num(1))
 }
