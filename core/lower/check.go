@@ -1,0 +1,131 @@
+package lower
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// The checks say what must hold after a pass, so that a broken rule is caught where it broke something.
+
+// without reports the first node with one of the operations.
+func without(sink *uop.UOp, ops uop.OpSet) error {
+	if u := sink.Find(func(u *uop.UOp) bool { return ops.Has(u.Op) }); u != nil {
+		return fmt.Errorf("%s is left", u)
+	}
+	return nil
+}
+
+// every reports the first node that f finds fault with.
+func every(sink *uop.UOp, f func(*uop.UOp) error) error {
+	for _, u := range sink.Toposort() {
+		if err := f(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMovement(sink *uop.UOp, _ *Target) error { return without(sink, uop.GroupMovement) }
+
+// checkExpanded looks for vectors that were not expanded, and for vectors of the wrong length.
+func checkExpanded(sink *uop.UOp, _ *Target) error {
+	if err := without(sink, uop.Ops(uop.Unroll, uop.Contract)); err != nil {
+		return err
+	}
+	return every(sink, func(u *uop.UOp) error {
+		if u.Op == uop.Range && (u.RangeID().Type == uop.AxisUnroll || u.RangeID().Type == uop.AxisUpcast) && len(u.RangeID().ID) == 1 {
+			return fmt.Errorf("%s was not expanded", u)
+		}
+		if !uop.GroupALU.Has(u.Op) {
+			return nil
+		}
+		for _, s := range u.Src {
+			if s.DType.Count != u.DType.Count {
+				return fmt.Errorf("%s has a source of type %s", u, s.DType)
+			}
+		}
+		return nil
+	})
+}
+
+func checkBuffers(sink *uop.UOp, _ *Target) error { return without(sink, uop.Ops(uop.Bufferize)) }
+
+// checkReduced also demands that every range is closed at the end.
+func checkReduced(sink *uop.UOp, _ *Target) error {
+	if err := without(sink, uop.Ops(uop.Reduce)); err != nil {
+		return err
+	}
+	return checkClosed(sink)
+}
+
+func checkClosed(sink *uop.UOp) error {
+	for _, r := range sink.Ranges() {
+		if t := r.RangeID().Type; t != uop.AxisThread && t != uop.AxisGlobal {
+			return fmt.Errorf("%s is open at the end", r)
+		}
+	}
+	return nil
+}
+
+func checkThreads(sink *uop.UOp, t *Target) error {
+	return every(sink, func(u *uop.UOp) error {
+		if u.Op == uop.Range && u.RangeID().Type == uop.AxisThread {
+			return fmt.Errorf("%s is left", u)
+		}
+		if v, ok := u.Arg.(uop.VarArg); ok && v.Name == ThreadVar && v.Max.I() >= int64(max(1, t.Threads)) {
+			return fmt.Errorf("%d threads, the target has %d", v.Max.I()+1, t.Threads)
+		}
+		return nil
+	})
+}
+
+// checkLoads demands that memory is only read by LOAD, through pointers.
+func checkLoads(sink *uop.UOp, _ *Target) error {
+	return every(sink, func(u *uop.UOp) error {
+		switch {
+		case u.Op == uop.Index && !u.DType.IsPtr():
+			return fmt.Errorf("%s is no pointer", u)
+		case (u.Op == uop.Load || u.Op == uop.Store) && !u.Src[0].DType.IsPtr():
+			return fmt.Errorf("%s goes through %s, which is no pointer", u, u.Src[0])
+		}
+		return nil
+	})
+}
+
+func checkIndexTypes(sink *uop.UOp, _ *Target) error {
+	return every(sink, func(u *uop.UOp) error {
+		if u.DType.IsIndex() || u.IsInvalid() {
+			return fmt.Errorf("%s has no concrete type", u)
+		}
+		return nil
+	})
+}
+
+// rendered are the operations besides arithmetic that a code generator gets to see.
+var rendered = uop.Ops(uop.Param, uop.DefineLocal, uop.DefineReg, uop.DefineVar, uop.Sink, uop.Group, uop.After, uop.Barrier,
+	uop.Gep, uop.Vectorize, uop.Index, uop.Load, uop.Store, uop.Cast, uop.Bitcast, uop.ConstOp, uop.Range, uop.End, uop.Noop)
+
+// checkFinal demands that only what the target has is left.
+func checkFinal(sink *uop.UOp, t *Target) error {
+	if err := checkClosed(sink); err != nil {
+		return err
+	}
+	return every(sink, func(u *uop.UOp) error {
+		switch {
+		case !rendered.Has(u.Op) && !t.Ops.Has(u.Op):
+			return fmt.Errorf("%s is left, which the target %s does not have", u, t.Name)
+		case u.Op == uop.Gep && len(u.Arg.(uop.Nums)) != 1:
+			return fmt.Errorf("%s takes more than one element", u)
+		case u.Op == uop.ConstOp && u.DType.VCount() > 1:
+			return fmt.Errorf("%s is a vector", u)
+		case u.Op == uop.End && len(u.Src) != 2:
+			return fmt.Errorf("%s closes %d loops at once", u, len(u.Src)-1)
+		case !u.DType.IsPtr() && !t.Supports(u.DType.Scalar()):
+			return fmt.Errorf("%s has a type that the target %s does not have", u, t.Name)
+		case u.Op == uop.Load && gatedLoad(u) != nil && len(u.Src) < 2:
+			return fmt.Errorf("%s is gated and has no alternative", u)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,284 @@
+package lower
+
+import (
+	"sort"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// A vector of indices becomes scalar pointers, the pointers that stand side by side in memory become one pointer
+// to a vector, and such vectors are split to the widths that the target can load and store.
+
+// pointerTo is the pointer to element idx of buf.
+func pointerTo(buf *uop.UOp, idx ...*uop.UOp) *uop.UOp { return buf.IndexPtr(idx...) }
+
+// simplifyGated simplifies an index as far as its gate allows.
+func simplifyGated(buf, idx, gate *uop.UOp) *uop.UOp {
+	v := symbolic.GivenValid(gate, idx, true)
+	if v == idx {
+		return nil
+	}
+	return pointerTo(buf, v.Valid(gate))
+}
+
+var loadStoreIndexing = rewrite.New("load/store indexing",
+	&rewrite.Rule{Name: "simplify a gated index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where),
+		Fn: func(_ any, u *uop.UOp) *uop.UOp {
+			if len(u.Src) != 2 {
+				return nil
+			}
+			if w := u.Src[1]; w.Op == uop.Where && w.Src[2].IsInvalid() {
+				return simplifyGated(u.Src[0], w.Src[1], w.Src[0])
+			}
+			return nil
+		}},
+	&rewrite.Rule{Name: "simplify a wide index after lowering", Ops: uop.Ops(uop.Index),
+		Fn: func(_ any, u *uop.UOp) *uop.UOp {
+			if len(u.Src) == 3 && u.Src[1].DType.Scalar() == uop.Int64 && u.Src[2].DType.Scalar() == uop.Bool {
+				return simplifyGated(u.Src[0], u.Src[1], u.Src[2])
+			}
+			return nil
+		}},
+	&rewrite.Rule{Name: "drop a gate that is open", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.ConstOp),
+		Fn: func(_ any, u *uop.UOp) *uop.UOp {
+			if len(u.Src) == 3 && u.Src[2].DType.Scalar() == uop.Bool && u.Src[2].IsConst(uop.BoolConst(true)) {
+				return pointerTo(u.Src[0], u.Src[1])
+			}
+			return nil
+		}},
+)
+
+// expandIndex makes one pointer for each element of a vector index.
+func expandIndex(_ any, u *uop.UOp) *uop.UOp {
+	if len(u.Src) != 2 || u.Src[0].Op != uop.Vectorize {
+		return nil
+	}
+	buf, vec := sameSources(u.Src[0]), u.Src[1]
+	if buf == nil || !uop.GroupDefines.Has(unafter(buf).Op) {
+		return nil
+	}
+	src := make([]*uop.UOp, vec.DType.Count)
+	for i := range src {
+		src[i] = pointerTo(buf, vec.GepN(i))
+	}
+	return u.Graph().New(uop.Vectorize, buf.DType, src, nil, nil)
+}
+
+// offsets are the pointers of a vector that differ only by a constant: for each constant, their places.
+type offsets struct {
+	valid, root *uop.UOp
+	invalid     bool
+	at          map[int64][]int
+}
+
+// splitOffset splits an index into a root and a constant offset; the root of a constant is nil.
+func splitOffset(idx *uop.UOp) (root *uop.UOp, off int64, invalid bool) {
+	switch {
+	case idx.Op == uop.Add && idx.Src[1].Op == uop.ConstOp:
+		return idx.Src[0], idx.Src[1].ConstVal().I(), false
+	case idx.Op == uop.Add && idx.Src[0].Op == uop.ConstOp:
+		return idx.Src[1], idx.Src[0].ConstVal().I(), false
+	case idx.IsInvalid():
+		return nil, 0, true
+	case idx.Op == uop.ConstOp:
+		return nil, idx.ConstVal().I(), false
+	}
+	return idx, 0, false
+}
+
+func groupOffsets(ptrs []*uop.UOp) []*offsets {
+	var groups []*offsets
+	for i, p := range ptrs {
+		idx := p.Src[1]
+		root, off, invalid := splitOffset(idx.GetIdx())
+		valid := idx.GetValid()
+		var g *offsets
+		for _, x := range groups {
+			if x.valid == valid && x.root == root && x.invalid == invalid {
+				g = x
+			}
+		}
+		if g == nil {
+			g = &offsets{valid, root, invalid, map[int64][]int{}}
+			groups = append(groups, g)
+		}
+		g.at[off] = append(g.at[off], i)
+	}
+	return groups
+}
+
+// runs are the constants in ascending order, cut where they do not follow on each other.
+func (g *offsets) runs() [][]int64 {
+	offs := make([]int64, 0, len(g.at))
+	for o := range g.at {
+		offs = append(offs, o)
+	}
+	sort.Slice(offs, func(i, j int) bool { return offs[i] < offs[j] })
+	var out [][]int64
+	for i, o := range offs {
+		if i > 0 && offs[i-1]+1 == o {
+			out[len(out)-1] = append(out[len(out)-1], o)
+		} else {
+			out = append(out, []int64{o})
+		}
+	}
+	return out
+}
+
+// vectorPointer casts a pointer into buf to one to n elements.
+func vectorPointer(p, buf *uop.UOp, n int) *uop.UOp {
+	return p.Cast(buf.DType.Base().Vec(n).Ptr(buf.DType.Size, buf.DType.Space))
+}
+
+// foldPointers joins pointers that stand side by side into pointers to vectors.
+func foldPointers(_ any, u *uop.UOp) *uop.UOp {
+	if len(u.Src) == 0 || u.Src[0].Op != uop.Index {
+		return nil
+	}
+	buf := u.Src[0].Src[0]
+	for _, s := range u.Src {
+		if s.Op != uop.Index || s.Src[0] != buf || !s.DType.IsPtr() {
+			return nil
+		}
+	}
+	var ptrs []*uop.UOp
+	place := make([]int, len(u.Src))
+	n := 0
+	for _, g := range groupOffsets(u.Src) {
+		for _, run := range g.runs() {
+			p := u.Src[g.at[run[0]][0]]
+			if len(run) > 1 {
+				p = vectorPointer(p, buf, len(run))
+			}
+			for i, o := range run {
+				for _, j := range g.at[o] {
+					place[j] = n + i
+				}
+			}
+			ptrs = append(ptrs, p)
+			n += len(run)
+		}
+	}
+	dt := buf.DType.Base().Ptr(buf.DType.Size, buf.DType.Space).Vec(n)
+	return u.Graph().New(uop.PtrCat, dt, ptrs, nil, nil).GepList(place)
+}
+
+// loadBeforeGep loads the vector and selects the elements afterwards.
+func loadBeforeGep(_ any, ld *uop.UOp) *uop.UOp {
+	gep := ld.Src[0]
+	if gep.Op != uop.Gep {
+		return nil
+	}
+	dt := ld.DType.Scalar().Vec(gep.DType.Count)
+	return ld.Graph().New(uop.Load, dt, prepend(gep.Src[0], ld.Src[1:]...), ld.Arg, ld.Tag).GepList(gep.Arg.(uop.Nums))
+}
+
+// storeBeforeGep stores through the vector and reorders the data. Of several values for one element the last one counts.
+func storeBeforeGep(_ any, st *uop.UOp) *uop.UOp {
+	gep := st.Src[0]
+	if len(st.Src) != 2 || gep.Op != uop.Gep {
+		return nil
+	}
+	last := map[int]int{}
+	var to []int
+	for i, x := range gep.Arg.(uop.Nums) {
+		if _, ok := last[x]; !ok {
+			to = append(to, x)
+		}
+		last[x] = i
+	}
+	sort.Ints(to)
+	is := make([]int, len(to))
+	for i, x := range to {
+		is[i] = last[x]
+	}
+	return gep.Src[0].Store(st.Src[1].GepList(is))
+}
+
+func loadCat(_ any, ld *uop.UOp) *uop.UOp {
+	cat := ld.Src[0]
+	if cat.Op != uop.PtrCat {
+		return nil
+	}
+	parts := make([]*uop.UOp, len(cat.Src))
+	for i, p := range cat.Src {
+		parts[i] = ld.Graph().New(uop.Load, p.DType.Base(), prepend(p, ld.Src[1:]...), ld.Arg, ld.Tag)
+	}
+	return ld.Graph().New(uop.Cat, cat.DType.Base().Vec(cat.DType.VCount()), parts, nil, nil)
+}
+
+func storeCat(_ any, st *uop.UOp) *uop.UOp {
+	cat := st.Src[0]
+	if len(st.Src) != 2 || cat.Op != uop.PtrCat {
+		return nil
+	}
+	parts := make([]*uop.UOp, len(cat.Src))
+	off := 0
+	for i, p := range cat.Src {
+		n := p.DType.Count
+		parts[i] = p.Store(st.Src[1].GepList(seq(off, off+n)))
+		off += n
+	}
+	return st.Graph().Group(parts...)
+}
+
+var loadStoreFolding = rewrite.New("load/store folding",
+	&rewrite.Rule{Name: "vector index to pointers", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: expandIndex},
+	&rewrite.Rule{Name: "pointers to vector pointers", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Index), Fn: foldPointers},
+	&rewrite.Rule{Name: "GEP after LOAD", Ops: uop.Ops(uop.Load), Need: uop.Ops(uop.Gep), Fn: loadBeforeGep},
+	&rewrite.Rule{Name: "GEP on the data of STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Gep), Fn: storeBeforeGep},
+	&rewrite.Rule{Name: "PTRCAT after LOAD", Ops: uop.Ops(uop.Load), Need: uop.Ops(uop.PtrCat), Fn: loadCat},
+	&rewrite.Rule{Name: "PTRCAT after STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.PtrCat), Fn: storeCat},
+)
+
+// splitAccess cuts a vector LOAD or STORE into pieces of the widths that the target has.
+func splitAccess(ctx any, ls *uop.UOp) *uop.UOp {
+	if ls.Src[0].Op != uop.Cast || ls.Src[0].Src[0].Op != uop.Index {
+		return nil
+	}
+	size := ls.Src[0].DType.Count
+	if size == 1 {
+		return nil
+	}
+	g, idx := ls.Graph(), ls.Src[0].Src[0]
+	buf := idx.Src[0]
+	off, valid := idx.Src[1].GetIdx(), idx.Src[1].GetValid()
+	var widths []int
+	for _, w := range append(ctx.(*Target).accessWidths(buf.DType), 1) {
+		if symbolic.Divides(off, uop.Int(int64(w))) != nil {
+			widths = append(widths, w)
+		}
+	}
+	var parts []*uop.UOp
+	for at := 0; at < size; {
+		for _, w := range widths {
+			if at+w > size {
+				continue
+			}
+			p := pointerTo(buf, off.AddInt(int64(at)).Valid(valid))
+			if w > 1 {
+				p = vectorPointer(p, buf, w)
+			}
+			if ls.Op == uop.Store {
+				parts = append(parts, ls.With(appendTo([]*uop.UOp{p, ls.Src[1].GepList(seq(at, at+w))}, ls.Src[2:]...)...))
+			} else {
+				parts = append(parts, g.New(uop.Load, ls.DType.Scalar().Vec(w), prepend(p, ls.Src[1:]...), ls.Arg, ls.Tag))
+			}
+			at += w
+			break
+		}
+	}
+	switch {
+	case len(parts) <= 1:
+		return nil
+	case ls.Op == uop.Store:
+		return g.Group(parts...)
+	}
+	return g.New(uop.Cat, ls.DType, parts, nil, nil)
+}
+
+var correctLoadStore = rewrite.New("correct load/store", &rewrite.Rule{
+	Name: "split to the target's widths", Ops: uop.Ops(uop.Load, uop.Store), Need: uop.Ops(uop.Cast), Fn: splitAccess,
+})

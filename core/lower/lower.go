@@ -1,0 +1,142 @@
+// Package lower turns a kernel, a SINK of stores under ranges, into a linear list of
+// operations that a code generator writes down one by one.
+//
+// The way there is the table Passes. With a Target that does not optimise, its
+// result equals tinygrad's, node for node.
+package lower
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"polygrad/core/uop"
+)
+
+// Program is a lowered kernel.
+type Program struct {
+	Name string
+	// AST is the kernel as it was given, Rewritten the graph after all passes, Linear its list in the order of execution.
+	AST, Rewritten *uop.UOp
+	Linear         []*uop.UOp
+	// Info says what was decided about the kernel.
+	Info uop.KernelInfo
+	// Globals are the slots of the parameters that the kernel uses, Outs and Ins those that it stores to and loads from; in ascending order.
+	Globals, Outs, Ins []int
+	// Vars are the variables that the kernel takes, in the order of their names; core_id is among them if there are threads.
+	Vars []*uop.UOp
+	// Threads is how often the kernel has to be called, with core_id from 0: once if it has no threads.
+	Threads int
+}
+
+// Hook sees the kernel after each pass.
+type Hook func(pass string, sink *uop.UOp)
+
+// Lower runs the passes on a kernel for a target. The nodes of the result live in a graph of their own.
+func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
+	name, pass := "", "start"
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, lowerError(name, pass, r)
+		}
+	}()
+	info, ok := ast.Arg.(uop.KernelInfo)
+	if ast.Op != uop.Sink || !ok {
+		return nil, fmt.Errorf("lower.Lower: the kernel is %s, expected a SINK with KernelInfo", ast)
+	}
+	name = info.Name
+	sink := uop.NewScratch().Import(ast)
+	for i := range Passes {
+		ps := &Passes[i]
+		if !ps.Required && !t.Optimize {
+			continue
+		}
+		pass = ps.Name
+		printPass(ps.Name, "before", sink)
+		sink = ps.Run(sink, t)
+		printPass(ps.Name, "after", sink)
+		if checking() && ps.Check != nil {
+			if err := ps.Check(sink, t); err != nil {
+				return nil, fmt.Errorf("lower.Lower: kernel %s: after pass %q: %w", name, pass, err)
+			}
+		}
+		for _, h := range hooks {
+			h(ps.Name, sink)
+		}
+	}
+	pass = "linearize"
+	return describe(ast, sink, gateStores(linearize(sink))), nil
+}
+
+// lowerError makes an error of a panic. What this package and its helpers say by panicking is text; anything else, a
+// nil dereference for one, is a bug and names itself.
+func lowerError(kernel, pass string, r any) error {
+	switch r := r.(type) {
+	case failure:
+		return fmt.Errorf("lower.Lower: kernel %s: pass %q: %s", kernel, pass, r.msg)
+	case error:
+		return fmt.Errorf("lower.Lower: kernel %s: pass %q: internal error: %w", kernel, pass, r)
+	}
+	return fmt.Errorf("lower.Lower: kernel %s: pass %q: %v", kernel, pass, r)
+}
+
+// describe collects what a caller of the kernel has to know.
+func describe(ast, sink *uop.UOp, list []*uop.UOp) *Program {
+	p := &Program{AST: ast, Rewritten: sink, Linear: list, Threads: 1}
+	p.Info, _ = sink.Arg.(uop.KernelInfo)
+	p.Name = p.Info.Name
+	for _, u := range list {
+		switch u.Op {
+		case uop.DefineVar:
+			p.Vars = append(p.Vars, u)
+			if v := u.Arg.(uop.VarArg); v.Name == ThreadVar {
+				p.Threads = int(v.Max.I()) + 1
+			}
+		case uop.Param:
+			p.Globals = append(p.Globals, slotOf(u))
+		case uop.Store:
+			if s, ok := accessed(u); ok {
+				p.Outs = append(p.Outs, s)
+			}
+		case uop.Load:
+			if s, ok := accessed(u); ok {
+				p.Ins = append(p.Ins, s)
+			}
+		}
+	}
+	for _, s := range []*[]int{&p.Globals, &p.Outs, &p.Ins} {
+		slices.Sort(*s)
+		*s = slices.Compact(*s)
+	}
+	slices.SortFunc(p.Vars, func(a, b *uop.UOp) int { c, _ := uop.ArgCompare(a.Arg, b.Arg); return c })
+	return p
+}
+
+func slotOf(param *uop.UOp) int { return int(param.Arg.(uop.Num)) }
+
+// accessed is the slot of the parameter that a LOAD or STORE goes to; ok is false if it goes elsewhere.
+func accessed(u *uop.UOp) (slot int, ok bool) {
+	idx := uncast(u.Src[0])
+	if idx.Op != uop.Index || idx.Src[0].Op != uop.Param {
+		return 0, false
+	}
+	return slotOf(idx.Src[0]), true
+}
+
+// checking reports whether invariants are checked between passes: with POLY_CHECK=1.
+var checking = sync.OnceValue(func() bool { return os.Getenv("POLY_CHECK") == "1" })
+
+// dumped is the pass whose graph is printed before and after it: with POLY_DUMP=name, or all for every pass.
+var dumped = sync.OnceValue(func() string { return os.Getenv("POLY_DUMP") })
+
+func printPass(pass, when string, sink *uop.UOp) {
+	if d := dumped(); d == "" || d != pass && d != "all" {
+		return
+	}
+	name := ""
+	if info, ok := sink.Arg.(uop.KernelInfo); ok {
+		name = info.Name
+	}
+	fmt.Fprintf(os.Stderr, "--- kernel %s, %s pass %q\n%s", name, when, pass, sink.Dump())
+}

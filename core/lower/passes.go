@@ -1,0 +1,86 @@
+package lower
+
+import (
+	"polygrad/core/lower/opt"
+	"polygrad/core/lower/ranges"
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// Pass is one step of lowering: it turns a kernel into an equal one.
+type Pass struct {
+	// Name is tinygrad's name of the pass.
+	Name string
+	// Required says that no kernel can do without it. Other passes only run for targets with Optimize.
+	Required bool
+	// Run returns the kernel after the pass.
+	Run func(sink *uop.UOp, t *Target) *uop.UOp
+	// Check says what is wrong with a kernel after the pass, nil for nothing.
+	Check func(sink *uop.UOp, t *Target) error
+}
+
+// table makes the Run of a pass that applies a table, children first.
+func table(name string, tables ...*rewrite.Table) func(*uop.UOp, *Target) *uop.UOp {
+	t := tables[0]
+	if len(tables) > 1 {
+		t = rewrite.Concat(name, tables...)
+	}
+	return func(sink *uop.UOp, target *Target) *uop.UOp { return rewrite.Graph(sink, t, target) }
+}
+
+// Passes are the steps of lowering in order. From a SINK of stores under ranges they make one that can be listed and
+// written down as code.
+var Passes = []Pass{
+	{Name: "early movement ops", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return rewrite.GraphTopDown(s, movement, nil)
+	}, Check: checkMovement},
+	{Name: "load collapse", Run: table("load collapse", ranges.LoadCollapse)},
+	{Name: "split ranges", Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return rewrite.Graph(s, splitRanges, ranges.Splits{})
+	}},
+	{Name: "initial symbolic", Run: table("initial symbolic", symbolic.Sym, ranges.FlattenRange)},
+	{Name: "simplify ranges", Run: table("simplify ranges", ranges.SimplifyRanges)},
+	{Name: "apply_opts", Run: func(s *uop.UOp, t *Target) *uop.UOp {
+		r, err := opt.Apply(s, opt.Machine{Threads: t.Threads})
+		if err != nil {
+			fail("%v", err)
+		}
+		return r
+	}},
+	{Name: "postopt symbolic", Required: true, Run: table("postopt symbolic", symbolic.Sym, symbolic.MoveWhereOnLoad)},
+	{Name: "expander", Required: true, Run: table("expander", symbolic.Sym, preExpander, groupForReduce, expander), Check: checkExpanded},
+	{Name: "add local buffers", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return rewrite.Graph(s, addLocalBuffers, &ranges.Counter{})
+	}, Check: checkBuffers},
+	{Name: "remove_reduce", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return rewrite.Graph(s, removeReduce, &reduceState{})
+	}, Check: checkReduced},
+	{Name: "add gpudims", Required: true, Run: table("add gpudims", addThreads), Check: checkThreads},
+	{Name: "** add loads (code)", Required: true, Run: table("add loads", addLoads), Check: checkLoads},
+	{Name: "devectorize", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
+		return rewrite.Graph(s, t.table().devectorize, t)
+	}},
+	{Name: "lower all index dtypes", Required: true,
+		Run: table("lower all index dtypes", symbolic.LowerIndexDType, loadStoreIndexing, symbolic.GepPushing)},
+	{Name: "post index symbolic", Required: true, Run: table("post index symbolic", symbolic.Symbolic), Check: checkIndexTypes},
+	{Name: "decompositions", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
+		return rewrite.Graph(s, t.table().decompose, t)
+	}},
+	{Name: "transcendental", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
+		return rewrite.Graph(s, t.table().transcendental, t)
+	}},
+	{Name: "final rewrite", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
+		return rewrite.Graph(s, t.table().final, t)
+	}, Check: checkFinal},
+	{Name: "add control flow", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return rewrite.GraphTopDown(s, addControlFlow, newControlFlow(s))
+	}, Check: checkFinal},
+}
+
+var (
+	movement        = rewrite.Concat("early movement ops", ranges.MovementOps, ranges.SyntacticSugar)
+	splitRanges     = rewrite.Concat("split ranges", ranges.SplitRanges, ranges.FlattenRange)
+	addLocalBuffers = rewrite.Concat("add local buffers", ranges.AddBuffersLocal, ranges.KernelCleanup)
+	removeReduce    = rewrite.Concat("remove_reduce", reduceRules, symbolic.GepPushing)
+)

@@ -1,0 +1,140 @@
+package lower
+
+import (
+	"slices"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// reduceState hands out accumulators and remembers which loops each of them runs over.
+type reduceState struct {
+	accumulators int64
+	loops        []reduceLoop
+}
+
+// reduceLoop are the accumulations that end the same ranges.
+type reduceLoop struct {
+	ranges []*uop.UOp
+	ends   []*uop.UOp
+}
+
+func (st *reduceState) add(ranges []*uop.UOp, end *uop.UOp) {
+	for i := range st.loops {
+		if slices.Equal(st.loops[i].ranges, ranges) {
+			st.loops[i].ends = append(st.loops[i].ends, end)
+			return
+		}
+	}
+	st.loops = append(st.loops, reduceLoop{ranges, []*uop.UOp{end}})
+}
+
+// horizontal splits a vector into the vectors of type dt that have to be combined: [0 1 2 3] to [0 2] and [1 3].
+func horizontal(v *uop.UOp, dt *uop.DType) []*uop.UOp {
+	if v.DType == dt {
+		return []*uop.UOp{v}
+	}
+	n := v.DType.Count
+	step := n / dt.Count
+	out := make([]*uop.UOp, step)
+	for i := range out {
+		is := make([]int, 0, dt.Count)
+		for j := i; j < n; j += step {
+			is = append(is, j)
+		}
+		out[i] = v.GepList(is)
+		if out[i].DType != dt {
+			fail("REDUCE of %s to %s", v.DType, dt)
+		}
+	}
+	return out
+}
+
+// accumulate turns a REDUCE into an accumulator that is set before the loop, updated in it and read after it.
+func accumulate(ctx any, red *uop.UOp) *uop.UOp {
+	st := ctx.(*reduceState)
+	g, in, ranges := red.Graph(), red.Src[0], red.Src[1:]
+	op := uop.Op(red.Arg.(uop.OpArg))
+	parts := horizontal(in, red.DType)
+	if len(ranges) == 0 {
+		return combine(op, parts)
+	}
+	acc := g.New(uop.DefineReg, red.DType.Ptr(1, uop.Reg), nil, uop.Num(st.accumulators), nil)
+	st.accumulators++
+	first := g.Const(uop.Int32, uop.Int(0))
+	identity := g.Const(red.DType, uop.IdentityElement(op, red.DType.Scalar()))
+	set := acc.AfterOps(outerRanges(in, ranges)...).IndexBy(first).Store(identity)
+	parts = prepend(acc.AfterOps(prepend(set, ranges...)...).IndexBy(first), parts...)
+	end := acc.IndexBy(first).Store(combine(op, parts)).EndRanges(ranges...)
+	st.add(ranges, end)
+	return acc.AfterOps(end).IndexBy(first)
+}
+
+func combine(op uop.Op, parts []*uop.UOp) *uop.UOp {
+	r := parts[0]
+	for _, p := range parts[1:] {
+		r = r.Alu(op, p)
+	}
+	return r
+}
+
+// outerRanges are the ranges around a reduction of in over ranges: those that in depends on and that nothing has ended.
+func outerRanges(in *uop.UOp, ranges []*uop.UOp) []*uop.UOp {
+	topo := in.Toposort()
+	ended := slices.Clone(ranges)
+	for _, x := range topo {
+		if x.Op == uop.End {
+			ended = append(ended, x.EndedRanges()...)
+		}
+	}
+	var out []*uop.UOp
+	for _, x := range topo {
+		if x.Op == uop.Range && !slices.Contains(ended, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// mergeLoops lets accumulations over the same ranges share one loop.
+func mergeLoops(ctx any, sink *uop.UOp) *uop.UOp {
+	subs := rewrite.Map{}
+	for _, l := range ctx.(*reduceState).loops {
+		if len(l.ends) < 2 {
+			continue
+		}
+		stores := make([]*uop.UOp, len(l.ends))
+		for i, e := range l.ends {
+			stores[i] = e.Src[0]
+		}
+		for _, e := range l.ends {
+			subs[e] = sink.Graph().Group(stores...).EndRanges(l.ranges...)
+		}
+	}
+	if len(subs) == 0 {
+		return nil
+	}
+	return rewrite.Substitute(sink, subs)
+}
+
+var reduceRules = rewrite.New("reduce",
+	&rewrite.Rule{Name: "REDUCE to accumulator", Ops: uop.Ops(uop.Reduce), Fn: accumulate},
+	&rewrite.Rule{Name: "one loop for equal ranges", Ops: uop.Ops(uop.Sink), Fn: mergeLoops},
+)
+
+// addLoads makes reading explicit: an INDEX of the value type becomes a LOAD through a pointer.
+var addLoads = rewrite.New("add loads",
+	&rewrite.Rule{Name: "INDEX of a value is a LOAD", Ops: uop.Ops(uop.Index), Fn: func(_ any, idx *uop.UOp) *uop.UOp {
+		if idx.DType.IsPtr() {
+			return nil
+		}
+		return idx.WithDType(idx.Src[0].DType).F(uop.Load, idx.DType, nil)
+	}},
+	&rewrite.Rule{Name: "STORE takes the pointer", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Load),
+		Fn: func(_ any, s *uop.UOp) *uop.UOp {
+			if len(s.Src) != 2 || s.Src[0].Op != uop.Load {
+				return nil
+			}
+			return s.With(s.Src[0].Src[0], s.Src[1])
+		}},
+)

@@ -1,0 +1,106 @@
+package lower
+
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// The last rules bring the graph into the shape that renderers expect: constants are scalars, vectors are built by
+// VECTORIZE, GEP takes one element, a gated load has the value that it gives when the gate is closed.
+
+// gatedLoad reports whether u is a LOAD through a gated index, and the gate.
+func gatedLoad(u *uop.UOp) (gate *uop.UOp) {
+	if u.Op != uop.Load {
+		return nil
+	}
+	if idx := uncast(u.Src[0]); idx.Op == uop.Index && len(idx.Src) == 3 {
+		return idx.Src[2]
+	}
+	return nil
+}
+
+// foldAlternative moves the other branch of a WHERE into the gated load of one branch. The load gives a where its gate
+// is closed; a cast that only undoes the load's own is left out.
+func foldAlternative(load, a *uop.UOp) *uop.UOp {
+	alt := a
+	if a.Op == uop.Cast && a.Src[0].DType == load.DType {
+		alt = a.Src[0]
+	} else {
+		alt = a.Cast(load.DType)
+	}
+	var rest []*uop.UOp
+	if len(load.Src) > 2 {
+		rest = load.Src[2:]
+	}
+	return load.With(append([]*uop.UOp{load.Src[0], alt}, rest...)...).Cast(a.DType)
+}
+
+var renderRules = rewrite.New("render",
+	&rewrite.Rule{Name: "vector of one constant", Ops: uop.Ops(uop.ConstOp), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+		n := c.DType.VCount()
+		if n == 1 {
+			return nil
+		}
+		e := c.Graph().Const(c.DType.Scalar(), c.ConstVal())
+		src := make([]*uop.UOp, n)
+		for i := range src {
+			src[i] = e
+		}
+		return c.Graph().New(uop.Vectorize, c.DType, src, nil, nil)
+	}},
+	&rewrite.Rule{Name: "vector of constants", Ops: uop.Ops(uop.VConstOp), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+		cs := c.Arg.(uop.Consts)
+		src := make([]*uop.UOp, len(cs))
+		for i, v := range cs {
+			src[i] = c.Graph().Const(c.DType.Scalar(), v)
+		}
+		return c.Graph().New(uop.Vectorize, c.DType, src, nil, nil)
+	}},
+	&rewrite.Rule{Name: "GEP of one element", Ops: uop.Ops(uop.Gep), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		is := u.Arg.(uop.Nums)
+		if len(is) > 1 {
+			src := make([]*uop.UOp, len(is))
+			for i, x := range is {
+				src[i] = u.Src[0].GepN(x)
+			}
+			return u.Graph().New(uop.Vectorize, u.DType, src, nil, nil)
+		}
+		if len(is) == 1 && is[0] == 0 && u.Src[0].DType.VCount() == 1 {
+			return u.Src[0]
+		}
+		return nil
+	}},
+	&rewrite.Rule{Name: "VECTORIZE of one", Ops: uop.Ops(uop.Vectorize), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if len(u.Src) == 1 {
+			return u.Src[0]
+		}
+		return nil
+	}},
+	&rewrite.Rule{Name: "alternative of a gated load", Ops: uop.Ops(uop.Load), Fn: func(_ any, x *uop.UOp) *uop.UOp {
+		if gatedLoad(x) == nil {
+			return nil
+		}
+		if len(x.Src) > 1 && x.Src[1].Op != uop.Custom && x.Src[1].Op != uop.Store && x.Src[1].Op != uop.Barrier {
+			return nil
+		}
+		alt := x.Graph().Const(x.DType, uop.Int(0))
+		return x.With(append([]*uop.UOp{x.Src[0], alt}, x.Src[1:]...)...)
+	}},
+	&rewrite.Rule{Name: "WHERE of a gated load", Ops: uop.Ops(uop.Where), Fn: func(_ any, w *uop.UOp) *uop.UOp {
+		load := w.Src[1]
+		if gatedLoad(load) == nil {
+			load = uncast(load)
+		}
+		if gate := gatedLoad(load); gate != nil && gate == w.Src[0] {
+			return foldAlternative(load, w.Src[2])
+		}
+		return nil
+	}},
+	&rewrite.Rule{Name: "WHERE of a load gated by the contrary", Ops: uop.Ops(uop.Where), Fn: func(_ any, w *uop.UOp) *uop.UOp {
+		load := uncast(w.Src[2])
+		if gate := gatedLoad(load); gate != nil && negated(gate) == w.Src[0] {
+			return foldAlternative(load, w.Src[1])
+		}
+		return nil
+	}},
+)
