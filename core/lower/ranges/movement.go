@@ -1,0 +1,188 @@
+// Package ranges holds what the scheduler and the lowering of kernels both do with
+// ranges and indices: reading through movement operations, flattening, merging and
+// splitting ranges, folding reductions over ranges, and turning BUFFERIZE into stores.
+package ranges
+
+import (
+	"slices"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+var (
+	reshapeTable = rewrite.Concat("reshape", symbolic.Symbolic, symbolic.SimplifyValid, symbolic.DropAndClauses)
+	padTable     = rewrite.Concat("pad", symbolic.Symbolic, symbolic.SimplifyValid)
+)
+
+// ApplyMovement gives the indices at which the source of movement operation u is read
+// where u itself is read at rngs.
+func ApplyMovement(u *uop.UOp, rngs []*uop.UOp) []*uop.UOp {
+	g := u.Graph()
+	switch u.Op {
+	case uop.Reshape:
+		return ReshapeRanges(g, u.Src[0].Shape(), u.MovementShape(), rngs)
+	case uop.Permute:
+		out := make([]*uop.UOp, len(rngs))
+		for i, p := range u.Arg.(uop.Nums) {
+			out[p] = rngs[i]
+		}
+		return out
+	}
+	out := slices.Clone(rngs)
+	in := u.Src[0].Shape()
+	switch u.Op {
+	case uop.Expand:
+		for i, s := range u.MovementShape() {
+			if in[i] != s {
+				out[i] = g.ConstInt(0)
+			}
+		}
+	case uop.Shrink:
+		for i, p := range u.MovementPairs() {
+			if !p.Lo.IsNum(0) {
+				out[i] = out[i].Add(p.Lo.UOp(g))
+			}
+		}
+	case uop.Flip:
+		for i, f := range u.Arg.(uop.Flags) {
+			if f {
+				out[i] = minusOne(g, in[i]).Sub(out[i])
+			}
+		}
+	case uop.Pad:
+		for i, p := range u.MovementPairs() {
+			if !p.Lo.IsNum(0) || !p.Hi.IsNum(0) {
+				out[i] = padRange(out[i], in[i], p.Lo)
+			}
+		}
+	default:
+		panic("ranges.ApplyMovement: " + u.Op.String() + " is not a movement operation")
+	}
+	return out
+}
+
+func minusOne(g *uop.Graph, s uop.Sint) *uop.UOp {
+	if s.Symbolic() {
+		return s.U.SubInt(1)
+	}
+	return g.ConstInt(s.N - 1)
+}
+
+// padRange is r-lo where lo <= r < size+lo, else Invalid. The WHERE stays out of the
+// simplification, so that PAD itself can be replaced by a WHERE on just this condition.
+func padRange(r *uop.UOp, size, lo uop.Sint) *uop.UOp {
+	g := r.Graph()
+	begin := lo.UOp(g)
+	end := g.ConstInt(size.N + lo.N)
+	if size.Symbolic() || lo.Symbolic() {
+		end = size.UOp(g).Add(begin)
+	}
+	inside := r.Ge(begin).And(r.Lt(end))
+	valid, ok := inside.Memo(uop.MemoPad)
+	if !ok {
+		valid = rewrite.Graph(inside, padTable, nil)
+		inside.SetMemo(uop.MemoPad, valid)
+	}
+	return valid.Where(r.Sub(begin), g.InvalidIndex(1))
+}
+
+// ReshapeRanges gives the indices into shape in that correspond to the indices rngs into shape out.
+func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
+	if r := renamedAxes(g, in, out, rngs); r != nil {
+		return r
+	}
+	key := reshapeKey(g, in, out, g.Sink(nil, rngs...))
+	if r, ok := key.Memo(uop.MemoReshape); ok {
+		return r.Src
+	}
+	r := reshapeByPlaceholders(g, in, out, rngs)
+	key.SetMemo(uop.MemoReshape, r)
+	return r.Src
+}
+
+// renamedAxes is ReshapeRanges where a reshape of numbers only adds or drops axes of size 1
+// and the indices are plain: each axis keeps its index. Nil if that is not so.
+func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
+	res := make([]*uop.UOp, len(in))
+	j := 0
+	skipOnes := func() bool {
+		for j < len(out) && out[j].IsNum(1) {
+			if !rngs[j].IsConst(uop.Int(0)) {
+				return false
+			}
+			j++
+		}
+		return true
+	}
+	for i, s := range in {
+		if s.IsNum(1) {
+			res[i] = g.ConstInt(0)
+			continue
+		}
+		if !skipOnes() || j == len(out) || s.Symbolic() || out[j] != s {
+			return nil
+		}
+		if r := rngs[j]; r.Op != uop.Range || !r.Src[0].IsConst(uop.Int(s.N)) {
+			return nil
+		}
+		res[i] = rngs[j]
+		j++
+	}
+	if !skipOnes() || j != len(out) {
+		return nil
+	}
+	return res
+}
+
+func reshapeKey(g *uop.Graph, in, out uop.Shape, rngs *uop.UOp) *uop.UOp {
+	return g.New(uop.Group, uop.Void, []*uop.UOp{g.ShapeArg(in), g.ShapeArg(out), rngs}, nil, nil)
+}
+
+// reshapeByPlaceholders names the ranges by their position before it simplifies, so that
+// the same reshape under other ranges is found again.
+func reshapeByPlaceholders(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
+	sink := g.Sink(nil, rngs...)
+	there, back := rewrite.Map{}, rewrite.Map{}
+	for i, r := range sink.Ranges() {
+		p := g.New(uop.Range, uop.IndexT, []*uop.UOp{r.Src[0].Cast(uop.IndexT)}, uop.RangeArg{ID: []int{i}, Type: uop.AxisPlaceholder}, nil)
+		there[r], back[p] = p, r
+	}
+	named := rewrite.Substitute(sink, there)
+	key := reshapeKey(g, in, out, named)
+	res, ok := key.Memo(uop.MemoReshape)
+	if !ok {
+		res = rewrite.Graph(reshapeIndex(g, in, out, named.Src), reshapeTable, nil)
+		key.SetMemo(uop.MemoReshape, res)
+	}
+	return rewrite.Substitute(res, back)
+}
+
+// reshapeIndex flattens an index by the strides of out and takes it apart by the sizes of in.
+func reshapeIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
+	flat := g.ConstInt(0)
+	stride := uop.N(1)
+	for i := len(out) - 1; i >= 0; i-- {
+		flat = flat.Add(stride.UOp(g).Mul(rngs[i]))
+		stride = product(stride, out[i])
+	}
+	axes := make([]*uop.UOp, len(in))
+	for i := len(in) - 1; i >= 0; i-- {
+		size := in[i].UOp(g)
+		axes[i] = flat.Mod(size)
+		flat = flat.Idiv(size)
+	}
+	return g.Sink(nil, axes...)
+}
+
+// product multiplies two sizes without simplifying the result.
+func product(a, b uop.Sint) uop.Sint {
+	switch {
+	case !a.Symbolic() && !b.Symbolic():
+		return uop.N(a.N * b.N)
+	case a.Symbolic():
+		return uop.Sint{U: a.U.Mul(b.UOp(a.U.Graph()))}
+	}
+	return uop.Sint{U: a.UOp(b.U.Graph()).Mul(b.U)}
+}

@@ -1,0 +1,90 @@
+package ranges
+
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// SyntacticSugar joins an INDEX of a pointer INDEX into one.
+var SyntacticSugar = rewrite.New("syntactic sugar",
+	&rewrite.Rule{Name: "index of index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Index), Fn: joinIndex})
+
+func joinIndex(_ any, u *uop.UOp) *uop.UOp {
+	inner := u.Src[0]
+	if inner.Op != uop.Index || !inner.DType.IsPtr() || u.DType.IsPtr() {
+		return nil
+	}
+	return u.With(join(inner.Src, u.Src[1:])...)
+}
+
+// MovementOps moves movement operations out of the way: into the indices of INDEX, and past AFTER and END.
+var MovementOps = rewrite.New("movement ops",
+	&rewrite.Rule{Name: "index of movement", Ops: uop.Ops(uop.Index), Fn: indexThroughMovement},
+	&rewrite.Rule{Name: "after of movement", Ops: uop.Ops(uop.After), Fn: afterThroughMovement},
+	&rewrite.Rule{Name: "end of movement", Ops: uop.Ops(uop.End), Fn: endThroughMovement},
+)
+
+func indexThroughMovement(_ any, u *uop.UOp) *uop.UOp {
+	m := u.Src[0]
+	if !uop.GroupMovement.Has(m.Op) {
+		return nil
+	}
+	return u.Graph().New(uop.Index, u.DType, join(m.Src[:1], ApplyMovement(m, u.Src[1:])), u.Arg, nil)
+}
+
+func afterThroughMovement(_ any, u *uop.UOp) *uop.UOp {
+	m := u.Src[0]
+	if !uop.GroupMovement.Has(m.Op) {
+		return nil
+	}
+	g := u.Graph()
+	after := g.New(uop.After, u.DType, join(m.Src[:1], u.Src[1:]), u.Arg, nil)
+	return g.New(m.Op, m.DType, join([]*uop.UOp{after}, m.Src[1:]), m.Arg, u.Tag)
+}
+
+func endThroughMovement(_ any, u *uop.UOp) *uop.UOp {
+	m := u.Src[0]
+	if !uop.GroupMovement.Has(m.Op) {
+		return nil
+	}
+	return u.With(join(m.Src[:1], u.Src[1:])...)
+}
+
+// FlattenRange lists the ranges that REDUCE, STORE and END close as plain RANGEs, in order of first appearance.
+var FlattenRange = rewrite.New("flatten range",
+	&rewrite.Rule{Name: "flatten range", Ops: uop.Ops(uop.Reduce, uop.Store, uop.End), Fn: flattenRange})
+
+func flattenRange(_ any, u *uop.UOp) *uop.UOp {
+	k := uop.RangeStart(u.Op)
+	if len(u.Src) <= k || plainRanges(u.Src[k:]) {
+		return nil
+	}
+	src := append([]*uop.UOp(nil), u.Src[:k]...)
+	for _, x := range u.Graph().Sink(nil, u.Src[k:]...).Toposort() {
+		if x.Op == uop.Range {
+			src = append(src, x)
+		}
+	}
+	return u.With(src...)
+}
+
+// plainRanges reports whether the nodes are different RANGEs of constant size, so that nothing is left to flatten.
+func plainRanges(rs []*uop.UOp) bool {
+	for i, r := range rs {
+		if r.Op != uop.Range || len(r.Src) != 1 || r.Src[0].Op != uop.ConstOp {
+			return false
+		}
+		for _, o := range rs[:i] {
+			if o == r {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// join is a new slice with the nodes of a and b.
+func join(a, b []*uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, 0, len(a)+len(b))
+	return append(append(out, a...), b...)
+}

@@ -1,0 +1,143 @@
+package schedule
+
+import (
+	"slices"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// rangeify gives every node its ranges and rewrites the graph so that they are in it: buffers become
+// BUFFERIZE, reads INDEX, and movement operations are gone into the indices.
+func (r *run) rangeify() bool {
+	r.index.assignRanges()
+	r.root = rewrite.GraphTopDown(r.root, applyTable, r.index)
+	return true
+}
+
+var applyTable = rewrite.New("apply rangeify",
+	&rewrite.Rule{Name: "reduce over ranges", Ops: ops(uop.ReduceAxis), Fn: reduceOverRanges},
+	&rewrite.Rule{Name: "pad to where", Ops: ops(uop.Pad), Fn: padToWhere},
+	&rewrite.Rule{Name: "movement of target", Ops: ops(uop.Assign), Fn: keepTargetMovement},
+	&rewrite.Rule{Name: "bufferize and index", Ops: uop.GroupAll, Fn: bufferizeAndIndex},
+	&rewrite.Rule{Name: "drop movement", Ops: uop.GroupMovement, Fn: dropMovement},
+	&rewrite.Rule{Name: "const without device", Ops: ops(uop.ConstOp, uop.DefineVar), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+		if !ctx.(*indexing).at(u).known {
+			return nil
+		}
+		return u.With()
+	}},
+)
+
+// replaceBy gives v the ranges that u has.
+func (x *indexing) replaceBy(u, v *uop.UOp) *uop.UOp {
+	if v != u {
+		n := *x.at(u)
+		m := x.at(v)
+		m.known, m.in, m.out = true, n.in, n.out
+	}
+	return v
+}
+
+func reduceOverRanges(ctx any, u *uop.UOp) *uop.UOp {
+	x := ctx.(*indexing)
+	arg := u.Arg.(uop.AxisReduce)
+	src := []*uop.UOp{u.Src[0]}
+	for i, r := range x.at(u).in {
+		if slices.Contains(arg.Axes, i) {
+			src = append(src, r)
+		}
+	}
+	return x.replaceBy(u, x.g.New(uop.Reduce, u.DType, src, uop.OpArg(arg.Op), u.Tag))
+}
+
+func padToWhere(ctx any, u *uop.UOp) *uop.UOp {
+	x := ctx.(*indexing)
+	n := x.at(u)
+	if !n.known {
+		return nil
+	}
+	valid := x.g.ConstBool(true)
+	for _, r := range n.in {
+		valid = valid.And(r.GetValid())
+	}
+	return x.replaceBy(u, valid.Where(u.Src[0], x.g.Const(u.DType, uop.Int(0))))
+}
+
+// keepTargetMovement stores the movement operations on the target of an ASSIGN in its arg: the buffer must get them again.
+func keepTargetMovement(ctx any, u *uop.UOp) *uop.UOp {
+	x := ctx.(*indexing)
+	if !x.at(u).known {
+		return nil
+	}
+	var chain uop.MovementChain
+	for t := u.Src[0]; uop.GroupMovement.Has(t.Op); t = t.Src[0] {
+		chain = append(chain, uop.MovementStep{Op: t.Op, Src: t.Src[1:], Arg: t.Arg, Shape: t.Src[0].Shape()})
+	}
+	if len(chain) == 0 {
+		return nil
+	}
+	return x.replaceBy(u, u.WithArg(chain))
+}
+
+func bufferizeAndIndex(ctx any, u *uop.UOp) *uop.UOp {
+	if u.Op == uop.Bufferize || u.Op == uop.Index || len(u.Src) == 0 {
+		return nil
+	}
+	x := ctx.(*indexing)
+	n := *x.at(u)
+	var src []*uop.UOp
+	for i, s := range u.Src {
+		v := x.read(u, s, &n)
+		if v != s && src == nil {
+			src = slices.Clone(u.Src)
+		}
+		if src != nil {
+			src[i] = v
+		}
+	}
+	if src == nil {
+		return nil
+	}
+	return u.With(src...)
+}
+
+// read is source s as u, with ranges n, reads it.
+func (x *indexing) read(u, s *uop.UOp, n *nodeRanges) *uop.UOp {
+	if s.Op == uop.Param {
+		if n.known {
+			return s.IndexBy(n.in...)
+		}
+		return s
+	}
+	m := x.at(s)
+	if !m.realize {
+		return s
+	}
+	if m.axes == nil {
+		panic("no ranges for " + s.String())
+	}
+	src := append(make([]*uop.UOp, 0, len(m.out)+1), s)
+	var idx []*uop.UOp
+	for i, r := range m.out {
+		if m.axes[i] {
+			src = append(src, r)
+			if n.known {
+				idx = append(idx, n.in[i])
+			}
+		}
+	}
+	arg := uop.BufferizeOpts{Device: s.Device(), Removable: u.Op != uop.Copy && !alwaysContiguous.Has(s.Op)}
+	v := x.g.New(uop.Bufferize, s.DType, src, arg, s.Tag)
+	if n.known {
+		v = v.IndexBy(idx...)
+	}
+	return v
+}
+
+func dropMovement(ctx any, u *uop.UOp) *uop.UOp {
+	if ctx.(*indexing).at(u).known || u.Src[0].Op == uop.Index {
+		return u.Src[0]
+	}
+	return nil
+}

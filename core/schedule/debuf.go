@@ -1,0 +1,172 @@
+package schedule
+
+import (
+	"slices"
+
+	"polygrad/core/lower/ranges"
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// debufTable simplifies indices, folds sums that need no memory, and removes buffers that cost more than they save.
+var debufTable = rewrite.Concat("symbolic+reduce_collapse+debuf", symbolic.Symbolic, ranges.ReduceSimplify, ranges.MovementOps,
+	rewrite.New("",
+		&rewrite.Rule{Name: "dead axes", Ops: ops(uop.Bufferize), Fn: cleanupDeadAxes},
+		&rewrite.Rule{Name: "bufferize of index", Ops: ops(uop.Bufferize), Need: ops(uop.Index), Fn: removeNoopBufferize},
+		&rewrite.Rule{Name: "bufferize of const", Ops: ops(uop.Bufferize), Need: ops(uop.ConstOp), Fn: bufferizeConst},
+		&rewrite.Rule{Name: "index of const", Ops: ops(uop.Index), Need: ops(uop.ConstOp), Fn: indexConst},
+		&rewrite.Rule{Name: "copy of const", Ops: ops(uop.Copy), Fn: foldCopyConst},
+		&rewrite.Rule{Name: "noop of const", Ops: ops(uop.Noop), Fn: noopConst},
+		&rewrite.Rule{Name: "remove bufferize", Ops: ops(uop.Index), Need: ops(uop.Bufferize), Fn: removeBufferize},
+	))
+
+func (r *run) debuf() bool {
+	r.root = rewrite.Graph(r.root, debufTable, nil)
+	return true
+}
+
+// alwaysRun are operations that someone asked for: their buffer is never optimised away.
+var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign)
+
+// cleanupDeadAxes drops the axes of a buffer along which its value does not change; the tag moves to the EXPAND that brings them back.
+func cleanupDeadAxes(_ any, u *uop.UOp) *uop.UOp {
+	if alwaysRun.Has(u.Src[0].Op) {
+		return nil
+	}
+	inside := u.Src[0].Ranges()
+	shape := u.Shape()
+	reshape := slices.Clone(shape)
+	src := []*uop.UOp{u.Src[0]}
+	for i, r := range u.Src[1:] {
+		switch {
+		case r.Op == uop.Range && r.Src[0].Op != uop.ConstOp:
+			return nil
+		case r.Op == uop.ConstOp || r.Op == uop.Range && !slices.Contains(inside, r):
+			reshape[i] = uop.N(1)
+		default:
+			src = append(src, r)
+		}
+	}
+	if len(src) == len(u.Src) {
+		return nil
+	}
+	v := u.Graph().New(uop.Bufferize, u.DType, src, u.Arg, nil)
+	return v.Reshape(reshape).Expand(shape).WithTag(u.Tag)
+}
+
+// removeNoopBufferize drops a buffer that would be a copy of the buffer it reads.
+func removeNoopBufferize(_ any, u *uop.UOp) *uop.UOp {
+	idx := u.Src[0]
+	if idx.Op != uop.Index || !slices.Equal(idx.Src[1:], u.Src[1:]) {
+		return nil
+	}
+	v := idx.Src[0]
+	v = v.WithTag(joinTags(v.Tag, u.Tag))
+	shape := u.Shape()
+	if len(shape) == 0 {
+		return v
+	}
+	bounds := make([]uop.Pair, len(shape))
+	for i, s := range shape {
+		bounds[i] = uop.Pair{Lo: uop.N(0), Hi: s}
+	}
+	return v.Shrink(bounds)
+}
+
+func joinTags(a, b uop.Arg) uop.Arg {
+	x, _ := a.(uop.Nums)
+	y, _ := b.(uop.Nums)
+	if len(x)+len(y) == 0 {
+		return nil
+	}
+	return append(slices.Clone(x), y...)
+}
+
+func bufferizeConst(_ any, u *uop.UOp) *uop.UOp {
+	if u.Src[0].Op != uop.ConstOp {
+		return nil
+	}
+	return u.ConstLike(u.Src[0].ConstVal()).WithTag(u.Tag)
+}
+
+func indexConst(_ any, u *uop.UOp) *uop.UOp {
+	if len(u.Src) != 1 || u.Src[0].Op != uop.ConstOp {
+		return nil
+	}
+	return u.Src[0]
+}
+
+func foldCopyConst(_ any, u *uop.UOp) *uop.UOp {
+	if u.Src[0].Op != uop.ConstOp {
+		return nil
+	}
+	return u.ConstLike(u.Src[0].ConstVal())
+}
+
+func noopConst(_ any, u *uop.UOp) *uop.UOp {
+	if len(u.Src) != 1 || u.Src[0].Op != uop.ConstOp {
+		return nil
+	}
+	return u.Src[0].WithTag(u.Tag)
+}
+
+// removeBufferize computes a value where it is read instead of storing it, if that is cheap.
+func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
+	buf := u.Src[0]
+	if buf.Op != uop.Bufferize {
+		return nil
+	}
+	if len(buf.Src) != len(u.Src) {
+		panic("INDEX with a wrong number of indices on " + buf.String())
+	}
+	v := buf.Src[0]
+	if alwaysRun.Has(v.Op) || !buf.Arg.(uop.BufferizeOpts).Removable {
+		return nil
+	}
+	// THREEFRY needs 64-bit integers, which not every device can store.
+	if v.Op != uop.Threefry && !cheapToRepeat(v) {
+		return nil
+	}
+	m := rewrite.Map{}
+	for i, r := range buf.Src[1:] {
+		if to := u.Src[i+1]; r.Op != uop.ConstOp && r != to {
+			m[r] = to
+		}
+	}
+	return rewrite.SubstituteWith(v, m, withinRanges)
+}
+
+// maxInlineBuffers is the most buffers that a value may read to be computed again at each use.
+const maxInlineBuffers = 3
+
+// cheapToRepeat reports whether the kernel of v reads few buffers, and none of them in a reduction.
+func cheapToRepeat(v *uop.UOp) bool {
+	var buffers, reduces []*uop.UOp
+	v.ToposortGated(func(x *uop.UOp) bool {
+		switch x.Op {
+		case uop.Bufferize, uop.Param:
+			if !slices.Contains(buffers, x) {
+				buffers = append(buffers, x)
+			}
+		case uop.Reduce:
+			reduces = append(reduces, x)
+		}
+		return x.Op != uop.Bufferize && len(buffers) <= maxInlineBuffers
+	})
+	if len(buffers) > maxInlineBuffers {
+		return false
+	}
+	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
+}
+
+// withinRanges keeps a substitution of ranges to the nodes inside them: a range of the same name that ended further down is another one.
+var withinRanges = rewrite.New("within ranges", &rewrite.Rule{Name: "gate", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+	m := ctx.(rewrite.Map)
+	for _, r := range u.Ranges() {
+		if _, ok := m[r]; ok {
+			return nil
+		}
+	}
+	return rewrite.Gate
+}})

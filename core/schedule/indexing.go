@@ -1,0 +1,202 @@
+package schedule
+
+import (
+	"polygrad/core/lower/ranges"
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// indexing is what is known about the ranges of each node.
+type indexing struct {
+	g     *uop.Graph
+	list  []*uop.UOp // the graph, sources first
+	nodes []nodeRanges
+	next  int // number of the next range
+}
+
+// nodeRanges are the ranges of one node.
+type nodeRanges struct {
+	// realize: the node gets a buffer. axes says which of its axes are in the buffer, once that is known;
+	// the ranges of the others stay open.
+	realize bool
+	axes    []bool
+	// ended: a range ended at an EXPAND between here and the next buffer.
+	ended bool
+	// known: the node has ranges. in are the indices with which it reads its sources, out those with which it is read itself.
+	known   bool
+	in, out []*uop.UOp
+	users   []*uop.UOp
+}
+
+func newIndexing(g *uop.Graph, list []*uop.UOp) *indexing {
+	x := &indexing{g: g, list: list}
+	for _, u := range list {
+		x.grow(u.ID())
+		for _, s := range u.Src {
+			if n := &x.nodes[s.ID()]; len(n.users) == 0 || n.users[len(n.users)-1] != u {
+				n.users = append(n.users, u)
+			}
+		}
+	}
+	return x
+}
+
+func (x *indexing) grow(id int) {
+	for id >= len(x.nodes) {
+		x.nodes = append(x.nodes, make([]nodeRanges, max(id+1-len(x.nodes), len(x.nodes)))...)
+	}
+}
+
+// at is the entry of a node. It is valid until the next call for a node that is new.
+func (x *indexing) at(u *uop.UOp) *nodeRanges {
+	x.grow(u.ID())
+	return &x.nodes[u.ID()]
+}
+
+// newRange makes a range over an axis; an axis of size 1 has only the index 0.
+func (x *indexing) newRange(s uop.Sint, t uop.AxisType) *uop.UOp {
+	if s.IsNum(1) || s.Symbolic() && isCertainlyOne(s.U) {
+		return x.g.ConstInt(0)
+	}
+	x.next++
+	return x.g.Range(s, t, x.next-1)
+}
+
+func isCertainlyOne(u *uop.UOp) bool {
+	lo, hi := symbolic.Simplify(u.Ne(u.IntLike(1))).Bounds()
+	return lo.Eq(hi) && !lo.Truth()
+}
+
+// assignRanges goes through the graph from the outputs to the inputs and gives each node the indices at which it is computed.
+func (x *indexing) assignRanges() {
+	for i := len(x.list) - 1; i >= 0; i-- {
+		u := x.list[i]
+		if u.Op != uop.Device && !u.DType.IsIndex() {
+			x.assign(u)
+		}
+	}
+}
+
+func (x *indexing) assign(u *uop.UOp) {
+	n := x.at(u)
+	for _, c := range n.users {
+		n.ended = n.ended || x.nodes[c.ID()].ended
+	}
+	if !x.outputRanges(u, n) {
+		return
+	}
+	// A value that is used past an EXPAND would be computed again for each repetition; here is where it gets a buffer instead.
+	if n.ended && (uop.GroupElementwise.Has(u.Op) || u.Op == uop.ReduceAxis) {
+		n.ended = false
+		if len(n.out) > 0 {
+			x.realizeAll(u, n)
+		}
+	}
+	n.in = n.out
+	switch {
+	case uop.GroupMovement.Has(u.Op):
+		n.in = ranges.ApplyMovement(u, n.out)
+		if u.Op == uop.Expand && !n.ended {
+			n.ended = endsRange(n.in, n.out)
+		}
+	case u.Op == uop.ReduceAxis:
+		n.in = append([]*uop.UOp(nil), n.out...)
+		shape := u.Src[0].Shape()
+		for _, a := range u.Arg.(uop.AxisReduce).Axes {
+			n.in[a] = x.newRange(shape[a], uop.AxisReduceT)
+		}
+	}
+	n.known = true
+}
+
+// outputRanges sets the ranges at which u is read: new ones if it has a buffer or its users disagree, else theirs.
+// It reports whether u has ranges at all.
+func (x *indexing) outputRanges(u *uop.UOp, n *nodeRanges) bool {
+	var users [][]*uop.UOp
+	for _, c := range n.users {
+		if m := &x.nodes[c.ID()]; m.known {
+			users = append(users, m.in)
+		}
+	}
+	switch {
+	case n.realize:
+		n.ended = false
+		x.realizeAll(u, n)
+	case len(users) == 0:
+		return false
+	case len(users) == 1:
+		n.out = users[0]
+	case sameIndices(users):
+		n.out = mergeValids(x.g, users)
+	default:
+		x.realizeAll(u, n)
+	}
+	return true
+}
+
+// realizeAll gives u a buffer with all its axes, and new ranges.
+func (x *indexing) realizeAll(u *uop.UOp, n *nodeRanges) {
+	shape := u.Shape()
+	n.realize = true
+	n.axes = make([]bool, len(shape))
+	n.out = make([]*uop.UOp, len(shape))
+	for i, s := range shape {
+		n.axes[i] = true
+		n.out[i] = x.newRange(s, uop.AxisLoop)
+	}
+}
+
+// sameIndices reports whether all users read at the same indices, whatever the conditions.
+func sameIndices(users [][]*uop.UOp) bool {
+	for i, r := range users[0] {
+		r = r.GetIdx()
+		for _, o := range users[1:] {
+			if i < len(o) && o[i].GetIdx() != r {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mergeValids joins the conditions under which the users read: the value is needed where any of them does.
+func mergeValids(g *uop.Graph, users [][]*uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, len(users[0]))
+	for i, r := range users[0] {
+		if plain(r) && allSame(users, i) {
+			out[i] = r
+			continue
+		}
+		valid := g.ConstBool(false)
+		for _, o := range users {
+			valid = valid.Or(o[i].GetValid())
+		}
+		out[i] = rewrite.Graph(valid.Where(r.GetIdx(), g.InvalidIndex(1)), symbolic.Symbolic, nil)
+	}
+	return out
+}
+
+// plain reports whether an index is in simplest form for sure.
+func plain(r *uop.UOp) bool {
+	return r.Op == uop.Range && r.Src[0].Op == uop.ConstOp || r.Op == uop.ConstOp && !r.IsInvalid()
+}
+
+func allSame(users [][]*uop.UOp, i int) bool {
+	for _, o := range users[1:] {
+		if o[i] != users[0][i] {
+			return false
+		}
+	}
+	return true
+}
+
+// endsRange reports whether an index that an EXPAND does not pass on depends on a range.
+func endsRange(in, out []*uop.UOp) bool {
+	for i, r := range out {
+		if i < len(in) && in[i] != r && len(r.Ranges()) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+)
+
+// arenaAlign is the alignment of temporaries: a cache line.
+const arenaAlign = 64
+
+// temporary is the memory of one slot while the kernels from first to last run.
+type temporary struct {
+	slot        int
+	first, last int
+	size        int64
+	offset      int64
+}
+
+// planMemory gives the temporaries places in one arena. Those that live at the same time do not overlap. The
+// largest are placed first, each into the smallest gap that is wide enough for it.
+func (s *Schedule) planMemory() {
+	ts := s.temporaries()
+	slices.SortStableFunc(ts, func(a, b *temporary) int { return cmp.Compare(b.size, a.size) })
+	var placed []*temporary // by offset
+	for _, t := range ts {
+		t.offset = bestGap(placed, t)
+		at, _ := slices.BinarySearchFunc(placed, t, func(a, b *temporary) int { return cmp.Compare(a.offset, b.offset) })
+		placed = slices.Insert(placed, at, t)
+		s.Slots[t.slot].Offset = t.offset
+		s.ArenaBytes = max(s.ArenaBytes, t.offset+t.size)
+	}
+}
+
+// bestGap is the offset of the smallest gap for t between the placed temporaries that live at the same time, or behind them all.
+func bestGap(placed []*temporary, t *temporary) int64 {
+	best, bestSize := int64(-1), int64(0)
+	end := int64(0)
+	for _, p := range placed {
+		if p.last < t.first || t.last < p.first {
+			continue
+		}
+		if gap := p.offset - end; gap >= t.size && (best < 0 || gap < bestSize) {
+			best, bestSize = end, gap
+		}
+		end = max(end, p.offset+p.size)
+	}
+	if best >= 0 {
+		return best
+	}
+	return end
+}
+
+func (s *Schedule) temporaries() []*temporary {
+	bySlot := make([]*temporary, len(s.Slots))
+	var out []*temporary
+	for i, k := range s.Kernels {
+		for _, b := range k.Bufs {
+			slot := s.Slots[b]
+			if slot.Input >= 0 || slot.Output >= 0 {
+				continue
+			}
+			if bySlot[b] == nil {
+				size := (slot.Size*int64(slot.DType.Itemsize()) + arenaAlign - 1) / arenaAlign * arenaAlign
+				bySlot[b] = &temporary{slot: b, first: i, size: size}
+				out = append(out, bySlot[b])
+			}
+			bySlot[b].last = i
+		}
+	}
+	return out
+}

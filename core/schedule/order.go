@@ -1,0 +1,159 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"polygrad/core/uop"
+)
+
+// finish puts the kernels in order, numbers the buffers and lays out the temporaries.
+func (r *run) finish() (*Schedule, error) {
+	values := make([]*uop.UOp, len(r.original.Src))
+	for i, s := range r.original.Src {
+		v, err := r.resolve(s)
+		if err != nil {
+			return nil, fmt.Errorf("schedule.New: source %d of the SINK: %w", i, err)
+		}
+		values[i] = v
+	}
+	calls := order(r.g.Sink(nil, values...))
+	b := &builder{s: &Schedule{}, slots: map[*uop.UOp]int{}, g: uop.NewScratch(), copies: map[*uop.UOp]*uop.UOp{}}
+	for _, c := range calls {
+		b.kernel(c)
+	}
+	for i, v := range values {
+		b.output(i, v)
+	}
+	b.s.planMemory()
+	return b.s, nil
+}
+
+// resolve is a node of the original graph with what was computed replaced by its AFTER.
+func (r *run) resolve(u *uop.UOp) (*uop.UOp, error) {
+	if v, ok := r.becomes[u]; ok {
+		return v, nil
+	}
+	switch {
+	case u.Op == uop.Param || u.Op == uop.ConstOp || u.Op == uop.Bind:
+		return u, nil
+	case u.Op == uop.Detach || u.Op == uop.ContiguousBackward:
+		return r.resolve(u.Src[0])
+	case u.Op == uop.Assign:
+		// An ASSIGN of an ASSIGN to the same target is that one.
+		return r.resolve(u.Src[1])
+	case uop.GroupMovement.Has(u.Op):
+		v, err := r.resolve(u.Src[0])
+		if err != nil {
+			return nil, err
+		}
+		return u.With(append([]*uop.UOp{v}, u.Src[1:]...)...), nil
+	}
+	return nil, fmt.Errorf("%s got no buffer", u)
+}
+
+// order lists the kernel calls below sink so that each comes after those whose results it needs, and
+// otherwise in the order of the graph.
+func order(sink *uop.UOp) []*uop.UOp {
+	var queue []*uop.UOp
+	users := map[*uop.UOp][]*uop.UOp{}
+	missing := map[*uop.UOp]int{}
+	for _, u := range sink.ToposortGated(func(u *uop.UOp) bool { return !isKernel(u) }) {
+		if u.Op != uop.After {
+			continue
+		}
+		call := u.Src[1]
+		if _, ok := missing[call]; !ok {
+			missing[call] = 0
+			queue = append(queue, call)
+		}
+		for _, s := range append(slices.Clone(call.Src[1:]), u.Src[2:]...) {
+			if s = unwrap(s); s.Op == uop.After {
+				users[s.Src[1]] = append(users[s.Src[1]], call)
+				missing[call]++
+			}
+		}
+	}
+	queue = slices.DeleteFunc(queue, func(c *uop.UOp) bool { return missing[c] > 0 })
+	for i := 0; i < len(queue); i++ {
+		for _, c := range users[queue[i]] {
+			if missing[c]--; missing[c] == 0 {
+				queue = append(queue, c)
+			}
+		}
+	}
+	if len(queue) != len(missing) {
+		panic("kernels wait for each other in a circle")
+	}
+	return queue
+}
+
+// unwrap is the buffer, AFTER or BIND that a kernel argument is a view of.
+func unwrap(u *uop.UOp) *uop.UOp {
+	for len(u.Src) > 0 && u.Op != uop.After && u.Op != uop.Buffer && u.Op != uop.Param && u.Op != uop.Bind {
+		u = u.Src[0]
+	}
+	return u
+}
+
+// builder makes the Schedule. What stays is copied to a graph of its own, so that the nodes of the passes can go.
+type builder struct {
+	s      *Schedule
+	slots  map[*uop.UOp]int
+	g      *uop.Graph
+	copies map[*uop.UOp]*uop.UOp
+}
+
+func (b *builder) kernel(call *uop.UOp) {
+	k := Kernel{AST: b.g.ImportMap(call.Src[0], b.copies)}
+	for _, s := range call.Src[1:] {
+		if s.Op != uop.Bind {
+			k.Bufs = append(k.Bufs, b.slot(unwrap(s).BufUOp()))
+		}
+	}
+	for _, u := range k.AST.Toposort() {
+		if u.Op == uop.DefineVar {
+			k.Vars = append(k.Vars, u)
+		}
+	}
+	slices.SortFunc(k.Vars, func(x, y *uop.UOp) int {
+		return strings.Compare(x.Arg.(uop.VarArg).Name, y.Arg.(uop.VarArg).Name)
+	})
+	b.s.Kernels = append(b.s.Kernels, k)
+}
+
+func (b *builder) slot(buf *uop.UOp) int {
+	if i, ok := b.slots[buf]; ok {
+		return i
+	}
+	s := Slot{DType: buf.DType, Size: buf.Size(), Input: -1, Output: -1}
+	if buf.Op == uop.Param {
+		s.Input = int(buf.Arg.(uop.Num))
+	}
+	b.slots[buf] = len(b.s.Slots)
+	b.s.Slots = append(b.s.Slots, s)
+	return len(b.s.Slots) - 1
+}
+
+func (b *builder) output(i int, v *uop.UOp) {
+	o := Output{Slot: -1, Value: b.g.ImportMap(withoutAfter(v), b.copies)}
+	if base := v.Base(); base.Op == uop.After {
+		o.Slot = b.slot(base.BufUOp())
+		if s := &b.s.Slots[o.Slot]; s.Output < 0 {
+			s.Output = i
+		}
+	}
+	b.s.Outputs = append(b.s.Outputs, o)
+}
+
+// withoutAfter is a view of an AFTER as a view of its buffer.
+func withoutAfter(u *uop.UOp) *uop.UOp {
+	switch {
+	case u.Op == uop.After:
+		return u.BufUOp()
+	case uop.GroupMovement.Has(u.Op):
+		return u.With(append([]*uop.UOp{withoutAfter(u.Src[0])}, u.Src[1:]...)...)
+	}
+	return u
+}

@@ -1,0 +1,35 @@
+package schedule
+
+import "polygrad/core/uop"
+
+// alwaysContiguous are operations whose value is in memory, or needs none.
+var alwaysContiguous = ops(uop.Contiguous, uop.Assign, uop.Copy, uop.Buffer, uop.ConstOp, uop.Bind, uop.Device, uop.Param,
+	uop.DefineLocal, uop.DefineReg, uop.Load, uop.Call)
+
+// getRealize marks the nodes that must have a buffer: what is asked for, what is made contiguous, copied or assigned,
+// and what copies and assigns read.
+func (r *run) getRealize() bool {
+	list := r.root.Toposort()
+	r.index = newIndexing(r.g, list)
+	mark := func(u *uop.UOp) { r.index.at(u).realize = true }
+	for _, u := range list {
+		switch u.Op {
+		case uop.Sink:
+			for _, s := range u.Src {
+				if b := s.Base(); !alwaysContiguous.Has(b.Op) {
+					mark(b)
+				}
+			}
+		case uop.Contiguous:
+			mark(u)
+		case uop.Copy, uop.Assign:
+			mark(u)
+			for _, s := range u.Src {
+				if !alwaysContiguous.Has(s.Base().Op) {
+					mark(s)
+				}
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,120 @@
+// Package schedule turns a graph of tensor operations into kernels, in the order in
+// which they run, and the buffers they run on.
+//
+// The work is a list of passes over one graph; their names and what each leaves
+// behind are tinygrad's, so that the graph can be compared with tinygrad's after
+// every pass. Everything here is for one device: a COPY may come from another one.
+package schedule
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// Schedule is what has to run to compute the sources of a SINK.
+type Schedule struct {
+	// Kernels are in the order in which they run.
+	Kernels []Kernel
+	// Slots are the buffers that the kernels work on.
+	Slots []Slot
+	// Outputs has an entry for each source of the SINK.
+	Outputs []Output
+	// ArenaBytes is the size of the memory in which all temporaries lie.
+	ArenaBytes int64
+}
+
+// Kernel is one thing to run.
+type Kernel struct {
+	// AST is a SINK with a KernelInfo, or a COPY. Equal kernels of one schedule have the same AST.
+	AST *uop.UOp
+	// Bufs are the slots of the PARAMs of the AST: Bufs[i] is PARAM i.
+	Bufs []int
+	// Vars are the DEFINE_VARs in the AST, by name.
+	Vars []*uop.UOp
+}
+
+// Slot is a buffer. One that is neither input nor output is a temporary and lies in the arena.
+type Slot struct {
+	DType *uop.DType
+	// Size is in elements.
+	Size int64
+	// Input is the index among the buffers that Normalize found, -1 if it is none of them.
+	Input int
+	// Output is the index of the first source of the SINK whose value is in the buffer, -1 if there is none.
+	Output int
+	// Offset is the place of a temporary in the arena, in bytes.
+	Offset int64
+}
+
+// Output says where the value of a source of the SINK is.
+type Output struct {
+	// Slot is the buffer that the kernels write the value to; -1 if nothing has to run for it,
+	// because it is a constant or a view of an input.
+	Slot int
+	// Value is the source with all that was computed replaced by its buffer: movement operations on a BUFFER, PARAM or CONST.
+	Value *uop.UOp
+}
+
+// Option changes how New works.
+type Option func(*run)
+
+// WithTrace calls f with the graph after each pass. The pass "kernel split" is traced once for each kernel.
+func WithTrace(f func(pass string, root *uop.UOp)) Option { return func(r *run) { r.trace = f } }
+
+// WithMaxBuffers limits the number of buffers of one kernel, for devices that have a limit. 0 is no limit.
+func WithMaxBuffers(n int) Option { return func(r *run) { r.maxBuffers = n } }
+
+// run is the state of one scheduling.
+type run struct {
+	g          *uop.Graph
+	original   *uop.UOp // the SINK as it came
+	root       *uop.UOp // the SINK as the passes leave it
+	numbered   []*uop.UOp
+	folded     map[int]*uop.UOp // constants that nodes turned into, by their number
+	index      *indexing
+	becomes    map[*uop.UOp]*uop.UOp
+	trace      func(pass string, root *uop.UOp)
+	maxBuffers int
+	current    string // the pass that runs
+}
+
+// New schedules what Normalize returned. The result does not depend on the graph of root, which is only read.
+func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
+	r := &run{g: uop.NewScratch(), current: "import"}
+	for _, o := range opts {
+		o(r)
+	}
+	defer func() {
+		if e := recover(); e != nil {
+			s, err = nil, fmt.Errorf("schedule.New: pass %q: %v", r.current, e)
+		}
+	}()
+	if root == nil || root.Op != uop.Sink {
+		return nil, fmt.Errorf("schedule.New: root is %v, expected a SINK", root)
+	}
+	r.original = r.g.Import(root)
+	r.root = r.original
+	if err := checkOps(r.root); err != nil {
+		return nil, err
+	}
+	for _, p := range passes {
+		if err := r.do(p); err != nil {
+			return nil, err
+		}
+	}
+	r.current = "create schedule"
+	return r.finish()
+}
+
+// tensorOps are the operations of tensor graphs.
+var tensorOps = uop.GroupElementwise.Union(uop.GroupMovement, uop.Ops(uop.Sink, uop.ConstOp, uop.VConstOp, uop.Device, uop.LUnique,
+	uop.Param, uop.Bind, uop.DefineVar, uop.Copy, uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Assign, uop.ReduceAxis,
+	uop.Vectorize, uop.Noop))
+
+func checkOps(root *uop.UOp) error {
+	if u := root.Find(func(u *uop.UOp) bool { return !tensorOps.Has(u.Op) }); u != nil {
+		return fmt.Errorf("schedule.New: %s in the graph, expected a normalized tensor graph", u)
+	}
+	return nil
+}
