@@ -33,7 +33,14 @@ type Rule struct {
 type Table struct {
 	Name  string
 	Rules []*Rule
-	byOp  [uop.NumOps][]*Rule
+	byOp  [uop.NumOps][]entry
+}
+
+// entry is what the inner loop needs of a rule.
+type entry struct {
+	need uop.OpSet
+	fn   func(ctx any, u *uop.UOp) *uop.UOp
+	rule *Rule
 }
 
 // New makes a table of rules, in order.
@@ -44,7 +51,7 @@ func New(name string, rules ...*Rule) *Table {
 			panic(fmt.Sprintf("rewrite.New: rule %q of table %q matches no operation", r.Name, name))
 		}
 		for _, o := range r.Ops.List() {
-			t.byOp[o] = append(t.byOp[o], r)
+			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn, r})
 		}
 	}
 	return t
@@ -69,9 +76,9 @@ func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
 		return rewriteCounted(rules, ctx, u)
 	}
 	src := u.SrcOps()
-	for _, r := range rules {
-		if r.Need.SubsetOf(src) {
-			if v := r.Fn(ctx, u); v != nil && v != u {
+	for i := range rules {
+		if e := &rules[i]; e.need.SubsetOf(src) {
+			if v := e.fn(ctx, u); v != nil && v != u {
 				return v
 			}
 		}
@@ -89,9 +96,10 @@ var counted struct {
 	rules map[*Rule]struct{}
 }
 
-func rewriteCounted(rules []*Rule, ctx any, u *uop.UOp) *uop.UOp {
+func rewriteCounted(rules []entry, ctx any, u *uop.UOp) *uop.UOp {
 	src := u.SrcOps()
-	for _, r := range rules {
+	for _, e := range rules {
+		r := e.rule
 		if !r.Need.SubsetOf(src) {
 			continue
 		}

@@ -2,6 +2,11 @@ package uop
 
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
 func (u *UOp) Bounds() (lo, hi Const) {
+	if u.Op == ConstOp {
+		if c := u.ConstVal(); c.kind != KindInvalid {
+			return c, c
+		}
+	}
 	p := u.props()
 	if !p.hasBounds {
 		p.min, p.max = u.computeBounds()

@@ -74,12 +74,14 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 		g.Collect()
 		return g.New(op, dt, src, arg, tag)
 	}
+	var srcOps OpSet
 	for _, s := range src {
 		if s.g != g {
 			panic("uop.Graph.New: " + op.String() + ": source " + s.Op.String() + " belongs to another graph")
 		}
+		srcOps[s.Op>>6] |= 1 << (s.Op & 63)
 	}
-	u := &UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID}
+	u := &UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, srcOps: srcOps}
 	g.nextID++
 	g.created++
 	g.table[i] = u

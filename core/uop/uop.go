@@ -10,10 +10,11 @@ type UOp struct {
 	// Tag marks a node for one pass; nodes that differ only in it are different nodes.
 	Tag Arg
 
-	g    *Graph
-	hash uint64
-	id   uint32
-	p    *props
+	g      *Graph
+	hash   uint64
+	id     uint32
+	srcOps OpSet
+	p      *props
 }
 
 // props are the derived properties of a node, computed when first asked for.
@@ -23,8 +24,6 @@ type props struct {
 	hasRanges bool
 	hasShape  bool
 	hasDevice bool
-	hasOps    bool
-	srcOps    OpSet
 	ranges    []*UOp
 	ended     []*UOp
 	hasEnded  bool
@@ -51,16 +50,7 @@ func (u *UOp) ID() int { return int(u.id) }
 func (u *UOp) Hash() uint64 { return u.hash }
 
 // SrcOps is the set of operations among the direct sources.
-func (u *UOp) SrcOps() OpSet {
-	p := u.props()
-	if !p.hasOps {
-		for _, s := range u.Src {
-			p.srcOps[s.Op>>6] |= 1 << (s.Op & 63)
-		}
-		p.hasOps = true
-	}
-	return p.srcOps
-}
+func (u *UOp) SrcOps() OpSet { return u.srcOps }
 
 // With returns the node with other sources.
 func (u *UOp) With(src ...*UOp) *UOp {
