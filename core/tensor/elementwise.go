@@ -116,15 +116,15 @@ func eq(a, b operand) *uop.UOp { return logicalNot(ne(a, b)) }
 // logicalNot is x != true, in bool.
 func logicalNot(x *uop.UOp) *uop.UOp { return ne(cast(x, uop.Bool), true) }
 
-func bits(op uop.Op, a, b operand) *uop.UOp {
+func bitwise(op uop.Op, a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	needBits("operands", x)
 	return x.Alu(op, y)
 }
 
-func bitAnd(a, b operand) *uop.UOp { return bits(uop.And, a, b) }
-func bitOr(a, b operand) *uop.UOp  { return bits(uop.Or, a, b) }
-func bitXor(a, b operand) *uop.UOp { return bits(uop.Xor, a, b) }
+func bitAnd(a, b operand) *uop.UOp { return bitwise(uop.And, a, b) }
+func bitOr(a, b operand) *uop.UOp  { return bitwise(uop.Or, a, b) }
+func bitXor(a, b operand) *uop.UOp { return bitwise(uop.Xor, a, b) }
 
 // bitNot flips every bit: x xor -1; for bool it is not x.
 func bitNot(x *uop.UOp) *uop.UOp {

@@ -1,0 +1,179 @@
+package gradient
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// rule gives the gradients of the sources of u from the gradient g of u: nil where
+// there is none; missing ones at the end are nil too.
+type rule func(g, u *uop.UOp) []*uop.UOp
+
+// rules are the derivatives. Operations that are not here are not differentiable.
+var rules = map[uop.Op]rule{
+	uop.Cast:       castRule,
+	uop.Reciprocal: reciprocalRule,
+	uop.Sin:        sinRule,
+	uop.Log2:       log2Rule,
+	uop.Exp2:       exp2Rule,
+	uop.Sqrt:       sqrtRule,
+	uop.Add:        addRule,
+	uop.Mul:        mulRule,
+	uop.Pow:        powRule,
+	uop.Max:        maxRule,
+	uop.Where:      whereRule,
+	uop.ReduceAxis: reduceAxisRule,
+	uop.Reduce:     reduceRule,
+	// steps: the derivative is 0 wherever it exists
+	uop.CmpLt:   noGradient,
+	uop.CmpNe:   noGradient,
+	uop.Trunc:   noGradient,
+	uop.Bitcast: noGradient,
+	// movement: the way back
+	uop.Reshape: reshapeRule,
+	uop.Expand:  expandRule,
+	uop.Pad:     padRule,
+	uop.Shrink:  shrinkRule,
+	uop.Permute: permuteRule,
+	uop.Flip:    flipRule,
+	// the same values in another place
+	uop.Contiguous:         contiguousRule,
+	uop.ContiguousBackward: contiguousBackwardRule,
+	uop.Copy:               copyRule,
+	uop.After:              addRule,
+}
+
+func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
+
+func div(a, b *uop.UOp) *uop.UOp { return a.Mul(b.Recip()) }
+
+func noGradient(_, _ *uop.UOp) []*uop.UOp { return nil }
+
+func castRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Cast(u.Src[0].DType)} }
+
+// d(1/x) = -1/x^2
+func reciprocalRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Neg().Mul(u).Mul(u)} }
+
+// d sin(x) = cos(x), written sin(pi/2 - x)
+func sinRule(g, u *uop.UOp) []*uop.UOp {
+	x := u.Src[0]
+	return []*uop.UOp{number(x, math.Pi/2).Add(x.Neg()).Sin().Mul(g)}
+}
+
+// d log2(x) = 1/(x ln 2)
+func log2Rule(g, u *uop.UOp) []*uop.UOp {
+	x := u.Src[0]
+	return []*uop.UOp{div(g, x.Mul(number(x, math.Ln2)))}
+}
+
+// d 2^x = 2^x ln 2
+func exp2Rule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{u.Mul(g).Mul(number(u, math.Ln2))} }
+
+// d sqrt(x) = 1/(2 sqrt(x))
+func sqrtRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{div(g, u.Mul(number(u, 2)))} }
+
+func addRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g, g} }
+
+func mulRule(g, u *uop.UOp) []*uop.UOp {
+	return []*uop.UOp{u.Src[1].Mul(g), u.Src[0].Mul(g)}
+}
+
+// d b^e = e b^(e-1) for the base, which is e at 0^0; b^e ln b for the exponent, which is 0 for
+// b = 0, or -inf if the exponent is negative.
+func powRule(g, u *uop.UOp) []*uop.UOp {
+	b, e := u.Src[0], u.Src[1]
+	b0, e0 := b.Eq(number(b, 0)), e.Eq(number(e, 0))
+	base := g.Mul(b0.And(e0).Where(e, e.Mul(b.Alu(uop.Pow, e.SubInt(1)))))
+	atZero := e.Lt(number(e, 0)).Where(number(u, math.Inf(-1)), number(u, 0))
+	return []*uop.UOp{base, g.Mul(b0.Where(atZero, u.Mul(b.Log2()).Mul(number(u, math.Ln2))))}
+}
+
+// The greater operand takes the gradient; equal ones take half each.
+func maxRule(g, u *uop.UOp) []*uop.UOp {
+	x, y := u.Src[0], u.Src[1]
+	half := x.Eq(y).Where(g.Mul(number(g, 0.5)), number(g, 0))
+	return []*uop.UOp{x.Gt(y).Where(g, half), x.Lt(y).Where(g, half)}
+}
+
+func whereRule(g, u *uop.UOp) []*uop.UOp {
+	zero := number(g, 0)
+	return []*uop.UOp{nil, u.Src[0].Where(g, zero), u.Src[0].Where(zero, g)}
+}
+
+func reduceAxisRule(g, u *uop.UOp) []*uop.UOp {
+	arg := u.Arg.(uop.AxisReduce)
+	return reduction(g, u, arg.Op, arg.Axes)
+}
+
+func reduceRule(g, u *uop.UOp) []*uop.UOp { return reduction(g, u, uop.Op(u.Arg.(uop.OpArg)), nil) }
+
+// reduction: a sum passes its gradient on; a maximum gives it to the greatest elements in equal
+// parts; a product multiplies it with the product of the other elements.
+func reduction(g, u *uop.UOp, op uop.Op, axes []int) []*uop.UOp {
+	x := u.Src[0]
+	back := func(v *uop.UOp) *uop.UOp {
+		s := append(uop.Shape{}, v.Shape()...)
+		for len(s) < len(x.Shape()) {
+			s = append(s, uop.N(1))
+		}
+		return v.Reshape(s).Expand(x.Shape())
+	}
+	switch op {
+	case uop.Add:
+		return []*uop.UOp{back(g)}
+	case uop.Max:
+		mask := x.Eq(back(u)).Cast(g.DType)
+		count := mask.ReduceAxes(uop.Add, axes...)
+		return []*uop.UOp{div(mask, back(count)).Mul(back(g))}
+	}
+	return []*uop.UOp{div(back(g.Mul(u)), x)}
+}
+
+func reshapeRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Reshape(u.Src[0].Shape())} }
+
+func expandRule(g, u *uop.UOp) []*uop.UOp {
+	var axes []int
+	to := u.Shape()
+	for i, d := range u.Src[0].Shape() {
+		if d != to[i] {
+			axes = append(axes, i)
+		}
+	}
+	return []*uop.UOp{g.ReduceAxes(uop.Add, axes...)}
+}
+
+func padRule(g, u *uop.UOp) []*uop.UOp {
+	ps := u.MovementPairs()
+	for i, d := range u.Src[0].Shape() {
+		ps[i].Hi = d.Add(ps[i].Lo)
+	}
+	return []*uop.UOp{g.Shrink(ps)}
+}
+
+func shrinkRule(g, u *uop.UOp) []*uop.UOp {
+	ps := u.MovementPairs()
+	for i, d := range u.Src[0].Shape() {
+		ps[i].Hi = d.Sub(ps[i].Hi)
+	}
+	return []*uop.UOp{g.Pad(ps)}
+}
+
+func permuteRule(g, u *uop.UOp) []*uop.UOp {
+	order := u.Arg.(uop.Nums)
+	inverse := make([]int, len(order))
+	for i, o := range order {
+		inverse[o] = i
+	}
+	return []*uop.UOp{g.Permute(inverse)}
+}
+
+func flipRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Flip(u.Arg.(uop.Flags))} }
+
+func contiguousRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g} }
+
+func contiguousBackwardRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g.ContiguousOp()} }
+
+func copyRule(g, u *uop.UOp) []*uop.UOp {
+	return []*uop.UOp{g.Graph().New(uop.Copy, g.DType, []*uop.UOp{g, g.Graph().DeviceOp(u.Src[0].Device())}, nil, nil)}
+}

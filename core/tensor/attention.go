@@ -1,0 +1,70 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// attention is softmax(q kᵀ / sqrt(d) + mask) v.
+func attention(q, k, v, mask *uop.UOp, causal bool, dropout func(*uop.UOp) *uop.UOp) *uop.UOp {
+	width := intSize("q", q.Shape(), len(q.Shape())-1)
+	qk := div(dot(q, transpose(k, -2, -1), uop.LeastUpper(q.DType, k.DType, uop.Float32)), math.Sqrt(float64(width)))
+	if causal {
+		mask = tril(full(qk.Graph(), qk.Shape(), uop.BoolConst(true), uop.Bool), 0)
+	}
+	if mask != nil {
+		if mask.DType.IsBool() {
+			mask = where(mask, 0, math.Inf(-1))
+		}
+		qk = add(qk, mask)
+	}
+	return dot(dropout(softmax(cast(qk, q.DType), []int{-1})), v, nil)
+}
+
+// AttentionOptions are what ScaledDotProductAttention can do besides its formula.
+type AttentionOptions struct {
+	// Mask is added to the scores, or, if it is bool, keeps those where it is true. It broadcasts. May be nil.
+	Mask *uop.UOp
+	// Causal keeps the scores of keys that are not after the query.
+	Causal bool
+	// Grouped lets several query heads (axis -3) share one head of keys and values.
+	Grouped bool
+	// Dropout is the probability that a weight is dropped, by the random numbers of Seed.
+	Dropout float64
+	Seed    uint64
+}
+
+// ScaledDotProductAttention is softmax(q kᵀ / sqrt(d) + mask) v for q (…, L, d), k (…, S, d) and v (…, S, e).
+func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp, err error) {
+	defer guard("ScaledDotProductAttention", &err)
+	needSame("operands", q, k, v)
+	needFloat("q", q)
+	qs, ks, vs := q.Shape(), k.Shape(), v.Shape()
+	if len(qs) < 2 || len(ks) < 2 || len(vs) < 2 || qs[len(qs)-1] != ks[len(ks)-1] || ks[len(ks)-2] != vs[len(vs)-2] {
+		fail("operands", "shapes %s, %s and %s: need (…, L, d), (…, S, d) and (…, S, e)", qs, ks, vs)
+	}
+	if o.Mask != nil {
+		needSame("mask", q, o.Mask)
+		if o.Causal {
+			fail("mask", "is given with causal, need one of them")
+		}
+	}
+	if o.Grouped {
+		k, v = shareHeads(q, k), shareHeads(q, v)
+	}
+	needProbability("dropout", o.Dropout)
+	return attention(q, k, v, o.Mask, o.Causal, func(x *uop.UOp) *uop.UOp { return dropout(x, o.Dropout, o.Seed) }), nil
+}
+
+// shareHeads repeats the heads of k so that they are as many as those of q.
+func shareHeads(q, k *uop.UOp) *uop.UOp {
+	if len(q.Shape()) < 3 || len(k.Shape()) < 3 {
+		fail("operands", "shapes %s and %s have no axis of heads", q.Shape(), k.Shape())
+	}
+	n, m := intSize("q", q.Shape(), len(q.Shape())-3), intSize("k", k.Shape(), len(k.Shape())-3)
+	if m == 0 || n%m != 0 {
+		fail("operands", "%d query heads are no multiple of %d heads of keys and values", n, m)
+	}
+	return repeatInterleave(k, n/m, -3)
+}

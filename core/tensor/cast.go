@@ -1,0 +1,143 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// Cast converts the values to another type.
+func Cast(x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Cast", &err)
+	need("x", x)
+	needType("dtype", dt)
+	return cast(x, dt), nil
+}
+
+// Bitcast reinterprets the bits as another type. Where the sizes differ, the last axis grows or
+// shrinks; elements are joined with the first one in the low bits.
+func Bitcast(x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Bitcast", &err)
+	need("x", x)
+	needType("dtype", dt)
+	return bitcast(x, dt), nil
+}
+
+var uintOfSize = map[int]*uop.DType{1: uop.Uint8, 2: uop.Uint16, 4: uop.Uint32, 8: uop.Uint64}
+
+func bitcast(x *uop.UOp, dt *uop.DType) *uop.UOp {
+	if x.DType == dt {
+		return x
+	}
+	to, from := dt.Itemsize(), x.DType.Itemsize()
+	if to == from {
+		return x.BitcastTo(dt)
+	}
+	s := x.Shape()
+	if len(s) == 0 {
+		fail("dtype", "%s and %s differ in size, which needs at least 1 dimension", x.DType, dt)
+	}
+	last := intSize("x", s, len(s)-1)
+	if last*int64(from)%int64(to) != 0 {
+		fail("dtype", "%d values of %s are no multiple of %s", last, x.DType, dt)
+	}
+	raw := bitcast(x, uintOfSize[from])
+	if to < from {
+		parts := make([]*uop.UOp, from/to)
+		for i := range parts {
+			parts[i] = shiftRight(raw, 8*i*to)
+		}
+		return bitcast(cast(flatten(stack(parts, -1), -2, -1), uintOfSize[to]), dt)
+	}
+	rate := int64(to / from)
+	raw = reshape(raw, joinShapes(s[:len(s)-1], uop.ShapeOf(last/rate, rate)))
+	var r *uop.UOp
+	for i := range rate {
+		part := shiftLeft(cast(shrinkAxis(raw, len(s), uop.N(i), uop.N(i+1)), uintOfSize[to]), 8*int(i)*from)
+		if r == nil {
+			r = part
+		} else {
+			r = add(r, part)
+		}
+	}
+	return bitcast(squeeze(r, -1), dt)
+}
+
+// Contiguous asks for a buffer of its own for x. A buffer, reshaped or not, stays as it is.
+func Contiguous(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Contiguous", (*uop.UOp).ContiguousOp, x)
+}
+
+// ContiguousBackward is x, whose gradient gets a buffer of its own.
+func ContiguousBackward(x *uop.UOp) (*uop.UOp, error) {
+	return run1("ContiguousBackward", func(x *uop.UOp) *uop.UOp { return x.Alu(uop.ContiguousBackward) }, x)
+}
+
+// Detach is x without its gradient.
+func Detach(x *uop.UOp) (*uop.UOp, error) { return run1("Detach", detach, x) }
+
+// Assign writes value into target, a buffer or a view of one, when it is realized. The node stands for
+// the new contents. value is broadcast to the shape of target and must have its type.
+func Assign(target, value *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Assign", &err)
+	need("target", target)
+	need("value", value)
+	needSame("operands", target, value)
+	if target == value {
+		return target, nil
+	}
+	if target.DType != value.DType {
+		fail("value", "is %s, need %s as the target", value.DType, target.DType)
+	}
+	return target.AssignTo(broadcastTo(value, target.Shape())), nil
+}
+
+// Alu is a primitive operation by its code, with promotion and broadcasting. Operations that are no
+// primitives (SUB, FDIV, NEG, CMPEQ) are composed of them.
+func Alu(op uop.Op, src ...*uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Alu", &err)
+	if len(src) == 0 {
+		fail("src", "is empty")
+	}
+	needSame("src", src...)
+	want := 0
+	switch {
+	case uop.GroupUnary.Has(op):
+		want = 1
+	case uop.GroupBinary.Has(op):
+		want = 2
+	case uop.GroupTernary.Has(op):
+		want = 3
+	default:
+		fail("op", "%s is no arithmetic operation", op)
+	}
+	if len(src) != want {
+		fail("src", "%s has %d sources, need %d", op, len(src), want)
+	}
+	if f := unaries[op]; f != nil {
+		return f(src[0]), nil
+	}
+	if f := binaries[op]; f != nil {
+		return f(src[0], src[1]), nil
+	}
+	if op == uop.Where {
+		return where(src[0], src[1], src[2]), nil
+	}
+	return add(mul(src[0], src[1]), src[2]), nil
+}
+
+var unaries = map[uop.Op]func(*uop.UOp) *uop.UOp{
+	uop.Exp2: exp2, uop.Log2: log2, uop.Sin: sin, uop.Sqrt: sqrt, uop.Reciprocal: reciprocal, uop.Neg: neg, uop.Trunc: trunc,
+}
+
+var binaries = map[uop.Op]func(a, b operand) *uop.UOp{
+	uop.Add: add, uop.Mul: mul, uop.Idiv: truncDiv, uop.Max: maximum, uop.Mod: truncMod, uop.CmpLt: lt, uop.CmpNe: ne, uop.CmpEq: eq,
+	uop.Xor: bitXor, uop.Shl: shiftLeft, uop.Shr: shiftRight, uop.Or: bitOr, uop.And: bitAnd, uop.Threefry: threefry,
+	uop.Sub: sub, uop.Fdiv: div, uop.Pow: pow,
+}
+
+func threefry(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if x.DType != uop.Uint64 {
+		fail("src", "of THREEFRY are %s, need %s", x.DType, uop.Uint64)
+	}
+	return x.Alu(uop.Threefry, y)
+}

@@ -1,0 +1,357 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// Window describes a sliding window over the last axes. A list of one number stands for all axes.
+type Window struct {
+	// Stride is the distance of neighbouring windows; empty means 1 for convolutions and the window size for pools.
+	Stride []int64
+	// Dilation is the distance of the elements in a window; empty means 1.
+	Dilation []int64
+	// Padding is added before and after each axis; empty means none.
+	Padding [][2]int64
+	// CeilMode lets pools have a last window that reaches over the end.
+	CeilMode bool
+}
+
+func perAxis(arg string, v []int64, n int, missing []int64) []int64 {
+	switch len(v) {
+	case 0:
+		return missing
+	case n:
+		return v
+	case 1:
+		out := make([]int64, n)
+		for i := range out {
+			out[i] = v[0]
+		}
+		return out
+	}
+	fail(arg, "has %d numbers for %d axes", len(v), n)
+	return nil
+}
+
+func ones64(n int) []int64 {
+	v := make([]int64, n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}
+
+// resolve gives stride, dilation and padding of every axis.
+func (w Window) resolve(n int, stride []int64) (s, d []int64, p [][2]int64) {
+	s, d, p = perAxis("stride", w.Stride, n, stride), perAxis("dilation", w.Dilation, n, ones64(n)), make([][2]int64, n)
+	switch len(w.Padding) {
+	case 0:
+	case n:
+		copy(p, w.Padding)
+	case 1:
+		for i := range p {
+			p[i] = w.Padding[0]
+		}
+	default:
+		fail("padding", "has %d pairs for %d axes", len(w.Padding), n)
+	}
+	for i := range n {
+		if s[i] < 1 || d[i] < 1 {
+			fail("stride", "%v and dilation %v: need positive numbers", s, d)
+		}
+	}
+	return s, d, p
+}
+
+// padSpatial pads the last axes.
+func padSpatial(x *uop.UOp, p [][2]int64, value operand) *uop.UOp {
+	n := len(x.Shape())
+	ps := make([]uop.Pair, n)
+	for i, q := range p {
+		ps[n-len(p)+i] = pairOf(q[0], q[1])
+	}
+	return pad(x, ps, value)
+}
+
+// ceilPads grows the padding so that a window that begins inside is counted (https://arxiv.org/pdf/1603.07285, relationship 15).
+func ceilPads(x *uop.UOp, kernel, stride, dilation []int64, p [][2]int64) [][2]int64 {
+	n := len(kernel)
+	s := x.Shape()
+	out := append([][2]int64(nil), p...)
+	for a, k := range kernel {
+		i, st, d := intSize("x", s, len(s)-n+a), stride[a], dilation[a]
+		o := ceil64(i+p[a][0]+p[a][1]-(d*(k-1)+1), st) + 1
+		out[a][1] += st*(o-1) + (d*(k-1) + 1) - (i + p[a][0] + p[a][1]) - max(st*(o-1)-(p[a][0]+i-1), 0)
+	}
+	return out
+}
+
+func lastAxes(n int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = i - n
+	}
+	return v
+}
+
+func avgPool(x *uop.UOp, kernel []int64, w Window, countPad bool) *uop.UOp {
+	n := len(kernel)
+	stride, dilation, p := w.resolve(n, kernel)
+	axes := lastAxes(n)
+	windows := func(y *uop.UOp, p [][2]int64) *uop.UOp {
+		return pool(padSpatial(y, p, 0), kernel, stride, dilation)
+	}
+	grown := p
+	if w.CeilMode {
+		grown = ceilPads(x, kernel, stride, dilation, p)
+	}
+	if !countPad {
+		return div(sum(windows(x, grown), axes, false), sum(windows(fullLike(x, 1), grown), axes, false))
+	}
+	if !w.CeilMode {
+		return mean(windows(x, p), axes, false)
+	}
+	extra := make([][2]int64, n)
+	for i := range extra {
+		extra[i] = [2]int64{grown[i][0] - p[i][0], grown[i][1] - p[i][1]}
+	}
+	return div(sum(windows(x, grown), axes, false), sum(windows(fullLike(padSpatial(x, p, 0), 1), extra), axes, false))
+}
+
+func maxPool(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp) {
+	n := len(kernel)
+	stride, dilation, p := w.resolve(n, kernel)
+	if w.CeilMode {
+		p = ceilPads(x, kernel, stride, dilation, p)
+	}
+	axes := lastAxes(n)
+	windows := pool(padSpatial(x, p, x.DType.Min()), kernel, stride, dilation)
+	values = maxOf(windows, axes, false)
+	s := x.Shape()
+	spatial := s[len(s)-n:]
+	total := numel("x", spatial).N
+	down := reshape(arange(x.Graph(), uop.Int(total), uop.Int(0), uop.Int(-1), uop.DefaultInt), spatial)
+	m := eq(windows, maxOf(windows, axes, true))
+	at := mul(m, pool(padSpatial(down, p, down.DType.Min()), kernel, stride, dilation))
+	return values, sub(int(total), maxOf(at, axes, false))
+}
+
+// conv pads, takes the windows, multiplies them by the weights and sums: (bs, g, rc, oy, ox, cin, ky, kx).
+func conv(x, weight, bias *uop.UOp, groups int64, w Window) *uop.UOp {
+	xs, ws := x.Shape(), weight.Shape()
+	n := len(ws) - 2
+	if n < 0 || len(xs) != len(ws) {
+		fail("weight", "has shape %s, need (out, in/groups, …) with %d dimensions as x %s", ws, len(xs), xs)
+	}
+	k := intShape("weight", ws)
+	cout, cin, kernel := k[0], k[1], k[2:]
+	if groups < 1 || cout%groups != 0 || intSize("x", xs, 1) != groups*cin {
+		fail("weight", "has shape %s, need (out, in/groups, …) for x %s and %d groups", ws, xs, groups)
+	}
+	stride, dilation, p := w.resolve(n, ones64(n))
+	y := pool(padSpatial(x, p, 0), kernel, stride, dilation)
+	out := y.Shape()[2 : 2+n]
+	bs, rc, hw := xs[:1], uop.ShapeOf(cout/groups), uop.ShapeOf(kernel...)
+	g, ci := uop.ShapeOf(groups), uop.ShapeOf(cin)
+	y = reshape(y, joinShapes(bs, g, ci, uop.ShapeOf(1), out, hw))
+	y = expand(y, joinShapes(bs, g, ci, rc, out, hw))
+	order := []int{0, 1, 3}
+	for i := range n {
+		order = append(order, 4+i)
+	}
+	order = append(order, 2)
+	for i := range n {
+		order = append(order, 4+n+i)
+	}
+	y = permute(y, order)
+	y = mul(y, reshape(weight, joinShapes(uop.ShapeOf(1), g, rc, onesShape(n), ci, hw)))
+	var axes []int
+	for i := range n + 1 {
+		axes = append(axes, -1-i)
+	}
+	y = reshape(sum(y, axes, true), joinShapes(bs, uop.ShapeOf(cout), out))
+	if bias == nil {
+		return y
+	}
+	return add(y, reshape(bias, joinShapes(uop.ShapeOf(1, -1), onesShape(n))))
+}
+
+// convTranspose spreads x by the stride and convolves it with the flipped weights.
+func convTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding []int64) *uop.UOp {
+	ws := weight.Shape()
+	n := len(ws) - 2
+	if n < 0 || len(x.Shape()) != len(ws) {
+		fail("weight", "has shape %s, need (in, out/groups, …) with %d dimensions as x %s", ws, len(x.Shape()), x.Shape())
+	}
+	k := intShape("weight", ws)
+	if groups < 1 || k[0]%groups != 0 || intSize("x", x.Shape(), 1) != k[0] {
+		fail("weight", "has shape %s, need (in, out/groups, …) for x %s and %d groups", ws, x.Shape(), groups)
+	}
+	stride, dilation, p := w.resolve(n, ones64(n))
+	extra := perAxis("output_padding", outPadding, n, make([]int64, n))
+	flips := make([]int, n)
+	for i := range flips {
+		flips[i] = 3 + i
+	}
+	wt := flip(transpose(unflatten(weight, 0, uop.ShapeOf(groups, -1)), 1, 2), flips...)
+	for _, st := range stride {
+		if st > 1 {
+			x = spreadBy(x, stride)
+			break
+		}
+	}
+	back := make([][2]int64, n)
+	for i := range back {
+		reach := (k[2+i] - 1) * dilation[i]
+		back[i] = [2]int64{reach - p[i][0], reach - p[i][1] + extra[i]}
+	}
+	return conv(x, flatten(wt, 0, 1), bias, groups, Window{Dilation: dilation, Padding: back})
+}
+
+// spreadBy puts stride-1 zeros between the elements of the last axes.
+func spreadBy(x *uop.UOp, stride []int64) *uop.UOp {
+	s := x.Shape()
+	head := s[:2]
+	var split, wide, cut uop.Shape
+	ps := make([]uop.Pair, 2, 2+2*len(stride))
+	for i, st := range stride {
+		d := s[2+i]
+		split = append(split, d, uop.N(1))
+		wide = append(wide, d.Mul(uop.N(st)))
+		cut = append(cut, d.Mul(uop.N(st)).Sub(uop.N(st-1)))
+		ps = append(ps, uop.Pair{}, pairOf(0, st-1))
+	}
+	x = reshape(pad(reshape(x, joinShapes(head, split)), ps, 0), joinShapes(head, wide))
+	return shrinkTo(x, joinShapes(head, cut))
+}
+
+// Interpolation is the way Interpolate finds values between elements.
+type Interpolation uint8
+
+// Ways of interpolation.
+const (
+	Bilinear Interpolation = iota // linear along every axis
+	Nearest
+	NearestExact
+)
+
+func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool) *uop.UOp {
+	s := intShape("x", x.Shape())
+	n := len(s)
+	wide := uop.ShapeOf(s...)
+	y := x
+	for i := 1; i <= len(size); i++ {
+		axis, have, want := n-i, s[n-i], size[len(size)-i]
+		num, den := float64(have), float64(want)
+		if alignCorners {
+			num, den = num-1, den-1
+		}
+		scale := 0.0
+		if den != 0 {
+			scale = num / den
+		}
+		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), uop.Float32)
+		narrow := onesShape(n)
+		narrow[axis], wide[axis] = uop.N(want), uop.N(want)
+		lay := func(t *uop.UOp) *uop.UOp { return expand(reshape(t, narrow), wide) }
+		if mode != Bilinear {
+			if mode == NearestExact {
+				at = add(at, 0.5)
+			}
+			y = gather(y, axis, lay(cast(mul(scale, at), uop.Int32)))
+			continue
+		}
+		if alignCorners {
+			at = mul(scale, at)
+		} else {
+			at = sub(mul(scale, add(at, 0.5)), 0.5)
+		}
+		at = clamp(at, 0, int(have-1))
+		low, high := lay(cast(floor(at), uop.Int32)), lay(cast(ceil(at), uop.Int32))
+		y = lerp(gather(y, axis, low), gather(y, axis, high), lay(sub(at, floor(at))))
+	}
+	return cast(y, x.DType)
+}
+
+func needKernel(x *uop.UOp, kernel []int64) {
+	if len(kernel) == 0 || len(kernel) > len(x.Shape()) {
+		fail("kernel_size", "has %d numbers for x %s", len(kernel), x.Shape())
+	}
+	for _, k := range kernel {
+		if k < 1 || k > math.MaxInt32 {
+			fail("kernel_size", "%v: need positive numbers", kernel)
+		}
+	}
+}
+
+// AvgPool is the mean over sliding windows of the last axes. countPad counts padding as zeros.
+func AvgPool(x *uop.UOp, kernel []int64, w Window, countPad bool) (r *uop.UOp, err error) {
+	defer guard("AvgPool", &err)
+	need("x", x)
+	needKernel(x, kernel)
+	return avgPool(x, kernel, w, countPad), nil
+}
+
+// MaxPool is the maximum over sliding windows of the last axes.
+func MaxPool(x *uop.UOp, kernel []int64, w Window) (r *uop.UOp, err error) {
+	defer guard("MaxPool", &err)
+	need("x", x)
+	needKernel(x, kernel)
+	values, _ := maxPool(x, kernel, w)
+	return values, nil
+}
+
+// MaxPoolIndices is MaxPool with the place of each maximum, counted over the flattened last axes.
+func MaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp, err error) {
+	defer guard("MaxPoolIndices", &err)
+	need("x", x)
+	needKernel(x, kernel)
+	values, indices = maxPool(x, kernel, w)
+	return values, indices, nil
+}
+
+// Conv convolves x (batch, in, …) with weight (out, in/groups, …) and adds bias (out), which may be nil.
+func Conv(x, weight, bias *uop.UOp, groups int64, w Window) (r *uop.UOp, err error) {
+	defer guard("Conv", &err)
+	needSame("operands", x, weight)
+	needBias(bias, weight, 0, 1)
+	return conv(x, weight, bias, groups, w), nil
+}
+
+// ConvTranspose is the transpose of Conv for weight (in, out/groups, …); outPadding adds to the far side of the result.
+func ConvTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding []int64) (r *uop.UOp, err error) {
+	defer guard("ConvTranspose", &err)
+	needSame("operands", x, weight)
+	needBias(bias, weight, 1, groups)
+	return convTranspose(x, weight, bias, groups, w, outPadding), nil
+}
+
+func needBias(bias, weight *uop.UOp, axis int, times int64) {
+	if bias == nil {
+		return
+	}
+	needSame("bias", weight, bias)
+	if ws := weight.Shape(); len(ws) > axis && !(len(bias.Shape()) == 1 && bias.Shape()[0] == ws[axis].Mul(uop.N(times))) {
+		fail("bias", "has shape %s, need (%s)", bias.Shape(), ws[axis].Mul(uop.N(times)))
+	}
+}
+
+// Interpolate resizes the last axes to the given sizes. alignCorners, for linear interpolation, keeps the outermost elements in place.
+func Interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool) (r *uop.UOp, err error) {
+	defer guard("Interpolate", &err)
+	need("x", x)
+	if len(size) == 0 || len(size) > len(x.Shape()) {
+		fail("size", "has %d numbers for x %s", len(size), x.Shape())
+	}
+	for _, v := range size {
+		if v < 1 {
+			fail("size", "%v: need positive numbers", size)
+		}
+	}
+	if alignCorners && mode != Bilinear {
+		fail("align_corners", "is only for linear interpolation")
+	}
+	return interpolate(x, size, mode, alignCorners), nil
+}

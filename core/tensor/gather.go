@@ -1,0 +1,216 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// gather picks along an axis: r[i][j] = x[i][index[i][j]] for axis 1.
+func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
+	s, is := x.Shape(), idx.Shape()
+	needInt("index", idx)
+	if len(s) != len(is) {
+		fail("index", "has shape %s, need %d dimensions as x %s", is, len(s), s)
+	}
+	axis = axisOf("dim", axis, len(s))
+	if len(s) == 0 {
+		fail("x", "is a scalar, need at least 1 dimension")
+	}
+	to := joinShapes(is)
+	to[axis] = s[axis]
+	for i := range s {
+		if i != axis && is[i] != s[i] && is[i].Max() > s[i].Max() {
+			fail("index", "has shape %s, need at most %s outside of axis %d", is, s, axis)
+		}
+	}
+	x = transpose(unsqueeze(shrinkTo(x, to), -1), -1, axis)
+	hot := oneHot(unsqueeze(idx, -1), intSize("x", s, axis), -1)
+	return sumAs(where(hot, x, 0), x.DType, []int{-1}, false)
+}
+
+// scatterParts spreads src over a new last axis and marks where index points to, both padded to the shape of x.
+func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UOp) {
+	s, is, ss := x.Shape(), idx.Shape(), src.Shape()
+	needInt("index", idx)
+	if len(s) == 0 || len(is) != len(s) || len(ss) != len(s) {
+		fail("index", "and src have shapes %s and %s, need %d dimensions as x %s, at least 1", is, ss, len(s), s)
+	}
+	axis = axisOf("dim", axis, len(s))
+	for i := range s {
+		if i != axis && is[i].Max() > s[i].Max() || is[i].Max() > ss[i].Max() {
+			fail("index", "has shape %s, need at most %s outside of axis %d and at most the shape %s of src", is, s, axis, ss)
+		}
+	}
+	if src.DType != x.DType {
+		fail("src", "is %s, need %s as x", src.DType, x.DType)
+	}
+	src = shrinkTo(src, is)
+	n := intSize("x", s, axis)
+	values = transpose(expand(unsqueeze(src, -1), joinShapes(is, uop.ShapeOf(n))), -1, axis)
+	mask = transpose(oneHot(unsqueeze(idx, -1), n, -1), -1, axis)
+	return padTo(values, joinShapes(s, values.Shape()[len(s):])), padTo(mask, joinShapes(s, mask.Shape()[len(s):]))
+}
+
+// maskedSet replaces target where mask is true. Over axes, which are reduced, the last true element wins.
+func maskedSet(target, values, mask *uop.UOp, axes []int) *uop.UOp {
+	for i := len(axes) - 1; i >= 0; i-- {
+		a := axes[i]
+		ms, vs := splitEvery(mask, 1, a), splitEvery(values, 1, a)
+		m, v := ms[0], vs[0]
+		for j := 1; j < len(ms); j++ {
+			m, v = bitOr(m, ms[j]), where(ms[j], vs[j], v)
+		}
+		mask, values = m, v
+	}
+	for i := len(axes) - 1; i >= 0; i-- {
+		mask, values = squeeze(mask, axes[i]), squeeze(values, axes[i])
+	}
+	return where(mask, values, target)
+}
+
+// ScatterMode says what ScatterReduce makes of the values that meet in one place.
+type ScatterMode uint8
+
+// Modes of ScatterReduce.
+const (
+	ScatterSum ScatterMode = iota
+	ScatterProd
+	ScatterMean
+	ScatterMax
+	ScatterMin
+)
+
+func scatterReduce(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
+	values, mask := scatterParts(x, axis, idx, src)
+	last := []int{-1}
+	own := func(kept, neutral operand) operand {
+		if includeSelf {
+			return kept
+		}
+		return where(logicalNot(anyOf(mask, last, false)), kept, neutral)
+	}
+	switch mode {
+	case ScatterSum:
+		return add(sum(where(mask, values, 0), last, false), own(x, 0))
+	case ScatterProd:
+		return mul(prod(where(mask, values, 1), last, false), own(x, 1))
+	case ScatterMax:
+		m := x.DType.Min()
+		return maximum(maxOf(where(mask, values, m), last, false), own(x, m))
+	case ScatterMin:
+		m := x.DType.Max()
+		return minimum(minOf(where(mask, values, m), last, false), own(x, m))
+	}
+	count := add(sum(where(mask, 1, 0), last, false), own(1, 0))
+	return div(add(sum(where(mask, values, 0), last, false), own(x, 0)), count)
+}
+
+// embedding looks up rows of a table: the one-hot rows of the indices select and sum.
+func embedding(table, idx *uop.UOp) *uop.UOp {
+	hot := eq(count0(table.Graph(), intSize("weight", table.Shape(), 0)), unsqueeze(idx, -1))
+	return sumAs(where(unsqueeze(hot, -1), table, 0), table.DType, []int{-2}, false)
+}
+
+// Gather picks along an axis by an integer tensor of as many dimensions: for axis 1,
+// r[i][j] = x[i][index[i][j]]. Numbers out of range give 0.
+func Gather(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Gather", &err)
+	needSame("operands", x, idx)
+	return gather(x, dim, idx), nil
+}
+
+// Scatter is x with values of src written along an axis: for axis 1, r[i][index[i][j]] = src[i][j];
+// of several values for one place the last one wins.
+func Scatter(x *uop.UOp, dim int, idx, src *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Scatter", &err)
+	needSame("operands", x, idx, src)
+	values, mask := scatterParts(x, dim, idx, src)
+	return maskedSet(x, values, mask, []int{-1}), nil
+}
+
+// ScatterReduce is Scatter that combines the values for one place, with or without what x holds there.
+func ScatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) (r *uop.UOp, err error) {
+	defer guard("ScatterReduce", &err)
+	needSame("operands", x, idx, src)
+	if mode > ScatterMin {
+		fail("mode", "%d is unknown", mode)
+	}
+	return scatterReduce(x, dim, idx, src, mode, includeSelf), nil
+}
+
+// OneHot gives each class number a new last axis that is 1 at that place and 0 elsewhere, int32.
+func OneHot(x *uop.UOp, classes int64) (r *uop.UOp, err error) {
+	defer guard("OneHot", &err)
+	need("x", x)
+	needInt("x", x)
+	if classes < 0 {
+		fail("classes", "%d is negative", classes)
+	}
+	return where(oneHot(unsqueeze(x, -1), classes, -1), 1, 0), nil
+}
+
+// Embedding looks up rows of weight (vocabulary, width) for every index: shape (…, width). Indices out of range give 0.
+func Embedding(weight, idx *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Embedding", &err)
+	needSame("operands", weight, idx)
+	needInt("index", idx)
+	if len(weight.Shape()) != 2 {
+		fail("weight", "has shape %s, need (vocabulary, width)", weight.Shape())
+	}
+	return embedding(weight, idx), nil
+}
+
+// MaskedFill is x where mask is false, else value.
+func MaskedFill(x, mask *uop.UOp, value uop.Const) (r *uop.UOp, err error) {
+	defer guard("MaskedFill", &err)
+	needSame("operands", x, mask)
+	return where(mask, value, x), nil
+}
+
+// Diagonal is the diagonal of two axes, as the last axis; offset moves it to the right.
+func Diagonal(x *uop.UOp, offset int64, dim1, dim2 int) (r *uop.UOp, err error) {
+	defer guard("Diagonal", &err)
+	need("x", x)
+	return diagonal(x, offset, dim1, dim2), nil
+}
+
+func diagonal(x *uop.UOp, offset int64, dim1, dim2 int) *uop.UOp {
+	s := x.Shape()
+	if len(s) < 2 {
+		fail("x", "has %d dimensions, need 2 or more", len(s))
+	}
+	both := axesOf("dim1", []int{dim1, dim2}, len(s))
+	var order []int
+	for i := range s {
+		if i != both[0] && i != both[1] {
+			order = append(order, i)
+		}
+	}
+	x = permute(x, append(order, both...))
+	start := max(offset, -offset)
+	if offset >= 0 {
+		x = index(x, Ellipsis(), Whole(), Slice(&start, nil, 1))
+	} else {
+		x = index(x, Ellipsis(), Slice(&start, nil, 1), Whole())
+	}
+	n := len(s)
+	d := min(intSize("x", x.Shape(), n-2), intSize("x", x.Shape(), n-1))
+	lead := x.Shape()[:n-2]
+	if d <= 0 {
+		return reshape(x, joinShapes(lead, uop.ShapeOf(0)))
+	}
+	square := flatten(index(x, Ellipsis(), Slice(nil, &d, 1), Slice(nil, &d, 1)), -2, -1)
+	rows := reshape(padAxis(square, n-2, 0, d, 0), joinShapes(lead, uop.ShapeOf(d, d+1)))
+	return index(rows, Ellipsis(), At(0))
+}
+
+// Diag is the square matrix with the vector x on its diagonal.
+func Diag(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Diag", &err)
+	need("x", x)
+	if len(x.Shape()) != 1 {
+		fail("x", "has shape %s, need a vector", x.Shape())
+	}
+	n := intSize("x", x.Shape(), 0)
+	flat := flatten(padAxis(unsqueeze(x, -1), 1, 0, n, 0), 0, -1)
+	return dims(shrinkTo(flat, uop.ShapeOf(n*n)), n, n), nil
+}

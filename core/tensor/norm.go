@@ -1,0 +1,158 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// softmaxParts are x minus its maximum, e to that power, and the sum of these powers. The maximum is
+// detached: it cancels out of the gradient.
+func softmaxParts(x *uop.UOp, axes []int) (m, e, total *uop.UOp) {
+	m = sub(x, detach(maxOf(x, axes, true)))
+	e = exp(m)
+	return m, e, sum(e, axes, true)
+}
+
+func softmax(x *uop.UOp, axes []int) *uop.UOp {
+	_, e, total := softmaxParts(x, axes)
+	return div(e, total)
+}
+
+func logSoftmax(x *uop.UOp, axes []int) *uop.UOp {
+	m, _, total := softmaxParts(x, axes)
+	return sub(m, log(total))
+}
+
+func logSumExp(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	m := maxOf(x, axes, true)
+	r := log(sum(exp(sub(x, m)), axes, keep))
+	return add(r, reshape(m, r.Shape()))
+}
+
+// layerNorm is (x - mean) / sqrt(mean of squares + eps).
+func layerNorm(x *uop.UOp, axes []int, eps float64) *uop.UOp {
+	y := sub(x, mean(x, axes, true))
+	return mul(y, rsqrt(add(mean(mul(y, y), axes, true), eps)))
+}
+
+// rmsNorm is x / sqrt(mean of squares + eps) over the last axis, in float32.
+func rmsNorm(x *uop.UOp, eps float64) *uop.UOp {
+	f := cast(x, uop.Float32)
+	if x.DType == uop.Float64 {
+		f = x
+	}
+	return cast(mul(f, rsqrt(add(mean(square(f), []int{-1}, true), eps))), x.DType)
+}
+
+// channels is a vector as (1, C, 1, …) beside x.
+func channels(x, w *uop.UOp) *uop.UOp {
+	return reshape(w, joinShapes(uop.ShapeOf(1, -1), onesShape(len(x.Shape())-2)))
+}
+
+func needChannels(arg string, x, w *uop.UOp) {
+	needSame(arg, x, w)
+	if s := w.Shape(); len(s) != 1 || s[0] != x.Shape()[1] {
+		fail(arg, "has shape %s, need (%s)", s, x.Shape()[1])
+	}
+}
+
+// Softmax is e^x / sum(e^x) over axes, without overflow.
+func Softmax(x *uop.UOp, axes ...int) (r *uop.UOp, err error) {
+	defer guard("Softmax", &err)
+	need("x", x)
+	return softmax(asFloat(x), axes), nil
+}
+
+// LogSoftmax is log(softmax(x)) over axes.
+func LogSoftmax(x *uop.UOp, axes ...int) (r *uop.UOp, err error) {
+	defer guard("LogSoftmax", &err)
+	need("x", x)
+	return logSoftmax(asFloat(x), axes), nil
+}
+
+// LogSumExp is log(sum(e^x)) over axes, without overflow.
+func LogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("LogSumExp", &err)
+	need("x", x)
+	return logSumExp(asFloat(x), axes, keepdim), nil
+}
+
+// LayerNorm is (x - mean) / sqrt(variance + eps) over axes.
+func LayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
+	defer guard("LayerNorm", &err)
+	need("x", x)
+	needFloat("x", x)
+	return layerNorm(x, axes, eps), nil
+}
+
+// RMSNorm is x / sqrt(mean(x^2) + eps) over the last axis.
+func RMSNorm(x *uop.UOp, eps float64) (r *uop.UOp, err error) {
+	defer guard("RMSNorm", &err)
+	need("x", x)
+	needFloat("x", x)
+	return rmsNorm(x, eps), nil
+}
+
+// GroupNorm normalizes the channels (axis 1) of x in groups, then applies weight and bias of shape (C), which may be nil.
+func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r *uop.UOp, err error) {
+	defer guard("GroupNorm", &err)
+	need("x", x)
+	needFloat("x", x)
+	s := x.Shape()
+	if len(s) < 2 {
+		fail("x", "has shape %s, need (N, C, …)", s)
+	}
+	if c := intSize("x", s, 1); groups < 1 || c%groups != 0 {
+		fail("groups", "%d does not divide the %d channels", groups, c)
+	}
+	r = reshape(layerNorm(reshape(x, uop.Shape{s[0], uop.N(groups), uop.N(-1)}), []int{-1}, eps), s)
+	if weight != nil {
+		needChannels("weight", x, weight)
+		r = mul(r, channels(x, weight))
+	}
+	if bias != nil {
+		needChannels("bias", x, bias)
+		r = add(r, channels(x, bias))
+	}
+	return r, nil
+}
+
+// BatchNorm is (x - mean) * weight * invstd + bias, all of shape (C) for the channels in axis 1; weight and bias may be nil.
+func BatchNorm(x, weight, bias, mean, invstd *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("BatchNorm", &err)
+	need("x", x)
+	if len(x.Shape()) < 2 {
+		fail("x", "has shape %s, need (N, C, …)", x.Shape())
+	}
+	needChannels("mean", x, mean)
+	r = sub(x, channels(x, mean))
+	if weight != nil {
+		needChannels("weight", x, weight)
+		r = mul(r, channels(x, weight))
+	}
+	needChannels("invstd", x, invstd)
+	r = mul(r, channels(x, invstd))
+	if bias != nil {
+		needChannels("bias", x, bias)
+		r = add(r, channels(x, bias))
+	}
+	return r, nil
+}
+
+// BatchStats gives mean and variance of each channel (axis 1). The variance takes the mean as given, since its derivative there is 0.
+func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
+	defer guard("BatchStats", &err)
+	need("x", x)
+	s := x.Shape()
+	if len(s) < 2 {
+		fail("x", "has shape %s, need (N, C, …)", s)
+	}
+	var axes []int
+	for i := range s {
+		if i != 1 {
+			axes = append(axes, i)
+		}
+	}
+	m := mean(x, axes, false)
+	y := sub(x, channels(x, detach(m)))
+	return m, mean(mul(y, y), axes, false), nil
+}

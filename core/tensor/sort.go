@@ -1,0 +1,105 @@
+package tensor
+
+import (
+	"math/bits"
+
+	"polygrad/core/uop"
+)
+
+// sortAxis is a bitonic sort (https://en.wikipedia.org/wiki/Bitonic_sorter) over an axis that is padded to a
+// power of two and split into axes of 2. Every stage gets a buffer of its own.
+func sortAxis(x *uop.UOp, axis int, descending bool) (values, indices *uop.UOp) {
+	s := x.Shape()
+	n := len(s)
+	axis = axisOf("dim", axis, n)
+	if n == 0 {
+		return x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)
+	}
+	size := intSize("dim", s, axis)
+	if size <= 1 {
+		return x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)
+	}
+	stages := bits.Len64(uint64(size - 1))
+	worst := x.DType.Max()
+	if descending {
+		worst = x.DType.Min()
+	}
+	twos := make(uop.Shape, stages)
+	for i := range twos {
+		twos[i] = uop.N(2)
+	}
+	y := unflatten(padAxis(x, axis, 0, 1<<stages-size, worst), axis, twos)
+	for stage := 1; stage <= stages; stage++ {
+		crossover := axis + stages - stage - 1
+		var back []int
+		for i := 1; i < stage+1+(n-axis); i++ {
+			back = append(back, -i)
+		}
+		uncross := func() {
+			half := splitEvery(y, 1, crossover)
+			y = cat([]*uop.UOp{half[0], flip(half[1], back...)}, crossover)
+		}
+		if stage != stages {
+			uncross()
+			y = y.ContiguousOp()
+		}
+		for sub := stage - 1; sub >= 0; sub-- {
+			partner := axis + stages - sub - 1
+			half := splitEvery(y, 1, partner)
+			large, small := maximum(half[0], half[1]), minimum(half[0], half[1])
+			if descending {
+				y = cat([]*uop.UOp{large, small}, partner)
+			} else {
+				y = cat([]*uop.UOp{small, large}, partner)
+			}
+			y = y.ContiguousOp()
+		}
+		if stage != stages {
+			uncross()
+		}
+	}
+	y = shrinkTo(flatten(y, axis, axis+stages-1), s)
+	return y, sortedIndices(x, y, axis)
+}
+
+// sortedIndices finds where each sorted value came from: equal values are matched by how many of them came before.
+func sortedIndices(x, sorted *uop.UOp, axis int) *uop.UOp {
+	s := x.Shape()
+	size := s[axis].N
+	mask := tril(full(x.Graph(), uop.ShapeOf(size, size), uop.BoolConst(true), uop.Bool), 0)
+	mask = reshape(mask, joinShapes(uop.ShapeOf(size, size), onesShape(len(s)-axis-1)))
+	rank := func(t *uop.UOp) *uop.UOp {
+		return sum(bitAnd(mask, eq(unsqueeze(t, axis), unsqueeze(t, axis+1))), []int{axis + 1}, false)
+	}
+	before, after := rank(x), rank(sorted)
+	match := bitAnd(eq(unsqueeze(x, axis+1), unsqueeze(sorted, axis)), eq(unsqueeze(before, axis+1), unsqueeze(after, axis)))
+	numbers := onesShape(len(s))
+	numbers[axis] = uop.N(size)
+	idx := reshape(count0(x.Graph(), size), numbers)
+	return sum(mul(match, unsqueeze(idx, axis+1)), []int{axis}, false)
+}
+
+// Sort sorts along an axis and gives the indices the values came from. Equal values keep their order.
+func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
+	defer guard("Sort", &err)
+	need("x", x)
+	values, indices = sortAxis(x, dim, descending)
+	return values, indices, nil
+}
+
+// TopK gives the k greatest (or least) values along an axis, sorted, and their indices.
+func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
+	defer guard("TopK", &err)
+	need("x", x)
+	s := joinShapes(x.Shape())
+	dim = axisOf("dim", dim, len(s))
+	if len(s) == 0 {
+		fail("x", "is a scalar, need at least 1 dimension")
+	}
+	if n := intSize("dim", s, dim); k < 0 || k > n {
+		fail("k", "%d is out of range for axis %d of size %d", k, dim, n)
+	}
+	values, indices = sortAxis(x, dim, largest)
+	s[dim] = uop.N(k)
+	return shrinkTo(values, s), shrinkTo(indices, s), nil
+}

@@ -1,0 +1,191 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// horner is a polynomial, highest coefficient first.
+func horner(x *uop.UOp, c ...float64) *uop.UOp {
+	r := add(mul(x, c[0]), c[1])
+	for _, v := range c[2:] {
+		r = add(mul(r, x), v)
+	}
+	return r
+}
+
+// polynomial is horner that begins with 0*x, as tinygrad's polynomials do.
+func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
+	r := mul(0.0, x)
+	for i, v := range c {
+		if i > 0 {
+			r = mul(r, x)
+		}
+		r = add(r, v)
+	}
+	return r
+}
+
+// erf is formula 7.1.26 of Abramowitz and Stegun, with an absolute error below 1.5e-7.
+func erf(x *uop.UOp) *uop.UOp {
+	t := div(1.0, add(1.0, mul(0.3275911, abs(x))))
+	p := polynomial(t, 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+	return mul(sign(x), sub(1.0, mul(mul(t, p), exp(neg(square(x))))))
+}
+
+// inFloat computes f in float32 at least and converts the result back.
+func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
+	return func(x *uop.UOp) *uop.UOp {
+		x = asFloat(x)
+		return cast(f(atLeastF32(x)), x.DType)
+	}
+}
+
+// signOf is -1 below 0, else 1, without a gradient.
+func signOf(x *uop.UOp) *uop.UOp { return where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)) }
+
+// fullExp is e^x with an error of a few units in the last place for every x: x = n ln 2 + r, where n ln 2 is
+// subtracted in two parts. exp(x) alone loses digits in the product x/ln 2.
+func fullExp(x *uop.UOp) *uop.UOp {
+	hi, lo := 0.693359375, -2.12194440054690583e-4
+	if x.DType == uop.Float64 {
+		hi, lo = 6.93145751953125e-1, 1.42860682030941723212e-6
+	}
+	limit := 140.0
+	if x.DType == uop.Float64 {
+		limit = 1100
+	}
+	x = clamp(x, -limit, limit)
+	n := detach(floor(add(mul(x, log2e), 0.5)))
+	r := sub(sub(x, mul(n, hi)), mul(same(n, -4096), lo))
+	// in two steps, since 2^n can be outside of the range where e^x is not
+	half := floor(mul(n, 0.5))
+	return mul(mul(exp2(mul(r, log2e)), exp2(half)), exp2(sub(n, half)))
+}
+
+// log1p is log(1+x): 2 atanh(x/(2+x)) as a series near 0, where 1+x would round x away.
+func log1p(x *uop.UOp) *uop.UOp {
+	near := bitAnd(gt(x, -0.5), lt(x, 0.5))
+	small := where(near, x, 0)
+	s := div(small, add(small, 2))
+	terms := 8
+	if x.DType == uop.Float64 {
+		terms = 18
+	}
+	c := make([]float64, terms)
+	for i := range c {
+		c[i] = 2 / float64(2*(terms-1-i)+1)
+	}
+	return where(near, mul(s, horner(square(s), c...)), log(add(1, where(near, 1, x))))
+}
+
+// expm1 is e^x - 1: its Taylor series near 0, where the subtraction would cancel.
+func expm1(x *uop.UOp) *uop.UOp {
+	near := bitAnd(gt(x, -0.5), lt(x, 0.5))
+	small := where(near, x, 0)
+	return where(near, mul(small, horner(small, inverseFactorials(x, 10, 17, 1)...)), sub(fullExp(x), 1))
+}
+
+// inverseFactorials are 1/k! for k = 1, 1+step …, highest first, in float32 or float64.
+func inverseFactorials(x *uop.UOp, n32, n64, step int) []float64 {
+	n := n32
+	if x.DType == uop.Float64 {
+		n = n64
+	}
+	var c []float64
+	f := 1.0
+	for k := 1; k <= n; k++ {
+		f *= float64(k)
+		if (k-1)%step == 0 {
+			c = append([]float64{1 / f}, c...)
+		}
+	}
+	return c
+}
+
+// sinh is (e^x - e^-x)/2, and its Taylor series near 0.
+func sinh(x *uop.UOp) *uop.UOp {
+	near := bitAnd(gt(x, -1), lt(x, 1))
+	small := where(near, x, 0)
+	far := div(sub(fullExp(x), fullExp(neg(x))), 2)
+	return where(near, mul(small, horner(square(small), inverseFactorials(x, 11, 21, 2)...)), far)
+}
+
+// cosh is (e^x + e^-x)/2.
+func cosh(x *uop.UOp) *uop.UOp { return div(add(fullExp(x), fullExp(neg(x))), 2) }
+
+// huge is where sqrt(x^2 + 1) is x and log(x + x) is log(2x) in every type.
+const huge = 1e9
+
+// asinh is log(x + sqrt(x^2+1)), written with log1p near 0 and as log(2x) far away; odd.
+func asinh(x *uop.UOp) *uop.UOp {
+	s := signOf(x)
+	a := mul(x, s)
+	far := gt(a, huge)
+	near := where(far, 1, a)
+	n2 := square(near)
+	return mul(s, where(far, add(log(where(far, a, 1)), ln2), log1p(add(near, div(n2, add(1, sqrt(add(n2, 1))))))))
+}
+
+// acosh is log(x + sqrt(x^2-1)), written with log1p(x-1+…) and as log(2x) far away.
+func acosh(x *uop.UOp) *uop.UOp {
+	far := gt(x, huge)
+	t := sub(where(far, 2, x), 1)
+	return where(far, add(log(where(far, x, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
+}
+
+// atanh is log((1+x)/(1-x))/2, written log1p(2a/(1-a))/2 for a = |x|; odd.
+func atanh(x *uop.UOp) *uop.UOp {
+	s := signOf(x)
+	a := mul(x, s)
+	return mul(mul(s, 0.5), log1p(div(mul(2, a), sub(1, a))))
+}
+
+// arcSeries is (asin(s) - s)/s for z = s^2 <= 1/4, a rational approximation from FreeBSD's e_asin.c.
+func arcSeries(z *uop.UOp) *uop.UOp {
+	p := horner(z, 3.47933107596021167570e-05, 7.91534994289814532176e-04, -4.00555345006794114027e-02, 2.01212532134862925881e-01,
+		-3.25565818622400915405e-01, 1.66666666666666657415e-01)
+	q := horner(z, 7.70381505559019352791e-02, -6.88283971605453293030e-01, 2.02094576023350569471e+00, -2.40339491173441421878e+00, 1)
+	return div(mul(z, p), q)
+}
+
+// arcParts prepare asin and acos: near says |x| <= 1/2; then small is x, and r = asin(x)/x - 1. Otherwise
+// root = sqrt((1-|x|)/2) and r = asin(root)/root - 1, from which asin(|x|) = pi/2 - 2 asin(root).
+func arcParts(x *uop.UOp) (near, small, root, r, s *uop.UOp) {
+	s = signOf(x)
+	a := mul(x, s)
+	near = le(a, 0.5)
+	small = where(near, x, 0)
+	z := where(near, square(small), mul(sub(1, a), 0.5))
+	root = sqrt(where(near, 1, z))
+	return near, small, root, arcSeries(z), s
+}
+
+func asin(x *uop.UOp) *uop.UOp {
+	near, small, root, r, s := arcParts(x)
+	far := sub(math.Pi/2, mul(2, add(root, mul(root, r))))
+	return where(near, add(small, mul(small, r)), mul(s, far))
+}
+
+func acos(x *uop.UOp) *uop.UOp {
+	near, small, root, r, s := arcParts(x)
+	twice := mul(2, add(root, mul(root, r)))
+	far := where(lt(s, 0), sub(math.Pi, twice), twice)
+	return where(near, sub(math.Pi/2, add(small, mul(small, r))), far)
+}
+
+// atan turns its argument by pi/4 or pi/2 towards 0 and uses the rational approximation of Cephes' atan.c there.
+func atan(x *uop.UOp) *uop.UOp {
+	s := signOf(x)
+	a := mul(x, s)
+	far, mid := gt(a, 2.41421356237309504880), gt(a, 0.66)
+	t := where(far, neg(reciprocal(where(far, x, 1))), where(mid, mul(s, div(sub(a, 1), add(where(far, 1, a), 1))), x))
+	t = where(far, neg(reciprocal(where(far, x, 1))), where(mid, mul(s, div(sub(where(far, 1, a), 1), add(where(far, 1, a), 1))), x))
+	turn := where(far, math.Pi/2, where(mid, likeConst(x, math.Pi/4), likeConst(x, 0)))
+	t = where(ne(x, x), x, t)
+	z := square(where(far, t, where(mid, t, t)))
+	p := horner(z, -8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2, -6.485021904942025371773e1)
+	q := horner(z, 1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2, 1.945506571482613964425e2)
+	return add(mul(s, turn), add(t, mul(t, div(mul(z, p), q))))
+}
