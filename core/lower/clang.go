@@ -17,7 +17,6 @@ func Clang() *Target {
 		Optimize:    true,
 		Devectorize: 1,
 		Threads:     1,
-		Missing:     uop.FP8s,
 		Extra:       rewrite.Concat("clang", clangCasts, computeInFloat(uop.BFloat16), castBF16, clangVectors),
 	}
 }

@@ -104,8 +104,13 @@ func constants(is []int) []uop.Const {
 	return out
 }
 
-// devectorize leaves only scalar arithmetic; loads and stores keep their vectors.
-var devectorize = rewrite.New("devectorize",
+// scalarALU leaves only scalar arithmetic; loads and stores keep their vectors.
+var scalarALU = rewrite.New("scalar ALU",
+	&rewrite.Rule{Name: "no arithmetic on vectors", Ops: uop.GroupElementwise, Fn: scalarize},
+)
+
+// scalarMemory makes a kernel's own memory of vectors memory of scalars.
+var scalarMemory = rewrite.New("scalar memory",
 	&rewrite.Rule{Name: "CAST after AFTER", Ops: uop.Ops(uop.After), Need: uop.Ops(uop.Cast), Fn: func(_ any, a *uop.UOp) *uop.UOp {
 		c := a.Src[0]
 		if c.Op != uop.Cast {
@@ -113,7 +118,6 @@ var devectorize = rewrite.New("devectorize",
 		}
 		return c.Src[0].AfterOps(a.Src[1:]...).Cast(c.DType)
 	}},
-	&rewrite.Rule{Name: "no arithmetic on vectors", Ops: uop.GroupElementwise, Fn: scalarize},
 	&rewrite.Rule{Name: "no memory of vectors", Ops: uop.Ops(uop.DefineLocal, uop.DefineReg), Fn: scalarBuffer},
 	&rewrite.Rule{Name: "index of memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: scalarIndex},
 	&rewrite.Rule{Name: "index of broadcast memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: scalarIndexes},

@@ -21,6 +21,9 @@ type Target struct {
 	Optimize bool
 	// Devectorize says what becomes of vectors: 0 keeps arithmetic on them, 1 makes it scalar.
 	Devectorize int
+	// FlatMemory makes a kernel's own memory of vectors, its accumulators, memory of scalars that is accessed in vectors.
+	// Devectorize 1 does that in any case, and accesses it in scalars.
+	FlatMemory bool
 	// Threads is the number of threads that a kernel may be spread over, 0 or 1 for none.
 	Threads int
 	// Missing are the types that the target does not have.
@@ -48,7 +51,7 @@ func (t *Target) Supports(dt *uop.DType) bool {
 }
 
 func (t *Target) accessWidths(buf *uop.DType) []int {
-	if t.Widths == nil || buf.Space == uop.Reg {
+	if t.Widths == nil || buf.Space == uop.Reg && !t.FlatMemory {
 		return nil
 	}
 	return t.Widths(buf.Base())
@@ -58,7 +61,10 @@ func (t *Target) table() *targetTables {
 	t.once.Do(func() {
 		vectors := []*rewrite.Table{symbolic.Sym}
 		if t.Devectorize == 1 {
-			vectors = append(vectors, devectorize)
+			vectors = append(vectors, scalarALU)
+		}
+		if t.Devectorize == 1 || t.FlatMemory {
+			vectors = append(vectors, scalarMemory)
 		}
 		vectors = append(vectors, loadStoreFolding, correctLoadStore, loadStoreIndexing)
 		decompose := rewrite.Concat("decompositions", symbolic.SymbolicSimple, lateRules(t))
