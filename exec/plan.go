@@ -110,6 +110,7 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes 
 	for i := range p.offsets {
 		p.offsets[i] = -1
 	}
+	p.arena = sched.ArenaBytes
 	used := make([]bool, inputs)
 	for i, s := range sched.Slots {
 		slot[i] = -1
@@ -140,9 +141,13 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes 
 		slot[i] = p.slots
 		p.slots++
 		p.temps++
-		p.offsets = append(p.offsets, s.Offset)
+		off := s.Offset
+		if s.Output >= 0 { // the scheduler leaves results to us
+			off = p.arena
+			p.arena += (s.Size*int64(s.DType.Itemsize()) + 63) &^ 63
+		}
+		p.offsets = append(p.offsets, off)
 	}
-	p.arena = sched.ArenaBytes
 	for _, f := range late {
 		f()
 	}

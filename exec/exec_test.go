@@ -1,0 +1,219 @@
+package exec
+
+import (
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"polygrad/core/lower"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec/interp"
+)
+
+// bench is a graph with named float buffers on one executor.
+type bench struct {
+	t *testing.T
+	g *uop.Graph
+	e *Executor
+	b []Binding
+}
+
+func newBench(t *testing.T) *bench {
+	return &bench{t: t, g: uop.NewGraph(), e: New(interp.New(lower.Clang()))}
+}
+
+// floats makes a buffer bound to vals.
+func (b *bench) floats(vals ...float32) *uop.UOp {
+	u := b.g.NewBuffer("CPU", int64(len(vals)), uop.Float32)
+	b.b = append(b.b, Binding{u, unsafe.Pointer(unsafe.SliceData(vals)), int64(len(vals) * 4)})
+	return u
+}
+
+func (b *bench) must(u *uop.UOp, err error) *uop.UOp {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return u
+}
+
+func (b *bench) run(src ...*uop.UOp) {
+	b.t.Helper()
+	if err := b.e.Realize(b.g.Sink(nil, src...), b.b, nil); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) expect(got []float32, want ...float32) {
+	b.t.Helper()
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+			b.t.Fatalf("got %v, expected %v", got, want)
+		}
+	}
+}
+
+func TestStore(t *testing.T) {
+	b := newBench(t)
+	x, out := []float32{1, 2, 3}, make([]float32, 3)
+	b.run(b.floats(out...).Store(b.g.Const(uop.Float32, uop.Float(2))))
+	buf := b.floats(x...)
+	dst := b.g.NewBuffer("CPU", 3, uop.Float32)
+	b.b = append(b.b, Binding{dst, unsafe.Pointer(&out[0]), 12})
+	b.run(dst.Store(b.must(tensor.Mul(buf, buf))))
+	b.expect(out, 1, 4, 9)
+	// The same request with other buffers uses the plan that exists.
+	plans, _ := b.e.CacheSize()
+	x[0] = 5
+	b.run(dst.Store(b.must(tensor.Mul(buf, buf))))
+	b.expect(out, 25, 4, 9)
+	if again, _ := b.e.CacheSize(); again != plans {
+		t.Errorf("the plan was made again: %d plans, before %d", again, plans)
+	}
+}
+
+func TestStoreConvertsAndCopies(t *testing.T) {
+	b := newBench(t)
+	x, same, flags := []float32{-1, 0, 2}, make([]float32, 3), make([]float32, 3)
+	bx, bs, bf := b.floats(x...), b.floats(same...), b.floats(flags...)
+	b.run(bs.Store(bx), bf.Store(b.must(tensor.Gt(bx, b.must(tensor.Scalar(bx, uop.Int(0)))))))
+	b.expect(same, -1, 0, 2)
+	b.expect(flags, 0, 0, 1)
+}
+
+func TestStoreOverAnInput(t *testing.T) {
+	b := newBench(t)
+	x, y := []float32{1, 2, 3, 4}, []float32{10, 20, 30, 40}
+	bx, by := b.floats(x...), b.floats(y...)
+	// Both see the values from before: x gets y reversed, y gets x reversed.
+	b.run(bx.Store(b.must(tensor.Flip(by, 0))), by.Store(b.must(tensor.Flip(bx, 0))))
+	b.expect(x, 40, 30, 20, 10)
+	b.expect(y, 4, 3, 2, 1)
+}
+
+func TestAssignOrder(t *testing.T) {
+	b := newBench(t)
+	m, p, sum, before := []float32{1, 2}, []float32{10, 20}, []float32{0}, []float32{0, 0}
+	bm, bp, bs, bb := b.floats(m...), b.floats(p...), b.floats(sum...), b.floats(before...)
+	two := b.must(tensor.Scalar(bm, uop.Float(2)))
+	b.run(
+		bm.AssignTo(b.must(tensor.Mul(bm, two))),                                                // m = 2 4
+		bp.AssignTo(b.must(tensor.Sub(bp, bm))),                                                 // element-wise: sees the new m
+		bs.AssignTo(b.must(tensor.Reshape(b.must(tensor.Sum(bm, nil, false)), uop.ShapeOf(1)))), // through a reduction: the old m
+		bb.Store(bm), // STOREs see what was there before
+	)
+	b.expect(m, 2, 4)
+	b.expect(p, 8, 16)
+	b.expect(sum, 3)
+	b.expect(before, 1, 2)
+}
+
+func TestErrorsLeaveEverythingAsItIs(t *testing.T) {
+	b := newBench(t)
+	out := []float32{7, 7}
+	bo := b.floats(out...)
+	free := b.g.NewBuffer("CPU", 2, uop.Float32)
+	for _, c := range []struct {
+		sink *uop.UOp
+		want string
+	}{
+		{b.g.Sink(nil, bo.Store(free)), "not bound"},
+		{b.g.Sink(nil, bo.Store(b.must(tensor.Zeros(b.g, uop.ShapeOf(3), uop.Float32)))), "does not fit"},
+		{bo, "expected a SINK"},
+		{nil, "expected a SINK"},
+		{b.g.Sink(nil, bo), "expected STORE or ASSIGN"},
+	} {
+		err := b.e.Realize(c.sink, b.b, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error is %v, expected one with %q", err, c.want)
+		}
+	}
+	short := []Binding{{bo, unsafe.Pointer(&out[0]), 4}}
+	if err := b.e.Realize(b.g.Sink(nil, bo.Store(b.g.Const(uop.Float32, uop.Int(1)))), short, nil); err == nil || !strings.Contains(err.Error(), "needs 8 bytes") {
+		t.Errorf("a short buffer gives %v", err)
+	}
+	b.expect(out, 7, 7)
+}
+
+func TestVariables(t *testing.T) {
+	b := newBench(t)
+	x, out := []float32{1, 2, 3, 4}, []float32{0, 0}
+	bx, bo := b.floats(x...), b.floats(out...)
+	v := b.g.Variable("start", uop.Int(0), uop.Int(2), uop.IndexT)
+	bound := v.BindTo(1)
+	part := b.must(tensor.Shrink(bx, []uop.Pair{{Lo: uop.S(bound), Hi: uop.S(bound).Add(uop.N(2))}}))
+	sink := b.g.Sink(nil, bo.Store(part))
+	for _, c := range []struct {
+		vars map[string]int64
+		want []float32
+	}{{nil, []float32{2, 3}}, {map[string]int64{"start": 2}, []float32{3, 4}}} {
+		if err := b.e.Realize(sink, b.b, c.vars); err != nil {
+			t.Fatal(err)
+		}
+		b.expect(out, c.want...)
+	}
+	if err := b.e.Realize(sink, b.b, map[string]int64{"start": 3}); err == nil {
+		t.Error("a value outside the bounds of its variable is taken")
+	}
+}
+
+func TestManyThreads(t *testing.T) {
+	e := New(interp.New(lower.Clang()))
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			g := uop.NewGraph()
+			x, out := make([]float32, 16), make([]float32, 16)
+			for i := range x {
+				x[i] = float32(n*100 + i)
+			}
+			bx, bo := g.NewBuffer("CPU", 16, uop.Float32), g.NewBuffer("CPU", 16, uop.Float32)
+			y, err := tensor.Add(bx, bx)
+			for range 50 {
+				if err == nil {
+					err = e.Realize(g.Sink(nil, bo.Store(y)), []Binding{{bx, unsafe.Pointer(&x[0]), 64}, {bo, unsafe.Pointer(&out[0]), 64}}, nil)
+				}
+			}
+			if err != nil || out[15] != 2*x[15] {
+				t.Errorf("thread %d: %v %v", n, out, err)
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+// TestFlatMemory builds the graph of a step anew each time, as a frontend does, and looks at the heap.
+func TestFlatMemory(t *testing.T) {
+	b := newBench(t)
+	w, x := make([]float32, 8), make([]float32, 8)
+	bw := b.floats(w...)
+	b.floats(x...)
+	heap := func() uint64 {
+		b.g.Collect()
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var start uint64
+	for i := range 5000 {
+		if i == 500 {
+			start = heap()
+		}
+		fresh := b.g.NewBuffer("CPU", 8, uop.Float32)
+		grad := b.must(tensor.Mul(b.must(tensor.Sub(bw, fresh)), b.must(tensor.Scalar(bw, uop.Float(0.5)))))
+		sink := b.g.Sink(nil, bw.AssignTo(b.must(tensor.Sub(bw, grad))))
+		if err := b.e.Realize(sink, []Binding{b.b[0], {fresh, unsafe.Pointer(&x[0]), 32}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end := heap(); end > start+1<<20 {
+		t.Errorf("the heap grew from %d to %d bytes in 4500 steps", start, end)
+	}
+}
