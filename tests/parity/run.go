@@ -7,28 +7,35 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
 	"polygrad/core/uop"
+	"polygrad/exec/interp"
 	"polygrad/tests/parity/dump"
 )
 
 // Stage says how much of the compiler is run on a case.
 type Stage string
 
-// Stages. Lower begins with the reference's kernels; Sched ends with the kernels before lowering; Whole also runs them.
+// Stages. Lower begins with the reference's kernels; Sched ends with the kernels before lowering, Graphs with the lowered
+// ones; Whole also runs them.
 const (
-	Lower Stage = "lower"
-	Sched Stage = "sched"
-	Whole Stage = "vals"
+	Lower  Stage = "lower"
+	Sched  Stage = "sched"
+	Graphs Stage = "graph"
+	Whole  Stage = "vals"
 )
 
-// Levels are those that a stage can say something about.
+// Levels are those that a stage can say something about; nil if there is no such stage.
 func (s Stage) Levels() []Level {
 	switch s {
 	case Lower:
 		return []Level{Struct, Ops, Full, Graph}
 	case Sched:
 		return []Level{Kern, AST}
+	case Graphs:
+		return []Level{Kern, Struct, Ops, Full, Graph, AST}
+	case Whole:
+		return []Level{Kern, Struct, Ops, Full, Graph, AST, Vals}
 	}
-	return []Level{Kern, Struct, Ops, Full, Graph, AST, Vals}
+	return nil
 }
 
 // Outcome is what came of one case.
@@ -122,7 +129,7 @@ func (r *Runner) candidate(ref *dump.Case) (got *dump.Case, traces []Trace, err 
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	asts, traces, err := r.kernels(ref)
+	asts, sched, traces, err := r.kernels(ref)
 	if err != nil {
 		return got, traces, err
 	}
@@ -134,40 +141,46 @@ func (r *Runner) candidate(ref *dump.Case) (got *dump.Case, traces []Trace, err 
 		return got, traces, nil
 	}
 	target, used := Target(ref.Settings), names{}
+	progs := make([]*lower.Program, len(asts))
 	for i, ast := range asts {
-		_, k, trace, err := lowered(i, ast, target, used)
+		p, k, trace, err := lowered(i, ast, target, used)
+		progs[i] = p
 		traces = append(traces, trace)
 		got.Kernels = append(got.Kernels, k)
 		if err != nil {
 			return got, traces, err
 		}
 	}
-	return got, traces, nil
+	if r.Stage == Whole {
+		got.Outputs, err = evaluate(sched, progs, interp.New(target), ref)
+	}
+	return got, traces, err
 }
 
-// kernels are the kernels before lowering: those of the reference, or those that the scheduler makes of the tensor graph.
-func (r *Runner) kernels(ref *dump.Case) ([]*uop.UOp, []Trace, error) {
+// kernels are the kernels before lowering: those of the reference, or those that the scheduler makes of the tensor
+// graph, with the whole schedule.
+func (r *Runner) kernels(ref *dump.Case) ([]*uop.UOp, *schedule.Schedule, []Trace, error) {
 	var asts []*uop.UOp
 	if r.Stage == Lower {
 		for i, k := range ref.Kernels {
 			ast, err := dump.Root(uop.NewScratch(), k.AST)
 			if err != nil {
-				return nil, nil, fmt.Errorf("kernel %d: %w", i, err)
+				return nil, nil, nil, fmt.Errorf("kernel %d: %w", i, err)
 			}
 			asts = append(asts, ast)
 		}
-		return asts, nil, nil
+		return asts, nil, nil, nil
 	}
 	s, trace, err := scheduled(ref)
 	if err != nil {
-		return nil, []Trace{trace}, err
+		return nil, nil, []Trace{trace}, err
 	}
 	for _, k := range s.Kernels {
 		if k.AST.Op == uop.Sink {
 			asts = append(asts, k.AST)
 		}
 	}
-	return asts, []Trace{trace}, nil
+	return asts, s, []Trace{trace}, nil
 }
 
 // scheduled schedules the tensor graph of a case.
