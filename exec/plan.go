@@ -71,7 +71,10 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{inputs: len(buffers)}
-	slot := p.layout(req, sched, len(buffers), elementSizes(buffers))
+	slot, err := p.layout(req, sched, len(buffers), elementSizes(buffers))
+	if err != nil {
+		return nil, err
+	}
 	for i, k := range sched.Kernels {
 		if k.AST.Op == uop.Copy {
 			from, to := slot[k.Bufs[1]], slot[k.Bufs[0]]
@@ -103,7 +106,7 @@ func elementSizes(buffers []*uop.UOp) []int64 {
 // layout gives every slot of the schedule a slot of the plan: the request's buffers come first, in
 // order, then temporaries. What a STORE asks for is computed in place, unless its buffer is read
 // by the request too, or the value exists already; then it is copied.
-func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes []int64) []int {
+func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes []int64) ([]int, error) {
 	slot := make([]int, len(sched.Slots))
 	p.slots = inputs
 	p.offsets = make([]int64, inputs)
@@ -125,11 +128,15 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes 
 		if t < 0 || bytes[t] == 0 {
 			continue
 		}
+		in, err := inputOf(o)
+		if err != nil {
+			return nil, fmt.Errorf("exec.Realize: source %d: %w", j, err)
+		}
 		switch s := o.Slot; {
-		case s >= 0 && slot[s] < 0 && !used[t]:
+		case in >= 0:
+			p.before = append(p.before, move{in, t, bytes[t]})
+		case slot[s] < 0 && !used[t]:
 			slot[s], used[t] = t, true
-		case s >= 0 && sched.Slots[s].Input >= 0:
-			p.before = append(p.before, move{slot[s], t, bytes[t]})
 		default:
 			late = append(late, func() { p.after = append(p.after, move{slot[s], t, bytes[t]}) })
 		}
@@ -151,7 +158,22 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes 
 	for _, f := range late {
 		f()
 	}
-	return slot
+	return slot, nil
+}
+
+// inputOf is the input whose contents are the output as they are, -1 if the output is computed.
+func inputOf(o schedule.Output) (int, error) {
+	v := o.Value
+	for v.Op == uop.Reshape {
+		v = v.Src[0]
+	}
+	if v.Op == uop.Param {
+		return int(v.Arg.(uop.Num)), nil
+	}
+	if o.Slot < 0 {
+		return -1, fmt.Errorf("no kernel computes %s", v)
+	}
+	return -1, nil
 }
 
 // compile finds or makes the kernels of a schedule. Those that are new are lowered side by side and compiled together.
