@@ -43,7 +43,7 @@ func constPow(c, x *uop.UOp) *uop.UOp {
 	case v.IsInvalid() || !v.Gt(zero):
 		return nil
 	}
-	log := uop.Float(math.Log2(v.F()))
+	log, _ := uop.ExecALU(uop.Log2, v)
 	return inFloat(x.Mul(constant(x, log))).Exp2()
 }
 

@@ -44,10 +44,10 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 		}
 		return x[0], true
 	case CmpLt:
-		return BoolConst(ordered(x[0], x[1]) && x[0].Cmp(x[1]) < 0), true
+		return BoolConst(x[0].Less(x[1])), true
 	case CmpNe:
 		// Unlike Eq, which makes NaN constants one node, a comparison computes.
-		return BoolConst(!x[0].Eq(x[1]) || x[0].IsFloat() && !ordered(x[0], x[0])), true
+		return BoolConst(!x[0].Eq(x[1]) || x[0].IsFloat() && x[0].isNaN()), true
 	case CmpEq:
 		return BoolConst(x[0].Eq(x[1])), true
 	case Xor:
@@ -72,8 +72,6 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 	}
 	return Const{}, false
 }
-
-func ordered(a, b Const) bool { return a.F() == a.F() && b.F() == b.F() }
 
 func execExp2(x Const) Const {
 	if v, ok := x.Int64(); ok && v >= 0 && v < 4096 {

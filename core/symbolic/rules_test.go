@@ -1,0 +1,100 @@
+package symbolic
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+	"polygrad/tests/parity/dump"
+)
+
+// ruleCase is a line of testdata/rules.json.gz: a graph that a rule of tinygrad's looks at, and its answer.
+type ruleCase struct {
+	Table  string
+	Rule   int // in the table; -1: the whole table at the root, -2: on the whole graph
+	Nodes  []dump.Node
+	Result []dump.Node
+}
+
+func (r *ruleCase) UnmarshalJSON(b []byte) error {
+	return json.Unmarshal(b, &[]any{&r.Table, &r.Rule, &r.Nodes, &r.Result})
+}
+
+func readRuleCases(t *testing.T) []ruleCase {
+	t.Helper()
+	f, err := os.Open("testdata/rules.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []ruleCase
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var r ruleCase
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
+	own := map[string]*rewrite.Table{
+		"PropagateInvalid": PropagateInvalid, "simpleRules": simpleRules, "Commutative": Commutative,
+		"symbolicRules": symbolicRules, "divmodRules": divmodRules, "GepPushing": GepPushing, "SimplifyValid": SimplifyValid,
+		"DropAndClauses": DropAndClauses, "MoveWhereOnLoad": MoveWhereOnLoad, "symRules": symRules, "LowerIndexDType": LowerIndexDType,
+	}
+	whole := map[string]*rewrite.Table{
+		"MoveWhereOnLoad": rewrite.Concat("", Sym, MoveWhereOnLoad), "LowerIndexDType": LowerIndexDType,
+	}
+	hits := map[*rewrite.Rule]int{}
+	for i, c := range readRuleCases(t) {
+		root, err := dump.Root(uop.NewScratch(), c.Nodes)
+		if err != nil {
+			t.Fatalf("case %d: %v", i, err)
+		}
+		tab := whole[c.Table]
+		if tab == nil {
+			tab = Sym
+		}
+		what := "whole table"
+		var r *uop.UOp
+		switch c.Rule {
+		case -2:
+			what = "whole graph"
+			r = rewrite.Graph(root, tab, nil)
+		case -1:
+			r = tab.Rewrite(nil, root)
+		default:
+			rule := own[c.Table].Rules[c.Rule]
+			what = rule.Name
+			if r = rewrite.New("", rule).Rewrite(nil, root); r != nil {
+				hits[rule]++
+			}
+		}
+		var got []dump.Node
+		if r != nil {
+			got = dump.Graph(r)
+		}
+		if (got == nil) != (c.Result == nil) || dump.Diff(got, c.Result, false) >= 0 {
+			t.Errorf("case %d, %s %s: %s becomes\n %s, not\n %s", i, c.Table, what, rendered(c.Nodes), rendered(got), rendered(c.Result))
+		}
+	}
+	for name, tab := range own {
+		for _, r := range tab.Rules {
+			if hits[r] == 0 {
+				t.Errorf("%s: no case for %s", name, r.Name)
+			}
+		}
+	}
+}
