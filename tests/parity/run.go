@@ -7,7 +7,6 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
 	"polygrad/core/uop"
-	"polygrad/exec/interp"
 	"polygrad/tests/parity/dump"
 )
 
@@ -152,7 +151,7 @@ func (r *Runner) candidate(ref *dump.Case) (got *dump.Case, traces []Trace, err 
 		}
 	}
 	if r.Stage == Whole {
-		got.Outputs, err = evaluate(sched, progs, interp.New(target), ref)
+		got.Outputs, err = evaluate(sched, progs, ref)
 	}
 	return got, traces, err
 }

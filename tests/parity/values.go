@@ -14,7 +14,7 @@ import (
 	"polygrad/core/schedule"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
-	"polygrad/exec/device"
+	"polygrad/exec/interp"
 	"polygrad/tests/parity/dump"
 )
 
@@ -102,12 +102,8 @@ func seeds(n int, ref *dump.Case) []float64 {
 	return []float64{float64(binary.BigEndian.Uint32(sum[28:])), 1337}
 }
 
-// evaluate runs the kernels of a schedule and reads its outputs.
-func evaluate(s *schedule.Schedule, progs []*lower.Program, dev device.Device, ref *dump.Case) ([]dump.Output, error) {
-	kernels, err := dev.Compile(progs)
-	if err != nil {
-		return nil, err
-	}
+// evaluate runs the kernels of a schedule in the interpreter and reads its outputs.
+func evaluate(s *schedule.Schedule, progs []*lower.Program, ref *dump.Case) ([]dump.Output, error) {
 	m := newMemory(s)
 	if err := m.fill(s, ref); err != nil {
 		return nil, err
@@ -118,7 +114,7 @@ func evaluate(s *schedule.Schedule, progs []*lower.Program, dev device.Device, r
 			copy(m[k.Bufs[0]], m[k.Bufs[1]])
 			continue
 		}
-		if err := launch(kernels[next], progs[next], k, m, ref.VarVals); err != nil {
+		if err := launch(progs[next], k, m, ref.VarVals); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
 		next++
@@ -137,7 +133,11 @@ func evaluate(s *schedule.Schedule, progs []*lower.Program, dev device.Device, r
 	return outs, nil
 }
 
-func launch(code device.Kernel, p *lower.Program, k schedule.Kernel, m memory, vars map[string]int64) error {
+func launch(p *lower.Program, k schedule.Kernel, m memory, vars map[string]int64) error {
+	code, err := interp.Compile(p.Name, p.Linear)
+	if err != nil {
+		return err
+	}
 	bufs := make([]unsafe.Pointer, len(k.Bufs))
 	for j, b := range k.Bufs {
 		bufs[j] = m.ptr(b)
