@@ -8,19 +8,22 @@ import (
 	"polygrad/core/uop"
 )
 
-// finish puts the kernels in order, numbers the buffers and lays out the temporaries.
-func (r *run) finish() (*Schedule, error) {
-	values := make([]*uop.UOp, len(r.original.Src))
-	for i, s := range r.original.Src {
-		v, err := r.resolve(s)
-		if err != nil {
-			return nil, fmt.Errorf("schedule.New: source %d of the SINK: %w", i, err)
-		}
-		values[i] = v
+// build puts the kernels that the values need in order, numbers the buffers and lays out the temporaries.
+// The values with the numbers in late come last.
+func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
+	if i := slices.Index(values, nil); i >= 0 {
+		return nil, fmt.Errorf("schedule.New: source %d of the SINK got no buffer", i)
 	}
-	calls := order(r.g.Sink(nil, values...))
 	b := &builder{s: &Schedule{}, slots: map[*uop.UOp]int{}, g: uop.NewScratch(), copies: map[*uop.UOp]*uop.UOp{}}
-	for _, c := range calls {
+	var early, last []*uop.UOp
+	for i, v := range values {
+		if slices.Contains(late, i) {
+			last = append(last, v)
+		} else {
+			early = append(early, v)
+		}
+	}
+	for _, c := range order(g.Sink(nil, append(early, last...)...)) {
 		b.kernel(c)
 	}
 	for i, v := range values {
@@ -30,27 +33,25 @@ func (r *run) finish() (*Schedule, error) {
 	return b.s, nil
 }
 
-// resolve is a node of the original graph with what was computed replaced by its AFTER.
-func (r *run) resolve(u *uop.UOp) (*uop.UOp, error) {
+// resolve is a node of the tensor graph with what was computed replaced by its AFTER, nil if it has no buffer.
+func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	if v, ok := r.becomes[u]; ok {
-		return v, nil
+		return v
 	}
 	switch {
 	case u.Op == uop.Param || u.Op == uop.ConstOp || u.Op == uop.Bind:
-		return u, nil
+		return u
 	case u.Op == uop.Detach || u.Op == uop.ContiguousBackward:
 		return r.resolve(u.Src[0])
 	case u.Op == uop.Assign:
 		// An ASSIGN of an ASSIGN to the same target is that one.
 		return r.resolve(u.Src[1])
 	case uop.GroupMovement.Has(u.Op):
-		v, err := r.resolve(u.Src[0])
-		if err != nil {
-			return nil, err
+		if v := r.resolve(u.Src[0]); v != nil {
+			return u.With(append([]*uop.UOp{v}, u.Src[1:]...)...)
 		}
-		return u.With(append([]*uop.UOp{v}, u.Src[1:]...)...), nil
 	}
-	return nil, fmt.Errorf("%s got no buffer", u)
+	return nil
 }
 
 // order lists the kernel calls below sink so that each comes after those whose results it needs, and

@@ -8,6 +8,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -68,8 +69,7 @@ func WithMaxBuffers(n int) Option { return func(r *run) { r.maxBuffers = n } }
 // run is the state of one scheduling.
 type run struct {
 	g          *uop.Graph
-	original   *uop.UOp // the SINK as it came
-	root       *uop.UOp // the SINK as the passes leave it
+	root       *uop.UOp // the SINK
 	numbered   []*uop.UOp
 	folded     map[int]*uop.UOp // constants that nodes turned into, by their number
 	index      *indexing
@@ -81,6 +81,9 @@ type run struct {
 
 // New schedules what Normalize returned. The result does not depend on the graph of root, which is only read.
 func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
+	if root == nil || root.Op != uop.Sink {
+		return nil, fmt.Errorf("schedule.New: root is %v, expected a SINK", root)
+	}
 	r := &run{g: uop.NewScratch(), current: "import"}
 	for _, o := range opts {
 		o(r)
@@ -90,21 +93,53 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 			s, err = nil, fmt.Errorf("schedule.New: pass %q: %v", r.current, e)
 		}
 	}()
-	if root == nil || root.Op != uop.Sink {
-		return nil, fmt.Errorf("schedule.New: root is %v, expected a SINK", root)
-	}
-	r.original = r.g.Import(root)
-	r.root = r.original
+	r.root = r.g.Import(root)
 	if err := checkOps(r.root); err != nil {
 		return nil, err
 	}
+	wanted := r.root.Src
+	values, err := r.compile(wanted)
+	if err != nil {
+		return nil, err
+	}
+	var late []int // the sources that were lost: what only they need runs last
+	if bases, lost := basesOfLost(wanted, values); len(lost) > 0 {
+		r = &run{g: r.g, root: r.g.Sink(nil, bases...), maxBuffers: r.maxBuffers}
+		if values, err = r.compile(wanted); err != nil {
+			return nil, err
+		}
+		late = lost
+	}
+	r.current = "create schedule"
+	return build(r.g, values, late)
+}
+
+// compile runs all passes. The result is the wanted nodes with what was computed replaced by its AFTER, nil for those that got no buffer.
+func (r *run) compile(wanted []*uop.UOp) ([]*uop.UOp, error) {
 	for _, p := range passes {
 		if err := r.do(p); err != nil {
 			return nil, err
 		}
 	}
-	r.current = "create schedule"
-	return r.finish()
+	values := make([]*uop.UOp, len(wanted))
+	for i, s := range wanted {
+		values[i] = r.resolve(s)
+	}
+	return values, nil
+}
+
+// basesOfLost is the wanted nodes with those that have no value replaced by their base, and which those are. A view that
+// is wanted and also used in the graph can lose its number, in tinygrad too, when its base is computed where it is used
+// or loses an axis. The base itself cannot.
+func basesOfLost(wanted, values []*uop.UOp) (bases []*uop.UOp, lost []int) {
+	bases = slices.Clone(wanted)
+	for i, v := range values {
+		if v == nil {
+			bases[i] = wanted[i].Base()
+			lost = append(lost, i)
+		}
+	}
+	return bases, lost
 }
 
 // tensorOps are the operations of tensor graphs.
