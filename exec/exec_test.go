@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/lower"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
@@ -23,7 +22,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{t: t, g: uop.NewGraph(), e: New(interp.New(lower.Clang()))}
+	return &bench{t: t, g: uop.NewGraph(), e: New(interp.New())}
 }
 
 // floats makes a buffer bound to vals.
@@ -162,7 +161,7 @@ func TestVariables(t *testing.T) {
 }
 
 func TestManyThreads(t *testing.T) {
-	e := New(interp.New(lower.Clang()))
+	e := New(interp.New())
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Add(1)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"polygrad/core/lower"
 	"polygrad/exec/clang"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
@@ -26,7 +25,7 @@ func Open(name string) (*Executor, error) {
 	case "", "wasm":
 		d = wasm.New()
 	case "interp":
-		d = interp.New(lower.Clang())
+		d = interp.New()
 	case "clang":
 		d, err = clang.New()
 	default:

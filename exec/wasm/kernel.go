@@ -1,0 +1,233 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tetratelabs/wazero/api"
+
+	render "polygrad/render/wasm"
+)
+
+// Kernel is a compiled kernel. It may be run from several goroutines at once.
+type Kernel struct {
+	// Name is the kernel's name, for messages.
+	Name string
+	// Params are its buffers, in the order of the pointers that Run takes.
+	Params []render.Param
+	// Vars are its variables, in the order of the values that Run takes.
+	Vars []render.Var
+	// Threads is how many parts a run has; Run makes them run in parallel.
+	Threads int
+
+	export  string
+	scratch uintptr
+	state   *state
+}
+
+// state is the part of a kernel that outlives it until the cleanup has run.
+type state struct {
+	of *module
+	// ready holds bindings that no call uses at the moment.
+	ready [8]atomic.Pointer[binding]
+	once  sync.Once
+}
+
+// binding is a kernel's function over one window, used by one call at a time.
+type binding struct {
+	in      *instance
+	fn      api.Function
+	stack   []uint64
+	scratch uintptr
+	size    uintptr
+}
+
+func newKernel(k *render.Kernel, m *module, export string) *Kernel {
+	out := &Kernel{
+		Name: k.Name, Params: k.Params, Vars: k.Vars, Threads: max(k.Threads, 1),
+		export: export, scratch: uintptr(k.Scratch), state: &state{of: m},
+	}
+	runtime.AddCleanup(out, (*state).close, out.state)
+	return out
+}
+
+// Close frees the kernel's code. No call of it may be running. A kernel that is
+// not closed is freed when it is garbage.
+func (k *Kernel) Close() { k.state.close() }
+
+func (s *state) close() {
+	s.once.Do(func() {
+		for i := range s.ready {
+			if b := s.ready[i].Swap(nil); b != nil {
+				b.close()
+			}
+		}
+		s.of.drop()
+	})
+}
+
+func (b *binding) close() {
+	if b.scratch != 0 {
+		_ = release(b.scratch, b.size)
+	}
+	b.in.release()
+}
+
+// Run runs the kernel on buffers and values of its variables, all threads of
+// it, and waits for them. The buffers may lie anywhere; where one window cannot
+// cover them, they are copied. A trap is an error that names the kernel.
+func (k *Kernel) Run(ptrs []unsafe.Pointer, vars []int64) error {
+	if len(ptrs) != len(k.Params) || len(vars) != len(k.Vars) {
+		return fmt.Errorf("wasm.Kernel.Run: %s: got %d buffers and %d variables, expected %d and %d",
+			k.Name, len(ptrs), len(vars), len(k.Params), len(k.Vars))
+	}
+	for i, p := range ptrs {
+		if p == nil {
+			return fmt.Errorf("wasm.Kernel.Run: %s: buffer %d is NULL", k.Name, i)
+		}
+	}
+	lo, hi := k.extent(ptrs)
+	b, err := k.bind(lo, hi)
+	switch {
+	case err != nil:
+		return fmt.Errorf("wasm kernel %s: %w", k.Name, err)
+	case b == nil:
+		return k.runCopied(ptrs, vars)
+	case k.Threads > 1:
+		k.put(b)
+		err = runThreads(k, ptrs, vars)
+	default:
+		err = k.call(b, 0, ptrs, vars)
+		k.put(b)
+	}
+	runtime.KeepAlive(ptrs)
+	return err
+}
+
+// runThread runs one of the kernel's threads in the calling goroutine.
+func (k *Kernel) runThread(thread int, ptrs []unsafe.Pointer, vars []int64) error {
+	b, err := k.bind(k.extent(ptrs))
+	if err != nil {
+		return fmt.Errorf("wasm kernel %s: %w", k.Name, err)
+	}
+	if b == nil {
+		return fmt.Errorf("wasm kernel %s: no room for scratch memory of thread %d", k.Name, thread)
+	}
+	err = k.call(b, thread, ptrs, vars)
+	k.put(b)
+	return err
+}
+
+// extent is the range of addresses that the buffers span.
+func (k *Kernel) extent(ptrs []unsafe.Pointer) (lo, hi uintptr) {
+	if len(ptrs) == 0 {
+		return coarse, coarse + 1
+	}
+	lo = ^uintptr(0)
+	for i, p := range ptrs {
+		a := uintptr(p)
+		lo, hi = min(lo, a), max(hi, a+uintptr(max(k.Params[i].Bytes(), 1)))
+	}
+	return lo, hi
+}
+
+// call runs the function with the addresses that the buffers have in the window.
+func (k *Kernel) call(b *binding, thread int, ptrs []unsafe.Pointer, vars []int64) error {
+	for i, p := range ptrs {
+		b.stack[i] = uint64(uintptr(p) - b.in.base)
+	}
+	n := len(ptrs)
+	for _, v := range vars {
+		b.stack[n] = uint64(v)
+		n++
+	}
+	if k.Threads > 1 {
+		b.stack[n] = uint64(thread)
+		n++
+	}
+	if k.scratch > 0 {
+		b.stack[n] = uint64(b.scratch - b.in.base)
+	}
+	if err := b.fn.CallWithStack(context.Background(), b.stack); err != nil {
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		return fmt.Errorf("wasm kernel %s: %s", k.Name, reason)
+	}
+	return nil
+}
+
+// bind takes a binding whose window covers [lo, hi), or makes one. It returns
+// nil if no window covers all of that (and the scratch memory).
+func (k *Kernel) bind(lo, hi uintptr) (*binding, error) {
+	for i := range k.state.ready {
+		slot := &k.state.ready[i]
+		if slot.Load() == nil {
+			continue
+		}
+		b := slot.Swap(nil)
+		if b == nil {
+			continue
+		}
+		if lo >= b.in.base+slack && hi-b.in.base <= windowSize {
+			return b, nil
+		}
+		if !slot.CompareAndSwap(nil, b) {
+			b.close()
+		}
+	}
+	base, ok := windowFor(lo, hi)
+	if !ok {
+		return nil, nil
+	}
+	return k.newBinding(base, hi)
+}
+
+func (k *Kernel) newBinding(base, hi uintptr) (*binding, error) {
+	var scratch, size uintptr
+	if k.scratch > 0 {
+		size = (k.scratch + pageSize - 1) &^ (pageSize - 1)
+		scratch = reserveIn(base, hi, size)
+		if scratch == 0 {
+			return nil, nil
+		}
+	}
+	in, err := k.state.of.acquire(base)
+	if err != nil {
+		return nil, err
+	}
+	fn := in.mod.ExportedFunction(k.export)
+	words := len(k.Params) + len(k.Vars) + 2
+	return &binding{in: in, fn: fn, stack: make([]uint64, words), scratch: scratch, size: size}, nil
+}
+
+// put gives a binding back. If all places are taken, the newest stays.
+func (k *Kernel) put(b *binding) {
+	for i := range k.state.ready {
+		if k.state.ready[i].CompareAndSwap(nil, b) {
+			return
+		}
+	}
+	if old := k.state.ready[0].Swap(b); old != nil {
+		old.close()
+	}
+}
+
+// reserveIn maps memory inside the window at base: where the system puts it by
+// itself, or above the buffers. It returns 0 if neither is inside.
+func reserveIn(base, hi, size uintptr) uintptr {
+	for _, hint := range []uintptr{0, (hi + coarse/4) &^ (pageSize - 1), base + windowSize - size - pageSize} {
+		p, err := reserve(hint, size)
+		if err != nil {
+			return 0
+		}
+		if p >= base && p-base+size <= windowSize {
+			return p
+		}
+		_ = release(p, size)
+	}
+	return 0
+}
