@@ -27,13 +27,6 @@ func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
 	return r
 }
 
-// erf is formula 7.1.26 of Abramowitz and Stegun, with an absolute error below 1.5e-7.
-func erf(x *uop.UOp) *uop.UOp {
-	t := div(1.0, add(1.0, mul(0.3275911, abs(x))))
-	p := polynomial(t, 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
-	return mul(sign(x), sub(1.0, mul(mul(t, p), exp(neg(square(x))))))
-}
-
 // inFloat computes f in float32 at least and converts the result back.
 func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	return func(x *uop.UOp) *uop.UOp {
@@ -180,12 +173,44 @@ func atan(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	far, mid := gt(a, 2.41421356237309504880), gt(a, 0.66)
-	t := where(far, neg(reciprocal(where(far, x, 1))), where(mid, mul(s, div(sub(a, 1), add(where(far, 1, a), 1))), x))
-	t = where(far, neg(reciprocal(where(far, x, 1))), where(mid, mul(s, div(sub(where(far, 1, a), 1), add(where(far, 1, a), 1))), x))
+	inner := where(far, 1, a)
+	turned := mul(s, div(sub(inner, 1), add(inner, 1)))
+	t := where(far, neg(reciprocal(where(far, x, 1))), where(mid, turned, x))
 	turn := where(far, math.Pi/2, where(mid, likeConst(x, math.Pi/4), likeConst(x, 0)))
-	t = where(ne(x, x), x, t)
-	z := square(where(far, t, where(mid, t, t)))
-	p := horner(z, -8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2, -6.485021904942025371773e1)
-	q := horner(z, 1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2, 1.945506571482613964425e2)
+	z := square(t)
+	p := horner(z, -8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2,
+		-6.485021904942025371773e1)
+	q := horner(z, 1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2,
+		1.945506571482613964425e2)
 	return add(mul(s, turn), add(t, mul(t, div(mul(z, p), q))))
 }
+
+// Asin is the inverse sine; NaN outside -1..1.
+func Asin(x *uop.UOp) (*uop.UOp, error) { return run1("Asin", inFloat(asin), x) }
+
+// Acos is the inverse cosine; NaN outside -1..1.
+func Acos(x *uop.UOp) (*uop.UOp, error) { return run1("Acos", inFloat(acos), x) }
+
+// Atan is the inverse tangent.
+func Atan(x *uop.UOp) (*uop.UOp, error) { return run1("Atan", inFloat(atan), x) }
+
+// Sinh is the hyperbolic sine.
+func Sinh(x *uop.UOp) (*uop.UOp, error) { return run1("Sinh", inFloat(sinh), x) }
+
+// Cosh is the hyperbolic cosine.
+func Cosh(x *uop.UOp) (*uop.UOp, error) { return run1("Cosh", inFloat(cosh), x) }
+
+// Asinh is the inverse hyperbolic sine.
+func Asinh(x *uop.UOp) (*uop.UOp, error) { return run1("Asinh", inFloat(asinh), x) }
+
+// Acosh is the inverse hyperbolic cosine; NaN below 1.
+func Acosh(x *uop.UOp) (*uop.UOp, error) { return run1("Acosh", inFloat(acosh), x) }
+
+// Atanh is the inverse hyperbolic tangent; NaN outside -1..1.
+func Atanh(x *uop.UOp) (*uop.UOp, error) { return run1("Atanh", inFloat(atanh), x) }
+
+// Log1p is log(1+x), accurate near 0.
+func Log1p(x *uop.UOp) (*uop.UOp, error) { return run1("Log1p", inFloat(log1p), x) }
+
+// Expm1 is e^x - 1, accurate near 0.
+func Expm1(x *uop.UOp) (*uop.UOp, error) { return run1("Expm1", inFloat(expm1), x) }
