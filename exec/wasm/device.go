@@ -1,0 +1,53 @@
+package wasm
+
+import (
+	"os"
+	"runtime"
+
+	"polygrad/core/lower"
+	"polygrad/exec/device"
+	render "polygrad/render/wasm"
+)
+
+// Device is the device "wasm", the default one: kernels are WebAssembly with
+// SIMD, compiled to machine code by wazero in this process. It needs nothing
+// installed and runs wherever Go does.
+type Device struct {
+	target  *lower.Target
+	options render.Options
+}
+
+// New makes the device. With POLY_CHECK=1 in the environment its kernels check
+// the bounds of every access.
+func New() *Device {
+	t := lower.Wasm()
+	t.Threads = runtime.GOMAXPROCS(0)
+	return &Device{target: t, options: render.Options{Check: os.Getenv("POLY_CHECK") == "1"}}
+}
+
+// Name is "wasm".
+func (d *Device) Name() string { return "wasm" }
+
+// Target is the target that lists are lowered for.
+func (d *Device) Target() *lower.Target { return d.target }
+
+// Compile renders linear lists and compiles them as one module.
+func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	rendered := make([]*render.Kernel, len(progs))
+	for i, p := range progs {
+		k, err := render.Render(p.Name, p.Linear, d.options)
+		if err != nil {
+			return nil, err
+		}
+		rendered[i] = k
+	}
+	kernels, err := Compile(rendered...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]device.Kernel, len(kernels))
+	for i, k := range kernels {
+		out[i] = k
+	}
+	return out, nil
+}

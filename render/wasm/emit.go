@@ -1,0 +1,233 @@
+package wasm
+
+import (
+	"encoding/binary"
+	"math"
+
+	wb "polygrad/render/wasm/binary"
+)
+
+// emitter writes scheduled code.
+type emitter struct {
+	*wb.Code
+	s *selector
+	h *helpers
+	m *wb.Module
+	// touched are the pointers whose farthest access the current block has checked.
+	touched map[touch]bool
+	tmp     int64
+}
+
+type touch struct {
+	b   *block
+	ptr *inst
+}
+
+func (e *emitter) local(n *inst) uint32 {
+	if n.local < 0 {
+		n.local = int64(e.Local(n.typ))
+	}
+	return uint32(n.local)
+}
+
+func (e *emitter) code(c *code) {
+	for i := 0; i < len(c.steps); i++ {
+		st := c.steps[i]
+		switch {
+		case st.inst != nil:
+			e.compute(st.inst)
+			e.Set(e.local(st.inst))
+		case st.loop != nil:
+			e.loop(st.loop)
+		case st.write.gate == nil:
+			e.write(st.write)
+		default:
+			gate := st.write.gate
+			e.push(gate)
+			e.If(wb.Empty)
+			e.write(st.write)
+			for i+1 < len(c.steps) && c.steps[i+1].write != nil && c.steps[i+1].write.gate == gate {
+				i++
+				e.write(c.steps[i].write)
+			}
+			e.End()
+		}
+	}
+}
+
+func (e *emitter) loop(l *loopCode) {
+	for _, v := range l.vars {
+		e.push(v.init)
+		e.Set(e.local(v.v))
+	}
+	if !l.sure {
+		e.push(l.count)
+		e.zeroOf(l.count.typ)
+		e.Op(map[wb.ValType]wb.Op{wb.I32: wb.I32GtS, wb.I64: wb.I64GtS}[l.count.typ])
+		e.If(wb.Empty)
+	}
+	e.Loop(wb.Empty)
+	e.code(l.body)
+	for _, v := range l.vars {
+		e.push(v.next)
+	}
+	for i := len(l.vars) - 1; i >= 0; i-- {
+		e.Set(e.local(l.vars[i].v))
+	}
+	e.Get(e.local(l.iter.v))
+	e.push(l.count)
+	e.Op(map[wb.ValType]wb.Op{wb.I32: wb.I32LtS, wb.I64: wb.I64LtS}[l.count.typ])
+	e.BrIf(0)
+	e.End()
+	if !l.sure {
+		e.End()
+	}
+}
+
+func (e *emitter) zeroOf(t wb.ValType) {
+	if t == wb.I64 {
+		e.I64(0)
+	} else {
+		e.I32(0)
+	}
+}
+
+// push leaves the value of an inst on the stack.
+func (e *emitter) push(n *inst) {
+	switch {
+	case n.what == isFinal:
+		e.Get(e.local(n.args[0]))
+	case n.what == isPhi || n.state == scheduled:
+		e.Get(e.local(n))
+	default:
+		e.compute(n)
+	}
+}
+
+func (e *emitter) compute(n *inst) {
+	switch n.what {
+	case isConst:
+		e.constant(n)
+	case isParam:
+		e.Get(uint32(n.imm[0]))
+	case isLoad:
+		e.touch(n.args[0], n.mem)
+		e.push(n.args[0])
+		e.checked(n.mem, int64(n.imm[0]))
+		e.Mem(n.op, uint32(n.imm[0]))
+	case isLane:
+		e.operands(n)
+		e.Lane(n.op, byte(n.imm[0]))
+	case isShuffl:
+		e.operands(n)
+		var lanes [16]byte
+		binary.LittleEndian.PutUint64(lanes[:8], n.imm[0])
+		binary.LittleEndian.PutUint64(lanes[8:], n.imm[1])
+		e.Shuffle(lanes)
+	case isGuard:
+		e.guard(n)
+	default:
+		e.operands(n)
+		e.Op(n.op)
+	}
+}
+
+func (e *emitter) operands(n *inst) {
+	for _, a := range n.args {
+		e.push(a)
+	}
+}
+
+func (e *emitter) constant(n *inst) {
+	switch n.typ {
+	case wb.I32:
+		e.I32(int32(n.imm[0]))
+	case wb.I64:
+		e.I64(int64(n.imm[0]))
+	case wb.F32:
+		e.F32(math.Float32frombits(uint32(n.imm[0])))
+	case wb.F64:
+		e.F64(math.Float64frombits(n.imm[0]))
+	default:
+		e.V128(n.imm[0], n.imm[1])
+	}
+}
+
+// guard calls a helper where a condition holds in any lane.
+func (e *emitter) guard(n *inst) {
+	e.push(n.args[0])
+	if n.args[0].typ == wb.V128 {
+		e.Op(wb.V128AnyTrue)
+	}
+	e.If(n.typ)
+	for _, a := range n.args[1:] {
+		e.push(a)
+	}
+	e.Call(e.h.index(e.m, n.fn))
+	e.Else()
+	e.push(n.args[1])
+	e.End()
+}
+
+func (e *emitter) write(w *write) {
+	e.touch(w.ptr, w.mem)
+	e.push(w.ptr)
+	e.checked(w.mem, w.off)
+	e.push(w.val)
+	if w.lane {
+		e.MemLane(w.op, uint32(w.off), 0)
+	} else {
+		e.Mem(w.op, uint32(w.off))
+	}
+}
+
+// touch reads the farthest byte that a block needs behind a pointer before its
+// first access there. wazero checks each access against the memory's size but
+// leaves out checks that an earlier one implies; the value itself is not used
+// and costs nothing.
+func (e *emitter) touch(ptr *inst, m *access) {
+	key := touch{m.home, ptr}
+	if m.guarded || e.touched[key] {
+		return
+	}
+	end := m.end
+	for _, o := range e.s.touched[ptr] {
+		if o.home == m.home {
+			end = max(end, o.end)
+		}
+	}
+	if e.touched == nil {
+		e.touched = map[touch]bool{}
+	}
+	e.touched[key] = true
+	if end > m.end {
+		e.push(ptr)
+		e.Mem(wb.I32Load8U, uint32(end-1))
+		e.Op(wb.Drop)
+	}
+}
+
+// checked compares the address on the stack with the bounds of its buffer and
+// traps outside of them, if that was asked for.
+func (e *emitter) checked(m *access, off int64) {
+	if !e.s.check || m.buf.size < 0 {
+		return
+	}
+	if e.tmp < 0 {
+		e.tmp = int64(e.Local(wb.I32))
+	}
+	room := m.buf.size*m.buf.kind.size() - off - m.lanes*m.buf.kind.size()
+	e.Tee(uint32(e.tmp))
+	e.push(e.s.bufferBase(m.buf))
+	e.Op(wb.I32Sub)
+	e.I32(int32(max(room, 0)))
+	e.Op(wb.I32GtU)
+	if room < 0 {
+		e.Op(wb.Drop)
+		e.I32(1)
+	}
+	e.If(wb.Empty)
+	e.Op(wb.Unreachable)
+	e.End()
+	e.Get(uint32(e.tmp))
+}

@@ -1,0 +1,468 @@
+package wasm
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// importer turns a linear list into values, blocks and loops: vectors become
+// scalars, registers become SSA values, indices become places, and innermost
+// loops are unrolled, so that the packer finds neighbours to put into vectors.
+type importer struct {
+	*graph
+	k     *Kernel
+	check bool
+	vals  map[*uop.UOp][]*value
+	ptrs  map[*uop.UOp]pointer
+	regs  map[regSlot]*value
+	// arrays are the registers that are indexed by more than constants; they live in scratch memory.
+	arrays map[*uop.UOp]*buffer
+	bufs   map[*uop.UOp]*buffer
+	vars   map[string]int
+	cur    *block
+	gate   *value
+	pos    int
+	nbuf   int32
+}
+
+// pointer is the value of an INDEX: an element of a buffer or of a register.
+type pointer struct {
+	buf  *buffer
+	reg  *uop.UOp
+	idx  *affine
+	gate *value
+	// count is how many scalars one element of the buffer has.
+	count int64
+}
+
+// regSlot is one scalar of a DEFINE_REG.
+type regSlot struct {
+	reg *uop.UOp
+	i   int64
+}
+
+// badList is what importing panics with when the list is not what lowering makes.
+type badList struct{ error }
+
+func fail(format string, args ...any) { panic(badList{fmt.Errorf(format, args...)}) }
+
+func (im *importer) run(list []*uop.UOp) error {
+	root, err := regionsOf(list)
+	if err != nil {
+		return err
+	}
+	im.findBuffers(list)
+	im.cur = im.root
+	im.body(root)
+	return nil
+}
+
+// findBuffers numbers the buffers and learns which are written before anything is read.
+func (im *importer) findBuffers(list []*uop.UOp) {
+	constIndex := func(u *uop.UOp) bool { return u.Src[1].Op == uop.ConstOp }
+	for _, u := range list {
+		switch u.Op {
+		case uop.Param:
+			b := &buffer{kind: kindOf(u.DType.Base()), size: u.DType.Size, param: len(im.k.Params)}
+			im.addBuffer(u, b)
+			im.k.Params = append(im.k.Params, Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
+		case uop.DefineLocal:
+			im.addScratch(u)
+		case uop.DefineVar:
+			im.addVar(u)
+		case uop.Index:
+			if d := definition(u); d.Op == uop.DefineReg && !constIndex(u) && im.bufs[d] == nil {
+				im.addScratch(d)
+			}
+		case uop.Store:
+			if b := im.bufs[definition(u.Src[0])]; b != nil {
+				b.written = true
+			}
+		case uop.Load:
+			if b := im.bufs[definition(u.Src[0])]; b != nil {
+				b.read = true
+			}
+		}
+	}
+	for _, u := range list {
+		if b := im.bufs[u]; b != nil && b.param >= 0 {
+			im.k.Params[b.param].Read, im.k.Params[b.param].Written = b.read, b.written
+		}
+	}
+}
+
+// definition is the PARAM or DEFINE below a pointer.
+func definition(u *uop.UOp) *uop.UOp {
+	for !uop.GroupDefines.Has(u.Op) && len(u.Src) > 0 {
+		u = u.Src[0]
+	}
+	return u
+}
+
+func (im *importer) addBuffer(u *uop.UOp, b *buffer) {
+	im.nbuf++
+	b.id = im.nbuf
+	im.bufs[u] = b
+}
+
+func (im *importer) addScratch(u *uop.UOp) {
+	dt := u.DType.Base()
+	b := &buffer{kind: kindOf(dt.Scalar()), size: u.DType.Size * int64(dt.Count), param: -1, offset: int64(im.k.Scratch), written: true, read: true}
+	im.k.Scratch += int((b.size*b.kind.size() + 63) &^ 63)
+	im.addBuffer(u, b)
+}
+
+const coreID = "core_id"
+
+func (im *importer) addVar(u *uop.UOp) {
+	v := u.Arg.(uop.VarArg)
+	if v.Name == coreID {
+		im.k.Threads = int(v.Max.I()) + 1
+		return
+	}
+	im.vars[v.Name] = len(im.k.Vars)
+	im.k.Vars = append(im.k.Vars, Var{Name: v.Name, DType: u.DType, Min: v.Min.I(), Max: v.Max.I()})
+}
+
+func kindOf(dt *uop.DType) kind {
+	k, ok := kinds[dt.Scalar()]
+	if !ok {
+		fail("dtype %s cannot be rendered", dt)
+	}
+	return k
+}
+
+func (im *importer) body(r *region) {
+	for _, p := range r.parts {
+		if p.sub != nil {
+			im.loop(p.sub)
+		} else {
+			im.one(p.u)
+		}
+	}
+}
+
+// loop imports a loop: as copies of its body, as a loop whose body is copied
+// several times with the rest after it, or as it is.
+func (im *importer) loop(r *region) {
+	n := r.trip()
+	if r.whole() {
+		im.copies(r, im.iterConst(r, 0), n)
+		return
+	}
+	u := r.unroll()
+	if u == 1 {
+		count := im.scalar(r.rng.Src[0])
+		im.loopOf(r, count, func(iter *value) { im.copies(r, iter, 1) })
+		return
+	}
+	k := kindOf(r.rng.DType)
+	im.loopOf(r, im.constant(k, uint64(n/u)), func(iter *value) {
+		im.copies(r, im.op(uop.Mul, k, 1, iter, im.constant(k, uint64(u))), u)
+	})
+	im.copies(r, im.iterConst(r, n-n%u), n%u)
+}
+
+func (im *importer) iterConst(r *region, v int64) *value {
+	return im.constant(kindOf(r.rng.DType), uint64(v))
+}
+
+// copies imports n bodies with the range at start, start+1, …
+func (im *importer) copies(r *region, start *value, n int64) {
+	for i := range n {
+		v := start
+		switch {
+		case i > 0 && start.op == uop.ConstOp:
+			v = im.constant(start.kind, start.bits[0]+uint64(i))
+		case i > 0:
+			v = im.op(uop.Add, start.kind, 1, start, im.constant(start.kind, uint64(i)))
+		}
+		im.vals[r.rng] = []*value{v}
+		im.body(r)
+	}
+}
+
+// loopOf makes a loop. Registers that its body stores to become variables of it.
+func (im *importer) loopOf(r *region, count *value, body func(iter *value)) {
+	l := &loop{count: count}
+	l.body = &block{parent: im.cur, loop: l, depth: im.cur.depth + 1}
+	l.iter = im.add(&value{op: uop.Range, kind: kindOf(r.rng.DType), lanes: 1, loop: l, home: l.body})
+	var slots []regSlot
+	phis := map[regSlot]*phi{}
+	im.storedRegs(r, func(s regSlot, k kind) {
+		if phis[s] != nil {
+			return
+		}
+		init := im.regs[s]
+		if init == nil {
+			init = im.constant(k, 0)
+		}
+		phis[s] = im.newPhi(l, init)
+		slots = append(slots, s)
+	})
+	for _, s := range slots {
+		im.regs[s] = phis[s].v
+	}
+	outer := im.cur
+	im.cur = l.body
+	body(l.iter)
+	im.cur = outer
+	im.cur.items = append(im.cur.items, item{loop: l})
+	for _, s := range slots {
+		phis[s].next = im.regs[s]
+		im.regs[s] = im.final(phis[s].v)
+	}
+}
+
+// storedRegs calls f for every register slot that a region stores to.
+func (im *importer) storedRegs(r *region, f func(regSlot, kind)) {
+	for _, p := range r.parts {
+		switch {
+		case p.sub != nil:
+			im.storedRegs(p.sub, f)
+		case p.u.Op == uop.Store:
+			d := definition(p.u.Src[0])
+			if d.Op != uop.DefineReg || im.bufs[d] != nil {
+				continue
+			}
+			ix := p.u.Src[0]
+			for ix.Op == uop.Cast {
+				ix = ix.Src[0]
+			}
+			n := int64(d.DType.Base().Count)
+			first := ix.Src[1].ConstVal().I() * n
+			for i := range int64(p.u.Src[1].DType.Count) {
+				f(regSlot{d, first + i}, kindOf(d.DType.Base()))
+			}
+		}
+	}
+}
+
+// lanes are the scalars of a value.
+func (im *importer) lanes(u *uop.UOp) []*value {
+	vs := im.vals[u]
+	if vs == nil {
+		fail("%s %s is used before it is defined", u.Op, u.DType)
+	}
+	return vs
+}
+
+func (im *importer) scalar(u *uop.UOp) *value { return im.lanes(u)[0] }
+
+func (im *importer) one(u *uop.UOp) {
+	switch u.Op {
+	case uop.Param, uop.DefineLocal, uop.DefineReg:
+		im.ptrs[u] = im.define(u)
+	case uop.Index:
+		im.ptrs[u] = im.index(u)
+	case uop.After, uop.Noop:
+		if len(u.Src) == 0 {
+			return
+		}
+		if p, ok := im.ptrs[u.Src[0]]; ok {
+			im.ptrs[u] = p
+		} else if v, ok := im.vals[u.Src[0]]; ok {
+			im.vals[u] = v
+		}
+	case uop.Sink, uop.Group, uop.Barrier:
+	case uop.If:
+		im.gate = im.scalar(u.Src[0])
+	case uop.EndIf:
+		im.gate = nil
+	case uop.Store:
+		im.store(u)
+	default:
+		if u.Op == uop.Cast && u.DType.IsPtr() {
+			im.ptrs[u] = im.ptrs[u.Src[0]]
+			return
+		}
+		im.vals[u] = im.eval(u)
+	}
+}
+
+func (im *importer) define(u *uop.UOp) pointer {
+	p := pointer{buf: im.bufs[u], idx: &affine{}, count: int64(u.DType.Base().Count)}
+	if p.buf == nil {
+		p.reg = u
+	}
+	return p
+}
+
+func (im *importer) index(u *uop.UOp) pointer {
+	p, ok := im.ptrs[u.Src[0]]
+	if !ok {
+		fail("INDEX into %s", u.Src[0].Op)
+	}
+	if len(u.Src) < 2 || u.Src[1].DType.Count != 1 {
+		fail("INDEX needs one scalar index")
+	}
+	p.idx = p.idx.plus(im.affineOf(im.scalar(u.Src[1])).times(p.count), 1)
+	if len(u.Src) > 2 {
+		p.gate = im.scalar(u.Src[2])
+	}
+	return p
+}
+
+// place is scalar i of what p points to.
+func (im *importer) place(p pointer, i int64) *place {
+	im.pos++
+	at := &place{group: im.groupOf(p.buf, p.idx.terms), off: p.idx.off + i, gate: p.gate}
+	if p.gate != nil && p.gate.op == uop.ConstOp && p.gate.bits[0] != 0 {
+		at.gate = nil
+	}
+	if p.buf.written {
+		at.pos = im.pos
+	}
+	return at
+}
+
+func (im *importer) loads(u *uop.UOp) []*value {
+	p, ok := im.ptrs[u.Src[0]]
+	if !ok {
+		fail("LOAD from %s", u.Src[0].Op)
+	}
+	out := make([]*value, u.DType.Count)
+	k := kindOf(u.DType)
+	for i := range out {
+		if p.reg != nil {
+			out[i] = im.readReg(p, int64(i), k)
+			continue
+		}
+		if p.buf.kind != k {
+			fail("LOAD of %s from a buffer of another type", u.DType)
+		}
+		at := im.place(p, int64(i))
+		var alt *value
+		if at.gate != nil {
+			alt = im.constant(k, 0)
+			if len(u.Src) > 1 {
+				alt = at1(im.lanes(u.Src[1]), i)
+			}
+			if at.gate.op == uop.ConstOp {
+				out[i] = alt
+				continue
+			}
+		}
+		v := im.load(k, 1, at, alt)
+		if at.pos > 0 {
+			v.home = im.cur
+			im.cur.items = append(im.cur.items, item{load: v})
+		}
+		out[i] = v
+	}
+	return out
+}
+
+// at1 is element i of a vector, or a scalar that stands for all of them.
+func at1(vs []*value, i int) *value {
+	if len(vs) == 1 {
+		return vs[0]
+	}
+	return vs[i]
+}
+
+func (im *importer) readReg(p pointer, i int64, k kind) *value {
+	s := regSlot{p.reg, p.idx.off + i}
+	if v := im.regs[s]; v != nil {
+		return v
+	}
+	return im.constant(k, 0)
+}
+
+func (im *importer) store(u *uop.UOp) {
+	p, ok := im.ptrs[u.Src[0]]
+	if !ok {
+		fail("STORE to %s", u.Src[0].Op)
+	}
+	vals := im.lanes(u.Src[1])
+	if p.gate == nil {
+		p.gate = im.gate
+	}
+	for i, v := range vals {
+		if p.reg != nil {
+			im.regs[regSlot{p.reg, p.idx.off + int64(i)}] = v
+			continue
+		}
+		if p.buf.kind != v.kind {
+			fail("STORE of %s to a buffer of another type", u.Src[1].DType)
+		}
+		at := im.place(p, int64(i))
+		gate := at.gate
+		if gate != nil && gate.op == uop.ConstOp {
+			continue
+		}
+		at.gate = nil
+		im.cur.items = append(im.cur.items, item{store: &store{at: at, val: v, gate: gate, pos: im.pos}})
+	}
+}
+
+func (im *importer) eval(u *uop.UOp) []*value {
+	switch u.Op {
+	case uop.ConstOp:
+		k := kindOf(u.DType)
+		return repeat(im.constant(k, bitsOf(k, u.ConstVal())), u.DType.Count)
+	case uop.VConstOp:
+		k := kindOf(u.DType)
+		var out []*value
+		for _, c := range u.Arg.(uop.Consts) {
+			out = append(out, im.constant(k, bitsOf(k, c)))
+		}
+		return out
+	case uop.DefineVar:
+		return []*value{im.variable(u)}
+	case uop.Load:
+		return im.loads(u)
+	case uop.Vectorize:
+		var out []*value
+		for _, s := range u.Src {
+			out = append(out, im.scalar(s))
+		}
+		return out
+	case uop.Gep:
+		src := im.lanes(u.Src[0])
+		var out []*value
+		for _, i := range u.Arg.(uop.Nums) {
+			out = append(out, src[i])
+		}
+		return out
+	}
+	if !supported.Has(u.Op) {
+		fail("operation %s is not for the renderer", u.Op)
+	}
+	k := kindOf(u.DType)
+	out := make([]*value, u.DType.Count)
+	for i := range out {
+		args := make([]*value, len(u.Src))
+		for j, s := range u.Src {
+			args[j] = at1(im.lanes(s), i)
+		}
+		out[i] = im.alu(u.Op, k, args)
+	}
+	return out
+}
+
+func repeat(v *value, n int) []*value {
+	out := make([]*value, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+func (im *importer) variable(u *uop.UOp) *value {
+	v := u.Arg.(uop.VarArg)
+	n := uint64(len(im.k.Vars))
+	if i, ok := im.vars[v.Name]; ok {
+		n = uint64(i)
+	}
+	return im.intern(&value{op: uop.DefineVar, kind: kindOf(u.DType), lanes: 1, bits: [2]uint64{n}})
+}
+
+func (im *importer) alu(op uop.Op, k kind, args []*value) *value {
+	if op == uop.Reciprocal {
+		one := im.constant(k, bitsOf(k, uop.Float(1)))
+		return im.op(uop.Fdiv, k, 1, one, args[0])
+	}
+	return im.op(op, k, 1, args...)
+}

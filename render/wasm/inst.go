@@ -1,0 +1,282 @@
+package wasm
+
+import (
+	"math"
+
+	"polygrad/render/wasm/binary"
+)
+
+// inst is an instruction of the function, with its arguments: values are turned
+// into insts, one to some, before they are put in order. Pure insts are interned.
+type inst struct {
+	what instKind
+	op   binary.Op
+	typ  binary.ValType
+	imm  [2]uint64 // constant, lane, memory offset, or number of a parameter
+	args []*inst
+	id   int32
+	home *block
+
+	mem *access // of loads
+	fn  helper  // of calls
+
+	uses  int
+	state int8 // of the scheduler
+	local int64
+}
+
+type instKind uint8
+
+const (
+	isOp     instKind = iota // op applied to args
+	isConst                  // a constant of typ
+	isParam                  // parameter imm[0] of the function
+	isPhi                    // a variable of a loop
+	isFinal                  // the value of a variable after its loop
+	isLoad                   // op at args[0] + imm[0]
+	isLane                   // op with lane imm[0]
+	isShuffl                 // i8x16.shuffle with the lanes imm
+	isGuard                  // args[1], or if any lane of args[0] is set, fn(args[2:]...)
+)
+
+type instKey struct {
+	what instKind
+	op   binary.Op
+	typ  binary.ValType
+	imm  [2]uint64
+	args [3]int32
+	fn   helper
+}
+
+// variable is a local that a loop updates: a phi, an iterator or a pointer.
+type variable struct {
+	v          *inst
+	init, next *inst
+	// chain are the steps that lead to next, one for each term; see schedule.
+	chain []*inst
+}
+
+// selector makes insts.
+type selector struct {
+	g       *graph
+	k       *Kernel
+	check   bool
+	table   map[instKey]*inst
+	done    map[*value]*inst
+	vars    map[*block][]*variable
+	iters   map[*loop]*inst
+	ptrs    map[ptrKey]*inst
+	lowest  map[*group]int64
+	touched map[*inst][]*access
+	nextID  int32
+}
+
+func (s *selector) add(n *inst) *inst {
+	s.nextID++
+	n.id, n.local = s.nextID, -1
+	if n.home == nil {
+		n.home = s.g.root
+		for _, a := range n.args {
+			if a.home.depth > n.home.depth {
+				n.home = a.home
+			}
+		}
+	}
+	return n
+}
+
+func (s *selector) intern(n *inst) *inst {
+	k := instKey{what: n.what, op: n.op, typ: n.typ, imm: n.imm, fn: n.fn}
+	for i, a := range n.args {
+		k.args[i] = a.id
+	}
+	if o := s.table[k]; o != nil {
+		return o
+	}
+	s.table[k] = s.add(n)
+	return n
+}
+
+func (s *selector) op(op binary.Op, t binary.ValType, args ...*inst) *inst {
+	return s.intern(&inst{op: op, typ: t, args: args})
+}
+
+func (s *selector) lane(op binary.Op, t binary.ValType, lane int, args ...*inst) *inst {
+	return s.intern(&inst{what: isLane, op: op, typ: t, imm: [2]uint64{uint64(lane)}, args: args})
+}
+
+func (s *selector) i32(v int64) *inst {
+	return s.intern(&inst{what: isConst, typ: binary.I32, imm: [2]uint64{uint64(uint32(v))}})
+}
+
+// shape is an element type with a number of lanes: what a machine operation works on.
+type shape struct {
+	elem  elem
+	lanes uint8
+}
+
+type elem uint8
+
+const (
+	e32 elem = iota
+	e64
+	f32
+	f64
+)
+
+func shapeFor(k kind, lanes uint8) shape {
+	switch {
+	case k == kF64:
+		return shape{f64, lanes}
+	case k.float():
+		return shape{f32, lanes}
+	case k.wide() || k == kBool && lanes == 2:
+		return shape{e64, lanes}
+	}
+	return shape{e32, lanes}
+}
+
+func (h shape) typ() binary.ValType {
+	if h.lanes > 1 {
+		return binary.V128
+	}
+	return [...]binary.ValType{binary.I32, binary.I64, binary.F32, binary.F64}[h.elem]
+}
+
+func (h shape) index() int {
+	if h.lanes > 1 {
+		return int(h.elem) + 4
+	}
+	return int(h.elem)
+}
+
+// ints is the shape of the same width with integer elements, floats that with floats.
+func (h shape) ints() shape   { return shape{h.elem & 1, h.lanes} }
+func (h shape) floats() shape { return shape{h.elem | 2, h.lanes} }
+
+// prim is an operation for each shape: i32, i64, f32, f64, i32x4, i64x2, f32x4, f64x2.
+type prim [8]binary.Op
+
+var (
+	pAdd = prim{binary.I32Add, binary.I64Add, binary.F32Add, binary.F64Add, binary.I32x4Add, binary.I64x2Add, binary.F32x4Add, binary.F64x2Add}
+	pSub = prim{binary.I32Sub, binary.I64Sub, binary.F32Sub, binary.F64Sub, binary.I32x4Sub, binary.I64x2Sub, binary.F32x4Sub, binary.F64x2Sub}
+	pMul = prim{binary.I32Mul, binary.I64Mul, binary.F32Mul, binary.F64Mul, binary.I32x4Mul, binary.I64x2Mul, binary.F32x4Mul, binary.F64x2Mul}
+	pDiv = prim{2: binary.F32Div, 3: binary.F64Div, 6: binary.F32x4Div, 7: binary.F64x2Div}
+	pAnd = prim{0: binary.I32And, 1: binary.I64And, 4: binary.V128And, 5: binary.V128And}
+	pOr  = prim{0: binary.I32Or, 1: binary.I64Or, 4: binary.V128Or, 5: binary.V128Or}
+	pXor = prim{0: binary.I32Xor, 1: binary.I64Xor, 4: binary.V128Xor, 5: binary.V128Xor}
+
+	pShl  = prim{0: binary.I32Shl, 1: binary.I64Shl, 4: binary.I32x4Shl, 5: binary.I64x2Shl}
+	pShrS = prim{0: binary.I32ShrS, 1: binary.I64ShrS, 4: binary.I32x4ShrS, 5: binary.I64x2ShrS}
+	pShrU = prim{0: binary.I32ShrU, 1: binary.I64ShrU, 4: binary.I32x4ShrU, 5: binary.I64x2ShrU}
+
+	pSqrt    = prim{2: binary.F32Sqrt, 3: binary.F64Sqrt, 6: binary.F32x4Sqrt, 7: binary.F64x2Sqrt}
+	pTrunc   = prim{2: binary.F32Trunc, 3: binary.F64Trunc, 6: binary.F32x4Trunc, 7: binary.F64x2Trunc}
+	pNearest = prim{2: binary.F32Nearest, 3: binary.F64Nearest, 6: binary.F32x4Nearest, 7: binary.F64x2Nearest}
+	pAbs     = prim{2: binary.F32Abs, 3: binary.F64Abs, 6: binary.F32x4Abs, 7: binary.F64x2Abs}
+	pNeg     = prim{2: binary.F32Neg, 3: binary.F64Neg, 4: binary.I32x4Neg, 5: binary.I64x2Neg, 6: binary.F32x4Neg, 7: binary.F64x2Neg}
+
+	pEq  = prim{binary.I32Eq, binary.I64Eq, binary.F32Eq, binary.F64Eq, binary.I32x4Eq, binary.I64x2Eq, binary.F32x4Eq, binary.F64x2Eq}
+	pNe  = prim{binary.I32Ne, binary.I64Ne, binary.F32Ne, binary.F64Ne, binary.I32x4Ne, binary.I64x2Ne, binary.F32x4Ne, binary.F64x2Ne}
+	pLt  = prim{binary.I32LtS, binary.I64LtS, binary.F32Lt, binary.F64Lt, binary.I32x4LtS, binary.I64x2LtS, binary.F32x4Lt, binary.F64x2Lt}
+	pLe  = prim{binary.I32LeS, binary.I64LeS, binary.F32Le, binary.F64Le, binary.I32x4LeS, binary.I64x2LeS, binary.F32x4Le, binary.F64x2Le}
+	pLtU = prim{0: binary.I32LtU, 1: binary.I64LtU, 4: binary.I32x4LtU}
+)
+
+var comparisons = map[binary.Op]bool{}
+
+func init() {
+	for _, p := range []prim{pEq, pNe, pLt, pLe, pLtU} {
+		for _, o := range p[:4] {
+			comparisons[o] = true
+		}
+	}
+}
+
+// do applies a primitive. Comparisons give i32 for scalars, masks for vectors.
+func (s *selector) do(p prim, h shape, args ...*inst) *inst {
+	op := p[h.index()]
+	if op == 0 {
+		panic("wasm: no instruction for this shape")
+	}
+	if comparisons[op] {
+		return s.op(op, binary.I32, args...)
+	}
+	return s.op(op, h.typ(), args...)
+}
+
+// constant is a constant in every lane, given as the bits of one.
+func (s *selector) constant(h shape, bits uint64) *inst {
+	n := &inst{what: isConst, typ: h.typ()}
+	switch {
+	case h.lanes == 1:
+		n.imm[0] = bits
+	case h.elem&1 == 1:
+		n.imm = [2]uint64{bits, bits}
+	default:
+		w := uint64(uint32(bits))<<32 | uint64(uint32(bits))
+		n.imm = [2]uint64{w, w}
+	}
+	return s.intern(n)
+}
+
+// int is an integer constant in the integer shape of h's width.
+func (s *selector) int(h shape, v int64) *inst {
+	if h.elem&1 == 0 {
+		v = int64(uint32(v))
+	}
+	return s.constant(h.ints(), uint64(v))
+}
+
+// float is a float constant in the float shape of h's width.
+func (s *selector) float(h shape, v float64) *inst {
+	if h.elem&1 == 1 {
+		return s.constant(h.floats(), math.Float64bits(v))
+	}
+	return s.constant(h.floats(), uint64(math.Float32bits(float32(v))))
+}
+
+// toInts reinterprets floats as integers, toFloats integers as floats.
+func (s *selector) toInts(h shape, v *inst) *inst {
+	switch {
+	case h.lanes > 1:
+		return v
+	case h.elem&1 == 1:
+		return s.op(binary.I64ReinterpretF64, binary.I64, v)
+	}
+	return s.op(binary.I32ReinterpretF32, binary.I32, v)
+}
+
+func (s *selector) toFloats(h shape, v *inst) *inst {
+	switch {
+	case h.lanes > 1:
+		return v
+	case h.elem&1 == 1:
+		return s.op(binary.F64ReinterpretI64, binary.F64, v)
+	}
+	return s.op(binary.F32ReinterpretI32, binary.F32, v)
+}
+
+// choose is a where cond, else b.
+func (s *selector) choose(h shape, cond, a, b *inst) *inst {
+	if h.lanes > 1 {
+		return s.op(binary.V128Bitselect, binary.V128, a, b, cond)
+	}
+	return s.op(binary.Select, h.typ(), a, b, cond)
+}
+
+// shift shifts every lane of an integer shape by a constant.
+func (s *selector) shift(p prim, h shape, v *inst, by int64) *inst {
+	if h.lanes == 1 && h.elem&1 == 1 {
+		return s.do(p, h.ints(), v, s.int(shape{e64, 1}, by))
+	}
+	return s.do(p, h.ints(), v, s.i32(by))
+}
+
+// addLoopVar makes a local that a loop updates.
+func (s *selector) addLoopVar(b *block, init *inst) *variable {
+	v := &variable{init: init}
+	v.v = s.add(&inst{what: isPhi, typ: init.typ, home: b})
+	s.vars[b] = append(s.vars[b], v)
+	return v
+}

@@ -1,0 +1,175 @@
+package wasm
+
+import "polygrad/render/wasm/binary"
+
+// exp2, log2 and sin are written once for scalars and vectors of float32 and
+// float64. The polynomials are minimax approximations of the relative error;
+// without fused multiply-add the results are within 2 units in the last place
+// (float32) and about 3e-16 (float64) of the true ones. Special values are as
+// in IEEE 754, subnormals included.
+
+// poly evaluates a polynomial given from the constant term upwards.
+func (s *selector) poly(h shape, x *inst, cs []float64) *inst {
+	out := s.float(h, cs[len(cs)-1])
+	for i := len(cs) - 2; i >= 0; i-- {
+		out = s.do(pAdd, h, s.do(pMul, h, out, x), s.float(h, cs[i]))
+	}
+	return out
+}
+
+// magic is the number that makes a float's fraction hold the nearest integer of
+// what is added to it.
+func (h shape) magic() float64 {
+	if h.elem&1 == 1 {
+		return 3 << 51
+	}
+	return 3 << 22
+}
+
+// fraction is the number of fraction bits, bias the exponent of 1.
+func (h shape) fraction() int64 {
+	if h.elem&1 == 1 {
+		return 52
+	}
+	return 23
+}
+
+func (h shape) bias() int64 {
+	if h.elem&1 == 1 {
+		return 1023
+	}
+	return 127
+}
+
+// roundToInt is the nearest integer of a small number, as a float, and in the
+// low bits of an integer.
+func (s *selector) roundToInt(h shape, x *inst) (f, i *inst) {
+	m := s.float(h, h.magic())
+	sum := s.do(pAdd, h, x, m)
+	return s.do(pSub, h, sum, m), s.do(pSub, h.ints(), s.toInts(h, sum), s.toInts(h, m))
+}
+
+// power is 2**i for an integer i within the exponents of normal numbers.
+func (s *selector) power(h shape, i *inst) *inst {
+	n := h.ints()
+	one := s.int(h, h.bias()<<h.fraction())
+	return s.toFloats(h, s.do(pAdd, n, s.shift(pShl, n, i, h.fraction()), one))
+}
+
+var exp2Poly32 = []float64{1, 0.6931472057402119, 0.24022646889073312, 0.055503287737718426, 0.009618489068543325, 0.001339993210146075, 0.00015345788418019075}
+
+var exp2Poly64 = []float64{1, 0.6931471805599453, 0.24022650695910155, 0.055504108664819925, 0.009618129107588334, 0.0013333558146789801,
+	0.0001540353046251626, 1.52527334900691e-05, 1.3215433088993677e-06, 1.0178197998487429e-07, 7.0741057060664e-09, 4.4352850172076517e-10}
+
+// exp2 splits x into an integer and a rest of at most 1/2. The power of two is
+// applied in two halves, so that results near both ends of the range are right.
+func (s *selector) exp2(h shape, x *inst) *inst {
+	cs, lo, hi := exp2Poly32, -152.0, 129.0
+	if h.elem == f64 {
+		cs, lo, hi = exp2Poly64, -1078, 1025
+	}
+	x = s.maximum(h, s.minimum(h, x, s.float(h, hi)), s.float(h, lo))
+	f, i := s.roundToInt(h, x)
+	p := s.poly(h, s.do(pSub, h, x, f), cs)
+	n := h.ints()
+	half := s.shift(pShrS, n, i, 1)
+	p = s.do(pMul, h, p, s.power(h, half))
+	return s.do(pMul, h, p, s.power(h, s.do(pSub, n, i, half)))
+}
+
+var log2Poly32 = []float64{1.4426950408331798, -0.7213473510676804, 0.4808982394015819, -0.36069669494480777, 0.28856754777447324,
+	-0.23961629134123338, 0.2045970249169654, -0.1910690987198145, 0.18620237261387135, -0.10996774554294626}
+
+// log2Poly64 is log2((1+r)/(1-r))/r in r*r.
+var log2Poly64 = []float64{2.8853900817779268, 0.9617966939259754, 0.5770780163556949, 0.4121985830730946, 0.32059890459040585,
+	0.2623075438727008, 0.22198998400071462, 0.19113539119017484, 0.1913659037054785}
+
+// log2 takes the exponent off, so that a factor between about 0.7 and 1.4 is left.
+func (s *selector) log2(h shape, x *inst) *inst {
+	n := h.ints()
+	tiny, up, sqrtHalf := pow2(-126), 23.0, int64(0x3F3504F3)
+	if h.elem == f64 {
+		tiny, up, sqrtHalf = pow2(-1022), 52, 0x3FE6A09E667F3BCD
+	}
+	zero := s.float(h, 0)
+	small := s.do(pLt, h, x, s.float(h, tiny))
+	y := s.choose(h, small, s.do(pMul, h, x, s.float(h, pow2(int(up)))), x)
+	bits := s.toInts(h, y)
+	above := s.do(pSub, n, bits, s.int(h, sqrtHalf))
+	// The bits of a positive number less those of sqrt(1/2), exponents only.
+	exponent := s.do(pAnd, n, above, s.int(h, -1<<h.fraction()))
+	m := s.toFloats(h, s.do(pSub, n, bits, exponent))
+	e := s.exponentToFloat(h, exponent)
+	e = s.do(pSub, h, e, s.choose(h, small, s.float(h, up), zero))
+	f := s.do(pSub, h, m, s.float(h, 1))
+	var l *inst
+	if h.elem == f64 {
+		r := s.do(pDiv, h, f, s.do(pAdd, h, f, s.float(h, 2)))
+		l = s.do(pMul, h, r, s.poly(h, s.do(pMul, h, r, r), log2Poly64))
+	} else {
+		l = s.do(pMul, h, f, s.poly(h, f, log2Poly32))
+	}
+	out := s.do(pAdd, h, e, l)
+	inf := s.toFloats(h, s.int(h, (2*h.bias()+1)<<h.fraction()))
+	out = s.choose(h, s.do(pEq, h, x, zero), s.do(pNeg, h, inf), out)
+	// Infinity is its own logarithm; what is not above or at zero has none.
+	out = s.choose(h, s.do(pLt, h, x, inf), out, inf)
+	return s.choose(h, s.do(pLe, h, zero, x), out, s.float(h, nan))
+}
+
+var nan = func() float64 { var z float64; return z / z }()
+
+// exponentToFloat turns a multiple of 2**fraction into the factor as a float.
+func (s *selector) exponentToFloat(h shape, v *inst) *inst {
+	n := h.ints()
+	switch h {
+	case shape{f32, 4}:
+		return s.op(binary.F32x4ConvertI32x4S, binary.V128, s.shift(pShrS, n, v, 23))
+	case shape{f32, 1}:
+		return s.op(binary.F32ConvertI32S, binary.F32, s.shift(pShrS, n, v, 23))
+	case shape{f64, 1}:
+		return s.op(binary.F64ConvertI64S, binary.F64, s.shift(pShrS, n, v, 52))
+	}
+	// Made positive, the exponent is added to the fraction of the magic number.
+	up := s.shift(pShrU, n, s.do(pAdd, n, v, s.int(h, -1<<63)), 52)
+	sum := s.toFloats(h, s.do(pAdd, n, up, s.toInts(h, s.float(h, h.magic()))))
+	return s.do(pSub, h, sum, s.float(h, h.magic()+2048))
+}
+
+var sinPoly32 = []float64{-0.16666659521938196, 0.008333065440782196, -0.00019809539318783477, 2.605631242558465e-06}
+
+var sinPoly64 = []float64{-0.16666666666666666, 0.008333333333333333, -0.0001984126984126967, 2.7557319223939933e-06, -2.5052108378454724e-08,
+	1.605904319347562e-10, -7.647127146310543e-13, 2.8102003725430636e-15, -7.981147494573665e-18}
+
+// Parts of pi with so few bits that their products with the multiples that
+// occur below the limits are exact.
+var (
+	pi32 = []float64{3.140625, 0.0009675025939941406, 1.5099067240953445e-07, 5.126688136514179e-12}
+	pi64 = []float64{3.1415926534682512, 1.2154201012607932e-10, 4.044532497591901e-21}
+)
+
+// From these numbers on sin reduces its argument with many bits of 1/pi.
+const (
+	sinLimit32 = 8192
+	sinLimit64 = 1 << 17
+	invPi      = 0.3183098861837907
+)
+
+// sin takes multiples of pi off, each of which turns the sign.
+func (s *selector) sin(h shape, x *inst) *inst {
+	cs, parts, limit, top := sinPoly32, pi32, float64(sinLimit32), int64(31)
+	if h.elem == f64 {
+		cs, parts, limit, top = sinPoly64, pi64, sinLimit64, 63
+	}
+	n, i := s.roundToInt(h, s.do(pMul, h, x, s.float(h, invPi)))
+	r := x
+	for _, p := range parts {
+		r = s.do(pSub, h, r, s.do(pMul, h, n, s.float(h, p)))
+	}
+	sign := s.shift(pShl, h.ints(), i, top)
+	r = s.toFloats(h, s.do(pXor, h.ints(), s.toInts(h, r), sign))
+	large := s.do(pLe, h, s.float(h, limit), s.do(pAbs, h, x))
+	r = s.intern(&inst{what: isGuard, typ: h.typ(), args: []*inst{large, r, x}, fn: reduceFor(h)})
+	z := s.do(pMul, h, r, r)
+	return s.do(pMul, h, r, s.do(pAdd, h, s.do(pMul, h, z, s.poly(h, z, cs)), s.float(h, 1)))
+}

@@ -1,0 +1,129 @@
+package wasm
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// region is a loop of the linear list (the outermost region: all of it) with
+// what it contains, in order.
+type region struct {
+	rng    *uop.UOp
+	parts  []part
+	inner  bool // contains no loop
+	weight int  // operations in the body, counted by lane
+	lanes  int  // greatest number of lanes of a load or store
+	stores bool // writes memory, not just registers
+}
+
+// part is an operation or a region.
+type part struct {
+	u   *uop.UOp
+	sub *region
+}
+
+// regionsOf nests a linear list.
+func regionsOf(list []*uop.UOp) (*region, error) {
+	root := &region{inner: true}
+	stack := []*region{root}
+	for _, u := range list {
+		top := stack[len(stack)-1]
+		switch u.Op {
+		case uop.Range:
+			r := &region{rng: u, inner: true}
+			top.parts = append(top.parts, part{sub: r})
+			top.inner = false
+			stack = append(stack, r)
+		case uop.End:
+			if top.rng == nil || len(u.Src) < 2 || u.Src[1] != top.rng {
+				return nil, fmt.Errorf("END does not close the innermost RANGE")
+			}
+			stack = stack[:len(stack)-1]
+		default:
+			top.parts = append(top.parts, part{u: u})
+			top.count(u)
+		}
+	}
+	if len(stack) != 1 {
+		return nil, fmt.Errorf("RANGE %s has no END", stack[len(stack)-1].rng.Arg)
+	}
+	root.measure()
+	return root, nil
+}
+
+func (r *region) count(u *uop.UOp) {
+	n := u.DType.Count
+	if u.Op == uop.Store {
+		n = u.Src[1].DType.Count
+	}
+	switch {
+	case u.Op == uop.Store || u.Op == uop.Load:
+		if u.Src[0].DType.Space == uop.Reg {
+			return
+		}
+		r.lanes = max(r.lanes, n)
+		r.weight += n
+		r.stores = r.stores || u.Op == uop.Store
+	case uop.GroupElementwise.Has(u.Op) && !u.DType.IsPtr():
+		r.weight += n
+		if u.Op == uop.Exp2 || u.Op == uop.Log2 || u.Op == uop.Sin || u.Op == uop.Idiv || u.Op == uop.Mod {
+			r.weight += 15 * n
+		}
+	}
+}
+
+const (
+	// unrollWeight limits how many operations an unrolled body may have.
+	unrollWeight = 256
+	// unrollLanes is how many values the body of an unrolled loop handles side
+	// by side: four registers of 32-bit values.
+	unrollLanes = 16
+)
+
+// trip is the number of iterations of a loop, -1 if it is not constant.
+func (r *region) trip() int64 {
+	if c := r.rng.Src[0]; c.Op == uop.ConstOp {
+		return c.ConstVal().I()
+	}
+	return -1
+}
+
+// whole reports whether a loop is replaced by copies of its body.
+func (r *region) whole() bool {
+	n := r.trip()
+	return r.inner && n >= 0 && n <= unrollLanes && n*int64(max(r.weight, 4)) <= unrollWeight
+}
+
+// measure decides from the inside out which loops disappear, so that a loop
+// around a few iterations counts as an innermost one.
+func (r *region) measure() {
+	r.inner = true
+	for _, p := range r.parts {
+		if p.sub == nil {
+			continue
+		}
+		p.sub.measure()
+		r.lanes = max(r.lanes, p.sub.lanes)
+		r.stores = r.stores || p.sub.stores
+		if p.sub.whole() {
+			r.weight += p.sub.weight * int(p.sub.trip())
+		} else {
+			r.inner = false
+		}
+	}
+}
+
+// unroll is how many copies of the body of a loop one iteration runs.
+func (r *region) unroll() int64 {
+	n := r.trip()
+	if !r.inner || n < 2 {
+		return 1
+	}
+	for u := int64(unrollLanes / max(r.lanes, 1)); u > 1; u /= 2 {
+		if u*int64(max(r.weight, 4)) <= unrollWeight && n >= u {
+			return u
+		}
+	}
+	return 1
+}

@@ -1,0 +1,126 @@
+package wasm
+
+import (
+	"fmt"
+	"strconv"
+
+	"polygrad/core/uop"
+	"polygrad/render/wasm/binary"
+)
+
+// Options choose how kernels are rendered.
+type Options struct {
+	// Check makes every access compare its address with the bounds of its buffer.
+	Check bool
+}
+
+// Render turns the linear list of a kernel into a Kernel.
+func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case badList:
+			k, err = nil, fmt.Errorf("wasm.Render: kernel %s: %w", name, r.error)
+		default:
+			panic(r)
+		}
+	}()
+	k = &Kernel{Name: name, Threads: 1}
+	g := newGraph()
+	im := &importer{
+		graph: g, k: k, vals: map[*uop.UOp][]*value{}, ptrs: map[*uop.UOp]pointer{}, regs: map[regSlot]*value{},
+		bufs: map[*uop.UOp]*buffer{}, vars: map[string]int{},
+	}
+	if err := im.run(list); err != nil {
+		return nil, fmt.Errorf("wasm.Render: kernel %s: %w", name, err)
+	}
+	p := &packer{graph: g, packs: map[[4]int32]*value{}}
+	p.reshape()
+	p.packStores()
+	s := &selector{
+		g: g, k: k, check: opt.Check, table: map[instKey]*inst{}, done: map[*value]*inst{}, vars: map[*block][]*variable{},
+		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{}, touched: map[*inst][]*access{},
+	}
+	s.findLowest(g.places())
+	c := s.all()
+	k.build = func(m *binary.Module, h *helpers) {
+		e := &emitter{Code: binary.NewCode(k.paramTypes()...), s: s, h: h, m: m, tmp: -1}
+		e.code(c)
+		m.Func("k"+strconv.Itoa(h.kernels), e.Code)
+		h.kernels++
+	}
+	return k, nil
+}
+
+// places lists where the kernel's loads and stores without condition go.
+func (g *graph) places() []*place {
+	var out []*place
+	seen := map[*value]bool{}
+	var visit func(v *value)
+	visit = func(v *value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		for _, a := range v.args {
+			visit(a)
+		}
+		if v.at != nil {
+			if v.at.gate == nil {
+				out = append(out, v.at)
+			}
+			for _, t := range v.at.terms {
+				visit(t.v)
+			}
+		}
+		if v.op == opPhi {
+			for _, p := range v.loop.phis {
+				if p.v == v {
+					visit(p.init)
+					visit(p.next)
+				}
+			}
+		}
+	}
+	for _, b := range g.blocks() {
+		for _, it := range b.items {
+			if st := it.store; st != nil {
+				visit(st.val)
+				if st.gate == nil {
+					out = append(out, st.at)
+				} else {
+					visit(st.gate)
+				}
+				for _, t := range st.at.terms {
+					visit(t.v)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (k *Kernel) paramTypes() []binary.ValType {
+	var out []binary.ValType
+	for range k.Params {
+		out = append(out, binary.I32)
+	}
+	for _, v := range k.Vars {
+		out = append(out, kindOf(v.DType).typ())
+	}
+	if k.Threads > 1 {
+		out = append(out, binary.I32)
+	}
+	if k.Scratch > 0 {
+		out = append(out, binary.I32)
+	}
+	return out
+}
+
+func (k *Kernel) scratchParam() int {
+	n := len(k.Params) + len(k.Vars)
+	if k.Threads > 1 {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,244 @@
+package wasm
+
+import "polygrad/core/uop"
+
+// The renderer works on values in SSA form: a value is one scalar of the
+// kernel, or, once packed, a vector of 4 (2 for 64-bit kinds) of them. Pure
+// values are interned and float freely; where they are computed is decided at
+// the end, as far out of the loops as their arguments allow.
+type value struct {
+	op    uop.Op
+	kind  kind
+	lanes uint8
+	loop  *loop // of a phi or an iterator
+	id    int32
+	args  []*value
+	bits  [2]uint64 // constant, or number of a variable, or lanes of a shuffle
+	at    *place    // of a load
+	home  *block
+}
+
+// Operations of values beyond those of UOps. Load, ConstOp and DefineVar keep
+// their meaning; Range is the iterator of a loop.
+const (
+	opPhi     = uop.NumOps + iota // a variable of a loop
+	opFinal                       // args[0] is a phi: its value after the loop
+	opSplat                       // a scalar in every lane
+	opGather                      // a vector of scalars
+	opExtract                     // lane bits[0] of a vector
+	opShuffle                     // lanes bits[0] (a byte each) of two vectors
+)
+
+// block is a sequence of effects: the body of the kernel or of a loop.
+type block struct {
+	parent *block
+	loop   *loop
+	depth  int
+	items  []item
+}
+
+// item is one effect: a store, a loop, or a load that must not pass stores.
+type item struct {
+	store *store
+	loop  *loop
+	load  *value
+}
+
+// loop runs its body count times with an iterator from 0.
+type loop struct {
+	body  *block
+	iter  *value
+	count *value
+	phis  []*phi
+}
+
+// phi is a variable of a loop: its value at first, and for the next iteration.
+type phi struct {
+	v          *value
+	init, next *value
+}
+
+type store struct {
+	at   *place
+	val  *value
+	gate *value
+	pos  int
+}
+
+// buffer is memory that a kernel reads or writes.
+type buffer struct {
+	id      int32
+	kind    kind
+	size    int64 // elements, -1 if unknown
+	param   int   // argument number, -1 for scratch memory
+	offset  int64 // in scratch memory
+	written bool
+	read    bool
+}
+
+// term is one variable of an index.
+type term struct {
+	v    *value
+	coef int64
+}
+
+// group is the variable part of an index into a buffer. Accesses of a group
+// differ by constants only.
+type group struct {
+	id    int32
+	buf   *buffer
+	terms []term
+}
+
+// place is where a load or store goes: element off of a group.
+type place struct {
+	*group
+	off  int64
+	gate *value
+	pos  int // of a load that is pinned: its place in the order of its block, from 1
+}
+
+type valueKey struct {
+	op       uop.Op
+	kind     kind
+	lanes    uint8
+	args     [4]int32
+	bits     [2]uint64
+	group    int32
+	off      int64
+	loopIter *loop
+}
+
+// graph makes values.
+type graph struct {
+	root   *block
+	table  map[valueKey]*value
+	groups map[string]*group
+	nextID int32
+	affine map[*value]*affine
+}
+
+func newGraph() *graph {
+	return &graph{root: &block{}, table: map[valueKey]*value{}, groups: map[string]*group{}, affine: map[*value]*affine{}}
+}
+
+func (g *graph) add(v *value) *value {
+	g.nextID++
+	v.id = g.nextID
+	if v.home == nil {
+		v.home = g.root
+		for _, a := range v.args {
+			if a.home.depth > v.home.depth {
+				v.home = a.home
+			}
+		}
+	}
+	return v
+}
+
+// intern returns the value equal to v, adding v if there is none.
+func (g *graph) intern(v *value) *value {
+	k := valueKey{op: v.op, kind: v.kind, lanes: v.lanes, bits: v.bits, loopIter: v.loop}
+	for i, a := range v.args {
+		k.args[i] = a.id
+	}
+	if v.at != nil {
+		k.group, k.off = v.at.id, v.at.off
+	}
+	if o := g.table[k]; o != nil {
+		return o
+	}
+	g.table[k] = g.add(v)
+	return v
+}
+
+func (g *graph) op(op uop.Op, k kind, lanes uint8, args ...*value) *value {
+	if op == uop.Where && args[0].op == uop.CmpLt && args[0].args[0] == args[2] && args[0].args[1] == args[1] {
+		return g.op(uop.Max, k, lanes, args[2], args[1])
+	}
+	return g.intern(&value{op: op, kind: k, lanes: lanes, args: args})
+}
+
+func (g *graph) constant(k kind, bits uint64) *value {
+	return g.intern(&value{op: uop.ConstOp, kind: k, lanes: 1, bits: [2]uint64{bits}})
+}
+
+func (g *graph) int32(v int64) *value { return g.constant(kI32, wrapInt(kI32, v)) }
+
+// splat is a scalar in every lane of a vector.
+func (g *graph) splat(v *value) *value {
+	n := uint8(v.kind.lanes())
+	return g.splatN(v, n)
+}
+
+func (g *graph) splatN(v *value, n uint8) *value {
+	if v.op == uop.ConstOp {
+		return g.constVector(v.kind, n, v, v, v, v)
+	}
+	return g.intern(&value{op: opSplat, kind: v.kind, lanes: n, args: []*value{v}})
+}
+
+// constVector is a vector of constants. Lanes of bools are masks.
+func (g *graph) constVector(k kind, n uint8, lanes ...*value) *value {
+	var bits [2]uint64
+	for i := range int(n) {
+		b := lanes[i].bits[0]
+		if k == kBool {
+			b = -b
+		}
+		if n == 2 {
+			bits[i] = b
+		} else {
+			bits[i/2] |= uint64(uint32(b)) << (32 * (i & 1))
+		}
+	}
+	return g.intern(&value{op: uop.ConstOp, kind: k, lanes: n, bits: bits})
+}
+
+func (g *graph) extract(v *value, lane int) *value {
+	switch v.op {
+	case opSplat:
+		return v.args[0]
+	case opGather:
+		return v.args[lane]
+	}
+	return g.intern(&value{op: opExtract, kind: v.kind, lanes: 1, args: []*value{v}, bits: [2]uint64{uint64(lane)}})
+}
+
+// newPhi makes a variable of a loop.
+func (g *graph) newPhi(l *loop, init *value) *phi {
+	p := &phi{init: init}
+	p.v = g.add(&value{op: opPhi, kind: init.kind, lanes: init.lanes, loop: l, home: l.body})
+	l.phis = append(l.phis, p)
+	return p
+}
+
+func (g *graph) final(p *value) *value {
+	v := &value{op: opFinal, kind: p.kind, lanes: p.lanes, args: []*value{p}, home: p.home.parent}
+	return g.intern(v)
+}
+
+// load makes a load. Loads of buffers that the kernel writes are pinned.
+func (g *graph) load(k kind, lanes uint8, at *place, alt *value) *value {
+	v := &value{op: uop.Load, kind: k, lanes: lanes, at: at}
+	if at.gate != nil {
+		v.args = []*value{at.gate, alt}
+	}
+	home := g.root
+	deepen := func(o *value) {
+		if o.home.depth > home.depth {
+			home = o.home
+		}
+	}
+	for _, t := range at.terms {
+		deepen(t.v)
+	}
+	for _, a := range v.args {
+		deepen(a)
+	}
+	v.home = home
+	if at.pos > 0 {
+		return g.add(v)
+	}
+	return g.intern(v)
+}
