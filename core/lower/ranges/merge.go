@@ -23,7 +23,8 @@ func mergeRanges(_ any, u *uop.UOp) *uop.UOp {
 	divmods := -1
 	for _, pair := range pairs(ended, u.Op == uop.End) {
 		r0, r1 := pair[0], pair[1]
-		if r0.RangeID().Type != r1.RangeID().Type || !inSameReduces(reduces, r0, r1) {
+		// A merge takes both ranges away; tinygrad goes on with pairs that hold one of them, and may count rounds twice.
+		if now := u.EndedRanges(); !has(now, r0) || !has(now, r1) || r0.RangeID().Type != r1.RangeID().Type || !inSameReduces(reduces, r0, r1) {
 			continue
 		}
 		if divmods < 0 {
