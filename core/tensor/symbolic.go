@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	_ "polygrad/core/symbolic" // keeps symbolic sizes in simplest form
 	"polygrad/core/uop"
 )
 
