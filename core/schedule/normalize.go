@@ -19,29 +19,30 @@ func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, 
 			root, buffers, vars, err = nil, nil, nil, fmt.Errorf("schedule.Normalize: %v", e)
 		}
 	}()
-	n := &normalizer{g: g, at: make(map[*uop.UOp]int32, 64)}
+	n := &normalizer{g: g, index: make([]int32, 64)}
 	root = n.run(sink)
 	return root, n.buffers, n.vars, n.err
 }
 
 type normalizer struct {
 	g       *uop.Graph
-	at      map[*uop.UOp]int32 // place in nodes; a node is there once it is on the stack
+	index   []int32 // hash table on the numbers of the nodes: 1 + place in nodes
 	nodes   []normalNode
 	stack   []normalWork
+	src     []*uop.UOp
 	buffers []*uop.UOp
 	vars    map[string]int64
 	lunique int64
 	err     error
 }
 
+// normalNode is a node that is on the stack or done.
 type normalNode struct {
-	copy    *uop.UOp
-	waiting []normalWork
+	node, copy *uop.UOp
+	waiting    []int32 // places of the nodes that go on when this one is done
 }
 
 type normalWork struct {
-	u     *uop.UOp
 	at    int32
 	ready bool // the sources were put on the stack
 }
@@ -51,59 +52,87 @@ type normalWork struct {
 func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 	n.push(sink)
 	for len(n.stack) > 0 {
-		w := n.stack[len(n.stack)-1]
-		n.stack = n.stack[:len(n.stack)-1]
+		w := &n.stack[len(n.stack)-1]
+		at := w.at
+		u := n.nodes[at].node
 		if !w.ready {
 			w.ready = true
-			n.stack = append(n.stack, w)
-			for i := len(w.u.Src) - 1; i >= 0; i-- {
-				n.push(w.u.Src[i])
+			for i := len(u.Src) - 1; i >= 0; i-- {
+				n.push(u.Src[i])
 			}
 			continue
 		}
-		if src, ok := n.sources(w); ok {
-			node := &n.nodes[w.at]
-			node.copy = n.replace(w.u, src)
-			n.stack = append(n.stack, node.waiting...)
-			node.waiting = nil
+		n.stack = n.stack[:len(n.stack)-1]
+		if src, ok := n.sources(u, at); ok {
+			v := n.replace(u, src)
+			n.nodes[at].copy = v
+			for _, w := range n.nodes[at].waiting {
+				n.stack = append(n.stack, normalWork{w, true})
+			}
 		}
 	}
 	return n.nodes[0].copy
 }
 
+// push puts a node on the stack unless it was there before.
 func (n *normalizer) push(u *uop.UOp) {
-	if _, ok := n.at[u]; ok {
+	if n.find(u) >= 0 {
 		return
 	}
-	i := int32(len(n.nodes))
-	n.at[u] = i
-	n.nodes = append(n.nodes, normalNode{})
-	n.stack = append(n.stack, normalWork{u: u, at: i})
+	n.nodes = append(n.nodes, normalNode{node: u})
+	if len(n.nodes)*2 > len(n.index) {
+		n.index = make([]int32, 4*len(n.index))
+		for i := range n.nodes {
+			n.put(int32(i))
+		}
+	} else {
+		n.put(int32(len(n.nodes) - 1))
+	}
+	n.stack = append(n.stack, normalWork{at: int32(len(n.nodes) - 1)})
 }
 
-func (n *normalizer) sources(w normalWork) (src []*uop.UOp, ok bool) {
-	if len(w.u.Src) == 0 {
-		return nil, true
+// find is the place of a node, -1 if it is new.
+func (n *normalizer) find(u *uop.UOp) int32 {
+	mask := len(n.index) - 1
+	for i := u.ID() & mask; n.index[i] != 0; i = (i + 1) & mask {
+		if at := n.index[i] - 1; n.nodes[at].node == u {
+			return at
+		}
 	}
-	src = make([]*uop.UOp, len(w.u.Src))
-	for i, s := range w.u.Src {
-		node := &n.nodes[n.at[s]]
+	return -1
+}
+
+func (n *normalizer) put(at int32) {
+	mask := len(n.index) - 1
+	i := n.nodes[at].node.ID() & mask
+	for n.index[i] != 0 {
+		i = (i + 1) & mask
+	}
+	n.index[i] = at + 1
+}
+
+// sources are the copies of the sources of a node. If one is not done, the node waits for it.
+func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
+	n.src = n.src[:0]
+	for _, s := range u.Src {
+		node := &n.nodes[n.find(s)]
 		if node.copy == nil {
-			node.waiting = append(node.waiting, w)
+			node.waiting = append(node.waiting, at)
 			return nil, false
 		}
-		src[i] = node.copy
+		n.src = append(n.src, node.copy)
 	}
-	return src, true
+	return n.src, true
 }
 
+// replace is the copy of u. The slice src is used again.
 func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	switch u.Op {
 	case uop.Buffer:
 		if src[0].Op == uop.Unique {
 			n.buffers = append(n.buffers, u)
 			size := n.g.ShapeArg(uop.ShapeOf(int64(u.Arg.(uop.Num))))
-			return n.g.New(uop.Param, u.DType, []*uop.UOp{size, src[1]}, uop.Num(len(n.buffers)-1), nil)
+			return n.g.NewCopy(uop.Param, u.DType, []*uop.UOp{size, src[1]}, uop.Num(len(n.buffers)-1), nil)
 		}
 	case uop.ConstOp:
 		if len(src) == 2 && src[0].Op == uop.Unique {
@@ -117,7 +146,7 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 			src = src[:1]
 		}
 	}
-	return n.g.New(u.Op, u.DType, src, u.Arg, u.Tag)
+	return n.g.NewCopy(u.Op, u.DType, src, u.Arg, u.Tag)
 }
 
 func (n *normalizer) bind(name string, v int64) {
