@@ -122,7 +122,7 @@ func (s *selector) splat(h shape, k kind, v *inst) *inst {
 		}
 		return s.do(pNeg, h, s.op(splats[h.elem], binary.V128, v))
 	}
-	if v.what == isLoad && v.op == binary.F32Load {
+	if v.what == isLoad && v.op == binary.F32Load && v.mem.pos == 0 {
 		zero := &inst{what: isLoad, op: binary.V128Load32Zero, typ: binary.V128, imm: v.imm, args: v.args, home: v.home, mem: v.mem}
 		spread := s.intern(&inst{what: isConst, typ: binary.V128, imm: [2]uint64{0x0302010003020100, 0x0302010003020100}})
 		return s.op(binary.I8x16Swizzle, binary.V128, s.intern(zero), spread)
@@ -145,11 +145,13 @@ func (s *selector) gather(h shape, v *value) *inst {
 		return s.do(pSub, shape{h.elem, 1}, s.int(shape{h.elem, 1}, 0), n)
 	}
 	out := s.op(splats[h.elem], binary.V128, lane(0))
-	if n := lane(0); n.what == isLoad && n.op == binary.F32Load {
+	cleared := false
+	if n := lane(0); n.what == isLoad && n.op == binary.F32Load && n.mem.pos == 0 {
+		cleared = true
 		out = s.intern(&inst{what: isLoad, op: binary.V128Load32Zero, typ: binary.V128, imm: n.imm, args: n.args, home: n.home, mem: n.mem})
 	}
 	for i := 1; i < len(v.args); i++ {
-		if v.args[i] == v.args[0] && out.op != binary.V128Load32Zero {
+		if v.args[i] == v.args[0] && !cleared {
 			continue
 		}
 		out = s.lane(replaces[h.elem], binary.V128, i, out, lane(i))
