@@ -106,9 +106,22 @@ func checkIndexTypes(sink *uop.UOp, _ *Target) error {
 var rendered = uop.Ops(uop.Param, uop.DefineLocal, uop.DefineReg, uop.DefineVar, uop.Sink, uop.Group, uop.After, uop.Barrier,
 	uop.Gep, uop.Vectorize, uop.Index, uop.Load, uop.Store, uop.Cast, uop.Bitcast, uop.ConstOp, uop.Range, uop.End, uop.Noop)
 
+// checkTypes demands that no type is left that the target lacks.
+func checkTypes(sink *uop.UOp, t *Target) error {
+	return every(sink, func(u *uop.UOp) error {
+		if !t.Supports(u.DType.Base().Scalar()) {
+			return fmt.Errorf("%s has a type that the target %s does not have", u, t.Name)
+		}
+		return nil
+	})
+}
+
 // checkFinal demands that only what the target has is left.
 func checkFinal(sink *uop.UOp, t *Target) error {
 	if err := checkClosed(sink); err != nil {
+		return err
+	}
+	if err := checkTypes(sink, t); err != nil {
 		return err
 	}
 	return every(sink, func(u *uop.UOp) error {
@@ -121,8 +134,6 @@ func checkFinal(sink *uop.UOp, t *Target) error {
 			return fmt.Errorf("%s is a vector", u)
 		case u.Op == uop.End && len(u.Src) != 2:
 			return fmt.Errorf("%s closes %d loops at once", u, len(u.Src)-1)
-		case !u.DType.IsPtr() && !t.Supports(u.DType.Scalar()):
-			return fmt.Errorf("%s has a type that the target %s does not have", u, t.Name)
 		case u.Op == uop.Load && gatedLoad(u) != nil && len(u.Src) < 2:
 			return fmt.Errorf("%s is gated and has no alternative", u)
 		}

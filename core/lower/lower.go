@@ -49,7 +49,7 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 	sink := uop.NewScratch().Import(ast)
 	for i := range Passes {
 		ps := &Passes[i]
-		if !ps.Required && !t.Optimize {
+		if !ps.Required && !t.Optimize || ps.Needed != nil && !ps.Needed(t) {
 			continue
 		}
 		pass = ps.Name

@@ -14,6 +14,8 @@ type Pass struct {
 	Name string
 	// Required says that no kernel can do without it. Other passes only run for targets with Optimize.
 	Required bool
+	// Needed says for which targets the pass runs at all, nil for every one.
+	Needed func(t *Target) bool
 	// Run returns the kernel after the pass.
 	Run func(sink *uop.UOp, t *Target) *uop.UOp
 	// Check says what is wrong with a kernel after the pass, nil for nothing.
@@ -67,6 +69,7 @@ var Passes = []Pass{
 	{Name: "decompositions", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().decompose, t)
 	}},
+	{Name: "decomp missing types", Required: true, Needed: func(t *Target) bool { return len(t.Missing) > 0 }, Run: emulate, Check: checkTypes},
 	{Name: "transcendental", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().transcendental, t)
 	}},

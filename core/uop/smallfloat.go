@@ -8,7 +8,7 @@ func FloatToHalf(f float64) uint16 {
 	if f != f {
 		return 0x7e00 | s
 	}
-	return s | uint16(roundSmall(math.Abs(f), 5, 10))
+	return s | uint16(min(roundSmall(math.Abs(f), 5, 10), 0x7c00))
 }
 
 // HalfToFloat widens a half.
@@ -71,7 +71,8 @@ func FP8ToFloat(d *DType, b uint8) float64 {
 	return v
 }
 
-// roundSmall encodes a non-negative number with the given exponent and mantissa bits, ties to even.
+// roundSmall encodes a non-negative number with the given exponent and mantissa bits, ties to even. A number that
+// is too large gets a code past the type's last one.
 func roundSmall(a float64, ebits, mbits int) uint32 {
 	bias := 1<<(ebits-1) - 1
 	if math.IsInf(a, 1) {
@@ -84,8 +85,7 @@ func roundSmall(a float64, ebits, mbits int) uint32 {
 	e = max(e-1, 1-bias)
 	q := math.RoundToEven(math.Ldexp(a, mbits-e))
 	// A carry out of the mantissa moves into the exponent by itself.
-	r := uint32(q) + uint32(e+bias-1)<<mbits
-	return min(r, uint32(1<<ebits-1)<<mbits)
+	return uint32(q) + uint32(e+bias-1)<<mbits
 }
 
 func widenSmall(h uint32, ebits, mbits int) float64 {
