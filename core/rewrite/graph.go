@@ -141,6 +141,9 @@ func (r *rewriter) run(root *uop.UOp) *uop.UOp {
 			}
 		}
 	}
+	if r.list[top].final == nil {
+		panic("rewrite.Graph: rules go in a circle: a replacement waits for what it replaces, below " + root.String())
+	}
 	return r.list[top].final
 }
 

@@ -26,9 +26,6 @@ func propagateInvalid1(_ any, u *uop.UOp) *uop.UOp {
 	}
 	x := v1.Src[1]
 	v2 := v1.Src[2]
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
 	if !v2.IsInvalid() {
 		return nil
 	}
@@ -45,9 +42,6 @@ func propagateInvalid2(_ any, u *uop.UOp) *uop.UOp {
 		cond := v3.Src[0]
 		x := v3.Src[1]
 		i := v3.Src[2]
-		if i.Op != uop.ConstOp {
-			continue
-		}
 		if !i.IsInvalid() {
 			continue
 		}
@@ -65,9 +59,6 @@ func propagateInvalid3(_ any, u *uop.UOp) *uop.UOp {
 		}
 		x := v3.Src[1]
 		v4 := v3.Src[2]
-		if v4.Op != uop.ConstOp {
-			continue
-		}
 		if !v4.IsInvalid() {
 			continue
 		}
@@ -80,13 +71,7 @@ func propagateInvalid3(_ any, u *uop.UOp) *uop.UOp {
 func propagateInvalid4(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range rewrite.Ways(u) {
 		i, v3 := u.Src[i1], u.Src[1-i1]
-		if i.Op != uop.ConstOp {
-			continue
-		}
-		if !i.IsInvalid() {
-			continue
-		}
-		if v3.DType.Scalar() != uop.IndexT {
+		if !i.IsInvalid() || v3.DType.Scalar() != uop.IndexT {
 			continue
 		}
 		return i
@@ -152,10 +137,7 @@ var simpleRules = rewrite.New("simpleRules",
 func simpleRules1(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(0)) {
+		if !v3.IsConst(uop.Int(0)) {
 			continue
 		}
 		return x
@@ -167,10 +149,7 @@ func simpleRules1(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(1)) {
+		if !v3.IsConst(uop.Int(1)) {
 			continue
 		}
 		return x
@@ -182,13 +161,7 @@ func simpleRules2(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules3(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
-		if !((x.DType.IsInt() || x.DType.IsBool()) && !x.DType.IsPtr()) {
-			continue
-		}
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(0)) {
+		if (!((x.DType.IsInt() || x.DType.IsBool()) && !x.DType.IsPtr())) || !v3.IsConst(uop.Int(0)) {
 			continue
 		}
 		return x
@@ -210,10 +183,7 @@ func simpleRules4(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules5(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	v1 := u.Src[1]
-	if v1.Op != uop.ConstOp {
-		return nil
-	}
-	if !v1.ConstVal().Eq(uop.Int(1)) {
+	if !v1.IsConst(uop.Int(1)) {
 		return nil
 	}
 	return x
@@ -223,10 +193,7 @@ func simpleRules5(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules6(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	v1 := u.Src[1]
-	if v1.Op != uop.ConstOp {
-		return nil
-	}
-	if !v1.ConstVal().Eq(uop.Int(-1)) {
+	if !v1.IsConst(uop.Int(-1)) {
 		return nil
 	}
 	return x.Neg()
@@ -250,10 +217,7 @@ func simpleRules7(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules8(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mod {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Mod || v4.Op != uop.Mul {
 			continue
 		}
 		x := v3.Src[0]
@@ -263,24 +227,12 @@ func simpleRules8(_ any, u *uop.UOp) *uop.UOp {
 		}
 		for i5 := range 2 {
 			v7, v8 := v4.Src[i5], v4.Src[1-i5]
-			if v7.Op != uop.Idiv {
-				continue
-			}
-			if v8.Op != uop.VConstOp && v8.Op != uop.ConstOp {
-				continue
-			}
-			if v8 != c {
+			if v7.Op != uop.Idiv || (v8.Op != uop.VConstOp && v8.Op != uop.ConstOp) || v8 != c {
 				continue
 			}
 			v9 := v7.Src[0]
 			v10 := v7.Src[1]
-			if v9 != x {
-				continue
-			}
-			if v10.Op != uop.VConstOp && v10.Op != uop.ConstOp {
-				continue
-			}
-			if v10 != c {
+			if v9 != x || (v10.Op != uop.VConstOp && v10.Op != uop.ConstOp) || v10 != c {
 				continue
 			}
 			return x
@@ -293,18 +245,12 @@ func simpleRules8(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules9(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mod {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Mod || v4.Op != uop.Mul {
 			continue
 		}
 		v5 := v3.Src[0]
 		c := v3.Src[1]
-		if v5.Op != uop.Idiv {
-			continue
-		}
-		if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+		if v5.Op != uop.Idiv || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 			continue
 		}
 		x := v5.Src[0]
@@ -314,21 +260,12 @@ func simpleRules9(_ any, u *uop.UOp) *uop.UOp {
 		}
 		for i6 := range 2 {
 			v8, v9 := v4.Src[i6], v4.Src[1-i6]
-			if v8.Op != uop.Idiv {
-				continue
-			}
-			if v9.Op != uop.VConstOp && v9.Op != uop.ConstOp {
-				continue
-			}
-			if v9 != c {
+			if v8.Op != uop.Idiv || (v9.Op != uop.VConstOp && v9.Op != uop.ConstOp) || v9 != c {
 				continue
 			}
 			v10 := v8.Src[0]
 			c2 := v8.Src[1]
-			if v10 != x {
-				continue
-			}
-			if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+			if v10 != x || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 				continue
 			}
 			if c1.Op == uop.ConstOp && c.Op == uop.ConstOp && c2.Op == uop.ConstOp && c1.ConstVal().Mul(c.ConstVal()).Eq(c2.ConstVal()) {
@@ -343,18 +280,12 @@ func simpleRules9(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules10(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mul {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Mul || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
 			v7, c3 := v3.Src[i5], v3.Src[1-i5]
-			if v7.Op != uop.Idiv {
-				continue
-			}
-			if c3.Op != uop.VConstOp && c3.Op != uop.ConstOp {
+			if v7.Op != uop.Idiv || (c3.Op != uop.VConstOp && c3.Op != uop.ConstOp) {
 				continue
 			}
 			x := v7.Src[0]
@@ -364,21 +295,12 @@ func simpleRules10(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i8 := range 2 {
 				v10, c2 := v4.Src[i8], v4.Src[1-i8]
-				if v10.Op != uop.Mod {
-					continue
-				}
-				if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+				if v10.Op != uop.Mod || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 					continue
 				}
 				v11 := v10.Src[0]
 				v12 := v10.Src[1]
-				if v11 != x {
-					continue
-				}
-				if v12.Op != uop.VConstOp && v12.Op != uop.ConstOp {
-					continue
-				}
-				if v12 != c1 {
+				if v11 != x || (v12.Op != uop.VConstOp && v12.Op != uop.ConstOp) || v12 != c1 {
 					continue
 				}
 				if c1.Op == uop.ConstOp && c2.Op == uop.ConstOp && c3.Op == uop.ConstOp && c1.ConstVal().Mul(c2.ConstVal()).Eq(c3.ConstVal()) {
@@ -394,10 +316,7 @@ func simpleRules10(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules11(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Mod {
+		if v3.Op != uop.Add || v4.Op != uop.Mod {
 			continue
 		}
 		for i5 := range 2 {
@@ -407,29 +326,17 @@ func simpleRules11(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i8 := range 2 {
 				v10, c := v7.Src[i8], v7.Src[1-i8]
-				if v10.Op != uop.Idiv {
-					continue
-				}
-				if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+				if v10.Op != uop.Idiv || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
 				x := v10.Src[0]
 				v11 := v10.Src[1]
-				if v11.Op != uop.VConstOp && v11.Op != uop.ConstOp {
-					continue
-				}
-				if v11 != c {
+				if (v11.Op != uop.VConstOp && v11.Op != uop.ConstOp) || v11 != c {
 					continue
 				}
 				v12 := v4.Src[0]
 				v13 := v4.Src[1]
-				if v12 != x {
-					continue
-				}
-				if v13.Op != uop.VConstOp && v13.Op != uop.ConstOp {
-					continue
-				}
-				if v13 != c {
+				if v12 != x || (v13.Op != uop.VConstOp && v13.Op != uop.ConstOp) || v13 != c {
 					continue
 				}
 				return y.Add(x)
@@ -443,10 +350,7 @@ func simpleRules11(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules12(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Add || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
@@ -461,24 +365,12 @@ func simpleRules12(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i8 := range 2 {
 				v10, v11 := v4.Src[i8], v4.Src[1-i8]
-				if v10.Op != uop.Idiv {
-					continue
-				}
-				if v11.Op != uop.VConstOp && v11.Op != uop.ConstOp {
-					continue
-				}
-				if v11 != c {
+				if v10.Op != uop.Idiv || (v11.Op != uop.VConstOp && v11.Op != uop.ConstOp) || v11 != c {
 					continue
 				}
 				v12 := v10.Src[0]
 				v13 := v10.Src[1]
-				if v12 != x {
-					continue
-				}
-				if v13.Op != uop.VConstOp && v13.Op != uop.ConstOp {
-					continue
-				}
-				if v13 != c {
+				if v12 != x || (v13.Op != uop.VConstOp && v13.Op != uop.ConstOp) || v13 != c {
 					continue
 				}
 				return y.Add(x)
@@ -492,10 +384,7 @@ func simpleRules12(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules13(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Add || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
@@ -505,10 +394,7 @@ func simpleRules13(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i8 := range 2 {
 				v10, c3 := v7.Src[i8], v7.Src[1-i8]
-				if v10.Op != uop.Idiv {
-					continue
-				}
-				if c3.Op != uop.VConstOp && c3.Op != uop.ConstOp {
+				if v10.Op != uop.Idiv || (c3.Op != uop.VConstOp && c3.Op != uop.ConstOp) {
 					continue
 				}
 				x := v10.Src[0]
@@ -518,21 +404,12 @@ func simpleRules13(_ any, u *uop.UOp) *uop.UOp {
 				}
 				for i11 := range 2 {
 					v13, c2 := v4.Src[i11], v4.Src[1-i11]
-					if v13.Op != uop.Mod {
-						continue
-					}
-					if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+					if v13.Op != uop.Mod || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 						continue
 					}
 					v14 := v13.Src[0]
 					v15 := v13.Src[1]
-					if v14 != x {
-						continue
-					}
-					if v15.Op != uop.VConstOp && v15.Op != uop.ConstOp {
-						continue
-					}
-					if v15 != c1 {
+					if v14 != x || (v15.Op != uop.VConstOp && v15.Op != uop.ConstOp) || v15 != c1 {
 						continue
 					}
 					if c1.Op == uop.ConstOp && c2.Op == uop.ConstOp && c3.Op == uop.ConstOp && c1.ConstVal().Mul(c2.ConstVal()).Eq(c3.ConstVal()) {
@@ -549,10 +426,7 @@ func simpleRules13(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules14(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Add || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
@@ -562,10 +436,7 @@ func simpleRules14(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i8 := range 2 {
 				v10, c2 := v7.Src[i8], v7.Src[1-i8]
-				if v10.Op != uop.Mod {
-					continue
-				}
-				if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+				if v10.Op != uop.Mod || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 					continue
 				}
 				x := v10.Src[0]
@@ -575,21 +446,12 @@ func simpleRules14(_ any, u *uop.UOp) *uop.UOp {
 				}
 				for i11 := range 2 {
 					v13, c3 := v4.Src[i11], v4.Src[1-i11]
-					if v13.Op != uop.Idiv {
-						continue
-					}
-					if c3.Op != uop.VConstOp && c3.Op != uop.ConstOp {
+					if v13.Op != uop.Idiv || (c3.Op != uop.VConstOp && c3.Op != uop.ConstOp) {
 						continue
 					}
 					v14 := v13.Src[0]
 					v15 := v13.Src[1]
-					if v14 != x {
-						continue
-					}
-					if v15.Op != uop.VConstOp && v15.Op != uop.ConstOp {
-						continue
-					}
-					if v15 != c1 {
+					if v14 != x || (v15.Op != uop.VConstOp && v15.Op != uop.ConstOp) || v15 != c1 {
 						continue
 					}
 					if c1.Op == uop.ConstOp && c2.Op == uop.ConstOp && c3.Op == uop.ConstOp && c1.ConstVal().Mul(c2.ConstVal()).Eq(c3.ConstVal()) {
@@ -606,10 +468,7 @@ func simpleRules14(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules15(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, k := u.Src[i1], u.Src[1-i1]
-		if x.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if k.Op != uop.ConstOp {
+		if x.DType.Scalar() != uop.Bool || k.Op != uop.ConstOp {
 			continue
 		}
 		if k.ConstVal().Truth() {
@@ -624,10 +483,7 @@ func simpleRules15(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules16(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, k := u.Src[i1], u.Src[1-i1]
-		if x.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if k.Op != uop.ConstOp {
+		if x.DType.Scalar() != uop.Bool || k.Op != uop.ConstOp {
 			continue
 		}
 		if k.ConstVal().Truth() {
@@ -652,24 +508,12 @@ func simpleRules17(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules18(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.CmpNe {
-			continue
-		}
-		if v4.Op != uop.ConstOp {
-			continue
-		}
-		if !v4.ConstVal().Eq(uop.BoolConst(true)) {
+		if v3.Op != uop.CmpNe || !v4.IsConst(uop.BoolConst(true)) {
 			continue
 		}
 		for i5 := range 2 {
 			x, v7 := v3.Src[i5], v3.Src[1-i5]
-			if x.DType.Scalar() != uop.Bool {
-				continue
-			}
-			if v7.Op != uop.ConstOp {
-				continue
-			}
-			if !v7.ConstVal().Eq(uop.BoolConst(true)) {
+			if x.DType.Scalar() != uop.Bool || !v7.IsConst(uop.BoolConst(true)) {
 				continue
 			}
 			return x
@@ -683,25 +527,7 @@ func simpleRules19(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	v1 := u.Src[1]
 	v2 := u.Src[2]
-	if x.DType.Scalar() != uop.Bool {
-		return nil
-	}
-	if v1.Op != uop.ConstOp {
-		return nil
-	}
-	if !v1.ConstVal().Eq(uop.BoolConst(true)) {
-		return nil
-	}
-	if v1.DType.Scalar() != uop.Bool {
-		return nil
-	}
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
-	if !v2.ConstVal().Eq(uop.BoolConst(false)) {
-		return nil
-	}
-	if v2.DType.Scalar() != uop.Bool {
+	if x.DType.Scalar() != uop.Bool || !v1.IsConst(uop.BoolConst(true)) || v1.DType.Scalar() != uop.Bool || !v2.IsConst(uop.BoolConst(false)) || v2.DType.Scalar() != uop.Bool {
 		return nil
 	}
 	return x
@@ -712,25 +538,7 @@ func simpleRules20(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	v1 := u.Src[1]
 	v2 := u.Src[2]
-	if x.DType.Scalar() != uop.Bool {
-		return nil
-	}
-	if v1.Op != uop.ConstOp {
-		return nil
-	}
-	if !v1.ConstVal().Eq(uop.BoolConst(false)) {
-		return nil
-	}
-	if v1.DType.Scalar() != uop.Bool {
-		return nil
-	}
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
-	if !v2.ConstVal().Eq(uop.BoolConst(true)) {
-		return nil
-	}
-	if v2.DType.Scalar() != uop.Bool {
+	if x.DType.Scalar() != uop.Bool || !v1.IsConst(uop.BoolConst(false)) || v1.DType.Scalar() != uop.Bool || !v2.IsConst(uop.BoolConst(true)) || v2.DType.Scalar() != uop.Bool {
 		return nil
 	}
 	return x.Not()
@@ -779,10 +587,7 @@ func simpleRules24(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules25(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	v1 := u.Src[1]
-	if !((x.DType.IsInt() || x.DType.IsBool()) && !x.DType.IsPtr()) {
-		return nil
-	}
-	if v1 != x {
+	if (!((x.DType.IsInt() || x.DType.IsBool()) && !x.DType.IsPtr())) || v1 != x {
 		return nil
 	}
 	return x.ConstLike(uop.BoolConst(false)).Cast(uop.Bool)
@@ -801,10 +606,7 @@ func simpleRules26(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules27(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.VConstOp && v1.Op != uop.ConstOp {
-		return nil
-	}
-	if v2.Op != uop.VConstOp && v2.Op != uop.ConstOp {
+	if (v1.Op != uop.VConstOp && v1.Op != uop.ConstOp) || (v2.Op != uop.VConstOp && v2.Op != uop.ConstOp) {
 		return nil
 	}
 	return foldConsts(u)
@@ -815,13 +617,7 @@ func simpleRules28(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
 	v3 := u.Src[2]
-	if v1.Op != uop.VConstOp && v1.Op != uop.ConstOp {
-		return nil
-	}
-	if v2.Op != uop.VConstOp && v2.Op != uop.ConstOp {
-		return nil
-	}
-	if v3.Op != uop.VConstOp && v3.Op != uop.ConstOp {
+	if (v1.Op != uop.VConstOp && v1.Op != uop.ConstOp) || (v2.Op != uop.VConstOp && v2.Op != uop.ConstOp) || (v3.Op != uop.VConstOp && v3.Op != uop.ConstOp) {
 		return nil
 	}
 	return foldConsts(u)
@@ -831,10 +627,7 @@ func simpleRules28(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules29(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, y := u.Src[i1], u.Src[1-i1]
-		if x.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if y.DType.Scalar() != uop.Bool {
+		if x.DType.Scalar() != uop.Bool || y.DType.Scalar() != uop.Bool {
 			continue
 		}
 		return x.And(y)
@@ -846,10 +639,7 @@ func simpleRules29(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules30(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, y := u.Src[i1], u.Src[1-i1]
-		if x.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if y.DType.Scalar() != uop.Bool {
+		if x.DType.Scalar() != uop.Bool || y.DType.Scalar() != uop.Bool {
 			continue
 		}
 		return x.Or(y)
@@ -861,10 +651,7 @@ func simpleRules30(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules31(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, y := u.Src[i1], u.Src[1-i1]
-		if x.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if y.DType.Scalar() != uop.Bool {
+		if x.DType.Scalar() != uop.Bool || y.DType.Scalar() != uop.Bool {
 			continue
 		}
 		return x.Or(y)
@@ -876,20 +663,11 @@ func simpleRules31(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules32(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(0)) {
-			continue
-		}
-		if v4.Op != uop.Reciprocal {
+		if !v3.IsConst(uop.Int(0)) || v4.Op != uop.Reciprocal {
 			continue
 		}
 		v5 := v4.Src[0]
-		if v5.Op != uop.ConstOp {
-			continue
-		}
-		if !v5.ConstVal().Eq(uop.Int(0)) {
+		if !v5.IsConst(uop.Int(0)) {
 			continue
 		}
 		return u.ConstLike(uop.Float(math.NaN()))
@@ -901,25 +679,16 @@ func simpleRules32(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules33(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mul {
-			continue
-		}
-		if v4.Op != uop.Reciprocal {
+		if v3.Op != uop.Mul || v4.Op != uop.Reciprocal {
 			continue
 		}
 		for i5 := range 2 {
 			v7 := v3.Src[1-i5]
-			if v7.Op != uop.ConstOp {
-				continue
-			}
-			if !v7.ConstVal().Eq(uop.Int(0)) {
+			if !v7.IsConst(uop.Int(0)) {
 				continue
 			}
 			v8 := v4.Src[0]
-			if v8.Op != uop.ConstOp {
-				continue
-			}
-			if !v8.ConstVal().Eq(uop.Int(0)) {
+			if !v8.IsConst(uop.Int(0)) {
 				continue
 			}
 			return u.ConstLike(uop.Float(math.NaN()))
@@ -948,10 +717,7 @@ func simpleRules34(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules35(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mul {
-			continue
-		}
-		if v4.Op != uop.Reciprocal {
+		if v3.Op != uop.Mul || v4.Op != uop.Reciprocal {
 			continue
 		}
 		for i5 := range 2 {
@@ -970,10 +736,7 @@ func simpleRules35(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules36(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(0)) {
+		if !v3.IsConst(uop.Int(0)) {
 			continue
 		}
 		if r := timesZero(x); r != nil {
@@ -1054,13 +817,7 @@ func simpleRules43(_ any, u *uop.UOp) *uop.UOp {
 	}
 	for i2 := range 2 {
 		x, v4 := v1.Src[i2], v1.Src[1-i2]
-		if x.DType.Scalar() != uop.Uint64 {
-			continue
-		}
-		if v4.Op != uop.ConstOp {
-			continue
-		}
-		if !v4.ConstVal().Eq(uop.Int(0xFFFFFFFF)) {
+		if x.DType.Scalar() != uop.Uint64 || !v4.IsConst(uop.Int(0xFFFFFFFF)) {
 			continue
 		}
 		return x.Cast(uop.Uint32)
@@ -1079,24 +836,12 @@ func simpleRules44(_ any, u *uop.UOp) *uop.UOp {
 	}
 	for i2 := range 2 {
 		v4, v5 := v1.Src[i2], v1.Src[1-i2]
-		if v4.Op != uop.Mul {
-			continue
-		}
-		if v5.Op != uop.Cast {
-			continue
-		}
-		if v5.DType.Scalar() != uop.Uint64 {
+		if v4.Op != uop.Mul || v5.Op != uop.Cast || v5.DType.Scalar() != uop.Uint64 {
 			continue
 		}
 		for i6 := range 2 {
 			v8, v9 := v4.Src[i6], v4.Src[1-i6]
-			if v8.DType.Scalar() != uop.Uint64 {
-				continue
-			}
-			if v9.Op != uop.ConstOp {
-				continue
-			}
-			if !v9.ConstVal().Eq(uop.Int(0x100000000)) {
+			if v8.DType.Scalar() != uop.Uint64 || !v9.IsConst(uop.Int(0x100000000)) {
 				continue
 			}
 			y := v5.Src[0]
@@ -1113,35 +858,17 @@ func simpleRules44(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules45(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Or {
-		return nil
-	}
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
-	if !v2.ConstVal().Eq(uop.Int(0x100000000)) {
+	if v1.Op != uop.Or || !v2.IsConst(uop.Int(0x100000000)) {
 		return nil
 	}
 	for i3 := range 2 {
 		v5, v6 := v1.Src[i3], v1.Src[1-i3]
-		if v5.Op != uop.Mul {
-			continue
-		}
-		if v6.Op != uop.Cast {
-			continue
-		}
-		if v6.DType.Scalar() != uop.Uint64 {
+		if v5.Op != uop.Mul || v6.Op != uop.Cast || v6.DType.Scalar() != uop.Uint64 {
 			continue
 		}
 		for i7 := range 2 {
 			x, v9 := v5.Src[i7], v5.Src[1-i7]
-			if x.DType.Scalar() != uop.Uint64 {
-				continue
-			}
-			if v9.Op != uop.ConstOp {
-				continue
-			}
-			if !v9.ConstVal().Eq(uop.Int(0x100000000)) {
+			if x.DType.Scalar() != uop.Uint64 || !v9.IsConst(uop.Int(0x100000000)) {
 				continue
 			}
 			v10 := v6.Src[0]
@@ -1165,24 +892,12 @@ func simpleRules46(_ any, u *uop.UOp) *uop.UOp {
 	}
 	for i2 := range 2 {
 		v4, v5 := v1.Src[i2], v1.Src[1-i2]
-		if v4.Op != uop.Shl {
-			continue
-		}
-		if v5.Op != uop.Cast {
-			continue
-		}
-		if v5.DType.Scalar() != uop.Uint64 {
+		if v4.Op != uop.Shl || v5.Op != uop.Cast || v5.DType.Scalar() != uop.Uint64 {
 			continue
 		}
 		v6 := v4.Src[0]
 		v7 := v4.Src[1]
-		if v6.DType.Scalar() != uop.Uint64 {
-			continue
-		}
-		if v7.Op != uop.ConstOp {
-			continue
-		}
-		if !v7.ConstVal().Eq(uop.Int(32)) {
+		if v6.DType.Scalar() != uop.Uint64 || !v7.IsConst(uop.Int(32)) {
 			continue
 		}
 		y := v5.Src[0]
@@ -1198,35 +913,17 @@ func simpleRules46(_ any, u *uop.UOp) *uop.UOp {
 func simpleRules47(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Or {
-		return nil
-	}
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
-	if !v2.ConstVal().Eq(uop.Int(32)) {
+	if v1.Op != uop.Or || !v2.IsConst(uop.Int(32)) {
 		return nil
 	}
 	for i3 := range 2 {
 		v5, v6 := v1.Src[i3], v1.Src[1-i3]
-		if v5.Op != uop.Shl {
-			continue
-		}
-		if v6.Op != uop.Cast {
-			continue
-		}
-		if v6.DType.Scalar() != uop.Uint64 {
+		if v5.Op != uop.Shl || v6.Op != uop.Cast || v6.DType.Scalar() != uop.Uint64 {
 			continue
 		}
 		x := v5.Src[0]
 		v7 := v5.Src[1]
-		if x.DType.Scalar() != uop.Uint64 {
-			continue
-		}
-		if v7.Op != uop.ConstOp {
-			continue
-		}
-		if !v7.ConstVal().Eq(uop.Int(32)) {
+		if x.DType.Scalar() != uop.Uint64 || !v7.IsConst(uop.Int(32)) {
 			continue
 		}
 		v8 := v6.Src[0]
@@ -1337,21 +1034,12 @@ var symbolicRules = rewrite.New("symbolicRules",
 func symbolicRules1(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
-		if x.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if v3.Op != uop.CmpNe {
+		if x.DType.Scalar() != uop.Bool || v3.Op != uop.CmpNe {
 			continue
 		}
 		for i4 := range 2 {
 			v6, v7 := v3.Src[i4], v3.Src[1-i4]
-			if v6 != x {
-				continue
-			}
-			if v7.Op != uop.ConstOp {
-				continue
-			}
-			if !v7.ConstVal().Eq(uop.BoolConst(true)) {
+			if v6 != x || !v7.IsConst(uop.BoolConst(true)) {
 				continue
 			}
 			return u.ConstLike(uop.BoolConst(true))
@@ -1364,10 +1052,7 @@ func symbolicRules1(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mul {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Mul || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
@@ -1377,10 +1062,7 @@ func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i7 := range 2 {
 				v9, c1 := v4.Src[i7], v4.Src[1-i7]
-				if v9 != x {
-					continue
-				}
-				if c1.Op != uop.VConstOp && c1.Op != uop.ConstOp {
+				if v9 != x || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 					continue
 				}
 				return x.Mul(c0.Add(c1))
@@ -1394,10 +1076,7 @@ func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Add || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
@@ -1412,10 +1091,7 @@ func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 				}
 				for i10 := range 2 {
 					v12, c1 := v4.Src[i10], v4.Src[1-i10]
-					if v12 != x {
-						continue
-					}
-					if c1.Op != uop.VConstOp && c1.Op != uop.ConstOp {
+					if v12 != x || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 						continue
 					}
 					return y.Add(x.Mul(c0.Add(c1)))
@@ -1435,10 +1111,7 @@ func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 		}
 		for i4 := range 2 {
 			v6, c := v3.Src[i4], v3.Src[1-i4]
-			if v6 != x {
-				continue
-			}
-			if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+			if v6 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 				continue
 			}
 			return x.Mul(c.AddInt(1))
@@ -1451,20 +1124,14 @@ func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules5(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Mul {
+		if v3.Op != uop.Add || v4.Op != uop.Mul {
 			continue
 		}
 		for i5 := range 2 {
 			y, x := v3.Src[i5], v3.Src[1-i5]
 			for i7 := range 2 {
 				v9, c := v4.Src[i7], v4.Src[1-i7]
-				if v9 != x {
-					continue
-				}
-				if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+				if v9 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
 				return y.Add(x.Mul(c.AddInt(1)))
@@ -1488,10 +1155,7 @@ func symbolicRules6(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i7 := range 2 {
 				v9, c := v6.Src[i7], v6.Src[1-i7]
-				if v9 != x {
-					continue
-				}
-				if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+				if v9 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
 				return y.Add(x.Mul(c.AddInt(1)))
@@ -1533,10 +1197,7 @@ func symbolicRules8(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules9(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Mul {
-			continue
-		}
-		if v4.Op != uop.Reciprocal {
+		if v3.Op != uop.Mul || v4.Op != uop.Reciprocal {
 			continue
 		}
 		for i5 := range 2 {
@@ -1558,13 +1219,7 @@ func symbolicRules9(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules10(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(-1)) {
-			continue
-		}
-		if v4.Op != uop.Add {
+		if !v3.IsConst(uop.Int(-1)) || v4.Op != uop.Add {
 			continue
 		}
 		for i5 := range 2 {
@@ -1582,18 +1237,12 @@ func symbolicRules10(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules11(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		c0, v3 := u.Src[i1], u.Src[1-i1]
-		if c0.Op != uop.VConstOp && c0.Op != uop.ConstOp {
-			continue
-		}
-		if v3.Op != uop.Add {
+		if (c0.Op != uop.VConstOp && c0.Op != uop.ConstOp) || v3.Op != uop.Add {
 			continue
 		}
 		for i4 := range 2 {
 			x, c := v3.Src[i4], v3.Src[1-i4]
-			if x.DType.Scalar() != uop.IndexT {
-				continue
-			}
-			if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+			if x.DType.Scalar() != uop.IndexT || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 				continue
 			}
 			return c0.Mul(x).Add(c0.Mul(c))
@@ -1612,13 +1261,7 @@ func symbolicRules12(_ any, u *uop.UOp) *uop.UOp {
 	}
 	for i2 := range 2 {
 		cond, v4 := v1.Src[i2], v1.Src[1-i2]
-		if cond.DType.Scalar() != uop.Bool {
-			continue
-		}
-		if v4.Op != uop.ConstOp {
-			continue
-		}
-		if !v4.ConstVal().Eq(uop.BoolConst(true)) {
+		if cond.DType.Scalar() != uop.Bool || !v4.IsConst(uop.BoolConst(true)) {
 			continue
 		}
 		if !isInvalid(f) {
@@ -1632,10 +1275,7 @@ func symbolicRules12(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules13(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Where {
-		return nil
-	}
-	if v2.Op != uop.Where {
+	if v1.Op != uop.Where || v2.Op != uop.Where {
 		return nil
 	}
 	cond := v1.Src[0]
@@ -1657,10 +1297,7 @@ func symbolicRules13(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules14(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if v4.Op != uop.Where {
+		if v3.Op != uop.Add || v4.Op != uop.Where {
 			continue
 		}
 		for i5 := range 2 {
@@ -1724,10 +1361,7 @@ func symbolicRules17(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules18(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, c2 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != u.Op {
-			continue
-		}
-		if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+		if v3.Op != u.Op || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 			continue
 		}
 		for i4 := range rewrite.Ways(v3) {
@@ -1745,10 +1379,7 @@ func symbolicRules18(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules19(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	c1 := u.Src[1]
-	if v1.Op != uop.Add {
-		return nil
-	}
-	if c1.Op != uop.VConstOp && c1.Op != uop.ConstOp {
+	if v1.Op != uop.Add || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 		return nil
 	}
 	for i2 := range 2 {
@@ -1765,10 +1396,7 @@ func symbolicRules19(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules20(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	c2 := u.Src[1]
-	if v1.Op != uop.Idiv {
-		return nil
-	}
-	if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+	if v1.Op != uop.Idiv || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 		return nil
 	}
 	x := v1.Src[0]
@@ -1783,18 +1411,12 @@ func symbolicRules20(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules21(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	k1 := u.Src[1]
-	if v1.Op != uop.Mul {
-		return nil
-	}
-	if k1.Op != uop.ConstOp {
+	if v1.Op != uop.Mul || k1.Op != uop.ConstOp {
 		return nil
 	}
 	for i2 := range 2 {
 		k0, x := v1.Src[i2], v1.Src[1-i2]
-		if k0.Op != uop.ConstOp {
-			continue
-		}
-		if x.DType.Scalar() != uop.IndexT {
+		if k0.Op != uop.ConstOp || x.DType.Scalar() != uop.IndexT {
 			continue
 		}
 		if k0.ConstVal().Gt(uop.Int(0)) && k1.ConstVal().Gt(uop.Int(0)) {
@@ -1808,18 +1430,12 @@ func symbolicRules21(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules22(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	k1 := u.Src[1]
-	if v1.Op != uop.Mul {
-		return nil
-	}
-	if k1.Op != uop.ConstOp {
+	if v1.Op != uop.Mul || k1.Op != uop.ConstOp {
 		return nil
 	}
 	for i2 := range 2 {
 		k0, x := v1.Src[i2], v1.Src[1-i2]
-		if k0.Op != uop.ConstOp {
-			continue
-		}
-		if x.DType.Scalar() != uop.IndexT {
+		if k0.Op != uop.ConstOp || x.DType.Scalar() != uop.IndexT {
 			continue
 		}
 		if k0.ConstVal().Less(uop.Int(0)) && !k0.ConstVal().Eq(uop.Int(-1)) && k1.ConstVal().Le(uop.Int(0)) {
@@ -1834,18 +1450,12 @@ func symbolicRules22(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules23(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	k1 := u.Src[1]
-	if v1.Op != uop.Idiv {
-		return nil
-	}
-	if k1.Op != uop.ConstOp {
+	if v1.Op != uop.Idiv || k1.Op != uop.ConstOp {
 		return nil
 	}
 	x := v1.Src[0]
 	k0 := v1.Src[1]
-	if x.DType.Scalar() != uop.IndexT {
-		return nil
-	}
-	if k0.Op != uop.ConstOp {
+	if x.DType.Scalar() != uop.IndexT || k0.Op != uop.ConstOp {
 		return nil
 	}
 	if k0.ConstVal().Gt(uop.Int(0)) && k1.ConstVal().Gt(uop.Int(0)) {
@@ -1897,10 +1507,7 @@ func symbolicRules25(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules26(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	k := u.Src[1]
-	if x.DType.Scalar() != uop.IndexT {
-		return nil
-	}
-	if k.Op != uop.ConstOp {
+	if x.DType.Scalar() != uop.IndexT || k.Op != uop.ConstOp {
 		return nil
 	}
 	if k.ConstVal().Gt(uop.Int(0)) {
@@ -1915,29 +1522,17 @@ func symbolicRules26(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules27(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Mul {
-		return nil
-	}
-	if v2.Op != uop.Mul {
+	if v1.Op != uop.Mul || v2.Op != uop.Mul {
 		return nil
 	}
 	for i3 := range 2 {
 		x, v5 := v1.Src[i3], v1.Src[1-i3]
-		if x.DType.Scalar() != uop.IndexT {
-			continue
-		}
-		if v5.Op != uop.ConstOp {
-			continue
-		}
-		if !v5.ConstVal().Eq(uop.Int(-1)) {
+		if x.DType.Scalar() != uop.IndexT || !v5.IsConst(uop.Int(-1)) {
 			continue
 		}
 		for i6 := range 2 {
 			y, v8 := v2.Src[i6], v2.Src[1-i6]
-			if v8.Op != uop.ConstOp {
-				continue
-			}
-			if !v8.ConstVal().Eq(uop.Int(-1)) {
+			if !v8.IsConst(uop.Int(-1)) {
 				continue
 			}
 			return y.Lt(x)
@@ -1950,24 +1545,12 @@ func symbolicRules27(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules28(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.CmpLt {
-			continue
-		}
-		if v4.Op != uop.ConstOp {
-			continue
-		}
-		if !v4.ConstVal().Eq(uop.BoolConst(true)) {
+		if v3.Op != uop.CmpLt || !v4.IsConst(uop.BoolConst(true)) {
 			continue
 		}
 		x := v3.Src[0]
 		v5 := v3.Src[1]
-		if x.DType.Scalar() != uop.IndexT {
-			continue
-		}
-		if v5.Op != uop.ConstOp {
-			continue
-		}
-		if !v5.ConstVal().Eq(uop.Int(1)) {
+		if x.DType.Scalar() != uop.IndexT || !v5.IsConst(uop.Int(1)) {
 			continue
 		}
 		if r := positiveSimplex(x); r != nil {
@@ -2023,10 +1606,7 @@ func symbolicRules31(_ any, u *uop.UOp) *uop.UOp {
 // b@CAST(a@CAST:anyint(x:anyint)) => CAST[b](x) if fits(x, a)
 func symbolicRules32(_ any, u *uop.UOp) *uop.UOp {
 	a := u.Src[0]
-	if a.Op != uop.Cast {
-		return nil
-	}
-	if !(a.DType.IsInt() && !a.DType.IsPtr()) {
+	if a.Op != uop.Cast || (!(a.DType.IsInt() && !a.DType.IsPtr())) {
 		return nil
 	}
 	x := a.Src[0]
@@ -2043,10 +1623,7 @@ func symbolicRules32(_ any, u *uop.UOp) *uop.UOp {
 func symbolicRules33(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	y := u.Src[1]
-	if x.DType.Scalar() != uop.Int64 {
-		return nil
-	}
-	if y.DType.Scalar() != uop.Int64 {
+	if x.DType.Scalar() != uop.Int64 || y.DType.Scalar() != uop.Int64 {
 		return nil
 	}
 	return in32Bits(u, x, y)
@@ -2063,10 +1640,7 @@ func symbolicRules34(_ any, u *uop.UOp) *uop.UOp {
 	}
 	for i2 := range 2 {
 		x, c := v1.Src[i2], v1.Src[1-i2]
-		if x.DType.Scalar() != uop.IndexT {
-			continue
-		}
-		if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+		if x.DType.Scalar() != uop.IndexT || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 			continue
 		}
 		return x.Cast(u.DType).Add(c.Cast(u.DType))
@@ -2114,18 +1688,12 @@ var divmodRules = rewrite.New("divmodRules",
 func divmodRules1(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	c3 := u.Src[1]
-	if v1.Op != uop.Add {
-		return nil
-	}
-	if c3.Op != uop.VConstOp && c3.Op != uop.ConstOp {
+	if v1.Op != uop.Add || (c3.Op != uop.VConstOp && c3.Op != uop.ConstOp) {
 		return nil
 	}
 	for i2 := range 2 {
 		v4, c2 := v1.Src[i2], v1.Src[1-i2]
-		if v4.Op != uop.Idiv {
-			continue
-		}
-		if c2.Op != uop.VConstOp && c2.Op != uop.ConstOp {
+		if v4.Op != uop.Idiv || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 			continue
 		}
 		x := v4.Src[0]
@@ -2170,18 +1738,12 @@ func divmodRules3(_ any, u *uop.UOp) *uop.UOp {
 func divmodRules4(_ any, u *uop.UOp) *uop.UOp {
 	n := u.Src[0]
 	k1 := u.Src[1]
-	if n.Op != uop.Add {
-		return nil
-	}
-	if k1.Op != uop.ConstOp {
+	if n.Op != uop.Add || k1.Op != uop.ConstOp {
 		return nil
 	}
 	for i1 := range 2 {
 		x, k0 := n.Src[i1], n.Src[1-i1]
-		if x.DType.Scalar() != uop.IndexT {
-			continue
-		}
-		if k0.Op != uop.ConstOp {
+		if x.DType.Scalar() != uop.IndexT || k0.Op != uop.ConstOp {
 			continue
 		}
 		if k1.ConstVal().Gt(uop.Int(0)) && !k0.ConstVal().FloorMod(k1.ConstVal()).Eq(k0.ConstVal()) && x.Vmin().Ge(uop.Int(0)) && n.Vmin().Ge(uop.Int(0)) {
@@ -2196,18 +1758,12 @@ func divmodRules4(_ any, u *uop.UOp) *uop.UOp {
 func divmodRules5(_ any, u *uop.UOp) *uop.UOp {
 	n := u.Src[0]
 	k1 := u.Src[1]
-	if n.Op != uop.Add {
-		return nil
-	}
-	if k1.Op != uop.ConstOp {
+	if n.Op != uop.Add || k1.Op != uop.ConstOp {
 		return nil
 	}
 	for i1 := range 2 {
 		x, k0 := n.Src[i1], n.Src[1-i1]
-		if x.DType.Scalar() != uop.IndexT {
-			continue
-		}
-		if k0.Op != uop.ConstOp {
+		if x.DType.Scalar() != uop.IndexT || k0.Op != uop.ConstOp {
 			continue
 		}
 		if k1.ConstVal().Gt(uop.Int(0)) && x.Vmax().Le(uop.Int(0)) && n.Vmin().Ge(uop.Int(0)) {
@@ -2372,9 +1928,6 @@ func simplifyValid2(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
 	x := u.Src[1]
 	i := u.Src[2]
-	if i.Op != uop.ConstOp {
-		return nil
-	}
 	if !i.IsInvalid() {
 		return nil
 	}
@@ -2391,9 +1944,6 @@ func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
 	x := u.Src[1]
 	i := u.Src[2]
-	if i.Op != uop.ConstOp {
-		return nil
-	}
 	if !i.IsInvalid() {
 		return nil
 	}
@@ -2411,16 +1961,7 @@ func moveWhereOnLoad1(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
 	v1 := u.Src[1]
 	v2 := u.Src[2]
-	if v1.Op != uop.Index {
-		return nil
-	}
-	if len(v1.Src) != 2 {
-		return nil
-	}
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
-	if !v2.ConstVal().Eq(uop.Int(0)) {
+	if v1.Op != uop.Index || len(v1.Src) != 2 || !v2.IsConst(uop.Int(0)) {
 		return nil
 	}
 	buf := v1.Src[0]
@@ -2433,16 +1974,7 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
 	v1 := u.Src[1]
 	v2 := u.Src[2]
-	if v1.Op != uop.ConstOp {
-		return nil
-	}
-	if !v1.ConstVal().Eq(uop.Int(0)) {
-		return nil
-	}
-	if v2.Op != uop.Index {
-		return nil
-	}
-	if len(v2.Src) != 2 {
+	if !v1.IsConst(uop.Int(0)) || v2.Op != uop.Index || len(v2.Src) != 2 {
 		return nil
 	}
 	buf := v2.Src[0]
@@ -2481,10 +2013,7 @@ func symRules1(_ any, u *uop.UOp) *uop.UOp {
 	}
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Vectorize {
-		return nil
-	}
-	if v2.Op != uop.Vectorize {
+	if v1.Op != uop.Vectorize || v2.Op != uop.Vectorize {
 		return nil
 	}
 	var x *uop.UOp
@@ -2512,10 +2041,7 @@ func symRules1(_ any, u *uop.UOp) *uop.UOp {
 func symRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
-			continue
-		}
-		if !v3.ConstVal().Eq(uop.Int(0)) {
+		if !v3.IsConst(uop.Int(0)) {
 			continue
 		}
 		return x.Cast(uop.Bool)
@@ -2549,13 +2075,7 @@ func symRules5(_ any, u *uop.UOp) *uop.UOp {
 	}
 	i := u.Src[0]
 	v1 := u.Src[1]
-	if i.Op != uop.Index {
-		return nil
-	}
-	if v1.Op != uop.Load {
-		return nil
-	}
-	if len(v1.Src) != 1 {
+	if i.Op != uop.Index || v1.Op != uop.Load || len(v1.Src) != 1 {
 		return nil
 	}
 	v2 := v1.Src[0]
@@ -2572,19 +2092,13 @@ func symRules6(_ any, u *uop.UOp) *uop.UOp {
 	}
 	i := u.Src[0]
 	v1 := u.Src[1]
-	if i.Op != uop.Index {
-		return nil
-	}
-	if v1.Op != uop.Where {
+	if i.Op != uop.Index || v1.Op != uop.Where {
 		return nil
 	}
 	gate := v1.Src[0]
 	alt := v1.Src[1]
 	v2 := v1.Src[2]
-	if v2.Op != uop.Load {
-		return nil
-	}
-	if len(v2.Src) != 1 {
+	if v2.Op != uop.Load || len(v2.Src) != 1 {
 		return nil
 	}
 	v3 := v2.Src[0]
@@ -2608,20 +2122,11 @@ func symRules7(_ any, u *uop.UOp) *uop.UOp {
 			}
 			v3 = v1.Src[0]
 		}
-		if v3.Op != uop.Index {
-			continue
-		}
-		if len(v3.Src) != 2 {
+		if v3.Op != uop.Index || len(v3.Src) != 2 {
 			continue
 		}
 		v5 := v3.Src[1]
-		if v5.Op != uop.ConstOp {
-			continue
-		}
-		if !v5.IsInvalid() {
-			continue
-		}
-		if v5.DType.Scalar() != uop.IndexT {
+		if !v5.IsInvalid() || v5.DType.Scalar() != uop.IndexT {
 			continue
 		}
 		if r := invalidAccess(u); r != nil {
@@ -2658,10 +2163,7 @@ func symRules9(_ any, u *uop.UOp) *uop.UOp {
 		}
 		v5 := v4.Src[0]
 		v6 := v4.Src[1]
-		if v5 != x {
-			continue
-		}
-		if v6 != x {
+		if v5 != x || v6 != x {
 			continue
 		}
 		return x.Recip().Mul(x.Recip()).Mul(x.Recip())
@@ -2698,13 +2200,7 @@ func symRules11(_ any, u *uop.UOp) *uop.UOp {
 		}
 		for i4 := range 2 {
 			v6, v7 := v3.Src[i4], v3.Src[1-i4]
-			if v6.Op != uop.ConstOp {
-				continue
-			}
-			if !v6.ConstVal().Eq(uop.Int(1)) {
-				continue
-			}
-			if v7 != x {
+			if !v6.IsConst(uop.Int(1)) || v7 != x {
 				continue
 			}
 			return d.ConstLike(uop.Int(1)).Sub(d)
@@ -2731,13 +2227,7 @@ func symRules12(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i7 := range 2 {
 				v9, v10 := v6.Src[i7], v6.Src[1-i7]
-				if v9.Op != uop.ConstOp {
-					continue
-				}
-				if !v9.ConstVal().Eq(uop.Int(1)) {
-					continue
-				}
-				if v10 != x {
+				if !v9.IsConst(uop.Int(1)) || v10 != x {
 					continue
 				}
 				return y.Mul(d.ConstLike(uop.Int(1)).Sub(d))
@@ -2765,13 +2255,7 @@ func symRules13(_ any, u *uop.UOp) *uop.UOp {
 			}
 			for i7 := range 2 {
 				v9, v10 := v6.Src[i7], v6.Src[1-i7]
-				if v9.Op != uop.ConstOp {
-					continue
-				}
-				if !v9.ConstVal().Eq(uop.Int(1)) {
-					continue
-				}
-				if v10 != x {
+				if !v9.IsConst(uop.Int(1)) || v10 != x {
 					continue
 				}
 				return d.ConstLike(uop.Int(1)).Sub(d).Add(x.Mul(y))
@@ -2783,10 +2267,7 @@ func symRules13(_ any, u *uop.UOp) *uop.UOp {
 
 // REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])
 func symRules14(_ any, u *uop.UOp) *uop.UOp {
-	if u.Arg != uop.Arg(uop.OpArg(uop.Add)) {
-		return nil
-	}
-	if len(u.Src) < 1 {
+	if u.Arg != uop.Arg(uop.OpArg(uop.Add)) || len(u.Src) < 1 {
 		return nil
 	}
 	v1 := u.Src[0]
@@ -2837,10 +2318,7 @@ func symRules18(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	n := u.Src[0]
-	if n.Op != uop.Noop {
-		return nil
-	}
-	if len(n.Src) != 0 {
+	if n.Op != uop.Noop || len(n.Src) != 0 {
 		return nil
 	}
 	return n
@@ -2850,19 +2328,11 @@ func symRules18(_ any, u *uop.UOp) *uop.UOp {
 func symRules19(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.ConstOp {
+		if !v3.IsConst(uop.Int(-1)) || v4.Op != uop.Add {
 			continue
 		}
-		if !v3.ConstVal().Eq(uop.Int(-1)) {
-			continue
-		}
-		if v4.Op != uop.Add {
-			continue
-		}
-		for i5 := range 2 {
-			x, y := v4.Src[i5], v4.Src[1-i5]
-			return x.Neg().Add(y.Neg())
-		}
+		x, y := v4.Src[0], v4.Src[1]
+		return x.Neg().Add(y.Neg())
 	}
 	return nil
 }
@@ -2871,10 +2341,7 @@ func symRules19(_ any, u *uop.UOp) *uop.UOp {
 func symRules20(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, c := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Add {
-			continue
-		}
-		if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
+		if v3.Op != uop.Add || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 			continue
 		}
 		for i4 := range 2 {
@@ -2908,16 +2375,7 @@ var LowerIndexDType = rewrite.New("LowerIndexDType",
 func lowerIndexDType1(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Cast {
-		return nil
-	}
-	if v1.DType.Scalar() != uop.IndexT {
-		return nil
-	}
-	if v2.Op != uop.Cast {
-		return nil
-	}
-	if v2.DType.Scalar() != uop.IndexT {
+	if v1.Op != uop.Cast || v1.DType.Scalar() != uop.IndexT || v2.Op != uop.Cast || v2.DType.Scalar() != uop.IndexT {
 		return nil
 	}
 	x := v1.Src[0]
@@ -2941,16 +2399,7 @@ func lowerIndexDType3(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
 	v1 := u.Src[1]
 	v2 := u.Src[2]
-	if v1.Op != uop.Cast {
-		return nil
-	}
-	if v1.DType.Scalar() != uop.IndexT {
-		return nil
-	}
-	if v2.Op != uop.Cast {
-		return nil
-	}
-	if v2.DType.Scalar() != uop.IndexT {
+	if v1.Op != uop.Cast || v1.DType.Scalar() != uop.IndexT || v2.Op != uop.Cast || v2.DType.Scalar() != uop.IndexT {
 		return nil
 	}
 	x := v1.Src[0]
@@ -2997,10 +2446,7 @@ func lowerIndexDType6(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	v1 := u.Src[0]
-	if v1.Op != uop.Cast {
-		return nil
-	}
-	if v1.DType.Scalar() != uop.IndexT {
+	if v1.Op != uop.Cast || v1.DType.Scalar() != uop.IndexT {
 		return nil
 	}
 	x := v1.Src[0]
@@ -3022,16 +2468,7 @@ func lowerIndexDType8(_ any, u *uop.UOp) *uop.UOp {
 	}
 	v1 := u.Src[0]
 	v2 := u.Src[1]
-	if v1.Op != uop.Cast {
-		return nil
-	}
-	if v1.DType.Scalar() != uop.IndexT {
-		return nil
-	}
-	if v2.Op != uop.Cast {
-		return nil
-	}
-	if v2.DType.Scalar() != uop.IndexT {
+	if v1.Op != uop.Cast || v1.DType.Scalar() != uop.IndexT || v2.Op != uop.Cast || v2.DType.Scalar() != uop.IndexT {
 		return nil
 	}
 	x := v1.Src[0]
@@ -3055,9 +2492,6 @@ func lowerIndexDType9(_ any, u *uop.UOp) *uop.UOp {
 	cond := v1.Src[0]
 	idx := v1.Src[1]
 	v2 := v1.Src[2]
-	if v2.Op != uop.ConstOp {
-		return nil
-	}
 	if !v2.IsInvalid() {
 		return nil
 	}

@@ -141,6 +141,9 @@ func (c Const) Same(o Const) bool {
 
 // Eq is Python's ==: 0, 0.0, -0.0 and false are equal. NaN equals NaN, as in tinygrad's constants.
 func (c Const) Eq(o Const) bool {
+	if c.kind == o.kind && c.kind != KindFloat && c.big == nil && o.big == nil {
+		return c.bits == o.bits
+	}
 	if c.kind == KindInvalid || o.kind == KindInvalid {
 		return c.kind == o.kind
 	}

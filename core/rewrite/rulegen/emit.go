@@ -13,6 +13,7 @@ import (
 type emitter struct {
 	p       *pattern
 	lines   []string
+	tests   []string          // conditions under which to give up, not written yet
 	loops   []string          // labels of the open loops
 	vars    map[string]string // name in the rule -> Go variable
 	used    map[string]bool   // names that results and conditions use
@@ -24,8 +25,25 @@ type emitter struct {
 }
 
 func (g *emitter) line(format string, args ...any) {
+	g.flush()
 	g.lines = append(g.lines, fmt.Sprintf(format, args...))
 	g.ended = false
+}
+
+// flush writes the tests that were collected.
+func (g *emitter) flush() {
+	if len(g.tests) == 0 {
+		return
+	}
+	if len(g.tests) > 1 {
+		for i, t := range g.tests {
+			if strings.Contains(t, "&&") {
+				g.tests[i] = "(" + t + ")"
+			}
+		}
+	}
+	g.lines = append(g.lines, fmt.Sprintf("if %s {\n%s\n}", strings.Join(g.tests, " || "), g.giveUp()))
+	g.tests = nil
 }
 
 func (g *emitter) fresh(prefix string) string {
@@ -41,16 +59,19 @@ func (g *emitter) giveUp() string {
 	return "continue " + g.loops[len(g.loops)-1]
 }
 
-func (g *emitter) unless(cond string) { g.line("if %s {\n%s\n}", cond, g.giveUp()) }
+// unless gives up if the condition holds.
+func (g *emitter) unless(cond string) { g.tests = append(g.tests, cond) }
 
 // open begins a loop; shut ends it.
 func (g *emitter) open(header string) {
+	g.flush()
 	label := g.fresh("way")
 	g.line("%s:\nfor %s {", label, header)
 	g.loops = append(g.loops, label)
 }
 
 func (g *emitter) shut() {
+	g.flush()
 	g.loops = g.loops[:len(g.loops)-1]
 	g.line("}")
 }
@@ -128,6 +149,7 @@ func emitRule(fn string, r *rule, imports map[string]bool) (string, *pattern, er
 	if emitErr != nil {
 		return "", nil, emitErr
 	}
+	g.flush()
 	if !g.ended {
 		g.line("return nil")
 	}
@@ -180,6 +202,7 @@ func (g *emitter) attributes(p *pattern, v string) {
 		return
 	}
 	switch {
+	case p.literal != "": // tested below, with the operation
 	case v == "u" || p.ops.any:
 	case p.ops.root:
 		g.unless(v + ".Op != u.Op")
@@ -202,7 +225,7 @@ func (g *emitter) attributes(p *pattern, v string) {
 	case p.invalid:
 		g.unless("!" + v + ".IsInvalid()")
 	case p.literal != "":
-		g.unless("!" + v + ".ConstVal().Eq(" + p.literal + ")")
+		g.unless("!" + v + ".IsConst(" + p.literal + ")")
 	}
 	if p.types != "" {
 		t, err := otherType(v, p.types)
@@ -326,8 +349,28 @@ func (g *emitter) bothOrders(p *pattern, v string, then func()) {
 	default:
 		g.line("%s, %s := %s.Src[%s], %s.Src[1-%s]", vars[0], vars[1], v, i, v, i)
 	}
+	start := len(g.lines)
 	g.children(p.src, vars, then)
 	g.shut()
+	g.unloop(start, i)
+}
+
+// unloop takes the loop away from around the lines from start on if its first turn always returns.
+func (g *emitter) unloop(start int, i string) {
+	body := g.lines[start : len(g.lines)-1]
+	for _, l := range body {
+		if strings.Contains(l, "continue") {
+			return
+		}
+	}
+	if !strings.HasPrefix(body[len(body)-1], "return ") {
+		return
+	}
+	for j := start - 1; j < len(g.lines); j++ {
+		g.lines[j] = strings.NewReplacer("[1-"+i+"]", "[1]", "["+i+"]", "[0]").Replace(g.lines[j])
+	}
+	g.lines = append(g.lines[:start-2], g.lines[start-1:len(g.lines)-1]...)
+	g.ended = len(g.loops) == 0
 }
 
 // children tests the attributes of all sources first and then goes below them, one after the other.

@@ -213,7 +213,8 @@ func (p *parser) primary() *expr {
 	return e
 }
 
-func (p *parser) set() (names []string) {
+func (p *parser) set() []string {
+	names := []string{}
 	for !p.accept("}") {
 		minus := ""
 		if p.accept("-") {
