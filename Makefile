@@ -31,7 +31,7 @@ bench: $(VENV)/installed ## measure speed and write bench/RESULTS.md
 	$(PY) bench/run.py
 
 parity: ## compare the kernels with tinygrad's, case by case
-	$(GO) run ./tests/parity
+	$(GO) run ./tests/parity/cmd/parity
 
 generate: ## compile the .rules files to Go
 	$(GO) generate ./...
