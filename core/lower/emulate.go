@@ -6,19 +6,19 @@ import (
 	"polygrad/core/uop"
 )
 
-// Types that a target lacks are emulated: 64-bit integers by two words of 32 bits, small floats by float32. The graph is
+// Types that a target lacks are emulated: small floats by float32, 64-bit integers by two words of 32 bits. The graph is
 // rebuilt from its leaves; a value of a missing type is held as something else until it meets memory, a cast or a comparison.
 
-// emulate rebuilds a kernel without the types that the target lacks.
-func emulate(sink *uop.UOp, t *Target) *uop.UOp {
-	if slices.Contains(t.Missing, uop.Int64) || slices.Contains(t.Missing, uop.Uint64) {
-		sink = splitLongs(sink)
-	}
+func (t *Target) lacksLongs() bool { return !t.Supports(uop.Int64) || !t.Supports(uop.Uint64) }
+
+func (t *Target) lacksFloats() bool {
+	return slices.ContainsFunc(t.Missing, func(dt *uop.DType) bool { return smallFloats[dt] != nil })
+}
+
+// emulateFloats rebuilds a kernel without the small floats that the target lacks.
+func emulateFloats(sink *uop.UOp, t *Target) *uop.UOp {
 	for _, dt := range t.Missing {
-		if !dt.IsFloat() {
-			continue
-		}
-		if f, ok := smallFloats[dt]; ok {
+		if f := smallFloats[dt]; f != nil {
 			sink = f.emulate(sink)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 func elementwise(n int64, out *uop.DType, ins []*uop.DType, f func(x ...*uop.UOp) *uop.UOp) *uop.UOp {
 	g := uop.NewScratch()
 	r := g.Range(uop.N(n), uop.AxisLoop, 0)
-	param := func(i int, dt *uop.DType) *uop.UOp { return g.New(uop.Param, dt.Ptr(n, uop.Global), nil, uop.Num(i), nil) }
+	param := func(i int, dt *uop.DType) *uop.UOp {
+		return g.New(uop.Param, dt.Ptr(n, uop.Global), nil, uop.Num(i), nil)
+	}
 	xs := make([]*uop.UOp, len(ins))
 	for i, dt := range ins {
 		xs[i] = param(i+1, dt).IndexBy(r)

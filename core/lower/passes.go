@@ -69,10 +69,12 @@ var Passes = []Pass{
 	{Name: "decompositions", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().decompose, t)
 	}},
-	{Name: "decomp missing types", Required: true, Needed: func(t *Target) bool { return len(t.Missing) > 0 }, Run: emulate, Check: checkTypes},
+	{Name: "decomp floats", Required: true, Needed: (*Target).lacksFloats, Run: emulateFloats},
 	{Name: "transcendental", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().transcendental, t)
 	}},
+	{Name: "decomp long -> int", Required: true, Needed: (*Target).lacksLongs,
+		Run: func(s *uop.UOp, _ *Target) *uop.UOp { return splitLongs(s) }, Check: checkTypes},
 	{Name: "final rewrite", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().final, t)
 	}, Check: checkFinal},
