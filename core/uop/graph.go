@@ -75,13 +75,15 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 		return g.New(op, dt, src, arg, tag)
 	}
 	var srcOps OpSet
+	t := ownTraits(op)
 	for _, s := range src {
 		if s.g != g {
 			panic("uop.Graph.New: " + op.String() + ": source " + s.Op.String() + " belongs to another graph")
 		}
 		srcOps[s.Op>>6] |= 1 << (s.Op & 63)
+		t |= s.traits
 	}
-	u := &UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, srcOps: srcOps}
+	u := &UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
 	g.nextID++
 	g.created++
 	g.table[i] = u

@@ -309,6 +309,9 @@ func (u *UOp) MovementPairs() []Pair {
 // Shape is the shape of u, nil if it has none. A node whose sources contradict
 // each other panics: core/tensor checks its arguments before it builds nodes.
 func (u *UOp) Shape() Shape {
+	if u.traits&mayHaveShape == 0 {
+		return nil
+	}
 	p := u.props()
 	if p.hasShape {
 		return p.shape
@@ -488,6 +491,9 @@ func (u *UOp) Size() int64 { return u.Shape().MaxNumel() }
 
 // Device is the device a node lives on, "" if none.
 func (u *UOp) Device() string {
+	if u.traits&mayHaveDevice == 0 {
+		return ""
+	}
 	p := u.props()
 	if p.hasDevice {
 		return p.device

@@ -1,16 +1,41 @@
 package uop
 
-// nodeSet marks nodes that were seen. Graphs number their nodes, so small ones use a bitmap.
+import "sync"
+
+// nodeSet marks the nodes of one graph that a walk has seen. Graphs number their nodes, so a mark is a place in a
+// slice: the number of the walk that was there last. The slices are kept for reuse and never have to be cleared.
+// A long-lived graph whose numbers have grown large uses maps instead.
 type nodeSet struct {
-	bits []uint64
-	m    map[*UOp]struct{}
+	marks *marks
+	m     map[*UOp]struct{}
 }
 
+type marks struct {
+	walk uint32
+	at   []uint32
+}
+
+const maxMarks = 1 << 16
+
+var freeMarks = sync.Pool{New: func() any { return &marks{} }}
+
 func newNodeSet(g *Graph) nodeSet {
-	if g.limit == 0 || g.nextID < 1<<16 {
-		return nodeSet{bits: make([]uint64, g.nextID/64+1)}
+	if g.limit != 0 && g.nextID >= maxMarks {
+		return nodeSet{m: map[*UOp]struct{}{}}
 	}
-	return nodeSet{m: map[*UOp]struct{}{}}
+	k := freeMarks.Get().(*marks)
+	if k.walk++; k.walk == 0 {
+		clear(k.at)
+		k.walk = 1
+	}
+	return nodeSet{marks: k}
+}
+
+// free ends the walk.
+func (s *nodeSet) free() {
+	if s.marks != nil {
+		freeMarks.Put(s.marks)
+	}
 }
 
 // add marks u and reports whether it was new.
@@ -20,14 +45,14 @@ func (s *nodeSet) add(u *UOp) bool {
 		s.m[u] = struct{}{}
 		return len(s.m) > n
 	}
-	w, b := u.id/64, uint64(1)<<(u.id%64)
-	for int(w) >= len(s.bits) {
-		s.bits = append(s.bits, 0)
+	k := s.marks
+	if int(u.id) >= len(k.at) {
+		k.at = append(k.at, make([]uint32, int(u.g.nextID)+len(k.at)/2-len(k.at)+64)...)
 	}
-	if s.bits[w]&b != 0 {
+	if k.at[u.id] == k.walk {
 		return false
 	}
-	s.bits[w] |= b
+	k.at[u.id] = k.walk
 	return true
 }
 
@@ -36,7 +61,7 @@ func (s *nodeSet) has(u *UOp) bool {
 		_, ok := s.m[u]
 		return ok
 	}
-	return int(u.id/64) < len(s.bits) && s.bits[u.id/64]&(1<<(u.id%64)) != 0
+	return int(u.id) < len(s.marks.at) && s.marks.at[u.id] == s.marks.walk
 }
 
 // Toposort lists the graph below u, sources before users, u last. It is a depth
@@ -77,6 +102,7 @@ func (u *UOp) ToposortGated(gate func(*UOp) bool) []*UOp {
 			}
 		}
 	}
+	done.free()
 	return out
 }
 
@@ -105,6 +131,7 @@ func (u *UOp) HasOp(ops OpSet) bool { return u.Find(func(x *UOp) bool { return o
 // Find walks u and the nodes below it, in no particular order, and returns the first that satisfies f, or nil.
 func (u *UOp) Find(f func(*UOp) bool) *UOp {
 	seen := newNodeSet(u.g)
+	var found *UOp
 	stack := []*UOp{u}
 	for len(stack) > 0 {
 		x := stack[len(stack)-1]
@@ -113,11 +140,13 @@ func (u *UOp) Find(f func(*UOp) bool) *UOp {
 			continue
 		}
 		if f(x) {
-			return x
+			found = x
+			break
 		}
 		stack = append(stack, x.Src...)
 	}
-	return nil
+	seen.free()
+	return found
 }
 
 // Consumers maps each node of a list to its users in the list, each once, in list order.

@@ -13,6 +13,7 @@ type UOp struct {
 	g      *Graph
 	hash   uint64
 	id     uint32
+	traits traits
 	srcOps OpSet
 	p      *props
 }

@@ -1,0 +1,42 @@
+package uop
+
+// traits are known when a node is made. They say early that a property is certainly absent, so that the
+// index arithmetic of a kernel, which is most of what rewriting makes, need not be searched for it.
+type traits uint8
+
+const (
+	mayHaveDevice traits = 1 << iota
+	mayHaveShape
+)
+
+var (
+	deviceSources = Ops(Device, Bufferize)
+	shapeSources  = Ops(Buffer, BufferView, EncDec, Bufferize, DefineLocal, DefineReg, Param, ReduceAxis).Union(GroupMovement)
+	// shapeIfDevice have the shape of a scalar, but only on a device.
+	shapeIfDevice = Ops(ConstOp, DefineVar, Bind)
+)
+
+// ownTraits are those that come from the operation itself.
+func ownTraits(op Op) (t traits) {
+	if deviceSources.Has(op) {
+		t |= mayHaveDevice
+	}
+	if shapeSources.Has(op) {
+		t |= mayHaveShape
+	}
+	return t
+}
+
+// of are the traits of a node whose operation and sources together have t.
+func (t traits) of(op Op, dt *DType) traits {
+	switch {
+	case noShape.Has(op), op == Index && !dt.IsPtr():
+		return t &^ mayHaveShape
+	case shapeIfDevice.Has(op):
+		t &^= mayHaveShape
+		if t&mayHaveDevice != 0 {
+			t |= mayHaveShape
+		}
+	}
+	return t
+}
