@@ -134,7 +134,10 @@ func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 			m[r] = to
 		}
 	}
-	return rewrite.SubstituteWith(v, m, withinRanges)
+	if len(m) == 0 {
+		return v
+	}
+	return rewrite.GraphTopDown(v, substituteWithin, m)
 }
 
 // maxInlineBuffers is the most buffers that a value may read to be computed again at each use.
@@ -160,12 +163,13 @@ func cheapToRepeat(v *uop.UOp) bool {
 	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
 }
 
-// withinRanges keeps a substitution of ranges to the nodes inside them: a range of the same name that ended further down is another one.
-var withinRanges = rewrite.New("within ranges", &rewrite.Rule{Name: "gate", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+// substituteWithin replaces ranges in the nodes inside them. It does not go further down: a range of the same
+// name that ended there is another one.
+var substituteWithin = rewrite.New("substitute within ranges", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 	m := ctx.(rewrite.Map)
 	for _, r := range u.Ranges() {
 		if _, ok := m[r]; ok {
-			return nil
+			return m[u]
 		}
 	}
 	return rewrite.Gate

@@ -20,7 +20,7 @@ var passes = []pass{
 	{"number the uops", (*run).number, uop.OpSet{}},
 	{"earliest rewrites", (*run).earliest, uop.Ops(uop.Detach, uop.ContiguousBackward)},
 	{"get realize", (*run).getRealize, uop.OpSet{}},
-	{"apply rangeify", (*run).rangeify, uop.Ops(uop.Pad, uop.ReduceAxis)},
+	{"apply rangeify", (*run).rangeify, uop.Ops(uop.ReduceAxis)},
 	{"symbolic+reduce_collapse+debuf", (*run).debuf, uop.OpSet{}},
 	{"limit buffers", (*run).limitBuffers, uop.OpSet{}},
 	{"bufferize to store", (*run).bufferize, uop.Ops(uop.Bufferize)},
