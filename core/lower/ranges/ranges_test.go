@@ -1,0 +1,307 @@
+package ranges
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// env gives RANGEs and DEFINE_VARs values.
+type env map[*uop.UOp]int64
+
+// eval computes an index expression; a REDUCE is summed over all values of its ranges.
+func eval(t *testing.T, u *uop.UOp, e env) uop.Const {
+	t.Helper()
+	switch u.Op {
+	case uop.ConstOp:
+		return u.ConstVal()
+	case uop.Range, uop.DefineVar:
+		v, ok := e[u]
+		if !ok {
+			t.Fatalf("%s has no value", u)
+		}
+		return uop.Int(v)
+	case uop.Cast:
+		return eval(t, u.Src[0], e).As(u.DType)
+	case uop.Reduce:
+		return evalSum(t, u, u.Src[1:], e)
+	case uop.Where:
+		if eval(t, u.Src[0], e).Truth() {
+			return eval(t, u.Src[1], e)
+		}
+		return eval(t, u.Src[2], e)
+	}
+	args := make([]uop.Const, len(u.Src))
+	for i, s := range u.Src {
+		args[i] = eval(t, s, e)
+	}
+	v, ok := uop.ExecALU(u.Op, args...)
+	if !ok {
+		t.Fatalf("cannot compute %s", u)
+	}
+	return v
+}
+
+func evalSum(t *testing.T, u *uop.UOp, rngs []*uop.UOp, e env) uop.Const {
+	if len(rngs) == 0 {
+		return eval(t, u.Src[0], e)
+	}
+	sum := uop.Int(0)
+	for i := range eval(t, rngs[0].Src[0], e).I() {
+		e[rngs[0]] = i
+		sum = sum.Add(evalSum(t, u, rngs[1:], e))
+	}
+	return sum
+}
+
+func loops(g *uop.Graph, dims []int64) []*uop.UOp {
+	out := make([]*uop.UOp, len(dims))
+	for i, d := range dims {
+		out[i] = g.ConstInt(0)
+		if d != 1 {
+			out[i] = g.Range(uop.N(d), uop.AxisLoop, i)
+		}
+	}
+	return out
+}
+
+// each calls f for all values of the ranges among rngs.
+func each(rngs []*uop.UOp, e env, f func(at []int64)) {
+	at := make([]int64, len(rngs))
+	var walk func(i int)
+	walk = func(i int) {
+		if i == len(rngs) {
+			f(at)
+			return
+		}
+		n := int64(1)
+		if rngs[i].Op == uop.Range {
+			n = rngs[i].Src[0].ConstVal().I()
+		}
+		for at[i] = 0; at[i] < n; at[i]++ {
+			e[rngs[i]] = at[i]
+			walk(i + 1)
+		}
+	}
+	walk(0)
+}
+
+func TestMovementReadsTheRightElement(t *testing.T) {
+	g := uop.NewScratch()
+	base := g.NewBuffer("CPU", 24, uop.Float32).Reshape(uop.ShapeOf(4, 1, 6))
+	pair := func(lo, hi int64) uop.Pair { return uop.Pair{Lo: uop.N(lo), Hi: uop.N(hi)} }
+	cases := map[string]struct {
+		u *uop.UOp
+		// source is the index into the source, nil outside of it.
+		source func(at []int64) []int64
+	}{
+		"permute": {base.Permute([]int{2, 0, 1}), func(at []int64) []int64 { return []int64{at[1], at[2], at[0]} }},
+		"expand":  {base.Expand(uop.ShapeOf(4, 5, 6)), func(at []int64) []int64 { return []int64{at[0], 0, at[2]} }},
+		"flip":    {base.Flip([]bool{true, false, true}), func(at []int64) []int64 { return []int64{3 - at[0], at[1], 5 - at[2]} }},
+		"shrink":  {base.Shrink([]uop.Pair{pair(1, 4), pair(0, 1), pair(2, 5)}), func(at []int64) []int64 { return []int64{at[0] + 1, at[1], at[2] + 2} }},
+		"pad": {base.Pad([]uop.Pair{pair(2, 1), pair(0, 0), pair(0, 3)}), func(at []int64) []int64 {
+			if at[0] < 2 || at[0] >= 6 || at[2] >= 6 {
+				return nil
+			}
+			return []int64{at[0] - 2, at[1], at[2]}
+		}},
+		"reshape": {base.Reshape(uop.ShapeOf(3, 8)), func(at []int64) []int64 {
+			flat := at[0]*8 + at[1]
+			return []int64{flat / 6, 0, flat % 6}
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			dims, _ := c.u.Shape().Ints()
+			rngs := loops(g, dims)
+			got := ApplyMovement(c.u, rngs)
+			e := env{}
+			each(rngs, e, func(at []int64) {
+				want := c.source(at)
+				inside := true
+				idx := make([]int64, len(got))
+				for i, r := range got {
+					v := eval(t, r, e)
+					if v.IsInvalid() {
+						inside = false
+						continue
+					}
+					idx[i] = v.I()
+				}
+				if inside != (want != nil) || inside && !slices.Equal(idx, want) {
+					t.Fatalf("at %v reads %v (inside %v), expected %v", at, idx, inside, want)
+				}
+			})
+		})
+	}
+}
+
+// The short way for reshapes that only move axes of size 1 gives what the long way gives.
+func TestRenamedAxesEqualPlaceholders(t *testing.T) {
+	g := uop.NewScratch()
+	r := rand.New(rand.NewSource(1))
+	short := 0
+	for range 200 {
+		var dims []int64
+		for range r.Intn(4) {
+			dims = append(dims, []int64{1, 2, 3, 16}[r.Intn(4)])
+		}
+		withOnes := func() []int64 {
+			out := []int64{}
+			for _, d := range dims {
+				for r.Intn(3) == 0 {
+					out = append(out, 1)
+				}
+				out = append(out, d)
+			}
+			return out
+		}
+		in, out := withOnes(), withOnes()
+		rngs := loops(g, out)
+		fast := renamedAxes(g, uop.ShapeOf(in...), uop.ShapeOf(out...), rngs)
+		if fast == nil {
+			t.Fatalf("reshape %v -> %v went the long way", in, out)
+		}
+		slow := reshapeByPlaceholders(g, uop.ShapeOf(in...), uop.ShapeOf(out...), rngs).Src
+		if !slices.Equal(fast, slow) {
+			t.Fatalf("reshape %v -> %v: %v, expected %v", in, out, fast, slow)
+		}
+		short += len(in)
+	}
+	if short == 0 {
+		t.Error("no shape had an axis")
+	}
+	if renamedAxes(g, uop.ShapeOf(2, 3), uop.ShapeOf(3, 2), loops(g, []int64{3, 2})) != nil {
+		t.Error("a reshape that mixes axes was taken for a renaming")
+	}
+}
+
+func TestSumsOverComparisonsFold(t *testing.T) {
+	g := uop.NewScratch()
+	n := int64(6)
+	r := g.Range(uop.N(n), uop.AxisReduceT, 0)
+	v := g.Variable("v", uop.Int(-3), uop.Int(9), uop.IndexT)
+	w := g.Variable("w", uop.Int(-2), uop.Int(8), uop.IndexT)
+	five, none := g.ConstInt(5), g.ConstInt(0)
+	sums := map[string]*uop.UOp{
+		"above":       r.Lt(v).Where(five, none),
+		"below":       r.Lt(v).Where(none, five),
+		"between":     r.Lt(w).Not().And(r.Lt(v)).Where(five, none),
+		"moved":       r.Add(w).Lt(v).Where(five, none),
+		"scaled":      r.MulInt(2).Lt(v).Where(none, five),
+		"independent": v.Mul(w),
+	}
+	for name, s := range sums {
+		t.Run(name, func(t *testing.T) {
+			sum := s.ReduceOver(uop.Add, r)
+			got := rewrite.Graph(sum, ReduceSimplify, nil)
+			if !noRange(got) {
+				t.Fatalf("%s still has the range", got.Render())
+			}
+			for i := int64(-3); i <= 9; i++ {
+				for j := int64(-2); j <= 8; j++ {
+					want, have := eval(t, sum, env{v: i, w: j}), eval(t, got, env{v: i, w: j})
+					if !want.Eq(have) {
+						t.Fatalf("v=%d w=%d: %s is %s, expected %s", i, j, got.Render(), have, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestSumsThatNeedTheRangeStay(t *testing.T) {
+	g := uop.NewScratch()
+	r := g.Range(uop.N(6), uop.AxisReduceT, 0)
+	buf := g.New(uop.Param, uop.IndexT.Ptr(6, uop.Global), nil, uop.Num(0), nil)
+	for name, s := range map[string]*uop.UOp{
+		"square":     r.Mul(r),
+		"load":       buf.IndexBy(r),
+		"gated load": r.Lt(g.Variable("v", uop.Int(0), uop.Int(6), uop.IndexT)).Where(buf.IndexBy(r), g.ConstInt(0)),
+	} {
+		sum := s.ReduceOver(uop.Add, r)
+		if got := rewrite.Graph(sum, ReduceSimplify, nil); got != sum {
+			t.Errorf("%s became %s", name, got.Render())
+		}
+	}
+}
+
+// A sum of loads that selects one element becomes a load of that element.
+func TestSelectedLoadNeedsNoSum(t *testing.T) {
+	g := uop.NewScratch()
+	r := g.Range(uop.N(6), uop.AxisReduceT, 0)
+	i := g.Variable("i", uop.Int(-2), uop.Int(9), uop.IndexT)
+	buf := g.New(uop.Param, uop.Float32.Ptr(6, uop.Global), nil, uop.Num(0), nil)
+	load := buf.IndexBy(r)
+	got := rewrite.Graph(i.Ne(r).Where(load.IntLike(0), load).ReduceOver(uop.Add, r), LoadCollapse, nil)
+	if !noRange(got) || !got.HasOp(indexOp) {
+		t.Fatalf("expected one load and no range:\n%s", got.Dump())
+	}
+	at := got.Find(func(u *uop.UOp) bool { return u.Op == uop.Index }).Src[1]
+	for v := int64(-2); v <= 9; v++ {
+		idx := eval(t, at, env{i: v})
+		if inside := v >= 0 && v < 6; idx.IsInvalid() == inside || inside && idx.I() != v {
+			t.Errorf("i=%d reads element %s", v, idx)
+		}
+	}
+}
+
+func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
+	g := uop.NewScratch()
+	buf := g.New(uop.Param, uop.IndexT.Ptr(24, uop.Global), nil, uop.Num(0), nil)
+	a, b := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(6), uop.AxisLoop, 1)
+	flat := a.MulInt(6).Add(b)
+	merged := rewrite.Graph(buf.IndexPtr(flat).Store(flat.MulInt(3)).EndRanges(a, b), SimplifyRanges, nil)
+	if len(merged.Src) != 2 || merged.Src[1].Src[0].ConstVal().I() != 24 {
+		t.Errorf("two ranges over one index were not merged:\n%s", merged.Dump())
+	}
+	c := g.Range(uop.N(24), uop.AxisLoop, 0)
+	sink := g.Sink(nil, buf.IndexPtr(c).Store(c.ModInt(6).Add(c.IdivInt(6))).EndRanges(c))
+	split := rewrite.Graph(sink, rewrite.Concat("", SplitRanges, FlattenRange), Splits{})
+	end := split.Src[0]
+	if len(end.Src) != 3 {
+		t.Fatalf("the range was not split:\n%s", split.Dump())
+	}
+	seen := map[int64]bool{}
+	e := env{}
+	each(end.Src[1:], e, func([]int64) {
+		i := eval(t, end.Src[0].Src[0].Src[1], e).I()
+		if v := eval(t, end.Src[0].Src[1], e).I(); v != i%6+i/6 {
+			t.Errorf("element %d gets %d, expected %d", i, v, i%6+i/6)
+		}
+		seen[i] = true
+	})
+	if len(seen) != 24 {
+		t.Errorf("%d elements were written, expected 24", len(seen))
+	}
+}
+
+func TestBufferizeBecomesAStore(t *testing.T) {
+	g := uop.NewScratch()
+	a, b := g.Range(uop.N(4), uop.AxisLoop, 1), g.Range(uop.N(6), uop.AxisLoop, 0)
+	v := a.MulInt(10).Add(b)
+	for _, space := range []uop.AddrSpace{uop.Global, uop.Local} {
+		u := g.New(uop.Bufferize, uop.IndexT, []*uop.UOp{v, a, b}, uop.BufferizeOpts{Device: "CPU", Space: space}, nil)
+		got := rewrite.GraphTopDown(u, AddBuffersLocal, &Counter{Next: 3})
+		if got.Op != uop.Reshape || !got.Shape().Equal(uop.ShapeOf(4, 6)) || got.Src[0].Op != uop.After {
+			t.Fatalf("expected a RESHAPE of an AFTER:\n%s", got.Dump())
+		}
+		buf, end := got.Src[0].Src[0], got.Src[0].Src[1]
+		want := uop.Buffer
+		if space == uop.Local {
+			want, end = uop.DefineLocal, end.Src[0]
+		}
+		if buf.Op != want || end.Op != uop.End || end.Src[1] != b || end.Src[2] != a {
+			t.Fatalf("expected a %s and an END of both ranges by number:\n%s", want, got.Dump())
+		}
+		e := env{}
+		each([]*uop.UOp{a, b}, e, func(at []int64) {
+			if i := eval(t, end.Src[0].Src[0].Src[1], e).I(); i != at[0]*6+at[1] {
+				t.Errorf("value of %v goes to element %d", at, i)
+			}
+		})
+	}
+}
