@@ -149,8 +149,8 @@ func (c Const) Eq(o Const) bool {
 	}
 	if c.kind == KindFloat || o.kind == KindFloat {
 		a, b := c.F(), o.F()
-		if a != a && b != b {
-			return true
+		if a != a || b != b {
+			return a != a && b != b
 		}
 		if c.kind == KindFloat && o.kind == KindFloat || c.big == nil && o.big == nil && exactF(c) && exactF(o) {
 			return a == b

@@ -36,6 +36,9 @@ func TestComparisonsWithNaNCompute(t *testing.T) {
 	if r, _ := ExecALU(CmpNe, nan, nan); !r.Truth() {
 		t.Error("nan != nan is false")
 	}
+	if !nan.Eq(nan) || nan.Eq(Float(1)) || nan.Eq(Int(1<<62)) || Int(1<<62).Eq(nan) {
+		t.Error("NaN as an arg equals NaN and nothing else")
+	}
 	if r, _ := ExecALU(CmpLt, nan, Float(1)); r.Truth() {
 		t.Error("nan < 1 is true")
 	}
