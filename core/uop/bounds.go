@@ -1,6 +1,8 @@
 package uop
 
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
+// Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; signed
+// arithmetic is taken not to overflow.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid {
@@ -37,7 +39,7 @@ func minMaxOf(vs ...Const) (lo, hi Const) {
 
 func (u *UOp) computeBounds() (Const, Const) {
 	if GroupBinary.Has(u.Op) && !u.DType.IsFloat() {
-		if lo, hi, ok := u.binaryBounds(); ok {
+		if lo, hi, ok := u.binaryBounds(); ok && !(u.DType.IsUnsigned() && (lo.Sign() < 0 || u.DType.Max().Cmp(hi) < 0)) {
 			return lo, hi
 		}
 	}
