@@ -13,17 +13,21 @@ type slot struct {
 	asked       bool
 }
 
-// slots finds the slot of a node: a hash table on the numbers of the nodes, which are dense, so they need no mixing.
+// slots finds the slot of a node: a hash table on the numbers of the nodes.
 type slots struct {
 	index []int32 // 1 + position in list
 	list  []slot
+	shift uint // index has 1<<(32-shift) places
 }
 
-const minSlots = 1 << 7
+const minSlotBits = 7
+
+// place is where the search for a node begins. The factor scatters neighbouring numbers evenly.
+func (s *slots) place(u *uop.UOp) int { return int(uint32(u.ID()) * 0x9E3779B1 >> s.shift) }
 
 func (s *slots) reset() {
 	if s.index == nil {
-		s.index = make([]int32, minSlots)
+		s.index, s.shift = make([]int32, 1<<minSlotBits), 32-minSlotBits
 	}
 }
 
@@ -43,7 +47,7 @@ func (s *slots) clear() {
 // slot is the position of the slot of u, a new one if u was not seen before.
 func (s *slots) slot(u *uop.UOp) int32 {
 	mask := len(s.index) - 1
-	i := u.ID() & mask
+	i := s.place(u)
 	for ; s.index[i] != 0; i = (i + 1) & mask {
 		if at := s.index[i] - 1; s.list[at].node == u {
 			return at
@@ -59,9 +63,10 @@ func (s *slots) slot(u *uop.UOp) int32 {
 
 func (s *slots) grow() {
 	s.index = make([]int32, len(s.index)*4)
+	s.shift -= 2
 	mask := len(s.index) - 1
 	for at := range s.list {
-		i := s.list[at].node.ID() & mask
+		i := s.place(s.list[at].node)
 		for s.index[i] != 0 {
 			i = (i + 1) & mask
 		}
