@@ -48,10 +48,6 @@ func randomNormal(g *uop.Graph, s uop.Shape, seed uint64) *uop.UOp {
 // f32 is a constant rounded to float32.
 func f32(v float64) float64 { return float64(float32(v)) }
 
-// same is x, as max(x, floor) of a floor that x never reaches: the simplifier cannot merge terms of x and same(x),
-// which would change the rounding.
-func same(x *uop.UOp, floor float64) *uop.UOp { return maximum(x, floor) }
-
 // exactLog is the natural logarithm of a normal float32 below infinity, by the polynomial of log2 in
 // (m-1)/(m+1) (https://arxiv.org/pdf/2001.09258), every step rounded to float32.
 func exactLog(d *uop.UOp) *uop.UOp {

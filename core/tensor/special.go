@@ -27,6 +27,11 @@ func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
 	return r
 }
 
+// same is x, as max(x, floor) with a floor that x never reaches. The simplifier treats sums and products of floating
+// point numbers as if they did not round: it gathers the terms of x in x*a + x*b and moves the 1 in (x-1) + y to the
+// end. Where that rounding is the point of a formula, same(x) keeps the terms apart.
+func same(x *uop.UOp, floor float64) *uop.UOp { return maximum(x, floor) }
+
 // inFloat computes f in float32 at least and converts the result back.
 func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	return func(x *uop.UOp) *uop.UOp {
@@ -124,7 +129,7 @@ func asinh(x *uop.UOp) *uop.UOp {
 // acosh is log(x + sqrt(x^2-1)), written with log1p(x-1+…) and as log(2x) far away.
 func acosh(x *uop.UOp) *uop.UOp {
 	far := gt(x, huge)
-	t := sub(where(far, 2, x), 1)
+	t := same(sub(where(far, 2, x), 1), -huge)
 	return where(far, add(log(where(far, x, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
 }
 
