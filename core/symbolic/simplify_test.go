@@ -1,0 +1,131 @@
+package symbolic
+
+import (
+	"math/rand"
+	"os"
+	"strings"
+	"testing"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+func TestSimplestForms(t *testing.T) {
+	text, err := os.ReadFile("testdata/simplify.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		cases++
+		left, want, _ := strings.Cut(line, " = ")
+		left, isSym := strings.CutPrefix(left, "sym: ")
+		g := uop.NewScratch()
+		u := parseFormula(t, g, left)
+		got := Simplify(u)
+		if isSym {
+			got = rewrite.Graph(u, Sym, nil)
+		}
+		if got.Render() != want {
+			t.Errorf("%s is simplified to\n %s, not\n %s", left, got.Render(), want)
+		}
+		if i := differAt(u, got); i != nil {
+			t.Errorf("%s is not %s at %v", left, got.Render(), i)
+		}
+	}
+	if cases < 150 {
+		t.Errorf("only %d cases", cases)
+	}
+}
+
+// differAt computes two expressions of integers and conditions at random points; it returns a point where they differ.
+func differAt(a, b *uop.UOp) map[string]uop.Const {
+	if a.Find(func(u *uop.UOp) bool { return u.DType.IsFloat() }) != nil {
+		return nil
+	}
+	rnd := rand.New(rand.NewSource(1))
+	for range 200 {
+		at := map[string]uop.Const{}
+		x, y := compute(a, at, rnd), compute(b, at, rnd)
+		if !x.Eq(y) {
+			return at
+		}
+	}
+	return nil
+}
+
+// compute is the value of an expression; variables without a value are given one.
+func compute(u *uop.UOp, at map[string]uop.Const, rnd *rand.Rand) uop.Const {
+	switch u.Op {
+	case uop.ConstOp:
+		return u.ConstVal()
+	case uop.Cast:
+		return compute(u.Src[0], at, rnd).As(u.DType)
+	case uop.DefineVar, uop.Range:
+		name := u.Render()
+		if _, ok := at[name]; !ok {
+			lo, hi := u.Bounds()
+			at[name] = uop.Int(lo.I() + rnd.Int63n(hi.I()-lo.I()+1)).As(u.DType)
+		}
+		return at[name]
+	}
+	args := make([]uop.Const, len(u.Src))
+	for i, s := range u.Src {
+		args[i] = compute(s, at, rnd)
+	}
+	v, ok := uop.ExecALU(u.Op, args...)
+	if !ok {
+		panic("cannot compute " + u.String())
+	}
+	return v.As(u.DType)
+}
+
+func TestSizes(t *testing.T) {
+	g := uop.NewScratch()
+	n := g.Variable("n", uop.Int(1), uop.Int(8), uop.IndexT)
+	for got, want := range map[string]string{
+		Smax(uop.N(3), uop.N(7), uop.N(5)).String():             "7",
+		Smin(uop.N(3), uop.N(7)).String():                       "3",
+		Smax(uop.S(n), uop.N(0)).String():                       uop.S(n).String(),
+		Smax(uop.N(2), uop.S(n), uop.N(9)).String():             "9",
+		Smin(uop.S(n), uop.N(100)).String():                     uop.S(n).String(),
+		Smax(uop.S(n.AddInt(1)), uop.S(n.AddInt(1))).String():   uop.S(n.AddInt(1)).String(),
+		Smin(uop.S(n), uop.N(1), uop.N(4)).String():             "1",
+		Smax(uop.S(n), uop.S(n.AddInt(8).MulInt(2))).U.Render(): "((n*2)+16)",
+		Smax(uop.S(n), uop.N(4)).U.Render():                     "max(n, 4)",
+	} {
+		if got != want {
+			t.Errorf("got %s, not %s", got, want)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	g := uop.NewScratch()
+	n := g.Variable("n", uop.Int(1), uop.Int(8), uop.IndexT)
+	for i, c := range []struct {
+		cond      *uop.UOp
+		def, want bool
+	}{
+		{n.LtInt(9), false, true}, {n.LtInt(1), true, false}, {n.LtInt(4), true, true}, {n.LtInt(4), false, false},
+		{n.Ne(n.AddInt(0)), true, false},
+	} {
+		if got := Resolve(c.cond, c.def); got != c.want {
+			t.Errorf("%d: %s resolves to %v", i, c.cond.Render(), got)
+		}
+	}
+}
+
+func TestIndexToConcrete(t *testing.T) {
+	g := uop.NewScratch()
+	small := g.Variable("n", uop.Int(0), uop.Int(100), uop.IndexT)
+	if u := IndexToConcrete(small.MulInt(1000).AddInt(1)); u.DType != uop.Int32 {
+		t.Errorf("%s has type %s", u.Render(), u.DType)
+	}
+	if u := IndexToConcrete(small.MulInt(1 << 40)); u.DType != uop.Int64 {
+		t.Errorf("%s has type %s", u.Render(), u.DType)
+	}
+}
