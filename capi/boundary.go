@@ -33,10 +33,7 @@ func wrong(arg, format string, a ...any) error {
 // fail turns an error into the last error of the calling thread. A NULL operand
 // keeps the error that made it NULL.
 func fail(fn string, err error) {
-	text := err.Error()
-	if !strings.HasPrefix(text, fn+":") {
-		text = fn + ": " + text
-	}
+	text := fn + ": " + withoutOrigin(err.Error())
 	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
 	if errors.Is(err, handle.ErrNull) {
 		C.poly_fail_keep(p, n)
@@ -45,9 +42,21 @@ func fail(fn string, err error) {
 	}
 }
 
+// withoutOrigin drops the name of the Go function that found the error: C knows the function it called.
+func withoutOrigin(text string) string {
+	origin, rest, ok := strings.Cut(text, ": ")
+	if pkg, _, qualified := strings.Cut(origin, "."); ok && qualified && !strings.ContainsAny(pkg, " (") {
+		return rest
+	}
+	return text
+}
+
 // rescue turns a panic into an error. It is deferred by everything that runs user requests.
 func rescue(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("internal error: %v", r)
 	}
 }
+
+// indexed names an element of an array argument.
+func indexed(arg string, i int) string { return fmt.Sprintf("%s[%d]", arg, i) }

@@ -6,6 +6,7 @@ import (
 
 	"polygrad/capi/handle"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 // handles holds the tokens of everything C can point to.
@@ -21,6 +22,7 @@ type context struct {
 	nodes map[*uop.UOp]*handle.Entry
 	host  map[*uop.UOp]hostMemory
 	begun begun
+	bound []exec.Binding // reused from run to run
 	steps map[*step]struct{}
 }
 
@@ -28,13 +30,6 @@ type context struct {
 type hostMemory struct {
 	data   unsafe.Pointer
 	nbytes uintptr
-}
-
-// A node is what a PolyUOp stands for.
-type node struct {
-	value
-	// buffer is the BUFFER whose host memory is bound as long as this handle lives.
-	buffer *uop.UOp
 }
 
 func newContext() (*context, error) {
@@ -78,7 +73,7 @@ func (c *context) destroy() {
 }
 
 // lookup finds the node of a handle of this context.
-func (c *context) lookup(arg string, h uintptr) (*node, *handle.Entry, error) {
+func (c *context) lookup(arg string, h uintptr) (*value, *handle.Entry, error) {
 	e, err := handles.Get(handle.Token(h), handle.Node)
 	if err != nil {
 		return nil, nil, &argError{arg, err}
@@ -86,16 +81,16 @@ func (c *context) lookup(arg string, h uintptr) (*node, *handle.Entry, error) {
 	if e.Owner != any(c) {
 		return nil, nil, wrong(arg, "belongs to another context")
 	}
-	return e.Value.(*node), e, nil
+	return e.Value.(*value), e, nil
 }
 
 // arg is the value of a handle of this context.
 func (c *context) arg(name string, h uintptr) (value, error) {
-	n, _, err := c.lookup(name, h)
+	v, _, err := c.lookup(name, h)
 	if err != nil {
 		return value{}, err
 	}
-	return n.value, nil
+	return *v, nil
 }
 
 // optional is arg for a handle that may be NULL, which gives no node.
@@ -110,12 +105,12 @@ func (c *context) optional(name string, h uintptr) (value, error) {
 func (c *context) out(v value) (uintptr, error) {
 	if e, ok := c.nodes[v.u]; ok {
 		e.Refs++
-		if n := e.Value.(*node); v.drop != nil && n.drop == nil {
-			n.drop = v.drop
+		if known := e.Value.(*value); known.drop == nil {
+			known.drop = v.drop
 		}
 		return uintptr(e.Token()), nil
 	}
-	e, err := handles.New(handle.Node, c, &node{value: v})
+	e, err := handles.New(handle.Node, c, &v)
 	if err != nil {
 		return 0, err
 	}
@@ -125,16 +120,16 @@ func (c *context) out(v value) (uintptr, error) {
 
 // release gives references to a node back.
 func (c *context) release(h uintptr) {
-	n, e, err := c.lookup("x", h)
+	v, e, err := c.lookup("x", h)
 	if err != nil {
 		return
 	}
 	if e.Refs--; e.Refs > 0 {
 		return
 	}
-	if n.buffer != nil {
-		delete(c.host, n.buffer)
+	if v.host != nil {
+		delete(c.host, v.host)
 	}
-	delete(c.nodes, n.u)
+	delete(c.nodes, v.u)
 	handles.Drop(e)
 }

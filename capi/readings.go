@@ -9,8 +9,10 @@ import "polygrad/core/uop"
 // drop, in which they are gone (nil where both are the same). Whatever names a
 // size decides: a store, a reshape, an expansion, a shape argument. Where both
 // readings fit, the axes stay.
+//
+// host is the BUFFER whose memory the caller has bound for as long as this handle lives.
 type value struct {
-	u, drop *uop.UOp
+	u, drop, host *uop.UOp
 }
 
 func single(u *uop.UOp) value { return value{u: u} }
@@ -49,7 +51,7 @@ func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) 
 	case dropErr != nil || drop == keep:
 		return value{u: keep}, nil
 	}
-	return value{keep, drop}, nil
+	return value{u: keep, drop: drop}, nil
 }
 
 // reading picks the reading for which ok holds, the kept axes first; without one, the kept axes.

@@ -32,6 +32,26 @@ int poly_dtype_id_promote(int a, int b) {
   return poly_enter("poly_dtype_id_promote") ? -1 : go_poly_dtype_id_promote(a, b);
 }
 
+int poly_device_count(void) {
+  return poly_enter("poly_device_count") ? -1 : go_poly_device_count();
+}
+
+const char *poly_device_name(int i) {
+  return poly_enter("poly_device_name") ? NULL : go_poly_device_name(i);
+}
+
+int poly_device_available(int device) {
+  return poly_enter("poly_device_available") ? -1 : go_poly_device_available(device);
+}
+
+void poly_cpu_cache_flush(void) {
+  if (!poly_forked) go_poly_cpu_cache_flush();
+}
+
+void poly_sched_cache_flush(void) {
+  if (!poly_forked) go_poly_sched_cache_flush();
+}
+
 PolyCtx *poly_ctx_new(void) {
   return poly_enter("poly_ctx_new") ? NULL : (PolyCtx *)go_poly_ctx_new();
 }
@@ -78,4 +98,752 @@ int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype) 
 
 int poly_uop_op(PolyCtx *ctx, PolyUOp *x) {
   return poly_enter("poly_uop_op") ? -1 : go_poly_uop_op((uintptr_t)ctx, (uintptr_t)x);
+}
+
+char *poly_uop_print(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_uop_print") ? NULL : go_poly_uop_print((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n) {
+  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (uintptr_t *)from, (uintptr_t *)to, n);
+}
+
+PolyUOp *poly_const_float(PolyCtx *ctx, double value) {
+  return poly_enter("poly_const_float") ? NULL : (PolyUOp *)go_poly_const_float((uintptr_t)ctx, value);
+}
+
+PolyUOp *poly_const_double(PolyCtx *ctx, double value) {
+  return poly_enter("poly_const_double") ? NULL : (PolyUOp *)go_poly_const_double((uintptr_t)ctx, value);
+}
+
+PolyUOp *poly_const_int(PolyCtx *ctx, int64_t value) {
+  return poly_enter("poly_const_int") ? NULL : (PolyUOp *)go_poly_const_int((uintptr_t)ctx, value);
+}
+
+PolyUOp *poly_const_by_id(PolyCtx *ctx, int dtype, double value) {
+  return poly_enter("poly_const_by_id") ? NULL : (PolyUOp *)go_poly_const_by_id((uintptr_t)ctx, dtype, value);
+}
+
+PolyUOp *poly_const_int_by_id(PolyCtx *ctx, int dtype, int64_t value) {
+  return poly_enter("poly_const_int_by_id") ? NULL : (PolyUOp *)go_poly_const_int_by_id((uintptr_t)ctx, dtype, value);
+}
+
+PolyUOp *poly_const_like_float(PolyCtx *ctx, PolyUOp *x, double value) {
+  return poly_enter("poly_const_like_float") ? NULL : (PolyUOp *)go_poly_const_like_float((uintptr_t)ctx, (uintptr_t)x, value);
+}
+
+PolyUOp *poly_const_like_int(PolyCtx *ctx, PolyUOp *x, int64_t value) {
+  return poly_enter("poly_const_like_int") ? NULL : (PolyUOp *)go_poly_const_like_int((uintptr_t)ctx, (uintptr_t)x, value);
+}
+
+PolyUOp *poly_const_like_bool(PolyCtx *ctx, PolyUOp *x, int value) {
+  return poly_enter("poly_const_like_bool") ? NULL : (PolyUOp *)go_poly_const_like_bool((uintptr_t)ctx, (uintptr_t)x, value);
+}
+
+PolyUOp *poly_buffer_f32(PolyCtx *ctx, int64_t size) {
+  return poly_enter("poly_buffer_f32") ? NULL : (PolyUOp *)go_poly_buffer_f32((uintptr_t)ctx, size);
+}
+
+PolyUOp *poly_buffer_f64(PolyCtx *ctx, int64_t size) {
+  return poly_enter("poly_buffer_f64") ? NULL : (PolyUOp *)go_poly_buffer_f64((uintptr_t)ctx, size);
+}
+
+PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype) {
+  return poly_enter("poly_buffer_by_id") ? NULL : (PolyUOp *)go_poly_buffer_by_id((uintptr_t)ctx, size, dtype);
+}
+
+PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes) {
+  return poly_enter("poly_buffer_host") ? NULL : (PolyUOp *)go_poly_buffer_host((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, data, nbytes);
+}
+
+PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
+  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (char *)name, lo, hi);
+}
+
+PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value) {
+  return poly_enter("poly_bind_var") ? NULL : (PolyUOp *)go_poly_bind_var((uintptr_t)ctx, (uintptr_t)var, value);
+}
+
+PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v) {
+  return poly_enter("poly_full") ? NULL : (PolyUOp *)go_poly_full((uintptr_t)ctx, (int64_t *)shape, ndim, v);
+}
+
+PolyUOp *poly_full_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double v) {
+  return poly_enter("poly_full_by_id") ? NULL : (PolyUOp *)go_poly_full_by_id((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, v);
+}
+
+PolyUOp *poly_full_int_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t v) {
+  return poly_enter("poly_full_int_by_id") ? NULL : (PolyUOp *)go_poly_full_int_by_id((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, v);
+}
+
+PolyUOp *poly_arange(PolyCtx *ctx, double start, double stop, double step) {
+  return poly_enter("poly_arange") ? NULL : (PolyUOp *)go_poly_arange((uintptr_t)ctx, start, stop, step);
+}
+
+PolyUOp *poly_arange_by_id(PolyCtx *ctx, int dtype, double start, double stop, double step) {
+  return poly_enter("poly_arange_by_id") ? NULL : (PolyUOp *)go_poly_arange_by_id((uintptr_t)ctx, dtype, start, stop, step);
+}
+
+PolyUOp *poly_linspace(PolyCtx *ctx, double start, double stop, int64_t steps) {
+  return poly_enter("poly_linspace") ? NULL : (PolyUOp *)go_poly_linspace((uintptr_t)ctx, start, stop, steps);
+}
+
+PolyUOp *poly_linspace_by_id(PolyCtx *ctx, int dtype, double start, double stop, int64_t steps) {
+  return poly_enter("poly_linspace_by_id") ? NULL : (PolyUOp *)go_poly_linspace_by_id((uintptr_t)ctx, dtype, start, stop, steps);
+}
+
+PolyUOp *poly_eye(PolyCtx *ctx, int64_t n) {
+  return poly_enter("poly_eye") ? NULL : (PolyUOp *)go_poly_eye((uintptr_t)ctx, n);
+}
+
+PolyUOp *poly_eye_by_id(PolyCtx *ctx, int dtype, int64_t n, int64_t m) {
+  return poly_enter("poly_eye_by_id") ? NULL : (PolyUOp *)go_poly_eye_by_id((uintptr_t)ctx, dtype, n, m);
+}
+
+PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed) {
+  return poly_enter("poly_rand") ? NULL : (PolyUOp *)go_poly_rand((uintptr_t)ctx, (int64_t *)shape, ndim, seed);
+}
+
+PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed) {
+  return poly_enter("poly_randn") ? NULL : (PolyUOp *)go_poly_randn((uintptr_t)ctx, (int64_t *)shape, ndim, seed);
+}
+
+PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed) {
+  return poly_enter("poly_rand_seeded") ? NULL : (PolyUOp *)go_poly_rand_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (uintptr_t)seed);
+}
+
+PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed) {
+  return poly_enter("poly_randn_seeded") ? NULL : (PolyUOp *)go_poly_randn_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (uintptr_t)seed);
+}
+
+PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low, int64_t high, PolyUOp *seed) {
+  return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)go_poly_randint_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, low, high, (uintptr_t)seed);
+}
+
+PolyUOp *poly_dropout(PolyCtx *ctx, PolyUOp *x, double p, PolyUOp *seed) {
+  return poly_enter("poly_dropout") ? NULL : (PolyUOp *)go_poly_dropout((uintptr_t)ctx, (uintptr_t)x, p, (uintptr_t)seed);
+}
+
+PolyUOp *poly_alu1(PolyCtx *ctx, PolyOps op, PolyUOp *x) {
+  return poly_enter("poly_alu1") ? NULL : (PolyUOp *)go_poly_alu1((uintptr_t)ctx, op, (uintptr_t)x);
+}
+
+PolyUOp *poly_exp(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_exp") ? NULL : (PolyUOp *)go_poly_exp((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_exp2(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_exp2") ? NULL : (PolyUOp *)go_poly_exp2((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_expm1(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_expm1") ? NULL : (PolyUOp *)go_poly_expm1((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_log(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_log") ? NULL : (PolyUOp *)go_poly_log((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_log2(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_log2") ? NULL : (PolyUOp *)go_poly_log2((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_log10(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_log10") ? NULL : (PolyUOp *)go_poly_log10((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_log1p(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_log1p") ? NULL : (PolyUOp *)go_poly_log1p((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_sqrt(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_sqrt") ? NULL : (PolyUOp *)go_poly_sqrt((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_rsqrt(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_rsqrt") ? NULL : (PolyUOp *)go_poly_rsqrt((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_reciprocal(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_reciprocal") ? NULL : (PolyUOp *)go_poly_reciprocal((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_square(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_square") ? NULL : (PolyUOp *)go_poly_square((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_neg(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_neg") ? NULL : (PolyUOp *)go_poly_neg((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_abs(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_abs") ? NULL : (PolyUOp *)go_poly_abs((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_sign(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_sign") ? NULL : (PolyUOp *)go_poly_sign((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_sin(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_sin") ? NULL : (PolyUOp *)go_poly_sin((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_cos(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_cos") ? NULL : (PolyUOp *)go_poly_cos((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_tan(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_tan") ? NULL : (PolyUOp *)go_poly_tan((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_asin(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_asin") ? NULL : (PolyUOp *)go_poly_asin((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_acos(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_acos") ? NULL : (PolyUOp *)go_poly_acos((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_atan(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_atan") ? NULL : (PolyUOp *)go_poly_atan((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_sinh(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_sinh") ? NULL : (PolyUOp *)go_poly_sinh((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_cosh(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_cosh") ? NULL : (PolyUOp *)go_poly_cosh((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_asinh(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_asinh") ? NULL : (PolyUOp *)go_poly_asinh((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_acosh(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_acosh") ? NULL : (PolyUOp *)go_poly_acosh((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_atanh(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_atanh") ? NULL : (PolyUOp *)go_poly_atanh((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_ceil(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_ceil") ? NULL : (PolyUOp *)go_poly_ceil((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_floor(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_floor") ? NULL : (PolyUOp *)go_poly_floor((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_trunc(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_trunc") ? NULL : (PolyUOp *)go_poly_trunc((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_round_f(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_round_f") ? NULL : (PolyUOp *)go_poly_round_f((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_isnan(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_isnan") ? NULL : (PolyUOp *)go_poly_isnan((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_isinf(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_isinf") ? NULL : (PolyUOp *)go_poly_isinf((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_isfinite(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_isfinite") ? NULL : (PolyUOp *)go_poly_isfinite((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_logical_not(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_logical_not") ? NULL : (PolyUOp *)go_poly_logical_not((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_bitwise_not(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_bitwise_not") ? NULL : (PolyUOp *)go_poly_bitwise_not((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_erf") ? NULL : (PolyUOp *)go_poly_erf((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_erfc(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_erfc") ? NULL : (PolyUOp *)go_poly_erfc((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_erfinv(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_erfinv") ? NULL : (PolyUOp *)go_poly_erfinv((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_ndtri(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_ndtri") ? NULL : (PolyUOp *)go_poly_ndtri((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_lgamma(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_lgamma") ? NULL : (PolyUOp *)go_poly_lgamma((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_digamma(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_digamma") ? NULL : (PolyUOp *)go_poly_digamma((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_relu(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_relu") ? NULL : (PolyUOp *)go_poly_relu((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_relu6(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_relu6") ? NULL : (PolyUOp *)go_poly_relu6((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_sigmoid(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_sigmoid") ? NULL : (PolyUOp *)go_poly_sigmoid((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_logsigmoid(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_logsigmoid") ? NULL : (PolyUOp *)go_poly_logsigmoid((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_tanh_act(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_tanh_act") ? NULL : (PolyUOp *)go_poly_tanh_act((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_gelu(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_gelu") ? NULL : (PolyUOp *)go_poly_gelu((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_quick_gelu(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_quick_gelu") ? NULL : (PolyUOp *)go_poly_quick_gelu((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_silu(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_silu") ? NULL : (PolyUOp *)go_poly_silu((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_mish(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_mish") ? NULL : (PolyUOp *)go_poly_mish((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_hardswish(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_hardswish") ? NULL : (PolyUOp *)go_poly_hardswish((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_hardsigmoid(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_hardsigmoid") ? NULL : (PolyUOp *)go_poly_hardsigmoid((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_softsign(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_softsign") ? NULL : (PolyUOp *)go_poly_softsign((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_leaky_relu(PolyCtx *ctx, PolyUOp *x, double slope) {
+  return poly_enter("poly_leaky_relu") ? NULL : (PolyUOp *)go_poly_leaky_relu((uintptr_t)ctx, (uintptr_t)x, slope);
+}
+
+PolyUOp *poly_elu(PolyCtx *ctx, PolyUOp *x, double alpha) {
+  return poly_enter("poly_elu") ? NULL : (PolyUOp *)go_poly_elu((uintptr_t)ctx, (uintptr_t)x, alpha);
+}
+
+PolyUOp *poly_celu(PolyCtx *ctx, PolyUOp *x, double alpha) {
+  return poly_enter("poly_celu") ? NULL : (PolyUOp *)go_poly_celu((uintptr_t)ctx, (uintptr_t)x, alpha);
+}
+
+PolyUOp *poly_selu(PolyCtx *ctx, PolyUOp *x, double alpha, double gamma) {
+  return poly_enter("poly_selu") ? NULL : (PolyUOp *)go_poly_selu((uintptr_t)ctx, (uintptr_t)x, alpha, gamma);
+}
+
+PolyUOp *poly_softplus(PolyCtx *ctx, PolyUOp *x, double beta) {
+  return poly_enter("poly_softplus") ? NULL : (PolyUOp *)go_poly_softplus((uintptr_t)ctx, (uintptr_t)x, beta);
+}
+
+PolyUOp *poly_clamp(PolyCtx *ctx, PolyUOp *x, double lo, double hi) {
+  return poly_enter("poly_clamp") ? NULL : (PolyUOp *)go_poly_clamp((uintptr_t)ctx, (uintptr_t)x, lo, hi);
+}
+
+PolyUOp *poly_hardtanh(PolyCtx *ctx, PolyUOp *x, double lo, double hi) {
+  return poly_enter("poly_hardtanh") ? NULL : (PolyUOp *)go_poly_hardtanh((uintptr_t)ctx, (uintptr_t)x, lo, hi);
+}
+
+PolyUOp *poly_cast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype) {
+  return poly_enter("poly_cast_by_id") ? NULL : (PolyUOp *)go_poly_cast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype);
+}
+
+PolyUOp *poly_bitcast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype) {
+  return poly_enter("poly_bitcast_by_id") ? NULL : (PolyUOp *)go_poly_bitcast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype);
+}
+
+PolyUOp *poly_detach(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_detach") ? NULL : (PolyUOp *)go_poly_detach((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_contiguous(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_contiguous") ? NULL : (PolyUOp *)go_poly_contiguous((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_alu2(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_alu2") ? NULL : (PolyUOp *)go_poly_alu2((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_alu3(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b, PolyUOp *c) {
+  return poly_enter("poly_alu3") ? NULL : (PolyUOp *)go_poly_alu3((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c);
+}
+
+PolyUOp *poly_binary(PolyCtx *ctx, int op, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_binary") ? NULL : (PolyUOp *)go_poly_binary((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_binary_float(PolyCtx *ctx, int op, PolyUOp *x, double value, int reversed) {
+  return poly_enter("poly_binary_float") ? NULL : (PolyUOp *)go_poly_binary_float((uintptr_t)ctx, op, (uintptr_t)x, value, reversed);
+}
+
+PolyUOp *poly_binary_int(PolyCtx *ctx, int op, PolyUOp *x, int64_t value, int reversed) {
+  return poly_enter("poly_binary_int") ? NULL : (PolyUOp *)go_poly_binary_int((uintptr_t)ctx, op, (uintptr_t)x, value, reversed);
+}
+
+PolyUOp *poly_binary_bool(PolyCtx *ctx, int op, PolyUOp *x, int value, int reversed) {
+  return poly_enter("poly_binary_bool") ? NULL : (PolyUOp *)go_poly_binary_bool((uintptr_t)ctx, op, (uintptr_t)x, value, reversed);
+}
+
+PolyUOp *poly_maximum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_maximum") ? NULL : (PolyUOp *)go_poly_maximum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_minimum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_minimum") ? NULL : (PolyUOp *)go_poly_minimum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_eq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_eq") ? NULL : (PolyUOp *)go_poly_eq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_ne(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_ne") ? NULL : (PolyUOp *)go_poly_ne((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_gt(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_gt") ? NULL : (PolyUOp *)go_poly_gt((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_ge(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_ge") ? NULL : (PolyUOp *)go_poly_ge((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_le") ? NULL : (PolyUOp *)go_poly_le((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_where_op(PolyCtx *ctx, PolyUOp *cond, PolyUOp *x, PolyUOp *y) {
+  return poly_enter("poly_where_op") ? NULL : (PolyUOp *)go_poly_where_op((uintptr_t)ctx, (uintptr_t)cond, (uintptr_t)x, (uintptr_t)y);
+}
+
+PolyUOp *poly_lerp(PolyCtx *ctx, PolyUOp *start, PolyUOp *end, PolyUOp *weight) {
+  return poly_enter("poly_lerp") ? NULL : (PolyUOp *)go_poly_lerp((uintptr_t)ctx, (uintptr_t)start, (uintptr_t)end, (uintptr_t)weight);
+}
+
+PolyUOp *poly_reshape(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
+  return poly_enter("poly_reshape") ? NULL : (PolyUOp *)go_poly_reshape((uintptr_t)ctx, (uintptr_t)src, dims, ndim);
+}
+
+PolyUOp *poly_expand(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
+  return poly_enter("poly_expand") ? NULL : (PolyUOp *)go_poly_expand((uintptr_t)ctx, (uintptr_t)src, dims, ndim);
+}
+
+PolyUOp *poly_permute(PolyCtx *ctx, PolyUOp *src, int64_t *perm, int ndim) {
+  return poly_enter("poly_permute") ? NULL : (PolyUOp *)go_poly_permute((uintptr_t)ctx, (uintptr_t)src, perm, ndim);
+}
+
+PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
+  return poly_enter("poly_shrink") ? NULL : (PolyUOp *)go_poly_shrink((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);
+}
+
+PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
+  return poly_enter("poly_pad") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);
+}
+
+PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value) {
+  return poly_enter("poly_pad_value") ? NULL : (PolyUOp *)go_poly_pad_value((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim, value);
+}
+
+PolyUOp *poly_flip(PolyCtx *ctx, PolyUOp *src, int64_t *axes, int n_axes) {
+  return poly_enter("poly_flip") ? NULL : (PolyUOp *)go_poly_flip((uintptr_t)ctx, (uintptr_t)src, axes, n_axes);
+}
+
+PolyUOp *poly_transpose(PolyCtx *ctx, PolyUOp *src, int axis0, int axis1) {
+  return poly_enter("poly_transpose") ? NULL : (PolyUOp *)go_poly_transpose((uintptr_t)ctx, (uintptr_t)src, axis0, axis1);
+}
+
+PolyUOp *poly_squeeze(PolyCtx *ctx, PolyUOp *src, int axis) {
+  return poly_enter("poly_squeeze") ? NULL : (PolyUOp *)go_poly_squeeze((uintptr_t)ctx, (uintptr_t)src, axis);
+}
+
+PolyUOp *poly_squeeze_all(PolyCtx *ctx, PolyUOp *src) {
+  return poly_enter("poly_squeeze_all") ? NULL : (PolyUOp *)go_poly_squeeze_all((uintptr_t)ctx, (uintptr_t)src);
+}
+
+PolyUOp *poly_unsqueeze(PolyCtx *ctx, PolyUOp *src, int axis) {
+  return poly_enter("poly_unsqueeze") ? NULL : (PolyUOp *)go_poly_unsqueeze((uintptr_t)ctx, (uintptr_t)src, axis);
+}
+
+PolyUOp *poly_flatten(PolyCtx *ctx, PolyUOp *src, int first, int last) {
+  return poly_enter("poly_flatten") ? NULL : (PolyUOp *)go_poly_flatten((uintptr_t)ctx, (uintptr_t)src, first, last);
+}
+
+PolyUOp *poly_unflatten(PolyCtx *ctx, PolyUOp *src, int axis, const int64_t *sizes, int n) {
+  return poly_enter("poly_unflatten") ? NULL : (PolyUOp *)go_poly_unflatten((uintptr_t)ctx, (uintptr_t)src, axis, (int64_t *)sizes, n);
+}
+
+PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts, int n) {
+  return poly_enter("poly_repeat") ? NULL : (PolyUOp *)go_poly_repeat((uintptr_t)ctx, (uintptr_t)src, (int64_t *)counts, n);
+}
+
+PolyUOp *poly_rearrange(PolyCtx *ctx, const char *formula, PolyUOp *x, const int64_t *shape, int ndim, const char *names, const int64_t *sizes, int n_sizes, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_rearrange") ? NULL : (PolyUOp *)go_poly_rearrange((uintptr_t)ctx, (char *)formula, (uintptr_t)x, (int64_t *)shape, ndim, (char *)names, (int64_t *)sizes, n_sizes, shape_out, ndim_out);
+}
+
+PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors, int n) {
+  return poly_enter("poly_index") ? NULL : (PolyUOp *)go_poly_index((uintptr_t)ctx, (uintptr_t)x, (int32_t *)kinds, (int64_t *)args, (uintptr_t *)tensors, n);
+}
+
+PolyUOp *poly_gather_axis(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
+  return poly_enter("poly_gather_axis") ? NULL : (PolyUOp *)go_poly_gather_axis((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index);
+}
+
+PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx, const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_gather") ? NULL : (PolyUOp *)go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (int64_t *)t_shape, t_ndim, (uintptr_t)idx, (int64_t *)i_shape, i_ndim, shape_out, ndim_out);
+}
+
+PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
+  return poly_enter("poly_cat") ? NULL : (PolyUOp *)go_poly_cat((uintptr_t)ctx, (uintptr_t *)xs, n, axis);
+}
+
+PolyUOp *poly_stack(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
+  return poly_enter("poly_stack") ? NULL : (PolyUOp *)go_poly_stack((uintptr_t)ctx, (uintptr_t *)xs, n, axis);
+}
+
+int poly_split(PolyCtx *ctx, PolyUOp *x, const int64_t *sizes, int n, int axis, PolyUOp **out) {
+  return poly_enter("poly_split") ? -1 : go_poly_split((uintptr_t)ctx, (uintptr_t)x, (int64_t *)sizes, n, axis, (uintptr_t *)out);
+}
+
+PolyUOp *poly_one_hot(PolyCtx *ctx, PolyUOp *x, int64_t classes) {
+  return poly_enter("poly_one_hot") ? NULL : (PolyUOp *)go_poly_one_hot((uintptr_t)ctx, (uintptr_t)x, classes);
+}
+
+PolyUOp *poly_tril(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
+  return poly_enter("poly_tril") ? NULL : (PolyUOp *)go_poly_tril((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, diagonal);
+}
+
+PolyUOp *poly_triu(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
+  return poly_enter("poly_triu") ? NULL : (PolyUOp *)go_poly_triu((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, diagonal);
+}
+
+PolyUOp *poly_causal_mask(PolyCtx *ctx, int64_t T, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)go_poly_causal_mask((uintptr_t)ctx, T, shape_out, ndim_out);
+}
+
+PolyUOp *poly_reduce_axis(PolyCtx *ctx, PolyOps op, PolyUOp *src, int64_t *axes, int n_axes) {
+  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, axes, n_axes);
+}
+
+PolyUOp *poly_sum_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_max_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_mean_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_var_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int corr, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, corr, shape_out, ndim_out);
+}
+
+PolyUOp *poly_logsumexp(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int correction) {
+  return poly_enter("poly_reduce") ? NULL : (PolyUOp *)go_poly_reduce((uintptr_t)ctx, op, (uintptr_t)x, (int64_t *)axes, n_axes, keepdim, correction);
+}
+
+PolyUOp *poly_cumsum(PolyCtx *ctx, PolyUOp *x, int axis) {
+  return poly_enter("poly_cumsum") ? NULL : (PolyUOp *)go_poly_cumsum((uintptr_t)ctx, (uintptr_t)x, axis);
+}
+
+PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
+  return poly_enter("poly_softmax") ? NULL : (PolyUOp *)go_poly_softmax((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis);
+}
+
+PolyUOp *poly_log_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
+  return poly_enter("poly_log_softmax") ? NULL : (PolyUOp *)go_poly_log_softmax((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis);
+}
+
+PolyUOp *poly_layernorm(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, double eps, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, eps, shape_out, ndim_out);
+}
+
+PolyUOp *poly_layernorm_axes(PolyCtx *ctx, PolyUOp *x, const int64_t *axes, int n_axes, double eps, PolyUOp *weight, PolyUOp *bias) {
+  return poly_enter("poly_layernorm_axes") ? NULL : (PolyUOp *)go_poly_layernorm_axes((uintptr_t)ctx, (uintptr_t)x, (int64_t *)axes, n_axes, eps, (uintptr_t)weight, (uintptr_t)bias);
+}
+
+PolyUOp *poly_rmsnorm(PolyCtx *ctx, PolyUOp *x, double eps, PolyUOp *weight) {
+  return poly_enter("poly_rmsnorm") ? NULL : (PolyUOp *)go_poly_rmsnorm((uintptr_t)ctx, (uintptr_t)x, eps, (uintptr_t)weight);
+}
+
+PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, double eps, PolyUOp *weight, PolyUOp *bias) {
+  return poly_enter("poly_groupnorm") ? NULL : (PolyUOp *)go_poly_groupnorm((uintptr_t)ctx, (uintptr_t)x, groups, eps, (uintptr_t)weight, (uintptr_t)bias);
+}
+
+PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, shape_out, ndim_out);
+}
+
+PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_matmul") ? NULL : (PolyUOp *)go_poly_matmul((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_linear") ? NULL : (PolyUOp *)go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, (uintptr_t)bias, (int64_t *)b_shape, b_ndim, shape_out, ndim_out);
+}
+
+PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
+  return poly_enter("poly_affine") ? NULL : (PolyUOp *)go_poly_affine((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
+}
+
+PolyUOp *poly_einsum(PolyCtx *ctx, const char *formula, PolyUOp **ops, const int64_t **shapes, const int *ndims, int n, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_einsum") ? NULL : (PolyUOp *)go_poly_einsum((uintptr_t)ctx, (char *)formula, (uintptr_t *)ops, (int64_t **)shapes, (int *)ndims, n, shape_out, ndim_out);
+}
+
+PolyUOp *poly_cholesky(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int upper) {
+  return poly_enter("poly_cholesky") ? NULL : (PolyUOp *)go_poly_cholesky((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, upper);
+}
+
+PolyUOp *poly_triangular_solve(PolyCtx *ctx, PolyUOp *a, const int64_t *a_shape, int a_ndim, PolyUOp *b, const int64_t *b_shape, int b_ndim, int upper, int trans_a, int unit_diag, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_triangular_solve") ? NULL : (PolyUOp *)go_poly_triangular_solve((uintptr_t)ctx, (uintptr_t)a, (int64_t *)a_shape, a_ndim, (uintptr_t)b, (int64_t *)b_shape, b_ndim, upper, trans_a, unit_diag, shape_out, ndim_out);
+}
+
+PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal) {
+  return poly_enter("poly_attention") ? NULL : (PolyUOp *)go_poly_attention((uintptr_t)ctx, (uintptr_t)q, (uintptr_t)k, (uintptr_t)v, (uintptr_t)mask, causal);
+}
+
+PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (int64_t *)l_shape, l_ndim, (uintptr_t)target, (int64_t *)t_shape, t_ndim, axis, shape_out, ndim_out);
+}
+
+PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y) {
+  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y);
+}
+
+PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y) {
+  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y);
+}
+
+PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {
+  return poly_enter("poly_grad") ? NULL : (PolyUOp *)go_poly_grad((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)wrt);
+}
+
+int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **wrts, int n, PolyUOp **out) {
+  return poly_enter("poly_grad_many") ? -1 : go_poly_grad_many((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)seed, (uintptr_t *)wrts, n, (uintptr_t *)out);
+}
+
+PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value) {
+  return poly_enter("poly_store_val") ? NULL : (PolyUOp *)go_poly_store_val((uintptr_t)ctx, (uintptr_t)buf, (uintptr_t)value);
+}
+
+PolyUOp *poly_assign(PolyCtx *ctx, PolyUOp *target, PolyUOp *value) {
+  return poly_enter("poly_assign") ? NULL : (PolyUOp *)go_poly_assign((uintptr_t)ctx, (uintptr_t)target, (uintptr_t)value);
+}
+
+PolyUOp *poly_sink1(PolyCtx *ctx, PolyUOp *store) {
+  return poly_enter("poly_sink1") ? NULL : (PolyUOp *)go_poly_sink1((uintptr_t)ctx, (uintptr_t)store);
+}
+
+PolyUOp *poly_sink_n(PolyCtx *ctx, PolyUOp **stores, int n) {
+  return poly_enter("poly_sink_n") ? NULL : (PolyUOp *)go_poly_sink_n((uintptr_t)ctx, (uintptr_t *)stores, n);
+}
+
+int poly_realize(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds) {
+  return poly_enter("poly_realize") ? -1 : go_poly_realize((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds);
+}
+
+int poly_realize_ex(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_realize_ex") ? -1 : go_poly_realize_ex((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds, (void *)vars, n_vars);
+}
+
+int poly_realize_flat(PolyCtx *ctx, PolyUOp *sink, PolyUOp **buffers, void **datas, int n) {
+  return poly_enter("poly_realize_flat") ? -1 : go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (uintptr_t *)buffers, datas, n);
+}
+
+void poly_realize_begin(PolyCtx *ctx) {
+  if (!poly_forked) go_poly_realize_begin((uintptr_t)ctx);
+}
+
+void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data) {
+  if (!poly_forked) go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, data);
+}
+
+int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_realize_exec") ? -1 : go_poly_realize_exec((uintptr_t)ctx, (uintptr_t)sink);
+}
+
+int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
+  return poly_enter("poly_realize_into") ? -1 : go_poly_realize_into((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves);
+}
+
+int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
+  return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+}
+
+PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_compile_step") ? NULL : (PolyStep *)go_poly_compile_step((uintptr_t)ctx, (uintptr_t)sink);
+}
+
+PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates) {
+  return poly_enter("poly_compile_update") ? NULL : (PolyStep *)go_poly_compile_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+}
+
+PolyStep *poly_compile_value_and_grad(PolyCtx *ctx, PolyUOp *loss, PolyUOp **params, int n_params, int *loss_idx_out, int *grad_idxs_out) {
+  return poly_enter("poly_compile_value_and_grad") ? NULL : (PolyStep *)go_poly_compile_value_and_grad((uintptr_t)ctx, (uintptr_t)loss, (uintptr_t *)params, n_params, loss_idx_out, grad_idxs_out);
+}
+
+void poly_step_destroy(PolyStep *step) {
+  if (!poly_forked) go_poly_step_destroy((uintptr_t)step);
+}
+
+int poly_step_run(PolyStep *step, PolyBufferBinding *binds, int n_binds) {
+  return poly_enter("poly_step_run") ? -1 : go_poly_step_run((uintptr_t)step, (void *)binds, n_binds);
+}
+
+int poly_step_run_ex(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_step_run_ex") ? -1 : go_poly_step_run_ex((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars);
+}
+
+int poly_step_run_indexed(PolyStep *step, void **ptrs, int n) {
+  return poly_enter("poly_step_run_indexed") ? -1 : go_poly_step_run_indexed((uintptr_t)step, ptrs, n);
+}
+
+int poly_step_run_indexed_ex(PolyStep *step, void **ptrs, int n, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_step_run_indexed_ex") ? -1 : go_poly_step_run_indexed_ex((uintptr_t)step, ptrs, n, (void *)vars, n_vars);
+}
+
+int poly_step_n_kernels(const PolyStep *step) {
+  return poly_enter("poly_step_n_kernels") ? -1 : go_poly_step_n_kernels((uintptr_t)step);
+}
+
+int poly_step_n_intermediates(const PolyStep *step) {
+  return poly_enter("poly_step_n_intermediates") ? -1 : go_poly_step_n_intermediates((uintptr_t)step);
+}
+
+int poly_step_n_bindable_buffers(const PolyStep *step) {
+  return poly_enter("poly_step_n_bindable_buffers") ? -1 : go_poly_step_n_bindable_buffers((uintptr_t)step);
+}
+
+int poly_step_n_buffers(const PolyStep *step) {
+  return poly_enter("poly_step_n_buffers") ? -1 : go_poly_step_n_buffers((uintptr_t)step);
+}
+
+PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx) {
+  return poly_enter("poly_step_buf_uop") ? NULL : (PolyUOp *)go_poly_step_buf_uop((uintptr_t)step, idx);
 }

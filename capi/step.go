@@ -1,6 +1,306 @@
 package main
 
-import "polygrad/capi/handle"
+/*
+#include <stdint.h>
+*/
+import "C"
 
-type step struct{ entry *handle.Entry }
-type begun struct{}
+import (
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/gradient"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// A step is what a PolyStep stands for: a compiled program of a context.
+type step struct {
+	entry   *handle.Entry
+	ctx     *context
+	exec    *exec.Step
+	buffers []*uop.UOp
+	// outputs are the buffers that the program writes.
+	outputs map[*uop.UOp]bool
+	// leaves are the host buffers that the step made for its results.
+	leaves []value
+}
+
+// compile makes a step of a sink and its handle.
+func (c *context) compile(sink *uop.UOp, leaves []value) (*step, error) {
+	e, err := executor("")
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.Compile(sink)
+	if err != nil {
+		return nil, err
+	}
+	s := &step{ctx: c, exec: x, buffers: x.Buffers(), outputs: map[*uop.UOp]bool{}, leaves: leaves}
+	for _, w := range sink.Src {
+		s.outputs[w.Src[0].Base()] = true
+	}
+	if s.entry, err = handles.New(handle.Step, c, s); err != nil {
+		return nil, err
+	}
+	c.steps[s] = struct{}{}
+	return s, nil
+}
+
+// buildStep runs a request that makes a step.
+func buildStep(fn string, ctx C.uintptr_t, f func(c *context) (*step, error)) (h C.uintptr_t) {
+	ask(fn, ctx, func(c *context) error {
+		s, err := f(c)
+		if err == nil {
+			h = C.uintptr_t(s.entry.Token())
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+// askStep runs a request on a step, in its context.
+func askStep(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
+	if err := askStepIn(uintptr(h), f); err != nil {
+		fail(fn, err)
+		failed()
+	}
+}
+
+func askStepIn(h uintptr, f func(s *step) error) (err error) {
+	e, err := handles.Get(handle.Token(h), handle.Step)
+	if err != nil {
+		return &argError{"step", err}
+	}
+	s := e.Value.(*step)
+	s.ctx.mu.Lock()
+	defer s.ctx.mu.Unlock()
+	defer rescue(&err)
+	if _, err := handles.Get(handle.Token(h), handle.Step); err != nil {
+		return &argError{"step", err}
+	}
+	return f(s)
+}
+
+//export go_poly_compile_step
+func go_poly_compile_step(ctx, sink C.uintptr_t) C.uintptr_t {
+	return buildStep("poly_compile_step", ctx, func(c *context) (*step, error) {
+		u, err := c.sinkArg(sink)
+		if err != nil {
+			return nil, err
+		}
+		return c.compile(u, nil)
+	})
+}
+
+//export go_poly_compile_update
+func go_poly_compile_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) C.uintptr_t {
+	return buildStep("poly_compile_update", ctx, func(c *context) (*step, error) {
+		up, err := c.update(values, data, n, targets, updates, nUpdates)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.compile(up.sink, up.leaves)
+		if err != nil {
+			c.forget(up.leaves)
+		}
+		return s, err
+	})
+}
+
+//export go_poly_compile_value_and_grad
+func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int, lossIndex, gradIndexes *C.int) C.uintptr_t {
+	return buildStep("poly_compile_value_and_grad", ctx, func(c *context) (*step, error) {
+		v, err := c.arg("loss", uintptr(loss))
+		if err != nil {
+			return nil, err
+		}
+		if n <= 0 {
+			return nil, wrong("n_params", "%d, expected 1 or more", n)
+		}
+		ps, err := c.args("params", params, n)
+		if err != nil {
+			return nil, err
+		}
+		y := v.withNumel(1)
+		if numel(y) != 1 {
+			return nil, wrong("loss", "has shape %s, expected one element", y.Shape())
+		}
+		wrts := make([]*uop.UOp, len(ps))
+		for i, p := range ps {
+			wrts[i] = p.u
+		}
+		grads, err := gradient.Of(y, wrts, nil)
+		if err != nil {
+			return nil, err
+		}
+		src := make([]*uop.UOp, 0, len(grads)+1)
+		for _, u := range append([]*uop.UOp{y}, grads...) {
+			b := c.g.NewBuffer(tensor.DeviceName, numel(u), u.DType)
+			src = append(src, b.Store(u))
+		}
+		s, err := c.compile(c.g.Sink(nil, src...), nil)
+		if err != nil {
+			return nil, err
+		}
+		if lossIndex != nil {
+			*lossIndex = s.index(src[0].Src[0])
+		}
+		if gradIndexes != nil {
+			for i := range grads {
+				unsafe.Slice(gradIndexes, n)[i] = s.index(src[i+1].Src[0])
+			}
+		}
+		return s, nil
+	})
+}
+
+// index is the place of a buffer among those of the step, -1 if it is none of them.
+func (s *step) index(b *uop.UOp) C.int {
+	for i, x := range s.buffers {
+		if x == b {
+			return C.int(i)
+		}
+	}
+	return -1
+}
+
+//export go_poly_step_destroy
+func go_poly_step_destroy(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.Step)
+	if err != nil {
+		return
+	}
+	s := e.Value.(*step)
+	s.ctx.mu.Lock()
+	defer s.ctx.mu.Unlock()
+	handles.Drop(e)
+	if !s.ctx.dead {
+		delete(s.ctx.steps, s)
+		s.ctx.forget(s.leaves)
+	}
+}
+
+func runStep(fn string, h C.uintptr_t, f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars C.int) (rc C.int) {
+	askStep(fn, h, func(s *step) error {
+		binds, err := f(s)
+		if err != nil {
+			return err
+		}
+		v, err := s.ctx.variables(vars, nVars)
+		if err != nil {
+			return err
+		}
+		return s.exec.Run(s.ctx.withHost(s.exec, binds), v)
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_step_run
+func go_poly_step_run(h C.uintptr_t, binds unsafe.Pointer, n C.int) C.int {
+	return runStep("poly_step_run", h, func(s *step) ([]exec.Binding, error) { return s.ctx.bindings(binds, n) }, nil, 0)
+}
+
+//export go_poly_step_run_ex
+func go_poly_step_run_ex(h C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+	return runStep("poly_step_run_ex", h, func(s *step) ([]exec.Binding, error) { return s.ctx.bindings(binds, n) }, vars, nVars)
+}
+
+//export go_poly_step_run_indexed
+func go_poly_step_run_indexed(h C.uintptr_t, ptrs *unsafe.Pointer, n C.int) C.int {
+	return runStep("poly_step_run_indexed", h, byIndex(ptrs, n), nil, 0)
+}
+
+//export go_poly_step_run_indexed_ex
+func go_poly_step_run_indexed_ex(h C.uintptr_t, ptrs *unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+	return runStep("poly_step_run_indexed_ex", h, byIndex(ptrs, n), vars, nVars)
+}
+
+// byIndex binds pointers by the index of the buffer; temporaries need none.
+func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error) {
+	return func(s *step) ([]exec.Binding, error) {
+		if n <= 0 || ptrs == nil {
+			return nil, wrong("n", "%d pointers, expected 1 or more", n)
+		}
+		var binds []exec.Binding
+		for i, p := range unsafe.Slice(ptrs, n) {
+			if p != nil && i < len(s.buffers) {
+				binds = append(binds, exec.Binding{Buffer: s.buffers[i], Ptr: p})
+			}
+		}
+		return binds, nil
+	}
+}
+
+// countOf answers a question about a step; 0 for NULL and stale steps.
+func countOf(fn string, h C.uintptr_t, f func(s *step) int) (n C.int) {
+	askStep(fn, h, func(s *step) error { n = C.int(f(s)); return nil }, func() { n = 0 })
+	return n
+}
+
+//export go_poly_step_n_kernels
+func go_poly_step_n_kernels(h C.uintptr_t) C.int {
+	return countOf("poly_step_n_kernels", h, func(s *step) int { return s.exec.Kernels() })
+}
+
+//export go_poly_step_n_intermediates
+func go_poly_step_n_intermediates(h C.uintptr_t) C.int {
+	return countOf("poly_step_n_intermediates", h, func(s *step) int { return s.exec.Temporaries() })
+}
+
+//export go_poly_step_n_bindable_buffers
+func go_poly_step_n_bindable_buffers(h C.uintptr_t) C.int {
+	return countOf("poly_step_n_bindable_buffers", h, func(s *step) int { return len(s.buffers) })
+}
+
+//export go_poly_step_n_buffers
+func go_poly_step_n_buffers(h C.uintptr_t) C.int {
+	return countOf("poly_step_n_buffers", h, func(s *step) int { return len(s.buffers) + s.exec.Temporaries() })
+}
+
+// PolyStepBufferRole.
+const (
+	roleInput = iota
+	roleOutput
+	roleTemporary
+)
+
+//export go_step_buffer_info
+func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.int, count, nbytes *C.int64_t) (rc C.int) {
+	askStep("poly_step_buffer_info", h, func(s *step) error {
+		all := len(s.buffers) + s.exec.Temporaries()
+		switch {
+		case idx < 0 || int(idx) >= all:
+			return wrong("idx", "%d is out of range, the step has %d buffers", idx, all)
+		case hasOut == 0:
+			return wrong("out", "is NULL")
+		case int(idx) >= len(s.buffers):
+			*role, *dtype, *count, *nbytes = roleTemporary, dtypeID(uop.Void), 0, 0
+			return nil
+		}
+		b := s.buffers[idx]
+		*role = roleInput
+		if s.outputs[b] {
+			*role = roleOutput
+		}
+		*dtype = dtypeID(b.DType)
+		*count = C.int64_t(numel(b))
+		*nbytes = *count * C.int64_t(b.DType.Itemsize())
+		return nil
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_step_buf_uop
+func go_poly_step_buf_uop(h C.uintptr_t, idx C.int) (u C.uintptr_t) {
+	askStep("poly_step_buf_uop", h, func(s *step) error {
+		if idx < 0 || int(idx) >= len(s.buffers) {
+			return wrong("idx", "%d is out of range, the step has %d bindable buffers", idx, len(s.buffers))
+		}
+		t, err := s.ctx.out(single(s.buffers[idx]))
+		u = C.uintptr_t(t)
+		return err
+	}, func() { u = 0 })
+	return u
+}

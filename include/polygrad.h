@@ -960,7 +960,8 @@ POLY_API int poly_step_n_intermediates(const PolyStep *step);
 POLY_API int poly_step_n_bindable_buffers(const PolyStep *step);
 POLY_API int poly_step_n_buffers(const PolyStep *step);
 
-/* Describes a buffer of a step. 0 or -1. Since 1.0. */
+/* Describes a buffer of a step. Temporaries share one block of memory that the
+ * step owns: their type is void and their sizes are 0. 0 or -1. Since 1.0. */
 POLY_API int poly_step_buffer_info(const PolyStep *step, int idx, PolyStepBufferInfo *out);
 
 /* The BUFFER node at a bindable index, NULL for other indices. Since 1.0. */

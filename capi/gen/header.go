@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,14 @@ type proto struct {
 	Params []param
 }
 
+// A constant is a number that an enum of the header names.
+type constant struct {
+	Name  string
+	Value int
+}
+
 var (
+	enumerator   = regexp.MustCompile(`(?m)^\s+(POLY_[A-Z0-9_]+) = (\d+)`)
 	blockComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	spaces       = regexp.MustCompile(`\s+`)
 	apiLine      = regexp.MustCompile(`(?m)^POLY_API ([^;]+);`)
@@ -38,6 +46,19 @@ func parseHeader(text string) ([]proto, error) {
 			return nil, err
 		}
 		out = append(out, p)
+	}
+	return out, nil
+}
+
+// parseConstants finds the members of the enums of a header, in order.
+func parseConstants(text string) ([]constant, error) {
+	var out []constant
+	for _, m := range enumerator.FindAllStringSubmatch(blockComment.ReplaceAllString(text, ""), -1) {
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			return nil, fmt.Errorf("enum member %s: %w", m[1], err)
+		}
+		out = append(out, constant{m[1], n})
 	}
 	return out, nil
 }

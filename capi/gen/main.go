@@ -39,7 +39,11 @@ func run() error {
 			return fmt.Errorf("%s is exported by Go but %s is not in the header", name, name[len("go_"):])
 		}
 	}
-	table, err := ctypesTable(protos)
+	constants, err := parseConstants(string(text))
+	if err != nil {
+		return err
+	}
+	table, err := ctypesTable(protos, constants)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,13 @@
+"""Tensors with gradients and a compiler of their own.
+
+>>> from polygrad import Tensor
+>>> (Tensor([1.0, 2.0]) * 3).numpy()
+array([3., 6.], dtype=float32)
+"""
+
+from polygrad.device import Device
+from polygrad.dtype import DType, dtypes
+from polygrad.tensor import Tensor
+
+__all__ = ["DType", "Device", "Tensor", "dtypes"]
+__version__ = "2.0.0"

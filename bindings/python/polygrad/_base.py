@@ -1,0 +1,70 @@
+"""What all groups of tensor methods stand on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, Union
+
+import numpy as np
+
+from polygrad._graph import CTX, Node
+from polygrad._library import fail, lib
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
+T = TypeVar("T", bound="Base")
+Number = Union[int, float, bool]
+# What a method accepts beside a tensor: numbers, arrays, nested lists.
+Operand: TypeAlias = "Union[Base, Number, np.ndarray[Any, Any], np.generic, list[Any]]"
+
+
+class Base:
+    """A variable that stands for a node of the graph."""
+
+    __slots__ = ("__weakref__", "_node", "grad")
+
+    _node: Node
+    grad: Any
+
+
+def made(cls: type[T], handle: int | None, source: tuple[Node, ...]) -> T:
+    """Make a tensor of what the library returned; NULL raises its error."""
+    if handle is None:
+        fail()
+    tracked = False
+    for node in source:
+        if node.tracked:
+            tracked = True
+            break
+    tensor = cls.__new__(cls)
+    tensor._node = Node(handle, source, None, tracked)
+    tensor.grad = None
+    return tensor
+
+
+def call(name: str, tensor: T, *arguments: Any) -> T:
+    """Call the library's function of one tensor and some numbers."""
+    node = tensor._node
+    return made(type(tensor), getattr(lib, name)(CTX, node.handle, *arguments), (node,))
+
+
+def operand(value: Any, like: T) -> Node:
+    """Return the node of an operand; a number takes its type from the tensor it meets."""
+    if isinstance(value, Base):
+        return value._node
+    if isinstance(value, np.generic):
+        value = value.item()
+    x = like._node.handle
+    if isinstance(value, bool):
+        handle = lib.poly_const_like_bool(CTX, x, value)
+    elif isinstance(value, int):
+        handle = lib.poly_const_like_int(CTX, x, value)
+    elif isinstance(value, float):
+        handle = lib.poly_const_like_float(CTX, x, value)
+    elif isinstance(value, (np.ndarray, list, tuple)):
+        return type(like)(value)._node  # type: ignore[call-arg]
+    else:
+        raise TypeError(f"expected a tensor or a number, got {type(value).__name__}")
+    if handle is None:
+        fail()
+    return Node(handle)

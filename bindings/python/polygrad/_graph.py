@@ -1,0 +1,174 @@
+"""The Python side of the graph: nodes that hold handles of the library.
+
+A Tensor is a variable; what it stands for is a Node, which never changes. A Node keeps alive
+what its value is computed from: the nodes it was made of and, at the leaves, numpy arrays whose
+memory the library reads without copying.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polygrad._library import fail, lib
+from polygrad.dtype import DType, dtype_by_id, dtypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polygrad.tensor import Tensor
+
+_context = lib.poly_ctx_new()
+if not _context:
+    fail(RuntimeError)
+CTX: int = _context
+
+MAX_DIMS = 16
+_dims_types = [ctypes.c_int64 * n for n in range(MAX_DIMS + 1)]
+
+# Handles of nodes that are gone, given back to the library many at a time.
+_dead: list[int] = []
+_dead_lock = threading.Lock()
+_RELEASE_AT = 256
+
+
+def release_dead() -> None:
+    """Give the handles of collected nodes back to the library."""
+    # A finalizer may run inside this function: it must not wait for the lock.
+    if not _dead_lock.acquire(blocking=False):
+        return
+    try:
+        n = len(_dead)
+        handles = (ctypes.c_void_p * n)(*_dead[:n])
+        del _dead[:n]
+    finally:
+        _dead_lock.release()
+    lib.poly_uop_release_n(CTX, handles, n)
+
+
+@atexit.register
+def _destroy() -> None:
+    lib.poly_ctx_destroy(CTX)
+
+
+class Node:
+    """A node of the graph.
+
+    handle  the library's handle, given back when the Node is collected
+    source  the nodes whose memory the value is computed from
+    data    the value as an array, of a node that has been computed or is a leaf
+    origin  the lazy node that a computed one came from, for gradients
+    owner   the tensor that wants the gradient with respect to this node
+    tracked whether a gradient may be asked for through this node
+    """
+
+    __slots__ = ("__weakref__", "data", "handle", "origin", "owner", "source", "tracked")
+
+    def __init__(
+        self,
+        handle: int,
+        source: tuple[Node, ...] = (),
+        data: np.ndarray[Any, Any] | None = None,
+        tracked: bool = False,
+    ) -> None:
+        self.handle = handle
+        self.source = source
+        self.data = data
+        self.origin: Node | None = None
+        self.owner: weakref.ref[Tensor] | None = None
+        self.tracked = tracked
+
+    def __del__(
+        self, _add: Any = _dead.append, _dead: list[int] = _dead, _full: int = _RELEASE_AT
+    ) -> None:
+        _add(self.handle)
+        if len(_dead) >= _full and release_dead is not None:
+            release_dead()
+
+
+def dims(shape: Sequence[int]) -> Any:
+    """Return a shape as an array of int64 for C."""
+    if len(shape) > MAX_DIMS:
+        raise ValueError(f"shape: {len(shape)} dimensions, expected at most {MAX_DIMS}")
+    try:
+        return _dims_types[len(shape)](*shape)
+    except TypeError:
+        raise TypeError(f"shape: {tuple(shape)!r}, expected integers") from None
+
+
+def handles(nodes: Iterable[Node]) -> Any:
+    """Return the handles of nodes as an array for C."""
+    values = [n.handle for n in nodes]
+    return (ctypes.c_void_p * len(values))(*values)
+
+
+def pointer(array: np.ndarray[Any, Any]) -> int:
+    """Return the address of an array's memory."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def describe(node: Node) -> tuple[tuple[int, ...], DType]:
+    """Return the shape and the type of a node."""
+    sizes = _dims_types[MAX_DIMS]()
+    number = ctypes.c_int()
+    n = lib.poly_describe(CTX, node.handle, sizes, MAX_DIMS, ctypes.byref(number))
+    if n < 0:
+        fail()
+    return tuple(sizes[:n]), dtype_by_id(number.value)
+
+
+def leaf(array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...] | None = None) -> Node:
+    """Make a node on the memory of an array, which must be contiguous and writable."""
+    if shape is None:
+        shape = array.shape
+    handle = lib.poly_buffer_host(
+        CTX, dtype.id, dims(shape), len(shape), pointer(array), array.nbytes
+    )
+    if handle is None:
+        fail()
+    return Node(handle, (), array)
+
+
+def compute(
+    nodes: Sequence[Node],
+    targets: Sequence[Node] = (),
+    updates: Sequence[Node] = (),
+) -> list[Node]:
+    """Compute nodes into new arrays, then write updates into the memory of targets.
+
+    Return the computed nodes, which have their data and remember where they came from.
+    """
+    arrays = []
+    floats = []
+    for node in nodes:
+        shape, dtype = describe(node)
+        arrays.append(np.empty(shape, dtype.storage))
+        floats.append(dtypes.is_float(dtype))
+    n = len(arrays)
+    out = (ctypes.c_void_p * n)()
+    memory = (ctypes.c_void_p * n)(*[pointer(a) for a in arrays])
+    if targets:
+        status = lib.poly_update(
+            CTX, handles(nodes), memory, n, out, handles(targets), handles(updates), len(targets)
+        )
+    else:
+        status = lib.poly_realize_into(CTX, handles(nodes), memory, n, out)
+    if status != 0:
+        fail(RuntimeError)
+    made = []
+    for node, array, handle, is_float in zip(nodes, arrays, out, floats):
+        computed = Node(handle, (), array)
+        if node.tracked and is_float:
+            computed.origin = node
+            computed.tracked = True
+            computed.owner = node.owner
+        made.append(computed)
+    if _dead:
+        release_dead()
+    return made

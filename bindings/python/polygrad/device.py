@@ -1,0 +1,68 @@
+"""Devices that run kernels."""
+
+from __future__ import annotations
+
+import os
+
+from polygrad._library import lib
+
+
+class _Devices:
+    """What the library can compute on.
+
+    >>> Device.DEFAULT
+    'CPU'
+    >>> Device.cuda_available()
+    False
+    """
+
+    DEFAULT = "CPU"
+
+    def canonicalize(self, name: str | None) -> str:
+        """Return the name of a device as tensors show it; None means the default.
+
+        >>> Device.canonicalize("cpu")
+        'CPU'
+        >>> Device.canonicalize("quantum")
+        Traceback (most recent call last):
+          ...
+        ValueError: device: 'quantum' is unknown, expected one of CPU, CUDA, WEBGPU
+        """
+        if name is None:
+            return self.DEFAULT
+        upper = name.upper().partition(":")[0]
+        if upper not in ("CPU", "CUDA", "WEBGPU"):
+            raise ValueError(
+                f"device: {name!r} is unknown, expected one of CPU, CUDA, WEBGPU"
+            )
+        return upper
+
+    def require(self, name: str | None) -> str:
+        """Return the name of a device, which must be there."""
+        device = self.canonicalize(name)
+        if device != "CPU" and not self._available(device):
+            raise RuntimeError(f"device: {device} is not available in this process")
+        return device
+
+    def cuda_available(self) -> bool:
+        """Tell whether kernels can run on an NVIDIA GPU."""
+        return self._available("CUDA")
+
+    def list(self) -> list[str]:
+        """Return the names of the devices and back ends that can run kernels here."""
+        return [name for i, name in enumerate(self._names()) if lib.poly_device_available(i)]
+
+    @property
+    def backend(self) -> str:
+        """What runs kernels of the CPU device: the value of POLY_DEVICE."""
+        return os.environ.get("POLY_DEVICE", "wasm").lower()
+
+    def _available(self, name: str) -> bool:
+        return bool(lib.poly_device_available(self._names().index(name)))
+
+    def _names(self) -> list[str]:
+        names = (lib.poly_device_name(i) for i in range(lib.poly_device_count()))
+        return [name.decode() for name in names]
+
+
+Device = _Devices()

@@ -1,0 +1,159 @@
+"""Layers: objects that hold parameters and are called with a tensor."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from polygrad._base import made
+from polygrad._graph import CTX, dims
+from polygrad._library import lib
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Linear:
+    """y = x @ weight.T + bias, with weight of shape (out_features, in_features).
+
+    >>> Linear(3, 2)(Tensor.ones(4, 3)).shape
+    (4, 2)
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        self.weight = Tensor.uniform(
+            out_features, in_features, low=-bound, high=bound, requires_grad=True
+        )
+        self.bias: Tensor | None = None
+        if bias:
+            self.bias = Tensor.uniform(out_features, low=-bound, high=bound, requires_grad=True)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the outputs, shape (…, out_features), of inputs of shape (…, in_features)."""
+        return x.linear(self.weight, self.bias)
+
+
+class LayerNorm:
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last axes.
+
+    >>> LayerNorm(2)(Tensor([[1.0, 3.0]])).numpy().round(3).tolist()
+    [[-1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+    ) -> None:
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        self.normalized_shape = tuple(shape)
+        self.eps = eps
+        self.weight: Tensor | None = None
+        self.bias: Tensor | None = None
+        if elementwise_affine:
+            self.weight = Tensor.ones(*self.normalized_shape, requires_grad=True)
+            self.bias = Tensor.zeros(*self.normalized_shape, requires_grad=True)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return x normalised, of the same shape."""
+        n = len(self.normalized_shape)
+        if x.shape[-n:] != self.normalized_shape:
+            raise ValueError(f"LayerNorm: x: shape {x.shape}, expected (…, {self.normalized_shape})")
+        axes = dims(range(-n, 0))
+        nodes = [x._node]
+        given = []
+        for parameter in (self.weight, self.bias):
+            given.append(None if parameter is None else parameter._node.handle)
+            if parameter is not None:
+                nodes.append(parameter._node)
+        handle = lib.poly_layernorm_axes(CTX, x._node.handle, axes, n, self.eps, *given)
+        return made(Tensor, handle, tuple(nodes))
+
+
+class RMSNorm:
+    """x / sqrt(mean(x^2) + eps) * weight over the last axis.
+
+    >>> RMSNorm(2)(Tensor([[3.0, 3.0]])).numpy().round(3).tolist()
+    [[1.0, 1.0]]
+    """
+
+    def __init__(self, dim: int, eps: float = 1e-5) -> None:
+        self.eps = eps
+        self.weight = Tensor.ones(dim, requires_grad=True)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return x normalised, of the same shape."""
+        handle = lib.poly_rmsnorm(CTX, x._node.handle, self.eps, self.weight._node.handle)
+        return made(Tensor, handle, (x._node, self.weight._node))
+
+
+class GroupNorm:
+    """Normalise the channels of x, shape (N, C, …), in groups; then weight and bias per channel.
+
+    >>> GroupNorm(1, 2)(Tensor([[[1.0], [3.0]]])).numpy().round(3).tolist()
+    [[[-1.0], [1.0]]]
+    """
+
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True
+    ) -> None:
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.weight: Tensor | None = None
+        self.bias: Tensor | None = None
+        if affine:
+            self.weight = Tensor.ones(num_channels, requires_grad=True)
+            self.bias = Tensor.zeros(num_channels, requires_grad=True)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return x normalised, of the same shape."""
+        nodes = [x._node]
+        given = []
+        for parameter in (self.weight, self.bias):
+            given.append(None if parameter is None else parameter._node.handle)
+            if parameter is not None:
+                nodes.append(parameter._node)
+        handle = lib.poly_groupnorm(CTX, x._node.handle, self.num_groups, self.eps, *given)
+        return made(Tensor, handle, tuple(nodes))
+
+
+class Embedding:
+    """A table with a row for each of vocab_size tokens.
+
+    >>> Embedding(10, 4)(Tensor([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    def __init__(self, vocab_size: int, embed_size: int) -> None:
+        self.vocab_size = vocab_size
+        self.embed_size = embed_size
+        self.weight = Tensor.glorot_uniform(vocab_size, embed_size, requires_grad=True)
+
+    def __call__(self, idx: Tensor) -> Tensor:
+        """Return the rows of tokens idx, shape idx.shape + (embed_size,)."""
+        nodes = (self.weight._node, idx._node)
+        handle = lib.poly_gather(
+            CTX, nodes[0].handle, None, 0, nodes[1].handle, None, 0, None, None
+        )
+        return made(Tensor, handle, nodes)
+
+
+class Dropout:
+    """Set elements to 0 with probability p while Tensor.training is set.
+
+    >>> Dropout(0.5)(Tensor([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        if not 0 <= p <= 1:
+            raise ValueError(f"Dropout: p: {p}, expected 0 to 1")
+        self.p = p
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return x with some elements dropped and the others scaled by 1 / (1 - p)."""
+        return x.dropout(self.p)

@@ -1,0 +1,511 @@
+"""The Tensor."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from polygrad import _autograd, _trace
+from polygrad._base import call
+from polygrad._creation import Creation
+from polygrad._elementwise import Elementwise
+from polygrad._graph import CTX, Node, compute, describe, leaf
+from polygrad._library import fail, lib
+from polygrad._movement import Movement, join
+from polygrad._reduce import Reduce
+from polygrad.device import Device
+from polygrad.dtype import DType, DTypeLike, dtypes, to_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Tensor(Creation, Elementwise, Movement, Reduce):
+    """An array that is computed when its value is needed.
+
+    data is a number, a nested list, an array or another tensor. A contiguous numpy array is
+    used in place: the tensor and the array share memory. Without dtype, floats become float32,
+    integers int32 and bools bool; arrays keep their type.
+
+    >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0).numpy()
+    array([4., 6.], dtype=float32)
+    >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 4.0, 6.0]
+    """
+
+    __slots__ = ()
+
+    # Whether dropout drops: see train().
+    training: ClassVar[bool] = False
+
+    # numpy leaves `array + tensor` to the tensor.
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool = False,
+    ) -> None:
+        Device.require(device)
+        kind = None if dtype is None else to_dtype(dtype)
+        self.grad: Tensor | None = None
+        if isinstance(data, Tensor):
+            source = data if kind is None else data.cast(kind)
+            self._node = source._node
+            if requires_grad:
+                self._node = source.clone()._node
+        elif isinstance(data, (list, tuple)) and _has_tensors(data):
+            joined = join("poly_stack", [_as_tensor(item) for item in data], 0)
+            self._node = (joined if kind is None else joined.cast(kind))._node
+        else:
+            self._node = _leaf_of(data, kind)
+        if requires_grad:
+            self.requires_grad = True
+
+    # What it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis.
+
+        >>> Tensor([[1, 2, 3]]).shape
+        (1, 3)
+        """
+        return describe(self._node)[0]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The data type: a string with a few attributes.
+
+        >>> Tensor([1.0]).dtype == "float32", Tensor([1]).dtype
+        (True, dtypes.int32)
+        """
+        return describe(self._node)[1]
+
+    @property
+    def device(self) -> str:
+        """Where the tensor lives.
+
+        >>> Tensor([1.0]).device
+        'CPU'
+        """
+        return Device.DEFAULT
+
+    def numel(self) -> int:
+        """Return the number of elements.
+
+        >>> Tensor.zeros(2, 3).numel()
+        6
+        """
+        count: int = lib.poly_numel(CTX, self._node.handle)
+        if count < 0:
+            fail()
+        return count
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or the size of one axis.
+
+        >>> Tensor.zeros(2, 3).size(), Tensor.zeros(2, 3).size(-1)
+        ((2, 3), 3)
+        """
+        return self.shape if dim is None else self._size(dim)
+
+    def element_size(self) -> int:
+        """Return the number of bytes of an element."""
+        return self.dtype.itemsize
+
+    def nbytes(self) -> int:
+        """Return the number of bytes of all elements."""
+        return self.numel() * self.dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Tell whether the data type is a floating one."""
+        return bool(dtypes.is_float(self.dtype))
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len of a tensor without axes")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        shape, dtype = describe(self._node)
+        wants = ", requires_grad=True" if self.requires_grad else ""
+        return f"<Tensor shape={shape} dtype={dtype.name} device={self.device}{wants}>"
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            raise ValueError(f"bool of a tensor of shape {self.shape}, expected one element")
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not dtypes.is_int(self.dtype):
+            raise TypeError(f"a tensor of {self.dtype} is not an index, expected an integer type")
+        return int(self.item())
+
+    # Values
+
+    def realize(self, *others: Tensor) -> Tensor:
+        """Compute this tensor (and others with it) and return it.
+
+        >>> (Tensor([1.0]) + 1).realize().tolist()
+        [2.0]
+        """
+        todo: dict[Node, list[Tensor]] = {}
+        for tensor in (self, *others):
+            if tensor._node.data is None:
+                todo.setdefault(tensor._node, []).append(tensor)
+        if todo:
+            if _trace.active():
+                raise RuntimeError("a value is needed while compile_step traces the function")
+            for node, made in zip(todo, compute(list(todo))):
+                for tensor in todo[node]:
+                    tensor._node = made
+        return self
+
+    @property
+    def _data(self) -> np.ndarray[Any, Any]:
+        """The memory of the computed tensor; what is written there counts from then on."""
+        if self._node.data is None:
+            self.realize()
+        array = self._node.data
+        assert array is not None
+        return array
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Compute the tensor and return its values: the memory itself, not a copy.
+
+        bfloat16 and fp8, which numpy does not have, come as float32.
+
+        >>> Tensor([1, 2]).numpy()
+        array([1, 2], dtype=int32)
+        """
+        if self.dtype.numpy is None:
+            return self.cast(dtypes.float32)._data
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def data(self) -> memoryview:
+        """Compute the tensor and return its memory."""
+        return memoryview(self.numpy())
+
+    def item(self) -> Any:
+        """Return the value of a tensor with one element.
+
+        >>> Tensor([[2.5]]).item()
+        2.5
+        """
+        array = self.numpy()
+        if array.size != 1:
+            raise ValueError(f"item of a tensor of shape {array.shape}, expected one element")
+        return array.item()
+
+    def tolist(self) -> Any:
+        """Return the values as a nested list (a number for a tensor without axes).
+
+        >>> Tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
+        return self.numpy().tolist()
+
+    def contiguous(self) -> Tensor:
+        """Return the tensor, to be computed into memory of its own rather than fused."""
+        return call("poly_contiguous", self)
+
+    def detach(self) -> Tensor:
+        """Return the tensor without its history: no gradient flows through it.
+
+        >>> Tensor([1.0], requires_grad=True).detach().requires_grad
+        False
+        """
+        tensor = call("poly_detach", self)
+        tensor._node.data = self._node.data
+        tensor._node.tracked = False
+        return tensor
+
+    def clone(self) -> Tensor:
+        """Return a copy with memory of its own, which requires a gradient if self does.
+
+        >>> a = Tensor([1.0])
+        >>> b = a.clone()
+        >>> b._data[0] = 5
+        >>> a.tolist()
+        [1.0]
+        """
+        node = self._node
+        if node.data is None or node.origin is not None or _trace.active():
+            return self.contiguous()
+        copy = _of(leaf(node.data.copy(), self.dtype))
+        copy.requires_grad = node.tracked
+        return copy
+
+    # Devices
+
+    def to(self, device: str | None) -> Tensor:
+        """Return the tensor on a device.
+
+        >>> Tensor([1.0]).to("cpu").device
+        'CPU'
+        """
+        Device.require(device)
+        return self
+
+    def cpu(self) -> Tensor:
+        """Return to("cpu")."""
+        return self.to("cpu")
+
+    def cuda(self) -> Tensor:
+        """Return to("cuda")."""
+        return self.to("cuda")
+
+    # Changing a tensor
+
+    def assign(self, x: Any) -> Tensor:
+        """Give the tensor new values, of its shape and type, in its memory.
+
+        >>> t = Tensor([1.0, 2.0])
+        >>> t.assign(t * 10).tolist()
+        [10.0, 20.0]
+        """
+        assign([self], [x if isinstance(x, Tensor) else Tensor(x, dtype=self.dtype)])
+        return self
+
+    def replace(self, x: Tensor) -> Tensor:
+        """Let the tensor stand for what x stands for."""
+        self._node = x._node
+        return self
+
+    def __setitem__(self, indices: Any, value: Any) -> None:
+        if self._node.tracked:
+            raise RuntimeError("a tensor with a gradient cannot be changed in place")
+        if isinstance(indices, tuple):
+            indices = tuple(i.numpy() if isinstance(i, Tensor) else i for i in indices)
+        elif isinstance(indices, Tensor):
+            indices = indices.numpy()
+        self._data[indices] = value.numpy() if isinstance(value, Tensor) else value
+
+    def __iadd__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+        return self._in_place(self + x)
+
+    def __isub__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+        return self._in_place(self - x)
+
+    def __imul__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+        return self._in_place(self * x)
+
+    def __itruediv__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+        return self._in_place(self / x)
+
+    def _in_place(self, result: Tensor) -> Tensor:
+        """Write a result into the memory of a leaf; any other tensor just stands for it."""
+        node = self._node
+        is_leaf = node.data is not None and not node.source and node.origin is None
+        if is_leaf and not node.tracked and describe(result._node) == describe(node):
+            return self.assign(result)
+        return self.replace(result)
+
+    # Gradients
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward gives this tensor, or one that it was computed from, a gradient."""
+        return self._node.tracked
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        node = self._node
+        if not value:
+            for n in (node, _autograd.lazy(node)):
+                n.owner = None
+                n.tracked = any(s.tracked for s in n.source)
+            node.tracked = _autograd.lazy(node).tracked
+            return
+        shape, dtype = describe(node)
+        if not dtypes.is_float(dtype):
+            raise TypeError(f"requires_grad: the tensor is {dtype}, expected a floating type")
+        if node.owner is not None and node.owner() is not self:
+            # Another variable stands for the same node: this one needs memory of its own.
+            node = self._node = leaf(self._data.copy(), dtype, shape)
+        elif not node.tracked and node.data is None and not _trace.active():
+            self.realize()
+            node = self._node
+        for n in (node, _autograd.lazy(node)):
+            n.owner = weakref.ref(self)
+            n.tracked = True
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set requires_grad and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, gradient: Tensor | None = None) -> Tensor:
+        """Compute the gradients of this tensor for all tensors that require one.
+
+        They are added to .grad. A tensor that is not a scalar needs the gradient of whatever
+        follows it, of its own shape. Gradients can be differentiated again.
+
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> (x ** 3).sum().backward()
+        >>> x.grad.tolist()
+        [3.0, 12.0]
+        """
+        root = self._node
+        if gradient is None and self.numel() != 1:
+            raise ValueError(
+                f"backward: the tensor has shape {self.shape}, expected one element or a gradient"
+            )
+        targets = _autograd.owners(root)
+        if not targets:
+            raise RuntimeError("backward: no tensor that this one depends on requires a gradient")
+        seed = None if gradient is None else gradient._node
+        found = []
+        for node, grad in zip(targets, _autograd.differentiate(root, seed, targets)):
+            owner = None if node.owner is None else node.owner()
+            if owner is None or grad is None:
+                continue
+            tensor = _of(grad)
+            if owner.grad is not None:
+                tensor = owner.grad + tensor
+            found.append((owner, tensor))
+        if not _trace.active():
+            self.realize(*(tensor for _, tensor in found))
+        for owner, tensor in found:
+            _trace.keep_gradient(owner)
+            owner.grad = tensor
+        return self
+
+    def gradient(self, *targets: Tensor, gradient: Tensor | None = None) -> list[Tensor]:
+        """Return the gradients of this tensor with respect to targets, as lazy tensors.
+
+        >>> x = Tensor([1.0, 2.0])
+        >>> (x ** 3).sum().gradient(x)[0].tolist()
+        [3.0, 12.0]
+        """
+        seed = None if gradient is None else gradient._node
+        nodes = [t._node for t in targets]
+        grads = _autograd.differentiate(self._node, seed, nodes, everywhere=True)
+        return [t.zeros_like() if g is None else _of(g) for t, g in zip(targets, grads)]
+
+    # Modes
+
+    class train:  # noqa: N801 (used like a function)
+        """A context in which Tensor.training is set, which dropout looks at.
+
+        >>> with Tensor.train():
+        ...     Tensor.training
+        True
+        """
+
+        def __init__(self, mode: bool = True) -> None:
+            self.mode = mode
+
+        def __enter__(self) -> None:
+            """Set the mode."""
+            self.before = Tensor.training
+            Tensor.training = self.mode
+
+        def __exit__(self, *_: object) -> None:
+            """Go back to the mode before."""
+            Tensor.training = self.before
+
+
+def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    """Give tensors new values in their memory, all computed from the values before."""
+    for target, value in zip(targets, values):
+        if value.shape != target.shape:
+            raise ValueError(
+                f"assign: a value of shape {value.shape}, expected the tensor's {target.shape}"
+            )
+    if _trace.active():
+        for target, value in zip(targets, values):
+            _trace.change(target, value.cast(target.dtype).detach()._node)
+        return
+    news = [v._node for v in values]
+    for target in targets:
+        settle(target)
+    compute((), [t._node for t in targets], news)
+
+
+def settle(tensor: Tensor) -> None:
+    """Make a tensor a leaf: computed, without history, with memory of its own."""
+    node = tensor.realize()._node
+    if node.source:
+        assert node.data is not None
+        tensor._node = leaf(node.data.copy(), tensor.dtype)
+    elif node.origin is not None:
+        node.origin = None
+        node.tracked = node.owner is not None
+
+
+def _of(node: Node) -> Tensor:
+    tensor = Tensor.__new__(Tensor)
+    tensor._node = node
+    tensor.grad = None
+    return tensor
+
+
+def _has_tensors(data: Any) -> bool:
+    return any(
+        isinstance(item, Tensor) or (isinstance(item, (list, tuple)) and _has_tensors(item))
+        for item in data
+    )
+
+
+def _as_tensor(item: Any) -> Tensor:
+    return item if isinstance(item, Tensor) else Tensor(item)
+
+
+def _leaf_of(data: Any, kind: DType | None) -> Node:
+    """Make a leaf of numbers, in place where that is possible."""
+    if data is None:
+        raise TypeError("Tensor: data is None, expected numbers")
+    array = data if isinstance(data, np.ndarray) else np.asarray(data)
+    if array.dtype == object or array.dtype.kind in "USVmMc":
+        raise TypeError(f"Tensor: data of type {array.dtype} are not numbers of a tensor")
+    if isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
+        given = to_dtype(array.dtype.newbyteorder("=")) if kind is None else kind
+    elif kind is not None:
+        given = kind
+    elif array.dtype.kind == "f":
+        given = dtypes.default_float
+    elif array.dtype == np.int64 and _fits_int32(array):
+        given = dtypes.default_int
+    else:
+        given = to_dtype(array.dtype)
+    if given.numpy is None:
+        wide = leaf(np.require(array, np.float32, ["C", "A", "W"]), dtypes.float32)
+        handle = lib.poly_cast_by_id(CTX, wide.handle, given.id)
+        if handle is None:
+            fail()
+        return compute([Node(handle, (wide,))])[0]
+    return leaf(np.require(array, given.numpy, ["C", "A", "W"]), given, array.shape)
+
+
+def _fits_int32(array: np.ndarray[Any, Any]) -> bool:
+    limits = np.iinfo(np.int32)
+    return array.size == 0 or bool(array.min() >= limits.min and array.max() <= limits.max)

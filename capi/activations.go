@@ -1,0 +1,93 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// unaryWith runs an operation of one tensor and a number.
+func unaryWith(fn string, ctx, x C.uintptr_t, a C.double, op func(*uop.UOp, float64) (*uop.UOp, error)) C.uintptr_t {
+	return unary(fn, ctx, x, func(u *uop.UOp) (*uop.UOp, error) { return op(u, float64(a)) })
+}
+
+//export go_poly_relu
+func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ctx, x, tensor.Relu) }
+
+//export go_poly_relu6
+func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu6", ctx, x, tensor.Relu6) }
+
+//export go_poly_sigmoid
+func go_poly_sigmoid(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_sigmoid", ctx, x, tensor.Sigmoid)
+}
+
+//export go_poly_logsigmoid
+func go_poly_logsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_logsigmoid", ctx, x, tensor.LogSigmoid)
+}
+
+//export go_poly_tanh_act
+func go_poly_tanh_act(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_tanh_act", ctx, x, tensor.Tanh)
+}
+
+//export go_poly_gelu
+func go_poly_gelu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_gelu", ctx, x, tensor.Gelu) }
+
+//export go_poly_quick_gelu
+func go_poly_quick_gelu(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_quick_gelu", ctx, x, tensor.QuickGelu)
+}
+
+//export go_poly_silu
+func go_poly_silu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_silu", ctx, x, tensor.Silu) }
+
+//export go_poly_mish
+func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ctx, x, tensor.Mish) }
+
+//export go_poly_hardswish
+func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_hardswish", ctx, x, tensor.HardSwish)
+}
+
+//export go_poly_hardsigmoid
+func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_hardsigmoid", ctx, x, tensor.HardSigmoid)
+}
+
+//export go_poly_softsign
+func go_poly_softsign(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_softsign", ctx, x, tensor.Softsign)
+}
+
+//export go_poly_leaky_relu
+func go_poly_leaky_relu(ctx, x C.uintptr_t, slope C.double) C.uintptr_t {
+	return unaryWith("poly_leaky_relu", ctx, x, slope, tensor.LeakyRelu)
+}
+
+//export go_poly_elu
+func go_poly_elu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
+	return unaryWith("poly_elu", ctx, x, alpha, tensor.Elu)
+}
+
+//export go_poly_celu
+func go_poly_celu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
+	return unaryWith("poly_celu", ctx, x, alpha, tensor.Celu)
+}
+
+//export go_poly_selu
+func go_poly_selu(ctx, x C.uintptr_t, alpha, gamma C.double) C.uintptr_t {
+	return unary("poly_selu", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
+		return tensor.Selu(u, float64(alpha), float64(gamma))
+	})
+}
+
+//export go_poly_softplus
+func go_poly_softplus(ctx, x C.uintptr_t, beta C.double) C.uintptr_t {
+	return unaryWith("poly_softplus", ctx, x, beta, tensor.Softplus)
+}

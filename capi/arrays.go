@@ -1,0 +1,138 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// maxDims is POLY_MAX_DIMS, maxOutDims POLY_MAX_OUT_DIMS.
+const (
+	maxDims    = 16
+	maxOutDims = 8
+)
+
+// ints reads an array of numbers.
+func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
+	switch {
+	case n < 0:
+		return nil, wrong(arg, "%d numbers, expected 0 or more", n)
+	case n == 0:
+		return nil, nil
+	case p == nil:
+		return nil, wrong(arg, "is NULL, expected %d numbers", n)
+	}
+	out := make([]int64, n)
+	for i, v := range unsafe.Slice(p, n) {
+		out[i] = int64(v)
+	}
+	return out, nil
+}
+
+// sizes reads a shape.
+func sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
+	if n > maxDims {
+		return nil, wrong(arg, "%d dimensions, expected at most %d", n, maxDims)
+	}
+	d, err := ints(arg, p, n)
+	if err != nil {
+		return nil, err
+	}
+	return uop.ShapeOf(d...), nil
+}
+
+// axesFrom reads a list of axes; -1 axes stand for all, which is nil.
+func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
+	if n == -1 {
+		return nil, nil
+	}
+	d, err := ints(arg, p, n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(d))
+	for i, v := range d {
+		if v < -maxDims || v > maxDims {
+			return nil, wrong(arg, "axis %d is out of range", v)
+		}
+		out[i] = int(v)
+	}
+	return out, nil
+}
+
+// pairsFrom reads two numbers for each of n axes.
+func pairsFrom(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
+	if n > maxDims {
+		return nil, wrong(arg, "%d pairs, expected at most %d", n, maxDims)
+	}
+	d, err := ints(arg, p, 2*n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]uop.Pair, n)
+	for i := range out {
+		out[i] = uop.Pair{Lo: uop.N(d[2*i]), Hi: uop.N(d[2*i+1])}
+	}
+	return out, nil
+}
+
+// args reads an array of n nodes.
+func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
+	if n < 0 {
+		return nil, wrong(arg, "%d nodes, expected 0 or more", n)
+	}
+	if n > 0 && p == nil {
+		return nil, wrong(arg, "is NULL, expected %d nodes", n)
+	}
+	out := make([]value, n)
+	for i, h := range unsafe.Slice(p, n) {
+		v, err := c.arg(indexed(arg, i), uintptr(h))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// given brings an operand into the shape that its caller says it has. NULL says nothing.
+func (v value) given(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
+	if p == nil {
+		return v.u, nil
+	}
+	s, err := sizes(arg, p, n)
+	if err != nil {
+		return nil, err
+	}
+	u := v.reading(func(u *uop.UOp) bool { return u.Shape().Equal(s) })
+	if !u.Shape().Equal(s) {
+		u = v.withNumel(s.MaxNumel())
+		if u, err = tensor.Reshape(u, s); err != nil {
+			return nil, &argError{arg, err}
+		}
+	}
+	return u, nil
+}
+
+// tellShape writes the shape of a result to where the caller wants it.
+func tellShape(u *uop.UOp, dims *C.int64_t, ndim *C.int) {
+	s := u.Shape()
+	writeShape(s, dims, maxOutDims)
+	if ndim != nil {
+		*ndim = C.int(len(s))
+	}
+}
+
+// shapeless says "no result" to a caller that wants a shape.
+func shapeless(h C.uintptr_t, ndim *C.int) C.uintptr_t {
+	if h == 0 && ndim != nil {
+		*ndim = 0
+	}
+	return h
+}

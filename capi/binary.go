@@ -1,0 +1,179 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
+
+// binaryOps lists the operations by their PolyBinaryOp.
+var binaryOps = []binaryOp{
+	tensor.Add, tensor.Sub, tensor.Mul, tensor.Div, tensor.FloorDiv, tensor.Mod, tensor.Pow, tensor.Maximum,
+	tensor.Minimum, tensor.Lt, tensor.Le, tensor.Gt, tensor.Ge, tensor.Eq, tensor.Ne, tensor.BitAnd, tensor.BitOr,
+	tensor.BitXor, tensor.ShiftLeft, tensor.ShiftRight, tensor.TruncDiv, tensor.LogAddExp, tensor.CopySign,
+}
+
+// Codes of binaryOps that treat a number on the right in their own way.
+const (
+	binaryPow = 6
+	binaryShl = 18
+	binaryShr = 19
+)
+
+func binaryOf(op C.int) (binaryOp, error) {
+	if op < 0 || int(op) >= len(binaryOps) {
+		return nil, wrong("op", "%d is not a binary operation, expected 0 to %d", op, len(binaryOps)-1)
+	}
+	return binaryOps[op], nil
+}
+
+// binary runs an operation of two tensors.
+func binary(fn string, ctx, a, b C.uintptr_t, op binaryOp) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) { return c.binary(a, b, op) })
+}
+
+func (c *context) binary(a, b C.uintptr_t, op binaryOp) (value, error) {
+	x, err := c.arg("a", uintptr(a))
+	if err != nil {
+		return value{}, err
+	}
+	y, err := c.arg("b", uintptr(b))
+	if err != nil {
+		return value{}, err
+	}
+	if x.drop == nil && y.drop == nil {
+		u, err := op(x.u, y.u)
+		return single(u), err
+	}
+	return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1]) }, x, y)
+}
+
+//export go_poly_binary
+func go_poly_binary(ctx C.uintptr_t, op C.int, a, b C.uintptr_t) C.uintptr_t {
+	return build("poly_binary", ctx, func(c *context) (value, error) {
+		f, err := binaryOf(op)
+		if err != nil {
+			return value{}, err
+		}
+		return c.binary(a, b, f)
+	})
+}
+
+//export go_poly_binary_float
+func go_poly_binary_float(ctx C.uintptr_t, op C.int, x C.uintptr_t, v C.double, reversed C.int) C.uintptr_t {
+	return binaryNumber("poly_binary_float", ctx, op, x, uop.Float(float64(v)), reversed)
+}
+
+//export go_poly_binary_int
+func go_poly_binary_int(ctx C.uintptr_t, op C.int, x C.uintptr_t, v C.int64_t, reversed C.int) C.uintptr_t {
+	return binaryNumber("poly_binary_int", ctx, op, x, uop.Int(int64(v)), reversed)
+}
+
+//export go_poly_binary_bool
+func go_poly_binary_bool(ctx C.uintptr_t, op C.int, x C.uintptr_t, v C.int, reversed C.int) C.uintptr_t {
+	return binaryNumber("poly_binary_bool", ctx, op, x, uop.BoolConst(v != 0), reversed)
+}
+
+func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Const, reversed C.int) C.uintptr_t {
+	return unary(fn, ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
+		f, err := binaryOf(op)
+		if err != nil {
+			return nil, err
+		}
+		if reversed == 0 {
+			n, whole := v.Int64()
+			switch {
+			case op == binaryPow:
+				return tensor.PowConst(u, v)
+			case op == binaryShl && whole && n >= 0 && n < 64:
+				return tensor.ShiftLeftConst(u, int(n))
+			case op == binaryShr && whole && n >= 0 && n < 64:
+				return tensor.ShiftRightConst(u, int(n))
+			}
+		}
+		s, err := tensor.Scalar(u, v)
+		if err != nil {
+			return nil, err
+		}
+		if reversed != 0 {
+			return f(s, u)
+		}
+		return f(u, s)
+	})
+}
+
+//export go_poly_maximum
+func go_poly_maximum(ctx, a, b C.uintptr_t) C.uintptr_t {
+	return binary("poly_maximum", ctx, a, b, tensor.Maximum)
+}
+
+//export go_poly_minimum
+func go_poly_minimum(ctx, a, b C.uintptr_t) C.uintptr_t {
+	return binary("poly_minimum", ctx, a, b, tensor.Minimum)
+}
+
+// asFloat turns a comparison into 1 and 0 in the type of a, or float32 if that is not floating.
+func asFloat(cmp binaryOp) binaryOp {
+	return func(a, b *uop.UOp) (*uop.UOp, error) {
+		r, err := cmp(a, b)
+		if err != nil {
+			return nil, err
+		}
+		dt := a.DType
+		if !dt.IsFloat() {
+			dt = uop.DefaultFloat
+		}
+		return tensor.Cast(r, dt)
+	}
+}
+
+//export go_poly_eq
+func go_poly_eq(ctx, a, b C.uintptr_t) C.uintptr_t {
+	return binary("poly_eq", ctx, a, b, asFloat(tensor.Eq))
+}
+
+//export go_poly_ne
+func go_poly_ne(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_ne", ctx, a, b, tensor.Ne) }
+
+//export go_poly_gt
+func go_poly_gt(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_gt", ctx, a, b, tensor.Gt) }
+
+//export go_poly_ge
+func go_poly_ge(ctx, a, b C.uintptr_t) C.uintptr_t {
+	return binary("poly_ge", ctx, a, b, asFloat(tensor.Ge))
+}
+
+//export go_poly_le
+func go_poly_le(ctx, a, b C.uintptr_t) C.uintptr_t {
+	return binary("poly_le", ctx, a, b, asFloat(tensor.Le))
+}
+
+//export go_poly_where_op
+func go_poly_where_op(ctx, cond, x, y C.uintptr_t) C.uintptr_t {
+	return ternary("poly_where_op", ctx, [3]string{"cond", "x", "y"}, cond, x, y, tensor.Where)
+}
+
+//export go_poly_lerp
+func go_poly_lerp(ctx, start, end, weight C.uintptr_t) C.uintptr_t {
+	return ternary("poly_lerp", ctx, [3]string{"start", "end", "weight"}, start, end, weight, tensor.Lerp)
+}
+
+func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, op func(x, y, z *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		var vs [3]value
+		for i, h := range [3]C.uintptr_t{x, y, z} {
+			v, err := c.arg(names[i], uintptr(h))
+			if err != nil {
+				return value{}, err
+			}
+			vs[i] = v
+		}
+		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1], us[2]) }, vs[:]...)
+	})
+}

@@ -1,0 +1,364 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stddef.h>
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// make1 runs a request that makes a node out of numbers.
+func make1(fn string, ctx C.uintptr_t, f func(g *uop.Graph) (*uop.UOp, error)) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		u, err := f(c.g)
+		return single(u), err
+	})
+}
+
+func constant(fn string, ctx C.uintptr_t, dtype C.int, v uop.Const) C.uintptr_t {
+	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Const(g, dt, v)
+	})
+}
+
+// Numbers of data types (PolyDTypeId).
+const (
+	dtypeInt32   = 6
+	dtypeUint64  = 9
+	dtypeFloat32 = 12
+	dtypeFloat64 = 13
+)
+
+//export go_poly_const_float
+func go_poly_const_float(ctx C.uintptr_t, v C.double) C.uintptr_t {
+	return constant("poly_const_float", ctx, dtypeFloat32, uop.Float(float64(v)))
+}
+
+//export go_poly_const_double
+func go_poly_const_double(ctx C.uintptr_t, v C.double) C.uintptr_t {
+	return constant("poly_const_double", ctx, dtypeFloat64, uop.Float(float64(v)))
+}
+
+//export go_poly_const_int
+func go_poly_const_int(ctx C.uintptr_t, v C.int64_t) C.uintptr_t {
+	return constant("poly_const_int", ctx, dtypeInt32, uop.Int(int64(v)))
+}
+
+//export go_poly_const_by_id
+func go_poly_const_by_id(ctx C.uintptr_t, dtype C.int, v C.double) C.uintptr_t {
+	return constant("poly_const_by_id", ctx, dtype, uop.Float(float64(v)))
+}
+
+//export go_poly_const_int_by_id
+func go_poly_const_int_by_id(ctx C.uintptr_t, dtype C.int, v C.int64_t) C.uintptr_t {
+	return constant("poly_const_int_by_id", ctx, dtype, integer(dtype, v))
+}
+
+// integer is a whole number of a type: the 64 bits are unsigned for uint64.
+func integer(dtype C.int, v C.int64_t) uop.Const {
+	if dtype == dtypeUint64 {
+		return uop.Uint(uint64(v))
+	}
+	return uop.Int(int64(v))
+}
+
+//export go_poly_const_like_float
+func go_poly_const_like_float(ctx, x C.uintptr_t, v C.double) C.uintptr_t {
+	return constLike("poly_const_like_float", ctx, x, uop.Float(float64(v)))
+}
+
+//export go_poly_const_like_int
+func go_poly_const_like_int(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
+	return constLike("poly_const_like_int", ctx, x, uop.Int(int64(v)))
+}
+
+//export go_poly_const_like_bool
+func go_poly_const_like_bool(ctx, x C.uintptr_t, v C.int) C.uintptr_t {
+	return constLike("poly_const_like_bool", ctx, x, uop.BoolConst(v != 0))
+}
+
+func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		of, err := c.arg("x", uintptr(x))
+		if err != nil {
+			return value{}, err
+		}
+		u, err := tensor.Scalar(of.u, v)
+		return single(u), err
+	})
+}
+
+func buffer(fn string, ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t {
+	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		if size < 0 || int64(size) > math.MaxInt64/8 {
+			return nil, wrong("size", "%d elements, expected 0 to %d", size, math.MaxInt64/8)
+		}
+		return g.NewBuffer(tensor.DeviceName, int64(size), dt), nil
+	})
+}
+
+//export go_poly_buffer_f32
+func go_poly_buffer_f32(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
+	return buffer("poly_buffer_f32", ctx, size, dtypeFloat32)
+}
+
+//export go_poly_buffer_f64
+func go_poly_buffer_f64(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
+	return buffer("poly_buffer_f64", ctx, size, dtypeFloat64)
+}
+
+//export go_poly_buffer_by_id
+func go_poly_buffer_by_id(ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t {
+	return buffer("poly_buffer_by_id", ctx, size, dtype)
+}
+
+//export go_poly_buffer_host
+func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
+	return build("poly_buffer_host", ctx, func(c *context) (value, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return value{}, err
+		}
+		s, err := sizes("shape", shape, ndim)
+		if err != nil {
+			return value{}, err
+		}
+		v, err := c.hostBuffer(dt, s, data, uintptr(nbytes))
+		return v, err
+	})
+}
+
+// hostBuffer makes a fresh tensor on caller's memory.
+func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nbytes uintptr) (value, error) {
+	n, err := elements(s)
+	if err != nil {
+		return value{}, err
+	}
+	size := uintptr(n) * uintptr(dt.Itemsize())
+	switch {
+	case size > 0 && data == nil:
+		return value{}, wrong("data", "is NULL, expected %d bytes", size)
+	case nbytes < size:
+		return value{}, wrong("nbytes", "%d bytes, but %s of shape %s needs %d", nbytes, dt, s, size)
+	case uintptr(data)%uintptr(dt.Itemsize()) != 0:
+		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
+	}
+	b := c.g.NewBuffer(tensor.DeviceName, n, dt)
+	c.host[b] = hostMemory{data, nbytes}
+	return value{u: b.Reshape(s), host: b}, nil
+}
+
+// elements is the number of elements of a shape from C.
+func elements(s uop.Shape) (int64, error) {
+	n := int64(1)
+	for i, d := range s {
+		if d.N < 0 {
+			return 0, wrong(indexed("shape", i), "%d, expected 0 or more", d.N)
+		}
+	}
+	for _, d := range s {
+		if d.N == 0 {
+			return 0, nil
+		}
+	}
+	for _, d := range s {
+		if n > math.MaxInt64/8/d.N {
+			return 0, wrong("shape", "%s has too many elements", s)
+		}
+		n *= d.N
+	}
+	return n, nil
+}
+
+//export go_poly_define_var
+func go_poly_define_var(ctx C.uintptr_t, name *C.char, lo, hi C.int64_t) C.uintptr_t {
+	return make1("poly_define_var", ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		text := goString(name)
+		if text == "" {
+			return nil, wrong("name", "is empty")
+		}
+		if lo > hi || lo < math.MinInt32 || hi > math.MaxInt32 {
+			return nil, wrong("lo", "%d to %d, expected an interval of int32", lo, hi)
+		}
+		return g.Variable(text, uop.Int(int64(lo)), uop.Int(int64(hi)), uop.Int32), nil
+	})
+}
+
+//export go_poly_bind_var
+func go_poly_bind_var(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
+	return build("poly_bind_var", ctx, func(c *context) (value, error) {
+		u, err := c.variable("var", uintptr(x))
+		if err != nil {
+			return value{}, err
+		}
+		a := u.Arg.(uop.VarArg)
+		if k := uop.Int(int64(v)); k.Less(a.Min) || a.Max.Less(k) {
+			return value{}, wrong("value", "%d is outside of %s", v, a)
+		}
+		return single(c.g.New(uop.Bind, u.DType, []*uop.UOp{u, c.g.Const(u.DType, uop.Int(int64(v)))}, nil, nil)), nil
+	})
+}
+
+// variable is a DEFINE_VAR of this context.
+func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
+	v, err := c.arg(arg, h)
+	if err != nil {
+		return nil, err
+	}
+	if v.u.Op != uop.DefineVar {
+		return nil, wrong(arg, "is a %s, expected a variable (poly_define_var)", v.u.Op)
+	}
+	return v.u, nil
+}
+
+//export go_buffer_var
+func go_buffer_var(ctx C.uintptr_t, dtype C.int, x C.uintptr_t, inner *C.int64_t, n C.int) C.uintptr_t {
+	return build("poly_buffer_var", ctx, func(c *context) (value, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return value{}, err
+		}
+		v, err := c.variable("var", uintptr(x))
+		if err != nil {
+			return value{}, err
+		}
+		s, err := sizes("inner", inner, n)
+		if err != nil {
+			return value{}, err
+		}
+		count, err := elements(s)
+		if err != nil {
+			return value{}, err
+		}
+		most, _ := v.Arg.(uop.VarArg).Max.Int64()
+		b := c.g.NewBuffer(tensor.DeviceName, most*count, dt)
+		full := append(uop.ShapeOf(most), s...)
+		bounds := make([]uop.Pair, len(full))
+		for i, d := range full {
+			bounds[i] = uop.Pair{Lo: uop.N(0), Hi: d}
+		}
+		bounds[0].Hi = uop.S(v)
+		u, err := tensor.Shrink(b.Reshape(full), bounds)
+		return single(u), err
+	})
+}
+
+// filled runs a request that needs a type and a shape.
+func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) C.uintptr_t {
+	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		s, err := sizes("shape", shape, ndim)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := elements(s); err != nil {
+			return nil, err
+		}
+		return f(g, dt, s)
+	})
+}
+
+func full(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, v uop.Const) C.uintptr_t {
+	return filled(fn, ctx, dtype, shape, ndim, func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error) {
+		return tensor.Full(g, s, v, dt)
+	})
+}
+
+//export go_poly_full
+func go_poly_full(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
+	return full("poly_full", ctx, dtypeFloat32, shape, ndim, uop.Float(float64(v)))
+}
+
+//export go_poly_full_by_id
+func go_poly_full_by_id(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
+	return full("poly_full_by_id", ctx, dtype, shape, ndim, uop.Float(float64(v)))
+}
+
+//export go_poly_full_int_by_id
+func go_poly_full_int_by_id(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, v C.int64_t) C.uintptr_t {
+	return full("poly_full_int_by_id", ctx, dtype, shape, ndim, integer(dtype, v))
+}
+
+func arange(fn string, ctx C.uintptr_t, dtype C.int, start, stop, step C.double) C.uintptr_t {
+	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		number := func(v C.double) uop.Const {
+			if f := float64(v); dt.IsInt() && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+				return uop.Int(int64(f))
+			}
+			return uop.Float(float64(v))
+		}
+		return tensor.Arange(g, number(start), number(stop), number(step), dt)
+	})
+}
+
+//export go_poly_arange
+func go_poly_arange(ctx C.uintptr_t, start, stop, step C.double) C.uintptr_t {
+	return arange("poly_arange", ctx, dtypeFloat32, start, stop, step)
+}
+
+//export go_poly_arange_by_id
+func go_poly_arange_by_id(ctx C.uintptr_t, dtype C.int, start, stop, step C.double) C.uintptr_t {
+	return arange("poly_arange_by_id", ctx, dtype, start, stop, step)
+}
+
+func linspace(fn string, ctx C.uintptr_t, dtype C.int, start, stop C.double, steps C.int64_t) C.uintptr_t {
+	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Linspace(g, uop.Float(float64(start)), uop.Float(float64(stop)), int64(steps), dt)
+	})
+}
+
+//export go_poly_linspace
+func go_poly_linspace(ctx C.uintptr_t, start, stop C.double, steps C.int64_t) C.uintptr_t {
+	return linspace("poly_linspace", ctx, dtypeFloat32, start, stop, steps)
+}
+
+//export go_poly_linspace_by_id
+func go_poly_linspace_by_id(ctx C.uintptr_t, dtype C.int, start, stop C.double, steps C.int64_t) C.uintptr_t {
+	return linspace("poly_linspace_by_id", ctx, dtype, start, stop, steps)
+}
+
+func eye(fn string, ctx C.uintptr_t, dtype C.int, n, m C.int64_t) C.uintptr_t {
+	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Eye(g, int64(n), int64(m), dt)
+	})
+}
+
+//export go_poly_eye
+func go_poly_eye(ctx C.uintptr_t, n C.int64_t) C.uintptr_t {
+	return eye("poly_eye", ctx, dtypeFloat32, n, n)
+}
+
+//export go_poly_eye_by_id
+func go_poly_eye_by_id(ctx C.uintptr_t, dtype C.int, n, m C.int64_t) C.uintptr_t {
+	return eye("poly_eye_by_id", ctx, dtype, n, m)
+}

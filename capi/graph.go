@@ -1,0 +1,53 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+//export go_poly_uop_print
+func go_poly_uop_print(ctx, x C.uintptr_t) (text *C.char) {
+	ask("poly_uop_print", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err == nil {
+			text = C.CString(v.u.Dump())
+		}
+		return err
+	}, func() {})
+	return text
+}
+
+//export go_poly_uop_substitute
+func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.int) C.uintptr_t {
+	return build("poly_uop_substitute", ctx, func(c *context) (value, error) {
+		r, err := c.arg("root", uintptr(root))
+		if err != nil || n <= 0 {
+			return r, err
+		}
+		fs, err := c.args("from", from, n)
+		if err != nil {
+			return value{}, err
+		}
+		ts, err := c.args("to", to, n)
+		if err != nil {
+			return value{}, err
+		}
+		m := make(map[*uop.UOp]*uop.UOp, n)
+		for i, f := range fs {
+			if !f.u.Shape().Equal(ts[i].u.Shape()) || f.u.DType != ts[i].u.DType {
+				return value{}, wrong(indexed("to", i), "is %s %s, expected %s %s as from has",
+					ts[i].u.DType, ts[i].u.Shape(), f.u.DType, f.u.Shape())
+			}
+			if f.u != ts[i].u {
+				m[f.u] = ts[i].u
+			}
+		}
+		return single(rewrite.Substitute(r.u, m)), nil
+	})
+}

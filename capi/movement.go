@@ -1,0 +1,294 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// explicit runs an operation that names sizes or axes, on the reading of src that fits.
+func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		v, err := c.arg("src", uintptr(src))
+		if err != nil {
+			return value{}, err
+		}
+		u, err := op(v.reading(fits))
+		return single(u), err
+	})
+}
+
+//export go_poly_reshape
+func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
+	return build("poly_reshape", ctx, func(c *context) (value, error) {
+		v, err := c.arg("src", uintptr(src))
+		if err != nil {
+			return value{}, err
+		}
+		s, err := sizes("dims", dims, ndim)
+		if err != nil {
+			return value{}, err
+		}
+		u, err := tensor.Reshape(v.withNumel(s.MaxNumel()), s)
+		return single(u), err
+	})
+}
+
+//export go_poly_expand
+func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
+	return build("poly_expand", ctx, func(c *context) (value, error) {
+		v, err := c.arg("src", uintptr(src))
+		if err != nil {
+			return value{}, err
+		}
+		s, err := sizes("dims", dims, ndim)
+		if err != nil {
+			return value{}, err
+		}
+		u, err := tensor.Expand(v.withNdim(len(s)), s)
+		return single(u), err
+	})
+}
+
+//export go_poly_permute
+func go_poly_permute(ctx, src C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
+	return explicit("poly_permute", ctx, src, hasNdim(ndim), func(u *uop.UOp) (*uop.UOp, error) {
+		order, err := axesFrom("perm", perm, max(ndim, 0))
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Permute(u, order...)
+	})
+}
+
+func hasNdim(n C.int) func(*uop.UOp) bool {
+	return func(u *uop.UOp) bool { return len(u.Shape()) == int(n) }
+}
+
+//export go_poly_shrink
+func go_poly_shrink(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
+	return explicit("poly_shrink", ctx, src, hasNdim(ndim), func(u *uop.UOp) (*uop.UOp, error) {
+		ps, err := pairsFrom("pairs", pairs, ndim)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Shrink(u, ps)
+	})
+}
+
+//export go_poly_pad
+func go_poly_pad(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
+	return explicit("poly_pad", ctx, src, hasNdim(ndim), padWith(pairs, ndim, 0))
+}
+
+//export go_poly_pad_value
+func go_poly_pad_value(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
+	return explicit("poly_pad_value", ctx, src, hasNdim(ndim), padWith(pairs, ndim, v))
+}
+
+func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(*uop.UOp) (*uop.UOp, error) {
+	return func(u *uop.UOp) (*uop.UOp, error) {
+		ps, err := pairsFrom("pairs", pairs, ndim)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Pad(u, ps, numberFor(u, float64(v)))
+	}
+}
+
+//export go_poly_flip
+func go_poly_flip(ctx, src C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
+	return unary("poly_flip", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		list, err := axesFrom("axes", axes, max(n, 0))
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Flip(u, list...)
+	})
+}
+
+//export go_poly_transpose
+func go_poly_transpose(ctx, src C.uintptr_t, axis0, axis1 C.int) C.uintptr_t {
+	return unary("poly_transpose", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		return tensor.Transpose(u, int(axis0), int(axis1))
+	})
+}
+
+//export go_poly_squeeze
+func go_poly_squeeze(ctx, src C.uintptr_t, axis C.int) C.uintptr_t {
+	return unary("poly_squeeze", ctx, src, func(u *uop.UOp) (*uop.UOp, error) { return tensor.Squeeze(u, int(axis)) })
+}
+
+//export go_poly_squeeze_all
+func go_poly_squeeze_all(ctx, src C.uintptr_t) C.uintptr_t {
+	return unary("poly_squeeze_all", ctx, src, tensor.SqueezeAll)
+}
+
+//export go_poly_unsqueeze
+func go_poly_unsqueeze(ctx, src C.uintptr_t, axis C.int) C.uintptr_t {
+	return unary("poly_unsqueeze", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		return tensor.Unsqueeze(u, int(axis))
+	})
+}
+
+//export go_poly_flatten
+func go_poly_flatten(ctx, src C.uintptr_t, first, last C.int) C.uintptr_t {
+	return unary("poly_flatten", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		return tensor.Flatten(u, int(first), int(last))
+	})
+}
+
+//export go_poly_unflatten
+func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.int) C.uintptr_t {
+	return unary("poly_unflatten", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		s, err := sizes("sizes", dims, n)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Unflatten(u, int(axis), s)
+	})
+}
+
+//export go_poly_repeat
+func go_poly_repeat(ctx, src C.uintptr_t, counts *C.int64_t, n C.int) C.uintptr_t {
+	return unary("poly_repeat", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		list, err := ints("counts", counts, n)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Repeat(u, list...)
+	})
+}
+
+//export go_poly_cat
+func go_poly_cat(ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int) C.uintptr_t {
+	return join("poly_cat", ctx, xs, n, axis, tensor.Cat)
+}
+
+//export go_poly_stack
+func go_poly_stack(ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int) C.uintptr_t {
+	return join("poly_stack", ctx, xs, n, axis, tensor.Stack)
+}
+
+func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]*uop.UOp, int) (*uop.UOp, error)) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		vs, err := c.args("xs", xs, n)
+		if err != nil {
+			return value{}, err
+		}
+		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us, int(axis)) }, vs...)
+	})
+}
+
+//export go_poly_split
+func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.uintptr_t) C.int {
+	return status("poly_split", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err != nil {
+			return err
+		}
+		list, err := ints("sizes", parts, n)
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			return wrong("out", "is NULL")
+		}
+		us, err := tensor.Split(v.u, list, int(axis))
+		if err != nil {
+			return err
+		}
+		return c.outAll(singles(us), unsafe.Slice(out, len(us)))
+	})
+}
+
+// outAll hands several nodes to C, or none if one fails.
+func (c *context) outAll(vs []value, out []C.uintptr_t) error {
+	for i, v := range vs {
+		h, err := c.out(v)
+		if err != nil {
+			for _, done := range out[:i] {
+				c.release(uintptr(done))
+			}
+			return err
+		}
+		out[i] = C.uintptr_t(h)
+	}
+	return nil
+}
+
+//export go_poly_index
+func go_poly_index(ctx, x C.uintptr_t, kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) C.uintptr_t {
+	return build("poly_index", ctx, func(c *context) (value, error) {
+		v, err := c.arg("x", uintptr(x))
+		if err != nil {
+			return value{}, err
+		}
+		items, err := c.indexItems(kinds, numbers, tensors, n)
+		if err != nil {
+			return value{}, err
+		}
+		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return tensor.GetItem(us[0], items...) }, v)
+	})
+}
+
+// PolyIndexKind.
+const (
+	indexInt = iota
+	indexSlice
+	indexNewAxis
+	indexEllipsis
+	indexTensor
+)
+
+func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) ([]tensor.Index, error) {
+	if n < 0 || n > 0 && (kinds == nil || numbers == nil) {
+		return nil, wrong("kinds", "%d items with a NULL array", n)
+	}
+	items := make([]tensor.Index, n)
+	for i, kind := range unsafe.Slice(kinds, n) {
+		a := unsafe.Slice(numbers, 3*n)[3*i : 3*i+3]
+		switch kind {
+		case indexInt:
+			items[i] = tensor.At(int64(a[0]))
+		case indexSlice:
+			step := open(a[2])
+			if step == nil {
+				items[i] = tensor.Slice(open(a[0]), open(a[1]), 1)
+			} else {
+				items[i] = tensor.Slice(open(a[0]), open(a[1]), *step)
+			}
+		case indexNewAxis:
+			items[i] = tensor.NewAxis()
+		case indexEllipsis:
+			items[i] = tensor.Ellipsis()
+		case indexTensor:
+			if tensors == nil {
+				return nil, wrong("tensors", "is NULL, but item %d is a tensor", i)
+			}
+			t, err := c.arg(indexed("tensors", i), uintptr(unsafe.Slice(tensors, n)[i]))
+			if err != nil {
+				return nil, err
+			}
+			items[i] = tensor.Take(t.u)
+		default:
+			return nil, wrong(indexed("kinds", i), "%d is not a kind of index, expected 0 to 4", kind)
+		}
+	}
+	return items, nil
+}
+
+// open is a bound of a slice; POLY_INDEX_NONE leaves it open.
+func open(v C.int64_t) *int64 {
+	if v == -1<<63 {
+		return nil
+	}
+	n := int64(v)
+	return &n
+}

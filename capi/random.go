@@ -1,0 +1,91 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+//export go_poly_rand
+func go_poly_rand(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, seed C.uint64_t) C.uintptr_t {
+	return filled("poly_rand", ctx, dtypeFloat32, shape, ndim, func(g *uop.Graph, _ *uop.DType, s uop.Shape) (*uop.UOp, error) {
+		return tensor.Rand(g, s, uint64(seed))
+	})
+}
+
+//export go_poly_randn
+func go_poly_randn(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, seed C.uint64_t) C.uintptr_t {
+	return filled("poly_randn", ctx, dtypeFloat32, shape, ndim, func(g *uop.Graph, _ *uop.DType, s uop.Shape) (*uop.UOp, error) {
+		return tensor.Randn(g, s, uint64(seed))
+	})
+}
+
+// seeded runs a request for random numbers of a type and shape, with the seed in a tensor.
+func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t, f func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return value{}, err
+		}
+		s, err := sizes("shape", shape, ndim)
+		if err != nil {
+			return value{}, err
+		}
+		if _, err = elements(s); err != nil {
+			return value{}, err
+		}
+		v, err := c.arg("seed", uintptr(seed))
+		if err != nil {
+			return value{}, err
+		}
+		u, err := f(dt, s, v.u)
+		return single(u), err
+	})
+}
+
+// inFloat makes float32 numbers and turns them into a floating type.
+func inFloat(f func(s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+	return func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		if !dt.IsFloat() {
+			return nil, wrong("dtype", "%s, expected a floating type", dtypes[dtypeID(dt)].name)
+		}
+		u, err := f(s, seed)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Cast(u, dt)
+	}
+}
+
+//export go_poly_rand_seeded
+func go_poly_rand_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
+	return seeded("poly_rand_seeded", ctx, dtype, shape, ndim, seed, inFloat(tensor.RandSeeded))
+}
+
+//export go_poly_randn_seeded
+func go_poly_randn_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
+	return seeded("poly_randn_seeded", ctx, dtype, shape, ndim, seed, inFloat(tensor.RandnSeeded))
+}
+
+//export go_poly_randint_seeded
+func go_poly_randint_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, low, high C.int64_t, seed C.uintptr_t) C.uintptr_t {
+	return seeded("poly_randint_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		return tensor.RandIntSeeded(s, int64(low), int64(high), dt, seed)
+	})
+}
+
+//export go_poly_dropout
+func go_poly_dropout(ctx, x C.uintptr_t, p C.double, seed C.uintptr_t) C.uintptr_t {
+	return build("poly_dropout", ctx, func(c *context) (value, error) {
+		us, err := c.operands([]string{"x", "seed"}, 2, x, seed)
+		if err != nil {
+			return value{}, err
+		}
+		u, err := tensor.DropoutSeeded(us[0], float64(p), us[1])
+		return single(u), err
+	})
+}

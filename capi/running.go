@@ -1,0 +1,370 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// executors are shared by all contexts, one for each device, so that a kernel is compiled once.
+var executors struct {
+	sync.Mutex
+	byName map[string]*exec.Executor
+}
+
+// executor opens a device; "" is the one of the environment.
+func executor(name string) (*exec.Executor, error) {
+	executors.Lock()
+	defer executors.Unlock()
+	if e := executors.byName[name]; e != nil {
+		return e, nil
+	}
+	e, err := exec.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if executors.byName == nil {
+		executors.byName = map[string]*exec.Executor{}
+	}
+	executors.byName[name] = e
+	return e, nil
+}
+
+//export go_poly_cpu_cache_flush
+func go_poly_cpu_cache_flush() { flushExecutors() }
+
+//export go_poly_sched_cache_flush
+func go_poly_sched_cache_flush() { flushExecutors() }
+
+func flushExecutors() {
+	executors.Lock()
+	defer executors.Unlock()
+	for _, e := range executors.byName {
+		e.Flush()
+	}
+}
+
+// run computes a sink. Buffers that are not bound use the host memory they were made on.
+func (c *context) run(sink *uop.UOp, binds []exec.Binding, vars map[string]int64) error {
+	e, err := executor("")
+	if err != nil {
+		return err
+	}
+	s, err := e.Compile(sink)
+	if err != nil {
+		return err
+	}
+	return s.Run(c.withHost(s, binds), vars)
+}
+
+// withHost adds the memory of host buffers to bindings; of two bindings the first counts.
+func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
+	c.bound = append(c.bound[:0], binds...)
+	for _, b := range s.Buffers() {
+		if h, ok := c.host[b]; ok {
+			c.bound = append(c.bound, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
+		}
+	}
+	return c.bound
+}
+
+// baseBuffer is the BUFFER that a node is, perhaps reshaped.
+func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
+	b := u
+	for b.Op == uop.Reshape {
+		b = b.Src[0]
+	}
+	if b.Op != uop.Buffer {
+		return nil, wrong(arg, "is a %s, expected a buffer or a reshaped one", u.Op)
+	}
+	return b, nil
+}
+
+// store makes the STORE of a value into a buffer.
+func store(buffer *uop.UOp, v value) (*uop.UOp, error) {
+	n := numel(buffer)
+	u := v.withNumel(n)
+	if have := numel(u); have != n && have != 1 {
+		return nil, wrong("value", "has shape %s, expected %d elements as the buffer has, or one", u.Shape(), n)
+	}
+	return buffer.Store(u), nil
+}
+
+// assign makes the ASSIGN of a value to a buffer or a reshaped one.
+func assign(target *uop.UOp, v value) (*uop.UOp, error) {
+	if _, err := baseBuffer("target", target); err != nil {
+		return nil, err
+	}
+	u := v.withNumel(numel(target))
+	if u.Shape() == nil {
+		return nil, wrong("value", "a %s has no shape, expected a tensor", u.Op)
+	}
+	u, err := tensor.Cast(u, target.DType)
+	if err != nil {
+		return nil, err
+	}
+	if numel(u) == numel(target) {
+		u, err = tensor.Reshape(u, target.Shape())
+	} else {
+		u, err = tensor.Expand(u, target.Shape())
+	}
+	if err != nil {
+		return nil, &argError{"value", err}
+	}
+	return target.AssignTo(u), nil
+}
+
+//export go_poly_store_val
+func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
+	return build("poly_store_val", ctx, func(c *context) (value, error) {
+		t, err := c.arg("buf", uintptr(buf))
+		if err != nil {
+			return value{}, err
+		}
+		v, err := c.arg("value", uintptr(val))
+		if err != nil {
+			return value{}, err
+		}
+		b, err := baseBuffer("buf", t.u)
+		if err != nil {
+			return value{}, err
+		}
+		s, err := store(b, v)
+		return single(s), err
+	})
+}
+
+//export go_poly_assign
+func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
+	return build("poly_assign", ctx, func(c *context) (value, error) {
+		t, err := c.arg("target", uintptr(target))
+		if err != nil {
+			return value{}, err
+		}
+		v, err := c.arg("value", uintptr(val))
+		if err != nil {
+			return value{}, err
+		}
+		a, err := assign(t.u, v)
+		return single(a), err
+	})
+}
+
+//export go_poly_sink1
+func go_poly_sink1(ctx, s C.uintptr_t) C.uintptr_t {
+	return build("poly_sink1", ctx, func(c *context) (value, error) {
+		v, err := c.arg("store", uintptr(s))
+		if err != nil {
+			return value{}, err
+		}
+		return c.sink([]value{v})
+	})
+}
+
+//export go_poly_sink_n
+func go_poly_sink_n(ctx C.uintptr_t, stores *C.uintptr_t, n C.int) C.uintptr_t {
+	return build("poly_sink_n", ctx, func(c *context) (value, error) {
+		vs, err := c.args("stores", stores, n)
+		if err != nil {
+			return value{}, err
+		}
+		return c.sink(vs)
+	})
+}
+
+func (c *context) sink(stores []value) (value, error) {
+	src := make([]*uop.UOp, len(stores))
+	for i, v := range stores {
+		if v.u.Op != uop.Store && v.u.Op != uop.Assign {
+			return value{}, wrong(indexed("stores", i), "is a %s, expected a STORE or an ASSIGN", v.u.Op)
+		}
+		src[i] = v.u
+	}
+	return single(c.g.Sink(nil, src...)), nil
+}
+
+// sinkArg is a node that is a program.
+func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
+	v, err := c.arg("sink", uintptr(h))
+	if err != nil {
+		return nil, err
+	}
+	if v.u.Op != uop.Sink {
+		return nil, wrong("sink", "is a %s, expected a SINK (poly_sink1, poly_sink_n)", v.u.Op)
+	}
+	return v.u, nil
+}
+
+// word reads the n-th 8 bytes of an array of records.
+func word(p unsafe.Pointer, n int) uintptr { return *(*uintptr)(unsafe.Add(p, 8*n)) }
+
+// bindings reads PolyBufferBinding records of either layout. A record begins with
+// buffer and pointer; the older ones are 16 bytes long and the newer 32, with a
+// byte count third. From two records on, the third word tells: it is a handle or
+// a count.
+func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
+	if n < 0 || n > 0 && p == nil {
+		return nil, wrong("binds", "%d bindings at NULL", n)
+	}
+	words := 4
+	if n > 1 && handle.Looks(handle.Token(word(p, 2))) {
+		words = 2
+	}
+	out := make([]exec.Binding, 0, n)
+	for i := range int(n) {
+		v, err := c.arg(indexed("binds", i), word(p, i*words))
+		if err != nil {
+			return nil, err
+		}
+		b, err := baseBuffer(indexed("binds", i), v.u)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, exec.Binding{Buffer: b, Ptr: *(*unsafe.Pointer)(unsafe.Add(p, 8*(i*words+1)))})
+	}
+	return out, nil
+}
+
+// variables reads PolyVarBinding records: a node and an int32, 16 bytes.
+func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error) {
+	if n < 0 || n > 0 && p == nil {
+		return nil, wrong("vars", "%d variables at NULL", n)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	out := make(map[string]int64, n)
+	for i := range int(n) {
+		name := indexed("vars", i)
+		v, err := c.arg(name, word(p, 2*i))
+		if err != nil {
+			return nil, err
+		}
+		u := v.u
+		if u.Op == uop.Bind {
+			u = u.Src[0]
+		}
+		if u.Op != uop.DefineVar {
+			return nil, wrong(name, "is a %s, expected a variable", u.Op)
+		}
+		a := u.Arg.(uop.VarArg)
+		k := int64(*(*int32)(unsafe.Add(p, 16*i+8)))
+		if c := uop.Int(k); c.Less(a.Min) || a.Max.Less(c) {
+			return nil, wrong(name, "%d is outside of %s", k, a)
+		}
+		out[a.Name] = k
+	}
+	return out, nil
+}
+
+func realize(fn string, ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+	return status(fn, ctx, func(c *context) error {
+		s, err := c.sinkArg(sink)
+		if err != nil {
+			return err
+		}
+		b, err := c.bindings(binds, n)
+		if err != nil {
+			return err
+		}
+		v, err := c.variables(vars, nVars)
+		if err != nil {
+			return err
+		}
+		return c.run(s, b, v)
+	})
+}
+
+//export go_poly_realize
+func go_poly_realize(ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int) C.int {
+	return realize("poly_realize", ctx, sink, binds, n, nil, 0)
+}
+
+//export go_poly_realize_ex
+func go_poly_realize_ex(ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+	return realize("poly_realize_ex", ctx, sink, binds, n, vars, nVars)
+}
+
+//export go_poly_realize_flat
+func go_poly_realize_flat(ctx, sink C.uintptr_t, buffers *C.uintptr_t, datas *unsafe.Pointer, n C.int) C.int {
+	return status("poly_realize_flat", ctx, func(c *context) error {
+		s, err := c.sinkArg(sink)
+		if err != nil {
+			return err
+		}
+		vs, err := c.args("buffers", buffers, n)
+		if err != nil {
+			return err
+		}
+		if n > 0 && datas == nil {
+			return wrong("datas", "is NULL, expected %d pointers", n)
+		}
+		binds := make([]exec.Binding, len(vs))
+		for i, v := range vs {
+			b, err := baseBuffer(indexed("buffers", i), v.u)
+			if err != nil {
+				return err
+			}
+			binds[i] = exec.Binding{Buffer: b, Ptr: unsafe.Slice(datas, n)[i]}
+		}
+		return c.run(s, binds, nil)
+	})
+}
+
+// begun is the list that poly_realize_begin starts.
+type begun struct {
+	binds []exec.Binding
+	err   error // the first bind that failed
+}
+
+//export go_poly_realize_begin
+func go_poly_realize_begin(ctx C.uintptr_t) {
+	if c, err := enter(uintptr(ctx)); err == nil {
+		c.begun = begun{}
+		c.mu.Unlock()
+	}
+}
+
+//export go_poly_realize_bind
+func go_poly_realize_bind(ctx, buffer C.uintptr_t, data unsafe.Pointer) {
+	c, err := enter(uintptr(ctx))
+	if err != nil {
+		return
+	}
+	defer c.mu.Unlock()
+	v, err := c.arg("buffer", uintptr(buffer))
+	if err == nil {
+		var b *uop.UOp
+		if b, err = baseBuffer("buffer", v.u); err == nil {
+			c.begun.binds = append(c.begun.binds, exec.Binding{Buffer: b, Ptr: data})
+		}
+	}
+	if c.begun.err == nil {
+		c.begun.err = err
+	}
+}
+
+//export go_poly_realize_exec
+func go_poly_realize_exec(ctx, sink C.uintptr_t) C.int {
+	return status("poly_realize_exec", ctx, func(c *context) error {
+		list := c.begun
+		c.begun = begun{}
+		if list.err != nil {
+			return list.err
+		}
+		s, err := c.sinkArg(sink)
+		if err != nil {
+			return err
+		}
+		return c.run(s, list.binds, nil)
+	})
+}

@@ -1,0 +1,107 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// An update is what poly_update runs: values to compute into memory, and buffers
+// to replace, all from the contents before.
+type update struct {
+	sink   *uop.UOp
+	leaves []value // a buffer for each value
+}
+
+// update makes the program for arrays of handles from C.
+func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) (up update, err error) {
+	vs, err := c.args("values", values, n)
+	if err != nil {
+		return up, err
+	}
+	if n > 0 && data == nil {
+		return up, wrong("data", "is NULL, expected %d pointers", n)
+	}
+	ts, err := c.args("targets", targets, nUpdates)
+	if err != nil {
+		return up, err
+	}
+	us, err := c.args("updates", updates, nUpdates)
+	if err != nil {
+		return up, err
+	}
+	assigns := make([]*uop.UOp, len(ts))
+	for i, t := range ts {
+		if assigns[i], err = assign(t.u, us[i]); err != nil {
+			return up, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			c.forget(up.leaves)
+		}
+	}()
+	src := make([]*uop.UOp, 0, len(vs)+len(ts))
+	for i, v := range vs {
+		s := v.u.Shape()
+		if s == nil {
+			return up, wrong(indexed("values", i), "a %s has no shape, expected a tensor", v.u.Op)
+		}
+		dims, ok := s.Ints()
+		if !ok {
+			return up, wrong(indexed("values", i), "has the symbolic shape %s", s)
+		}
+		p := unsafe.Slice(data, n)[i]
+		// The caller gave no size: it is what the value needs.
+		leaf, err := c.hostBuffer(v.u.DType, uop.ShapeOf(dims...), p, uintptr(numel(v.u))*uintptr(v.u.DType.Itemsize()))
+		if err != nil {
+			return up, err
+		}
+		up.leaves = append(up.leaves, leaf)
+		if numel(v.u) > 0 {
+			src = append(src, leaf.host.Store(v.u))
+		}
+	}
+	up.sink = c.g.Sink(nil, append(src, exec.Simultaneous(assigns)...)...)
+	return up, nil
+}
+
+// forget unbinds the memory of buffers that are not handed out.
+func (c *context) forget(leaves []value) {
+	for _, l := range leaves {
+		delete(c.host, l.host)
+	}
+}
+
+func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {
+	return status(fn, ctx, func(c *context) error {
+		up, err := c.update(values, data, n, targets, updates, nUpdates)
+		if err != nil {
+			return err
+		}
+		if len(up.sink.Src) > 0 {
+			err = c.run(up.sink, nil, nil)
+		}
+		if err != nil || leaves == nil {
+			c.forget(up.leaves)
+			return err
+		}
+		return c.outAll(up.leaves, unsafe.Slice(leaves, n))
+	})
+}
+
+//export go_poly_realize_into
+func go_poly_realize_into(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves *C.uintptr_t) C.int {
+	return runUpdate("poly_realize_into", ctx, values, data, n, leaves, nil, nil, 0)
+}
+
+//export go_poly_update
+func go_poly_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {
+	return runUpdate("poly_update", ctx, values, data, n, leaves, targets, updates, nUpdates)
+}
