@@ -29,16 +29,6 @@ var applyTable = rewrite.New("apply rangeify",
 	}},
 )
 
-// replaceBy gives v the ranges that u has.
-func (x *indexing) replaceBy(u, v *uop.UOp) *uop.UOp {
-	if v != u {
-		n := *x.at(u)
-		m := x.at(v)
-		m.known, m.in, m.out = true, n.in, n.out
-	}
-	return v
-}
-
 func reduceOverRanges(ctx any, u *uop.UOp) *uop.UOp {
 	x := ctx.(*indexing)
 	arg := u.Arg.(uop.AxisReduce)
@@ -114,23 +104,14 @@ func (x *indexing) read(u, s *uop.UOp, n *nodeRanges) *uop.UOp {
 	if !m.realize {
 		return s
 	}
-	if m.axes == nil {
+	if !m.known {
 		panic("no ranges for " + s.String())
 	}
-	src := append(make([]*uop.UOp, 0, len(m.out)+1), s)
-	var idx []*uop.UOp
-	for i, r := range m.out {
-		if m.axes[i] {
-			src = append(src, r)
-			if n.known {
-				idx = append(idx, n.in[i])
-			}
-		}
-	}
+	src := append(append(make([]*uop.UOp, 0, len(m.out)+1), s), m.out...)
 	arg := uop.BufferizeOpts{Device: s.Device(), Removable: u.Op != uop.Copy && !alwaysContiguous.Has(s.Op)}
 	v := x.g.New(uop.Bufferize, s.DType, src, arg, s.Tag)
 	if n.known {
-		v = v.IndexBy(idx...)
+		v = v.IndexBy(n.in...)
 	}
 	return v
 }

@@ -11,47 +11,95 @@ import (
 type indexing struct {
 	g     *uop.Graph
 	list  []*uop.UOp // the graph, sources first
+	place []int32    // by number of the node: 1 + index in nodes
 	nodes []nodeRanges
-	next  int // number of the next range
+	users []*uop.UOp // of all nodes, one node after the other
+	next  int        // number of the next range
 }
 
 // nodeRanges are the ranges of one node.
 type nodeRanges struct {
-	// realize: the node gets a buffer. axes says which of its axes are in the buffer, once that is known;
-	// the ranges of the others stay open.
+	// realize: the node gets a buffer.
 	realize bool
-	axes    []bool
 	// ended: a range ended at an EXPAND between here and the next buffer.
 	ended bool
 	// known: the node has ranges. in are the indices with which it reads its sources, out those with which it is read itself.
 	known   bool
 	in, out []*uop.UOp
-	users   []*uop.UOp
+	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
+	nUsers, lastUser int32
 }
 
 func newIndexing(g *uop.Graph, list []*uop.UOp) *indexing {
-	x := &indexing{g: g, list: list}
+	x := &indexing{g: g, list: list, nodes: make([]nodeRanges, len(list), len(list)+len(list)/4)}
+	most := 0
 	for _, u := range list {
-		x.grow(u.ID())
+		most = max(most, u.ID())
+	}
+	x.place = make([]int32, most+1)
+	n := int32(0)
+	for i, u := range list {
+		x.place[u.ID()] = int32(i + 1)
+		n += int32(len(u.Src))
+	}
+	for _, u := range list {
 		for _, s := range u.Src {
-			if n := &x.nodes[s.ID()]; len(n.users) == 0 || n.users[len(n.users)-1] != u {
-				n.users = append(n.users, u)
+			x.at(s).nUsers++
+		}
+	}
+	// Room for all sources, then each user once.
+	x.users = make([]*uop.UOp, n)
+	n = 0
+	for i := range x.nodes {
+		m := &x.nodes[i]
+		m.lastUser = n
+		n += m.nUsers
+		m.nUsers = 0
+	}
+	for _, u := range list {
+		for _, s := range u.Src {
+			if m := x.at(s); m.nUsers == 0 || x.users[m.lastUser-1] != u {
+				x.users[m.lastUser] = u
+				m.nUsers++
+				m.lastUser++
 			}
 		}
 	}
 	return x
 }
 
-func (x *indexing) grow(id int) {
-	for id >= len(x.nodes) {
-		x.nodes = append(x.nodes, make([]nodeRanges, max(id+1-len(x.nodes), len(x.nodes)))...)
+// noRanges is the entry of nodes that have none. It is never written.
+var noRanges nodeRanges
+
+// at is the entry of a node. It is valid until the next replaceBy.
+func (x *indexing) at(u *uop.UOp) *nodeRanges {
+	if id := u.ID(); id < len(x.place) && x.place[id] != 0 {
+		return &x.nodes[x.place[id]-1]
 	}
+	return &noRanges
 }
 
-// at is the entry of a node. It is valid until the next call for a node that is new.
-func (x *indexing) at(u *uop.UOp) *nodeRanges {
-	x.grow(u.ID())
-	return &x.nodes[u.ID()]
+// replaceBy gives v the ranges that u has.
+func (x *indexing) replaceBy(u, v *uop.UOp) *uop.UOp {
+	if v == u {
+		return v
+	}
+	n := *x.at(u)
+	if x.at(v) == &noRanges {
+		if more := v.ID() + 1 - len(x.place); more > 0 {
+			x.place = append(x.place, make([]int32, more)...)
+		}
+		x.nodes = append(x.nodes, nodeRanges{})
+		x.place[v.ID()] = int32(len(x.nodes))
+	}
+	m := x.at(v)
+	m.known, m.in, m.out = true, n.in, n.out
+	return v
+}
+
+// usersOf are the nodes that use a node.
+func (x *indexing) usersOf(n *nodeRanges) []*uop.UOp {
+	return x.users[n.lastUser-n.nUsers : n.lastUser]
 }
 
 // newRange makes a range over an axis; an axis of size 1 has only the index 0.
@@ -80,8 +128,8 @@ func (x *indexing) assignRanges() {
 
 func (x *indexing) assign(u *uop.UOp) {
 	n := x.at(u)
-	for _, c := range n.users {
-		n.ended = n.ended || x.nodes[c.ID()].ended
+	for _, c := range x.usersOf(n) {
+		n.ended = n.ended || x.at(c).ended
 	}
 	if !x.outputRanges(u, n) {
 		return
@@ -113,9 +161,10 @@ func (x *indexing) assign(u *uop.UOp) {
 // outputRanges sets the ranges at which u is read: new ones if it has a buffer or its users disagree, else theirs.
 // It reports whether u has ranges at all.
 func (x *indexing) outputRanges(u *uop.UOp, n *nodeRanges) bool {
-	var users [][]*uop.UOp
-	for _, c := range n.users {
-		if m := &x.nodes[c.ID()]; m.known {
+	var few [4][]*uop.UOp
+	users := few[:0]
+	for _, c := range x.usersOf(n) {
+		if m := x.at(c); m.known {
 			users = append(users, m.in)
 		}
 	}
@@ -135,14 +184,12 @@ func (x *indexing) outputRanges(u *uop.UOp, n *nodeRanges) bool {
 	return true
 }
 
-// realizeAll gives u a buffer with all its axes, and new ranges.
+// realizeAll gives u a buffer and new ranges.
 func (x *indexing) realizeAll(u *uop.UOp, n *nodeRanges) {
 	shape := u.Shape()
 	n.realize = true
-	n.axes = make([]bool, len(shape))
 	n.out = make([]*uop.UOp, len(shape))
 	for i, s := range shape {
-		n.axes[i] = true
 		n.out[i] = x.newRange(s, uop.AxisLoop)
 	}
 }
