@@ -1,7 +1,9 @@
 package parity
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"polygrad/core/lower"
@@ -83,7 +85,10 @@ func (r *Runner) Case(set, name string) *Outcome {
 		return o
 	}
 	stages, err := dump.ReadPasses(filepath.Join(r.Data, "passes", set, name+".json.gz"))
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !r.Force:
+		return o
+	case err != nil:
 		o.Err = err
 		return o
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -89,17 +91,31 @@ func (m memory) fill(s *schedule.Schedule, ref *dump.Case) error {
 }
 
 // seeds is the state of tinygrad's random number generator after manual_seed(1337): the low word of the SHA-256 of four
-// zero bytes with the seed, or, in one element, the count of numbers drawn so far: those of the first output.
+// zero bytes with the seed, or, in one element, the count of numbers drawn so far.
 func seeds(n int, ref *dump.Case) []float64 {
 	if n == 1 {
-		drawn := 1.0
-		for _, d := range ref.Outputs[0].Shape {
-			drawn *= float64(d)
-		}
-		return []float64{drawn}
+		return []float64{drawn(ref.TensorGraph)}
 	}
 	sum := sha256.Sum256(make([]byte, 4))
 	return []float64{float64(binary.BigEndian.Uint32(sum[28:])), 1337}
+}
+
+// drawn is how many random numbers a graph draws: the constant c in counter + c * -1, where the counter is copied.
+func drawn(list []dump.Node) float64 {
+	for _, n := range list {
+		if n.Op != "ADD" || n.DType != "uint" || list[n.Src[0]].Op != "COPY" || list[n.Src[1]].Op != "MUL" {
+			continue
+		}
+		c := list[list[n.Src[1]].Src[0]]
+		for c.Op == "RESHAPE" || c.Op == "EXPAND" {
+			c = list[c.Src[0]]
+		}
+		if c.Op == "CONST" {
+			f, _ := strconv.ParseFloat(*c.Arg, 64)
+			return f
+		}
+	}
+	return 0
 }
 
 // evaluate runs the kernels of a schedule in the interpreter and reads its outputs.
@@ -121,7 +137,7 @@ func evaluate(s *schedule.Schedule, progs []*lower.Program, ref *dump.Case) ([]d
 	}
 	outs := make([]dump.Output, len(s.Outputs))
 	for i, o := range s.Outputs {
-		v := &viewer{m, s, o.Slot, ref.VarVals}
+		v := &viewer{m, s, o.Slot, ref}
 		a, err := v.read(o.Value)
 		if err != nil {
 			return nil, fmt.Errorf("output %d: %w", i, err)
@@ -163,7 +179,7 @@ type viewer struct {
 	m    memory
 	s    *schedule.Schedule
 	slot int
-	vars map[string]int64
+	ref  *dump.Case
 }
 
 // array is a tensor in row-major order.
@@ -200,7 +216,8 @@ func (v *viewer) read(u *uop.UOp) (array, error) {
 			}
 		}
 		if slot < 0 {
-			return a, fmt.Errorf("%s has no slot", u)
+			a.data, err = v.unused(u)
+			return a, err
 		}
 		a.data = v.m[slot]
 		return a, nil
@@ -238,6 +255,33 @@ func (v *viewer) read(u *uop.UOp) (array, error) {
 		copy(a.data[e*size:(e+1)*size], in.data[int(k)*size:])
 	}
 	return a, nil
+}
+
+// unused is an input that no kernel uses: the only one with as many elements as the buffer has.
+func (v *viewer) unused(buf *uop.UOp) ([]byte, error) {
+	var data []byte
+	for i := range v.ref.Case.Inputs {
+		in := &v.ref.Case.Inputs[i]
+		used := slices.ContainsFunc(v.ref.Buffers, func(b dump.Buffer) bool { return b.ID == "in:"+in.Name })
+		vals, err := in.Numbers()
+		if err != nil {
+			return nil, err
+		}
+		if used || int64(len(vals)) != buf.Size() {
+			continue
+		}
+		if data != nil {
+			return nil, fmt.Errorf("%s could be any of several inputs that no kernel uses", buf)
+		}
+		data = aligned(int64(len(vals) * buf.DType.Itemsize()))
+		for e, f := range vals {
+			put(data, e, buf.DType, f)
+		}
+	}
+	if data == nil {
+		return nil, fmt.Errorf("%s is no input", buf)
+	}
+	return data, nil
 }
 
 // mover gives the place of an element in the source of a movement operation; false where it is padding.
@@ -301,7 +345,7 @@ func (v *viewer) sizes(s uop.Shape) ([]int64, error) {
 		m := rewrite.Map{}
 		for _, u := range d.U.Toposort() {
 			if u.Op == uop.DefineVar {
-				m[u] = u.IntLike(v.vars[u.Arg.(uop.VarArg).Name])
+				m[u] = u.IntLike(v.ref.VarVals[u.Arg.(uop.VarArg).Name])
 			} else if u.Op == uop.Bind {
 				m[u] = u.Src[0]
 			}
