@@ -81,8 +81,8 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 			return nil, fmt.Errorf("exec.build: a copy between devices (slot %d to %d) in a request for one device", from, to)
 		}
 		l := launch{kernel: kernels[i]}
-		for _, b := range k.Bufs {
-			l.slots = append(l.slots, slot[b])
+		for _, b := range kernels[i].prog.Globals {
+			l.slots = append(l.slots, slot[k.Bufs[b]])
 		}
 		for _, v := range kernels[i].prog.Vars {
 			if a := v.Arg.(uop.VarArg); a.Name != lower.ThreadVar {

@@ -99,7 +99,7 @@ func (k *Kernel) arguments(list []*uop.UOp) {
 	for _, u := range list {
 		switch u.Op {
 		case uop.Param:
-			k.nbufs = max(k.nbufs, int(u.Arg.(uop.Num))+1)
+			k.nbufs++
 		case uop.DefineVar:
 			if v := u.Arg.(uop.VarArg); v.Name == lower.ThreadVar {
 				k.thread, k.threads = k.nvars, int(v.Max.I())+1

@@ -20,7 +20,7 @@ type Device interface {
 
 // Kernel is compiled code. It may be run from several goroutines at once.
 type Kernel interface {
-	// Run runs the kernel on one pointer per PARAM, in slot order, and one value per
+	// Run runs the kernel on one pointer per PARAM of the list, in slot order, and one value per
 	// variable, in list order. A kernel that is spread over threads gets no value for
 	// lower.ThreadVar: Run does the work of all threads. The memory behind a pointer
 	// must hold the elements of its PARAM and stay in place until Run returns.

@@ -143,8 +143,8 @@ func (c *compiler) slots(us []*uop.UOp) []int {
 }
 
 func (c *compiler) param(d int, u *uop.UOp) step {
-	n := int(u.Arg.(uop.Num))
-	c.k.nbufs = max(c.k.nbufs, n+1)
+	n := c.k.nbufs
+	c.k.nbufs++
 	elem, size := u.DType.Base(), u.DType.Size
 	return func(f *frame, pc int) int {
 		f.ptrs[d] = pointer{base: f.bufs[n], size: size, elem: elem, live: true}

@@ -16,8 +16,8 @@ import (
 //
 //	void name(void *const *bufs, const int64_t *vars)
 //
-// that takes one pointer per PARAM, by slot, and the variables in the order in
-// which they stand in the list. The source compiles on its own.
+// that takes one pointer per PARAM and the variables, both in the order in which
+// they stand in the list. The source compiles on its own.
 func Render(name string, list []*uop.UOp) (string, error) {
 	return RenderAll([]string{name}, [][]*uop.UOp{list})
 }
@@ -45,6 +45,7 @@ type writer struct {
 	gates  map[*uop.UOp]string   // condition under which an INDEX may be used
 	indent int
 	count  int
+	bufs   int
 	vars   int
 }
 
@@ -82,7 +83,8 @@ func (w *writer) node(u *uop.UOp) error {
 	switch u.Op {
 	case uop.Param:
 		n := w.fresh("data")
-		w.line("%s *restrict %s = bufs[%s];", ctypes[u.DType.Base().Scalar()].mem, n, u.Arg)
+		w.line("%s *restrict %s = bufs[%d];", ctypes[u.DType.Base().Scalar()].mem, n, w.bufs)
+		w.bufs++
 		w.names[u] = []string{n}
 	case uop.DefineReg, uop.DefineLocal:
 		n := w.fresh("acc")

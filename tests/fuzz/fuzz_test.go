@@ -29,29 +29,38 @@ func devices(t testing.TB) []*run.Executor {
 	return out
 }
 
-// check runs the program of a seed everywhere and compares each device with the first.
-func check(devs []*run.Executor, seed uint64) error {
-	var want [][]uint64
-	for i, e := range devs {
-		p, err := Generate(seed)
-		if err != nil {
-			return err
-		}
+// check runs the programs of some seeds as one request on every device and compares each with the first.
+func check(devs []*run.Executor, from, to uint64) error {
+	var want []*Program
+	for _, e := range devs {
+		g := uop.NewGraph()
+		var programs []*Program
+		var stores []*uop.UOp
 		var binds []run.Binding
-		for j := range p.Inputs {
-			binds = append(binds, p.Inputs[j].Bind())
+		for seed := from; seed < to; seed++ {
+			p, err := Generate(g, seed)
+			if err != nil {
+				return err
+			}
+			programs, stores = append(programs, p), append(stores, p.Stores...)
+			for _, list := range [][]Memory{p.Inputs, p.Outputs} {
+				for j := range list {
+					binds = append(binds, list[j].Bind())
+				}
+			}
 		}
-		for j := range p.Outputs {
-			binds = append(binds, p.Outputs[j].Bind())
+		if err := e.Realize(g.Sink(nil, stores...), binds, nil); err != nil {
+			return fmt.Errorf("seeds %d to %d on %s: %w", from, to-1, e.Device().Name(), err)
 		}
-		if err := e.Realize(p.Sink, binds, nil); err != nil {
-			return fmt.Errorf("seed %d on %s: %w", seed, e.Device().Name(), err)
+		if want == nil {
+			want = programs
 		}
-		for j, o := range p.Outputs {
-			if i == 0 {
-				want = append(want, o.Data)
-			} else if err := same(want[j], o, p.Loose[j]); err != nil {
-				return fmt.Errorf("seed %d: output %d (%s %s): %s differs from %s: %w", seed, j, o.Buffer.DType, p.Sink.Src[j].Src[1].Shape(), e.Device().Name(), devs[0].Device().Name(), err)
+		for i, p := range programs {
+			for j, o := range p.Outputs {
+				if err := same(want[i].Outputs[j].Data, o, p.Loose[j]); err != nil {
+					return fmt.Errorf("seed %d: output %d (%s %s): %s differs from %s: %w", p.Seed, j, o.Buffer.DType,
+						p.Stores[j].Src[1].Shape(), e.Device().Name(), devs[0].Device().Name(), err)
+				}
 			}
 		}
 	}
@@ -73,11 +82,14 @@ func same(want []uint64, o Memory, loose bool) error {
 	return nil
 }
 
+// batch is the number of programs that are compiled together.
+const batch = 25
+
 func TestFuzzDevicesAgree(t *testing.T) {
 	devs := devices(t)
 	failed := 0
-	for seed := range uint64(*seeds) {
-		if err := check(devs, seed); err != nil {
+	for from := uint64(0); from < uint64(*seeds); from += batch {
+		if err := check(devs, from, min(from+batch, uint64(*seeds))); err != nil {
 			t.Error(err)
 			if failed++; failed == 20 {
 				t.Fatal("too many failures")
@@ -90,7 +102,7 @@ func FuzzDevicesAgree(f *testing.F) {
 	devs := devices(f)
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		if err := check(devs, seed); err != nil {
+		if err := check(devs, seed, seed+1); err != nil {
 			t.Error(err)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 
 // Program is a random request: inputs with their contents, and one STORE per output.
 type Program struct {
-	Graph   *uop.Graph
-	Sink    *uop.UOp
+	Seed    uint64
+	Stores  []*uop.UOp
 	Inputs  []Memory
 	Outputs []Memory
 	// Loose says per output that its values were rounded on the way (sums of arbitrary floats, transcendental functions).
@@ -53,10 +53,10 @@ type generator struct {
 // exactLimit is the magnitude up to which multiples of 1/8 are exact in float32, with room for one more operation.
 const exactLimit = 1 << 16
 
-// Generate makes the program of a seed. Equal seeds make equal programs.
-func Generate(seed uint64) (*Program, error) {
-	gen := &generator{r: rand.New(rand.NewPCG(seed, 0x706f6c79)), g: uop.NewGraph()}
-	p := &Program{Graph: gen.g}
+// Generate makes the program of a seed in graph g. Equal seeds make equal programs.
+func Generate(g *uop.Graph, seed uint64) (*Program, error) {
+	gen := &generator{r: rand.New(rand.NewPCG(seed, 0x706f6c79)), g: g}
+	p := &Program{Seed: seed}
 	for range 1 + gen.r.IntN(3) {
 		if err := gen.input(p); err != nil {
 			return nil, err
@@ -67,7 +67,8 @@ func Generate(seed uint64) (*Program, error) {
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
-	return p, gen.outputs(p)
+	gen.outputs(p)
+	return p, nil
 }
 
 var inputTypes = []*uop.DType{uop.Float32, uop.Float32, uop.Float32, uop.Int32, uop.Int32, uop.Float64, uop.Int64, uop.Uint8, uop.Int8, uop.Uint32, uop.Bool}
@@ -102,18 +103,15 @@ func (gen *generator) add(u *uop.UOp, exact bool, size float64) {
 func (gen *generator) pick() item { return gen.items[gen.r.IntN(len(gen.items))] }
 
 // outputs stores the last value and a few others.
-func (gen *generator) outputs(p *Program) error {
+func (gen *generator) outputs(p *Program) {
 	n := len(gen.items)
-	var stores []*uop.UOp
 	for i := n - 1; i >= max(0, n-3); i-- {
 		it := gen.items[i]
 		m := newMemory(gen.g, it.u.Shape().Numel().N, it.u.DType)
 		p.Outputs = append(p.Outputs, m)
 		p.Loose = append(p.Loose, !it.exact)
-		stores = append(stores, m.Buffer.Store(it.u))
+		p.Stores = append(p.Stores, m.Buffer.Store(it.u))
 	}
-	p.Sink = gen.g.Sink(nil, stores...)
-	return nil
 }
 
 // set stores a number as element i. Negative numbers wrap in unsigned types.

@@ -138,6 +138,12 @@ func run(c *dump.Case, k dump.Kernel, bufs []unsafe.Pointer, compile Compile) er
 	if err != nil {
 		return err
 	}
+	var args []unsafe.Pointer
+	for _, u := range list {
+		if u.Op == uop.Param {
+			args = append(args, bufs[u.Arg.(uop.Num)])
+		}
+	}
 	var vars []int64
 	for _, u := range list {
 		if u.Op == uop.DefineVar {
@@ -146,7 +152,7 @@ func run(c *dump.Case, k dump.Kernel, bufs []unsafe.Pointer, compile Compile) er
 			}
 		}
 	}
-	return kern(bufs, vars)
+	return kern(args, vars)
 }
 
 func compare(m *memory, o dump.Output) error {
