@@ -154,24 +154,17 @@ func launch(p *lower.Program, k schedule.Kernel, m memory, vars map[string]int64
 	if err != nil {
 		return err
 	}
-	bufs := make([]unsafe.Pointer, len(k.Bufs))
-	for j, b := range k.Bufs {
-		bufs[j] = m.ptr(b)
+	var bufs []unsafe.Pointer
+	for _, g := range p.Globals {
+		bufs = append(bufs, m.ptr(k.Bufs[g]))
 	}
-	for t := range p.Threads {
-		vals := make([]int64, len(p.Vars))
-		for j, v := range p.Vars {
-			name := v.Arg.(uop.VarArg).Name
-			vals[j] = vars[name]
-			if name == lower.ThreadVar {
-				vals[j] = int64(t)
-			}
-		}
-		if err := code.Run(bufs, vals); err != nil {
-			return err
+	var vals []int64
+	for _, v := range p.Vars {
+		if name := v.Arg.(uop.VarArg).Name; name != lower.ThreadVar {
+			vals = append(vals, vars[name])
 		}
 	}
-	return nil
+	return code.Run(bufs, vals)
 }
 
 // viewer reads an output: movement operations on a buffer.
