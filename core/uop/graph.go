@@ -21,6 +21,7 @@ type Graph struct {
 	created uint64
 	// Unique numbers handed out by NewUnique.
 	unique int64
+	slabs  slabs
 }
 
 const (
@@ -32,7 +33,7 @@ const (
 func NewGraph() *Graph { return &Graph{table: make([]*UOp, minTable), limit: minCollect} }
 
 // NewScratch makes a graph for one compilation: it never collects and dies as a whole.
-func NewScratch() *Graph { return &Graph{table: make([]*UOp, 1<<10)} }
+func NewScratch() *Graph { return &Graph{table: make([]*UOp, 1<<8)} }
 
 // Len is the number of nodes in the table.
 func (g *Graph) Len() int { return g.count }
@@ -83,7 +84,8 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 		srcOps[s.Op>>6] |= 1 << (s.Op & 63)
 		t |= s.traits
 	}
-	u := &UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
+	u := g.newNode()
+	*u = UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
 	g.nextID++
 	g.created++
 	g.table[i] = u

@@ -6,7 +6,7 @@ func (g *Graph) NewCopy(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	if u := g.find(h, op, dt, src, arg, tag); u != nil {
 		return u
 	}
-	return g.New(op, dt, append(make([]*UOp, 0, len(src)), src...), arg, tag)
+	return g.New(op, dt, g.copySrc(src), arg, tag)
 }
 
 func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {

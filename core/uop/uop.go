@@ -35,7 +35,7 @@ type props struct {
 
 func (u *UOp) props() *props {
 	if u.p == nil {
-		u.p = &props{}
+		u.p = u.g.newProps()
 	}
 	return u.p
 }
@@ -84,10 +84,12 @@ func (u *UOp) F(op Op, dt *DType, arg Arg) *UOp {
 }
 
 // Const makes a constant of type dt (a CONST; the value is converted, not truncated).
-func (g *Graph) Const(dt *DType, v Const) *UOp { return g.New(ConstOp, dt, nil, v.As(dt), nil) }
+func (g *Graph) Const(dt *DType, v Const) *UOp {
+	return g.New(ConstOp, dt, nil, constArg(v.As(dt)), nil)
+}
 
 // ConstInt makes an index constant.
-func (g *Graph) ConstInt(v int64) *UOp { return g.New(ConstOp, IndexT, nil, Int(v), nil) }
+func (g *Graph) ConstInt(v int64) *UOp { return g.New(ConstOp, IndexT, nil, constArg(Int(v)), nil) }
 
 // ConstBool makes a bool constant.
 func (g *Graph) ConstBool(v bool) *UOp { return g.New(ConstOp, Bool, nil, BoolConst(v), nil) }
@@ -118,7 +120,7 @@ func (g *Graph) DeviceConst(dt *DType, v Const, device string, shape Shape) *UOp
 	if device != "" {
 		src = []*UOp{g.DeviceOp(device)}
 	}
-	c := g.New(ConstOp, dt, src, v.As(dt), nil)
+	c := g.New(ConstOp, dt, src, constArg(v.As(dt)), nil)
 	if shape == nil {
 		return c
 	}
@@ -170,13 +172,13 @@ func (u *UOp) IntLike(v int64) *UOp { return u.ConstLike(Int(v)) }
 
 // Alu makes an operation on u and more sources. Its type is that of the last source; bool for comparisons.
 func (u *UOp) Alu(op Op, src ...*UOp) *UOp {
-	all := make([]*UOp, 0, len(src)+1)
-	all = append(append(all, u), src...)
+	var room [3]*UOp
+	all := append(append(room[:0], u), src...)
 	dt := all[len(all)-1].DType
 	if GroupComparison.Has(op) {
 		dt = Bool.Vec(dt.Count)
 	}
-	return u.g.New(op, dt, all, nil, nil)
+	return u.g.NewCopy(op, dt, all, nil, nil)
 }
 
 // Add is u + v.
@@ -294,7 +296,8 @@ func (u *UOp) Cast(dt *DType) *UOp {
 	if u.DType == dt {
 		return u
 	}
-	return u.g.New(Cast, dt, []*UOp{u}, nil, nil)
+	room := [1]*UOp{u}
+	return u.g.NewCopy(Cast, dt, room[:], nil, nil)
 }
 
 // BitcastTo reinterprets the bits as another type.
@@ -310,7 +313,8 @@ func (u *UOp) GepN(i int) *UOp {
 	case ConstOp:
 		return u.g.Const(u.DType.Scalar(), u.Arg.(Const))
 	}
-	return u.g.New(Gep, u.DType.Scalar(), []*UOp{u}, Nums{i}, nil)
+	room := [1]*UOp{u}
+	return u.g.NewCopy(Gep, u.DType.Scalar(), room[:], oneNum(i), nil)
 }
 
 // GepList selects elements of a vector; one index gives a scalar.
@@ -348,14 +352,14 @@ func (u *UOp) IndexPtr(idx ...*UOp) *UOp { return u.index(u.DType, idx) }
 func (u *UOp) IndexAs(dt *DType, idx ...*UOp) *UOp { return u.index(dt, idx) }
 
 func (u *UOp) index(dt *DType, idx []*UOp) *UOp {
-	src := make([]*UOp, 1, len(idx)+1)
-	src[0] = u
+	var room [3]*UOp
+	src := append(room[:0], u)
 	for _, i := range idx {
 		if i != nil {
 			src = append(src, i)
 		}
 	}
-	return u.g.New(Index, dt, src, nil, nil)
+	return u.g.NewCopy(Index, dt, src, nil, nil)
 }
 
 func (u *UOp) prepend(op Op, dt *DType, more []*UOp, arg Arg) *UOp {

@@ -1,0 +1,68 @@
+package uop
+
+// slabs are where a scratch graph takes its nodes from: many at a time, which is several times faster than one by
+// one. They die together. A long-lived graph cannot do so, since one node in use would keep its neighbours alive.
+type slabs struct {
+	nodes []UOp
+	props []props
+	src   []*UOp
+	size  int
+}
+
+const (
+	minSlab = 16
+	maxSlab = 256
+)
+
+// next is the size of the next slab: small for small graphs.
+func (s *slabs) next() int {
+	s.size = min(max(2*s.size, minSlab), maxSlab)
+	return s.size
+}
+
+func (g *Graph) scratch() bool { return g.limit == 0 }
+
+func (g *Graph) newNode() *UOp {
+	if !g.scratch() {
+		return &UOp{}
+	}
+	s := &g.slabs
+	if len(s.nodes) == 0 {
+		s.nodes = make([]UOp, s.next())
+	}
+	u := &s.nodes[0]
+	s.nodes = s.nodes[1:]
+	return u
+}
+
+func (g *Graph) newProps() *props {
+	if !g.scratch() {
+		return &props{}
+	}
+	s := &g.slabs
+	if len(s.props) == 0 {
+		s.props = make([]props, max(s.size/2, minSlab))
+	}
+	p := &s.props[0]
+	s.props = s.props[1:]
+	return p
+}
+
+// copySrc is a copy of a list of sources that nobody else changes.
+func (g *Graph) copySrc(src []*UOp) []*UOp {
+	n := len(src)
+	if n == 0 {
+		return nil
+	}
+	s := &g.slabs
+	if !g.scratch() || n > minSlab {
+		return append(make([]*UOp, 0, n), src...)
+	}
+	if len(s.src) < n {
+		s.src = make([]*UOp, max(2*s.size, minSlab))
+	}
+	out := s.src[:n:n]
+	s.src = s.src[n:]
+	copy(out, src)
+	return out
+}
