@@ -170,7 +170,7 @@ func inputOf(o schedule.Output) (int, error) {
 	if v.Op == uop.Param {
 		return int(v.Arg.(uop.Num)), nil
 	}
-	if o.Slot < 0 {
+	if o.Slot < 0 || v.Op != uop.Buffer {
 		return -1, fmt.Errorf("no kernel computes %s", v)
 	}
 	return -1, nil
