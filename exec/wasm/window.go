@@ -28,9 +28,9 @@ const (
 	coarse = 1 << 30
 )
 
-// goHeap is where Go's heap begins. Runtimes place it at a multiple of 4 GiB
-// and grow it upwards; at init it is still small.
-var goHeap = uintptr(unsafe.Pointer(new([64]byte))) &^ (1<<32 - 1)
+// goHeap is where Go's heap begins: the start of the arena (64 MiB) that an early
+// allocation comes from. The runtime grows the heap upwards from there.
+var goHeap = uintptr(unsafe.Pointer(new([64]byte))) &^ (64<<20 - 1)
 
 // goHeapSpan is how far above goHeap an address is taken for Go's own.
 const goHeapSpan = 1 << 40
