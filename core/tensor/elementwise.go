@@ -43,15 +43,16 @@ func neg(x *uop.UOp) *uop.UOp {
 
 // div is a * (1/b) in floating point.
 func div(a, b operand) *uop.UOp {
-	x, y := matched(a, b)
-	return mul(asFloat(x), reciprocal(asFloat(y)))
+	return quotient(matched(a, b))
 }
+
+func quotient(x, y *uop.UOp) *uop.UOp { return mul(asFloat(x), reciprocal(asFloat(y))) }
 
 // truncDiv is a / b rounded towards zero.
 func truncDiv(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if x.DType.IsFloat() {
-		return trunc(div(x, y))
+		return trunc(quotient(x, y))
 	}
 	needBits("operands", x)
 	return binary(uop.Idiv, x, y)
@@ -61,7 +62,7 @@ func truncDiv(a, b operand) *uop.UOp {
 func floorDiv(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if x.DType.IsFloat() {
-		return floor(div(x, y))
+		return floor(quotient(x, y))
 	}
 	needBits("operands", x)
 	q, r := binary(uop.Idiv, x, y), binary(uop.Mod, x, y)

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"math"
+
 	"polygrad/core/uop"
 )
 
@@ -60,21 +62,33 @@ func allOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return logicalNot(anyOf(logicalNot(x), axes, keep))
 }
 
-// reducedCount is the number of elements that one result of a reduction over axes comes from.
-func reducedCount(x *uop.UOp, axes []int) uop.Sint {
+// reducedCount is the number of elements that one result of a reduction over axes comes from: a number,
+// or a tensor if a size is symbolic.
+func reducedCount(x *uop.UOp, axes []int) operand {
 	s := x.Shape()
 	if axes == nil {
 		axes = countTo(len(s))
 	}
-	n := uop.N(1)
 	in := make([]bool, len(s))
 	for _, a := range axesOf("axis", axes, len(s)) {
 		in[a] = true
 	}
+	n, symbolic := 1, (*uop.UOp)(nil)
 	for i, d := range s {
-		if in[i] {
-			n = n.Mul(d)
+		switch {
+		case !in[i]:
+		case d.Symbolic() && symbolic == nil:
+			symbolic = mul(constant(x, uop.DefaultInt, uop.Int(int64(n))), sizeTensor(x, d.U))
+		case d.Symbolic():
+			symbolic = mul(symbolic, sizeTensor(x, d.U))
+		case symbolic != nil:
+			symbolic = mul(symbolic, int(d.N))
+		default:
+			n *= int(d.N)
 		}
+	}
+	if symbolic != nil {
+		return symbolic
 	}
 	return n
 }
@@ -86,32 +100,30 @@ func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 		out = uop.Float32
 	}
 	total := sum(cast(x, uop.SumAcc(x.DType)), axes, keep)
-	return cast(div(total, sizeOperand(x, reducedCount(x, axes))), out)
-}
-
-// sizeOperand is a size as an operand: a number, or a tensor where it is symbolic.
-func sizeOperand(x *uop.UOp, n uop.Sint) operand {
-	if n.Symbolic() {
-		return sizeTensor(x, n.U)
-	}
-	return int(n.N)
+	return cast(div(total, reducedCount(x, axes)), out)
 }
 
 // variance is the sum of squared distances from the mean over n - correction, which is not negative.
 func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	squares := square(sub(x, mean(x, axes, true)))
 	n := reducedCount(x, axes)
-	var count *uop.UOp
-	if n.Symbolic() {
-		count = sizeTensor(x, n.U)
-	} else {
-		count = constant(x, uop.DefaultInt, uop.Int(n.N))
+	count, ok := n.(*uop.UOp)
+	if !ok {
+		count = countConst(x, n.(int))
 	}
 	var c operand = correction
 	if correction == float64(int(correction)) {
 		c = int(correction)
 	}
 	return div(sum(squares, axes, keep), relu(sub(count, c)))
+}
+
+// countConst is a number of elements as a constant: an integer while it fits.
+func countConst(x *uop.UOp, n int) *uop.UOp {
+	if n > math.MaxInt32 {
+		return constant(x, uop.DefaultFloat, uop.Int(int64(n)))
+	}
+	return constant(x, uop.DefaultInt, uop.Int(int64(n)))
 }
 
 func std(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {

@@ -1,0 +1,109 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// takes are the index tensors of an expression, the axes they index, and their common shape.
+type takes struct {
+	at    []int
+	ts    []*uop.UOp
+	shape uop.Shape
+}
+
+func takesOf(axes []parsedIndex) (t takes) {
+	var shapes []uop.Shape
+	for i, p := range axes {
+		if p.kind == indexTake {
+			t.at, t.ts, shapes = append(t.at, i), append(t.ts, p.t), append(shapes, p.t.Shape())
+		}
+	}
+	var ok bool
+	if t.shape, ok = broadcastShape(shapes...); !ok {
+		fail("index", "index tensors of shapes %v do not broadcast", shapes)
+	}
+	return t
+}
+
+func (t takes) consecutive() bool {
+	for i, a := range t.at {
+		if a != t.at[0]+i {
+			return false
+		}
+	}
+	return true
+}
+
+// takeAxes indexes by tensors.
+func takeAxes(x *uop.UOp, axes []parsedIndex) *uop.UOp {
+	t := takesOf(axes)
+	switch {
+	case len(t.ts) == 0:
+		return x
+	case len(t.ts) > 1 && t.consecutive():
+		return t.linear(x)
+	}
+	r, _, _, _ := t.masked(x)
+	return r
+}
+
+// linear fuses neighbouring index tensors into one index of the flattened axes.
+func (t takes) linear(x *uop.UOp) *uop.UOp {
+	s, at, ts, big := x.Shape(), t.at, t.ts, t.shape
+	first, last := at[0], at[len(at)-1]
+	pre, post := s[:first], s[last+1:]
+	var linear, valid *uop.UOp
+	for i, idx := range ts {
+		stride := int64(1)
+		for _, d := range s[at[i]+1 : last+1] {
+			stride *= d.N
+		}
+		part := mul(broadcastTo(idx, big), int(stride))
+		inside := bitAnd(ge(idx, 0), lt(idx, int(s[at[i]].N)))
+		if i == 0 {
+			linear, valid = part, inside
+		} else {
+			linear, valid = add(linear, part), bitAnd(valid, inside)
+		}
+	}
+	x = reshape(x, joinShapes(pre, uop.Shape{numel("x", s[first:last+1])}, post))
+	entries := make([]Index, 0, len(pre)+1)
+	for range pre {
+		entries = append(entries, Whole())
+	}
+	x = index(x, append(entries, Take(where(valid, linear, 0)))...)
+	return where(reshape(valid, joinShapes(onesShape(len(pre)), big, onesShape(len(post)))), x, 0)
+}
+
+// masked gives what the index tensors select, and how: the one-hot mask, the axes that were summed, and
+// whether the shape of the index tensors was moved to the front.
+func (t takes) masked(x *uop.UOp) (r, mask *uop.UOp, axes []int, moved bool) {
+	s := x.Shape()
+	first, at, ts, big := t.at[0], t.at, t.ts, t.shape
+	wide := joinShapes(s[:first], big, s[first:])
+	for i, a := range at {
+		idx := expand(reshape(ts[i], joinShapes(ts[i].Shape(), onesShape(len(s)-first))), wide)
+		m := oneHot(idx, s[a].N, a-len(s))
+		if mask == nil {
+			mask = m
+		} else {
+			mask = mul(mask, m)
+		}
+		axes = append(axes, a+len(big))
+	}
+	// each element is the sum over an axis of what a one-hot mask leaves
+	picked := where(mask, reshape(x, joinShapes(s[:first], onesShape(len(big)), s[first:])), 0)
+	r = sumAs(picked, x.DType, axes, false)
+	moved = first != 0 && len(at) > 1 && !t.consecutive()
+	if moved {
+		mask, r = toFront(mask, first, len(big)), toFront(r, first, len(big))
+	}
+	return r, mask, axes, moved
+}
+
+// toFront moves n axes to the front: index tensors with whole axes between them put their shape there.
+func toFront(x *uop.UOp, from, n int) *uop.UOp {
+	order := countTo(len(x.Shape()))
+	front := append([]int(nil), order[from:from+n]...)
+	return permute(x, append(append(front, order[:from]...), order[from+n:]...))
+}
