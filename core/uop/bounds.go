@@ -1,8 +1,9 @@
 package uop
 
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
-// Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; signed
-// arithmetic is taken not to overflow.
+// Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; the bounds then
+// also hold what it would be without wrapping, so that no more is decided than in tinygrad. Signed arithmetic
+// is taken not to overflow.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid {
@@ -39,7 +40,10 @@ func minMaxOf(vs ...Const) (lo, hi Const) {
 
 func (u *UOp) computeBounds() (Const, Const) {
 	if GroupBinary.Has(u.Op) && !u.DType.IsFloat() {
-		if lo, hi, ok := u.binaryBounds(); ok && !(u.DType.IsUnsigned() && (lo.Sign() < 0 || u.DType.Max().Cmp(hi) < 0)) {
+		if lo, hi, ok := u.binaryBounds(); ok {
+			if u.DType.IsUnsigned() && (lo.Sign() < 0 || u.DType.Max().Cmp(hi) < 0) {
+				return MinConst(lo, u.DType.Min()), MaxConst(hi, u.DType.Max())
+			}
 			return lo, hi
 		}
 	}
