@@ -53,15 +53,16 @@ func (d *loopDeps) with(us ...*uop.UOp) *loopDeps {
 }
 
 func newControlFlow(sink *uop.UOp) *controlFlow {
-	deps := map[*uop.UOp]*loopDeps{}
+	list := sink.Toposort()
+	deps := make([]*loopDeps, highestID(list)+1) // by node ID
 	nested := map[*uop.UOp]struct{}{}
 	// children lists, for each END and the SINK, the ENDs directly inside it; parents keeps their order.
 	children := map[*uop.UOp][]*uop.UOp{}
 	var parents []*uop.UOp
-	for _, u := range sink.Toposort() {
+	for _, u := range list {
 		var d *loopDeps
 		for _, s := range u.Src {
-			if ds := deps[s]; ds != nil && ds != d {
+			if ds := deps[s.ID()]; ds != nil && ds != d {
 				if d == nil {
 					d = ds
 				} else {
@@ -71,7 +72,7 @@ func newControlFlow(sink *uop.UOp) *controlFlow {
 		}
 		if d != nil && (u.Op == uop.End || u.Op == uop.Sink) {
 			for _, x := range d.list {
-				if _, done := nested[x]; done || x.Op != uop.End || u.Op == uop.End && !deps[x].contains(u.Src[1]) {
+				if _, done := nested[x]; done || x.Op != uop.End || u.Op == uop.End && !deps[x.ID()].contains(u.Src[1]) {
 					continue
 				}
 				nested[x] = struct{}{}
@@ -84,9 +85,7 @@ func newControlFlow(sink *uop.UOp) *controlFlow {
 		if u.Op == uop.Range || u.Op == uop.End {
 			d = d.with(u)
 		}
-		if d != nil {
-			deps[u] = d
-		}
+		deps[u.ID()] = d
 	}
 	cf := &controlFlow{after: map[*uop.UOp]*uop.UOp{}}
 	for _, p := range parents {
@@ -96,11 +95,11 @@ func newControlFlow(sink *uop.UOp) *controlFlow {
 }
 
 // chain orders the loops inside one parent: those that need fewer of their siblings come first.
-func (cf *controlFlow) chain(parent *uop.UOp, loops []*uop.UOp, deps map[*uop.UOp]*loopDeps) {
+func (cf *controlFlow) chain(parent *uop.UOp, loops []*uop.UOp, deps []*loopDeps) {
 	needs := map[*uop.UOp]int{}
 	for _, x := range loops {
 		for _, y := range loops {
-			if deps[x].contains(y) {
+			if deps[x.ID()].contains(y) {
 				needs[x]++
 			}
 		}

@@ -15,10 +15,29 @@ type sortKey struct {
 	priority int
 }
 
-// runCount is how often a node runs: the product of the sizes of its ranges. A count that does not fit stays at the top.
-func runCount(u *uop.UOp) int64 {
+// rangeList identifies a slice of ranges; nodes with the same ranges often share one.
+type rangeList struct {
+	first **uop.UOp
+	n     int
+}
+
+func counted(seen map[rangeList]int64, rs []*uop.UOp) int64 {
+	if len(rs) == 0 {
+		return 1
+	}
+	k := rangeList{&rs[0], len(rs)}
+	n, ok := seen[k]
+	if !ok {
+		n = runCount(rs)
+		seen[k] = n
+	}
+	return n
+}
+
+// runCount is how often a node inside ranges runs: the product of their sizes. A count that does not fit stays at the top.
+func runCount(rs []*uop.UOp) int64 {
 	n := int64(1)
-	for _, r := range u.Ranges() {
+	for _, r := range rs {
 		size, ok := r.Vmax().Add(uop.Int(1)).Int64()
 		hi, lo := bits.Mul64(uint64(n), uint64(size))
 		if !ok || hi != 0 || lo > math.MaxInt64 {
@@ -64,6 +83,15 @@ func (k *sortKey) less(o *sortKey) bool {
 	return uop.TupleLess(k.u, o.u)
 }
 
+// highestID is the greatest number of a node in a list, for slices indexed by it.
+func highestID(list []*uop.UOp) int {
+	top := 0
+	for _, u := range list {
+		top = max(top, u.ID())
+	}
+	return top
+}
+
 // rankHeap holds nodes whose users are all placed; the one with the greatest rank comes out first.
 type rankHeap struct {
 	nodes []*uop.UOp
@@ -84,15 +112,13 @@ func (h *rankHeap) Pop() any {
 // linearize lists the graph in the order in which it runs: as close to the order of the sort keys as the edges allow.
 func linearize(sink *uop.UOp) []*uop.UOp {
 	list := sink.Toposort()
-	top := 0
-	for _, u := range list {
-		top = max(top, u.ID())
-	}
+	top := highestID(list)
 	keys := make([]sortKey, len(list))
 	order := make([]*sortKey, len(list))
 	users := make([]int32, top+1)
+	counts := map[rangeList]int64{}
 	for i, u := range list {
-		keys[i] = sortKey{u, runCount(u), priorityOf(u.Op)}
+		keys[i] = sortKey{u, counted(counts, u.Ranges()), priorityOf(u.Op)}
 		order[i] = &keys[i]
 		for _, s := range u.Src {
 			users[s.ID()]++

@@ -1,0 +1,61 @@
+package lower
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"polygrad/core/uop"
+	"polygrad/tests/parity/dump"
+)
+
+// randomKernel is a kernel of a random program: whether it was optimised (for two threads), its AST, and tinygrad's list.
+type randomKernel struct {
+	optimize    bool
+	ast, linear []dump.Node
+}
+
+func (k *randomKernel) UnmarshalJSON(b []byte) error {
+	return json.Unmarshal(b, &[]any{&k.optimize, &k.ast, &k.linear})
+}
+
+func TestRandomKernelsEqualTinygrads(t *testing.T) {
+	f, err := os.Open("testdata/random.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kernels []randomKernel
+	if err := json.NewDecoder(z).Decode(&kernels); err != nil {
+		t.Fatal(err)
+	}
+	if len(kernels) < 500 {
+		t.Fatalf("only %d kernels were read", len(kernels))
+	}
+	plain, optimised := Clang(), Clang()
+	plain.Optimize, plain.Devectorize = false, 0
+	optimised.Threads = 2
+	for i, k := range kernels {
+		ast, err := dump.Root(uop.NewScratch(), k.ast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := plain
+		if k.optimize {
+			target = optimised
+		}
+		p, err := Lower(ast, target)
+		if err != nil {
+			t.Errorf("kernel %d: %v", i, err)
+			continue
+		}
+		if want, got := uncounted(k.linear), dump.List(p.Linear); dump.Diff(want, got, false) >= 0 {
+			t.Errorf("kernel %d (optimised: %v): %s", i, k.optimize, firstDifference(want, got, dump.Diff(want, got, false)))
+		}
+	}
+}
