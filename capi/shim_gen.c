@@ -847,3 +847,47 @@ int poly_step_n_buffers(const PolyStep *step) {
 PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx) {
   return poly_enter("poly_step_buf_uop") ? NULL : (PolyUOp *)go_poly_step_buf_uop((uintptr_t)step, idx);
 }
+
+PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_render_step_wasm_plan") ? NULL : (PolyWasmStepPlan *)go_poly_render_step_wasm_plan((uintptr_t)ctx, (uintptr_t)sink);
+}
+
+void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan) {
+  if (!poly_forked) go_poly_wasm_stepplan_destroy((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan) {
+  return poly_enter("poly_wasm_stepplan_n_kernels") ? -1 : go_poly_wasm_stepplan_n_kernels((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan) {
+  return poly_enter("poly_wasm_stepplan_n_buffers") ? -1 : go_poly_wasm_stepplan_n_buffers((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan) {
+  return poly_enter("poly_wasm_stepplan_n_bindable_buffers") ? -1 : go_poly_wasm_stepplan_n_bindable_buffers((uintptr_t)plan);
+}
+
+const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out) {
+  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, len_out);
+}
+
+int poly_wasm_stepplan_kernel_n_params(const PolyWasmStepPlan *plan, int k) {
+  return poly_enter("poly_wasm_stepplan_kernel_n_params") ? -1 : go_poly_wasm_stepplan_kernel_n_params((uintptr_t)plan, k);
+}
+
+int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *plan, int k, int i) {
+  return poly_enter("poly_wasm_stepplan_kernel_param_buf_index") ? -1 : go_poly_wasm_stepplan_kernel_param_buf_index((uintptr_t)plan, k, i);
+}
+
+const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out) {
+  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, n_out);
+}
+
+int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_buf_size") ? -1 : go_poly_wasm_stepplan_buf_size((uintptr_t)plan, i);
+}
+
+int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_buf_nbytes") ? -1 : go_poly_wasm_stepplan_buf_nbytes((uintptr_t)plan, i);
+}

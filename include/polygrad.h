@@ -971,8 +971,8 @@ POLY_API PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx);
 /* WASM plans                                                               */
 /* ======================================================================== */
 /* A program as WebAssembly modules, for a host that runs WASM itself: call the
- * kernels in the order of exec_order on memory that holds the buffers. What a
- * query returns belongs to the plan. */
+ * kernels in the order of exec_order on memory that holds the buffers. A program
+ * with variables has no such plan. What a query returns belongs to the plan. */
 
 POLY_API PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink); /* NULL on error. Since 1.0 */
 POLY_API void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan);                   /* NULL is ignored. Since 1.0 */
@@ -981,7 +981,9 @@ POLY_API int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan);        
 POLY_API int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan);          /* bindable and temporary. Since 1.0 */
 POLY_API int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan); /* they come first. Since 1.0 */
 
-/* The module of kernel k and its length. Since 1.0. */
+/* The module that holds kernel k, and its length. All kernels of a plan are in
+ * one module, which exports "memory" and the functions k0, k1, …; they take
+ * the addresses of their buffers in that memory. Since 1.0. */
 POLY_API const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out);
 
 /* Kernel k takes this many parameters, and parameter i is a buffer index

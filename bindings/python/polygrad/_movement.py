@@ -10,7 +10,7 @@ import numpy as np
 from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made
 from polygrad._graph import CTX, Node, describe, dims, handles
-from polygrad._library import fail, lib
+from polygrad._library import fail, last_error, lib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -286,6 +286,8 @@ class Movement(Base):
             (ctypes.c_void_p * n)(*tensors),
             n,
         )
+        if handle is None:
+            fail(ValueError if "step" in last_error() else IndexError)
         return made(type(self), handle, tuple(source))
 
     def gather(self, dim: int, index: Base) -> Self:

@@ -1,0 +1,227 @@
+"""Reductions, norms, products and losses against numpy, forward and backward."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numeric import RNG, check_gradient, close
+
+from polygrad import Tensor, dtypes
+
+X = RNG.uniform(-2, 2, (2, 3, 4))
+
+SIMPLE = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+    "mean": np.mean,
+}
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (1, -1), ()])
+@pytest.mark.parametrize("name", SIMPLE)
+def test_reductions(name, axis, keepdim):
+    want = SIMPLE[name](X, axis=axis, keepdims=keepdim)
+    close(getattr(Tensor(X), name)(axis=axis, keepdim=keepdim), want)
+    single = X.astype(np.float32)
+    close(getattr(Tensor(single), name)(axis=axis, keepdim=keepdim), want, rtol=1e-5)
+    check_gradient(lambda t: getattr(t, name)(axis=axis, keepdim=keepdim), X)
+
+
+@pytest.mark.parametrize("correction", [0, 1])
+@pytest.mark.parametrize("axis", [None, 1, (0, 2)])
+def test_variance(axis, correction):
+    close(Tensor(X).var(axis, correction=correction), X.var(axis, ddof=correction))
+    close(Tensor(X).std(axis, correction=correction), X.std(axis, ddof=correction))
+    check_gradient(lambda t: t.var(axis, correction=correction), X)
+    check_gradient(lambda t: t.std(axis, correction=correction), X)
+
+
+def test_any_all_and_positions():
+    b = RNG.integers(0, 2, (3, 4))
+    close(Tensor(b).any(1), b.any(1))
+    close(Tensor(b).all(0), b.all(0))
+    close(Tensor(X).argmax(), X.argmax())
+    close(Tensor(X).argmax(1), X.argmax(1))
+    close(Tensor(X).argmin(-1, keepdim=True), X.argmin(-1)[..., None])
+    assert Tensor([1, 3, 3]).argmax().item() == 1
+
+
+def test_types_of_sums():
+    assert Tensor([True, True]).sum().dtype == dtypes.int32
+    assert Tensor(np.array([200, 100], dtype=np.uint8)).sum().item() == 300
+    assert Tensor(np.array([1, 2], dtype=np.int32)).mean().item() == 1.5
+    half = Tensor(np.full(10000, 0.1, dtype=np.float16))
+    assert half.sum().dtype == dtypes.float16
+    assert abs(half.sum().item() - 1000) < 1
+
+
+def test_long_sums_are_accurate():
+    x = RNG.uniform(0, 1, 1_000_000).astype(np.float32)
+    want = x.astype(np.float64).sum()
+    assert abs(Tensor(x).sum().item() - want) / want < 1e-6
+
+
+def test_cumsum_and_logsumexp():
+    close(Tensor(X).cumsum(1), X.cumsum(1))
+    want = np.log(np.exp(X).sum(1))
+    close(Tensor(X).logsumexp(1), want)
+    close(Tensor(X + 1000).logsumexp(1), want + 1000)
+    check_gradient(lambda t: t.logsumexp(1), X)
+    check_gradient(lambda t: t.cumsum(2), X)
+
+
+def softmax(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_softmax(axis):
+    close(Tensor(X).softmax(axis), softmax(X, axis))
+    close(Tensor(X).log_softmax(axis), np.log(softmax(X, axis)))
+    check_gradient(lambda t: t.softmax(axis), X)
+    check_gradient(lambda t: t.log_softmax(axis), X)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, (1, 2)])
+def test_layernorm(axis):
+    want = (X - X.mean(axis, keepdims=True)) / np.sqrt(X.var(axis, keepdims=True) + 1e-5)
+    close(Tensor(X).layernorm(axis), want, rtol=1e-6)
+    check_gradient(lambda t: t.layernorm(axis), X)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((3, 4), (4, 5)),
+        ((4,), (4,)),
+        ((4,), (4, 5)),
+        ((3, 4), (4,)),
+        ((2, 3, 4), (4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((1, 1), (1, 1)),
+    ],
+)
+def test_matmul(a, b):
+    x, y = RNG.uniform(-1, 1, a), RNG.uniform(-1, 1, b)
+    close(Tensor(x) @ Tensor(y), x @ y)
+    close(Tensor(x).dot(Tensor(y)), x @ y)
+    check_gradient(lambda t, u: t @ u, x, y)
+
+
+def test_larger_matmul():
+    a = RNG.uniform(-1, 1, (65, 130)).astype(np.float32)
+    b = RNG.uniform(-1, 1, (130, 67)).astype(np.float32)
+    close(Tensor(a) @ Tensor(b), a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_linear():
+    x, w, b = RNG.uniform(-1, 1, (3, 4)), RNG.uniform(-1, 1, (5, 4)), RNG.uniform(-1, 1, 5)
+    close(Tensor(x).linear(Tensor(w), Tensor(b)), x @ w.T + b)
+    close(Tensor(x).linear(Tensor(w)), x @ w.T)
+    check_gradient(lambda t, u, v: t.linear(u, v), x, w, b)
+
+
+@pytest.mark.parametrize(
+    ("formula", "shapes"),
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)]),
+        ("ij,jk", [(2, 3), (3, 4)]),
+        ("ij->ji", [(2, 3)]),
+        ("ij->", [(2, 3)]),
+        ("ii", [(3, 3)]),
+        ("ii->i", [(3, 3)]),
+        ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]),
+        ("i,j->ij", [(2,), (3,)]),
+        ("ij,ij->i", [(2, 3), (2, 3)]),
+        ("a b, b c, c d -> a d", [(2, 3), (3, 4), (4, 2)]),
+    ],
+)
+def test_einsum(formula, shapes):
+    arrays = [RNG.uniform(-1, 1, s) for s in shapes]
+    close(Tensor.einsum(formula, *map(Tensor, arrays)), np.einsum(formula, *arrays))
+    check_gradient(lambda *ts: Tensor.einsum(formula, *ts), *arrays)
+
+
+def test_triangular():
+    a = RNG.uniform(-1, 1, (2, 4, 4))
+    spd = a @ a.swapaxes(-1, -2) + 4 * np.eye(4)
+    lower = np.linalg.cholesky(spd)
+    close(Tensor(spd).cholesky(), lower)
+    close(Tensor(spd).cholesky(upper=True), lower.swapaxes(-1, -2))
+    b = RNG.uniform(-1, 1, (2, 4, 3))
+    close(Tensor(lower).triangular_solve(Tensor(b)), np.linalg.solve(lower, b))
+    upper = lower.swapaxes(-1, -2)
+    close(Tensor(upper).triangular_solve(Tensor(b), upper=True), np.linalg.solve(upper, b))
+    got = Tensor(lower).triangular_solve(Tensor(b), transpose=True)
+    close(got, np.linalg.solve(upper, b))
+    unit = np.tril(lower, -1) + np.eye(4)
+    got = Tensor(lower).triangular_solve(Tensor(b[..., 0]), unit_diagonal=True)
+    close(got, np.linalg.solve(unit, b[..., :1])[..., 0])
+    check_gradient(lambda t: (t @ t.T + Tensor(4 * np.eye(3))).cholesky(), a[0, :3, :3], rtol=1e-4)
+
+
+def test_attention():
+    q, k, v = (RNG.uniform(-1, 1, (2, 4, 3)) for _ in range(3))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(3)
+    close(Tensor(q).scaled_dot_product_attention(Tensor(k), Tensor(v)), softmax(scores, -1) @ v)
+    hidden = np.where(np.tril(np.ones((4, 4))), scores, -np.inf)
+    causal = Tensor(q).scaled_dot_product_attention(Tensor(k), Tensor(v), is_causal=True)
+    close(causal, softmax(hidden, -1) @ v)
+    check_gradient(lambda a, b, c: a.scaled_dot_product_attention(b, c), q, k, v)
+
+
+def test_cross_entropy():
+    x = RNG.uniform(-2, 2, (4, 3))
+    classes = np.array([0, 2, 1, 2])
+    want = -np.log(softmax(x, 1))[np.arange(4), classes].mean()
+    close(Tensor(x).cross_entropy(Tensor(classes)), want)
+    close(Tensor(x).cross_entropy(Tensor(classes.astype(np.float32))), want)
+    close(Tensor(x).sparse_categorical_crossentropy(Tensor(classes)), want)
+    target = softmax(RNG.uniform(-1, 1, (4, 3)), 1)
+    want = -(target * np.log(softmax(x, 1))).sum(1).mean()
+    close(Tensor(x).cross_entropy(Tensor(target)), want)
+    check_gradient(lambda t: t.cross_entropy(Tensor(classes)), x)
+    check_gradient(lambda t, u: t.cross_entropy(u), x, target)
+    close(Tensor(x.T.copy()).cross_entropy(Tensor(classes), axis=0),
+          -np.log(softmax(x, 1))[np.arange(4), classes].mean())
+
+
+def test_binary_cross_entropy():
+    p = RNG.uniform(0.1, 0.9, (3, 4))
+    y = RNG.integers(0, 2, (3, 4)).astype(np.float64)
+    want = -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean()
+    close(Tensor(p).binary_crossentropy(Tensor(y)), want)
+    logits = np.log(p / (1 - p))
+    close(Tensor(logits).binary_crossentropy_logits(Tensor(y)), want)
+    check_gradient(lambda t: t.binary_crossentropy(Tensor(y)), p)
+    check_gradient(lambda t: t.binary_crossentropy_logits(Tensor(y)), logits)
+
+
+@pytest.mark.parametrize(
+    ("error", "function"),
+    [
+        (IndexError, lambda t: t.sum(3)),
+        (ValueError, lambda t: t.sum((0, 0))),
+        (IndexError, lambda t: t.softmax(5)),
+        (IndexError, lambda t: t.argmax(7)),
+        (ValueError, lambda t: t.argmax((0, 1))),
+        (ValueError, lambda t: t @ Tensor.zeros(5, 2)),
+        (ValueError, lambda t: Tensor(1.0) @ t),
+        (ValueError, lambda t: t.linear(Tensor.zeros(5, 9))),
+        (ValueError, lambda t: t.cross_entropy(Tensor.zeros(9))),
+        (ValueError, lambda t: Tensor.einsum("ij,jk->ik", t)),
+        (ValueError, lambda t: Tensor.einsum("ij->ij", t)),
+        (ValueError, lambda t: Tensor.einsum("abc->abd", t)),
+        (ValueError, lambda t: Tensor.einsum("a1c->ac", t)),
+        (ValueError, lambda t: t.cholesky()),
+        (ValueError, lambda t: Tensor.eye(3).triangular_solve(Tensor.zeros(2))),
+    ],
+)
+def test_errors(error, function):
+    with pytest.raises(error):
+        function(Tensor(X))

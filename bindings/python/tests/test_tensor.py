@@ -1,0 +1,374 @@
+"""Tensors themselves: how they are made, what they tell, memory, gradients."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from numeric import RNG, check_gradient, close
+
+from polygrad import Device, Tensor, dtypes
+from polygrad._graph import CTX, release_dead
+from polygrad._library import lib
+
+
+def test_from_data():
+    assert Tensor([1.0, 2.0]).dtype == dtypes.float32
+    assert Tensor([1, 2]).dtype == dtypes.int32
+    assert Tensor([True]).dtype == dtypes.bool
+    assert Tensor([1, 2.5]).dtype == dtypes.float32
+    assert Tensor(3.5).shape == ()
+    assert Tensor(2**40).dtype == dtypes.int64
+    assert Tensor(np.float16(1)).dtype == dtypes.float16
+    assert Tensor(np.arange(3)).dtype == dtypes.int64
+    assert Tensor([[1.0], [2.0]], dtype="float64").numpy().dtype == np.float64
+    assert Tensor([1, 2], dtype=float).tolist() == [1.0, 2.0]
+    assert Tensor((1, 2)).tolist() == [1, 2]
+    assert Tensor(range(3)).tolist() == [0, 1, 2]
+    assert Tensor([]).shape == (0,)
+    assert Tensor([Tensor([1, 2]), Tensor([3, 4])]).tolist() == [[1, 2], [3, 4]]
+    assert Tensor(Tensor([1.0])).tolist() == [1.0]
+    big_endian = np.array([1, 2], dtype=">i4")
+    assert Tensor(big_endian).tolist() == [1, 2]
+    assert Tensor(np.arange(6).reshape(2, 3).T).tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+@pytest.mark.parametrize("data", [None, "text", [1, [2, 3]], [object()], np.array([1 + 2j]), {1: 2}])
+def test_bad_data(data):
+    with pytest.raises((TypeError, ValueError)):
+        Tensor(data)
+
+
+def test_construction():
+    close(Tensor.zeros(2, 3), np.zeros((2, 3)))
+    close(Tensor.zeros((2, 3)), np.zeros((2, 3)))
+    close(Tensor.ones(4, dtype="int8"), np.ones(4))
+    close(Tensor.full((2, 2), 2.5), np.full((2, 2), 2.5))
+    assert Tensor.full((2,), True).dtype == dtypes.bool
+    assert Tensor.full(3, 7).tolist() == [7, 7, 7]
+    close(Tensor.arange(10), np.arange(10))
+    close(Tensor.arange(2, 10, 3), np.arange(2, 10, 3))
+    close(Tensor.arange(5, 0, -1), np.arange(5, 0, -1))
+    close(Tensor.arange(0, 1, 0.1), np.arange(0, 1, 0.1))
+    close(Tensor.arange(5, 2), np.arange(5, 2))
+    close(Tensor.linspace(-1, 1, 7), np.linspace(-1, 1, 7))
+    close(Tensor.linspace(3, 5, 1), [3.0])
+    close(Tensor.eye(3), np.eye(3))
+    close(Tensor.eye(2, 4), np.eye(2, 4))
+    assert Tensor.empty(2, 5).shape == (2, 5)
+    close(Tensor([1.5]).full_like(2), [2.0])
+    assert Tensor([1, 2]).ones_like().dtype == dtypes.int32
+    for bad in (lambda: Tensor.zeros(-1), lambda: Tensor.zeros(2**40, 2**40)):
+        with pytest.raises(ValueError, match="shape"):
+            bad()
+    with pytest.raises(ValueError, match="step"):
+        Tensor.arange(0, 1, 0)
+
+
+def test_properties():
+    t = Tensor.zeros(2, 3, 4)
+    assert (t.shape, t.ndim, t.numel(), t.size(), t.size(1)) == ((2, 3, 4), 3, 24, (2, 3, 4), 3)
+    assert (t.dtype, t.device, t.nbytes(), t.element_size()) == ("float32", "CPU", 96, 4)
+    assert t.is_floating_point()
+    assert not Tensor([1]).is_floating_point()
+    assert t.grad is None
+    assert t.requires_grad is False
+    assert "shape=(2, 3, 4)" in repr(t)
+    assert float(Tensor(2.5)) == 2.5
+    assert int(Tensor([3])) == 3
+    assert [10, 20, 30][Tensor(1)] == 20
+    assert bool(Tensor([1.0]))
+    with pytest.raises(ValueError, match="one element"):
+        bool(Tensor([1.0, 2.0]))
+    with pytest.raises(ValueError, match="one element"):
+        Tensor([1.0, 2.0]).item()
+
+
+def test_memory_is_shared_with_numpy():
+    x = np.array([1.0, 2.0], dtype=np.float32)
+    t = Tensor(x)
+    x[0] = 10
+    assert t.tolist() == [10, 2]
+    t._data[1] = 20
+    assert x.tolist() == [10, 20]
+    y = t + 1
+    assert y.numpy() is y.numpy()
+    assert np.asarray(t).tolist() == [10, 20]
+    assert np.shares_memory(np.asarray(t), x)
+    frozen = np.array([1.0], dtype=np.float32)
+    frozen.flags.writeable = False
+    assert not np.shares_memory(Tensor(frozen).numpy(), frozen)
+
+
+def test_data_outlives_its_tensors():
+    x = Tensor(np.full(1000, 2.0, dtype=np.float32))
+    y = x * 3
+    z = y + 1
+    del x, y
+    gc.collect()
+    junk = [np.full(1000, 9.0, dtype=np.float32) for _ in range(20)]
+    assert (z.numpy() == 7).all()
+    h = Tensor([1.0]) * 2
+    later = h + 1
+    h.realize()
+    del h
+    assert later.item() == 3
+    assert junk
+
+
+def test_handles_are_given_back():
+    release_dead()
+    gc.collect()
+    release_dead()
+    before = lib.poly_ctx_live_nodes(CTX)
+    for _ in range(300):
+        ((Tensor([1.0, 2.0]) + 1) * 2).numpy()
+    gc.collect()
+    release_dead()
+    assert lib.poly_ctx_live_nodes(CTX) <= before + 5
+
+
+def test_long_chains():
+    t = Tensor([0.0])
+    for _ in range(20000):
+        t = t + 1
+    del t
+    t = Tensor([0.0])
+    for _ in range(200):
+        t = t + 1
+    assert t.item() == 200
+
+
+def test_realize_several():
+    a, b = Tensor([1.0]) + 1, Tensor([2.0]) * 3
+    assert a.realize(b) is a
+    assert (a._node.data.tolist(), b._node.data.tolist()) == ([2.0], [6.0])
+
+
+def test_assign():
+    t = Tensor([1.0, 2.0])
+    memory = t.numpy()
+    t.assign(t + 1)
+    assert memory.tolist() == [2, 3]
+    t += 1
+    assert memory.tolist() == [3, 4]
+    t.assign([5.0, 6.0])
+    assert memory.tolist() == [5, 6]
+    a, b = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    from polygrad.tensor import assign
+
+    assign([a, b], [b, a])
+    assert (a.tolist(), b.tolist()) == ([3, 4], [1, 2])
+    with pytest.raises(ValueError, match="shape"):
+        a.assign(Tensor([1.0, 2.0, 3.0]))
+    flipped = Tensor([1.0, 2.0, 3.0])
+    flipped.assign(flipped.flip(0))
+    assert flipped.tolist() == [3, 2, 1]
+    lazy = Tensor([1.0]) + 1
+    other = lazy + 1
+    lazy += 5
+    assert (lazy.item(), other.item()) == (7, 3)
+
+
+def test_clone_and_detach():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    c = x.clone()
+    c._data[0] = 9
+    assert x.tolist() == [1, 2]
+    assert c.requires_grad
+    d = x.detach()
+    assert not d.requires_grad
+    (x.detach() * x).sum().backward()
+    assert x.grad.tolist() == [1, 2]
+
+
+def test_devices():
+    assert Device.DEFAULT == "CPU"
+    assert "CPU" in Device.list()
+    t = Tensor([1.0]).to("cpu")
+    assert t.device == "CPU"
+    assert Device.canonicalize("cpu:0") == "CPU"
+    with pytest.raises(ValueError, match="unknown"):
+        t.to("abacus")
+    if not Device.cuda_available():
+        with pytest.raises(RuntimeError, match="CUDA is not available"):
+            t.cuda()
+
+
+# Random numbers
+
+
+def threefry(seed: int, n: int) -> np.ndarray:
+    """Return n random words of the documented generator."""
+    lo, hi = seed & 0xFFFFFFFF, seed >> 32
+    key = lo ^ ((hi << 16 | hi >> 16) & 0xFFFFFFFF)
+    ks = np.array([0, key ^ 0x1BD11BDA, key], dtype=np.uint32)
+    x0, x1 = np.arange(n, dtype=np.uint32), np.zeros(n, dtype=np.uint32)
+    x0, x1 = x0 + ks[2], x1 + ks[0]
+    for r in range(5):
+        for bits in (13, 15, 26, 6) if r % 2 == 0 else (17, 29, 16, 24):
+            x0 = x0 + x1
+            x1 = (x1 << np.uint32(bits) | x1 >> np.uint32(32 - bits)) ^ x0
+        x0, x1 = x0 + ks[r % 3], x1 + ks[(r + 1) % 3] + np.uint32(r + 1)
+    return x0
+
+
+@pytest.mark.parametrize("seed", [0, 42, 2**32 - 1, 2**63 + 12345])
+def test_random_bits(seed):
+    want = (threefry(seed, 1000) >> np.uint32(8)).astype(np.float32) * np.float32(2**-24)
+    Tensor.manual_seed(seed)
+    assert (Tensor.rand(1000).numpy() == want).all()
+
+
+def test_random_streams():
+    Tensor.manual_seed(7)
+    a, b = Tensor.rand(100).numpy(), Tensor.rand(100).numpy()
+    assert (a != b).any()
+    Tensor.manual_seed(8)
+    assert (Tensor.rand(100).numpy() == b).all()
+    Tensor.manual_seed(1)
+    normal = Tensor.randn(20000).numpy()
+    assert abs(normal.mean()) < 0.03
+    assert abs(normal.std() - 1) < 0.03
+    whole = Tensor.randint(-3, 4, (1000,)).numpy()
+    assert set(whole) == set(range(-3, 4))
+    assert whole.dtype == np.int32
+    assert Tensor.randint(2, 3, low=5, high=6).tolist() == [[5, 5, 5], [5, 5, 5]]
+    wide = Tensor.uniform(1000, low=-2, high=3).numpy()
+    assert -2 <= wide.min() < -1.8
+    assert 2.8 < wide.max() < 3
+    assert Tensor.rand(3, dtype="float64").dtype == dtypes.float64
+    with pytest.raises(TypeError):
+        Tensor.rand(3, dtype="int32")
+
+
+# Gradients
+
+
+def test_backward():
+    x = Tensor([1.0, 2.0, 3.0])
+    x.requires_grad = True
+    loss = (x * x).sum()
+    assert loss.requires_grad
+    loss.backward()
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [5.0, 7.0, 9.0]
+
+
+def test_backward_after_looking_at_values():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    h = x * x
+    assert h.tolist() == [1, 4]
+    loss = (h * h).sum()
+    assert loss.item() == 17
+    loss.backward()
+    assert x.grad.tolist() == [4.0, 32.0]
+    y = Tensor([2.0], requires_grad=True)
+    a = y * 3
+    b = a + 1
+    a.realize()
+    ((a * b) + a).sum().backward()
+    assert y.grad.tolist() == [3 * 7 + 6 * 3 + 3]
+
+
+def test_gradient_of_an_intermediate_tensor():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    h.requires_grad = True
+    early = h * 1
+    h.realize()
+    (early + h * h).sum().backward()
+    assert h.grad.tolist() == [5.0, 9.0]
+    assert x.grad.tolist() == [10.0, 18.0]
+
+
+def test_backward_with_a_gradient():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    (x * x).backward(Tensor([1.0, 10.0]))
+    assert x.grad.tolist() == [2.0, 40.0]
+
+
+def test_errors_of_backward():
+    with pytest.raises(RuntimeError, match="requires a gradient"):
+        Tensor([1.0]).sum().backward()
+    with pytest.raises(ValueError, match="one element"):
+        Tensor([1.0, 2.0], requires_grad=True).backward()
+    with pytest.raises(TypeError, match="floating"):
+        Tensor([1, 2], requires_grad=True)
+
+
+def test_equal_parameters_have_gradients_of_their_own():
+    a = Tensor.zeros(2, requires_grad=True)
+    b = Tensor.zeros(2, requires_grad=True)
+    (a * 2 + b * 3).sum().backward()
+    assert (a.grad.tolist(), b.grad.tolist()) == ([2, 2], [3, 3])
+    c = Tensor(a, requires_grad=True)
+    (c * 5).sum().backward()
+    assert (a.grad.tolist(), c.grad.tolist()) == ([2, 2], [5, 5])
+
+
+def test_gradient():
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    gx, gy = (x * x * y).sum().gradient(x, y)
+    close(gx, [6, 16])
+    close(gy, [1, 4])
+    close(x.sum().gradient(y)[0], [0, 0])
+
+
+SECOND = {
+    "cube": lambda x: (x**3).sum(),
+    "exp": lambda x: (x * x).exp().sum(),
+    "softmax": lambda x: (x.softmax() * Tensor([1.0, -2.0, 3.0], dtype="float64")).sum(),
+    "layernorm": lambda x: (x.layernorm() ** 3).sum(),
+    "sigmoid": lambda x: (x.sigmoid() * x).sum(),
+    "matmul": lambda x: (x.unsqueeze(1) @ x.unsqueeze(0)).square().sum(),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_double_backward(name):
+    function = SECOND[name]
+    x = RNG.uniform(-1, 1, 3)
+
+    def first(t):
+        return function(t).gradient(t)[0]
+
+    check_gradient(first, x, rtol=1e-4)
+    t = Tensor(x.copy(), requires_grad=True)
+    function(t).backward()
+    grad, t.grad = t.grad, None
+    grad.sum().backward()
+    u = Tensor(x.copy())
+    close(t.grad, first(u).sum().gradient(u)[0], rtol=1e-9)
+
+
+def test_threads():
+    failures = []
+
+    def work(k):
+        for i in range(30):
+            x = Tensor([float(k), float(i)], requires_grad=True)
+            (x * x).sum().backward()
+            if x.grad.tolist() != [2 * k, 2 * i]:
+                failures.append((k, i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert failures == []
+
+
+def test_tensors_are_collected():
+    t = Tensor([1.0], requires_grad=True)
+    ref = weakref.ref(t)
+    loss = (t * 2).sum()
+    del t
+    assert ref() is None
+    with pytest.raises(RuntimeError):
+        loss.backward()

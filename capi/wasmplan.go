@@ -1,0 +1,164 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/exec"
+)
+
+// A wasmPlan is what a PolyWasmStepPlan stands for. C holds its bytes and its order.
+type wasmPlan struct {
+	*exec.WasmPlan
+	module unsafe.Pointer
+	order  *C.int
+}
+
+//export go_poly_render_step_wasm_plan
+func go_poly_render_step_wasm_plan(ctx, sink C.uintptr_t) (h C.uintptr_t) {
+	ask("poly_render_step_wasm_plan", ctx, func(c *context) error {
+		u, err := c.sinkArg(sink)
+		if err != nil {
+			return err
+		}
+		p, err := exec.NewWasmPlan(u)
+		if err != nil {
+			return err
+		}
+		w := &wasmPlan{WasmPlan: p, module: C.CBytes(p.Module)}
+		w.order = (*C.int)(C.malloc(C.size_t(len(p.Kernels)+1) * C.sizeof_int))
+		for i := range p.Kernels {
+			unsafe.Slice(w.order, len(p.Kernels))[i] = C.int(i)
+		}
+		e, err := handles.New(handle.WasmPlan, nil, w)
+		if err != nil {
+			return err
+		}
+		h = C.uintptr_t(e.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_wasm_stepplan_destroy
+func go_poly_wasm_stepplan_destroy(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.WasmPlan)
+	if err != nil {
+		return
+	}
+	handles.Drop(e)
+	w := e.Value.(*wasmPlan)
+	C.free(w.module)
+	C.free(unsafe.Pointer(w.order))
+}
+
+// askPlan answers a question about a plan; missing where there is no such plan, kernel or buffer.
+func askPlan[T any](fn string, h C.uintptr_t, missing T, f func(w *wasmPlan) (T, error)) T {
+	e, err := handles.Get(handle.Token(h), handle.WasmPlan)
+	if err != nil {
+		fail(fn, &argError{"plan", err})
+		return missing
+	}
+	v, err := f(e.Value.(*wasmPlan))
+	if err != nil {
+		fail(fn, err)
+		return missing
+	}
+	return v
+}
+
+//export go_poly_wasm_stepplan_n_kernels
+func go_poly_wasm_stepplan_n_kernels(h C.uintptr_t) C.int {
+	return askPlan("poly_wasm_stepplan_n_kernels", h, 0, func(w *wasmPlan) (C.int, error) { return C.int(len(w.Kernels)), nil })
+}
+
+//export go_poly_wasm_stepplan_n_buffers
+func go_poly_wasm_stepplan_n_buffers(h C.uintptr_t) C.int {
+	return askPlan("poly_wasm_stepplan_n_buffers", h, 0, func(w *wasmPlan) (C.int, error) { return C.int(len(w.Buffers)), nil })
+}
+
+//export go_poly_wasm_stepplan_n_bindable_buffers
+func go_poly_wasm_stepplan_n_bindable_buffers(h C.uintptr_t) C.int {
+	return askPlan("poly_wasm_stepplan_n_bindable_buffers", h, 0, func(w *wasmPlan) (C.int, error) { return C.int(w.Inputs), nil })
+}
+
+func (w *wasmPlan) kernel(k C.int) ([]int, error) {
+	if k < 0 || int(k) >= len(w.Kernels) {
+		return nil, wrong("k", "%d is out of range, the plan has %d kernels", k, len(w.Kernels))
+	}
+	return w.Kernels[k], nil
+}
+
+//export go_poly_wasm_stepplan_kernel_bytes
+func go_poly_wasm_stepplan_kernel_bytes(h C.uintptr_t, k C.int, n *C.int) *C.uint8_t {
+	return askPlan("poly_wasm_stepplan_kernel_bytes", h, nil, func(w *wasmPlan) (*C.uint8_t, error) {
+		if _, err := w.kernel(k); err != nil {
+			return nil, err
+		}
+		if n != nil {
+			*n = C.int(len(w.Module))
+		}
+		return (*C.uint8_t)(w.module), nil
+	})
+}
+
+//export go_poly_wasm_stepplan_kernel_n_params
+func go_poly_wasm_stepplan_kernel_n_params(h C.uintptr_t, k C.int) C.int {
+	return askPlan("poly_wasm_stepplan_kernel_n_params", h, 0, func(w *wasmPlan) (C.int, error) {
+		args, err := w.kernel(k)
+		return C.int(len(args)), err
+	})
+}
+
+//export go_poly_wasm_stepplan_kernel_param_buf_index
+func go_poly_wasm_stepplan_kernel_param_buf_index(h C.uintptr_t, k, i C.int) C.int {
+	return askPlan("poly_wasm_stepplan_kernel_param_buf_index", h, -1, func(w *wasmPlan) (C.int, error) {
+		args, err := w.kernel(k)
+		if err == nil && (i < 0 || int(i) >= len(args)) {
+			err = wrong("i", "%d is out of range, the kernel has %d parameters", i, len(args))
+		}
+		if err != nil {
+			return -1, err
+		}
+		return C.int(args[i]), nil
+	})
+}
+
+//export go_poly_wasm_stepplan_exec_order
+func go_poly_wasm_stepplan_exec_order(h C.uintptr_t, n *C.int) *C.int {
+	return askPlan("poly_wasm_stepplan_exec_order", h, nil, func(w *wasmPlan) (*C.int, error) {
+		if n != nil {
+			*n = C.int(len(w.Kernels))
+		}
+		return w.order, nil
+	})
+}
+
+func (w *wasmPlan) buffer(i C.int) (exec.WasmBuffer, error) {
+	if i < 0 || int(i) >= len(w.Buffers) {
+		return exec.WasmBuffer{}, wrong("i", "%d is out of range, the plan has %d buffers", i, len(w.Buffers))
+	}
+	return w.Buffers[i], nil
+}
+
+//export go_poly_wasm_stepplan_buf_size
+func go_poly_wasm_stepplan_buf_size(h C.uintptr_t, i C.int) C.int64_t {
+	return askPlan("poly_wasm_stepplan_buf_size", h, -1, func(w *wasmPlan) (C.int64_t, error) {
+		b, err := w.buffer(i)
+		return C.int64_t(b.Elements), err
+	})
+}
+
+//export go_poly_wasm_stepplan_buf_nbytes
+func go_poly_wasm_stepplan_buf_nbytes(h C.uintptr_t, i C.int) C.int64_t {
+	return askPlan("poly_wasm_stepplan_buf_nbytes", h, -1, func(w *wasmPlan) (C.int64_t, error) {
+		b, err := w.buffer(i)
+		return C.int64_t(b.Bytes), err
+	})
+}

@@ -1,0 +1,99 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+
+	"polygrad/core/lower"
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+	render "polygrad/render/wasm"
+)
+
+// WasmPlan is a request as a WebAssembly module, for a host that runs it itself.
+type WasmPlan struct {
+	// Module exports "memory" and a function k0, k1, … for each kernel, which takes 32-bit addresses.
+	Module []byte
+	// Kernels has, for each kernel in the order of execution, the buffer behind each address.
+	Kernels [][]int
+	// Buffers are the memory that the kernels work on. The first Inputs of them are the buffers of the request, the others temporaries.
+	Buffers []WasmBuffer
+	Inputs  int
+}
+
+// WasmBuffer is the size of a buffer.
+type WasmBuffer struct{ Elements, Bytes int64 }
+
+const wasmPage = 1 << 16
+
+// NewWasmPlan compiles a request (see Realize) for a host that runs WebAssembly.
+func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
+	if sink == nil || sink.Op != uop.Sink {
+		return nil, fmt.Errorf("exec.NewWasmPlan: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
+	}
+	root, buffers, _, err := schedule.Normalize(uop.NewScratch(), sink)
+	if err != nil {
+		return nil, err
+	}
+	req, err := split(root)
+	if err != nil {
+		return nil, err
+	}
+	sched, err := schedule.New(req.sink)
+	if err != nil {
+		return nil, err
+	}
+	layout := &Plan{}
+	slot, err := layout.layout(req, sched, len(buffers), elementSizes(buffers))
+	if err != nil {
+		return nil, err
+	}
+	if len(layout.before)+len(layout.after) > 0 {
+		return nil, errors.New("exec.NewWasmPlan: the program copies a buffer as a whole, which no kernel does")
+	}
+	p := &WasmPlan{Inputs: len(buffers), Buffers: make([]WasmBuffer, layout.slots)}
+	for i, b := range buffers {
+		n := int64(b.Arg.(uop.Num))
+		p.Buffers[i] = WasmBuffer{n, n * int64(b.DType.Itemsize())}
+	}
+	for i, s := range sched.Slots {
+		if n := slot[i]; n >= p.Inputs {
+			p.Buffers[n] = WasmBuffer{s.Size, s.Size * int64(s.DType.Itemsize())}
+		}
+	}
+	return p, p.render(sched, slot)
+}
+
+func (p *WasmPlan) render(sched *schedule.Schedule, slot []int) error {
+	target := lower.Wasm()
+	kernels := make([]*render.Kernel, len(sched.Kernels))
+	for i, k := range sched.Kernels {
+		prog, err := lower.Lower(k.AST, target)
+		if err != nil {
+			return err
+		}
+		if len(prog.Vars) > 0 {
+			return fmt.Errorf("exec.NewWasmPlan: kernel %s takes variables, which a plan has no place for", prog.Name)
+		}
+		r, err := render.Render(prog.Name, prog.Linear, render.Options{})
+		if err != nil {
+			return err
+		}
+		var args []int
+		for _, param := range r.Params {
+			args = append(args, slot[k.Bufs[param.Slot]])
+		}
+		if r.Scratch > 0 {
+			args = append(args, len(p.Buffers))
+			p.Buffers = append(p.Buffers, WasmBuffer{int64(r.Scratch), int64(r.Scratch)})
+		}
+		kernels[i] = r
+		p.Kernels = append(p.Kernels, args)
+	}
+	bytes := int64(wasmPage)
+	for _, b := range p.Buffers {
+		bytes += (b.Bytes + 63) &^ 63
+	}
+	p.Module = render.Module(uint32((bytes+wasmPage-1)/wasmPage), kernels...)
+	return nil
+}
