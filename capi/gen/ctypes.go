@@ -37,7 +37,7 @@ func ctypesTable(protos []proto, constants []constant) (string, error) {
 		}
 		line := fmt.Sprintf("    %q: (%s, (%s)),\n", p.Name, ret, list)
 		if len(line) > 100 {
-			line = fmt.Sprintf("    %q: (\n        %s,\n        (%s),\n    ),\n", p.Name, ret, list)
+			line = fmt.Sprintf("    %q: (\n        %s,\n        (\n            %s,\n        ),\n    ),\n", p.Name, ret, strings.Join(args, ",\n            "))
 		}
 		b.WriteString(line)
 	}

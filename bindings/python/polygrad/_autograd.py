@@ -101,7 +101,8 @@ def _gradients(root: Node, seed: Node | None, targets: list[Node]) -> list[Node]
     if lib.poly_grad_many(CTX, root.handle, weight, handles(targets), len(targets), out) != 0:
         fail()
     source = (root,) if seed is None else (root, seed)
-    return [Node(handle, source, None, True) for handle in out]
+    gradients: list[int] = list(out)
+    return [Node(handle, source, None, True) for handle in gradients]
 
 
 def _accumulate(sums: dict[Node, Node], node: Node, gradient: Node) -> None:

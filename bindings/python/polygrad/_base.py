@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Base")
 Number = Union[int, float, bool]
 # What a method accepts beside a tensor: numbers, arrays, nested lists.
-Operand: TypeAlias = "Union[Base, Number, np.ndarray[Any, Any], np.generic, list[Any]]"
+Operand: TypeAlias = "Base | Number | np.ndarray[Any, Any] | np.generic | list[Any]"
 
 
 class Base:

@@ -240,7 +240,9 @@ class Creation(Base):
         dtype: DTypeLike | None = None,
         device: str | None = None,
     ) -> Self:
-        """Return integers in [low, high): randint(low, high, shape) or randint(*shape, low=, high=).
+        """Return integers in [low, high).
+
+        Both randint(low, high, shape) and randint(*shape, low=, high=) are understood.
 
         >>> t = Tensor.randint(2, 5, (50,))
         >>> t.shape, t.min().item() >= 2, t.max().item() < 5
@@ -274,7 +276,7 @@ class Creation(Base):
         """
         requires_grad = options.pop("requires_grad", False)
         tensor: Any = cls.rand(*shape, **options)
-        return cls._wanted(tensor * (high - low) + low, requires_grad)
+        return cls._wanting(tensor * (high - low) + low, requires_grad)
 
     @classmethod
     def normal(cls, *shape: Any, mean: float = 0.0, std: float = 1.0, **options: Any) -> Self:
@@ -285,7 +287,7 @@ class Creation(Base):
         """
         requires_grad = options.pop("requires_grad", False)
         tensor: Any = cls.randn(*shape, **options)
-        return cls._wanted(tensor * std + mean, requires_grad)
+        return cls._wanting(tensor * std + mean, requires_grad)
 
     @classmethod
     def scaled_uniform(cls, *shape: Any, **options: Any) -> Self:
@@ -314,10 +316,11 @@ class Creation(Base):
         std = math.sqrt(2 / (1 + a**2) / math.prod(new[1:]))
         return cls.normal(*new, mean=0.0, std=std, **options)
 
-    @staticmethod
-    def _wanted(tensor: Any, requires_grad: bool) -> Any:
+    @classmethod
+    def _wanting(cls, tensor: Any, requires_grad: bool) -> Self:
+        assert isinstance(tensor, cls)
         if requires_grad:
-            tensor.requires_grad = True
+            tensor.requires_grad = True  # type: ignore[attr-defined]
         return tensor
 
     def rand_like(self, **options: Any) -> Self:

@@ -99,7 +99,7 @@ class Movement(Base):
         return call("poly_transpose", self, dim0, dim1)
 
     @property
-    def T(self) -> Self:  # noqa: N802 (numpy's name)
+    def T(self) -> Self:
         """The tensor with its last two axes swapped.
 
         >>> Tensor([[1, 2]]).T.tolist()
@@ -212,7 +212,7 @@ class Movement(Base):
         >>> Tensor.cat(Tensor([[1, 2]]), Tensor([[3, 4]]), dim=1).tolist()
         [[1, 2, 3, 4]]
         """
-        return join("poly_cat", _list(self, args), dim)
+        return join("poly_cat", _given(self, args), dim)
 
     def stack(self, *args: Self, dim: int = 0) -> Self:
         """Join tensors of one shape along a new axis.
@@ -220,7 +220,7 @@ class Movement(Base):
         >>> Tensor.stack(Tensor([1, 2]), Tensor([3, 4])).tolist()
         [[1, 2], [3, 4]]
         """
-        return join("poly_stack", _list(self, args), dim)
+        return join("poly_stack", _given(self, args), dim)
 
     def split(self, sizes: int | Sequence[int], dim: int = 0) -> tuple[Self, ...]:
         """Cut along an axis into parts of given sizes, or of one size (the last may be smaller).
@@ -324,7 +324,7 @@ class Movement(Base):
         return call("poly_triu", self, None, 0, diagonal)
 
 
-def _list(first: Any, rest: tuple[Any, ...]) -> list[Any]:
+def _given(first: T, rest: tuple[T, ...]) -> list[T]:
     """Return the tensors of f(a, b) or f([a, b])."""
     if isinstance(first, (list, tuple)):
         return [*first, *rest]
@@ -342,12 +342,15 @@ def _index_item(item: Any, of: Any) -> tuple[int, tuple[int, int, int], Node | N
     if item is Ellipsis:
         return c.POLY_INDEX_ELLIPSIS, (0, 0, 0), None
     if isinstance(item, slice):
-        bounds = tuple(_NONE if v is None else v.__index__() for v in (item.start, item.stop, item.step))
+        bounds = tuple(
+            _NONE if v is None else v.__index__() for v in (item.start, item.stop, item.step)
+        )
         return c.POLY_INDEX_SLICE, bounds, None  # type: ignore[return-value]
     if isinstance(item, (list, tuple, np.ndarray)):
         item = type(of)(item)
     if isinstance(item, Base):
         return c.POLY_INDEX_TENSOR, (0, 0, 0), item._node
     raise IndexError(
-        f"index: {type(item).__name__} is not an index, expected integers, slices, None, ..., tensors"
+        f"index: {type(item).__name__} is not an index, "
+        "expected integers, slices, None, ... and tensors"
     )

@@ -40,7 +40,7 @@ def next_seed() -> Node:
     return leaf(words, dtypes.uint32)
 
 
-class record_seeds:  # noqa: N801 (used like a function)
+class record_seeds:
     """A context in which the seeds that are handed out are written down."""
 
     def __enter__(self) -> list[np.ndarray[Any, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from polygrad import _prototypes as c
 from polygrad._base import Base, Operand, call, made, operand
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, TypeAlias
 
-Axes: TypeAlias = "Union[int, Sequence[int], None]"
+Axes: TypeAlias = "int | Sequence[int] | None"
 
 
 class Reduce(Base):

@@ -32,9 +32,7 @@ class _Devices:
             return self.DEFAULT
         upper = name.upper().partition(":")[0]
         if upper not in ("CPU", "CUDA", "WEBGPU"):
-            raise ValueError(
-                f"device: {name!r} is unknown, expected one of CPU, CUDA, WEBGPU"
-            )
+            raise ValueError(f"device: {name!r} is unknown, expected one of CPU, CUDA, WEBGPU")
         return upper
 
     def require(self, name: str | None) -> str:
@@ -48,14 +46,18 @@ class _Devices:
         """Tell whether kernels can run on an NVIDIA GPU."""
         return self._available("CUDA")
 
-    def list(self) -> list[str]:
-        """Return the names of the devices and back ends that can run kernels here."""
-        return [name for i, name in enumerate(self._names()) if lib.poly_device_available(i)]
-
     @property
     def backend(self) -> str:
         """What runs kernels of the CPU device: the value of POLY_DEVICE."""
         return os.environ.get("POLY_DEVICE", "wasm").lower()
+
+    def available(self) -> list[str]:
+        """Return the names of the devices and back ends that can run kernels here.
+
+        >>> "CPU" in Device.available()
+        True
+        """
+        return [name for i, name in enumerate(self._names()) if lib.poly_device_available(i)]
 
     def _available(self, name: str) -> bool:
         return bool(lib.poly_device_available(self._names().index(name)))

@@ -60,7 +60,7 @@ def _by_name(name: str) -> DType:
 DTypeLike = Union[DType, str, "np.dtype[Any]", type]
 
 
-class dtypes:  # noqa: N801 (tinygrad's name)
+class dtypes:
     """All data types by name.
 
     >>> dtypes.int32, dtypes.default_float

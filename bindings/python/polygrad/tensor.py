@@ -32,7 +32,7 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
     >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0).numpy()
     array([4., 6.], dtype=float32)
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
-    >>> (x * x).sum().backward()
+    >>> loss = (x * x).sum().backward()
     >>> x.grad.tolist()
     [2.0, 4.0, 6.0]
     """
@@ -212,7 +212,7 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
 
     def data(self) -> memoryview:
         """Compute the tensor and return its memory."""
-        return memoryview(self.numpy())
+        return self.numpy().data
 
     def item(self) -> Any:
         """Return the value of a tensor with one element.
@@ -309,16 +309,16 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
             indices = indices.numpy()
         self._data[indices] = value.numpy() if isinstance(value, Tensor) else value
 
-    def __iadd__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+    def __iadd__(self, x: Any) -> Tensor:  # type: ignore[misc]
         return self._in_place(self + x)
 
-    def __isub__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+    def __isub__(self, x: Any) -> Tensor:  # type: ignore[misc]
         return self._in_place(self - x)
 
-    def __imul__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+    def __imul__(self, x: Any) -> Tensor:  # type: ignore[misc]
         return self._in_place(self * x)
 
-    def __itruediv__(self, x: Any) -> Tensor:  # type: ignore[override,misc]
+    def __itruediv__(self, x: Any) -> Tensor:  # type: ignore[misc]
         return self._in_place(self / x)
 
     def _in_place(self, result: Tensor) -> Tensor:
@@ -370,7 +370,7 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
         follows it, of its own shape. Gradients can be differentiated again.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
-        >>> (x ** 3).sum().backward()
+        >>> loss = (x ** 3).sum().backward()
         >>> x.grad.tolist()
         [3.0, 12.0]
         """
@@ -413,7 +413,7 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
 
     # Modes
 
-    class train:  # noqa: N801 (used like a function)
+    class train:
         """A context in which Tensor.training is set, which dropout looks at.
 
         >>> with Tensor.train():

@@ -196,7 +196,7 @@ def test_comparisons():
         (t != u, a != b),
         (t < 2, a < 2),
         (t == 2, a == 2),
-        (2 < t, a > 2),
+        (2 < t, a > 2),  # noqa: SIM300 (the reflected operator)
     ]:
         assert got.dtype == dtypes.bool
         close(got, want)

@@ -187,8 +187,10 @@ def test_cross_entropy():
     close(Tensor(x).cross_entropy(Tensor(target)), want)
     check_gradient(lambda t: t.cross_entropy(Tensor(classes)), x)
     check_gradient(lambda t, u: t.cross_entropy(u), x, target)
-    close(Tensor(x.T.copy()).cross_entropy(Tensor(classes), axis=0),
-          -np.log(softmax(x, 1))[np.arange(4), classes].mean())
+    close(
+        Tensor(x.T.copy()).cross_entropy(Tensor(classes), axis=0),
+        -np.log(softmax(x, 1))[np.arange(4), classes].mean(),
+    )
 
 
 def test_binary_cross_entropy():

@@ -4,7 +4,7 @@
 >>> model = Linear(2, 1)
 >>> optimizer = SGD(get_parameters(model), lr=0.1)
 >>> loss = model(Tensor([[1.0, 2.0]])).square().mean()
->>> loss.backward()
+>>> loss = loss.backward()
 >>> optimizer.step()
 """
 

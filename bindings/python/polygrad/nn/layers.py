@@ -61,7 +61,9 @@ class LayerNorm:
         """Return x normalised, of the same shape."""
         n = len(self.normalized_shape)
         if x.shape[-n:] != self.normalized_shape:
-            raise ValueError(f"LayerNorm: x: shape {x.shape}, expected (…, {self.normalized_shape})")
+            raise ValueError(
+                f"LayerNorm: x: shape {x.shape}, expected (…, {self.normalized_shape})"
+            )
         axes = dims(range(-n, 0))
         nodes = [x._node]
         given = []

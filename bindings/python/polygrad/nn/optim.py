@@ -62,9 +62,7 @@ class Optimizer:
 
     def _state(self) -> list[Tensor]:
         """Return a tensor of zeros for each parameter."""
-        return [
-            Tensor(np.zeros(p.shape, p.dtype.storage), dtype=p.dtype) for p in self.params
-        ]
+        return [Tensor(np.zeros(p.shape, p.dtype.storage), dtype=p.dtype) for p in self.params]
 
     def _begin(self, targets: list[Tensor], values: list[Tensor]) -> None:
         """Add updates that concern no single parameter."""
@@ -81,7 +79,7 @@ class SGD(Optimizer):
 
     >>> p = Tensor([1.0], requires_grad=True)
     >>> optimizer = SGD([p], lr=0.5)
-    >>> (p * p).sum().backward()
+    >>> loss = (p * p).sum().backward()
     >>> optimizer.step()
     >>> p.tolist()
     [0.0]
@@ -117,7 +115,7 @@ class Adam(Optimizer):
 
     >>> p = Tensor([1.0], requires_grad=True)
     >>> optimizer = Adam([p], lr=0.5)
-    >>> (p * p).sum().backward()
+    >>> loss = (p * p).sum().backward()
     >>> optimizer.step()
     >>> round(p.item(), 4)
     0.5

@@ -87,9 +87,7 @@ class CompiledTrainingStep:
         return count
 
 
-def compile_step(
-    function: Callable[..., Any], *args: Any, **kwargs: Any
-) -> CompiledTrainingStep:
+def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> CompiledTrainingStep:
     """Trace a training step and compile it into one program.
 
     function(*args) is called once. It may compute, call backward and step an optimizer, and

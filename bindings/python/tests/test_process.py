@@ -1,0 +1,247 @@
+"""The library in a process: loading, forks, signals, exit; the documented programs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import polygrad
+from polygrad import Tensor
+
+PACKAGE = Path(polygrad.__file__).parent
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), **environment},
+    )
+
+
+def check(program: str, **environment: str) -> str:
+    done = run(program, **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages([str(PACKAGE)], prefix="polygrad.")
+    return ["polygrad", *(m.name for m in found)]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    names = {**vars(module), "Tensor": Tensor, "dtypes": polygrad.dtypes}
+    result = doctest.testmod(module, extraglobs=names)
+    assert result.failed == 0
+
+
+def test_quick_start():
+    out = check(
+        """
+        from polygrad import Tensor
+
+        # Create tensors
+        a = Tensor.rand(3, 4)
+        b = Tensor.rand(4, 5)
+
+        # Matrix multiply + softmax
+        c = (a @ b).softmax(-1)
+        print(c.numpy())
+
+        # Autograd
+        x = Tensor([1.0, 2.0, 3.0])
+        x.requires_grad = True
+        loss = (x * x).sum()
+        loss.backward()
+        print(x.grad.numpy())  # [2.0, 4.0, 6.0]
+        """
+    )
+    assert out.splitlines()[-1] == "[2. 4. 6.]"
+
+
+def test_training_example():
+    out = check(
+        """
+        from polygrad import Tensor
+        from polygrad.nn import Linear, SGD, get_parameters
+
+        Tensor.manual_seed(42)
+        model = Linear(2, 1)
+        opt = SGD(get_parameters(model), lr=0.01)
+
+        for i in range(100):
+            opt.zero_grad()
+            x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+            target = Tensor([[5.0], [11.0]])
+            loss = (model(x) - target).square().mean()
+            loss.backward()
+            opt.step()
+
+        print(f"loss: {loss.item():.4f}")
+        """
+    )
+    assert float(out.removeprefix("loss: ")) < 0.1
+
+
+def test_compiled_steps():
+    out = check(
+        """
+        import numpy as np
+        from polygrad import Tensor
+        from polygrad.nn import Linear, SGD, get_parameters, compile_step
+
+        Tensor.manual_seed(42)
+        model = Linear(4, 1)
+        opt = SGD(get_parameters(model), lr=0.01)
+
+        # Sample inputs (shapes must match at runtime)
+        x = Tensor.rand(8, 4)
+        y = Tensor.rand(8, 1)
+
+        def train_step(model, opt, x, y):
+            loss = (model(x) - y).square().mean()
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+            return loss
+
+        # Compile: traces forward + backward + optimizer into one PolyStep
+        step = compile_step(train_step, model, opt, x, y)
+
+        # Run: executes compiled kernels with current buffer data
+        for i in range(100):
+            x._data[:] = np.full((8, 4), 0.5)
+            y._data[:] = np.full((8, 1), 2.0)
+            step.run()
+            print(f"step {i}: loss = {step.loss_value():.4f}")
+        """
+    )
+    lines = out.splitlines()
+    assert len(lines) == 100
+    first, last = (float(line.rpartition(" ")[2]) for line in (lines[0], lines[-1]))
+    assert last < 0.2 * first
+
+
+def test_devices_example():
+    out = check(
+        """
+        from polygrad import Device, Tensor
+
+        x = Tensor.rand(4)
+
+        if Device.cuda_available():
+            y = (x * 2).to('cuda')
+            print(y.device)      # CUDA
+            print(y.numpy())     # executes on CUDA, returns host numpy array
+        else:
+            y = (x * 2).to('cpu')
+            print(y.device)      # CPU
+        """
+    )
+    assert out.split()[0] in ("CPU", "CUDA")
+
+
+def test_forked_children_get_an_error():
+    out = check(
+        """
+        import os
+        from polygrad import Tensor
+        t = Tensor([1.0])
+        (t + 1).numpy()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                t + 1
+            except RuntimeError as error:
+                print("child:", "forked" in str(error), flush=True)
+            os._exit(0)
+        os.waitpid(pid, 0)
+        print("parent:", (t + 1).item())
+        """
+    )
+    assert out.split("\n")[:2] == ["child: True", "parent: 2.0"]
+
+
+def test_spawned_workers():
+    out = check(
+        """
+        import subprocess, sys
+        from polygrad import Tensor
+        Tensor([1.0]).numpy()
+        code = "from polygrad import Tensor; print((Tensor([1.0]) + 1).item())"
+        print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+        """
+    )
+    assert out.split() == ["2.0"]
+
+
+def test_interrupts_reach_python():
+    out = check(
+        """
+        import os, signal, threading, time
+        from polygrad import Tensor
+        (Tensor([1.0]) + 1).numpy()
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            end = time.time() + 20
+            while time.time() < end:
+                (Tensor([1.0]) + 1).numpy()
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted", (Tensor([1.0]) + 1).item())
+        """
+    )
+    assert out.split() == ["interrupted", "2.0"]
+
+
+def test_exit_with_living_tensors():
+    check(
+        """
+        from polygrad import Tensor
+        from polygrad.nn import Linear, SGD, compile_step, get_parameters
+        model = Linear(2, 1)
+        x = Tensor([[1.0, 2.0]])
+        step = compile_step(lambda: model(x).sum())
+        keep = [Tensor([1.0]) + i for i in range(1000)]
+        circle = {}
+        circle["self"] = (circle, keep)
+        """
+    )
+
+
+def test_missing_library():
+    done = run("import polygrad", POLYGRAD_LIB="/nonexistent/libpolygrad.so")
+    assert done.returncode != 0
+    assert "make build" in done.stderr
+
+
+@pytest.mark.parametrize("device", ["interp", "wasm"])
+def test_back_ends(device):
+    out = check(
+        """
+        from polygrad import Tensor
+        t = Tensor([[1.0, 2.0], [3.0, 4.0]])
+        print((t @ t).softmax().sum().item())
+        """,
+        POLY_DEVICE=device,
+    )
+    assert abs(float(out) - 2) < 1e-6
+
+
+def test_unknown_back_end():
+    done = run("from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()", POLY_DEVICE="abacus")
+    assert 'unknown device "abacus"' in done.stderr
