@@ -116,3 +116,24 @@ func TestGatedStoresAreBracketed(t *testing.T) {
 		t.Errorf("list is %s, expected IF STORE ENDIF in it", opNames(p.Linear))
 	}
 }
+
+func TestKernelsOfOneGraphAreLoweredSideBySide(t *testing.T) {
+	ast, target := vecadd(1<<12), lower.Wasm()
+	lists := make(chan string, 8)
+	for range cap(lists) {
+		go func() {
+			p, err := lower.Lower(ast, target)
+			if err != nil {
+				lists <- err.Error()
+				return
+			}
+			lists <- opNames(p.Linear)
+		}()
+	}
+	first := <-lists
+	for range cap(lists) - 1 {
+		if l := <-lists; l != first {
+			t.Errorf("list is %s, expected %s", l, first)
+		}
+	}
+}
