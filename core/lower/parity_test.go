@@ -13,8 +13,8 @@ import (
 
 const reference = "../../tests/parity/testdata"
 
-// eachCase calls f with every case of a set of the reference data, its passes and its target. PARITY_CASE=name picks some.
-func eachCase(t *testing.T, set string, f func(name string, c *dump.Case, stages map[string]dump.Stage, target *Target)) {
+// eachCase calls f with every case of a set of the reference data and its target. PARITY_CASE=name picks some.
+func eachCase(t *testing.T, set string, f func(name string, c *dump.Case, target *Target)) {
 	t.Helper()
 	names, err := dump.Names(filepath.Join(reference, set))
 	if err != nil || len(names) == 0 {
@@ -28,18 +28,24 @@ func eachCase(t *testing.T, set string, f func(name string, c *dump.Case, stages
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := dump.ReadPasses(filepath.Join(reference, "passes", set, name+".json.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		stages := map[string]dump.Stage{}
-		for _, s := range list {
-			stages[s.Stage] = s
-		}
 		target := Clang()
 		target.Optimize, target.Devectorize, target.Threads = c.Settings.Optimize, c.Settings.Devectorize, c.Settings.CPUCount
-		f(set+"/"+name, c, stages, target)
+		f(set+"/"+name, c, target)
 	}
+}
+
+// passesOf reads tinygrad's graphs after every pass of every kernel of a case, by the name of the stage.
+func passesOf(t *testing.T, name string) map[string]dump.Stage {
+	t.Helper()
+	list, err := dump.ReadPasses(filepath.Join(reference, "passes", name+".json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := map[string]dump.Stage{}
+	for _, s := range list {
+		stages[s.Stage] = s
+	}
+	return stages
 }
 
 func stageName(i int) string { return "kernel" + itoa(i) }
@@ -53,7 +59,8 @@ func TestEachPassEqualsTinygrads(t *testing.T) {
 	}
 	equal, bad := map[string]int{}, map[string]int{}
 	for _, set := range sets {
-		eachCase(t, set, func(name string, c *dump.Case, stages map[string]dump.Stage, target *Target) {
+		eachCase(t, set, func(name string, c *dump.Case, target *Target) {
+			stages := passesOf(t, name)
 			for i := range c.Kernels {
 				before := c.Kernels[i].AST
 				for _, p := range stages[stageName(i)].Passes {
@@ -149,37 +156,45 @@ func TestKernelsEqualTinygrads(t *testing.T) {
 		if testing.Short() && set != "golden" {
 			continue
 		}
-		eachCase(t, set, func(name string, c *dump.Case, stages map[string]dump.Stage, target *Target) {
+		eachCase(t, set, func(name string, c *dump.Case, target *Target) {
 			for i, k := range c.Kernels {
 				ast, err := dump.Root(uop.NewScratch(), k.AST)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := map[string][]dump.Node{}
-				for _, p := range stages[stageName(i)].Passes {
-					want[p.Name] = uncounted(p.Nodes)
-				}
-				broken := false
-				p, err := Lower(ast, target, func(pass string, sink *uop.UOp) {
-					if w := want[pass]; !broken && w != nil {
-						if d := dump.Diff(w, dump.Graph(sink), false); d >= 0 {
-							broken = true
-							t.Errorf("%s kernel %d differs from pass %q on: %s", name, i, pass, firstDifference(w, dump.Graph(sink), d))
-						}
-					}
-				})
+				kernels++
+				p, err := Lower(ast, target)
 				if err != nil {
 					t.Errorf("%s kernel %d: %v", name, i, err)
 					continue
 				}
-				if d := dump.Diff(uncounted(k.Linear), dump.List(p.Linear), false); d >= 0 && !broken {
-					t.Errorf("%s kernel %d: the linear list differs: %s", name, i, firstDifference(k.Linear, dump.List(p.Linear), d))
+				if want, got := uncounted(k.Linear), dump.List(p.Linear); dump.Diff(want, got, false) >= 0 {
+					t.Errorf("%s kernel %d: %s", name, i, firstDifference(want, got, dump.Diff(want, got, false)))
+					explain(t, ast, target, passesOf(t, name)[stageName(i)])
 				}
-				kernels++
 			}
 		})
 	}
 	if kernels < 400 && os.Getenv("PARITY_CASE") == "" && !testing.Short() {
 		t.Errorf("only %d kernels were compared", kernels)
+	}
+}
+
+// explain names the first pass whose graph differs from tinygrad's.
+func explain(t *testing.T, ast *uop.UOp, target *Target, stage dump.Stage) {
+	t.Helper()
+	want := map[string][]dump.Node{}
+	for _, p := range stage.Passes {
+		want[p.Name] = uncounted(p.Nodes)
+	}
+	found := false
+	if _, err := Lower(ast, target, func(pass string, sink *uop.UOp) {
+		w, got := want[pass], dump.Graph(sink)
+		if d := dump.Diff(w, got, false); !found && w != nil && d >= 0 {
+			found = true
+			t.Logf("the first pass that differs is %q: %s", pass, firstDifference(w, got, d))
+		}
+	}); err != nil {
+		t.Log(err)
 	}
 }
