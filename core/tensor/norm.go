@@ -138,7 +138,7 @@ func BatchNorm(x, weight, bias, mean, invstd *uop.UOp) (r *uop.UOp, err error) {
 	return r, nil
 }
 
-// BatchStats gives mean and variance of each channel (axis 1). The variance takes the mean as given, since its derivative there is 0.
+// BatchStats gives mean and variance (over n) of each channel (axis 1).
 func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 	defer guard("BatchStats", &err)
 	need("x", x)
@@ -153,6 +153,6 @@ func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 		}
 	}
 	m := mean(x, axes, false)
-	y := sub(x, channels(x, detach(m)))
+	y := sub(x, channels(x, m))
 	return m, mean(mul(y, y), axes, false), nil
 }

@@ -1,0 +1,300 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// derivative is an operation with the shapes of its inputs, whose values lie in lo..hi.
+type derivative struct {
+	name   string
+	lo, hi float64
+	shapes [][]int64
+	f      func(in inputs) T
+}
+
+func shapes(s ...[]int64) [][]int64 { return s }
+
+func dim(s ...int64) []int64 { return s }
+
+func elementwise(name string, lo, hi float64, f unaryFn) derivative {
+	return derivative{name, lo, hi, shapes(dim(5)), func(in inputs) T { return in[0].do(f) }}
+}
+
+func pairwise(name string, lo, hi float64, f fn2) derivative {
+	return derivative{name, lo, hi, shapes(dim(2, 3), dim(3)), func(in inputs) T { return in[0].op(f, in[1]) }}
+}
+
+func from(name string, f func(x T) T, s ...int64) derivative {
+	return derivative{name, -2, 2, shapes(s), func(in inputs) T { return f(in[0]) }}
+}
+
+// indices is a constant tensor of integers.
+func indices(x T, vals ...int64) T {
+	r := many(nil, nil)
+	for _, v := range vals {
+		c := must(tensor.Const(x.Graph(), uop.Int32, uop.Int(v)))
+		r = append(r, c.reshape(1))
+	}
+	return cat(0, r...)
+}
+
+var derivatives = []derivative{
+	elementwise("exp", -2, 2, tensor.Exp), elementwise("exp2", -2, 2, tensor.Exp2), elementwise("log", 0.3, 4, tensor.Log),
+	elementwise("log2", 0.3, 4, tensor.Log2), elementwise("log10", 0.3, 4, tensor.Log10), elementwise("sqrt", 0.3, 4, tensor.Sqrt),
+	elementwise("rsqrt", 0.3, 4, tensor.Rsqrt), elementwise("sin", -3, 3, tensor.Sin), elementwise("cos", -3, 3, tensor.Cos),
+	elementwise("tan", -1, 1, tensor.Tan), elementwise("reciprocal", 0.5, 3, tensor.Reciprocal), elementwise("abs", 0.2, 3, tensor.Abs),
+	elementwise("abs below 0", -3, -0.2, tensor.Abs), elementwise("square", -3, 3, tensor.Square), elementwise("neg", -3, 3, tensor.Neg),
+	elementwise("asin", -0.95, 0.95, tensor.Asin), elementwise("acos", -0.95, 0.95, tensor.Acos), elementwise("atan", -4, 4, tensor.Atan),
+	elementwise("sinh", -3, 3, tensor.Sinh), elementwise("cosh", -3, 3, tensor.Cosh), elementwise("tanh", -3, 3, tensor.Tanh),
+	elementwise("asinh", -4, 4, tensor.Asinh), elementwise("acosh", 1.2, 5, tensor.Acosh), elementwise("atanh", -0.9, 0.9, tensor.Atanh),
+	elementwise("log1p", -0.7, 3, tensor.Log1p), elementwise("expm1", -2, 2, tensor.Expm1), elementwise("erf", 0.2, 2, tensor.Erf),
+	elementwise("erfc", -2, 6, tensor.Erfc), elementwise("erfinv", -0.95, 0.95, tensor.Erfinv), elementwise("ndtri", 0.02, 0.98, tensor.Ndtri),
+	elementwise("lgamma", 0.1, 12, tensor.Lgamma), elementwise("lgamma below 0", -1.9, -1.1, tensor.Lgamma),
+	elementwise("digamma", 0.3, 12, tensor.Digamma), elementwise("digamma below 0", -1.9, -1.1, tensor.Digamma),
+	elementwise("relu", 0.1, 3, tensor.Relu), elementwise("relu below 0", -3, -0.1, tensor.Relu), elementwise("relu6", 1, 5, tensor.Relu6),
+	elementwise("gelu", -3, 3, tensor.Gelu), elementwise("quick_gelu", -3, 3, tensor.QuickGelu), elementwise("silu", -3, 3, tensor.Silu),
+	elementwise("mish", -3, 3, tensor.Mish), elementwise("softsign", 0.2, 3, tensor.Softsign), elementwise("sigmoid", -4, 4, tensor.Sigmoid),
+	elementwise("logsigmoid", -4, 4, tensor.LogSigmoid), elementwise("hardswish", -2.5, 2.5, tensor.HardSwish),
+	elementwise("hardsigmoid", -2.5, 2.5, tensor.HardSigmoid), elementwise("sign", 0.3, 3, tensor.Sign),
+	elementwise("floor", 0.1, 0.9, tensor.Floor), elementwise("round", 0.6, 0.9, tensor.Round),
+	from("elu", func(x T) T { return must(tensor.Elu(x.UOp, 0.7)) }, 7),
+	from("celu", func(x T) T { return must(tensor.Celu(x.UOp, 0.7)) }, 7),
+	from("selu", func(x T) T { return must(tensor.Selu(x.UOp, 1.67, 1.05)) }, 7),
+	from("softplus", func(x T) T { return must(tensor.Softplus(x.UOp, 2)) }, 7),
+	from("leaky_relu", func(x T) T { return must(tensor.LeakyRelu(x.UOp, 0.1)) }, 7),
+	from("hardtanh", func(x T) T { return must(tensor.HardTanh(x.UOp, -1, 1)) }, 7),
+	from("pow 3", func(x T) T { return x.pow(3) }, 7),
+
+	pairwise("add", -2, 2, tensor.Add), pairwise("sub", -2, 2, tensor.Sub), pairwise("mul", -2, 2, tensor.Mul),
+	pairwise("div", 0.5, 2, tensor.Div), pairwise("pow", 0.5, 2, tensor.Pow), pairwise("maximum", -2, 2, tensor.Maximum),
+	pairwise("minimum", -2, 2, tensor.Minimum), pairwise("copysign", 0.3, 2, tensor.CopySign), pairwise("logaddexp", -2, 2, tensor.LogAddExp),
+	{"where", -2, 2, shapes(dim(6), dim(6)), func(in inputs) T { return in[0].gt(in[1]).where(in[0].mul(2), in[1].mul(in[1])) }},
+	{"lerp", 0, 1, shapes(dim(4), dim(4), dim(4)), func(in inputs) T { return must(tensor.Lerp(in[0].UOp, in[1].UOp, in[2].UOp)) }},
+
+	from("sum", func(x T) T { return x.sum(1) }, 2, 3, 2), from("mean", func(x T) T { return x.drop(tensor.Mean, 0, 2) }, 2, 3, 2),
+	from("max", func(x T) T { return x.max(1) }, 2, 5), from("min", func(x T) T { return x.drop(tensor.Min, 1) }, 2, 5),
+	from("prod", func(x T) T { return x.drop(tensor.Prod, 0) }, 4, 2),
+	from("var", func(x T) T { return must(tensor.Var(x.UOp, []int{1}, false, 1)) }, 2, 5),
+	from("std", func(x T) T { return must(tensor.Std(x.UOp, []int{1}, true, 0)) }, 2, 5),
+	from("logsumexp", func(x T) T { return x.drop(tensor.LogSumExp, 1) }, 2, 5),
+	from("cumsum", func(x T) T { return must(tensor.CumSum(x.UOp, 1)) }, 2, 4),
+	from("cumprod", func(x T) T { return must(tensor.CumProd(x.UOp, 1)) }, 2, 4),
+	from("cummax", func(x T) T { v, _ := must2(tensor.CumMax(x.UOp, 1)); return v }, 2, 4),
+	from("logcumsumexp", func(x T) T { return must(tensor.LogCumSumExp(x.UOp, 1)) }, 2, 4),
+	from("softmax", softmax, 2, 4), from("log_softmax", func(x T) T { return must(tensor.LogSoftmax(x.UOp, 1)) }, 2, 4),
+	from("layernorm", layerNorm, 2, 5), from("rmsnorm", func(x T) T { return must(tensor.RMSNorm(x.UOp, 1e-5)) }, 2, 5),
+	{"groupnorm", -2, 2, shapes(dim(2, 4, 3), dim(4), dim(4)), func(in inputs) T {
+		return must(tensor.GroupNorm(in[0].UOp, 2, in[1].UOp, in[2].UOp, 1e-5))
+	}},
+	{"batchnorm", 0.5, 2, shapes(dim(2, 3, 2), dim(3), dim(3)), func(in inputs) T {
+		m, v, err := tensor.BatchStats(in[0].UOp)
+		if err != nil {
+			panic(err)
+		}
+		return must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, m, T{v}.add(0.1).do(tensor.Rsqrt).UOp))
+	}},
+
+	from("reshape", func(x T) T { return x.reshape(3, 4) }, 2, 6), from("expand", func(x T) T { return x.expand(4, 3, 2) }, 3, 1),
+	from("permute", func(x T) T { return x.permute(2, 0, 1) }, 2, 3, 2), from("flip", func(x T) T { return x.flip(1) }, 2, 3),
+	from("pad", func(x T) T { return x.pad([2]int64{1, 2}, [2]int64{-1, 1}) }, 2, 3),
+	from("slice", func(x T) T { return x.at(slice(1, nil, 2), slice(nil, nil, -2)) }, 4, 5),
+	from("repeat", func(x T) T { return must(tensor.Repeat(x.UOp, 2, 3)) }, 2, 2),
+	from("roll", func(x T) T { return must(tensor.Roll(x.UOp, []int64{2}, []int{1})) }, 2, 3),
+	from("unfold", func(x T) T { return must(tensor.Unfold(x.UOp, 0, 3, 2)) }, 7),
+	from("pad reflect", func(x T) T { return must(tensor.PadWith(x.UOp, pads([2]int64{2, 1}), tensor.PadReflect)) }, 5),
+	from("pad circular", func(x T) T { return must(tensor.PadWith(x.UOp, pads([2]int64{2, 1}), tensor.PadCircular)) }, 5),
+	from("triu", func(x T) T { return must(tensor.Triu(x.UOp, 1)) }, 3, 4), from("diagonal", func(x T) T { return must(tensor.Diagonal(x.UOp, 1, 0, 1)) }, 3, 4),
+	from("diag", func(x T) T { return x.do(tensor.Diag) }, 4),
+	{"cat", -2, 2, shapes(dim(2, 3), dim(1, 3)), func(in inputs) T { return cat(0, in...) }},
+	{"stack", -2, 2, shapes(dim(3), dim(3)), func(in inputs) T { return must(tensor.Stack(nodes(in...), 1)) }},
+	from("take", func(x T) T { return x.at(take(indices(x, 2, 0, 2, -1))) }, 4, 2),
+	from("take two", func(x T) T { return x.at(take(indices(x, 2, 0)), take(indices(x, 1, 1))) }, 4, 2),
+	from("gather", func(x T) T {
+		return must(tensor.Gather(x.UOp, 1, indices(x, 2, 0, 1, 1).reshape(2, 2).UOp))
+	}, 2, 3),
+	{"scatter", -2, 2, shapes(dim(4), dim(3)), func(in inputs) T {
+		return must(tensor.Scatter(in[0].UOp, 0, indices(in[0], 1, 3, 1).UOp, in[1].UOp))
+	}},
+	{"scatter sum", -2, 2, shapes(dim(4), dim(3)), func(in inputs) T {
+		return must(tensor.ScatterReduce(in[0].UOp, 0, indices(in[0], 1, 3, 1).UOp, in[1].UOp, tensor.ScatterSum, true))
+	}},
+	{"embedding", -2, 2, shapes(dim(5, 3)), func(in inputs) T {
+		return must(tensor.Embedding(in[0].UOp, indices(in[0], 4, 0, 4).UOp))
+	}},
+	{"setitem", -2, 2, shapes(dim(4, 3), dim(2, 3)), func(in inputs) T {
+		return must(tensor.SetItem(in[0].UOp, in[1].UOp, slice(0, nil, 2)))
+	}},
+	from("sort", func(x T) T { v, _ := must2(tensor.Sort(x.UOp, 0, false)); return v }, 5),
+
+	{"matmul", -2, 2, shapes(dim(2, 3), dim(3, 4)), func(in inputs) T { return in[0].dot(in[1]) }},
+	{"matmul batched", -2, 2, shapes(dim(2, 1, 2, 3), dim(2, 3, 2)), func(in inputs) T { return in[0].dot(in[1]) }},
+	{"linear", -2, 2, shapes(dim(2, 3), dim(4, 3), dim(4)), func(in inputs) T {
+		return must(tensor.Linear(in[0].UOp, in[1].UOp, in[2].UOp))
+	}},
+	{"einsum", -2, 2, shapes(dim(2, 3), dim(3, 2), dim(2)), func(in inputs) T {
+		return must(tensor.Einsum("ij,jk,k->ik", nodes(in...)...))
+	}},
+	from("einsum trace", func(x T) T { return must(tensor.Einsum("iij->j", x.UOp)) }, 3, 3, 2),
+	{"attention", -1, 1, shapes(dim(2, 3, 2), dim(2, 4, 2), dim(2, 4, 3)), func(in inputs) T {
+		return attention(in, tensor.AttentionOptions{})
+	}},
+	{"attention causal", -1, 1, shapes(dim(3, 2), dim(3, 2), dim(3, 2)), func(in inputs) T {
+		return attention(in, tensor.AttentionOptions{Causal: true})
+	}},
+	{"conv", -1, 1, shapes(dim(1, 2, 4, 4), dim(2, 2, 2, 3)), func(in inputs) T { return conv(in[0], in[1], 1, window(2, 1)) }},
+	{"conv grouped", -1, 1, shapes(dim(1, 4, 5), dim(4, 2, 3)), func(in inputs) T { return conv(in[0], in[1], 2, tensor.Window{}) }},
+	{"conv transpose", -1, 1, shapes(dim(1, 2, 3), dim(2, 2, 3)), func(in inputs) T {
+		return must(tensor.ConvTranspose(in[0].UOp, in[1].UOp, nil, 1, window(2, 1), []int64{1}))
+	}},
+	from("avg_pool", func(x T) T { return must(tensor.AvgPool(x.UOp, []int64{2, 2}, window(1, 1), false)) }, 1, 1, 3, 4),
+	from("max_pool", func(x T) T { return must(tensor.MaxPool(x.UOp, []int64{2, 2}, window(1, 0))) }, 1, 1, 3, 4),
+	from("interpolate", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{7}, tensor.Bilinear, false)) }, 1, 4),
+
+	{"cross_entropy", -2, 2, shapes(dim(3, 4)), func(in inputs) T {
+		return must(tensor.CrossEntropy(in[0].UOp, indices(in[0], 3, 0, 1).UOp, 1, tensor.ReduceMean, 0.1))
+	}},
+	{"cross_entropy probabilities", 0.1, 2, shapes(dim(3, 4), dim(3, 4)), func(in inputs) T {
+		return must(tensor.CrossEntropy(in[0].UOp, in[1].UOp, 1, tensor.ReduceSum, 0))
+	}},
+	{"sparse_categorical_crossentropy", -2, 2, shapes(dim(3, 4)), func(in inputs) T {
+		return must(tensor.SparseCategoricalCrossEntropy(in[0].UOp, indices(in[0], 3, 0, 1).UOp, 0, tensor.ReduceMean, 0.1))
+	}},
+	{"binary_crossentropy", 0.1, 0.9, shapes(dim(5), dim(5)), func(in inputs) T {
+		return must(tensor.BinaryCrossEntropy(in[0].UOp, in[1].UOp, tensor.ReduceMean))
+	}},
+	{"binary_crossentropy_logits", -2, 2, shapes(dim(5), dim(5)), func(in inputs) T {
+		return must(tensor.BinaryCrossEntropyLogits(in[0].UOp, in[1].UOp, tensor.ReduceNone, nil))
+	}},
+	{"mse", -2, 2, shapes(dim(5), dim(5)), func(in inputs) T { return must(tensor.MSELoss(in[0].UOp, in[1].UOp, tensor.ReduceMean)) }},
+	{"nll", -2, 2, shapes(dim(3, 4)), func(in inputs) T {
+		return must(tensor.NLLLoss(in[0].UOp, indices(in[0], 3, 0, 1).UOp, nil, nil, tensor.ReduceMean))
+	}},
+	{"mlp", -1, 1, shapes(dim(2, 3), dim(4, 3), dim(4), dim(2, 4)), func(in inputs) T {
+		h := must(tensor.Linear(in[0].UOp, in[1].UOp, in[2].UOp)).do(tensor.Tanh)
+		return must(tensor.Linear(h.UOp, in[3].UOp, nil))
+	}},
+	{"softmax of layernorm", -1, 1, shapes(dim(2, 4), dim(4)), func(in inputs) T { return softmax(layerNorm(in[0]).mul(in[1])) }},
+}
+
+// experiment is a scalar loss of some inputs, ready to run: the sum of an operation's results, weighted.
+type experiment struct {
+	l    *lab
+	in   inputs
+	vals [][]float64
+	loss T
+}
+
+// noise is a number in 0..1 that looks random.
+func noise(i int) float64 { return float64(uniform(i, 99)) }
+
+func newExperiment(t *testing.T, d derivative) *experiment {
+	e := &experiment{l: newLab(t, "interp")}
+	k := 0
+	for _, s := range d.shapes {
+		v := make([]float64, uop.ShapeOf(s...).MaxNumel())
+		for i := range v {
+			v[i] = d.lo + (d.hi-d.lo)*noise(k)
+			k++
+		}
+		e.vals = append(e.vals, v)
+		e.in = append(e.in, T{bind(e.l, uop.Float64, v)}.reshape(s...))
+	}
+	out := d.f(e.in)
+	e.loss = e.weighted(out)
+	return e
+}
+
+func (e *experiment) weighted(out T) T {
+	w := make([]float64, out.Size())
+	for i := range w {
+		w[i] = 0.5 + noise(1000+i)
+	}
+	wt := T{bind(e.l, uop.Float64, w)}
+	return out.cast(uop.Float64).reshape(-1).mul(wt).sum()
+}
+
+// differences compares gradients with central differences of the loss.
+func (e *experiment) differences(loss T, grads []T, tol float64) error {
+	out := make([]float64, 1)
+	dst := bind(e.l, uop.Float64, out)
+	step, err := e.l.e.Compile(e.l.g.Sink(nil, dst.Store(loss.UOp)))
+	if err != nil {
+		return err
+	}
+	at := func() float64 {
+		if err == nil {
+			err = step.Run(e.l.b, nil)
+		}
+		return out[0]
+	}
+	for k, g := range grads {
+		got := e.l.values(g)
+		if len(got) != len(e.vals[k]) {
+			return fmt.Errorf("input %d: the gradient has %d elements, need %d", k, len(got), len(e.vals[k]))
+		}
+		for i, x := range e.vals[k] {
+			const h = 1e-5
+			e.vals[k][i] = x + h
+			hi := at()
+			e.vals[k][i] = x - h
+			lo := at()
+			e.vals[k][i] = x
+			if want := (hi - lo) / (2 * h); !same(got[i], want, tol) {
+				return fmt.Errorf("input %d, element %d (%v): gradient %v, difference %v", k, i, x, got[i], want)
+			}
+		}
+	}
+	return err
+}
+
+// Gradients are those of central differences in float64.
+func TestGradients(t *testing.T) {
+	for _, d := range derivatives {
+		t.Run(d.name, func(t *testing.T) {
+			e := newExperiment(t, d)
+			if err := e.differences(e.loss, e.loss.grad(e.in...), 1e-6); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Gradients can be differentiated again: those of a weighted sum of all gradients are those of its differences.
+func TestSecondGradients(t *testing.T) {
+	for _, d := range derivatives {
+		t.Run(d.name, func(t *testing.T) {
+			e := newExperiment(t, d)
+			var sum T
+			for i, g := range e.loss.grad(e.in...) {
+				if w := e.weighted(g.mul(float64(i + 1))); i == 0 {
+					sum = w
+				} else {
+					sum = sum.add(w)
+				}
+			}
+			if err := e.differences(sum, sum.grad(e.in...), 1e-5); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestThirdDerivativeOfCube(t *testing.T) {
+	l := newLab(t, "interp")
+	x := l.tensor(uop.Float32, []float64{-1, 0.5, 2}, 3)
+	g := x.pow(3).sum().grad(x)[0]
+	gg := g.sum().grad(x)[0]
+	ggg := gg.sum().grad(x)[0]
+	for k, want := range [][]float64{{3, 0.75, 12}, {-6, 3, 12}, {6, 6, 6}} {
+		for i, v := range l.values([]T{g, gg, ggg}[k]) {
+			if math.Abs(v-want[i]) > 1e-4 {
+				t.Errorf("derivative %d: element %d is %v, need %v", k+1, i, v, want[i])
+			}
+		}
+	}
+}
