@@ -1,0 +1,89 @@
+package gradient
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/core/uop"
+)
+
+// without are the operations of a tensor graph that have no derivative: they work on integers or
+// bools, stop gradients, or have no tensor as source.
+var without = uop.Ops(uop.Idiv, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr, uop.Threefry, uop.Assign, uop.Detach,
+	uop.ConstOp, uop.Buffer, uop.Bind)
+
+// tensorOps are the operations that reach a tensor graph.
+var tensorOps = uop.Ops(uop.Add, uop.Mul, uop.Idiv, uop.Mod, uop.Max, uop.CmpLt, uop.CmpNe, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr,
+	uop.Reciprocal, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Trunc, uop.Pow, uop.Where, uop.Threefry, uop.Cast, uop.Bitcast,
+	uop.Reshape, uop.Permute, uop.Expand, uop.Pad, uop.Shrink, uop.Flip, uop.ReduceAxis, uop.Contiguous, uop.ContiguousBackward,
+	uop.Detach, uop.Assign, uop.Copy, uop.ConstOp, uop.Buffer, uop.Bind)
+
+func TestEveryTensorOperationHasARuleOrAReason(t *testing.T) {
+	for _, op := range tensorOps.List() {
+		if (rules[op] != nil) == without.Has(op) {
+			t.Errorf("%s: rule %v, listed as without one: %v", op, rules[op] != nil, without.Has(op))
+		}
+	}
+}
+
+func leaf(g *uop.Graph, dims ...int64) *uop.UOp {
+	s := uop.ShapeOf(dims...)
+	return g.NewBuffer("CPU", s.MaxNumel(), uop.Float32).Reshape(s)
+}
+
+func TestErrors(t *testing.T) {
+	g := uop.NewGraph()
+	x := leaf(g, 3)
+	foreign := leaf(uop.NewGraph(), 3)
+	whole := g.NewBuffer("CPU", 3, uop.Int32)
+	mod := x.Cast(uop.Int32).ModInt(2).Cast(uop.Float32)
+	for _, c := range []struct {
+		loss, wrt, seed *uop.UOp
+		want            string
+	}{
+		{nil, x, nil, "gradient.Of: loss: is nil"},
+		{x, nil, nil, "gradient.Of: wrt[0]: is nil"},
+		{whole, x, nil, "gradient.Of: loss: is int, need a floating point type"},
+		{x, whole, nil, "gradient.Of: wrt[0]: is int"},
+		{x, foreign, nil, "gradient.Of: wrt[0]: belongs to a different context"},
+		{g.Sink(nil, x), x, nil, "gradient.Of: loss: is a SINK node without a shape"},
+		{x, x, leaf(g, 4), "gradient.Of: seed: is float (4), need float (3) as the loss"},
+		{mod, x, nil, "gradient.Of: loss: MOD has no derivative (int of shape (3))"},
+	} {
+		if _, err := Of(c.loss, []*uop.UOp{c.wrt}, c.seed); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, need %q", err, c.want)
+		}
+	}
+}
+
+func TestUnreachableTargetsGetZeros(t *testing.T) {
+	g := uop.NewGraph()
+	x, y := leaf(g, 2, 3), leaf(g, 2, 3)
+	loss := x.Mul(x).Add(y.DetachOp())
+	grads, err := Of(loss, []*uop.UOp{y, x, loss}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if zero := y.ConstLike(uop.Float(0)); grads[0] != zero {
+		t.Errorf("behind DETACH: %s, need zeros", grads[0])
+	}
+	if !grads[1].Shape().Equal(x.Shape()) || grads[1].Op != uop.Add {
+		t.Errorf("x: %s of shape %s", grads[1], grads[1].Shape())
+	}
+	if grads[2] != loss.ConstLike(uop.Float(1)) {
+		t.Errorf("the loss itself: %s, need ones", grads[2])
+	}
+}
+
+// A comparison on the way passes no gradient but is no error.
+func TestComparisonsAreSteps(t *testing.T) {
+	g := uop.NewGraph()
+	x := leaf(g, 3)
+	grads, err := Of(x.Lt(number(x, 1)).Cast(uop.Float32), []*uop.UOp{x}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grads[0] != x.ConstLike(uop.Float(0)) {
+		t.Errorf("got %s, need zeros", grads[0])
+	}
+}

@@ -1,0 +1,229 @@
+package tensor
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"polygrad/core/uop"
+)
+
+// Every bad argument is an error that names the function and the argument.
+func TestErrors(t *testing.T) {
+	g, other := uop.NewGraph(), uop.NewGraph()
+	buf := func(dt *uop.DType, dims ...int64) *uop.UOp {
+		s := uop.ShapeOf(dims...)
+		return g.NewBuffer(DeviceName, s.MaxNumel(), dt).Reshape(s)
+	}
+	x, y, v := buf(uop.Float32, 2, 3), buf(uop.Float32, 4, 2), buf(uop.Float32, 3)
+	i, b := buf(uop.Int32, 2), buf(uop.Bool, 2)
+	scalar := g.DeviceConst(uop.Float32, uop.Float(1), DeviceName, nil)
+	foreign := other.NewBuffer(DeviceName, 6, uop.Float32)
+	huge := buf(uop.Float32, 1<<30, 1)
+	shape := uop.ShapeOf
+	pair := func(lo, hi int64) []uop.Pair { return []uop.Pair{pairOf(lo, hi), pairOf(0, 0)} }
+	one := uop.Int(1)
+	one1 := func(_ any, err error) error { return err }
+	one2 := func(_, _ any, err error) error { return err }
+	r1 := func(u *uop.UOp, err error) error { return one1(u, err) }
+	rs := func(u []*uop.UOp, err error) error { return one1(u, err) }
+	r2 := func(a, c *uop.UOp, err error) error { return one2(a, c, err) }
+
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{r1(Exp(nil)), "tensor.Exp: x: is nil"},
+		{r1(Exp(g.DeviceOp("CPU"))), "tensor.Exp: x: is a DEVICE node"},
+		{r1(Exp(g.ConstInt(3))), "tensor.Exp: x: "},
+		{r1(Add(x, nil)), "tensor.Add: operands: is nil"},
+		{r1(Add(x, y)), "tensor.Add: operands: shapes (2,3) and (4,2) do not broadcast"},
+		{r1(Add(x, foreign)), "tensor.Add: operands: belong to different contexts"},
+		{r1(BitAnd(x, x)), "tensor.BitAnd: operands: is float, need an integer or bool type"},
+		{r1(BitNot(x)), "tensor.BitNot: x: is float"},
+		{r1(ShiftLeft(x, x)), "tensor.ShiftLeft: x: is float, need an integer type"},
+		{r1(ShiftLeftConst(i, 32)), "tensor.ShiftLeftConst: shift: is 32, need an integer in 0..31"},
+		{r1(ShiftRightConst(i, -1)), "tensor.ShiftRightConst: shift: is -1"},
+		{r1(Where(x, y, v)), "tensor.Where: operands: shapes"},
+		{r1(Clamp(x, nil, nil)), "tensor.Clamp: lo: and hi are both missing"},
+		{r1(Softplus(x, 0)), "tensor.Softplus: beta: is 0"},
+		{r1(Cast(x, uop.Void)), "tensor.Cast: dtype: is void"},
+		{r1(Cast(x, nil)), "tensor.Cast: dtype: is <nil>"},
+		{r1(Bitcast(v, uop.Float64)), "tensor.Bitcast: dtype: 3 values of float are no multiple of double"},
+		{r1(Alu(uop.Add, x)), "tensor.Alu: src: ADD has 1 sources, need 2"},
+		{r1(Alu(uop.Load, x)), "tensor.Alu: op: LOAD is no arithmetic operation"},
+		{r1(Assign(x, y)), "tensor.Assign: shape: cannot broadcast (4,2) to (2,3)"},
+		{r1(Assign(v, buf(uop.Int32, 3))), "tensor.Assign: value: is int, need float as the target"},
+
+		{r1(Reshape(x, shape(4, 2))), "tensor.Reshape: shape: cannot reshape (2,3) to (4,2): 6 elements, need 8"},
+		{r1(Reshape(x, shape(-1, -1))), "tensor.Reshape: shape: (-1,-1) has more than one -1"},
+		{r1(Reshape(x, shape(-1, 4))), "tensor.Reshape: shape: cannot reshape (2,3) to (-1,4)"},
+		{r1(Reshape(x, shape(-2, 3))), "tensor.Reshape: shape: shape (-2,3) has a negative size"},
+		{r1(Expand(x, shape(2, 4))), "tensor.Expand: shape: cannot broadcast (2,3) to (2,4)"},
+		{r1(Expand(huge, shape(1<<30, 1<<40))), "tensor.Expand: shape: shape (1073741824,1099511627776) has too many elements"},
+		{r1(Permute(x, 0)), "tensor.Permute: order: [0] is no permutation of 2 dimensions"},
+		{r1(Permute(x, 0, 0)), "tensor.Permute: order: axis 0 is given twice"},
+		{r1(Permute(x, 0, 2)), "tensor.Permute: order: 2 is out of range for 2 dimensions, need -2..1"},
+		{r1(Transpose(x, 0, 5)), "tensor.Transpose: dim1: 5 is out of range"},
+		{r1(Flip(x, 2)), "tensor.Flip: axes: 2 is out of range"},
+		{r1(Shrink(x, pair(0, 5))), "tensor.Shrink: bounds: (0,5) is out of range for axis 0 of size 2"},
+		{r1(Shrink(x, pair(2, 1))), "tensor.Shrink: bounds: (2,1)"},
+		{r1(Shrink(x, nil)), "tensor.Shrink: bounds: has 0 pairs for 2 dimensions"},
+		{r1(Pad(x, pair(-3, 0), one)), "tensor.Pad: padding: "},
+		{r1(Pad(x, pair(0, math.MaxInt64), one)), "tensor.Pad: padding: 9223372036854775807 is too large"},
+		{r1(PadWith(x, pair(2, 0), PadReflect)), "tensor.PadWith: padding: 2 of axis 0 must be less than its size 2"},
+		{r1(PadWith(x, pair(3, 0), PadCircular)), "tensor.PadWith: padding: (3,0) of axis 0 must be in 0..2"},
+		{r1(Squeeze(x, 3)), "tensor.Squeeze: dim: 3"},
+		{r1(Unsqueeze(x, 4)), "tensor.Unsqueeze: dim: 4"},
+		{r1(Flatten(x, 1, 0)), "tensor.Flatten: start_dim: 1 is after end_dim 0"},
+		{r1(Unflatten(x, 1, shape(2, 2))), "tensor.Unflatten: shape: cannot reshape (2,3) to (2,2,2)"},
+		{r1(Repeat(x, 2)), "tensor.Repeat: repeats: has 1 entries for 2 dimensions"},
+		{r1(Repeat(x, 2, -1)), "tensor.Repeat: repeats: -1 is negative"},
+		{r1(Repeat(x, 1<<40, 1<<40)), "tensor.Repeat: repeats: shape"},
+		{r1(RepeatInterleave(x, -1, 0)), "tensor.RepeatInterleave: repeats: -1 is negative"},
+		{r1(Unfold(x, 1, 4, 1)), "tensor.Unfold: size: 4 is out of range for axis 1 of size 3"},
+		{r1(Unfold(x, 1, 2, 0)), "tensor.Unfold: step: 0 is not positive"},
+		{r1(Roll(x, []int64{1}, []int{0, 1})), "tensor.Roll: shifts: 1 shifts for 2 axes"},
+
+		{r1(Full(g, shape(2, -1), one, uop.Float32)), "tensor.Full: shape: shape (2,-1) has a negative size"},
+		{r1(Full(g, shape(1<<40, 1<<40), one, uop.Float32)), "tensor.Full: shape: shape"},
+		{r1(Full(g, shape(2), one, nil)), "tensor.Full: dtype: is <nil>"},
+		{r1(Arange(g, one, one, uop.Int(0), nil)), "tensor.Arange: step: is 0"},
+		{r1(Arange(g, one, uop.Int(300), one, uop.Uint8)), "tensor.Arange: dtype: the values 1..300 are not representable in uchar"},
+		{r1(Arange(g, one, uop.Float(1e300), one, nil)), "tensor.Arange: stop: gives too many elements"},
+		{r1(Linspace(g, one, one, -1, uop.Float32)), "tensor.Linspace: steps: -1 is negative"},
+		{r1(Linspace(g, one, one, 3, uop.Bool)), "tensor.Linspace: dtype: is bool"},
+		{r1(Eye(g, -1, 2, uop.Float32)), "tensor.Eye: n: cannot make a -1 x 2 matrix"},
+		{r1(Tri(g, -1, 2, 0)), "tensor.Tri: rows:"},
+		{r1(Triu(v, 0)), "tensor.Triu: x: has 1 dimensions, need 2 or more"},
+		{r1(RandInt(g, shape(2), 5, 5, uop.Int32, 1)), "tensor.RandInt: low: 5..5 is no range"},
+		{r1(RandInt(g, shape(2), 0, 300, uop.Uint8, 1)), "tensor.RandInt: dtype: uchar does not hold 0..299"},
+		{r1(RandInt(g, shape(2), 0, 3, uop.Float32, 1)), "tensor.RandInt: dtype: is float"},
+		{r1(Rand(g, shape(1<<33), 1)), "tensor.Rand: shape: (8589934592) has more than 2^32 elements"},
+		{r1(Dropout(x, 1.5, 1)), "tensor.Dropout: p: is 1.5, need 0..1"},
+		{r1(Dropout(x, math.NaN(), 1)), "tensor.Dropout: p: is NaN"},
+
+		{r1(Sum(x, []int{2}, false)), "tensor.Sum: axis: 2 is out of range for 2 dimensions, need -2..1"},
+		{r1(Max(x, []int{0, -2}, false)), "tensor.Max: axis: axis 0 is given twice"},
+		{r1(ArgMax(x, 3, false)), "tensor.ArgMax: axis: 3"},
+		{r1(ArgMax(buf(uop.Float32, 0, 2), 0, false)), "tensor.ArgMax: axis: 0 has size 0"},
+		{r1(CumSum(x, 2)), "tensor.CumSum: axis: 2"},
+		{r2(CumMax(x, -3)), "tensor.CumMax: axis: -3"},
+		{r2(Sort(x, 2, false)), "tensor.Sort: dim: 2"},
+		{r2(TopK(x, 4, 1, true)), "tensor.TopK: k: 4 is out of range for axis 1 of size 3"},
+
+		{r1(Cat(nil, 0)), "tensor.Cat: tensors: are none"},
+		{r1(Cat([]*uop.UOp{x, y}, 0)), "tensor.Cat: tensors: number 1 has shape (4,2), need the shape (2,3)"},
+		{r1(Cat([]*uop.UOp{scalar, scalar}, 0)), "tensor.Cat: tensors: are scalars"},
+		{r1(Stack([]*uop.UOp{x, v}, 0)), "tensor.Stack: tensors: number 1 has shape (3)"},
+		{rs(Split(x, []int64{1, 1}, 1)), "tensor.Split: sizes: [1 1] add up to 2, need the size 3 of axis 1"},
+		{rs(Split(x, []int64{-1, 4}, 1)), "tensor.Split: sizes:"},
+		{rs(SplitEvery(x, 0, 1)), "tensor.SplitEvery: size: 0 is not positive"},
+		{rs(Chunk(x, 0, 1)), "tensor.Chunk: chunks: 0 is not positive"},
+		{rs(Meshgrid([]*uop.UOp{x, v}, false)), "tensor.Meshgrid: tensors: number 0 has shape (2,3), need a vector"},
+
+		{r1(GetItem(x, At(2))), "tensor.GetItem: index: 2 is out of range for axis 0 of size 2"},
+		{r1(GetItem(x, Whole(), At(-4))), "tensor.GetItem: index: -4 is out of range for axis 1 of size 3"},
+		{r1(GetItem(x, At(0), At(0), At(0))), "tensor.GetItem: index: has 3 entries for 2 dimensions"},
+		{r1(GetItem(x, Ellipsis(), Ellipsis())), "tensor.GetItem: index: has more than one ellipsis"},
+		{r1(GetItem(x, Slice(nil, nil, 0))), "tensor.GetItem: index: a slice has step 0"},
+		{r1(GetItem(x, Take(x))), "tensor.GetItem: index: is float, need an integer type"},
+		{r1(GetItem(x, Take(nil))), "tensor.GetItem: index: is nil"},
+		{r1(GetItem(x, Take(i), Take(buf(uop.Int32, 3)))), "tensor.GetItem: index: index tensors of shapes [(2) (3)] do not broadcast"},
+		{r1(GetItem(x, Take(other.NewBuffer(DeviceName, 2, uop.Int32)))), "tensor.GetItem: index: an index tensor belongs to a different context"},
+		{r1(SetItem(x, y, Whole())), "tensor.SetItem: shape: cannot broadcast (4,2) to (2,3)"},
+		{r1(Gather(x, 0, i)), "tensor.Gather: index: has shape (2), need 2 dimensions"},
+		{r1(Gather(x, 2, buf(uop.Int32, 2, 3))), "tensor.Gather: dim: 2"},
+		{r1(Gather(x, 0, buf(uop.Int32, 2, 4))), "tensor.Gather: index: has shape (2,4), need at most (2,3) outside of axis 0"},
+		{r1(Scatter(x, 0, buf(uop.Int32, 2, 3), y)), "tensor.Scatter: index: has shape (2,3)"},
+		{r1(Scatter(x, 0, buf(uop.Int32, 1, 1), buf(uop.Int32, 1, 1))), "tensor.Scatter: src: is int, need float as x"},
+		{r1(OneHot(x, 3)), "tensor.OneHot: x: is float"},
+		{r1(OneHot(i, -1)), "tensor.OneHot: classes: -1 is negative"},
+		{r1(Embedding(v, i)), "tensor.Embedding: weight: has shape (3), need (vocabulary, width)"},
+		{r1(Diagonal(v, 0, 0, 1)), "tensor.Diagonal: x: has 1 dimensions"},
+		{r1(Diag(x)), "tensor.Diag: x: has shape (2,3), need a vector"},
+
+		{r1(MatMul(x, y)), "tensor.MatMul: operands: shapes (2,3) and (4,2) do not multiply: 3 columns, 4 rows"},
+		{r1(MatMul(x, scalar)), "tensor.MatMul: operands: shapes (2,3) and (): need at least 1 dimension each"},
+		{r1(Linear(x, y, nil)), "tensor.Linear: weight: has shape (4,2), need (out, in)"},
+		{r1(Linear(x, buf(uop.Float32, 5, 3), v)), "tensor.Linear: bias: has shape (3), need (5)"},
+		{r1(Einsum("ij,jk", x)), `tensor.Einsum: formula: "ij,jk" has 2 operands, given 1`},
+		{r1(Einsum("ij,jk->ik", x, y)), "tensor.Einsum: formula: \"ij,jk->ik\": the letter 'j' stands for sizes 3 and 4"},
+		{r1(Einsum("ijk->k", x)), "tensor.Einsum: formula: \"ijk->k\": operand 0 has 3 letters for 2 dimensions"},
+		{r1(Einsum("ij->k", x)), "tensor.Einsum: formula: \"ij->k\": 'k' of the result is in no operand"},
+		{r1(Einsum("ij->ii", x)), "tensor.Einsum: formula: \"ij->ii\": 'i' occurs twice in the result"},
+		{r1(Einsum("i1->i", x)), "tensor.Einsum: formula: \"i1->i\": '1' is no letter"},
+		{r1(Einsum("ii->i", x)), "tensor.Einsum: formula: the letter 'i' stands for sizes 2 and 3"},
+		{r1(Einsum("ij")), "tensor.Einsum: tensors: are none"},
+		{r1(Rearrange(x, "a b", nil)), `tensor.Rearrange: formula: "a b": need one ->`},
+		{r1(Rearrange(x, "a b -> a", nil)), `tensor.Rearrange: formula: "a b -> a": b is only on one side`},
+		{r1(Rearrange(x, "a b -> a b c", nil)), `tensor.Rearrange: formula: "a b -> a b c": c is only on one side`},
+		{r1(Rearrange(x, "a b c -> a b c", nil)), "tensor.Rearrange: formula: \"a b c -> a b c\" has 3 axes, x has the shape (2,3)"},
+		{r1(Rearrange(x, "a (b c) -> a b c", nil)), "tensor.Rearrange: sizes: \"a (b c) -> a b c\": more than one unknown size"},
+		{r1(Rearrange(x, "a (b c) -> a b c", map[string]int64{"b": 2})), "tensor.Rearrange: sizes: \"a (b c) -> a b c\": axis 1 has size 3, the group needs 2"},
+		{r1(Rearrange(x, "a b -> b a", map[string]int64{"z": 2})), "tensor.Rearrange: sizes: z is no axis"},
+		{r1(Rearrange(x, "a b -> b a", map[string]int64{"a": 7})), "tensor.Rearrange: sizes: a is 7, the axis has size 2"},
+		{r1(Rearrange(x, "a (b -> a b", nil)), `( without )`},
+		{r1(Rearrange(x, "a a -> a", nil)), "a occurs twice"},
+
+		{r1(GroupNorm(buf(uop.Float32, 1, 4), 3, nil, nil, 1e-5)), "tensor.GroupNorm: groups: 3 does not divide the 4 channels"},
+		{r1(BatchNorm(x, nil, nil, v, i)), "tensor.BatchNorm: invstd: has shape (2), need (3)"},
+		{r1(LayerNorm(i, nil, 1e-5)), "tensor.LayerNorm: x: is int"},
+		{r1(CrossEntropy(x, buf(uop.Int32, 3), 1, ReduceMean, 0)), "tensor.CrossEntropy: target: has shape (3), need (2) for classes or (2,3) for probabilities"},
+		{r1(CrossEntropy(x, i, 1, ReduceMean, 2)), "tensor.CrossEntropy: label_smoothing: is 2, need 0..1"},
+		{r1(CrossEntropy(x, i, 1, 9, 0)), "tensor.CrossEntropy: reduction: is 9"},
+		{r1(SparseCategoricalCrossEntropy(x, v, -1, ReduceMean, 0)), "tensor.SparseCategoricalCrossEntropy: target: is float"},
+		{r1(NLLLoss(x, i, x, nil, ReduceMean)), "tensor.NLLLoss: weight: has shape (2,3), need (3)"},
+		{r1(MSELoss(x, y, ReduceMean)), "tensor.MSELoss: target: has shape (4,2), need the shape (2,3) of x"},
+		{r1(Conv(x, y, nil, 1, Window{})), "tensor.Conv: weight: has shape (4,2)"},
+		{r1(Conv(buf(uop.Float32, 1, 2, 3), buf(uop.Float32, 1, 2, 5), nil, 1, Window{})), "tensor.Conv: kernel_size: a window of 5 with dilation 1 is larger than the input size 3"},
+		{r1(Conv(buf(uop.Float32, 1, 2, 3), buf(uop.Float32, 1, 2, 2), v, 1, Window{})), "tensor.Conv: bias: has shape (3), need (1)"},
+		{r1(Conv(buf(uop.Float32, 1, 2, 3), buf(uop.Float32, 1, 2, 2), nil, 1, Window{Stride: []int64{0}})), "tensor.Conv: stride:"},
+		{r1(MaxPool(x, []int64{1, 1, 1}, Window{})), "tensor.MaxPool: kernel_size: has 3 numbers for x (2,3)"},
+		{r1(AvgPool(x, []int64{0}, Window{}, true)), "tensor.AvgPool: kernel_size: [0]: need positive numbers"},
+		{r1(Interpolate(x, []int64{0}, Bilinear, false)), "tensor.Interpolate: size: [0]: need positive numbers"},
+		{r1(Interpolate(x, []int64{2}, Nearest, true)), "tensor.Interpolate: align_corners:"},
+		{r1(ScaledDotProductAttention(x, y, y, AttentionOptions{})), "tensor.ScaledDotProductAttention: operands: shapes (2,3), (4,2) and (4,2)"},
+		{r1(ScaledDotProductAttention(x, x, x, AttentionOptions{Mask: b, Causal: true})), "tensor.ScaledDotProductAttention: mask: is given with causal"},
+	} {
+		if c.err == nil {
+			t.Errorf("no error, need %q", c.want)
+		} else if !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("error %q, need %q", c.err, c.want)
+		}
+	}
+}
+
+// A bad argument leaves the graph usable and returns no node.
+func TestErrorReturnsNoNode(t *testing.T) {
+	g := uop.NewGraph()
+	x := g.NewBuffer(DeviceName, 6, uop.Float32)
+	if r, err := Reshape(x, uop.ShapeOf(5)); r != nil || err == nil {
+		t.Fatalf("got %v, %v", r, err)
+	}
+	if r, err := Add(x, x); r == nil || err != nil {
+		t.Fatalf("got %v, %v", r, err)
+	}
+}
+
+// Constants are shared, tensors of Full are not.
+func TestIdentity(t *testing.T) {
+	g := uop.NewGraph()
+	c1, _ := Const(g, uop.Float32, uop.Float(2))
+	c2, _ := Const(g, uop.Float32, uop.Int(2))
+	if c1 != c2 {
+		t.Error("equal constants are two nodes")
+	}
+	f1, _ := Full(g, uop.ShapeOf(2), uop.Float(2), uop.Float32)
+	f2, _ := Full(g, uop.ShapeOf(2), uop.Float(2), uop.Float32)
+	if f1 == f2 {
+		t.Error("two tensors of Full are one node")
+	}
+	x := g.NewBuffer(DeviceName, 2, uop.Float32)
+	if c, _ := Contiguous(x); c != x {
+		t.Error("a buffer is not contiguous")
+	}
+	if c, _ := Cast(x, uop.Float32); c != x {
+		t.Error("a cast to the same type makes a node")
+	}
+}
