@@ -54,7 +54,7 @@ func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp
 		k, v = shareHeads(q, k), shareHeads(q, v)
 	}
 	needProbability("dropout", o.Dropout)
-	return attention(q, k, v, o.Mask, o.Causal, func(x *uop.UOp) *uop.UOp { return dropout(x, o.Dropout, o.Seed) }), nil
+	return attention(q, k, v, o.Mask, o.Causal, func(x *uop.UOp) *uop.UOp { return numberSeed(x.Graph(), o.Seed).dropout(x, o.Dropout) }), nil
 }
 
 // shareHeads repeats the heads of k so that they are as many as those of q.

@@ -9,98 +9,109 @@ import (
 // maxRandom is the number of values one seed can give: they are numbered with 32 bits.
 const maxRandom = 1 << 32
 
-// randomBits are 32 random bits for each of n numbers: THREEFRY2x32 with 20 rounds of the
-// counter (i, 0) under the key (lo ^ rotl16(hi), 0) of the seed's halves.
-func randomBits(g *uop.Graph, n int64, seed uint64) *uop.UOp {
-	lo, hi := uint32(seed), uint32(seed>>32)
-	key := lo ^ (hi<<16 | hi>>16)
-	i := arange(g, uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
-	r := threefry(cast(i, uop.Uint64), uop.Uint(uint64(key)))
-	return cast(bitAnd(r, uop.Uint(math.MaxUint32)), uop.Uint32)
+// secondStream separates the seeds of the two uniform numbers of a normal one.
+const secondStream = 0x9E3779B97F4A7C15
+
+// seed is what random numbers are made from: the keys of two independent streams, numbers or uint64 tensors.
+type seed struct {
+	g             *uop.Graph
+	first, second operand
 }
 
-// random is uniform in [0, 1): the upper 24 bits times 2^-24.
-func random(g *uop.Graph, s uop.Shape, seed uint64) *uop.UOp {
+// numberSeed is a seed that is part of the graph.
+func numberSeed(g *uop.Graph, s uint64) seed {
+	key := func(s uint64) operand {
+		lo, hi := uint32(s), uint32(s>>32)
+		return uop.Uint(uint64(lo ^ (hi<<16 | hi>>16)))
+	}
+	return seed{g, key(s), key(s ^ secondStream)}
+}
+
+// tensorSeed is a seed in a tensor of two uint32, the low half first: the kernels are the same for
+// every seed, so a loop that draws new numbers compiles once.
+func tensorSeed(u *uop.UOp) seed {
+	need("seed", u)
+	if u.DType != uop.Uint32 || !u.Shape().Equal(uop.ShapeOf(2)) {
+		fail("seed", "is %s of shape %s, need uint32 of shape (2,)", u.DType, u.Shape())
+	}
+	key := func(lo, hi *uop.UOp) operand {
+		rotated := bitOr(shiftLeft(hi, 16), shiftRight(hi, 16))
+		return cast(bitXor(lo, rotated), uop.Uint64)
+	}
+	const stream = uint64(secondStream)
+	lo, hi := index(u, At(0)), index(u, At(1))
+	return seed{u.Graph(), key(lo, hi), key(bitXor(lo, uop.Uint(stream&math.MaxUint32)), bitXor(hi, uop.Uint(stream>>32)))}
+}
+
+// randomCount is the number of elements of a shape that is to be filled with random numbers.
+func randomCount(s uop.Shape) int64 {
 	needShape("shape", s)
 	intShape("shape", s)
 	n := numel("shape", s).N
 	if n > maxRandom {
 		fail("shape", "%s has more than 2^32 elements", s)
 	}
-	if n == 0 {
-		return full(g, s, uop.Float(0), uop.Float32)
-	}
-	u := mul(cast(shiftRight(randomBits(g, n, seed), 8), uop.Float32), math.Ldexp(1, -24))
-	return reshape(u, s)
+	return n
 }
 
-// secondStream separates the seeds of the two uniform numbers of a normal one.
-const secondStream = 0x9E3779B97F4A7C15
+// bits are 32 random bits for each of n numbers: THREEFRY2x32 with 20 rounds of the counter (i, 0)
+// under the key (lo ^ rotl16(hi), 0) of the seed's halves.
+func (s seed) bits(key operand, n int64) *uop.UOp {
+	i := arange(s.g, uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
+	return cast(bitAnd(threefry(cast(i, uop.Uint64), key), uop.Uint(math.MaxUint32)), uop.Uint32)
+}
 
-// randomNormal is normally distributed by the Box-Muller transform. Logarithm and sine are spelled
-// out (exactMath), so that the bits depend on no kernel's choice of approximation.
-func randomNormal(g *uop.Graph, s uop.Shape, seed uint64) *uop.UOp {
-	u1, u2 := random(g, s, seed), random(g, s, seed^secondStream)
+// uniform is in [0, 1): the upper 24 bits times 2^-24.
+func (s seed) uniform(key operand, shape uop.Shape) *uop.UOp {
+	n := randomCount(shape)
+	if n == 0 {
+		return full(s.g, shape, uop.Float(0), uop.Float32)
+	}
+	return reshape(mul(cast(shiftRight(s.bits(key, n), 8), uop.Float32), math.Ldexp(1, -24)), shape)
+}
+
+// normal is normally distributed by the Box-Muller transform. Logarithm and sine are spelled out
+// (exactLog), so that the bits depend on no kernel's choice of approximation.
+func (s seed) normal(shape uop.Shape) *uop.UOp {
+	u1, u2 := s.uniform(s.first, shape), s.uniform(s.second, shape)
 	radius := sqrt(mul(exactLog(maximum(u1, f32(1e-7))), -2.0))
 	return mul(radius, exactSin(sub(f32(math.Pi/2), mul(u2, f32(2*math.Pi)))))
 }
 
-// f32 is a constant rounded to float32.
-func f32(v float64) float64 { return float64(float32(v)) }
-
-// exactLog is the natural logarithm of a normal float32 below infinity, by the polynomial of log2 in
-// (m-1)/(m+1) (https://arxiv.org/pdf/2001.09258), every step rounded to float32.
-func exactLog(d *uop.UOp) *uop.UOp {
-	tiny := lt(d, f32(1e-4))
-	a := where(tiny, mul(d, math.Ldexp(1, 64)), d)
-	scaled := bitcast(mul(a, f32(1/0.75)), uop.Int32)
-	e := sub(bitAnd(binary(uop.Idiv, scaled, 1<<23), 0xFF), 127)
-	m := mul(a, exactPow2(neg(e)))
-	ef := cast(e, uop.Float32)
-	ef = where(tiny, sub(ef, 64.0), ef)
-	x := div(sub(m, 1.0), add(m, 1.0))
-	x2 := mul(x, x)
-	t := horner(x2, 0.4374550283, 0.5764790177, 0.9618012905120)
-	r := add(mul(t, mul(x, x2)), ef)
-	r = add(r, mul(x, f32(2.8853900432586669922)))
-	r = add(r, mul(same(x, -2), f32(3.2734474483568488616e-08)))
-	return mul(r, f32(math.Ln2))
-}
-
-// exactPow2 is 2^e for an integer e in the range of normal numbers.
-func exactPow2(e *uop.UOp) *uop.UOp {
-	return bitcast(mul(add(e, 127), 1<<23), uop.Float32)
-}
-
-// exactSin is the sine for |v| < 30: Cody-Waite reduction by pi in four steps, then a polynomial, every step rounded to float32.
-func exactSin(v *uop.UOp) *uop.UOp {
-	sgn := sign32(v)
-	a := mul(v, sgn)
-	n := cast(add(mul(a, f32(1/math.Pi)), 0.5), uop.Int32)
-	q := cast(n, uop.Float32)
-	d := add(mul(q, -3.1414794921875), a)
-	d = add(mul(same(q, -1), f32(-0.00011315941810607910156)), d)
-	d = add(mul(same(q, -2), f32(-1.9841872589410058936e-09)), d)
-	d = add(mul(same(q, -3), f32(-1.2154201256553420762e-10)), d)
-	p := mul(d, horner(mul(d, d), 2.6083159809786593541503e-06, -0.0001981069071916863322258, 0.00833307858556509017944336,
-		-0.166666597127914428710938, 1))
-	odd := ne(bitAnd(n, 1), 0)
-	return mul(mul(p, where(odd, likeConst(p, -1), likeConst(p, 1))), sgn)
-}
-
-func sign32(v *uop.UOp) *uop.UOp {
-	return where(ne(v, 0), where(lt(v, 0), likeConst(v, -1), likeConst(v, 1)), likeConst(v, 0))
+// integers are uniform in lo..hi-1. One uniform float has 24 bits: a larger range is taken from 64 random bits.
+func (s seed) integers(shape uop.Shape, lo, hi int64, dt *uop.DType) *uop.UOp {
+	needType("dtype", dt)
+	if !dt.IsInt() {
+		fail("dtype", "is %s, need an integer type", dt)
+	}
+	if lo >= hi || hi-lo < 0 {
+		fail("low", "%d..%d is no range", lo, hi)
+	}
+	if uop.Int(lo).Less(dt.Min()) || dt.Max().Less(uop.Int(hi-1)) {
+		fail("dtype", "%s does not hold %d..%d", dt, lo, hi-1)
+	}
+	if hi-lo <= 1<<24 {
+		return add(cast(mul(int(hi-lo), s.uniform(s.first, shape)), dt), int(lo))
+	}
+	n := randomCount(shape)
+	if n == 0 {
+		return full(s.g, shape, uop.Int(0), dt)
+	}
+	word := func(key operand) *uop.UOp { return cast(s.bits(key, n), uop.Uint64) }
+	r := binary(uop.Mod, bitOr(shiftLeft(word(s.first), 32), word(s.second)), uop.Uint(uint64(hi-lo)))
+	return reshape(cast(add(cast(r, uop.Int64), int(lo)), dt), shape)
 }
 
 // dropout zeroes elements with probability p and scales the others by 1/(1-p).
-func dropout(x *uop.UOp, p float64, seed uint64) *uop.UOp {
+func (s seed) dropout(x *uop.UOp, p float64) *uop.UOp {
+	needProbability("p", p)
 	switch p {
 	case 0:
 		return x
 	case 1:
 		return fullLike(x, 0)
 	}
-	keep := ge(random(x.Graph(), x.Shape(), seed), p).ContiguousOp()
+	keep := ge(s.uniform(s.first, x.Shape()), p).ContiguousOp()
 	return div(where(keep, x, 0), 1-p)
 }
 
@@ -113,52 +124,51 @@ func needProbability(arg string, p float64) {
 // Rand is uniform in [0, 1), float32. Equal seeds give equal values, on every device.
 func Rand(g *uop.Graph, shape uop.Shape, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Rand", &err)
-	return random(g, shape, seed), nil
+	s := numberSeed(g, seed)
+	return s.uniform(s.first, shape), nil
 }
 
 // Randn is standard normal, float32. Equal seeds give equal values, on every device.
 func Randn(g *uop.Graph, shape uop.Shape, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Randn", &err)
-	return randomNormal(g, shape, seed), nil
+	return numberSeed(g, seed).normal(shape), nil
 }
 
 // RandInt is uniform in lo..hi-1, in an integer type.
 func RandInt(g *uop.Graph, shape uop.Shape, lo, hi int64, dt *uop.DType, seed uint64) (r *uop.UOp, err error) {
 	defer guard("RandInt", &err)
-	needType("dtype", dt)
-	if !dt.IsInt() {
-		fail("dtype", "is %s, need an integer type", dt)
-	}
-	if lo >= hi || hi-lo < 0 {
-		fail("low", "%d..%d is no range", lo, hi)
-	}
-	if uop.Int(lo).Less(dt.Min()) || dt.Max().Less(uop.Int(hi-1)) {
-		fail("dtype", "%s does not hold %d..%d", dt, lo, hi-1)
-	}
-	u := random(g, shape, seed)
-	if hi-lo > 1<<24 {
-		// one uniform float has 24 bits: take the whole range from 64 random bits instead
-		return wideInt(g, shape, lo, hi, dt, seed), nil
-	}
-	return add(cast(mul(int(hi-lo), u), dt), int(lo)), nil
-}
-
-// wideInt is a random number below 2^63 modulo the size of the range.
-func wideInt(g *uop.Graph, s uop.Shape, lo, hi int64, dt *uop.DType, seed uint64) *uop.UOp {
-	n := numel("shape", s).N
-	if n == 0 {
-		return full(g, s, uop.Int(0), dt)
-	}
-	word := func(seed uint64) *uop.UOp { return cast(randomBits(g, n, seed), uop.Uint64) }
-	all := bitOr(shiftLeft(word(seed), 32), word(seed^secondStream))
-	r := binary(uop.Mod, all, uop.Uint(uint64(hi-lo)))
-	return reshape(cast(add(cast(r, uop.Int64), int(lo)), dt), s)
+	return numberSeed(g, seed).integers(shape, lo, hi, dt), nil
 }
 
 // Dropout zeroes elements with probability p, chosen by seed, and scales the others by 1/(1-p).
 func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Dropout", &err)
 	need("x", x)
-	needProbability("p", p)
-	return dropout(x, p, seed), nil
+	return numberSeed(x.Graph(), seed).dropout(x, p), nil
+}
+
+// RandSeeded is Rand with the seed as a tensor of two uint32, the low half first. The values are the same.
+func RandSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("RandSeeded", &err)
+	s := tensorSeed(seed)
+	return s.uniform(s.first, shape), nil
+}
+
+// RandnSeeded is Randn with the seed as a tensor of two uint32, the low half first. The values are the same.
+func RandnSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("RandnSeeded", &err)
+	return tensorSeed(seed).normal(shape), nil
+}
+
+// RandIntSeeded is RandInt with the seed as a tensor of two uint32, the low half first. The values are the same.
+func RandIntSeeded(shape uop.Shape, lo, hi int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("RandIntSeeded", &err)
+	return tensorSeed(seed).integers(shape, lo, hi, dt), nil
+}
+
+// DropoutSeeded is Dropout with the seed as a tensor of two uint32, the low half first. The values are the same.
+func DropoutSeeded(x *uop.UOp, p float64, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("DropoutSeeded", &err)
+	needSame("operands", x, seed)
+	return tensorSeed(seed).dropout(x, p), nil
 }

@@ -104,7 +104,13 @@ func TestRandomBits(t *testing.T) {
 			l := newLab(t, device)
 			u := l.values(must(tensor.Rand(l.g, uop.ShapeOf(n/50, 50), seed)))
 			z := l.values(must(tensor.Randn(l.g, uop.ShapeOf(n), seed)))
+			halves := T{bind(l, uop.Uint32, []uint32{uint32(seed), uint32(seed >> 32)})}
+			us := l.values(must(tensor.RandSeeded(uop.ShapeOf(n), halves.UOp)))
+			zs := l.values(must(tensor.RandnSeeded(uop.ShapeOf(n), halves.UOp)))
 			for i := range n {
+				if us[i] != u[i] || zs[i] != z[i] {
+					t.Fatalf("%s: value %d of seed %d is %v, %v with the seed in a tensor, %v, %v without", device, i, seed, us[i], zs[i], u[i], z[i])
+				}
 				if want := float64(uniform(i, seed)); u[i] != want {
 					t.Fatalf("%s: rand %d of seed %d is %v, need %v", device, i, seed, u[i], want)
 				}

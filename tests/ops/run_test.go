@@ -82,13 +82,3 @@ func (l *lab) values(x T) []float64 {
 	l.b = l.b[:len(l.b)-1]
 	return out
 }
-
-// ints computes a tensor of integers.
-func (l *lab) ints(x T) []int64 {
-	l.t.Helper()
-	out := make([]int64, x.Size())
-	dst := bind(l, uop.Int64, out)
-	l.realize(dst.Store(x.cast(uop.Int64).UOp))
-	l.b = l.b[:len(l.b)-1]
-	return out
-}
