@@ -1,6 +1,9 @@
 package lower
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
 
 // Wasm is the target of render/wasm, optimised for one thread. That renderer takes vectors apart and packs what it
 // finds side by side into registers of its own, so arithmetic stays on vectors here and any width will do.
@@ -14,5 +17,14 @@ func Wasm() *Target {
 		Devectorize: 0,
 		FlatMemory:  true,
 		Threads:     1,
+		Extra:       boolDivision,
 	}
 }
+
+// boolDivision divides bools, as gradients of any and of maxima of bools do; a zero divisor gives false.
+var boolDivision = rewrite.New("bool division", &rewrite.Rule{Name: "a / b", Ops: uop.Ops(uop.Fdiv), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	if !u.DType.IsBool() {
+		return nil
+	}
+	return u.Src[0].And(u.Src[1])
+}})

@@ -69,7 +69,7 @@ func intBinary(op uop.Op, d *uop.DType) func(a, b int64) int64 {
 		return func(a, b int64) int64 { return a - b }
 	case uop.Mul:
 		return func(a, b int64) int64 { return a * b }
-	case uop.Idiv:
+	case uop.Idiv, uop.Fdiv: // gradients of bools divide bools
 		return func(a, b int64) int64 { q, _ := dm(a, b); return q }
 	case uop.Mod:
 		return func(a, b int64) int64 { _, r := dm(a, b); return r }
@@ -159,6 +159,9 @@ func element(u *uop.UOp) (func(x [3]value) value, error) {
 			return func(x [3]value) value { return out(value{i: -x[0].i}) }, nil
 		case uop.Trunc:
 			return func(x [3]value) value { return x[0] }, nil
+		case uop.Reciprocal:
+			dm := divMod(in)
+			return func(x [3]value) value { q, _ := dm(1, x[0].i); return out(value{i: q}) }, nil
 		}
 		if f := intBinary(u.Op, in); f != nil {
 			return func(x [3]value) value { return out(value{i: f(x[0].i, x[1].i)}) }, nil

@@ -53,7 +53,7 @@ func expression(op uop.Op, in, out *uop.DType) func(a []string) string {
 		return floatExpression(op, in)
 	}
 	switch op {
-	case uop.Idiv:
+	case uop.Idiv, uop.Fdiv: // gradients of bools divide bools
 		return func(a []string) string { return "pg_div_" + reg + "(" + a[0] + ", " + a[1] + ")" }
 	case uop.Mod:
 		return func(a []string) string { return "pg_mod_" + reg + "(" + a[0] + ", " + a[1] + ")" }

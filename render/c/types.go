@@ -85,6 +85,6 @@ INLINE uint8_t pg_e5m2_store(double v) { return (uint8_t)pg_narrow(v, 5, 2, 0x7b
     if (v >= 9223372036854775808.0) return (T)INT64_MAX; \
     if (v < -9223372036854775808.0) return (T)INT64_MIN; \
     return (T)(int64_t)v; }
-PG_INT(int8_t, int8_t) PG_INT(uint8_t, uint8_t) PG_INT(int16_t, int16_t) PG_INT(uint16_t, uint16_t)
+PG_INT(_Bool, _Bool) PG_INT(int8_t, int8_t) PG_INT(uint8_t, uint8_t) PG_INT(int16_t, int16_t) PG_INT(uint16_t, uint16_t)
 PG_INT(int32_t, int32_t) PG_INT(uint32_t, uint32_t) PG_INT(int64_t, int64_t) PG_INT(uint64_t, uint64_t)
 `
