@@ -19,7 +19,7 @@ type context struct {
 	entry *handle.Entry
 	dead  bool
 	g     *uop.Graph
-	nodes map[*uop.UOp]*handle.Entry
+	nodes map[readings]*handle.Entry
 	host  map[*uop.UOp]hostMemory
 	begun begun
 	bound []exec.Binding // reused from run to run
@@ -35,7 +35,7 @@ type hostMemory struct {
 func newContext() (*context, error) {
 	c := &context{
 		g:     uop.NewGraph(),
-		nodes: map[*uop.UOp]*handle.Entry{},
+		nodes: map[readings]*handle.Entry{},
 		host:  map[*uop.UOp]hostMemory{},
 		steps: map[*step]struct{}{},
 	}
@@ -103,18 +103,15 @@ func (c *context) optional(name string, h uintptr) (value, error) {
 
 // out hands a value to C: a new handle, or one more reference to the one it has.
 func (c *context) out(v value) (uintptr, error) {
-	if e, ok := c.nodes[v.u]; ok {
+	if e, ok := c.nodes[v.readings]; ok {
 		e.Refs++
-		if known := e.Value.(*value); known.drop == nil {
-			known.drop = v.drop
-		}
 		return uintptr(e.Token()), nil
 	}
 	e, err := handles.New(handle.Node, c, &v)
 	if err != nil {
 		return 0, err
 	}
-	c.nodes[v.u] = e
+	c.nodes[v.readings] = e
 	return uintptr(e.Token()), nil
 }
 
@@ -130,6 +127,6 @@ func (c *context) release(h uintptr) {
 	if v.host != nil {
 		delete(c.host, v.host)
 	}
-	delete(c.nodes, v.u)
+	delete(c.nodes, v.readings)
 	handles.Drop(e)
 }

@@ -160,7 +160,7 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, dt)
 	c.host[b] = hostMemory{data, nbytes}
-	return value{u: b.Reshape(s), host: b}, nil
+	return value{readings: readings{u: b.Reshape(s)}, host: b}, nil
 }
 
 // elements is the number of elements of a shape from C.
@@ -214,6 +214,19 @@ func go_poly_bind_var(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
 	})
 }
 
+// size is a variable of this context, and the same with its default value if it has one.
+func (c *context) size(arg string, h uintptr) (v, bound *uop.UOp, err error) {
+	x, err := c.arg(arg, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.u.Op == uop.Bind {
+		return x.u.Src[0], x.u, nil
+	}
+	v, err = c.variable(arg, h)
+	return v, v, err
+}
+
 // variable is a DEFINE_VAR of this context.
 func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 	v, err := c.arg(arg, h)
@@ -233,7 +246,7 @@ func go_buffer_var(ctx C.uintptr_t, dtype C.int, x C.uintptr_t, inner *C.int64_t
 		if err != nil {
 			return value{}, err
 		}
-		v, err := c.variable("var", uintptr(x))
+		v, bound, err := c.size("var", uintptr(x))
 		if err != nil {
 			return value{}, err
 		}
@@ -252,7 +265,7 @@ func go_buffer_var(ctx C.uintptr_t, dtype C.int, x C.uintptr_t, inner *C.int64_t
 		for i, d := range full {
 			bounds[i] = uop.Pair{Lo: uop.N(0), Hi: d}
 		}
-		bounds[0].Hi = uop.S(v)
+		bounds[0].Hi = uop.S(bound)
 		u, err := tensor.Shrink(b.Reshape(full), bounds)
 		return single(u), err
 	})

@@ -9,13 +9,15 @@ import "polygrad/core/uop"
 // drop, in which they are gone (nil where both are the same). Whatever names a
 // size decides: a store, a reshape, an expansion, a shape argument. Where both
 // readings fit, the axes stay.
-//
-// host is the BUFFER whose memory the caller has bound for as long as this handle lives.
 type value struct {
-	u, drop, host *uop.UOp
+	readings
+	// host is the BUFFER whose memory the caller has bound for as long as the handle of this value lives.
+	host *uop.UOp
 }
 
-func single(u *uop.UOp) value { return value{u: u} }
+type readings struct{ u, drop *uop.UOp }
+
+func single(u *uop.UOp) value { return value{readings: readings{u: u}} }
 
 // dropped is the reading without reduced axes.
 func (v value) dropped() *uop.UOp {
@@ -36,7 +38,7 @@ func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) 
 	}
 	keep, err := op(us)
 	if !two {
-		return value{u: keep}, err
+		return single(keep), err
 	}
 	us = make([]*uop.UOp, len(vs))
 	for i, v := range vs {
@@ -47,11 +49,11 @@ func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) 
 	case err != nil && dropErr != nil:
 		return value{}, err
 	case err != nil:
-		return value{u: drop}, nil
+		return single(drop), nil
 	case dropErr != nil || drop == keep:
-		return value{u: keep}, nil
+		return single(keep), nil
 	}
-	return value{u: keep, drop: drop}, nil
+	return value{readings: readings{keep, drop}}, nil
 }
 
 // reading picks the reading for which ok holds, the kept axes first; without one, the kept axes.

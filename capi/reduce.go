@@ -48,7 +48,7 @@ func go_poly_reduce_axis(ctx C.uintptr_t, op C.int, src C.uintptr_t, axes *C.int
 		case dropErr != nil || keep == drop:
 			return single(keep), nil
 		}
-		return value{u: keep, drop: drop}, nil
+		return value{readings: readings{keep, drop}}, nil
 	})
 }
 
