@@ -316,12 +316,30 @@ func (u *UOp) Shape() Shape {
 	if p.hasShape {
 		return p.shape
 	}
+	if u.sourcesAre(shapeKnown) { // the usual case: nodes are asked as they are built
+		p.shape = u.computeShape()
+		p.hasShape = true
+		return p.shape
+	}
 	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.p == nil || !x.p.hasShape }) {
 		q := x.props()
 		q.shape = x.computeShape()
 		q.hasShape = true
 	}
 	return p.shape
+}
+
+func shapeKnown(u *UOp) bool { return u.traits&mayHaveShape == 0 || u.p != nil && u.p.hasShape }
+
+func deviceKnown(u *UOp) bool { return u.traits&mayHaveDevice == 0 || u.p != nil && u.p.hasDevice }
+
+func (u *UOp) sourcesAre(f func(*UOp) bool) bool {
+	for _, s := range u.Src {
+		if !f(s) {
+			return false
+		}
+	}
+	return true
 }
 
 var noShape = Ops(Unique, LUnique, Device, Range, Load, If, Barrier, Custom, CustomI, Vectorize, VConstOp, Gep, Special,
@@ -496,6 +514,11 @@ func (u *UOp) Device() string {
 	}
 	p := u.props()
 	if p.hasDevice {
+		return p.device
+	}
+	if u.sourcesAre(deviceKnown) {
+		p.device = u.computeDevice()
+		p.hasDevice = true
 		return p.device
 	}
 	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.p == nil || !x.p.hasDevice }) {
