@@ -20,12 +20,10 @@ func Of(loss *uop.UOp, wrt []*uop.UOp, seed *uop.UOp) ([]*uop.UOp, error) {
 	if err := check("loss", loss, nil); err != nil {
 		return nil, err
 	}
-	targets := make(map[*uop.UOp]bool, len(wrt))
 	for i, t := range wrt {
 		if err := check(fmt.Sprintf("wrt[%d]", i), t, loss); err != nil {
 			return nil, err
 		}
-		targets[t] = true
 	}
 	if seed == nil {
 		seed = loss.ConstLike(uop.Float(1))
@@ -34,15 +32,13 @@ func Of(loss *uop.UOp, wrt []*uop.UOp, seed *uop.UOp) ([]*uop.UOp, error) {
 	} else if !seed.Shape().Equal(loss.Shape()) || seed.DType != loss.DType {
 		return nil, fmt.Errorf("gradient.Of: seed: is %s %s, need %s %s as the loss", seed.DType, seed.Shape(), loss.DType, loss.Shape())
 	}
-	grads, err := backward(loss, seed, targets)
-	if err != nil {
+	p := newPass(loss, wrt)
+	if err := p.run(seed); err != nil {
 		return nil, err
 	}
 	out := make([]*uop.UOp, len(wrt))
 	for i, t := range wrt {
-		if out[i] = grads[t]; out[i] == nil {
-			out[i] = t.ConstLike(uop.Float(0))
-		}
+		out[i] = p.gradient(t)
 	}
 	return out, nil
 }
@@ -61,51 +57,79 @@ func check(arg string, u, with *uop.UOp) error {
 	return nil
 }
 
-// backward gives the gradient of every node between root and the targets.
-func backward(root, seed *uop.UOp, targets map[*uop.UOp]bool) (map[*uop.UOp]*uop.UOp, error) {
-	grads := map[*uop.UOp]*uop.UOp{root: seed}
-	path := pathTo(root, targets)
+// pass is one walk from the loss back to the targets. Its slices go by the place of a node in the toposort of the loss.
+type pass struct {
+	root  *uop.UOp
+	place map[*uop.UOp]int
+	leads []bool     // to a target
+	grads []*uop.UOp // of the loss with respect to the node
+}
+
+func newPass(root *uop.UOp, targets []*uop.UOp) *pass {
+	list := root.Toposort()
+	p := &pass{root: root, place: make(map[*uop.UOp]int, len(list)), leads: make([]bool, len(list)), grads: make([]*uop.UOp, len(list))}
+	for i, u := range list {
+		p.place[u] = i
+	}
+	target := make([]bool, len(list))
+	for _, t := range targets {
+		if i, ok := p.place[t]; ok {
+			target[i] = true
+		}
+	}
+	for i, u := range list {
+		for _, s := range u.Src {
+			if j := p.place[s]; target[j] || p.leads[j] {
+				p.leads[i] = true
+				break
+			}
+		}
+	}
+	return p
+}
+
+// run gives every node between the loss and the targets its gradient, users before sources.
+func (p *pass) run(seed *uop.UOp) error {
+	p.grads[p.place[p.root]] = seed
+	path := p.root.ToposortGated(p.flows)
 	for i := len(path) - 1; i >= 0; i-- {
 		u := path[i]
-		g := grads[u]
+		g := p.grads[p.place[u]]
 		if g == nil {
 			continue
 		}
 		r := rules[u.Op]
 		if r == nil {
-			return nil, fmt.Errorf("gradient.Of: loss: %s has no derivative (%s of shape %s)", u.Op, u.DType, u.Shape())
+			return fmt.Errorf("gradient.Of: loss: %s has no derivative (%s of shape %s)", u.Op, u.DType, u.Shape())
 		}
 		for j, v := range r(g, u) {
 			if v == nil {
 				continue
 			}
-			if old := grads[u.Src[j]]; old != nil {
+			k := p.place[u.Src[j]]
+			if old := p.grads[k]; old != nil {
 				v = old.Add(v)
 			}
-			grads[u.Src[j]] = v
+			p.grads[k] = v
 		}
 	}
-	for u, v := range grads {
-		if open := v.Ranges(); len(open) > 0 {
-			grads[u] = v.ReduceOver(uop.Add, open...)
-		}
-	}
-	return grads, nil
+	return nil
 }
 
-// pathTo lists the nodes that lead from a target to root, sources first. Gradients do not flow
-// through DETACH and ASSIGN.
-func pathTo(root *uop.UOp, targets map[*uop.UOp]bool) []*uop.UOp {
-	leads := map[*uop.UOp]bool{}
-	for _, u := range root.Toposort() {
-		for _, s := range u.Src {
-			if targets[s] || leads[s] {
-				leads[u] = true
-				break
-			}
-		}
+// flows reports whether gradients pass through u: it leads to a target and is no DETACH or ASSIGN.
+func (p *pass) flows(u *uop.UOp) bool {
+	return u.Op != uop.Detach && u.Op != uop.Assign && p.leads[p.place[u]]
+}
+
+// gradient is what a target got, zeros if nothing. Ranges that are open in it are summed over.
+func (p *pass) gradient(t *uop.UOp) *uop.UOp {
+	i, ok := p.place[t]
+	if !ok || p.grads[i] == nil {
+		return t.ConstLike(uop.Float(0))
 	}
-	return root.ToposortGated(func(u *uop.UOp) bool {
-		return u.Op != uop.Detach && u.Op != uop.Assign && leads[u]
-	})
+	g := p.grads[i]
+	if open := g.Ranges(); len(open) > 0 {
+		g = g.ReduceOver(uop.Add, open...)
+	}
+	return g
 }
