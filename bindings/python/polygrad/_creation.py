@@ -36,7 +36,8 @@ class Creation(Base):
     def _new(
         cls, handle: int | None, source: tuple[Node, ...], device: str | None, requires_grad: bool
     ) -> Self:
-        Device.require(device)
+        if device is not None:
+            Device.require(device)
         tensor = made(cls, handle, source)
         if requires_grad:
             tensor.requires_grad = True  # type: ignore[attr-defined]

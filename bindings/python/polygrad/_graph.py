@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import threading
 import weakref
+from ctypes import addressof, byref, c_char, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,9 @@ CTX: int = _context
 
 MAX_DIMS = 16
 _dims_types = [ctypes.c_int64 * n for n in range(MAX_DIMS + 1)]
+_All = _dims_types[MAX_DIMS]
+_describe = lib.poly_describe
+_pointers = [c_void_p * n for n in range(5)]  # the usual sizes, made once
 
 # Handles of nodes that are gone, given back to the library many at a time.
 _dead: list[int] = []
@@ -44,7 +48,7 @@ def release_dead() -> None:
         return
     try:
         n = len(_dead)
-        handles = (ctypes.c_void_p * n)(*_dead[:n])
+        handles = (c_void_p * n)(*_dead[:n])
         del _dead[:n]
     finally:
         _dead_lock.release()
@@ -65,9 +69,10 @@ class Node:
     origin  the lazy node that a computed one came from, for gradients
     owner   the tensor that wants the gradient with respect to this node
     tracked whether a gradient may be asked for through this node
+    known   shape and type, once somebody has asked
     """
 
-    __slots__ = ("__weakref__", "data", "handle", "origin", "owner", "source", "tracked")
+    __slots__ = ("__weakref__", "data", "handle", "known", "origin", "owner", "source", "tracked")
 
     def __init__(
         self,
@@ -79,6 +84,7 @@ class Node:
         self.handle = handle
         self.source = source
         self.data = data
+        self.known: tuple[tuple[int, ...], DType] | None = None
         self.origin: Node | None = None
         self.owner: weakref.ref[Tensor] | None = None
         self.tracked = tracked
@@ -101,38 +107,51 @@ def dims(shape: Sequence[int]) -> Any:
         raise TypeError(f"shape: {tuple(shape)!r}, expected integers") from None
 
 
+def pointers(values: Sequence[int]) -> Any:
+    """Return handles or addresses as an array for C."""
+    n = len(values)
+    kind = _pointers[n] if n < len(_pointers) else c_void_p * n
+    return kind(*values)
+
+
 def handles(nodes: Iterable[Node]) -> Any:
     """Return the handles of nodes as an array for C."""
-    values = [n.handle for n in nodes]
-    return (ctypes.c_void_p * len(values))(*values)
+    return pointers([n.handle for n in nodes])
 
 
 def pointer(array: np.ndarray[Any, Any]) -> int:
     """Return the address of an array's memory."""
-    address: int = array.__array_interface__["data"][0]
-    return address
+    try:
+        return addressof(c_char.from_buffer(array))
+    except (TypeError, ValueError):  # read-only or empty: the slow way
+        address: int = array.__array_interface__["data"][0]
+        return address
 
 
 def describe(node: Node) -> tuple[tuple[int, ...], DType]:
     """Return the shape and the type of a node."""
-    sizes = _dims_types[MAX_DIMS]()
-    number = ctypes.c_int()
-    n = lib.poly_describe(CTX, node.handle, sizes, MAX_DIMS, ctypes.byref(number))
-    if n < 0:
-        fail()
-    return tuple(sizes[:n]), dtype_by_id(number.value)
+    known = node.known
+    if known is None:
+        sizes = _All()
+        number = c_int()
+        n = _describe(CTX, node.handle, sizes, MAX_DIMS, byref(number))
+        if n < 0:
+            fail()
+        known = node.known = tuple(sizes[:n]), dtype_by_id(number.value)
+    return known
 
 
 def leaf(array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...] | None = None) -> Node:
     """Make a node on the memory of an array, which must be contiguous and writable."""
     if shape is None:
         shape = array.shape
-    handle = lib.poly_buffer_host(
-        CTX, dtype.id, dims(shape), len(shape), pointer(array), array.nbytes
-    )
+    n = len(shape)
+    handle = lib.poly_buffer_host(CTX, dtype.id, dims(shape), n, pointer(array), array.nbytes)
     if handle is None:
         fail()
-    return Node(handle, (), array)
+    node = Node(handle, (), array)
+    node.known = shape, dtype
+    return node
 
 
 def compute(
@@ -151,8 +170,8 @@ def compute(
         arrays.append(np.empty(shape, dtype.storage))
         floats.append(dtypes.is_float(dtype))
     n = len(arrays)
-    out = (ctypes.c_void_p * n)()
-    memory = (ctypes.c_void_p * n)(*[pointer(a) for a in arrays])
+    out = pointers([0] * n)
+    memory = pointers([pointer(a) for a in arrays])
     if targets:
         status = lib.poly_update(
             CTX, handles(nodes), memory, n, out, handles(targets), handles(updates), len(targets)
@@ -164,11 +183,10 @@ def compute(
     made = []
     for node, array, handle, is_float in zip(nodes, arrays, out, floats):
         computed = Node(handle, (), array)
+        computed.known = node.known
         if node.tracked and is_float:
             computed.origin = node
             computed.tracked = True
             computed.owner = node.owner
         made.append(computed)
-    if _dead:
-        release_dead()
     return made

@@ -140,12 +140,18 @@ _NAMES.update(
     float=dtypes.float32,
     double=dtypes.float64,
 )
+_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL if d.numpy is not None}
 _PYTHON: dict[Any, DType] = {bool: dtypes.bool, int: dtypes.int32, float: dtypes.float32}
 
 
 def dtype_by_id(number: int) -> DType:
     """Return the type that has a number in the C interface."""
     return _BY_ID[number]
+
+
+def by_numpy(kind: np.dtype[Any]) -> DType | None:
+    """Return the type that has a numpy type, None if there is none or its bytes are swapped."""
+    return _NUMPY.get(kind)
 
 
 def to_dtype(kind: DTypeLike) -> DType:
@@ -160,6 +166,8 @@ def to_dtype(kind: DTypeLike) -> DType:
     """
     if isinstance(kind, DType):
         return kind
+    if isinstance(kind, np.dtype) and kind in _NUMPY:
+        return _NUMPY[kind]
     if isinstance(kind, type) and kind in _PYTHON:
         return _PYTHON[kind]
     name = kind if isinstance(kind, str) else np.dtype(kind).name

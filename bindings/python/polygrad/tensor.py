@@ -16,7 +16,7 @@ from polygrad._library import fail, lib
 from polygrad._movement import Movement, join
 from polygrad._reduce import Reduce
 from polygrad.device import Device
-from polygrad.dtype import DType, DTypeLike, dtypes, to_dtype
+from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,8 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
         device: str | None = None,
         requires_grad: bool = False,
     ) -> None:
-        Device.require(device)
+        if device is not None:
+            Device.require(device)
         kind = None if dtype is None else to_dtype(dtype)
         self.grad: Tensor | None = None
         if isinstance(data, Tensor):
@@ -484,13 +485,19 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
     """Make a leaf of numbers, in place where that is possible."""
     if data is None:
         raise TypeError("Tensor: data is None, expected numbers")
-    array = data if isinstance(data, np.ndarray) else np.asarray(data)
+    if isinstance(data, np.ndarray):
+        array = data
+        known = by_numpy(array.dtype)
+        if known is not None and (kind is None or kind is known) and array.flags.carray:
+            return leaf(array, known)
+    else:
+        array = np.asarray(data)
     if array.dtype == object or array.dtype.kind in "USVmMc":
         raise TypeError(f"Tensor: data of type {array.dtype} are not numbers of a tensor")
-    if isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
-        given = to_dtype(array.dtype.newbyteorder("=")) if kind is None else kind
-    elif kind is not None:
+    if kind is not None:
         given = kind
+    elif isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
+        given = to_dtype(array.dtype.newbyteorder("="))
     elif array.dtype.kind == "f":
         given = dtypes.default_float
     elif array.dtype == np.int64 and _fits_int32(array):
