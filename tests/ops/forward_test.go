@@ -158,6 +158,16 @@ func TestComparisons(t *testing.T) {
 	})
 }
 
+func TestMaximumKeepsNaN(t *testing.T) {
+	nan := math.NaN()
+	onDevices(t, func(l *lab) {
+		a := l.tensor(uop.Float32, []float64{nan, 1, nan, math.Inf(1), -1}, 5)
+		b := l.tensor(uop.Float32, []float64{1, nan, nan, nan, 2}, 5)
+		l.check("maximum", a.op(tensor.MaximumNaN, b), array{[]int64{5}, []float64{nan, nan, nan, nan, 2}}, 0)
+		l.check("minimum", a.op(tensor.MinimumNaN, b), array{[]int64{5}, []float64{nan, nan, nan, nan, -1}}, 0)
+	})
+}
+
 func total(v []float64) (s float64) {
 	for _, x := range v {
 		s += x
