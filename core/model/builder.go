@@ -1,0 +1,182 @@
+package model
+
+import (
+	"fmt"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// builder collects what the formulas of a family name. A formula that does not fit panics with a
+// buildError, which build turns into an error: so the formulas can be read as such.
+type builder struct {
+	d     Definition
+	first []initializer
+}
+
+// initializer fills a buffer of a new instance.
+type initializer struct {
+	name string
+	fill func(data []float32)
+}
+
+type buildError struct{ error }
+
+// must gives the result of a tensor operation.
+func must(u *uop.UOp, err error) *uop.UOp {
+	if err != nil {
+		panic(buildError{err})
+	}
+	return u
+}
+
+// build runs the formulas of a family and makes an instance of what they named.
+func build(e *exec.Executor, formulas func(b *builder) error) (m *Instance, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			wrong, ok := r.(buildError)
+			if !ok {
+				panic(r)
+			}
+			m, err = nil, wrong.error
+		}
+	}()
+	b := &builder{d: Definition{Graph: uop.NewGraph()}}
+	if err := formulas(b); err != nil {
+		return nil, err
+	}
+	if m, err = New(&b.d, e); err != nil {
+		return nil, err
+	}
+	for _, f := range b.first {
+		f.fill(m.named[f.name].Data)
+	}
+	return m, nil
+}
+
+// buffer makes a node of a shape.
+func (b *builder) buffer(what string, shape []int64) *uop.UOp {
+	n, err := elements(shape)
+	if err != nil {
+		panic(buildError{fmt.Errorf("%s: %w", what, err)})
+	}
+	return b.d.Graph.NewBuffer(tensor.DeviceName, n, uop.Float32)
+}
+
+// declare names a node, which may be nil.
+func (b *builder) declare(role Role, name string, node *uop.UOp, shape ...int64) {
+	b.d.Variables = append(b.d.Variables, Variable{Name: name, Role: role, Shape: shape, Node: node})
+}
+
+func shaped(u *uop.UOp, shape []int64) *uop.UOp { return u.Reshape(uop.ShapeOf(shape...)) }
+
+// param names a parameter and says how it begins; fill may be nil, for zeros.
+func (b *builder) param(name string, fill func(data []float32), shape ...int64) *uop.UOp {
+	node := b.buffer(name, shape)
+	b.declare(Param, name, node, shape...)
+	if fill != nil {
+		b.first = append(b.first, initializer{name, fill})
+	}
+	return shaped(node, shape)
+}
+
+// weight names a parameter of shape (out, in) with random numbers.
+func (b *builder) weight(name string, seed uint64, out, in int64) *uop.UOp {
+	return b.param(name, func(data []float32) { InitKaiming(seed, name, data, in) }, out, in)
+}
+
+func ones(data []float32) {
+	for i := range data {
+		data[i] = 1
+	}
+}
+
+func counting(data []float32) {
+	for i := range data {
+		data[i] = float32(i)
+	}
+}
+
+// entry adds an entry point that stores a value of a shape in a new output buffer.
+func (b *builder) entry(name, output string, value *uop.UOp, shape ...int64) {
+	node := b.buffer(output, shape)
+	b.declare(Output, output, node, shape...)
+	b.d.Entries = append(b.d.Entries, Entry{name, b.d.Graph.Sink(nil, node.Store(value))})
+}
+
+// supervised names input, output, and, with a loss, target and loss.
+func (b *builder) supervised(x, output *uop.UOp, loss string, batch, in, out int64) {
+	b.declare(Input, "x", x, batch, in)
+	b.entry(EntryForward, "output", output, batch, out)
+	if loss != "mse" && loss != "cross_entropy" {
+		return
+	}
+	shape := []int64{batch, out}
+	y := b.buffer("y", shape)
+	b.declare(Target, "y", y, shape...)
+	target := shaped(y, shape)
+	var value *uop.UOp
+	if loss == "mse" {
+		value = must(tensor.MSELoss(output, target, tensor.ReduceMean))
+	} else {
+		value = must(tensor.CrossEntropy(output, target, -1, tensor.ReduceMean, 0))
+	}
+	b.entry(EntryLoss, "loss", value, 1)
+}
+
+// An activation is applied between layers.
+type activation func(x *uop.UOp) (*uop.UOp, error)
+
+func identity(x *uop.UOp) (*uop.UOp, error) { return x, nil }
+
+var activations = map[string]activation{
+	"relu": tensor.Relu, "gelu": tensor.Gelu, "silu": tensor.Silu, "tanh": tensor.Tanh, "sigmoid": tensor.Sigmoid, "none": identity,
+}
+
+// common are the settings that all families have.
+type common struct {
+	batch int64
+	loss  string
+	seed  uint64
+}
+
+func (c *Config) common() common {
+	return common{max(c.Int("batch_size", 1), 1), c.Text("loss", "none"), c.seed()}
+}
+
+// activation is one of the allowed activations, the first one by default.
+func (c *Config) activation(allowed ...string) string {
+	name := c.Text("activation", "")
+	for _, a := range allowed {
+		if a == name {
+			return a
+		}
+	}
+	return allowed[0]
+}
+
+// layers is the required list of at least two widths.
+func (c *Config) layers() ([]int64, error) {
+	list, ok, err := c.widths("layers")
+	if err != nil {
+		return nil, err
+	}
+	if !ok || len(list) < 2 {
+		return nil, fmt.Errorf("layers: %d sizes, expected at least 2", len(list))
+	}
+	return list, nil
+}
+
+// family makes an instance of a JSON text.
+func family(name string, e *exec.Executor, text []byte, formulas func(b *builder, c *Config) error) (*Instance, error) {
+	c, err := ParseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("model.%s: json: %w", name, err)
+	}
+	m, err := build(e, func(b *builder) error { return formulas(b, c) })
+	if err != nil {
+		return nil, fmt.Errorf("model.%s: json: %w", name, err)
+	}
+	return m, nil
+}

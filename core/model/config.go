@@ -1,0 +1,105 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Config is a JSON object whose keys are found whatever their case; of equal ones the first counts.
+type Config struct{ values map[string]json.RawMessage }
+
+// ParseConfig reads a JSON object.
+func ParseConfig(text []byte) (*Config, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("is no JSON object")
+	}
+	c := &Config{map[string]json.RawMessage{}}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("is no JSON: %w", err)
+		}
+		var v json.RawMessage
+		if err := d.Decode(&v); err != nil {
+			return nil, fmt.Errorf("is no JSON: %w", err)
+		}
+		if name := strings.ToLower(key.(string)); c.values[name] == nil {
+			c.values[name] = v
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("is no JSON: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("has more text after the JSON object")
+	}
+	return c, nil
+}
+
+// Number is a number, or fallback if there is none of that name. Fractions are allowed.
+func (c *Config) Number(name string, fallback float64) float64 {
+	var v *float64
+	if json.Unmarshal(c.values[strings.ToLower(name)], &v) != nil || v == nil {
+		return fallback
+	}
+	return *v
+}
+
+// Int is a number without its fraction.
+func (c *Config) Int(name string, fallback int64) int64 {
+	return int64(min(max(c.Number(name, float64(fallback)), -maxElements), maxElements))
+}
+
+// Text is a string, or fallback if there is none of that name.
+func (c *Config) Text(name, fallback string) string {
+	var v *string
+	if json.Unmarshal(c.values[strings.ToLower(name)], &v) != nil || v == nil {
+		return fallback
+	}
+	return *v
+}
+
+// True reports whether the value is the JSON word true; fallback if there is none of that name.
+func (c *Config) True(name string, fallback bool) bool {
+	v, ok := c.values[strings.ToLower(name)]
+	if !ok {
+		return fallback
+	}
+	return string(v) == "true"
+}
+
+// seed is a seed, which passes through a float64.
+func (c *Config) seed() uint64 {
+	v := c.Number("seed", 42)
+	switch {
+	case v >= math.MaxUint64:
+		return math.MaxUint64
+	case v >= 0:
+		return uint64(v)
+	}
+	return uint64(int64(max(v, math.MinInt64)))
+}
+
+// widths is a list of sizes; ok is false if there is none of that name.
+func (c *Config) widths(name string) (list []int64, ok bool, err error) {
+	raw, ok := c.values[strings.ToLower(name)]
+	if !ok {
+		return nil, false, nil
+	}
+	var numbers []float64
+	if err := json.Unmarshal(raw, &numbers); err != nil {
+		return nil, true, fmt.Errorf("%s: %s, expected a list of numbers", name, raw)
+	}
+	for _, v := range numbers {
+		if !(v >= 1 && v <= math.MaxInt32) {
+			return nil, true, fmt.Errorf("%s: %s, expected sizes of at least 1", name, raw)
+		}
+		list = append(list, int64(v))
+	}
+	return list, true, nil
+}

@@ -1,0 +1,196 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// ErrFreed says that an instance is used after Free.
+var ErrFreed = errors.New("the instance was freed")
+
+// Buffer is a named buffer of an instance. Data stays at one address until Free.
+type Buffer struct {
+	Name  string
+	Role  Role
+	Shape []int64
+	Data  []float32
+	// Grad is the gradient of a parameter after ValueAndGrad or TrainStep, nil before.
+	Grad []float32
+
+	node *uop.UOp
+}
+
+// Instance is a model with its memory. Its methods may be called from any goroutine; they take turns.
+type Instance struct {
+	mu      sync.Mutex
+	freed   bool
+	exec    *exec.Executor
+	g       *uop.Graph
+	entries []*entry
+
+	buffers []*Buffer
+	params  []*Buffer
+	named   map[string]*Buffer
+	memory  *block
+	flat    []float32 // all parameters, with what lies between them
+
+	ir       []byte    // as it was loaded, nil if the definition was made here
+	sections []Section // of a loaded bundle, which the package does not know
+
+	training training
+	notes    []string
+}
+
+// entry is an entry point and the programs made of it.
+type entry struct {
+	name string
+	sink *uop.UOp
+	run  *exec.Step
+	grad *exec.Step
+	// The gradient program writes loss and the gradients of all parameters but still, which the loss does not use.
+	loss  *Buffer
+	still []*Buffer
+}
+
+// New gives a definition memory, all zeros.
+func New(d *Definition, e *exec.Executor) (*Instance, error) {
+	m := &Instance{exec: e, g: d.Graph, named: map[string]*Buffer{}}
+	if err := m.allocate(d.Variables); err != nil {
+		return nil, fmt.Errorf("model.New: definition: %w", err)
+	}
+	known := map[*uop.UOp]bool{}
+	for _, b := range m.buffers {
+		known[b.node] = true
+	}
+	for _, en := range d.Entries {
+		for _, u := range en.Sink.Toposort() {
+			if u.Op == uop.Buffer && !known[u] {
+				m.memory.free()
+				return nil, fmt.Errorf("model.New: definition: entry %q uses a buffer of %s elements that has no name", en.Name, u.Arg)
+			}
+		}
+		m.entries = append(m.entries, &entry{name: en.Name, sink: en.Sink})
+	}
+	return m, nil
+}
+
+// allocate makes the buffers: the parameters lie together, in order.
+func (m *Instance) allocate(vs []Variable) error {
+	order := make([]int, 0, len(vs))
+	sizes := make([]int64, 0, len(vs))
+	params := int64(0)
+	for _, params := range []bool{true, false} {
+		for i, v := range vs {
+			if (v.Role == Param) == params {
+				order = append(order, i)
+			}
+		}
+	}
+	for _, i := range order {
+		n, err := elements(vs[i].Shape)
+		if err != nil {
+			return fmt.Errorf("buffer %q: %w", vs[i].Name, err)
+		}
+		sizes = append(sizes, n)
+		if vs[i].Role == Param {
+			params += paddedFloats(n)
+		}
+	}
+	mem, err := newBlock(sizes...)
+	if err != nil {
+		return err
+	}
+	m.memory = mem
+	if params > 0 {
+		m.flat = unsafe.Slice((*float32)(unsafe.Pointer(&mem.mem[0])), params)
+	}
+	m.buffers = make([]*Buffer, len(vs))
+	for k, i := range order {
+		v := vs[i]
+		m.buffers[i] = &Buffer{Name: v.Name, Role: v.Role, Shape: slices.Clone(v.Shape), Data: mem.arrays[k], node: v.Node}
+	}
+	for _, b := range m.buffers {
+		if m.named[b.Name] != nil {
+			mem.free()
+			return fmt.Errorf("two buffers are called %q", b.Name)
+		}
+		m.named[b.Name] = b
+		if b.Role == Param {
+			m.params = append(m.params, b)
+		}
+	}
+	return nil
+}
+
+// Free gives the memory back. Slices and addresses of buffers must not be used afterwards.
+func (m *Instance) Free() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return
+	}
+	m.freed = true
+	m.memory.free()
+	m.training.free()
+	m.entries = nil
+	for _, b := range m.buffers {
+		b.Data, b.Grad = nil, nil
+	}
+}
+
+// SetExecutor moves the instance to another device; parameters and moments stay.
+func (m *Instance) SetExecutor(e *exec.Executor) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return ErrFreed
+	}
+	m.exec = e
+	for _, en := range m.entries {
+		en.run, en.grad = nil, nil
+	}
+	m.training.step = nil
+	return nil
+}
+
+// Params are the parameters, in order.
+func (m *Instance) Params() []*Buffer { return m.params }
+
+// Buffers are all named buffers, in order.
+func (m *Instance) Buffers() []*Buffer { return m.buffers }
+
+// Buffer finds a buffer by name, nil if there is none.
+func (m *Instance) Buffer(name string) *Buffer { return m.named[name] }
+
+// Entries are the names of the entry points, in order.
+func (m *Instance) Entries() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]string, len(m.entries))
+	for i, e := range m.entries {
+		out[i] = e.name
+	}
+	return out
+}
+
+// Notes says what was odd about the weights that were read last: tensors that are missing, unknown or do not fit.
+func (m *Instance) Notes() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.notes)
+}
+
+func (m *Instance) entry(name string) (*entry, error) {
+	for _, e := range m.entries {
+		if e.name == name {
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("entry: there is no %q", name)
+}

@@ -1,0 +1,404 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// ReadIR makes a definition of an IR file. Buffers get fresh numbers: those of the file count only in it.
+func ReadIR(data []byte) (d *Definition, err error) {
+	f, err := decodeIR(data)
+	if err != nil {
+		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
+	}
+	r := &irBuilder{file: f, g: uop.NewGraph(), shapes: map[int][]int64{}}
+	if d, err = r.build(); err != nil {
+		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
+	}
+	return d, nil
+}
+
+// A reading is what a node of a file stands for. Files of the original library reduce with a node that
+// keeps reduced axes as size 1, and then may go on as if the axes were gone (its losses do). So a
+// reduction has two readings: keep, and drop, nil where both are the same. What stores or reshapes decides.
+type reading struct{ keep, drop *uop.UOp }
+
+func (v reading) dropped() *uop.UOp {
+	if v.drop != nil {
+		return v.drop
+	}
+	return v.keep
+}
+
+func (v reading) where(ok func(u *uop.UOp) bool) *uop.UOp {
+	if v.drop != nil && !ok(v.keep) && ok(v.drop) {
+		return v.drop
+	}
+	return v.keep
+}
+
+func (v reading) withNumel(n int64) *uop.UOp {
+	return v.where(func(u *uop.UOp) bool { return u.Shape().MaxNumel() == n })
+}
+
+func (v reading) withNdim(n int) *uop.UOp {
+	return v.where(func(u *uop.UOp) bool { return len(u.Shape()) == n })
+}
+
+// lift applies an operation to both readings; one in which it is impossible falls away.
+func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs []reading) (reading, error) {
+	us := make([]*uop.UOp, len(vs))
+	two := false
+	for i, v := range vs {
+		us[i] = v.keep
+		two = two || v.drop != nil
+	}
+	keep, err := op(us)
+	if !two {
+		return reading{keep: keep}, err
+	}
+	for i, v := range vs {
+		us[i] = v.dropped()
+	}
+	drop, dropErr := op(slices.Clone(us))
+	switch {
+	case err == nil && dropErr == nil:
+		return reading{keep, drop}, nil
+	case err == nil:
+		return reading{keep: keep}, nil
+	}
+	return reading{keep: drop}, dropErr
+}
+
+type irBuilder struct {
+	file   *irFile
+	g      *uop.Graph
+	values []reading
+	shapes map[int][]int64 // of the named buffers, by node
+}
+
+func (r *irBuilder) build() (*Definition, error) {
+	for _, v := range r.file.variables {
+		if v.node != noNode {
+			r.shapes[int(v.node)] = v.shape
+		}
+	}
+	r.values = make([]reading, len(r.file.nodes))
+	for i := range r.file.nodes {
+		v, err := r.node(i, &r.file.nodes[i])
+		if err != nil {
+			return nil, fmt.Errorf("node %d: %s: %w", i, r.file.nodes[i].op, err)
+		}
+		r.values[i] = v
+	}
+	d := &Definition{Graph: r.g}
+	for _, v := range r.file.variables {
+		name := r.file.strings[v.name]
+		n, err := elements(v.shape)
+		if err != nil {
+			return nil, fmt.Errorf("buffer %q: %w", name, err)
+		}
+		out := Variable{Name: name, Role: v.role, Shape: v.shape}
+		if v.node != noNode {
+			b := r.values[v.node].keep
+			switch {
+			case b == nil || b.Op != uop.Buffer:
+				return nil, fmt.Errorf("buffer %q: node %d is a %s, expected a BUFFER", name, v.node, r.file.nodes[v.node].op)
+			case b.DType != uop.Float32:
+				return nil, fmt.Errorf("buffer %q: has type %s, expected %s", name, b.DType, uop.Float32)
+			case int64(b.Arg.(uop.Num)) != n:
+				return nil, fmt.Errorf("buffer %q: has %s elements, but shape %v", name, b.Arg, v.shape)
+			}
+			out.Node = b
+		}
+		d.Variables = append(d.Variables, out)
+	}
+	for _, e := range r.file.entries {
+		name := r.file.strings[e.name]
+		s := r.values[e.node].keep
+		if s == nil || s.Op != uop.Sink {
+			return nil, fmt.Errorf("entry %q: node %d is a %s, expected a SINK", name, e.node, r.file.nodes[e.node].op)
+		}
+		d.Entries = append(d.Entries, Entry{name, s})
+	}
+	return d, nil
+}
+
+// needSources are the operations of files, with the number of their sources.
+var needSources = func() map[uop.Op]int {
+	m := map[uop.Op]int{
+		uop.Unique: 0, uop.Device: 0, uop.ConstOp: 0, uop.DefineVar: 0, uop.Bind: 2, uop.Cast: 1, uop.Bitcast: 1, uop.Detach: 1,
+		uop.Contiguous: 1, uop.ContiguousBackward: 1, uop.Store: 2, uop.Assign: 2, uop.ReduceAxis: 1,
+	}
+	for _, group := range []struct {
+		ops uop.OpSet
+		n   int
+	}{{uop.GroupUnary, 1}, {uop.GroupBinary, 2}, {uop.GroupTernary, 3}, {uop.GroupMovement, 1}} {
+		for _, op := range group.ops.List() {
+			m[op] = group.n
+		}
+	}
+	return m
+}()
+
+// anyDType are the operations whose type in the file is not that of a tensor.
+var anyDType = uop.Ops(uop.Unique, uop.Device, uop.Store, uop.Sink)
+
+func (r *irBuilder) node(i int, n *irNode) (v reading, err error) {
+	want, known := needSources[n.op]
+	switch {
+	case n.op == uop.Sink, n.op == uop.Buffer && len(n.src) > 0:
+	case !known:
+		return v, fmt.Errorf("is no operation of a model")
+	case len(n.src) != want:
+		return v, fmt.Errorf("has %d sources, expected %d", len(n.src), want)
+	}
+	if !anyDType.Has(n.op) && (n.dtype == uop.Void || n.dtype == uop.IndexT) {
+		return v, fmt.Errorf("has type %s, expected that of a tensor", n.dtype)
+	}
+	src := make([]reading, len(n.src))
+	for k, s := range n.src {
+		src[k] = r.values[s]
+	}
+	switch n.op {
+	case uop.Unique, uop.Device:
+		return v, nil
+	case uop.Buffer:
+		if n.arg.kind != argInt || n.arg.num < 0 || n.arg.num > maxElements {
+			return v, fmt.Errorf("has no number of elements")
+		}
+		return reading{keep: r.g.NewBuffer(tensor.DeviceName, n.arg.num, n.dtype)}, nil
+	case uop.ConstOp:
+		return r.constant(n)
+	case uop.DefineVar:
+		if n.arg.kind != argVar || n.arg.lo > n.arg.hi {
+			return v, fmt.Errorf("has no name and bounds")
+		}
+		return reading{keep: r.g.Variable(r.file.strings[n.arg.name], uop.Int(n.arg.lo), uop.Int(n.arg.hi), n.dtype)}, nil
+	case uop.Sink:
+		return r.sink(n.src)
+	}
+	for k, s := range src {
+		if s.keep == nil || s.keep.Op == uop.Sink || s.keep.Op == uop.Store {
+			return v, fmt.Errorf("source %d is a %s, expected a tensor", k, r.file.nodes[n.src[k]].op)
+		}
+	}
+	switch {
+	case n.op == uop.Bind:
+		return r.bind(src)
+	case n.op == uop.Store || n.op == uop.Assign:
+		return r.write(n.op, src)
+	case n.op == uop.ReduceAxis:
+		return reduce(n, src[0])
+	case uop.GroupMovement.Has(n.op):
+		return r.movement(n, src[0])
+	}
+	for k := range src {
+		src[k] = r.shaped(n.src[k], src[k])
+	}
+	return lift(func(us []*uop.UOp) (*uop.UOp, error) { return elementwise(n, us) }, src)
+}
+
+func (r *irBuilder) constant(n *irNode) (reading, error) {
+	var c uop.Const
+	switch n.arg.kind {
+	case argInt:
+		c = uop.Int(n.arg.num)
+		if n.dtype == uop.Uint64 {
+			c = uop.Uint(uint64(n.arg.num))
+		}
+	case argFloat:
+		c = uop.Float(n.arg.float)
+	case argBool:
+		c = uop.BoolConst(n.arg.num != 0)
+	default:
+		return reading{}, fmt.Errorf("has no value")
+	}
+	return reading{keep: r.g.DeviceConst(n.dtype, c, tensor.DeviceName, nil)}, nil
+}
+
+func (r *irBuilder) bind(src []reading) (reading, error) {
+	v, c := src[0].keep, src[1].keep
+	if v.Op != uop.DefineVar || c.Op != uop.ConstOp {
+		return reading{}, fmt.Errorf("binds %s to %s, expected a variable and a constant", v.Op, c.Op)
+	}
+	return reading{keep: r.g.New(uop.Bind, v.DType, []*uop.UOp{v, r.g.Const(v.DType, c.ConstVal())}, nil, nil)}, nil
+}
+
+// shaped gives a named buffer its shape: the original's losses use the target as it lies in memory.
+func (r *irBuilder) shaped(i int, v reading) reading {
+	if s, ok := r.shapes[i]; ok && len(s) > 1 && v.keep.Op == uop.Buffer {
+		return reading{keep: v.keep.Reshape(uop.ShapeOf(s...))}
+	}
+	return v
+}
+
+// sink takes STOREs and ASSIGNs.
+func (r *irBuilder) sink(src []int) (reading, error) {
+	us := make([]*uop.UOp, len(src))
+	for k, s := range src {
+		if us[k] = r.values[s].keep; us[k] == nil || us[k].Op != uop.Store && us[k].Op != uop.Assign {
+			return reading{}, fmt.Errorf("source %d is a %s, expected a STORE or an ASSIGN", k, r.file.nodes[s].op)
+		}
+	}
+	return reading{keep: r.g.Sink(nil, us...)}, nil
+}
+
+// write makes a STORE or an ASSIGN of the reading that fits the target.
+func (r *irBuilder) write(op uop.Op, src []reading) (reading, error) {
+	target := src[0].keep
+	base := target
+	for base.Op == uop.Reshape {
+		base = base.Src[0]
+	}
+	if base.Op != uop.Buffer {
+		return reading{}, fmt.Errorf("writes to a %s, expected a BUFFER", target.Op)
+	}
+	n := base.Shape().MaxNumel()
+	v := src[1].withNumel(n)
+	s := v.Shape()
+	if have := s.MaxNumel(); have != n && have != 1 {
+		return reading{}, fmt.Errorf("a value of shape %s does not fit a buffer of %d elements", s, n)
+	}
+	if op == uop.Store {
+		return reading{keep: base.Store(v)}, nil
+	}
+	if v.DType != target.DType {
+		return reading{}, fmt.Errorf("assigns %s to a buffer of %s", v.DType, target.DType)
+	}
+	if s.MaxNumel() == n {
+		v = v.Reshape(target.Shape())
+	}
+	u, err := tensor.Assign(target, v)
+	return reading{keep: u}, err
+}
+
+func reduce(n *irNode, x reading) (reading, error) {
+	op := uop.Op(n.arg.num)
+	if n.arg.kind != argReduce || op != uop.Add && op != uop.Mul && op != uop.Max {
+		return reading{}, fmt.Errorf("has no operation ADD, MUL or MAX")
+	}
+	along := func(u *uop.UOp) (*uop.UOp, []int, error) {
+		axes := make([]int, len(n.arg.nums))
+		for i, a := range n.arg.nums {
+			if a < 0 || a >= int64(len(u.Shape())) {
+				return nil, nil, fmt.Errorf("axis %d of shape %s", a, u.Shape())
+			}
+			axes[i] = int(a)
+		}
+		return u.ReduceAxes(op, axes...), axes, nil
+	}
+	keep, _, err := along(x.keep)
+	drop, axes, dropErr := along(x.dropped())
+	switch {
+	case dropErr != nil:
+		return reading{keep: keep}, err
+	case err != nil:
+		return reading{keep: without(drop, axes)}, nil
+	}
+	return reading{keep, without(drop, axes)}, nil
+}
+
+// without takes reduced axes out of the shape.
+func without(u *uop.UOp, axes []int) *uop.UOp {
+	out := uop.Shape{}
+	for i, d := range u.Shape() {
+		if !slices.Contains(axes, i) {
+			out = append(out, d)
+		}
+	}
+	return u.Reshape(out)
+}
+
+func (r *irBuilder) movement(n *irNode, x reading) (reading, error) {
+	nums := n.arg.nums
+	kind := uint8(argInts)
+	if n.op == uop.Pad || n.op == uop.Shrink {
+		kind = argPairs
+	}
+	if n.arg.kind != kind {
+		return reading{}, fmt.Errorf("has no sizes")
+	}
+	var u *uop.UOp
+	var err error
+	switch n.op {
+	case uop.Reshape:
+		m := int64(-1)
+		if m, err = elements(nums); err == nil {
+			u, err = tensor.Reshape(x.withNumel(m), uop.ShapeOf(nums...))
+		}
+	case uop.Expand:
+		u, err = tensor.Expand(x.withNdim(len(nums)), uop.ShapeOf(nums...))
+	case uop.Permute:
+		u, err = tensor.Permute(x.withNdim(len(nums)), narrow(nums)...)
+	case uop.Flip:
+		u, err = tensor.Flip(x.keep, narrow(nums)...)
+	default:
+		x := x.withNdim(len(nums) / 2)
+		pairs := make([]uop.Pair, len(nums)/2)
+		for i := range pairs {
+			pairs[i] = uop.Pair{Lo: uop.N(nums[2*i]), Hi: uop.N(nums[2*i+1])}
+		}
+		if len(pairs) != len(x.Shape()) {
+			err = fmt.Errorf("%d pairs for shape %s", len(pairs), x.Shape())
+		} else if n.op == uop.Pad {
+			u, err = tensor.Pad(x, pairs, uop.Int(0).As(x.DType))
+		} else {
+			u, err = tensor.Shrink(x, pairs)
+		}
+	}
+	return reading{keep: u}, err
+}
+
+func narrow(v []int64) []int {
+	out := make([]int, len(v))
+	for i, x := range v {
+		out[i] = int(x)
+	}
+	return out
+}
+
+// primitive are the operations that the compiler takes as they are; the others are composed of them.
+var primitive = uop.GroupALU.Minus(uop.Neg, uop.Sub, uop.Fdiv, uop.CmpEq, uop.Pow, uop.MulAcc)
+
+func elementwise(n *irNode, us []*uop.UOp) (*uop.UOp, error) {
+	u := us[0]
+	switch n.op {
+	case uop.Cast:
+		return tensor.Cast(u, n.dtype)
+	case uop.Bitcast:
+		return tensor.Bitcast(u, n.dtype)
+	case uop.Detach:
+		return tensor.Detach(u)
+	case uop.Contiguous:
+		return u.ContiguousOp(), nil
+	case uop.ContiguousBackward:
+		return tensor.ContiguousBackward(u)
+	}
+	if primitive.Has(n.op) && alike(n.op, us) {
+		return u.Alu(n.op, us[1:]...), nil
+	}
+	return tensor.Alu(n.op, us...)
+}
+
+// whole are the operations that floats do not have.
+var whole = uop.Ops(uop.Idiv, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr, uop.Threefry)
+
+// alike reports whether an operation can be made of its sources as they are.
+func alike(op uop.Op, us []*uop.UOp) bool {
+	if float := us[0].DType.IsFloat(); float && whole.Has(op) || !float && uop.GroupUnary.Has(op) {
+		return false
+	}
+	for _, u := range us[1:] {
+		if !u.Shape().Equal(us[0].Shape()) {
+			return false
+		}
+	}
+	if op == uop.Where {
+		return us[0].DType == uop.Bool && us[1].DType == us[2].DType
+	}
+	return len(us) == 1 || us[0].DType == us[1].DType
+}

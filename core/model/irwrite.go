@@ -1,0 +1,171 @@
+package model
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// WriteIR writes a definition as an IR file. Shapes that depend on a variable cannot be written.
+func WriteIR(d *Definition) ([]byte, error) {
+	w := &irWriter{index: map[*uop.UOp]int{}, texts: map[string]uint32{}, unique: map[*uop.UOp]int64{}}
+	b, err := w.write(d)
+	if err != nil {
+		return nil, fmt.Errorf("model.WriteIR: %w", err)
+	}
+	return b, nil
+}
+
+type irWriter struct {
+	file   irFile
+	index  map[*uop.UOp]int
+	texts  map[string]uint32
+	unique map[*uop.UOp]int64 // files count UNIQUEs from 0
+}
+
+func (w *irWriter) write(d *Definition) ([]byte, error) {
+	for _, e := range d.Entries {
+		if err := w.add(e.Sink); err != nil {
+			return nil, fmt.Errorf("entry %q: %w", e.Name, err)
+		}
+		switch e.Name {
+		case EntryLoss:
+			w.file.flags |= irHasLoss
+		case "train_step":
+			w.file.flags |= irHasTrainStep
+		}
+	}
+	for _, v := range d.Variables {
+		node := uint32(noNode)
+		if i, ok := w.index[v.Node]; ok {
+			node = uint32(i)
+		}
+		w.file.variables = append(w.file.variables, irVariable{w.text(v.Name), v.Role, node, v.Shape})
+	}
+	for _, e := range d.Entries {
+		w.file.entries = append(w.file.entries, irEntry{w.text(e.Name), uint32(w.index[e.Sink])})
+	}
+	return w.file.encode()
+}
+
+// text is the number of a string.
+func (w *irWriter) text(s string) uint32 {
+	i, ok := w.texts[s]
+	if !ok {
+		i = uint32(len(w.file.strings))
+		w.texts[s] = i
+		w.file.strings = append(w.file.strings, s)
+	}
+	return i
+}
+
+// add writes a node after its sources.
+func (w *irWriter) add(u *uop.UOp) error {
+	if _, done := w.index[u]; done {
+		return nil
+	}
+	src := u.Src
+	switch u.Op {
+	case uop.ConstOp: // its device
+		src = nil
+	case uop.Buffer, uop.Reshape, uop.Expand, uop.Pad, uop.Shrink: // device and sizes are no nodes in files
+		src = src[:1]
+	}
+	n := irNode{op: u.Op, dtype: u.DType}
+	for _, s := range src {
+		if err := w.add(s); err != nil {
+			return err
+		}
+		n.src = append(n.src, w.index[s])
+	}
+	var err error
+	if n.arg, err = w.arg(u); err != nil {
+		return err
+	}
+	w.index[u] = len(w.file.nodes)
+	w.file.nodes = append(w.file.nodes, n)
+	return nil
+}
+
+func (w *irWriter) arg(u *uop.UOp) (a irArg, err error) {
+	switch u.Op {
+	case uop.Unique:
+		id, ok := w.unique[u]
+		if !ok {
+			id = int64(len(w.unique))
+			w.unique[u] = id
+		}
+		return irArg{kind: argInt, num: id}, nil
+	case uop.Reshape, uop.Expand:
+		dims, ok := u.MovementShape().Ints()
+		if !ok {
+			return a, fmt.Errorf("%s to a shape that depends on a variable cannot be written", u.Op)
+		}
+		return irArg{kind: argInts, nums: dims}, nil
+	case uop.Pad, uop.Shrink:
+		for _, p := range u.MovementPairs() {
+			if p.Lo.Symbolic() || p.Hi.Symbolic() {
+				return a, fmt.Errorf("%s by sizes that depend on a variable cannot be written", u.Op)
+			}
+			a.nums = append(a.nums, p.Lo.N, p.Hi.N)
+		}
+		a.kind = argPairs
+		return a, nil
+	}
+	switch v := u.Arg.(type) {
+	case nil:
+		return a, nil
+	case uop.Num:
+		return irArg{kind: argInt, num: int64(v)}, nil
+	case uop.Nums:
+		return irArg{kind: argInts, nums: widen(v)}, nil
+	case uop.Flags:
+		a.kind = argInts
+		for i, f := range v {
+			if f {
+				a.nums = append(a.nums, int64(i))
+			}
+		}
+		return a, nil
+	case uop.AxisReduce:
+		return irArg{kind: argReduce, num: int64(v.Op), nums: widen(v.Axes)}, nil
+	case uop.Const:
+		return constArg(v)
+	case uop.VarArg:
+		lo, okLo := v.Min.Int64()
+		hi, okHi := v.Max.Int64()
+		if okLo && okHi {
+			return irArg{kind: argVar, name: w.text(v.Name), lo: lo, hi: hi}, nil
+		}
+	}
+	return a, fmt.Errorf("%s with the argument %s cannot be written", u.Op, u.Arg)
+}
+
+func constArg(c uop.Const) (irArg, error) {
+	switch c.Kind() {
+	case uop.KindBool:
+		if c.Truth() {
+			return irArg{kind: argBool, num: 1}, nil
+		}
+		return irArg{kind: argBool}, nil
+	case uop.KindFloat:
+		return irArg{kind: argFloat, float: c.F()}, nil
+	case uop.KindInt:
+		if v, ok := c.Int64(); ok {
+			return irArg{kind: argInt, num: v}, nil
+		}
+		// uint64 constants above the range of int64 keep their bits.
+		if b := c.Big(); b.IsUint64() {
+			return irArg{kind: argInt, num: int64(b.Uint64())}, nil
+		}
+	}
+	return irArg{}, fmt.Errorf("the constant %s cannot be written", c)
+}
+
+func widen(v []int) []int64 {
+	out := make([]int64, len(v))
+	for i, x := range v {
+		out[i] = int64(x)
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package model
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+)
+
+// block is zeroed memory outside Go's heap, cut into arrays: callers in C keep
+// pointers into it, so it must not move, and lie together, so that kernels reach
+// all of it through one window.
+type block struct {
+	mem    []byte
+	arrays [][]float32
+}
+
+// lineFloats is the number of floats in a cache line; arrays begin at one.
+const lineFloats = 16
+
+func newBlock(sizes ...int64) (*block, error) {
+	total := int64(0)
+	for _, n := range sizes {
+		total += paddedFloats(n)
+	}
+	mem, err := syscall.Mmap(-1, 0, int(max(total, lineFloats)*4), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		return nil, fmt.Errorf("cannot get %d bytes of memory: %w", total*4, err)
+	}
+	b := &block{mem: mem}
+	floats := unsafe.Slice((*float32)(unsafe.Pointer(&mem[0])), len(mem)/4)
+	for _, n := range sizes {
+		b.arrays = append(b.arrays, floats[:n:n])
+		floats = floats[paddedFloats(n):]
+	}
+	return b, nil
+}
+
+func paddedFloats(n int64) int64 { return (n + lineFloats - 1) / lineFloats * lineFloats }
+
+// free gives the memory back; the arrays must not be used any more.
+func (b *block) free() {
+	if b != nil && b.mem != nil {
+		_ = syscall.Munmap(b.mem)
+		b.mem, b.arrays = nil, nil
+	}
+}

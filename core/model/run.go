@@ -1,0 +1,84 @@
+package model
+
+import (
+	"fmt"
+	"unsafe"
+
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// Feed is a named array for an instance. Data of inputs and targets is copied in; other names are ignored.
+// A nil Data is an error. It may be longer than the buffer.
+type Feed struct {
+	Name string
+	Data []float32
+}
+
+// Size is the number of elements that a name takes as input or target, -1 if it takes none.
+func (m *Instance) Size(name string) int64 {
+	b := m.named[name]
+	if b == nil || b.Role != Input && b.Role != Target {
+		return -1
+	}
+	return int64(len(b.Data))
+}
+
+// Call runs an entry point. Inputs that are not fed keep their last values; results lie in the output buffers.
+func (m *Instance) Call(name string, feeds []Feed) (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return fmt.Errorf("model.Instance.Call: %w", ErrFreed)
+	}
+	e, err := m.entry(name)
+	if err == nil && e.run == nil {
+		e.run, err = m.exec.Compile(e.sink)
+	}
+	if err == nil {
+		err = m.feed(feeds)
+	}
+	if err == nil {
+		err = e.run.Run(m.bind(e.run, nil), nil)
+	}
+	if err != nil {
+		return fmt.Errorf("model.Instance.Call: %w", err)
+	}
+	return nil
+}
+
+// Forward runs the entry point "forward".
+func (m *Instance) Forward(feeds []Feed) error { return m.Call(EntryForward, feeds) }
+
+// feed copies inputs; nothing is changed if one of them is wrong.
+func (m *Instance) feed(feeds []Feed) error {
+	for i, f := range feeds {
+		if n := m.Size(f.Name); n >= 0 && int64(len(f.Data)) < n {
+			return fmt.Errorf("inputs[%d]: %q has %d elements, expected %d", i, f.Name, len(f.Data), n)
+		}
+	}
+	for _, f := range feeds {
+		if m.Size(f.Name) >= 0 {
+			copy(m.named[f.Name].Data, f.Data)
+		}
+	}
+	return nil
+}
+
+// bind lists the memory of named buffers, and of more.
+func (m *Instance) bind(s *exec.Step, more map[*uop.UOp][]float32) []exec.Binding {
+	binds := make([]exec.Binding, 0, len(s.Buffers()))
+	for _, b := range m.buffers {
+		if b.node != nil {
+			binds = append(binds, binding(b.node, b.Data))
+		}
+	}
+	for node, data := range more {
+		binds = append(binds, binding(node, data))
+	}
+	return binds
+}
+
+func binding(node *uop.UOp, data []float32) exec.Binding {
+	return exec.Binding{Buffer: node, Ptr: unsafe.Pointer(unsafe.SliceData(data)), Bytes: int64(len(data)) * 4}
+}

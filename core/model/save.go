@@ -1,0 +1,282 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"polygrad/exec"
+)
+
+// ExportIR is the graph as an IR file: the bytes it was loaded from, if it was.
+func (m *Instance) ExportIR() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := m.exportIR()
+	if err != nil {
+		return nil, fmt.Errorf("model.Instance.ExportIR: %w", err)
+	}
+	return b, nil
+}
+
+func (m *Instance) exportIR() ([]byte, error) {
+	if m.freed {
+		return nil, ErrFreed
+	}
+	if m.ir == nil {
+		d := Definition{Graph: m.g}
+		for _, b := range m.buffers {
+			d.Variables = append(d.Variables, Variable{b.Name, b.Role, b.Shape, b.node})
+		}
+		for _, e := range m.entries {
+			d.Entries = append(d.Entries, Entry{e.name, e.sink})
+		}
+		b, err := WriteIR(&d)
+		if err != nil {
+			return nil, err
+		}
+		m.ir = b
+	}
+	return slices.Clone(m.ir), nil
+}
+
+// ExportWeights is the parameters as a safetensors file; nil if there are none.
+func (m *Instance) ExportWeights() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return nil, fmt.Errorf("model.Instance.ExportWeights: %w", ErrFreed)
+	}
+	if len(m.params) == 0 {
+		return nil, nil
+	}
+	return m.tensors(Param)
+}
+
+// tensors writes the buffers of some roles.
+func (m *Instance) tensors(roles ...Role) ([]byte, error) {
+	var list []SafeTensor
+	for _, b := range m.buffers {
+		if slices.Contains(roles, b.Role) {
+			list = append(list, SafeTensor{b.Name, SafeF32, b.Shape, floatsToBytes(b.Data)})
+		}
+	}
+	return EncodeSafetensors(list, nil)
+}
+
+// ImportWeights reads parameters and auxiliary buffers from a safetensors file of F32. If it is strict, each tensor
+// must be one of the model, with its number of elements, and each parameter must be there; otherwise what does not
+// fit is left out and noted (Notes). Nothing is changed where an error is returned.
+func (m *Instance) ImportWeights(file []byte, strict bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return fmt.Errorf("model.Instance.ImportWeights: %w", ErrFreed)
+	}
+	list, _, err := DecodeSafetensors(file)
+	if err == nil {
+		for _, t := range list {
+			if t.DType != SafeF32 {
+				err = fmt.Errorf("file: tensor %q has type %s, expected F32", t.Name, t.DType)
+			}
+		}
+	}
+	if err == nil {
+		err = m.load(list, strict)
+	}
+	if err != nil {
+		return fmt.Errorf("model.Instance.ImportWeights: %w", err)
+	}
+	return nil
+}
+
+// load copies tensors to the parameters and auxiliary buffers of their names.
+func (m *Instance) load(list []SafeTensor, strict bool) error {
+	var notes []string
+	seen := map[string]bool{}
+	for _, t := range list {
+		b := m.named[t.Name]
+		switch {
+		case b == nil || b.Role != Param && b.Role != Aux:
+			notes = append(notes, fmt.Sprintf("tensor %q: the model has no such parameter", t.Name))
+		case t.Numel() != int64(len(b.Data)):
+			notes = append(notes, fmt.Sprintf("tensor %q: shape %v, expected %v", t.Name, t.Shape, b.Shape))
+			seen[t.Name] = true
+		default:
+			seen[t.Name] = true
+		}
+	}
+	for _, p := range m.params {
+		if !seen[p.Name] {
+			notes = append(notes, fmt.Sprintf("parameter %q is missing", p.Name))
+		}
+	}
+	if strict && len(notes) > 0 {
+		return fmt.Errorf("file: %s", notes[0])
+	}
+	for _, t := range list {
+		if b := m.named[t.Name]; b != nil && (b.Role == Param || b.Role == Aux) && t.Numel() == int64(len(b.Data)) {
+			if err := t.Floats(b.Data); err != nil {
+				return err
+			}
+		}
+	}
+	m.notes = notes
+	return nil
+}
+
+// FromIR makes an instance of an IR file and, if it is not empty, a safetensors file; without, all is zero.
+func FromIR(e *exec.Executor, ir, weights []byte) (*Instance, error) {
+	d, err := ReadIR(ir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := New(d, e)
+	if err != nil {
+		return nil, err
+	}
+	m.ir = slices.Clone(ir)
+	if len(weights) > 0 {
+		if err := m.ImportWeights(weights, false); err != nil {
+			m.Free()
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// SaveBundle is the whole instance as bytes: graph, parameters, auxiliary data and, if an optimizer is set, its
+// settings and moments, so that training goes on where it stopped.
+func (m *Instance) SaveBundle() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := m.saveBundle()
+	if err != nil {
+		return nil, fmt.Errorf("model.Instance.SaveBundle: %w", err)
+	}
+	return b, nil
+}
+
+func (m *Instance) saveBundle() ([]byte, error) {
+	ir, err := m.exportIR()
+	if err != nil {
+		return nil, err
+	}
+	weights, err := m.tensors(Param, Aux)
+	if err != nil {
+		return nil, err
+	}
+	sections := []Section{{SectionIR, ir}, {SectionWeights, weights}}
+	if m.training.opt.Kind != NoOptimizer {
+		state, err := m.saveTraining()
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, Section{SectionTraining, state})
+	}
+	return EncodeBundle(append(sections, m.sections...))
+}
+
+// FromBundle makes an instance of the bytes of SaveBundle. Sections that the package does not know are kept.
+func FromBundle(e *exec.Executor, data []byte) (*Instance, error) {
+	sections, _, err := DecodeBundle(data)
+	if err != nil {
+		return nil, err
+	}
+	m, err := FromIR(e, section(sections, SectionIR), section(sections, SectionWeights))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sections {
+		if s.Type != SectionIR && s.Type != SectionWeights && s.Type != SectionTraining {
+			m.sections = append(m.sections, Section{s.Type, slices.Clone(s.Data)})
+		}
+	}
+	if state := section(sections, SectionTraining); state != nil {
+		if err := m.loadTraining(state); err != nil {
+			m.Free()
+			return nil, fmt.Errorf("model.FromBundle: data: training: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// The names under which the moments of a parameter are saved begin with these.
+const (
+	prefixM = "m."
+	prefixV = "v."
+)
+
+var optimizerNames = [...]string{"none", "sgd", "adam", "adamw"}
+
+// settings are the numbers of an optimizer by name.
+func (o *Optimizer) settings() map[string]*float32 {
+	return map[string]*float32{"lr": &o.LR, "beta1": &o.Beta1, "beta2": &o.Beta2, "eps": &o.Eps, "weight_decay": &o.WeightDecay}
+}
+
+func (m *Instance) saveTraining() ([]byte, error) {
+	t := &m.training
+	meta := map[string]string{"optimizer": optimizerNames[t.opt.Kind], "steps": strconv.FormatInt(t.t, 10)}
+	for name, v := range t.opt.settings() {
+		meta[name] = strconv.FormatFloat(float64(*v), 'g', -1, 32)
+	}
+	var list []SafeTensor
+	if t.opt.Kind != SGD && t.moments != nil {
+		for i, prefix := range []string{prefixM, prefixV} {
+			at := int64(0)
+			for _, p := range m.params {
+				n := int64(len(p.Data))
+				list = append(list, SafeTensor{prefix + p.Name, SafeF32, p.Shape, floatsToBytes(t.moments.arrays[i][at : at+n])})
+				at += paddedFloats(n)
+			}
+		}
+	}
+	return EncodeSafetensors(list, meta)
+}
+
+func (m *Instance) loadTraining(state []byte) error {
+	list, meta, err := DecodeSafetensors(state)
+	if err != nil {
+		return err
+	}
+	kind := slices.Index(optimizerNames[:], meta["optimizer"])
+	steps, err := strconv.ParseInt(meta["steps"], 10, 64)
+	if kind < 1 || err != nil || steps < 0 {
+		return fmt.Errorf("optimizer %q, steps %q", meta["optimizer"], meta["steps"])
+	}
+	o := Optimizer{Kind: OptimizerKind(kind)}
+	for name, v := range o.settings() {
+		f, err := strconv.ParseFloat(meta[name], 32)
+		if err != nil {
+			return fmt.Errorf("%s: %q is no number", name, meta[name])
+		}
+		*v = float32(f)
+	}
+	m.setOptimizer(o)
+	m.training.t = steps
+	if len(list) == 0 {
+		return nil
+	}
+	if err := m.needMoments(); err != nil {
+		return err
+	}
+	saved := map[string]*SafeTensor{}
+	for i := range list {
+		saved[list[i].Name] = &list[i]
+	}
+	for i, prefix := range []string{prefixM, prefixV} {
+		at := int64(0)
+		for _, p := range m.params {
+			n := int64(len(p.Data))
+			s := saved[prefix+p.Name]
+			if s == nil || s.Numel() != n || o.Kind == SGD {
+				return fmt.Errorf("no moments that fit parameter %q", p.Name)
+			}
+			if err := s.Floats(m.training.moments.arrays[i][at : at+n]); err != nil {
+				return err
+			}
+			at += paddedFloats(n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"polygrad/core/gradient"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// OptimizerKind is a way to change parameters by gradients.
+type OptimizerKind uint8
+
+// The optimizers, as the C interface numbers them.
+const (
+	NoOptimizer OptimizerKind = iota
+	SGD
+	Adam
+	AdamW
+)
+
+// Optimizer is a kind with its settings. SGD uses only LR, Adam all but WeightDecay.
+type Optimizer struct {
+	Kind                               OptimizerKind
+	LR, Beta1, Beta2, Eps, WeightDecay float32
+}
+
+// training is what an instance needs to learn, made when it is first asked for.
+type training struct {
+	opt     Optimizer
+	t       int64 // steps so far
+	step    *exec.Step
+	nodes   map[*uop.UOp][]float32 // the buffers of step
+	grads   *block                 // one array, laid out as the parameters are
+	gradOf  map[*uop.UOp][]float32 // the buffers that gradient programs write
+	moments *block                 // m and v, laid out as the parameters are, and the scalars
+}
+
+func (t *training) free() {
+	t.grads.free()
+	t.moments.free()
+	t.step, t.nodes, t.gradOf = nil, nil, nil
+}
+
+// SetOptimizer chooses the optimizer of TrainStep and begins anew: no steps so far, no moments.
+func (m *Instance) SetOptimizer(o Optimizer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return fmt.Errorf("model.Instance.SetOptimizer: %w", ErrFreed)
+	}
+	if o.Kind > AdamW {
+		return fmt.Errorf("model.Instance.SetOptimizer: kind: %d, expected 0 (none), 1 (SGD), 2 (Adam) or 3 (AdamW)", o.Kind)
+	}
+	m.setOptimizer(o)
+	return nil
+}
+
+func (m *Instance) setOptimizer(o Optimizer) {
+	t := &m.training
+	if o.Kind != t.opt.Kind {
+		t.moments.free()
+		t.moments, t.step, t.nodes = nil, nil, nil
+	} else if t.moments != nil {
+		for _, a := range t.moments.arrays {
+			clear(a)
+		}
+	}
+	t.opt, t.t = o, 0
+}
+
+// Optimizer is the optimizer that is set and the number of its steps.
+func (m *Instance) Optimizer() (o Optimizer, steps int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.training.opt, m.training.t
+}
+
+// ValueAndGrad runs an entry point that stores one number, the loss, and leaves the gradients in the parameters'
+// Grad. The loss is also stored where the entry point stores it; nothing else is changed.
+func (m *Instance) ValueAndGrad(name string, feeds []Feed) (loss float32, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if loss, err = m.valueAndGrad(name, feeds); err != nil {
+		return 0, fmt.Errorf("model.Instance.ValueAndGrad: %w", err)
+	}
+	return loss, nil
+}
+
+// TrainStep computes the loss and its gradients and lets the optimizer change the parameters. It returns the
+// loss before the change.
+func (m *Instance) TrainStep(feeds []Feed) (loss float32, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if loss, err = m.trainStep(feeds); err != nil {
+		return 0, fmt.Errorf("model.Instance.TrainStep: %w", err)
+	}
+	return loss, nil
+}
+
+func (m *Instance) trainStep(feeds []Feed) (float32, error) {
+	t := &m.training
+	if !m.freed && t.opt.Kind == NoOptimizer {
+		return 0, fmt.Errorf("no optimizer is set")
+	}
+	if !m.freed && t.step == nil && len(m.flat) > 0 {
+		if err := m.compileUpdate(); err != nil {
+			return 0, err
+		}
+	}
+	loss, err := m.valueAndGrad(EntryLoss, feeds)
+	if err != nil || len(m.flat) == 0 {
+		return loss, err
+	}
+	t.t++
+	t.scalars()
+	binds := make([]exec.Binding, 0, len(t.nodes))
+	for node, data := range t.nodes {
+		binds = append(binds, binding(node, data))
+	}
+	return loss, t.step.Run(binds, nil)
+}
+
+func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {
+	if m.freed {
+		return 0, ErrFreed
+	}
+	e, err := m.entry(name)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.needGrads(); err != nil {
+		return 0, err
+	}
+	if e.grad == nil {
+		if err := m.compileGrad(e); err != nil {
+			return 0, err
+		}
+	}
+	if err := m.feed(feeds); err != nil {
+		return 0, err
+	}
+	for _, p := range e.still {
+		clear(p.Grad)
+	}
+	if err := e.grad.Run(m.bind(e.grad, m.training.gradOf), nil); err != nil {
+		return 0, err
+	}
+	return e.loss.Data[0], nil
+}
+
+// needGrads makes the memory of the gradients and the buffers that programs write them to.
+func (m *Instance) needGrads() error {
+	t := &m.training
+	if t.gradOf != nil {
+		return nil
+	}
+	mem, err := newBlock(int64(len(m.flat)))
+	if err != nil {
+		return err
+	}
+	t.grads, t.gradOf = mem, map[*uop.UOp][]float32{}
+	at := int64(0)
+	for _, p := range m.params {
+		n := int64(len(p.Data))
+		p.Grad = mem.arrays[0][at : at+n : at+n]
+		at += paddedFloats(n)
+	}
+	return nil
+}
+
+// needMoments makes the memory of the moments, which SGD has not, and of the scalars.
+func (m *Instance) needMoments() error {
+	t := &m.training
+	if t.moments != nil {
+		return nil
+	}
+	size := int64(len(m.flat))
+	if t.opt.Kind == SGD {
+		size = 0
+	}
+	var err error
+	t.moments, err = newBlock(size, size, numScalars)
+	return err
+}
+
+// compileGrad makes the program that stores the loss of an entry point and the gradients.
+func (m *Instance) compileGrad(e *entry) error {
+	loss, buffer, err := m.lossOf(e)
+	if err != nil {
+		return err
+	}
+	var used, still []*Buffer
+	var nodes []*uop.UOp
+	for _, p := range m.params {
+		if p.node != nil && loss.DependsOn(p.node) {
+			used, nodes = append(used, p), append(nodes, p.node)
+		} else {
+			still = append(still, p)
+		}
+	}
+	grads, err := gradient.Of(loss, nodes, nil)
+	if err != nil {
+		return err
+	}
+	src := []*uop.UOp{buffer.node.Store(loss)}
+	for i, p := range used {
+		b := m.g.NewBuffer(tensor.DeviceName, int64(len(p.Data)), uop.Float32)
+		m.training.gradOf[b] = p.Grad
+		src = append(src, b.Store(grads[i]))
+	}
+	s, err := m.exec.Compile(m.g.Sink(nil, src...))
+	if err != nil {
+		return err
+	}
+	e.grad, e.loss, e.still = s, buffer, still
+	return nil
+}
+
+// lossOf finds the STORE of an entry point that is its loss: to the buffer of that name, or the only one.
+func (m *Instance) lossOf(e *entry) (loss *uop.UOp, buffer *Buffer, err error) {
+	for _, s := range e.sink.Src {
+		to := s.Src[0].Base()
+		for _, b := range m.buffers {
+			if s.Op == uop.Store && b.node == to && (b.Name == EntryLoss || len(e.sink.Src) == 1) {
+				loss, buffer = s.Src[1], b
+			}
+		}
+	}
+	switch {
+	case loss == nil:
+		return nil, nil, fmt.Errorf("entry %q: stores no loss", e.name)
+	case loss.Shape().MaxNumel() != 1 || len(buffer.Data) != 1:
+		return nil, nil, fmt.Errorf("entry %q: the loss has shape %s, expected one element", e.name, loss.Shape())
+	}
+	return loss, buffer, nil
+}
+
+// The scalars that an update reads, by their place.
+const (
+	scalarLR = iota
+	scalarBeta1
+	scalarRest1 // 1 - beta1
+	scalarBeta2
+	scalarRest2
+	scalarEps
+	scalarC1 // 1 / (1 - beta1^t)
+	scalarC2
+	scalarDecay // 1 - lr*weight_decay
+	numScalars
+)
+
+// scalars writes the settings of step t.
+func (t *training) scalars() {
+	o := t.opt
+	correct := func(beta float32) float32 { return float32(1 / (1 - math.Pow(float64(beta), float64(t.t)))) }
+	copy(t.moments.arrays[2], []float32{
+		o.LR, o.Beta1, 1 - o.Beta1, o.Beta2, 1 - o.Beta2, o.Eps, correct(o.Beta1), correct(o.Beta2), 1 - o.LR*o.WeightDecay,
+	})
+}
+
+// compileUpdate makes the program that changes all parameters at once: they lie together.
+func (m *Instance) compileUpdate() error {
+	if err := m.needGrads(); err != nil {
+		return err
+	}
+	t := &m.training
+	n := int64(len(m.flat))
+	if err := m.needMoments(); err != nil {
+		return err
+	}
+	t.nodes = map[*uop.UOp][]float32{}
+	buffer := func(data []float32) *uop.UOp {
+		b := m.g.NewBuffer(tensor.DeviceName, int64(len(data)), uop.Float32)
+		t.nodes[b] = data
+		return b
+	}
+	p, g := buffer(m.flat), buffer(t.grads.arrays[0])
+	all := buffer(t.moments.arrays[2])
+	scalar := func(i int64) *uop.UOp {
+		return all.Shrink([]uop.Pair{{Lo: uop.N(i), Hi: uop.N(i + 1)}}).Expand(uop.ShapeOf(n))
+	}
+	lr := scalar(scalarLR)
+	var writes []*uop.UOp
+	change := lr.Mul(g)
+	if t.opt.Kind != SGD {
+		m1, v := buffer(t.moments.arrays[0]), buffer(t.moments.arrays[1])
+		m1 = m1.AssignTo(scalar(scalarBeta1).Mul(m1).Add(scalar(scalarRest1).Mul(g)))
+		v = v.AssignTo(scalar(scalarBeta2).Mul(v).Add(scalar(scalarRest2).Mul(g.Mul(g))))
+		writes = append(writes, m1, v)
+		root := v.Mul(scalar(scalarC2)).Sqrt().Add(scalar(scalarEps))
+		change = lr.Mul(m1.Mul(scalar(scalarC1))).Mul(root.Recip())
+	}
+	from := p
+	if t.opt.Kind == AdamW {
+		from = p.Mul(scalar(scalarDecay))
+	}
+	writes = append(writes, p.AssignTo(from.Sub(change)))
+	s, err := m.exec.Compile(m.g.Sink(nil, writes...))
+	if err != nil {
+		return err
+	}
+	t.step = s
+	return nil
+}
