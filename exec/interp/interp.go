@@ -18,7 +18,7 @@ type Device struct{ target *lower.Target }
 // New makes an interpreter. Its kernels are not optimised and keep every operation that
 // Go's math package computes, so that they have little in common with those of other devices.
 func New() *Device {
-	return &Device{&lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow), Threads: 1}}
+	return &Device{&lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc), Threads: 1}}
 }
 
 // Name is "interp".
