@@ -17,14 +17,19 @@ type Heap struct {
 	class  map[uintptr]uint8 // of blocks in use
 	next   uintptr
 	end    uintptr
+	grown  uintptr // size of the last reservation
 	inUse  int64
 	cached int64
 }
 
 const (
 	blockAlign = 64
-	// regionSize is what one reservation holds: all of it fits one window.
-	regionSize = windowSize - 2*slack
+	// Reservations double from the first to the greatest size. They are modest,
+	// because what is mapped later (the caller's arrays) has to lie near too.
+	firstRegion = 16 << 20
+	greatRegion = 512 << 20
+	// maxBlock is the greatest block: with the slack below it fits a window.
+	maxBlock = windowSize - 2*slack
 	// discardAt is the size from which freed blocks give their pages back.
 	discardAt = 64 << 20
 	maxClass  = 160
@@ -48,8 +53,8 @@ func classSize(class uint8) uintptr {
 
 // Alloc returns a block of at least n bytes. What it contains is undefined.
 func (h *Heap) Alloc(n int) (unsafe.Pointer, error) {
-	if n < 0 || uint64(n) > regionSize/2 {
-		return nil, fmt.Errorf("wasm.Heap.Alloc: n = %d bytes, expected 0 to %d", n, uint64(regionSize/2))
+	if n < 0 || uint64(n) > maxBlock {
+		return nil, fmt.Errorf("wasm.Heap.Alloc: n = %d bytes, expected 0 to %d", n, uint64(maxBlock))
 	}
 	class := classOf(uintptr(n))
 	size := classSize(class)
@@ -61,11 +66,12 @@ func (h *Heap) Alloc(n int) (unsafe.Pointer, error) {
 		h.cached -= int64(size)
 	} else {
 		if h.end-h.next < size {
-			base, err := reserve(0, regionSize)
+			n := max(size, min(max(2*h.grown, firstRegion), greatRegion))
+			base, err := reserve(0, n)
 			if err != nil {
 				return nil, err
 			}
-			h.next, h.end = base, base+regionSize
+			h.next, h.end, h.grown = base, base+n, n
 		}
 		p = h.next
 		h.next += size

@@ -15,6 +15,7 @@ type emitter struct {
 	m *wb.Module
 	// touched are the pointers whose farthest access the current block has checked.
 	touched map[touch]bool
+	locals  map[*inst]uint32
 	tmp     int64
 }
 
@@ -24,10 +25,12 @@ type touch struct {
 }
 
 func (e *emitter) local(n *inst) uint32 {
-	if n.local < 0 {
-		n.local = int64(e.Local(n.typ))
+	l, ok := e.locals[n]
+	if !ok {
+		l = e.Local(n.typ)
+		e.locals[n] = l
 	}
-	return uint32(n.local)
+	return l
 }
 
 func (e *emitter) code(c *code) {
@@ -66,6 +69,9 @@ func (e *emitter) loop(l *loopCode) {
 		e.Op(map[wb.ValType]wb.Op{wb.I32: wb.I32GtS, wb.I64: wb.I64GtS}[l.count.typ])
 		e.If(wb.Empty)
 	}
+	// The exit is the conditional branch: wazero compiles that better than a
+	// conditional branch back to a loop that has variables.
+	e.Block(wb.Empty)
 	e.Loop(wb.Empty)
 	e.code(l.body)
 	for _, v := range l.vars {
@@ -76,8 +82,10 @@ func (e *emitter) loop(l *loopCode) {
 	}
 	e.Get(e.local(l.iter.v))
 	e.push(l.count)
-	e.Op(map[wb.ValType]wb.Op{wb.I32: wb.I32LtS, wb.I64: wb.I64LtS}[l.count.typ])
-	e.BrIf(0)
+	e.Op(map[wb.ValType]wb.Op{wb.I32: wb.I32GeS, wb.I64: wb.I64GeS}[l.count.typ])
+	e.BrIf(1)
+	e.Br(0)
+	e.End()
 	e.End()
 	if !l.sure {
 		e.End()

@@ -22,7 +22,6 @@ type inst struct {
 
 	uses  int
 	state int8 // of the scheduler
-	local int64
 }
 
 type instKind uint8
@@ -73,7 +72,7 @@ type selector struct {
 
 func (s *selector) add(n *inst) *inst {
 	s.nextID++
-	n.id, n.local = s.nextID, -1
+	n.id = s.nextID
 	if n.home == nil {
 		n.home = s.g.root
 		for _, a := range n.args {

@@ -78,7 +78,7 @@ const (
 	unrollWeight = 256
 	// unrollLanes is how many values the body of an unrolled loop handles side
 	// by side: four registers of 32-bit values.
-	unrollLanes = 16
+	unrollLanes = 32
 )
 
 // trip is the number of iterations of a loop, -1 if it is not constant.

@@ -44,7 +44,7 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 	s.findLowest(g.places())
 	c := s.all()
 	k.build = func(m *binary.Module, h *helpers) {
-		e := &emitter{Code: binary.NewCode(k.paramTypes()...), s: s, h: h, m: m, tmp: -1}
+		e := &emitter{Code: binary.NewCode(k.paramTypes()...), s: s, h: h, m: m, locals: map[*inst]uint32{}, tmp: -1}
 		e.code(c)
 		m.Func("k"+strconv.Itoa(h.kernels), e.Code)
 		h.kernels++
