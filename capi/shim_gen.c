@@ -891,3 +891,95 @@ int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i) {
 int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i) {
   return poly_enter("poly_wasm_stepplan_buf_nbytes") ? -1 : go_poly_wasm_stepplan_buf_nbytes((uintptr_t)plan, i);
 }
+
+PolyInstance *poly_mlp_instance(const char *json, int json_len) {
+  return poly_enter("poly_mlp_instance") ? NULL : (PolyInstance *)go_poly_mlp_instance((char *)json, json_len);
+}
+
+PolyInstance *poly_tabm_instance(const char *json, int json_len) {
+  return poly_enter("poly_tabm_instance") ? NULL : (PolyInstance *)go_poly_tabm_instance((char *)json, json_len);
+}
+
+PolyInstance *poly_nam_instance(const char *json, int json_len) {
+  return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)go_poly_nam_instance((char *)json, json_len);
+}
+
+PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len) {
+  return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len);
+}
+
+PolyInstance *poly_instance_from_bundle(const uint8_t *data, int len) {
+  return poly_enter("poly_instance_from_bundle") ? NULL : (PolyInstance *)go_poly_instance_from_bundle((uint8_t *)data, len);
+}
+
+void poly_instance_free(PolyInstance *inst) {
+  if (!poly_forked) go_poly_instance_free((uintptr_t)inst);
+}
+
+uint8_t *poly_instance_export_ir(PolyInstance *inst, int *len_out) {
+  return poly_enter("poly_instance_export_ir") ? NULL : go_poly_instance_export_ir((uintptr_t)inst, len_out);
+}
+
+uint8_t *poly_instance_export_weights(PolyInstance *inst, int *len_out) {
+  return poly_enter("poly_instance_export_weights") ? NULL : go_poly_instance_export_weights((uintptr_t)inst, len_out);
+}
+
+uint8_t *poly_instance_save_bundle(PolyInstance *inst, int *len_out) {
+  return poly_enter("poly_instance_save_bundle") ? NULL : go_poly_instance_save_bundle((uintptr_t)inst, len_out);
+}
+
+int poly_instance_import_weights(PolyInstance *inst, const uint8_t *data, int len) {
+  return poly_enter("poly_instance_import_weights") ? -1 : go_poly_instance_import_weights((uintptr_t)inst, (uint8_t *)data, len);
+}
+
+int poly_instance_param_count(const PolyInstance *inst) {
+  return poly_enter("poly_instance_param_count") ? -1 : go_poly_instance_param_count((uintptr_t)inst);
+}
+
+const char *poly_instance_param_name(const PolyInstance *inst, int i) {
+  return poly_enter("poly_instance_param_name") ? NULL : go_poly_instance_param_name((uintptr_t)inst, i);
+}
+
+float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out) {
+  return poly_enter("poly_instance_param_data") ? NULL : go_poly_instance_param_data((uintptr_t)inst, i, numel_out);
+}
+
+int poly_instance_param_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
+  return poly_enter("poly_instance_param_shape") ? -1 : go_poly_instance_param_shape((uintptr_t)inst, i, dims_out, cap);
+}
+
+int poly_instance_buf_count(const PolyInstance *inst) {
+  return poly_enter("poly_instance_buf_count") ? -1 : go_poly_instance_buf_count((uintptr_t)inst);
+}
+
+const char *poly_instance_buf_name(const PolyInstance *inst, int i) {
+  return poly_enter("poly_instance_buf_name") ? NULL : go_poly_instance_buf_name((uintptr_t)inst, i);
+}
+
+int poly_instance_buf_role(const PolyInstance *inst, int i) {
+  return poly_enter("poly_instance_buf_role") ? -1 : go_poly_instance_buf_role((uintptr_t)inst, i);
+}
+
+float *poly_instance_buf_data(PolyInstance *inst, int i, int64_t *numel_out) {
+  return poly_enter("poly_instance_buf_data") ? NULL : go_poly_instance_buf_data((uintptr_t)inst, i, numel_out);
+}
+
+int poly_instance_buf_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
+  return poly_enter("poly_instance_buf_shape") ? -1 : go_poly_instance_buf_shape((uintptr_t)inst, i, dims_out, cap);
+}
+
+int poly_instance_set_device(PolyInstance *inst, int device) {
+  return poly_enter("poly_instance_set_device") ? -1 : go_poly_instance_set_device((uintptr_t)inst, device);
+}
+
+int poly_instance_set_optimizer(PolyInstance *inst, int kind, float lr, float beta1, float beta2, float eps, float weight_decay) {
+  return poly_enter("poly_instance_set_optimizer") ? -1 : go_poly_instance_set_optimizer((uintptr_t)inst, kind, lr, beta1, beta2, eps, weight_decay);
+}
+
+int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_inputs) {
+  return poly_enter("poly_instance_forward") ? -1 : go_poly_instance_forward((uintptr_t)inst, (void *)inputs, n_inputs);
+}
+
+int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out) {
+  return poly_enter("poly_instance_train_step") ? -1 : go_poly_instance_train_step((uintptr_t)inst, (void *)io, n_io, loss_out);
+}

@@ -122,7 +122,7 @@ def handles(nodes: Iterable[Node]) -> Any:
 def pointer(array: np.ndarray[Any, Any]) -> int:
     """Return the address of an array's memory."""
     try:
-        return addressof(c_char.from_buffer(array))
+        return addressof(c_char.from_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError):  # read-only or empty: the slow way
         address: int = array.__array_interface__["data"][0]
         return address

@@ -1,0 +1,242 @@
+"""Models with memory of their own: forward, training and saving without Tensors."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polygrad._library import fail, lib
+
+FloatArray = npt.NDArray[np.float32]
+
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes = [ctypes.c_void_p]
+
+_ROLES = ("param", "input", "target", "output", "aux")
+_OPTIMIZERS = {"none": 0, "sgd": 1, "adam": 2, "adamw": 3}
+MAX_DIMS = 8
+
+
+class _IOBinding(ctypes.Structure):
+    """A named array, as the library takes it."""
+
+    _fields_ = (("name", ctypes.c_char_p), ("data", ctypes.c_void_p))
+
+
+class _Memory:
+    """Memory of an instance, which it keeps alive."""
+
+    def __init__(self, owner: Instance, address: int, shape: tuple[int, ...]) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "<f4",
+            "shape": shape,
+            "data": (address, False),
+        }
+
+
+class Instance:
+    """A model that owns its parameters, inputs, outputs and optimizer.
+
+    Arrays of the model (params, buffers) are views of its memory: what is written there counts.
+
+    >>> net = Instance.mlp(layers=[2, 8, 1], loss="mse", seed=1)
+    >>> sorted(net.params)
+    ['layers.0.bias', 'layers.0.weight', 'layers.1.bias', 'layers.1.weight']
+    >>> net.set_optimizer("adam", lr=0.05)
+    >>> losses = [net.train_step(x=[[1.0, 2.0]], y=[[3.0]]) for _ in range(100)]
+    >>> losses[-1] < 0.01 * losses[0]
+    True
+    >>> net.forward(x=[[1.0, 2.0]])["output"].shape
+    (1, 1)
+    """
+
+    def __init__(self, handle: int | None) -> None:
+        if handle is None:
+            fail(RuntimeError)
+        self._handle = handle
+        self._kinds: dict[str, str] = {}
+        self._buffers: dict[str, FloatArray] = {}
+        for i in range(lib.poly_instance_buf_count(handle)):
+            name = lib.poly_instance_buf_name(handle, i).decode()
+            dims = (ctypes.c_int64 * MAX_DIMS)()
+            n = lib.poly_instance_buf_shape(handle, i, dims, MAX_DIMS)
+            address = lib.poly_instance_buf_data(handle, i, None)
+            shape = tuple(dims[:n])
+            memory: Any = np.empty(shape, np.float32)
+            if address:
+                memory = np.asarray(_Memory(self, address, shape))
+            self._buffers[name] = memory
+            self._kinds[name] = _ROLES[lib.poly_instance_buf_role(handle, i)]
+
+    def __del__(self, _free: Any = lib.poly_instance_free) -> None:
+        if getattr(self, "_handle", None):
+            _free(self._handle)
+
+    # Where instances come from
+
+    @classmethod
+    def mlp(cls, **config: Any) -> Instance:
+        """Make a multi-layer perceptron.
+
+        layers is [inputs, …, outputs]; activation relu, gelu, silu, tanh, sigmoid or none; bias;
+        loss mse, cross_entropy or none; batch_size; seed.
+        """
+        return cls._from_config(lib.poly_mlp_instance, config)
+
+    @classmethod
+    def tabm(cls, **config: Any) -> Instance:
+        """Make an ensemble of perceptrons that share weights; n_ensemble is their number."""
+        return cls._from_config(lib.poly_tabm_instance, config)
+
+    @classmethod
+    def nam(cls, **config: Any) -> Instance:
+        """Make a neural additive model: n_features, hidden_sizes, activation, n_outputs, …."""
+        return cls._from_config(lib.poly_nam_instance, config)
+
+    @classmethod
+    def _from_config(cls, make: Any, config: dict[str, Any]) -> Instance:
+        text = json.dumps(config).encode()
+        return cls(make(text, len(text)))
+
+    @classmethod
+    def from_ir(cls, ir: bytes, weights: bytes | None = None) -> Instance:
+        """Load what export_ir and (or zeros) export_weights wrote."""
+        return cls(lib.poly_instance_from_ir(ir, len(ir), weights, len(weights or b"")))
+
+    @classmethod
+    def from_bundle(cls, data: bytes) -> Instance:
+        """Load what save_bundle wrote.
+
+        >>> net = Instance.mlp(layers=[2, 3])
+        >>> same = Instance.from_bundle(net.save_bundle())
+        >>> (same.params["layers.0.weight"] == net.params["layers.0.weight"]).all()
+        np.True_
+        """
+        return cls(lib.poly_instance_from_bundle(data, len(data)))
+
+    # What it holds
+
+    @property
+    def params(self) -> dict[str, FloatArray]:
+        """The parameters by name."""
+        return self._with_role("param")
+
+    @property
+    def buffers(self) -> dict[str, FloatArray]:
+        """All named arrays by name."""
+        return dict(self._buffers)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What each array is for: param, input, target, output or aux."""
+        return dict(self._kinds)
+
+    def _with_role(self, role: str) -> dict[str, FloatArray]:
+        return {n: a for n, a in self._buffers.items() if self._kinds[n] == role}
+
+    # Running
+
+    def _bind(self, arrays: dict[str, Any]) -> tuple[Any, int, list[FloatArray]]:
+        """Return bindings for C and the arrays behind them.
+
+        An array may be smaller than the model's; it fills the front of each axis, the rest is 0.
+        """
+        unknown = [n for n in arrays if self._kinds.get(n) not in ("input", "target")]
+        if unknown:
+            takes = [n for n, kind in self._kinds.items() if kind in ("input", "target")]
+            raise ValueError(
+                f"{unknown[0]!r} is not an input of the model, expected one of {takes}"
+            )
+        held = []
+        for name, value in arrays.items():
+            array = np.ascontiguousarray(value, dtype=np.float32)
+            shape = self._buffers[name].shape
+            if array.shape != shape:
+                array = _fill(name, array, shape)
+            held.append(array)
+        bindings = (_IOBinding * len(held))()
+        for binding, name, array in zip(bindings, arrays, held):
+            binding.name = name.encode()
+            binding.data = array.ctypes.data
+        return bindings, len(held), held
+
+    def forward(self, **inputs: Any) -> dict[str, FloatArray]:
+        """Run the model on named inputs and return copies of its outputs by name."""
+        bindings, n, held = self._bind(inputs)
+        if lib.poly_instance_forward(self._handle, bindings, n) != 0:
+            fail(RuntimeError)
+        del held
+        return {n: a.copy() for n, a in self._with_role("output").items()}
+
+    def set_optimizer(
+        self,
+        kind: str,
+        lr: float = 0.01,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        """Choose how train_step changes parameters: none, sgd, adam or adamw."""
+        if kind not in _OPTIMIZERS:
+            raise ValueError(f"kind: {kind!r}, expected one of {list(_OPTIMIZERS)}")
+        number = _OPTIMIZERS[kind]
+        options = (lr, beta1, beta2, eps, weight_decay)
+        if lib.poly_instance_set_optimizer(self._handle, number, *options) != 0:
+            fail(RuntimeError)
+
+    def train_step(self, **arrays: Any) -> float:
+        """Do one step of the optimizer on named inputs and targets; return the loss before it."""
+        bindings, n, held = self._bind(arrays)
+        loss = ctypes.c_float()
+        status = lib.poly_instance_train_step(self._handle, bindings, n, ctypes.byref(loss))
+        if status != 0:
+            fail(RuntimeError)
+        del held
+        return loss.value
+
+    # Bytes
+
+    def _bytes(self, export: Any) -> bytes:
+        length = ctypes.c_int()
+        address = export(self._handle, ctypes.byref(length))
+        if not address:
+            fail(RuntimeError)
+        try:
+            return ctypes.string_at(address, length.value)
+        finally:
+            _libc.free(address)
+
+    def export_ir(self) -> bytes:
+        """Return the graph as bytes."""
+        return self._bytes(lib.poly_instance_export_ir)
+
+    def export_weights(self) -> bytes:
+        """Return the parameters as a safetensors file."""
+        return self._bytes(lib.poly_instance_export_weights)
+
+    def save_bundle(self) -> bytes:
+        """Return graph and parameters as bytes."""
+        return self._bytes(lib.poly_instance_save_bundle)
+
+    def import_weights(self, data: bytes) -> None:
+        """Read parameters from a safetensors file."""
+        if lib.poly_instance_import_weights(self._handle, data, len(data)) != 0:
+            fail(RuntimeError)
+
+
+def _fill(name: str, array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Put an array into the front corner of zeros of a shape."""
+    if array.size == np.prod(shape):
+        return array.reshape(shape)
+    if array.ndim != len(shape) or any(a > s for a, s in zip(array.shape, shape)):
+        raise ValueError(f"{name}: shape {array.shape}, expected at most {shape}")
+    filled = np.zeros(shape, np.float32)
+    filled[tuple(slice(n) for n in array.shape)] = array
+    return filled
