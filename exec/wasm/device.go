@@ -31,6 +31,9 @@ func (d *Device) Name() string { return "wasm" }
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
 
+// Reach is half of a window, so that windows may begin at round addresses.
+func (d *Device) Reach() uintptr { return windowSize / 2 }
+
 // Compile renders linear lists and compiles them as one module.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	rendered := make([]*render.Kernel, len(progs))
