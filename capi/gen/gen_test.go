@@ -1,0 +1,88 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const sample = `
+/* Comments do not count: POLY_API int poly_ghost(void); */
+typedef enum {
+  POLY_BLUE = 7
+} PolyColour;
+enum {
+  POLY_GREEN = 3,
+};
+POLY_API int poly_count(void);
+POLY_API const char *poly_name(int i); /* trailing */
+POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2],
+                           int ndim);
+POLY_API void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs);
+`
+
+func TestParseHeader(t *testing.T) {
+	protos, err := parseHeader(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []proto{
+		{"int", "poly_count", nil},
+		{"const char *", "poly_name", []param{{"int", "i"}}},
+		{"PolyUOp *", "poly_pad", []param{{"PolyCtx *", "ctx"}, {"PolyUOp *", "src"}, {"int64_t (*)[2]", "pairs"}, {"int", "ndim"}}},
+		{"void", "poly_free", []param{{"const PolyStep *", "step"}, {"const int64_t **", "shapes"}, {"PolyUOp **", "xs"}}},
+	}
+	if !slices.EqualFunc(protos, want, func(a, b proto) bool {
+		return a.Ret == b.Ret && a.Name == b.Name && slices.Equal(a.Params, b.Params)
+	}) {
+		t.Errorf("got %+v\nexpected %+v", protos, want)
+	}
+	constants, err := parseConstants(sample)
+	if err != nil || !slices.Equal(constants, []constant{{"POLY_BLUE", 7}, {"POLY_GREEN", 3}}) {
+		t.Errorf("constants %v, %v", constants, err)
+	}
+}
+
+func TestShims(t *testing.T) {
+	protos, err := parseHeader(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := shimC(protos, map[string]bool{"go_poly_count": true, "go_poly_pad": true, "go_poly_free": true})
+	for _, want := range []string{
+		"int poly_count(void) {\n  return poly_enter(\"poly_count\") ? -1 : go_poly_count();\n}\n",
+		"PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {\n" +
+			"  return poly_enter(\"poly_pad\") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);\n}\n",
+		"void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs) {\n" +
+			"  if (!poly_forked) go_poly_free((uintptr_t)step, (int64_t **)shapes, (uintptr_t *)xs);\n}\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no\n%sin\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "poly_name") {
+		t.Error("a function that Go does not export got a shim")
+	}
+}
+
+func TestCtypesTable(t *testing.T) {
+	protos, err := parseHeader(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := ctypesTable(protos, []constant{{"POLY_RED", 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"    \"poly_count\": (c_int, ()),\n", "    \"poly_name\": (c_char_p, (c_int,)),\n",
+		"    \"poly_free\": (None, (c_void_p, c_void_p, c_void_p)),\n", "\nPOLY_RED = 0\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if _, err := ctypesTable([]proto{{"struct tm", "poly_now", nil}}, nil); err == nil {
+		t.Error("an unknown type is no error")
+	}
+}
