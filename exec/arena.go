@@ -10,14 +10,21 @@ import (
 
 // arena is memory for the temporaries of a plan, outside Go's heap: page aligned, zeroed
 // by the system, touched by the kernels only. It is unmapped when nothing refers to it.
-type arena struct{ base unsafe.Pointer }
+type arena struct {
+	base unsafe.Pointer
+	size int64
+}
 
-func newArena(bytes int64) (*arena, error) {
-	mem, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+// newArena maps memory, near the given address if the system lets us.
+func newArena(bytes int64, near uintptr) (*arena, error) {
+	mem, err := unix.MmapPtr(-1, 0, pointerAt(near), uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return nil, fmt.Errorf("exec.Run: cannot get %d bytes for temporaries: %w", bytes, err)
 	}
-	a := &arena{unsafe.Pointer(&mem[0])}
-	runtime.AddCleanup(a, func(m []byte) { _ = unix.Munmap(m) }, mem)
+	a := &arena{mem, bytes}
+	runtime.AddCleanup(a, func(m []byte) { _ = unix.MunmapPtr(unsafe.Pointer(&m[0]), uintptr(len(m))) }, unsafe.Slice((*byte)(mem), bytes))
 	return a, nil
 }
+
+// pointerAt is an address as a pointer; it is only a hint to the system and never followed.
+func pointerAt(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }

@@ -41,6 +41,9 @@ type Plan struct {
 	temps    int
 	offsets  []int64 // arena offset per slot, -1 if the slot is not a temporary
 	arena    int64   // bytes
+	reach    uintptr // of the device
+	bytes    []int64 // per input
+	written  []bool  // per input: the request changes it
 	maxBufs  int
 	maxVars  int
 
@@ -54,6 +57,8 @@ type run struct {
 	args  []unsafe.Pointer
 	vars  []int64
 	arena *arena
+	// staged are the inputs that lie too far from the others and are copied for the run.
+	staged []staged
 }
 
 // build makes the plan of a normalised request.
@@ -70,8 +75,9 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{inputs: len(buffers)}
-	slot, err := p.layout(req, sched, len(buffers), elementSizes(buffers))
+	p := newPlan(buffers)
+	p.reach = e.dev.Reach()
+	slot, err := p.layout(req, sched)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +90,11 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 		for _, b := range kernels[i].prog.Globals {
 			l.slots = append(l.slots, slot[k.Bufs[b]])
 		}
+		for _, b := range kernels[i].prog.Outs {
+			if s := slot[k.Bufs[b]]; s < p.inputs {
+				p.written[s] = true
+			}
+		}
 		for _, v := range kernels[i].prog.Vars {
 			if a := v.Arg.(uop.VarArg); a.Name != lower.ThreadVar {
 				l.vars = append(l.vars, a)
@@ -95,18 +106,19 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 	return p, nil
 }
 
-func elementSizes(buffers []*uop.UOp) []int64 {
-	out := make([]int64, len(buffers))
+func newPlan(buffers []*uop.UOp) *Plan {
+	p := &Plan{inputs: len(buffers), bytes: make([]int64, len(buffers)), written: make([]bool, len(buffers))}
 	for i, b := range buffers {
-		out[i] = int64(b.Arg.(uop.Num)) * int64(b.DType.Itemsize())
+		p.bytes[i] = int64(b.Arg.(uop.Num)) * int64(b.DType.Itemsize())
 	}
-	return out
+	return p
 }
 
 // layout gives every slot of the schedule a slot of the plan: the request's buffers come first, in
 // order, then temporaries. What a STORE asks for is computed in place, unless its buffer is read
 // by the request too, or the value exists already; then it is copied.
-func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes []int64) ([]int, error) {
+func (p *Plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
+	inputs, bytes := p.inputs, p.bytes
 	slot := make([]int, len(sched.Slots))
 	p.slots = inputs
 	p.offsets = make([]int64, inputs)
@@ -157,6 +169,11 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule, inputs int, bytes 
 	}
 	for _, f := range late {
 		f()
+	}
+	for _, moves := range [][]move{p.before, p.after} {
+		for _, m := range moves {
+			p.written[m.to] = true
+		}
 	}
 	return slot, nil
 }

@@ -15,8 +15,7 @@ func (p *Plan) take() *run {
 		return r
 	}
 	p.mu.Unlock()
-	r := &run{ptrs: make([]unsafe.Pointer, p.slots), args: make([]unsafe.Pointer, p.maxBufs), vars: make([]int64, p.maxVars)}
-	return r
+	return &run{ptrs: make([]unsafe.Pointer, p.slots), args: make([]unsafe.Pointer, p.maxBufs), vars: make([]int64, p.maxVars)}
 }
 
 func (p *Plan) give(r *run) {
@@ -27,17 +26,8 @@ func (p *Plan) give(r *run) {
 
 // run launches the kernels in order. r.ptrs holds the bound buffers.
 func (p *Plan) run(r *run, bound, vars map[string]int64) error {
-	if p.arena > 0 && r.arena == nil {
-		a, err := newArena(p.arena)
-		if err != nil {
-			return err
-		}
-		r.arena = a
-		for i, off := range p.offsets {
-			if off >= 0 {
-				r.ptrs[i] = unsafe.Add(a.base, off)
-			}
-		}
+	if err := p.place(r); err != nil {
+		return err
 	}
 	for _, m := range p.before {
 		r.copy(m)
@@ -50,11 +40,14 @@ func (p *Plan) run(r *run, bound, vars map[string]int64) error {
 	for _, m := range p.after {
 		r.copy(m)
 	}
+	r.unstage(p.written)
 	return nil
 }
 
-func (r *run) copy(m move) {
-	copy(unsafe.Slice((*byte)(r.ptrs[m.to]), m.bytes), unsafe.Slice((*byte)(r.ptrs[m.from]), m.bytes))
+func (r *run) copy(m move) { copyBytes(r.ptrs[m.to], r.ptrs[m.from], m.bytes) }
+
+func copyBytes(to, from unsafe.Pointer, n int64) {
+	copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
 }
 
 func (l *launch) run(r *run, bound, vars map[string]int64) error {

@@ -43,8 +43,8 @@ func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout := &Plan{}
-	slot, err := layout.layout(req, sched, len(buffers), elementSizes(buffers))
+	layout := newPlan(buffers)
+	slot, err := layout.layout(req, sched)
 	if err != nil {
 		return nil, err
 	}

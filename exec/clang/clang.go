@@ -51,6 +51,9 @@ func (d *Device) Name() string { return "clang" }
 // Target is the target of tinygrad's ClangRenderer.
 func (d *Device) Target() *lower.Target { return d.target }
 
+// Reach is 0: buffers may lie anywhere.
+func (d *Device) Reach() uintptr { return 0 }
+
 // library is a loaded shared object, closed when the last of its kernels is gone.
 type library struct{ handle unsafe.Pointer }
 

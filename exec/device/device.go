@@ -14,6 +14,9 @@ type Device interface {
 	Name() string
 	// Target tells core/lower what the device's code generator supports.
 	Target() *lower.Target
+	// Reach is the size in bytes of the range of addresses that the buffers of a launch should lie
+	// in, 0 if they may lie anywhere. Buffers that are further apart work too, but slowly.
+	Reach() uintptr
 	// Compile turns linear lists into kernels, all of them or none.
 	Compile(progs []*lower.Program) ([]Kernel, error)
 }

@@ -27,6 +27,9 @@ func (d *Device) Name() string { return "interp" }
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
 
+// Reach is 0: buffers may lie anywhere.
+func (d *Device) Reach() uintptr { return 0 }
+
 // Compile prepares the lists for running.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	ks := make([]device.Kernel, len(progs))
