@@ -7,6 +7,8 @@ type helper uint8
 
 const (
 	noHelper helper = iota
+	// invPiWord is a word of 1/pi by its number.
+	invPiWord
 	// reduceOne takes an argument of sin of any size to within pi/2, in float64.
 	reduceOne
 	// The others take the fast reduction and the argument, and replace the
@@ -35,8 +37,10 @@ func (h *helpers) index(m *binary.Module, f helper) uint32 {
 	}
 	var n uint32
 	switch f {
+	case invPiWord:
+		n = m.Func("", wordCode(), binary.I64)
 	case reduceOne:
-		n = m.Func("", reduceCode(), binary.F64)
+		n = m.Func("", reduceCode(h.index(m, invPiWord)), binary.F64)
 	case reduce32, reduce64:
 		n = m.Func("", h.scalarReduce(m, f), [...]binary.ValType{binary.F32, binary.F64}[f-reduce32])
 	default:
@@ -115,10 +119,10 @@ var invPiWords = []uint32{
 // whole turns, so the 192 bits from there on, times m, give |x|/pi modulo 2 with
 // more than 128 bits behind the point. The linear memory is the host's, so the
 // words of 1/pi are constants in code, not data.
-func reduceCode() *binary.Code {
+func reduceCode(word uint32) *binary.Code {
 	c := binary.NewCode(binary.F64)
 	bits, e, m := c.Local(binary.I64), c.Local(binary.I32), c.Local(binary.I64)
-	word, shift := c.Local(binary.I32), c.Local(binary.I64)
+	first, shift := c.Local(binary.I32), c.Local(binary.I64)
 	op := c.Op
 	c.Get(0)
 	op(binary.I64ReinterpretF64)
@@ -153,7 +157,7 @@ func reduceCode() *binary.Code {
 	op(binary.I32Add)
 	c.I32(5)
 	op(binary.I32ShrU)
-	c.Set(word)
+	c.Set(first)
 	c.Get(e)
 	c.I32(63)
 	op(binary.I32Add)
@@ -165,10 +169,10 @@ func reduceCode() *binary.Code {
 	raw := make([]uint32, 7)
 	for i := range raw {
 		raw[i] = c.Local(binary.I64)
-		c.Get(word)
+		c.Get(first)
 		c.I32(int32(i))
 		op(binary.I32Add)
-		wordOf(c)
+		c.Call(word)
 		c.Set(raw[i])
 	}
 	limbs := make([]uint32, 6)
@@ -292,20 +296,33 @@ func reduceCode() *binary.Code {
 	return c
 }
 
-// wordOf replaces a word number on the stack by the word, as i64. Two words of
-// zeros come before the first.
-func wordOf(c *binary.Code) {
-	n := c.Local(binary.I32)
-	c.Set(n)
-	c.Block(binary.I64)
-	for i, w := range invPiWords {
-		c.I64(int64(w))
-		c.Get(n)
-		c.I32(int32(i + 2))
-		c.Op(binary.I32Eq)
-		c.BrIf(0)
-		c.Op(binary.Drop)
+// wordCode finds a word by its number, halving the list at each step. Two words
+// of zeros come before the first.
+func wordCode() *binary.Code {
+	c := binary.NewCode(binary.I32)
+	var find func(lo, hi int)
+	find = func(lo, hi int) {
+		if hi-lo == 1 {
+			c.I64(int64(invPiWords[lo]))
+			return
+		}
+		mid := (lo + hi) / 2
+		c.Get(0)
+		c.I32(int32(mid + 2))
+		c.Op(binary.I32LtU)
+		c.If(binary.I64)
+		find(lo, mid)
+		c.Else()
+		find(mid, hi)
+		c.End()
 	}
+	c.Get(0)
+	c.I32(2)
+	c.Op(binary.I32LtU)
+	c.If(binary.I64)
 	c.I64(0)
+	c.Else()
+	find(0, len(invPiWords))
 	c.End()
+	return c
 }
