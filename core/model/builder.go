@@ -50,7 +50,9 @@ func build(e *exec.Executor, formulas func(b *builder) error) (m *Instance, err 
 		return nil, err
 	}
 	for _, f := range b.first {
-		f.fill(m.named[f.name].Data)
+		buf := m.named[f.name]
+		f.fill(buf.Data)
+		buf.given = true
 	}
 	return m, nil
 }

@@ -24,7 +24,12 @@ type Buffer struct {
 	Grad []float32
 
 	node *uop.UOp
+	// given tells that Data is part of the model though the buffer is an input: callers need not feed it.
+	given bool
 }
+
+// saved reports whether the contents belong to the model.
+func (b *Buffer) saved() bool { return b.Role == Param || b.Role == Aux || b.given }
 
 // Instance is a model with its memory. Its methods may be called from any goroutine; they take turns.
 type Instance struct {

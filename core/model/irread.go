@@ -82,9 +82,23 @@ type irBuilder struct {
 
 func (r *irBuilder) build() (*Definition, error) {
 	for _, v := range r.file.variables {
-		if v.node != noNode {
-			r.shapes[int(v.node)] = v.shape
+		if v.node == noNode {
+			continue
 		}
+		name, i := r.file.strings[v.name], int(v.node)
+		n, err := elements(v.shape)
+		if err != nil {
+			return nil, fmt.Errorf("buffer %q: %w", name, err)
+		}
+		switch node := &r.file.nodes[i]; {
+		case node.op != uop.Buffer:
+			return nil, fmt.Errorf("buffer %q: node %d is a %s, expected a BUFFER", name, i, node.op)
+		case node.dtype != uop.Float32:
+			return nil, fmt.Errorf("buffer %q: has type %s, expected %s", name, node.dtype, uop.Float32)
+		case node.arg.num != n:
+			return nil, fmt.Errorf("buffer %q: has %d elements, but shape %v", name, node.arg.num, v.shape)
+		}
+		r.shapes[i] = v.shape
 	}
 	r.values = make([]reading, len(r.file.nodes))
 	for i := range r.file.nodes {
@@ -97,22 +111,9 @@ func (r *irBuilder) build() (*Definition, error) {
 	d := &Definition{Graph: r.g}
 	for _, v := range r.file.variables {
 		name := r.file.strings[v.name]
-		n, err := elements(v.shape)
-		if err != nil {
-			return nil, fmt.Errorf("buffer %q: %w", name, err)
-		}
 		out := Variable{Name: name, Role: v.role, Shape: v.shape}
 		if v.node != noNode {
-			b := r.values[v.node].keep
-			switch {
-			case b == nil || b.Op != uop.Buffer:
-				return nil, fmt.Errorf("buffer %q: node %d is a %s, expected a BUFFER", name, v.node, r.file.nodes[v.node].op)
-			case b.DType != uop.Float32:
-				return nil, fmt.Errorf("buffer %q: has type %s, expected %s", name, b.DType, uop.Float32)
-			case int64(b.Arg.(uop.Num)) != n:
-				return nil, fmt.Errorf("buffer %q: has %s elements, but shape %v", name, b.Arg, v.shape)
-			}
-			out.Node = b
+			out.Node = r.values[v.node].keep
 		}
 		d.Variables = append(d.Variables, out)
 	}

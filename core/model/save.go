@@ -50,21 +50,21 @@ func (m *Instance) ExportWeights() ([]byte, error) {
 	if len(m.params) == 0 {
 		return nil, nil
 	}
-	return m.tensors(Param)
+	return m.tensors(func(b *Buffer) bool { return b.Role == Param })
 }
 
-// tensors writes the buffers of some roles.
-func (m *Instance) tensors(roles ...Role) ([]byte, error) {
+// tensors writes some of the buffers.
+func (m *Instance) tensors(wanted func(b *Buffer) bool) ([]byte, error) {
 	var list []SafeTensor
 	for _, b := range m.buffers {
-		if slices.Contains(roles, b.Role) {
+		if wanted(b) {
 			list = append(list, SafeTensor{b.Name, SafeF32, b.Shape, floatsToBytes(b.Data)})
 		}
 	}
 	return EncodeSafetensors(list, nil)
 }
 
-// ImportWeights reads parameters and auxiliary buffers from a safetensors file of F32. If it is strict, each tensor
+// ImportWeights reads parameters, auxiliary buffers and inputs from a safetensors file of F32. If it is strict, each tensor
 // must be one of the model, with its number of elements, and each parameter must be there; otherwise what does not
 // fit is left out and noted (Notes). Nothing is changed where an error is returned.
 func (m *Instance) ImportWeights(file []byte, strict bool) error {
@@ -90,6 +90,9 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 	return nil
 }
 
+// loadable buffers are those that saved can hold.
+func (b *Buffer) loadable() bool { return b.Role == Param || b.Role == Aux || b.Role == Input }
+
 // load copies tensors to the parameters and auxiliary buffers of their names.
 func (m *Instance) load(list []SafeTensor, strict bool) error {
 	var notes []string
@@ -97,7 +100,7 @@ func (m *Instance) load(list []SafeTensor, strict bool) error {
 	for _, t := range list {
 		b := m.named[t.Name]
 		switch {
-		case b == nil || b.Role != Param && b.Role != Aux:
+		case b == nil || !b.loadable():
 			notes = append(notes, fmt.Sprintf("tensor %q: the model has no such parameter", t.Name))
 		case t.Numel() != int64(len(b.Data)):
 			notes = append(notes, fmt.Sprintf("tensor %q: shape %v, expected %v", t.Name, t.Shape, b.Shape))
@@ -115,10 +118,11 @@ func (m *Instance) load(list []SafeTensor, strict bool) error {
 		return fmt.Errorf("file: %s", notes[0])
 	}
 	for _, t := range list {
-		if b := m.named[t.Name]; b != nil && (b.Role == Param || b.Role == Aux) && t.Numel() == int64(len(b.Data)) {
+		if b := m.named[t.Name]; b != nil && b.loadable() && t.Numel() == int64(len(b.Data)) {
 			if err := t.Floats(b.Data); err != nil {
 				return err
 			}
+			b.given = true
 		}
 	}
 	m.notes = notes
@@ -145,7 +149,8 @@ func FromIR(e *exec.Executor, ir, weights []byte) (*Instance, error) {
 	return m, nil
 }
 
-// SaveBundle is the whole instance as bytes: graph, parameters, auxiliary data and, if an optimizer is set, its
+// SaveBundle is the whole instance as bytes: graph, parameters, auxiliary data, inputs that
+// the model fills itself and, if an optimizer is set, its
 // settings and moments, so that training goes on where it stopped.
 func (m *Instance) SaveBundle() ([]byte, error) {
 	m.mu.Lock()
@@ -162,7 +167,7 @@ func (m *Instance) saveBundle() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	weights, err := m.tensors(Param, Aux)
+	weights, err := m.tensors((*Buffer).saved)
 	if err != nil {
 		return nil, err
 	}
