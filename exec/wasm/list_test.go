@@ -86,7 +86,6 @@ func mapKernel(t testing.TB, name string, n int64, in, out *uop.DType, f func(m 
 	return m.compile(t, name)
 }
 
-
 func ptr[T any](s []T) unsafe.Pointer { return unsafe.Pointer(&s[0]) }
 
 func mustRun(t testing.TB, k *Kernel, bufs ...unsafe.Pointer) {

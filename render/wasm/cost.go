@@ -5,15 +5,15 @@ import "polygrad/core/uop"
 // costs adds up what computing values costs, in instructions. What lies in a
 // loop counts more the deeper the loop is.
 type costs struct {
-	seen map[*value]bool
+	walk walk
 	sum  int
 	base int // depth of the block that counts once
 }
 
 const loopFactor = 16
 
-func costOf(base int, vs ...*value) int {
-	c := costs{seen: map[*value]bool{}, base: base}
+func (g *graph) costOf(base int, vs ...*value) int {
+	c := costs{walk: g.walk(), base: base}
 	for _, v := range vs {
 		c.add(v)
 	}
@@ -21,10 +21,9 @@ func costOf(base int, vs ...*value) int {
 }
 
 func (c *costs) add(v *value) {
-	if v == nil || c.seen[v] {
+	if v == nil || !c.walk.first(v) {
 		return
 	}
-	c.seen[v] = true
 	n := ownCost(v)
 	for range v.home.depth - c.base {
 		n *= loopFactor

@@ -199,7 +199,7 @@ func (e *emitter) touch(ptr *inst, m *access) {
 		return
 	}
 	end := m.end
-	for _, o := range e.s.touched[ptr] {
+	for _, o := range ptr.through {
 		if o.home == m.home {
 			end = max(end, o.end)
 		}

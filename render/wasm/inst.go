@@ -19,6 +19,8 @@ type inst struct {
 
 	mem *access // of loads
 	fn  helper  // of calls
+	// through are the accesses that are sure to be made through this pointer.
+	through []*access
 
 	uses  int
 	state int8 // of the scheduler
@@ -57,17 +59,15 @@ type variable struct {
 
 // selector makes insts.
 type selector struct {
-	g       *graph
-	k       *Kernel
-	check   bool
-	table   map[instKey]*inst
-	done    map[*value]*inst
-	vars    map[*block][]*variable
-	iters   map[*loop]*inst
-	ptrs    map[ptrKey]*inst
-	lowest  map[*group]int64
-	touched map[*inst][]*access
-	nextID  int32
+	g      *graph
+	k      *Kernel
+	check  bool
+	table  map[instKey]*inst
+	vars   map[*block][]*variable
+	iters  map[*loop]*inst
+	ptrs   map[ptrKey]*inst
+	lowest map[*group]int64
+	nextID int32
 }
 
 func (s *selector) add(n *inst) *inst {

@@ -118,7 +118,7 @@ func (s *selector) load(v *value) *inst {
 		gate = s.value(v.args[0])
 		n.args[0] = s.op(binary.Select, binary.I32, ptr, s.bufferBase(v.at.buf), gate)
 	} else {
-		s.touched[ptr] = append(s.touched[ptr], n.mem)
+		ptr.through = append(ptr.through, n.mem)
 	}
 	n.home = v.home
 	out := s.widen(n, v.kind, v.lanes)
@@ -204,7 +204,7 @@ func (s *selector) store(st *store, b *block) *write {
 	if st.gate != nil {
 		w.gate = s.value(st.gate)
 	} else {
-		s.touched[ptr] = append(s.touched[ptr], w.mem)
+		ptr.through = append(ptr.through, w.mem)
 	}
 	w.val = s.value(v)
 	if v.kind.float() && v.kind.size() < 4 {

@@ -24,18 +24,18 @@ var reducing = uop.Ops(uop.Add, uop.Max, uop.Mul, uop.And, uop.Or, uop.Xor)
 // reducer finds reductions and reshapes them.
 type reducer struct {
 	*packer
-	uses map[*value]int
 }
 
 // count counts how often each value that matters is used.
 func (r *reducer) count() {
-	r.uses = map[*value]int{}
+	w := r.walk()
 	var visit func(v *value)
 	use := func(v *value) {
-		r.uses[v]++
-		if r.uses[v] == 1 {
+		if w.first(v) {
+			v.uses = 0
 			visit(v)
 		}
+		v.uses++
 	}
 	visit = func(v *value) {
 		for _, a := range v.args {
@@ -77,15 +77,15 @@ func (r *reducer) count() {
 func (r *reducer) find(l *loop) []*reduction {
 	var out []*reduction
 	for _, p := range l.phis {
-		if r.uses[p.v] != 2 || p.v.lanes != 1 {
+		if p.v.uses != 2 || p.v.lanes != 1 {
 			// One use is the chain, the other the value after the loop.
 			continue
 		}
 		red := &reduction{phi: p, loop: l, op: p.next.op, final: r.final(p.v)}
-		if !reducing.Has(red.op) || r.uses[red.final] == 0 || !r.chain(red, p.next) || len(red.terms) < 2 {
+		if !reducing.Has(red.op) || red.final.uses == 0 || !r.chain(red, p.next) || len(red.terms) < 2 {
 			continue
 		}
-		if slices.ContainsFunc(red.terms, func(t *value) bool { return reaches(t, p.v, map[*value]bool{}) }) {
+		if slices.ContainsFunc(red.terms, func(t *value) bool { return reaches(t, p.v, r.walk()) }) {
 			continue
 		}
 		out = append(out, red)
@@ -98,7 +98,7 @@ func (r *reducer) chain(red *reduction, v *value) bool {
 	if v == red.phi.v {
 		return true
 	}
-	if v.op != red.op || v.kind != red.phi.v.kind || r.uses[v] != 1 {
+	if v.op != red.op || v.kind != red.phi.v.kind || v.uses != 1 {
 		return false
 	}
 	mark := len(red.terms)
@@ -114,7 +114,7 @@ func (r *reducer) chain(red *reduction, v *value) bool {
 
 // flatten adds the operands of a tree of the same operation as terms.
 func (r *reducer) flatten(red *reduction, v *value) {
-	if v.op == red.op && v.kind == red.phi.v.kind && r.uses[v] == 1 {
+	if v.op == red.op && v.kind == red.phi.v.kind && v.uses == 1 {
 		r.flatten(red, v.args[0])
 		r.flatten(red, v.args[1])
 		return
@@ -123,16 +123,15 @@ func (r *reducer) flatten(red *reduction, v *value) {
 }
 
 // reaches reports whether v depends on p within one iteration.
-func reaches(v, p *value, seen map[*value]bool) bool {
+func reaches(v, p *value, w walk) bool {
 	if v == p {
 		return true
 	}
-	if seen[v] || v.home.depth < p.home.depth {
+	if v.home.depth < p.home.depth || !w.first(v) {
 		return false
 	}
-	seen[v] = true
 	for _, a := range v.args {
-		if reaches(a, p, seen) {
+		if reaches(a, p, w) {
 			return true
 		}
 	}
@@ -216,11 +215,11 @@ func (p *packer) reshape() {
 	for _, red := range order {
 		depth := red.loop.body.depth
 		vecs, rest := r.quarters(red)
-		along := costOf(depth, rest...)
+		along := r.costOf(depth, rest...)
 		for _, v := range vecs {
-			along += costOf(depth, p.pack(v)) + 1
+			along += r.costOf(depth, p.pack(v)) + 1
 		}
-		scalar := costOf(depth, red.terms...) + len(red.terms)
+		scalar := r.costOf(depth, red.terms...) + len(red.terms)
 		best, ok := across[red]
 		if !ok {
 			best = scalar
@@ -269,7 +268,7 @@ func (r *reducer) across(lanes []*value, reds map[*value]*reduction, cost map[*r
 		for i, red := range group {
 			ts[i] = red.terms[t]
 		}
-		total += costOf(depth, r.pack(ts)) + 1
+		total += r.costOf(depth, r.pack(ts)) + 1
 	}
 	for _, red := range group {
 		cost[red] = (total + len(lanes) - 1) / len(lanes)

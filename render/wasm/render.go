@@ -26,20 +26,20 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 		}
 	}()
 	k = &Kernel{Name: name, Threads: 1}
-	g := newGraph()
+	g := newGraph(2 * len(list))
 	im := &importer{
-		graph: g, k: k, vals: map[*uop.UOp][]*value{}, ptrs: map[*uop.UOp]pointer{}, regs: map[regSlot]*value{},
+		graph: g, k: k, vals: make(map[*uop.UOp][]*value, len(list)), ptrs: make(map[*uop.UOp]pointer, len(list)/2), regs: map[regSlot]*value{},
 		bufs: map[*uop.UOp]*buffer{}, vars: map[string]int{},
 	}
 	if err := im.run(list); err != nil {
 		return nil, fmt.Errorf("wasm.Render: kernel %s: %w", name, err)
 	}
-	p := &packer{graph: g, packs: map[[4]int32]*value{}}
+	p := &packer{graph: g, packs: make(map[[4]int32]*value, len(list)/2)}
 	p.reshape()
 	p.packStores()
 	s := &selector{
-		g: g, k: k, check: opt.Check, table: map[instKey]*inst{}, done: map[*value]*inst{}, vars: map[*block][]*variable{},
-		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{}, touched: map[*inst][]*access{},
+		g: g, k: k, check: opt.Check, table: make(map[instKey]*inst, 2*len(list)), vars: map[*block][]*variable{},
+		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{},
 	}
 	s.findLowest(g.places())
 	c := s.all()
@@ -55,13 +55,12 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 // places lists where the kernel's loads and stores without condition go.
 func (g *graph) places() []*place {
 	var out []*place
-	seen := map[*value]bool{}
+	w := g.walk()
 	var visit func(v *value)
 	visit = func(v *value) {
-		if seen[v] {
+		if !w.first(v) {
 			return
 		}
-		seen[v] = true
 		for _, a := range v.args {
 			visit(a)
 		}

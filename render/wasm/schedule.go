@@ -71,17 +71,17 @@ func (s *selector) all() *code {
 }
 
 func (sc *scheduler) countUses(blocks []*block) {
-	seen := map[*inst]bool{}
+	var reached []*inst
 	var use func(n *inst)
 	use = func(n *inst) {
 		if n == nil {
 			return
 		}
 		n.uses++
-		if seen[n] {
+		if n.uses > 1 {
 			return
 		}
-		seen[n] = true
+		reached = append(reached, n)
 		if n.mem != nil && n.mem.pos > 0 {
 			sc.pinned[n.home] = append(sc.pinned[n.home], n)
 		}
@@ -107,7 +107,7 @@ func (sc *scheduler) countUses(blocks []*block) {
 	}
 	for _, b := range blocks {
 		if b.loop != nil && !slices.ContainsFunc(b.items, func(it item) bool { return it.loop != nil }) {
-			sc.chooseConstants(b, seen)
+			sc.chooseConstants(b, reached)
 		}
 	}
 }
@@ -118,7 +118,7 @@ const registers = 11
 
 // chooseConstants picks the float and vector constants that an innermost loop
 // keeps in registers; others are loaded at each use.
-func (sc *scheduler) chooseConstants(b *block, reachable map[*inst]bool) {
+func (sc *scheduler) chooseConstants(b *block, reachable []*inst) {
 	uses := map[*inst]int{}
 	busy := 0
 	isFloat := func(n *inst) bool { return n.typ == binary.V128 || n.typ == binary.F32 || n.typ == binary.F64 }
@@ -127,7 +127,7 @@ func (sc *scheduler) chooseConstants(b *block, reachable map[*inst]bool) {
 			busy++
 		}
 	}
-	for n := range reachable {
+	for _, n := range reachable {
 		if n.home != b {
 			continue
 		}

@@ -104,7 +104,7 @@ func (p *packer) packStores() {
 	for _, b := range p.blocks() {
 		for _, s := range p.seedsOf(b) {
 			v := p.pack(s.values())
-			if v.op == opGather || costOf(b.depth, v)+1 >= costOf(b.depth, s.values()...)+len(s) {
+			if v.op == opGather || p.costOf(b.depth, v)+1 >= p.costOf(b.depth, s.values()...)+len(s) {
 				continue
 			}
 			vec := &store{at: s[0].at, val: v, gate: s[0].gate, pos: s.last()}

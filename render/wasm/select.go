@@ -7,12 +7,10 @@ import (
 
 // value is the inst that computes a value.
 func (s *selector) value(v *value) *inst {
-	if n := s.done[v]; n != nil {
-		return n
+	if v.inst == nil {
+		v.inst = s.make(v)
 	}
-	n := s.make(v)
-	s.done[v] = n
-	return n
+	return v.inst
 }
 
 func (s *selector) make(v *value) *inst {
@@ -79,7 +77,7 @@ func (s *selector) phi(v *value) *inst {
 	for _, p := range v.loop.phis {
 		if p.v == v {
 			lv := s.addLoopVar(v.home, s.value(p.init))
-			s.done[v] = lv.v
+			v.inst = lv.v
 			lv.next = s.value(p.next)
 			lv.chain = s.chainOf(p)
 			return lv.v

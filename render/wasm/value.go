@@ -16,6 +16,10 @@ type value struct {
 	bits  [2]uint64 // constant, or number of a variable, or lanes of a shuffle
 	at    *place    // of a load
 	home  *block
+
+	mark int32 // the last walk over the graph that came by
+	uses int32 // how often reachable values use it, as last counted
+	inst *inst // what computes it
 }
 
 // Operations of values beyond those of UOps. Load, ConstOp and DefineVar keep
@@ -115,11 +119,29 @@ type graph struct {
 	table  map[valueKey]*value
 	groups map[string]*group
 	nextID int32
+	walks  int32
 	affine map[*value]*affine
 }
 
-func newGraph() *graph {
-	return &graph{root: &block{}, table: map[valueKey]*value{}, groups: map[string]*group{}, affine: map[*value]*affine{}}
+// newGraph makes a graph for about n values.
+func newGraph(n int) *graph {
+	return &graph{root: &block{}, table: make(map[valueKey]*value, n), groups: map[string]*group{}, affine: make(map[*value]*affine, n/4)}
+}
+
+// walk starts a walk over the graph; first then tells whether it comes to a value for the first time.
+func (g *graph) walk() walk {
+	g.walks++
+	return walk(g.walks)
+}
+
+type walk int32
+
+func (w walk) first(v *value) bool {
+	if v.mark == int32(w) {
+		return false
+	}
+	v.mark = int32(w)
+	return true
 }
 
 func (g *graph) add(v *value) *value {
