@@ -904,6 +904,10 @@ PolyInstance *poly_nam_instance(const char *json, int json_len) {
   return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)go_poly_nam_instance((char *)json, json_len);
 }
 
+PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files, const int64_t *file_lens, int n_files, int batch, int seq) {
+  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq);
+}
+
 PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len) {
   return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len);
 }

@@ -97,7 +97,7 @@ func TestSymbols(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile("frontend_names.txt")
+	text, err := os.ReadFile("testdata/frontend_names.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 func compile(t *testing.T, source string, more ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
-	args := append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-function", "-I" + include, source, "-o", program,
+	args := append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-function", "-I" + include, "testdata/" + source, "-o", program,
 		library, "-Wl,-rpath," + filepath.Dir(library), "-lm", "-lpthread"}, more...)
 	run(t, "gcc", args...)
 	return program

@@ -209,7 +209,7 @@ class Elementwise(Base):
         return self._method(c.POLY_POW, x, reverse)
 
     def maximum(self, x: Operand) -> Self:
-        """Return the larger of self and x, element by element; NaN if either is NaN.
+        """Return the larger of self and x, element by element.
 
         >>> Tensor([1.0, 5.0]).maximum(3).tolist()
         [3.0, 5.0]
@@ -217,7 +217,7 @@ class Elementwise(Base):
         return self._method(c.POLY_MAXIMUM, x, False)
 
     def minimum(self, x: Operand) -> Self:
-        """Return the smaller of self and x, element by element; NaN if either is NaN.
+        """Return the smaller of self and x, element by element.
 
         >>> Tensor([1.0, 5.0]).minimum(3).tolist()
         [1.0, 3.0]

@@ -89,6 +89,9 @@ class Node:
         self.owner: weakref.ref[Tensor] | None = None
         self.tracked = tracked
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a node of the graph cannot be copied: its handle has one owner")
+
     def __del__(
         self, _add: Any = _dead.append, _dead: list[int] = _dead, _full: int = _RELEASE_AT
     ) -> None:

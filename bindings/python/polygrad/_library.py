@@ -37,9 +37,7 @@ def _load() -> Any:
         )
     library = ctypes.CDLL(str(path))
     for name, (result, arguments) in PROTOTYPES.items():
-        function = getattr(library, name, None)
-        if function is None:
-            continue
+        function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
     return library

@@ -211,6 +211,11 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle (and copy) the values; history and gradient stay behind."""
+        array = self._data.copy()
+        return _restore, (array, self.dtype.name, self._node.owner is not None)
+
     def data(self) -> memoryview:
         """Compute the tensor and return its memory."""
         return self.numpy().data
@@ -461,6 +466,12 @@ def settle(tensor: Tensor) -> None:
     elif node.origin is not None:
         node.origin = None
         node.tracked = node.owner is not None
+
+
+def _restore(array: np.ndarray[Any, Any], dtype: str, requires_grad: bool) -> Tensor:
+    tensor = _of(leaf(array, to_dtype(dtype)))
+    tensor.requires_grad = requires_grad
+    return tensor
 
 
 def _of(node: Node) -> Tensor:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numeric import RNG, close
 
-from polygrad.instance import Instance
+from polygrad import Instance
+from polygrad.hf import generate, load_hf, load_hf_bytes
 
 
 def relu(x):
@@ -129,3 +130,136 @@ def test_errors():
         net.set_optimizer("magic")
     with pytest.raises(RuntimeError, match="poly_instance_import_weights"):
         net.import_weights(b"12345678")
+
+
+# Hugging Face
+
+CONFIG = {
+    "model_type": "gpt2",
+    "vocab_size": 11,
+    "n_embd": 8,
+    "n_head": 2,
+    "n_layer": 2,
+    "n_positions": 6,
+}
+
+
+def gpt2_weights(rng):
+    d, v, t = CONFIG["n_embd"], CONFIG["vocab_size"], CONFIG["n_positions"]
+    shapes = {"wte.weight": (v, d), "wpe.weight": (t, d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
+    for i in range(CONFIG["n_layer"]):
+        for name, shape in {
+            "ln_1.weight": (d,),
+            "ln_1.bias": (d,),
+            "attn.c_attn.weight": (d, 3 * d),
+            "attn.c_attn.bias": (3 * d,),
+            "attn.c_proj.weight": (d, d),
+            "attn.c_proj.bias": (d,),
+            "ln_2.weight": (d,),
+            "ln_2.bias": (d,),
+            "mlp.c_fc.weight": (d, 4 * d),
+            "mlp.c_fc.bias": (4 * d,),
+            "mlp.c_proj.weight": (4 * d, d),
+            "mlp.c_proj.bias": (d,),
+        }.items():
+            shapes[f"h.{i}.{name}"] = shape
+    return {n: rng.normal(0, 0.5, s).astype(np.float32) for n, s in shapes.items()}
+
+
+def safetensors(tensors, dtype="F32", prefix="transformer."):
+    header, data = {}, b""
+    for name, array in tensors.items():
+        raw = array.astype({"F32": np.float32, "F16": np.float16}[dtype]).tobytes()
+        header[prefix + name] = {
+            "dtype": dtype,
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
+        data += raw
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def gpt2(w, tokens):
+    """Return the logits of GPT-2 for one sequence, by the book."""
+
+    def norm(x, name):
+        x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        return x * w[name + ".weight"] + w[name + ".bias"]
+
+    def linear(x, name):
+        return x @ w[name + ".weight"] + w[name + ".bias"]
+
+    n, heads = len(tokens), CONFIG["n_head"]
+    x = w["wte.weight"][tokens] + w["wpe.weight"][:n]
+    for i in range(CONFIG["n_layer"]):
+        h = f"h.{i}."
+        qkv = linear(norm(x, h + "ln_1"), h + "attn.c_attn").reshape(n, 3, heads, -1)
+        q, k, v = qkv.transpose(1, 2, 0, 3)
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        scores = np.where(np.tril(np.ones((n, n))), scores, -1e9)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        mixed = (e / e.sum(-1, keepdims=True) @ v).swapaxes(0, 1).reshape(n, -1)
+        x = x + linear(mixed, h + "attn.c_proj")
+        m = linear(norm(x, h + "ln_2"), h + "mlp.c_fc")
+        m = 0.5 * m * (1 + np.tanh(np.sqrt(2 / np.pi) * (m + 0.044715 * m**3)))
+        x = x + linear(m, h + "mlp.c_proj")
+    return norm(x, "ln_f") @ w["wte.weight"].T
+
+
+@pytest.fixture
+def folder(tmp_path):
+    weights = gpt2_weights(np.random.default_rng(3))
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    half = len(weights) // 2
+    names = list(weights)
+    for i, part in enumerate((names[:half], names[half:])):
+        file = safetensors({n: weights[n] for n in part})
+        (tmp_path / f"model-{i}.safetensors").write_bytes(file)
+    return tmp_path, weights
+
+
+def test_gpt2(folder):
+    path, weights = folder
+    inst = load_hf(path, max_batch=1, max_seq_len=5)
+    tokens = np.array([[1, 2, 3, 4]], dtype=np.float32)
+    outputs = inst.forward(
+        x=tokens,
+        positions=np.arange(tokens.shape[1], dtype=np.float32).reshape(1, -1),
+        arange=np.arange(5, dtype=np.float32),
+    )
+    logits = outputs["output"].reshape(1, 5, 11)
+    close(logits[0, :4], gpt2(weights, [1, 2, 3, 4]), rtol=1e-3, atol=1e-3)
+    again = load_hf_bytes(
+        json.dumps(CONFIG), [safetensors(weights, "F16", prefix="")], max_seq_len=5
+    )
+    outputs = again.forward(x=tokens, positions=[[0, 1, 2, 3]], arange=range(5))
+    close(outputs["output"].reshape(5, 11)[:4], logits[0, :4], rtol=0.05, atol=0.05)
+
+
+def test_generate(folder):
+    path, weights = folder
+    inst = load_hf(path)
+    want = [1, 2]
+    for _ in range(6):
+        want.append(int(gpt2(weights, want[-6:])[-1].argmax()))
+    assert generate(inst, [[1, 2]], 6, temperature=0).tolist() == [want]
+    a = generate(inst, [1, 2], max_new_tokens=4, temperature=1.0, top_k=3, seed=1)
+    b = generate(inst, [1, 2], max_new_tokens=4, temperature=1.0, top_k=3, seed=1)
+    assert a.shape == (1, 6)
+    assert (a == b).all()
+    assert (a < 11).all()
+
+
+def test_errors_of_the_loader(tmp_path, folder):
+    with pytest.raises(FileNotFoundError, match=r"config\.json"):
+        load_hf(tmp_path / "nowhere")
+    with pytest.raises(RuntimeError, match="model_type"):
+        load_hf_bytes('{"model_type": "other"}', [])
+    with pytest.raises(RuntimeError, match="poly_hf_load"):
+        load_hf_bytes("nonsense", [])
+    inst = load_hf(folder[0])
+    with pytest.raises(ValueError, match="rows"):
+        generate(inst, [[1], [2]], 1)
+    with pytest.raises(ValueError, match="negative"):
+        generate(inst, [[1]], 1, temperature=-1)

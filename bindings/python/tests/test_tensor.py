@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -185,6 +187,20 @@ def test_clone_and_detach():
     assert not d.requires_grad
     (x.detach() * x).sum().backward()
     assert x.grad.tolist() == [1, 2]
+
+
+def test_copies_and_pickles():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    for again in (copy.deepcopy(x), copy.copy(x), pickle.loads(pickle.dumps(x))):
+        assert again.tolist() == [1, 2]
+        assert again.requires_grad
+        assert not np.shares_memory(again.numpy(), x.numpy())
+    assert pickle.loads(pickle.dumps(x * 2)).tolist() == [2, 4]
+    half = Tensor([1.5], dtype="bfloat16")
+    assert copy.deepcopy(half).dtype == dtypes.bfloat16
+    assert copy.deepcopy(half).item() == 1.5
+    with pytest.raises(TypeError, match="handle"):
+        copy.deepcopy(x._node)
 
 
 def test_devices():
