@@ -27,7 +27,14 @@ func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		gs, err := gradient.Of(v.toDifferentiate(), []*uop.UOp{w.u}, nil)
+		loss := v.toDifferentiate()
+		if loss.Shape() != nil && !loss.DType.IsFloat() {
+			// A comparison or a count has a derivative too: 0.
+			if loss, err = tensor.Cast(loss, uop.Float32); err != nil {
+				return value{}, err
+			}
+		}
+		gs, err := gradient.Of(loss, []*uop.UOp{w.u}, nil)
 		if err != nil {
 			return value{}, err
 		}

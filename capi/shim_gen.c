@@ -936,6 +936,14 @@ int poly_instance_import_weights(PolyInstance *inst, const uint8_t *data, int le
   return poly_enter("poly_instance_import_weights") ? -1 : go_poly_instance_import_weights((uintptr_t)inst, (uint8_t *)data, len);
 }
 
+int poly_instance_load_weights(PolyInstance *inst, const uint8_t *data, int len) {
+  return poly_enter("poly_instance_load_weights") ? -1 : go_poly_instance_load_weights((uintptr_t)inst, (uint8_t *)data, len);
+}
+
+const char *poly_instance_notes(PolyInstance *inst) {
+  return poly_enter("poly_instance_notes") ? NULL : go_poly_instance_notes((uintptr_t)inst);
+}
+
 int poly_instance_param_count(const PolyInstance *inst) {
   return poly_enter("poly_instance_param_count") ? -1 : go_poly_instance_param_count((uintptr_t)inst);
 }
@@ -950,6 +958,10 @@ float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out) {
 
 int poly_instance_param_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
   return poly_enter("poly_instance_param_shape") ? -1 : go_poly_instance_param_shape((uintptr_t)inst, i, dims_out, cap);
+}
+
+float *poly_instance_param_grad(PolyInstance *inst, int i, int64_t *numel_out) {
+  return poly_enter("poly_instance_param_grad") ? NULL : go_poly_instance_param_grad((uintptr_t)inst, i, numel_out);
 }
 
 int poly_instance_buf_count(const PolyInstance *inst) {
@@ -972,6 +984,22 @@ int poly_instance_buf_shape(const PolyInstance *inst, int i, int64_t *dims_out, 
   return poly_enter("poly_instance_buf_shape") ? -1 : go_poly_instance_buf_shape((uintptr_t)inst, i, dims_out, cap);
 }
 
+int poly_instance_upload_param(PolyInstance *inst, int i, const void *src, size_t len) {
+  return poly_enter("poly_instance_upload_param") ? -1 : go_poly_instance_upload_param((uintptr_t)inst, i, (void *)src, len);
+}
+
+int poly_instance_upload_buf(PolyInstance *inst, int i, const void *src, size_t len) {
+  return poly_enter("poly_instance_upload_buf") ? -1 : go_poly_instance_upload_buf((uintptr_t)inst, i, (void *)src, len);
+}
+
+int poly_instance_readback_param(PolyInstance *inst, int i, void *dst, size_t len) {
+  return poly_enter("poly_instance_readback_param") ? -1 : go_poly_instance_readback_param((uintptr_t)inst, i, dst, len);
+}
+
+int poly_instance_readback_buf(PolyInstance *inst, int i, void *dst, size_t len) {
+  return poly_enter("poly_instance_readback_buf") ? -1 : go_poly_instance_readback_buf((uintptr_t)inst, i, dst, len);
+}
+
 int poly_instance_set_device(PolyInstance *inst, int device) {
   return poly_enter("poly_instance_set_device") ? -1 : go_poly_instance_set_device((uintptr_t)inst, device);
 }
@@ -984,6 +1012,14 @@ int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_input
   return poly_enter("poly_instance_forward") ? -1 : go_poly_instance_forward((uintptr_t)inst, (void *)inputs, n_inputs);
 }
 
+int poly_instance_call(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io) {
+  return poly_enter("poly_instance_call") ? -1 : go_poly_instance_call((uintptr_t)inst, (char *)entry, (void *)io, n_io);
+}
+
 int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out) {
   return poly_enter("poly_instance_train_step") ? -1 : go_poly_instance_train_step((uintptr_t)inst, (void *)io, n_io, loss_out);
+}
+
+int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io, float *loss_out) {
+  return poly_enter("poly_instance_value_and_grad") ? -1 : go_poly_instance_value_and_grad((uintptr_t)inst, (char *)entry, (void *)io, n_io, loss_out);
 }

@@ -1002,32 +1002,86 @@ POLY_API int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int
 /* ======================================================================== */
 /* Instances                                                                */
 /* ======================================================================== */
-/* An instance is a model with its parameters, inputs, outputs and optimizer.
- * It owns their memory, which stays at one address until poly_instance_free.
- * Buffers have a role: 0 parameter, 1 input, 2 target, 3 output, 4 other. */
+/* An instance is a model with its parameters, inputs, outputs, entry points and
+ * optimizer. It has a graph of its own and belongs to no context. It owns the
+ * memory of its buffers, which are all float32 and stay at one address until
+ * poly_instance_free; a caller may read and write them between calls.
+ * Calls on one instance take turns.
+ *
+ * Buffers have a name, a shape of at most POLY_MAX_OUT_DIMS dimensions and a
+ * role. Entry points are "forward", which fills the outputs, and, of a model
+ * with a loss, "loss", which needs the targets too and stores one number in the
+ * buffer "loss". */
 
-/* A multi-layer perceptron from JSON: {"layers": [in, …, out], "activation":
- * relu|gelu|silu|tanh|sigmoid|none, "bias": bool, "loss": mse|cross_entropy|
- * none, "batch_size": n, "seed": n}; only layers is required. Since 1.0. */
+/* What a buffer of an instance is for. */
+typedef enum PolyBufferRole {
+  POLY_ROLE_PARAM = 0,  /* trained and saved */
+  POLY_ROLE_INPUT = 1,  /* given by the caller */
+  POLY_ROLE_TARGET = 2, /* given by the caller, for the loss */
+  POLY_ROLE_OUTPUT = 3, /* computed */
+  POLY_ROLE_AUX = 4     /* constant data of the model, saved */
+} PolyBufferRole;
+
+/* The optimizers of an instance. */
+typedef enum PolyOptimizer {
+  POLY_OPTIMIZER_NONE = 0,
+  POLY_OPTIMIZER_SGD = 1,
+  POLY_OPTIMIZER_ADAM = 2,
+  POLY_OPTIMIZER_ADAMW = 3
+} PolyOptimizer;
+
+/* MODELS FROM JSON. The text is json_len bytes long. Keys are found whatever
+ * their case; numbers lose their fraction. All three take
+ *   "loss":       "mse" (mean of squares over all elements), "cross_entropy"
+ *                 (mean over the batch of -sum(y * log_softmax(output))) or
+ *                 "none" (default)
+ *   "batch_size": rows of x, output and y (default 1, less counts as 1)
+ *   "seed":       of the parameters, which depend on seed, name and position
+ *                 only (default 42; see poly_init_param_kaiming)
+ * and have the buffers x (batch, in), output (batch, out) and, with a loss,
+ * y (batch, out; probabilities for cross_entropy) and loss (1). NULL if the
+ * text is no JSON object or a size is missing or impossible. */
+
+/* A multi-layer perceptron.
+ *   "layers":     [in, …, out], two sizes or more (required)
+ *   "activation": between layers: relu (default, also for other words), gelu,
+ *                 silu, tanh, sigmoid, none
+ *   "bias":       default true; anything but true means none
+ * Parameters layers.L.weight (out, in) and layers.L.bias (out), zeros. Since
+ * 1.0. */
 POLY_API PolyInstance *poly_mlp_instance(const char *json, int json_len);
 
-/* An ensemble of perceptrons that share weights (TabM): layers, n_ensemble,
- * activation, loss, batch_size, seed. Since 1.0. */
+/* TabM: an ensemble of perceptrons that share their weights.
+ *   "layers", "activation" (relu, gelu, silu, none), "n_ensemble" (k, 32)
+ * A layer is s * ((r * h) weight^T) + b, with parameters layers.L.weight
+ * (out, in), layers.L.r (k, in) and layers.L.s (k, out), ones, layers.L.b
+ * (k, out), zeros. The output is the mean over the ensemble. Since 1.0. */
 POLY_API PolyInstance *poly_tabm_instance(const char *json, int json_len);
 
-/* A neural additive model, one small network a feature: n_features,
- * hidden_sizes, activation (exu, …), n_outputs, loss, batch_size, seed. Since
- * 1.0. */
+/* A neural additive model: intercept + the sum of one network for each feature.
+ *   "n_features" (required), "hidden_sizes" ([64], at most 16), "n_outputs" (1)
+ *   "activation": exu (default), relu, gelu, silu
+ * Parameters intercept (zeros), then for each feature k and layer l
+ * features.k.layers.l.weight, .bias and, for hidden layers with exu,
+ * features.k.exu.l.weight, .bias (zeros): exu(h) = relu(exp(weight) * (h -
+ * bias)). Since 1.0. */
 POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
 
-/* A Hugging Face model from config.json and safetensors files in memory
- * (model_type gpt2). seq 0: as long as the model allows. Since 1.0. */
+/* A Hugging Face model: config.json and n_files safetensors files in memory, of
+ * file_lens[i] bytes each, for batch rows of seq tokens (0: as many as the model
+ * allows). model_type must be gpt2; numbers of any type become float32. Buffers:
+ * parameters named as in the files without the prefix "transformer.", x (batch,
+ * seq) token numbers, output (batch, seq, vocabulary) the logits, positions (1,
+ * seq) and arange (seq), which begin as 0, 1, …, vocab_arange (vocabulary), loss
+ * (1) the sum of squares of the logits. NULL if the configuration is bad. Files
+ * that cannot be read and tensors that do not fit are left out: see
+ * poly_instance_notes. Since 1.0. */
 POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files,
                                     const int64_t *file_lens, int n_files, int batch, int seq);
 
-/* From the bytes of poly_instance_export_ir and (or NULL, 0: zeros)
- * poly_instance_export_weights; from those of poly_instance_save_bundle.
- * The bytes are copied. Since 1.0. */
+/* A model from the bytes of poly_instance_export_ir and (or NULL, 0: zeros) of
+ * poly_instance_export_weights, or from those of poly_instance_save_bundle.
+ * Nothing keeps the bytes. NULL if they are damaged. Since 1.0. */
 POLY_API PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len);
 POLY_API PolyInstance *poly_instance_from_bundle(const uint8_t *data, int len);
 
@@ -1035,47 +1089,85 @@ POLY_API PolyInstance *poly_instance_from_bundle(const uint8_t *data, int len);
  * 1.0. */
 POLY_API void poly_instance_free(PolyInstance *inst);
 
-/* Graph, parameters (safetensors) and both (bundle) as bytes; malloc'd, length
- * in *len_out. Since 1.0. */
+/* The model as bytes; malloc'd, their number in *len_out. export_ir: the graph,
+ * the very bytes it was loaded from, if it was. export_weights: the parameters,
+ * a safetensors file; NULL and 0 if there are none. save_bundle: both, the
+ * auxiliary data, and, if an optimizer is set, its settings, step count and
+ * moments, so that a loaded instance goes on training where this one stopped.
+ * NULL on error. Since 1.0. */
 POLY_API uint8_t *poly_instance_export_ir(PolyInstance *inst, int *len_out);
 POLY_API uint8_t *poly_instance_export_weights(PolyInstance *inst, int *len_out);
 POLY_API uint8_t *poly_instance_save_bundle(PolyInstance *inst, int *len_out);
 
-/* Reads parameters from safetensors bytes (F32). 0 or -1. Since 1.0. */
+/* Reads parameters from a safetensors file of F32. Tensors of unknown names or
+ * other sizes are left out (poly_instance_notes tells which). 0; -1 if the bytes
+ * are no such file. Since 1.0. */
 POLY_API int poly_instance_import_weights(PolyInstance *inst, const uint8_t *data, int len);
 
-/* Parameters: how many; name (valid until free; NULL out of range); memory and
- * number of elements; shape (at most cap dimensions are written, all are
- * counted). Since 1.0. */
+/* The same, but every tensor must fit and every parameter must be there, or
+ * nothing is changed and the result is -1. Since 2.0. */
+POLY_API int poly_instance_load_weights(PolyInstance *inst, const uint8_t *data, int len);
+
+/* What was odd about the weights that were read last: one line for each tensor
+ * that was missing, unknown or did not fit; "" if all was well. The text is valid
+ * until the next call of this function on the instance. NULL on error. Since
+ * 2.0. */
+POLY_API const char *poly_instance_notes(PolyInstance *inst);
+
+/* Parameters, i from 0: how many (0 for NULL); name (valid until free); memory
+ * and number of elements (numel_out may be NULL); number of dimensions, of which
+ * the first cap are written. Out of range: NULL, 0. Since 1.0. */
 POLY_API int poly_instance_param_count(const PolyInstance *inst);
 POLY_API const char *poly_instance_param_name(const PolyInstance *inst, int i);
 POLY_API float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out);
 POLY_API int poly_instance_param_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap);
 
-/* The same for all named buffers, and the role (-1 out of range). Since
- * 1.0. */
+/* The gradient of a parameter, as the last poly_instance_value_and_grad or
+ * poly_instance_train_step left it; NULL before the first. Since 2.0. */
+POLY_API float *poly_instance_param_grad(PolyInstance *inst, int i, int64_t *numel_out);
+
+/* The same for all named buffers, parameters first, and the role (-1 out of
+ * range). Since 1.0. */
 POLY_API int poly_instance_buf_count(const PolyInstance *inst);
 POLY_API const char *poly_instance_buf_name(const PolyInstance *inst, int i);
 POLY_API int poly_instance_buf_role(const PolyInstance *inst, int i);
 POLY_API float *poly_instance_buf_data(PolyInstance *inst, int i, int64_t *numel_out);
 POLY_API int poly_instance_buf_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap);
 
-/* The device on which an instance runs. 0, or -1 if it is not available.
- * Since 1.0. */
+/* Copies len bytes into the beginning of a parameter or buffer, or out of it. 0
+ * or -1 (len must be whole floats, at most the buffer's). Since 1.0. */
+POLY_API int poly_instance_upload_param(PolyInstance *inst, int i, const void *src, size_t len);
+POLY_API int poly_instance_upload_buf(PolyInstance *inst, int i, const void *src, size_t len);
+POLY_API int poly_instance_readback_param(PolyInstance *inst, int i, void *dst, size_t len);
+POLY_API int poly_instance_readback_buf(PolyInstance *inst, int i, void *dst, size_t len);
+
+/* The device (PolyDeviceId) on which an instance runs. 0, or -1 if it is not
+ * available. Since 1.0. */
 POLY_API int poly_instance_set_device(PolyInstance *inst, int device);
 
-/* 0 none, 1 SGD, 2 Adam, 3 AdamW; forgets moments. 0 or -1. Since 1.0. */
+/* Chooses a PolyOptimizer and forgets steps and moments. SGD uses lr; Adam also
+ * beta1, beta2 and eps; AdamW also weight_decay, which shrinks parameters by
+ * 1 - lr * weight_decay before each step. 0 or -1. Since 1.0. */
 POLY_API int poly_instance_set_optimizer(PolyInstance *inst, int kind, float lr, float beta1, float beta2, float eps,
                                          float weight_decay);
 
-/* Runs the entry point "forward" on named inputs, which are copied in; results
- * lie in the buffers of role 3. Names that the model does not have are ignored;
- * inputs that are not given keep their last value. 0 or -1. Since 1.0. */
+/* Runs the entry point "forward" or another one on named arrays, which are
+ * copied to the inputs and targets of these names before the call returns; each
+ * must hold as many floats as the buffer. Other names are ignored; what is not
+ * given keeps its last value, zeros at first. 0 or -1. Since 1.0. */
 POLY_API int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_inputs);
+POLY_API int poly_instance_call(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io);
 
-/* Loss, gradients and one step of the optimizer; *loss_out is the loss before
- * the step. 0 or -1. Since 1.0. */
+/* Loss, gradients and one step of the optimizer. *loss_out (may be NULL) and the
+ * buffer "loss" receive the loss before the step; the buffer "output" stays as it
+ * was. 0, or -1, also without an optimizer or a loss. Since 1.0. */
 POLY_API int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out);
+
+/* Loss and gradients of an entry point that stores one number; parameters stay
+ * as they are, gradients are left where poly_instance_param_grad finds them. 0
+ * or -1. Since 1.0. */
+POLY_API int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io,
+                                          float *loss_out);
 
 /* ======================================================================== */
 /* By value                                                                 */

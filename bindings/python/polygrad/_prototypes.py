@@ -469,15 +469,22 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_instance_export_weights": (c_void_p, (c_void_p, c_void_p)),
     "poly_instance_save_bundle": (c_void_p, (c_void_p, c_void_p)),
     "poly_instance_import_weights": (c_int, (c_void_p, c_void_p, c_int)),
+    "poly_instance_load_weights": (c_int, (c_void_p, c_void_p, c_int)),
+    "poly_instance_notes": (c_char_p, (c_void_p,)),
     "poly_instance_param_count": (c_int, (c_void_p,)),
     "poly_instance_param_name": (c_char_p, (c_void_p, c_int)),
     "poly_instance_param_data": (c_void_p, (c_void_p, c_int, c_void_p)),
     "poly_instance_param_shape": (c_int, (c_void_p, c_int, c_void_p, c_int)),
+    "poly_instance_param_grad": (c_void_p, (c_void_p, c_int, c_void_p)),
     "poly_instance_buf_count": (c_int, (c_void_p,)),
     "poly_instance_buf_name": (c_char_p, (c_void_p, c_int)),
     "poly_instance_buf_role": (c_int, (c_void_p, c_int)),
     "poly_instance_buf_data": (c_void_p, (c_void_p, c_int, c_void_p)),
     "poly_instance_buf_shape": (c_int, (c_void_p, c_int, c_void_p, c_int)),
+    "poly_instance_upload_param": (c_int, (c_void_p, c_int, c_void_p, c_size_t)),
+    "poly_instance_upload_buf": (c_int, (c_void_p, c_int, c_void_p, c_size_t)),
+    "poly_instance_readback_param": (c_int, (c_void_p, c_int, c_void_p, c_size_t)),
+    "poly_instance_readback_buf": (c_int, (c_void_p, c_int, c_void_p, c_size_t)),
     "poly_instance_set_device": (c_int, (c_void_p, c_int)),
     "poly_instance_set_optimizer": (
         c_int,
@@ -492,7 +499,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "poly_instance_forward": (c_int, (c_void_p, c_void_p, c_int)),
+    "poly_instance_call": (c_int, (c_void_p, c_char_p, c_void_p, c_int)),
     "poly_instance_train_step": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_instance_value_and_grad": (c_int, (c_void_p, c_char_p, c_void_p, c_int, c_void_p)),
 }
 
 # The numbers of operations, kinds and so on.
@@ -609,3 +618,12 @@ POLY_REDUCE_ARGMAX = 8
 POLY_REDUCE_ARGMIN = 9
 POLY_REDUCE_VAR = 10
 POLY_REDUCE_STD = 11
+POLY_ROLE_PARAM = 0
+POLY_ROLE_INPUT = 1
+POLY_ROLE_TARGET = 2
+POLY_ROLE_OUTPUT = 3
+POLY_ROLE_AUX = 4
+POLY_OPTIMIZER_NONE = 0
+POLY_OPTIMIZER_SGD = 1
+POLY_OPTIMIZER_ADAM = 2
+POLY_OPTIMIZER_ADAMW = 3

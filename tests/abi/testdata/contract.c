@@ -253,8 +253,10 @@ static void numbers_and_names(void) {
   CHECK(poly_dtype(ctx, poly_le(ctx, a, b)) == POLY_DTYPE_FLOAT32);
   CHECK(poly_dtype(ctx, poly_gt(ctx, a, b)) == POLY_DTYPE_BOOL);
   CHECK(poly_dtype(ctx, poly_ne(ctx, a, b)) == POLY_DTYPE_BOOL);
-  float r[3];
+  float r[3] = {9, 9, 9}, data[3] = {1, 2, 3};
   int64_t three[1] = {3};
+  PolyUOp *x = host(ctx, data, 0, 3);
+  CHECK(into(ctx, poly_grad(ctx, poly_gt(ctx, x, poly_const_float(ctx, 2)), x), r) == 0 && r[0] == 0 && r[2] == 0);
   CHECK(into(ctx, poly_rand(ctx, three, 1, 42), r) == 0);
   CHECK(r[0] == 0.86904836f && r[1] == 0.15063238f && r[2] == 0.52032065f);
   poly_ctx_destroy(ctx);

@@ -1,0 +1,122 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/model"
+)
+
+// feeds reads PolyIOBinding records: a name and a pointer, 16 bytes. C does not say how long an array is: it is
+// as long as the buffer of its name.
+func (i *instance) feeds(p unsafe.Pointer, n C.int) ([]model.Feed, error) {
+	if n < 0 || n > 0 && p == nil {
+		return nil, wrong("inputs", "%d arrays at NULL", n)
+	}
+	out := make([]model.Feed, 0, n)
+	for k := range int(n) {
+		name := *(**C.char)(unsafe.Add(p, 16*k))
+		data := *(*unsafe.Pointer)(unsafe.Add(p, 16*k+8))
+		if name == nil {
+			return nil, wrong(indexed("inputs", k), "has no name")
+		}
+		text := goString(name)
+		size := i.Size(text)
+		switch {
+		case size < 0:
+		case data == nil && size > 0:
+			return nil, wrong(indexed("inputs", k), "%q has no data, expected %d floats", text, size)
+		default:
+			out = append(out, model.Feed{Name: text, Data: unsafe.Slice((*float32)(data), size)})
+		}
+	}
+	return out, nil
+}
+
+//export go_poly_instance_forward
+func go_poly_instance_forward(h C.uintptr_t, io unsafe.Pointer, n C.int) C.int {
+	return callEntry("poly_instance_forward", h, model.EntryForward, io, n)
+}
+
+//export go_poly_instance_call
+func go_poly_instance_call(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.int) C.int {
+	return callEntry("poly_instance_call", h, goString(entry), io, n)
+}
+
+func callEntry(fn string, h C.uintptr_t, entry string, io unsafe.Pointer, n C.int) C.int {
+	return tellInstance(fn, h, func(i *instance) error {
+		in, err := i.feeds(io, n)
+		if err != nil {
+			return err
+		}
+		return i.Call(entry, in)
+	})
+}
+
+// learn runs a request that gives a loss.
+func learn(fn string, h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float, f func(i *instance, in []model.Feed) (float32, error)) C.int {
+	return tellInstance(fn, h, func(i *instance) error {
+		in, err := i.feeds(io, n)
+		if err != nil {
+			return err
+		}
+		v, err := f(i, in)
+		if err == nil && loss != nil {
+			*loss = C.float(v)
+		}
+		return err
+	})
+}
+
+//export go_poly_instance_train_step
+func go_poly_instance_train_step(h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float) C.int {
+	return learn("poly_instance_train_step", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
+		return i.TrainStep(in)
+	})
+}
+
+//export go_poly_instance_value_and_grad
+func go_poly_instance_value_and_grad(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.int, loss *C.float) C.int {
+	return learn("poly_instance_value_and_grad", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
+		return i.ValueAndGrad(goString(entry), in)
+	})
+}
+
+//export go_poly_instance_set_optimizer
+func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2, eps, decay C.float) C.int {
+	return tellInstance("poly_instance_set_optimizer", h, func(i *instance) error {
+		if kind < 0 || kind > C.int(model.AdamW) {
+			return wrong("kind", "%d, expected 0 (none), 1 (SGD), 2 (Adam) or 3 (AdamW)", kind)
+		}
+		return i.SetOptimizer(model.Optimizer{
+			Kind: model.OptimizerKind(kind), LR: float32(lr), Beta1: float32(beta1), Beta2: float32(beta2),
+			Eps: float32(eps), WeightDecay: float32(decay),
+		})
+	})
+}
+
+//export go_poly_instance_set_device
+func go_poly_instance_set_device(h C.uintptr_t, device C.int) C.int {
+	return tellInstance("poly_instance_set_device", h, func(i *instance) error {
+		if device < 0 || int(device) >= len(devices) {
+			return wrong("device", "%d, expected 0 to %d", device, len(devices)-1)
+		}
+		d := devices[device]
+		if d.backend == "" {
+			return wrong("device", "%s is not available", d.name)
+		}
+		name := d.backend
+		if device <= 1 { // whatever runs kernels of contexts
+			name = ""
+		}
+		e, err := executor(name)
+		if err != nil {
+			return &argError{"device", err}
+		}
+		return i.SetExecutor(e)
+	})
+}
