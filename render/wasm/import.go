@@ -11,19 +11,55 @@ import (
 // loops are unrolled, so that the packer finds neighbours to put into vectors.
 type importer struct {
 	*graph
-	k     *Kernel
-	check bool
+	k    *Kernel
+	bufs map[*uop.UOp]*buffer
+	vars map[string]int
+	cur  *block
+	pos  int
+	// copies are the iterations of a loop that are imported side by side, in
+	// most places just one. env is the one at work.
+	copies []*env
+	env    *env
+}
+
+// env is what the operations of the list mean in one copy of a loop's body.
+type env struct {
 	vals  map[*uop.UOp][]*value
 	ptrs  map[*uop.UOp]pointer
 	regs  map[regSlot]*value
-	// arrays are the registers that are indexed by more than constants; they live in scratch memory.
-	arrays map[*uop.UOp]*buffer
-	bufs   map[*uop.UOp]*buffer
-	vars   map[string]int
-	cur    *block
-	gate   *value
-	pos    int
-	nbuf   int32
+	gate  *value
+	outer *env
+}
+
+func newEnv(outer *env, n int) *env {
+	return &env{vals: make(map[*uop.UOp][]*value, n), ptrs: make(map[*uop.UOp]pointer, n/2), regs: map[regSlot]*value{}, outer: outer}
+}
+
+func (e *env) val(u *uop.UOp) []*value {
+	for ; e != nil; e = e.outer {
+		if v := e.vals[u]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (e *env) ptr(u *uop.UOp) (pointer, bool) {
+	for ; e != nil; e = e.outer {
+		if p, ok := e.ptrs[u]; ok {
+			return p, true
+		}
+	}
+	return pointer{}, false
+}
+
+func (e *env) reg(s regSlot) *value {
+	for ; e != nil; e = e.outer {
+		if v := e.regs[s]; v != nil {
+			return v
+		}
+	}
+	return nil
 }
 
 // pointer is the value of an INDEX: an element of a buffer or of a register.
@@ -54,6 +90,7 @@ func (im *importer) run(list []*uop.UOp) error {
 	}
 	im.findBuffers(list)
 	im.cur = im.root
+	im.copies = []*env{newEnv(nil, len(list))}
 	im.body(root)
 	return nil
 }
@@ -138,7 +175,10 @@ func (im *importer) body(r *region) {
 		if p.sub != nil {
 			im.loop(p.sub)
 		} else {
-			im.one(p.u)
+			for _, e := range im.copies {
+				im.env = e
+				im.one(p.u)
+			}
 		}
 	}
 }
@@ -148,39 +188,64 @@ func (im *importer) body(r *region) {
 func (im *importer) loop(r *region) {
 	n := r.trip()
 	if r.whole() {
-		im.copies(r, im.iterConst(r, 0), n)
-		return
-	}
-	u := r.unroll()
-	if u == 1 {
-		count := im.scalar(r.rng.Src[0])
-		im.loopOf(r, count, func(iter *value) { im.copies(r, iter, 1) })
+		im.repeat(r, im.iterConst(r, 0), n)
 		return
 	}
 	k := kindOf(r.rng.DType)
+	if u := im.jam(r); u > 1 {
+		im.loopOf(r, im.constant(k, uint64(n/u)), func(iter *value) { im.abreast(r, iter, u) })
+		return
+	}
+	u := r.unroll(len(im.copies))
+	if u == 1 {
+		im.env = im.copies[0]
+		count := im.scalar(r.rng.Src[0])
+		im.loopOf(r, count, func(iter *value) { im.repeat(r, iter, 1) })
+		return
+	}
 	im.loopOf(r, im.constant(k, uint64(n/u)), func(iter *value) {
-		im.copies(r, im.op(uop.Mul, k, 1, iter, im.constant(k, uint64(u))), u)
+		im.repeat(r, im.op(uop.Mul, k, 1, iter, im.constant(k, uint64(u))), u)
 	})
-	im.copies(r, im.iterConst(r, n-n%u), n%u)
+	im.repeat(r, im.iterConst(r, n-n%u), n%u)
 }
 
 func (im *importer) iterConst(r *region, v int64) *value {
 	return im.constant(kindOf(r.rng.DType), uint64(v))
 }
 
-// copies imports n bodies with the range at start, start+1, …
-func (im *importer) copies(r *region, start *value, n int64) {
+// repeat imports n bodies one after the other, with the range at start, start+1, …
+func (im *importer) repeat(r *region, start *value, n int64) {
 	for i := range n {
-		v := start
-		switch {
-		case i > 0 && start.op == uop.ConstOp:
-			v = im.constant(start.kind, start.bits[0]+uint64(i))
-		case i > 0:
-			v = im.op(uop.Add, start.kind, 1, start, im.constant(start.kind, uint64(i)))
+		v := im.plus(start, i)
+		for _, e := range im.copies {
+			e.vals[r.rng] = []*value{v}
 		}
-		im.vals[r.rng] = []*value{v}
 		im.body(r)
 	}
+}
+
+// abreast imports n bodies side by side, with the range at n*iter, n*iter+1, …:
+// loops inside become one loop that does the work of all.
+func (im *importer) abreast(r *region, iter *value, n int64) {
+	outer := im.copies
+	start := im.op(uop.Mul, iter.kind, 1, iter, im.constant(iter.kind, uint64(n)))
+	im.copies = make([]*env, n)
+	for i := range im.copies {
+		im.copies[i] = newEnv(outer[0], 16)
+		im.copies[i].vals[r.rng] = []*value{im.plus(start, int64(i))}
+	}
+	im.body(r)
+	im.copies = outer
+}
+
+func (im *importer) plus(v *value, n int64) *value {
+	switch {
+	case n == 0:
+		return v
+	case v.op == uop.ConstOp:
+		return im.constant(v.kind, v.bits[0]+uint64(n))
+	}
+	return im.op(uop.Add, v.kind, 1, v, im.constant(v.kind, uint64(n)))
 }
 
 // loopOf makes a loop. Registers that its body stores to become variables of it.
@@ -188,30 +253,37 @@ func (im *importer) loopOf(r *region, count *value, body func(iter *value)) {
 	l := &loop{count: count}
 	l.body = &block{parent: im.cur, loop: l, depth: im.cur.depth + 1}
 	l.iter = im.add(&value{op: uop.Range, kind: kindOf(r.rng.DType), lanes: 1, loop: l, home: l.body})
-	var slots []regSlot
-	phis := map[regSlot]*phi{}
-	im.storedRegs(r, func(s regSlot, k kind) {
-		if phis[s] != nil {
-			return
-		}
-		init := im.regs[s]
-		if init == nil {
-			init = im.constant(k, 0)
-		}
-		phis[s] = im.newPhi(l, init)
-		slots = append(slots, s)
-	})
-	for _, s := range slots {
-		im.regs[s] = phis[s].v
+	type carried struct {
+		e *env
+		s regSlot
+		p *phi
+	}
+	var vars []carried
+	for _, e := range im.copies {
+		seen := map[regSlot]bool{}
+		im.storedRegs(r, func(s regSlot, k kind) {
+			if seen[s] {
+				return
+			}
+			seen[s] = true
+			init := e.reg(s)
+			if init == nil {
+				init = im.constant(k, 0)
+			}
+			vars = append(vars, carried{e, s, im.newPhi(l, init)})
+		})
+	}
+	for _, c := range vars {
+		c.e.regs[c.s] = c.p.v
 	}
 	outer := im.cur
 	im.cur = l.body
 	body(l.iter)
 	im.cur = outer
 	im.cur.items = append(im.cur.items, item{loop: l})
-	for _, s := range slots {
-		phis[s].next = im.regs[s]
-		im.regs[s] = im.final(phis[s].v)
+	for _, c := range vars {
+		c.p.next = c.e.regs[c.s]
+		c.e.regs[c.s] = im.final(c.p.v)
 	}
 }
 
@@ -241,7 +313,7 @@ func (im *importer) storedRegs(r *region, f func(regSlot, kind)) {
 
 // lanes are the scalars of a value.
 func (im *importer) lanes(u *uop.UOp) []*value {
-	vs := im.vals[u]
+	vs := im.env.val(u)
 	if vs == nil {
 		fail("%s %s is used before it is defined", u.Op, u.DType)
 	}
@@ -253,31 +325,31 @@ func (im *importer) scalar(u *uop.UOp) *value { return im.lanes(u)[0] }
 func (im *importer) one(u *uop.UOp) {
 	switch u.Op {
 	case uop.Param, uop.DefineLocal, uop.DefineReg:
-		im.ptrs[u] = im.define(u)
+		im.env.ptrs[u] = im.define(u)
 	case uop.Index:
-		im.ptrs[u] = im.index(u)
+		im.env.ptrs[u] = im.index(u)
 	case uop.After, uop.Noop:
 		if len(u.Src) == 0 {
 			return
 		}
-		if p, ok := im.ptrs[u.Src[0]]; ok {
-			im.ptrs[u] = p
-		} else if v, ok := im.vals[u.Src[0]]; ok {
-			im.vals[u] = v
+		if p, ok := im.env.ptr(u.Src[0]); ok {
+			im.env.ptrs[u] = p
+		} else if v := im.env.val(u.Src[0]); v != nil {
+			im.env.vals[u] = v
 		}
 	case uop.Sink, uop.Group, uop.Barrier:
 	case uop.If:
-		im.gate = im.scalar(u.Src[0])
+		im.env.gate = im.scalar(u.Src[0])
 	case uop.EndIf:
-		im.gate = nil
+		im.env.gate = nil
 	case uop.Store:
 		im.store(u)
 	default:
 		if u.Op == uop.Cast && u.DType.IsPtr() {
-			im.ptrs[u] = im.ptrs[u.Src[0]]
+			im.env.ptrs[u], _ = im.env.ptr(u.Src[0])
 			return
 		}
-		im.vals[u] = im.eval(u)
+		im.env.vals[u] = im.eval(u)
 	}
 }
 
@@ -290,7 +362,7 @@ func (im *importer) define(u *uop.UOp) pointer {
 }
 
 func (im *importer) index(u *uop.UOp) pointer {
-	p, ok := im.ptrs[u.Src[0]]
+	p, ok := im.env.ptr(u.Src[0])
 	if !ok {
 		fail("INDEX into %s", u.Src[0].Op)
 	}
@@ -318,7 +390,7 @@ func (im *importer) place(p pointer, i int64) *place {
 }
 
 func (im *importer) loads(u *uop.UOp) []*value {
-	p, ok := im.ptrs[u.Src[0]]
+	p, ok := im.env.ptr(u.Src[0])
 	if !ok {
 		fail("LOAD from %s", u.Src[0].Op)
 	}
@@ -364,24 +436,24 @@ func at1(vs []*value, i int) *value {
 
 func (im *importer) readReg(p pointer, i int64, k kind) *value {
 	s := regSlot{p.reg, p.idx.off + i}
-	if v := im.regs[s]; v != nil {
+	if v := im.env.reg(s); v != nil {
 		return v
 	}
 	return im.constant(k, 0)
 }
 
 func (im *importer) store(u *uop.UOp) {
-	p, ok := im.ptrs[u.Src[0]]
+	p, ok := im.env.ptr(u.Src[0])
 	if !ok {
 		fail("STORE to %s", u.Src[0].Op)
 	}
 	vals := im.lanes(u.Src[1])
 	if p.gate == nil {
-		p.gate = im.gate
+		p.gate = im.env.gate
 	}
 	for i, v := range vals {
 		if p.reg != nil {
-			im.regs[regSlot{p.reg, p.idx.off + int64(i)}] = v
+			im.env.regs[regSlot{p.reg, p.idx.off + int64(i)}] = v
 			continue
 		}
 		if p.buf.kind != v.kind {

@@ -28,16 +28,9 @@ type reducer struct {
 
 // count counts how often each value that matters is used.
 func (r *reducer) count() {
-	w := r.walk()
-	var visit func(v *value)
-	use := func(v *value) {
-		if w.first(v) {
-			v.uses = 0
-			visit(v)
-		}
-		v.uses++
-	}
-	visit = func(v *value) {
+	r.visit(func(v *value) { v.uses = 0 }, nil)
+	use := func(v *value) { v.uses++ }
+	r.visit(func(v *value) {
 		for _, a := range v.args {
 			use(a)
 		}
@@ -54,7 +47,7 @@ func (r *reducer) count() {
 				}
 			}
 		}
-	}
+	}, nil)
 	for _, b := range r.blocks() {
 		for _, it := range b.items {
 			switch {

@@ -114,14 +114,15 @@ func (r *region) measure() {
 	}
 }
 
-// unroll is how many copies of the body of a loop one iteration runs.
-func (r *region) unroll() int64 {
+// unroll is how many bodies of a loop one iteration runs, if each of them stands
+// for a number of copies.
+func (r *region) unroll(copies int) int64 {
 	n := r.trip()
 	if !r.inner || n < 2 {
 		return 1
 	}
 	for u := int64(unrollLanes / max(r.lanes, 1)); u > 1; u /= 2 {
-		if u*int64(max(r.weight, 4)) <= unrollWeight && n >= u {
+		if u*int64(max(r.weight, 4)*copies) <= unrollWeight && n >= u {
 			return u
 		}
 	}

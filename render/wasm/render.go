@@ -27,16 +27,14 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 	}()
 	k = &Kernel{Name: name, Threads: 1}
 	g := newGraph(2 * len(list))
-	im := &importer{
-		graph: g, k: k, vals: make(map[*uop.UOp][]*value, len(list)), ptrs: make(map[*uop.UOp]pointer, len(list)/2), regs: map[regSlot]*value{},
-		bufs: map[*uop.UOp]*buffer{}, vars: map[string]int{},
-	}
+	im := &importer{graph: g, k: k, bufs: map[*uop.UOp]*buffer{}, vars: map[string]int{}}
 	if err := im.run(list); err != nil {
 		return nil, fmt.Errorf("wasm.Render: kernel %s: %w", name, err)
 	}
 	p := &packer{graph: g, packs: make(map[[4]int32]*value, len(list)/2)}
 	p.reshape()
 	p.packStores()
+	g.spread(k)
 	s := &selector{
 		g: g, k: k, check: opt.Check, table: make(map[instKey]*inst, 2*len(list)), vars: map[*block][]*variable{},
 		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{},
@@ -52,22 +50,20 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 	return k, nil
 }
 
-// places lists where the kernel's loads and stores without condition go.
-func (g *graph) places() []*place {
-	var out []*place
+// visit calls f for every value that the kernel needs, and each for every place
+// without condition that it stores to.
+func (g *graph) visit(f func(*value), each func(*place)) {
 	w := g.walk()
 	var visit func(v *value)
 	visit = func(v *value) {
 		if !w.first(v) {
 			return
 		}
+		f(v)
 		for _, a := range v.args {
 			visit(a)
 		}
 		if v.at != nil {
-			if v.at.gate == nil {
-				out = append(out, v.at)
-			}
 			for _, t := range v.at.terms {
 				visit(t.v)
 			}
@@ -83,19 +79,35 @@ func (g *graph) places() []*place {
 	}
 	for _, b := range g.blocks() {
 		for _, it := range b.items {
-			if st := it.store; st != nil {
-				visit(st.val)
-				if st.gate == nil {
-					out = append(out, st.at)
-				} else {
-					visit(st.gate)
-				}
-				for _, t := range st.at.terms {
-					visit(t.v)
-				}
+			if it.loop != nil {
+				visit(it.loop.count)
+			}
+			st := it.store
+			if st == nil {
+				continue
+			}
+			visit(st.val)
+			if st.gate != nil {
+				visit(st.gate)
+			} else if each != nil {
+				each(st.at)
+			}
+			for _, t := range st.at.terms {
+				visit(t.v)
 			}
 		}
 	}
+}
+
+// places lists where the kernel's loads and stores without condition go.
+func (g *graph) places() []*place {
+	var out []*place
+	add := func(p *place) { out = append(out, p) }
+	g.visit(func(v *value) {
+		if v.at != nil && v.at.gate == nil {
+			add(v.at)
+		}
+	}, add)
 	return out
 }
 

@@ -119,6 +119,7 @@ type graph struct {
 	table  map[valueKey]*value
 	groups map[string]*group
 	nextID int32
+	nbuf   int32
 	walks  int32
 	affine map[*value]*affine
 }
