@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"time"
 	"unsafe"
@@ -23,7 +24,19 @@ func main() {
 	reps := flag.Int("reps", 15, "repetitions")
 	dev := flag.String("device", "wasm", "device")
 	only := flag.String("only", "", "run one workload")
+	profile := flag.String("cpuprofile", "", "write a CPU profile")
 	flag.Parse()
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	e, err := exec.Open(*dev)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
