@@ -24,7 +24,7 @@ func LoadHF(e *exec.Executor, config []byte, files [][]byte, batch, seq int64) (
 	defer m.mu.Unlock()
 	seen := map[string]bool{}
 	for i, f := range files {
-		list, _, err := DecodeSafetensors(f)
+		list, _, err := decodeSafetensors(f)
 		if err != nil {
 			m.notes = append(m.notes, fmt.Sprintf("files[%d]: %v", i, err))
 		}

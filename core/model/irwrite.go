@@ -8,12 +8,16 @@ import (
 
 // WriteIR writes a definition as an IR file. Shapes that depend on a variable cannot be written.
 func WriteIR(d *Definition) ([]byte, error) {
-	w := &irWriter{index: map[*uop.UOp]int{}, texts: map[string]uint32{}, unique: map[*uop.UOp]int64{}}
-	b, err := w.write(d)
+	b, err := writeIR(d)
 	if err != nil {
 		return nil, fmt.Errorf("model.WriteIR: %w", err)
 	}
 	return b, nil
+}
+
+func writeIR(d *Definition) ([]byte, error) {
+	w := &irWriter{index: map[*uop.UOp]int{}, texts: map[string]uint32{}, unique: map[*uop.UOp]int64{}}
+	return w.write(d)
 }
 
 type irWriter struct {

@@ -63,13 +63,21 @@ const maxHeader = 100_000_000
 // DecodeSafetensors lists the tensors of a safetensors file in the order of their data, and its metadata.
 // Tensors of types that the package does not know are an error.
 func DecodeSafetensors(file []byte) ([]SafeTensor, map[string]string, error) {
-	header, data, err := splitSafetensors(file)
+	list, meta, err := decodeSafetensors(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("model.DecodeSafetensors: file: %w", err)
 	}
+	return list, meta, nil
+}
+
+func decodeSafetensors(file []byte) ([]SafeTensor, map[string]string, error) {
+	header, data, err := splitSafetensors(file)
+	if err != nil {
+		return nil, nil, err
+	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(header, &raw); err != nil {
-		return nil, nil, fmt.Errorf("model.DecodeSafetensors: file: the header is no JSON object: %w", err)
+		return nil, nil, fmt.Errorf("the header is no JSON object: %w", err)
 	}
 	var meta map[string]string
 	type placed struct {
@@ -80,13 +88,13 @@ func DecodeSafetensors(file []byte) ([]SafeTensor, map[string]string, error) {
 	for name, text := range raw {
 		if name == "__metadata__" {
 			if err := json.Unmarshal(text, &meta); err != nil {
-				return nil, nil, fmt.Errorf("model.DecodeSafetensors: file: __metadata__: %w", err)
+				return nil, nil, fmt.Errorf("__metadata__: %w", err)
 			}
 			continue
 		}
 		t, at, err := safeTensor(name, text, data)
 		if err != nil {
-			return nil, nil, fmt.Errorf("model.DecodeSafetensors: file: tensor %q: %w", name, err)
+			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
 		}
 		list = append(list, placed{t, at})
 	}

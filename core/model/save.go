@@ -31,7 +31,7 @@ func (m *Instance) exportIR() ([]byte, error) {
 		for _, e := range m.entries {
 			d.Entries = append(d.Entries, Entry{e.name, e.sink})
 		}
-		b, err := WriteIR(&d)
+		b, err := writeIR(&d)
 		if err != nil {
 			return nil, err
 		}
@@ -73,11 +73,11 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 	if m.freed {
 		return fmt.Errorf("model.Instance.ImportWeights: %w", ErrFreed)
 	}
-	list, _, err := DecodeSafetensors(file)
+	list, _, err := decodeSafetensors(file)
 	if err == nil {
 		for _, t := range list {
 			if t.DType != SafeF32 {
-				err = fmt.Errorf("file: tensor %q has type %s, expected F32", t.Name, t.DType)
+				err = fmt.Errorf("tensor %q has type %s, expected F32", t.Name, t.DType)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 		err = m.load(list, strict)
 	}
 	if err != nil {
-		return fmt.Errorf("model.Instance.ImportWeights: %w", err)
+		return fmt.Errorf("model.Instance.ImportWeights: data: %w", err)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (m *Instance) load(list []SafeTensor, strict bool) error {
 		}
 	}
 	if strict && len(notes) > 0 {
-		return fmt.Errorf("file: %s", notes[0])
+		return fmt.Errorf("%s", notes[0])
 	}
 	for _, t := range list {
 		if b := m.named[t.Name]; b != nil && b.loadable() && t.Numel() == int64(len(b.Data)) {
@@ -240,7 +240,7 @@ func (m *Instance) saveTraining() ([]byte, error) {
 }
 
 func (m *Instance) loadTraining(state []byte) error {
-	list, meta, err := DecodeSafetensors(state)
+	list, meta, err := decodeSafetensors(state)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,17 @@ class _Devices:
         """Tell whether kernels can run on an NVIDIA GPU."""
         return self._available("CUDA")
 
+    def number(self, name: str) -> int:
+        """Return the library's number of a device or back end.
+
+        >>> Device.number("cpu")
+        1
+        """
+        names = self._names()
+        if name.upper() not in names:
+            raise ValueError(f"device: {name!r} is unknown, expected one of {', '.join(names)}")
+        return names.index(name.upper())
+
     @property
     def backend(self) -> str:
         """What runs kernels of the CPU device: the value of POLY_DEVICE."""

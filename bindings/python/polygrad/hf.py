@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,13 +45,19 @@ def _weight_files(folder: Path) -> list[Path]:
 def load_hf_bytes(
     config: bytes | str, weights: Sequence[bytes], max_batch: int = 1, max_seq_len: int = 0
 ) -> Instance:
-    """Load a model from the contents of config.json and of safetensors files."""
+    """Load a model from the contents of config.json and of safetensors files.
+
+    Files that cannot be read and tensors that are missing or do not fit are warned about.
+    """
     text = config.encode() if isinstance(config, str) else config
     n = len(weights)
     blocks = [ctypes.c_char_p(w) for w in weights]
     files = (ctypes.c_void_p * n)(*[ctypes.cast(b, ctypes.c_void_p) for b in blocks])
     lengths = (ctypes.c_int64 * n)(*[len(w) for w in weights])
-    return Instance(lib.poly_hf_load(text, len(text), files, lengths, n, max_batch, max_seq_len))
+    inst = Instance(lib.poly_hf_load(text, len(text), files, lengths, n, max_batch, max_seq_len))
+    if inst.notes:
+        warnings.warn("; ".join(inst.notes), stacklevel=2)
+    return inst
 
 
 def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:

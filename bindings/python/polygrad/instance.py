@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._library import fail, lib
+from polygrad.device import Device
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -142,10 +143,12 @@ class Instance:
 
     # Running
 
-    def _bind(self, arrays: dict[str, Any]) -> tuple[Any, int, list[FloatArray]]:
+    def _bind(
+        self, arrays: dict[str, Any], partial: bool = False
+    ) -> tuple[Any, int, list[FloatArray]]:
         """Return bindings for C and the arrays behind them.
 
-        An array may be smaller than the model's; it fills the front of each axis, the rest is 0.
+        partial allows arrays that are smaller than the model's.
         """
         unknown = [n for n in arrays if self._kinds.get(n) not in ("input", "target")]
         if unknown:
@@ -158,7 +161,7 @@ class Instance:
             array = np.ascontiguousarray(value, dtype=np.float32)
             shape = self._buffers[name].shape
             if array.shape != shape:
-                array = _fill(name, array, shape)
+                array = _fit(name, array, shape, partial)
             held.append(array)
         bindings = (_IOBinding * len(held))()
         for binding, name, array in zip(bindings, arrays, held):
@@ -167,12 +170,63 @@ class Instance:
         return bindings, len(held), held
 
     def forward(self, **inputs: Any) -> dict[str, FloatArray]:
-        """Run the model on named inputs and return copies of its outputs by name."""
-        bindings, n, held = self._bind(inputs)
-        if lib.poly_instance_forward(self._handle, bindings, n) != 0:
+        """Run the model on named inputs and return copies of its outputs by name.
+
+        Inputs that are not given keep their last value. An input may be smaller than the
+        model's (fewer rows, fewer tokens): it fills the front of each axis, the rest is 0.
+        """
+        return self._run("forward", inputs, partial=True)
+
+    def call(self, entry: str, **arrays: Any) -> dict[str, FloatArray]:
+        """Run an entry point on named inputs and targets; return copies of the outputs.
+
+        >>> net = Instance.mlp(layers=[2, 1], loss="mse", seed=1)
+        >>> float(net.call("loss", x=[[0.0, 0.0]], y=[[2.0]])["loss"][0])
+        4.0
+        """
+        return self._run(entry, arrays, partial=False)
+
+    def _run(self, entry: str, arrays: dict[str, Any], partial: bool) -> dict[str, FloatArray]:
+        bindings, n, held = self._bind(arrays, partial)
+        if lib.poly_instance_call(self._handle, entry.encode(), bindings, n) != 0:
             fail(RuntimeError)
         del held
         return {n: a.copy() for n, a in self._with_role("output").items()}
+
+    def value_and_grad(
+        self, entry: str = "loss", **arrays: Any
+    ) -> tuple[float, dict[str, FloatArray]]:
+        """Return the loss and copies of its gradients by parameter; parameters stay.
+
+        >>> net = Instance.mlp(layers=[2, 1], loss="mse", seed=1)
+        >>> loss, grads = net.value_and_grad(x=[[1.0, 2.0]], y=[[0.0]])
+        >>> grads["layers.0.weight"].shape
+        (1, 2)
+        """
+        bindings, n, held = self._bind(arrays)
+        loss = ctypes.c_float()
+        status = lib.poly_instance_value_and_grad(
+            self._handle, entry.encode(), bindings, n, ctypes.byref(loss)
+        )
+        if status != 0:
+            fail(RuntimeError)
+        del held
+        grads = {}
+        for i, (name, param) in enumerate(self.params.items()):
+            grad = np.empty(param.shape, np.float32)
+            address = lib.poly_instance_param_grad(self._handle, i, None)
+            if address:
+                ctypes.memmove(grad.ctypes.data, address, grad.nbytes)
+            grads[name] = grad
+        return loss.value, grads
+
+    def set_device(self, name: str) -> None:
+        """Choose what runs the model's kernels, one of Device.available()."""
+        known = Device.available()
+        if name.upper() not in known:
+            raise ValueError(f"name: {name!r} is not available, expected one of {known}")
+        if lib.poly_instance_set_device(self._handle, Device.number(name)) != 0:
+            fail(RuntimeError)
 
     def set_optimizer(
         self,
@@ -225,16 +279,32 @@ class Instance:
         """Return graph and parameters as bytes."""
         return self._bytes(lib.poly_instance_save_bundle)
 
-    def import_weights(self, data: bytes) -> None:
-        """Read parameters from a safetensors file."""
-        if lib.poly_instance_import_weights(self._handle, data, len(data)) != 0:
+    def import_weights(self, data: bytes, strict: bool = True) -> None:
+        """Read parameters from a safetensors file of float32.
+
+        With strict, every tensor must fit and every parameter must be there, or nothing is
+        changed; without, what does not fit is left out, and notes tell.
+        """
+        read = lib.poly_instance_load_weights if strict else lib.poly_instance_import_weights
+        if read(self._handle, data, len(data)) != 0:
             fail(RuntimeError)
 
+    @property
+    def notes(self) -> list[str]:
+        """What was odd about the weights that were read last: missing, unknown, other shapes."""
+        text = lib.poly_instance_notes(self._handle)
+        if text is None:
+            fail(RuntimeError)
+        lines: list[str] = text.decode().splitlines()
+        return lines
 
-def _fill(name: str, array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Put an array into the front corner of zeros of a shape."""
+
+def _fit(name: str, array: FloatArray, shape: tuple[int, ...], partial: bool) -> FloatArray:
+    """Bring an array into a shape, if need be (and partial) into the front corner of zeros."""
     if array.size == np.prod(shape):
         return array.reshape(shape)
+    if not partial:
+        raise ValueError(f"{name}: shape {array.shape}, expected {shape}")
     if array.ndim != len(shape) or any(a > s for a, s in zip(array.shape, shape)):
         raise ValueError(f"{name}: shape {array.shape}, expected at most {shape}")
     filled = np.zeros(shape, np.float32)

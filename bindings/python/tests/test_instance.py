@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,6 +113,100 @@ def test_inputs_of_other_types_and_sizes():
     close(net.forward(x=full.astype(np.float64))["output"], net.forward(x=full)["output"])
 
 
+def test_training_needs_whole_arrays():
+    net = Instance.mlp(layers=[3, 1], batch_size=4, loss="mse", seed=1)
+    net.set_optimizer("sgd")
+    whole = np.ones((4, 1), np.float32)
+    with pytest.raises(ValueError, match=r"x: shape \(2, 3\), expected \(4, 3\)"):
+        net.train_step(x=np.zeros((2, 3)), y=whole)
+    with pytest.raises(ValueError, match="y: shape"):
+        net.value_and_grad(x=np.zeros((4, 3)), y=whole[:2])
+    assert net.train_step(x=np.zeros((4, 3)), y=whole.ravel()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
+@pytest.mark.parametrize("batch", [1, 2, 7])
+def test_gradients_and_optimizers(batch, loss):
+    """Loss, backpropagation and Adam written out in numpy, in float64."""
+    net = Instance.mlp(layers=[4, 6, 3], activation="tanh", batch_size=batch, loss=loss, seed=3)
+    x = RNG.normal(size=(batch, 4)).astype(np.float32)
+    y = np.eye(3, dtype=np.float32)[RNG.integers(0, 3, batch)]
+    names = list(net.params)
+    p = {n: a.astype(np.float64) for n, a in net.params.items()}
+    m = {n: np.zeros_like(a) for n, a in p.items()}
+    v = {n: np.zeros_like(a) for n, a in p.items()}
+    net.set_optimizer("adamw", lr=0.03, beta1=0.85, beta2=0.97, eps=1e-7, weight_decay=0.2)
+    for t in range(1, 9):
+        h = np.tanh(x @ p[names[0]].T + p[names[1]])
+        out = h @ p[names[2]].T + p[names[3]]
+        if loss == "mse":
+            want, d = ((out - y) ** 2).mean(), 2 * (out - y) / out.size
+        else:
+            e = np.exp(out - out.max(1, keepdims=True))
+            q = e / e.sum(1, keepdims=True)
+            want, d = -(y * np.log(q)).sum(1).mean(), (q - y) / batch
+        dh = (d @ p[names[2]]) * (1 - h * h)
+        g = dict(zip(names, (dh.T @ x, dh.sum(0), d.T @ h, d.sum(0))))
+        value, grads = net.value_and_grad(x=x, y=y)
+        close(value, want, rtol=1e-5)
+        for n in names:
+            close(grads[n], g[n], rtol=1e-4, atol=1e-6)
+        close(net.train_step(x=x, y=y), want, rtol=1e-5)
+        for n in names:
+            m[n] = 0.85 * m[n] + 0.15 * g[n]
+            v[n] = 0.97 * v[n] + 0.03 * g[n] ** 2
+            p[n] *= 1 - 0.03 * 0.2
+            p[n] -= 0.03 * (m[n] / (1 - 0.85**t)) / (np.sqrt(v[n] / (1 - 0.97**t)) + 1e-7)
+            close(net.params[n], p[n], rtol=1e-4, atol=1e-5)
+
+
+def test_training_goes_on_after_loading():
+    net = Instance.tabm(layers=[3, 5, 2], n_ensemble=3, loss="mse", batch_size=4, seed=8)
+    x, y = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 2))
+    net.set_optimizer("adam", lr=0.02)
+    for _ in range(5):
+        net.train_step(x=x, y=y)
+    same = Instance.from_bundle(net.save_bundle())
+    for _ in range(5):
+        assert same.train_step(x=x, y=y) == net.train_step(x=x, y=y)
+    for name, array in net.params.items():
+        assert (same.params[name] == array).all()
+
+
+FIXTURES = Path(__file__).parents[3] / "core" / "model" / "testdata"
+
+
+@pytest.mark.parametrize("name", ["mlp_4_8_3", "mlp_gelu_b3", "tabm_4_8_1", "nam_3"])
+def test_bundles_of_the_original(name):
+    data = (FIXTURES / f"{name}.bundle").read_bytes()
+    want = json.loads((FIXTURES / f"{name}.json").read_text())
+    net = Instance.from_bundle(data)
+    x = np.array(want["x"], np.float32).reshape(want["x_shape"])
+    close(net.forward(x=x)["output"].ravel(), want["output"], rtol=1e-6)
+    assert net.save_bundle() == data
+
+
+def test_weights():
+    net = Instance.mlp(layers=[2, 3], seed=1)
+    other = Instance.mlp(layers=[2, 3, 1], seed=2)
+    with pytest.raises(RuntimeError, match="poly_instance_load_weights"):
+        net.import_weights(other.export_weights())
+    net.import_weights(other.export_weights(), strict=False)
+    assert (net.params["layers.0.weight"] == other.params["layers.0.weight"]).all()
+    assert any("layers.1.weight" in note for note in net.notes)
+    net.import_weights(net.export_weights())
+    assert net.notes == []
+
+
+def test_devices():
+    net = Instance.mlp(layers=[2, 3], seed=1)
+    before = net.forward(x=[[1.0, 2.0]])["output"]
+    net.set_device("interp")
+    close(net.forward(x=[[1.0, 2.0]])["output"], before)
+    with pytest.raises(ValueError, match="available"):
+        net.set_device("CUDA")
+
+
 def test_errors():
     with pytest.raises(RuntimeError, match="layers"):
         Instance.mlp(layers=[3])
@@ -128,7 +223,7 @@ def test_errors():
         net.train_step(x=[[1.0, 2.0]])
     with pytest.raises(ValueError, match="kind"):
         net.set_optimizer("magic")
-    with pytest.raises(RuntimeError, match="poly_instance_import_weights"):
+    with pytest.raises(RuntimeError, match="poly_instance_load_weights: data"):
         net.import_weights(b"12345678")
 
 
@@ -258,6 +353,8 @@ def test_errors_of_the_loader(tmp_path, folder):
         load_hf_bytes('{"model_type": "other"}', [])
     with pytest.raises(RuntimeError, match="poly_hf_load"):
         load_hf_bytes("nonsense", [])
+    with pytest.warns(UserWarning, match=r"wte\.weight.*missing"):
+        load_hf_bytes(json.dumps(CONFIG), [])
     inst = load_hf(folder[0])
     with pytest.raises(ValueError, match="rows"):
         generate(inst, [[1], [2]], 1)
