@@ -39,11 +39,7 @@ func (p *Plan) place(r *run) error {
 		fits = near.with(r.arena.base, r.arena.size).size() <= p.reach
 	}
 	if !fits {
-		hint := uintptr(0)
-		if near.hi > 0 {
-			hint = (near.hi + p.reach/8) &^ (1<<16 - 1)
-		}
-		a, err := newArena(need, hint)
+		a, err := newArena(need, near, p.reach)
 		if err != nil {
 			return err
 		}

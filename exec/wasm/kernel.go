@@ -217,9 +217,13 @@ func (k *Kernel) put(b *binding) {
 }
 
 // reserveIn maps memory inside the window at base: where the system puts it by
-// itself, or above the buffers. It returns 0 if neither is inside.
+// itself, or else at one of many places above the buffers, since earlier
+// reservations may have taken the first ones. It returns 0 if none is free.
 func reserveIn(base, hi, size uintptr) uintptr {
-	for _, hint := range []uintptr{0, (hi + coarse/4) &^ (pageSize - 1), base + windowSize - size - pageSize} {
+	const tries = 256
+	top := base + windowSize - size - pageSize
+	step := max((top-min(hi, top))/tries, pageSize)
+	for hint := uintptr(0); hint <= top; hint = max(hint, hi) + step&^(pageSize-1) {
 		p, err := reserve(hint, size)
 		if err != nil {
 			return 0
