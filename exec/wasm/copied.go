@@ -22,18 +22,18 @@ func (k *Kernel) runCopied(ptrs []unsafe.Pointer, vars []int64) error {
 		return fmt.Errorf("wasm kernel %s: copying buffers: %w", k.Name, err)
 	}
 	defer func() { _ = Default.Free(block) }()
-	lo := uintptr(block)
-	if _, ok := windowFor(lo, lo+total); !ok {
-		return fmt.Errorf("wasm kernel %s: no window of memory covers %d bytes of buffers", k.Name, total)
-	}
-	at := lo
+	at := uintptr(block)
 	for i, p := range k.Params {
 		copies[i] = pointer(at)
 		copy(bytesAt(copies[i], p.Bytes()), bytesAt(ptrs[i], p.Bytes()))
 		at += (uintptr(p.Bytes()) + blockAlign - 1) &^ (blockAlign - 1)
 	}
-	if err := k.Run(copies, vars); err != nil {
+	ok, err := k.runInPlace(copies, vars)
+	if err != nil {
 		return err
+	}
+	if !ok {
+		return fmt.Errorf("wasm kernel %s: no window of memory covers %d bytes of buffers", k.Name, total)
 	}
 	for i, p := range k.Params {
 		if p.Written {

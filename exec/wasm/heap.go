@@ -12,6 +12,9 @@ import (
 // bytes and kept for reuse when freed: memory that was touched once is worth
 // more than fresh memory. It is safe for concurrent use.
 type Heap struct {
+	// window is the base of the window that the blocks have to lie in, 0 if they may lie anywhere.
+	window uintptr
+
 	mu     sync.Mutex
 	free   [maxClass][]uintptr
 	class  map[uintptr]uint8 // of blocks in use
@@ -67,7 +70,7 @@ func (h *Heap) Alloc(n int) (unsafe.Pointer, error) {
 	} else {
 		if h.end-h.next < size {
 			n := max(size, min(max(2*h.grown, firstRegion), greatRegion))
-			base, err := reserve(0, n)
+			base, err := h.reserve(n)
 			if err != nil {
 				return nil, err
 			}
@@ -82,6 +85,14 @@ func (h *Heap) Alloc(n int) (unsafe.Pointer, error) {
 	h.class[p] = class
 	h.inUse += int64(size)
 	return pointer(p), nil
+}
+
+// reserve maps a region for blocks.
+func (h *Heap) reserve(n uintptr) (uintptr, error) {
+	if h.window == 0 {
+		return reserve(0, n)
+	}
+	return reserveIn(h.window, n)
 }
 
 // Free gives a block back. It reports an error for what is not a block in use.

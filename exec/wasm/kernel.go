@@ -43,8 +43,7 @@ type binding struct {
 	in      *instance
 	fn      api.Function
 	stack   []uint64
-	scratch uintptr
-	size    uintptr
+	scratch unsafe.Pointer
 }
 
 func newKernel(k *render.Kernel, m *module, export string) *Kernel {
@@ -72,8 +71,8 @@ func (s *state) close() {
 }
 
 func (b *binding) close() {
-	if b.scratch != 0 {
-		_ = release(b.scratch, b.size)
+	if b.scratch != nil {
+		_ = scratchIn(b.in.base).Free(b.scratch)
 	}
 	b.in.release()
 }
@@ -91,13 +90,24 @@ func (k *Kernel) Run(ptrs []unsafe.Pointer, vars []int64) error {
 			return fmt.Errorf("wasm.Kernel.Run: %s: buffer %d is NULL", k.Name, i)
 		}
 	}
+	ok, err := k.runInPlace(ptrs, vars)
+	if !ok && err == nil {
+		err = k.runCopied(ptrs, vars)
+	}
+	runtime.KeepAlive(ptrs)
+	return err
+}
+
+// runInPlace runs the kernel on the buffers where they are; ok is false if no
+// window covers them and nothing was done.
+func (k *Kernel) runInPlace(ptrs []unsafe.Pointer, vars []int64) (ok bool, err error) {
 	lo, hi := k.extent(ptrs)
 	b, err := k.bind(lo, hi)
 	switch {
 	case err != nil:
-		return fmt.Errorf("wasm kernel %s: %w", k.Name, err)
+		return false, fmt.Errorf("wasm kernel %s: %w", k.Name, err)
 	case b == nil:
-		return k.runCopied(ptrs, vars)
+		return false, nil
 	case k.Threads > 1:
 		k.put(b)
 		err = runThreads(k, ptrs, vars)
@@ -105,8 +115,7 @@ func (k *Kernel) Run(ptrs []unsafe.Pointer, vars []int64) error {
 		err = k.call(b, 0, ptrs, vars)
 		k.put(b)
 	}
-	runtime.KeepAlive(ptrs)
-	return err
+	return true, err
 }
 
 // runThread runs one of the kernel's threads in the calling goroutine.
@@ -151,7 +160,7 @@ func (k *Kernel) call(b *binding, thread int, ptrs []unsafe.Pointer, vars []int6
 		n++
 	}
 	if k.scratch > 0 {
-		b.stack[n] = uint64(b.scratch - b.in.base)
+		b.stack[n] = uint64(uintptr(b.scratch) - b.in.base)
 	}
 	if err := b.fn.CallWithStack(context.Background(), b.stack); err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
@@ -183,15 +192,14 @@ func (k *Kernel) bind(lo, hi uintptr) (*binding, error) {
 	if !ok {
 		return nil, nil
 	}
-	return k.newBinding(base, hi)
+	return k.newBinding(base)
 }
 
-func (k *Kernel) newBinding(base, hi uintptr) (*binding, error) {
-	var scratch, size uintptr
+func (k *Kernel) newBinding(base uintptr) (*binding, error) {
+	var scratch unsafe.Pointer
 	if k.scratch > 0 {
-		size = (k.scratch + pageSize - 1) &^ (pageSize - 1)
-		scratch = reserveIn(base, hi, size)
-		if scratch == 0 {
+		var err error
+		if scratch, err = scratchIn(base).Alloc(int(k.scratch)); err != nil {
 			return nil, nil
 		}
 	}
@@ -201,7 +209,7 @@ func (k *Kernel) newBinding(base, hi uintptr) (*binding, error) {
 	}
 	fn := in.mod.ExportedFunction(k.export)
 	words := len(k.Params) + len(k.Vars) + 2
-	return &binding{in: in, fn: fn, stack: make([]uint64, words), scratch: scratch, size: size}, nil
+	return &binding{in: in, fn: fn, stack: make([]uint64, words), scratch: scratch}, nil
 }
 
 // put gives a binding back. If all places are taken, the newest stays.
@@ -214,24 +222,4 @@ func (k *Kernel) put(b *binding) {
 	if old := k.state.ready[0].Swap(b); old != nil {
 		old.close()
 	}
-}
-
-// reserveIn maps memory inside the window at base: where the system puts it by
-// itself, or else at one of many places above the buffers, since earlier
-// reservations may have taken the first ones. It returns 0 if none is free.
-func reserveIn(base, hi, size uintptr) uintptr {
-	const tries = 256
-	top := base + windowSize - size - pageSize
-	step := max((top-min(hi, top))/tries, pageSize)
-	for hint := uintptr(0); hint <= top; hint = max(hint, hi) + step&^(pageSize-1) {
-		p, err := reserve(hint, size)
-		if err != nil {
-			return 0
-		}
-		if p >= base && p-base+size <= windowSize {
-			return p
-		}
-		_ = release(p, size)
-	}
-	return 0
 }

@@ -1,0 +1,34 @@
+package wasm
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestScratchLiesInWindow asks for the memory of many kernels in windows that the system
+// does not map into by itself.
+func TestScratchLiesInWindow(t *testing.T) {
+	const kernels, size = 200, 1 << 20
+	for _, base := range []uintptr{goHeap - slack, 0x1000000000} {
+		h := scratchIn(base)
+		seen := map[unsafe.Pointer]bool{}
+		for i := range kernels {
+			p, err := h.Alloc(size)
+			if err != nil {
+				t.Fatalf("window %#x, kernel %d: %v", base, i, err)
+			}
+			if a := uintptr(p); a < base || a+size-base > windowSize {
+				t.Fatalf("%#x is outside the window at %#x", a, base)
+			}
+			if seen[p] {
+				t.Fatalf("%p was given out twice", p)
+			}
+			seen[p] = true
+		}
+		for p := range seen {
+			if err := h.Free(p); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
