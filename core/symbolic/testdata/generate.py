@@ -13,10 +13,16 @@ import sys
 from tinygrad.dtype import Invalid, dtypes
 from tinygrad.helpers import cdiv  # noqa: F401  (the import shows at once that this is the right tinygrad)
 from tinygrad.uop.divandmod import fold_divmod_general
-from tinygrad.uop.ops import AxisType, Ops, UOp
-from tinygrad.uop.symbolic import (canonicalize_simplex, drop_and_clauses, lt_folding, simplify_valid, sym,
-                                   uop_given_valid, where_on_load)
-from tinygrad.uop.ops import graph_rewrite
+from tinygrad.uop.ops import AxisType, Ops, UOp, graph_rewrite
+from tinygrad.uop.symbolic import (
+    canonicalize_simplex,
+    drop_and_clauses,
+    lt_folding,
+    simplify_valid,
+    sym,
+    uop_given_valid,
+    where_on_load,
+)
 
 rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
 
@@ -48,7 +54,9 @@ def dump(*roots):
         for u in root.toposort():
             if u not in at:
                 at[u] = len(rows)
-                rows.append([at[u], u.op.name, dtype_text(u.dtype), [at[s] for s in u.src], text(u)])
+                rows.append(
+                    [at[u], u.op.name, dtype_text(u.dtype), [at[s] for s in u.src], text(u)]
+                )
     return rows, [at[r] for r in roots]
 
 
@@ -63,7 +71,9 @@ def leaf():
     if k < 0.8:
         lo = rng.choice([0, 0, 0, 1, 1, -4, -10])
         return UOp.variable(rng.choice("ab"), lo, lo + rng.choice([1, 3, 7, 15]))
-    return UOp.const(dtypes.index, rng.choice([0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 100, -1, -2, -3, -7, -8]))
+    return UOp.const(
+        dtypes.index, rng.choice([0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 100, -1, -2, -3, -7, -8])
+    )
 
 
 def linear(depth):
@@ -95,7 +105,9 @@ def expr(depth):
 
 def denominator(depth):
     if rng.random() < 0.85:
-        return UOp.const(dtypes.index, rng.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 32, 64, 100, -2, -4, -3]))
+        return UOp.const(
+            dtypes.index, rng.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 32, 64, 100, -2, -4, -3])
+        )
     if rng.random() < 0.5:
         return UOp.variable("n", 1, rng.choice([4, 8, 16]))
     return UOp.variable("n", 1, 8) * rng.choice([2, 3, 4, 8])
@@ -150,7 +162,11 @@ def count(name, n, make):
 
 def make_divmod():
     d = prepared(linear(2).alu(rng.choice([Ops.IDIV, Ops.MOD]), denominator(1)))
-    return ([d], lambda: fold_divmod_general(d, False)) if d.op in (Ops.IDIV, Ops.MOD) else (None, None)
+    return (
+        ([d], lambda: fold_divmod_general(d, False))
+        if d.op in (Ops.IDIV, Ops.MOD)
+        else (None, None)
+    )
 
 
 def make_simplify():
@@ -165,7 +181,11 @@ def make_sym():
 
 def make_given():
     v, u = conj(1), expr(2).simplify()
-    return ([v, u], lambda: uop_given_valid(v, u)) if v.op is not Ops.CONST and u.op is not Ops.CONST else (None, None)
+    return (
+        ([v, u], lambda: uop_given_valid(v, u))
+        if v.op is not Ops.CONST and u.op is not Ops.CONST
+        else (None, None)
+    )
 
 
 def make_given_plain():
@@ -188,7 +208,9 @@ def make_load():
     buf = UOp(Ops.PARAM, dtypes.float.ptr(100), (), 0)
     if rng.random() < 0.6:
         u = u.valid(v if rng.random() < 0.3 else conj(0))
-    return ([v, buf, u], lambda: where_on_load(v, buf, u)) if v.op is not Ops.CONST else (None, None)
+    return (
+        ([v, buf, u], lambda: where_on_load(v, buf, u)) if v.op is not Ops.CONST else (None, None)
+    )
 
 
 def make_exact():
@@ -214,9 +236,17 @@ def make_simplex():
 
 
 for name, n, make in [
-    ("divmod", 600, make_divmod), ("simplify", 500, make_simplify), ("sym", 200, make_sym), ("given", 200, make_given),
-    ("given plain", 100, make_given_plain), ("valid", 300, make_valid), ("drop clauses", 50, make_drop),
-    ("where on load", 100, make_load), ("divide exact", 100, make_exact), ("gcd", 50, make_gcd), ("lt", 100, make_lt),
+    ("divmod", 600, make_divmod),
+    ("simplify", 500, make_simplify),
+    ("sym", 200, make_sym),
+    ("given", 200, make_given),
+    ("given plain", 100, make_given_plain),
+    ("valid", 300, make_valid),
+    ("drop clauses", 50, make_drop),
+    ("where on load", 100, make_load),
+    ("divide exact", 100, make_exact),
+    ("gcd", 50, make_gcd),
+    ("lt", 100, make_lt),
     ("simplex", 100, make_simplex),
 ]:
     count(name, n, make)

@@ -14,9 +14,26 @@ import sys
 
 from tinygrad.dtype import Invalid, dtypes
 from tinygrad.uop.divandmod import div_and_mod_symbolic
-from tinygrad.uop.ops import (AxisType, GroupOp, Ops, PatternMatcher, UOp, graph_rewrite, pm_lower_index_dtype)
-from tinygrad.uop.symbolic import (commutative, gep_pushing, pm_drop_and_clauses, pm_move_where_on_load,
-                                   pm_simplify_valid, propagate_invalid, sym, symbolic, symbolic_simple)
+from tinygrad.uop.ops import (
+    AxisType,
+    GroupOp,
+    Ops,
+    PatternMatcher,
+    UOp,
+    graph_rewrite,
+    pm_lower_index_dtype,
+)
+from tinygrad.uop.symbolic import (
+    commutative,
+    gep_pushing,
+    pm_drop_and_clauses,
+    pm_move_where_on_load,
+    pm_simplify_valid,
+    propagate_invalid,
+    sym,
+    symbolic,
+    symbolic_simple,
+)
 
 rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
 
@@ -70,20 +87,47 @@ def dump(root):
     at, rows = {}, []
     for u in root.toposort():
         at[u] = len(rows)
-        rows.append([at[u], u.op.name, str(u.dtype).removeprefix("dtypes."), [at[s] for s in u.src], text(u)])
+        rows.append(
+            [
+                at[u],
+                u.op.name,
+                str(u.dtype).removeprefix("dtypes."),
+                [at[s] for s in u.src],
+                text(u),
+            ]
+        )
     return rows
 
 
-SCALARS = [dtypes.index, dtypes.index, dtypes.index, dtypes.int, dtypes.float, dtypes.float, dtypes.bool, dtypes.long,
-           dtypes.uint, dtypes.uint64, dtypes.uchar, dtypes.half, dtypes.double, dtypes.short]
+SCALARS = [
+    dtypes.index,
+    dtypes.index,
+    dtypes.index,
+    dtypes.int,
+    dtypes.float,
+    dtypes.float,
+    dtypes.bool,
+    dtypes.long,
+    dtypes.uint,
+    dtypes.uint64,
+    dtypes.uchar,
+    dtypes.half,
+    dtypes.double,
+    dtypes.short,
+]
 
 
 def number(dt):
     if dtypes.is_bool(dt):
         return rng.random() < 0.5
     if dtypes.is_float(dt):
-        return rng.choice([0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, 1.5, -0.0, 4.0, 0.1] + [float("inf"), float("nan")] * (rng.random() < 0.2))
-    n = rng.choice([0, 0, 1, 1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 255, -1, -1, -2, -3, -8, 2**31, 2**33])
+        return rng.choice(
+            [0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, 1.5, -0.0, 4.0, 0.1]
+            + [float("inf"), float("nan")] * (rng.random() < 0.2)
+        )
+    n = rng.choice(
+        [0, 0, 1, 1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 255, -1, -1, -2, -3, -8, 2**31, 2**33]
+    )
     return abs(n) % 128 if dtypes.is_unsigned(dt) else n
 
 
@@ -110,9 +154,17 @@ def leaf(dt, depth=1):
     if depth and k < 0.5:
         if dt is dtypes.bool:
             a = leaf(dtypes.index, depth - 1)
-            return rng.choice([lambda: a < rng.choice([0, 1, 2, 4, 8]), lambda: a.ne(rng.choice([0, 3])),
-                               lambda: (a < 3).logical_not(), lambda: leaf(dt, 0) & leaf(dt, 0)])()
-        op = rng.choice([Ops.ADD, Ops.MUL, Ops.MAX, Ops.WHERE] + [Ops.IDIV, Ops.MOD] * dtypes.is_int(dt))
+            return rng.choice(
+                [
+                    lambda: a < rng.choice([0, 1, 2, 4, 8]),
+                    lambda: a.ne(rng.choice([0, 3])),
+                    lambda: (a < 3).logical_not(),
+                    lambda: leaf(dt, 0) & leaf(dt, 0),
+                ]
+            )()
+        op = rng.choice(
+            [Ops.ADD, Ops.MUL, Ops.MAX, Ops.WHERE] + [Ops.IDIV, Ops.MOD] * dtypes.is_int(dt)
+        )
         a, b = leaf(dt, depth - 1), leaf(dt, depth - 1)
         return leaf(dtypes.bool, 0).where(a, b) if op is Ops.WHERE else a.alu(op, b)
     if dt is dtypes.index:
@@ -123,7 +175,9 @@ def leaf(dt, depth=1):
     if dtypes.is_int(dt) and k < 0.75:
         lo = rng.choice([0, 0, 1] + [-5, -9] * (not dtypes.is_unsigned(dt)))
         return UOp.variable(rng.choice("xyz"), lo, lo + rng.choice([1, 6, 9]), dt)
-    return UOp(Ops.PARAM, dt.ptr(16), (), rng.randrange(3)).index(UOp.range(4, rng.randrange(4), AxisType.LOOP))
+    return UOp(Ops.PARAM, dt.ptr(16), (), rng.randrange(3)).index(
+        UOp.range(4, rng.randrange(4), AxisType.LOOP)
+    )
 
 
 def sources(op, dt):
@@ -145,11 +199,20 @@ def sources(op, dt):
     if op is Ops.CAT:
         return tuple(leaf(dt.scalar().vec(dt.count // 2)) for _ in range(2)), dt
     if op in (Ops.SINK, Ops.GROUP, Ops.NOOP):
-        kinds = [UOp(Ops.NOOP), leaf(dtypes.float.vec(2)), leaf(dtypes.index), leaf(dtypes.index).cast(dtypes.index),
-                 leaf(dtypes.int).cast(dtypes.index), leaf(dtypes.int).cast(dtypes.index)]
+        kinds = [
+            UOp(Ops.NOOP),
+            leaf(dtypes.float.vec(2)),
+            leaf(dtypes.index),
+            leaf(dtypes.index).cast(dtypes.index),
+            leaf(dtypes.int).cast(dtypes.index),
+            leaf(dtypes.int).cast(dtypes.index),
+        ]
         return tuple(rng.choice(kinds) for _ in range(rng.randrange(1, 4))), dtypes.void
     if op is Ops.END:
-        return (rng.choice([leaf(dtypes.float), leaf(dtypes.int).cast(dtypes.index)]), leaf(dtypes.int).cast(dtypes.index)), dtypes.void
+        return (
+            rng.choice([leaf(dtypes.float), leaf(dtypes.int).cast(dtypes.index)]),
+            leaf(dtypes.int).cast(dtypes.index),
+        ), dtypes.void
     if op is Ops.AFTER:
         return (leaf(dt), UOp(Ops.NOOP, dtypes.void, (leaf(dtypes.float),)), leaf(dtypes.index)), dt
     if op is Ops.INDEX:
@@ -208,7 +271,11 @@ def build(p, op, env, dt):
         src, dt = sources(op, dt)
         return UOp(op, dt, src, arg_of(p, op, dt, src))
     choice = rng.choice(p.src)
-    pats = list(itertools.islice(choice, dt.count if op is Ops.VECTORIZE else 1)) if isinstance(choice, itertools.repeat) else list(choice)
+    pats = (
+        list(itertools.islice(choice, dt.count if op is Ops.VECTORIZE else 1))
+        if isinstance(choice, itertools.repeat)
+        else list(choice)
+    )
     out = dt
     if op in GroupOp.Comparison:
         kinds = [rng.choice(SCALARS).vec(dt.count)] * len(pats)
@@ -235,7 +302,10 @@ def build(p, op, env, dt):
     if op in GroupOp.ALU and op not in GroupOp.Comparison:
         out = src[-1].dtype
     if not p.strict_length and op is Ops.REDUCE:
-        src += tuple(UOp.range(rng.choice([2, 3, 4]), i, AxisType.REDUCE) for i in rng.sample(range(4), rng.randrange(1, 3)))
+        src += tuple(
+            UOp.range(rng.choice([2, 3, 4]), i, AxisType.REDUCE)
+            for i in rng.sample(range(4), rng.randrange(1, 3))
+        )
     if not p.strict_length and op is Ops.END:
         src += (UOp.range(4, 0, AxisType.LOOP),)
     return UOp(op, out, src, arg_of(p, op, out, src))
@@ -250,17 +320,37 @@ def well_typed(root):
             if len(u.src) != (1 if u.op in GroupOp.Unary else 3 if u.op in GroupOp.Ternary else 2):
                 return False
             src = u.src[1:] if u.op is Ops.WHERE else u.src
-            if any(s.dtype != src[0].dtype for s in src) or (u.op not in GroupOp.Comparison and u.dtype != src[0].dtype):
+            if any(s.dtype != src[0].dtype for s in src) or (
+                u.op not in GroupOp.Comparison and u.dtype != src[0].dtype
+            ):
                 return False
             if u.op is Ops.WHERE and u.src[0].dtype != dtypes.bool.vec(u.dtype.count):
                 return False
-            if u.op in (Ops.RECIPROCAL, Ops.SQRT, Ops.EXP2, Ops.LOG2, Ops.SIN) and not dtypes.is_float(u.dtype):
+            if u.op in (
+                Ops.RECIPROCAL,
+                Ops.SQRT,
+                Ops.EXP2,
+                Ops.LOG2,
+                Ops.SIN,
+            ) and not dtypes.is_float(u.dtype):
                 return False
-            if u.op in (Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR, Ops.IDIV, Ops.MOD) and dtypes.is_float(u.dtype):
+            if u.op in (
+                Ops.AND,
+                Ops.OR,
+                Ops.XOR,
+                Ops.SHL,
+                Ops.SHR,
+                Ops.IDIV,
+                Ops.MOD,
+            ) and dtypes.is_float(u.dtype):
                 return False
-            if u.op in (Ops.SHL, Ops.SHR) and (u.dtype is dtypes.bool or u.src[1].vmin < 0 or u.src[1].vmax > 64):
+            if u.op in (Ops.SHL, Ops.SHR) and (
+                u.dtype is dtypes.bool or u.src[1].vmin < 0 or u.src[1].vmax > 64
+            ):
                 return False
-            if u.op in (Ops.IDIV, Ops.MOD, Ops.SUB, Ops.NEG, Ops.FDIV, Ops.POW) and dtypes.is_bool(u.dtype):
+            if u.op in (Ops.IDIV, Ops.MOD, Ops.SUB, Ops.NEG, Ops.FDIV, Ops.POW) and dtypes.is_bool(
+                u.dtype
+            ):
                 return False
             if u.op is Ops.POW and not dtypes.is_float(u.dtype):
                 return False
@@ -272,11 +362,17 @@ def well_typed(root):
             return False
         if u.op is Ops.VCONST and len(u.arg) != u.dtype.count:
             return False
-        if u.op is Ops.VECTORIZE and (len(u.src) != u.dtype.count or any(s.dtype != u.dtype.scalar() for s in u.src)):
+        if u.op is Ops.VECTORIZE and (
+            len(u.src) != u.dtype.count or any(s.dtype != u.dtype.scalar() for s in u.src)
+        ):
             return False
-        if u.op is Ops.GEP and (u.src[0].dtype is not dtypes.void and u.dtype.scalar() != u.src[0].dtype.scalar()):
+        if u.op is Ops.GEP and (
+            u.src[0].dtype is not dtypes.void and u.dtype.scalar() != u.src[0].dtype.scalar()
+        ):
             return False
-        if u.op in (Ops.CAST, Ops.BITCAST) and (u.src[0].dtype.count != u.dtype.count or u.src[0].dtype is dtypes.void):
+        if u.op in (Ops.CAST, Ops.BITCAST) and (
+            u.src[0].dtype.count != u.dtype.count or u.src[0].dtype is dtypes.void
+        ):
             return False
         if u.op is Ops.BITCAST and u.src[0].dtype.itemsize != u.dtype.itemsize:
             return False
@@ -341,7 +437,10 @@ for table, patterns in TABLES.items():
             else:
                 del out[before:]
         if hits < 12:
-            print(f"{table} rule {i} line {group[0][0].location[1]}: {hits} hits of {tried} tries", file=sys.stderr)
+            print(
+                f"{table} rule {i} line {group[0][0].location[1]}: {hits} hits of {tried} tries",
+                file=sys.stderr,
+            )
 
 body = "\n".join(json.dumps(r, separators=(",", ":")) for r in out)
 with open("rules.json.gz", "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:

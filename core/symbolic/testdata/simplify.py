@@ -12,15 +12,36 @@ env = {k: UOp.variable(k, *v) for k, v in bounds.items()}
 env |= {f"r{i}": UOp.range(n, i, AxisType.LOOP) for i, n in enumerate([4, 12])}
 env |= {k: UOp.variable(k, False, True, dtypes.bool) for k in "pq"}
 env |= {k: UOp.variable(k, float("-inf"), float("inf"), dtypes.float) for k in "xyz"}
-env |= {"max": UOp.maximum, "where": UOp.where, "no": UOp.logical_not, "eq": UOp.eq, "rcp": UOp.reciprocal,
-        "trunc": UOp.trunc, "pow": lambda u, e: u.alu(Ops.POW, u.ufix(e)), "exp2": UOp.exp2,
-        "i32": lambda u: u.cast(dtypes.int32), "i64": lambda u: u.cast(dtypes.int64), "f32": lambda u: u.cast(dtypes.float)}
+env |= {
+    "max": UOp.maximum,
+    "where": UOp.where,
+    "no": UOp.logical_not,
+    "eq": UOp.eq,
+    "rcp": UOp.reciprocal,
+    "trunc": UOp.trunc,
+    "pow": lambda u, e: u.alu(Ops.POW, u.ufix(e)),
+    "exp2": UOp.exp2,
+    "i32": lambda u: u.cast(dtypes.int32),
+    "i64": lambda u: u.cast(dtypes.int64),
+    "f32": lambda u: u.cast(dtypes.float),
+}
 
 
 def show(u):
     """The notation of UOp.Render in Go."""
-    sign = {Ops.ADD: "+", Ops.MUL: "*", Ops.IDIV: "//", Ops.MOD: "%", Ops.CMPLT: "<", Ops.CMPNE: "!=", Ops.AND: "&",
-            Ops.OR: "|", Ops.XOR: "^", Ops.SHL: "<<", Ops.SHR: ">>"}
+    sign = {
+        Ops.ADD: "+",
+        Ops.MUL: "*",
+        Ops.IDIV: "//",
+        Ops.MOD: "%",
+        Ops.CMPLT: "<",
+        Ops.CMPNE: "!=",
+        Ops.AND: "&",
+        Ops.OR: "|",
+        Ops.XOR: "^",
+        Ops.SHL: "<<",
+        Ops.SHR: ">>",
+    }
     if u.op is Ops.CONST:
         return {True: "true", False: "false"}[u.arg] if isinstance(u.arg, bool) else str(u.arg)
     if u.op is Ops.DEFINE_VAR:

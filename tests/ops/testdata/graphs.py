@@ -6,6 +6,7 @@ Run in a checkout of tinygrad at commit c2be31e75b366638965337b96f2c66c2ba8c4068
 
 Every case has a twin of the same name in graphs_more_test.go.
 """
+
 import gzip
 import json
 import sys
@@ -34,11 +35,20 @@ M34 = f32(3, 4)
 C234 = f32(2, 3, 4)
 
 # element by element, float32
-for name in """exp exp2 log log2 log10 sqrt rsqrt sin cos tan reciprocal sigmoid tanh erf abs sign square neg relu relu6 gelu
-    quick_gelu silu mish softsign logsigmoid hardswish hardsigmoid trunc floor ceil round isnan isinf isfinite logical_not""".split():
+for name in ["exp", "exp2", "log", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "reciprocal", "sigmoid", "tanh", "erf", "abs", "sign", "square", "neg", "relu", "relu6", "gelu", "quick_gelu", "silu", "mish", "softsign", "logsigmoid", "hardswish", "hardsigmoid", "trunc", "floor", "ceil", "round", "isnan", "isinf", "isfinite", "logical_not"]:
     case("un_" + name, lambda x, name=name: getattr(x, name)(), V8)
-    case("grad_" + name, lambda x, name=name: getattr(x, name)().sum().gradient(x)[0], V8) if name not in (
-        "trunc", "floor", "ceil", "round", "isnan", "isinf", "isfinite", "logical_not") else None
+    case(
+        "grad_" + name, lambda x, name=name: getattr(x, name)().sum().gradient(x)[0], V8
+    ) if name not in (
+        "trunc",
+        "floor",
+        "ceil",
+        "round",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "logical_not",
+    ) else None
     if name not in ("gelu", "mish", "erf"):
         case("half_" + name, lambda x, name=name: getattr(x, name)(), typed("half", 8))
 case("un_elu", lambda x: x.elu(0.5), V8)
@@ -60,18 +70,33 @@ case("int_not", lambda x: ~x, typed("int", 8))
 
 # two operands, promotion, broadcasting
 for name, f in {
-    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
-    "lt": lambda x, y: x < y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "le": lambda x, y: x <= y, "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y, "max": lambda x, y: x.maximum(y), "min": lambda x, y: x.minimum(y), "floordiv": lambda x, y: x // y,
-    "mod": lambda x, y: x % y}.items():
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+    "lt": lambda x, y: x < y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
+    "le": lambda x, y: x <= y,
+    "eq": lambda x, y: x == y,
+    "ne": lambda x, y: x != y,
+    "max": lambda x, y: x.maximum(y),
+    "min": lambda x, y: x.minimum(y),
+    "floordiv": lambda x, y: x // y,
+    "mod": lambda x, y: x % y,
+}.items():
     case("bin_" + name, f, M34, f32(4))
     case("bin_int_" + name, f, typed("int", 3, 1), typed("int", 4))
     case("bin_mixed_" + name, f, typed("uchar", 3, 4), typed("int", 4))
     case("bin_half_" + name, f, typed("half", 3, 4), typed("char", 3, 1))
-for name, f in {"and": lambda x, y: x & y, "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y}.items():
+for name, f in {
+    "and": lambda x, y: x & y,
+    "or": lambda x, y: x | y,
+    "xor": lambda x, y: x ^ y,
+}.items():
     case("bit_" + name, f, typed("int", 3, 4), typed("uchar", 4))
     case("bit_bool_" + name, f, typed("bool", 3, 4), typed("bool", 4))
-case("bin_pow", lambda x, y: x ** y, M34, f32(4))
+case("bin_pow", lambda x, y: x**y, M34, f32(4))
 case("bin_copysign", lambda x, y: x.copysign(y), M34, f32(4))
 case("bin_logaddexp", lambda x, y: x.logaddexp(y), M34, f32(4))
 case("bin_lerp", lambda x, y, w: x.lerp(y, w), V8, V8, V8)
@@ -86,19 +111,21 @@ case("bool_plus_int", lambda x: x + 2, typed("bool", 8))
 case("bool_times_float", lambda x: x * 2.5, typed("bool", 8))
 case("rsub", lambda x: 1 - x, V8)
 case("rdiv", lambda x: 3.0 / x, V8)
-case("rpow", lambda x: 2.5 ** x, V8)
-case("pow_int", lambda x: x ** 3, typed("int", 8))
-case("pow_half", lambda x: x ** 0.5, V8)
+case("rpow", lambda x: 2.5**x, V8)
+case("pow_int", lambda x: x**3, typed("int", 8))
+case("pow_half", lambda x: x**0.5, V8)
 case("shl", lambda x: x << 4, typed("uint", 8))
 case("shr", lambda x: x >> 4, typed("ulong", 8))
-case("where_tensors", lambda c, x, y: c.where(x, y), typed("bool", 3, 1), f32(4), typed("int", 3, 4))
+case(
+    "where_tensors", lambda c, x, y: c.where(x, y), typed("bool", 3, 1), f32(4), typed("int", 3, 4)
+)
 case("where_scalar", lambda c, x: c.where(x, 1.5), typed("bool", 3, 4), typed("int", 4))
 case("where_scalar_first", lambda c, x: c.where(2, x), f32(3, 4), f32(4))
 case("where_scalars", lambda c: c.where(1, 0), typed("bool", 8))
 case("masked_fill", lambda x, m: x.masked_fill(m, -1.0), V8, typed("bool", 8))
 
 # reductions
-for name in "sum max min mean prod".split():
+for name in ["sum", "max", "min", "mean", "prod"]:
     for i, axis in enumerate((None, 0, (0, 2), -1)):
         case(f"red_{name}_{i}", lambda x, name=name, axis=axis: getattr(x, name)(axis), C234)
     case(f"red_{name}_keep", lambda x, name=name: getattr(x, name)(1, keepdim=True), C234)
@@ -106,7 +133,12 @@ for name in "sum max min mean prod".split():
     case(f"red_half_{name}", lambda x, name=name: getattr(x, name)(1), typed("half", 2, 3, 4))
     case(f"red_bool_{name}", lambda x, name=name: getattr(x, name)(1), typed("bool", 2, 3, 4))
     if name != "min":
-        case(f"red_grad_{name}", lambda x, c, name=name: (getattr(x, name)(1) * c).sum().gradient(x)[0], C234, f32(2, 4))
+        case(
+            f"red_grad_{name}",
+            lambda x, c, name=name: (getattr(x, name)(1) * c).sum().gradient(x)[0],
+            C234,
+            f32(2, 4),
+        )
 case("red_any", lambda x: x.any(1), C234)
 case("red_all", lambda x: x.all(1), C234)
 case("red_var", lambda x: x.var((0, 2), correction=0), C234)
@@ -167,8 +199,16 @@ case("mv_tril", lambda x: x.tril(-1), f32(2, 3, 4))
 case("mv_triu_int", lambda x: x.triu(), typed("int", 3, 3))
 case("mv_interleave", lambda x: x.rearrange("b (h d) c -> h b (c d)", h=2), f32(3, 4, 5))
 case("mv_rearrange_dots", lambda x: x.rearrange("a ... b -> b ... 1 a"), C234)
-case("mv_grad", lambda x, c: (x.permute(1, 0)[1:, ::-1].pad(((0, 1), (1, 0))).expand(2, 4, 4).reshape(8, 4) * c).sum().gradient(x)[0],
-     M34, f32(8, 4))
+case(
+    "mv_grad",
+    lambda x, c: (
+        (x.permute(1, 0)[1:, ::-1].pad(((0, 1), (1, 0))).expand(2, 4, 4).reshape(8, 4) * c)
+        .sum()
+        .gradient(x)[0]
+    ),
+    M34,
+    f32(8, 4),
+)
 
 # construction
 case("mk_full", lambda: Tensor.full((2, 3), 4, dtype=dtypes.int32))
@@ -194,23 +234,57 @@ case("ix_tensor_u8", lambda x, i: x[i], M34, typed("uchar", 5))
 case("ix_two", lambda x, i, j: x[i, j], C234, typed("int", 5), typed("int", 5))
 case("ix_two_broadcast", lambda x, i, j: x[:, i, j], C234, typed("int", 2, 1), typed("int", 3))
 case("ix_two_apart", lambda x, i, j: x[i, :, j], C234, typed("int", 5), typed("int", 5))
-case("ix_two_apart_inner", lambda x, i, j: x[:, i, :, j], f32(2, 3, 4, 5), typed("int", 5), typed("int", 5))
+case(
+    "ix_two_apart_inner",
+    lambda x, i, j: x[:, i, :, j],
+    f32(2, 3, 4, 5),
+    typed("int", 5),
+    typed("int", 5),
+)
 case("ix_mixed", lambda x, i: x[1:, None, i, 2], C234, typed("int", 5))
 case("ix_grad", lambda x, i, c: (x[i] * c).sum().gradient(x)[0], M34, typed("int", 5), f32(5, 4))
 case("ix_gather", lambda x, i: x.gather(1, i), M34, typed("int", 2, 5))
 case("ix_gather_grad", lambda x, i: x.gather(0, i).sum().gradient(x)[0], M34, typed("int", 2, 4))
 case("ix_scatter", lambda x, i, s: x.scatter(1, i, s), M34, typed("int", 2, 3), f32(3, 3))
-for name in "sum prod mean amax amin".split():
-    case("ix_scatter_" + name, lambda x, i, s, name=name: x.scatter_reduce(0, i, s, name), M34, typed("int", 2, 3), f32(3, 3))
-    case("ix_scatter_only_" + name, lambda x, i, s, name=name: x.scatter_reduce(0, i, s, name, include_self=False),
-         M34, typed("int", 2, 3), f32(3, 3))
+for name in ["sum", "prod", "mean", "amax", "amin"]:
+    case(
+        "ix_scatter_" + name,
+        lambda x, i, s, name=name: x.scatter_reduce(0, i, s, name),
+        M34,
+        typed("int", 2, 3),
+        f32(3, 3),
+    )
+    case(
+        "ix_scatter_only_" + name,
+        lambda x, i, s, name=name: x.scatter_reduce(0, i, s, name, include_self=False),
+        M34,
+        typed("int", 2, 3),
+        f32(3, 3),
+    )
 case("ix_one_hot", lambda i: i.one_hot(5), typed("int", 2, 3))
 case("ix_embedding", lambda w, i: nn._embedding_fwd(w, i), f32(10, 4), typed("int", 2, 3))
-case("ix_embedding_half", lambda w, i: nn._embedding_fwd(w, i), typed("half", 10, 4), typed("int", 2, 3))
+case(
+    "ix_embedding_half",
+    lambda w, i: nn._embedding_fwd(w, i),
+    typed("half", 10, 4),
+    typed("int", 2, 3),
+)
 case("ix_set_slice", lambda x, v: (x + 0)._getitem((slice(None), slice(1, 3)), v), M34, f32(3, 2))
 case("ix_set_step", lambda x, v: (x + 0)._getitem((slice(None, None, -2), 1), v), f32(5, 4), f32(3))
-case("ix_set_tensor", lambda x, i, v: (x + 0)._getitem((slice(None), i), v), M34, typed("int", 5), f32(3, 5))
-case("ix_set_tensor_apart", lambda x, i, v: (x + 0)._getitem((i, slice(None), i), v), C234, typed("int", 5), f32(5, 3))
+case(
+    "ix_set_tensor",
+    lambda x, i, v: (x + 0)._getitem((slice(None), i), v),
+    M34,
+    typed("int", 5),
+    f32(3, 5),
+)
+case(
+    "ix_set_tensor_apart",
+    lambda x, i, v: (x + 0)._getitem((i, slice(None), i), v),
+    C234,
+    typed("int", 5),
+    f32(5, 3),
+)
 
 # sorting
 case("so_sort", lambda x: x.sort(), f32(2, 5))
@@ -227,14 +301,32 @@ case("mm_batched", lambda x, w: x @ w, f32(2, 1, 3, 4), f32(5, 4, 6))
 case("mm_half", lambda x, w: x @ w, typed("half", 3, 4), typed("half", 4, 2))
 case("mm_mixed", lambda x, w: x @ w, typed("half", 3, 4), f32(4, 2))
 case("mm_uchar", lambda x, w: x @ w, typed("uchar", 3, 4), typed("uchar", 4, 2))
-case("mm_dtype", lambda x, w: x.dot(w, dtype=dtypes.float32), typed("half", 3, 4), typed("half", 4, 2))
+case(
+    "mm_dtype",
+    lambda x, w: x.dot(w, dtype=dtypes.float32),
+    typed("half", 3, 4),
+    typed("half", 4, 2),
+)
 case("mm_linear", lambda x, w, b: x.linear(w.T, b), f32(2, 3, 4), f32(5, 4), f32(5))
 case("mm_grad", lambda x, w: (x @ w).square().sum().gradient(x, w), f32(3, 4), f32(4, 2))
-for name, formula, shapes in [("dot", "i,i->", ((3,), (3,))), ("matmul", "ij,jk->ik", ((3, 4), (4, 5))), ("implicit", "ij,jk", ((3, 4), (4, 5))),
-                              ("transpose", "ij->ji", ((3, 4),)), ("three", "ij,jk,kl->il", ((3, 4), (4, 5), (5, 2))), ("outer", "i,j->ij", ((3,), (4,))),
-                              ("trace", "ii->i", ((3, 3),)), ("dots", "...ij,...jk->...ik", ((2, 3, 4), (2, 4, 5))),
-                              ("dots_implicit", "...ij,jk", ((2, 3, 4), (4, 5))), ("sum", "ij->", ((3, 4),)), ("batch", "bhqd,bhkd->bhqk", ((2, 3, 4, 5), (2, 3, 6, 5)))]:
-    case("es_" + name, lambda *xs, formula=formula: Tensor.einsum(formula, *xs), *[f32(*s) for s in shapes])
+for name, formula, shapes in [
+    ("dot", "i,i->", ((3,), (3,))),
+    ("matmul", "ij,jk->ik", ((3, 4), (4, 5))),
+    ("implicit", "ij,jk", ((3, 4), (4, 5))),
+    ("transpose", "ij->ji", ((3, 4),)),
+    ("three", "ij,jk,kl->il", ((3, 4), (4, 5), (5, 2))),
+    ("outer", "i,j->ij", ((3,), (4,))),
+    ("trace", "ii->i", ((3, 3),)),
+    ("dots", "...ij,...jk->...ik", ((2, 3, 4), (2, 4, 5))),
+    ("dots_implicit", "...ij,jk", ((2, 3, 4), (4, 5))),
+    ("sum", "ij->", ((3, 4),)),
+    ("batch", "bhqd,bhkd->bhqk", ((2, 3, 4, 5), (2, 3, 6, 5))),
+]:
+    case(
+        "es_" + name,
+        lambda *xs, formula=formula: Tensor.einsum(formula, *xs),
+        *[f32(*s) for s in shapes],
+    )
 
 # convolutions and pools
 X = f32(2, 4, 7, 6)
@@ -245,14 +337,30 @@ case("cv_dilation", lambda x, w: x.conv2d(w, dilation=2, padding=(1, 2)), X, f32
 case("cv_uneven", lambda x, w: x.conv2d(w, stride=(1, 2), padding=(1, 0, 2, 1)), X, f32(3, 4, 3, 2))
 case("cv_3d", lambda x, w: x.conv2d(w), f32(1, 2, 4, 5, 6), f32(3, 2, 2, 2, 2))
 case("cv_half", lambda x, w: x.conv2d(w), typed("half", 1, 2, 5, 5), typed("half", 3, 2, 3, 3))
-case("cv_grad", lambda x, w: x.conv2d(w, padding=1).square().sum().gradient(x, w), f32(1, 2, 4, 4), f32(2, 2, 3, 3))
+case(
+    "cv_grad",
+    lambda x, w: x.conv2d(w, padding=1).square().sum().gradient(x, w),
+    f32(1, 2, 4, 4),
+    f32(2, 2, 3, 3),
+)
 case("cv_transpose", lambda x, w: x.conv_transpose2d(w), f32(1, 2, 4, 4), f32(2, 3, 3, 3))
-case("cv_transpose_full", lambda x, w, b: x.conv_transpose2d(w, b, groups=2, stride=2, padding=1, output_padding=1, dilation=1),
-     f32(1, 4, 4, 3), f32(4, 2, 3, 3), f32(4))
+case(
+    "cv_transpose_full",
+    lambda x, w, b: x.conv_transpose2d(
+        w, b, groups=2, stride=2, padding=1, output_padding=1, dilation=1
+    ),
+    f32(1, 4, 4, 3),
+    f32(4, 2, 3, 3),
+    f32(4),
+)
 case("pl_avg_stride", lambda x: x.avg_pool2d((3, 2), stride=(2, 1)), X)
 case("pl_avg_pad", lambda x: x.avg_pool2d(3, padding=1), X)
 case("pl_avg_ceil", lambda x: x.avg_pool2d((3, 3), stride=2, padding=1, ceil_mode=True), X)
-case("pl_avg_ceil_noinc", lambda x: x.avg_pool2d((3, 3), stride=2, padding=1, ceil_mode=True, count_include_pad=False), X)
+case(
+    "pl_avg_ceil_noinc",
+    lambda x: x.avg_pool2d((3, 3), stride=2, padding=1, ceil_mode=True, count_include_pad=False),
+    X,
+)
 case("pl_avg_1d", lambda x: x.avg_pool2d((3,)), f32(1, 2, 9))
 case("pl_max", lambda x: x.max_pool2d(), X)
 case("pl_max_ceil", lambda x: x.max_pool2d((3, 3), stride=2, padding=1, ceil_mode=True), X)
@@ -267,26 +375,75 @@ case("pl_nearest_exact", lambda x: x.interpolate((7,), mode="nearest-exact"), f3
 
 # norms, losses, attention
 case("nn_groupnorm", lambda x, w, b: _groupnorm(x, w, b), f32(2, 4, 3, 3), f32(4), f32(4))
-case("nn_batchnorm", lambda x, w, b, m, v: x.batchnorm(w, b, m, v), f32(2, 3, 4), f32(3), f32(3), f32(3), f32(3))
-case("nn_batchnorm_plain", lambda x, m, v: x.batchnorm(None, None, m, v), f32(2, 3, 4), f32(3), f32(3))
+case(
+    "nn_batchnorm",
+    lambda x, w, b, m, v: x.batchnorm(w, b, m, v),
+    f32(2, 3, 4),
+    f32(3),
+    f32(3),
+    f32(3),
+    f32(3),
+)
+case(
+    "nn_batchnorm_plain",
+    lambda x, m, v: x.batchnorm(None, None, m, v),
+    f32(2, 3, 4),
+    f32(3),
+    f32(3),
+)
 case("ls_ce_index", lambda x, y: x.cross_entropy(y), f32(4, 6), typed("int", 4))
-case("ls_ce_smooth", lambda x, y: x.cross_entropy(y, label_smoothing=0.1, reduction="sum"), f32(4, 6), typed("int", 4))
-case("ls_ce_none", lambda x, y: x.cross_entropy(y, reduction="none"), f32(4, 6, 2), typed("int", 4, 2))
+case(
+    "ls_ce_smooth",
+    lambda x, y: x.cross_entropy(y, label_smoothing=0.1, reduction="sum"),
+    f32(4, 6),
+    typed("int", 4),
+)
+case(
+    "ls_ce_none",
+    lambda x, y: x.cross_entropy(y, reduction="none"),
+    f32(4, 6, 2),
+    typed("int", 4, 2),
+)
 case("ls_ce_grad", lambda x, y: x.cross_entropy(y).gradient(x)[0], f32(4, 6), f32(4, 6))
 case("ls_ce_1d", lambda x, y: x.cross_entropy(y), f32(6), typed("int"))
 case("ls_sparse", lambda x, y: x.sparse_categorical_crossentropy(y), f32(4, 6), typed("int", 4))
-case("ls_sparse_sum", lambda x, y: x.sparse_categorical_crossentropy(y, reduction="sum", label_smoothing=0.2), f32(4, 6), typed("int", 4))
-case("ls_sparse_none", lambda x, y: x.sparse_categorical_crossentropy(y, reduction="none", ignore_index=1), f32(2, 3, 6), typed("int", 2, 3))
+case(
+    "ls_sparse_sum",
+    lambda x, y: x.sparse_categorical_crossentropy(y, reduction="sum", label_smoothing=0.2),
+    f32(4, 6),
+    typed("int", 4),
+)
+case(
+    "ls_sparse_none",
+    lambda x, y: x.sparse_categorical_crossentropy(y, reduction="none", ignore_index=1),
+    f32(2, 3, 6),
+    typed("int", 2, 3),
+)
 case("ls_bce_sum", lambda x, y: x.binary_crossentropy(y, reduction="sum"), V8, V8)
-case("ls_bce_weight", lambda x, y, w: x.binary_crossentropy_logits(y, pos_weight=w), M34, M34, f32(4))
+case(
+    "ls_bce_weight", lambda x, y, w: x.binary_crossentropy_logits(y, pos_weight=w), M34, M34, f32(4)
+)
 case("ls_nll", lambda x, y: x.nll_loss(y), f32(4, 6), typed("int", 4))
-case("ls_nll_weight", lambda x, y, w: x.nll_loss(y, w, ignore_index=2), f32(4, 6), typed("int", 4), f32(6))
+case(
+    "ls_nll_weight",
+    lambda x, y, w: x.nll_loss(y, w, ignore_index=2),
+    f32(4, 6),
+    typed("int", 4),
+    f32(6),
+)
 case("ls_nll_none", lambda x, y: x.nll_loss(y, reduction="none"), f32(4, 6, 2), typed("int", 4, 2))
 QKV = (f32(2, 2, 3, 4), f32(2, 2, 5, 4), f32(2, 2, 5, 6))
 case("at_plain", lambda q, k, v: q.scaled_dot_product_attention(k, v), *QKV)
 case("at_causal", lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True), *QKV)
-case("at_bool_mask", lambda q, k, v, m: q.scaled_dot_product_attention(k, v, attn_mask=m), *QKV, typed("bool", 3, 5))
-case("at_half", lambda q, k, v: q.scaled_dot_product_attention(k, v), *[(s, "half") for s, _ in QKV])
+case(
+    "at_bool_mask",
+    lambda q, k, v, m: q.scaled_dot_product_attention(k, v, attn_mask=m),
+    *QKV,
+    typed("bool", 3, 5),
+)
+case(
+    "at_half", lambda q, k, v: q.scaled_dot_product_attention(k, v), *[(s, "half") for s, _ in QKV]
+)
 case("at_grad", lambda q, k, v: q.scaled_dot_product_attention(k, v).sum().gradient(q, k, v), *QKV)
 
 # types
@@ -306,20 +463,36 @@ def var(name, lo, hi, val):
     return Variable(name, lo, hi).bind(val)
 
 
-case("sy_mean", lambda x: x[:, :var("i", 1, 6, 4)].mean(1), f32(3, 6))
-case("sy_var", lambda x: x[:, :var("i", 1, 6, 4)].var(1), f32(3, 6))
-case("sy_softmax", lambda x: x[:, :var("i", 1, 6, 4)].softmax(), f32(3, 6))
-case("sy_reshape", lambda x: x[:var("i", 1, 6, 4)].reshape(-1, 2, 2) + 1, f32(6, 4))
-case("sy_cat", lambda x, y: x[:var("i", 1, 6, 4)].cat(y), f32(6, 4), f32(2, 4))
-case("sy_attention", lambda q, k, v: q.scaled_dot_product_attention(k[:, :var("i", 1, 5, 3)], v[:, :var("i", 1, 5, 3)]),
-     f32(2, 3, 4), f32(2, 5, 4), f32(2, 5, 4))
+case("sy_mean", lambda x: x[:, : var("i", 1, 6, 4)].mean(1), f32(3, 6))
+case("sy_var", lambda x: x[:, : var("i", 1, 6, 4)].var(1), f32(3, 6))
+case("sy_softmax", lambda x: x[:, : var("i", 1, 6, 4)].softmax(), f32(3, 6))
+case("sy_reshape", lambda x: x[: var("i", 1, 6, 4)].reshape(-1, 2, 2) + 1, f32(6, 4))
+case("sy_cat", lambda x, y: x[: var("i", 1, 6, 4)].cat(y), f32(6, 4), f32(2, 4))
+case(
+    "sy_attention",
+    lambda q, k, v: q.scaled_dot_product_attention(
+        k[:, : var("i", 1, 5, 3)], v[:, : var("i", 1, 5, 3)]
+    ),
+    f32(2, 3, 4),
+    f32(2, 5, 4),
+    f32(2, 5, 4),
+)
 
 # models
 case("gr_twice", lambda x: (x.tanh() * x).sum().gradient(x)[0].square().sum().gradient(x)[0], V8)
-case("gr_layernorm_twice", lambda x, c: (x.layernorm() * c).sum().gradient(x)[0].square().sum().gradient(x)[0], M34, M34)
+case(
+    "gr_layernorm_twice",
+    lambda x, c: (x.layernorm() * c).sum().gradient(x)[0].square().sum().gradient(x)[0],
+    M34,
+    M34,
+)
 case("gr_seed", lambda x, g: (x * x).gradient(x, gradient=g)[0], V8, V8)
 case("gr_detach", lambda x: (x.detach() * x).sum().gradient(x)[0], V8)
-case("gr_contiguous", lambda x: ((x * 2).contiguous() * x).contiguous_backward().sum().gradient(x)[0], V8)
+case(
+    "gr_contiguous",
+    lambda x: ((x * 2).contiguous() * x).contiguous_backward().sum().gradient(x)[0],
+    V8,
+)
 case("gr_where", lambda x, y: (x > y).where(x * 2, y * y).sum().gradient(x, y), V8, V8)
 case("gr_cast", lambda x: x.half().square().float().sum().gradient(x)[0], V8)
 case("gr_shared", lambda x: (x.exp() + x.exp().sum() * x).sum().gradient(x)[0], V8)
@@ -361,7 +534,9 @@ def nodes(outs):
     at, unique, out = {}, {}, []
     for u in UOp.sink(*[t.uop for t in outs]).toposort():
         at[u] = len(out)
-        out.append([len(out), u.op.name, dtype_text(u.dtype), [at[s] for s in u.src], arg_text(u, unique)])
+        out.append(
+            [len(out), u.op.name, dtype_text(u.dtype), [at[s] for s in u.src], arg_text(u, unique)]
+        )
     return out
 
 
@@ -370,7 +545,10 @@ def main():
     for name, (inputs, f) in CASES.items():
         got = f(*[Tensor.empty(*shape, dtype=dtype) for shape, dtype in inputs])
         outs = list(got) if isinstance(got, (tuple, list)) else [got]
-        result[name] = {"inputs": [{"shape": list(s), "dtype": d} for s, d in inputs], "graph": nodes(outs)}
+        result[name] = {
+            "inputs": [{"shape": list(s), "dtype": d} for s, d in inputs],
+            "graph": nodes(outs),
+        }
     with gzip.GzipFile(sys.argv[1], "wb", mtime=0) as f:
         f.write(json.dumps(result, separators=(",", ":")).encode())
     print(len(result), "graphs")
