@@ -3,6 +3,8 @@
 Run with tinygrad (commit c2be31e75b366638965337b96f2c66c2ba8c4068) on PYTHONPATH: python3 simplify.py
 """
 
+from pathlib import Path
+
 from tinygrad.dtype import dtypes
 from tinygrad.uop.ops import AxisType, Ops, UOp, graph_rewrite
 from tinygrad.uop.symbolic import sym
@@ -57,12 +59,13 @@ def show(u):
     return f"{u.op.name.lower()}({', '.join(show(s) for s in u.src)})"
 
 
+TABLE = Path("simplify.txt")
 lines = []
-for line in open("simplify.txt").read().splitlines():
+for line in TABLE.read_text().splitlines():
     if line.strip() and not line.startswith("#"):
         left = line.split(" = ")[0].strip()
         table, text = (sym, left[5:]) if left.startswith("sym: ") else (None, left)
         u = eval(text, dict(env))
         line = f"{left} = {show(graph_rewrite(u, table) if table else u.simplify())}"
     lines.append(line)
-open("simplify.txt", "w").write("\n".join(lines) + "\n")
+TABLE.write_text("\n".join(lines) + "\n")

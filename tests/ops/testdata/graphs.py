@@ -35,7 +35,44 @@ M34 = f32(3, 4)
 C234 = f32(2, 3, 4)
 
 # element by element, float32
-for name in ["exp", "exp2", "log", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "reciprocal", "sigmoid", "tanh", "erf", "abs", "sign", "square", "neg", "relu", "relu6", "gelu", "quick_gelu", "silu", "mish", "softsign", "logsigmoid", "hardswish", "hardsigmoid", "trunc", "floor", "ceil", "round", "isnan", "isinf", "isfinite", "logical_not"]:
+for name in [
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "log10",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "reciprocal",
+    "sigmoid",
+    "tanh",
+    "erf",
+    "abs",
+    "sign",
+    "square",
+    "neg",
+    "relu",
+    "relu6",
+    "gelu",
+    "quick_gelu",
+    "silu",
+    "mish",
+    "softsign",
+    "logsigmoid",
+    "hardswish",
+    "hardsigmoid",
+    "trunc",
+    "floor",
+    "ceil",
+    "round",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_not",
+]:
     case("un_" + name, lambda x, name=name: getattr(x, name)(), V8)
     case(
         "grad_" + name, lambda x, name=name: getattr(x, name)().sum().gradient(x)[0], V8
