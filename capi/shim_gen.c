@@ -1023,3 +1023,39 @@ int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, fl
 int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io, float *loss_out) {
   return poly_enter("poly_instance_value_and_grad") ? -1 : go_poly_instance_value_and_grad((uintptr_t)inst, (char *)entry, (void *)io, n_io, loss_out);
 }
+
+uint8_t *poly_bundle_encode(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len, const char *meta, int *len_out) {
+  return poly_enter("poly_bundle_encode") ? NULL : go_poly_bundle_encode((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len, (char *)meta, len_out);
+}
+
+int poly_bundle_decode(const uint8_t *data, int len, PolyBundleSections *out) {
+  return poly_enter("poly_bundle_decode") ? -1 : go_poly_bundle_decode((uint8_t *)data, len, out);
+}
+
+int poly_safetensor_dtype_size(int dtype) {
+  return poly_enter("poly_safetensor_dtype_size") ? -1 : go_poly_safetensor_dtype_size(dtype);
+}
+
+uint8_t *poly_safetensors_encode(const PolySafetensorEntry *entries, int n, const char *meta, int *len_out) {
+  return poly_enter("poly_safetensors_encode") ? NULL : go_poly_safetensors_encode((PolySafetensorEntry *)entries, n, (char *)meta, len_out);
+}
+
+PolySafetensorView *poly_safetensors_decode(const uint8_t *data, int len, int *n_out, char **metadata_out) {
+  return poly_enter("poly_safetensors_decode") ? NULL : go_poly_safetensors_decode((uint8_t *)data, len, n_out, metadata_out);
+}
+
+PolySafetensorViewEx *poly_safetensors_decode_ex(const uint8_t *data, int64_t len, int *n_out, char **metadata_out) {
+  return poly_enter("poly_safetensors_decode_ex") ? NULL : go_poly_safetensors_decode_ex((uint8_t *)data, len, n_out, metadata_out);
+}
+
+float *poly_safetensors_to_f32(const PolySafetensorViewEx *view) {
+  return poly_enter("poly_safetensors_to_f32") ? NULL : go_poly_safetensors_to_f32((PolySafetensorViewEx *)view);
+}
+
+void poly_init_param_kaiming(uint64_t seed, const char *name, float *data, int64_t n, int64_t fan_in) {
+  if (!poly_forked) go_poly_init_param_kaiming(seed, (char *)name, data, n, fan_in);
+}
+
+PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch) {
+  return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((GPT2Config *)config, batch);
+}

@@ -1170,6 +1170,114 @@ POLY_API int poly_instance_value_and_grad(PolyInstance *inst, const char *entry,
                                           float *loss_out);
 
 /* ======================================================================== */
+/* Files of models                                                          */
+/* ======================================================================== */
+/* What instances are made of, piece by piece. A bundle is "POLYBNDL" and
+ * sections: 1 the graph, 2 the weights (safetensors), 3 metadata of the user
+ * (JSON), 4 the state of the optimizer (safetensors; readers that do not know
+ * it skip it). All numbers are little-endian. */
+
+/* The sections of a bundle, which point into its bytes; NULL and 0 for those
+ * that it lacks. */
+typedef struct PolyBundleSections {
+  const uint8_t *ir;
+  int32_t ir_len;
+  const uint8_t *weights;
+  int32_t weights_len;
+  const char *meta; /* not terminated by 0 */
+  int32_t meta_len;
+  uint32_t version;
+  uint32_t flags;
+} PolyBundleSections;
+
+/* A bundle of a graph, weights and metadata (both may be NULL); malloc'd. NULL
+ * without a graph. Since 1.0. */
+POLY_API uint8_t *poly_bundle_encode(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len,
+                                     const char *meta, int *len_out);
+
+/* Finds the sections of a bundle. 0, or -1 if the bytes are damaged or hold no
+ * graph. Since 1.0. */
+POLY_API int poly_bundle_decode(const uint8_t *data, int len, PolyBundleSections *out);
+
+/* Types of tensors in safetensors files. */
+typedef enum PolySafetensorDType {
+  POLY_SAFETENSOR_F32 = 0,
+  POLY_SAFETENSOR_F16 = 1,
+  POLY_SAFETENSOR_BF16 = 2,
+  POLY_SAFETENSOR_F64 = 3,
+  POLY_SAFETENSOR_I64 = 4,
+  POLY_SAFETENSOR_I32 = 5,
+  POLY_SAFETENSOR_I16 = 6,
+  POLY_SAFETENSOR_I8 = 7,
+  POLY_SAFETENSOR_U8 = 8,
+  POLY_SAFETENSOR_BOOL = 9
+} PolySafetensorDType;
+
+/* A float32 tensor to be written. */
+typedef struct PolySafetensorEntry {
+  const char *name;
+  const float *data;
+  int64_t *shape;
+  int32_t ndim;
+} PolySafetensorEntry;
+
+/* A tensor that was read: name is malloc'd, data points into the file. */
+typedef struct PolySafetensorView {
+  char *name;
+  const float *data;
+  int64_t shape[POLY_MAX_OUT_DIMS];
+  int32_t ndim;
+  int64_t numel;
+} PolySafetensorView;
+
+typedef struct PolySafetensorViewEx {
+  char *name;
+  const void *data;
+  int64_t shape[POLY_MAX_OUT_DIMS];
+  int32_t ndim;
+  int64_t numel;
+  int32_t dtype; /* PolySafetensorDType */
+} PolySafetensorViewEx;
+
+/* Bytes of an element of a PolySafetensorDType, -1 if there is no such type.
+ * Since 1.0. */
+POLY_API int poly_safetensor_dtype_size(int dtype);
+
+/* A file of n tensors, sorted by name, and metadata (a JSON object of strings,
+ * may be NULL); malloc'd. Since 1.0. */
+POLY_API uint8_t *poly_safetensors_encode(const PolySafetensorEntry *entries, int n, const char *meta, int *len_out);
+
+/* The tensors of a file in the order of their data, and its metadata as JSON
+ * (metadata_out may be NULL; NULL if it has none). The caller frees the array,
+ * each name and the metadata. decode takes files of F32 only, decode_ex all.
+ * NULL on error; a file without tensors gives an array that is not NULL. Since
+ * 1.0. */
+POLY_API PolySafetensorView *poly_safetensors_decode(const uint8_t *data, int len, int *n_out, char **metadata_out);
+POLY_API PolySafetensorViewEx *poly_safetensors_decode_ex(const uint8_t *data, int64_t len, int *n_out,
+                                                          char **metadata_out);
+
+/* The elements of a tensor as float32; malloc'd. Since 1.0. */
+POLY_API float *poly_safetensors_to_f32(const PolySafetensorViewEx *view);
+
+/* Fills n floats with uniform numbers in +-sqrt(6 / fan_in) that depend on seed,
+ * name and position only: how parameters of instances begin. Since 1.0. */
+POLY_API void poly_init_param_kaiming(uint64_t seed, const char *name, float *data, int64_t n, int64_t fan_in);
+
+/* The shape of a GPT-2 model. */
+typedef struct GPT2Config {
+  int32_t vocab_size;
+  int32_t n_embd;
+  int32_t n_head;
+  int32_t n_layer;
+  int32_t max_seq_len;
+  float norm_eps;
+} GPT2Config;
+
+/* A GPT-2 instance as poly_hf_load makes it, with parameters that are all 0.
+ * NULL if the configuration makes no sense. Since 1.0. */
+POLY_API PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch);
+
+/* ======================================================================== */
 /* By value                                                                 */
 /* ======================================================================== */
 

@@ -502,6 +502,15 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_instance_call": (c_int, (c_void_p, c_char_p, c_void_p, c_int)),
     "poly_instance_train_step": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
     "poly_instance_value_and_grad": (c_int, (c_void_p, c_char_p, c_void_p, c_int, c_void_p)),
+    "poly_bundle_encode": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_char_p, c_void_p)),
+    "poly_bundle_decode": (c_int, (c_void_p, c_int, c_void_p)),
+    "poly_safetensor_dtype_size": (c_int, (c_int,)),
+    "poly_safetensors_encode": (c_void_p, (c_void_p, c_int, c_char_p, c_void_p)),
+    "poly_safetensors_decode": (c_void_p, (c_void_p, c_int, c_void_p, c_void_p)),
+    "poly_safetensors_decode_ex": (c_void_p, (c_void_p, c_int64, c_void_p, c_void_p)),
+    "poly_safetensors_to_f32": (c_void_p, (c_void_p,)),
+    "poly_init_param_kaiming": (None, (c_uint64, c_char_p, c_void_p, c_int64, c_int64)),
+    "poly_gpt2_build": (c_void_p, (c_void_p, c_int)),
 }
 
 # The numbers of operations, kinds and so on.
@@ -627,3 +636,13 @@ POLY_OPTIMIZER_NONE = 0
 POLY_OPTIMIZER_SGD = 1
 POLY_OPTIMIZER_ADAM = 2
 POLY_OPTIMIZER_ADAMW = 3
+POLY_SAFETENSOR_F32 = 0
+POLY_SAFETENSOR_F16 = 1
+POLY_SAFETENSOR_BF16 = 2
+POLY_SAFETENSOR_F64 = 3
+POLY_SAFETENSOR_I64 = 4
+POLY_SAFETENSOR_I32 = 5
+POLY_SAFETENSOR_I16 = 6
+POLY_SAFETENSOR_I8 = 7
+POLY_SAFETENSOR_U8 = 8
+POLY_SAFETENSOR_BOOL = 9

@@ -1,0 +1,181 @@
+package main
+
+/*
+#include <stdlib.h>
+#include "../include/polygrad.h"
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"unsafe"
+
+	"polygrad/core/model"
+)
+
+//export go_poly_safetensor_dtype_size
+func go_poly_safetensor_dtype_size(d C.int) C.int {
+	if d < 0 || !model.SafeDType(d).Known() {
+		fail("poly_safetensor_dtype_size", wrong("dtype", "%d is no type of safetensors files", d))
+		return -1
+	}
+	return C.int(model.SafeDType(d).Size())
+}
+
+//export go_poly_safetensors_encode
+func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C.char, length *C.int) *C.uint8_t {
+	if length != nil {
+		*length = 0
+	}
+	return plainly("poly_safetensors_encode", nil, func() (*C.uint8_t, error) {
+		if n < 0 || n > 0 && entries == nil {
+			return nil, wrong("entries", "%d tensors at NULL", n)
+		}
+		list := make([]model.SafeTensor, n)
+		for i := range list {
+			e := unsafe.Slice(entries, n)[i]
+			arg := indexed("entries", i)
+			if e.name == nil {
+				return nil, wrong(arg, "has no name")
+			}
+			shape, err := ints(arg, e.shape, e.ndim)
+			if err != nil {
+				return nil, err
+			}
+			s, err := sizes(arg, e.shape, e.ndim)
+			if err != nil {
+				return nil, err
+			}
+			count, err := elements(s)
+			if err != nil {
+				return nil, &argError{arg, err}
+			}
+			data, err := bytesFrom(arg, unsafe.Pointer(e.data), C.int64_t(count*4))
+			if err != nil {
+				return nil, err
+			}
+			list[i] = model.SafeTensor{Name: goString(e.name), DType: model.SafeF32, Shape: shape, Data: data}
+		}
+		var texts map[string]string
+		if meta != nil {
+			if err := json.Unmarshal([]byte(goString(meta)), &texts); err != nil {
+				return nil, wrong("meta", "is no JSON object of strings: %v", err)
+			}
+		}
+		b, err := model.EncodeSafetensors(list, texts)
+		if err != nil {
+			return nil, err
+		}
+		return give(b, length)
+	})
+}
+
+// decode reads a file for C: the tensors and, where it is asked for, the metadata as JSON.
+func decode(data *C.uint8_t, n C.int64_t, meta **C.char) ([]model.SafeTensor, error) {
+	if meta != nil {
+		*meta = nil
+	}
+	b, err := bytesFrom("data", unsafe.Pointer(data), n)
+	if err != nil {
+		return nil, err
+	}
+	list, texts, err := model.DecodeSafetensors(b)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range list {
+		if len(t.Shape) > maxOutDims {
+			return nil, wrong("data", "tensor %q has %d dimensions, expected at most %d", t.Name, len(t.Shape), maxOutDims)
+		}
+	}
+	if meta != nil && texts != nil {
+		text, err := json.Marshal(texts)
+		if err != nil {
+			return nil, err
+		}
+		*meta = C.CString(string(text))
+	}
+	return list, nil
+}
+
+// records is malloc'd room for at least one record.
+func records[T any](n int) (*T, []T) {
+	p := (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(*new(T)))))
+	return p, unsafe.Slice(p, n)
+}
+
+func shapeOut(shape []int64, out *[maxOutDims]C.int64_t) C.int32_t {
+	for i, d := range shape {
+		out[i] = C.int64_t(d)
+	}
+	return C.int32_t(len(shape))
+}
+
+//export go_poly_safetensors_decode
+func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C.char) *C.PolySafetensorView {
+	return plainly("poly_safetensors_decode", nil, func() (*C.PolySafetensorView, error) {
+		if count == nil {
+			return nil, wrong("n_out", "is NULL")
+		}
+		*count = 0
+		list, err := decode(data, C.int64_t(n), meta)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			if t.DType != model.SafeF32 {
+				return nil, wrong("data", "tensor %q has type %s, expected F32 (poly_safetensors_decode_ex takes all)", t.Name, t.DType)
+			}
+		}
+		p, views := records[C.PolySafetensorView](len(list))
+		for i, t := range list {
+			v := &views[i]
+			v.name, v.data, v.numel = C.CString(t.Name), (*C.float)(unsafe.Pointer(unsafe.SliceData(t.Data))), C.int64_t(t.Numel())
+			v.ndim = shapeOut(t.Shape, &v.shape)
+		}
+		*count = C.int(len(list))
+		return p, nil
+	})
+}
+
+//export go_poly_safetensors_decode_ex
+func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, meta **C.char) *C.PolySafetensorViewEx {
+	return plainly("poly_safetensors_decode_ex", nil, func() (*C.PolySafetensorViewEx, error) {
+		if count == nil {
+			return nil, wrong("n_out", "is NULL")
+		}
+		*count = 0
+		list, err := decode(data, n, meta)
+		if err != nil {
+			return nil, err
+		}
+		p, views := records[C.PolySafetensorViewEx](len(list))
+		for i, t := range list {
+			v := &views[i]
+			v.name, v.data, v.numel = C.CString(t.Name), unsafe.Pointer(unsafe.SliceData(t.Data)), C.int64_t(t.Numel())
+			v.ndim, v.dtype = shapeOut(t.Shape, &v.shape), C.int32_t(t.DType)
+		}
+		*count = C.int(len(list))
+		return p, nil
+	})
+}
+
+//export go_poly_safetensors_to_f32
+func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
+	return plainly("poly_safetensors_to_f32", nil, func() (*C.float, error) {
+		if view == nil {
+			return nil, wrong("view", "is NULL")
+		}
+		d := model.SafeDType(view.dtype)
+		if view.dtype < 0 || !d.Known() || view.numel < 0 {
+			return nil, wrong("view", "has type %d and %d elements", view.dtype, view.numel)
+		}
+		data, err := bytesFrom("view", view.data, view.numel*C.int64_t(d.Size()))
+		if err != nil {
+			return nil, err
+		}
+		p := (*C.float)(C.malloc(C.size_t(max(view.numel, 1)) * 4))
+		t := model.SafeTensor{DType: d, Data: data}
+		return p, t.Floats(unsafe.Slice((*float32)(p), view.numel))
+	})
+}

@@ -1,0 +1,140 @@
+/* Files of models: bundles of the original, safetensors, gradients, memory of instances. */
+#include <stddef.h>
+
+#include "check.h"
+
+static uint8_t *slurp(const char *path, int *len) {
+  FILE *f = fopen(path, "rb");
+  if (f == NULL) return NULL;
+  uint8_t *data = malloc(1 << 20);
+  *len = (int)fread(data, 1, 1 << 20, f);
+  fclose(f);
+  return data;
+}
+
+static int find(PolyInstance *m, const char *name) {
+  for (int i = 0; i < poly_instance_buf_count(m); i++)
+    if (strcmp(poly_instance_buf_name(m, i), name) == 0) return i;
+  return -1;
+}
+
+/* A file of the original loads, computes what it computed there, and is saved as the same bytes. */
+static void original(void) {
+  int len = 0, again = 0;
+  uint8_t *data = slurp("../../core/model/testdata/mlp_4_8_3.bundle", &len);
+  CHECK(data && len == 2449);
+  PolyInstance *m = poly_instance_from_bundle(data, len);
+  CHECK(m != NULL);
+  float x[4] = {1.764052391052246f, 0.40015721321105957f, 0.978738009929657f, 2.2408931255340576f}, y[3] = {1, 2, 3};
+  PolyIOBinding io[2] = {{"x", x}, {"y", y}};
+  CHECK(poly_instance_forward(m, io, 1) == 0);
+  float *o = poly_instance_buf_data(m, find(m, "output"), NULL);
+  CHECK(near(o[0], -0.9194561243057251) && near(o[1], -3.746427059173584) && near(o[2], 1.774680495262146));
+  double mse = ((o[0] - 1) * (o[0] - 1) + (o[1] - 2) * (o[1] - 2) + (o[2] - 3) * (o[2] - 3)) / 3;
+  uint8_t *saved = poly_instance_save_bundle(m, &again);
+  CHECK(saved && again == len && memcmp(saved, data, (size_t)len) == 0);
+  free(saved);
+
+  CHECK(poly_instance_call(m, "loss", io, 2) == 0);
+  CHECK(near(poly_instance_buf_data(m, find(m, "loss"), NULL)[0], mse));
+  FAILS(poly_instance_call(m, "nothing", io, 2) == 0, "poly_instance_call", "nothing");
+  FAILS(poly_instance_call(m, NULL, io, 2) == 0, "poly_instance_call", "entry");
+
+  int64_t n = 7;
+  CHECK(poly_instance_param_grad(m, 3, &n) == NULL && n == 0);
+  float loss = 0;
+  CHECK(poly_instance_value_and_grad(m, "loss", io, 2, &loss) == 0 && near(loss, mse));
+  float *grad = poly_instance_param_grad(m, 3, &n); /* of the last bias: 2 (o - y) / 3 */
+  CHECK(grad && n == 3);
+  for (int i = 0; i < 3; i++) CHECK(near(grad[i], 2 * (o[i] - y[i]) / 3));
+
+  float copy[3] = {0}, bias[3] = {1, 2, 3};
+  CHECK(poly_instance_upload_param(m, 3, bias, sizeof bias) == 0);
+  CHECK(poly_instance_readback_param(m, 3, copy, sizeof copy) == 0 && copy[2] == 3);
+  CHECK(poly_instance_upload_buf(m, find(m, "x"), bias, 8) == 0);
+  CHECK(poly_instance_readback_buf(m, find(m, "x"), copy, 12) == 0 && copy[1] == 2 && near(copy[2], x[2]));
+  FAILS(poly_instance_upload_param(m, 3, bias, 16) == 0, "poly_instance_upload_param", "len");
+  FAILS(poly_instance_readback_buf(m, 99, copy, 4) == 0, "poly_instance_readback_buf", "out of range");
+
+  PolyBundleSections s;
+  CHECK(poly_bundle_decode(data, len, &s) == 0 && s.version == 1 && s.meta == NULL);
+  CHECK(s.ir && memcmp(s.ir, "PGIR", 4) == 0 && s.weights_len == 560 && s.weights + s.weights_len == data + len);
+  uint8_t *bundle = poly_bundle_encode(s.ir, s.ir_len, s.weights, s.weights_len, NULL, &again);
+  CHECK(bundle && again == len && memcmp(bundle, data, (size_t)len) == 0);
+  free(bundle);
+  bundle = poly_bundle_encode(s.ir, s.ir_len, NULL, 0, "{\"a\":1}", &again);
+  CHECK(poly_bundle_decode(bundle, again, &s) == 0 && s.weights == NULL && s.meta_len == 7);
+  free(bundle);
+  FAILS(poly_bundle_decode(data, 30, &s) == 0, "poly_bundle_decode", "data");
+  FAILS(poly_bundle_encode(NULL, 0, NULL, 0, NULL, &again), "poly_bundle_encode", "ir");
+
+  CHECK(strcmp(poly_instance_notes(m), "") == 0);
+  uint8_t *weights = poly_instance_export_weights(m, &again);
+  PolyInstance *small = poly_mlp_instance("{\"layers\":[4,8]}", 16);
+  FAILS(poly_instance_load_weights(small, weights, again) == 0, "poly_instance_load_weights", "layers.1.bias");
+  CHECK(poly_instance_import_weights(small, weights, again) == 0);
+  CHECK(strstr(poly_instance_notes(small), "layers.1.weight") != NULL);
+  CHECK(poly_instance_load_weights(m, weights, again) == 0);
+  free(weights);
+  poly_instance_free(small);
+  poly_instance_free(m);
+  free(data);
+}
+
+static void safetensors(void) {
+  CHECK(sizeof(PolySafetensorEntry) == 32 && sizeof(PolySafetensorView) == 96 && sizeof(PolySafetensorViewEx) == 104);
+  CHECK(sizeof(PolyBundleSections) == 56 && sizeof(GPT2Config) == 24 && offsetof(PolySafetensorViewEx, dtype) == 96);
+  float b[6] = {1, 2, 3, 4, 5, 6}, a[1] = {7};
+  int64_t shape[2] = {2, 3};
+  PolySafetensorEntry list[2] = {{"b", b, shape, 2}, {"a", a, NULL, 0}};
+  int len = 0, n = 0;
+  uint8_t *file = poly_safetensors_encode(list, 2, "{\"made\":\"here\"}", &len);
+  const char *want = "{\"__metadata__\":{\"made\":\"here\"},\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]},"
+                     "\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[4,28]}}";
+  CHECK(file && memcmp(file + 8, want, strlen(want)) == 0 && len == 8 + (int)(strlen(want) + 3) / 4 * 4 + 28);
+  char *meta = NULL;
+  PolySafetensorView *v = poly_safetensors_decode(file, len, &n, &meta);
+  CHECK(v && n == 2 && strcmp(meta, "{\"made\":\"here\"}") == 0);
+  CHECK(strcmp(v[1].name, "b") == 0 && v[1].ndim == 2 && v[1].shape[1] == 3 && v[1].numel == 6 && v[1].data[5] == 6);
+  CHECK(strcmp(v[0].name, "a") == 0 && v[0].ndim == 0 && v[0].numel == 1 && v[0].data[0] == 7);
+  free(v[0].name);
+  free(v[1].name);
+  free(v);
+  free(meta);
+  FAILS(poly_safetensors_decode(file, len - 1, &n, NULL), "poly_safetensors_decode", "file");
+  free(file);
+  const char half[] = "\x38\0\0\0\0\0\0\0{\"h\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}} \x80\x3f\x20\xc0";
+  FAILS(poly_safetensors_decode((const uint8_t *)half, sizeof half - 1, &n, NULL), "poly_safetensors_decode", "BF16");
+  PolySafetensorViewEx *e = poly_safetensors_decode_ex((const uint8_t *)half, sizeof half - 1, &n, &meta);
+  CHECK(e && n == 1 && e->dtype == POLY_SAFETENSOR_BF16 && meta == NULL && poly_safetensor_dtype_size(e->dtype) == 2);
+  float *f = poly_safetensors_to_f32(e);
+  CHECK(f && f[0] == 1 && f[1] == -2.5f);
+  free(f);
+  free(e->name);
+  free(e);
+  FAILS(poly_safetensor_dtype_size(10) > 0, "poly_safetensor_dtype_size", "dtype");
+}
+
+static void models(void) {
+  float w[8] = {0};
+  poly_init_param_kaiming(42, "layers.0.weight", w, 8, 4);
+  CHECK(w[0] == 0.6729374527931213f && w[7] == 0.44082948565483093f);
+  GPT2Config c = {11, 8, 2, 1, 5, 1e-5f};
+  PolyInstance *m = poly_gpt2_build(&c, 2);
+  CHECK(m && poly_instance_param_count(m) == 16 && poly_instance_buf_count(m) == 22);
+  int64_t n = 0;
+  float *at = poly_instance_buf_data(m, find(m, "vocab_arange"), &n);
+  CHECK(n == 11 && at[10] == 10 && poly_instance_buf_role(m, find(m, "vocab_arange")) == POLY_ROLE_AUX);
+  CHECK(poly_instance_buf_role(m, find(m, "positions")) == POLY_ROLE_INPUT && poly_instance_forward(m, NULL, 0) == 0);
+  poly_instance_free(m);
+  c.n_head = 3;
+  FAILS(poly_gpt2_build(&c, 2), "poly_gpt2_build", "n_embd");
+  FAILS(poly_gpt2_build(NULL, 2), "poly_gpt2_build", "config");
+}
+
+int main(void) {
+  original();
+  safetensors();
+  models();
+  return report();
+}
