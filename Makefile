@@ -24,6 +24,7 @@ demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
 
 test: $(VENV)/installed ## run every suite; the last line is the sum
+	@scripts/require.sh clang || echo "without clang its tests are skipped: it is only compared with"
 	$(PY) scripts/run_tests.py
 
 bench: $(VENV)/installed ## measure speed and write bench/RESULTS.md

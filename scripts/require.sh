@@ -6,6 +6,7 @@ set -euo pipefail
 package_of() {
   case "$1" in
     gcc) echo "gcc libc6-dev" ;;
+    clang) echo "clang" ;;
     python3) echo "python3 python3-venv python3-pip" ;;
     *) echo "" ;;
   esac
