@@ -1,0 +1,137 @@
+// Package bench holds the graphs that the measurements in Go compile, the same ones
+// as workloads.py has for those in Python.
+package bench
+
+import (
+	"math"
+	"unsafe"
+
+	"polygrad/core/gradient"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// Workload is a graph to compile.
+type Workload struct {
+	Name  string
+	Build func(*Graph) []*uop.UOp
+}
+
+// Workloads are what is measured, from small to large.
+var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}}
+
+// Graph builds requests on buffers that have memory.
+type Graph struct {
+	*uop.Graph
+	// Binds are the buffers with their memory.
+	Binds []exec.Binding
+}
+
+// NewGraph makes an empty graph.
+func NewGraph() *Graph { return &Graph{Graph: uop.NewGraph()} }
+
+// Sink is the request to compute outs into buffers.
+func (g *Graph) Sink(outs []*uop.UOp) *uop.UOp {
+	var stores []*uop.UOp
+	for _, o := range outs {
+		dims, ok := o.Shape().Ints()
+		if !ok {
+			panic("bench: an output has no fixed shape")
+		}
+		stores = append(stores, g.buffer(o.DType, dims...).Base().Store(o))
+	}
+	return g.Graph.Sink(nil, stores...)
+}
+
+// must is for graphs that are known to be right.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (g *Graph) buffer(dt *uop.DType, dims ...int64) *uop.UOp {
+	s := uop.ShapeOf(dims...)
+	n := s.Numel().N
+	mem := make([]uint64, n*int64(dt.Itemsize())/8+1)
+	b := g.NewBuffer("CPU", n, dt)
+	g.Binds = append(g.Binds, exec.Binding{Buffer: b, Ptr: unsafe.Pointer(&mem[0])})
+	return must(tensor.Reshape(b, s))
+}
+
+func (g *Graph) float(dims ...int64) *uop.UOp { return g.buffer(uop.Float32, dims...) }
+
+func times(x *uop.UOp, f float64) *uop.UOp {
+	return must(tensor.Mul(x, must(tensor.Scalar(x, uop.Float(f)))))
+}
+
+func vecadd(g *Graph) []*uop.UOp {
+	return []*uop.UOp{must(tensor.Add(g.float(10), g.float(10)))}
+}
+
+func softmax(g *Graph) []*uop.UOp {
+	return []*uop.UOp{must(tensor.Softmax(g.float(32, 128), -1))}
+}
+
+func matmul(g *Graph) []*uop.UOp {
+	return []*uop.UOp{must(tensor.MatMul(g.float(256, 256), g.float(256, 256)))}
+}
+
+func lossAndGradients(scores, y *uop.UOp, params []*uop.UOp) []*uop.UOp {
+	loss := must(tensor.CrossEntropy(scores, y, -1, tensor.ReduceMean, 0))
+	return append([]*uop.UOp{loss}, must(gradient.Of(loss, params, nil))...)
+}
+
+// mlp is the loss and the gradients of three layers.
+func mlp(g *Graph) []*uop.UOp {
+	const batch = 128
+	sizes := []int64{784, 512, 256, 10}
+	h := g.float(batch, sizes[0])
+	var params []*uop.UOp
+	for i, out := range sizes[1:] {
+		w, b := g.float(out, sizes[i]), g.float(out)
+		params = append(params, w, b)
+		h = must(tensor.Linear(h, w, b))
+		if i < len(sizes)-2 {
+			h = must(tensor.Relu(h))
+		}
+	}
+	return lossAndGradients(h, g.buffer(uop.Int32, batch), params)
+}
+
+// gpt is the loss and the gradients of a transformer of two layers.
+func gpt(g *Graph) []*uop.UOp {
+	const vocabulary, length, dim, heads, size = 512, 128, 256, 4, 64
+	var params []*uop.UOp
+	param := func(dims ...int64) *uop.UOp {
+		p := g.float(dims...)
+		params = append(params, p)
+		return p
+	}
+	linear := func(x *uop.UOp, out, in int64) *uop.UOp { return must(tensor.Linear(x, param(out, in), nil)) }
+	norm := func(x *uop.UOp) *uop.UOp {
+		x = must(tensor.LayerNorm(x, []int{-1}, 1e-5))
+		return must(tensor.Add(must(tensor.Mul(x, param(dim))), param(dim)))
+	}
+	split := func(x *uop.UOp) *uop.UOp {
+		return must(tensor.Transpose(must(tensor.Reshape(x, uop.ShapeOf(1, length, heads, size))), 1, 2))
+	}
+	block := func(h *uop.UOp) *uop.UOp {
+		qkv := must(tensor.Split(linear(norm(h), 3*dim, dim), []int64{dim, dim, dim}, 2))
+		q, k, v := split(qkv[0]), split(qkv[1]), split(qkv[2])
+		scores := times(must(tensor.MatMul(q, must(tensor.Transpose(k, -2, -1)))), 1/math.Sqrt(size))
+		mask := must(tensor.Full(g.Graph, uop.ShapeOf(1, 1, length, length), uop.Float(math.Inf(-1)), uop.Float32))
+		scores = must(tensor.Add(scores, must(tensor.Triu(mask, 1))))
+		mixed := must(tensor.Transpose(must(tensor.MatMul(must(tensor.Softmax(scores, -1)), v)), 1, 2))
+		h = must(tensor.Add(h, linear(must(tensor.Reshape(mixed, uop.ShapeOf(1, length, dim))), dim, dim)))
+		return must(tensor.Add(h, linear(must(tensor.Gelu(linear(norm(h), 4*dim, dim))), dim, 4*dim)))
+	}
+	x, y := g.buffer(uop.Int32, 1, length), g.buffer(uop.Int32, 1, length)
+	place := must(tensor.Arange(g.Graph, uop.Int(0), uop.Int(length), uop.Int(1), uop.Int32))
+	place = must(tensor.Reshape(place, uop.ShapeOf(1, length)))
+	h := must(tensor.Add(must(tensor.Embedding(param(vocabulary, dim), x)), must(tensor.Embedding(param(length, dim), place))))
+	h = norm(block(block(h)))
+	return lossAndGradients(linear(h, vocabulary, dim), y, params)
+}
