@@ -75,7 +75,7 @@ func (r *region) count(u *uop.UOp) {
 
 const (
 	// unrollWeight limits how many operations an unrolled body may have.
-	unrollWeight = 256
+	unrollWeight = 320
 	// unrollLanes is how many values the body of an unrolled loop handles side
 	// by side: four registers of 32-bit values.
 	unrollLanes = 32

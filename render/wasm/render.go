@@ -26,10 +26,25 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 		}
 	}()
 	k = &Kernel{Name: name, Threads: 1}
+	s, c, err := k.plan(list, opt)
+	if err != nil {
+		return nil, fmt.Errorf("wasm.Render: kernel %s: %w", name, err)
+	}
+	k.build = func(m *binary.Module, h *helpers) {
+		e := &emitter{Code: binary.NewCode(k.paramTypes()...), s: s, h: h, m: m, locals: map[*inst]uint32{}, tmp: -1}
+		e.code(c)
+		m.Func("k"+strconv.Itoa(h.kernels), e.Code)
+		h.kernels++
+	}
+	return k, nil
+}
+
+// plan takes the list through all stages up to scheduled code.
+func (k *Kernel) plan(list []*uop.UOp, opt Options) (*selector, *code, error) {
 	g := newGraph(2 * len(list))
 	im := &importer{graph: g, k: k, bufs: map[*uop.UOp]*buffer{}, vars: map[string]int{}}
 	if err := im.run(list); err != nil {
-		return nil, fmt.Errorf("wasm.Render: kernel %s: %w", name, err)
+		return nil, nil, err
 	}
 	p := &packer{graph: g, packs: make(map[[4]int32]*value, len(list)/2)}
 	p.reshape()
@@ -40,14 +55,7 @@ func Render(name string, list []*uop.UOp, opt Options) (k *Kernel, err error) {
 		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{},
 	}
 	s.findLowest(g.places())
-	c := s.all()
-	k.build = func(m *binary.Module, h *helpers) {
-		e := &emitter{Code: binary.NewCode(k.paramTypes()...), s: s, h: h, m: m, locals: map[*inst]uint32{}, tmp: -1}
-		e.code(c)
-		m.Func("k"+strconv.Itoa(h.kernels), e.Code)
-		h.kernels++
-	}
-	return k, nil
+	return s, s.all(), nil
 }
 
 // visit calls f for every value that the kernel needs, and each for every place
