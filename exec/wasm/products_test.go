@@ -1,0 +1,77 @@
+package wasm_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+	"polygrad/exec/wasm"
+)
+
+// TestProducts multiplies matrices of many shapes, as they are and transposed,
+// and compares with sums in float64: tiles, edges of tiles and spread elements
+// all come into play.
+func TestProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	e := exec.New(wasm.New())
+	shapes := [][3]int64{{1, 1, 1}, {1, 64, 1}, {64, 1, 64}, {4, 4, 4}, {8, 8, 8}, {16, 32, 64}, {64, 64, 64}, {12, 20, 36}, {33, 7, 65}, {128, 96, 160}, {100, 100, 100}, {3, 500, 48}, {256, 16, 256}, {160, 300, 8}}
+	for range 12 {
+		shapes = append(shapes, [3]int64{1 + r.Int64N(70), 1 + r.Int64N(70), 1 + r.Int64N(70)})
+	}
+	for _, s := range shapes {
+		for _, transposed := range []string{"", "a", "b"} {
+			t.Run(fmt.Sprintf("%dx%dx%d%s", s[0], s[1], s[2], transposed), func(t *testing.T) {
+				product(t, e, r, s, transposed)
+			})
+		}
+	}
+}
+
+func product(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, transposed string) {
+	m, k, n := s[0], s[1], s[2]
+	g := uop.NewGraph()
+	bufA, bufB := g.NewBuffer("CPU", m*k, uop.Float32), g.NewBuffer("CPU", k*n, uop.Float32)
+	bufO := g.NewBuffer("CPU", m*n, uop.Float32)
+	a, b := bufA.Reshape(uop.ShapeOf(m, k)), bufB.Reshape(uop.ShapeOf(k, n))
+	atA := func(i, j int64) int64 { return i*k + j }
+	atB := func(i, j int64) int64 { return i*n + j }
+	if transposed == "a" {
+		a = bufA.Reshape(uop.ShapeOf(k, m)).Permute([]int{1, 0})
+		atA = func(i, j int64) int64 { return j*m + i }
+	}
+	if transposed == "b" {
+		b = bufB.Reshape(uop.ShapeOf(n, k)).Permute([]int{1, 0})
+		atB = func(i, j int64) int64 { return j*k + i }
+	}
+	v, err := tensor.MatMul(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y, out := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n)
+	for i := range x {
+		x[i] = r.Float32() - 0.5
+	}
+	for i := range y {
+		y[i] = r.Float32() - 0.5
+	}
+	binds := []exec.Binding{{Buffer: bufA, Ptr: unsafe.Pointer(&x[0])}, {Buffer: bufB, Ptr: unsafe.Pointer(&y[0])}, {Buffer: bufO, Ptr: unsafe.Pointer(&out[0])}}
+	if err := e.Realize(g.Sink(nil, bufO.Store(v.Reshape(uop.ShapeOf(m*n)))), binds, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m {
+		for j := range n {
+			want := 0.0
+			for l := range k {
+				want += float64(x[atA(i, l)]) * float64(y[atB(l, j)])
+			}
+			if d := math.Abs(float64(out[i*n+j]) - want); !(d < 2e-6*math.Sqrt(float64(k))) {
+				t.Fatalf("element %d, %d is %g, expected %g", i, j, out[i*n+j], want)
+			}
+		}
+	}
+}
