@@ -41,6 +41,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "poly_binary_float": (c_void_p, [c_void_p, c_int, c_void_p, c_double, c_int]),
     "poly_relu": (c_void_p, [c_void_p, c_void_p]),
     "poly_gelu": (c_void_p, [c_void_p, c_void_p]),
+    "poly_exp": (c_void_p, [c_void_p, c_void_p]),
     "poly_reshape": (c_void_p, [c_void_p, c_void_p, _SHAPE, c_int]),
     "poly_transpose": (c_void_p, [c_void_p, c_void_p, c_int, c_int]),
     "poly_split": (c_int, [c_void_p, c_void_p, _SHAPE, c_int, c_int, _HANDLES]),
@@ -178,6 +179,10 @@ class Graph:
     def relu(self, x: int) -> int:
         """Return max(x, 0)."""
         return self.node(LIB.poly_relu(self.ctx, x))
+
+    def exp(self, x: int) -> int:
+        """Return e to the x."""
+        return self.node(LIB.poly_exp(self.ctx, x))
 
     def gelu(self, x: int) -> int:
         """Return the GELU of x."""

@@ -1,5 +1,7 @@
 """Measure the time from the call to the runnable kernel, and memory over many steps.
 
+overhead.py [WORKLOAD...] [memory]     all workloads without names
+
 Prints one JSON object: {workload: {"cold_ms", "cached_us", "kernels"}, "memory": [...]}.
 Cold is building the graph and compiling all of it with empty caches, without running. Cached is
 building, looking up and running graphs that were seen before, with kernels too short to matter.
@@ -17,7 +19,7 @@ from pathlib import Path
 import workloads
 from abi import MUL, Graph, flush
 
-COLD_ROUNDS = 9
+COLD_ROUNDS = 7
 MEMORY_STEPS = 100_000
 
 COLD: dict[str, Callable[[Graph], workloads.Build]] = {
@@ -49,7 +51,7 @@ def cold(make: Callable[[Graph], workloads.Build]) -> dict[str, float]:
     return {"cold_ms": statistics.median(times) * 1e3, "kernels": kernels}
 
 
-def cached(make: Callable[[Graph], workloads.Build], seconds: float = 2.0) -> dict[str, float]:
+def cached(make: Callable[[Graph], workloads.Build], seconds: float = 0.7) -> dict[str, float]:
     """Build and run again and again; the median."""
     g = Graph()
     build = make(g)
@@ -78,7 +80,7 @@ def memory(steps: int) -> list[dict[str, int]]:
     g = Graph()
     weight, bias = g.random(1, 4), g.random(1)
     x, y = g.random(8, 4), g.random(8, 1)
-    marks = {steps // 20, steps // 4, steps // 2, steps}
+    marks = {steps // 10, steps // 4, steps // 2, steps}
     seen = []
     for step in range(1, steps + 1):
         mark = g.mark()
@@ -99,7 +101,7 @@ def memory(steps: int) -> list[dict[str, int]]:
 
 def main() -> None:
     """Measure each workload."""
-    names = sys.argv[1:] or [*COLD, "memory"]
+    names = sys.argv[1:] or list(COLD)
     results: dict[str, object] = {}
     for name in names:
         if name == "memory":

@@ -23,7 +23,7 @@ from tinygrad.codegen import get_program
 from tinygrad.renderer.cstyle import ClangRenderer
 
 Outputs = list[Any]
-COLD_ROUNDS = 5
+COLD_ROUNDS = 3
 
 
 class MLP:
@@ -163,7 +163,7 @@ def cold_in_child(build: Callable[[], Outputs]) -> dict[str, float]:
     return result
 
 
-def cached(build: Callable[[], Outputs], seconds: float = 2.0) -> dict[str, float]:
+def cached(build: Callable[[], Outputs], seconds: float = 0.7) -> dict[str, float]:
     """Time repeated builds and realizes that were all seen before; the median."""
     times: list[float] = []
     end = time.perf_counter() + seconds

@@ -4,6 +4,7 @@
 
 void loop_add(float *out, const float *a, const float *b, long n);
 void loop_chain5(float *out, const float *a, const float *b, long n);
+void loop_exp(float *out, const float *a, const float *b, long n);
 void loop_relu_scale(float *out, const float *a, const float *b, long n);
 void loop_sum(float *out, const float *a, const float *b, long n);
 void loop_max(float *out, const float *a, const float *b, long n);
