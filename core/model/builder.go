@@ -127,6 +127,12 @@ func (b *builder) supervised(x, output *uop.UOp, loss string, batch, in, out int
 	b.entry(EntryLoss, "loss", value, 1)
 }
 
+// once makes a value, and backwards its gradient, be computed once and kept: without, a product of matrices
+// computes an activation or a norm again for each of its columns.
+func once(h *uop.UOp) *uop.UOp {
+	return must(tensor.ContiguousBackward(must(tensor.Contiguous(h))))
+}
+
 // An activation is applied between layers.
 type activation func(x *uop.UOp) (*uop.UOp, error)
 

@@ -27,11 +27,12 @@ var gpt2Activations = map[string]activation{
 
 // exactGelu is x * Φ(x) with Φ the distribution function of the normal distribution.
 func exactGelu(x *uop.UOp) (*uop.UOp, error) {
-	half := must(tensor.Scalar(x, uop.Float(0.5)))
-	erf := must(tensor.Erf(must(tensor.Mul(x, must(tensor.Scalar(x, uop.Float(math.Sqrt(0.5))))))))
-	one := must(tensor.Scalar(x, uop.Float(1)))
-	return tensor.Mul(must(tensor.Mul(half, x)), must(tensor.Add(one, erf)))
+	erf := must(tensor.Erf(must(tensor.Mul(x, number(x, math.Sqrt(0.5))))))
+	return tensor.Mul(must(tensor.Mul(number(x, 0.5), x)), must(tensor.Add(number(x, 1), erf)))
 }
+
+// number is a constant beside x.
+func number(x *uop.UOp, v float64) *uop.UOp { return must(tensor.Scalar(x, uop.Float(v))) }
 
 // check gives the activation of a configuration that makes sense.
 func (c *GPT2Config) check(batch int64) (activation, error) {
@@ -88,14 +89,14 @@ func (g gpt2) define() {
 		i := must(tensor.Cast(shaped(at, []int64{rows, c.MaxSeq}), uop.Int32))
 		return must(tensor.Embedding(table, i))
 	}
-	h := must(tensor.Add(look(wte, x, g.batch), look(wpe, positions, 1)))
+	h := once(must(tensor.Add(look(wte, x, g.batch), look(wpe, positions, 1))))
 	for l := range c.Layer {
 		at := fmt.Sprintf("h.%d.", l)
 		h = must(tensor.Add(h, g.attention(at+"attn.", g.norm(at+"ln_1", h))))
 		h = must(tensor.Add(h, g.feedForward(at+"mlp.", g.norm(at+"ln_2", h))))
-		h = must(tensor.Contiguous(h))
+		h = once(h)
 	}
-	logits := must(tensor.Linear(g.norm("ln_f", h), wte, nil))
+	logits := must(tensor.Linear(once(g.norm("ln_f", h)), wte, nil))
 	g.declare(Input, "x", x, g.batch, c.MaxSeq)
 	g.entry(EntryForward, "output", logits, g.batch, c.MaxSeq, c.Vocab)
 	g.declare(Input, "positions", positions, 1, c.MaxSeq)
@@ -117,7 +118,7 @@ func (g gpt2) norm(name string, h *uop.UOp) *uop.UOp {
 // linear is h @ w + b for a weight of shape (in, out), as GPT-2 keeps them.
 func (g gpt2) linear(name string, h *uop.UOp, in, out int64) *uop.UOp {
 	w, b := g.param(name+".weight", nil, in, out), g.param(name+".bias", nil, out)
-	return must(tensor.Add(must(tensor.MatMul(h, w)), b))
+	return once(must(tensor.Add(must(tensor.MatMul(once(h), w)), b)))
 }
 
 func (g gpt2) attention(name string, h *uop.UOp) *uop.UOp {
@@ -131,9 +132,13 @@ func (g gpt2) attention(name string, h *uop.UOp) *uop.UOp {
 			{Lo: uop.N(0), Hi: uop.N(g.batch)}, {Lo: uop.N(0), Hi: uop.N(c.MaxSeq)}, {Lo: uop.N(at), Hi: uop.N(at + c.Embd)},
 		}))
 		part = shaped(part, []int64{g.batch, c.MaxSeq, c.Head, width})
-		parts[i] = must(tensor.Transpose(part, 1, 2))
+		parts[i] = once(must(tensor.Transpose(part, 1, 2)))
 	}
-	o := must(tensor.ScaledDotProductAttention(parts[0], parts[1], parts[2], tensor.AttentionOptions{Causal: true}))
+	scores := must(tensor.MatMul(parts[0], must(tensor.Transpose(parts[1], 2, 3))))
+	scores = once(must(tensor.Mul(scores, number(scores, 1/math.Sqrt(float64(width))))))
+	seen := must(tensor.Tril(must(tensor.Full(g.d.Graph, uop.ShapeOf(c.MaxSeq, c.MaxSeq), uop.BoolConst(true), uop.Bool)), 0))
+	weights := once(must(tensor.Softmax(must(tensor.Where(seen, scores, number(scores, math.Inf(-1)))), -1)))
+	o := must(tensor.MatMul(weights, parts[2]))
 	o = shaped(must(tensor.Transpose(o, 1, 2)), []int64{g.batch, c.MaxSeq, c.Embd})
 	return g.linear(name+"c_proj", o, c.Embd, c.Embd)
 }

@@ -30,7 +30,7 @@ func NewMLP(e *exec.Executor, json []byte) (*Instance, error) {
 			}
 			h = must(tensor.Linear(h, w, add))
 			if l < last {
-				h = must(act(h))
+				h = once(must(act(once(h))))
 			}
 		}
 		b.supervised(x, h, s.loss, s.batch, layers[0], layers[last+1])

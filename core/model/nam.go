@@ -61,9 +61,9 @@ func (n *nam) feature(k int64, h *uop.UOp) *uop.UOp {
 			break
 		}
 		if n.act == "exu" {
-			h = exu(h, n.b.param(name("exu", "weight"), nil, out), n.b.param(name("exu", "bias"), nil, out))
+			h = once(exu(h, n.b.param(name("exu", "weight"), nil, out), n.b.param(name("exu", "bias"), nil, out)))
 		} else {
-			h = must(activations[n.act](h))
+			h = once(must(activations[n.act](h)))
 		}
 	}
 	return h

@@ -34,7 +34,7 @@ func NewTabM(e *exec.Executor, json []byte) (*Instance, error) {
 			h = must(tensor.Linear(must(tensor.Mul(h, r)), w, nil))
 			h = must(tensor.Add(must(tensor.Mul(h, scale)), add))
 			if l < last {
-				h = must(act(h))
+				h = once(must(act(once(h))))
 			}
 		}
 		b.supervised(x, must(tensor.Mean(h, []int{1}, false)), s.loss, s.batch, layers[0], layers[last+1])
