@@ -28,10 +28,23 @@ class _IOBinding(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("data", ctypes.c_void_p))
 
 
+class _Owner:
+    """Frees an instance of the library when neither an Instance nor an array of it is left.
+
+    Arrays hold this, not the Instance: numpy's arrays would keep a circle alive for ever.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __del__(self, _free: Any = lib.poly_instance_free) -> None:
+        _free(self.handle)
+
+
 class _Memory:
     """Memory of an instance, which it keeps alive."""
 
-    def __init__(self, owner: Instance, address: int, shape: tuple[int, ...]) -> None:
+    def __init__(self, owner: _Owner, address: int, shape: tuple[int, ...]) -> None:
         self.owner = owner
         self.__array_interface__ = {
             "version": 3,
@@ -61,6 +74,7 @@ class Instance:
         if handle is None:
             fail(RuntimeError)
         self._handle = handle
+        self._owner = _Owner(handle)
         self._kinds: dict[str, str] = {}
         self._buffers: dict[str, FloatArray] = {}
         for i in range(lib.poly_instance_buf_count(handle)):
@@ -71,13 +85,9 @@ class Instance:
             shape = tuple(dims[:n])
             memory: Any = np.empty(shape, np.float32)
             if address:
-                memory = np.asarray(_Memory(self, address, shape))
+                memory = np.asarray(_Memory(self._owner, address, shape))
             self._buffers[name] = memory
             self._kinds[name] = _ROLES[lib.poly_instance_buf_role(handle, i)]
-
-    def __del__(self, _free: Any = lib.poly_instance_free) -> None:
-        if getattr(self, "_handle", None):
-            _free(self._handle)
 
     # Where instances come from
 

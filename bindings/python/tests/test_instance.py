@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,18 @@ def test_arrays_outlive_their_instance():
     before = weight.copy()
     Instance.mlp(layers=[2, 2], seed=2)
     assert (weight == before).all()
+
+
+def test_instances_end():
+    """Without a garbage collector, when the last array of one is gone."""
+    net = Instance.mlp(layers=[2, 2], seed=1)
+    owner = weakref.ref(net._owner)
+    weight = net.params["layers.0.weight"]
+    net.forward(x=[[1.0, 2.0]])
+    del net
+    assert owner() is not None
+    del weight
+    assert owner() is None
 
 
 def test_inputs_of_other_types_and_sizes():
