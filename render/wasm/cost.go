@@ -5,6 +5,7 @@ import "polygrad/core/uop"
 // costs adds up what computing values costs, in instructions. What lies in a
 // loop counts more the deeper the loop is.
 type costs struct {
+	g    *graph
 	walk walk
 	sum  int
 	base int // depth of the block that counts once
@@ -13,7 +14,7 @@ type costs struct {
 const loopFactor = 16
 
 func (g *graph) costOf(base int, vs ...*value) int {
-	c := costs{walk: g.walk(), base: base}
+	c := costs{g: g, walk: g.walk(), base: base}
 	for _, v := range vs {
 		c.add(v)
 	}
@@ -25,11 +26,19 @@ func (c *costs) add(v *value) {
 		return
 	}
 	n := ownCost(v)
+	_, early := c.g.earlier(v)
+	if early {
+		// It is made before the loop, and loaded here.
+		n = 1
+	}
 	for range v.home.depth - c.base {
 		n *= loopFactor
 	}
 	if v.home.depth >= c.base {
 		c.sum += n
+	}
+	if early {
+		return
 	}
 	for i, a := range v.args {
 		if v.lanes > 1 && i == 1 && (v.op == uop.Shl || v.op == uop.Shr) {

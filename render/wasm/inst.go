@@ -169,11 +169,10 @@ var (
 	pShrS = prim{0: binary.I32ShrS, 1: binary.I64ShrS, 4: binary.I32x4ShrS, 5: binary.I64x2ShrS}
 	pShrU = prim{0: binary.I32ShrU, 1: binary.I64ShrU, 4: binary.I32x4ShrU, 5: binary.I64x2ShrU}
 
-	pSqrt    = prim{2: binary.F32Sqrt, 3: binary.F64Sqrt, 6: binary.F32x4Sqrt, 7: binary.F64x2Sqrt}
-	pTrunc   = prim{2: binary.F32Trunc, 3: binary.F64Trunc, 6: binary.F32x4Trunc, 7: binary.F64x2Trunc}
-	pNearest = prim{2: binary.F32Nearest, 3: binary.F64Nearest, 6: binary.F32x4Nearest, 7: binary.F64x2Nearest}
-	pAbs     = prim{2: binary.F32Abs, 3: binary.F64Abs, 6: binary.F32x4Abs, 7: binary.F64x2Abs}
-	pNeg     = prim{2: binary.F32Neg, 3: binary.F64Neg, 4: binary.I32x4Neg, 5: binary.I64x2Neg, 6: binary.F32x4Neg, 7: binary.F64x2Neg}
+	pSqrt  = prim{2: binary.F32Sqrt, 3: binary.F64Sqrt, 6: binary.F32x4Sqrt, 7: binary.F64x2Sqrt}
+	pTrunc = prim{2: binary.F32Trunc, 3: binary.F64Trunc, 6: binary.F32x4Trunc, 7: binary.F64x2Trunc}
+	pAbs   = prim{2: binary.F32Abs, 3: binary.F64Abs, 6: binary.F32x4Abs, 7: binary.F64x2Abs}
+	pNeg   = prim{2: binary.F32Neg, 3: binary.F64Neg, 4: binary.I32x4Neg, 5: binary.I64x2Neg, 6: binary.F32x4Neg, 7: binary.F64x2Neg}
 
 	pEq  = prim{binary.I32Eq, binary.I64Eq, binary.F32Eq, binary.F64Eq, binary.I32x4Eq, binary.I64x2Eq, binary.F32x4Eq, binary.F64x2Eq}
 	pNe  = prim{binary.I32Ne, binary.I64Ne, binary.F32Ne, binary.F64Ne, binary.I32x4Ne, binary.I64x2Ne, binary.F32x4Ne, binary.F64x2Ne}
