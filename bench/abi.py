@@ -6,6 +6,8 @@ So the figures are those of the library itself, whatever language stands before 
 from __future__ import annotations
 
 import ctypes
+import math
+import mmap
 import os
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
@@ -94,6 +96,17 @@ class PolygradError(Exception):
     """A call of the library failed."""
 
 
+def memory(shape: Sequence[int], dtype: Any) -> npt.NDArray[Any]:
+    """Return an array of zeros on pages of its own, which the system puts next to each other.
+
+    The C library takes blocks of some megabytes from two far places. The kernels of one run reach
+    4 GiB, so arrays further away would be copied for every run.
+    """
+    count = math.prod(shape)
+    pages = mmap.mmap(-1, max(count, 1) * np.dtype(dtype).itemsize)
+    return np.frombuffer(pages, dtype, count).reshape(shape)
+
+
 def _dims(values: Sequence[int]) -> Any:
     return (c_int64 * len(values))(*values)
 
@@ -157,12 +170,16 @@ class Graph:
 
     def random(self, *shape: int) -> int:
         """Make a buffer of small random float32 numbers."""
-        numbers = np.random.default_rng(len(self._memory)).standard_normal(shape)
-        return self.tensor((numbers * 0.1).astype(np.float32))
+        numbers = memory(shape, np.float32)
+        np.random.default_rng(len(self._memory)).standard_normal(out=numbers, dtype=np.float32)
+        numbers *= 0.1
+        return self.tensor(numbers)
 
     def integers(self, high: int, *shape: int) -> int:
         """Make a buffer of random int32 numbers below high."""
-        return self.tensor(np.random.default_rng(1).integers(0, high, shape).astype(np.int32))
+        numbers = memory(shape, np.int32)
+        numbers[:] = np.random.default_rng(1).integers(0, high, shape)
+        return self.tensor(numbers)
 
     def add(self, a: int, b: int) -> int:
         """Return a + b."""
@@ -257,7 +274,7 @@ class Graph:
 
     def outputs(self, nodes: Sequence[int]) -> Any:
         """Return memory for float32 values, as run and compile take it."""
-        arrays = [np.zeros(LIB.poly_numel(self.ctx, x), np.float32) for x in nodes]
+        arrays = [memory([LIB.poly_numel(self.ctx, x)], np.float32) for x in nodes]
         self._memory += arrays
         return _handles([a.ctypes.data for a in arrays])
 
