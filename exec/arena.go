@@ -8,36 +8,59 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arena is memory for the temporaries of a plan, outside Go's heap: page aligned, zeroed
-// by the system, touched by the kernels only. It is unmapped when nothing refers to it.
+// arena is memory for the temporaries of a run, outside Go's heap: page aligned, zeroed
+// by the system, touched by the kernels only.
 type arena struct {
 	base unsafe.Pointer
 	size int64
+	// unmap frees an arena that was not released, when nothing refers to it any more.
+	unmap runtime.Cleanup
 }
 
-// newArena maps memory. If near is not empty it should lie within reach of that range: the system
-// places it by itself if that will do, else one free place after another is tried.
-func newArena(bytes int64, near span, reach uintptr) (*arena, error) {
-	const tries = 64
-	var mem unsafe.Pointer
-	for i := range uintptr(tries) {
-		hint := uintptr(0)
-		if i > 0 {
-			hint = (near.hi + i*reach/(2*tries)) &^ (1<<16 - 1)
-		}
-		var err error
-		mem, err = unix.MmapPtr(-1, 0, pointerAt(hint), uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+// newArena maps memory anywhere.
+func newArena(bytes int64) (*arena, error) { return mapArena(bytes, 0) }
+
+// newArenaNear maps memory that lies in one range of the size reach together with near: where the system puts
+// it by itself if that will do, else in the first free one of many places. It is nil if there is no such place.
+func newArenaNear(bytes int64, near span, reach uintptr) (*arena, error) {
+	const places = 64
+	hint := uintptr(0)
+	for i := range uintptr(places) {
+		a, err := mapArena(bytes, hint)
 		if err != nil {
-			return nil, fmt.Errorf("exec.Run: cannot get %d bytes for temporaries: %w", bytes, err)
+			return nil, err
 		}
-		if near.hi == 0 || near.with(mem, bytes).size() <= reach || i == tries-1 {
-			break
+		if a.within(bytes, near, reach) {
+			return a, nil
 		}
-		_ = unix.MunmapPtr(mem, uintptr(bytes))
+		a.release()
+		hint = (near.hi + (i+1)*reach/(2*places)) &^ (1<<16 - 1)
 	}
-	a := &arena{mem, bytes}
-	runtime.AddCleanup(a, func(m []byte) { _ = unix.MunmapPtr(unsafe.Pointer(&m[0]), uintptr(len(m))) }, unsafe.Slice((*byte)(mem), bytes))
+	return nil, nil
+}
+
+func mapArena(bytes int64, hint uintptr) (*arena, error) {
+	mem, err := unix.MmapPtr(-1, 0, pointerAt(hint), uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return nil, fmt.Errorf("exec.Run: cannot get %d bytes for temporaries: %w", bytes, err)
+	}
+	a := &arena{base: mem, size: bytes}
+	a.unmap = runtime.AddCleanup(a, func(m []byte) { unmap(unsafe.Pointer(&m[0]), int64(len(m))) }, unsafe.Slice((*byte)(mem), bytes))
 	return a, nil
+}
+
+// release gives the memory back at once.
+func (a *arena) release() {
+	a.unmap.Stop()
+	unmap(a.base, a.size)
+	runtime.KeepAlive(a)
+}
+
+func unmap(base unsafe.Pointer, bytes int64) { _ = unix.MunmapPtr(base, uintptr(bytes)) }
+
+// within reports whether the first bytes of the arena and near lie in one range of the size reach.
+func (a *arena) within(bytes int64, near span, reach uintptr) bool {
+	return near.hi == 0 || near.with(a.base, bytes).size() <= reach
 }
 
 // pointerAt is an address as a pointer; it is only a hint to the system and never followed.

@@ -23,37 +23,49 @@ type Binding struct {
 // Executor computes requests on one device. It may be used from any goroutine; the graph
 // that a request belongs to must not be changed meanwhile (its context holds a lock).
 type Executor struct {
-	dev device.Device
+	dev  device.Device
+	pool pool
 
-	mu sync.Mutex
-	// requests holds the normalised requests: there, equal structure is one pointer.
-	requests *uop.Graph
-	plans    map[*uop.UOp]*Plan
-	// asts does the same for kernels.
+	// building is held while a plan is made, so that equal kernels are compiled once.
+	building sync.Mutex
+	// asts holds the kernels' graphs: there, equal structure is one pointer.
 	asts    *uop.Graph
 	kernels map[*uop.UOp]*kernel
+
+	// mu is held for look-ups only: who runs a plan that exists never waits for a compilation. It comes after building.
+	mu sync.Mutex
+	// requests does for requests what asts does for kernels.
+	requests *uop.Graph
+	plans    map[*uop.UOp]*Plan
 }
 
-// maxPlans bounds the cache of plans; a program with more distinct requests starts over.
-const maxPlans = 4096
+// maxPlans and maxKernels bound the caches; a program with more distinct requests starts over.
+const (
+	maxPlans   = 4096
+	maxKernels = 2 * maxPlans
+)
 
 // New makes an executor for a device.
 func New(dev device.Device) *Executor {
-	e := &Executor{dev: dev}
-	e.flush()
+	e := &Executor{dev: dev, pool: pool{limit: idleLimit}}
+	e.forget()
 	return e
 }
 
-func (e *Executor) flush() {
+// forget empties the caches.
+func (e *Executor) forget() {
 	e.requests, e.plans = uop.NewGraph(), map[*uop.UOp]*Plan{}
 	e.asts, e.kernels = uop.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
-// Flush forgets all plans and kernels.
+// Flush forgets all plans and kernels and releases the memory for temporaries that is idle.
 func (e *Executor) Flush() {
+	e.building.Lock()
+	defer e.building.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.flush()
+	e.forget()
+	e.pool.trim(0, 0)
 }
 
 // Device is the device that the executor runs on.
@@ -61,6 +73,8 @@ func (e *Executor) Device() device.Device { return e.dev }
 
 // CacheSize is the number of plans and of kernels that are kept.
 func (e *Executor) CacheSize() (plans, kernels int) {
+	e.building.Lock()
+	defer e.building.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.plans), len(e.kernels)
@@ -80,11 +94,11 @@ func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64
 	return s.Run(binds, vars)
 }
 
-// Step is a request that is ready to run, any number of times.
+// Step is a request that is ready to run, any number of times, also from several goroutines at once.
 type Step struct {
 	plan    *Plan
 	buffers []*uop.UOp
-	index   map[*uop.UOp]int
+	index   map[*uop.UOp]int // of the buffers if there are many, else nil
 	vars    map[string]int64
 }
 
@@ -93,24 +107,57 @@ func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, fmt.Errorf("exec.Compile: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	root, buffers, vars, err := schedule.Normalize(e.requests, sink)
-	if err != nil {
+	_, s, err := e.find(sink)
+	if err != nil || s.plan != nil {
+		return s, err
+	}
+	e.building.Lock()
+	defer e.building.Unlock()
+	root, s, err := e.find(sink) // another goroutine may have made the plan meanwhile
+	if err != nil || s.plan != nil {
+		return s, err
+	}
+	if s.plan, err = e.build(e.copyOf(root), s.buffers); err != nil {
 		return nil, err
 	}
-	plan := e.plans[root]
-	if plan == nil {
-		if plan, err = e.build(root, buffers); err != nil {
-			return nil, err
-		}
-		if len(e.plans) >= maxPlans {
-			e.flush()
-		} else {
-			e.plans[root] = plan
+	e.keep(root, s.plan)
+	return s, nil
+}
+
+// find normalises a request and looks for its plan.
+func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s = &Step{}
+	if root, s.buffers, s.vars, err = schedule.Normalize(e.requests, sink); err != nil {
+		return nil, nil, err
+	}
+	s.plan = e.plans[root]
+	if len(s.buffers) > manyBuffers {
+		s.index = make(map[*uop.UOp]int, len(s.buffers))
+		for i, b := range s.buffers {
+			s.index[b] = i
 		}
 	}
-	return &Step{plan: plan, buffers: buffers, vars: vars}, nil
+	return root, s, nil
+}
+
+// copyOf is the request in a graph of its own, in which the plan is made without the lock.
+func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return uop.NewScratch().Import(root)
+}
+
+// keep puts a plan into the cache. If that is full the cache starts over, and the plan is not in it.
+func (e *Executor) keep(root *uop.UOp, p *Plan) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.plans) >= maxPlans || len(e.kernels) >= maxKernels {
+		e.forget()
+		return
+	}
+	e.plans[root] = p
 }
 
 // Kernels is the number of kernels that a run launches.
@@ -127,13 +174,7 @@ const manyBuffers = 12
 
 // position finds a buffer among those of the step, -1 if it is none of them.
 func (s *Step) position(b *uop.UOp) int {
-	if len(s.buffers) > manyBuffers {
-		if s.index == nil {
-			s.index = make(map[*uop.UOp]int, len(s.buffers))
-			for i, x := range s.buffers {
-				s.index[x] = i
-			}
-		}
+	if s.index != nil {
 		if i, ok := s.index[b]; ok {
 			return i
 		}
@@ -151,16 +192,15 @@ func (s *Step) position(b *uop.UOp) int {
 func (s *Step) Run(binds []Binding, vars map[string]int64) error {
 	r := s.plan.take()
 	defer s.plan.give(r)
-	clear(r.ptrs[:len(s.buffers)])
 	for i := range binds {
 		b := &binds[i]
 		n := s.position(b.Buffer)
 		if n < 0 || r.ptrs[n] != nil {
 			continue
 		}
-		need := int64(b.Buffer.Arg.(uop.Num)) * int64(b.Buffer.DType.Itemsize())
+		need := s.plan.bytes[n]
 		if b.Ptr == nil && need > 0 {
-			return fmt.Errorf("exec.Run: buffer %d (%s of %d elements) is bound to a null pointer", n, b.Buffer.DType, b.Buffer.Arg)
+			return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is bound to a null pointer", n, b.Buffer.DType, b.Buffer.Arg)
 		}
 		if b.Bytes > 0 && b.Bytes < need {
 			return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) needs %d bytes, is bound to %d", n, b.Buffer.DType, b.Buffer.Arg, need, b.Bytes)
@@ -172,7 +212,7 @@ func (s *Step) Run(binds []Binding, vars map[string]int64) error {
 	}
 	for n, b := range s.buffers {
 		if r.ptrs[n] == nil {
-			if int64(b.Arg.(uop.Num)) > 0 {
+			if s.plan.bytes[n] > 0 {
 				return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is not bound to memory: %d buffers are needed", n, b.DType, b.Arg, len(s.buffers))
 			}
 			r.ptrs[n] = unsafe.Pointer(&nothing)

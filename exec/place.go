@@ -25,7 +25,6 @@ func (s span) size() uintptr { return s.hi - s.lo }
 // place gives the temporaries their memory. Where the device wants the buffers of a launch near each
 // other, that memory lies near the largest input, and inputs too far from that one are copied into it.
 func (p *Plan) place(r *run) error {
-	r.staged = r.staged[:0]
 	var near span
 	need := p.arena
 	if p.reach > 0 {
@@ -34,31 +33,28 @@ func (p *Plan) place(r *run) error {
 	if need == 0 {
 		return nil
 	}
-	fits := r.arena != nil && r.arena.size >= need
-	if fits && near.hi > 0 {
-		fits = near.with(r.arena.base, r.arena.size).size() <= p.reach
+	a, err := p.pool.take(need, near, p.reach)
+	if err != nil {
+		return err
 	}
-	if !fits {
-		a, err := newArena(need, near, p.reach)
-		if err != nil {
-			return err
-		}
-		r.arena = a
-		for i, off := range p.offsets {
-			if off >= 0 {
-				r.ptrs[i] = unsafe.Add(a.base, off)
-			}
+	r.arena = a
+	for i, off := range p.offsets {
+		if off >= 0 {
+			r.ptrs[i] = unsafe.Add(a.base, off)
 		}
 	}
 	at := p.arena
 	for i := range r.staged {
 		s := &r.staged[i]
-		r.ptrs[s.slot] = unsafe.Add(r.arena.base, at)
+		r.ptrs[s.slot] = unsafe.Add(a.base, at)
 		copyBytes(r.ptrs[s.slot], s.home, s.bytes)
-		at += (s.bytes + 63) &^ 63
+		at += aligned(s.bytes)
 	}
 	return nil
 }
+
+// aligned rounds a size up to a cache line.
+func aligned(bytes int64) int64 { return (bytes + 63) &^ 63 }
 
 // stage lists the inputs to copy and returns how many bytes they take. near is set to the range of the others.
 func (p *Plan) stage(r *run, near *span) (bytes int64) {
@@ -82,7 +78,7 @@ func (p *Plan) stage(r *run, near *span) (bytes int64) {
 			continue
 		}
 		r.staged = append(r.staged, staged{i, r.ptrs[i], n})
-		bytes += (n + 63) &^ 63
+		bytes += aligned(n)
 	}
 	return bytes
 }

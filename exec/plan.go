@@ -2,27 +2,19 @@ package exec
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"unsafe"
+	"slices"
+	"sync/atomic"
 
-	"polygrad/core/lower"
 	"polygrad/core/schedule"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
 
-// kernel is a compiled kernel with what a launch needs to know.
-type kernel struct {
-	prog *lower.Program
-	code device.Kernel
-}
-
-// launch is one kernel with the slots of its buffers.
+// launch is one kernel with the slots of its buffers and the numbers of its variables, in the order in which it takes them.
 type launch struct {
-	*kernel
+	code  device.Kernel
 	slots []int
-	vars  []uop.VarArg // the variables, in the order in which the kernel takes them
+	vars  []int
 }
 
 // move copies one slot to another.
@@ -41,24 +33,16 @@ type Plan struct {
 	temps    int
 	offsets  []int64 // arena offset per slot, -1 if the slot is not a temporary
 	arena    int64   // bytes
+	pool     *pool   // where the arena comes from
 	reach    uintptr // of the device
+	vars     []uop.VarArg
 	bytes    []int64 // per input
 	written  []bool  // per input: the request changes it
 	maxBufs  int
 	maxVars  int
 
-	mu   sync.Mutex
-	free []*run
-}
-
-// run is the memory that one run of a plan needs, kept for the next.
-type run struct {
-	ptrs  []unsafe.Pointer // per slot
-	args  []unsafe.Pointer
-	vars  []int64
-	arena *arena
-	// staged are the inputs that lie too far from the others and are copied for the run.
-	staged []staged
+	// spare is the state of the last run, for the next one.
+	spare atomic.Pointer[run]
 }
 
 // build makes the plan of a normalised request.
@@ -71,39 +55,53 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := e.compile(sched)
-	if err != nil {
-		return nil, err
+	for _, k := range sched.Kernels {
+		if k.AST.Op == uop.Copy {
+			return nil, fmt.Errorf("exec.Compile: the request copies between devices (%s), expected one device", k.AST)
+		}
 	}
 	p := newPlan(buffers)
-	p.reach = e.dev.Reach()
+	p.pool, p.reach = &e.pool, e.dev.Reach()
 	slot, err := p.layout(req, sched)
 	if err != nil {
 		return nil, err
 	}
+	kernels, err := e.compile(sched)
+	if err != nil {
+		return nil, err
+	}
 	for i, k := range sched.Kernels {
-		if k.AST.Op == uop.Copy {
-			from, to := slot[k.Bufs[1]], slot[k.Bufs[0]]
-			return nil, fmt.Errorf("exec.build: a copy between devices (slot %d to %d) in a request for one device", from, to)
-		}
-		l := launch{kernel: kernels[i]}
-		for _, b := range kernels[i].prog.Globals {
-			l.slots = append(l.slots, slot[k.Bufs[b]])
-		}
-		for _, b := range kernels[i].prog.Outs {
-			if s := slot[k.Bufs[b]]; s < p.inputs {
-				p.written[s] = true
-			}
-		}
-		for _, v := range kernels[i].prog.Vars {
-			if a := v.Arg.(uop.VarArg); a.Name != lower.ThreadVar {
-				l.vars = append(l.vars, a)
-			}
-		}
-		p.maxBufs, p.maxVars = max(p.maxBufs, len(l.slots)), max(p.maxVars, len(l.vars))
-		p.launches = append(p.launches, l)
+		p.add(kernels[i], slot, k.Bufs)
 	}
 	return p, nil
+}
+
+// add appends the launch of a kernel. slot maps the slots of the schedule to the plan's, bufs the kernel's PARAMs to the schedule's.
+func (p *Plan) add(k *kernel, slot, bufs []int) {
+	l := launch{code: k.code}
+	for _, b := range k.globals {
+		l.slots = append(l.slots, slot[bufs[b]])
+	}
+	for _, b := range k.outs {
+		if s := slot[bufs[b]]; s < p.inputs {
+			p.written[s] = true
+		}
+	}
+	for _, v := range k.vars {
+		l.vars = append(l.vars, p.variable(v))
+	}
+	p.maxBufs, p.maxVars = max(p.maxBufs, len(l.slots)), max(p.maxVars, len(l.vars))
+	p.launches = append(p.launches, l)
+}
+
+// variable is the number of a variable of the plan.
+func (p *Plan) variable(v uop.VarArg) int {
+	i := slices.IndexFunc(p.vars, func(o uop.VarArg) bool { return uop.ArgEqual(o, v) })
+	if i < 0 {
+		i = len(p.vars)
+		p.vars = append(p.vars, v)
+	}
+	return i
 }
 
 func newPlan(buffers []*uop.UOp) *Plan {
@@ -163,7 +161,7 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
 		off := s.Offset
 		if s.Output >= 0 { // the scheduler leaves results to us
 			off = p.arena
-			p.arena += (s.Size*int64(s.DType.Itemsize()) + 63) &^ 63
+			p.arena += aligned(s.Size * int64(s.DType.Itemsize()))
 		}
 		p.offsets = append(p.offsets, off)
 	}
@@ -191,69 +189,4 @@ func inputOf(o schedule.Output) (int, error) {
 		return -1, fmt.Errorf("no kernel computes %s", v)
 	}
 	return -1, nil
-}
-
-// compile finds or makes the kernels of a schedule. Those that are new are lowered side by side and compiled together.
-func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
-	out := make([]*kernel, len(sched.Kernels))
-	var fresh []*kernel
-	var asts []*uop.UOp
-	for i, k := range sched.Kernels {
-		if k.AST.Op == uop.Copy {
-			continue
-		}
-		ast := e.asts.Import(k.AST)
-		if e.kernels[ast] == nil {
-			e.kernels[ast] = &kernel{}
-			fresh, asts = append(fresh, e.kernels[ast]), append(asts, ast)
-		}
-		out[i] = e.kernels[ast]
-	}
-	if err := e.lowerAll(fresh, asts); err != nil {
-		for _, ast := range asts {
-			delete(e.kernels, ast)
-		}
-		return nil, err
-	}
-	return out, nil
-}
-
-func (e *Executor) lowerAll(ks []*kernel, asts []*uop.UOp) error {
-	if len(ks) == 0 {
-		return nil
-	}
-	target := e.dev.Target()
-	errs := make([]error, len(ks))
-	var wg sync.WaitGroup
-	next := make(chan int, len(ks))
-	for i := range ks {
-		next <- i
-	}
-	close(next)
-	work := func() {
-		for i := range next {
-			ks[i].prog, errs[i] = lower.Lower(asts[i], target)
-		}
-	}
-	for range min(runtime.GOMAXPROCS(0), len(ks)) - 1 {
-		wg.Add(1)
-		go func() { defer wg.Done(); work() }()
-	}
-	work()
-	wg.Wait()
-	progs := make([]*lower.Program, len(ks))
-	for i, k := range ks {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		progs[i] = k.prog
-	}
-	code, err := e.dev.Compile(progs)
-	if err != nil {
-		return err
-	}
-	for i, k := range ks {
-		k.code = code[i]
-	}
-	return nil
 }

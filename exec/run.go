@@ -5,27 +5,48 @@ import (
 	"unsafe"
 )
 
-// take gets the memory for a run: that of an earlier run, if there is one that nobody uses.
-func (p *Plan) take() *run {
-	p.mu.Lock()
-	if n := len(p.free); n > 0 {
-		r := p.free[n-1]
-		p.free = p.free[:n-1]
-		p.mu.Unlock()
-		return r
-	}
-	p.mu.Unlock()
-	return &run{ptrs: make([]unsafe.Pointer, p.slots), args: make([]unsafe.Pointer, p.maxBufs), vars: make([]int64, p.maxVars)}
+// run is the state of one run of a plan.
+type run struct {
+	ptrs []unsafe.Pointer // per slot
+	vals []int64          // per variable of the plan
+	// args and vars are what one launch gets.
+	args []unsafe.Pointer
+	vars []int64
+	// arena holds the temporaries, nil if there are none.
+	arena *arena
+	// staged are the inputs that lie too far from the others and are copied for the run.
+	staged []staged
 }
 
+// take gets the state for a run: that of the last one, if no other run is using it.
+func (p *Plan) take() *run {
+	if r := p.spare.Swap(nil); r != nil {
+		return r
+	}
+	return &run{
+		ptrs: make([]unsafe.Pointer, p.slots), vals: make([]int64, len(p.vars)),
+		args: make([]unsafe.Pointer, p.maxBufs), vars: make([]int64, p.maxVars),
+	}
+}
+
+// give ends a run. Its state keeps no pointer to memory that may be gone when it is used again.
 func (p *Plan) give(r *run) {
-	p.mu.Lock()
-	p.free = append(p.free, r)
-	p.mu.Unlock()
+	if r.arena != nil {
+		p.pool.give(r.arena)
+		r.arena = nil
+	}
+	clear(r.ptrs)
+	clear(r.args)
+	clear(r.staged)
+	r.staged = r.staged[:0]
+	p.spare.Store(r)
 }
 
 // run launches the kernels in order. r.ptrs holds the bound buffers.
 func (p *Plan) run(r *run, bound, vars map[string]int64) error {
+	if err := p.variables(r, bound, vars); err != nil {
+		return err
+	}
 	if err := p.place(r); err != nil {
 		return err
 	}
@@ -33,7 +54,7 @@ func (p *Plan) run(r *run, bound, vars map[string]int64) error {
 		r.copy(m)
 	}
 	for i := range p.launches {
-		if err := p.launches[i].run(r, bound, vars); err != nil {
+		if err := p.launches[i].run(r); err != nil {
 			return err
 		}
 	}
@@ -44,31 +65,39 @@ func (p *Plan) run(r *run, bound, vars map[string]int64) error {
 	return nil
 }
 
+// variables gives the variables their values: those in vars before those that the request bound.
+func (p *Plan) variables(r *run, bound, vars map[string]int64) error {
+	for i := range p.vars {
+		arg := &p.vars[i]
+		v, ok := vars[arg.Name]
+		if !ok {
+			v, ok = bound[arg.Name]
+		}
+		if !ok {
+			return fmt.Errorf("exec.Run: variable %q has no value", arg.Name)
+		}
+		if v < arg.Min.I() || v > arg.Max.I() {
+			return fmt.Errorf("exec.Run: variable %q is %d, outside its bounds [%s, %s]", arg.Name, v, arg.Min, arg.Max)
+		}
+		r.vals[i] = v
+	}
+	return nil
+}
+
 func (r *run) copy(m move) { copyBytes(r.ptrs[m.to], r.ptrs[m.from], m.bytes) }
 
 func copyBytes(to, from unsafe.Pointer, n int64) {
 	copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
 }
 
-func (l *launch) run(r *run, bound, vars map[string]int64) error {
+func (l *launch) run(r *run) error {
 	args := r.args[:len(l.slots)]
 	for i, s := range l.slots {
 		args[i] = r.ptrs[s]
 	}
-	vals := r.vars[:len(l.vars)]
-	for i, arg := range l.vars {
-		name := arg.Name
-		v, ok := vars[name]
-		if !ok {
-			v, ok = bound[name]
-		}
-		if !ok {
-			return fmt.Errorf("exec.Run: variable %q has no value", name)
-		}
-		if lo, hi := arg.Min, arg.Max; v < lo.I() || v > hi.I() {
-			return fmt.Errorf("exec.Run: variable %q is %d, outside its bounds [%s, %s]", name, v, lo, hi)
-		}
-		vals[i] = v
+	vars := r.vars[:len(l.vars)]
+	for i, v := range l.vars {
+		vars[i] = r.vals[v]
 	}
-	return l.code.Run(args, vals)
+	return l.code.Run(args, vars)
 }

@@ -1,0 +1,87 @@
+package exec
+
+import (
+	"runtime"
+	"sync"
+
+	"polygrad/core/lower"
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+	"polygrad/exec/device"
+)
+
+// kernel is a compiled kernel with what a launch needs to know. It keeps nothing of the graph it was made from.
+type kernel struct {
+	code device.Kernel
+	// globals are the PARAMs that it takes, outs those that it writes.
+	globals, outs []int
+	// vars are the variables that it takes.
+	vars []uop.VarArg
+}
+
+func newKernel(p *lower.Program, code device.Kernel) *kernel {
+	k := &kernel{code: code, globals: p.Globals, outs: p.Outs}
+	for _, v := range p.Vars {
+		if a := v.Arg.(uop.VarArg); a.Name != lower.ThreadVar {
+			k.vars = append(k.vars, a)
+		}
+	}
+	return k
+}
+
+// compile finds or makes the kernels of a schedule. Those that are new are lowered side by side and compiled together.
+func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
+	asts := make([]*uop.UOp, len(sched.Kernels))
+	var fresh []*uop.UOp
+	seen := map[*uop.UOp]bool{}
+	for i, k := range sched.Kernels {
+		asts[i] = e.asts.Import(k.AST)
+		if e.kernels[asts[i]] == nil && !seen[asts[i]] {
+			seen[asts[i]] = true
+			fresh = append(fresh, asts[i])
+		}
+	}
+	progs, err := lowerAll(fresh, e.dev.Target())
+	if err != nil {
+		return nil, err
+	}
+	if len(progs) > 0 {
+		code, err := e.dev.Compile(progs)
+		if err != nil {
+			return nil, err
+		}
+		for i, ast := range fresh {
+			e.kernels[ast] = newKernel(progs[i], code[i])
+		}
+	}
+	out := make([]*kernel, len(asts))
+	for i, ast := range asts {
+		out[i] = e.kernels[ast]
+	}
+	return out, nil
+}
+
+// lowerAll lowers kernels on all processors.
+func lowerAll(asts []*uop.UOp, target *lower.Target) ([]*lower.Program, error) {
+	progs, errs := make([]*lower.Program, len(asts)), make([]error, len(asts))
+	next := make(chan int, len(asts))
+	for i := range asts {
+		next <- i
+	}
+	close(next)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(asts)) {
+		wg.Go(func() {
+			for i := range next {
+				progs[i], errs[i] = lower.Lower(asts[i], target)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return progs, nil
+}
