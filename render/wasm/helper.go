@@ -6,7 +6,7 @@ import "polygrad/render/wasm/binary"
 type helper uint8
 
 const (
-	noHelper helper = iota
+	_ helper = iota
 	// invPiWord is a word of 1/pi by its number.
 	invPiWord
 	// reduceOne takes an argument of sin of any size to within pi/2, in float64.
