@@ -188,12 +188,7 @@ func (g *graph) constant(k kind, bits uint64) *value {
 
 func (g *graph) int32(v int64) *value { return g.constant(kI32, wrapInt(kI32, v)) }
 
-// splat is a scalar in every lane of a vector.
-func (g *graph) splat(v *value) *value {
-	n := uint8(v.kind.lanes())
-	return g.splatN(v, n)
-}
-
+// splatN is a scalar in every lane of a vector.
 func (g *graph) splatN(v *value, n uint8) *value {
 	if v.op == uop.ConstOp {
 		return g.constVector(v.kind, n, v, v, v, v)
