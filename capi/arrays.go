@@ -68,8 +68,8 @@ func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 
 // pairsFrom reads two numbers for each of n axes.
 func pairsFrom(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
-	if n > maxDims {
-		return nil, wrong(arg, "%d pairs, expected at most %d", n, maxDims)
+	if n < 0 || n > maxDims {
+		return nil, wrong(arg, "%d pairs, expected 0 to %d", n, maxDims)
 	}
 	d, err := ints(arg, p, 2*n)
 	if err != nil {

@@ -91,9 +91,9 @@ func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Con
 			switch {
 			case op == binaryPow:
 				return tensor.PowConst(u, v)
-			case op == binaryShl && whole && n >= 0 && n < 64:
+			case op == binaryShl && whole:
 				return tensor.ShiftLeftConst(u, int(n))
-			case op == binaryShr && whole && n >= 0 && n < 64:
+			case op == binaryShr && whole:
 				return tensor.ShiftRightConst(u, int(n))
 			}
 		}

@@ -34,6 +34,9 @@ func exactGelu(x *uop.UOp) (*uop.UOp, error) {
 // number is a constant beside x.
 func number(x *uop.UOp, v float64) *uop.UOp { return must(tensor.Scalar(x, uop.Float(v))) }
 
+// maxLayers is far above any model: a damaged configuration must not keep the process building.
+const maxLayers = 4096
+
 // check gives the activation of a configuration that makes sense.
 func (c *GPT2Config) check(batch int64) (activation, error) {
 	for _, v := range []struct {
@@ -46,6 +49,8 @@ func (c *GPT2Config) check(batch int64) (activation, error) {
 	}
 	act, ok := gpt2Activations[c.Activation]
 	switch {
+	case c.Layer > maxLayers:
+		return nil, fmt.Errorf("n_layer: %d, expected at most %d", c.Layer, maxLayers)
 	case c.Embd%c.Head != 0:
 		return nil, fmt.Errorf("n_embd: %d is no multiple of the %d heads", c.Embd, c.Head)
 	case c.Inner < 0 || c.Inner > math.MaxInt32:

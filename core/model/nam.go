@@ -8,8 +8,12 @@ import (
 	"polygrad/exec"
 )
 
-// maxHidden is the number of hidden layers that a NAM may have.
-const maxHidden = 16
+// maxHidden is the number of hidden layers that a NAM may have, maxFeatures that of its networks: each is built, and
+// a number that nobody meant would keep building for hours.
+const (
+	maxHidden   = 16
+	maxFeatures = 1 << 16
+)
 
 // NewNAM makes a neural additive model: the sum of an intercept and one small network for each feature. JSON:
 // n_features, hidden_sizes ([64]), activation (exu, relu, gelu, silu), n_outputs (1), loss, batch_size, seed.
@@ -25,8 +29,11 @@ func NewNAM(e *exec.Executor, json []byte) (*Instance, error) {
 		case len(hidden) > maxHidden:
 			return fmt.Errorf("hidden_sizes: %d layers, expected at most %d", len(hidden), maxHidden)
 		}
-		if features < 1 || outputs < 1 {
-			return fmt.Errorf("n_features: %d, n_outputs: %d, expected at least 1", features, outputs)
+		if features < 1 || features > maxFeatures {
+			return fmt.Errorf("n_features: %d, expected 1 to %d", features, maxFeatures)
+		}
+		if outputs < 1 {
+			return fmt.Errorf("n_outputs: %d, expected at least 1", outputs)
 		}
 		s := c.common()
 		n := nam{b, s.seed, c.activation("exu", "relu", "gelu", "silu"), append(hidden, outputs)}

@@ -9,8 +9,13 @@ import (
 // relu is where(0 < x, x, 0): its gradient at 0 is 0.
 func relu(x *uop.UOp) *uop.UOp { return where(gt(x, 0), x, 0) }
 
-// relu6 is relu(x) - relu(x-6).
-func relu6(x *uop.UOp) *uop.UOp { return sub(relu(x), relu(sub(x, 6))) }
+// relu6 is relu(x) - relu(x-6); of integers, where x-6 may wrap around, the lesser of relu(x) and 6.
+func relu6(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return minimum(relu(x), 6)
+	}
+	return sub(relu(x), relu(sub(x, 6)))
+}
 
 // hardswish is x * relu6(x+3) / 6.
 func hardswish(x *uop.UOp) *uop.UOp { return mul(mul(x, relu6(add(x, 3))), 1.0/6) }

@@ -88,6 +88,8 @@ static void shapes_and_axes(void) {
   FAILS(poly_flip(ctx, x, d + 1, 1), "poly_flip", "out of range");
   FAILS(poly_shrink(ctx, x, pairs, 2), "poly_shrink", "out of range");
   FAILS(poly_shrink(ctx, x, pairs, 1), "poly_shrink", "bounds");
+  FAILS(poly_shrink(ctx, x, pairs, INT32_MIN), "poly_shrink", "pairs");
+  FAILS(poly_pad_value(ctx, x, pairs, -1, 1), "poly_pad_value", "pairs");
   pairs[0][0] = INT64_MAX, pairs[0][1] = INT64_MAX;
   FAILS(poly_pad(ctx, x, pairs, 2), "poly_pad", "padding");
   d[0] = 7;
@@ -101,6 +103,8 @@ static void shapes_and_axes(void) {
   FAILS(poly_alu2(ctx, POLY_OP_SIN, x, x), "poly_alu2", "op");
   FAILS(poly_alu3(ctx, 0, x, x, x), "poly_alu3", "op");
   FAILS(poly_binary(ctx, 99, x, x), "poly_binary", "op");
+  FAILS(poly_binary_int(ctx, POLY_SHL, poly_const_int(ctx, 1), -1, 0), "poly_binary_int", "shift: is -1");
+  FAILS(poly_binary_int(ctx, POLY_SHR, poly_const_int(ctx, 1), 64, 0), "poly_binary_int", "shift: is 64");
   FAILS(poly_cast_by_id(ctx, x, 99), "poly_cast_by_id", "dtype");
   FAILS(poly_cast_by_id(ctx, x, POLY_DTYPE_INDEX), "poly_cast_by_id", "dtype");
   FAILS(poly_buffer_by_id(ctx, 4, -1), "poly_buffer_by_id", "dtype");

@@ -69,6 +69,8 @@ static void bad_input(void) {
   FAILS(poly_mlp_instance("{}", -1), "poly_mlp_instance", "json");
   FAILS(poly_tabm_instance("[]", 2), "poly_tabm_instance", ":");
   FAILS(poly_nam_instance("{}", 2), "poly_nam_instance", "n_features");
+  const char *endless = "{\"n_features\":1000000000}";
+  FAILS(poly_nam_instance(endless, (int)strlen(endless)), "poly_nam_instance", "n_features: 1000000000");
   FAILS(poly_hf_load("{\"model_type\":\"bert\"}", 21, NULL, NULL, 0, 1, 0), "poly_hf_load", "model_type");
   FAILS(poly_hf_load("{}", 2, NULL, NULL, 3, 1, 0), "poly_hf_load", "files");
   PolyInstance *m = mlp("{\"layers\":[2,1]}");
