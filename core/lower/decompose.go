@@ -17,6 +17,7 @@ func lateRules(t *Target) *rewrite.Table {
 			rules = append(rules, rs...)
 		}
 	}
+	add(has(uop.Exp), &rewrite.Rule{Name: "1/(1 + e^x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Add), Fn: sigmoid})
 	add(!has(uop.Threefry), &rewrite.Rule{Name: "THREEFRY in 32 bits", Ops: uop.Ops(uop.Threefry), Fn: threefry})
 	add(!has(uop.Max) && has(uop.CmpLt), &rewrite.Rule{Name: "MAX by comparison", Ops: uop.Ops(uop.Max),
 		Fn: func(_ any, m *uop.UOp) *uop.UOp { return m.Src[0].Lt(m.Src[1]).Where(m.Src[1], m.Src[0]) }})
@@ -44,6 +45,22 @@ func lateRules(t *Target) *rewrite.Table {
 		}},
 		&rewrite.Rule{Name: "a * (1/b)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Fdiv), Fn: mulReciprocal})
 	return rewrite.New("late", rules...)
+}
+
+// sigmoid computes 1/(1 + e^x) without overflow of e^x, with which it would be 0 too early.
+func sigmoid(_ any, r *uop.UOp) *uop.UOp {
+	if r.Src[0].Op != uop.Add {
+		return nil
+	}
+	return eitherOrder(r.Src[0], func(e, one *uop.UOp) *uop.UOp {
+		if e.Op != uop.Exp || !one.IsConst(uop.Int(1)) {
+			return nil
+		}
+		x := e.Src[0]
+		above := x.IntLike(0).Lt(x)
+		small := above.Where(x.Mul(x.IntLike(-1)), x).Alu(uop.Exp)
+		return above.Where(small, small.IntLike(1)).Alu(uop.Fdiv, small.AddInt(1))
+	})
 }
 
 // log2Exact is the exponent of a CONST that is a power of two up to 2**63.

@@ -166,6 +166,7 @@ var smallTypes = []struct {
 
 func withoutSmallFloats() *lower.Target {
 	t := lower.Clang()
+	t.Ops = t.Ops.Union(uop.Ops(uop.Max)) // which keeps NaN
 	t.Missing = []*uop.DType{uop.FP8E4M3, uop.FP8E5M2, uop.Float16, uop.BFloat16}
 	return t
 }

@@ -37,6 +37,7 @@ var Passes = []Pass{
 	{Name: "early movement ops", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return rewrite.GraphTopDown(s, movement, nil)
 	}, Check: checkMovement},
+	{Name: "functions", Required: true, Needed: (*Target).hasFunctions, Run: table("functions", functions)},
 	{Name: "load collapse", Run: table("load collapse", ranges.LoadCollapse)},
 	{Name: "split ranges", Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return rewrite.Graph(s, splitRanges, ranges.Splits{})

@@ -33,7 +33,7 @@ type Rule struct {
 type Table struct {
 	Name  string
 	Rules []*Rule
-	byOp  [uop.NumOps][]entry
+	byOp  [uop.NumAllOps][]entry
 }
 
 // entry is what the inner loop needs of a rule.

@@ -1005,7 +1005,7 @@ var symbolicRules = rewrite.New("symbolicRules",
 	&rewrite.Rule{Name: "symbolic.rules:107 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.CmpNe), Fn: symbolicRules12},
 	&rewrite.Rule{Name: "symbolic.rules:108 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.GroupBinary, Need: uop.Ops(uop.Where), Fn: symbolicRules13},
 	&rewrite.Rule{Name: "symbolic.rules:109 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Where), Fn: symbolicRules14},
-	&rewrite.Rule{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.DefineVar, uop.Special, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc), Fn: symbolicRules15},
+	&rewrite.Rule{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.DefineVar, uop.Special, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc, uop.Exp, uop.Cos, uop.Tanh), Fn: symbolicRules15},
 	&rewrite.Rule{Name: "symbolic.rules:113 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.ConstOp), Fn: symbolicRules16},
 	&rewrite.Rule{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) else y if max(x) <= min(y)", Ops: uop.Ops(uop.Max), Fn: symbolicRules17},
 	&rewrite.Rule{Name: "symbolic.rules:117 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))", Ops: uop.GroupAssociative, Fn: symbolicRules18},
@@ -1876,7 +1876,7 @@ func gepPushing6(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-var gepPushing7Ops1 = uop.Ops(uop.Cast, uop.Bitcast, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc)
+var gepPushing7Ops1 = uop.Ops(uop.Cast, uop.Bitcast, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc, uop.Exp, uop.Cos, uop.Tanh)
 
 // GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)
 func gepPushing7(_ any, u *uop.UOp) *uop.UOp {

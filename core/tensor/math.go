@@ -78,6 +78,17 @@ func round(x *uop.UOp) *uop.UOp {
 	return where(eq(gt(x, 0), even), ceil(sub(x, 0.5)), floor(add(x, 0.5)))
 }
 
+// roundAny is round where that changes anything. From 2^23 on, in float32, all numbers are whole, and adding 1/2 to
+// one gives another.
+func roundAny(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return x
+	}
+	_, bits := x.DType.FloatInfo()
+	whole := math.Ldexp(1, bits)
+	return where(bitAnd(gt(x, -whole), lt(x, whole)), round(x), detach(x))
+}
+
 // sigmoid is 1/(1+e^-x).
 func sigmoid(x *uop.UOp) *uop.UOp { return reciprocal(add(1, exp2(mul(x, -log2e)))) }
 
@@ -126,5 +137,8 @@ func Ceil(x *uop.UOp) (*uop.UOp, error) { return run1("Ceil", ceil, x) }
 // Floor rounds down.
 func Floor(x *uop.UOp) (*uop.UOp, error) { return run1("Floor", floor, x) }
 
-// Round rounds to the nearest integer, halves to the even one.
+// RoundAny is Round, and right for numbers of any size.
+func RoundAny(x *uop.UOp) (*uop.UOp, error) { return run1("RoundAny", roundAny, x) }
+
+// Round rounds to the nearest integer, halves to the even one, if that is below 2^23 in float32, 2^52 in float64.
 func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", round, x) }

@@ -43,9 +43,12 @@ func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 // signOf is -1 below 0, else 1, without a gradient.
 func signOf(x *uop.UOp) *uop.UOp { return where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)) }
 
-// fullExp is e^x with an error of a few units in the last place for every x: x = n ln 2 + r, where n ln 2 is
-// subtracted in two parts. exp(x) alone loses digits in the product x/ln 2.
-func fullExp(x *uop.UOp) *uop.UOp {
+// fullExp is e^x with an error of a few units in the last place for every x.
+func fullExp(x *uop.UOp) *uop.UOp { return scaledExp(x, 0) }
+
+// scaledExp is e^x * 2^by, which may be a number where e^x is too large: x = n ln 2 + r, where n ln 2 is subtracted in
+// two parts. exp(x) alone loses digits in the product x/ln 2 on devices that compute it as such.
+func scaledExp(x *uop.UOp, by float64) *uop.UOp {
 	hi, lo := 0.693359375, -2.12194440054690583e-4
 	if x.DType == uop.Float64 {
 		hi, lo = 6.93145751953125e-1, 1.42860682030941723212e-6
@@ -59,7 +62,11 @@ func fullExp(x *uop.UOp) *uop.UOp {
 	r := sub(sub(x, mul(n, hi)), mul(same(n, -4096), lo))
 	// in two steps, since 2^n can be outside of the range where e^x is not
 	half := floor(mul(n, 0.5))
-	return mul(mul(exp2(mul(r, log2e)), exp2(half)), exp2(sub(n, half)))
+	rest := sub(n, half)
+	if by != 0 {
+		rest = add(rest, by)
+	}
+	return mul(mul(exp2(mul(r, log2e)), exp2(half)), exp2(rest))
 }
 
 // log1p is log(1+x): 2 atanh(x/(2+x)) as a series near 0, where 1+x would round x away.
@@ -106,12 +113,12 @@ func inverseFactorials(x *uop.UOp, n32, n64, step int) []float64 {
 func sinh(x *uop.UOp) *uop.UOp {
 	near := bitAnd(gt(x, -1), lt(x, 1))
 	small := where(near, x, 0)
-	far := div(sub(fullExp(x), fullExp(neg(x))), 2)
+	far := sub(scaledExp(x, -1), scaledExp(neg(x), -1))
 	return where(near, mul(small, horner(square(small), inverseFactorials(x, 11, 21, 2)...)), far)
 }
 
 // cosh is (e^x + e^-x)/2.
-func cosh(x *uop.UOp) *uop.UOp { return div(add(fullExp(x), fullExp(neg(x))), 2) }
+func cosh(x *uop.UOp) *uop.UOp { return add(scaledExp(x, -1), scaledExp(neg(x), -1)) }
 
 // huge is where sqrt(x^2 + 1) is x and log(x + x) is log(2x) in every type.
 const huge = 1e9
@@ -130,7 +137,8 @@ func asinh(x *uop.UOp) *uop.UOp {
 func acosh(x *uop.UOp) *uop.UOp {
 	far := gt(x, huge)
 	t := same(sub(where(far, 2, x), 1), -huge)
-	return where(far, add(log(where(far, x, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
+	r := where(far, add(log(where(far, x, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
+	return where(lt(x, 1), likeConst(x, math.NaN()), r)
 }
 
 // atanh is log((1+x)/(1-x))/2, written log1p(2a/(1-a))/2 for a = |x|; odd.

@@ -3,6 +3,7 @@ package uop
 import (
 	"math"
 	"math/big"
+	"sync"
 )
 
 // Folded constants become part of a kernel's identity, so they must not depend on the last bit of a fast library
@@ -114,6 +115,9 @@ func exactPow(x, y float64) float64 {
 	return r
 }
 
+// longPi is π to more bits than reducing any float64 takes.
+var longPi = sync.OnceValue(func() *big.Float { return bigPi(1100 + 64 + workPrec) })
+
 // bigPi is π to prec bits, by Machin's formula.
 func bigPi(prec uint) *big.Float {
 	atan := func(q int64) *big.Float {
@@ -134,16 +138,38 @@ func bigPi(prec uint) *big.Float {
 	return a.Sub(a, b.Mul(b, newBig(64).SetInt64(4)))
 }
 
+func exactExp(x float64) float64 {
+	if !(math.Abs(x) < 3000) {
+		return math.Exp(x)
+	}
+	return bigExp2(newBig(workPrec).Quo(bf(x), bigLn2))
+}
+
 func exactSin(x float64) float64 {
 	if x == 0 || x != x || math.IsInf(x, 0) {
 		return math.Sin(x)
 	}
+	return sinPlus(x, 0)
+}
+
+func exactCos(x float64) float64 {
+	if x == 0 || x != x || math.IsInf(x, 0) {
+		return math.Cos(x)
+	}
+	return sinPlus(x, 0.5)
+}
+
+// sinPlus is sin(x + turns π) for a finite x.
+func sinPlus(x, turns float64) float64 {
 	_, e := math.Frexp(x)
 	prec := uint(workPrec + max(e, 0) + 64)
-	pi := bigPi(prec)
-	// sin(x) = (-1)^n sin(x - n π)
-	n, _ := newBig(prec).Quo(newBig(prec).SetFloat64(x), pi).Add(newBig(prec).Quo(newBig(prec).SetFloat64(x), pi), newBig(prec).SetFloat64(math.Copysign(0.5, x))).Int(nil)
-	r := newBig(prec).Sub(newBig(prec).SetFloat64(x), newBig(prec).Mul(newBig(prec).SetInt(n), pi))
+	pi := newBig(prec).Set(longPi())
+	// With y = x + turns π, sin(y) = (-1)^n sin(y - n π).
+	y := newBig(prec).Mul(newBig(prec).SetFloat64(turns), pi)
+	y.Add(y, newBig(prec).SetFloat64(x))
+	q := newBig(prec).Quo(y, pi)
+	n, _ := q.Add(q, newBig(prec).SetFloat64(math.Copysign(0.5, x))).Int(nil)
+	r := newBig(prec).Sub(y, newBig(prec).Mul(newBig(prec).SetInt(n), pi))
 	rr := newBig(prec).Mul(r, r)
 	sum, term := newBig(prec).Set(r), newBig(prec).Set(r)
 	for k := int64(2); term.Sign() != 0 && term.MantExp(nil) > sum.MantExp(nil)-workPrec; k += 2 {

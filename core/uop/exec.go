@@ -12,6 +12,12 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 		return Float(exactLog2(x[0].F())), true
 	case Sin:
 		return Float(exactSin(x[0].F())), true
+	case Exp:
+		return Float(exactExp(x[0].F())), true
+	case Cos:
+		return Float(exactCos(x[0].F())), true
+	case Tanh:
+		return Float(math.Tanh(x[0].F())), true
 	case Sqrt:
 		return Float(math.Sqrt(x[0].F())), true
 	case Reciprocal:

@@ -103,7 +103,16 @@ const (
 	NumOps
 )
 
-var opNames = [NumOps]string{
+// Functions that no graph of a user has. Lowering finds their formulas for targets that compute them as such.
+const (
+	Exp Op = NumOps + iota // e**x
+	Cos
+	Tanh
+	// NumAllOps is one more than the last operation.
+	NumAllOps
+)
+
+var opNames = [NumAllOps]string{
 	"INVALID", "DEFINE_VAR", "BIND", "SPECIAL", "DEFINE_LOCAL", "DEFINE_REG", "NOOP", "REWRITE_ERROR", "PARAM", "CALL",
 	"PROGRAM", "LINEAR", "SOURCE", "BINARY", "SINK", "AFTER", "GROUP", "GEP", "VECTORIZE", "INDEX", "LOAD",
 	"STORE", "WMMA", "CAST", "BITCAST", "EXP2", "LOG2", "SIN", "SQRT", "RECIPROCAL", "NEG", "TRUNC", "ADD", "MUL",
@@ -112,10 +121,11 @@ var opNames = [NumOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
+	NumOps: "EXP", "COS", "TANH",
 }
 
 var opByName = func() map[string]Op {
-	m := make(map[string]Op, NumOps)
+	m := make(map[string]Op, NumAllOps)
 	for i, n := range opNames {
 		m[n] = Op(i)
 	}
@@ -124,7 +134,7 @@ var opByName = func() map[string]Op {
 
 // String is the upper-case name of the operation, as tinygrad prints it.
 func (o Op) String() string {
-	if o < NumOps {
+	if o < NumAllOps {
 		return opNames[o]
 	}
 	return "UNKNOWN"
@@ -169,7 +179,7 @@ func (s OpSet) SubsetOf(t OpSet) bool { return s[0]&^t[0] == 0 && s[1]&^t[1] == 
 // List is the members in numeric order.
 func (s OpSet) List() []Op {
 	out := make([]Op, 0, bits.OnesCount64(s[0])+bits.OnesCount64(s[1]))
-	for o := Op(0); o < NumOps; o++ {
+	for o := Op(0); o < NumAllOps; o++ {
 		if s.Has(o) {
 			out = append(out, o)
 		}
@@ -179,7 +189,7 @@ func (s OpSet) List() []Op {
 
 // Groups of operations, as tinygrad's GroupOp.
 var (
-	GroupUnary       = Ops(Exp2, Log2, Sin, Sqrt, Reciprocal, Neg, Trunc)
+	GroupUnary       = Ops(Exp2, Log2, Sin, Sqrt, Reciprocal, Neg, Trunc, Exp, Cos, Tanh)
 	GroupBinary      = Ops(Add, Mul, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Shl, Shr, Or, And, Threefry, Sub, Fdiv, Pow)
 	GroupTernary     = Ops(Where, MulAcc)
 	GroupALU         = GroupUnary.Union(GroupBinary, GroupTernary)
@@ -192,9 +202,9 @@ var (
 	GroupIdempotent  = Ops(Or, And, Max)
 	GroupComparison  = Ops(CmpLt, CmpNe, CmpEq)
 	// GroupUnsafePad are the operations that do not keep f(0) = 0.
-	GroupUnsafePad = Ops(Reciprocal, Log2, Exp2, Idiv, Pow)
+	GroupUnsafePad = Ops(Reciprocal, Log2, Exp2, Idiv, Pow, Exp, Cos)
 	GroupAll       = func() (s OpSet) {
-		for o := Op(1); o < NumOps; o++ {
+		for o := Op(1); o < NumAllOps; o++ {
 			s = s.Union(Ops(o))
 		}
 		return s

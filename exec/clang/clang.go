@@ -42,13 +42,16 @@ func New() (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clang.New: no clang on PATH: install it or choose another device with POLY_DEVICE")
 	}
-	return &Device{path, lower.Clang()}, nil
+	// Unlike tinygrad's, our C has a maximum that keeps NaN, and takes from its library what formulas compute less exactly.
+	t := lower.Clang()
+	t.Ops = t.Ops.Union(uop.Ops(uop.Max, uop.Exp, uop.Cos, uop.Tanh))
+	return &Device{path, t}, nil
 }
 
 // Name is "clang".
 func (d *Device) Name() string { return "clang" }
 
-// Target is the target of tinygrad's ClangRenderer.
+// Target is the target of tinygrad's ClangRenderer with a few more operations.
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Reach is 0: buffers may lie anywhere.

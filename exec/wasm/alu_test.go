@@ -210,7 +210,7 @@ func floatModel(op uop.Op, dt *uop.DType, a, b float64) number {
 	case uop.CmpEq:
 		return boolNumber(a == b)
 	}
-	if a < b {
+	if a < b || b != b {
 		return number{f: b}
 	}
 	return number{f: a}

@@ -22,7 +22,18 @@ var unaries = []unary{
 	{uop.Exp2, "exp2", math.Exp2, 2, 4e-16},
 	{uop.Log2, "log2", log2, 2, 6e-16},
 	{uop.Sin, "sin", sin, 3, 6e-16},
+	{uop.Exp, "exp", exp, 2, 5e-16},
+	{uop.Cos, "cos", cos, 3, 6e-16},
+	{uop.Tanh, "tanh", math.Tanh, 3, 6e-16},
 	{uop.Sqrt, "sqrt", math.Sqrt, 0.5000001, 1.2e-16},
+}
+
+// exp is math.Exp where that does not overflow too early.
+func exp(x float64) float64 {
+	if x > 600 {
+		return math.Expm1(x)
+	}
+	return math.Exp(x)
 }
 
 // log2 is exact to float64 near 1 too, where math.Log2 is not.
@@ -141,6 +152,9 @@ func TestFloat64Functions(t *testing.T) {
 		"exp2": func() float64 { return (r.Float64() - 0.5) * 2100 },
 		"log2": func() float64 { return math.Ldexp(0.5+r.Float64(), r.IntN(2000)-1000) },
 		"sin":  func() float64 { return math.Ldexp(r.Float64()-0.5, r.IntN(60)-20) },
+		"exp":  func() float64 { return (r.Float64() - 0.5) * 1500 },
+		"cos":  func() float64 { return math.Ldexp(r.Float64()-0.5, r.IntN(60)-20) },
+		"tanh": func() float64 { return math.Ldexp(r.Float64()-0.5, r.IntN(40)-30) },
 		"sqrt": func() float64 { return math.Ldexp(0.5+r.Float64(), r.IntN(2000)-1000) },
 	}
 	for _, u := range unaries {
@@ -174,12 +188,14 @@ func TestSinOfHugeArguments(t *testing.T) {
 	for len(xs) < 500 {
 		xs = append(xs, math.Ldexp(r.Float64()-0.5, 18+r.IntN(1000)))
 	}
-	out := make([]float64, len(xs))
-	k := mapKernel(t, "sin", int64(len(xs)), uop.Float64, uop.Float64, func(m *maker, x *uop.UOp) *uop.UOp { return m.alu(uop.Sin, x) })
-	mustRun(t, k, ptr(out), ptr(xs))
-	for i, x := range xs {
-		if want := sin(x); relative(out[i], want) > 6e-16 {
-			t.Errorf("sin(%g) = %g, expected %g", x, out[i], want)
+	for op, f := range map[uop.Op]func(float64) float64{uop.Sin: sin, uop.Cos: cos} {
+		out := make([]float64, len(xs))
+		k := mapKernel(t, op.String(), int64(len(xs)), uop.Float64, uop.Float64, func(m *maker, x *uop.UOp) *uop.UOp { return m.alu(op, x) })
+		mustRun(t, k, ptr(out), ptr(xs))
+		for i, x := range xs {
+			if want := f(x); relative(out[i], want) > 6e-16 {
+				t.Errorf("%s(%g) = %g, expected %g", op, x, out[i], want)
+			}
 		}
 	}
 }
@@ -193,9 +209,23 @@ func sin(x float64) float64 {
 	if math.Abs(x) < 1.5 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return math.Sin(x)
 	}
+	return sinOfTurns(x, 0)
+}
+
+// cos is sin(x + pi/2).
+func cos(x float64) float64 {
+	if math.Abs(x) < 0.7 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return math.Cos(x)
+	}
+	return sinOfTurns(x, 0.5)
+}
+
+// sinOfTurns is the sine of x and some more half turns.
+func sinOfTurns(x, turns float64) float64 {
 	prec := uint(max(math.Ilogb(x), 0) + 250)
 	pi := new(big.Float).SetPrec(prec).Set(longPi())
 	q := new(big.Float).SetPrec(prec).Quo(new(big.Float).SetFloat64(x), pi)
+	q.Add(q, big.NewFloat(turns))
 	n, _ := new(big.Float).SetPrec(prec).Add(q, big.NewFloat(math.Copysign(0.5, x))).Int(nil)
 	r := q.Sub(q, new(big.Float).SetPrec(prec).SetInt(n))
 	f, _ := r.Mul(r, pi).Float64()

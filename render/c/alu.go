@@ -45,6 +45,11 @@ func expression(op uop.Op, in, out *uop.DType) func(a []string) string {
 	case uop.Where:
 		return func(a []string) string { return a[0] + " ? " + a[1] + " : " + a[2] }
 	case uop.Max:
+		if in.IsFloat() { // a NaN in either operand is kept
+			return func(a []string) string {
+				return a[0] + " < " + a[1] + " || " + a[1] + " != " + a[1] + " ? " + a[1] + " : " + a[0]
+			}
+		}
 		return func(a []string) string { return a[0] + " < " + a[1] + " ? " + a[1] + " : " + a[0] }
 	case uop.CmpLt, uop.CmpNe, uop.CmpEq:
 		return func(a []string) string { return a[0] + " " + infix[op] + " " + a[1] }
@@ -93,6 +98,12 @@ func floatExpression(op uop.Op, in *uop.DType) func(a []string) string {
 		return func(a []string) string { return "__builtin_" + name + "(" + a[0] + ")" }
 	}
 	switch op {
+	case uop.Exp:
+		return builtin("exp")
+	case uop.Cos:
+		return builtin("cos")
+	case uop.Tanh:
+		return builtin("tanh")
 	case uop.Sqrt:
 		return builtin("sqrt")
 	case uop.Trunc:

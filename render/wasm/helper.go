@@ -17,11 +17,24 @@ const (
 	reduce64
 	reduce32x4
 	reduce64x2
+	// The same for cos: the sine of what they give is the cosine of their argument.
+	reduceOneCos
+	reduce32Cos
+	reduce64Cos
+	reduce32x4Cos
+	reduce64x2Cos
 	numHelpers
 )
 
-func reduceFor(h shape) helper {
-	return map[shape]helper{{f32, 1}: reduce32, {f64, 1}: reduce64, {f32, 4}: reduce32x4, {f64, 2}: reduce64x2}[h]
+// toCos is from a helper of sin to that of cos.
+const toCos = reduceOneCos - reduceOne
+
+func reduceFor(h shape, cos bool) helper {
+	f := map[shape]helper{{f32, 1}: reduce32, {f64, 1}: reduce64, {f32, 4}: reduce32x4, {f64, 2}: reduce64x2}[h]
+	if cos {
+		f += toCos
+	}
+	return f
 }
 
 // helpers are the functions that a module has so far.
@@ -36,22 +49,25 @@ func (h *helpers) index(m *binary.Module, f helper) uint32 {
 		return h.at[f] - 1
 	}
 	var n uint32
-	switch f {
+	one, sin, cos := reduceOne, f, f >= reduceOneCos
+	if cos {
+		one, sin = reduceOneCos, f-toCos
+	}
+	switch sin {
 	case invPiWord:
 		n = m.Func("", wordCode(), binary.I64)
 	case reduceOne:
-		n = m.Func("", reduceCode(h.index(m, invPiWord)), binary.F64)
+		n = m.Func("", reduceCode(h.index(m, invPiWord), cos), binary.F64)
 	case reduce32, reduce64:
-		n = m.Func("", h.scalarReduce(m, f), [...]binary.ValType{binary.F32, binary.F64}[f-reduce32])
+		n = m.Func("", scalarReduce(h.index(m, one), sin), [...]binary.ValType{binary.F32, binary.F64}[sin-reduce32])
 	default:
-		n = m.Func("", h.vectorReduce(m, f), binary.V128)
+		n = m.Func("", vectorReduce(h.index(m, one), sin), binary.V128)
 	}
 	h.at[f] = n + 1
 	return n
 }
 
-func (h *helpers) scalarReduce(m *binary.Module, f helper) *binary.Code {
-	one := h.index(m, reduceOne)
+func scalarReduce(one uint32, f helper) *binary.Code {
 	if f == reduce64 {
 		c := binary.NewCode(binary.F64, binary.F64)
 		c.Get(1)
@@ -66,8 +82,7 @@ func (h *helpers) scalarReduce(m *binary.Module, f helper) *binary.Code {
 	return c
 }
 
-func (h *helpers) vectorReduce(m *binary.Module, f helper) *binary.Code {
-	one := h.index(m, reduceOne)
+func vectorReduce(one uint32, f helper) *binary.Code {
 	c := binary.NewCode(binary.V128, binary.V128)
 	for lane := byte(0); lane < 4; lane++ {
 		if f == reduce64x2 && lane == 2 {
@@ -118,8 +133,8 @@ var invPiWords = []uint32{
 // 53 bits. Bits of 1/pi worth 2 or more after multiplication by 2**e only add
 // whole turns, so the 192 bits from there on, times m, give |x|/pi modulo 2 with
 // more than 128 bits behind the point. The linear memory is the host's, so the
-// words of 1/pi are constants in code, not data.
-func reduceCode(word uint32) *binary.Code {
+// words of 1/pi are constants in code, not data. For cos, |x| + pi/2 is reduced.
+func reduceCode(word uint32, cos bool) *binary.Code {
 	c := binary.NewCode(binary.F64)
 	bits, e, m := c.Local(binary.I64), c.Local(binary.I32), c.Local(binary.I64)
 	first, shift := c.Local(binary.I32), c.Local(binary.I64)
@@ -248,6 +263,10 @@ func reduceCode(word uint32) *binary.Code {
 		op(binary.I64Or)
 	}
 	pair(out[0], out[1])
+	if cos {
+		c.I64(1 << 62)
+		op(binary.I64Add)
+	}
 	c.Set(t)
 	pair(out[2], out[3])
 	c.Set(u)
@@ -280,15 +299,17 @@ func reduceCode(word uint32) *binary.Code {
 	c.F64(3.141592653589793)
 	op(binary.F64Mul)
 	c.Set(r)
-	// An odd number of half turns changes the sign, and so does a negative x.
+	// An odd number of half turns changes the sign, and for sin so does a negative x.
 	c.Get(r)
 	op(binary.I64ReinterpretF64)
 	c.Get(t)
 	c.Get(hi)
 	op(binary.I64Xor)
-	c.Get(0)
-	op(binary.I64ReinterpretF64)
-	op(binary.I64Xor)
+	if !cos {
+		c.Get(0)
+		op(binary.I64ReinterpretF64)
+		op(binary.I64Xor)
+	}
 	c.I64(-1 << 63)
 	op(binary.I64And)
 	op(binary.I64Xor)

@@ -2,9 +2,9 @@ package wasm
 
 import "polygrad/render/wasm/binary"
 
-// exp2, log2 and sin are written once for scalars and vectors of float32 and
+// exp, exp2, log2, sin, cos and tanh are written once for scalars and vectors of float32 and
 // float64. The polynomials are minimax approximations of the relative error;
-// without fused multiply-add the results are within 2 units in the last place
+// without fused multiply-add the results are within 3 units in the last place
 // (float32) and about 3e-16 (float64) of the true ones. Special values are as
 // in IEEE 754, subnormals included.
 
@@ -49,6 +49,62 @@ func (s *selector) roundToInt(h shape, x *inst) (f, i *inst) {
 	return s.do(pSub, h, sum, m), s.do(pSub, h.ints(), s.toInts(h, sum), s.toInts(h, m))
 }
 
+// reducedExp splits x into n ln 2 and a rest r of at most (ln 2)/2; it returns n and e**r - 1. Multiples of the first
+// part of ln 2 are exact.
+func (s *selector) reducedExp(h shape, x *inst) (n, em1 *inst) {
+	cs, ln2 := expPoly32, [2]float64{0.693359375, -0.00021219444005469057}
+	if h.elem == f64 {
+		cs, ln2 = expPoly64, [2]float64{0.6931471803691238, 1.9082149292705877e-10}
+	}
+	f, n := s.roundToInt(h, s.do(pMul, h, x, s.float(h, log2e)))
+	r := s.do(pSub, h, x, s.do(pMul, h, f, s.float(h, ln2[0])))
+	r = s.do(pSub, h, r, s.do(pMul, h, f, s.float(h, ln2[1])))
+	return n, s.do(pAdd, h, r, s.do(pMul, h, s.do(pMul, h, r, r), s.poly(h, r, cs)))
+}
+
+const log2e = 1.4426950408889634
+
+// expPoly32 and expPoly64 are (e**r - 1 - r)/r**2.
+var expPoly32 = []float64{0.5, 0.16666576845993977, 0.04166655443768594, 0.008363202971575855, 0.0013926213466332444}
+
+var expPoly64 = []float64{0.5, 0.1666666666666667, 0.04166666666662399, 0.008333333333330051, 0.0013888888917281794,
+	0.00019841269863105968, 2.480152119021773e-05, 2.7557268378684192e-06, 2.7620138719733994e-07, 2.5100424157005067e-08}
+
+// exp is exp2 with another reduction.
+func (s *selector) exp(h shape, x *inst) *inst {
+	lo, hi := -104.0, 89.0
+	if h.elem == f64 {
+		lo, hi = -746, 710
+	}
+	x = s.maximum(h, s.minimum(h, x, s.float(h, hi)), s.float(h, lo))
+	n, em1 := s.reducedExp(h, x)
+	return s.scale(h, s.do(pAdd, h, em1, s.float(h, 1)), n)
+}
+
+// tanh is e/(e+2) for e = exp(2|x|) - 1, with the sign of x. Beyond the limit it is 1.
+func (s *selector) tanh(h shape, x *inst) *inst {
+	limit, top := 10.0, int64(1)<<31
+	if h.elem == f64 {
+		limit, top = 20, -1<<63
+	}
+	i := h.ints()
+	sign := s.do(pAnd, i, s.toInts(h, x), s.int(h, top))
+	a := s.minimum(h, s.do(pAbs, h, x), s.float(h, limit))
+	n, em1 := s.reducedExp(h, s.do(pAdd, h, a, a))
+	power := s.power(h, n)
+	e := s.do(pAdd, h, s.do(pMul, h, em1, power), s.do(pSub, h, power, s.float(h, 1)))
+	t := s.do(pDiv, h, e, s.do(pAdd, h, e, s.float(h, 2)))
+	return s.toFloats(h, s.do(pOr, i, s.toInts(h, t), sign))
+}
+
+// scale is p * 2**n, in two halves, so that results near both ends of the range are right.
+func (s *selector) scale(h shape, p, n *inst) *inst {
+	i := h.ints()
+	half := s.shift(pShrS, i, n, 1)
+	p = s.do(pMul, h, p, s.power(h, half))
+	return s.do(pMul, h, p, s.power(h, s.do(pSub, i, n, half)))
+}
+
 // power is 2**i for an integer i within the exponents of normal numbers.
 func (s *selector) power(h shape, i *inst) *inst {
 	n := h.ints()
@@ -61,8 +117,7 @@ var exp2Poly32 = []float64{1, 0.6931472057402119, 0.24022646889073312, 0.0555032
 var exp2Poly64 = []float64{1, 0.6931471805599453, 0.24022650695910155, 0.055504108664819925, 0.009618129107588334, 0.0013333558146789801,
 	0.0001540353046251626, 1.52527334900691e-05, 1.3215433088993677e-06, 1.0178197998487429e-07, 7.0741057060664e-09, 4.4352850172076517e-10}
 
-// exp2 splits x into an integer and a rest of at most 1/2. The power of two is
-// applied in two halves, so that results near both ends of the range are right.
+// exp2 splits x into an integer and a rest of at most 1/2.
 func (s *selector) exp2(h shape, x *inst) *inst {
 	cs, lo, hi := exp2Poly32, -152.0, 129.0
 	if h.elem == f64 {
@@ -70,11 +125,7 @@ func (s *selector) exp2(h shape, x *inst) *inst {
 	}
 	x = s.maximum(h, s.minimum(h, x, s.float(h, hi)), s.float(h, lo))
 	f, i := s.roundToInt(h, x)
-	p := s.poly(h, s.do(pSub, h, x, f), cs)
-	n := h.ints()
-	half := s.shift(pShrS, n, i, 1)
-	p = s.do(pMul, h, p, s.power(h, half))
-	return s.do(pMul, h, p, s.power(h, s.do(pSub, n, i, half)))
+	return s.scale(h, s.poly(h, s.do(pSub, h, x, f), cs), i)
 }
 
 var log2Poly32 = []float64{1.4426950408331798, -0.7213473510676804, 0.4808982394015819, -0.36069669494480777, 0.28856754777447324,
@@ -157,11 +208,23 @@ const (
 
 // sin takes multiples of pi off, each of which turns the sign.
 func (s *selector) sin(h shape, x *inst) *inst {
+	n, i := s.roundToInt(h, s.do(pMul, h, x, s.float(h, invPi)))
+	return s.sinOf(h, x, n, i, false)
+}
+
+// cos is sin(x + pi/2): off come multiples of pi and one half of it. The half goes to the multiple, which stays exact.
+func (s *selector) cos(h shape, x *inst) *inst {
+	half := s.float(h, 0.5)
+	n, i := s.roundToInt(h, s.do(pAdd, h, s.do(pMul, h, s.do(pAbs, h, x), s.float(h, invPi)), half))
+	return s.sinOf(h, s.do(pAbs, h, x), s.do(pSub, h, n, half), i, true)
+}
+
+// sinOf is the sine of x - n pi, with the other sign if i is odd. Large numbers are reduced by a helper instead.
+func (s *selector) sinOf(h shape, x, n, i *inst, cos bool) *inst {
 	cs, parts, limit, top := sinPoly32, pi32, float64(sinLimit32), int64(31)
 	if h.elem == f64 {
 		cs, parts, limit, top = sinPoly64, pi64, sinLimit64, 63
 	}
-	n, i := s.roundToInt(h, s.do(pMul, h, x, s.float(h, invPi)))
 	r := x
 	for _, p := range parts {
 		r = s.do(pSub, h, r, s.do(pMul, h, n, s.float(h, p)))
@@ -169,7 +232,7 @@ func (s *selector) sin(h shape, x *inst) *inst {
 	sign := s.shift(pShl, h.ints(), i, top)
 	r = s.toFloats(h, s.do(pXor, h.ints(), s.toInts(h, r), sign))
 	large := s.do(pLe, h, s.float(h, limit), s.do(pAbs, h, x))
-	r = s.intern(&inst{what: isGuard, typ: h.typ(), args: []*inst{large, r, x}, fn: reduceFor(h)})
+	r = s.intern(&inst{what: isGuard, typ: h.typ(), args: []*inst{large, r, x}, fn: reduceFor(h, cos)})
 	z := s.do(pMul, h, r, r)
 	return s.do(pMul, h, r, s.do(pAdd, h, s.do(pMul, h, z, s.poly(h, z, cs)), s.float(h, 1)))
 }

@@ -1,6 +1,8 @@
 package wasm
 
 import (
+	"math"
+
 	"polygrad/core/uop"
 	"polygrad/render/wasm/binary"
 )
@@ -252,7 +254,15 @@ func (s *selector) floatOp(op uop.Op, h shape, a []*inst) *inst {
 	case uop.Trunc:
 		return s.do(pTrunc, h, a...)
 	case uop.Max:
+		return s.maximumNaN(h, a[0], a[1])
+	case opPick:
 		return s.maximum(h, a[0], a[1])
+	case uop.Exp:
+		return s.exp(h, a[0])
+	case uop.Tanh:
+		return s.tanh(h, a[0])
+	case uop.Cos:
+		return s.cos(h, a[0])
 	case uop.Exp2:
 		return s.exp2(h, a[0])
 	case uop.Log2:
@@ -273,6 +283,37 @@ func (s *selector) maximum(h shape, a, b *inst) *inst {
 		return s.op(binary.F64x2PMax, binary.V128, a, b)
 	}
 	return s.choose(h, s.do(pLt, h, a, b), b, a)
+}
+
+// maximumNaN is the greater of two numbers, NaN if either is. The choice a < b ? b : a keeps a NaN in a only.
+func (s *selector) maximumNaN(h shape, a, b *inst) *inst {
+	if a.what == isConst {
+		a, b = b, a
+	}
+	if b.what == isConst && b.number(h) {
+		return s.maximum(h, a, b)
+	}
+	isNaN := s.do(pNe, h, b, b)
+	if h.lanes > 1 {
+		return s.toFloats(h, s.do(pOr, h.ints(), s.toInts(h, s.maximum(h, a, b)), isNaN))
+	}
+	return s.choose(h, s.do(pOr, shape{e32, 1}, s.do(pLt, h, a, b), isNaN), b, a)
+}
+
+// number reports whether no lane of a constant is NaN.
+func (n *inst) number(h shape) bool {
+	for i := range int(h.lanes) {
+		var f float64
+		if h.elem == f64 {
+			f = math.Float64frombits(n.imm[i])
+		} else {
+			f = float64(math.Float32frombits(uint32(n.imm[i/2] >> (32 * (i & 1)))))
+		}
+		if f != f {
+			return false
+		}
+	}
+	return true
 }
 
 // minimum is b < a ? b : a.

@@ -4,7 +4,7 @@ import "polygrad/core/uop"
 
 // supported are the operations on values that the renderer takes.
 var supported = uop.Ops(
-	uop.Cast, uop.Bitcast, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr,
+	uop.Cast, uop.Bitcast, uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr,
 	uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Sub, uop.Fdiv, uop.Where,
 )
 

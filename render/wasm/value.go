@@ -25,12 +25,13 @@ type value struct {
 // Operations of values beyond those of UOps. Load, ConstOp and DefineVar keep
 // their meaning; Range is the iterator of a loop.
 const (
-	opPhi     = uop.NumOps + iota // a variable of a loop
-	opFinal                       // args[0] is a phi: its value after the loop
-	opSplat                       // a scalar in every lane
-	opGather                      // a vector of scalars
-	opExtract                     // lane bits[0] of a vector
-	opShuffle                     // lanes bits[0] (a byte each) of two vectors
+	opPhi     = uop.NumAllOps + iota // a variable of a loop
+	opFinal                          // args[0] is a phi: its value after the loop
+	opSplat                          // a scalar in every lane
+	opGather                         // a vector of scalars
+	opExtract                        // lane bits[0] of a vector
+	opShuffle                        // lanes bits[0] (a byte each) of two vectors
+	opPick                           // args[0] < args[1] ? args[1] : args[0] of floats
 )
 
 // block is a sequence of effects: the body of the kernel or of a loop.
@@ -176,10 +177,35 @@ func (g *graph) intern(v *value) *value {
 }
 
 func (g *graph) op(op uop.Op, k kind, lanes uint8, args ...*value) *value {
-	if op == uop.Where && args[0].op == uop.CmpLt && args[0].args[0] == args[2] && args[0].args[1] == args[1] {
-		return g.op(uop.Max, k, lanes, args[2], args[1])
+	if op == uop.Where {
+		if v := g.choice(k, lanes, args[0], args[1], args[2]); v != nil {
+			return v
+		}
 	}
 	return g.intern(&value{op: op, kind: k, lanes: lanes, args: args})
+}
+
+// choice is the value of a choice that has a shorter form: the greater of two values, and where 0 < x or x is NaN
+// x, else 0. Nil for others.
+func (g *graph) choice(k kind, lanes uint8, cond, a, b *value) *value {
+	greater := uop.Max
+	if k.float() {
+		greater = opPick
+	}
+	if cond.op == uop.CmpLt && cond.args[0] == b && cond.args[1] == a {
+		return g.op(greater, k, lanes, b, a)
+	}
+	if cond.op != uop.Or || !k.float() || b.op != uop.ConstOp || b.bits != [2]uint64{} {
+		return nil
+	}
+	for i, c := range cond.args {
+		isNaN := cond.args[1-i]
+		if c.op == uop.CmpLt && c.args[0] == b && c.args[1] == a && isNaN.op == uop.CmpNe && isNaN.args[0] == a && isNaN.args[1] == a {
+			// The sum makes 0 of -0.
+			return g.op(uop.Add, k, lanes, g.op(opPick, k, lanes, a, b), b)
+		}
+	}
+	return nil
 }
 
 func (g *graph) constant(k kind, bits uint64) *value {
