@@ -75,7 +75,7 @@ func ownCost(v *value) int {
 			n += 2
 		}
 		return n
-	case uop.Exp2, uop.Log2, uop.Sin:
+	case uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh:
 		return 25
 	case uop.Fdiv, uop.Sqrt:
 		return 4
