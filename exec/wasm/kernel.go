@@ -135,7 +135,7 @@ func (k *Kernel) runThread(thread int, ptrs []unsafe.Pointer, vars []int64) erro
 // extent is the range of addresses that the buffers span.
 func (k *Kernel) extent(ptrs []unsafe.Pointer) (lo, hi uintptr) {
 	if len(ptrs) == 0 {
-		return coarse, coarse + 1
+		return windowSize, windowSize + 1
 	}
 	lo = ^uintptr(0)
 	for i, p := range ptrs {
@@ -181,7 +181,7 @@ func (k *Kernel) bind(lo, hi uintptr) (*binding, error) {
 		if b == nil {
 			continue
 		}
-		if lo >= b.in.base+slack && hi-b.in.base <= windowSize {
+		if covers(b.in.base, lo, hi) {
 			return b, nil
 		}
 		if !slot.CompareAndSwap(nil, b) {

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package wasm
 
@@ -16,6 +16,18 @@ func reserve(hint uintptr, n uintptr) (uintptr, error) {
 		return 0, fmt.Errorf("wasm: cannot map %d bytes: %w", n, err)
 	}
 	return uintptr(p), nil
+}
+
+// claim takes the addresses from addr on, which nothing may use, if they are free.
+func claim(addr, n uintptr) bool {
+	p, err := unix.MmapPtr(-1, 0, pointer(addr), n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return false
+	}
+	if uintptr(p) != addr {
+		_ = release(uintptr(p), n)
+	}
+	return uintptr(p) == addr
 }
 
 // release unmaps what reserve mapped.

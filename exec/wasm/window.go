@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/tetratelabs/wazero/experimental"
@@ -23,36 +24,50 @@ const (
 	// slack is left below the lowest buffer. Pointers that lead the first access
 	// of an unrolled loop may lie below their buffer by less than that.
 	slack = pageSize
-	// coarse is the alignment of windows where the buffers allow it, so that
-	// most kernels share a few windows.
-	coarse = 1 << 30
 )
 
-// goHeap is where Go's heap begins: the start of the arena (64 MiB) that an early
-// allocation comes from. The runtime grows the heap upwards from there.
-var goHeap = uintptr(unsafe.Pointer(new([64]byte))) &^ (64<<20 - 1)
+// windows are the bases of the windows that were opened so far. The page at a
+// base is mapped by us and stays so: wazero keeps a slice over the window, Go's
+// collector looks at where that starts, and rejects an address that was Go's
+// memory once. A page of our own never was and cannot become that.
+var windows struct {
+	sync.Mutex
+	bases []uintptr
+}
 
-// goHeapSpan is how far above goHeap an address is taken for Go's own.
-const goHeapSpan = 1 << 40
-
-func inGoHeap(a uintptr) bool { return a-goHeap < goHeapSpan }
-
-// windowFor chooses the base of a window that covers [lo, hi); ok is false if
-// none does. The base is never inside Go's heap: Go's collector looks at the
-// slice that wazero keeps over the window and rejects pointers to unused spans.
+// windowFor finds a window that covers [lo, hi), opening one if there is none;
+// ok is false if that cannot be.
 func windowFor(lo, hi uintptr) (base uintptr, ok bool) {
-	if inGoHeap(lo) {
-		base = goHeap - slack
-		return base, hi-base <= windowSize
+	windows.Lock()
+	defer windows.Unlock()
+	for _, b := range windows.bases {
+		if covers(b, lo, hi) {
+			return b, true
+		}
 	}
-	for _, align := range []uintptr{coarse, pageSize} {
-		base = max((lo-slack)&^(align-1), pageSize)
-		if lo >= base+slack && hi > lo && hi-base <= windowSize && !inGoHeap(base) {
-			return base, true
+	lowest := uintptr(pageSize)
+	if hi > windowSize {
+		lowest = max(lowest, (hi-windowSize+pageSize-1)&^(pageSize-1))
+	}
+	if lo < lowest+slack {
+		return 0, false
+	}
+	// Windows are shared most if the buffers lie in the middle; other places
+	// follow, more and more of them.
+	room := lo - slack - lowest
+	for parts := uintptr(2); parts <= 64; parts *= 2 {
+		for i := uintptr(1); i < parts; i += 2 {
+			b := (lowest + room/parts*(parts-i)) &^ (pageSize - 1)
+			if covers(b, lo, hi) && claim(b, pageSize) {
+				windows.bases = append(windows.bases, b)
+				return b, true
+			}
 		}
 	}
 	return 0, false
 }
+
+func covers(base, lo, hi uintptr) bool { return lo >= base+slack && hi > lo && hi-base <= windowSize }
 
 // window is the linear memory of one instance.
 type window struct{ base uintptr }

@@ -1,0 +1,86 @@
+package wasm
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"polygrad/core/uop"
+)
+
+// TestWindows opens windows for buffers in many places.
+func TestWindows(t *testing.T) {
+	heap := uintptr(unsafe.Pointer(new([64]byte)))
+	mapped, err := reserve(0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = release(mapped, 1<<20) }()
+	for _, c := range []struct{ lo, size uintptr }{
+		{heap, 64}, {mapped, 1 << 20}, {1 << 20, 4096}, {0x5555_0000_0000, 3 << 30}, {0x5555_0000_0000, windowSize - 2*slack}, {0x20000, 1},
+	} {
+		base, ok := windowFor(c.lo, c.lo+c.size)
+		if !ok || base+slack > c.lo || c.lo+c.size > base+windowSize {
+			t.Errorf("window of %#x + %#x: %#x, %v", c.lo, c.size, base, ok)
+		}
+		if again, _ := windowFor(c.lo, c.lo+c.size); again != base {
+			t.Errorf("the second window of %#x is %#x, the first was %#x", c.lo, again, base)
+		}
+	}
+	for _, c := range []struct{ lo, hi uintptr }{{0x10000, 0x20000}, {1 << 40, 1<<40 + windowSize}, {1 << 40, 1 << 50}} {
+		if base, ok := windowFor(c.lo, c.hi); ok {
+			t.Errorf("window of [%#x, %#x) at %#x, expected none", c.lo, c.hi, base)
+		}
+	}
+}
+
+// TestCollectorAcceptsWindows runs kernels on Go's heap while that grows past
+// memory of ours and shrinks: the collector must not stumble over the windows.
+func TestCollectorAcceptsWindows(t *testing.T) {
+	const n = 1 << 20
+	k := addOne(t, n)
+	var blocked []uintptr
+	defer func() {
+		for _, p := range blocked {
+			_ = release(p, pageSize)
+		}
+	}()
+	var kept [][]float32
+	for round := range 40 {
+		buf := make([]float32, 2*n)
+		mustRun(t, k, ptr(buf), ptr(buf[n:]))
+		if buf[0] != 1 {
+			t.Fatalf("round %d gives %g", round, buf[0])
+		}
+		kept = append(kept, buf)
+		// What is mapped right behind the heap makes Go continue elsewhere.
+		if p, err := reserve((uintptr(ptr(buf))+256<<20)&^(64<<20-1), pageSize); err == nil {
+			blocked = append(blocked, p)
+		}
+		if round%8 == 7 {
+			kept = nil
+			runtime.GC()
+		}
+	}
+	runtime.KeepAlive(kept)
+}
+
+// TestClaimDoesNotReplace: a page that is in use is not taken.
+func TestClaimDoesNotReplace(t *testing.T) {
+	p, err := reserve(0, pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = release(p, pageSize) }()
+	*(*byte)(pointer(p)) = 7
+	if claim(p, pageSize) || *(*byte)(pointer(p)) != 7 {
+		t.Error("a page in use was taken")
+	}
+	m := newMaker()
+	o := m.param(0, uop.Float32, 1)
+	m.store(m.index(o, m.int(0)), m.float(uop.Float32, 2))
+	mustRun(t, m.compile(t, "store"), pointer(p))
+	if *(*float32)(pointer(p)) != 2 {
+		t.Error("a kernel does not see the page")
+	}
+}
