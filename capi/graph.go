@@ -48,6 +48,31 @@ func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.in
 				m[f.u] = ts[i].u
 			}
 		}
+		for i, f := range fs {
+			if m[f.u] != nil && returns(m, f.u) {
+				return value{}, wrong(indexed("to", i), "leads back to from[%d], which would be replaced without end", i)
+			}
+		}
 		return single(rewrite.Substitute(r.u, m)), nil
 	})
+}
+
+// returns says whether what replaces u contains u, or would after other replacements.
+func returns(m map[*uop.UOp]*uop.UOp, u *uop.UOp) bool {
+	seen := map[*uop.UOp]bool{}
+	todo := []*uop.UOp{u}
+	for len(todo) > 0 {
+		last := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, n := range m[last].Toposort() {
+			if n == u {
+				return true
+			}
+			if m[n] != nil && !seen[n] {
+				seen[n] = true
+				todo = append(todo, n)
+			}
+		}
+	}
+	return false
 }

@@ -127,11 +127,15 @@ func bitAnd(a, b operand) *uop.UOp { return bitwise(uop.And, a, b) }
 func bitOr(a, b operand) *uop.UOp  { return bitwise(uop.Or, a, b) }
 func bitXor(a, b operand) *uop.UOp { return bitwise(uop.Xor, a, b) }
 
-// bitNot flips every bit: x xor -1; for bool it is not x.
+// bitNot flips every bit: x xor -1; for bool it is not x. Unsigned types have no -1: folded as one, the result of a
+// constant would be below 0 and every comparison with it wrong.
 func bitNot(x *uop.UOp) *uop.UOp {
 	needBits("x", x)
 	if x.DType.IsBool() {
 		return logicalNot(x)
+	}
+	if x.DType.IsUnsigned() {
+		return bitXor(x, x.DType.Max())
 	}
 	return bitXor(x, -1)
 }

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import numpy as np
 
-from polygrad._graph import CTX, Node
+from polygrad._graph import CTX, Node, describe
 from polygrad._library import fail, lib
+from polygrad.dtype import dtypes
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -48,6 +49,16 @@ def call(name: str, tensor: T, *arguments: Any) -> T:
     return made(type(tensor), getattr(lib, name)(CTX, node.handle, *arguments), (node,))
 
 
+def large(value: int, like: T) -> Any:
+    """Return an integer beyond 64 bits as what can stand for it beside a tensor."""
+    dtype = describe(like._node)[1]
+    if dtypes.is_float(dtype):
+        return float(value)
+    if dtype is dtypes.uint64 and 0 < value < 1 << 64:
+        return type(like)(value, dtype=dtype)  # type: ignore[call-arg]
+    raise OverflowError(f"{value} does not fit in a tensor of {dtype.name}")
+
+
 def operand(value: Any, like: T) -> Node:
     """Return the node of an operand; a number takes its type from the tensor it meets."""
     if isinstance(value, Base):
@@ -58,6 +69,8 @@ def operand(value: Any, like: T) -> Node:
     if isinstance(value, bool):
         handle = lib.poly_const_like_bool(CTX, x, value)
     elif isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 63:
+            return operand(large(value, like), like)
         handle = lib.poly_const_like_int(CTX, x, value)
     elif isinstance(value, float):
         handle = lib.poly_const_like_float(CTX, x, value)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from polygrad._base import Base, made
-from polygrad._graph import CTX, Node, describe, dims
+from polygrad._graph import CTX, Node, describe, dims, several
 from polygrad._library import lib
 from polygrad._movement import sizes
 from polygrad._random import next_seed, set_seed
@@ -47,7 +49,7 @@ class Creation(Base):
     def full(
         cls,
         shape: int | Sequence[int],
-        fill_value: float | bool,
+        val: float | bool,
         dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool = False,
@@ -57,15 +59,21 @@ class Creation(Base):
         >>> Tensor.full((2, 2), 7).tolist()
         [[7, 7], [7, 7]]
         """
-        new = (shape,) if isinstance(shape, int) else tuple(shape)
-        if dtype is None:
-            kind = dtypes.bool if isinstance(fill_value, bool) else to_dtype(type(fill_value))
-        else:
+        new = several(shape)
+        if not isinstance(val, (int, float, np.generic)):
+            raise TypeError(f"full: val: {val!r}, expected a number")
+        if dtype is not None:
             kind = to_dtype(dtype)
-        if isinstance(fill_value, int):
-            handle = lib.poly_full_int_by_id(CTX, kind.id, dims(new), len(new), fill_value)
+        elif type(val) is int and not -(1 << 31) <= val < 1 << 31:
+            kind = dtypes.int64
         else:
-            handle = lib.poly_full_by_id(CTX, kind.id, dims(new), len(new), fill_value)
+            kind = to_dtype(type(val))
+        if isinstance(val, np.generic):
+            val = val.item()
+        if isinstance(val, int):
+            handle = lib.poly_full_int_by_id(CTX, kind.id, dims(new), len(new), val)
+        else:
+            handle = lib.poly_full_by_id(CTX, kind.id, dims(new), len(new), val)
         return cls._new(handle, (), device, requires_grad)
 
     @classmethod
@@ -115,26 +123,39 @@ class Creation(Base):
     @classmethod
     def arange(
         cls,
-        start: float,
+        *bounds: float,
+        start: float | None = None,
         stop: float | None = None,
-        step: float = 1,
+        step: float | None = None,
         dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool = False,
     ) -> Self:
-        """Return start, start + step, … before stop; arange(stop) starts at 0.
+        """Return start, start + step, … before stop: arange(stop), arange(start, stop, step).
 
-        Integers give int32, other numbers float32.
+        start is 0 and step 1 if they are not given. Integers give int32, other numbers float32.
 
         >>> Tensor.arange(5).tolist(), Tensor.arange(1, 2, 0.25).tolist()
         ([0, 1, 2, 3, 4], [1.0, 1.25, 1.5, 1.75])
+        >>> Tensor.arange(5, start=2).tolist()
+        [2, 3, 4]
         """
-        if stop is None:
-            start, stop = 0, start
+        given = {"start": start, "stop": stop, "step": step}
+        names = ["stop"] if len(bounds) == 1 and stop is None else list(given)
+        if len(bounds) > len(names):
+            raise TypeError(f"arange: {len(bounds)} numbers, expected at most start, stop and step")
+        for name, value in zip(names, bounds):
+            if given[name] is not None:
+                raise TypeError(f"arange: {name} is given twice")
+            given[name] = value
+        if given["stop"] is None:
+            raise TypeError("arange: stop is missing")
+        first = 0 if given["start"] is None else given["start"]
+        by = 1 if given["step"] is None else given["step"]
         if dtype is None:
-            whole = all(isinstance(v, int) for v in (start, stop, step))
+            whole = all(isinstance(v, (int, np.integer)) for v in (first, given["stop"], by))
             dtype = dtypes.default_int if whole else dtypes.default_float
-        handle = lib.poly_arange_by_id(CTX, to_dtype(dtype).id, start, stop, step)
+        handle = lib.poly_arange_by_id(CTX, to_dtype(dtype).id, first, given["stop"], by)
         return cls._new(handle, (), device, requires_grad)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from polygrad import _prototypes as c
-from polygrad._base import Base, Operand, call, made, operand
+from polygrad._base import Base, Operand, call, large, made, operand
 from polygrad._graph import CTX
 from polygrad._library import fail, lib
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
@@ -39,6 +39,8 @@ class Elementwise(Base):
         if kind is float:
             handle = _binary_float(CTX, op, node.handle, other, swapped)
         elif kind is int:
+            if not -(1 << 63) <= other < 1 << 63:
+                return self._with(op, large(other, self), swapped)
             handle = _binary_int(CTX, op, node.handle, other, swapped)
         elif isinstance(other, Base):
             second = other._node
@@ -208,21 +210,21 @@ class Elementwise(Base):
         """
         return self._method(c.POLY_POW, x, reverse)
 
-    def maximum(self, x: Operand) -> Self:
-        """Return the larger of self and x, element by element.
+    def maximum(self, other: Operand) -> Self:
+        """Return the larger of self and other, element by element.
 
         >>> Tensor([1.0, 5.0]).maximum(3).tolist()
         [3.0, 5.0]
         """
-        return self._method(c.POLY_MAXIMUM, x, False)
+        return self._method(c.POLY_MAXIMUM, other, False)
 
-    def minimum(self, x: Operand) -> Self:
-        """Return the smaller of self and x, element by element.
+    def minimum(self, other: Operand) -> Self:
+        """Return the smaller of self and other, element by element.
 
         >>> Tensor([1.0, 5.0]).minimum(3).tolist()
         [1.0, 3.0]
         """
-        return self._method(c.POLY_MINIMUM, x, False)
+        return self._method(c.POLY_MINIMUM, other, False)
 
     def bitwise_and(self, x: Operand, reverse: _bool = False) -> Self:
         """Return self & x, for integers and bools."""

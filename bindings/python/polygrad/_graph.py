@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import threading
 import weakref
+from array import array as packed
 from ctypes import addressof, byref, c_char, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +101,26 @@ class Node:
             release_dead()
 
 
-def dims(shape: Sequence[int]) -> Any:
-    """Return a shape as an array of int64 for C."""
+def dims(shape: Sequence[int], name: str = "shape") -> Any:
+    """Return a shape, or other numbers of which each axis has one, as an array of int64 for C."""
     if len(shape) > MAX_DIMS:
-        raise ValueError(f"shape: {len(shape)} dimensions, expected at most {MAX_DIMS}")
+        raise ValueError(f"{name}: {len(shape)} dimensions, expected at most {MAX_DIMS}")
+    return _dims_types[len(shape)](*integers(shape, name))
+
+
+def integers(values: Iterable[Any], name: str) -> packed[int]:
+    """Return integers that fit in 64 bits: ctypes would cut off what does not."""
     try:
-        return _dims_types[len(shape)](*shape)
+        return packed("q", values)
     except TypeError:
-        raise TypeError(f"shape: {tuple(shape)!r}, expected integers") from None
+        raise TypeError(f"{name}: {values!r}, expected integers") from None
+    except OverflowError:
+        raise OverflowError(f"{name}: {values!r} does not fit in 64 bits") from None
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """Return f(1), f((1, 2)) or f([1, 2])'s argument as a tuple."""
+    return tuple(value) if hasattr(value, "__iter__") else (value,)
 
 
 def pointers(values: Sequence[int]) -> Any:

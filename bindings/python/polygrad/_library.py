@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+from operator import index
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,8 +40,66 @@ def _load() -> Any:
     for name, (result, arguments) in PROTOTYPES.items():
         function = getattr(library, name)
         function.restype = result
-        function.argtypes = arguments
+        if name not in _INNER and any(kind in _CHECKED for kind in arguments):
+            function.argtypes = [_CHECKED.get(kind, kind) for kind in arguments]
+            setattr(library, name, _explained(name, function))
+        else:
+            function.argtypes = arguments
     return library
+
+
+class _Int(ctypes.c_int):
+    """A C int; ctypes itself would cut off the upper bits of a number that does not fit."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> ctypes.c_int:
+        value = index(value)
+        if not -(1 << 31) <= value < 1 << 31:
+            raise OverflowError(f"{value} does not fit in 32 bits")
+        return ctypes.c_int(value)
+
+
+class _Int64(ctypes.c_int64):
+    """A C int64_t, checked likewise."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> ctypes.c_int64:
+        value = index(value)
+        if not -(1 << 63) <= value < 1 << 63:
+            raise OverflowError(f"{value} does not fit in 64 bits")
+        return ctypes.c_int64(value)
+
+
+_CHECKED: dict[Any, Any] = {ctypes.c_int: _Int, ctypes.c_int64: _Int64}
+
+# Called most, with integers that the package itself makes or has looked at.
+_INNER = frozenset(
+    {
+        "poly_binary",
+        "poly_binary_bool",
+        "poly_binary_float",
+        "poly_binary_int",
+        "poly_buffer_host",
+        "poly_describe",
+        "poly_realize_into",
+        "poly_step_run",
+        "poly_uop_release_n",
+        "poly_update",
+    }
+)
+
+
+def _explained(name: str, function: Any) -> Any:
+    """Return a function that raises Python's own exceptions, with its name, for bad arguments."""
+
+    def explained(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except ctypes.ArgumentError as error:
+            kind = OverflowError if "OverflowError" in str(error) else TypeError
+            raise kind(f"{name}: {error}") from None
+
+    return explained
 
 
 lib: Any = _load()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made
-from polygrad._graph import CTX, Node, describe, dims, handles
+from polygrad._graph import CTX, Node, describe, dims, handles, integers, several
 from polygrad._library import fail, last_error, lib
+from polygrad.dtype import dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _NONE = -(1 << 63)  # POLY_INDEX_NONE
+_LARGEST = (1 << 63) - 1
 
 
 def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -39,7 +42,7 @@ def _pairs(arg: Sequence[Any], ndim: int, missing: list[tuple[int, int]]) -> Any
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(f"expected a pair of integers for each axis, got {pair!r}")
         flat += pair
-    return (ctypes.c_int64 * len(flat))(*flat), len(pairs)
+    return (ctypes.c_int64 * len(flat))(*integers(flat, "pairs")), len(pairs)
 
 
 def join(name: str, tensors: Sequence[T], dim: int) -> T:
@@ -88,7 +91,7 @@ class Movement(Base):
         [[1, 4], [2, 5], [3, 6]]
         """
         new = sizes(order)
-        return call("poly_permute", self, dims(new), len(new))
+        return call("poly_permute", self, dims(new, "order"), len(new))
 
     def transpose(self, dim0: int = -2, dim1: int = -1) -> Self:
         """Swap two axes.
@@ -178,8 +181,8 @@ class Movement(Base):
         >>> Tensor([[1, 2], [3, 4]]).flip(0).tolist()
         [[3, 4], [1, 2]]
         """
-        axes = (axis, *more) if isinstance(axis, int) else tuple(axis)
-        return call("poly_flip", self, dims(axes), len(axes))
+        axes = (*several(axis), *more)
+        return call("poly_flip", self, dims(axes, "axis"), len(axes))
 
     def repeat(self, *repeats: Any) -> Self:
         """Repeat the tensor along each axis.
@@ -188,7 +191,7 @@ class Movement(Base):
         [[1, 2, 1, 2], [1, 2, 1, 2]]
         """
         counts = sizes(repeats)
-        return call("poly_repeat", self, dims(counts), len(counts))
+        return call("poly_repeat", self, dims(counts, "repeats"), len(counts))
 
     def rearrange(self, formula: str, **lengths: int) -> Self:
         """Rearrange axes as einops does.
@@ -228,30 +231,36 @@ class Movement(Base):
         >>> [t.tolist() for t in Tensor([1, 2, 3, 4, 5]).split(2)]
         [[1, 2], [3, 4], [5]]
         """
-        if isinstance(sizes, int):
-            if sizes <= 0:
-                raise ValueError(f"split: sizes: {sizes}, expected a positive size")
+        if hasattr(sizes, "__iter__"):
+            parts = integers(sizes, "sizes")
+        else:
+            size = index(sizes)
+            if size <= 0:
+                raise ValueError(f"split: sizes: {size}, expected a positive size")
             n = self._size(dim)
-            sizes = [min(sizes, n - i) for i in range(0, max(n, 1), sizes)]
+            parts = integers([min(size, n - i) for i in range(0, max(n, 1), size)], "sizes")
+        count = len(parts)
         node = self._node
-        out = (ctypes.c_void_p * len(sizes))()
-        if lib.poly_split(CTX, node.handle, dims(sizes), len(sizes), dim, out) != 0:
+        out = (ctypes.c_void_p * count)()
+        lengths = (ctypes.c_int64 * count)(*parts)
+        if lib.poly_split(CTX, node.handle, lengths, count, dim, out) != 0:
             fail()
         return tuple(made(type(self), handle, (node,)) for handle in out)
 
-    def chunk(self, chunks: int, dim: int = 0) -> list[Self]:
-        """Cut along an axis into at most that many parts of equal size.
+    def chunk(self, n: int, dim: int = 0) -> list[Self]:
+        """Cut along an axis into at most n parts of equal size.
 
         >>> [t.tolist() for t in Tensor([1, 2, 3, 4, 5]).chunk(2)]
         [[1, 2, 3], [4, 5]]
         """
-        if chunks <= 0:
-            raise ValueError(f"chunk: chunks: {chunks}, expected a positive number")
-        n = self._size(dim)
-        return list(self.split(max(1, -(-n // chunks)), dim)) if n else [self]
+        if n <= 0:
+            raise ValueError(f"chunk: n: {n}, expected a positive number")
+        size = self._size(dim)
+        return list(self.split(max(1, -(-size // n)), dim)) if size else [self]
 
     def _size(self, dim: int) -> int:
         shape = describe(self._node)[0]
+        dim = index(dim)
         if not -len(shape) <= dim < len(shape):
             raise IndexError(f"dim: {dim} is out of range for {len(shape)} dimensions")
         return shape[dim]
@@ -331,23 +340,29 @@ def _given(first: T, rest: tuple[T, ...]) -> list[T]:
     return [first, *rest]
 
 
+def _bounded(value: int) -> int:
+    """Return an index, or one as good for any axis if it is too large for C."""
+    return max(-_LARGEST, min(value, _LARGEST))
+
+
 def _index_item(item: Any, of: Any) -> tuple[int, tuple[int, int, int], Node | None]:
     """Return kind, numbers and tensor of one item of an index expression."""
     if isinstance(item, (bool, np.bool_)):
         raise IndexError("index: a bool is not an index, expected integers, slices, tensors")
     if isinstance(item, (int, np.integer)):
-        return c.POLY_INDEX_INT, (int(item), 0, 0), None
+        return c.POLY_INDEX_INT, (_bounded(int(item)), 0, 0), None
     if item is None:
         return c.POLY_INDEX_NEWAXIS, (0, 0, 0), None
     if item is Ellipsis:
         return c.POLY_INDEX_ELLIPSIS, (0, 0, 0), None
     if isinstance(item, slice):
         bounds = tuple(
-            _NONE if v is None else v.__index__() for v in (item.start, item.stop, item.step)
+            _NONE if v is None else _bounded(index(v)) for v in (item.start, item.stop, item.step)
         )
         return c.POLY_INDEX_SLICE, bounds, None  # type: ignore[return-value]
     if isinstance(item, (list, tuple, np.ndarray)):
-        item = type(of)(item)
+        # An empty list says nothing of its type.
+        item = type(of)(item, dtype=None if len(item) else dtypes.default_int)
     if isinstance(item, Base):
         return c.POLY_INDEX_TENSOR, (0, 0, 0), item._node
     raise IndexError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _recorders: list[list[np.ndarray[Any, Any]]] = []
 def set_seed(seed: int) -> None:
     """Make the next random tensor use a seed."""
     global _next
+    seed = index(seed)
     with _lock:
         _next = seed % 2**64
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from polygrad import _prototypes as c
 from polygrad._base import Base, Operand, call, made, operand
-from polygrad._graph import CTX, dims, handles
+from polygrad._graph import CTX, dims, handles, several
 from polygrad._library import lib
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ class Reduce(Base):
         if axis is None:
             handle = lib.poly_reduce(CTX, op, node.handle, None, -1, keepdim, correction)
         else:
-            axes = (axis,) if isinstance(axis, int) else tuple(axis)
-            n = len(axes)
-            handle = lib.poly_reduce(CTX, op, node.handle, dims(axes), n, keepdim, correction)
+            axes = several(axis)
+            given = dims(axes, "axis")
+            handle = lib.poly_reduce(CTX, op, node.handle, given, len(axes), keepdim, correction)
         return made(type(self), handle, (node,))
 
     def sum(self, axis: Axes = None, keepdim: bool = False) -> Self:
@@ -157,8 +157,8 @@ class Reduce(Base):
         >>> Tensor([1.0, 3.0]).layernorm(eps=0).tolist()
         [-1.0, 1.0]
         """
-        axes = (axis,) if isinstance(axis, int) else tuple(axis)
-        return call("poly_layernorm_axes", self, dims(axes), len(axes), eps, None, None)
+        axes = several(axis)
+        return call("poly_layernorm_axes", self, dims(axes, "axis"), len(axes), eps, None, None)
 
     # Products
 

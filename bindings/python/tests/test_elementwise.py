@@ -289,3 +289,31 @@ def test_errors():
     with pytest.raises(TypeError, match="not a data type"):
         Tensor([1.0]).cast("complex64")
     assert Tensor([1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "int32"])
+def test_relu6_of_integers(name):
+    x = np.array([0, 3, 7, 100]).astype(name)
+    close(Tensor(x).relu6(), [0, 3, 6, 6])
+    if name != "uint8":
+        close(Tensor(-x - 28).relu6(), [0, 0, 0, 0])
+
+
+def test_shifts_below_0():
+    with pytest.raises(ValueError, match="shift"):
+        Tensor([1]) << -1
+    with pytest.raises(ValueError, match="shift"):
+        Tensor([1]) >> -1
+
+
+def test_names_of_arguments():
+    t = Tensor([1.0, 5.0])
+    assert t.maximum(other=3).tolist() == [3.0, 5.0]
+    assert t.minimum(other=3).tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_minimum_with_a_number(name):
+    x = np.array([0, 3, 7, 100]).astype(name)
+    close(Tensor(x).minimum(6), np.minimum(x, 6))
+    close(~Tensor(x), ~x)

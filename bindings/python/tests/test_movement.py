@@ -190,3 +190,7 @@ def test_zero_sizes():
 def test_errors(error, function):
     with pytest.raises(error):
         function(Tensor(X))
+
+
+def test_an_empty_list_selects_nothing():
+    assert Tensor.zeros(3, 2)[[]].shape == (0, 2)

@@ -309,3 +309,13 @@ def test_training_memory_is_flat():
         release_dead()
         counts.append(lib.poly_ctx_live_nodes(CTX))
     assert max(counts[10:]) <= counts[10] + 20
+
+
+def test_bad_arguments_of_layers_and_steps():
+    with pytest.raises(ValueError, match="shape"):
+        Linear(-1, 2)
+    with pytest.raises(TypeError, match="params is a tensor"):
+        SGD(Tensor([1.0]))
+    with pytest.raises(TypeError, match="must return tensors"):
+        compile_step(lambda x: x.item(), Tensor([1.0]))
+    assert LayerNorm(np.int64(2)).normalized_shape == (2,)

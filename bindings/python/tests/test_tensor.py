@@ -70,6 +70,99 @@ def test_construction():
             bad()
     with pytest.raises(ValueError, match="step"):
         Tensor.arange(0, 1, 0)
+    assert Tensor.full((2,), val=2**40).tolist() == [2**40, 2**40]
+    assert Tensor.full(np.int64(2), np.float64(0.1)).tolist() == [0.1, 0.1]
+    with pytest.raises(TypeError, match="full: val"):
+        Tensor.full((2,), "a")
+
+
+def test_arange_by_name():
+    assert Tensor.arange(5, start=2).tolist() == [2, 3, 4]
+    assert Tensor.arange(stop=3).tolist() == [0, 1, 2]
+    assert Tensor.arange(1, stop=6, step=2).tolist() == [1, 3, 5]
+    assert Tensor.arange(np.int64(3)).dtype == dtypes.int32
+    for wrong in (
+        lambda: Tensor.arange(),
+        lambda: Tensor.arange(1, 2, start=0),
+        lambda: Tensor.arange(1, 2, 3, 4),
+    ):
+        with pytest.raises(TypeError, match="arange"):
+            wrong()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: Tensor.zeros(2**64 + 2),
+        lambda t: Tensor.eye(2**64),
+        lambda t: Tensor.full((2,), 2**70),
+        lambda t: Tensor.linspace(0, 1, 2**70),
+        lambda t: Tensor([1]) + 2**70,
+        lambda t: (Tensor([True]) > 0).where(2**70, Tensor([1])),
+        lambda t: t.reshape(2**64 + 2),
+        lambda t: t.unsqueeze(2**32),
+        lambda t: t.sum(2**64),
+        lambda t: t.softmax(2**32),
+        lambda t: t.pad([(0, 2**64)]),
+        lambda t: t.repeat(2**64 + 1),
+        lambda t: t.split([2**64 + 2]),
+        lambda t: Tensor.cat(t, t, dim=2**32),
+    ],
+)
+def test_integers_that_do_not_fit_in_c(call):
+    with pytest.raises(OverflowError):
+        call(Tensor([1.0, 2.0]))
+
+
+def test_large_integers():
+    t = Tensor([1.0, 2.0])
+    assert (t * 2**64).tolist() == [2.0**64, 2.0**65]
+    assert (t > 0).where(2**70, t).tolist() == [2.0**70, 2.0**70]
+    assert (Tensor([1], dtype="uint64") + (2**64 - 2)).tolist() == [2**64 - 1]
+    assert t[: 2**70].tolist() == [1.0, 2.0]
+    assert t[-(2**70) :].tolist() == [1.0, 2.0]
+    with pytest.raises(IndexError):
+        t[2**70]
+
+
+def test_numpy_integers_as_arguments():
+    i = np.int64
+    t = Tensor.zeros(i(2), i(3))
+    assert t.sum(i(1)).shape == (2,)
+    assert t.flip(i(0)).shape == (2, 3)
+    assert t.layernorm(i(1)).shape == (2, 3)
+    assert [p.shape for p in t.split(i(1))] == [(1, 3), (1, 3)]
+    assert [p.shape for p in t.chunk(n=i(2))] == [(1, 3), (1, 3)]
+    assert t.reshape(i(3), i(-1)).unsqueeze(i(0)).transpose(i(1), i(2)).shape == (1, 2, 3)
+    Tensor.manual_seed(i(3))
+    a = Tensor.rand(4).tolist()
+    Tensor.manual_seed(3)
+    assert Tensor.rand(4).tolist() == a
+
+
+@pytest.mark.parametrize("seed", [1.5, "a", None])
+def test_a_bad_seed_changes_nothing(seed):
+    Tensor.manual_seed(7)
+    with pytest.raises(TypeError):
+        Tensor.manual_seed(seed)
+    a = Tensor.rand(4).tolist()
+    Tensor.manual_seed(7)
+    assert Tensor.rand(4).tolist() == a
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda t: t.sum("a"), "axis"),
+        (lambda t: t.sum(1.5), "axis"),
+        (lambda t: t.permute("a"), "order"),
+        (lambda t: t.repeat(0.5), "repeats"),
+        (lambda t: t.unsqueeze(1.5), "poly_unsqueeze"),
+    ],
+)
+def test_what_is_no_integer_is_named(call, said):
+    with pytest.raises(TypeError, match=said):
+        call(Tensor([1.0, 2.0]))
 
 
 def test_properties():

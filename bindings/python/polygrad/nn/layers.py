@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from polygrad._base import made
-from polygrad._graph import CTX, dims
+from polygrad._graph import CTX, dims, several
 from polygrad._library import lib
 from polygrad.tensor import Tensor
 
@@ -22,7 +22,7 @@ class Linear:
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        bound = 1 / math.sqrt(in_features) if in_features > 0 else 0.0
         self.weight = Tensor.uniform(
             out_features, in_features, low=-bound, high=bound, requires_grad=True
         )
@@ -48,8 +48,7 @@ class LayerNorm:
         eps: float = 1e-5,
         elementwise_affine: bool = True,
     ) -> None:
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-        self.normalized_shape = tuple(shape)
+        self.normalized_shape = several(normalized_shape)
         self.eps = eps
         self.weight: Tensor | None = None
         self.bias: Tensor | None = None

@@ -19,6 +19,8 @@ class Optimizer:
     """
 
     def __init__(self, params: Sequence[Tensor], lr: float) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(f"{type(self).__name__}: params is a tensor, expected a list of them")
         # A parameter that a model uses in two places is updated once.
         self.params = list({id(p): p for p in params}.values())
         if not self.params:

@@ -118,7 +118,7 @@ def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Com
         result = function(*args, **kwargs)
         if result is None:
             result = ()
-        elif isinstance(result, Tensor):
+        elif not isinstance(result, (tuple, list)):
             result = (result,)
         if not all(isinstance(t, Tensor) for t in result):
             raise TypeError("compile_step: the function must return tensors or None")
