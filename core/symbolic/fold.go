@@ -72,49 +72,13 @@ func foldBitcast(u, c *uop.UOp) *uop.UOp {
 		return nil
 	}
 	if u.DType.Count == 1 {
-		return u.ConstLike(fromBits(to, toBits(from, element(c, 0))))
+		return u.ConstLike(uop.FromBits(to, element(c, 0).Bits(from)))
 	}
 	vs := make([]uop.Const, u.DType.Count)
 	for i := range vs {
-		vs[i] = fromBits(to, toBits(from, element(c, i)))
+		vs[i] = uop.FromBits(to, element(c, i).Bits(from))
 	}
 	return u.ConstVecLike(vs)
-}
-
-// toBits is how a value is stored in type d.
-func toBits(d *uop.DType, v uop.Const) uint64 {
-	v = v.Truncate(d)
-	switch d {
-	case uop.Float64:
-		return math.Float64bits(v.F())
-	case uop.Float32:
-		return uint64(math.Float32bits(float32(v.F())))
-	case uop.Float16:
-		return uint64(uop.FloatToHalf(v.F()))
-	case uop.Bool:
-		if v.Truth() {
-			return 1
-		}
-		return 0
-	case uop.Uint64:
-		return v.Big().Uint64()
-	}
-	return uint64(v.I())
-}
-
-// fromBits is the value that is stored as bits in type d.
-func fromBits(d *uop.DType, bits uint64) uop.Const {
-	switch d {
-	case uop.Float64:
-		return uop.Float(math.Float64frombits(bits))
-	case uop.Float32:
-		return uop.Float(float64(math.Float32frombits(uint32(bits))))
-	case uop.Float16:
-		return uop.Float(float64(uop.HalfToFloat(uint16(bits))))
-	case uop.Bool:
-		return uop.BoolConst(bits != 0)
-	}
-	return uop.Uint(bits).Truncate(d)
 }
 
 // constVector is the constant that a VECTORIZE of constants makes.
