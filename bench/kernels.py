@@ -27,7 +27,7 @@ from abi import ADD, MAX, MUL, SUM, Graph
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-SIZES = {"L1": 4096, "L2": 65536, "memory": 1 << 22}
+SIZES = {"L1": 2048, "L2": 65536, "memory": 1 << 22}
 ROW = 1024
 ROUNDS = 25
 
