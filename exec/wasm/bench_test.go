@@ -13,7 +13,7 @@ import (
 // BenchmarkBuild renders and compiles kernels of the reference data.
 func BenchmarkBuild(b *testing.B) {
 	for _, name := range []string{"vecadd", "o_mm_256", "o_layernorm_32x128", "o_conv_16x16", "un_sin"} {
-		c, err := dump.ReadCase(filepath.Join(data, "opt", name+".json.gz"))
+		c, err := dump.ReadCase(filepath.Join("../../tests/parity/testdata", "opt", name+".json.gz"))
 		if err != nil {
 			b.Fatal(err)
 		}

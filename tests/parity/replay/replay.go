@@ -5,82 +5,83 @@ package replay
 
 import (
 	"fmt"
-	"math"
-	"path/filepath"
-	"testing"
 	"unsafe"
 
+	"polygrad/core/lower"
 	"polygrad/core/uop"
+	"polygrad/exec/device"
+	"polygrad/tests/element"
 	"polygrad/tests/parity/dump"
 )
 
-// Kernel runs compiled code on one pointer per PARAM and the values of the
-// DEFINE_VARs in list order, without the thread number core_id.
-type Kernel func(bufs []unsafe.Pointer, vars []int64) error
+// tolerance is the relative error allowed per dtype; types that are not listed must be exact.
+var tolerance = map[*uop.DType]float64{uop.Float16: 2e-3, uop.BFloat16: 1.6e-2, uop.Float32: 1e-5, uop.Float64: 1e-10}
 
-// Compile makes a kernel from a linear list.
-type Compile func(name string, list []*uop.UOp) (Kernel, error)
+// Case is a case of the reference data with its kernels, ready to be compiled.
+type Case struct {
+	*dump.Case
+	Programs []*lower.Program
+}
 
-// Tolerance is the relative error allowed per dtype; types that are not listed must be exact.
-var Tolerance = map[*uop.DType]float64{uop.Float16: 2e-3, uop.BFloat16: 1.6e-2, uop.Float32: 1e-5, uop.Float64: 1e-10}
-
-// All runs every case of a folder (golden, cases, opt) below root as a sub-test.
-func All(t *testing.T, root, set string, compile Compile) {
-	names, err := dump.Names(filepath.Join(root, set))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no reference data in %s: %v", filepath.Join(root, set), err)
+// Load reads a case.
+func Load(path string) (*Case, error) {
+	read, err := dump.ReadCase(path)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range names {
-		t.Run(set+"/"+name, func(t *testing.T) {
-			c, err := dump.ReadCase(filepath.Join(root, set, name+".json.gz"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, b := range c.Buffers {
-				if b.Device == "PYTHON" {
-					t.Skip("the case copies values from Python that are not recorded")
-				}
-			}
-			if err := Case(c, compile); err != nil {
-				t.Error(err)
-			}
-		})
+	c := &Case{Case: read}
+	for i, k := range read.Kernels {
+		list, err := dump.Load(uop.NewScratch(), k.Linear)
+		if err != nil {
+			return nil, fmt.Errorf("%s: kernel %d: %w", path, i, err)
+		}
+		c.Programs = append(c.Programs, &lower.Program{Name: k.Name, Linear: list})
 	}
+	return c, nil
+}
+
+// Recorded reports whether the data has all inputs: values that come from Python it does not have.
+func (c *Case) Recorded() bool {
+	for _, b := range c.Buffers {
+		if b.Device == "PYTHON" {
+			return false
+		}
+	}
+	return true
 }
 
 // memory is a buffer of a case.
 type memory struct {
-	dt   *uop.DType
-	data []uint64 // 8-byte cells keep every element type aligned
+	dt  *uop.DType
+	ptr unsafe.Pointer
 }
 
-func (m *memory) ptr() unsafe.Pointer { return unsafe.Pointer(&m.data[0]) }
-
-// Case runs the kernels of one case in order and compares its outputs.
-func Case(c *dump.Case, compile Compile) error {
-	mem, err := allocate(c)
+// Run runs the compiled kernels in the order of the schedule and compares the outputs.
+func (c *Case) Run(kernels []device.Kernel) error {
+	mem, err := c.allocate()
 	if err != nil {
 		return err
 	}
 	for i, item := range c.Schedule {
-		bufs := make([]unsafe.Pointer, len(item.Bufs))
-		for j, id := range item.Bufs {
-			bufs[j] = mem[id].ptr()
-		}
 		if item.Kernel == nil { // a COPY fills an input, which has its values already
 			continue
 		}
-		if err := run(c, c.Kernels[*item.Kernel], bufs, compile); err != nil {
+		bufs := make([]unsafe.Pointer, len(item.Bufs))
+		for j, id := range item.Bufs {
+			bufs[j] = mem[id].ptr
+		}
+		args, vars := c.arguments(c.Programs[*item.Kernel].Linear, bufs)
+		if err := kernels[*item.Kernel].Run(args, vars); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 	}
-	views, err := viewed(c)
+	views, err := c.viewed()
 	if err != nil {
 		return err
 	}
 	for i, o := range c.Outputs {
-		if m := mem[fmt.Sprintf("out:%d", i)]; m != nil && !views[i] {
-			if err := compare(m, o); err != nil {
+		if m, ok := mem[fmt.Sprintf("out:%d", i)]; ok && !views[i] {
+			if err := m.compare(o); err != nil {
 				return fmt.Errorf("output %d: %w", i, err)
 			}
 		}
@@ -89,7 +90,7 @@ func Case(c *dump.Case, compile Compile) error {
 }
 
 // viewed marks the outputs that show their buffer in another order of elements.
-func viewed(c *dump.Case) ([]bool, error) {
+func (c *Case) viewed() ([]bool, error) {
 	sink, err := dump.Root(uop.NewScratch(), c.TensorGraph)
 	if err != nil {
 		return nil, err
@@ -103,18 +104,18 @@ func viewed(c *dump.Case) ([]bool, error) {
 	return out, nil
 }
 
-func allocate(c *dump.Case) (map[string]*memory, error) {
-	mem := map[string]*memory{}
+func (c *Case) allocate() (map[string]memory, error) {
+	mem := map[string]memory{}
 	for _, b := range c.Buffers {
 		dt, err := uop.ParseDType(b.DType)
 		if err != nil {
 			return nil, err
 		}
-		mem[b.ID] = &memory{dt, make([]uint64, (b.Size*int64(dt.Itemsize())+7)/8+2)}
+		mem[b.ID] = memory{dt, element.Memory(dt, b.Size)}
 	}
-	for _, in := range c.Case.Inputs {
-		m := mem["in:"+in.Name]
-		if m == nil {
+	for _, in := range c.Case.Case.Inputs {
+		m, ok := mem["in:"+in.Name]
+		if !ok {
 			continue
 		}
 		vals, err := in.Numbers()
@@ -122,110 +123,39 @@ func allocate(c *dump.Case) (map[string]*memory, error) {
 			return nil, err
 		}
 		for j, v := range vals {
-			Write(m.ptr(), j, m.dt, v)
+			element.Put(m.ptr, int64(j), m.dt, uop.Float(v))
 		}
 	}
 	return mem, nil
 }
 
-// run compiles and runs a kernel.
-func run(c *dump.Case, k dump.Kernel, bufs []unsafe.Pointer, compile Compile) error {
-	list, err := dump.Load(uop.NewScratch(), k.Linear)
-	if err != nil {
-		return err
-	}
-	kern, err := compile("k", list)
-	if err != nil {
-		return err
-	}
-	var args []unsafe.Pointer
+// arguments are what a kernel takes: its buffers, and the values of its variables except the number of the thread.
+func (c *Case) arguments(list []*uop.UOp, bufs []unsafe.Pointer) (args []unsafe.Pointer, vars []int64) {
 	for _, u := range list {
-		if u.Op == uop.Param {
+		switch u.Op {
+		case uop.Param:
 			args = append(args, bufs[u.Arg.(uop.Num)])
-		}
-	}
-	var vars []int64
-	for _, u := range list {
-		if u.Op == uop.DefineVar {
-			if v := u.Arg.(uop.VarArg); v.Name != "core_id" {
+		case uop.DefineVar:
+			if v := u.Arg.(uop.VarArg); v.Name != lower.ThreadVar {
 				vars = append(vars, c.VarVals[v.Name])
 			}
 		}
 	}
-	return kern(args, vars)
+	return args, vars
 }
 
-func compare(m *memory, o dump.Output) error {
+func (m memory) compare(o dump.Output) error {
 	want, step := o.Values, 1
 	if want == nil {
 		want = o.Sample
 		step = o.Stride
 	}
-	tol := Tolerance[m.dt]
 	for i, w := range want {
 		at := i * step
-		got, exp := Read(m.ptr(), at, m.dt), w.Const().F()
-		if got == exp || got != got && exp != exp {
-			continue
-		}
-		if !(math.Abs(got-exp) <= tol*math.Max(1, math.Max(math.Abs(got), math.Abs(exp)))) {
+		got, exp := element.Get(m.ptr, int64(at), m.dt).F(), w.Const().F()
+		if !element.Close(got, exp, tolerance[m.dt]) {
 			return fmt.Errorf("element %d is %v, expected %v", at, got, exp)
 		}
 	}
 	return nil
-}
-
-// Write stores a number as element i of a buffer.
-func Write(p unsafe.Pointer, i int, d *uop.DType, v float64) {
-	at := unsafe.Add(p, i*d.Itemsize())
-	switch d {
-	case uop.Float64:
-		*(*float64)(at) = v
-	case uop.Float32:
-		*(*float32)(at) = float32(v)
-	case uop.Float16:
-		*(*uint16)(at) = uop.FloatToHalf(v)
-	case uop.BFloat16:
-		*(*uint16)(at) = uop.FloatToBF16(v)
-	case uop.Int64:
-		*(*int64)(at) = int64(v)
-	case uop.Uint64:
-		*(*uint64)(at) = uint64(v)
-	case uop.Int32, uop.Uint32:
-		*(*int32)(at) = int32(int64(v))
-	case uop.Int16, uop.Uint16:
-		*(*int16)(at) = int16(int64(v))
-	default:
-		*(*int8)(at) = int8(int64(v))
-	}
-}
-
-// Read is element i of a buffer as a number.
-func Read(p unsafe.Pointer, i int, d *uop.DType) float64 {
-	at := unsafe.Add(p, i*d.Itemsize())
-	switch d {
-	case uop.Float64:
-		return *(*float64)(at)
-	case uop.Float32:
-		return float64(*(*float32)(at))
-	case uop.Float16:
-		return float64(uop.HalfToFloat(*(*uint16)(at)))
-	case uop.BFloat16:
-		return float64(uop.BF16ToFloat(*(*uint16)(at)))
-	case uop.Int64:
-		return float64(*(*int64)(at))
-	case uop.Uint64:
-		return float64(*(*uint64)(at))
-	case uop.Int32:
-		return float64(*(*int32)(at))
-	case uop.Uint32:
-		return float64(*(*uint32)(at))
-	case uop.Int16:
-		return float64(*(*int16)(at))
-	case uop.Uint16:
-		return float64(*(*uint16)(at))
-	case uop.Int8:
-		return float64(*(*int8)(at))
-	}
-	return float64(*(*uint8)(at))
 }
