@@ -34,11 +34,11 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestCollectorAcceptsWindows runs kernels on Go's heap while that grows past
-// memory of ours and shrinks: the collector must not stumble over the windows.
+// TestCollectorAcceptsWindows runs kernels on Go's heap while mapped memory
+// makes that continue in one place after the other, with free memory below the
+// buffers: the collector must not find a window that begins there.
 func TestCollectorAcceptsWindows(t *testing.T) {
-	const n = 1 << 20
-	k := addOne(t, n)
+	const n, arena = 1 << 18, 64 << 20
 	var blocked []uintptr
 	defer func() {
 		for _, p := range blocked {
@@ -46,20 +46,21 @@ func TestCollectorAcceptsWindows(t *testing.T) {
 		}
 	}()
 	var kept [][]float32
-	for round := range 40 {
-		buf := make([]float32, 2*n)
-		mustRun(t, k, ptr(buf), ptr(buf[n:]))
+	for round := range 14 {
+		// Half an arena that is freed below, the buffers above it.
+		below, buf := make([]float32, arena/2/4), make([]float32, (arena/2-4<<20)/4)
+		kept = append(kept, buf)
+		below[0] = 1
+		runtime.GC()
+		mustRun(t, addOne(t, n), ptr(buf), ptr(buf[n:]))
 		if buf[0] != 1 {
 			t.Fatalf("round %d gives %g", round, buf[0])
 		}
-		kept = append(kept, buf)
-		// What is mapped right behind the heap makes Go continue elsewhere.
-		if p, err := reserve((uintptr(ptr(buf))+256<<20)&^(64<<20-1), pageSize); err == nil {
+		runtime.GC()
+		// What is mapped behind the heap's last arena makes Go continue elsewhere.
+		next := (uintptr(ptr(buf)) + arena) &^ (arena - 1)
+		if p, err := reserve(next, pageSize); err == nil {
 			blocked = append(blocked, p)
-		}
-		if round%8 == 7 {
-			kept = nil
-			runtime.GC()
 		}
 	}
 	runtime.KeepAlive(kept)
