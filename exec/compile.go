@@ -1,9 +1,6 @@
 package exec
 
 import (
-	"runtime"
-	"sync"
-
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
 	"polygrad/core/uop"
@@ -64,20 +61,7 @@ func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 // lowerAll lowers kernels on all processors.
 func lowerAll(asts []*uop.UOp, target *lower.Target) ([]*lower.Program, error) {
 	progs, errs := make([]*lower.Program, len(asts)), make([]error, len(asts))
-	next := make(chan int, len(asts))
-	for i := range asts {
-		next <- i
-	}
-	close(next)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(asts)) {
-		wg.Go(func() {
-			for i := range next {
-				progs[i], errs[i] = lower.Lower(asts[i], target)
-			}
-		})
-	}
-	wg.Wait()
+	device.Each(len(asts), func(i int) { progs[i], errs[i] = lower.Lower(asts[i], target) })
 	for _, err := range errs {
 		if err != nil {
 			return nil, err

@@ -36,13 +36,12 @@ func (d *Device) Reach() uintptr { return windowSize / 2 }
 
 // Compile renders linear lists and compiles them as one module.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
-	rendered := make([]*render.Kernel, len(progs))
-	for i, p := range progs {
-		k, err := render.Render(p.Name, p.Linear, d.options)
+	rendered, errs := make([]*render.Kernel, len(progs)), make([]error, len(progs))
+	device.Each(len(progs), func(i int) { rendered[i], errs[i] = render.Render(progs[i].Name, progs[i].Linear, d.options) })
+	for _, err := range errs {
 		if err != nil {
 			return nil, err
 		}
-		rendered[i] = k
 	}
 	kernels, err := Compile(rendered...)
 	if err != nil {

@@ -5,6 +5,7 @@ package wasm
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync"
 
@@ -45,7 +46,8 @@ func Compile(kernels ...*render.Kernel) ([]*Kernel, error) {
 		return nil, nil
 	}
 	code := render.Module(windowPages, kernels...)
-	compiled, err := engine().CompileModule(context.Background(), code)
+	workers := min(runtime.GOMAXPROCS(0), len(kernels))
+	compiled, err := engine().CompileModule(experimental.WithCompilationWorkers(context.Background(), workers), code)
 	if err != nil {
 		return nil, fmt.Errorf("wasm.Compile: kernel %s and %d more: %w", kernels[0].Name, len(kernels)-1, err)
 	}
