@@ -25,6 +25,7 @@ func (im *importer) jam(r *region) int64 {
 	}
 	results, weight := 0, r.weight
 	shared, own, beside := false, false, false
+	grows := growth{rng: r.rng, known: map[*uop.UOp]slope{}}
 	for _, p := range r.parts {
 		if p.sub == nil || p.sub.whole() {
 			continue
@@ -37,10 +38,10 @@ func (im *importer) jam(r *region) int64 {
 		results = max(results, len(seen))
 		weight = max(weight, p.sub.weight)
 		p.sub.loads(func(u *uop.UOp) {
-			c, depends := coefficient(u.Src[0], r.rng)
-			shared = shared || !depends
-			own = own || depends
-			beside = beside || c == int64(u.DType.Count)
+			s := grows.of(u.Src[0])
+			shared = shared || !s.depends
+			own = own || s.depends
+			beside = beside || s.step == int64(u.DType.Count)
 		})
 	}
 	if results == 0 || !shared || !own || im.updatesInPlace() {
@@ -79,40 +80,61 @@ func (r *region) loads(f func(*uop.UOp)) {
 	}
 }
 
-// coefficient is by how much an index grows with a range, and whether it
-// depends on the range at all.
-func coefficient(u, rng *uop.UOp) (c int64, depends bool) {
-	switch {
-	case u == rng:
-		return 1, true
-	case len(u.Src) == 0 || u.Op == uop.Range:
-		return 0, false
-	case u.Op == uop.Load:
-		_, depends = coefficient(u.Src[0], rng)
-		return 0, depends
+// growth tells how indices depend on a range.
+type growth struct {
+	rng   *uop.UOp
+	known map[*uop.UOp]slope
+}
+
+// slope is by how much a value grows with the range, and whether it depends on it at all.
+type slope struct {
+	step    int64
+	depends bool
+}
+
+func (g *growth) of(u *uop.UOp) slope {
+	if u == g.rng {
+		return slope{1, true}
 	}
+	if len(u.Src) == 0 || u.Op == uop.Range {
+		return slope{}
+	}
+	s, ok := g.known[u]
+	if !ok {
+		s = g.find(u)
+		g.known[u] = s
+	}
+	return s
+}
+
+func (g *growth) find(u *uop.UOp) slope {
 	switch u.Op {
+	case uop.Load:
+		return slope{0, g.of(u.Src[0]).depends}
 	case uop.Index:
-		return coefficient(u.Src[1], rng)
+		return g.of(u.Src[1])
 	case uop.Cast, uop.After:
-		return coefficient(u.Src[0], rng)
+		return g.of(u.Src[0])
 	case uop.Add:
-		a, da := coefficient(u.Src[0], rng)
-		b, db := coefficient(u.Src[1], rng)
-		return a + b, da || db
+		a, b := g.of(u.Src[0]), g.of(u.Src[1])
+		return slope{a.step + b.step, a.depends || b.depends}
 	case uop.Mul, uop.Shl:
 		if k := u.Src[1]; k.Op == uop.ConstOp {
-			a, da := coefficient(u.Src[0], rng)
-			if u.Op == uop.Shl {
-				return a << k.ConstVal().I(), da
+			s := g.of(u.Src[0])
+			c, ok := k.ConstVal().Int64()
+			switch {
+			case !ok:
+				return slope{0, s.depends}
+			case u.Op == uop.Shl:
+				c = 1 << (c & 63)
 			}
-			return a * k.ConstVal().I(), da
+			return slope{s.step * c, s.depends}
 		}
 	}
 	for _, s := range u.Src {
-		if _, d := coefficient(s, rng); d {
-			return 0, true
+		if g.of(s).depends {
+			return slope{0, true}
 		}
 	}
-	return 0, false
+	return slope{}
 }
