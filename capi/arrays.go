@@ -103,8 +103,8 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 
 // given brings an operand into the shape that its caller says it has. NULL says nothing.
 func (v value) given(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
-	if p == nil {
-		return v.u, nil
+	if err := v.tensor(arg); err != nil || p == nil {
+		return v.u, err
 	}
 	s, err := sizes(arg, p, n)
 	if err != nil {

@@ -155,7 +155,7 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 		return value{}, wrong("data", "is NULL, expected %d bytes", size)
 	case nbytes < size:
 		return value{}, wrong("nbytes", "%d bytes, but %s of shape %s needs %d", nbytes, dt, s, size)
-	case uintptr(data)%uintptr(dt.Itemsize()) != 0:
+	case size > 0 && uintptr(data)%uintptr(dt.Itemsize()) != 0:
 		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, dt)

@@ -56,6 +56,14 @@ func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) 
 	return value{readings: readings{keep, drop}}, nil
 }
 
+// tensor is an error for a node that is none: a STORE, a SINK.
+func (v value) tensor(arg string) error {
+	if v.u != nil && (v.u.DType == uop.Void || v.u.Shape() == nil) {
+		return wrong(arg, "a %s is no tensor", v.u.Op)
+	}
+	return nil
+}
+
 // reading picks the reading for which ok holds, the kept axes first; without one, the kept axes.
 func (v value) reading(ok func(u *uop.UOp) bool) *uop.UOp {
 	if v.drop != nil && !ok(v.u) && ok(v.drop) {

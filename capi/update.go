@@ -49,10 +49,10 @@ func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, tar
 	}()
 	src := make([]*uop.UOp, 0, len(vs)+len(ts))
 	for i, v := range vs {
-		s := v.u.Shape()
-		if s == nil {
-			return up, wrong(indexed("values", i), "a %s has no shape, expected a tensor", v.u.Op)
+		if err := v.tensor(indexed("values", i)); err != nil {
+			return up, err
 		}
+		s := v.u.Shape()
 		dims, ok := s.Ints()
 		if !ok {
 			return up, wrong(indexed("values", i), "has the symbolic shape %s", s)

@@ -135,6 +135,7 @@ func reaches(v, p *value, w walk) bool {
 func (r *reducer) quarters(red *reduction) (vecs [][]*value, rest []*value) {
 	n := red.phi.v.kind.lanes()
 	byShape := map[uint64][]*value{}
+	known := map[*value]int64{}
 	var order []uint64
 	for _, t := range red.terms {
 		s := shapeOf(t, 0)
@@ -145,7 +146,7 @@ func (r *reducer) quarters(red *reduction) (vecs [][]*value, rest []*value) {
 	}
 	for _, s := range order {
 		ts := byShape[s]
-		slices.SortStableFunc(ts, func(a, b *value) int { return cmp.Compare(firstOffset(a), firstOffset(b)) })
+		slices.SortStableFunc(ts, func(a, b *value) int { return cmp.Compare(firstOffset(a, known), firstOffset(b, known)) })
 		for len(ts) >= n {
 			vecs, ts = append(vecs, ts[:n]), ts[n:]
 		}
@@ -171,16 +172,23 @@ func shapeOf(v *value, depth int) uint64 {
 	return h * 0xD6E8FEB86659FD93
 }
 
-func firstOffset(v *value) int64 {
+// firstOffset is the constant part of the first place that a value loads from, -1 if it loads nothing. Values are
+// used many times over: what is known is not looked for again.
+func firstOffset(v *value, known map[*value]int64) int64 {
 	if v.op == uop.Load {
 		return v.at.off
 	}
+	if o, ok := known[v]; ok {
+		return o
+	}
+	first := int64(-1)
 	for _, a := range v.args {
-		if o := firstOffset(a); o >= 0 {
-			return o
+		if first = firstOffset(a, known); first >= 0 {
+			break
 		}
 	}
-	return -1
+	known[v] = first
+	return first
 }
 
 // reshape turns reductions into vectors of partial results where their own

@@ -171,6 +171,11 @@ static void programs(void) {
   FAILS(poly_realize_into(ctx, &value, data, 1, NULL) == 0, "poly_realize_into", "data");
   FAILS(poly_realize_into(ctx, &value, NULL, 1, NULL) == 0, "poly_realize_into", "data");
   FAILS(poly_realize_into(ctx, NULL, data, 1, NULL) == 0, "poly_realize_into", "values");
+  PolyUOp *store = poly_store_val(ctx, y, x);
+  data[0] = out;
+  FAILS(poly_realize_into(ctx, &store, data, 1, NULL) == 0, "poly_realize_into", "values[0]: a STORE is no tensor");
+  FAILS(poly_softmax(ctx, store, NULL, 0, 0), "poly_softmax", "a STORE is no tensor");
+  FAILS(poly_exp(ctx, store), "poly_exp", "x: is a STORE");
   PolyUOp *unbound = poly_exp(ctx, x);
   data[0] = out;
   FAILS(poly_realize_into(ctx, &unbound, data, 1, NULL) == 0, "poly_realize_into", "bound");
@@ -184,8 +189,8 @@ static void empty_and_scalar(void) {
   int64_t none[2] = {0, 3}, dims[1] = {-9};
   PolyUOp *e = poly_buffer_host(ctx, POLY_DTYPE_FLOAT32, none, 2, NULL, 0);
   CHECK(e && poly_numel(ctx, e) == 0 && poly_ndim(ctx, e) == 2);
-  char byte;
-  CHECK(into(ctx, poly_exp(ctx, e), &byte) == 0);
+  char bytes[2];
+  CHECK(into(ctx, poly_exp(ctx, e), bytes) == 0 && into(ctx, poly_exp(ctx, e), bytes + 1) == 0);
   float out[3] = {9, 9, 9}, one = 5;
   int64_t axis = i64(0);
   CHECK(into(ctx, poly_reduce(ctx, POLY_REDUCE_SUM, e, &axis, 1, 0, 0), out) == 0 && out[0] == 0 && out[2] == 0);
