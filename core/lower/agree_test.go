@@ -1,7 +1,6 @@
 package lower_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -10,93 +9,61 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
+	"polygrad/tests/element"
 	"polygrad/tests/parity/dump"
 )
 
 // memory makes the buffers of a kernel with small numbers in them, the same each time.
-func memory(ast *uop.UOp) (bufs [][]byte, ptrs []unsafe.Pointer) {
+func memory(ast *uop.UOp) []unsafe.Pointer {
+	var bufs []unsafe.Pointer
 	for _, u := range ast.Toposort() {
 		if u.Op != uop.Param {
 			continue
 		}
 		slot := int(u.Arg.(uop.Num))
 		for len(bufs) <= slot {
-			bufs = append(bufs, make([]byte, 8))
+			bufs = append(bufs, element.Memory(uop.Uint8, 0))
 		}
 		bufs[slot] = fill(u.DType.Base(), u.DType.Size, uint64(slot))
 	}
-	for _, b := range bufs {
-		ptrs = append(ptrs, unsafe.Pointer(&b[0]))
-	}
-	return bufs, ptrs
+	return bufs
 }
 
-func fill(dt *uop.DType, n int64, seed uint64) []byte {
+func fill(dt *uop.DType, n int64, seed uint64) unsafe.Pointer {
 	r := rand.New(rand.NewPCG(seed, 7))
-	b := make([]byte, n*int64(dt.Itemsize())+16)
-	p := unsafe.Pointer(&b[0])
+	p := element.Memory(dt, n)
 	for i := range n {
-		switch dt {
-		case uop.Float32:
-			*(*float32)(unsafe.Add(p, 4*i)) = float32(r.Float64()*4 - 1)
-		case uop.Float64:
-			*(*float64)(unsafe.Add(p, 8*i)) = r.Float64()*4 - 1
-		case uop.Float16:
-			*(*uint16)(unsafe.Add(p, 2*i)) = uop.FloatToHalf(r.Float64()*4 - 1)
-		case uop.BFloat16:
-			*(*uint16)(unsafe.Add(p, 2*i)) = uop.FloatToBF16(r.Float64()*4 - 1)
-		case uop.Bool:
-			b[i] = byte(r.IntN(2))
-		default:
-			b[i*int64(dt.Itemsize())] = byte(r.IntN(7))
+		c := uop.Int(r.Int64N(7))
+		if dt.IsFloat() {
+			c = uop.Float(r.Float64()*4 - 1)
 		}
+		element.Put(p, i, dt, c)
 	}
-	return b
+	return p
 }
 
 // closeTo compares two numbers of a type with the tolerance of a few roundings.
-func closeTo(dt *uop.DType, a, b float64) bool {
+func closeTo(dt *uop.DType, a, b uop.Const) bool {
 	tol := map[*uop.DType]float64{uop.Float64: 1e-10, uop.Float32: 2e-4, uop.Float16: 2e-2, uop.BFloat16: 1e-1}[dt]
-	return a == b || a != a && b != b || math.Abs(a-b) <= tol*max(1, math.Abs(a), math.Abs(b))
+	return a.Same(b) || dt.IsFloat() && element.Close(a.F(), b.F(), tol)
 }
 
-func number(dt *uop.DType, b []byte, i int64) float64 {
-	p := unsafe.Pointer(&b[i*int64(dt.Itemsize())])
-	switch dt {
-	case uop.Float32:
-		return float64(*(*float32)(p))
-	case uop.Float64:
-		return *(*float64)(p)
-	case uop.Float16:
-		return float64(uop.HalfToFloat(*(*uint16)(p)))
-	case uop.BFloat16:
-		return float64(uop.BF16ToFloat(*(*uint16)(p)))
-	}
-	v := 0.0
-	for k := range dt.Itemsize() {
-		v += float64(b[i*int64(dt.Itemsize())+int64(k)]) * math.Pow(256, float64(k))
-	}
-	return v
-}
-
-// run interprets a program on fresh memory, once for each thread.
-func run(t *testing.T, where string, p *lower.Program) [][]byte {
+// run interprets a program on fresh memory.
+func run(t *testing.T, where string, p *lower.Program) []unsafe.Pointer {
 	t.Helper()
 	k, err := interp.Compile(p.Name, p.Linear)
 	if err != nil {
 		t.Fatalf("%s: %v", where, err)
 	}
-	bufs, ptrs := memory(p.AST)
-	for thread := range p.Threads {
-		vars := make([]int64, len(p.Vars))
-		for i, v := range p.Vars {
-			if vars[i] = v.Vmax().I(); v.Arg.(uop.VarArg).Name == lower.ThreadVar {
-				vars[i] = int64(thread)
-			}
+	bufs := memory(p.AST)
+	var vars []int64
+	for _, v := range p.Vars {
+		if v.Arg.(uop.VarArg).Name != lower.ThreadVar {
+			vars = append(vars, v.Vmax().I())
 		}
-		if err := k.Run(ptrs, vars); err != nil {
-			t.Fatalf("%s: %v", where, err)
-		}
+	}
+	if err := k.Run(bufs, vars); err != nil {
+		t.Fatalf("%s: %v", where, err)
 	}
 	return bufs
 }
@@ -180,7 +147,7 @@ func compareTargets(t *testing.T, where string, ast *uop.UOp, plain *lower.Targe
 			}
 			slot, dt := int(u.Arg.(uop.Num)), u.DType.Base()
 			for i := range u.DType.Size {
-				if a, b := number(dt, want[slot], i), number(dt, got[slot], i); !closeTo(dt, a, b) {
+				if a, b := element.Get(want[slot], i, dt), element.Get(got[slot], i, dt); !closeTo(dt, a, b) {
 					t.Errorf("%s for %s: buffer %d element %d is %v, expected %v", where, name, slot, i, b, a)
 					break
 				}

@@ -10,6 +10,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
+	"polygrad/tests/element"
 )
 
 // elementwise is the kernel out[i] = f(in0[i], in1[i] …) over n elements.
@@ -47,6 +48,9 @@ func interpret(t *testing.T, ast *uop.UOp, target *lower.Target, outBytes int64,
 	}
 	return out
 }
+
+// at is element i of some bytes.
+func at(b []byte, i int64, dt *uop.DType) uop.Const { return element.Get(unsafe.Pointer(&b[0]), i, dt) }
 
 // longValues are 64-bit patterns: the borders, and random ones of all lengths.
 func longValues(n int, seed uint64) []byte {
@@ -119,7 +123,7 @@ func TestLongsInWordsAreLongs(t *testing.T) {
 			want := interpret(t, ast, lower.Clang(), n*size, a, b)
 			got := interpret(t, ast, withoutLongs(), n*size, a, b)
 			for i := range int64(n) {
-				if w, g := number(c.out, want, i), number(c.out, got, i); w != g && !nearDouble(c.out, w, g) {
+				if w, g := at(want, i, c.out), at(got, i, c.out); !w.Same(g) && !nearDouble(c.out, w.F(), g.F()) {
 					t.Errorf("%s %s of %#x and %#x is %v, expected %v", dt, name, binary.LittleEndian.Uint64(a[8*i:]), binary.LittleEndian.Uint64(b[8*i:]), g, w)
 					break
 				}
@@ -186,7 +190,7 @@ func TestSmallFloatsWidenExactly(t *testing.T) {
 		ast := elementwise(n, uop.Float32, []*uop.DType{s.dt}, func(x ...*uop.UOp) *uop.UOp { return x[0].Cast(uop.Float32) })
 		got := interpret(t, ast, withoutSmallFloats(), 4*n, in)
 		for i := range n {
-			if g, w := number(uop.Float32, got, i), s.wide(uint16(i)); g != w && (g == g || w == w) {
+			if g, w := at(got, i, uop.Float32).F(), s.wide(uint16(i)); g != w && (g == g || w == w) {
 				t.Fatalf("%s %#x is %v, expected %v", s.dt, i, g, w)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
+	"polygrad/tests/element"
 )
 
 // Program is a random request: inputs with their contents, and one STORE per output.
@@ -24,16 +25,16 @@ type Program struct {
 // Memory is a buffer with its contents.
 type Memory struct {
 	Buffer *uop.UOp
-	Data   []uint64 // 8-byte cells keep every element type aligned
+	Data   unsafe.Pointer
 }
 
 // Bind gives the buffer its memory.
 func (m *Memory) Bind() exec.Binding {
-	return exec.Binding{Buffer: m.Buffer, Ptr: unsafe.Pointer(&m.Data[0]), Bytes: int64(len(m.Data) * 8)}
+	return exec.Binding{Buffer: m.Buffer, Ptr: m.Data}
 }
 
 func newMemory(g *uop.Graph, n int64, dt *uop.DType) Memory {
-	return Memory{g.NewBuffer("CPU", n, dt), make([]uint64, (n*int64(dt.Itemsize())+7)/8+1)}
+	return Memory{g.NewBuffer("CPU", n, dt), element.Memory(dt, n)}
 }
 
 // item is a value that the generator can use. Exact values are small multiples of 1/8, which
@@ -85,8 +86,8 @@ func (gen *generator) input(p *Program) error {
 	dt, s := inputTypes[gen.r.IntN(len(inputTypes))], gen.shape()
 	n := s.Numel().N
 	m := newMemory(gen.g, n, dt)
-	for i := range int(n) {
-		set(m.Data, i, dt, float64(gen.r.IntN(65)-32))
+	for i := range n {
+		element.Put(m.Data, i, dt, number(dt, gen.r.IntN(65)-32))
 	}
 	p.Inputs = append(p.Inputs, m)
 	u, err := tensor.Reshape(m.Buffer, s)
@@ -114,47 +115,13 @@ func (gen *generator) outputs(p *Program) {
 	}
 }
 
-// set stores a number as element i. Negative numbers wrap in unsigned types.
-func set(data []uint64, i int, d *uop.DType, v float64) {
-	at := unsafe.Add(unsafe.Pointer(&data[0]), i*d.Itemsize())
-	switch d {
-	case uop.Float64:
-		*(*float64)(at) = v / 8
-	case uop.Float32:
-		*(*float32)(at) = float32(v) / 8
-	case uop.Int64:
-		*(*int64)(at) = int64(v)
-	case uop.Int32, uop.Uint32:
-		*(*int32)(at) = int32(v)
-	case uop.Bool:
-		*(*bool)(at) = v > 0
-	default:
-		*(*int8)(at) = int8(v)
+// number is what an element gets: multiples of 1/8 for floats. Negative numbers wrap in unsigned types.
+func number(d *uop.DType, v int) uop.Const {
+	switch {
+	case d.IsFloat():
+		return uop.Float(float64(v) / 8)
+	case d.IsBool():
+		return uop.BoolConst(v > 0)
 	}
-}
-
-// get is element i as a number.
-func get(data []uint64, i int, d *uop.DType) float64 {
-	at := unsafe.Add(unsafe.Pointer(&data[0]), i*d.Itemsize())
-	switch d {
-	case uop.Float64:
-		return *(*float64)(at)
-	case uop.Float32:
-		return float64(*(*float32)(at))
-	case uop.Int64:
-		return float64(*(*int64)(at))
-	case uop.Uint64:
-		return float64(*(*uint64)(at))
-	case uop.Int32:
-		return float64(*(*int32)(at))
-	case uop.Uint32:
-		return float64(*(*uint32)(at))
-	case uop.Int16:
-		return float64(*(*int16)(at))
-	case uop.Uint16:
-		return float64(*(*uint16)(at))
-	case uop.Int8:
-		return float64(*(*int8)(at))
-	}
-	return float64(*(*uint8)(at))
+	return uop.Int(int64(v))
 }

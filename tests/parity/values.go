@@ -4,11 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math"
-	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"polygrad/core/lower"
@@ -17,6 +14,7 @@ import (
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
+	"polygrad/tests/element"
 	"polygrad/tests/parity/dump"
 )
 
@@ -25,10 +23,9 @@ type memory [][]byte
 
 func (m memory) ptr(slot int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(m[slot])) }
 
-// aligned is zeroed memory that starts at a multiple of 8 bytes; a little more than asked for.
+// aligned is zeroed memory that starts at a multiple of 8 bytes.
 func aligned(bytes int64) []byte {
-	words := make([]uint64, bytes/8+8)
-	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[:bytes:bytes]
+	return unsafe.Slice((*byte)(element.Memory(uop.Uint8, bytes)), bytes)
 }
 
 // newMemory lays out the slots as the schedule planned: temporaries lie in one arena and may overlap.
@@ -78,11 +75,11 @@ func (m memory) fill(s *schedule.Schedule, ref *dump.Case) error {
 					return err
 				}
 				for e, f := range v {
-					put(m[slot], e, s.Slots[slot].DType, f)
+					element.Put(m.ptr(slot), int64(e), s.Slots[slot].DType, uop.Float(f))
 				}
 			case item.Op == "COPY":
 				for e, f := range seeds(len(m[slot])/4, ref) {
-					put(m[slot], e, s.Slots[slot].DType, f)
+					element.Put(m.ptr(slot), int64(e), s.Slots[slot].DType, uop.Float(f))
 				}
 			}
 		}
@@ -143,7 +140,7 @@ func evaluate(s *schedule.Schedule, progs []*lower.Program, ref *dump.Case) ([]d
 			return nil, fmt.Errorf("output %d: %w", i, err)
 		}
 		for e := range a.numel() {
-			outs[i].Values = append(outs[i].Values, dump.Value(get(a.data, e, a.dt)))
+			outs[i].Values = append(outs[i].Values, dump.Value(element.Get(unsafe.Pointer(unsafe.SliceData(a.data)), int64(e), a.dt)))
 		}
 	}
 	return outs, nil
@@ -199,7 +196,7 @@ func (v *viewer) read(u *uop.UOp) (array, error) {
 	switch u.Op {
 	case uop.ConstOp:
 		a.data = aligned(int64(a.dt.Itemsize()))
-		putConst(a.data, 0, a.dt, u.ConstVal())
+		element.Put(unsafe.Pointer(unsafe.SliceData(a.data)), 0, a.dt, u.ConstVal())
 		return a, nil
 	case uop.Param, uop.Buffer:
 		slot := v.slot
@@ -268,7 +265,7 @@ func (v *viewer) unused(buf *uop.UOp) ([]byte, error) {
 		}
 		data = aligned(int64(len(vals) * buf.DType.Itemsize()))
 		for e, f := range vals {
-			put(data, e, buf.DType, f)
+			element.Put(unsafe.Pointer(unsafe.SliceData(data)), int64(e), buf.DType, uop.Float(f))
 		}
 	}
 	if data == nil {
@@ -350,58 +347,4 @@ func (v *viewer) sizes(s uop.Shape) ([]int64, error) {
 		out[i] = c.ConstVal().I()
 	}
 	return out, nil
-}
-
-func put(b []byte, i int, dt *uop.DType, f float64) {
-	c := uop.Float(f)
-	if !dt.IsFloat() {
-		n, _ := big.NewFloat(f).Int(nil)
-		c = uop.BigInt(n)
-	}
-	putConst(b, i, dt, c)
-}
-
-// putConst stores a number as element i.
-func putConst(b []byte, i int, dt *uop.DType, c uop.Const) {
-	size := dt.Itemsize()
-	var bits uint64
-	c = c.Truncate(dt)
-	switch dt {
-	case uop.Float64:
-		bits = math.Float64bits(c.F())
-	case uop.Float32:
-		bits = uint64(math.Float32bits(float32(c.F())))
-	case uop.Float16:
-		bits = uint64(uop.FloatToHalf(c.F()))
-	case uop.BFloat16:
-		bits = uint64(uop.FloatToBF16(c.F()))
-	default:
-		bits = new(big.Int).And(c.As(uop.Int64).Big(), new(big.Int).SetUint64(math.MaxUint64)).Uint64()
-	}
-	var word [8]byte
-	binary.LittleEndian.PutUint64(word[:], bits)
-	copy(b[i*size:(i+1)*size], word[:size])
-}
-
-// get is element i.
-func get(b []byte, i int, dt *uop.DType) uop.Const {
-	size := dt.Itemsize()
-	var word [8]byte
-	copy(word[:], b[i*size:(i+1)*size])
-	bits := binary.LittleEndian.Uint64(word[:])
-	switch dt {
-	case uop.Float64:
-		return uop.Float(math.Float64frombits(bits))
-	case uop.Float32:
-		return uop.Float(float64(math.Float32frombits(uint32(bits))))
-	case uop.Float16:
-		return uop.Float(float64(uop.HalfToFloat(uint16(bits))))
-	case uop.BFloat16:
-		return uop.Float(float64(uop.BF16ToFloat(uint16(bits))))
-	}
-	if strings.HasPrefix(dt.String(), "u") || dt == uop.Bool {
-		return uop.Uint(bits)
-	}
-	shift := 64 - 8*uint(size)
-	return uop.Int(int64(bits<<shift) >> shift)
 }
