@@ -1,9 +1,6 @@
 package lower
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,19 +11,10 @@ import (
 // referenceEstimates reads the estimates of the kernels of a case. Those of kernels with variables are formulas, as text.
 func referenceEstimates(t *testing.T, name string) []map[string]any {
 	t.Helper()
-	f, err := os.Open(filepath.Join(reference, "opt", name+".json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var c struct {
 		Kernels []struct{ Estimates map[string]any }
 	}
-	if err := json.NewDecoder(z).Decode(&c); err != nil {
+	if err := dump.Read(filepath.Join(reference, "opt", name+".json.gz"), &c); err != nil {
 		t.Fatal(err)
 	}
 	var out []map[string]any

@@ -1,9 +1,7 @@
 package lower
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"polygrad/core/uop"
@@ -21,17 +19,8 @@ func (k *randomKernel) UnmarshalJSON(b []byte) error {
 }
 
 func TestRandomKernelsEqualTinygrads(t *testing.T) {
-	f, err := os.Open("testdata/random.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var kernels []randomKernel
-	if err := json.NewDecoder(z).Decode(&kernels); err != nil {
+	if err := dump.Read("testdata/random.json.gz", &kernels); err != nil {
 		t.Fatal(err)
 	}
 	if len(kernels) < 500 {

@@ -1,10 +1,7 @@
 package symbolic
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"polygrad/core/rewrite"
@@ -24,30 +21,6 @@ func (r *randomCase) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&r.Function, &r.Nodes, &r.Args, &r.Result})
 }
 
-func randomCases(t *testing.T) []randomCase {
-	t.Helper()
-	f, err := os.Open("testdata/random.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []randomCase
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var r randomCase
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
 func TestRandomExpressionsBecomeWhatTinygradMakesOfThem(t *testing.T) {
 	functions := map[string]func(a []*uop.UOp) *uop.UOp{
 		"divmod":        func(a []*uop.UOp) *uop.UOp { return foldDivmod(a[0]) },
@@ -63,8 +36,12 @@ func TestRandomExpressionsBecomeWhatTinygradMakesOfThem(t *testing.T) {
 		"lt":            func(a []*uop.UOp) *uop.UOp { return ltFolding(a[0], a[1].ConstVal()) },
 		"simplex":       func(a []*uop.UOp) *uop.UOp { return canonicalizeSimplex(a[0]) },
 	}
+	cases, err := dump.ReadLines[randomCase]("testdata/random.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ran, failed := map[string]int{}, map[string]int{}
-	for i, r := range randomCases(t) {
+	for i, r := range cases {
 		f := functions[r.Function]
 		if f == nil {
 			t.Fatalf("case %d: no function %q", i, r.Function)

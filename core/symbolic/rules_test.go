@@ -1,10 +1,7 @@
 package symbolic
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"polygrad/core/rewrite"
@@ -24,30 +21,6 @@ func (r *ruleCase) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&r.Table, &r.Rule, &r.Nodes, &r.Result})
 }
 
-func readRuleCases(t *testing.T) []ruleCase {
-	t.Helper()
-	f, err := os.Open("testdata/rules.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []ruleCase
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var r ruleCase
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
 func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
 	own := map[string]*rewrite.Table{
 		"PropagateInvalid": PropagateInvalid, "simpleRules": simpleRules, "Commutative": Commutative,
@@ -57,8 +30,12 @@ func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
 	whole := map[string]*rewrite.Table{
 		"MoveWhereOnLoad": rewrite.Concat("", Sym, MoveWhereOnLoad), "LowerIndexDType": LowerIndexDType,
 	}
+	cases, err := dump.ReadLines[ruleCase]("testdata/rules.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
 	hits := map[*rewrite.Rule]int{}
-	for i, c := range readRuleCases(t) {
+	for i, c := range cases {
 		root, err := dump.Root(uop.NewScratch(), c.Nodes)
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)

@@ -1,10 +1,7 @@
 package ops
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -501,17 +498,8 @@ type graphCase struct {
 
 func readGraphs(t *testing.T) map[string]graphCase {
 	t.Helper()
-	f, err := os.Open("testdata/graphs.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases map[string]graphCase
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
+	if err := dump.Read("testdata/graphs.json.gz", &cases); err != nil {
 		t.Fatal(err)
 	}
 	return cases

@@ -108,26 +108,46 @@ type Pass struct {
 // ReadCase reads a case from a gzip file.
 func ReadCase(path string) (*Case, error) {
 	c := &Case{}
-	return c, readJSON(path, c)
+	return c, Read(path, c)
 }
 
 // ReadPasses reads the dumps of passes of one case.
 func ReadPasses(path string) ([]Stage, error) {
 	var s []Stage
-	return s, readJSON(path, &s)
+	return s, Read(path, &s)
 }
 
-func readJSON(path string, into any) error {
-	f, err := os.Open(path)
+// Read reads a JSON value from a gzip file.
+func Read(path string, into any) error {
+	return decode(path, func(d *json.Decoder) error { return d.Decode(into) })
+}
+
+// ReadLines reads one JSON value after the other from a gzip file.
+func ReadLines[T any](path string) (list []T, err error) {
+	err = decode(path, func(d *json.Decoder) error {
+		for d.More() {
+			var v T
+			if err := d.Decode(&v); err != nil {
+				return err
+			}
+			list = append(list, v)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func decode(path string, f func(d *json.Decoder) error) error {
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
+	defer file.Close()
+	z, err := gzip.NewReader(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := json.NewDecoder(z).Decode(into); err != nil {
+	if err := f(json.NewDecoder(z)); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
