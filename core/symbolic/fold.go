@@ -6,7 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not.
+// wrapLate are the operations that may be computed before their operands wrap around: the low bits of their results
+// depend only on the low bits of the operands.
+var wrapLate = uop.Ops(uop.Add, uop.Sub, uop.Mul, uop.Neg, uop.And, uop.Or, uop.Xor, uop.Shl, uop.MulAcc, uop.Where)
+
+// foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not: integers stay
+// unbounded until an operation needs their value.
 func foldConsts(u *uop.UOp) *uop.UOp {
 	n := u.DType.Count
 	if n == 1 {
@@ -35,6 +40,9 @@ func foldAt(u *uop.UOp, i int) (uop.Const, bool) {
 		if args[j].IsInvalid() && u.DType.IsIndex() && uop.GroupBinary.Has(u.Op) {
 			return uop.Invalid, true
 		}
+		if !wrapLate.Has(u.Op) {
+			args[j] = wrapped(s, args[j])
+		}
 	}
 	return uop.ExecALU(u.Op, args...)
 }
@@ -45,6 +53,26 @@ func element(u *uop.UOp, i int) uop.Const {
 		return vs[i]
 	}
 	return u.ConstVal()
+}
+
+// wrapped is the value that a constant of the type of u has in that type.
+func wrapped(u *uop.UOp, v uop.Const) uop.Const {
+	if d := u.DType.Scalar(); d.IsInt() && d != uop.IndexT && (v.Cmp(d.Min()) < 0 || d.Max().Cmp(v) < 0) {
+		return v.Truncate(d)
+	}
+	return v
+}
+
+// castConst is the constant c in the type of u.
+func castConst(u, c *uop.UOp) *uop.UOp {
+	if vs, ok := c.Arg.(uop.Consts); ok {
+		ws := make([]uop.Const, len(vs))
+		for i, v := range vs {
+			ws[i] = wrapped(c, v)
+		}
+		return u.ConstVecLike(ws)
+	}
+	return u.ConstLike(wrapped(c, c.ConstVal()))
 }
 
 // constLike is the constant c with the type of u, and its device and shape.

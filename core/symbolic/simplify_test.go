@@ -129,3 +129,25 @@ func TestIndexToConcrete(t *testing.T) {
 		t.Errorf("%s has type %s", u.Render(), u.DType)
 	}
 }
+
+// Integers are unbounded in folding, but what an operation sees of them is their value in their type.
+func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
+	g := uop.NewScratch()
+	sum := func(d *uop.DType, a, b int64) *uop.UOp { return g.Const(d, uop.Int(a)).Alu(uop.Add, g.Const(d, uop.Int(b))) }
+	for i, c := range []struct {
+		u    *uop.UOp
+		want uop.Const
+	}{
+		{sum(uop.Uint8, 250, 10).Cast(uop.Float32), uop.Float(4)},
+		{sum(uop.Uint8, 250, 10).Cast(uop.Int64), uop.Int(4)},
+		{sum(uop.Int8, 120, 10).Cast(uop.Int32), uop.Int(-126)},
+		{sum(uop.Uint32, 0, -1).Alu(uop.Idiv, g.Const(uop.Uint32, uop.Int(2))), uop.Int(1<<31 - 1)},
+		{sum(uop.Uint32, 0, -1).Alu(uop.Max, g.Const(uop.Uint32, uop.Int(2))), uop.Int(1<<32 - 1)},
+		{sum(uop.Uint8, 250, 10).Alu(uop.CmpLt, g.Const(uop.Uint8, uop.Int(100))), uop.BoolConst(true)},
+		{sum(uop.IndexT, 1<<40, 1).Alu(uop.Mod, g.Const(uop.IndexT, uop.Int(1<<33))), uop.Int(1)},
+	} {
+		if got := Simplify(c.u); got.Op != uop.ConstOp || got.ConstVal().Truncate(c.u.DType) != c.want {
+			t.Errorf("%d: %s, not %s", i, got, c.want)
+		}
+	}
+}

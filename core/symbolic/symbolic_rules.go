@@ -117,7 +117,7 @@ var simpleRules = rewrite.New("simpleRules",
 	&rewrite.Rule{Name: "symbolic.rules:60 x / x => 1", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: simpleRules34},
 	&rewrite.Rule{Name: "symbolic.rules:61 (x * y) / y => x", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: simpleRules35},
 	&rewrite.Rule{Name: "symbolic.rules:62 x * 0 => timesZero(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.ConstOp), Fn: simpleRules36},
-	&rewrite.Rule{Name: "symbolic.rules:65 t@CAST(c) => constLike(t, c)", Ops: uop.Ops(uop.Cast), Fn: simpleRules37},
+	&rewrite.Rule{Name: "symbolic.rules:65 t@CAST(c) => castConst(t, c)", Ops: uop.Ops(uop.Cast), Fn: simpleRules37},
 	&rewrite.Rule{Name: "symbolic.rules:66 {CAST BITCAST}(x) => x if sameType(x, u)", Ops: uop.Ops(uop.Cast, uop.Bitcast), Fn: simpleRules38},
 	&rewrite.Rule{Name: "symbolic.rules:67 BITCAST(c) => foldBitcast(u, c)", Ops: uop.Ops(uop.Bitcast), Fn: simpleRules39},
 	&rewrite.Rule{Name: "symbolic.rules:68 b@CAST(a@CAST(x)) => x if sameType(x, b) && lossless(b, a)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Cast), Fn: simpleRules40},
@@ -746,13 +746,13 @@ func simpleRules36(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// t@CAST(c) => constLike(t, c)
+// t@CAST(c) => castConst(t, c)
 func simpleRules37(_ any, u *uop.UOp) *uop.UOp {
 	c := u.Src[0]
 	if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
 		return nil
 	}
-	return constLike(u, c)
+	return castConst(u, c)
 }
 
 // {CAST BITCAST}(x) => x if sameType(x, u)
