@@ -34,15 +34,16 @@ TITLES = {
 }
 
 
-def measure(script: str, *arguments: str, cores: int = 0) -> Any:
+def measure(program: str, *arguments: str, cores: int = 0) -> Any:
     """Run one of the measuring programs, bound to some cores if asked; return what it printed."""
-    print(f"{script} {' '.join(arguments)}", flush=True)
+    print(f"{program} {' '.join(arguments)}", flush=True)
     usable = os.sched_getaffinity(0)
     if cores:  # a child inherits it
         os.sched_setaffinity(0, sorted(usable)[:cores])
     try:
-        command = [sys.executable, str(HERE / script), *arguments]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        starter = [sys.executable] if program.endswith(".py") else [GO, "run"]
+        command = [*starter, str(HERE / program), *arguments]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     finally:
         os.sched_setaffinity(0, usable)
     return json.loads(done.stdout)
@@ -172,12 +173,11 @@ def kernel_section(results: Any, both: Any) -> list[str]:
         "## WASM kernels",
         "",
         "On one core, against C loops compiled with `gcc -O3 -msse4.2 -ffast-math`, by turns, in",
-        "processor time of the thread.",
-        "L1: 2,048 elements, L2: 65,536, memory: 4 Mi. A call from Python costs ours "
-        f"{call['ours_us']:.2f} us",
-        f"(through the C interface and a plan) and the C loop {call['gcc_us']:.2f} us, measured "
-        "on 4 elements;",
-        "the last share leaves that out, and the limit is for it.",
+        "processor time of the thread. exp of C is glibc's, for four numbers at a time.",
+        "L1: 2,048 elements, L2: 65,536, memory: 4 Mi. Running a plan costs ours "
+        f"{call['ours_us'] * 1e3:.0f} ns and a call",
+        f"the C loop {call['gcc_us'] * 1e3:.0f} ns, measured on 4 elements; the last share leaves "
+        "that out, and the limit is for it.",
         "",
         *table(["kernel", "ours, GB/s", "gcc, GB/s", "share", "without call", "limit"], rows),
         "",
@@ -254,8 +254,8 @@ def main() -> None:
         "time of everything else in these steps (optimiser, order of instructions) included.",
         "",
     ]
-    one_core = measure("kernels.py", cores=1)
-    lines += kernel_section(one_core, measure("kernels.py", "matmul", cores=2))
+    one_core = measure("kernels", cores=1)
+    lines += kernel_section(one_core, measure("kernels", "-matmul"))
     if not quick:
         lines += memory_section(measure("overhead.py", "memory")["memory"])
     lines += [f"All of this took {time.monotonic() - start:.0f} seconds.", ""]

@@ -1,0 +1,187 @@
+// Command kernels measures compiled kernels against the loops that gcc makes of C, in one process,
+// turn by turn, on the same arrays.
+//
+// It prints one JSON object: {"kernels": {name: {"ours_us", "gcc_us", "bytes"}}, "call": the same
+// for 4 elements, "matmul_512_gflops"}. On one processor what counts is the processor time of
+// the thread, which other programs do not disturb. gcc may reorder sums (-ffast-math): it would
+// not vectorise them otherwise; exp is then glibc's vector function.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+	"polygrad/exec/wasm"
+)
+
+const rounds = 25
+
+// places are the numbers of elements that fit a place.
+var places = []struct {
+	name string
+	n    int64
+}{{"L1", 2048}, {"L2", 1 << 16}, {"memory", 1 << 22}}
+
+// works are the kernels, with the number of arrays that one reads and writes in full.
+var works = []struct {
+	name    string
+	streams int64
+	build   func(a, b *uop.UOp) *uop.UOp
+}{
+	{"add", 3, func(a, b *uop.UOp) *uop.UOp { return must(tensor.Add(a, b)) }},
+	{"chain5", 3, chain5},
+	{"relu_scale", 3, func(a, b *uop.UOp) *uop.UOp { return must(tensor.Mul(must(tensor.Relu(a)), b)) }},
+	{"exp", 2, func(a, _ *uop.UOp) *uop.UOp { return must(tensor.Exp(a)) }},
+	{"sum", 1, func(a, _ *uop.UOp) *uop.UOp { return must(tensor.Sum(a, nil, false)) }},
+	{"max", 1, func(a, _ *uop.UOp) *uop.UOp { return must(tensor.Max(a, nil, false)) }},
+	{"dot", 2, func(a, b *uop.UOp) *uop.UOp { return must(tensor.Sum(must(tensor.Mul(a, b)), nil, false)) }},
+	{"row_sum", 1, rowSum},
+}
+
+// chain5 is ((a + b) * a - b) * 0.5 + 1.
+func chain5(a, b *uop.UOp) *uop.UOp {
+	c := must(tensor.Sub(must(tensor.Mul(must(tensor.Add(a, b)), a)), b))
+	c = must(tensor.Mul(c, must(tensor.Scalar(c, uop.Float(0.5)))))
+	return must(tensor.Add(c, must(tensor.Scalar(c, uop.Float(1)))))
+}
+
+func rowSum(a, _ *uop.UOp) *uop.UOp {
+	n := a.Shape().Numel().N
+	return must(tensor.Sum(must(tensor.Reshape(a, uop.ShapeOf(n/rowLength, rowLength))), []int{1}, false))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return v
+}
+
+// timing is what one kernel takes.
+type timing struct {
+	Ours  float64 `json:"ours_us"`
+	GCC   float64 `json:"gcc_us"`
+	Bytes int64   `json:"bytes"`
+}
+
+type report struct {
+	Kernels map[string]timing `json:"kernels,omitempty"`
+	Call    *timing           `json:"call,omitempty"`
+	MatMul  float64           `json:"matmul_512_gflops"`
+}
+
+func main() {
+	product := flag.Bool("matmul", false, "measure the matrix product alone")
+	flag.Parse()
+	runtime.LockOSThread()
+	e := must(exec.Open("wasm"))
+	r := report{MatMul: gflops(e, 512)}
+	if !*product {
+		r.Kernels = map[string]timing{}
+		call := compare(e, "add", works[0].build, 4)
+		r.Call = &call
+		for _, w := range works {
+			for _, p := range places {
+				t := compare(e, w.name, w.build, p.n)
+				t.Bytes = w.streams * p.n * 4
+				r.Kernels[w.name+", "+p.name] = t
+			}
+		}
+	}
+	must(0, json.NewEncoder(os.Stdout).Encode(r))
+}
+
+// array is a buffer with memory, filled with small numbers.
+func array(g *uop.Graph, dims ...int64) (*uop.UOp, exec.Binding) {
+	s := uop.ShapeOf(dims...)
+	n := s.Numel().N
+	b := g.NewBuffer("CPU", n, uop.Float32)
+	mem := must(wasm.Default.Alloc(int(n * 4)))
+	for i, v := 0, unsafe.Slice((*float32)(mem), n); i < len(v); i++ {
+		v[i] = float32(math.Sin(float64(i)))
+	}
+	return must(tensor.Reshape(b, s)), exec.Binding{Buffer: b, Ptr: mem}
+}
+
+// step compiles the computation of u into a new buffer.
+func step(e *exec.Executor, u *uop.UOp) (*exec.Step, exec.Binding) {
+	g := u.Graph()
+	out, binding := array(g, u.Shape().Numel().N)
+	return must(e.Compile(g.Sink(nil, out.Base().Store(u)))), binding
+}
+
+func compare(e *exec.Executor, name string, build func(a, b *uop.UOp) *uop.UOp, n int64) timing {
+	g := uop.NewGraph()
+	a, aMem := array(g, n)
+	b, bMem := array(g, n)
+	s, out := step(e, build(a, b))
+	binds := []exec.Binding{out, aMem, bMem}
+	defer free(binds)
+	loop := loops[name]
+	var ours, gcc []float64
+	for range rounds {
+		ours = append(ours, perCall(func() { must(0, s.Run(binds, nil)) }))
+		gcc = append(gcc, perCall(func() { loop(out.Ptr, aMem.Ptr, bMem.Ptr, n) }))
+	}
+	return timing{Ours: median(ours) * 1e6, GCC: median(gcc) * 1e6}
+}
+
+// gflops is the speed of a product of two square matrices.
+func gflops(e *exec.Executor, n int64) float64 {
+	g := uop.NewGraph()
+	a, aMem := array(g, n, n)
+	b, bMem := array(g, n, n)
+	s, out := step(e, must(tensor.MatMul(a, b)))
+	binds := []exec.Binding{out, aMem, bMem}
+	defer free(binds)
+	var seconds []float64
+	for range rounds {
+		seconds = append(seconds, perCall(func() { must(0, s.Run(binds, nil)) }))
+	}
+	return 2 * float64(n*n*n) / median(seconds) / 1e9
+}
+
+func free(binds []exec.Binding) {
+	for _, b := range binds {
+		must(0, wasm.Default.Free(b.Ptr))
+	}
+}
+
+// perCall is the time of one call in seconds, over enough calls to fill 10 ms.
+func perCall(work func()) float64 {
+	for calls := 1; ; calls *= 4 {
+		start := now()
+		for range calls {
+			work()
+		}
+		if spent := now() - start; spent >= 10*time.Millisecond/4 {
+			return spent.Seconds() / float64(calls)
+		}
+	}
+}
+
+// now is the processor time of the thread if there is one processor, else the time of day.
+func now() time.Duration {
+	clock := int32(unix.CLOCK_MONOTONIC)
+	if runtime.GOMAXPROCS(0) == 1 {
+		clock = unix.CLOCK_THREAD_CPUTIME_ID
+	}
+	var t unix.Timespec
+	must(0, unix.ClockGettime(clock, &t))
+	return time.Duration(t.Nano())
+}
+
+func median(v []float64) float64 { slices.Sort(v); return v[len(v)/2] }
