@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"polygrad/exec/pages"
 )
 
 // arena is memory for the temporaries of a run, outside Go's heap: page aligned, zeroed
@@ -40,28 +40,23 @@ func newArenaNear(bytes int64, near span, reach uintptr) (*arena, error) {
 }
 
 func mapArena(bytes int64, hint uintptr) (*arena, error) {
-	mem, err := unix.MmapPtr(-1, 0, pointerAt(hint), uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	at, err := pages.Reserve(hint, uintptr(bytes))
 	if err != nil {
-		return nil, fmt.Errorf("exec.Run: cannot get %d bytes for temporaries: %w", bytes, err)
+		return nil, fmt.Errorf("exec.Run: no memory for temporaries: %w", err)
 	}
-	a := &arena{base: mem, size: bytes}
-	a.unmap = runtime.AddCleanup(a, func(m []byte) { unmap(unsafe.Pointer(&m[0]), int64(len(m))) }, unsafe.Slice((*byte)(mem), bytes))
+	a := &arena{base: pages.Pointer(at), size: bytes}
+	a.unmap = runtime.AddCleanup(a, func(at uintptr) { _ = pages.Release(at, uintptr(bytes)) }, at)
 	return a, nil
 }
 
 // release gives the memory back at once.
 func (a *arena) release() {
 	a.unmap.Stop()
-	unmap(a.base, a.size)
+	_ = pages.Release(uintptr(a.base), uintptr(a.size))
 	runtime.KeepAlive(a)
 }
-
-func unmap(base unsafe.Pointer, bytes int64) { _ = unix.MunmapPtr(base, uintptr(bytes)) }
 
 // within reports whether the first bytes of the arena and near lie in one range of the size reach.
 func (a *arena) within(bytes int64, near span, reach uintptr) bool {
 	return near.hi == 0 || near.with(a.base, bytes).size() <= reach
 }
-
-// pointerAt is an address as a pointer; it is only a hint to the system and never followed.
-func pointerAt(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }

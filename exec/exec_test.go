@@ -94,6 +94,21 @@ func TestStoreOverAnInput(t *testing.T) {
 	b.expect(y, 4, 3, 2, 1)
 }
 
+func TestStoresOfWholeBuffersHappenAtOnce(t *testing.T) {
+	b := newBench(t)
+	x, y, z, sum := []float32{1, 2}, []float32{3, 4}, []float32{0, 0}, []float32{0, 0}
+	bx, by, bz, bs := b.floats(x...), b.floats(y...), b.floats(z...), b.floats(sum...)
+	// x and y change places, z gets x through views, and the sum sees what was there before.
+	view := b.must(tensor.Reshape(bx, uop.ShapeOf(1, 2)))
+	b.run(bx.Store(by), by.Store(bx), bz.Store(view), bs.Store(b.must(tensor.Add(bx, by))))
+	b.expect(x, 3, 4)
+	b.expect(y, 1, 2)
+	b.expect(z, 1, 2)
+	b.expect(sum, 4, 6)
+	b.run(bx.Store(bz))
+	b.expect(x, 1, 2)
+}
+
 func TestAssignOrder(t *testing.T) {
 	b := newBench(t)
 	m, p, sum, before := []float32{1, 2}, []float32{10, 20}, []float32{0}, []float32{0, 0}

@@ -124,69 +124,97 @@ func (p *Plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
 		p.offsets[i] = -1
 	}
 	p.arena = sched.ArenaBytes
-	used := make([]bool, inputs)
+	used, written := make([]bool, inputs), make([]bool, inputs)
 	for i, s := range sched.Slots {
 		slot[i] = -1
 		if s.Input >= 0 {
 			slot[i] = s.Input
 			used[s.Input] = true
+			written[s.Input] = s.Output >= 0 // by an ASSIGN
 		}
 	}
+	read := slices.Clone(used)
+	copies := slices.Clone(req.copies)
 	var late []func()
 	for j, o := range sched.Outputs {
 		t := req.targets[j]
 		if t < 0 || bytes[t] == 0 {
 			continue
 		}
-		in, err := inputOf(o)
-		if err != nil {
-			return nil, fmt.Errorf("exec.Realize: source %d: %w", j, err)
+		written[t] = true
+		if in := wholeParam(o.Value); in >= 0 {
+			copies = append(copies, transfer{in, t})
+			continue
 		}
-		switch s := o.Slot; {
-		case in >= 0:
-			p.before = append(p.before, move{in, t, bytes[t]})
-		case slot[s] < 0 && !used[t]:
+		s := o.Slot
+		if s < 0 || !isBuffer(o.Value) {
+			return nil, fmt.Errorf("exec.Realize: source %d: no kernel computes %s", j, o.Value)
+		}
+		if slot[s] < 0 && !used[t] {
 			slot[s], used[t] = t, true
-		default:
+		} else {
 			late = append(late, func() { p.after = append(p.after, move{slot[s], t, bytes[t]}) })
 		}
 	}
+	p.copies(copies, read, written)
 	for i, s := range sched.Slots {
 		if slot[i] >= 0 {
 			continue
 		}
-		slot[i] = p.slots
-		p.slots++
-		p.temps++
 		off := s.Offset
 		if s.Output >= 0 { // the scheduler leaves results to us
 			off = p.arena
 			p.arena += aligned(s.Size * int64(s.DType.Itemsize()))
 		}
-		p.offsets = append(p.offsets, off)
+		slot[i] = p.temporary(off)
 	}
 	for _, f := range late {
 		f()
 	}
 	for _, moves := range [][]move{p.before, p.after} {
 		for _, m := range moves {
-			p.written[m.to] = true
+			if m.to < inputs {
+				p.written[m.to] = true
+			}
 		}
 	}
 	return slot, nil
 }
 
-// inputOf is the input whose contents are the output as they are, -1 if the output is computed.
-func inputOf(o schedule.Output) (int, error) {
-	v := o.Value
+// isBuffer reports whether a value is a whole buffer, perhaps reshaped.
+func isBuffer(v *uop.UOp) bool {
 	for v.Op == uop.Reshape {
 		v = v.Src[0]
 	}
-	if v.Op == uop.Param {
-		return int(v.Arg.(uop.Num)), nil
+	return v.Op == uop.Buffer
+}
+
+// copies plans the STOREs of whole buffers. They take effect as if all were done at once, before any kernel: one
+// that would overwrite what is still read, or read what is overwritten, goes by way of a temporary.
+func (p *Plan) copies(list []transfer, read, written []bool) {
+	read, written = slices.Clone(read), slices.Clone(written)
+	for _, c := range list {
+		read[c.from], written[c.to] = true, true
 	}
-	if o.Slot < 0 || v.Op != uop.Buffer {
-		return -1, fmt.Errorf("no kernel computes %s", v)
+	for _, c := range list {
+		n := p.bytes[c.to]
+		switch {
+		case n == 0 || c.from == c.to:
+		case !read[c.to] && !written[c.from]:
+			p.before = append(p.before, move{c.from, c.to, n})
+		default:
+			t := p.temporary(p.arena)
+			p.arena += aligned(n)
+			p.before = append(p.before, move{c.from, t, n})
+			p.after = append(p.after, move{t, c.to, n})
+		}
 	}
-	return -1, nil
+}
+
+// temporary adds a slot at an offset of the arena.
+func (p *Plan) temporary(offset int64) int {
+	p.offsets = append(p.offsets, offset)
+	p.temps++
+	p.slots++
+	return p.slots - 1
 }

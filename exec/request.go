@@ -12,7 +12,12 @@ type request struct {
 	sink *uop.UOp // values and ASSIGNs
 	// targets is, per source of sink, the PARAM slot a STORE writes to; -1 for an ASSIGN.
 	targets []int
+	// copies are the STOREs of a buffer as it is.
+	copies []transfer
 }
+
+// transfer copies one PARAM slot to another.
+type transfer struct{ from, to int }
 
 // split turns STORE(buffer, value) into the contiguous value in the type of the buffer,
 // and lets later ASSIGNs see what earlier ones wrote.
@@ -32,11 +37,16 @@ func split(root *uop.UOp) (*request, error) {
 			if err != nil {
 				return nil, fmt.Errorf("exec.Realize: source %d: %w", i, err)
 			}
+			slot := int(target.Arg.(uop.Num))
+			if in := wholeParam(v); in >= 0 {
+				r.copies = append(r.copies, transfer{in, slot})
+				continue
+			}
 			if v.Op != uop.Contiguous {
 				v = v.F(uop.Contiguous, nil, nil)
 			}
 			src = append(src, v)
-			r.targets = append(r.targets, int(target.Arg.(uop.Num)))
+			r.targets = append(r.targets, slot)
 		case uop.Assign:
 			target := s.Src[0].Base()
 			if target.Op != uop.Param {
@@ -53,6 +63,17 @@ func split(root *uop.UOp) (*request, error) {
 	}
 	r.sink = g.Sink(nil, src...)
 	return r, nil
+}
+
+// wholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
+func wholeParam(v *uop.UOp) int {
+	for v.Op == uop.Reshape || v.Op == uop.Contiguous || v.Op == uop.Detach {
+		v = v.Src[0]
+	}
+	if v.Op != uop.Param {
+		return -1
+	}
+	return int(v.Arg.(uop.Num))
 }
 
 // fit brings a value into the type and the number of elements of the buffer it is stored to.

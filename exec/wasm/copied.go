@@ -3,6 +3,8 @@ package wasm
 import (
 	"fmt"
 	"unsafe"
+
+	"polygrad/exec/pages"
 )
 
 // runCopied runs a kernel whose buffers no window covers: those are copied to
@@ -24,7 +26,7 @@ func (k *Kernel) runCopied(ptrs []unsafe.Pointer, vars []int64) error {
 	defer func() { _ = Default.Free(block) }()
 	at := uintptr(block)
 	for i, p := range k.Params {
-		copies[i] = pointer(at)
+		copies[i] = pages.Pointer(at)
 		copy(bytesAt(copies[i], p.Bytes()), bytesAt(ptrs[i], p.Bytes()))
 		at += (uintptr(p.Bytes()) + blockAlign - 1) &^ (blockAlign - 1)
 	}

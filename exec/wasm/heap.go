@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sync"
 	"unsafe"
+
+	"polygrad/exec/pages"
 )
 
 // Heap hands out buffers that lie close together, so that the buffers of a
@@ -84,13 +86,13 @@ func (h *Heap) Alloc(n int) (unsafe.Pointer, error) {
 	}
 	h.class[p] = class
 	h.inUse += int64(size)
-	return pointer(p), nil
+	return pages.Pointer(p), nil
 }
 
 // reserve maps a region for blocks.
 func (h *Heap) reserve(n uintptr) (uintptr, error) {
 	if h.window == 0 {
-		return reserve(0, n)
+		return pages.Reserve(0, n)
 	}
 	return reserveIn(h.window, n)
 }
@@ -107,7 +109,7 @@ func (h *Heap) Free(ptr unsafe.Pointer) error {
 	delete(h.class, p)
 	size := classSize(class)
 	if size >= discardAt {
-		discard(p, size)
+		pages.Discard(p, size)
 	}
 	h.free[class] = append(h.free[class], p)
 	h.inUse -= int64(size)
@@ -121,6 +123,3 @@ func (h *Heap) Stats() (inUse, cached int64) {
 	defer h.mu.Unlock()
 	return h.inUse, h.cached
 }
-
-// pointer turns an address outside Go's heap into a pointer.
-func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"polygrad/core/uop"
+	"polygrad/exec/pages"
 	render "polygrad/render/wasm"
 )
 
@@ -374,15 +375,15 @@ func farThreads(t testing.TB) *Kernel {
 
 func mapAt(t *testing.T, addr, n uintptr) unsafe.Pointer {
 	t.Helper()
-	p, err := reserve(addr, n)
+	p, err := pages.Reserve(addr, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = release(p, n) })
+	t.Cleanup(func() { _ = pages.Release(p, n) })
 	if p != addr {
 		t.Skipf("the system mapped %#x instead of %#x", p, addr)
 	}
-	return pointer(p)
+	return pages.Pointer(p)
 }
 
 // TestErrors: what is wrong with a call is an error that names the kernel, and

@@ -3,6 +3,8 @@ package wasm
 import (
 	"fmt"
 	"sync"
+
+	"polygrad/exec/pages"
 )
 
 // scratches are the heaps for the kernels' own memory, one for each window: that
@@ -33,14 +35,14 @@ func reserveIn(base, size uintptr) (uintptr, error) {
 	const places = 64
 	hint := uintptr(0)
 	for i := range uintptr(places) {
-		p, err := reserve(hint, size)
+		p, err := pages.Reserve(hint, size)
 		if err != nil {
 			return 0, err
 		}
 		if p >= base && p-base+size <= windowSize {
 			return p, nil
 		}
-		_ = release(p, size)
+		_ = pages.Release(p, size)
 		hint = base + (windowSize/places*(places-i)-size)&^(pageSize-1)
 	}
 	return 0, fmt.Errorf("wasm: no room for %d bytes in the window at %#x", size, base)

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/tetratelabs/wazero/experimental"
+
+	"polygrad/exec/pages"
 )
 
 // A kernel's linear memory is not memory of its own: it is a window of 4 GiB
@@ -58,7 +60,7 @@ func windowFor(lo, hi uintptr) (base uintptr, ok bool) {
 	for parts := uintptr(2); parts <= 64; parts *= 2 {
 		for i := uintptr(1); i < parts; i += 2 {
 			b := (lowest + room/parts*(parts-i)) &^ (pageSize - 1)
-			if covers(b, lo, hi) && claim(b, pageSize) {
+			if covers(b, lo, hi) && pages.Claim(b, pageSize) {
 				windows.bases = append(windows.bases, b)
 				return b, true
 			}

@@ -6,16 +6,17 @@ import (
 	"unsafe"
 
 	"polygrad/core/uop"
+	"polygrad/exec/pages"
 )
 
 // TestWindows opens windows for buffers in many places.
 func TestWindows(t *testing.T) {
 	heap := uintptr(unsafe.Pointer(new([64]byte)))
-	mapped, err := reserve(0, 1<<20)
+	mapped, err := pages.Reserve(0, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = release(mapped, 1<<20) }()
+	defer func() { _ = pages.Release(mapped, 1<<20) }()
 	for _, c := range []struct{ lo, size uintptr }{
 		{heap, 64}, {mapped, 1 << 20}, {1 << 20, 4096}, {0x5555_0000_0000, 3 << 30}, {0x5555_0000_0000, windowSize - 2*slack}, {0x20000, 1},
 	} {
@@ -42,7 +43,7 @@ func TestCollectorAcceptsWindows(t *testing.T) {
 	var blocked []uintptr
 	defer func() {
 		for _, p := range blocked {
-			_ = release(p, pageSize)
+			_ = pages.Release(p, pageSize)
 		}
 	}()
 	var kept [][]float32
@@ -59,7 +60,7 @@ func TestCollectorAcceptsWindows(t *testing.T) {
 		runtime.GC()
 		// What is mapped behind the heap's last arena makes Go continue elsewhere.
 		next := (uintptr(ptr(buf)) + arena) &^ (arena - 1)
-		if p, err := reserve(next, pageSize); err == nil {
+		if p, err := pages.Reserve(next, pageSize); err == nil {
 			blocked = append(blocked, p)
 		}
 	}
@@ -68,20 +69,20 @@ func TestCollectorAcceptsWindows(t *testing.T) {
 
 // TestClaimDoesNotReplace: a page that is in use is not taken.
 func TestClaimDoesNotReplace(t *testing.T) {
-	p, err := reserve(0, pageSize)
+	p, err := pages.Reserve(0, pageSize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = release(p, pageSize) }()
-	*(*byte)(pointer(p)) = 7
-	if claim(p, pageSize) || *(*byte)(pointer(p)) != 7 {
+	defer func() { _ = pages.Release(p, pageSize) }()
+	*(*byte)(pages.Pointer(p)) = 7
+	if pages.Claim(p, pageSize) || *(*byte)(pages.Pointer(p)) != 7 {
 		t.Error("a page in use was taken")
 	}
 	m := newMaker()
 	o := m.param(0, uop.Float32, 1)
 	m.store(m.index(o, m.int(0)), m.float(uop.Float32, 2))
-	mustRun(t, m.compile(t, "store"), pointer(p))
-	if *(*float32)(pointer(p)) != 2 {
+	mustRun(t, m.compile(t, "store"), pages.Pointer(p))
+	if *(*float32)(pages.Pointer(p)) != 2 {
 		t.Error("a kernel does not see the page")
 	}
 }

@@ -1,4 +1,4 @@
-package wasm
+package pages
 
 import (
 	"fmt"
@@ -6,28 +6,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Addresses are integers throughout: as pointers, even for a moment, Go's
-// collector would look at them.
-
-// reserve maps n bytes of zeroed memory, near hint if the system likes. Pages
+// Reserve maps n bytes of zeroed memory, near hint if the system likes. Pages
 // take room only once they are touched.
-func reserve(hint, n uintptr) (uintptr, error) {
+func Reserve(hint, n uintptr) (uintptr, error) {
 	p, err := mmap(hint, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_NORESERVE)
 	if err != nil {
-		return 0, fmt.Errorf("wasm: cannot map %d bytes: %w", n, err)
+		return 0, fmt.Errorf("pages: cannot map %d bytes: %w", n, err)
 	}
 	return p, nil
 }
 
-// claim takes the addresses from addr on, which nothing may use, if they are free.
-func claim(addr, n uintptr) bool {
+// Claim takes the addresses from addr on, which nothing may use, if they are free.
+func Claim(addr, n uintptr) bool {
 	p, err := mmap(addr, n, unix.PROT_NONE, unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE)
 	if err != nil {
 		return false
 	}
 	if p != addr {
 		// Kernels before 4.17 take the address as a hint.
-		_ = release(p, n)
+		_ = Release(p, n)
 	}
 	return p == addr
 }
@@ -41,16 +38,16 @@ func mmap(addr, n uintptr, prot, flags int) (uintptr, error) {
 	return p, nil
 }
 
-// release unmaps what reserve mapped.
-func release(addr, n uintptr) error {
+// Release unmaps what Reserve mapped.
+func Release(addr, n uintptr) error {
 	if _, _, errno := unix.Syscall(unix.SYS_MUNMAP, addr, n, 0); errno != 0 {
 		return errno
 	}
 	return nil
 }
 
-// discard gives the pages back to the system and keeps the addresses.
-func discard(addr, n uintptr) {
+// Discard gives the pages back to the system and keeps the addresses.
+func Discard(addr, n uintptr) {
 	// Advice only: if it fails the pages stay, which is correct too.
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, addr, n, unix.MADV_DONTNEED)
 }
