@@ -190,26 +190,3 @@ func TestDeepGraphs(t *testing.T) {
 		t.Error("a chain of 100000 nodes is not rewritten")
 	}
 }
-
-func TestStatistics(t *testing.T) {
-	g := uop.NewScratch()
-	r := &Rule{Name: "x+0", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
-		if u.Src[1].IsConst(uop.Int(0)) {
-			return u.Src[0]
-		}
-		return nil
-	}}
-	CollectStats(true)
-	Graph(variable(g, "x").AddInt(0).AddInt(1), New("t", r), nil)
-	CollectStats(false)
-	for _, s := range Stats() {
-		if s.Rule == r {
-			// x+0, (x+0)+1 rebuilt as x+1: two tries, one hit.
-			if s.Tries != 2 || s.Hits != 1 || s.Time <= 0 {
-				t.Errorf("%+v", s)
-			}
-			return
-		}
-	}
-	t.Error("the rule is not in the statistics")
-}

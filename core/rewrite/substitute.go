@@ -14,9 +14,7 @@ func Visits() int64 { return visits.Load() }
 // Map is a set of replacements.
 type Map map[*uop.UOp]*uop.UOp
 
-var substituteRule = &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(Map)[u] }}
-
-var substituteTable = New("substitute", substituteRule)
+var substituteTable = New("substitute", &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(Map)[u] }})
 
 // Substitute replaces nodes of the graph below root, parents first; what a replacement
 // brings in is looked up again.
@@ -25,14 +23,6 @@ func Substitute(root *uop.UOp, m Map) *uop.UOp {
 		return root
 	}
 	return GraphTopDown(root, substituteTable, m)
-}
-
-// SubstituteWith is Substitute with a table that is tried before the replacements. Its rules get m as context.
-func SubstituteWith(root *uop.UOp, m Map, extra *Table) *uop.UOp {
-	if !changes(m) {
-		return root
-	}
-	return GraphTopDown(root, Concat(extra.Name+"+substitute", extra, substituteTable), m)
 }
 
 func changes(m Map) bool {

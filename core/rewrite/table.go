@@ -8,16 +8,13 @@ package rewrite
 import (
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"polygrad/core/uop"
 )
 
 // Rule replaces nodes of certain operations.
 type Rule struct {
-	// Name says what the rule does; statistics and dumps show it.
+	// Name says what the rule does.
 	Name string
 	// Ops are the operations of the nodes that the rule looks at.
 	Ops uop.OpSet
@@ -25,8 +22,6 @@ type Rule struct {
 	Need uop.OpSet
 	// Fn returns the replacement of u, or nil (or u itself) if the rule does not apply. ctx is what was given to Graph.
 	Fn func(ctx any, u *uop.UOp) *uop.UOp
-
-	tries, hits, nanos atomic.Int64
 }
 
 // Table is an ordered list of rules.
@@ -40,7 +35,6 @@ type Table struct {
 type entry struct {
 	need uop.OpSet
 	fn   func(ctx any, u *uop.UOp) *uop.UOp
-	rule *Rule
 }
 
 // New makes a table of rules, in order.
@@ -51,7 +45,7 @@ func New(name string, rules ...*Rule) *Table {
 			panic(fmt.Sprintf("rewrite.New: rule %q of table %q matches no operation", r.Name, name))
 		}
 		for _, o := range r.Ops.List() {
-			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn, r})
+			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn})
 		}
 	}
 	return t
@@ -72,9 +66,6 @@ func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
 	if len(rules) == 0 {
 		return nil
 	}
-	if statsOn.Load() {
-		return rewriteCounted(rules, ctx, u)
-	}
 	src := u.SrcOps()
 	for i := range rules {
 		if e := &rules[i]; e.need.SubsetOf(src) {
@@ -84,60 +75,6 @@ func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
 		}
 	}
 	return nil
-}
-
-var statsOn atomic.Bool
-
-// CollectStats switches the counting of tries, hits and time per rule on or off.
-func CollectStats(on bool) { statsOn.Store(on) }
-
-var counted struct {
-	sync.Mutex
-	rules map[*Rule]struct{}
-}
-
-func rewriteCounted(rules []entry, ctx any, u *uop.UOp) *uop.UOp {
-	src := u.SrcOps()
-	for _, e := range rules {
-		r := e.rule
-		if !r.Need.SubsetOf(src) {
-			continue
-		}
-		start := time.Now()
-		v := r.Fn(ctx, u)
-		r.nanos.Add(int64(time.Since(start)))
-		if r.tries.Add(1) == 1 {
-			counted.Lock()
-			if counted.rules == nil {
-				counted.rules = map[*Rule]struct{}{}
-			}
-			counted.rules[r] = struct{}{}
-			counted.Unlock()
-		}
-		if v != nil && v != u {
-			r.hits.Add(1)
-			return v
-		}
-	}
-	return nil
-}
-
-// RuleStats is what one rule did while statistics were collected. Time includes the rewrites that a rule starts itself.
-type RuleStats struct {
-	Rule        *Rule
-	Tries, Hits int64
-	Time        time.Duration
-}
-
-// Stats lists the rules that were tried since CollectStats(true), in no particular order.
-func Stats() []RuleStats {
-	counted.Lock()
-	defer counted.Unlock()
-	var out []RuleStats
-	for r := range counted.rules {
-		out = append(out, RuleStats{r, r.tries.Load(), r.hits.Load(), time.Duration(r.nanos.Load())})
-	}
-	return out
 }
 
 // String names the rules, one a line.

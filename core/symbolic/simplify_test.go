@@ -83,49 +83,14 @@ func compute(u *uop.UOp, at map[string]uop.Const, rnd *rand.Rand) uop.Const {
 	return v.As(u.DType)
 }
 
-func TestSizes(t *testing.T) {
+func TestIndicesGetTheSmallestTypeTheyFit(t *testing.T) {
 	g := uop.NewScratch()
-	n := g.Variable("n", uop.Int(1), uop.Int(8), uop.IndexT)
-	for got, want := range map[string]string{
-		Smax(uop.N(3), uop.N(7), uop.N(5)).String():             "7",
-		Smin(uop.N(3), uop.N(7)).String():                       "3",
-		Smax(uop.S(n), uop.N(0)).String():                       uop.S(n).String(),
-		Smax(uop.N(2), uop.S(n), uop.N(9)).String():             "9",
-		Smin(uop.S(n), uop.N(100)).String():                     uop.S(n).String(),
-		Smax(uop.S(n.AddInt(1)), uop.S(n.AddInt(1))).String():   uop.S(n.AddInt(1)).String(),
-		Smin(uop.S(n), uop.N(1), uop.N(4)).String():             "1",
-		Smax(uop.S(n), uop.S(n.AddInt(8).MulInt(2))).U.Render(): "((n*2)+16)",
-		Smax(uop.S(n), uop.N(4)).U.Render():                     "max(n, 4)",
-	} {
-		if got != want {
-			t.Errorf("got %s, not %s", got, want)
-		}
-	}
-}
-
-func TestResolve(t *testing.T) {
-	g := uop.NewScratch()
-	n := g.Variable("n", uop.Int(1), uop.Int(8), uop.IndexT)
-	for i, c := range []struct {
-		cond      *uop.UOp
-		def, want bool
-	}{
-		{n.LtInt(9), false, true}, {n.LtInt(1), true, false}, {n.LtInt(4), true, true}, {n.LtInt(4), false, false},
-		{n.Ne(n.AddInt(0)), true, false},
-	} {
-		if got := Resolve(c.cond, c.def); got != c.want {
-			t.Errorf("%d: %s resolves to %v", i, c.cond.Render(), got)
-		}
-	}
-}
-
-func TestIndexToConcrete(t *testing.T) {
-	g := uop.NewScratch()
+	concrete := func(u *uop.UOp) *uop.UOp { return rewrite.Graph(g.Sink(nil, u), LowerIndexDType, nil).Src[0] }
 	small := g.Variable("n", uop.Int(0), uop.Int(100), uop.IndexT)
-	if u := IndexToConcrete(small.MulInt(1000).AddInt(1)); u.DType != uop.Int32 {
+	if u := concrete(small.MulInt(1000).AddInt(1)); u.DType != uop.Int32 {
 		t.Errorf("%s has type %s", u.Render(), u.DType)
 	}
-	if u := IndexToConcrete(small.MulInt(1 << 40)); u.DType != uop.Int64 {
+	if u := concrete(small.MulInt(1 << 40)); u.DType != uop.Int64 {
 		t.Errorf("%s has type %s", u.Render(), u.DType)
 	}
 }
@@ -133,7 +98,9 @@ func TestIndexToConcrete(t *testing.T) {
 // Integers are unbounded in folding, but what an operation sees of them is their value in their type.
 func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
 	g := uop.NewScratch()
-	sum := func(d *uop.DType, a, b int64) *uop.UOp { return g.Const(d, uop.Int(a)).Alu(uop.Add, g.Const(d, uop.Int(b))) }
+	sum := func(d *uop.DType, a, b int64) *uop.UOp {
+		return g.Const(d, uop.Int(a)).Alu(uop.Add, g.Const(d, uop.Int(b)))
+	}
 	for i, c := range []struct {
 		u    *uop.UOp
 		want uop.Const

@@ -43,17 +43,3 @@ func Simplify(u *uop.UOp) *uop.UOp {
 	u.SetMemo(uop.MemoSimplify, v)
 	return v
 }
-
-// Resolve decides a condition: its value if it can have one only, else def.
-func Resolve(cond *uop.UOp, def bool) bool {
-	lo, hi := Simplify(cond).Bounds()
-	if lo.Eq(hi) {
-		return lo.Truth()
-	}
-	return def
-}
-
-// IndexToConcrete gives an index expression a concrete integer type.
-func IndexToConcrete(u *uop.UOp) *uop.UOp {
-	return rewrite.Graph(u.Graph().Sink(nil, u), LowerIndexDType, nil).Src[0]
-}

@@ -101,11 +101,6 @@ var axisNames = [...]string{"", "GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE
 // String is the upper-case name of the axis type.
 func (a AxisType) String() string { return axisNames[a] }
 
-// Letter is the letter of the axis type in loop names.
-func (a AxisType) Letter() string {
-	return [...]string{"", "g", "w", "l", "L", "G", "R", "u", "r", "t", "O", "p"}[a]
-}
-
 // RangeArg is the arg of RANGE: its number, the numbers of the splits it came from, and its type.
 type RangeArg struct {
 	ID   []int

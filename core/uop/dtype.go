@@ -79,10 +79,7 @@ var (
 
 // Lists of scalar types, in tinygrad's order.
 var (
-	FP8s   = []*DType{FP8E4M3, FP8E5M2}
 	Floats = []*DType{FP8E4M3, FP8E5M2, Float16, BFloat16, Float32, Float64}
-	Uints  = []*DType{Uint8, Uint16, Uint32, Uint64}
-	Sints  = []*DType{Int8, Int16, Int32, Int64}
 	Ints   = []*DType{Uint8, Uint16, Uint32, Uint64, Int8, Int16, Int32, Int64}
 	// Scalars is every type that a buffer can hold, in order of priority.
 	Scalars = []*DType{Bool, Int8, Uint8, Int16, Uint16, Int32, Uint32, Int64, Uint64, FP8E4M3, FP8E5M2, Float16, BFloat16, Float32, Float64}

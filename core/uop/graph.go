@@ -14,11 +14,10 @@ import (
 // which nodes are still reachable from anywhere else (Collect) and drops the
 // rest, so a loop that builds and forgets graphs runs in flat memory.
 type Graph struct {
-	table   []*UOp // open addressing, linear probing, size a power of two
-	count   int
-	limit   int // collect at this count; 0 never
-	nextID  uint32
-	created uint64
+	table  []*UOp // open addressing, linear probing, size a power of two
+	count  int
+	limit  int // collect at this count; 0 never
+	nextID uint32
 	// Unique numbers handed out by NewUnique.
 	unique int64
 	slabs  slabs
@@ -37,9 +36,6 @@ func NewScratch() *Graph { return &Graph{table: make([]*UOp, 1<<8)} }
 
 // Len is the number of nodes in the table.
 func (g *Graph) Len() int { return g.count }
-
-// Created is the number of distinct nodes made so far, for measurements.
-func (g *Graph) Created() uint64 { return g.created }
 
 func nodeHash(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) uint64 {
 	h := uint64(op)<<32 ^ uint64(uint32(dt.Priority+2))<<16 ^ uint64(dt.Count)<<8 ^ uint64(dt.VCnt)<<24
@@ -87,7 +83,6 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	u := g.newNode()
 	*u = UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
 	g.nextID++
-	g.created++
 	g.table[i] = u
 	g.count++
 	if g.count*4 > len(g.table)*3 {

@@ -10,11 +10,9 @@ func TupleLess(a, b *UOp) bool {
 	return c < 0
 }
 
-// TupleCompare is -1, 0 or 1 by TupleLess; decided is false only for equal nodes. A result of 0 that is
+// tupleCompare is -1, 0 or 1 by TupleLess; decided is false only for equal nodes. A result of 0 that is
 // decided means that the nodes differ at fields without an order.
-func TupleCompare(a, b *UOp) (c int, decided bool) { return tupleCompare(a, b) }
-
-func tupleCompare(a, b *UOp) (int, bool) {
+func tupleCompare(a, b *UOp) (c int, decided bool) {
 	// Shared sub-graphs are one pointer, so this test keeps deep graphs from being walked again and again.
 	if a == b {
 		return 0, false

@@ -149,20 +149,6 @@ func (u *UOp) Find(f func(*UOp) bool) *UOp {
 	return found
 }
 
-// Consumers maps each node of a list to its users in the list, each once, in list order.
-func Consumers(list []*UOp) map[*UOp][]*UOp {
-	ret := make(map[*UOp][]*UOp, len(list))
-	for _, u := range list {
-		ret[u] = nil
-		for i, s := range u.Src {
-			if c, ok := ret[s]; ok && !contains(u.Src[:i], s) {
-				ret[s] = append(c, u)
-			}
-		}
-	}
-	return ret
-}
-
 func contains(us []*UOp, u *UOp) bool {
 	for _, x := range us {
 		if x == u {

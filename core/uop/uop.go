@@ -404,7 +404,7 @@ func (u *UOp) DetachOp() *UOp { return u.F(Detach, nil, nil) }
 
 // ContiguousOp asks for a buffer of its own; a buffer or CONTIGUOUS stays as it is.
 func (u *UOp) ContiguousOp() *UOp {
-	if u.Op == Contiguous || u.HasBufferIdentity() {
+	if u.Op == Contiguous || u.isBuffer() {
 		return u
 	}
 	return u.F(Contiguous, nil, nil)
@@ -455,8 +455,8 @@ func (u *UOp) Base() *UOp {
 	return u
 }
 
-// HasBufferIdentity reports whether u is a buffer, perhaps reshaped.
-func (u *UOp) HasBufferIdentity() bool {
+// isBuffer reports whether u is a buffer, perhaps reshaped.
+func (u *UOp) isBuffer() bool {
 	for u.Op == Reshape || u.Op == Multi {
 		u = u.Src[0]
 	}
