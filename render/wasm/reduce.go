@@ -97,7 +97,7 @@ func (r *reducer) chain(red *reduction, v *value) bool {
 	mark := len(red.terms)
 	for i := range 2 {
 		if r.chain(red, v.args[i]) {
-			r.flatten(red, v.args[1-i])
+			red.terms = append(red.terms, r.terms(red, v.args[1-i])...)
 			return true
 		}
 		red.terms = red.terms[:mark]
@@ -105,14 +105,17 @@ func (r *reducer) chain(red *reduction, v *value) bool {
 	return false
 }
 
-// flatten adds the operands of a tree of the same operation as terms.
-func (r *reducer) flatten(red *reduction, v *value) {
-	if v.op == red.op && v.kind == red.phi.v.kind && v.uses == 1 {
-		r.flatten(red, v.args[0])
-		r.flatten(red, v.args[1])
-		return
+// terms are the operands of a tree of the same operation, if all are computed alike. What is not belongs to one term,
+// which stays whole: the sum of x-m is not that of x less that of m, and a product of x*c may overflow without c.
+func (r *reducer) terms(red *reduction, v *value) []*value {
+	if v.op != red.op || v.kind != red.phi.v.kind || v.uses != 1 {
+		return []*value{v}
 	}
-	red.terms = append(red.terms, v)
+	a, b := r.terms(red, v.args[0]), r.terms(red, v.args[1])
+	if shapeOf(a[0], 0) != shapeOf(b[0], 0) {
+		return []*value{v}
+	}
+	return append(a, b...)
 }
 
 // reaches reports whether v depends on p within one iteration.

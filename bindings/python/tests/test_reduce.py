@@ -227,3 +227,12 @@ def test_binary_cross_entropy():
 def test_errors(error, function):
     with pytest.raises(error):
         function(Tensor(X))
+
+
+def test_the_terms_of_a_reduction_stay_whole():
+    x = (1e8 + RNG.integers(0, 100, 1000) * 8).astype(np.float32)
+    assert (Tensor(x) - 1e8).sum().item() == (x - np.float32(1e8)).sum()
+    assert (Tensor(x) - Tensor([1e8])).sum().item() == (x - np.float32(1e8)).sum()
+    y = RNG.uniform(0.9, 1.1, 400).astype(np.float32)
+    close((Tensor(y * np.float32(1e30)) * Tensor([1e-30])).prod(), np.prod(y), rtol=1e-4)
+    assert Tensor.rand(64).prod().item() < 1
