@@ -82,7 +82,9 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	}
 	u := g.newNode()
 	*u = UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
-	g.nextID++
+	if g.nextID++; g.nextID == 0 { // a long-lived graph starts over, with numbers that mark nothing (see nodeSet)
+		g.nextID = maxMarks
+	}
 	g.table[i] = u
 	g.count++
 	if g.count*4 > len(g.table)*3 {

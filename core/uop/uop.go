@@ -43,8 +43,8 @@ func (u *UOp) props() *props {
 // Graph is the graph the node belongs to.
 func (u *UOp) Graph() *Graph { return u.g }
 
-// ID is the number of the node in its graph, in order of creation. Scratch graphs
-// number their nodes densely, so it can index a slice.
+// ID is the number of the node in its graph, in order of creation. Scratch graphs number
+// their nodes densely, so it can index a slice; a long-lived graph starts over after 2^32 nodes.
 func (u *UOp) ID() int { return int(u.id) }
 
 // Hash is a structural hash: equal for equal graphs, the same in every process.
