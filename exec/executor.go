@@ -36,7 +36,7 @@ type Executor struct {
 	mu sync.Mutex
 	// requests does for requests what asts does for kernels.
 	requests *uop.Graph
-	plans    map[*uop.UOp]*Plan
+	plans    map[*uop.UOp]*plan
 }
 
 // maxPlans and maxKernels bound the caches; a program with more distinct requests starts over.
@@ -54,7 +54,7 @@ func New(dev device.Device) *Executor {
 
 // forget empties the caches.
 func (e *Executor) forget() {
-	e.requests, e.plans = uop.NewGraph(), map[*uop.UOp]*Plan{}
+	e.requests, e.plans = uop.NewGraph(), map[*uop.UOp]*plan{}
 	e.asts, e.kernels = uop.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
@@ -96,7 +96,7 @@ func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64
 
 // Step is a request that is ready to run, any number of times, also from several goroutines at once.
 type Step struct {
-	plan    *Plan
+	plan    *plan
 	buffers []*uop.UOp
 	index   map[*uop.UOp]int // of the buffers if there are many, else nil
 	vars    map[string]int64
@@ -150,7 +150,7 @@ func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
 }
 
 // keep puts a plan into the cache. If that is full the cache starts over, and the plan is not in it.
-func (e *Executor) keep(root *uop.UOp, p *Plan) {
+func (e *Executor) keep(root *uop.UOp, p *plan) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.plans) >= maxPlans || len(e.kernels) >= maxKernels {

@@ -24,7 +24,7 @@ func (s span) size() uintptr { return s.hi - s.lo }
 
 // place gives the temporaries their memory. Where the device wants the buffers of a launch near each
 // other, that memory lies near the largest input, and inputs too far from that one are copied into it.
-func (p *Plan) place(r *run) error {
+func (p *plan) place(r *run) error {
 	var near span
 	need := p.arena
 	if p.reach > 0 {
@@ -57,7 +57,7 @@ func (p *Plan) place(r *run) error {
 func aligned(bytes int64) int64 { return (bytes + 63) &^ 63 }
 
 // stage lists the inputs to copy and returns how many bytes they take. near is set to the range of the others.
-func (p *Plan) stage(r *run, near *span) (bytes int64) {
+func (p *plan) stage(r *run, near *span) (bytes int64) {
 	largest := -1
 	for i, n := range p.bytes {
 		if n > 0 && (largest < 0 || n > p.bytes[largest]) {

@@ -7,7 +7,7 @@ import (
 
 func TestStagingCopiesWhatIsFar(t *testing.T) {
 	near, far := make([]float32, 1024), make([]float32, 4)
-	p := &Plan{pool: &pool{}, inputs: 2, slots: 2, reach: 1, bytes: []int64{4096, 16}, written: []bool{false, true}}
+	p := &plan{pool: &pool{}, inputs: 2, slots: 2, reach: 1, bytes: []int64{4096, 16}, written: []bool{false, true}}
 	far[0] = 7
 	r := &run{ptrs: []unsafe.Pointer{unsafe.Pointer(&near[0]), unsafe.Pointer(&far[0])}}
 	if err := p.place(r); err != nil {

@@ -23,8 +23,8 @@ type move struct {
 	bytes    int64
 }
 
-// Plan is a request as a list of launches.
-type Plan struct {
+// plan is a request as a list of launches.
+type plan struct {
 	before   []move // copies of inputs, done first
 	launches []launch
 	after    []move
@@ -46,7 +46,7 @@ type Plan struct {
 }
 
 // build makes the plan of a normalised request.
-func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
+func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	req, err := split(root)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*Plan, error) {
 }
 
 // add appends the launch of a kernel. slot maps the slots of the schedule to the plan's, bufs the kernel's PARAMs to the schedule's.
-func (p *Plan) add(k *kernel, slot, bufs []int) {
+func (p *plan) add(k *kernel, slot, bufs []int) {
 	l := launch{code: k.code}
 	for _, b := range k.globals {
 		l.slots = append(l.slots, slot[bufs[b]])
@@ -95,7 +95,7 @@ func (p *Plan) add(k *kernel, slot, bufs []int) {
 }
 
 // variable is the number of a variable of the plan.
-func (p *Plan) variable(v uop.VarArg) int {
+func (p *plan) variable(v uop.VarArg) int {
 	i := slices.IndexFunc(p.vars, func(o uop.VarArg) bool { return uop.ArgEqual(o, v) })
 	if i < 0 {
 		i = len(p.vars)
@@ -104,8 +104,8 @@ func (p *Plan) variable(v uop.VarArg) int {
 	return i
 }
 
-func newPlan(buffers []*uop.UOp) *Plan {
-	p := &Plan{inputs: len(buffers), bytes: make([]int64, len(buffers)), written: make([]bool, len(buffers))}
+func newPlan(buffers []*uop.UOp) *plan {
+	p := &plan{inputs: len(buffers), bytes: make([]int64, len(buffers)), written: make([]bool, len(buffers))}
 	for i, b := range buffers {
 		p.bytes[i] = int64(b.Arg.(uop.Num)) * int64(b.DType.Itemsize())
 	}
@@ -115,7 +115,7 @@ func newPlan(buffers []*uop.UOp) *Plan {
 // layout gives every slot of the schedule a slot of the plan: the request's buffers come first, in
 // order, then temporaries. What a STORE asks for is computed in place, unless its buffer is read
 // by the request too, or the value exists already; then it is copied.
-func (p *Plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
+func (p *plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
 	inputs, bytes := p.inputs, p.bytes
 	slot := make([]int, len(sched.Slots))
 	p.slots = inputs
@@ -191,7 +191,7 @@ func isBuffer(v *uop.UOp) bool {
 
 // copies plans the STOREs of whole buffers. They take effect as if all were done at once, before any kernel: one
 // that would overwrite what is still read, or read what is overwritten, goes by way of a temporary.
-func (p *Plan) copies(list []transfer, read, written []bool) {
+func (p *plan) copies(list []transfer, read, written []bool) {
 	read, written = slices.Clone(read), slices.Clone(written)
 	for _, c := range list {
 		read[c.from], written[c.to] = true, true
@@ -212,7 +212,7 @@ func (p *Plan) copies(list []transfer, read, written []bool) {
 }
 
 // temporary adds a slot at an offset of the arena.
-func (p *Plan) temporary(offset int64) int {
+func (p *plan) temporary(offset int64) int {
 	p.offsets = append(p.offsets, offset)
 	p.temps++
 	p.slots++

@@ -19,7 +19,7 @@ type run struct {
 }
 
 // take gets the state for a run: that of the last one, if no other run is using it.
-func (p *Plan) take() *run {
+func (p *plan) take() *run {
 	if r := p.spare.Swap(nil); r != nil {
 		return r
 	}
@@ -30,7 +30,7 @@ func (p *Plan) take() *run {
 }
 
 // give ends a run. Its state keeps no pointer to memory that may be gone when it is used again.
-func (p *Plan) give(r *run) {
+func (p *plan) give(r *run) {
 	if r.arena != nil {
 		p.pool.give(r.arena)
 		r.arena = nil
@@ -43,7 +43,7 @@ func (p *Plan) give(r *run) {
 }
 
 // run launches the kernels in order. r.ptrs holds the bound buffers.
-func (p *Plan) run(r *run, bound, vars map[string]int64) error {
+func (p *plan) run(r *run, bound, vars map[string]int64) error {
 	if err := p.variables(r, bound, vars); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (p *Plan) run(r *run, bound, vars map[string]int64) error {
 }
 
 // variables gives the variables their values: those in vars before those that the request bound.
-func (p *Plan) variables(r *run, bound, vars map[string]int64) error {
+func (p *plan) variables(r *run, bound, vars map[string]int64) error {
 	for i := range p.vars {
 		arg := &p.vars[i]
 		v, ok := vars[arg.Name]
