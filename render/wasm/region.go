@@ -79,6 +79,10 @@ const (
 	// unrollLanes is how many values the body of an unrolled loop handles side
 	// by side: four registers of 32-bit values.
 	unrollLanes = 32
+	// storeLanes is the same for loops that store, if their bodies are light: at
+	// the start of an iteration each pointer is checked, which has to pay. (Sums
+	// gain nothing: they have fewer pointers, and registers for partial sums run out.)
+	storeLanes = 64
 )
 
 // trip is the number of iterations of a loop, -1 if it is not constant.
@@ -121,7 +125,11 @@ func (r *region) unroll(copies int) int64 {
 	if !r.inner || n < 2 {
 		return 1
 	}
-	for u := int64(unrollLanes / max(r.lanes, 1)); u > 1; u /= 2 {
+	lanes := unrollLanes
+	if r.stores {
+		lanes = storeLanes
+	}
+	for u := int64(lanes / max(r.lanes, 1)); u > 1; u /= 2 {
 		if u*int64(max(r.weight, 4)*copies) <= unrollWeight && n >= u {
 			return u
 		}

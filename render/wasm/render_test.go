@@ -102,7 +102,7 @@ func TestElementwiseLoopBecomesVectors(t *testing.T) {
 	i := m.loop(0, 1024, uop.AxisLoop)
 	m.end(m.store(o, i, m.alu(uop.Add, m.load(a, i), m.load(b, i))), i)
 	n, _ := count(t, m.list)
-	if n[binary.F32Load] != 0 || n[binary.F32Store] != 0 || n[binary.V128Load] != 16 || n[binary.V128Store] != 8 || n[binary.F32x4Add] != 8 {
+	if n[binary.F32Load] != 0 || n[binary.F32Store] != 0 || n[binary.V128Load] != 32 || n[binary.V128Store] != 16 || n[binary.F32x4Add] != 16 {
 		t.Errorf("instructions: %v", n)
 	}
 	// One pointer for each buffer and the counter move, nothing else is computed.
