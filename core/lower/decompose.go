@@ -101,6 +101,9 @@ func mulPowerOfTwo(_ any, m *uop.UOp) *uop.UOp {
 		if !ok || n == 0 || !isInt(x) {
 			return nil
 		}
+		if bits := x.DType.Scalar().Bits; n >= int64(bits) && !x.DType.IsIndex() {
+			return m.IntLike(0) // nothing is left of x, while a shift by its width is what the processor makes of it
+		}
 		return x.Shl(x.IntLike(n))
 	})
 }
