@@ -43,6 +43,7 @@ type binding struct {
 	in      *instance
 	fn      api.Function
 	stack   []uint64
+	heap    *Heap // for scratch memory, nil if the kernel needs none
 	scratch unsafe.Pointer
 }
 
@@ -71,10 +72,19 @@ func (s *state) close() {
 }
 
 func (b *binding) close() {
-	if b.scratch != nil {
-		_ = scratchIn(b.in.base).Free(b.scratch)
-	}
+	b.freeScratch()
 	b.in.release()
+}
+
+// keptScratch is how much scratch memory a binding keeps between calls. Kernels that need more share it: they
+// take it from the window's heap for each call, so that many of them do not need more than the few that run.
+const keptScratch = 64 << 10
+
+func (b *binding) freeScratch() {
+	if b.scratch != nil {
+		_ = b.heap.Free(b.scratch)
+		b.scratch = nil
+	}
 }
 
 // Run runs the kernel on buffers and values of its variables, all threads of
@@ -182,7 +192,7 @@ func (k *Kernel) bind(lo, hi uintptr) (*binding, error) {
 			continue
 		}
 		if covers(b.in.base, lo, hi) {
-			return b, nil
+			return k.withScratch(b), nil
 		}
 		if !slot.CompareAndSwap(nil, b) {
 			b.close()
@@ -192,28 +202,35 @@ func (k *Kernel) bind(lo, hi uintptr) (*binding, error) {
 	if !ok {
 		return nil, nil
 	}
-	return k.newBinding(base)
-}
-
-func (k *Kernel) newBinding(base uintptr) (*binding, error) {
-	var scratch unsafe.Pointer
-	if k.scratch > 0 {
-		var err error
-		if scratch, err = scratchIn(base).Alloc(int(k.scratch)); err != nil {
-			return nil, nil
-		}
-	}
 	in, err := k.state.of.acquire(base)
 	if err != nil {
 		return nil, err
 	}
-	fn := in.mod.ExportedFunction(k.export)
-	words := len(k.Params) + len(k.Vars) + 2
-	return &binding{in: in, fn: fn, stack: make([]uint64, words), scratch: scratch}, nil
+	b := &binding{in: in, fn: in.mod.ExportedFunction(k.export), stack: make([]uint64, len(k.Params)+len(k.Vars)+2)}
+	if k.scratch > 0 {
+		b.heap = scratchIn(base)
+	}
+	return k.withScratch(b), nil
+}
+
+// withScratch is the binding with its scratch memory, nil if there is no room for that in the window.
+func (k *Kernel) withScratch(b *binding) *binding {
+	if k.scratch == 0 || b.scratch != nil {
+		return b
+	}
+	var err error
+	if b.scratch, err = b.heap.Alloc(int(k.scratch)); err != nil {
+		b.close()
+		return nil
+	}
+	return b
 }
 
 // put gives a binding back. If all places are taken, the newest stays.
 func (k *Kernel) put(b *binding) {
+	if k.scratch > keptScratch {
+		b.freeScratch()
+	}
 	for i := range k.state.ready {
 		if k.state.ready[i].CompareAndSwap(nil, b) {
 			return

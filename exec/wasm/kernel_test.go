@@ -128,7 +128,8 @@ func TestUpdateInPlace(t *testing.T) {
 	mustRun(t, k, ptr(buf))
 	for i, v := range buf {
 		if v != float32(2*i) {
-			t.Fatalf("element %d is %g", i, v)
+			t.Errorf("element %d is %g", i, v)
+			return
 		}
 	}
 	if !k.Params[0].Read || !k.Params[0].Written {
@@ -238,34 +239,44 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestScratchMemory uses a LOCAL buffer and a register indexed by a loop.
-func TestScratchMemory(t *testing.T) {
-	const n = 24
-	for _, space := range []uop.AddrSpace{uop.Local, uop.Reg} {
-		m := newMaker()
-		o, a := m.param(0, uop.Float32, n), m.param(1, uop.Float32, n)
-		op := uop.DefineLocal
-		if space == uop.Reg {
-			op = uop.DefineReg
-		}
-		tmp := m.add(op, uop.Float32.Ptr(n, space), uop.Num(0))
-		last := m.int(n - 1)
-		i := m.loop(0, n, uop.AxisLoop)
-		end := m.end(m.store(m.index(tmp, i), m.load(m.index(a, i))), i)
-		after := m.add(uop.After, tmp.DType, nil, tmp, m.add(uop.Barrier, uop.Void, nil, end))
-		j := m.loop(1, n, uop.AxisLoop)
-		m.end(m.store(m.index(o, j), m.load(m.index(after, m.alu(uop.Sub, last, j)))), j)
-		in, out := make([]float32, n), make([]float32, n)
-		for i := range in {
-			in[i] = float32(i)
-		}
-		mustRun(t, m.compile(t, "reverse"), ptr(out), ptr(in))
-		for i, v := range out {
-			if v != float32(n-1-i) {
-				t.Errorf("%s: element %d is %g", space, i, v)
-			}
+// reverser makes a kernel that turns n elements around by way of its own memory.
+func reverser(t *testing.T, space uop.AddrSpace, n int64) *Kernel {
+	m := newMaker()
+	o, a := m.param(0, uop.Float32, n), m.param(1, uop.Float32, n)
+	op := uop.DefineLocal
+	if space == uop.Reg {
+		op = uop.DefineReg
+	}
+	tmp := m.add(op, uop.Float32.Ptr(n, space), uop.Num(0))
+	last := m.int(n - 1)
+	i := m.loop(0, n, uop.AxisLoop)
+	end := m.end(m.store(m.index(tmp, i), m.load(m.index(a, i))), i)
+	after := m.add(uop.After, tmp.DType, nil, tmp, m.add(uop.Barrier, uop.Void, nil, end))
+	j := m.loop(1, n, uop.AxisLoop)
+	m.end(m.store(m.index(o, j), m.load(m.index(after, m.alu(uop.Sub, last, j)))), j)
+	return m.compile(t, "reverse")
+}
+
+// runReverser runs such a kernel and looks at the result.
+func runReverser(t *testing.T, k *Kernel, n int) {
+	t.Helper()
+	in, out := make([]float32, n), make([]float32, n)
+	for i := range in {
+		in[i] = float32(i)
+	}
+	mustRun(t, k, ptr(out), ptr(in))
+	for i, v := range out {
+		if v != float32(n-1-i) {
+			t.Errorf("element %d is %g", i, v)
+			return
 		}
 	}
+}
+
+// TestScratchMemory uses a LOCAL buffer and a register indexed by a loop.
+func TestScratchMemory(t *testing.T) {
+	runReverser(t, reverser(t, uop.Local, 24), 24)
+	runReverser(t, reverser(t, uop.Reg, 24), 24)
 }
 
 // TestVariables takes the length of a loop from an argument, 0 included.

@@ -1,8 +1,11 @@
 package wasm
 
 import (
+	"sync"
 	"testing"
 	"unsafe"
+
+	"polygrad/core/uop"
 )
 
 // TestScratchLiesInWindow asks for the memory of many kernels in windows that the system
@@ -30,6 +33,34 @@ func TestScratchLiesInWindow(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestLargeScratchIsShared keeps 20 kernels that need 1 MB each, and runs them from several goroutines.
+func TestLargeScratchIsShared(t *testing.T) {
+	const n = 1 << 18
+	inUse := func() (total int64) {
+		scratches.Lock()
+		defer scratches.Unlock()
+		for _, h := range scratches.at {
+			used, _ := h.Stats()
+			total += used
+		}
+		return total
+	}
+	before := inUse()
+	var kernels []*Kernel
+	for range 20 {
+		k := reverser(t, uop.Local, n)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { runReverser(t, k, n) })
+		}
+		wg.Wait()
+		kernels = append(kernels, k)
+	}
+	if grown := inUse() - before; grown > 0 {
+		t.Errorf("%d kernels that do not run hold %d bytes of scratch memory", len(kernels), grown)
 	}
 }
 
