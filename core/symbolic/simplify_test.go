@@ -1,6 +1,7 @@
 package symbolic
 
 import (
+	"math"
 	"math/rand"
 	"os"
 	"strings"
@@ -115,6 +116,23 @@ func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
 	} {
 		if got := Simplify(c.u); got.Op != uop.ConstOp || got.ConstVal().Truncate(c.u.DType) != c.want {
 			t.Errorf("%d: %s, not %s", i, got, c.want)
+		}
+	}
+}
+
+func TestNaNDiffersFromItself(t *testing.T) {
+	g := uop.NewScratch()
+	nan := g.Const(uop.Float32, uop.Float(math.NaN()))
+	for i, c := range []struct {
+		u    *uop.UOp
+		want bool
+	}{
+		{nan.Alu(uop.CmpNe, nan), true},
+		{nan.Alu(uop.CmpEq, nan), false},
+		{nan.Alu(uop.CmpLt, nan), false},
+	} {
+		if got := Simplify(c.u); got.Op != uop.ConstOp || got.ConstVal() != uop.BoolConst(c.want) {
+			t.Errorf("%d: %s", i, got)
 		}
 	}
 }

@@ -134,6 +134,9 @@ func (u *UOp) binaryBounds() (lo, hi Const, ok bool) {
 	case CmpLt:
 		return BoolConst(ahi.Cmp(blo) < 0), BoolConst(alo.Cmp(bhi) < 0), true
 	case CmpNe:
+		if u.Src[0].DType.IsFloat() && (alo.isNaN() || ahi.isNaN() || blo.isNaN() || bhi.isNaN()) {
+			return BoolConst(false), BoolConst(true), true // NaN differs from itself
+		}
 		same := alo.Eq(ahi) && ahi.Eq(blo) && blo.Eq(bhi)
 		return BoolConst(ahi.Cmp(blo) < 0 || bhi.Cmp(alo) < 0), BoolConst(!same), true
 	case Or:

@@ -55,7 +55,7 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 		// Unlike Eq, which makes NaN constants one node, a comparison computes.
 		return BoolConst(!x[0].Eq(x[1]) || x[0].IsFloat() && x[0].isNaN()), true
 	case CmpEq:
-		return BoolConst(x[0].Eq(x[1])), true
+		return BoolConst(x[0].Eq(x[1]) && !(x[0].IsFloat() && x[0].isNaN())), true
 	case Xor:
 		return x[0].Xor(x[1]), true
 	case Or:
