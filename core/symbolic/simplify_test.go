@@ -123,6 +123,7 @@ func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
 func TestNaNDiffersFromItself(t *testing.T) {
 	g := uop.NewScratch()
 	nan := g.Const(uop.Float32, uop.Float(math.NaN()))
+	zero := g.ConstVec(uop.Float32.Vec(2), []uop.Const{uop.Float(0), uop.Float(0)})
 	for i, c := range []struct {
 		u    *uop.UOp
 		want bool
@@ -130,6 +131,7 @@ func TestNaNDiffersFromItself(t *testing.T) {
 		{nan.Alu(uop.CmpNe, nan), true},
 		{nan.Alu(uop.CmpEq, nan), false},
 		{nan.Alu(uop.CmpLt, nan), false},
+		{zero.Alu(uop.CmpLt, g.ConstVec(uop.Float32.Vec(2), []uop.Const{uop.Float(math.NaN()), uop.Float(1)})).GepN(1), true},
 	} {
 		if got := Simplify(c.u); got.Op != uop.ConstOp || got.ConstVal() != uop.BoolConst(c.want) {
 			t.Errorf("%d: %s", i, got)

@@ -3,10 +3,10 @@ package uop
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
 // Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; the bounds then
 // also hold what it would be without wrapping, so that no more is decided than in tinygrad. Signed arithmetic
-// is taken not to overflow.
+// is taken not to overflow. NaN has no place between bounds: a constant that is or holds one has those of its type.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
-		if c := u.ConstVal(); c.kind != KindInvalid {
+		if c := u.ConstVal(); c.kind != KindInvalid && !c.isNaN() {
 			return c, c
 		}
 	}
@@ -69,13 +69,13 @@ func (u *UOp) computeBounds() (Const, Const) {
 			return lo, hi
 		}
 	case ConstOp:
-		if c := u.ConstVal(); !c.IsInvalid() {
+		if c := u.ConstVal(); !c.IsInvalid() && !c.isNaN() {
 			return c, c
 		}
 	case VConstOp:
 		cs := u.Arg.(Consts)
 		for _, c := range cs {
-			if c.IsInvalid() {
+			if c.IsInvalid() || c.isNaN() {
 				return u.DType.Min(), u.DType.Max()
 			}
 		}
@@ -134,9 +134,6 @@ func (u *UOp) binaryBounds() (lo, hi Const, ok bool) {
 	case CmpLt:
 		return BoolConst(ahi.Cmp(blo) < 0), BoolConst(alo.Cmp(bhi) < 0), true
 	case CmpNe:
-		if u.Src[0].DType.IsFloat() && (alo.isNaN() || ahi.isNaN() || blo.isNaN() || bhi.isNaN()) {
-			return BoolConst(false), BoolConst(true), true // NaN differs from itself
-		}
 		same := alo.Eq(ahi) && ahi.Eq(blo) && blo.Eq(bhi)
 		return BoolConst(ahi.Cmp(blo) < 0 || bhi.Cmp(alo) < 0), BoolConst(!same), true
 	case Or:
