@@ -86,10 +86,6 @@ func (p *plan) variables(r *run, bound, vars map[string]int64) error {
 
 func (r *run) copy(m move) { copyBytes(r.ptrs[m.to], r.ptrs[m.from], m.bytes) }
 
-func copyBytes(to, from unsafe.Pointer, n int64) {
-	copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
-}
-
 func (l *launch) run(r *run) error {
 	args := r.args[:len(l.slots)]
 	for i, s := range l.slots {

@@ -1,0 +1,9 @@
+//go:build !race
+
+package exec
+
+import "unsafe"
+
+func copyBytes(to, from unsafe.Pointer, n int64) {
+	copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
+}
