@@ -16,10 +16,12 @@ func unaryWith(fn string, ctx, x C.uintptr_t, a C.double, op func(*uop.UOp, floa
 }
 
 //export go_poly_relu
-func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ctx, x, tensor.Relu) }
+func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ctx, x, tensor.ReluNaN) }
 
 //export go_poly_relu6
-func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu6", ctx, x, tensor.Relu6) }
+func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_relu6", ctx, x, tensor.KeepNaN(tensor.Relu6))
+}
 
 //export go_poly_sigmoid
 func go_poly_sigmoid(ctx, x C.uintptr_t) C.uintptr_t {
@@ -57,7 +59,7 @@ func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
 
 //export go_poly_hardsigmoid
 func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardsigmoid", ctx, x, tensor.HardSigmoid)
+	return unary("poly_hardsigmoid", ctx, x, tensor.KeepNaN(tensor.HardSigmoid))
 }
 
 //export go_poly_softsign
@@ -72,7 +74,7 @@ func go_poly_leaky_relu(ctx, x C.uintptr_t, slope C.double) C.uintptr_t {
 
 //export go_poly_elu
 func go_poly_elu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
-	return unaryWith("poly_elu", ctx, x, alpha, tensor.Elu)
+	return unary("poly_elu", ctx, x, tensor.KeepNaN(func(u *uop.UOp) (*uop.UOp, error) { return tensor.Elu(u, float64(alpha)) }))
 }
 
 //export go_poly_celu

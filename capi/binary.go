@@ -80,6 +80,22 @@ func go_poly_binary_bool(ctx C.uintptr_t, op C.int, x C.uintptr_t, v C.int, reve
 	return binaryNumber("poly_binary_bool", ctx, op, x, uop.BoolConst(v != 0), reversed)
 }
 
+// power is x**e: of integers a floating tensor if e is a floating number, since rounding it would surprise.
+func power(x *uop.UOp, e uop.Const) (*uop.UOp, error) {
+	if !x.DType.IsFloat() {
+		if e.IsFloat() {
+			f, err := tensor.Cast(x, uop.Float32)
+			if err != nil {
+				return nil, err
+			}
+			x = f
+		} else if e.Sign() < 0 {
+			return nil, wrong("value", "integers to the power %s are no integers; convert the tensor to a floating type first", e)
+		}
+	}
+	return tensor.PowConst(x, e)
+}
+
 func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Const, reversed C.int) C.uintptr_t {
 	return unary(fn, ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
 		f, err := binaryOf(op)
@@ -90,7 +106,7 @@ func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Con
 			n, whole := v.Int64()
 			switch {
 			case op == binaryPow:
-				return tensor.PowConst(u, v)
+				return power(u, v)
 			case op == binaryShl && whole:
 				return tensor.ShiftLeftConst(u, int(n))
 			case op == binaryShr && whole:

@@ -87,7 +87,7 @@ func go_poly_trunc(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_trunc", 
 
 //export go_poly_round_f
 func go_poly_round_f(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_round_f", ctx, x, tensor.Round)
+	return unary("poly_round_f", ctx, x, tensor.RoundAny)
 }
 
 //export go_poly_isnan

@@ -508,7 +508,7 @@ POLY_API PolyUOp *poly_ndtri(PolyCtx *ctx, PolyUOp *x);   /* normal quantile of 
 POLY_API PolyUOp *poly_lgamma(PolyCtx *ctx, PolyUOp *x);  /* log |gamma(x)|; gradient: digamma. Since 1.0 */
 POLY_API PolyUOp *poly_digamma(PolyCtx *ctx, PolyUOp *x); /* x > 0. Since 1.0 */
 
-POLY_API PolyUOp *poly_relu(PolyCtx *ctx, PolyUOp *x);        /* x where x > 0, else 0. Since 1.0 */
+POLY_API PolyUOp *poly_relu(PolyCtx *ctx, PolyUOp *x);        /* max(x, 0); NaN stays NaN. Since 1.0 */
 POLY_API PolyUOp *poly_relu6(PolyCtx *ctx, PolyUOp *x);       /* x clamped to [0, 6]. Since 1.0 */
 POLY_API PolyUOp *poly_sigmoid(PolyCtx *ctx, PolyUOp *x);     /* 1/(1+e^-x). Since 1.0 */
 POLY_API PolyUOp *poly_logsigmoid(PolyCtx *ctx, PolyUOp *x);  /* log(sigmoid(x)). Since 2.0 */
@@ -571,8 +571,8 @@ typedef enum PolyBinaryOp {
   POLY_DIV = 3,      /* true division: the result is floating */
   POLY_FLOORDIV = 4, /* rounds towards minus infinity */
   POLY_MOD = 5,      /* has the sign of b: a - floordiv(a,b)*b */
-  POLY_POW = 6,
-  POLY_MAXIMUM = 7, /* of a NaN and a number, either */
+  POLY_POW = 6, /* integers to a floating number are floating, to an integer below 0 an error */
+  POLY_MAXIMUM = 7, /* NaN if either operand is, as for POLY_MINIMUM */
   POLY_MINIMUM = 8,
   POLY_LT = 9, /* comparisons give bool */
   POLY_LE = 10,
@@ -599,7 +599,7 @@ POLY_API PolyUOp *poly_binary_float(PolyCtx *ctx, int op, PolyUOp *x, double val
 POLY_API PolyUOp *poly_binary_int(PolyCtx *ctx, int op, PolyUOp *x, int64_t value, int reversed);
 POLY_API PolyUOp *poly_binary_bool(PolyCtx *ctx, int op, PolyUOp *x, int value, int reversed);
 
-/* The larger and the smaller; of a NaN and a number, either. Since 1.0. */
+/* The larger and the smaller; NaN if either is. Since 1.0. */
 POLY_API PolyUOp *poly_maximum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
 POLY_API PolyUOp *poly_minimum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
 

@@ -9,10 +9,10 @@ import (
 
 const einsumLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// einsumTerms are the letters of the operands and of the result of a formula.
+// einsumTerms are the letters of the operands, of the result, and of the ellipsis of a formula.
 type einsumTerms struct {
-	in  []string
-	out string
+	in        []string
+	out, dots string
 }
 
 // parseEinsum reads "ab,bc->ac". Without an arrow the result has every letter that occurs once, sorted;
@@ -50,7 +50,7 @@ func parseEinsum(formula string, ranks []int) einsumTerms {
 			fail("formula", "%q: %q occurs twice in the result", formula, c)
 		}
 	}
-	return einsumTerms{in, rhs}
+	return einsumTerms{in, rhs, dots}
 }
 
 // einsumEllipsis replaces the ellipses of the operands by unused letters and returns these.
@@ -142,7 +142,8 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 		xs[i], terms.in[i] = einsumTrace(xs[i], terms.in[i])
 		for j, d := range xs[i].Shape() {
 			c := terms.in[i][j]
-			if old, ok := sizes[c]; ok && old != d && !old.IsNum(1) && !d.IsNum(1) {
+			broadcasts := strings.IndexByte(terms.dots, c) >= 0 && (sizes[c].IsNum(1) || d.IsNum(1))
+			if old, ok := sizes[c]; ok && old != d && !broadcasts {
 				fail("formula", "%q: the letter %q stands for sizes %s and %s", formula, c, old, d)
 			} else if !ok || old.IsNum(1) {
 				sizes[c] = d
@@ -198,7 +199,7 @@ func einsumAlign(x *uop.UOp, s string, letters []byte, sizes map[byte]uop.Sint) 
 }
 
 // Einsum is the sum of products that a formula of letters describes, one letter for each axis, such as
-// "ij,jk->ik". Blanks do not count. Without "->" the result has every letter that occurs once, in
+// "ij,jk->ik"; all axes of a letter have one size. Blanks do not count. Without "->" the result has every letter that occurs once, in
 // alphabetical order. A letter that occurs twice in an operand takes its diagonal. "..." stands for
 // further axes, which broadcast.
 func Einsum(formula string, xs ...*uop.UOp) (r *uop.UOp, err error) {

@@ -177,16 +177,6 @@ func minimum(a, b operand) *uop.UOp {
 	return inverse(maximum(inverse(x), inverse(y)))
 }
 
-// keepNaN is f, but NaN where an operand is. MAX is a < b ? b : a on some devices, where only a NaN in a is kept.
-func keepNaN(f func(a, b operand) *uop.UOp, a, b operand) *uop.UOp {
-	x, y := matched(a, b)
-	r := f(x, y)
-	if !x.DType.IsFloat() {
-		return r
-	}
-	return where(isNaN(y), y, where(isNaN(x), x, r))
-}
-
 // inverse turns the order of the values around: -x, for integers not x (which does not overflow).
 func inverse(x *uop.UOp) *uop.UOp {
 	switch {
@@ -364,16 +354,6 @@ func ShiftRightConst(x *uop.UOp, n int) (r *uop.UOp, err error) {
 
 // Maximum is the greater of a and b.
 func Maximum(a, b *uop.UOp) (*uop.UOp, error) { return run2("Maximum", maximum, a, b) }
-
-// MaximumNaN is Maximum that is NaN where a or b is, as numpy's maximum. Maximum itself leaves that to the device.
-func MaximumNaN(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("MaximumNaN", func(a, b operand) *uop.UOp { return keepNaN(maximum, a, b) }, a, b)
-}
-
-// MinimumNaN is Minimum that is NaN where a or b is.
-func MinimumNaN(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("MinimumNaN", func(a, b operand) *uop.UOp { return keepNaN(minimum, a, b) }, a, b)
-}
 
 // Minimum is the smaller of a and b.
 func Minimum(a, b *uop.UOp) (*uop.UOp, error) { return run2("Minimum", minimum, a, b) }

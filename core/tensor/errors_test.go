@@ -149,6 +149,7 @@ func TestErrors(t *testing.T) {
 		{r1(Linear(x, buf(uop.Float32, 5, 3), v)), "tensor.Linear: bias: has shape (3), need (5)"},
 		{r1(Einsum("ij,jk", x)), `tensor.Einsum: formula: "ij,jk" has 2 operands, given 1`},
 		{r1(Einsum("ij,jk->ik", x, y)), "tensor.Einsum: formula: \"ij,jk->ik\": the letter 'j' stands for sizes 3 and 4"},
+		{r1(Einsum("ij,jk->ik", buf(uop.Float32, 1, 2), buf(uop.Float32, 1, 2))), "tensor.Einsum: formula: \"ij,jk->ik\": the letter 'j' stands for sizes 2 and 1"},
 		{r1(Einsum("ijk->k", x)), "tensor.Einsum: formula: \"ijk->k\": operand 0 has 3 letters for 2 dimensions"},
 		{r1(Einsum("ij->k", x)), "tensor.Einsum: formula: \"ij->k\": 'k' of the result is in no operand"},
 		{r1(Einsum("ij->ii", x)), "tensor.Einsum: formula: \"ij->ii\": 'i' occurs twice in the result"},

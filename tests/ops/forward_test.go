@@ -163,8 +163,39 @@ func TestMaximumKeepsNaN(t *testing.T) {
 	onDevices(t, func(l *lab) {
 		a := l.tensor(uop.Float32, []float64{nan, 1, nan, math.Inf(1), -1}, 5)
 		b := l.tensor(uop.Float32, []float64{1, nan, nan, nan, 2}, 5)
-		l.check("maximum", a.op(tensor.MaximumNaN, b), array{[]int64{5}, []float64{nan, nan, nan, nan, 2}}, 0)
-		l.check("minimum", a.op(tensor.MinimumNaN, b), array{[]int64{5}, []float64{nan, nan, nan, nan, -1}}, 0)
+		l.check("maximum", a.op(tensor.Maximum, b), array{[]int64{5}, []float64{nan, nan, nan, nan, 2}}, 0)
+		l.check("minimum", a.op(tensor.Minimum, b), array{[]int64{5}, []float64{nan, nan, nan, nan, -1}}, 0)
+	})
+}
+
+// TestNaNStays puts a NaN at every place of rows, of lengths with and without a rest for vectors.
+func TestNaNStays(t *testing.T) {
+	onDevices(t, func(l *lab) {
+		for _, dt := range []*uop.DType{uop.Float32, uop.Float64, uop.Float16} {
+			for _, n := range []int64{1, 3, 16, 37} {
+				v := make([]float64, n*n)
+				for i := range v {
+					v[i] = float64(i%7) - 3
+					if int64(i)/n == int64(i)%n {
+						v[i] = math.NaN()
+					}
+				}
+				x := l.tensor(dt, v, n, n)
+				all := array{[]int64{n}, slices.Repeat([]float64{math.NaN()}, int(n))}
+				for name, f := range map[string]func(*uop.UOp, []int, bool) (*uop.UOp, error){"max": tensor.Max, "min": tensor.Min} {
+					l.check(name+" of rows", must(f(x.UOp, []int{1}, false)), all, 0)
+					l.check(name+" of columns", must(f(x.UOp, []int{0}, false)), all, 0)
+				}
+				for name, f := range map[string]func(*uop.UOp) (*uop.UOp, error){"relu": tensor.ReluNaN, "relu6": tensor.KeepNaN(tensor.Relu6)} {
+					got := l.values(x.do(f))
+					for i, g := range got {
+						if want := max(0, v[i]); !same(g, want, 0) {
+							l.t.Errorf("%s %s(%v) = %v", dt, name, v[i], g)
+						}
+					}
+				}
+			}
+		}
 	})
 }
 
