@@ -231,3 +231,11 @@ func TestFlatMemory(t *testing.T) {
 		t.Errorf("the heap grew from %d to %d bytes in 4500 steps", start, end)
 	}
 }
+
+func TestWasmPlanRefusesWhatDoesNotFitItsMemory(t *testing.T) {
+	g := uop.NewGraph()
+	x, out := g.NewBuffer("CPU", 3<<29, uop.Float32), g.NewBuffer("CPU", 3<<29, uop.Float32)
+	if _, err := NewWasmPlan(g.Sink(nil, out.Store(x.Add(x)))); err == nil || !strings.Contains(err.Error(), "holds 4294967296") {
+		t.Errorf("12 GiB of buffers: error is %v, expected one that says what fits", err)
+	}
+}

@@ -24,7 +24,10 @@ type WasmPlan struct {
 // WasmBuffer is the size of a buffer.
 type WasmBuffer struct{ Elements, Bytes int64 }
 
-const wasmPage = 1 << 16
+const (
+	wasmPage     = 1 << 16
+	maxWasmPages = 1 << 16
+)
 
 // NewWasmPlan compiles a request (see Realize) for a host that runs WebAssembly.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
@@ -92,8 +95,12 @@ func (p *WasmPlan) render(sched *schedule.Schedule, slot []int) error {
 	}
 	bytes := int64(wasmPage)
 	for _, b := range p.Buffers {
-		bytes += (b.Bytes + 63) &^ 63
+		bytes += aligned(b.Bytes)
 	}
-	p.Module = render.Module(uint32((bytes+wasmPage-1)/wasmPage), kernels...)
+	pages := (bytes + wasmPage - 1) / wasmPage
+	if pages > maxWasmPages {
+		return fmt.Errorf("exec.NewWasmPlan: the buffers take %d bytes, a WebAssembly memory holds %d", bytes, maxWasmPages*wasmPage)
+	}
+	p.Module = render.Module(uint32(pages), kernels...)
 	return nil
 }
