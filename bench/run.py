@@ -164,7 +164,7 @@ def kernel_section(results: Any, both: Any) -> list[str]:
                 f"{rate / r['gcc_us']:.1f}",
                 f"{r['gcc_us'] / r['ours_us']:.0%}",
                 f"{net:.0%}",
-                verdict(net, 0.8, at_most=False),
+                "" if name.startswith("exp") else verdict(net, 0.8, at_most=False),
             ]
         )
     speed, speed2 = results["matmul_512_gflops"], both["matmul_512_gflops"]
@@ -172,7 +172,8 @@ def kernel_section(results: Any, both: Any) -> list[str]:
         "## WASM kernels",
         "",
         "On one core, against C loops compiled with `gcc -O3 -msse4.2 -ffast-math`, by turns, in",
-        "processor time of the thread. exp of C is glibc's, for four numbers at a time.",
+        "processor time of the thread. exp of C is no loop of gcc's but glibc's function for four",
+        "numbers at a time; it is here to compare, without a limit.",
         "L1: 2,048 elements, L2: 65,536, memory: 4 Mi. Running a plan costs ours "
         f"{results['call_ours_us'] * 1e3:.0f} ns and a call",
         f"the C loop {results['call_gcc_us'] * 1e3:.0f} ns, measured on 4 elements; the last share",
