@@ -30,7 +30,7 @@ func go_poly_sigmoid(ctx, x C.uintptr_t) C.uintptr_t {
 
 //export go_poly_logsigmoid
 func go_poly_logsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_logsigmoid", ctx, x, tensor.LogSigmoid)
+	return unary("poly_logsigmoid", ctx, x, tensor.FullLogSigmoid)
 }
 
 //export go_poly_tanh_act
@@ -50,7 +50,7 @@ func go_poly_quick_gelu(ctx, x C.uintptr_t) C.uintptr_t {
 func go_poly_silu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_silu", ctx, x, tensor.Silu) }
 
 //export go_poly_mish
-func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ctx, x, tensor.Mish) }
+func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ctx, x, tensor.FullMish) }
 
 //export go_poly_hardswish
 func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
@@ -74,22 +74,22 @@ func go_poly_leaky_relu(ctx, x C.uintptr_t, slope C.double) C.uintptr_t {
 
 //export go_poly_elu
 func go_poly_elu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
-	return unary("poly_elu", ctx, x, tensor.KeepNaN(func(u *uop.UOp) (*uop.UOp, error) { return tensor.Elu(u, float64(alpha)) }))
+	return unaryWith("poly_elu", ctx, x, alpha, tensor.FullElu)
 }
 
 //export go_poly_celu
 func go_poly_celu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
-	return unaryWith("poly_celu", ctx, x, alpha, tensor.Celu)
+	return unaryWith("poly_celu", ctx, x, alpha, tensor.FullCelu)
 }
 
 //export go_poly_selu
 func go_poly_selu(ctx, x C.uintptr_t, alpha, gamma C.double) C.uintptr_t {
 	return unary("poly_selu", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.Selu(u, float64(alpha), float64(gamma))
+		return tensor.FullSelu(u, float64(alpha), float64(gamma))
 	})
 }
 
 //export go_poly_softplus
 func go_poly_softplus(ctx, x C.uintptr_t, beta C.double) C.uintptr_t {
-	return unaryWith("poly_softplus", ctx, x, beta, tensor.Softplus)
+	return unaryWith("poly_softplus", ctx, x, beta, tensor.FullSoftplus)
 }

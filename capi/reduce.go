@@ -115,7 +115,7 @@ func go_poly_logsumexp(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.
 // reductions lists the operations by their PolyReduceOp, without VAR and STD.
 var reductions = []reduction{
 	tensor.Sum, tensor.Prod, tensor.Max, tensor.Min, tensor.Mean, tensor.Any, tensor.All, tensor.LogSumExp,
-	argReduction(tensor.ArgMax, tensor.ArgMaxAll), argReduction(tensor.ArgMin, tensor.ArgMinAll),
+	argReduction(tensor.ArgMaxNaN), argReduction(tensor.ArgMinNaN),
 }
 
 const (
@@ -124,7 +124,7 @@ const (
 )
 
 // argReduction finds a position along one axis, or in the flattened tensor.
-func argReduction(one func(*uop.UOp, int, bool) (*uop.UOp, error), all func(*uop.UOp) (*uop.UOp, error)) reduction {
+func argReduction(one func(*uop.UOp, int, bool) (*uop.UOp, error)) reduction {
 	return func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 		switch {
 		case len(axes) == 1:
@@ -132,7 +132,11 @@ func argReduction(one func(*uop.UOp, int, bool) (*uop.UOp, error), all func(*uop
 		case axes != nil:
 			return nil, wrong("axes", "%d axes, expected one or all", len(axes))
 		}
-		r, err := all(x)
+		flat, err := tensor.Flatten(x, 0, -1)
+		if err != nil {
+			return nil, err
+		}
+		r, err := one(flat, 0, false)
 		if err != nil || !keepdim {
 			return r, err
 		}

@@ -47,18 +47,18 @@ func lateRules(t *Target) *rewrite.Table {
 	return rewrite.New("late", rules...)
 }
 
-// sigmoid computes 1/(1 + e^x) without overflow of e^x, with which it would be 0 too early.
+// sigmoid computes 1/(1 + e^x), or with 2^x, without overflow of the power, with which it would be 0 too early.
 func sigmoid(_ any, r *uop.UOp) *uop.UOp {
 	if r.Src[0].Op != uop.Add {
 		return nil
 	}
 	return eitherOrder(r.Src[0], func(e, one *uop.UOp) *uop.UOp {
-		if e.Op != uop.Exp || !one.IsConst(uop.Int(1)) {
+		if e.Op != uop.Exp && e.Op != uop.Exp2 || !one.IsConst(uop.Int(1)) {
 			return nil
 		}
 		x := e.Src[0]
 		above := x.IntLike(0).Lt(x)
-		small := above.Where(x.Mul(x.IntLike(-1)), x).Alu(uop.Exp)
+		small := above.Where(x.Mul(x.IntLike(-1)), x).Alu(e.Op)
 		return above.Where(small, small.IntLike(1)).Alu(uop.Fdiv, small.AddInt(1))
 	})
 }

@@ -132,6 +132,20 @@ func std(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 
 // argMax is the first index of the greatest value along an axis, int32.
 func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
+	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return eq(x, m) })
+}
+
+// argMaxNaN is argMax, or the first index of a NaN. Without that, no value equals a greatest value that is NaN, and
+// the index would be one too far.
+func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return argMax(x, axis, keep)
+	}
+	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return bitOr(eq(x, m), isNaN(x)) })
+}
+
+// firstIndex is the first index along an axis where hit, given the greatest value, is true.
+func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
 	if len(s) == 0 {
@@ -141,7 +155,7 @@ func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	if n == 0 {
 		fail("axis", "%d has size 0: there is no greatest element", axis)
 	}
-	m := eq(x, maxOf(x, []int{axis}, true))
+	m := hit(maxOf(x, []int{axis}, true))
 	down := arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), uop.DefaultInt)
 	idx := mul(m, reshape(down, joinShapes(uop.ShapeOf(n), onesShape(len(s)-axis-1))))
 	return cast(sub(int(n), maxOf(idx, []int{axis}, keep)), uop.Int32)
@@ -236,6 +250,20 @@ func ArgMax(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMax", &err)
 	need("x", x)
 	return argMax(x, axis, keepdim), nil
+}
+
+// ArgMaxNaN is ArgMax, or the index of the first NaN.
+func ArgMaxNaN(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("ArgMaxNaN", &err)
+	need("x", x)
+	return argMaxNaN(x, axis, keepdim), nil
+}
+
+// ArgMinNaN is ArgMin, or the index of the first NaN.
+func ArgMinNaN(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("ArgMinNaN", &err)
+	need("x", x)
+	return argMaxNaN(inverse(x), axis, keepdim), nil
 }
 
 // ArgMaxAll is the index of the greatest value in the flattened tensor, int32.

@@ -234,5 +234,12 @@ func (s *selector) sinOf(h shape, x, n, i *inst, cos bool) *inst {
 	large := s.do(pLe, h, s.float(h, limit), s.do(pAbs, h, x))
 	r = s.intern(&inst{what: isGuard, typ: h.typ(), args: []*inst{large, r, x}, fn: reduceFor(h, cos)})
 	z := s.do(pMul, h, r, r)
-	return s.do(pMul, h, r, s.do(pAdd, h, s.do(pMul, h, z, s.poly(h, z, cs)), s.float(h, 1)))
+	// r is added last: near pi/2 the product would be rounded to more than 1.
+	out := s.do(pAdd, h, r, s.do(pMul, h, s.do(pMul, h, r, z), s.poly(h, z, cs)))
+	if cos {
+		return out
+	}
+	// The sum made 0 of -0; otherwise the sine has the sign of r.
+	k := h.ints()
+	return s.toFloats(h, s.do(pOr, k, s.toInts(h, out), s.do(pAnd, k, s.toInts(h, r), s.int(h, -1<<top))))
 }

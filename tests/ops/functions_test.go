@@ -83,10 +83,27 @@ var functions = []function{
 	{"asin", tensor.Asin, math.Asin, 4},
 	{"acos", tensor.Acos, acosRef, 4},
 	{"atan", tensor.Atan, math.Atan, 4},
+	{"erf", tensor.FullErf, math.Erf, 4},
+	{"erfc", tensor.Erfc, math.Erfc, 8},
+	{"softplus", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullSoftplus(x, 1) }, softplusRef, 4},
+	{"logsigmoid", tensor.FullLogSigmoid, func(x float64) float64 { return -softplusRef(-x) }, 4},
+	{"elu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullElu(x, 1) }, eluRef, 4},
+	{"celu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullCelu(x, 2) }, func(x float64) float64 { return 2 * eluRef(x/2) }, 4},
+	{"selu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullSelu(x, 1, 2) }, func(x float64) float64 { return 2 * eluRef(x) }, 4},
 	{"round", tensor.RoundAny, math.RoundToEven, 0},
 	{"floor", tensor.Floor, math.Floor, 0},
 	{"ceil", tensor.Ceil, math.Ceil, 0},
 	{"trunc", tensor.Trunc, math.Trunc, 0},
+}
+
+// softplusRef is log(1 + e^x).
+func softplusRef(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+func eluRef(x float64) float64 {
+	if x > 0 {
+		return x
+	}
+	return math.Expm1(x)
 }
 
 // wholeRange are numbers of all magnitudes: special ones, ends of ranges, and random bits.
