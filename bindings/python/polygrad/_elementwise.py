@@ -205,7 +205,8 @@ class Elementwise(Base):
     def pow(self, x: Operand, reverse: _bool = False) -> Self:
         """Return self ** x.
 
-        Integers to the power of a float give float32; to that of an integer below 0 they raise an error.
+        Integers to the power of a float give float32; to that of an integer below 0 they raise
+        an error.
 
         >>> Tensor([1.0, 2.0, 3.0]).pow(2).tolist()
         [1.0, 4.0, 9.0]
