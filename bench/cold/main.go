@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ func main() {
 	dev := flag.String("device", "wasm", "device")
 	only := flag.String("only", "", "run one workload")
 	profile := flag.String("cpuprofile", "", "write a CPU profile")
+	rules := flag.Int("rules", 0, "count what rules do and list so many of them, the most expensive first; slows the rest down")
 	flag.Parse()
 	if *profile != "" {
 		f, err := os.Create(*profile)
@@ -38,10 +40,21 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	rewrite.CollectStats(*rules > 0)
 	for _, w := range bench.Workloads {
 		if *only == "" || *only == w.Name {
 			measure(e, w, *reps)
 		}
+	}
+	listRules(*rules)
+}
+
+// listRules prints the n rules that took the most time.
+func listRules(n int) {
+	stats := rewrite.Stats()
+	slices.SortFunc(stats, func(a, b rewrite.RuleStats) int { return cmp.Compare(b.Time, a.Time) })
+	for _, s := range stats[:min(n, len(stats))] {
+		fmt.Printf("%10s %8d of %8d  %s\n", s.Time.Round(time.Microsecond), s.Hits, s.Tries, s.Rule.Name)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Rule replaces nodes of certain operations.
 type Rule struct {
-	// Name says what the rule does.
+	// Name says what the rule does; statistics show it.
 	Name string
 	// Ops are the operations of the nodes that the rule looks at.
 	Ops uop.OpSet
@@ -22,6 +22,8 @@ type Rule struct {
 	Need uop.OpSet
 	// Fn returns the replacement of u, or nil (or u itself) if the rule does not apply. ctx is what was given to Graph.
 	Fn func(ctx any, u *uop.UOp) *uop.UOp
+
+	count counters
 }
 
 // Table is an ordered list of rules.
@@ -35,6 +37,7 @@ type Table struct {
 type entry struct {
 	need uop.OpSet
 	fn   func(ctx any, u *uop.UOp) *uop.UOp
+	rule *Rule
 }
 
 // New makes a table of rules, in order.
@@ -45,7 +48,7 @@ func New(name string, rules ...*Rule) *Table {
 			panic(fmt.Sprintf("rewrite.New: rule %q of table %q matches no operation", r.Name, name))
 		}
 		for _, o := range r.Ops.List() {
-			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn})
+			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn, r})
 		}
 	}
 	return t
@@ -65,6 +68,9 @@ func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
 	rules := t.byOp[u.Op]
 	if len(rules) == 0 {
 		return nil
+	}
+	if collecting.Load() {
+		return rewriteCounted(rules, ctx, u)
 	}
 	src := u.SrcOps()
 	for i := range rules {
