@@ -42,21 +42,22 @@ func (h shape) bias() int64 {
 }
 
 // roundToInt is the nearest integer of a small number, as a float, and in the
-// low bits of an integer.
-func (s *selector) roundToInt(h shape, x *inst) (f, i *inst) {
-	m := s.float(h, h.magic())
+// low bits of an integer, to which add is added. What that integer has above
+// them is lost when it is shifted to the exponent or to the sign.
+func (s *selector) roundToInt(h shape, x *inst, add int64) (f, i *inst) {
+	m := s.float(h, h.magic()+float64(add))
 	sum := s.do(pAdd, h, x, m)
-	return s.do(pSub, h, sum, m), s.do(pSub, h.ints(), s.toInts(h, sum), s.toInts(h, m))
+	return s.do(pSub, h, sum, m), s.toInts(h, sum)
 }
 
-// reducedExp splits x into n ln 2 and a rest r of at most (ln 2)/2; it returns n and e**r - 1. Multiples of the first
-// part of ln 2 are exact.
-func (s *selector) reducedExp(h shape, x *inst) (n, em1 *inst) {
+// reducedExp splits x into n ln 2 and a rest r of at most (ln 2)/2; it returns n, with the bias of exponents so many
+// times added, and e**r - 1. Multiples of the first part of ln 2 are exact.
+func (s *selector) reducedExp(h shape, x *inst, biases int64) (n, em1 *inst) {
 	cs, ln2 := expPoly32, [2]float64{0.693359375, -0.00021219444005469057}
 	if h.elem == f64 {
 		cs, ln2 = expPoly64, [2]float64{0.6931471803691238, 1.9082149292705877e-10}
 	}
-	f, n := s.roundToInt(h, s.do(pMul, h, x, s.float(h, log2e)))
+	f, n := s.roundToInt(h, s.do(pMul, h, x, s.float(h, log2e)), biases*h.bias())
 	r := s.do(pSub, h, x, s.do(pMul, h, f, s.float(h, ln2[0])))
 	r = s.do(pSub, h, r, s.do(pMul, h, f, s.float(h, ln2[1])))
 	return n, s.do(pAdd, h, r, s.do(pMul, h, s.do(pMul, h, r, r), s.poly(h, r, cs)))
@@ -77,7 +78,7 @@ func (s *selector) exp(h shape, x *inst) *inst {
 		lo, hi = -746, 710
 	}
 	x = s.maximum(h, s.minimum(h, x, s.float(h, hi)), s.float(h, lo))
-	n, em1 := s.reducedExp(h, x)
+	n, em1 := s.reducedExp(h, x, 2)
 	return s.scale(h, s.do(pAdd, h, em1, s.float(h, 1)), n)
 }
 
@@ -90,26 +91,24 @@ func (s *selector) tanh(h shape, x *inst) *inst {
 	i := h.ints()
 	sign := s.do(pAnd, i, s.toInts(h, x), s.int(h, top))
 	a := s.minimum(h, s.do(pAbs, h, x), s.float(h, limit))
-	n, em1 := s.reducedExp(h, s.do(pAdd, h, a, a))
+	n, em1 := s.reducedExp(h, s.do(pAdd, h, a, a), 1)
 	power := s.power(h, n)
 	e := s.do(pAdd, h, s.do(pMul, h, em1, power), s.do(pSub, h, power, s.float(h, 1)))
 	t := s.do(pDiv, h, e, s.do(pAdd, h, e, s.float(h, 2)))
 	return s.toFloats(h, s.do(pOr, i, s.toInts(h, t), sign))
 }
 
-// scale is p * 2**n, in two halves, so that results near both ends of the range are right.
-func (s *selector) scale(h shape, p, n *inst) *inst {
-	i := h.ints()
-	half := s.shift(pShrS, i, n, 1)
+// scale is p * 2**n, where i is n and twice the bias of exponents. It goes in two halves with a bias each, so that
+// results near both ends of the range are right.
+func (s *selector) scale(h shape, p, i *inst) *inst {
+	half := s.shift(pShrS, h.ints(), i, 1)
 	p = s.do(pMul, h, p, s.power(h, half))
-	return s.do(pMul, h, p, s.power(h, s.do(pSub, i, n, half)))
+	return s.do(pMul, h, p, s.power(h, s.do(pSub, h.ints(), i, half)))
 }
 
-// power is 2**i for an integer i within the exponents of normal numbers.
+// power is 2**n, where i is n and the bias of exponents.
 func (s *selector) power(h shape, i *inst) *inst {
-	n := h.ints()
-	one := s.int(h, h.bias()<<h.fraction())
-	return s.toFloats(h, s.do(pAdd, n, s.shift(pShl, n, i, h.fraction()), one))
+	return s.toFloats(h, s.shift(pShl, h.ints(), i, h.fraction()))
 }
 
 var exp2Poly32 = []float64{1, 0.6931472057402119, 0.24022646889073312, 0.055503287737718426, 0.009618489068543325, 0.001339993210146075, 0.00015345788418019075}
@@ -124,7 +123,7 @@ func (s *selector) exp2(h shape, x *inst) *inst {
 		cs, lo, hi = exp2Poly64, -1078, 1025
 	}
 	x = s.maximum(h, s.minimum(h, x, s.float(h, hi)), s.float(h, lo))
-	f, i := s.roundToInt(h, x)
+	f, i := s.roundToInt(h, x, 2*h.bias())
 	return s.scale(h, s.poly(h, s.do(pSub, h, x, f), cs), i)
 }
 
@@ -208,14 +207,14 @@ const (
 
 // sin takes multiples of pi off, each of which turns the sign.
 func (s *selector) sin(h shape, x *inst) *inst {
-	n, i := s.roundToInt(h, s.do(pMul, h, x, s.float(h, invPi)))
+	n, i := s.roundToInt(h, s.do(pMul, h, x, s.float(h, invPi)), 0)
 	return s.sinOf(h, x, n, i, false)
 }
 
 // cos is sin(x + pi/2): off come multiples of pi and one half of it. The half goes to the multiple, which stays exact.
 func (s *selector) cos(h shape, x *inst) *inst {
 	half := s.float(h, 0.5)
-	n, i := s.roundToInt(h, s.do(pAdd, h, s.do(pMul, h, s.do(pAbs, h, x), s.float(h, invPi)), half))
+	n, i := s.roundToInt(h, s.do(pAdd, h, s.do(pMul, h, s.do(pAbs, h, x), s.float(h, invPi)), half), 0)
 	return s.sinOf(h, s.do(pAbs, h, x), s.do(pSub, h, n, half), i, true)
 }
 
