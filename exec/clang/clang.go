@@ -44,7 +44,7 @@ func New() (*Device, error) {
 	}
 	// Unlike tinygrad's, our C has a maximum that keeps NaN, and takes from its library what formulas compute less exactly.
 	t := lower.Clang()
-	t.Ops = t.Ops.Union(uop.Ops(uop.Max, uop.Exp, uop.Cos, uop.Tanh))
+	t.Ops = t.Ops.Union(uop.Ops(uop.Max, uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh))
 	return &Device{path, t}, nil
 }
 

@@ -100,6 +100,12 @@ func floatExpression(op uop.Op, in *uop.DType) func(a []string) string {
 	switch op {
 	case uop.Exp:
 		return builtin("exp")
+	case uop.Exp2:
+		return builtin("exp2")
+	case uop.Log2:
+		return builtin("log2")
+	case uop.Sin:
+		return builtin("sin")
 	case uop.Cos:
 		return builtin("cos")
 	case uop.Tanh:
