@@ -1,9 +1,10 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"polygrad/capi/header"
 )
 
 const sample = `
@@ -21,30 +22,8 @@ POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2],
 POLY_API void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs);
 `
 
-func TestParseHeader(t *testing.T) {
-	protos, err := parseHeader(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []proto{
-		{"int", "poly_count", nil},
-		{"const char *", "poly_name", []param{{"int", "i"}}},
-		{"PolyUOp *", "poly_pad", []param{{"PolyCtx *", "ctx"}, {"PolyUOp *", "src"}, {"int64_t (*)[2]", "pairs"}, {"int", "ndim"}}},
-		{"void", "poly_free", []param{{"const PolyStep *", "step"}, {"const int64_t **", "shapes"}, {"PolyUOp **", "xs"}}},
-	}
-	if !slices.EqualFunc(protos, want, func(a, b proto) bool {
-		return a.Ret == b.Ret && a.Name == b.Name && slices.Equal(a.Params, b.Params)
-	}) {
-		t.Errorf("got %+v\nexpected %+v", protos, want)
-	}
-	constants, err := parseConstants(sample)
-	if err != nil || !slices.Equal(constants, []constant{{"POLY_BLUE", 7}, {"POLY_GREEN", 3}}) {
-		t.Errorf("constants %v, %v", constants, err)
-	}
-}
-
 func TestShims(t *testing.T) {
-	protos, err := parseHeader(sample)
+	protos, err := header.Parse(sample)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +45,11 @@ func TestShims(t *testing.T) {
 }
 
 func TestCtypesTable(t *testing.T) {
-	protos, err := parseHeader(sample)
+	protos, err := header.Parse(sample)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := ctypesTable(protos, []constant{{"POLY_RED", 0}})
+	text, err := ctypesTable(protos, []header.Constant{{Name: "POLY_RED"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +61,7 @@ func TestCtypesTable(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if _, err := ctypesTable([]proto{{"struct tm", "poly_now", nil}}, nil); err == nil {
+	if _, err := ctypesTable([]header.Proto{{Ret: "struct tm", Name: "poly_now"}}, nil); err == nil {
 		t.Error("an unknown type is no error")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"polygrad/capi/header"
 )
 
 func main() {
@@ -22,7 +24,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	protos, err := parseHeader(string(text))
+	protos, err := header.Parse(string(text))
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func run() error {
 			return fmt.Errorf("%s is exported by Go but %s is not in the header", name, name[len("go_"):])
 		}
 	}
-	constants, err := parseConstants(string(text))
+	constants, err := header.Constants(string(text))
 	if err != nil {
 		return err
 	}

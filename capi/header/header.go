@@ -1,4 +1,5 @@
-package main
+// Package header reads include/polygrad.h: what is generated from the header, and what tests all of it, stand on it.
+package header
 
 import (
 	"fmt"
@@ -7,21 +8,21 @@ import (
 	"strings"
 )
 
-// A param is one parameter of a prototype.
-type param struct {
+// A Param is one parameter of a prototype.
+type Param struct {
 	Type string // as written, without the name; "int64_t (*)[2]" for arrays of pairs
 	Name string
 }
 
-// A proto is one function of the header.
-type proto struct {
+// A Proto is one function of the header.
+type Proto struct {
 	Ret    string
 	Name   string
-	Params []param
+	Params []Param
 }
 
-// A constant is a number that an enum of the header names.
-type constant struct {
+// A Constant is a number that an enum of the header names.
+type Constant struct {
 	Name  string
 	Value int
 }
@@ -36,10 +37,10 @@ var (
 	plainParam   = regexp.MustCompile(`^(.*?)(\w+)$`)
 )
 
-// parseHeader finds the prototypes of a header, in order.
-func parseHeader(text string) ([]proto, error) {
+// Parse finds the prototypes of a header, in order.
+func Parse(text string) ([]Proto, error) {
 	text = blockComment.ReplaceAllString(text, "")
-	var out []proto
+	var out []Proto
 	for _, m := range apiLine.FindAllStringSubmatch(text, -1) {
 		p, err := parseProto(strings.TrimSpace(spaces.ReplaceAllString(m[1], " ")))
 		if err != nil {
@@ -50,29 +51,29 @@ func parseHeader(text string) ([]proto, error) {
 	return out, nil
 }
 
-// parseConstants finds the members of the enums of a header, in order.
-func parseConstants(text string) ([]constant, error) {
-	var out []constant
+// Constants finds the members of the enums of a header, in order.
+func Constants(text string) ([]Constant, error) {
+	var out []Constant
 	for _, m := range enumerator.FindAllStringSubmatch(blockComment.ReplaceAllString(text, ""), -1) {
 		n, err := strconv.Atoi(m[2])
 		if err != nil {
 			return nil, fmt.Errorf("enum member %s: %w", m[1], err)
 		}
-		out = append(out, constant{m[1], n})
+		out = append(out, Constant{m[1], n})
 	}
 	return out, nil
 }
 
-func parseProto(decl string) (proto, error) {
+func parseProto(decl string) (Proto, error) {
 	open := strings.IndexByte(decl, '(')
 	if open < 0 || !strings.HasSuffix(decl, ")") {
-		return proto{}, fmt.Errorf("prototype %q: no parameter list", decl)
+		return Proto{}, fmt.Errorf("prototype %q: no parameter list", decl)
 	}
 	head := nameBefore.FindStringSubmatch(decl[:open])
 	if head == nil {
-		return proto{}, fmt.Errorf("prototype %q: no poly_ name", decl)
+		return Proto{}, fmt.Errorf("prototype %q: no poly_ name", decl)
 	}
-	p := proto{Ret: strings.TrimSpace(head[1]), Name: head[2]}
+	p := Proto{Ret: strings.TrimSpace(head[1]), Name: head[2]}
 	list := decl[open+1 : len(decl)-1]
 	if list == "void" {
 		return p, nil
@@ -80,18 +81,18 @@ func parseProto(decl string) (proto, error) {
 	for _, s := range strings.Split(list, ",") {
 		s = strings.TrimSpace(s)
 		if m := pairParam.FindStringSubmatch(s); m != nil {
-			p.Params = append(p.Params, param{"int64_t (*)[2]", m[1]})
+			p.Params = append(p.Params, Param{"int64_t (*)[2]", m[1]})
 		} else if m := plainParam.FindStringSubmatch(s); m != nil {
-			p.Params = append(p.Params, param{strings.TrimSpace(m[1]), m[2]})
+			p.Params = append(p.Params, Param{strings.TrimSpace(m[1]), m[2]})
 		} else {
-			return proto{}, fmt.Errorf("prototype %s: parameter %q", p.Name, s)
+			return Proto{}, fmt.Errorf("prototype %s: parameter %q", p.Name, s)
 		}
 	}
 	return p, nil
 }
 
-// isHandle reports whether a type is a pointer to one of the opaque types.
-func isHandle(typ string) bool {
+// IsHandle reports whether a type is a pointer to one of the opaque types.
+func IsHandle(typ string) bool {
 	switch strings.TrimPrefix(typ, "const ") {
 	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *":
 		return true
