@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 LIB := build/libpolygrad.so
 
 GO_SOURCES := go.mod go.sum $(shell find capi core exec render include -type f \
-	\( -name '*.go' -o -name '*.[chs]' -o -name '*.rules' \) ! -name '*_test.go' 2>/dev/null)
+	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' \) ! -name '*_test.go' 2>/dev/null)
 PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
 PY_CHECKED := bindings/python examples scripts bench tests
@@ -51,7 +51,7 @@ clean: ## remove everything that was built
 
 $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)
-	CGO_ENABLED=1 $(GO) build -trimpath -ldflags='-s -w' -buildmode=c-shared -o $@ ./capi
+	GO='$(GO)' scripts/library.sh $@
 
 $(VENV)/tools: scripts/requirements.txt
 	@scripts/require.sh $(PYTHON)

@@ -2,6 +2,7 @@ package main
 
 /*
 #include <stdlib.h>
+#include "../include/polygrad.h"
 */
 import "C"
 
@@ -58,7 +59,7 @@ func static(s string) *C.char {
 }
 
 //export go_poly_version
-func go_poly_version() *C.char { return static("2.0.0") }
+func go_poly_version() *C.char { return static(C.POLY_VERSION) }
 
 //export go_poly_op_count
 func go_poly_op_count() C.int { return C.int(uop.NumOps) }

@@ -90,6 +90,9 @@ extern "C" {
 /* The number poly_abi_version returns: the layout of records and prototypes. */
 #define POLY_ABI_VERSION 1
 
+/* The version of this header, and of a library that was built with it. */
+#define POLY_VERSION "2.0.0"
+
 /* No out-shape is longer; graphs themselves may have up to POLY_MAX_DIMS. */
 #define POLY_MAX_OUT_DIMS 8
 #define POLY_MAX_DIMS 16

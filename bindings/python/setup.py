@@ -51,18 +51,11 @@ def newest_source() -> float:
 
 def build(path: Path) -> None:
     """Build the library with Go."""
-    go = shutil.which("go")
-    if go is None:
+    if shutil.which(os.environ.get("GO", "go")) is None:
         raise SystemExit(
             "building polygrad needs Go 1.26 (https://go.dev/dl) and gcc, or POLYGRAD_LIB"
         )
-    path.parent.mkdir(exist_ok=True)
-    subprocess.run(
-        [go, "build", "-trimpath", "-ldflags=-s -w", "-buildmode=c-shared", "-o", path, "./capi"],
-        cwd=ROOT,
-        env={**os.environ, "CGO_ENABLED": "1"},
-        check=True,
-    )
+    subprocess.run([ROOT / "scripts" / "library.sh", path], check=True)
 
 
 class BuildWithLibrary(build_py):

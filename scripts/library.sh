@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# library.sh OUT [SONAME]: builds the shared library into the file OUT.
+#
+# Frontends load the library by its path, so without SONAME a copy of the one file works
+# wherever it lies; what programs are linked with (make install) gets a SONAME.
+set -euo pipefail
+out=$(realpath -m "${1:?usage: library.sh OUT [SONAME]}")
+root=$(dirname "$(dirname "$(realpath "$0")")")
+# A path with a blank or a comma would not get through to the linker.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cp "$root/capi/polygrad.map" "$folder"
+linker="-Wl,--version-script=$folder/polygrad.map${2:+ -Wl,-soname,$2}"
+mkdir -p "$(dirname "$out")"
+cd "$root"
+CGO_ENABLED=1 "${GO:-go}" build -trimpath -ldflags="-s -w -buildid= -extldflags '$linker'" \
+  -buildmode=c-shared -o "$out" ./capi
+rm -f "${out%.*}.h" # cgo's header of the functions behind the interface
