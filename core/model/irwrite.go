@@ -68,15 +68,8 @@ func (w *irWriter) add(u *uop.UOp) error {
 	if _, done := w.index[u]; done {
 		return nil
 	}
-	src := u.Src
-	switch u.Op {
-	case uop.ConstOp: // its device
-		src = nil
-	case uop.Buffer, uop.Reshape, uop.Expand, uop.Pad, uop.Shrink: // device and sizes are no nodes in files
-		src = src[:1]
-	}
 	n := irNode{op: u.Op, dtype: u.DType}
-	for _, s := range src {
+	for _, s := range nodeSources(u) {
 		if err := w.add(s); err != nil {
 			return err
 		}

@@ -133,9 +133,20 @@ func (g *Graph) NewUnique() *UOp {
 	return g.New(Unique, Void, nil, Num(g.unique-1), nil)
 }
 
+// UniqueOf is the UNIQUE of a number that the caller chose; NewUnique does not return it afterwards.
+func (g *Graph) UniqueOf(n int64) *UOp {
+	g.unique = max(g.unique, n+1)
+	return g.New(Unique, Void, nil, Num(n), nil)
+}
+
 // NewBuffer makes a fresh BUFFER of n elements.
 func (g *Graph) NewBuffer(device string, n int64, dt *DType) *UOp {
-	return g.New(Buffer, dt, []*UOp{g.NewUnique(), g.DeviceOp(device)}, Num(n), nil)
+	return g.BufferOf(g.NewUnique(), device, n, dt)
+}
+
+// BufferOf is the BUFFER of n elements that a UNIQUE stands for.
+func (g *Graph) BufferOf(unique *UOp, device string, n int64, dt *DType) *UOp {
+	return g.New(Buffer, dt, []*UOp{unique, g.DeviceOp(device)}, Num(n), nil)
 }
 
 // Variable makes a DEFINE_VAR with inclusive bounds.
