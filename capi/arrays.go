@@ -119,20 +119,3 @@ func (v value) given(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
 	}
 	return u, nil
 }
-
-// tellShape writes the shape of a result to where the caller wants it.
-func tellShape(u *uop.UOp, dims *C.int64_t, ndim *C.int) {
-	s := u.Shape()
-	writeShape(s, dims, maxOutDims)
-	if ndim != nil {
-		*ndim = C.int(len(s))
-	}
-}
-
-// shapeless says "no result" to a caller that wants a shape.
-func shapeless(h C.uintptr_t, ndim *C.int) C.uintptr_t {
-	if h == 0 && ndim != nil {
-		*ndim = 0
-	}
-	return h
-}

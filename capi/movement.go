@@ -188,24 +188,13 @@ func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]
 
 //export go_poly_split
 func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.uintptr_t) C.int {
-	return status("poly_split", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return err
-		}
+	return composeAll("poly_split", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		list, err := ints("sizes", parts, n)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if out == nil {
-			return wrong("out", "is NULL")
-		}
-		us, err := tensor.Split(v.u, list, int(axis))
-		if err != nil {
-			return err
-		}
-		return c.outAll(singles(us), unsafe.Slice(out, len(us)))
-	})
+		return tensor.Split(us[0], list, int(axis))
+	}, operandOf("x", x))
 }
 
 // outAll hands several nodes to C, or none if one fails.

@@ -10,91 +10,51 @@ import (
 	"polygrad/core/uop"
 )
 
-// shapedUnary runs an operation on a tensor whose shape the caller gives.
-func shapedUnary(fn string, ctx, x C.uintptr_t, shape *C.int64_t, ndim C.int, f func(*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
-		u, err := v.given("shape", shape, ndim)
-		if err != nil {
-			return value{}, err
-		}
-		u, err = f(u)
-		return single(u), err
-	})
-}
-
 //export go_poly_softmax
 func go_poly_softmax(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis C.int) C.uintptr_t {
-	return shapedUnary("poly_softmax", ctx, x, shape, ndim, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.Softmax(u, int(axis))
-	})
+	return compose("poly_softmax", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Softmax(us[0], int(axis))
+	}, shaped("x", x, "shape", shape, ndim))
 }
 
 //export go_poly_log_softmax
 func go_poly_log_softmax(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis C.int) C.uintptr_t {
-	return shapedUnary("poly_log_softmax", ctx, x, shape, ndim, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.LogSoftmax(u, int(axis))
-	})
+	return compose("poly_log_softmax", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.LogSoftmax(us[0], int(axis))
+	}, shaped("x", x, "shape", shape, ndim))
 }
 
 //export go_poly_tril
 func go_poly_tril(ctx, x C.uintptr_t, shape *C.int64_t, ndim, diagonal C.int) C.uintptr_t {
-	return shapedUnary("poly_tril", ctx, x, shape, ndim, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.Tril(u, int64(diagonal))
-	})
+	return compose("poly_tril", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Tril(us[0], int64(diagonal))
+	}, shaped("x", x, "shape", shape, ndim))
 }
 
 //export go_poly_triu
 func go_poly_triu(ctx, x C.uintptr_t, shape *C.int64_t, ndim, diagonal C.int) C.uintptr_t {
-	return shapedUnary("poly_triu", ctx, x, shape, ndim, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.Triu(u, int64(diagonal))
-	})
+	return compose("poly_triu", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Triu(us[0], int64(diagonal))
+	}, shaped("x", x, "shape", shape, ndim))
 }
 
 //export go_poly_causal_mask
 func go_poly_causal_mask(ctx C.uintptr_t, T C.int64_t, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	const hidden = -1e9
-	return shapeless(make1("poly_causal_mask", ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		u, err := tensor.Full(g, uop.ShapeOf(int64(T), int64(T)), uop.Float(hidden), uop.Float32)
-		if err == nil {
-			u, err = tensor.Triu(u, 1)
+	return told{shapeOut, ndimOut}.build("poly_causal_mask", ctx, func(c *context) (*uop.UOp, error) {
+		u, err := tensor.Full(c.g, uop.ShapeOf(int64(T), int64(T)), uop.Float(hidden), uop.Float32)
+		if err != nil {
+			return nil, err
 		}
-		if err == nil {
-			tellShape(u, shapeOut, ndimOut)
-		}
-		return u, err
-	}), ndimOut)
+		return tensor.Triu(u, 1)
+	})
 }
 
 //export go_poly_layernorm
 func go_poly_layernorm(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis C.int, eps C.double, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return shapeless(shapedUnary("poly_layernorm", ctx, x, shape, ndim, func(u *uop.UOp) (*uop.UOp, error) {
-		r, err := tensor.LayerNorm(u, []int{int(axis)}, float64(eps))
-		if err == nil {
-			tellShape(r, shapeOut, ndimOut)
-		}
-		return r, err
-	}), ndimOut)
-}
-
-// operands resolves nodes of which those at the end may be NULL, which gives nil.
-func (c *context) operands(names []string, required int, hs ...C.uintptr_t) ([]*uop.UOp, error) {
-	out := make([]*uop.UOp, len(hs))
-	for i, h := range hs {
-		find := c.arg
-		if i >= required {
-			find = c.optional
-		}
-		v, err := find(names[i], uintptr(h))
-		if err != nil {
-			return nil, err
-		}
-		out[i] = v.u
-	}
-	return out, nil
+	return compose("poly_layernorm", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.LayerNorm(us[0], []int{int(axis)}, float64(eps))
+	}, shaped("x", x, "shape", shape, ndim))
 }
 
 // scaled is x * weight + bias where these are given.
@@ -115,48 +75,35 @@ func scaled(x, weight, bias *uop.UOp) (*uop.UOp, error) {
 
 //export go_poly_layernorm_axes
 func go_poly_layernorm_axes(ctx, x C.uintptr_t, axes *C.int64_t, n C.int, eps C.double, weight, bias C.uintptr_t) C.uintptr_t {
-	return build("poly_layernorm_axes", ctx, func(c *context) (value, error) {
-		us, err := c.operands([]string{"x", "weight", "bias"}, 1, x, weight, bias)
-		if err != nil {
-			return value{}, err
-		}
+	return compose("poly_layernorm_axes", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		list, err := axesFrom("axes", axes, n)
 		if err != nil {
-			return value{}, err
+			return nil, err
 		}
 		u, err := tensor.LayerNorm(us[0], list, float64(eps))
-		if err == nil {
-			u, err = scaled(u, us[1], us[2])
+		if err != nil {
+			return nil, err
 		}
-		return single(u), err
-	})
+		return scaled(u, us[1], us[2])
+	}, operandOf("x", x), optional("weight", weight), optional("bias", bias))
 }
 
 //export go_poly_rmsnorm
 func go_poly_rmsnorm(ctx, x C.uintptr_t, eps C.double, weight C.uintptr_t) C.uintptr_t {
-	return build("poly_rmsnorm", ctx, func(c *context) (value, error) {
-		us, err := c.operands([]string{"x", "weight"}, 1, x, weight)
-		if err != nil {
-			return value{}, err
-		}
+	return compose("poly_rmsnorm", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		u, err := tensor.RMSNorm(us[0], float64(eps))
-		if err == nil {
-			u, err = scaled(u, us[1], nil)
+		if err != nil {
+			return nil, err
 		}
-		return single(u), err
-	})
+		return scaled(u, us[1], nil)
+	}, operandOf("x", x), optional("weight", weight))
 }
 
 //export go_poly_groupnorm
 func go_poly_groupnorm(ctx, x C.uintptr_t, groups C.int64_t, eps C.double, weight, bias C.uintptr_t) C.uintptr_t {
-	return build("poly_groupnorm", ctx, func(c *context) (value, error) {
-		us, err := c.operands([]string{"x", "weight", "bias"}, 1, x, weight, bias)
-		if err != nil {
-			return value{}, err
-		}
-		u, err := tensor.GroupNorm(us[0], int64(groups), us[1], us[2], float64(eps))
-		return single(u), err
-	})
+	return compose("poly_groupnorm", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.GroupNorm(us[0], int64(groups), us[1], us[2], float64(eps))
+	}, operandOf("x", x), optional("weight", weight), optional("bias", bias))
 }
 
 // classes turns class numbers that came as floats into integers; probabilities stay.
@@ -169,32 +116,13 @@ func classes(logits, target *uop.UOp) (*uop.UOp, error) {
 
 //export go_poly_cross_entropy
 func go_poly_cross_entropy(ctx, logits C.uintptr_t, lShape *C.int64_t, lNdim C.int, target C.uintptr_t, tShape *C.int64_t, tNdim, axis C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return shapeless(build("poly_cross_entropy", ctx, func(c *context) (value, error) {
-		l, err := c.arg("logits", uintptr(logits))
+	return compose("poly_cross_entropy", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+		y, err := classes(us[0], us[1])
 		if err != nil {
-			return value{}, err
+			return nil, err
 		}
-		t, err := c.arg("target", uintptr(target))
-		if err != nil {
-			return value{}, err
-		}
-		x, err := l.given("l_shape", lShape, lNdim)
-		if err != nil {
-			return value{}, err
-		}
-		y, err := t.given("t_shape", tShape, tNdim)
-		if err != nil {
-			return value{}, err
-		}
-		if y, err = classes(x, y); err != nil {
-			return value{}, err
-		}
-		u, err := tensor.CrossEntropy(x, y, int(axis), tensor.ReduceMean, 0)
-		if err == nil {
-			tellShape(u, shapeOut, ndimOut)
-		}
-		return single(u), err
-	}), ndimOut)
+		return tensor.CrossEntropy(us[0], y, int(axis), tensor.ReduceMean, 0)
+	}, shaped("logits", logits, "l_shape", lShape, lNdim), shaped("target", target, "t_shape", tShape, tNdim))
 }
 
 //export go_poly_binary_cross_entropy
@@ -212,59 +140,29 @@ func go_poly_binary_cross_entropy_logits(ctx, x, y C.uintptr_t) C.uintptr_t {
 }
 
 func loss(fn string, ctx, x, y C.uintptr_t, f binaryOp) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
-		us, err := c.operands([]string{"x", "y"}, 2, x, y)
-		if err != nil {
-			return value{}, err
-		}
-		u, err := f(us[0], us[1])
-		return single(u), err
-	})
+	return compose(fn, ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) { return f(us[0], us[1]) }, operandOf("x", x), operandOf("y", y))
 }
 
 //export go_poly_gather
 func go_poly_gather(ctx, table C.uintptr_t, tShape *C.int64_t, tNdim C.int, idx C.uintptr_t, iShape *C.int64_t, iNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return shapeless(build("poly_gather", ctx, func(c *context) (value, error) {
-		tv, err := c.arg("table", uintptr(table))
-		if err != nil {
-			return value{}, err
-		}
-		iv, err := c.arg("idx", uintptr(idx))
-		if err != nil {
-			return value{}, err
-		}
-		t, err := tv.given("t_shape", tShape, tNdim)
-		if err != nil {
-			return value{}, err
-		}
-		i, err := iv.given("i_shape", iShape, iNdim)
-		if err != nil {
-			return value{}, err
-		}
+	return compose("poly_gather", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+		i := us[1]
 		// Frontends that know only floats send indices as such.
 		if i.DType.IsFloat() {
+			var err error
 			if i, err = tensor.Cast(i, uop.Int32); err != nil {
-				return value{}, err
+				return nil, err
 			}
 		}
-		u, err := tensor.Embedding(t, i)
-		if err == nil {
-			tellShape(u, shapeOut, ndimOut)
-		}
-		return single(u), err
-	}), ndimOut)
+		return tensor.Embedding(us[0], i)
+	}, shaped("table", table, "t_shape", tShape, tNdim), shaped("idx", idx, "i_shape", iShape, iNdim))
 }
 
 //export go_poly_gather_axis
 func go_poly_gather_axis(ctx, x C.uintptr_t, axis C.int, index C.uintptr_t) C.uintptr_t {
-	return build("poly_gather_axis", ctx, func(c *context) (value, error) {
-		us, err := c.operands([]string{"x", "index"}, 2, x, index)
-		if err != nil {
-			return value{}, err
-		}
-		u, err := tensor.Gather(us[0], int(axis), us[1])
-		return single(u), err
-	})
+	return compose("poly_gather_axis", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Gather(us[0], int(axis), us[1])
+	}, operandOf("x", x), operandOf("index", index))
 }
 
 //export go_poly_one_hot

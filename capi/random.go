@@ -80,12 +80,7 @@ func go_poly_randint_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim
 
 //export go_poly_dropout
 func go_poly_dropout(ctx, x C.uintptr_t, p C.double, seed C.uintptr_t) C.uintptr_t {
-	return build("poly_dropout", ctx, func(c *context) (value, error) {
-		us, err := c.operands([]string{"x", "seed"}, 2, x, seed)
-		if err != nil {
-			return value{}, err
-		}
-		u, err := tensor.DropoutSeeded(us[0], float64(p), us[1])
-		return single(u), err
-	})
+	return compose("poly_dropout", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.DropoutSeeded(us[0], float64(p), us[1])
+	}, operandOf("x", x), operandOf("seed", seed))
 }

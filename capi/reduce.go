@@ -54,24 +54,13 @@ func go_poly_reduce_axis(ctx C.uintptr_t, op C.int, src C.uintptr_t, axes *C.int
 
 // reduceOne reduces one axis of a tensor whose shape the caller gives, and tells the shape of the result.
 func reduceOne(fn string, ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.int, scalar bool, shapeOut *C.int64_t, ndimOut *C.int, f reduction) C.uintptr_t {
-	return shapeless(build(fn, ctx, func(c *context) (value, error) {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
-		u, err := v.given("shape", shape, ndim)
-		if err != nil {
-			return value{}, err
-		}
-		if u, err = f(u, []int{int(axis)}, keep != 0); err != nil {
-			return value{}, err
-		}
-		if len(u.Shape()) == 0 && !scalar {
+	return compose(fn, ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+		u, err := f(us[0], []int{int(axis)}, keep != 0)
+		if err == nil && len(u.Shape()) == 0 && !scalar {
 			u = u.Reshape(uop.ShapeOf(1))
 		}
-		tellShape(u, shapeOut, ndimOut)
-		return single(u), nil
-	}), ndimOut)
+		return u, err
+	}, shaped("x", x, "shape", shape, ndim))
 }
 
 //export go_poly_sum_reduce

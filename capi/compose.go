@@ -1,0 +1,120 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/uop"
+)
+
+// An operand is a tensor as C gives it.
+type operand struct {
+	name string
+	h    C.uintptr_t
+	// NULL is allowed and gives nil.
+	optional bool
+	// The shape that the caller says it has, as functions of the original interface are told; NULL says nothing.
+	shapeName string
+	shape     *C.int64_t
+	ndim      C.int
+}
+
+func operandOf(name string, h C.uintptr_t) operand { return operand{name: name, h: h} }
+
+func optional(name string, h C.uintptr_t) operand { return operand{name: name, h: h, optional: true} }
+
+func shaped(name string, h C.uintptr_t, shapeName string, shape *C.int64_t, ndim C.int) operand {
+	return operand{name: name, h: h, shapeName: shapeName, shape: shape, ndim: ndim}
+}
+
+// resolve finds the nodes of operands, in the shapes that they are said to have.
+func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
+	us := make([]*uop.UOp, len(ins))
+	for i, in := range ins {
+		find := c.arg
+		if in.optional {
+			find = c.optional
+		}
+		v, err := find(in.name, uintptr(in.h))
+		if err != nil {
+			return nil, err
+		}
+		if v.u == nil {
+			continue
+		}
+		if err := v.tensor(in.name); err != nil {
+			return nil, err
+		}
+		if us[i], err = v.given(in.shapeName, in.shape, in.ndim); err != nil {
+			return nil, err
+		}
+	}
+	return us, nil
+}
+
+// told is where a function of the original interface writes the shape of its result; the zero value is nowhere.
+type told struct {
+	dims *C.int64_t
+	ndim *C.int
+}
+
+// build runs a request that makes a node and tells its shape, or that there is none.
+func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, error)) C.uintptr_t {
+	h := build(fn, ctx, func(c *context) (value, error) {
+		u, err := f(c)
+		if err != nil {
+			return value{}, err
+		}
+		s := u.Shape()
+		writeShape(s, t.dims, maxOutDims)
+		if t.ndim != nil {
+			*t.ndim = C.int(len(s))
+		}
+		return single(u), nil
+	})
+	if h == 0 && t.ndim != nil {
+		*t.ndim = 0
+	}
+	return h
+}
+
+// compose runs an operation of some tensors that makes one.
+func compose(fn string, ctx C.uintptr_t, t told, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) C.uintptr_t {
+	return t.build(fn, ctx, func(c *context) (*uop.UOp, error) {
+		us, err := c.resolve(ins)
+		if err != nil {
+			return nil, err
+		}
+		return f(us)
+	})
+}
+
+// composeAll runs an operation of some tensors that makes n of them, which are written to out.
+func composeAll(fn string, ctx C.uintptr_t, out *C.uintptr_t, f func(us []*uop.UOp) ([]*uop.UOp, error), ins ...operand) C.int {
+	return status(fn, ctx, func(c *context) error {
+		if out == nil {
+			return wrong("out", "is NULL, expected an array for the results")
+		}
+		us, err := c.resolve(ins)
+		if err != nil {
+			return err
+		}
+		made, err := f(us)
+		if err != nil {
+			return err
+		}
+		return c.outAll(singles(made), unsafe.Slice(out, len(made)))
+	})
+}
+
+// both collects two results.
+func both(a, b *uop.UOp, err error) ([]*uop.UOp, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*uop.UOp{a, b}, nil
+}
