@@ -65,3 +65,30 @@ func TestCtypesTable(t *testing.T) {
 		t.Error("an unknown type is no error")
 	}
 }
+
+func TestKoffiTable(t *testing.T) {
+	protos, err := header.Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	protos = append(protos, header.Proto{Ret: "PolyUOp *", Name: "poly_by_value", Params: []header.Param{{Type: "PolyDType", Name: "dtype"}}})
+	text, err := koffiTable(protos, []header.Constant{{Name: "POLY_RED"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"  poly_count: ['int', []],\n", "  poly_name: ['const char *', ['int']],\n",
+		"  poly_pad: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'void *', 'int']],\n",
+		"  poly_free: ['void', ['uintptr_t', 'void *', 'void *']],\n", "\n  POLY_RED: 0,\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "poly_by_value") {
+		t.Error("a function that takes a record by value is in the table")
+	}
+	if _, err := koffiTable([]header.Proto{{Ret: "struct tm", Name: "poly_now"}}, nil); err == nil {
+		t.Error("an unknown type is no error")
+	}
+}

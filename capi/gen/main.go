@@ -49,6 +49,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if err := writeJS(protos, constants); err != nil {
+		return err
+	}
 	if err := os.WriteFile("shim_gen.c", []byte(shimC(protos, inGo)), 0o644); err != nil {
 		return err
 	}
