@@ -99,10 +99,10 @@ func erfinv(x *uop.UOp) *uop.UOp {
 func Erf(x *uop.UOp) (*uop.UOp, error) { return runFloat("Erf", erf, x) }
 
 // Erfc is 1 - erf(x), accurate in the tail.
-func Erfc(x *uop.UOp) (*uop.UOp, error) { return run1("Erfc", inFloat(erfc), x) }
+func Erfc(x *uop.UOp) (*uop.UOp, error) { return run1("Erfc", inDouble(erfc), x) }
 
 // Erfinv is the inverse of the error function; infinite at -1 and 1, NaN outside.
-func Erfinv(x *uop.UOp) (*uop.UOp, error) { return run1("Erfinv", inFloat(erfinv), x) }
+func Erfinv(x *uop.UOp) (*uop.UOp, error) { return run1("Erfinv", inDouble(erfinv), x) }
 
 // Ndtri is the inverse of the cumulative distribution function of the standard normal distribution.
-func Ndtri(x *uop.UOp) (*uop.UOp, error) { return run1("Ndtri", inFloat(ndtri), x) }
+func Ndtri(x *uop.UOp) (*uop.UOp, error) { return run1("Ndtri", inDouble(ndtri), x) }

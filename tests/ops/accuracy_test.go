@@ -38,14 +38,6 @@ var accurate = []accuracy{
 	{"log1p near 0", tensor.Log1p, math.Log1p, -1e-3, 1e-3, 4, 0},
 	{"expm1", tensor.Expm1, math.Expm1, -80, 80, 4, 0},
 	{"expm1 near 0", tensor.Expm1, math.Expm1, -0.7, 0.7, 4, 0},
-	{"erfc", tensor.Erfc, math.Erfc, -4, 9, 6, 0},
-	{"erfinv", tensor.Erfinv, math.Erfinv, -1, 1, 8, 0},
-	{"erfinv near 0", tensor.Erfinv, math.Erfinv, -1e-3, 1e-3, 8, 0},
-	{"ndtri", tensor.Ndtri, ndtriRef, 0, 1, 8, 16},
-	{"lgamma", tensor.Lgamma, lgammaRef, 0, 50, 4, 2},
-	{"lgamma below 0", tensor.Lgamma, lgammaRef, -10, 0, 8, 16},
-	{"digamma", tensor.Digamma, digammaRef, 0.01, 50, 8, 16},
-	{"digamma below 0", tensor.Digamma, digammaRef, -5, 0, 128, 64},
 	// compositions that are tinygrad's: their errors are absolute
 	{"erf", tensor.Erf, math.Erf, -4, 4, 1, 4},
 	{"tanh", tensor.Tanh, math.Tanh, -5, 5, 2, 4},
@@ -61,30 +53,7 @@ const erf32 = 1.5e-7
 
 func acosRef(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
-func ndtriRef(p float64) float64 {
-	if p > 0.5 {
-		return -ndtriRef(1 - p)
-	}
-	x := -math.Sqrt2 * math.Erfcinv(2*p)
-	for range 3 { // Newton: the cumulative distribution is erfc(-x/sqrt 2)/2
-		x -= (math.Erfc(-x/math.Sqrt2)/2 - p) * math.Sqrt(2*math.Pi) * math.Exp(x*x/2)
-	}
-	return x
-}
-
 func lgammaRef(x float64) float64 { v, _ := math.Lgamma(x); return v }
-
-func digammaRef(x float64) float64 {
-	if x <= 0 {
-		return digammaRef(1-x) - math.Pi/math.Tan(math.Pi*(x-math.Floor(x)))
-	}
-	s := 0.0
-	for ; x < 30; x++ {
-		s -= 1 / x
-	}
-	z := 1 / (x * x)
-	return s + math.Log(x) - 1/(2*x) - z*(1.0/12-z*(1.0/120-z*(1.0/252-z/240)))
-}
 
 // grid is n points between lo and hi.
 func grid(lo, hi float64, n int, round func(float64) float64) []float64 {
@@ -153,6 +122,7 @@ func TestSpecialValues(t *testing.T) {
 		{"erfinv", tensor.Erfinv, []float64{-1, 0, 1, 2, nan}, []float64{-inf, 0, inf, nan, nan}},
 		{"ndtri", tensor.Ndtri, []float64{0, 0.5, 1, -1, 2, nan}, []float64{-inf, 0, inf, nan, nan, nan}},
 		{"lgamma", tensor.Lgamma, []float64{-inf, -1, 0, 1, 2, inf, nan}, []float64{inf, inf, inf, 0, 0, inf, nan}},
+		{"digamma", tensor.Digamma, []float64{-inf, -1, 0, inf, nan}, []float64{nan, nan, -inf, inf, nan}},
 		{"exp", tensor.Exp, []float64{-inf, 0, inf, nan}, []float64{0, 1, inf, nan}},
 		{"log", tensor.Log, []float64{-1, 0, 1, inf, nan}, []float64{nan, -inf, 0, inf, nan}},
 		{"sqrt", tensor.Sqrt, []float64{-1, 0, 4, inf, nan}, []float64{nan, 0, 2, inf, nan}},

@@ -84,7 +84,7 @@ var functions = []function{
 	{"acos", tensor.Acos, acosRef, 4},
 	{"atan", tensor.Atan, math.Atan, 4},
 	{"erf", tensor.FullErf, math.Erf, 4},
-	{"erfc", tensor.Erfc, math.Erfc, 8},
+	{"erfc", tensor.Erfc, math.Erfc, 4},
 	{"softplus", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullSoftplus(x, 1) }, softplusRef, 4},
 	{"logsigmoid", tensor.FullLogSigmoid, func(x float64) float64 { return -softplusRef(-x) }, 4},
 	{"elu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullElu(x, 1) }, eluRef, 4},

@@ -558,11 +558,11 @@ class Elementwise(Base):
         return call("poly_ndtri", self)
 
     def lgamma(self) -> Self:
-        """Return log |gamma(x)|."""
+        """Return log |gamma(x)|; infinite at 0, -1, -2, …."""
         return call("poly_lgamma", self)
 
     def digamma(self) -> Self:
-        """Return the derivative of lgamma, for x > 0."""
+        """Return the derivative of lgamma; NaN at its poles -1, -2, …."""
         return call("poly_digamma", self)
 
     # Activations
