@@ -5,6 +5,11 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 LIB := build/libpolygrad.so
+VERSION := $(shell sed -n 's/^.define POLY_VERSION "\(.*\)"/\1/p' include/polygrad.h)
+SONAME := libpolygrad.so.$(firstword $(subst ., ,$(VERSION)))
+# The same library with a SONAME, for programs that are linked with it.
+LINKED_LIB := build/libpolygrad.so.$(VERSION)
+export PREFIX LIBDIR INCLUDEDIR DESTDIR
 
 GO_SOURCES := go.mod go.sum $(shell find capi core exec render include -type f \
 	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' \) ! -name '*_test.go' 2>/dev/null)
@@ -12,13 +17,13 @@ PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyp
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test bench parity generate fmt lint clean
+.PHONY: help build demo test bench parity generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(LIB) ## build the shared library into build/
+build: $(LIB) $(LINKED_LIB) ## build the shared library into build/
 
 demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
@@ -45,6 +50,12 @@ fmt: $(VENV)/tools ## format Go and Python
 lint: $(VENV)/installed ## vet, staticcheck, ruff, mypy
 	$(PY) scripts/run_tests.py lint
 
+install: $(LINKED_LIB) ## install library and header; PREFIX=/usr/local, DESTDIR=
+	@scripts/install.sh install $<
+
+uninstall: ## remove what install put there
+	@scripts/install.sh uninstall
+
 clean: ## remove everything that was built
 	rm -rf build $(VENV) bindings/python/build .pytest_cache .mypy_cache .ruff_cache
 	rm -f examples/digits.png
@@ -52,6 +63,10 @@ clean: ## remove everything that was built
 $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)
 	GO='$(GO)' scripts/library.sh $@
+
+$(LINKED_LIB): $(GO_SOURCES)
+	@scripts/require.sh gcc $(GO)
+	GO='$(GO)' scripts/library.sh $@ $(SONAME)
 
 $(VENV)/tools: scripts/requirements.txt
 	@scripts/require.sh $(PYTHON)

@@ -7,6 +7,7 @@ built when it is missing or older than its sources.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -63,6 +64,8 @@ class BuildWithLibrary(build_py):
 
     def run(self) -> None:
         """Copy modules and library."""
+        if not self.editable_mode:  # what an earlier build left would be packed too
+            shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         if not self.editable_mode:
             target = Path(self.build_lib) / "polygrad" / NAME
@@ -72,12 +75,23 @@ class BuildWithLibrary(build_py):
             library()
 
 
+def platform_tag(path: Path, default: str) -> str:
+    """Return the systems that the library runs on, by PEP 600.
+
+    It needs nothing but the C library, so what counts is the newest symbol version of glibc.
+    """
+    minors = [int(m) for m in re.findall(rb"\0GLIBC_2\.(\d+)", path.read_bytes())]
+    if not minors or not default.startswith("linux_"):
+        return default
+    return f"manylinux_2_{max(minors)}_{default[len('linux_') :]}"
+
+
 class PlatformWheel(bdist_wheel):
     """A wheel for any Python 3 on this platform."""
 
     def get_tag(self) -> tuple[str, str, str]:
         """Return the tag: the library is for one platform, the modules for every Python 3."""
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", platform_tag(library(), super().get_tag()[2])
 
 
 class WithLibrary(Distribution):
