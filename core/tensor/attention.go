@@ -7,10 +7,14 @@ import (
 )
 
 // attention is softmax(q kᵀ / sqrt(d) + mask) v.
-func attention(q, k, v, mask *uop.UOp, causal bool, dropout func(*uop.UOp) *uop.UOp) *uop.UOp {
-	width := intSize("q", q.Shape(), len(q.Shape())-1)
-	qk := div(dot(q, transpose(k, -2, -1), uop.LeastUpper(q.DType, k.DType, uop.Float32)), math.Sqrt(float64(width)))
-	if causal {
+func attention(q, k, v *uop.UOp, o AttentionOptions) *uop.UOp {
+	qk, mask := dot(q, transpose(k, -2, -1), uop.LeastUpper(q.DType, k.DType, uop.Float32)), o.Mask
+	if o.Scale == 0 {
+		qk = div(qk, math.Sqrt(float64(intSize("q", q.Shape(), len(q.Shape())-1))))
+	} else {
+		qk = mul(qk, o.Scale)
+	}
+	if o.Causal {
 		mask = tril(full(qk.Graph(), qk.Shape(), uop.BoolConst(true), uop.Bool), 0)
 	}
 	if mask != nil {
@@ -19,7 +23,11 @@ func attention(q, k, v, mask *uop.UOp, causal bool, dropout func(*uop.UOp) *uop.
 		}
 		qk = add(qk, mask)
 	}
-	return dot(dropout(softmax(cast(qk, q.DType), []int{-1})), v, nil)
+	weights := softmax(cast(qk, q.DType), []int{-1})
+	if o.Dropout > 0 {
+		weights = tensorSeed(o.Seed).dropout(weights, o.Dropout)
+	}
+	return dot(weights, v, nil)
 }
 
 // AttentionOptions are what ScaledDotProductAttention can do besides its formula.
@@ -30,9 +38,11 @@ type AttentionOptions struct {
 	Causal bool
 	// Grouped lets several query heads (axis -3) share one head of keys and values.
 	Grouped bool
-	// Dropout is the probability that a weight is dropped, by the random numbers of Seed.
+	// Scale replaces 1/sqrt(d) where it is not 0.
+	Scale float64
+	// Dropout is the probability that a weight is dropped, by the random numbers of Seed, two uint32 (see RandSeeded).
 	Dropout float64
-	Seed    uint64
+	Seed    *uop.UOp
 }
 
 // ScaledDotProductAttention is softmax(q kᵀ / sqrt(d) + mask) v for q (…, L, d), k (…, S, d) and v (…, S, e).
@@ -53,8 +63,11 @@ func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp
 	if o.Grouped {
 		k, v = shareHeads(q, k), shareHeads(q, v)
 	}
-	needProbability("dropout", o.Dropout)
-	return attention(q, k, v, o.Mask, o.Causal, func(x *uop.UOp) *uop.UOp { return numberSeed(x.Graph(), o.Seed).dropout(x, o.Dropout) }), nil
+	needProbability("dropout_p", o.Dropout)
+	if o.Dropout > 0 {
+		needSame("seed", q, o.Seed)
+	}
+	return attention(q, k, v, o), nil
 }
 
 // shareHeads repeats the heads of k so that they are as many as those of q.

@@ -162,7 +162,11 @@ func Eye(g *uop.Graph, n, m int64, dt *uop.DType) (r *uop.UOp, err error) {
 	if n < 0 || m < 0 {
 		fail("n", "cannot make a %d x %d matrix", n, m)
 	}
-	return cast(eq(unsqueeze(count0(g, n), -1), count0(g, m)), dt), nil
+	return eye(g, n, m, dt), nil
+}
+
+func eye(g *uop.Graph, n, m int64, dt *uop.DType) *uop.UOp {
+	return cast(eq(unsqueeze(count0(g, n), -1), count0(g, m)), dt)
 }
 
 // Tri is the rows x cols bool matrix that is true where column >= row + diagonal.

@@ -257,6 +257,33 @@ func logAddExp(a, b operand) *uop.UOp {
 	return add(log(add(exp(sub(x, m)), exp(sub(y, m)))), m)
 }
 
+// atan2 is the angle of the point (x, y): the arc tangent of the smaller coordinate over the larger, turned into its octant.
+func atan2(y, x operand) *uop.UOp {
+	b, a := matched(y, x)
+	b, a = asFloat(b), asFloat(a)
+	h, w := abs(b), abs(a)
+	steep := gt(h, w)
+	large := where(steep, h, w)
+	t := div(where(steep, w, h), where(eq(large, 0), 1, large))
+	r := atan(where(bitAnd(isInf(h), isInf(w)), 1, t))
+	r = where(steep, sub(math.Pi/2, r), r)
+	r = where(negative(a), sub(math.Pi, r), r)
+	return where(negative(b), neg(r), r)
+}
+
+// negative is true below 0, for -0 too.
+func negative(x *uop.UOp) *uop.UOp { return bitOr(lt(x, 0), lt(reciprocal(x), 0)) }
+
+// hypot is sqrt(a² + b²) without overflow.
+func hypot(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	x, y = abs(asFloat(x)), abs(asFloat(y))
+	m := maximum(x, y)
+	scale := where(bitOr(eq(m, 0), isInf(m)), 1, m)
+	r := mul(scale, sqrt(add(square(div(x, scale)), square(div(y, scale)))))
+	return where(eq(m, 0), m, r)
+}
+
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.
 func isClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) *uop.UOp {
 	finite := bitAnd(bitAnd(isFinite(a), isFinite(b)), le(abs(sub(a, b)), add(atol, mul(rtol, abs(b)))))
@@ -417,6 +444,19 @@ func Lerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
 
 // LogAddExp is log(e^a + e^b), without overflow.
 func LogAddExp(a, b *uop.UOp) (*uop.UOp, error) { return run2("LogAddExp", logAddExp, a, b) }
+
+// Atan2 is the angle of the point with the coordinates x (to the right) and y (up), in -pi..pi.
+func Atan2(y, x *uop.UOp) (*uop.UOp, error) { return run2("Atan2", atan2, y, x) }
+
+// Hypot is sqrt(a² + b²) without overflow.
+func Hypot(a, b *uop.UOp) (*uop.UOp, error) { return run2("Hypot", hypot, a, b) }
+
+// AllClose is one bool: whether IsClose holds everywhere.
+func AllClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) (r *uop.UOp, err error) {
+	defer guard("AllClose", &err)
+	needSame("operands", a, b)
+	return allOf(isClose(a, b, rtol, atol, equalNaN), nil, false), nil
+}
 
 // IsClose is true where |a-b| <= atol + rtol*|b|, or both are the same infinity, or (if asked for) both are NaN.
 func IsClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) (r *uop.UOp, err error) {

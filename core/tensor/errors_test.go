@@ -168,7 +168,7 @@ func TestErrors(t *testing.T) {
 		{r1(Rearrange(x, "a a -> a", nil)), "a occurs twice"},
 
 		{r1(GroupNorm(buf(uop.Float32, 1, 4), 3, nil, nil, 1e-5)), "tensor.GroupNorm: groups: 3 does not divide the 4 channels"},
-		{r1(BatchNorm(x, nil, nil, v, i)), "tensor.BatchNorm: invstd: has shape (2), need (3)"},
+		{r1(BatchNorm(x, nil, nil, v, i, nil)), "tensor.BatchNorm: invstd: has shape (2), need (3)"},
 		{r1(LayerNorm(i, nil, 1e-5)), "tensor.LayerNorm: x: is int"},
 		{r1(CrossEntropy(x, buf(uop.Int32, 3), 1, ReduceMean, 0)), "tensor.CrossEntropy: target: has shape (3), need (2) for classes or (2,3) for probabilities"},
 		{r1(CrossEntropy(x, i, 1, ReduceMean, 2)), "tensor.CrossEntropy: label_smoothing: is 2, need 0..1"},

@@ -161,6 +161,26 @@ func MSELoss(x, target *uop.UOp, r Reduction) (loss *uop.UOp, err error) {
 	return r.of(square(sub(x, target))), nil
 }
 
+// L1Loss is |x - target|.
+func L1Loss(x, target *uop.UOp, r Reduction) (loss *uop.UOp, err error) {
+	defer guard("L1Loss", &err)
+	needLossShapes(x, target)
+	needReduction(r)
+	return r.of(abs(sub(x, target))), nil
+}
+
+// HuberLoss is d²/2 for d = |x - target| up to delta, and delta*(d - delta/2) beyond.
+func HuberLoss(x, target *uop.UOp, delta float64, r Reduction) (loss *uop.UOp, err error) {
+	defer guard("HuberLoss", &err)
+	needLossShapes(x, target)
+	needReduction(r)
+	if !(delta > 0) {
+		fail("delta", "is %v, need a positive number", delta)
+	}
+	d := abs(sub(x, target))
+	return r.of(where(le(d, delta), mul(0.5, square(d)), mul(delta, sub(d, delta/2)))), nil
+}
+
 // NLLLoss is -x[n, target[n]] for log probabilities x of shape (N, C, …) and class numbers of shape (N, …).
 // weight (C) scales classes and may be nil; samples of class *ignore do not count. The mean is weighted.
 func NLLLoss(x, target, weight *uop.UOp, ignore *int, r Reduction) (loss *uop.UOp, err error) {

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"polygrad/core/uop"
 )
 
@@ -116,24 +118,38 @@ func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r 
 	return r, nil
 }
 
-// BatchNorm is (x - mean) * weight * invstd + bias, all of shape (C) for the channels in axis 1; weight and bias may be nil.
-func BatchNorm(x, weight, bias, mean, invstd *uop.UOp) (r *uop.UOp, err error) {
+// BatchNorm is (x - mean) * weight * invstd + bias. The parameters have the sizes of the given axes of x (nil: axis 1, the
+// channels); weight and bias may be nil.
+func BatchNorm(x, weight, bias, mean, invstd *uop.UOp, axes []int) (r *uop.UOp, err error) {
 	defer guard("BatchNorm", &err)
 	need("x", x)
-	if len(x.Shape()) < 2 {
-		fail("x", "has shape %s, need (N, C, …)", x.Shape())
+	s := x.Shape()
+	if axes == nil {
+		axes = []int{1}
 	}
-	needChannels("mean", x, mean)
-	r = sub(x, channels(x, mean))
+	narrow, own := onesShape(len(s)), uop.Shape{}
+	for _, a := range axesOf("axes", axes, len(s)) {
+		narrow[a] = s[a]
+	}
+	for a, d := range narrow {
+		if slices.ContainsFunc(axes, func(b int) bool { return b == a || b == a-len(s) }) {
+			own = append(own, d)
+		}
+	}
+	beside := func(arg string, w *uop.UOp) *uop.UOp {
+		needSame(arg, x, w)
+		if !w.Shape().Equal(own) {
+			fail(arg, "has shape %s, need %s", w.Shape(), own)
+		}
+		return reshape(w, narrow)
+	}
+	r = sub(x, beside("mean", mean))
 	if weight != nil {
-		needChannels("weight", x, weight)
-		r = mul(r, channels(x, weight))
+		r = mul(r, beside("weight", weight))
 	}
-	needChannels("invstd", x, invstd)
-	r = mul(r, channels(x, invstd))
+	r = mul(r, beside("invstd", invstd))
 	if bias != nil {
-		needChannels("bias", x, bias)
-		r = add(r, channels(x, bias))
+		r = add(r, beside("bias", bias))
 	}
 	return r, nil
 }

@@ -206,6 +206,14 @@ func Prod(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 	return runReduce("Prod", prod, x, axes, keepdim)
 }
 
+// ProdAs multiplies over axes in a given type, which the result keeps.
+func ProdAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("ProdAs", &err)
+	need("x", x)
+	needType("dtype", dt)
+	return prod(cast(x, dt), axes, keepdim), nil
+}
+
 // Max is the greatest value over axes.
 func Max(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 	return runReduce("Max", maxOf, x, axes, keepdim)

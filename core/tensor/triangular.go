@@ -88,19 +88,11 @@ func TriangularSolve(a, b *uop.UOp, upper, transposed, unitDiagonal bool) (r *uo
 	defer guard("TriangularSolve", &err)
 	needSame("operands", a, b)
 	needFloat("a", a)
-	n := squareSize("a", a)
+	squareSize("a", a)
 	if a, b = matchTypes(a, b); transposed {
 		a, upper = transpose(a, -2, -1), !upper
 	}
-	as, bs := a.Shape(), b.Shape()
-	vector := len(bs) == len(as)-1 || len(bs) == 1
-	if vector {
-		b = unsqueeze(b, -1)
-		bs = b.Shape()
-	}
-	if len(bs) < 2 || !bs[len(bs)-2].IsNum(n) {
-		fail("b", "has shape %s, need (…, %d) or (…, %d, k)", bs, n, n)
-	}
+	b, vector := asColumns(a, b)
 	r = triangularSolve(a, b, upper, unitDiagonal)
 	if vector {
 		r = squeeze(r, -1)

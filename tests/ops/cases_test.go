@@ -199,7 +199,7 @@ var graphs = map[string]func(in inputs) []T{
 	"gr_batchnorm": sumGrad(func(in inputs) T {
 		m := in[0].drop(tensor.Mean, 0, 2)
 		invstd := must(tensor.Var(in[0].UOp, []int{0, 2}, false, 0)).add(1e-5).do(tensor.Rsqrt)
-		return must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, m.UOp, invstd.UOp)).mul(in[3])
+		return must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, m.UOp, invstd.UOp, nil)).mul(in[3])
 	}, 0, 1, 2),
 	"gr_cat":  sumGrad(func(in inputs) T { return cat(0, in[0], in[1]).mul(in[2]) }, 0, 1),
 	"gr_div":  sumGrad(func(in inputs) T { return in[0].div(in[1]) }, 0, 1),
@@ -277,7 +277,7 @@ var graphs = map[string]func(in inputs) []T{
 	// norms and reductions
 	"nn_batchnorm_infer": func(in inputs) []T {
 		invstd := in[4].add(1e-5).do(tensor.Rsqrt)
-		return one(must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, in[3].UOp, invstd.UOp)))
+		return one(must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, in[3].UOp, invstd.UOp, nil)))
 	},
 	"nn_rmsnorm":      func(in inputs) []T { return one(must(tensor.RMSNorm(in[0].UOp, 1e-6)).mul(in[1])) },
 	"rd_argmax":       func(in inputs) []T { return one(must(tensor.ArgMax(in[0].UOp, 2, false))) },

@@ -100,7 +100,7 @@ var derivatives = []derivative{
 		if err != nil {
 			panic(err)
 		}
-		return must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, m, T{v}.add(0.1).do(tensor.Rsqrt).UOp))
+		return must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, m, T{v}.add(0.1).do(tensor.Rsqrt).UOp, nil))
 	}},
 
 	from("reshape", func(x T) T { return x.reshape(3, 4) }, 2, 6), from("expand", func(x T) T { return x.expand(4, 3, 2) }, 3, 1),

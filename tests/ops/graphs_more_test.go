@@ -412,9 +412,9 @@ var more = map[string]func(in inputs) []T{
 		return one(must(tensor.GroupNorm(in[0].UOp, 2, in[1].UOp, in[2].UOp, 1e-5)))
 	},
 	"nn_batchnorm": func(in inputs) []T {
-		return one(must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, in[3].UOp, in[4].UOp)))
+		return one(must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, in[3].UOp, in[4].UOp, nil)))
 	},
-	"nn_batchnorm_plain": func(in inputs) []T { return one(must(tensor.BatchNorm(in[0].UOp, nil, nil, in[1].UOp, in[2].UOp))) },
+	"nn_batchnorm_plain": func(in inputs) []T { return one(must(tensor.BatchNorm(in[0].UOp, nil, nil, in[1].UOp, in[2].UOp, nil))) },
 	"ls_ce_index":        func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceMean, 0)) },
 	"ls_ce_smooth":       func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceSum, 0.1)) },
 	"ls_ce_none":         func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceNone, 0)) },

@@ -1,0 +1,134 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// Random tensors of floating types that are composed of Rand and Randn.
+
+func needFloatType(dt *uop.DType) {
+	needType("dtype", dt)
+	if !dt.IsFloat() {
+		fail("dtype", "is %s, need a floating point type", dt)
+	}
+}
+
+func (s seed) uniformIn(shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
+	return add(mul(cast(s.uniform(s.first, shape), dt), high-low), low)
+}
+
+func (s seed) normalAround(shape uop.Shape, mean, std float64, dt *uop.DType) *uop.UOp {
+	return add(mul(cast(s.normal(shape), dt), std), mean)
+}
+
+// UniformSeeded is uniform in low..high, in a floating type, with a seed as RandSeeded has.
+func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("UniformSeeded", &err)
+	needFloatType(dt)
+	return tensorSeed(seed).uniformIn(shape, low, high, dt), nil
+}
+
+// NormalSeeded is normal with a mean and a standard deviation, in a floating type, with a seed as RandSeeded has.
+func NormalSeeded(shape uop.Shape, mean, std float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("NormalSeeded", &err)
+	needFloatType(dt)
+	return tensorSeed(seed).normalAround(shape, mean, std, dt), nil
+}
+
+// InitScheme says how the weights of a layer begin.
+type InitScheme uint8
+
+// Schemes of InitSeeded for weights of shape (out, in, …).
+const (
+	// InitScaledUniform is uniform in ±1/sqrt(number of weights).
+	InitScaledUniform InitScheme = iota
+	// InitGlorotUniform is uniform in ±sqrt(6/(out + in…)): Glorot and Bengio, Understanding the difficulty of training deep
+	// feedforward neural networks.
+	InitGlorotUniform
+	// InitKaimingUniform is uniform in ±sqrt(6/((1+a²) in…)): He et al., Delving deep into rectifiers.
+	InitKaimingUniform
+	// InitKaimingNormal is normal with the deviation sqrt(2/((1+a²) in…)).
+	InitKaimingNormal
+)
+
+// InitSeeded makes weights of shape (out, in, …) by a scheme; a is the slope below 0 of the rectifier that follows them.
+func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("InitSeeded", &err)
+	needFloatType(dt)
+	needShape("shape", shape)
+	sizes := intShape("shape", shape)
+	if len(sizes) == 0 && scheme != InitScaledUniform {
+		fail("shape", "has no dimension, need (out, in, …)")
+	}
+	all, inputs := 1.0, 1.0
+	for i, n := range sizes {
+		all *= float64(n)
+		if i > 0 {
+			inputs *= float64(n)
+		}
+	}
+	var bound float64
+	switch scheme {
+	case InitScaledUniform:
+		bound = 1 / math.Sqrt(max(all, 1))
+	case InitGlorotUniform:
+		bound = math.Sqrt(6 / max(float64(sizes[0])+inputs, 1))
+	case InitKaimingUniform:
+		bound = math.Sqrt(6 / ((1 + a*a) * max(inputs, 1)))
+	case InitKaimingNormal:
+		return tensorSeed(seed).normalAround(shape, 0, math.Sqrt(2/((1+a*a)*max(inputs, 1))), dt), nil
+	default:
+		fail("scheme", "is %d, need 0..%d", scheme, InitKaimingNormal)
+	}
+	return tensorSeed(seed).uniformIn(shape, -bound, bound, dt), nil
+}
+
+// RandPermSeeded is a random order of 0..n-1, in an integer type, with a seed as RandSeeded has.
+func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("RandPermSeeded", &err)
+	needType("dtype", dt)
+	if n < 0 {
+		fail("n", "%d is negative", n)
+	}
+	s := tensorSeed(seed)
+	_, order := sortAxis(s.uniform(s.first, uop.ShapeOf(n)), 0, false)
+	return cast(order, dt), nil
+}
+
+// multinomial with replacement finds the class in whose share of the running sum a uniform number falls. Without, each class
+// has an exponential waiting time with its weight as the rate, and the first n are taken
+// (Efraimidis and Spirakis, Weighted random sampling with a reservoir).
+func (s seed) multinomial(w *uop.UOp, n int64, replacement bool) *uop.UOp {
+	shape := w.Shape()
+	lead := shape[:len(shape)-1]
+	if replacement || n == 1 {
+		total := scan(w, -1, uop.Add)
+		share := div(total, index(total, Ellipsis(), Slice(ptr(-1), nil, 1)))
+		u := s.uniform(s.first, joinShapes(uop.ShapeOf(n), lead, uop.ShapeOf(1)))
+		// The last class ends at 1 whatever rounding makes of it.
+		inner := shrinkAxis(share, len(shape)-1, uop.N(0), shape[len(shape)-1].Sub(uop.N(1)))
+		drawn := sum(cast(ge(u, unsqueeze(inner, 0)), uop.Int32), []int{-1}, false)
+		return permute(drawn, append(countTo(len(lead) + 1)[1:], 0))
+	}
+	u := s.uniform(s.first, shape)
+	wait := div(neg(log(maximum(u, math.Ldexp(1, -25)))), w)
+	_, order := sortAxis(wait, -1, false)
+	return cast(shrinkAxis(order, len(shape)-1, uop.N(0), uop.N(n)), uop.Int32)
+}
+
+// MultinomialSeeded draws n classes, int32, for every row of weights in the last axis of x, which are not negative and not all 0.
+// Without replacement no class is drawn twice.
+func MultinomialSeeded(x *uop.UOp, n int64, replacement bool, seed *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("MultinomialSeeded", &err)
+	needSame("operands", x, seed)
+	s := x.Shape()
+	if len(s) == 0 || numel("x", s).IsNum(0) {
+		fail("x", "has shape %s, need weights in the last axis", s)
+	}
+	if classes := intSize("x", s, len(s)-1); n < 1 || !replacement && n > classes {
+		fail("n", "is %d, need 1 or more, and at most %d without replacement", n, classes)
+	}
+	return tensorSeed(seed).multinomial(asFloat(x), n, replacement), nil
+}

@@ -1,0 +1,83 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// maskedSelect takes the first count elements of the flattened x for which mask holds. The running count of the mask
+// numbers the elements; how many numbers are not greater than i tells where element i of the result is.
+// Places behind the last true one give 0.
+func maskedSelect(x, mask *uop.UOp, count int64) *uop.UOp {
+	mask = flatten(broadcastTo(mask, x.Shape()), 0, -1)
+	flat := flatten(x, 0, -1)
+	if count == 0 || flat.Shape()[0].IsNum(0) {
+		return full(x.Graph(), uop.ShapeOf(count), uop.Int(0), x.DType)
+	}
+	number := scan(cast(mask, uop.Int32), 0, uop.Add)
+	at := sum(le(unsqueeze(number, 0), unsqueeze(count0(x.Graph(), count), 1)), []int{1}, false)
+	return index(flat, Take(at))
+}
+
+// nonzero are the indices, one row each, of the first count elements that are not 0.
+func nonzero(x *uop.UOp, count int64) *uop.UOp {
+	s := intShape("x", x.Shape())
+	if len(s) == 0 {
+		return full(x.Graph(), uop.ShapeOf(count, 0), uop.Int(0), uop.Int32)
+	}
+	total := numel("x", x.Shape()).N
+	flat := maskedSelect(count0(x.Graph(), total), ne(flatten(x, 0, -1), 0), count)
+	columns, below := make([]*uop.UOp, len(s)), int64(1)
+	for i := len(s) - 1; i >= 0; i-- {
+		size := int(max(s[i], 1))
+		columns[i] = cast(mod(floorDiv(flat, int(below)), size), uop.Int32)
+		below *= int64(size)
+	}
+	return stack(columns, -1)
+}
+
+func needCount(count int64) {
+	if count < 0 || count > maxElements {
+		fail("count", "is %d, need 0 or more", count)
+	}
+}
+
+// IndexSelect picks elements along an axis by a vector of integers; negative ones count from the end, and those out of range give 0.
+func IndexSelect(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("IndexSelect", &err)
+	needSame("operands", x, idx)
+	needInt("index", idx)
+	s := x.Shape()
+	dim = axisOf("dim", dim, len(s))
+	if len(s) == 0 || len(idx.Shape()) != 1 {
+		fail("index", "has shape %s, need a vector for x %s of at least 1 dimension", idx.Shape(), s)
+	}
+	entries := make([]Index, dim+1)
+	for i := range entries {
+		entries[i] = Whole()
+	}
+	entries[dim] = Take(idx)
+	return index(x, entries...), nil
+}
+
+// MaskedSelect gives the first count elements of x, in order, for which the bool mask (which broadcasts) holds. A graph
+// must know its sizes: count is what the sum of the mask gives. Elements that are missing are 0.
+func MaskedSelect(x, mask *uop.UOp, count int64) (r *uop.UOp, err error) {
+	defer guard("MaskedSelect", &err)
+	needSame("operands", x, mask)
+	needCount(count)
+	if !mask.DType.IsBool() {
+		fail("mask", "is %s, need %s", mask.DType, uop.Bool)
+	}
+	if s, ok := broadcastShape(x.Shape(), mask.Shape()); !ok || !s.Equal(x.Shape()) {
+		fail("mask", "of shape %s does not broadcast to the shape %s of x", mask.Shape(), x.Shape())
+	}
+	return maskedSelect(x, mask, count), nil
+}
+
+// NonZero gives the indices of the first count elements of x that are not 0, a row (of as many int32 as x has axes) each.
+func NonZero(x *uop.UOp, count int64) (r *uop.UOp, err error) {
+	defer guard("NonZero", &err)
+	need("x", x)
+	needCount(count)
+	return nonzero(x, count), nil
+}

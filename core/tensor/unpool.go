@@ -1,0 +1,53 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// maxUnpool puts every value at its place in the flattened spatial axes, zeros elsewhere; values for one place are added.
+func maxUnpool(x, indices *uop.UOp, size []int64) *uop.UOp {
+	s := x.Shape()
+	lead := s[:len(s)-len(size)]
+	total := int64(1)
+	for _, n := range size {
+		total *= n
+	}
+	at := reshape(indices, joinShapes(lead, uop.ShapeOf(1, -1)))
+	values := reshape(x, joinShapes(lead, uop.ShapeOf(1, -1)))
+	hot := oneHot(at, total, len(lead))
+	return reshape(sumAs(where(hot, values, 0), x.DType, []int{-1}, false), joinShapes(lead, uop.ShapeOf(size...)))
+}
+
+// MaxUnpool is the inverse of MaxPoolIndices: zeros with every value of x where it was taken from. size are the sizes of the last
+// axes of the result; without them they are the least that a pool with this window makes x of
+// (https://arxiv.org/pdf/1603.07285, the inverse of relationship 15).
+func MaxUnpool(x, indices *uop.UOp, kernel []int64, w Window, size []int64) (r *uop.UOp, err error) {
+	defer guard("MaxUnpool", &err)
+	needSame("operands", x, indices)
+	needInt("indices", indices)
+	needKernel(x, kernel)
+	s, n := x.Shape(), len(kernel)
+	if !s.Equal(indices.Shape()) {
+		fail("indices", "has shape %s, need the shape %s of x", indices.Shape(), s)
+	}
+	if numel("x", s).IsNum(0) {
+		fail("x", "has shape %s without elements", s)
+	}
+	stride, dilation, p := w.resolve(n, kernel)
+	if size == nil {
+		size = make([]int64, n)
+		for a, k := range kernel {
+			size[a] = (intSize("x", s, len(s)-n+a)-1)*stride[a] - (p[a][0] + p[a][1]) + dilation[a]*(k-1) + 1
+		}
+	}
+	if len(size) != n {
+		fail("output_size", "has %d numbers for %d axes", len(size), n)
+	}
+	for _, v := range size {
+		if v < 1 {
+			fail("output_size", "%v: need positive numbers", size)
+		}
+	}
+	needShape("output_size", uop.ShapeOf(size...))
+	return maxUnpool(x, indices, size), nil
+}
