@@ -10,7 +10,7 @@ root=$(dirname "$(dirname "$(realpath "$0")")")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "$root/capi/polygrad.map" "$folder"
-linker="-Wl,--version-script=$folder/polygrad.map${2:+ -Wl,-soname,$2}"
+linker="-Wl,-z,defs -Wl,--version-script=$folder/polygrad.map${2:+ -Wl,-soname,$2}"
 mkdir -p "$(dirname "$out")"
 cd "$root"
 CGO_ENABLED=1 "${GO:-go}" build -trimpath -ldflags="-s -w -buildid= -extldflags '$linker'" \

@@ -1,36 +1,66 @@
 #!/usr/bin/env bash
 # require.sh TOOL...: says what is missing on this machine, and installs it where that is
 # possible without asking (as root on Debian and its children).
+#
+# A tool is a command, or R: Rscript with the packages that the tests of the R binding need.
 set -euo pipefail
+
+R_PACKAGES="testthat jsonlite knitr markdown"
 
 package_of() {
   case "$1" in
     gcc) echo "gcc libc6-dev" ;;
+    g++) echo "g++" ;;
     clang) echo "clang" ;;
+    cmake) echo "cmake make" ;;
+    pkg-config) echo "pkg-config" ;;
+    nm | readelf) echo "binutils" ;;
     python3) echo "python3 python3-venv python3-pip" ;;
-    *) echo "" ;;
+    node) echo "nodejs" ;;
+    npm) echo "npm" ;;
+    R)
+      echo "r-base-core make gcc libc6-dev"
+      for package in $R_PACKAGES; do echo "r-cran-$package"; done
+      ;;
   esac
 }
 
 works() {
-  command -v "$1" >/dev/null 2>&1 || return 1
   case "$1" in
-    python*) "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1 ;;
+    python*)
+      "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1
+      ;;
+    node) node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 18 ? 1 : 0)' >/dev/null 2>&1 ;;
+    R)
+      # shellcheck disable=SC2086  # a list of packages
+      Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' $R_PACKAGES >/dev/null 2>&1
+      ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+name_of() {
+  case "$1" in
+    python*) echo "Python 3.9 or later with venv; '$1' is not one" ;;
+    node) echo "Node.js 18 or later" ;;
+    R) echo "R with the packages $R_PACKAGES" ;;
+    *) echo "'$1'" ;;
   esac
 }
 
 for tool in "$@"; do
   works "$tool" && continue
-  packages=$(package_of "$tool")
+  packages=$(package_of "$tool" | xargs)
   if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    apt-get update -qq
+    echo "installing $packages" >&2
+    log=$(mktemp)
     # shellcheck disable=SC2086  # a list of packages
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages
+    { apt-get update -qq &&
+      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages; } \
+      >"$log" 2>&1 || tail -n 3 "$log" >&2
+    rm -f "$log"
   fi
   works "$tool" && continue
-  case "$tool" in
-    python*) echo "polygrad needs Python 3.9 or later with venv; '$tool' is not one" >&2 ;;
-    *) echo "polygrad needs '$tool', which is not installed" >&2 ;;
-  esac
+  echo "this needs $(name_of "$tool"), which is not installed${packages:+ (on Debian: apt-get install --no-install-recommends $packages)}" >&2
   exit 1
 done

@@ -1,4 +1,4 @@
-"""Count tests out of what the test tools write: `go test -json` and JUnit XML."""
+"""Count tests out of what the test tools write: `go test -json`, JUnit XML, our list for R."""
 
 from __future__ import annotations
 
@@ -117,8 +117,21 @@ def count_go(lines: Iterable[str]) -> Tally:
     return go.result()
 
 
+def count_testthat(path: Path) -> Tally:
+    """Count the tests in the list that scripts/test_r.R writes."""
+    total = Tally()
+    for test in json.loads(path.read_text()):
+        if test["status"] == "passed":
+            total.passed += 1
+        elif test["status"] == "skipped":
+            total.skipped += 1
+        else:
+            total.fail(f"{test['name']}\n{test['message']}")
+    return total
+
+
 def count_junit(path: Path) -> Tally:
-    """Count the tests in a JUnit XML file, as pytest writes it."""
+    """Count the tests in a JUnit XML file, as pytest and Node's runner write it."""
     total = Tally()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         problem = case.find("failure")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tally import GoTally, Tally, count_go, count_junit
+from tally import GoTally, Tally, count_go, count_junit, count_testthat
 
 HERE = Path(__file__).resolve().parent
 
@@ -100,6 +100,19 @@ def test_junit(tmp_path: Path) -> None:
     assert tally.failures == ["c.bad\nwhy", "c.broken\nno fixture"]
 
 
+def test_testthat(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    tests = [
+        {"name": "a: good", "status": "passed", "message": ""},
+        {"name": "a: left", "status": "skipped", "message": "no device"},
+        {"name": "a: bad", "status": "failed", "message": "1 is not 2"},
+    ]
+    path.write_text(json.dumps(tests))
+    tally = count_testthat(path)
+    assert counts(tally) == (1, 1, 1)
+    assert tally.failures == ["a: bad\n1 is not 2"]
+
+
 def test_tallies_add_up() -> None:
     one = Tally(1, 0, 2)
     one.fail("x\n")
@@ -116,4 +129,4 @@ def test_runner_refuses_what_it_does_not_know(name: str) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "lint, go, python" in done.stdout
+    assert "lint, go, c, python, js, r, packages" in done.stdout

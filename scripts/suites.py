@@ -1,0 +1,274 @@
+"""The suites of `make test`: how each is run and counted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tally import GoTally, Tally, count_junit, count_testthat
+
+ROOT = Path(__file__).resolve().parent.parent
+GO = os.environ.get("GO", "go")
+JS = ROOT / "bindings" / "js"
+R = ROOT / "bindings" / "r"
+# Under the race detector each test takes about ten times as long.
+RACE_CHECKED = ("./exec", "./exec/wasm", "./capi/handle")
+# Packages of Go whose tests are programs in C, and the names of those tests.
+C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC"}
+
+
+def run_lint() -> Tally:
+    """Run each checker; each is one test."""
+    python = sys.executable
+    staticcheck = [GO, "tool", "-modfile=scripts/lint.mod", "staticcheck", "./..."]
+    checkers = {
+        "gofmt": ["gofmt", "-l", *tracked("*.go")],
+        "go vet": [GO, "vet", "./..."],
+        "staticcheck": staticcheck,
+        "ruff check": [python, "-m", "ruff", "check", "."],
+        "ruff format": [python, "-m", "ruff", "format", "--check", "."],
+        "mypy": [python, "-m", "mypy"],
+    }
+    total = Tally()
+    for name, command in checkers.items():
+        # gofmt lists what it would change and still exits with 0.
+        total += check(name, command, silent=name == "gofmt")
+    return total + lint_c() + lint_js()
+
+
+def lint_c() -> Tally:
+    """Let the compilers of C and C++ look at the header and the examples."""
+    missing = require("gcc", "g++")
+    if missing:
+        return skipped("lint of C", missing)
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-Iinclude"]
+    total = Tally()
+    for standard in ("c11", "c++17"):
+        language = "c++" if "+" in standard else "c"
+        sources = tracked("examples/*.cpp" if language == "c++" else "examples/*.c")
+        command = ["gcc", f"-std={standard}", *flags, "-x", language]
+        total += check(f"gcc -std={standard}", [*command, "include/polygrad.h", *sources])
+    return total
+
+
+def lint_js() -> Tally:
+    """Run the linter of JavaScript, and the compiler of TypeScript over the declarations."""
+    missing = js_missing()
+    if missing:
+        return skipped("lint of JavaScript", missing)
+    total = check("eslint", ["npm", "run", "--silent", "lint"], folder=JS)
+    return total + check("tsc", ["npm", "run", "--silent", "types"], folder=JS)
+
+
+def check(name: str, command: list[str], folder: Path = ROOT, silent: bool = False) -> Tally:
+    """Run one checker, which must exit with 0 and, if asked, say nothing."""
+    done = run(command, folder)
+    total = Tally()
+    if done.returncode == 0 and not (silent and done.stdout):
+        total.passed += 1
+    else:
+        total.fail(f"{name}\n{done.stdout}")
+    say(f"{'fail' if total.failed else 'pass'} {name}")
+    return total
+
+
+def run_go() -> Tally:
+    """Run all Go tests, and those of the packages where goroutines meet with the race detector."""
+    done = run([GO, "list", "./..."])
+    packages = [p for p in done.stdout.split() if f"./{p.partition('/')[2]}" not in C_TESTS]
+    total = go_test(packages if done.returncode == 0 else ["./..."])
+    total += go_test(["-skip=^TestC", "./tests/table"])
+    return total + go_test(["-race", "-short", *RACE_CHECKED])
+
+
+def run_c() -> Tally:
+    """Run the tests that are programs in C."""
+    missing = require("gcc", "g++", "nm")
+    if missing:
+        return skipped("c", missing)
+    total = Tally()
+    for package, names in C_TESTS.items():
+        total += go_test([f"-run={names}", package])
+    return total
+
+
+def go_test(arguments: list[str]) -> Tally:
+    """Run `go test` on packages, reporting each as it ends."""
+    command = [GO, "test", "-json", "-timeout=15m", *arguments]
+    go = GoTally()
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            progress = go.feed(line)
+            if progress:
+                say(progress)
+    total = go.result()
+    if process.returncode != 0 and total.failed == 0:
+        total.fail(f"go test exited with {process.returncode}\n{go.stray_output()}")
+    return total
+
+
+def run_python() -> Tally:
+    """Run the Python tests, the examples in docstrings, and what crosses languages."""
+    total = pytest("binding", ["bindings/python/tests"])
+    total += pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
+    total += pytest("tools, README, examples", ["scripts", "tests", "--ignore=tests/packages"])
+    return total
+
+
+def run_packages() -> Tally:
+    """Make each package and use it in an empty place."""
+    missing = require("gcc", "g++", "cmake", "pkg-config", "make", "readelf")
+    if missing:
+        return skipped("packages", missing)
+    return pytest("packages", ["tests/packages"])
+
+
+def pytest(name: str, arguments: list[str]) -> Tally:
+    """Run pytest and count its JUnit file."""
+    command = [sys.executable, "-m", "pytest", "-q", *arguments]
+    return reported(f"python: {name}", command, lambda report: [f"--junit-xml={report}"])
+
+
+def run_js() -> Tally:
+    """Run the tests of the JavaScript binding with Node's test runner."""
+    missing = js_missing()
+    if missing:
+        return skipped("js", missing)
+    files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
+    command = ["node", "--test", "--test-reporter=junit", *files]
+    return reported("js", command, lambda report: [f"--test-reporter-destination={report}"], JS)
+
+
+def js_missing() -> str:
+    """Make Node and the packages that the binding needs be there; say what is not."""
+    missing = require("node", "npm")
+    if missing:
+        return missing
+    lock, installed = JS / "package-lock.json", JS / "node_modules" / ".package-lock.json"
+    if installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime:
+        return ""
+    done = run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], JS)
+    if done.returncode == 0:
+        installed.touch()
+        return ""
+    return f"npm could not install the packages of {JS.relative_to(ROOT)}:\n{done.stdout}"
+
+
+def run_r() -> Tally:
+    """Build the R package, install it, run its tests, and let R check it as CRAN would."""
+    missing = require("R")
+    if missing:
+        return skipped("r", missing)
+    build = ROOT / "build" / "r"
+    library = build / "library"
+    library.mkdir(parents=True, exist_ok=True)
+    total = check("R CMD build", ["R", "CMD", "build", str(R)], build)
+    packages = sorted(build.glob("polygrad_*.tar.gz"), key=lambda p: p.stat().st_mtime)
+    if total.failed or not packages:
+        return total
+    package = str(packages[-1])
+    total += check("R CMD INSTALL", ["R", "CMD", "INSTALL", "-l", str(library), package], build)
+    if total.failed:
+        return total
+    script = str(ROOT / "scripts" / "test_r.R")
+    tests = str(R / "tests" / "testthat")
+    total += reported(
+        "r",
+        ["Rscript", script, str(library), tests],
+        lambda report: [str(report)],
+        count=count_testthat,
+    )
+    checking = ["R", "CMD", "check", "--as-cran", "--no-manual", "--no-tests", package]
+    return total + check("R CMD check --as-cran", checking, build)
+
+
+def reported(
+    name: str,
+    command: list[str],
+    report_to: Callable[[Path], list[str]],
+    folder: Path = ROOT,
+    count: Callable[[Path], Tally] = count_junit,
+) -> Tally:
+    """Run a test tool that writes a report, and count that."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary:
+        report = Path(temporary) / "report"
+        done = run([*command, *report_to(report)], folder)
+        total = count(report) if report.exists() else Tally()
+    if done.returncode != 0 and total.failed == 0:
+        total.fail(f"{name}: exited with {done.returncode}\n{done.stdout}")
+    elif total.passed + total.failed + total.skipped == 0:
+        total.fail(f"{name}: no tests\n{done.stdout}")
+    say(f"{'fail' if total.failed else 'pass'} {name} {time.monotonic() - start:.1f}s")
+    return total
+
+
+def require(*tools: str) -> str:
+    """Make tools be there, installing them where that is possible; say what is missing."""
+    done = run([str(ROOT / "scripts" / "require.sh"), *tools])
+    return "" if done.returncode == 0 else done.stdout.strip()
+
+
+def skipped(name: str, why: str) -> Tally:
+    """Count a suite that cannot run here as one skipped test, and say why."""
+    say(f"skip {name}: {why}")
+    return Tally(skipped=1)
+
+
+def run(command: list[str], folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a command; its errors go with its output. A command that is not there fails."""
+    environment = {"LANG": "C.UTF-8", **os.environ}
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        return subprocess.CompletedProcess(command, 127, stdout=str(error))
+
+
+def say(line: str) -> None:
+    """Print a line of progress at once."""
+    print(line, flush=True)
+
+
+def tracked(pattern: str) -> list[str]:
+    """List the files of the project that match, without what was built."""
+    return [
+        str(path.relative_to(ROOT))
+        for path in sorted(ROOT.rglob(pattern))
+        if not {".venv", "build", "node_modules"} & set(path.relative_to(ROOT).parts)
+    ]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite by the name it has on the command line."""
+
+    run: Callable[[], Tally]
+    title: str
+
+
+SUITES = {
+    "lint": Suite(run_lint, "Linters"),
+    "go": Suite(run_go, "Go"),
+    "c": Suite(run_c, "C"),
+    "python": Suite(run_python, "Python"),
+    "js": Suite(run_js, "JavaScript"),
+    "r": Suite(run_r, "R"),
+    "packages": Suite(run_packages, "Packages"),
+}
