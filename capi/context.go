@@ -24,6 +24,8 @@ type context struct {
 	begun begun
 	bound []exec.Binding // reused from run to run
 	steps map[*step]struct{}
+
+	attachments map[readings]*attached
 }
 
 // hostMemory is caller's memory behind a BUFFER.
@@ -69,6 +71,10 @@ func (c *context) destroy() {
 	for s := range c.steps {
 		handles.Drop(s.entry)
 	}
+	for _, a := range c.attachments {
+		a.free()
+	}
+	c.attachments = nil
 	c.g, c.nodes, c.host, c.steps, c.begun = nil, nil, nil, nil, begun{}
 }
 
@@ -129,4 +135,5 @@ func (c *context) release(h uintptr) {
 	}
 	delete(c.nodes, v.readings)
 	handles.Drop(e)
+	c.detach(v.readings)
 }

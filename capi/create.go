@@ -105,11 +105,15 @@ func buffer(fn string, ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t
 		if err != nil {
 			return nil, err
 		}
-		if size < 0 || int64(size) > math.MaxInt64/8 {
-			return nil, wrong("size", "%d elements, expected 0 to %d", size, math.MaxInt64/8)
-		}
-		return g.NewBuffer(tensor.DeviceName, int64(size), dt), nil
+		return newBuffer(g, size, dt)
 	})
+}
+
+func newBuffer(g *uop.Graph, size C.int64_t, dt *uop.DType) (*uop.UOp, error) {
+	if size < 0 || int64(size) > math.MaxInt64/8 {
+		return nil, wrong("size", "%d elements, expected 0 to %d", size, math.MaxInt64/8)
+	}
+	return g.NewBuffer(tensor.DeviceName, int64(size), dt), nil
 }
 
 //export go_poly_buffer_f32
@@ -239,10 +243,10 @@ func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 	return v.u, nil
 }
 
-//export go_buffer_var
-func go_buffer_var(ctx C.uintptr_t, dtype C.int, x C.uintptr_t, inner *C.int64_t, n C.int) C.uintptr_t {
+//export go_poly_buffer_var
+func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, inner *C.int64_t, n C.int) C.uintptr_t {
 	return build("poly_buffer_var", ctx, func(c *context) (value, error) {
-		dt, err := dtypeOf(dtype)
+		dt, err := recordScalar("dtype", dtype)
 		if err != nil {
 			return value{}, err
 		}

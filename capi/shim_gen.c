@@ -1059,3 +1059,79 @@ void poly_init_param_kaiming(uint64_t seed, const char *name, float *data, int64
 PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch) {
   return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((GPT2Config *)config, batch);
 }
+
+const char *poly_dtype_name(PolyDType dtype) {
+  return poly_enter("poly_dtype_name") ? NULL : go_poly_dtype_name((void *)&dtype);
+}
+
+PolyUOp *poly_cast(PolyCtx *ctx, PolyUOp *x, PolyDType dtype) {
+  return poly_enter("poly_cast") ? NULL : (PolyUOp *)go_poly_cast((uintptr_t)ctx, (uintptr_t)x, (void *)&dtype);
+}
+
+PolyUOp *poly_const_typed(PolyCtx *ctx, PolyDType dtype, double value) {
+  return poly_enter("poly_const_typed") ? NULL : (PolyUOp *)go_poly_const_typed((uintptr_t)ctx, (void *)&dtype, value);
+}
+
+PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size) {
+  return poly_enter("poly_buffer") ? NULL : (PolyUOp *)go_poly_buffer((uintptr_t)ctx, (void *)&dtype, size);
+}
+
+PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner) {
+  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (int64_t *)inner, n_inner);
+}
+
+PolyUOp *poly_uop(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp **src, int n_src, PolyArg arg) {
+  return poly_enter("poly_uop") ? NULL : (PolyUOp *)go_poly_uop((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t *)src, n_src, (void *)&arg);
+}
+
+PolyUOp *poly_uop0(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyArg arg) {
+  return poly_enter("poly_uop0") ? NULL : (PolyUOp *)go_poly_uop0((uintptr_t)ctx, op, (void *)&dtype, (void *)&arg);
+}
+
+PolyUOp *poly_uop1(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyArg arg) {
+  return poly_enter("poly_uop1") ? NULL : (PolyUOp *)go_poly_uop1((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (void *)&arg);
+}
+
+PolyUOp *poly_uop2(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyUOp *s1, PolyArg arg) {
+  return poly_enter("poly_uop2") ? NULL : (PolyUOp *)go_poly_uop2((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (uintptr_t)s1, (void *)&arg);
+}
+
+PolyUOp *poly_uop3(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyUOp *s1, PolyUOp *s2, PolyArg arg) {
+  return poly_enter("poly_uop3") ? NULL : (PolyUOp *)go_poly_uop3((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (uintptr_t)s1, (uintptr_t)s2, (void *)&arg);
+}
+
+int poly_uop_n_src(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_uop_n_src") ? -1 : go_poly_uop_n_src((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_uop_src(PolyCtx *ctx, PolyUOp *x, int i) {
+  return poly_enter("poly_uop_src") ? NULL : (PolyUOp *)go_poly_uop_src((uintptr_t)ctx, (uintptr_t)x, i);
+}
+
+char *poly_uop_str(PolyUOp *x) {
+  return poly_enter("poly_uop_str") ? NULL : go_poly_uop_str((uintptr_t)x);
+}
+
+char *poly_graph_str(PolyUOp *root) {
+  return poly_enter("poly_graph_str") ? NULL : go_poly_graph_str((uintptr_t)root);
+}
+
+PolyUOp **poly_toposort(PolyCtx *ctx, PolyUOp *root, int *n_out) {
+  return poly_enter("poly_toposort") ? NULL : go_poly_toposort((uintptr_t)ctx, (uintptr_t)root, n_out);
+}
+
+PolyUOp **poly_toposort_ex(PolyCtx *ctx, PolyUOp *root, int *n_out, PolyGateFn gate, bool enter_calls) {
+  return poly_enter("poly_toposort_ex") ? NULL : go_poly_toposort_ex((uintptr_t)ctx, (uintptr_t)root, n_out, (void *)gate, enter_calls);
+}
+
+bool poly_ctx_owns_ptr(PolyCtx *ctx, const void *p) {
+  return poly_enter("poly_ctx_owns_ptr") ? false : go_poly_ctx_owns_ptr((uintptr_t)ctx, (void *)p);
+}
+
+void poly_debug_uop(PolyCtx *ctx, PolyUOp *x) {
+  if (!poly_forked) go_poly_debug_uop((uintptr_t)ctx, (uintptr_t)x);
+}
+
+void poly_debug_opsets(void) {
+  if (!poly_forked) go_poly_debug_opsets();
+}

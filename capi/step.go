@@ -175,10 +175,15 @@ func go_poly_step_destroy(h C.uintptr_t) {
 	s := e.Value.(*step)
 	s.ctx.mu.Lock()
 	defer s.ctx.mu.Unlock()
-	handles.Drop(e)
-	if !s.ctx.dead {
-		delete(s.ctx.steps, s)
-		s.ctx.forget(s.leaves)
+	s.ctx.drop(s)
+}
+
+// drop ends a step.
+func (c *context) drop(s *step) {
+	handles.Drop(s.entry)
+	if !c.dead {
+		delete(c.steps, s)
+		c.forget(s.leaves)
 	}
 }
 
@@ -224,8 +229,8 @@ func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error
 			return nil, wrong("n", "%d pointers, expected 1 or more", n)
 		}
 		var binds []exec.Binding
-		for i, p := range unsafe.Slice(ptrs, n) {
-			if p != nil && i < len(s.buffers) {
+		for i, p := range unsafe.Slice(ptrs, min(int(n), len(s.buffers))) {
+			if p != nil {
 				binds = append(binds, exec.Binding{Buffer: s.buffers[i], Ptr: p})
 			}
 		}

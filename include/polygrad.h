@@ -189,7 +189,7 @@ enum {
   POLY_OP_REDUCE_AXIS = 82
 };
 
-/* A data type as a record; only functions of section "by value" use it. */
+/* A data type as a record, see section "data types as records". */
 typedef struct PolyDType {
   int8_t priority;
   uint16_t bitsize;
@@ -508,8 +508,8 @@ POLY_API PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x);     /* error function. Sin
 POLY_API PolyUOp *poly_erfc(PolyCtx *ctx, PolyUOp *x);    /* 1 - erf(x), accurate in the tail. Since 1.0 */
 POLY_API PolyUOp *poly_erfinv(PolyCtx *ctx, PolyUOp *x);  /* inverse of erf on (-1, 1). Since 1.0 */
 POLY_API PolyUOp *poly_ndtri(PolyCtx *ctx, PolyUOp *x);   /* normal quantile of x in (0, 1). Since 1.0 */
-POLY_API PolyUOp *poly_lgamma(PolyCtx *ctx, PolyUOp *x);  /* log |gamma(x)|; gradient: digamma. Since 1.0 */
-POLY_API PolyUOp *poly_digamma(PolyCtx *ctx, PolyUOp *x); /* x > 0. Since 1.0 */
+POLY_API PolyUOp *poly_lgamma(PolyCtx *ctx, PolyUOp *x);  /* log |gamma(x)|; infinite at 0, -1, -2 ... Since 1.0 */
+POLY_API PolyUOp *poly_digamma(PolyCtx *ctx, PolyUOp *x); /* derivative of lgamma; NaN at -1, -2 ... Since 1.0 */
 
 POLY_API PolyUOp *poly_relu(PolyCtx *ctx, PolyUOp *x);        /* max(x, 0); NaN stays NaN. Since 1.0 */
 POLY_API PolyUOp *poly_relu6(PolyCtx *ctx, PolyUOp *x);       /* x clamped to [0, 6]. Since 1.0 */
@@ -1281,12 +1281,217 @@ typedef struct GPT2Config {
 POLY_API PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch);
 
 /* ======================================================================== */
-/* By value                                                                 */
+/* Data types as records                                                    */
 /* ======================================================================== */
+/* What programs in C pass by value. Other languages use the numbers of
+ * PolyDTypeId instead: for each function here there is one of the same meaning
+ * with "_by_id" or "_id_" in its name. */
 
-/* A buffer whose first dimension is a variable, of shape (var, inner…). The
- * only function that takes a record by value. Since 1.0. */
+/* Where a pointer points. */
+typedef enum PolyAddrSpace { POLY_ADDR_GLOBAL = 0, POLY_ADDR_LOCAL = 1, POLY_ADDR_REG = 2 } PolyAddrSpace;
+
+/* The record of a PolyDTypeId; that of void if there is no such type. Since
+ * 2.0. */
+POLY_API PolyDType poly_dtype_of(int dtype);
+
+/* The names of the records. Since 1.0. */
+#define POLY_VOID poly_dtype_of(POLY_DTYPE_VOID)
+#define POLY_BOOL poly_dtype_of(POLY_DTYPE_BOOL)
+#define POLY_INT8 poly_dtype_of(POLY_DTYPE_INT8)
+#define POLY_UINT8 poly_dtype_of(POLY_DTYPE_UINT8)
+#define POLY_INT16 poly_dtype_of(POLY_DTYPE_INT16)
+#define POLY_UINT16 poly_dtype_of(POLY_DTYPE_UINT16)
+#define POLY_INT32 poly_dtype_of(POLY_DTYPE_INT32)
+#define POLY_UINT32 poly_dtype_of(POLY_DTYPE_UINT32)
+#define POLY_INT64 poly_dtype_of(POLY_DTYPE_INT64)
+#define POLY_UINT64 poly_dtype_of(POLY_DTYPE_UINT64)
+#define POLY_FLOAT16 poly_dtype_of(POLY_DTYPE_FLOAT16)
+#define POLY_BFLOAT16 poly_dtype_of(POLY_DTYPE_BFLOAT16)
+#define POLY_FLOAT32 poly_dtype_of(POLY_DTYPE_FLOAT32)
+#define POLY_FLOAT64 poly_dtype_of(POLY_DTYPE_FLOAT64)
+#define POLY_INDEX poly_dtype_of(POLY_DTYPE_INDEX)
+
+/* The number of a record: its PolyDTypeId, -1 for vectors, pointers and records
+ * that are no type. Since 2.0. */
+POLY_API int poly_dtype_number(PolyDType dtype);
+
+/* Whether two records are one type, and of which kind one is (of a vector or
+ * pointer: its elements). Indices count as integers, bool does not. These
+ * cannot fail. Since 1.0. */
+POLY_API bool poly_dtype_eq(PolyDType a, PolyDType b);
+POLY_API bool poly_dtype_is_float(PolyDType dtype);
+POLY_API bool poly_dtype_is_int(PolyDType dtype);
+POLY_API bool poly_dtype_is_unsigned(PolyDType dtype);
+POLY_API bool poly_dtype_is_bool(PolyDType dtype);
+
+/* Bytes of one value, of a vector of all its elements: bits / 8, rounded up.
+ * Cannot fail. Since 1.0. */
+POLY_API int poly_dtype_itemsize(PolyDType dtype);
+
+/* The name of a type in C: "float", "unsigned char", for a vector "float4", for
+ * a pointer that of what it points to. Never freed. NULL if the record is no
+ * type. Since 1.0. */
+POLY_API const char *poly_dtype_name(PolyDType dtype);
+
+/* The vector of n elements (1 to 64; 1 gives the type itself), the element of a
+ * vector, the pointer to size elements (-1: unlimited). Void on error: a record
+ * that is no type, a vector of a vector, a pointer to a pointer. Since 1.0. */
+POLY_API PolyDType poly_dtype_vec(PolyDType dtype, int n);
+POLY_API PolyDType poly_dtype_scalar(PolyDType dtype);
+POLY_API PolyDType poly_dtype_ptr(PolyDType dtype, int64_t size, PolyAddrSpace space);
+
+/* poly_cast_by_id, poly_const_by_id and poly_buffer_by_id with a record. Since
+ * 1.0. */
+POLY_API PolyUOp *poly_cast(PolyCtx *ctx, PolyUOp *x, PolyDType dtype);
+POLY_API PolyUOp *poly_const_typed(PolyCtx *ctx, PolyDType dtype, double value);
+POLY_API PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size);
+
+/* A buffer whose first dimension is a variable, of shape (var, inner...). Since
+ * 1.0. */
 POLY_API PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner);
+
+/* ======================================================================== */
+/* Graphs, node by node                                                     */
+/* ======================================================================== */
+/* A node has an operation, a data type, sources and an argument. A program may
+ * look at all of them and make nodes of them; poly_uop of the parts of a node is
+ * that node again. Devices are left out: a CONST has no source, a BUFFER has one,
+ * its UNIQUE.
+ *
+ *   operation                 sources           argument
+ *   UNIQUE                    -                 INT, its number
+ *   BUFFER                    UNIQUE            INT, its elements
+ *   CONST                     -                 INT, FLOAT or BOOL
+ *   DEFINE_VAR                -                 DEFINE_VAR, name and bounds
+ *   BIND                      variable, CONST   NONE
+ *   arithmetic, comparisons   1, 2 or 3         NONE
+ *   CAST, BITCAST, DETACH     1                 NONE (the type says to what)
+ *   CONTIGUOUS(_BACKWARD)     1                 NONE
+ *   RESHAPE, EXPAND, PERMUTE  1                 INT_TUPLE, the sizes or the order
+ *   FLIP                      1                 INT_TUPLE, the axes
+ *   PAD, SHRINK               1                 PAIR_TUPLE, as poly_pad, poly_shrink
+ *   REDUCE_AXIS               1                 REDUCE_AXIS, operation and axes
+ *   STORE, ASSIGN             target, value     NONE (STORE and SINK are void)
+ *   SINK                      any number        NONE
+ *
+ * What the original library showed as the fields of a PolyUOp record is asked
+ * for by functions here: a node is a handle. */
+
+/* What an argument is. */
+typedef enum PolyArgKind {
+  POLY_ARG_NONE = 0,
+  POLY_ARG_INT = 1,
+  POLY_ARG_FLOAT = 2,
+  POLY_ARG_BOOL = 3,
+  POLY_ARG_INT_TUPLE = 4,
+  POLY_ARG_PAIR_TUPLE = 5,
+  POLY_ARG_STRING = 6,
+  POLY_ARG_OPS = 7,
+  POLY_ARG_REDUCE_AXIS = 8,
+  POLY_ARG_RANGE = 9,
+  POLY_ARG_DEFINE_VAR = 10,
+  POLY_ARG_INVALID = 11 /* one that has no form in C; only nodes of kernels have such */
+} PolyArgKind;
+
+/* The argument of a node. Arrays and strings are only read when a node is made. */
+typedef struct PolyArg {
+  int32_t kind; /* PolyArgKind: which member counts */
+  union {
+    int64_t i;
+    double f;
+    bool b;
+    struct {
+      int64_t *vals;
+      int32_t n;
+    } int_tuple;
+    struct {
+      int64_t (*pairs)[2];
+      int32_t n;
+    } pair_tuple;
+    const char *str;
+    int32_t ops;
+    struct {
+      int32_t op;
+      int64_t *axes;
+      int32_t n;
+    } reduce_axis;
+    struct {
+      int64_t id;
+      int32_t axis_type;
+      int64_t *extra;
+      int32_t n_extra;
+    } range;
+    struct {
+      const char *name;
+      int64_t min;
+      int64_t max;
+    } define_var;
+  } u;
+} PolyArg;
+
+/* A shape by value; ndim -1 if a node has none. */
+typedef struct PolyShape {
+  int64_t *dims;
+  int32_t ndim;
+} PolyShape;
+
+/* A node of its parts, which are checked: the number and kinds of sources, the
+ * argument and that dtype is the type that the node has. Operands are promoted
+ * and broadcast as poly_alu2 does it. NULL on error, and for operations that
+ * only kernels have. Since 1.0. */
+POLY_API PolyUOp *poly_uop(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp **src, int n_src, PolyArg arg);
+POLY_API PolyUOp *poly_uop0(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyArg arg);
+POLY_API PolyUOp *poly_uop1(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyArg arg);
+POLY_API PolyUOp *poly_uop2(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyUOp *s1, PolyArg arg);
+POLY_API PolyUOp *poly_uop3(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyUOp *s1, PolyUOp *s2,
+                            PolyArg arg);
+
+/* The parts of a node; poly_uop_op tells its operation. Type: void on error.
+ * Sources: their number, -1 on error; the i-th one, NULL out of range. Argument:
+ * kind INVALID on error; its arrays and strings belong to the handle of the
+ * node. Since 2.0. */
+POLY_API PolyDType poly_uop_dtype(PolyCtx *ctx, PolyUOp *x);
+POLY_API int poly_uop_n_src(PolyCtx *ctx, PolyUOp *x);
+POLY_API PolyUOp *poly_uop_src(PolyCtx *ctx, PolyUOp *x, int i);
+POLY_API PolyArg poly_uop_arg(PolyCtx *ctx, PolyUOp *x);
+
+/* Whether two arguments are equal, their arrays and strings by contents. Cannot
+ * fail. Since 1.0. */
+POLY_API bool poly_arg_eq(PolyArg a, PolyArg b);
+
+/* The shape of a node, dims malloc'd (NULL for a scalar). ndim -1 if it has no
+ * shape, and on error. Since 1.0. */
+POLY_API PolyShape poly_uop_shape(PolyCtx *ctx, PolyUOp *x);
+
+/* Whether two shapes are equal; the number of elements, 1 for a scalar, 0 for
+ * no shape. These cannot fail. Since 1.0. */
+POLY_API bool poly_shape_eq(PolyShape a, PolyShape b);
+POLY_API int64_t poly_shape_numel(PolyShape shape);
+
+/* A node as one line of text, and the graph below a node, one node a line;
+ * malloc'd. They find the context themselves. NULL on error. Since 1.0. */
+POLY_API char *poly_uop_str(PolyUOp *x);
+POLY_API char *poly_graph_str(PolyUOp *root);
+
+/* Says whether a walk enters a node. It may call the library. */
+typedef bool (*PolyGateFn)(PolyUOp *x);
+
+/* The graph below root, sources before users, root last; *n_out (may be NULL)
+ * receives the number of nodes. poly_toposort_ex leaves out nodes for which gate
+ * (may be NULL) is false, with all that only they lead to, and does not look into
+ * what a CALL calls unless enter_calls. The array and one reference to each node
+ * in it belong to the handle of root. NULL and 0 on error; an array of no nodes is
+ * not NULL. Since 1.0. */
+POLY_API PolyUOp **poly_toposort(PolyCtx *ctx, PolyUOp *root, int *n_out);
+POLY_API PolyUOp **poly_toposort_ex(PolyCtx *ctx, PolyUOp *root, int *n_out, PolyGateFn gate, bool enter_calls);
+
+/* Whether p is a live handle of a context: a node, a step or a plan. Since 1.0. */
+POLY_API bool poly_ctx_owns_ptr(PolyCtx *ctx, const void *p);
+
+/* Prints a node, or the groups of operations, to the standard error stream.
+ * Since 1.0. */
+POLY_API void poly_debug_uop(PolyCtx *ctx, PolyUOp *x);
+POLY_API void poly_debug_opsets(void);
 
 #undef POLY_API
 

@@ -41,11 +41,20 @@ func shim(p header.Proto) string {
 	if p.Ret == "void" {
 		return head + fmt.Sprintf("  if (!poly_forked) %s;\n}\n", call)
 	}
-	bad := "-1"
-	if strings.HasSuffix(p.Ret, "*") {
-		bad = "NULL"
+	return head + fmt.Sprintf("  return poly_enter(\"%s\") ? %s : %s%s;\n}\n", p.Name, failed(p.Ret), castRet(p.Ret), call)
+}
+
+// failed is what a function returns where it cannot work.
+func failed(ret string) string {
+	switch {
+	case strings.HasSuffix(ret, "*"):
+		return "NULL"
+	case ret == "bool":
+		return "false"
+	case ret == "float":
+		return "0"
 	}
-	return head + fmt.Sprintf("  return poly_enter(\"%s\") ? %s : %s%s;\n}\n", p.Name, bad, castRet(p.Ret), call)
+	return "-1"
 }
 
 func declare(p header.Param) string {
@@ -59,16 +68,21 @@ func declare(p header.Param) string {
 }
 
 // castArg turns a public type into what the Go side takes: handles are
-// integers, records are plain memory, and nothing is const.
+// integers, records are plain memory (also those that come by value), and nothing
+// is const.
 func castArg(typ string) string {
 	switch {
 	case header.IsHandle(typ):
 		return "(uintptr_t)"
-	case typ == "PolyUOp **":
+	case header.IsRecord(typ):
+		return "(void *)&"
+	case typ == "PolyUOp **", typ == "PolyTensor **":
 		return "(uintptr_t *)"
 	case typ == "int64_t (*)[2]":
 		return "(int64_t *)"
-	case typ == "PolyBufferBinding *", typ == "PolyVarBinding *", typ == "PolyIOBinding *":
+	case typ == "PolyBufferBinding *", typ == "PolyVarBinding *", typ == "PolyIOBinding *", strings.HasSuffix(typ, "PolyIrSpec *"), typ == "PolySGD *":
+		return "(void *)"
+	case strings.HasSuffix(typ, "Fn"):
 		return "(void *)"
 	case strings.HasPrefix(typ, "const ") && strings.HasSuffix(typ, "*"):
 		return "(" + strings.TrimPrefix(typ, "const ") + ")"

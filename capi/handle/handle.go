@@ -38,8 +38,9 @@ const (
 // Kind says what a token stands for.
 type Kind uint8
 
-// The kinds of objects that have handles.
+// The kinds of objects that have handles; Any is what Get takes for all of them.
 const (
+	Any     Kind = 0
 	Context Kind = iota + 1
 	Node
 	Step
@@ -144,27 +145,29 @@ func (t *Table) Get(tok Token, kind Kind) (*Entry, error) {
 	if e == nil || e.token != tok {
 		return nil, ErrStale
 	}
-	if e.Kind != kind {
+	if e.Kind != kind && kind != Any {
 		return nil, errNotKinds[kind]
 	}
 	return e, nil
 }
 
-// Drop ends the life of an entry's token. A slot whose generations are used up is retired.
-func (t *Table) Drop(e *Entry) {
+// Drop ends the life of an entry's token and reports whether it had not ended before. A slot whose generations are
+// used up is retired.
+func (t *Table) Drop(e *Entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slot := uint32(e.token>>slotShift) & (maxSlots - 1)
 	c := t.chunks[slot>>chunkBits].Load()
 	i := slot & (chunkSize - 1)
 	if c.entry[i].Load() != e {
-		return
+		return false
 	}
 	c.entry[i].Store(nil)
 	t.live--
 	if c.gen[i] < maxGen {
 		t.free = append(t.free, slot)
 	}
+	return true
 }
 
 // Len is the number of live tokens.

@@ -91,10 +91,20 @@ func parseProto(decl string) (Proto, error) {
 	return p, nil
 }
 
-// IsHandle reports whether a type is a pointer to one of the opaque types.
+// IsHandle reports whether a type is a pointer that the library checks before it uses it: the opaque types, tensors and layers.
 func IsHandle(typ string) bool {
 	switch strings.TrimPrefix(typ, "const ") {
-	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *":
+	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *", "PolySchedule *", "PolyCompiledPlan *",
+		"PolyModel *", "PolyModelConfig *", "PolyTensor *", "PolyLinear *":
+		return true
+	}
+	return false
+}
+
+// IsRecord reports whether a type is a record that is passed by value.
+func IsRecord(typ string) bool {
+	switch typ {
+	case "PolyDType", "PolyArg", "PolyShape", "PolySGD":
 		return true
 	}
 	return false

@@ -271,6 +271,14 @@ exports.PROTOTYPES = {
   poly_safetensors_to_f32: ['void *', ['void *']],
   poly_init_param_kaiming: ['void', ['uint64_t', 'const char *', 'void *', 'int64_t', 'int64_t']],
   poly_gpt2_build: ['uintptr_t', ['void *', 'int']],
+  poly_uop_n_src: ['int', ['uintptr_t', 'uintptr_t']],
+  poly_uop_src: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'int']],
+  poly_uop_str: ['void *', ['uintptr_t']],
+  poly_graph_str: ['void *', ['uintptr_t']],
+  poly_toposort: ['void *', ['uintptr_t', 'uintptr_t', 'void *']],
+  poly_ctx_owns_ptr: ['bool', ['uintptr_t', 'void *']],
+  poly_debug_uop: ['void', ['uintptr_t', 'uintptr_t']],
+  poly_debug_opsets: ['void', []],
 }
 
 /** The numbers of operations, kinds and so on. */
@@ -407,4 +415,16 @@ exports.constants = Object.freeze({
   POLY_SAFETENSOR_I8: 7,
   POLY_SAFETENSOR_U8: 8,
   POLY_SAFETENSOR_BOOL: 9,
+  POLY_ARG_NONE: 0,
+  POLY_ARG_INT: 1,
+  POLY_ARG_FLOAT: 2,
+  POLY_ARG_BOOL: 3,
+  POLY_ARG_INT_TUPLE: 4,
+  POLY_ARG_PAIR_TUPLE: 5,
+  POLY_ARG_STRING: 6,
+  POLY_ARG_OPS: 7,
+  POLY_ARG_REDUCE_AXIS: 8,
+  POLY_ARG_RANGE: 9,
+  POLY_ARG_DEFINE_VAR: 10,
+  POLY_ARG_INVALID: 11,
 })

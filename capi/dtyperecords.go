@@ -1,0 +1,123 @@
+package main
+
+/*
+#include "records.h"
+*/
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"polygrad/core/uop"
+)
+
+const (
+	maxLanes   = 64 // elements of a vector
+	addrSpaces = 3
+)
+
+// recordType is the type that a PolyDType record describes.
+func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
+	r := (*C.PolyDType)(p)
+	count := max(int(r.count), 1)
+	var d *uop.DType
+	for _, t := range dtypes {
+		if t.dt.Priority == int(r.priority) && t.dt.Bits*count == int(r.bitsize) {
+			d = t.dt
+		}
+	}
+	if d == nil || count > maxLanes || count > 1 && d == uop.Void {
+		return nil, wrong(arg, "a record with priority %d, %d bits and %d elements is not a data type", r.priority, r.bitsize, r.count)
+	}
+	d = d.Vec(count)
+	if !r.is_ptr {
+		return d, nil
+	}
+	if r.addrspace < 0 || r.addrspace >= addrSpaces || r.ptr_size < -1 || r.vcount > maxLanes {
+		return nil, wrong(arg, "a pointer to %d elements in address space %d, %d of them, expected -1 or more, 0 to %d, at most %d",
+			r.ptr_size, r.addrspace, r.vcount, addrSpaces-1, maxLanes)
+	}
+	return d.Ptr(int64(r.ptr_size), uop.AddrSpace(r.addrspace)).Vec(max(int(r.vcount), 1)), nil
+}
+
+// recordScalar is the type of a tensor that a PolyDType record describes.
+func recordScalar(arg string, p unsafe.Pointer) (*uop.DType, error) {
+	d, err := recordType(arg, p)
+	if err == nil && !slices.Contains(uop.Scalars, d) {
+		err = wrong(arg, "%s is not the type of a tensor", d)
+	}
+	return d, err
+}
+
+// recordName is the name of a type in C.
+func recordName(d *uop.DType) *C.char {
+	if d.Scalar() == uop.Float16 && d.Count == 1 {
+		return static("__fp16")
+	}
+	return static(d.Name)
+}
+
+// tellType writes a type as a PolyDType record.
+func tellType(d *uop.DType, p unsafe.Pointer) {
+	*(*C.PolyDType)(p) = C.PolyDType{
+		priority: C.int8_t(d.Priority), bitsize: C.uint16_t(d.Bits), name: recordName(d), fmt: C.char(d.Fmt), count: C.uint16_t(d.Count),
+		is_ptr: C.bool(d.IsPtr()), addrspace: C.int32_t(d.Space), vcount: C.uint16_t(d.VCnt), ptr_size: C.int64_t(d.Size),
+	}
+}
+
+// changeType makes a type of another one; the record at out stays as it is on error.
+func changeType(fn string, in, out unsafe.Pointer, f func(d *uop.DType) (*uop.DType, error)) {
+	d, err := recordType("dtype", in)
+	if err == nil {
+		d, err = f(d)
+	}
+	if err != nil {
+		fail(fn, err)
+		return
+	}
+	tellType(d, out)
+}
+
+//export go_dtype_vec
+func go_dtype_vec(in unsafe.Pointer, n C.int, out unsafe.Pointer) {
+	changeType("poly_dtype_vec", in, out, func(d *uop.DType) (*uop.DType, error) {
+		switch {
+		case n < 1 || n > maxLanes:
+			return nil, wrong("n", "%d elements, expected 1 to %d", n, maxLanes)
+		case d.Count > 1 || d.VCnt > 1:
+			return nil, wrong("dtype", "%s is a vector already", d)
+		}
+		return d.Vec(int(n)), nil
+	})
+}
+
+//export go_dtype_scalar
+func go_dtype_scalar(in, out unsafe.Pointer) {
+	changeType("poly_dtype_scalar", in, out, func(d *uop.DType) (*uop.DType, error) { return d.Scalar(), nil })
+}
+
+//export go_dtype_ptr
+func go_dtype_ptr(in unsafe.Pointer, size C.int64_t, space C.int, out unsafe.Pointer) {
+	changeType("poly_dtype_ptr", in, out, func(d *uop.DType) (*uop.DType, error) {
+		switch {
+		case d.IsPtr():
+			return nil, wrong("dtype", "%s is a pointer already", d)
+		case size < -1:
+			return nil, wrong("size", "%d elements, expected -1 or more", size)
+		case space < 0 || space >= addrSpaces:
+			return nil, wrong("space", "%d, expected 0 to %d", space, addrSpaces-1)
+		}
+		return d.Ptr(int64(size), uop.AddrSpace(space)), nil
+	})
+}
+
+//export go_poly_dtype_name
+func go_poly_dtype_name(dtype unsafe.Pointer) *C.char {
+	d, err := recordType("dtype", dtype)
+	if err != nil {
+		fail("poly_dtype_name", err)
+		return nil
+	}
+	return recordName(d)
+}

@@ -1,0 +1,304 @@
+package main
+
+/*
+#include "records.h"
+
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+
+	"polygrad/core/model"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// argRecord is PolyArg: the kind, and the words of its union.
+type argRecord struct {
+	kind int32
+	word [4]uint64
+}
+
+// Members of the union of PolyArg.
+type (
+	argInts struct {
+		vals *C.int64_t
+		n    C.int
+	}
+	argReduce struct {
+		op   int32
+		axes argInts
+	}
+	argRange struct {
+		id    int64
+		axis  int32
+		extra argInts
+	}
+	argVar struct {
+		name     *C.char
+		min, max int64
+	}
+)
+
+// member is the union of an argument as one of its members.
+func member[T any](r *argRecord) *T { return (*T)(unsafe.Pointer(&r.word)) }
+
+// argFrom reads a PolyArg.
+func argFrom(p unsafe.Pointer) (a model.NodeArg, err error) {
+	r := (*argRecord)(p)
+	list := func(l argInts, each C.int) {
+		if l.n > math.MaxInt32/2 {
+			err = wrong("arg", "%d numbers are too many", l.n)
+			return
+		}
+		var v []int64
+		if v, err = ints("arg", l.vals, l.n*each); err == nil {
+			a.Nums = v
+		}
+	}
+	switch a.Kind = model.ArgKind(r.kind); a.Kind {
+	case model.ArgNone:
+	case model.ArgInt:
+		a.Num = *member[int64](r)
+	case model.ArgFloat:
+		a.Float = *member[float64](r)
+	case model.ArgBool:
+		a.Num = int64(*member[uint8](r) & 1)
+	case model.ArgInts:
+		list(*member[argInts](r), 1)
+	case model.ArgPairs:
+		list(*member[argInts](r), 2)
+	case model.ArgString:
+		a.Text = goString(*member[*C.char](r))
+	case model.ArgOp:
+		a.Num = int64(*member[int32](r))
+	case model.ArgReduce:
+		v := member[argReduce](r)
+		a.Num = int64(v.op)
+		list(v.axes, 1)
+	case model.ArgRange:
+		v := member[argRange](r)
+		a.Num, a.Axis = v.id, uop.AxisType(v.axis)
+		list(v.extra, 1)
+	case model.ArgVar:
+		v := member[argVar](r)
+		a.Text, a.Lo, a.Hi = goString(v.name), v.min, v.max
+	default:
+		err = wrong("arg", "kind %d, expected 0 to %d", r.kind, model.ArgVar)
+	}
+	return a, err
+}
+
+// tellArg writes a PolyArg; memory is called for what it points to.
+func tellArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
+	r := (*argRecord)(p)
+	*r = argRecord{kind: int32(a.Kind)}
+	list := func(each int) argInts {
+		if len(a.Nums) == 0 {
+			return argInts{}
+		}
+		q := C.malloc(C.size_t(8 * len(a.Nums)))
+		memory(q)
+		copy(unsafe.Slice((*int64)(q), len(a.Nums)), a.Nums)
+		return argInts{(*C.int64_t)(q), C.int(len(a.Nums) / each)}
+	}
+	text := func() *C.char {
+		q := C.CString(a.Text)
+		memory(unsafe.Pointer(q))
+		return q
+	}
+	switch a.Kind {
+	case model.ArgInt:
+		*member[int64](r) = a.Num
+	case model.ArgFloat:
+		*member[float64](r) = a.Float
+	case model.ArgBool:
+		*member[uint8](r) = uint8(a.Num)
+	case model.ArgInts:
+		*member[argInts](r) = list(1)
+	case model.ArgPairs:
+		*member[argInts](r) = list(2)
+	case model.ArgString:
+		*member[*C.char](r) = text()
+	case model.ArgOp:
+		*member[int32](r) = int32(a.Num)
+	case model.ArgReduce:
+		*member[argReduce](r) = argReduce{int32(a.Num), list(1)}
+	case model.ArgRange:
+		*member[argRange](r) = argRange{a.Num, int32(a.Axis), list(1)}
+	case model.ArgVar:
+		*member[argVar](r) = argVar{text(), a.Lo, a.Hi}
+	}
+}
+
+func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []C.uintptr_t, names []string, arg unsafe.Pointer) C.uintptr_t {
+	return build(fn, ctx, func(c *context) (value, error) {
+		if op < 1 || op >= C.int(uop.NumOps) {
+			return value{}, wrong("op", "%d is not an operation, expected 1 to %d", op, uop.NumOps-1)
+		}
+		dt, err := recordType("dtype", dtype)
+		if err != nil {
+			return value{}, err
+		}
+		from := make([]model.NodeSource, len(src))
+		for i, h := range src {
+			name := indexed("src", i)
+			if names != nil {
+				name = names[i]
+			}
+			v, err := c.arg(name, uintptr(h))
+			if err != nil {
+				return value{}, err
+			}
+			from[i] = model.NodeSource{Keep: v.u, Drop: v.drop}
+		}
+		a, err := argFrom(arg)
+		if err != nil {
+			return value{}, err
+		}
+		n, err := model.MakeNode(c.g, uop.Op(op), dt, from, a)
+		if n.Drop == n.Keep {
+			n.Drop = nil
+		}
+		return value{readings: readings{n.Keep, n.Drop}}, err
+	})
+}
+
+//export go_poly_uop
+func go_poly_uop(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src *C.uintptr_t, n C.int, arg unsafe.Pointer) C.uintptr_t {
+	if n < 0 || n > 0 && src == nil {
+		fail("poly_uop", wrong("src", "%d nodes at NULL", n))
+		return 0
+	}
+	return makeNode("poly_uop", ctx, op, dtype, unsafe.Slice(src, n), nil, arg)
+}
+
+//export go_poly_uop0
+func go_poly_uop0(ctx C.uintptr_t, op C.int, dtype, arg unsafe.Pointer) C.uintptr_t {
+	return makeNode("poly_uop0", ctx, op, dtype, nil, nil, arg)
+}
+
+//export go_poly_uop1
+func go_poly_uop1(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, s0 C.uintptr_t, arg unsafe.Pointer) C.uintptr_t {
+	return makeNode("poly_uop1", ctx, op, dtype, []C.uintptr_t{s0}, []string{"s0"}, arg)
+}
+
+//export go_poly_uop2
+func go_poly_uop2(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, s0, s1 C.uintptr_t, arg unsafe.Pointer) C.uintptr_t {
+	return makeNode("poly_uop2", ctx, op, dtype, []C.uintptr_t{s0, s1}, []string{"s0", "s1"}, arg)
+}
+
+//export go_poly_uop3
+func go_poly_uop3(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, s0, s1, s2 C.uintptr_t, arg unsafe.Pointer) C.uintptr_t {
+	return makeNode("poly_uop3", ctx, op, dtype, []C.uintptr_t{s0, s1, s2}, []string{"s0", "s1", "s2"}, arg)
+}
+
+//export go_poly_cast
+func go_poly_cast(ctx, x C.uintptr_t, dtype unsafe.Pointer) C.uintptr_t {
+	return unary("poly_cast", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
+		dt, err := recordScalar("dtype", dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Cast(u, dt)
+	})
+}
+
+//export go_poly_const_typed
+func go_poly_const_typed(ctx C.uintptr_t, dtype unsafe.Pointer, v C.double) C.uintptr_t {
+	return make1("poly_const_typed", ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := recordScalar("dtype", dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Const(g, dt, uop.Float(float64(v)))
+	})
+}
+
+//export go_poly_buffer
+func go_poly_buffer(ctx C.uintptr_t, dtype unsafe.Pointer, size C.int64_t) C.uintptr_t {
+	return make1("poly_buffer", ctx, func(g *uop.Graph) (*uop.UOp, error) {
+		dt, err := recordScalar("dtype", dtype)
+		if err != nil {
+			return nil, err
+		}
+		return newBuffer(g, size, dt)
+	})
+}
+
+//export go_uop_dtype
+func go_uop_dtype(ctx, x C.uintptr_t, out unsafe.Pointer) {
+	ask("poly_uop_dtype", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err == nil {
+			tellType(v.u.DType, out)
+		}
+		return err
+	}, func() {})
+}
+
+//export go_poly_uop_n_src
+func go_poly_uop_n_src(ctx, x C.uintptr_t) (n C.int) {
+	ask("poly_uop_n_src", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err == nil {
+			src, _ := model.NodeParts(v.u)
+			n = C.int(len(src))
+		}
+		return err
+	}, func() { n = -1 })
+	return n
+}
+
+//export go_poly_uop_src
+func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
+	return build("poly_uop_src", ctx, func(c *context) (value, error) {
+		v, err := c.arg("x", uintptr(x))
+		if err != nil {
+			return value{}, err
+		}
+		src, _ := model.NodeParts(v.u)
+		if i < 0 || int(i) >= len(src) {
+			return value{}, wrong("i", "%d is out of range, a %s has %d sources here", i, v.u.Op, len(src))
+		}
+		return single(src[i]), nil
+	})
+}
+
+//export go_uop_arg
+func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
+	ask("poly_uop_arg", ctx, func(c *context) error {
+		v, err := c.arg("x", uintptr(x))
+		if err != nil {
+			return err
+		}
+		a := c.attach(v)
+		if a.arg == nil {
+			a.arg = a.block(int(unsafe.Sizeof(argRecord{})))
+			_, parts := model.NodeParts(v.u)
+			tellArg(parts, a.arg, a.keep)
+		}
+		*(*argRecord)(out) = *(*argRecord)(a.arg)
+		return nil
+	}, func() {})
+}
+
+//export go_uop_shape
+func go_uop_shape(ctx, x C.uintptr_t, dims **C.int64_t, ndim *C.int) {
+	ask("poly_uop_shape", ctx, func(c *context) error {
+		u, err := c.shaped("x", x)
+		if err != nil {
+			return err
+		}
+		s := u.Shape()
+		if len(s) > 0 {
+			*dims = (*C.int64_t)(C.malloc(C.size_t(8 * len(s))))
+			writeShape(s, *dims, C.int(len(s)))
+		}
+		*ndim = C.int(len(s))
+		return nil
+	}, func() {})
+}

@@ -1,0 +1,32 @@
+package abi
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// oldHeaders are programs in strict C that use what the headers of the original library declared beyond what its
+// frontends called.
+var oldHeaders = []string{"nodes.c"}
+
+// strict are the flags under which the header and a program of it give no warning.
+var strict = []string{"-std=c11", "-Wpedantic", "-Wstrict-prototypes", "-Werror"}
+
+func TestOldHeaderPrograms(t *testing.T) {
+	for _, source := range oldHeaders {
+		t.Run(source, func(t *testing.T) { run(t, compile(t, source, strict...)) })
+	}
+}
+
+func TestOldHeaderProgramsWithAddressSanitizer(t *testing.T) {
+	for _, source := range oldHeaders {
+		t.Run(source, func(t *testing.T) {
+			cmd := exec.Command(compile(t, source, "-fsanitize=address", "-fno-omit-frame-pointer"))
+			cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:handle_segv=0:use_sigaltstack=0")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}
