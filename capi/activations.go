@@ -20,7 +20,7 @@ func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ct
 
 //export go_poly_relu6
 func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_relu6", ctx, x, tensor.KeepNaN(tensor.Relu6))
+	return unary("poly_relu6", ctx, x, tensor.FullRelu6)
 }
 
 //export go_poly_sigmoid
@@ -54,12 +54,12 @@ func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ct
 
 //export go_poly_hardswish
 func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardswish", ctx, x, tensor.HardSwish)
+	return unary("poly_hardswish", ctx, x, tensor.FullHardSwish)
 }
 
 //export go_poly_hardsigmoid
 func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardsigmoid", ctx, x, tensor.KeepNaN(tensor.HardSigmoid))
+	return unary("poly_hardsigmoid", ctx, x, tensor.FullHardSigmoid)
 }
 
 //export go_poly_softsign

@@ -15,7 +15,7 @@ type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
 // binaryOps lists the operations by their PolyBinaryOp.
 var binaryOps = []binaryOp{
 	tensor.Add, tensor.Sub, tensor.Mul, tensor.Div, tensor.FloorDiv, tensor.Mod, tensor.Pow, tensor.Maximum,
-	tensor.Minimum, tensor.Lt, tensor.Le, tensor.Gt, tensor.Ge, tensor.Eq, tensor.Ne, tensor.BitAnd, tensor.BitOr,
+	tensor.Minimum, tensor.Lt, tensor.FullLe, tensor.Gt, tensor.FullGe, tensor.Eq, tensor.Ne, tensor.BitAnd, tensor.BitOr,
 	tensor.BitXor, tensor.ShiftLeft, tensor.ShiftRight, tensor.TruncDiv, tensor.LogAddExp, tensor.CopySign,
 }
 
@@ -162,12 +162,12 @@ func go_poly_gt(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_gt", ct
 
 //export go_poly_ge
 func go_poly_ge(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_ge", ctx, a, b, asFloat(tensor.Ge))
+	return binary("poly_ge", ctx, a, b, asFloat(tensor.FullGe))
 }
 
 //export go_poly_le
 func go_poly_le(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_le", ctx, a, b, asFloat(tensor.Le))
+	return binary("poly_le", ctx, a, b, asFloat(tensor.FullLe))
 }
 
 //export go_poly_where_op

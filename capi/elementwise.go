@@ -65,7 +65,7 @@ func go_poly_neg(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_neg", ctx,
 func go_poly_abs(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_abs", ctx, x, tensor.Abs) }
 
 //export go_poly_sign
-func go_poly_sign(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sign", ctx, x, tensor.Sign) }
+func go_poly_sign(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sign", ctx, x, tensor.FullSign) }
 
 //export go_poly_sin
 func go_poly_sin(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sin", ctx, x, tensor.Sin) }

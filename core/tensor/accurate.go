@@ -2,7 +2,8 @@ package tensor
 
 import "polygrad/core/uop"
 
-// Functions whose formulas in tinygrad lose their relative accuracy somewhere, written so that they do not.
+// Functions whose formulas in tinygrad lose their relative accuracy somewhere, or NaN, or make NaN of infinity,
+// written so that they do not.
 
 // fullErf is erf by Cody's approximations; see erfc. The first one is good a little farther than it is used there.
 func fullErf(x *uop.UOp) *uop.UOp {
@@ -23,6 +24,71 @@ func fullSoftplus(x *uop.UOp, beta float64) *uop.UOp {
 func fullElu(x *uop.UOp, alpha, width float64) *uop.UOp {
 	above := gt(x, 0)
 	return where(above, x, mul(alpha, expm1(mul(where(above, 0, x), 1/width))))
+}
+
+// reluNaN is max(x, 0) and keeps NaN; its gradient at 0 is 0.
+func reluNaN(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return relu(x)
+	}
+	return where(bitOr(gt(x, 0), isNaN(x)), x, 0)
+}
+
+// between0And is x limited to 0..top.
+func between0And(x *uop.UOp, top float64) *uop.UOp { return where(gt(x, top), top, reluNaN(x)) }
+
+// ReluNaN is Relu that keeps NaN.
+func ReluNaN(x *uop.UOp) (*uop.UOp, error) { return run1("ReluNaN", reluNaN, x) }
+
+// FullRelu6 is Relu6 of all numbers, NaN and infinities too.
+func FullRelu6(x *uop.UOp) (*uop.UOp, error) {
+	return run1("FullRelu6", func(x *uop.UOp) *uop.UOp {
+		if !x.DType.IsFloat() {
+			return relu6(x)
+		}
+		return between0And(x, 6)
+	}, x)
+}
+
+// FullHardSigmoid is HardSigmoid of all numbers, NaN and infinities too.
+func FullHardSigmoid(x *uop.UOp) (*uop.UOp, error) {
+	return runFloat("FullHardSigmoid", func(x *uop.UOp) *uop.UOp { return between0And(add(mul(x, 1.0/6), 0.5), 1) }, x)
+}
+
+// FullHardSwish is HardSwish of all numbers, NaN and infinities too.
+func FullHardSwish(x *uop.UOp) (*uop.UOp, error) {
+	return runFloat("FullHardSwish", func(x *uop.UOp) *uop.UOp {
+		above := bitOr(gt(x, -3), isNaN(x))
+		x = where(above, x, 0)
+		return mul(mul(x, between0And(add(x, 3), 6)), 1.0/6)
+	}, x)
+}
+
+// FullSign is Sign that keeps NaN.
+func FullSign(x *uop.UOp) (*uop.UOp, error) {
+	return run1("FullSign", func(x *uop.UOp) *uop.UOp {
+		if !x.DType.IsFloat() {
+			return sign(x)
+		}
+		return where(isNaN(x), x, sign(x))
+	}, x)
+}
+
+// fullLe is a <= b, false beside NaN, where not a > b is true.
+func fullLe(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if !x.DType.IsFloat() {
+		return le(x, y)
+	}
+	return bitOr(lt(x, y), eq(x, y))
+}
+
+// FullLe is a <= b, false beside NaN.
+func FullLe(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullLe", fullLe, a, b) }
+
+// FullGe is a >= b, false beside NaN.
+func FullGe(a, b *uop.UOp) (*uop.UOp, error) {
+	return run2("FullGe", func(a, b operand) *uop.UOp { return fullLe(b, a) }, a, b)
 }
 
 // FullErf is Erf with a relative error of a few units in the last place.

@@ -73,27 +73,6 @@ func runFloat(fn string, f func(*uop.UOp) *uop.UOp, x *uop.UOp) (*uop.UOp, error
 // Relu is max(0, x); its gradient at 0 is 0.
 func Relu(x *uop.UOp) (*uop.UOp, error) { return run1("Relu", relu, x) }
 
-// ReluNaN is Relu that keeps NaN.
-func ReluNaN(x *uop.UOp) (*uop.UOp, error) {
-	return run1("ReluNaN", func(x *uop.UOp) *uop.UOp {
-		if !x.DType.IsFloat() {
-			return relu(x)
-		}
-		return where(bitOr(gt(x, 0), isNaN(x)), x, 0)
-	}, x)
-}
-
-// KeepNaN is f, but NaN where its argument is.
-func KeepNaN(f func(*uop.UOp) (*uop.UOp, error)) func(*uop.UOp) (*uop.UOp, error) {
-	return func(x *uop.UOp) (*uop.UOp, error) {
-		r, err := f(x)
-		if err != nil || !x.DType.IsFloat() {
-			return r, err
-		}
-		return where(isNaN(x), x, r), nil
-	}
-}
-
 // Relu6 is x limited to 0..6.
 func Relu6(x *uop.UOp) (*uop.UOp, error) { return run1("Relu6", relu6, x) }
 

@@ -79,14 +79,15 @@ func round(x *uop.UOp) *uop.UOp {
 }
 
 // roundAny is round where that changes anything. From 2^23 on, in float32, all numbers are whole, and adding 1/2 to
-// one gives another.
+// one gives another; a half and less loses all but its sign.
 func roundAny(x *uop.UOp) *uop.UOp {
 	if !x.DType.IsFloat() {
 		return x
 	}
 	_, bits := x.DType.FloatInfo()
 	whole := math.Ldexp(1, bits)
-	return where(bitAnd(gt(x, -whole), lt(x, whole)), round(x), detach(x))
+	r := where(bitAnd(ge(x, -0.5), le(x, 0.5)), trunc(x), round(x))
+	return where(bitAnd(gt(x, -whole), lt(x, whole)), r, detach(x))
 }
 
 // sigmoid is 1/(1+e^-x).

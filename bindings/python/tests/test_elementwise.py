@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -239,6 +240,26 @@ def test_special_values():
         close(t.reciprocal(), 1 / x)
         close(t.tanh(), np.tanh(x))
     close(t.sigmoid(), [0.5, 0.5, 1, 0, np.nan, 0.7310586])
+    close(t.sign(), np.sign(x))
+    close(t.relu6(), [0, 0, 6, 0, np.nan, 1])
+    close(t.hardsigmoid(), [0.5, 0.5, 1, 0, np.nan, 2 / 3])
+    close(t.hardswish(), [0, 0, np.inf, 0, np.nan, 2 / 3])
+
+
+def test_comparisons_with_nan():
+    x = np.array([np.nan, 1, np.nan, 2, np.inf], np.float32)
+    y = np.array([1, np.nan, np.nan, 2, 1], np.float32)
+    for op in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+        close(op(Tensor(x), Tensor(y)), op(x, y))
+        close(op(Tensor(x), 1), op(x, 1))
+
+
+def test_rounding_keeps_the_sign_of_zero():
+    x = np.array([-0.5, -0.25, -0.0, 0.0, 0.25, 0.5, -1.5, 2.5], np.float32)
+    for name in ("round", "trunc", "ceil"):
+        got, want = getattr(Tensor(x), name)().numpy(), getattr(np, name)(x)
+        close(got, want)
+        assert (np.signbit(got) == np.signbit(want)).all()
 
 
 TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
