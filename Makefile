@@ -33,6 +33,9 @@ test: $(VENV)/installed ## run every suite; the last line is the sum
 	$(PY) scripts/run_tests.py
 
 bench: $(VENV)/installed ## measure speed and write bench/RESULTS.md
+	scripts/require.sh gcc
+	scripts/binding.sh js
+	scripts/binding.sh r
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
 

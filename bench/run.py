@@ -13,6 +13,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,17 @@ ROUNDS = 3
 # What is promised: cold in ms, cached in us.
 COLD_LIMIT = {"vecadd": 0.5, "softmax": 5.0, "matmul": 3.0, "mlp": 60.0, "gpt": 200.0}
 CACHED_LIMIT = {"vecadd": 30.0, "mlp": 1000.0}
+# Cost of one call in us: an operation that adds a node, a result of 10 elements.
+NODE_LIMIT = {"c": 0.4, "python": 3.0}
+REALIZE_LIMIT = {"python": 30.0}
+FRONTENDS = {
+    "c": "C",
+    "python": "Python (ctypes)",
+    "node_js": "Node (koffi)",
+    "r": "R (.Call)",
+    "tinygrad": "tinygrad in Python",
+    "numpy": "numpy",
+}
 TITLES = {
     "vecadd": "vecadd, 10 elements",
     "softmax": "softmax 32x128",
@@ -34,6 +46,9 @@ TITLES = {
 }
 
 
+STARTERS = {".py": [sys.executable], ".js": ["node"], ".R": ["Rscript"]}
+
+
 def measure(program: str, *arguments: str, cores: int = 0) -> Any:
     """Run one of the measuring programs, bound to some cores if asked; return what it printed."""
     print(f"{program} {' '.join(arguments)}", flush=True)
@@ -41,7 +56,7 @@ def measure(program: str, *arguments: str, cores: int = 0) -> Any:
     if cores:  # a child inherits it
         os.sched_setaffinity(0, sorted(usable)[:cores])
     try:
-        starter = [sys.executable] if program.endswith(".py") else [GO, "run"]
+        starter = STARTERS.get(Path(program).suffix, [GO, "run"])
         command = [*starter, str(HERE / program), *arguments]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     finally:
@@ -134,6 +149,40 @@ def overhead_section(ours: Any, peer: Any) -> list[str]:
         "does nothing.",
         "",
         *table(["work", "ours, us", "tinygrad, us", "ratio", "limit"], cached),
+        "",
+    ]
+
+
+def frontend_calls() -> Any:
+    """Measure what calls cost through each frontend, C first."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "calls"
+        source, include = str(HERE / "frontends" / "calls.c"), str(ROOT / "include")
+        library = ROOT / "build" / "libpolygrad.so"
+        link = [str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)]
+        subprocess.run(["gcc", "-O2", "-std=c11", f"-I{include}", source, *link], check=True)
+        results = json.loads(output([str(program)]))
+    results |= measure("frontends/calls.py")
+    results |= measure("frontends/calls.js")
+    results |= measure("frontends/calls.R", str(ROOT / "build" / "r" / "library"))
+    return results | measure("frontends/tinygrad_calls.py")
+
+
+def frontend_section(results: Any) -> list[str]:
+    """Compare what one call costs through the frontends."""
+    rows = []
+    for name, title in FRONTENDS.items():
+        node, result = results[name]["node"], results[name]["realize"]
+        kept = [verdict(node, NODE_LIMIT.get(name)), verdict(result, REALIZE_LIMIT.get(name))]
+        rows.append([title, f"{node:.2f}", kept[0], f"{result:.1f}", kept[1]])
+    return [
+        "## What a call costs",
+        "",
+        "Node: `x + b` in a chain of 100, which adds a node that was not there before. Realize:",
+        "`a + b` of 10 elements, compiled before, with its result. numpy computes in both, and",
+        "tinygrad's realize runs on its NULL device, which does nothing.",
+        "",
+        *table(["frontend", "node, us", "limit", "realize, us", "limit"], rows),
         "",
     ]
 
@@ -243,6 +292,8 @@ def main() -> None:
     start = time.monotonic()
     lines = conditions()
     lines += overhead_section(*by_turns(1 if quick else ROUNDS))
+    calls = [frontend_calls() for _ in range(1 if quick else ROUNDS)]
+    lines += frontend_section(medians(calls))
     lines += binding_section(measure("binding.py"))
     speed, visits = rewrite_speed()
     lines += [

@@ -16,7 +16,7 @@ from tally import GoTally, Tally, count_junit, count_testthat
 ROOT = Path(__file__).resolve().parent.parent
 GO = os.environ.get("GO", "go")
 JS = ROOT / "bindings" / "js"
-R = ROOT / "bindings" / "r"
+BINDING_READY = ROOT / "scripts" / "binding.sh"
 # Under the race detector each test takes about ten times as long.
 RACE_CHECKED = ("./exec", "./exec/wasm", "./capi/handle")
 # Packages of Go whose tests are programs in C, and the names of those tests.
@@ -153,42 +153,25 @@ def js_missing() -> str:
     missing = require("node", "npm")
     if missing:
         return missing
-    lock, installed = JS / "package-lock.json", JS / "node_modules" / ".package-lock.json"
-    if installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime:
-        return ""
-    done = run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], JS)
-    if done.returncode == 0:
-        installed.touch()
-        return ""
-    return f"npm could not install the packages of {JS.relative_to(ROOT)}:\n{done.stdout}"
+    done = run([str(BINDING_READY), "js"])
+    return "" if done.returncode == 0 else f"npm could not install packages:\n{done.stdout}"
 
 
 def run_r() -> Tally:
-    """Build the R package, install it, run its tests, and let R check it as CRAN would."""
+    """Build and install the R package, run its tests, and let R check it as CRAN would."""
     missing = require("R")
     if missing:
         return skipped("r", missing)
-    build = ROOT / "build" / "r"
-    library = build / "library"
-    library.mkdir(parents=True, exist_ok=True)
-    total = check("R CMD build", ["R", "CMD", "build", str(R)], build)
-    packages = sorted(build.glob("polygrad_*.tar.gz"), key=lambda p: p.stat().st_mtime)
-    if total.failed or not packages:
-        return total
-    package = str(packages[-1])
-    total += check("R CMD INSTALL", ["R", "CMD", "INSTALL", "-l", str(library), package], build)
+    total = check("R CMD build and INSTALL", [str(BINDING_READY), "r"])
     if total.failed:
         return total
+    folder = ROOT / "build" / "r"
     script = str(ROOT / "scripts" / "test_r.R")
-    tests = str(R / "tests" / "testthat")
-    total += reported(
-        "r",
-        ["Rscript", script, str(library), tests],
-        lambda report: [str(report)],
-        count=count_testthat,
-    )
-    checking = ["R", "CMD", "check", "--as-cran", "--no-manual", "--no-tests", package]
-    return total + check("R CMD check --as-cran", checking, build)
+    command = ["Rscript", script, str(folder / "library"), "bindings/r/tests/testthat"]
+    total += reported("r", command, lambda report: [str(report)], count=count_testthat)
+    (package,) = folder.glob("polygrad_*.tar.gz")
+    checking = ["R", "CMD", "check", "--as-cran", "--no-manual", "--no-tests", package.name]
+    return total + check("R CMD check --as-cran", checking, folder)
 
 
 def reported(
