@@ -82,16 +82,21 @@ func scaledExp(x *uop.UOp, by float64) *uop.UOp {
 func log1p(x *uop.UOp) *uop.UOp {
 	near := bitAnd(gt(x, -0.5), lt(x, 0.5))
 	small := where(near, x, 0)
-	s := div(small, add(small, 2))
-	terms := 8
-	if x.DType == uop.Float64 {
-		terms = 18
+	twice := mul(2, atanhSeries(div(small, add(small, 2)), 8, 18))
+	return where(near, twice, log(add(1, where(near, 1, x))))
+}
+
+// atanhSeries is s + s^3/3 + s^5/5 …, with so many terms in float32 or float64.
+func atanhSeries(s *uop.UOp, n32, n64 int) *uop.UOp {
+	n := n32
+	if s.DType == uop.Float64 {
+		n = n64
 	}
-	c := make([]float64, terms)
+	c := make([]float64, n)
 	for i := range c {
-		c[i] = 2 / float64(2*(terms-1-i)+1)
+		c[i] = 1 / float64(2*(n-1-i)+1)
 	}
-	return where(near, mul(s, horner(square(s), c...)), log(add(1, where(near, 1, x))))
+	return mul(s, horner(square(s), c...))
 }
 
 // expm1 is e^x - 1: its Taylor series near 0, where the subtraction would cancel.
@@ -150,11 +155,13 @@ func acosh(x *uop.UOp) *uop.UOp {
 	return where(lt(x, 1), likeConst(x, math.NaN()), r)
 }
 
-// atanh is log((1+x)/(1-x))/2, written log1p(2a/(1-a))/2 for a = |x|; odd.
+// atanh is log((1+a)/(1-a))/2 for a = |x|, and its series near 0; odd.
 func atanh(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
-	return mul(mul(s, 0.5), log1p(div(mul(2, a), sub(1, a))))
+	near := lt(a, 0.4)
+	far := where(near, 0.5, a)
+	return where(near, atanhSeries(where(near, x, 0), 11, 22), mul(mul(s, 0.5), log(div(add(1, far), sub(1, far)))))
 }
 
 // arcSeries is (asin(s) - s)/s for z = s^2 <= 1/4, a rational approximation from FreeBSD's e_asin.c.
