@@ -1,0 +1,1 @@
+"""Cases of operations, by group."""

@@ -1,0 +1,190 @@
+"""Tensors made of numbers, and random ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cases import random_numbers as rng
+from cases.builder import FLOATS, INTS, Draw, Tensor, case
+
+
+def add() -> None:
+    """Add the cases of this group."""
+    _filled()
+    _ranges()
+    _likes()
+    _random()
+
+
+def _make(op: str, values: Any, out: str, what: str = "", **args: Any) -> None:
+    given = ", ".join(f"{k} {v}" for k, v in args.items())
+    name = " ".join(s for s in (op, given, what) if s)
+    case(name, op, [], lambda: np.asarray(values), args, kind="static", out=out)
+
+
+def _filled() -> None:
+    for shape in ([2, 3], [], [0], [1, 1]):
+        _make("zeros", np.zeros(shape), "float32", shape=shape)
+        _make("ones", np.ones(shape), "float32", shape=shape)
+    for dtype in (*FLOATS, *INTS, "bool"):
+        one = True if dtype == "bool" else 1 if dtype in INTS else 1.0
+        kind = bool if dtype == "bool" else type(one)
+        _make("ones", np.ones([2], kind), dtype, shape=[2], dtype=dtype)
+        _make("zeros", np.zeros([2], kind), dtype, shape=[2], dtype=dtype)
+        _make("full", np.full([2], one), dtype, shape=[2], val=one, dtype=dtype)
+    _make("full", np.full([2, 2], 2.5), "float32", shape=[2, 2], val=2.5)
+    _make("full", np.full([3], 7), "int32", shape=[3], val=7, dtype="int32")
+    _make("full", np.array(-1.5), "float32", shape=[], val=-1.5)
+    _make("full", np.full([1], -3), "int8", shape=[1], val=-3, dtype="int8")
+
+
+def _ranges() -> None:
+    _make("arange", np.arange(5), "int32", stop=5, dtype="int32")
+    _make("arange", np.arange(2, 10, 3), "int32", start=2, stop=10, step=3, dtype="int32")
+    _make("arange", np.arange(5, 0, -2), "int32", start=5, stop=0, step=-2, dtype="int32")
+    _make("arange", np.arange(0, 2, 0.25), "float32", start=0, stop=2, step=0.25, dtype="float32")
+    _make("arange", np.arange(1, 4, 0.5), "float64", start=1, stop=4, step=0.5, dtype="float64")
+    _make("arange", np.arange(0), "int32", stop=0, dtype="int32")
+    _make("arange", np.arange(3), "int64", stop=3, dtype="int64")
+    _make("arange", np.arange(3), "uint8", stop=3, dtype="uint8")
+    _make("arange", np.arange(3.0), "float16", stop=3, dtype="float16")
+    for start, stop, steps in ((0, 1, 5), (-1, 1, 3), (2, 2, 2), (3, 7, 1), (5, 1, 4), (0, 1, 0)):
+        values = np.linspace(start, stop, steps)
+        _make("linspace", values, "float32", start=start, stop=stop, steps=steps)
+    _make("linspace", np.linspace(0, 1, 4), "float64", start=0, stop=1, steps=4, dtype="float64")
+    _make("eye", np.eye(3), "float32", n=3)
+    _make("eye", np.eye(2, 3), "float32", n=2, m=3)
+    _make("eye", np.eye(3, 2), "float64", n=3, m=2, dtype="float64")
+    _make("eye", np.eye(0), "float32", n=0)
+
+
+def _likes() -> None:
+    for dtype in ("float32", "float64", "int32", "uint8", "float16"):
+        kind = int if dtype in INTS else float
+        x = Tensor(np.zeros([2, 3], kind), dtype)
+        case(f"zeros_like {dtype}", "zeros_like", [x], lambda v: v * 0)
+        case(f"ones_like {dtype}", "ones_like", [x], lambda v: v * 0 + 1)
+        case(f"full_like {dtype}", "full_like", [x], lambda v: v * 0 + 3, {"fill_value": 3})
+
+
+def _random() -> None:
+    for seed in (0, 42, 2**32 + 5, 2**63 + 11):
+        case(
+            f"rand seed {seed}",
+            "rand",
+            [],
+            lambda s=seed: rng.uniform(s, [2, 4]).astype(float),
+            {"shape": [2, 4]},
+            kind="static",
+            out="float32",
+            rtol=0,
+            atol=0,
+            seed=str(seed) if seed > 2**53 else seed,
+        )
+        case(
+            f"randn seed {seed}",
+            "randn",
+            [],
+            lambda s=seed: rng.normal(s, [8]).astype(float),
+            {"shape": [8]},
+            kind="static",
+            out="float32",
+            rtol=0,
+            atol=0,
+            seed=str(seed) if seed > 2**53 else seed,
+        )
+    for shape in ([], [0], [3, 1, 2]):
+        case(
+            f"rand of shape {shape}",
+            "rand",
+            [],
+            lambda s=shape: rng.uniform(7, s).astype(float),
+            {"shape": shape},
+            kind="static",
+            out="float32",
+            rtol=0,
+            atol=0,
+            seed=7,
+        )
+    case(
+        "randn of 300",
+        "randn",
+        [],
+        lambda: rng.normal(9, [300]).astype(float),
+        {"shape": [300]},
+        kind="static",
+        out="float32",
+        rtol=0,
+        atol=0,
+        seed=9,
+    )
+    for low, high in ((0, 10), (-5, 5), (3, 4), (0, 1000)):
+        args = {"shape": [9], "low": low, "high": high}
+        case(
+            f"randint {low} to {high}",
+            "randint",
+            [],
+            lambda a=low, b=high: rng.integers(3, [9], a, b),
+            args,
+            kind="static",
+            out="int32",
+            seed=3,
+        )
+    args = {"shape": [5], "low": 0, "high": 100, "dtype": "int64"}
+    case(
+        "randint int64",
+        "randint",
+        [],
+        lambda: rng.integers(4, [5], 0, 100),
+        args,
+        kind="static",
+        out="int64",
+        seed=4,
+    )
+    for dtype in ("float64", "float16"):
+        case(
+            f"rand {dtype}",
+            "rand",
+            [],
+            lambda: rng.uniform(5, [4]).astype(float),
+            {"shape": [4], "dtype": dtype},
+            kind="static",
+            out=dtype,
+            seed=5,
+        )
+    case(
+        "rand_like",
+        "rand_like",
+        [Tensor(np.zeros([3]))],
+        lambda v: rng.uniform(6, [3]).astype(float),
+        rtol=0,
+        atol=0,
+        seed=6,
+    )
+    case(
+        "randn_like",
+        "randn_like",
+        [Tensor(np.zeros([3]))],
+        lambda v: rng.normal(6, [3]).astype(float),
+        rtol=0,
+        atol=0,
+        seed=6,
+    )
+    x = Tensor(Draw("dropout").reals([4, 4]))
+    for p in (0.25, 0.5, 0.9):
+        keep = rng.uniform(8, [4, 4]) >= np.float32(p)
+        case(
+            f"dropout {p}",
+            "dropout",
+            [x],
+            lambda v, k=keep, q=p: np.where(k, v / (1 - q), 0),
+            {"p": p},
+            seed=8,
+            training=True,
+            grad=p == 0.5,
+        )
+    case("dropout 1", "dropout", [x], lambda v: v * 0, {"p": 1.0}, seed=8, training=True)
+    case("dropout 0", "dropout", [x], lambda v: v, {"p": 0.0}, seed=8, training=True)
+    case("dropout without training", "dropout", [x], lambda v: v, {"p": 0.5}, seed=8)

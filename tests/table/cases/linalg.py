@@ -1,0 +1,217 @@
+"""Products, factorisations, attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cases.builder import Draw, Tensor, case
+
+NEAR = {"rtol": 4e-6, "atol": 4e-6}
+
+
+def add() -> None:
+    """Add the cases of this group."""
+    _matmul()
+    _linear()
+    _einsum()
+    _factors()
+    _attention()
+
+
+def _matmul() -> None:
+    draw = Draw("matmul")
+    shapes = [
+        ([2, 3], [3, 4]),
+        ([3], [3]),
+        ([2, 3], [3]),
+        ([3], [3, 2]),
+        ([2, 2, 3], [2, 3, 2]),
+        ([2, 2, 3], [3, 2]),
+        ([2, 1, 2, 3], [3, 3, 2]),
+        ([1, 1], [1, 1]),
+        ([0, 3], [3, 2]),
+        ([2, 0], [0, 3]),
+        ([2, 3], [3, 0]),
+        ([9, 17], [17, 10]),
+    ]
+    for a, b in shapes:
+        two = [Tensor(draw.reals(a)), Tensor(draw.reals(b))]
+        smooth = len(a) + len(b) < 7 and 0 not in a + b and 17 not in a
+        case(f"matmul of shapes {a} and {b}", "matmul", two, np.matmul, grad=smooth, **NEAR)
+    left = Tensor(draw.reals([3, 2]), view=[["permute", [1, 0]]])
+    right = Tensor(draw.reals([4, 5]), view=[["shrink", [[0, 3], [1, 3]]], ["flip", [0]]])
+    case("matmul of views", "matmul", [left, right], np.matmul, grad=True, **NEAR)
+    case("dot", "dot", [Tensor(draw.reals([2, 3])), Tensor(draw.reals([3, 2]))], np.matmul, **NEAR)
+    for dtype in ("int32", "int64", "uint8"):
+        two = [Tensor(draw.ints([2, 3], 0, 5), dtype), Tensor(draw.ints([3, 2], 0, 5), dtype)]
+        case(f"matmul {dtype}", "matmul", two, np.matmul)
+    two = [Tensor(draw.reals([2, 3]), "float64"), Tensor(draw.reals([3, 2]), "float64")]
+    case("matmul float64", "matmul", two, np.matmul)
+    for dtype, tol in (("float16", 4e-3), ("bfloat16", 4e-2)):
+        two = [Tensor(draw.reals([2, 3]), dtype), Tensor(draw.reals([3, 2]), dtype)]
+        case(f"matmul {dtype}", "matmul", two, np.matmul, rtol=tol, atol=tol)
+    two = [Tensor(draw.reals([2, 3]), "float16"), Tensor(draw.reals([3, 2]), "float32")]
+    case("matmul float16 and float32", "matmul", two, np.matmul, out="float32", **NEAR)
+
+
+def _linear() -> None:
+    draw = Draw("linear")
+
+    def fn(x: Any, w: Any, b: Any = 0.0) -> Any:
+        return x @ w.T + b
+
+    bias = {"bias": {"input": 2}}
+    for shape in ([3], [2, 3], [2, 2, 3], [0, 3]):
+        x, w, b = Tensor(draw.reals(shape)), Tensor(draw.reals([4, 3])), Tensor(draw.reals([4]))
+        case(
+            f"linear of shape {shape}", "linear", [x, w, b], fn, bias, grad=shape == [2, 3], **NEAR
+        )
+    case("linear without bias", "linear", [x, w], fn, **NEAR)
+    x = Tensor(draw.reals([3, 2]), view=[["permute", [1, 0]]])
+    w = Tensor(draw.reals([3, 4]), view=[["permute", [1, 0]]])
+    case("linear of views", "linear", [x, w], fn, grad=True, **NEAR)
+
+
+def _einsum() -> None:
+    draw = Draw("einsum")
+
+    def one(formula: str, *shapes: list[int], numpy: str = "", grad: bool = True) -> None:
+        inputs = [Tensor(draw.reals(s)) for s in shapes]
+        fn = lambda *v: np.asarray(np.einsum(numpy or formula, *v))
+        case(
+            f"einsum {formula}",
+            "einsum",
+            inputs,
+            fn,
+            {"formula": formula},
+            kind="list",
+            grad=grad,
+            **NEAR,
+        )
+
+    one("ij,jk->ik", [2, 3], [3, 2])
+    one("ij,jk", [2, 3], [3, 2])
+    one("ij->ji", [2, 3])
+    one("ij->", [2, 3])
+    one("ij->j", [2, 3])
+    one("ba", [2, 3])
+    one("i,i->", [3], [3])
+    one("i,j->ij", [3], [2])
+    one("bij,bjk->bik", [2, 2, 3], [2, 3, 2])
+    one("ii->i", [3, 3])
+    one("ii", [3, 3])
+    one("ij,jk,kl->il", [2, 3], [3, 2], [2, 2])
+    one("bhqd,bhkd->bhqk", [1, 2, 2, 3], [1, 2, 2, 3], grad=False)
+    one(" i j , j k -> i k ", [2, 3], [3, 2], grad=False)
+    one("...ij,...jk->...ik", [2, 2, 3], [2, 3, 2])
+    one("...i,...i->...", [2, 3], [2, 3])
+    x = Tensor(draw.reals([3, 2]), view=[["permute", [1, 0]]])
+    y = Tensor(draw.reals([3, 2]), view=[["flip", [0]]])
+    case(
+        "einsum of views",
+        "einsum",
+        [x, y],
+        lambda a, b: a @ b,
+        {"formula": "ij,jk->ik"},
+        kind="list",
+        grad=True,
+        **NEAR,
+    )
+
+
+def _spd(draw: Draw, shape: list[int]) -> np.ndarray[Any, Any]:
+    a = draw.reals(shape, -1, 1)
+    return np.array(a @ a.swapaxes(-1, -2) + 2 * np.eye(shape[-1]))
+
+
+def _cholesky(x: Any) -> Any:
+    # What is differentiated is a function of the lower triangle.
+    low = np.tril(x)
+    return np.linalg.cholesky(low + np.tril(x, -1).swapaxes(-1, -2))
+
+
+def _triangle(a: Any, upper: bool, transpose: bool, unit: bool) -> Any:
+    a = np.triu(a) if upper else np.tril(a)
+    if unit:
+        eye = np.eye(a.shape[-1])
+        a = a * (1 - eye) + eye
+    return a.swapaxes(-1, -2) if transpose else a
+
+
+def _factors() -> None:
+    draw = Draw("factors")
+    for shape in ([1, 1], [3, 3], [2, 3, 3], [0, 2, 2]):
+        x = Tensor(_spd(draw, shape))
+        case(
+            f"cholesky of shape {shape}", "cholesky", [x], np.linalg.cholesky, rtol=1e-5, atol=4e-6
+        )
+    upper: Callable[[Any], Any] = lambda v: np.linalg.cholesky(v).swapaxes(-1, -2)
+    x = Tensor(_spd(draw, [3, 3]))
+    case("cholesky upper", "cholesky", [x], upper, {"upper": True}, rtol=1e-5, atol=4e-6)
+    case(
+        "cholesky float64",
+        "cholesky",
+        [Tensor(x.values, "float64")],
+        np.linalg.cholesky,
+        rtol=1e-11,
+    )
+    ways = [(u, t, d) for u in (False, True) for t in (False, True) for d in (False, True)]
+    for up, transpose, unit in ways:
+        flags = {"upper": up, "transpose": transpose, "unit_diagonal": unit}
+        args = {k: v for k, v in flags.items() if v}
+        name = "triangular_solve " + (" ".join(args) or "lower")
+        a = Tensor(draw.reals([3, 3], 0.5, 2))
+        for b in ([3], [3, 2]):
+            fn = lambda m, v, f=(up, transpose, unit): np.linalg.solve(_triangle(m, *f), v)
+            two = [a, Tensor(draw.reals(b))]
+            case(
+                f"{name}, {b}",
+                "triangular_solve",
+                two,
+                fn,
+                args,
+                grad=len(b) == 2,
+                rtol=4e-5,
+                atol=2e-5,
+            )
+    a, b = Tensor(draw.reals([2, 2, 2], 0.5, 2)), Tensor(draw.reals([2, 2, 3]))
+    fn = lambda m, v: np.linalg.solve(np.tril(m), v)
+    case("triangular_solve of two systems", "triangular_solve", [a, b], fn, rtol=4e-5, atol=2e-5)
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def _attend(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False) -> Any:
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    return _softmax(scores) @ v
+
+
+def _attention() -> None:
+    draw = Draw("attention")
+    op = "scaled_dot_product_attention"
+
+    def three(lead: list[int], n: int, m: int) -> list[Tensor]:
+        return [Tensor(draw.reals([*lead, r, 2])) for r in (n, m, m)]
+
+    case(f"{op}", op, three([], 3, 4), _attend, grad=True, **NEAR)
+    case(f"{op} batched", op, three([2, 2], 2, 3), _attend, **NEAR)
+    causal = lambda q, k, v: _attend(q, k, v, causal=True)
+    case(f"{op} causal", op, three([2], 3, 3), causal, {"is_causal": True}, **NEAR)
+    case(
+        f"{op} causal, 2 axes", op, three([], 2, 2), causal, {"is_causal": True}, grad=True, **NEAR
+    )
+    args = {"attn_mask": {"input": 3}}
+    mask = Tensor(draw.reals([2, 3]))
+    case(f"{op} with a mask", op, [*three([], 2, 3), mask], _attend, args, grad=True, **NEAR)
+    where = Tensor([[True, False, True], [True, True, True]], "bool")
+    case(f"{op} with a bool mask", op, [*three([], 2, 3), where], _attend, args, grad=True, **NEAR)
