@@ -60,7 +60,7 @@ func FullHardSwish(x *uop.UOp) (*uop.UOp, error) {
 	return runFloat("FullHardSwish", func(x *uop.UOp) *uop.UOp {
 		above := bitOr(gt(x, -3), isNaN(x))
 		x = where(above, x, 0)
-		return mul(mul(x, between0And(add(x, 3), 6)), 1.0/6)
+		return mul(x, same(mul(between0And(add(x, 3), 6), 1.0/6), -1))
 	}, x)
 }
 
@@ -89,6 +89,17 @@ func FullLe(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullLe", fullLe, a, 
 // FullGe is a >= b, false beside NaN.
 func FullGe(a, b *uop.UOp) (*uop.UOp, error) {
 	return run2("FullGe", func(a, b operand) *uop.UOp { return fullLe(b, a) }, a, b)
+}
+
+// FullLogSumExp is LogSumExp of all numbers: infinite where the greatest one is, which is then not subtracted.
+func FullLogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("FullLogSumExp", &err)
+	need("x", x)
+	x = asFloat(x)
+	m := detach(maxOf(x, axes, true))
+	m = where(isFinite(m), m, 0)
+	r = log(sum(exp(sub(x, m)), axes, keepdim))
+	return add(r, reshape(m, r.Shape())), nil
 }
 
 // FullErf is Erf with a relative error of a few units in the last place.

@@ -152,7 +152,11 @@ func Linspace(g *uop.Graph, start, stop uop.Const, steps int64, dt *uop.DType) (
 		return full(g, uop.ShapeOf(1), start, dt), nil
 	}
 	by := (stop.F() - start.F()) / float64(steps-1)
-	return cast(add(start, mul(count0(g, steps), by)), dt), nil
+	i := count0(g, steps)
+	if dt == uop.Float64 {
+		i = cast(i, dt)
+	}
+	return cast(add(start, mul(i, by)), dt), nil
 }
 
 // Eye is the n x m matrix with ones on its diagonal.
