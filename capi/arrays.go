@@ -12,17 +12,19 @@ import (
 	"polygrad/core/uop"
 )
 
-// maxDims is POLY_MAX_DIMS, maxOutDims POLY_MAX_OUT_DIMS.
+// maxDims is POLY_MAX_DIMS, maxOutDims POLY_MAX_OUT_DIMS, and maxInts the longest list of numbers that means
+// something: a count beyond it is an error before the array is read.
 const (
 	maxDims    = 16
 	maxOutDims = 8
+	maxInts    = 1 << 16
 )
 
 // ints reads an array of numbers.
 func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 	switch {
-	case n < 0:
-		return nil, wrong(arg, "%d numbers, expected 0 or more", n)
+	case n < 0 || n > maxInts:
+		return nil, wrong(arg, "%d numbers, expected 0 to %d", n, maxInts)
 	case n == 0:
 		return nil, nil
 	case p == nil:
@@ -51,6 +53,9 @@ func sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 	if n == -1 {
 		return nil, nil
+	}
+	if n > maxDims {
+		return nil, wrong(arg, "%d axes, expected at most %d", n, maxDims)
 	}
 	d, err := ints(arg, p, n)
 	if err != nil {
@@ -90,13 +95,15 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 	if n > 0 && p == nil {
 		return nil, wrong(arg, "is NULL, expected %d nodes", n)
 	}
-	out := make([]value, n)
-	for i, h := range unsafe.Slice(p, n) {
-		v, err := c.arg(indexed(arg, i), uintptr(h))
+	// The list grows as nodes are found: a count that is too large ends at the first entry that is none.
+	var out []value
+	for i := range int(n) {
+		h := *(*uintptr)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
+		v, err := c.arg(arg, h)
 		if err != nil {
-			return nil, err
+			return nil, at(i, err)
 		}
-		out[i] = v
+		out = append(out, v)
 	}
 	return out, nil
 }

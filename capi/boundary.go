@@ -22,7 +22,10 @@ type argError struct {
 	err error
 }
 
-func (e *argError) Error() string { return e.arg + ": " + e.err.Error() }
+func (e *argError) Error() string {
+	return e.arg + ": " + strings.TrimPrefix(withoutOrigin(e.err.Error()), e.arg+": ")
+}
+
 func (e *argError) Unwrap() error { return e.err }
 
 // wrong makes an argError: what was given and what was expected.
@@ -33,7 +36,7 @@ func wrong(arg, format string, a ...any) error {
 // fail turns an error into the last error of the calling thread. A NULL operand
 // keeps the error that made it NULL.
 func fail(fn string, err error) {
-	text := fn + ": " + withoutOrigin(err.Error())
+	text := fn + ": " + inWordsOf(fn, withoutOrigin(err.Error()))
 	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
 	if errors.Is(err, handle.ErrNull) {
 		C.poly_fail_keep(p, n)
@@ -56,6 +59,15 @@ func rescue(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("internal error: %v", r)
 	}
+}
+
+// at says that it is element i of an array argument that is wrong.
+func at(i int, err error) error {
+	var a *argError
+	if errors.As(err, &a) {
+		return &argError{indexed(a.arg, i), a.err}
+	}
+	return err
 }
 
 // indexed names an element of an array argument.

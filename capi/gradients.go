@@ -53,8 +53,11 @@ func go_poly_grad_many(ctx, y, seed C.uintptr_t, wrts *C.uintptr_t, n C.int, out
 		if err != nil {
 			return err
 		}
-		if n <= 0 || out == nil {
-			return wrong("n", "%d nodes, expected 1 or more and an array for the results", n)
+		switch {
+		case n <= 0:
+			return wrong("n", "%d nodes, expected 1 or more", n)
+		case out == nil:
+			return wrong("out", "is NULL, expected room for %d nodes", n)
 		}
 		ws, err := c.args("wrts", wrts, n)
 		if err != nil {

@@ -149,15 +149,19 @@ func go_poly_hf_load(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t
 		if err != nil {
 			return nil, err
 		}
-		if count < 0 || count > 0 && (files == nil || lens == nil) {
-			return nil, wrong("files", "%d files at NULL", count)
+		if err := records("files", unsafe.Pointer(files), count); err != nil {
+			return nil, err
 		}
-		list := make([][]byte, count)
-		for i := range list {
-			p := unsafe.Slice(files, count)[i]
-			if list[i], err = bytesFrom(indexed("files", i), unsafe.Pointer(p), unsafe.Slice(lens, count)[i]); err != nil {
+		if err := records("file_lens", unsafe.Pointer(lens), count); err != nil {
+			return nil, err
+		}
+		var list [][]byte
+		for i := range int(count) {
+			b, err := bytesFrom(indexed("files", i), unsafe.Pointer(unsafe.Slice(files, count)[i]), unsafe.Slice(lens, count)[i])
+			if err != nil {
 				return nil, err
 			}
+			list = append(list, b)
 		}
 		return model.LoadHF(e, text, list, int64(batch), int64(seq))
 	})

@@ -14,22 +14,22 @@ import (
 // feeds reads PolyIOBinding records: a name and a pointer, 16 bytes. C does not say how long an array is: it is
 // as long as the buffer of its name.
 func (i *instance) feeds(p unsafe.Pointer, n C.int) ([]model.Feed, error) {
-	if n < 0 || n > 0 && p == nil {
-		return nil, wrong("inputs", "%d arrays at NULL", n)
+	if err := records("io", p, n); err != nil {
+		return nil, err
 	}
-	out := make([]model.Feed, 0, n)
+	var out []model.Feed
 	for k := range int(n) {
 		name := *(**C.char)(unsafe.Add(p, 16*k))
 		data := *(*unsafe.Pointer)(unsafe.Add(p, 16*k+8))
 		if name == nil {
-			return nil, wrong(indexed("inputs", k), "has no name")
+			return nil, wrong(indexed("io", k), "has no name")
 		}
 		text := goString(name)
 		size := i.Size(text)
 		switch {
 		case size < 0:
 		case data == nil && size > 0:
-			return nil, wrong(indexed("inputs", k), "%q has no data, expected %d floats", text, size)
+			return nil, wrong(indexed("io", k), "%q has no data, expected %d floats", text, size)
 		default:
 			out = append(out, model.Feed{Name: text, Data: unsafe.Slice((*float32)(data), size)})
 		}

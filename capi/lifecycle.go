@@ -71,7 +71,7 @@ func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.u.Shape() == nil {
+	if v.u.DType == uop.Void || v.u.Shape() == nil {
 		return nil, wrong(arg, "a %s has no shape, expected a tensor", v.u.Op)
 	}
 	return v.u, nil

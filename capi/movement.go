@@ -158,6 +158,9 @@ func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.in
 //export go_poly_repeat
 func go_poly_repeat(ctx, src C.uintptr_t, counts *C.int64_t, n C.int) C.uintptr_t {
 	return unary("poly_repeat", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+		if n > maxDims {
+			return nil, wrong("counts", "%d numbers, expected at most %d", n, maxDims)
+		}
 		list, err := ints("counts", counts, n)
 		if err != nil {
 			return nil, err
@@ -189,12 +192,36 @@ func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]
 //export go_poly_split
 func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.uintptr_t) C.int {
 	return composeAll("poly_split", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
-		list, err := ints("sizes", parts, n)
+		list, err := partsOf(us[0], parts, n)
 		if err != nil {
 			return nil, err
 		}
 		return tensor.Split(us[0], list, int(axis))
 	}, operandOf("x", x))
+}
+
+// partsOf reads the sizes of parts, and no more of them than x can have.
+func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
+	switch {
+	case n < 0:
+		return nil, wrong("n", "%d parts, expected 0 or more", n)
+	case n > 0 && p == nil:
+		return nil, wrong("sizes", "is NULL, expected %d numbers", n)
+	}
+	var list []int64
+	var sum, most int64
+	for _, d := range x.Shape() {
+		most = max(most, d.Max())
+	}
+	for i := range int(n) {
+		v := int64(unsafe.Slice(p, n)[i])
+		if v < 0 || v > most-sum {
+			return nil, wrong(indexed("sizes", i), "%d, but the parts must add up to the size of the axis", v)
+		}
+		sum += v
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 // outAll hands several nodes to C, or none if one fails.
@@ -236,9 +263,17 @@ const (
 	indexTensor
 )
 
+// maxItems is more than any index has: an axis made for each one there is, and an ellipsis.
+const maxItems = 2*maxDims + 1
+
 func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) ([]tensor.Index, error) {
-	if n < 0 || n > 0 && (kinds == nil || numbers == nil) {
-		return nil, wrong("kinds", "%d items with a NULL array", n)
+	switch {
+	case n < 0 || n > maxItems:
+		return nil, wrong("n", "%d items, expected 0 to %d", n, maxItems)
+	case n > 0 && kinds == nil:
+		return nil, wrong("kinds", "is NULL, expected %d kinds", n)
+	case n > 0 && numbers == nil:
+		return nil, wrong("args", "is NULL, expected %d numbers", 3*n)
 	}
 	items := make([]tensor.Index, n)
 	for i, kind := range unsafe.Slice(kinds, n) {

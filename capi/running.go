@@ -207,23 +207,35 @@ func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
 // word reads the n-th 8 bytes of an array of records.
 func word(p unsafe.Pointer, n int) uintptr { return *(*uintptr)(unsafe.Add(p, 8*n)) }
 
+// records checks the count and the address of an array of records. Readers of such arrays make no room for n at
+// once: a count that is too large ends at the first record that is none.
+func records(arg string, p unsafe.Pointer, n C.int) error {
+	switch {
+	case n < 0:
+		return wrong(arg, "%d records, expected 0 or more", n)
+	case n > 0 && p == nil:
+		return wrong(arg, "is NULL, expected %d records", n)
+	}
+	return nil
+}
+
 // bindings reads PolyBufferBinding records of either layout. A record begins with
 // buffer and pointer; the older ones are 16 bytes long and the newer 32, with a
 // byte count third. From two records on, the third word tells: it is a handle or
 // a count.
 func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
-	if n < 0 || n > 0 && p == nil {
-		return nil, wrong("binds", "%d bindings at NULL", n)
+	if err := records("binds", p, n); err != nil {
+		return nil, err
 	}
 	words := 4
 	if n > 1 && handle.Looks(handle.Token(word(p, 2))) {
 		words = 2
 	}
-	out := make([]exec.Binding, 0, n)
+	var out []exec.Binding
 	for i := range int(n) {
-		v, err := c.arg(indexed("binds", i), word(p, i*words))
+		v, err := c.arg("binds", word(p, i*words))
 		if err != nil {
-			return nil, err
+			return nil, at(i, err)
 		}
 		b, err := baseBuffer(indexed("binds", i), v.u)
 		if err != nil {
@@ -236,13 +248,10 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 
 // variables reads PolyVarBinding records: a node and an int32, 16 bytes.
 func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error) {
-	if n < 0 || n > 0 && p == nil {
-		return nil, wrong("vars", "%d variables at NULL", n)
+	if err := records("vars", p, n); err != nil || n == 0 {
+		return nil, err
 	}
-	if n == 0 {
-		return nil, nil
-	}
-	out := make(map[string]int64, n)
+	out := map[string]int64{}
 	for i := range int(n) {
 		name := indexed("vars", i)
 		v, err := c.arg(name, word(p, 2*i))

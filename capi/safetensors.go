@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"encoding/json"
+	"math"
 	"unsafe"
 
 	"polygrad/core/model"
@@ -28,24 +29,21 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 		*length = 0
 	}
 	return plainly("poly_safetensors_encode", nil, func() (*C.uint8_t, error) {
-		if n < 0 || n > 0 && entries == nil {
-			return nil, wrong("entries", "%d tensors at NULL", n)
+		if err := records("entries", unsafe.Pointer(entries), n); err != nil {
+			return nil, err
 		}
-		list := make([]model.SafeTensor, n)
-		for i := range list {
+		var list []model.SafeTensor
+		for i := range int(n) {
 			e := unsafe.Slice(entries, n)[i]
 			arg := indexed("entries", i)
 			if e.name == nil {
 				return nil, wrong(arg, "has no name")
 			}
-			shape, err := ints(arg, e.shape, e.ndim)
-			if err != nil {
-				return nil, err
-			}
 			s, err := sizes(arg, e.shape, e.ndim)
 			if err != nil {
 				return nil, err
 			}
+			shape, _ := s.Ints()
 			count, err := elements(s)
 			if err != nil {
 				return nil, &argError{arg, err}
@@ -54,7 +52,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 			if err != nil {
 				return nil, err
 			}
-			list[i] = model.SafeTensor{Name: goString(e.name), DType: model.SafeF32, Shape: shape, Data: data}
+			list = append(list, model.SafeTensor{Name: goString(e.name), DType: model.SafeF32, Shape: shape, Data: data})
 		}
 		var texts map[string]string
 		if meta != nil {
@@ -98,9 +96,12 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char) ([]model.SafeTensor, er
 	return list, nil
 }
 
-// records is malloc'd room for at least one record.
-func records[T any](n int) (*T, []T) {
+// room is malloc'd room for n records and at least one, set to 0; nil if there is no memory.
+func room[T any](n int) (*T, []T) {
 	p := (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(*new(T)))))
+	if p == nil {
+		return nil, nil
+	}
 	return p, unsafe.Slice(p, n)
 }
 
@@ -127,7 +128,10 @@ func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C
 				return nil, wrong("data", "tensor %q has type %s, expected F32 (poly_safetensors_decode_ex takes all)", t.Name, t.DType)
 			}
 		}
-		p, views := records[C.PolySafetensorView](len(list))
+		p, views := room[C.PolySafetensorView](len(list))
+		if p == nil {
+			return nil, wrong("data", "has %d tensors, for which there is no memory", len(list))
+		}
 		for i, t := range list {
 			v := &views[i]
 			v.name, v.data, v.numel = C.CString(t.Name), (*C.float)(unsafe.Pointer(unsafe.SliceData(t.Data))), C.int64_t(t.Numel())
@@ -149,7 +153,10 @@ func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, m
 		if err != nil {
 			return nil, err
 		}
-		p, views := records[C.PolySafetensorViewEx](len(list))
+		p, views := room[C.PolySafetensorViewEx](len(list))
+		if p == nil {
+			return nil, wrong("data", "has %d tensors, for which there is no memory", len(list))
+		}
 		for i, t := range list {
 			v := &views[i]
 			v.name, v.data, v.numel = C.CString(t.Name), unsafe.Pointer(unsafe.SliceData(t.Data)), C.int64_t(t.Numel())
@@ -167,15 +174,18 @@ func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
 			return nil, wrong("view", "is NULL")
 		}
 		d := model.SafeDType(view.dtype)
-		if view.dtype < 0 || !d.Known() || view.numel < 0 {
+		if view.dtype < 0 || !d.Known() || view.numel < 0 || view.numel > math.MaxInt64/8 {
 			return nil, wrong("view", "has type %d and %d elements", view.dtype, view.numel)
 		}
 		data, err := bytesFrom("view", view.data, view.numel*C.int64_t(d.Size()))
 		if err != nil {
 			return nil, err
 		}
-		p := (*C.float)(C.malloc(C.size_t(max(view.numel, 1)) * 4))
+		p, out := room[float32](int(view.numel))
+		if p == nil {
+			return nil, wrong("view", "has %d elements, for which there is no memory", view.numel)
+		}
 		t := model.SafeTensor{DType: d, Data: data}
-		return p, t.Floats(unsafe.Slice((*float32)(p), view.numel))
+		return (*C.float)(p), t.Floats(out)
 	})
 }

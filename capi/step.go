@@ -225,8 +225,11 @@ func go_poly_step_run_indexed_ex(h C.uintptr_t, ptrs *unsafe.Pointer, n C.int, v
 // byIndex binds pointers by the index of the buffer; temporaries need none.
 func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error) {
 	return func(s *step) ([]exec.Binding, error) {
-		if n <= 0 || ptrs == nil {
+		switch {
+		case n <= 0:
 			return nil, wrong("n", "%d pointers, expected 1 or more", n)
+		case ptrs == nil:
+			return nil, wrong("ptrs", "is NULL, expected %d pointers", n)
 		}
 		var binds []exec.Binding
 		for i, p := range unsafe.Slice(ptrs, min(int(n), len(s.buffers))) {

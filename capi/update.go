@@ -49,8 +49,8 @@ func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, tar
 	}()
 	src := make([]*uop.UOp, 0, len(vs)+len(ts))
 	for i, v := range vs {
-		if err := v.tensor(indexed("values", i)); err != nil {
-			return up, err
+		if err := v.tensor("values"); err != nil {
+			return up, at(i, err)
 		}
 		s := v.u.Shape()
 		dims, ok := s.Ints()

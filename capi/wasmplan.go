@@ -52,7 +52,9 @@ func go_poly_wasm_stepplan_destroy(h C.uintptr_t) {
 	if err != nil {
 		return
 	}
-	handles.Drop(e)
+	if !handles.Drop(e) {
+		return // another thread was first
+	}
 	w := e.Value.(*wasmPlan)
 	C.free(w.module)
 	C.free(unsafe.Pointer(w.order))

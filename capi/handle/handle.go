@@ -40,8 +40,8 @@ type Kind uint8
 
 // The kinds of objects that have handles; Any is what Get takes for all of them.
 const (
-	Any     Kind = 0
-	Context Kind = iota + 1
+	Any Kind = iota
+	Context
 	Node
 	Step
 	Instance

@@ -34,11 +34,15 @@ func TestLookupTellsWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: Get = %v, %v, want %v", name, got, err, c.want)
 		}
 	}
-	tab.Drop(e)
+	if !tab.Drop(e) {
+		t.Error("Drop of a live entry is false")
+	}
 	if _, err := tab.Get(e.Token(), Node); !errors.Is(err, ErrStale) {
 		t.Errorf("after Drop: %v, want stale", err)
 	}
-	tab.Drop(e) // twice is harmless
+	if tab.Drop(e) {
+		t.Error("Drop is true twice: two threads would free the same memory")
+	}
 	if n := tab.Len(); n != 0 {
 		t.Errorf("Len = %d after dropping everything", n)
 	}

@@ -398,6 +398,11 @@ func (u *UOp) computeShape() Shape {
 		return s
 	case Assign:
 		return u.Src[1].Shape()
+	case Store:
+		// What is stored in a buffer may have another shape with as many elements; then the node has none.
+		if to, from := u.Src[0].Shape(), u.Src[1].Shape(); to != nil && from != nil && !to.Equal(from) {
+			return nil
+		}
 	case Reshape:
 		if u.Src[0].Shape() == nil {
 			return u.MovementShape()

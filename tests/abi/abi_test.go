@@ -109,7 +109,7 @@ func TestSymbols(t *testing.T) {
 }
 
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
-	files := []string{"../../capi/shim_gen.c", "../../bindings/python/polygrad/_prototypes.py"}
+	files := []string{"../../capi/shim_gen.c", "../../capi/names_gen.go", "../../bindings/python/polygrad/_prototypes.py"}
 	before := make([]string, len(files))
 	for i, f := range files {
 		text, err := os.ReadFile(f)

@@ -73,7 +73,7 @@ static void shapes_and_axes(void) {
   FAILS(poly_reshape(ctx, x, d, 2), "poly_reshape", "shape");
   d[0] = INT64_MAX, d[1] = INT64_MAX;
   FAILS(poly_reshape(ctx, x, d, 2), "poly_reshape", "shape");
-  FAILS(poly_expand(ctx, x, d, 2), "poly_expand", "shape");
+  FAILS(poly_expand(ctx, x, d, 2), "poly_expand", "dims");
   FAILS(poly_full(ctx, d, 2, 0), "poly_full", "shape");
   FAILS(poly_rand(ctx, d, 2, 0), "poly_rand", "shape");
   FAILS(poly_buffer_host(ctx, POLY_DTYPE_INT8, d, 2, data, 12), "poly_buffer_host", "shape");
@@ -87,11 +87,11 @@ static void shapes_and_axes(void) {
   FAILS(poly_permute(ctx, x, d, 2), "poly_permute", "out of range");
   FAILS(poly_flip(ctx, x, d + 1, 1), "poly_flip", "out of range");
   FAILS(poly_shrink(ctx, x, pairs, 2), "poly_shrink", "out of range");
-  FAILS(poly_shrink(ctx, x, pairs, 1), "poly_shrink", "bounds");
+  FAILS(poly_shrink(ctx, x, pairs, 1), "poly_shrink", "pairs");
   FAILS(poly_shrink(ctx, x, pairs, INT32_MIN), "poly_shrink", "pairs");
   FAILS(poly_pad_value(ctx, x, pairs, -1, 1), "poly_pad_value", "pairs");
   pairs[0][0] = INT64_MAX, pairs[0][1] = INT64_MAX;
-  FAILS(poly_pad(ctx, x, pairs, 2), "poly_pad", "padding");
+  FAILS(poly_pad(ctx, x, pairs, 2), "poly_pad", "pairs");
   d[0] = 7;
   FAILS(poly_reduce_axis(ctx, POLY_OP_ADD, x, d, 1), "poly_reduce_axis", "out of range");
   FAILS(poly_reduce_axis(ctx, POLY_OP_SIN, x, d, 1), "poly_reduce_axis", "op");
@@ -131,7 +131,7 @@ static void shapes_and_axes(void) {
   FAILS(poly_index(ctx, x, NULL, NULL, NULL, 1), "poly_index", "kinds");
   FAILS(poly_cat(ctx, NULL, 2, 0), "poly_cat", "xs");
   FAILS(poly_cat(ctx, &x, -2, 0), "poly_cat", "xs");
-  FAILS(poly_cat(ctx, &x, 0, 0), "poly_cat", "tensors");
+  FAILS(poly_cat(ctx, &x, 0, 0), "poly_cat", "xs");
   FAILS(poly_grad(ctx, x, NULL), "poly_grad", "wrt: is NULL");
   FAILS(poly_grad_many(ctx, x, NULL, &x, 0, &x) == 0, "poly_grad_many", "n:");
   FAILS(poly_dtype_id_name(77), "poly_dtype_id_name", "dtype");
@@ -149,7 +149,7 @@ static void programs(void) {
   FAILS(poly_store_val(ctx, poly_exp(ctx, x), x), "poly_store_val", "buf");
   FAILS(poly_assign(ctx, small, x), "poly_assign", "value");
   FAILS(poly_assign(ctx, poly_exp(ctx, x), x), "poly_assign", "target");
-  FAILS(poly_sink1(ctx, x), "poly_sink1", "stores[0]");
+  FAILS(poly_sink1(ctx, x), "poly_sink1", "store[0]");
   FAILS(poly_realize(ctx, x, NULL, 0) == 0, "poly_realize", "sink");
   PolyUOp *sink = poly_sink1(ctx, poly_store_val(ctx, y, poly_exp(ctx, x)));
   FAILS(poly_realize(ctx, sink, NULL, 0) == 0, "poly_realize", "bound");

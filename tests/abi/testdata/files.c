@@ -101,7 +101,7 @@ static void safetensors(void) {
   free(v[1].name);
   free(v);
   free(meta);
-  FAILS(poly_safetensors_decode(file, len - 1, &n, NULL), "poly_safetensors_decode", "file");
+  FAILS(poly_safetensors_decode(file, len - 1, &n, NULL), "poly_safetensors_decode", "data");
   free(file);
   const char half[] = "\x38\0\0\0\0\0\0\0{\"h\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}} \x80\x3f\x20\xc0";
   FAILS(poly_safetensors_decode((const uint8_t *)half, sizeof half - 1, &n, NULL), "poly_safetensors_decode", "BF16");
