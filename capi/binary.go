@@ -17,6 +17,7 @@ var binaryOps = []binaryOp{
 	tensor.Add, tensor.Sub, tensor.Mul, tensor.Div, tensor.FloorDiv, tensor.Mod, tensor.Pow, tensor.Maximum,
 	tensor.Minimum, tensor.Lt, tensor.FullLe, tensor.Gt, tensor.FullGe, tensor.Eq, tensor.Ne, tensor.BitAnd, tensor.BitOr,
 	tensor.BitXor, tensor.ShiftLeft, tensor.ShiftRight, tensor.TruncDiv, tensor.LogAddExp, tensor.CopySign,
+	tensor.TruncMod, tensor.Atan2, tensor.Hypot,
 }
 
 // Codes of binaryOps that treat a number on the right in their own way.
@@ -192,4 +193,25 @@ func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, o
 		}
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1], us[2]) }, vs[:]...)
 	})
+}
+
+//export go_poly_clip
+func go_poly_clip(ctx, x, lo, hi C.uintptr_t) C.uintptr_t {
+	return compose("poly_clip", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Clamp(us[0], us[1], us[2])
+	}, operandOf("x", x), optional("lo", lo), optional("hi", hi))
+}
+
+//export go_poly_isclose
+func go_poly_isclose(ctx, a, b C.uintptr_t, rtol, atol C.double, equalNaN C.int) C.uintptr_t {
+	return binary("poly_isclose", ctx, a, b, func(x, y *uop.UOp) (*uop.UOp, error) {
+		return tensor.IsClose(x, y, float64(rtol), float64(atol), equalNaN != 0)
+	})
+}
+
+//export go_poly_allclose
+func go_poly_allclose(ctx, a, b C.uintptr_t, rtol, atol C.double, equalNaN C.int) C.uintptr_t {
+	return compose("poly_allclose", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.AllClose(us[0], us[1], float64(rtol), float64(atol), equalNaN != 0)
+	}, operandOf("a", a), operandOf("b", b))
 }

@@ -118,9 +118,7 @@ func go_poly_clamp(ctx, x C.uintptr_t, lo, hi C.double) C.uintptr_t {
 
 //export go_poly_hardtanh
 func go_poly_hardtanh(ctx, x C.uintptr_t, lo, hi C.double) C.uintptr_t {
-	return unary("poly_hardtanh", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.HardTanh(u, float64(lo), float64(hi))
-	})
+	return unary("poly_hardtanh", ctx, x, clampTo(float64(lo), float64(hi)))
 }
 
 // clampTo limits a tensor to lo..hi; an infinite bound is none. Integers keep their type when the bounds are whole.
@@ -179,4 +177,9 @@ func go_poly_detach(ctx, x C.uintptr_t) C.uintptr_t {
 //export go_poly_contiguous
 func go_poly_contiguous(ctx, x C.uintptr_t) C.uintptr_t {
 	return unary("poly_contiguous", ctx, x, tensor.Contiguous)
+}
+
+//export go_poly_contiguous_backward
+func go_poly_contiguous_backward(ctx, x C.uintptr_t) C.uintptr_t {
+	return unary("poly_contiguous_backward", ctx, x, tensor.ContiguousBackward)
 }

@@ -44,13 +44,6 @@ func go_poly_affine(ctx, x, w, bias C.uintptr_t) C.uintptr_t {
 	return compose("poly_affine", ctx, told{}, linear, operandOf("x", x), operandOf("w", w), optional("bias", bias))
 }
 
-//export go_poly_attention
-func go_poly_attention(ctx, q, k, v, mask C.uintptr_t, causal C.int) C.uintptr_t {
-	return compose("poly_attention", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		return tensor.ScaledDotProductAttention(us[0], us[1], us[2], tensor.AttentionOptions{Mask: us[3], Causal: causal != 0})
-	}, operandOf("q", q), operandOf("k", k), operandOf("v", v), optional("mask", mask))
-}
-
 //export go_poly_einsum
 func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes **C.int64_t, ndims *C.int, n C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return told{shapeOut, ndimOut}.build("poly_einsum", ctx, func(c *context) (*uop.UOp, error) {
@@ -113,4 +106,24 @@ func go_poly_triangular_solve(ctx, a C.uintptr_t, aShape *C.int64_t, aNdim C.int
 	return compose("poly_triangular_solve", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.TriangularSolve(us[0], us[1], upper != 0, transposed != 0, unit != 0)
 	}, shaped("a", a, "a_shape", aShape, aNdim), shaped("b", b, "b_shape", bShape, bNdim))
+}
+
+//export go_poly_attention
+func go_poly_attention(ctx, q, k, v, mask C.uintptr_t, causal, grouped C.int, scale, dropout C.double, seed C.uintptr_t) C.uintptr_t {
+	return compose("poly_attention", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.ScaledDotProductAttention(us[0], us[1], us[2], tensor.AttentionOptions{
+			Mask: us[3], Causal: causal != 0, Grouped: grouped != 0, Scale: float64(scale), Dropout: float64(dropout), Seed: us[4],
+		})
+	}, operandOf("q", q), operandOf("k", k), operandOf("v", v), optional("mask", mask), optional("seed", seed))
+}
+
+//export go_poly_matmul_as
+func go_poly_matmul_as(ctx, a, b C.uintptr_t, dtype C.int) C.uintptr_t {
+	return compose("poly_matmul_as", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.MatMulAs(us[0], us[1], dt)
+	}, operandOf("a", a), operandOf("b", b))
 }

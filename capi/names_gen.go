@@ -19,6 +19,8 @@ func parameters(fn string) string {
 		return "i"
 	case "poly_device_available":
 		return "device"
+	case "poly_set_poll":
+		return "poll data"
 	case "poly_ctx_destroy":
 		return "ctx"
 	case "poly_ctx_live_nodes":
@@ -101,6 +103,16 @@ func parameters(fn string) string {
 		return "ctx dtype shape ndim seed"
 	case "poly_randint_seeded":
 		return "ctx dtype shape ndim low high seed"
+	case "poly_uniform_seeded":
+		return "ctx dtype shape ndim low high seed"
+	case "poly_normal_seeded":
+		return "ctx dtype shape ndim mean std seed"
+	case "poly_init_seeded":
+		return "ctx scheme dtype shape ndim a seed"
+	case "poly_randperm_seeded":
+		return "ctx dtype n seed"
+	case "poly_multinomial":
+		return "ctx x n replacement seed"
 	case "poly_dropout":
 		return "ctx x p seed"
 	case "poly_alu1":
@@ -223,6 +235,8 @@ func parameters(fn string) string {
 		return "ctx x lo hi"
 	case "poly_hardtanh":
 		return "ctx x lo hi"
+	case "poly_clip":
+		return "ctx x lo hi"
 	case "poly_cast_by_id":
 		return "ctx x dtype"
 	case "poly_bitcast_by_id":
@@ -230,6 +244,8 @@ func parameters(fn string) string {
 	case "poly_detach":
 		return "ctx x"
 	case "poly_contiguous":
+		return "ctx x"
+	case "poly_contiguous_backward":
 		return "ctx x"
 	case "poly_alu2":
 		return "ctx op a b"
@@ -261,6 +277,10 @@ func parameters(fn string) string {
 		return "ctx cond x y"
 	case "poly_lerp":
 		return "ctx start end weight"
+	case "poly_isclose":
+		return "ctx a b rtol atol equal_nan"
+	case "poly_allclose":
+		return "ctx a b rtol atol equal_nan"
 	case "poly_reshape":
 		return "ctx src dims ndim"
 	case "poly_expand":
@@ -273,6 +293,8 @@ func parameters(fn string) string {
 		return "ctx src pairs ndim"
 	case "poly_pad_value":
 		return "ctx src pairs ndim value"
+	case "poly_pad_mode":
+		return "ctx src pairs ndim mode"
 	case "poly_flip":
 		return "ctx src axes n_axes"
 	case "poly_transpose":
@@ -289,18 +311,42 @@ func parameters(fn string) string {
 		return "ctx src axis sizes n"
 	case "poly_repeat":
 		return "ctx src counts n"
+	case "poly_repeat_interleave":
+		return "ctx src repeats axis"
+	case "poly_unfold":
+		return "ctx src axis size step"
+	case "poly_roll":
+		return "ctx src shifts axes n"
+	case "poly_diagonal":
+		return "ctx src offset axis1 axis2"
+	case "poly_diag":
+		return "ctx src"
 	case "poly_rearrange":
 		return "ctx formula x shape ndim names sizes n_sizes shape_out ndim_out"
 	case "poly_index":
 		return "ctx x kinds args tensors n"
+	case "poly_setitem":
+		return "ctx x kinds args tensors n value"
+	case "poly_index_select":
+		return "ctx x axis index"
 	case "poly_gather_axis":
 		return "ctx x axis index"
+	case "poly_scatter":
+		return "ctx x axis index src"
+	case "poly_scatter_reduce":
+		return "ctx x axis index src op include_self"
+	case "poly_masked_select":
+		return "ctx x mask count"
+	case "poly_nonzero":
+		return "ctx x count"
 	case "poly_gather":
 		return "ctx table t_shape t_ndim idx i_shape i_ndim shape_out ndim_out"
 	case "poly_cat":
 		return "ctx xs n axis"
 	case "poly_stack":
 		return "ctx xs n axis"
+	case "poly_meshgrid":
+		return "ctx xs n xy out"
 	case "poly_split":
 		return "ctx x sizes n axis out"
 	case "poly_one_hot":
@@ -325,8 +371,24 @@ func parameters(fn string) string {
 		return "ctx x shape ndim axis keep shape_out ndim_out"
 	case "poly_reduce":
 		return "ctx op x axes n_axes keepdim correction"
+	case "poly_reduce_as":
+		return "ctx op x axes n_axes keepdim dtype"
 	case "poly_cumsum":
 		return "ctx x axis"
+	case "poly_cumprod":
+		return "ctx x axis"
+	case "poly_logcumsumexp":
+		return "ctx x axis"
+	case "poly_cummax":
+		return "ctx x axis out"
+	case "poly_cummin":
+		return "ctx x axis out"
+	case "poly_sort":
+		return "ctx x axis descending out"
+	case "poly_argsort":
+		return "ctx x axis descending"
+	case "poly_topk":
+		return "ctx x k axis largest out"
 	case "poly_softmax":
 		return "ctx x shape ndim axis"
 	case "poly_log_softmax":
@@ -339,10 +401,30 @@ func parameters(fn string) string {
 		return "ctx x eps weight"
 	case "poly_groupnorm":
 		return "ctx x groups eps weight bias"
+	case "poly_batchnorm":
+		return "ctx x weight bias mean invstd axes n_axes"
+	case "poly_batchnorm_stats":
+		return "ctx x out"
+	case "poly_conv":
+		return "ctx x weight bias groups stride dilation padding n"
+	case "poly_conv_transpose":
+		return "ctx x weight bias groups stride dilation padding output_padding n"
+	case "poly_avg_pool":
+		return "ctx x kernel stride dilation padding n ceil_mode count_include_pad"
+	case "poly_max_pool":
+		return "ctx x kernel stride dilation padding n ceil_mode"
+	case "poly_max_pool_indices":
+		return "ctx x kernel stride dilation padding n ceil_mode out"
+	case "poly_max_unpool":
+		return "ctx x indices kernel stride dilation padding n output_size"
+	case "poly_interpolate":
+		return "ctx x size n mode align_corners"
 	case "poly_dot":
 		return "ctx x x_shape x_ndim w w_shape w_ndim shape_out ndim_out"
 	case "poly_matmul":
 		return "ctx a b"
+	case "poly_matmul_as":
+		return "ctx a b dtype"
 	case "poly_linear":
 		return "ctx x x_shape x_ndim w w_shape w_ndim bias b_shape b_ndim shape_out ndim_out"
 	case "poly_affine":
@@ -353,14 +435,40 @@ func parameters(fn string) string {
 		return "ctx x shape ndim upper"
 	case "poly_triangular_solve":
 		return "ctx a a_shape a_ndim b b_shape b_ndim upper trans_a unit_diag shape_out ndim_out"
+	case "poly_solve":
+		return "ctx a b"
+	case "poly_inv":
+		return "ctx a"
+	case "poly_det":
+		return "ctx a"
+	case "poly_slogdet":
+		return "ctx a out"
+	case "poly_qr":
+		return "ctx a out"
+	case "poly_svd":
+		return "ctx a full_matrices out"
+	case "poly_newton_schulz":
+		return "ctx a steps params n_params eps"
 	case "poly_attention":
-		return "ctx q k v mask causal"
+		return "ctx q k v mask causal enable_gqa scale dropout_p seed"
 	case "poly_cross_entropy":
 		return "ctx logits l_shape l_ndim target t_shape t_ndim axis shape_out ndim_out"
+	case "poly_cross_entropy_loss":
+		return "ctx logits target axis label_smoothing reduction"
+	case "poly_sparse_cross_entropy_loss":
+		return "ctx logits target ignore_index label_smoothing reduction"
+	case "poly_nll_loss":
+		return "ctx x target weight use_ignore ignore_index reduction"
+	case "poly_mse_loss":
+		return "ctx x y reduction"
+	case "poly_l1_loss":
+		return "ctx x y reduction"
+	case "poly_huber_loss":
+		return "ctx x y delta reduction"
 	case "poly_binary_cross_entropy":
-		return "ctx x y"
+		return "ctx x y reduction"
 	case "poly_binary_cross_entropy_logits":
-		return "ctx x y"
+		return "ctx x y pos_weight reduction"
 	case "poly_grad":
 		return "ctx y wrt"
 	case "poly_grad_many":

@@ -106,43 +106,6 @@ func go_poly_groupnorm(ctx, x C.uintptr_t, groups C.int64_t, eps C.double, weigh
 	}, operandOf("x", x), optional("weight", weight), optional("bias", bias))
 }
 
-// classes turns class numbers that came as floats into integers; probabilities stay.
-func classes(logits, target *uop.UOp) (*uop.UOp, error) {
-	if target.DType.IsFloat() && len(target.Shape()) < len(logits.Shape()) {
-		return tensor.Cast(target, uop.Int32)
-	}
-	return target, nil
-}
-
-//export go_poly_cross_entropy
-func go_poly_cross_entropy(ctx, logits C.uintptr_t, lShape *C.int64_t, lNdim C.int, target C.uintptr_t, tShape *C.int64_t, tNdim, axis C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return compose("poly_cross_entropy", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
-		y, err := classes(us[0], us[1])
-		if err != nil {
-			return nil, err
-		}
-		return tensor.CrossEntropy(us[0], y, int(axis), tensor.ReduceMean, 0)
-	}, shaped("logits", logits, "l_shape", lShape, lNdim), shaped("target", target, "t_shape", tShape, tNdim))
-}
-
-//export go_poly_binary_cross_entropy
-func go_poly_binary_cross_entropy(ctx, x, y C.uintptr_t) C.uintptr_t {
-	return loss("poly_binary_cross_entropy", ctx, x, y, func(p, t *uop.UOp) (*uop.UOp, error) {
-		return tensor.BinaryCrossEntropy(p, t, tensor.ReduceMean)
-	})
-}
-
-//export go_poly_binary_cross_entropy_logits
-func go_poly_binary_cross_entropy_logits(ctx, x, y C.uintptr_t) C.uintptr_t {
-	return loss("poly_binary_cross_entropy_logits", ctx, x, y, func(p, t *uop.UOp) (*uop.UOp, error) {
-		return tensor.BinaryCrossEntropyLogits(p, t, tensor.ReduceMean, nil)
-	})
-}
-
-func loss(fn string, ctx, x, y C.uintptr_t, f binaryOp) C.uintptr_t {
-	return compose(fn, ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) { return f(us[0], us[1]) }, operandOf("x", x), operandOf("y", y))
-}
-
 //export go_poly_gather
 func go_poly_gather(ctx, table C.uintptr_t, tShape *C.int64_t, tNdim C.int, idx C.uintptr_t, iShape *C.int64_t, iNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return compose("poly_gather", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
@@ -168,4 +131,23 @@ func go_poly_gather_axis(ctx, x C.uintptr_t, axis C.int, index C.uintptr_t) C.ui
 //export go_poly_one_hot
 func go_poly_one_hot(ctx, x C.uintptr_t, n C.int64_t) C.uintptr_t {
 	return unary("poly_one_hot", ctx, x, func(u *uop.UOp) (*uop.UOp, error) { return tensor.OneHot(u, int64(n)) })
+}
+
+//export go_poly_batchnorm
+func go_poly_batchnorm(ctx, x, weight, bias, mean, invstd C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
+	return compose("poly_batchnorm", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		list, err := axesFrom("axes", axes, max(n, 0))
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			list = nil // the channels
+		}
+		return tensor.BatchNorm(us[0], us[1], us[2], us[3], us[4], list)
+	}, operandOf("x", x), optional("weight", weight), optional("bias", bias), operandOf("mean", mean), operandOf("invstd", invstd))
+}
+
+//export go_poly_batchnorm_stats
+func go_poly_batchnorm_stats(ctx, x C.uintptr_t, out *C.uintptr_t) C.int {
+	return pairOf("poly_batchnorm_stats", ctx, x, out, tensor.BatchStats)
 }

@@ -84,3 +84,45 @@ func go_poly_dropout(ctx, x C.uintptr_t, p C.double, seed C.uintptr_t) C.uintptr
 		return tensor.DropoutSeeded(us[0], float64(p), us[1])
 	}, operandOf("x", x), operandOf("seed", seed))
 }
+
+//export go_poly_uniform_seeded
+func go_poly_uniform_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, low, high C.double, seed C.uintptr_t) C.uintptr_t {
+	return seeded("poly_uniform_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		return tensor.UniformSeeded(s, float64(low), float64(high), dt, seed)
+	})
+}
+
+//export go_poly_normal_seeded
+func go_poly_normal_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, mean, std C.double, seed C.uintptr_t) C.uintptr_t {
+	return seeded("poly_normal_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		return tensor.NormalSeeded(s, float64(mean), float64(std), dt, seed)
+	})
+}
+
+//export go_poly_init_seeded
+func go_poly_init_seeded(ctx C.uintptr_t, scheme, dtype C.int, shape *C.int64_t, ndim C.int, a C.double, seed C.uintptr_t) C.uintptr_t {
+	return seeded("poly_init_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		if scheme < 0 || scheme > C.int(tensor.InitKaimingNormal) {
+			return nil, wrong("scheme", "%d, expected 0 to %d", scheme, tensor.InitKaimingNormal)
+		}
+		return tensor.InitSeeded(tensor.InitScheme(scheme), s, float64(a), dt, seed)
+	})
+}
+
+//export go_poly_randperm_seeded
+func go_poly_randperm_seeded(ctx C.uintptr_t, dtype C.int, n C.int64_t, seed C.uintptr_t) C.uintptr_t {
+	return compose("poly_randperm_seeded", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.RandPermSeeded(int64(n), dt, us[0])
+	}, operandOf("seed", seed))
+}
+
+//export go_poly_multinomial
+func go_poly_multinomial(ctx, x C.uintptr_t, n C.int64_t, replacement C.int, seed C.uintptr_t) C.uintptr_t {
+	return compose("poly_multinomial", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.MultinomialSeeded(us[0], int64(n), replacement != 0, us[1])
+	}, operandOf("x", x), operandOf("seed", seed))
+}

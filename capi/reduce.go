@@ -98,18 +98,20 @@ func go_poly_var_reduce(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep, 
 
 //export go_poly_logsumexp
 func go_poly_logsumexp(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return reduceOne("poly_logsumexp", ctx, x, shape, ndim, axis, keep, true, shapeOut, ndimOut, tensor.LogSumExp)
+	return reduceOne("poly_logsumexp", ctx, x, shape, ndim, axis, keep, true, shapeOut, ndimOut, tensor.FullLogSumExp)
 }
 
 // reductions lists the operations by their PolyReduceOp, without VAR and STD.
 var reductions = []reduction{
-	tensor.Sum, tensor.Prod, tensor.Max, tensor.Min, tensor.Mean, tensor.Any, tensor.All, tensor.LogSumExp,
+	tensor.Sum, tensor.Prod, tensor.Max, tensor.Min, tensor.Mean, tensor.Any, tensor.All, tensor.FullLogSumExp,
 	argReduction(tensor.ArgMaxNaN), argReduction(tensor.ArgMinNaN),
 }
 
 const (
-	reduceVar = 10
-	reduceStd = 11
+	reduceSum  = 0
+	reduceProd = 1
+	reduceVar  = 10
+	reduceStd  = 11
 )
 
 // argReduction finds a position along one axis, or in the flattened tensor.
@@ -159,7 +161,23 @@ func go_poly_reduce(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n
 	})
 }
 
-//export go_poly_cumsum
-func go_poly_cumsum(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
-	return unary("poly_cumsum", ctx, x, func(u *uop.UOp) (*uop.UOp, error) { return tensor.CumSum(u, int(axis)) })
+//export go_poly_reduce_as
+func go_poly_reduce_as(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n, keepdim, dtype C.int) C.uintptr_t {
+	return compose("poly_reduce_as", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		list, err := axesFrom("axes", axes, n)
+		if err != nil {
+			return nil, err
+		}
+		dt, err := dtypeOf(dtype)
+		if err != nil {
+			return nil, err
+		}
+		switch op {
+		case reduceSum:
+			return tensor.SumAs(us[0], dt, list, keepdim != 0)
+		case reduceProd:
+			return tensor.ProdAs(us[0], dt, list, keepdim != 0)
+		}
+		return nil, wrong("op", "%d, expected POLY_REDUCE_SUM or POLY_REDUCE_PROD", op)
+	}, operandOf("x", x))
 }

@@ -52,6 +52,10 @@ void poly_sched_cache_flush(void) {
   if (!poly_forked) go_poly_sched_cache_flush();
 }
 
+void poly_set_poll(PolyPollFn poll, void *data) {
+  if (!poly_forked) go_poly_set_poll((void *)poll, data);
+}
+
 PolyCtx *poly_ctx_new(void) {
   return poly_enter("poly_ctx_new") ? NULL : (PolyCtx *)go_poly_ctx_new();
 }
@@ -218,6 +222,26 @@ PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int nd
 
 PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low, int64_t high, PolyUOp *seed) {
   return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)go_poly_randint_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, low, high, (uintptr_t)seed);
+}
+
+PolyUOp *poly_uniform_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double low, double high, PolyUOp *seed) {
+  return poly_enter("poly_uniform_seeded") ? NULL : (PolyUOp *)go_poly_uniform_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, low, high, (uintptr_t)seed);
+}
+
+PolyUOp *poly_normal_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double mean, double std, PolyUOp *seed) {
+  return poly_enter("poly_normal_seeded") ? NULL : (PolyUOp *)go_poly_normal_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, mean, std, (uintptr_t)seed);
+}
+
+PolyUOp *poly_init_seeded(PolyCtx *ctx, int scheme, int dtype, const int64_t *shape, int ndim, double a, PolyUOp *seed) {
+  return poly_enter("poly_init_seeded") ? NULL : (PolyUOp *)go_poly_init_seeded((uintptr_t)ctx, scheme, dtype, (int64_t *)shape, ndim, a, (uintptr_t)seed);
+}
+
+PolyUOp *poly_randperm_seeded(PolyCtx *ctx, int dtype, int64_t n, PolyUOp *seed) {
+  return poly_enter("poly_randperm_seeded") ? NULL : (PolyUOp *)go_poly_randperm_seeded((uintptr_t)ctx, dtype, n, (uintptr_t)seed);
+}
+
+PolyUOp *poly_multinomial(PolyCtx *ctx, PolyUOp *x, int64_t n, int replacement, PolyUOp *seed) {
+  return poly_enter("poly_multinomial") ? NULL : (PolyUOp *)go_poly_multinomial((uintptr_t)ctx, (uintptr_t)x, n, replacement, (uintptr_t)seed);
 }
 
 PolyUOp *poly_dropout(PolyCtx *ctx, PolyUOp *x, double p, PolyUOp *seed) {
@@ -464,6 +488,10 @@ PolyUOp *poly_hardtanh(PolyCtx *ctx, PolyUOp *x, double lo, double hi) {
   return poly_enter("poly_hardtanh") ? NULL : (PolyUOp *)go_poly_hardtanh((uintptr_t)ctx, (uintptr_t)x, lo, hi);
 }
 
+PolyUOp *poly_clip(PolyCtx *ctx, PolyUOp *x, PolyUOp *lo, PolyUOp *hi) {
+  return poly_enter("poly_clip") ? NULL : (PolyUOp *)go_poly_clip((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)lo, (uintptr_t)hi);
+}
+
 PolyUOp *poly_cast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype) {
   return poly_enter("poly_cast_by_id") ? NULL : (PolyUOp *)go_poly_cast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype);
 }
@@ -478,6 +506,10 @@ PolyUOp *poly_detach(PolyCtx *ctx, PolyUOp *x) {
 
 PolyUOp *poly_contiguous(PolyCtx *ctx, PolyUOp *x) {
   return poly_enter("poly_contiguous") ? NULL : (PolyUOp *)go_poly_contiguous((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_contiguous_backward(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_contiguous_backward") ? NULL : (PolyUOp *)go_poly_contiguous_backward((uintptr_t)ctx, (uintptr_t)x);
 }
 
 PolyUOp *poly_alu2(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b) {
@@ -540,6 +572,14 @@ PolyUOp *poly_lerp(PolyCtx *ctx, PolyUOp *start, PolyUOp *end, PolyUOp *weight) 
   return poly_enter("poly_lerp") ? NULL : (PolyUOp *)go_poly_lerp((uintptr_t)ctx, (uintptr_t)start, (uintptr_t)end, (uintptr_t)weight);
 }
 
+PolyUOp *poly_isclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double atol, int equal_nan) {
+  return poly_enter("poly_isclose") ? NULL : (PolyUOp *)go_poly_isclose((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rtol, atol, equal_nan);
+}
+
+PolyUOp *poly_allclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double atol, int equal_nan) {
+  return poly_enter("poly_allclose") ? NULL : (PolyUOp *)go_poly_allclose((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rtol, atol, equal_nan);
+}
+
 PolyUOp *poly_reshape(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
   return poly_enter("poly_reshape") ? NULL : (PolyUOp *)go_poly_reshape((uintptr_t)ctx, (uintptr_t)src, dims, ndim);
 }
@@ -562,6 +602,10 @@ PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
 
 PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value) {
   return poly_enter("poly_pad_value") ? NULL : (PolyUOp *)go_poly_pad_value((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim, value);
+}
+
+PolyUOp *poly_pad_mode(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, int mode) {
+  return poly_enter("poly_pad_mode") ? NULL : (PolyUOp *)go_poly_pad_mode((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim, mode);
 }
 
 PolyUOp *poly_flip(PolyCtx *ctx, PolyUOp *src, int64_t *axes, int n_axes) {
@@ -596,6 +640,26 @@ PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts, int n) {
   return poly_enter("poly_repeat") ? NULL : (PolyUOp *)go_poly_repeat((uintptr_t)ctx, (uintptr_t)src, (int64_t *)counts, n);
 }
 
+PolyUOp *poly_repeat_interleave(PolyCtx *ctx, PolyUOp *src, int64_t repeats, int axis) {
+  return poly_enter("poly_repeat_interleave") ? NULL : (PolyUOp *)go_poly_repeat_interleave((uintptr_t)ctx, (uintptr_t)src, repeats, axis);
+}
+
+PolyUOp *poly_unfold(PolyCtx *ctx, PolyUOp *src, int axis, int64_t size, int64_t step) {
+  return poly_enter("poly_unfold") ? NULL : (PolyUOp *)go_poly_unfold((uintptr_t)ctx, (uintptr_t)src, axis, size, step);
+}
+
+PolyUOp *poly_roll(PolyCtx *ctx, PolyUOp *src, const int64_t *shifts, const int64_t *axes, int n) {
+  return poly_enter("poly_roll") ? NULL : (PolyUOp *)go_poly_roll((uintptr_t)ctx, (uintptr_t)src, (int64_t *)shifts, (int64_t *)axes, n);
+}
+
+PolyUOp *poly_diagonal(PolyCtx *ctx, PolyUOp *src, int64_t offset, int axis1, int axis2) {
+  return poly_enter("poly_diagonal") ? NULL : (PolyUOp *)go_poly_diagonal((uintptr_t)ctx, (uintptr_t)src, offset, axis1, axis2);
+}
+
+PolyUOp *poly_diag(PolyCtx *ctx, PolyUOp *src) {
+  return poly_enter("poly_diag") ? NULL : (PolyUOp *)go_poly_diag((uintptr_t)ctx, (uintptr_t)src);
+}
+
 PolyUOp *poly_rearrange(PolyCtx *ctx, const char *formula, PolyUOp *x, const int64_t *shape, int ndim, const char *names, const int64_t *sizes, int n_sizes, int64_t *shape_out, int *ndim_out) {
   return poly_enter("poly_rearrange") ? NULL : (PolyUOp *)go_poly_rearrange((uintptr_t)ctx, (char *)formula, (uintptr_t)x, (int64_t *)shape, ndim, (char *)names, (int64_t *)sizes, n_sizes, shape_out, ndim_out);
 }
@@ -604,8 +668,32 @@ PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_
   return poly_enter("poly_index") ? NULL : (PolyUOp *)go_poly_index((uintptr_t)ctx, (uintptr_t)x, (int32_t *)kinds, (int64_t *)args, (uintptr_t *)tensors, n);
 }
 
+PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors, int n, PolyUOp *value) {
+  return poly_enter("poly_setitem") ? NULL : (PolyUOp *)go_poly_setitem((uintptr_t)ctx, (uintptr_t)x, (int32_t *)kinds, (int64_t *)args, (uintptr_t *)tensors, n, (uintptr_t)value);
+}
+
+PolyUOp *poly_index_select(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
+  return poly_enter("poly_index_select") ? NULL : (PolyUOp *)go_poly_index_select((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index);
+}
+
 PolyUOp *poly_gather_axis(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
   return poly_enter("poly_gather_axis") ? NULL : (PolyUOp *)go_poly_gather_axis((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index);
+}
+
+PolyUOp *poly_scatter(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src) {
+  return poly_enter("poly_scatter") ? NULL : (PolyUOp *)go_poly_scatter((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index, (uintptr_t)src);
+}
+
+PolyUOp *poly_scatter_reduce(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src, int op, int include_self) {
+  return poly_enter("poly_scatter_reduce") ? NULL : (PolyUOp *)go_poly_scatter_reduce((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index, (uintptr_t)src, op, include_self);
+}
+
+PolyUOp *poly_masked_select(PolyCtx *ctx, PolyUOp *x, PolyUOp *mask, int64_t count) {
+  return poly_enter("poly_masked_select") ? NULL : (PolyUOp *)go_poly_masked_select((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)mask, count);
+}
+
+PolyUOp *poly_nonzero(PolyCtx *ctx, PolyUOp *x, int64_t count) {
+  return poly_enter("poly_nonzero") ? NULL : (PolyUOp *)go_poly_nonzero((uintptr_t)ctx, (uintptr_t)x, count);
 }
 
 PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx, const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out) {
@@ -618,6 +706,10 @@ PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
 
 PolyUOp *poly_stack(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
   return poly_enter("poly_stack") ? NULL : (PolyUOp *)go_poly_stack((uintptr_t)ctx, (uintptr_t *)xs, n, axis);
+}
+
+int poly_meshgrid(PolyCtx *ctx, PolyUOp **xs, int n, int xy, PolyUOp **out) {
+  return poly_enter("poly_meshgrid") ? -1 : go_poly_meshgrid((uintptr_t)ctx, (uintptr_t *)xs, n, xy, (uintptr_t *)out);
 }
 
 int poly_split(PolyCtx *ctx, PolyUOp *x, const int64_t *sizes, int n, int axis, PolyUOp **out) {
@@ -668,8 +760,40 @@ PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int 
   return poly_enter("poly_reduce") ? NULL : (PolyUOp *)go_poly_reduce((uintptr_t)ctx, op, (uintptr_t)x, (int64_t *)axes, n_axes, keepdim, correction);
 }
 
+PolyUOp *poly_reduce_as(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int dtype) {
+  return poly_enter("poly_reduce_as") ? NULL : (PolyUOp *)go_poly_reduce_as((uintptr_t)ctx, op, (uintptr_t)x, (int64_t *)axes, n_axes, keepdim, dtype);
+}
+
 PolyUOp *poly_cumsum(PolyCtx *ctx, PolyUOp *x, int axis) {
   return poly_enter("poly_cumsum") ? NULL : (PolyUOp *)go_poly_cumsum((uintptr_t)ctx, (uintptr_t)x, axis);
+}
+
+PolyUOp *poly_cumprod(PolyCtx *ctx, PolyUOp *x, int axis) {
+  return poly_enter("poly_cumprod") ? NULL : (PolyUOp *)go_poly_cumprod((uintptr_t)ctx, (uintptr_t)x, axis);
+}
+
+PolyUOp *poly_logcumsumexp(PolyCtx *ctx, PolyUOp *x, int axis) {
+  return poly_enter("poly_logcumsumexp") ? NULL : (PolyUOp *)go_poly_logcumsumexp((uintptr_t)ctx, (uintptr_t)x, axis);
+}
+
+int poly_cummax(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out) {
+  return poly_enter("poly_cummax") ? -1 : go_poly_cummax((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t *)out);
+}
+
+int poly_cummin(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out) {
+  return poly_enter("poly_cummin") ? -1 : go_poly_cummin((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t *)out);
+}
+
+int poly_sort(PolyCtx *ctx, PolyUOp *x, int axis, int descending, PolyUOp **out) {
+  return poly_enter("poly_sort") ? -1 : go_poly_sort((uintptr_t)ctx, (uintptr_t)x, axis, descending, (uintptr_t *)out);
+}
+
+PolyUOp *poly_argsort(PolyCtx *ctx, PolyUOp *x, int axis, int descending) {
+  return poly_enter("poly_argsort") ? NULL : (PolyUOp *)go_poly_argsort((uintptr_t)ctx, (uintptr_t)x, axis, descending);
+}
+
+int poly_topk(PolyCtx *ctx, PolyUOp *x, int64_t k, int axis, int largest, PolyUOp **out) {
+  return poly_enter("poly_topk") ? -1 : go_poly_topk((uintptr_t)ctx, (uintptr_t)x, k, axis, largest, (uintptr_t *)out);
 }
 
 PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
@@ -696,12 +820,52 @@ PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, double eps, Po
   return poly_enter("poly_groupnorm") ? NULL : (PolyUOp *)go_poly_groupnorm((uintptr_t)ctx, (uintptr_t)x, groups, eps, (uintptr_t)weight, (uintptr_t)bias);
 }
 
+PolyUOp *poly_batchnorm(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, PolyUOp *mean, PolyUOp *invstd, const int64_t *axes, int n_axes) {
+  return poly_enter("poly_batchnorm") ? NULL : (PolyUOp *)go_poly_batchnorm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, (uintptr_t)mean, (uintptr_t)invstd, (int64_t *)axes, n_axes);
+}
+
+int poly_batchnorm_stats(PolyCtx *ctx, PolyUOp *x, PolyUOp **out) {
+  return poly_enter("poly_batchnorm_stats") ? -1 : go_poly_batchnorm_stats((uintptr_t)ctx, (uintptr_t)x, (uintptr_t *)out);
+}
+
+PolyUOp *poly_conv(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n) {
+  return poly_enter("poly_conv") ? NULL : (PolyUOp *)go_poly_conv((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n);
+}
+
+PolyUOp *poly_conv_transpose(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, const int64_t *output_padding, int n) {
+  return poly_enter("poly_conv_transpose") ? NULL : (PolyUOp *)go_poly_conv_transpose((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, (int64_t *)output_padding, n);
+}
+
+PolyUOp *poly_avg_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode, int count_include_pad) {
+  return poly_enter("poly_avg_pool") ? NULL : (PolyUOp *)go_poly_avg_pool((uintptr_t)ctx, (uintptr_t)x, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, ceil_mode, count_include_pad);
+}
+
+PolyUOp *poly_max_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode) {
+  return poly_enter("poly_max_pool") ? NULL : (PolyUOp *)go_poly_max_pool((uintptr_t)ctx, (uintptr_t)x, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, ceil_mode);
+}
+
+int poly_max_pool_indices(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode, PolyUOp **out) {
+  return poly_enter("poly_max_pool_indices") ? -1 : go_poly_max_pool_indices((uintptr_t)ctx, (uintptr_t)x, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, ceil_mode, (uintptr_t *)out);
+}
+
+PolyUOp *poly_max_unpool(PolyCtx *ctx, PolyUOp *x, PolyUOp *indices, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, const int64_t *output_size) {
+  return poly_enter("poly_max_unpool") ? NULL : (PolyUOp *)go_poly_max_unpool((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)indices, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, (int64_t *)output_size);
+}
+
+PolyUOp *poly_interpolate(PolyCtx *ctx, PolyUOp *x, const int64_t *size, int n, int mode, int align_corners) {
+  return poly_enter("poly_interpolate") ? NULL : (PolyUOp *)go_poly_interpolate((uintptr_t)ctx, (uintptr_t)x, (int64_t *)size, n, mode, align_corners);
+}
+
 PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out) {
   return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, shape_out, ndim_out);
 }
 
 PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
   return poly_enter("poly_matmul") ? NULL : (PolyUOp *)go_poly_matmul((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_matmul_as(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, int dtype) {
+  return poly_enter("poly_matmul_as") ? NULL : (PolyUOp *)go_poly_matmul_as((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, dtype);
 }
 
 PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim, int64_t *shape_out, int *ndim_out) {
@@ -724,20 +888,72 @@ PolyUOp *poly_triangular_solve(PolyCtx *ctx, PolyUOp *a, const int64_t *a_shape,
   return poly_enter("poly_triangular_solve") ? NULL : (PolyUOp *)go_poly_triangular_solve((uintptr_t)ctx, (uintptr_t)a, (int64_t *)a_shape, a_ndim, (uintptr_t)b, (int64_t *)b_shape, b_ndim, upper, trans_a, unit_diag, shape_out, ndim_out);
 }
 
-PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal) {
-  return poly_enter("poly_attention") ? NULL : (PolyUOp *)go_poly_attention((uintptr_t)ctx, (uintptr_t)q, (uintptr_t)k, (uintptr_t)v, (uintptr_t)mask, causal);
+PolyUOp *poly_solve(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_solve") ? NULL : (PolyUOp *)go_poly_solve((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_inv(PolyCtx *ctx, PolyUOp *a) {
+  return poly_enter("poly_inv") ? NULL : (PolyUOp *)go_poly_inv((uintptr_t)ctx, (uintptr_t)a);
+}
+
+PolyUOp *poly_det(PolyCtx *ctx, PolyUOp *a) {
+  return poly_enter("poly_det") ? NULL : (PolyUOp *)go_poly_det((uintptr_t)ctx, (uintptr_t)a);
+}
+
+int poly_slogdet(PolyCtx *ctx, PolyUOp *a, PolyUOp **out) {
+  return poly_enter("poly_slogdet") ? -1 : go_poly_slogdet((uintptr_t)ctx, (uintptr_t)a, (uintptr_t *)out);
+}
+
+int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out) {
+  return poly_enter("poly_qr") ? -1 : go_poly_qr((uintptr_t)ctx, (uintptr_t)a, (uintptr_t *)out);
+}
+
+int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out) {
+  return poly_enter("poly_svd") ? -1 : go_poly_svd((uintptr_t)ctx, (uintptr_t)a, full_matrices, (uintptr_t *)out);
+}
+
+PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const double *params, int n_params, double eps) {
+  return poly_enter("poly_newton_schulz") ? NULL : (PolyUOp *)go_poly_newton_schulz((uintptr_t)ctx, (uintptr_t)a, steps, (double *)params, n_params, eps);
+}
+
+PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal, int enable_gqa, double scale, double dropout_p, PolyUOp *seed) {
+  return poly_enter("poly_attention") ? NULL : (PolyUOp *)go_poly_attention((uintptr_t)ctx, (uintptr_t)q, (uintptr_t)k, (uintptr_t)v, (uintptr_t)mask, causal, enable_gqa, scale, dropout_p, (uintptr_t)seed);
 }
 
 PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {
   return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (int64_t *)l_shape, l_ndim, (uintptr_t)target, (int64_t *)t_shape, t_ndim, axis, shape_out, ndim_out);
 }
 
-PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y) {
-  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y);
+PolyUOp *poly_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int axis, double label_smoothing, int reduction) {
+  return poly_enter("poly_cross_entropy_loss") ? NULL : (PolyUOp *)go_poly_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, axis, label_smoothing, reduction);
 }
 
-PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y) {
-  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y);
+PolyUOp *poly_sparse_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int64_t ignore_index, double label_smoothing, int reduction) {
+  return poly_enter("poly_sparse_cross_entropy_loss") ? NULL : (PolyUOp *)go_poly_sparse_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, ignore_index, label_smoothing, reduction);
+}
+
+PolyUOp *poly_nll_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *weight, int use_ignore, int64_t ignore_index, int reduction) {
+  return poly_enter("poly_nll_loss") ? NULL : (PolyUOp *)go_poly_nll_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)weight, use_ignore, ignore_index, reduction);
+}
+
+PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction) {
+  return poly_enter("poly_mse_loss") ? NULL : (PolyUOp *)go_poly_mse_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, reduction);
+}
+
+PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction) {
+  return poly_enter("poly_l1_loss") ? NULL : (PolyUOp *)go_poly_l1_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, reduction);
+}
+
+PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, double delta, int reduction) {
+  return poly_enter("poly_huber_loss") ? NULL : (PolyUOp *)go_poly_huber_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, delta, reduction);
+}
+
+PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction) {
+  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, reduction);
+}
+
+PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, PolyUOp *pos_weight, int reduction) {
+  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, (uintptr_t)pos_weight, reduction);
 }
 
 PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {

@@ -304,6 +304,16 @@ POLY_API int poly_device_available(int device);
 POLY_API void poly_cpu_cache_flush(void);
 POLY_API void poly_sched_cache_flush(void);
 
+/* Asked between the kernels of a run, at most every 10 ms, in the thread that
+ * called the library: any result but 0 ends the run with an error, "interrupted".
+ * It must not call the library. */
+typedef int (*PolyPollFn)(void *data);
+
+/* Lets a host with signals of its own (Ctrl-C) stop long runs: poll is asked by
+ * all runs of the process from then on, NULL by none. What an interrupted run
+ * was to write is not defined. Since 2.0. */
+POLY_API void poly_set_poll(PolyPollFn poll, void *data);
+
 /* ======================================================================== */
 /* Contexts                                                                 */
 /* ======================================================================== */
@@ -451,6 +461,34 @@ POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shap
 POLY_API PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low,
                                       int64_t high, PolyUOp *seed);
 
+/* Uniform in [low, high) and normal with a mean and a standard deviation, of a
+ * floating type. Since 2.0. */
+POLY_API PolyUOp *poly_uniform_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double low, double high,
+                                      PolyUOp *seed);
+POLY_API PolyUOp *poly_normal_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double mean, double std,
+                                     PolyUOp *seed);
+
+/* How weights of shape (out, in, …) begin; fan_in is the product of the sizes
+ * from the second on. */
+typedef enum PolyInit {
+  POLY_INIT_SCALED_UNIFORM = 0,  /* uniform in +-1/sqrt(number of elements) */
+  POLY_INIT_GLOROT_UNIFORM = 1,  /* uniform in +-sqrt(6/(out + fan_in)) */
+  POLY_INIT_KAIMING_UNIFORM = 2, /* uniform in +-sqrt(6/((1 + a^2) fan_in)) */
+  POLY_INIT_KAIMING_NORMAL = 3   /* normal, deviation sqrt(2/((1 + a^2) fan_in)) */
+} PolyInit;
+
+/* Weights by one of these schemes; a is the slope below 0 of the rectifier that
+ * follows (tinygrad: 0.01). Since 2.0. */
+POLY_API PolyUOp *poly_init_seeded(PolyCtx *ctx, int scheme, int dtype, const int64_t *shape, int ndim, double a,
+                                   PolyUOp *seed);
+
+/* 0 .. n-1 in random order. Since 2.0. */
+POLY_API PolyUOp *poly_randperm_seeded(PolyCtx *ctx, int dtype, int64_t n, PolyUOp *seed);
+
+/* n class numbers, int32, shape (.., n), drawn with the weights x (.., classes),
+ * which are >= 0 and not all 0; without replacement none twice. Since 2.0. */
+POLY_API PolyUOp *poly_multinomial(PolyCtx *ctx, PolyUOp *x, int64_t n, int replacement, PolyUOp *seed);
+
 /* Sets each element to 0 with probability p (0 <= p <= 1) and divides the
  * others by 1-p. Since 2.0. */
 POLY_API PolyUOp *poly_dropout(PolyCtx *ctx, PolyUOp *x, double p, PolyUOp *seed);
@@ -543,6 +581,10 @@ POLY_API PolyUOp *poly_softplus(PolyCtx *ctx, PolyUOp *x, double beta);
 POLY_API PolyUOp *poly_clamp(PolyCtx *ctx, PolyUOp *x, double lo, double hi);
 POLY_API PolyUOp *poly_hardtanh(PolyCtx *ctx, PolyUOp *x, double lo, double hi);
 
+/* x clamped to [lo, hi], two tensors that broadcast with x; either may be NULL.
+ * Since 2.0. */
+POLY_API PolyUOp *poly_clip(PolyCtx *ctx, PolyUOp *x, PolyUOp *lo, PolyUOp *hi);
+
 /* x in another type; poly_bitcast keeps the bits (sizes of the types must
  * divide the last axis evenly). Since 1.0, 2.0. */
 POLY_API PolyUOp *poly_cast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype);
@@ -553,6 +595,9 @@ POLY_API PolyUOp *poly_detach(PolyCtx *ctx, PolyUOp *x);
 
 /* x, computed into memory of its own rather than fused. Since 2.0. */
 POLY_API PolyUOp *poly_contiguous(PolyCtx *ctx, PolyUOp *x);
+
+/* x, whose gradient is computed into memory of its own. Since 2.0. */
+POLY_API PolyUOp *poly_contiguous_backward(PolyCtx *ctx, PolyUOp *x);
 
 /* ======================================================================== */
 /* Elementwise: two and three operands                                      */
@@ -590,7 +635,10 @@ typedef enum PolyBinaryOp {
   POLY_SHR = 19,
   POLY_TRUNCDIV = 20, /* integers: rounds towards zero */
   POLY_LOGADDEXP = 21,
-  POLY_COPYSIGN = 22
+  POLY_COPYSIGN = 22,
+  POLY_TRUNCMOD = 23, /* remainder of TRUNCDIV, with the sign of a, as C's % and fmod */
+  POLY_ATAN2 = 24,    /* angle of the point with y = a, x = b, in [-pi, pi]; floating */
+  POLY_HYPOT = 25     /* sqrt(a^2 + b^2) without overflow; floating */
 } PolyBinaryOp;
 
 /* a op b. Since 2.0. */
@@ -615,11 +663,18 @@ POLY_API PolyUOp *poly_gt(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
 POLY_API PolyUOp *poly_ge(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
 POLY_API PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
 
-/* x where cond is not 0, y elsewhere. Since 1.0. */
+/* x where cond is not 0, y elsewhere. Since 1.0. (masked_fill(x, mask, value) is
+ * poly_where_op(mask, value, x).) */
 POLY_API PolyUOp *poly_where_op(PolyCtx *ctx, PolyUOp *cond, PolyUOp *x, PolyUOp *y);
 
 /* start + (end - start) * weight. Since 2.0. */
 POLY_API PolyUOp *poly_lerp(PolyCtx *ctx, PolyUOp *start, PolyUOp *end, PolyUOp *weight);
+
+/* bool: |a - b| <= atol + rtol*|b|, or both are the same infinity, or both NaN if
+ * equal_nan is not 0. poly_allclose: whether that holds everywhere, a scalar.
+ * Since 2.0. */
+POLY_API PolyUOp *poly_isclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double atol, int equal_nan);
+POLY_API PolyUOp *poly_allclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double atol, int equal_nan);
 
 /* ======================================================================== */
 /* Movement                                                                 */
@@ -646,6 +701,16 @@ POLY_API PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], i
 POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
 POLY_API PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value);
 
+/* Where poly_pad_mode takes its elements from. */
+typedef enum PolyPadMode {
+  POLY_PAD_REFLECT = 0,   /* mirrored at the edge: c b | a b c d | c b; less than the size */
+  POLY_PAD_REPLICATE = 1, /* the edge again and again */
+  POLY_PAD_CIRCULAR = 2   /* from the other end; at most the size, not negative */
+} PolyPadMode;
+
+/* poly_pad with elements of src itself. Since 2.0. */
+POLY_API PolyUOp *poly_pad_mode(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, int mode);
+
 /* src with the order along some axes reversed. Since 1.0. */
 POLY_API PolyUOp *poly_flip(PolyCtx *ctx, PolyUOp *src, int64_t *axes, int n_axes);
 
@@ -670,6 +735,30 @@ POLY_API PolyUOp *poly_unflatten(PolyCtx *ctx, PolyUOp *src, int axis, const int
 /* src repeated counts[i] times along each axis; more counts than axes add axes
  * in front. Since 2.0. */
 POLY_API PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts, int n);
+
+/* As an axis: the function works on the flattened tensor. */
+#define POLY_AXIS_FLAT INT32_MIN
+
+/* Each element of an axis repeated in place: a a b b; repeats >= 0; the axis may
+ * be POLY_AXIS_FLAT. Since 2.0. */
+POLY_API PolyUOp *poly_repeat_interleave(PolyCtx *ctx, PolyUOp *src, int64_t repeats, int axis);
+
+/* Windows of `size` elements along an axis, one every `step` elements: the axis
+ * counts them, and a new last axis holds them. 1 <= size <= the axis' size, step
+ * >= 1. Since 2.0. */
+POLY_API PolyUOp *poly_unfold(PolyCtx *ctx, PolyUOp *src, int axis, int64_t size, int64_t step);
+
+/* Elements moved by shifts[i] along axes[i]; what leaves one end enters at the
+ * other. axes NULL (and n 1): along the flattened tensor. Since 2.0. */
+POLY_API PolyUOp *poly_roll(PolyCtx *ctx, PolyUOp *src, const int64_t *shifts, const int64_t *axes, int n);
+
+/* The diagonal of two axes as the last axis of the result; offset > 0 takes one
+ * above (to the right), offset < 0 one below. Since 2.0. */
+POLY_API PolyUOp *poly_diagonal(PolyCtx *ctx, PolyUOp *src, int64_t offset, int axis1, int axis2);
+
+/* The (n, n) matrix with the vector src on its diagonal and 0 elsewhere. Since
+ * 2.0. */
+POLY_API PolyUOp *poly_diag(PolyCtx *ctx, PolyUOp *src);
 
 /* einops' rearrange: "b (h w) c -> b c h w". Tokens are names, ( ) groups and
  * 1; names of known size come as one string of names separated by blanks and
@@ -700,9 +789,42 @@ typedef enum PolyIndexKind {
 POLY_API PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors,
                              int n);
 
+/* x with x[items] replaced by value, which broadcasts to the shape of x[items]
+ * and is converted to the type of x. x itself does not change (poly_update
+ * writes the result into its memory). Where index tensors name a place twice,
+ * the last value wins. Since 2.0. */
+POLY_API PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors,
+                               int n, PolyUOp *value);
+
+/* Elements of an axis chosen by a vector of integers, which takes its place:
+ * shape x[:axis] + (len(index),) + x[axis+1:]. Negative ones count from the end,
+ * those out of range give 0. Since 2.0. */
+POLY_API PolyUOp *poly_index_select(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index);
+
 /* out[i][j][k] = x[i][index[i][j][k]][k] for axis 1, and so on: index has as
  * many axes as x. Since 2.0. */
 POLY_API PolyUOp *poly_gather_axis(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index);
+
+/* x with out[i][index[i][j][k]][k] = src[i][j][k] for axis 1, and so on: index
+ * and src have as many axes as x, index is in no axis longer than src, nor (but
+ * for axis) than x. src has the type of x. Of several values for one place the
+ * last one wins; indices out of range do nothing. Since 2.0. */
+POLY_API PolyUOp *poly_scatter(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src);
+
+/* poly_scatter that combines all values for one place by POLY_REDUCE_SUM, PROD,
+ * MAX, MIN or MEAN, together with what x holds there if include_self is not 0.
+ * Since 2.0. */
+POLY_API PolyUOp *poly_scatter_reduce(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src, int op,
+                                      int include_self);
+
+/* The elements of x, in order, for which a bool mask holds, which broadcasts to
+ * the shape of x: a vector. A graph must know its sizes, so the caller says how
+ * many there are (the sum of the mask); missing ones are 0. Since 2.0. */
+POLY_API PolyUOp *poly_masked_select(PolyCtx *ctx, PolyUOp *x, PolyUOp *mask, int64_t count);
+
+/* Where x is not 0: (count, ndim of x) int32, an index in each row. count as in
+ * poly_masked_select. Since 2.0. */
+POLY_API PolyUOp *poly_nonzero(PolyCtx *ctx, PolyUOp *x, int64_t count);
 
 /* Rows of a 2-D table chosen by a tensor of indices: shape idx + (columns,).
  * Since 1.0. */
@@ -714,6 +836,11 @@ POLY_API PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis);
 
 /* n tensors of one shape joined along a new axis. Since 2.0. */
 POLY_API PolyUOp *poly_stack(PolyCtx *ctx, PolyUOp **xs, int n, int axis);
+
+/* n vectors (or scalars) laid along the axes of an n-dimensional grid: n tensors
+ * of its shape are written to out. xy not 0 swaps the first two axes. 0 or -1.
+ * Since 2.0. */
+POLY_API int poly_meshgrid(PolyCtx *ctx, PolyUOp **xs, int n, int xy, PolyUOp **out);
 
 /* x cut along an axis into n parts of the given sizes (their sum is the size
  * of the axis); parts are written to out. 0 or -1. Since 2.0. */
@@ -777,8 +904,32 @@ typedef enum PolyReduceOp {
 POLY_API PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim,
                               int correction);
 
-/* Running sum along an axis. Since 2.0. */
+/* POLY_REDUCE_SUM or POLY_REDUCE_PROD, accumulated in a data type, which the
+ * result keeps. Since 2.0. */
+POLY_API PolyUOp *poly_reduce_as(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim,
+                                 int dtype);
+
+/* Running sum, product and log(sum(e^x)) along an axis. Since 2.0. */
 POLY_API PolyUOp *poly_cumsum(PolyCtx *ctx, PolyUOp *x, int axis);
+POLY_API PolyUOp *poly_cumprod(PolyCtx *ctx, PolyUOp *x, int axis);
+POLY_API PolyUOp *poly_logcumsumexp(PolyCtx *ctx, PolyUOp *x, int axis);
+
+/* Running maximum and minimum along an axis, written to out[0], and the first
+ * position of each, int32, to out[1]. 0 or -1. Since 2.0. */
+POLY_API int poly_cummax(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out);
+POLY_API int poly_cummin(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out);
+
+/* x sorted along an axis, written to out[0], and where its elements came from,
+ * int32, to out[1]. Equal elements keep their order. 0 or -1. Since 2.0. */
+POLY_API int poly_sort(PolyCtx *ctx, PolyUOp *x, int axis, int descending, PolyUOp **out);
+
+/* out[1] of poly_sort. Since 2.0. */
+POLY_API PolyUOp *poly_argsort(PolyCtx *ctx, PolyUOp *x, int axis, int descending);
+
+/* The k largest (smallest, if largest is 0) elements along an axis, in order, and
+ * their positions: the first k of poly_sort. 0 <= k <= size. 0 or -1. Since
+ * 2.0. */
+POLY_API int poly_topk(PolyCtx *ctx, PolyUOp *x, int64_t k, int axis, int largest, PolyUOp **out);
 
 /* Softmax and its logarithm along an axis. Since 1.0. */
 POLY_API PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis);
@@ -797,8 +948,77 @@ POLY_API PolyUOp *poly_layernorm_axes(PolyCtx *ctx, PolyUOp *x, const int64_t *a
 POLY_API PolyUOp *poly_rmsnorm(PolyCtx *ctx, PolyUOp *x, double eps, PolyUOp *weight);
 
 /* x of shape (N, C, …) normalised within each of `groups` groups of channels,
- * then * weight + bias per channel (either may be NULL). Since 2.0. */
+ * then * weight + bias per channel (either may be NULL). With as many groups as
+ * channels this is instance normalisation. Since 2.0. */
 POLY_API PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, double eps, PolyUOp *weight, PolyUOp *bias);
+
+/* (x - mean) * invstd * weight + bias, where the parameters have the shape of
+ * some axes of x (n_axes 0: axis 1, the channels); weight and bias may be NULL.
+ * invstd is 1/sqrt(variance + eps). Since 2.0. */
+POLY_API PolyUOp *poly_batchnorm(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, PolyUOp *mean,
+                                 PolyUOp *invstd, const int64_t *axes, int n_axes);
+
+/* Mean and variance (divided by the count) of each channel (axis 1), written to
+ * out[0] and out[1]. 0 or -1. Since 2.0. */
+POLY_API int poly_batchnorm_stats(PolyCtx *ctx, PolyUOp *x, PolyUOp **out);
+
+/* ======================================================================== */
+/* Convolution and pooling                                                  */
+/* ======================================================================== */
+/* Windows slide over the last n axes of x, the spatial ones. stride, dilation,
+ * kernel and the like are arrays of n numbers; padding holds 2*n: before and
+ * after each axis, first axis first. NULL means the default: dilation 1, padding
+ * 0, stride 1, in pools the stride of the kernel. An axis of size i gives
+ * floor((i + padding - dilation*(kernel-1) - 1) / stride) + 1 windows, with
+ * ceil_mode not 0 ceil(…) + 1 of them, but none that begins in the padding at the
+ * end (Dumoulin and Visin, https://arxiv.org/abs/1603.07285). */
+
+/* Cross-correlation of x (N, in, …) with weight (out, in/groups, kernel…), plus
+ * bias (out), which may be NULL: shape (N, out, …). groups divides in and out;
+ * each group of channels has its own filters. Since 2.0. */
+POLY_API PolyUOp *poly_conv(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups,
+                            const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n);
+
+/* The transpose of poly_conv as a linear map, for weight (in, out/groups,
+ * kernel…): an axis of size i becomes (i-1)*stride - padding + dilation*(kernel-1)
+ * + output_padding + 1 long. Since 2.0. */
+POLY_API PolyUOp *poly_conv_transpose(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups,
+                                      const int64_t *stride, const int64_t *dilation, const int64_t *padding,
+                                      const int64_t *output_padding, int n);
+
+/* The mean of each window. Padding counts as zeros if count_include_pad is not 0
+ * and does not count otherwise. Since 2.0. */
+POLY_API PolyUOp *poly_avg_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride,
+                                const int64_t *dilation, const int64_t *padding, int n, int ceil_mode,
+                                int count_include_pad);
+
+/* The maximum of each window; padding never wins. Since 2.0. */
+POLY_API PolyUOp *poly_max_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride,
+                                const int64_t *dilation, const int64_t *padding, int n, int ceil_mode);
+
+/* The same, written to out[0], and the place of each maximum (the first one) in
+ * the flattened last n axes of x, int32, to out[1]. 0 or -1. Since 2.0. */
+POLY_API int poly_max_pool_indices(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride,
+                                   const int64_t *dilation, const int64_t *padding, int n, int ceil_mode,
+                                   PolyUOp **out);
+
+/* Zeros, with the elements of x at the places `indices` of poly_max_pool_indices;
+ * elements for one place are added. output_size are the last n sizes of the
+ * result; NULL: the least from which the pool makes x. Since 2.0. */
+POLY_API PolyUOp *poly_max_unpool(PolyCtx *ctx, PolyUOp *x, PolyUOp *indices, const int64_t *kernel,
+                                  const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n,
+                                  const int64_t *output_size);
+
+/* How poly_interpolate finds values between elements. */
+typedef enum PolyInterpolation {
+  POLY_INTERPOLATE_LINEAR = 0,        /* along every axis */
+  POLY_INTERPOLATE_NEAREST = 1,       /* element floor(i * in/out) */
+  POLY_INTERPOLATE_NEAREST_EXACT = 2  /* element floor((i + 1/2) * in/out) */
+} PolyInterpolation;
+
+/* x resized: its last n axes get the sizes `size`. align_corners, for linear
+ * interpolation, keeps the outermost elements in place. Since 2.0. */
+POLY_API PolyUOp *poly_interpolate(PolyCtx *ctx, PolyUOp *x, const int64_t *size, int n, int mode, int align_corners);
 
 /* ======================================================================== */
 /* Linear algebra                                                           */
@@ -810,6 +1030,9 @@ POLY_API PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, doubl
 POLY_API PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w,
                            const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out);
 POLY_API PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+
+/* poly_matmul accumulated in a data type, which the result keeps. Since 2.0. */
+POLY_API PolyUOp *poly_matmul_as(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, int dtype);
 
 /* x @ w^T + bias for w of shape (out, in); bias may be NULL. Since 1.0. */
 POLY_API PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w,
@@ -837,9 +1060,45 @@ POLY_API PolyUOp *poly_triangular_solve(PolyCtx *ctx, PolyUOp *a, const int64_t 
                                         const int64_t *b_shape, int b_ndim, int upper, int trans_a, int unit_diag,
                                         int64_t *shape_out, int *ndim_out);
 
-/* softmax(q k^T / sqrt(d) + mask) v over the last two axes; mask (added, or
- * bool: where it holds) may be NULL; causal hides the future. Since 2.0. */
-POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal);
+/* x with a x = b for matrices a (.., n, n) and b of shape (n), (.., n) with the
+ * leading axes of a, or (.., n, k), by elimination with partial pivoting. Where a
+ * is singular, x is infinite or NaN; so is poly_inv, the inverse. Since 2.0. */
+POLY_API PolyUOp *poly_solve(PolyCtx *ctx, PolyUOp *a, PolyUOp *b);
+POLY_API PolyUOp *poly_inv(PolyCtx *ctx, PolyUOp *a);
+
+/* The determinant of matrices (.., n, n). Its gradient is NaN where it is 0.
+ * poly_slogdet writes its sign to out[0] and the logarithm of its absolute value,
+ * which cannot overflow, to out[1]; 0 or -1. Since 2.0. */
+POLY_API PolyUOp *poly_det(PolyCtx *ctx, PolyUOp *a);
+POLY_API int poly_slogdet(PolyCtx *ctx, PolyUOp *a, PolyUOp **out);
+
+/* a = Q R for matrices (.., m, n): orthogonal Q (.., m, m) in out[0] and upper
+ * triangular R (.., m, n) in out[1], with LAPACK's signs. 0 or -1. Since 2.0. */
+POLY_API int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out);
+
+/* a = U diag(S) V^T for matrices (.., m, n) with k = min(m, n): U (.., m, k) in
+ * out[0], the singular values S (.., k), the greatest first, in out[1], V^T
+ * (.., k, n) in out[2]; with full_matrices not 0, U is (.., m, m) and V^T
+ * (.., n, n). By Jacobi's rotations: about 2 n log2(n) kernels, so for small
+ * matrices. 0 or -1. Since 2.0. */
+POLY_API int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out);
+
+/* Matrices scaled to norm 1 (norm + eps), then `steps` times x = sum of params[i]
+ * (x x^T)^i x, which brings their singular values near 1; steps in 0..1000. Since
+ * 2.0. */
+POLY_API PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const double *params, int n_params,
+                                     double eps);
+
+/* softmax(scale * q k^T + mask) v for q (.., L, d), k (.., S, d), v (.., S, e).
+ *   mask        is added, or, if it is bool, tells which pairs count; may be NULL
+ *   causal      not 0 hides keys after the query (then mask must be NULL)
+ *   enable_gqa  not 0: several heads of q (axis -3) share one of k and v
+ *   scale       0 means 1/sqrt(d)
+ *   dropout_p   weights are dropped with this probability by the numbers of seed
+ *               (two uint32, see "Random numbers"; may be NULL if it is 0)
+ * Since 2.0. */
+POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal,
+                                 int enable_gqa, double scale, double dropout_p, PolyUOp *seed);
 
 /* ======================================================================== */
 /* Losses                                                                   */
@@ -851,10 +1110,45 @@ POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *
 POLY_API PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target,
                                      const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out);
 
-/* Mean of -(y log x + (1-y) log(1-x)); poly_binary_cross_entropy_logits takes
- * x before the sigmoid. Scalars. Since 2.0. */
-POLY_API PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y);
-POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y);
+/* What a loss makes of the losses of the elements. */
+typedef enum PolyLossReduction {
+  POLY_LOSS_MEAN = 0,
+  POLY_LOSS_SUM = 1,
+  POLY_LOSS_NONE = 2 /* they stay as they are */
+} PolyLossReduction;
+
+/* Cross entropy of logits along an axis of classes: -sum(p log softmax(logits)),
+ * where p is the target (class numbers, or probabilities, as above) mixed with
+ * the uniform distribution: (1-s)*p + s/classes for label_smoothing s in [0, 1].
+ * Since 2.0. */
+POLY_API PolyUOp *poly_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int axis,
+                                          double label_smoothing, int reduction);
+
+/* The same for class numbers and logits with the classes in the last axis.
+ * Targets equal to ignore_index do not count, in the mean neither (-1: all
+ * count). Since 2.0. */
+POLY_API PolyUOp *poly_sparse_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int64_t ignore_index,
+                                                 double label_smoothing, int reduction);
+
+/* -x[n, target[n]] * weight[target[n]] for log probabilities x (N, C, …), class
+ * numbers target (N, …) and weight (C), which may be NULL. Targets equal to
+ * ignore_index do not count, if use_ignore is not 0. The mean is divided by the
+ * sum of weights. Since 2.0. */
+POLY_API PolyUOp *poly_nll_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *weight, int use_ignore,
+                                int64_t ignore_index, int reduction);
+
+/* Of d = x - y: d^2; |d|; d^2/2 for |d| <= delta, else delta*(|d| - delta/2), with
+ * delta > 0. Shapes broadcast, x is floating. Since 2.0. */
+POLY_API PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction);
+POLY_API PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction);
+POLY_API PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, double delta, int reduction);
+
+/* -(y log x + (1-y) log(1-x)) for probabilities x. The second function takes
+ * logits (x before the sigmoid) and pos_weight (may be NULL), which scales the
+ * first term. Since 2.0. */
+POLY_API PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction);
+POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, PolyUOp *pos_weight,
+                                                   int reduction);
 
 /* ======================================================================== */
 /* Gradients                                                                */

@@ -85,6 +85,33 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             c_void_p,
         ),
     ),
+    "poly_uniform_seeded": (
+        c_void_p,
+        (
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+            c_double,
+            c_double,
+            c_void_p,
+        ),
+    ),
+    "poly_normal_seeded": (
+        c_void_p,
+        (
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+            c_double,
+            c_double,
+            c_void_p,
+        ),
+    ),
+    "poly_init_seeded": (c_void_p, (c_void_p, c_int, c_int, c_void_p, c_int, c_double, c_void_p)),
+    "poly_randperm_seeded": (c_void_p, (c_void_p, c_int, c_int64, c_void_p)),
+    "poly_multinomial": (c_void_p, (c_void_p, c_void_p, c_int64, c_int, c_void_p)),
     "poly_dropout": (c_void_p, (c_void_p, c_void_p, c_double, c_void_p)),
     "poly_alu1": (c_void_p, (c_void_p, c_int, c_void_p)),
     "poly_exp": (c_void_p, (c_void_p, c_void_p)),
@@ -146,10 +173,12 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_softplus": (c_void_p, (c_void_p, c_void_p, c_double)),
     "poly_clamp": (c_void_p, (c_void_p, c_void_p, c_double, c_double)),
     "poly_hardtanh": (c_void_p, (c_void_p, c_void_p, c_double, c_double)),
+    "poly_clip": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "poly_cast_by_id": (c_void_p, (c_void_p, c_void_p, c_int)),
     "poly_bitcast_by_id": (c_void_p, (c_void_p, c_void_p, c_int)),
     "poly_detach": (c_void_p, (c_void_p, c_void_p)),
     "poly_contiguous": (c_void_p, (c_void_p, c_void_p)),
+    "poly_contiguous_backward": (c_void_p, (c_void_p, c_void_p)),
     "poly_alu2": (c_void_p, (c_void_p, c_int, c_void_p, c_void_p)),
     "poly_alu3": (c_void_p, (c_void_p, c_int, c_void_p, c_void_p, c_void_p)),
     "poly_binary": (c_void_p, (c_void_p, c_int, c_void_p, c_void_p)),
@@ -165,12 +194,15 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_le": (c_void_p, (c_void_p, c_void_p, c_void_p)),
     "poly_where_op": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "poly_lerp": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "poly_isclose": (c_void_p, (c_void_p, c_void_p, c_void_p, c_double, c_double, c_int)),
+    "poly_allclose": (c_void_p, (c_void_p, c_void_p, c_void_p, c_double, c_double, c_int)),
     "poly_reshape": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_expand": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_permute": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_shrink": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_pad": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_pad_value": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_double)),
+    "poly_pad_mode": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_int)),
     "poly_flip": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_transpose": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
     "poly_squeeze": (c_void_p, (c_void_p, c_void_p, c_int)),
@@ -179,6 +211,11 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_flatten": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
     "poly_unflatten": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p, c_int)),
     "poly_repeat": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_repeat_interleave": (c_void_p, (c_void_p, c_void_p, c_int64, c_int)),
+    "poly_unfold": (c_void_p, (c_void_p, c_void_p, c_int, c_int64, c_int64)),
+    "poly_roll": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_diagonal": (c_void_p, (c_void_p, c_void_p, c_int64, c_int, c_int)),
+    "poly_diag": (c_void_p, (c_void_p, c_void_p)),
     "poly_rearrange": (
         c_void_p,
         (
@@ -195,7 +232,35 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "poly_index": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_setitem": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+        ),
+    ),
+    "poly_index_select": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p)),
     "poly_gather_axis": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_scatter": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p, c_void_p)),
+    "poly_scatter_reduce": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+        ),
+    ),
+    "poly_masked_select": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int64)),
+    "poly_nonzero": (c_void_p, (c_void_p, c_void_p, c_int64)),
     "poly_gather": (
         c_void_p,
         (
@@ -212,6 +277,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "poly_cat": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
     "poly_stack": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
+    "poly_meshgrid": (c_int, (c_void_p, c_void_p, c_int, c_int, c_void_p)),
     "poly_split": (c_int, (c_void_p, c_void_p, c_void_p, c_int, c_int, c_void_p)),
     "poly_one_hot": (c_void_p, (c_void_p, c_void_p, c_int64)),
     "poly_tril": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_int)),
@@ -285,7 +351,15 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "poly_reduce": (c_void_p, (c_void_p, c_int, c_void_p, c_void_p, c_int, c_int, c_int)),
+    "poly_reduce_as": (c_void_p, (c_void_p, c_int, c_void_p, c_void_p, c_int, c_int, c_int)),
     "poly_cumsum": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_cumprod": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_logcumsumexp": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_cummax": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_cummin": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_sort": (c_int, (c_void_p, c_void_p, c_int, c_int, c_void_p)),
+    "poly_argsort": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
+    "poly_topk": (c_int, (c_void_p, c_void_p, c_int64, c_int, c_int, c_void_p)),
     "poly_softmax": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_int)),
     "poly_log_softmax": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_int)),
     "poly_layernorm": (
@@ -315,6 +389,105 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "poly_rmsnorm": (c_void_p, (c_void_p, c_void_p, c_double, c_void_p)),
     "poly_groupnorm": (c_void_p, (c_void_p, c_void_p, c_int64, c_double, c_void_p, c_void_p)),
+    "poly_batchnorm": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+    ),
+    "poly_batchnorm_stats": (c_int, (c_void_p, c_void_p, c_void_p)),
+    "poly_conv": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int64,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+    ),
+    "poly_conv_transpose": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int64,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+    ),
+    "poly_avg_pool": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+            c_int,
+        ),
+    ),
+    "poly_max_pool": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+        ),
+    ),
+    "poly_max_pool_indices": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+            c_void_p,
+        ),
+    ),
+    "poly_max_unpool": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+        ),
+    ),
+    "poly_interpolate": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_int, c_int)),
     "poly_dot": (
         c_void_p,
         (
@@ -330,6 +503,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "poly_matmul": (c_void_p, (c_void_p, c_void_p, c_void_p)),
+    "poly_matmul_as": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "poly_linear": (
         c_void_p,
         (
@@ -379,7 +553,28 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             c_void_p,
         ),
     ),
-    "poly_attention": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_solve": (c_void_p, (c_void_p, c_void_p, c_void_p)),
+    "poly_inv": (c_void_p, (c_void_p, c_void_p)),
+    "poly_det": (c_void_p, (c_void_p, c_void_p)),
+    "poly_slogdet": (c_int, (c_void_p, c_void_p, c_void_p)),
+    "poly_qr": (c_int, (c_void_p, c_void_p, c_void_p)),
+    "poly_svd": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_newton_schulz": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p, c_int, c_double)),
+    "poly_attention": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+            c_double,
+            c_double,
+            c_void_p,
+        ),
+    ),
     "poly_cross_entropy": (
         c_void_p,
         (
@@ -395,8 +590,33 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             c_void_p,
         ),
     ),
-    "poly_binary_cross_entropy": (c_void_p, (c_void_p, c_void_p, c_void_p)),
-    "poly_binary_cross_entropy_logits": (c_void_p, (c_void_p, c_void_p, c_void_p)),
+    "poly_cross_entropy_loss": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_double, c_int)),
+    "poly_sparse_cross_entropy_loss": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int64,
+            c_double,
+            c_int,
+        ),
+    ),
+    "poly_nll_loss": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p, c_int, c_int64, c_int)),
+    "poly_mse_loss": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_l1_loss": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_huber_loss": (c_void_p, (c_void_p, c_void_p, c_void_p, c_double, c_int)),
+    "poly_binary_cross_entropy": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_binary_cross_entropy_logits": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+    ),
     "poly_grad": (c_void_p, (c_void_p, c_void_p, c_void_p)),
     "poly_grad_many": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_int, c_void_p)),
     "poly_store_val": (c_void_p, (c_void_p, c_void_p, c_void_p)),
@@ -606,6 +826,10 @@ POLY_STEP_BUFFER_INPUT = 0
 POLY_STEP_BUFFER_OUTPUT = 1
 POLY_STEP_BUFFER_TEMP = 2
 POLY_STEP_BUFFER_CONSTANT = 3
+POLY_INIT_SCALED_UNIFORM = 0
+POLY_INIT_GLOROT_UNIFORM = 1
+POLY_INIT_KAIMING_UNIFORM = 2
+POLY_INIT_KAIMING_NORMAL = 3
 POLY_ADD = 0
 POLY_SUB = 1
 POLY_MUL = 2
@@ -629,6 +853,12 @@ POLY_SHR = 19
 POLY_TRUNCDIV = 20
 POLY_LOGADDEXP = 21
 POLY_COPYSIGN = 22
+POLY_TRUNCMOD = 23
+POLY_ATAN2 = 24
+POLY_HYPOT = 25
+POLY_PAD_REFLECT = 0
+POLY_PAD_REPLICATE = 1
+POLY_PAD_CIRCULAR = 2
 POLY_INDEX_INT = 0
 POLY_INDEX_SLICE = 1
 POLY_INDEX_NEWAXIS = 2
@@ -646,6 +876,12 @@ POLY_REDUCE_ARGMAX = 8
 POLY_REDUCE_ARGMIN = 9
 POLY_REDUCE_VAR = 10
 POLY_REDUCE_STD = 11
+POLY_INTERPOLATE_LINEAR = 0
+POLY_INTERPOLATE_NEAREST = 1
+POLY_INTERPOLATE_NEAREST_EXACT = 2
+POLY_LOSS_MEAN = 0
+POLY_LOSS_SUM = 1
+POLY_LOSS_NONE = 2
 POLY_ROLE_PARAM = 0
 POLY_ROLE_INPUT = 1
 POLY_ROLE_TARGET = 2

@@ -267,7 +267,9 @@ class Reduce(Base):
         if attn_mask is not None:
             nodes.append(attn_mask._node)
             mask = attn_mask._node.handle
-        handle = lib.poly_attention(CTX, *(n.handle for n in nodes[:3]), mask, is_causal)
+        handle = lib.poly_attention(
+            CTX, *(n.handle for n in nodes[:3]), mask, is_causal, False, 0.0, 0.0, None
+        )
         return made(type(self), handle, tuple(nodes))
 
     # Losses
@@ -291,13 +293,15 @@ class Reduce(Base):
         0.6931
         """
         second = operand(target, self)
-        handle = lib.poly_binary_cross_entropy(CTX, self._node.handle, second.handle)
+        handle = lib.poly_binary_cross_entropy(CTX, self._node.handle, second.handle, 0)
         return made(type(self), handle, (self._node, second))
 
     def binary_crossentropy_logits(self, target: Operand) -> Self:
         """Return binary_crossentropy of sigmoid(x), without overflow."""
         second = operand(target, self)
-        handle = lib.poly_binary_cross_entropy_logits(CTX, self._node.handle, second.handle)
+        handle = lib.poly_binary_cross_entropy_logits(
+            CTX, self._node.handle, second.handle, None, 0
+        )
         return made(type(self), handle, (self._node, second))
 
     def sparse_categorical_crossentropy(self, target: Operand) -> Self:

@@ -1,0 +1,153 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// given reads n numbers, or none where C gives NULL.
+func given(arg string, p *C.int64_t, n C.int) ([]int64, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return ints(arg, p, n)
+}
+
+// windowOf reads a sliding window over n axes.
+func windowOf(stride, dilation, padding *C.int64_t, n C.int) (w tensor.Window, err error) {
+	if n < 1 || n > maxDims {
+		return w, wrong("n", "%d axes, expected 1 to %d", n, maxDims)
+	}
+	if w.Stride, err = given("stride", stride, n); err != nil {
+		return w, err
+	}
+	if w.Dilation, err = given("dilation", dilation, n); err != nil {
+		return w, err
+	}
+	flat, err := given("padding", padding, 2*n)
+	if err != nil || flat == nil {
+		return w, err
+	}
+	w.Padding = make([][2]int64, n)
+	for i := range w.Padding {
+		w.Padding[i] = [2]int64{flat[2*i], flat[2*i+1]}
+	}
+	return w, nil
+}
+
+// spatial checks that a weight has n axes behind its two of channels.
+func spatial(weight *uop.UOp, n C.int) error {
+	if have := len(weight.Shape()) - 2; have != int(n) {
+		return wrong("n", "%d axes, expected %d: the weight has shape %s", n, have, weight.Shape())
+	}
+	return nil
+}
+
+//export go_poly_conv
+func go_poly_conv(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, dilation, padding *C.int64_t, n C.int) C.uintptr_t {
+	return compose("poly_conv", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		w, err := windowOf(stride, dilation, padding, n)
+		if err == nil {
+			err = spatial(us[1], n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Conv(us[0], us[1], us[2], int64(groups), w)
+	}, operandOf("x", x), operandOf("weight", weight), optional("bias", bias))
+}
+
+//export go_poly_conv_transpose
+func go_poly_conv_transpose(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, dilation, padding, outputPadding *C.int64_t, n C.int) C.uintptr_t {
+	return compose("poly_conv_transpose", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		w, err := windowOf(stride, dilation, padding, n)
+		if err == nil {
+			err = spatial(us[1], n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		extra, err := given("output_padding", outputPadding, n)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.ConvTranspose(us[0], us[1], us[2], int64(groups), w, extra)
+	}, operandOf("x", x), operandOf("weight", weight), optional("bias", bias))
+}
+
+// poolOf reads the window of a pool.
+func poolOf(kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) (size []int64, w tensor.Window, err error) {
+	if w, err = windowOf(stride, dilation, padding, n); err != nil {
+		return nil, w, err
+	}
+	w.CeilMode = ceilMode != 0
+	size, err = ints("kernel", kernel, n)
+	return size, w, err
+}
+
+//export go_poly_avg_pool
+func go_poly_avg_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode, countPad C.int) C.uintptr_t {
+	return compose("poly_avg_pool", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.AvgPool(us[0], size, w, countPad != 0)
+	}, operandOf("x", x))
+}
+
+//export go_poly_max_pool
+func go_poly_max_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) C.uintptr_t {
+	return compose("poly_max_pool", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.MaxPool(us[0], size, w)
+	}, operandOf("x", x))
+}
+
+//export go_poly_max_pool_indices
+func go_poly_max_pool_indices(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int, out *C.uintptr_t) C.int {
+	return composeAll("poly_max_pool_indices", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
+		if err != nil {
+			return nil, err
+		}
+		return both(tensor.MaxPoolIndices(us[0], size, w))
+	}, operandOf("x", x))
+}
+
+//export go_poly_max_unpool
+func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n C.int, outputSize *C.int64_t) C.uintptr_t {
+	return compose("poly_max_unpool", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		size, w, err := poolOf(kernel, stride, dilation, padding, n, 0)
+		if err != nil {
+			return nil, err
+		}
+		to, err := given("output_size", outputSize, n)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.MaxUnpool(us[0], us[1], size, w, to)
+	}, operandOf("x", x), operandOf("indices", indices))
+}
+
+//export go_poly_interpolate
+func go_poly_interpolate(ctx, x C.uintptr_t, size *C.int64_t, n, mode, alignCorners C.int) C.uintptr_t {
+	return compose("poly_interpolate", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		to, err := ints("size", size, n)
+		if err != nil {
+			return nil, err
+		}
+		if mode < 0 || mode > C.int(tensor.NearestExact) {
+			return nil, wrong("mode", "%d, expected 0 to %d", mode, tensor.NearestExact)
+		}
+		return tensor.Interpolate(us[0], to, tensor.Interpolation(mode), alignCorners != 0)
+	}, operandOf("x", x))
+}

@@ -1,0 +1,64 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+//export go_poly_solve
+func go_poly_solve(ctx, a, b C.uintptr_t) C.uintptr_t {
+	return compose("poly_solve", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Solve(us[0], us[1])
+	}, operandOf("a", a), operandOf("b", b))
+}
+
+//export go_poly_inv
+func go_poly_inv(ctx, a C.uintptr_t) C.uintptr_t {
+	return compose("poly_inv", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Inv(us[0]) }, operandOf("a", a))
+}
+
+//export go_poly_det
+func go_poly_det(ctx, a C.uintptr_t) C.uintptr_t {
+	return compose("poly_det", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Det(us[0]) }, operandOf("a", a))
+}
+
+//export go_poly_slogdet
+func go_poly_slogdet(ctx, a C.uintptr_t, out *C.uintptr_t) C.int {
+	return composeAll("poly_slogdet", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		return both(tensor.SlogDet(us[0]))
+	}, operandOf("a", a))
+}
+
+//export go_poly_qr
+func go_poly_qr(ctx, a C.uintptr_t, out *C.uintptr_t) C.int {
+	return composeAll("poly_qr", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) { return both(tensor.QR(us[0])) }, operandOf("a", a))
+}
+
+//export go_poly_svd
+func go_poly_svd(ctx, a C.uintptr_t, fullMatrices C.int, out *C.uintptr_t) C.int {
+	return composeAll("poly_svd", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		u, s, vt, err := tensor.SVD(us[0], fullMatrices != 0)
+		return []*uop.UOp{u, s, vt}, err
+	}, operandOf("a", a))
+}
+
+//export go_poly_newton_schulz
+func go_poly_newton_schulz(ctx, a C.uintptr_t, steps C.int, params *C.double, n C.int, eps C.double) C.uintptr_t {
+	return compose("poly_newton_schulz", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		if n < 1 || params == nil {
+			return nil, wrong("params", "%d numbers, expected 1 or more", n)
+		}
+		list := make([]float64, n)
+		for i, v := range unsafe.Slice(params, n) {
+			list[i] = float64(v)
+		}
+		return tensor.NewtonSchulz(us[0], int(steps), list, float64(eps))
+	}, operandOf("a", a))
+}
