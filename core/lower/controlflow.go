@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"sort"
 
 	"polygrad/core/rewrite"
@@ -13,38 +14,27 @@ type controlFlow struct {
 	after map[*uop.UOp]*uop.UOp
 }
 
-// loopDeps is the set of RANGEs and ENDs that a node depends on, in order of appearance.
+// loopDeps is the set of RANGEs and ENDs that a node depends on, in order of appearance. Sets are shared and never changed.
 type loopDeps struct {
 	list []*uop.UOp
-	has  map[*uop.UOp]struct{}
+	has  []uint64 // by their numbers among all RANGEs and ENDs
 }
 
-func (d *loopDeps) contains(u *uop.UOp) bool {
-	if d == nil {
-		return false
+func (d *loopDeps) contains(loop int32) bool { return d != nil && d.has[loop>>6]>>(loop&63)&1 != 0 }
+
+// union is d with what only o has after it.
+func (d *loopDeps) union(o *loopDeps, number []int32) *loopDeps {
+	if d == nil || d == o {
+		return o
 	}
-	_, ok := d.has[u]
-	return ok
-}
-
-// with is the union of d and the given nodes; d is not changed.
-func (d *loopDeps) with(us ...*uop.UOp) *loopDeps {
 	var out *loopDeps
-	for _, u := range us {
-		if d.contains(u) || out.contains(u) {
-			continue
-		}
-		if out == nil {
-			out = &loopDeps{has: map[*uop.UOp]struct{}{}}
-			if d != nil {
-				out.list = append(out.list, d.list...)
-				for x := range d.has {
-					out.has[x] = struct{}{}
-				}
+	for _, u := range o.list {
+		if n := number[u.ID()]; !d.contains(n) {
+			if out == nil {
+				out = &loopDeps{slices.Clone(d.list), slices.Clone(d.has)}
 			}
+			out.add(u, n)
 		}
-		out.list = append(out.list, u)
-		out.has[u] = struct{}{}
 	}
 	if out == nil {
 		return d
@@ -52,62 +42,73 @@ func (d *loopDeps) with(us ...*uop.UOp) *loopDeps {
 	return out
 }
 
+func (d *loopDeps) add(u *uop.UOp, n int32) {
+	d.list = append(d.list, u)
+	d.has[n>>6] |= 1 << (n & 63)
+}
+
 func newControlFlow(sink *uop.UOp) *controlFlow {
 	list := sink.Toposort()
-	deps := make([]*loopDeps, highestID(list)+1) // by node ID
-	nested := map[*uop.UOp]struct{}{}
-	// children lists, for each END and the SINK, the ENDs directly inside it; parents keeps their order.
-	children := map[*uop.UOp][]*uop.UOp{}
-	var parents []*uop.UOp
+	top := highestID(list)
+	number := make([]int32, top+1) // of RANGEs and ENDs, by node ID
+	loops := int32(0)
+	for _, u := range list {
+		if u.Op == uop.Range || u.Op == uop.End {
+			number[u.ID()] = loops
+			loops++
+		}
+	}
+	deps := make([]*loopDeps, top+1) // by node ID
+	nested := make([]bool, loops)
+	cf := &controlFlow{after: map[*uop.UOp]*uop.UOp{}}
 	for _, u := range list {
 		var d *loopDeps
 		for _, s := range u.Src {
-			if ds := deps[s.ID()]; ds != nil && ds != d {
-				if d == nil {
-					d = ds
-				} else {
-					d = d.with(ds.list...)
-				}
+			if ds := deps[s.ID()]; ds != nil {
+				d = d.union(ds, number)
 			}
 		}
 		if d != nil && (u.Op == uop.End || u.Op == uop.Sink) {
+			// The ENDs directly inside.
+			var inside []*uop.UOp
 			for _, x := range d.list {
-				if _, done := nested[x]; done || x.Op != uop.End || u.Op == uop.End && !deps[x.ID()].contains(u.Src[1]) {
+				n := number[x.ID()]
+				if nested[n] || x.Op != uop.End || u.Op == uop.End && !deps[x.ID()].contains(number[u.Src[1].ID()]) {
 					continue
 				}
-				nested[x] = struct{}{}
-				if children[u] == nil {
-					parents = append(parents, u)
-				}
-				children[u] = append(children[u], x)
+				nested[n] = true
+				inside = append(inside, x)
 			}
+			cf.chain(u, inside, deps, number)
 		}
 		if u.Op == uop.Range || u.Op == uop.End {
-			d = d.with(u)
+			n := number[u.ID()]
+			own := &loopDeps{has: make([]uint64, (loops+63)/64)}
+			own.add(u, n)
+			d = d.union(own, number)
 		}
 		deps[u.ID()] = d
-	}
-	cf := &controlFlow{after: map[*uop.UOp]*uop.UOp{}}
-	for _, p := range parents {
-		cf.chain(p, children[p], deps)
 	}
 	return cf
 }
 
 // chain orders the loops inside one parent: those that need fewer of their siblings come first.
-func (cf *controlFlow) chain(parent *uop.UOp, loops []*uop.UOp, deps []*loopDeps) {
-	needs := map[*uop.UOp]int{}
-	for _, x := range loops {
+func (cf *controlFlow) chain(parent *uop.UOp, loops []*uop.UOp, deps []*loopDeps, number []int32) {
+	if len(loops) == 0 {
+		return
+	}
+	needs := func(x *uop.UOp) (n int) {
 		for _, y := range loops {
-			if deps[x.ID()].contains(y) {
-				needs[x]++
+			if deps[x.ID()].contains(number[y.ID()]) {
+				n++
 			}
 		}
+		return n
 	}
-	order := append([]*uop.UOp(nil), loops...)
-	sort.SliceStable(order, func(i, j int) bool { return needs[order[i]] < needs[order[j]] })
+	order := slices.Clone(loops)
+	slices.SortStableFunc(order, func(x, y *uop.UOp) int { return needs(x) - needs(y) })
 	if parent.Op == uop.End {
-		order = append([]*uop.UOp{parent.Src[1]}, order...)
+		order = slices.Insert(order, 0, parent.Src[1])
 	}
 	for i := 1; i < len(order); i++ {
 		x, y := order[i-1], order[i]

@@ -1,7 +1,8 @@
 package lower
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
@@ -66,11 +67,16 @@ func expandIndex(_ any, u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.Vectorize, buf.DType, src, nil, nil)
 }
 
-// offsets are the pointers of a vector that differ only by a constant: for each constant, their places.
+// offsets are the pointers of a vector that differ only by a constant, with their places.
 type offsets struct {
 	valid, root *uop.UOp
 	invalid     bool
-	at          map[int64][]int
+	at          []offset
+}
+
+type offset struct {
+	off   int64
+	place int
 }
 
 // splitOffset splits an index into a root and a constant offset; the root of a constant is nil.
@@ -94,34 +100,25 @@ func groupOffsets(ptrs []*uop.UOp) []*offsets {
 		idx := p.Src[1]
 		root, off, invalid := splitOffset(idx.GetIdx())
 		valid := idx.GetValid()
-		var g *offsets
-		for _, x := range groups {
-			if x.valid == valid && x.root == root && x.invalid == invalid {
-				g = x
-			}
+		at := slices.IndexFunc(groups, func(x *offsets) bool { return x.valid == valid && x.root == root && x.invalid == invalid })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, &offsets{valid, root, invalid, make([]offset, 0, len(ptrs)-i)})
 		}
-		if g == nil {
-			g = &offsets{valid, root, invalid, map[int64][]int{}}
-			groups = append(groups, g)
-		}
-		g.at[off] = append(g.at[off], i)
+		groups[at].at = append(groups[at].at, offset{off, i})
 	}
 	return groups
 }
 
-// runs are the constants in ascending order, cut where they do not follow on each other.
-func (g *offsets) runs() [][]int64 {
-	offs := make([]int64, 0, len(g.at))
-	for o := range g.at {
-		offs = append(offs, o)
-	}
-	sort.Slice(offs, func(i, j int) bool { return offs[i] < offs[j] })
-	var out [][]int64
-	for i, o := range offs {
-		if i > 0 && offs[i-1]+1 == o {
-			out[len(out)-1] = append(out[len(out)-1], o)
-		} else {
-			out = append(out, []int64{o})
+// runs are the offsets in ascending order, cut where their constants do not follow on each other.
+func (g *offsets) runs() [][]offset {
+	slices.SortStableFunc(g.at, func(a, b offset) int { return cmp.Compare(a.off, b.off) })
+	var out [][]offset
+	start := 0
+	for i := 1; i <= len(g.at); i++ {
+		if i == len(g.at) || g.at[i].off > g.at[i-1].off+1 {
+			out = append(out, g.at[start:i])
+			start = i
 		}
 	}
 	return out
@@ -148,17 +145,16 @@ func foldPointers(_ any, u *uop.UOp) *uop.UOp {
 	n := 0
 	for _, g := range groupOffsets(u.Src) {
 		for _, run := range g.runs() {
-			p := u.Src[g.at[run[0]][0]]
-			if len(run) > 1 {
-				p = vectorPointer(p, buf, len(run))
+			first, last := run[0], run[len(run)-1]
+			p, width := u.Src[first.place], int(last.off-first.off)+1
+			if width > 1 {
+				p = vectorPointer(p, buf, width)
 			}
-			for i, o := range run {
-				for _, j := range g.at[o] {
-					place[j] = n + i
-				}
+			for _, o := range run {
+				place[o.place] = n + int(o.off-first.off)
 			}
 			ptrs = append(ptrs, p)
-			n += len(run)
+			n += width
 		}
 	}
 	dt := buf.DType.Base().Ptr(buf.DType.Size, buf.DType.Space).Vec(n)
@@ -189,7 +185,7 @@ func storeBeforeGep(_ any, st *uop.UOp) *uop.UOp {
 		}
 		last[x] = i
 	}
-	sort.Ints(to)
+	slices.Sort(to)
 	is := make([]int, len(to))
 	for i, x := range to {
 		is[i] = last[x]
@@ -247,9 +243,13 @@ func splitAccess(ctx any, ls *uop.UOp) *uop.UOp {
 	off, valid := idx.Src[1].GetIdx(), idx.Src[1].GetValid()
 	var widths []int
 	for _, w := range append(ctx.(*Target).accessWidths(buf.DType), 1) {
-		if symbolic.Divides(off, uop.Int(int64(w))) != nil {
-			widths = append(widths, w)
+		if w > size || !symbolic.IsMultiple(off, uop.Int(int64(w))) {
+			continue
 		}
+		if w == size {
+			return nil
+		}
+		widths = append(widths, w)
 	}
 	var parts []*uop.UOp
 	for at := 0; at < size; {

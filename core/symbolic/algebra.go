@@ -1,6 +1,10 @@
 package symbolic
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
 
 var (
 	zero = uop.Int(0)
@@ -67,6 +71,27 @@ func gcdOf(cs ...uop.Const) uop.Const {
 		r = r.GCD(c)
 	}
 	return r
+}
+
+// IsMultiple reports whether v certainly divides u.
+func IsMultiple(u *uop.UOp, v uop.Const) bool {
+	if v.EqInt(1) {
+		return true
+	}
+	if v.Sign() == 0 {
+		return false
+	}
+	switch u.Op {
+	case uop.ConstOp:
+		return u.ConstVal().FloorMod(v).Sign() == 0
+	case uop.VConstOp:
+		return !slices.ContainsFunc(u.Arg.(uop.Consts), func(c uop.Const) bool { return c.FloorMod(v).Sign() != 0 })
+	case uop.Add:
+		return IsMultiple(u.Src[0], v) && IsMultiple(u.Src[1], v)
+	case uop.Mul:
+		return IsMultiple(u.Src[0], v) || IsMultiple(u.Src[1], v)
+	}
+	return false
 }
 
 // Divides is u / v where v certainly divides u, else nil.

@@ -94,7 +94,7 @@ func (m *divmod) removeNestedMod() *uop.UOp {
 	changed := false
 	terms := make([]*uop.UOp, len(m.terms))
 	for i, u := range m.terms {
-		if u.Op == uop.Mod && Divides(u.Src[1], m.c) != nil {
+		if u.Op == uop.Mod && IsMultiple(u.Src[1], m.c) {
 			u, changed = u.Src[0], true
 		}
 		terms[i] = u

@@ -528,7 +528,7 @@ func (im *importer) variable(u *uop.UOp) *value {
 	if i, ok := im.vars[v.Name]; ok {
 		n = uint64(i)
 	}
-	return im.intern(&value{op: uop.DefineVar, kind: kindOf(u.DType), lanes: 1, bits: [2]uint64{n}})
+	return im.intern(value{op: uop.DefineVar, kind: kindOf(u.DType), lanes: 1, bits: [2]uint64{n}})
 }
 
 func (im *importer) alu(op uop.Op, k kind, args []*value) *value {

@@ -49,6 +49,11 @@ type instKey struct {
 	fn   helper
 }
 
+func (k instKey) hash() uint64 {
+	h := mix(uint64(k.what)<<32|uint64(k.typ)<<16^uint64(k.op), uint64(k.args[0])<<32|uint64(k.args[1]))
+	return mix(mix(mix(h, uint64(k.args[2])), k.imm[0]), k.imm[1])
+}
+
 // variable is a local that a loop updates: a phi, an iterator or a pointer.
 type variable struct {
 	v          *inst
@@ -62,7 +67,7 @@ type selector struct {
 	g      *graph
 	k      *Kernel
 	check  bool
-	table  map[instKey]*inst
+	table  table[instKey, inst]
 	vars   map[*block][]*variable
 	iters  map[*loop]*inst
 	ptrs   map[ptrKey]*inst
@@ -84,28 +89,29 @@ func (s *selector) add(n *inst) *inst {
 	return n
 }
 
-func (s *selector) intern(n *inst) *inst {
+func (s *selector) intern(n inst) *inst {
 	k := instKey{what: n.what, op: n.op, typ: n.typ, imm: n.imm, fn: n.fn}
 	for i, a := range n.args {
 		k.args[i] = a.id
 	}
-	if o := s.table[k]; o != nil {
+	if o := s.table.find(&k); o != nil {
 		return o
 	}
-	s.table[k] = s.add(n)
-	return n
+	o := s.add(s.table.keep(n))
+	s.table.put(&k, o)
+	return o
 }
 
 func (s *selector) op(op binary.Op, t binary.ValType, args ...*inst) *inst {
-	return s.intern(&inst{op: op, typ: t, args: args})
+	return s.intern(inst{op: op, typ: t, args: args})
 }
 
 func (s *selector) lane(op binary.Op, t binary.ValType, lane int, args ...*inst) *inst {
-	return s.intern(&inst{what: isLane, op: op, typ: t, imm: [2]uint64{uint64(lane)}, args: args})
+	return s.intern(inst{what: isLane, op: op, typ: t, imm: [2]uint64{uint64(lane)}, args: args})
 }
 
 func (s *selector) i32(v int64) *inst {
-	return s.intern(&inst{what: isConst, typ: binary.I32, imm: [2]uint64{uint64(uint32(v))}})
+	return s.intern(inst{what: isConst, typ: binary.I32, imm: [2]uint64{uint64(uint32(v))}})
 }
 
 // shape is an element type with a number of lanes: what a machine operation works on.
@@ -205,7 +211,7 @@ func (s *selector) do(p prim, h shape, args ...*inst) *inst {
 
 // constant is a constant in every lane, given as the bits of one.
 func (s *selector) constant(h shape, bits uint64) *inst {
-	n := &inst{what: isConst, typ: h.typ()}
+	n := inst{what: isConst, typ: h.typ()}
 	switch {
 	case h.lanes == 1:
 		n.imm[0] = bits

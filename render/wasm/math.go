@@ -231,7 +231,7 @@ func (s *selector) sinOf(h shape, x, n, i *inst, cos bool) *inst {
 	sign := s.shift(pShl, h.ints(), i, top)
 	r = s.toFloats(h, s.do(pXor, h.ints(), s.toInts(h, r), sign))
 	large := s.do(pLe, h, s.float(h, limit), s.do(pAbs, h, x))
-	r = s.intern(&inst{what: isGuard, typ: h.typ(), args: []*inst{large, r, x}, fn: reduceFor(h, cos)})
+	r = s.intern(inst{what: isGuard, typ: h.typ(), args: []*inst{large, r, x}, fn: reduceFor(h, cos)})
 	z := s.do(pMul, h, r, r)
 	// r is added last: near pi/2 the product would be rounded to more than 1.
 	out := s.do(pAdd, h, r, s.do(pMul, h, s.do(pMul, h, r, z), s.poly(h, z, cs)))

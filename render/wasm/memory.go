@@ -52,9 +52,9 @@ func (s *selector) locate(p *place, guarded bool) (*inst, int64) {
 
 func (s *selector) bufferBase(b *buffer) *inst {
 	if b.param >= 0 {
-		return s.intern(&inst{what: isParam, typ: binary.I32, imm: [2]uint64{uint64(b.param)}})
+		return s.intern(inst{what: isParam, typ: binary.I32, imm: [2]uint64{uint64(b.param)}})
 	}
-	n := s.intern(&inst{what: isParam, typ: binary.I32, imm: [2]uint64{uint64(s.k.scratchParam())}})
+	n := s.intern(inst{what: isParam, typ: binary.I32, imm: [2]uint64{uint64(s.k.scratchParam())}})
 	return s.plus(n, b.offset)
 }
 
@@ -148,7 +148,7 @@ func (s *selector) widen(n *inst, k kind, lanes uint8) *inst {
 		if n.mem.pos > 0 {
 			return s.add(n)
 		}
-		return s.intern(n)
+		return s.intern(*n)
 	}
 	if lanes == 1 {
 		t := k.typ()

@@ -70,7 +70,7 @@ func (p *packer) gather(lanes []*value) *value {
 	if v, ok := p.ladder(lanes); ok {
 		return v
 	}
-	return p.intern(&value{op: opGather, kind: lanes[0].kind, lanes: uint8(len(lanes)), args: slices.Clone(lanes)})
+	return p.intern(value{op: opGather, kind: lanes[0].kind, lanes: uint8(len(lanes))}, lanes...)
 }
 
 // ladder packs integers that differ from each other by constants.
@@ -163,7 +163,7 @@ func (p *packer) packLoads(lanes []*value) *value {
 		sel |= uint64(l) << (8 * i)
 	}
 	a, b := p.loadAt(at, lanes[0].kind, lo, n), p.loadAt(at, lanes[0].kind, hi-n+1, n)
-	return p.intern(&value{op: opShuffle, kind: lanes[0].kind, lanes: uint8(n), args: []*value{a, b}, bits: [2]uint64{sel}})
+	return p.intern(value{op: opShuffle, kind: lanes[0].kind, lanes: uint8(n), bits: [2]uint64{sel}}, a, b)
 }
 
 func (p *packer) loadAt(at *place, k kind, off, n int64) *value {

@@ -11,10 +11,11 @@ import (
 type region struct {
 	rng    *uop.UOp
 	parts  []part
-	inner  bool // contains no loop
-	weight int  // operations in the body, counted by lane
-	lanes  int  // greatest number of lanes of a load or store
-	stores bool // writes memory, not just registers
+	inner  bool  // contains no loop
+	weight int   // operations in the body, counted by lane
+	runs   int64 // how often the loop is entered at least
+	lanes  int   // greatest number of lanes of a load or store
+	stores bool  // writes memory, not just registers
 }
 
 // part is an operation or a region.
@@ -25,13 +26,13 @@ type part struct {
 
 // regionsOf nests a linear list.
 func regionsOf(list []*uop.UOp) (*region, error) {
-	root := &region{inner: true}
+	root := &region{inner: true, runs: 1}
 	stack := []*region{root}
 	for _, u := range list {
 		top := stack[len(stack)-1]
 		switch u.Op {
 		case uop.Range:
-			r := &region{rng: u, inner: true}
+			r := &region{rng: u, inner: true, runs: top.runs * max(top.trip(), 1)}
 			top.parts = append(top.parts, part{sub: r})
 			top.inner = false
 			stack = append(stack, r)
@@ -76,6 +77,10 @@ func (r *region) count(u *uop.UOp) {
 const (
 	// unrollWeight limits how many operations an unrolled body may have.
 	unrollWeight = 320
+	// A loop of longWork operations or more takes some ten milliseconds: there a body longer by longFactor, with fewer
+	// checks of pointers, pays for the time to compile it.
+	longWork   = 1 << 27
+	longFactor = 4
 	// unrollLanes is how many values the body of an unrolled loop handles side
 	// by side: four registers of 32-bit values.
 	unrollLanes = 32
@@ -87,6 +92,9 @@ const (
 
 // trip is the number of iterations of a loop, -1 if it is not constant.
 func (r *region) trip() int64 {
+	if r.rng == nil {
+		return 1
+	}
 	if c := r.rng.Src[0]; c.Op == uop.ConstOp {
 		return c.ConstVal().I()
 	}
@@ -129,8 +137,12 @@ func (r *region) unroll(copies int) int64 {
 	if r.stores {
 		lanes = storeLanes
 	}
+	limit := int64(unrollWeight)
+	if r.runs*n*int64(r.weight) >= longWork {
+		limit *= longFactor
+	}
 	for u := int64(lanes / max(r.lanes, 1)); u > 1; u /= 2 {
-		if u*int64(max(r.weight, 4)*copies) <= unrollWeight && n >= u {
+		if u*int64(max(r.weight, 4)*copies) <= limit && n >= u {
 			return u
 		}
 	}

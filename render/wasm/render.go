@@ -51,7 +51,7 @@ func (k *Kernel) plan(list []*uop.UOp, opt Options) (*selector, *code, error) {
 	p.packStores()
 	g.spread(k)
 	s := &selector{
-		g: g, k: k, check: opt.Check, table: make(map[instKey]*inst, 2*len(list)), vars: map[*block][]*variable{},
+		g: g, k: k, check: opt.Check, table: newTable[instKey, inst](len(list)), vars: map[*block][]*variable{},
 		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{},
 	}
 	s.findLowest(g.places())

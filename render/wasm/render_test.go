@@ -242,7 +242,7 @@ func TestAffineForms(t *testing.T) {
 	g := newGraph(8)
 	l := &loop{body: &block{parent: g.root, depth: 1}}
 	i := g.add(&value{op: uop.Range, kind: kI32, lanes: 1, loop: l, home: l.body})
-	j := g.intern(&value{op: uop.DefineVar, kind: kI32, lanes: 1})
+	j := g.intern(value{op: uop.DefineVar, kind: kI32, lanes: 1})
 	op := func(o uop.Op, a, b *value) *value { return g.op(o, kI32, 1, a, b) }
 	// ((i + 3) << 2) - i * 4 + j * (-2) is 12 - 2j.
 	v := op(uop.Add, op(uop.Sub, op(uop.Shl, op(uop.Add, i, g.int32(3)), g.int32(2)), op(uop.Mul, i, g.int32(4))), op(uop.Mul, j, g.int32(-2)))

@@ -19,16 +19,16 @@ func (s *selector) make(v *value) *inst {
 	h := shapeFor(v.kind, v.lanes)
 	switch v.op {
 	case uop.ConstOp:
-		return s.intern(&inst{what: isConst, typ: h.typ(), imm: v.bits})
+		return s.intern(inst{what: isConst, typ: h.typ(), imm: v.bits})
 	case uop.DefineVar:
-		return s.intern(&inst{what: isParam, typ: v.kind.typ(), imm: [2]uint64{uint64(len(s.k.Params)) + v.bits[0]}})
+		return s.intern(inst{what: isParam, typ: v.kind.typ(), imm: [2]uint64{uint64(len(s.k.Params)) + v.bits[0]}})
 	case uop.Range:
 		return s.iter(v.loop)
 	case opPhi:
 		return s.phi(v)
 	case opFinal:
 		p := s.value(v.args[0])
-		return s.intern(&inst{what: isFinal, typ: p.typ, args: []*inst{p}, home: v.home})
+		return s.intern(inst{what: isFinal, typ: p.typ, args: []*inst{p}, home: v.home})
 	case uop.Load:
 		return s.load(v)
 	case opSplat:
@@ -123,8 +123,8 @@ func (s *selector) splat(h shape, k kind, v *inst) *inst {
 		return s.do(pNeg, h, s.op(splats[h.elem], binary.V128, v))
 	}
 	if v.what == isLoad && v.op == binary.F32Load && v.mem.pos == 0 {
-		zero := &inst{what: isLoad, op: binary.V128Load32Zero, typ: binary.V128, imm: v.imm, args: v.args, home: v.home, mem: v.mem}
-		spread := s.intern(&inst{what: isConst, typ: binary.V128, imm: [2]uint64{0x0302010003020100, 0x0302010003020100}})
+		zero := inst{what: isLoad, op: binary.V128Load32Zero, typ: binary.V128, imm: v.imm, args: v.args, home: v.home, mem: v.mem}
+		spread := s.intern(inst{what: isConst, typ: binary.V128, imm: [2]uint64{0x0302010003020100, 0x0302010003020100}})
 		return s.op(binary.I8x16Swizzle, binary.V128, s.intern(zero), spread)
 	}
 	return s.op(splats[h.elem], binary.V128, v)
@@ -148,7 +148,7 @@ func (s *selector) gather(h shape, v *value) *inst {
 	cleared := false
 	if n := lane(0); n.what == isLoad && n.op == binary.F32Load && n.mem.pos == 0 {
 		cleared = true
-		out = s.intern(&inst{what: isLoad, op: binary.V128Load32Zero, typ: binary.V128, imm: n.imm, args: n.args, home: n.home, mem: n.mem})
+		out = s.intern(inst{what: isLoad, op: binary.V128Load32Zero, typ: binary.V128, imm: n.imm, args: n.args, home: n.home, mem: n.mem})
 	}
 	for i := 1; i < len(v.args); i++ {
 		if v.args[i] == v.args[0] && !cleared {
@@ -174,7 +174,7 @@ func (s *selector) extract(v *value) *inst {
 
 func (s *selector) shuffle(v *value) *inst {
 	size := 16 / int(v.lanes)
-	n := &inst{what: isShuffl, typ: binary.V128, args: []*inst{s.value(v.args[0]), s.value(v.args[1])}}
+	n := inst{what: isShuffl, typ: binary.V128, args: []*inst{s.value(v.args[0]), s.value(v.args[1])}}
 	for i := range 16 {
 		lane := int(v.bits[0]>>(8*(i/size))) & 0xFF
 		n.imm[i/8] |= uint64(lane*size+i%size) << (8 * (i % 8))

@@ -217,7 +217,7 @@ func (g *graph) makeEarly(b *batch, k *Kernel) {
 			for i, a := range v.args {
 				args[i] = g.load(kF32, 1, moved(a.at), nil)
 			}
-			vec = g.intern(&value{op: v.op, kind: v.kind, lanes: 4, args: args})
+			vec = g.intern(value{op: v.op, kind: v.kind, lanes: 4}, args...)
 		}
 		inner.items = append(inner.items, item{store: &store{at: &place{group: to, off: 4 * int64(j)}, val: vec, pos: j + 1}})
 		v.op, v.args = uop.Load, nil

@@ -104,20 +104,27 @@ type place struct {
 }
 
 type valueKey struct {
-	op       uop.Op
-	kind     kind
-	lanes    uint8
-	args     [4]int32
-	bits     [2]uint64
-	group    int32
-	off      int64
-	loopIter *loop
+	op    uop.Op
+	kind  kind
+	lanes uint8
+	args  [4]int32
+	bits  [2]uint64
+	group int32
+	off   int64
+}
+
+func (k valueKey) hash() uint64 {
+	h := mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes), uint64(k.args[0])<<32|uint64(k.args[1]))
+	h = mix(h, uint64(k.args[2])<<32|uint64(k.args[3]))
+	h = mix(mix(h, k.bits[0]), k.bits[1])
+	return mix(mix(h, uint64(k.group)), uint64(k.off))
 }
 
 // graph makes values.
 type graph struct {
 	root   *block
-	table  map[valueKey]*value
+	table  table[valueKey, value]
+	args   []*value // where the arguments of the next values stay
 	groups map[string]*group
 	nextID int32
 	nbuf   int32
@@ -127,7 +134,7 @@ type graph struct {
 
 // newGraph makes a graph for about n values.
 func newGraph(n int) *graph {
-	return &graph{root: &block{}, table: make(map[valueKey]*value, n), groups: map[string]*group{}, affine: make(map[*value]*affine, n/4)}
+	return &graph{root: &block{}, table: newTable[valueKey, value](n), groups: map[string]*group{}, affine: make(map[*value]*affine, n/4)}
 }
 
 // walk starts a walk over the graph; first then tells whether it comes to a value for the first time.
@@ -160,20 +167,36 @@ func (g *graph) add(v *value) *value {
 	return v
 }
 
-// intern returns the value equal to v, adding v if there is none.
-func (g *graph) intern(v *value) *value {
-	k := valueKey{op: v.op, kind: v.kind, lanes: v.lanes, bits: v.bits, loopIter: v.loop}
-	for i, a := range v.args {
+// intern returns the value equal to v with these arguments, adding it if there is none.
+func (g *graph) intern(v value, args ...*value) *value {
+	k := valueKey{op: v.op, kind: v.kind, lanes: v.lanes, bits: v.bits}
+	for i, a := range args {
 		k.args[i] = a.id
 	}
 	if v.at != nil {
 		k.group, k.off = v.at.id, v.at.off
 	}
-	if o := g.table[k]; o != nil {
+	if o := g.table.find(&k); o != nil {
 		return o
 	}
-	g.table[k] = g.add(v)
-	return v
+	o := g.table.keep(v)
+	o.args = g.keepArgs(args)
+	g.table.put(&k, g.add(o))
+	return o
+}
+
+func (g *graph) keepArgs(args []*value) []*value {
+	n := len(args)
+	if n == 0 {
+		return nil
+	}
+	if len(g.args) < n {
+		g.args = make([]*value, 2*slabSize)
+	}
+	kept := g.args[:n:n]
+	g.args = g.args[n:]
+	copy(kept, args)
+	return kept
 }
 
 func (g *graph) op(op uop.Op, k kind, lanes uint8, args ...*value) *value {
@@ -182,7 +205,7 @@ func (g *graph) op(op uop.Op, k kind, lanes uint8, args ...*value) *value {
 			return v
 		}
 	}
-	return g.intern(&value{op: op, kind: k, lanes: lanes, args: args})
+	return g.intern(value{op: op, kind: k, lanes: lanes}, args...)
 }
 
 // choice is the value of a choice that has a shorter form: the greater of two values, and where 0 < x or x is NaN
@@ -209,7 +232,7 @@ func (g *graph) choice(k kind, lanes uint8, cond, a, b *value) *value {
 }
 
 func (g *graph) constant(k kind, bits uint64) *value {
-	return g.intern(&value{op: uop.ConstOp, kind: k, lanes: 1, bits: [2]uint64{bits}})
+	return g.intern(value{op: uop.ConstOp, kind: k, lanes: 1, bits: [2]uint64{bits}})
 }
 
 func (g *graph) int32(v int64) *value { return g.constant(kI32, wrapInt(kI32, v)) }
@@ -219,7 +242,7 @@ func (g *graph) splatN(v *value, n uint8) *value {
 	if v.op == uop.ConstOp {
 		return g.constVector(v.kind, n, v, v, v, v)
 	}
-	return g.intern(&value{op: opSplat, kind: v.kind, lanes: n, args: []*value{v}})
+	return g.intern(value{op: opSplat, kind: v.kind, lanes: n}, v)
 }
 
 // constVector is a vector of constants. Lanes of bools are masks.
@@ -236,7 +259,7 @@ func (g *graph) constVector(k kind, n uint8, lanes ...*value) *value {
 			bits[i/2] |= uint64(uint32(b)) << (32 * (i & 1))
 		}
 	}
-	return g.intern(&value{op: uop.ConstOp, kind: k, lanes: n, bits: bits})
+	return g.intern(value{op: uop.ConstOp, kind: k, lanes: n, bits: bits})
 }
 
 func (g *graph) extract(v *value, lane int) *value {
@@ -246,7 +269,7 @@ func (g *graph) extract(v *value, lane int) *value {
 	case opGather:
 		return v.args[lane]
 	}
-	return g.intern(&value{op: opExtract, kind: v.kind, lanes: 1, args: []*value{v}, bits: [2]uint64{uint64(lane)}})
+	return g.intern(value{op: opExtract, kind: v.kind, lanes: 1, bits: [2]uint64{uint64(lane)}}, v)
 }
 
 // newPhi makes a variable of a loop.
@@ -258,15 +281,14 @@ func (g *graph) newPhi(l *loop, init *value) *phi {
 }
 
 func (g *graph) final(p *value) *value {
-	v := &value{op: opFinal, kind: p.kind, lanes: p.lanes, args: []*value{p}, home: p.home.parent}
-	return g.intern(v)
+	return g.intern(value{op: opFinal, kind: p.kind, lanes: p.lanes, home: p.home.parent}, p)
 }
 
 // load makes a load. Loads of buffers that the kernel writes are pinned.
 func (g *graph) load(k kind, lanes uint8, at *place, alt *value) *value {
-	v := &value{op: uop.Load, kind: k, lanes: lanes, at: at}
+	var args []*value
 	if at.gate != nil {
-		v.args = []*value{at.gate, alt}
+		args = []*value{at.gate, alt}
 	}
 	home := g.root
 	deepen := func(o *value) {
@@ -277,12 +299,13 @@ func (g *graph) load(k kind, lanes uint8, at *place, alt *value) *value {
 	for _, t := range at.terms {
 		deepen(t.v)
 	}
-	for _, a := range v.args {
+	for _, a := range args {
 		deepen(a)
 	}
-	v.home = home
+	v := value{op: uop.Load, kind: k, lanes: lanes, at: at, home: home}
 	if at.pos > 0 {
-		return g.add(v)
+		v.args = args
+		return g.add(g.table.keep(v))
 	}
-	return g.intern(v)
+	return g.intern(v, args...)
 }

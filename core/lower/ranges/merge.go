@@ -97,7 +97,7 @@ func markRangeMod(ctx any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	marked := ctx.(Splits)
-	if _, ok := marked[r]; !ok && symbolic.Divides(r.Src[0], c.ConstVal()) != nil {
+	if _, ok := marked[r]; !ok && symbolic.IsMultiple(r.Src[0], c.ConstVal()) {
 		marked[r] = c
 	}
 	return nil
