@@ -11,7 +11,7 @@ type slabs struct {
 
 const (
 	minSlab = 16
-	maxSlab = 256
+	maxSlab = 128
 )
 
 // next is the size of the next slab: small for small graphs.

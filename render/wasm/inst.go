@@ -94,12 +94,11 @@ func (s *selector) intern(n inst) *inst {
 	for i, a := range n.args {
 		k.args[i] = a.id
 	}
-	if o := s.table.find(&k); o != nil {
+	o, found := s.table.find(k, n)
+	if found {
 		return o
 	}
-	o := s.add(s.table.keep(n))
-	s.table.put(&k, o)
-	return o
+	return s.add(o)
 }
 
 func (s *selector) op(op binary.Op, t binary.ValType, args ...*inst) *inst {

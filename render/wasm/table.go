@@ -3,10 +3,9 @@ package wasm
 // table finds what was made for a key before. It is several times faster than a map, whose hash of such long keys
 // costs more than all else in making a value.
 type table[K hashed, V any] struct {
-	index []int32 // 1 + position in keys and made; open addressing, size a power of two
-	keys  []K
-	made  []*V
-	slab  []V
+	index []entry[K, V] // open addressing, size a power of two
+	count int
+	slab  []node[K, V] // room for what is made next
 }
 
 type hashed interface {
@@ -14,56 +13,77 @@ type hashed interface {
 	hash() uint64
 }
 
-// newTable makes a table for about n values.
-func newTable[K hashed, V any](n int) table[K, V] {
-	size := 64
-	for size < 2*n {
-		size *= 2
-	}
-	return table[K, V]{index: make([]int32, size), keys: make([]K, 0, n), made: make([]*V, 0, n)}
+type entry[K, V any] struct {
+	hash uint64
+	node *node[K, V]
 }
 
-// find returns the value of a key, nil if there is none.
-func (t *table[K, V]) find(k *K) *V {
-	if i := t.index[t.place(k)]; i != 0 {
-		return t.made[i-1]
-	}
-	return nil
-}
-
-func (t *table[K, V]) place(k *K) int {
-	mask := len(t.index) - 1
-	i := int((*k).hash()>>32) & mask
-	for t.index[i] != 0 && t.keys[t.index[i]-1] != *k {
-		i = (i + 1) & mask
-	}
-	return i
-}
-
-// put adds the value of a key that has none.
-func (t *table[K, V]) put(k *K, v *V) {
-	t.keys, t.made = append(t.keys, *k), append(t.made, v)
-	if 2*len(t.keys) > len(t.index) {
-		t.index = make([]int32, 2*len(t.index))
-		for at := range t.keys {
-			t.index[t.place(&t.keys[at])] = int32(at + 1)
-		}
-		return
-	}
-	t.index[t.place(k)] = int32(len(t.keys))
+// node is what was made, with its key.
+type node[K, V any] struct {
+	made V
+	key  K
 }
 
 const slabSize = 64
 
-// keep copies a value to where it stays.
-func (t *table[K, V]) keep(v V) *V {
-	if len(t.slab) == 0 {
-		t.slab = make([]V, slabSize)
+// newTable makes a table for about n values.
+func newTable[K hashed, V any](n int) table[K, V] {
+	size := slabSize
+	for size < 2*n {
+		size *= 2
 	}
-	p := &t.slab[0]
+	return table[K, V]{index: make([]entry[K, V], size)}
+}
+
+// find returns what was made for a key, or new room for it, which holds v.
+func (t *table[K, V]) find(k K, v V) (made *V, found bool) {
+	h := k.hash()
+	mask := uint64(len(t.index) - 1)
+	i := h & mask
+	for ; t.index[i].node != nil; i = (i + 1) & mask {
+		if e := &t.index[i]; e.hash == h && e.node.key == k {
+			return &e.node.made, true
+		}
+	}
+	n := t.room()
+	n.made, n.key = v, k
+	t.index[i] = entry[K, V]{h, n}
+	if t.count++; 2*t.count > len(t.index) {
+		t.grow()
+	}
+	return &n.made, false
+}
+
+func (t *table[K, V]) grow() {
+	old := t.index
+	t.index = make([]entry[K, V], 2*len(old))
+	mask := uint64(len(t.index) - 1)
+	for _, e := range old {
+		if e.node == nil {
+			continue
+		}
+		i := e.hash & mask
+		for t.index[i].node != nil {
+			i = (i + 1) & mask
+		}
+		t.index[i] = e
+	}
+}
+
+// unique makes a value that nothing finds.
+func (t *table[K, V]) unique(v V) *V {
+	n := t.room()
+	n.made = v
+	return &n.made
+}
+
+func (t *table[K, V]) room() *node[K, V] {
+	if len(t.slab) == 0 {
+		t.slab = make([]node[K, V], slabSize)
+	}
+	n := &t.slab[0]
 	t.slab = t.slab[1:]
-	*p = v
-	return p
+	return n
 }
 
 // mix adds a word to a hash.

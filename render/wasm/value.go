@@ -176,13 +176,12 @@ func (g *graph) intern(v value, args ...*value) *value {
 	if v.at != nil {
 		k.group, k.off = v.at.id, v.at.off
 	}
-	if o := g.table.find(&k); o != nil {
+	o, found := g.table.find(k, v)
+	if found {
 		return o
 	}
-	o := g.table.keep(v)
 	o.args = g.keepArgs(args)
-	g.table.put(&k, g.add(o))
-	return o
+	return g.add(o)
 }
 
 func (g *graph) keepArgs(args []*value) []*value {
@@ -305,7 +304,7 @@ func (g *graph) load(k kind, lanes uint8, at *place, alt *value) *value {
 	v := value{op: uop.Load, kind: k, lanes: lanes, at: at, home: home}
 	if at.pos > 0 {
 		v.args = args
-		return g.add(g.table.keep(v))
+		return g.add(g.table.unique(v))
 	}
 	return g.intern(v, args...)
 }
