@@ -26,6 +26,8 @@ type context struct {
 	steps map[*step]struct{}
 
 	attachments map[readings]*attached
+	// wrapped are the persistent tensors that the context uses.
+	wrapped map[*memTensor]leaf
 }
 
 // hostMemory is caller's memory behind a BUFFER.
@@ -75,6 +77,7 @@ func (c *context) destroy() {
 		a.free()
 	}
 	c.attachments = nil
+	c.unwrap()
 	c.g, c.nodes, c.host, c.steps, c.begun = nil, nil, nil, nil, begun{}
 }
 

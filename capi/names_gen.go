@@ -701,6 +701,74 @@ func parameters(fn string) string {
 		return "ctx p"
 	case "poly_debug_uop":
 		return "ctx x"
+	case "poly_tensor_zeros":
+		return "shape ndim"
+	case "poly_tensor_ones":
+		return "shape ndim"
+	case "poly_tensor_rand":
+		return "shape ndim"
+	case "poly_tensor_from_data":
+		return "data shape ndim"
+	case "poly_tensor_input":
+		return "ctx data shape ndim"
+	case "poly_tensor_wrap":
+		return "ctx persistent"
+	case "poly_tensor_free":
+		return "t"
+	case "poly_tensor_add":
+		return "a b"
+	case "poly_tensor_sub":
+		return "a b"
+	case "poly_tensor_mul":
+		return "a b"
+	case "poly_tensor_div":
+		return "a b"
+	case "poly_tensor_neg":
+		return "t"
+	case "poly_tensor_relu":
+		return "t"
+	case "poly_tensor_sigmoid":
+		return "t"
+	case "poly_tensor_matmul":
+		return "a b"
+	case "poly_tensor_linear":
+		return "x w bias"
+	case "poly_tensor_mse":
+		return "pred target"
+	case "poly_tensor_sum":
+		return "t axis"
+	case "poly_tensor_mean":
+		return "t axis"
+	case "poly_tensor_max_reduce":
+		return "t axis"
+	case "poly_tensor_reshape":
+		return "t shape ndim"
+	case "poly_tensor_expand":
+		return "t shape ndim"
+	case "poly_tensor_permute":
+		return "t perm ndim"
+	case "poly_tensor_transpose":
+		return "t"
+	case "poly_tensor_realize":
+		return "t"
+	case "poly_tensor_item":
+		return "t"
+	case "poly_tensor_backward":
+		return "ctx loss params n_params"
+	case "poly_nn_linear":
+		return "n_in n_out bias"
+	case "poly_nn_linear_free":
+		return "l"
+	case "poly_nn_linear_params":
+		return "l out max"
+	case "poly_nn_linear_forward":
+		return "l ctx x"
+	case "poly_nn_seed":
+		return "seed"
+	case "poly_sgd_new":
+		return "params n_params lr"
+	case "poly_sgd_step":
+		return "opt ctx loss loss_out"
 	}
 	return ""
 }

@@ -32,6 +32,16 @@ LAYOUT(PolyArg, 40);
 FIELD(PolyArg, u, 8);
 LAYOUT(PolyShape, 16);
 FIELD(PolyShape, ndim, 8);
+LAYOUT(PolyTensor, 152);
+FIELD(PolyTensor, data, 16);
+FIELD(PolyTensor, shape, 32);
+FIELD(PolyTensor, ndim, 96);
+FIELD(PolyTensor, owned, 100);
+LAYOUT(PolyLinear, 24);
+FIELD(PolyLinear, n_in, 16);
+LAYOUT(PolySGD, 16);
+FIELD(PolySGD, n_params, 8);
+FIELD(PolySGD, lr, 12);
 LAYOUT(GPT2Config, 24);
 FIELD(GPT2Config, norm_eps, 20);
 LAYOUT(PolyBundleSections, 56);
@@ -195,6 +205,8 @@ int64_t poly_shape_numel(PolyShape s) {
   for (int i = 0; i < s.ndim; i++) n *= s.dims[i];
   return n;
 }
+
+PolySGD poly_sgd_new(PolyTensor **params, int n_params, float lr) { return (PolySGD){params, n_params, lr}; }
 
 bool poly_call_gate(void *gate, uintptr_t x) { return gate && ((PolyGateFn)gate)((PolyUOp *)x); }
 

@@ -52,10 +52,6 @@ void poly_sched_cache_flush(void) {
   if (!poly_forked) go_poly_sched_cache_flush();
 }
 
-void poly_set_poll(PolyPollFn poll, void *data) {
-  if (!poly_forked) go_poly_set_poll((void *)poll, data);
-}
-
 PolyCtx *poly_ctx_new(void) {
   return poly_enter("poly_ctx_new") ? NULL : (PolyCtx *)go_poly_ctx_new();
 }
@@ -1350,4 +1346,136 @@ void poly_debug_uop(PolyCtx *ctx, PolyUOp *x) {
 
 void poly_debug_opsets(void) {
   if (!poly_forked) go_poly_debug_opsets();
+}
+
+PolyTensor *poly_tensor_zeros(int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_zeros") ? NULL : (PolyTensor *)go_poly_tensor_zeros(shape, ndim);
+}
+
+PolyTensor *poly_tensor_ones(int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_ones") ? NULL : (PolyTensor *)go_poly_tensor_ones(shape, ndim);
+}
+
+PolyTensor *poly_tensor_rand(int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_rand") ? NULL : (PolyTensor *)go_poly_tensor_rand(shape, ndim);
+}
+
+PolyTensor *poly_tensor_from_data(const float *data, int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_from_data") ? NULL : (PolyTensor *)go_poly_tensor_from_data((float *)data, shape, ndim);
+}
+
+PolyTensor *poly_tensor_input(PolyCtx *ctx, float *data, int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_input") ? NULL : (PolyTensor *)go_poly_tensor_input((uintptr_t)ctx, data, shape, ndim);
+}
+
+PolyTensor *poly_tensor_wrap(PolyCtx *ctx, PolyTensor *persistent) {
+  return poly_enter("poly_tensor_wrap") ? NULL : (PolyTensor *)go_poly_tensor_wrap((uintptr_t)ctx, (uintptr_t)persistent);
+}
+
+void poly_tensor_free(PolyTensor *t) {
+  if (!poly_forked) go_poly_tensor_free((uintptr_t)t);
+}
+
+PolyTensor *poly_tensor_add(PolyTensor *a, PolyTensor *b) {
+  return poly_enter("poly_tensor_add") ? NULL : (PolyTensor *)go_poly_tensor_add((uintptr_t)a, (uintptr_t)b);
+}
+
+PolyTensor *poly_tensor_sub(PolyTensor *a, PolyTensor *b) {
+  return poly_enter("poly_tensor_sub") ? NULL : (PolyTensor *)go_poly_tensor_sub((uintptr_t)a, (uintptr_t)b);
+}
+
+PolyTensor *poly_tensor_mul(PolyTensor *a, PolyTensor *b) {
+  return poly_enter("poly_tensor_mul") ? NULL : (PolyTensor *)go_poly_tensor_mul((uintptr_t)a, (uintptr_t)b);
+}
+
+PolyTensor *poly_tensor_div(PolyTensor *a, PolyTensor *b) {
+  return poly_enter("poly_tensor_div") ? NULL : (PolyTensor *)go_poly_tensor_div((uintptr_t)a, (uintptr_t)b);
+}
+
+PolyTensor *poly_tensor_neg(PolyTensor *t) {
+  return poly_enter("poly_tensor_neg") ? NULL : (PolyTensor *)go_poly_tensor_neg((uintptr_t)t);
+}
+
+PolyTensor *poly_tensor_relu(PolyTensor *t) {
+  return poly_enter("poly_tensor_relu") ? NULL : (PolyTensor *)go_poly_tensor_relu((uintptr_t)t);
+}
+
+PolyTensor *poly_tensor_sigmoid(PolyTensor *t) {
+  return poly_enter("poly_tensor_sigmoid") ? NULL : (PolyTensor *)go_poly_tensor_sigmoid((uintptr_t)t);
+}
+
+PolyTensor *poly_tensor_matmul(PolyTensor *a, PolyTensor *b) {
+  return poly_enter("poly_tensor_matmul") ? NULL : (PolyTensor *)go_poly_tensor_matmul((uintptr_t)a, (uintptr_t)b);
+}
+
+PolyTensor *poly_tensor_linear(PolyTensor *x, PolyTensor *w, PolyTensor *bias) {
+  return poly_enter("poly_tensor_linear") ? NULL : (PolyTensor *)go_poly_tensor_linear((uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
+}
+
+PolyTensor *poly_tensor_mse(PolyTensor *pred, PolyTensor *target) {
+  return poly_enter("poly_tensor_mse") ? NULL : (PolyTensor *)go_poly_tensor_mse((uintptr_t)pred, (uintptr_t)target);
+}
+
+PolyTensor *poly_tensor_sum(PolyTensor *t, int axis) {
+  return poly_enter("poly_tensor_sum") ? NULL : (PolyTensor *)go_poly_tensor_sum((uintptr_t)t, axis);
+}
+
+PolyTensor *poly_tensor_mean(PolyTensor *t, int axis) {
+  return poly_enter("poly_tensor_mean") ? NULL : (PolyTensor *)go_poly_tensor_mean((uintptr_t)t, axis);
+}
+
+PolyTensor *poly_tensor_max_reduce(PolyTensor *t, int axis) {
+  return poly_enter("poly_tensor_max_reduce") ? NULL : (PolyTensor *)go_poly_tensor_max_reduce((uintptr_t)t, axis);
+}
+
+PolyTensor *poly_tensor_reshape(PolyTensor *t, int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_reshape") ? NULL : (PolyTensor *)go_poly_tensor_reshape((uintptr_t)t, shape, ndim);
+}
+
+PolyTensor *poly_tensor_expand(PolyTensor *t, int64_t *shape, int ndim) {
+  return poly_enter("poly_tensor_expand") ? NULL : (PolyTensor *)go_poly_tensor_expand((uintptr_t)t, shape, ndim);
+}
+
+PolyTensor *poly_tensor_permute(PolyTensor *t, int64_t *perm, int ndim) {
+  return poly_enter("poly_tensor_permute") ? NULL : (PolyTensor *)go_poly_tensor_permute((uintptr_t)t, perm, ndim);
+}
+
+PolyTensor *poly_tensor_transpose(PolyTensor *t) {
+  return poly_enter("poly_tensor_transpose") ? NULL : (PolyTensor *)go_poly_tensor_transpose((uintptr_t)t);
+}
+
+int poly_tensor_realize(PolyTensor *t) {
+  return poly_enter("poly_tensor_realize") ? -1 : go_poly_tensor_realize((uintptr_t)t);
+}
+
+float poly_tensor_item(PolyTensor *t) {
+  return poly_enter("poly_tensor_item") ? 0 : go_poly_tensor_item((uintptr_t)t);
+}
+
+PolyTensor **poly_tensor_backward(PolyCtx *ctx, PolyTensor *loss, PolyTensor **params, int n_params) {
+  return poly_enter("poly_tensor_backward") ? NULL : go_poly_tensor_backward((uintptr_t)ctx, (uintptr_t)loss, (uintptr_t *)params, n_params);
+}
+
+PolyLinear *poly_nn_linear(int n_in, int n_out, bool bias) {
+  return poly_enter("poly_nn_linear") ? NULL : (PolyLinear *)go_poly_nn_linear(n_in, n_out, bias);
+}
+
+void poly_nn_linear_free(PolyLinear *l) {
+  if (!poly_forked) go_poly_nn_linear_free((uintptr_t)l);
+}
+
+int poly_nn_linear_params(PolyLinear *l, PolyTensor **out, int max) {
+  return poly_enter("poly_nn_linear_params") ? -1 : go_poly_nn_linear_params((uintptr_t)l, (uintptr_t *)out, max);
+}
+
+PolyTensor *poly_nn_linear_forward(PolyLinear *l, PolyCtx *ctx, PolyTensor *x) {
+  return poly_enter("poly_nn_linear_forward") ? NULL : (PolyTensor *)go_poly_nn_linear_forward((uintptr_t)l, (uintptr_t)ctx, (uintptr_t)x);
+}
+
+void poly_nn_seed(uint32_t seed) {
+  if (!poly_forked) go_poly_nn_seed(seed);
+}
+
+int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out) {
+  return poly_enter("poly_sgd_step") ? -1 : go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, loss_out);
 }

@@ -1787,6 +1787,152 @@ POLY_API bool poly_ctx_owns_ptr(PolyCtx *ctx, const void *p);
 POLY_API void poly_debug_uop(PolyCtx *ctx, PolyUOp *x);
 POLY_API void poly_debug_opsets(void);
 
+/* ======================================================================== */
+/* Tensors with memory                                                      */
+/* ======================================================================== */
+/* What a small program in C needs to train: float32 tensors that know their
+ * memory, a linear layer, gradients and an optimizer.
+ *
+ *     PolyLinear *layer = poly_nn_linear(2, 1, true);
+ *     PolyTensor *params[2];
+ *     PolySGD sgd = poly_sgd_new(params, poly_nn_linear_params(layer, params, 2), 0.1f);
+ *     int64_t in[2] = {4, 2}, out[2] = {4, 1};
+ *     for (int i = 0; i < 100; i++) {
+ *       PolyCtx *ctx = poly_ctx_new();
+ *       PolyTensor *x = poly_tensor_input(ctx, xs, in, 2), *y = poly_tensor_input(ctx, ys, out, 2);
+ *       PolyTensor *h = poly_nn_linear_forward(layer, ctx, x), *loss = poly_tensor_mse(h, y);
+ *       float value;
+ *       if (poly_sgd_step(&sgd, ctx, loss, &value) != 0) break;
+ *       poly_tensor_free(loss), poly_tensor_free(h), poly_tensor_free(y), poly_tensor_free(x);
+ *       poly_ctx_destroy(ctx);
+ *     }
+ *     poly_nn_linear_free(layer);
+ *
+ * A tensor is persistent (zeros, ones, rand, from_data; the parameters of
+ * layers), belongs to no context and owns its memory, or it belongs to a
+ * context: an input on memory of the caller, or the result of an operation, which
+ * has memory once it is realized. Operations wrap persistent tensors into the
+ * context of their other operands; of persistent tensors only, into one that the
+ * library keeps for that. Tensors of two contexts do not mix.
+ *
+ * Every PolyTensor that a function returns is freed with poly_tensor_free, before
+ * or after its context. A pointer to a tensor or layer that is NULL or was freed
+ * is an error, not a crash, unless its memory was given to a new one. */
+
+/* A float32 tensor. The fields are for reading; the memory may be written. */
+typedef struct PolyTensor {
+  PolyCtx *ctx;                      /* NULL if persistent */
+  PolyUOp *uop;                      /* its node in ctx, for all other functions; released with the tensor */
+  float *data;                       /* its memory, row by row; NULL before a result is realized */
+  int64_t numel;                     /* elements */
+  int64_t shape[POLY_MAX_OUT_DIMS];  /* the first ndim count */
+  int32_t ndim;
+  bool owned;                        /* whether the library frees data */
+  void *reserved[6];
+} PolyTensor;
+
+/* A linear layer: x @ weight^T + bias. */
+typedef struct PolyLinear {
+  PolyTensor *weight; /* (n_out, n_in) */
+  PolyTensor *bias;   /* (n_out), NULL if there is none */
+  int32_t n_in;
+  int32_t n_out;
+} PolyLinear;
+
+/* Stochastic gradient descent on n_params tensors. The record owns nothing: the
+ * array must stay as long as it is used. lr may be changed between steps. */
+typedef struct PolySGD {
+  PolyTensor **params;
+  int32_t n_params;
+  float lr;
+} PolySGD;
+
+/* Persistent tensors of at most POLY_MAX_OUT_DIMS dimensions: filled with 0; with
+ * 1; with uniform numbers in +-sqrt(6 / elements), see poly_nn_seed; with a copy
+ * of data. NULL on error. Since 1.0. */
+POLY_API PolyTensor *poly_tensor_zeros(int64_t *shape, int ndim);
+POLY_API PolyTensor *poly_tensor_ones(int64_t *shape, int ndim);
+POLY_API PolyTensor *poly_tensor_rand(int64_t *shape, int ndim);
+POLY_API PolyTensor *poly_tensor_from_data(const float *data, int64_t *shape, int ndim);
+
+/* A tensor of a context on the caller's memory, which must stay valid until the
+ * tensor is freed or the context destroyed. Since 1.0. */
+POLY_API PolyTensor *poly_tensor_input(PolyCtx *ctx, float *data, int64_t *shape, int ndim);
+
+/* A persistent tensor as one of a context, on the same memory; of one that
+ * belongs to the context already, another handle. Since 1.0. */
+POLY_API PolyTensor *poly_tensor_wrap(PolyCtx *ctx, PolyTensor *persistent);
+
+/* Ends a tensor, its memory if it owns it, and its node's reference. NULL and
+ * freed tensors are ignored. Since 1.0. */
+POLY_API void poly_tensor_free(PolyTensor *t);
+
+/* Elementwise, shapes broadcast. Since 1.0. */
+POLY_API PolyTensor *poly_tensor_add(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_tensor_sub(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_tensor_mul(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_tensor_div(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_tensor_neg(PolyTensor *t);
+POLY_API PolyTensor *poly_tensor_relu(PolyTensor *t);
+POLY_API PolyTensor *poly_tensor_sigmoid(PolyTensor *t);
+
+/* The product of two matrices; x @ w^T + bias (bias may be NULL); the mean of
+ * (pred - target)^2 over all elements, a scalar. Since 1.0. */
+POLY_API PolyTensor *poly_tensor_matmul(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_tensor_linear(PolyTensor *x, PolyTensor *w, PolyTensor *bias);
+POLY_API PolyTensor *poly_tensor_mse(PolyTensor *pred, PolyTensor *target);
+
+/* Over one axis (from 0), which disappears, or, if axis is -1, over all: a
+ * scalar. Since 1.0. */
+POLY_API PolyTensor *poly_tensor_sum(PolyTensor *t, int axis);
+POLY_API PolyTensor *poly_tensor_mean(PolyTensor *t, int axis);
+POLY_API PolyTensor *poly_tensor_max_reduce(PolyTensor *t, int axis);
+
+/* Views, as poly_reshape, poly_expand and poly_permute; a matrix transposed.
+ * Since 1.0. */
+POLY_API PolyTensor *poly_tensor_reshape(PolyTensor *t, int64_t *shape, int ndim);
+POLY_API PolyTensor *poly_tensor_expand(PolyTensor *t, int64_t *shape, int ndim);
+POLY_API PolyTensor *poly_tensor_permute(PolyTensor *t, int64_t *perm, int ndim);
+POLY_API PolyTensor *poly_tensor_transpose(PolyTensor *t);
+
+/* Computes a result into t->data, again if it was before; inputs and persistent
+ * tensors have their data already. 0 or -1. Since 1.0. */
+POLY_API int poly_tensor_realize(PolyTensor *t);
+
+/* The first element, realized if it was not before; 0 on error. Since 1.0. */
+POLY_API float poly_tensor_item(PolyTensor *t);
+
+/* The gradients of a loss of one element with respect to n_params tensors, of
+ * their shapes, not realized; zeros for those that it does not depend on. A
+ * malloc'd array; the caller frees it and each tensor. NULL on error. Since 1.0. */
+POLY_API PolyTensor **poly_tensor_backward(PolyCtx *ctx, PolyTensor *loss, PolyTensor **params, int n_params);
+
+/* A layer with weights in +-sqrt(6 / n_in) and a bias of zeros. Its tensors
+ * belong to it. NULL unless n_in and n_out are positive. Since 1.0. */
+POLY_API PolyLinear *poly_nn_linear(int n_in, int n_out, bool bias);
+
+/* Ends a layer and its tensors. NULL and freed layers are ignored. Since 1.0. */
+POLY_API void poly_nn_linear_free(PolyLinear *l);
+
+/* Writes the tensors of a layer, weight first, at most max; how many were
+ * written, -1 on error. Since 1.0. */
+POLY_API int poly_nn_linear_params(PolyLinear *l, PolyTensor **out, int max);
+
+/* The layer applied to x (..., n_in), in a context. Since 1.0. */
+POLY_API PolyTensor *poly_nn_linear_forward(PolyLinear *l, PolyCtx *ctx, PolyTensor *x);
+
+/* Starts the random numbers of tensors and layers again: the n-th tensor after it
+ * depends on seed and n only. The seed of a new process is 42. Since 1.0. */
+POLY_API void poly_nn_seed(uint32_t seed);
+
+/* The record of an optimizer. Since 1.0. */
+POLY_API PolySGD poly_sgd_new(PolyTensor **params, int n_params, float lr);
+
+/* One step: each parameter (persistent, or an input of ctx) becomes itself - lr *
+ * gradient of the loss, all from the values before. *loss_out (may be NULL)
+ * receives the loss before the step. 0, or -1 and nothing changed. Since 1.0. */
+POLY_API int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out);
+
 #undef POLY_API
 
 #ifdef __cplusplus

@@ -1,0 +1,316 @@
+package main
+
+/*
+#include "records.h"
+
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"strings"
+	"unsafe"
+
+	"polygrad/core/gradient"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// Operations on PolyTensors. Each makes a tensor in the context of its operands.
+
+func tensorUnary(fn string, t C.uintptr_t, op func(*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	return tensorOp(fn, []tensorArg{{"t", t}}, func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0]) })
+}
+
+func tensorBinary(fn string, a, b C.uintptr_t, op binaryOp) C.uintptr_t {
+	return tensorOp(fn, []tensorArg{{"a", a}, {"b", b}}, func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1]) })
+}
+
+//export go_poly_tensor_add
+func go_poly_tensor_add(a, b C.uintptr_t) C.uintptr_t {
+	return tensorBinary("poly_tensor_add", a, b, tensor.Add)
+}
+
+//export go_poly_tensor_sub
+func go_poly_tensor_sub(a, b C.uintptr_t) C.uintptr_t {
+	return tensorBinary("poly_tensor_sub", a, b, tensor.Sub)
+}
+
+//export go_poly_tensor_mul
+func go_poly_tensor_mul(a, b C.uintptr_t) C.uintptr_t {
+	return tensorBinary("poly_tensor_mul", a, b, tensor.Mul)
+}
+
+//export go_poly_tensor_div
+func go_poly_tensor_div(a, b C.uintptr_t) C.uintptr_t {
+	return tensorBinary("poly_tensor_div", a, b, tensor.Div)
+}
+
+//export go_poly_tensor_neg
+func go_poly_tensor_neg(t C.uintptr_t) C.uintptr_t {
+	return tensorUnary("poly_tensor_neg", t, tensor.Neg)
+}
+
+//export go_poly_tensor_relu
+func go_poly_tensor_relu(t C.uintptr_t) C.uintptr_t {
+	return tensorUnary("poly_tensor_relu", t, tensor.ReluNaN)
+}
+
+//export go_poly_tensor_sigmoid
+func go_poly_tensor_sigmoid(t C.uintptr_t) C.uintptr_t {
+	return tensorUnary("poly_tensor_sigmoid", t, tensor.Sigmoid)
+}
+
+//export go_poly_tensor_matmul
+func go_poly_tensor_matmul(a, b C.uintptr_t) C.uintptr_t {
+	return tensorBinary("poly_tensor_matmul", a, b, func(x, y *uop.UOp) (*uop.UOp, error) {
+		if len(x.Shape()) != 2 || len(y.Shape()) != 2 {
+			return nil, wrong("a", "the shapes are %s and %s, expected two matrices", x.Shape(), y.Shape())
+		}
+		return tensor.MatMul(x, y)
+	})
+}
+
+//export go_poly_tensor_linear
+func go_poly_tensor_linear(x, w, bias C.uintptr_t) C.uintptr_t {
+	args := []tensorArg{{"x", x}, {"w", w}}
+	if bias != 0 {
+		args = append(args, tensorArg{"bias", bias})
+	}
+	return tensorOp("poly_tensor_linear", args, layer)
+}
+
+// layer is x @ w^T + bias of two or three nodes.
+func layer(us []*uop.UOp) (*uop.UOp, error) {
+	if len(us) == 2 {
+		us = append(us, nil)
+	}
+	return tensor.Linear(us[0], us[1], us[2])
+}
+
+//export go_poly_tensor_mse
+func go_poly_tensor_mse(pred, target C.uintptr_t) C.uintptr_t {
+	return tensorOp("poly_tensor_mse", []tensorArg{{"pred", pred}, {"target", target}}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.MSELoss(us[0], us[1], tensor.ReduceMean)
+	})
+}
+
+type axesOp func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
+
+func tensorReduce(fn string, t C.uintptr_t, axis C.int, op axesOp) C.uintptr_t {
+	return tensorUnary(fn, t, func(u *uop.UOp) (*uop.UOp, error) {
+		if axis == -1 {
+			return op(u, nil, false)
+		}
+		if axis < 0 || int(axis) >= len(u.Shape()) {
+			return nil, wrong("axis", "%d for shape %s, expected 0 to %d, or -1 for all", axis, u.Shape(), len(u.Shape())-1)
+		}
+		return op(u, []int{int(axis)}, false)
+	})
+}
+
+//export go_poly_tensor_sum
+func go_poly_tensor_sum(t C.uintptr_t, axis C.int) C.uintptr_t {
+	return tensorReduce("poly_tensor_sum", t, axis, tensor.Sum)
+}
+
+//export go_poly_tensor_mean
+func go_poly_tensor_mean(t C.uintptr_t, axis C.int) C.uintptr_t {
+	return tensorReduce("poly_tensor_mean", t, axis, tensor.Mean)
+}
+
+//export go_poly_tensor_max_reduce
+func go_poly_tensor_max_reduce(t C.uintptr_t, axis C.int) C.uintptr_t {
+	return tensorReduce("poly_tensor_max_reduce", t, axis, tensor.Max)
+}
+
+//export go_poly_tensor_reshape
+func go_poly_tensor_reshape(t C.uintptr_t, shape *C.int64_t, ndim C.int) C.uintptr_t {
+	return tensorUnary("poly_tensor_reshape", t, func(u *uop.UOp) (*uop.UOp, error) {
+		s, err := sizes("shape", shape, ndim)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Reshape(u, s)
+	})
+}
+
+//export go_poly_tensor_expand
+func go_poly_tensor_expand(t C.uintptr_t, shape *C.int64_t, ndim C.int) C.uintptr_t {
+	return tensorUnary("poly_tensor_expand", t, func(u *uop.UOp) (*uop.UOp, error) {
+		s, err := sizes("shape", shape, ndim)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Expand(u, s)
+	})
+}
+
+//export go_poly_tensor_permute
+func go_poly_tensor_permute(t C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
+	return tensorUnary("poly_tensor_permute", t, func(u *uop.UOp) (*uop.UOp, error) {
+		axes, err := axesFrom("perm", perm, max(ndim, 0))
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Permute(u, axes...)
+	})
+}
+
+//export go_poly_tensor_transpose
+func go_poly_tensor_transpose(t C.uintptr_t) C.uintptr_t {
+	return tensorUnary("poly_tensor_transpose", t, func(u *uop.UOp) (*uop.UOp, error) {
+		if len(u.Shape()) != 2 {
+			return nil, wrong("t", "has shape %s, expected a matrix", u.Shape())
+		}
+		return tensor.Transpose(u, 0, 1)
+	})
+}
+
+// tensorList reads an array of tensors.
+func tensorList(arg string, ts *C.uintptr_t, n C.int) ([]*memTensor, error) {
+	if n < 0 || n > 0 && ts == nil {
+		return nil, wrong(arg, "%d tensors at NULL", n)
+	}
+	out := make([]*memTensor, n)
+	for i, h := range unsafe.Slice(ts, n) {
+		t, err := tensorAt(indexed(arg, i), h)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+// gradients differentiates a loss; it also gives the nodes of the parameters.
+func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, params []value, grads []*uop.UOp, err error) {
+	l, err := tensorAt("loss", loss)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	v, err := c.tensor("loss", l)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if numel(v.u) != 1 {
+		return nil, nil, nil, wrong("loss", "has shape %s, expected one number", v.u.Shape())
+	}
+	wrts := make([]*uop.UOp, len(ts))
+	for i, t := range ts {
+		p, err := c.tensor(indexed("params", i), t)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		params = append(params, p)
+		wrts[i] = p.u
+	}
+	grads, err = gradient.Of(v.u, wrts, nil)
+	return v.u, params, grads, err
+}
+
+//export go_poly_tensor_backward
+func go_poly_tensor_backward(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int) (out unsafe.Pointer) {
+	ask("poly_tensor_backward", ctx, func(c *context) error {
+		ts, err := tensorList("params", params, n)
+		if err != nil {
+			return err
+		}
+		_, _, grads, err := c.gradients(loss, ts)
+		if err != nil {
+			return err
+		}
+		made := make([]*memTensor, len(grads))
+		for i, g := range grads {
+			if made[i], err = c.inContext(single(g), nil); err != nil {
+				for _, t := range made[:i] {
+					c.release(t.leaf.h)
+				}
+				return err
+			}
+		}
+		out = C.malloc(C.size_t(8*len(made) + 1))
+		for i, t := range made {
+			unsafe.Slice((*C.uintptr_t)(out), len(made))[i] = t.add()
+		}
+		return nil
+	}, func() {})
+	return out
+}
+
+// sgdRecord is PolySGD.
+type sgdRecord struct {
+	params *C.uintptr_t
+	n      C.int
+	lr     C.float
+}
+
+//export go_poly_sgd_step
+func go_poly_sgd_step(opt unsafe.Pointer, ctx, loss C.uintptr_t, out *C.float) C.int {
+	return status("poly_sgd_step", ctx, func(c *context) error {
+		if opt == nil {
+			return wrong("opt", "is NULL")
+		}
+		o := (*sgdRecord)(opt)
+		ts, err := tensorList("opt", o.params, o.n)
+		if err != nil {
+			return err
+		}
+		for i, t := range ts {
+			if t.computed() {
+				return wrong(indexed("opt", i), "is computed, expected a tensor with memory of its own")
+			}
+		}
+		y, params, grads, err := c.gradients(loss, ts)
+		if err != nil {
+			return paramsOf(err, "opt")
+		}
+		return c.descend(y, params, grads, float32(o.lr), out)
+	})
+}
+
+// paramsOf names the argument that the parameters came in.
+func paramsOf(err error, arg string) error {
+	if e, ok := err.(*argError); ok && strings.HasPrefix(e.arg, "params") {
+		return &argError{arg + strings.TrimPrefix(e.arg, "params"), e.err}
+	}
+	return err
+}
+
+// descend stores a loss and replaces each parameter by itself - lr * gradient, all from the values before. lr lies in
+// memory, so that it may change from step to step.
+func (c *context) descend(y *uop.UOp, params []value, grads []*uop.UOp, lr float32, out *C.float) error {
+	numbers, err := floats(32)
+	if err != nil {
+		return err
+	}
+	defer C.free(numbers)
+	rate, loss := (*float32)(numbers), (*float32)(unsafe.Add(numbers, 64))
+	*rate = lr
+	at := c.g.NewBuffer(tensor.DeviceName, 1, uop.Float32)
+	to := c.g.NewBuffer(tensor.DeviceName, 1, uop.Float32)
+	factor := at.Reshape(uop.Shape{})
+	assigns := make([]*uop.UOp, len(params))
+	for i, p := range params {
+		step, err := tensor.Mul(grads[i], factor)
+		if err != nil {
+			return err
+		}
+		if step, err = tensor.Sub(p.u, step); err != nil {
+			return err
+		}
+		if assigns[i], err = assign(p.u, single(step)); err != nil {
+			return err
+		}
+	}
+	src := append([]*uop.UOp{to.Store(y)}, exec.Simultaneous(assigns)...)
+	binds := []exec.Binding{{Buffer: at, Ptr: unsafe.Pointer(rate), Bytes: float32Size}, {Buffer: to, Ptr: unsafe.Pointer(loss), Bytes: float32Size}}
+	if err := c.run(c.g.Sink(nil, src...), binds, nil); err != nil {
+		return err
+	}
+	if out != nil {
+		*out = C.float(*loss)
+	}
+	return nil
+}

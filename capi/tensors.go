@@ -1,0 +1,457 @@
+package main
+
+/*
+#include "records.h"
+
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// memTensor is what a PolyTensor stands for: float32 memory, a node, or both. One without a context is persistent:
+// contexts wrap its memory when they use it.
+type memTensor struct {
+	rec  *tensorRecord
+	ctx  *context
+	leaf leaf // in ctx
+	data unsafe.Pointer
+	// owned tells that the data is freed with the tensor.
+	owned bool
+	shape uop.Shape
+	// of is the persistent tensor whose memory this one shows, nil for others.
+	of *memTensor
+
+	// freed and wraps are guarded by tensors.mu.
+	freed bool
+	wraps map[*context]leaf
+}
+
+// leaf is a tensor in a context: the node and the reference that is given back with the tensor.
+type leaf struct {
+	v value
+	h uintptr
+}
+
+// tensorRecord is PolyTensor.
+type tensorRecord struct {
+	ctx, uop uintptr
+	data     unsafe.Pointer
+	numel    int64
+	shape    [maxOutDims]int64
+	ndim     int32
+	owned    bool
+	_        [6]uintptr
+}
+
+// tensors are the live PolyTensors and PolyLinears by address. A lock of a context is taken before mu, never after.
+var tensors struct {
+	mu     sync.Mutex
+	live   map[uintptr]*memTensor
+	layers map[uintptr]*linearLayer
+	home   *context
+}
+
+const float32Size = 4
+
+// homeContext is where tensors meet that belong to no context.
+func homeContext() (*context, error) {
+	tensors.mu.Lock()
+	defer tensors.mu.Unlock()
+	if tensors.home == nil {
+		c, err := newContext()
+		if err != nil {
+			return nil, err
+		}
+		tensors.home = c
+	}
+	return tensors.home, nil
+}
+
+// tensorAt finds a tensor.
+func tensorAt(arg string, h C.uintptr_t) (*memTensor, error) {
+	if h == 0 {
+		return nil, &argError{arg, handle.ErrNull}
+	}
+	tensors.mu.Lock()
+	defer tensors.mu.Unlock()
+	t := tensors.live[uintptr(h)]
+	if t == nil {
+		return nil, wrong(arg, "is not a tensor: it was freed, or it never was one")
+	}
+	return t, nil
+}
+
+// floats is zeroed memory for n numbers.
+func floats(n int64) (unsafe.Pointer, error) {
+	p := C.aligned_alloc(64, C.size_t((max(n, 1)*float32Size+63)/64*64))
+	if p == nil {
+		return nil, fmt.Errorf("cannot get %d bytes of memory", n*float32Size)
+	}
+	clear(unsafe.Slice((*float32)(p), n))
+	return p, nil
+}
+
+// add makes the record of a tensor.
+func (t *memTensor) add() C.uintptr_t {
+	t.rec = (*tensorRecord)(C.calloc(1, C.size_t(unsafe.Sizeof(tensorRecord{}))))
+	*t.rec = tensorRecord{uop: t.leaf.h, data: t.data, numel: t.shape.MaxNumel(), ndim: int32(len(t.shape)), owned: t.owned}
+	if t.ctx != nil {
+		t.rec.ctx = uintptr(t.ctx.entry.Token())
+	}
+	for i, d := range t.shape {
+		t.rec.shape[i] = d.N
+	}
+	tensors.mu.Lock()
+	defer tensors.mu.Unlock()
+	if tensors.live == nil {
+		tensors.live = map[uintptr]*memTensor{}
+	}
+	h := uintptr(unsafe.Pointer(t.rec))
+	tensors.live[h] = t
+	return C.uintptr_t(h)
+}
+
+// free ends a tensor: no context uses its memory afterwards.
+func (t *memTensor) free() {
+	tensors.mu.Lock()
+	if t.freed {
+		tensors.mu.Unlock()
+		return
+	}
+	t.freed = true
+	delete(tensors.live, uintptr(unsafe.Pointer(t.rec)))
+	leaves := t.wraps
+	t.wraps = nil
+	tensors.mu.Unlock()
+	if t.ctx != nil {
+		leaves = map[*context]leaf{t.ctx: t.leaf}
+	}
+	for c, l := range leaves {
+		c.mu.Lock()
+		if !c.dead {
+			if t.of == nil {
+				delete(c.host, l.v.host)
+			}
+			delete(c.wrapped, t)
+			c.release(l.h)
+		}
+		c.mu.Unlock()
+	}
+	if t.owned {
+		C.free(t.data)
+	}
+	C.free(unsafe.Pointer(t.rec))
+}
+
+// unwrap forgets the persistent tensors that a dying context used.
+func (c *context) unwrap() {
+	tensors.mu.Lock()
+	defer tensors.mu.Unlock()
+	for t := range c.wrapped {
+		delete(t.wraps, c)
+	}
+	c.wrapped = nil
+}
+
+// tensor is the node of a tensor in a context. Persistent tensors get one, which stays the same.
+func (c *context) tensor(arg string, t *memTensor) (value, error) {
+	switch {
+	case t.ctx == c:
+		return t.leaf.v, nil
+	case t.ctx != nil:
+		return value{}, wrong(arg, "belongs to another context")
+	}
+	if l, ok := c.wrapped[t]; ok {
+		return l.v, nil
+	}
+	tensors.mu.Lock()
+	defer tensors.mu.Unlock()
+	if t.freed {
+		return value{}, &argError{arg, handle.ErrStale}
+	}
+	v, err := c.hostBuffer(uop.Float32, t.shape, t.data, uintptr(t.shape.MaxNumel()*float32Size))
+	if err != nil {
+		return value{}, err
+	}
+	h, err := c.out(v)
+	if err != nil {
+		return value{}, err
+	}
+	if c.wrapped == nil {
+		c.wrapped = map[*memTensor]leaf{}
+	}
+	if t.wraps == nil {
+		t.wraps = map[*context]leaf{}
+	}
+	c.wrapped[t], t.wraps[c] = leaf{v, h}, leaf{v, h}
+	return v, nil
+}
+
+// persistent makes a tensor without a context whose memory fill fills.
+func persistent(fn string, shape *C.int64_t, ndim C.int, fill func(data []float32)) C.uintptr_t {
+	s, err := tensorShape(shape, ndim)
+	if err != nil {
+		fail(fn, err)
+		return 0
+	}
+	t, err := newPersistent(s, fill)
+	if err != nil {
+		fail(fn, err)
+		return 0
+	}
+	return t.add()
+}
+
+func newPersistent(s uop.Shape, fill func(data []float32)) (*memTensor, error) {
+	n := s.MaxNumel()
+	p, err := floats(n)
+	if err != nil {
+		return nil, err
+	}
+	fill(unsafe.Slice((*float32)(p), n))
+	return &memTensor{data: p, owned: true, shape: s}, nil
+}
+
+// tensorShape reads the shape of a tensor, of at most POLY_MAX_OUT_DIMS dimensions.
+func tensorShape(shape *C.int64_t, ndim C.int) (uop.Shape, error) {
+	if ndim > maxOutDims {
+		return nil, wrong("shape", "%d dimensions, expected at most %d", ndim, maxOutDims)
+	}
+	s, err := sizes("shape", shape, ndim)
+	if err == nil {
+		_, err = elements(s)
+	}
+	return s, err
+}
+
+// inContext makes a tensor of a value of a context, which is locked.
+func (c *context) inContext(v value, data unsafe.Pointer) (*memTensor, error) {
+	s := v.u.Shape()
+	if len(s) > maxOutDims {
+		return nil, fmt.Errorf("the result has %d dimensions, expected at most %d", len(s), maxOutDims)
+	}
+	h, err := c.out(v)
+	if err != nil {
+		return nil, err
+	}
+	return &memTensor{ctx: c, leaf: leaf{v, h}, data: data, shape: s}, nil
+}
+
+// buildTensor runs a request that makes a tensor in a context.
+func buildTensor(fn string, ctx C.uintptr_t, f func(c *context) (*memTensor, error)) (h C.uintptr_t) {
+	ask(fn, ctx, func(c *context) error {
+		t, err := f(c)
+		if err == nil {
+			h = t.add()
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+// tensorArg is an argument of a function of tensors.
+type tensorArg struct {
+	arg string
+	h   C.uintptr_t
+}
+
+// tensorOp runs an operation of tensors, in the context of the first that has one.
+func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	ts := make([]*memTensor, len(args))
+	var c *context
+	for i, a := range args {
+		t, err := tensorAt(a.arg, a.h)
+		if err != nil {
+			fail(fn, err)
+			return 0
+		}
+		if ts[i] = t; c == nil {
+			c = t.ctx
+		}
+	}
+	if c == nil {
+		var err error
+		if c, err = homeContext(); err != nil {
+			fail(fn, err)
+			return 0
+		}
+	}
+	return buildTensor(fn, C.uintptr_t(c.entry.Token()), func(c *context) (*memTensor, error) {
+		us := make([]*uop.UOp, len(ts))
+		for i, t := range ts {
+			v, err := c.tensor(args[i].arg, t)
+			if err != nil {
+				return nil, err
+			}
+			us[i] = v.u
+		}
+		u, err := op(us)
+		if err != nil {
+			return nil, err
+		}
+		return c.inContext(single(u), nil)
+	})
+}
+
+// realize computes a tensor into memory of its own. The context is locked.
+func (c *context) realizeTensor(t *memTensor) error {
+	n := t.shape.MaxNumel()
+	if err := t.alive(); err != nil {
+		return err
+	}
+	if t.data == nil {
+		p, err := floats(n)
+		if err != nil {
+			return err
+		}
+		t.data, t.owned = p, true
+		t.rec.data, t.rec.owned = p, true
+	}
+	if n == 0 {
+		return nil
+	}
+	b := c.g.NewBuffer(tensor.DeviceName, n, uop.Float32)
+	return c.run(c.g.Sink(nil, b.Store(t.leaf.v.u)), []exec.Binding{{Buffer: b, Ptr: t.data, Bytes: n * float32Size}}, nil)
+}
+
+// alive is an error for a tensor whose memory is gone.
+func (t *memTensor) alive() error {
+	tensors.mu.Lock()
+	defer tensors.mu.Unlock()
+	if t.freed || t.of != nil && t.of.freed {
+		return &argError{"t", handle.ErrStale}
+	}
+	return nil
+}
+
+// computed reports whether the data of a tensor is the result of its node, not memory that was given.
+func (t *memTensor) computed() bool { return t.ctx != nil && t.leaf.v.host == nil }
+
+//export go_poly_tensor_realize
+func go_poly_tensor_realize(h C.uintptr_t) C.int {
+	const fn = "poly_tensor_realize"
+	t, err := tensorAt("t", h)
+	if err != nil {
+		fail(fn, err)
+		return -1
+	}
+	if !t.computed() {
+		return 0
+	}
+	return status(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error { return c.realizeTensor(t) })
+}
+
+//export go_poly_tensor_item
+func go_poly_tensor_item(h C.uintptr_t) (v C.float) {
+	const fn = "poly_tensor_item"
+	t, err := tensorAt("t", h)
+	if err == nil && t.shape.MaxNumel() == 0 {
+		err = wrong("t", "has shape %s, which has no first element", t.shape)
+	}
+	if err != nil {
+		fail(fn, err)
+		return 0
+	}
+	if !t.computed() {
+		if err := t.alive(); err != nil {
+			fail(fn, err)
+			return 0
+		}
+		return *(*C.float)(t.data)
+	}
+	ask(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error {
+		if t.data == nil {
+			if err := c.realizeTensor(t); err != nil {
+				return err
+			}
+		}
+		v = *(*C.float)(t.data)
+		return nil
+	}, func() {})
+	return v
+}
+
+//export go_poly_tensor_free
+func go_poly_tensor_free(h C.uintptr_t) {
+	if t, err := tensorAt("t", h); err == nil {
+		t.free()
+	}
+}
+
+//export go_poly_tensor_input
+func go_poly_tensor_input(ctx C.uintptr_t, data *C.float, shape *C.int64_t, ndim C.int) C.uintptr_t {
+	return buildTensor("poly_tensor_input", ctx, func(c *context) (*memTensor, error) {
+		s, err := tensorShape(shape, ndim)
+		if err != nil {
+			return nil, err
+		}
+		v, err := c.hostBuffer(uop.Float32, s, unsafe.Pointer(data), uintptr(s.MaxNumel()*float32Size))
+		if err != nil {
+			return nil, err
+		}
+		return c.inContext(v, unsafe.Pointer(data))
+	})
+}
+
+//export go_poly_tensor_wrap
+func go_poly_tensor_wrap(ctx, h C.uintptr_t) C.uintptr_t {
+	return buildTensor("poly_tensor_wrap", ctx, func(c *context) (*memTensor, error) {
+		t, err := tensorAt("persistent", h)
+		if err != nil {
+			return nil, err
+		}
+		v, err := c.tensor("persistent", t)
+		if err != nil {
+			return nil, err
+		}
+		w, err := c.inContext(v, t.data)
+		if err == nil && t.ctx == nil {
+			w.of = t
+		}
+		return w, err
+	})
+}
+
+//export go_poly_tensor_zeros
+func go_poly_tensor_zeros(shape *C.int64_t, ndim C.int) C.uintptr_t {
+	return persistent("poly_tensor_zeros", shape, ndim, func([]float32) {})
+}
+
+//export go_poly_tensor_ones
+func go_poly_tensor_ones(shape *C.int64_t, ndim C.int) C.uintptr_t {
+	return persistent("poly_tensor_ones", shape, ndim, func(data []float32) {
+		for i := range data {
+			data[i] = 1
+		}
+	})
+}
+
+//export go_poly_tensor_rand
+func go_poly_tensor_rand(shape *C.int64_t, ndim C.int) C.uintptr_t {
+	return persistent("poly_tensor_rand", shape, ndim, func(data []float32) { begin(data, int64(len(data))) })
+}
+
+//export go_poly_tensor_from_data
+func go_poly_tensor_from_data(data *C.float, shape *C.int64_t, ndim C.int) C.uintptr_t {
+	const fn = "poly_tensor_from_data"
+	s, err := tensorShape(shape, ndim)
+	n := s.MaxNumel()
+	if err == nil && n > 0 && data == nil {
+		err = wrong("data", "is NULL, expected %d numbers", n)
+	}
+	if err != nil {
+		fail(fn, err)
+		return 0
+	}
+	return persistent(fn, shape, ndim, func(to []float32) { copy(to, unsafe.Slice((*float32)(data), n)) })
+}
