@@ -6,6 +6,8 @@ import gzip
 import os
 import re
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,24 +15,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "libpolygrad.so"
 
-
-def output(command: list[str], cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a program; return what it printed. It must not fail."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
 NO_NETWORK = re.compile(
     r"Failed to establish a new connection|name resolution|Could not resolve|Network is unreachable"
     r"|ConnectTimeout|EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED"
 )
+COMPILER = re.compile(
+    r"(.*-)?(gcc|g\+\+|cpp|clang|clang\+\+|ld|as|gold)(-[\d.]+)?|cc|c\+\+|c\d\d|go"
+)
 
 
-def skip_without_network(done: subprocess.CompletedProcess[str]) -> None:
-    """Skip the test if a program failed because it could not reach its registry."""
+def output(
+    command: Sequence[object], cwd: Path | None = None, env: dict[str, str] | None = None
+) -> str:
+    """Run a program; return what it printed. It must not fail, but for a lack of network."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd, env=env)
     if done.returncode != 0 and NO_NETWORK.search(done.stdout + done.stderr):
-        pytest.skip(f"no network for {done.args[0]}")
+        pytest.skip(f"no network for {words[0]}")
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def digits() -> str:
@@ -39,14 +42,32 @@ def digits() -> str:
         return file.read()
 
 
-def bare_environment(*folders: Path) -> dict[str, str]:
-    """Return an environment with these folders as PATH, in which no compiler is found."""
-    path = os.pathsep.join(str(folder) for folder in folders)
-    return {"PATH": path, "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
+def without_compilers(folder: Path) -> Path:
+    """Fill a folder with links to the programs of this system except those that compile."""
+    folder.mkdir()
+    for path in os.environ["PATH"].split(os.pathsep):
+        for program in Path(path).glob("*"):
+            link = folder / program.name
+            if not COMPILER.fullmatch(program.name) and not link.is_symlink():
+                link.symlink_to(program)
+    return folder
 
 
-def first_block(readme: Path, language: str) -> str:
-    """Return the first example of a README in a language."""
-    block = re.search(rf"^```{language}\n(.*?)^```", readme.read_text(), re.DOTALL | re.MULTILINE)
-    assert block, f"{readme} has no example in {language}"
-    return block.group(1)
+def blocks(readme: Path, language: str) -> list[str]:
+    """Return the examples of a README in a language; there must be one."""
+    pattern = rf"^```{language}\n(.*?)^```"
+    found: list[str] = re.findall(pattern, readme.read_text(), re.DOTALL | re.MULTILINE)
+    assert found, f"{readme} has no example in {language}"
+    return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """An empty folder in which one package was installed, and how to run a program there."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def run(self, *command: object) -> str:
+        """Run a program without a compiler in reach; return what it printed."""
+        return output(command, cwd=self.folder, env=self.environment)

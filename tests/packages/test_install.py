@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import PREFIX, make
 from places import ROOT, digits, output
 
 HEADER = (ROOT / "include" / "polygrad.h").read_text()
 VERSION = re.findall(r'#define POLY_VERSION "(.*)"', HEADER)[0]
 SONAME = f"libpolygrad.so.{VERSION.split('.')[0]}"
-PREFIX = "/opt/polygrad"
 FILES = {
     "include/polygrad.h",
     "lib/libpolygrad.so",
@@ -29,33 +27,8 @@ FILES = {
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
-def make(target: str, **variables: object) -> str:
-    # Without the flags of the make that runs the tests.
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    settings = [f"{name}={value}" for name, value in variables.items()]
-    return output(["make", "-s", target, *settings], cwd=ROOT, env=environment)
-
-
 def files(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*") if not p.is_dir()}
-
-
-@pytest.fixture(scope="module")
-def staged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder that a package would be made of."""
-    folder = tmp_path_factory.mktemp("stage")
-    make("install", PREFIX=PREFIX, DESTDIR=folder)
-    yield folder
-    make("uninstall", PREFIX=PREFIX, DESTDIR=folder)
-    assert files(folder) == set(), "make uninstall removes what make install made"
-
-
-@pytest.fixture(scope="module")
-def moved(staged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed files in another place than they were installed to."""
-    folder = tmp_path_factory.mktemp("moved") / "polygrad"
-    shutil.copytree(f"{staged}{PREFIX}", folder, symlinks=True)
-    return folder
 
 
 def test_what_is_installed(staged: Path) -> None:

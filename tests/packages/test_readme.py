@@ -1,0 +1,72 @@
+"""What the READMEs show runs as printed, with the packages as a user installs them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from places import ROOT, Place, blocks, output
+
+README = ROOT / "README.md"
+ONE_LINERS = re.findall(r'`python -c "([^`]*)"` prints `([^`]*)`', README.read_text())
+
+
+def learns(said: str) -> None:
+    """The examples of the README train something and end with its loss."""
+    loss = re.fullmatch(r"loss: (\d\.\d{4})", said.splitlines()[-1])
+    assert loss, said
+    assert float(loss.group(1)) < 1
+
+
+def says_what_it_promises(code: str, said: str, comment: str) -> None:
+    """A line that prints something ends with a comment that says what."""
+    promised = re.findall(rf"(?:print|log|cat)\(.*{comment} (.*)$", code, re.MULTILINE)
+    assert promised, "nothing is printed"
+    assert said.split() == " ".join(promised).split()
+
+
+def test_python(python_place: Place) -> None:
+    for code in blocks(README, "python"):
+        learns(python_place.run("python", "-c", code))
+    code = blocks(ROOT / "bindings/python/README.md", "python")[0]
+    says_what_it_promises(code, python_place.run("python", "-c", code), "#")
+
+
+@pytest.mark.parametrize(("code", "printed"), ONE_LINERS)
+def test_one_liner(python_place: Place, code: str, printed: str) -> None:
+    assert python_place.run("python", "-c", code).strip() == printed
+
+
+def test_js(js_place: Place) -> None:
+    for code in blocks(README, "js"):
+        learns(js_place.run("node", "-e", code))
+    code = blocks(ROOT / "bindings/js/README.md", "js")[0]
+    kind = "module" if re.search(r"^import ", code, re.MULTILINE) else "commonjs"
+    says_what_it_promises(code, js_place.run("node", f"--input-type={kind}", "-e", code), "//")
+
+
+def test_r(r_place: Place) -> None:
+    for code in blocks(README, "r"):
+        learns(r_place.run("Rscript", "-e", code))
+    code = blocks(ROOT / "bindings/r/README.md", "r")[0]
+    assert r_place.run("Rscript", "-e", code).strip()
+
+
+def test_c(moved: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(moved / "lib/pkgconfig")}
+    flags = output(["pkg-config", "--cflags", "--libs", "polygrad"], env=environment).split()
+    for code in blocks(README, "c"):
+        source, program = tmp_path / "example.c", tmp_path / "example"
+        source.write_text(code)
+        output(["cc", "-Wall", "-Wextra", "-Werror", source, *flags, "-o", program])
+        says_what_it_promises(code.replace("printf", "print"), output([program]), "//")
+
+
+def test_targets_named_in_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    named = re.findall(r"`?make ([a-z]+)\b", README.read_text())
+    assert named
+    for target in named:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
