@@ -1,0 +1,33 @@
+const globals = Object.fromEntries([
+  'require', 'module', 'exports', '__dirname', '__filename', 'process', 'Buffer', 'console', 'globalThis', 'structuredClone',
+  'setImmediate', 'setTimeout', 'setInterval', 'clearInterval', 'clearTimeout', 'performance', 'URL', 'gc', 'global'
+].map((name) => [name, 'readonly']))
+
+export default [
+  { ignores: ['node_modules/**', 'native/**', 'lib/prototypes.js', 'test/types/out/**'] },
+  {
+    languageOptions: { ecmaVersion: 2022, globals },
+    linterOptions: { reportUnusedDisableDirectives: true },
+    rules: {
+      'no-undef': 'error',
+      'no-unused-vars': ['error', { args: 'after-used', varsIgnorePattern: '^_' }],
+      'no-const-assign': 'error',
+      'no-dupe-keys': 'error',
+      'no-unreachable': 'error',
+      'no-shadow': 'error',
+      'prefer-const': 'error',
+      'no-var': 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'no-cond-assign': 'error',
+      'no-fallthrough': 'error',
+      'no-self-assign': 'error',
+      'no-useless-return': 'error',
+      'no-throw-literal': 'error',
+      'max-len': ['error', { code: 140 }],
+      semi: ['error', 'never'],
+      quotes: ['error', 'single', { avoidEscape: true, allowTemplateLiterals: true }]
+    }
+  },
+  { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
+  { files: ['**/*.mjs'], languageOptions: { sourceType: 'module' } }
+]

@@ -1,0 +1,29 @@
+'use strict'
+/** Tensors, gradients and a compiler behind one native library. */
+
+const { lib, PolygradError } = require('./lib/library.js')
+const { Tensor } = require('./lib/tensor.js')
+const { dtypes } = require('./lib/dtype.js')
+const { Device } = require('./lib/device.js')
+const { liveNodes } = require('./lib/graph.js')
+const { Instance } = require('./lib/instance.js')
+const nn = require('./lib/nn/index.js')
+const hf = require('./lib/hf.js')
+const safetensors = require('./lib/safetensors.js')
+
+module.exports = {
+  Tensor,
+  PolygradError,
+  Device,
+  dtypes,
+  nn,
+  ...nn,
+  Instance,
+  hf,
+  ...hf,
+  safetensors,
+  /** The number of nodes that the library keeps for this thread: what a leak test looks at. */
+  liveNodes,
+  /** The version of the library that was loaded. */
+  version: lib.poly_version()
+}

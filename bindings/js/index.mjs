@@ -1,0 +1,40 @@
+/** The entry for ES modules: the same objects as require('polygrad') gives. */
+import polygrad from './index.js'
+
+export default polygrad
+export const {
+  Tensor,
+  PolygradError,
+  Device,
+  dtypes,
+  nn,
+  Linear,
+  LayerNorm,
+  RMSNorm,
+  GroupNorm,
+  InstanceNorm,
+  BatchNorm,
+  Conv1d,
+  Conv2d,
+  ConvTranspose2d,
+  Embedding,
+  Dropout,
+  Sequential,
+  Optimizer,
+  SGD,
+  Adam,
+  AdamW,
+  getStateDict,
+  getParameters,
+  loadStateDict,
+  CompiledTrainingStep,
+  compileStep,
+  Instance,
+  hf,
+  loadHf,
+  loadHfBytes,
+  generate,
+  safetensors,
+  liveNodes,
+  version
+} = polygrad

@@ -1,0 +1,150 @@
+'use strict'
+/** How methods read their arguments: by position, by name, or both. */
+
+const { PolygradError } = require('./library.js')
+
+const MAX_DIMS = 16
+const TWO32 = 4294967296
+
+/** Whether a value is an object of named arguments: a literal, not an array, tensor or the like. */
+function isOptions (value) {
+  if (typeof value !== 'object' || value === null) return false
+  const proto = Object.getPrototypeOf(value)
+  return proto === Object.prototype || proto === null
+}
+
+/**
+ * The arguments of f(a, b), f({ a, b }) or f(a, { b }) by name.
+ *
+ * @param {string} fn name of the function, for errors
+ * @param {unknown[]} args what it was called with
+ * @param {object} defaults every argument in order, with the value it has if it is not given
+ */
+function named (fn, args, defaults) {
+  const values = { ...defaults }
+  let n = args.length
+  if (n > 0 && isOptions(args[n - 1])) {
+    const given = args[--n]
+    for (const name in given) {
+      if (!(name in defaults)) {
+        throw new TypeError(`${fn}: ${name}: unknown argument, expected ${Object.keys(defaults).join(', ')}`)
+      }
+      if (given[name] !== undefined) values[name] = given[name]
+    }
+  }
+  if (n === 0) return values
+  const names = Object.keys(defaults)
+  if (n > names.length) throw new TypeError(`${fn}: ${n} arguments, expected at most ${names.length}`)
+  for (let i = 0; i < n; i++) if (args[i] !== undefined) values[names[i]] = args[i]
+  return values
+}
+
+/**
+ * The arguments of f(2, 3), f([2, 3]), f(2, 3, { dtype }) or f({ shape: [2, 3], dtype }).
+ * The sizes are under the first name of defaults.
+ */
+function shaped (fn, args, defaults) {
+  const n = args.length
+  const last = n > 0 && isOptions(args[n - 1]) ? args[n - 1] : undefined
+  const sizes = last === undefined ? args : args.slice(0, n - 1)
+  const values = named(fn, last === undefined ? [] : [last], defaults)
+  const name = Object.keys(defaults)[0]
+  if (sizes.length > 0 || values[name] == null) values[name] = sizes
+  values[name] = list(values[name].length === 1 ? values[name][0] : values[name])
+  return values
+}
+
+/** An argument that is a number or a list of numbers, as a list. */
+function list (value) {
+  if (Array.isArray(value)) return value
+  return ArrayBuffer.isView(value) ? Array.from(value) : [value]
+}
+
+/** An integer that C can take as int64_t; a TypeError or RangeError for anything else. */
+function integer (value, what) {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return value
+    if (Number.isInteger(value)) throw new RangeError(`${what}: ${value} is out of range, expected at most 2^53; use a BigInt`)
+  } else if (typeof value === 'bigint') {
+    if (BigInt.asIntN(64, value) === value) return value
+    throw new RangeError(`${what}: ${value} is out of range, expected 64 bits`)
+  }
+  throw new TypeError(`${what}: ${show(value)}, expected an integer`)
+}
+
+/** An integer that C can take as int. */
+function small (value, what) {
+  const n = Number(integer(value, what))
+  if (n !== (n | 0)) throw new RangeError(`${what}: ${value} is out of range, expected 32 bits`)
+  return n
+}
+
+/** A number. */
+function number (value, what) {
+  if (typeof value !== 'number') throw new TypeError(`${what}: ${show(value)}, expected a number`)
+  return value
+}
+
+/** A number from one value to another, both included. */
+function within (value, low, high, what) {
+  number(value, what)
+  if (!(value >= low && value <= high)) throw new RangeError(`${what}: ${value}, expected ${low} to ${high}`)
+  return value
+}
+
+/** A value as it appears in an error. */
+function show (value) {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`
+  if (typeof value === 'object' && value !== null) return `a ${value.constructor?.name ?? 'object'}`
+  return String(value)
+}
+
+/** Writes an integer into 64 bits at place i of an array that is seen as halves. */
+function put (halves, i, value) {
+  if (typeof value === 'bigint') {
+    halves[2 * i] = Number(value & 0xffffffffn)
+    halves[2 * i + 1] = Number(value >> 32n)
+  } else {
+    halves[2 * i] = value
+    halves[2 * i + 1] = Math.floor(value / TWO32)
+  }
+}
+
+/** The integer at place i of an array of 64-bit integers that is seen as halves. */
+function get (halves, i) {
+  return (halves[2 * i] >>> 0) + halves[2 * i + 1] * TWO32
+}
+
+// Calls are synchronous, so that the arrays of one call may serve the next; each call uses a slot once.
+const slots = Array.from({ length: 6 }, () => new Int32Array(2 * 2 * MAX_DIMS))
+
+/**
+ * Integers, of which each axis has one, as int64_t for C. The memory serves the next call with the
+ * same slot: one call of the library must not need one slot twice.
+ */
+function dims (values, what, slot = 0) {
+  const n = values.length
+  const halves = n <= 2 * MAX_DIMS ? slots[slot] : new Int32Array(2 * n)
+  for (let i = 0; i < n; i++) {
+    const value = values[i]
+    // The usual case first: it needs no call.
+    if (typeof value === 'number' && value === (value | 0)) {
+      halves[2 * i] = value
+      halves[2 * i + 1] = value >> 31
+    } else {
+      put(halves, i, integer(value, what))
+    }
+  }
+  return halves
+}
+
+/** A shape as int64_t for C. */
+function shape (values, what) {
+  if (values.length > MAX_DIMS) {
+    throw new PolygradError(`${what}: ${values.length} dimensions, expected at most ${MAX_DIMS}`)
+  }
+  return dims(values, what)
+}
+
+module.exports = { MAX_DIMS, isOptions, named, shaped, list, integer, small, number, within, show, put, get, dims, shape }

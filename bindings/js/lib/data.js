@@ -1,0 +1,105 @@
+'use strict'
+/** Numbers of JavaScript as leaves of the graph, and back. */
+
+const { lib, fail, PolygradError } = require('./library.js')
+const { CTX, GraphNode, leaf, pin, count, compute } = require('./graph.js')
+const { types, toDType, ofArray } = require('./dtype.js')
+const { show } = require('./arguments.js')
+
+/** A leaf of a number, a nested list or a typed array. */
+function leafOf (data, dtype, shape) {
+  if (ArrayBuffer.isView(data)) return ofTyped(data, dtype, shape)
+  const sizes = []
+  for (let at = data; Array.isArray(at); at = at[0]) sizes.push(at.length)
+  const flat = []
+  flatten(data, sizes, 0, flat)
+  const type = dtype ?? guess(flat)
+  const wide = type.isRaw ? types.float32 : type
+  const node = leaf(convert(flat, wide), wide, reshaped(shape, sizes, flat.length))
+  return type === wide ? node : cast(node, type)
+}
+
+/** A leaf on the memory of a typed array, or of its numbers in another type. */
+function ofTyped (data, dtype, shape) {
+  const own = ofArray(data)
+  // A tensor may not be a part of memory that another thread grows or shrinks.
+  if (data.buffer.resizable || data.buffer.growable) data = data.slice()
+  const node = leaf(pin(data), own, reshaped(shape, [data.length], data.length))
+  return dtype === null || dtype === own ? node : cast(node, dtype)
+}
+
+function reshaped (shape, own, n) {
+  if (shape === null) return own
+  if (count(shape) !== n) throw new PolygradError(`Tensor: shape: ${show(shape)} has ${count(shape)} elements, expected ${n} as data has`)
+  return shape.slice()
+}
+
+function cast (node, type) {
+  const handle = lib.poly_cast_by_id(CTX, node.handle, type.id)
+  if (handle === 0) fail()
+  return compute([new GraphNode(handle, [node], null, false)])[0]
+}
+
+function flatten (item, sizes, depth, flat) {
+  if (Array.isArray(item)) {
+    if (depth === sizes.length || item.length !== sizes[depth]) {
+      throw new PolygradError(`Tensor: data: a list of ${item.length} elements at depth ${depth}, expected ${
+        depth === sizes.length ? 'a number' : `${sizes[depth]} as in the first one`}`)
+    }
+    for (const part of item) flatten(part, sizes, depth + 1, flat)
+  } else if (depth !== sizes.length) {
+    throw new PolygradError(`Tensor: data: ${show(item)} at depth ${depth}, expected a list of ${sizes[depth]} elements`)
+  } else {
+    flat.push(item)
+  }
+}
+
+/** The data type of numbers: float32, bool if all are booleans, int64 if all are bigints. */
+function guess (flat) {
+  const kinds = new Set(flat.map((v) => typeof v))
+  for (const kind of kinds) {
+    if (kind !== 'number' && kind !== 'boolean' && kind !== 'bigint') {
+      throw new TypeError(`Tensor: data: ${show(flat.find((v) => typeof v === kind))} is not a number of a tensor`)
+    }
+  }
+  if (kinds.size === 1 && kinds.has('boolean')) return types.bool
+  if (kinds.has('bigint')) return types.int64
+  return types.float32
+}
+
+/** Numbers in a typed array; a fraction is cut off, what does not fit is an error. */
+function convert (flat, type) {
+  const array = new type.Array(flat.length)
+  for (let i = 0; i < flat.length; i++) array[i] = element(flat[i], type)
+  return array
+}
+
+function element (value, type) {
+  const kind = typeof value
+  if (kind !== 'number' && kind !== 'boolean' && kind !== 'bigint') {
+    throw new TypeError(`Tensor: data: ${show(value)} is not a number of a tensor`)
+  }
+  if (type === types.bool) return Number(Boolean(value))
+  if (!type.isInt) return Number(value)
+  if (kind === 'number' && !Number.isFinite(value)) throw new RangeError(`Tensor: data: ${value} is out of range for ${type.name}`)
+  const whole = kind === 'number' ? Math.trunc(value) : value
+  if (whole < type.min || whole > type.max) throw new RangeError(`Tensor: data: ${value} is out of range for ${type.name}`)
+  return type.Array.BYTES_PER_ELEMENT === 8 ? BigInt(whole) : Number(whole)
+}
+
+/** The elements of a typed array as nested lists of a shape; bools as booleans. */
+function nested (array, shape, isBool) {
+  let at = 0
+  const level = (depth) => {
+    if (depth === shape.length) return isBool ? array[at++] !== 0 : array[at++]
+    return Array.from({ length: shape[depth] }, () => level(depth + 1))
+  }
+  return level(0)
+}
+
+/** The data type of an option, null if none is given. */
+function typeOf (dtype) {
+  return dtype == null ? null : toDType(dtype)
+}
+
+module.exports = { leafOf, nested, typeOf }

@@ -1,0 +1,51 @@
+'use strict'
+/** Devices that run kernels. */
+
+const { lib, PolygradError } = require('./library.js')
+
+const names = Array.from({ length: lib.poly_device_count() }, (_, i) => lib.poly_device_name(i))
+const KINDS = ['CPU', 'CUDA', 'WEBGPU']
+
+/** What the library can compute on. */
+const Device = {
+  /** Where tensors live if nothing else is said. */
+  DEFAULT: 'CPU',
+
+  /** The name of a device as tensors show it; nothing means the default. */
+  canonicalize (name) {
+    if (name == null) return Device.DEFAULT
+    const upper = String(name).toUpperCase().split(':')[0]
+    if (!KINDS.includes(upper)) {
+      throw new RangeError(`device: ${JSON.stringify(name)} is unknown, expected one of ${KINDS.join(', ')}`)
+    }
+    return upper
+  },
+
+  /** The name of a device, which must be there. */
+  require (name) {
+    const device = Device.canonicalize(name)
+    if (device !== 'CPU' && !lib.poly_device_available(names.indexOf(device))) {
+      throw new PolygradError(`device: ${device} is not available in this process`)
+    }
+    return device
+  },
+
+  /** Whether kernels can run on an NVIDIA GPU. */
+  cudaAvailable () {
+    return Device.available().includes('CUDA')
+  },
+
+  /** The library's number of a device or back end. */
+  number (name) {
+    const i = names.indexOf(String(name).toUpperCase())
+    if (i < 0) throw new RangeError(`device: ${JSON.stringify(name)} is unknown, expected one of ${names.join(', ')}`)
+    return i
+  },
+
+  /** The names of the devices and back ends that can run kernels here. */
+  available () {
+    return names.filter((_, i) => lib.poly_device_available(i) === 1)
+  }
+}
+
+module.exports = { Device }

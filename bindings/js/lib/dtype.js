@@ -1,0 +1,105 @@
+'use strict'
+/** Data types of tensors: names, and what holds their elements in JavaScript. */
+
+const { lib, fail } = require('./library.js')
+
+/**
+ * How the elements of each type are kept: floating types that JavaScript lacks as their bits, and
+ * bools as bytes that are 0 or 1.
+ */
+const STORAGE = {
+  bool: Uint8Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  fp8e4m3: Uint8Array,
+  fp8e5m2: Uint8Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array
+}
+
+/** A data type: its name, its number in the library and what holds its elements. */
+class DType {
+  constructor (name) {
+    this.name = name
+    this.id = lib.poly_dtype_id_parse(name)
+    if (this.id < 0) fail()
+    this.Array = STORAGE[name]
+    this.isFloat = /float|fp8/.test(name)
+    this.isInt = name.includes('int')
+    /** Whether the array holds bits rather than numbers. */
+    this.isRaw = this.isFloat && !name.endsWith('32') && !name.endsWith('64')
+    if (this.isInt) {
+      const bits = BigInt(8 * this.Array.BYTES_PER_ELEMENT)
+      const signed = !name.startsWith('u')
+      this.min = signed ? -(1n << (bits - 1n)) : 0n
+      this.max = (1n << (signed ? bits - 1n : bits)) - 1n
+    }
+  }
+}
+
+const ALIASES = {
+  char: 'int8',
+  uchar: 'uint8',
+  short: 'int16',
+  ushort: 'uint16',
+  int: 'int32',
+  uint: 'uint32',
+  long: 'int64',
+  ulong: 'uint64',
+  half: 'float16',
+  float: 'float32',
+  double: 'float64'
+}
+
+const types = Object.fromEntries(Object.keys(STORAGE).map((name) => [name, new DType(name)]))
+const byName = new Map(Object.entries(types))
+for (const [alias, name] of Object.entries(ALIASES)) byName.set(alias, types[name])
+const byId = []
+for (const type of Object.values(types)) byId[type.id] = type
+
+// Float16Array is there in newer engines only.
+const BY_ARRAY = new Map([
+  [Int8Array, types.int8], [Uint8Array, types.uint8], [Uint8ClampedArray, types.uint8],
+  [Int16Array, types.int16], [Uint16Array, types.uint16], [Int32Array, types.int32],
+  [Uint32Array, types.uint32], [BigInt64Array, types.int64], [BigUint64Array, types.uint64],
+  [Float32Array, types.float32], [Float64Array, types.float64]
+])
+if (globalThis.Float16Array) BY_ARRAY.set(globalThis.Float16Array, types.float16)
+
+/** The data type of a name. */
+function toDType (name) {
+  const found = byName.get(name)
+  if (found === undefined) throw new TypeError(`dtype: ${JSON.stringify(name) ?? String(name)} is not a data type of tensors`)
+  return found
+}
+
+/** The data type of a typed array's elements. */
+function ofArray (array) {
+  const found = BY_ARRAY.get(array.constructor) ?? (array instanceof Uint8Array ? types.uint8 : undefined)
+  if (found === undefined) throw new TypeError(`data: a ${array.constructor.name} does not hold numbers of a tensor`)
+  return found
+}
+
+/** All data types by name: the names are what tensors show as their dtype. */
+const dtypes = Object.freeze({
+  ...Object.fromEntries(Object.keys(STORAGE).map((name) => [name, name])),
+  ...ALIASES,
+  defaultFloat: 'float32',
+  defaultInt: 'int32',
+  /** Whether a type is a floating one. */
+  isFloat: (dtype) => toDType(dtype).isFloat,
+  /** Whether a type is an integer one (bool is not). */
+  isInt: (dtype) => toDType(dtype).isInt,
+  /** Whether a type is an unsigned integer one. */
+  isUnsigned: (dtype) => toDType(dtype).name.startsWith('uint')
+})
+
+module.exports = { DType, dtypes, types, byId, toDType, ofArray }

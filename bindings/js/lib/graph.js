@@ -1,0 +1,226 @@
+'use strict'
+/**
+ * The JavaScript side of the graph: nodes that hold handles of the library.
+ *
+ * A Tensor is a variable; what it stands for is a GraphNode, which never changes. A GraphNode keeps
+ * alive what its value is computed from: the nodes it was made of and, at the leaves, typed arrays
+ * whose memory the library reads without copying.
+ */
+
+const { markAsUntransferable } = require('node:worker_threads')
+const { lib, koffi, fail } = require('./library.js')
+const { byId } = require('./dtype.js')
+const { MAX_DIMS, get, put, shape: shapeOf } = require('./arguments.js')
+
+const CTX = lib.poly_ctx_new()
+if (CTX === 0) fail()
+process.on('exit', () => lib.poly_ctx_destroy(CTX))
+
+const { poly_describe, poly_buffer_host, poly_uop_release_n } = lib
+
+// Handles of nodes that are gone, given back to the library many at a time.
+const RELEASE_AT = 256
+const dead = new Int32Array(2 * RELEASE_AT)
+let deadCount = 0
+
+/** Gives the handles of nodes that are gone back to the library. */
+function releaseDead () {
+  if (deadCount > 0) poly_uop_release_n(CTX, dead, deadCount)
+  deadCount = 0
+}
+
+function bury (cell) {
+  if (cell.handle === 0) return
+  put(dead, deadCount++, cell.handle)
+  cell.handle = 0
+  if (deadCount === RELEASE_AT) releaseDead()
+}
+
+// A cell and its node share the handle, so that it is given back once: by dispose or by the collector.
+const registry = new FinalizationRegistry(bury)
+
+/** A node of the graph. */
+class GraphNode {
+  /**
+   * @param {number} handle the library's handle, given back when the node is disposed or collected
+   * @param {GraphNode[]} source the nodes whose memory the value is computed from
+   * @param {object|null} data the value as a typed array, of a node that has been computed or is a leaf
+   * @param {boolean} tracked whether a gradient may be asked for through this node
+   */
+  constructor (handle, source, data, tracked) {
+    this.handle = handle
+    this.source = source
+    this.data = data
+    this.tracked = tracked
+    /** The lazy node that a computed one came from, for gradients. */
+    this.origin = null
+    /** The tensor that wants the gradient with respect to this node. */
+    this.owner = null
+    /** Shape and type, once somebody has asked. */
+    this.shape = null
+    this.dtype = null
+    /** Tensors and nodes that need this one. */
+    this.users = 0
+    this.cell = { handle }
+    registry.register(this, this.cell)
+    for (let i = 0; i < source.length; i++) source[i].users++
+  }
+
+  /** One user less; without users the handle is given back. */
+  drop () {
+    if (--this.users > 0 || this.cell.handle === 0) return
+    bury(this.cell)
+    this.handle = 0
+    this.data = null
+    for (const node of this.source) node.drop()
+    if (this.origin !== null) this.origin.drop()
+  }
+}
+
+const sizes = new Int32Array(2 * MAX_DIMS)
+const typeNumber = new Int32Array(1)
+
+/** Finds out the shape and the type of a node. */
+function describe (node) {
+  if (node.shape !== null) return node
+  const n = poly_describe(CTX, node.handle, sizes, MAX_DIMS, typeNumber)
+  if (n < 0) fail()
+  const shape = new Array(n)
+  for (let i = 0; i < n; i++) shape[i] = get(sizes, i)
+  node.shape = shape
+  node.dtype = byId[typeNumber[0]]
+  return node
+}
+
+/** Makes a node on the memory of a typed array. */
+function leaf (array, dtype, shape) {
+  const handle = poly_buffer_host(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, array, array.byteLength)
+  if (handle === 0) fail()
+  const node = new GraphNode(handle, [], array, false)
+  node.shape = shape
+  node.dtype = dtype
+  return node
+}
+
+/** Keeps the memory of a typed array, which the user sees, from being moved to another thread. */
+function pin (array) {
+  if (array.buffer instanceof ArrayBuffer) markAsUntransferable(array.buffer)
+  return array
+}
+
+/** The handles of nodes as an array for C. */
+function handles (nodes) {
+  const out = new Int32Array(2 * nodes.length)
+  for (let i = 0; i < nodes.length; i++) put(out, i, nodes[i].handle)
+  return out
+}
+
+/** The addresses of typed arrays as an array for C. */
+function addresses (arrays) {
+  const out = new BigUint64Array(arrays.length)
+  for (let i = 0; i < arrays.length; i++) if (arrays[i].byteLength > 0) out[i] = koffi.address(arrays[i])
+  return out
+}
+
+/** The number of elements of a shape. */
+function count (shape) {
+  let n = 1
+  for (let i = 0; i < shape.length; i++) n *= shape[i]
+  return n
+}
+
+/** The call that computes nodes into new arrays and then writes updates into the memory of targets. */
+class Computation {
+  constructor (nodes, targets, updates) {
+    this.nodes = nodes
+    this.arrays = nodes.map((node) => {
+      const { dtype, shape } = describe(node)
+      return new dtype.Array(count(shape))
+    })
+    this.leaves = new Int32Array(2 * nodes.length)
+    this.args = [CTX, handles(nodes), addresses(this.arrays), nodes.length, this.leaves]
+    this.fn = lib.poly_realize_into
+    this.held = [...nodes, ...targets, ...updates]
+    if (targets.length > 0) {
+      this.fn = lib.poly_update
+      this.args.push(handles(targets), handles(updates), targets.length)
+    }
+  }
+
+  /** Computes, and returns the computed nodes, which have their data and remember where they came from. */
+  run () {
+    if (this.fn(...this.args) !== 0) fail()
+    return this.done()
+  }
+
+  /** The same in another thread, as a promise. */
+  async runAsync () {
+    for (const node of this.held) node.users++
+    try {
+      await later(this.fn, this.args, this)
+      return this.done()
+    } finally {
+      for (const node of this.held) node.drop()
+    }
+  }
+
+  done () {
+    return this.nodes.map((node, i) => {
+      const computed = new GraphNode(get(this.leaves, i), [], this.arrays[i], false)
+      computed.shape = node.shape
+      computed.dtype = node.dtype
+      if (node.tracked && node.dtype.isFloat) {
+        computed.origin = node
+        node.users++
+        computed.tracked = true
+        computed.owner = node.owner
+      }
+      return computed
+    })
+  }
+}
+
+// Calls on one context take turns: more than one at a time would only occupy threads.
+let turn = Promise.resolve()
+
+// What calls in other threads work on, which must not be collected before they are done.
+const busy = new Set()
+
+/**
+ * Calls a function of the library in another thread; owner stays alive meanwhile. The error text
+ * stays in that thread: a call that failed is repeated here, where it fails again.
+ */
+async function later (fn, args, owner) {
+  const before = turn
+  let done
+  turn = new Promise((resolve) => { done = resolve })
+  busy.add(owner)
+  try {
+    await before
+    const status = await new Promise((resolve, reject) => {
+      fn.async(...args, (error, result) => error ? reject(error) : resolve(result))
+    })
+    if (status !== 0 && fn(...args) !== 0) fail()
+  } finally {
+    busy.delete(owner)
+    done()
+  }
+}
+
+/** Computes nodes into new arrays, then writes updates into the memory of targets. */
+function compute (nodes, targets = [], updates = []) {
+  return new Computation(nodes, targets, updates).run()
+}
+
+/** compute in another thread. */
+function computeAsync (nodes, targets = [], updates = []) {
+  return new Computation(nodes, targets, updates).runAsync()
+}
+
+/** The number of nodes that the library keeps for this thread of JavaScript. */
+function liveNodes () {
+  releaseDead()
+  return lib.poly_ctx_live_nodes(CTX)
+}
+
+module.exports = { CTX, GraphNode, describe, leaf, pin, handles, addresses, count, compute, computeAsync, later, liveNodes }

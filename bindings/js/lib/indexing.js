@@ -1,0 +1,175 @@
+'use strict'
+/** Tensor methods that select, place and order elements. */
+
+const { lib, constants: c, PolygradError } = require('./library.js')
+const { CTX } = require('./graph.js')
+const { Base, made, several, nodeOf, operand } = require('./base.js')
+const { Movement } = require('./movement.js')
+const { MAX_DIMS, named, integer, small, put, isOptions, show } = require('./arguments.js')
+
+const NONE = -(1n << 63n) // POLY_INDEX_NONE
+const LARGEST = 2 ** 53 - 1
+const REDUCTIONS = {
+  sum: c.POLY_REDUCE_SUM,
+  prod: c.POLY_REDUCE_PROD,
+  mean: c.POLY_REDUCE_MEAN,
+  amax: c.POLY_REDUCE_MAX,
+  amin: c.POLY_REDUCE_MIN
+}
+
+// The arrays of an index expression, which serve one call after another.
+const kinds = new Int32Array(2 * MAX_DIMS)
+const numbers = new Int32Array(2 * 3 * 2 * MAX_DIMS)
+const tensors = new Int32Array(2 * 2 * MAX_DIMS)
+
+function bound (value, what) {
+  return value == null ? NONE : Math.max(-LARGEST, Math.min(Number(integer(value, what)), LARGEST))
+}
+
+/** Writes the items of an index expression into the arrays for C; returns the nodes of its tensors. */
+function items (given, what) {
+  if (given.length > 2 * MAX_DIMS) throw new PolygradError(`${what}: ${given.length} items, expected at most ${2 * MAX_DIMS}`)
+  const nodes = []
+  numbers.fill(0)
+  tensors.fill(0)
+  given.forEach((item, i) => {
+    if (typeof item === 'number' || typeof item === 'bigint') {
+      kinds[i] = c.POLY_INDEX_INT
+      put(numbers, 3 * i, bound(item, what))
+    } else if (item === null) {
+      kinds[i] = c.POLY_INDEX_NEWAXIS
+    } else if (item === '...') {
+      kinds[i] = c.POLY_INDEX_ELLIPSIS
+    } else if (Array.isArray(item) || isOptions(item)) {
+      const slice = Array.isArray(item) ? item : [item.start, item.stop, item.step]
+      if (slice.length > 3) throw new TypeError(`${what}: ${show(item)}, expected [start, stop, step]; use a tensor for several positions`)
+      kinds[i] = c.POLY_INDEX_SLICE
+      for (let k = 0; k < 3; k++) put(numbers, 3 * i + k, bound(slice[k], what))
+    } else if (item instanceof Base) {
+      kinds[i] = c.POLY_INDEX_TENSOR
+      put(tensors, i, item._node.handle)
+      nodes.push(item._node)
+    } else {
+      throw new TypeError(`${what}: ${show(item)}, expected integers, [start, stop, step], null, '...' and tensors`)
+    }
+  })
+  return nodes
+}
+
+/** Selecting, placing and ordering. */
+class Indexing extends Movement {
+  /**
+   * Elements chosen by integers, slices [start, stop, step] (null for what is left out), null (a new
+   * axis), '...' and tensors of integers, one for each axis.
+   */
+  getitem (...indices) {
+    const nodes = items(indices, 'getitem')
+    const handle = lib.poly_index(CTX, this._node.handle, kinds, numbers, tensors, indices.length)
+    return made(handle, [this._node, ...nodes])
+  }
+
+  /** Elements chosen along an axis by a tensor of positions with as many axes as this one. */
+  gather (...args) {
+    const { dim, index } = named('gather', args, { dim: undefined, index: undefined })
+    const at = nodeOf(index, 'gather: index')
+    return made(lib.poly_gather_axis(CTX, this._node.handle, small(dim, 'gather: dim'), at.handle), [this._node, at])
+  }
+
+  /** Slices along an axis chosen by a vector of positions. */
+  indexSelect (...args) {
+    const { dim, index } = named('indexSelect', args, { dim: undefined, index: undefined })
+    const at = nodeOf(index, 'indexSelect: index')
+    return made(lib.poly_index_select(CTX, this._node.handle, small(dim, 'indexSelect: dim'), at.handle), [this._node, at])
+  }
+
+  /** Elements of src (a tensor or a number) put at positions along an axis; of several the last one stays. */
+  scatter (...args) {
+    const { dim, index, src, reduce } = named('scatter', args, { dim: undefined, index: undefined, src: undefined, reduce: null })
+    const at = nodeOf(index, 'scatter: index')
+    const from = src instanceof Base ? src._node : index.fullLike(src, { dtype: this.dtype })._node
+    if (reduce !== null) {
+      const op = { add: c.POLY_REDUCE_SUM, multiply: c.POLY_REDUCE_PROD }[reduce]
+      if (op === undefined) throw new TypeError(`scatter: reduce: ${show(reduce)}, expected null, 'add' or 'multiply'`)
+      return made(lib.poly_scatter_reduce(CTX, this._node.handle, small(dim, 'scatter: dim'), at.handle, from.handle, op, 1),
+        [this._node, at, from])
+    }
+    return made(lib.poly_scatter(CTX, this._node.handle, small(dim, 'scatter: dim'), at.handle, from.handle), [this._node, at, from])
+  }
+
+  /** Elements of src combined at positions along an axis: reduce is sum, prod, mean, amax or amin. */
+  scatterReduce (...args) {
+    const { dim, index, src, reduce, includeSelf } = named('scatterReduce', args,
+      { dim: undefined, index: undefined, src: undefined, reduce: undefined, includeSelf: true })
+    const at = nodeOf(index, 'scatterReduce: index')
+    const from = nodeOf(src, 'scatterReduce: src')
+    const op = REDUCTIONS[reduce]
+    if (op === undefined) throw new TypeError(`scatterReduce: reduce: ${show(reduce)}, expected ${Object.keys(REDUCTIONS).join(', ')}`)
+    return made(lib.poly_scatter_reduce(CTX, this._node.handle, small(dim, 'scatterReduce: dim'), at.handle, from.handle, op,
+      includeSelf ? 1 : 0), [this._node, at, from])
+  }
+
+  /** The elements where mask holds, as a vector; how many there are is computed at once. */
+  maskedSelect (...args) {
+    const { mask } = named('maskedSelect', args, { mask: undefined })
+    const where = nodeOf(mask, 'maskedSelect: mask')
+    const n = mask.ne(0).expand(this.shape).sum({ dtype: 'int64' }).item()
+    return made(lib.poly_masked_select(CTX, this._node.handle, where.handle, n), [this._node, where])
+  }
+
+  /** The positions of elements that are not 0, one a row; how many there are is computed at once. */
+  nonzero () {
+    const n = this.ne(0).sum({ dtype: 'int64' }).item()
+    return made(lib.poly_nonzero(CTX, this._node.handle, n), [this._node])
+  }
+
+  /** Rows with a 1 at the place of the class, for class numbers; without numClasses as many as needed. */
+  oneHot (...args) {
+    let { numClasses } = named('oneHot', args, { numClasses: -1 })
+    if (numClasses === -1) numClasses = Number(this.max().item()) + 1
+    return made(lib.poly_one_hot(CTX, this._node.handle, integer(numClasses, 'oneHot: numClasses')), [this._node])
+  }
+
+  /** The lower triangle of the last two axes, 0 elsewhere. */
+  tril (...args) {
+    const { diagonal } = named('tril', args, { diagonal: 0 })
+    return made(lib.poly_tril(CTX, this._node.handle, null, 0, small(diagonal, 'tril: diagonal')), [this._node])
+  }
+
+  /** The upper triangle of the last two axes, 0 elsewhere. */
+  triu (...args) {
+    const { diagonal } = named('triu', args, { diagonal: 0 })
+    return made(lib.poly_triu(CTX, this._node.handle, null, 0, small(diagonal, 'triu: diagonal')), [this._node])
+  }
+
+  // Order
+
+  /** The values along an axis in order, and where they were: [values, indices]. */
+  sort (...args) {
+    const { dim, descending } = named('sort', args, { dim: -1, descending: false })
+    const out = new BigUint64Array(2)
+    return several(lib.poly_sort(CTX, this._node.handle, small(dim, 'sort: dim'), descending ? 1 : 0, out), out, 2, [this._node])
+  }
+
+  /** The positions that bring the values along an axis in order. */
+  argsort (...args) {
+    const { dim, descending } = named('argsort', args, { dim: -1, descending: false })
+    return made(lib.poly_argsort(CTX, this._node.handle, small(dim, 'argsort: dim'), descending ? 1 : 0), [this._node])
+  }
+
+  /** The k greatest (or least) values along an axis in order, and where they were: [values, indices]. */
+  topk (...args) {
+    const { k, dim, largest } = named('topk', args, { k: undefined, dim: -1, largest: true, sorted: true })
+    const out = new BigUint64Array(2)
+    const status = lib.poly_topk(CTX, this._node.handle, integer(k, 'topk: k'), small(dim, 'topk: dim'), largest ? 1 : 0, out)
+    return several(status, out, 2, [this._node])
+  }
+
+  /** The tensor with value at the places that getitem(...indices) would take. */
+  _withItems (indices, value) {
+    const to = operand(value, this, 'setitem: value')
+    const nodes = items(indices, 'setitem')
+    return made(lib.poly_setitem(CTX, this._node.handle, kinds, numbers, tensors, indices.length, to.handle), [this._node, to, ...nodes])
+  }
+}
+
+module.exports = { Indexing }

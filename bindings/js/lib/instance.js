@@ -1,0 +1,358 @@
+'use strict'
+/** Models with memory of their own: forward, training and saving without Tensors. */
+
+const { lib, fail, PolygradError } = require('./library.js')
+const { Device } = require('./device.js')
+const { addresses, count } = require('./graph.js')
+const { named, get, number, show } = require('./arguments.js')
+const { floatsAt, taken, bytesOf } = require('./memory.js')
+
+const ROLES = ['param', 'input', 'target', 'output', 'aux']
+const OPTIMIZERS = ['none', 'sgd', 'adam', 'adamw']
+const MAX_DIMS = 8
+
+const registry = new FinalizationRegistry((handle) => lib.poly_instance_free(handle))
+
+// Arrays on the memory of an instance keep it alive, however they were derived.
+const owners = new WeakMap()
+
+/**
+ * A model that owns its parameters, inputs, outputs and optimizer.
+ *
+ * Arrays of the model (params, buffers) are views of its memory: what is written there counts. Arrays
+ * that go in may be flat or nested, typed or not, or tensors.
+ */
+class Instance {
+  /** Instances are made by Instance.mlp and its relatives. */
+  constructor (handle) {
+    if (typeof handle !== 'number') throw new TypeError(`Instance: ${show(handle)}: use Instance.mlp, fromBundle and so on`)
+    if (handle === 0) fail()
+    this._handle = handle
+    registry.register(this, handle, this)
+    this._buffers = new Map()
+    this._shared = false
+    const dims = new Int32Array(2 * MAX_DIMS)
+    const n = new Int32Array(2)
+    for (let i = 0; i < lib.poly_instance_buf_count(handle); i++) {
+      const rank = lib.poly_instance_buf_shape(handle, i, dims, MAX_DIMS)
+      const data = floatsAt(lib.poly_instance_buf_data(handle, i, n), get(n, 0))
+      owners.set(data.buffer, this)
+      this._buffers.set(lib.poly_instance_buf_name(handle, i), {
+        shape: Array.from({ length: rank }, (_, k) => get(dims, k)),
+        role: ROLES[lib.poly_instance_buf_role(handle, i)],
+        data
+      })
+    }
+    // Calls in other threads take turns.
+    this._turn = Promise.resolve()
+  }
+
+  // Where instances come from
+
+  /**
+   * A multi-layer perceptron: layers [inputs, …, outputs]; activation relu, gelu, silu, tanh, sigmoid
+   * or none; bias; loss mse, cross_entropy or none; batchSize; seed.
+   */
+  static mlp (config) {
+    return fromConfig(lib.poly_mlp_instance, config)
+  }
+
+  /** An ensemble of perceptrons that share weights; nEnsemble is their number. */
+  static tabm (config) {
+    return fromConfig(lib.poly_tabm_instance, config)
+  }
+
+  /** A neural additive model: nFeatures, hiddenSizes, activation, nOutputs, …. */
+  static nam (config) {
+    return fromConfig(lib.poly_nam_instance, config)
+  }
+
+  /** Loads what exportIr and (or zeros) exportWeights wrote. */
+  static fromIr (ir, weights = null) {
+    const graph = bytesOf(ir, 'fromIr: ir')
+    const values = weights === null ? null : bytesOf(weights, 'fromIr: weights')
+    return new Instance(lib.poly_instance_from_ir(graph, graph.length, values, values === null ? 0 : values.length))
+  }
+
+  /** Loads what saveBundle wrote. */
+  static fromBundle (data) {
+    const bytes = bytesOf(data, 'fromBundle: data')
+    return new Instance(lib.poly_instance_from_bundle(bytes, bytes.length))
+  }
+
+  // What it holds
+
+  /** The parameters by name: their memory, row by row. */
+  get params () {
+    this._shared = true
+    return this._pick((buffer) => buffer.role === 'param', (buffer) => buffer.data)
+  }
+
+  /** All named arrays by name. */
+  get buffers () {
+    this._shared = true
+    return this._pick(() => true, (buffer) => buffer.data)
+  }
+
+  /** The shape of each array by name. */
+  get shapes () {
+    return this._pick(() => true, (buffer) => buffer.shape.slice())
+  }
+
+  /** What each array is for: param, input, target, output or aux. */
+  get roles () {
+    return this._pick(() => true, (buffer) => buffer.role)
+  }
+
+  _pick (wanted, of) {
+    this._alive()
+    return Object.fromEntries([...this._buffers].filter(([, b]) => wanted(b)).map(([name, b]) => [name, of(b)]))
+  }
+
+  _alive () {
+    if (this._handle === 0) throw new PolygradError('the instance was disposed')
+    return this._handle
+  }
+
+  // Running
+
+  /** Bindings of named arrays for C, and what must stay alive with them. */
+  _bind (fn, arrays, partial) {
+    const entries = Object.entries(arrays).map(([name, value]) => {
+      const buffer = this._buffers.get(name)
+      if (buffer === undefined || (buffer.role !== 'input' && buffer.role !== 'target')) {
+        const takes = [...this._buffers].filter(([, b]) => b.role === 'input' || b.role === 'target').map(([n]) => n)
+        throw new PolygradError(`${fn}: ${show(name)} is not an input of the model, expected one of ${takes.join(', ')}`)
+      }
+      return [Buffer.from(`${name}\0`), floats(`${fn}: ${name}`, value, buffer.shape, partial)]
+    })
+    // Records of two pointers, a name and its numbers.
+    return { records: addresses(entries.flat()), n: entries.length, entries }
+  }
+
+  /** The call of an entry point, as a function and its arguments. */
+  _entry (fn, entry, arrays, partial) {
+    const held = this._bind(fn, arrays, partial)
+    return { fn: lib.poly_instance_call, args: [this._alive(), entry, held.records, held.n], held, done: () => this._outputs() }
+  }
+
+  _outputs () {
+    return this._pick((buffer) => buffer.role === 'output', (buffer) => buffer.data.slice())
+  }
+
+  _gradients (entry, arrays) {
+    const held = this._bind('valueAndGrad', arrays, false)
+    const loss = new Float32Array(1)
+    const done = () => {
+      const n = new Int32Array(2)
+      const names = Object.keys(this._pick((buffer) => buffer.role === 'param', () => null))
+      const grads = names.map((name, i) => {
+        const grad = floatsAt(lib.poly_instance_param_grad(this._handle, i, n), get(n, 0))
+        return [name, grad.length > 0 ? grad.slice() : new Float32Array(count(this._buffers.get(name).shape))]
+      })
+      return [loss[0], Object.fromEntries(grads)]
+    }
+    return { fn: lib.poly_instance_value_and_grad, args: [this._alive(), entry, held.records, held.n, loss], held, done }
+  }
+
+  _step (arrays) {
+    const held = this._bind('trainStep', arrays, false)
+    const loss = new Float32Array(1)
+    return { fn: lib.poly_instance_train_step, args: [this._alive(), held.records, held.n, loss], held, done: () => loss[0] }
+  }
+
+  _now ({ fn, args, done }) {
+    if (fn(...args) !== 0) fail()
+    return done()
+  }
+
+  /** The same in another thread. An error text stays there: a call that failed is repeated here. */
+  async _later (call) {
+    const before = this._turn
+    let release
+    this._turn = new Promise((resolve) => { release = resolve })
+    try {
+      await before
+      // Not alive any more if it was disposed meanwhile: the library says so.
+      const status = await new Promise((resolve, reject) => {
+        call.fn.async(...call.args, (error, result) => error ? reject(error) : resolve(result))
+      })
+      return status === 0 ? call.done() : this._now(call)
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Runs the model on named inputs and returns copies of its outputs by name. Inputs that are not
+   * given keep their last value. A nested input may be smaller than the model's (fewer rows, fewer
+   * tokens): it fills the front of each axis, the rest is 0.
+   */
+  forward (inputs = {}) {
+    return this._now(this._entry('forward', 'forward', inputs, true))
+  }
+
+  /** forward in another thread: the event loop goes on meanwhile. */
+  forwardAsync (inputs = {}) {
+    return this._later(this._entry('forwardAsync', 'forward', inputs, true))
+  }
+
+  /** Runs an entry point on named inputs and targets; returns copies of the outputs. */
+  call (entry, arrays = {}) {
+    return this._now(this._entry('call', entry, arrays, false))
+  }
+
+  /** call in another thread. */
+  callAsync (entry, arrays = {}) {
+    return this._later(this._entry('callAsync', entry, arrays, false))
+  }
+
+  /** The loss and copies of its gradients by parameter: [loss, grads]; parameters stay. */
+  valueAndGrad (arrays = {}, entry = 'loss') {
+    return this._now(this._gradients(entry, arrays))
+  }
+
+  /** valueAndGrad in another thread. */
+  valueAndGradAsync (arrays = {}, entry = 'loss') {
+    return this._later(this._gradients(entry, arrays))
+  }
+
+  /** Chooses what runs the model's kernels, one of Device.available(). */
+  setDevice (name) {
+    const known = Device.available()
+    if (!known.includes(String(name).toUpperCase())) {
+      throw new RangeError(`setDevice: ${show(name)} is not available, expected one of ${known.join(', ')}`)
+    }
+    if (lib.poly_instance_set_device(this._alive(), Device.number(name)) !== 0) fail()
+  }
+
+  /** Chooses how trainStep changes parameters: none, sgd, adam or adamw. */
+  setOptimizer (...args) {
+    const { kind, ...options } = named('setOptimizer', args,
+      { kind: undefined, lr: 0.01, beta1: 0.9, beta2: 0.999, eps: 1e-8, weightDecay: 0 })
+    const i = OPTIMIZERS.indexOf(kind)
+    if (i < 0) throw new RangeError(`setOptimizer: kind: ${show(kind)}, expected one of ${OPTIMIZERS.join(', ')}`)
+    const values = Object.entries(options).map(([name, value]) => number(value, `setOptimizer: ${name}`))
+    if (lib.poly_instance_set_optimizer(this._alive(), i, ...values) !== 0) fail()
+  }
+
+  /** Does one step of the optimizer on named inputs and targets; returns the loss before it. */
+  trainStep (arrays = {}) {
+    return this._now(this._step(arrays))
+  }
+
+  /** trainStep in another thread. */
+  trainStepAsync (arrays = {}) {
+    return this._later(this._step(arrays))
+  }
+
+  // Bytes
+
+  _bytes (fn) {
+    const n = new Int32Array(1)
+    const address = fn(this._alive(), n)
+    return taken(address, n[0])
+  }
+
+  /** The graph as bytes. */
+  exportIr () {
+    return this._bytes(lib.poly_instance_export_ir)
+  }
+
+  /** The parameters as a safetensors file. */
+  exportWeights () {
+    return this._bytes(lib.poly_instance_export_weights)
+  }
+
+  /** Graph, parameters and the state of the optimizer as bytes. */
+  saveBundle () {
+    return this._bytes(lib.poly_instance_save_bundle)
+  }
+
+  /**
+   * Reads parameters from a safetensors file of float32. With strict, every tensor must fit and every
+   * parameter must be there, or nothing is changed; without, what does not fit is left out, and notes tell.
+   */
+  importWeights (data, { strict = true } = {}) {
+    const bytes = bytesOf(data, 'importWeights: data')
+    const read = strict ? lib.poly_instance_load_weights : lib.poly_instance_import_weights
+    if (read(this._alive(), bytes, bytes.length) !== 0) fail()
+  }
+
+  /** What was odd about the weights that were read last: missing, unknown, other shapes. */
+  get notes () {
+    const text = lib.poly_instance_notes(this._alive())
+    if (text === null) fail()
+    return text.split('\n').filter((line) => line !== '')
+  }
+
+  /**
+   * Ends the model. Its memory is given back at once, or, if params or buffers handed out arrays of
+   * it, when the last of them is gone.
+   */
+  dispose () {
+    if (this._handle === 0) return
+    if (!this._shared) {
+      lib.poly_instance_free(this._handle)
+      registry.unregister(this)
+    }
+    this._handle = 0
+    this._buffers.clear()
+  }
+}
+Instance.prototype[Symbol.dispose] = Instance.prototype.dispose
+
+/** { layers, batchSize } as JSON with the keys of the library. */
+function fromConfig (make, config = {}) {
+  if (typeof config !== 'object' || config === null) throw new TypeError(`config: ${show(config)}, expected an object`)
+  const keys = Object.entries(config).map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])
+  const text = JSON.stringify(Object.fromEntries(keys))
+  return new Instance(make(text, Buffer.byteLength(text)))
+}
+
+/** The numbers of an input as floats of a shape, if need be (and partial) in the front corner of zeros. */
+function floats (what, value, shape, partial) {
+  const sizes = []
+  let flat = value
+  if (ArrayBuffer.isView(value)) sizes.push(value.length)
+  else if (typeof value?.toArray === 'function') {
+    sizes.push(...value.shape)
+    flat = value.toArray()
+  } else {
+    for (let at = value; Array.isArray(at); at = at[0]) sizes.push(at.length)
+    flat = Array.isArray(value) ? value.flat(Infinity) : [value]
+  }
+  if (flat.length !== count(sizes)) throw new PolygradError(`${what}: a ragged list, expected shape [${shape}]`)
+  const array = flat instanceof Float32Array ? flat : Float32Array.from(flat, (v) => toNumber(v, what))
+  if (array.length === count(shape)) return array
+  if (!partial) throw new PolygradError(`${what}: shape [${sizes}], expected [${shape}]`)
+  if (sizes.length !== shape.length || sizes.some((n, i) => n > shape[i])) {
+    throw new PolygradError(`${what}: shape [${sizes}], expected at most [${shape}]`)
+  }
+  const filled = new Float32Array(count(shape))
+  place(array, sizes, filled, shape)
+  return filled
+}
+
+function toNumber (value, what) {
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
+  throw new TypeError(`${what}: ${show(value)}, expected a number`)
+}
+
+/** Copies an array into the front corner of a larger one, row by row. */
+function place (from, sizes, to, shape) {
+  const row = sizes.at(-1)
+  for (let at = 0; at < from.length; at += row) {
+    let rest = at / row
+    let offset = 0
+    let stride = shape.at(-1)
+    for (let axis = sizes.length - 2; axis >= 0; axis--) {
+      offset += rest % sizes[axis] * stride
+      rest = Math.floor(rest / sizes[axis])
+      stride *= shape[axis]
+    }
+    to.set(from.subarray(at, at + row), offset)
+  }
+}
+
+module.exports = { Instance }

@@ -1,0 +1,77 @@
+'use strict'
+/** Finds libpolygrad, loads it and turns its errors into JavaScript's. */
+
+const fs = require('node:fs')
+const path = require('node:path')
+const koffi = require('koffi')
+const { PROTOTYPES, constants } = require('./prototypes.js')
+
+const NAME = 'libpolygrad.so'
+
+/** An error that the library reports and that is not about the type or the range of an argument. */
+class PolygradError extends Error {
+  /** @param {string} message what went wrong: function, argument, given, expected */
+  constructor (message) {
+    super(message)
+    this.name = 'PolygradError'
+  }
+}
+
+/** The places where the library may be, the most wanted first; a bare name is left to the system. */
+function candidates () {
+  if (process.env.POLYGRAD_LIB) return [process.env.POLYGRAD_LIB]
+  const root = path.join(__dirname, '..')
+  return [
+    path.join(root, 'native', `${process.platform}-${process.arch}`, NAME), // in the npm package
+    path.join(root, '..', '..', 'build', NAME), // in a checkout
+    NAME
+  ]
+}
+
+function load () {
+  const places = candidates()
+  const found = places.find((p) => p === NAME || fs.existsSync(p))
+  try {
+    if (found !== undefined) return koffi.load(found)
+  } catch (error) {
+    if (found !== NAME) throw new PolygradError(`${found} cannot be loaded: ${error.message}`)
+  }
+  throw new PolygradError(
+    `${NAME} not found (looked at ${places.join(', ')}): build it with \`make build\`, ` +
+    'or set POLYGRAD_LIB to its path')
+}
+
+const library = load()
+
+/** The functions of the library by name, each looked up when it is first used. */
+const lib = {}
+for (const [name, [result, args]] of Object.entries(PROTOTYPES)) {
+  Object.defineProperty(lib, name, {
+    configurable: true,
+    enumerable: true,
+    get () {
+      const value = library.func(name, result, args)
+      Object.defineProperty(lib, name, { value, enumerable: true })
+      return value
+    }
+  })
+}
+
+/** The library's message about the last call of this thread that failed. */
+function lastError () {
+  return lib.poly_last_error()
+}
+
+/**
+ * Throws the last error of the library: a RangeError or a TypeError if the message says so, a
+ * PolygradError otherwise.
+ */
+function fail () {
+  const text = lastError() || 'the library reported no error'
+  if (text.includes('out of range')) throw new RangeError(text)
+  const inner = /internal error|forked|stale/.test(text)
+  if (!inner && /\btype\b/.test(text)) throw new TypeError(text)
+  throw new PolygradError(text)
+}
+
+module.exports = { lib, koffi, constants, PolygradError, lastError, fail }

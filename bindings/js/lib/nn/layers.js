@@ -1,0 +1,250 @@
+'use strict'
+/** Layers: objects that hold parameters and turn a tensor into another: layer.forward(x). */
+
+const { PolygradError, lib } = require('../library.js')
+const { CTX } = require('../graph.js')
+const { made, nodeOf } = require('../base.js')
+const { Tensor } = require('../tensor.js')
+const { list, named, within, number, integer } = require('../arguments.js')
+
+const WANTED = { requiresGrad: true }
+
+function uniform (shape, range) {
+  return Tensor.uniform(shape, { low: -range, high: range, ...WANTED })
+}
+
+function bound (fanIn) {
+  return fanIn > 0 ? 1 / Math.sqrt(fanIn) : 0
+}
+
+/** y = x @ weight.T + bias, with weight of shape (outFeatures, inFeatures). */
+class Linear {
+  constructor (inFeatures, outFeatures, ...args) {
+    const { bias } = named('Linear', args, { bias: true })
+    const range = bound(Number(integer(inFeatures, 'Linear: inFeatures')))
+    this.weight = uniform([outFeatures, inFeatures], range)
+    this.bias = bias ? uniform([outFeatures], range) : null
+  }
+
+  /** Outputs of shape (…, outFeatures) of inputs of shape (…, inFeatures). */
+  forward (x) {
+    return x.linear(this.weight, this.bias)
+  }
+}
+
+/** (x - mean) / sqrt(variance + eps) * weight + bias over the last axes. */
+class LayerNorm {
+  constructor (normalizedShape, ...args) {
+    const { eps, elementwiseAffine } = named('LayerNorm', args, { eps: 1e-5, elementwiseAffine: true })
+    this.normalizedShape = list(normalizedShape)
+    this.eps = number(eps, 'LayerNorm: eps')
+    this.weight = elementwiseAffine ? Tensor.ones(this.normalizedShape, WANTED) : null
+    this.bias = elementwiseAffine ? Tensor.zeros(this.normalizedShape, WANTED) : null
+  }
+
+  /** x normalised, of the same shape. */
+  forward (x) {
+    const want = this.normalizedShape
+    const have = x.shape.slice(-want.length)
+    if (have.length !== want.length || have.some((n, i) => n !== want[i])) {
+      throw new PolygradError(`LayerNorm: x: shape [${x.shape}], expected […, ${want}]`)
+    }
+    return x.layernorm(want.map((_, i) => i - want.length), this.eps, this.weight, this.bias)
+  }
+}
+
+/** x / sqrt(mean(x^2) + eps) * weight over the last axis. */
+class RMSNorm {
+  constructor (dim, ...args) {
+    const { eps, elementwiseAffine } = named('RMSNorm', args, { eps: 1e-5, elementwiseAffine: true })
+    this.eps = number(eps, 'RMSNorm: eps')
+    this.weight = elementwiseAffine ? Tensor.ones(dim, WANTED) : null
+  }
+
+  /** x normalised, of the same shape. */
+  forward (x) {
+    return x.rmsnorm(this.eps, this.weight)
+  }
+}
+
+/** The channels of x, shape (N, C, …), normalised in groups; then weight and bias per channel. */
+class GroupNorm {
+  constructor (numGroups, numChannels, ...args) {
+    const { eps, affine } = named('GroupNorm', args, { eps: 1e-5, affine: true })
+    this.numGroups = numGroups
+    this.numChannels = numChannels
+    this.eps = number(eps, 'GroupNorm: eps')
+    this.weight = affine ? Tensor.ones(numChannels, WANTED) : null
+    this.bias = affine ? Tensor.zeros(numChannels, WANTED) : null
+  }
+
+  /** x normalised, of the same shape. */
+  forward (x) {
+    return x.groupnorm(this.numGroups, this.eps, this.weight, this.bias)
+  }
+}
+
+/** The channels of x normalised one by one: GroupNorm with as many groups as channels. */
+class InstanceNorm extends GroupNorm {
+  constructor (numFeatures, ...args) {
+    super(numFeatures, numFeatures, ...args)
+  }
+}
+
+/**
+ * The channels of x, shape (N, C, …), normalised over the batch while Tensor.training is set, and by
+ * running statistics otherwise; then weight and bias per channel.
+ */
+class BatchNorm {
+  constructor (numFeatures, ...args) {
+    const { eps, affine, trackRunningStats, momentum } = named('BatchNorm', args,
+      { eps: 1e-5, affine: true, trackRunningStats: true, momentum: 0.1 })
+    this.eps = number(eps, 'BatchNorm: eps')
+    this.momentum = number(momentum, 'BatchNorm: momentum')
+    this.trackRunningStats = trackRunningStats
+    this.weight = affine ? Tensor.ones(numFeatures, WANTED) : null
+    this.bias = affine ? Tensor.zeros(numFeatures, WANTED) : null
+    this.numBatchesTracked = Tensor.zeros({ shape: [], dtype: 'int64' }).realize()
+    this.runningMean = trackRunningStats ? Tensor.zeros(numFeatures).realize() : null
+    this.runningVar = trackRunningStats ? Tensor.ones(numFeatures).realize() : null
+  }
+
+  /** x normalised, of the same shape. */
+  forward (x) {
+    const training = Tensor.training || !this.trackRunningStats
+    const [mean, variance] = training ? x.batchnormStats() : [this.runningMean, this.runningVar]
+    if (Tensor.training && this.trackRunningStats) this.track(x, mean, variance)
+    return x.batchnorm(this.weight, this.bias, mean, variance.add(this.eps).rsqrt())
+  }
+
+  /** Moves the running statistics towards those of a batch. */
+  track (x, mean, variance) {
+    const n = x.numel() / x.shape[1]
+    const unbiased = n > 1 ? variance.mul(n / (n - 1)) : variance
+    const towards = (running, now) => running.lerp(now.detach(), this.momentum)
+    this.runningMean.assign(towards(this.runningMean, mean))
+    this.runningVar.assign(towards(this.runningVar, unbiased))
+    this.numBatchesTracked.assign(this.numBatchesTracked.add(1))
+  }
+}
+
+/** A number for each of n spatial axes. */
+function each (value, n) {
+  return Array.isArray(value) ? value : new Array(n).fill(value)
+}
+
+const CONV = { stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }
+
+/** What convolutions of any number of spatial axes share. */
+class Conv {
+  constructor (name, n, inChannels, outChannels, kernelSize, args) {
+    const { stride, padding, dilation, groups, bias } = named(name, args, CONV)
+    const kernel = each(kernelSize, n)
+    this.stride = stride
+    this.dilation = dilation
+    this.groups = groups
+    this.padding = padding === 'same' ? same(name, kernel, each(dilation, n), stride) : padding
+    const range = bound(inChannels / groups * kernel.reduce((a, b) => a * b, 1))
+    this.weight = uniform([outChannels, inChannels / groups, ...kernel], range)
+    this.bias = bias ? uniform([outChannels], range) : null
+  }
+
+  /** The convolution plus bias. */
+  forward (x) {
+    const { weight, bias, groups, stride, dilation, padding } = this
+    return x.conv2d({ weight, bias, groups, stride, dilation, padding })
+  }
+}
+
+/** Padding that keeps the size, two numbers an axis, the last axis first. */
+function same (name, kernel, dilation, stride) {
+  if (list(stride).some((s) => s !== 1)) throw new PolygradError(`${name}: padding: 'same' needs a stride of 1`)
+  return kernel.map((k, i) => dilation[i] * (k - 1)).reverse().flatMap((p) => [Math.floor(p / 2), p - Math.floor(p / 2)])
+}
+
+/** The convolution of x, shape (N, in, length), with weight of shape (out, in/groups, kernelSize). */
+class Conv1d extends Conv {
+  constructor (inChannels, outChannels, kernelSize, ...args) {
+    super('Conv1d', 1, inChannels, outChannels, kernelSize, args)
+  }
+}
+
+/** The convolution of x, shape (N, in, height, width), with weight of shape (out, in/groups, …). */
+class Conv2d extends Conv {
+  constructor (inChannels, outChannels, kernelSize, ...args) {
+    super('Conv2d', 2, inChannels, outChannels, kernelSize, args)
+  }
+}
+
+/** The transposed convolution of x, shape (N, in, height, width), with weight of shape (in, out/groups, …). */
+class ConvTranspose2d {
+  constructor (inChannels, outChannels, kernelSize, ...args) {
+    const { stride, padding, outputPadding, dilation, groups, bias } = named('ConvTranspose2d', args, { ...CONV, outputPadding: 0 })
+    const kernel = each(kernelSize, 2)
+    Object.assign(this, { stride, padding, outputPadding, dilation, groups })
+    const range = bound(outChannels / groups * kernel.reduce((a, b) => a * b, 1))
+    this.weight = uniform([inChannels, outChannels / groups, ...kernel], range)
+    this.bias = bias ? uniform([outChannels], range) : null
+  }
+
+  /** The transposed convolution plus bias. */
+  forward (x) {
+    const { weight, bias, groups, stride, dilation, padding, outputPadding } = this
+    return x.convTranspose2d({ weight, bias, groups, stride, dilation, padding, outputPadding })
+  }
+}
+
+/** A table with a row for each of vocabSize tokens. */
+class Embedding {
+  constructor (vocabSize, embedSize) {
+    this.vocabSize = vocabSize
+    this.embedSize = embedSize
+    this.weight = Tensor.glorotUniform(vocabSize, embedSize, WANTED)
+  }
+
+  /** The rows of tokens idx, shape idx.shape + (embedSize). */
+  forward (idx) {
+    const nodes = [this.weight._node, nodeOf(idx, 'Embedding: idx')]
+    return made(lib.poly_gather(CTX, nodes[0].handle, null, 0, nodes[1].handle, null, 0, null, null), nodes)
+  }
+}
+
+/** Elements set to 0 with probability p while Tensor.training is set. */
+class Dropout {
+  constructor (...args) {
+    const { p } = named('Dropout', args, { p: 0.5 })
+    this.p = within(p, 0, 1, 'Dropout: p')
+  }
+
+  /** x with some elements dropped and the others scaled by 1 / (1 - p). */
+  forward (x) {
+    return x.dropout(this.p)
+  }
+}
+
+/** Layers and functions one after another. */
+class Sequential {
+  constructor (...layers) {
+    this.layers = layers.flat()
+  }
+
+  /** What the last layer makes of x. */
+  forward (x) {
+    return this.layers.reduce((y, layer) => typeof layer === 'function' ? layer(y) : layer.forward(y), x)
+  }
+}
+
+module.exports = {
+  Linear,
+  LayerNorm,
+  RMSNorm,
+  GroupNorm,
+  InstanceNorm,
+  BatchNorm,
+  Conv1d,
+  Conv2d,
+  ConvTranspose2d,
+  Embedding,
+  Dropout,
+  Sequential
+}

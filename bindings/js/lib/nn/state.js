@@ -1,0 +1,60 @@
+'use strict'
+/** The tensors that an object holds, by name. */
+
+const { PolygradError } = require('../library.js')
+const { Tensor } = require('../tensor.js')
+
+/** The tensors in an object, its properties, lists and maps, by dotted name. */
+function getStateDict (object, prefix = '') {
+  const found = {}
+  collect(object, prefix, found, new Set())
+  return found
+}
+
+function collect (object, prefix, found, onWay) {
+  if (object instanceof Tensor) {
+    found[prefix] = object
+    return
+  }
+  if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
+  onWay.add(object)
+  for (const [name, item] of object instanceof Map ? object : Object.entries(object)) {
+    // What begins with an underscore is nobody else's business.
+    if (!String(name).startsWith('_')) collect(item, prefix === '' ? String(name) : `${prefix}.${name}`, found, onWay)
+  }
+  onWay.delete(object)
+}
+
+/** The tensors in an object that require a gradient, each once. */
+function getParameters (object) {
+  return [...new Set(Object.values(getStateDict(object)).filter((t) => t.requiresGrad))]
+}
+
+/**
+ * Copies tensors (or nested lists, or typed arrays) into the tensors of the same names in a model.
+ * With strict, each tensor of the model must be there, and nothing else.
+ */
+function loadStateDict (model, stateDict, { strict = true } = {}) {
+  const own = getStateDict(model)
+  const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : stateDict
+  if (strict) {
+    const missing = Object.keys(own).filter((name) => !(name in given))
+    const unknown = Object.keys(given).filter((name) => !(name in own))
+    if (missing.length > 0 || unknown.length > 0) {
+      throw new PolygradError(`loadStateDict: missing [${missing}], unknown [${unknown}]`)
+    }
+  }
+  const pairs = Object.entries(given).filter(([name]) => name in own).map(([name, value]) => {
+    const target = own[name]
+    const typed = ArrayBuffer.isView(value) ? { shape: target.shape } : {}
+    return [name, target, value instanceof Tensor ? value : new Tensor(value, { dtype: target.dtype, ...typed })]
+  })
+  for (const [name, target, value] of pairs) {
+    if (String(value.shape) !== String(target.shape)) {
+      throw new PolygradError(`loadStateDict: ${name}: shape [${value.shape}], expected [${target.shape}]`)
+    }
+  }
+  for (const [, target, value] of pairs) target.assign(value)
+}
+
+module.exports = { getStateDict, getParameters, loadStateDict }

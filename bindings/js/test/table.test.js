@@ -1,0 +1,116 @@
+'use strict'
+// Runs the table of operations that all languages share: see tests/table/README.md.
+
+const test = require('node:test')
+const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
+const { Tensor } = require('..')
+
+const CASES = JSON.parse(fs.readFileSync(path.join(__dirname, '..', '..', '..', 'tests', 'ops.json'), 'utf8'))
+
+const camel = (name) => name.replace(/_$/, '').replace(/_([a-z0-9])/g, (_, c) => c.toUpperCase())
+const isBig = (dtype) => dtype === 'int64' || dtype === 'uint64'
+
+function element (value, dtype) {
+  if (dtype === 'bool') return value
+  if (isBig(dtype)) return BigInt(value)
+  return typeof value === 'string' ? Number(value.replace('inf', 'Infinity')) : value
+}
+
+/** An input: a tensor or a plain number. */
+function leaf (record, wants) {
+  if (typeof record !== 'object') return record
+  const data = record.data.map((v) => element(v, record.dtype))
+  return new Tensor(data, { dtype: record.dtype, shape: record.shape, requiresGrad: wants })
+}
+
+/** A leaf through its view. */
+function seen (tensor, record) {
+  for (const [movement, argument] of record.view ?? []) tensor = tensor[movement](argument)
+  return tensor
+}
+
+function item (entry, inputs) {
+  if (typeof entry !== 'object' || entry === null) return entry
+  return entry.slice ?? inputs[entry.input]
+}
+
+/** Makes the call of a case and returns its results. */
+function run (c, inputs) {
+  const args = {}
+  const used = new Set()
+  for (const [name, value] of Object.entries(c.args ?? {})) {
+    if (value?.input !== undefined) used.add(value.input)
+    args[camel(name)] = value?.input === undefined ? value : inputs[value.input]
+  }
+  const operands = inputs.filter((_, i) => !used.has(i))
+  const op = camel(c.op)
+  const options = Object.keys(args).length > 0 ? [args] : []
+  switch (c.kind) {
+    case 'index': {
+      const items = c.args.items.map((e) => item(e, inputs))
+      return [op === 'getitem' ? inputs[0].getitem(...items) : inputs[0].setitem(items, inputs[1])]
+    }
+    case 'property': return [inputs[0][op]]
+    case 'static': return [Tensor[op](...options)].flat()
+    case 'list': return [op === 'einsum' ? Tensor.einsum(args.formula, ...operands) : Tensor[op](operands, ...options)].flat()
+  }
+  return [operands[0][op](...operands.slice(1), ...options)].flat()
+}
+
+function compare (got, want, rtol, atol) {
+  assert.strictEqual(got.dtype, want.dtype)
+  assert.deepStrictEqual(got.shape, want.shape)
+  const have = got.toArray()
+  want.data.forEach((w, i) => {
+    let value = element(w, want.dtype)
+    let x = want.dtype === 'bool' ? have[i] !== 0 : have[i]
+    if (typeof value !== 'number') return assert.strictEqual(x, value, `element ${i}`)
+    if (want.dtype === 'float32') [x, value] = [Math.fround(x), Math.fround(value)]
+    const right = Object.is(x, value) || x === value || Math.abs(x - value) <= atol + rtol * Math.abs(value)
+    assert.ok(right, `element ${i}: ${x}, expected ${value}`)
+  })
+}
+
+function check (c) {
+  const records = c.inputs ?? []
+  const grads = c.grads ?? records.map(() => null)
+  const leaves = records.map((r, i) => leaf(r, grads[i] !== null))
+  const inputs = leaves.map((t, i) => seen(t, records[i]))
+  if (c.seed !== undefined) Tensor.manualSeed(BigInt(c.seed))
+  const results = Tensor.train(() => run(c, inputs), c.training ?? false)
+  assert.strictEqual(results.length, c.outputs.length)
+  results.forEach((got, i) => compare(got, c.outputs[i], c.rtol ?? 0, c.atol ?? 0))
+  if (c.grads === undefined) return
+  const terms = results.flatMap((got, i) => c.weights[i] === null
+    ? []
+    : [got.mul(new Tensor(Float64Array.from(c.weights[i].map((w) => element(w, 'float64'))), { shape: got.shape })).sum()])
+  terms.reduce((a, b) => a.add(b)).backward()
+  leaves.forEach((tensor, i) => {
+    if (grads[i] === null) return
+    assert.ok(tensor.grad, `input ${i} has no gradient`)
+    const have = tensor.grad.toArray()
+    grads[i].forEach((w, k) => {
+      const want = element(w, 'float64')
+      const right = Object.is(have[k], want) || have[k] === want || Math.abs(have[k] - want) <= c.grad_tol * (1 + Math.abs(want))
+      assert.ok(right, `gradient of input ${i}, element ${k}: ${have[k]}, expected ${want}`)
+    })
+  })
+}
+
+test('table of operations', async (t) => {
+  assert.ok(CASES.length > 600, 'the table was cut off')
+  for (const c of CASES) {
+    await t.test(c.name, () => {
+      if (c.error === undefined) return check(c)
+      assert.throws(() => Tensor.train(() => {
+        const inputs = (c.inputs ?? []).map((r) => seen(leaf(r, false), r))
+        for (const result of run(c, inputs)) result.realize()
+      }), (error) => {
+        assert.ok(error.message.includes(c.error), `${error.message}, expected ${c.error}`)
+        return true
+      })
+    })
+  }
+})
