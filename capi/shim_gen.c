@@ -52,6 +52,10 @@ void poly_sched_cache_flush(void) {
   if (!poly_forked) go_poly_sched_cache_flush();
 }
 
+void poly_set_poll(PolyPollFn poll, void *data) {
+  if (!poly_forked) go_poly_set_poll((void *)poll, data);
+}
+
 PolyCtx *poly_ctx_new(void) {
   return poly_enter("poly_ctx_new") ? NULL : (PolyCtx *)go_poly_ctx_new();
 }

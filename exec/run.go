@@ -53,7 +53,11 @@ func (p *plan) run(r *run, bound, vars map[string]int64) error {
 	for _, m := range p.before {
 		r.copy(m)
 	}
+	stop := poll.Load()
 	for i := range p.launches {
+		if stop != nil && stopped(stop) {
+			return ErrInterrupted
+		}
 		if err := p.launches[i].run(r); err != nil {
 			return err
 		}

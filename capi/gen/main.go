@@ -52,6 +52,9 @@ func run() error {
 	if err := writeJS(protos, constants); err != nil {
 		return err
 	}
+	if err := writeR(protos); err != nil {
+		return err
+	}
 	if err := os.WriteFile("names_gen.go", []byte(namesGo(protos)), 0o644); err != nil {
 		return err
 	}

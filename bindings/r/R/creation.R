@@ -1,0 +1,119 @@
+# Functions that make tensors: Tensor$zeros(2, 3) and so on. All are lazy.
+
+#' The sizes of f(2, 3), f(c(2, 3)) or f(shape = c(2, 3)).
+sizes <- function(..., shape = NULL) {
+  given <- if (is.null(shape)) list(...) else as.list(shape)
+  if (length(given) == 0L) return(integer())
+  out <- unlist(given, use.names = FALSE)
+  if (is.null(out)) return(integer())
+  if (!is.numeric(out)) raise(sprintf("shape: %s, expected whole numbers", class(out)[1L]))
+  out
+}
+
+wanting <- function(tensor, requires_grad) {
+  if (requires_grad) .Call(C_set_tracked, tensor, TRUE)
+  tensor
+}
+
+tensor_statics$full <- function(shape, val, dtype = NULL, requires_grad = FALSE) {
+  if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: val: expected one number")
+  shape <- sizes(shape = shape)
+  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", default_float())
+  whole <- is.integer(val) || is.logical(val) || inherits(val, "integer64")
+  tensor <- if (whole && !is.na(val)) {
+    .Call(C_poly_full_int_by_id, dtype, shape, val)
+  } else {
+    .Call(C_poly_full_by_id, dtype, shape, as.double(val))
+  }
+  wanting(tensor, requires_grad)
+}
+
+#' The type of tensors that are made without numbers of R.
+default_float <- function() "float32"
+
+tensor_statics$zeros <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+  wanting(.Call(C_poly_full_by_id, dtype, sizes(..., shape = shape), 0), requires_grad)
+}
+tensor_statics$ones <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+  wanting(.Call(C_poly_full_by_id, dtype, sizes(..., shape = shape), 1), requires_grad)
+}
+tensor_statics$empty <- tensor_statics$zeros
+
+tensor_methods$full_like <- function(self, fill_value, dtype = NULL) {
+  tensor_statics$full(.Call(C_shape, self), fill_value, if (is.null(dtype)) .Call(C_dtype, self) else dtype)
+}
+tensor_methods$zeros_like <- function(self, dtype = NULL) tensor_methods$full_like(self, 0, dtype)
+tensor_methods$ones_like <- function(self, dtype = NULL) tensor_methods$full_like(self, 1, dtype)
+
+tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = FALSE) {
+  if (is.null(stop)) {
+    stop <- start
+    start <- 0L
+  }
+  if (is.null(dtype)) {
+    whole <- all(c(start, stop, step) == floor(c(start, stop, step)))
+    dtype <- if (isTRUE(whole)) "int32" else default_float()
+  }
+  wanting(.Call(C_poly_arange_by_id, dtype, start, stop, step), requires_grad)
+}
+
+tensor_statics$linspace <- function(start, stop, steps, dtype = default_float(), requires_grad = FALSE) {
+  wanting(.Call(C_poly_linspace_by_id, dtype, start, stop, steps), requires_grad)
+}
+
+tensor_statics$eye <- function(n, m = n, dtype = default_float(), requires_grad = FALSE) {
+  wanting(.Call(C_poly_eye_by_id, dtype, n, m), requires_grad)
+}
+
+# Random numbers
+
+tensor_statics$manual_seed <- function(seed = 0) invisible(.Call(C_manual_seed, seed))
+
+tensor_statics$rand <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+  wanting(.Call(C_poly_rand_seeded, dtype, sizes(..., shape = shape), .Call(C_seed)), requires_grad)
+}
+tensor_statics$randn <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+  wanting(.Call(C_poly_randn_seeded, dtype, sizes(..., shape = shape), .Call(C_seed)), requires_grad)
+}
+tensor_statics$randint <- function(low = 0L, high = 10L, shape = 1L, dtype = "int32") {
+  .Call(C_poly_randint_seeded, dtype, sizes(shape = shape), low, high, .Call(C_seed))
+}
+tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = default_float(), requires_grad = FALSE) {
+  wanting(tensor_statics$rand(..., shape = shape, dtype = dtype) * (high - low) + low, requires_grad)
+}
+tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = default_float(), requires_grad = FALSE) {
+  wanting(tensor_statics$randn(..., shape = shape, dtype = dtype) * std + mean, requires_grad)
+}
+tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+  new <- sizes(..., shape = shape)
+  bound <- 1 / sqrt(max(prod(new), 1))
+  tensor_statics$uniform(shape = new, low = -bound, high = bound, dtype = dtype, requires_grad = requires_grad)
+}
+tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+  new <- sizes(..., shape = shape)
+  bound <- sqrt(6 / (new[1L] + prod(new[-1L])))
+  tensor_statics$uniform(shape = new, low = -bound, high = bound, dtype = dtype, requires_grad = requires_grad)
+}
+tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = default_float(), requires_grad = FALSE) {
+  new <- sizes(..., shape = shape)
+  bound <- sqrt(6 / (1 + a^2) / prod(new[-1L]))
+  tensor_statics$uniform(shape = new, low = -bound, high = bound, dtype = dtype, requires_grad = requires_grad)
+}
+tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = default_float(), requires_grad = FALSE) {
+  new <- sizes(..., shape = shape)
+  std <- sqrt(2 / (1 + a^2) / prod(new[-1L]))
+  tensor_statics$normal(shape = new, std = std, dtype = dtype, requires_grad = requires_grad)
+}
+
+tensor_methods$rand_like <- function(self, dtype = NULL) {
+  tensor_statics$rand(shape = .Call(C_shape, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
+}
+tensor_methods$randn_like <- function(self, dtype = NULL) {
+  tensor_statics$randn(shape = .Call(C_shape, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
+}
+
+tensor_methods$dropout <- function(self, p = 0.5) {
+  if (!is.numeric(p) || length(p) != 1L || is.na(p) || p < 0 || p > 1) raise(sprintf("dropout: p: %s, expected 0 to 1", format(p)))
+  if (!state$training || p == 0) return(self)
+  .Call(C_poly_dropout, self, p, .Call(C_seed))
+}

@@ -1,0 +1,45 @@
+# Where the library is, and how its errors become R's conditions.
+
+#' The places where libpolygrad.so may be, the most wanted first.
+library_candidates <- function() {
+  chosen <- Sys.getenv("POLYGRAD_LIB")
+  if (nzchar(chosen)) return(chosen)
+  name <- "libpolygrad.so"
+  own <- system.file("lib", name, package = "polygrad")
+  places <- if (nzchar(own)) own
+  # Recorded when the package was installed: the checkout, or what pkg-config knew.
+  recorded <- system.file("library-path", package = "polygrad")
+  if (nzchar(recorded)) places <- c(places, readLines(recorded, warn = FALSE))
+  c(places, file.path(c("/usr/local/lib", "/usr/lib", "/usr/lib64"), name))
+}
+
+library_path <- function() {
+  places <- library_candidates()
+  found <- places[file.exists(places)]
+  if (length(found) == 0L) {
+    raise(paste0(
+      "libpolygrad.so not found (looked at ", paste(places, collapse = ", "),
+      "): set the environment variable POLYGRAD_LIB to its path"
+    ))
+  }
+  normalizePath(found[1L])
+}
+
+raise <- function(message, call = NULL) {
+  stop(structure(list(message = message, call = call), class = c("polygrad_error", "error", "condition")))
+}
+
+#' Raises the interrupt that came while the library was running.
+interrupt <- function() {
+  signalCondition(structure(list(message = "", call = NULL), class = c("interrupt", "condition")))
+  invokeRestart("abort")
+}
+
+.onLoad <- function(libname, pkgname) {
+  .Call(C_setup, parent.env(environment()))
+  .Call(C_set_prototype, methods::new("Tensor"))
+}
+
+polygrad_info <- function() {
+  list(version = .Call(C_library_info), path = library_path())
+}

@@ -1,0 +1,89 @@
+# Methods that rearrange and join elements. No data moves until a value is needed.
+
+tensor_methods$reshape <- function(self, ..., shape = NULL) .Call(C_poly_reshape, self, sizes(..., shape = shape))
+tensor_methods$view <- tensor_methods$reshape
+tensor_methods$expand <- function(self, ..., shape = NULL) .Call(C_poly_expand, self, sizes(..., shape = shape))
+tensor_methods$permute <- function(self, ..., order = NULL) .Call(C_poly_permute, self, sizes(..., shape = order))
+tensor_methods$transpose <- function(self, dim0 = -2, dim1 = -1) .Call(C_poly_transpose, self, dim0, dim1)
+tensor_methods$squeeze <- function(self, dim = NULL) {
+  if (is.null(dim)) .Call(C_poly_squeeze_all, self) else .Call(C_poly_squeeze, self, dim)
+}
+tensor_methods$unsqueeze <- function(self, dim) .Call(C_poly_unsqueeze, self, dim)
+tensor_methods$flatten <- function(self, start_dim = 1, end_dim = -1) .Call(C_poly_flatten, self, start_dim, end_dim)
+tensor_methods$unflatten <- function(self, dim, sizes) .Call(C_poly_unflatten, self, dim, sizes)
+tensor_methods$flip <- function(self, axis) .Call(C_poly_flip, self, axis)
+tensor_methods$`repeat` <- function(self, ..., repeats = NULL) .Call(C_poly_repeat, self, sizes(..., shape = repeats))
+
+#' Pairs of numbers, one an axis, in a row; NULL stands for what is missing.
+pairs_of <- function(name, arg, missing) {
+  if (is.matrix(arg)) return(as.vector(t(arg)))
+  if (!is.list(arg)) raise(sprintf("%s: arg: expected a list with a pair of numbers for each axis", name))
+  whole <- Map(function(pair, rest) if (is.null(pair)) rest else pair, arg, missing[seq_along(arg)])
+  if (!all(lengths(whole) == 2L)) raise(sprintf("%s: arg: expected a pair of numbers for each axis", name))
+  unlist(whole, use.names = FALSE)
+}
+
+tensor_methods$shrink <- function(self, arg) {
+  missing <- lapply(.Call(C_shape, self), function(n) c(1, n))
+  flat <- pairs_of("shrink", arg, missing)
+  first <- seq_along(flat) %% 2L == 1L
+  flat[first] <- flat[first] - 1
+  .Call(C_poly_shrink, self, flat)
+}
+
+tensor_methods$pad <- function(self, arg, value = 0) {
+  ndim <- length(.Call(C_shape, self))
+  if (!is.list(arg) && !is.matrix(arg)) {
+    # Numbers in a row are pairs too, those of the last axis first.
+    if (length(arg) %% 2L || length(arg) > 2L * ndim) {
+      raise(sprintf("pad: %d numbers, expected two for each of up to %d axes", length(arg), ndim))
+    }
+    given <- rev(split(arg, rep(seq_len(length(arg) / 2L), each = 2L)))
+    arg <- c(rep(list(c(0, 0)), ndim - length(given)), unname(given))
+  }
+  flat <- pairs_of("pad", arg, rep(list(c(0, 0)), ndim))
+  if (identical(as.numeric(value), 0)) .Call(C_poly_pad, self, flat) else .Call(C_poly_pad_value, self, flat, value)
+}
+
+tensor_methods$rearrange <- function(self, formula, ..., sizes = NULL) {
+  known <- c(list(...), as.list(sizes))
+  names <- if (length(known) == 0L) "" else paste(names(known), collapse = " ")
+  .Call(C_poly_rearrange, formula, self, names, unlist(known))
+}
+
+# Joining
+
+join <- function(name, tensors) {
+  if (length(tensors) == 0L) raise(sprintf("%s: no tensors to join", name))
+  lapply(tensors, function(x) if (is_tensor(x)) x else Tensor(x))
+}
+
+tensor_methods$cat <- function(..., dim = 1) .Call(C_poly_cat, join("cat", tensor_list(...)), dim)
+tensor_methods$stack <- function(..., dim = 1) .Call(C_poly_stack, join("stack", tensor_list(...)), dim)
+
+tensor_methods$split <- function(self, sizes, dim = 1) {
+  shape <- .Call(C_shape, self)
+  n <- shape[axis_of(dim, length(shape))]
+  if (length(sizes) == 1L && sizes < n) {
+    if (sizes <= 0) raise(sprintf("split: sizes: %s, expected a positive size", format(sizes)))
+    sizes <- c(rep(sizes, n %/% sizes), if (n %% sizes > 0) n %% sizes)
+  } else if (length(sizes) == 1L) {
+    sizes <- n
+  }
+  .Call(C_poly_split, self, sizes, dim, length(sizes))
+}
+
+tensor_methods$chunk <- function(self, n, dim = 1) {
+  if (!is.numeric(n) || length(n) != 1L || n <= 0) raise("chunk: n: expected a positive number")
+  shape <- .Call(C_shape, self)
+  size <- shape[axis_of(dim, length(shape))]
+  if (size == 0) list(self) else tensor_methods$split(self, max(1, ceiling(size / n)), dim)
+}
+
+tensor_methods$tril <- function(self, diagonal = 0) .Call(C_poly_tril, self, diagonal)
+tensor_methods$triu <- function(self, diagonal = 0) .Call(C_poly_triu, self, diagonal)
+
+# Selecting by tensors of positions, which are counted from 1
+
+tensor_methods$gather <- function(self, dim, index) .Call(C_poly_gather_axis, self, dim, from_zero(index))
+tensor_methods$one_hot <- function(self, num_classes) .Call(C_poly_one_hot, from_zero(self), num_classes)

@@ -1,0 +1,101 @@
+# R's operators and group generics.
+
+Ops.Tensor <- function(e1, e2) {
+  .Call(C_ops, .Generic, e1, if (missing(e2)) NULL else e2)
+}
+
+methods::setMethod("%*%", methods::signature("Tensor", "Tensor"), function(x, y) matrix_product(x, y))
+methods::setMethod("%*%", methods::signature("Tensor", "ANY"), function(x, y) matrix_product(x, Tensor(y)))
+methods::setMethod("%*%", methods::signature("ANY", "Tensor"), function(x, y) matrix_product(Tensor(x), y))
+
+#' R's rule: a vector is a row or a column, whichever fits, and the result is a matrix.
+matrix_product <- function(x, y) {
+  a <- .Call(C_shape, x)
+  b <- .Call(C_shape, y)
+  if (length(a) == 1L && length(b) == 1L) {
+    if (a == b) {
+      a <- c(1L, a)
+      b <- c(b, 1L)
+    } else {
+      a <- c(a, 1L)
+      b <- c(1L, b)
+    }
+  } else if (length(a) == 1L) {
+    a <- if (a == b[length(b) - 1L]) c(1L, a) else c(a, 1L)
+  } else if (length(b) == 1L) {
+    b <- if (b == a[length(a)]) c(b, 1L) else c(1L, b)
+  }
+  if (length(a) != length(.Call(C_shape, x))) x <- .Call(C_poly_reshape, x, a)
+  if (length(b) != length(.Call(C_shape, y))) y <- .Call(C_poly_reshape, y, b)
+  .Call(C_poly_matmul, x, y)
+}
+
+# Group generic Math: the methods of these names, and those that R calls differently.
+math_methods <- c(
+  abs = "abs", sign = "sign", sqrt = "sqrt", floor = "floor", ceiling = "ceil", trunc = "trunc", exp = "exp",
+  expm1 = "expm1", log1p = "log1p", log2 = "log2", log10 = "log10", cos = "cos", sin = "sin", tan = "tan",
+  acos = "acos", asin = "asin", atan = "atan", cosh = "cosh", sinh = "sinh", tanh = "tanh", acosh = "acosh",
+  asinh = "asinh", atanh = "atanh", lgamma = "lgamma", digamma = "digamma"
+)
+
+Math.Tensor <- function(x, ...) {
+  name <- math_methods[.Generic]
+  if (!is.na(name)) return(tensor_methods[[name]](x))
+  switch(.Generic,
+    log = {
+      base <- list(...)
+      natural <- .Call(C_poly_log, x)
+      if (length(base) == 0L) natural else natural / log(base[[1L]])
+    },
+    round = {
+      if (length(list(...)) > 0L && !identical(as.numeric(..1), 0)) raise("round: digits: tensors round to whole numbers only")
+      .Call(C_poly_round_f, x)
+    },
+    cumsum = ,
+    cumprod = ,
+    cummax = ,
+    cummin = {
+      # R's functions run through the elements column by column and return a vector.
+      flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
+      out <- tensor_methods[[.Generic]](flat, 1L)
+      if (is_tensor(out)) out else out[[1L]]
+    },
+    raise(sprintf("%s is not available for tensors", .Generic))
+  )
+}
+
+flat_columns <- function(x) .Call(C_poly_reshape, reversed(x), -1L)
+
+# Group generic Summary, with axis and keepdim beside R's arguments.
+Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
+  if (na.rm) raise(sprintf("%s: na.rm: missing values of a tensor cannot be left out; replace them first: is.na(x)$where(0, x)", .Generic))
+  values <- lapply(list(...), function(x) if (is_tensor(x)) x else Tensor(x))
+  if (.Generic == "range") {
+    least <- tensor_methods$min(values[[1L]], axis, keepdim)
+    most <- tensor_methods$max(values[[1L]], axis, keepdim)
+    return(.Call(C_poly_stack, list(least, most), 1L))
+  }
+  results <- lapply(values, function(x) tensor_methods[[.Generic]](x, axis, keepdim))
+  joined <- switch(.Generic,
+    sum = `+`, prod = `*`, any = `|`, all = `&`,
+    max = function(a, b) tensor_methods$maximum(a, b), min = function(a, b) tensor_methods$minimum(a, b)
+  )
+  Reduce(joined, results)
+}
+
+mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, ...) tensor_methods$mean(x, axis, keepdim)
+
+is.na.Tensor <- function(x) .Call(C_poly_isnan, x)
+is.nan.Tensor <- function(x) .Call(C_poly_isnan, x)
+is.infinite.Tensor <- function(x) .Call(C_poly_isinf, x)
+is.finite.Tensor <- function(x) .Call(C_poly_isfinite, x)
+
+rev.Tensor <- function(x) {
+  flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
+  .Call(C_poly_flip, flat, 1L)
+}
+
+c.Tensor <- function(...) {
+  parts <- lapply(list(...), function(x) flat_columns(if (is_tensor(x)) x else Tensor(x)))
+  .Call(C_poly_cat, parts, 1L)
+}

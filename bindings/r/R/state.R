@@ -1,0 +1,59 @@
+# The tensors that an object holds, by name.
+
+get_state_dict <- function(object, prefix = "") {
+  found <- list()
+  collect <- function(x, name) {
+    if (is_tensor(x)) {
+      found[[name]] <<- x
+      return(invisible())
+    }
+    join <- function(part) if (nzchar(name)) paste(name, part, sep = ".") else part
+    if (inherits(x, "Layer")) {
+      for (part in names(x)) collect(`$.Layer`(x, part), join(part))
+    } else if (is.list(x)) {
+      parts <- names(x)
+      if (is.null(parts)) parts <- rep("", length(x))
+      parts[!nzchar(parts)] <- seq_along(x)[!nzchar(parts)]
+      x <- unclass(x)
+      for (i in seq_along(x)) collect(x[[i]], join(parts[i]))
+    } else if (is.environment(x)) {
+      for (part in sort(ls(x))) if (!is.environment(x[[part]])) collect(x[[part]], join(part))
+    }
+  }
+  collect(object, prefix)
+  found
+}
+
+get_parameters <- function(object) {
+  found <- Filter(function(x) .Call(C_tracked, x), unname(get_state_dict(object)))
+  first <- vapply(seq_along(found), function(i) {
+    !any(vapply(found[seq_len(i - 1L)], function(x) .Call(C_same, x, found[[i]]), NA))
+  }, NA)
+  found[first]
+}
+
+load_state_dict <- function(model, state_dict, strict = TRUE) {
+  own <- get_state_dict(model)
+  if (strict) {
+    missing <- setdiff(names(own), names(state_dict))
+    unknown <- setdiff(names(state_dict), names(own))
+    if (length(missing) > 0L || length(unknown) > 0L) {
+      raise(sprintf(
+        "load_state_dict: missing (%s), unknown (%s)", paste(missing, collapse = ", "), paste(unknown, collapse = ", ")
+      ))
+    }
+  }
+  shared <- intersect(names(own), names(state_dict))
+  shape_of <- function(x) if (is_tensor(x)) .Call(C_shape, x) else if (is.null(dim(x))) length(x) else dim(x)
+  for (name in shared) {
+    given <- shape_of(state_dict[[name]])
+    expected <- .Call(C_shape, own[[name]])
+    if (!identical(as.numeric(given), as.numeric(expected))) {
+      raise(sprintf(
+        "load_state_dict: %s: shape (%s), expected (%s)", name, paste(given, collapse = ", "), paste(expected, collapse = ", ")
+      ))
+    }
+  }
+  for (name in shared) tensor_methods$assign(own[[name]], state_dict[[name]])
+  invisible(model)
+}

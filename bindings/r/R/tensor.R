@@ -1,0 +1,327 @@
+# The Tensor: a variable that stands for a node of the graph.
+
+methods::setClass("Tensor", representation(ptr = "externalptr"))
+
+# Methods by name, called as x$name(...). A property is a method without parentheses.
+tensor_methods <- new.env(parent = emptyenv())
+tensor_properties <- new.env(parent = emptyenv())
+tensor_statics <- new.env(parent = emptyenv())
+
+Tensor <- structure(function(data, dtype = NULL, requires_grad = FALSE) {
+  tensor <- if (is_tensor(data)) {
+    made <- if (is.null(dtype) || identical(dtype, dtype(data))) data else tensor_methods$cast(data, dtype)
+    # Another variable: what is changed in one is not seen in the other.
+    if (requires_grad) tensor_methods$clone(made) else made
+  } else if (is.list(data) && length(data) > 0L && all(vapply(data, is_tensor, NA))) {
+    made <- .Call(C_poly_stack, data, 1L)
+    if (is.null(dtype)) made else tensor_methods$cast(made, dtype)
+  } else {
+    from_r(data, dtype)
+  }
+  if (requires_grad) .Call(C_set_tracked, tensor, TRUE)
+  tensor
+}, class = "tensor_class")
+
+#' The data type that R's numbers have as a tensor.
+default_dtype <- function(data) {
+  switch(typeof(data),
+    logical = "bool",
+    integer = "int32",
+    double = if (inherits(data, "integer64")) "int64" else getOption("polygrad.dtype", "float64"),
+    raw = "uint8",
+    raise(sprintf("Tensor: data: %s, expected numbers or logicals", class(data)[1L]))
+  )
+}
+
+from_r <- function(data, dtype = NULL, scalar = FALSE) {
+  if (is.data.frame(data)) data <- as.matrix(data)
+  if (is.factor(data)) data <- as.integer(data)
+  own <- default_dtype(data)
+  if (is.null(dtype)) dtype <- own
+  if (dtype %in% without_storage) {
+    wide <- .Call(C_leaf, data, "float32", scalar)
+    return(tensor_methods$realize(.Call(C_poly_cast_by_id, wide, dtype)))
+  }
+  if (inherits(data, "integer64") && !dtype %in% c("int64", "uint64", "float64")) data <- as.double(data)
+  .Call(C_leaf, data, dtype, scalar)
+}
+
+# Types whose numbers go through float32 on their way from and to R.
+without_storage <- c("float16", "bfloat16", "fp8e4m3", "fp8e5m2")
+
+dtypes <- c(
+  "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+  "fp8e4m3", "fp8e5m2", "float16", "bfloat16", "float32", "float64"
+)
+
+is_tensor <- function(x) .Call(C_is_tensor, x)
+
+dtype <- function(x) .Call(C_dtype, x)
+
+print.tensor_class <- function(x, ...) {
+  cat("<Tensor: call it with numbers, or Tensor$zeros(2, 3); see ?Tensor>\n")
+  invisible(x)
+}
+
+`$.tensor_class` <- function(x, name) {
+  if (identical(name, "training")) return(state$training)
+  found <- tensor_statics[[name]]
+  if (is.null(found)) {
+    # Tensor$cat(a, b) and a$cat(b) are the same.
+    found <- tensor_methods[[name]]
+    if (is.null(found)) raise(sprintf("Tensor$%s: there is no such function; see ?Tensor", name))
+  }
+  found
+}
+
+`$<-.tensor_class` <- function(x, name, value) {
+  if (!identical(name, "training")) raise(sprintf("Tensor$%s cannot be set; Tensor$training can", name))
+  state$training <- isTRUE(value)
+  x
+}
+
+.DollarNames.tensor_class <- function(x, pattern = "") {
+  grep(pattern, c("training", ls(tensor_statics)), value = TRUE)
+}
+
+# What is the same for all tensors.
+state <- new.env(parent = emptyenv())
+state$training <- FALSE
+
+`$.Tensor` <- function(x, name) {
+  method <- tensor_methods[[name]]
+  if (!is.null(method)) return(function(...) method(x, ...))
+  property <- tensor_properties[[name]]
+  if (is.null(property)) raise(sprintf("x$%s: a Tensor has no such method; see ?Tensor", name))
+  property(x)
+}
+
+`$<-.Tensor` <- function(x, name, value) {
+  switch(name,
+    requires_grad = .Call(C_set_tracked, x, isTRUE(value)),
+    grad = .Call(C_set_gradient, x, value),
+    raise(sprintf("x$%s cannot be set; requires_grad and grad can", name))
+  )
+  x
+}
+
+.DollarNames.Tensor <- function(x, pattern = "") {
+  names <- c(paste0(ls(tensor_methods), "("), ls(tensor_properties))
+  grep(pattern, names, value = TRUE)
+}
+
+tensor_properties$shape <- function(self) .Call(C_shape, self)
+tensor_properties$ndim <- function(self) length(.Call(C_shape, self))
+tensor_properties$dtype <- dtype
+tensor_properties$device <- function(self) "CPU"
+tensor_properties$grad <- function(self) .Call(C_gradient_of, self)
+tensor_properties$requires_grad <- function(self) .Call(C_tracked, self)
+tensor_properties$T <- function(self) .Call(C_poly_transpose, self, -2L, -1L)
+
+tensor_methods$numel <- function(self) prod(.Call(C_shape, self))
+tensor_methods$size <- function(self, dim = NULL) {
+  shape <- .Call(C_shape, self)
+  if (is.null(dim)) shape else shape[axis_of(dim, length(shape))]
+}
+tensor_methods$is_floating_point <- function(self) grepl("^(b?float|fp8)", dtype(self))
+tensor_methods$element_size <- function(self) {
+  as.integer(gsub("[^0-9]", "", sub("bool", "8", sub("^fp8.*", "8", dtype(self))))) %/% 8L
+}
+tensor_methods$nbytes <- function(self) tensor_methods$numel(self) * tensor_methods$element_size(self)
+
+#' An axis counted from 1, whether it was given from the front or from the end.
+axis_of <- function(axis, ndim) {
+  if (length(axis) != 1L || is.na(axis) || axis == 0 || abs(axis) > ndim) {
+    raise(sprintf("axis: %s is out of range for %d axes", paste(format(axis), collapse = ", "), ndim))
+  }
+  if (axis > 0) as.integer(axis) else as.integer(ndim + 1L + axis)
+}
+
+# Values
+
+tensor_methods$realize <- function(self, ...) {
+  .Call(C_realize, list(self, ...))
+  self
+}
+
+#' The values of a tensor as R's array, or as its vector.
+r_values <- function(x, integer64 = FALSE) {
+  if (dtype(x) %in% without_storage) x <- .Call(C_poly_cast_by_id, x, "float32")
+  .Call(C_values, x, integer64)
+}
+
+as.array.Tensor <- function(x, integer64 = FALSE, ...) r_values(x, integer64)
+
+as.matrix.Tensor <- function(x, ...) {
+  values <- r_values(x)
+  n <- length(dim(values))
+  if (n > 2L) raise(sprintf("as.matrix: a tensor of %d axes, expected 2", n))
+  if (n < 2L) dim(values) <- c(length(values), 1L)
+  values
+}
+
+as.vector.Tensor <- function(x, mode = "any") as.vector(r_values(x), mode)
+as.double.Tensor <- function(x, ...) as.double(r_values(x))
+as.numeric.Tensor <- as.double.Tensor
+as.integer.Tensor <- function(x, ...) as.integer(r_values(x))
+as.logical.Tensor <- function(x, ...) as.logical(r_values(x))
+as.character.Tensor <- function(x, ...) as.character(as.vector(r_values(x)))
+as.data.frame.Tensor <- function(x, ...) as.data.frame(as.matrix.Tensor(x), ...)
+
+tensor_methods$array <- function(self, integer64 = FALSE) r_values(self, integer64)
+tensor_methods$item <- function(self) {
+  values <- r_values(self)
+  if (length(values) != 1L) raise(sprintf("item: the tensor has %d elements, expected one", length(values)))
+  as.vector(values)
+}
+
+dim.Tensor <- function(x) {
+  shape <- .Call(C_shape, x)
+  if (length(shape) == 0L) NULL else shape
+}
+
+length.Tensor <- function(x) {
+  n <- prod(.Call(C_shape, x))
+  if (n <= .Machine$integer.max) as.integer(n) else n
+}
+
+# The order of elements is R's: as if the columns stood one after the other.
+`dim<-.Tensor` <- function(x, value) {
+  columns <- reversed(x)
+  if (is.null(value)) value <- length(x)
+  if (prod(value) != length(x)) {
+    raise(sprintf("dim<-: dims [product %g] do not match the length of object [%g]", prod(value), length(x)))
+  }
+  reversed(.Call(C_poly_reshape, columns, rev(value)))
+}
+
+#' The axes in the other order, so that rows become columns.
+reversed <- function(x) {
+  n <- length(.Call(C_shape, x))
+  if (n < 2L) x else .Call(C_poly_permute, x, rev(seq_len(n)))
+}
+
+t.Tensor <- function(x) {
+  n <- length(.Call(C_shape, x))
+  if (n > 2L) raise(sprintf("t: a tensor of %d axes, expected a matrix; x$transpose(dim0, dim1) swaps two of them", n))
+  if (n == 2L) return(.Call(C_poly_transpose, x, 1L, 2L))
+  .Call(C_poly_reshape, x, c(1L, length(x)))
+}
+
+aperm.Tensor <- function(a, perm = NULL, ...) {
+  if (is.null(perm)) reversed(a) else .Call(C_poly_permute, a, perm)
+}
+
+# Printing
+
+headline <- function(x) {
+  shape <- .Call(C_shape, x)
+  size <- if (length(shape) == 0L) "scalar" else paste(shape, collapse = " x ")
+  paste0("<Tensor ", size, " ", dtype(x), if (.Call(C_tracked, x)) ", requires_grad", ">")
+}
+
+format.Tensor <- function(x, ...) {
+  values <- r_values(x)
+  out <- format(as.vector(values), ...)
+  dim(out) <- dim(values)
+  out
+}
+
+print.Tensor <- function(x, ...) {
+  cat(headline(x), "\n", sep = "")
+  if (.Call(C_tracing)) return(invisible(x))
+  values <- r_values(x)
+  if (length(dim(values)) < 2L) values <- as.vector(values)
+  print(values, ...)
+  invisible(x)
+}
+
+methods::setMethod("show", "Tensor", function(object) print.Tensor(object))
+
+summary.Tensor <- function(object, ...) {
+  structure(
+    list(
+      shape = .Call(C_shape, object), dtype = dtype(object), requires_grad = .Call(C_tracked, object),
+      values = summary(as.vector(r_values(object)), ...)
+    ),
+    class = "summary.Tensor"
+  )
+}
+
+print.summary.Tensor <- function(x, ...) {
+  size <- if (length(x$shape) == 0L) "scalar" else paste(x$shape, collapse = " x ")
+  cat("Tensor ", size, " ", x$dtype, if (x$requires_grad) ", requires_grad", "\n", sep = "")
+  print(x$values, ...)
+  invisible(x)
+}
+
+str.Tensor <- function(object, ...) {
+  cat(" ", headline(object), "\n", sep = "")
+}
+
+# Changing a tensor
+
+tensor_methods$assign <- function(self, x) {
+  if (is_tensor(x)) {
+    if (!identical(as.numeric(.Call(C_shape, x)), as.numeric(.Call(C_shape, self)))) {
+      raise(sprintf(
+        "assign: a value of shape (%s), expected the tensor's (%s)",
+        paste(.Call(C_shape, x), collapse = ", "), paste(.Call(C_shape, self), collapse = ", ")
+      ))
+    }
+    .Call(C_assign, list(self), list(x))
+  } else {
+    shape <- dim(x)
+    if (!is.null(shape) && !identical(as.numeric(shape), as.numeric(.Call(C_shape, self)))) {
+      raise(sprintf(
+        "assign: numbers of dim (%s), expected the tensor's shape (%s)",
+        paste(shape, collapse = ", "), paste(.Call(C_shape, self), collapse = ", ")
+      ))
+    }
+    if (dtype(self) %in% without_storage) {
+      .Call(C_assign, list(self), list(tensor_methods$reshape(Tensor(x), .Call(C_shape, self))))
+    } else {
+      .Call(C_write, self, x)
+    }
+  }
+  invisible(self)
+}
+
+tensor_methods$replace <- function(self, x) .Call(C_replace, self, x)
+tensor_methods$detach <- function(self) .Call(C_detach, self)
+tensor_methods$clone <- function(self) .Call(C_clone, self)
+tensor_methods$contiguous <- function(self) .Call(C_poly_contiguous, self)
+
+tensor_methods$to <- function(self, device = NULL) {
+  if (!is.null(device)) device_number(device)
+  self
+}
+
+# Gradients
+
+tensor_methods$requires_grad_ <- function(self, requires_grad = TRUE) .Call(C_set_tracked, self, requires_grad)
+
+tensor_methods$backward <- function(self, gradient = NULL) {
+  if (!is.null(gradient)) gradient <- .Call(C_operand, gradient, self)
+  invisible(.Call(C_backward, self, gradient))
+}
+
+tensor_methods$gradient <- function(self, ..., gradient = NULL) {
+  targets <- tensor_list(...)
+  if (!is.null(gradient)) gradient <- .Call(C_operand, gradient, self)
+  found <- .Call(C_gradient, self, targets, gradient)
+  Map(function(g, target) if (is.null(g)) tensor_methods$zeros_like(target) else g, found, targets)
+}
+
+#' f(a, b) or f(list(a, b)) as a list.
+tensor_list <- function(...) {
+  given <- list(...)
+  if (length(given) == 1L && is.list(given[[1L]]) && !is_tensor(given[[1L]])) given[[1L]] else given
+}
+
+training <- function(expr, mode = TRUE) {
+  before <- state$training
+  on.exit(state$training <- before)
+  state$training <- mode
+  expr
+}

@@ -1,0 +1,269 @@
+/* Between R's vectors, whose first index runs fastest, and the memory of
+ * tensors, whose last index does. */
+#include <math.h>
+
+#include "glue.h"
+
+int is_float(int dtype) {
+  return (dtype >= POLY_DTYPE_FLOAT16 && dtype <= POLY_DTYPE_FLOAT64) || dtype == POLY_DTYPE_FP8E4M3 ||
+         dtype == POLY_DTYPE_FP8E5M2;
+}
+
+/* The dimensions of an R object; a vector has one. Returns its length. */
+int64_t dims_of(SEXP data, int *ndim, int64_t *dims) {
+  SEXP dim = Rf_getAttrib(data, R_DimSymbol);
+  if (dim == R_NilValue) {
+    *ndim = 1;
+    dims[0] = Rf_xlength(data);
+    return Rf_xlength(data);
+  }
+  *ndim = (int)Rf_xlength(dim);
+  if (*ndim > POLY_MAX_DIMS) raise_error("Tensor: data: %d dimensions, expected at most %d", *ndim, POLY_MAX_DIMS);
+  for (int i = 0; i < *ndim; i++) dims[i] = INTEGER(dim)[i];
+  return Rf_xlength(data);
+}
+
+void set_dims(SEXP value, int ndim, const int64_t *dims) {
+  if (ndim == 0) return;
+  SEXP dim = PROTECT(Rf_allocVector(INTSXP, ndim));
+  for (int i = 0; i < ndim; i++) {
+    if (dims[i] > INT32_MAX) raise_error("as.array: an axis of %lld elements is too long for R", (long long)dims[i]);
+    INTEGER(dim)[i] = (int)dims[i];
+  }
+  Rf_setAttrib(value, R_DimSymbol, dim);
+  UNPROTECT(1);
+}
+
+/* Copies elements of one size from row by row to column by column order
+ * (rows != 0) or back. Squares of BLOCK elements keep both sides in the cache. */
+#define BLOCK 32
+#define ORDER(name, T)                                                                                \
+  static void name(const T *from, T *to, int ndim, const int64_t *dims, int rows) {                   \
+    /* Along the last axis rows are contiguous, along the first one columns. */                      \
+    int64_t last = dims[ndim - 1], outer = 1, step[POLY_MAX_DIMS], at[POLY_MAX_DIMS] = {0};           \
+    for (int i = 0; i < ndim - 1; i++) {                                                              \
+      step[i] = outer;                                                                                \
+      outer *= dims[i];                                                                               \
+    }                                                                                                 \
+    int64_t columns[BLOCK];                                                                           \
+    for (int64_t o = 0; o < outer; o += BLOCK) {                                                      \
+      int64_t n = outer - o < BLOCK ? outer - o : BLOCK;                                              \
+      for (int64_t k = 0; k < n; k++) {                                                               \
+        int64_t c = 0;                                                                                \
+        for (int i = 0; i < ndim - 1; i++) c += at[i] * step[i];                                      \
+        columns[k] = c;                                                                               \
+        for (int i = ndim - 2; i >= 0 && ++at[i] == dims[i]; i--) at[i] = 0;                          \
+      }                                                                                               \
+      for (int64_t j = 0; j < last; j++) {                                                            \
+        if (rows) {                                                                                   \
+          for (int64_t k = 0; k < n; k++) to[columns[k] + j * outer] = from[(o + k) * last + j];      \
+        } else {                                                                                      \
+          for (int64_t k = 0; k < n; k++) to[(o + k) * last + j] = from[columns[k] + j * outer];      \
+        }                                                                                             \
+      }                                                                                               \
+    }                                                                                                 \
+  }
+
+ORDER(order1, uint8_t)
+ORDER(order2, uint16_t)
+ORDER(order4, uint32_t)
+ORDER(order8, uint64_t)
+
+static void order(const void *from, void *to, int size, int ndim, const int64_t *dims, int rows) {
+  switch (size) {
+    case 1: order1(from, to, ndim, dims, rows); break;
+    case 2: order2(from, to, ndim, dims, rows); break;
+    case 4: order4(from, to, ndim, dims, rows); break;
+    default: order8(from, to, ndim, dims, rows); break;
+  }
+}
+
+/* R's NA is a NaN with the payload 1954; it has the same payload in float32. */
+#define NA_PAYLOAD 1954u
+
+static float narrow(double v) {
+  if (!R_IsNA(v)) return (float)v;
+  uint32_t bits = 0x7FC00000u | NA_PAYLOAD;
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+static double widen(float f) {
+  if (f == f) return f;
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return (bits & 0x003FFFFFu) == NA_PAYLOAD ? NA_REAL : R_NaN;
+}
+
+static void bad(Args *a, R_xlen_t i, double v, const char *expected) NORETURN;
+
+static void bad(Args *a, R_xlen_t i, double v, const char *expected) {
+  if (R_IsNA(v)) {
+    raise_error("%s: data[%lld]: NA, expected a value of %s: only floating types can hold NA", a->function,
+                (long long)i + 1, expected);
+  }
+  raise_error("%s: data[%lld]: %g, expected a value of %s", a->function, (long long)i + 1, v, expected);
+}
+
+static double element(SEXP data, R_xlen_t i) {
+  switch (TYPEOF(data)) {
+    case LGLSXP: return LOGICAL(data)[i] == NA_LOGICAL ? NA_REAL : LOGICAL(data)[i];
+    case INTSXP: return INTEGER(data)[i] == NA_INTEGER ? NA_REAL : INTEGER(data)[i];
+    case RAWSXP: return RAW(data)[i];
+    default: return REAL(data)[i];
+  }
+}
+
+static int is_integer64(SEXP x) { return TYPEOF(x) == REALSXP && Rf_inherits(x, "integer64"); }
+
+/* Whole numbers; 64 bits are taken from integer64 as they are. */
+#define INTEGERS(T, lo, hi, label)                                     \
+  for (R_xlen_t i = 0; i < n; i++) {                                   \
+    double v = element(data, i);                                       \
+    if (!(v > (lo) - 1.0 && v < (hi) + 1.0)) bad(a, i, v, label);      \
+    ((T *)out)[i] = (T)v;                                              \
+  }                                                                    \
+  break
+
+static void convert(Args *a, SEXP data, int dtype, void *out) {
+  R_xlen_t n = Rf_xlength(data);
+  if (is_integer64(data)) {
+    const int64_t *bits = (const int64_t *)REAL(data);
+    for (R_xlen_t i = 0; i < n; i++) {
+      int missing_value = bits[i] == INT64_MIN;
+      if (dtype == POLY_DTYPE_FLOAT64) {
+        ((double *)out)[i] = missing_value ? NA_REAL : (double)bits[i];
+      } else if (missing_value) {
+        bad(a, i, NA_REAL, "int64");
+      } else {
+        ((int64_t *)out)[i] = bits[i];
+      }
+    }
+    return;
+  }
+  switch (dtype) {
+    case POLY_DTYPE_BOOL:
+      for (R_xlen_t i = 0; i < n; i++) {
+        double v = element(data, i);
+        if (ISNAN(v)) bad(a, i, v, "bool");
+        ((uint8_t *)out)[i] = v != 0;
+      }
+      break;
+    case POLY_DTYPE_INT8: INTEGERS(int8_t, -128.0, 127.0, "int8");
+    case POLY_DTYPE_UINT8: INTEGERS(uint8_t, 0.0, 255.0, "uint8");
+    case POLY_DTYPE_INT16: INTEGERS(int16_t, -32768.0, 32767.0, "int16");
+    case POLY_DTYPE_UINT16: INTEGERS(uint16_t, 0.0, 65535.0, "uint16");
+    case POLY_DTYPE_INT32: INTEGERS(int32_t, -2147483648.0, 2147483647.0, "int32");
+    case POLY_DTYPE_UINT32: INTEGERS(uint32_t, 0.0, 4294967295.0, "uint32");
+    case POLY_DTYPE_INT64:
+      for (R_xlen_t i = 0; i < n; i++) {
+        double v = element(data, i);
+        if (!(v >= -9223372036854775808.0 && v < 9223372036854775808.0)) bad(a, i, v, "int64");
+        ((int64_t *)out)[i] = (int64_t)v;
+      }
+      break;
+    case POLY_DTYPE_UINT64:
+      for (R_xlen_t i = 0; i < n; i++) {
+        double v = element(data, i);
+        if (!(v > -1.0 && v < 18446744073709551616.0)) bad(a, i, v, "uint64");
+        ((uint64_t *)out)[i] = (uint64_t)v;
+      }
+      break;
+    case POLY_DTYPE_FLOAT32:
+      for (R_xlen_t i = 0; i < n; i++) ((float *)out)[i] = narrow(element(data, i));
+      break;
+    default:
+      for (R_xlen_t i = 0; i < n; i++) ((double *)out)[i] = element(data, i);
+  }
+}
+
+void to_storage(Args *a, SEXP data, int dtype, int ndim, const int64_t *dims, void *out) {
+  int size = P.poly_dtype_id_size(dtype);
+  if (ndim < 2 || Rf_xlength(data) < 2) {
+    convert(a, data, dtype, out);
+  } else if (dtype == POLY_DTYPE_FLOAT64 && TYPEOF(data) == REALSXP && !is_integer64(data)) {
+    order(REAL(data), out, size, ndim, dims, 0);
+  } else {
+    const void *top = vmaxget();
+    void *columns = R_alloc((size_t)Rf_xlength(data), size);
+    convert(a, data, dtype, columns);
+    order(columns, out, size, ndim, dims, 0);
+    vmaxset(top);
+  }
+}
+
+#define NUMBERS(T, accessor) \
+  for (R_xlen_t i = 0; i < n; i++) accessor(out)[i] = ((const T *)memory)[i]; \
+  break
+
+static int has_smallest(const int32_t *v, R_xlen_t n) {
+  for (R_xlen_t i = 0; i < n; i++) {
+    if (v[i] == INT32_MIN) return 1;
+  }
+  return 0;
+}
+
+/* The type of R's vector for a data type. An int32 tensor that holds -2^31, which
+ * is R's NA, comes as numbers. */
+static SEXPTYPE type_for(const void *memory, int dtype, R_xlen_t n) {
+  switch (dtype) {
+    case POLY_DTYPE_BOOL: return LGLSXP;
+    case POLY_DTYPE_INT8:
+    case POLY_DTYPE_UINT8:
+    case POLY_DTYPE_INT16:
+    case POLY_DTYPE_UINT16: return INTSXP;
+    case POLY_DTYPE_INT32: return has_smallest(memory, n) ? REALSXP : INTSXP;
+    default: return REALSXP;
+  }
+}
+
+static void values(const void *memory, int dtype, R_xlen_t n, SEXP out, int integer64) {
+  switch (dtype) {
+    case POLY_DTYPE_BOOL: NUMBERS(uint8_t, LOGICAL);
+    case POLY_DTYPE_INT8: NUMBERS(int8_t, INTEGER);
+    case POLY_DTYPE_UINT8: NUMBERS(uint8_t, INTEGER);
+    case POLY_DTYPE_INT16: NUMBERS(int16_t, INTEGER);
+    case POLY_DTYPE_UINT16: NUMBERS(uint16_t, INTEGER);
+    case POLY_DTYPE_INT32:
+      if (TYPEOF(out) == REALSXP) {
+        NUMBERS(int32_t, REAL);
+      }
+      NUMBERS(int32_t, INTEGER);
+    case POLY_DTYPE_UINT32: NUMBERS(uint32_t, REAL);
+    case POLY_DTYPE_INT64:
+      if (integer64) {
+        memcpy(REAL(out), memory, (size_t)n * sizeof(int64_t));
+        break;
+      }
+      NUMBERS(int64_t, REAL);
+    case POLY_DTYPE_UINT64: NUMBERS(uint64_t, REAL);
+    case POLY_DTYPE_FLOAT32:
+      for (R_xlen_t i = 0; i < n; i++) REAL(out)[i] = widen(((const float *)memory)[i]);
+      break;
+    default: NUMBERS(double, REAL);
+  }
+}
+
+SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, int integer64) {
+  int64_t n = 1;
+  for (int i = 0; i < ndim; i++) n *= dims[i];
+  integer64 = integer64 && dtype == POLY_DTYPE_INT64;
+  SEXP out = PROTECT(Rf_allocVector(type_for(memory, dtype, n), n));
+  if (ndim < 2 || n < 2) {
+    values(memory, dtype, n, out, integer64);
+  } else if (dtype == POLY_DTYPE_FLOAT64) {
+    order(memory, REAL(out), sizeof(double), ndim, dims, 1);
+  } else {
+    int size = P.poly_dtype_id_size(dtype);
+    const void *top = vmaxget();
+    void *columns = R_alloc((size_t)n, size);
+    order(memory, columns, size, ndim, dims, 1);
+    values(columns, dtype, n, out, integer64);
+    vmaxset(top);
+  }
+  if (integer64) Rf_setAttrib(out, R_ClassSymbol, Rf_mkString("integer64"));
+  set_dims(out, ndim, dims);
+  UNPROTECT(1);
+  return out;
+}

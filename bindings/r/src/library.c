@@ -1,0 +1,147 @@
+/* Finds and loads libpolygrad.so, and turns its errors into R's conditions. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "glue.h"
+
+struct poly_api P;
+
+static PolyCtx *the_context;
+static SEXP namespace_;
+
+SEXP r_setup(SEXP package);
+
+/* Remembers the namespace of the package, for functions that C calls. */
+SEXP r_setup(SEXP package) {
+  namespace_ = package;
+  R_PreserveObject(package);
+  return R_NilValue;
+}
+
+SEXP package_function(const char *name) {
+  return Rf_findFun(Rf_install(name), namespace_);
+}
+
+void raise_error(const char *format, ...) {
+  char text[4096];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  SEXP message = PROTECT(Rf_ScalarString(Rf_mkCharCE(text, CE_UTF8)));
+  SEXP call = PROTECT(Rf_lang2(package_function("raise"), message));
+  Rf_eval(call, namespace_);
+  UNPROTECT(2);
+  Rf_error("%s", text); /* raise does not return */
+}
+
+void fail(void) {
+  const char *text = P.poly_last_error();
+  raise_error("%s", *text ? text : "the library reported no error");
+}
+
+void missing(const char *name) {
+  raise_error("%s: this libpolygrad.so (version %s) does not have it; the package needs a newer one", name,
+              P.poly_version ? P.poly_version() : "unknown");
+}
+
+static void *symbol(void *library, const char *name) { return dlsym(library, name); }
+
+static void load(const char *path) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) raise_error("%s cannot be loaded: %s", path, dlerror());
+#define FIND(name) *(void **)&P.name = symbol(library, #name);
+  POLY_FUNCTIONS(FIND)
+#undef FIND
+  if (P.poly_abi_version == NULL || P.poly_last_error == NULL) {
+    memset(&P, 0, sizeof P);
+    raise_error("%s is not a libpolygrad.so that this package can use", path);
+  }
+  if (P.poly_abi_version() != POLY_ABI_VERSION) {
+    int version = P.poly_abi_version();
+    memset(&P, 0, sizeof P);
+    raise_error("%s has interface version %d, expected %d", path, version, POLY_ABI_VERSION);
+  }
+}
+
+/* The path is chosen by R code (R/library.R), once. */
+static void start(void) {
+  SEXP call = PROTECT(Rf_lang1(package_function("library_path")));
+  SEXP path = PROTECT(Rf_eval(call, namespace_));
+  if (P.poly_ctx_new == NULL) load(R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0))));
+  the_context = P.poly_ctx_new();
+  UNPROTECT(2);
+  if (the_context == NULL) fail();
+  watch_interrupts();
+}
+
+PolyCtx *context(void) {
+  if (the_context == NULL) start();
+  return the_context;
+}
+
+SEXP r_loaded(void);
+
+SEXP r_loaded(void) { return Rf_ScalarLogical(the_context != NULL); }
+
+/* What the library says about itself. */
+SEXP r_library_info(void);
+
+SEXP r_library_info(void) {
+  context();
+  return Rf_ScalarString(Rf_mkCharCE(P.poly_version ? P.poly_version() : "", CE_UTF8));
+}
+
+SEXP r_devices(void);
+
+/* The names of all devices, and which of them can run kernels. */
+SEXP r_devices(void) {
+  context();
+  int n = P.poly_device_count();
+  SEXP out = PROTECT(Rf_allocVector(LGLSXP, n));
+  SEXP names = PROTECT(Rf_allocVector(STRSXP, n));
+  for (int i = 0; i < n; i++) {
+    LOGICAL(out)[i] = P.poly_device_available(i) == 1;
+    SET_STRING_ELT(names, i, Rf_mkCharCE(P.poly_device_name(i), CE_UTF8));
+  }
+  Rf_setAttrib(out, R_NamesSymbol, names);
+  UNPROTECT(2);
+  return out;
+}
+
+/* Interrupts. The library asks between kernels whether to go on. R's own check
+ * would jump over the library's frames, so it runs under R_ToplevelExec, and the
+ * interrupt is raised again when the library has returned. */
+static int interrupted;
+static pthread_t main_thread;
+
+static void check(void *unused) {
+  (void)unused;
+  R_CheckUserInterrupt();
+}
+
+/* Others in this process may run the library in threads, where R must not be called. */
+static int poll(void *unused) {
+  (void)unused;
+  if (!pthread_equal(pthread_self(), main_thread)) return 0;
+  if (!R_ToplevelExec(check, NULL)) interrupted = 1;
+  return interrupted;
+}
+
+void watch_interrupts(void) {
+  main_thread = pthread_self();
+  if (P.poly_set_poll != NULL) P.poly_set_poll(poll, NULL);
+}
+
+void finish(int status) {
+  int stop = interrupted;
+  interrupted = 0;
+  if (stop) {
+    SEXP call = PROTECT(Rf_lang1(package_function("interrupt")));
+    Rf_eval(call, namespace_);
+    UNPROTECT(1);
+  }
+  if (status != 0) fail();
+}

@@ -1,0 +1,206 @@
+/* Nodes and the variables that stand for them. */
+#include <stdlib.h>
+
+#include "glue.h"
+
+/* What the address of a variable is: NULL means that it was restored from a file. */
+static int here;
+static SEXP prototype;
+static SEXP slot;
+
+SEXP r_set_prototype(SEXP tensor);
+
+SEXP r_set_prototype(SEXP tensor) {
+  prototype = tensor;
+  R_PreserveObject(tensor);
+  slot = Rf_install("ptr");
+  return R_NilValue;
+}
+
+/* Handles of nodes that are gone, given back many at a time. */
+#define RELEASE_AT 256
+static PolyUOp *dead[RELEASE_AT];
+static int n_dead;
+
+void release_dead(void) {
+  int n = n_dead;
+  n_dead = 0;
+  if (n > 0) P.poly_uop_release_n(context(), dead, n);
+}
+
+static void finalize(SEXP node) {
+  Node *n = R_ExternalPtrAddr(node);
+  if (n == NULL) return;
+  R_ClearExternalPtr(node);
+  dead[n_dead++] = n->handle;
+  free(n);
+  if (n_dead == RELEASE_AT) release_dead();
+}
+
+SEXP new_node(PolyUOp *handle, SEXP sources, int tracked) {
+  Node *n = malloc(sizeof *n);
+  if (n == NULL) raise_error("no memory for a node");
+  n->handle = handle;
+  n->tracked = tracked;
+  n->known = 0;
+  n->mark = 0;
+  SEXP node = PROTECT(R_MakeExternalPtr(n, R_NilValue, sources));
+  R_RegisterCFinalizerEx(node, finalize, FALSE);
+  UNPROTECT(1);
+  return node;
+}
+
+Node *node_of(SEXP node) {
+  Node *n = TYPEOF(node) == EXTPTRSXP ? R_ExternalPtrAddr(node) : NULL;
+  if (n == NULL) raise_error("a node of another session cannot be used");
+  return n;
+}
+
+const Node *describe(SEXP node) {
+  Node *n = node_of(node);
+  if (!n->known) {
+    n->ndim = P.poly_describe(context(), n->handle, n->dims, POLY_MAX_DIMS, &n->dtype);
+    if (n->ndim < 0) fail();
+    n->known = 1;
+  }
+  return n;
+}
+
+int64_t numel(const Node *n) {
+  int64_t count = 1;
+  for (int i = 0; i < n->ndim; i++) count *= n->dims[i];
+  return count;
+}
+
+size_t bytes_of(const Node *n) { return (size_t)numel(n) * (size_t)P.poly_dtype_id_size(n->dtype); }
+
+SEXP extra(SEXP node, int what) {
+  SEXP tag = R_ExternalPtrTag(node);
+  return tag == R_NilValue ? R_NilValue : VECTOR_ELT(tag, what);
+}
+
+void set_extra(SEXP node, int what, SEXP value) {
+  SEXP tag = R_ExternalPtrTag(node);
+  if (tag == R_NilValue) {
+    if (value == R_NilValue) return;
+    PROTECT(value);
+    tag = Rf_allocVector(VECSXP, 3);
+    R_SetExternalPtrTag(node, tag);
+    UNPROTECT(1);
+  }
+  SET_VECTOR_ELT(tag, what, value);
+}
+
+SEXP wrap(SEXP node) {
+  PROTECT(node);
+  SEXP var = PROTECT(R_MakeExternalPtr(&here, R_NilValue, node));
+  SEXP tensor = PROTECT(Rf_shallow_duplicate(prototype));
+  R_do_slot_assign(tensor, slot, var);
+  UNPROTECT(3);
+  return tensor;
+}
+
+int is_tensor(SEXP x) {
+  if (TYPEOF(x) != S4SXP) return 0;
+  SEXP var = Rf_getAttrib(x, slot);
+  return TYPEOF(var) == EXTPTRSXP && Rf_inherits(x, "Tensor");
+}
+
+SEXP variable(SEXP x) {
+  SEXP var = TYPEOF(x) == S4SXP ? Rf_getAttrib(x, slot) : R_NilValue;
+  if (TYPEOF(var) != EXTPTRSXP) raise_error("%s, expected a Tensor", Rf_type2char(TYPEOF(x)));
+  if (R_ExternalPtrAddr(var) != &here) {
+    raise_error("a Tensor of another session cannot be used: save as.array(x) instead");
+  }
+  return var;
+}
+
+SEXP node_in(SEXP x) { return R_ExternalPtrProtected(variable(x)); }
+
+void set_node(SEXP var, SEXP node) { R_SetExternalPtrProtected(var, node); }
+
+SEXP owner_of(SEXP node) {
+  SEXP weak = extra(node, OWNER);
+  return weak == R_NilValue ? R_NilValue : R_WeakRefKey(weak);
+}
+
+void set_owner(SEXP node, SEXP var) {
+  SEXP weak = var == R_NilValue ? R_NilValue : R_MakeWeakRef(var, R_NilValue, R_NilValue, FALSE);
+  PROTECT(weak);
+  set_extra(node, OWNER, weak);
+  UNPROTECT(1);
+}
+
+SEXP lazy(SEXP node) {
+  SEXP origin = extra(node, ORIGIN);
+  return origin == R_NilValue ? node : origin;
+}
+
+/* A leaf on the memory of a raw vector, which the node keeps alive. */
+SEXP new_leaf(SEXP data, int dtype, int ndim, const int64_t *dims) {
+  PROTECT(data);
+  PolyUOp *handle = P.poly_buffer_host(context(), dtype, dims, ndim, RAW(data), (size_t)Rf_xlength(data));
+  if (handle == NULL) fail();
+  SEXP node = PROTECT(new_node(handle, R_NilValue, 0));
+  set_extra(node, DATA, data);
+  Node *n = node_of(node);
+  n->known = 1;
+  n->dtype = dtype;
+  n->ndim = ndim;
+  if (ndim > 0) memcpy(n->dims, dims, (size_t)ndim * sizeof *dims);
+  UNPROTECT(2);
+  return node;
+}
+
+SEXP r_is_tensor(SEXP x);
+SEXP r_shape(SEXP x);
+SEXP r_dtype(SEXP x);
+SEXP r_same(SEXP x, SEXP y);
+SEXP r_gradient_of(SEXP x);
+SEXP r_set_gradient(SEXP x, SEXP gradient);
+SEXP r_replace(SEXP x, SEXP y);
+SEXP r_live_nodes(void);
+
+SEXP r_is_tensor(SEXP x) { return Rf_ScalarLogical(is_tensor(x)); }
+
+SEXP r_shape(SEXP x) {
+  const Node *n = describe(node_in(x));
+  int large = 0;
+  for (int i = 0; i < n->ndim; i++) large |= n->dims[i] > INT32_MAX;
+  SEXP out = Rf_allocVector(large ? REALSXP : INTSXP, n->ndim);
+  for (int i = 0; i < n->ndim; i++) {
+    if (large) {
+      REAL(out)[i] = (double)n->dims[i];
+    } else {
+      INTEGER(out)[i] = (int)n->dims[i];
+    }
+  }
+  return out;
+}
+
+SEXP r_dtype(SEXP x) { return Rf_mkString(P.poly_dtype_id_name(describe(node_in(x))->dtype)); }
+
+/* Whether two Tensors are one variable. */
+SEXP r_same(SEXP x, SEXP y) { return Rf_ScalarLogical(variable(x) == variable(y)); }
+
+SEXP r_gradient_of(SEXP x) { return R_ExternalPtrTag(variable(x)); }
+
+SEXP r_set_gradient(SEXP x, SEXP gradient) {
+  SEXP var = variable(x);
+  if (gradient != R_NilValue) variable(gradient);
+  trace_gradient(var);
+  R_SetExternalPtrTag(var, gradient);
+  return R_NilValue;
+}
+
+/* Lets x stand for what y stands for. */
+SEXP r_replace(SEXP x, SEXP y) {
+  set_node(variable(x), node_in(y));
+  return x;
+}
+
+SEXP r_live_nodes(void) {
+  PolyCtx *ctx = context();
+  release_dead();
+  return Rf_ScalarReal((double)P.poly_ctx_live_nodes(ctx));
+}
