@@ -543,6 +543,8 @@ func parameters(fn string) string {
 		return "plan k i"
 	case "poly_wasm_stepplan_exec_order":
 		return "plan n_out"
+	case "poly_wasm_stepplan_buf_uop":
+		return "plan i"
 	case "poly_wasm_stepplan_buf_size":
 		return "plan i"
 	case "poly_wasm_stepplan_buf_nbytes":

@@ -1100,6 +1100,10 @@ const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_ou
   return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, n_out);
 }
 
+PolyUOp *poly_wasm_stepplan_buf_uop(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_buf_uop") ? NULL : (PolyUOp *)go_poly_wasm_stepplan_buf_uop((uintptr_t)plan, i);
+}
+
 int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i) {
   return poly_enter("poly_wasm_stepplan_buf_size") ? -1 : go_poly_wasm_stepplan_buf_size((uintptr_t)plan, i);
 }

@@ -16,6 +16,7 @@ import (
 // A wasmPlan is what a PolyWasmStepPlan stands for. C holds its bytes and its order.
 type wasmPlan struct {
 	*exec.WasmPlan
+	ctx    C.uintptr_t
 	module unsafe.Pointer
 	order  *C.int
 }
@@ -31,7 +32,7 @@ func go_poly_render_step_wasm_plan(ctx, sink C.uintptr_t) (h C.uintptr_t) {
 		if err != nil {
 			return err
 		}
-		w := &wasmPlan{WasmPlan: p, module: C.CBytes(p.Module)}
+		w := &wasmPlan{WasmPlan: p, ctx: ctx, module: C.CBytes(p.Module)}
 		w.order = (*C.int)(C.malloc(C.size_t(len(p.Kernels)+1) * C.sizeof_int))
 		for i := range p.Kernels {
 			unsafe.Slice(w.order, len(p.Kernels))[i] = C.int(i)
@@ -87,7 +88,7 @@ func go_poly_wasm_stepplan_n_buffers(h C.uintptr_t) C.int {
 
 //export go_poly_wasm_stepplan_n_bindable_buffers
 func go_poly_wasm_stepplan_n_bindable_buffers(h C.uintptr_t) C.int {
-	return askPlan("poly_wasm_stepplan_n_bindable_buffers", h, 0, func(w *wasmPlan) (C.int, error) { return C.int(w.Inputs), nil })
+	return askPlan("poly_wasm_stepplan_n_bindable_buffers", h, 0, func(w *wasmPlan) (C.int, error) { return C.int(len(w.Inputs)), nil })
 }
 
 func (w *wasmPlan) kernel(k C.int) ([]int, error) {
@@ -163,4 +164,19 @@ func go_poly_wasm_stepplan_buf_nbytes(h C.uintptr_t, i C.int) C.int64_t {
 		b, err := w.buffer(i)
 		return C.int64_t(b.Bytes), err
 	})
+}
+
+//export go_poly_wasm_stepplan_buf_uop
+func go_poly_wasm_stepplan_buf_uop(h C.uintptr_t, i C.int) C.uintptr_t {
+	const fn = "poly_wasm_stepplan_buf_uop"
+	w := askPlan(fn, h, nil, func(w *wasmPlan) (*wasmPlan, error) {
+		if i < 0 || int(i) >= len(w.Inputs) {
+			return nil, wrong("i", "%d is out of range, the plan has %d bindable buffers", i, len(w.Inputs))
+		}
+		return w, nil
+	})
+	if w == nil {
+		return 0
+	}
+	return build(fn, w.ctx, func(c *context) (value, error) { return single(w.Inputs[i]), nil })
 }

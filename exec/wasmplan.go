@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"errors"
 	"fmt"
 
 	"polygrad/core/lower"
@@ -16,9 +15,10 @@ type WasmPlan struct {
 	Module []byte
 	// Kernels has, for each kernel in the order of execution, the buffer behind each address.
 	Kernels [][]int
-	// Buffers are the memory that the kernels work on. The first Inputs of them are the buffers of the request, the others temporaries.
+	// Buffers are the memory that the kernels work on. The first of them are those of Inputs, the BUFFERs of the request,
+	// the others temporaries.
 	Buffers []WasmBuffer
-	Inputs  int
+	Inputs  []*uop.UOp
 }
 
 // WasmBuffer is the size of a buffer.
@@ -51,26 +51,35 @@ func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(layout.before)+len(layout.after) > 0 {
-		return nil, errors.New("exec.NewWasmPlan: the program copies a buffer as a whole, which no kernel does")
-	}
-	p := &WasmPlan{Inputs: len(buffers), Buffers: make([]WasmBuffer, layout.slots)}
+	p := &WasmPlan{Inputs: buffers, Buffers: make([]WasmBuffer, layout.slots)}
 	for i, b := range buffers {
 		n := int64(b.Arg.(uop.Num))
 		p.Buffers[i] = WasmBuffer{n, n * int64(b.DType.Itemsize())}
 	}
 	for i, s := range sched.Slots {
-		if n := slot[i]; n >= p.Inputs {
+		if n := slot[i]; n >= len(p.Inputs) {
 			p.Buffers[n] = WasmBuffer{s.Size, s.Size * int64(s.DType.Itemsize())}
 		}
 	}
-	return p, p.render(sched, slot)
+	return p, p.render(sched, slot, layout)
 }
 
-func (p *WasmPlan) render(sched *schedule.Schedule, slot []int) error {
+// copies adds kernels that copy whole buffers; a temporary is as large as what is copied to it.
+func (p *WasmPlan) copies(kernels []*render.Kernel, moves []move) []*render.Kernel {
+	for _, m := range moves {
+		if p.Buffers[m.to].Bytes == 0 {
+			p.Buffers[m.to] = p.Buffers[m.from]
+		}
+		kernels = append(kernels, render.Copy(m.bytes))
+		p.Kernels = append(p.Kernels, []int{m.to, m.from})
+	}
+	return kernels
+}
+
+func (p *WasmPlan) render(sched *schedule.Schedule, slot []int, layout *plan) error {
 	target := lower.Wasm()
-	kernels := make([]*render.Kernel, len(sched.Kernels))
-	for i, k := range sched.Kernels {
+	kernels := p.copies(nil, layout.before)
+	for _, k := range sched.Kernels {
 		prog, err := lower.Lower(k.AST, target)
 		if err != nil {
 			return err
@@ -90,9 +99,10 @@ func (p *WasmPlan) render(sched *schedule.Schedule, slot []int) error {
 			args = append(args, len(p.Buffers))
 			p.Buffers = append(p.Buffers, WasmBuffer{int64(r.Scratch), int64(r.Scratch)})
 		}
-		kernels[i] = r
+		kernels = append(kernels, r)
 		p.Kernels = append(p.Kernels, args)
 	}
+	kernels = p.copies(kernels, layout.after)
 	bytes := int64(wasmPage)
 	for _, b := range p.Buffers {
 		bytes += aligned(b.Bytes)

@@ -1267,9 +1267,14 @@ POLY_API PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx);
 /* ======================================================================== */
 /* WASM plans                                                               */
 /* ======================================================================== */
-/* A program as WebAssembly modules, for a host that runs WASM itself: call the
- * kernels in the order of exec_order on memory that holds the buffers. A program
- * with variables has no such plan. What a query returns belongs to the plan. */
+/* A program as a WebAssembly module, for a host that runs WASM itself. The module
+ * imports nothing and exports its memory, which is as large as the first 64 KiB,
+ * left free, and all buffers behind one another, each at a multiple of 64 bytes.
+ * The host instantiates it once, gives every buffer such a place, writes the
+ * inputs, and calls the kernels in the order of exec_order with the addresses of
+ * their buffers. Assignments change buffers in place, so that the next run goes
+ * on from there. A program with variables has no such plan. What a query returns
+ * belongs to the plan. */
 
 POLY_API PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink); /* NULL on error. Since 1.0 */
 POLY_API void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan);                   /* NULL is ignored. Since 1.0 */
@@ -1291,6 +1296,10 @@ POLY_API int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *p
 /* Kernel numbers in the order they must run, and how many there are. Since
  * 1.0. */
 POLY_API const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out);
+
+/* The BUFFER node behind bindable buffer i (a new reference), NULL for other
+ * indices and after the end of its context. Since 2.0. */
+POLY_API PolyUOp *poly_wasm_stepplan_buf_uop(const PolyWasmStepPlan *plan, int i);
 
 /* Elements and bytes of buffer i; -1 if there is none. Since 1.0. */
 POLY_API int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i);

@@ -280,6 +280,7 @@ exports.PROTOTYPES = {
   poly_wasm_stepplan_kernel_n_params: ['int', ['uintptr_t', 'int']],
   poly_wasm_stepplan_kernel_param_buf_index: ['int', ['uintptr_t', 'int', 'int']],
   poly_wasm_stepplan_exec_order: ['void *', ['uintptr_t', 'void *']],
+  poly_wasm_stepplan_buf_uop: ['uintptr_t', ['uintptr_t', 'int']],
   poly_wasm_stepplan_buf_size: ['int64_t', ['uintptr_t', 'int']],
   poly_wasm_stepplan_buf_nbytes: ['int64_t', ['uintptr_t', 'int']],
   poly_mlp_instance: ['uintptr_t', ['const char *', 'int']],

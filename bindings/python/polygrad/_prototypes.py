@@ -687,6 +687,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_wasm_stepplan_kernel_n_params": (c_int, (c_void_p, c_int)),
     "poly_wasm_stepplan_kernel_param_buf_index": (c_int, (c_void_p, c_int, c_int)),
     "poly_wasm_stepplan_exec_order": (c_void_p, (c_void_p, c_void_p)),
+    "poly_wasm_stepplan_buf_uop": (c_void_p, (c_void_p, c_int)),
     "poly_wasm_stepplan_buf_size": (c_int64, (c_void_p, c_int)),
     "poly_wasm_stepplan_buf_nbytes": (c_int64, (c_void_p, c_int)),
     "poly_mlp_instance": (c_void_p, (c_char_p, c_int)),

@@ -276,3 +276,22 @@ func TestShuffleAndVectorConstants(t *testing.T) {
 		t.Errorf("shuffle gives %#x", got)
 	}
 }
+
+func TestMemoryCopy(t *testing.T) {
+	m := &Module{}
+	m.Memory("m", 1, 1)
+	c := NewCode(I32, I32, I32)
+	c.Get(1)
+	c.I32(42)
+	c.Mem(I32Store, 0)
+	for i := range uint32(3) {
+		c.Get(i)
+	}
+	c.MemoryCopy()
+	c.Get(0)
+	c.Mem(I32Load, 0)
+	m.Func("f", c, I32)
+	if got := run(t, m, 8, 100, 4); len(got) != 1 || got[0] != 42 {
+		t.Errorf("copied %v, expected 42", got)
+	}
+}

@@ -68,6 +68,12 @@ func (c *Code) Tee(local uint32) { c.op1(localTee, local) }
 // Call calls a function by index.
 func (c *Code) Call(fn uint32) { c.op1(call, fn) }
 
+// MemoryCopy pops a target address, a source address and a number of bytes, and copies.
+func (c *Code) MemoryCopy() {
+	c.Op(memoryCopy)
+	c.buf = append(c.buf, 0, 0) // both in memory 0
+}
+
 // Mem appends a load or store with a constant offset.
 func (c *Code) Mem(op Op, offset uint32) {
 	c.Op(op)

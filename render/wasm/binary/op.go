@@ -207,6 +207,8 @@ const (
 	I64TruncSatF64U
 )
 
+const memoryCopy Op = 0xFC0A
+
 // SIMD memory, shuffles, splats and lanes.
 const (
 	V128Load Op = 0xFD00 + iota
