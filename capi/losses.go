@@ -63,21 +63,29 @@ func go_poly_sparse_cross_entropy_loss(ctx, logits, target C.uintptr_t, ignore C
 		if err != nil {
 			return nil, err
 		}
-		return tensor.SparseCategoricalCrossEntropy(us[0], us[1], i, r, float64(smoothing))
+		y, err := classes(us[0], us[1])
+		if err != nil {
+			return nil, err
+		}
+		return tensor.SparseCategoricalCrossEntropy(us[0], y, i, r, float64(smoothing))
 	}, operandOf("logits", logits), operandOf("target", target))
 }
 
 //export go_poly_nll_loss
 func go_poly_nll_loss(ctx, x, target, weight C.uintptr_t, useIgnore C.int, ignore C.int64_t, reduction C.int) C.uintptr_t {
 	return loss("poly_nll_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
+		y, err := classes(us[0], us[1])
+		if err != nil {
+			return nil, err
+		}
 		if useIgnore == 0 {
-			return tensor.NLLLoss(us[0], us[1], us[2], nil, r)
+			return tensor.NLLLoss(us[0], y, us[2], nil, r)
 		}
 		i, err := classIndex(ignore)
 		if err != nil {
 			return nil, err
 		}
-		return tensor.NLLLoss(us[0], us[1], us[2], &i, r)
+		return tensor.NLLLoss(us[0], y, us[2], &i, r)
 	}, operandOf("x", x), operandOf("target", target), optional("weight", weight))
 }
 

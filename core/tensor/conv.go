@@ -241,7 +241,10 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 	s := intShape("x", x.Shape())
 	n := len(s)
 	wide := uop.ShapeOf(s...)
-	y := x
+	y, position := x, uop.Float32
+	if x.DType == uop.Float64 {
+		position = uop.Float64
+	}
 	for i := 1; i <= len(size); i++ {
 		axis, have, want := n-i, s[n-i], size[len(size)-i]
 		num, den := float64(have), float64(want)
@@ -252,7 +255,7 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 		if den != 0 {
 			scale = num / den
 		}
-		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), uop.Float32)
+		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), position)
 		narrow := onesShape(n)
 		narrow[axis], wide[axis] = uop.N(want), uop.N(want)
 		lay := func(t *uop.UOp) *uop.UOp { return expand(reshape(t, narrow), wide) }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import numpy as np
@@ -11,6 +12,8 @@ from polygrad._library import fail, lib
 from polygrad.dtype import dtypes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import TypeAlias
 
 T = TypeVar("T", bound="Base")
@@ -47,6 +50,34 @@ def call(name: str, tensor: T, *arguments: Any) -> T:
     """Call the library's function of one tensor and some numbers."""
     node = tensor._node
     return made(type(tensor), getattr(lib, name)(CTX, node.handle, *arguments), (node,))
+
+
+def several_results(name: str, count: int, tensor: T, *arguments: Any) -> tuple[T, ...]:
+    """Call a function of the library that writes several results of one tensor to an array."""
+    node = tensor._node
+    out = (c_void_p * count)()
+    if getattr(lib, name)(CTX, node.handle, *arguments, out) != 0:
+        fail()
+    return tuple(made(type(tensor), handle, (node,)) for handle in out)
+
+
+def combine(name: str, tensors: Sequence[T | None], *arguments: Any) -> T:
+    """Call a function of several tensors, which come first; None stands for one not given."""
+    nodes = [None if t is None else t._node for t in tensors]
+    handles = [None if n is None else n.handle for n in nodes]
+    handle = getattr(lib, name)(CTX, *handles, *arguments)
+    given = tuple(n for n in nodes if n is not None)
+    return made(type(next(t for t in tensors if t is not None)), handle, given)
+
+
+def as_operand(value: Any, like: T) -> T:
+    """Return an operand as a tensor; a number takes its type from the tensor it meets."""
+    if isinstance(value, type(like)):
+        return value
+    tensor = type(like).__new__(type(like))
+    tensor._node = operand(value, like)
+    tensor.grad = None
+    return tensor
 
 
 def large(value: int, like: T) -> Any:

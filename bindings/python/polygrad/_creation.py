@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polygrad import _prototypes as c
 from polygrad._base import Base, made
 from polygrad._graph import CTX, Node, describe, dims, several
 from polygrad._library import lib
@@ -215,10 +215,10 @@ class Creation(Base):
         dtype: DTypeLike | None,
         device: str | None,
         requires_grad: bool,
+        *numbers: float,
     ) -> Self:
-        new = sizes(shape)
-        seed = next_seed()
-        handle = getattr(lib, name)(CTX, _float_type(dtype), dims(new), len(new), seed.handle)
+        new, seed, kind = sizes(shape), next_seed(), _float_type(dtype)
+        handle = getattr(lib, name)(CTX, kind, dims(new), len(new), *numbers, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 
     @classmethod
@@ -289,61 +289,98 @@ class Creation(Base):
         return cls._new(handle, (seed,), device, False)
 
     @classmethod
-    def uniform(cls, *shape: Any, low: float = 0.0, high: float = 1.0, **options: Any) -> Self:
+    def uniform(
+        cls,
+        *shape: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Self:
         """Return numbers that are uniform in [low, high).
 
         >>> t = Tensor.uniform(100, low=-1, high=1)
         >>> -1 <= t.min().item() <= t.max().item() < 1
         True
         """
-        requires_grad = options.pop("requires_grad", False)
-        tensor: Any = cls.rand(*shape, **options)
-        return cls._wanting(tensor * (high - low) + low, requires_grad)
+        name = "poly_uniform_seeded"
+        return cls._random(name, shape, dtype, device, requires_grad, low, high)
 
     @classmethod
-    def normal(cls, *shape: Any, mean: float = 0.0, std: float = 1.0, **options: Any) -> Self:
+    def normal(
+        cls,
+        *shape: Any,
+        mean: float = 0.0,
+        std: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Self:
         """Return numbers of the normal distribution with a mean and a deviation.
 
         >>> Tensor.normal(2, 3, mean=10, std=2).shape
         (2, 3)
         """
-        requires_grad = options.pop("requires_grad", False)
-        tensor: Any = cls.randn(*shape, **options)
-        return cls._wanting(tensor * std + mean, requires_grad)
+        name = "poly_normal_seeded"
+        return cls._random(name, shape, dtype, device, requires_grad, mean, std)
+
+    @classmethod
+    def _init(
+        cls,
+        scheme: int,
+        shape: tuple[Any, ...],
+        a: float = 0.0,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Self:
+        new, seed, kind = sizes(shape), next_seed(), _float_type(dtype)
+        handle = lib.poly_init_seeded(CTX, scheme, kind, dims(new), len(new), a, seed.handle)
+        return cls._new(handle, (seed,), device, requires_grad)
 
     @classmethod
     def scaled_uniform(cls, *shape: Any, **options: Any) -> Self:
         """Return numbers uniform in ±1/sqrt(number of elements)."""
-        bound = 1 / math.sqrt(max(math.prod(sizes(shape)), 1))
-        return cls.uniform(*shape, low=-bound, high=bound, **options)
+        return cls._init(c.POLY_INIT_SCALED_UNIFORM, shape, **options)
 
     @classmethod
     def glorot_uniform(cls, *shape: Any, **options: Any) -> Self:
         """Return numbers by Glorot and Bengio's rule for weights of shape (out, in, …)."""
-        new = sizes(shape)
-        bound = math.sqrt(6 / (new[0] + math.prod(new[1:])))
-        return cls.uniform(*new, low=-bound, high=bound, **options)
+        return cls._init(c.POLY_INIT_GLOROT_UNIFORM, shape, **options)
 
     @classmethod
     def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **options: Any) -> Self:
         """Return uniform numbers by He's rule for weights of shape (out, in, …)."""
-        new = sizes(shape)
-        bound = math.sqrt(6 / (1 + a**2) / math.prod(new[1:]))
-        return cls.uniform(*new, low=-bound, high=bound, **options)
+        return cls._init(c.POLY_INIT_KAIMING_UNIFORM, shape, a, **options)
 
     @classmethod
     def kaiming_normal(cls, *shape: Any, a: float = 0.01, **options: Any) -> Self:
         """Return normal numbers by He's rule for weights of shape (out, in, …)."""
-        new = sizes(shape)
-        std = math.sqrt(2 / (1 + a**2) / math.prod(new[1:]))
-        return cls.normal(*new, mean=0.0, std=std, **options)
+        return cls._init(c.POLY_INIT_KAIMING_NORMAL, shape, a, **options)
 
     @classmethod
-    def _wanting(cls, tensor: Any, requires_grad: bool) -> Self:
-        assert isinstance(tensor, cls)
-        if requires_grad:
-            tensor.requires_grad = True  # type: ignore[attr-defined]
-        return tensor
+    def randperm(cls, n: int, dtype: DTypeLike | None = None, device: str | None = None) -> Self:
+        """Return 0 to n-1 in random order.
+
+        >>> Tensor.randperm(4).sort()[0].tolist()
+        [0, 1, 2, 3]
+        """
+        seed, kind = next_seed(), to_dtype(dtype or dtypes.default_int).id
+        handle = lib.poly_randperm_seeded(CTX, kind, n, seed.handle)
+        return cls._new(handle, (seed,), device, False)
+
+    def multinomial(self, num_samples: int = 1, replacement: bool = False) -> Self:
+        """Draw class numbers with the weights in the last axis.
+
+        Without replacement no class is drawn twice.
+
+        >>> Tensor([0.0, 0.0, 2.0]).multinomial(3, replacement=True).tolist()
+        [2, 2, 2]
+        """
+        node, seed = self._node, next_seed()
+        handle = lib.poly_multinomial(CTX, node.handle, num_samples, replacement, seed.handle)
+        return made(type(self), handle, (node, seed))
 
     def rand_like(self, **options: Any) -> Self:
         """Return rand of the shape and type of self."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from polygrad import _prototypes as c
-from polygrad._base import Base, Operand, call, large, made, operand
+from polygrad._base import Base, Operand, as_operand, call, combine, large, made, operand
 from polygrad._graph import CTX
 from polygrad._library import fail, lib
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
@@ -269,6 +269,30 @@ class Elementwise(Base):
         """
         return self._method(c.POLY_COPYSIGN, other, False)
 
+    def fmod(self, x: Operand, reverse: _bool = False) -> Self:
+        """Return the remainder of the division rounded towards zero: it has the sign of self.
+
+        >>> Tensor([-7.0, 7.0]).fmod(4).tolist()
+        [-3.0, 3.0]
+        """
+        return self._method(c.POLY_TRUNCMOD, x, reverse)
+
+    def atan2(self, x: Operand, reverse: _bool = False) -> Self:
+        """Return the angle of the point (x, self), in -pi .. pi.
+
+        >>> Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0])).numpy().round(4)
+        array([0.    , 1.5708], dtype=float32)
+        """
+        return self._method(c.POLY_ATAN2, x, reverse)
+
+    def hypot(self, other: Operand) -> Self:
+        """Return sqrt(self^2 + other^2) without overflow.
+
+        >>> Tensor([3.0]).hypot(4.0).tolist()
+        [5.0]
+        """
+        return self._method(c.POLY_HYPOT, other, False)
+
     def lerp(self, end: Base, weight: Operand) -> Self:
         """Return self + (end - self) * weight.
 
@@ -313,6 +337,37 @@ class Elementwise(Base):
         """Return self != x as a bool tensor."""
         return self._method(c.POLY_NE, x, False)
 
+    def isclose(
+        self,
+        other: Operand,
+        rtol: _float = 1e-05,
+        atol: _float = 1e-08,
+        equal_nan: _bool = False,
+    ) -> Self:
+        """Tell where |self - other| <= atol + rtol * |other|, or both are the same infinity.
+
+        >>> Tensor([1.0, 2.0]).isclose(Tensor([1.000001, 2.1])).tolist()
+        [True, False]
+        """
+        pair = (self, as_operand(other, self))
+        return combine("poly_isclose", pair, rtol, atol, equal_nan)
+
+    def allclose(
+        self,
+        other: Operand,
+        rtol: _float = 1e-05,
+        atol: _float = 1e-08,
+        equal_nan: _bool = False,
+    ) -> _bool:
+        """Tell whether isclose holds everywhere.
+
+        >>> Tensor([1.0, 2.0]).allclose([1.0, 2.0])
+        True
+        """
+        pair = (self, as_operand(other, self))
+        result: Any = combine("poly_allclose", pair, rtol, atol, equal_nan)
+        return _bool(result.item())
+
     def where(self, x: Operand, y: Operand) -> Self:
         """Return x where self is true, y elsewhere.
 
@@ -339,19 +394,24 @@ class Elementwise(Base):
         handle = lib.poly_where_op(CTX, mask._node.handle, fill.handle, self._node.handle)
         return made(type(self), handle, (mask._node, fill, self._node))
 
-    def clamp(self, min_: _float | None = None, max_: _float | None = None) -> Self:
+    def clamp(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
         """Return self with values below min_ and above max_ replaced by these.
+
+        The bounds are numbers or tensors.
 
         >>> Tensor([-2.0, 0.5, 2.0]).clamp(-1, 1).tolist()
         [-1.0, 0.5, 1.0]
         """
         if min_ is None and max_ is None:
             raise ValueError("clamp: min_ and max_ are both None")
+        if not all(b is None or isinstance(b, (_int, _float)) for b in (min_, max_)):
+            bounds = [None if b is None else as_operand(b, self) for b in (min_, max_)]
+            return combine("poly_clip", (self, *bounds))
         low = -math.inf if min_ is None else min_
         high = math.inf if max_ is None else max_
         return call("poly_clamp", self, low, high)
 
-    def clip(self, min_: _float | None = None, max_: _float | None = None) -> Self:
+    def clip(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
         """Return clamp(min_, max_)."""
         return self.clamp(min_, max_)
 

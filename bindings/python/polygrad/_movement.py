@@ -1,4 +1,4 @@
-"""Tensor methods that rearrange, select and join elements."""
+"""Tensor methods that rearrange and join elements."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ import ctypes
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made
-from polygrad._graph import CTX, Node, describe, dims, handles, integers, several
-from polygrad._library import fail, last_error, lib
-from polygrad.dtype import dtypes
+from polygrad._graph import CTX, describe, dims, handles, integers, several
+from polygrad._library import fail, lib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from typing_extensions import Self
 
-_NONE = -(1 << 63)  # POLY_INDEX_NONE
-_LARGEST = (1 << 63) - 1
+_FLAT = -(1 << 31)  # POLY_AXIS_FLAT
+_PAD_MODES = {
+    "reflect": c.POLY_PAD_REFLECT,
+    "replicate": c.POLY_PAD_REPLICATE,
+    "circular": c.POLY_PAD_CIRCULAR,
+}
+
+# A method below has an argument called dims.
+numbers = dims
 
 
 def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -55,7 +59,7 @@ def join(name: str, tensors: Sequence[T], dim: int) -> T:
 
 
 class Movement(Base):
-    """Views, indexing and joining. No data moves until a value is needed."""
+    """Views and joining. No data moves until a value is needed."""
 
     __slots__ = ()
 
@@ -154,13 +158,18 @@ class Movement(Base):
         pairs, n = _pairs(arg, len(shape), [(0, s) for s in shape])
         return call("poly_shrink", self, pairs, n)
 
-    def pad(self, arg: Sequence[Any], value: float = 0.0) -> Self:
-        """Add elements of a value before and after each axis; None adds none.
+    def pad(self, arg: Sequence[Any], mode: str = "constant", value: float = 0.0) -> Self:
+        """Add elements before and after each axis; None adds none.
 
-        Instead of pairs, arg may be a flat list, (before, after) of the last axis first.
+        They are a value, or elements of the tensor: mode is "constant", "reflect" (mirrored at
+        the edge), "replicate" (the edge) or "circular" (from the other end). Instead of pairs,
+        arg may be a flat list, (before, after) of the last axis first. A negative number
+        cuts elements off.
 
         >>> Tensor([1, 2]).pad(((1, 2),)).tolist(), Tensor([1.0]).pad((0, 1), value=9).tolist()
         ([0, 1, 2, 0, 0], [1.0, 9.0])
+        >>> Tensor([1, 2, 3]).pad((2, 1), mode="reflect").tolist()
+        [3, 2, 1, 2, 3, 2]
         """
         shape = describe(self._node)[0]
         if arg and all(isinstance(p, int) for p in arg):
@@ -171,6 +180,11 @@ class Movement(Base):
             given = [(arg[i], arg[i + 1]) for i in range(0, len(arg), 2)]
             arg = [(0, 0)] * (len(shape) - len(given)) + given[::-1]
         pairs, n = _pairs(arg, len(shape), [(0, 0)] * len(shape))
+        if mode != "constant":
+            if mode not in _PAD_MODES:
+                names = ["constant", *_PAD_MODES]
+                raise ValueError(f"pad: mode: {mode!r}, expected one of {names}")
+            return call("poly_pad_mode", self, pairs, n, _PAD_MODES[mode])
         if value == 0:
             return call("poly_pad", self, pairs, n)
         return call("poly_pad_value", self, pairs, n, value)
@@ -192,6 +206,56 @@ class Movement(Base):
         """
         counts = sizes(repeats)
         return call("poly_repeat", self, dims(counts, "repeats"), len(counts))
+
+    def repeat_interleave(self, repeats: int, dim: int | None = None) -> Self:
+        """Repeat each element along an axis, or of the flattened tensor, in place.
+
+        >>> Tensor([1, 2]).repeat_interleave(2).tolist()
+        [1, 1, 2, 2]
+        """
+        return call("poly_repeat_interleave", self, repeats, _FLAT if dim is None else dim)
+
+    def unfold(self, dim: int, size: int, step: int) -> Self:
+        """Replace an axis by its windows of a size, one every step elements.
+
+        The windows are a new last axis.
+
+        >>> Tensor.arange(5).unfold(0, 2, 2).tolist()
+        [[0, 1], [2, 3]]
+        """
+        return call("poly_unfold", self, dim, size, step)
+
+    def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Self:
+        """Move elements along axes; what leaves one end enters at the other.
+
+        Without dims, the flattened tensor is moved.
+
+        >>> Tensor([1, 2, 3, 4]).roll(1).tolist()
+        [4, 1, 2, 3]
+        """
+        by = several(shifts)
+        if dims is None:
+            return call("poly_roll", self, numbers(by, "shifts"), None, len(by))
+        axes = several(dims)
+        if len(by) != len(axes):
+            raise ValueError(f"roll: {len(by)} shifts for {len(axes)} axes")
+        return call("poly_roll", self, numbers(by, "shifts"), numbers(axes, "dims"), len(by))
+
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+        """Return the diagonal of two axes as the last axis; offset moves it to the right.
+
+        >>> Tensor([[1, 2], [3, 4]]).diagonal().tolist()
+        [1, 4]
+        """
+        return call("poly_diagonal", self, offset, dim1, dim2)
+
+    def diag(self) -> Self:
+        """Return the square matrix with a vector on its diagonal.
+
+        >>> Tensor([1, 2]).diag().tolist()
+        [[1, 0], [0, 2]]
+        """
+        return call("poly_diag", self)
 
     def rearrange(self, formula: str, **lengths: int) -> Self:
         """Rearrange axes as einops does.
@@ -224,6 +288,21 @@ class Movement(Base):
         [[1, 2], [3, 4]]
         """
         return join("poly_stack", _given(self, args), dim)
+
+    def meshgrid(self, *args: Self, indexing: str = "ij") -> tuple[Self, ...]:
+        """Lay vectors along the axes of a grid; indexing "xy" swaps the first two axes.
+
+        >>> [t.tolist() for t in Tensor([1, 2]).meshgrid(Tensor([3, 4, 5]))]
+        [[[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]]]
+        """
+        if indexing not in ("ij", "xy"):
+            raise ValueError(f"meshgrid: indexing: {indexing!r}, expected 'ij' or 'xy'")
+        tensors = _given(self, args)
+        nodes = tuple(t._node for t in tensors)
+        out = (ctypes.c_void_p * len(nodes))()
+        if lib.poly_meshgrid(CTX, handles(nodes), len(nodes), indexing == "xy", out) != 0:
+            fail()
+        return tuple(made(type(tensors[0]), h, (n,)) for h, n in zip(out, nodes))
 
     def split(self, sizes: int | Sequence[int], dim: int = 0) -> tuple[Self, ...]:
         """Cut along an axis into parts of given sizes, or of one size (the last may be smaller).
@@ -265,57 +344,6 @@ class Movement(Base):
             raise IndexError(f"dim: {dim} is out of range for {len(shape)} dimensions")
         return shape[dim]
 
-    # Indexing
-
-    def __getitem__(self, indices: Any) -> Self:
-        """Select elements by integers, slices, None, ... and tensors of integers.
-
-        >>> t = Tensor([[1, 2, 3], [4, 5, 6]])
-        >>> t[1, ::-1].tolist(), t[..., 0].tolist(), t[:, Tensor([2, 0])].tolist()
-        ([6, 5, 4], [1, 4], [[3, 1], [6, 4]])
-        """
-        items = indices if isinstance(indices, tuple) else (indices,)
-        kinds: list[int] = []
-        numbers: list[int] = []
-        tensors: list[int | None] = []
-        source = [self._node]
-        for item in items:
-            kind, values, node = _index_item(item, self)
-            kinds.append(kind)
-            numbers += values
-            tensors.append(node.handle if node else None)
-            if node:
-                source.append(node)
-        n = len(kinds)
-        handle = lib.poly_index(
-            CTX,
-            self._node.handle,
-            (ctypes.c_int32 * n)(*kinds),
-            (ctypes.c_int64 * (3 * n))(*numbers),
-            (ctypes.c_void_p * n)(*tensors),
-            n,
-        )
-        if handle is None:
-            fail(ValueError if "step" in last_error() else IndexError)
-        return made(type(self), handle, tuple(source))
-
-    def gather(self, dim: int, index: Base) -> Self:
-        """Select along an axis by a tensor of indices with as many axes as self.
-
-        >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
-        [[1, 1], [4, 3]]
-        """
-        handle = lib.poly_gather_axis(CTX, self._node.handle, dim, index._node.handle)
-        return made(type(self), handle, (self._node, index._node))
-
-    def one_hot(self, num_classes: int) -> Self:
-        """Turn class numbers into rows with a 1 at the place of the class.
-
-        >>> Tensor([0, 2]).one_hot(3).tolist()
-        [[1, 0, 0], [0, 0, 1]]
-        """
-        return call("poly_one_hot", self, num_classes)
-
     def tril(self, diagonal: int = 0) -> Self:
         """Return the lower triangle of the last two axes, 0 elsewhere.
 
@@ -338,34 +366,3 @@ def _given(first: T, rest: tuple[T, ...]) -> list[T]:
     if isinstance(first, (list, tuple)):
         return [*first, *rest]
     return [first, *rest]
-
-
-def _bounded(value: int) -> int:
-    """Return an index, or one as good for any axis if it is too large for C."""
-    return max(-_LARGEST, min(value, _LARGEST))
-
-
-def _index_item(item: Any, of: Any) -> tuple[int, tuple[int, int, int], Node | None]:
-    """Return kind, numbers and tensor of one item of an index expression."""
-    if isinstance(item, (bool, np.bool_)):
-        raise IndexError("index: a bool is not an index, expected integers, slices, tensors")
-    if isinstance(item, (int, np.integer)):
-        return c.POLY_INDEX_INT, (_bounded(int(item)), 0, 0), None
-    if item is None:
-        return c.POLY_INDEX_NEWAXIS, (0, 0, 0), None
-    if item is Ellipsis:
-        return c.POLY_INDEX_ELLIPSIS, (0, 0, 0), None
-    if isinstance(item, slice):
-        bounds = tuple(
-            _NONE if v is None else _bounded(index(v)) for v in (item.start, item.stop, item.step)
-        )
-        return c.POLY_INDEX_SLICE, bounds, None  # type: ignore[return-value]
-    if isinstance(item, (list, tuple, np.ndarray)):
-        # An empty list says nothing of its type.
-        item = type(of)(item, dtype=None if len(item) else dtypes.default_int)
-    if isinstance(item, Base):
-        return c.POLY_INDEX_TENSOR, (0, 0, 0), item._node
-    raise IndexError(
-        f"index: {type(item).__name__} is not an index, "
-        "expected integers, slices, None, ... and tensors"
-    )

@@ -1,13 +1,14 @@
-"""Tensor methods that reduce, normalise and compare distributions."""
+"""Tensor methods that reduce, accumulate, sort and normalise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from polygrad import _prototypes as c
-from polygrad._base import Base, Operand, call, made, operand
-from polygrad._graph import CTX, dims, handles, several
+from polygrad._base import Base, call, combine, made, several_results
+from polygrad._graph import CTX, dims, several
 from polygrad._library import lib
+from polygrad.dtype import DTypeLike, to_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ Axes: TypeAlias = "int | Sequence[int] | None"
 
 
 class Reduce(Base):
-    """Reductions, softmax, norms, products of matrices and losses."""
+    """Reductions, running sums, sorting, softmax and norms."""
 
     __slots__ = ()
 
@@ -32,21 +33,40 @@ class Reduce(Base):
             handle = lib.poly_reduce(CTX, op, node.handle, given, len(axes), keepdim, correction)
         return made(type(self), handle, (node,))
 
-    def sum(self, axis: Axes = None, keepdim: bool = False) -> Self:
+    def _reduce_as(self, op: int, axis: Axes, keepdim: bool, dtype: DTypeLike) -> Self:
+        node, kind = self._node, to_dtype(dtype).id
+        if axis is None:
+            handle = lib.poly_reduce_as(CTX, op, node.handle, None, -1, keepdim, kind)
+        else:
+            axes = several(axis)
+            given = dims(axes, "axis")
+            handle = lib.poly_reduce_as(CTX, op, node.handle, given, len(axes), keepdim, kind)
+        return made(type(self), handle, (node,))
+
+    def sum(self, axis: Axes = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Self:
         """Add up along axes (None: all).
+
+        dtype is what is added in and returned; by default small integers and bools are added
+        in 32 bits, and float16 in float32.
 
         >>> t = Tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> t.sum().item(), t.sum(0).tolist(), t.sum(1, keepdim=True).tolist()
         (10.0, [4.0, 6.0], [[3.0], [7.0]])
         """
+        if dtype is not None:
+            return self._reduce_as(c.POLY_REDUCE_SUM, axis, keepdim, dtype)
         return self._reduce(c.POLY_REDUCE_SUM, axis, keepdim)
 
-    def prod(self, axis: Axes = None, keepdim: bool = False) -> Self:
-        """Multiply along axes.
+    def prod(
+        self, axis: Axes = None, keepdim: bool = False, dtype: DTypeLike | None = None
+    ) -> Self:
+        """Multiply along axes, in dtype if it is given.
 
         >>> Tensor([1.0, 2.0, 3.0]).prod().item()
         6.0
         """
+        if dtype is not None:
+            return self._reduce_as(c.POLY_REDUCE_PROD, axis, keepdim, dtype)
         return self._reduce(c.POLY_REDUCE_PROD, axis, keepdim)
 
     def max(self, axis: Axes = None, keepdim: bool = False) -> Self:
@@ -88,6 +108,22 @@ class Reduce(Base):
         1.0
         """
         return self._reduce(c.POLY_REDUCE_STD, axis, keepdim, correction)
+
+    def var_mean(
+        self, axis: Axes = None, keepdim: bool = False, correction: int = 1
+    ) -> tuple[Self, Self]:
+        """Return variance and mean along axes.
+
+        >>> [t.item() for t in Tensor([1.0, 3.0]).var_mean(correction=0)]
+        [1.0, 2.0]
+        """
+        return self.var(axis, keepdim, correction), self.mean(axis, keepdim)
+
+    def std_mean(
+        self, axis: Axes = None, keepdim: bool = False, correction: int = 1
+    ) -> tuple[Self, Self]:
+        """Return standard deviation and mean along axes."""
+        return self.std(axis, keepdim, correction), self.mean(axis, keepdim)
 
     def any(self, axis: Axes = None, keepdim: bool = False) -> Self:
         """Tell whether a value along axes is not 0.
@@ -137,19 +173,89 @@ class Reduce(Base):
         """
         return call("poly_cumsum", self, axis)
 
+    def cumprod(self, axis: int) -> Self:
+        """Return the running product along an axis.
+
+        >>> Tensor([1.0, 2.0, 3.0]).cumprod(0).tolist()
+        [1.0, 2.0, 6.0]
+        """
+        return call("poly_cumprod", self, axis)
+
+    def cummax(self, axis: int = 0) -> tuple[Self, ...]:
+        """Return the running maximum along an axis and where each was found (the first place).
+
+        >>> values, indices = Tensor([1.0, 3.0, 2.0]).cummax()
+        >>> values.tolist(), indices.tolist()
+        ([1.0, 3.0, 3.0], [0, 1, 1])
+        """
+        return several_results("poly_cummax", 2, self, axis)
+
+    def cummin(self, axis: int = 0) -> tuple[Self, ...]:
+        """Return the running minimum along an axis and where each was found (the first place).
+
+        >>> values, indices = Tensor([2.0, 1.0, 3.0]).cummin()
+        >>> values.tolist(), indices.tolist()
+        ([2.0, 1.0, 1.0], [0, 1, 1])
+        """
+        return several_results("poly_cummin", 2, self, axis)
+
+    def logcumsumexp(self, axis: int = 0) -> Self:
+        """Return the running log(sum(e^x)) along an axis, without overflow.
+
+        >>> Tensor([1000.0, 1000.0]).logcumsumexp().numpy().round(3)
+        array([1000.   , 1000.693], dtype=float32)
+        """
+        return call("poly_logcumsumexp", self, axis)
+
+    # Order
+
+    def sort(self, dim: int = -1, descending: bool = False) -> tuple[Self, ...]:
+        """Sort along an axis: return the values and where they came from.
+
+        Equal values keep their order.
+
+        >>> values, indices = Tensor([3, 1, 2]).sort()
+        >>> values.tolist(), indices.tolist()
+        ([1, 2, 3], [1, 2, 0])
+        """
+        return several_results("poly_sort", 2, self, dim, descending)
+
+    def argsort(self, dim: int = -1, descending: bool = False) -> Self:
+        """Return the indices that sort along an axis.
+
+        >>> Tensor([3, 1, 2]).argsort().tolist()
+        [1, 2, 0]
+        """
+        return call("poly_argsort", self, dim, descending)
+
+    def topk(
+        self, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True
+    ) -> tuple[Self, ...]:
+        """Return the k largest (or smallest) values along an axis, and where they are.
+
+        They come in order; sorted_ says whether that is needed.
+
+        >>> values, indices = Tensor([3.0, 1.0, 2.0]).topk(2)
+        >>> values.tolist(), indices.tolist()
+        ([3.0, 2.0], [0, 2])
+        """
+        return several_results("poly_topk", 2, self, k, dim, largest)
+
     # Softmax and norms
 
-    def softmax(self, axis: int = -1) -> Self:
-        """Return e^x / sum(e^x) along an axis.
+    def softmax(self, axis: int = -1, dtype: DTypeLike | None = None) -> Self:
+        """Return e^x / sum(e^x) along an axis; with dtype, x is converted first.
 
         >>> Tensor([0.0, 0.0]).softmax().tolist()
         [0.5, 0.5]
         """
-        return call("poly_softmax", self, None, 0, axis)
+        x = self if dtype is None else call("poly_cast_by_id", self, to_dtype(dtype).id)
+        return call("poly_softmax", x, None, 0, axis)
 
-    def log_softmax(self, axis: int = -1) -> Self:
-        """Return log(softmax(x)) along an axis."""
-        return call("poly_log_softmax", self, None, 0, axis)
+    def log_softmax(self, axis: int = -1, dtype: DTypeLike | None = None) -> Self:
+        """Return log(softmax(x)) along an axis; with dtype, x is converted first."""
+        x = self if dtype is None else call("poly_cast_by_id", self, to_dtype(dtype).id)
+        return call("poly_log_softmax", x, None, 0, axis)
 
     def layernorm(self, axis: int | Sequence[int] = -1, eps: float = 1e-5) -> Self:
         """Return (x - mean) / sqrt(variance + eps) along axes.
@@ -160,150 +266,22 @@ class Reduce(Base):
         axes = several(axis)
         return call("poly_layernorm_axes", self, dims(axes, "axis"), len(axes), eps, None, None)
 
-    # Products
-
-    def matmul(self, other: Operand) -> Self:
-        """Return the matrix product.
-
-        >>> Tensor([[1.0, 2.0]]).matmul(Tensor([[3.0], [4.0]])).tolist()
-        [[11.0]]
-        """
-        second = operand(other, self)
-        handle = lib.poly_matmul(CTX, self._node.handle, second.handle)
-        return made(type(self), handle, (self._node, second))
-
-    def dot(self, other: Operand) -> Self:
-        """Return the matrix product."""
-        return self.matmul(other)
-
-    def __matmul__(self, other: Operand) -> Self:
-        return self.matmul(other)
-
-    def __rmatmul__(self, other: Operand) -> Self:
-        first = operand(other, self)
-        handle = lib.poly_matmul(CTX, first.handle, self._node.handle)
-        return made(type(self), handle, (first, self._node))
-
-    def linear(self, weight: Base, bias: Base | None = None) -> Self:
-        """Return x @ weight.T + bias for a weight of shape (out, in).
-
-        >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0, 4.0]]), Tensor([0.5])).tolist()
-        [11.5]
-        """
-        nodes = (self._node, weight._node)
-        if bias is None:
-            handle = lib.poly_affine(CTX, nodes[0].handle, nodes[1].handle, None)
-            return made(type(self), handle, nodes)
-        add = bias._node
-        handle = lib.poly_affine(CTX, nodes[0].handle, nodes[1].handle, add.handle)
-        return made(type(self), handle, (*nodes, add))
-
-    @classmethod
-    def einsum(cls, formula: str, *operands: Self) -> Self:
-        """Sum products of elements, as the formula says.
-
-        >>> a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[5.0, 6.0], [7.0, 8.0]])
-        >>> Tensor.einsum("ij,jk->ik", a, b).tolist(), Tensor.einsum("ii", a).item()
-        ([[19.0, 22.0], [43.0, 50.0]], 5.0)
-        """
-        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-            operands = tuple(operands[0])
-        nodes = tuple(t._node for t in operands)
-        handle = lib.poly_einsum(
-            CTX, formula.encode(), handles(nodes), None, None, len(nodes), None, None
-        )
-        return made(cls, handle, nodes)
-
-    def cholesky(self, upper: bool = False) -> Self:
-        """Return the Cholesky factor of symmetric positive definite matrices.
-
-        >>> Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky().tolist()
-        [[2.0, 0.0], [1.0, 2.0]]
-        """
-        return call("poly_cholesky", self, None, 0, upper)
-
-    def triangular_solve(
+    def batchnorm(
         self,
-        b: Base,
-        upper: bool = False,
-        transpose: bool = False,
-        unit_diagonal: bool = False,
+        weight: Self | None,
+        bias: Self | None,
+        mean: Self,
+        invstd: Self,
+        axis: int | Sequence[int] = 1,
     ) -> Self:
-        """Solve self @ x = b for a triangular matrix.
+        """Return (x - mean) * invstd * weight + bias.
 
-        >>> Tensor([[2.0, 0.0], [1.0, 4.0]]).triangular_solve(Tensor([2.0, 9.0])).tolist()
-        [1.0, 2.0]
+        The parameters have the sizes of the given axes; weight and bias may be None.
+
+        >>> x, one = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 1.0])
+        >>> x.batchnorm(None, None, Tensor([2.0, 3.0]), one).tolist()
+        [[-1.0, -1.0], [1.0, 1.0]]
         """
-        nodes = (self._node, b._node)
-        handle = lib.poly_triangular_solve(
-            CTX,
-            nodes[0].handle,
-            None,
-            0,
-            nodes[1].handle,
-            None,
-            0,
-            upper,
-            transpose,
-            unit_diagonal,
-            None,
-            None,
-        )
-        return made(type(self), handle, nodes)
-
-    def scaled_dot_product_attention(
-        self, key: Base, value: Base, attn_mask: Base | None = None, is_causal: bool = False
-    ) -> Self:
-        """Return softmax(self @ key.T / sqrt(d) + mask) @ value over the last two axes.
-
-        A bool mask tells which pairs may attend; another one is added.
-
-        >>> q = Tensor([[1.0, 0.0]])
-        >>> q.scaled_dot_product_attention(q, Tensor([[2.0, 3.0]])).tolist()
-        [[2.0, 3.0]]
-        """
-        nodes = [self._node, key._node, value._node]
-        mask = None
-        if attn_mask is not None:
-            nodes.append(attn_mask._node)
-            mask = attn_mask._node.handle
-        handle = lib.poly_attention(
-            CTX, *(n.handle for n in nodes[:3]), mask, is_causal, False, 0.0, 0.0, None
-        )
-        return made(type(self), handle, tuple(nodes))
-
-    # Losses
-
-    def cross_entropy(self, target: Operand, axis: int = -1) -> Self:
-        """Return the mean cross entropy of logits and class numbers or probabilities.
-
-        >>> round(Tensor([[0.0, 0.0]]).cross_entropy(Tensor([1])).item(), 4)
-        0.6931
-        """
-        second = operand(target, self)
-        handle = lib.poly_cross_entropy(
-            CTX, self._node.handle, None, 0, second.handle, None, 0, axis, None, None
-        )
-        return made(type(self), handle, (self._node, second))
-
-    def binary_crossentropy(self, target: Operand) -> Self:
-        """Return the mean of -(y log x + (1-y) log(1-x)).
-
-        >>> round(Tensor([0.5, 0.5]).binary_crossentropy(Tensor([1.0, 0.0])).item(), 4)
-        0.6931
-        """
-        second = operand(target, self)
-        handle = lib.poly_binary_cross_entropy(CTX, self._node.handle, second.handle, 0)
-        return made(type(self), handle, (self._node, second))
-
-    def binary_crossentropy_logits(self, target: Operand) -> Self:
-        """Return binary_crossentropy of sigmoid(x), without overflow."""
-        second = operand(target, self)
-        handle = lib.poly_binary_cross_entropy_logits(
-            CTX, self._node.handle, second.handle, None, 0
-        )
-        return made(type(self), handle, (self._node, second))
-
-    def sparse_categorical_crossentropy(self, target: Operand) -> Self:
-        """Return the mean cross entropy of logits along the last axis and class numbers."""
-        return self.cross_entropy(target, -1)
+        axes = several(axis)
+        given = dims(axes, "axis")
+        return combine("poly_batchnorm", (self, weight, bias, mean, invstd), given, len(axes))

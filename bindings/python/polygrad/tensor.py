@@ -12,9 +12,13 @@ from polygrad._base import call
 from polygrad._creation import Creation
 from polygrad._elementwise import Elementwise
 from polygrad._graph import CTX, Node, compute, describe, leaf
+from polygrad._indexing import Indexing
 from polygrad._library import fail, lib
+from polygrad._linalg import Linalg
+from polygrad._loss import Loss
 from polygrad._movement import Movement, join
 from polygrad._reduce import Reduce
+from polygrad._spatial import Spatial
 from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-class Tensor(Creation, Elementwise, Movement, Reduce):
+class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss):
     """An array that is computed when its value is needed.
 
     data is a number, a nested list, an array or another tensor. A contiguous numpy array is
@@ -243,6 +247,10 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
         """Return the tensor, to be computed into memory of its own rather than fused."""
         return call("poly_contiguous", self)
 
+    def contiguous_backward(self) -> Tensor:
+        """Return the tensor; its gradient is computed into memory of its own."""
+        return call("poly_contiguous_backward", self)
+
     def detach(self) -> Tensor:
         """Return the tensor without its history: no gradient flows through it.
 
@@ -307,8 +315,17 @@ class Tensor(Creation, Elementwise, Movement, Reduce):
         return self
 
     def __setitem__(self, indices: Any, value: Any) -> None:
-        if self._node.tracked:
-            raise RuntimeError("a tensor with a gradient cannot be changed in place")
+        node = self._node
+        if node.owner is not None:
+            raise RuntimeError("a tensor that requires a gradient cannot be changed in place")
+        if node.tracked or _trace.active() or (isinstance(value, Tensor) and value._node.tracked):
+            # Gradients and compiled steps see the change.
+            result = self._with_item(indices, value)
+            if _trace.active() and node.data is not None:
+                self.assign(result)
+            else:
+                self.replace(result)
+            return
         if isinstance(indices, tuple):
             indices = tuple(i.numpy() if isinstance(i, Tensor) else i for i in indices)
         elif isinstance(indices, Tensor):
