@@ -145,8 +145,10 @@ def run_js() -> Tally:
     if missing:
         return skipped("js", missing)
     files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
-    command = ["node", "--test", "--test-reporter=junit", *files]
-    return reported("js", command, lambda report: [f"--test-reporter-destination={report}"], JS)
+    command = ["node", "--test", "--test-reporter=junit"]
+    return reported(
+        "js", command, lambda report: [f"--test-reporter-destination={report}", *files], JS
+    )
 
 
 def js_missing() -> str:
