@@ -26,6 +26,9 @@ type context struct {
 	steps map[*step]struct{}
 
 	attachments map[readings]*attached
+	schedules   map[*scheduled]struct{}
+	// rendered are the buffers of the kernel that poly_render_kernel_wasm rendered last, nil for scratch memory.
+	rendered []*uop.UOp
 	// wrapped are the persistent tensors that the context uses.
 	wrapped map[*memTensor]leaf
 }
@@ -73,10 +76,13 @@ func (c *context) destroy() {
 	for s := range c.steps {
 		handles.Drop(s.entry)
 	}
+	for s := range c.schedules {
+		handles.Drop(s.entry)
+	}
 	for _, a := range c.attachments {
 		a.free()
 	}
-	c.attachments = nil
+	c.attachments, c.schedules, c.rendered = nil, nil, nil
 	c.unwrap()
 	c.g, c.nodes, c.host, c.steps, c.begun = nil, nil, nil, nil, begun{}
 }

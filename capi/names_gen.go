@@ -535,6 +535,8 @@ func parameters(fn string) string {
 		return "plan"
 	case "poly_wasm_stepplan_n_bindable_buffers":
 		return "plan"
+	case "poly_wasm_stepplan_bindable_buf_index":
+		return "plan i"
 	case "poly_wasm_stepplan_kernel_bytes":
 		return "plan k len_out"
 	case "poly_wasm_stepplan_kernel_n_params":
@@ -771,6 +773,36 @@ func parameters(fn string) string {
 		return "params n_params lr"
 	case "poly_sgd_step":
 		return "opt ctx loss loss_out"
+	case "poly_schedule":
+		return "ctx sink"
+	case "poly_schedule_for":
+		return "ctx sink mode"
+	case "poly_schedule_free":
+		return "schedule"
+	case "poly_schedule_n_kernels":
+		return "schedule"
+	case "poly_schedule_kernel":
+		return "schedule i"
+	case "poly_compile_schedule":
+		return "ctx prepared device"
+	case "poly_compiled_plan_free":
+		return "plan"
+	case "poly_get_plan":
+		return "ctx sink device"
+	case "poly_compiled_plan_run":
+		return "plan slot_data n_slots vars n_vars"
+	case "poly_compiled_plan_n_slots":
+		return "plan"
+	case "poly_compiled_plan_slot_buf":
+		return "plan i"
+	case "poly_backend_get":
+		return "device"
+	case "poly_render_kernel_wasm":
+		return "ctx sink len_out n_bufs_out"
+	case "poly_kernel_buf":
+		return "ctx index"
+	case "poly_const_buffer_data":
+		return "ctx buf"
 	}
 	return ""
 }

@@ -1084,6 +1084,10 @@ int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan) {
   return poly_enter("poly_wasm_stepplan_n_bindable_buffers") ? -1 : go_poly_wasm_stepplan_n_bindable_buffers((uintptr_t)plan);
 }
 
+int poly_wasm_stepplan_bindable_buf_index(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_bindable_buf_index") ? -1 : go_poly_wasm_stepplan_bindable_buf_index((uintptr_t)plan, i);
+}
+
 const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out) {
   return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, len_out);
 }
@@ -1486,4 +1490,64 @@ void poly_nn_seed(uint32_t seed) {
 
 int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out) {
   return poly_enter("poly_sgd_step") ? -1 : go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, loss_out);
+}
+
+PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_schedule") ? NULL : (PolyUOp *)go_poly_schedule((uintptr_t)ctx, (uintptr_t)sink);
+}
+
+PolySchedule *poly_schedule_for(PolyCtx *ctx, PolyUOp *sink, int mode) {
+  return poly_enter("poly_schedule_for") ? NULL : (PolySchedule *)go_poly_schedule_for((uintptr_t)ctx, (uintptr_t)sink, mode);
+}
+
+void poly_schedule_free(PolySchedule *schedule) {
+  if (!poly_forked) go_poly_schedule_free((uintptr_t)schedule);
+}
+
+int poly_schedule_n_kernels(PolySchedule *schedule) {
+  return poly_enter("poly_schedule_n_kernels") ? -1 : go_poly_schedule_n_kernels((uintptr_t)schedule);
+}
+
+PolyUOp *poly_schedule_kernel(PolySchedule *schedule, int i) {
+  return poly_enter("poly_schedule_kernel") ? NULL : (PolyUOp *)go_poly_schedule_kernel((uintptr_t)schedule, i);
+}
+
+PolyCompiledPlan *poly_compile_schedule(PolyCtx *ctx, PolySchedule *prepared, int device) {
+  return poly_enter("poly_compile_schedule") ? NULL : (PolyCompiledPlan *)go_poly_compile_schedule((uintptr_t)ctx, (uintptr_t)prepared, device);
+}
+
+void poly_compiled_plan_free(PolyCompiledPlan *plan) {
+  if (!poly_forked) go_poly_compiled_plan_free((uintptr_t)plan);
+}
+
+PolyCompiledPlan *poly_get_plan(PolyCtx *ctx, PolyUOp *sink, int device) {
+  return poly_enter("poly_get_plan") ? NULL : (PolyCompiledPlan *)go_poly_get_plan((uintptr_t)ctx, (uintptr_t)sink, device);
+}
+
+int poly_compiled_plan_run(PolyCompiledPlan *plan, void **slot_data, int n_slots, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_compiled_plan_run") ? -1 : go_poly_compiled_plan_run((uintptr_t)plan, slot_data, n_slots, (void *)vars, n_vars);
+}
+
+int poly_compiled_plan_n_slots(PolyCompiledPlan *plan) {
+  return poly_enter("poly_compiled_plan_n_slots") ? -1 : go_poly_compiled_plan_n_slots((uintptr_t)plan);
+}
+
+PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i) {
+  return poly_enter("poly_compiled_plan_slot_buf") ? NULL : (PolyUOp *)go_poly_compiled_plan_slot_buf((uintptr_t)plan, i);
+}
+
+const PolyBackendDesc *poly_backend_get(int device) {
+  return poly_enter("poly_backend_get") ? NULL : go_poly_backend_get(device);
+}
+
+uint8_t *poly_render_kernel_wasm(PolyCtx *ctx, PolyUOp *sink, int *len_out, int *n_bufs_out) {
+  return poly_enter("poly_render_kernel_wasm") ? NULL : go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, len_out, n_bufs_out);
+}
+
+PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
+  return poly_enter("poly_kernel_buf") ? NULL : (PolyUOp *)go_poly_kernel_buf((uintptr_t)ctx, index);
+}
+
+const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf) {
+  return poly_enter("poly_const_buffer_data") ? NULL : go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf);
 }

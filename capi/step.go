@@ -25,11 +25,18 @@ type step struct {
 	outputs map[*uop.UOp]bool
 	// leaves are the host buffers that the step made for its results.
 	leaves []value
+	// cached tells that the step belongs to the handle of its sink (poly_get_plan).
+	cached bool
 }
 
 // compile makes a step of a sink and its handle.
 func (c *context) compile(sink *uop.UOp, leaves []value) (*step, error) {
-	e, err := executor("")
+	return c.compileOn("", handle.Step, sink, leaves)
+}
+
+// compileOn makes a program of a sink for a device, with a handle of a kind.
+func (c *context) compileOn(device string, kind handle.Kind, sink *uop.UOp, leaves []value) (*step, error) {
+	e, err := executor(device)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +48,7 @@ func (c *context) compile(sink *uop.UOp, leaves []value) (*step, error) {
 	for _, w := range sink.Src {
 		s.outputs[w.Src[0].Base()] = true
 	}
-	if s.entry, err = handles.New(handle.Step, c, s); err != nil {
+	if s.entry, err = handles.New(kind, c, s); err != nil {
 		return nil, err
 	}
 	c.steps[s] = struct{}{}
@@ -62,23 +69,28 @@ func buildStep(fn string, ctx C.uintptr_t, f func(c *context) (*step, error)) (h
 
 // askStep runs a request on a step, in its context.
 func askStep(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
-	if err := askStepIn(uintptr(h), f); err != nil {
+	askProgram(fn, "step", handle.Step, h, f, failed)
+}
+
+// askProgram is askStep for a handle of any kind that stands for a step.
+func askProgram(fn, arg string, kind handle.Kind, h C.uintptr_t, f func(s *step) error, failed func()) {
+	if err := askProgramIn(arg, kind, uintptr(h), f); err != nil {
 		fail(fn, err)
 		failed()
 	}
 }
 
-func askStepIn(h uintptr, f func(s *step) error) (err error) {
-	e, err := handles.Get(handle.Token(h), handle.Step)
+func askProgramIn(arg string, kind handle.Kind, h uintptr, f func(s *step) error) (err error) {
+	e, err := handles.Get(handle.Token(h), kind)
 	if err != nil {
-		return &argError{"step", err}
+		return &argError{arg, err}
 	}
 	s := e.Value.(*step)
 	s.ctx.mu.Lock()
 	defer s.ctx.mu.Unlock()
 	defer rescue(&err)
-	if _, err := handles.Get(handle.Token(h), handle.Step); err != nil {
-		return &argError{"step", err}
+	if _, err := handles.Get(handle.Token(h), kind); err != nil {
+		return &argError{arg, err}
 	}
 	return f(s)
 }
@@ -188,18 +200,21 @@ func (c *context) drop(s *step) {
 }
 
 func runStep(fn string, h C.uintptr_t, f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars C.int) (rc C.int) {
-	askStep(fn, h, func(s *step) error {
-		binds, err := f(s)
-		if err != nil {
-			return err
-		}
-		v, err := s.ctx.variables(vars, nVars)
-		if err != nil {
-			return err
-		}
-		return s.exec.Run(s.ctx.withHost(s.exec, binds), v)
-	}, func() { rc = -1 })
+	askStep(fn, h, func(s *step) error { return s.run(f, vars, nVars) }, func() { rc = -1 })
 	return rc
+}
+
+// run runs a step on what f binds.
+func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars C.int) error {
+	binds, err := f(s)
+	if err != nil {
+		return err
+	}
+	v, err := s.ctx.variables(vars, nVars)
+	if err != nil {
+		return err
+	}
+	return s.exec.Run(s.ctx.withHost(s.exec, binds), v)
 }
 
 //export go_poly_step_run

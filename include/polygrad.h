@@ -1283,6 +1283,10 @@ POLY_API int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan);        
 POLY_API int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan);          /* bindable and temporary. Since 1.0 */
 POLY_API int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan); /* they come first. Since 1.0 */
 
+/* The buffer index of the i-th bindable buffer, which is i; -1 out of range. Since
+ * 1.0. */
+POLY_API int poly_wasm_stepplan_bindable_buf_index(const PolyWasmStepPlan *plan, int i);
+
 /* The module that holds kernel k, and its length. All kernels of a plan are in
  * one module, which exports "memory" and the functions k0, k1, …; they take
  * the addresses of their buffers in that memory. Since 1.0. */
@@ -1941,6 +1945,84 @@ POLY_API PolySGD poly_sgd_new(PolyTensor **params, int n_params, float lr);
  * gradient of the loss, all from the values before. *loss_out (may be NULL)
  * receives the loss before the step. 0, or -1 and nothing changed. Since 1.0. */
 POLY_API int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out);
+
+/* ======================================================================== */
+/* Schedules and plans                                                      */
+/* ======================================================================== */
+/* The way of a program in steps: a SINK is cut into kernels (a schedule, the same
+ * for all devices), a schedule is compiled for a device (a plan), a plan is run on
+ * memory. poly_realize and poly_compile_step do all of it at once. Schedules and
+ * plans belong to a context and are stale after it. */
+
+typedef struct PolySchedule PolySchedule;
+typedef struct PolyCompiledPlan PolyCompiledPlan;
+
+/* How a program is to be cut. */
+typedef enum PolyCompileMode {
+  POLY_COMPILE_CALL = 0 /* as one call of the whole program */
+} PolyCompileMode;
+
+/* The SINK of the last kernel that a program needs: a look at what is computed.
+ * NULL on error, and for a program that only copies buffers. Since 1.0. */
+POLY_API PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink);
+
+/* A program cut into kernels; ended by poly_schedule_free, which ignores NULL and
+ * stale handles. NULL on error. Since 1.0. */
+POLY_API PolySchedule *poly_schedule_for(PolyCtx *ctx, PolyUOp *sink, int mode);
+POLY_API void poly_schedule_free(PolySchedule *schedule);
+
+/* The number of kernels of a schedule, -1 on error, and the SINK of the i-th one
+ * in the order in which they run, NULL out of range. Since 2.0. */
+POLY_API int poly_schedule_n_kernels(PolySchedule *schedule);
+POLY_API PolyUOp *poly_schedule_kernel(PolySchedule *schedule, int i);
+
+/* A schedule compiled for a PolyDeviceId (AUTO: that of the context); it does not
+ * need the schedule afterwards. Ended by poly_compiled_plan_free, which ignores
+ * NULL and stale handles. NULL on error. Since 1.0. */
+POLY_API PolyCompiledPlan *poly_compile_schedule(PolyCtx *ctx, PolySchedule *prepared, int device);
+POLY_API void poly_compiled_plan_free(PolyCompiledPlan *plan);
+
+/* The plan of a SINK for a device, the same one at each call. It belongs to the
+ * handle of the SINK and ends with it; poly_compiled_plan_free leaves it alone.
+ * NULL on error. Since 1.0. */
+POLY_API PolyCompiledPlan *poly_get_plan(PolyCtx *ctx, PolyUOp *sink, int device);
+
+/* Runs a plan with pointers by slot; for entries that are NULL, and slots from
+ * n_slots on, the memory counts that a buffer was made on (poly_buffer_host).
+ * 0 or -1. Since 1.0. */
+POLY_API int poly_compiled_plan_run(PolyCompiledPlan *plan, void **slot_data, int n_slots, PolyVarBinding *vars,
+                                    int n_vars);
+
+/* The number of slots of a plan, -1 on error, and the BUFFER that a slot is for,
+ * NULL out of range. Since 2.0. */
+POLY_API int poly_compiled_plan_n_slots(PolyCompiledPlan *plan);
+POLY_API PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i);
+
+/* What runs the kernels of a device. */
+typedef struct PolyBackendDesc {
+  int32_t device;      /* PolyDeviceId */
+  const char *name;    /* as poly_device_name */
+  const char *runs_on; /* the code generator: "wasm", "interp", "clang", ... */
+} PolyBackendDesc;
+
+/* The description of a device; never freed. NULL if it cannot run kernels in this
+ * process. Since 1.0. */
+POLY_API const PolyBackendDesc *poly_backend_get(int device);
+
+/* A program of one kernel as a WebAssembly module; malloc'd. It exports "memory"
+ * and the function k0, which takes the addresses of its buffers, *n_bufs_out of
+ * them. NULL and zeros on error, also if the program needs more kernels or
+ * variables: see poly_render_step_wasm_plan. Since 1.0. */
+POLY_API uint8_t *poly_render_kernel_wasm(PolyCtx *ctx, PolyUOp *sink, int *len_out, int *n_bufs_out);
+
+/* The BUFFER behind an address that the kernel takes which was rendered last in
+ * this context. NULL out of range, and for scratch memory of the kernel. Since
+ * 1.0. */
+POLY_API PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index);
+
+/* The host memory that a buffer was made on (poly_buffer_host); NULL for one that
+ * is bound when a program runs, which is no error. Since 1.0. */
+POLY_API const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf);
 
 #undef POLY_API
 

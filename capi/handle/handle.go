@@ -46,9 +46,13 @@ const (
 	Step
 	Instance
 	WasmPlan
+	Plan
+	Schedule
+	ModelConfig
+	Model
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -276,6 +276,7 @@ exports.PROTOTYPES = {
   poly_wasm_stepplan_n_kernels: ['int', ['uintptr_t']],
   poly_wasm_stepplan_n_buffers: ['int', ['uintptr_t']],
   poly_wasm_stepplan_n_bindable_buffers: ['int', ['uintptr_t']],
+  poly_wasm_stepplan_bindable_buf_index: ['int', ['uintptr_t', 'int']],
   poly_wasm_stepplan_kernel_bytes: ['void *', ['uintptr_t', 'int', 'void *']],
   poly_wasm_stepplan_kernel_n_params: ['int', ['uintptr_t', 'int']],
   poly_wasm_stepplan_kernel_param_buf_index: ['int', ['uintptr_t', 'int', 'int']],
@@ -366,6 +367,21 @@ exports.PROTOTYPES = {
   poly_nn_linear_forward: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
   poly_nn_seed: ['void', ['uint32_t']],
   poly_sgd_step: ['int', ['void *', 'uintptr_t', 'uintptr_t', 'void *']],
+  poly_schedule: ['uintptr_t', ['uintptr_t', 'uintptr_t']],
+  poly_schedule_for: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'int']],
+  poly_schedule_free: ['void', ['uintptr_t']],
+  poly_schedule_n_kernels: ['int', ['uintptr_t']],
+  poly_schedule_kernel: ['uintptr_t', ['uintptr_t', 'int']],
+  poly_compile_schedule: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'int']],
+  poly_compiled_plan_free: ['void', ['uintptr_t']],
+  poly_get_plan: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'int']],
+  poly_compiled_plan_run: ['int', ['uintptr_t', 'void *', 'int', 'void *', 'int']],
+  poly_compiled_plan_n_slots: ['int', ['uintptr_t']],
+  poly_compiled_plan_slot_buf: ['uintptr_t', ['uintptr_t', 'int']],
+  poly_backend_get: ['void *', ['int']],
+  poly_render_kernel_wasm: ['void *', ['uintptr_t', 'uintptr_t', 'void *', 'void *']],
+  poly_kernel_buf: ['uintptr_t', ['uintptr_t', 'int']],
+  poly_const_buffer_data: ['void *', ['uintptr_t', 'uintptr_t']],
 }
 
 /** The numbers of operations, kinds and so on. */
@@ -530,4 +546,5 @@ exports.constants = Object.freeze({
   POLY_ARG_RANGE: 9,
   POLY_ARG_DEFINE_VAR: 10,
   POLY_ARG_INVALID: 11,
+  POLY_COMPILE_CALL: 0,
 })

@@ -683,6 +683,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_wasm_stepplan_n_kernels": (c_int, (c_void_p,)),
     "poly_wasm_stepplan_n_buffers": (c_int, (c_void_p,)),
     "poly_wasm_stepplan_n_bindable_buffers": (c_int, (c_void_p,)),
+    "poly_wasm_stepplan_bindable_buf_index": (c_int, (c_void_p, c_int)),
     "poly_wasm_stepplan_kernel_bytes": (c_void_p, (c_void_p, c_int, c_void_p)),
     "poly_wasm_stepplan_kernel_n_params": (c_int, (c_void_p, c_int)),
     "poly_wasm_stepplan_kernel_param_buf_index": (c_int, (c_void_p, c_int, c_int)),
@@ -784,6 +785,21 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_nn_linear_forward": (c_void_p, (c_void_p, c_void_p, c_void_p)),
     "poly_nn_seed": (None, (c_uint32,)),
     "poly_sgd_step": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "poly_schedule": (c_void_p, (c_void_p, c_void_p)),
+    "poly_schedule_for": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_schedule_free": (None, (c_void_p,)),
+    "poly_schedule_n_kernels": (c_int, (c_void_p,)),
+    "poly_schedule_kernel": (c_void_p, (c_void_p, c_int)),
+    "poly_compile_schedule": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_compiled_plan_free": (None, (c_void_p,)),
+    "poly_get_plan": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_compiled_plan_run": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int)),
+    "poly_compiled_plan_n_slots": (c_int, (c_void_p,)),
+    "poly_compiled_plan_slot_buf": (c_void_p, (c_void_p, c_int)),
+    "poly_backend_get": (c_void_p, (c_int,)),
+    "poly_render_kernel_wasm": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "poly_kernel_buf": (c_void_p, (c_void_p, c_int)),
+    "poly_const_buffer_data": (c_void_p, (c_void_p, c_void_p)),
 }
 
 # The numbers of operations, kinds and so on.
@@ -947,3 +963,4 @@ POLY_ARG_REDUCE_AXIS = 8
 POLY_ARG_RANGE = 9
 POLY_ARG_DEFINE_VAR = 10
 POLY_ARG_INVALID = 11
+POLY_COMPILE_CALL = 0

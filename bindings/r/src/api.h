@@ -280,6 +280,7 @@ struct poly_api {
   int (*poly_wasm_stepplan_n_kernels)(const PolyWasmStepPlan *);
   int (*poly_wasm_stepplan_n_buffers)(const PolyWasmStepPlan *);
   int (*poly_wasm_stepplan_n_bindable_buffers)(const PolyWasmStepPlan *);
+  int (*poly_wasm_stepplan_bindable_buf_index)(const PolyWasmStepPlan *, int);
   const uint8_t *(*poly_wasm_stepplan_kernel_bytes)(const PolyWasmStepPlan *, int, int *);
   int (*poly_wasm_stepplan_kernel_n_params)(const PolyWasmStepPlan *, int);
   int (*poly_wasm_stepplan_kernel_param_buf_index)(const PolyWasmStepPlan *, int, int);
@@ -399,6 +400,21 @@ struct poly_api {
   void (*poly_nn_seed)(uint32_t);
   PolySGD (*poly_sgd_new)(PolyTensor **, int, float);
   int (*poly_sgd_step)(PolySGD *, PolyCtx *, PolyTensor *, float *);
+  PolyUOp *(*poly_schedule)(PolyCtx *, PolyUOp *);
+  PolySchedule *(*poly_schedule_for)(PolyCtx *, PolyUOp *, int);
+  void (*poly_schedule_free)(PolySchedule *);
+  int (*poly_schedule_n_kernels)(PolySchedule *);
+  PolyUOp *(*poly_schedule_kernel)(PolySchedule *, int);
+  PolyCompiledPlan *(*poly_compile_schedule)(PolyCtx *, PolySchedule *, int);
+  void (*poly_compiled_plan_free)(PolyCompiledPlan *);
+  PolyCompiledPlan *(*poly_get_plan)(PolyCtx *, PolyUOp *, int);
+  int (*poly_compiled_plan_run)(PolyCompiledPlan *, void **, int, PolyVarBinding *, int);
+  int (*poly_compiled_plan_n_slots)(PolyCompiledPlan *);
+  PolyUOp *(*poly_compiled_plan_slot_buf)(PolyCompiledPlan *, int);
+  const PolyBackendDesc *(*poly_backend_get)(int);
+  uint8_t *(*poly_render_kernel_wasm)(PolyCtx *, PolyUOp *, int *, int *);
+  PolyUOp *(*poly_kernel_buf)(PolyCtx *, int);
+  const void *(*poly_const_buffer_data)(PolyCtx *, PolyUOp *);
 };
 
 #define POLY_FUNCTIONS(X) \
@@ -676,6 +692,7 @@ struct poly_api {
   X(poly_wasm_stepplan_n_kernels) \
   X(poly_wasm_stepplan_n_buffers) \
   X(poly_wasm_stepplan_n_bindable_buffers) \
+  X(poly_wasm_stepplan_bindable_buf_index) \
   X(poly_wasm_stepplan_kernel_bytes) \
   X(poly_wasm_stepplan_kernel_n_params) \
   X(poly_wasm_stepplan_kernel_param_buf_index) \
@@ -794,6 +811,21 @@ struct poly_api {
   X(poly_nn_linear_forward) \
   X(poly_nn_seed) \
   X(poly_sgd_new) \
-  X(poly_sgd_step)
+  X(poly_sgd_step) \
+  X(poly_schedule) \
+  X(poly_schedule_for) \
+  X(poly_schedule_free) \
+  X(poly_schedule_n_kernels) \
+  X(poly_schedule_kernel) \
+  X(poly_compile_schedule) \
+  X(poly_compiled_plan_free) \
+  X(poly_get_plan) \
+  X(poly_compiled_plan_run) \
+  X(poly_compiled_plan_n_slots) \
+  X(poly_compiled_plan_slot_buf) \
+  X(poly_backend_get) \
+  X(poly_render_kernel_wasm) \
+  X(poly_kernel_buf) \
+  X(poly_const_buffer_data)
 
 #endif

@@ -1,0 +1,370 @@
+package main
+
+/*
+#include "records.h"
+
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// A scheduled is what a PolySchedule stands for: a program cut into kernels.
+type scheduled struct {
+	entry   *handle.Entry
+	ctx     *context
+	sink    *uop.UOp
+	kernels []*uop.UOp
+}
+
+// schedule cuts a program into kernels, whose nodes are copied to the context.
+func (c *context) schedule(h C.uintptr_t) (sink *uop.UOp, kernels []*uop.UOp, err error) {
+	sink, err = c.sinkArg(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	asts, err := exec.Schedule(sink)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[*uop.UOp]*uop.UOp{}
+	for _, a := range asts {
+		kernels = append(kernels, c.g.ImportMap(a, seen))
+	}
+	return sink, kernels, nil
+}
+
+//export go_poly_schedule
+func go_poly_schedule(ctx, sink C.uintptr_t) C.uintptr_t {
+	return build("poly_schedule", ctx, func(c *context) (value, error) {
+		_, kernels, err := c.schedule(sink)
+		if err == nil && len(kernels) == 0 {
+			err = wrong("sink", "needs no kernel: it only copies buffers")
+		}
+		if err != nil {
+			return value{}, err
+		}
+		return single(kernels[len(kernels)-1]), nil
+	})
+}
+
+//export go_poly_schedule_for
+func go_poly_schedule_for(ctx, sink C.uintptr_t, mode C.int) (h C.uintptr_t) {
+	ask("poly_schedule_for", ctx, func(c *context) error {
+		if mode != 0 {
+			return wrong("mode", "%d, expected 0 (POLY_COMPILE_CALL)", mode)
+		}
+		s := &scheduled{ctx: c}
+		var err error
+		if s.sink, s.kernels, err = c.schedule(sink); err != nil {
+			return err
+		}
+		if s.entry, err = handles.New(handle.Schedule, c, s); err != nil {
+			return err
+		}
+		if c.schedules == nil {
+			c.schedules = map[*scheduled]struct{}{}
+		}
+		c.schedules[s] = struct{}{}
+		h = C.uintptr_t(s.entry.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_schedule_free
+func go_poly_schedule_free(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.Schedule)
+	if err != nil {
+		return
+	}
+	s := e.Value.(*scheduled)
+	s.ctx.mu.Lock()
+	defer s.ctx.mu.Unlock()
+	handles.Drop(e)
+	delete(s.ctx.schedules, s)
+}
+
+// askSchedule runs a request on a schedule, in its context.
+func askSchedule(fn, arg string, h C.uintptr_t, f func(s *scheduled) error, failed func()) {
+	e, err := handles.Get(handle.Token(h), handle.Schedule)
+	if err != nil {
+		fail(fn, &argError{arg, err})
+		failed()
+		return
+	}
+	s := e.Value.(*scheduled)
+	ask(fn, C.uintptr_t(s.ctx.entry.Token()), func(*context) error {
+		if _, err := handles.Get(handle.Token(h), handle.Schedule); err != nil {
+			return &argError{arg, err}
+		}
+		return f(s)
+	}, failed)
+}
+
+//export go_poly_schedule_n_kernels
+func go_poly_schedule_n_kernels(h C.uintptr_t) (n C.int) {
+	askSchedule("poly_schedule_n_kernels", "schedule", h, func(s *scheduled) error {
+		n = C.int(len(s.kernels))
+		return nil
+	}, func() { n = -1 })
+	return n
+}
+
+//export go_poly_schedule_kernel
+func go_poly_schedule_kernel(h C.uintptr_t, i C.int) (u C.uintptr_t) {
+	askSchedule("poly_schedule_kernel", "schedule", h, func(s *scheduled) error {
+		if i < 0 || int(i) >= len(s.kernels) {
+			return wrong("i", "%d is out of range, the schedule has %d kernels", i, len(s.kernels))
+		}
+		t, err := s.ctx.out(single(s.kernels[i]))
+		u = C.uintptr_t(t)
+		return err
+	}, func() { u = 0 })
+	return u
+}
+
+// backend is the device of exec for a PolyDeviceId; AUTO is the one of the environment.
+func backend(device C.int) (string, error) {
+	if device < 0 || int(device) >= len(devices) {
+		return "", wrong("device", "%d, expected 0 to %d", device, len(devices)-1)
+	}
+	d := devices[device]
+	switch {
+	case device == 0:
+		return "", nil
+	case d.backend == "":
+		return "", wrong("device", "%s cannot run kernels in this build", d.name)
+	}
+	return d.backend, nil
+}
+
+//export go_poly_compile_schedule
+func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr_t {
+	const fn = "poly_compile_schedule"
+	var sink *uop.UOp
+	var of *context
+	askSchedule(fn, "prepared", prepared, func(s *scheduled) error {
+		sink, of = s.sink, s.ctx
+		return nil
+	}, func() {})
+	if sink == nil {
+		return 0
+	}
+	return buildStep(fn, ctx, func(c *context) (*step, error) {
+		if c != of {
+			return nil, wrong("prepared", "belongs to another context")
+		}
+		name, err := backend(device)
+		if err != nil {
+			return nil, err
+		}
+		return c.compileOn(name, handle.Plan, sink, nil)
+	})
+}
+
+//export go_poly_get_plan
+func go_poly_get_plan(ctx, sink C.uintptr_t, device C.int) C.uintptr_t {
+	return buildStep("poly_get_plan", ctx, func(c *context) (*step, error) {
+		u, err := c.sinkArg(sink)
+		if err != nil {
+			return nil, err
+		}
+		name, err := backend(device)
+		if err != nil {
+			return nil, err
+		}
+		v, err := c.arg("sink", uintptr(sink))
+		if err != nil {
+			return nil, err
+		}
+		a := c.attach(v)
+		if s := a.plans[name]; s != nil {
+			return s, nil
+		}
+		s, err := c.compileOn(name, handle.Plan, u, nil)
+		if err != nil {
+			return nil, err
+		}
+		if a.plans == nil {
+			a.plans = map[string]*step{}
+		}
+		s.cached = true
+		a.plans[name] = s
+		return s, nil
+	})
+}
+
+func askCompiled(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
+	askProgram(fn, "plan", handle.Plan, h, f, failed)
+}
+
+//export go_poly_compiled_plan_free
+func go_poly_compiled_plan_free(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.Plan)
+	if err != nil {
+		return
+	}
+	s := e.Value.(*step)
+	s.ctx.mu.Lock()
+	defer s.ctx.mu.Unlock()
+	if !s.cached {
+		s.ctx.drop(s)
+	}
+}
+
+//export go_poly_compiled_plan_run
+func go_poly_compiled_plan_run(h C.uintptr_t, data *unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (rc C.int) {
+	askCompiled("poly_compiled_plan_run", h, func(s *step) error {
+		switch {
+		case n < 0:
+			return wrong("n_slots", "%d, expected 0 or more", n)
+		case n > 0 && data == nil:
+			return wrong("slot_data", "is NULL, expected %d pointers", n)
+		case n == 0:
+			return s.run(func(*step) ([]exec.Binding, error) { return nil, nil }, vars, nVars)
+		}
+		return s.run(byIndex(data, n), vars, nVars)
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_compiled_plan_n_slots
+func go_poly_compiled_plan_n_slots(h C.uintptr_t) (n C.int) {
+	askCompiled("poly_compiled_plan_n_slots", h, func(s *step) error {
+		n = C.int(len(s.buffers))
+		return nil
+	}, func() { n = -1 })
+	return n
+}
+
+//export go_poly_compiled_plan_slot_buf
+func go_poly_compiled_plan_slot_buf(h C.uintptr_t, i C.int) (u C.uintptr_t) {
+	askCompiled("poly_compiled_plan_slot_buf", h, func(s *step) error {
+		if i < 0 || int(i) >= len(s.buffers) {
+			return wrong("i", "%d is out of range, the plan has %d slots", i, len(s.buffers))
+		}
+		t, err := s.ctx.out(single(s.buffers[i]))
+		u = C.uintptr_t(t)
+		return err
+	}, func() { u = 0 })
+	return u
+}
+
+// backendDescs are the PolyBackendDescs that were asked for, which stay.
+var backendDescs struct {
+	sync.Mutex
+	byDevice map[C.int]*C.PolyBackendDesc
+}
+
+//export go_poly_backend_get
+func go_poly_backend_get(device C.int) unsafe.Pointer {
+	const fn = "poly_backend_get"
+	name, err := backend(device)
+	if err != nil {
+		fail(fn, err)
+		return nil
+	}
+	e, err := executor(name)
+	if err != nil {
+		fail(fn, &argError{"device", err})
+		return nil
+	}
+	backendDescs.Lock()
+	defer backendDescs.Unlock()
+	d := backendDescs.byDevice[device]
+	if d == nil {
+		d = (*C.PolyBackendDesc)(C.malloc(C.size_t(unsafe.Sizeof(C.PolyBackendDesc{}))))
+		*d = C.PolyBackendDesc{device: C.int32_t(device), name: static(devices[device].name), runs_on: static(e.Device().Name())}
+		if backendDescs.byDevice == nil {
+			backendDescs.byDevice = map[C.int]*C.PolyBackendDesc{}
+		}
+		backendDescs.byDevice[device] = d
+	}
+	return unsafe.Pointer(d)
+}
+
+//export go_poly_render_kernel_wasm
+func go_poly_render_kernel_wasm(ctx, sink C.uintptr_t, length, buffers *C.int) (module *C.uint8_t) {
+	if length != nil {
+		*length = 0
+	}
+	if buffers != nil {
+		*buffers = 0
+	}
+	ask("poly_render_kernel_wasm", ctx, func(c *context) error {
+		u, err := c.sinkArg(sink)
+		if err != nil {
+			return err
+		}
+		p, err := exec.NewWasmPlan(u)
+		if err != nil {
+			return err
+		}
+		if len(p.Kernels) != 1 {
+			return wrong("sink", "needs %d kernels, expected one; poly_render_step_wasm_plan renders them all", len(p.Kernels))
+		}
+		if module, err = give(p.Module, length); err != nil {
+			return err
+		}
+		c.rendered = nil
+		for _, b := range p.Kernels[0] {
+			var node *uop.UOp
+			if b < len(p.Inputs) {
+				node = p.Inputs[b]
+			}
+			c.rendered = append(c.rendered, node)
+		}
+		if buffers != nil {
+			*buffers = C.int(len(c.rendered))
+		}
+		return nil
+	}, func() {})
+	return module
+}
+
+//export go_poly_kernel_buf
+func go_poly_kernel_buf(ctx C.uintptr_t, i C.int) C.uintptr_t {
+	return build("poly_kernel_buf", ctx, func(c *context) (value, error) {
+		if i < 0 || int(i) >= len(c.rendered) {
+			return value{}, wrong("index", "%d is out of range, the last kernel that was rendered has %d buffers", i, len(c.rendered))
+		}
+		if c.rendered[i] == nil {
+			return value{}, wrong("index", "%d is scratch memory of the kernel, not a buffer", i)
+		}
+		return single(c.rendered[i]), nil
+	})
+}
+
+//export go_poly_const_buffer_data
+func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
+	ask("poly_const_buffer_data", ctx, func(c *context) error {
+		v, err := c.arg("buf", uintptr(buf))
+		if err != nil {
+			return err
+		}
+		b, err := baseBuffer("buf", v.u)
+		if err == nil {
+			p = c.host[b].data
+		}
+		return err
+	}, func() {})
+	return p
+}
+
+//export go_poly_wasm_stepplan_bindable_buf_index
+func go_poly_wasm_stepplan_bindable_buf_index(h C.uintptr_t, i C.int) C.int {
+	return askPlan("poly_wasm_stepplan_bindable_buf_index", h, -1, func(w *wasmPlan) (C.int, error) {
+		if i < 0 || int(i) >= len(w.Inputs) {
+			return -1, wrong("i", "%d is out of range, the plan has %d bindable buffers", i, len(w.Inputs))
+		}
+		return i, nil
+	})
+}
