@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GO = os.environ.get("GO", "go")
 JS = ROOT / "bindings" / "js"
 BINDING_READY = ROOT / "scripts" / "binding.sh"
+NO_NETWORK = re.compile(r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|ETIMEDOUT")
 # Under the race detector each test takes about ten times as long.
 RACE_CHECKED = ("./exec", "./exec/wasm", "./capi/handle")
 # Packages of Go whose tests are programs in C, and the names of those tests.
@@ -60,9 +61,9 @@ def lint_c() -> Tally:
 
 def lint_js() -> Tally:
     """Run the linter of JavaScript, and the compiler of TypeScript over the declarations."""
-    missing = js_missing()
-    if missing:
-        return skipped("lint of JavaScript", missing)
+    unready = js_unready("lint of JavaScript")
+    if unready:
+        return unready
     total = check("eslint", ["npm", "run", "--silent", "lint"], folder=JS)
     return total + check("tsc", ["npm", "run", "--silent", "types"], folder=JS)
 
@@ -141,9 +142,9 @@ def pytest(name: str, arguments: list[str]) -> Tally:
 
 def run_js() -> Tally:
     """Run the tests of the JavaScript binding with Node's test runner."""
-    missing = js_missing()
-    if missing:
-        return skipped("js", missing)
+    unready = js_unready("js")
+    if unready:
+        return unready
     files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
     command = ["node", "--test", "--test-reporter=junit"]
     return reported(
@@ -151,13 +152,19 @@ def run_js() -> Tally:
     )
 
 
-def js_missing() -> str:
-    """Make Node and the packages that the binding needs be there; say what is not."""
+def js_unready(name: str) -> Tally | None:
+    """Make Node and the packages that the binding needs be there; count what is wrong."""
     missing = require("node", "npm")
     if missing:
-        return missing
+        return skipped(name, missing)
     done = run([str(BINDING_READY), "js"])
-    return "" if done.returncode == 0 else f"npm could not install packages:\n{done.stdout}"
+    if done.returncode == 0:
+        return None
+    if NO_NETWORK.search(done.stdout):
+        return skipped(name, "npm does not reach its registry")
+    total = Tally()
+    total.fail(f"npm ci\n{done.stdout}")
+    return total
 
 
 def run_r() -> Tally:
