@@ -4,15 +4,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cases import builder, creation, elementwise, errors, indexing, linalg, losses, movement, reduce
+from cases import (
+    builder,
+    creation,
+    elementwise,
+    errors,
+    indexing,
+    linalg,
+    losses,
+    movement,
+    order,
+    reduce,
+    spatial,
+)
 
 TABLE = Path(__file__).resolve().parent.parent / "ops.json"
 
 
 def table() -> str:
     """Return the text of the table."""
+    parts = (
+        elementwise,
+        reduce,
+        order,
+        movement,
+        indexing,
+        linalg,
+        spatial,
+        losses,
+        creation,
+        errors,
+    )
     if not builder.CASES:
-        for part in (elementwise, reduce, movement, indexing, linalg, losses, creation, errors):
+        for part in parts:
             part.add()
     return builder.dump()
 

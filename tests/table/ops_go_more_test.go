@@ -130,13 +130,6 @@ var goOthers = map[string]goOp{
 	"log_softmax": along(func(x *uop.UOp, axis int) (*uop.UOp, error) {
 		return tensor.LogSoftmax(x, axis)
 	}, "axis", -1),
-	"layernorm": func(c *goCall) ([]*uop.UOp, error) {
-		axes := toInts(c.Ints("axis"))
-		if axes == nil {
-			axes = []int{-1}
-		}
-		return one(tensor.LayerNorm(c.x[0], axes, c.Float("eps", 1e-5)))
-	},
 
 	// movement
 	"reshape": func(c *goCall) ([]*uop.UOp, error) {
@@ -292,7 +285,6 @@ var goOthers = map[string]goOp{
 		n := c.Int("n", 0)
 		return one(tensor.Eye(c.g, n, c.Int("m", n), c.dtype(uop.Float32)))
 	},
-	"rand":  drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) { return tensor.RandSeeded(s, c.seed(0)) }),
 	"randn": drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) { return tensor.RandnSeeded(s, c.seed(0)) }),
 	"rand_like": drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) {
 		return tensor.RandSeeded(s, c.seed(0))

@@ -67,7 +67,7 @@ var goBinary = map[string]two{
 	"mod": tensor.Mod, "pow": tensor.Pow, "maximum": tensor.Maximum, "minimum": tensor.Minimum, "lt": tensor.Lt,
 	"le": tensor.FullLe, "gt": tensor.Gt, "ge": tensor.FullGe, "eq": tensor.Eq, "ne": tensor.Ne, "bitwise_and": tensor.BitAnd,
 	"bitwise_or": tensor.BitOr, "bitwise_xor": tensor.BitXor, "lshift": tensor.ShiftLeft, "rshift": tensor.ShiftRight,
-	"idiv": tensor.TruncDiv, "logaddexp": tensor.LogAddExp, "copysign": tensor.CopySign, "matmul": tensor.MatMul,
+	"idiv": tensor.TruncDiv, "logaddexp": tensor.LogAddExp, "copysign": tensor.CopySign,
 	"dot": tensor.MatMul, "atan2": tensor.Atan2, "hypot": tensor.Hypot, "fmod": tensor.TruncMod, "solve": tensor.Solve,
 }
 

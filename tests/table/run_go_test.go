@@ -240,7 +240,10 @@ func (c *goCall) run(leaves []*uop.UOp) error {
 		return fmt.Errorf("%d results, expected %d", len(outs), len(c.Outputs))
 	}
 	for i, out := range outs {
-		if err := c.compare(out, &c.Outputs[i]); err != nil {
+		if c.Outputs[i] == nil {
+			continue
+		}
+		if err := c.compare(out, c.Outputs[i]); err != nil {
 			return fmt.Errorf("result %d %w", i, err)
 		}
 	}

@@ -56,7 +56,7 @@ type Case struct {
 	Kind     string         `json:"kind"`
 	Inputs   []Input        `json:"inputs"`
 	Args     map[string]any `json:"args"`
-	Outputs  []Tensor       `json:"outputs"`
+	Outputs  []*Tensor      `json:"outputs"`
 	RTol     float64        `json:"rtol"`
 	ATol     float64        `json:"atol"`
 	Error    string         `json:"error"`

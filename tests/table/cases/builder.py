@@ -170,12 +170,14 @@ def case(
     atol: float | None = None,
     grad: Sequence[int] | bool = False,
     index_out: Sequence[int] = (),
+    any_out: Sequence[int] = (),
     **options: Any,
 ) -> None:
     """Add a case whose results are fn(values of the inputs).
 
-    out is the type of the results (of the first input if it is not given). grad adds a second
-    case, in float64, with the gradients of all (or the given) inputs.
+    out is the type of the results (of the first input if it is not given). any_out are results
+    that may be anything. grad adds a second case, in float64, with the gradients of all (or the
+    given) inputs.
     """
     tensors = [t for t in inputs if isinstance(t, Tensor)]
     results = _results(fn, _arrays(inputs))
@@ -188,7 +190,8 @@ def case(
         if dtype in FLOATS and values.dtype.kind in "iub":
             values = values.astype(np.float64)
         assert (values.dtype.kind == "f") == (dtype in FLOATS), f"{name}: {values.dtype} as {dtype}"
-        record["outputs"].append(Tensor(values, dtype, index=i in index_out).json())
+        shown = Tensor(values, dtype, index=i in index_out).json()
+        record["outputs"].append(None if i in any_out else shown)
         if dtype in FLOATS:
             tolerances.append(TOLERANCE[dtype])
     record["rtol"] = max(t[0] for t in tolerances) if rtol is None else rtol

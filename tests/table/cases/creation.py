@@ -16,6 +16,8 @@ def add() -> None:
     _ranges()
     _likes()
     _random()
+    _weights()
+    _choices()
 
 
 def _make(op: str, values: Any, out: str, what: str = "", **args: Any) -> None:
@@ -188,3 +190,102 @@ def _random() -> None:
     case("dropout 1", "dropout", [x], lambda v: v * 0, {"p": 1.0}, seed=8, training=True)
     case("dropout 0", "dropout", [x], lambda v: v, {"p": 0.0}, seed=8, training=True)
     case("dropout without training", "dropout", [x], lambda v: v, {"p": 0.5}, seed=8)
+
+
+def _drawn(
+    op: str, values: Any, seed: int, what: str = "", out: str = "float32", **args: Any
+) -> None:
+    given = ", ".join(f"{k} {v}" for k, v in args.items())
+    name = " ".join(x for x in (op, given, what) if x)
+    case(name, op, [], lambda: np.asarray(values), args, kind="static", out=out, seed=seed)
+
+
+def _weights() -> None:
+    for seed, shape in ((11, [5]), (12, [2, 3]), (13, [])):
+        u, z = rng.uniform(seed, shape).astype(float), rng.normal(seed, shape).astype(float)
+        _drawn("uniform", u, seed, shape=shape)
+        _drawn("uniform", u * 3.5 - 1.5, seed, shape=shape, low=-1.5, high=2.0)
+        _drawn("normal", z, seed, shape=shape)
+        _drawn("normal", z * 0.5 + 3, seed, shape=shape, mean=3.0, std=0.5)
+        _drawn("scaled_uniform", (2 * u - 1) / np.sqrt(max(u.size, 1)), seed, shape=shape)
+    u = rng.uniform(14, [4]).astype(float)
+    _drawn("uniform", u, 14, out="float64", shape=[4], dtype="float64")
+    for seed, shape in ((15, [3, 4]), (16, [2, 3, 2, 2])):
+        u, z = rng.uniform(seed, shape).astype(float), rng.normal(seed, shape).astype(float)
+        fan = float(np.prod(shape[1:]))
+        _drawn("glorot_uniform", (2 * u - 1) * np.sqrt(6 / (shape[0] + fan)), seed, shape=shape)
+        for a in (None, 0.5):
+            args = {} if a is None else {"a": a}
+            gain = 1 + (0.01 if a is None else a) ** 2
+            _drawn(
+                "kaiming_uniform", (2 * u - 1) * np.sqrt(6 / gain / fan), seed, shape=shape, **args
+            )
+            _drawn("kaiming_normal", z * np.sqrt(2 / gain / fan), seed, shape=shape, **args)
+
+
+def _choices() -> None:
+    def order(seed: int, n: int) -> Any:
+        return np.argsort(rng.uniform(seed, [n]), kind="stable")
+
+    for seed, n in ((21, 5), (22, 1), (23, 17), (24, 0)):
+        case(
+            f"randperm {n}",
+            "randperm",
+            [],
+            lambda s=seed, k=n: order(s, k),
+            {"n": n},
+            kind="static",
+            out="int32",
+            seed=seed,
+            index_out=[0],
+        )
+    case(
+        "randperm int64",
+        "randperm",
+        [],
+        lambda: order(25, 6),
+        {"n": 6, "dtype": "int64"},
+        kind="static",
+        out="int64",
+        seed=25,
+        index_out=[0],
+    )
+
+    def with_replacement(w: Any, seed: int, n: int) -> Any:
+        rows = np.atleast_2d(w)
+        share = np.cumsum(rows, -1) / rows.sum(-1, keepdims=True)
+        u = rng.uniform(seed, [n, len(rows), 1])
+        drawn = (u >= share[None, :, :-1]).sum(-1).T
+        return drawn.reshape(*w.shape[:-1], n)
+
+    def without(w: Any, seed: int, n: int) -> Any:
+        u = np.maximum(rng.uniform(seed, list(w.shape)).astype(float), 2.0**-25)
+        with np.errstate(divide="ignore"):
+            return np.argsort(-np.log(u) / w, -1, kind="stable")[..., :n]
+
+    flat, rows = Tensor([1.0, 3.0, 0.0, 2.0]), Tensor([[1.0, 2.0, 5.0], [4.0, 0.0, 1.0]])
+    for what, w, n, again, seed in (
+        ("", flat, 1, False, 31),
+        ("", flat, 6, True, 32),
+        ("of rows ", rows, 4, True, 33),
+        ("", flat, 2, False, 34),
+        ("of rows ", rows, 2, False, 35),
+    ):
+        fn = (
+            (lambda v, s=seed, k=n: with_replacement(v, s, k))
+            if again or n == 1
+            else (lambda v, s=seed, k=n: without(v, s, k))
+        )
+        args: dict[str, Any] = {"num_samples": n}
+        if again:
+            args["replacement"] = True
+        case(
+            f"multinomial {what}{n}{' with replacement' if again else ''}",
+            "multinomial",
+            [w],
+            fn,
+            args,
+            out="int32",
+            seed=seed,
+            index_out=[0],
+        )

@@ -105,6 +105,8 @@ def add() -> None:
     _integers()
     _comparisons()
     _three()
+    _close()
+    _angles()
     _types()
 
 
@@ -580,6 +582,80 @@ def _three() -> None:
     mix = lambda x, y, w: x + (y - x) * w
     case("lerp", "lerp", [a, b, w], mix, grad=True)
     case("lerp number", "lerp", [a, Tensor(draw.reals([2, 3])), 0.25], mix, grad=True)
+
+
+def _close() -> None:
+    a = Tensor([1.0, 1.0, 1e6, NAN, INF, INF, 0.0])
+    b = Tensor([1.0, 1.001, 1e6 + 1, NAN, INF, -INF, 1e-9])
+    for args in ({}, {"rtol": 0.01}, {"rtol": 0.0, "atol": 0.5}, {"equal_nan": True}):
+        fn = lambda x, y, a=args: np.isclose(x, y, **a)
+        given = ", ".join(f"{k} {v}" for k, v in args.items())
+        case(f"isclose {given}".strip(), "isclose", [a, b], fn, args, out="bool")
+        same = [Tensor([1.0, NAN]), Tensor([1.000001, NAN])]
+        fn = lambda x, y, a=args: np.asarray(np.allclose(x, y, **a))
+        case(f"allclose {given}".strip(), "allclose", same, fn, args, out="bool")
+    near = [Tensor([[1.0, 2.0]]), Tensor([[1.0], [1.0]])]
+    case("isclose of shapes [1, 2] and [2, 1]", "isclose", near, np.isclose, out="bool")
+    case(
+        "allclose of equals",
+        "allclose",
+        [near[0], near[0]],
+        lambda x, y: np.asarray(True),
+        out="bool",
+    )
+
+
+def _angles() -> None:
+    draw = Draw("angles")
+    for op, fn in (("atan2", np.arctan2), ("hypot", np.hypot)):
+        two = [Tensor(draw.reals([2, 4], -3, 3)), Tensor(draw.reals([2, 4], -3, 3))]
+        case(op, op, two, fn, rtol=2e-6, atol=1e-7, grad=True)
+        wide = [Tensor(draw.reals([3, 1])), Tensor(draw.reals([2]))]
+        case(f"{op} of shapes [3, 1] and [2]", op, wide, fn, rtol=2e-6, grad=True)
+        case(f"{op} number", op, [Tensor(draw.reals([3])), 0.5], fn, rtol=2e-6)
+        case(
+            f"{op} float64",
+            op,
+            [Tensor(draw.reals([3]), "float64"), Tensor(draw.reals([3]), "float64")],
+            fn,
+        )
+        case(
+            f"{op} int32",
+            op,
+            [Tensor([3, -3, 0], "int32"), Tensor([4, 4, -2], "int32")],
+            fn,
+            out="float32",
+            rtol=2e-6,
+        )
+    axes = [
+        Tensor([0.0, 1.0, -1.0, 0.0, INF, INF, NAN]),
+        Tensor([-1.0, 0.0, 0.0, 1.0, INF, -INF, 1.0]),
+    ]
+    case("atan2 on the axes", "atan2", axes, np.arctan2, rtol=2e-6)
+    large = [Tensor([3e30, 1e-30, INF, 0.0]), Tensor([4e30, 1e-30, 1.0, 0.0])]
+    case("hypot does not overflow", "hypot", large, np.hypot, rtol=2e-6, atol=0)
+    for dtype in INTS:
+        low = 0 if dtype.startswith("u") else -9
+        two = [Tensor(draw.ints([5], low, 9), dtype), Tensor(draw.ints([5], 1, 5), dtype)]
+        case(f"fmod {dtype}", "fmod", two, np.fmod)
+    case(
+        "fmod signs",
+        "fmod",
+        [Tensor([7, -7, 7, -7], "int32"), Tensor([2, 2, -2, -2], "int32")],
+        np.fmod,
+    )
+    x = [Tensor([5.5, -5.5, 5.5, -5.5]), Tensor([2.0, 2.0, -2.0, -2.0])]
+    case("fmod", "fmod", x, np.fmod)
+    low, high = Tensor([[-1.53], [0.03]]), Tensor([1.03, 0.53, 2.03])
+    x = Tensor(draw.reals([2, 3], -3, 3))
+    between = lambda v, a, b: np.minimum(np.maximum(v, a), b)
+    bounds = {"min_": {"input": 1}, "max_": {"input": 2}}
+    case("clamp with tensors", "clamp", [x, low, high], between, bounds, grad=[0])
+    case(
+        "clamp with a lower tensor", "clamp", [x, low], np.maximum, {"min_": {"input": 1}}, grad=[0]
+    )
+    case("clamp with an upper tensor", "clamp", [x, high], np.minimum, {"max_": {"input": 1}})
+    case("contiguous_backward", "contiguous_backward", [x], lambda v: v, grad=True)
 
 
 def _types() -> None:

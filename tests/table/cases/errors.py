@@ -157,3 +157,59 @@ def add() -> None:
         "bitcast",
         {"dtype": "int32"},
     )
+    image, filters = Tensor(np.zeros([1, 2, 4, 4])), Tensor(np.zeros([3, 1, 2, 2]))
+    error("conv2d of channels that do not fit", "conv2d", [image, filters], "weight")
+    error(
+        "conv2d with a stride of 0",
+        "conv2d",
+        [image, Tensor(np.zeros([3, 2, 2, 2]))],
+        "stride",
+        {"stride": 0},
+    )
+    error("max_pool2d with a window of 0", "max_pool2d", [image], "kernel", {"kernel_size": [0, 2]})
+    error("topk of more than there are", "topk", [x], "k", {"k": 4})
+    error("sort of an axis that is not there", "sort", [x], "out of range", {"dim": 2})
+    error(
+        "scatter of another number of axes",
+        "scatter",
+        [x, Tensor([0], "int32", index=True), Tensor([1.0])],
+        "scatter",
+        {"dim": 0, "index": {"input": 1}, "src": {"input": 2}},
+    )
+    error("solve of a matrix that is not square", "solve", [x, Tensor(np.zeros([2]))], "need")
+    error("inv of a matrix that is not square", "inv", [x], "need")
+    error(
+        "interpolate to a negative size",
+        "interpolate",
+        [image],
+        "size",
+        {"size": [-1, 2], "mode": "linear"},
+    )
+    error("groupnorm of groups that do not divide", "groupnorm", [image], "groups", {"groups": 3})
+    error("mse_loss of integers", "mse_loss", [whole, whole], "float")
+    error(
+        "roll of an axis that is not there", "roll", [x], "out of range", {"shifts": 1, "dims": 2}
+    )
+    error(
+        "unfold of a window that is too large",
+        "unfold",
+        [x],
+        "size",
+        {"dim": 1, "size": 4, "step": 1},
+    )
+    error(
+        "pad by reflection beyond the size",
+        "pad",
+        [x],
+        "pad",
+        {"arg": [[0, 0], [3, 0]], "mode": "reflect"},
+    )
+    error(
+        "randint of floats",
+        "randint",
+        [],
+        "integer",
+        {"shape": [2], "low": 0, "high": 3, "dtype": "float32"},
+        kind="static",
+    )
+    error("rand of integers", "rand", [], "float", {"shape": [2], "dtype": "int32"}, kind="static")

@@ -16,6 +16,8 @@ def add() -> None:
     _positions()
     _setitem()
     _gather()
+    _select()
+    _scatter()
 
 
 def _numpy_items(items: list[Any], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -185,3 +187,109 @@ def _gather() -> None:
         {"num_classes": 3},
         out="int32",
     )
+
+
+def _select() -> None:
+    draw = Draw("select")
+    for shape, dim, index in (
+        ([4], 0, [3, 0, 0]),
+        ([3, 4], 1, [2, 0]),
+        ([3, 4], 0, [-1, 1]),
+        ([2, 3, 2], -2, [1]),
+    ):
+        x, at = Tensor(draw.reals(shape)), Tensor(np.array(index), "int32", index=True)
+        fn = lambda v, i, d=dim: np.take(v, i, d)
+        args = {"dim": dim, "index": {"input": 1}}
+        _one(
+            "index_select", f"index_select dim {dim} of shape {shape}", [x, at], fn, args, grad=[0]
+        )
+    x = Tensor(draw.reals([3, 4]), view=[["permute", [1, 0]]])
+    at = Tensor([2, 0], "int64", index=True)
+    args = {"dim": 1, "index": {"input": 1}}
+    _one("index_select", "index_select of a view", [x, at], lambda v, i: v[:, i], args, grad=[0])
+    x = Tensor(draw.reals([2, 3]))
+    mask = Tensor([[True, False, True], [False, False, True]], "bool")
+    args = {"mask": {"input": 1}}
+    _one("masked_select", "masked_select", [x, mask], lambda v, m: v[m], args, grad=[0])
+    rows = Tensor([[True], [False]], "bool")
+    fn = lambda v, m: v[np.broadcast_to(m, v.shape)]
+    _one("masked_select", "masked_select of rows", [x, rows], fn, args)
+    none = Tensor(np.zeros([2, 3]), "bool")
+    _one("masked_select", "masked_select of nothing", [x, none], lambda v, m: v[m], args)
+    y = Tensor([[1, 0, 2], [0, 0, 3]], "int32")
+    fn = lambda v: np.argwhere(v)
+    _one("nonzero", "nonzero", [y], fn, {}, out="int32", index_out=[0])
+    _one(
+        "nonzero",
+        "nonzero of a vector",
+        [Tensor([0.0, 1.5, 0.0, -2.0])],
+        fn,
+        {},
+        out="int32",
+        index_out=[0],
+    )
+    _one("nonzero", "nonzero of zeros", [Tensor([0.0, 0.0])], fn, {}, out="int32", index_out=[0])
+
+
+def _scatter() -> None:
+    draw = Draw("scatter")
+    combine: dict[str, Callable[[float, float], float]] = {
+        "sum": lambda a, b: a + b,
+        "prod": lambda a, b: a * b,
+        "amax": max,
+        "amin": min,
+        "mean": lambda a, b: a + b,
+    }
+
+    def put(x: Any, index: Any, src: Any, dim: int, how: str | None, keep: bool) -> Any:
+        out, counts = x.copy(), np.full(x.shape, int(keep))
+        for at in np.ndindex(*index.shape):
+            to = list(at)
+            to[dim] = index[at]
+            place = tuple(to)
+            if how is None or counts[place] == 0:
+                out[place] = src[at]
+            else:
+                out[place] = combine[how](out[place], src[at])
+            counts[place] += 1
+        return np.where(counts > 0, out / np.maximum(counts, 1), x) if how == "mean" else out
+
+    def one(
+        op: str,
+        what: str,
+        shape: list[int],
+        index: Any,
+        dim: int,
+        how: str | None = None,
+        keep: bool = True,
+        grad: bool = True,
+    ) -> None:
+        at = np.array(index)
+        x, src = Tensor(draw.reals(shape)), Tensor(draw.reals(at.shape))
+        args: dict[str, Any] = {"dim": dim, "index": {"input": 1}, "src": {"input": 2}}
+        if how:
+            args["reduce"] = how
+        if not keep:
+            args["include_self"] = False
+        three = [x, Tensor(at, "int32", index=True), src]
+        case(
+            what,
+            op,
+            three,
+            lambda v, i, s: put(v, i, s, dim, how, keep),
+            args,
+            rtol=2e-6,
+            atol=1e-6,
+            grad=[0, 2] if grad else False,
+        )
+
+    one("scatter", "scatter dim 0", [3, 4], [[2, 0, 1, 1]], 0)
+    one("scatter", "scatter dim 1", [2, 4], [[3, 1], [0, 2]], 1)
+    one("scatter", "scatter, the last one wins", [1, 3], [[1, 1, 0]], 1, grad=False)
+    one("scatter", "scatter of a vector", [5], [4, 0], 0)
+    for how in combine:
+        for keep in (True, False):
+            what = f"scatter_reduce {how}{'' if keep else ' without self'}"
+            smooth = how in ("sum", "mean")
+            one("scatter_reduce", what, [2, 4], [[1, 1, 3], [0, 2, 0]], 1, how, keep, grad=smooth)
+    one("scatter_reduce", "scatter_reduce dim 0", [3, 2], [[2, 0], [2, 2], [0, 1]], 0, "sum")

@@ -18,6 +18,8 @@ def add() -> None:
     _linear()
     _einsum()
     _factors()
+    _systems()
+    _decompositions()
     _attention()
 
 
@@ -53,6 +55,18 @@ def _matmul() -> None:
     for dtype, tol in (("float16", 4e-3), ("bfloat16", 4e-2)):
         two = [Tensor(draw.reals([2, 3]), dtype), Tensor(draw.reals([3, 2]), dtype)]
         case(f"matmul {dtype}", "matmul", two, np.matmul, rtol=tol, atol=tol)
+    two = [Tensor(draw.ints([2, 3], 0, 100), "int8"), Tensor(draw.ints([3, 2], 0, 100), "int8")]
+    case("matmul int8 in int32", "matmul", two, np.matmul, {"dtype": "int32"}, out="int32")
+    two = [Tensor(draw.reals([2, 3]), "float16"), Tensor(draw.reals([3, 2]), "float16")]
+    case(
+        "matmul float16 in float32",
+        "matmul",
+        two,
+        np.matmul,
+        {"dtype": "float32"},
+        out="float32",
+        **NEAR,
+    )
     two = [Tensor(draw.reals([2, 3]), "float16"), Tensor(draw.reals([3, 2]), "float32")]
     case("matmul float16 and float32", "matmul", two, np.matmul, out="float32", **NEAR)
 
@@ -182,6 +196,99 @@ def _factors() -> None:
     case("triangular_solve of two systems", "triangular_solve", [a, b], fn, rtol=4e-5, atol=2e-5)
 
 
+def _systems() -> None:
+    draw = Draw("systems")
+    loose = {"rtol": 4e-5, "atol": 2e-5}
+
+    def regular(shape: list[int]) -> Tensor:
+        # Far from singular; the zero makes elimination swap rows.
+        a = draw.reals(shape, -1, 1) + 3 * np.eye(shape[-1])[::-1]
+        return Tensor(a)
+
+    for shape, b in (
+        ([3, 3], [3]),
+        ([3, 3], [3, 2]),
+        ([1, 1], [1]),
+        ([2, 2, 2], [2, 2, 3]),
+        ([0, 2, 2], [0, 2, 1]),
+    ):
+        two = [regular(shape), Tensor(draw.reals(b))]
+        smooth = 0 not in shape
+        case(
+            f"solve of shapes {shape} and {b}", "solve", two, np.linalg.solve, grad=smooth, **loose
+        )
+    double = [Tensor(regular([4, 4]).values, "float64"), Tensor(draw.reals([4]), "float64")]
+    case("solve float64", "solve", double, np.linalg.solve, rtol=1e-11, atol=1e-12)
+    for shape in ([1, 1], [2, 2], [3, 3], [2, 3, 3]):
+        a = regular(shape)
+        small = len(shape) == 2
+        case(f"inv of shape {shape}", "inv", [a], np.linalg.inv, grad=small, **loose)
+        det = lambda v: np.asarray(np.linalg.det(v))
+        case(f"det of shape {shape}", "det", [a], det, grad=small, rtol=2e-5, atol=2e-5)
+        case(
+            f"slogdet of shape {shape}",
+            "slogdet",
+            [a],
+            lambda v: [np.asarray(r) for r in np.linalg.slogdet(v)],
+            grad=small,
+            **loose,
+        )
+    singular = Tensor([[1.0, 2.0], [2.0, 4.0]])
+    case("det of a singular matrix", "det", [singular], lambda v: np.array(0.0), atol=1e-6)
+    view = Tensor(regular([2, 2]).values, view=[["permute", [1, 0]], ["flip", [0]]])
+    case("inv of a view", "inv", [view], np.linalg.inv, grad=True, **loose)
+
+
+def _decompositions() -> None:
+    draw = Draw("decompositions")
+    loose = {"rtol": 4e-5, "atol": 4e-5}
+    complete = lambda v: list(np.linalg.qr(v, "complete"))
+    for shape in ([2, 2], [3, 3], [4, 2], [2, 3]):
+        a = Tensor(draw.reals(shape, -2, 2) + 2 * np.eye(*shape))
+        case(f"qr of shape {shape}", "qr", [a], complete, **loose)
+        # Signs of singular vectors are free.
+        values = lambda v: list(np.linalg.svd(v, full_matrices=True))
+        out = ["float32"] * 3
+        case(f"svd of shape {shape}", "svd", [a], values, out=out, any_out=[0, 2], **loose)
+        thin = lambda v: list(np.linalg.svd(v, full_matrices=False))
+        args = {"full_matrices": False}
+        case(
+            f"svd of shape {shape}, thin", "svd", [a], thin, args, out=out, any_out=[0, 2], **loose
+        )
+    two = Tensor(draw.reals([2, 3, 2], -2, 2))
+    case(
+        "svd of two matrices",
+        "svd",
+        [two],
+        lambda v: list(np.linalg.svd(v)),
+        out=["float32"] * 3,
+        any_out=[0, 2],
+        **loose,
+    )
+
+    def newton(x: Any, steps: int, params: list[float], eps: float = 1e-7) -> Any:
+        x = x / (np.linalg.norm(x) + eps)
+        for _ in range(steps):
+            gram, power, out = x @ x.T, x, 0
+            for p in params:
+                out = out + p * power
+                power = gram @ power
+            x = out
+        return x
+
+    for steps, params in ((1, [1.5, -0.5]), (4, [1.5, -0.5]), (3, [3.4445, -4.775, 2.0315])):
+        fn = lambda v, s=steps, p=params: newton(v, s, p)
+        args = {"steps": steps, "params": params}
+        case(
+            f"newton_schulz {steps} steps of {params}",
+            "newton_schulz",
+            [Tensor(draw.reals([2, 3]))],
+            fn,
+            args,
+            **loose,
+        )
+
+
 def _softmax(x: Any) -> Any:
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
@@ -213,5 +320,8 @@ def _attention() -> None:
     args = {"attn_mask": {"input": 3}}
     mask = Tensor(draw.reals([2, 3]))
     case(f"{op} with a mask", op, [*three([], 2, 3), mask], _attend, args, grad=True, **NEAR)
+    grouped = [Tensor(draw.reals([4, 2, 2])), *(Tensor(draw.reals([2, 3, 2])) for _ in range(2))]
+    fn = lambda q, k, v: _attend(q, k.repeat(2, 0), v.repeat(2, 0))
+    case(f"{op} of grouped heads", op, grouped, fn, {"enable_gqa": True}, grad=True, **NEAR)
     where = Tensor([[True, False, True], [True, True, True]], "bool")
     case(f"{op} with a bool mask", op, [*three([], 2, 3), where], _attend, args, grad=True, **NEAR)

@@ -15,6 +15,8 @@ def add() -> None:
     _shapes()
     _axes()
     _borders()
+    _modes()
+    _moves()
     _rearrange()
     _joins()
     _cuts()
@@ -195,6 +197,83 @@ def _borders() -> None:
         case(f"{op} of NaN and infinities", op, [odd], lambda v, k=keep: np.where(k, v, 0))
 
 
+def _modes() -> None:
+    names = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    for mode, name in names.items():
+        for shape, arg in (([4], [[2, 1]]), ([2, 3], [[1, 0], [0, 2]]), ([3, 3], [[0, 0], [1, 1]])):
+            fn = lambda v, p=arg, m=name: np.pad(v, p, mode=m)
+            _one("pad", shape, fn, arg=arg, mode=mode)
+        _one(
+            "pad",
+            [3, 2],
+            lambda v, m=name: np.pad(v, [[1, 1], [0, 1]], mode=m),
+            f"{mode} permuted",
+            [["permute", [1, 0]]],
+            arg=[[1, 1], [0, 1]],
+            mode=mode,
+        )
+
+
+def _moves() -> None:
+    for shape, repeats, dim in (
+        ([3], 2, 0),
+        ([2, 3], 2, 1),
+        ([2, 3], 3, 0),
+        ([2, 2], 2, -1),
+        ([2], 0, 0),
+    ):
+        _one(
+            "repeat_interleave",
+            shape,
+            lambda v, r=repeats, d=dim: np.repeat(v, r, d),
+            repeats=repeats,
+            dim=dim,
+        )
+    _one("repeat_interleave", [2, 3], lambda v: np.repeat(v, 2), "flattened", repeats=2)
+    for shape, dim, size, step in (
+        ([6], 0, 2, 2),
+        ([6], 0, 3, 1),
+        ([2, 5], 1, 2, 3),
+        ([5, 2], 0, 5, 1),
+        ([4, 2], -2, 2, 1),
+    ):
+
+        def windows(v: Any, d: int = dim, n: int = size, s: int = step) -> Any:
+            every = np.lib.stride_tricks.sliding_window_view(v, n, d)
+            return np.take(every, range(0, every.shape[d % v.ndim], s), d % v.ndim)
+
+        _one("unfold", shape, windows, dim=dim, size=size, step=step)
+    for shape, shifts, dims in (
+        ([5], 2, 0),
+        ([5], -1, 0),
+        ([2, 3], 1, 1),
+        ([2, 3], [1, -1], [0, 1]),
+        ([3, 2], 5, 0),
+        ([4], 0, 0),
+    ):
+        axes = tuple(dims) if isinstance(dims, list) else dims
+        fn = lambda v, s=shifts, a=axes: np.roll(v, s, a)
+        _one("roll", shape, fn, shifts=shifts, dims=dims)
+    _one("roll", [2, 3], lambda v: np.roll(v, 2), "flattened", shifts=2)
+    for shape, args in (
+        ([3, 3], {}),
+        ([2, 4], {"offset": 1}),
+        ([4, 2], {"offset": -1}),
+        ([2, 3, 3], {"dim1": 1, "dim2": 2}),
+        ([2, 3, 3], {"dim1": 2, "dim2": 1, "offset": 1}),
+        ([2, 2], {"offset": 5}),
+    ):
+        fn = lambda v, a=args: (
+            np.diagonal(v, a.get("offset", 0), a.get("dim1", 0), a.get("dim2", 1))
+            if a.get("offset") != 5
+            else np.zeros([0])
+        )
+        _one("diagonal", shape, fn, **args)
+    for n in (3, 1):
+        _one("diag", [n], np.diag)
+    _one("diag", [3], np.diag, "flipped", [["flip", [0]]])
+
+
 def _rearrange() -> None:
     def one(shape: list[int], formula: str, fn: Callable[[Any], Any], **sizes: int) -> None:
         args: dict[str, Any] = {"formula": formula}
@@ -269,6 +348,33 @@ def _joins() -> None:
     join("stack", [[], []], stack(0), 0)
     join("stack", [[0], [0]], stack(1), 1)
     join("stack", [[2, 2], [2, 2]], stack(0), 0, " views", [[["permute", [1, 0]]], [["flip", [0]]]])
+
+    for indexing in ("ij", "xy"):
+        x, y = Tensor(Draw("grid").reals([2])), Tensor(Draw("grid y").reals([3]))
+        fn = lambda *v, i=indexing: np.meshgrid(*v, indexing=i)
+        args = {"indexing": indexing}
+        case(
+            f"meshgrid {indexing}",
+            "meshgrid",
+            [x, y],
+            fn,
+            args,
+            kind="list",
+            rtol=0,
+            atol=0,
+            grad=True,
+        )
+        three = [x, y, Tensor(Draw("grid z").reals([2]))]
+        case(
+            f"meshgrid {indexing} of three",
+            "meshgrid",
+            three,
+            fn,
+            args,
+            kind="list",
+            rtol=0,
+            atol=0,
+        )
 
 
 def _cuts() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -286,6 +285,33 @@ def _types() -> None:
         "sum float16 does not stall", "sum", [half], lambda v: v.sum(axis=1), {"axis": 1}, rtol=1e-3
     )
 
+    for op, fn in (("sum", np.sum), ("prod", np.prod)):
+        x = Tensor([[1, 2, 3], [4, 5, 6]], "int8")
+        for dtype in ("int64", "float32"):
+            args = {"axis": 1, "dtype": dtype}
+            kind = (lambda v: v) if dtype == "int64" else (lambda v: v.astype(float))
+            case(
+                f"{op} int8 in {dtype}",
+                op,
+                [x],
+                lambda v, f=fn, k=kind: f(k(v), axis=1),
+                args,
+                out=dtype,
+            )
+        half = Tensor(Draw(op).reals([2, 3], 0.5, 2), "float16")
+        case(
+            f"{op} float16 in float32",
+            op,
+            [half],
+            lambda v, f=fn: f(v, axis=1),
+            {"axis": 1, "dtype": "float32"},
+            out="float32",
+            **NEAR,
+        )
+        whole = lambda v, f=fn: f(v, keepdims=True)
+        args = {"dtype": "int64", "keepdim": True}
+        case(f"{op} int8 of all in int64", op, [x], whole, args, out="int64")
+
 
 def _scans() -> None:
     draw = Draw("scan")
@@ -407,4 +433,104 @@ def _norms() -> None:
         lambda v: _normal(v, -1, 1e-5),
         rtol=1e-11,
     )
-    assert math.isfinite(float(_normal(np.zeros(2), -1, 1.0).sum()))
+    w, b = Tensor(draw.reals([4])), Tensor(draw.reals([4]))
+    scaled = {"weight": {"input": 1}, "bias": {"input": 2}}
+    near = {"rtol": 1e-5, "atol": 4e-6}
+    x = Tensor(draw.reals([2, 4], -3, 3))
+    case(
+        "layernorm with weight and bias",
+        "layernorm",
+        [x, w, b],
+        lambda v, k, c: _normal(v, -1, 1e-5) * k + c,
+        scaled,
+        grad=True,
+        **near,
+    )
+    case(
+        "layernorm with weight",
+        "layernorm",
+        [x, w],
+        lambda v, k: _normal(v, -1, 1e-5) * k,
+        {"weight": {"input": 1}},
+        grad=True,
+        **near,
+    )
+    _rms(draw)
+    _groups(draw)
+    _batch(draw)
+
+
+def _rms(draw: Draw) -> None:
+    def fn(x: Any, w: Any = 1.0, eps: float = 1e-6) -> Any:
+        return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * w
+
+    near = {"rtol": 1e-5, "atol": 4e-6}
+    x, w = Tensor(draw.reals([2, 4], -3, 3)), Tensor(draw.reals([4]))
+    case("rmsnorm", "rmsnorm", [x], fn, {"eps": 1e-6}, grad=True, **near)
+    case("rmsnorm eps", "rmsnorm", [x], lambda v: fn(v, eps=0.5), {"eps": 0.5}, **near)
+    case(
+        "rmsnorm with weight",
+        "rmsnorm",
+        [x, w],
+        fn,
+        {"eps": 1e-6, "weight": {"input": 1}},
+        grad=True,
+        **near,
+    )
+
+
+def _groups(draw: Draw) -> None:
+    def fn(x: Any, w: Any = None, b: Any = None, groups: int = 1, eps: float = 1e-5) -> Any:
+        flat = x.reshape(x.shape[0], groups, -1)
+        y = _normal(flat, -1, eps).reshape(x.shape)
+        shape = [1, -1, *[1] * (x.ndim - 2)]
+        y = y if w is None else y * w.reshape(shape)
+        return y if b is None else y + b.reshape(shape)
+
+    near = {"rtol": 1e-5, "atol": 4e-6}
+    for groups in (1, 2, 4):
+        x = Tensor(draw.reals([2, 4, 3], -3, 3))
+        one = lambda v, g=groups: fn(v, groups=g)
+        case(
+            f"groupnorm of {groups} groups",
+            "groupnorm",
+            [x],
+            one,
+            {"groups": groups},
+            grad=groups == 2,
+            **near,
+        )
+    x, w, b = Tensor(draw.reals([1, 4, 2, 2])), Tensor(draw.reals([4])), Tensor(draw.reals([4]))
+    args = {"groups": 2, "eps": 0.1, "weight": {"input": 1}, "bias": {"input": 2}}
+    case(
+        "groupnorm with weight and bias",
+        "groupnorm",
+        [x, w, b],
+        lambda v, k, c: fn(v, k, c, 2, 0.1),
+        args,
+        grad=True,
+        **near,
+    )
+
+
+def _batch(draw: Draw) -> None:
+    def fn(x: Any, w: Any, b: Any, mean: Any, invstd: Any, axis: int = 1) -> Any:
+        shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+        w, b, mean, invstd = (v.reshape(shape) for v in (w, b, mean, invstd))
+        return (x - mean) * w * invstd + b
+
+    names = ("weight", "bias", "mean", "invstd")
+    args: dict[str, Any] = {name: {"input": i + 1} for i, name in enumerate(names)}
+    four = [Tensor(draw.reals([3], 0.5, 2)) for _ in names]
+    for shape in ([2, 3], [2, 3, 2, 2]):
+        x = Tensor(draw.reals(shape, -3, 3))
+        case(f"batchnorm of shape {shape}", "batchnorm", [x, *four], fn, args, grad=True, **NEAR)
+    x = Tensor(draw.reals([2, 2, 3], -3, 3))
+    case(
+        "batchnorm axis 2",
+        "batchnorm",
+        [x, *four],
+        lambda *v: fn(*v, axis=2),
+        {**args, "axis": 2},
+        **NEAR,
+    )

@@ -1,0 +1,206 @@
+"""Sorting, choosing the greatest, running products and extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cases.builder import INF, Draw, Tensor, case
+
+NEAR = {"rtol": 4e-6, "atol": 2e-6}
+
+
+def add() -> None:
+    """Add the cases of this group."""
+    _sort()
+    _topk()
+    _running()
+
+
+def _sorted(x: Any, axis: int, descending: bool) -> tuple[Any, Any]:
+    flipped = -x if descending else x
+    at = np.argsort(flipped, axis=axis, kind="stable")
+    return np.take_along_axis(x, at, axis), at
+
+
+def _sort() -> None:
+    draw = Draw("sort")
+    ways: list[tuple[str, Tensor, dict[str, Any]]] = [
+        ("of a vector", Tensor(draw.reals([6])), {}),
+        ("of one", Tensor(draw.reals([1])), {}),
+        ("of the last axis", Tensor(draw.reals([2, 5])), {}),
+        ("of axis 0", Tensor(draw.reals([4, 3])), {"dim": 0}),
+        ("of axis 1 of three", Tensor(draw.reals([2, 3, 2])), {"dim": 1}),
+        ("descending", Tensor(draw.reals([7])), {"descending": True}),
+        ("of equals", Tensor([2.0, 1.0, 2.0, 1.0, 3.0, 1.0]), {}),
+        ("of equals descending", Tensor([2.0, 1.0, 2.0, 1.0, 3.0, 1.0]), {"descending": True}),
+        ("of infinities", Tensor([INF, 1.0, -INF, 0.5]), {}),
+        ("int32", Tensor([3, -1, 7, 0, 3], "int32"), {}),
+        ("uint8 descending", Tensor([3, 255, 0, 3], "uint8"), {"descending": True}),
+        ("int64 beyond 2^53", Tensor([2**60 + 1, 2**60, -(2**60)], "int64"), {}),
+        ("float64", Tensor(draw.reals([5]), "float64"), {}),
+        ("of a view", Tensor(draw.reals([3, 4]), view=[["permute", [1, 0]], ["flip", [1]]]), {}),
+        ("of 33", Tensor(draw.reals([33], -9, 9)), {}),
+        ("of no rows", Tensor(np.zeros([0, 3])), {}),
+    ]
+    for what, x, args in ways:
+        axis, down = args.get("dim", -1), args.get("descending", False)
+        whole = "int" in x.dtype
+        # -x of unsigned numbers wraps: Python's integers do not.
+        fn = lambda v, a=axis, d=down: _sorted(
+            np.asarray(v, np.int64) if v.dtype.kind in "iu" else v, a, d
+        )
+        smooth = what in ("of the last axis", "descending", "of a view", "of axis 0")
+        case(
+            f"sort {what}",
+            "sort",
+            [x],
+            fn,
+            args,
+            out=[x.dtype, "int32"],
+            rtol=0,
+            atol=0,
+            index_out=[1],
+            grad=smooth and not whole,
+        )
+        at = lambda v, f=fn: f(v)[1]
+        case(f"argsort {what}", "argsort", [x], at, args, out="int32", index_out=[0])
+
+
+def _topk() -> None:
+    draw = Draw("topk")
+
+    def one(what: str, x: Tensor, k: int, grad: bool = False, **args: Any) -> None:
+        axis, largest = args.get("dim", -1), args.get("largest", True)
+
+        def fn(v: Any) -> tuple[Any, Any]:
+            values, at = _sorted(v, axis, largest)
+            first = [slice(None)] * v.ndim
+            first[axis] = slice(0, k)
+            return values[tuple(first)], at[tuple(first)]
+
+        case(
+            f"topk {what}",
+            "topk",
+            [x],
+            fn,
+            {"k": k, **args},
+            out=[x.dtype, "int32"],
+            rtol=0,
+            atol=0,
+            index_out=[1],
+            grad=grad,
+        )
+
+    one("of a vector", Tensor(draw.reals([6])), 3, grad=True)
+    one("of all", Tensor(draw.reals([4])), 4)
+    one("of none", Tensor(draw.reals([4])), 0)
+    one("smallest", Tensor(draw.reals([6])), 2, largest=False)
+    one("of axis 0", Tensor(draw.reals([4, 3])), 2, grad=True, dim=0)
+    one("of equals", Tensor([1.0, 3.0, 3.0, 2.0, 3.0]), 2)
+    one("int32", Tensor([3, -1, 7, 0], "int32"), 2)
+    one("of a view", Tensor(draw.reals([3, 4]), view=[["permute", [1, 0]]]), 2, grad=True)
+
+
+def _running_extreme(greatest: bool, axis: int) -> Callable[[Any], tuple[Any, Any]]:
+    def fn(x: Any) -> tuple[Any, Any]:
+        rows = np.moveaxis(x, axis, -1)
+        values, places = np.empty_like(rows), np.zeros(rows.shape, np.int64)
+        for i in np.ndindex(*rows.shape[:-1]):
+            best = 0
+            for k, v in enumerate(rows[i]):
+                if (v > rows[i][best]) if greatest else (v < rows[i][best]):
+                    best = k
+                values[i][k], places[i][k] = rows[i][best], best
+        return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
+
+    return fn
+
+
+def _log_sum(axis: int) -> Callable[[Any], Any]:
+    return lambda x: np.logaddexp.accumulate(x, axis=axis)
+
+
+def _running() -> None:
+    draw = Draw("running")
+    for axis in (0, 1, -1):
+        args = {"axis": axis}
+        x = Tensor(draw.reals([2, 3, 2], 0.5, 2))
+        case(
+            f"cumprod axis {axis}",
+            "cumprod",
+            [x],
+            lambda v, a=axis: np.cumprod(v, axis=a),
+            args,
+            grad=axis == 1,
+            **NEAR,
+        )
+        x = Tensor(draw.reals([2, 3, 2]))
+        case(
+            f"logcumsumexp axis {axis}",
+            "logcumsumexp",
+            [x],
+            _log_sum(axis),
+            args,
+            grad=axis == 1,
+            **NEAR,
+        )
+    case(
+        "cumprod int32",
+        "cumprod",
+        [Tensor([1, 2, 3, -4], "int32")],
+        lambda v: np.cumprod(v),
+        {"axis": 0},
+    )
+    case(
+        "cumprod with zeros",
+        "cumprod",
+        [Tensor([2.0, 0.0, 3.0])],
+        lambda v: np.cumprod(v),
+        {"axis": 0},
+    )
+    large = Tensor([1000.0, 1000.0, -1000.0])
+    case(
+        "logcumsumexp does not overflow", "logcumsumexp", [large], _log_sum(0), {"axis": 0}, **NEAR
+    )
+    for op, greatest in (("cummax", True), ("cummin", False)):
+        for axis in (0, 1):
+            fn = _running_extreme(greatest, axis)
+            x = Tensor(draw.reals([3, 4], -5, 5))
+            case(
+                f"{op} axis {axis}",
+                op,
+                [x],
+                fn,
+                {"axis": axis},
+                out=["float32", "int32"],
+                rtol=0,
+                atol=0,
+                index_out=[1],
+                grad=True,
+            )
+        fn = _running_extreme(greatest, 0)
+        ties = Tensor([2, 3, 3, 1, 1, 5, 5], "int32")
+        case(
+            f"{op} of equals is the first",
+            op,
+            [ties],
+            fn,
+            {"axis": 0},
+            out=["int32", "int32"],
+            index_out=[1],
+        )
+        view = Tensor(draw.reals([6], -5, 5), view=[["flip", [0]]])
+        case(
+            f"{op} of a view",
+            op,
+            [view],
+            fn,
+            {"axis": 0},
+            out=["float32", "int32"],
+            rtol=0,
+            atol=0,
+            index_out=[1],
+        )
