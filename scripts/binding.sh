@@ -12,7 +12,8 @@ case "${1:-}" in
     cd "$root/bindings/js"
     installed=node_modules/.package-lock.json
     [ "$installed" -nt package-lock.json ] && exit
-    npm ci --no-audit --no-fund --loglevel=error
+    npm ci --no-audit --no-fund --loglevel=error --fetch-retries=2 --fetch-retry-maxtimeout=5000 \
+      --fetch-retry-mintimeout=1000
     touch "$installed"
     ;;
   r)
