@@ -54,6 +54,9 @@ func MatMulAs(x, w *uop.UOp, acc *uop.DType) (r *uop.UOp, err error) {
 	defer guard("MatMulAs", &err)
 	needSame("operands", x, w)
 	needType("dtype", acc)
+	if !x.DType.IsFloat() && !w.DType.IsFloat() { // products of small integers would wrap around before they are added
+		x, w = cast(x, acc), cast(w, acc)
+	}
 	return dot(x, w, acc), nil
 }
 

@@ -12,8 +12,6 @@ from polygrad._library import fail, lib
 from polygrad.dtype import dtypes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from typing_extensions import TypeAlias
 
 T = TypeVar("T", bound="Base")
@@ -61,13 +59,16 @@ def several_results(name: str, count: int, tensor: T, *arguments: Any) -> tuple[
     return tuple(made(type(tensor), handle, (node,)) for handle in out)
 
 
-def combine(name: str, tensors: Sequence[T | None], *arguments: Any) -> T:
-    """Call a function of several tensors, which come first; None stands for one not given."""
-    nodes = [None if t is None else t._node for t in tensors]
-    handles = [None if n is None else n.handle for n in nodes]
-    handle = getattr(lib, name)(CTX, *handles, *arguments)
-    given = tuple(n for n in nodes if n is not None)
-    return made(type(next(t for t in tensors if t is not None)), handle, given)
+def combine(name: str, first: T, *arguments: Any) -> T:
+    """Call a function of several tensors, of which the first one comes first."""
+    nodes = [first._node]
+    given = []
+    for argument in arguments:
+        if isinstance(argument, Base):
+            nodes.append(argument._node)
+            argument = argument._node.handle
+        given.append(argument)
+    return made(type(first), getattr(lib, name)(CTX, nodes[0].handle, *given), tuple(nodes))
 
 
 def as_operand(value: Any, like: T) -> T:

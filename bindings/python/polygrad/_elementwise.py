@@ -349,8 +349,7 @@ class Elementwise(Base):
         >>> Tensor([1.0, 2.0]).isclose(Tensor([1.000001, 2.1])).tolist()
         [True, False]
         """
-        pair = (self, as_operand(other, self))
-        return combine("poly_isclose", pair, rtol, atol, equal_nan)
+        return combine("poly_isclose", self, as_operand(other, self), rtol, atol, equal_nan)
 
     def allclose(
         self,
@@ -364,8 +363,8 @@ class Elementwise(Base):
         >>> Tensor([1.0, 2.0]).allclose([1.0, 2.0])
         True
         """
-        pair = (self, as_operand(other, self))
-        result: Any = combine("poly_allclose", pair, rtol, atol, equal_nan)
+        other = as_operand(other, self)
+        result: Any = combine("poly_allclose", self, other, rtol, atol, equal_nan)
         return _bool(result.item())
 
     def where(self, x: Operand, y: Operand) -> Self:
@@ -406,7 +405,7 @@ class Elementwise(Base):
             raise ValueError("clamp: min_ and max_ are both None")
         if not all(b is None or isinstance(b, (_int, _float)) for b in (min_, max_)):
             bounds = [None if b is None else as_operand(b, self) for b in (min_, max_)]
-            return combine("poly_clip", (self, *bounds))
+            return combine("poly_clip", self, *bounds)
         low = -math.inf if min_ is None else min_
         high = math.inf if max_ is None else max_
         return call("poly_clamp", self, low, high)

@@ -120,7 +120,7 @@ class Indexing(Base):
         """
         wide: Any = call("poly_expand", mask, *_shape_of(self))
         count = int(wide.sum().item())
-        return combine("poly_masked_select", (self, mask), count)
+        return combine("poly_masked_select", self, mask, count)
 
     def nonzero(self) -> Self:
         """Return the indices of the elements that are not 0, one in each row.

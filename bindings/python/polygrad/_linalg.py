@@ -32,8 +32,8 @@ class Linalg(Base):
         """
         pair = (as_operand(x, self), self) if reverse else (self, as_operand(x, self))
         if dtype is not None:
-            return combine("poly_matmul_as", pair, to_dtype(dtype).id)
-        return combine("poly_matmul", pair)
+            return combine("poly_matmul_as", *pair, to_dtype(dtype).id)
+        return combine("poly_matmul", *pair)
 
     def dot(self, w: Operand, dtype: DTypeLike | None = None) -> Self:
         """Return the matrix product."""
@@ -55,11 +55,13 @@ class Linalg(Base):
         >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0, 4.0]]), Tensor([0.5])).tolist()
         [11.5]
         """
-        tensors: list[Self | None] = [self, weight, bias]
-        if dtype is not None:
-            kind = to_dtype(dtype).id
-            tensors = [None if t is None else call("poly_cast_by_id", t, kind) for t in tensors]
-        return combine("poly_affine", tensors)
+        if dtype is None:
+            return combine("poly_affine", self, weight, bias)
+        kind = to_dtype(dtype).id
+        x, w = (call("poly_cast_by_id", t, kind) for t in (self, weight))
+        return combine(
+            "poly_affine", x, w, None if bias is None else call("poly_cast_by_id", bias, kind)
+        )
 
     @classmethod
     def einsum(cls, formula: str, *operands: Self, dtype: DTypeLike | None = None) -> Self:
@@ -115,7 +117,7 @@ class Linalg(Base):
         >>> Tensor([[0.0, 2.0], [1.0, 1.0]]).solve(Tensor([2.0, 3.0])).tolist()
         [2.0, 1.0]
         """
-        return combine("poly_solve", (self, b))
+        return combine("poly_solve", self, b)
 
     def inv(self) -> Self:
         """Return the inverse of square matrices; infinite or NaN where they are singular.

@@ -41,7 +41,7 @@ class Loss(Base):
         """
         y = as_operand(target, self)
         how = _reduction(reduction)
-        return combine("poly_cross_entropy_loss", (self, y), axis, label_smoothing, how)
+        return combine("poly_cross_entropy_loss", self, y, axis, label_smoothing, how)
 
     def sparse_categorical_crossentropy(
         self,
@@ -60,7 +60,7 @@ class Loss(Base):
         """
         y = as_operand(target, self)
         options = (ignore_index, label_smoothing, _reduction(reduction))
-        return combine("poly_sparse_cross_entropy_loss", (self, y), *options)
+        return combine("poly_sparse_cross_entropy_loss", self, y, *options)
 
     def nll_loss(
         self,
@@ -81,7 +81,7 @@ class Loss(Base):
         y = as_operand(target, self)
         skip = 0 if ignore_index is None else ignore_index
         options = (ignore_index is not None, skip, _reduction(reduction))
-        return combine("poly_nll_loss", (self, y, weight), *options)
+        return combine("poly_nll_loss", self, y, weight, *options)
 
     def mse_loss(self, target: Operand, reduction: str = "mean") -> Self:
         """Return (x - target)^2.
@@ -89,7 +89,7 @@ class Loss(Base):
         >>> Tensor([1.0, 2.0]).mse_loss(Tensor([1.0, 4.0])).item()
         2.0
         """
-        return combine("poly_mse_loss", (self, as_operand(target, self)), _reduction(reduction))
+        return combine("poly_mse_loss", self, as_operand(target, self), _reduction(reduction))
 
     def l1_loss(self, target: Operand, reduction: str = "mean") -> Self:
         """Return |x - target|.
@@ -97,7 +97,7 @@ class Loss(Base):
         >>> Tensor([1.0, 2.0]).l1_loss(Tensor([1.0, 4.0])).item()
         1.0
         """
-        return combine("poly_l1_loss", (self, as_operand(target, self)), _reduction(reduction))
+        return combine("poly_l1_loss", self, as_operand(target, self), _reduction(reduction))
 
     def huber_loss(self, target: Operand, delta: float = 1.0, reduction: str = "mean") -> Self:
         """Return d^2 / 2 for d = |x - target| up to delta, delta * (d - delta / 2) beyond.
@@ -105,8 +105,8 @@ class Loss(Base):
         >>> Tensor([0.0, 0.0]).huber_loss(Tensor([1.0, 3.0]), reduction="none").tolist()
         [0.5, 2.5]
         """
-        pair = (self, as_operand(target, self))
-        return combine("poly_huber_loss", pair, delta, _reduction(reduction))
+        y = as_operand(target, self)
+        return combine("poly_huber_loss", self, y, delta, _reduction(reduction))
 
     def binary_crossentropy(self, target: Operand, reduction: str = "mean") -> Self:
         """Return -(y log x + (1-y) log(1-x)).
@@ -114,8 +114,8 @@ class Loss(Base):
         >>> round(Tensor([0.5, 0.5]).binary_crossentropy(Tensor([1.0, 0.0])).item(), 4)
         0.6931
         """
-        pair = (self, as_operand(target, self))
-        return combine("poly_binary_cross_entropy", pair, _reduction(reduction))
+        y = as_operand(target, self)
+        return combine("poly_binary_cross_entropy", self, y, _reduction(reduction))
 
     def binary_crossentropy_logits(
         self, target: Operand, reduction: str = "mean", pos_weight: Self | None = None
@@ -127,5 +127,5 @@ class Loss(Base):
         >>> round(Tensor([0.0]).binary_crossentropy_logits(Tensor([1.0])).item(), 4)
         0.6931
         """
-        given = (self, as_operand(target, self), pos_weight)
-        return combine("poly_binary_cross_entropy_logits", given, _reduction(reduction))
+        y, how = as_operand(target, self), _reduction(reduction)
+        return combine("poly_binary_cross_entropy_logits", self, y, pos_weight, how)

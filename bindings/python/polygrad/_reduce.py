@@ -257,14 +257,43 @@ class Reduce(Base):
         x = self if dtype is None else call("poly_cast_by_id", self, to_dtype(dtype).id)
         return call("poly_log_softmax", x, None, 0, axis)
 
-    def layernorm(self, axis: int | Sequence[int] = -1, eps: float = 1e-5) -> Self:
-        """Return (x - mean) / sqrt(variance + eps) along axes.
+    def layernorm(
+        self,
+        axis: int | Sequence[int] = -1,
+        eps: float = 1e-5,
+        weight: Self | None = None,
+        bias: Self | None = None,
+    ) -> Self:
+        """Return (x - mean) / sqrt(variance + eps) along axes, then * weight + bias if given.
 
         >>> Tensor([1.0, 3.0]).layernorm(eps=0).tolist()
         [-1.0, 1.0]
         """
         axes = several(axis)
-        return call("poly_layernorm_axes", self, dims(axes, "axis"), len(axes), eps, None, None)
+        given = dims(axes, "axis")
+        return combine("poly_layernorm_axes", self, given, len(axes), eps, weight, bias)
+
+    def rmsnorm(self, eps: float = 1e-5, weight: Self | None = None) -> Self:
+        """Return x / sqrt(mean(x^2) + eps) along the last axis, then * weight if given.
+
+        >>> Tensor([2.0, 2.0]).rmsnorm(eps=0).tolist()
+        [1.0, 1.0]
+        """
+        return combine("poly_rmsnorm", self, eps, weight)
+
+    def groupnorm(
+        self,
+        groups: int,
+        eps: float = 1e-5,
+        weight: Self | None = None,
+        bias: Self | None = None,
+    ) -> Self:
+        """Normalise the channels of (N, C, …) in groups, then * weight + bias for each channel.
+
+        >>> Tensor([[[1.0], [3.0]]]).groupnorm(1, eps=0).tolist()
+        [[[-1.0], [1.0]]]
+        """
+        return combine("poly_groupnorm", self, groups, eps, weight, bias)
 
     def batchnorm(
         self,
@@ -284,4 +313,4 @@ class Reduce(Base):
         """
         axes = several(axis)
         given = dims(axes, "axis")
-        return combine("poly_batchnorm", (self, weight, bias, mean, invstd), given, len(axes))
+        return combine("poly_batchnorm", self, weight, bias, mean, invstd, given, len(axes))

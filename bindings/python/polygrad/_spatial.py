@@ -79,7 +79,7 @@ class Spatial(Base):
             raise ValueError("conv2d: weight: expected 3 dimensions or more")
         windows = (_each(stride, n, "stride"), _each(dilation, n, "dilation"))
         pads = _padding(padding, n)
-        return combine("poly_conv", (self, weight, bias), groups, *windows, pads, n)
+        return combine("poly_conv", self, weight, bias, groups, *windows, pads, n)
 
     def conv_transpose2d(
         self,
@@ -105,7 +105,7 @@ class Spatial(Base):
             raise ValueError("conv_transpose2d: weight: expected 3 dimensions or more")
         windows = (_each(stride, n, "stride"), _each(dilation, n, "dilation"))
         pads = (_padding(padding, n), _each(output_padding, n, "output_padding"))
-        return combine("poly_conv_transpose", (self, weight, bias), groups, *windows, *pads, n)
+        return combine("poly_conv_transpose", self, weight, bias, groups, *windows, *pads, n)
 
     def avg_pool2d(
         self,
@@ -170,7 +170,7 @@ class Spatial(Base):
         window = _window(kernel_size, stride, dilation, padding)
         n = window[-1]
         size = None if output_size is None else _each(output_size[-n:], n, "output_size")
-        return combine("poly_max_unpool", (self, indices), *window, size)
+        return combine("poly_max_unpool", self, indices, *window, size)
 
     def interpolate(
         self, size: Sequence[int], mode: str = "linear", align_corners: bool = False

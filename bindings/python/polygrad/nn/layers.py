@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from polygrad._base import made
-from polygrad._graph import CTX, dims, several
+from polygrad._graph import CTX, several
 from polygrad._library import lib
 from polygrad.tensor import Tensor
 
@@ -63,15 +63,7 @@ class LayerNorm:
             raise ValueError(
                 f"LayerNorm: x: shape {x.shape}, expected (…, {self.normalized_shape})"
             )
-        axes = dims(range(-n, 0))
-        nodes = [x._node]
-        given = []
-        for parameter in (self.weight, self.bias):
-            given.append(None if parameter is None else parameter._node.handle)
-            if parameter is not None:
-                nodes.append(parameter._node)
-        handle = lib.poly_layernorm_axes(CTX, x._node.handle, axes, n, self.eps, *given)
-        return made(Tensor, handle, tuple(nodes))
+        return x.layernorm(range(-n, 0), self.eps, self.weight, self.bias)
 
 
 class RMSNorm:
@@ -87,8 +79,7 @@ class RMSNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        handle = lib.poly_rmsnorm(CTX, x._node.handle, self.eps, self.weight._node.handle)
-        return made(Tensor, handle, (x._node, self.weight._node))
+        return x.rmsnorm(self.eps, self.weight)
 
 
 class GroupNorm:
@@ -112,14 +103,7 @@ class GroupNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        nodes = [x._node]
-        given = []
-        for parameter in (self.weight, self.bias):
-            given.append(None if parameter is None else parameter._node.handle)
-            if parameter is not None:
-                nodes.append(parameter._node)
-        handle = lib.poly_groupnorm(CTX, x._node.handle, self.num_groups, self.eps, *given)
-        return made(Tensor, handle, tuple(nodes))
+        return x.groupnorm(self.num_groups, self.eps, self.weight, self.bias)
 
 
 class Embedding:
