@@ -45,12 +45,14 @@ parity: ## compare the kernels with tinygrad's, case by case
 generate: ## compile the .rules files to Go
 	$(GO) generate ./...
 
-fmt: $(VENV)/tools ## format Go and Python
+fmt: $(VENV)/tools ## format Go, Python and JavaScript
 	gofmt -w $$(git ls-files '*.go')
 	$(VENV)/bin/ruff format $(PY_CHECKED)
 	$(VENV)/bin/ruff check --fix $(PY_CHECKED)
+	scripts/binding.sh js
+	cd bindings/js && npx eslint --fix .
 
-lint: $(VENV)/installed ## vet, staticcheck, ruff, mypy
+lint: $(VENV)/installed ## the linters of Go, C, Python and JavaScript
 	$(PY) scripts/run_tests.py lint
 
 install: $(LINKED_LIB) ## install library and header; PREFIX=/usr/local, DESTDIR=
@@ -60,7 +62,8 @@ uninstall: ## remove what install put there
 	@scripts/install.sh uninstall
 
 clean: ## remove everything that was built
-	rm -rf build $(VENV) bindings/python/build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf build $(VENV) bindings/python/build bindings/js/node_modules bindings/js/native
+	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	rm -f examples/digits.png
 
 $(LIB): $(GO_SOURCES)

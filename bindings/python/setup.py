@@ -45,7 +45,7 @@ def newest_source() -> float:
     """Return when a source of the library was changed last."""
     files = [ROOT / "go.mod"]
     for folder in SOURCES:
-        for pattern in ("*.go", "*.c", "*.h"):
+        for pattern in ("*.go", "*.c", "*.h", "*.map", "*.rules"):
             files += (ROOT / folder).rglob(pattern)
     return max(f.stat().st_mtime for f in files if not f.name.endswith("_test.go"))
 
