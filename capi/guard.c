@@ -27,11 +27,28 @@ void poly_fail(const char *text, size_t n) {
   e->failed = 1;
 }
 
+static const char since[] = "; the last call that failed: ";
+
+/* The operand is NULL: the last failure of this thread made it so, most likely,
+ * even where calls have succeeded since. */
 void poly_fail_keep(const char *text, size_t n) {
-  if (poly_error.before)
-    poly_error.failed = 1;
-  else
+  struct poly_error *e = &poly_error;
+  if (e->before) {
+    e->failed = 1;
+    return;
+  }
+  const char *cause = strstr(e->text, since);
+  cause = cause ? cause + sizeof since - 1 : e->text;
+  size_t m = strlen(cause);
+  char both[sizeof e->text];
+  if (m == 0 || n + sizeof since + m > sizeof both) {
     poly_fail(text, n);
+    return;
+  }
+  memcpy(both, text, n);
+  memcpy(both + n, since, sizeof since - 1);
+  memcpy(both + n + sizeof since - 1, cause, m);
+  poly_fail(both, n + sizeof since - 1 + m);
 }
 
 void poly_refuse(const char *fn) {
@@ -45,6 +62,6 @@ void poly_refuse(const char *fn) {
 
 const char *poly_last_error(void) { return poly_error.failed ? poly_error.text : ""; }
 
-void poly_clear_error(void) { poly_error.failed = poly_error.before = 0; }
+void poly_clear_error(void) { poly_error.failed = poly_error.before = poly_error.text[0] = 0; }
 
 int poly_abi_version(void) { return POLY_ABI_VERSION; }

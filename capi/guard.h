@@ -20,7 +20,7 @@ POLY_HIDDEN extern int poly_forked;
 /* Sets the last error to text of n bytes. */
 POLY_HIDDEN void poly_fail(const char *text, size_t n);
 
-/* Keeps the error that the previous call left; if it left none, sets text. */
+/* Keeps the error that the previous call left; if it left none, sets text, and names the failure before. */
 POLY_HIDDEN void poly_fail_keep(const char *text, size_t n);
 
 /* Says that fn cannot work in a forked child. */

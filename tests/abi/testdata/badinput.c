@@ -52,6 +52,14 @@ static void chains(void) {
   PolyUOp *sink = poly_sink1(ctx, poly_store_val(ctx, out, bad));
   CHECK(sink == NULL && strstr(poly_last_error(), "poly_alu2"));
   CHECK(poly_realize(ctx, sink, NULL, 0) == -1 && strstr(poly_last_error(), "poly_alu2"));
+  /* Calls that succeed in between do not hide it. */
+  CHECK(poly_exp(ctx, a) != NULL && poly_last_error()[0] == 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK(poly_store_val(ctx, out, bad) == NULL && strstr(poly_last_error(), "poly_store_val: value: is NULL; the last call that failed: poly_alu2: "));
+    CHECK(poly_exp(ctx, a) != NULL);
+  }
+  poly_clear_error();
+  CHECK(poly_store_val(ctx, out, bad) == NULL && strcmp(poly_last_error(), "poly_store_val: value: is NULL") == 0);
   CHECK(poly_exp(ctx, a) != NULL && poly_last_error()[0] == 0);
   poly_clear_error();
   CHECK(poly_last_error()[0] == 0);
