@@ -25,5 +25,5 @@ chain <- function(x) for (i in seq_len(nodes)) x <- x + y
 # New leaves, so that the sums are new too.
 node <- median_us(function() Tensor(numbers), chain) / nodes
 x <- Tensor(numbers)
-result <- median_us(function() x, function(x) realize(x + y))
+result <- median_us(function() x, function(x) (x + y)$realize())
 cat(sprintf('{"r": {"node": %.3f, "realize": %.3f}}\n', node, result))
