@@ -232,6 +232,9 @@ func rWrapper(p header.Proto) (string, int, error) {
 			body = append(body, fmt.Sprintf("  int n_%s;\n  %s *%s_ = %s(&call, %s, %q, &n_%s);\n", name, element, name, convert, name, name, name))
 			if typ != "int64_t (*)[2]" {
 				args = append(args, name+"_")
+				if name == "pairs" {
+					body = append(body, "  n_pairs /= 2;\n")
+				}
 			} else {
 				args = append(args, "(int64_t(*)[2])"+name+"_")
 				body = append(body, fmt.Sprintf("  n_%s /= 2;\n", name))

@@ -79,30 +79,34 @@ tensor_statics$randint <- function(low = 0L, high = 10L, shape = 1L, dtype = "in
   .Call(C_poly_randint_seeded, dtype, sizes(shape = shape), low, high, .Call(C_seed))
 }
 tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = default_float(), requires_grad = FALSE) {
-  wanting(tensor_statics$rand(..., shape = shape, dtype = dtype) * (high - low) + low, requires_grad)
+  wanting(.Call(C_poly_uniform_seeded, dtype, sizes(..., shape = shape), low, high, .Call(C_seed)), requires_grad)
 }
 tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = default_float(), requires_grad = FALSE) {
-  wanting(tensor_statics$randn(..., shape = shape, dtype = dtype) * std + mean, requires_grad)
+  wanting(.Call(C_poly_normal_seeded, dtype, sizes(..., shape = shape), mean, std, .Call(C_seed)), requires_grad)
+}
+
+# PolyInit: ways to begin weights of shape (out, in, ...)
+initial <- function(scheme, shape, a, dtype, requires_grad) {
+  wanting(.Call(C_poly_init_seeded, scheme, dtype, shape, a, .Call(C_seed)), requires_grad)
 }
 tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
-  new <- sizes(..., shape = shape)
-  bound <- 1 / sqrt(max(prod(new), 1))
-  tensor_statics$uniform(shape = new, low = -bound, high = bound, dtype = dtype, requires_grad = requires_grad)
+  initial(0L, sizes(..., shape = shape), 0, dtype, requires_grad)
 }
 tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
-  new <- sizes(..., shape = shape)
-  bound <- sqrt(6 / (new[1L] + prod(new[-1L])))
-  tensor_statics$uniform(shape = new, low = -bound, high = bound, dtype = dtype, requires_grad = requires_grad)
+  initial(1L, sizes(..., shape = shape), 0, dtype, requires_grad)
 }
 tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = default_float(), requires_grad = FALSE) {
-  new <- sizes(..., shape = shape)
-  bound <- sqrt(6 / (1 + a^2) / prod(new[-1L]))
-  tensor_statics$uniform(shape = new, low = -bound, high = bound, dtype = dtype, requires_grad = requires_grad)
+  initial(2L, sizes(..., shape = shape), a, dtype, requires_grad)
 }
 tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = default_float(), requires_grad = FALSE) {
-  new <- sizes(..., shape = shape)
-  std <- sqrt(2 / (1 + a^2) / prod(new[-1L]))
-  tensor_statics$normal(shape = new, std = std, dtype = dtype, requires_grad = requires_grad)
+  initial(3L, sizes(..., shape = shape), a, dtype, requires_grad)
+}
+
+tensor_statics$randperm <- function(n, dtype = "int32") {
+  from_one(.Call(C_poly_randperm_seeded, dtype, n, .Call(C_seed)))
+}
+tensor_methods$multinomial <- function(self, num_samples = 1, replacement = FALSE) {
+  from_one(.Call(C_poly_multinomial, self, num_samples, replacement, .Call(C_seed)))
 }
 
 tensor_methods$rand_like <- function(self, dtype = NULL) {

@@ -4,7 +4,8 @@
 binary_ops <- c(
   add = 0L, sub = 1L, mul = 2L, div = 3L, floordiv = 4L, mod = 5L, pow = 6L, maximum = 7L, minimum = 8L,
   lt = 9L, le = 10L, gt = 11L, ge = 12L, eq = 13L, ne = 14L, bitwise_and = 15L, bitwise_or = 16L,
-  bitwise_xor = 17L, lshift = 18L, rshift = 19L, idiv = 20L, logaddexp = 21L, copysign = 22L
+  bitwise_xor = 17L, lshift = 18L, rshift = 19L, idiv = 20L, logaddexp = 21L, copysign = 22L,
+  fmod = 23L, atan2 = 24L, hypot = 25L
 )
 
 # A loop would bind the last name only; each method keeps its own number.
@@ -45,7 +46,18 @@ tensor_methods$masked_fill <- function(self, mask, value) {
   .Call(C_poly_where_op, .Call(C_operand, mask, self), .Call(C_operand, value, self), self)
 }
 
+tensor_methods$isclose <- function(self, other, rtol = 1e-5, atol = 1e-8, equal_nan = FALSE) {
+  .Call(C_poly_isclose, self, .Call(C_operand, other, self), rtol, atol, equal_nan)
+}
+tensor_methods$allclose <- function(self, other, rtol = 1e-5, atol = 1e-8, equal_nan = FALSE) {
+  r_values(.Call(C_poly_allclose, self, .Call(C_operand, other, self), rtol, atol, equal_nan))
+}
+
 tensor_methods$clamp <- function(self, min_ = NULL, max_ = NULL) {
+  bound <- function(x) if (!is.null(x)) .Call(C_operand, x, self)
+  if (is_tensor(min_) || is_tensor(max_) || length(min_) > 1L || length(max_) > 1L) {
+    return(.Call(C_poly_clip, self, bound(min_), bound(max_)))
+  }
   if (is.null(min_) && is.null(max_)) raise("clamp: min_ and max_ are both NULL")
   .Call(C_poly_clamp, self, if (is.null(min_)) -Inf else min_, if (is.null(max_)) Inf else max_)
 }

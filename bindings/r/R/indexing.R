@@ -90,30 +90,40 @@ select <- function(x, items, drop) {
 }
 
 `[<-.Tensor` <- function(x, ..., value) {
-  if (.Call(C_tracked, x)) {
-    raise("[<-: a tensor with a gradient cannot be changed; build a new one with $where() or $scatter()")
-  }
-  if (is_tensor(value)) value <- as.vector(r_values(value))
   expressions <- eval(substitute(alist(...)))
-  indices <- vector("list", length(expressions))
-  for (i in seq_along(expressions)) {
-    if (identical(expressions[[i]], quote(expr = ))) {
-      indices[i] <- expressions[i]
-    } else {
-      index <- ...elt(i)
-      indices[i] <- list(if (is_tensor(index)) r_values(index) else index)
-    }
-  }
+  blank <- vapply(expressions, identical, NA, quote(expr = ))
+  indices <- lapply(seq_along(expressions), function(i) if (!blank[i]) ...elt(i))
+  followed <- .Call(C_tracked, x) || is_tensor(value) && .Call(C_tracked, value) || .Call(C_tracing)
+  if (followed) with_items(x, indices, value) else with_values(x, indices, blank, value)
+}
+
+#' A new tensor with other values, as R changes an array.
+with_values <- function(x, indices, blank, value) {
+  if (is_tensor(value)) value <- as.vector(r_values(value))
+  indices <- lapply(indices, function(index) if (is_tensor(index)) r_values(index) else index)
+  indices[blank] <- list(quote(expr = ))
   own <- dtype(x)
-  values <- r_values(x, integer64 = FALSE)
   shape <- .Call(C_shape, x)
   values <- tryCatch(
-    do.call("[<-", c(list(values), indices, list(value = value))),
+    do.call("[<-", c(list(r_values(x)), indices, list(value = value))),
     error = function(e) raise(paste0("[<-: ", conditionMessage(e)))
   )
   if (length(values) != prod(shape)) raise("[<-: subscript out of bounds")
   if (length(shape) > 1L) dim(values) <- shape
   from_r(values, own, scalar = length(shape) == 0L)
+}
+
+#' The same as a node of the graph, so that gradients and compiled steps see the change.
+with_items <- function(x, indices, value) {
+  shape <- .Call(C_shape, x)
+  if (length(indices) != length(shape)) {
+    raise(sprintf("[<-: %d indices of a tensor with a gradient, expected %d, one for each axis", length(indices), length(shape)))
+  }
+  items <- Map(function(index, size) if (!is.null(index)) item_of(index, size), indices, shape)
+  if (sum(vapply(items, is_tensor, NA)) > 1L) {
+    raise("[<-: several axes of a tensor with a gradient are indexed irregularly; change one after the other")
+  }
+  .Call(C_poly_setitem, x, items, .Call(C_operand, value, x))
 }
 
 `[[<-.Tensor` <- function(x, ..., value) {
@@ -126,3 +136,53 @@ select <- function(x, items, drop) {
 # are not named.
 
 tensor_methods$getitem <- function(self, ...) .Call(C_poly_index, self, list(...))
+tensor_methods$setitem <- function(self, ..., value) {
+  .Call(C_poly_setitem, self, list(...), .Call(C_operand, value, self))
+}
+
+# Selecting by tensors of positions, which are counted from 1
+
+tensor_methods$gather <- function(self, dim, index) .Call(C_poly_gather_axis, self, dim, from_zero(index))
+tensor_methods$index_select <- function(self, dim, index) .Call(C_poly_index_select, self, dim, from_zero(index))
+
+tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
+  if (!is.null(reduce) && !reduce %in% c("add", "multiply")) {
+    raise(sprintf("scatter: reduce: '%s', expected NULL, 'add' or 'multiply'", reduce))
+  }
+  if (is_tensor(src) || length(src) > 1L) {
+    if (!is.null(reduce)) raise("scatter: reduce is for a number as src: see scatter_reduce")
+    src <- .Call(C_operand, src, self)
+  } else {
+    shape <- if (is_tensor(index)) .Call(C_shape, index) else if (is.null(base::dim(index))) length(index) else base::dim(index)
+    src <- tensor_statics$full(shape, src, .Call(C_dtype, self))
+  }
+  if (!is.null(reduce)) {
+    return(tensor_methods$scatter_reduce(self, dim, index, src, if (reduce == "add") "sum" else "prod"))
+  }
+  .Call(C_poly_scatter, self, dim, from_zero(index), src)
+}
+
+# PolyReduceOp by the names that scatter_reduce gives them.
+scatter_ops <- c(sum = 0L, prod = 1L, mean = 4L, amax = 2L, amin = 3L)
+
+tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
+  op <- scatter_ops[reduce]
+  if (is.na(op)) {
+    raise(sprintf("scatter_reduce: reduce: '%s', expected one of %s", reduce, paste(names(scatter_ops), collapse = ", ")))
+  }
+  .Call(C_poly_scatter_reduce, self, dim, from_zero(index), .Call(C_operand, src, self), op[[1L]], include_self)
+}
+
+tensor_methods$masked_select <- function(self, mask) {
+  wide <- .Call(C_poly_expand, mask, .Call(C_shape, self))
+  .Call(C_poly_masked_select, self, mask, sum(r_values(tensor_methods$bool(wide))))
+}
+
+tensor_methods$nonzero <- function(self) {
+  from_one(.Call(C_poly_nonzero, self, sum(r_values(tensor_methods$bool(self)))))
+}
+
+tensor_methods$one_hot <- function(self, num_classes = NULL) {
+  if (is.null(num_classes)) num_classes <- max(r_values(self))
+  .Call(C_poly_one_hot, from_zero(self), num_classes)
+}

@@ -31,7 +31,10 @@ tensor_methods$shrink <- function(self, arg) {
   .Call(C_poly_shrink, self, flat)
 }
 
-tensor_methods$pad <- function(self, arg, value = 0) {
+# PolyPadMode
+pad_modes <- c(reflect = 0L, replicate = 1L, circular = 2L)
+
+tensor_methods$pad <- function(self, arg, mode = "constant", value = 0) {
   ndim <- length(.Call(C_shape, self))
   if (!is.list(arg) && !is.matrix(arg)) {
     # Numbers in a row are pairs too, those of the last axis first.
@@ -42,8 +45,30 @@ tensor_methods$pad <- function(self, arg, value = 0) {
     arg <- c(rep(list(c(0, 0)), ndim - length(given)), unname(given))
   }
   flat <- pairs_of("pad", arg, rep(list(c(0, 0)), ndim))
+  if (mode != "constant") {
+    number <- pad_modes[mode]
+    if (is.na(number)) {
+      raise(sprintf("pad: mode: '%s', expected one of constant, %s", mode, paste(names(pad_modes), collapse = ", ")))
+    }
+    return(.Call(C_poly_pad_mode, self, flat, number[[1L]]))
+  }
   if (identical(as.numeric(value), 0)) .Call(C_poly_pad, self, flat) else .Call(C_poly_pad_value, self, flat, value)
 }
+
+tensor_methods$repeat_interleave <- function(self, repeats, dim = NULL) {
+  .Call(C_poly_repeat_interleave, self, repeats, dim)
+}
+tensor_methods$unfold <- function(self, dim, size, step) .Call(C_poly_unfold, self, dim, size, step)
+tensor_methods$roll <- function(self, shifts, dims = NULL) {
+  if (!is.null(dims) && length(dims) != length(shifts)) {
+    raise(sprintf("roll: %d shifts for %d axes", length(shifts), length(dims)))
+  }
+  .Call(C_poly_roll, self, shifts, dims, length(shifts))
+}
+tensor_methods$diagonal <- function(self, offset = 0, dim1 = 1, dim2 = 2) {
+  .Call(C_poly_diagonal, self, offset, dim1, dim2)
+}
+tensor_methods$diag <- function(self) .Call(C_poly_diag, self)
 
 tensor_methods$rearrange <- function(self, formula, ..., sizes = NULL) {
   known <- c(list(...), as.list(sizes))
@@ -60,6 +85,12 @@ join <- function(name, tensors) {
 
 tensor_methods$cat <- function(..., dim = 1) .Call(C_poly_cat, join("cat", tensor_list(...)), dim)
 tensor_methods$stack <- function(..., dim = 1) .Call(C_poly_stack, join("stack", tensor_list(...)), dim)
+
+tensor_methods$meshgrid <- function(..., indexing = "ij") {
+  if (!indexing %in% c("ij", "xy")) raise(sprintf("meshgrid: indexing: '%s', expected 'ij' or 'xy'", indexing))
+  tensors <- join("meshgrid", tensor_list(...))
+  .Call(C_poly_meshgrid, tensors, indexing == "xy", length(tensors))
+}
 
 tensor_methods$split <- function(self, sizes, dim = 1) {
   shape <- .Call(C_shape, self)
@@ -82,8 +113,3 @@ tensor_methods$chunk <- function(self, n, dim = 1) {
 
 tensor_methods$tril <- function(self, diagonal = 0) .Call(C_poly_tril, self, diagonal)
 tensor_methods$triu <- function(self, diagonal = 0) .Call(C_poly_triu, self, diagonal)
-
-# Selecting by tensors of positions, which are counted from 1
-
-tensor_methods$gather <- function(self, dim, index) .Call(C_poly_gather_axis, self, dim, from_zero(index))
-tensor_methods$one_hot <- function(self, num_classes) .Call(C_poly_one_hot, from_zero(self), num_classes)

@@ -2,7 +2,7 @@
 
 # PolyReduceOp
 reduce_ops <- c(
-  sum = 0L, prod = 1L, max = 2L, min = 3L, mean = 4L, any = 5L, all = 6L, logsumexp = 7L
+  max = 2L, min = 3L, mean = 4L, any = 5L, all = 6L, logsumexp = 7L
 )
 
 reduce_method <- function(op) {
@@ -11,6 +11,16 @@ reduce_method <- function(op) {
 }
 for (name in names(reduce_ops)) tensor_methods[[name]] <- reduce_method(reduce_ops[[name]])
 rm(name)
+
+# With dtype, sums and products are accumulated in it.
+tensor_methods$sum <- function(self, axis = NULL, keepdim = FALSE, dtype = NULL) {
+  if (is.null(dtype)) return(.Call(C_poly_reduce, 0L, self, axis, keepdim, 0L))
+  .Call(C_poly_reduce_as, 0L, self, axis, keepdim, dtype)
+}
+tensor_methods$prod <- function(self, axis = NULL, keepdim = FALSE, dtype = NULL) {
+  if (is.null(dtype)) return(.Call(C_poly_reduce, 1L, self, axis, keepdim, 0L))
+  .Call(C_poly_reduce_as, 1L, self, axis, keepdim, dtype)
+}
 
 tensor_methods$var <- function(self, axis = NULL, keepdim = FALSE, correction = 1) {
   .Call(C_poly_reduce, 10L, self, axis, keepdim, correction)
@@ -23,7 +33,7 @@ tensor_methods$std <- function(self, axis = NULL, keepdim = FALSE, correction = 
 from_one <- function(positions) .Call(C_poly_binary_int, 0L, positions, 1L, FALSE)
 from_zero <- function(positions) {
   if (!is_tensor(positions)) positions <- from_r(positions, if (is.double(positions)) "int32")
-  .Call(C_poly_binary_int, 1L, positions, 1L, FALSE)
+  .Call(C_from_zero, positions)
 }
 
 tensor_methods$argmax <- function(self, axis = NULL, keepdim = FALSE) {
@@ -33,47 +43,48 @@ tensor_methods$argmin <- function(self, axis = NULL, keepdim = FALSE) {
   from_one(.Call(C_poly_reduce, 9L, self, axis, keepdim, 0L))
 }
 
+tensor_methods$var_mean <- function(self, axis = NULL, keepdim = FALSE, correction = 1) {
+  list(tensor_methods$var(self, axis, keepdim, correction), tensor_methods$mean(self, axis, keepdim))
+}
+tensor_methods$std_mean <- function(self, axis = NULL, keepdim = FALSE, correction = 1) {
+  list(tensor_methods$std(self, axis, keepdim, correction), tensor_methods$mean(self, axis, keepdim))
+}
+
+# Scans and order; positions are counted from 1
+
 tensor_methods$cumsum <- function(self, axis = 1) .Call(C_poly_cumsum, self, axis)
-tensor_methods$softmax <- function(self, axis = -1) .Call(C_poly_softmax, self, axis)
-tensor_methods$log_softmax <- function(self, axis = -1) .Call(C_poly_log_softmax, self, axis)
-tensor_methods$layernorm <- function(self, axis = -1, eps = 1e-5) {
-  .Call(C_poly_layernorm_axes, self, axis, eps, NULL, NULL)
+tensor_methods$cumprod <- function(self, axis = 1) .Call(C_poly_cumprod, self, axis)
+tensor_methods$logcumsumexp <- function(self, axis = 1) .Call(C_poly_logcumsumexp, self, axis)
+
+values_and_places <- function(both) list(both[[1L]], from_one(both[[2L]]))
+
+tensor_methods$cummax <- function(self, axis = 1) values_and_places(.Call(C_poly_cummax, self, axis, 2L))
+tensor_methods$cummin <- function(self, axis = 1) values_and_places(.Call(C_poly_cummin, self, axis, 2L))
+tensor_methods$sort <- function(self, dim = -1, descending = FALSE) {
+  values_and_places(.Call(C_poly_sort, self, dim, descending, 2L))
+}
+tensor_methods$argsort <- function(self, dim = -1, descending = FALSE) {
+  from_one(.Call(C_poly_argsort, self, dim, descending))
+}
+tensor_methods$topk <- function(self, k, dim = -1, largest = TRUE, sorted_ = TRUE) {
+  values_and_places(.Call(C_poly_topk, self, k, dim, largest, 2L))
 }
 
-# Products
+# Softmax and norms
 
-tensor_methods$matmul <- function(self, other) .Call(C_poly_matmul, self, .Call(C_operand, other, self))
-tensor_methods$dot <- tensor_methods$matmul
-tensor_methods$linear <- function(self, weight, bias = NULL) .Call(C_poly_affine, self, weight, bias)
+in_type <- function(x, dtype) if (is.null(dtype)) x else .Call(C_poly_cast_by_id, x, dtype)
 
-tensor_statics$einsum <- function(formula, ...) .Call(C_poly_einsum, formula, tensor_list(...))
-
-tensor_methods$cholesky <- function(self, upper = FALSE) .Call(C_poly_cholesky, self, upper)
-tensor_methods$triangular_solve <- function(self, b, upper = FALSE, transpose = FALSE, unit_diagonal = FALSE) {
-  .Call(C_poly_triangular_solve, self, .Call(C_operand, b, self), upper, transpose, unit_diagonal)
+tensor_methods$softmax <- function(self, axis = -1, dtype = NULL) .Call(C_poly_softmax, in_type(self, dtype), axis)
+tensor_methods$log_softmax <- function(self, axis = -1, dtype = NULL) {
+  .Call(C_poly_log_softmax, in_type(self, dtype), axis)
 }
-
-tensor_methods$scaled_dot_product_attention <- function(self, key, value, attn_mask = NULL, is_causal = FALSE) {
-  .Call(C_poly_attention, self, key, value, attn_mask, is_causal)
+tensor_methods$layernorm <- function(self, axis = -1, eps = 1e-5, weight = NULL, bias = NULL) {
+  .Call(C_poly_layernorm_axes, self, axis, eps, weight, bias)
 }
-
-# Losses
-
-#' Class numbers from 1 become class numbers from 0; probabilities stay.
-class_target <- function(target, logits) {
-  if (!is_tensor(target)) {
-    target <- if (is.null(dim(target)) && is.double(target)) from_r(target, "int32") else from_r(target)
-  }
-  if (length(.Call(C_shape, target)) < length(.Call(C_shape, logits))) from_zero(target) else target
+tensor_methods$rmsnorm <- function(self, eps = 1e-5, weight = NULL) .Call(C_poly_rmsnorm, self, eps, weight)
+tensor_methods$groupnorm <- function(self, groups, eps = 1e-5, weight = NULL, bias = NULL) {
+  .Call(C_poly_groupnorm, self, groups, eps, weight, bias)
 }
-
-tensor_methods$cross_entropy <- function(self, target, axis = -1) {
-  .Call(C_poly_cross_entropy, self, class_target(target, self), axis)
-}
-tensor_methods$sparse_categorical_crossentropy <- function(self, target) tensor_methods$cross_entropy(self, target, -1)
-tensor_methods$binary_crossentropy <- function(self, target) {
-  .Call(C_poly_binary_cross_entropy, self, .Call(C_operand, target, self))
-}
-tensor_methods$binary_crossentropy_logits <- function(self, target) {
-  .Call(C_poly_binary_cross_entropy_logits, self, .Call(C_operand, target, self))
+tensor_methods$batchnorm <- function(self, weight, bias, mean, invstd, axis = 2) {
+  .Call(C_poly_batchnorm, self, weight, bias, mean, invstd, axis)
 }

@@ -291,6 +291,7 @@ tensor_methods$replace <- function(self, x) .Call(C_replace, self, x)
 tensor_methods$detach <- function(self) .Call(C_detach, self)
 tensor_methods$clone <- function(self) .Call(C_clone, self)
 tensor_methods$contiguous <- function(self) .Call(C_poly_contiguous, self)
+tensor_methods$contiguous_backward <- function(self) .Call(C_poly_contiguous_backward, self)
 
 tensor_methods$to <- function(self, device = NULL) {
   if (!is.null(device)) device_number(device)

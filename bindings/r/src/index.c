@@ -2,6 +2,8 @@
 #include "glue.h"
 
 SEXP r_poly_index(SEXP x, SEXP items);
+SEXP r_poly_setitem(SEXP x, SEXP items, SEXP value);
+SEXP r_from_zero(SEXP positions);
 
 /* Writes start, stop (excluded) and step, counted from 0. */
 static void slice(Args *a, SEXP item, int64_t *out) {
@@ -27,51 +29,92 @@ static void slice(Args *a, SEXP item, int64_t *out) {
   }
 }
 
+/* Positions from 1 as positions from 0; negative ones count from the end in both. */
+static PolyUOp *less_one(PolyUOp *from_one) {
+  PolyCtx *ctx = context();
+  PolyUOp *is_positive = P.poly_binary_int(ctx, POLY_GT, from_one, 0, 0);
+  PolyUOp *from_zero = is_positive == NULL ? NULL : P.poly_binary(ctx, POLY_SUB, from_one, is_positive);
+  if (is_positive != NULL) P.poly_uop_release(ctx, is_positive);
+  if (from_zero == NULL) fail();
+  return from_zero;
+}
+
+SEXP r_from_zero(SEXP positions) {
+  Args a = begin("index");
+  return made(&a, less_one(arg_node(&a, positions, "index")));
+}
+
+typedef struct Items {
+  int n, kept; /* kept: nodes to unprotect */
+  int32_t *kinds;
+  int64_t *args;
+  PolyUOp **tensors;
+} Items;
+
 /* items is a list with an item for each axis: NULL for all of it, a Tensor of
  * integers from 1, a whole number (the axis disappears), a slice as three numbers
  * c(first, last, step) from 1 with NA for what is left out, "newaxis" or "...". */
+static Items parse(Args *a, SEXP items) {
+  Items out;
+  size_t n = (size_t)Rf_xlength(items);
+  out.n = (int)n;
+  out.kept = 0;
+  out.kinds = (int32_t *)R_alloc(n + 1, sizeof *out.kinds);
+  out.args = (int64_t *)R_alloc(3 * n + 3, sizeof *out.args);
+  out.tensors = (PolyUOp **)R_alloc(n + 1, sizeof *out.tensors);
+  memset(out.args, 0, (3 * n + 3) * sizeof *out.args);
+  for (int i = 0; i < out.n; i++) {
+    SEXP item = VECTOR_ELT(items, i);
+    int64_t *numbers = out.args + 3 * i;
+    out.tensors[i] = NULL;
+    if (item == R_NilValue) {
+      out.kinds[i] = POLY_INDEX_SLICE;
+      for (int k = 0; k < 3; k++) numbers[k] = POLY_INDEX_NONE;
+    } else if (is_tensor(item)) {
+      out.kinds[i] = POLY_INDEX_TENSOR;
+      PolyUOp *from_one = arg_node(a, item, "index");
+      a->n--; /* the node from 0 keeps the one from 1 alive */
+      PolyUOp *from_zero = less_one(from_one);
+      SEXP node = Rf_protect(new_node(from_zero, node_in(item), 0));
+      out.kept++;
+      if (a->n == (int)(sizeof a->nodes / sizeof a->nodes[0])) raise_error("%s: too many index tensors", a->function);
+      a->nodes[a->n++] = node;
+      out.tensors[i] = from_zero;
+    } else if (TYPEOF(item) == STRSXP) {
+      const char *word = arg_string(a, item, "item");
+      if (strcmp(word, "newaxis") != 0 && strcmp(word, "...") != 0) {
+        raise_error("%s: \"%.100s\", expected \"newaxis\" or \"...\"", a->function, word);
+      }
+      out.kinds[i] = *word == 'n' ? POLY_INDEX_NEWAXIS : POLY_INDEX_ELLIPSIS;
+    } else if (Rf_xlength(item) == 1) {
+      int64_t at = arg_int64(a, item, "index");
+      if (at == 0) raise_error("%s: 0, expected a position from 1 (the first) or -1 (the last)", a->function);
+      out.kinds[i] = POLY_INDEX_INT;
+      numbers[0] = at > 0 ? at - 1 : at;
+    } else {
+      out.kinds[i] = POLY_INDEX_SLICE;
+      slice(a, item, numbers);
+    }
+  }
+  return out;
+}
+
 SEXP r_poly_index(SEXP x, SEXP items) {
   Args a = begin("poly_index");
   PolyUOp *of = arg_node(&a, x, "x");
-  int n = (int)Rf_xlength(items);
-  int32_t *kinds = (int32_t *)R_alloc((size_t)n + 1, sizeof *kinds);
-  int64_t *args = (int64_t *)R_alloc(3 * (size_t)n + 3, sizeof *args);
-  PolyUOp **tensors = (PolyUOp **)R_alloc((size_t)n + 1, sizeof *tensors);
-  memset(args, 0, (3 * (size_t)n + 3) * sizeof *args);
-  for (int i = 0; i < n; i++) {
-    SEXP item = VECTOR_ELT(items, i);
-    tensors[i] = NULL;
-    if (item == R_NilValue) {
-      kinds[i] = POLY_INDEX_SLICE;
-      for (int k = 0; k < 3; k++) args[3 * i + k] = POLY_INDEX_NONE;
-    } else if (is_tensor(item)) {
-      kinds[i] = POLY_INDEX_TENSOR;
-      PolyUOp *from_one = arg_node(&a, item, "index");
-      a.n--; /* the node from 0 keeps the one from 1 alive */
-      PolyUOp *from_zero = P.poly_binary_int(context(), POLY_SUB, from_one, 1, 0);
-      if (from_zero == NULL) fail();
-      SEXP node = PROTECT(new_node(from_zero, node_in(item), 0));
-      if (a.n == (int)(sizeof a.nodes / sizeof a.nodes[0])) raise_error("poly_index: too many index tensors");
-      a.nodes[a.n++] = node;
-      tensors[i] = from_zero;
-    } else if (TYPEOF(item) == STRSXP) {
-      const char *word = arg_string(&a, item, "item");
-      if (strcmp(word, "newaxis") != 0 && strcmp(word, "...") != 0) {
-        raise_error("poly_index: \"%.100s\", expected \"newaxis\" or \"...\"", word);
-      }
-      kinds[i] = *word == 'n' ? POLY_INDEX_NEWAXIS : POLY_INDEX_ELLIPSIS;
-    } else if (Rf_xlength(item) == 1) {
-      int64_t at = arg_int64(&a, item, "index");
-      if (at == 0) raise_error("poly_index: 0, expected a position from 1 (the first) or -1 (the last)");
-      kinds[i] = POLY_INDEX_INT;
-      args[3 * i] = at > 0 ? at - 1 : at;
-    } else {
-      kinds[i] = POLY_INDEX_SLICE;
-      slice(&a, item, args + 3 * i);
-    }
-  }
-  int kept = a.n - 1;
-  SEXP out = made(&a, P.poly_index(context(), of, kinds, args, tensors, n));
-  UNPROTECT(kept);
+  Items at = parse(&a, items);
+  SEXP out = made(&a, P.poly_index(context(), of, at.kinds, at.args, at.tensors, at.n));
+  Rf_unprotect(at.kept);
+  return out;
+}
+
+/* x with other values at items. */
+SEXP r_poly_setitem(SEXP x, SEXP items, SEXP value) {
+  Args a = begin("poly_setitem");
+  PolyUOp *of = arg_node(&a, x, "x"), *by = arg_node(&a, value, "value");
+  Items at = parse(&a, items);
+  NEED(poly_setitem);
+  SEXP out = made(&a, P.poly_setitem(context(), of, at.kinds, at.args, at.tensors, at.n, by));
+  Rf_unprotect(at.kept);
   return out;
 }

@@ -13,6 +13,7 @@ SEXP r_compile_step(SEXP, SEXP, SEXP, SEXP);
 SEXP r_detach(SEXP);
 SEXP r_devices(void);
 SEXP r_dtype(SEXP);
+SEXP r_from_zero(SEXP);
 SEXP r_gradient(SEXP, SEXP, SEXP);
 SEXP r_gradient_of(SEXP);
 SEXP r_instance_buffers(SEXP);
@@ -42,12 +43,16 @@ SEXP r_poly_abs(SEXP);
 SEXP r_poly_acos(SEXP);
 SEXP r_poly_acosh(SEXP);
 SEXP r_poly_affine(SEXP, SEXP, SEXP);
+SEXP r_poly_allclose(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_arange_by_id(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_argsort(SEXP, SEXP, SEXP);
 SEXP r_poly_asin(SEXP);
 SEXP r_poly_asinh(SEXP);
 SEXP r_poly_atan(SEXP);
 SEXP r_poly_atanh(SEXP);
 SEXP r_poly_attention(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_avg_pool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_batchnorm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_binary_cross_entropy(SEXP, SEXP, SEXP);
 SEXP r_poly_binary_cross_entropy_logits(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_binary_int(SEXP, SEXP, SEXP, SEXP);
@@ -59,11 +64,21 @@ SEXP r_poly_ceil(SEXP);
 SEXP r_poly_celu(SEXP, SEXP);
 SEXP r_poly_cholesky(SEXP, SEXP);
 SEXP r_poly_clamp(SEXP, SEXP, SEXP);
+SEXP r_poly_clip(SEXP, SEXP, SEXP);
 SEXP r_poly_contiguous(SEXP);
+SEXP r_poly_contiguous_backward(SEXP);
+SEXP r_poly_conv(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_conv_transpose(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_cos(SEXP);
 SEXP r_poly_cosh(SEXP);
-SEXP r_poly_cross_entropy(SEXP, SEXP, SEXP);
+SEXP r_poly_cross_entropy_loss(SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_cummax(SEXP, SEXP, SEXP);
+SEXP r_poly_cummin(SEXP, SEXP, SEXP);
+SEXP r_poly_cumprod(SEXP, SEXP);
 SEXP r_poly_cumsum(SEXP, SEXP);
+SEXP r_poly_det(SEXP);
+SEXP r_poly_diag(SEXP);
+SEXP r_poly_diagonal(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_digamma(SEXP);
 SEXP r_poly_dropout(SEXP, SEXP, SEXP);
 SEXP r_poly_einsum(SEXP, SEXP);
@@ -88,10 +103,17 @@ SEXP r_poly_groupnorm(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_hardsigmoid(SEXP);
 SEXP r_poly_hardswish(SEXP);
 SEXP r_poly_hardtanh(SEXP, SEXP, SEXP);
+SEXP r_poly_huber_loss(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_index(SEXP, SEXP);
+SEXP r_poly_index_select(SEXP, SEXP, SEXP);
+SEXP r_poly_init_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_interpolate(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_inv(SEXP);
+SEXP r_poly_isclose(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_isfinite(SEXP);
 SEXP r_poly_isinf(SEXP);
 SEXP r_poly_isnan(SEXP);
+SEXP r_poly_l1_loss(SEXP, SEXP, SEXP);
 SEXP r_poly_layernorm_axes(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_leaky_relu(SEXP, SEXP);
 SEXP r_poly_lerp(SEXP, SEXP, SEXP);
@@ -102,54 +124,84 @@ SEXP r_poly_log10(SEXP);
 SEXP r_poly_log1p(SEXP);
 SEXP r_poly_log2(SEXP);
 SEXP r_poly_log_softmax(SEXP, SEXP);
+SEXP r_poly_logcumsumexp(SEXP, SEXP);
 SEXP r_poly_logical_not(SEXP);
 SEXP r_poly_logsigmoid(SEXP);
+SEXP r_poly_masked_select(SEXP, SEXP, SEXP);
 SEXP r_poly_matmul(SEXP, SEXP);
+SEXP r_poly_matmul_as(SEXP, SEXP, SEXP);
+SEXP r_poly_max_pool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_max_pool_indices(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_max_unpool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_meshgrid(SEXP, SEXP, SEXP);
 SEXP r_poly_mish(SEXP);
+SEXP r_poly_mse_loss(SEXP, SEXP, SEXP);
+SEXP r_poly_multinomial(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_ndtri(SEXP);
 SEXP r_poly_neg(SEXP);
+SEXP r_poly_newton_schulz(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_nll_loss(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_nonzero(SEXP, SEXP);
+SEXP r_poly_normal_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_one_hot(SEXP, SEXP);
 SEXP r_poly_pad(SEXP, SEXP);
+SEXP r_poly_pad_mode(SEXP, SEXP, SEXP);
 SEXP r_poly_pad_value(SEXP, SEXP, SEXP);
 SEXP r_poly_permute(SEXP, SEXP);
+SEXP r_poly_qr(SEXP, SEXP);
 SEXP r_poly_quick_gelu(SEXP);
 SEXP r_poly_rand_seeded(SEXP, SEXP, SEXP);
 SEXP r_poly_randint_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_randn_seeded(SEXP, SEXP, SEXP);
+SEXP r_poly_randperm_seeded(SEXP, SEXP, SEXP);
 SEXP r_poly_rearrange(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_reciprocal(SEXP);
 SEXP r_poly_reduce(SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_reduce_as(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_relu(SEXP);
 SEXP r_poly_relu6(SEXP);
 SEXP r_poly_repeat(SEXP, SEXP);
+SEXP r_poly_repeat_interleave(SEXP, SEXP, SEXP);
 SEXP r_poly_reshape(SEXP, SEXP);
 SEXP r_poly_rmsnorm(SEXP, SEXP, SEXP);
+SEXP r_poly_roll(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_round_f(SEXP);
 SEXP r_poly_rsqrt(SEXP);
+SEXP r_poly_scatter(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_scatter_reduce(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_selu(SEXP, SEXP, SEXP);
+SEXP r_poly_setitem(SEXP, SEXP, SEXP);
 SEXP r_poly_shrink(SEXP, SEXP);
 SEXP r_poly_sigmoid(SEXP);
 SEXP r_poly_sign(SEXP);
 SEXP r_poly_silu(SEXP);
 SEXP r_poly_sin(SEXP);
 SEXP r_poly_sinh(SEXP);
+SEXP r_poly_slogdet(SEXP, SEXP);
 SEXP r_poly_softmax(SEXP, SEXP);
 SEXP r_poly_softplus(SEXP, SEXP);
 SEXP r_poly_softsign(SEXP);
+SEXP r_poly_solve(SEXP, SEXP);
+SEXP r_poly_sort(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_sparse_cross_entropy_loss(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_split(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_sqrt(SEXP);
 SEXP r_poly_square(SEXP);
 SEXP r_poly_squeeze(SEXP, SEXP);
 SEXP r_poly_squeeze_all(SEXP);
 SEXP r_poly_stack(SEXP, SEXP);
+SEXP r_poly_svd(SEXP, SEXP, SEXP);
 SEXP r_poly_tan(SEXP);
 SEXP r_poly_tanh_act(SEXP);
+SEXP r_poly_topk(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_transpose(SEXP, SEXP, SEXP);
 SEXP r_poly_triangular_solve(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_tril(SEXP, SEXP);
 SEXP r_poly_triu(SEXP, SEXP);
 SEXP r_poly_trunc(SEXP);
 SEXP r_poly_unflatten(SEXP, SEXP, SEXP);
+SEXP r_poly_unfold(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_uniform_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_unsqueeze(SEXP, SEXP);
 SEXP r_poly_where_op(SEXP, SEXP, SEXP);
 SEXP r_realize(SEXP);
@@ -185,6 +237,7 @@ static const R_CallMethodDef routines[] = {
     {"detach", (DL_FUNC)&r_detach, 1},
     {"devices", (DL_FUNC)&r_devices, 0},
     {"dtype", (DL_FUNC)&r_dtype, 1},
+    {"from_zero", (DL_FUNC)&r_from_zero, 1},
     {"gradient", (DL_FUNC)&r_gradient, 3},
     {"gradient_of", (DL_FUNC)&r_gradient_of, 1},
     {"instance_buffers", (DL_FUNC)&r_instance_buffers, 1},
@@ -214,12 +267,16 @@ static const R_CallMethodDef routines[] = {
     {"poly_acos", (DL_FUNC)&r_poly_acos, 1},
     {"poly_acosh", (DL_FUNC)&r_poly_acosh, 1},
     {"poly_affine", (DL_FUNC)&r_poly_affine, 3},
+    {"poly_allclose", (DL_FUNC)&r_poly_allclose, 5},
     {"poly_arange_by_id", (DL_FUNC)&r_poly_arange_by_id, 4},
+    {"poly_argsort", (DL_FUNC)&r_poly_argsort, 3},
     {"poly_asin", (DL_FUNC)&r_poly_asin, 1},
     {"poly_asinh", (DL_FUNC)&r_poly_asinh, 1},
     {"poly_atan", (DL_FUNC)&r_poly_atan, 1},
     {"poly_atanh", (DL_FUNC)&r_poly_atanh, 1},
     {"poly_attention", (DL_FUNC)&r_poly_attention, 9},
+    {"poly_avg_pool", (DL_FUNC)&r_poly_avg_pool, 8},
+    {"poly_batchnorm", (DL_FUNC)&r_poly_batchnorm, 6},
     {"poly_binary_cross_entropy", (DL_FUNC)&r_poly_binary_cross_entropy, 3},
     {"poly_binary_cross_entropy_logits", (DL_FUNC)&r_poly_binary_cross_entropy_logits, 4},
     {"poly_binary_int", (DL_FUNC)&r_poly_binary_int, 4},
@@ -231,11 +288,21 @@ static const R_CallMethodDef routines[] = {
     {"poly_celu", (DL_FUNC)&r_poly_celu, 2},
     {"poly_cholesky", (DL_FUNC)&r_poly_cholesky, 2},
     {"poly_clamp", (DL_FUNC)&r_poly_clamp, 3},
+    {"poly_clip", (DL_FUNC)&r_poly_clip, 3},
     {"poly_contiguous", (DL_FUNC)&r_poly_contiguous, 1},
+    {"poly_contiguous_backward", (DL_FUNC)&r_poly_contiguous_backward, 1},
+    {"poly_conv", (DL_FUNC)&r_poly_conv, 8},
+    {"poly_conv_transpose", (DL_FUNC)&r_poly_conv_transpose, 9},
     {"poly_cos", (DL_FUNC)&r_poly_cos, 1},
     {"poly_cosh", (DL_FUNC)&r_poly_cosh, 1},
-    {"poly_cross_entropy", (DL_FUNC)&r_poly_cross_entropy, 3},
+    {"poly_cross_entropy_loss", (DL_FUNC)&r_poly_cross_entropy_loss, 5},
+    {"poly_cummax", (DL_FUNC)&r_poly_cummax, 3},
+    {"poly_cummin", (DL_FUNC)&r_poly_cummin, 3},
+    {"poly_cumprod", (DL_FUNC)&r_poly_cumprod, 2},
     {"poly_cumsum", (DL_FUNC)&r_poly_cumsum, 2},
+    {"poly_det", (DL_FUNC)&r_poly_det, 1},
+    {"poly_diag", (DL_FUNC)&r_poly_diag, 1},
+    {"poly_diagonal", (DL_FUNC)&r_poly_diagonal, 4},
     {"poly_digamma", (DL_FUNC)&r_poly_digamma, 1},
     {"poly_dropout", (DL_FUNC)&r_poly_dropout, 3},
     {"poly_einsum", (DL_FUNC)&r_poly_einsum, 2},
@@ -260,10 +327,17 @@ static const R_CallMethodDef routines[] = {
     {"poly_hardsigmoid", (DL_FUNC)&r_poly_hardsigmoid, 1},
     {"poly_hardswish", (DL_FUNC)&r_poly_hardswish, 1},
     {"poly_hardtanh", (DL_FUNC)&r_poly_hardtanh, 3},
+    {"poly_huber_loss", (DL_FUNC)&r_poly_huber_loss, 4},
     {"poly_index", (DL_FUNC)&r_poly_index, 2},
+    {"poly_index_select", (DL_FUNC)&r_poly_index_select, 3},
+    {"poly_init_seeded", (DL_FUNC)&r_poly_init_seeded, 5},
+    {"poly_interpolate", (DL_FUNC)&r_poly_interpolate, 4},
+    {"poly_inv", (DL_FUNC)&r_poly_inv, 1},
+    {"poly_isclose", (DL_FUNC)&r_poly_isclose, 5},
     {"poly_isfinite", (DL_FUNC)&r_poly_isfinite, 1},
     {"poly_isinf", (DL_FUNC)&r_poly_isinf, 1},
     {"poly_isnan", (DL_FUNC)&r_poly_isnan, 1},
+    {"poly_l1_loss", (DL_FUNC)&r_poly_l1_loss, 3},
     {"poly_layernorm_axes", (DL_FUNC)&r_poly_layernorm_axes, 5},
     {"poly_leaky_relu", (DL_FUNC)&r_poly_leaky_relu, 2},
     {"poly_lerp", (DL_FUNC)&r_poly_lerp, 3},
@@ -274,54 +348,84 @@ static const R_CallMethodDef routines[] = {
     {"poly_log1p", (DL_FUNC)&r_poly_log1p, 1},
     {"poly_log2", (DL_FUNC)&r_poly_log2, 1},
     {"poly_log_softmax", (DL_FUNC)&r_poly_log_softmax, 2},
+    {"poly_logcumsumexp", (DL_FUNC)&r_poly_logcumsumexp, 2},
     {"poly_logical_not", (DL_FUNC)&r_poly_logical_not, 1},
     {"poly_logsigmoid", (DL_FUNC)&r_poly_logsigmoid, 1},
+    {"poly_masked_select", (DL_FUNC)&r_poly_masked_select, 3},
     {"poly_matmul", (DL_FUNC)&r_poly_matmul, 2},
+    {"poly_matmul_as", (DL_FUNC)&r_poly_matmul_as, 3},
+    {"poly_max_pool", (DL_FUNC)&r_poly_max_pool, 7},
+    {"poly_max_pool_indices", (DL_FUNC)&r_poly_max_pool_indices, 8},
+    {"poly_max_unpool", (DL_FUNC)&r_poly_max_unpool, 8},
+    {"poly_meshgrid", (DL_FUNC)&r_poly_meshgrid, 3},
     {"poly_mish", (DL_FUNC)&r_poly_mish, 1},
+    {"poly_mse_loss", (DL_FUNC)&r_poly_mse_loss, 3},
+    {"poly_multinomial", (DL_FUNC)&r_poly_multinomial, 4},
     {"poly_ndtri", (DL_FUNC)&r_poly_ndtri, 1},
     {"poly_neg", (DL_FUNC)&r_poly_neg, 1},
+    {"poly_newton_schulz", (DL_FUNC)&r_poly_newton_schulz, 4},
+    {"poly_nll_loss", (DL_FUNC)&r_poly_nll_loss, 6},
+    {"poly_nonzero", (DL_FUNC)&r_poly_nonzero, 2},
+    {"poly_normal_seeded", (DL_FUNC)&r_poly_normal_seeded, 5},
     {"poly_one_hot", (DL_FUNC)&r_poly_one_hot, 2},
     {"poly_pad", (DL_FUNC)&r_poly_pad, 2},
+    {"poly_pad_mode", (DL_FUNC)&r_poly_pad_mode, 3},
     {"poly_pad_value", (DL_FUNC)&r_poly_pad_value, 3},
     {"poly_permute", (DL_FUNC)&r_poly_permute, 2},
+    {"poly_qr", (DL_FUNC)&r_poly_qr, 2},
     {"poly_quick_gelu", (DL_FUNC)&r_poly_quick_gelu, 1},
     {"poly_rand_seeded", (DL_FUNC)&r_poly_rand_seeded, 3},
     {"poly_randint_seeded", (DL_FUNC)&r_poly_randint_seeded, 5},
     {"poly_randn_seeded", (DL_FUNC)&r_poly_randn_seeded, 3},
+    {"poly_randperm_seeded", (DL_FUNC)&r_poly_randperm_seeded, 3},
     {"poly_rearrange", (DL_FUNC)&r_poly_rearrange, 4},
     {"poly_reciprocal", (DL_FUNC)&r_poly_reciprocal, 1},
     {"poly_reduce", (DL_FUNC)&r_poly_reduce, 5},
+    {"poly_reduce_as", (DL_FUNC)&r_poly_reduce_as, 5},
     {"poly_relu", (DL_FUNC)&r_poly_relu, 1},
     {"poly_relu6", (DL_FUNC)&r_poly_relu6, 1},
     {"poly_repeat", (DL_FUNC)&r_poly_repeat, 2},
+    {"poly_repeat_interleave", (DL_FUNC)&r_poly_repeat_interleave, 3},
     {"poly_reshape", (DL_FUNC)&r_poly_reshape, 2},
     {"poly_rmsnorm", (DL_FUNC)&r_poly_rmsnorm, 3},
+    {"poly_roll", (DL_FUNC)&r_poly_roll, 4},
     {"poly_round_f", (DL_FUNC)&r_poly_round_f, 1},
     {"poly_rsqrt", (DL_FUNC)&r_poly_rsqrt, 1},
+    {"poly_scatter", (DL_FUNC)&r_poly_scatter, 4},
+    {"poly_scatter_reduce", (DL_FUNC)&r_poly_scatter_reduce, 6},
     {"poly_selu", (DL_FUNC)&r_poly_selu, 3},
+    {"poly_setitem", (DL_FUNC)&r_poly_setitem, 3},
     {"poly_shrink", (DL_FUNC)&r_poly_shrink, 2},
     {"poly_sigmoid", (DL_FUNC)&r_poly_sigmoid, 1},
     {"poly_sign", (DL_FUNC)&r_poly_sign, 1},
     {"poly_silu", (DL_FUNC)&r_poly_silu, 1},
     {"poly_sin", (DL_FUNC)&r_poly_sin, 1},
     {"poly_sinh", (DL_FUNC)&r_poly_sinh, 1},
+    {"poly_slogdet", (DL_FUNC)&r_poly_slogdet, 2},
     {"poly_softmax", (DL_FUNC)&r_poly_softmax, 2},
     {"poly_softplus", (DL_FUNC)&r_poly_softplus, 2},
     {"poly_softsign", (DL_FUNC)&r_poly_softsign, 1},
+    {"poly_solve", (DL_FUNC)&r_poly_solve, 2},
+    {"poly_sort", (DL_FUNC)&r_poly_sort, 4},
+    {"poly_sparse_cross_entropy_loss", (DL_FUNC)&r_poly_sparse_cross_entropy_loss, 5},
     {"poly_split", (DL_FUNC)&r_poly_split, 4},
     {"poly_sqrt", (DL_FUNC)&r_poly_sqrt, 1},
     {"poly_square", (DL_FUNC)&r_poly_square, 1},
     {"poly_squeeze", (DL_FUNC)&r_poly_squeeze, 2},
     {"poly_squeeze_all", (DL_FUNC)&r_poly_squeeze_all, 1},
     {"poly_stack", (DL_FUNC)&r_poly_stack, 2},
+    {"poly_svd", (DL_FUNC)&r_poly_svd, 3},
     {"poly_tan", (DL_FUNC)&r_poly_tan, 1},
     {"poly_tanh_act", (DL_FUNC)&r_poly_tanh_act, 1},
+    {"poly_topk", (DL_FUNC)&r_poly_topk, 5},
     {"poly_transpose", (DL_FUNC)&r_poly_transpose, 3},
     {"poly_triangular_solve", (DL_FUNC)&r_poly_triangular_solve, 5},
     {"poly_tril", (DL_FUNC)&r_poly_tril, 2},
     {"poly_triu", (DL_FUNC)&r_poly_triu, 2},
     {"poly_trunc", (DL_FUNC)&r_poly_trunc, 1},
     {"poly_unflatten", (DL_FUNC)&r_poly_unflatten, 3},
+    {"poly_unfold", (DL_FUNC)&r_poly_unfold, 4},
+    {"poly_uniform_seeded", (DL_FUNC)&r_poly_uniform_seeded, 5},
     {"poly_unsqueeze", (DL_FUNC)&r_poly_unsqueeze, 2},
     {"poly_where_op", (DL_FUNC)&r_poly_where_op, 3},
     {"realize", (DL_FUNC)&r_realize, 1},

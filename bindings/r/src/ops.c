@@ -33,6 +33,17 @@ SEXP r_poly_affine(SEXP x, SEXP w, SEXP bias) {
   return made(&call, P.poly_affine(context(), x_, w_, bias_));
 }
 
+SEXP r_poly_allclose(SEXP a, SEXP b, SEXP rtol, SEXP atol, SEXP equal_nan) {
+  Args call = begin("poly_allclose");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  PolyUOp *b_ = arg_node(&call, b, "b");
+  double rtol_ = arg_double(&call, rtol, "rtol");
+  double atol_ = arg_double(&call, atol, "atol");
+  int equal_nan_ = arg_int(&call, equal_nan, "equal_nan");
+  NEED(poly_allclose);
+  return made(&call, P.poly_allclose(context(), a_, b_, rtol_, atol_, equal_nan_));
+}
+
 SEXP r_poly_arange_by_id(SEXP dtype, SEXP start, SEXP stop, SEXP step) {
   Args call = begin("poly_arange_by_id");
   int dtype_ = arg_dtype(&call, dtype, "dtype");
@@ -41,6 +52,15 @@ SEXP r_poly_arange_by_id(SEXP dtype, SEXP start, SEXP stop, SEXP step) {
   double step_ = arg_double(&call, step, "step");
   NEED(poly_arange_by_id);
   return made(&call, P.poly_arange_by_id(context(), dtype_, start_, stop_, step_));
+}
+
+SEXP r_poly_argsort(SEXP x, SEXP axis, SEXP descending) {
+  Args call = begin("poly_argsort");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  int descending_ = arg_int(&call, descending, "descending");
+  NEED(poly_argsort);
+  return made(&call, P.poly_argsort(context(), x_, axis_, descending_));
 }
 
 SEXP r_poly_asin(SEXP x) {
@@ -84,6 +104,37 @@ SEXP r_poly_attention(SEXP q, SEXP k, SEXP v, SEXP mask, SEXP causal, SEXP enabl
   PolyUOp *seed_ = arg_node(&call, seed, "seed");
   NEED(poly_attention);
   return made(&call, P.poly_attention(context(), q_, k_, v_, mask_, causal_, enable_gqa_, scale_, dropout_p_, seed_));
+}
+
+SEXP r_poly_avg_pool(SEXP x, SEXP kernel, SEXP stride, SEXP dilation, SEXP padding, SEXP n, SEXP ceil_mode, SEXP count_include_pad) {
+  Args call = begin("poly_avg_pool");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int n_kernel;
+  int64_t *kernel_ = arg_numbers(&call, kernel, "kernel", &n_kernel);
+  int n_stride;
+  int64_t *stride_ = arg_numbers(&call, stride, "stride", &n_stride);
+  int n_dilation;
+  int64_t *dilation_ = arg_numbers(&call, dilation, "dilation", &n_dilation);
+  int n_padding;
+  int64_t *padding_ = arg_numbers(&call, padding, "padding", &n_padding);
+  int n_ = arg_int(&call, n, "n");
+  int ceil_mode_ = arg_int(&call, ceil_mode, "ceil_mode");
+  int count_include_pad_ = arg_int(&call, count_include_pad, "count_include_pad");
+  NEED(poly_avg_pool);
+  return made(&call, P.poly_avg_pool(context(), x_, kernel_, stride_, dilation_, padding_, n_, ceil_mode_, count_include_pad_));
+}
+
+SEXP r_poly_batchnorm(SEXP x, SEXP weight, SEXP bias, SEXP mean, SEXP invstd, SEXP axes) {
+  Args call = begin("poly_batchnorm");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *weight_ = arg_node(&call, weight, "weight");
+  PolyUOp *bias_ = arg_node(&call, bias, "bias");
+  PolyUOp *mean_ = arg_node(&call, mean, "mean");
+  PolyUOp *invstd_ = arg_node(&call, invstd, "invstd");
+  int n_axes;
+  int64_t *axes_ = arg_positions(&call, axes, "axes", &n_axes);
+  NEED(poly_batchnorm);
+  return made(&call, P.poly_batchnorm(context(), x_, weight_, bias_, mean_, invstd_, axes_, n_axes));
 }
 
 SEXP r_poly_binary_cross_entropy(SEXP x, SEXP y, SEXP reduction) {
@@ -179,11 +230,63 @@ SEXP r_poly_clamp(SEXP x, SEXP lo, SEXP hi) {
   return made(&call, P.poly_clamp(context(), x_, lo_, hi_));
 }
 
+SEXP r_poly_clip(SEXP x, SEXP lo, SEXP hi) {
+  Args call = begin("poly_clip");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *lo_ = arg_node(&call, lo, "lo");
+  PolyUOp *hi_ = arg_node(&call, hi, "hi");
+  NEED(poly_clip);
+  return made(&call, P.poly_clip(context(), x_, lo_, hi_));
+}
+
 SEXP r_poly_contiguous(SEXP x) {
   Args call = begin("poly_contiguous");
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_contiguous);
   return made(&call, P.poly_contiguous(context(), x_));
+}
+
+SEXP r_poly_contiguous_backward(SEXP x) {
+  Args call = begin("poly_contiguous_backward");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  NEED(poly_contiguous_backward);
+  return made(&call, P.poly_contiguous_backward(context(), x_));
+}
+
+SEXP r_poly_conv(SEXP x, SEXP weight, SEXP bias, SEXP groups, SEXP stride, SEXP dilation, SEXP padding, SEXP n) {
+  Args call = begin("poly_conv");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *weight_ = arg_node(&call, weight, "weight");
+  PolyUOp *bias_ = arg_node(&call, bias, "bias");
+  int64_t groups_ = arg_int64(&call, groups, "groups");
+  int n_stride;
+  int64_t *stride_ = arg_numbers(&call, stride, "stride", &n_stride);
+  int n_dilation;
+  int64_t *dilation_ = arg_numbers(&call, dilation, "dilation", &n_dilation);
+  int n_padding;
+  int64_t *padding_ = arg_numbers(&call, padding, "padding", &n_padding);
+  int n_ = arg_int(&call, n, "n");
+  NEED(poly_conv);
+  return made(&call, P.poly_conv(context(), x_, weight_, bias_, groups_, stride_, dilation_, padding_, n_));
+}
+
+SEXP r_poly_conv_transpose(SEXP x, SEXP weight, SEXP bias, SEXP groups, SEXP stride, SEXP dilation, SEXP padding, SEXP output_padding, SEXP n) {
+  Args call = begin("poly_conv_transpose");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *weight_ = arg_node(&call, weight, "weight");
+  PolyUOp *bias_ = arg_node(&call, bias, "bias");
+  int64_t groups_ = arg_int64(&call, groups, "groups");
+  int n_stride;
+  int64_t *stride_ = arg_numbers(&call, stride, "stride", &n_stride);
+  int n_dilation;
+  int64_t *dilation_ = arg_numbers(&call, dilation, "dilation", &n_dilation);
+  int n_padding;
+  int64_t *padding_ = arg_numbers(&call, padding, "padding", &n_padding);
+  int n_output_padding;
+  int64_t *output_padding_ = arg_numbers(&call, output_padding, "output_padding", &n_output_padding);
+  int n_ = arg_int(&call, n, "n");
+  NEED(poly_conv_transpose);
+  return made(&call, P.poly_conv_transpose(context(), x_, weight_, bias_, groups_, stride_, dilation_, padding_, output_padding_, n_));
 }
 
 SEXP r_poly_cos(SEXP x) {
@@ -200,13 +303,43 @@ SEXP r_poly_cosh(SEXP x) {
   return made(&call, P.poly_cosh(context(), x_));
 }
 
-SEXP r_poly_cross_entropy(SEXP logits, SEXP target, SEXP axis) {
-  Args call = begin("poly_cross_entropy");
+SEXP r_poly_cross_entropy_loss(SEXP logits, SEXP target, SEXP axis, SEXP label_smoothing, SEXP reduction) {
+  Args call = begin("poly_cross_entropy_loss");
   PolyUOp *logits_ = arg_node(&call, logits, "logits");
   PolyUOp *target_ = arg_node(&call, target, "target");
   int axis_ = arg_position(&call, axis, "axis");
-  NEED(poly_cross_entropy);
-  return made(&call, P.poly_cross_entropy(context(), logits_, NULL, 0, target_, NULL, 0, axis_, NULL, NULL));
+  double label_smoothing_ = arg_double(&call, label_smoothing, "label_smoothing");
+  int reduction_ = arg_int(&call, reduction, "reduction");
+  NEED(poly_cross_entropy_loss);
+  return made(&call, P.poly_cross_entropy_loss(context(), logits_, target_, axis_, label_smoothing_, reduction_));
+}
+
+SEXP r_poly_cummax(SEXP x, SEXP axis, SEXP results) {
+  Args call = begin("poly_cummax");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_cummax);
+  return made_list(&call, P.poly_cummax(context(), x_, axis_, out), out, n_out);
+}
+
+SEXP r_poly_cummin(SEXP x, SEXP axis, SEXP results) {
+  Args call = begin("poly_cummin");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_cummin);
+  return made_list(&call, P.poly_cummin(context(), x_, axis_, out), out, n_out);
+}
+
+SEXP r_poly_cumprod(SEXP x, SEXP axis) {
+  Args call = begin("poly_cumprod");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  NEED(poly_cumprod);
+  return made(&call, P.poly_cumprod(context(), x_, axis_));
 }
 
 SEXP r_poly_cumsum(SEXP x, SEXP axis) {
@@ -215,6 +348,30 @@ SEXP r_poly_cumsum(SEXP x, SEXP axis) {
   int axis_ = arg_position(&call, axis, "axis");
   NEED(poly_cumsum);
   return made(&call, P.poly_cumsum(context(), x_, axis_));
+}
+
+SEXP r_poly_det(SEXP a) {
+  Args call = begin("poly_det");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  NEED(poly_det);
+  return made(&call, P.poly_det(context(), a_));
+}
+
+SEXP r_poly_diag(SEXP src) {
+  Args call = begin("poly_diag");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  NEED(poly_diag);
+  return made(&call, P.poly_diag(context(), src_));
+}
+
+SEXP r_poly_diagonal(SEXP src, SEXP offset, SEXP axis1, SEXP axis2) {
+  Args call = begin("poly_diagonal");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  int64_t offset_ = arg_int64(&call, offset, "offset");
+  int axis1_ = arg_position(&call, axis1, "axis1");
+  int axis2_ = arg_position(&call, axis2, "axis2");
+  NEED(poly_diagonal);
+  return made(&call, P.poly_diagonal(context(), src_, offset_, axis1_, axis2_));
 }
 
 SEXP r_poly_digamma(SEXP x) {
@@ -413,6 +570,66 @@ SEXP r_poly_hardtanh(SEXP x, SEXP lo, SEXP hi) {
   return made(&call, P.poly_hardtanh(context(), x_, lo_, hi_));
 }
 
+SEXP r_poly_huber_loss(SEXP x, SEXP y, SEXP delta, SEXP reduction) {
+  Args call = begin("poly_huber_loss");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *y_ = arg_node(&call, y, "y");
+  double delta_ = arg_double(&call, delta, "delta");
+  int reduction_ = arg_int(&call, reduction, "reduction");
+  NEED(poly_huber_loss);
+  return made(&call, P.poly_huber_loss(context(), x_, y_, delta_, reduction_));
+}
+
+SEXP r_poly_index_select(SEXP x, SEXP axis, SEXP index) {
+  Args call = begin("poly_index_select");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  PolyUOp *index_ = arg_node(&call, index, "index");
+  NEED(poly_index_select);
+  return made(&call, P.poly_index_select(context(), x_, axis_, index_));
+}
+
+SEXP r_poly_init_seeded(SEXP scheme, SEXP dtype, SEXP shape, SEXP a, SEXP seed) {
+  Args call = begin("poly_init_seeded");
+  int scheme_ = arg_int(&call, scheme, "scheme");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  int n_shape;
+  int64_t *shape_ = arg_numbers(&call, shape, "shape", &n_shape);
+  double a_ = arg_double(&call, a, "a");
+  PolyUOp *seed_ = arg_node(&call, seed, "seed");
+  NEED(poly_init_seeded);
+  return made(&call, P.poly_init_seeded(context(), scheme_, dtype_, shape_, n_shape, a_, seed_));
+}
+
+SEXP r_poly_interpolate(SEXP x, SEXP size, SEXP mode, SEXP align_corners) {
+  Args call = begin("poly_interpolate");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int n_size;
+  int64_t *size_ = arg_numbers(&call, size, "size", &n_size);
+  int mode_ = arg_int(&call, mode, "mode");
+  int align_corners_ = arg_int(&call, align_corners, "align_corners");
+  NEED(poly_interpolate);
+  return made(&call, P.poly_interpolate(context(), x_, size_, n_size, mode_, align_corners_));
+}
+
+SEXP r_poly_inv(SEXP a) {
+  Args call = begin("poly_inv");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  NEED(poly_inv);
+  return made(&call, P.poly_inv(context(), a_));
+}
+
+SEXP r_poly_isclose(SEXP a, SEXP b, SEXP rtol, SEXP atol, SEXP equal_nan) {
+  Args call = begin("poly_isclose");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  PolyUOp *b_ = arg_node(&call, b, "b");
+  double rtol_ = arg_double(&call, rtol, "rtol");
+  double atol_ = arg_double(&call, atol, "atol");
+  int equal_nan_ = arg_int(&call, equal_nan, "equal_nan");
+  NEED(poly_isclose);
+  return made(&call, P.poly_isclose(context(), a_, b_, rtol_, atol_, equal_nan_));
+}
+
 SEXP r_poly_isfinite(SEXP x) {
   Args call = begin("poly_isfinite");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -432,6 +649,15 @@ SEXP r_poly_isnan(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_isnan);
   return made(&call, P.poly_isnan(context(), x_));
+}
+
+SEXP r_poly_l1_loss(SEXP x, SEXP y, SEXP reduction) {
+  Args call = begin("poly_l1_loss");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *y_ = arg_node(&call, y, "y");
+  int reduction_ = arg_int(&call, reduction, "reduction");
+  NEED(poly_l1_loss);
+  return made(&call, P.poly_l1_loss(context(), x_, y_, reduction_));
 }
 
 SEXP r_poly_layernorm_axes(SEXP x, SEXP axes, SEXP eps, SEXP weight, SEXP bias) {
@@ -516,6 +742,14 @@ SEXP r_poly_log_softmax(SEXP x, SEXP axis) {
   return made(&call, P.poly_log_softmax(context(), x_, NULL, 0, axis_));
 }
 
+SEXP r_poly_logcumsumexp(SEXP x, SEXP axis) {
+  Args call = begin("poly_logcumsumexp");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  NEED(poly_logcumsumexp);
+  return made(&call, P.poly_logcumsumexp(context(), x_, axis_));
+}
+
 SEXP r_poly_logical_not(SEXP x) {
   Args call = begin("poly_logical_not");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -530,6 +764,15 @@ SEXP r_poly_logsigmoid(SEXP x) {
   return made(&call, P.poly_logsigmoid(context(), x_));
 }
 
+SEXP r_poly_masked_select(SEXP x, SEXP mask, SEXP count) {
+  Args call = begin("poly_masked_select");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *mask_ = arg_node(&call, mask, "mask");
+  int64_t count_ = arg_int64(&call, count, "count");
+  NEED(poly_masked_select);
+  return made(&call, P.poly_masked_select(context(), x_, mask_, count_));
+}
+
 SEXP r_poly_matmul(SEXP a, SEXP b) {
   Args call = begin("poly_matmul");
   PolyUOp *a_ = arg_node(&call, a, "a");
@@ -538,11 +781,105 @@ SEXP r_poly_matmul(SEXP a, SEXP b) {
   return made(&call, P.poly_matmul(context(), a_, b_));
 }
 
+SEXP r_poly_matmul_as(SEXP a, SEXP b, SEXP dtype) {
+  Args call = begin("poly_matmul_as");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  PolyUOp *b_ = arg_node(&call, b, "b");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  NEED(poly_matmul_as);
+  return made(&call, P.poly_matmul_as(context(), a_, b_, dtype_));
+}
+
+SEXP r_poly_max_pool(SEXP x, SEXP kernel, SEXP stride, SEXP dilation, SEXP padding, SEXP n, SEXP ceil_mode) {
+  Args call = begin("poly_max_pool");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int n_kernel;
+  int64_t *kernel_ = arg_numbers(&call, kernel, "kernel", &n_kernel);
+  int n_stride;
+  int64_t *stride_ = arg_numbers(&call, stride, "stride", &n_stride);
+  int n_dilation;
+  int64_t *dilation_ = arg_numbers(&call, dilation, "dilation", &n_dilation);
+  int n_padding;
+  int64_t *padding_ = arg_numbers(&call, padding, "padding", &n_padding);
+  int n_ = arg_int(&call, n, "n");
+  int ceil_mode_ = arg_int(&call, ceil_mode, "ceil_mode");
+  NEED(poly_max_pool);
+  return made(&call, P.poly_max_pool(context(), x_, kernel_, stride_, dilation_, padding_, n_, ceil_mode_));
+}
+
+SEXP r_poly_max_pool_indices(SEXP x, SEXP kernel, SEXP stride, SEXP dilation, SEXP padding, SEXP n, SEXP ceil_mode, SEXP results) {
+  Args call = begin("poly_max_pool_indices");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int n_kernel;
+  int64_t *kernel_ = arg_numbers(&call, kernel, "kernel", &n_kernel);
+  int n_stride;
+  int64_t *stride_ = arg_numbers(&call, stride, "stride", &n_stride);
+  int n_dilation;
+  int64_t *dilation_ = arg_numbers(&call, dilation, "dilation", &n_dilation);
+  int n_padding;
+  int64_t *padding_ = arg_numbers(&call, padding, "padding", &n_padding);
+  int n_ = arg_int(&call, n, "n");
+  int ceil_mode_ = arg_int(&call, ceil_mode, "ceil_mode");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_max_pool_indices);
+  return made_list(&call, P.poly_max_pool_indices(context(), x_, kernel_, stride_, dilation_, padding_, n_, ceil_mode_, out), out, n_out);
+}
+
+SEXP r_poly_max_unpool(SEXP x, SEXP indices, SEXP kernel, SEXP stride, SEXP dilation, SEXP padding, SEXP n, SEXP output_size) {
+  Args call = begin("poly_max_unpool");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *indices_ = arg_node(&call, indices, "indices");
+  int n_kernel;
+  int64_t *kernel_ = arg_numbers(&call, kernel, "kernel", &n_kernel);
+  int n_stride;
+  int64_t *stride_ = arg_numbers(&call, stride, "stride", &n_stride);
+  int n_dilation;
+  int64_t *dilation_ = arg_numbers(&call, dilation, "dilation", &n_dilation);
+  int n_padding;
+  int64_t *padding_ = arg_numbers(&call, padding, "padding", &n_padding);
+  int n_ = arg_int(&call, n, "n");
+  int n_output_size;
+  int64_t *output_size_ = arg_numbers(&call, output_size, "output_size", &n_output_size);
+  NEED(poly_max_unpool);
+  return made(&call, P.poly_max_unpool(context(), x_, indices_, kernel_, stride_, dilation_, padding_, n_, output_size_));
+}
+
+SEXP r_poly_meshgrid(SEXP xs, SEXP xy, SEXP results) {
+  Args call = begin("poly_meshgrid");
+  int n_xs;
+  PolyUOp **xs_ = arg_nodes(&call, xs, "xs", &n_xs);
+  int xy_ = arg_int(&call, xy, "xy");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_meshgrid);
+  return made_list(&call, P.poly_meshgrid(context(), xs_, n_xs, xy_, out), out, n_out);
+}
+
 SEXP r_poly_mish(SEXP x) {
   Args call = begin("poly_mish");
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_mish);
   return made(&call, P.poly_mish(context(), x_));
+}
+
+SEXP r_poly_mse_loss(SEXP x, SEXP y, SEXP reduction) {
+  Args call = begin("poly_mse_loss");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *y_ = arg_node(&call, y, "y");
+  int reduction_ = arg_int(&call, reduction, "reduction");
+  NEED(poly_mse_loss);
+  return made(&call, P.poly_mse_loss(context(), x_, y_, reduction_));
+}
+
+SEXP r_poly_multinomial(SEXP x, SEXP n, SEXP replacement, SEXP seed) {
+  Args call = begin("poly_multinomial");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int64_t n_ = arg_int64(&call, n, "n");
+  int replacement_ = arg_int(&call, replacement, "replacement");
+  PolyUOp *seed_ = arg_node(&call, seed, "seed");
+  NEED(poly_multinomial);
+  return made(&call, P.poly_multinomial(context(), x_, n_, replacement_, seed_));
 }
 
 SEXP r_poly_ndtri(SEXP x) {
@@ -557,6 +894,49 @@ SEXP r_poly_neg(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_neg);
   return made(&call, P.poly_neg(context(), x_));
+}
+
+SEXP r_poly_newton_schulz(SEXP a, SEXP steps, SEXP params, SEXP eps) {
+  Args call = begin("poly_newton_schulz");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  int steps_ = arg_int(&call, steps, "steps");
+  int n_params;
+  double *params_ = arg_doubles(&call, params, "params", &n_params);
+  double eps_ = arg_double(&call, eps, "eps");
+  NEED(poly_newton_schulz);
+  return made(&call, P.poly_newton_schulz(context(), a_, steps_, params_, n_params, eps_));
+}
+
+SEXP r_poly_nll_loss(SEXP x, SEXP target, SEXP weight, SEXP use_ignore, SEXP ignore_index, SEXP reduction) {
+  Args call = begin("poly_nll_loss");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *target_ = arg_node(&call, target, "target");
+  PolyUOp *weight_ = arg_node(&call, weight, "weight");
+  int use_ignore_ = arg_int(&call, use_ignore, "use_ignore");
+  int64_t ignore_index_ = arg_int64(&call, ignore_index, "ignore_index");
+  int reduction_ = arg_int(&call, reduction, "reduction");
+  NEED(poly_nll_loss);
+  return made(&call, P.poly_nll_loss(context(), x_, target_, weight_, use_ignore_, ignore_index_, reduction_));
+}
+
+SEXP r_poly_nonzero(SEXP x, SEXP count) {
+  Args call = begin("poly_nonzero");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int64_t count_ = arg_int64(&call, count, "count");
+  NEED(poly_nonzero);
+  return made(&call, P.poly_nonzero(context(), x_, count_));
+}
+
+SEXP r_poly_normal_seeded(SEXP dtype, SEXP shape, SEXP mean, SEXP std, SEXP seed) {
+  Args call = begin("poly_normal_seeded");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  int n_shape;
+  int64_t *shape_ = arg_numbers(&call, shape, "shape", &n_shape);
+  double mean_ = arg_double(&call, mean, "mean");
+  double std_ = arg_double(&call, std, "std");
+  PolyUOp *seed_ = arg_node(&call, seed, "seed");
+  NEED(poly_normal_seeded);
+  return made(&call, P.poly_normal_seeded(context(), dtype_, shape_, n_shape, mean_, std_, seed_));
 }
 
 SEXP r_poly_one_hot(SEXP x, SEXP classes) {
@@ -577,6 +957,17 @@ SEXP r_poly_pad(SEXP src, SEXP pairs) {
   return made(&call, P.poly_pad(context(), src_, (int64_t(*)[2])pairs_, n_pairs));
 }
 
+SEXP r_poly_pad_mode(SEXP src, SEXP pairs, SEXP mode) {
+  Args call = begin("poly_pad_mode");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  int n_pairs;
+  int64_t *pairs_ = arg_numbers(&call, pairs, "pairs", &n_pairs);
+  n_pairs /= 2;
+  int mode_ = arg_int(&call, mode, "mode");
+  NEED(poly_pad_mode);
+  return made(&call, P.poly_pad_mode(context(), src_, (int64_t(*)[2])pairs_, n_pairs, mode_));
+}
+
 SEXP r_poly_pad_value(SEXP src, SEXP pairs, SEXP value) {
   Args call = begin("poly_pad_value");
   PolyUOp *src_ = arg_node(&call, src, "src");
@@ -595,6 +986,15 @@ SEXP r_poly_permute(SEXP src, SEXP perm) {
   int64_t *perm_ = arg_positions(&call, perm, "perm", &n_perm);
   NEED(poly_permute);
   return made(&call, P.poly_permute(context(), src_, perm_, n_perm));
+}
+
+SEXP r_poly_qr(SEXP a, SEXP results) {
+  Args call = begin("poly_qr");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_qr);
+  return made_list(&call, P.poly_qr(context(), a_, out), out, n_out);
 }
 
 SEXP r_poly_quick_gelu(SEXP x) {
@@ -636,6 +1036,15 @@ SEXP r_poly_randn_seeded(SEXP dtype, SEXP shape, SEXP seed) {
   return made(&call, P.poly_randn_seeded(context(), dtype_, shape_, n_shape, seed_));
 }
 
+SEXP r_poly_randperm_seeded(SEXP dtype, SEXP n, SEXP seed) {
+  Args call = begin("poly_randperm_seeded");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  int64_t n_ = arg_int64(&call, n, "n");
+  PolyUOp *seed_ = arg_node(&call, seed, "seed");
+  NEED(poly_randperm_seeded);
+  return made(&call, P.poly_randperm_seeded(context(), dtype_, n_, seed_));
+}
+
 SEXP r_poly_rearrange(SEXP formula, SEXP x, SEXP names, SEXP sizes) {
   Args call = begin("poly_rearrange");
   const char *formula_ = arg_string(&call, formula, "formula");
@@ -666,6 +1075,18 @@ SEXP r_poly_reduce(SEXP op, SEXP x, SEXP axes, SEXP keepdim, SEXP correction) {
   return made(&call, P.poly_reduce(context(), op_, x_, axes_, n_axes, keepdim_, correction_));
 }
 
+SEXP r_poly_reduce_as(SEXP op, SEXP x, SEXP axes, SEXP keepdim, SEXP dtype) {
+  Args call = begin("poly_reduce_as");
+  int op_ = arg_int(&call, op, "op");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int n_axes;
+  int64_t *axes_ = arg_positions(&call, axes, "axes", &n_axes);
+  int keepdim_ = arg_int(&call, keepdim, "keepdim");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  NEED(poly_reduce_as);
+  return made(&call, P.poly_reduce_as(context(), op_, x_, axes_, n_axes, keepdim_, dtype_));
+}
+
 SEXP r_poly_relu(SEXP x) {
   Args call = begin("poly_relu");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -689,6 +1110,15 @@ SEXP r_poly_repeat(SEXP src, SEXP counts) {
   return made(&call, P.poly_repeat(context(), src_, counts_, n_counts));
 }
 
+SEXP r_poly_repeat_interleave(SEXP src, SEXP repeats, SEXP axis) {
+  Args call = begin("poly_repeat_interleave");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  int64_t repeats_ = arg_int64(&call, repeats, "repeats");
+  int axis_ = arg_position(&call, axis, "axis");
+  NEED(poly_repeat_interleave);
+  return made(&call, P.poly_repeat_interleave(context(), src_, repeats_, axis_));
+}
+
 SEXP r_poly_reshape(SEXP src, SEXP dims) {
   Args call = begin("poly_reshape");
   PolyUOp *src_ = arg_node(&call, src, "src");
@@ -707,6 +1137,18 @@ SEXP r_poly_rmsnorm(SEXP x, SEXP eps, SEXP weight) {
   return made(&call, P.poly_rmsnorm(context(), x_, eps_, weight_));
 }
 
+SEXP r_poly_roll(SEXP src, SEXP shifts, SEXP axes, SEXP n) {
+  Args call = begin("poly_roll");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  int n_shifts;
+  int64_t *shifts_ = arg_numbers(&call, shifts, "shifts", &n_shifts);
+  int n_axes;
+  int64_t *axes_ = arg_positions(&call, axes, "axes", &n_axes);
+  int n_ = arg_int(&call, n, "n");
+  NEED(poly_roll);
+  return made(&call, P.poly_roll(context(), src_, shifts_, axes_, n_));
+}
+
 SEXP r_poly_round_f(SEXP x) {
   Args call = begin("poly_round_f");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -719,6 +1161,28 @@ SEXP r_poly_rsqrt(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_rsqrt);
   return made(&call, P.poly_rsqrt(context(), x_));
+}
+
+SEXP r_poly_scatter(SEXP x, SEXP axis, SEXP index, SEXP src) {
+  Args call = begin("poly_scatter");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  PolyUOp *index_ = arg_node(&call, index, "index");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  NEED(poly_scatter);
+  return made(&call, P.poly_scatter(context(), x_, axis_, index_, src_));
+}
+
+SEXP r_poly_scatter_reduce(SEXP x, SEXP axis, SEXP index, SEXP src, SEXP op, SEXP include_self) {
+  Args call = begin("poly_scatter_reduce");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  PolyUOp *index_ = arg_node(&call, index, "index");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  int op_ = arg_int(&call, op, "op");
+  int include_self_ = arg_int(&call, include_self, "include_self");
+  NEED(poly_scatter_reduce);
+  return made(&call, P.poly_scatter_reduce(context(), x_, axis_, index_, src_, op_, include_self_));
 }
 
 SEXP r_poly_selu(SEXP x, SEXP alpha, SEXP gamma) {
@@ -775,6 +1239,15 @@ SEXP r_poly_sinh(SEXP x) {
   return made(&call, P.poly_sinh(context(), x_));
 }
 
+SEXP r_poly_slogdet(SEXP a, SEXP results) {
+  Args call = begin("poly_slogdet");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_slogdet);
+  return made_list(&call, P.poly_slogdet(context(), a_, out), out, n_out);
+}
+
 SEXP r_poly_softmax(SEXP x, SEXP axis) {
   Args call = begin("poly_softmax");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -796,6 +1269,36 @@ SEXP r_poly_softsign(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_softsign);
   return made(&call, P.poly_softsign(context(), x_));
+}
+
+SEXP r_poly_solve(SEXP a, SEXP b) {
+  Args call = begin("poly_solve");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  PolyUOp *b_ = arg_node(&call, b, "b");
+  NEED(poly_solve);
+  return made(&call, P.poly_solve(context(), a_, b_));
+}
+
+SEXP r_poly_sort(SEXP x, SEXP axis, SEXP descending, SEXP results) {
+  Args call = begin("poly_sort");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int axis_ = arg_position(&call, axis, "axis");
+  int descending_ = arg_int(&call, descending, "descending");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_sort);
+  return made_list(&call, P.poly_sort(context(), x_, axis_, descending_, out), out, n_out);
+}
+
+SEXP r_poly_sparse_cross_entropy_loss(SEXP logits, SEXP target, SEXP ignore_index, SEXP label_smoothing, SEXP reduction) {
+  Args call = begin("poly_sparse_cross_entropy_loss");
+  PolyUOp *logits_ = arg_node(&call, logits, "logits");
+  PolyUOp *target_ = arg_node(&call, target, "target");
+  int64_t ignore_index_ = arg_int64(&call, ignore_index, "ignore_index");
+  double label_smoothing_ = arg_double(&call, label_smoothing, "label_smoothing");
+  int reduction_ = arg_int(&call, reduction, "reduction");
+  NEED(poly_sparse_cross_entropy_loss);
+  return made(&call, P.poly_sparse_cross_entropy_loss(context(), logits_, target_, ignore_index_, label_smoothing_, reduction_));
 }
 
 SEXP r_poly_split(SEXP x, SEXP sizes, SEXP axis, SEXP results) {
@@ -848,6 +1351,16 @@ SEXP r_poly_stack(SEXP xs, SEXP axis) {
   return made(&call, P.poly_stack(context(), xs_, n_xs, axis_));
 }
 
+SEXP r_poly_svd(SEXP a, SEXP full_matrices, SEXP results) {
+  Args call = begin("poly_svd");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  int full_matrices_ = arg_int(&call, full_matrices, "full_matrices");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_svd);
+  return made_list(&call, P.poly_svd(context(), a_, full_matrices_, out), out, n_out);
+}
+
 SEXP r_poly_tan(SEXP x) {
   Args call = begin("poly_tan");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -860,6 +1373,18 @@ SEXP r_poly_tanh_act(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_tanh_act);
   return made(&call, P.poly_tanh_act(context(), x_));
+}
+
+SEXP r_poly_topk(SEXP x, SEXP k, SEXP axis, SEXP largest, SEXP results) {
+  Args call = begin("poly_topk");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int64_t k_ = arg_int64(&call, k, "k");
+  int axis_ = arg_position(&call, axis, "axis");
+  int largest_ = arg_int(&call, largest, "largest");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_topk);
+  return made_list(&call, P.poly_topk(context(), x_, k_, axis_, largest_, out), out, n_out);
 }
 
 SEXP r_poly_transpose(SEXP src, SEXP axis0, SEXP axis1) {
@@ -913,6 +1438,28 @@ SEXP r_poly_unflatten(SEXP src, SEXP axis, SEXP sizes) {
   int64_t *sizes_ = arg_numbers(&call, sizes, "sizes", &n_sizes);
   NEED(poly_unflatten);
   return made(&call, P.poly_unflatten(context(), src_, axis_, sizes_, n_sizes));
+}
+
+SEXP r_poly_unfold(SEXP src, SEXP axis, SEXP size, SEXP step) {
+  Args call = begin("poly_unfold");
+  PolyUOp *src_ = arg_node(&call, src, "src");
+  int axis_ = arg_position(&call, axis, "axis");
+  int64_t size_ = arg_int64(&call, size, "size");
+  int64_t step_ = arg_int64(&call, step, "step");
+  NEED(poly_unfold);
+  return made(&call, P.poly_unfold(context(), src_, axis_, size_, step_));
+}
+
+SEXP r_poly_uniform_seeded(SEXP dtype, SEXP shape, SEXP low, SEXP high, SEXP seed) {
+  Args call = begin("poly_uniform_seeded");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  int n_shape;
+  int64_t *shape_ = arg_numbers(&call, shape, "shape", &n_shape);
+  double low_ = arg_double(&call, low, "low");
+  double high_ = arg_double(&call, high, "high");
+  PolyUOp *seed_ = arg_node(&call, seed, "seed");
+  NEED(poly_uniform_seeded);
+  return made(&call, P.poly_uniform_seeded(context(), dtype_, shape_, n_shape, low_, high_, seed_));
 }
 
 SEXP r_poly_unsqueeze(SEXP src, SEXP axis) {

@@ -2,6 +2,7 @@
  * carried out. The variable stands for its new value until the end. Seeds of
  * random tensors stand here too, since a compiled step renews them. */
 #include <R_ext/Random.h>
+#include <stdlib.h>
 
 #include "glue.h"
 
@@ -107,7 +108,15 @@ SEXP r_seed(void);
 SEXP r_manual_seed(SEXP seed) {
   Args a = begin("manual_seed");
   manual = seed != R_NilValue;
-  if (manual) next = (uint64_t)arg_int64(&a, seed, "seed");
+  if (manual && TYPEOF(seed) == STRSXP) {
+    /* Numbers beyond 2^53 come as decimal digits. */
+    char *end;
+    const char *digits = arg_string(&a, seed, "seed");
+    next = strtoull(digits, &end, 10);
+    if (*digits < '0' || *digits > '9' || *end != 0) raise_error("manual_seed: seed: \"%.100s\", expected digits", digits);
+  } else if (manual) {
+    next = (uint64_t)arg_int64(&a, seed, "seed");
+  }
   return R_NilValue;
 }
 

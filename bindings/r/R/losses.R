@@ -1,0 +1,55 @@
+# Losses. Class numbers are counted from 1.
+
+# PolyLossReduction
+reductions <- c(mean = 0L, sum = 1L, none = 2L)
+
+reduction_of <- function(name) {
+  number <- reductions[name]
+  if (is.na(number)) raise(sprintf("reduction: '%s', expected 'mean', 'sum' or 'none'", name))
+  number[[1L]]
+}
+
+#' Class numbers from 1 become class numbers from 0; probabilities, which have as many axes as logits, stay.
+class_target <- function(target, logits) {
+  if (!is_tensor(target)) {
+    target <- if (is.null(dim(target)) && is.double(target)) from_r(target, "int32") else from_r(target)
+  }
+  if (length(.Call(C_shape, target)) < length(.Call(C_shape, logits))) from_zero(target) else target
+}
+
+class_from_zero <- function(class) if (class > 0) class - 1 else class
+
+tensor_methods$cross_entropy <- function(self, target, axis = -1, reduction = "mean", label_smoothing = 0) {
+  .Call(C_poly_cross_entropy_loss, self, class_target(target, self), axis, label_smoothing, reduction_of(reduction))
+}
+
+tensor_methods$sparse_categorical_crossentropy <- function(self, target, ignore_index = NULL, label_smoothing = 0,
+                                                           reduction = "mean") {
+  ignored <- if (is.null(ignore_index)) -1 else class_from_zero(ignore_index)
+  .Call(
+    C_poly_sparse_cross_entropy_loss, self, class_target(target, self), ignored, label_smoothing, reduction_of(reduction)
+  )
+}
+
+tensor_methods$nll_loss <- function(self, target, weight = NULL, ignore_index = NULL, reduction = "mean") {
+  ignored <- if (is.null(ignore_index)) 0 else class_from_zero(ignore_index)
+  .Call(
+    C_poly_nll_loss, self, class_target(target, self), weight, !is.null(ignore_index), ignored, reduction_of(reduction)
+  )
+}
+
+tensor_methods$mse_loss <- function(self, target, reduction = "mean") {
+  .Call(C_poly_mse_loss, self, .Call(C_operand, target, self), reduction_of(reduction))
+}
+tensor_methods$l1_loss <- function(self, target, reduction = "mean") {
+  .Call(C_poly_l1_loss, self, .Call(C_operand, target, self), reduction_of(reduction))
+}
+tensor_methods$huber_loss <- function(self, target, delta = 1, reduction = "mean") {
+  .Call(C_poly_huber_loss, self, .Call(C_operand, target, self), delta, reduction_of(reduction))
+}
+tensor_methods$binary_crossentropy <- function(self, target, reduction = "mean") {
+  .Call(C_poly_binary_cross_entropy, self, .Call(C_operand, target, self), reduction_of(reduction))
+}
+tensor_methods$binary_crossentropy_logits <- function(self, target, reduction = "mean", pos_weight = NULL) {
+  .Call(C_poly_binary_cross_entropy_logits, self, .Call(C_operand, target, self), pos_weight, reduction_of(reduction))
+}

@@ -1,0 +1,254 @@
+# Runs the table of operations that all languages share: see tests/table/README.md of the project.
+
+table_path <- function() {
+  given <- Sys.getenv("POLYGRAD_TABLE")
+  if (nzchar(given)) return(given)
+  folder <- normalizePath(".")
+  repeat {
+    path <- file.path(folder, "tests", "ops.json")
+    if (file.exists(path)) return(path)
+    if (dirname(folder) == folder) return(NULL)
+    folder <- dirname(folder)
+  }
+}
+
+# Arguments that hold axes: counted from 0 in the file.
+axis_names <- c("axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_dim", "dims", "order", "axes")
+
+# Cases that cannot be said in R.
+not_in_r <- c()
+
+# Numbers of the file: NaN, infinities and large integers are strings.
+numbers <- function(data) {
+  special <- c(nan = NaN, inf = Inf, `-inf` = -Inf)
+  vapply(data, function(v) {
+    if (!is.character(v)) return(as.numeric(v))
+    if (v %in% names(special)) special[[v]] else as.numeric(v)
+  }, 0)
+}
+
+# Rows of the file become R's columns.
+as_r <- function(values, shape) {
+  if (length(shape) < 2L) return(values)
+  aperm(array(values, rev(shape)), rev(seq_along(shape)))
+}
+
+shape_of <- function(record) as.integer(unlist(record$shape))
+
+leaf <- function(record, wants) {
+  if (!is.list(record)) return(if (is.character(record)) numbers(list(record)) else record)
+  values <- numbers(record$data)
+  if (isTRUE(record$index)) values <- values + (values >= 0)
+  shape <- shape_of(record)
+  text <- vapply(record$data, function(v) is.character(v) && grepl("^-?[0-9]{16,}$", v), NA)
+  x <- if (any(text)) whole(unlist(record$data), record$dtype) else Tensor(as_r(values, shape), dtype = record$dtype)
+  if (length(shape) != 1L && length(dim(x)) != length(shape)) x <- x$reshape(shape = shape)$realize()$detach()
+  if (wants) {
+    x <- x$contiguous()$realize()$detach()
+    x$requires_grad <- TRUE
+  }
+  x
+}
+
+# Integers beyond 2^53 from their last nine digits and the rest.
+whole <- function(text, dtype) {
+  n <- nchar(text)
+  sign <- ifelse(startsWith(text, "-"), -1, 1)
+  part <- function(v) Tensor(ifelse(is.na(v), 0, v), dtype = dtype)
+  front <- suppressWarnings(as.numeric(substr(text, 1, n - 9)))
+  back <- as.numeric(sub("^-", "", substr(text, pmax(n - 8, 1), n)))
+  if (dtype == "int64") back <- sign * back
+  part(front) * Tensor(1e9, dtype = dtype) + part(back)
+}
+
+spread <- c(
+  reshape = "shape", view = "shape", expand = "shape", permute = "order", `repeat` = "repeats", zeros = "shape",
+  ones = "shape", empty = "shape", rand = "shape", randn = "shape", uniform = "shape", normal = "shape",
+  scaled_uniform = "shape", glorot_uniform = "shape", kaiming_uniform = "shape", kaiming_normal = "shape"
+)
+
+up <- function(v) ifelse(v >= 0, v + 1, v)
+
+pairs <- function(argument) lapply(argument, function(p) if (is.null(p)) NULL else as.numeric(unlist(p)))
+
+shrink_pairs <- function(argument) lapply(argument, function(p) if (is.null(p)) NULL else as.numeric(unlist(p)) + c(1, 0))
+
+seen <- function(x, record) {
+  if (!is.list(record)) return(x)
+  for (view in record$view) {
+    movement <- view[[1L]]
+    argument <- view[[2L]]
+    x <- switch(movement,
+      permute = x$permute(order = up(unlist(argument))),
+      flip = x$flip(up(unlist(argument))),
+      shrink = x$shrink(shrink_pairs(argument)),
+      expand = x$expand(shape = unlist(argument)),
+      reshape = x$reshape(shape = unlist(argument)),
+      stop("view ", movement)
+    )
+  }
+  x
+}
+
+item <- function(entry, inputs, size) {
+  if (is.null(entry)) return("newaxis")
+  if (is.character(entry)) return(entry)
+  if (!is.list(entry)) return(up(entry))
+  if (!is.null(entry$input)) return(inputs[[entry$input + 1L]])
+  bounds <- entry$slice
+  start <- bounds[[1L]]
+  stop <- bounds[[2L]]
+  step <- if (is.null(bounds[[3L]])) 1 else bounds[[3L]]
+  first <- if (is.null(start)) NA else up(start)
+  # The end is excluded in the file and included in R.
+  last <- if (is.null(stop)) {
+    NA
+  } else if (step > 0) {
+    if (stop >= 0) stop else stop - 1
+  } else if (stop >= 0) {
+    stop + 2
+  } else {
+    stop + 1
+  }
+  if (step > 0 && !is.null(stop) && stop == 0) last <- 0
+  if (step < 0 && !is.null(stop) && stop == -1) return(c(1, 0, 1))
+  c(first, last, step)
+}
+
+arguments <- function(case, inputs) {
+  out <- list()
+  for (name in names(case$args)) {
+    value <- case$args[[name]]
+    if (name == "items") next
+    if (is.list(value) && !is.null(value$input)) {
+      value <- inputs[[value$input + 1L]]
+    } else if (name == "arg") {
+      nested <- any(vapply(value, function(v) is.list(v) || is.null(v), NA))
+      value <- if (!nested) as.numeric(unlist(value)) else if (case$op == "shrink") shrink_pairs(value) else pairs(value)
+    } else if (is.list(value) && is.null(names(value))) {
+      value <- if (length(value) == 0L) integer() else numbers(value)
+    } else if (is.character(value) && value %in% c("nan", "inf", "-inf")) {
+      value <- numbers(list(value))
+    }
+    if (name %in% axis_names && !is.null(value)) value <- up(value)
+    if (name == "ignore_index" && !is.null(value)) value <- up(value)
+    out[name] <- list(value)
+  }
+  out
+}
+
+run <- function(case, inputs) {
+  args <- arguments(case, inputs)
+  taken <- unlist(lapply(case$args, function(v) if (is.list(v) && !is.null(v$input)) v$input + 1L))
+  operands <- if (length(taken) > 0L) inputs[-taken] else inputs
+  op <- case$op
+  if (case$kind == "index") {
+    shape <- dim(inputs[[1L]])
+    items <- lapply(seq_along(case$args$items), function(i) item(case$args$items[[i]], inputs))
+    if (op == "getitem") return(list(do.call(inputs[[1L]]$getitem, items)))
+    return(list(do.call(inputs[[1L]]$setitem, c(items, list(value = inputs[[2L]])))))
+  }
+  if (case$kind == "property") return(list(do.call("$", list(inputs[[1L]], op))))
+  made <- if (case$kind == "static") {
+    do.call(do.call("$", list(Tensor, op)), args)
+  } else if (case$kind == "list" && op == "einsum") {
+    formula <- args$formula
+    args$formula <- NULL
+    do.call(Tensor$einsum, c(list(formula), operands, args))
+  } else if (case$kind == "list") {
+    do.call(do.call("$", list(Tensor, op)), c(list(operands), args))
+  } else {
+    do.call(do.call("$", list(operands[[1L]], op)), c(operands[-1L], args))
+  }
+  if (is.list(made) && !is_tensor(made)) made else list(made)
+}
+
+differs <- function(got, want, rtol, atol) {
+  if (!is_tensor(got)) {
+    return(if (isTRUE(all.equal(as.numeric(got), numbers(want$data)))) NULL else "another value")
+  }
+  shape <- shape_of(want)
+  if (dtype(got) != want$dtype) return(sprintf("dtype %s, expected %s", dtype(got), want$dtype))
+  if (!identical(as.numeric(got$shape), as.numeric(shape))) {
+    return(sprintf("shape (%s), expected (%s)", paste(got$shape, collapse = ","), paste(shape, collapse = ",")))
+  }
+  values <- as.vector(got)
+  if (isTRUE(want$index)) values <- values - 1
+  expected <- as.vector(as_r(numbers(want$data), shape))
+  if (want$dtype == "float32") expected <- readBin(writeBin(expected, raw(), size = 4), "double", length(expected), size = 4)
+  close(values, expected, rtol, atol)
+}
+
+close <- function(values, expected, rtol, atol) {
+  same <- is.nan(expected) & is.nan(values) | values == expected | abs(values - expected) <= atol + rtol * abs(expected)
+  same[is.na(same)] <- FALSE
+  if (all(same)) return(NULL)
+  i <- which(!same)[1L]
+  sprintf("element %d is %.9g, expected %.9g", i, values[i], expected[i])
+}
+
+# The second result holds positions; so does the target of these losses.
+with_places <- c("sort", "topk", "cummax", "cummin")
+with_classes <- c("sparse_categorical_crossentropy", "nll_loss")
+
+check <- function(case) {
+  if (case$op %in% with_classes) case$inputs[[2L]]$index <- TRUE
+  wants <- lapply(seq_along(case$inputs), function(i) !is.null(case$grads) && !is.null(case$grads[[i]]))
+  leaves <- Map(leaf, case$inputs, wants)
+  inputs <- unname(Map(seen, leaves, case$inputs))
+  if (!is.null(case$seed)) Tensor$manual_seed(case$seed)
+  go <- function() run(case, inputs)
+  results <- if (isTRUE(case$training)) training(go()) else go()
+  if (length(results) != length(case$outputs)) return(sprintf("%d results, expected %d", length(results), length(case$outputs)))
+  tolerance <- function(name) if (is.null(case[[name]])) 0 else case[[name]]
+  for (i in seq_along(results)) {
+    if (is.null(case$outputs[[i]])) next
+    case$outputs[[i]]$index <- isTRUE(case$outputs[[i]]$index) || i == 2L && case$op %in% with_places
+    problem <- differs(results[[i]], case$outputs[[i]], tolerance("rtol"), tolerance("atol"))
+    if (!is.null(problem)) return(problem)
+  }
+  if (is.null(case$grads)) return(NULL)
+  loss <- 0
+  for (i in seq_along(results)) {
+    if (is.null(case$weights[[i]])) next
+    weight <- Tensor(numbers(case$weights[[i]]))$reshape(shape = results[[i]]$shape)
+    loss <- loss + (results[[i]] * weight)$sum()
+  }
+  loss$backward()
+  for (i in seq_along(leaves)) {
+    if (!wants[[i]]) next
+    if (is.null(leaves[[i]]$grad)) return(sprintf("input %d has no gradient", i))
+    expected <- as.vector(as_r(numbers(case$grads[[i]]), leaves[[i]]$shape))
+    problem <- close(as.vector(leaves[[i]]$grad), expected, case$grad_tol, case$grad_tol)
+    if (!is.null(problem)) return(paste("gradient", i, problem))
+  }
+  NULL
+}
+
+test_that("every case of the table holds", {
+  skip_if_not_installed("jsonlite")
+  path <- table_path()
+  skip_if(is.null(path), "the table lies in the project, not in the package")
+  cases <- jsonlite::fromJSON(path, simplifyVector = FALSE)
+  expect_gt(length(cases), 1000L)
+  for (case in cases) {
+    if (case$name %in% not_in_r) next
+    problem <- tryCatch(
+      {
+        if (is.null(case$error)) {
+          check(case)
+        } else {
+          leaves <- lapply(case$inputs, leaf, FALSE)
+          inputs <- unname(Map(seen, leaves, case$inputs))
+          for (x in training(run(case, inputs))) x$realize()
+          "no error"
+        }
+      },
+      polygrad_error = function(e) {
+        if (!is.null(case$error) && grepl(tolower(case$error), tolower(conditionMessage(e)), fixed = TRUE)) NULL else conditionMessage(e)
+      },
+      error = function(e) paste("R:", conditionMessage(e))
+    )
+    if (is.null(problem)) succeed() else fail(paste0(case$name, ": ", problem))
+  }
+})
