@@ -55,22 +55,30 @@ class Optimizer:
         chosen = [i for i, p in enumerate(self.params) if p.grad is not None]
         if not chosen:
             return
-        self._begin(targets, values)
+        common = self._begin(targets, values)
         for i in chosen:
             param = self.params[i]
             assert param.grad is not None
-            self._update(i, param.detach(), param.grad.detach(), targets, values)
+            self._update(i, param.detach(), param.grad.detach(), common, targets, values)
         assign(targets, values)
 
     def _state(self) -> list[Tensor]:
         """Return a tensor of zeros for each parameter."""
         return [Tensor(np.zeros(p.shape, p.dtype.storage), dtype=p.dtype) for p in self.params]
 
-    def _begin(self, targets: list[Tensor], values: list[Tensor]) -> None:
-        """Add updates that concern no single parameter."""
+    def _begin(self, targets: list[Tensor], values: list[Tensor]) -> list[Tensor]:
+        """Add updates that concern no single parameter; return what all of them need."""
+        del targets, values
+        return []
 
     def _update(
-        self, i: int, param: Tensor, grad: Tensor, targets: list[Tensor], values: list[Tensor]
+        self,
+        i: int,
+        param: Tensor,
+        grad: Tensor,
+        common: list[Tensor],
+        targets: list[Tensor],
+        values: list[Tensor],
     ) -> None:
         """Add the updates of parameter i and of its state."""
         raise TypeError("Optimizer is only a base; use SGD, Adam or AdamW")
@@ -100,7 +108,13 @@ class SGD(Optimizer):
         self.b = self._state() if momentum else []
 
     def _update(
-        self, i: int, param: Tensor, grad: Tensor, targets: list[Tensor], values: list[Tensor]
+        self,
+        i: int,
+        param: Tensor,
+        grad: Tensor,
+        common: list[Tensor],
+        targets: list[Tensor],
+        values: list[Tensor],
     ) -> None:
         if self.weight_decay:
             grad = grad + param * self.weight_decay
@@ -141,23 +155,29 @@ class Adam(Optimizer):
         self.v = self._state()
         # The powers beta^t, in float64 because they come close to 1 and are subtracted from it.
         self._powers = [Tensor(np.array(1.0)), Tensor(np.array(1.0))]
-        self._correction: list[Tensor] = []
 
-    def _begin(self, targets: list[Tensor], values: list[Tensor]) -> None:
+    def _begin(self, targets: list[Tensor], values: list[Tensor]) -> list[Tensor]:
         powers = [p * b for p, b in zip(self._powers, self.betas)]
         targets += self._powers
         values += powers
-        self._correction = [(1 / (1 - p)).float() for p in powers]
+        # Not kept: the tensors of an optimizer are its state.
+        return [(1 / (1 - p)).float() for p in powers]
 
     def _update(
-        self, i: int, param: Tensor, grad: Tensor, targets: list[Tensor], values: list[Tensor]
+        self,
+        i: int,
+        param: Tensor,
+        grad: Tensor,
+        common: list[Tensor],
+        targets: list[Tensor],
+        values: list[Tensor],
     ) -> None:
         beta1, beta2 = self.betas
         if self.weight_decay and not self.decoupled:
             grad = grad + param * self.weight_decay
         m = self.m[i] * beta1 + grad * (1 - beta1)
         v = self.v[i] * beta2 + grad.square() * (1 - beta2)
-        first, second = self._correction
+        first, second = common
         new = param
         if self.weight_decay and self.decoupled:
             new = new * (1 - self._lr * self.weight_decay)

@@ -1,0 +1,251 @@
+"""What Python saved computes and learns the same bits in new processes of every language."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from polygrad import Instance
+from polygrad._library import lib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "core" / "model" / "testdata"
+HERE = Path(__file__).parent / "bundles"
+LIBRARY = Path(lib._name).resolve()
+RNG = np.random.default_rng(3)
+STEPS = 4
+
+
+def run(*command: object, **environment: str) -> str:
+    done = subprocess.run(
+        [str(c) for c in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "POLYGRAD_LIB": str(LIBRARY), **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PYTHON = """if True:
+    import sys
+    from pathlib import Path
+    import numpy as np
+    from polygrad import Instance
+    folder = Path(sys.argv[1])
+    model = Instance.from_bundle((folder / "model.bundle").read_bytes())
+    read = lambda name: np.fromfile(folder / name, np.float32).reshape(model.buffers[name].shape)
+    model.forward(x=read("x"))["output"].tofile(folder / "output")
+    (folder / "again.bundle").write_bytes(model.save_bundle())
+    losses = [model.train_step(x=read("x"), y=read("y")) for _ in range(int(sys.argv[2]))]
+    np.array(losses, np.float32).tofile(folder / "losses")
+"""
+
+
+def in_python(folder: Path, steps: int) -> None:
+    run(sys.executable, "-c", PYTHON, folder, steps)
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return predict.c, compiled."""
+    out = tmp_path_factory.mktemp("c") / "predict"
+    flags = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include")
+    # By its path: the library's own name is another one when it is not installed.
+    library = out.with_name("libpolygrad.so")
+    shutil.copy(LIBRARY, library)
+    run("gcc", *flags, HERE / "predict.c", "-o", out, library, f"-Wl,-rpath,{out.parent}")
+    return out
+
+
+def in_c(program: Path) -> Callable[[Path, int], None]:
+    def predict(folder: Path, steps: int) -> None:
+        libraries = f"{program.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        run(program, folder, steps, LD_LIBRARY_PATH=libraries)
+
+    return predict
+
+
+def in_node(folder: Path, steps: int) -> None:
+    package = ROOT / "bindings" / "js"
+    if shutil.which("node") is None or not (package / "node_modules" / "koffi").is_dir():
+        pytest.skip("Node or koffi is not installed")
+    run("node", HERE / "predict.cjs", folder, steps, POLYGRAD_JS=str(package))
+
+
+def in_r(folder: Path, steps: int) -> None:
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    found = subprocess.run(
+        ["Rscript", "-e", 'cat(requireNamespace("polygrad", quietly = TRUE))'],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "POLYGRAD_LIB": str(LIBRARY)},
+    )
+    if found.stdout != "TRUE":
+        pytest.skip("R's package polygrad is not installed")
+    run("Rscript", HERE / "predict.R", folder, steps)
+
+
+@pytest.fixture(params=["python", "c", "node", "r"])
+def predict(request: pytest.FixtureRequest) -> Callable[[Path, int], None]:
+    if request.param == "c":
+        return in_c(request.getfixturevalue("program"))
+    languages = {"python": in_python, "node": in_node, "r": in_r}
+    return languages[request.param]
+
+
+def floats(file: Path) -> list[float]:
+    values: list[float] = np.fromfile(file, np.float32).tolist()
+    return values
+
+
+MODELS: dict[str, Callable[[str], Instance]] = {
+    "mlp": lambda loss: Instance.mlp(
+        layers=[4, 33, 3], activation="gelu", batch_size=5, loss=loss, seed=1
+    ),
+    "tabm": lambda loss: Instance.tabm(
+        layers=[4, 8, 2], n_ensemble=3, batch_size=5, loss=loss, seed=2
+    ),
+    "nam": lambda loss: Instance.nam(
+        n_features=4, hidden_sizes=[8, 4], n_outputs=2, batch_size=5, loss=loss, seed=3
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("family", MODELS)
+def test_training_goes_on_in_a_new_process(
+    family: str, kind: str, tmp_path: Path, predict: Callable[[Path, int], None]
+) -> None:
+    model = MODELS[family]("cross_entropy" if kind == "adam" else "mse")
+    shapes = {name: model.buffers[name].shape for name in ("x", "y")}
+    x = RNG.normal(size=shapes["x"]).astype(np.float32)
+    y = RNG.uniform(size=shapes["y"]).astype(np.float32)
+    model.set_optimizer(kind, lr=0.02, beta1=0.8, weight_decay=0.1)
+    for _ in range(STEPS):
+        model.train_step(x=x, y=y)
+    bundle = model.save_bundle()
+    x.tofile(tmp_path / "x")
+    y.tofile(tmp_path / "y")
+    (tmp_path / "model.bundle").write_bytes(bundle)
+    predict(tmp_path, STEPS)
+    assert floats(tmp_path / "output") == model.forward(x=x)["output"].ravel().tolist()
+    assert (tmp_path / "again.bundle").read_bytes() == bundle
+    losses = [model.train_step(x=x, y=y) for _ in range(STEPS)]
+    assert floats(tmp_path / "losses") == losses
+    assert len(set(losses)) == STEPS
+
+
+@pytest.mark.parametrize("name", ["mlp_4_8_3", "mlp_gelu_b3", "tabm_4_8_1", "nam_3"])
+def test_bundles_of_the_original(
+    name: str, tmp_path: Path, predict: Callable[[Path, int], None]
+) -> None:
+    data = (FIXTURES / f"{name}.bundle").read_bytes()
+    want: dict[str, Any] = json.loads((FIXTURES / f"{name}.json").read_text())
+    x = np.array(want["x"], np.float32)
+    x.tofile(tmp_path / "x")
+    (tmp_path / "model.bundle").write_bytes(data)
+    predict(tmp_path, 0)
+    assert (tmp_path / "again.bundle").read_bytes() == data
+    got = floats(tmp_path / "output")
+    np.testing.assert_allclose(got, want["output"], rtol=1e-6, atol=1e-6)
+    here = Instance.from_bundle(data).forward(x=x.reshape(want["x_shape"]))["output"]
+    assert got == here.ravel().tolist()
+
+
+def test_weights_are_those_of_an_uninterrupted_run(tmp_path: Path) -> None:
+    code = """if True:
+        import sys, numpy as np
+        from polygrad import Instance
+        model = Instance.from_bundle(open(sys.argv[1], "rb").read())
+        x, y = np.load(sys.argv[2]), np.load(sys.argv[3])
+        for _ in range(50):
+            model.train_step(x=x, y=y)
+        np.savez(sys.argv[4], **model.params)
+    """
+    model = MODELS["mlp"]("mse")
+    x = RNG.normal(size=(5, 4)).astype(np.float32)
+    y = RNG.normal(size=(5, 3)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    model.set_optimizer("adamw", lr=0.01, weight_decay=0.05)
+    for _ in range(25):
+        model.train_step(x=x, y=y)
+    (tmp_path / "b").write_bytes(model.save_bundle())
+    run(sys.executable, "-c", code, *(tmp_path / n for n in ("b", "x.npy", "y.npy", "w.npz")))
+    for _ in range(50):
+        model.train_step(x=x, y=y)
+    with np.load(tmp_path / "w.npz") as weights:
+        assert set(weights) == set(model.params)
+        for name, array in model.params.items():
+            assert (weights[name] == array).all()
+
+
+STATE = """if True:
+    import sys, numpy as np
+    from polygrad import Tensor
+    from polygrad.nn import Adam, AdamW, LayerNorm, Linear, SGD
+    from polygrad.nn import get_parameters, get_state_dict, load_state_dict
+    kind, first, file, out = sys.argv[1:]
+
+    class Net:
+        def __init__(self):
+            self.layers = [Linear(4, 8), LayerNorm(8), Linear(8, 2)]
+
+        def __call__(self, x):
+            return self.layers[2](self.layers[1](self.layers[0](x)).relu())
+
+    Tensor.manual_seed(1 if first == "yes" else 2)
+    net = Net()
+    make = {"sgd": lambda p: SGD(p, lr=0.05, momentum=0.9), "adam": lambda p: Adam(p, lr=0.01),
+            "adamw": lambda p: AdamW(p, lr=0.01, weight_decay=0.1)}[kind]
+    optimizer = make(get_parameters(net))
+    everything = {"net": net, "optimizer": optimizer}
+    rng = np.random.default_rng(0)
+    x, y = Tensor(rng.normal(size=(6, 4)).astype("f")), Tensor(rng.normal(size=(6, 2)).astype("f"))
+
+    def train(n):
+        losses = []
+        for _ in range(n):
+            optimizer.zero_grad()
+            loss = (net(x) - y).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    if first == "yes":
+        train(5)
+        np.savez(file, **{k: v.numpy() for k, v in get_state_dict(everything).items()})
+    else:
+        with np.load(file) as saved:
+            load_state_dict(everything, dict(saved))
+    losses = train(5)
+    np.savez(out, losses=np.array(losses), **{k: v.numpy() for k, v in get_state_dict(net).items()})
+"""
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam", "adamw"])
+def test_state_dicts_of_model_and_optimizer(kind: str, tmp_path: Path) -> None:
+    state, here, there = (tmp_path / n for n in ("state.npz", "here.npz", "there.npz"))
+    run(sys.executable, "-c", STATE, kind, "yes", state, here)
+    run(sys.executable, "-c", STATE, kind, "no", state, there)
+    with np.load(here) as a, np.load(there) as b:
+        assert set(a) == set(b)
+        for name in a:
+            assert (a[name] == b[name]).all(), name
+        assert len(set(a["losses"].tolist())) == 5
