@@ -27,6 +27,9 @@ type context struct {
 
 	attachments map[readings]*attached
 	schedules   map[*scheduled]struct{}
+	models      map[*zooModel]struct{}
+	// farewell are the models that ended with the context, for their callers to hear of it.
+	farewell []*zooModel
 	// rendered are the buffers of the kernel that poly_render_kernel_wasm rendered last, nil for scratch memory.
 	rendered []*uop.UOp
 	// wrapped are the persistent tensors that the context uses.
@@ -76,13 +79,19 @@ func (c *context) destroy() {
 	for s := range c.steps {
 		handles.Drop(s.entry)
 	}
+	for m := range c.models {
+		if handles.Drop(m.entry) {
+			m.end()
+			c.farewell = append(c.farewell, m)
+		}
+	}
 	for s := range c.schedules {
 		handles.Drop(s.entry)
 	}
 	for _, a := range c.attachments {
 		a.free()
 	}
-	c.attachments, c.schedules, c.rendered = nil, nil, nil
+	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
 	c.unwrap()
 	c.g, c.nodes, c.host, c.steps, c.begun = nil, nil, nil, nil, begun{}
 }

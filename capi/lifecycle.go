@@ -27,6 +27,9 @@ func go_poly_ctx_destroy(ctx C.uintptr_t) {
 	if c, err := enter(uintptr(ctx)); err == nil {
 		c.destroy()
 		c.mu.Unlock()
+		for _, m := range c.farewell {
+			m.released()
+		}
 	}
 }
 

@@ -803,6 +803,44 @@ func parameters(fn string) string {
 		return "ctx index"
 	case "poly_const_buffer_data":
 		return "ctx buf"
+	case "poly_model_config_from_json":
+		return "json len"
+	case "poly_model_config_free":
+		return "config"
+	case "poly_model_config_set_int":
+		return "config key value"
+	case "poly_model_config_set_float":
+		return "config key value"
+	case "poly_model_config_set_string":
+		return "config key value"
+	case "poly_model_config_set_ints":
+		return "config key values n"
+	case "poly_model_config_get_int":
+		return "config key missing"
+	case "poly_model_config_get_float":
+		return "config key missing"
+	case "poly_model_config_get_string":
+		return "config key missing"
+	case "poly_model_register":
+		return "kind create"
+	case "poly_model_create":
+		return "ctx kind config"
+	case "poly_model_new":
+		return "ctx forward user release"
+	case "poly_model_add_parameter":
+		return "model name node"
+	case "poly_model_free":
+		return "model"
+	case "poly_model_forward":
+		return "model inputs n n_out"
+	case "poly_model_parameter":
+		return "model name"
+	case "poly_model_parameter_count":
+		return "model"
+	case "poly_model_parameter_name":
+		return "model i"
+	case "poly_model_parameter_data":
+		return "model name numel_out"
 	}
 	return ""
 }

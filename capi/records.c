@@ -208,8 +208,6 @@ int64_t poly_shape_numel(PolyShape s) {
 
 PolySGD poly_sgd_new(PolyTensor **params, int n_params, float lr) { return (PolySGD){params, n_params, lr}; }
 
-bool poly_call_gate(void *gate, uintptr_t x) { return gate && ((PolyGateFn)gate)((PolyUOp *)x); }
-
 int poly_step_buffer_info(const PolyStep *step, int idx, PolyStepBufferInfo *out) {
   int role = 0, dtype = 0;
   int64_t numel = 0, nbytes = 0;

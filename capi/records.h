@@ -5,7 +5,10 @@
 #include "../include/polygrad.h"
 #include "guard.h"
 
-/* Asks a caller's function; false for a NULL one. */
+/* Calls of functions that a caller gave. A NULL gate is never open. */
 POLY_HIDDEN bool poly_call_gate(void *gate, uintptr_t x);
+POLY_HIDDEN uintptr_t poly_call_create(void *create, uintptr_t ctx, uintptr_t config);
+POLY_HIDDEN void *poly_call_forward(void *forward, uintptr_t model, void *user, void *inputs, int n, int *n_out);
+POLY_HIDDEN void poly_call_release(void *release, void *user);
 
 #endif

@@ -53,7 +53,7 @@ void poly_sched_cache_flush(void) {
 }
 
 void poly_set_poll(PolyPollFn poll, void *data) {
-  if (!poly_forked) go_poly_set_poll((void *)poll, data);
+  if (!poly_enter("poly_set_poll")) go_poly_set_poll((void *)poll, data);
 }
 
 PolyCtx *poly_ctx_new(void) {
@@ -1550,4 +1550,84 @@ PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
 
 const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf) {
   return poly_enter("poly_const_buffer_data") ? NULL : go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf);
+}
+
+PolyModelConfig *poly_model_config_new(void) {
+  return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)go_poly_model_config_new();
+}
+
+PolyModelConfig *poly_model_config_from_json(const char *json, int len) {
+  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)go_poly_model_config_from_json((char *)json, len);
+}
+
+void poly_model_config_free(PolyModelConfig *config) {
+  if (!poly_forked) go_poly_model_config_free((uintptr_t)config);
+}
+
+void poly_model_config_set_int(PolyModelConfig *config, const char *key, int value) {
+  if (!poly_enter("poly_model_config_set_int")) go_poly_model_config_set_int((uintptr_t)config, (char *)key, value);
+}
+
+void poly_model_config_set_float(PolyModelConfig *config, const char *key, float value) {
+  if (!poly_enter("poly_model_config_set_float")) go_poly_model_config_set_float((uintptr_t)config, (char *)key, value);
+}
+
+void poly_model_config_set_string(PolyModelConfig *config, const char *key, const char *value) {
+  if (!poly_enter("poly_model_config_set_string")) go_poly_model_config_set_string((uintptr_t)config, (char *)key, (char *)value);
+}
+
+void poly_model_config_set_ints(PolyModelConfig *config, const char *key, const int64_t *values, int n) {
+  if (!poly_enter("poly_model_config_set_ints")) go_poly_model_config_set_ints((uintptr_t)config, (char *)key, (int64_t *)values, n);
+}
+
+int poly_model_config_get_int(const PolyModelConfig *config, const char *key, int missing) {
+  return poly_enter("poly_model_config_get_int") ? -1 : go_poly_model_config_get_int((uintptr_t)config, (char *)key, missing);
+}
+
+float poly_model_config_get_float(const PolyModelConfig *config, const char *key, float missing) {
+  return poly_enter("poly_model_config_get_float") ? 0 : go_poly_model_config_get_float((uintptr_t)config, (char *)key, missing);
+}
+
+const char *poly_model_config_get_string(const PolyModelConfig *config, const char *key, const char *missing) {
+  return poly_enter("poly_model_config_get_string") ? NULL : go_poly_model_config_get_string((uintptr_t)config, (char *)key, (char *)missing);
+}
+
+void poly_model_register(const char *kind, PolyModelCreateFn create) {
+  if (!poly_enter("poly_model_register")) go_poly_model_register((char *)kind, (void *)create);
+}
+
+PolyModel *poly_model_create(PolyCtx *ctx, const char *kind, PolyModelConfig *config) {
+  return poly_enter("poly_model_create") ? NULL : (PolyModel *)go_poly_model_create((uintptr_t)ctx, (char *)kind, (uintptr_t)config);
+}
+
+PolyModel *poly_model_new(PolyCtx *ctx, PolyModelForwardFn forward, void *user, PolyModelReleaseFn release) {
+  return poly_enter("poly_model_new") ? NULL : (PolyModel *)go_poly_model_new((uintptr_t)ctx, (void *)forward, user, (void *)release);
+}
+
+int poly_model_add_parameter(PolyModel *model, const char *name, PolyUOp *node) {
+  return poly_enter("poly_model_add_parameter") ? -1 : go_poly_model_add_parameter((uintptr_t)model, (char *)name, (uintptr_t)node);
+}
+
+void poly_model_free(PolyModel *model) {
+  if (!poly_forked) go_poly_model_free((uintptr_t)model);
+}
+
+PolyUOp **poly_model_forward(PolyModel *model, PolyUOp **inputs, int n, int *n_out) {
+  return poly_enter("poly_model_forward") ? NULL : go_poly_model_forward((uintptr_t)model, (uintptr_t *)inputs, n, n_out);
+}
+
+PolyUOp *poly_model_parameter(PolyModel *model, const char *name) {
+  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)go_poly_model_parameter((uintptr_t)model, (char *)name);
+}
+
+int poly_model_parameter_count(PolyModel *model) {
+  return poly_enter("poly_model_parameter_count") ? -1 : go_poly_model_parameter_count((uintptr_t)model);
+}
+
+const char *poly_model_parameter_name(PolyModel *model, int i) {
+  return poly_enter("poly_model_parameter_name") ? NULL : go_poly_model_parameter_name((uintptr_t)model, i);
+}
+
+float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out) {
+  return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (char *)name, numel_out);
 }

@@ -2024,6 +2024,93 @@ POLY_API PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index);
  * is bound when a program runs, which is no error. Since 1.0. */
 POLY_API const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf);
 
+/* ======================================================================== */
+/* Models as nodes                                                          */
+/* ======================================================================== */
+/* A PolyModel is a function from nodes to nodes with parameters, made of a
+ * configuration; an instance (section "instances") is a whole program with its own
+ * memory and training. A model belongs to a context and ends with it.
+ *
+ *   kind   inputs                                       output
+ *   mlp    x (batch, in), any batch                     (batch, out)
+ *   tabm   x (batch, in)                                (batch, out)
+ *   nam    x (batch, n_features)                        (batch, n_outputs)
+ *   gpt2   tokens (batch, n <= n_positions) and,        logits (batch, n, vocab_size)
+ *          if given, positions (1, n), else 0, 1, ...
+ *
+ * The keys of a configuration are those of the instances of the same kind, for
+ * gpt2 those of a config.json (vocab_size, n_embd, n_head, n_layer, n_positions or
+ * max_seq_len, layer_norm_epsilon or norm_eps). Parameters have the same names and
+ * begin the same; those of gpt2 are zeros. */
+
+typedef struct PolyModelConfig PolyModelConfig;
+typedef struct PolyModel PolyModel;
+
+/* A configuration: an object with keys, which are found whatever their case. An
+ * empty one, or that of a JSON text of len bytes (NULL if it is no object). Freed
+ * with poly_model_config_free, which ignores NULL and stale handles; models do not
+ * need it afterwards. Since 1.0. */
+POLY_API PolyModelConfig *poly_model_config_new(void);
+POLY_API PolyModelConfig *poly_model_config_from_json(const char *json, int len);
+POLY_API void poly_model_config_free(PolyModelConfig *config);
+
+/* Gives a key a value; poly_last_error tells if that failed. Since 1.0; strings
+ * and lists (such as "layers") since 2.0. */
+POLY_API void poly_model_config_set_int(PolyModelConfig *config, const char *key, int value);
+POLY_API void poly_model_config_set_float(PolyModelConfig *config, const char *key, float value);
+POLY_API void poly_model_config_set_string(PolyModelConfig *config, const char *key, const char *value);
+POLY_API void poly_model_config_set_ints(PolyModelConfig *config, const char *key, const int64_t *values, int n);
+
+/* The value of a key, or missing if there is none of that type (numbers lose what
+ * an int does not hold), also on error. Strings belong to the configuration. Since
+ * 1.0. */
+POLY_API int poly_model_config_get_int(const PolyModelConfig *config, const char *key, int missing);
+POLY_API float poly_model_config_get_float(const PolyModelConfig *config, const char *key, float missing);
+POLY_API const char *poly_model_config_get_string(const PolyModelConfig *config, const char *key, const char *missing);
+
+/* Makes models of a kind. It may call the library, poly_model_create included. */
+typedef PolyModel *(*PolyModelCreateFn)(PolyCtx *ctx, PolyModelConfig *config);
+
+/* Computes the outputs of a model of poly_model_new: a malloc'd array of *n_out
+ * nodes, or NULL. It may call the library. */
+typedef PolyUOp **(*PolyModelForwardFn)(PolyModel *model, void *user, PolyUOp **inputs, int n, int *n_out);
+
+/* Told that a model ended. */
+typedef void (*PolyModelReleaseFn)(void *user);
+
+/* Lets poly_model_create make models of a kind by a function; it goes before a
+ * kind of the library of the same name. NULL takes the function away. For the whole
+ * process. Since 1.0. */
+POLY_API void poly_model_register(const char *kind, PolyModelCreateFn create);
+
+/* A model of a kind; config may be NULL: no keys. NULL on error. Since 1.0. */
+POLY_API PolyModel *poly_model_create(PolyCtx *ctx, const char *kind, PolyModelConfig *config);
+
+/* A model that is a function of the caller: for constructors. user is passed to
+ * forward, and to release (may be NULL) when the model ends. Parameters are nodes of
+ * the context, of which the model holds a reference; 0 or -1. Since 2.0. */
+POLY_API PolyModel *poly_model_new(PolyCtx *ctx, PolyModelForwardFn forward, void *user, PolyModelReleaseFn release);
+POLY_API int poly_model_add_parameter(PolyModel *model, const char *name, PolyUOp *node);
+
+/* Ends a model and the memory of its parameters. NULL and stale handles are
+ * ignored. Since 1.0. */
+POLY_API void poly_model_free(PolyModel *model);
+
+/* The outputs for n input nodes: a malloc'd array of *n_out nodes, which the caller
+ * frees, and releases if it releases nodes. NULL and 0 on error. Since 1.0. */
+POLY_API PolyUOp **poly_model_forward(PolyModel *model, PolyUOp **inputs, int n, int *n_out);
+
+/* The node of a parameter: differentiate by it, assign to it (poly_update). NULL if
+ * there is none of that name. Since 1.0. */
+POLY_API PolyUOp *poly_model_parameter(PolyModel *model, const char *name);
+
+/* The parameters: how many, -1 on error; the name of the i-th, valid until the model
+ * ends, NULL out of range; the float32 memory of one, at a fixed address until then,
+ * and its number of elements (numel_out may be NULL), NULL on error. Since 2.0. */
+POLY_API int poly_model_parameter_count(PolyModel *model);
+POLY_API const char *poly_model_parameter_name(PolyModel *model, int i);
+POLY_API float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out);
+
 #undef POLY_API
 
 #ifdef __cplusplus

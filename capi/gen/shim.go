@@ -38,6 +38,9 @@ func shim(p header.Proto) string {
 	}
 	head := fmt.Sprintf("\n%s%s(%s) {\n", ret, p.Name, strings.Join(params, ", "))
 	// Functions without a result are often finalizers: they leave the last error alone.
+	if p.Ret == "void" && (strings.Contains(p.Name, "_set_") || strings.HasSuffix(p.Name, "_register")) {
+		return head + fmt.Sprintf("  if (!poly_enter(\"%s\")) %s;\n}\n", p.Name, call)
+	}
 	if p.Ret == "void" {
 		return head + fmt.Sprintf("  if (!poly_forked) %s;\n}\n", call)
 	}

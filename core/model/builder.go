@@ -13,6 +13,8 @@ import (
 type builder struct {
 	d     Definition
 	first []initializer
+	// supply gives the node of a name, of the shape that the formulas want; nil for a new BUFFER.
+	supply func(name string, shape []int64) (*uop.UOp, error)
 }
 
 // initializer fills a buffer of a new instance.
@@ -31,22 +33,28 @@ func must(u *uop.UOp, err error) *uop.UOp {
 	return u
 }
 
-// build runs the formulas of a family and makes an instance of what they named.
-func build(e *exec.Executor, formulas func(b *builder) error) (m *Instance, err error) {
+// run writes the formulas of a family.
+func (b *builder) run(formulas func(b *builder) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			wrong, ok := r.(buildError)
 			if !ok {
 				panic(r)
 			}
-			m, err = nil, wrong.error
+			err = wrong.error
 		}
 	}()
+	return formulas(b)
+}
+
+// build runs the formulas of a family and makes an instance of what they named.
+func build(e *exec.Executor, formulas func(b *builder) error) (*Instance, error) {
 	b := &builder{d: Definition{Graph: uop.NewGraph()}}
-	if err := formulas(b); err != nil {
+	if err := b.run(formulas); err != nil {
 		return nil, err
 	}
-	if m, err = New(&b.d, e); err != nil {
+	m, err := New(&b.d, e)
+	if err != nil {
 		return nil, err
 	}
 	for _, f := range b.first {
@@ -62,6 +70,11 @@ func (b *builder) buffer(what string, shape []int64) *uop.UOp {
 	n, err := elements(shape)
 	if err != nil {
 		panic(buildError{fmt.Errorf("%s: %w", what, err)})
+	}
+	if b.supply != nil {
+		if u := must(b.supply(what, shape)); u != nil {
+			return u
+		}
 	}
 	return b.d.Graph.NewBuffer(tensor.DeviceName, n, uop.Float32)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"strings"
 )
@@ -41,6 +42,25 @@ func ParseConfig(text []byte) (*Config, error) {
 	return c, nil
 }
 
+// NewConfig makes an object without keys.
+func NewConfig() *Config { return &Config{map[string]json.RawMessage{}} }
+
+// Set gives a key a number or a text.
+func (c *Config) Set(name string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.values[strings.ToLower(name)] = raw
+	return nil
+}
+
+// Has reports whether there is a value of that name.
+func (c *Config) Has(name string) bool { return c.values[strings.ToLower(name)] != nil }
+
+// Clone is a copy.
+func (c *Config) Clone() *Config { return &Config{maps.Clone(c.values)} }
+
 // Number is a number, or fallback if there is none of that name. Fractions are allowed.
 func (c *Config) Number(name string, fallback float64) float64 {
 	var v *float64
@@ -55,13 +75,21 @@ func (c *Config) Int(name string, fallback int64) int64 {
 	return int64(min(max(c.Number(name, float64(fallback)), -maxElements), maxElements))
 }
 
-// Text is a string, or fallback if there is none of that name.
-func (c *Config) Text(name, fallback string) string {
+// StringOf is a string; ok is false if there is none of that name.
+func (c *Config) StringOf(name string) (text string, ok bool) {
 	var v *string
 	if json.Unmarshal(c.values[strings.ToLower(name)], &v) != nil || v == nil {
-		return fallback
+		return "", false
 	}
-	return *v
+	return *v, true
+}
+
+// Text is a string, or fallback if there is none of that name.
+func (c *Config) Text(name, fallback string) string {
+	if v, ok := c.StringOf(name); ok {
+		return v
+	}
+	return fallback
 }
 
 // True reports whether the value is the JSON word true; fallback if there is none of that name.

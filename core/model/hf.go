@@ -40,6 +40,9 @@ func LoadHF(e *exec.Executor, config []byte, files [][]byte, batch, seq int64) (
 	return m, nil
 }
 
+// gpt2Positions is the number of tokens that GPT-2 takes if its configuration does not say.
+const gpt2Positions = 1024
+
 func hfConfig(text []byte, seq int64) (GPT2Config, error) {
 	j, err := ParseConfig(text)
 	if err != nil {
@@ -48,9 +51,14 @@ func hfConfig(text []byte, seq int64) (GPT2Config, error) {
 	if kind := j.Text("model_type", ""); kind != "gpt2" {
 		return GPT2Config{}, fmt.Errorf("config: model_type: %q, expected \"gpt2\"", kind)
 	}
+	return gpt2Config(j, seq)
+}
+
+// gpt2Config reads the keys of a config.json.
+func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
 	c := GPT2Config{
 		Vocab: j.Int("vocab_size", 50257), Embd: j.Int("n_embd", 768), Head: j.Int("n_head", 12), Layer: j.Int("n_layer", 12),
-		MaxSeq: j.Int("n_positions", 1024), NormEps: j.Number("layer_norm_epsilon", 1e-5),
+		MaxSeq: j.Int("n_positions", gpt2Positions), NormEps: j.Number("layer_norm_epsilon", 1e-5),
 		Inner: j.Int("n_inner", 0), Activation: j.Text("activation_function", ""),
 	}
 	if seq < 0 || seq > c.MaxSeq {

@@ -415,6 +415,26 @@ struct poly_api {
   uint8_t *(*poly_render_kernel_wasm)(PolyCtx *, PolyUOp *, int *, int *);
   PolyUOp *(*poly_kernel_buf)(PolyCtx *, int);
   const void *(*poly_const_buffer_data)(PolyCtx *, PolyUOp *);
+  PolyModelConfig *(*poly_model_config_new)(void);
+  PolyModelConfig *(*poly_model_config_from_json)(const char *, int);
+  void (*poly_model_config_free)(PolyModelConfig *);
+  void (*poly_model_config_set_int)(PolyModelConfig *, const char *, int);
+  void (*poly_model_config_set_float)(PolyModelConfig *, const char *, float);
+  void (*poly_model_config_set_string)(PolyModelConfig *, const char *, const char *);
+  void (*poly_model_config_set_ints)(PolyModelConfig *, const char *, const int64_t *, int);
+  int (*poly_model_config_get_int)(const PolyModelConfig *, const char *, int);
+  float (*poly_model_config_get_float)(const PolyModelConfig *, const char *, float);
+  const char *(*poly_model_config_get_string)(const PolyModelConfig *, const char *, const char *);
+  void (*poly_model_register)(const char *, PolyModelCreateFn);
+  PolyModel *(*poly_model_create)(PolyCtx *, const char *, PolyModelConfig *);
+  PolyModel *(*poly_model_new)(PolyCtx *, PolyModelForwardFn, void *, PolyModelReleaseFn);
+  int (*poly_model_add_parameter)(PolyModel *, const char *, PolyUOp *);
+  void (*poly_model_free)(PolyModel *);
+  PolyUOp **(*poly_model_forward)(PolyModel *, PolyUOp **, int, int *);
+  PolyUOp *(*poly_model_parameter)(PolyModel *, const char *);
+  int (*poly_model_parameter_count)(PolyModel *);
+  const char *(*poly_model_parameter_name)(PolyModel *, int);
+  float *(*poly_model_parameter_data)(PolyModel *, const char *, int64_t *);
 };
 
 #define POLY_FUNCTIONS(X) \
@@ -826,6 +846,26 @@ struct poly_api {
   X(poly_backend_get) \
   X(poly_render_kernel_wasm) \
   X(poly_kernel_buf) \
-  X(poly_const_buffer_data)
+  X(poly_const_buffer_data) \
+  X(poly_model_config_new) \
+  X(poly_model_config_from_json) \
+  X(poly_model_config_free) \
+  X(poly_model_config_set_int) \
+  X(poly_model_config_set_float) \
+  X(poly_model_config_set_string) \
+  X(poly_model_config_set_ints) \
+  X(poly_model_config_get_int) \
+  X(poly_model_config_get_float) \
+  X(poly_model_config_get_string) \
+  X(poly_model_register) \
+  X(poly_model_create) \
+  X(poly_model_new) \
+  X(poly_model_add_parameter) \
+  X(poly_model_free) \
+  X(poly_model_forward) \
+  X(poly_model_parameter) \
+  X(poly_model_parameter_count) \
+  X(poly_model_parameter_name) \
+  X(poly_model_parameter_data)
 
 #endif

@@ -1,0 +1,161 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/model"
+)
+
+// A modelConfig is what a PolyModelConfig stands for.
+type modelConfig struct {
+	entry *handle.Entry
+	mu    sync.Mutex
+	*model.Config
+	// texts are the strings that C was given, which stay until the end.
+	texts map[string]*C.char
+}
+
+func newConfig(fn string, c *model.Config) C.uintptr_t {
+	m := &modelConfig{Config: c, texts: map[string]*C.char{}}
+	var err error
+	if m.entry, err = handles.New(handle.ModelConfig, nil, m); err != nil {
+		fail(fn, err)
+		return 0
+	}
+	return C.uintptr_t(m.entry.Token())
+}
+
+// askConfig runs a request on a key of a configuration and gives what it gives; missing if it fails.
+func askConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(c *modelConfig, key string) (T, error)) T {
+	e, err := handles.Get(handle.Token(h), handle.ModelConfig)
+	if err != nil {
+		fail(fn, &argError{"config", err})
+		return missing
+	}
+	if key == nil {
+		fail(fn, wrong("key", "is NULL"))
+		return missing
+	}
+	c := e.Value.(*modelConfig)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := f(c, goString(key))
+	if err != nil {
+		fail(fn, err)
+		return missing
+	}
+	return v
+}
+
+//export go_poly_model_config_new
+func go_poly_model_config_new() C.uintptr_t {
+	return newConfig("poly_model_config_new", model.NewConfig())
+}
+
+//export go_poly_model_config_from_json
+func go_poly_model_config_from_json(json *C.char, n C.int) C.uintptr_t {
+	const fn = "poly_model_config_from_json"
+	text, err := bytesFrom("json", unsafe.Pointer(json), C.int64_t(n))
+	if err == nil {
+		var c *model.Config
+		if c, err = model.ParseConfig(text); err == nil {
+			return newConfig(fn, c)
+		}
+		err = &argError{"json", err}
+	}
+	fail(fn, err)
+	return 0
+}
+
+//export go_poly_model_config_free
+func go_poly_model_config_free(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.ModelConfig)
+	if err != nil {
+		return
+	}
+	c := e.Value.(*modelConfig)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	handles.Drop(e)
+	for _, t := range c.texts {
+		C.free(unsafe.Pointer(t))
+	}
+	c.texts = nil
+}
+
+func setConfig(fn string, h C.uintptr_t, key *C.char, v any) {
+	askConfig(fn, h, key, 0, func(c *modelConfig, key string) (int, error) {
+		if err := c.Set(key, v); err != nil {
+			return 0, &argError{"value", err}
+		}
+		return 0, nil
+	})
+}
+
+//export go_poly_model_config_set_int
+func go_poly_model_config_set_int(h C.uintptr_t, key *C.char, v C.int) {
+	setConfig("poly_model_config_set_int", h, key, int64(v))
+}
+
+//export go_poly_model_config_set_float
+func go_poly_model_config_set_float(h C.uintptr_t, key *C.char, v C.float) {
+	setConfig("poly_model_config_set_float", h, key, float32(v))
+}
+
+//export go_poly_model_config_set_string
+func go_poly_model_config_set_string(h C.uintptr_t, key, v *C.char) {
+	if v == nil {
+		fail("poly_model_config_set_string", wrong("value", "is NULL"))
+		return
+	}
+	setConfig("poly_model_config_set_string", h, key, goString(v))
+}
+
+//export go_poly_model_config_set_ints
+func go_poly_model_config_set_ints(h C.uintptr_t, key *C.char, values *C.int64_t, n C.int) {
+	list, err := ints("values", values, n)
+	if err != nil {
+		fail("poly_model_config_set_ints", err)
+		return
+	}
+	setConfig("poly_model_config_set_ints", h, key, append([]int64{}, list...))
+}
+
+//export go_poly_model_config_get_int
+func go_poly_model_config_get_int(h C.uintptr_t, key *C.char, missing C.int) C.int {
+	return askConfig("poly_model_config_get_int", h, key, missing, func(c *modelConfig, key string) (C.int, error) {
+		return C.int(min(max(c.Int(key, int64(missing)), -1<<31), 1<<31-1)), nil
+	})
+}
+
+//export go_poly_model_config_get_float
+func go_poly_model_config_get_float(h C.uintptr_t, key *C.char, missing C.float) C.float {
+	return askConfig("poly_model_config_get_float", h, key, missing, func(c *modelConfig, key string) (C.float, error) {
+		return C.float(c.Number(key, float64(missing))), nil
+	})
+}
+
+//export go_poly_model_config_get_string
+func go_poly_model_config_get_string(h C.uintptr_t, key, missing *C.char) *C.char {
+	return askConfig("poly_model_config_get_string", h, key, missing, func(c *modelConfig, key string) (*C.char, error) {
+		text, ok := c.StringOf(key)
+		if !ok {
+			return missing, nil
+		}
+		if c.texts == nil {
+			return nil, &argError{"config", handle.ErrStale}
+		}
+		if c.texts[text] == nil {
+			c.texts[text] = C.CString(text)
+		}
+		return c.texts[text], nil
+	})
+}

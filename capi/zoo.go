@@ -1,0 +1,370 @@
+package main
+
+/*
+#include "records.h"
+
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/model"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// A zooModel is what a PolyModel stands for: a family of ours, or functions of the caller.
+type zooModel struct {
+	entry  *handle.Entry
+	ctx    *context
+	module *model.Module // nil if forward is the caller's
+	params []zooParam
+
+	forward, release, user unsafe.Pointer
+}
+
+// zooParam is a parameter: a node that the model holds a reference to.
+type zooParam struct {
+	name *C.char
+	leaf leaf
+	data []float32 // nil for one that the caller made
+}
+
+// kinds are the constructors that callers registered.
+var kinds struct {
+	sync.Mutex
+	create map[string]unsafe.Pointer
+}
+
+//export go_poly_model_register
+func go_poly_model_register(kind *C.char, create unsafe.Pointer) {
+	if kind == nil {
+		fail("poly_model_register", wrong("kind", "is NULL"))
+		return
+	}
+	kinds.Lock()
+	defer kinds.Unlock()
+	if kinds.create == nil {
+		kinds.create = map[string]unsafe.Pointer{}
+	}
+	if create == nil {
+		delete(kinds.create, goString(kind))
+	} else {
+		kinds.create[goString(kind)] = create
+	}
+}
+
+// add makes the handle of a model in its context, which is locked.
+func (m *zooModel) add() (C.uintptr_t, error) {
+	var err error
+	if m.entry, err = handles.New(handle.Model, m.ctx, m); err != nil {
+		m.end()
+		return 0, err
+	}
+	if m.ctx.models == nil {
+		m.ctx.models = map[*zooModel]struct{}{}
+	}
+	m.ctx.models[m] = struct{}{}
+	return C.uintptr_t(m.entry.Token()), nil
+}
+
+// end gives back what the model holds. The context is locked.
+func (m *zooModel) end() {
+	for _, p := range m.params {
+		C.free(unsafe.Pointer(p.name))
+		if m.ctx.dead {
+			continue
+		}
+		if p.data != nil {
+			delete(m.ctx.host, p.leaf.v.host)
+		}
+		m.ctx.release(p.leaf.h)
+	}
+	m.params = nil
+	if m.module != nil {
+		m.module.Free()
+	}
+}
+
+// param is the place of a parameter, -1 if there is none of that name.
+func (m *zooModel) param(name string) int {
+	for i, p := range m.params {
+		if goString(p.name) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *zooModel) addParam(name string, v value, data []float32) error {
+	h, err := m.ctx.out(v)
+	if err == nil {
+		m.params = append(m.params, zooParam{C.CString(name), leaf{v, h}, data})
+	}
+	return err
+}
+
+//export go_poly_model_create
+func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h C.uintptr_t) {
+	const fn = "poly_model_create"
+	if kind == nil {
+		fail(fn, wrong("kind", "is NULL"))
+		return 0
+	}
+	name := goString(kind)
+	kinds.Lock()
+	create := kinds.create[name]
+	kinds.Unlock()
+	if create != nil {
+		h = C.poly_call_create(create, ctx, config)
+		e, err := handles.Get(handle.Token(h), handle.Model)
+		if err != nil || uintptr(e.Value.(*zooModel).ctx.entry.Token()) != uintptr(ctx) {
+			fail(fn, wrong("kind", "the constructor of %q made no model of this context", name))
+			return 0
+		}
+		return h
+	}
+	c := model.NewConfig()
+	if config != 0 {
+		e, err := handles.Get(handle.Token(config), handle.ModelConfig)
+		if err != nil {
+			fail(fn, &argError{"config", err})
+			return 0
+		}
+		from := e.Value.(*modelConfig)
+		from.mu.Lock()
+		c = from.Clone()
+		from.mu.Unlock()
+	}
+	ask(fn, ctx, func(in *context) error {
+		module, err := model.NewModule(name, c)
+		if err != nil {
+			return err
+		}
+		m := &zooModel{ctx: in, module: module}
+		for _, p := range module.Params() {
+			v, err := in.hostBuffer(uop.Float32, uop.ShapeOf(p.Shape...), unsafe.Pointer(unsafe.SliceData(p.Data)), uintptr(len(p.Data)*float32Size))
+			if err == nil {
+				err = m.addParam(p.Name, v, p.Data)
+			}
+			if err != nil {
+				m.end()
+				return err
+			}
+		}
+		h, err = m.add()
+		return err
+	}, func() {})
+	return h
+}
+
+//export go_poly_model_new
+func go_poly_model_new(ctx C.uintptr_t, forward, user, release unsafe.Pointer) (h C.uintptr_t) {
+	ask("poly_model_new", ctx, func(c *context) error {
+		if forward == nil {
+			return wrong("forward", "is NULL")
+		}
+		var err error
+		h, err = (&zooModel{ctx: c, forward: forward, user: user, release: release}).add()
+		return err
+	}, func() {})
+	return h
+}
+
+// askModel runs a request on a model, in its context.
+func askModel(fn string, h C.uintptr_t, f func(m *zooModel) error, failed func()) {
+	e, err := handles.Get(handle.Token(h), handle.Model)
+	if err != nil {
+		fail(fn, &argError{"model", err})
+		failed()
+		return
+	}
+	m := e.Value.(*zooModel)
+	ask(fn, C.uintptr_t(m.ctx.entry.Token()), func(*context) error {
+		if _, err := handles.Get(handle.Token(h), handle.Model); err != nil {
+			return &argError{"model", err}
+		}
+		return f(m)
+	}, failed)
+}
+
+//export go_poly_model_add_parameter
+func go_poly_model_add_parameter(h C.uintptr_t, name *C.char, node C.uintptr_t) (rc C.int) {
+	askModel("poly_model_add_parameter", h, func(m *zooModel) error {
+		switch {
+		case m.module != nil:
+			return wrong("model", "has its own parameters")
+		case name == nil:
+			return wrong("name", "is NULL")
+		case m.param(goString(name)) >= 0:
+			return wrong("name", "there is a parameter %q already", goString(name))
+		}
+		v, err := m.ctx.arg("node", uintptr(node))
+		if err != nil {
+			return err
+		}
+		return m.addParam(goString(name), v, nil)
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_model_free
+func go_poly_model_free(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.Model)
+	if err != nil {
+		return
+	}
+	m := e.Value.(*zooModel)
+	m.ctx.mu.Lock()
+	mine := handles.Drop(e)
+	if mine {
+		delete(m.ctx.models, m)
+		m.end()
+	}
+	m.ctx.mu.Unlock()
+	if mine {
+		m.released()
+	}
+}
+
+// released tells the caller that a model ended. The context is not locked.
+func (m *zooModel) released() {
+	if m.release != nil {
+		C.poly_call_release(m.release, m.user)
+	}
+}
+
+//export go_poly_model_forward
+func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.int) (out unsafe.Pointer) {
+	const fn = "poly_model_forward"
+	if nOut != nil {
+		*nOut = 0
+	}
+	var m *zooModel
+	var count C.int
+	askModel(fn, h, func(of *zooModel) error {
+		vs, err := of.ctx.args("inputs", inputs, n)
+		if err != nil {
+			return err
+		}
+		if of.module == nil {
+			m = of
+			return nil
+		}
+		us := make([]*uop.UOp, len(vs))
+		for i, v := range vs {
+			if err := v.tensor(indexed("inputs", i)); err != nil {
+				return err
+			}
+			us[i] = v.u
+		}
+		outs, err := of.apply(us)
+		if err != nil {
+			return err
+		}
+		out, count = C.malloc(C.size_t(8*len(outs)+1)), C.int(len(outs))
+		return of.ctx.outAll(outs, unsafe.Slice((*C.uintptr_t)(out), len(outs)))
+	}, func() {
+		C.free(out)
+		out = nil
+	})
+	if m != nil { // without the lock: the function calls the library
+		if out = C.poly_call_forward(m.forward, h, m.user, unsafe.Pointer(inputs), n, &count); out == nil {
+			count = 0
+			fail(fn, wrong("model", "its forward function gave no outputs"))
+		}
+	}
+	if nOut != nil && out != nil {
+		*nOut = count
+	}
+	return out
+}
+
+// apply writes the formulas of a module into its context.
+func (m *zooModel) apply(inputs []*uop.UOp) ([]value, error) {
+	byName := map[string]*uop.UOp{}
+	for _, p := range m.params {
+		byName[goString(p.name)] = p.leaf.v.u
+	}
+	us, err := m.module.Apply(inputs, func(p *model.Buffer) *uop.UOp { return byName[p.Name] })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]value, len(us))
+	for i, u := range us {
+		if u.DType != uop.Float32 {
+			if u, err = tensor.Cast(u, uop.Float32); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = single(u)
+	}
+	return out, nil
+}
+
+// named runs a request on a parameter of a model.
+func named(fn string, h C.uintptr_t, name *C.char, f func(m *zooModel, p zooParam) error) {
+	askModel(fn, h, func(m *zooModel) error {
+		if name == nil {
+			return wrong("name", "is NULL")
+		}
+		i := m.param(goString(name))
+		if i < 0 {
+			return wrong("name", "the model has no parameter %q", goString(name))
+		}
+		return f(m, m.params[i])
+	}, func() {})
+}
+
+//export go_poly_model_parameter
+func go_poly_model_parameter(h C.uintptr_t, name *C.char) (node C.uintptr_t) {
+	named("poly_model_parameter", h, name, func(m *zooModel, p zooParam) error {
+		t, err := m.ctx.out(p.leaf.v)
+		node = C.uintptr_t(t)
+		return err
+	})
+	return node
+}
+
+//export go_poly_model_parameter_data
+func go_poly_model_parameter_data(h C.uintptr_t, name *C.char, numel *C.int64_t) (data *C.float) {
+	if numel != nil {
+		*numel = 0
+	}
+	named("poly_model_parameter_data", h, name, func(_ *zooModel, p zooParam) error {
+		if p.data == nil {
+			return wrong("name", "%q was made by the caller, who has its memory", goString(name))
+		}
+		if numel != nil {
+			*numel = C.int64_t(len(p.data))
+		}
+		data = (*C.float)(unsafe.SliceData(p.data))
+		return nil
+	})
+	return data
+}
+
+//export go_poly_model_parameter_count
+func go_poly_model_parameter_count(h C.uintptr_t) (n C.int) {
+	askModel("poly_model_parameter_count", h, func(m *zooModel) error {
+		n = C.int(len(m.params))
+		return nil
+	}, func() { n = -1 })
+	return n
+}
+
+//export go_poly_model_parameter_name
+func go_poly_model_parameter_name(h C.uintptr_t, i C.int) (name *C.char) {
+	askModel("poly_model_parameter_name", h, func(m *zooModel) error {
+		if i < 0 || int(i) >= len(m.params) {
+			return wrong("i", "%d is out of range, the model has %d parameters", i, len(m.params))
+		}
+		name = m.params[i].name
+		return nil
+	}, func() {})
+	return name
+}
