@@ -24,6 +24,9 @@ type context struct {
 	begun begun
 	bound []exec.Binding // reused from run to run
 	steps map[*step]struct{}
+	jobs  map[*job]struct{}
+	// pending is closed when the last job that was started has ended; nil if there was none.
+	pending chan struct{}
 
 	attachments map[readings]*attached
 	schedules   map[*scheduled]struct{}
@@ -48,6 +51,7 @@ func newContext() (*context, error) {
 		nodes: map[readings]*handle.Entry{},
 		host:  map[*uop.UOp]hostMemory{},
 		steps: map[*step]struct{}{},
+		jobs:  map[*job]struct{}{},
 	}
 	var err error
 	c.entry, err = handles.New(handle.Context, nil, c)
@@ -71,6 +75,7 @@ func enter(ctx uintptr) (*context, error) {
 
 // destroy ends all handles of the context.
 func (c *context) destroy() {
+	c.idle()
 	c.dead = true
 	handles.Drop(c.entry)
 	for _, e := range c.nodes {
@@ -78,6 +83,9 @@ func (c *context) destroy() {
 	}
 	for s := range c.steps {
 		handles.Drop(s.entry)
+	}
+	for j := range c.jobs {
+		handles.Drop(j.entry)
 	}
 	for m := range c.models {
 		if handles.Drop(m.entry) {
@@ -93,7 +101,7 @@ func (c *context) destroy() {
 	}
 	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
 	c.unwrap()
-	c.g, c.nodes, c.host, c.steps, c.begun = nil, nil, nil, nil, begun{}
+	c.g, c.nodes, c.host, c.steps, c.jobs, c.begun = nil, nil, nil, nil, nil, begun{}
 }
 
 // lookup finds the node of a handle of this context.

@@ -58,9 +58,6 @@ func static(s string) *C.char {
 	return p.(*C.char)
 }
 
-//export go_poly_version
-func go_poly_version() *C.char { return static(C.POLY_VERSION) }
-
 //export go_poly_op_count
 func go_poly_op_count() C.int { return C.int(uop.NumOps) }
 

@@ -71,6 +71,8 @@ func parameters(fn string) string {
 		return "ctx size dtype"
 	case "poly_buffer_host":
 		return "ctx dtype shape ndim data nbytes"
+	case "poly_from_host":
+		return "ctx dtype shape ndim data nbytes"
 	case "poly_define_var":
 		return "ctx name lo hi"
 	case "poly_bind_var":
@@ -497,6 +499,20 @@ func parameters(fn string) string {
 		return "ctx values data n leaves"
 	case "poly_update":
 		return "ctx values data n leaves targets updates n_updates"
+	case "poly_copy_from_host":
+		return "ctx buffer data nbytes"
+	case "poly_copy_to_host":
+		return "ctx x data nbytes"
+	case "poly_realize_async":
+		return "ctx values data n leaves"
+	case "poly_update_async":
+		return "ctx values data n leaves targets updates n_updates"
+	case "poly_step_run_async":
+		return "step binds n_binds vars n_vars"
+	case "poly_job_wait":
+		return "job timeout_ms"
+	case "poly_job_release":
+		return "job"
 	case "poly_compile_step":
 		return "ctx sink"
 	case "poly_compile_update":

@@ -63,7 +63,7 @@ func (c *context) run(sink *uop.UOp, binds []exec.Binding, vars map[string]int64
 	if err != nil {
 		return err
 	}
-	return s.Run(c.withHost(s, binds), vars)
+	return c.execute(s, binds, vars)
 }
 
 // withHost adds the memory of host buffers to bindings; of two bindings the first counts.

@@ -8,6 +8,10 @@ const char *poly_version(void) {
   return poly_enter("poly_version") ? NULL : go_poly_version();
 }
 
+const char *poly_build_info(void) {
+  return poly_enter("poly_build_info") ? NULL : go_poly_build_info();
+}
+
 int poly_op_count(void) {
   return poly_enter("poly_op_count") ? -1 : go_poly_op_count();
 }
@@ -158,6 +162,10 @@ PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype) {
 
 PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes) {
   return poly_enter("poly_buffer_host") ? NULL : (PolyUOp *)go_poly_buffer_host((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, data, nbytes);
+}
+
+PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
+  return poly_enter("poly_from_host") ? NULL : (PolyUOp *)go_poly_from_host((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (void *)data, nbytes);
 }
 
 PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
@@ -1010,6 +1018,34 @@ int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUO
 
 int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
   return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+}
+
+int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes) {
+  return poly_enter("poly_copy_from_host") ? -1 : go_poly_copy_from_host((uintptr_t)ctx, (uintptr_t)buffer, (void *)data, nbytes);
+}
+
+int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbytes) {
+  return poly_enter("poly_copy_to_host") ? -1 : go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, data, nbytes);
+}
+
+PolyJob *poly_realize_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
+  return poly_enter("poly_realize_async") ? NULL : (PolyJob *)go_poly_realize_async((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves);
+}
+
+PolyJob *poly_update_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
+  return poly_enter("poly_update_async") ? NULL : (PolyJob *)go_poly_update_async((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+}
+
+PolyJob *poly_step_run_async(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_step_run_async") ? NULL : (PolyJob *)go_poly_step_run_async((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars);
+}
+
+int poly_job_wait(PolyJob *job, int64_t timeout_ms) {
+  return poly_enter("poly_job_wait") ? -1 : go_poly_job_wait((uintptr_t)job, timeout_ms);
+}
+
+void poly_job_release(PolyJob *job) {
+  if (!poly_forked) go_poly_job_release((uintptr_t)job);
 }
 
 PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink) {

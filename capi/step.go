@@ -214,7 +214,7 @@ func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer,
 	if err != nil {
 		return err
 	}
-	return s.exec.Run(s.ctx.withHost(s.exec, binds), v)
+	return s.ctx.execute(s.exec, binds, v)
 }
 
 //export go_poly_step_run

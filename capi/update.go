@@ -42,12 +42,17 @@ func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, tar
 			return up, err
 		}
 	}
+	return c.updateOf(vs, unsafe.Slice(data, n), assigns)
+}
+
+// updateOf makes the program that writes values to memory and then assigns.
+func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp) (up update, err error) {
 	defer func() {
 		if err != nil {
 			c.forget(up.leaves)
 		}
 	}()
-	src := make([]*uop.UOp, 0, len(vs)+len(ts))
+	src := make([]*uop.UOp, 0, len(vs)+len(assigns))
 	for i, v := range vs {
 		if err := v.tensor("values"); err != nil {
 			return up, at(i, err)
@@ -57,9 +62,8 @@ func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, tar
 		if !ok {
 			return up, wrong(indexed("values", i), "has the symbolic shape %s", s)
 		}
-		p := unsafe.Slice(data, n)[i]
 		// The caller gave no size: it is what the value needs.
-		leaf, err := c.hostBuffer(v.u.DType, uop.ShapeOf(dims...), p, uintptr(numel(v.u))*uintptr(v.u.DType.Itemsize()))
+		leaf, err := c.hostBuffer(v.u.DType, uop.ShapeOf(dims...), data[i], uintptr(numel(v.u))*uintptr(v.u.DType.Itemsize()))
 		if err != nil {
 			return up, err
 		}

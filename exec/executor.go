@@ -188,8 +188,17 @@ func (s *Step) position(b *uop.UOp) int {
 	return -1
 }
 
-// Run runs the step on bound memory; see Realize.
+// Run runs the step on bound memory; see Realize. The host may interrupt it (SetPoll).
 func (s *Step) Run(binds []Binding, vars map[string]int64) error {
+	return s.run(binds, vars, poll.Load())
+}
+
+// RunDetached is Run on a thread that is not the host's, on which the host must not be asked whether to go on.
+func (s *Step) RunDetached(binds []Binding, vars map[string]int64) error {
+	return s.run(binds, vars, nil)
+}
+
+func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) error {
 	r := s.plan.take()
 	defer s.plan.give(r)
 	for i := range binds {
@@ -218,7 +227,7 @@ func (s *Step) Run(binds []Binding, vars map[string]int64) error {
 			r.ptrs[n] = unsafe.Pointer(&nothing)
 		}
 	}
-	return s.plan.run(r, s.vars, vars)
+	return s.plan.run(r, s.vars, vars, stop)
 }
 
 // nothing is where buffers without elements point to.

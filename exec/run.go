@@ -42,8 +42,8 @@ func (p *plan) give(r *run) {
 	p.spare.Store(r)
 }
 
-// run launches the kernels in order. r.ptrs holds the bound buffers.
-func (p *plan) run(r *run, bound, vars map[string]int64) error {
+// run launches the kernels in order, unless stop (which may be nil) ends that. r.ptrs holds the bound buffers.
+func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool) error {
 	if err := p.variables(r, bound, vars); err != nil {
 		return err
 	}
@@ -53,7 +53,6 @@ func (p *plan) run(r *run, bound, vars map[string]int64) error {
 	for _, m := range p.before {
 		r.copy(m)
 	}
-	stop := poll.Load()
 	for i := range p.launches {
 		if stop != nil && stopped(stop) {
 			return ErrInterrupted

@@ -18,7 +18,7 @@
  *     poly_ctx_destroy(ctx);
  *
  * HANDLES
- *   PolyCtx, PolyUOp, PolyStep, PolyInstance and PolyWasmStepPlan are opaque.
+ *   PolyCtx, PolyUOp, PolyStep, PolyJob, PolyInstance and their like are opaque.
  *   Their pointers are tokens: they look like addresses, point to nothing, are
  *   checked on every call and never used twice. NULL, a handle that was
  *   released, one of another kind or of another context is an error, not a
@@ -259,6 +259,11 @@ POLY_API int poly_abi_version(void);
 /* The version of the library, "major.minor.patch". Since 2.0. */
 POLY_API const char *poly_version(void);
 
+/* How the library was built, as "key=value" separated by blanks: version, go (of
+ * the compiler), os, arch, and, if the source was under version control, its
+ * revision and whether it was modified. Since 2.0. */
+POLY_API const char *poly_build_info(void);
+
 /* What went wrong in the last call of this thread that failed: one line of
  * UTF-8, "function: argument: given, expected". "" if the last call succeeded.
  * Never NULL. Valid until the thread's next call. This function and
@@ -408,6 +413,12 @@ POLY_API PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype);
  * valid until the handle is released or the context destroyed. data may be
  * NULL for a tensor without elements. Since 2.0. */
 POLY_API PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes);
+
+/* A fresh buffer of the given shape on memory of the library with a copy of
+ * data, which holds nbytes (exactly the tensor's size). The memory lives as long
+ * as the handle. Since 2.0. */
+POLY_API PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data,
+                                 size_t nbytes);
 
 /* A symbolic int32 with inclusive bounds; the same name and bounds give the
  * same node. Since 1.0. */
@@ -1214,6 +1225,45 @@ POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int 
  * 2.0. */
 POLY_API int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets,
                          PolyUOp **updates, int n_updates);
+
+/* Copies. poly_copy_from_host replaces the contents of a buffer that has memory
+ * (of poly_buffer_host, poly_from_host, or a leaf) by nbytes of data, exactly as
+ * many as it has. poly_copy_to_host writes the elements of x row by row to data,
+ * which has room for nbytes; x is computed first if it is no such buffer. 0 or
+ * -1. Since 2.0. */
+POLY_API int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes);
+POLY_API int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbytes);
+
+/* ======================================================================== */
+/* Jobs                                                                     */
+/* ======================================================================== */
+/* A job is a program that runs while its caller goes on. Jobs of a context run
+ * one after the other, in the order in which they were started, as if each had
+ * run at once: whatever else runs programs on the context, copies memory of its
+ * buffers or destroys it waits for them, and building graphs does not. Until a
+ * job has ended, all memory that it reads or writes must stay valid and must not
+ * be touched, and handles of buffers on such memory must be kept. */
+
+typedef struct PolyJob PolyJob;
+
+/* poly_realize_into, poly_update and poly_step_run_ex as jobs: they compile if
+ * need be, start the job and return. Leaves are there at once. NULL on error.
+ * Since 2.0. */
+POLY_API PolyJob *poly_realize_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
+POLY_API PolyJob *poly_update_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves,
+                                    PolyUOp **targets, PolyUOp **updates, int n_updates);
+POLY_API PolyJob *poly_step_run_async(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars,
+                                      int n_vars);
+
+/* Waits for the end of a job, at most timeout_ms milliseconds (0: only asks; less
+ * than 0: without a limit). 0: it has ended well; -1: it has failed, and
+ * poly_last_error says why; 1: it is still running. May be called again. Since
+ * 2.0. */
+POLY_API int poly_job_wait(PolyJob *job, int64_t timeout_ms);
+
+/* Gives the handle back; the work goes on. NULL and stale handles are ignored.
+ * Since 2.0. */
+POLY_API void poly_job_release(PolyJob *job);
 
 /* ======================================================================== */
 /* Compiled steps                                                           */

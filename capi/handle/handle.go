@@ -50,9 +50,10 @@ const (
 	Schedule
 	ModelConfig
 	Model
+	Job
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job"}
 
 func (k Kind) String() string { return kindNames[k] }
 

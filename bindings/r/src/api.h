@@ -8,6 +8,7 @@
 struct poly_api {
   int (*poly_abi_version)(void);
   const char *(*poly_version)(void);
+  const char *(*poly_build_info)(void);
   const char *(*poly_last_error)(void);
   void (*poly_clear_error)(void);
   int (*poly_op_count)(void);
@@ -48,6 +49,7 @@ struct poly_api {
   PolyUOp *(*poly_buffer_f64)(PolyCtx *, int64_t);
   PolyUOp *(*poly_buffer_by_id)(PolyCtx *, int64_t, int);
   PolyUOp *(*poly_buffer_host)(PolyCtx *, int, const int64_t *, int, void *, size_t);
+  PolyUOp *(*poly_from_host)(PolyCtx *, int, const int64_t *, int, const void *, size_t);
   PolyUOp *(*poly_define_var)(PolyCtx *, const char *, int64_t, int64_t);
   PolyUOp *(*poly_bind_var)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_full)(PolyCtx *, const int64_t *, int, double);
@@ -261,6 +263,13 @@ struct poly_api {
   int (*poly_realize_exec)(PolyCtx *, PolyUOp *);
   int (*poly_realize_into)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **);
   int (*poly_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
+  int (*poly_copy_from_host)(PolyCtx *, PolyUOp *, const void *, size_t);
+  int (*poly_copy_to_host)(PolyCtx *, PolyUOp *, void *, size_t);
+  PolyJob *(*poly_realize_async)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **);
+  PolyJob *(*poly_update_async)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
+  PolyJob *(*poly_step_run_async)(PolyStep *, PolyBufferBinding *, int, PolyVarBinding *, int);
+  int (*poly_job_wait)(PolyJob *, int64_t);
+  void (*poly_job_release)(PolyJob *);
   PolyStep *(*poly_compile_step)(PolyCtx *, PolyUOp *);
   PolyStep *(*poly_compile_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, int);
   PolyStep *(*poly_compile_value_and_grad)(PolyCtx *, PolyUOp *, PolyUOp **, int, int *, int *);
@@ -440,6 +449,7 @@ struct poly_api {
 #define POLY_FUNCTIONS(X) \
   X(poly_abi_version) \
   X(poly_version) \
+  X(poly_build_info) \
   X(poly_last_error) \
   X(poly_clear_error) \
   X(poly_op_count) \
@@ -480,6 +490,7 @@ struct poly_api {
   X(poly_buffer_f64) \
   X(poly_buffer_by_id) \
   X(poly_buffer_host) \
+  X(poly_from_host) \
   X(poly_define_var) \
   X(poly_bind_var) \
   X(poly_full) \
@@ -693,6 +704,13 @@ struct poly_api {
   X(poly_realize_exec) \
   X(poly_realize_into) \
   X(poly_update) \
+  X(poly_copy_from_host) \
+  X(poly_copy_to_host) \
+  X(poly_realize_async) \
+  X(poly_update_async) \
+  X(poly_step_run_async) \
+  X(poly_job_wait) \
+  X(poly_job_release) \
   X(poly_compile_step) \
   X(poly_compile_update) \
   X(poly_compile_value_and_grad) \

@@ -1,0 +1,197 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"time"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/exec"
+)
+
+// A job is what a PolyJob stands for: a program that runs beside its caller. Jobs of a context run one after the other,
+// without its lock, so that graphs can be built meanwhile; whatever else runs programs waits for them.
+type job struct {
+	entry *handle.Entry
+	ctx   *context
+	done  chan struct{}
+	err   error // to be read when done is closed
+}
+
+// idle waits until no job of the context runs.
+func (c *context) idle() {
+	if c.pending != nil {
+		<-c.pending
+		c.pending = nil
+	}
+}
+
+// execute runs a program after the jobs that were started before.
+func (c *context) execute(s *exec.Step, binds []exec.Binding, vars map[string]int64) error {
+	c.idle()
+	return s.Run(c.withHost(s, binds), vars)
+}
+
+// start lets a program run as a job. s may be nil: there is nothing to do but to wait for the jobs before.
+func (c *context) start(s *exec.Step, binds []exec.Binding, vars map[string]int64) (*job, error) {
+	j := &job{ctx: c, done: make(chan struct{})}
+	var err error
+	if j.entry, err = handles.New(handle.Job, c, j); err != nil {
+		return nil, err
+	}
+	c.jobs[j] = struct{}{}
+	if s != nil {
+		binds = append([]exec.Binding(nil), c.withHost(s, binds)...)
+	}
+	before := c.pending
+	c.pending = j.done
+	go func() {
+		defer close(j.done)
+		defer rescue(&j.err)
+		if before != nil {
+			<-before
+		}
+		if s != nil {
+			j.err = s.RunDetached(binds, vars)
+		}
+	}()
+	return j, nil
+}
+
+// ended waits for a job, at most for some milliseconds, or without a limit if these are below 0.
+func (j *job) ended(milliseconds int64) bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+	}
+	switch {
+	case milliseconds == 0:
+		return false
+	case milliseconds < 0 || milliseconds > int64(maxWait/time.Millisecond):
+		<-j.done
+		return true
+	}
+	timer := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-j.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// maxWait is a wait that counts as one without a limit.
+const maxWait = 365 * 24 * time.Hour
+
+// startUpdate is runUpdate as a job.
+func startUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) (h C.uintptr_t) {
+	ask(fn, ctx, func(c *context) error {
+		up, err := c.update(values, data, n, targets, updates, nUpdates)
+		if err != nil {
+			return err
+		}
+		j, err := c.startSink(up)
+		if err == nil && leaves != nil {
+			if err = c.outAll(up.leaves, unsafe.Slice(leaves, n)); err != nil {
+				c.dropJob(j)
+			}
+		}
+		if err != nil || leaves == nil {
+			c.forget(up.leaves)
+		}
+		if err == nil {
+			h = C.uintptr_t(j.entry.Token())
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+// startSink compiles the program of an update and starts it.
+func (c *context) startSink(up update) (*job, error) {
+	if len(up.sink.Src) == 0 {
+		return c.start(nil, nil, nil)
+	}
+	e, err := executor("")
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.Compile(up.sink)
+	if err != nil {
+		return nil, err
+	}
+	return c.start(s, nil, nil)
+}
+
+// dropJob ends the handle of a job; the work goes on.
+func (c *context) dropJob(j *job) {
+	handles.Drop(j.entry)
+	delete(c.jobs, j)
+}
+
+//export go_poly_realize_async
+func go_poly_realize_async(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves *C.uintptr_t) C.uintptr_t {
+	return startUpdate("poly_realize_async", ctx, values, data, n, leaves, nil, nil, 0)
+}
+
+//export go_poly_update_async
+func go_poly_update_async(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.uintptr_t {
+	return startUpdate("poly_update_async", ctx, values, data, n, leaves, targets, updates, nUpdates)
+}
+
+//export go_poly_step_run_async
+func go_poly_step_run_async(h C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (token C.uintptr_t) {
+	askStep("poly_step_run_async", h, func(s *step) error {
+		list, err := s.ctx.bindings(binds, n)
+		if err != nil {
+			return err
+		}
+		v, err := s.ctx.variables(vars, nVars)
+		if err != nil {
+			return err
+		}
+		j, err := s.ctx.start(s.exec, list, v)
+		if err == nil {
+			token = C.uintptr_t(j.entry.Token())
+		}
+		return err
+	}, func() { token = 0 })
+	return token
+}
+
+//export go_poly_job_wait
+func go_poly_job_wait(h C.uintptr_t, milliseconds C.int64_t) C.int {
+	const fn = "poly_job_wait"
+	e, err := handles.Get(handle.Token(h), handle.Job)
+	if err != nil {
+		fail(fn, &argError{"job", err})
+		return -1
+	}
+	j := e.Value.(*job)
+	if !j.ended(int64(milliseconds)) {
+		return 1
+	}
+	if j.err != nil {
+		fail(fn, j.err)
+		return -1
+	}
+	return 0
+}
+
+//export go_poly_job_release
+func go_poly_job_release(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.Job)
+	if err != nil {
+		return
+	}
+	j := e.Value.(*job)
+	j.ctx.mu.Lock()
+	defer j.ctx.mu.Unlock()
+	j.ctx.dropJob(j)
+}
