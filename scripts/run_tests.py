@@ -14,6 +14,16 @@ from suites import SUITES
 from tally import Tally
 
 
+LONGEST = 100  # lines that are shown of one failure
+
+
+def shortened(failure: str) -> str:
+    """Return the first lines of a failure."""
+    lines = failure.splitlines()
+    rest = len(lines) - LONGEST
+    return "\n".join(lines[:LONGEST] + ([f"… and {rest} more lines"] if rest > 0 else []))
+
+
 def main() -> int:
     """Run the suites named on the command line."""
     names = sys.argv[1:] or list(SUITES)
@@ -28,7 +38,7 @@ def main() -> int:
         total += tally
         sums.append(f"{SUITES[name].title}: {tally} ({time.monotonic() - start:.0f} s)")
     for failure in total.failures:
-        print(f"\n--- {failure}")
+        print(f"\n--- {shortened(failure)}")
     print("", *sums, total, sep="\n", flush=True)
     return 1 if total.failed else 0
 
