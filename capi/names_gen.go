@@ -857,6 +857,12 @@ func parameters(fn string) string {
 		return "model i"
 	case "poly_model_parameter_data":
 		return "model name numel_out"
+	case "poly_ir_export":
+		return "spec len_out"
+	case "poly_ir_import":
+		return "data len out"
+	case "poly_ir_spec_free":
+		return "spec"
 	}
 	return ""
 }

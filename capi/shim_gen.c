@@ -1667,3 +1667,15 @@ const char *poly_model_parameter_name(PolyModel *model, int i) {
 float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out) {
   return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (char *)name, numel_out);
 }
+
+uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out) {
+  return poly_enter("poly_ir_export") ? NULL : go_poly_ir_export((void *)spec, len_out);
+}
+
+int poly_ir_import(const uint8_t *data, int len, PolyIrSpec *out) {
+  return poly_enter("poly_ir_import") ? -1 : go_poly_ir_import((uint8_t *)data, len, (void *)out);
+}
+
+void poly_ir_spec_free(PolyIrSpec *spec) {
+  if (!poly_forked) go_poly_ir_spec_free((void *)spec);
+}

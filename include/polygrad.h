@@ -2161,6 +2161,49 @@ POLY_API int poly_model_parameter_count(PolyModel *model);
 POLY_API const char *poly_model_parameter_name(PolyModel *model, int i);
 POLY_API float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out);
 
+/* ======================================================================== */
+/* Graphs as files                                                          */
+/* ======================================================================== */
+/* What an instance exports as its graph (poly.ir.uops@1), read into a context and
+ * written from one: named buffers, and programs by name. */
+
+/* A named buffer. */
+typedef struct PolyIrBuffer {
+  const char *name;
+  int32_t role;     /* PolyBufferRole */
+  int32_t ndim;     /* at most POLY_MAX_OUT_DIMS */
+  int64_t shape[POLY_MAX_OUT_DIMS];
+  PolyUOp *buffer;  /* its BUFFER, float32, of as many elements as shape; NULL if no program uses it */
+} PolyIrBuffer;
+
+/* A program: a SINK. */
+typedef struct PolyIrEntry {
+  const char *name;
+  PolyUOp *sink;
+} PolyIrEntry;
+
+/* A graph with what its file names. */
+typedef struct PolyIrSpec {
+  PolyCtx *ctx;
+  PolyIrBuffer *buffers;
+  PolyIrEntry *entries;
+  int32_t n_buffers;
+  int32_t n_entries;
+} PolyIrSpec;
+
+/* Writes a graph; malloc'd, its length in *len_out. Every buffer that an entry uses
+ * must be named. NULL on error. Since 1.0. */
+POLY_API uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out);
+
+/* Reads a graph into a new context and fills *out: its names and arrays are freed by
+ * poly_ir_spec_free, the context by poly_ctx_destroy. Buffers get fresh numbers. 0, or
+ * -1 if the bytes are damaged; *out is all zero then. Since 1.0. */
+POLY_API int poly_ir_import(const uint8_t *data, int len, PolyIrSpec *out);
+
+/* Frees names and arrays of poly_ir_import, not the context, and sets them to zero.
+ * NULL is ignored. Since 1.0. */
+POLY_API void poly_ir_spec_free(PolyIrSpec *spec);
+
 #undef POLY_API
 
 #ifdef __cplusplus

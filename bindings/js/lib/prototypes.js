@@ -409,6 +409,9 @@ exports.PROTOTYPES = {
   poly_model_parameter_count: ['int', ['uintptr_t']],
   poly_model_parameter_name: ['const char *', ['uintptr_t', 'int']],
   poly_model_parameter_data: ['void *', ['uintptr_t', 'const char *', 'void *']],
+  poly_ir_export: ['void *', ['void *', 'void *']],
+  poly_ir_import: ['int', ['void *', 'int', 'void *']],
+  poly_ir_spec_free: ['void', ['void *']],
 }
 
 /** The numbers of operations, kinds and so on. */

@@ -839,6 +839,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_model_parameter_count": (c_int, (c_void_p,)),
     "poly_model_parameter_name": (c_char_p, (c_void_p, c_int)),
     "poly_model_parameter_data": (c_void_p, (c_void_p, c_char_p, c_void_p)),
+    "poly_ir_export": (c_void_p, (c_void_p, c_void_p)),
+    "poly_ir_import": (c_int, (c_void_p, c_int, c_void_p)),
+    "poly_ir_spec_free": (None, (c_void_p,)),
 }
 
 # The numbers of operations, kinds and so on.

@@ -444,6 +444,9 @@ struct poly_api {
   int (*poly_model_parameter_count)(PolyModel *);
   const char *(*poly_model_parameter_name)(PolyModel *, int);
   float *(*poly_model_parameter_data)(PolyModel *, const char *, int64_t *);
+  uint8_t *(*poly_ir_export)(const PolyIrSpec *, int *);
+  int (*poly_ir_import)(const uint8_t *, int, PolyIrSpec *);
+  void (*poly_ir_spec_free)(PolyIrSpec *);
 };
 
 #define POLY_FUNCTIONS(X) \
@@ -884,6 +887,9 @@ struct poly_api {
   X(poly_model_parameter) \
   X(poly_model_parameter_count) \
   X(poly_model_parameter_name) \
-  X(poly_model_parameter_data)
+  X(poly_model_parameter_data) \
+  X(poly_ir_export) \
+  X(poly_ir_import) \
+  X(poly_ir_spec_free)
 
 #endif

@@ -1,0 +1,215 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"polygrad/core/model"
+	"polygrad/core/uop"
+)
+
+// irSpec is PolyIrSpec.
+type irSpec struct {
+	ctx      uintptr
+	buffers  *irBuffer
+	entries  *irEntry
+	nBuffers int32
+	nEntries int32
+}
+
+// irBuffer is PolyIrBuffer.
+type irBuffer struct {
+	name   *C.char
+	role   int32
+	ndim   int32
+	shape  [maxOutDims]int64
+	buffer uintptr
+}
+
+// irEntry is PolyIrEntry.
+type irEntry struct {
+	name *C.char
+	sink uintptr
+}
+
+// definition is the graph that a spec names.
+func (c *context) definition(s *irSpec) (*model.Definition, error) {
+	switch {
+	case s.nBuffers < 0 || s.nBuffers > 0 && s.buffers == nil:
+		return nil, wrong("spec", "%d buffers at NULL", s.nBuffers)
+	case s.nEntries < 0 || s.nEntries > 0 && s.entries == nil:
+		return nil, wrong("spec", "%d entries at NULL", s.nEntries)
+	}
+	d := &model.Definition{Graph: c.g}
+	named := map[*uop.UOp]bool{}
+	for i, b := range unsafe.Slice(s.buffers, s.nBuffers) {
+		at := indexed("spec.buffers", i)
+		switch {
+		case b.name == nil:
+			return nil, wrong(at, "has no name")
+		case b.role < int32(model.Param) || b.role > int32(model.Aux):
+			return nil, wrong(at, "role %d, expected 0 to %d", b.role, model.Aux)
+		case b.ndim < 0 || b.ndim > maxOutDims:
+			return nil, wrong(at, "%d dimensions, expected 0 to %d", b.ndim, maxOutDims)
+		}
+		v := model.Variable{Name: goString(b.name), Role: model.Role(b.role), Shape: slices.Clone(b.shape[:b.ndim])}
+		count, err := elements(uop.ShapeOf(v.Shape...))
+		if err != nil {
+			return nil, &argError{at, err}
+		}
+		if b.buffer != 0 {
+			x, err := c.arg(at, b.buffer)
+			if err != nil {
+				return nil, err
+			}
+			if v.Node, err = baseBuffer(at, x.u); err != nil {
+				return nil, err
+			}
+			if v.Node.DType != uop.Float32 || numel(v.Node) != count {
+				return nil, wrong(at, "is %s of %d elements, expected float of %d", v.Node.DType, numel(v.Node), count)
+			}
+			named[v.Node] = true
+		}
+		d.Variables = append(d.Variables, v)
+	}
+	for i, e := range unsafe.Slice(s.entries, s.nEntries) {
+		at := indexed("spec.entries", i)
+		if e.name == nil {
+			return nil, wrong(at, "has no name")
+		}
+		x, err := c.arg(at, e.sink)
+		if err != nil {
+			return nil, err
+		}
+		if x.u.Op != uop.Sink {
+			return nil, wrong(at, "is a %s, expected a SINK (poly_sink1, poly_sink_n)", x.u.Op)
+		}
+		if u := x.u.Find(func(u *uop.UOp) bool { return u.Op == uop.Buffer && !named[u] }); u != nil {
+			return nil, wrong(at, "uses a buffer of %s elements that has no name", u.Arg)
+		}
+		d.Entries = append(d.Entries, model.Entry{Name: goString(e.name), Sink: x.u})
+	}
+	return d, nil
+}
+
+//export go_poly_ir_export
+func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
+	const fn = "poly_ir_export"
+	if n != nil {
+		*n = 0
+	}
+	if spec == nil {
+		fail(fn, wrong("spec", "is NULL"))
+		return nil
+	}
+	s := (*irSpec)(spec)
+	ask(fn, C.uintptr_t(s.ctx), func(c *context) error {
+		d, err := c.definition(s)
+		if err != nil {
+			return err
+		}
+		b, err := model.WriteIR(d)
+		if err != nil {
+			return &argError{"spec", err}
+		}
+		out, err = give(b, n)
+		return err
+	}, func() {})
+	return out
+}
+
+//export go_poly_ir_import
+func go_poly_ir_import(data *C.uint8_t, n C.int, out unsafe.Pointer) C.int {
+	const fn = "poly_ir_import"
+	if out == nil {
+		fail(fn, wrong("out", "is NULL"))
+		return -1
+	}
+	s := (*irSpec)(out)
+	*s = irSpec{}
+	b, err := bytesFrom("data", unsafe.Pointer(data), C.int64_t(n))
+	if err == nil {
+		var d *model.Definition
+		if d, err = readIR(b); err == nil {
+			err = s.fill(d)
+		}
+	}
+	if err != nil {
+		fail(fn, err)
+		return -1
+	}
+	return 0
+}
+
+func readIR(b []byte) (d *model.Definition, err error) {
+	defer rescue(&err)
+	return model.ReadIR(b)
+}
+
+// fill makes a context of a definition.
+func (s *irSpec) fill(d *model.Definition) error {
+	c, err := newContext()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.g = d.Graph
+	s.ctx = uintptr(c.entry.Token())
+	s.buffers = (*irBuffer)(C.calloc(C.size_t(len(d.Variables)+1), C.size_t(unsafe.Sizeof(irBuffer{}))))
+	s.entries = (*irEntry)(C.calloc(C.size_t(len(d.Entries)+1), C.size_t(unsafe.Sizeof(irEntry{}))))
+	s.nBuffers, s.nEntries = int32(len(d.Variables)), int32(len(d.Entries))
+	for i, v := range d.Variables {
+		b := &unsafe.Slice(s.buffers, len(d.Variables))[i]
+		*b = irBuffer{name: C.CString(v.Name), role: int32(v.Role), ndim: int32(len(v.Shape))}
+		copy(b.shape[:], v.Shape)
+		if v.Node != nil && err == nil {
+			b.buffer, err = c.out(single(v.Node))
+		}
+	}
+	for i, e := range d.Entries {
+		to := &unsafe.Slice(s.entries, len(d.Entries))[i]
+		to.name = C.CString(e.Name)
+		if err == nil {
+			to.sink, err = c.out(single(e.Sink))
+		}
+	}
+	if err != nil {
+		c.destroy()
+		s.free()
+	}
+	return err
+}
+
+// free frees what fill allocated.
+func (s *irSpec) free() {
+	if s.buffers != nil {
+		for _, b := range unsafe.Slice(s.buffers, max(s.nBuffers, 0)) {
+			C.free(unsafe.Pointer(b.name))
+		}
+	}
+	if s.entries != nil {
+		for _, e := range unsafe.Slice(s.entries, max(s.nEntries, 0)) {
+			C.free(unsafe.Pointer(e.name))
+		}
+	}
+	C.free(unsafe.Pointer(s.buffers))
+	C.free(unsafe.Pointer(s.entries))
+	*s = irSpec{}
+}
+
+//export go_poly_ir_spec_free
+func go_poly_ir_spec_free(spec unsafe.Pointer) {
+	if spec != nil {
+		s := (*irSpec)(spec)
+		ctx := s.ctx
+		s.free()
+		s.ctx = ctx
+	}
+}
