@@ -13,7 +13,6 @@ import time
 from suites import SUITES
 from tally import Tally
 
-
 LONGEST = 100  # lines that are shown of one failure
 
 
