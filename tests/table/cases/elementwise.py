@@ -430,6 +430,16 @@ def _integers() -> None:
         [Tensor([True, False], "bool"), Tensor([True, True], "bool")],
         np.logical_and,
     )
+    flags = Tensor([True, False], "bool")
+    for op, fn in (
+        ("bitwise_and", np.logical_and),
+        ("bitwise_or", np.logical_or),
+        ("bitwise_xor", np.logical_xor),
+        ("eq", np.equal),
+    ):
+        case(f"{op} bool and a bool", op, [flags, True], fn, out="bool")
+    case("add int32 and a bool", "add", [z, True], np.add)
+    case("where of bools", "where", [flags, flags, True], np.where, out="bool")
     case(
         "maximum bool",
         "maximum",
