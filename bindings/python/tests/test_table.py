@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import operator
 import re
 from pathlib import Path
@@ -222,7 +221,32 @@ def test_errors(case: dict[str, Any]) -> None:
         Tensor.training = False
 
 
-def test_table_is_large() -> None:
-    """Guard against a table that was cut off: what it holds is checked where it is made."""
-    assert len(CASES) > 600
-    assert math.isclose(len({c["name"] for c in CASES}), len(CASES))
+# Methods that are no operation with a value of its own; other tests are about them.
+NOT_OPERATIONS = {
+    "what a tensor is": "device dtype element_size is_floating_point nbytes ndim numel shape size",
+    "values": "data item numpy realize tolist",
+    "memory": "assign cpu cuda empty replace to",
+    "gradients": "backward grad gradient requires_grad requires_grad_",
+    "modes": "manual_seed train training",
+    "two operations of the table in one call": "std_mean var_mean",
+}
+
+
+def test_every_method_is_in_the_table() -> None:
+    reached = {c["op"] for c in CASES}
+    others = {name for names in NOT_OPERATIONS.values() for name in names.split()}
+    methods = {name for name in dir(Tensor) if not name.startswith("_")}
+    assert methods - reached - others == set()
+    assert others - methods == set()
+    assert others & reached == set()
+
+
+def test_every_operation_is_a_method_or_an_operator() -> None:
+    operators = {*OPERATORS, *UNARY_OPERATORS, "getitem", "setitem"}
+    assert {c["op"] for c in CASES if not hasattr(Tensor, c["op"])} <= operators
+
+
+def test_table_is_whole() -> None:
+    """The file was not cut off, and no case hides another one."""
+    assert len(CASES) > 2000
+    assert len({c["name"] for c in CASES}) == len(CASES)
