@@ -77,10 +77,10 @@ func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
 	return c.bound
 }
 
-// baseBuffer is the BUFFER that a node is, perhaps reshaped.
+// baseBuffer is the BUFFER that a node is, perhaps reshaped, or of a variable size.
 func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
 	b := u
-	for b.Op == uop.Reshape {
+	for b.Op == uop.Reshape || variable(b) {
 		b = b.Src[0]
 	}
 	if b.Op != uop.Buffer {
@@ -89,10 +89,49 @@ func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
 	return b, nil
 }
 
-// store makes the STORE of a value into a buffer.
-func store(buffer *uop.UOp, v value) (*uop.UOp, error) {
+// variable reports whether a node is the beginning of a tensor whose length is a variable.
+func variable(u *uop.UOp) bool {
+	if u.Op != uop.Shrink {
+		return false
+	}
+	_, fixed := u.Shape().Ints()
+	for _, p := range u.MovementPairs() {
+		if !p.Lo.IsNum(0) {
+			return false
+		}
+	}
+	return !fixed
+}
+
+// beginning is the part of a buffer that a shape with variables takes of it, laid out as the largest such shape is.
+func beginning(buffer *uop.UOp, s uop.Shape) (*uop.UOp, error) {
+	most := make(uop.Shape, len(s))
+	bounds := make([]uop.Pair, len(s))
+	for i, d := range s {
+		most[i] = uop.N(d.Max())
+		bounds[i] = uop.Pair{Lo: uop.N(0), Hi: d}
+	}
+	return tensor.Shrink(buffer.Reshape(most), bounds)
+}
+
+// store makes the STORE of a value into a buffer. A value of variable size fills the beginning, as an ASSIGN.
+func store(target *uop.UOp, v value) (*uop.UOp, error) {
+	if variable(target) {
+		return assign(target, v)
+	}
+	buffer, err := baseBuffer("buf", target)
+	if err != nil {
+		return nil, err
+	}
 	n := numel(buffer)
 	u := v.withNumel(n)
+	if _, fixed := u.Shape().Ints(); u.Shape() != nil && !fixed && numel(u) == n {
+		part, err := beginning(buffer, u.Shape())
+		if err != nil {
+			return nil, &argError{"value", err}
+		}
+		return assign(part, single(u))
+	}
 	if have := numel(u); have != n && have != 1 {
 		return nil, wrong("value", "has shape %s, expected %d elements as the buffer has, or one", u.Shape(), n)
 	}
@@ -134,11 +173,7 @@ func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		b, err := baseBuffer("buf", t.u)
-		if err != nil {
-			return value{}, err
-		}
-		s, err := store(b, v)
+		s, err := store(t.u, v)
 		return single(s), err
 	})
 }

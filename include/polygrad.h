@@ -1186,7 +1186,9 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
 
 /* Store value into a buffer: void, a source for a SINK. The value is converted
  * to the buffer's type; it must have as many elements as the buffer, or be a
- * scalar, which fills it. Since 1.0. */
+ * scalar, which fills it. A value whose shape has a variable fills its part of the
+ * buffer, laid out as the largest such shape, and leaves the rest; that counts as
+ * an assignment. Since 1.0. */
 POLY_API PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value);
 
 /* Replace the contents of target (a buffer, or a reshaped one) by value.

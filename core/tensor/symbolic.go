@@ -5,7 +5,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// sizeTensor makes a tensor of a symbolic size: sums and products of bound variables, as default integers.
+// sizeTensor makes a tensor of a symbolic size: sums and products of variables, as default integers.
 func sizeTensor(x *uop.UOp, size *uop.UOp) *uop.UOp {
 	g := x.Graph()
 	switch size.Op {
@@ -16,6 +16,10 @@ func sizeTensor(x *uop.UOp, size *uop.UOp) *uop.UOp {
 		c := constant(x, uop.DefaultInt, uop.Int(n))
 		v = g.New(uop.DefineVar, uop.DefaultInt, c.Src, v.Arg, nil)
 		return g.New(uop.Bind, uop.DefaultInt, []*uop.UOp{v, c}, nil, nil)
+	case uop.Cast: // of a variable to the type of sizes
+		return sizeTensor(x, size.Src[0])
+	case uop.DefineVar:
+		return g.New(uop.DefineVar, uop.DefaultInt, constant(x, uop.DefaultInt, uop.Int(0)).Src, size.Arg, nil)
 	case uop.Add:
 		return add(sizeTensor(x, size.Src[0]), sizeTensor(x, size.Src[1]))
 	case uop.Mul:
