@@ -24,6 +24,7 @@ type context struct {
 	begun begun
 	bound []exec.Binding // reused from run to run
 	steps map[*step]struct{}
+	plans map[*wasmPlan]struct{}
 	jobs  map[*job]struct{}
 	// pending is closed when the last job that was started has ended; nil if there was none.
 	pending chan struct{}
@@ -51,6 +52,7 @@ func newContext() (*context, error) {
 		nodes: map[readings]*handle.Entry{},
 		host:  map[*uop.UOp]hostMemory{},
 		steps: map[*step]struct{}{},
+		plans: map[*wasmPlan]struct{}{},
 		jobs:  map[*job]struct{}{},
 	}
 	var err error
@@ -69,6 +71,9 @@ func enter(ctx uintptr) (*context, error) {
 	if c.dead {
 		c.mu.Unlock()
 		return nil, &argError{"ctx", handle.ErrStale}
+	}
+	if c.g.Crowded() {
+		c.g.Sweep(c.roots)
 	}
 	return c, nil
 }
@@ -101,7 +106,7 @@ func (c *context) destroy() {
 	}
 	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
 	c.unwrap()
-	c.g, c.nodes, c.host, c.steps, c.jobs, c.begun = nil, nil, nil, nil, nil, begun{}
+	c.g, c.nodes, c.host, c.steps, c.plans, c.jobs, c.begun = nil, nil, nil, nil, nil, nil, begun{}
 }
 
 // lookup finds the node of a handle of this context.
@@ -139,12 +144,16 @@ func (c *context) out(v value) (uintptr, error) {
 		e.Refs++
 		return uintptr(e.Token()), nil
 	}
-	e, err := handles.New(handle.Node, c, &v)
-	if err != nil {
+	n := &struct { // one allocation for both
+		handle.Entry
+		value
+	}{handle.Entry{Kind: handle.Node, Owner: c, Refs: 1}, v}
+	n.Value = &n.value
+	if err := handles.Issue(&n.Entry); err != nil {
 		return 0, err
 	}
-	c.nodes[v.readings] = e
-	return uintptr(e.Token()), nil
+	c.nodes[v.readings] = &n.Entry
+	return uintptr(n.Token()), nil
 }
 
 // release gives references to a node back.

@@ -139,7 +139,6 @@ func (t *memTensor) free() {
 	for c, l := range leaves {
 		c.mu.Lock()
 		if !c.dead {
-			c.idle() // no job uses the memory any longer
 			if t.of == nil {
 				delete(c.host, l.v.host)
 			}
@@ -239,7 +238,7 @@ func tensorShape(shape *C.int64_t, ndim C.int) (uop.Shape, error) {
 func (c *context) inContext(v value, data unsafe.Pointer) (*memTensor, error) {
 	s := v.u.Shape()
 	if len(s) > maxOutDims {
-		return nil, fmt.Errorf("the result has %d dimensions, expected at most %d", len(s), maxOutDims)
+		return nil, fmt.Errorf("arguments: the result has %d dimensions, expected at most %d", len(s), maxOutDims)
 	}
 	h, err := c.out(v)
 	if err != nil {

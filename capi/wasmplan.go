@@ -41,6 +41,7 @@ func go_poly_render_step_wasm_plan(ctx, sink C.uintptr_t) (h C.uintptr_t) {
 		if err != nil {
 			return err
 		}
+		c.plans[w] = struct{}{}
 		h = C.uintptr_t(e.Token())
 		return nil
 	}, func() { h = 0 })
@@ -59,6 +60,10 @@ func go_poly_wasm_stepplan_destroy(h C.uintptr_t) {
 	w := e.Value.(*wasmPlan)
 	C.free(w.module)
 	C.free(unsafe.Pointer(w.order))
+	if c, err := enter(uintptr(w.ctx)); err == nil {
+		delete(c.plans, w)
+		c.mu.Unlock()
+	}
 }
 
 // askPlan answers a question about a plan; missing where there is no such plan, kernel or buffer.

@@ -209,7 +209,11 @@ func TestFlatMemory(t *testing.T) {
 	bw := b.floats(w...)
 	b.floats(x...)
 	heap := func() uint64 {
-		b.g.Collect()
+		b.g.Sweep(func(mark func(*uop.UOp)) {
+			for _, x := range b.b {
+				mark(x.Buffer)
+			}
+		})
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)

@@ -113,6 +113,7 @@ func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
 	}
 	e.building.Lock()
 	defer e.building.Unlock()
+	e.sweep()
 	root, s, err := e.find(sink) // another goroutine may have made the plan meanwhile
 	if err != nil || s.plan != nil {
 		return s, err
@@ -140,6 +141,27 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 		}
 	}
 	return root, s, nil
+}
+
+// sweep drops requests and kernels that are not kept: those that failed. Only who builds may, since nobody else holds
+// nodes without the lock.
+func (e *Executor) sweep() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.requests.Crowded() {
+		e.requests.Sweep(keysOf(e.plans))
+	}
+	if e.asts.Crowded() {
+		e.asts.Sweep(keysOf(e.kernels))
+	}
+}
+
+func keysOf[V any](m map[*uop.UOp]V) func(mark func(*uop.UOp)) {
+	return func(mark func(*uop.UOp)) {
+		for u := range m {
+			mark(u)
+		}
+	}
 }
 
 // copyOf is the request in a graph of its own, in which the plan is made without the lock.

@@ -57,7 +57,7 @@ var kindNames = [...]string{"object", "context", "node", "step", "instance", "wa
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Entry is what a token leads to. Value and Owner are set once, by Table.New.
+// Entry is what a token leads to. All but Refs is set once, before it has its token.
 type Entry struct {
 	Kind  Kind
 	Owner any
@@ -102,6 +102,12 @@ type Table struct {
 
 // New issues a token for a value with one reference.
 func (t *Table) New(kind Kind, owner, value any) (*Entry, error) {
+	e := &Entry{Kind: kind, Owner: owner, Value: value, Refs: 1}
+	return e, t.Issue(e)
+}
+
+// Issue gives a new entry, which may be part of its value, a token.
+func (t *Table) Issue(e *Entry) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var slot uint32
@@ -116,18 +122,15 @@ func (t *Table) New(kind Kind, owner, value any) (*Entry, error) {
 			t.chunks[slot>>chunkBits].Store(new(chunk))
 		}
 	default:
-		return nil, ErrFull
+		return ErrFull
 	}
 	c := t.chunks[slot>>chunkBits].Load()
 	i := slot & (chunkSize - 1)
 	c.gen[i]++
-	e := &Entry{
-		Kind: kind, Owner: owner, Value: value, Refs: 1,
-		token: prefix<<topShift | Token(slot)<<slotShift | Token(c.gen[i])<<genShift,
-	}
+	e.token = prefix<<topShift | Token(slot)<<slotShift | Token(c.gen[i])<<genShift
 	c.entry[i].Store(e)
 	t.live++
-	return e, nil
+	return nil
 }
 
 // Looks reports whether a word has the form of a token, live or not.

@@ -81,9 +81,13 @@ func matched(a, b operand) (x, y *uop.UOp) {
 // spread gives two tensors one shape. Each is expanded in the type its sums accumulate in:
 // backwards an expand is a sum, which must not overflow or lose digits.
 func spread(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
-	s, ok := broadcastShape(x.Shape(), y.Shape())
+	sx, sy := x.Shape(), y.Shape()
+	if sx.Equal(sy) && uop.SumAcc(x.DType) == x.DType && uop.SumAcc(y.DType) == y.DType {
+		return x, y
+	}
+	s, ok := broadcastShape(sx, sy)
 	if !ok {
-		fail("operands", "shapes %s and %s do not broadcast", x.Shape(), y.Shape())
+		fail("operands", "shapes %s and %s do not broadcast", sx, sy)
 	}
 	return spreadTo(x, s), spreadTo(y, s)
 }

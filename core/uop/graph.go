@@ -1,22 +1,16 @@
 package uop
 
-import (
-	"runtime"
-	"weak"
-)
-
 // Graph is a set of interned nodes: two nodes with equal operation, type,
 // sources, arg and tag are the same pointer. A Graph is not safe for concurrent
 // use; whoever owns it (a context, one compilation) locks.
 //
-// The table holds its nodes strongly, which makes building fast. When it has
-// doubled since the last look, a Graph made by NewGraph asks Go's collector
-// which nodes are still reachable from anywhere else (Collect) and drops the
-// rest, so a loop that builds and forgets graphs runs in flat memory.
+// The table holds its nodes. Whoever owns a long-lived graph knows which of them
+// are in use and sweeps the others when there are too many (Crowded, Sweep), so a
+// loop that builds and forgets graphs runs in flat memory.
 type Graph struct {
 	table  []*UOp // open addressing, linear probing, size a power of two
 	count  int
-	limit  int // collect at this count; 0 never
+	limit  int // crowded from this count on; 0 never
 	nextID uint32
 	// Unique numbers handed out by NewUnique.
 	unique int64
@@ -25,13 +19,13 @@ type Graph struct {
 
 const (
 	minTable   = 1 << 6
-	minCollect = 1 << 16
+	minCrowded = 1 << 12
 )
 
-// NewGraph makes a long-lived graph, which collects nodes that nobody uses.
-func NewGraph() *Graph { return &Graph{table: make([]*UOp, minTable), limit: minCollect} }
+// NewGraph makes a long-lived graph.
+func NewGraph() *Graph { return &Graph{table: make([]*UOp, minTable), limit: minCrowded} }
 
-// NewScratch makes a graph for one compilation: it never collects and dies as a whole.
+// NewScratch makes a graph for one compilation: it is never swept and dies as a whole.
 func NewScratch() *Graph { return &Graph{table: make([]*UOp, 1<<8)} }
 
 // Len is the number of nodes in the table.
@@ -59,18 +53,38 @@ func nodeHash(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) uint64 {
 // slice src is kept: the caller must not change it afterwards.
 func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	h := nodeHash(op, dt, src, arg, tag)
+	i, u := g.find(h, op, dt, src, arg, tag)
+	if u == nil {
+		u = g.insert(i, h, op, dt, src, arg, tag)
+	}
+	return u
+}
+
+// NewCopy is New for sources in a slice that the caller goes on using.
+func (g *Graph) NewCopy(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
+	h := nodeHash(op, dt, src, arg, tag)
+	i, u := g.find(h, op, dt, src, arg, tag)
+	if u == nil {
+		u = g.insert(i, h, op, dt, g.copySrc(src), arg, tag)
+	}
+	return u
+}
+
+// find returns the node with these parts and its place in the table, or nil and where it belongs.
+func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) (uint64, *UOp) {
 	mask := uint64(len(g.table) - 1)
 	i := h & mask
 	for ; g.table[i] != nil; i = (i + 1) & mask {
 		u := g.table[i]
 		if u.hash == h && u.Op == op && u.DType == dt && equalSlices(u.Src, src) && ArgEqual(u.Arg, arg) && ArgEqual(u.Tag, tag) {
-			return u
+			return i, u
 		}
 	}
-	if g.limit > 0 && g.count >= g.limit {
-		g.Collect()
-		return g.New(op, dt, src, arg, tag)
-	}
+	return i, nil
+}
+
+// insert makes a node that does not exist, at its place in the table.
+func (g *Graph) insert(i, h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	var srcOps OpSet
 	t := ownTraits(op)
 	for _, s := range src {
@@ -82,9 +96,7 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	}
 	u := g.newNode()
 	*u = UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
-	if g.nextID++; g.nextID == 0 { // a long-lived graph starts over, with numbers that mark nothing (see nodeSet)
-		g.nextID = maxMarks
-	}
+	g.nextID++
 	g.table[i] = u
 	g.count++
 	if g.count*4 > len(g.table)*3 {
@@ -110,36 +122,6 @@ func (g *Graph) put(u *UOp) {
 		i = (i + 1) & mask
 	}
 	g.table[i] = u
-}
-
-// Collect drops every node that is reachable only through the table. The table
-// is turned into weak references, Go's collector runs, and what survived is kept.
-func (g *Graph) Collect() {
-	refs := make([]weak.Pointer[UOp], 0, g.count)
-	for _, u := range g.table {
-		if u != nil {
-			refs = append(refs, weak.Make(u))
-		}
-	}
-	g.table = nil
-	runtime.GC()
-	n, live := minTable, refs[:0]
-	for _, r := range refs {
-		if r.Value() != nil {
-			live = append(live, r)
-		}
-	}
-	for n*3 < len(live)*8 {
-		n *= 2
-	}
-	g.table, g.count = make([]*UOp, n), 0
-	for _, r := range live {
-		if u := r.Value(); u != nil {
-			g.put(u)
-			g.count++
-		}
-	}
-	g.limit = max(minCollect, 2*g.count)
 }
 
 // Import copies the graph below root into g and returns the copy of root. Nodes

@@ -1,43 +1,47 @@
 package uop
 
-import (
-	"math"
-	"testing"
-)
+import "testing"
 
-// TestNumbersStartOver builds nodes in a graph that has made almost as many as there are numbers.
-func TestNumbersStartOver(t *testing.T) {
+func TestSweepKeepsWhatIsBelowRoots(t *testing.T) {
 	g := NewGraph()
 	x := g.Variable("x", Int(0), Int(9), IndexT)
-	g.nextID = math.MaxUint32 - 2
-	u := x
-	for i := range 8 {
-		u = u.AddInt(int64(i))
-	}
-	if g.nextID < maxMarks {
-		t.Errorf("the next number is %d, expected at least %d: smaller ones are places in a slice", g.nextID, maxMarks)
-	}
-	if n := len(u.Toposort()); n != 17 {
-		t.Errorf("%d nodes, expected x, 8 constants and 8 sums", n)
-	}
-	if !u.DependsOn(x) {
-		t.Error("the sum does not depend on x")
-	}
-}
-
-func TestCollectKeepsWhatIsInUse(t *testing.T) {
-	g := NewGraph()
-	x := g.Variable("x", Int(0), Int(9), IndexT)
+	gone := x.MulInt(5)
 	keep := x.MulInt(3).AddInt(1)
 	for i := range 1000 {
 		x.AddInt(int64(i))
 	}
-	before := g.Len()
-	g.Collect()
-	if g.Len() > 10 || g.Len() >= before {
-		t.Errorf("%d nodes are left of %d", g.Len(), before)
+	g.Sweep(func(mark func(*UOp)) { mark(keep) })
+	if n := len(keep.Toposort()); g.Len() != n {
+		t.Errorf("%d nodes are left, expected the %d below the root", g.Len(), n)
 	}
 	if again := x.MulInt(3).AddInt(1); again != keep {
 		t.Error("a node that is in use was made a second time")
+	}
+	for _, u := range keep.Toposort() {
+		if u.ID() >= g.Len() {
+			t.Errorf("node %s has number %d of %d", u, u.ID(), g.Len())
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a dropped node was taken as a source")
+		}
+	}()
+	g.New(Add, IndexT, []*UOp{keep, gone}, nil, nil)
+}
+
+func TestCrowdedGraphIsSweptInTurns(t *testing.T) {
+	g := NewGraph()
+	x := g.Variable("x", Int(0), Int(9), IndexT)
+	sweeps := 0
+	for i := range 5 * minCrowded {
+		if g.Crowded() {
+			g.Sweep(func(mark func(*UOp)) { mark(x) })
+			sweeps++
+		}
+		x.AddInt(int64(i))
+	}
+	if sweeps < 2 || g.Len() > minCrowded+2 {
+		t.Errorf("%d sweeps, %d nodes", sweeps, g.Len())
 	}
 }

@@ -1,7 +1,5 @@
 package uop
 
-import "sync"
-
 // lattice is the promotion lattice: each type and the types directly above it.
 // See https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
 var lattice = map[*DType][]*DType{
@@ -11,7 +9,7 @@ var lattice = map[*DType][]*DType{
 }
 
 // above[p] is the set, by priority, of the types that hold all of the type with priority p.
-var above = sync.OnceValue(func() [15]uint32 {
+var above = func() [15]uint32 {
 	var up [15]uint32
 	var walk func(d *DType) uint32
 	walk = func(d *DType) uint32 {
@@ -25,13 +23,16 @@ var above = sync.OnceValue(func() [15]uint32 {
 		up[d.Priority] = walk(d)
 	}
 	return up
-})
+}()
 
 // LeastUpper is the smallest type that every given type promotes to.
 func LeastUpper(ds ...*DType) *DType {
 	m := ^uint32(0)
 	for _, d := range ds {
-		m &= above()[d.Scalar().Priority]
+		m &= above[d.Scalar().Priority]
+	}
+	if len(ds) > 0 && m == above[ds[0].Scalar().Priority] { // the first holds all others
+		return ds[0].Scalar()
 	}
 	for _, d := range Scalars { // ascending by priority, which is the first key of Less
 		if m&(1<<d.Priority) != 0 {

@@ -312,7 +312,7 @@ func (u *UOp) Shape() Shape {
 	if u.traits&mayHaveShape == 0 {
 		return nil
 	}
-	p := u.props()
+	p := u.tensorProps()
 	if p.hasShape {
 		return p.shape
 	}
@@ -321,17 +321,17 @@ func (u *UOp) Shape() Shape {
 		p.hasShape = true
 		return p.shape
 	}
-	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.p == nil || !x.p.hasShape }) {
-		q := x.props()
+	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.t == nil || !x.t.hasShape }) {
+		q := x.tensorProps()
 		q.shape = x.computeShape()
 		q.hasShape = true
 	}
 	return p.shape
 }
 
-func shapeKnown(u *UOp) bool { return u.traits&mayHaveShape == 0 || u.p != nil && u.p.hasShape }
+func shapeKnown(u *UOp) bool { return u.traits&mayHaveShape == 0 || u.t != nil && u.t.hasShape }
 
-func deviceKnown(u *UOp) bool { return u.traits&mayHaveDevice == 0 || u.p != nil && u.p.hasDevice }
+func deviceKnown(u *UOp) bool { return u.traits&mayHaveDevice == 0 || u.t != nil && u.t.hasDevice }
 
 func (u *UOp) sourcesAre(f func(*UOp) bool) bool {
 	for _, s := range u.Src {
@@ -517,7 +517,7 @@ func (u *UOp) Device() string {
 	if u.traits&mayHaveDevice == 0 {
 		return ""
 	}
-	p := u.props()
+	p := u.tensorProps()
 	if p.hasDevice {
 		return p.device
 	}
@@ -526,8 +526,8 @@ func (u *UOp) Device() string {
 		p.hasDevice = true
 		return p.device
 	}
-	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.p == nil || !x.p.hasDevice }) {
-		q := x.props()
+	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.t == nil || !x.t.hasDevice }) {
+		q := x.tensorProps()
 		q.device = x.computeDevice()
 		q.hasDevice = true
 	}

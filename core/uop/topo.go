@@ -4,65 +4,38 @@ import "sync"
 
 // nodeSet marks the nodes of one graph that a walk has seen. Graphs number their nodes, so a mark is a place in a
 // slice: the number of the walk that was there last. The slices are kept for reuse and never have to be cleared.
-// A long-lived graph whose numbers have grown large uses maps instead.
 type nodeSet struct {
-	marks *marks
-	m     map[*UOp]struct{}
-}
-
-type marks struct {
 	walk uint32
 	at   []uint32
 }
 
-const maxMarks = 1 << 16
+var freeSets = sync.Pool{New: func() any { return &nodeSet{} }}
 
-var freeMarks = sync.Pool{New: func() any { return &marks{} }}
-
-func newNodeSet(g *Graph) nodeSet {
-	if g.limit != 0 && g.nextID >= maxMarks {
-		return nodeSet{m: map[*UOp]struct{}{}}
+func newNodeSet() *nodeSet {
+	s := freeSets.Get().(*nodeSet)
+	if s.walk++; s.walk == 0 {
+		clear(s.at)
+		s.walk = 1
 	}
-	k := freeMarks.Get().(*marks)
-	if k.walk++; k.walk == 0 {
-		clear(k.at)
-		k.walk = 1
-	}
-	return nodeSet{marks: k}
+	return s
 }
 
 // free ends the walk.
-func (s *nodeSet) free() {
-	if s.marks != nil {
-		freeMarks.Put(s.marks)
-	}
-}
+func (s *nodeSet) free() { freeSets.Put(s) }
 
 // add marks u and reports whether it was new.
 func (s *nodeSet) add(u *UOp) bool {
-	if s.m != nil {
-		n := len(s.m)
-		s.m[u] = struct{}{}
-		return len(s.m) > n
+	if int(u.id) >= len(s.at) {
+		s.at = append(s.at, make([]uint32, int(u.g.nextID)+len(s.at)/2-len(s.at)+64)...)
 	}
-	k := s.marks
-	if int(u.id) >= len(k.at) {
-		k.at = append(k.at, make([]uint32, int(u.g.nextID)+len(k.at)/2-len(k.at)+64)...)
-	}
-	if k.at[u.id] == k.walk {
+	if s.at[u.id] == s.walk {
 		return false
 	}
-	k.at[u.id] = k.walk
+	s.at[u.id] = s.walk
 	return true
 }
 
-func (s *nodeSet) has(u *UOp) bool {
-	if s.m != nil {
-		_, ok := s.m[u]
-		return ok
-	}
-	return int(u.id) < len(s.marks.at) && s.marks.at[u.id] == s.marks.walk
-}
+func (s *nodeSet) has(u *UOp) bool { return int(u.id) < len(s.at) && s.at[u.id] == s.walk }
 
 // Toposort lists the graph below u, sources before users, u last. It is a depth
 // first walk that visits Src[0] first; every order in the compiler comes from it.
@@ -74,7 +47,7 @@ func (u *UOp) ToposortGated(gate func(*UOp) bool) []*UOp {
 		u       *UOp
 		visited bool
 	}
-	done := newNodeSet(u.g)
+	done := newNodeSet()
 	var out []*UOp
 	stack := make([]entry, 1, 64)
 	stack[0].u = u
@@ -130,7 +103,7 @@ func (u *UOp) HasOp(ops OpSet) bool { return u.Find(func(x *UOp) bool { return o
 
 // Find walks u and the nodes below it, in no particular order, and returns the first that satisfies f, or nil.
 func (u *UOp) Find(f func(*UOp) bool) *UOp {
-	seen := newNodeSet(u.g)
+	seen := newNodeSet()
 	var found *UOp
 	stack := []*UOp{u}
 	for len(stack) > 0 {

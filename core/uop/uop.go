@@ -16,21 +16,26 @@ type UOp struct {
 	traits traits
 	srcOps OpSet
 	p      *props
+	t      *tensorProps
 }
 
-// props are the derived properties of a node, computed when first asked for.
+// props are the derived properties of a node that the compiler asks for, computed when first needed.
 type props struct {
 	min, max  Const
 	hasBounds bool
 	hasRanges bool
-	hasShape  bool
-	hasDevice bool
+	hasEnded  bool
 	ranges    []*UOp
 	ended     []*UOp
-	hasEnded  bool
+	memo      *memo
+}
+
+// tensorProps are those that whoever builds tensors asks for.
+type tensorProps struct {
 	shape     Shape
 	device    string
-	memo      *memo
+	hasShape  bool
+	hasDevice bool
 }
 
 func (u *UOp) props() *props {
@@ -38,6 +43,13 @@ func (u *UOp) props() *props {
 		u.p = u.g.newProps()
 	}
 	return u.p
+}
+
+func (u *UOp) tensorProps() *tensorProps {
+	if u.t == nil {
+		u.t = &tensorProps{}
+	}
+	return u.t
 }
 
 // Graph is the graph the node belongs to.

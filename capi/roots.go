@@ -1,0 +1,47 @@
+package main
+
+import "polygrad/core/uop"
+
+// roots marks the nodes that calls to come may use: those with handles, and those that are known to anything else
+// that lives longer than a call. What keeps nodes without handles has to be here.
+func (c *context) roots(mark func(*uop.UOp)) {
+	values := func(vs ...value) {
+		for _, v := range vs {
+			mark(v.u)
+			mark(v.drop)
+		}
+	}
+	nodes := func(us []*uop.UOp) {
+		for _, u := range us {
+			mark(u)
+		}
+	}
+	for r := range c.nodes {
+		mark(r.u)
+		mark(r.drop)
+	}
+	for b := range c.host {
+		mark(b)
+	}
+	for _, b := range c.begun.binds {
+		mark(b.Buffer)
+	}
+	for s := range c.steps {
+		nodes(s.buffers)
+		for b := range s.outputs {
+			mark(b)
+		}
+		values(s.leaves...)
+	}
+	for p := range c.plans {
+		nodes(p.Inputs)
+	}
+	for s := range c.schedules {
+		mark(s.sink)
+		nodes(s.kernels)
+	}
+	nodes(c.rendered)
+	for _, w := range c.wrapped {
+		values(w.v)
+	}
+}

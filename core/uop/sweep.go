@@ -1,0 +1,61 @@
+package uop
+
+import "slices"
+
+// swept is the graph of nodes that were dropped from theirs. It takes none, so whoever goes on building on such a
+// node is found out at once.
+var swept = &Graph{}
+
+// Crowded reports whether the graph has grown so much since it was last swept that it is worth while to sweep again.
+func (g *Graph) Crowded() bool { return g.limit > 0 && g.count >= g.limit }
+
+// Sweep drops every node that is neither a root nor below one. The roots are all nodes of the graph that anybody will
+// use again: nodes that are made later are new ones even if they are equal to dropped ones. The others keep their
+// order, but not their numbers.
+func (g *Graph) Sweep(roots func(mark func(*UOp))) {
+	seen := newNodeSet()
+	defer seen.free()
+	var live []*UOp
+	mark := func(u *UOp) {
+		if u != nil && u.g == g && seen.add(u) {
+			live = append(live, u)
+		}
+	}
+	roots(mark)
+	for i := 0; i < len(live); i++ {
+		for _, s := range live[i].Src {
+			mark(s)
+		}
+		if c, ok := live[i].Arg.(MovementChain); ok {
+			c.nodes(mark)
+		}
+	}
+	for _, u := range g.table {
+		if u != nil && !seen.has(u) {
+			u.g = swept
+		}
+	}
+	slices.SortFunc(live, func(a, b *UOp) int { return a.ID() - b.ID() })
+	size := minTable
+	for 3*size < 8*len(live) {
+		size *= 2
+	}
+	g.table, g.count, g.nextID = make([]*UOp, size), len(live), uint32(len(live))
+	for i, u := range live {
+		u.id, u.p, u.t = uint32(i), nil, nil // what was computed of it may name dropped nodes
+		g.put(u)
+	}
+	g.limit = max(minCrowded, 2*g.count)
+}
+
+// nodes calls f for the nodes of a chain.
+func (c MovementChain) nodes(f func(*UOp)) {
+	for _, s := range c {
+		for _, u := range s.Src {
+			f(u)
+		}
+		for _, d := range s.Shape {
+			f(d.U)
+		}
+	}
+}
