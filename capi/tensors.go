@@ -139,6 +139,7 @@ func (t *memTensor) free() {
 	for c, l := range leaves {
 		c.mu.Lock()
 		if !c.dead {
+			c.idle() // no job uses the memory any longer
 			if t.of == nil {
 				delete(c.host, l.v.host)
 			}

@@ -74,6 +74,7 @@ func (m *zooModel) add() (C.uintptr_t, error) {
 
 // end gives back what the model holds. The context is locked.
 func (m *zooModel) end() {
+	m.ctx.idle()
 	for _, p := range m.params {
 		C.free(unsafe.Pointer(p.name))
 		if m.ctx.dead {

@@ -1647,7 +1647,11 @@ POLY_API PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch);
  * with "_by_id" or "_id_" in its name. */
 
 /* Where a pointer points. */
-typedef enum PolyAddrSpace { POLY_ADDR_GLOBAL = 0, POLY_ADDR_LOCAL = 1, POLY_ADDR_REG = 2 } PolyAddrSpace;
+typedef enum PolyAddrSpace {
+  POLY_ADDR_GLOBAL = 0,
+  POLY_ADDR_LOCAL = 1,
+  POLY_ADDR_REG = 2
+} PolyAddrSpace;
 
 /* The record of a PolyDTypeId; that of void if there is no such type. Since
  * 2.0. */

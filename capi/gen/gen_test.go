@@ -20,6 +20,11 @@ POLY_API const char *poly_name(int i); /* trailing */
 POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2],
                            int ndim);
 POLY_API void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs);
+POLY_API PolyUOp *poly_make(PolyCtx *ctx, PolyDType dtype, PolyArg arg);
+POLY_API PolyDType poly_type(PolyUOp *x);
+POLY_API bool poly_walk(PolyTensor **ts, PolyGateFn gate);
+POLY_API float poly_item(PolyTensor *t);
+POLY_API void poly_box_set_size(PolyModel *box, int size);
 `
 
 func TestShims(t *testing.T) {
@@ -27,13 +32,20 @@ func TestShims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := shimC(protos, map[string]bool{"go_poly_count": true, "go_poly_pad": true, "go_poly_free": true})
+	text := shimC(protos, map[string]bool{"go_poly_count": true, "go_poly_pad": true, "go_poly_free": true,
+		"go_poly_make": true, "go_poly_walk": true, "go_poly_item": true, "go_poly_box_set_size": true})
 	for _, want := range []string{
 		"int poly_count(void) {\n  return poly_enter(\"poly_count\") ? -1 : go_poly_count();\n}\n",
 		"PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {\n" +
 			"  return poly_enter(\"poly_pad\") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);\n}\n",
 		"void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs) {\n" +
 			"  if (!poly_forked) go_poly_free((uintptr_t)step, (int64_t **)shapes, (uintptr_t *)xs);\n}\n",
+		// Records by value are passed on by address.
+		"PolyUOp *poly_make(PolyCtx *ctx, PolyDType dtype, PolyArg arg) {\n" +
+			"  return poly_enter(\"poly_make\") ? NULL : (PolyUOp *)go_poly_make((uintptr_t)ctx, (void *)&dtype, (void *)&arg);\n}\n",
+		"? false : go_poly_walk((uintptr_t *)ts, (void *)gate);", "? 0 : go_poly_item((uintptr_t)t);",
+		// A function that sets something reports its error, one that frees does not.
+		"  if (!poly_enter(\"poly_box_set_size\")) go_poly_box_set_size((uintptr_t)box, size);\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no\n%sin\n%s", want, text)
@@ -56,9 +68,15 @@ func TestCtypesTable(t *testing.T) {
 	for _, want := range []string{
 		"    \"poly_count\": (c_int, ()),\n", "    \"poly_name\": (c_char_p, (c_int,)),\n",
 		"    \"poly_free\": (None, (c_void_p, c_void_p, c_void_p)),\n", "\nPOLY_RED = 0\n",
+		"    \"poly_item\": (c_float, (c_void_p,)),\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, name := range []string{"poly_make", "poly_type", "poly_walk"} {
+		if strings.Contains(text, name) {
+			t.Errorf("%s, which takes or returns a record or takes a function, is in\n%s", name, text)
 		}
 	}
 	if _, err := ctypesTable([]header.Proto{{Ret: "struct tm", Name: "poly_now"}}, nil); err == nil {
