@@ -144,7 +144,7 @@ func rInit(counts map[string]int) string {
 	}
 	sort.Strings(names)
 	var b strings.Builder
-	b.WriteString(generated + "#include \"glue.h\"\n\n#include <R_ext/Rdynload.h>\n\n")
+	b.WriteString(generated + "#include \"glue.h\"\n\n#include <R_ext/Rdynload.h>\n#include <R_ext/Visibility.h>\n\n")
 	for _, name := range names {
 		fmt.Fprintf(&b, "SEXP r_%s(%s);\n", name, sexps(counts[name]))
 	}
@@ -152,7 +152,7 @@ func rInit(counts map[string]int) string {
 	for _, name := range names {
 		fmt.Fprintf(&b, "    {\"%s\", (DL_FUNC)&r_%s, %d},\n", name, name, counts[name])
 	}
-	b.WriteString("    {NULL, NULL, 0},\n};\n\nvoid R_init_polygrad(DllInfo *dll);\n\nvoid R_init_polygrad(DllInfo *dll) {\n")
+	b.WriteString("    {NULL, NULL, 0},\n};\n\nattribute_visible void R_init_polygrad(DllInfo *dll);\n\nvoid R_init_polygrad(DllInfo *dll) {\n")
 	b.WriteString("  R_registerRoutines(dll, NULL, routines, NULL, NULL);\n  R_useDynamicSymbols(dll, FALSE);\n  R_forceSymbols(dll, TRUE);\n}\n")
 	return b.String()
 }

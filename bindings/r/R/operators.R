@@ -13,13 +13,8 @@ matrix_product <- function(x, y) {
   a <- .Call(C_shape, x)
   b <- .Call(C_shape, y)
   if (length(a) == 1L && length(b) == 1L) {
-    if (a == b) {
-      a <- c(1L, a)
-      b <- c(b, 1L)
-    } else {
-      a <- c(a, 1L)
-      b <- c(1L, b)
-    }
+    b <- if (a == 1L && b != 1L) c(1L, b) else c(b, 1L)
+    a <- c(1L, a)
   } else if (length(a) == 1L) {
     a <- if (a == b[length(b) - 1L]) c(1L, a) else c(a, 1L)
   } else if (length(b) == 1L) {

@@ -223,7 +223,7 @@ headline <- function(x) {
 format.Tensor <- function(x, ...) {
   values <- r_values(x)
   out <- format(as.vector(values), ...)
-  dim(out) <- dim(values)
+  if (length(dim(values)) > 1L) dim(out) <- dim(values)
   out
 }
 

@@ -45,14 +45,6 @@ SEXP r_safetensors_read(SEXP data) {
   return out;
 }
 
-static SEXP to_raw(uint8_t *block, int n) {
-  if (block == NULL) fail();
-  SEXP out = Rf_allocVector(RAWSXP, n);
-  memcpy(RAW(out), block, (size_t)n);
-  free(block);
-  return out;
-}
-
 /* tensors: a list of computed float32 Tensors. */
 SEXP r_safetensors_write(SEXP tensors, SEXP names, SEXP metadata) {
   Args a = begin("write_safetensors");
@@ -100,5 +92,6 @@ SEXP r_bundle_write(SEXP ir, SEXP weights, SEXP metadata) {
   const char *meta = metadata == R_NilValue ? NULL : arg_string(&a, metadata, "metadata");
   const uint8_t *w = weights == R_NilValue ? NULL : RAW(weights);
   int n_weights = weights == R_NilValue ? 0 : (int)Rf_xlength(weights);
-  return to_raw(P.poly_bundle_encode(RAW(ir), (int)Rf_xlength(ir), w, n_weights, meta, &length), length);
+  uint8_t *block = P.poly_bundle_encode(RAW(ir), (int)Rf_xlength(ir), w, n_weights, meta, &length);
+  return to_raw(block, length);
 }

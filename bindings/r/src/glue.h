@@ -32,6 +32,7 @@
 /* library.c: the shared library, its context, its errors */
 extern struct poly_api P;
 PolyCtx *context(void); /* loads the library at the first call */
+PolyCtx *context_or_null(void);
 void missing(const char *name) NORETURN;
 #define NEED(name) \
   do {             \
@@ -106,6 +107,9 @@ SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, 
 int is_float(int dtype);
 int64_t dims_of(SEXP data, int *ndim, int64_t *dims);
 void set_dims(SEXP value, int ndim, const int64_t *dims);
+
+/* instance.c */
+SEXP to_raw(uint8_t *block, int n);
 
 /* run.c: computing, and what changes tensors */
 SEXP compute(SEXP nodes, SEXP targets, SEXP updates);

@@ -2,6 +2,7 @@
 #include "glue.h"
 
 #include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
 
 SEXP r_assign(SEXP, SEXP);
 SEXP r_backward(SEXP, SEXP);
@@ -452,7 +453,7 @@ static const R_CallMethodDef routines[] = {
     {NULL, NULL, 0},
 };
 
-void R_init_polygrad(DllInfo *dll);
+attribute_visible void R_init_polygrad(DllInfo *dll);
 
 void R_init_polygrad(DllInfo *dll) {
   R_registerRoutines(dll, NULL, routines, NULL, NULL);

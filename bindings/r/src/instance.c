@@ -235,7 +235,8 @@ SEXP r_instance_device(SEXP inst, SEXP device) {
   return R_NilValue;
 }
 
-static SEXP to_raw(uint8_t *block, int n) {
+/* A malloc'd block as a raw vector; the block is freed. */
+SEXP to_raw(uint8_t *block, int n) {
   if (block == NULL) fail();
   SEXP out = Rf_allocVector(RAWSXP, n);
   memcpy(RAW(out), block, (size_t)n);
@@ -248,9 +249,15 @@ SEXP r_instance_bytes(SEXP inst, SEXP what) {
   PolyInstance *i = instance_of(inst);
   const char *name = arg_string(&a, what, "what");
   int n = 0;
-  if (strcmp(name, "ir") == 0) return to_raw(P.poly_instance_export_ir(i, &n), n);
-  if (strcmp(name, "weights") == 0) return to_raw(P.poly_instance_export_weights(i, &n), n);
-  return to_raw(P.poly_instance_save_bundle(i, &n), n);
+  uint8_t *block;
+  if (strcmp(name, "ir") == 0) {
+    block = P.poly_instance_export_ir(i, &n);
+  } else if (strcmp(name, "weights") == 0) {
+    block = P.poly_instance_export_weights(i, &n);
+  } else {
+    block = P.poly_instance_save_bundle(i, &n);
+  }
+  return to_raw(block, n);
 }
 
 SEXP r_instance_weights(SEXP inst, SEXP data, SEXP strict) {

@@ -66,6 +66,8 @@ static void load(const char *path) {
   }
 }
 
+static void after_fork(void);
+
 /* The path is chosen by R code (R/library.R), once. */
 static void start(void) {
   SEXP call = PROTECT(Rf_lang1(package_function("library_path")));
@@ -74,13 +76,23 @@ static void start(void) {
   the_context = P.poly_ctx_new();
   UNPROTECT(2);
   if (the_context == NULL) fail();
+  pthread_atfork(NULL, NULL, after_fork);
   watch_interrupts();
 }
 
+/* The library does not work in a forked child; its first call there says so. */
+static int forked;
+
+static void after_fork(void) { forked = 1; }
+
 PolyCtx *context(void) {
   if (the_context == NULL) start();
+  if (forked && P.poly_ctx_live_nodes(the_context) < 0) fail();
   return the_context;
 }
+
+/* For finalizers, which must not raise errors. */
+PolyCtx *context_or_null(void) { return the_context; }
 
 SEXP r_loaded(void);
 

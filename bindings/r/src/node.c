@@ -25,7 +25,7 @@ static int n_dead;
 void release_dead(void) {
   int n = n_dead;
   n_dead = 0;
-  if (n > 0) P.poly_uop_release_n(context(), dead, n);
+  if (n > 0) P.poly_uop_release_n(context_or_null(), dead, n);
 }
 
 static void finalize(SEXP node) {

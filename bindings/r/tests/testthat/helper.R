@@ -1,0 +1,11 @@
+# What several tests use.
+
+m <- matrix(c(1.5, -2, 3, 0.25, 5, -6), 2)
+a <- array(as.numeric(1:24), 2:4)
+
+expect_same <- function(tensor, expected, ...) {
+  expect_true(is_tensor(tensor))
+  expect_equal(as.array(tensor), as.array(expected), ...)
+}
+
+expect_polygrad <- function(code, pattern) expect_error(code, pattern, class = "polygrad_error")

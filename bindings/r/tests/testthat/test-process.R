@@ -1,0 +1,70 @@
+script <- function(lines) {
+  path <- tempfile(fileext = ".R")
+  writeLines(c(sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")), lines), path)
+  path
+}
+
+rscript <- file.path(R.home("bin"), "Rscript")
+
+test_that("loading the package does not load the library", {
+  path <- script(c("library(polygrad)", "cat(.Call(polygrad:::C_loaded))"))
+  expect_equal(system2(rscript, path, stdout = TRUE), "FALSE")
+})
+
+test_that("a library that is not there is an error that says where it was looked for", {
+  path <- script(c("library(polygrad)", "cat(tryCatch(Tensor(1), polygrad_error = conditionMessage))"))
+  out <- system2(rscript, path, stdout = TRUE, env = "POLYGRAD_LIB=/nowhere/libpolygrad.so")
+  expect_match(out, "libpolygrad.so not found \\(looked at /nowhere/libpolygrad.so\\)")
+  other <- tempfile(fileext = ".so")
+  writeLines("no library", other)
+  out <- system2(rscript, path, stdout = TRUE, env = paste0("POLYGRAD_LIB=", other))
+  expect_match(paste(out, collapse = " "), "cannot be loaded")
+})
+
+test_that("a forked child gets an error, not a hang", {
+  skip_on_os("windows")
+  as.vector(Tensor(1) + 1)
+  job <- parallel::mcparallel(tryCatch(as.vector(Tensor(1) + 1), error = conditionMessage))
+  out <- parallel::mccollect(job, wait = FALSE, timeout = 30)
+  expect_match(out[[1]], "fork")
+})
+
+test_that("Ctrl-C stops a long computation and the session goes on", {
+  done <- tempfile()
+  path <- script(c(
+    "library(polygrad)",
+    "x <- Tensor$ones(512, 512)",
+    "for (i in 1:3) x$realize()",
+    "heavy <- function(n) { y <- x; for (i in seq_len(n)) y <- (y %*% x)$contiguous() / 512; y }",
+    "invisible(as.vector(heavy(2)[1, 1]))",
+    "y <- heavy(400)",
+    "cat('ready\\n')",
+    sprintf("state <- tryCatch({ y$realize(); 'finished' }, interrupt = function(e) 'interrupted')"),
+    sprintf("writeLines(c(state, as.vector(Tensor(1) + 1)), %s)", deparse(done))
+  ))
+  starter <- tempfile(fileext = ".py")
+  writeLines(c(
+    "import signal, subprocess, sys, time",
+    "p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))",
+    "assert p.stdout.readline().strip() == b'ready'",
+    "time.sleep(1.0)",
+    "p.send_signal(signal.SIGINT)",
+    "p.wait(timeout=60)"
+  ), starter)
+  skip_if(Sys.which("python3") == "", "nobody to press Ctrl-C")
+  start <- Sys.time()
+  system2("python3", c(starter, rscript, path))
+  state <- readLines(done)
+  expect_equal(state, c("interrupted", "2"))
+  expect_lt(as.numeric(Sys.time() - start, units = "secs"), 60)
+})
+
+test_that("devices", {
+  expect_true("CPU" %in% devices())
+  expect_true(device_available("cpu"))
+  expect_false(device_available("CUDA"))
+  expect_false(device_available("quantum"))
+  expect_equal(Tensor(1)$to("cpu")$device, "CPU")
+  expect_polygrad(Tensor(1)$to("quantum"), "quantum")
+  expect_match(polygrad_info()$version, "^[0-9]+\\.[0-9]+")
+})
