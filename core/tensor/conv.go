@@ -120,7 +120,8 @@ func avgPool(x *uop.UOp, kernel []int64, w Window, countPad bool) *uop.UOp {
 	return div(sum(windows(x, grown), axes, false), sum(windows(fullLike(padSpatial(x, p, 0), 1), extra), axes, false))
 }
 
-func maxPool(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp) {
+// maxPool gives the maxima and where they are taken from (the first, as same finds them).
+func maxPool(x *uop.UOp, kernel []int64, w Window, same func(x, m *uop.UOp) *uop.UOp) (values, indices *uop.UOp) {
 	n := len(kernel)
 	stride, dilation, p := w.resolve(n, kernel)
 	if w.CeilMode {
@@ -133,7 +134,7 @@ func maxPool(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp) {
 	spatial := s[len(s)-n:]
 	total := numel("x", spatial).N
 	down := reshape(arange(x.Graph(), uop.Int(total), uop.Int(0), uop.Int(-1), uop.DefaultInt), spatial)
-	m := eq(windows, maxOf(windows, axes, true))
+	m := same(windows, maxOf(windows, axes, true))
 	at := mul(m, pool(padSpatial(down, p, down.DType.Min()), kernel, stride, dilation))
 	return values, sub(int(total), maxOf(at, axes, false))
 }
@@ -302,7 +303,7 @@ func MaxPool(x *uop.UOp, kernel []int64, w Window) (r *uop.UOp, err error) {
 	defer guard("MaxPool", &err)
 	need("x", x)
 	needKernel(x, kernel)
-	values, _ := maxPool(x, kernel, w)
+	values, _ := maxPool(x, kernel, w, equal)
 	return values, nil
 }
 
@@ -311,7 +312,7 @@ func MaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.
 	defer guard("MaxPoolIndices", &err)
 	need("x", x)
 	needKernel(x, kernel)
-	values, indices = maxPool(x, kernel, w)
+	values, indices = maxPool(x, kernel, w, equal)
 	return values, indices, nil
 }
 

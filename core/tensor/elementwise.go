@@ -279,9 +279,10 @@ func hypot(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	x, y = abs(asFloat(x)), abs(asFloat(y))
 	m := maximum(x, y)
-	scale := where(bitOr(eq(m, 0), isInf(m)), 1, m)
-	r := mul(scale, sqrt(add(square(div(x, scale)), square(div(y, scale)))))
-	return where(eq(m, 0), m, r)
+	unscaled := bitOr(eq(m, 0), isInf(m))
+	scale := where(unscaled, 1, m)
+	r := mul(scale, sqrt(where(unscaled, 1, add(square(div(x, scale)), square(div(y, scale))))))
+	return where(bitOr(isInf(x), isInf(y)), math.Inf(1), where(unscaled, m, r))
 }
 
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.

@@ -107,8 +107,9 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	lead := shape[:len(shape)-2]
 	u, v := jacobi(shrinkTo(r, joinShapes(lead, uop.ShapeOf(n, n))), identityLike(a, n))
 	length := sqrtOrZero(sum(square(u), []int{-2}, false))
-	s, order := sortAxis(length, -1, true)
-	pick := expand(unsqueeze(order, -2), joinShapes(lead, uop.ShapeOf(n, n)))
+	sorted := ordered(length, -1, true)
+	s = sorted.value
+	pick := expand(unsqueeze(sorted.at, -2), joinShapes(lead, uop.ShapeOf(n, n)))
 	u = div(gather(u, -1, pick), unsqueeze(where(ne(s, 0), s, 1), -2))
 	vt = transpose(gather(v, -1, pick), -2, -1)
 	u = dot(shrinkTo(q, joinShapes(lead, uop.ShapeOf(m, n))), u, nil)

@@ -93,8 +93,7 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 		fail("n", "%d is negative", n)
 	}
 	s := tensorSeed(seed)
-	_, order := sortAxis(s.uniform(s.first, uop.ShapeOf(n)), 0, false)
-	return cast(order, dt), nil
+	return cast(ordered(s.uniform(s.first, uop.ShapeOf(n)), 0, false).at, dt), nil
 }
 
 // multinomial with replacement finds the class in whose share of the running sum a uniform number falls. Without, each class
@@ -114,8 +113,7 @@ func (s seed) multinomial(w *uop.UOp, n int64, replacement bool) *uop.UOp {
 	}
 	u := s.uniform(s.first, shape)
 	wait := div(neg(log(maximum(u, math.Ldexp(1, -25)))), w)
-	_, order := sortAxis(wait, -1, false)
-	return cast(shrinkAxis(order, len(shape)-1, uop.N(0), uop.N(n)), uop.Int32)
+	return cast(shrinkAxis(ordered(wait, -1, false).at, len(shape)-1, uop.N(0), uop.N(n)), uop.Int32)
 }
 
 // MultinomialSeeded draws n classes, int32, for every row of weights in the last axis of x, which are not negative and not all 0.

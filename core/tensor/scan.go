@@ -57,8 +57,8 @@ func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 	return binary(op, fix(inner), fix(base))
 }
 
-// cumMax gives the running maximum and the index where it is taken from (the first), int32.
-func cumMax(x *uop.UOp, axis int) (values, indices *uop.UOp) {
+// cumMax gives the running maximum and the index where it is taken from (the first, as same finds it), int32.
+func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, indices *uop.UOp) {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
 	values = scan(x, axis, uop.Max)
@@ -71,7 +71,7 @@ func cumMax(x *uop.UOp, axis int) (values, indices *uop.UOp) {
 	}
 	xt, vt := transpose(x, axis, -1), transpose(values, axis, -1)
 	upper := triu(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
-	match := mul(eq(unsqueeze(xt, -1), unsqueeze(vt, -2)), upper)
+	match := mul(same(unsqueeze(xt, -1), unsqueeze(vt, -2)), upper)
 	down := dims(arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), uop.DefaultInt), n, 1)
 	best := maxOf(mul(match, down), []int{-2}, false)
 	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
@@ -87,7 +87,7 @@ func logCumSumExp(x *uop.UOp, axis int) *uop.UOp {
 	t := transpose(x, axis, -1)
 	n := intSize("axis", t.Shape(), len(s)-1)
 	wide := expand(unsqueeze(t, -2), joinShapes(t.Shape()[:len(s)-1], uop.ShapeOf(n, n)))
-	most, _ := cumMax(t, -1)
+	most, _ := cumMax(t, -1, equal)
 	mask := tril(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
 	e := exp(where(mask, sub(wide, unsqueeze(most, -1)), x.DType.Min()))
 	return transpose(add(log(sum(e, []int{-1}, false)), most), -1, axis)
@@ -111,7 +111,7 @@ func CumProd(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 func CumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
 	defer guard("CumMax", &err)
 	need("x", x)
-	values, indices = cumMax(x, axis)
+	values, indices = cumMax(x, axis, equal)
 	return values, indices, nil
 }
 
@@ -119,7 +119,7 @@ func CumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
 func CumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
 	defer guard("CumMin", &err)
 	need("x", x)
-	values, indices = cumMax(inverse(x), axis)
+	values, indices = cumMax(inverse(x), axis, equal)
 	return inverse(values), indices, nil
 }
 

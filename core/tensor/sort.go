@@ -6,19 +6,22 @@ import (
 	"polygrad/core/uop"
 )
 
-// sortAxis is a bitonic sort (https://en.wikipedia.org/wiki/Bitonic_sorter) over an axis that is padded to a
-// power of two and split into axes of 2. Every stage gets a buffer of its own.
+// sortAxis gives the sorted values along an axis and the indices they come from.
 func sortAxis(x *uop.UOp, axis int, descending bool) (values, indices *uop.UOp) {
 	s := x.Shape()
-	n := len(s)
-	axis = axisOf("dim", axis, n)
-	if n == 0 {
+	axis = axisOf("dim", axis, len(s))
+	if len(s) == 0 || intSize("dim", s, axis) <= 1 {
 		return x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)
 	}
-	size := intSize("dim", s, axis)
-	if size <= 1 {
-		return x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)
-	}
+	values = sortedValues(x, axis, descending)
+	return values, sortedIndices(x, values, axis, equal)
+}
+
+// sortedValues is a bitonic sort (https://en.wikipedia.org/wiki/Bitonic_sorter) over an axis of two elements or more, which
+// is padded to a power of two and split into axes of 2. Every stage gets a buffer of its own.
+func sortedValues(x *uop.UOp, axis int, descending bool) *uop.UOp {
+	s := x.Shape()
+	n, size := len(s), intSize("dim", s, axis)
 	stages := bits.Len64(uint64(size - 1))
 	worst := x.DType.Max()
 	if descending {
@@ -58,21 +61,20 @@ func sortAxis(x *uop.UOp, axis int, descending bool) (values, indices *uop.UOp) 
 			uncross()
 		}
 	}
-	y = shrinkTo(flatten(y, axis, axis+stages-1), s)
-	return y, sortedIndices(x, y, axis)
+	return shrinkTo(flatten(y, axis, axis+stages-1), s)
 }
 
-// sortedIndices finds where each sorted value came from: equal values are matched by how many of them came before.
-func sortedIndices(x, sorted *uop.UOp, axis int) *uop.UOp {
+// sortedIndices finds where each sorted value came from: the same values are matched by how many of them came before.
+func sortedIndices(x, sorted *uop.UOp, axis int, same func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	size := s[axis].N
 	mask := tril(full(x.Graph(), uop.ShapeOf(size, size), uop.BoolConst(true), uop.Bool), 0)
 	mask = reshape(mask, joinShapes(uop.ShapeOf(size, size), onesShape(len(s)-axis-1)))
 	rank := func(t *uop.UOp) *uop.UOp {
-		return sum(bitAnd(mask, eq(unsqueeze(t, axis), unsqueeze(t, axis+1))), []int{axis + 1}, false)
+		return sum(bitAnd(mask, same(unsqueeze(t, axis), unsqueeze(t, axis+1))), []int{axis + 1}, false)
 	}
 	before, after := rank(x), rank(sorted)
-	match := bitAnd(eq(unsqueeze(x, axis+1), unsqueeze(sorted, axis)), eq(unsqueeze(before, axis+1), unsqueeze(after, axis)))
+	match := bitAnd(same(unsqueeze(x, axis+1), unsqueeze(sorted, axis)), eq(unsqueeze(before, axis+1), unsqueeze(after, axis)))
 	numbers := onesShape(len(s))
 	numbers[axis] = uop.N(size)
 	idx := reshape(count0(x.Graph(), size), numbers)
@@ -87,11 +89,9 @@ func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err e
 	return values, indices, nil
 }
 
-// TopK gives the k greatest (or least) values along an axis, sorted, and their indices.
-func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
-	defer guard("TopK", &err)
-	need("x", x)
-	s := joinShapes(x.Shape())
+// needTopK checks the arguments of TopK and gives the axis.
+func needTopK(x *uop.UOp, k int64, dim int) int {
+	s := x.Shape()
 	dim = axisOf("dim", dim, len(s))
 	if len(s) == 0 {
 		fail("x", "is a scalar, need at least 1 dimension")
@@ -99,6 +99,15 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 	if n := intSize("dim", s, dim); k < 0 || k > n {
 		fail("k", "%d is out of range for axis %d of size %d", k, dim, n)
 	}
+	return dim
+}
+
+// TopK gives the k greatest (or least) values along an axis, sorted, and their indices.
+func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
+	defer guard("TopK", &err)
+	need("x", x)
+	s := joinShapes(x.Shape())
+	dim = needTopK(x, k, dim)
 	values, indices = sortAxis(x, dim, largest)
 	s[dim] = uop.N(k)
 	return shrinkTo(values, s), shrinkTo(indices, s), nil

@@ -414,15 +414,17 @@ var more = map[string]func(in inputs) []T{
 	"nn_batchnorm": func(in inputs) []T {
 		return one(must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, in[3].UOp, in[4].UOp, nil)))
 	},
-	"nn_batchnorm_plain": func(in inputs) []T { return one(must(tensor.BatchNorm(in[0].UOp, nil, nil, in[1].UOp, in[2].UOp, nil))) },
-	"ls_ce_index":        func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceMean, 0)) },
-	"ls_ce_smooth":       func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceSum, 0.1)) },
-	"ls_ce_none":         func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceNone, 0)) },
-	"ls_ce_grad":         func(in inputs) []T { return crossEntropy(in, tensor.ReduceMean, 0).grad(in[0]) },
-	"ls_ce_1d":           func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceMean, 0)) },
-	"ls_sparse":          func(in inputs) []T { return sparse(in, -1, tensor.ReduceMean, 0) },
-	"ls_sparse_sum":      func(in inputs) []T { return sparse(in, -1, tensor.ReduceSum, 0.2) },
-	"ls_sparse_none":     func(in inputs) []T { return sparse(in, 1, tensor.ReduceNone, 0) },
+	"nn_batchnorm_plain": func(in inputs) []T {
+		return one(must(tensor.BatchNorm(in[0].UOp, nil, nil, in[1].UOp, in[2].UOp, nil)))
+	},
+	"ls_ce_index":    func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceMean, 0)) },
+	"ls_ce_smooth":   func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceSum, 0.1)) },
+	"ls_ce_none":     func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceNone, 0)) },
+	"ls_ce_grad":     func(in inputs) []T { return crossEntropy(in, tensor.ReduceMean, 0).grad(in[0]) },
+	"ls_ce_1d":       func(in inputs) []T { return one(crossEntropy(in, tensor.ReduceMean, 0)) },
+	"ls_sparse":      func(in inputs) []T { return sparse(in, -1, tensor.ReduceMean, 0) },
+	"ls_sparse_sum":  func(in inputs) []T { return sparse(in, -1, tensor.ReduceSum, 0.2) },
+	"ls_sparse_none": func(in inputs) []T { return sparse(in, 1, tensor.ReduceNone, 0) },
 	"ls_bce_sum": func(in inputs) []T {
 		return one(must(tensor.BinaryCrossEntropy(in[0].UOp, in[1].UOp, tensor.ReduceSum)))
 	},

@@ -1,0 +1,210 @@
+package tensor
+
+import (
+	"math"
+	"math/bits"
+
+	"polygrad/core/uop"
+)
+
+// Sort, TopK, CumMax and CumMin as tinygrad composes them lose their way where NaN is among the numbers. Here NaN is greater
+// than every number.
+
+// placed are elements and where they come from.
+type placed struct{ value, at *uop.UOp }
+
+// greater is true where a is greater than b, NaN being the greatest.
+func greater(a, b *uop.UOp) *uop.UOp {
+	if !a.DType.IsFloat() {
+		return gt(a, b)
+	}
+	return bitOr(gt(a, b), bitAnd(isNaN(a), logicalNot(isNaN(b))))
+}
+
+// later is true where a belongs behind b; equal elements keep their order.
+func (a placed) later(b placed, descending bool) *uop.UOp {
+	behind, before := greater(a.value, b.value), greater(b.value, a.value)
+	if descending {
+		behind, before = before, behind
+	}
+	return bitOr(behind, bitAnd(logicalNot(before), gt(a.at, b.at)))
+}
+
+// both applies a movement to elements and positions.
+func (a placed) both(f func(*uop.UOp) *uop.UOp) placed { return placed{f(a.value), f(a.at)} }
+
+// halves cuts an axis of size 2.
+func (a placed) halves(axis int) (first, second placed) {
+	v, at := splitEvery(a.value, 1, axis), splitEvery(a.at, 1, axis)
+	return placed{v[0], at[0]}, placed{v[1], at[1]}
+}
+
+func joined(axis int, a, b placed) placed {
+	return placed{cat([]*uop.UOp{a.value, b.value}, axis), cat([]*uop.UOp{a.at, b.at}, axis)}
+}
+
+// exchange puts two elements into order.
+func exchange(a, b placed, descending bool) (first, second placed) {
+	swap := a.later(b, descending)
+	return placed{where(swap, b.value, a.value), where(swap, b.at, a.at)}, placed{where(swap, a.value, b.value), where(swap, a.at, b.at)}
+}
+
+// longAxis is the size from which the positions are sorted along with the elements. Below it, it takes less time to look for
+// the elements afterwards, which compares all with all, than to compile the many kernels of two tensors.
+const longAxis = 16384
+
+// ordered sorts along an axis.
+func ordered(x *uop.UOp, axis int, descending bool) placed {
+	s := x.Shape()
+	axis = axisOf("dim", axis, len(s))
+	if len(s) == 0 || intSize("dim", s, axis) <= 1 {
+		return placed{x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)}
+	}
+	size := intSize("dim", s, axis)
+	switch {
+	case x.DType.IsBool():
+		p := ordered(cast(x, uop.Uint8), axis, descending)
+		return placed{cast(p.value, uop.Bool), p.at}
+	case size >= longAxis:
+		return orderedPairs(x, axis, descending)
+	case !x.DType.IsFloat():
+		values, at := sortAxis(x, axis, descending)
+		return placed{values, at}
+	}
+	// NaN counts as infinity; afterwards as many of the greatest are NaN as there were.
+	nan := isNaN(x)
+	values := sortedValues(where(nan, math.Inf(1), x), axis, descending)
+	numbers := onesShape(len(s))
+	numbers[axis] = uop.N(size)
+	number := reshape(count0(x.Graph(), size), numbers)
+	if !descending {
+		number = sub(int(size-1), number)
+	}
+	values = where(lt(number, sum(nan, []int{axis}, true)), math.NaN(), values)
+	return placed{values, sortedIndices(x, values, axis, equalOrNaN)}
+}
+
+// orderedPairs is the bitonic sort of sortedValues for elements and positions. What fills the axis up to a power of two is
+// behind everything else.
+func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
+	s := x.Shape()
+	n, size := len(s), intSize("dim", s, axis)
+	stages := bits.Len64(uint64(size - 1))
+	var last operand = x.DType.Max()
+	switch {
+	case descending:
+		last = x.DType.Min()
+	case x.DType.IsFloat():
+		last = math.NaN()
+	}
+	wide := joinShapes(s)
+	wide[axis] = uop.N(1 << stages)
+	column := onesShape(n)
+	column[axis] = wide[axis]
+	p := placed{padAxis(x, axis, 0, 1<<stages-size, last), expand(reshape(count0(x.Graph(), 1<<stages), column), wide)}
+	twos := make(uop.Shape, stages)
+	for i := range twos {
+		twos[i] = uop.N(2)
+	}
+	p = p.both(func(u *uop.UOp) *uop.UOp { return unflatten(u, axis, twos) })
+	for stage := 1; stage <= stages; stage++ {
+		// Every second block is sorted backwards: it is turned around before and after.
+		turn := func() {
+			if stage == stages {
+				return
+			}
+			crossover := axis + stages - stage - 1
+			var back []int
+			for i := 1; i < stage+1+(n-axis); i++ {
+				back = append(back, -i)
+			}
+			first, second := p.halves(crossover)
+			p = joined(crossover, first, second.both(func(u *uop.UOp) *uop.UOp { return flip(u, back...) })).both((*uop.UOp).ContiguousOp)
+		}
+		turn()
+		for sub := stage - 1; sub >= 0; sub-- {
+			partner := axis + stages - sub - 1
+			first, second := p.halves(partner)
+			first, second = exchange(first, second, descending)
+			p = joined(partner, first, second).both((*uop.UOp).ContiguousOp)
+		}
+		turn()
+	}
+	return p.both(func(u *uop.UOp) *uop.UOp { return shrinkTo(flatten(u, axis, axis+stages-1), s) })
+}
+
+// FullSort is Sort with NaN behind all numbers (before them if descending).
+func FullSort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
+	defer guard("FullSort", &err)
+	need("x", x)
+	p := ordered(x, dim, descending)
+	return p.value, p.at, nil
+}
+
+// FullTopK is TopK for which NaN is the greatest.
+func FullTopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
+	defer guard("FullTopK", &err)
+	need("x", x)
+	s := joinShapes(x.Shape())
+	dim = needTopK(x, k, dim)
+	p := ordered(x, dim, largest)
+	s[dim] = uop.N(k)
+	return shrinkTo(p.value, s), shrinkTo(p.at, s), nil
+}
+
+// equal is a == b.
+func equal(a, b *uop.UOp) *uop.UOp { return eq(a, b) }
+
+// equalOrNaN is a == b where NaN equals NaN.
+func equalOrNaN(a, b *uop.UOp) *uop.UOp {
+	if !a.DType.IsFloat() {
+		return eq(a, b)
+	}
+	return bitOr(eq(a, b), bitAnd(isNaN(a), isNaN(b)))
+}
+
+// FullCumMax is CumMax for which NaN is the greatest.
+func FullCumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
+	defer guard("FullCumMax", &err)
+	need("x", x)
+	values, indices = cumMax(x, axis, equalOrNaN)
+	return values, indices, nil
+}
+
+// FullCumMin is CumMin for which NaN is the least.
+func FullCumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
+	defer guard("FullCumMin", &err)
+	need("x", x)
+	values, indices = cumMax(inverse(x), axis, equalOrNaN)
+	return inverse(values), indices, nil
+}
+
+// FullMaxPoolIndices is MaxPoolIndices for which NaN is the greatest.
+func FullMaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp, err error) {
+	defer guard("FullMaxPoolIndices", &err)
+	need("x", x)
+	needKernel(x, kernel)
+	values, indices = maxPool(x, kernel, w, equalOrNaN)
+	return values, indices, nil
+}
+
+// FullLogCumSumExp is LogCumSumExp of all numbers: infinite where the greatest one so far is, which is then not subtracted.
+func FullLogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("FullLogCumSumExp", &err)
+	need("x", x)
+	x = asFloat(x)
+	s := x.Shape()
+	axis = axisOf("axis", axis, len(s))
+	if len(s) == 0 {
+		return x, nil
+	}
+	last := len(s) - 1
+	t := transpose(x, axis, -1)
+	n := intSize("axis", t.Shape(), last)
+	most := detach(scan(t, -1, uop.Max))
+	most = unsqueeze(where(isFinite(most), most, 0), -1)
+	wide := expand(unsqueeze(t, -2), joinShapes(t.Shape()[:last], uop.ShapeOf(n, n)))
+	so := tril(full(x.Graph(), uop.ShapeOf(n, n), uop.BoolConst(true), uop.Bool), 0)
+	e := where(so, exp(sub(where(so, wide, math.Inf(-1)), most)), 0)
+	return transpose(add(log(sum(e, []int{-1}, false)), squeeze(most, -1)), -1, axis), nil
+}
