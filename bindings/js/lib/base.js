@@ -193,4 +193,11 @@ function keep (tensor, holder) {
   return tensor
 }
 
-module.exports = { Base, registered, wrap, made, several, nodeOf, optional, handleOf, present, isWhole, fits, operand, join, tidy, keep }
+/** A tensor that nothing stands for any more: it goes with the scope that lets it go. */
+function letGo (tensor) {
+  if (scope !== null && tensor !== null) scope.add(tensor)
+}
+
+module.exports = {
+  Base, registered, wrap, made, several, nodeOf, optional, handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo
+}

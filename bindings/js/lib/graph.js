@@ -157,7 +157,7 @@ class Computation {
   async runAsync () {
     for (const node of this.held) node.users++
     try {
-      await later(this.fn, this.args, this)
+      await later(this.fn === lib.poly_update ? lib.poly_update_async : lib.poly_realize_async, this.args, this)
       return this.done()
     } finally {
       for (const node of this.held) node.drop()
@@ -180,28 +180,38 @@ class Computation {
   }
 }
 
-// Calls on one context take turns: more than one at a time would only occupy threads.
+// Jobs of one context run one after the other: more than one at a time would only occupy threads.
 let turn = Promise.resolve()
 
-// What calls in other threads work on, which must not be collected before they are done.
+// What jobs work on, which must not be collected before they are done.
 const busy = new Set()
 
+/** Calls a function of the library in another thread. */
+function inThread (fn, args) {
+  return new Promise((resolve, reject) => {
+    fn.async(...args, (error, result) => error ? reject(error) : resolve(result))
+  })
+}
+
 /**
- * Calls a function of the library in another thread; owner stays alive meanwhile. The error text
- * stays in that thread: a call that failed is repeated here, where it fails again.
+ * Starts a job of the library, in another thread because that may compile, and waits for its end in
+ * one too; owner stays alive meanwhile. Error texts stay in the thread of a call, so that a call that
+ * failed is repeated here, where it fails again.
  */
-async function later (fn, args, owner) {
+async function later (start, args, owner, prepare) {
   const before = turn
   let done
   turn = new Promise((resolve) => { done = resolve })
   busy.add(owner)
+  let job = 0
   try {
     await before
-    const status = await new Promise((resolve, reject) => {
-      fn.async(...args, (error, result) => error ? reject(error) : resolve(result))
-    })
-    if (status !== 0 && fn(...args) !== 0) fail()
+    prepare?.()
+    job = await inThread(start, args) || start(...args)
+    if (job === 0) fail()
+    if (await inThread(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
   } finally {
+    lib.poly_job_release(job)
     busy.delete(owner)
     done()
   }
@@ -223,4 +233,4 @@ function liveNodes () {
   return lib.poly_ctx_live_nodes(CTX)
 }
 
-module.exports = { CTX, GraphNode, describe, leaf, pin, handles, addresses, count, compute, computeAsync, later, liveNodes }
+module.exports = { CTX, GraphNode, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later, liveNodes }

@@ -3,7 +3,7 @@
 
 const { lib, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
-const { addresses, count } = require('./graph.js')
+const { addresses, count, inThread } = require('./graph.js')
 const { named, get, number, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
 
@@ -174,9 +174,7 @@ class Instance {
     try {
       await before
       // Not alive any more if it was disposed meanwhile: the library says so.
-      const status = await new Promise((resolve, reject) => {
-        call.fn.async(...call.args, (error, result) => error ? reject(error) : resolve(result))
-      })
+      const status = await inThread(call.fn, call.args)
       return status === 0 ? call.done() : this._now(call)
     } finally {
       release()

@@ -3,7 +3,7 @@
 
 const { inspect } = require('node:util')
 const { lib, PolygradError } = require('./library.js')
-const { Base, registered, wrap, made, nodeOf, tidy, keep, join } = require('./base.js')
+const { Base, registered, wrap, made, nodeOf, tidy, keep, letGo, join } = require('./base.js')
 const { Creation } = require('./creation.js')
 const { CTX, GraphNode, describe, leaf, pin, count, compute, computeAsync } = require('./graph.js')
 const { named, list, show } = require('./arguments.js')
@@ -410,6 +410,7 @@ function gradientsOf (tensor, args) {
 function finishBackward (tensor, found) {
   for (const [owner, grad] of found) {
     trace.keepGradient(owner)
+    letGo(owner.grad)
     owner.grad = keep(grad, owner)
   }
   return tensor

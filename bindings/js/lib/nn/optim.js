@@ -3,7 +3,7 @@
 
 const { PolygradError } = require('../library.js')
 const { Tensor, assign, assignAsync, settle } = require('../tensor.js')
-const { Base, tidy } = require('../base.js')
+const { Base, tidy, letGo } = require('../base.js')
 const { tracing } = require('../trace.js')
 const { named, number } = require('../arguments.js')
 
@@ -40,7 +40,10 @@ class Optimizer {
 
   /** Forgets the gradients of all parameters. */
   zeroGrad () {
-    for (const param of this.params) param.grad = null
+    for (const param of this.params) {
+      letGo(param.grad)
+      param.grad = null
+    }
   }
 
   /** Changes each parameter that has a gradient. */

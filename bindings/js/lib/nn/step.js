@@ -39,9 +39,8 @@ class CompiledTrainingStep {
   /** run in another thread: the event loop goes on meanwhile. */
   async runAsync () {
     if (this._handle === 0) throw new PolygradError('runAsync: the step was disposed')
-    if (this._seeds.length > 0) renew(this._seeds)
-    // The call holds on to the step, which must not be collected while it runs.
-    await later(lib.poly_step_run, [this._handle, null, 0], this)
+    // The job holds on to the step, which must not be collected while it runs.
+    await later(lib.poly_step_run_async, [this._handle, null, 0, null, 0], this, () => renew(this._seeds))
   }
 
   /** The loss of the last run, computed before its update. */

@@ -1,0 +1,1320 @@
+/// <reference lib="esnext.disposable" />
+/** Tensors, gradients and a compiler behind one native library. */
+
+/** The name of a data type. */
+export type DType =
+  | 'bool' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
+  | 'fp8e4m3' | 'fp8e5m2' | 'float16' | 'bfloat16' | 'float32' | 'float64'
+
+/** The name of a data type, or another name for it. */
+export type DTypeLike = DType
+  | 'char' | 'uchar' | 'short' | 'ushort' | 'int' | 'uint' | 'long' | 'ulong' | 'half' | 'float' | 'double'
+
+/** A typed array that holds elements of a tensor. */
+export type TypedArray =
+  | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array
+  | BigInt64Array | BigUint64Array | Float32Array | Float64Array
+
+/** One number: 64-bit integers are bigints. */
+export type Scalar = number | bigint | boolean
+
+/** Numbers, or tensors of one shape, in nested lists. */
+export type NestedList = ReadonlyArray<Scalar | Tensor | NestedList>
+
+/** What tolist gives: a scalar for a tensor without axes. */
+export type Listed = Scalar | Listed[]
+
+/** What a tensor is made from. */
+export type TensorData = Scalar | NestedList | TypedArray | Tensor
+
+/** What meets a tensor in an operation; a number takes the type of the tensor. */
+export type Operand = Scalar | Tensor | NestedList | TypedArray
+
+/** One axis or several; null means all of them. */
+export type Axes = number | readonly number[] | null
+
+/** A start (included), an end (excluded) and a step; null stands for what is left out. */
+export type Slice =
+  | readonly [start?: number | null, stop?: number | null, step?: number | null]
+  | { start?: number | null, stop?: number | null, step?: number | null }
+
+/** One item of an index: an integer, a slice, a new axis, all other axes, or a tensor of positions. */
+export type IndexItem = number | bigint | Slice | null | '...' | Tensor
+
+/** What becomes of the losses of the elements. */
+export type LossReduction = 'mean' | 'sum' | 'none'
+
+/** Options of every tensor that is made. */
+export interface CreationOptions {
+  /** The data type. */
+  dtype?: DTypeLike | null
+  /** Where the tensor lives: 'cpu'. */
+  device?: string | null
+  /** Whether backward gives the tensor a gradient. */
+  requiresGrad?: boolean
+}
+
+/** Options of new Tensor. */
+export interface TensorOptions extends CreationOptions {
+  /** The shape of data in row-major order. */
+  shape?: number | readonly number[]
+}
+
+/** Options of reductions. */
+export interface ReduceOptions {
+  /** The axes to reduce; null means all. */
+  axis?: Axes
+  /** Whether they stay, with size 1. */
+  keepdim?: boolean
+}
+
+/** Windows of convolutions and pools: one number for all spatial axes or one for each. */
+export interface ConvOptions {
+  /** Groups of channels that do not mix. */
+  groups?: number
+  stride?: number | readonly number[]
+  dilation?: number | readonly number[]
+  /** One number, one for each spatial axis, or two for each, the last axis first. */
+  padding?: number | readonly number[]
+}
+
+/** Options of pools. */
+export interface PoolOptions {
+  /** The size of the window, [2, 2] if it is not given. */
+  kernelSize?: number | readonly number[]
+  /** How far windows are apart: the size of the window if it is not given. */
+  stride?: number | readonly number[] | null
+  dilation?: number | readonly number[]
+  padding?: number | readonly number[]
+  /** Whether windows may begin in the padding after the end. */
+  ceilMode?: boolean
+}
+
+/** An error that the library reports: its message names function and argument, what was given and what was expected. */
+export class PolygradError extends Error {}
+
+/** A tensor that dispose ended cannot be used; the node behind it goes when nothing else needs it. */
+interface Disposing {
+  /** Gives back what the object holds, without waiting for the garbage collector. */
+  dispose(): void
+  /** dispose(), for `using`. */
+  [Symbol.dispose](): void
+}
+
+/**
+ * An array that is computed when its value is needed.
+ *
+ * Numbers become float32, booleans bool and bigints int64 if no dtype is given; typed arrays keep
+ * their type and are used in place: the tensor and the array share memory.
+ *
+ * Arguments may be given by position, by name in one object, or both: sum(1, true), sum(1, { keepdim:
+ * true }) and sum({ axis: 1, keepdim: true }) are the same.
+ */
+export class Tensor implements Disposing, Iterable<Tensor> {
+  constructor(data: TensorData, options?: TensorOptions)
+
+  /** Whether dropout drops and batch norms use the batch: see train. */
+  static training: boolean
+
+  /** A tensor of numbers: the same as new Tensor(data, options). */
+  static from(data: TensorData, options?: TensorOptions): Tensor
+
+  // Construction
+
+  /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
+  static full(shape: number | readonly number[], val: Scalar, options?: CreationOptions): Tensor
+  static full(options: CreationOptions & { shape: readonly number[], val: Scalar }): Tensor
+
+  /** A tensor of zeros. */
+  static zeros(...shape: Shape): Tensor
+  static zeros(options: ShapeOptions): Tensor
+
+  /** A tensor of ones. */
+  static ones(...shape: Shape): Tensor
+  static ones(options: ShapeOptions): Tensor
+
+  /** A tensor whose contents do not matter. */
+  static empty(...shape: Shape): Tensor
+  static empty(options: ShapeOptions): Tensor
+
+  /** A tensor of the shape and type of this one, filled with a value. */
+  fullLike(fillValue: Scalar, options?: CreationOptions): Tensor
+  fullLike(options: CreationOptions & { fillValue: Scalar }): Tensor
+
+  /** Zeros of the shape and type of this tensor. */
+  zerosLike(options?: CreationOptions): Tensor
+
+  /** Ones of the shape and type of this tensor. */
+  onesLike(options?: CreationOptions): Tensor
+
+  /** start, start + step, … before stop; start is 0 and step 1. Integers give int32, others float32. */
+  static arange(stop: number, start?: number, step?: number, options?: CreationOptions): Tensor
+  static arange(stop: number, options: CreationOptions & { start?: number, step?: number }): Tensor
+  static arange(options: CreationOptions & { stop: number, start?: number, step?: number }): Tensor
+
+  /** steps values from start to stop, both included. */
+  static linspace(start: number, stop: number, steps: number, options?: CreationOptions): Tensor
+  static linspace(options: CreationOptions & { start: number, stop: number, steps: number }): Tensor
+
+  /** The identity matrix, n rows and m (n, if it is not given) columns. */
+  static eye(n: number, m?: number | null, options?: CreationOptions): Tensor
+  static eye(n: number, options: CreationOptions): Tensor
+  static eye(options: CreationOptions & { n: number, m?: number | null }): Tensor
+
+  /** Makes the random tensors that follow repeatable: the first one uses the seed, the next seed + 1, …. */
+  static manualSeed(seed?: number | bigint): void
+
+  /** Numbers that are uniform in [0, 1). */
+  static rand(...shape: Shape): Tensor
+  static rand(options: ShapeOptions): Tensor
+
+  /** Numbers of the standard normal distribution. */
+  static randn(...shape: Shape): Tensor
+  static randn(options: ShapeOptions): Tensor
+
+  /** Integers in [low, high), int32 if no type is given. */
+  static randint(low: number, high: number, shape: readonly number[], options?: CreationOptions): Tensor
+  static randint(options: ShapeOptions & { low?: number, high?: number }): Tensor
+
+  /** Numbers that are uniform in [low, high), 0 to 1 if they are not given. */
+  static uniform(...shape: Shape<{ low?: number, high?: number }>): Tensor
+  static uniform(options: ShapeOptions & { low?: number, high?: number }): Tensor
+
+  /** Numbers of the normal distribution with a mean and a deviation, 0 and 1 if they are not given. */
+  static normal(...shape: Shape<{ mean?: number, std?: number }>): Tensor
+  static normal(options: ShapeOptions & { mean?: number, std?: number }): Tensor
+
+  /** Numbers uniform in ±1/sqrt(number of elements). */
+  static scaledUniform(...shape: Shape): Tensor
+  static scaledUniform(options: ShapeOptions): Tensor
+
+  /** Numbers by Glorot and Bengio's rule for weights of shape (out, in, …). */
+  static glorotUniform(...shape: Shape): Tensor
+  static glorotUniform(options: ShapeOptions): Tensor
+
+  /** Uniform numbers by He's rule for weights of shape (out, in, …); a is the slope of a leaky relu, 0.01. */
+  static kaimingUniform(...shape: Shape<{ a?: number }>): Tensor
+  static kaimingUniform(options: ShapeOptions & { a?: number }): Tensor
+
+  /** Normal numbers by He's rule for weights of shape (out, in, …). */
+  static kaimingNormal(...shape: Shape<{ a?: number }>): Tensor
+  static kaimingNormal(options: ShapeOptions & { a?: number }): Tensor
+
+  /** The numbers 0 to n-1 in random order, int32 if no type is given. */
+  static randperm(n: number, options?: CreationOptions): Tensor
+
+  /** rand of the shape and type of this tensor. */
+  randLike(options?: CreationOptions): Tensor
+
+  /** randn of the shape and type of this tensor. */
+  randnLike(options?: CreationOptions): Tensor
+
+  /** Places, int32, drawn by weights along the last axis; with replacement a place may come twice. */
+  multinomial(numSamples?: number, replacement?: boolean): Tensor
+  multinomial(options: { numSamples?: number, replacement?: boolean }): Tensor
+
+  /** Elements set to 0 with probability p (0.5) and the others scaled, if Tensor.training. */
+  dropout(p?: number): Tensor
+  dropout(options: { p?: number }): Tensor
+
+  // What it is
+
+  /** The size of each axis. */
+  readonly shape: number[]
+  /** The number of axes. */
+  readonly ndim: number
+  /** The name of the data type. */
+  readonly dtype: DType
+  /** Where the tensor lives. */
+  readonly device: string
+  /** The size of the first axis. */
+  readonly length: number
+  /** The tensor with its last two axes swapped. */
+  readonly T: Tensor
+  /** Whether dispose was called. */
+  readonly isDisposed: boolean
+  /** Whether backward gives this tensor, or one that it was computed from, a gradient. */
+  requiresGrad: boolean
+  /** The gradient, after backward. */
+  grad: Tensor | null
+
+  /** The number of elements. */
+  numel(): number
+  /** The shape, or the size of one axis. */
+  size(): number[]
+  size(dim: number): number
+  /** The number of bytes of an element. */
+  elementSize(): number
+  /** The number of bytes of all elements. */
+  nbytes(): number
+  /** Whether the data type is a floating one. */
+  isFloatingPoint(): boolean
+  /** What the tensor is, without its values. */
+  toString(): string
+  /** The tensors along the first axis. */
+  [Symbol.iterator](): Iterator<Tensor>
+
+  // Values
+
+  /** Computes this tensor, and others with it, and returns it. */
+  realize(...others: Tensor[]): this
+  /** realize in another thread: the event loop goes on meanwhile. */
+  realizeAsync(...others: Tensor[]): Promise<this>
+
+  /**
+   * The memory of the computed tensor, without a copy: what is written there counts from then on.
+   * float16, bfloat16 and fp8 are there as bits (Uint16Array, Uint8Array), bools as 0 and 1
+   * (Uint8Array), 64-bit integers as bigints.
+   */
+  readonly data: any
+
+  /**
+   * The values as a typed array of the type's kind: the memory itself, as data; float16, bfloat16 and
+   * fp8 as a new Float32Array.
+   */
+  toArray<A extends TypedArray = Float32Array>(): A
+  /** toArray computed in another thread. */
+  toArrayAsync<A extends TypedArray = Float32Array>(): Promise<A>
+
+  /** The value of a tensor with one element: a bigint for 64-bit integers, a boolean for bools. */
+  item<S extends Scalar = number>(): S
+  /** item computed in another thread. */
+  itemAsync<S extends Scalar = number>(): Promise<S>
+
+  /** The values as nested lists; a number for a tensor without axes. */
+  tolist<L extends Listed = Listed>(): L
+  /** tolist computed in another thread. */
+  tolistAsync<L extends Listed = Listed>(): Promise<L>
+
+  /** The tensor without its history: no gradient flows through it. */
+  detach(): Tensor
+  /** A copy with memory of its own, which requires a gradient if this tensor does. */
+  clone(): Tensor
+  /** The tensor on a device. */
+  to(device: string): this
+  /** to('cpu'). */
+  cpu(): this
+  /** to('cuda'). */
+  cuda(): this
+
+  dispose(): void
+  [Symbol.dispose](): void
+  /** Keeps the tensor when the tidy in which it was made ends; returns it. */
+  keep(): this
+
+  /**
+   * Runs a function and disposes of the tensors that were made meanwhile, except those in its result
+   * and those that require a gradient. A loop that never awaits should run in it: the garbage
+   * collector tells of unused tensors only between turns of the event loop.
+   */
+  static tidy<R>(fn: () => R): R
+
+  // Changing a tensor
+
+  /** Gives the tensor new values, of its shape, in its memory; they are computed at once. */
+  assign(x: TensorData): this
+  /** assign computed in another thread. */
+  assignAsync(x: TensorData): Promise<this>
+  /** Lets the tensor stand for what x stands for. */
+  replace(x: Tensor): this
+  /** Changes the elements that getitem(...items) takes. */
+  setitem(items: IndexItem | readonly IndexItem[], value: Operand): this
+
+  // Gradients
+
+  /** Sets requiresGrad and returns the tensor. */
+  requiresGrad_(wanted?: boolean): this
+  /**
+   * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
+   * tensor that is not a scalar needs the gradient of whatever follows it, of its own shape.
+   */
+  backward(gradient?: Tensor | null): this
+  backward(options: { gradient?: Tensor | null }): this
+  /** backward computed in another thread. */
+  backwardAsync(gradient?: Tensor | null): Promise<this>
+  /** The gradients of this tensor with respect to others, as lazy tensors. */
+  gradient(...targets: Array<Tensor | { gradient?: Tensor | null }>): Tensor[]
+
+  /** Runs a function while Tensor.training has a value (true if none is given); it may be async. */
+  static train<R>(fn: () => R, mode?: boolean): R
+
+  // Element by element
+
+  /** e^x. */
+  exp(): Tensor
+
+  /** 2^x. */
+  exp2(): Tensor
+
+  /** e^x - 1, accurate near 0. */
+  expm1(): Tensor
+
+  /** The natural logarithm; NaN for negative numbers. */
+  log(): Tensor
+
+  /** The logarithm to base 2. */
+  log2(): Tensor
+
+  /** The logarithm to base 10. */
+  log10(): Tensor
+
+  /** log(1 + x), accurate near 0. */
+  log1p(): Tensor
+
+  /** The square root; NaN for negative numbers. */
+  sqrt(): Tensor
+
+  /** 1 / sqrt(x). */
+  rsqrt(): Tensor
+
+  /** 1 / x. */
+  reciprocal(): Tensor
+
+  /** x * x. */
+  square(): Tensor
+
+  /** -x; logical not for bool. */
+  neg(): Tensor
+
+  /** |x|. */
+  abs(): Tensor
+
+  /** -1, 0 or +1; NaN stays NaN. */
+  sign(): Tensor
+
+  /** The sine. */
+  sin(): Tensor
+
+  /** The cosine. */
+  cos(): Tensor
+
+  /** The tangent. */
+  tan(): Tensor
+
+  /** The arc sine, in -pi/2 .. pi/2. */
+  asin(): Tensor
+
+  /** The arc cosine, in 0 .. pi. */
+  acos(): Tensor
+
+  /** The arc tangent, in -pi/2 .. pi/2. */
+  atan(): Tensor
+
+  /** The hyperbolic sine. */
+  sinh(): Tensor
+
+  /** The hyperbolic cosine. */
+  cosh(): Tensor
+
+  /** The hyperbolic tangent. */
+  tanh(): Tensor
+
+  /** The inverse hyperbolic sine. */
+  asinh(): Tensor
+
+  /** The inverse hyperbolic cosine. */
+  acosh(): Tensor
+
+  /** The inverse hyperbolic tangent. */
+  atanh(): Tensor
+
+  /** Rounded up. */
+  ceil(): Tensor
+
+  /** Rounded down. */
+  floor(): Tensor
+
+  /** Rounded towards zero. */
+  trunc(): Tensor
+
+  /** Rounded to the nearest integer, halves to the even one. */
+  round(): Tensor
+
+  /** Where the tensor is NaN, as bool. */
+  isnan(): Tensor
+
+  /** Where the tensor is infinite, as bool. */
+  isinf(): Tensor
+
+  /** Where the tensor is neither infinite nor NaN, as bool. */
+  isfinite(): Tensor
+
+  /** Where the tensor is 0, as bool. */
+  logicalNot(): Tensor
+
+  /** All bits inverted, for integers and bools. */
+  bitwiseNot(): Tensor
+
+  /** The error function. */
+  erf(): Tensor
+
+  /** 1 - erf(x), accurate in the tail. */
+  erfc(): Tensor
+
+  /** The inverse of erf, for -1 < x < 1. */
+  erfinv(): Tensor
+
+  /** The quantile of the normal distribution, for 0 < x < 1. */
+  ndtri(): Tensor
+
+  /** log |gamma(x)|. */
+  lgamma(): Tensor
+
+  /** The derivative of lgamma, for x > 0. */
+  digamma(): Tensor
+
+  /** max(0, x); NaN stays NaN. */
+  relu(): Tensor
+
+  /** relu(x), at most 6. */
+  relu6(): Tensor
+
+  /** 1 / (1 + e^-x). */
+  sigmoid(): Tensor
+
+  /** log(sigmoid(x)) without overflow. */
+  logsigmoid(): Tensor
+
+  /** 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
+  gelu(): Tensor
+
+  /** x * sigmoid(1.702 x). */
+  quickGelu(): Tensor
+
+  /** x * sigmoid(x). */
+  silu(): Tensor
+
+  /** x * sigmoid(x): another name of silu. */
+  swish(): Tensor
+
+  /** x * tanh(softplus(x)). */
+  mish(): Tensor
+
+  /** x * relu6(x + 3) / 6. */
+  hardswish(): Tensor
+
+  /** x / 6 + 0.5 clamped to 0 .. 1. */
+  hardsigmoid(): Tensor
+
+  /** x / (1 + |x|). */
+  softsign(): Tensor
+
+  /** The tensor, to be computed into memory of its own rather than fused. */
+  contiguous(): Tensor
+
+  /** The tensor, whose gradient is computed into memory of its own. */
+  contiguousBackward(): Tensor
+
+  /** cast('float32'). */
+  float(): Tensor
+
+  /** cast('float64'). */
+  double(): Tensor
+
+  /** cast('float16'). */
+  half(): Tensor
+
+  /** cast('bfloat16'). */
+  bfloat16(): Tensor
+
+  /** cast('int32'). */
+  int(): Tensor
+
+  /** cast('int64'). */
+  long(): Tensor
+
+  /** cast('bool'). */
+  bool(): Tensor
+
+  /** this + x. */
+  add(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this - x. */
+  sub(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this * x. */
+  mul(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this / x rounded towards minus infinity. */
+  floordiv(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this / x rounded towards zero, for integers. */
+  idiv(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The remainder of floordiv, which has the sign of x. */
+  mod(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The remainder of idiv, which has the sign of this tensor, as C's fmod. */
+  fmod(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this to the power of x; integers to the power of a fraction give float32. */
+  pow(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The larger of both; NaN if either is. */
+  maximum(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The smaller of both; NaN if either is. */
+  minimum(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this < x, as bool. */
+  lt(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this <= x, as bool. */
+  le(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this > x, as bool. */
+  gt(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this >= x, as bool. */
+  ge(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this == x, as bool. */
+  eq(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this != x, as bool. */
+  ne(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this & x, for integers and bools. */
+  bitwiseAnd(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this | x, for integers and bools. */
+  bitwiseOr(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this ^ x, for integers and bools. */
+  bitwiseXor(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this << x, for unsigned integers. */
+  lshift(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** this >> x, for unsigned integers. */
+  rshift(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** log(e^this + e^x) without overflow. */
+  logaddexp(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The absolute value of this with the sign of x. */
+  copysign(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The angle of the point (x, this), in -pi .. pi. */
+  atan2(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** sqrt(this^2 + x^2) without overflow. */
+  hypot(x: Operand, options?: { reverse?: boolean }): Tensor
+
+  /** The greatest value along axes (none: all of them). */
+  max(axis?: Axes, keepdim?: boolean): Tensor
+  max(options: ReduceOptions): Tensor
+
+  /** The least value along axes. */
+  min(axis?: Axes, keepdim?: boolean): Tensor
+  min(options: ReduceOptions): Tensor
+
+  /** The mean along axes; integers give float32. */
+  mean(axis?: Axes, keepdim?: boolean): Tensor
+  mean(options: ReduceOptions): Tensor
+
+  /** Whether a value along axes is not 0, as bool. */
+  any(axis?: Axes, keepdim?: boolean): Tensor
+  any(options: ReduceOptions): Tensor
+
+  /** Whether no value along axes is 0, as bool. */
+  all(axis?: Axes, keepdim?: boolean): Tensor
+  all(options: ReduceOptions): Tensor
+
+  /** log(sum(e^x)) along axes, without overflow. */
+  logsumexp(axis?: Axes, keepdim?: boolean): Tensor
+  logsumexp(options: ReduceOptions): Tensor
+
+  /** this / x; roundingMode 'floor' or 'trunc' rounds the quotient. */
+  div(x: Operand, options?: { reverse?: boolean, roundingMode?: 'floor' | 'trunc' | null }): Tensor
+  /** this + (end - this) * weight. */
+  lerp(end: Tensor, weight: Operand): Tensor
+  /** x where this tensor is true, y elsewhere. */
+  where(x: Operand, y: Operand): Tensor
+  /** This tensor with value where mask is true. */
+  maskedFill(mask: Tensor, value: Operand): Tensor
+  /** This tensor with values below min and above max, numbers or tensors, replaced by these. */
+  clamp(min?: number | Tensor | null, max?: number | Tensor | null): Tensor
+  clamp(options: { min?: number | Tensor | null, max?: number | Tensor | null }): Tensor
+  /** clamp(min, max). */
+  clip(min?: number | Tensor | null, max?: number | Tensor | null): Tensor
+  clip(options: { min?: number | Tensor | null, max?: number | Tensor | null }): Tensor
+  /** Where both differ by at most atol + rtol * |other|, as bool. */
+  isclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+  /** Whether isclose holds everywhere: a bool tensor without axes. */
+  allclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+  /** x where it is positive, negSlope (0.01) * x elsewhere. */
+  leakyRelu(negSlope?: number | { negSlope?: number }): Tensor
+  /** x where it is positive, alpha (1) * (e^x - 1) elsewhere. */
+  elu(alpha?: number | { alpha?: number }): Tensor
+  /** max(0, x) + min(0, alpha * (e^(x/alpha) - 1)). */
+  celu(alpha?: number | { alpha?: number }): Tensor
+  /** gamma * elu(x, alpha), by default with the constants of Klambauer and others. */
+  selu(alpha?: number, gamma?: number): Tensor
+  selu(options: { alpha?: number, gamma?: number }): Tensor
+  /** log(1 + e^(beta x)) / beta without overflow. */
+  softplus(beta?: number | { beta?: number }): Tensor
+  /** x clamped to minVal .. maxVal, -1 .. 1 if they are not given. */
+  hardtanh(minVal?: number, maxVal?: number): Tensor
+  hardtanh(options: { minVal?: number, maxVal?: number }): Tensor
+  /** The tensor in another data type. */
+  cast(dtype: DTypeLike | { dtype: DTypeLike }): Tensor
+  /** The same bits read as another data type. */
+  bitcast(dtype: DTypeLike | { dtype: DTypeLike }): Tensor
+
+  // Reductions
+
+  /** The sum along axes (none: all of them), accumulated in and returned as dtype if one is given. */
+  sum(axis?: Axes, keepdim?: boolean, options?: { dtype?: DTypeLike | null }): Tensor
+  sum(options: ReduceOptions & { dtype?: DTypeLike | null }): Tensor
+  /** The product along axes, accumulated in and returned as dtype if one is given. */
+  prod(axis?: Axes, keepdim?: boolean, options?: { dtype?: DTypeLike | null }): Tensor
+  prod(options: ReduceOptions & { dtype?: DTypeLike | null }): Tensor
+  /** The variance along axes, divided by count - correction (1). */
+  var(axis?: Axes, keepdim?: boolean, correction?: number): Tensor
+  var(options: ReduceOptions & { correction?: number }): Tensor
+  /** The standard deviation along axes. */
+  std(axis?: Axes, keepdim?: boolean, correction?: number): Tensor
+  std(options: ReduceOptions & { correction?: number }): Tensor
+  /** Where the greatest value is (the first, if there are several), int32; without axis in the flattened tensor. */
+  argmax(axis?: number | null, keepdim?: boolean): Tensor
+  argmax(options: { axis?: number | null, keepdim?: boolean }): Tensor
+  /** Where the least value is. */
+  argmin(axis?: number | null, keepdim?: boolean): Tensor
+  argmin(options: { axis?: number | null, keepdim?: boolean }): Tensor
+  /** The running sum along an axis (0). */
+  cumsum(axis?: number | { axis?: number }): Tensor
+  /** The running product along an axis. */
+  cumprod(axis?: number | { axis?: number }): Tensor
+  /** The running logsumexp along an axis. */
+  logcumsumexp(axis?: number | { axis?: number }): Tensor
+  /** The greatest value so far along an axis, and where it is. */
+  cummax(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
+  /** The least value so far along an axis, and where it is. */
+  cummin(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
+  /** e^x / sum(e^x) along an axis (-1). */
+  softmax(axis?: number | { axis?: number }): Tensor
+  /** log(softmax(x)) along an axis. */
+  logSoftmax(axis?: number | { axis?: number }): Tensor
+  /** (x - mean) / sqrt(variance + eps) along axes (-1), then * weight + bias if they are given. */
+  layernorm(axis?: number | readonly number[], eps?: number, weight?: Tensor | null, bias?: Tensor | null): Tensor
+  layernorm(options: { axis?: number | readonly number[], eps?: number, weight?: Tensor | null, bias?: Tensor | null }): Tensor
+  /** x / sqrt(mean(x^2) + eps) along the last axis, then * weight if it is given. */
+  rmsnorm(eps?: number, weight?: Tensor | null): Tensor
+  rmsnorm(options: { eps?: number, weight?: Tensor | null }): Tensor
+  /** Channels of (N, C, …) normalised in groups, then * weight + bias per channel. */
+  groupnorm(numGroups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null): Tensor
+  groupnorm(options: { numGroups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null }): Tensor
+  /** (x - mean) * weight * invstd + bias, which have the axes `axis` (1) of x; weight and bias may be null. */
+  batchnorm(weight: Tensor | null, bias: Tensor | null, mean: Tensor, invstd: Tensor, axis?: number | readonly number[]): Tensor
+  /** Mean and variance of each channel (axis 1). */
+  batchnormStats(): [mean: Tensor, variance: Tensor]
+
+  // Shape
+
+  /** The same elements in another shape; one size may be -1, null keeps the size of that axis. */
+  reshape(...shape: Array<number | null>): Tensor
+  reshape(shape: ReadonlyArray<number | null> | { shape: ReadonlyArray<number | null> }): Tensor
+  /** reshape(...shape). */
+  view(...shape: Array<number | null>): Tensor
+  view(shape: ReadonlyArray<number | null> | { shape: ReadonlyArray<number | null> }): Tensor
+  /** Axes of size 1 repeated up to a shape; -1 or null keeps a size. */
+  expand(...shape: Array<number | null>): Tensor
+  expand(shape: ReadonlyArray<number | null> | { shape: ReadonlyArray<number | null> }): Tensor
+  /** Axes in another order: axis i of the result is axis order[i] of this tensor. */
+  permute(...order: number[]): Tensor
+  permute(order: readonly number[] | { order: readonly number[] }): Tensor
+  /** Two axes swapped, the last two if none are given. */
+  transpose(dim0?: number, dim1?: number): Tensor
+  transpose(options: { dim0?: number, dim1?: number }): Tensor
+  /** Without an axis of size 1, or without all of them; a longer axis stays. */
+  squeeze(dim?: number | null | { dim?: number | null }): Tensor
+  /** With a new axis of size 1. */
+  unsqueeze(dim: number | { dim: number }): Tensor
+  /** The axes startDim (0) to endDim (-1) joined into one. */
+  flatten(startDim?: number, endDim?: number): Tensor
+  flatten(options: { startDim?: number, endDim?: number }): Tensor
+  /** An axis split into several; one size may be -1. */
+  unflatten(dim: number, sizes: readonly number[]): Tensor
+  unflatten(options: { dim: number, sizes: readonly number[] }): Tensor
+  /** Elements start (included) to end (excluded) of each axis; null keeps all. */
+  shrink(arg: ReadonlyArray<readonly [number, number] | null> | { arg: ReadonlyArray<readonly [number, number] | null> }): Tensor
+  /**
+   * Elements added before and after each axis; null adds none. A flat list has before and after of the
+   * last axis first. mode says what is added: a value, or elements of the tensor.
+   */
+  pad(arg: Padding, mode?: PadMode, value?: number): Tensor
+  pad(arg: Padding, options: { mode?: PadMode, value?: number }): Tensor
+  pad(options: { arg: Padding, mode?: PadMode, value?: number }): Tensor
+  /** The order along axes reversed. */
+  flip(...axis: number[]): Tensor
+  flip(axis: readonly number[] | { axis: number | readonly number[] }): Tensor
+  /** The tensor repeated along each axis. */
+  repeat(...repeats: number[]): Tensor
+  repeat(repeats: readonly number[] | { repeats: readonly number[] }): Tensor
+  /** Each element repeated along an axis, or (without dim) in the flattened tensor. */
+  repeatInterleave(repeats: number, dim?: number | null): Tensor
+  repeatInterleave(options: { repeats: number, dim?: number | null }): Tensor
+  /** Windows of a size along an axis, step (1) apart, as a new last axis. */
+  unfold(dim: number, size: number, step?: number): Tensor
+  unfold(options: { dim: number, size: number, step?: number }): Tensor
+  /** Elements moved along axes, around the end; without dims in the flattened tensor. */
+  roll(shifts: number | readonly number[], dims?: number | readonly number[] | null): Tensor
+  roll(options: { shifts: number | readonly number[], dims?: number | readonly number[] | null }): Tensor
+  /** The diagonal of two axes (0 and 1), as the last axis. */
+  diagonal(offset?: number, dim1?: number, dim2?: number): Tensor
+  diagonal(options: { offset?: number, dim1?: number, dim2?: number }): Tensor
+  /** The square matrix that has this vector as its diagonal. */
+  diag(): Tensor
+  /** Axes rearranged as einops does: rearrange('b (h w) -> b h w', { h: 2 }). */
+  rearrange(formula: string, sizes?: Record<string, number>): Tensor
+  rearrange(options: { formula: string, sizes?: Record<string, number> }): Tensor
+
+  // Joining and cutting
+
+  /** Tensors joined along an axis (0): Tensor.cat(a, b, { dim: 1 }) or Tensor.cat([a, b], 1). */
+  static cat(...tensors: Array<Tensor | { dim?: number }>): Tensor
+  static cat(tensors: readonly Tensor[], dim?: number | { dim?: number }): Tensor
+  /** Tensors of one shape joined along a new axis (0). */
+  static stack(...tensors: Array<Tensor | { dim?: number }>): Tensor
+  static stack(tensors: readonly Tensor[], dim?: number | { dim?: number }): Tensor
+  /** This tensor and others joined along an axis. */
+  cat(...others: Array<Tensor | { dim?: number }>): Tensor
+  /** This tensor and others joined along a new axis. */
+  stack(...others: Array<Tensor | { dim?: number }>): Tensor
+  /** Grids of the coordinates that vectors hold; indexing 'ij' or 'xy'. */
+  static meshgrid(...args: Array<Tensor | readonly Tensor[] | { indexing?: 'ij' | 'xy' }>): Tensor[]
+  /** Parts of given sizes along an axis (0), or of one size (the last may be smaller). */
+  split(sizes: number | readonly number[], dim?: number): Tensor[]
+  split(options: { sizes: number | readonly number[], dim?: number }): Tensor[]
+  /** At most n parts of equal size along an axis (0). */
+  chunk(n: number, dim?: number): Tensor[]
+  chunk(options: { n: number, dim?: number }): Tensor[]
+
+  // Selecting, placing and ordering
+
+  /** Elements chosen by integers, slices, null (a new axis), '...' and tensors of integers. */
+  getitem(...indices: IndexItem[]): Tensor
+  /** Elements chosen along an axis by a tensor of positions with as many axes as this one. */
+  gather(dim: number, index: Tensor): Tensor
+  gather(options: { dim: number, index: Tensor }): Tensor
+  /** Slices along an axis chosen by a vector of positions. */
+  indexSelect(dim: number, index: Tensor): Tensor
+  indexSelect(options: { dim: number, index: Tensor }): Tensor
+  /** Elements of src put at positions along an axis; of several the last one stays, or they are added or multiplied. */
+  scatter(dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null): Tensor
+  scatter(options: { dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null }): Tensor
+  /** Elements of src combined at positions along an axis; includeSelf (true): with those that are there. */
+  scatterReduce(dim: number, index: Tensor, src: Tensor, reduce: ScatterReduction, includeSelf?: boolean): Tensor
+  scatterReduce(options: { dim: number, index: Tensor, src: Tensor, reduce: ScatterReduction, includeSelf?: boolean }): Tensor
+  /** The elements where mask holds, as a vector; how many there are is computed at once. */
+  maskedSelect(mask: Tensor | { mask: Tensor }): Tensor
+  /** The positions of elements that are not 0, one a row; how many there are is computed at once. */
+  nonzero(): Tensor
+  /** Rows with a 1 at the place of the class; without numClasses as many as needed, which computes the tensor. */
+  oneHot(numClasses?: number | { numClasses?: number }): Tensor
+  /** The lower triangle of the last two axes, 0 elsewhere. */
+  tril(diagonal?: number | { diagonal?: number }): Tensor
+  /** The upper triangle of the last two axes, 0 elsewhere. */
+  triu(diagonal?: number | { diagonal?: number }): Tensor
+  /** The values along an axis (-1) in order, equal ones as they were, and where they were. */
+  sort(dim?: number, descending?: boolean): [values: Tensor, indices: Tensor]
+  sort(options: { dim?: number, descending?: boolean }): [values: Tensor, indices: Tensor]
+  /** The positions that bring the values along an axis in order. */
+  argsort(dim?: number, descending?: boolean): Tensor
+  argsort(options: { dim?: number, descending?: boolean }): Tensor
+  /** The k greatest (or least) values along an axis in order, and where they were. */
+  topk(k: number, dim?: number, largest?: boolean): [values: Tensor, indices: Tensor]
+  topk(options: { k: number, dim?: number, largest?: boolean }): [values: Tensor, indices: Tensor]
+
+  // Linear algebra
+
+  /** The matrix product, accumulated in and returned as dtype if one is given. */
+  matmul(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
+  /** The matrix product. */
+  dot(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
+  /** x @ weight.T + bias for a weight of shape (out, in). */
+  linear(weight: Tensor, bias?: Tensor | null): Tensor
+  linear(weight: Tensor, options: { bias?: Tensor | null }): Tensor
+  linear(options: { weight: Tensor, bias?: Tensor | null }): Tensor
+  /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
+  static einsum(formula: string, ...operands: Array<Tensor | readonly Tensor[]>): Tensor
+  /** The Cholesky factor of symmetric positive definite matrices, lower or upper. */
+  cholesky(upper?: boolean | { upper?: boolean }): Tensor
+  /** x with this @ x = b for a triangular matrix. */
+  triangularSolve(b: Tensor, options?: { upper?: boolean, transpose?: boolean, unitDiagonal?: boolean }): Tensor
+  /** x with this @ x = b. */
+  solve(b: Tensor): Tensor
+  /** The inverse of square matrices. */
+  inv(): Tensor
+  /** The determinant of square matrices. */
+  det(): Tensor
+  /** Sign and logarithm of the absolute value of the determinant. */
+  slogdet(): [sign: Tensor, logabsdet: Tensor]
+  /** An orthogonal and an upper triangular matrix whose product this is. */
+  qr(): [q: Tensor, r: Tensor]
+  /** The singular value decomposition: U, S and V transposed. */
+  svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
+  /** The nearest orthogonal matrix by Newton and Schulz's iteration with the given coefficients. */
+  newtonSchulz(steps: number, params: readonly number[], eps?: number): Tensor
+  newtonSchulz(options: { steps: number, params: readonly number[], eps?: number }): Tensor
+  /**
+   * softmax(this @ key.T / sqrt(d) + mask) @ value over the last two axes. A bool mask tells which
+   * pairs may attend; another one is added. dropoutP counts while Tensor.training is set; enableGqa
+   * lets several heads share keys and values; scale replaces 1 / sqrt(d).
+   */
+  scaledDotProductAttention(key: Tensor, value: Tensor, options?: {
+    attnMask?: Tensor | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null
+  }): Tensor
+
+  // Convolution and pooling of (N, C, spatial…): any number of spatial axes will do
+
+  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out). */
+  conv2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null }): Tensor
+  conv2d(weight: Tensor, bias: Tensor | null, options?: ConvOptions): Tensor
+  conv2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null }): Tensor
+  /** The transposed convolution with weights of shape (in, out/groups, …). */
+  convTranspose2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null, outputPadding?: number | readonly number[] }): Tensor
+  convTranspose2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null, outputPadding?: number | readonly number[] }): Tensor
+  /** The mean of windows; countIncludePad (true): padding counts as zeros. */
+  avgPool2d(options?: PoolOptions & { countIncludePad?: boolean }): Tensor
+  /** The greatest value of windows, and with returnIndices also where it was. */
+  maxPool2d(options: PoolOptions & { returnIndices: true }): [values: Tensor, indices: Tensor]
+  maxPool2d(options?: PoolOptions & { returnIndices?: false }): Tensor
+  /** Values put back to where maxPool2d found them, 0 elsewhere. */
+  maxUnpool2d(indices: Tensor, options?: PoolOptions & { outputSize?: readonly number[] | null }): Tensor
+  /** The last axes brought to a size; mode is linear, nearest or nearest-exact. */
+  interpolate(size: number | readonly number[], mode?: Interpolation, alignCorners?: boolean): Tensor
+  interpolate(options: { size: number | readonly number[], mode?: Interpolation, alignCorners?: boolean }): Tensor
+
+  // Losses
+
+  /** The cross entropy of logits along an axis (-1), and class numbers or probabilities. */
+  crossEntropy(target: Operand, axis?: number): Tensor
+  crossEntropy(target: Operand, options: { axis?: number, reduction?: LossReduction, labelSmoothing?: number }): Tensor
+  /** The cross entropy of logits along the last axis and class numbers; those equal to ignoreIndex do not count. */
+  sparseCategoricalCrossentropy(target: Operand, options?: {
+    ignoreIndex?: number, labelSmoothing?: number, reduction?: LossReduction
+  }): Tensor
+  /** -weight[target] * x[target] for log probabilities x of shape (N, C, …). */
+  nllLoss(target: Operand, options?: { weight?: Tensor | null, ignoreIndex?: number | null, reduction?: LossReduction }): Tensor
+  /** -(y log x + (1-y) log(1-x)). */
+  binaryCrossentropy(target: Operand, options?: { reduction?: LossReduction }): Tensor
+  /** binaryCrossentropy(target). */
+  binaryCrossEntropy(target: Operand, options?: { reduction?: LossReduction }): Tensor
+  /** binaryCrossentropy of sigmoid(x), without overflow; posWeight weighs the positive targets. */
+  binaryCrossentropyLogits(target: Operand, options?: { reduction?: LossReduction, posWeight?: Tensor | null }): Tensor
+  /** (x - y)^2. */
+  mseLoss(target: Operand, options?: { reduction?: LossReduction }): Tensor
+  /** |x - y|. */
+  l1Loss(target: Operand, options?: { reduction?: LossReduction }): Tensor
+  /** (x - y)^2 / 2 up to delta (1) and delta * (|x - y| - delta / 2) beyond. */
+  huberLoss(target: Operand, options?: { delta?: number, reduction?: LossReduction }): Tensor
+}
+
+/** The sizes of f(2, 3), f([2, 3]) or f(2, 3, { dtype }). */
+type Shape<More = unknown> = Array<number | readonly number[] | (CreationOptions & More)>
+type ShapeOptions = CreationOptions & { shape: readonly number[] }
+type Padding = ReadonlyArray<readonly [number, number] | null> | readonly number[]
+type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular'
+type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin'
+type Interpolation = 'linear' | 'nearest' | 'nearest-exact'
+
+/** All data types by name: dtypes.float32 is 'float32'. */
+export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, DType>, DType>> & {
+  readonly defaultFloat: 'float32'
+  readonly defaultInt: 'int32'
+  /** Whether a type is a floating one. */
+  isFloat(dtype: DTypeLike): boolean
+  /** Whether a type is an integer one (bool is not). */
+  isInt(dtype: DTypeLike): boolean
+  /** Whether a type is an unsigned integer one. */
+  isUnsigned(dtype: DTypeLike): boolean
+}
+
+/** What the library can compute on. */
+export const Device: {
+  /** Where tensors live if nothing else is said. */
+  readonly DEFAULT: string
+  /** The name of a device as tensors show it; nothing means the default. */
+  canonicalize(name?: string | null): string
+  /** The name of a device, which must be there. */
+  require(name?: string | null): string
+  /** Whether kernels can run on an NVIDIA GPU. */
+  cudaAvailable(): boolean
+  /** The library's number of a device or back end. */
+  number(name: string): number
+  /** The names of the devices and back ends that can run kernels here. */
+  available(): string[]
+}
+
+/** Something that turns a tensor into another. */
+export interface Layer {
+  forward(x: Tensor): Tensor
+}
+
+/** y = x @ weight.T + bias, with weight of shape (outFeatures, inFeatures). */
+export class Linear implements Layer {
+  constructor(inFeatures: number, outFeatures: number, bias?: boolean | { bias?: boolean })
+  weight: Tensor
+  bias: Tensor | null
+  /** Outputs of shape (…, outFeatures) of inputs of shape (…, inFeatures). */
+  forward(x: Tensor): Tensor
+}
+
+/** (x - mean) / sqrt(variance + eps) * weight + bias over the last axes. */
+export class LayerNorm implements Layer {
+  constructor(normalizedShape: number | readonly number[], eps?: number, elementwiseAffine?: boolean)
+  constructor(normalizedShape: number | readonly number[], options: { eps?: number, elementwiseAffine?: boolean })
+  readonly normalizedShape: number[]
+  eps: number
+  weight: Tensor | null
+  bias: Tensor | null
+  /** x normalised, of the same shape. */
+  forward(x: Tensor): Tensor
+}
+
+/** x / sqrt(mean(x^2) + eps) * weight over the last axis. */
+export class RMSNorm implements Layer {
+  constructor(dim: number, eps?: number, elementwiseAffine?: boolean)
+  constructor(dim: number, options: { eps?: number, elementwiseAffine?: boolean })
+  eps: number
+  weight: Tensor | null
+  /** x normalised, of the same shape. */
+  forward(x: Tensor): Tensor
+}
+
+/** The channels of x, shape (N, C, …), normalised in groups; then weight and bias per channel. */
+export class GroupNorm implements Layer {
+  constructor(numGroups: number, numChannels: number, eps?: number, affine?: boolean)
+  constructor(numGroups: number, numChannels: number, options: { eps?: number, affine?: boolean })
+  readonly numGroups: number
+  readonly numChannels: number
+  eps: number
+  weight: Tensor | null
+  bias: Tensor | null
+  /** x normalised, of the same shape. */
+  forward(x: Tensor): Tensor
+}
+
+/** The channels of x normalised one by one: GroupNorm with as many groups as channels. */
+export class InstanceNorm implements Layer {
+  constructor(numFeatures: number, eps?: number, affine?: boolean)
+  constructor(numFeatures: number, options: { eps?: number, affine?: boolean })
+  weight: Tensor | null
+  bias: Tensor | null
+  /** x normalised, of the same shape. */
+  forward(x: Tensor): Tensor
+}
+
+/**
+ * The channels of x, shape (N, C, …), normalised over the batch while Tensor.training is set, and by
+ * running statistics otherwise; then weight and bias per channel.
+ */
+export class BatchNorm implements Layer {
+  constructor(numFeatures: number, options?: { eps?: number, affine?: boolean, trackRunningStats?: boolean, momentum?: number })
+  eps: number
+  momentum: number
+  weight: Tensor | null
+  bias: Tensor | null
+  runningMean: Tensor | null
+  runningVar: Tensor | null
+  numBatchesTracked: Tensor
+  /** x normalised, of the same shape. */
+  forward(x: Tensor): Tensor
+}
+
+/** Options of convolution layers; padding 'same' keeps the size. */
+export interface ConvLayerOptions extends Omit<ConvOptions, 'padding'> {
+  padding?: number | readonly number[] | 'same'
+  bias?: boolean
+}
+
+/** The convolution of x, shape (N, in, length), with weight of shape (out, in/groups, kernelSize). */
+export class Conv1d implements Layer {
+  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly [number], options?: ConvLayerOptions)
+  weight: Tensor
+  bias: Tensor | null
+  /** The convolution plus bias. */
+  forward(x: Tensor): Tensor
+}
+
+/** The convolution of x, shape (N, in, height, width), with weight of shape (out, in/groups, …). */
+export class Conv2d implements Layer {
+  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[], options?: ConvLayerOptions)
+  weight: Tensor
+  bias: Tensor | null
+  /** The convolution plus bias. */
+  forward(x: Tensor): Tensor
+}
+
+/** The transposed convolution of x, shape (N, in, height, width), with weight of shape (in, out/groups, …). */
+export class ConvTranspose2d implements Layer {
+  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[],
+    options?: ConvOptions & { bias?: boolean, outputPadding?: number | readonly number[] })
+  weight: Tensor
+  bias: Tensor | null
+  /** The transposed convolution plus bias. */
+  forward(x: Tensor): Tensor
+}
+
+/** A table with a row for each of vocabSize tokens. */
+export class Embedding implements Layer {
+  constructor(vocabSize: number, embedSize: number)
+  readonly vocabSize: number
+  readonly embedSize: number
+  weight: Tensor
+  /** The rows of tokens idx, shape idx.shape + (embedSize). */
+  forward(idx: Tensor): Tensor
+}
+
+/** Elements set to 0 with probability p (0.5) while Tensor.training is set. */
+export class Dropout implements Layer {
+  constructor(p?: number | { p?: number })
+  p: number
+  /** x with some elements dropped and the others scaled by 1 / (1 - p). */
+  forward(x: Tensor): Tensor
+}
+
+/** Layers and functions one after another. */
+export class Sequential implements Layer {
+  constructor(...layers: Array<Layer | ((x: Tensor) => Tensor)>)
+  readonly layers: Array<Layer | ((x: Tensor) => Tensor)>
+  /** What the last layer makes of x. */
+  forward(x: Tensor): Tensor
+}
+
+/**
+ * What all optimizers share. step() computes all new values from the old ones, in one program, and
+ * writes them in place.
+ */
+export abstract class Optimizer {
+  /** The parameters, each once. */
+  readonly params: Tensor[]
+  /** The learning rate. */
+  lr: number
+  /** Forgets the gradients of all parameters. */
+  zeroGrad(): void
+  /** Changes each parameter that has a gradient. */
+  step(): void
+  /** step computed in another thread. */
+  stepAsync(): Promise<void>
+}
+
+/** Gradient descent: b = momentum * b + grad + weightDecay * p, p -= lr * b. */
+export class SGD extends Optimizer {
+  constructor(params: Iterable<Tensor>, options?: { lr?: number, momentum?: number, weightDecay?: number, nesterov?: boolean })
+  constructor(params: Iterable<Tensor>, lr: number, options?: { momentum?: number, weightDecay?: number, nesterov?: boolean })
+}
+
+/** Options of Adam and AdamW. */
+export interface AdamOptions {
+  lr?: number
+  betas?: readonly [number, number]
+  eps?: number
+  weightDecay?: number
+}
+
+/** Adam (Kingma and Ba, 2015); weightDecay (0) is added to the gradient. */
+export class Adam extends Optimizer {
+  constructor(params: Iterable<Tensor>, options?: AdamOptions)
+  constructor(params: Iterable<Tensor>, lr: number, options?: Omit<AdamOptions, 'lr'>)
+}
+
+/** Adam whose weight decay (0.01) acts on the parameter itself (Loshchilov and Hutter, 2019). */
+export class AdamW extends Optimizer {
+  constructor(params: Iterable<Tensor>, options?: AdamOptions)
+  constructor(params: Iterable<Tensor>, lr: number, options?: Omit<AdamOptions, 'lr'>)
+}
+
+/** The tensors in an object, its properties, lists and maps, by dotted name. */
+export function getStateDict(object: unknown, prefix?: string): Record<string, Tensor>
+
+/** The tensors in an object that require a gradient, each once. */
+export function getParameters(object: unknown): Tensor[]
+
+/**
+ * Copies tensors (or lists, or typed arrays) into the tensors of the same names in a model. With
+ * strict (the default), each tensor of the model must be there, and nothing else.
+ */
+export function loadStateDict(model: unknown, stateDict: Record<string, TensorData> | Map<string, TensorData>,
+  options?: { strict?: boolean }): void
+
+/** A program that was traced from a function of tensors; see compileStep. */
+export class CompiledTrainingStep implements Disposing {
+  private constructor()
+  /** Executes all kernels: forward, backward and the update. */
+  run(): void
+  /** run in another thread: the event loop goes on meanwhile. */
+  runAsync(): Promise<void>
+  /** The loss of the last run, computed before its update. */
+  lossValue(): number
+  /** The memory of all results of the function, written by each run. */
+  readonly outputs: TypedArray[]
+  /** The number of compiled kernels. */
+  readonly nKernels: number
+  /** The number of intermediate buffers. */
+  readonly nIntermediates: number
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/**
+ * Traces a training step and compiles it into one program.
+ *
+ * fn(...args) is called once. It may compute, call backward and step an optimizer, and returns the
+ * loss, a list of tensors (the loss first) or nothing; it must not look at values. The tensors it
+ * used are inputs of the program: change them in place (x.data.set(…)) and run() again. What it did
+ * not find in tensors (numbers, the shape of things) stays as it was.
+ */
+export function compileStep<A extends unknown[]>(fn: (...args: A) => Tensor | Tensor[] | void, ...args: A): CompiledTrainingStep
+
+/** What goes into an instance: nested lists, or float32 numbers in row-major order, or a tensor. */
+export type InstanceInput = number | NestedList | TypedArray | Tensor
+
+/** What models from a configuration share. */
+export interface ModelConfig {
+  /** mse, cross_entropy or none (default). */
+  loss?: 'mse' | 'cross_entropy' | 'none'
+  /** Rows of x, output and y (1). */
+  batchSize?: number
+  /** Seed of the parameters (42). */
+  seed?: number
+}
+
+/**
+ * A model that owns its parameters, inputs, outputs and optimizer. Arrays of the model (params,
+ * buffers) are views of its memory: what is written there counts.
+ */
+export class Instance implements Disposing {
+  private constructor()
+  /** A multi-layer perceptron: layers [inputs, …, outputs]. */
+  static mlp(config: ModelConfig & {
+    layers: readonly number[], activation?: 'relu' | 'gelu' | 'silu' | 'tanh' | 'sigmoid' | 'none', bias?: boolean
+  }): Instance
+  /** An ensemble of nEnsemble (32) perceptrons that share weights. */
+  static tabm(config: ModelConfig & {
+    layers: readonly number[], activation?: 'relu' | 'gelu' | 'silu' | 'none', nEnsemble?: number
+  }): Instance
+  /** A neural additive model. */
+  static nam(config: ModelConfig & {
+    nFeatures: number, hiddenSizes?: readonly number[], activation?: 'exu' | 'relu' | 'gelu' | 'silu', nOutputs?: number
+  }): Instance
+  /** Loads what exportIr and (or zeros) exportWeights wrote. */
+  static fromIr(ir: ArrayBufferView | ArrayBuffer, weights?: ArrayBufferView | ArrayBuffer | null): Instance
+  /** Loads what saveBundle wrote. */
+  static fromBundle(data: ArrayBufferView | ArrayBuffer): Instance
+
+  /** The parameters by name: their memory, row by row. */
+  readonly params: Record<string, Float32Array>
+  /** All named arrays by name. */
+  readonly buffers: Record<string, Float32Array>
+  /** The shape of each array by name. */
+  readonly shapes: Record<string, number[]>
+  /** What each array is for. */
+  readonly roles: Record<string, 'param' | 'input' | 'target' | 'output' | 'aux'>
+  /** What was odd about the weights that were read last: missing, unknown, other shapes. */
+  readonly notes: string[]
+
+  /**
+   * Runs the model on named inputs and returns copies of its outputs by name. Inputs that are not given
+   * keep their last value. A nested input may be smaller than the model's: the rest is 0.
+   */
+  forward(inputs?: Record<string, InstanceInput>): Record<string, Float32Array>
+  /** forward in another thread: the event loop goes on meanwhile. */
+  forwardAsync(inputs?: Record<string, InstanceInput>): Promise<Record<string, Float32Array>>
+  /** Runs an entry point on named inputs and targets; returns copies of the outputs. */
+  call(entry: string, arrays?: Record<string, InstanceInput>): Record<string, Float32Array>
+  /** call in another thread. */
+  callAsync(entry: string, arrays?: Record<string, InstanceInput>): Promise<Record<string, Float32Array>>
+  /** The loss and copies of its gradients by parameter; parameters stay. */
+  valueAndGrad(arrays?: Record<string, InstanceInput>, entry?: string): [loss: number, grads: Record<string, Float32Array>]
+  /** valueAndGrad in another thread. */
+  valueAndGradAsync(arrays?: Record<string, InstanceInput>, entry?: string): Promise<[loss: number, grads: Record<string, Float32Array>]>
+  /** Chooses what runs the model's kernels, one of Device.available(). */
+  setDevice(name: string): void
+  /** Chooses how trainStep changes parameters. */
+  setOptimizer(kind: 'none' | 'sgd' | 'adam' | 'adamw', options?: {
+    lr?: number, beta1?: number, beta2?: number, eps?: number, weightDecay?: number
+  }): void
+  /** Does one step of the optimizer on named inputs and targets; returns the loss before it. */
+  trainStep(arrays?: Record<string, InstanceInput>): number
+  /** trainStep in another thread. */
+  trainStepAsync(arrays?: Record<string, InstanceInput>): Promise<number>
+
+  /** The graph as bytes. */
+  exportIr(): Uint8Array
+  /** The parameters as a safetensors file. */
+  exportWeights(): Uint8Array
+  /** Graph, parameters and the state of the optimizer as bytes. */
+  saveBundle(): Uint8Array
+  /**
+   * Reads parameters from a safetensors file of float32. With strict (the default), every tensor must
+   * fit and every parameter must be there, or nothing is changed.
+   */
+  importWeights(data: ArrayBufferView | ArrayBuffer, options?: { strict?: boolean }): void
+
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/** Options of models in Hugging Face's format; maxSeqLen 0 (the default): as long as the model allows. */
+export interface HfOptions {
+  maxBatch?: number
+  maxSeqLen?: number
+}
+
+/** A model (GPT-2) from a folder with config.json and *.safetensors. */
+export function loadHf(folder: string, options?: HfOptions): Instance
+
+/** A model from the contents of config.json and of safetensors files. */
+export function loadHfBytes(config: string | ArrayBufferView, weights: readonly ArrayBufferView[], options?: HfOptions): Instance
+
+/**
+ * Token sequences continued by maxNewTokens tokens. temperature 0 always takes the most likely token;
+ * topK > 0 chooses among the k most likely ones. Draws depend on Tensor.manualSeed.
+ */
+export function generate(instance: Instance, tokens: ArrayLike<number> | ReadonlyArray<ArrayLike<number>>, maxNewTokens: number,
+  options?: { temperature?: number, topK?: number }): number[][]
+
+/** Layers, optimizers, and what a training loop needs beside them. */
+export const nn: {
+  Linear: typeof Linear
+  LayerNorm: typeof LayerNorm
+  RMSNorm: typeof RMSNorm
+  GroupNorm: typeof GroupNorm
+  InstanceNorm: typeof InstanceNorm
+  BatchNorm: typeof BatchNorm
+  Conv1d: typeof Conv1d
+  Conv2d: typeof Conv2d
+  ConvTranspose2d: typeof ConvTranspose2d
+  Embedding: typeof Embedding
+  Dropout: typeof Dropout
+  Sequential: typeof Sequential
+  Optimizer: typeof Optimizer
+  SGD: typeof SGD
+  Adam: typeof Adam
+  AdamW: typeof AdamW
+  getStateDict: typeof getStateDict
+  getParameters: typeof getParameters
+  loadStateDict: typeof loadStateDict
+  CompiledTrainingStep: typeof CompiledTrainingStep
+  compileStep: typeof compileStep
+}
+
+/** Models in Hugging Face's format. */
+export const hf: { loadHf: typeof loadHf, loadHfBytes: typeof loadHfBytes, generate: typeof generate }
+
+/** Files of tensors in the safetensors format. */
+export const safetensors: {
+  /** The tensors of a file, by name. */
+  decode(data: ArrayBufferView | ArrayBuffer): Record<string, Tensor>
+  /** A file of float32 tensors, and metadata, an object of strings. */
+  encode(tensors: Record<string, Tensor>, metadata?: Record<string, string> | null): Uint8Array
+}
+
+/** The number of nodes that the library keeps for this thread: what a leak test looks at. */
+export function liveNodes(): number
+
+/** The version of the library that was loaded. */
+export const version: string

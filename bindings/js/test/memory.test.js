@@ -1,0 +1,121 @@
+'use strict'
+// What is given back, and when.
+
+const test = require('node:test')
+const assert = require('node:assert')
+const path = require('node:path')
+const { execFileSync } = require('node:child_process')
+const { Tensor, Linear, Adam, getParameters, compileStep, liveNodes, PolygradError } = require('..')
+
+test('dispose gives nodes back', () => {
+  const before = liveNodes()
+  const a = new Tensor([1, 2])
+  const b = a.add(1).mul(a)
+  assert.ok(liveNodes() >= before + 2)
+  a.dispose()
+  assert.deepStrictEqual(b.tolist(), [2, 6], 'what was made of it goes on working')
+  b.dispose()
+  b.dispose()
+  assert.ok(a.isDisposed && b.isDisposed)
+  assert.throws(() => a.add(1), (e) => e instanceof PolygradError && e.message === 'the tensor was disposed')
+  assert.throws(() => new Tensor([1]).add(a), PolygradError)
+  for (const use of [() => a.shape, () => a.tolist(), () => a.realize(), () => a.sum(), () => a.data]) assert.throws(use, PolygradError)
+  assert.strictEqual(String(a), 'Tensor(disposed)')
+  assert.strictEqual(a[Symbol.dispose], a.dispose)
+})
+
+test('dispose gives the gradient back too', () => {
+  const x = new Tensor([1, 2], { requiresGrad: true })
+  x.square().sum().backward()
+  const { grad } = x
+  x.dispose()
+  assert.ok(grad.isDisposed)
+})
+
+test('tidy keeps results, parameters and gradients only', () => {
+  const x = new Tensor([1, 2], { requiresGrad: true })
+  let inner
+  const { kept, list } = Tensor.tidy(() => {
+    inner = x.mul(2)
+    inner.mul(x).sum().backward()
+    return { kept: inner.add(1), list: [x.add(2)], number: 3 }
+  })
+  assert.ok(inner.isDisposed)
+  assert.deepStrictEqual([kept.tolist(), list[0].tolist(), x.grad.tolist()], [[3, 5], [3, 4], [4, 8]])
+  const [outer, parameter] = Tensor.tidy(() => {
+    const y = Tensor.tidy(() => x.detach().add(5).keep())
+    return [y, new Tensor([1], { requiresGrad: true })]
+  })
+  assert.deepStrictEqual([outer.tolist(), parameter.isDisposed], [[6, 7], false])
+  assert.throws(() => Tensor.tidy(() => { inner = x.mul(3); throw new Error('stop') }), /stop/)
+  assert.ok(inner.isDisposed)
+  assert.throws(() => Tensor.tidy(async () => {}), TypeError)
+})
+
+test('a training loop in tidy has flat memory without waiting', () => {
+  const model = new Linear(4, 2)
+  const optimizer = new Adam(getParameters(model), { lr: 0.01 })
+  const x = Tensor.rand(8, 4).realize()
+  const once = () => Tensor.tidy(() => {
+    optimizer.zeroGrad()
+    const loss = model.forward(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+  })
+  for (let i = 0; i < 20; i++) once()
+  const before = liveNodes()
+  for (let i = 0; i < 200; i++) once()
+  assert.ok(liveNodes() <= before + 50, `${liveNodes()} nodes, ${before} before`)
+})
+
+/** Runs a program with access to the garbage collector. */
+function collected (program) {
+  const text = `const { Tensor, Instance, liveNodes, compileStep } = require(${JSON.stringify(path.join(__dirname, '..'))});
+    const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const settle = async () => { for (let i = 0; i < 6; i++) { gc(); await turn() } };
+    (async () => { ${program} })()`
+  return execFileSync(process.execPath, ['--expose-gc', '-e', text], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+}
+
+test('the collector gives back what is not used any more', () => {
+  assert.strictEqual(collected(`
+    await settle(); const before = liveNodes()
+    for (let i = 0; i < 3000; i++) { new Tensor([i]).add(1).mul(2).tolist(); if (i % 100 === 0) await turn() }
+    await settle(); console.log(liveNodes() - before < 100)`), 'true')
+})
+
+test('a graph keeps the memory that it reads', () => {
+  assert.strictEqual(collected(`
+    const make = () => new Tensor(Float32Array.from({ length: 1000 }, (_, i) => i)).add(1)
+    const sum = make(); await settle()
+    const rubbish = Array.from({ length: 1000 }, () => new Float32Array(1000).fill(7))
+    console.log(sum.sum().item(), rubbish.length)`), '500500 1000')
+})
+
+test('arrays of an instance keep it', () => {
+  assert.strictEqual(collected(`
+    let part = Instance.mlp({ layers: [100, 100] }).params['layers.0.weight'].subarray(5, 7)
+    const want = part.join(); await settle()
+    for (let i = 0; i < 100; i++) Instance.mlp({ layers: [100, 100], seed: i }).dispose()
+    console.log(part.join() === want)`), 'true')
+})
+
+test('steps are given back', () => {
+  assert.strictEqual(collected(`
+    const x = new Tensor([1, 2]); const before = liveNodes()
+    for (let i = 0; i < 50; i++) { compileStep((t) => t.mul(i).sum(), x).run(); await turn() }
+    await settle(); console.log(liveNodes() - before < 60)`), 'true')
+})
+
+test('a compiled step keeps what it works on', () => {
+  const make = () => {
+    const x = new Tensor([1, 2])
+    const step = compileStep((t) => t.add(1).sum(), x)
+    x.dispose()
+    return step
+  }
+  const step = make()
+  step.run()
+  assert.strictEqual(step.lossValue(), 5)
+})

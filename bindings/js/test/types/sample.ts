@@ -1,0 +1,59 @@
+// Compiled by tsc --strict, then run: the declarations must fit the package.
+import { Tensor, Linear, Conv2d, Sequential, AdamW, SGD, Instance, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
+import type { DType, Layer } from 'polygrad'
+
+const checks: Array<[name: string, holds: boolean]> = []
+
+const x = new Tensor([[1, 2, 3], [4, 5, 6]], { requiresGrad: true })
+const loss: Tensor = x.mul(x).sum()
+loss.backward()
+const grad: Float32Array = x.grad!.toArray()
+checks.push(['gradient', grad[5] === 12])
+
+const name: DType = x.dtype
+checks.push(['dtype', name === dtypes.float32])
+const big: BigInt64Array = new Tensor([1n, 2n]).add(1).toArray<BigInt64Array>()
+checks.push(['int64', big[1] === 3n])
+checks.push(['options', x.sum({ axis: 1, keepdim: true }).shape.length === 2 && x.sum(1, true).ndim === 2])
+const [values, indices] = x.topk(2)
+checks.push(['topk', values.shape[1] === 2 && indices.dtype === 'int32'])
+checks.push(['indexing', x.getitem(1, [null, null, -1]).tolist<number[]>()[0] === 6])
+checks.push(['pool', new Conv2d(1, 2, 3, { padding: 'same' }).forward(Tensor.rand(1, 1, 4, 4)).maxPool2d({ kernelSize: [2, 2] }).numel() === 8])
+
+const model: Layer = new Sequential(new Linear(3, 4), (t) => t.relu(), new Linear(4, 1))
+const optimizer = new AdamW(getParameters(model), { lr: 0.01, betas: [0.9, 0.99] })
+const target = Tensor.ones(2, 1).realize()
+{
+  using step = compileStep((input: Tensor, wanted: Tensor) => {
+    optimizer.zeroGrad()
+    const mse = model.forward(input).mseLoss(wanted)
+    mse.backward()
+    optimizer.step()
+    return mse
+  }, x.detach(), target)
+  step.run()
+  checks.push(['step', Number.isFinite(step.lossValue())])
+}
+{
+  using temporary = Tensor.ones(3)
+  checks.push(['using', temporary.sum().item() === 3])
+}
+new SGD([x], 0.1, { momentum: 0.9, nesterov: true }).zeroGrad()
+
+const net = Instance.mlp({ layers: [2, 1], loss: 'mse' })
+checks.push(['instance', net.forward({ x: [[1, 2]] })['output']!.length === 1])
+try {
+  x.reshape(5)
+  checks.push(['error', false])
+} catch (error) {
+  checks.push(['error', error instanceof PolygradError])
+}
+
+// @ts-expect-error a string is no data type
+try { x.cast('complex64') } catch { checks.push(['wrong type', true]) }
+// @ts-expect-error there is no such option
+try { x.sum({ axes: 1 }) } catch { checks.push(['wrong option', true]) }
+
+const failed = checks.filter(([, holds]) => !holds).map(([what]) => what)
+if (failed.length > 0) throw new Error(`not as declared: ${failed.join(', ')}`)
+console.log(`${checks.length} checks`)
