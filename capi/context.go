@@ -19,7 +19,7 @@ type context struct {
 	entry *handle.Entry
 	dead  bool
 	g     *uop.Graph
-	nodes map[readings]*handle.Entry
+	nodes entries
 	host  map[*uop.UOp]hostMemory
 	begun begun
 	bound []exec.Binding // reused from run to run
@@ -49,7 +49,6 @@ type hostMemory struct {
 func newContext() (*context, error) {
 	c := &context{
 		g:     uop.NewGraph(),
-		nodes: map[readings]*handle.Entry{},
 		host:  map[*uop.UOp]hostMemory{},
 		steps: map[*step]struct{}{},
 		plans: map[*wasmPlan]struct{}{},
@@ -73,7 +72,7 @@ func enter(ctx uintptr) (*context, error) {
 		return nil, &argError{"ctx", handle.ErrStale}
 	}
 	if c.g.Crowded() {
-		c.g.Sweep(c.roots)
+		c.sweep()
 	}
 	return c, nil
 }
@@ -83,9 +82,7 @@ func (c *context) destroy() {
 	c.idle()
 	c.dead = true
 	handles.Drop(c.entry)
-	for _, e := range c.nodes {
-		handles.Drop(e)
-	}
+	c.nodes.all(func(_ readings, e *handle.Entry) { handles.Drop(e) })
 	for s := range c.steps {
 		handles.Drop(s.entry)
 	}
@@ -106,7 +103,7 @@ func (c *context) destroy() {
 	}
 	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
 	c.unwrap()
-	c.g, c.nodes, c.host, c.steps, c.plans, c.jobs, c.begun = nil, nil, nil, nil, nil, nil, begun{}
+	c.g, c.nodes, c.host, c.steps, c.plans, c.jobs, c.begun = nil, entries{}, nil, nil, nil, nil, begun{}
 }
 
 // lookup finds the node of a handle of this context.
@@ -140,7 +137,7 @@ func (c *context) optional(name string, h uintptr) (value, error) {
 
 // out hands a value to C: a new handle, or one more reference to the one it has.
 func (c *context) out(v value) (uintptr, error) {
-	if e, ok := c.nodes[v.readings]; ok {
+	if e := c.nodes.get(v.readings); e != nil {
 		e.Refs++
 		return uintptr(e.Token()), nil
 	}
@@ -152,7 +149,7 @@ func (c *context) out(v value) (uintptr, error) {
 	if err := handles.Issue(&n.Entry); err != nil {
 		return 0, err
 	}
-	c.nodes[v.readings] = &n.Entry
+	c.nodes.put(v.readings, &n.Entry)
 	return uintptr(n.Token()), nil
 }
 
@@ -168,7 +165,7 @@ func (c *context) release(h uintptr) {
 	if v.host != nil {
 		delete(c.host, v.host)
 	}
-	delete(c.nodes, v.readings)
+	c.nodes.remove(v.readings)
 	handles.Drop(e)
 	c.detach(v.readings)
 }

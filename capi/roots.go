@@ -1,6 +1,9 @@
 package main
 
-import "polygrad/core/uop"
+import (
+	"polygrad/capi/handle"
+	"polygrad/core/uop"
+)
 
 // roots marks the nodes that calls to come may use: those with handles, and those that are known to anything else
 // that lives longer than a call. What keeps nodes without handles has to be here.
@@ -16,10 +19,10 @@ func (c *context) roots(mark func(*uop.UOp)) {
 			mark(u)
 		}
 	}
-	for r := range c.nodes {
+	c.nodes.all(func(r readings, _ *handle.Entry) {
 		mark(r.u)
 		mark(r.drop)
-	}
+	})
 	for b := range c.host {
 		mark(b)
 	}
