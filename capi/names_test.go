@@ -9,6 +9,8 @@ func TestErrorsNameArgumentsAsTheHeaderDoes(t *testing.T) {
 		{"poly_reshape", "shape: cannot reshape", "dims: cannot reshape"},
 		{"poly_full", "shape: too many elements", "shape: too many elements"},
 		{"poly_binary", "operands: do not fit", "operands: do not fit"},
+		{"poly_exp", "reshape: does not fit", "arguments: reshape: does not fit"},
+		{"poly_sum_reduce", "shape: tensor.Reshape: cannot", "shape: cannot"},
 		{"poly_exp", "x: is NULL", "x: is NULL"},
 		{"poly_exp", "no colon", "no colon"},
 	} {

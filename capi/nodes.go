@@ -143,7 +143,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 		if err != nil {
 			return value{}, err
 		}
-		from := make([]model.NodeSource, len(src))
+		var from []model.NodeSource // grows as sources are found: a count that is too large ends at the first that is none
 		for i, h := range src {
 			name := indexed("src", i)
 			if names != nil {
@@ -153,7 +153,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 			if err != nil {
 				return value{}, err
 			}
-			from[i] = model.NodeSource{Keep: v.u, Drop: v.drop}
+			from = append(from, model.NodeSource{Keep: v.u, Drop: v.drop})
 		}
 		a, err := argFrom(arg)
 		if err != nil {

@@ -170,16 +170,16 @@ func go_poly_tensor_transpose(t C.uintptr_t) C.uintptr_t {
 
 // tensorList reads an array of tensors.
 func tensorList(arg string, ts *C.uintptr_t, n C.int) ([]*memTensor, error) {
-	if n < 0 || n > 0 && ts == nil {
-		return nil, wrong(arg, "%d tensors at NULL", n)
+	if err := records(arg, unsafe.Pointer(ts), n); err != nil {
+		return nil, err
 	}
-	out := make([]*memTensor, n)
+	var out []*memTensor
 	for i, h := range unsafe.Slice(ts, n) {
 		t, err := tensorAt(indexed(arg, i), h)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = t
+		out = append(out, t)
 	}
 	return out, nil
 }
