@@ -3,6 +3,7 @@ package abi
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -17,6 +18,14 @@ func TestOldHeaderPrograms(t *testing.T) {
 	for _, source := range oldHeaders {
 		t.Run(source, func(t *testing.T) { run(t, compile(t, source, strict...)) })
 	}
+}
+
+// A program in C++ may use everything that C passes by value.
+func TestOldHeadersInCPlusPlus(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "headers")
+	run(t, "g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"+include, "testdata/headers.cpp", "-o", program,
+		library, "-Wl,-rpath,"+filepath.Dir(library))
+	run(t, program)
 }
 
 func TestOldHeaderProgramsWithAddressSanitizer(t *testing.T) {

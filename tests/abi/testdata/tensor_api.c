@@ -1,4 +1,6 @@
 /* Tensors with memory, layers, gradients, training. */
+#include <pthread.h>
+
 #include "check.h"
 
 static int64_t two[2] = {2, 3}, three[1] = {3};
@@ -173,8 +175,41 @@ static void training(void) {
   poly_nn_linear_free(plain);
 }
 
+/* Threads use one layer in contexts of their own, and tensors of no context in the one of the library. */
+static void *thread(void *arg) {
+  PolyLinear *layer = arg;
+  float xs[6] = {1, 2, 3, 4, 5, 6};
+  long wrong = 0;
+  for (int i = 0; i < 100; i++) {
+    PolyCtx *ctx = poly_ctx_new();
+    PolyTensor *x = poly_tensor_input(ctx, xs, two, 2), *h = poly_nn_linear_forward(layer, ctx, x);
+    PolyTensor *one = poly_tensor_ones(three, 1), *sum = poly_tensor_sum(one, -1);
+    wrong += poly_tensor_realize(h) != 0 || h->data[0] != 6 || h->data[1] != 15 || poly_tensor_item(sum) != 3;
+    poly_tensor_free(one);
+    poly_tensor_free(h);
+    poly_ctx_destroy(ctx);
+    poly_tensor_free(x);
+    poly_tensor_free(sum);
+  }
+  return (void *)wrong;
+}
+
+static void threads(void) {
+  PolyLinear *layer = poly_nn_linear(3, 1, false);
+  for (int i = 0; i < 3; i++) layer->weight->data[i] = 1;
+  pthread_t ids[8];
+  for (int i = 0; i < 8; i++) CHECK(pthread_create(&ids[i], NULL, thread, layer) == 0);
+  for (int i = 0; i < 8; i++) {
+    void *wrong = NULL;
+    pthread_join(ids[i], &wrong);
+    CHECK(wrong == NULL);
+  }
+  poly_nn_linear_free(layer);
+}
+
 int main(void) {
   PolyCtx *ctx = poly_ctx_new();
+  threads();
   operations(ctx);
   randomness();
   one_step(ctx);
