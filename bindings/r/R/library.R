@@ -7,7 +7,7 @@ library_candidates <- function() {
   name <- "libpolygrad.so"
   own <- system.file("lib", name, package = "polygrad")
   places <- if (nzchar(own)) own
-  # Recorded when the package was installed: the checkout, or what pkg-config knew.
+  # Written down when the package was installed: the checkout, or what pkg-config knew.
   recorded <- system.file("library-path", package = "polygrad")
   if (nzchar(recorded)) places <- c(places, readLines(recorded, warn = FALSE))
   c(places, file.path(c("/usr/local/lib", "/usr/lib", "/usr/lib64"), name))

@@ -7,7 +7,7 @@ package=$(dirname "$(dirname "$(realpath "$0")")")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp -rL "$package" "$folder/polygrad"
-mkdir -p "$folder/polygrad/inst/lib"
-cp "$library" "$folder/polygrad/inst/lib/libpolygrad.so"
-echo "inst/lib/libpolygrad.so" >"$folder/polygrad/BinaryFiles"
-R CMD build "$folder/polygrad"
+rm -rf "$folder/polygrad/src/"*.o "$folder/polygrad/src/"*.so
+gzip -9cn "$library" >"$folder/polygrad/tools/libpolygrad.so.gz"
+# The vignette is made with the library that the package carries.
+env -u POLYGRAD_LIB R CMD build "$folder/polygrad"
