@@ -126,6 +126,32 @@ func TestAssignOrder(t *testing.T) {
 	b.expect(before, 1, 2)
 }
 
+// ASSIGNs of one buffer take effect one after the other; what reads it in between sees what is there then.
+func TestAssignTwice(t *testing.T) {
+	b := newBench(t)
+	m, p, before := []float32{1, 2}, []float32{0, 0}, []float32{0, 0}
+	bm, bp, bb := b.floats(m...), b.floats(p...), b.floats(before...)
+	number := func(v float64) *uop.UOp { return b.must(tensor.Scalar(bm, uop.Float(v))) }
+	twice := bm.AssignTo(b.must(tensor.Mul(bm, number(2))))
+	b.run(
+		twice, // m = 2 4
+		bp.AssignTo(b.must(tensor.Add(bm, number(1)))), // p = 3 5
+		twice, // the same node
+		bm.AssignTo(b.must(tensor.Add(bm, number(10)))), // m = 12 14
+		bb.Store(b.must(tensor.Add(twice, number(100)))),
+	)
+	b.expect(m, 12, 14)
+	b.expect(p, 3, 5)
+	b.expect(before, 102, 104)
+
+	both := bm.Reshape(uop.ShapeOf(2, 1))
+	half := func(i int64) *uop.UOp {
+		return both.Shrink([]uop.Pair{{Lo: uop.N(i), Hi: uop.N(i + 1)}, {Lo: uop.N(0), Hi: uop.N(1)}})
+	}
+	b.run(half(0).AssignTo(b.must(tensor.Mul(half(0), number(2)))), half(1).AssignTo(b.must(tensor.Mul(half(1), number(3)))))
+	b.expect(m, 24, 42)
+}
+
 func TestErrorsLeaveEverythingAsItIs(t *testing.T) {
 	b := newBench(t)
 	out := []float32{7, 7}

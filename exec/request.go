@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"polygrad/core/rewrite"
 	"polygrad/core/uop"
@@ -26,7 +27,15 @@ func split(root *uop.UOp) (*request, error) {
 	r := &request{}
 	var src []*uop.UOp
 	assigned := rewrite.Map{}
+	last := lastAssigns(root)
+	replaced := rewrite.Map{}
 	for i, s := range root.Src {
+		if slices.Contains(root.Src[:i], s) {
+			continue // the same node once more
+		}
+		if len(replaced) > 0 {
+			s = rewrite.Substitute(s, replaced)
+		}
 		switch s.Op {
 		case uop.Store:
 			target, v := s.Src[0].Base(), s.Src[1]
@@ -53,6 +62,13 @@ func split(root *uop.UOp) (*request, error) {
 				return nil, fmt.Errorf("exec.Realize: source %d: ASSIGN to %s, expected a BUFFER or a view of one", i, target)
 			}
 			v := seeAssigned(s.Src[1], assigned)
+			if last[target] > i {
+				// A later ASSIGN writes all of it again: what would be there until then lies elsewhere.
+				v = v.F(uop.Contiguous, nil, nil)
+				assigned[target] = whole(target, s.Src[0], v)
+				replaced[root.Src[i]] = v
+				continue
+			}
 			a := s.Src[0].AssignTo(v)
 			assigned[target] = whole(target, s.Src[0], a)
 			src = append(src, a)
@@ -63,6 +79,24 @@ func split(root *uop.UOp) (*request, error) {
 	}
 	r.sink = g.Sink(nil, src...)
 	return r, nil
+}
+
+// lastAssigns are the places of the last ASSIGN to each buffer whose ASSIGNs all write all of it.
+func lastAssigns(root *uop.UOp) map[*uop.UOp]int {
+	last, parts := map[*uop.UOp]int{}, map[*uop.UOp]bool{}
+	for i, s := range root.Src {
+		if s.Op == uop.Assign && !slices.Contains(root.Src[:i], s) {
+			target := s.Src[0].Base()
+			last[target] = i
+			parts[target] = parts[target] || whole(target, s.Src[0], s) == target
+		}
+	}
+	for target, part := range parts {
+		if part {
+			delete(last, target)
+		}
+	}
+	return last
 }
 
 // wholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
