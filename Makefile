@@ -23,7 +23,7 @@ PY_CHECKED := bindings/python examples scripts bench tests
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(LIB) $(LINKED_LIB) ## build the shared library into build/
+build: $(LIB) $(LINKED_LIB) $(LIB).gz ## build the shared library into build/
 
 demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
@@ -69,6 +69,10 @@ clean: ## remove everything that was built
 $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)
 	GO='$(GO)' scripts/library.sh $@
+
+# What the R package carries, by a link in bindings/r/tools.
+$(LIB).gz: $(LIB)
+	gzip -9nc $< >$@
 
 $(LINKED_LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)

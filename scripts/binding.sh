@@ -2,7 +2,8 @@
 # binding.sh js|r: makes a binding ready to be used from the checkout.
 #
 # js: the packages that it needs, in bindings/js/node_modules
-# r:  the package, polygrad_*.tar.gz in build/r, installed in build/r/library
+# r:  the package, polygrad_*.tar.gz in build/r, installed in build/r/library; the library must
+#     have been built
 set -euo pipefail
 root=$(dirname "$(dirname "$(realpath "$0")")")
 
@@ -21,7 +22,7 @@ case "${1:-}" in
     mkdir -p "$root/build/r/library"
     cd "$root/build/r"
     rm -f polygrad_*.tar.gz
-    R CMD build "$root/bindings/r"
+    env -u POLYGRAD_LIB R CMD build "$root/bindings/r" # its vignette uses the library it carries
     R CMD INSTALL --library=library polygrad_*.tar.gz
     ;;
   *)

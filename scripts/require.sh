@@ -19,7 +19,7 @@ package_of() {
     node) echo "nodejs" ;;
     npm) echo "npm" ;;
     R)
-      echo "r-base-core make gcc libc6-dev"
+      echo "r-base-core make gcc libc6-dev qpdf" # R CMD check wants qpdf
       for package in $R_PACKAGES; do echo "r-cran-$package"; done
       ;;
   esac
@@ -33,7 +33,8 @@ works() {
     node) node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 18 ? 1 : 0)' >/dev/null 2>&1 ;;
     R)
       # shellcheck disable=SC2086  # a list of packages
-      Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' $R_PACKAGES >/dev/null 2>&1
+      Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' $R_PACKAGES >/dev/null 2>&1 &&
+        command -v qpdf >/dev/null 2>&1
       ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
@@ -43,7 +44,7 @@ name_of() {
   case "$1" in
     python*) echo "Python 3.9 or later with venv; '$1' is not one" ;;
     node) echo "Node.js 18 or later" ;;
-    R) echo "R with the packages $R_PACKAGES" ;;
+    R) echo "R with the packages $R_PACKAGES, and qpdf" ;;
     *) echo "'$1'" ;;
   esac
 }
