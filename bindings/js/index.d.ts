@@ -676,6 +676,12 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** The standard deviation along axes. */
   std(axis?: Axes, keepdim?: boolean, correction?: number): Tensor
   std(options: ReduceOptions & { correction?: number }): Tensor
+  /** Standard deviation and mean along axes. */
+  stdMean(axis?: Axes, keepdim?: boolean, correction?: number): [std: Tensor, mean: Tensor]
+  stdMean(options: ReduceOptions & { correction?: number }): [std: Tensor, mean: Tensor]
+  /** Variance and mean along axes. */
+  varMean(axis?: Axes, keepdim?: boolean, correction?: number): [variance: Tensor, mean: Tensor]
+  varMean(options: ReduceOptions & { correction?: number }): [variance: Tensor, mean: Tensor]
   /** Where the greatest value is (the first, if there are several), int32; without axis in the flattened tensor. */
   argmax(axis?: number | null, keepdim?: boolean): Tensor
   argmax(options: { axis?: number | null, keepdim?: boolean }): Tensor
@@ -703,8 +709,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   rmsnorm(eps?: number, weight?: Tensor | null): Tensor
   rmsnorm(options: { eps?: number, weight?: Tensor | null }): Tensor
   /** Channels of (N, C, …) normalised in groups, then * weight + bias per channel. */
-  groupnorm(numGroups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null): Tensor
-  groupnorm(options: { numGroups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null }): Tensor
+  groupnorm(groups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null): Tensor
+  groupnorm(options: { groups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null }): Tensor
   /** (x - mean) * weight * invstd + bias, which have the axes `axis` (1) of x; weight and bias may be null. */
   batchnorm(weight: Tensor | null, bias: Tensor | null, mean: Tensor, invstd: Tensor, axis?: number | readonly number[]): Tensor
   /** Mean and variance of each channel (axis 1). */
@@ -833,10 +839,10 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   matmul(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
   /** The matrix product. */
   dot(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
-  /** x @ weight.T + bias for a weight of shape (out, in). */
-  linear(weight: Tensor, bias?: Tensor | null): Tensor
-  linear(weight: Tensor, options: { bias?: Tensor | null }): Tensor
-  linear(options: { weight: Tensor, bias?: Tensor | null }): Tensor
+  /** x @ weight.T + bias for a weight of shape (out, in); with dtype, all three are converted first. */
+  linear(weight: Tensor, bias?: Tensor | null, options?: { dtype?: DTypeLike | null }): Tensor
+  linear(weight: Tensor, options: { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
+  linear(options: { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
   static einsum(formula: string, ...operands: Array<Tensor | readonly Tensor[]>): Tensor
   /** The Cholesky factor of symmetric positive definite matrices, lower or upper. */
@@ -883,6 +889,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   maxPool2d(options?: PoolOptions & { returnIndices?: false }): Tensor
   /** Values put back to where maxPool2d found them, 0 elsewhere. */
   maxUnpool2d(indices: Tensor, options?: PoolOptions & { outputSize?: readonly number[] | null }): Tensor
+  maxUnpool2d(options: PoolOptions & { indices: Tensor, outputSize?: readonly number[] | null }): Tensor
   /** The last axes brought to a size; mode is linear, nearest or nearest-exact. */
   interpolate(size: number | readonly number[], mode?: Interpolation, alignCorners?: boolean): Tensor
   interpolate(options: { size: number | readonly number[], mode?: Interpolation, alignCorners?: boolean }): Tensor

@@ -43,6 +43,14 @@ function load () {
 
 const library = load()
 
+function find (name, result, args) {
+  try {
+    return library.func(name, result, args)
+  } catch (error) {
+    throw new PolygradError(`${name}: the library that was loaded is older than the package: ${error.message}`)
+  }
+}
+
 /** The functions of the library by name, each looked up when it is first used. */
 const lib = {}
 for (const [name, [result, args]] of Object.entries(PROTOTYPES)) {
@@ -50,7 +58,7 @@ for (const [name, [result, args]] of Object.entries(PROTOTYPES)) {
     configurable: true,
     enumerable: true,
     get () {
-      const value = library.func(name, result, args)
+      const value = find(name, result, args)
       Object.defineProperty(lib, name, { value, enumerable: true })
       return value
     }

@@ -3,7 +3,7 @@
 
 const { lib, constants: c } = require('./library.js')
 const { CTX, handles } = require('./graph.js')
-const { made, several, nodeOf, optional, handleOf, present, operand } = require('./base.js')
+const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = require('./base.js')
 const { Reduce } = require('./reduce.js')
 const { named, small, integer, number, within, show } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
@@ -35,9 +35,13 @@ class Linalg extends Reduce {
     return this.matmul(x, ...args)
   }
 
-  /** x @ weight.T + bias for a weight of shape (out, in). */
+  /** x @ weight.T + bias for a weight of shape (out, in); with dtype, all three are converted first. */
   linear (...args) {
-    const { weight, bias } = named('linear', args, { weight: undefined, bias: null })
+    const { weight, bias, dtype } = named('linear', args, { weight: undefined, bias: null, dtype: null })
+    if (dtype !== null) {
+      const [x, w, b] = [this, weight, bias].map((t) => t === null ? null : wrap(nodeOf(t, 'linear')).cast(dtype))
+      return x.linear(w, b)
+    }
     const w = nodeOf(weight, 'linear: weight')
     const b = optional(bias, 'linear: bias')
     return made(lib.poly_affine(CTX, this._node.handle, w.handle, handleOf(b)), present(this._node, w, b))

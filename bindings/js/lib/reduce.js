@@ -49,6 +49,18 @@ class Reduce extends Indexing {
     return this._reduce(c.POLY_REDUCE_STD, axis, keepdim, small(correction, 'std: correction'), 'std: axis')
   }
 
+  /** Standard deviation and mean along axes: [std, mean]. */
+  stdMean (...args) {
+    const { axis, keepdim, correction } = named('stdMean', args, { axis: null, keepdim: false, correction: 1 })
+    return [this.std(axis, keepdim, correction), this.mean(axis, keepdim)]
+  }
+
+  /** Variance and mean along axes: [var, mean]. */
+  varMean (...args) {
+    const { axis, keepdim, correction } = named('varMean', args, { axis: null, keepdim: false, correction: 1 })
+    return [this.var(axis, keepdim, correction), this.mean(axis, keepdim)]
+  }
+
   /** e^x / sum(e^x) along an axis. */
   softmax (...args) {
     const { axis } = named('softmax', args, { axis: -1 })
@@ -82,10 +94,10 @@ class Reduce extends Indexing {
 
   /** Channels of (N, C, …) normalised in groups, then * weight + bias per channel if they are given. */
   groupnorm (...args) {
-    const { numGroups, eps, weight, bias } = named('groupnorm', args, { numGroups: undefined, eps: 1e-5, weight: null, bias: null })
+    const { groups, eps, weight, bias } = named('groupnorm', args, { groups: undefined, eps: 1e-5, weight: null, bias: null })
     const w = optional(weight, 'groupnorm: weight')
     const b = optional(bias, 'groupnorm: bias')
-    return made(lib.poly_groupnorm(CTX, this._node.handle, small(numGroups, 'groupnorm: numGroups'), number(eps, 'groupnorm: eps'),
+    return made(lib.poly_groupnorm(CTX, this._node.handle, small(groups, 'groupnorm: groups'), number(eps, 'groupnorm: eps'),
       handleOf(w), handleOf(b)), present(this._node, w, b))
   }
 

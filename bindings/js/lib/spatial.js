@@ -110,9 +110,9 @@ class Spatial extends Linalg {
   }
 
   /** Values put back to where maxPool2d found them, 0 elsewhere. */
-  maxUnpool2d (indices, ...args) {
-    const { values, n, arrays } = windowOf('maxUnpool2d', args, { ...WINDOW, outputSize: null })
-    const at = nodeOf(indices, 'maxUnpool2d: indices')
+  maxUnpool2d (...args) {
+    const { values, n, arrays } = windowOf('maxUnpool2d', args, { indices: undefined, ...WINDOW, outputSize: null })
+    const at = nodeOf(values.indices, 'maxUnpool2d: indices')
     const size = values.outputSize === null ? null : list(values.outputSize).slice(-n)
     return made(lib.poly_max_unpool(CTX, this._node.handle, at.handle, ...arrays, n,
       size === null ? null : dims(size, 'maxUnpool2d: outputSize', OUTPUT)), [this._node, at])

@@ -119,6 +119,27 @@ test('all gradients are evaluated before the first update', () => {
   assert.deepStrictEqual([p.item(), q.item()], [-1, 1])
 })
 
+test('an optimizer goes on from its state dict', () => {
+  const start = () => {
+    const p = new Tensor([1, -2], { requiresGrad: true })
+    return { p, optimizer: new Adam([p], { lr: 0.1 }) }
+  }
+  const train = ({ p, optimizer }) => {
+    for (let i = 0; i < 3; i++) {
+      optimizer.zeroGrad()
+      p.pow(3).sum().backward()
+      optimizer.step()
+    }
+    return p.toArray().slice()
+  }
+  const [one, other] = [start(), start()]
+  train(one)
+  const state = Object.fromEntries(Object.entries(getStateDict(one.optimizer)).map(([name, t]) => [name, t.clone().realize()]))
+  assert.ok(Object.keys(state).length >= 5)
+  loadStateDict(other.optimizer, state)
+  assert.deepStrictEqual(train(other), train(one))
+})
+
 test('state dicts', () => {
   const [a, b] = [new nn.Sequential(new Linear(2, 3), new Linear(3, 1)), new nn.Sequential(new Linear(2, 3), new Linear(3, 1))]
   assert.deepStrictEqual(Object.keys(getStateDict(a)), ['layers.0.weight', 'layers.0.bias', 'layers.1.weight', 'layers.1.bias'])

@@ -31,6 +31,11 @@ function seen (tensor, record) {
   return tensor
 }
 
+/** An argument; decimal strings are integers beyond what a number holds. */
+function plain (value) {
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : value
+}
+
 function item (entry, inputs) {
   if (typeof entry !== 'object' || entry === null) return entry
   return entry.slice ?? inputs[entry.input]
@@ -42,7 +47,7 @@ function run (c, inputs) {
   const used = new Set()
   for (const [name, value] of Object.entries(c.args ?? {})) {
     if (value?.input !== undefined) used.add(value.input)
-    args[camel(name)] = value?.input === undefined ? value : inputs[value.input]
+    args[camel(name)] = value?.input === undefined ? plain(value) : inputs[value.input]
   }
   const operands = inputs.filter((_, i) => !used.has(i))
   const op = camel(c.op)
@@ -81,7 +86,7 @@ function check (c) {
   if (c.seed !== undefined) Tensor.manualSeed(BigInt(c.seed))
   const results = Tensor.train(() => run(c, inputs), c.training ?? false)
   assert.strictEqual(results.length, c.outputs.length)
-  results.forEach((got, i) => compare(got, c.outputs[i], c.rtol ?? 0, c.atol ?? 0))
+  results.forEach((got, i) => c.outputs[i] === null || compare(got, c.outputs[i], c.rtol ?? 0, c.atol ?? 0))
   if (c.grads === undefined) return
   const terms = results.flatMap((got, i) => c.weights[i] === null
     ? []
@@ -108,7 +113,7 @@ test('table of operations', async (t) => {
         const inputs = (c.inputs ?? []).map((r) => seen(leaf(r, false), r))
         for (const result of run(c, inputs)) result.realize()
       }), (error) => {
-        assert.ok(error.message.includes(c.error), `${error.message}, expected ${c.error}`)
+        assert.ok(error.message.toLowerCase().includes(c.error.toLowerCase()), `${error.message}, expected ${c.error}`)
         return true
       })
     })

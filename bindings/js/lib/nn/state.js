@@ -19,8 +19,7 @@ function collect (object, prefix, found, onWay) {
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
   onWay.add(object)
   for (const [name, item] of object instanceof Map ? object : Object.entries(object)) {
-    // What begins with an underscore is nobody else's business.
-    if (!String(name).startsWith('_')) collect(item, prefix === '' ? String(name) : `${prefix}.${name}`, found, onWay)
+    collect(item, prefix === '' ? String(name) : `${prefix}.${name}`, found, onWay)
   }
   onWay.delete(object)
 }
