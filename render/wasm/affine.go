@@ -27,6 +27,9 @@ func (g *graph) affineOf(v *value) *affine {
 }
 
 func (g *graph) takeApart(v *value) *affine {
+	if v.kind < kI32 && v.op != uop.ConstOp {
+		return &affine{terms: []term{{v, 1}}} // narrow numbers wrap around earlier
+	}
 	switch v.op {
 	case uop.ConstOp:
 		return &affine{off: constInt(v)}

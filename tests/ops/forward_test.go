@@ -407,6 +407,13 @@ func TestIndexing(t *testing.T) {
 		l.check("take two", u.at(take(indices(u, 3, 0)), tensor.Whole(), take(indices(u, 1, -1))), build(func(i []int64) float64 {
 			return x.at([]int64{3, 0}[i[0]], i[1], []int64{1, 4}[i[0]])
 		}, 2, 3), 0)
+		// Indices of a narrow type wrap around before they become addresses.
+		for _, dt := range []*uop.DType{uop.Uint8, uop.Uint16, uop.Int8} {
+			k := l.tensor(dt, []float64{2, 1, 4}, 3)
+			l.check("take "+dt.Name, u.at(tensor.At(0), tensor.At(0), take(k.sub(1))), build(func(i []int64) float64 {
+				return x.at(0, 0, []int64{1, 0, 3}[i[0]])
+			}, 3), 0)
+		}
 		v := random(uop.Float32, 5, 6, 16, 2, 5)
 		set := must(tensor.SetItem(u.UOp, v.tensor(l, uop.Float32).UOp, slice(1, nil, 2), tensor.At(2), slice(nil, nil, -1)))
 		l.check("set", set, build(func(i []int64) float64 {
