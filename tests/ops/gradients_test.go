@@ -134,6 +134,26 @@ var derivatives = []derivative{
 		return must(tensor.SetItem(in[0].UOp, in[1].UOp, slice(0, nil, 2)))
 	}},
 	from("sort", func(x T) T { v, _ := must2(tensor.Sort(x.UOp, 0, false)); return v }, 5),
+	from("full sort", func(x T) T { v, _ := must2(tensor.FullSort(x.UOp, 0, true)); return v }, 5),
+	from("full logcumsumexp", func(x T) T { return must(tensor.FullLogCumSumExp(x.UOp, 1)) }, 2, 4),
+	pairwise("atan2", 0.3, 2, tensor.Atan2), pairwise("hypot", -2, 2, tensor.Hypot),
+	{"solve", -2, 2, shapes(dim(2, 3, 3), dim(3, 2)), func(in inputs) T { return must(tensor.Solve(in[0].UOp, in[1].UOp)) }},
+	from("inv", func(x T) T { return x.do(tensor.Inv) }, 3, 3), from("det", func(x T) T { return x.do(tensor.Det) }, 2, 3, 3),
+	from("slogdet", func(x T) T { _, v := must2(tensor.SlogDet(x.UOp)); return v }, 3, 3),
+	from("qr q", func(x T) T { v, _ := must2(tensor.QR(x.UOp)); return v }, 3, 2),
+	from("qr r", func(x T) T { _, v := must2(tensor.QR(x.UOp)); return v }, 3, 3),
+	from("singular values", func(x T) T {
+		_, v, _, err := tensor.SVD(x.UOp, false)
+		return must(v, err)
+	}, 3, 2),
+	from("masked select", func(x T) T {
+		return must(tensor.MaskedSelect(x.UOp, indices(x, 1, 0, 1, 1).cast(uop.Bool).UOp, 3))
+	}, 4),
+	from("index select", func(x T) T { return must(tensor.IndexSelect(x.UOp, 1, indices(x, 2, 0, 2).UOp)) }, 2, 3),
+	{"huber", -2, 2, shapes(dim(5), dim(5)), func(in inputs) T {
+		return must(tensor.HuberLoss(in[0].UOp, in[1].UOp, 0.7, tensor.ReduceNone))
+	}},
+	{"l1", -2, 2, shapes(dim(5), dim(5)), func(in inputs) T { return must(tensor.L1Loss(in[0].UOp, in[1].UOp, tensor.ReduceSum)) }},
 
 	{"matmul", -2, 2, shapes(dim(2, 3), dim(3, 4)), func(in inputs) T { return in[0].dot(in[1]) }},
 	{"matmul batched", -2, 2, shapes(dim(2, 1, 2, 3), dim(2, 3, 2)), func(in inputs) T { return in[0].dot(in[1]) }},
@@ -157,6 +177,8 @@ var derivatives = []derivative{
 	}},
 	from("avg_pool", func(x T) T { return must(tensor.AvgPool(x.UOp, []int64{2, 2}, window(1, 1), false)) }, 1, 1, 3, 4),
 	from("max_pool", func(x T) T { return must(tensor.MaxPool(x.UOp, []int64{2, 2}, window(1, 0))) }, 1, 1, 3, 4),
+	from("interpolate nearest", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{4}, tensor.Nearest, false)) }, 1, 4),
+	from("interpolate nearest exact", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{4}, tensor.NearestExact, false)) }, 1, 4),
 	from("interpolate", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{7}, tensor.Bilinear, false)) }, 1, 4),
 
 	{"cross_entropy", -2, 2, shapes(dim(3, 4)), func(in inputs) T {

@@ -32,10 +32,13 @@ var loadCollapseRules = rewrite.New("load collapse",
 	&rewrite.Rule{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
 )
 
-// liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast.
+// liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from an integer to another: a cast
+// from a floating type rounds, so that (x+0.5 as an integer) cmp c says something else than x cmp c-0.5.
 func liftTerm(sum, c *uop.UOp, cmp func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	if sum.Op == uop.Cast {
-		sum = sum.Src[0]
+		if sum = sum.Src[0]; !sum.DType.IsInt() || !c.DType.IsInt() {
+			return nil
+		}
 	}
 	return eachOrder(sum, uop.Add, func(x, y *uop.UOp) *uop.UOp {
 		if !noRange(y) || !noRange(c) {
@@ -171,7 +174,7 @@ func foldSelect(_ any, u *uop.UOp) *uop.UOp {
 		if x.Op == uop.Cast {
 			x = x.Src[0]
 		}
-		if x != r {
+		if x != r || !idx.DType.IsInt() {
 			return nil
 		}
 		i := idx.Cast(r.DType)
