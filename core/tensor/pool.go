@@ -28,7 +28,7 @@ func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 		if k < 1 || st < 1 || d < 1 {
 			fail("kernel_size", "window %v, stride %v, dilation %v: need positive numbers", kernel, stride, dilation)
 		}
-		if k-1 > (i-1)/d {
+		if i < 1 || k-1 > (i-1)/d {
 			fail("kernel_size", "a window of %d with dilation %d is larger than the input size %d", k, d, i)
 		}
 		o := ceil64(i-d*(k-1), st)
