@@ -7,3 +7,5 @@ require (
 	github.com/tetratelabs/wazero v1.12.0
 	golang.org/x/sys v0.49.0
 )
+
+ignore ./bindings/js/node_modules
