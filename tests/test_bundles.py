@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -16,15 +16,15 @@ import pytest
 from polygrad import Instance
 from polygrad._library import lib
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "core" / "model" / "testdata"
 HERE = Path(__file__).parent / "bundles"
 LIBRARY = Path(lib._name).resolve()
 RNG = np.random.default_rng(3)
 STEPS = 4
+
+# Runs a program of another process on a folder, for so many steps of training.
+Predict = Callable[[Path, int], None]
 
 
 def run(*command: object, **environment: str) -> str:
@@ -70,7 +70,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def in_c(program: Path) -> Callable[[Path, int], None]:
+def in_c(program: Path) -> Predict:
     def predict(folder: Path, steps: int) -> None:
         libraries = f"{program.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
         run(program, folder, steps, LD_LIBRARY_PATH=libraries)
@@ -78,34 +78,61 @@ def in_c(program: Path) -> Callable[[Path, int], None]:
     return predict
 
 
-def in_node(folder: Path, steps: int) -> None:
-    package = ROOT / "bindings" / "js"
-    if shutil.which("node") is None or not (package / "node_modules" / "koffi").is_dir():
-        pytest.skip("Node or koffi is not installed")
-    run("node", HERE / "predict.cjs", folder, steps, POLYGRAD_JS=str(package))
-
-
-def in_r(folder: Path, steps: int) -> None:
-    if shutil.which("Rscript") is None:
-        pytest.skip("R is not installed")
+def ready(language: str, *tools: str) -> None:
+    """Make a binding ready to be used from the checkout; skip where its runtime is missing."""
     found = subprocess.run(
-        ["Rscript", "-e", 'cat(requireNamespace("polygrad", quietly = TRUE))'],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "POLYGRAD_LIB": str(LIBRARY)},
+        [str(ROOT / "scripts" / "require.sh"), *tools], capture_output=True, text=True, check=False
     )
-    if found.stdout != "TRUE":
-        pytest.skip("R's package polygrad is not installed")
-    run("Rscript", HERE / "predict.R", folder, steps)
+    if found.returncode != 0:
+        pytest.skip(found.stderr.strip().splitlines()[-1])
+    run(ROOT / "scripts" / "binding.sh", language)
+
+
+@pytest.fixture(scope="session")
+def node() -> Path:
+    """Return the Node package, whose own packages are there."""
+    package = ROOT / "bindings" / "js"
+    if not (package / "node_modules" / "koffi").is_dir():
+        ready("js", "node", "npm")
+    return package
+
+
+@pytest.fixture(scope="session")
+def r_library() -> Path:
+    """Return the folder where the R package is installed."""
+    library = ROOT / "build" / "r" / "library"
+    made = library / "polygrad" / "DESCRIPTION"
+    sources = (ROOT / "bindings" / "r").rglob("*")
+    if not made.exists() or any(
+        f.stat().st_mtime > made.stat().st_mtime for f in sources if f.is_file()
+    ):
+        ready("r", "R")
+    return library
+
+
+def in_node(package: Path) -> Predict:
+    def predict(folder: Path, steps: int) -> None:
+        run("node", HERE / "predict.cjs", folder, steps, POLYGRAD_JS=str(package))
+
+    return predict
+
+
+def in_r(library: Path) -> Predict:
+    def predict(folder: Path, steps: int) -> None:
+        run("Rscript", HERE / "predict.R", folder, steps, R_LIBS=str(library))
+
+    return predict
 
 
 @pytest.fixture(params=["python", "c", "node", "r"])
-def predict(request: pytest.FixtureRequest) -> Callable[[Path, int], None]:
+def predict(request: pytest.FixtureRequest) -> Predict:
+    if request.param == "python":
+        return in_python
     if request.param == "c":
         return in_c(request.getfixturevalue("program"))
-    languages = {"python": in_python, "node": in_node, "r": in_r}
-    return languages[request.param]
+    if request.param == "node":
+        return in_node(request.getfixturevalue("node"))
+    return in_r(request.getfixturevalue("r_library"))
 
 
 def floats(file: Path) -> list[float]:
@@ -129,7 +156,7 @@ MODELS: dict[str, Callable[[str], Instance]] = {
 @pytest.mark.parametrize("kind", ["sgd", "adam", "adamw"])
 @pytest.mark.parametrize("family", MODELS)
 def test_training_goes_on_in_a_new_process(
-    family: str, kind: str, tmp_path: Path, predict: Callable[[Path, int], None]
+    family: str, kind: str, tmp_path: Path, predict: Predict
 ) -> None:
     model = MODELS[family]("cross_entropy" if kind == "adam" else "mse")
     shapes = {name: model.buffers[name].shape for name in ("x", "y")}
@@ -151,9 +178,7 @@ def test_training_goes_on_in_a_new_process(
 
 
 @pytest.mark.parametrize("name", ["mlp_4_8_3", "mlp_gelu_b3", "tabm_4_8_1", "nam_3"])
-def test_bundles_of_the_original(
-    name: str, tmp_path: Path, predict: Callable[[Path, int], None]
-) -> None:
+def test_bundles_of_the_original(name: str, tmp_path: Path, predict: Predict) -> None:
     data = (FIXTURES / f"{name}.bundle").read_bytes()
     want: dict[str, Any] = json.loads((FIXTURES / f"{name}.json").read_text())
     x = np.array(want["x"], np.float32)
