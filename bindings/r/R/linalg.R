@@ -1,7 +1,9 @@
 # Products and decompositions of matrices, over the last two axes.
 
+as_tensor <- function(x) if (is_tensor(x)) x else Tensor(x)
+
 tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
-  x <- .Call(C_operand, x, self)
+  x <- as_tensor(x)
   a <- if (reverse) x else self
   b <- if (reverse) self else x
   if (is.null(dtype)) .Call(C_poly_matmul, a, b) else .Call(C_poly_matmul_as, a, b, dtype)
@@ -18,9 +20,9 @@ tensor_statics$einsum <- function(formula, ..., dtype = NULL) {
 
 tensor_methods$cholesky <- function(self, upper = FALSE) .Call(C_poly_cholesky, self, upper)
 tensor_methods$triangular_solve <- function(self, b, upper = FALSE, transpose = FALSE, unit_diagonal = FALSE) {
-  .Call(C_poly_triangular_solve, self, .Call(C_operand, b, self), upper, transpose, unit_diagonal)
+  .Call(C_poly_triangular_solve, self, as_tensor(b), upper, transpose, unit_diagonal)
 }
-tensor_methods$solve <- function(self, b) .Call(C_poly_solve, self, .Call(C_operand, b, self))
+tensor_methods$solve <- function(self, b) .Call(C_poly_solve, self, as_tensor(b))
 tensor_methods$inv <- function(self) .Call(C_poly_inv, self)
 tensor_methods$det <- function(self) .Call(C_poly_det, self)
 tensor_methods$slogdet <- function(self) .Call(C_poly_slogdet, self, 2L)
@@ -31,8 +33,9 @@ tensor_methods$newton_schulz <- function(self, steps, params, eps = 1e-7) {
 }
 
 solve.Tensor <- function(a, b, ...) {
-  if (missing(b)) .Call(C_poly_inv, a) else .Call(C_poly_solve, a, .Call(C_operand, b, a))
+  if (missing(b)) .Call(C_poly_inv, a) else .Call(C_poly_solve, a, as_tensor(b))
 }
+chol.Tensor <- function(x, ...) .Call(C_poly_cholesky, x, TRUE)
 determinant.Tensor <- function(x, logarithm = TRUE, ...) {
   if (!logarithm) raise("determinant: logarithm: only TRUE; x$det() is the determinant itself")
   both <- .Call(C_poly_slogdet, x, 2L)

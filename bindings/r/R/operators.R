@@ -94,3 +94,23 @@ c.Tensor <- function(...) {
   parts <- lapply(list(...), function(x) flat_columns(if (is_tensor(x)) x else Tensor(x)))
   .Call(C_poly_cat, parts, 1L)
 }
+
+sort.Tensor <- function(x, decreasing = FALSE, ...) {
+  flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
+  .Call(C_poly_sort, flat, 1L, decreasing, 2L)[[1L]]
+}
+
+# cbind() and rbind(), two at a time: a vector is a column or a row.
+bind <- function(x, y, axis) {
+  as_matrix <- function(v) {
+    if (!is_tensor(v)) v <- Tensor(v)
+    if (length(.Call(C_shape, v)) < 2L) .Call(C_poly_reshape, v, if (axis == 2L) c(-1L, 1L) else c(1L, -1L)) else v
+  }
+  .Call(C_poly_cat, list(as_matrix(x), as_matrix(y)), axis)
+}
+methods::setMethod("cbind2", methods::signature("Tensor", "Tensor"), function(x, y, ...) bind(x, y, 2L))
+methods::setMethod("rbind2", methods::signature("Tensor", "Tensor"), function(x, y, ...) bind(x, y, 1L))
+methods::setMethod("cbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(x, y, 2L))
+methods::setMethod("cbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(x, y, 2L))
+methods::setMethod("rbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(x, y, 1L))
+methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(x, y, 1L))

@@ -1,5 +1,5 @@
-# Installs the compiled glue, and libpolygrad.so with it if the package carries it (tools/). If not,
-# writes down where it lies: in the checkout, or where pkg-config knows of it.
+# Installs the compiled glue. In a checkout it writes down where libpolygrad.so was built; a source
+# package carries the library (tools/), which is installed; else pkg-config may know of one.
 
 folder <- file.path(R_PACKAGE_DIR, paste0("libs", R_ARCH))
 dir.create(folder, recursive = TRUE, showWarnings = FALSE)
@@ -14,7 +14,10 @@ known <- tryCatch(
   error = function(e) character()
 )
 
-if (file.exists(carried)) {
+if (file.exists(file.path(checkout, "include", "polygrad.h")) && file.exists(built)) {
+  path <- normalizePath(built)
+} else if (file.exists(carried)) {
+  path <- NULL
   lib <- file.path(R_PACKAGE_DIR, "lib")
   dir.create(lib, showWarnings = FALSE)
   from <- gzfile(carried, "rb")
@@ -22,19 +25,16 @@ if (file.exists(carried)) {
   while (length(block <- readBin(from, "raw", 2^22)) > 0) writeBin(block, to)
   close(from)
   close(to)
+} else if (length(known) == 1 && nzchar(known)) {
+  path <- file.path(known, "libpolygrad.so")
 } else {
-  path <- if (file.exists(file.path(checkout, "include", "polygrad.h")) && file.exists(built)) {
-    normalizePath(built)
-  } else if (length(known) == 1 && nzchar(known)) {
-    file.path(known, "libpolygrad.so")
-  }
-  if (!is.null(path)) {
-    message("using ", path)
-    writeLines(path, file.path(R_PACKAGE_DIR, "library-path"))
-  } else {
-    message(
-      "libpolygrad.so is not here: build it (make build) and install again, ",
-      "or set POLYGRAD_LIB to its path when the package is used"
-    )
-  }
+  path <- NULL
+  message(
+    "libpolygrad.so is not here: build it (make build) and install again, ",
+    "or set POLYGRAD_LIB to its path when the package is used"
+  )
+}
+if (!is.null(path)) {
+  message("using ", path)
+  writeLines(path, file.path(R_PACKAGE_DIR, "library-path"))
 }

@@ -103,7 +103,9 @@ SEXP wrap(SEXP node) {
 int is_tensor(SEXP x) {
   if (TYPEOF(x) != S4SXP) return 0;
   SEXP var = Rf_getAttrib(x, slot);
-  return TYPEOF(var) == EXTPTRSXP && Rf_inherits(x, "Tensor");
+  if (TYPEOF(var) != EXTPTRSXP) return 0;
+  /* The address says it at once, unless the object was restored from a file. */
+  return R_ExternalPtrAddr(var) == &here || Rf_inherits(x, "Tensor");
 }
 
 SEXP variable(SEXP x) {

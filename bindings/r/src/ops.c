@@ -137,23 +137,23 @@ SEXP r_poly_batchnorm(SEXP x, SEXP weight, SEXP bias, SEXP mean, SEXP invstd, SE
   return made(&call, P.poly_batchnorm(context(), x_, weight_, bias_, mean_, invstd_, axes_, n_axes));
 }
 
-SEXP r_poly_binary_cross_entropy(SEXP x, SEXP y, SEXP reduction) {
+SEXP r_poly_binary_cross_entropy(SEXP x, SEXP target, SEXP reduction) {
   Args call = begin("poly_binary_cross_entropy");
   PolyUOp *x_ = arg_node(&call, x, "x");
-  PolyUOp *y_ = arg_node(&call, y, "y");
+  PolyUOp *target_ = arg_node(&call, target, "target");
   int reduction_ = arg_int(&call, reduction, "reduction");
   NEED(poly_binary_cross_entropy);
-  return made(&call, P.poly_binary_cross_entropy(context(), x_, y_, reduction_));
+  return made(&call, P.poly_binary_cross_entropy(context(), x_, target_, reduction_));
 }
 
-SEXP r_poly_binary_cross_entropy_logits(SEXP x, SEXP y, SEXP pos_weight, SEXP reduction) {
+SEXP r_poly_binary_cross_entropy_logits(SEXP x, SEXP target, SEXP pos_weight, SEXP reduction) {
   Args call = begin("poly_binary_cross_entropy_logits");
   PolyUOp *x_ = arg_node(&call, x, "x");
-  PolyUOp *y_ = arg_node(&call, y, "y");
+  PolyUOp *target_ = arg_node(&call, target, "target");
   PolyUOp *pos_weight_ = arg_node(&call, pos_weight, "pos_weight");
   int reduction_ = arg_int(&call, reduction, "reduction");
   NEED(poly_binary_cross_entropy_logits);
-  return made(&call, P.poly_binary_cross_entropy_logits(context(), x_, y_, pos_weight_, reduction_));
+  return made(&call, P.poly_binary_cross_entropy_logits(context(), x_, target_, pos_weight_, reduction_));
 }
 
 SEXP r_poly_binary_int(SEXP op, SEXP x, SEXP value, SEXP reversed) {
@@ -570,14 +570,14 @@ SEXP r_poly_hardtanh(SEXP x, SEXP lo, SEXP hi) {
   return made(&call, P.poly_hardtanh(context(), x_, lo_, hi_));
 }
 
-SEXP r_poly_huber_loss(SEXP x, SEXP y, SEXP delta, SEXP reduction) {
+SEXP r_poly_huber_loss(SEXP x, SEXP target, SEXP delta, SEXP reduction) {
   Args call = begin("poly_huber_loss");
   PolyUOp *x_ = arg_node(&call, x, "x");
-  PolyUOp *y_ = arg_node(&call, y, "y");
+  PolyUOp *target_ = arg_node(&call, target, "target");
   double delta_ = arg_double(&call, delta, "delta");
   int reduction_ = arg_int(&call, reduction, "reduction");
   NEED(poly_huber_loss);
-  return made(&call, P.poly_huber_loss(context(), x_, y_, delta_, reduction_));
+  return made(&call, P.poly_huber_loss(context(), x_, target_, delta_, reduction_));
 }
 
 SEXP r_poly_index_select(SEXP x, SEXP axis, SEXP index) {
@@ -651,13 +651,13 @@ SEXP r_poly_isnan(SEXP x) {
   return made(&call, P.poly_isnan(context(), x_));
 }
 
-SEXP r_poly_l1_loss(SEXP x, SEXP y, SEXP reduction) {
+SEXP r_poly_l1_loss(SEXP x, SEXP target, SEXP reduction) {
   Args call = begin("poly_l1_loss");
   PolyUOp *x_ = arg_node(&call, x, "x");
-  PolyUOp *y_ = arg_node(&call, y, "y");
+  PolyUOp *target_ = arg_node(&call, target, "target");
   int reduction_ = arg_int(&call, reduction, "reduction");
   NEED(poly_l1_loss);
-  return made(&call, P.poly_l1_loss(context(), x_, y_, reduction_));
+  return made(&call, P.poly_l1_loss(context(), x_, target_, reduction_));
 }
 
 SEXP r_poly_layernorm_axes(SEXP x, SEXP axes, SEXP eps, SEXP weight, SEXP bias) {
@@ -863,13 +863,13 @@ SEXP r_poly_mish(SEXP x) {
   return made(&call, P.poly_mish(context(), x_));
 }
 
-SEXP r_poly_mse_loss(SEXP x, SEXP y, SEXP reduction) {
+SEXP r_poly_mse_loss(SEXP x, SEXP target, SEXP reduction) {
   Args call = begin("poly_mse_loss");
   PolyUOp *x_ = arg_node(&call, x, "x");
-  PolyUOp *y_ = arg_node(&call, y, "y");
+  PolyUOp *target_ = arg_node(&call, target, "target");
   int reduction_ = arg_int(&call, reduction, "reduction");
   NEED(poly_mse_loss);
-  return made(&call, P.poly_mse_loss(context(), x_, y_, reduction_));
+  return made(&call, P.poly_mse_loss(context(), x_, target_, reduction_));
 }
 
 SEXP r_poly_multinomial(SEXP x, SEXP n, SEXP replacement, SEXP seed) {

@@ -132,3 +132,18 @@ test_that("shapes", {
   expect_same(rev(Tensor(m)), array(rev(m)))
   expect_equal(length(Tensor(a)), 24L)
 })
+
+test_that("cbind, rbind, sort and decompositions", {
+  x <- Tensor(m)
+  expect_same(cbind(x, x), cbind(m, m))
+  expect_same(cbind(x, c(1, 2), m), cbind(m, c(1, 2), m))
+  expect_same(rbind(1:3, x, Tensor(4:6)), rbind(1:3, m, 4:6))
+  expect_same(sort(x), array(sort(m)))
+  expect_same(sort(Tensor(c(2, 3, 1)), decreasing = TRUE), array(c(3, 2, 1)))
+  s <- crossprod(m[, 1:2]) + diag(2)
+  expect_same(chol(Tensor(s)), chol(s), tolerance = 1e-12)
+  expect_same(solve(Tensor(s)), solve(s), tolerance = 1e-12)
+  expect_same(solve(Tensor(s), c(1, 2)), array(solve(s, c(1, 2))), tolerance = 1e-12)
+  expect_equal(as.vector(det(Tensor(s))), det(s), tolerance = 1e-12)
+  expect_equal(apply(x, 1, sum), apply(m, 1, sum))
+})
