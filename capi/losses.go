@@ -12,7 +12,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// loss runs a loss of a tensor and its target, which are called x and y, and perhaps of weights.
+// loss runs a loss of a tensor and its target, and perhaps of weights.
 func loss(fn string, ctx C.uintptr_t, reduction C.int, f func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error), ins ...operand) C.uintptr_t {
 	return compose(fn, ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		if reduction < 0 || reduction > C.int(tensor.ReduceNone) {
@@ -93,33 +93,33 @@ func go_poly_nll_loss(ctx, x, target, weight C.uintptr_t, useIgnore C.int, ignor
 func go_poly_mse_loss(ctx, x, y C.uintptr_t, reduction C.int) C.uintptr_t {
 	return loss("poly_mse_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.MSELoss(us[0], us[1], r)
-	}, operandOf("x", x), operandOf("y", y))
+	}, operandOf("x", x), operandOf("target", y))
 }
 
 //export go_poly_l1_loss
 func go_poly_l1_loss(ctx, x, y C.uintptr_t, reduction C.int) C.uintptr_t {
 	return loss("poly_l1_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.L1Loss(us[0], us[1], r)
-	}, operandOf("x", x), operandOf("y", y))
+	}, operandOf("x", x), operandOf("target", y))
 }
 
 //export go_poly_huber_loss
 func go_poly_huber_loss(ctx, x, y C.uintptr_t, delta C.double, reduction C.int) C.uintptr_t {
 	return loss("poly_huber_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.HuberLoss(us[0], us[1], float64(delta), r)
-	}, operandOf("x", x), operandOf("y", y))
+	}, operandOf("x", x), operandOf("target", y))
 }
 
 //export go_poly_binary_cross_entropy
 func go_poly_binary_cross_entropy(ctx, x, y C.uintptr_t, reduction C.int) C.uintptr_t {
 	return loss("poly_binary_cross_entropy", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.BinaryCrossEntropy(us[0], us[1], r)
-	}, operandOf("x", x), operandOf("y", y))
+	}, operandOf("x", x), operandOf("target", y))
 }
 
 //export go_poly_binary_cross_entropy_logits
 func go_poly_binary_cross_entropy_logits(ctx, x, y, posWeight C.uintptr_t, reduction C.int) C.uintptr_t {
 	return loss("poly_binary_cross_entropy_logits", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.BinaryCrossEntropyLogits(us[0], us[1], r, us[2])
-	}, operandOf("x", x), operandOf("y", y), optional("pos_weight", posWeight))
+	}, operandOf("x", x), operandOf("target", y), optional("pos_weight", posWeight))
 }

@@ -462,15 +462,15 @@ func parameters(fn string) string {
 	case "poly_nll_loss":
 		return "ctx x target weight use_ignore ignore_index reduction"
 	case "poly_mse_loss":
-		return "ctx x y reduction"
+		return "ctx x target reduction"
 	case "poly_l1_loss":
-		return "ctx x y reduction"
+		return "ctx x target reduction"
 	case "poly_huber_loss":
-		return "ctx x y delta reduction"
+		return "ctx x target delta reduction"
 	case "poly_binary_cross_entropy":
-		return "ctx x y reduction"
+		return "ctx x target reduction"
 	case "poly_binary_cross_entropy_logits":
-		return "ctx x y pos_weight reduction"
+		return "ctx x target pos_weight reduction"
 	case "poly_grad":
 		return "ctx y wrt"
 	case "poly_grad_many":

@@ -944,24 +944,24 @@ PolyUOp *poly_nll_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *weigh
   return poly_enter("poly_nll_loss") ? NULL : (PolyUOp *)go_poly_nll_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)weight, use_ignore, ignore_index, reduction);
 }
 
-PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction) {
-  return poly_enter("poly_mse_loss") ? NULL : (PolyUOp *)go_poly_mse_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, reduction);
+PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction) {
+  return poly_enter("poly_mse_loss") ? NULL : (PolyUOp *)go_poly_mse_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction);
 }
 
-PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction) {
-  return poly_enter("poly_l1_loss") ? NULL : (PolyUOp *)go_poly_l1_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, reduction);
+PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction) {
+  return poly_enter("poly_l1_loss") ? NULL : (PolyUOp *)go_poly_l1_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction);
 }
 
-PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, double delta, int reduction) {
-  return poly_enter("poly_huber_loss") ? NULL : (PolyUOp *)go_poly_huber_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, delta, reduction);
+PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, double delta, int reduction) {
+  return poly_enter("poly_huber_loss") ? NULL : (PolyUOp *)go_poly_huber_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, delta, reduction);
 }
 
-PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction) {
-  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, reduction);
+PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction) {
+  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction);
 }
 
-PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, PolyUOp *pos_weight, int reduction) {
-  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)y, (uintptr_t)pos_weight, reduction);
+PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *pos_weight, int reduction) {
+  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)pos_weight, reduction);
 }
 
 PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {

@@ -1150,17 +1150,17 @@ POLY_API PolyUOp *poly_sparse_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, 
 POLY_API PolyUOp *poly_nll_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *weight, int use_ignore,
                                 int64_t ignore_index, int reduction);
 
-/* Of d = x - y: d^2; |d|; d^2/2 for |d| <= delta, else delta*(|d| - delta/2), with
- * delta > 0. Shapes broadcast, x is floating. Since 2.0. */
-POLY_API PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction);
-POLY_API PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction);
-POLY_API PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, double delta, int reduction);
+/* Of d = x - target: d^2; |d|; d^2/2 for |d| <= delta, else delta*(|d| -
+ * delta/2), with delta > 0. Shapes broadcast, x is floating. Since 2.0. */
+POLY_API PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction);
+POLY_API PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction);
+POLY_API PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, double delta, int reduction);
 
-/* -(y log x + (1-y) log(1-x)) for probabilities x. The second function takes
- * logits (x before the sigmoid) and pos_weight (may be NULL), which scales the
- * first term. Since 2.0. */
-POLY_API PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, int reduction);
-POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, PolyUOp *pos_weight,
+/* -(y log x + (1-y) log(1-x)) for probabilities x and y = target. The second
+ * takes logits (x before the sigmoid) and pos_weight (may be NULL), which scales
+ * the first term. Since 2.0. */
+POLY_API PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction);
+POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *pos_weight,
                                                    int reduction);
 
 /* ======================================================================== */

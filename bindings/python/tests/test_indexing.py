@@ -1,0 +1,204 @@
+"""Selecting, scattering and sorting against numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numeric import RNG, check_gradient, close
+
+from polygrad import Tensor
+
+NAN, INF = float("nan"), float("inf")
+
+
+def test_index_select() -> None:
+    x = RNG.normal(size=(3, 4, 2))
+    for axis in range(-3, 3):
+        at = RNG.integers(0, x.shape[axis], 5)
+        close(Tensor(x).index_select(axis, Tensor(at)), np.take(x, at, axis))
+    close(Tensor(x).index_select(0, Tensor([-1, 5])), np.stack([x[-1], np.zeros((4, 2))]))
+    at = Tensor([2, 0, 2])
+    check_gradient(lambda t: t.index_select(1, at), x[:1])
+
+
+def scattered(x: Any, axis: int, index: Any, src: Any, combine: Any = None) -> Any:
+    """Write src into a copy of x; combine gets all values for one place and the one of x."""
+    out, met = x.copy(), {}
+    for at in np.ndindex(index.shape):
+        place = list(at)
+        place[axis] = index[at]
+        met.setdefault(tuple(place), []).append(src[at])
+    for place, values in met.items():
+        out[place] = values[-1] if combine is None else combine(values, x[place])
+    return out
+
+
+SHAPES: list[tuple[tuple[int, ...], int, tuple[int, ...]]] = [
+    ((5,), 0, (7,)),
+    ((3, 4), 1, (2, 6)),
+    ((3, 4), 0, (5, 3)),
+    ((2, 3, 4), -2, (2, 5, 4)),
+]
+REDUCTIONS: dict[str, Any] = {
+    "sum": lambda v: sum(v),
+    "prod": np.prod,
+    "mean": np.mean,
+    "amax": max,
+    "amin": min,
+}
+
+
+@pytest.mark.parametrize(("shape", "axis", "size"), SHAPES)
+def test_scatter(shape: Any, axis: int, size: Any) -> None:
+    x, src = RNG.normal(size=shape), RNG.normal(size=size)
+    index = RNG.integers(0, shape[axis], size)
+    at = Tensor(index.astype(np.int32))
+    want = scattered(x, axis, index, src)
+    close(Tensor(x).scatter(axis, at, Tensor(src)), want)
+    check_gradient(lambda t, s: t.scatter(axis, at, s), x, src)
+    for name, combine in REDUCTIONS.items():
+        got = Tensor(x).scatter_reduce(axis, at, Tensor(src), name)
+        close(got, scattered(x, axis, index, src, lambda v, o, f=combine: f([*v, o])), 1e-11)
+        got = Tensor(x).scatter_reduce(axis, at, Tensor(src), name, include_self=False)
+        close(got, scattered(x, axis, index, src, lambda v, o, f=combine: f(v)), 1e-11)
+        check_gradient(lambda t, s, n=name: t.scatter_reduce(axis, at, s, n), x, src)
+
+
+def test_scatter_of_numbers() -> None:
+    x, at = Tensor([[1.0, 2.0, 3.0]]), Tensor([[2, 0]])
+    assert x.scatter(1, at, 9).tolist() == [[9.0, 2.0, 9.0]]
+    assert x.scatter(1, at, 2, reduce="add").tolist() == [[3.0, 2.0, 5.0]]
+    assert x.scatter(1, at, 2, reduce="multiply").tolist() == [[2.0, 2.0, 6.0]]
+    assert Tensor([1, 2]).scatter(0, Tensor([0]), 2.7).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="scatter_reduce"):
+        x.scatter(1, at, x, reduce="add")
+    with pytest.raises(TypeError, match="reduce"):
+        x.scatter(1, at, 1, reduce="max")
+    with pytest.raises(ValueError, match="reduce"):
+        x.scatter_reduce(1, at, x, "max")
+    with pytest.raises((ValueError, TypeError), match="poly_scatter: src"):
+        x.scatter(1, at, Tensor([[1, 2]]))
+    with pytest.raises((ValueError, TypeError), match="poly_scatter: index"):
+        x.scatter(1, Tensor([2]), Tensor([1.0]))
+
+
+def test_masked_select_and_nonzero() -> None:
+    x = RNG.normal(size=(4, 5))
+    for mask in (x > 0, x > 9, x < 9, (x > 0)[:1], (x > 0)[:, :1]):
+        wide = np.broadcast_to(mask, x.shape)
+        close(Tensor(x).masked_select(Tensor(mask.copy())), x[wide])
+    for y in (x > 0, np.zeros((2, 3)), np.array([0.0, NAN, -0.0, 2.0]), np.arange(24) % 5 % 3):
+        close(Tensor(y).nonzero(), np.argwhere(y))
+    close(Tensor((np.arange(24) % 5 % 3).reshape(2, 3, 4)).nonzero()[:2], [[0, 0, 1], [0, 0, 2]])
+    with pytest.raises((ValueError, TypeError), match="mask"):
+        Tensor(x).masked_select(Tensor(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint64, np.bool_])
+@pytest.mark.parametrize(("shape", "axis"), [((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1)])
+def test_sort(shape: Any, axis: int, dtype: Any) -> None:
+    x = RNG.integers(0, 5, shape).astype(dtype)
+    if x.dtype.kind == "f":
+        x.flat[[0, -1]] = NAN, INF
+    values, places = Tensor(x).sort(axis)
+    order = np.argsort(x, axis, kind="stable")
+    assert values.dtype == Tensor(x).dtype
+    close(values, np.sort(x, axis))
+    close(places, order)
+    close(Tensor(x).argsort(axis), order)
+    # Descending: equal values keep their order there too.
+    down, at = Tensor(x).sort(axis, descending=True)
+    close(down, np.flip(np.sort(x, axis), axis))
+    back = np.argsort(np.flip(x, axis), axis, kind="stable")
+    order = np.flip(x.shape[axis] - 1 - back, axis)
+    close(at, order)
+    k = min(2, x.shape[axis])
+    for largest in (True, False):
+        top, at = Tensor(x).topk(k, axis, largest)
+        values, places = Tensor(x).sort(axis, largest)
+        close(top, np.take(values.numpy(), range(k), axis))
+        close(at, np.take(places.numpy(), range(k), axis))
+
+
+def test_sort_gradients() -> None:
+    x = RNG.normal(size=(3, 5))
+    check_gradient(lambda t: t.sort(1)[0], x)
+    check_gradient(lambda t: t.topk(2, 0)[0], x)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_running(axis: int) -> None:
+    x = RNG.normal(size=(4, 6))
+    close(Tensor(x).cumprod(axis), np.cumprod(x, axis), 1e-11)
+    close(Tensor(x).logcumsumexp(axis), np.log(np.cumsum(np.exp(x), axis)), 1e-11)
+    for name, f, g in (("cummax", np.maximum, np.argmax), ("cummin", np.minimum, np.argmin)):
+        values, places = getattr(Tensor(x), name)(axis)
+        close(values, f.accumulate(x, axis))
+        first = [g(np.take(x, range(i + 1), axis), axis) for i in range(x.shape[axis])]
+        close(places, np.stack(first, axis))
+        check_gradient(lambda t, n=name: getattr(t, n)(axis)[0], x)
+    check_gradient(lambda t: t.cumprod(axis), x)
+    check_gradient(lambda t: t.logcumsumexp(axis), x)
+
+
+def test_running_of_infinities() -> None:
+    x = Tensor([-INF, 0.0, INF, 1.0])
+    assert x.logcumsumexp().tolist() == [-INF, 0.0, INF, INF]
+    values, places = Tensor([1.0, NAN, 3.0]).cummax()
+    close(values, [1.0, NAN, NAN])
+    assert places.tolist() == [0, 1, 1]
+
+
+def test_long_running() -> None:
+    x = RNG.normal(size=1500)
+    close(Tensor(x).cumsum(), np.cumsum(x), 1e-9, 1e-9)
+    close(Tensor(x).cummax()[0], np.maximum.accumulate(x))
+    close(Tensor(1 + x / 1e3).cumprod(0), np.cumprod(1 + x / 1e3), 1e-9)
+
+
+def test_movement() -> None:
+    x = RNG.normal(size=(3, 4))
+    for mode in ("reflect", "replicate", "circular"):
+        how = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
+        close(Tensor(x).pad(((2, 1), (0, 3)), mode), np.pad(x, ((2, 1), (0, 3)), how))
+        check_gradient(lambda t, m=mode: t.pad((1, 2, 2, 0), m), x)
+    for shifts, axes in ((2, None), (-1, 0), ((1, -2), (0, 1)), (9, 1)):
+        close(Tensor(x).roll(shifts, axes), np.roll(x, shifts, axes))
+    for axis in (None, 0, 1):
+        close(Tensor(x).repeat_interleave(3, axis), np.repeat(x, 3, axis))
+    close(Tensor(x).unfold(1, 2, 1), np.lib.stride_tricks.sliding_window_view(x, 2, 1))
+    for offset in (-2, -1, 0, 1, 3):
+        close(Tensor(x).diagonal(offset), np.diagonal(x, offset))
+    close(Tensor(RNG.normal(size=(2, 3, 4))).diagonal(1, 0, 2).shape, (3, 2))
+    close(Tensor(x[0]).diag(), np.diag(x[0]))
+    for indexing in ("ij", "xy"):
+        want = np.meshgrid(x[0], x[1, :2], x[2, :3], indexing=indexing)  # type: ignore[call-overload]
+        got = Tensor(x[0]).meshgrid(Tensor(x[1, :2]), Tensor(x[2, :3]), indexing=indexing)
+        for g, w in zip(got, want):
+            close(g, w)
+    with pytest.raises(ValueError, match="mode"):
+        Tensor(x).pad(((1, 1), (1, 1)), "mirror")
+    with pytest.raises(ValueError, match="shifts"):
+        Tensor(x).roll((1, 2), 0)
+    with pytest.raises(ValueError, match=r"padding|pairs"):
+        Tensor(x).pad(((0, 0), (4, 0)), "reflect")
+
+
+def test_setitem_keeps_gradients() -> None:
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    y[1] = 7.0
+    y[-1:] = x[:1] * 10
+    assert y.tolist() == [2.0, 7.0, 10.0]
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [12.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="in place"):
+        x[0] = 1.0
+    z = Tensor.zeros(2, 2)
+    z[:, 1] = x[:2]
+    z.sum().backward()
+    assert z.tolist() == [[0.0, 1.0], [0.0, 2.0]]
+    assert x.grad.tolist() == [13.0, 1.0, 0.0]

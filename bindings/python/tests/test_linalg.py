@@ -1,0 +1,247 @@
+"""Linear algebra, attention, norms and losses against numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numeric import RNG, check_gradient, close
+
+from polygrad import Tensor
+
+
+def spread(shape: tuple[int, ...]) -> Any:
+    """Return well conditioned matrices with zeros on the diagonal."""
+    a = RNG.normal(size=shape)
+    n = shape[-1]
+    return a * (1 - np.eye(n)) + 3 * np.roll(np.eye(n), 1, 0) if n > 1 else a + 2
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 5), (3, 4, 4), (2, 1, 3, 3)])
+def test_solve(shape: tuple[int, ...]) -> None:
+    a = spread(shape)
+    b = RNG.normal(size=(*shape[:-1], 2))
+    near = {"rtol": 1e-9, "atol": 1e-10}
+    close(Tensor(a).solve(Tensor(b)), np.linalg.solve(a, b), **near)
+    close(Tensor(a).inv(), np.linalg.inv(a), **near)
+    close(Tensor(a).det(), np.linalg.det(a), **near)
+    for got, want in zip(Tensor(a).slogdet(), np.linalg.slogdet(a)):
+        close(got, want, **near)
+    v = RNG.normal(size=shape[:-1])
+    close(Tensor(a).solve(Tensor(v)), np.linalg.solve(a, v[..., None])[..., 0], **near)
+    single = Tensor(a.astype(np.float32)).solve(Tensor(b.astype(np.float32)))
+    close(single, np.linalg.solve(a, b), rtol=1e-4, atol=1e-4)
+    assert single.dtype == "float32"
+    if len(shape) == 2:
+        check_gradient(lambda t, u: t.solve(u), a, b)
+        check_gradient(lambda t: t.inv(), a)
+        check_gradient(lambda t: t.det(), a)
+        check_gradient(lambda t: t.slogdet()[1], a)
+
+
+def test_singular() -> None:
+    a = Tensor([[1.0, 2.0], [2.0, 4.0]])
+    assert a.det().item() == 0
+    assert not np.isfinite(a.inv().numpy()).any()
+    sign, log = Tensor(np.zeros((2, 2))).slogdet()
+    assert (sign.item(), log.item()) == (0.0, -np.inf)
+    assert Tensor(np.zeros((0, 0))).det().item() == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 2), (2, 5), (2, 4, 3)])
+def test_qr(shape: tuple[int, ...]) -> None:
+    a = RNG.normal(size=shape)
+    q, r = Tensor(a).qr()
+    for got, want in zip((q, r), np.linalg.qr(a, mode="complete")):
+        close(got, want, rtol=1e-9, atol=1e-10)
+    if len(shape) == 2:
+        check_gradient(lambda t: t.qr()[1], a)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (4, 4), (5, 3), (2, 6), (2, 3, 3)])
+@pytest.mark.parametrize("full", [True, False])
+def test_svd(shape: tuple[int, ...], full: bool) -> None:
+    a = RNG.normal(size=shape)
+    u, s, vt = (t.numpy() for t in Tensor(a).svd(full))
+    want = np.linalg.svd(a, full_matrices=full)
+    assert [t.shape for t in (u, s, vt)] == [t.shape for t in want]
+    near = {"rtol": 1e-9, "atol": 1e-10}
+    close(s, want[1], **near)
+    k = min(shape[-2:])
+    close((u[..., :k] * s[..., None, :]) @ vt[..., :k, :], a, **near)
+    close(
+        np.swapaxes(u, -1, -2) @ u,
+        np.broadcast_to(np.eye(u.shape[-1]), (*u.shape[:-2], u.shape[-1], u.shape[-1])),
+        **near,
+    )
+    close(
+        vt @ np.swapaxes(vt, -1, -2),
+        np.broadcast_to(np.eye(vt.shape[-2]), (*vt.shape[:-2], vt.shape[-2], vt.shape[-2])),
+        **near,
+    )
+
+
+def test_matmul_in_a_type() -> None:
+    a = RNG.integers(-100, 100, (3, 40)).astype(np.int8)
+    b = RNG.integers(-100, 100, (40, 2)).astype(np.int8)
+    got = Tensor(a).matmul(Tensor(b), dtype="int32")
+    assert got.dtype == "int32"
+    close(got, a.astype(int) @ b.astype(int), 0, 0)
+    close(Tensor(b).matmul(Tensor(a), reverse=True, dtype="int32"), a.astype(int) @ b.astype(int))
+    x = RNG.normal(size=(2, 3)).astype(np.float32)
+    assert Tensor(x).dot(Tensor(x.T), dtype="float64").dtype == "float64"
+    assert Tensor(x).linear(Tensor(x), dtype="float16").dtype == "float16"
+    assert Tensor.einsum("ij,kj->ik", Tensor(x), Tensor(x), dtype="float64").dtype == "float64"
+    total = Tensor(np.full(70000, 1, np.uint8))
+    assert total.sum(dtype="int64").item() == 70000
+    assert total.sum(dtype="int64").dtype == "int64"
+    assert Tensor(np.array([3, 100], np.int8)).prod(dtype="int32").item() == 300
+    assert Tensor(np.ones((2, 3))).sum((0, 1), dtype="float32", keepdim=True).shape == (1, 1)
+
+
+def attention(q: Any, k: Any, v: Any, mask: Any = None, scale: Any = None) -> Any:
+    """Return softmax(q k^T * scale + mask) v."""
+    s = q @ np.swapaxes(k, -1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    s = s if mask is None else s + mask
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+def test_attention() -> None:
+    q, k, v = (RNG.normal(size=(2, 4, n, d)) for n, d in ((3, 5), (6, 5), (6, 2)))
+    t = [Tensor(a) for a in (q, k, v)]
+    near = {"rtol": 1e-6, "atol": 1e-7}
+    close(t[0].scaled_dot_product_attention(*t[1:]), attention(q, k, v), **near)
+    close(
+        t[0].scaled_dot_product_attention(*t[1:], scale=0.3), attention(q, k, v, scale=0.3), **near
+    )
+    bias = RNG.normal(size=(3, 6))
+    got = t[0].scaled_dot_product_attention(*t[1:], attn_mask=Tensor(bias))
+    close(got, attention(q, k, v, bias), **near)
+    see = RNG.random((2, 1, 3, 6)) > 0.3
+    see[..., 0] = True
+    got = t[0].scaled_dot_product_attention(*t[1:], attn_mask=Tensor(see))
+    close(got, attention(q, k, v, np.where(see, 0, -np.inf)), **near)
+    past = np.where(np.tri(3, 6, dtype=bool), 0, -np.inf)
+    got = t[0].scaled_dot_product_attention(*t[1:], is_causal=True)
+    close(got, attention(q, k, v, past), **near)
+    few = [Tensor(a[:, :2]) for a in (k, v)]
+    want = attention(q, np.repeat(k[:, :2], 2, 1), np.repeat(v[:, :2], 2, 1))
+    close(t[0].scaled_dot_product_attention(*few, enable_gqa=True), want, **near)
+    small = [a[:1, :1] for a in (q, k, v)]
+    check_gradient(
+        lambda a, b, c: a.scaled_dot_product_attention(b, c, scale=0.7), *small, rtol=1e-4
+    )
+    with pytest.raises(ValueError, match="mask"):
+        t[0].scaled_dot_product_attention(*t[1:], attn_mask=Tensor(bias), is_causal=True)
+    with pytest.raises(ValueError, match="heads"):
+        t[0].scaled_dot_product_attention(*(Tensor(a[:, :3]) for a in (k, v)), enable_gqa=True)
+
+
+def test_attention_drops_weights() -> None:
+    q = Tensor(np.zeros((1, 2000), np.float32).T.reshape(1, 2000, 1))
+    v = Tensor(np.ones((1, 50, 1), np.float32))
+    k = Tensor(np.zeros((1, 50, 1), np.float32))
+    assert q.scaled_dot_product_attention(k, v, dropout_p=0.5).numpy().std() < 1e-6
+    with Tensor.train():
+        Tensor.manual_seed(3)
+        out = q.scaled_dot_product_attention(k, v, dropout_p=0.5).numpy()
+    assert abs(out.mean() - 1) < 0.02
+    assert abs(out.std() - 50**-0.5) < 0.01
+
+
+def test_norms() -> None:
+    x, w, b = RNG.normal(size=(2, 4, 3)), RNG.normal(size=4), RNG.normal(size=4)
+    flat = x.reshape(2, 2, 6)
+    want = (flat - flat.mean(-1, keepdims=True)) / np.sqrt(flat.var(-1, keepdims=True) + 1e-5)
+    want = want.reshape(2, 4, 3)
+    close(Tensor(x).groupnorm(2), want)
+    scaled = want * w[:, None] + b[:, None]
+    close(Tensor(x).groupnorm(2, weight=Tensor(w), bias=Tensor(b)), scaled)
+    mean, invstd = x.mean((0, 2)), 1 / np.sqrt(x.var((0, 2)) + 1e-5)
+    parameters = [Tensor(p) for p in (w, b, mean, invstd)]
+    want = (x - mean[:, None]) * invstd[:, None] * w[:, None] + b[:, None]
+    close(Tensor(x).batchnorm(*parameters), want)
+    two = [Tensor(RNG.normal(size=(2, 3))) for _ in range(4)]
+    p, q, m, i = (t.numpy()[:, None] for t in two)
+    close(Tensor(x).batchnorm(*two, axis=(0, 2)), (x - m) * i * p + q)
+    last = RNG.normal(size=3)
+    square = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+    close(Tensor(x).rmsnorm(weight=Tensor(last)), square * last)
+    with pytest.raises(ValueError, match="poly_batchnorm: mean: has shape"):
+        Tensor(x).batchnorm(None, None, Tensor(last), Tensor(last))
+
+
+def reduced(values: Any, how: str) -> Any:
+    """Return what a loss makes of the losses of the elements."""
+    return {"mean": np.mean, "sum": np.sum, "none": np.asarray}[how](values)
+
+
+@pytest.mark.parametrize("how", ["mean", "sum", "none"])
+def test_losses(how: str) -> None:
+    x, y = RNG.normal(size=(4, 5)), RNG.normal(size=(4, 5))
+    t, u, d = Tensor(x), Tensor(y), np.abs(x - y)
+    close(t.mse_loss(u, how), reduced(d**2, how))
+    close(t.l1_loss(u, how), reduced(d, how))
+    huber = np.where(d <= 0.5, d * d / 2, 0.5 * (d - 0.25))
+    close(t.huber_loss(u, 0.5, how), reduced(huber, how))
+    p, q = 1 / (1 + np.exp(-x)), RNG.random((4, 5))
+    binary = -(q * np.log(p) + (1 - q) * np.log(1 - p))
+    close(Tensor(p).binary_crossentropy(Tensor(q), how), reduced(binary, how))
+    close(t.binary_crossentropy_logits(Tensor(q), how), reduced(binary, how))
+    weight = RNG.random(5)
+    weighted = -(weight * q * np.log(p) + (1 - q) * np.log(1 - p))
+    got = t.binary_crossentropy_logits(Tensor(q), how, Tensor(weight))
+    close(got, reduced(weighted, how))
+
+    logp = x - np.log(np.exp(x).sum(1, keepdims=True))
+    classes = np.array([0, 4, 2, 2], np.int32)
+    for smoothing in (0.0, 0.3):
+        target = (1 - smoothing) * np.eye(5)[classes] + smoothing / 5
+        each = -(target * logp).sum(1)
+        options: dict[str, Any] = {"reduction": how, "label_smoothing": smoothing}
+        close(t.cross_entropy(Tensor(classes), **options), reduced(each, how))
+        probable = Tensor(np.eye(5)[classes])
+        close(t.cross_entropy(probable, **options), reduced(each, how))
+        close(t.T.cross_entropy(Tensor(classes), axis=0, **options), reduced(each, how))
+        close(t.sparse_categorical_crossentropy(Tensor(classes), **options), reduced(each, how))
+        kept = classes != 2
+        got = t.sparse_categorical_crossentropy(Tensor(classes), ignore_index=2, **options)
+        close(got, (each * kept).sum() / kept.sum() if how == "mean" else reduced(each * kept, how))
+    factor = weight[classes]
+    each = -logp[range(4), classes] * factor
+    want = each.sum() / factor.sum() if how == "mean" else reduced(each, how)
+    close(Tensor(logp).nll_loss(Tensor(classes), Tensor(weight), reduction=how), want)
+    factor = factor * (classes != 2)
+    each = -logp[range(4), classes] * factor
+    want = each.sum() / factor.sum() if how == "mean" else reduced(each, how)
+    got = Tensor(logp).nll_loss(Tensor(classes), Tensor(weight), ignore_index=2, reduction=how)
+    close(got, want)
+    maps = RNG.normal(size=(2, 3, 4))
+    at = RNG.integers(0, 3, (2, 4))
+    picked = -np.take_along_axis(maps, at[:, None], 1)[:, 0]
+    close(Tensor(maps).nll_loss(Tensor(at), reduction=how), reduced(picked, how))
+    for loss in ("mse_loss", "l1_loss", "huber_loss", "binary_crossentropy_logits"):
+        check_gradient(lambda a, b, n=loss: getattr(a, n)(b, reduction=how), x, y)
+    check_gradient(
+        lambda a: a.cross_entropy(Tensor(classes), reduction=how, label_smoothing=0.2), x
+    )
+
+
+def test_loss_errors() -> None:
+    x = Tensor.ones(2, 3)
+    for call, says in (
+        (lambda: x.mse_loss(Tensor.ones(4)), "poly_mse_loss: target: has shape"),
+        (lambda: x.mse_loss(x, "max"), "reduction"),
+        (lambda: x.huber_loss(x, -1), "delta"),
+        (lambda: x.cross_entropy(Tensor([0, 1]), label_smoothing=2), "label_smoothing"),
+        (lambda: x.nll_loss(Tensor([0, 1, 2])), "poly_nll_loss: target"),
+        (lambda: x.nll_loss(Tensor([0, 1]), Tensor.ones(2)), "weight"),
+        (lambda: x.solve(x), "square"),
+        (lambda: Tensor.ones(2, 2).solve(Tensor.ones(3)), "poly_solve: b"),
+        (lambda: Tensor.ones(3).qr(), "poly_qr: a"),
+        (lambda: x.int().inv(), "poly_inv: a"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=says):
+            call()  # type: ignore[no-untyped-call]
