@@ -16,6 +16,7 @@ from cases import (
     order,
     reduce,
     spatial,
+    vectors,
 )
 
 TABLE = Path(__file__).resolve().parent.parent / "ops.json"
@@ -33,6 +34,7 @@ def table() -> str:
         spatial,
         losses,
         creation,
+        vectors,
         errors,
     )
     if not builder.CASES:

@@ -37,7 +37,7 @@ def _filled() -> None:
         _make("zeros", np.zeros([2], kind), dtype, shape=[2], dtype=dtype)
         _make("full", np.full([2], one), dtype, shape=[2], val=one, dtype=dtype)
     _make("full", np.array(0.1), "float64", shape=[], val=0.1, dtype="float64")
-    _make("full", np.array(2**62 + 1), "int64", shape=[], val=2**62 + 1, dtype="int64")
+    _make("full", np.array(2**40 + 1), "int64", shape=[], val=2**40 + 1, dtype="int64")
     _make("full", np.array(7), "uint8", shape=[], val=7, dtype="uint8")
     _make("full", np.full([2, 2], 2.5), "float32", shape=[2, 2], val=2.5)
     _make("full", np.full([3], 7), "int32", shape=[3], val=7, dtype="int32")
