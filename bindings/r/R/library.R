@@ -41,5 +41,6 @@ interrupt <- function() {
 }
 
 polygrad_info <- function() {
-  list(version = .Call(C_library_info), path = library_path())
+  about <- .Call(C_library_info)
+  list(version = about[1L], path = library_path(), build = about[2L])
 }

@@ -255,6 +255,10 @@ print.summary.Tensor <- function(x, ...) {
   invisible(x)
 }
 
+all.equal.Tensor <- function(target, current, ...) {
+  all.equal(r_values(target), if (is_tensor(current)) r_values(current) else current, ...)
+}
+
 str.Tensor <- function(object, ...) {
   cat(" ", headline(object), "\n", sep = "")
 }
@@ -297,6 +301,9 @@ tensor_methods$to <- function(self, device = NULL) {
   if (!is.null(device)) device_number(device)
   self
 }
+
+tensor_methods$cpu <- function(self) tensor_methods$to(self, "cpu")
+tensor_methods$cuda <- function(self) tensor_methods$to(self, "cuda")
 
 # Gradients
 

@@ -103,7 +103,11 @@ SEXP r_library_info(void);
 
 SEXP r_library_info(void) {
   context();
-  return Rf_ScalarString(Rf_mkCharCE(P.poly_version ? P.poly_version() : "", CE_UTF8));
+  SEXP out = PROTECT(Rf_allocVector(STRSXP, 2));
+  SET_STRING_ELT(out, 0, Rf_mkCharCE(P.poly_version ? P.poly_version() : "", CE_UTF8));
+  SET_STRING_ELT(out, 1, Rf_mkCharCE(P.poly_build_info ? P.poly_build_info() : "", CE_UTF8));
+  UNPROTECT(1);
+  return out;
 }
 
 SEXP r_devices(void);

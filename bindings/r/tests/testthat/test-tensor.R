@@ -129,6 +129,12 @@ test_that("conversions", {
   expect_same(Tensor(list(Tensor(1:2), Tensor(3:4))), rbind(1:2, 3:4))
 })
 
+test_that("all.equal compares values", {
+  expect_true(all.equal(Tensor(m), Tensor(m)))
+  expect_true(all.equal(Tensor(m, dtype = "float32"), m + 1e-9))
+  expect_match(all.equal(Tensor(m), m + 1), "difference")
+})
+
 test_that("a tensor of another session is an error", {
   path <- tempfile(fileext = ".rds")
   on.exit(unlink(path))
