@@ -17,6 +17,14 @@
  *         fprintf(stderr, "%s\n", poly_last_error());
  *     poly_ctx_destroy(ctx);
  *
+ * CONTENTS
+ *   Types; The library; Contexts; Nodes; Creation; Random numbers;
+ *   Elementwise: one operand; Elementwise: two and three operands; Movement;
+ *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
+ *   Losses; Gradients; Running; Jobs; Compiled steps; WASM plans; Instances;
+ *   Files of models; Data types as records; Graphs, node by node; Tensors with
+ *   memory; Schedules and plans; Models as nodes; Graphs as files.
+ *
  * HANDLES
  *   PolyCtx, PolyUOp, PolyStep, PolyJob, PolyInstance and their like are opaque.
  *   Their pointers are tokens: they look like addresses, point to nothing, are

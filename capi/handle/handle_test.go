@@ -18,6 +18,9 @@ func TestLookupTellsWhatIsWrong(t *testing.T) {
 	if e.Token() < 1<<40 || e.Token()>>47 != 0 || e.Token()&15 != 0 {
 		t.Errorf("token %#x does not look like an address", e.Token())
 	}
+	if got, err := tab.Get(e.Token(), Any); err != nil || got != e {
+		t.Errorf("of any kind: %v, %v", got, err)
+	}
 	for name, c := range map[string]struct {
 		tok  Token
 		kind Kind

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -37,5 +39,25 @@ func TestOldHeaderProgramsWithAddressSanitizer(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// The manual at the head of the header lists its sections.
+func TestContentsOfTheHeader(t *testing.T) {
+	text, err := os.ReadFile(include + "/polygrad.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var titles []string
+	for _, m := range regexp.MustCompile(`/\* =+ \*/\n/\* (.*?) +\*/\n/\* =+ \*/`).FindAllSubmatch(text, -1) {
+		titles = append(titles, string(m[1]))
+	}
+	m := regexp.MustCompile(`(?s) \* CONTENTS\n(.*?)\n \*\n`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("no CONTENTS")
+	}
+	listed := strings.Join(strings.Fields(strings.ReplaceAll(string(m[1]), " * ", " ")), " ")
+	if want := strings.Join(titles, "; ") + "."; len(titles) < 20 || listed != want {
+		t.Errorf("CONTENTS is %q, the sections are %q", listed, want)
 	}
 }
