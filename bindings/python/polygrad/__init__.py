@@ -5,10 +5,11 @@
 array([3., 6.], dtype=float32)
 """
 
+from polygrad._job import Job
 from polygrad.device import Device
 from polygrad.dtype import DType, dtypes
 from polygrad.instance import Instance
 from polygrad.tensor import Tensor
 
-__all__ = ["DType", "Device", "Instance", "Tensor", "dtypes"]
+__all__ = ["DType", "Device", "Instance", "Job", "Tensor", "dtypes"]
 __version__ = "2.0.0"

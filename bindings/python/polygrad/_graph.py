@@ -179,12 +179,7 @@ def compute(
 
     Return the computed nodes, which have their data and remember where they came from.
     """
-    arrays = []
-    floats = []
-    for node in nodes:
-        shape, dtype = describe(node)
-        arrays.append(np.empty(shape, dtype.storage))
-        floats.append(dtypes.is_float(dtype))
+    arrays = room(nodes)
     n = len(arrays)
     out = pointers([0] * n)
     memory = pointers([pointer(a) for a in arrays])
@@ -196,13 +191,29 @@ def compute(
         status = lib.poly_realize_into(CTX, handles(nodes), memory, n, out)
     if status != 0:
         fail(RuntimeError)
+    return computed(nodes, arrays, out)
+
+
+def room(nodes: Sequence[Node]) -> list[np.ndarray[Any, Any]]:
+    """Return new arrays for the values of nodes."""
+    arrays = []
+    for node in nodes:
+        shape, dtype = describe(node)
+        arrays.append(np.empty(shape, dtype.storage))
+    return arrays
+
+
+def computed(
+    nodes: Sequence[Node], arrays: Sequence[np.ndarray[Any, Any]], out: Sequence[int]
+) -> list[Node]:
+    """Return nodes whose values are in arrays, with the handles of the leaves on these."""
     made = []
-    for node, array, handle, is_float in zip(nodes, arrays, out, floats):
-        computed = Node(handle, (), array)
-        computed.known = node.known
-        if node.tracked and is_float:
-            computed.origin = node
-            computed.tracked = True
-            computed.owner = node.owner
-        made.append(computed)
+    for node, array, handle in zip(nodes, arrays, out):
+        leaf = Node(handle, (), array)
+        leaf.known = node.known
+        if node.tracked and dtypes.is_float(describe(node)[1]):
+            leaf.origin = node
+            leaf.tracked = True
+            leaf.owner = node.owner
+        made.append(leaf)
     return made

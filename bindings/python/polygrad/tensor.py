@@ -13,6 +13,7 @@ from polygrad._creation import Creation
 from polygrad._elementwise import Elementwise
 from polygrad._graph import CTX, Node, compute, describe, leaf
 from polygrad._indexing import Indexing
+from polygrad._job import Job
 from polygrad._library import fail, lib
 from polygrad._linalg import Linalg
 from polygrad._loss import Loss
@@ -23,7 +24,7 @@ from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss):
@@ -176,17 +177,21 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
         >>> (Tensor([1.0]) + 1).realize().tolist()
         [2.0]
         """
-        todo: dict[Node, list[Tensor]] = {}
-        for tensor in (self, *others):
-            if tensor._node.data is None:
-                todo.setdefault(tensor._node, []).append(tensor)
+        todo = _to_compute((self, *others))
         if todo:
-            if _trace.active():
-                raise RuntimeError("a value is needed while compile_step traces the function")
             for node, made in zip(todo, compute(list(todo))):
                 for tensor in todo[node]:
                     tensor._node = made
         return self
+
+    def realize_async(self, *others: Tensor) -> Job:
+        """Start to compute this tensor (and others with it) and return at once.
+
+        >>> x = Tensor([1.0]) + 1
+        >>> x.realize_async().wait(), x.tolist()
+        (True, [2.0])
+        """
+        return Job(_to_compute((self, *others)))
 
     @property
     def _data(self) -> np.ndarray[Any, Any]:
@@ -455,6 +460,17 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
         def __exit__(self, *_: object) -> None:
             """Go back to the mode before."""
             Tensor.training = self.before
+
+
+def _to_compute(tensors: Iterable[Tensor]) -> dict[Node, list[Tensor]]:
+    """Return the nodes that have no value yet, with the tensors that stand for them."""
+    todo: dict[Node, list[Tensor]] = {}
+    for tensor in tensors:
+        if tensor._node.data is None:
+            todo.setdefault(tensor._node, []).append(tensor)
+    if todo and _trace.active():
+        raise RuntimeError("a value is needed while compile_step traces the function")
+    return todo
 
 
 def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
