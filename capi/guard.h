@@ -6,12 +6,14 @@
 
 #define POLY_HIDDEN __attribute__((visibility("hidden")))
 
-/* The last error of a thread. failed: the thread's last call set text. before:
- * failed as the current call found it, for calls that pass an error on. */
+/* What is kept for each thread. failed: its last call set text, the last error.
+ * before: failed as the current call found it, for calls that pass an error on.
+ * calls: how many there were. */
 struct poly_error {
   int failed;
   int before;
-  char text[1020];
+  unsigned calls;
+  char text[1012];
 };
 
 POLY_HIDDEN extern __thread struct poly_error poly_error;
@@ -26,11 +28,18 @@ POLY_HIDDEN void poly_fail_keep(const char *text, size_t n);
 /* Says that fn cannot work in a forked child. */
 POLY_HIDDEN void poly_refuse(const char *fn);
 
+/* Makes signal handlers of the host run where there is room (signals.c). */
+POLY_HIDDEN void poly_mind_signals(void);
+
+/* Every so many calls of a thread somebody looks after the signals: 2 us. */
+enum { POLY_CALLS_BETWEEN_LOOKS = 256 };
+
 /* Begins a call: 0 if Go may be entered. */
 static inline int poly_enter(const char *fn) {
   struct poly_error *e = &poly_error;
   e->before = e->failed;
   e->failed = 0;
+  if (__builtin_expect(e->calls++ % POLY_CALLS_BETWEEN_LOOKS == 0, 0)) poly_mind_signals();
   if (__builtin_expect(poly_forked, 0)) {
     poly_refuse(fn);
     return -1;
