@@ -38,6 +38,8 @@ def main() -> int:
         sums.append(f"{SUITES[name].title}: {tally} ({time.monotonic() - start:.0f} s)")
     for failure in total.failures:
         print(f"\n--- {shortened(failure)}")
+    for reason in total.reasons:
+        print(f"skipped {reason}")
     print("", *sums, total, sep="\n", flush=True)
     return 1 if total.failed else 0
 

@@ -229,7 +229,9 @@ def require(*tools: str) -> str:
 def skipped(name: str, why: str) -> Tally:
     """Count a suite that cannot run here as one skipped test, and say why."""
     say(f"skip {name}: {why}")
-    return Tally(skipped=1)
+    total = Tally()
+    total.skip(f"{name}: {why}")
+    return total
 
 
 def run(command: list[str], folder: Path = ROOT) -> subprocess.CompletedProcess[str]:

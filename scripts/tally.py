@@ -11,12 +11,13 @@ from pathlib import Path
 
 @dataclass
 class Tally:
-    """How many tests passed, failed and were skipped, and what the failures said."""
+    """How many tests passed, failed and were skipped, what the failures said, and why not."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -24,12 +25,18 @@ class Tally:
             self.failed + other.failed,
             self.skipped + other.skipped,
             self.failures + other.failures,
+            self.reasons + other.reasons,
         )
 
     def fail(self, message: str) -> None:
         """Count one failure with what it said."""
         self.failed += 1
         self.failures.append(message.rstrip())
+
+    def skip(self, reason: str) -> None:
+        """Count one test that did not run, and why."""
+        self.skipped += 1
+        self.reasons.append(reason.strip())
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -83,7 +90,9 @@ class GoTally:
             if verdict == "pass":
                 total.passed += 1
             elif verdict == "skip":
-                total.skipped += 1
+                said = [line.strip() for line in self._said.get((package, test), [])]
+                about = [line for line in said if not line.startswith(("===", "---"))]
+                total.skip(f"{package} {test}: {' '.join(about)}")
             else:
                 failed_packages.add(package)
                 said = "".join(self._said.get((package, test), []))
@@ -124,7 +133,7 @@ def count_testthat(path: Path) -> Tally:
         if test["status"] == "passed":
             total.passed += 1
         elif test["status"] == "skipped":
-            total.skipped += 1
+            total.skip(f"{test['name']}: {test['message']}")
         else:
             total.fail(f"{test['name']}\n{test['message']}")
     return total
@@ -134,14 +143,14 @@ def count_junit(path: Path) -> Tally:
     """Count the tests in a JUnit XML file, as pytest and Node's runner write it."""
     total = Tally()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        problem = case.find("failure")
+        problem, skipped = case.find("failure"), case.find("skipped")
         if problem is None:
             problem = case.find("error")
+        name = f"{case.get('classname')}.{case.get('name')}"
         if problem is not None:
-            name = f"{case.get('classname')}.{case.get('name')}"
             total.fail(f"{name}\n{problem.text or problem.get('message') or ''}")
-        elif case.find("skipped") is not None:
-            total.skipped += 1
+        elif skipped is not None:
+            total.skip(f"{name}: {skipped.get('message') or ''}")
         else:
             total.passed += 1
     return total

@@ -28,6 +28,8 @@ def test_go_counts_each_verdict_once() -> None:
     tally = count_go(
         [
             event("pass", "A"),
+            event("output", "B", Output="=== RUN   B\n"),
+            event("output", "B", Output="    b_test.go:7: no device\n"),
             event("skip", "B"),
             event("output", "C", Output="bad\n"),
             event("fail", "C"),
@@ -36,6 +38,7 @@ def test_go_counts_each_verdict_once() -> None:
     )
     assert counts(tally) == (1, 1, 1)
     assert tally.failures == ["m/p C\nbad"]
+    assert tally.reasons == ["m/p B: b_test.go:7: no device"]
 
 
 def test_go_counts_subtests_instead_of_their_parent() -> None:
@@ -98,6 +101,7 @@ def test_junit(tmp_path: Path) -> None:
     tally = count_junit(path)
     assert counts(tally) == (1, 2, 1)
     assert tally.failures == ["c.bad\nwhy", "c.broken\nno fixture"]
+    assert tally.reasons == ["c.left: no gpu"]
 
 
 def test_testthat(tmp_path: Path) -> None:
@@ -111,13 +115,17 @@ def test_testthat(tmp_path: Path) -> None:
     tally = count_testthat(path)
     assert counts(tally) == (1, 1, 1)
     assert tally.failures == ["a: bad\n1 is not 2"]
+    assert tally.reasons == ["a: left: no device"]
 
 
 def test_tallies_add_up() -> None:
-    one = Tally(1, 0, 2)
+    one = Tally(passed=1)
     one.fail("x\n")
+    one.skip("y")
+    one.skip("z")
     assert str(one + Tally(4, 0, 0)) == "5 passed, 1 failed, 2 skipped"
     assert (one + Tally()).failures == ["x"]
+    assert (one + Tally()).reasons == ["y", "z"]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "--help"])
