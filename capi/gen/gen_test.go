@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -108,5 +109,28 @@ func TestKoffiTable(t *testing.T) {
 	}
 	if _, err := koffiTable([]header.Proto{{Ret: "struct tm", Name: "poly_now"}}, nil); err == nil {
 		t.Error("an unknown type is no error")
+	}
+}
+
+// What is committed is what the generator writes.
+func TestKoffiTableIsFresh(t *testing.T) {
+	text, err := os.ReadFile("../../include/polygrad.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	protos, err := header.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants, err := header.Constants(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := koffiTable(protos, constants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile("../../bindings/js/lib/prototypes.js"); err != nil || string(got) != want {
+		t.Errorf("bindings/js/lib/prototypes.js is not what the header says (%v): run `go generate ./capi`", err)
 	}
 }

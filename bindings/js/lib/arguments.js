@@ -85,6 +85,12 @@ function number (value, what) {
   return value
 }
 
+/** A string. C must not get anything else for one: koffi takes a number for an address. */
+function string (value, what) {
+  if (typeof value !== 'string') throw new TypeError(`${what}: ${show(value)}, expected a string`)
+  return value
+}
+
 /** A number from one value to another, both included. */
 function within (value, low, high, what) {
   number(value, what)
@@ -147,4 +153,4 @@ function shape (values, what) {
   return dims(values, what)
 }
 
-module.exports = { MAX_DIMS, isOptions, named, shaped, list, integer, small, number, within, show, put, get, dims, shape }
+module.exports = { MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, within, show, put, get, dims, shape }

@@ -4,7 +4,7 @@
 const { lib, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
 const { addresses, count, inThread } = require('./graph.js')
-const { named, get, number, show } = require('./arguments.js')
+const { named, get, number, string, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
 
 const ROLES = ['param', 'input', 'target', 'output', 'aux']
@@ -133,7 +133,8 @@ class Instance {
   /** The call of an entry point, as a function and its arguments. */
   _entry (fn, entry, arrays, partial) {
     const held = this._bind(fn, arrays, partial)
-    return { fn: lib.poly_instance_call, args: [this._alive(), entry, held.records, held.n], held, done: () => this._outputs() }
+    const args = [this._alive(), string(entry, `${fn}: entry`), held.records, held.n]
+    return { fn: lib.poly_instance_call, args, held, done: () => this._outputs() }
   }
 
   _outputs () {
@@ -141,6 +142,7 @@ class Instance {
   }
 
   _gradients (entry, arrays) {
+    const to = string(entry, 'valueAndGrad: entry')
     const held = this._bind('valueAndGrad', arrays, false)
     const loss = new Float32Array(1)
     const done = () => {
@@ -152,7 +154,7 @@ class Instance {
       })
       return [loss[0], Object.fromEntries(grads)]
     }
-    return { fn: lib.poly_instance_value_and_grad, args: [this._alive(), entry, held.records, held.n, loss], held, done }
+    return { fn: lib.poly_instance_value_and_grad, args: [this._alive(), to, held.records, held.n, loss], held, done }
   }
 
   _step (arrays) {

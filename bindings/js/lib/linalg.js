@@ -5,7 +5,7 @@ const { lib, constants: c } = require('./library.js')
 const { CTX, handles } = require('./graph.js')
 const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = require('./base.js')
 const { Reduce } = require('./reduce.js')
-const { named, small, integer, number, within, show } = require('./arguments.js')
+const { named, small, integer, number, string, within, show } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 const { nextSeed } = require('./random.js')
 
@@ -49,7 +49,7 @@ class Linalg extends Reduce {
 
   /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
   static einsum (formula, ...operands) {
-    if (typeof formula !== 'string') throw new TypeError(`einsum: formula: ${show(formula)}, expected a string`)
+    string(formula, 'einsum: formula')
     const nodes = operands.flat().map((t) => nodeOf(t, 'einsum: operands'))
     return made(lib.poly_einsum(CTX, formula, handles(nodes), null, null, nodes.length, null, null), nodes)
   }

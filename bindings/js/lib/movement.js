@@ -5,7 +5,7 @@ const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX, describe, handles } = require('./graph.js')
 const { Base, made, several, join, wrap } = require('./base.js')
 const { Elementwise } = require('./elementwise.js')
-const { named, shaped, list, integer, small, dims, shape: shapeOf, isOptions, number, show } = require('./arguments.js')
+const { named, shaped, list, integer, small, dims, shape: shapeOf, isOptions, number, string, show } = require('./arguments.js')
 
 const PAD_MODES = { reflect: c.POLY_PAD_REFLECT, replicate: c.POLY_PAD_REPLICATE, circular: c.POLY_PAD_CIRCULAR }
 
@@ -192,7 +192,7 @@ class Movement extends Elementwise {
     if (args.length === 2 && isOptions(args[1]) && !isOptions(args[1].sizes)) values = { formula: args[0], sizes: args[1] }
     else values = named('rearrange', args, { formula: undefined, sizes: {} })
     const { formula, sizes } = values
-    if (typeof formula !== 'string') throw new TypeError(`rearrange: formula: ${show(formula)}, expected a string`)
+    string(formula, 'rearrange: formula')
     const names = Object.keys(sizes)
     const lengths = dims(Object.values(sizes), 'rearrange: sizes')
     return made(lib.poly_rearrange(CTX, formula, this._node.handle, null, 0, names.join(' '), lengths, names.length, null, null),
