@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"polygrad/capi/header"
+	"polygrad/core/uop"
 )
 
 // oldHeaders are programs in strict C that use what the headers of the original library declared beyond what its
@@ -59,5 +62,29 @@ func TestContentsOfTheHeader(t *testing.T) {
 	listed := strings.Join(strings.Fields(strings.ReplaceAll(string(m[1]), " * ", " ")), " ")
 	if want := strings.Join(titles, "; ") + "."; len(titles) < 20 || listed != want {
 		t.Errorf("CONTENTS is %q, the sections are %q", listed, want)
+	}
+}
+
+// The header has a name for every operation, with the number and the name that the library tells.
+func TestOperationsOfTheHeader(t *testing.T) {
+	text, err := os.ReadFile(include + "/polygrad.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants, err := header.Constants(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, c := range constants {
+		if name, ok := strings.CutPrefix(c.Name, "POLY_OP_"); ok {
+			if op := uop.Op(c.Value); op.String() != name || c.Value != n {
+				t.Errorf("%s is %d, which is %s", c.Name, c.Value, op)
+			}
+			n++
+		}
+	}
+	if n != int(uop.NumOps) {
+		t.Errorf("%d operations, expected %d", n, uop.NumOps)
 	}
 }

@@ -70,8 +70,8 @@ static void creation(PolyCtx *ctx) {
 static void parts(PolyCtx *ctx) {
   float x[6] = {1, 2, 3, 4, 5, 6}, y[3] = {0};
   int64_t two_three[2] = {2, 3}, swap[2] = {1, 0}, axis[1] = {1}, three[1] = {3};
-  PolyUOp *in = poly_uop1(ctx, POLY_OP_BUFFER, POLY_FLOAT32, poly_uop0(ctx, 61, POLY_VOID, number(500)), number(6));
-  CHECK(in && poly_uop1(ctx, POLY_OP_BUFFER, POLY_FLOAT32, poly_uop0(ctx, 61, POLY_VOID, number(500)), number(6)) == in);
+  PolyUOp *in = poly_uop1(ctx, POLY_OP_BUFFER, POLY_FLOAT32, poly_uop0(ctx, POLY_OP_UNIQUE, POLY_VOID, number(500)), number(6));
+  CHECK(in && poly_uop1(ctx, POLY_OP_BUFFER, POLY_FLOAT32, poly_uop0(ctx, POLY_OP_UNIQUE, POLY_VOID, number(500)), number(6)) == in);
   CHECK(poly_buffer_f32(ctx, 6) != in && poly_numel(ctx, in) == 6);
   PolyUOp *out = poly_buffer(ctx, POLY_FLOAT32, 3);
   PolyUOp *shaped = poly_uop1(ctx, POLY_OP_RESHAPE, POLY_FLOAT32, in, tuple(two_three, 2));
@@ -135,7 +135,7 @@ static void parts(PolyCtx *ctx) {
   CHECK(poly_ctx_owns_ptr(ctx, sum) && poly_ctx_owns_ptr(ctx, in) && !poly_ctx_owns_ptr(ctx, x) && !poly_ctx_owns_ptr(ctx, ctx));
 
   FAILS(poly_uop2(ctx, POLY_OP_ADD, POLY_INT32, in, in, none()), "poly_uop2", "type float");
-  FAILS(poly_uop1(ctx, 20, POLY_FLOAT32, in, none()), "poly_uop1", "LOAD");
+  FAILS(poly_uop1(ctx, POLY_OP_LOAD, POLY_FLOAT32, in, none()), "poly_uop1", "LOAD");
   FAILS(poly_uop0(ctx, 0, POLY_FLOAT32, none()), "poly_uop0", "0 is not an operation");
   FAILS(poly_uop(ctx, POLY_OP_SINK, POLY_VOID, NULL, 2, none()), "poly_uop", "NULL");
   FAILS(poly_uop3(ctx, POLY_OP_WHERE, POLY_FLOAT32, in, in, NULL, none()), "poly_uop3", "s2: is NULL");
