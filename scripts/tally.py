@@ -83,16 +83,20 @@ class GoTally:
         """Return the count of everything fed so far."""
         total = Tally()
         failed_packages = set()
+        verdicts_below: dict[tuple[str, str], set[str]] = {}
         for (package, test), verdict in self._verdict.items():
-            below = [v for (p, t), v in self._verdict.items() if p == package and _inside(t, test)]
+            for parent in _parents(test):
+                verdicts_below.setdefault((package, parent), set()).add(verdict)
+        for (package, test), verdict in self._verdict.items():
+            below = verdicts_below.get((package, test))
             if below and (verdict != "fail" or "fail" in below):
                 continue
             if verdict == "pass":
                 total.passed += 1
             elif verdict == "skip":
-                said = [line.strip() for line in self._said.get((package, test), [])]
-                about = [line for line in said if not line.startswith(("===", "---"))]
-                total.skip(f"{package} {test}: {' '.join(about)}")
+                lines = [line.strip() for line in self._said.get((package, test), [])]
+                why = [line for line in lines if not line.startswith(("===", "---"))]
+                total.skip(f"{package} {test}: {' '.join(why)}")
             else:
                 failed_packages.add(package)
                 said = "".join(self._said.get((package, test), []))
@@ -114,8 +118,9 @@ class GoTally:
         return "".join(self._said.get(("", ""), []))
 
 
-def _inside(test: str, parent: str) -> bool:
-    return test.startswith(parent + "/")
+def _parents(test: str) -> list[str]:
+    """Return the names of the tests that a subtest is part of."""
+    return [test[:i] for i, letter in enumerate(test) if letter == "/"]
 
 
 def count_go(lines: Iterable[str]) -> Tally:
