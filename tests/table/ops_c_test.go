@@ -146,8 +146,17 @@ func (c *cCase) binary(op, code string) []cCall {
 		}
 		out = append(out, way)
 	}
-	alike := c.Inputs[0].Tensor.DType == c.Inputs[1].Tensor.DType && c.Inputs[0].Tensor.DType != "bool"
-	if machine := cMachine2[op]; machine != "" && alike {
+	dtype := c.Inputs[0].Tensor.DType
+	machine, alike := cMachine2[op], dtype == c.Inputs[1].Tensor.DType && dtype != "bool"
+	switch {
+	case op == "fmod" && strings.Contains(dtype, "int"):
+		machine = "POLY_OP_MOD"
+	case op == "div" && strings.Contains(dtype, "float") && c.Args == nil:
+		machine = "POLY_OP_FDIV"
+	case op == "maximum" && !strings.Contains(c.Name, "NaN"):
+		machine = "POLY_OP_MAX"
+	}
+	if machine != "" && alike {
 		out = append(out, call("poly_alu2(ctx, %s, %s, %s)", machine, a, b))
 	}
 	return out

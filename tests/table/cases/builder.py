@@ -201,7 +201,8 @@ def case(
             del record[key]
     _add(record)
     if grad is not False:
-        gradient(f"{name}, gradient", op, inputs, fn, args, kind=kind, wrt=grad, **options)
+        name = f"{name}, gradient"
+        gradient(name, op, inputs, fn, args, kind=kind, wrt=grad, index_out=index_out, **options)
 
 
 def gradient(
@@ -215,6 +216,7 @@ def gradient(
     wrt: Sequence[int] | bool = True,
     tol: float = 1e-8,
     step: float = 1e-3,
+    index_out: Sequence[int] = (),
     **options: Any,
 ) -> None:
     """Add a case in float64 whose gradients are central differences of fn."""
@@ -251,7 +253,9 @@ def gradient(
         grads.append([float(f"{s:.11g}") + 0.0 for s in slopes])
     record = _record(name, op, kind, inputs, args, options)
     types = {"f": "float64", "i": "int32", "b": "bool"}
-    record["outputs"] = [Tensor(r, types[r.dtype.kind]).json() for r in results]
+    record["outputs"] = [
+        Tensor(r, types[r.dtype.kind], index=i in index_out).json() for i, r in enumerate(results)
+    ]
     record["rtol"], record["atol"] = TOLERANCE["float64"]
     record["rtol"] *= 10
     record["atol"] *= 10

@@ -130,7 +130,7 @@ def _smoothing() -> None:
         grad=[0],
         **NEAR,
     )
-    some = Tensor([1, 2, 2], "int32")
+    some = Tensor([1, 2, 2], "int32", index=True)
     keep = np.array([True, False, False])
     op = "sparse_categorical_crossentropy"
     for how in REDUCE:
@@ -174,7 +174,7 @@ def _nll() -> None:
         args = {"reduction": how, "weight": {"input": 2}}
         case(f"nll_loss {how} with weights", "nll_loss", [x, t, w], one, args, grad=[0], **NEAR)
         one = lambda v, c, h=how: fn(v, c, None, h, 2)
-        t = Tensor([0, 2, 1, 2], "int32")
+        t = Tensor([0, 2, 1, 2], "int32", index=True)
         case(
             f"nll_loss {how} ignoring",
             "nll_loss",
