@@ -314,3 +314,11 @@ class Reduce(Base):
         axes = several(axis)
         given = dims(axes, "axis")
         return combine("poly_batchnorm", self, weight, bias, mean, invstd, given, len(axes))
+
+    def batchnorm_stats(self) -> tuple[Self, ...]:
+        """Return mean and variance (over the count) of each channel of (N, C, …).
+
+        >>> [t.tolist() for t in Tensor([[1.0, 5.0], [3.0, 5.0]]).batchnorm_stats()]
+        [[2.0, 5.0], [1.0, 0.0]]
+        """
+        return several_results("poly_batchnorm_stats", 2, self)

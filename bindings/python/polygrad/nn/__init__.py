@@ -10,6 +10,14 @@
 
 from polygrad.nn.layers import Dropout, Embedding, GroupNorm, LayerNorm, Linear, RMSNorm
 from polygrad.nn.optim import SGD, Adam, AdamW, Optimizer
+from polygrad.nn.spatial import (
+    BatchNorm,
+    Conv1d,
+    Conv2d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    InstanceNorm,
+)
 from polygrad.nn.state import get_parameters, get_state_dict, load_state_dict
 from polygrad.nn.step import CompiledTrainingStep, compile_step
 
@@ -17,10 +25,16 @@ __all__ = [
     "SGD",
     "Adam",
     "AdamW",
+    "BatchNorm",
     "CompiledTrainingStep",
+    "Conv1d",
+    "Conv2d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
     "Dropout",
     "Embedding",
     "GroupNorm",
+    "InstanceNorm",
     "LayerNorm",
     "Linear",
     "Optimizer",
