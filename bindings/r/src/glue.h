@@ -33,6 +33,7 @@
 extern struct poly_api P;
 PolyCtx *context(void); /* loads the library at the first call */
 PolyCtx *context_or_null(void);
+int is_asking(void); /* finalizers must then leave the library alone */
 void missing(const char *name) NORETURN;
 #define NEED(name) \
   do {             \

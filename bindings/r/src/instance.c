@@ -21,6 +21,10 @@ SEXP r_instance_weights(SEXP inst, SEXP data, SEXP strict);
 SEXP r_instance_notes(SEXP inst);
 
 static void finalize(SEXP inst) {
+  if (is_asking()) {
+    R_RegisterCFinalizerEx(inst, finalize, FALSE);
+    return;
+  }
   PolyInstance *i = R_ExternalPtrAddr(inst);
   R_ClearExternalPtr(inst);
   if (i != NULL) P.poly_instance_free(i);

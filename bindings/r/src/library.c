@@ -85,9 +85,15 @@ static int forked;
 
 static void after_fork(void) { forked = 1; }
 
+/* Whether the library is waiting for R's answer: a call now would wait for itself. */
+static int asking;
+
+int is_asking(void) { return asking; }
+
 PolyCtx *context(void) {
   if (the_context == NULL) start();
   if (forked && P.poly_ctx_live_nodes(the_context) < 0) fail();
+  if (asking) raise_error("the library is computing; what R runs meanwhile cannot use it");
   return the_context;
 }
 
@@ -142,7 +148,9 @@ static void check(void *unused) {
 static int poll(void *unused) {
   (void)unused;
   if (!pthread_equal(pthread_self(), main_thread)) return 0;
+  asking = 1;
   if (!R_ToplevelExec(check, NULL)) interrupted = 1;
+  asking = 0;
   return interrupted;
 }
 

@@ -19,10 +19,11 @@ SEXP r_set_prototype(SEXP tensor) {
 
 /* Handles of nodes that are gone, given back many at a time. */
 #define RELEASE_AT 256
-static PolyUOp *dead[RELEASE_AT];
-static int n_dead;
+static PolyUOp **dead;
+static int n_dead, room;
 
 void release_dead(void) {
+  if (is_asking()) return;
   int n = n_dead;
   n_dead = 0;
   if (n > 0) P.poly_uop_release_n(context_or_null(), dead, n);
@@ -31,10 +32,17 @@ void release_dead(void) {
 static void finalize(SEXP node) {
   Node *n = R_ExternalPtrAddr(node);
   if (n == NULL) return;
+  if (n_dead == room) {
+    PolyUOp **more = realloc(dead, (size_t)(2 * room + RELEASE_AT) * sizeof *more);
+    if (more != NULL) {
+      dead = more;
+      room = 2 * room + RELEASE_AT;
+    }
+  }
+  if (n_dead < room) dead[n_dead++] = n->handle;
   R_ClearExternalPtr(node);
-  dead[n_dead++] = n->handle;
   free(n);
-  if (n_dead == RELEASE_AT) release_dead();
+  if (n_dead >= RELEASE_AT) release_dead();
 }
 
 SEXP new_node(PolyUOp *handle, SEXP sources, int tracked) {

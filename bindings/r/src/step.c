@@ -12,6 +12,10 @@ SEXP r_step_output(SEXP step, SEXP which);
 SEXP r_step_counts(SEXP step);
 
 static void finalize(SEXP step) {
+  if (is_asking()) {
+    R_RegisterCFinalizerEx(step, finalize, FALSE);
+    return;
+  }
   PolyStep *s = R_ExternalPtrAddr(step);
   R_ClearExternalPtr(step);
   if (s != NULL) P.poly_step_destroy(s);
