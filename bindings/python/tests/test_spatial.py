@@ -244,7 +244,8 @@ def test_unpool() -> None:
     odd = RNG.normal(size=(1, 1, 7))
     options: dict[str, Any] = {"stride": 2, "padding": 1}
     values, places = Tensor(odd).max_pool2d((3,), return_indices=True, **options)
-    close(values.max_unpool2d(places, (3,), **options).sum(), np.unique(values.numpy()).sum())
+    # Windows that overlap may have the same greatest value: values for one place are added.
+    close(values.max_unpool2d(places, (3,), **options).sum(), values.numpy().sum())
 
 
 def resize(x: Array, size: tuple[int, ...], mode: str, align: bool) -> Array:
