@@ -28,11 +28,11 @@ build: $(LIB) $(LINKED_LIB) $(LIB).gz ## build the shared library into build/
 demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
 
-test: $(VENV)/installed ## run every suite; the last line is the sum
+test: build $(VENV)/installed ## run every suite; the last line is the sum
 	@scripts/require.sh clang || echo "without clang its tests are skipped: it is only compared with"
 	$(PY) scripts/run_tests.py
 
-bench: $(VENV)/installed ## measure speed and write bench/RESULTS.md
+bench: build $(VENV)/installed ## measure speed and write bench/RESULTS.md
 	scripts/require.sh gcc
 	scripts/binding.sh js
 	scripts/binding.sh r
