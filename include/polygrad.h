@@ -71,7 +71,13 @@
  * THREADS
  *   Every function may be called from every thread. Calls on one context take
  *   turns; contexts do not wait for each other. The last error is kept for
- *   each thread.
+ *   each thread. A thread may end before what it made.
+ *
+ * SIGNALS
+ *   They belong to the program: the library's threads do not take them, and
+ *   handlers stay as they are, except that they get SA_ONSTACK, since a call may
+ *   run on a small stack. Another library written in Go may live in the same
+ *   process. dlclose leaves the library in the process, as Go's are.
  *
  * FORK
  *   The library does not survive fork() once it is loaded: every call in the

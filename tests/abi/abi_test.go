@@ -144,14 +144,14 @@ func compile(t *testing.T, source string, more ...string) string {
 }
 
 func TestPrograms(t *testing.T) {
-	for _, source := range []string{"contract.c", "badinput.c", "process.c", "models.c", "files.c"} {
+	for _, source := range []string{"contract.c", "badinput.c", "process.c", "models.c", "files.c", "records.c", "stress.c"} {
 		t.Run(source, func(t *testing.T) { run(t, compile(t, source)) })
 	}
 }
 
 // Memory errors of the library in the caller's memory show under AddressSanitizer.
 func TestProgramsWithAddressSanitizer(t *testing.T) {
-	for _, source := range []string{"contract.c", "badinput.c", "files.c"} {
+	for _, source := range []string{"contract.c", "badinput.c", "files.c", "records.c", "stress.c"} {
 		t.Run(source, func(t *testing.T) {
 			program := compile(t, source, "-fsanitize=address", "-fno-omit-frame-pointer")
 			cmd := exec.Command(program)

@@ -1,0 +1,53 @@
+/* Rounds of everything that is made and ended: neither the C heap nor the memory
+ * of the process grows. Every function of the header is called once a round, too. */
+#include <malloc.h>
+
+#include "calls_gen.h"
+
+enum { WARM = 40, ROUNDS = 120 };
+
+static long resident(void) { /* KiB */
+  long pages = 0, rss = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file && fscanf(file, "%ld %ld", &pages, &rss) != 2) rss = 0;
+  if (file) fclose(file);
+  return rss * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void called(struct fixture *f) {
+  static char nowhere[8];
+  for (int i = 0; i < N_FUNCTIONS; i++) {
+    const struct function *fn = &functions[i];
+    union arg a[MAX_PARAMS], r = {0};
+    if (fn->flags & (FINALIZER | MANUAL) || strncmp(fn->name, "poly_debug_", 11) == 0) continue;
+    fn->good(f, a);
+    fn->call(a, &r);
+    if (fn->ret == NODE) poly_uop_release(f->ctx, r.p);
+    else if (fn->ret < NUMBER && destroy[fn->ret]) destroy[fn->ret](r.p);
+    else if (fn->flags & MALLOCED) free(r.p);
+    /* And an error of each. */
+    if (fn->n > 0 && fn->params[0].kind < NUMBER) {
+      a[0].p = nowhere;
+      fn->call(a, &r);
+    }
+  }
+}
+
+int main(void) {
+  static struct fixture f;
+  size_t heap = 0;
+  long rss = 0, most = 0;
+  fixture_arrays(&f);
+  for (int i = 0; i < WARM + ROUNDS; i++) {
+    if (i == WARM) heap = mallinfo2().uordblks;
+    fixture_make(&f);
+    called(&f);
+    fixture_drop(&f);
+    long now = resident();
+    if (i < WARM + ROUNDS / 2) rss = now > rss ? now : rss;
+    else most = now > most ? now : most;
+  }
+  long grown = (long)(mallinfo2().uordblks - heap);
+  printf("C heap %+ld bytes in %d rounds, at most %ld MiB in the first half, %ld MiB in the second\n", grown, ROUNDS, rss >> 10, most >> 10);
+  return grown > 100 * ROUNDS || most > rss + (24 << 10);
+}
