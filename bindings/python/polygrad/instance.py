@@ -286,7 +286,7 @@ class Instance:
         return self._bytes(lib.poly_instance_export_weights)
 
     def save_bundle(self) -> bytes:
-        """Return graph and parameters as bytes."""
+        """Return graph, parameters and the state of the optimizer, if one is set, as bytes."""
         return self._bytes(lib.poly_instance_save_bundle)
 
     def import_weights(self, data: bytes, strict: bool = True) -> None:

@@ -319,3 +319,41 @@ def test_bad_arguments_of_layers_and_steps():
     with pytest.raises(TypeError, match="must return tensors"):
         compile_step(lambda x: x.item(), Tensor([1.0]))
     assert LayerNorm(np.int64(2)).normalized_shape == (2,)
+
+
+@pytest.mark.parametrize("compiled_first", [True, False])
+def test_a_compiled_step_goes_on_from_loaded_state(compiled_first):
+    x, y = Tensor(RNG.uniform(size=(8, 4))), Tensor(RNG.uniform(size=(8, 1)))
+
+    def step(model, optimizer):
+        loss = (model[1](model[0](x).relu()) - y).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    def make():
+        model = [Linear(4, 8), Linear(8, 1)]
+        return model, Adam(get_parameters(model), lr=0.01)
+
+    def losses(run):
+        out = []
+        for _ in range(5):
+            run.run()
+            out.append(run.loss_value())
+        return out
+
+    first = make()
+    run = compile_step(step, *first)
+    losses(run)
+    saved = {name: t.numpy().copy() for name, t in get_state_dict(first).items()}
+    want = losses(run)
+    second = make()
+    if compiled_first:
+        again = compile_step(step, *second)
+        again.run()
+        load_state_dict(second, saved)
+    else:
+        load_state_dict(second, saved)
+        again = compile_step(step, *second)
+    assert losses(again) == want
