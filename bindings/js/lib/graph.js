@@ -8,7 +8,7 @@
  */
 
 const { markAsUntransferable } = require('node:worker_threads')
-const { lib, koffi, fail } = require('./library.js')
+const { lib, koffi, fail, PolygradError } = require('./library.js')
 const { byId } = require('./dtype.js')
 const { MAX_DIMS, get, put, shape: shapeOf } = require('./arguments.js')
 
@@ -108,6 +108,28 @@ function pin (array) {
   return array
 }
 
+// Node 21 to 23 let ArrayBuffer.prototype.transfer take pinned memory away.
+const takesPinned = (() => {
+  const buffer = new ArrayBuffer(8)
+  markAsUntransferable(buffer)
+  try {
+    buffer.transfer?.()
+  } catch {}
+  return buffer.byteLength === 0
+})()
+
+/** Checks that the memory that nodes are computed from is still where it was. */
+function checkMemory (nodes) {
+  if (!takesPinned) return
+  const seen = new Set(nodes)
+  for (const node of seen) {
+    if (node.data !== null && node.data.length === 0 && count(node.shape) > 0) {
+      throw new PolygradError('realize: memory that a tensor uses was transferred')
+    }
+    for (const other of node.source) seen.add(other)
+  }
+}
+
 /** The handles of nodes as an array for C. */
 function handles (nodes) {
   const out = new Int32Array(2 * nodes.length)
@@ -132,6 +154,8 @@ function count (shape) {
 /** The call that computes nodes into new arrays and then writes updates into the memory of targets. */
 class Computation {
   constructor (nodes, targets, updates) {
+    this.held = [...nodes, ...targets, ...updates]
+    checkMemory(this.held)
     this.nodes = nodes
     this.arrays = nodes.map((node) => {
       const { dtype, shape } = describe(node)
@@ -140,7 +164,6 @@ class Computation {
     this.leaves = new Int32Array(2 * nodes.length)
     this.args = [CTX, handles(nodes), addresses(this.arrays), nodes.length, this.leaves]
     this.fn = lib.poly_realize_into
-    this.held = [...nodes, ...targets, ...updates]
     if (targets.length > 0) {
       this.fn = lib.poly_update
       this.args.push(handles(targets), handles(updates), targets.length)
@@ -233,4 +256,6 @@ function liveNodes () {
   return lib.poly_ctx_live_nodes(CTX)
 }
 
-module.exports = { CTX, GraphNode, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later, liveNodes }
+module.exports = {
+  CTX, GraphNode, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later, checkMemory, liveNodes
+}

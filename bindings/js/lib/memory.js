@@ -2,13 +2,12 @@
 /** Memory of the library as JavaScript sees it. */
 
 const { koffi, fail } = require('./library.js')
-const { pin } = require('./graph.js')
 const { show } = require('./arguments.js')
 
 /** A view of float32 numbers of the library, at an address, without a copy. */
 function floatsAt (address, n) {
   if (n === 0 || address === null) return new Float32Array(0)
-  return pin(new Float32Array(koffi.view(address, 4 * n)))
+  return new Float32Array(koffi.view(address, 4 * n))
 }
 
 /** A copy of bytes that the library made, which are freed; null throws its error. */

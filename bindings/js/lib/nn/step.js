@@ -2,7 +2,7 @@
 /** Training steps as one compiled program. */
 
 const { lib, fail, PolygradError } = require('../library.js')
-const { CTX, describe, pin, handles, addresses, count, later } = require('../graph.js')
+const { CTX, describe, pin, handles, addresses, count, later, checkMemory } = require('../graph.js')
 const { Tensor } = require('../tensor.js')
 const { Trace } = require('../trace.js')
 const { recordSeeds, renew } = require('../random.js')
@@ -32,6 +32,7 @@ class CompiledTrainingStep {
   /** Executes all kernels: forward, backward and the update. */
   run () {
     if (this._handle === 0) throw new PolygradError('run: the step was disposed')
+    checkMemory(this._nodes)
     if (this._seeds.length > 0) renew(this._seeds)
     if (lib.poly_step_run(this._handle, null, 0) !== 0) fail()
   }
@@ -39,6 +40,7 @@ class CompiledTrainingStep {
   /** run in another thread: the event loop goes on meanwhile. */
   async runAsync () {
     if (this._handle === 0) throw new PolygradError('runAsync: the step was disposed')
+    checkMemory(this._nodes)
     // The job holds on to the step, which must not be collected while it runs.
     await later(lib.poly_step_run_async, [this._handle, null, 0, null, 0], this, () => renew(this._seeds))
   }
