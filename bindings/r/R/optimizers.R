@@ -76,9 +76,10 @@ optimizer_step <- function(self) {
   gradients <- lapply(self$params, function(p) .Call(C_gradient_of, p))
   chosen <- which(!vapply(gradients, is.null, NA))
   if (length(chosen) == 0L) return(invisible())
-  if (!is.null(self$begin)) self$begin(self, set)
+  # What all parameters need; it is no state of the optimizer.
+  common <- if (!is.null(self$begin)) self$begin(self, set)
   for (i in chosen) {
-    self$update(self, i, .Call(C_detach, self$params[[i]]), .Call(C_detach, gradients[[i]]), set)
+    self$update(self, i, .Call(C_detach, self$params[[i]]), .Call(C_detach, gradients[[i]]), set, common)
   }
   .Call(C_assign, updates$targets, updates$values)
   invisible()
@@ -86,7 +87,7 @@ optimizer_step <- function(self) {
 
 SGD <- function(params, lr = 0.01, momentum = 0, weight_decay = 0) {
   fields <- list(momentum = momentum, weight_decay = weight_decay, b = list())
-  out <- new_optimizer("SGD", params, lr, fields, function(self, i, param, grad, set) {
+  out <- new_optimizer("SGD", params, lr, fields, function(self, i, param, grad, set, common) {
     if (self$weight_decay != 0) grad <- grad + param * self$weight_decay
     if (self$momentum != 0) {
       grad <- self$b[[i]] * self$momentum + grad
@@ -103,20 +104,20 @@ adam <- function(kind, params, lr, betas, eps, weight_decay, decoupled) {
   fields <- list(
     betas = betas, eps = eps, weight_decay = weight_decay,
     # The powers beta^t, in float64 because they come close to 1 and are subtracted from it.
-    powers = list(from_r(1, "float64", scalar = TRUE), from_r(1, "float64", scalar = TRUE)), correction = list()
+    powers = list(from_r(1, "float64", scalar = TRUE), from_r(1, "float64", scalar = TRUE))
   )
   begin <- function(self, set) {
     powers <- Map(`*`, self$powers, self$betas)
     Map(set, self$powers, powers)
-    self$correction <- lapply(powers, function(p) tensor_methods$float(1 / (1 - p)))
+    lapply(powers, function(p) tensor_methods$float(1 / (1 - p)))
   }
-  update <- function(self, i, param, grad, set) {
+  update <- function(self, i, param, grad, set, common) {
     if (self$weight_decay != 0 && !decoupled) grad <- grad + param * self$weight_decay
     m <- self$m[[i]] * self$betas[1L] + grad * (1 - self$betas[1L])
     v <- self$v[[i]] * self$betas[2L] + tensor_methods$square(grad) * (1 - self$betas[2L])
     new <- param
     if (self$weight_decay != 0 && decoupled) new <- new * (1 - self$rate * self$weight_decay)
-    new <- new - self$rate * (m * self$correction[[1L]]) / (tensor_methods$sqrt(v * self$correction[[2L]]) + self$eps)
+    new <- new - self$rate * (m * common[[1L]]) / (tensor_methods$sqrt(v * common[[2L]]) + self$eps)
     set(self$params[[i]], new)
     set(self$m[[i]], m)
     set(self$v[[i]], v)

@@ -10,6 +10,8 @@ get_state_dict <- function(object, prefix = "") {
     join <- function(part) if (nzchar(name)) paste(name, part, sep = ".") else part
     if (inherits(x, "Layer")) {
       for (part in names(x)) collect(`$.Layer`(x, part), join(part))
+    } else if (inherits(x, "Optimizer")) {
+      collect(.subset2(x, "self"), name)
     } else if (is.list(x)) {
       parts <- names(x)
       if (is.null(parts)) parts <- rep("", length(x))
@@ -48,6 +50,7 @@ load_state_dict <- function(model, state_dict, strict = TRUE) {
   for (name in shared) {
     given <- shape_of(state_dict[[name]])
     expected <- .Call(C_shape, own[[name]])
+    if (length(expected) == 0L && identical(as.numeric(given), 1)) given <- expected # R has no scalars
     if (!identical(as.numeric(given), as.numeric(expected))) {
       raise(sprintf(
         "load_state_dict: %s: shape (%s), expected (%s)", name, paste(given, collapse = ", "), paste(expected, collapse = ", ")

@@ -57,6 +57,32 @@ test_that("state is found and loaded", {
   expect_polygrad(load_state_dict(Linear(2, 3), get_state_dict(Linear(3, 3))), "shape \\(3, 3\\), expected \\(3, 2\\)")
 })
 
+test_that("training goes on from loaded state", {
+  x <- Tensor(matrix(c(1, 3, 2, 4), 2), dtype = "float32")
+  target <- Tensor(matrix(c(5, 11)), dtype = "float32")
+  train <- function(state) {
+    vapply(1:4, function(i) {
+      state$optimizer$zero_grad()
+      loss <- mean((state$model(x) - target)^2)
+      loss$backward()
+      state$optimizer$step()
+      loss$item()
+    }, 0)
+  }
+  for (kind in list(function(p) SGD(p, lr = 0.01, momentum = 0.9), function(p) Adam(p, lr = 0.1), function(p) AdamW(p, lr = 0.1))) {
+    make <- function() {
+      model <- Linear(2, 1)
+      list(model = model, optimizer = kind(get_parameters(model)))
+    }
+    first <- make()
+    train(first)
+    saved <- lapply(get_state_dict(first), as.array)
+    second <- make()
+    load_state_dict(second, saved)
+    expect_identical(train(second), train(first))
+  }
+})
+
 line <- function(optimizer_of) {
   Tensor$manual_seed(42)
   model <- Linear(2, 1)
