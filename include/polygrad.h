@@ -1156,7 +1156,8 @@ POLY_API int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out);
 /* a = U diag(S) V^T for matrices (.., m, n) with k = min(m, n): U (.., m, k) in
  * out[0], the singular values S (.., k), the greatest first, in out[1], V^T
  * (.., k, n) in out[2]; with full_matrices not 0, U is (.., m, m) and V^T
- * (.., n, n). By Jacobi's rotations: about 2 n log2(n) kernels, so for small
+ * (.., n, n). Columns of U that belong to singular values 0 are 0. By Jacobi's
+ * rotations: some kernels for each of about n (3 + log2(n)) rounds, so for small
  * matrices. 0 or -1. Since 2.0. */
 POLY_API int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out);
 

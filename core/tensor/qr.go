@@ -123,7 +123,7 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 // sqrtOrZero is sqrt with the gradient 0 at 0.
 func sqrtOrZero(x *uop.UOp) *uop.UOp {
 	some := gt(x, 0)
-	return where(some, sqrt(where(some, x, 1)), 0)
+	return where(some, sqrt(where(some, x, 1)), x)
 }
 
 // newtonSchulz runs the odd polynomial sum of p_i (x xᵀ)^i x, which drives singular values towards 1, on a scaled to norm 1.

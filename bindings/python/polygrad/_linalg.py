@@ -157,7 +157,8 @@ class Linalg(Base):
         """Return U, S and V^T with U @ diag(S) @ V^T = self, the greatest of S first.
 
         For matrices (…, m, n) with k = min(m, n), U is (…, m, m) and V^T (…, n, n), or
-        (…, m, k) and (…, k, n) without full_matrices; S is (…, k).
+        (…, m, k) and (…, k, n) without full_matrices; S is (…, k). Columns of U that belong to
+        singular values 0 are 0. It takes many steps: for small matrices.
 
         >>> Tensor([[0.0, 2.0], [3.0, 0.0]]).svd()[1].tolist()
         [3.0, 2.0]
