@@ -158,6 +158,36 @@ def test_plan_runs_in_node(program: Callable[[Raw], list[int]], runs: int, tmp_p
         assert np.abs(result.astype(np.float64)).sum() > 0
 
 
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+def test_one_kernel_runs_in_node(tmp_path: Path) -> None:
+    raw = Raw()
+    x, y = values(40), values(40)
+    a, b, sum_at = raw.flat(x), raw.flat(y), raw.flat(np.zeros(40, np.float32))
+    sink = raw.sink(raw.store_val(sum_at, raw.alu2(OPS["ADD"], raw.exp(a), b)))
+    length, count = ctypes.c_int(), ctypes.c_int()
+    module = raw.render_kernel_wasm(sink, ctypes.byref(length), ctypes.byref(count))
+    nodes = [raw.kernel_buf(i) for i in range(count.value)]
+    assert set(nodes) == {a, b, sum_at}
+    content = {
+        "module": text(ctypes.string_at(module, length.value)),
+        "buffers": [{"nbytes": 160, "data": text(raw.memory[n].tobytes())} for n in nodes],
+        "kernels": [list(range(count.value))],
+        "order": [0],
+        "runs": 1,
+    }
+    libc = ctypes.CDLL(None)
+    libc.free.argtypes = [ctypes.c_void_p]
+    libc.free(module)
+    file = tmp_path / "kernel.json"
+    file.write_text(json.dumps(content))
+    done = subprocess.run(
+        [str(NODE), str(HOST), str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    data = base64.b64decode(json.loads(done.stdout)[nodes.index(sum_at)])
+    np.testing.assert_allclose(np.frombuffer(data, np.float32), np.exp(x) + y, rtol=1e-5)
+
+
 def test_buffers_of_a_plan() -> None:
     raw = Raw()
     x, y = raw.flat(values(8)), raw.flat(values(8))
