@@ -78,10 +78,12 @@ tensor_statics$randn <- function(..., shape = NULL, dtype = default_float(), req
 tensor_statics$randint <- function(low = 0L, high = 10L, shape = 1L, dtype = "int32") {
   .Call(C_poly_randint_seeded, dtype, sizes(shape = shape), low, high, .Call(C_seed))
 }
-tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = default_float(),
+                                   requires_grad = FALSE) {
   wanting(.Call(C_poly_uniform_seeded, dtype, sizes(..., shape = shape), low, high, .Call(C_seed)), requires_grad)
 }
-tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = default_float(),
+                                  requires_grad = FALSE) {
   wanting(.Call(C_poly_normal_seeded, dtype, sizes(..., shape = shape), mean, std, .Call(C_seed)), requires_grad)
 }
 
@@ -95,10 +97,12 @@ tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = default_flo
 tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
   initial(1L, sizes(..., shape = shape), 0, dtype, requires_grad)
 }
-tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = default_float(),
+                                           requires_grad = FALSE) {
   initial(2L, sizes(..., shape = shape), a, dtype, requires_grad)
 }
-tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = default_float(),
+                                          requires_grad = FALSE) {
   initial(3L, sizes(..., shape = shape), a, dtype, requires_grad)
 }
 
@@ -116,8 +120,14 @@ tensor_methods$randn_like <- function(self, dtype = NULL) {
   tensor_statics$randn(shape = .Call(C_shape, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
 }
 
+need_probability <- function(name, p) {
+  if (!is.numeric(p) || length(p) != 1L || is.na(p) || p < 0 || p > 1) {
+    raise(sprintf("%s: p: %s, expected 0 to 1", name, paste(format(p), collapse = ", ")))
+  }
+}
+
 tensor_methods$dropout <- function(self, p = 0.5) {
-  if (!is.numeric(p) || length(p) != 1L || is.na(p) || p < 0 || p > 1) raise(sprintf("dropout: p: %s, expected 0 to 1", format(p)))
+  need_probability("dropout", p)
   if (!state$training || p == 0) return(self)
   .Call(C_poly_dropout, self, p, .Call(C_seed))
 }

@@ -10,8 +10,7 @@ devices <- function() {
 
 device_number <- function(device) {
   known <- .Call(C_devices)
-  at <- match(toupper(device), names(known))
-  if (is.na(at)) raise(sprintf("device: '%s' is unknown, expected one of %s", device, paste(names(known), collapse = ", ")))
-  if (!known[[at]]) raise(sprintf("device: %s is not available in this process", names(known)[at]))
-  at - 1L
+  number <- number_of("device", toupper(device), stats::setNames(seq_along(known) - 1L, names(known)))
+  if (!known[[number + 1L]]) raise(sprintf("device: %s is not available in this process", toupper(device)))
+  number
 }

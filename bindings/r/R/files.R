@@ -6,7 +6,9 @@ read_safetensors <- function(data) {
 }
 
 write_safetensors <- function(tensors, path = NULL, metadata = NULL) {
-  if (is.null(names(tensors)) || !all(nzchar(names(tensors)))) raise("write_safetensors: tensors: expected a named list")
+  if (is.null(names(tensors)) || !all(nzchar(names(tensors)))) {
+    raise("write_safetensors: tensors: expected a named list")
+  }
   ready <- lapply(tensors, function(x) {
     if (!is_tensor(x)) return(Tensor(x, dtype = "float32"))
     if (dtype(x) == "float32") .Call(C_detach, x) else .Call(C_poly_cast_by_id, .Call(C_detach, x), "float32")

@@ -5,7 +5,7 @@ load_hf <- function(path, max_batch = 1, max_seq_len = 0) {
   if (!file.exists(config)) raise(sprintf("load_hf: %s does not exist", config))
   files <- list.files(path, pattern = "\\.safetensors$", full.names = TRUE)
   if (length(files) == 0L) raise(sprintf("load_hf: %s holds no .safetensors file", path))
-  load_hf_bytes(readBin(config, "raw", file.size(config)), lapply(sort(files, method = "radix"), bytes_of), max_batch, max_seq_len)
+  load_hf_bytes(bytes_of(config), lapply(sort(files, method = "radix"), bytes_of), max_batch, max_seq_len)
 }
 
 load_hf_bytes <- function(config, weights, max_batch = 1, max_seq_len = 0) {

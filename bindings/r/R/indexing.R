@@ -117,7 +117,9 @@ with_values <- function(x, indices, blank, value) {
 with_items <- function(x, indices, value) {
   shape <- .Call(C_shape, x)
   if (length(indices) != length(shape)) {
-    raise(sprintf("[<-: %d indices of a tensor with a gradient, expected %d, one for each axis", length(indices), length(shape)))
+    raise(sprintf(
+      "[<-: %d indices of a tensor with a gradient, expected %d, one for each axis", length(indices), length(shape)
+    ))
   }
   items <- Map(function(index, size) if (!is.null(index)) item_of(index, size), indices, shape)
   if (sum(vapply(items, is_tensor, NA)) > 1L) {
@@ -153,7 +155,7 @@ tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
     if (!is.null(reduce)) raise("scatter: reduce is for a number as src: see scatter_reduce")
     src <- .Call(C_operand, src, self)
   } else {
-    shape <- if (is_tensor(index)) .Call(C_shape, index) else if (is.null(base::dim(index))) length(index) else base::dim(index)
+    shape <- if (is_tensor(index)) .Call(C_shape, index) else if (is.array(index)) base::dim(index) else length(index)
     src <- tensor_statics$full(shape, src, .Call(C_dtype, self))
   }
   if (!is.null(reduce)) {
@@ -166,11 +168,8 @@ tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
 scatter_ops <- c(sum = 0L, prod = 1L, mean = 4L, amax = 2L, amin = 3L)
 
 tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
-  op <- scatter_ops[reduce]
-  if (is.na(op)) {
-    raise(sprintf("scatter_reduce: reduce: '%s', expected one of %s", reduce, paste(names(scatter_ops), collapse = ", ")))
-  }
-  .Call(C_poly_scatter_reduce, self, dim, from_zero(index), .Call(C_operand, src, self), op[[1L]], include_self)
+  op <- number_of("scatter_reduce: reduce", reduce, scatter_ops)
+  .Call(C_poly_scatter_reduce, self, dim, from_zero(index), .Call(C_operand, src, self), op, include_self)
 }
 
 tensor_methods$masked_select <- function(self, mask) {

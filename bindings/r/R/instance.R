@@ -30,8 +30,15 @@ bytes_of <- function(data) {
 #' A flat list as JSON; sizes are arrays also if there is one of them.
 to_json <- function(config) {
   value <- function(name, x) {
-    text <- if (is.logical(x)) tolower(as.character(x)) else if (is.numeric(x)) format(x, digits = 17, trim = TRUE) else encodeString(as.character(x), quote = '"')
-    if (length(x) != 1L || name %in% c("layers", "hidden_sizes")) paste0("[", paste(text, collapse = ", "), "]") else text
+    text <- if (is.logical(x)) {
+      tolower(as.character(x))
+    } else if (is.numeric(x)) {
+      format(x, digits = 17, trim = TRUE)
+    } else {
+      encodeString(as.character(x), quote = '"')
+    }
+    several <- length(x) != 1L || name %in% c("layers", "hidden_sizes")
+    if (several) paste0("[", paste(text, collapse = ", "), "]") else text
   }
   if (length(config) == 0L) return("{}")
   fields <- Map(function(name, x) paste0('"', name, '": ', value(name, x)), names(config), config)
@@ -64,7 +71,8 @@ print.Instance <- function(x, ...) {
   roles <- .subset2(x, "roles")
   cat("<Instance>\n")
   for (name in .subset2(x, "names")) {
-    cat("  ", format(roles[[name]], width = 6), " ", name, " (", paste(.subset2(x, "shapes")[[name]], collapse = ", "), ")\n", sep = "")
+    shape <- paste(.subset2(x, "shapes")[[name]], collapse = ", ")
+    cat("  ", format(roles[[name]], width = 6), " ", name, " (", shape, ")\n", sep = "")
   }
   invisible(x)
 }
@@ -108,7 +116,8 @@ fit <- function(name, value, shape, partial) {
   own <- if (is.null(dim(value))) length(value) else dim(value)
   if (identical(as.numeric(own), as.numeric(shape))) return(value)
   # A vector is a row for a model of one row, and a column for one of one column.
-  if (length(value) == prod(shape) && (is.null(dim(value)) && sum(shape != 1) <= 1L || identical(own[own != 1], shape[shape != 1]))) {
+  in_line <- is.null(dim(value)) && sum(shape != 1) <= 1L
+  if (length(value) == prod(shape) && (in_line || identical(own[own != 1], shape[shape != 1]))) {
     return(array(value, shape))
   }
   given <- paste(own, collapse = ", ")
@@ -139,10 +148,13 @@ instance_methods$value_and_grad <- function(self, ..., entry = "loss") {
   list(loss = out[[1L]], grads = stats::setNames(out[[2L]], names(roles)[roles == "param"]))
 }
 
-instance_methods$set_optimizer <- function(self, kind, lr = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0) {
-  known <- c("none", "sgd", "adam", "adamw")
-  if (!kind %in% known) raise(sprintf("kind: '%s', expected one of %s", kind, paste(known, collapse = ", ")))
-  .Call(C_instance_optimizer, .subset2(self, "pointer"), match(kind, known) - 1L, c(lr, beta1, beta2, eps, weight_decay))
+# PolyOptimizer
+instance_optimizers <- c(none = 0L, sgd = 1L, adam = 2L, adamw = 3L)
+
+instance_methods$set_optimizer <- function(self, kind, lr = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8,
+                                           weight_decay = 0) {
+  number <- number_of("kind", kind, instance_optimizers)
+  .Call(C_instance_optimizer, .subset2(self, "pointer"), number, c(lr, beta1, beta2, eps, weight_decay))
   invisible(self)
 }
 

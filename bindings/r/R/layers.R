@@ -85,6 +85,6 @@ Embedding <- function(vocab_size, embed_size) {
 }
 
 Dropout <- function(p = 0.5) {
-  if (!is.numeric(p) || length(p) != 1L || is.na(p) || p < 0 || p > 1) raise(sprintf("Dropout: p: %s, expected 0 to 1", format(p)))
+  need_probability("Dropout", p)
   new_layer("Dropout", list(p = p), function(self, x) tensor_methods$dropout(as_input(x), self$p))
 }

@@ -29,6 +29,16 @@ raise <- function(message, call = NULL) {
   stop(structure(list(message = message, call = call), class = c("polygrad_error", "error", "condition")))
 }
 
+#' The number behind a name, which must be one of those known.
+number_of <- function(what, name, known) {
+  at <- match(name, names(known))
+  if (length(at) != 1L || is.na(at)) {
+    given <- paste(format(name), collapse = ", ")
+    raise(sprintf("%s: '%s', expected one of %s", what, given, paste(names(known), collapse = ", ")))
+  }
+  known[[at]]
+}
+
 #' Raises the interrupt that came while the library was running.
 interrupt <- function() {
   signalCondition(structure(list(message = "", call = NULL), class = c("interrupt", "condition")))

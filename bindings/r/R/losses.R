@@ -3,11 +3,7 @@
 # PolyLossReduction
 reductions <- c(mean = 0L, sum = 1L, none = 2L)
 
-reduction_of <- function(name) {
-  number <- reductions[name]
-  if (is.na(number)) raise(sprintf("reduction: '%s', expected 'mean', 'sum' or 'none'", name))
-  number[[1L]]
-}
+reduction_of <- function(name) number_of("reduction", name, reductions)
 
 #' Class numbers from 1 become class numbers from 0; probabilities, which have as many axes as logits, stay.
 class_target <- function(target, logits) {
@@ -27,7 +23,8 @@ tensor_methods$sparse_categorical_crossentropy <- function(self, target, ignore_
                                                            reduction = "mean") {
   ignored <- if (is.null(ignore_index)) -1 else class_from_zero(ignore_index)
   .Call(
-    C_poly_sparse_cross_entropy_loss, self, class_target(target, self), ignored, label_smoothing, reduction_of(reduction)
+    C_poly_sparse_cross_entropy_loss, self, class_target(target, self), ignored, label_smoothing,
+    reduction_of(reduction)
   )
 }
 

@@ -45,12 +45,8 @@ tensor_methods$pad <- function(self, arg, mode = "constant", value = 0) {
     arg <- c(rep(list(c(0, 0)), ndim - length(given)), unname(given))
   }
   flat <- pairs_of("pad", arg, rep(list(c(0, 0)), ndim))
-  if (mode != "constant") {
-    number <- pad_modes[mode]
-    if (is.na(number)) {
-      raise(sprintf("pad: mode: '%s', expected one of constant, %s", mode, paste(names(pad_modes), collapse = ", ")))
-    }
-    return(.Call(C_poly_pad_mode, self, flat, number[[1L]]))
+  if (!identical(mode, "constant")) {
+    return(.Call(C_poly_pad_mode, self, flat, number_of("pad: mode", mode, pad_modes)))
   }
   if (identical(as.numeric(value), 0)) .Call(C_poly_pad, self, flat) else .Call(C_poly_pad_value, self, flat, value)
 }

@@ -88,3 +88,4 @@ tensor_methods$groupnorm <- function(self, groups, eps = 1e-5, weight = NULL, bi
 tensor_methods$batchnorm <- function(self, weight, bias, mean, invstd, axis = 2) {
   .Call(C_poly_batchnorm, self, weight, bias, mean, invstd, axis)
 }
+tensor_methods$batchnorm_stats <- function(self) .Call(C_poly_batchnorm_stats, self, 2L)

@@ -79,9 +79,5 @@ tensor_methods$max_unpool2d <- function(self, indices, kernel_size = 2, stride =
 interpolations <- c(linear = 0L, nearest = 1L, `nearest-exact` = 2L)
 
 tensor_methods$interpolate <- function(self, size, mode = "linear", align_corners = FALSE) {
-  number <- interpolations[mode]
-  if (is.na(number)) {
-    raise(sprintf("interpolate: mode: '%s', expected one of %s", mode, paste(names(interpolations), collapse = ", ")))
-  }
-  .Call(C_poly_interpolate, self, size, number[[1L]], align_corners)
+  .Call(C_poly_interpolate, self, size, number_of("interpolate: mode", mode, interpolations), align_corners)
 }

@@ -79,7 +79,8 @@ static List visible(SEXP start, int everywhere) {
   for (int next = 0; next < seen.n; next++) {
     for (int i = 0; i < n_sources(seen.at[next]); i++) {
       SEXP other = source(seen.at[next], i);
-      if (other != R_NilValue && (everywhere || node_of(other)->tracked) && first_visit(other, mark)) push(&seen, other);
+      if (other == R_NilValue || !(everywhere || node_of(other)->tracked)) continue;
+      if (first_visit(other, mark)) push(&seen, other);
     }
   }
   return seen;
@@ -152,10 +153,11 @@ static SEXP differentiate(SEXP root, SEXP seed, const List *targets, int everywh
     if (at.n == 0) continue;
     int weight = place(&seeds.keys, order.at[k]);
     SEXP by = weight < 0 ? R_NilValue : VECTOR_ELT(seeds.values, weight);
-    PolyUOp **wrt = (PolyUOp **)R_alloc((size_t)at.n, sizeof *wrt), **out = (PolyUOp **)R_alloc((size_t)at.n, sizeof *out);
+    PolyUOp **wrt = (PolyUOp **)R_alloc((size_t)at.n, sizeof *wrt);
+    PolyUOp **out = (PolyUOp **)R_alloc((size_t)at.n, sizeof *out);
     for (int i = 0; i < at.n; i++) wrt[i] = node_of(at.at[i])->handle;
-    int status = P.poly_grad_many(ctx, node_of(start)->handle, by == R_NilValue ? NULL : node_of(by)->handle, wrt, at.n, out);
-    if (status != 0) fail();
+    PolyUOp *factor = by == R_NilValue ? NULL : node_of(by)->handle;
+    if (P.poly_grad_many(ctx, node_of(start)->handle, factor, wrt, at.n, out) != 0) fail();
     SEXP from = PROTECT(by == R_NilValue ? start : Rf_allocVector(VECSXP, 2));
     if (by != R_NilValue) {
       SET_VECTOR_ELT(from, 0, start);

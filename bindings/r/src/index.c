@@ -10,7 +10,9 @@ static void slice(Args *a, SEXP item, int64_t *out) {
   if (TYPEOF(item) != REALSXP && TYPEOF(item) != INTSXP && TYPEOF(item) != LGLSXP) {
     raise_error("poly_index: %s is not an index", Rf_type2char(TYPEOF(item)));
   }
-  if (Rf_xlength(item) != 3) raise_error("poly_index: a slice of %d numbers, expected first, last and step", (int)Rf_xlength(item));
+  if (Rf_xlength(item) != 3) {
+    raise_error("poly_index: a slice of %d numbers, expected first, last and step", (int)Rf_xlength(item));
+  }
   SEXP numbers = PROTECT(Rf_coerceVector(item, REALSXP));
   for (int k = 0; k < 3; k++) {
     SEXP one = PROTECT(Rf_ScalarReal(REAL(numbers)[k]));

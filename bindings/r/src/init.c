@@ -54,6 +54,7 @@ SEXP r_poly_atanh(SEXP);
 SEXP r_poly_attention(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_avg_pool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_batchnorm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_batchnorm_stats(SEXP, SEXP);
 SEXP r_poly_binary_cross_entropy(SEXP, SEXP, SEXP);
 SEXP r_poly_binary_cross_entropy_logits(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_binary_int(SEXP, SEXP, SEXP, SEXP);
@@ -278,6 +279,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_attention", (DL_FUNC)&r_poly_attention, 9},
     {"poly_avg_pool", (DL_FUNC)&r_poly_avg_pool, 8},
     {"poly_batchnorm", (DL_FUNC)&r_poly_batchnorm, 6},
+    {"poly_batchnorm_stats", (DL_FUNC)&r_poly_batchnorm_stats, 2},
     {"poly_binary_cross_entropy", (DL_FUNC)&r_poly_binary_cross_entropy, 3},
     {"poly_binary_cross_entropy_logits", (DL_FUNC)&r_poly_binary_cross_entropy_logits, 4},
     {"poly_binary_int", (DL_FUNC)&r_poly_binary_int, 4},

@@ -46,8 +46,9 @@ static PolyInstance *instance_of(SEXP inst) {
 
 static int length32(SEXP raw, const char *function) {
   if (TYPEOF(raw) != RAWSXP) raise_error("%s: data: %s, expected a raw vector", function, Rf_type2char(TYPEOF(raw)));
-  if (Rf_xlength(raw) > INT32_MAX) raise_error("%s: data: %lld bytes, expected less than 2^31", function, (long long)Rf_xlength(raw));
-  return (int)Rf_xlength(raw);
+  long long n = (long long)Rf_xlength(raw);
+  if (n > INT32_MAX) raise_error("%s: data: %lld bytes, expected less than 2^31", function, n);
+  return (int)n;
 }
 
 SEXP r_instance_config(SEXP family, SEXP json) {
@@ -146,8 +147,8 @@ SEXP r_instance_set(SEXP inst, SEXP which, SEXP data) {
   int ndim = shape_of(i, k, dims);
   float *memory = P.poly_instance_buf_data(i, k, &n);
   if ((int64_t)Rf_xlength(data) != n) {
-    raise_error("set_buffer: %s: %lld numbers, expected %lld", P.poly_instance_buf_name(i, k), (long long)Rf_xlength(data),
-                (long long)n);
+    raise_error("set_buffer: %s: %lld numbers, expected %lld", P.poly_instance_buf_name(i, k),
+                (long long)Rf_xlength(data), (long long)n);
   }
   to_storage(&a, data, POLY_DTYPE_FLOAT32, ndim, dims, memory);
   return R_NilValue;
@@ -169,7 +170,8 @@ static PolyIOBinding *bindings(Args *a, PolyInstance *inst, SEXP arrays, int *n)
     int ndim = shape_of(inst, k, dims);
     for (int d = 0; d < ndim; d++) size *= dims[d];
     if ((int64_t)Rf_xlength(data) != size) {
-      raise_error("%s: %s: %lld numbers, expected %lld", a->function, name, (long long)Rf_xlength(data), (long long)size);
+      raise_error("%s: %s: %lld numbers, expected %lld", a->function, name, (long long)Rf_xlength(data),
+                  (long long)size);
     }
     out[i].name = name;
     out[i].data = (float *)R_alloc((size_t)size + 1, sizeof(float));

@@ -137,6 +137,15 @@ SEXP r_poly_batchnorm(SEXP x, SEXP weight, SEXP bias, SEXP mean, SEXP invstd, SE
   return made(&call, P.poly_batchnorm(context(), x_, weight_, bias_, mean_, invstd_, axes_, n_axes));
 }
 
+SEXP r_poly_batchnorm_stats(SEXP x, SEXP results) {
+  Args call = begin("poly_batchnorm_stats");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_batchnorm_stats);
+  return made_list(&call, P.poly_batchnorm_stats(context(), x_, out), out, n_out);
+}
+
 SEXP r_poly_binary_cross_entropy(SEXP x, SEXP target, SEXP reduction) {
   Args call = begin("poly_binary_cross_entropy");
   PolyUOp *x_ = arg_node(&call, x, "x");

@@ -16,6 +16,7 @@ SEXP r_poly_atanh(SEXP);
 SEXP r_poly_attention(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_avg_pool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_batchnorm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_batchnorm_stats(SEXP, SEXP);
 SEXP r_poly_binary_cross_entropy(SEXP, SEXP, SEXP);
 SEXP r_poly_binary_cross_entropy_logits(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_binary_int(SEXP, SEXP, SEXP, SEXP);

@@ -28,7 +28,8 @@ SEXP compute(SEXP nodes, SEXP targets, SEXP updates) {
   }
   int status;
   if (n_updates > 0) {
-    status = P.poly_update(ctx, handles_of(nodes), memory, n, leaves, handles_of(targets), handles_of(updates), n_updates);
+    status = P.poly_update(ctx, handles_of(nodes), memory, n, leaves, handles_of(targets), handles_of(updates),
+                           n_updates);
   } else {
     status = P.poly_realize_into(ctx, handles_of(nodes), memory, n, leaves);
   }
@@ -187,7 +188,8 @@ SEXP r_write(SEXP x, SEXP data) {
   SEXP node = node_in(x);
   const Node *n = describe(node);
   if ((int64_t)Rf_xlength(data) != numel(n)) {
-    raise_error("assign: %lld numbers, expected the %lld of the tensor", (long long)Rf_xlength(data), (long long)numel(n));
+    raise_error("assign: %lld numbers, expected the %lld of the tensor", (long long)Rf_xlength(data),
+                (long long)numel(n));
   }
   SEXP copy = PROTECT(Rf_allocVector(RAWSXP, Rf_xlength(extra(node, DATA))));
   to_storage(&a, data, n->dtype, n->ndim, n->dims, RAW(copy));

@@ -56,7 +56,8 @@ SEXP r_compile_step(SEXP results, SEXP before, SEXP after, SEXP seeds) {
     data[i] = RAW(block);
   }
   NEED(poly_compile_update);
-  PolyStep *s = P.poly_compile_update(ctx, handles(nodes), data, n, handles(before), handles(after), (int)Rf_xlength(before));
+  int changes = (int)Rf_xlength(before);
+  PolyStep *s = P.poly_compile_update(ctx, handles(nodes), data, n, handles(before), handles(after), changes);
   if (s == NULL) fail();
   SEXP step = PROTECT(R_MakeExternalPtr(s, R_NilValue, fields));
   R_RegisterCFinalizerEx(step, finalize, FALSE);

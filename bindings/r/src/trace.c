@@ -113,7 +113,9 @@ SEXP r_manual_seed(SEXP seed) {
     char *end;
     const char *digits = arg_string(&a, seed, "seed");
     next = strtoull(digits, &end, 10);
-    if (*digits < '0' || *digits > '9' || *end != 0) raise_error("manual_seed: seed: \"%.100s\", expected digits", digits);
+    if (*digits < '0' || *digits > '9' || *end != 0) {
+      raise_error("manual_seed: seed: \"%.100s\", expected digits", digits);
+    }
   } else if (manual) {
     next = (uint64_t)arg_int64(&a, seed, "seed");
   }
