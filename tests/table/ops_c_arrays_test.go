@@ -314,6 +314,7 @@ var cReductions = map[string]cOp{
 	"groupnorm": func(c *cCase) []cCall {
 		return []cCall{call("poly_groupnorm(ctx, %s, %s, %s, %s, %s)", c.x[0], c.integer("groups", 1), c.number("eps", "1e-5"), c.node("weight"), c.node("bias"))}
 	},
+	"batchnorm_stats": func(c *cCase) []cCall { return many("poly_batchnorm_stats(ctx, %s, out)", c.x[0]) },
 	"batchnorm": func(c *cCase) []cCall {
 		return []cCall{call("poly_batchnorm(ctx, %s, %s, %s, %s, %s, %s)", c.x[0], c.node("weight"), c.node("bias"), c.node("mean"), c.node("invstd"), cShape(c.Ints("axis")))}
 	},

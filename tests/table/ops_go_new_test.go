@@ -71,7 +71,7 @@ var goSpatial = map[string]goOp{
 	"max_pool2d": func(c *goCall) ([]*uop.UOp, error) {
 		k := c.Ints("kernel_size")
 		if c.Bool("return_indices", false) {
-			return pair(tensor.MaxPoolIndices(c.x[0], k, c.window(len(k))))
+			return pair(tensor.FullMaxPoolIndices(c.x[0], k, c.window(len(k))))
 		}
 		return one(tensor.MaxPool(c.x[0], k, c.window(len(k))))
 	},
@@ -98,6 +98,7 @@ var goSpatial = map[string]goOp{
 	"groupnorm": func(c *goCall) ([]*uop.UOp, error) {
 		return one(tensor.GroupNorm(c.x[0], c.Int("groups", 1), c.optional("weight"), c.optional("bias"), c.Float("eps", 1e-5)))
 	},
+	"batchnorm_stats": func(c *goCall) ([]*uop.UOp, error) { return pair(tensor.BatchStats(c.x[0])) },
 	"batchnorm": func(c *goCall) ([]*uop.UOp, error) {
 		axes := toInts(c.Ints("axis"))
 		if axes == nil {
@@ -148,18 +149,18 @@ var goArrays = map[string]goOp{
 	"isclose":      closeness(tensor.IsClose),
 	"allclose":     closeness(tensor.AllClose),
 	"cumprod":      along(tensor.CumProd, "axis", 0),
-	"logcumsumexp": along(tensor.LogCumSumExp, "axis", 0),
-	"cummax":       extreme(tensor.CumMax),
-	"cummin":       extreme(tensor.CumMin),
+	"logcumsumexp": along(tensor.FullLogCumSumExp, "axis", 0),
+	"cummax":       extreme(tensor.FullCumMax),
+	"cummin":       extreme(tensor.FullCumMin),
 	"sort": func(c *goCall) ([]*uop.UOp, error) {
-		return pair(tensor.Sort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false)))
+		return pair(tensor.FullSort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false)))
 	},
 	"argsort": func(c *goCall) ([]*uop.UOp, error) {
-		_, at, err := tensor.Sort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false))
+		_, at, err := tensor.FullSort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false))
 		return one(at, err)
 	},
 	"topk": func(c *goCall) ([]*uop.UOp, error) {
-		return pair(tensor.TopK(c.x[0], c.Int("k", 0), int(c.Int("dim", -1)), c.Bool("largest", true)))
+		return pair(tensor.FullTopK(c.x[0], c.Int("k", 0), int(c.Int("dim", -1)), c.Bool("largest", true)))
 	},
 	"repeat_interleave": func(c *goCall) ([]*uop.UOp, error) {
 		x := c.x[0]

@@ -224,7 +224,7 @@ def test_errors(case: dict[str, Any]) -> None:
 # Methods that are no operation with a value of its own; other tests are about them.
 NOT_OPERATIONS = {
     "what a tensor is": "device dtype element_size is_floating_point nbytes ndim numel shape size",
-    "values": "data item numpy realize tolist",
+    "values": "data item numpy realize realize_async tolist",
     "memory": "assign cpu cuda empty replace to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "modes": "manual_seed train training",

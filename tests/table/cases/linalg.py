@@ -46,6 +46,8 @@ def _matmul() -> None:
     left = Tensor(draw.reals([3, 2]), view=[["permute", [1, 0]]])
     right = Tensor(draw.reals([4, 5]), view=[["shrink", [[0, 3], [1, 3]]], ["flip", [0]]])
     case("matmul of views", "matmul", [left, right], np.matmul, grad=True, **NEAR)
+    odd = [Tensor([[1.0, np.nan], [np.inf, 2.0], [0.0, 1.0]]), Tensor([[1.0, 0.0], [2.0, 3.0]])]
+    case("matmul of NaN and infinities", "matmul", odd, np.matmul, **NEAR)
     case("dot", "dot", [Tensor(draw.reals([2, 3])), Tensor(draw.reals([3, 2]))], np.matmul, **NEAR)
     for dtype in ("int32", "int64", "uint8"):
         two = [Tensor(draw.ints([2, 3], 0, 5), dtype), Tensor(draw.ints([3, 2], 0, 5), dtype)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cases.builder import INF, Draw, Tensor, case
+from cases.builder import INF, NAN, Draw, Tensor, case
 
 NEAR = {"rtol": 4e-6, "atol": 2e-6}
 
@@ -17,6 +17,7 @@ def add() -> None:
     _sort()
     _topk()
     _running()
+    _not_numbers()
 
 
 def _sorted(x: Any, axis: int, descending: bool) -> tuple[Any, Any]:
@@ -204,3 +205,53 @@ def _running() -> None:
             atol=0,
             index_out=[1],
         )
+
+
+def _not_numbers() -> None:
+    """NaN is greater than every number; what runs over it stays NaN."""
+    x = Tensor([2.0, NAN, -INF, 1.0, NAN, INF])
+    up, down = [2, 3, 0, 5, 1, 4], [1, 4, 5, 0, 3, 2]
+    two = ["float32", "int32"]
+    for name, at, args in (("", up, {}), (" descending", down, {"descending": True})):
+        fn = lambda v, i=at: (v[i], np.array(i))
+        case(f"sort of NaN{name}", "sort", [x], fn, args, out=two, index_out=[1])
+        places = lambda v, i=at: np.array(i)
+        case(f"argsort of NaN{name}", "argsort", [x], places, args, out="int32", index_out=[0])
+    for name, at, args in (("", down[:3], {}), (" smallest", up[:3], {"largest": False})):
+        fn = lambda v, i=at: (v[i], np.array(i))
+        case(f"topk of NaN{name}", "topk", [x], fn, {"k": 3, **args}, out=two, index_out=[1])
+    y = Tensor([1.0, 3.0, -INF, INF, NAN, 2.0])
+    for op, values, at in (
+        ("cummax", [1, 3, 3, INF, NAN, NAN], [0, 1, 1, 3, 4, 4]),
+        ("cummin", [1, 1, -INF, -INF, NAN, NAN], [0, 0, 2, 2, 4, 4]),
+    ):
+        fn = lambda v, a=values, i=at: (np.array(a, float), np.array(i))
+        case(f"{op} of NaN and infinities", op, [y], fn, {"axis": 0}, out=two, index_out=[1])
+    z = Tensor([-INF, -INF, 1.0, 2.0, INF, 0.0, NAN, 1.0])
+    case(
+        "logcumsumexp of NaN and infinities", "logcumsumexp", [z], _log_sum(0), {"axis": 0}, **NEAR
+    )
+    case("cumsum of NaN and infinities", "cumsum", [z], np.cumsum, {"axis": 0})
+    many = Tensor(Draw("many").reals([100], -20, 20))
+    case(
+        "sort of 100",
+        "sort",
+        [many],
+        lambda v: _sorted(v, 0, False),
+        out=two,
+        rtol=0,
+        atol=0,
+        index_out=[1],
+    )
+    rows = Tensor(Draw("rows").reals([3, 65], -20, 20))
+    case(
+        "topk 5 of rows of 65",
+        "topk",
+        [rows],
+        lambda v: [r[:, :5] for r in _sorted(v, 1, True)],
+        {"k": 5},
+        out=two,
+        rtol=0,
+        atol=0,
+        index_out=[1],
+    )

@@ -183,6 +183,15 @@ def _spread() -> None:
         x = Tensor(draw.reals([3, 2], 97, 100), view=[["permute", [1, 0]]])
         case(f"{op} far from 0", op, [x], lambda v: fn(v, axis=1, ddof=1), {"axis": 1}, rtol=1e-4)
         case(f"{op} float64", op, [Tensor(draw.reals([5]), "float64")], lambda v: fn(v, ddof=1))
+        odd = Tensor([[1.0, NAN, 2.0], [1.0, INF, 2.0], [1.0, 2.0, 4.0]])
+        case(
+            f"{op} of NaN and infinity",
+            op,
+            [odd],
+            lambda v: fn(v, axis=1, ddof=1),
+            {"axis": 1},
+            **NEAR,
+        )
 
 
 def _arg(fn: Callable[..., Any], axis: int | None, keepdim: bool) -> Callable[[Any], Any]:
@@ -371,6 +380,10 @@ def _softmax() -> None:
         large = Tensor([[1000.0, 1001.0, 0.0], [-1000.0, -1000.0, -1000.0]])
         case(f"{op} of large numbers", op, [large], last, **NEAR)
         case(f"{op} of -infinity", op, [Tensor([0.0, -INF, 1.0])], last, **NEAR)
+        odd = Tensor([[0.0, NAN, 1.0], [0.0, INF, 1.0], [1.0, 2.0, 3.0]])
+        # The greatest is subtracted from all: infinity minus infinity is NaN, here and in torch.
+        known = lambda v, f=last: np.where(np.isfinite(v).all(axis=-1, keepdims=True), f(v), NAN)
+        case(f"{op} of NaN and infinity", op, [odd], known, **NEAR)
         view = Tensor(draw.reals([4, 3]), view=[["permute", [1, 0]], ["flip", [1]]])
         case(f"{op} of a view", op, [view], last, grad=True, **NEAR)
         case(f"{op} of one", op, [Tensor([[2.5], [-1.5]])], last)
@@ -526,6 +539,14 @@ def _batch(draw: Draw) -> None:
         x = Tensor(draw.reals(shape, -3, 3))
         case(f"batchnorm of shape {shape}", "batchnorm", [x, *four], fn, args, grad=True, **NEAR)
     x = Tensor(draw.reals([2, 2, 3], -3, 3))
+    axes = {2: 0, 3: (0, 2), 4: (0, 2, 3)}
+    stats = lambda v: [v.mean(axis=axes[v.ndim]), v.var(axis=axes[v.ndim])]
+    for shape in ([4, 3], [2, 3, 2], [2, 3, 2, 2]):
+        y = Tensor(draw.reals(shape, -3, 3))
+        smooth = len(shape) == 3
+        case(
+            f"batchnorm_stats of shape {shape}", "batchnorm_stats", [y], stats, grad=smooth, **NEAR
+        )
     case(
         "batchnorm axis 2",
         "batchnorm",

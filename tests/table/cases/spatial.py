@@ -273,6 +273,18 @@ def _pools() -> None:
         lambda v: v.max(axis=(2, 3), keepdims=True),
         {"kernel_size": [2, 2]},
     )
+    odd = Tensor([[[[1.0, np.nan, 3.0, 4.0], [2.0, 0.0, np.inf, -np.inf]]]])
+    for op, of in (("avg_pool2d", np.mean), ("max_pool2d", np.max)):
+        fn = lambda v, f=of: f(v.reshape(1, 1, 2, 2, 2), axis=(2, 4)).reshape(1, 1, 1, 2)
+        case(f"{op} of NaN and infinities", op, [odd], fn, {"kernel_size": [2, 2]})
+    low = Tensor([[[[-np.inf, -np.inf], [-np.inf, -np.inf]]]])
+    case(
+        "max_pool2d of -infinity",
+        "max_pool2d",
+        [low],
+        lambda v: v[:, :, :1, :1],
+        {"kernel_size": [2, 2]},
+    )
     _unpool()
 
 
