@@ -2,7 +2,7 @@
 /** What all groups of tensor methods stand on. */
 
 const { lib, fail, PolygradError } = require('./library.js')
-const { CTX, GraphNode, handles } = require('./graph.js')
+const { CTX, GraphNode, beginNodes, endNodes, handles } = require('./graph.js')
 const { show } = require('./arguments.js')
 
 /** Tensors that were made since a tidy began; null outside of one. */
@@ -171,6 +171,7 @@ function tensorsIn (value, found = new Set(), seen = new Set()) {
 function tidy (fn) {
   if (typeof fn !== 'function') throw new TypeError(`tidy: fn: ${show(fn)}, expected a function`)
   const outer = scope
+  const nodes = beginNodes()
   const mine = new Set()
   scope = mine
   let result
@@ -183,6 +184,7 @@ function tidy (fn) {
   } finally {
     scope = outer
     for (const tensor of mine) if (tensor._node.owner !== tensor) tensor.dispose()
+    endNodes(nodes)
   }
   return result
 }

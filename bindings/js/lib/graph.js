@@ -39,6 +39,37 @@ function bury (cell) {
 // A cell and its node share the handle, so that it is given back once: by dispose or by the collector.
 const registry = new FinalizationRegistry(bury)
 
+// Nodes that were made since a tidy began; null outside of one. Those that do not outlive it are never
+// registered: the registry keeps a record of each dead node until the event loop turns.
+let fresh = null
+
+/** Begins to keep account of the nodes that are made; returns what endNodes needs. */
+function beginNodes () {
+  const outer = fresh
+  fresh = []
+  return outer
+}
+
+/** Gives back the nodes that were made since beginNodes and that no tensor or node needs. */
+function endNodes (outer) {
+  const mine = fresh
+  fresh = outer
+  for (let i = mine.length - 1; i >= 0; i--) {
+    const node = mine[i]
+    if (node.users === 0) {
+      node.release()
+    } else if (node.cell.handle === 0) {
+      continue
+    } else if (outer !== null) {
+      outer.push(node)
+    } else {
+      // It often ends in another tidy: then it is taken out of the registry again.
+      registry.register(node, node.cell, node.cell)
+      node.cell.known = true
+    }
+  }
+}
+
 /** A node of the graph. */
 class GraphNode {
   /**
@@ -61,14 +92,21 @@ class GraphNode {
     this.dtype = null
     /** Tensors and nodes that need this one. */
     this.users = 0
-    this.cell = { handle }
-    registry.register(this, this.cell)
+    this.cell = { handle, known: false }
+    if (fresh === null) registry.register(this, this.cell)
+    else fresh.push(this)
     for (let i = 0; i < source.length; i++) source[i].users++
   }
 
   /** One user less; without users the handle is given back. */
   drop () {
-    if (--this.users > 0 || this.cell.handle === 0) return
+    if (--this.users === 0) this.release()
+  }
+
+  /** Gives the handle back. */
+  release () {
+    if (this.cell.handle === 0) return
+    if (this.cell.known) registry.unregister(this.cell)
     bury(this.cell)
     this.handle = 0
     this.data = null
@@ -257,5 +295,6 @@ function liveNodes () {
 }
 
 module.exports = {
-  CTX, GraphNode, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later, checkMemory, liveNodes
+  CTX, GraphNode, beginNodes, endNodes, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later,
+  checkMemory, liveNodes
 }
