@@ -1,36 +1,52 @@
 package tensor
 
 import (
+	"math/bits"
+
 	"polygrad/core/uop"
 )
 
-// maskedSelect takes the first count elements of the flattened x for which mask holds. The running count of the mask
-// numbers the elements; how many numbers are not greater than i tells where element i of the result is.
-// Places behind the last true one give 0.
+// truePositions are the places of the first count true elements of a vector, then its length. The running count of the
+// elements does not fall, so each place is found by bisection, all at once.
+func truePositions(mask *uop.UOp, count int64) *uop.UOp {
+	n := intSize("mask", mask.Shape(), 0)
+	if count == 0 || n == 0 {
+		return full(mask.Graph(), uop.ShapeOf(count), uop.Int(n), uop.DefaultInt)
+	}
+	number := scan(cast(mask, uop.Int32), 0, uop.Add).ContiguousOp()
+	wanted := count0(mask.Graph(), count)
+	at := full(mask.Graph(), uop.ShapeOf(count), uop.Int(0), wanted.DType)
+	for step := int64(1) << (bits.Len64(uint64(n)) - 1); step > 0; step >>= 1 {
+		next := add(at, int(step))
+		before := index(number, Take(sub(next, 1))) // true elements in front of next
+		at = where(bitAnd(le(next, int(n)), le(before, wanted)), next, at).ContiguousOp()
+	}
+	return at
+}
+
+// maskedSelect takes the first count elements of the flattened x for which mask holds, then 0.
 func maskedSelect(x, mask *uop.UOp, count int64) *uop.UOp {
-	mask = flatten(broadcastTo(mask, x.Shape()), 0, -1)
+	at := truePositions(flatten(broadcastTo(mask, x.Shape()), 0, -1), count)
 	flat := flatten(x, 0, -1)
-	if count == 0 || flat.Shape()[0].IsNum(0) {
+	if flat.Shape()[0].IsNum(0) {
 		return full(x.Graph(), uop.ShapeOf(count), uop.Int(0), x.DType)
 	}
-	number := scan(cast(mask, uop.Int32), 0, uop.Add)
-	at := sum(le(unsqueeze(number, 0), unsqueeze(count0(x.Graph(), count), 1)), []int{1}, false)
 	return index(flat, Take(at))
 }
 
-// nonzero are the indices, one row each, of the first count elements that are not 0.
+// nonzero are the indices, one row each, of the first count elements that are not 0; then 0.
 func nonzero(x *uop.UOp, count int64) *uop.UOp {
 	s := intShape("x", x.Shape())
 	if len(s) == 0 {
 		return full(x.Graph(), uop.ShapeOf(count, 0), uop.Int(0), uop.Int32)
 	}
-	total := numel("x", x.Shape()).N
-	flat := maskedSelect(count0(x.Graph(), total), ne(flatten(x, 0, -1), 0), count)
+	at := truePositions(ne(flatten(x, 0, -1), 0), count)
+	at = where(lt(at, int(numel("x", x.Shape()).N)), at, 0)
 	columns, below := make([]*uop.UOp, len(s)), int64(1)
 	for i := len(s) - 1; i >= 0; i-- {
-		size := int(max(s[i], 1))
-		columns[i] = cast(mod(floorDiv(flat, int(below)), size), uop.Int32)
-		below *= int64(size)
+		size := max(s[i], 1)
+		columns[i] = cast(mod(floorDiv(at, int(below)), int(size)), uop.Int32)
+		below *= size
 	}
 	return stack(columns, -1)
 }
