@@ -149,7 +149,8 @@ SEXP lazy(SEXP node) {
 /* A leaf on the memory of a raw vector, which the node keeps alive. */
 SEXP new_leaf(SEXP data, int dtype, int ndim, const int64_t *dims) {
   PROTECT(data);
-  PolyUOp *handle = P.poly_buffer_host(context(), dtype, dims, ndim, RAW(data), (size_t)Rf_xlength(data));
+  PolyCtx *ctx = context(); /* loads the library, if this is the first call */
+  PolyUOp *handle = P.poly_buffer_host(ctx, dtype, dims, ndim, RAW(data), (size_t)Rf_xlength(data));
   if (handle == NULL) fail();
   SEXP node = PROTECT(new_node(handle, R_NilValue, 0));
   set_extra(node, DATA, data);

@@ -11,6 +11,22 @@ test_that("loading the package does not load the library", {
   expect_equal(system2(rscript, path, stdout = TRUE), "FALSE")
 })
 
+test_that("any function may be the first to need the library", {
+  firsts <- c(
+    "Tensor(1)", "Tensor$rand(2)", "Tensor$zeros(2)", "Linear(2, 1)", "mlp_instance(c(2, 1))", "devices()",
+    "compile_step(function() Tensor$rand(1))", "read_bundle(mlp_instance(2:1)$save_bundle())", "polygrad_info()",
+    "write_safetensors(list(a = 1))", "Tensor$manual_seed(1)"
+  )
+  for (first in firsts) {
+    path <- script(c("library(polygrad)", sprintf("x <- %s", first), "cat(as.vector(Tensor(1) + 1))"))
+    expect_equal(system2(rscript, path, stdout = TRUE), "2", info = first)
+  }
+  for (bad in c("read_bundle(as.raw(1))", "read_safetensors(as.raw(1))", "instance_from_ir(as.raw(1))", "load_hf_bytes('', list())")) {
+    path <- script(c("library(polygrad)", sprintf("cat(tryCatch(%s, polygrad_error = function(e) 'error'))", bad)))
+    expect_equal(system2(rscript, path, stdout = TRUE), "error", info = bad)
+  }
+})
+
 test_that("a library that is not there is an error that says where it was looked for", {
   path <- script(c("library(polygrad)", "cat(tryCatch(Tensor(1), polygrad_error = conditionMessage))"))
   out <- system2(rscript, path, stdout = TRUE, env = "POLYGRAD_LIB=/nowhere/libpolygrad.so")
