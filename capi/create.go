@@ -158,7 +158,7 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 	case size > 0 && data == nil:
 		return value{}, wrong("data", "is NULL, expected %d bytes", size)
 	case nbytes < size:
-		return value{}, wrong("nbytes", "%d bytes, but %s of shape %s needs %d", nbytes, dt, s, size)
+		return value{}, wrong("nbytes", "%d bytes, but %s of shape %s needs %d", nbytes, dtypeName(dt), s, size)
 	case size > 0 && uintptr(data)%uintptr(dt.Itemsize()) != 0:
 		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
 	}

@@ -47,6 +47,14 @@ func dtypeID(d *uop.DType) C.int {
 	return -1
 }
 
+// dtypeName is the name of a tensor type in C.
+func dtypeName(d *uop.DType) string {
+	if i := dtypeID(d); i >= 0 {
+		return dtypes[i].name
+	}
+	return d.String()
+}
+
 // cStrings keeps C copies of strings that C may hold for ever.
 var cStrings sync.Map
 

@@ -42,7 +42,7 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		}
 		size := uintptr(n) * uintptr(dt.Itemsize())
 		if uintptr(nbytes) != size {
-			return value{}, wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dt, s, size)
+			return value{}, wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(dt), s, size)
 		}
 		if size > 0 && data == nil {
 			return value{}, wrong("data", "is NULL, expected %d bytes", size)
@@ -94,7 +94,7 @@ func go_poly_copy_to_host(ctx, x C.uintptr_t, data unsafe.Pointer, nbytes C.size
 		size := uintptr(numel(v.u)) * uintptr(v.u.DType.Itemsize())
 		switch {
 		case uintptr(nbytes) < size:
-			return wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, v.u.DType, v.u.Shape(), size)
+			return wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(v.u.DType), v.u.Shape(), size)
 		case size == 0:
 			return nil
 		case data == nil:

@@ -51,7 +51,7 @@ func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 func inFloat(f func(s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 	return func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 		if !dt.IsFloat() {
-			return nil, wrong("dtype", "%s, expected a floating type", dtypes[dtypeID(dt)].name)
+			return nil, wrong("dtype", "%s, expected a floating type", dtypeName(dt))
 		}
 		u, err := f(s, seed)
 		if err != nil {
