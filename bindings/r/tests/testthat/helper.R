@@ -9,3 +9,16 @@ expect_same <- function(tensor, expected, ...) {
 }
 
 expect_polygrad <- function(code, pattern) expect_error(code, pattern, class = "polygrad_error")
+
+# The table of operations, which lies above the package in the project; NULL where it does not.
+table_path <- function() {
+  given <- Sys.getenv("POLYGRAD_TABLE")
+  if (nzchar(given)) return(given)
+  folder <- normalizePath(".")
+  repeat {
+    path <- file.path(folder, "tests", "ops.json")
+    if (file.exists(path)) return(path)
+    if (dirname(folder) == folder) return(NULL)
+    folder <- dirname(folder)
+  }
+}

@@ -1,17 +1,5 @@
 # Runs the table of operations that all languages share: see tests/table/README.md of the project.
 
-table_path <- function() {
-  given <- Sys.getenv("POLYGRAD_TABLE")
-  if (nzchar(given)) return(given)
-  folder <- normalizePath(".")
-  repeat {
-    path <- file.path(folder, "tests", "ops.json")
-    if (file.exists(path)) return(path)
-    if (dirname(folder) == folder) return(NULL)
-    folder <- dirname(folder)
-  }
-}
-
 # Arguments that hold axes: counted from 0 in the file.
 axis_names <- c("axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_dim", "dims", "order", "axes")
 
