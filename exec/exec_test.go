@@ -269,3 +269,23 @@ func TestWasmPlanRefusesWhatDoesNotFitItsMemory(t *testing.T) {
 		t.Errorf("12 GiB of buffers: error is %v, expected one that says what fits", err)
 	}
 }
+
+// TestKnownRequestsLeaveNothing runs one request over and over, each time with new buffers.
+func TestKnownRequestsLeaveNothing(t *testing.T) {
+	b := newBench(t)
+	bx := b.floats(1, 2, 3, 4)
+	out := make([]float32, 4)
+	nodes := 0
+	for i := range 100 {
+		fresh := b.g.NewBuffer("CPU", 4, uop.Float32)
+		sink := b.g.Sink(nil, fresh.Store(b.must(tensor.Add(bx, bx))))
+		if err := b.e.Realize(sink, []Binding{b.b[0], {fresh, unsafe.Pointer(&out[0]), 16}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.e.requests.Len(); i == 0 {
+			nodes = n
+		} else if n != nodes {
+			t.Fatalf("%d nodes of requests after %d runs, %d after the first", n, i+1, nodes)
+		}
+	}
+}

@@ -128,6 +128,8 @@ func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 // replace is the copy of u. The slice src is used again.
 func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	switch u.Op {
+	case uop.Unique:
+		return u // only seen by the node above it, which loses it: g would fill up with them
 	case uop.Buffer:
 		if src[0].Op == uop.Unique {
 			n.buffers = append(n.buffers, u)

@@ -357,3 +357,12 @@ def test_a_compiled_step_goes_on_from_loaded_state(compiled_first):
         load_state_dict(second, saved)
         again = compile_step(step, *second)
     assert losses(again) == want
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "int8", "int32"])
+def test_cross_entropy_of_classes_that_wrapped_around(dtype: str) -> None:
+    """x - 1 of an unsigned type is x + 255: the loss must not take that for a large class."""
+    logits = np.arange(12, dtype=np.float32).reshape(3, 4) / 4
+    classes = Tensor(np.array([2, 1, 4], dtype)) - 1
+    want = Tensor(logits).cross_entropy(Tensor(np.array([1, 0, 3], np.int32))).item()
+    np.testing.assert_allclose(Tensor(logits).cross_entropy(classes).item(), want, rtol=1e-6)

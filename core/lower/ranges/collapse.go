@@ -33,7 +33,8 @@ var loadCollapseRules = rewrite.New("load collapse",
 )
 
 // liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from an integer to another: a cast
-// from a floating type rounds, so that (x+0.5 as an integer) cmp c says something else than x cmp c-0.5.
+// from a floating type rounds, so that (x+0.5 as an integer) cmp c says something else than x cmp c-0.5. Small and unsigned
+// integers wrap around, and then neither side means what the other does: (x+255 as uint8) < 4 is not x < 4-255.
 func liftTerm(sum, c *uop.UOp, cmp func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	if sum.Op == uop.Cast {
 		if sum = sum.Src[0]; !sum.DType.IsInt() || !c.DType.IsInt() {
@@ -41,12 +42,27 @@ func liftTerm(sum, c *uop.UOp, cmp func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 		}
 	}
 	return eachOrder(sum, uop.Add, func(x, y *uop.UOp) *uop.UOp {
-		if !noRange(y) || !noRange(c) {
+		if !noRange(y) || !noRange(c) || !inRange(c, sum.DType) || wraps(sum.DType) && !sumsFit(x, y, c) {
 			return nil
 		}
 		return cmp(x, c.Cast(y.DType).Sub(y))
 	})
 }
+
+// wraps reports whether sums of a type may be expected to leave it.
+func wraps(dt *uop.DType) bool { return dt.IsUnsigned() || dt.IsInt() && dt.Bits < 32 }
+
+// inRange reports whether c is a value of an integer type.
+func inRange(c *uop.UOp, dt *uop.DType) bool {
+	return !dt.IsInt() || !c.DType.IsInt() || c.DType == dt || fits(c.Vmin(), c.Vmax(), dt)
+}
+
+// sumsFit reports whether neither x+y nor c-y leaves the type of x.
+func sumsFit(x, y, c *uop.UOp) bool {
+	return fits(x.Vmin().Add(y.Vmin()), x.Vmax().Add(y.Vmax()), x.DType) && fits(c.Vmin().Sub(y.Vmax()), c.Vmax().Sub(y.Vmin()), x.DType)
+}
+
+func fits(lo, hi uop.Const, dt *uop.DType) bool { return !lo.Less(dt.Min()) && !dt.Max().Less(hi) }
 
 func liftFactor(_ any, u *uop.UOp) *uop.UOp {
 	c := u.Src[1]
