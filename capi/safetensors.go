@@ -68,8 +68,9 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 	})
 }
 
-// decode reads a file for C: the tensors and, where it is asked for, the metadata as JSON.
-func decode(data *C.uint8_t, n C.int64_t, meta **C.char) ([]model.SafeTensor, error) {
+// decode reads a file for C: the tensors, of one type only unless that is nil, and, where it is asked for, the metadata
+// as JSON, which is allocated last: the caller has nothing to free after an error.
+func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *model.SafeDType) ([]model.SafeTensor, error) {
 	if meta != nil {
 		*meta = nil
 	}
@@ -82,6 +83,9 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char) ([]model.SafeTensor, er
 		return nil, err
 	}
 	for _, t := range list {
+		if only != nil && t.DType != *only {
+			return nil, wrong("data", "tensor %q has type %s, expected %s (poly_safetensors_decode_ex takes all)", t.Name, t.DType, *only)
+		}
 		if len(t.Shape) > maxOutDims {
 			return nil, wrong("data", "tensor %q has %d dimensions, expected at most %d", t.Name, len(t.Shape), maxOutDims)
 		}
@@ -119,14 +123,10 @@ func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C
 			return nil, wrong("n_out", "is NULL")
 		}
 		*count = 0
-		list, err := decode(data, C.int64_t(n), meta)
+		f32 := model.SafeF32
+		list, err := decode(data, C.int64_t(n), meta, &f32)
 		if err != nil {
 			return nil, err
-		}
-		for _, t := range list {
-			if t.DType != model.SafeF32 {
-				return nil, wrong("data", "tensor %q has type %s, expected F32 (poly_safetensors_decode_ex takes all)", t.Name, t.DType)
-			}
 		}
 		p, views := room[C.PolySafetensorView](len(list))
 		if p == nil {
@@ -149,7 +149,7 @@ func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, m
 			return nil, wrong("n_out", "is NULL")
 		}
 		*count = 0
-		list, err := decode(data, n, meta)
+		list, err := decode(data, n, meta, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -274,9 +274,14 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 		out = nil
 	})
 	if m != nil { // without the lock: the function calls the library
-		if out = C.poly_call_forward(m.forward, h, m.user, unsafe.Pointer(inputs), n, &count); out == nil {
-			count = 0
+		out = C.poly_call_forward(m.forward, h, m.user, unsafe.Pointer(inputs), n, &count)
+		switch {
+		case out == nil:
 			fail(fn, wrong("model", "its forward function gave no outputs"))
+		case count < 0:
+			fail(fn, wrong("model", "its forward function gave %d outputs", count))
+			C.free(out)
+			out = nil
 		}
 	}
 	if nOut != nil && out != nil {

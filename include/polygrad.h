@@ -49,8 +49,8 @@
  *   function and argument failed, what was given and what was expected.
  *   Nothing else is changed by a call that fails. A NULL node as an operand
  *   makes the result NULL and keeps the error that made it NULL, so that a
- *   chain of calls may be checked once, at its end. A zero-size or scalar
- *   tensor is not an error anywhere.
+ *   chain of calls may be checked once, at its end. Zero-size and scalar tensors
+ *   are errors only where there is no result: the greatest of no elements.
  *
  * SHAPES
  *   A shape is an array of int64_t and a count (ndim, 0 for a scalar; the array
@@ -70,7 +70,8 @@
  *
  * THREADS
  *   Every function may be called from every thread. Calls on one context take
- *   turns; contexts do not wait for each other. The last error is kept for
+ *   turns. Contexts do not wait for each other but to compile: what was not seen
+ *   before is compiled for one at a time. The last error is kept for
  *   each thread. A thread may end before what it made.
  *
  * SIGNALS
@@ -612,10 +613,10 @@ POLY_API PolyUOp *poly_isfinite(PolyCtx *ctx, PolyUOp *x); /* bool. Since 2.0 */
 POLY_API PolyUOp *poly_logical_not(PolyCtx *ctx, PolyUOp *x); /* bool, x == 0. Since 2.0 */
 POLY_API PolyUOp *poly_bitwise_not(PolyCtx *ctx, PolyUOp *x); /* integers and bool. Since 2.0 */
 
-POLY_API PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x);     /* error function. Since 1.0 */
 /* To a unit in the last place in float32 and 1e-12 of the value in float64. Near
  * their zeros below 0 lgamma and digamma of float64 are exact to 2e-15 times what is
  * subtracted there: 1 + lgamma(|x|), log(2 + |x|). */
+POLY_API PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x);     /* error function. Since 1.0 */
 POLY_API PolyUOp *poly_erfc(PolyCtx *ctx, PolyUOp *x);    /* 1 - erf(x), accurate in the tail. Since 1.0 */
 POLY_API PolyUOp *poly_erfinv(PolyCtx *ctx, PolyUOp *x);  /* inverse of erf on (-1, 1). Since 1.0 */
 POLY_API PolyUOp *poly_ndtri(PolyCtx *ctx, PolyUOp *x);   /* normal quantile of x in (0, 1). Since 1.0 */
@@ -690,7 +691,7 @@ typedef enum PolyBinaryOp {
   POLY_SUB = 1,
   POLY_MUL = 2,
   POLY_DIV = 3,      /* true division: the result is floating */
-  POLY_FLOORDIV = 4, /* rounds towards minus infinity */
+  POLY_FLOORDIV = 4, /* rounds towards minus infinity; as MOD, TRUNCDIV, TRUNCMOD not of two bools */
   POLY_MOD = 5,      /* has the sign of b: a - floordiv(a,b)*b */
   POLY_POW = 6, /* integers to a floating number are floating, to an integer below 0 an error */
   POLY_MAXIMUM = 7, /* NaN if either operand is, as for POLY_MINIMUM */
@@ -1249,7 +1250,8 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
  * those before any assignment. Assignments happen in the order of the SINK's
  * sources; a later one that reads an assigned buffer element by element sees
  * the new values, one that reads it through a reduction the old ones; an
- * ASSIGN node used as an operand stands for the new contents. */
+ * ASSIGN node used as an operand stands for the new contents. One kernel cannot
+ * read a buffer before and after an assignment: such a program is not compiled. */
 
 /* Store value into a buffer: void, a source for a SINK. The value is converted
  * to the buffer's type; it must have as many elements as the buffer, or be a
@@ -1285,8 +1287,9 @@ POLY_API void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data);
 POLY_API int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink);
 
 /* Computes n values and writes each, row by row in its own type, to data[i].
- * If leaves is not NULL, leaves[i] receives a new buffer of the value's shape
- * on data[i], as poly_buffer_host makes it. 0 or -1. Since 2.0. */
+ * data[i] must not lie in memory that the values are computed from: poly_update
+ * replaces contents. If leaves is not NULL, leaves[i] receives a new buffer of the
+ * value's shape on data[i], as poly_buffer_host makes it. 0 or -1. Since 2.0. */
 POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
 
 /* As poly_realize_into, and then replaces the contents of n_updates buffers:
@@ -2195,7 +2198,7 @@ POLY_API const char *poly_model_config_get_string(const PolyModelConfig *config,
 typedef PolyModel *(*PolyModelCreateFn)(PolyCtx *ctx, PolyModelConfig *config);
 
 /* Computes the outputs of a model of poly_model_new: a malloc'd array of *n_out
- * nodes, or NULL. It may call the library. */
+ * nodes (n_out is not NULL), or NULL. It may call the library. */
 typedef PolyUOp **(*PolyModelForwardFn)(PolyModel *model, void *user, PolyUOp **inputs, int n, int *n_out);
 
 /* Told that a model ended. */

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -77,7 +78,10 @@ func decodeSafetensors(file []byte) ([]SafeTensor, map[string]string, error) {
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(header, &raw); err != nil {
-		return nil, nil, fmt.Errorf("the header is no JSON object: %w", err)
+		return nil, nil, fmt.Errorf("the header is no JSON object of tensors: %w", err)
+	}
+	if raw == nil {
+		return nil, nil, errors.New("the header is null, expected a JSON object")
 	}
 	var meta map[string]string
 	type placed struct {
@@ -121,9 +125,9 @@ func splitSafetensors(file []byte) (header, data []byte, err error) {
 
 func safeTensor(name string, text, data []byte) (t SafeTensor, at int64, err error) {
 	var h struct {
-		DType   string   `json:"dtype"`
-		Shape   []int64  `json:"shape"`
-		Offsets [2]int64 `json:"data_offsets"`
+		DType   string  `json:"dtype"`
+		Shape   []int64 `json:"shape"`
+		Offsets []int64 `json:"data_offsets"`
 	}
 	if err := json.Unmarshal(text, &h); err != nil {
 		return t, 0, err
@@ -143,6 +147,9 @@ func safeTensor(name string, text, data []byte) (t SafeTensor, at int64, err err
 			return t, 0, fmt.Errorf("shape %v is impossible", h.Shape)
 		}
 		n *= d
+	}
+	if len(h.Offsets) != 2 {
+		return t, 0, fmt.Errorf("%d data_offsets, expected 2", len(h.Offsets))
 	}
 	lo, hi := h.Offsets[0], h.Offsets[1]
 	d := SafeDType(k)

@@ -54,7 +54,7 @@ func truncDiv(a, b operand) *uop.UOp {
 	if x.DType.IsFloat() {
 		return trunc(quotient(x, y))
 	}
-	needBits("operands", x)
+	needNumber("operands", x)
 	return binary(uop.Idiv, x, y)
 }
 
@@ -64,7 +64,7 @@ func floorDiv(a, b operand) *uop.UOp {
 	if x.DType.IsFloat() {
 		return floor(quotient(x, y))
 	}
-	needBits("operands", x)
+	needNumber("operands", x)
 	q, r := binary(uop.Idiv, x, y), binary(uop.Mod, x, y)
 	opposite := bitOr(bitAnd(gt(x, 0), lt(y, 0)), bitAnd(lt(x, 0), gt(y, 0)))
 	return where(bitAnd(opposite, ne(r, 0)), sub(q, 1), q)
@@ -82,6 +82,7 @@ func truncMod(a, b operand) *uop.UOp {
 	if x.DType.IsFloat() {
 		return sub(x, mul(truncDiv(x, y), y))
 	}
+	needNumber("operands", x)
 	return binary(uop.Mod, x, y)
 }
 

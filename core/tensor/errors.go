@@ -71,6 +71,13 @@ func needBits(arg string, u *uop.UOp) {
 	}
 }
 
+// division takes integers and floating types.
+func needNumber(arg string, u *uop.UOp) {
+	if !u.DType.IsInt() && !u.DType.IsFloat() {
+		fail(arg, "are %s, need an integer or floating type", u.DType)
+	}
+}
+
 // axisOf resolves a negative axis of a tensor with n dimensions; a scalar has axis 0 and -1.
 func axisOf(arg string, axis, n int) int {
 	m := max(n, 1)

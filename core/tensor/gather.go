@@ -52,6 +52,9 @@ func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UO
 
 // maskedSet replaces target where mask is true. Over axes, which are reduced, the last true element wins.
 func maskedSet(target, values, mask *uop.UOp, axes []int) *uop.UOp {
+	if values.Shape().MaxNumel() == 0 {
+		return target
+	}
 	for i := len(axes) - 1; i >= 0; i-- {
 		a := axes[i]
 		ms, vs := splitEvery(mask, 1, a), splitEvery(values, 1, a)

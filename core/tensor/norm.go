@@ -106,7 +106,10 @@ func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r 
 	if c := intSize("x", s, 1); groups < 1 || c%groups != 0 {
 		fail("groups", "%d does not divide the %d channels", groups, c)
 	}
-	r = reshape(layerNorm(reshape(x, uop.Shape{s[0], uop.N(groups), uop.N(-1)}), []int{-1}, eps), s)
+	r = x
+	if s.MaxNumel() > 0 {
+		r = reshape(layerNorm(reshape(x, uop.Shape{s[0], uop.N(groups), uop.N(-1)}), []int{-1}, eps), s)
+	}
 	if weight != nil {
 		needChannels("weight", x, weight)
 		r = mul(r, channels(x, weight))

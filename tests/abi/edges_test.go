@@ -1,0 +1,5 @@
+package abi
+
+import "testing"
+
+func TestEdges(t *testing.T) { run(t, compile(t, "edges.c")) }

@@ -1,0 +1,103 @@
+/* Edges of what is allowed: nothing to compute on, damaged files, callbacks that end what they are called for. */
+#include "check.h"
+
+static PolyUOp *zeros(PolyCtx *ctx, int dtype, int64_t a, int64_t b) {
+  int64_t shape[2] = {a, b};
+  return poly_full_by_id(ctx, dtype, shape, 2, 0);
+}
+
+static void empty(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float out[4] = {9, 9, 9, 9};
+  PolyUOp *x = zeros(ctx, POLY_DTYPE_FLOAT32, 0, 4), *y = poly_groupnorm(ctx, x, 2, 1e-5, NULL, NULL);
+  CHECK(poly_numel(ctx, y) == 0 && into(ctx, y, out) == 0);
+  PolyUOp *none = zeros(ctx, POLY_DTYPE_INT32, 2, 0), *from = zeros(ctx, POLY_DTYPE_FLOAT32, 2, 0);
+  PolyUOp *to = poly_scatter(ctx, zeros(ctx, POLY_DTYPE_FLOAT32, 2, 2), 1, none, from);
+  CHECK(into(ctx, to, out) == 0 && out[0] == 0 && out[3] == 0);
+  to = poly_scatter(ctx, x, 0, zeros(ctx, POLY_DTYPE_INT32, 0, 4), x);
+  CHECK(poly_numel(ctx, to) == 0 && into(ctx, to, out) == 0);
+  poly_ctx_destroy(ctx);
+}
+
+/* Division of bools by bools is found where the node is built. */
+static void bools(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  PolyUOp *b = zeros(ctx, POLY_DTYPE_BOOL, 2, 2), *i = zeros(ctx, POLY_DTYPE_INT32, 2, 2);
+  static const int ops[] = {POLY_FLOORDIV, POLY_MOD, POLY_TRUNCDIV, POLY_TRUNCMOD};
+  for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++) {
+    FAILS(poly_binary(ctx, ops[k], b, b), "poly_binary", "bool");
+    FAILS(poly_binary_bool(ctx, ops[k], b, 1, 1), "poly_binary_bool", "bool");
+    CHECK(poly_dtype(ctx, poly_binary(ctx, ops[k], b, i)) == POLY_DTYPE_INT32);
+  }
+  FAILS(poly_alu2(ctx, POLY_OP_IDIV, b, b), "poly_alu2", "bool");
+  FAILS(poly_alu2(ctx, POLY_OP_MOD, b, b), "poly_alu2", "bool");
+  poly_ctx_destroy(ctx);
+}
+
+static void file(const char *header, const char *word) {
+  uint8_t data[256] = {(uint8_t)strlen(header)};
+  int n = 7;
+  char *meta = (char *)&n;
+  memcpy(data + 8, header, strlen(header));
+  FAILS(poly_safetensors_decode(data, 12 + (int)strlen(header), &n, &meta), "poly_safetensors_decode", word);
+  CHECK(n == 0 && meta == NULL); /* nothing to free */
+}
+
+static void files(void) {
+  file("null", "JSON object");
+  file("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", "3 data_offsets");
+  file("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", "1 data_offsets");
+  file("{\"__metadata__\":{\"k\":\"v\"},\"a\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}", "I32");
+}
+
+static PolyCtx *current;
+static int released;
+
+static PolyUOp **less_than_none(PolyModel *model, void *user, PolyUOp **inputs, int n, int *n_out) {
+  (void)model, (void)user, (void)inputs, (void)n;
+  *n_out = -1;
+  return malloc(8);
+}
+
+static PolyUOp **ends(PolyModel *model, void *user, PolyUOp **inputs, int n, int *n_out) {
+  (void)inputs, (void)n, (void)n_out;
+  if (user) poly_model_free(model);
+  else poly_ctx_destroy(current);
+  return NULL;
+}
+
+static void count(void *user) {
+  (void)user;
+  released++;
+  poly_ctx_destroy(current);
+}
+
+static bool end(PolyUOp *x) {
+  (void)x;
+  poly_ctx_destroy(current);
+  return true;
+}
+
+static void callbacks(void) {
+  int n = 7;
+  current = poly_ctx_new();
+  FAILS(poly_model_forward(poly_model_new(current, less_than_none, NULL, NULL), NULL, 0, &n), "poly_model_forward", "-1 outputs");
+  CHECK(n == 0);
+  FAILS(poly_model_forward(poly_model_new(current, ends, &n, count), NULL, 0, &n), "poly_model_forward", "no outputs");
+  CHECK(released == 1 && poly_ctx_live_nodes(current) == -1);
+  current = poly_ctx_new();
+  FAILS(poly_model_forward(poly_model_new(current, ends, NULL, count), NULL, 0, &n), "poly_model_forward", "no outputs");
+  CHECK(released == 2);
+  current = poly_ctx_new();
+  PolyUOp *x = poly_exp(current, poly_buffer_f32(current, 4));
+  FAILS(poly_toposort_ex(current, x, &n, end, true), "poly_toposort_ex", "stale");
+  CHECK(n == 0);
+}
+
+int main(void) {
+  empty();
+  bools();
+  files();
+  callbacks();
+  return report();
+}
