@@ -63,11 +63,11 @@ func (s *entries) all(f func(r readings, e *handle.Entry)) {
 // sweep drops the nodes that nobody will use again, and finds the handles by the new numbers of their nodes.
 func (c *context) sweep() {
 	c.g.Sweep(c.roots)
-	old := c.nodes.single
-	c.nodes.single = make([]*handle.Entry, c.g.Len())
-	for _, e := range old {
+	single := make([]*handle.Entry, max(c.g.Len(), cap(c.nodes.single)))
+	for _, e := range c.nodes.single {
 		if e != nil {
-			c.nodes.single[e.Value.(*value).u.ID()] = e
+			single[e.Value.(*value).u.ID()] = e
 		}
 	}
+	c.nodes.single = single
 }

@@ -55,7 +55,8 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	h := nodeHash(op, dt, src, arg, tag)
 	i, u := g.find(h, op, dt, src, arg, tag)
 	if u == nil {
-		u = g.insert(i, h, op, dt, src, arg, tag)
+		u, _ = g.newNode()
+		g.insert(i, u, UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, hash: h})
 	}
 	return u
 }
@@ -65,7 +66,9 @@ func (g *Graph) NewCopy(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	h := nodeHash(op, dt, src, arg, tag)
 	i, u := g.find(h, op, dt, src, arg, tag)
 	if u == nil {
-		u = g.insert(i, h, op, dt, g.copySrc(src), arg, tag)
+		var room []*UOp
+		u, room = g.newNode()
+		g.insert(i, u, UOp{Op: op, DType: dt, Src: g.copySrc(src, room), Arg: arg, Tag: tag, hash: h})
 	}
 	return u
 }
@@ -83,26 +86,24 @@ func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) (
 	return i, nil
 }
 
-// insert makes a node that does not exist, at its place in the table.
-func (g *Graph) insert(i, h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
-	var srcOps OpSet
-	t := ownTraits(op)
-	for _, s := range src {
+// insert makes u the node with the given parts, which does not exist, at its place in the table.
+func (g *Graph) insert(i uint64, u *UOp, parts UOp) {
+	traits := ownTraits(parts.Op)
+	for _, s := range parts.Src {
 		if s.g != g {
-			panic("uop.Graph.New: " + op.String() + ": source " + s.Op.String() + " belongs to another graph")
+			panic("uop.Graph.New: " + parts.Op.String() + ": source " + s.Op.String() + " belongs to another graph")
 		}
-		srcOps[s.Op>>6] |= 1 << (s.Op & 63)
-		t |= s.traits
+		parts.srcOps[s.Op>>6] |= 1 << (s.Op & 63)
+		traits |= s.traits
 	}
-	u := g.newNode()
-	*u = UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, g: g, hash: h, id: g.nextID, traits: t.of(op, dt), srcOps: srcOps}
+	parts.g, parts.id, parts.t, parts.traits = g, g.nextID, u.t, traits.of(parts.Op, parts.DType)
+	*u = parts
 	g.nextID++
 	g.table[i] = u
 	g.count++
 	if g.count*4 > len(g.table)*3 {
 		g.resize(len(g.table) * 2)
 	}
-	return u
 }
 
 func (g *Graph) resize(n int) {

@@ -22,17 +22,28 @@ func (s *slabs) next() int {
 
 func (g *Graph) scratch() bool { return g.limit == 0 }
 
-func (g *Graph) newNode() *UOp {
+// tensorNode is a node of a long-lived graph with what it needs beside, in one piece of memory: such graphs are of
+// tensors, which have shapes and few sources.
+type tensorNode struct {
+	UOp
+	props tensorProps
+	src   [2]*UOp
+}
+
+// newNode is room for a node, and for its sources if there is any.
+func (g *Graph) newNode() (u *UOp, src []*UOp) {
 	if !g.scratch() {
-		return &UOp{}
+		n := &tensorNode{}
+		n.t = &n.props
+		return &n.UOp, n.src[:0]
 	}
 	s := &g.slabs
 	if len(s.nodes) == 0 {
 		s.nodes = make([]UOp, s.next())
 	}
-	u := &s.nodes[0]
+	u = &s.nodes[0]
 	s.nodes = s.nodes[1:]
-	return u
+	return u, nil
 }
 
 func (g *Graph) newProps() *props {
@@ -48,11 +59,14 @@ func (g *Graph) newProps() *props {
 	return p
 }
 
-// copySrc is a copy of a list of sources that nobody else changes.
-func (g *Graph) copySrc(src []*UOp) []*UOp {
+// copySrc is a copy of a list of sources that nobody else changes, in the given room if it is large enough.
+func (g *Graph) copySrc(src, room []*UOp) []*UOp {
 	n := len(src)
 	if n == 0 {
 		return nil
+	}
+	if n <= cap(room) {
+		return append(room[:0:n], src...)
 	}
 	s := &g.slabs
 	if !g.scratch() || n > minSlab {

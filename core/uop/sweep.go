@@ -36,16 +36,24 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 		}
 	}
 	slices.SortFunc(live, func(a, b *UOp) int { return a.ID() - b.ID() })
+	g.count, g.nextID = len(live), uint32(len(live))
+	g.limit = max(minCrowded, 2*g.count)
 	size := minTable
-	for 3*size < 8*len(live) {
+	for 3*size < 4*g.limit {
 		size *= 2
 	}
-	g.table, g.count, g.nextID = make([]*UOp, size), len(live), uint32(len(live))
+	if size == len(g.table) {
+		clear(g.table)
+	} else {
+		g.table = make([]*UOp, size)
+	}
 	for i, u := range live {
-		u.id, u.p, u.t = uint32(i), nil, nil // what was computed of it may name dropped nodes
+		u.id, u.p = uint32(i), nil // what was computed of it may name dropped nodes
+		if u.t != nil {
+			*u.t = tensorProps{}
+		}
 		g.put(u)
 	}
-	g.limit = max(minCrowded, 2*g.count)
 }
 
 // nodes calls f for the nodes of a chain.
