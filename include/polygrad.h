@@ -1251,7 +1251,8 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
  * sources; a later one that reads an assigned buffer element by element sees
  * the new values, one that reads it through a reduction the old ones; an
  * ASSIGN node used as an operand stands for the new contents. One kernel cannot
- * read a buffer before and after an assignment: such a program is not compiled. */
+ * read a buffer before and after an assignment: such a program is not compiled.
+ * The buffers of one kernel may take 4 GiB together; more is an error. */
 
 /* Store value into a buffer: void, a source for a SINK. The value is converted
  * to the buffer's type; it must have as many elements as the buffer, or be a
