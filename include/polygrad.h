@@ -50,7 +50,8 @@
  *   Nothing else is changed by a call that fails. A NULL node as an operand
  *   makes the result NULL and keeps the error that made it NULL, so that a
  *   chain of calls may be checked once, at its end. Zero-size and scalar tensors
- *   are errors only where there is no result: the greatest of no elements.
+ *   are errors only where a result would mean nothing: the position of the greatest
+ *   of no elements, the decomposition of a matrix without rows.
  *
  * SHAPES
  *   A shape is an array of int64_t and a count (ndim, 0 for a scalar; the array
