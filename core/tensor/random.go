@@ -61,6 +61,10 @@ func (s seed) bits(key operand, n int64) *uop.UOp {
 	return cast(bitAnd(threefry(cast(i, uop.Uint64), key), uop.Uint(math.MaxUint32)), uop.Uint32)
 }
 
+// drawn is a random tensor to be computed once: what uses each of its elements several times, like
+// matmul, would otherwise make the same random number each time.
+func drawn(u *uop.UOp) *uop.UOp { return u.ContiguousOp() }
+
 // uniform is in [0, 1): the upper 24 bits times 2^-24.
 func (s seed) uniform(key operand, shape uop.Shape) *uop.UOp {
 	n := randomCount(shape)
@@ -125,19 +129,19 @@ func needProbability(arg string, p float64) {
 func Rand(g *uop.Graph, shape uop.Shape, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Rand", &err)
 	s := numberSeed(g, seed)
-	return s.uniform(s.first, shape), nil
+	return drawn(s.uniform(s.first, shape)), nil
 }
 
 // Randn is standard normal, float32. Equal seeds give equal values, on every device.
 func Randn(g *uop.Graph, shape uop.Shape, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Randn", &err)
-	return numberSeed(g, seed).normal(shape), nil
+	return drawn(numberSeed(g, seed).normal(shape)), nil
 }
 
 // RandInt is uniform in lo..hi-1, in an integer type.
 func RandInt(g *uop.Graph, shape uop.Shape, lo, hi int64, dt *uop.DType, seed uint64) (r *uop.UOp, err error) {
 	defer guard("RandInt", &err)
-	return numberSeed(g, seed).integers(shape, lo, hi, dt), nil
+	return drawn(numberSeed(g, seed).integers(shape, lo, hi, dt)), nil
 }
 
 // Dropout zeroes elements with probability p, chosen by seed, and scales the others by 1/(1-p).
@@ -151,19 +155,19 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 func RandSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
 	s := tensorSeed(seed)
-	return s.uniform(s.first, shape), nil
+	return drawn(s.uniform(s.first, shape)), nil
 }
 
 // RandnSeeded is Randn with the seed as a tensor of two uint32, the low half first. The values are the same.
 func RandnSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandnSeeded", &err)
-	return tensorSeed(seed).normal(shape), nil
+	return drawn(tensorSeed(seed).normal(shape)), nil
 }
 
 // RandIntSeeded is RandInt with the seed as a tensor of two uint32, the low half first. The values are the same.
 func RandIntSeeded(shape uop.Shape, lo, hi int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandIntSeeded", &err)
-	return tensorSeed(seed).integers(shape, lo, hi, dt), nil
+	return drawn(tensorSeed(seed).integers(shape, lo, hi, dt)), nil
 }
 
 // DropoutSeeded is Dropout with the seed as a tensor of two uint32, the low half first. The values are the same.

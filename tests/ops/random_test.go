@@ -153,3 +153,21 @@ func TestRandomDistributions(t *testing.T) {
 		}
 	}
 }
+
+// What uses each random number several times, like matmul, must not make it each time.
+func TestRandomTensorsAreComputedOnce(t *testing.T) {
+	g := uop.NewGraph()
+	shape := uop.ShapeOf(4, 4)
+	for _, c := range []struct {
+		name string
+		x    T
+	}{
+		{"rand", must(tensor.Rand(g, shape, 7))},
+		{"randn", must(tensor.Randn(g, shape, 7))},
+		{"randint", must(tensor.RandInt(g, shape, 0, 9, uop.Int32, 7))},
+	} {
+		if c.x.Op != uop.Contiguous {
+			t.Errorf("%s: %s, expected a tensor that is computed on its own", c.name, c.x.Op)
+		}
+	}
+}
