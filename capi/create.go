@@ -263,6 +263,9 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 			return value{}, err
 		}
 		most, _ := v.Arg.(uop.VarArg).Max.Int64()
+		if most < 0 || v.Arg.(uop.VarArg).Min.Sign() < 0 {
+			return value{}, wrong("var", "%s is from %s to %s, expected a size: 0 or more", v.Arg.(uop.VarArg).Name, v.Arg.(uop.VarArg).Min, v.Arg.(uop.VarArg).Max)
+		}
 		b := c.g.NewBuffer(tensor.DeviceName, most*count, dt)
 		full := append(uop.ShapeOf(most), s...)
 		bounds := make([]uop.Pair, len(full))

@@ -94,8 +94,19 @@ static void callbacks(void) {
   CHECK(n == 0);
 }
 
+/* A variable that may be below 0 is no size. */
+static void variables(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  int64_t inner[1] = {4};
+  FAILS(poly_buffer_var(ctx, poly_dtype_of(POLY_DTYPE_FLOAT32), poly_define_var(ctx, "low", -3, -1), inner, 1), "poly_buffer_var", "expected a size");
+  FAILS(poly_buffer_var(ctx, poly_dtype_of(POLY_DTYPE_FLOAT32), poly_define_var(ctx, "any", -3, 2), inner, 1), "poly_buffer_var", "expected a size");
+  CHECK(poly_ndim(ctx, poly_buffer_var(ctx, poly_dtype_of(POLY_DTYPE_FLOAT32), poly_define_var(ctx, "n", 0, 2), inner, 1)) == 2);
+  poly_ctx_destroy(ctx);
+}
+
 int main(void) {
   empty();
+  variables();
   bools();
   files();
   callbacks();
