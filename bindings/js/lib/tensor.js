@@ -297,14 +297,15 @@ class Tensor extends Creation {
    */
   backward (...args) {
     const found = gradientsOf(this, args)
-    if (!trace.tracing() && found.length > 0) found[0][1].realize(...found.map(([, grad]) => grad))
+    // The loss with them: read after an optimizer's step it is still the one before.
+    if (!trace.tracing()) this.realize(...found.map(([, grad]) => grad))
     return finishBackward(this, found)
   }
 
   /** backward computed in another thread. */
   async backwardAsync (...args) {
     const found = gradientsOf(this, args)
-    if (found.length > 0) await found[0][1].realizeAsync(...found.map(([, grad]) => grad))
+    await this.realizeAsync(...found.map(([, grad]) => grad))
     return finishBackward(this, found)
   }
 

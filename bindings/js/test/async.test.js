@@ -41,7 +41,7 @@ test('training', async () => {
   }
   assert.ok(await loss.itemAsync() < 0.1)
   const step = compileStep(() => model.forward(x).mseLoss(y))
-  const value = await loss.itemAsync()
+  const value = await model.forward(x).mseLoss(y).itemAsync()
   await step.runAsync()
   assert.ok(Math.abs(step.lossValue() - value) <= 1e-6)
   step.dispose()

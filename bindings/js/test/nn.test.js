@@ -208,3 +208,16 @@ test('compileStep: what it refuses', () => {
   assert.throws(() => compileStep(() => compileStep(() => x.add(1))), /inside/)
   assert.deepStrictEqual(x.add(1).tolist(), [2], 'tracing has ended')
 })
+
+test('a loss that is read after the step is the loss before it', async () => {
+  for (const later of [false, true]) {
+    const w = new Tensor([3, 4], { requiresGrad: true })
+    const optimizer = new SGD([w], { lr: 0.5 })
+    const loss = w.square().sum()
+    if (later) await loss.backwardAsync()
+    else loss.backward()
+    optimizer.step()
+    assert.strictEqual(loss.item(), 25)
+    assert.deepStrictEqual(w.tolist(), [0, 0])
+  }
+})

@@ -212,7 +212,9 @@ SEXP r_backward(SEXP x, SEXP gradient) {
     }
     SET_VECTOR_ELT(found, n++, wrap(node));
   }
-  found = PROTECT(Rf_lengthgets(found, n));
+  /* The loss with them: read after an optimizer's step it is still the one before. */
+  found = PROTECT(Rf_lengthgets(found, n + 1));
+  SET_VECTOR_ELT(found, n, x);
   if (!tracing()) realize(found);
   for (int i = 0; i < n; i++) {
     trace_gradient(VECTOR_ELT(vars, i));

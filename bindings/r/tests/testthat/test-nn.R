@@ -225,3 +225,13 @@ test_that("iris is learned", {
   predicted <- as.vector(net[[2]](net[[1]](x)$relu())$argmax(2))
   expect_gt(mean(predicted == as.integer(iris$Species)), 0.95)
 })
+
+test_that("a loss that is read after the step is the loss before it", {
+  w <- Tensor(c(3, 4), requires_grad = TRUE)
+  optimizer <- SGD(list(w), lr = 0.5)
+  loss <- sum(w^2)
+  loss$backward()
+  optimizer$step()
+  expect_equal(loss$item(), 25)
+  expect_same(w, c(0, 0))
+})
