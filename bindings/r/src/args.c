@@ -117,8 +117,28 @@ int arg_int(Args *a, SEXP x, const char *name) {
   return (int)v;
 }
 
+/* The number of axes that positions count: those of the first operand, and the new one where the
+ * function makes one. -1: there is no operand. */
+static int axes_of(Args *a) {
+  SEXP node = a->n > 0 ? a->nodes[0] : R_NilValue;
+  for (int i = 0; node == R_NilValue && a->list != R_NilValue && i < (int)Rf_xlength(a->list); i++) {
+    node = VECTOR_ELT(a->list, i);
+  }
+  if (node == R_NilValue) return -1;
+  int n = describe(node)->ndim;
+  if (strcmp(a->function, "poly_unsqueeze") == 0 || strcmp(a->function, "poly_stack") == 0) n++;
+  return n;
+}
+
+/* Counted from 0. A number takes 1 and -1 as a vector does. The library would name what it was given, counted from 0: R's own message first. */
 static int64_t position(Args *a, int64_t v, const char *name) {
   if (v == 0) WRONG("0", "a position from 1 (the first) or -1 (the last)");
+  int n = axes_of(a);
+  int most = n > 0 ? n : 1;
+  if (n >= 0 && (v > most || v < -most)) {
+    raise_error("%s: %s: %lld is out of range for %d dimensions, expected 1..%d or -%d..-1", a->function, name,
+                (long long)v, n, most, most);
+  }
   return v > 0 ? v - 1 : v;
 }
 
