@@ -12,12 +12,12 @@ LINKED_LIB := build/libpolygrad.so.$(VERSION)
 export PREFIX LIBDIR INCLUDEDIR DESTDIR
 
 GO_SOURCES := go.mod go.sum $(shell find capi core exec render include -type f \
-	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' \) ! -name '*_test.go' 2>/dev/null)
+	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' -o -name '*.pgo' \) ! -name '*_test.go' 2>/dev/null)
 PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test bench parity generate fmt lint install uninstall clean
+.PHONY: help build demo test bench parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -41,6 +41,9 @@ bench: build $(VENV)/installed ## measure speed and write bench/RESULTS.md
 
 parity: ## compare the kernels with tinygrad's, case by case
 	$(GO) run ./tests/parity/cmd/parity
+
+profile: ## profile the compiler, which the next build is made faster by
+	GOGC=400 $(GO) run ./bench/cold -reps 40 -cpuprofile capi/default.pgo
 
 generate: ## compile the .rules files to Go
 	$(GO) generate ./...

@@ -109,7 +109,6 @@ func (t *Table) New(kind Kind, owner, value any) (*Entry, error) {
 // Issue gives a new entry, which may be part of its value, a token.
 func (t *Table) Issue(e *Entry) error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	var slot uint32
 	switch n := len(t.free); {
 	case n > 0:
@@ -122,6 +121,7 @@ func (t *Table) Issue(e *Entry) error {
 			t.chunks[slot>>chunkBits].Store(new(chunk))
 		}
 	default:
+		t.mu.Unlock()
 		return ErrFull
 	}
 	c := t.chunks[slot>>chunkBits].Load()
@@ -130,6 +130,7 @@ func (t *Table) Issue(e *Entry) error {
 	e.token = prefix<<topShift | Token(slot)<<slotShift | Token(c.gen[i])<<genShift
 	c.entry[i].Store(e)
 	t.live++
+	t.mu.Unlock()
 	return nil
 }
 
@@ -162,20 +163,20 @@ func (t *Table) Get(tok Token, kind Kind) (*Entry, error) {
 // Drop ends the life of an entry's token and reports whether it had not ended before. A slot whose generations are
 // used up is retired.
 func (t *Table) Drop(e *Entry) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	slot := uint32(e.token>>slotShift) & (maxSlots - 1)
 	c := t.chunks[slot>>chunkBits].Load()
 	i := slot & (chunkSize - 1)
-	if c.entry[i].Load() != e {
-		return false
+	t.mu.Lock()
+	first := c.entry[i].Load() == e
+	if first {
+		c.entry[i].Store(nil)
+		t.live--
+		if c.gen[i] < maxGen {
+			t.free = append(t.free, slot)
+		}
 	}
-	c.entry[i].Store(nil)
-	t.live--
-	if c.gen[i] < maxGen {
-		t.free = append(t.free, slot)
-	}
-	return true
+	t.mu.Unlock()
+	return first
 }
 
 // Len is the number of live tokens.

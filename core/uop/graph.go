@@ -56,7 +56,8 @@ func (g *Graph) New(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	i, u := g.find(h, op, dt, src, arg, tag)
 	if u == nil {
 		u, _ = g.newNode()
-		g.insert(i, u, UOp{Op: op, DType: dt, Src: src, Arg: arg, Tag: tag, hash: h})
+		u.Op, u.DType, u.Src, u.Arg, u.Tag, u.hash = op, dt, src, arg, tag, h
+		g.insert(i, u)
 	}
 	return u
 }
@@ -68,7 +69,8 @@ func (g *Graph) NewCopy(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	if u == nil {
 		var room []*UOp
 		u, room = g.newNode()
-		g.insert(i, u, UOp{Op: op, DType: dt, Src: g.copySrc(src, room), Arg: arg, Tag: tag, hash: h})
+		u.Op, u.DType, u.Src, u.Arg, u.Tag, u.hash = op, dt, g.copySrc(src, room), arg, tag, h
+		g.insert(i, u)
 	}
 	return u
 }
@@ -86,18 +88,17 @@ func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) (
 	return i, nil
 }
 
-// insert makes u the node with the given parts, which does not exist, at its place in the table.
-func (g *Graph) insert(i uint64, u *UOp, parts UOp) {
-	traits := ownTraits(parts.Op)
-	for _, s := range parts.Src {
+// insert puts a node that does not exist at its place in the table.
+func (g *Graph) insert(i uint64, u *UOp) {
+	traits := ownTraits(u.Op)
+	for _, s := range u.Src {
 		if s.g != g {
-			panic("uop.Graph.New: " + parts.Op.String() + ": source " + s.Op.String() + " belongs to another graph")
+			panic("uop.Graph.New: " + u.Op.String() + ": source " + s.Op.String() + " belongs to another graph")
 		}
-		parts.srcOps[s.Op>>6] |= 1 << (s.Op & 63)
+		u.srcOps[s.Op>>6] |= 1 << (s.Op & 63)
 		traits |= s.traits
 	}
-	parts.g, parts.id, parts.t, parts.traits = g, g.nextID, u.t, traits.of(parts.Op, parts.DType)
-	*u = parts
+	u.g, u.id, u.traits = g, g.nextID, traits.of(u.Op, u.DType)
 	g.nextID++
 	g.table[i] = u
 	g.count++
