@@ -641,8 +641,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   clip(options: { min?: number | Tensor | null, max?: number | Tensor | null }): Tensor
   /** Where both differ by at most atol + rtol * |other|, as bool. */
   isclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
-  /** Whether isclose holds everywhere: a bool tensor without axes. */
-  allclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+  /** Whether isclose holds everywhere; computed at once. */
+  allclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): boolean
   /** x where it is positive, negSlope (0.01) * x elsewhere. */
   leakyRelu(negSlope?: number | { negSlope?: number }): Tensor
   /** x where it is positive, alpha (1) * (e^x - 1) elsewhere. */
@@ -1055,6 +1055,16 @@ export class Conv2d implements Layer {
   forward(x: Tensor): Tensor
 }
 
+/** The transposed convolution of x, shape (N, in, length), with weight of shape (in, out/groups, kernelSize). */
+export class ConvTranspose1d implements Layer {
+  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[],
+    options?: ConvOptions & { bias?: boolean, outputPadding?: number | readonly number[] })
+  weight: Tensor
+  bias: Tensor | null
+  /** The transposed convolution plus bias. */
+  forward(x: Tensor): Tensor
+}
+
 /** The transposed convolution of x, shape (N, in, height, width), with weight of shape (in, out/groups, …). */
 export class ConvTranspose2d implements Layer {
   constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[],
@@ -1294,6 +1304,7 @@ export const nn: {
   BatchNorm: typeof BatchNorm
   Conv1d: typeof Conv1d
   Conv2d: typeof Conv2d
+  ConvTranspose1d: typeof ConvTranspose1d
   ConvTranspose2d: typeof ConvTranspose2d
   Embedding: typeof Embedding
   Dropout: typeof Dropout

@@ -16,6 +16,7 @@ export const {
   BatchNorm,
   Conv1d,
   Conv2d,
+  ConvTranspose1d,
   ConvTranspose2d,
   Embedding,
   Dropout,

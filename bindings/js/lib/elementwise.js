@@ -3,7 +3,7 @@
 
 const { lib, constants: c } = require('./library.js')
 const { CTX } = require('./graph.js')
-const { Base, made, nodeOf, handleOf, present, operand, isWhole, fits } = require('./base.js')
+const { Base, made, nodeOf, handleOf, present, operand, isWhole, fits, tidy } = require('./base.js')
 const { named, number, show } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 
@@ -93,9 +93,9 @@ class Elementwise extends Base {
     return closeness(this, 'isclose', other, args)
   }
 
-  /** Whether isclose holds everywhere: a bool tensor without axes. */
+  /** Whether isclose holds everywhere; computed at once. */
   allclose (other, ...args) {
-    return closeness(this, 'allclose', other, args)
+    return tidy(() => closeness(this, 'allclose', other, args).item())
   }
 
   // Types

@@ -25,6 +25,7 @@ test('layers compute what they say', () => {
   assert.deepStrictEqual(new nn.Conv2d(3, 4, 3, { stride: 2, padding: 1 }).forward(Tensor.rand(2, 3, 8, 8)).shape, [2, 4, 4, 4])
   assert.deepStrictEqual(new nn.Conv1d(3, 4, 4, { padding: 'same' }).forward(Tensor.rand(2, 3, 8)).shape, [2, 4, 8])
   assert.deepStrictEqual(new nn.Conv2d(4, 4, 1, { groups: 2, bias: false }).weight.shape, [4, 2, 1, 1])
+  assert.deepStrictEqual(new nn.ConvTranspose1d(2, 4, 3).forward(Tensor.rand(1, 2, 9)).shape, [1, 4, 11])
   assert.deepStrictEqual(new nn.ConvTranspose2d(3, 4, 2, { stride: 2 }).forward(Tensor.rand(2, 3, 4, 4)).shape, [2, 4, 8, 8])
   const both = new nn.Sequential(linear, (t) => t.relu())
   near(both.forward(x).toArray(), linear.forward(x).relu().toArray())

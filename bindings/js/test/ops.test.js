@@ -29,7 +29,6 @@ const CASES = {
   'clamp by tensors': [() => new Tensor([-2, 0.5, 2]).clamp(new Tensor([0, 1, 0]), null), [0, 1, 2]],
   clip: [() => new Tensor([-2, 2]).clip({ max: 1 }), [-2, 1]],
   isclose: [() => new Tensor([1, 2, NaN]).isclose(new Tensor([1, 2.1, NaN]), { equalNan: true }), [true, false, true]],
-  allclose: [() => new Tensor([1, 2]).allclose(new Tensor([1, 2])), true],
   atan2: [() => new Tensor([1]).atan2(new Tensor([1])), [Math.PI / 4]],
   hypot: [() => new Tensor([3]).hypot(4), [5]],
   fmod: [() => new Tensor([-7]).fmod(4), [-3]],
@@ -164,4 +163,11 @@ test('wrong names of modes', () => {
   assert.throws(() => m().interpolate([2], 'cubic'), TypeError)
   assert.throws(() => m().conv2d(m()), /conv2d: weight/)
   assert.throws(() => Tensor.ones(1, 1, 2, 2).avgPool2d([2, 2], [1, 1, 1]), /avgPool2d: stride/)
+})
+
+test('allclose says true or false', () => {
+  const x = new Tensor([1, 2])
+  assert.strictEqual(x.allclose(new Tensor([1, 2 + 1e-6])), true)
+  assert.strictEqual(x.allclose(new Tensor([1, 2.1])), false)
+  assert.strictEqual(x.allclose(2, { atol: 1 }), true)
 })

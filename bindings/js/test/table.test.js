@@ -63,7 +63,9 @@ function run (c, inputs) {
     case 'static': return [Tensor[op](...options)].flat()
     case 'list': return [op === 'einsum' ? Tensor.einsum(args.formula, ...operands) : Tensor[op](operands, ...options)].flat()
   }
-  return [operands[0][op](...operands.slice(1), ...options)].flat()
+  const result = [operands[0][op](...operands.slice(1), ...options)].flat()
+  // A method that answers with a boolean stands for a bool without axes.
+  return result.map((r) => typeof r === 'boolean' ? new Tensor(r) : r)
 }
 
 function compare (got, want, rtol, atol) {

@@ -176,11 +176,10 @@ class Conv2d extends Conv {
   }
 }
 
-/** The transposed convolution of x, shape (N, in, height, width), with weight of shape (in, out/groups, …). */
-class ConvTranspose2d {
-  constructor (inChannels, outChannels, kernelSize, ...args) {
-    const { stride, padding, outputPadding, dilation, groups, bias } = named('ConvTranspose2d', args, { ...CONV, outputPadding: 0 })
-    const kernel = each(kernelSize, 2)
+class ConvTranspose {
+  constructor (name, n, inChannels, outChannels, kernelSize, args) {
+    const { stride, padding, outputPadding, dilation, groups, bias } = named(name, args, { ...CONV, outputPadding: 0 })
+    const kernel = each(kernelSize, n)
     Object.assign(this, { stride, padding, outputPadding, dilation, groups })
     const range = bound(outChannels / groups * kernel.reduce((a, b) => a * b, 1))
     this.weight = uniform([inChannels, outChannels / groups, ...kernel], range)
@@ -191,6 +190,20 @@ class ConvTranspose2d {
   forward (x) {
     const { weight, bias, groups, stride, dilation, padding, outputPadding } = this
     return x.convTranspose2d({ weight, bias, groups, stride, dilation, padding, outputPadding })
+  }
+}
+
+/** The transposed convolution of x, shape (N, in, length), with weight of shape (in, out/groups, kernelSize). */
+class ConvTranspose1d extends ConvTranspose {
+  constructor (inChannels, outChannels, kernelSize, ...args) {
+    super('ConvTranspose1d', 1, inChannels, outChannels, kernelSize, args)
+  }
+}
+
+/** The transposed convolution of x, shape (N, in, height, width), with weight of shape (in, out/groups, …). */
+class ConvTranspose2d extends ConvTranspose {
+  constructor (inChannels, outChannels, kernelSize, ...args) {
+    super('ConvTranspose2d', 2, inChannels, outChannels, kernelSize, args)
   }
 }
 
@@ -243,6 +256,7 @@ module.exports = {
   BatchNorm,
   Conv1d,
   Conv2d,
+  ConvTranspose1d,
   ConvTranspose2d,
   Embedding,
   Dropout,

@@ -61,7 +61,7 @@ class Optimizer {
 
   /** step computed in another thread. */
   async stepAsync () {
-    const { targets, values } = this._updates()
+    const { targets, values } = tidy(() => this._updates())
     if (targets.length > 0) await assignAsync(targets, values)
     for (const value of values) value.dispose()
   }
