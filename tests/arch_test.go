@@ -137,7 +137,7 @@ func contains(folders []string, path string) bool {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Standard,Name", module+"...").Output()
+	out, err := exec.Command("go", "list", "-pgo=off", "-e", "-json=ImportPath,Imports,Standard,Name", module+"...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
