@@ -63,7 +63,7 @@ func (s *entries) all(f func(r readings, e *handle.Entry)) {
 // sweep drops the nodes that nobody will use again, and finds the handles by the new numbers of their nodes.
 func (c *context) sweep() {
 	c.g.Sweep(c.roots)
-	single := make([]*handle.Entry, max(c.g.Len(), cap(c.nodes.single)))
+	single := make([]*handle.Entry, 2*c.g.Len()) // not as many as there once were: a peak would cost at every sweep
 	for _, e := range c.nodes.single {
 		if e != nil {
 			single[e.Value.(*value).u.ID()] = e
