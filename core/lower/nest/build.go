@@ -1,0 +1,193 @@
+package nest
+
+import "slices"
+
+// Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their homes.
+type Builder struct {
+	*Kernel
+	Cur   *Block
+	table table[valueKey, Value]
+	args  []*Value
+	next  int32
+	pos   int
+	// places numbers buffers and terms, so that loads can be interned.
+	places map[string]int32
+}
+
+// NewBuilder begins an empty kernel for vectors of so many lanes.
+func NewBuilder(name string, lanes int) *Builder {
+	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
+	return &Builder{Kernel: k, Cur: k.Root, table: newTable[valueKey, Value](256), places: map[string]int32{}}
+}
+
+type valueKey struct {
+	op    Op
+	kind  Kind
+	lanes int32
+	args  [3]int32
+	bits  uint64
+	place int32
+	off   int64
+}
+
+func (k valueKey) hash() uint64 {
+	h := mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes)<<32, uint64(k.args[0])<<32|uint64(k.args[1]))
+	h = mix(h, uint64(k.args[2])<<32|uint64(uint32(k.place)))
+	return mix(mix(h, k.bits), uint64(k.off))
+}
+
+// Unique makes a value that no other is equal to.
+func (b *Builder) Unique(v Value) *Value {
+	return b.add(b.table.unique(v))
+}
+
+func (b *Builder) add(v *Value) *Value {
+	b.next++
+	v.ID = b.next
+	if v.Home == nil {
+		v.Home = b.Root
+		for _, a := range v.Args {
+			v.deepen(a)
+		}
+		if v.At != nil {
+			for _, t := range v.At.Terms {
+				v.deepen(t.V)
+			}
+			if v.At.Index != nil {
+				v.deepen(v.At.Index)
+			}
+			if v.At.Gate != nil {
+				v.deepen(v.At.Gate)
+			}
+		}
+	}
+	return v
+}
+
+func (v *Value) deepen(o *Value) {
+	if o.Home.Depth > v.Home.Depth {
+		v.Home = o.Home
+	}
+}
+
+// New returns the value of an operation on at most three arguments, the one that is there already if there is one.
+func (b *Builder) New(op Op, k Kind, lanes int, bits uint64, args ...*Value) *Value {
+	key := valueKey{op: op, kind: k, lanes: int32(lanes), bits: bits}
+	for i, a := range args {
+		key.args[i] = a.ID
+	}
+	v, found := b.table.find(key, Value{Op: op, Kind: k, Lanes: lanes, Bits: bits})
+	if found {
+		return v
+	}
+	v.Args = b.keep(args)
+	return b.add(v)
+}
+
+func (b *Builder) keep(args []*Value) []*Value {
+	n := len(args)
+	if n == 0 {
+		return nil
+	}
+	if len(b.args) < n {
+		b.args = make([]*Value, max(128, n))
+	}
+	kept := b.args[:n:n]
+	b.args = b.args[n:]
+	copy(kept, args)
+	return kept
+}
+
+// Do applies an operation lane by lane; scalars among vectors stand for all lanes. Comparisons have their own kind.
+func (b *Builder) Do(op Op, k Kind, args ...*Value) *Value {
+	lanes := 1
+	for _, a := range args {
+		lanes = max(lanes, a.Lanes)
+	}
+	if lanes > 1 {
+		args = slices.Clone(args)
+		for i, a := range args {
+			if a.Lanes == 1 && !(i == 1 && (op == Shl || op == Shr)) {
+				args[i] = b.Splat(a)
+			}
+		}
+	}
+	return b.New(op, k, lanes, 0, args...)
+}
+
+// Splat is a scalar in every lane.
+func (b *Builder) Splat(v *Value) *Value {
+	switch {
+	case v.Lanes > 1 || b.Lanes == 1:
+		return v
+	case v.Op == Const:
+		return b.New(Const, v.Kind, b.Lanes, v.Bits)
+	}
+	return b.New(Splat, v.Kind, b.Lanes, 0, v)
+}
+
+// Constant is a scalar constant, given by the bits of its register.
+func (b *Builder) Constant(k Kind, bits uint64) *Value { return b.New(Const, k, 1, bits) }
+
+// Int is a scalar integer constant.
+func (b *Builder) Int(k Kind, v int64) *Value { return b.Constant(k, wrapInt(k, v)) }
+
+// Float is a scalar F32 or F64 constant.
+func (b *Builder) Float(k Kind, f float64) *Value { return b.Constant(k, floatBits(k, f)) }
+
+// Load is the load from a place. Pure loads of equal places are one; others keep their place in the block Cur.
+func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
+	var args []*Value
+	if at.Gate != nil {
+		args = []*Value{alt}
+	}
+	if at.Buf.Written {
+		v := b.Unique(Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at, Args: b.keep(args), Home: b.Cur, Pos: b.nextPos()})
+		b.Cur.Items = append(b.Cur.Items, Item{Load: v})
+		return v
+	}
+	key := valueKey{op: Load, kind: at.Buf.Kind, lanes: int32(lanes), place: b.placeID(at), off: at.Off}
+	for i, a := range args {
+		key.args[i] = a.ID
+	}
+	v, found := b.table.find(key, Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at})
+	if found {
+		return v
+	}
+	v.Args = b.keep(args)
+	return b.add(v)
+}
+
+// Store writes a value in the block Cur.
+func (b *Builder) Store(at *Place, val *Value) {
+	b.Cur.Items = append(b.Cur.Items, Item{Store: &Store{At: at, Val: val, Pos: b.nextPos()}})
+}
+
+// Loop makes a loop in the block Cur and calls body, which makes what is in it. A count that is known to be 1 makes
+// no loop: the iterator is 0.
+func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
+	l := &Loop{Count: count, Label: label}
+	l.Body = &Block{Parent: b.Cur, Loop: l, Depth: b.Cur.Depth + 1}
+	l.Iter = b.Unique(Value{Op: Iter, Kind: I64, Lanes: 1, Loop: l, Home: l.Body})
+	outer := b.Cur
+	b.Cur = l.Body
+	body(l)
+	b.Cur = outer
+	b.Cur.Items = append(b.Cur.Items, Item{Loop: l})
+	return l
+}
+
+// Phi makes a variable of a loop; its Next is to be set.
+func (b *Builder) Phi(l *Loop, init *Value) *PhiVar {
+	p := &PhiVar{Init: init}
+	p.V = b.Unique(Value{Op: Phi, Kind: init.Kind, Lanes: init.Lanes, Loop: l, Home: l.Body})
+	l.Phis = append(l.Phis, p)
+	return p
+}
+
+// Final is the value of a variable after its loop.
+func (b *Builder) Final(p *PhiVar) *Value {
+	v := b.New(Final, p.V.Kind, p.V.Lanes, 0, p.V)
+	v.Home = p.V.Home.Parent
+	return v
+}

@@ -1,0 +1,281 @@
+// Package nest holds kernels as nests of loops with values in SSA form, between the linear list of lower and the
+// machine code of a renderer. A kernel is imported with every loop as it stands in the list; a plan says which loops
+// are tiled, reordered, spread over vectors and registers, and which operands are packed; the result has vectors of
+// the width of the machine, and nothing is left for the renderer to choose but instructions and registers.
+package nest
+
+import "polygrad/core/uop"
+
+// Value is one scalar of the kernel, or a vector of Kernel.Lanes of them. Pure values are interned and have no place:
+// each is computed in its home, the innermost block of its arguments, before it is first needed.
+type Value struct {
+	Op    Op
+	Kind  Kind
+	Lanes int
+	Args  []*Value
+	// Bits is the constant of Const, as the register of its kind holds it; of others what their operation says.
+	Bits uint64
+	At   *Place // of a load
+	Loop *Loop  // of Iter and Phi
+	Home *Block
+	// ID numbers the values of a kernel from 1.
+	ID int32
+	// Pos is the place of a load among the effects of its kernel if it must keep it, from 1: it reads memory that the kernel writes.
+	Pos int
+}
+
+// Op is what a value is or how it is computed from its arguments, lane by lane unless said otherwise.
+type Op uint8
+
+const (
+	// Leaves.
+	Const Op = iota + 1 // Bits; a vector has it in every lane
+	Var                 // the variable number Bits of the kernel
+	Iter                // the iterator of Loop: 0, 1, … (I64)
+	First               // the number of the first work item of this call (I64)
+	Items               // how many work items this call does (I64)
+	Lane                // the vector 0, 1, 2, … (I32 or I64)
+	Phi                 // a variable of Loop
+	Final               // Args[0] is a Phi: its value after the loop
+	Load                // At; if that has a gate, Args[0] is what lanes give where it is shut
+
+	// Between scalars and vectors.
+	Splat   // a scalar in every lane
+	Extract // lane Bits of a vector
+	Insert  // Args[0] with the scalar Args[1] in lane Bits
+	Sum     // the sum of all lanes, a scalar (floats: pairwise)
+	Product // the product of all lanes
+	Highest // the maximum of all lanes, with the rule of Max
+	AndAll  // all lanes combined with And, Or, Xor
+	OrAll
+	XorAll
+	AnyLane // whether any lane of a Bool vector is true, a scalar Bool
+	// Transpose: Args are as many vectors as there are lanes; the value is the vector of their lanes number Bits.
+	Transpose
+
+	// Arithmetic on F32, F64 and the integer kinds.
+	Add
+	Sub
+	Mul
+	Div // floats: IEEE; integers: truncates, 0 where the divisor is 0, wraps for the least integer by -1
+	Mod // integers: the rest of Div with the sign of the dividend; 0 where the divisor is 0
+	Neg
+	Max // the greater; floats: NaN if either is
+	// Pick and Least are the machine's maximum and minimum of floats: Args[1] where Args[0] < Args[1] (Args[0] > Args[1]), else Args[0].
+	Pick
+	Least
+	Abs
+	Sqrt
+	Trunc // towards zero
+	Round // to the nearest integer, ties to even
+	Floor
+	FMA  // Args[0]*Args[1] + Args[2], rounded once
+	NFMA // Args[2] - Args[0]*Args[1], rounded once
+	// Functions of floats that expand.go turns into the operations above.
+	Exp
+	Exp2
+	Log2
+	Sin
+	Cos
+	Tanh
+
+	// Bits and integers. Shift counts are below the width of the kind; a scalar count moves all lanes.
+	And
+	Or
+	Xor
+	AndNot // Args[0] and not Args[1]
+	Shl
+	Shr // arithmetic for signed kinds
+
+	// Comparisons give Bool. Floats: all but NotEqual are false with NaN.
+	Less
+	LessEqual
+	Equal
+	NotEqual
+	Where // Args[0] (Bool) ? Args[1] : Args[2]
+
+	// Conversions.
+	Cast    // to Kind by value: floats to integers truncate (out of range: any value); to Bool is NotEqual 0
+	Bitcast // the same bits as another Kind of the same size in memory
+	// Narrow brings a value into the range of Kind, whose register it already has: integers wrap, floats are rounded.
+	// Arithmetic on I8 … U16 and on F16, BF16, E4M3, E5M2 is that of I32, U32 or F32 with a Narrow after it: legalize
+	// writes that out, so that renderers see the four arithmetic integer kinds, F32 and F64 only.
+	Narrow
+
+	numOps
+)
+
+// Kind is the type of a value. Integers narrower than 32 bits live extended in 32, floats narrower than 32 bits as
+// the F32 of equal value.
+type Kind uint8
+
+const (
+	Bool Kind = iota
+	I8
+	U8
+	I16
+	U16
+	I32
+	U32
+	I64
+	U64
+	E4M3
+	E5M2
+	F16
+	BF16
+	F32
+	F64
+)
+
+var kindNames = [...]string{"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "e4m3", "e5m2", "f16", "bf16", "f32", "f64"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+var kindOf = map[*uop.DType]Kind{
+	uop.Bool: Bool, uop.Int8: I8, uop.Uint8: U8, uop.Int16: I16, uop.Uint16: U16, uop.Int32: I32, uop.Uint32: U32, uop.Int64: I64,
+	uop.Uint64: U64, uop.FP8E4M3: E4M3, uop.FP8E5M2: E5M2, uop.Float16: F16, uop.BFloat16: BF16, uop.Float32: F32, uop.Float64: F64,
+}
+
+// Float reports whether k is a floating point type.
+func (k Kind) Float() bool { return k >= E4M3 }
+
+// Signed reports whether k is a signed integer type.
+func (k Kind) Signed() bool { return k == I8 || k == I16 || k == I32 || k == I64 }
+
+// Size is the number of bytes in memory.
+func (k Kind) Size() int64 { return [...]int64{1, 1, 1, 2, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8}[k] }
+
+// Width is the number of bytes of an element in a register, 0 for Bool, whose form is the renderer's.
+func (k Kind) Width() int64 {
+	if k == Bool {
+		return 0
+	}
+	return max(k.Size(), 4)
+}
+
+// Register is the kind whose register holds values of k: I32, U32, F32 for narrower kinds, k itself for the others.
+func (k Kind) Register() Kind {
+	switch k {
+	case I8, I16:
+		return I32
+	case U8, U16:
+		return U32
+	case E4M3, E5M2, F16, BF16:
+		return F32
+	}
+	return k
+}
+
+// Block is a sequence of effects: the body of the kernel or of a loop.
+type Block struct {
+	Parent *Block
+	Loop   *Loop // whose body it is, nil for the kernel's
+	Depth  int   // 0 for the kernel's
+	Items  []Item
+}
+
+// Item is one effect: a store, a loop, or a load that keeps its place (Value.Pos). Exactly one of them is set.
+type Item struct {
+	Store *Store
+	Loop  *Loop
+	Load  *Value
+}
+
+// Loop runs its body Count times with an iterator from 0. Count is a scalar I64; a count below 1 is none.
+type Loop struct {
+	Body  *Block
+	Iter  *Value
+	Count *Value
+	Phis  []*PhiVar
+	// Label says in dumps which loop of the kernel this is.
+	Label string
+}
+
+// PhiVar is a variable of a loop: its value at first, and for the next iteration.
+type PhiVar struct {
+	V          *Value
+	Init, Next *Value
+}
+
+// Buffer is memory that a kernel reads or writes.
+type Buffer struct {
+	ID   int32
+	Kind Kind
+	Size int64 // elements, -1 if it is not known
+	// Param is the number of the argument; -1 for scratch memory, which begins Offset bytes (a multiple of 64) behind
+	// the scratch memory of the thread.
+	Param         int
+	Offset        int64
+	Read, Written bool
+}
+
+// Term is one variable of an index: Coef times an integer scalar.
+type Term struct {
+	V    *Value
+	Coef int64
+}
+
+// Place says where a load or store goes: lane i to element sum(Terms) + Off + Stride*i (+ lane i of Index) of Buf.
+// Places of equal Buf and Terms differ by constants only.
+type Place struct {
+	Buf   *Buffer
+	Terms []Term // ordered by the ID of V
+	Off   int64
+	// Stride is 1 for neighbours, 0 for one element for all lanes; scalars have 0.
+	Stride int64
+	// Index is a vector of integers (I32, I64), nil for none.
+	Index *Value
+	// Gate is a Bool of as many lanes as the access: where it is false nothing is read or written, and the address
+	// may be anything. A scalar gate of a vector access opens or shuts all lanes. Nil is open.
+	Gate *Value
+	// Stream says that the store goes around the caches: the whole output is much larger than they are.
+	Stream bool
+}
+
+// Store writes a value.
+type Store struct {
+	At  *Place
+	Val *Value
+	Pos int // its place among the effects of the kernel, from 1
+}
+
+// Param is a buffer argument of a kernel.
+type Param struct {
+	DType *uop.DType
+	Slot  int
+	// Size is the number of elements, -1 if it is not known.
+	Size          int64
+	Read, Written bool
+}
+
+// Bytes is the size of the buffer, -1 if it is not known.
+func (p Param) Bytes() int64 {
+	if p.Size < 0 {
+		return -1
+	}
+	return p.Size * int64(p.DType.Itemsize())
+}
+
+// VarParam is an integer argument of a kernel.
+type VarParam struct {
+	Name     string
+	Kind     Kind
+	Min, Max int64
+}
+
+// Kernel is a kernel as a nest of loops.
+type Kernel struct {
+	Name   string
+	Params []Param
+	Vars   []VarParam
+	Root   *Block
+	// Lanes is the number of lanes of all vectors of the kernel.
+	Lanes int
+	// Items is how many independent work items a run has. One call of the code does those from First on; calls for
+	// different items may run at the same time, each with scratch memory of its own.
+	Items int64
+	// Scratch is how many bytes of scratch memory a call needs.
+	Scratch int64
+	// Flops and Bytes estimate the work of a whole run: arithmetic operations, and bytes moved from and to memory.
+	Flops, Bytes float64
+}
