@@ -1,0 +1,269 @@
+package nest
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Run runs a kernel, or those of its work items from first on, without making code of it. It is the reference for
+// renderers, so it is written for plainness, and finds what they need not look for: memory accessed outside of its
+// buffer, values used where they cannot be computed, and loads used before their place.
+//
+// Bufs are the addresses of the buffers in the order of Kernel.Params, vars the variables in that of Kernel.Vars.
+// Scratch memory is made for the call and full of garbage.
+func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (err error) {
+	if len(bufs) != len(k.Params) || len(vars) != len(k.Vars) {
+		return fmt.Errorf("nest.Run of %s: given %d buffers and %d variables, expected %d and %d", k.Name, len(bufs), len(vars), len(k.Params), len(k.Vars))
+	}
+	m := &machine{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*Block]*blockState{}}
+	scratch := make([]uint64, k.Scratch/8+9)
+	for i := range scratch {
+		scratch[i] = 0xFFF7_A5A5_7FA5_A5A5 // NaN in every float
+	}
+	base := unsafe.Pointer(unsafe.SliceData(scratch))
+	m.scratch = unsafe.Add(base, -uintptr(base)&63)
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case badKernel:
+			err = fmt.Errorf("nest.Run of %s: %w", k.Name, r.error)
+		default:
+			panic(r)
+		}
+	}()
+	root := m.block(k.Root)
+	m.clock++
+	root.turn = m.clock
+	m.run(k.Root)
+	return nil
+}
+
+// badKernel is what the interpreter panics with when a kernel cannot run.
+type badKernel struct{ error }
+
+func bad(format string, args ...any) { panic(badKernel{fmt.Errorf(format, args...)}) }
+
+// machine is the state of one run.
+type machine struct {
+	k            *Kernel
+	bufs         []unsafe.Pointer
+	vars         []int64
+	first, items int64
+	scratch      unsafe.Pointer
+	blocks       map[*Block]*blockState
+	cells        []*cell // by Value.ID
+	clock        int64   // counts the iterations of all loops
+}
+
+// blockState says in which iteration a block is: no two have the same turn. It is 0 while the block does not run.
+type blockState struct{ turn int64 }
+
+// cell holds what a value was in the turn of its home in which it was computed last.
+type cell struct {
+	home *blockState
+	turn int64
+	bits []uint64 // a register for each lane
+	f    laneFunc // of values computed lane by lane
+	// final is, of a phi, its value after its loop, as of the turn finalTurn of the block around that.
+	final     []uint64
+	finalTurn int64
+}
+
+func (m *machine) block(b *Block) *blockState {
+	s := m.blocks[b]
+	if s == nil {
+		s = &blockState{}
+		m.blocks[b] = s
+	}
+	return s
+}
+
+func (m *machine) cell(v *Value) *cell {
+	for int(v.ID) >= len(m.cells) {
+		m.cells = append(m.cells, make([]*cell, len(m.cells)+64)...)
+	}
+	c := m.cells[v.ID]
+	if c == nil {
+		if v.Lanes != 1 && v.Lanes != m.k.Lanes {
+			bad("value %d (%s) has %d lanes, expected 1 or %d", v.ID, v.Op, v.Lanes, m.k.Lanes)
+		}
+		c = &cell{home: m.block(v.Home), bits: make([]uint64, v.Lanes)}
+		m.cells[v.ID] = c
+	}
+	return c
+}
+
+// run does the effects of a block in their order.
+func (m *machine) run(b *Block) {
+	for _, it := range b.Items {
+		switch {
+		case it.Store != nil:
+			m.store(it.Store)
+		case it.Load != nil:
+			c := m.cell(it.Load)
+			m.load(it.Load, c.bits)
+			c.turn = c.home.turn
+		default:
+			m.loop(it.Loop)
+		}
+	}
+}
+
+func (m *machine) loop(l *Loop) {
+	count := m.integer(l.Count)
+	phis := make([][]uint64, len(l.Phis))
+	for i, p := range l.Phis {
+		phis[i] = append(phis[i], m.value(p.Init)...)
+	}
+	body := m.block(l.Body)
+	set := func(v *Value, bits []uint64) {
+		c := m.cell(v)
+		copy(c.bits, bits)
+		c.turn = body.turn
+	}
+	for n := range count {
+		m.clock++
+		body.turn = m.clock
+		set(l.Iter, []uint64{wrapInt(l.Iter.Kind, n)})
+		for i, p := range l.Phis {
+			set(p.V, phis[i])
+		}
+		m.run(l.Body)
+		for i, p := range l.Phis {
+			if p.Next == nil || p.Next.Lanes != p.V.Lanes {
+				bad("variable %d of loop %q has no next value of its %d lanes", p.V.ID, l.Label, p.V.Lanes)
+			}
+			copy(phis[i], m.value(p.Next))
+		}
+	}
+	body.turn = 0
+	around := m.block(l.Body.Parent)
+	for i, p := range l.Phis {
+		c := m.cell(p.V)
+		c.final, c.finalTurn = phis[i], around.turn
+	}
+}
+
+// value computes a value if it has not been since its home came to this iteration.
+func (m *machine) value(v *Value) []uint64 {
+	c := m.cell(v)
+	switch {
+	case c.home.turn == 0:
+		bad("value %d (%s) is used outside of its block", v.ID, v.Op)
+	case c.turn == c.home.turn:
+		return c.bits
+	case v.Op == Iter || v.Op == Phi || v.Pos > 0:
+		bad("value %d (%s) is used before its place", v.ID, v.Op)
+	}
+	m.compute(v, c.bits)
+	c.turn = c.home.turn
+	return c.bits
+}
+
+// compute writes the lanes of a pure value.
+func (m *machine) compute(v *Value, out []uint64) {
+	fill := func(bits uint64) {
+		for i := range out {
+			out[i] = bits
+		}
+	}
+	switch v.Op {
+	case Const:
+		fill(v.Bits)
+	case Var:
+		fill(wrapInt(v.Kind, m.vars[v.Bits]))
+	case First:
+		fill(uint64(m.first))
+	case Items:
+		fill(uint64(m.items))
+	case Lane:
+		for i := range out {
+			out[i] = uint64(i)
+		}
+	case Final:
+		p := m.cell(v.Args[0])
+		if p.final == nil || p.finalTurn != m.block(v.Home).turn {
+			bad("value %d (%s) is used before its loop", v.ID, v.Op)
+		}
+		copy(out, p.final)
+	case Load:
+		if v.At.Buf.Written {
+			bad("load %d from buffer %d, which is written, has no place", v.ID, v.At.Buf.ID)
+		}
+		m.load(v, out)
+	case Splat:
+		fill(m.value(v.Args[0])[0])
+	case Extract:
+		out[0] = m.value(v.Args[0])[v.Bits]
+	case Insert:
+		copy(out, m.value(v.Args[0]))
+		out[v.Bits] = m.value(v.Args[1])[0]
+	case Transpose:
+		for i, a := range v.Args {
+			out[i] = m.value(a)[v.Bits]
+		}
+	case AnyLane:
+		out[0] = 0
+		for _, b := range m.value(v.Args[0]) {
+			out[0] |= b
+		}
+	default:
+		if op, ok := acrossLanes[v.Op]; ok {
+			out[0] = across(laneOp(op, v.Kind, v.Kind), m.value(v.Args[0]))
+			return
+		}
+		m.lanewise(v, out)
+	}
+}
+
+// acrossLanes is how each reduction of a vector combines two lanes.
+var acrossLanes = map[Op]Op{Sum: Add, Product: Mul, Highest: Max, AndAll: And, OrAll: Or, XorAll: Xor}
+
+// across combines the halves of a vector until one lane is left.
+func across(f laneFunc, v []uint64) uint64 {
+	v = append([]uint64(nil), v...)
+	for n := len(v) / 2; n > 0; n /= 2 {
+		for i := range n {
+			v[i] = f(v[i], v[i+n], 0)
+		}
+	}
+	return v[0]
+}
+
+// lanewise computes a value lane by lane.
+func (m *machine) lanewise(v *Value, out []uint64) {
+	var args [3][]uint64
+	for i, a := range v.Args {
+		args[i] = m.value(a)
+		if a.Lanes != v.Lanes && a.Lanes != 1 {
+			bad("value %d (%s) of %d lanes has an argument of %d", v.ID, v.Op, v.Lanes, a.Lanes)
+		}
+	}
+	c := m.cell(v)
+	if c.f == nil {
+		c.f = laneOp(v.Op, v.Args[0].Kind, v.Kind)
+	}
+	f := c.f
+	var x [3]uint64
+	for i := range out {
+		for j, a := range args[:len(v.Args)] {
+			if len(a) == 1 {
+				x[j] = a[0]
+			} else {
+				x[j] = a[i]
+			}
+		}
+		out[i] = f(x[0], x[1], x[2])
+	}
+}
+
+// integer is the value of an integer scalar.
+func (m *machine) integer(v *Value) int64 { return intOf(v.Kind, m.value(v)[0]) }
+
+// intOf is the value of a register of an integer kind; those above the range of int64 wrap.
+func intOf(k Kind, bits uint64) int64 {
+	if k.Register() == I32 {
+		return int64(int32(bits))
+	}
+	return int64(bits)
+}
