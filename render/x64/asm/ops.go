@@ -20,9 +20,14 @@ package asm
 type Op uint16
 
 const (
-	// Pseudo-operations: LABEL marks the place Inst.To, ALIGN fills with no-operations up to a multiple of Imm.
+	// Pseudo-operations: LABEL marks the place Inst.To, ALIGN fills with no-operations up to a multiple of Imm. LOOP and
+	// ENDLOOP are brackets around the loop number Imm, and MOVE copies the first Size bytes of a register of any class to
+	// another of the same: the register allocator takes the three away.
 	LABEL Op = iota + 1
 	ALIGN
+	LOOP
+	ENDLOOP
+	MOVE
 
 	// General registers.
 	MOV
@@ -709,6 +714,9 @@ const (
 var names = [numOps]string{
 	LABEL:           "label",
 	ALIGN:           "align",
+	LOOP:            "loop",
+	ENDLOOP:         "endloop",
+	MOVE:            "move",
 	MOV:             "mov",
 	MOV8:            "mov8",
 	MOV16:           "mov16",
