@@ -45,7 +45,7 @@ var Passes = []Pass{
 	{Name: "initial symbolic", Run: table("initial symbolic", symbolic.Sym, ranges.FlattenRange)},
 	{Name: "simplify ranges", Run: table("simplify ranges", ranges.SimplifyRanges)},
 	{Name: "apply_opts", Run: func(s *uop.UOp, t *Target) *uop.UOp {
-		r, err := opt.Apply(s, opt.Machine{Threads: t.Threads})
+		r, err := opt.Apply(s, opt.Machine{Threads: t.Threads, Plain: t.Plain})
 		if err != nil {
 			fail("%v", err)
 		}

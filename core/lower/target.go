@@ -19,6 +19,8 @@ type Target struct {
 	Widths func(dt *uop.DType) []int
 	// Optimize asks for the optimiser; without it the kernel keeps the loops that the scheduler gave it.
 	Optimize bool
+	// Plain says that the optimiser chooses nothing: every loop stays as it is after the ranges were simplified.
+	Plain bool
 	// Devectorize says what becomes of vectors: 0 keeps arithmetic on them, 1 makes it scalar.
 	Devectorize int
 	// FlatMemory makes a kernel's own memory of vectors, its accumulators, memory of scalars that is accessed in vectors.

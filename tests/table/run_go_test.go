@@ -264,11 +264,15 @@ func wantError(err error, text string) error {
 }
 
 func testGo(t *testing.T, device string) {
-	cases, err := Read(Path)
+	e, err := exec.Open(device)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := exec.Open(device)
+	testGoOn(t, e)
+}
+
+func testGoOn(t *testing.T, e *exec.Executor) {
+	cases, err := Read(Path)
 	if err != nil {
 		t.Fatal(err)
 	}

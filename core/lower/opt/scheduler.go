@@ -23,6 +23,8 @@ type Machine struct {
 	HasLocal bool
 	// SharedMax is the size of that memory in bytes.
 	SharedMax int64
+	// Plain leaves every loop as it is.
+	Plain bool
 }
 
 // errOpt is the cause of every refused choice: it does not fit the kernel.

@@ -1,0 +1,270 @@
+package nest
+
+import "polygrad/core/uop"
+
+// axis is a loop whose iterations are parallel, with how it is tiled: an inner tile of so many units side by side,
+// each one iteration or one vector of them.
+type axis struct {
+	r    *region
+	n    int64 // iterations, -1 if not constant
+	vec  bool  // the lanes of vectors are iterations of it
+	jam  int64 // units in a tile
+	unit int64 // iterations in a unit
+	// group is the number of tiles in a block of the cache, 0 for no blocks.
+	group int64
+
+	base linear // of the tile at work
+	live int64  // its units
+	last *Value // shuts lanes of its last unit, nil for none
+	win  window
+}
+
+// window is a piece of the tiles of an axis: from lo on so many, and then the rest behind the last whole tile, if tail is 1.
+type window struct{ lo, count, tail *Value }
+
+func (a *axis) tile() int64 { return a.jam * a.unit }
+func (a *axis) full() int64 { return a.n / a.tile() }
+func (a *axis) rest() int64 { return a.n % a.tile() }
+
+// plain reports whether the axis is walked one by one.
+func (a *axis) plain() bool { return a.tile() == 1 && !a.vec }
+
+// level is one loop of the nest that a band becomes.
+type level struct {
+	a    *axis
+	kind levelKind
+}
+
+type levelKind uint8
+
+const (
+	walk  levelKind = iota // all iterations, one by one
+	block                  // blocks of tiles
+	tiles                  // the tiles of the window
+)
+
+// chain are the loops of a band: each contains nothing but the next, what is pure, and the last one the work.
+func chain(r *region) []*region {
+	out := []*region{r}
+	for {
+		var next *region
+		for _, p := range r.parts {
+			switch {
+			case p.sub != nil && next == nil && p.sub.writes:
+				next = p.sub
+			case p.sub != nil || p.u.Op == uop.Store:
+				return out
+			case p.u.Op == uop.Load && p.u.Src[0].DType.Space == uop.Reg:
+				return out
+			}
+		}
+		if next == nil {
+			return out
+		}
+		out = append(out, next)
+		r = next
+	}
+}
+
+// band makes a band of parallel loops as the plan says.
+func (im *importer) band(r *region, e *env) {
+	c := chain(r)
+	p := im.plan(c, e)
+	im.env = e
+	im.levels(p, 0, e)
+}
+
+// levels makes the loops from level i on.
+func (im *importer) levels(p *plan, i int, e *env) {
+	if i == len(p.levels) {
+		im.tile(p, e)
+		return
+	}
+	lv := p.levels[i]
+	a := lv.a
+	switch lv.kind {
+	case walk:
+		im.env = e
+		im.walkLoop(p, i, e)
+	case block:
+		blocks := (a.full() + min(a.rest(), 1) + a.group - 1) / a.group
+		im.Builder.Loop(a.r.label()+" blocks", im.itemCount(p, i, blocks), func(l *Loop) {
+			im.setBlock(a, im.itemIter(p, i, l), blocks)
+			im.levels(p, i+1, e)
+		})
+	case tiles:
+		w := a.win
+		if p.items == i {
+			w = im.itemWindow(a)
+		}
+		if a.full() > 0 {
+			im.Builder.Loop(a.r.label()+" tiles", w.count, func(l *Loop) {
+				a.base = im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
+				a.live, a.last = a.jam, nil
+				im.levels(p, i+1, e)
+			})
+		}
+		if a.rest() > 0 {
+			im.onceIf(a.r.label()+" rest", w.tail, func() { im.rest(p, i, e) })
+		}
+	}
+}
+
+// scaled is a value times a constant in linear form.
+func (im *importer) scaled(v *Value, c int64) linear {
+	if v.Op == Const {
+		return linear{off: constInt(v) * c}
+	}
+	return linear{terms: []Term{{v, c}}}
+}
+
+// onceIf makes what body makes if a count is 1: unconditionally if that is known.
+func (im *importer) onceIf(label string, count *Value, body func()) {
+	if count.Op == Const {
+		if constInt(count) > 0 {
+			body()
+		}
+		return
+	}
+	im.Builder.Loop(label, count, func(*Loop) { body() })
+}
+
+// walkLoop makes a loop over all iterations of an axis, or those of the work items of the call.
+func (im *importer) walkLoop(p *plan, i int, e *env) {
+	a := p.levels[i].a
+	count := im.count(a.r)
+	if p.items == i {
+		count = im.New(Items, I64, 1, 0)
+	}
+	im.Builder.Loop(a.r.label(), count, func(l *Loop) {
+		inner := newEnv(e)
+		iter := im.itemIter(p, i, l)
+		if p.items == i && p.with != nil {
+			// One item is a pair of iterations of two axes.
+			n := im.Int(I64, p.with.n)
+			inner.linears[p.with.r.rng] = linear{terms: []Term{{im.Do(Mod, I64, iter, n), 1}}}
+			iter = im.Do(Div, I64, iter, n)
+		}
+		inner.linears[a.r.rng] = linear{terms: []Term{{iter, 1}}}
+		if iter != l.Iter && p.with == nil {
+			inner.linears[a.r.rng] = im.addLinear(linear{terms: []Term{{l.Iter, 1}}}, linear{terms: []Term{{im.New(First, I64, 1, 0), 1}}}, 1)
+		}
+		im.levels(p, i+1, inner)
+	})
+}
+
+// itemCount is the number of iterations of a level: those of the call if the level is that of the work items.
+func (im *importer) itemCount(p *plan, i int, n int64) *Value {
+	if p.items == i {
+		return im.New(Items, I64, 1, 0)
+	}
+	return im.Int(I64, n)
+}
+
+// itemIter is the number of the iteration of a level among all.
+func (im *importer) itemIter(p *plan, i int, l *Loop) *Value {
+	if p.items == i {
+		return im.Do(Add, I64, im.New(First, I64, 1, 0), l.Iter)
+	}
+	return l.Iter
+}
+
+// itemWindow are the tiles of the work items of the call; the rest is the last item.
+func (im *importer) itemWindow(a *axis) window {
+	first, n := im.New(First, I64, 1, 0), im.New(Items, I64, 1, 0)
+	if a.rest() == 0 {
+		return window{first, n, im.Int(I64, 0)}
+	}
+	full := im.Int(I64, a.full())
+	end := im.Do(Add, I64, first, n)
+	tail := im.Do(Less, Bool, full, end)
+	count := im.Do(Sub, I64, n, im.Do(Cast, I64, tail))
+	return window{first, count, im.Do(Cast, I64, tail)}
+}
+
+// setBlock makes the tiles of a block the window of its axis.
+func (im *importer) setBlock(a *axis, number *Value, blocks int64) {
+	lo := im.Do(Mul, I64, number, im.Int(I64, a.group))
+	w := window{lo, im.Int(I64, a.group), im.Int(I64, 0)}
+	isLast := im.Do(Equal, Bool, number, im.Int(I64, blocks-1))
+	if n := a.full() - (blocks-1)*a.group; n < a.group {
+		w.count = im.Do(Where, I64, isLast, im.Int(I64, n), w.count)
+	}
+	if a.rest() > 0 {
+		w.tail = im.Do(Cast, I64, isLast)
+	}
+	a.win = w
+}
+
+// rest makes what is left behind the last whole tile of an axis.
+func (im *importer) rest(p *plan, i int, e *env) {
+	a := p.levels[i].a
+	n := a.rest()
+	start := a.full() * a.tile()
+	a.base = linear{off: start}
+	if !a.vec {
+		a.live, a.last = n, nil
+		im.levels(p, i+1, e)
+		return
+	}
+	whole := n / a.unit
+	if lanes := n % a.unit; lanes > 0 && p.masks {
+		a.live, a.last = whole+1, im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, lanes))
+		im.levels(p, i+1, e)
+		a.last = nil
+		return
+	}
+	if whole > 0 {
+		a.live, a.last = whole, nil
+		im.levels(p, i+1, e)
+	}
+	if lanes := n % a.unit; lanes > 0 {
+		// Without masks they are done one by one.
+		im.Builder.Loop(a.r.label()+" lanes", im.Int(I64, lanes), func(l *Loop) {
+			a.base = linear{terms: []Term{{l.Iter, 1}}, off: start + whole*a.unit}
+			a.live, a.last, a.vec = 1, nil, false
+			im.levels(p, i+1, e)
+			a.vec = true
+		})
+	}
+}
+
+// tile makes the copies of the innermost iteration: the units of all tiled axes.
+func (im *importer) tile(p *plan, e *env) {
+	copies := []*env{newEnv(e)}
+	for _, a := range p.axes {
+		if a.plain() {
+			continue
+		}
+		var next []*env
+		for _, c := range copies {
+			for j := range a.live {
+				d := newEnv(c)
+				at := a.base
+				at.off += j * a.step()
+				if a.vec {
+					at.lane = 1
+					d.vector = true
+					if j == a.live-1 && a.last != nil {
+						d.tail = a.last
+					}
+				}
+				d.linears[a.r.rng] = at
+				next = append(next, d)
+			}
+		}
+		copies = next
+	}
+	outer := im.at
+	im.at = p
+	im.body(p.leaf, copies)
+	im.at = outer
+}
+
+// step is the distance between the units of a tile.
+func (a *axis) step() int64 {
+	if a.vec {
+		return a.unit
+	}
+	return 1
+}

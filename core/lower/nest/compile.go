@@ -1,0 +1,192 @@
+package nest
+
+import (
+	"fmt"
+	"os"
+
+	"polygrad/core/uop"
+)
+
+// Compile lays the linear list of a kernel out for a machine.
+func Compile(name string, list []*uop.UOp, m Machine) (*Kernel, error) {
+	root, err := tree(list)
+	if err != nil {
+		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
+	}
+	k, err := build(name, list, root, m, false)
+	if err != nil && m.Lanes > 1 {
+		// What cannot be spread over vectors is done as it stands.
+		k, err = build(name, list, root, m, true)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
+	}
+	if os.Getenv("POLY_DUMP") == "nest" {
+		k.Dump(os.Stderr)
+	}
+	return k, nil
+}
+
+func build(name string, list []*uop.UOp, root *region, m Machine, plain bool) (k *Kernel, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case badList:
+			k, err = nil, r.error
+		default:
+			panic(r)
+		}
+	}()
+	lanes := m.Lanes
+	if hasWide(list) {
+		lanes = m.WideLanes
+	}
+	im := &importer{
+		Builder: NewBuilder(name, lanes), m: m, plain: plain,
+		bufs: map[*uop.UOp]*Buffer{}, vars: map[string]int{}, pure: make(map[*uop.UOp]bool, len(list)),
+	}
+	im.findBuffers(list)
+	im.findWork(root)
+	im.serial = len(root.loops()) != 1 || root.hasStores()
+	im.env = newEnv(nil)
+	im.body(root, []*env{im.env})
+	return im.Kernel, nil
+}
+
+// hasWide reports whether vectors of 64-bit elements may be needed.
+func hasWide(list []*uop.UOp) bool {
+	for _, u := range list {
+		switch u.Op {
+		case uop.Range, uop.ConstOp, uop.DefineVar, uop.Param, uop.DefineReg, uop.DefineLocal, uop.Index, uop.After:
+			continue
+		}
+		if k, ok := kindOf[u.DType.Scalar()]; ok && !u.DType.IsPtr() && k.Size() == 8 {
+			return true
+		}
+	}
+	return false
+}
+
+// hasStores reports whether a region writes memory outside of its loops.
+func (r *region) hasStores() bool {
+	for _, p := range r.parts {
+		if p.u != nil && p.u.Op == uop.Store && !(p.u.Src[0].DType.Space == uop.Reg && constIndex(p.u.Src[0])) {
+			return true
+		}
+	}
+	return false
+}
+
+// findBuffers numbers the buffers and learns which are written before anything is read.
+func (im *importer) findBuffers(list []*uop.UOp) {
+	for _, u := range list {
+		switch u.Op {
+		case uop.Param:
+			im.addBuffer(u, &Buffer{Kind: kindOf[u.DType.Base()], Size: u.DType.Size, Param: len(im.Params)})
+			im.Params = append(im.Params, Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
+		case uop.DefineLocal:
+			im.addScratch(u)
+		case uop.DefineVar:
+			v := u.Arg.(uop.VarArg)
+			im.vars[v.Name] = len(im.Vars)
+			im.Vars = append(im.Vars, VarParam{Name: v.Name, Kind: kindOf[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
+		case uop.Index:
+			if d := definition(u); d.Op == uop.DefineReg && !constIndex(u) && im.bufs[d] == nil {
+				im.addScratch(d)
+			}
+		case uop.Store:
+			if b := im.bufs[definition(u.Src[0])]; b != nil {
+				b.Written = true
+			}
+		case uop.Load:
+			if b := im.bufs[definition(u.Src[0])]; b != nil {
+				b.Read = true
+			}
+		}
+	}
+	for _, u := range list {
+		if b := im.bufs[u]; b != nil && b.Param >= 0 {
+			im.Params[b.Param].Read, im.Params[b.Param].Written = b.Read, b.Written
+		}
+	}
+}
+
+func (im *importer) addBuffer(u *uop.UOp, b *Buffer) {
+	b.ID = int32(len(im.bufs) + 1)
+	im.bufs[u] = b
+}
+
+func (im *importer) addScratch(u *uop.UOp) {
+	im.bufs[u] = im.scratch(kindFor(u.DType.Base()), u.DType.Size)
+	im.bufs[u].Read, im.bufs[u].Written = true, true
+}
+
+// scratch makes a buffer of scratch memory.
+func (im *importer) scratch(k Kind, size int64) *Buffer {
+	im.buffers++
+	b := &Buffer{ID: 1<<20 + im.buffers, Kind: k, Size: size, Param: -1, Offset: im.Scratch}
+	im.Scratch += (size*k.Size() + 63) &^ 63
+	return b
+}
+
+// findWork estimates what a run costs.
+func (im *importer) findWork(root *region) {
+	for _, p := range im.Params {
+		if p.Size > 0 {
+			im.Bytes += float64(p.Bytes())
+		}
+	}
+	im.Flops = root.flops()
+}
+
+func (r *region) flops() float64 {
+	sum := float64(r.weight())
+	for _, in := range r.loops() {
+		n := in.trip()
+		if n < 0 {
+			n = unknownTrip
+		}
+		sum += float64(n) * in.flops()
+	}
+	return sum
+}
+
+// maskable reports whether lanes of all memory that the kernel accesses can be shut.
+func (im *importer) maskable() bool {
+	for _, b := range im.bufs {
+		if b.Kind.Size() < im.m.MaskedSize {
+			return false
+		}
+	}
+	return true
+}
+
+// independent reports whether the iterations of a band may be done in any order, side by side: what it both reads and
+// writes is one element for each of them.
+func (im *importer) independent(leaf *region) bool {
+	written := map[*uop.UOp]*uop.UOp{}
+	ok := true
+	acc := leaf.accesses(1, nil)
+	index := func(u *uop.UOp) *uop.UOp {
+		ix := u.Src[0]
+		for ix.Op == uop.Cast || ix.Op == uop.After {
+			ix = ix.Src[0]
+		}
+		return ix.Src[1]
+	}
+	for _, a := range acc {
+		if a.u.Op == uop.Store {
+			d := definition(a.u.Src[0])
+			if at, again := written[d]; again && at != index(a.u) {
+				ok = false
+			}
+			written[d] = index(a.u)
+		}
+	}
+	for _, a := range acc {
+		if at, is := written[definition(a.u.Src[0])]; is && a.u.Op == uop.Load && at != index(a.u) {
+			ok = false
+		}
+	}
+	return ok
+}

@@ -1,0 +1,138 @@
+package nest
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Dump prints a kernel: loops by indentation, each value where its home is, in the order of their numbers.
+func (k *Kernel) Dump(w io.Writer) {
+	fmt.Fprintf(w, "kernel %s: %d lanes, %d items, %d bytes of scratch\n", k.Name, k.Lanes, k.Items, k.Scratch)
+	d := &dumper{w: w, homes: map[*Block][]*Value{}, seen: map[*Value]bool{}}
+	d.collect(k.Root)
+	d.block(k.Root)
+}
+
+type dumper struct {
+	w     io.Writer
+	homes map[*Block][]*Value
+	seen  map[*Value]bool
+}
+
+func (d *dumper) visit(v *Value) {
+	if v == nil || d.seen[v] {
+		return
+	}
+	d.seen[v] = true
+	for _, a := range v.Args {
+		d.visit(a)
+	}
+	if v.At != nil {
+		d.place(v.At)
+	}
+	if v.Op != Const {
+		d.homes[v.Home] = append(d.homes[v.Home], v)
+	}
+}
+
+func (d *dumper) place(p *Place) {
+	for _, t := range p.Terms {
+		d.visit(t.V)
+	}
+	d.visit(p.Index)
+	d.visit(p.Gate)
+}
+
+func (d *dumper) collect(b *Block) {
+	for _, it := range b.Items {
+		switch {
+		case it.Store != nil:
+			d.visit(it.Store.Val)
+			d.place(it.Store.At)
+		case it.Load != nil:
+			d.visit(it.Load)
+		default:
+			d.visit(it.Loop.Count)
+			for _, p := range it.Loop.Phis {
+				d.visit(p.Init)
+			}
+			d.collect(it.Loop.Body)
+			for _, p := range it.Loop.Phis {
+				d.visit(p.Next)
+			}
+		}
+	}
+}
+
+func (d *dumper) block(b *Block) {
+	indent := strings.Repeat("  ", b.Depth+1)
+	for _, v := range d.homes[b] {
+		if v.Op != Iter && v.Op != Phi && v.Op != Final {
+			fmt.Fprintf(d.w, "%s%s\n", indent, v.line())
+		}
+	}
+	for _, it := range b.Items {
+		switch {
+		case it.Store != nil:
+			fmt.Fprintf(d.w, "%s%s = %s\n", indent, it.Store.At, it.Store.Val.ref())
+		case it.Loop != nil:
+			l := it.Loop
+			fmt.Fprintf(d.w, "%sloop %s = 0 … %s (%s)\n", indent, l.Iter.ref(), l.Count.ref(), l.Label)
+			for _, p := range l.Phis {
+				fmt.Fprintf(d.w, "%s  %s = %s, then %s\n", indent, p.V.ref(), p.Init.ref(), p.Next.ref())
+			}
+			d.block(l.Body)
+		}
+	}
+}
+
+// ref is how a value is named where it is used.
+func (v *Value) ref() string {
+	if v == nil {
+		return "nil"
+	}
+	if v.Op == Const {
+		return fmt.Sprintf("%s:%#x", v.Kind, v.Bits)
+	}
+	return fmt.Sprintf("v%d", v.ID)
+}
+
+// line is how a value is computed.
+func (v *Value) line() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "v%d = %s.%s", v.ID, v.Op, v.Kind)
+	if v.Lanes > 1 {
+		fmt.Fprintf(&s, "x%d", v.Lanes)
+	}
+	for _, a := range v.Args {
+		s.WriteString(" " + a.ref())
+	}
+	if v.At != nil {
+		s.WriteString(" " + v.At.String())
+	}
+	if v.Bits != 0 {
+		fmt.Fprintf(&s, " #%d", v.Bits)
+	}
+	return s.String()
+}
+
+// String shows the buffer and the index of a place.
+func (p *Place) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "b%d[%d", p.Buf.ID, p.Off)
+	for _, t := range p.Terms {
+		fmt.Fprintf(&s, " + %d*%s", t.Coef, t.V.ref())
+	}
+	if p.Stride != 0 {
+		fmt.Fprintf(&s, " + %d*lane", p.Stride)
+	}
+	if p.Index != nil {
+		s.WriteString(" + " + p.Index.ref())
+	}
+	s.WriteString("]")
+	if p.Gate != nil {
+		s.WriteString(" if " + p.Gate.ref())
+	}
+	return s.String()
+}

@@ -1,0 +1,125 @@
+package nest
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// body makes what a region contains, in its order, for copies of an iteration that stand side by side.
+func (im *importer) body(r *region, copies []*env) {
+	for _, p := range r.parts {
+		if p.sub != nil {
+			im.loops(p.sub, copies)
+			continue
+		}
+		for _, e := range copies {
+			im.env = e
+			im.effect(p.u)
+		}
+	}
+}
+
+// effect does what must happen where it stands: stores, and loads of what may change.
+func (im *importer) effect(u *uop.UOp) {
+	switch u.Op {
+	case uop.Store:
+		im.store(u)
+	case uop.Load:
+		if reg := u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]); reg || im.bufs[definition(u.Src[0])].Written {
+			im.env.vals[u] = im.compute(u)
+		}
+	}
+}
+
+// loops makes a loop of a region and those inside.
+func (im *importer) loops(r *region, copies []*env) {
+	switch {
+	case !r.writes:
+		im.reduce(r, copies)
+	case len(copies) > 1:
+		im.sequential(r, copies)
+	default:
+		im.band(r, copies[0])
+	}
+}
+
+// sequential makes a loop as it stands.
+func (im *importer) sequential(r *region, copies []*env) {
+	im.env = copies[0]
+	im.Builder.Loop(r.label(), im.count(r), func(l *Loop) {
+		im.carried(l, r, copies, func(inner []*env) {
+			for _, e := range inner {
+				e.linears[r.rng] = linear{terms: []Term{{l.Iter, 1}}}
+			}
+			im.body(r, inner)
+		})
+	})
+}
+
+func (r *region) label() string { return r.rng.Arg.String() }
+
+// count is the number of iterations of a loop, as a value.
+func (im *importer) count(r *region) *Value {
+	if n := r.trip(); n >= 0 {
+		return im.Int(I64, n)
+	}
+	return im.intCast(I64, im.eval(r.rng.Src[0]))
+}
+
+// carried makes the registers that a loop writes variables of it, and afterwards their values after the loop.
+func (im *importer) carried(l *Loop, r *region, copies []*env, body func(inner []*env)) {
+	slots := r.written(nil)
+	inner := make([]*env, len(copies))
+	phis := make([]*PhiVar, 0, len(copies)*len(slots))
+	for i, e := range copies {
+		inner[i] = newEnv(e)
+		for _, s := range slots {
+			p := im.Phi(l, im.register(e, s))
+			inner[i].regs[s] = p.V
+			phis = append(phis, p)
+		}
+	}
+	body(inner)
+	for i, e := range copies {
+		for j, s := range slots {
+			p := phis[i*len(slots)+j]
+			p.Next = im.sameLanes(p, inner[i].regs[s])
+			e.regs[s] = im.Final(p)
+		}
+	}
+}
+
+// sameLanes is the next value of a variable with as many lanes as it has.
+func (im *importer) sameLanes(p *PhiVar, v *Value) *Value {
+	if v.Lanes < p.V.Lanes {
+		return im.Splat(v)
+	}
+	if v.Lanes > p.V.Lanes {
+		fail("a variable of a loop becomes a vector in it")
+	}
+	return v
+}
+
+// register is what a register holds at first: 0 if nothing was stored to it.
+func (im *importer) register(e *env, s slot) *Value {
+	if v := e.reg(s); v != nil {
+		return v
+	}
+	return im.Constant(kindFor(s.reg.DType.Base()), 0)
+}
+
+// written are the registers that a region stores to.
+func (r *region) written(out []slot) []slot {
+	for _, p := range r.parts {
+		switch {
+		case p.sub != nil:
+			out = p.sub.written(out)
+		case p.u.Op == uop.Store && p.u.Src[0].DType.Space == uop.Reg && constIndex(p.u.Src[0]):
+			if s := slotOf(p.u.Src[0]); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

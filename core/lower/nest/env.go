@@ -1,0 +1,75 @@
+package nest
+
+import (
+	"fmt"
+
+	"polygrad/core/uop"
+)
+
+// importer evaluates the operations of a list on demand, for the ranges as the loops around bind them: a scalar
+// list becomes vectors where a range stands for the lanes of one.
+type importer struct {
+	*Builder
+	m    Machine
+	bufs map[*uop.UOp]*Buffer
+	vars map[string]int
+	pure map[*uop.UOp]bool
+	env  *env
+	// at is the plan of the band at work.
+	at *plan
+	// plain kernels keep their loops as they are; serial ones have no work items.
+	plain, serial bool
+	buffers       int32
+}
+
+// env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.
+type env struct {
+	outer   *env
+	vals    map[*uop.UOp]*Value
+	linears map[*uop.UOp]linear // of ranges what they are bound to
+	regs    map[slot]*Value
+	// vector says that a range stands for the lanes of vectors.
+	vector bool
+	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
+	tail *Value
+}
+
+func newEnv(outer *env) *env {
+	e := &env{outer: outer, vals: map[*uop.UOp]*Value{}, linears: map[*uop.UOp]linear{}, regs: map[slot]*Value{}}
+	if outer != nil {
+		e.tail, e.vector = outer.tail, outer.vector
+	}
+	return e
+}
+
+func (e *env) val(u *uop.UOp) *Value {
+	for ; e != nil; e = e.outer {
+		if v := e.vals[u]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (e *env) linear(u *uop.UOp) (linear, bool) {
+	for ; e != nil; e = e.outer {
+		if l, ok := e.linears[u]; ok {
+			return l, true
+		}
+	}
+	return linear{}, false
+}
+
+func (e *env) reg(s slot) *Value {
+	for ; e != nil; e = e.outer {
+		if v := e.regs[s]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// badList is what is wrong with a list, raised where it is found.
+type badList struct{ error }
+
+func fail(format string, args ...any) { panic(badList{fmt.Errorf(format, args...)}) }

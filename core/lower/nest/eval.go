@@ -1,0 +1,166 @@
+package nest
+
+import "polygrad/core/uop"
+
+// opOf are the operations that compute lane by lane.
+var opOf = map[uop.Op]Op{
+	uop.Add: Add, uop.Sub: Sub, uop.Mul: Mul, uop.Fdiv: Div, uop.Idiv: Div, uop.Mod: Mod, uop.Neg: Neg, uop.Max: Max, uop.Sqrt: Sqrt, uop.Trunc: Trunc,
+	uop.Exp: Exp, uop.Exp2: Exp2, uop.Log2: Log2, uop.Sin: Sin, uop.Cos: Cos, uop.Tanh: Tanh,
+	uop.And: And, uop.Or: Or, uop.Xor: Xor, uop.Shl: Shl, uop.Shr: Shr,
+	uop.CmpLt: Less, uop.CmpEq: Equal, uop.CmpNe: NotEqual, uop.Where: Where,
+	uop.Cast: Cast, uop.Bitcast: Bitcast,
+}
+
+func kindFor(dt *uop.DType) Kind {
+	k, ok := kindOf[dt.Scalar()]
+	if !ok || dt.Count > 1 {
+		fail("dtype %s cannot be rendered", dt)
+	}
+	return k
+}
+
+// eval is the value of an operation in the present environment.
+func (im *importer) eval(u *uop.UOp) *Value {
+	if v := im.env.val(u); v != nil {
+		return v
+	}
+	v := im.compute(u)
+	im.env.vals[u] = v
+	return v
+}
+
+func (im *importer) compute(u *uop.UOp) *Value {
+	switch u.Op {
+	case uop.ConstOp:
+		k := kindFor(u.DType)
+		return im.Constant(k, bitsOf(k, u.ConstVal()))
+	case uop.DefineVar:
+		return im.variable(u)
+	case uop.Load:
+		return im.load(u)
+	case uop.After, uop.Noop:
+		return im.eval(u.Src[0])
+	case uop.Range:
+		return im.valueOf(im.linearOf(u), kindFor(u.DType))
+	}
+	k := kindFor(u.DType)
+	if im.indexOnly(u) && u.Op != uop.Neg {
+		return im.valueOf(im.linearOf(u), k)
+	}
+	args := make([]*Value, len(u.Src))
+	for i, s := range u.Src {
+		args[i] = im.eval(s)
+	}
+	if u.Op == uop.Reciprocal {
+		return im.ALU(Div, k, im.Constant(k, floatBits(k, 1)), args[0])
+	}
+	op, ok := opOf[u.Op]
+	if !ok {
+		fail("operation %s is not for the renderer", u.Op)
+	}
+	return im.ALU(op, k, args...)
+}
+
+func (im *importer) variable(u *uop.UOp) *Value {
+	v := u.Arg.(uop.VarArg)
+	i, ok := im.vars[v.Name]
+	if !ok {
+		fail("the variable %s is not in the list", v.Name)
+	}
+	return im.New(Var, kindFor(u.DType), 1, uint64(i))
+}
+
+// target is an element of memory that an INDEX stands for.
+type target struct {
+	buf   *Buffer
+	index *uop.UOp
+	gate  *uop.UOp
+}
+
+func (im *importer) target(ix *uop.UOp) target {
+	for ix.Op == uop.Cast || ix.Op == uop.After {
+		ix = ix.Src[0]
+	}
+	if ix.Op != uop.Index || len(ix.Src) < 2 {
+		fail("an access by way of %s, expected an INDEX", ix.Op)
+	}
+	t := target{buf: im.bufs[definition(ix)], index: ix.Src[1]}
+	if t.buf == nil {
+		fail("an access to %s, which is no memory", definition(ix).Op)
+	}
+	if len(ix.Src) > 2 {
+		t.gate = ix.Src[2]
+	}
+	return t
+}
+
+// place is where an access goes in the present environment, and by how many lanes. A gate that is known to be shut
+// makes ok false.
+func (im *importer) place(t target) (at *Place, lanes int, ok bool) {
+	l := im.linearOf(t.index)
+	at = &Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
+	lanes = 1
+	if l.lane != 0 || l.index != nil {
+		lanes = im.Lanes
+	}
+	if t.gate != nil {
+		at.Gate = im.eval(t.gate)
+		if at.Gate.Op == Const {
+			if at.Gate.Bits == 0 {
+				return at, lanes, false
+			}
+			at.Gate = nil
+		} else {
+			lanes = max(lanes, at.Gate.Lanes)
+		}
+	}
+	if tail := im.env.tail; tail != nil && lanes > 1 {
+		if at.Gate == nil {
+			at.Gate = tail
+		} else {
+			at.Gate = im.ALU(And, Bool, im.Splat(at.Gate), tail)
+		}
+	}
+	return at, lanes, true
+}
+
+func (im *importer) load(u *uop.UOp) *Value {
+	k := kindFor(u.DType)
+	if u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]) {
+		v := im.env.reg(slotOf(u.Src[0]))
+		if v == nil {
+			return im.Constant(k, 0)
+		}
+		return v
+	}
+	t := im.target(u.Src[0])
+	at, lanes, ok := im.place(t)
+	alt := im.Constant(k, 0)
+	if t.gate != nil && len(u.Src) > 1 {
+		alt = im.eval(u.Src[1])
+	}
+	if !ok {
+		return alt
+	}
+	if lanes > 1 && at.Gate != nil {
+		alt = im.Splat(alt)
+	}
+	return im.LoadAs(k, at, max(lanes, alt.Lanes), alt)
+}
+
+func (im *importer) store(u *uop.UOp) {
+	if u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]) {
+		im.env.regs[slotOf(u.Src[0])] = im.eval(u.Src[1])
+		return
+	}
+	t := im.target(u.Src[0])
+	at, lanes, ok := im.place(t)
+	if !ok {
+		return
+	}
+	v := im.eval(u.Src[1])
+	if lanes > 1 {
+		v = im.Splat(v)
+	}
+	im.StoreAs(at, v)
+}

@@ -1,0 +1,204 @@
+package nest
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// linear is an integer as a sum: terms times constants, a constant, and so many for each lane. Indices are taken
+// apart into this form, so that accesses that differ by a constant are seen to be neighbours.
+type linear struct {
+	terms []Term // by the ID of their values, coefficients not zero
+	off   int64
+	lane  int64
+	index *Value // a vector that is added, nil for none
+}
+
+func (b *Builder) timesLinear(a linear, c int64) linear {
+	if c == 1 {
+		return a
+	}
+	out := linear{off: a.off * c, lane: a.lane * c}
+	if c == 0 {
+		return out
+	}
+	out.terms = make([]Term, len(a.terms))
+	for i, t := range a.terms {
+		out.terms[i] = Term{t.V, t.Coef * c}
+	}
+	if a.index != nil {
+		out.index = b.Do(Mul, a.index.Kind, a.index, b.Int(a.index.Kind, c))
+	}
+	return out
+}
+
+func (b *Builder) addLinear(x, y linear, sign int64) linear {
+	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane}
+	out.terms = make([]Term, 0, len(x.terms)+len(y.terms))
+	i, j := 0, 0
+	for i < len(x.terms) || j < len(y.terms) {
+		switch {
+		case j == len(y.terms) || i < len(x.terms) && x.terms[i].V.ID < y.terms[j].V.ID:
+			out.terms = append(out.terms, x.terms[i])
+			i++
+		case i == len(x.terms) || y.terms[j].V.ID < x.terms[i].V.ID:
+			out.terms = append(out.terms, Term{y.terms[j].V, sign * y.terms[j].Coef})
+			j++
+		default:
+			if c := x.terms[i].Coef + sign*y.terms[j].Coef; c != 0 {
+				out.terms = append(out.terms, Term{x.terms[i].V, c})
+			}
+			i++
+			j++
+		}
+	}
+	if y.index != nil && sign < 0 {
+		y.index = b.Do(Neg, y.index.Kind, y.index)
+	}
+	switch {
+	case x.index == nil:
+		out.index = y.index
+	case y.index == nil:
+		out.index = x.index
+	default:
+		k := max(x.index.Kind, y.index.Kind)
+		out.index = b.Do(Add, k, b.intCast(k, x.index), b.intCast(k, y.index))
+	}
+	return out
+}
+
+func (b *Builder) intCast(k Kind, v *Value) *Value {
+	if v.Kind == k {
+		return v
+	}
+	return b.Do(Cast, k, v)
+}
+
+// valueOf is the integer as a value of a kind.
+func (b *Builder) valueOf(l linear, k Kind) *Value {
+	terms := slices.Clone(l.terms)
+	slices.SortStableFunc(terms, func(x, y Term) int { return x.V.Home.Depth - y.V.Home.Depth })
+	var sum *Value
+	add := func(v *Value) {
+		if sum == nil {
+			sum = v
+		} else {
+			sum = b.Do(Add, I64, sum, v)
+		}
+	}
+	for _, t := range terms {
+		v := b.intCast(I64, t.V)
+		if t.Coef != 1 {
+			v = b.Do(Mul, I64, v, b.Int(I64, t.Coef))
+		}
+		add(v)
+	}
+	if l.off != 0 || sum == nil {
+		add(b.Int(I64, l.off))
+	}
+	out := sum
+	if k != I64 {
+		if sum.Op == Const {
+			out = b.Int(k, int64(sum.Bits))
+		} else {
+			out = b.Do(Cast, k, sum)
+		}
+	}
+	if l.lane != 0 {
+		lanes := b.New(Lane, k, b.Lanes, 0)
+		if l.lane != 1 {
+			lanes = b.Do(Mul, k, lanes, b.Int(k, l.lane))
+		}
+		out = b.Do(Add, k, b.Splat(out), lanes)
+	}
+	if l.index != nil {
+		out = b.Do(Add, k, b.Splat(out), b.intCast(k, l.index))
+	}
+	return out
+}
+
+// indexOnly reports whether an integer is made of ranges and constants alone, by operations that linear forms have.
+func (im *importer) indexOnly(u *uop.UOp) bool {
+	if known, ok := im.pure[u]; ok {
+		return known
+	}
+	ok := false
+	switch u.Op {
+	case uop.Range, uop.DefineVar:
+		ok = true
+	case uop.ConstOp:
+		ok = u.DType.IsInt()
+	case uop.Add, uop.Sub:
+		ok = u.DType.IsInt() && im.indexOnly(u.Src[0]) && im.indexOnly(u.Src[1])
+	case uop.Mul, uop.Shl:
+		ok = u.DType.IsInt() && u.Src[1].Op == uop.ConstOp && im.indexOnly(u.Src[0])
+	case uop.Neg:
+		ok = u.DType.IsInt() && im.indexOnly(u.Src[0])
+	case uop.Cast:
+		ok = u.DType.IsInt() && im.indexOnly(u.Src[0])
+	}
+	if k := kindOf[u.DType.Scalar()]; ok && k != I32 && k != I64 {
+		ok = false // others wrap around
+	}
+	im.pure[u] = ok
+	return ok
+}
+
+// linearOf takes an index apart.
+func (im *importer) linearOf(u *uop.UOp) linear {
+	if l, ok := im.env.linear(u); ok {
+		return l
+	}
+	l := im.takeApart(u)
+	im.env.linears[u] = l
+	return l
+}
+
+func (im *importer) takeApart(u *uop.UOp) linear {
+	k := kindOf[u.DType.Scalar()]
+	if k == I32 || k == I64 {
+		switch u.Op {
+		case uop.Range:
+			fail("the range %s is used outside of its loop", u.Arg)
+		case uop.ConstOp:
+			return linear{off: u.ConstVal().I()}
+		case uop.Add:
+			return im.addLinear(im.linearOf(u.Src[0]), im.linearOf(u.Src[1]), 1)
+		case uop.Sub:
+			return im.addLinear(im.linearOf(u.Src[0]), im.linearOf(u.Src[1]), -1)
+		case uop.Neg:
+			return im.timesLinear(im.linearOf(u.Src[0]), -1)
+		case uop.Mul:
+			for i := range 2 {
+				if c := u.Src[1-i]; c.Op == uop.ConstOp {
+					return im.timesLinear(im.linearOf(u.Src[i]), c.ConstVal().I())
+				}
+			}
+		case uop.Shl:
+			if c := u.Src[1]; c.Op == uop.ConstOp {
+				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
+			}
+		case uop.Cast:
+			if from := kindOf[u.Src[0].DType.Scalar()]; from == I32 || from == I64 {
+				return im.linearOf(u.Src[0])
+			}
+		}
+	}
+	v := im.eval(u)
+	switch {
+	case v.Op == Const && v.Lanes == 1:
+		return linear{off: constInt(v)}
+	case v.Lanes > 1:
+		return linear{index: im.Do(Cast, widestIndex(v.Kind), v)}
+	}
+	return linear{terms: []Term{{v, 1}}}
+}
+
+// widestIndex is the kind in which indices of a kind are added.
+func widestIndex(k Kind) Kind {
+	if k == U32 || k.Width() == 8 {
+		return I64
+	}
+	return I32
+}

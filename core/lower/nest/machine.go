@@ -1,0 +1,31 @@
+package nest
+
+// Machine is what there is to know about the processor when a kernel is laid out. Nothing else in this package knows
+// sizes of registers or caches.
+type Machine struct {
+	// Name says which machine it is in dumps.
+	Name string
+	// Lanes is the number of lanes of vectors of 32-bit elements, WideLanes that of kernels with vectors of 64-bit elements.
+	Lanes, WideLanes int
+	// Vectors is the number of vector registers.
+	Vectors int
+	// Masks says that lanes of loads and stores can be shut at no cost, for elements of at least MaskedSize bytes.
+	Masks      bool
+	MaskedSize int64
+	// FMA, F16C, Scale and Gather are instructions that not every processor has: fused multiply-add, conversions
+	// of half precision, multiplication by powers of two, and loads from many addresses.
+	FMA, F16C, Scale, Gather bool
+	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).
+	L1, L2, L3 int64
+	// Threads is how many threads share a run.
+	Threads int
+}
+
+// AVX512, AVX2 and SSE4 are the kinds of processors that there is code for, with caches that all of them have at least.
+var (
+	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true, Gather: true,
+		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Threads: 1}
+	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Masks: true, MaskedSize: 4, FMA: true, F16C: true, Gather: true,
+		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Threads: 1}
+	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Threads: 1}
+)

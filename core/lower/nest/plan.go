@@ -1,0 +1,304 @@
+package nest
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// plan says how a band of loops is laid out.
+type plan struct {
+	axes   []*axis // in the order of the copies in a tile: rows before columns
+	levels []level
+	leaf   *region
+	masks  bool
+	// items is the level whose iterations are the work items, -1 for none; with is the axis that is walked along with
+	// it, one pair of iterations an item.
+	items int
+	with  *axis
+	// along says that the innermost loops of the leaf's reductions are spread over the lanes of vectors.
+	along bool
+}
+
+// access is a load or store of memory in the leaf of a band.
+type access struct {
+	u     *uop.UOp
+	times float64 // how often in one iteration of the leaf
+}
+
+// accesses are those in a region and the loops inside; reduced tells those in loops that collect.
+func (r *region) accesses(times float64, out []access) []access {
+	for _, p := range r.parts {
+		switch {
+		case p.sub != nil:
+			n := p.sub.trip()
+			if n < 0 {
+				n = unknownTrip
+			}
+			out = p.sub.accesses(times*float64(n), out)
+		case (p.u.Op == uop.Load || p.u.Op == uop.Store) && !(p.u.Src[0].DType.Space == uop.Reg && constIndex(p.u.Src[0])):
+			out = append(out, access{p.u, times})
+		}
+	}
+	return out
+}
+
+// unknownTrip stands for the number of iterations of a loop whose count is a variable.
+const unknownTrip = 64
+
+// What accesses cost in vectors: one of neighbours, one element for all lanes, and one by one.
+const (
+	costNext   = 1
+	costSplat  = 0.25
+	costApart  = 12
+	costAcross = 24 // of a store, one by one
+)
+
+// vectorCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a range.
+func vectorCost(acc []access, rng *uop.UOp) float64 {
+	s := newSlopes(rng)
+	sum := 0.0
+	for _, a := range acc {
+		d := s.of(a.u.Src[0])
+		switch {
+		case !d.matters:
+			sum += a.times * costSplat
+		case d.step == 1 && !d.odd:
+			sum += a.times * costNext
+		case a.u.Op == uop.Store:
+			sum += a.times * costAcross
+		default:
+			sum += a.times * costApart
+		}
+	}
+	return sum
+}
+
+// plan chooses how a band is laid out.
+func (im *importer) plan(c []*region, e *env) *plan {
+	p := &plan{leaf: c[len(c)-1], items: -1, masks: im.m.Masks && im.maskable()}
+	for _, r := range c {
+		p.axes = append(p.axes, &axis{r: r, n: r.trip(), jam: 1, unit: 1})
+	}
+	inner := p.leaf.loops()
+	collects := slices.ContainsFunc(inner, func(r *region) bool { return !r.writes })
+	nested := slices.ContainsFunc(inner, func(r *region) bool { return r.writes })
+	switch {
+	case im.plain || !nested && !im.independent(p.leaf):
+	case nested:
+		p.along = true
+	case !collects:
+		im.planElements(p)
+	default:
+		im.planReduction(p)
+	}
+	im.order(p)
+	if e.outer == nil {
+		im.chooseItems(p)
+	}
+	return p
+}
+
+// order makes the levels: walked axes, then tiles.
+func (im *importer) order(p *plan) {
+	if len(p.levels) > 0 {
+		return
+	}
+	for _, a := range p.axes {
+		if a.plain() {
+			p.levels = append(p.levels, level{a, walk})
+		}
+	}
+	for _, vec := range []bool{true, false} {
+		for _, a := range p.axes {
+			if !a.plain() && a.vec == vec {
+				a.win = a.whole(im)
+				p.levels = append(p.levels, level{a, tiles})
+			}
+		}
+	}
+}
+
+// whole is the window of all tiles.
+func (a *axis) whole(im *importer) window {
+	return window{im.Int(I64, 0), im.Int(I64, a.full()), im.Int(I64, min(a.rest(), 1))}
+}
+
+// planElements lays out a band without reductions.
+func (im *importer) planElements(p *plan) {
+	acc := p.leaf.accesses(1, nil)
+	var vec *axis
+	best := 0.0
+	for _, a := range p.axes {
+		if a.n < 2 {
+			continue
+		}
+		cost := vectorCost(acc, a.r.rng)
+		// A vector that is not full costs as much as one that is.
+		cost *= float64((a.n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(a.n)
+		if vec == nil || cost <= best {
+			vec, best = a, cost
+		}
+	}
+	if vec == nil || best > float64(len(acc))*costApart {
+		return
+	}
+	vec.vec, vec.unit = true, int64(im.Lanes)
+	weight := p.leaf.weight()
+	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.tile() > vec.n); vec.jam /= 2 {
+	}
+}
+
+// weight is the number of operations in a region without the loops inside.
+func (r *region) weight() int64 {
+	n := int64(0)
+	for _, p := range r.parts {
+		switch {
+		case p.u == nil:
+		case p.u.Op == uop.Exp, p.u.Op == uop.Exp2, p.u.Op == uop.Log2, p.u.Op == uop.Sin, p.u.Op == uop.Cos, p.u.Op == uop.Tanh:
+			n += 20
+		case uop.GroupElementwise.Has(p.u.Op) && !p.u.DType.IsPtr(), p.u.Op == uop.Load, p.u.Op == uop.Store:
+			n++
+		}
+	}
+	return n
+}
+
+// innermost is the deepest loop of a chain of loops that collect.
+func (r *region) innermost() *region {
+	for {
+		in := r.loops()
+		if len(in) == 0 {
+			return r
+		}
+		r = in[0]
+	}
+}
+
+// planReduction lays out a band whose leaf collects: along the lanes of vectors, or a tile of results at a time.
+func (im *importer) planReduction(p *plan) {
+	acc := p.leaf.accesses(1, nil)
+	var k *region
+	simple := true
+	for _, r := range p.leaf.loops() {
+		in := r.innermost()
+		if k == nil || in.trip() > k.trip() {
+			k = in
+		}
+		for _, u := range in.updates {
+			simple = simple && u.op != 0
+		}
+	}
+	along := vectorCost(acc, k.rng)
+	if n := k.trip(); n > 0 {
+		along *= float64((n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(n)
+	}
+	along += 8 // the lanes have to be combined
+	var vec *axis
+	best := along
+	for _, a := range p.axes {
+		if a.n < 2 {
+			continue
+		}
+		cost := vectorCost(acc, a.r.rng)
+		cost *= float64((a.n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(a.n)
+		if cost <= best || vec == nil && !simple {
+			vec, best = a, cost
+		}
+	}
+	if vec == nil {
+		p.along = simple
+		im.jamAlong(p, acc)
+		return
+	}
+	vec.vec, vec.unit = true, int64(im.Lanes)
+	im.registerTile(p, vec, acc)
+}
+
+// sharing finds the axis for whose iterations most is loaded in common.
+func sharing(p *plan, acc []access, except *axis) *axis {
+	var found *axis
+	best := 0.0
+	for _, a := range p.axes {
+		if a == except || a.n < 2 {
+			continue
+		}
+		s := newSlopes(a.r.rng)
+		common, own := 0.0, false
+		for _, x := range acc {
+			if x.u.Op != uop.Load || x.times < 2 {
+				continue
+			}
+			if s.of(x.u).matters {
+				own = true
+			} else {
+				common += x.times
+			}
+		}
+		if own && common > 0 && common >= best {
+			found, best = a, common
+		}
+	}
+	return found
+}
+
+// jamAlong lets several results share what they load in common.
+func (im *importer) jamAlong(p *plan, acc []access) {
+	if a := sharing(p, acc, nil); a != nil {
+		a.jam = min(4, a.n)
+	}
+}
+
+// registerTile fills the vector registers with results: rows by columns of vectors.
+func (im *importer) registerTile(p *plan, vec *axis, acc []access) {
+	vectors := (vec.n + vec.unit - 1) / vec.unit
+	results := int64(0)
+	for _, r := range p.leaf.loops() {
+		results = max(results, int64(len(r.innermost().updates)))
+	}
+	rows := sharing(p, acc, vec)
+	room := int64(im.m.Vectors - 4)
+	if rows == nil {
+		vec.jam = min(max(8/results, 1), vectors)
+		return
+	}
+	vec.jam = min(2, vectors)
+	if rows.n < 4 {
+		vec.jam = min(4, vectors)
+	}
+	rows.jam = min(room/vec.jam/results, rows.n)
+	if rows.jam < 1 {
+		rows.jam = 1
+	}
+	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
+	p.axes = append([]*axis{rows}, slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows })...)
+}
+
+// chooseItems says which loop the threads share.
+func (im *importer) chooseItems(p *plan) {
+	if len(p.levels) == 0 {
+		return
+	}
+	first := p.levels[0]
+	n := first.a.n
+	if n < 0 || im.serial {
+		return
+	}
+	switch first.kind {
+	case tiles:
+		n = first.a.full() + min(first.a.rest(), 1)
+	case block:
+		n = (first.a.full() + min(first.a.rest(), 1) + first.a.group - 1) / first.a.group
+	case walk:
+		if len(p.levels) > 1 && p.levels[1].kind == walk && n < manyItems && p.levels[1].a.n > 0 {
+			p.with = p.levels[1].a
+			n *= p.with.n
+			p.levels = slices.Delete(p.levels, 1, 2)
+		}
+	}
+	p.items = 0
+	im.Items = n
+}
+
+// manyItems are enough for any number of threads.
+const manyItems = 64

@@ -1,0 +1,239 @@
+package nest
+
+import "polygrad/core/uop"
+
+// reduce makes a loop that collects into registers, for copies that stand side by side.
+func (im *importer) reduce(r *region, copies []*env) {
+	p := im.at
+	if len(r.loops()) > 0 || !r.simple() || r.trip() < 0 {
+		im.sequential(r, copies)
+		return
+	}
+	if p != nil && p.along && !copies[0].vector {
+		im.along(r, copies)
+		return
+	}
+	im.unrolled(r, copies)
+}
+
+// simple reports whether a loop does nothing but reductions.
+func (r *region) simple() bool {
+	for _, u := range r.updates {
+		if u.op == 0 {
+			return false
+		}
+	}
+	return len(r.updates) > 0
+}
+
+// chains is how many sums should be under way at a time: so many additions begin before the first has ended.
+const chains = 8
+
+// sums are the registers of copies of a loop, several for each: partial results that are combined after it.
+type sums struct {
+	im     *importer
+	r      *region
+	l      *Loop
+	copies []*env
+	ways   int
+	phis   []*PhiVar
+}
+
+// newSums makes the variables, so many ways for each register. Vectors begin with the neutral element in all lanes.
+func (im *importer) newSums(l *Loop, r *region, copies []*env, ways int, vectors bool) *sums {
+	s := &sums{im: im, r: r, l: l, copies: copies, ways: ways}
+	for _, e := range copies {
+		for w := range ways {
+			for _, u := range r.updates {
+				init := im.register(e, u.slot)
+				if (w > 0 || vectors) && u.op != Max {
+					init = im.neutral(u.op, init.Kind)
+				}
+				if vectors || e.vector {
+					init = im.Splat(init)
+				}
+				s.phis = append(s.phis, im.Phi(l, init))
+			}
+		}
+	}
+	return s
+}
+
+func (s *sums) phi(copy, way, update int) *PhiVar {
+	return s.phis[(copy*s.ways+way)*len(s.r.updates)+update]
+}
+
+// step makes one iteration of a way, with the range bound to at; what the lanes behind tail would add is left out.
+func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
+	im := s.im
+	inner := make([]*env, len(s.copies))
+	for i, e := range s.copies {
+		d := newEnv(e)
+		d.linears[s.r.rng] = at
+		d.vector = d.vector || vectors
+		if vectors {
+			d.tail = tail
+		}
+		for j, u := range s.r.updates {
+			p := s.phi(i, way, j)
+			d.regs[u.slot] = p.V
+			if p.Next != nil {
+				d.regs[u.slot] = p.Next
+			}
+		}
+		inner[i] = d
+	}
+	before := make([]*Value, 0, len(s.phis))
+	for _, d := range inner {
+		for _, u := range s.r.updates {
+			before = append(before, d.regs[u.slot])
+		}
+	}
+	im.body(s.r, inner)
+	for i, d := range inner {
+		for j, u := range s.r.updates {
+			p := s.phi(i, way, j)
+			next := im.fused(im.sameLanes(p, d.regs[u.slot]), before[i*len(s.r.updates)+j])
+			if tail != nil {
+				next = im.ALU(Where, p.V.Kind, tail, next, before[i*len(s.r.updates)+j])
+			}
+			p.Next = next
+		}
+	}
+}
+
+// fused is a sum as one fused multiply-add for each product among its terms, if the processor has it.
+func (im *importer) fused(v, sum *Value) *Value {
+	if !im.m.FMA || v.Op != Add || v.Kind != F32 && v.Kind != F64 {
+		return v
+	}
+	for i, a := range v.Args {
+		if m := v.Args[1-i]; m.Op == Mul && (a == sum || a.Op == Add) {
+			return im.New(FMA, v.Kind, v.Lanes, 0, m.Args[0], m.Args[1], im.fused(a, sum))
+		}
+	}
+	return v
+}
+
+// finish gives the registers their values after the loop.
+func (s *sums) finish(vectors bool) {
+	im := s.im
+	for i, e := range s.copies {
+		for j, u := range s.r.updates {
+			parts := make([]*Value, s.ways)
+			for w := range parts {
+				parts[w] = im.Final(s.phi(i, w, j))
+			}
+			v := im.tree(u.op, parts)
+			if vectors {
+				k := v.Kind
+				v = im.New(lanesOp[u.op], k, 1, 0, v)
+				if u.op != Max {
+					v = im.ALU(u.op, k, im.register(e, u.slot), v)
+				}
+			}
+			e.regs[u.slot] = v
+		}
+	}
+}
+
+var lanesOp = map[Op]Op{Add: Sum, Mul: Product, Max: Highest, And: AndAll, Or: OrAll, Xor: XorAll}
+
+// tree combines values pairwise.
+func (im *importer) tree(op Op, vs []*Value) *Value {
+	if len(vs) == 1 {
+		return vs[0]
+	}
+	mid := (len(vs) + 1) / 2
+	a, b := im.tree(op, vs[:mid]), im.tree(op, vs[mid:])
+	return im.ALU(op, a.Kind, a, b)
+}
+
+// neutral is what an operation leaves as it was.
+func (im *importer) neutral(op Op, k Kind) *Value {
+	switch op {
+	case Mul:
+		return im.Constant(k, bitsOf(k, uop.Int(1)))
+	case And:
+		return im.Constant(k, bitsOf(k, uop.Int(-1)))
+	}
+	return im.Constant(k, 0)
+}
+
+// along spreads the iterations of a loop over the lanes of vectors.
+func (im *importer) along(r *region, copies []*env) {
+	n, lanes := r.trip(), int64(im.Lanes)
+	ways := max(chains/int64(len(copies)*len(r.updates)), 1)
+	for ways > 1 && (ways*lanes > n || ways*r.weight() > 256) {
+		ways /= 2
+	}
+	step := ways * lanes
+	full := n / step
+	rest := n % step
+	if full > 0 {
+		var s *sums
+		im.Builder.Loop(r.label(), im.Int(I64, full), func(l *Loop) {
+			s = im.newSums(l, r, copies, int(ways), true)
+			for w := range ways {
+				s.step(int(w), linear{terms: []Term{{l.Iter, step}}, off: w * lanes, lane: 1}, nil, true)
+			}
+		})
+		s.finish(true)
+	}
+	masks := im.m.Masks && im.maskable()
+	vectors := rest / lanes
+	if masks {
+		vectors = (rest + lanes - 1) / lanes
+	}
+	if vectors > 0 {
+		// What is left is a loop of one iteration, so that it has sums of its own.
+		var s *sums
+		im.Builder.Loop(r.label()+" rest", im.Int(I64, 1), func(l *Loop) {
+			s = im.newSums(l, r, copies, 1, true)
+			for w := range vectors {
+				var tail *Value
+				if left := rest - w*lanes; left < lanes {
+					tail = im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, left))
+				}
+				s.step(0, linear{off: full*step + w*lanes, lane: 1}, tail, true)
+			}
+		})
+		s.finish(true)
+	}
+	if done := full*step + vectors*lanes; done < n {
+		im.range1(r, copies, done, n)
+	}
+}
+
+// range1 makes a loop over part of a range, one iteration at a time.
+func (im *importer) range1(r *region, copies []*env, from, to int64) {
+	var s *sums
+	im.Builder.Loop(r.label(), im.Int(I64, to-from), func(l *Loop) {
+		s = im.newSums(l, r, copies, 1, false)
+		s.step(0, linear{terms: []Term{{l.Iter, 1}}, off: from}, nil, false)
+	})
+	s.finish(false)
+}
+
+// unrolled makes a loop with several iterations in one, so that enough sums are under way.
+func (im *importer) unrolled(r *region, copies []*env) {
+	n := r.trip()
+	sums1 := int64(len(copies) * len(r.updates))
+	ways := int64(1)
+	for ways*sums1 < chains && 2*ways <= n && 2*ways*sums1*r.weight() <= 512 {
+		ways *= 2
+	}
+	if full := n / ways; full > 0 {
+		var s *sums
+		im.Builder.Loop(r.label(), im.Int(I64, full), func(l *Loop) {
+			s = im.newSums(l, r, copies, int(ways), false)
+			for w := range ways {
+				s.step(int(w), linear{terms: []Term{{l.Iter, ways}}, off: w}, nil, false)
+			}
+		})
+		s.finish(false)
+	}
+	if n%ways > 0 {
+		im.range1(r, copies, n-n%ways, n)
+	}
+}

@@ -1,0 +1,59 @@
+// Package nested is a device that runs kernels as nests of loops, laid out for any machine, without making code of
+// them: what core/lower/nest does is tested with it apart from the code generators.
+package nested
+
+import (
+	"fmt"
+	"unsafe"
+
+	"polygrad/core/lower"
+	"polygrad/core/lower/nest"
+	"polygrad/exec/device"
+)
+
+// Device runs kernels that were laid out for a machine.
+type Device struct {
+	machine nest.Machine
+	target  *lower.Target
+}
+
+// New makes the device of a machine.
+func New(m nest.Machine) *Device { return &Device{m, lower.Native()} }
+
+// Name is "nested" and the name of the machine.
+func (d *Device) Name() string { return "nested " + d.machine.Name }
+
+// Target is the target that lists are lowered for.
+func (d *Device) Target() *lower.Target { return d.target }
+
+// Reach is 0: buffers may lie anywhere.
+func (d *Device) Reach() uintptr { return 0 }
+
+// Compile lays kernels out.
+func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	out := make([]device.Kernel, len(progs))
+	for i, p := range progs {
+		k, err := nest.Compile(p.Name, p.Linear, d.machine)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = kernel{k}
+	}
+	return out, nil
+}
+
+type kernel struct{ *nest.Kernel }
+
+// Run runs the kernel in two calls, if it has more than one work item.
+func (k kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
+	first := k.Items / 2
+	for _, part := range [][2]int64{{0, first}, {first, k.Items - first}} {
+		if part[1] == 0 {
+			continue
+		}
+		if err := nest.Run(k.Kernel, bufs, vars, part[0], part[1]); err != nil {
+			return fmt.Errorf("nested: %w", err)
+		}
+	}
+	return nil
+}
