@@ -1,0 +1,190 @@
+"""Processes of frameworks that take turns.
+
+Every framework has a process of its own (worker.py). One runs at a time: the others are stopped,
+with their threads that spin for work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks import Task
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+PEERS_PYTHON = ROOT / "build" / "peers" / "bin" / "python"
+CACHE = ROOT / "build" / "peers" / "cache"
+
+OURS = "polygrad"
+# What is measured: module of peers, variant, seconds that a preparation may take.
+CONTESTANTS: dict[str, tuple[str, str, float]] = {
+    OURS: ("polygrad", "", 120),
+    "numpy": ("numpy", "", 60),
+    "torch": ("torch", "", 60),
+    "torch compile": ("torch", "compile", 120),
+    "jax": ("jax", "", 120),
+    "tinygrad": ("tinygrad", "", 60),
+    "tinygrad beam": ("tinygrad", "beam", 300),
+}
+# Memory that was freed is used again rather than given back, in large pages: with this every
+# framework reuses its results.
+MALLOC = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=0x7fffffffff:glibc.malloc.hugetlb=1"
+
+
+def environment(name: str, threads: int, device: str) -> dict[str, str]:
+    """Return the environment of a process."""
+    env = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
+    if name == OURS:
+        env["PYTHONPATH"] += f":{ROOT / 'bindings' / 'python'}"
+        env.setdefault("POLYGRAD_LIB", str(ROOT / "build" / "libpolygrad.so"))
+        env["POLY_THREADS"] = str(threads)
+        return {**env, "POLY_DEVICE": device} if device else env
+    env["GLIBC_TUNABLES"] = MALLOC
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CPU_COUNT"):
+        env[variable] = str(threads)
+    env["JAX_PLATFORMS"] = "cpu"
+    env["TORCHINDUCTOR_CACHE_DIR"] = str(CACHE / "inductor")
+    env["CACHEDB"] = str(CACHE / f"tinygrad-{threads}.db")
+    return env
+
+
+class Gone(Exception):
+    """A process has died or did not answer in time."""
+
+
+class Contestant:
+    """One framework, with one number of threads, in its process."""
+
+    def __init__(self, name: str, threads: int, device: str = "") -> None:
+        self.name, self.threads, self.device = name, threads, device
+        self.patience = CONTESTANTS[name][2]
+        self._start()
+
+    def _start(self) -> None:
+        module, variant, _ = CONTESTANTS[self.name]
+        CACHE.mkdir(parents=True, exist_ok=True)
+        python = str(PEERS_PYTHON if PEERS_PYTHON.exists() else sys.executable)
+        cores = sorted(os.sched_getaffinity(0))[: self.threads]
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 it lives as long as the process
+        self._process = subprocess.Popen(
+            [python, str(HERE / "worker.py"), module, variant, str(self.threads)],
+            env=environment(self.name, self.threads, self.device),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        )
+        self.version = str(self._answer(self.patience)["version"])
+        self._process.send_signal(signal.SIGSTOP)
+
+    def _answer(self, seconds: float) -> Any:
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
+        line = self._process.stdout.readline() if ready else b""
+        if line:
+            return json.loads(line)
+        self._process.kill()
+        self._process.wait()
+        self._errors.seek(0)
+        last = self._errors.read().strip().splitlines()[-1:]
+        raise Gone(f"no answer in {seconds:.0f} s" if not ready else f"died: {' '.join(last)}")
+
+    def ask(self, patience: float, **request: Any) -> Any:
+        """Let the process do something while it is its turn."""
+        if self._process.poll() is not None:
+            self._start()
+        assert self._process.stdin is not None
+        self._process.send_signal(signal.SIGCONT)
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            return self._answer(patience)
+        finally:
+            if self._process.poll() is None:
+                self._process.send_signal(signal.SIGSTOP)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+
+
+@dataclass
+class Outcome:
+    """What was measured of one framework, in seconds; or why nothing was."""
+
+    turns: list[float] = field(default_factory=list)
+    least: float = 0.0
+    first: float = 0.0
+    peak_mib: float = 0.0
+    values: list[float] = field(default_factory=list)
+    details: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        """The median of the turns."""
+        return statistics.median(self.turns) if self.turns else None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long things take."""
+
+    rounds: int
+    turn: float  # seconds of one turn
+    most: float  # seconds of all turns of one framework
+
+
+def prepare(contestant: Contestant, task: Task) -> Outcome:
+    """Let a framework prepare a task."""
+    if contestant.name in task.skip:
+        return Outcome(note=task.skip[contestant.name])
+    try:
+        answer = contestant.ask(contestant.patience, do="prepare", task=task.name)
+    except Gone as gone:
+        return Outcome(note=str(gone))
+    if "error" in answer:
+        return Outcome(note=answer["error"])
+    known = {"first", "sample", "seconds"}
+    details = {k: v for k, v in answer.items() if k not in known}
+    return Outcome(first=answer["first"], values=answer["sample"], details=details)
+
+
+def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Outcome]:
+    """Measure a task by turns."""
+    outcomes = {c.name: prepare(c, task) for c in contestants}
+    spent = dict.fromkeys(outcomes, 0.0)
+    for number in range(pace.rounds):
+        shift = number % len(contestants)
+        for contestant in contestants[shift:] + contestants[:shift]:
+            outcome = outcomes[contestant.name]
+            if outcome.note or spent[contestant.name] > pace.most:
+                continue
+            try:
+                answer = contestant.ask(60, do="time", seconds=pace.turn)
+            except Gone as gone:
+                outcome.note = str(gone)
+                continue
+            if "error" in answer:
+                outcome.note = answer["error"]
+                continue
+            outcome.turns.append(answer["median"])
+            outcome.least = min(outcome.least or answer["least"], answer["least"])
+            spent[contestant.name] += max(pace.turn, answer["median"] * (answer["n"] + 1))
+    for contestant in contestants:
+        outcome = outcomes[contestant.name]
+        if outcome.values and not outcome.note:
+            outcome.peak_mib = contestant.ask(60, do="drop")["peak_mib"]
+    return outcomes

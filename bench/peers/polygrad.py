@@ -1,0 +1,139 @@
+"""Ourselves, through the Python binding and compiled steps."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from polygrad import Tensor
+from polygrad._library import lib
+from polygrad.nn import SGD, CompiledTrainingStep, compile_step
+
+Array = np.ndarray[Any, Any]
+OPS = sys.modules[__name__]
+
+
+def setup(threads: int, variant: str) -> None:
+    """Do nothing: the library reads the number of threads from the environment."""
+
+
+def version() -> str:
+    """Return the device."""
+    return os.environ.get("POLY_DEVICE", "default device")
+
+
+def array(data: Array) -> Tensor:
+    """Return a tensor."""
+    return Tensor(data)
+
+
+def read(result: Any) -> Array:
+    """Return a result as an array."""
+    return np.asarray(result)
+
+
+def check(status: int) -> None:
+    """Raise the error of a run."""
+    if status != 0:
+        raise RuntimeError(lib.poly_last_error().decode())
+
+
+class Run(partial[int]):
+    """A call of a compiled step that costs no more than the call; 0 is success."""
+
+    step: CompiledTrainingStep
+    results: list[Array]
+
+
+def _run(step: CompiledTrainingStep) -> Run:
+    run = Run(lib.poly_step_run, step._handle, None, 0)
+    run.step, run.results = step, step.outputs
+    return run
+
+
+def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
+    """Return what computes function once."""
+    return _run(compile_step(partial(function, OPS), *map(array, arrays)))
+
+
+def training(
+    loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
+) -> Callable[[], Any]:
+    """Return what makes one step."""
+    weights = [Tensor(p, requires_grad=True) for p in parameters]
+    optimizer = SGD(weights, lr=rate)
+
+    def step(*given: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        value: Tensor = loss(OPS, weights, *given)
+        value.backward()
+        optimizer.step()
+        return value
+
+    return _run(compile_step(step, *map(array, arrays)))
+
+
+exp, sin, tanh, gelu = Tensor.exp, Tensor.sin, Tensor.tanh, Tensor.gelu
+relu, sigmoid, maximum = Tensor.relu, Tensor.sigmoid, Tensor.maximum
+total, mean, softmax = Tensor.sum, Tensor.mean, Tensor.softmax
+matmul, transpose, copy = Tensor.matmul, Tensor.transpose, Tensor.contiguous
+reshape, linear, bfloat16 = Tensor.reshape, Tensor.linear, Tensor.bfloat16
+
+
+def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    """Normalise along the last axis."""
+    return x.layernorm(weight=weight, bias=bias)
+
+
+def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+    """Return the convolution."""
+    return x.conv2d(weight, stride=stride, padding=padding)
+
+
+def conv2d_backward(
+    x: Tensor, weight: Tensor, gradient: Tensor, stride: int = 1, padding: int = 0
+) -> tuple[Tensor, ...]:
+    """Return the gradients of the convolution for the input and the weight."""
+    for tensor in (x, weight):
+        tensor.requires_grad = True
+    out = conv2d(x, weight, stride, padding)
+    return tuple(out.gradient(x, weight, gradient=gradient))
+
+
+def max_pool2d(x: Tensor) -> Tensor:
+    """Return the largest of every 2x2 window."""
+    largest: Tensor = x.max_pool2d(2)
+    return largest
+
+
+def embedding(weight: Tensor, indices: Tensor) -> Tensor:
+    """Return rows of a table."""
+    rows: Tensor = weight[indices]
+    return rows
+
+
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the mean cross entropy of logits and class numbers."""
+    return logits.cross_entropy(target)
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Return causal attention."""
+    return q.scaled_dot_product_attention(k, v, is_causal=True)
+
+
+def lstm(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:
+    """Return the last output of an LSTM over x of shape (time, batch, features)."""
+    size = wh.shape[1]
+    h = c = Tensor.zeros(x.shape[1], size)
+    for t in range(x.shape[0]):
+        gates = x[t].linear(wi, bias) + h.linear(wh)
+        i, f, g, o = (gates[:, n * size : (n + 1) * size] for n in range(4))
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+    return h

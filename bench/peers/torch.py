@@ -1,0 +1,161 @@
+"""PyTorch, eager or through torch.compile."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+Array = np.ndarray[Any, Any]
+Tensor = Any
+OPS = sys.modules[__name__]
+_compiled = False
+
+
+def setup(threads: int, variant: str) -> None:
+    """Set the number of threads and how programs run."""
+    global _compiled
+    torch.set_num_threads(threads)
+    _compiled = variant == "compile"
+
+
+def version() -> str:
+    """Return the version."""
+    return str(torch.__version__)
+
+
+def array(data: Array) -> Tensor:
+    """Return a tensor."""
+    return torch.from_numpy(data)
+
+
+def read(result: Tensor) -> Array:
+    """Return a result as an array."""
+    found: Array = result.detach().float().numpy()
+    return found
+
+
+def _prepared(function: Callable[..., Any]) -> Callable[..., Any]:
+    return torch.compile(function, dynamic=False) if _compiled else function
+
+
+def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
+    """Return what computes function once."""
+    tensors = [array(a) for a in arrays]
+    prepared = _prepared(lambda *given: function(OPS, *given))
+
+    def run() -> Any:
+        with torch.no_grad():
+            return prepared(*tensors)
+
+    return run
+
+
+def training(
+    loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
+) -> Callable[[], Any]:
+    """Return what makes one step."""
+    weights = [array(p).requires_grad_() for p in parameters]
+    tensors = [array(a) for a in arrays]
+    prepared = _prepared(lambda weights, *given: loss(OPS, weights, *given))
+
+    def run() -> Any:
+        value = prepared(weights, *tensors)
+        gradients = torch.autograd.grad(value, weights)
+        with torch.no_grad():
+            torch._foreach_add_(weights, gradients, alpha=-rate)
+        return value
+
+    return run
+
+
+exp, sin, tanh, relu, sigmoid = torch.exp, torch.sin, torch.tanh, torch.relu, torch.sigmoid
+matmul, transpose, mean = torch.matmul, torch.transpose, torch.mean
+linear = F.linear
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return x times the normal distribution, with tanh."""
+    return F.gelu(x, approximate="tanh")
+
+
+def maximum(x: Tensor, other: float) -> Tensor:
+    """Return the larger of x and a number."""
+    return x.clamp(min=other)
+
+
+def total(x: Tensor, axis: int | None = None) -> Tensor:
+    """Return the sum."""
+    return x.sum() if axis is None else x.sum(axis)
+
+
+def softmax(x: Tensor) -> Tensor:
+    """Return softmax along the last axis."""
+    return F.softmax(x, -1)
+
+
+def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    """Normalise along the last axis."""
+    return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+
+def copy(x: Tensor) -> Tensor:
+    """Return x as it lies, row by row."""
+    return x.contiguous()
+
+
+def reshape(x: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return x in another shape."""
+    return x.reshape(shape)
+
+
+def bfloat16(x: Tensor) -> Tensor:
+    """Return x in bfloat16."""
+    return x.bfloat16()
+
+
+def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+    """Return the convolution."""
+    return F.conv2d(x, weight, None, stride, padding)
+
+
+def conv2d_backward(
+    x: Tensor, weight: Tensor, gradient: Tensor, stride: int = 1, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the convolution for the input and the weight."""
+    sizes = [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1
+    backward = torch.ops.aten.convolution_backward
+    both = backward(gradient, x, weight, None, *sizes, [True, True, False])
+    return both[0], both[1]
+
+
+def max_pool2d(x: Tensor) -> Tensor:
+    """Return the largest of every 2x2 window."""
+    return F.max_pool2d(x, 2)
+
+
+def embedding(weight: Tensor, indices: Tensor) -> Tensor:
+    """Return rows of a table."""
+    return F.embedding(indices, weight)
+
+
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the mean cross entropy of logits and class numbers."""
+    return F.cross_entropy(logits, target.long())
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Return causal attention."""
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def lstm(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:
+    """Return the last output of an LSTM over x of shape (time, batch, features)."""
+    zeros = x.new_zeros(1, x.shape[1], wh.shape[1])
+    weights = (wi, wh, bias, torch.zeros_like(bias))
+    out = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, False)
+    return out[0][-1]

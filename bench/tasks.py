@@ -1,0 +1,354 @@
+"""The work that is measured against other frameworks, with its goal and its gate.
+
+Goal and gate are ratios of our time to that of the best peer in the same run; smaller is better.
+They hold for two threads, unless a pair for one thread is given too. Work whose ratio nobody has
+promised otherwise is to be as fast as the best peer.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import programs as p
+
+Array = np.ndarray[Any, Any]
+Input = Callable[[np.random.Generator], Array]
+Limit = tuple[float, float]
+
+PARITY: Limit = (1.0, 1.05)
+TRAINING_RATE = 1e-4
+
+
+def normal(*shape: int, scale: float = 1.0) -> Input:
+    """Return an input of normal numbers."""
+    return lambda rng: rng.standard_normal(shape, np.float32) * np.float32(scale)
+
+
+def integers(high: int, *shape: int) -> Input:
+    """Return an input of integers below high."""
+    return lambda rng: rng.integers(0, high, shape, np.int32)
+
+
+def weights(shapes: Sequence[tuple[int, ...]]) -> list[Input]:
+    """Return inputs for the parameters of a model: 1 and 0 would be ordinary too."""
+    return [normal(*shape, scale=0.05) for shape in shapes]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row of the table.
+
+    program   what is computed of the inputs; for training the loss, see programs
+    flops     floating point operations that count
+    moved     bytes that must be read and written at least
+    two, one  goal and gate for two threads and for one
+    skip      peers that are left out, and why
+    """
+
+    name: str
+    group: str
+    program: p.Program
+    inputs: Sequence[Input]
+    flops: float = 0.0
+    moved: float = 0.0
+    two: Limit | None = PARITY
+    one: Limit | None = None
+    parameters: Sequence[Input] = ()
+    skip: dict[str, str] = field(default_factory=dict)
+
+    def arrays(self) -> tuple[list[Array], list[Array]]:
+        """Return the parameters and the inputs, the same in every process."""
+        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+        return [make(rng) for make in self.parameters], [make(rng) for make in self.inputs]
+
+    def limit(self, threads: int) -> Limit | None:
+        """Return goal and gate."""
+        return self.two if threads == 2 else self.one
+
+
+def _elementwise(name: str, program: p.Program, n: int, two: Limit | None, inputs: int = 1) -> Task:
+    arrays = [normal(n) for _ in range(inputs)]
+    return Task(name, "elementwise", program, arrays, moved=4.0 * n * (inputs + 1), two=two)
+
+
+def _product(
+    name: str,
+    program: p.Program,
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    flops: float,
+    two: Limit,
+    one: Limit | None = None,
+    **options: Any,
+) -> Task:
+    moved = 4.0 * p.count(shapes)
+    arrays = [normal(*shape) for shape in shapes]
+    return Task(name, "matmul", program, arrays, flops, moved, two, one, **options)
+
+
+def _square(n: int, two: Limit) -> Task:
+    skip = {"tinygrad": "seconds a call"} if n > 1024 else {}
+    shapes = ((n, n), (n, n))
+    one = (1.0, 1.05)
+    return _product(f"matmul {n}", p.product, shapes, 2.0 * n**3, two, one, skip=skip)
+
+
+def _conv(
+    name: str, channels: int, out: int, image: int, size: int, stride: int, two: Limit
+) -> list[Task]:
+    padding = size // 2
+    result = (image + 2 * padding - size) // stride + 1
+    x, w = (1, channels, image, image), (out, channels, size, size)
+    y = (1, out, result, result)
+    flops = 2.0 * out * channels * size * size * result * result
+    moved = 4.0 * p.count([x, w, y])
+    title = f"conv2d {name}"
+    inputs = [normal(*x), normal(*w, scale=0.05)]
+    forward = p.convolution(stride, padding)
+    backward = p.convolution_backward(stride, padding)
+    return [
+        Task(title, "conv", forward, inputs, flops, moved, two),
+        Task(
+            f"{title} backward",
+            "conv",
+            backward,
+            [*inputs, normal(*y)],
+            2 * flops,
+            2 * moved,
+            PARITY,
+        ),
+    ]
+
+
+def _mlp() -> list[Task]:
+    shapes = p.dense_shapes(784, 512, 256, 10)
+    flops = 2.0 * 128 * p.count(shapes)
+    x, y = normal(128, 784), integers(10, 128)
+    small = p.dense_shapes(64, 64, 1)
+    return [
+        Task(
+            "MLP 784-512-256-10 b128 forward",
+            "models",
+            p.mlp,
+            [x, *weights(shapes)],
+            flops,
+            two=(0.62, 0.85),
+        ),
+        Task(
+            "MLP 784-512-256-10 b128 training step",
+            "models",
+            p.mlp_loss,
+            [x, y],
+            3 * flops,
+            two=(0.37, 0.60),
+            parameters=weights(shapes),
+        ),
+        Task(
+            "MLP 64-64-1 b4 training step",
+            "models",
+            p.regression_loss,
+            [normal(4, 64), normal(4, 1)],
+            6.0 * 4 * p.count(small),
+            two=(0.20, 0.50),
+            parameters=weights(small),
+        ),
+    ]
+
+
+def _gpt(
+    name: str,
+    sizes: tuple[int, int, int, int],
+    heads: int,
+    tied: bool,
+    limits: tuple[Limit, Limit],
+    skip: tuple[dict[str, str], dict[str, str]],
+) -> list[Task]:
+    vocabulary, length = sizes[:2]
+    shapes = p.transformer_shapes(*sizes, tied)
+    flops = p.transformer_flops(*sizes)
+    moved = 4.0 * p.count(shapes)
+    x, y = integers(vocabulary, 1, length), integers(vocabulary, length)
+    forward = p.transformer_forward(heads, tied)
+    loss = p.transformer_loss(heads, tied)
+    return [
+        Task(
+            f"{name} forward",
+            "models",
+            forward,
+            [x, *weights(shapes)],
+            flops,
+            moved,
+            limits[0],
+            skip=skip[0],
+        ),
+        Task(
+            f"{name} training step",
+            "models",
+            loss,
+            [x, y],
+            3 * flops,
+            3 * moved,
+            limits[1],
+            parameters=weights(shapes),
+            skip=skip[1],
+        ),
+    ]
+
+
+def _training(
+    name: str, loss: p.Program, inputs: list[Input], shapes: list[tuple[int, ...]], flops: float
+) -> Task:
+    return Task(name, "models", loss, inputs, 3 * flops, parameters=weights(shapes))
+
+
+def _attention(heads: int, length: int, size: int, **options: Any) -> Task:
+    inputs = [normal(1, heads, length, size) for _ in range(3)]
+    flops = 4.0 * heads * length * length * size / 2  # the half of the scores that counts
+    moved = 16.0 * heads * length * size
+    name = f"attention {heads}x{length}x{size} causal"
+    return Task(name, "rows", p.of("attention"), inputs, flops, moved, **options)
+
+
+MILLION = 1_000_000
+M10 = 10 * MILLION
+BIG = 4096
+NO_NUMPY = {"numpy": "no gradients"}
+LARGE = {"tinygrad": "minutes to compile", "tinygrad beam": "hours to search"}
+
+TASKS: list[Task] = [
+    _elementwise("vector add 1e3", p.add, 1000, None, 2),
+    _elementwise("vector add 1e6", p.add, MILLION, (0.52, 0.65), 2),
+    _elementwise("vector add 1e7", p.add, M10, (0.71, 0.85), 2),
+    _elementwise("elementwise chain 5", p.chain(1), M10, (0.77, 0.90)),
+    _elementwise("elementwise chain 10", p.chain(2), M10, (0.79, 0.90)),
+    _elementwise("elementwise chain 20", p.chain(4), M10, (0.50, 0.65)),
+    _elementwise("exp 1e6", p.of("exp"), MILLION, (0.28, 0.45)),
+    _elementwise("sin 1e6", p.of("sin"), MILLION, (0.34, 0.50)),
+    _elementwise("tanh 1e6", p.of("tanh"), MILLION, (0.45, 0.60)),
+    _elementwise("gelu 1e6", p.of("gelu"), MILLION, (0.07, 0.12)),
+    Task("sum all 1e7", "reduce", p.total(None), [normal(M10)], M10, 4.0 * M10, (0.44, 0.60)),
+    *(
+        Task(
+            f"sum axis {axis}, 4096^2",
+            "reduce",
+            p.total(axis),
+            [normal(BIG, BIG)],
+            BIG * BIG,
+            4.0 * BIG * BIG,
+            limit,
+        )
+        for axis, limit in ((0, (0.48, 0.60)), (1, (0.70, 0.80)))
+    ),
+    *(
+        Task(
+            f"{name} 4096x1024",
+            "rows",
+            p.of(name),
+            [normal(BIG, 1024)],
+            moved=8.0 * BIG * 1024,
+            two=limit,
+        )
+        for name, limit in (("softmax", (0.06, 0.12)), ("layernorm", (0.30, 0.45)))
+    ),
+    Task(
+        "cross entropy 512x50257",
+        "rows",
+        p.of("cross_entropy"),
+        [normal(512, 50257), integers(50257, 512)],
+        moved=4.0 * 512 * 50257,
+    ),
+    Task(
+        "cross entropy 512x50257 training step",
+        "rows",
+        p.cross_entropy_loss,
+        [integers(50257, 512)],
+        moved=3 * 4.0 * 512 * 50257,
+        parameters=[normal(512, 50257)],
+        skip=NO_NUMPY,
+    ),
+    _attention(12, 1024, 64),
+    _attention(4, 4096, 64, skip={"numpy": "scores do not fit", "tinygrad": "minutes a call"}),
+    _square(64, (0.79, 0.95)),
+    _square(127, (0.95, 1.05)),
+    _square(256, (0.78, 0.95)),
+    _square(512, (0.80, 0.95)),
+    _square(1023, (0.95, 1.05)),
+    _square(1024, (0.95, 1.05)),
+    _square(2048, (0.95, 1.05)),
+    *(
+        _product(
+            f"{name} 1024",
+            program,
+            ((1024, 1024), (1024, 1024)),
+            2.0 * 1024**3,
+            (0.95, 1.05),
+            (1.0, 1.05),
+        )
+        for name, program in (("matmul A·Bᵀ", p.product_nt), ("matmul Aᵀ·B", p.product_tn))
+    ),
+    _product(
+        "matmul bf16 1024",
+        p.product_bf16,
+        ((1024, 1024), (1024, 1024)),
+        2.0 * 1024**3,
+        PARITY,
+        skip={"numpy": "no bfloat16", "tinygrad": "seconds a call"},
+    ),
+    _product("matvec 4096", p.product, ((BIG, BIG), (BIG,)), 2.0 * BIG * BIG, (1.00, 1.05)),
+    _product(
+        "batched matmul 32x128x64x128",
+        p.product,
+        ((32, 128, 64), (32, 64, 128)),
+        2.0 * 32 * 128 * 64 * 128,
+        (0.41, 0.70),
+    ),
+    Task(
+        "transposed copy 4096^2",
+        "elementwise",
+        p.transposed_copy,
+        [normal(BIG, BIG)],
+        moved=8.0 * BIG * BIG,
+        two=(0.33, 0.55),
+    ),
+    *_conv("1x64x56x56, 3x3, 64", 64, 64, 56, 3, 1, (0.48, 0.80)),
+    *_conv("1x64x56x56, 1x1, 256", 64, 256, 56, 1, 1, PARITY),
+    *_conv("1x256x14x14, 3x3, 256", 256, 256, 14, 3, 1, PARITY),
+    *_conv("1x512x28x28, 1x1, 1024, stride 2", 512, 1024, 28, 1, 2, PARITY),
+    *_conv("1x3x224x224, 7x7, 64, stride 2", 3, 64, 224, 7, 2, PARITY),
+    *_mlp(),
+    _training(
+        "CNN 28x28, 32-64 channels, b32 training step",
+        p.cnn_loss,
+        [normal(32, 1, 28, 28), integers(10, 32)],
+        [(32, 1, 3, 3), (64, 32, 3, 3), (10, 64 * 14 * 14), (10,)],
+        2.0 * 32 * (28 * 28 * (32 * 9 + 64 * 32 * 9) + 640 * 14 * 14),
+    ),
+    _training(
+        "LSTM 128, 16 steps, b32 training step",
+        p.lstm_loss,
+        [normal(16, 32, 128), integers(10, 32)],
+        [(512, 128), (512, 128), (512,), (10, 128), (10,)],
+        2.0 * 16 * 32 * 2 * 512 * 128,
+    ),
+    *_gpt(
+        "GPT 2x256 T128", (512, 128, 256, 2), 4, False, ((0.34, 0.60), (0.35, 0.60)), ({}, NO_NUMPY)
+    ),
+    *_gpt(
+        "GPT-2 124M T128",
+        (50257, 128, 768, 12),
+        12,
+        True,
+        (PARITY, PARITY),
+        ({"tinygrad": LARGE["tinygrad"]}, {**LARGE, **NO_NUMPY}),
+    ),
+]
+for _task in TASKS:
+    if _task.group in ("models", "conv") and _task.parameters and not _task.name.startswith("MLP"):
+        _task.skip.setdefault("numpy", NO_NUMPY["numpy"])
+    if _task.name.endswith("backward"):
+        _task.skip.setdefault("numpy", NO_NUMPY["numpy"])
+
+BY_NAME = {task.name: task for task in TASKS}

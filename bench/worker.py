@@ -1,0 +1,146 @@
+"""The process of one framework: prepares and times tasks as it is told.
+
+python bench/worker.py FRAMEWORK VARIANT THREADS
+
+Reads a request as a line of JSON and prints a line as the answer:
+    {"do": "prepare", "task"}    compile it and run it once
+    {"do": "time", "seconds"}    run it again and again
+    {"do": "drop"}               forget it
+An answer has "error" if it went wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from tasks import BY_NAME, TRAINING_RATE
+
+STATUS = Path("/proc/self/status")
+SHORT = 5e-6  # what is shorter is timed several calls at a time
+
+
+def reset_peak() -> None:
+    """Begin to look for the peak of memory anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_mib() -> float:
+    """Return the peak of resident memory since then."""
+    line = next(s for s in STATUS.read_text().splitlines() if s.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def sample(values: Any) -> list[float]:
+    """Return some of the values of a result, to compare with those of others."""
+    flat = np.asarray(values, np.float64).reshape(-1)
+    places = np.linspace(0, flat.size - 1, min(flat.size, 50)).astype(int)
+    return [float(v) for v in flat[places]]
+
+
+class Worker:
+    """What a framework is doing."""
+
+    def __init__(self, framework: str, variant: str, threads: int) -> None:
+        self.ops: Any = importlib.import_module(f"peers.{framework}")
+        self.ops.setup(threads, variant)
+        self.check: Callable[[Any], None] = getattr(self.ops, "check", lambda result: None)
+        self.run: Any = None
+        self.calls = 1
+
+    def version(self) -> dict[str, Any]:
+        """Say which version is running."""
+        return {"version": self.ops.version()}
+
+    def prepare(self, task: str) -> dict[str, Any]:
+        """Make a task ready to be timed."""
+        self.drop()
+        reset_peak()
+        wanted = BY_NAME[task]
+        parameters, arrays = wanted.arrays()
+        start = time.perf_counter()
+        if parameters:
+            run = self.ops.training(wanted.program, parameters, arrays, TRAINING_RATE)
+        else:
+            run = self.ops.program(wanted.program, arrays)
+        result = run()
+        first = time.perf_counter() - start
+        self.check(result)
+        result = getattr(run, "results", result)
+        result = result[0] if isinstance(result, (tuple, list)) else result
+        values = sample(self.ops.read(result))
+        seconds = first
+        for _ in range(3):  # the first ones may compile
+            start = time.perf_counter()
+            run()
+            seconds = time.perf_counter() - start
+            if seconds > 0.3:
+                break
+        self.run = run
+        self.calls = max(1, min(1000, int(SHORT / seconds)))
+        details: dict[str, Any] = getattr(self.ops, "details", lambda run: {})(run)
+        return {"first": first, "sample": values, "seconds": seconds, **details}
+
+    def time(self, seconds: float) -> dict[str, Any]:
+        """Time calls for some seconds, one at least."""
+        run, calls = self.run, self.calls
+        clock = time.perf_counter
+        samples: list[float] = []
+        end = clock() + seconds
+        gc.disable()
+        start = clock()
+        run()
+        now = clock()
+        while now < end or not samples:
+            if not samples and now > end:  # even the first call, with cold caches, takes too long
+                samples.append(now - start)
+                break
+            start = clock()
+            for _ in range(calls):
+                run()
+            now = clock()
+            samples.append((now - start) / calls)
+        gc.enable()
+        self.check(run())
+        return {"median": statistics.median(samples), "least": min(samples), "n": len(samples)}
+
+    def drop(self) -> dict[str, Any]:
+        """Forget the task."""
+        peak = peak_mib()
+        self.run = None
+        gc.collect()
+        return {"peak_mib": peak}
+
+
+def serve(worker: Worker, requests: TextIO, answers: TextIO) -> None:
+    """Answer requests until there are no more."""
+    print(json.dumps(worker.version()), file=answers, flush=True)
+    for line in requests:
+        request = json.loads(line)
+        do = getattr(worker, request.pop("do"))
+        try:
+            answer = do(**request)
+        except (Exception, SystemExit) as error:
+            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def main() -> None:
+    """Serve on standard input and output; what the framework prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    framework, variant, threads = sys.argv[1:]
+    serve(Worker(framework, variant, int(threads)), sys.stdin, answers)
+
+
+if __name__ == "__main__":
+    main()
