@@ -1,0 +1,283 @@
+package asm
+
+// row is one way to encode an operation. An operation that takes its operands in several ways has several rows; the
+// first that fits is used.
+type row struct {
+	op       Op
+	mnemonic string
+	shape    shape
+	prefix   prefix
+	code     byte
+	traits   traits
+}
+
+// prefix is the mandatory prefix and the map of an opcode.
+type prefix uint8
+
+const (
+	pNone = iota << 3
+	p66x
+	pF3x
+	pF2x
+)
+
+// The maps: none, 0F, 0F 38, 0F 3A, 5 and 6, below the prefix.
+const (
+	p00     prefix = pNone
+	p66     prefix = p66x
+	pF3     prefix = pF3x
+	p0F     prefix = pNone | 1
+	p660F   prefix = p66x | 1
+	pF30F   prefix = pF3x | 1
+	pF20F   prefix = pF2x | 1
+	p0F38   prefix = pNone | 2
+	p660F38 prefix = p66x | 2
+	pF30F38 prefix = pF3x | 2
+	pF20F38 prefix = pF2x | 2
+	p660F3A prefix = p66x | 3
+	pF20F3A prefix = pF2x | 3
+	pMap5   prefix = pNone | 5
+	p66Map6 prefix = p66x | 6
+)
+
+func (p prefix) opmap() byte { return byte(p & 7) }
+
+// mandatory is 0 for none, 1 for 66, 2 for F3, 3 for F2: the pp of VEX and EVEX.
+func (p prefix) mandatory() byte { return byte(p >> 3) }
+
+// traits are what else there is to know of a row.
+type traits uint64
+
+const (
+	leg       traits = 1 << iota // has an encoding without VEX
+	vex                          // has a VEX encoding
+	evex                         // has an EVEX encoding
+	w                            // EVEX.W
+	vw                           // VEX.W, REX.W (shapes with kindG have it by their Size)
+	l1                           // VEX.L whatever Size is
+	sib                          // Mem has a SIB byte always
+	noReg                        // Mem is there always
+	vsib                         // Mem.Index is a vector
+	fixed                        // no operands, but a ModRM byte
+	branch                       // to Inst.To
+	pseudo                       // no instruction
+	readsDst                     // Dst is read, too
+	setsFlags                    // changes the flags
+	usesFlags                    // depends on the flags
+	selects                      // Mask chooses between two sources
+	noMask                       // EVEX without Mask
+	min32                        // Size is 32 at least
+	min64                        // Size is 64
+
+	lv  = leg | vex
+	ve  = vex | evex
+	lve = leg | vex | evex
+)
+
+// What Mem reads or writes: so many bytes, or Size of general registers (memG), of vectors or a part of it. The last two
+// are of a vector's size, yet their displacement is counted in elements of 4 or 8 bytes.
+const (
+	mem1 traits = (iota + 1) << 24
+	mem2
+	mem4
+	mem8
+	mem16
+	mem32
+	memAny
+	memG
+	memV
+	memH
+	memF
+	memE
+	memDup // 8 bytes of a vector of 16, else all
+	memV4
+	memV8
+
+	memBits traits = 15 << 24
+)
+
+// The element that Mem may be a broadcast of.
+const (
+	bcast2 traits = (iota + 1) << 28
+	bcast4
+	bcast8
+
+	bcastBits traits = 3 << 28
+)
+
+// What becomes of Imm.
+const (
+	imm8 traits = (iota + 1) << 32
+	imm16
+	imm32
+	imm8or32 // 8 bits, by the opcode with bit 1 set, or 32
+	imm64    // as many as it takes
+	immShift // 8 bits, or none and bit 4 of the opcode set where it is 1
+
+	immBits traits = 7 << 32
+)
+
+// The opcode's extension in ModRM.reg.
+const (
+	ext0 traits = iota << 36
+	ext1
+	ext2
+	ext3
+	ext4
+	ext5
+	ext6
+	ext7
+)
+
+// The extensions of the processor that an operation needs beyond its level (SSE4.2, AVX2 with FMA, F16C and BMI2,
+// AVX-512 with F, BW, DQ and VL).
+const (
+	vbmi traits = traits(iota+1) << 40
+	cd
+	popcnt
+	vnni
+	bf16
+	fp16
+	amx
+)
+
+// elem is the size of the element that Mem may be a broadcast of, 0 if it may not.
+func (t traits) elem() int { return 1 << (t & bcastBits >> 28) &^ 1 }
+
+func (t traits) ext() byte { return byte(t >> 36 & 7) }
+
+// memBytes is how much Mem stands for in an instruction of that Size.
+func (t traits) memBytes(size int) int {
+	switch t & memBits {
+	case mem1, mem2, mem4, mem8, mem16, mem32:
+		return 1 << (t&memBits>>24 - 1)
+	case memH:
+		return size / 2
+	case memF:
+		return size / 4
+	case memE:
+		return size / 8
+	case memDup:
+		if size == 16 {
+			return 8
+		}
+	case memAny:
+		return 0
+	}
+	return size
+}
+
+// scale is what the short displacement of EVEX counts in.
+func (t traits) scale(size int, bcast bool) int {
+	switch {
+	case bcast:
+		return t.elem()
+	case t&memBits == memV4:
+		return 4
+	case t&memBits == memV8:
+		return 8
+	}
+	return t.memBytes(size)
+}
+
+// form is what a row's operands look like in an Inst, with a register and with memory in place of ModRM.rm; 0 is not
+// possible.
+type form struct {
+	reg, mem uint16
+	// sizes has sizeG and sizeV set if the row's encoding depends on Size as that of general registers or vectors.
+	sizes uint8
+}
+
+const (
+	sizeG = 1 << iota
+	sizeV
+)
+
+// rows are all rows, those of an operation one after the other from starts[op] to ends[op].
+var (
+	rows         []row
+	forms        []form
+	starts, ends [numOps]uint16
+	props        [numOps]traits
+)
+
+const hasMem = 1 << 12
+
+func init() {
+	tables := [][]row{tableGeneral, tableFloat, tableMove, tableShuffle, tableConvert, tableInteger, tableMask}
+	n := 0
+	for _, t := range tables {
+		n += len(t)
+	}
+	rows, forms = make([]row, 0, n), make([]form, 0, n)
+	for _, t := range tables {
+		for i := range t {
+			r := &t[i]
+			if ends[r.op] == 0 {
+				starts[r.op] = uint16(len(rows))
+			}
+			rows, forms = append(rows, *r), append(forms, r.form())
+			ends[r.op] = uint16(len(rows))
+			f := &forms[len(forms)-1]
+			props[r.op] |= r.traits & (branch | pseudo | readsDst | setsFlags | usesFlags | selects | vsib)
+			if f.mem != 0 && shapes[r.shape][0].place == inRM {
+				props[r.op] |= stores
+			}
+		}
+	}
+}
+
+// stores is the trait, found from the shape, of being able to write memory.
+const stores traits = 1 << 63
+
+func (r *row) form() form {
+	var f form
+	if r.traits&(branch|pseudo) != 0 {
+		return f
+	}
+	mem := uint16(0)
+	for j, o := range shapes[r.shape] {
+		if o.place == 0 {
+			continue
+		}
+		c := uint16(o.class()) << (3 * j)
+		f.reg |= c
+		if o.place == inRM {
+			mem = hasMem
+		} else {
+			f.mem |= c
+		}
+		switch o.kind {
+		case kindG:
+			f.sizes |= sizeG
+		case kindV, kindH, kindF, kindE:
+			f.sizes |= sizeV
+		}
+	}
+	f.mem |= mem
+	if r.traits&memBits == 0 || mem == 0 {
+		f.mem = 0
+	}
+	if r.traits&noReg != 0 {
+		f.reg = 0
+	}
+	if r.shape == none {
+		f.reg = noOperands
+	}
+	return f
+}
+
+// noOperands is the form of an instruction without operands.
+const noOperands = 1 << 15
+
+// form is what the operands of i look like.
+func (i *Inst) form() uint16 {
+	f := uint16(i.Dst.Class()) | uint16(i.Src[0].Class())<<3 | uint16(i.Src[1].Class())<<6 | uint16(i.Src[2].Class())<<9
+	if !i.Mem.None() {
+		f |= hasMem
+	}
+	if f == 0 {
+		return noOperands
+	}
+	return f
+}
