@@ -13,10 +13,10 @@ type axis struct {
 	// group is the number of tiles in a block of the cache, 0 for no blocks.
 	group int64
 
-	base linear // of the tile at work
-	live int64  // its units
-	last *Value // shuts lanes of its last unit, nil for none
-	win  window
+	base, number linear // of the tile at work: its first iteration, and which it is of its block
+	live         int64  // its units
+	last         *Value // shuts lanes of its last unit, nil for none
+	win          window
 }
 
 // window is a piece of the tiles of an axis: from lo on so many, and then the rest behind the last whole tile, if tail is 1.
@@ -80,6 +80,9 @@ func (im *importer) levels(p *plan, i int, e *env) {
 		im.tile(p, e)
 		return
 	}
+	if len(p.packs) > 0 && i == p.packAt {
+		im.fillPacks(p, e)
+	}
 	lv := p.levels[i]
 	a := lv.a
 	switch lv.kind {
@@ -100,12 +103,16 @@ func (im *importer) levels(p *plan, i int, e *env) {
 		if a.full() > 0 {
 			im.Builder.Loop(a.r.label()+" tiles", w.count, func(l *Loop) {
 				a.base = im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
+				a.number = linear{terms: []Term{{l.Iter, 1}}}
 				a.live, a.last = a.jam, nil
 				im.levels(p, i+1, e)
 			})
 		}
 		if a.rest() > 0 {
-			im.onceIf(a.r.label()+" rest", w.tail, func() { im.rest(p, i, e) })
+			im.onceIf(a.r.label()+" rest", w.tail, func() {
+				a.number = im.scaled(w.count, 1)
+				im.rest(p, i, e)
+			})
 		}
 	}
 }

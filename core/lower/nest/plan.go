@@ -18,6 +18,9 @@ type plan struct {
 	with  *axis
 	// along says that the innermost loops of the leaf's reductions are spread over the lanes of vectors.
 	along bool
+	// packs are operands that are computed before the level packAt.
+	packs  []*pack
+	packAt int
 }
 
 // access is a load or store of memory in the leaf of a band.
@@ -60,16 +63,7 @@ func vectorCost(acc []access, rng *uop.UOp) float64 {
 	sum := 0.0
 	for _, a := range acc {
 		d := s.of(a.u.Src[0])
-		switch {
-		case !d.matters:
-			sum += a.times * costSplat
-		case d.step == 1 && !d.odd:
-			sum += a.times * costNext
-		case a.u.Op == uop.Store:
-			sum += a.times * costAcross
-		default:
-			sum += a.times * costApart
-		}
+		sum += a.times * costOf(d, a.u.Op)
 	}
 	return sum
 }
@@ -162,116 +156,6 @@ func (r *region) weight() int64 {
 		}
 	}
 	return n
-}
-
-// innermost is the deepest loop of a chain of loops that collect.
-func (r *region) innermost() *region {
-	for {
-		in := r.loops()
-		if len(in) == 0 {
-			return r
-		}
-		r = in[0]
-	}
-}
-
-// planReduction lays out a band whose leaf collects: along the lanes of vectors, or a tile of results at a time.
-func (im *importer) planReduction(p *plan) {
-	acc := p.leaf.accesses(1, nil)
-	var k *region
-	simple := true
-	for _, r := range p.leaf.loops() {
-		in := r.innermost()
-		if k == nil || in.trip() > k.trip() {
-			k = in
-		}
-		for _, u := range in.updates {
-			simple = simple && u.op != 0
-		}
-	}
-	along := vectorCost(acc, k.rng)
-	if n := k.trip(); n > 0 {
-		along *= float64((n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(n)
-	}
-	along += 8 // the lanes have to be combined
-	var vec *axis
-	best := along
-	for _, a := range p.axes {
-		if a.n < 2 {
-			continue
-		}
-		cost := vectorCost(acc, a.r.rng)
-		cost *= float64((a.n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(a.n)
-		if cost <= best || vec == nil && !simple {
-			vec, best = a, cost
-		}
-	}
-	if vec == nil {
-		p.along = simple
-		im.jamAlong(p, acc)
-		return
-	}
-	vec.vec, vec.unit = true, int64(im.Lanes)
-	im.registerTile(p, vec, acc)
-}
-
-// sharing finds the axis for whose iterations most is loaded in common.
-func sharing(p *plan, acc []access, except *axis) *axis {
-	var found *axis
-	best := 0.0
-	for _, a := range p.axes {
-		if a == except || a.n < 2 {
-			continue
-		}
-		s := newSlopes(a.r.rng)
-		common, own := 0.0, false
-		for _, x := range acc {
-			if x.u.Op != uop.Load || x.times < 2 {
-				continue
-			}
-			if s.of(x.u).matters {
-				own = true
-			} else {
-				common += x.times
-			}
-		}
-		if own && common > 0 && common >= best {
-			found, best = a, common
-		}
-	}
-	return found
-}
-
-// jamAlong lets several results share what they load in common.
-func (im *importer) jamAlong(p *plan, acc []access) {
-	if a := sharing(p, acc, nil); a != nil {
-		a.jam = min(4, a.n)
-	}
-}
-
-// registerTile fills the vector registers with results: rows by columns of vectors.
-func (im *importer) registerTile(p *plan, vec *axis, acc []access) {
-	vectors := (vec.n + vec.unit - 1) / vec.unit
-	results := int64(0)
-	for _, r := range p.leaf.loops() {
-		results = max(results, int64(len(r.innermost().updates)))
-	}
-	rows := sharing(p, acc, vec)
-	room := int64(im.m.Vectors - 4)
-	if rows == nil {
-		vec.jam = min(max(8/results, 1), vectors)
-		return
-	}
-	vec.jam = min(2, vectors)
-	if rows.n < 4 {
-		vec.jam = min(4, vectors)
-	}
-	rows.jam = min(room/vec.jam/results, rows.n)
-	if rows.jam < 1 {
-		rows.jam = 1
-	}
-	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
-	p.axes = append([]*axis{rows}, slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows })...)
 }
 
 // chooseItems says which loop the threads share.

@@ -89,6 +89,7 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 			before = append(before, d.regs[u.slot])
 		}
 	}
+	im.packed(s.r, inner)
 	im.body(s.r, inner)
 	for i, d := range inner {
 		for j, u := range s.r.updates {

@@ -1,4 +1,4 @@
-package wasm_test
+package exec_test
 
 import (
 	"fmt"
@@ -7,9 +7,12 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/lower/nest"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
+	"polygrad/exec/device"
+	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
 )
 
@@ -18,16 +21,20 @@ import (
 // all come into play.
 func TestProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
-	e := exec.New(wasm.New())
 	shapes := [][3]int64{{1, 1, 1}, {1, 64, 1}, {64, 1, 64}, {4, 4, 4}, {8, 8, 8}, {16, 32, 64}, {64, 64, 64}, {12, 20, 36}, {33, 7, 65}, {128, 96, 160}, {100, 100, 100}, {3, 500, 48}, {256, 16, 256}, {160, 300, 8}}
 	for range 12 {
 		shapes = append(shapes, [3]int64{1 + r.Int64N(70), 1 + r.Int64N(70), 1 + r.Int64N(70)})
 	}
-	for _, s := range shapes {
-		for _, transposed := range []string{"", "a", "b"} {
-			t.Run(fmt.Sprintf("%dx%dx%d%s", s[0], s[1], s[2], transposed), func(t *testing.T) {
-				product(t, e, r, s, transposed)
-			})
+	small := nest.AVX512
+	small.Name, small.L2, small.L3, small.Threads = "small caches", 8<<10, 64<<10, 2
+	for _, d := range []device.Device{wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4), nested.New(small)} {
+		e := exec.New(d)
+		for _, s := range shapes {
+			for _, transposed := range []string{"", "a", "b"} {
+				t.Run(fmt.Sprintf("%s/%dx%dx%d%s", d.Name(), s[0], s[1], s[2], transposed), func(t *testing.T) {
+					product(t, e, r, s, transposed)
+				})
+			}
 		}
 	}
 }

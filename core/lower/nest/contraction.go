@@ -1,0 +1,266 @@
+package nest
+
+import (
+	"math"
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// A leaf that collects is laid out in one of two ways. Either the lanes of vectors are iterations of the loop that
+// collects (a dot product of two rows, the sum of a row), or they are results that stand side by side: then a tile of
+// rows by vectors of results fills the registers, and what a row or a column needs is loaded once for all of the tile.
+
+// innermost is the deepest loop of a chain of loops that collect.
+func (r *region) innermost() *region {
+	for {
+		in := r.loops()
+		if len(in) == 0 {
+			return r
+		}
+		r = in[0]
+	}
+}
+
+// planReduction lays out a band whose leaf collects.
+func (im *importer) planReduction(p *plan) {
+	acc := p.leaf.accesses(1, nil)
+	var k *region
+	simple, results := true, 1
+	for _, r := range p.leaf.loops() {
+		in := r.innermost()
+		if k == nil || in.trip() > k.trip() {
+			k = in
+		}
+		results = max(results, len(in.updates))
+		for _, u := range in.updates {
+			simple = simple && u.op != 0
+		}
+	}
+	best := math.Inf(1)
+	var vec, rows *axis
+	if simple {
+		rows = im.sharing(p, acc, nil)
+		best = im.alongCost(k, rows, acc)
+	}
+	for _, a := range p.axes {
+		if a.n < 2 {
+			continue
+		}
+		shared := im.sharing(p, acc, a)
+		if cost := im.tileCost(a, shared, acc); cost <= best {
+			best, vec, rows = cost, a, shared
+		}
+	}
+	if vec == nil {
+		p.along = simple
+		if rows != nil && simple {
+			rows.jam = min(4, rows.n)
+		}
+		return
+	}
+	vec.vec, vec.unit = true, int64(im.Lanes)
+	im.registerTile(vec, rows, int64(results), acc)
+	if rows == nil {
+		return
+	}
+	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
+	p.axes = append([]*axis{rows}, slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows })...)
+	im.blocks(p, vec, rows, acc)
+}
+
+// fill is how many vectors are made for each that would do if all lanes were used.
+func (im *importer) fill(n int64) float64 {
+	lanes := int64(im.Lanes)
+	if n < 1 {
+		return 1
+	}
+	return float64((n+lanes-1)/lanes*lanes) / float64(n)
+}
+
+// alongCost is the cost of the accesses for a vector of products whose lanes are iterations of the loop k.
+func (im *importer) alongCost(k *region, rows *axis, acc []access) float64 {
+	sum, times := 0.0, 1.0
+	for _, a := range acc {
+		times = max(times, a.times)
+	}
+	along := newSlopes(k.rng)
+	var byRow *slopes
+	if rows != nil {
+		byRow = newSlopes(rows.r.rng)
+	}
+	for _, a := range acc {
+		c := costOf(along.of(a.u.Src[0]), a.u.Op)
+		if byRow != nil && !byRow.of(a.u.Src[0]).matters {
+			c /= float64(min(4, rows.n))
+		}
+		sum += c * a.times / times
+	}
+	horizontal := 16.0
+	return max(1, sum)*im.fill(k.trip()) + horizontal*float64(im.Lanes)/16/times
+}
+
+// tileCost is the same for a tile of results, the lanes of whose vectors are iterations of an axis.
+func (im *importer) tileCost(vec, rows *axis, acc []access) float64 {
+	times := 1.0
+	for _, a := range acc {
+		times = max(times, a.times)
+	}
+	byLane := newSlopes(vec.r.rng)
+	sum := 0.0
+	for _, a := range acc {
+		c := costOf(byLane.of(a.u.Src[0]), a.u.Op)
+		if rows != nil && a.u.Op == uop.Load {
+			tall := float64(min(rows.n, 14))
+			switch s := newSlopes(rows.r.rng); {
+			case !s.of(a.u.Src[0]).matters:
+				// Columns are loaded once for all rows of a tile, and packed if there are more tiles than a few.
+				c = min(c, costNext+c*tall/float64(rows.n)) / tall
+			case !byLane.of(a.u.Src[0]).matters:
+				c /= 2
+			}
+		}
+		sum += c * a.times / times
+	}
+	return max(1, sum) * im.fill(vec.n)
+}
+
+// costOf is the cost of an access that moves with the lanes of a vector like this.
+func costOf(s slope, op uop.Op) float64 {
+	switch {
+	case !s.matters:
+		return costSplat
+	case s.step == 1 && !s.odd:
+		return costNext
+	case op == uop.Store:
+		return costAcross
+	}
+	return costApart
+}
+
+// sharing finds the axis for whose iterations most is loaded in common, while each loads something of its own.
+func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
+	var found *axis
+	best := 0.0
+	for _, a := range p.axes {
+		if a == except || a.n < 2 {
+			continue
+		}
+		s := newSlopes(a.r.rng)
+		common, own := 0.0, false
+		for _, x := range acc {
+			switch {
+			case x.u.Op != uop.Load || x.times < 2:
+			case s.of(x.u).matters:
+				own = true
+			default:
+				common += x.times * float64(min(a.n, 14))
+			}
+		}
+		if own && common > 0 && common >= best {
+			found, best = a, common
+		}
+	}
+	return found
+}
+
+// aliasing is the distance in bytes at which rows compete for the same places in the nearest cache.
+const aliasing = 4096
+
+// registerTile fills the vector registers with results: rows by columns of vectors.
+func (im *importer) registerTile(vec, rows *axis, results int64, acc []access) {
+	vectors := (vec.n + vec.unit - 1) / vec.unit
+	if rows == nil {
+		vec.jam = min(max(8/results, 1), vectors)
+		return
+	}
+	room := int64(im.m.Vectors-4) / results
+	wide, tall := int64(2), int64(14)
+	byRow := newSlopes(rows.r.rng)
+	for _, a := range acc {
+		if s := byRow.of(a.u.Src[0]); a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
+			wide, tall = 3, 8
+		}
+	}
+	if rows.n <= room/4 {
+		wide = 4
+	}
+	vec.jam = max(min(wide, vectors, room), 1)
+	rows.jam = even(rows.n, max(min(tall, room/vec.jam), 1))
+}
+
+// even is a height of tiles, up to a limit, that leaves no small rest.
+func even(n, most int64) int64 {
+	if n <= most {
+		return n
+	}
+	const least = 5 // a lower tile takes as long: sums wait for each other
+	best, found := int64(math.MaxInt64), most
+	for h := most; h > most/2; h-- {
+		cost := n / h * max(h, least)
+		if r := n % h; r > 0 {
+			cost += max(r, least)
+		}
+		if cost < best {
+			best, found = cost, h
+		}
+	}
+	return found
+}
+
+// blocks divides a product of matrices so that what is used again lies in the nearest caches: columns into blocks
+// that are packed, rows into blocks of half of the second cache.
+func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
+	k := int64(1)
+	for _, r := range p.leaf.loops() {
+		n := int64(1)
+		for c := r; ; c = c.loops()[0] {
+			if c.trip() < 1 || !c.innermost().simple() || len(c.loops()) > 1 {
+				return
+			}
+			n *= c.trip()
+			if len(c.loops()) == 0 {
+				break
+			}
+		}
+		k = max(k, n)
+	}
+	if len(p.leaf.loops()) != 1 {
+		return
+	}
+	for _, a := range p.axes {
+		if a.plain() {
+			p.levels = append(p.levels, level{a, walk})
+		}
+	}
+	vec.win, rows.win = vec.whole(im), rows.whole(im)
+	p.packs = im.findPacks(p.leaf, vec, rows, k)
+	tilesAcross := vec.full() + min(vec.rest(), 1)
+	tilesDown := rows.full() + min(rows.rest(), 1)
+	const element = 4
+	if len(p.packs) > 0 {
+		most := max(im.m.L3/(k*vec.tile()*element*int64(len(p.packs))), 1)
+		vec.group = share(tilesAcross, most, int64(im.m.Threads))
+		p.levels = append(p.levels, level{vec, block})
+		p.packAt = len(p.levels)
+		for _, q := range p.packs {
+			q.make(im, vec, k)
+		}
+	}
+	if most := max(im.m.L2/2/(k*rows.tile()*element), 1); tilesDown > most {
+		rows.group = share(tilesDown, most, 1)
+		p.levels = append(p.levels, level{rows, block})
+	}
+	p.levels = append(p.levels, level{vec, tiles}, level{rows, tiles})
+	if len(p.packs) == 0 && tilesDown > tilesAcross && rows.group == 0 {
+		n := len(p.levels)
+		p.levels[n-1], p.levels[n-2] = p.levels[n-2], p.levels[n-1]
+	}
+}
+
+// share is the size of equal blocks of at most so many tiles, at least one for each thread.
+func share(tiles, most, threads int64) int64 {
+	n := (tiles + most - 1) / most
+	n = (n + threads - 1) / threads * threads
+	return max((tiles+n-1)/n, 1)
+}

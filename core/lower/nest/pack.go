@@ -1,0 +1,180 @@
+package nest
+
+import "polygrad/core/uop"
+
+// pack is an operand of a product of matrices that is computed once for a block of columns and kept in scratch
+// memory in the order of use: an expression that does not depend on the rows, whatever it loads from and however.
+type pack struct {
+	u   *uop.UOp
+	vec *axis
+	k   int64
+	buf *Buffer
+}
+
+const (
+	// packTiles is how many tiles of rows must use a packed column, if to load it is as cheap as from the pack.
+	packTiles = 6
+	// farStep is the distance in bytes from one vector to the next, along the loop that collects, from which on they
+	// lie on too many pages and in too few places of the caches.
+	farStep = 1 << 10
+)
+
+// findPacks lists the operands of the leaf's sum that are worth packing.
+func (im *importer) findPacks(leaf *region, vec, rows *axis, k int64) []*pack {
+	in := leaf.loops()[0].innermost()
+	byLane, byRow, byStep := newSlopes(vec.r.rng), newSlopes(rows.r.rng), newSlopes(in.rng)
+	reuse := rows.n / rows.tile()
+	if reuse < 2 || k*vec.tile()*4 > im.m.L3 {
+		return nil
+	}
+	var out []*pack
+	seen := map[*uop.UOp]bool{}
+	var find func(u *uop.UOp)
+	find = func(u *uop.UOp) {
+		if seen[u] || u.Op == uop.Range || !byLane.of(u).matters {
+			return
+		}
+		seen[u] = true
+		if byRow.of(u).matters {
+			for _, s := range u.Src {
+				find(s)
+			}
+			return
+		}
+		if k := kindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
+			return
+		}
+		if !byStep.of(u).matters && !im.collected(leaf, u) {
+			return
+		}
+		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 {
+			s, t := byLane.of(u.Src[0]), byStep.of(u.Src[0])
+			near := s.step == 1 && !s.odd
+			if near && (reuse < packTiles || max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd) {
+				return
+			}
+		}
+		out = append(out, &pack{u: u, vec: vec, k: k})
+	}
+	for _, up := range in.updates {
+		for _, t := range up.terms {
+			find(t)
+		}
+	}
+	return out
+}
+
+// collected reports whether a value depends on any of the loops that collect.
+func (im *importer) collected(leaf *region, u *uop.UOp) bool {
+	for r := leaf.loops()[0]; ; r = r.loops()[0] {
+		if newSlopes(r.rng).of(u).matters {
+			return true
+		}
+		if len(r.loops()) == 0 {
+			return false
+		}
+	}
+}
+
+// make reserves the scratch memory: for each tile of a block, for each step of the sum, its vectors.
+func (q *pack) make(im *importer, vec *axis, k int64) {
+	q.buf = im.scratch(kindFor(q.u.DType).Register(), vec.group*k*vec.tile())
+}
+
+// fillPacks computes the packs of the block at work.
+func (im *importer) fillPacks(p *plan, e *env) {
+	a := p.packs[0].vec
+	fill := func(tile linear, base linear, live int64, last *Value) {
+		copies := make([]*env, live)
+		for j := range copies {
+			d := newEnv(e)
+			at := base
+			at.off += int64(j) * a.unit
+			at.lane = 1
+			d.linears[a.r.rng] = at
+			d.vector = true
+			if int64(j) == live-1 {
+				d.tail = last
+			}
+			copies[j] = d
+		}
+		im.fillTile(p, p.leaf.loops()[0], copies, tile, linear{})
+	}
+	w := a.win
+	if a.full() > 0 {
+		im.Builder.Loop(a.r.label()+" pack", w.count, func(l *Loop) {
+			base := im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
+			fill(linear{terms: []Term{{l.Iter, 1}}}, base, a.jam, nil)
+		})
+	}
+	if a.rest() == 0 {
+		return
+	}
+	im.onceIf(a.r.label()+" pack rest", w.tail, func() {
+		base := linear{off: a.full() * a.tile()}
+		n := a.rest()
+		var last *Value
+		if lanes := n % a.unit; !p.masks {
+			n -= lanes
+		} else if lanes > 0 {
+			last = im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, lanes))
+		}
+		if n > 0 {
+			fill(im.scaled(w.count, 1), base, (n+a.unit-1)/a.unit, last)
+		}
+	})
+}
+
+// fillTile makes the loops that collect around the computation of the packs' vectors for one tile.
+func (im *importer) fillTile(p *plan, r *region, copies []*env, tile, step linear) {
+	im.Builder.Loop(r.label()+" pack", im.Int(I64, r.trip()), func(l *Loop) {
+		inner := make([]*env, len(copies))
+		for i, e := range copies {
+			inner[i] = newEnv(e)
+			inner[i].linears[r.rng] = linear{terms: []Term{{l.Iter, 1}}}
+		}
+		step = im.addLinear(im.timesLinear(step, r.trip()), linear{terms: []Term{{l.Iter, 1}}}, 1)
+		if in := r.loops(); len(in) > 0 {
+			im.fillTile(p, in[0], inner, tile, step)
+			return
+		}
+		for _, q := range p.packs {
+			for j, e := range inner {
+				im.env = e
+				im.Store(q.place(im, tile, step, int64(j)), im.Splat(im.eval(q.u)))
+			}
+		}
+	})
+}
+
+// place is where the vector number j of a step of a tile is kept.
+func (q *pack) place(im *importer, tile, step linear, j int64) *Place {
+	t := q.vec.tile()
+	at := im.addLinear(im.timesLinear(tile, q.k*t), im.timesLinear(step, t), 1)
+	return &Place{Buf: q.buf, Terms: at.terms, Off: at.off + j*q.vec.unit, Stride: 1}
+}
+
+// packed makes the operands that were packed loads of what is kept, for an iteration of the innermost loop.
+func (im *importer) packed(r *region, copies []*env) {
+	p := im.at
+	if p == nil || len(p.packs) == 0 || len(r.loops()) > 0 {
+		return
+	}
+	for i, e := range copies {
+		if !e.vector {
+			return
+		}
+		im.env = e
+		step := linear{}
+		for c := p.leaf.loops()[0]; ; c = c.loops()[0] {
+			step = im.addLinear(im.timesLinear(step, c.trip()), im.linearOf(c.rng), 1)
+			if len(c.loops()) == 0 {
+				break
+			}
+		}
+		for _, q := range p.packs {
+			at := q.place(im, q.vec.number, step, int64(i)%q.vec.live)
+			e.vals[q.u] = im.Load(at, im.Lanes, nil)
+		}
+	}
+}
