@@ -20,9 +20,13 @@ package asm
 type Op uint16
 
 const (
-	// Pseudo-operations: LABEL marks the place Inst.To, ALIGN fills with no-operations up to a multiple of Imm.
+	// Pseudo-operations: LABEL marks the place Inst.To, ALIGN fills with no-operations up to a multiple of Imm, LOOP and
+	// ENDLOOP enclose a loop (they are nothing in the code), MOVE copies Src[0] to Dst of the same class.
 	LABEL Op = iota + 1
 	ALIGN
+	LOOP
+	ENDLOOP
+	MOVE
 
 	// General registers.
 	MOV

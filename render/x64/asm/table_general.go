@@ -4,6 +4,9 @@ package asm
 var tableGeneral = []row{
 	{LABEL, "label", none, p00, 0x00, pseudo},
 	{ALIGN, "align", none, p00, 0x00, pseudo},
+	{LOOP, "loop", none, p00, 0x00, pseudo},
+	{ENDLOOP, "endloop", none, p00, 0x00, pseudo},
+	{MOVE, "move", none, p00, 0x00, pseudo},
 	{MOV, "mov", rmGG, p00, 0x8B, leg | memG},
 	{MOV, "mov", mrGG, p00, 0x89, leg | memG | noReg},
 	{MOV, "mov", oG, p00, 0xB8, leg | imm64},
