@@ -16,7 +16,6 @@ import re
 from duel import CONTESTANTS, OURS, Contestant, Outcome, Pace, duel
 from tasks import TASKS, Task
 
-
 UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
