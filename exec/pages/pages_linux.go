@@ -38,6 +38,15 @@ func mmap(addr, n uintptr, prot, flags int) (uintptr, error) {
 	return p, nil
 }
 
+// File maps the first n bytes of a file, shared with its other mappings.
+func File(fd int, n uintptr, prot int) (uintptr, error) {
+	p, _, errno := unix.Syscall6(unix.SYS_MMAP, 0, n, uintptr(prot), unix.MAP_SHARED, uintptr(fd), 0)
+	if errno != 0 {
+		return 0, fmt.Errorf("pages: cannot map %d bytes of a file: %w", n, errno)
+	}
+	return p, nil
+}
+
 // Release unmaps what Reserve mapped.
 func Release(addr, n uintptr) error {
 	if _, _, errno := unix.Syscall(unix.SYS_MUNMAP, addr, n, 0); errno != 0 {

@@ -1,0 +1,269 @@
+//go:build linux && amd64 && cgo
+
+package code
+
+/*
+#include "fault.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"polygrad/exec/pages"
+)
+
+// Memory for code is never writable and executable at one address. A region is a file in memory that is mapped twice:
+// code is written through the one view and runs in the other, so that neither loading nor freeing asks the system for
+// anything, and kernels lie side by side in pages whose neighbours run meanwhile. Loading and freeing a kernel of 500 bytes takes
+// 0.4 us this way; with a mapping of its own and mprotect, 5 us and a page (measured). Where files in memory may not be
+// executed a batch gets a mapping of its own, which is made executable when it is written. It also does where names
+// of kernels are wanted by perf, which takes a file for a library and asks that for its names.
+
+// regionBytes is the size of a region, unless a batch needs a larger one.
+const regionBytes = 1 << 20
+
+// unit is what blocks are multiples of and aligned to: a cache line, and the size of a header.
+const unit = uintptr(unsafe.Sizeof(C.poly_native_header_t{}))
+
+// region is executable memory.
+type region struct {
+	write, run uintptr // where it can be written (0: nowhere any more) and where it runs
+	size       uintptr
+	free       []extent // in order
+	live       int      // blocks
+}
+
+// extent is a part of a region.
+type extent struct{ at, size uintptr }
+
+// block is the memory of one kernel, its header first.
+type block struct {
+	of *region
+	extent
+}
+
+// memory is where code lies.
+type memory struct {
+	mu      sync.Mutex
+	regions []*region
+	// single is set if batches get mappings of their own.
+	single bool
+}
+
+// text is code to load.
+type text struct {
+	name string
+	code []byte
+}
+
+func (t text) bytes() uintptr {
+	return unit + (uintptr(len(t.code)+len(t.name))+unit-1)&^(unit-1)
+}
+
+// load makes code runnable.
+func (m *memory) load(texts []text) ([]block, error) {
+	total := uintptr(0)
+	for _, t := range texts {
+		if len(t.code) == 0 || len(t.code) > math.MaxInt32 {
+			return nil, fmt.Errorf("code.Load: %s: got %d bytes of code, expected 1 to %d", t.name, len(t.code), math.MaxInt32)
+		}
+		total += t.bytes()
+	}
+	if total == 0 {
+		return nil, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.single {
+		if out, err := m.share(texts, total); err == nil {
+			return out, nil
+		}
+		m.single = true
+	}
+	return m.separate(texts, total)
+}
+
+// share puts code where there is room.
+func (m *memory) share(texts []text, total uintptr) ([]block, error) {
+	out := make([]block, len(texts))
+	for i, t := range texts {
+		b, ok := m.take(t.bytes())
+		if !ok {
+			r, err := newRegion(max(total, regionBytes))
+			if err != nil {
+				for _, b := range out[:i] {
+					m.give(b)
+				}
+				return nil, err
+			}
+			m.regions = append(m.regions, r)
+			b, _ = m.take(t.bytes())
+		}
+		total -= t.bytes()
+		b.fill(t)
+		out[i] = b
+	}
+	return out, nil
+}
+
+// separate maps a region for the code alone.
+func (m *memory) separate(texts []text, total uintptr) ([]block, error) {
+	at, err := pages.Reserve(0, total)
+	if err != nil {
+		return nil, err
+	}
+	r := &region{write: at, run: at, size: total}
+	out := make([]block, len(texts))
+	next := uintptr(0)
+	for i, t := range texts {
+		out[i] = block{r, extent{next, t.bytes()}}
+		out[i].fill(t)
+		next += t.bytes()
+	}
+	if err := unix.Mprotect(unsafe.Slice((*byte)(pages.Pointer(at)), total), unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		_ = pages.Release(at, total)
+		return nil, fmt.Errorf("the system allows no executable memory: %w", err)
+	}
+	r.write, r.live = 0, len(texts)
+	C.poly_native_add_range(C.uintptr_t(at), C.uintptr_t(at+total))
+	return out, nil
+}
+
+// take finds room for a block.
+func (m *memory) take(size uintptr) (block, bool) {
+	for _, r := range m.regions {
+		for i := range r.free {
+			f := &r.free[i]
+			if f.size < size {
+				continue
+			}
+			b := block{r, extent{f.at, size}}
+			if f.at, f.size = f.at+size, f.size-size; f.size == 0 {
+				r.free = slices.Delete(r.free, i, i+1)
+			}
+			r.live++
+			return b, true
+		}
+	}
+	return block{}, false
+}
+
+// fill writes code, its header and its name.
+func (b block) fill(t text) {
+	to := unsafe.Slice((*byte)(pages.Pointer(b.of.write+b.at)), b.size)
+	*(*C.poly_native_header_t)(unsafe.Pointer(&to[0])) = C.poly_native_header_t{
+		magic: [2]C.uint64_t{C.POLY_NATIVE_MAGIC0, C.POLY_NATIVE_MAGIC1}, code: C.uint64_t(b.entry()),
+		bytes: C.uint32_t(len(t.code)), name: C.uint32_t(len(t.name)),
+	}
+	n := copy(to[unit:], t.code)
+	copy(to[int(unit)+n:], t.name)
+}
+
+// entry is the address of the code.
+func (b block) entry() uintptr { return b.of.run + b.at + unit }
+
+// trap is an instruction that faults.
+const trap = 0xcc
+
+// free gives the memory of a kernel back.
+func (m *memory) free(b block) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.give(b)
+}
+
+func (m *memory) give(b block) {
+	r := b.of
+	r.live--
+	if r.write != 0 {
+		old := unsafe.Slice((*byte)(pages.Pointer(r.write+b.at)), b.size)
+		for i := range old {
+			old[i] = trap
+		}
+		C.poly_native_forget_code(C.uintptr_t(r.run+b.at), C.size_t(b.size))
+		r.release(b.extent)
+	}
+	// One region is kept though empty.
+	if r.live == 0 && (r.write == 0 || len(m.regions) > 1) {
+		m.regions = slices.DeleteFunc(m.regions, func(o *region) bool { return o == r })
+		r.unmap()
+	}
+}
+
+// release adds an extent to the free ones, together with its neighbours.
+func (r *region) release(e extent) {
+	i, _ := slices.BinarySearchFunc(r.free, e.at, func(f extent, at uintptr) int {
+		if f.at < at {
+			return -1
+		}
+		return 1
+	})
+	if i < len(r.free) && e.at+e.size == r.free[i].at {
+		e.size += r.free[i].size
+		r.free = slices.Delete(r.free, i, i+1)
+	}
+	if i > 0 && r.free[i-1].at+r.free[i-1].size == e.at {
+		r.free[i-1].size += e.size
+		return
+	}
+	r.free = slices.Insert(r.free, i, e)
+}
+
+// newRegion maps a file in memory twice.
+func newRegion(size uintptr) (*region, error) {
+	page := uintptr(os.Getpagesize())
+	size = (size + page - 1) &^ (page - 1)
+	// Newer systems want to be told that the file is meant to be executed, older ones do not know that flag.
+	fd, err := unix.MemfdCreate("polygrad", unix.MFD_CLOEXEC|unix.MFD_EXEC)
+	if err != nil {
+		fd, err = unix.MemfdCreate("polygrad", unix.MFD_CLOEXEC)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.Ftruncate(fd, int64(size)); err != nil {
+		return nil, fmt.Errorf("ftruncate: %w", err)
+	}
+	write, err := pages.File(fd, size, unix.PROT_READ|unix.PROT_WRITE)
+	if err != nil {
+		return nil, err
+	}
+	run, err := pages.File(fd, size, unix.PROT_READ|unix.PROT_EXEC)
+	if err != nil {
+		_ = pages.Release(write, size)
+		return nil, err
+	}
+	r := &region{write: write, run: run, size: size, free: []extent{{0, size}}}
+	C.poly_native_add_range(C.uintptr_t(run), C.uintptr_t(run+size))
+	return r, nil
+}
+
+func (r *region) unmap() {
+	C.poly_native_remove_range(C.uintptr_t(r.run))
+	if r.write != 0 {
+		_ = pages.Release(r.write, r.size)
+	}
+	_ = pages.Release(r.run, r.size)
+}
+
+// used is the number of bytes that blocks take, for tests.
+func (m *memory) used() (bytes uintptr, regions int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.regions {
+		bytes += r.size
+		for _, f := range r.free {
+			bytes -= f.size
+		}
+	}
+	return bytes, len(m.regions)
+}

@@ -1,0 +1,180 @@
+//go:build linux && amd64 && cgo
+
+package code
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// TestEveryItemOnce counts how often each item was done, while several goroutines use the pool and some runs begin
+// with workers that sleep.
+func TestEveryItemOnce(t *testing.T) {
+	const items = 97
+	k := load(t, "spin", spinCode, items, true)
+	var users sync.WaitGroup
+	for user := range 6 {
+		users.Go(func() {
+			buf := make([]int64, items)
+			bufs, vars := []unsafe.Pointer{unsafe.Pointer(&buf[0])}, []int64{int64(1 + 50*user)}
+			for turn := range int64(300) {
+				if err := k.Run(bufs, vars); err != nil {
+					t.Error(err)
+					return
+				}
+				for i, n := range buf {
+					if n != turn+1 {
+						t.Errorf("user %d: after %d runs item %d was done %d times", user, turn+1, i, n)
+						return
+					}
+				}
+				if turn%50 == 49 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	users.Wait()
+	if c := PoolCounts(); c.Woken == 0 || c.Alone == 0 {
+		t.Errorf("no worker was woken, or nobody found the pool busy: %+v; the test looks at nothing", c)
+	}
+}
+
+// TestDifferentKernelsInTurn lets workers be late: a piece of one run must not be done with the code of another.
+func TestDifferentKernelsInTurn(t *testing.T) {
+	kernels := []*Kernel{load(t, "fill", fillCode, 8, true), load(t, "spin", spinCode, 5, true), load(t, "fill", fillCode, 3, true)}
+	for _, k := range kernels {
+		k.cost.ns.Store(int64(2 * pieceTime))
+	}
+	kernels[0].cost.ns.Store(int64(time.Second)) // many pieces
+	filled, counted, third := make([]int64, 8), make([]int64, 5), make([]int64, 3)
+	for turn := range int64(20000) {
+		run(t, kernels[0], filled, turn)
+		run(t, kernels[1], counted, 1)
+		run(t, kernels[2], third, -turn)
+		if filled[0] != turn || filled[7] != turn+7 || counted[0] != turn+1 || counted[4] != turn+1 || third[2] != 2-turn {
+			t.Fatalf("turn %d: %v %v %v", turn, filled, counted, third)
+		}
+	}
+}
+
+// TestCollectorDoesNotWait collects garbage while long kernels run.
+func TestCollectorDoesNotWait(t *testing.T) {
+	k := load(t, "spin", spinCode, 2, true)
+	buf := make([]int64, 2)
+	var running atomic.Bool
+	var user sync.WaitGroup
+	user.Go(func() {
+		running.Store(true)
+		run(t, k, buf, 1_500_000_000)
+		running.Store(false)
+	})
+	for !running.Load() {
+		runtime.Gosched()
+	}
+	time.Sleep(5 * time.Millisecond)
+	collected := 0
+	for range 5 {
+		runtime.GC()
+		if running.Load() {
+			collected++
+		}
+	}
+	user.Wait()
+	if collected == 0 {
+		t.Error("the collector waited for a kernel")
+	}
+}
+
+// TestCostIsMeasured loads a kernel whose estimate is wrong in either direction.
+func TestCostIsMeasured(t *testing.T) {
+	buf := make([]int64, 4)
+	long := loadOne(t, Spec{Name: "spin", Text: spinCode, Buffers: 1, Vars: 1, Items: 4, Flops: flopsPerNs * float64(shareFrom) / 4})
+	short := loadOne(t, Spec{Name: "spin", Text: spinCode, Buffers: 1, Vars: 1, Items: 4, Flops: flopsPerNs * float64(shareFrom) * 2})
+	for range trials {
+		if how := long.cost.how(); how != measured {
+			t.Fatalf("a run happens in way %d, expected it to be timed", how)
+		}
+		run(t, long, buf, 100_000)
+		run(t, short, buf, 1)
+	}
+	if long.cost.how() != pooled {
+		t.Errorf("a kernel of %d ns is not shared", long.cost.ns.Load())
+	}
+	// A short kernel may be interrupted in all trials, but hardly here.
+	if short.cost.how() != here {
+		t.Errorf("a kernel of %d ns is shared", short.cost.ns.Load())
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	buf := make([]int64, 4096)
+	bufs := []unsafe.Pointer{unsafe.Pointer(&buf[0])}
+	old := threads
+	defer func() { threads = old }()
+	for _, c := range []struct {
+		name      string
+		threads   int
+		items     int64
+		frame     int64
+		each      int64 // turns of an empty loop for each item
+		much      bool
+		betweenUs int
+	}{
+		{name: "goroutine", threads: 1, items: 1, each: 1},
+		{name: "goroutine with memory", threads: 1, items: 1, each: 1, frame: 256},
+		{name: "cgo", threads: 1, items: 1, each: 1, much: true},
+		{name: "two, awake", threads: 2, items: 2, each: 1, much: true},
+		{name: "two, asleep", threads: 2, items: 2, each: 1, much: true, betweenUs: 300},
+		{name: "20us here", threads: 1, items: 2, each: 25000},
+		{name: "20us by two, awake", threads: 2, items: 2, each: 25000, much: true},
+		{name: "20us by two, asleep", threads: 2, items: 2, each: 25000, much: true, betweenUs: 300},
+		{name: "200us here", threads: 1, items: 2, each: 250000},
+		{name: "200us by two, awake", threads: 2, items: 2, each: 250000, much: true},
+		{name: "200us by two, asleep", threads: 2, items: 2, each: 250000, much: true, betweenUs: 300},
+	} {
+		threads = c.threads
+		k := loadOne(b, Spec{Name: "spin", Text: spinCode, Buffers: 1, Vars: 1, Items: c.items, Frame: c.frame})
+		if c.much {
+			k.cost.ns.Store(int64(shareFrom))
+		}
+		vars := []int64{c.each}
+		b.Run(c.name, func(b *testing.B) {
+			took := make([]time.Duration, 0, b.N)
+			for range b.N {
+				if c.betweenUs > 0 {
+					settle()
+				}
+				start := time.Now()
+				if err := k.Run(bufs, vars); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2]), "ns/median")
+			b.ReportMetric(float64(took[len(took)/20]), "ns/5%")
+		})
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	code := make([]byte, 512)
+	copy(code, fillCode)
+	for name, m := range map[string]*memory{"shared": {}, "separate": {single: true}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				at, err := m.load([]text{{"fill", code}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				m.free(at[0])
+			}
+		})
+	}
+}
