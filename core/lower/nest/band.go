@@ -256,6 +256,9 @@ func (im *importer) tile(p *plan, e *env) {
 						d.tail = a.last
 					}
 				}
+				if a == p.turn && a.live == int64(im.Lanes) {
+					d.cross = &cross{a.r.rng, j}
+				}
 				d.linears[a.r.rng] = at
 				next = append(next, d)
 			}

@@ -43,7 +43,7 @@ func build(name string, list []*uop.UOp, root *region, m Machine, plain bool) (k
 	}
 	im := &importer{
 		Builder: NewBuilder(name, lanes), m: m, plain: plain,
-		bufs: map[*uop.UOp]*Buffer{}, vars: map[string]int{}, pure: make(map[*uop.UOp]bool, len(list)),
+		bufs: map[*uop.UOp]*Buffer{}, vars: map[string]int{}, grows: map[*uop.UOp]*slopes{}, pure: make(map[*uop.UOp]bool, len(list)),
 	}
 	im.findBuffers(list)
 	im.findWork(root)

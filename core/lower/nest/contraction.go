@@ -84,10 +84,10 @@ func (im *importer) alongCost(k *region, rows *axis, acc []access) float64 {
 	for _, a := range acc {
 		times = max(times, a.times)
 	}
-	along := newSlopes(k.rng)
+	along := im.slopes(k.rng)
 	var byRow *slopes
 	if rows != nil {
-		byRow = newSlopes(rows.r.rng)
+		byRow = im.slopes(rows.r.rng)
 	}
 	for _, a := range acc {
 		c := costOf(along.of(a.u.Src[0]), a.u.Op)
@@ -106,13 +106,13 @@ func (im *importer) tileCost(vec, rows *axis, acc []access) float64 {
 	for _, a := range acc {
 		times = max(times, a.times)
 	}
-	byLane := newSlopes(vec.r.rng)
+	byLane := im.slopes(vec.r.rng)
 	sum := 0.0
 	for _, a := range acc {
 		c := costOf(byLane.of(a.u.Src[0]), a.u.Op)
 		if rows != nil && a.u.Op == uop.Load {
 			tall := float64(min(rows.n, 14))
-			switch s := newSlopes(rows.r.rng); {
+			switch s := im.slopes(rows.r.rng); {
 			case !s.of(a.u.Src[0]).matters:
 				// Columns are loaded once for all rows of a tile, and packed if there are more tiles than a few.
 				c = min(c, costNext+c*tall/float64(rows.n)) / tall
@@ -146,7 +146,7 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 		if a == except || a.n < 2 {
 			continue
 		}
-		s := newSlopes(a.r.rng)
+		s := im.slopes(a.r.rng)
 		common, own := 0.0, false
 		for _, x := range acc {
 			switch {
@@ -176,7 +176,7 @@ func (im *importer) registerTile(vec, rows *axis, results int64, acc []access) {
 	}
 	room := int64(im.m.Vectors-4) / results
 	wide, tall := int64(2), int64(14)
-	byRow := newSlopes(rows.r.rng)
+	byRow := im.slopes(rows.r.rng)
 	for _, a := range acc {
 		if s := byRow.of(a.u.Src[0]); a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8

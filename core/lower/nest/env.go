@@ -14,7 +14,9 @@ type importer struct {
 	bufs map[*uop.UOp]*Buffer
 	vars map[string]int
 	pure map[*uop.UOp]bool
-	env  *env
+	// grows tells how values depend on ranges.
+	grows map[*uop.UOp]*slopes
+	env   *env
 	// at is the plan of the band at work.
 	at *plan
 	// plain kernels keep their loops as they are; serial ones have no work items.
@@ -32,12 +34,14 @@ type env struct {
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
 	tail *Value
+	// cross is the loop along which vectors may be loaded that are turned, nil for none.
+	cross *cross
 }
 
 func newEnv(outer *env) *env {
 	e := &env{outer: outer, vals: map[*uop.UOp]*Value{}, linears: map[*uop.UOp]linear{}, regs: map[slot]*Value{}}
 	if outer != nil {
-		e.tail, e.vector = outer.tail, outer.vector
+		e.tail, e.vector, e.cross = outer.tail, outer.vector, outer.cross
 	}
 	return e
 }

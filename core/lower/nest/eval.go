@@ -142,6 +142,11 @@ func (im *importer) load(u *uop.UOp) *Value {
 	if !ok {
 		return alt
 	}
+	if lanes > 1 {
+		if v := im.turned(t, k, at); v != nil {
+			return v
+		}
+	}
 	if lanes > 1 && at.Gate != nil {
 		alt = im.Splat(alt)
 	}

@@ -22,7 +22,7 @@ const (
 // findPacks lists the operands of the leaf's sum that are worth packing.
 func (im *importer) findPacks(leaf *region, vec, rows *axis, k int64) []*pack {
 	in := leaf.loops()[0].innermost()
-	byLane, byRow, byStep := newSlopes(vec.r.rng), newSlopes(rows.r.rng), newSlopes(in.rng)
+	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := rows.n / rows.tile()
 	if reuse < 2 || k*vec.tile()*4 > im.m.L3 {
 		return nil
@@ -67,7 +67,7 @@ func (im *importer) findPacks(leaf *region, vec, rows *axis, k int64) []*pack {
 // collected reports whether a value depends on any of the loops that collect.
 func (im *importer) collected(leaf *region, u *uop.UOp) bool {
 	for r := leaf.loops()[0]; ; r = r.loops()[0] {
-		if newSlopes(r.rng).of(u).matters {
+		if im.slopes(r.rng).of(u).matters {
 			return true
 		}
 		if len(r.loops()) == 0 {
@@ -125,26 +125,49 @@ func (im *importer) fillPacks(p *plan, e *env) {
 	})
 }
 
-// fillTile makes the loops that collect around the computation of the packs' vectors for one tile.
+// fillTile makes the loops that collect around the computation of the packs' vectors for one tile. Of the innermost
+// one as many iterations are done side by side as there are lanes, so that vectors can be turned.
 func (im *importer) fillTile(p *plan, r *region, copies []*env, tile, step linear) {
-	im.Builder.Loop(r.label()+" pack", im.Int(I64, r.trip()), func(l *Loop) {
-		inner := make([]*env, len(copies))
-		for i, e := range copies {
-			inner[i] = newEnv(e)
-			inner[i].linears[r.rng] = linear{terms: []Term{{l.Iter, 1}}}
-		}
-		step = im.addLinear(im.timesLinear(step, r.trip()), linear{terms: []Term{{l.Iter, 1}}}, 1)
-		if in := r.loops(); len(in) > 0 {
-			im.fillTile(p, in[0], inner, tile, step)
+	n, side := r.trip(), int64(1)
+	innermost := len(r.loops()) == 0
+	if innermost && n >= int64(im.Lanes) {
+		side = int64(im.Lanes)
+	}
+	part := func(from, count, side int64) {
+		if count == 0 {
 			return
 		}
-		for _, q := range p.packs {
-			for j, e := range inner {
-				im.env = e
-				im.Store(q.place(im, tile, step, int64(j)), im.Splat(im.eval(q.u)))
+		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
+			for i := range side {
+				at := linear{terms: []Term{{l.Iter, side}}, off: from + i}
+				inner := make([]*env, len(copies))
+				for j, e := range copies {
+					inner[j] = newEnv(e)
+					inner[j].linears[r.rng] = at
+					if side > 1 {
+						inner[j].cross = &cross{r.rng, i}
+					}
+				}
+				now := im.addLinear(im.timesLinear(step, n), at, 1)
+				if innermost {
+					im.fillStep(p, inner, tile, now)
+				} else {
+					im.fillTile(p, r.loops()[0], inner, tile, now)
+				}
 			}
+		})
+	}
+	part(0, n/side, side)
+	part(n/side*side, n%side, 1)
+}
+
+func (im *importer) fillStep(p *plan, copies []*env, tile, step linear) {
+	for _, q := range p.packs {
+		for j, e := range copies {
+			im.env = e
+			im.Store(q.place(im, tile, step, int64(j)), im.Splat(im.eval(q.u)))
 		}
-	})
+	}
 }
 
 // place is where the vector number j of a step of a tile is kept.

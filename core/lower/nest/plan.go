@@ -18,6 +18,8 @@ type plan struct {
 	with  *axis
 	// along says that the innermost loops of the leaf's reductions are spread over the lanes of vectors.
 	along bool
+	// turn is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
+	turn *axis
 	// packs are operands that are computed before the level packAt.
 	packs  []*pack
 	packAt int
@@ -53,13 +55,13 @@ const unknownTrip = 64
 const (
 	costNext   = 1
 	costSplat  = 0.25
-	costApart  = 12
-	costAcross = 24 // of a store, one by one
+	costApart  = 20
+	costAcross = 30 // of a store, one by one
 )
 
 // vectorCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a range.
-func vectorCost(acc []access, rng *uop.UOp) float64 {
-	s := newSlopes(rng)
+func (im *importer) vectorCost(acc []access, rng *uop.UOp) float64 {
+	s := im.slopes(rng)
 	sum := 0.0
 	for _, a := range acc {
 		d := s.of(a.u.Src[0])
@@ -127,14 +129,14 @@ func (im *importer) planElements(p *plan) {
 		if a.n < 2 {
 			continue
 		}
-		cost := vectorCost(acc, a.r.rng)
+		cost := im.vectorCost(acc, a.r.rng)
 		// A vector that is not full costs as much as one that is.
 		cost *= float64((a.n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(a.n)
 		if vec == nil || cost <= best {
 			vec, best = a, cost
 		}
 	}
-	if vec == nil || best > float64(len(acc))*costApart {
+	if vec == nil || im.planTurn(p, acc, best) || best > float64(len(acc))*costApart {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)

@@ -16,7 +16,15 @@ type slopes struct {
 	known map[*uop.UOp]slope
 }
 
-func newSlopes(rng *uop.UOp) *slopes { return &slopes{rng, map[*uop.UOp]slope{}} }
+// slopes are those along a range.
+func (im *importer) slopes(rng *uop.UOp) *slopes {
+	s := im.grows[rng]
+	if s == nil {
+		s = &slopes{rng, map[*uop.UOp]slope{}}
+		im.grows[rng] = s
+	}
+	return s
+}
 
 func (s *slopes) of(u *uop.UOp) slope {
 	if u == s.rng {

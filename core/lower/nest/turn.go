@@ -1,0 +1,84 @@
+package nest
+
+import "polygrad/core/uop"
+
+// Where the lanes of a vector lie far apart in memory, but the same lane of neighbouring copies side by side, a square
+// of elements is loaded along the other way and turned in registers.
+
+// cross is the loop whose neighbouring iterations are copies that stand side by side, as many as a vector has lanes.
+type cross struct {
+	rng *uop.UOp
+	at  int64 // the number of the copy
+}
+
+// turned is the vector of a load from a place, as a lane of vectors that are loaded along the cross loop; nil if that
+// cannot be.
+func (im *importer) turned(t target, k Kind, at *Place) *Value {
+	x := im.env.cross
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || at.Buf.Written || k.Size() < 4 {
+		return nil
+	}
+	if s := im.slopes(x.rng).of(t.index); s.step != 1 || s.odd {
+		return nil
+	}
+	rows := make([]*Value, im.Lanes)
+	for i := range rows {
+		rows[i] = im.Load(&Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
+	}
+	return im.Transposed(rows, x.at)
+}
+
+// Transposed is the vector of the lanes of one number of as many vectors as there are lanes.
+func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
+	r0, n := rows[0], len(rows)
+	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), args: [3]int32{r0.ID, rows[1].ID, rows[n-1].ID}, bits: uint64(lane)}
+	v, found := b.table.find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
+	if found {
+		return v
+	}
+	v.Args = b.keep(rows)
+	return b.add(v)
+}
+
+// costTurn is what a vector costs that is turned with its neighbours.
+const costTurn = 5
+
+// planTurn lays out a band without reductions whose loads and stores run along different axes: squares of lanes by
+// lanes, several of them across a page. It reports whether that pays.
+func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
+	lanes := int64(im.Lanes)
+	for _, y := range p.axes {
+		for _, x := range p.axes {
+			if x == y || x.n < lanes || y.n < lanes {
+				continue
+			}
+			byLane, byCopy := im.slopes(y.r.rng), im.slopes(x.r.rng)
+			sum := 0.0
+			turns := false
+			for _, a := range acc {
+				s, c := byLane.of(a.u.Src[0]), byCopy.of(a.u.Src[0])
+				if cost := costOf(s, a.u.Op); cost != costApart || c.step != 1 || c.odd || s.odd || len(a.u.Src) > 1 {
+					sum += cost
+				} else {
+					sum += costTurn
+					turns = true
+				}
+			}
+			if !turns || sum >= best {
+				continue
+			}
+			y.vec, y.unit, y.jam = true, lanes, 1
+			x.jam, x.group = lanes, 4
+			p.turn = x
+			for _, a := range p.axes {
+				if a.plain() {
+					p.levels = append(p.levels, level{a, walk})
+				}
+			}
+			x.win, y.win = x.whole(im), y.whole(im)
+			p.levels = append(p.levels, level{x, block}, level{y, tiles}, level{x, tiles})
+			return true
+		}
+	}
+	return false
+}
