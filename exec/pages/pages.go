@@ -5,5 +5,11 @@ package pages
 
 import "unsafe"
 
+const (
+	// HugeFrom is the size in bytes from which on memory is mapped with huge pages.
+	HugeFrom = 4 << 20
+	hugePage = 2 << 20
+)
+
 // Pointer is the address of mapped memory as a pointer.
 func Pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }

@@ -2,18 +2,47 @@ package pages
 
 import (
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
 // Reserve maps n bytes of zeroed memory, near hint if the system likes. Pages
-// take room only once they are touched.
+// take room only once they are touched. Memory of HugeFrom bytes and more has huge
+// pages where the system has such: a page fault for 2 MiB instead of 512, and fewer misses
+// of the translation cache.
 func Reserve(hint, n uintptr) (uintptr, error) {
-	p, err := mmap(hint, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_NORESERVE)
+	huge := n >= HugeFrom
+	more := uintptr(0)
+	if huge && hint == 0 {
+		more = hugePage // to begin at a multiple of it
+	}
+	p, err := mmap(hint, n+more, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_NORESERVE)
 	if err != nil {
 		return 0, fmt.Errorf("pages: cannot map %d bytes: %w", n, err)
 	}
+	if more > 0 {
+		p = trimmed(p, n)
+	}
+	if huge {
+		// Advice only.
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, p, n, unix.MADV_HUGEPAGE)
+	}
 	return p, nil
+}
+
+// trimmed keeps n bytes from a multiple of hugePage on, of a mapping of that many more.
+func trimmed(p, n uintptr) uintptr {
+	page := uintptr(os.Getpagesize())
+	end := p + (n+hugePage+page-1)&^(page-1)
+	at := (p + hugePage - 1) &^ (hugePage - 1)
+	if at > p {
+		_ = Release(p, at-p)
+	}
+	if used := at + (n+page-1)&^(page-1); used < end {
+		_ = Release(used, end-used)
+	}
+	return at
 }
 
 // Claim takes the addresses from addr on, which nothing may use, if they are free.
