@@ -228,25 +228,33 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	if len(p.leaf.loops()) != 1 {
 		return
 	}
+	var walks []level
 	for _, a := range p.axes {
 		if a.plain() {
-			p.levels = append(p.levels, level{a, walk})
+			walks = append(walks, level{a, walk})
 		}
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
-	p.packs = im.findPacks(p.leaf, vec, rows, k)
+	p.packs = im.findPacks(p.leaf, vec, rows, walks, k)
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)
 	const element = 4
 	if len(p.packs) > 0 {
 		most := max(im.m.L3/(k*vec.tile()*element*int64(len(p.packs))), 1)
 		vec.group = share(tilesAcross, most, int64(im.m.Threads))
-		p.levels = append(p.levels, level{vec, block})
+		inside := slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
+		if inside {
+			p.levels = append(walks, level{vec, block})
+			walks = nil
+		} else {
+			p.levels = append(p.levels, level{vec, block})
+		}
 		p.packAt = len(p.levels)
 		for _, q := range p.packs {
 			q.make(im, vec, k)
 		}
 	}
+	p.levels = append(p.levels, walks...)
 	if most := max(im.m.L2/2/(k*rows.tile()*element), 1); tilesDown > most {
 		rows.group = share(tilesDown, most, 1)
 		p.levels = append(p.levels, level{rows, block})
@@ -256,6 +264,11 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		n := len(p.levels)
 		p.levels[n-1], p.levels[n-2] = p.levels[n-2], p.levels[n-1]
 	}
+}
+
+// movesWith reports whether a value depends on any of the loops that are walked.
+func (im *importer) movesWith(u *uop.UOp, walks []level) bool {
+	return slices.ContainsFunc(walks, func(l level) bool { return im.slopes(l.a.r.rng).of(u).matters })
 }
 
 // share is the size of equal blocks of at most so many tiles, at least one for each thread.

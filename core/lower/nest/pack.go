@@ -20,17 +20,22 @@ const (
 )
 
 // findPacks lists the operands of the leaf's sum that are worth packing.
-func (im *importer) findPacks(leaf *region, vec, rows *axis, k int64) []*pack {
+func (im *importer) findPacks(leaf *region, vec, rows *axis, walks []level, k int64) []*pack {
 	in := leaf.loops()[0].innermost()
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := rows.n / rows.tile()
-	if reuse < 2 || k*vec.tile()*4 > im.m.L3 {
+	if k*vec.tile()*4 > im.m.L3 {
 		return nil
+	}
+	often := reuse
+	for _, w := range walks {
+		often *= max(w.a.n, 1)
 	}
 	var out []*pack
 	seen := map[*uop.UOp]bool{}
 	var find func(u *uop.UOp)
 	find = func(u *uop.UOp) {
+		reuse := reuse
 		if seen[u] || u.Op == uop.Range || !byLane.of(u).matters {
 			return
 		}
@@ -45,6 +50,12 @@ func (im *importer) findPacks(leaf *region, vec, rows *axis, k int64) []*pack {
 			return
 		}
 		if !byStep.of(u).matters && !im.collected(leaf, u) {
+			return
+		}
+		if !im.movesWith(u, walks) {
+			reuse = often
+		}
+		if reuse < 2 {
 			return
 		}
 		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 {
