@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -25,6 +26,8 @@ type Binding struct {
 type Executor struct {
 	dev  device.Device
 	pool pool
+	// fusion says how kernels are merged, nil for not at all.
+	fusion *fuse.Options
 
 	// building is held while a plan is made, so that equal kernels are compiled once.
 	building sync.Mutex
@@ -47,7 +50,7 @@ const (
 
 // New makes an executor for a device.
 func New(dev device.Device) *Executor {
-	e := &Executor{dev: dev, pool: pool{limit: idleLimit}}
+	e := &Executor{dev: dev, pool: pool{limit: idleLimit}, fusion: fusionOf(dev)}
 	e.forget()
 	return e
 }

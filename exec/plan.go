@@ -51,7 +51,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	sched, err := schedule.New(req.sink)
+	sched, err := e.schedule(req.sink)
 	if err != nil {
 		return nil, err
 	}

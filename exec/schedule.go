@@ -2,10 +2,33 @@ package exec
 
 import (
 	"fmt"
+	"os"
 
 	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
 	"polygrad/core/uop"
+	"polygrad/exec/device"
 )
+
+// schedule cuts a request into kernels for the device.
+func (e *Executor) schedule(sink *uop.UOp) (*schedule.Schedule, error) {
+	s, err := schedule.New(sink)
+	if err != nil || e.fusion == nil {
+		return s, err
+	}
+	fuse.Apply(s, *e.fusion)
+	return s, nil
+}
+
+// fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
+func fusionOf(d device.Device) *fuse.Options {
+	f, ok := d.(device.Fuser)
+	if !ok || os.Getenv("POLY_FUSE") == "0" {
+		return nil
+	}
+	o := f.Fusion()
+	return &o
+}
 
 // Schedule cuts a request (see Realize) into kernels, without compiling them: their SINKs in the order in which
 // they run, in a graph of their own. A request that only copies buffers has none.

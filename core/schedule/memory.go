@@ -16,9 +16,10 @@ type temporary struct {
 	offset      int64
 }
 
-// planMemory gives the temporaries places in one arena. Those that live at the same time do not overlap. The
+// PlanMemory gives the temporaries places in one arena. Those that live at the same time do not overlap. The
 // largest are placed first, each into the smallest gap that is wide enough for it.
-func (s *Schedule) planMemory() {
+func (s *Schedule) PlanMemory() {
+	s.ArenaBytes = 0
 	ts := s.temporaries()
 	slices.SortStableFunc(ts, func(a, b *temporary) int { return cmp.Compare(b.size, a.size) })
 	var placed []*temporary // by offset

@@ -18,7 +18,7 @@ func plan(sizes ...int64) *Schedule {
 		s.Kernels = append(s.Kernels, k)
 	}
 	s.Kernels = append(s.Kernels, Kernel{Bufs: []int{len(sizes) - 1}})
-	s.planMemory()
+	s.PlanMemory()
 	return s
 }
 

@@ -29,7 +29,7 @@ func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
 	for i, v := range values {
 		b.output(i, v)
 	}
-	b.s.planMemory()
+	b.s.PlanMemory()
 	return b.s, nil
 }
 
@@ -118,10 +118,15 @@ func (b *builder) kernel(call *uop.UOp) {
 			k.Vars = append(k.Vars, u)
 		}
 	}
-	slices.SortFunc(k.Vars, func(x, y *uop.UOp) int {
+	SortVars(k.Vars)
+	b.s.Kernels = append(b.s.Kernels, k)
+}
+
+// SortVars puts variables into the order in which a Kernel lists them.
+func SortVars(vars []*uop.UOp) {
+	slices.SortFunc(vars, func(x, y *uop.UOp) int {
 		return strings.Compare(x.Arg.(uop.VarArg).Name, y.Arg.(uop.VarArg).Name)
 	})
-	b.s.Kernels = append(b.s.Kernels, k)
 }
 
 func (b *builder) slot(buf *uop.UOp) int {

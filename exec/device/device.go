@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
+	"polygrad/core/schedule/fuse"
 )
 
 // Device compiles kernels. Its methods may be called from any goroutine.
@@ -19,6 +20,12 @@ type Device interface {
 	Reach() uintptr
 	// Compile turns linear lists into kernels, all of them or none.
 	Compile(progs []*lower.Program) ([]Kernel, error)
+}
+
+// Fuser is a Device that wants the kernels of a schedule merged.
+type Fuser interface {
+	// Fusion bounds what is merged.
+	Fusion() fuse.Options
 }
 
 // Kernel is compiled code. It may be run from several goroutines at once.

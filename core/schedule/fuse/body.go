@@ -1,0 +1,190 @@
+package fuse
+
+import (
+	"maps"
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// body is a kernel in the form in which kernels are merged: its PARAMs are the slots of the schedule, and no two bodies
+// share a RANGE. It is never changed.
+type body struct {
+	stores []store
+	// loops are the ranges of all stores, in the order of the kernel that they come from.
+	loops []*uop.UOp
+	// merged says that the body is no kernel of the scheduler any more.
+	merged bool
+}
+
+// store is one output.
+type store struct {
+	slot int
+	// at is the INDEX that is stored to, value what is stored there.
+	at, value *uop.UOp
+	// loops are the ranges around the store.
+	loops []*uop.UOp
+}
+
+func (s *store) index() *uop.UOp { return s.at.Src[1] }
+
+// understood are the operations that the body of a kernel may consist of.
+var understood = uop.GroupElementwise.Union(uop.Ops(uop.ConstOp, uop.Range, uop.Param, uop.Index, uop.Reduce, uop.DefineVar,
+	uop.Store, uop.End, uop.Sink))
+
+// open is the body of a kernel, nil if the kernel has something in it that is not understood.
+func (f *fuser) open(k schedule.Kernel) *body {
+	sink := k.AST
+	if sink.Op != uop.Sink || len(sink.Src) != 1 {
+		return nil
+	}
+	m := map[*uop.UOp]*uop.UOp{}
+	var rs []*uop.UOp
+	for _, u := range sink.Toposort() {
+		switch {
+		case !understood.Has(u.Op) || u.Op == uop.Index && len(u.Src) != 2:
+			return nil
+		case u.Op == uop.Range:
+			if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 {
+				return nil
+			}
+			rs = append(rs, u)
+		case u.Op == uop.Param:
+			m[u] = u.WithArg(uop.Num(k.Bufs[int(u.Arg.(uop.Num))]))
+		}
+	}
+	slices.SortFunc(rs, byID)
+	for _, r := range rs {
+		m[r] = f.newRange(r)
+	}
+	end := replace(sink.Src[0], m)
+	b := &body{}
+	st := end
+	if end.Op == uop.End {
+		st, b.loops = end.Src[0], end.Src[1:]
+	}
+	if st.Op != uop.Store || len(st.Src) != 2 || st.Src[0].Op != uop.Index {
+		return nil
+	}
+	b.stores = []store{{slot: slotOf(st.Src[0]), at: st.Src[0], value: st.Src[1], loops: b.loops}}
+	c := cuts{}
+	c.ofDivisions(b.root(), b.loops)
+	if s := f.split(b, c); s != nil {
+		return s
+	}
+	return b
+}
+
+// newRange is a range like r that no body has yet.
+func (f *fuser) newRange(r *uop.UOp) *uop.UOp {
+	f.ranges++
+	return r.WithArg(uop.RangeArg{ID: []int{f.ranges}, Type: r.RangeID().Type})
+}
+
+// slotOf is the slot that an INDEX goes to.
+func slotOf(at *uop.UOp) int { return int(at.Src[0].Arg.(uop.Num)) }
+
+func sizeOf(r *uop.UOp) int64 { return r.Src[0].ConstVal().I() }
+
+func volume(rs []*uop.UOp) int64 {
+	n := int64(1)
+	for _, r := range rs {
+		n *= sizeOf(r)
+	}
+	return n
+}
+
+// replace puts other nodes in the place of some, once: what is put in is not looked at again.
+func replace(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
+	to := maps.Clone(m)
+	for _, u := range root.ToposortGated(func(u *uop.UOp) bool { return m[u] == nil }) {
+		if m[u] == nil {
+			to[u] = rebuilt(u, to)
+		}
+	}
+	return to[root]
+}
+
+// rebuilt is a node with its sources replaced.
+func rebuilt(u *uop.UOp, to map[*uop.UOp]*uop.UOp) *uop.UOp {
+	for i, s := range u.Src {
+		if to[s] == s {
+			continue
+		}
+		src := make([]*uop.UOp, len(u.Src))
+		copy(src, u.Src[:i])
+		for j := i; j < len(src); j++ {
+			src[j] = to[u.Src[j]]
+		}
+		return u.With(src...)
+	}
+	return u
+}
+
+// with is the body with nodes replaced and simplified; loops are its new ranges.
+func (b *body) with(m map[*uop.UOp]*uop.UOp, loops []*uop.UOp) *body {
+	out := &body{loops: loops, merged: b.merged}
+	for _, s := range b.stores {
+		out.stores = append(out.stores, s.with(m))
+	}
+	return out
+}
+
+func (s *store) with(m map[*uop.UOp]*uop.UOp) store {
+	out := store{slot: s.slot}
+	out.at = symbolic.Simplify(replace(s.at, m))
+	out.value = symbolic.Simplify(replace(s.value, m))
+	for _, r := range s.loops {
+		v, ok := m[r]
+		if !ok {
+			v = r
+		}
+		for _, x := range v.Ranges() {
+			if x.Op == uop.Range {
+				out.loops = append(out.loops, x)
+			}
+		}
+	}
+	return out
+}
+
+// root is a node above all stores, to walk over the body.
+func (b *body) root() *uop.UOp {
+	var src []*uop.UOp
+	for _, s := range b.stores {
+		src = append(src, s.at, s.value)
+	}
+	return b.stores[0].at.Graph().Sink(nil, src...)
+}
+
+// loads are the INDEX nodes that the body reads.
+func (b *body) loads() []*uop.UOp {
+	var out []*uop.UOp
+	for _, u := range b.values() {
+		if u.Op == uop.Index {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// values are the nodes below what is stored, sources first.
+func (b *body) values() []*uop.UOp {
+	src := make([]*uop.UOp, len(b.stores))
+	for i, s := range b.stores {
+		src[i] = s.value
+	}
+	return b.stores[0].at.Graph().Sink(nil, src...).Toposort()
+}
+
+// storeTo is the store to a slot, nil if there is none.
+func (b *body) storeTo(slot int) *store {
+	for i := range b.stores {
+		if b.stores[i].slot == slot {
+			return &b.stores[i]
+		}
+	}
+	return nil
+}

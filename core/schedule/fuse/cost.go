@@ -1,0 +1,103 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+var (
+	functions = uop.Ops(uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh, uop.Pow)
+	divisions = uop.Ops(uop.Sqrt, uop.Reciprocal, uop.Fdiv, uop.Idiv, uop.Mod)
+	free      = uop.Ops(uop.ConstOp, uop.Param, uop.Range, uop.DefineVar)
+)
+
+// weight is the cost of an operation, for a comparison of a merged kernel with those that it is made of.
+func weight(op uop.Op) float64 {
+	switch {
+	case functions.Has(op):
+		return 8
+	case divisions.Has(op):
+		return 3
+	case free.Has(op):
+		return 0
+	}
+	return 1
+}
+
+// work estimates what a run of the body costs: each value, as often as it is computed.
+func (b *body) work() float64 {
+	order, ok := nest(b)
+	if !ok {
+		order = b.loops
+	}
+	total := 0.0
+	values := b.values()
+	around := outerLoops(values)
+	for _, u := range values {
+		if u.DType.IsIndex() || u.Op == uop.Sink {
+			continue
+		}
+		rs := slices.Concat(u.Ranges(), around[u])
+		if u.Op == uop.Reduce {
+			rs = slices.Concat(rs, u.Src[1:])
+		}
+		// Whoever depends on a loop runs inside of all loops around it too.
+		last := -1
+		for i, r := range order {
+			if slices.Contains(rs, r) {
+				last = i
+			}
+		}
+		times := volume(order[:last+1])
+		for i, r := range rs {
+			if !slices.Contains(order, r) && !slices.Contains(rs[:i], r) {
+				times *= sizeOf(r)
+			}
+		}
+		total += weight(u.Op) * float64(times)
+	}
+	return total
+}
+
+// outerLoops are, for each value that is computed inside the loop of a reduction, the ranges that this loop is in.
+func outerLoops(values []*uop.UOp) map[*uop.UOp][]*uop.UOp {
+	out := map[*uop.UOp][]*uop.UOp{}
+	for _, red := range values {
+		if red.Op != uop.Reduce {
+			continue
+		}
+		for _, u := range red.Src[0].Toposort() {
+			if len(within(u.Ranges(), red.Src[1:])) > 0 {
+				out[u] = append(out[u], red.Ranges()...)
+			}
+		}
+	}
+	return out
+}
+
+// contraction reports whether the body has a reduction that uses every value it loads several times: a matrix product
+// or a convolution. Such loops are tiled and must stay as they are.
+func (b *body) contraction() bool {
+	for _, u := range b.values() {
+		if u.Op == uop.Reduce && contracts(u) {
+			return true
+		}
+	}
+	return false
+}
+
+func contracts(red *uop.UOp) bool {
+	loads, all := 0, slices.Concat(red.Ranges(), red.Src[1:])
+	inside := red.Src[0].ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce })
+	for _, u := range inside {
+		if u.Op != uop.Index || len(within(u.Ranges(), red.Src[1:])) == 0 {
+			continue
+		}
+		loads++
+		if len(within(all, u.Ranges())) == len(all) {
+			return false
+		}
+	}
+	return loads > 1
+}

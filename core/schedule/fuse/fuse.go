@@ -1,0 +1,231 @@
+// Package fuse merges the kernels of a schedule: what is reduced over a row with what is done to the same row next, what
+// is done to the elements of a matrix product with the product, and kernels that read the same data.
+//
+// tinygrad's rules make a kernel of each reduction whose result is used more than once; this package works on their
+// result and is for devices that run the loops of a kernel as they stand, where
+//
+//	for row { max; sum of exp; store }
+//
+// reads the row from memory once.
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+)
+
+// Options bound what may be merged.
+type Options struct {
+	// RowBytes is how much memory one row may take that is gone through several times: part of a cache.
+	RowBytes int64
+	// MinRows is how many rows there must be, for threads to share them; kernels of up to SmallWork elements need none.
+	MinRows, SmallWork int64
+	// MaxWork is by how much the arithmetic may grow because values are computed again instead of being stored.
+	MaxWork float64
+	// MaxBuffers is the most buffers that a merged kernel may have.
+	MaxBuffers int
+}
+
+// For returns options for a processor with a second-level cache of some size, and a number of threads.
+func For(cacheBytes int64, threads int) Options {
+	return Options{RowBytes: cacheBytes / 4, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24}
+}
+
+// fuser is the state of one run.
+type fuser struct {
+	s      *schedule.Schedule
+	o      Options
+	items  []*item
+	ranges int
+}
+
+// item is a kernel.
+type item struct {
+	kernel        schedule.Kernel
+	body          *body // nil for kernels that cannot be merged
+	reads, writes []int // slots
+}
+
+// Apply merges kernels of a schedule.
+func Apply(s *schedule.Schedule, o Options) {
+	f := &fuser{s: s, o: o}
+	for _, k := range s.Kernels {
+		f.items = append(f.items, f.newItem(k))
+	}
+	f.producers()
+	f.siblings()
+	merged := false
+	for i, it := range f.items {
+		if it.body != nil && it.body.merged {
+			it.kernel = f.finish(it.body)
+			merged = true
+		}
+		s.Kernels[i] = it.kernel
+	}
+	if !merged {
+		return
+	}
+	s.Kernels = s.Kernels[:len(f.items)]
+	f.dropSlots()
+	s.PlanMemory()
+}
+
+func (f *fuser) newItem(k schedule.Kernel) *item {
+	it := &item{kernel: k, body: f.open(k)}
+	if it.body == nil {
+		it.reads, it.writes = k.Bufs, k.Bufs
+		return it
+	}
+	it.note()
+	return it
+}
+
+// note lists the slots that the body works on.
+func (it *item) note() {
+	it.reads, it.writes = nil, nil
+	for _, s := range it.body.stores {
+		it.writes = append(it.writes, s.slot)
+	}
+	for _, l := range it.body.loads() {
+		if s := slotOf(l); !slices.Contains(it.reads, s) {
+			it.reads = append(it.reads, s)
+		}
+	}
+}
+
+func overlap(a, b []int) bool {
+	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
+}
+
+// mustFollow reports whether b, which comes later, cannot come before a.
+func mustFollow(b, a *item) bool {
+	return overlap(a.writes, b.reads) || overlap(a.reads, b.writes) || overlap(a.writes, b.writes)
+}
+
+// between splits the kernels between i and j into those that can run before both and those that can run after both. ok is
+// false if there are others.
+func (f *fuser) between(i, j int) (before, after []*item, ok bool) {
+	behind := []*item{f.items[i]}
+	for _, x := range f.items[i+1 : j] {
+		if slices.ContainsFunc(behind, func(y *item) bool { return mustFollow(x, y) }) {
+			behind = append(behind, x)
+		} else {
+			before = append(before, x)
+		}
+	}
+	after = behind[1:]
+	ok = !slices.ContainsFunc(after, func(x *item) bool { return mustFollow(f.items[j], x) })
+	return before, after, ok
+}
+
+// put replaces the kernels i and j by one with a body, and returns its place.
+func (f *fuser) put(i, j int, before, after []*item, b *body) int {
+	it := &item{body: b}
+	it.note()
+	f.items = slices.Concat(f.items[:i], before, []*item{it}, after, f.items[j+1:])
+	return i + len(before)
+}
+
+// producers merges kernels with those that read what they write.
+func (f *fuser) producers() {
+	for j := 0; j < len(f.items); j++ {
+		for i := j - 1; i >= 0; i-- {
+			p, k := f.items[i], f.items[j]
+			if p.body == nil || k.body == nil || !overlap(p.writes, k.reads) {
+				continue
+			}
+			before, after, ok := f.between(i, j)
+			if !ok {
+				continue
+			}
+			if b := f.absorb(p.body, k.body, func(slot int) bool { return f.needed(slot, i, j) }); b != nil {
+				j = f.put(i, j, before, after, b)
+				i = j
+			}
+		}
+	}
+}
+
+// needed reports whether something else than the kernels i and j wants to see a slot.
+func (f *fuser) needed(slot, i, j int) bool {
+	if s := f.s.Slots[slot]; s.Input >= 0 || s.Output >= 0 {
+		return true
+	}
+	for n, it := range f.items {
+		if n != i && n != j && slices.Contains(it.reads, slot) {
+			return true
+		}
+	}
+	return false
+}
+
+// siblings merges kernels that read the same data.
+func (f *fuser) siblings() {
+	for j := 1; j < len(f.items); j++ {
+		for i := j - 1; i >= 0; i-- {
+			p, k := f.items[i], f.items[j]
+			if p.body == nil || k.body == nil || !overlap(p.reads, k.reads) || overlap(p.writes, k.reads) || overlap(p.writes, k.writes) {
+				continue
+			}
+			before, after, ok := f.between(i, j)
+			if !ok {
+				continue
+			}
+			if b := f.join(p.body, k.body); b != nil {
+				j = f.put(i, j, before, after, b)
+				i = j
+			}
+		}
+	}
+}
+
+// finish is the kernel of a body.
+func (f *fuser) finish(b *body) schedule.Kernel {
+	k := f.close(b)
+	for _, u := range k.AST.Toposort() {
+		if u.Op == uop.DefineVar {
+			k.Vars = append(k.Vars, u)
+		}
+	}
+	schedule.SortVars(k.Vars)
+	return k
+}
+
+// dropSlots takes temporaries out of the schedule that no kernel uses any more.
+func (f *fuser) dropSlots() {
+	used := make([]bool, len(f.s.Slots))
+	for _, k := range f.s.Kernels {
+		for _, b := range k.Bufs {
+			used[b] = true
+		}
+	}
+	for _, o := range f.s.Outputs {
+		if o.Slot >= 0 {
+			used[o.Slot] = true
+		}
+	}
+	to := make([]int, len(used))
+	var slots []schedule.Slot
+	for i, s := range f.s.Slots {
+		to[i] = len(slots)
+		if used[i] || s.Input >= 0 {
+			slots = append(slots, s)
+		}
+	}
+	f.s.Slots = slots
+	for i := range f.s.Kernels {
+		k := &f.s.Kernels[i]
+		bufs := make([]int, len(k.Bufs))
+		for j, b := range k.Bufs {
+			bufs[j] = to[b]
+		}
+		k.Bufs = bufs
+	}
+	for i := range f.s.Outputs {
+		if o := &f.s.Outputs[i]; o.Slot >= 0 {
+			o.Slot = to[o.Slot]
+		}
+	}
+}

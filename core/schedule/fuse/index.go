@@ -1,0 +1,146 @@
+package fuse
+
+import (
+	"cmp"
+	"slices"
+
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// term is a range in an index, times a constant.
+type term struct {
+	r      *uop.UOp
+	stride int64
+}
+
+// terms takes an index apart that is a sum of ranges with constant factors; ok is false if it is something else.
+// They come with the greatest stride first.
+func terms(index *uop.UOp) (out []term, ok bool) {
+	for _, t := range index.SplitUOp(uop.Add) {
+		stride := int64(1)
+		if t.Op == uop.Mul && t.Src[1].Op == uop.ConstOp {
+			t, stride = t.Src[0], t.Src[1].ConstVal().I()
+		}
+		switch {
+		case t.Op == uop.Range && t.Src[0].Op == uop.ConstOp:
+			out = append(out, term{t, stride})
+		case t.IsConst(uop.Int(0)):
+		default:
+			return nil, false
+		}
+	}
+	slices.SortStableFunc(out, func(a, b term) int { return cmp.Compare(b.stride, a.stride) })
+	return out, true
+}
+
+// rowMajor takes an index apart that goes through 0, 1, 2, … when its ranges run, the last of them fastest.
+func rowMajor(index *uop.UOp) (out []term, ok bool) {
+	out, ok = terms(index)
+	if !ok {
+		return nil, false
+	}
+	next := int64(1)
+	for _, t := range slices.Backward(out) {
+		if t.stride != next {
+			return nil, false
+		}
+		next *= sizeOf(t.r)
+	}
+	return out, true
+}
+
+// strideIn is by how much an index grows with a range: 0 if it does not depend on it, -1 if that is not known.
+func strideIn(index, r *uop.UOp) int64 {
+	if !index.InRange(r) {
+		return 0
+	}
+	stride := int64(0)
+	for _, t := range index.SplitUOp(uop.Add) {
+		switch {
+		case !t.InRange(r):
+		case t == r:
+			stride++
+		case t.Op == uop.Mul && t.Src[0] == r && t.Src[1].Op == uop.ConstOp:
+			stride += t.Src[1].ConstVal().I()
+		default:
+			return -1
+		}
+	}
+	return stride
+}
+
+// position is the index of range t.r in a store, for an access to element at of its buffer.
+func (t term) position(at *uop.UOp) *uop.UOp {
+	return symbolic.Simplify(at.IdivInt(t.stride).ModInt(sizeOf(t.r)))
+}
+
+// cuts are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.
+type cuts map[*uop.UOp][]int64
+
+// add notes a cut of r into size/inner times inner. It reports whether there is one.
+func (c cuts) add(r *uop.UOp, inner int64) bool {
+	if inner <= 1 || inner >= sizeOf(r) || sizeOf(r)%inner != 0 {
+		return false
+	}
+	if at, found := slices.BinarySearch(c[r], inner); !found {
+		c[r] = slices.Insert(c[r], at, inner)
+	}
+	return true
+}
+
+// ofDivisions adds the cuts of loops that appear divided by constants below u.
+func (c cuts) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
+	for _, x := range u.Toposort() {
+		if x.Op != uop.Idiv && x.Op != uop.Mod || x.Src[1].Op != uop.ConstOp {
+			continue
+		}
+		r, inner := x.Src[0], x.Src[1].ConstVal().I()
+		if r.Op == uop.Idiv && x.Op == uop.Mod && r.Src[1].Op == uop.ConstOp {
+			inner *= r.Src[1].ConstVal().I()
+			r = r.Src[0]
+		}
+		if slices.Contains(loops, r) {
+			c.add(r, inner)
+		}
+	}
+}
+
+// split splits loops of a body. It is nil if the cuts of a range do not divide each other.
+func (f *fuser) split(b *body, c cuts) *body {
+	m := map[*uop.UOp]*uop.UOp{}
+	var loops []*uop.UOp
+	for _, r := range b.loops {
+		inner, ok := c[r]
+		if !ok {
+			loops = append(loops, r)
+			continue
+		}
+		var sum *uop.UOp
+		whole := sizeOf(r)
+		for _, n := range innerSizes(inner) {
+			if whole%n != 0 {
+				return nil
+			}
+			part := f.newRange(r.With(r.Src[0].IntLike(whole / n)))
+			loops = append(loops, part)
+			if whole = n; n > 1 {
+				part = part.MulInt(n)
+			}
+			if sum == nil {
+				sum = part
+			} else {
+				sum = sum.Add(part)
+			}
+		}
+		m[r] = sum
+	}
+	return b.with(m, loops)
+}
+
+// innerSizes are the cuts of a range from the greatest to 1.
+func innerSizes(inner []int64) []int64 {
+	out := slices.Clone(inner)
+	slices.Reverse(out)
+	return append(out, 1)
+}

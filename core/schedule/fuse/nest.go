@@ -1,0 +1,213 @@
+package fuse
+
+import (
+	"fmt"
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+)
+
+// nest puts the loops of a body in an order in which every reduction runs outside of the loops that it does not depend
+// on, and stores of less than all loops outside of the others. ok is false if there is none.
+func nest(b *body) (order []*uop.UOp, ok bool) {
+	// A range belongs the further out the fewer ranges those depend on who depend on it.
+	least := map[*uop.UOp]int{}
+	note := func(rs []*uop.UOp) {
+		for _, r := range rs {
+			if n, ok := least[r]; !ok || len(rs) < n {
+				least[r] = len(rs)
+			}
+		}
+	}
+	var sets [][]*uop.UOp
+	for _, s := range b.stores {
+		sets = append(sets, s.loops)
+	}
+	for _, u := range b.values() {
+		if u.Op == uop.Reduce {
+			sets = append(sets, b.loopsOf(u))
+		}
+	}
+	for _, s := range sets {
+		note(s)
+	}
+	order = slices.Clone(b.loops)
+	slices.SortStableFunc(order, func(x, y *uop.UOp) int { return least[x] - least[y] })
+	outside := map[*uop.UOp][]*uop.UOp{} // the loops around each loop
+	for _, s := range b.stores {
+		path := within(order, s.loops)
+		for i, r := range path {
+			if o, ok := outside[r]; ok && !slices.Equal(o, path[:i]) {
+				return nil, false
+			}
+			outside[r] = path[:i]
+		}
+		for _, u := range s.value.Toposort() {
+			if u.Op != uop.Reduce {
+				continue
+			}
+			if on := b.loopsOf(u); len(on) > len(path) || !sameSet(on, path[:len(on)]) {
+				return nil, false
+			}
+		}
+	}
+	return order, true
+}
+
+// loopsOf are the loops of the body that a node depends on.
+func (b *body) loopsOf(u *uop.UOp) []*uop.UOp { return within(b.loops, u.Ranges()) }
+
+// within are the members of a list that are in another one too.
+func within(list, others []*uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, 0, len(others))
+	for _, r := range list {
+		if slices.Contains(others, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func sameSet(a, b []*uop.UOp) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(r *uop.UOp) bool { return !slices.Contains(b, r) })
+}
+
+// share gives reductions that depend on the same loops, and not on each other, the same ranges, so that they share one
+// loop, and those that are equal become one.
+func (f *fuser) share(b *body) *body {
+	to, level := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]int{}
+	groups := map[string][]*uop.UOp{}
+	out := &body{loops: b.loops, merged: b.merged}
+	for _, u := range b.values() {
+		v := rebuilt(u, to)
+		n := 0
+		for _, s := range v.Src {
+			n = max(n, level[s])
+		}
+		if v.Op == uop.Reduce {
+			n++
+			v = f.regroup(v, n, groups)
+		}
+		to[u] = v
+		level[v] = max(level[v], n)
+	}
+	for _, s := range b.stores {
+		out.stores = append(out.stores, store{s.slot, s.at, to[s.value], s.loops})
+	}
+	return out
+}
+
+// regroup gives a reduction the ranges of its group.
+func (f *fuser) regroup(u *uop.UOp, level int, groups map[string][]*uop.UOp) *uop.UOp {
+	rs := slices.Clone(u.Src[1:])
+	slices.SortFunc(rs, byID)
+	on := slices.Clone(u.Ranges())
+	slices.SortFunc(on, byID)
+	key := fmt.Sprint(level)
+	for _, r := range on {
+		key += fmt.Sprint(" ", r.RangeID().ID[0])
+	}
+	for _, r := range rs {
+		key += fmt.Sprint(" x", sizeOf(r))
+	}
+	group := groups[key]
+	if group == nil {
+		for _, r := range rs {
+			group = append(group, f.newRange(r))
+		}
+		groups[key] = group
+	}
+	m := map[*uop.UOp]*uop.UOp{}
+	for i, r := range rs {
+		m[r] = group[i]
+	}
+	return replace(u, m)
+}
+
+func byID(a, b *uop.UOp) int { return a.RangeID().ID[0] - b.RangeID().ID[0] }
+
+// close makes a kernel of a body, the inverse of open for several stores.
+func (f *fuser) close(b *body) schedule.Kernel {
+	order, ok := nest(b)
+	if !ok {
+		panic("fuse: a body without an order of its loops")
+	}
+	g := b.stores[0].at.Graph()
+	sink := g.Sink(uop.KernelInfo{Name: "test"}, f.block(b.stores, order, nil)...)
+	m := map[*uop.UOp]*uop.UOp{}
+	for i, r := range order {
+		m[r] = numbered(r, i)
+	}
+	var k schedule.Kernel
+	param := func(u *uop.UOp) {
+		if u.Op == uop.Param && m[u] == nil {
+			m[u] = u.WithArg(uop.Num(len(k.Bufs)))
+			k.Bufs = append(k.Bufs, int(u.Arg.(uop.Num)))
+		}
+	}
+	for _, s := range b.stores {
+		param(s.at.Src[0])
+	}
+	n := len(order)
+	for _, u := range sink.Toposort() {
+		param(u)
+		if u.Op == uop.Reduce {
+			rs := slices.Clone(u.Src[1:])
+			slices.SortFunc(rs, byID)
+			for _, r := range rs {
+				if m[r] == nil {
+					m[r] = numbered(r, n)
+					n++
+				}
+			}
+		}
+	}
+	k.AST = replace(sink, m)
+	return k
+}
+
+func numbered(r *uop.UOp, n int) *uop.UOp {
+	return r.WithArg(uop.RangeArg{ID: []int{n}, Type: r.RangeID().Type})
+}
+
+// block is what runs inside the loops around: stores, and loops with the stores in them.
+func (f *fuser) block(stores []store, order, around []*uop.UOp) []*uop.UOp {
+	var out []*uop.UOp
+	for len(stores) > 0 {
+		s := stores[0]
+		path := within(order, s.loops)
+		if len(path) == len(around) {
+			out = append(out, s.at.Store(s.value))
+			stores = stores[1:]
+			continue
+		}
+		// The loops that all stores in the first of them have in common.
+		var in, rest []store
+		common := path
+		for _, o := range stores {
+			if p := within(order, o.loops); len(p) > len(around) && p[len(around)] == path[len(around)] {
+				in = append(in, o)
+				common = common[:samePrefix(common, p)]
+			} else {
+				rest = append(rest, o)
+			}
+		}
+		inner := f.block(in, order, common)
+		v := inner[0]
+		if len(inner) > 1 {
+			v = v.Graph().Group(inner...)
+		}
+		out = append(out, v.EndRanges(common[len(around):]...))
+		stores = rest
+	}
+	return out
+}
+
+func samePrefix(a, b []*uop.UOp) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
