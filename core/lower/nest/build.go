@@ -12,12 +12,22 @@ type Builder struct {
 	pos   int
 	// places numbers buffers and terms, so that loads can be interned.
 	places map[string]int32
+	// Machine is what the code is for: operations that it lacks are written out.
+	Machine Machine
+	// views are the buffers of small floats as integers, codes the bits of values that are numbers of a small kind,
+	// and maxima the values that are the greater of two floats.
+	views  map[*Buffer]*Buffer
+	codes  map[codeKey]*Value
+	maxima map[*Value][2]*Value
 }
 
 // NewBuilder begins an empty kernel for vectors of so many lanes.
 func NewBuilder(name string, lanes int) *Builder {
 	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
-	return &Builder{Kernel: k, Cur: k.Root, table: newTable[valueKey, Value](256), places: map[string]int32{}}
+	return &Builder{
+		Kernel: k, Cur: k.Root, table: newTable[valueKey, Value](256), places: map[string]int32{},
+		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{},
+	}
 }
 
 type valueKey struct {

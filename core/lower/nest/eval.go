@@ -8,7 +8,7 @@ var opOf = map[uop.Op]Op{
 	uop.Exp: Exp, uop.Exp2: Exp2, uop.Log2: Log2, uop.Sin: Sin, uop.Cos: Cos, uop.Tanh: Tanh,
 	uop.And: And, uop.Or: Or, uop.Xor: Xor, uop.Shl: Shl, uop.Shr: Shr,
 	uop.CmpLt: Less, uop.CmpEq: Equal, uop.CmpNe: NotEqual, uop.Where: Where,
-	uop.Cast: Cast, uop.Bitcast: Bitcast,
+	uop.Cast: Cast,
 }
 
 func kindFor(dt *uop.DType) Kind {
@@ -50,6 +50,9 @@ func (im *importer) compute(u *uop.UOp) *Value {
 	args := make([]*Value, len(u.Src))
 	for i, s := range u.Src {
 		args[i] = im.eval(s)
+	}
+	if u.Op == uop.Bitcast {
+		return im.Bitcast(kindFor(u.Src[0].DType), k, args[0])
 	}
 	if u.Op == uop.Reciprocal {
 		return im.ALU(Div, k, im.Constant(k, floatBits(k, 1)), args[0])

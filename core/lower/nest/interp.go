@@ -15,7 +15,7 @@ func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (er
 	if len(bufs) != len(k.Params) || len(vars) != len(k.Vars) {
 		return fmt.Errorf("nest.Run of %s: given %d buffers and %d variables, expected %d and %d", k.Name, len(bufs), len(vars), len(k.Params), len(k.Vars))
 	}
-	m := &machine{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*Block]*blockState{}}
+	m := &interpreter{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*Block]*blockState{}}
 	scratch := make([]uint64, k.Scratch/8+9)
 	for i := range scratch {
 		scratch[i] = 0xFFF7_A5A5_7FA5_A5A5 // NaN in every float
@@ -43,8 +43,8 @@ type badKernel struct{ error }
 
 func bad(format string, args ...any) { panic(badKernel{fmt.Errorf(format, args...)}) }
 
-// machine is the state of one run.
-type machine struct {
+// interpreter is the state of one run.
+type interpreter struct {
 	k            *Kernel
 	bufs         []unsafe.Pointer
 	vars         []int64
@@ -69,7 +69,7 @@ type cell struct {
 	finalTurn int64
 }
 
-func (m *machine) block(b *Block) *blockState {
+func (m *interpreter) block(b *Block) *blockState {
 	s := m.blocks[b]
 	if s == nil {
 		s = &blockState{}
@@ -78,7 +78,7 @@ func (m *machine) block(b *Block) *blockState {
 	return s
 }
 
-func (m *machine) cell(v *Value) *cell {
+func (m *interpreter) cell(v *Value) *cell {
 	for int(v.ID) >= len(m.cells) {
 		m.cells = append(m.cells, make([]*cell, len(m.cells)+64)...)
 	}
@@ -94,7 +94,7 @@ func (m *machine) cell(v *Value) *cell {
 }
 
 // run does the effects of a block in their order.
-func (m *machine) run(b *Block) {
+func (m *interpreter) run(b *Block) {
 	for _, it := range b.Items {
 		switch {
 		case it.Store != nil:
@@ -109,7 +109,7 @@ func (m *machine) run(b *Block) {
 	}
 }
 
-func (m *machine) loop(l *Loop) {
+func (m *interpreter) loop(l *Loop) {
 	count := m.integer(l.Count)
 	phis := make([][]uint64, len(l.Phis))
 	for i, p := range l.Phis {
@@ -145,7 +145,7 @@ func (m *machine) loop(l *Loop) {
 }
 
 // value computes a value if it has not been since its home came to this iteration.
-func (m *machine) value(v *Value) []uint64 {
+func (m *interpreter) value(v *Value) []uint64 {
 	c := m.cell(v)
 	switch {
 	case c.home.turn == 0:
@@ -161,7 +161,7 @@ func (m *machine) value(v *Value) []uint64 {
 }
 
 // compute writes the lanes of a pure value.
-func (m *machine) compute(v *Value, out []uint64) {
+func (m *interpreter) compute(v *Value, out []uint64) {
 	fill := func(bits uint64) {
 		for i := range out {
 			out[i] = bits
@@ -231,7 +231,7 @@ func across(f laneFunc, v []uint64) uint64 {
 }
 
 // lanewise computes a value lane by lane.
-func (m *machine) lanewise(v *Value, out []uint64) {
+func (m *interpreter) lanewise(v *Value, out []uint64) {
 	var args [3][]uint64
 	for i, a := range v.Args {
 		args[i] = m.value(a)
@@ -258,7 +258,7 @@ func (m *machine) lanewise(v *Value, out []uint64) {
 }
 
 // integer is the value of an integer scalar.
-func (m *machine) integer(v *Value) int64 { return intOf(v.Kind, m.value(v)[0]) }
+func (m *interpreter) integer(v *Value) int64 { return intOf(v.Kind, m.value(v)[0]) }
 
 // intOf is the value of a register of an integer kind; those above the range of int64 wrap.
 func intOf(k Kind, bits uint64) int64 {

@@ -8,7 +8,7 @@ import (
 )
 
 // element finds lane i of a place, nil where its gate is shut.
-func (m *machine) element(p *Place, gate, index []uint64, first, i int64) unsafe.Pointer {
+func (m *interpreter) element(p *Place, gate, index []uint64, first, i int64) unsafe.Pointer {
 	if gate != nil && gate[min(i, int64(len(gate)-1))] == 0 {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (m *machine) element(p *Place, gate, index []uint64, first, i int64) unsafe
 }
 
 // each calls f with every lane of a place.
-func (m *machine) each(p *Place, lanes int, f func(i int, at unsafe.Pointer)) {
+func (m *interpreter) each(p *Place, lanes int, f func(i int, at unsafe.Pointer)) {
 	first := p.Off
 	for _, t := range p.Terms {
 		first += t.Coef * m.integer(t.V)
@@ -46,7 +46,7 @@ func (m *machine) each(p *Place, lanes int, f func(i int, at unsafe.Pointer)) {
 	}
 }
 
-func (m *machine) load(v *Value, out []uint64) {
+func (m *interpreter) load(v *Value, out []uint64) {
 	if v.Kind != v.At.Buf.Kind {
 		bad("load %d of %s from buffer %d of %s", v.ID, v.Kind, v.At.Buf.ID, v.At.Buf.Kind)
 	}
@@ -63,7 +63,7 @@ func (m *machine) load(v *Value, out []uint64) {
 	})
 }
 
-func (m *machine) store(s *Store) {
+func (m *interpreter) store(s *Store) {
 	k := s.At.Buf.Kind
 	if from := s.Val.Kind; from.Float() != k.Float() || from.Width() != k.Width() {
 		bad("store of %s to buffer %d of %s", s.Val.Kind, s.At.Buf.ID, k)

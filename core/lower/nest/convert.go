@@ -1,0 +1,182 @@
+package nest
+
+// cast converts a plain value to a kind by value.
+func (b *Builder) cast(k Kind, x *Value) *Value {
+	if k == Bool {
+		if x.Kind == Bool {
+			return x
+		}
+		return b.compare(NotEqual, x, b.Constant(x.Kind, 0))
+	}
+	v := b.convert(arithmetic(k), x)
+	if x.Kind == Bool {
+		return v
+	}
+	return b.narrow(k, v)
+}
+
+// convert is a conversion between plain kinds.
+func (b *Builder) convert(k Kind, x *Value) *Value {
+	if x.Kind == k {
+		return x
+	}
+	if v := b.fold(Cast, k, []*Value{x}); v != nil {
+		return v
+	}
+	if x.Op == Cast {
+		if from := x.Args[0]; from.Kind == arithmetic(from.Kind) && holds(x.Kind, from.Kind) {
+			return b.convert(k, from)
+		}
+	}
+	return b.Do(Cast, k, x)
+}
+
+// holds reports whether a plain kind has all values of another.
+func holds(k, from Kind) bool {
+	switch {
+	case from == Bool:
+		return true
+	case from.Float():
+		return k == F64
+	case k.Float():
+		return k == F64 && from.Size() == 4
+	}
+	return k.Size() > from.Size() && (k.Signed() || !from.Signed())
+}
+
+// narrow brings a plain value into the range of a kind: integers wrap, floats are rounded.
+func (b *Builder) narrow(k Kind, v *Value) *Value {
+	switch {
+	case k == arithmetic(k):
+		return v
+	case k.Float():
+		return b.round(k, v)
+	case within(k, v, 4):
+		return v
+	}
+	switch k {
+	case U8:
+		return b.legal(And, I32, v, b.Int(I32, 0xFF))
+	case U16:
+		return b.legal(And, I32, v, b.Int(I32, 0xFFFF))
+	}
+	by := b.Int(I32, 32-8*k.Size())
+	return b.legal(Shr, I32, b.legal(Shl, I32, v, by), by)
+}
+
+// within reports whether an I32 is known to be in the range of a narrow kind, looking at so many operations in a row.
+func within(k Kind, v *Value, depth int) bool {
+	if depth == 0 {
+		return false
+	}
+	bits := uint(8 * k.Size())
+	lo, hi := int64(0), int64(1)<<bits-1
+	if k.Signed() {
+		lo, hi = -1<<(bits-1), 1<<(bits-1)-1
+	}
+	in := func(x int64) bool { return lo <= x && x <= hi }
+	switch v.Op {
+	case Const:
+		return in(intOf(v.Kind, v.Bits))
+	case Cast:
+		from := v.Args[0].Kind
+		return from == Bool || from.narrowInt() && (from == k || holds(k, from))
+	case And:
+		x, y := within(k, v.Args[0], depth-1), within(k, v.Args[1], depth-1)
+		mask := v.Args[1]
+		return x && y || !k.Signed() && (x || y) || mask.Op == Const && int32(mask.Bits) >= 0 && in(int64(mask.Bits))
+	case Or, Xor, Max:
+		return within(k, v.Args[0], depth-1) && within(k, v.Args[1], depth-1)
+	case Where:
+		return within(k, v.Args[1], depth-1) && within(k, v.Args[2], depth-1)
+	case Shr:
+		if by := v.Args[1]; by.Op == Const {
+			// What is left of 32 bits, with a sign.
+			left := 31 - min(by.Bits, 31)
+			return v.Kind == I32 && in(-1<<left) && in(1<<left-1) || within(k, v.Args[0], depth-1)
+		}
+	}
+	return false
+}
+
+// Bitcast is the value of a kind whose bits in memory are those of a value of another.
+func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
+	v = b.plain(v)
+	switch {
+	case from == to:
+		return v
+	case from.Size() != to.Size():
+		fail("a bitcast from %s to %s, which are not equally large", from, to)
+	case from == Bool:
+		return b.Bitcast(U8, to, b.cast(U8, v))
+	case to == Bool:
+		return b.cast(Bool, b.Bitcast(from, U8, v))
+	case from.Size() >= 4:
+		if w := b.fold(Bitcast, to, []*Value{v}); w != nil {
+			return w
+		}
+		if v.Op == Bitcast {
+			return b.Bitcast(v.Args[0].Kind, to, v.Args[0])
+		}
+		return b.Do(Bitcast, to, v)
+	}
+	if from.Float() {
+		v = b.encode(from, v)
+	}
+	if !to.Float() {
+		return b.narrow(to, v)
+	}
+	if from.Signed() {
+		v = b.legal(And, I32, v, b.Int(I32, 1<<(8*from.Size())-1))
+	}
+	return b.decode(to, v)
+}
+
+// view is the memory of a buffer of small floats as the integers that its bits are.
+func (b *Builder) view(buf *Buffer) *Buffer {
+	v := b.views[buf]
+	if v == nil {
+		v = new(Buffer)
+		*v = *buf
+		v.Kind = U8
+		if buf.Kind.Size() == 2 {
+			v.Kind = U16
+		}
+		b.views[buf] = v
+	}
+	return v
+}
+
+// native reports whether loads and stores convert a kind.
+func (b *Builder) native(k Kind) bool {
+	return k == arithmetic(k) || !k.Float() || k == F16 && b.Machine.F16C
+}
+
+// LoadAs is the load of a value of a kind. Alt is what lanes give where the place has a gate that is shut.
+func (b *Builder) LoadAs(k Kind, at *Place, lanes int, alt *Value) *Value {
+	if b.native(k) {
+		return b.plain(b.Load(at, lanes, alt))
+	}
+	p := *at
+	p.Buf = b.view(at.Buf)
+	if alt != nil {
+		alt = b.encode(k, b.plain(alt))
+	}
+	return b.decode(k, b.plain(b.Load(&p, lanes, alt)))
+}
+
+// StoreAs writes a value of the kind of the buffer.
+func (b *Builder) StoreAs(at *Place, v *Value) {
+	k := at.Buf.Kind
+	v = b.plain(v)
+	if !b.native(k) {
+		p := *at
+		p.Buf = b.view(at.Buf)
+		b.Store(&p, b.encode(k, v))
+		return
+	}
+	if k == F16 && v.Op == Cast && v.Args[0].Op == Narrow && v.Args[0].Kind == F16 {
+		v = v.Args[0].Args[0] // the store rounds
+	}
+	b.Store(at, v)
+}

@@ -1,0 +1,126 @@
+package nest
+
+import "math"
+
+// fold is what an operation gives if all its arguments are constants, nil if not.
+func (b *Builder) fold(op Op, k Kind, args []*Value) *Value {
+	var x [3]uint64
+	lanes := 1
+	for i, a := range args {
+		if a.Op != Const {
+			return nil
+		}
+		x[i] = a.Bits
+		lanes = max(lanes, a.Lanes)
+	}
+	return b.New(Const, k, lanes, laneOp(op, args[0].Kind, k)(x[0], x[1], x[2]))
+}
+
+// constFloat is the value of a constant of a floating point kind.
+func constFloat(v *Value) float64 {
+	if v.Kind == F64 {
+		return f64Of(v.Bits)
+	}
+	return wide(v.Bits)
+}
+
+// simpler is an operation in a shorter form, nil if there is none. Not all arguments are constants.
+func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
+	x := args[0]
+	if len(args) == 1 {
+		return b.simplerUnary(op, k, x)
+	}
+	if len(args) != 2 {
+		return nil
+	}
+	y := args[1]
+	if x.Op == Const && commutes[op] {
+		x, y = y, x
+	}
+	if y.Op == Const {
+		if k.Float() {
+			return b.simplerFloat(op, k, x, constFloat(y))
+		}
+		return b.simplerInt(op, k, x, y)
+	}
+	switch {
+	case op == Add && y.Op == Neg:
+		return b.legal(Sub, k, x, y.Args[0])
+	case op == Add && x.Op == Neg:
+		return b.legal(Sub, k, y, x.Args[0])
+	case op == Sub && y.Op == Neg:
+		return b.legal(Add, k, x, y.Args[0])
+	case op == Sub && x.Op == Const && x.Bits == 0 && !k.Float():
+		return b.legal(Neg, k, y)
+	case x != y:
+		return nil
+	}
+	switch op {
+	case And, Or, Max, Pick, Least:
+		return x
+	case Sub, Xor, AndNot:
+		if !k.Float() {
+			return b.Constant(k, 0)
+		}
+	}
+	return nil
+}
+
+var commutes = [numOps]bool{Add: true, Mul: true, And: true, Or: true, Xor: true}
+
+func (b *Builder) simplerUnary(op Op, k Kind, x *Value) *Value {
+	switch {
+	case op == Neg && x.Op == Neg:
+		return x.Args[0]
+	case op == Trunc && !k.Float():
+		return x
+	case op == Neg && k.Float():
+		if m, ok := b.maxima[x]; ok && m[0].Op == Neg {
+			switch y := m[1]; {
+			case y.Op == Neg:
+				return b.lesser(k, m[0].Args[0], y.Args[0])
+			case y.Op == Const:
+				return b.lesser(k, m[0].Args[0], b.legal(Neg, k, y))
+			}
+		}
+	}
+	return nil
+}
+
+// simplerInt is an operation on integers with a constant on the right.
+func (b *Builder) simplerInt(op Op, k Kind, x, y *Value) *Value {
+	c := intOf(k, y.Bits)
+	switch {
+	case c == 0 && (op == Mul || op == And || op == Div || op == Mod):
+		return b.Constant(k, 0)
+	case c == 0 && (op == Add || op == Sub || op == Or || op == Xor || op == AndNot || op == Shl || op == Shr):
+		return x
+	case c == 1 && (op == Mul || op == Div):
+		return x
+	case c == -1 && op == And:
+		return x
+	case c == -1 && op == Mul:
+		return b.legal(Neg, k, x)
+	case op == Mul && c > 1 && c&(c-1) == 0:
+		return b.Do(Shl, k, x, b.Int(k, int64(math.Log2(float64(c)))))
+	}
+	return nil
+}
+
+// simplerFloat is an operation on floats with a constant on the right.
+func (b *Builder) simplerFloat(op Op, k Kind, x *Value, c float64) *Value {
+	switch {
+	case c == 1 && (op == Mul || op == Div):
+		return x
+	case c == -1 && (op == Mul || op == Div):
+		return b.legal(Neg, k, x)
+	case c == 0 && (op == Add && math.Signbit(c) || op == Sub && !math.Signbit(c)):
+		return x
+	case op == Div:
+		// Dividing by a power of two is multiplying by another.
+		if m, _ := math.Frexp(c); math.Abs(m) == 0.5 && math.Abs(c) > 0x1p-120 && math.Abs(c) < 0x1p120 {
+			return b.legal(Mul, k, x, b.Float(k, 1/c))
+		}
+	}
+	return nil
+}

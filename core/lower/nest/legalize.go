@@ -1,0 +1,247 @@
+package nest
+
+// ALU applies an operation lane by lane to values of a kind, in operations that the machine has: those of the kinds
+// I32, U32, I64, U64, F32, F64 and Bool. What is made of constants is a constant, and what changes nothing is left out.
+//
+// Values of narrower kinds are those of their registers, always in range: a result for I8 … U16 is an I32, one for
+// small floats an F32, and k tells what it stands for. Where bits in memory matter, the kind must be told again: see
+// Bitcast, LoadAs and StoreAs.
+func (b *Builder) ALU(op Op, k Kind, args ...*Value) *Value {
+	var room [3]*Value
+	plain := room[:len(args)]
+	for i, a := range args {
+		plain[i] = b.plain(a)
+	}
+	switch {
+	case op == Cast:
+		return b.cast(k, plain[0])
+	case op == Bitcast:
+		return b.Bitcast(plain[0].Kind, k, plain[0])
+	case op == Narrow:
+		return b.narrow(k, plain[0])
+	case op == Where:
+		return b.where(arithmetic(k), plain[0], plain[1], plain[2])
+	case compares[op]:
+		return b.compare(op, plain[0], plain[1])
+	case k == Bool:
+		return b.logic(op, plain)
+	}
+	v := b.legal(op, arithmetic(k), plain...)
+	if keepsRange[op] {
+		return v
+	}
+	return b.narrow(k, v)
+}
+
+// arithmetic is the kind that values of a kind are computed in. All integers below 32 bits fit into I32.
+func arithmetic(k Kind) Kind {
+	if k.narrowInt() {
+		return I32
+	}
+	return k.Register()
+}
+
+// narrowInt reports whether a kind is an integer narrower than its register.
+func (k Kind) narrowInt() bool { return k >= I8 && k <= U16 }
+
+// keepsRange are the operations whose results are in the range of a narrow kind if their arguments are.
+var keepsRange = [numOps]bool{Max: true, Pick: true, Least: true, Trunc: true, Floor: true, Round: true, And: true, Or: true, Xor: true,
+	AndNot: true, Shr: true, Mod: true}
+
+var compares = [numOps]bool{Less: true, LessEqual: true, Equal: true, NotEqual: true}
+
+// plain is a value as one of the kind that it is computed in, which has the same register.
+func (b *Builder) plain(v *Value) *Value {
+	switch k := arithmetic(v.Kind); {
+	case k == v.Kind:
+		return v
+	case v.Op == Const:
+		return b.New(Const, k, v.Lanes, v.Bits)
+	default:
+		return b.New(Cast, k, v.Lanes, 0, v)
+	}
+}
+
+// legal is an operation on plain values that gives one.
+func (b *Builder) legal(op Op, k Kind, args ...*Value) *Value {
+	if v := b.fold(op, k, args); v != nil {
+		return v
+	}
+	if v := b.simpler(op, k, args); v != nil {
+		return v
+	}
+	if k.Float() {
+		switch op {
+		case Max:
+			return b.greater(k, args[0], args[1])
+		case Exp, Exp2, Log2, Sin, Cos, Tanh:
+			return b.Do(op, k, args...)
+		}
+	}
+	if n := len(args); n == 2 && (op == Shl || op == Shr) && args[1].Kind != k {
+		args = []*Value{args[0], b.cast(k, args[1])}
+	}
+	return b.Do(op, k, args...)
+}
+
+// where chooses by a condition.
+func (b *Builder) where(k Kind, c, x, y *Value) *Value {
+	switch {
+	case c.Op == Const && c.Bits != 0:
+		return x
+	case c.Op == Const:
+		return y
+	case x == y:
+		return x
+	case k == Bool:
+		return b.logic(Or, []*Value{b.logic(And, []*Value{c, x}), b.logic(AndNot, []*Value{y, c})})
+	}
+	if max(c.Lanes, x.Lanes, y.Lanes) > 1 {
+		c, x, y = b.Splat(c), b.Splat(x), b.Splat(y)
+	}
+	if x == y {
+		return x
+	}
+	if v := b.choice(k, c, x, y); v != nil {
+		return v
+	}
+	return b.Do(Where, k, c, x, y)
+}
+
+// choice is the value of a choice that has a shorter form: the greater or lesser of two values, and of the choice
+// where 0 < x or x is NaN x, else 0. Nil for others.
+func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
+	greater := Max
+	if k.Float() {
+		greater = Pick
+	}
+	switch {
+	case c.Op == Less && c.Args[0] == y && c.Args[1] == x:
+		return b.Do(greater, k, y, x)
+	case c.Op == Less && c.Args[0] == x && c.Args[1] == y && k.Float():
+		return b.Do(Least, k, y, x)
+	case c.Op != Or || !k.Float() || y.Op != Const || y.Bits != 0:
+		return nil
+	}
+	for i, d := range c.Args {
+		isNaN := c.Args[1-i]
+		if d.Op == Less && d.Args[0] == y && d.Args[1] == x && isNaN.Op == NotEqual && isNaN.Args[0] == x && isNaN.Args[1] == x {
+			// The sum makes 0 of -0.
+			return b.Do(Add, k, b.Do(Pick, k, x, y), y)
+		}
+	}
+	return nil
+}
+
+// greater is the greater of two floats, NaN if either is. Pick keeps a NaN in its first argument only.
+func (b *Builder) greater(k Kind, x, y *Value) *Value {
+	if x.Op == Const {
+		x, y = y, x
+	}
+	v := b.Do(Pick, k, x, y)
+	if !b.number(y) {
+		v = b.where(k, b.compare(NotEqual, y, y), y, v)
+	}
+	b.maxima[v] = [2]*Value{x, y}
+	return v
+}
+
+// lesser is the lesser of two floats, NaN if either is.
+func (b *Builder) lesser(k Kind, x, y *Value) *Value {
+	v := b.Do(Least, k, x, y)
+	if !b.number(y) {
+		v = b.where(k, b.compare(NotEqual, y, y), y, v)
+	}
+	return v
+}
+
+// number reports whether a float is a constant and not NaN.
+func (b *Builder) number(v *Value) bool {
+	if v.Op != Const {
+		return false
+	}
+	f := constFloat(v)
+	return f == f
+}
+
+// compare compares plain values.
+func (b *Builder) compare(op Op, x, y *Value) *Value {
+	args := []*Value{x, y}
+	if x.Kind == Bool {
+		return b.logic(op, args)
+	}
+	if v := b.fold(op, Bool, args); v != nil {
+		return v
+	}
+	return b.Do(op, Bool, args...)
+}
+
+// logic is an operation on conditions. Sums are alternatives and products conjunctions, as for numbers that are 0 or not.
+func (b *Builder) logic(op Op, a []*Value) *Value {
+	switch op {
+	case And, Mul, Div:
+		op = And
+	case Or, Add, Max:
+		op = Or
+	case Xor, Sub, NotEqual:
+		op = Xor
+	case Equal:
+		return b.not(b.logic(Xor, a))
+	case Less:
+		return b.logic(AndNot, []*Value{a[1], a[0]})
+	case LessEqual:
+		return b.logic(Or, []*Value{b.not(a[0]), a[1]})
+	case Neg:
+		return a[0]
+	case AndNot:
+	default:
+		fail("operation %s on bools", op)
+	}
+	if v := b.fold(op, Bool, a); v != nil {
+		return v
+	}
+	x, y := a[0], a[1]
+	if x.Op == Const && op != AndNot {
+		x, y = y, x
+	}
+	if y.Op == Const {
+		switch one := y.Bits != 0; {
+		case op == Xor && one:
+			return b.not(x)
+		case op == And && !one, op == Or && one:
+			return y
+		case op == AndNot && one:
+			return b.Constant(Bool, 0)
+		}
+		return x
+	}
+	switch {
+	case x == y && (op == And || op == Or):
+		return x
+	case x == y:
+		return b.Constant(Bool, 0)
+	case x.Op == Const && x.Bits == 0: // AndNot
+		return x
+	case x.Op == Const:
+		return b.not(y)
+	}
+	return b.Do(op, Bool, x, y)
+}
+
+// opposite are the comparisons that hold where others do not, of floats too.
+var opposite = map[Op]Op{Equal: NotEqual, NotEqual: Equal}
+
+// not is the opposite of a condition.
+func (b *Builder) not(x *Value) *Value {
+	switch {
+	case x.Op == Const:
+		return b.New(Const, Bool, x.Lanes, x.Bits^1)
+	case opposite[x.Op] != 0:
+		return b.Do(opposite[x.Op], Bool, x.Args...)
+	case x.Op == Less && !x.Args[0].Kind.Float():
+		return b.Do(LessEqual, Bool, x.Args[1], x.Args[0])
+	case x.Op == Xor && x.Args[1].Op == Const:
+		return x.Args[0]
+	}
+	return b.Do(Xor, Bool, x, b.Constant(Bool, 1))
+}

@@ -1,0 +1,129 @@
+package nest
+
+import "math"
+
+// Floats narrower than 32 bits are computed as F32 and rounded after every operation, which gives the correctly
+// rounded result of + - * / and of square roots.
+
+// format is the layout of a small float.
+type format struct {
+	exp, man int64
+	// finite formats have no infinity: E4M3 has only NaN above its numbers.
+	finite bool
+	// saturates: finite numbers too large become the greatest, not infinity.
+	saturates bool
+	max       float64
+}
+
+var formats = map[Kind]format{
+	F16:  {exp: 5, man: 10, max: 65504},
+	E4M3: {exp: 4, man: 3, finite: true, saturates: true, max: 448},
+	E5M2: {exp: 5, man: 2, saturates: true, max: 57344},
+}
+
+// shift is how many bits of the fraction of an F32 the format lacks.
+func (f format) shift() int64 { return 23 - f.man }
+
+func (f format) bias() int64 { return 1<<(f.exp-1) - 1 }
+
+// codeKey is an F32 that is a number of a small kind.
+type codeKey struct {
+	v *Value
+	k Kind
+}
+
+// round rounds an F32 to a small kind.
+func (b *Builder) round(k Kind, v *Value) *Value {
+	if v.Op == Const {
+		return b.New(Const, F32, v.Lanes, decode(k, encode(k, v.Bits)))
+	}
+	if b.codes[codeKey{v, k}] != nil || v.Op == Cast && v.Args[0].Kind == k {
+		return v
+	}
+	if b.native(k) {
+		return b.plain(b.New(Narrow, k, v.Lanes, 0, v))
+	}
+	return b.decode(k, b.encode(k, v))
+}
+
+// encode is the bits that an F32 has in memory as a small kind, as an I32.
+func (b *Builder) encode(k Kind, v *Value) *Value {
+	if c := b.codes[codeKey{v, k}]; c != nil {
+		return c
+	}
+	if v.Op == Const {
+		return b.New(Const, I32, v.Lanes, encode(k, v.Bits))
+	}
+	if k == BF16 {
+		return b.Bitcast(U32, I32, b.legal(Shr, U32, b.upperHalf(v), b.Int(U32, 16)))
+	}
+	g := b.formula(F32)
+	f := formats[k]
+	all := f.exp + f.man
+	bits := g.bits(v)
+	sign := g.iand(g.ushr(bits, 31-all), 1<<all)
+	mag := g.iand(bits, math.MaxInt32)
+	abs := g.floats(mag)
+	isNaN := g.less(g.int(0x7F800000), mag)
+	// Ties go to even: add half a unit less one, plus the last bit that stays.
+	odd := g.iand(g.shr(mag, f.shift()), 1)
+	up := g.iadd(g.iadd(mag, g.int(1<<(f.shift()-1)-1)), odd)
+	out := g.isub(g.shr(up, f.shift()), g.int((127-f.bias())<<f.man))
+	// Below the normal range, adding the float whose last bit is the smallest step of the format leaves the count of
+	// steps in its fraction.
+	magic := g.float(math.Ldexp(1, int(24-f.bias()-f.man)))
+	steps := g.isub(g.bits(g.add(abs, magic)), g.bits(magic))
+	out = g.iwhere(g.less(abs, g.float(math.Ldexp(1, int(1-f.bias())))), steps, out)
+	inf := int64(1<<f.exp-1) << f.man
+	isInf := g.equal(mag, g.int(0x7F800000))
+	switch {
+	case f.finite:
+		out = g.iwhere(g.lessEqual(g.float(f.max), abs), g.int(1<<all-2), out)
+		out = g.iwhere(g.lessEqual(g.int(0x7F800000), mag), g.int(1<<all-1), out)
+		return g.ior(out, sign)
+	case f.saturates:
+		out = g.iwhere(g.lessEqual(g.float(f.max), abs), g.int(inf-1), out)
+		out = g.iwhere(isInf, g.int(inf), out)
+	default:
+		out = g.iwhere(g.lessEqual(g.float(math.Ldexp(2, int(f.bias()))), abs), g.int(inf), out)
+	}
+	return g.ior(g.iwhere(isNaN, g.int(inf|1<<(f.man-1)), out), sign)
+}
+
+// upperHalf is an F32 rounded so that its upper half, as a U32, is that of the nearest BF16.
+func (b *Builder) upperHalf(v *Value) *Value {
+	bits := b.Bitcast(F32, U32, v)
+	odd := b.legal(And, U32, b.legal(Shr, U32, bits, b.Int(U32, 16)), b.Int(U32, 1))
+	up := b.legal(Add, U32, b.legal(Add, U32, bits, b.Int(U32, 0x7FFF)), odd)
+	quiet := b.legal(Or, U32, bits, b.Int(U32, 0x400000))
+	return b.where(U32, b.compare(NotEqual, v, v), quiet, up)
+}
+
+// decode is the F32 that bits mean in memory as a small kind. They are an I32 with nothing above them.
+func (b *Builder) decode(k Kind, bits *Value) *Value {
+	v := b.decoded(k, bits)
+	b.codes[codeKey{v, k}] = bits
+	return v
+}
+
+func (b *Builder) decoded(k Kind, bits *Value) *Value {
+	g := b.formula(F32)
+	f := formats[k]
+	switch {
+	case bits.Op == Const:
+		return b.New(Const, F32, bits.Lanes, decode(k, bits.Bits))
+	case k == BF16:
+		return g.floats(g.shl(bits, 16))
+	}
+	all := f.exp + f.man
+	mag := g.iand(bits, 1<<all-1)
+	sign := g.shl(g.isub(bits, mag), 31-all)
+	// Placed into an F32, exponents are too small by a constant; scaling mends that, for subnormals too.
+	num := g.bits(g.mul(g.floats(g.shl(mag, f.shift())), g.float(math.Ldexp(1, int(127-f.bias())))))
+	special, extreme := int64(1<<f.exp-1)<<f.man-1, g.ior(num, g.int(0x7F800000))
+	if f.finite {
+		special, extreme = 1<<all-2, g.int(0x7FC00000)
+	}
+	num = g.iwhere(g.less(g.int(special), mag), extreme, num)
+	return g.floats(g.ior(num, sign))
+}
