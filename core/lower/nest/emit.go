@@ -75,7 +75,11 @@ func (im *importer) carried(l *Loop, r *region, copies []*env, body func(inner [
 	for i, e := range copies {
 		inner[i] = newEnv(e)
 		for _, s := range slots {
-			p := im.Phi(l, im.register(e, s))
+			init := im.register(e, s)
+			if e.vector {
+				init = im.Splat(init)
+			}
+			p := im.Phi(l, init)
 			inner[i].regs[s] = p.V
 			phis = append(phis, p)
 		}
