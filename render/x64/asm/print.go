@@ -28,8 +28,9 @@ func (i *Inst) text(legacy bool) string {
 	if i.Op < numOps {
 		for n := starts[i.Op]; n < ends[i.Op]; n++ {
 			if r := &rows[n]; forms[n].reg == f || forms[n].mem == f {
-				if !legacy || r.traits&leg != 0 {
-					return i.formatted(r, legacy)
+				old := legacy && r.mnemonic[0] == 'v'
+				if !old || r.traits&leg != 0 {
+					return i.formatted(r, old)
 				}
 			}
 		}
@@ -125,7 +126,7 @@ func (i *Inst) formatted(r *row, legacy bool) string {
 		s = append(s, strconv.FormatInt(i.Imm, 10))
 	}
 	m := r.mnemonic
-	if legacy && m[0] == 'v' {
+	if legacy {
 		m = m[1:]
 	}
 	return strings.TrimSpace(m + " " + strings.Join(s, ", "))
