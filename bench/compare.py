@@ -1,7 +1,7 @@
 """Compare us with other frameworks, task by task.
 
 python bench/compare.py [--only PATTERN] [--threads 1,2] [--peers numpy,torch] [--device NAME]
-                        [--rounds N] [--turn SECONDS] [--list]
+                        [--rounds N] [--turn SECONDS] [--json FILE] [--list]
 
 Prints a table; `make bench` runs all of it and writes bench/RESULTS.md. The frameworks must be
 installed (python bench/peers/install.py build/peers).
@@ -10,70 +10,80 @@ installed (python bench/peers/install.py build/peers).
 from __future__ import annotations
 
 import argparse
-import math
+import json
 import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-from duel import CONTESTANTS, OURS, Contestant, Outcome, Pace, duel
+import limits
+from duel import CONTESTANTS, OURS, ROOT, Contestant, Gone, Pace, duel
+from report import duration
+from rows import Row, row
 from tasks import TASKS, Task
 
-UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+# Searching takes minutes the first time.
+USUAL = [name for name in CONTESTANTS if name not in (OURS, "tinygrad beam")]
 
 
-def duration(seconds: float | None) -> str:
-    """Return a time to read, in three digits."""
-    if seconds is None:
-        return "-"
-    unit, size = next((u for u in UNITS if seconds >= u[1]), UNITS[-1])
-    value = seconds / size
-    return f"{value:.{max(0, 2 - int(math.log10(max(value, 1))))}f} {unit}"
-
-
-def agrees(values: list[float], others: list[list[float]]) -> bool:
-    """Tell whether values are those of most others, roughly."""
-    same = [
-        len(values) == len(other)
-        and all(
-            math.isclose(a, b, rel_tol=2e-2, abs_tol=2e-3 * max(map(abs, other), default=0))
-            for a, b in zip(values, other)
-        )
-        for other in others
-    ]
-    return not same or sum(same) * 2 >= len(same)
-
-
-def row(task: Task, threads: int, outcomes: dict[str, Outcome]) -> str:
-    """Return one line of the table."""
-    ours = outcomes[OURS]
-    peers = {n: o for n, o in outcomes.items() if n != OURS}
-    times = {n: o.seconds for n, o in peers.items() if o.seconds is not None}
-    cells = [f"{task.name:44.44} {threads}", f"{duration(ours.seconds):>8}"]
-    cells += [f"{duration(o.seconds):>8}" for o in peers.values()]
-    if ours.seconds is not None and times:
-        best = min(times, key=lambda n: times[n])
-        ratio = ours.seconds / times[best]
-        least = ours.least / min(o.least for o in peers.values() if o.turns)
-        limit = task.limit(threads)
-        cells.append(f"{ratio:6.2f} {least:6.2f}")
-        cells.append(f"{limit[0]:.2f}/{limit[1]:.2f}" if limit else "    -    ")
-        verdict = "" if not limit else "GOAL" if ratio <= limit[0] else "gate"
-        cells.append(f"{'miss' if limit and ratio > limit[1] else verdict:4}")
-        cells.append(best)
-        if not agrees(ours.values, [o.values for o in peers.values() if o.values]):
-            cells.append("WRONG RESULT")
-    notes = [f"{n}: {o.note}" for n, o in outcomes.items() if o.note]
+def line(found: Row) -> str:
+    """Return a row as a line of text."""
+    cells = [f"{found['workload']:44.44} {found['threads']}", f"{duration(found['ours_us']):>8}"]
+    cells += [f"{duration(us):>8}" for us in found["peers_us"].values()]
+    if found["ratio"] is not None:
+        cells.append(f"{found['ratio']:6.2f} {found['ratio_of_least']:6.2f}")
+        promised = found["goal"] is not None
+        cells.append(f"{found['goal']:.2f}/{found['gate']:.2f}" if promised else "    -    ")
+        cells.append(f"{found['verdict']:6}")
+    if found.get("share_of_limit") is not None:
+        cells.append(f"{found['share_of_limit']:4.0%} {found['bound']:10}")
+    cells += [found["best_peer"]] if found["best_peer"] else []
+    cells += [] if found["same_values"] else ["WRONG VALUES"]
+    notes = [f"{name}: {note}" for name, note in found["notes"].items()]
     return " | ".join(cells) + ("  " + "; ".join(notes) if notes else "")
+
+
+def measure(
+    tasks: Sequence[Task],
+    names: Sequence[str],
+    threads: Sequence[int],
+    pace: Pace,
+    device: str = "",
+    show: Callable[[Row], None] = lambda found: None,
+) -> tuple[list[Row], Any, dict[str, str]]:
+    """Measure tasks; return the rows, the limits of the machine and the versions."""
+    bounds = limits.measure(ROOT / "build", list(threads))
+    rows, versions = [], {}
+    for number in threads:
+        contestants = []
+        for name in names:
+            try:
+                contestants.append(Contestant(name, number, device))
+                versions[name] = contestants[-1].version
+            except Gone as gone:
+                if name == OURS:
+                    raise SystemExit(f"{name}: {gone}") from None
+                print(f"{name} is left out: {gone}", file=sys.stderr)
+        for task in tasks:
+            rows.append(row(task, number, duel(contestants, task, pace), bounds))
+            show(rows[-1])
+        for contestant in contestants:
+            contestant.close()
+    return rows, bounds, versions
 
 
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description="Compare us with other frameworks.")
-    parser.add_argument("--only", default="", help="regular expression: names or groups of tasks")
+    parser.add_argument("--only", default="", help="regular expression: 'group: name' of tasks")
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--peers", default=",".join(n for n in CONTESTANTS if n != OURS))
+    parser.add_argument("--peers", default=",".join(USUAL), help=f"of {', '.join(CONTESTANTS)}")
     parser.add_argument("--device", default="", help="POLY_DEVICE")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--turn", type=float, default=0.03)
-    parser.add_argument("--most", type=float, default=4.0)
+    parser.add_argument("--turn", type=float, default=0.03, help="seconds of a turn")
+    parser.add_argument("--most", type=float, default=4.0, help="seconds of all turns of one")
+    parser.add_argument("--json", help="also write the rows to this file")
     parser.add_argument("--list", action="store_true", help="only print the tasks")
     args = parser.parse_args()
     tasks = [t for t in TASKS if re.search(args.only, f"{t.group}: {t.name}")]
@@ -81,22 +91,15 @@ def main() -> None:
         print("\n".join(f"{t.group}: {t.name}" for t in tasks))
         return
     names = [OURS, *filter(None, args.peers.split(","))]
+    threads = [int(number) for number in args.threads.split(",")]
+    heads = [f"{'':46}", *(f"{n:>8.8}" for n in names), "ratio  (least)", "goal/gate"]
+    print(" | ".join([*heads, "kept  ", "of the limit   ", "best"]))
     pace = Pace(args.rounds, args.turn, args.most)
-    heads = [
-        f"{'':46}",
-        *(f"{n:>8.8}" for n in names),
-        "ratio  (least)",
-        "goal/gate",
-        "    ",
-        "best",
-    ]
-    print(" | ".join(heads))
-    for threads in map(int, args.threads.split(",")):
-        contestants = [Contestant(name, threads, args.device) for name in names]
-        for task in tasks:
-            print(row(task, threads, duel(contestants, task, pace)), flush=True)
-        for contestant in contestants:
-            contestant.close()
+    rows, _, _ = measure(
+        tasks, names, threads, pace, args.device, lambda found: print(line(found), flush=True)
+    )
+    if args.json:
+        Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

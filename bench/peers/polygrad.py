@@ -33,8 +33,11 @@ def array(data: Array) -> Tensor:
 
 
 def read(result: Any) -> Array:
-    """Return a result as an array."""
-    return np.asarray(result)
+    """Return a result as an array; one of bfloat16 is kept as bits."""
+    bits = np.asarray(result)
+    if bits.dtype != np.uint16:
+        return bits
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def check(status: int) -> None:

@@ -1,0 +1,114 @@
+"""A chart of ratios as SVG: one bar for each row, on a logarithmic scale."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from pathlib import Path
+
+from report import GROUPS, duration
+from rows import Row
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 960, 330, 150, 64, 12, 19
+LOWEST, HIGHEST = 0.02, 32.0
+COLORS = {"goal": "#2a9d5c", "gate": "#e0a52e", "missed": "#d1495b", "": "#7a8896"}
+MEANING = {"goal": "goal reached", "gate": "gate kept", "missed": "gate missed", "": "no promise"}
+TICKS = (0.03, 0.1, 0.3, 1, 3, 10, 30)
+STYLE = """
+text { font: 12px system-ui, sans-serif; fill: #3b4652 }
+.head { font-weight: 600 } .small { font-size: 11px } .title { font-size: 16px; font-weight: 600 }
+.grid { stroke: #c9d1d9; stroke-width: 1 } .one { stroke: #3b4652; stroke-width: 1.5 }
+.mark { stroke: #3b4652; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+text { fill: #c9d1d9 } .grid { stroke: #3b4652 } .one, .mark { stroke: #c9d1d9 } }
+"""
+
+
+def place(ratio: float) -> float:
+    """Return where a ratio lies from left to right."""
+    share = math.log(ratio / LOWEST) / math.log(HIGHEST / LOWEST)
+    return LEFT + min(1.0, max(0.0, share)) * (WIDTH - LEFT - RIGHT)
+
+
+def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(text)}</text>'
+    )
+
+
+def _line(x: float, top: float, bottom: float, kind: str) -> str:
+    return f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}" class="{kind}"/>'
+
+
+def _box(x: float, y: float, width: float, color: str) -> str:
+    size = f'width="{width:.1f}" height="{BAR}"'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {size} rx="2" fill="{color}"/>'
+
+
+def _bar(row: Row, y: float) -> list[str]:
+    ratio = row["ratio"]
+    end, one = place(ratio), place(1)
+    x, width = min(end, one), max(1.0, abs(end - one))
+    color = COLORS[row["verdict"]]
+    middle = y + BAR - 2
+    shapes = [
+        _text(LEFT - 10, middle, row["workload"], "", "end"),
+        _box(x, y, width, color),
+        _text(WIDTH - RIGHT + 12, middle, f"{ratio:.2f}", "head"),
+        _text(WIDTH - RIGHT + 52, middle, f"{duration(row['ours_us'])}", "small"),
+    ]
+    if row["goal"] is not None:
+        shapes.append(_line(place(row["goal"]), y - 2, y + BAR + 2, "mark"))
+    return shapes
+
+
+def draw(rows: list[Row], title: str) -> str:
+    """Return the chart of rows that have a ratio."""
+    rows = [row for row in rows if row["ratio"] is not None]
+    shapes: list[str] = []
+    y = float(TOP)
+    for group, name in GROUPS.items():
+        members = [row for row in rows if row["group"] == group]
+        if not members:
+            continue
+        shapes.append(_text(LEFT - 10, y + BAR, name, "head", "end"))
+        y += STEP
+        for row in members:
+            shapes += _bar(row, y)
+            y += STEP
+        y += STEP / 2
+    grid = []
+    for tick in TICKS:
+        grid.append(_line(place(tick), TOP, y, "one" if tick == 1 else "grid"))
+        grid.append(_text(place(tick), y + 14, f"{tick:g}", "small", "middle"))
+    legend = []
+    x = float(LEFT)
+    for verdict, meaning in MEANING.items():
+        legend.append(_box(x, 36, BAR, COLORS[verdict]))
+        legend.append(_text(x + BAR + 5, 46, meaning, "small"))
+        x += 110
+    legend.append(_line(x, 34, 50, "mark"))
+    legend.append(_text(x + 6, 46, "goal", "small"))
+    height = y + 26
+    return "\n".join(
+        [
+            f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{STYLE}</style>",
+            _text(LEFT, 22, title, "title"),
+            *legend,
+            *grid,
+            *shapes,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def write(path: Path, rows: list[Row], threads: int) -> None:
+    """Write the chart of the rows of one number of threads."""
+    title = (
+        f"Our time / the best peer's, {threads} threads (shorter is better, left of 1 is faster)"
+    )
+    path.write_text(draw([row for row in rows if row["threads"] == threads], title))

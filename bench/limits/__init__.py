@@ -1,0 +1,40 @@
+"""The limits of this machine, measured by a small C program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+OPTIONS = ["-O3", "-march=native", "-Wall", "-Wextra", "-pthread"]
+
+# Up to which bytes per thread, or in all, work counts as lying in a level of memory.
+LEVELS = (("L1", 32 << 10, 0), ("L2", 1536 << 10, 0), ("L3", 0, 64 << 20))
+
+
+def measure(folder: Path, threads: list[int]) -> Any:
+    """Return {threads: {"gflops", "gbytes": {level: rate}}}."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "limits"
+    command = ["gcc", *OPTIONS, str(HERE / "limits.c"), "-o", str(program)]
+    subprocess.run(command, check=True)
+    arguments = [str(program), *map(str, threads)]
+    done = subprocess.run(arguments, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def level(moved: float, threads: int) -> str:
+    """Return the level of memory in which so many bytes lie."""
+    fits = (name for name, each, both in LEVELS if moved <= each * threads + both)
+    return next(fits, "DRAM")
+
+
+def least_time(limits: Any, threads: int, flops: float, moved: float) -> tuple[float, str]:
+    """Return the seconds that work takes at least, and what bounds it."""
+    found = limits[str(threads)]
+    at = level(moved, threads)
+    bounds = [(flops / found["gflops"] / 1e9, "arithmetic")]
+    bounds.append((moved / found["gbytes"][at] / 1e9, at))
+    return max(bounds)

@@ -1,0 +1,192 @@
+/* The limits of this machine: float32 operations a second, and bytes a second from each level of
+ * its memory. Prints one JSON object: {threads: {"gflops", "gbytes": {working set: rate}}}.
+ *
+ * Compiled with gcc -O3 -march=native: the vectors are as wide as the processor's. */
+#define _GNU_SOURCE
+#include <immintrin.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#if defined(__AVX512F__)
+enum { WIDTH = 64 };
+#define STREAM(p, v) _mm512_stream_ps((float *)(p), (__m512)(v))
+#elif defined(__AVX__)
+enum { WIDTH = 32 };
+#define STREAM(p, v) _mm256_stream_ps((float *)(p), (__m256)(v))
+#else
+enum { WIDTH = 16 };
+#define STREAM(p, v) _mm_stream_ps((float *)(p), (__m128)(v))
+#endif
+typedef float Vector __attribute__((vector_size(WIDTH)));
+
+enum { CHAINS = 12, LANES = WIDTH / 4, MAX_THREADS = 64, ROUNDS = 7 };
+static const double SECONDS = 0.004;
+
+typedef struct {
+  char *memory;  /* of this thread */
+  size_t bytes;  /* its working set */
+  long times;    /* how often to go over it */
+  double from, to;
+  Vector result; /* so that no work is left out */
+} Job;
+typedef void (*Work)(Job *);
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void multiply_add(Job *job) {
+  Vector a[CHAINS], x = job->result + 1.0001f, y = job->result + 0.0001f;
+  for (int i = 0; i < CHAINS; i++) a[i] = job->result + (float)i;
+  for (long t = 0; t < job->times; t++) {
+    for (int i = 0; i < CHAINS; i++) a[i] = a[i] * x + y;
+  }
+  for (int i = 0; i < CHAINS; i++) job->result += a[i];
+}
+
+static void read_all(Job *job) {
+  for (long t = 0; t < job->times; t++) {
+    const Vector *p = (const Vector *)job->memory, *end = (const Vector *)(job->memory + job->bytes);
+    Vector sum[8] = {{0}};
+    for (; p < end; p += 8)
+      for (int i = 0; i < 8; i++) sum[i] += p[i];
+    for (int i = 0; i < 8; i++) job->result += sum[i];
+    __asm__ volatile("" ::: "memory");
+  }
+}
+
+static void copy(Job *job) {
+  for (long t = 0; t < job->times; t++) {
+    size_t half = job->bytes / 2;
+    const Vector *from = (const Vector *)job->memory, *end = (const Vector *)(job->memory + half);
+    Vector *to = (Vector *)(job->memory + half);
+    for (; from < end; from += 4, to += 4)
+      for (int i = 0; i < 4; i++) to[i] = from[i] * 0.5f;
+    __asm__ volatile("" ::: "memory");
+  }
+}
+
+static void copy_past_caches(Job *job) {
+  for (long t = 0; t < job->times; t++) {
+    size_t half = job->bytes / 2;
+    const Vector *from = (const Vector *)job->memory, *end = (const Vector *)(job->memory + half);
+    Vector *to = (Vector *)(job->memory + half);
+    for (; from < end; from += 4, to += 4)
+      for (int i = 0; i < 4; i++) STREAM(to + i, from[i] * 0.5f);
+    _mm_sfence();
+  }
+}
+
+static pthread_barrier_t start, stop;
+static Work current;
+static Job jobs[MAX_THREADS];
+
+static void *thread(void *number) {
+  for (;;) {
+    pthread_barrier_wait(&start);
+    if (!current) return NULL;
+    Job *job = &jobs[(long)number];
+    job->from = now();
+    current(job);
+    job->to = now();
+    pthread_barrier_wait(&stop);
+  }
+}
+
+/* Seconds in which the threads have done their jobs. */
+static double run(Work work, int threads) {
+  current = work;
+  pthread_barrier_wait(&start);
+  pthread_barrier_wait(&stop);
+  double from = jobs[0].from, to = jobs[0].to;
+  for (int i = 1; i < threads; i++) {
+    if (jobs[i].from < from) from = jobs[i].from;
+    if (jobs[i].to > to) to = jobs[i].to;
+  }
+  return to - from;
+}
+
+/* The most units a second, when every thread does units in one time. */
+static double rate(Work work, int threads, double units) {
+  long times = 1;
+  for (;;) {
+    for (int i = 0; i < threads; i++) jobs[i].times = times;
+    if (run(work, threads) >= SECONDS || times > 1L << 40) break;
+    times *= 2;
+  }
+  double best = 1e9;
+  for (int i = 0; i < ROUNDS; i++) {
+    double took = run(work, threads);
+    if (took < best) best = took;
+  }
+  return units * threads * times / best;
+}
+
+static char *allocate(size_t bytes) {
+  size_t page = 2 << 20, whole = (bytes + 2 * page) & ~(page - 1);
+  char *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    perror("mmap");
+    exit(1);
+  }
+  memory = (char *)(((size_t)memory + page - 1) & ~(page - 1));
+  madvise(memory, whole - page, MADV_HUGEPAGE);
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+int main(int argc, char **argv) {
+  /* What all threads work on together, in bytes per thread but for the last two. */
+  static const struct {
+    const char *name;
+    size_t each, all;
+  } sets[] = {{"L1", 24 << 10, 0}, {"L2", 768 << 10, 0}, {"L3", 0, 32 << 20}, {"DRAM", 0, 512 << 20}};
+  static const Work ways[] = {read_all, copy, copy_past_caches};
+  printf("{");
+  for (int a = 1; a < argc; a++) {
+    int threads = atoi(argv[a]);
+    if (threads < 1 || threads > MAX_THREADS) {
+      fprintf(stderr, "limits: threads: %s, expected 1 to %d\n", argv[a], MAX_THREADS);
+      return 1;
+    }
+    pthread_barrier_init(&start, NULL, threads + 1);
+    pthread_barrier_init(&stop, NULL, threads + 1);
+    pthread_t ids[MAX_THREADS];
+    for (long i = 0; i < threads; i++) {
+      pthread_create(&ids[i], NULL, thread, (void *)i);
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      CPU_SET(i, &set);
+      pthread_setaffinity_np(ids[i], sizeof set, &set);
+    }
+    double flops = rate(multiply_add, threads, 2.0 * CHAINS * LANES);
+    printf("%s\"%d\": {\"gflops\": %.1f, \"gbytes\": {", a > 1 ? ", " : "", threads, flops / 1e9);
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+      size_t bytes = sets[s].each ? sets[s].each : sets[s].all / threads;
+      for (int i = 0; i < threads; i++) {
+        jobs[i].memory = allocate(bytes);
+        jobs[i].bytes = bytes;
+      }
+      double best = 0;
+      for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        double found = rate(ways[w], threads, bytes);
+        if (found > best) best = found;
+      }
+      printf("%s\"%s\": %.1f", s ? ", " : "", sets[s].name, best / 1e9);
+      for (int i = 0; i < threads; i++) munmap(jobs[i].memory, bytes);
+    }
+    printf("}}");
+    current = NULL;
+    pthread_barrier_wait(&start);
+    for (int i = 0; i < threads; i++) pthread_join(ids[i], NULL);
+  }
+  printf("}\n");
+  return 0;
+}
