@@ -12,9 +12,12 @@ import (
 
 // schedule cuts a request into kernels for the device.
 func (e *Executor) schedule(sink *uop.UOp) (*schedule.Schedule, error) {
-	s, err := schedule.New(sink)
-	if err != nil || e.fusion == nil {
-		return s, err
+	if e.fusion == nil {
+		return schedule.New(sink)
+	}
+	s, err := schedule.New(fuse.StorePads(sink))
+	if err != nil {
+		return nil, err
 	}
 	fuse.Apply(s, *e.fusion)
 	return s, nil

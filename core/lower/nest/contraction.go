@@ -48,7 +48,7 @@ func (im *importer) planReduction(p *plan) {
 			continue
 		}
 		shared := im.sharing(p, acc, a)
-		if cost := im.tileCost(a, shared, acc); cost <= best {
+		if cost := im.tileCost(p, a, shared, acc); cost <= best {
 			best, vec, rows = cost, a, shared
 		}
 	}
@@ -101,7 +101,7 @@ func (im *importer) alongCost(k *region, rows *axis, acc []access) float64 {
 }
 
 // tileCost is the same for a tile of results, the lanes of whose vectors are iterations of an axis.
-func (im *importer) tileCost(vec, rows *axis, acc []access) float64 {
+func (im *importer) tileCost(p *plan, vec, rows *axis, acc []access) float64 {
 	times := 1.0
 	for _, a := range acc {
 		times = max(times, a.times)
@@ -115,7 +115,13 @@ func (im *importer) tileCost(vec, rows *axis, acc []access) float64 {
 			switch s := im.slopes(rows.r.rng); {
 			case !s.of(a.u.Src[0]).matters:
 				// Columns are loaded once for all rows of a tile, and packed if there are more tiles than a few.
-				c = min(c, costNext+c*tall/float64(rows.n)) / tall
+				uses := float64(rows.n)
+				for _, w := range p.axes {
+					if w != vec && w != rows && w.n > 1 && !im.slopes(w.r.rng).of(a.u.Src[0]).matters {
+						uses *= float64(w.n)
+					}
+				}
+				c = min(c, costNext+c*tall/uses) / tall
 			case !byLane.of(a.u.Src[0]).matters:
 				c /= 2
 			}

@@ -109,7 +109,18 @@ func (im *importer) fillPacks(p *plan, e *env) {
 			}
 			copies[j] = d
 		}
-		im.fillTile(p, p.leaf.loops()[0], copies, tile, linear{})
+		r := p.leaf.loops()[0]
+		if !im.oneLoop(p) {
+			im.fillTile(p, r, r.trip(), copies, tile, linear{})
+			return
+		}
+		// What moves with the loops together as with a single one is gone through by a single one.
+		for ; len(r.loops()) > 0; r = r.loops()[0] {
+			for _, e := range copies {
+				e.linears[r.rng] = linear{}
+			}
+		}
+		im.fillTile(p, r, p.packs[0].k, copies, tile, linear{})
 	}
 	w := a.win
 	if a.full() > 0 {
@@ -136,10 +147,35 @@ func (im *importer) fillPacks(p *plan, e *env) {
 	})
 }
 
+// oneLoop reports whether the packs are loads whose indices grow by the same step with each iteration of the loops
+// that collect, of the inner ones as of the outer ones.
+func (im *importer) oneLoop(p *plan) bool {
+	for _, q := range p.packs {
+		if q.u.Op != uop.Load || len(q.u.Src[0].Src) != 2 {
+			return false
+		}
+		var above []*region
+		r := p.leaf.loops()[0]
+		for ; len(r.loops()) > 0; r = r.loops()[0] {
+			above = append(above, r)
+		}
+		s := im.slopes(r.rng).of(q.u.Src[0])
+		step := s.step * r.trip()
+		for i := len(above) - 1; i >= 0; i-- {
+			o := im.slopes(above[i].rng).of(q.u.Src[0])
+			if s.odd || o.odd || o.step != step {
+				return false
+			}
+			step *= above[i].trip()
+		}
+	}
+	return true
+}
+
 // fillTile makes the loops that collect around the computation of the packs' vectors for one tile. Of the innermost
 // one as many iterations are done side by side as there are lanes, so that vectors can be turned.
-func (im *importer) fillTile(p *plan, r *region, copies []*env, tile, step linear) {
-	n, side := r.trip(), int64(1)
+func (im *importer) fillTile(p *plan, r *region, n int64, copies []*env, tile, step linear) {
+	side := int64(1)
 	innermost := len(r.loops()) == 0
 	if innermost && n >= int64(im.Lanes) {
 		side = int64(im.Lanes)
@@ -163,7 +199,7 @@ func (im *importer) fillTile(p *plan, r *region, copies []*env, tile, step linea
 				if innermost {
 					im.fillStep(p, inner, tile, now)
 				} else {
-					im.fillTile(p, r.loops()[0], inner, tile, now)
+					im.fillTile(p, r.loops()[0], r.loops()[0].trip(), inner, tile, now)
 				}
 			}
 		})
