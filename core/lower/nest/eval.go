@@ -169,6 +169,27 @@ func (im *importer) store(u *uop.UOp) {
 	v := im.eval(u.Src[1])
 	if lanes > 1 {
 		v = im.Splat(v)
+		im.stream(at)
 	}
 	im.StoreAs(at, v)
+}
+
+// stream makes a store of vectors go around the caches, if what the kernel writes is larger than they are and the
+// addresses are multiples of the size of a vector.
+func (im *importer) stream(at *Place) {
+	b := at.Buf
+	if im.m.Stream == 0 || b.Param < 0 || b.Read || at.Stride != 1 || at.Index != nil || at.Gate != nil || b.Size*b.Kind.Size() < im.m.Stream {
+		return
+	}
+	vector := int64(im.Lanes)
+	if b.Kind.Size() < 4 || at.Off%vector != 0 {
+		return
+	}
+	for _, t := range at.Terms {
+		if t.Coef%vector != 0 {
+			return
+		}
+	}
+	at.Stream = true
+	im.Params[b.Param].Aligned = true
 }

@@ -246,6 +246,8 @@ type Param struct {
 	// Size is the number of elements, -1 if it is not known.
 	Size          int64
 	Read, Written bool
+	// Aligned says that the kernel needs an address that is a multiple of 64: it stores around the caches.
+	Aligned bool
 }
 
 // Bytes is the size of the buffer, -1 if it is not known.

@@ -17,6 +17,8 @@ type Machine struct {
 	FMA, F16C, Scale, Gather bool
 	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).
 	L1, L2, L3 int64
+	// Stream is the size in bytes from which on a buffer is written around the caches, 0 for never.
+	Stream int64
 	// Threads is how many threads share a run.
 	Threads int
 }
