@@ -49,7 +49,7 @@ func (c *Coder) instruction(i *Inst) error {
 		return fmt.Errorf("asm.Emit: %v: %v has no form with these operands", i, i.Op)
 	}
 	if c.SSE {
-		return fmt.Errorf("asm.Emit: %v: not among the instructions without VEX (16 registers of 16 bytes, no masks)", i)
+		return fmt.Errorf("asm.Emit: %v: not among the instructions without VEX (vectors 0 to 15, no masks)", i)
 	}
 	return fmt.Errorf("asm.Emit: %v: needs AVX-512 (registers above 15, 64 bytes, masks or broadcasts), which %v has not", i, i.Op)
 }
@@ -59,7 +59,7 @@ func (c *Coder) coding(r *row, high bool) (coding, bool) {
 	switch {
 	case r.traits&leg != 0 && (c.SSE || r.traits&ve == 0):
 		return legacy, !high
-	case c.SSE && r.mnemonic[0] == 'v':
+	case c.SSE:
 		return 0, false
 	case r.traits&vex != 0 && !high:
 		return vexed, true
@@ -69,27 +69,24 @@ func (c *Coder) coding(r *row, high bool) (coding, bool) {
 
 // needsEVEX reports whether i has what only EVEX can say, but for Size.
 func (i *Inst) needsEVEX() bool {
-	if i.Mask != 0 || i.Bcast || i.Zero {
-		return true
-	}
-	for _, r := range [...]Reg{i.Dst, i.Src[0], i.Src[1], i.Src[2], i.Mem.Index} {
-		if r.Class() == Vec && r.Num() > 15 {
-			return true
-		}
-	}
-	return false
+	return i.Mask != 0 || i.Bcast || i.Zero || i.Dst.high() || i.Src[0].high() || i.Src[1].high() || i.Src[2].high() || i.Mem.Index.high()
 }
 
-// limits are how many registers each class has.
-var limits = [...]int{GP: 16, Vec: 32, Mask: 8, Tile: 8}
+// high reports whether r is one of the vector registers 16 to 31.
+func (r Reg) high() bool { return r>>4 == Reg(Vec)<<20|1 }
 
-// check finds registers that are none.
+// limits are how many registers each class has; none is the only register of no class.
+var limits = [256]uint8{0: 1, GP: 16, Vec: 32, Mask: 8, Tile: 8}
+
+func (r Reg) exists() bool { return r&(1<<24-1) < Reg(limits[uint8(r>>24)]) }
+
+// check finds registers that the processor does not have.
 func (i *Inst) check() error {
+	if i.Dst.exists() && i.Src[0].exists() && i.Src[1].exists() && i.Src[2].exists() && i.Mem.Base.exists() && i.Mem.Index.exists() && i.Mask.exists() {
+		return nil
+	}
 	for _, r := range [...]Reg{i.Dst, i.Src[0], i.Src[1], i.Src[2], i.Mem.Base, i.Mem.Index, i.Mask} {
-		if r == 0 {
-			continue
-		}
-		if cl := r.Class(); cl < GP || cl > Tile || int(r&(1<<24-1)) >= limits[cl] {
+		if !r.exists() {
 			return fmt.Errorf("asm.Emit: %v: %v is not a register of the processor", i, r)
 		}
 	}

@@ -41,7 +41,7 @@ func (m maker) registers(n int, i *Inst, mem, high bool) {
 		if o.place == 0 || o.place == inRM && mem {
 			continue
 		}
-		limit := limits[o.class()]
+		limit := int(limits[o.class()])
 		if o.class() == Vec && !high {
 			limit = 16
 		}
@@ -67,7 +67,7 @@ func (m maker) registers(n int, i *Inst, mem, high bool) {
 		i.Src[0] = i.Dst
 	}
 	if mem {
-		i.Mem = m.memory(r.traits&vsib != 0, limits[Vec], (seed+15)%32)
+		i.Mem = m.memory(r.traits&vsib != 0, int(limits[Vec]), (seed+15)%32)
 		if r.traits&vsib != 0 && !high {
 			i.Mem.Index = Phys(Vec, (seed+15)%16)
 		}
@@ -121,7 +121,7 @@ func (m maker) immediate(r *row, size uint8) int64 {
 // inst is an instruction of row n; false if there is none of those properties.
 func (m maker) inst(n int, size uint8, mem, high, masked bool) (Inst, bool) {
 	r := &rows[n]
-	if mem && forms[n].mem == 0 || !mem && forms[n].reg == 0 || m.sse && r.mnemonic[0] == 'v' && r.traits&leg == 0 {
+	if mem && forms[n].mem == 0 || !mem && forms[n].reg == 0 || m.sse && r.traits&leg == 0 {
 		return Inst{}, false
 	}
 	if (high || masked) && (m.sse || r.traits&evex == 0) || !m.sse && r.mnemonic[0] == 'v' && r.traits&ve == 0 {
