@@ -8,6 +8,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/lower/nest"
+	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 )
 
@@ -28,6 +29,9 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Reach is 0: buffers may lie anywhere.
 func (d *Device) Reach() uintptr { return 0 }
+
+// Fusion bounds what is merged.
+func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }
 
 // Compile lays kernels out.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
