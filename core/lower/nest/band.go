@@ -149,12 +149,12 @@ func (im *importer) walkLoop(p *plan, i int, e *env) {
 		if p.items == i && p.with != nil {
 			// One item is a pair of iterations of two axes.
 			n := im.Int(I64, p.with.n)
-			inner.linears[p.with.r.rng] = linear{terms: []Term{{im.Do(Mod, I64, iter, n), 1}}}
+			inner.linears.set(p.with.r.rng, linear{terms: []Term{{im.Do(Mod, I64, iter, n), 1}}})
 			iter = im.Do(Div, I64, iter, n)
 		}
-		inner.linears[a.r.rng] = linear{terms: []Term{{iter, 1}}}
+		inner.linears.set(a.r.rng, linear{terms: []Term{{iter, 1}}})
 		if iter != l.Iter && p.with == nil {
-			inner.linears[a.r.rng] = im.addLinear(linear{terms: []Term{{l.Iter, 1}}}, linear{terms: []Term{{im.New(First, I64, 1, 0), 1}}}, 1)
+			inner.linears.set(a.r.rng, im.addLinear(linear{terms: []Term{{l.Iter, 1}}}, linear{terms: []Term{{im.New(First, I64, 1, 0), 1}}}, 1))
 		}
 		im.levels(p, i+1, inner)
 	})
@@ -259,7 +259,7 @@ func (im *importer) tile(p *plan, e *env) {
 				if a == p.turn && a.live == int64(im.Lanes) {
 					d.cross = &cross{a.r.rng, j}
 				}
-				d.linears[a.r.rng] = at
+				d.linears.set(a.r.rng, at)
 				next = append(next, d)
 			}
 		}

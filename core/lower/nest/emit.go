@@ -27,7 +27,7 @@ func (im *importer) effect(u *uop.UOp) {
 		im.store(u)
 	case uop.Load:
 		if reg := u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]); reg || im.bufs[definition(u.Src[0])].Written {
-			im.env.vals[u] = im.compute(u)
+			im.env.vals.set(u, im.compute(u))
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (im *importer) sequential(r *region, copies []*env) {
 	im.Builder.Loop(r.label(), im.count(r), func(l *Loop) {
 		im.carried(l, r, copies, func(inner []*env) {
 			for _, e := range inner {
-				e.linears[r.rng] = linear{terms: []Term{{l.Iter, 1}}}
+				e.linears.set(r.rng, linear{terms: []Term{{l.Iter, 1}}})
 			}
 			im.body(r, inner)
 		})
@@ -80,7 +80,7 @@ func (im *importer) carried(l *Loop, r *region, copies []*env, body func(inner [
 				init = im.Splat(init)
 			}
 			p := im.Phi(l, init)
-			inner[i].regs[s] = p.V
+			inner[i].regs.set(s, p.V)
 			phis = append(phis, p)
 		}
 	}
@@ -88,8 +88,8 @@ func (im *importer) carried(l *Loop, r *region, copies []*env, body func(inner [
 	for i, e := range copies {
 		for j, s := range slots {
 			p := phis[i*len(slots)+j]
-			p.Next = im.sameLanes(p, inner[i].regs[s])
-			e.regs[s] = im.Final(p)
+			p.Next = im.sameLanes(p, inner[i].own(s))
+			e.regs.set(s, im.Final(p))
 		}
 	}
 }

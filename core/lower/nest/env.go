@@ -27,9 +27,9 @@ type importer struct {
 // env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.
 type env struct {
 	outer   *env
-	vals    map[*uop.UOp]*Value
-	linears map[*uop.UOp]linear // of ranges what they are bound to
-	regs    map[slot]*Value
+	vals    assoc[*uop.UOp, *Value]
+	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
+	regs    assoc[slot, *Value]
 	// vector says that a range stands for the lanes of vectors.
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
@@ -39,7 +39,7 @@ type env struct {
 }
 
 func newEnv(outer *env) *env {
-	e := &env{outer: outer, vals: map[*uop.UOp]*Value{}, linears: map[*uop.UOp]linear{}, regs: map[slot]*Value{}}
+	e := &env{outer: outer}
 	if outer != nil {
 		e.tail, e.vector, e.cross = outer.tail, outer.vector, outer.cross
 	}
@@ -48,7 +48,7 @@ func newEnv(outer *env) *env {
 
 func (e *env) val(u *uop.UOp) *Value {
 	for ; e != nil; e = e.outer {
-		if v := e.vals[u]; v != nil {
+		if v, ok := e.vals.get(u); ok {
 			return v
 		}
 	}
@@ -57,7 +57,7 @@ func (e *env) val(u *uop.UOp) *Value {
 
 func (e *env) linear(u *uop.UOp) (linear, bool) {
 	for ; e != nil; e = e.outer {
-		if l, ok := e.linears[u]; ok {
+		if l, ok := e.linears.get(u); ok {
 			return l, true
 		}
 	}
@@ -66,7 +66,7 @@ func (e *env) linear(u *uop.UOp) (linear, bool) {
 
 func (e *env) reg(s slot) *Value {
 	for ; e != nil; e = e.outer {
-		if v := e.regs[s]; v != nil {
+		if v, ok := e.regs.get(s); ok {
 			return v
 		}
 	}
@@ -77,3 +77,9 @@ func (e *env) reg(s slot) *Value {
 type badList struct{ error }
 
 func fail(format string, args ...any) { panic(badList{fmt.Errorf(format, args...)}) }
+
+// own is what the environment itself holds in a register.
+func (e *env) own(s slot) *Value {
+	v, _ := e.regs.get(s)
+	return v
+}

@@ -25,7 +25,7 @@ func (im *importer) eval(u *uop.UOp) *Value {
 		return v
 	}
 	v := im.compute(u)
-	im.env.vals[u] = v
+	im.env.vals.set(u, v)
 	return v
 }
 
@@ -158,7 +158,7 @@ func (im *importer) load(u *uop.UOp) *Value {
 
 func (im *importer) store(u *uop.UOp) {
 	if u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]) {
-		im.env.regs[slotOf(u.Src[0])] = im.eval(u.Src[1])
+		im.env.regs.set(slotOf(u.Src[0]), im.eval(u.Src[1]))
 		return
 	}
 	t := im.target(u.Src[0])

@@ -151,7 +151,7 @@ func (im *importer) linearOf(u *uop.UOp) linear {
 		return l
 	}
 	l := im.takeApart(u)
-	im.env.linears[u] = l
+	im.env.linears.set(u, l)
 	return l
 }
 

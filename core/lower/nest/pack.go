@@ -102,7 +102,7 @@ func (im *importer) fillPacks(p *plan, e *env) {
 			at := base
 			at.off += int64(j) * a.unit
 			at.lane = 1
-			d.linears[a.r.rng] = at
+			d.linears.set(a.r.rng, at)
 			d.vector = true
 			if int64(j) == live-1 {
 				d.tail = last
@@ -117,7 +117,7 @@ func (im *importer) fillPacks(p *plan, e *env) {
 		// What moves with the loops together as with a single one is gone through by a single one.
 		for ; len(r.loops()) > 0; r = r.loops()[0] {
 			for _, e := range copies {
-				e.linears[r.rng] = linear{}
+				e.linears.set(r.rng, linear{})
 			}
 		}
 		im.fillTile(p, r, p.packs[0].k, copies, tile, linear{})
@@ -190,7 +190,7 @@ func (im *importer) fillTile(p *plan, r *region, n int64, copies []*env, tile, s
 				inner := make([]*env, len(copies))
 				for j, e := range copies {
 					inner[j] = newEnv(e)
-					inner[j].linears[r.rng] = at
+					inner[j].linears.set(r.rng, at)
 					if side > 1 {
 						inner[j].cross = &cross{r.rng, i}
 					}
@@ -244,7 +244,7 @@ func (im *importer) packed(r *region, copies []*env) {
 		}
 		for _, q := range p.packs {
 			at := q.place(im, q.vec.number, step, int64(i)%q.vec.live)
-			e.vals[q.u] = im.Load(at, im.Lanes, nil)
+			e.vals.set(q.u, im.Load(at, im.Lanes, nil))
 		}
 	}
 }

@@ -69,16 +69,16 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 	inner := make([]*env, len(s.copies))
 	for i, e := range s.copies {
 		d := newEnv(e)
-		d.linears[s.r.rng] = at
+		d.linears.set(s.r.rng, at)
 		d.vector = d.vector || vectors
 		if vectors {
 			d.tail = tail
 		}
 		for j, u := range s.r.updates {
 			p := s.phi(i, way, j)
-			d.regs[u.slot] = p.V
+			d.regs.set(u.slot, p.V)
 			if p.Next != nil {
-				d.regs[u.slot] = p.Next
+				d.regs.set(u.slot, p.Next)
 			}
 		}
 		inner[i] = d
@@ -86,7 +86,7 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 	before := make([]*Value, 0, len(s.phis))
 	for _, d := range inner {
 		for _, u := range s.r.updates {
-			before = append(before, d.regs[u.slot])
+			before = append(before, d.own(u.slot))
 		}
 	}
 	im.packed(s.r, inner)
@@ -94,7 +94,7 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 	for i, d := range inner {
 		for j, u := range s.r.updates {
 			p := s.phi(i, way, j)
-			next := im.fused(im.sameLanes(p, d.regs[u.slot]), before[i*len(s.r.updates)+j])
+			next := im.fused(im.sameLanes(p, d.own(u.slot)), before[i*len(s.r.updates)+j])
 			if tail != nil {
 				next = im.ALU(Where, p.V.Kind, tail, next, before[i*len(s.r.updates)+j])
 			}
@@ -133,7 +133,7 @@ func (s *sums) finish(vectors bool) {
 					v = im.ALU(u.op, k, im.register(e, u.slot), v)
 				}
 			}
-			e.regs[u.slot] = v
+			e.regs.set(u.slot, v)
 		}
 	}
 }
