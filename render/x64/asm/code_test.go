@@ -62,7 +62,7 @@ func poolInsts(constants int, sse bool) []Inst {
 		if i.Mem.None() || i.Op.has(vsib) || i.Dst.Class() == Tile || i.Op == TILESTORED {
 			continue
 		}
-		i.Mem = Mem{Pool: int32(1 + m.IntN(constants)), Disp: int32(m.pick(0, 0, 4, 64))}
+		i.Mem = Mem{Pool: int32(1 + m.IntN(constants)), Disp: int32(m.pick(0, 3))}
 		out = append(out, i)
 	}
 	return out

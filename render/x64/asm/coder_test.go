@@ -65,6 +65,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestConstantsHaveEnds(t *testing.T) {
+	for _, disp := range []int32{-1, 4} {
+		var c Coder
+		n := c.Pool([]byte{1, 2, 3, 4}, 4)
+		err := c.Emit(&Inst{Op: VMOVSS, Dst: v(1), Mem: Mem{Pool: n, Disp: disp}})
+		if err == nil || !strings.Contains(err.Error(), "has 4 bytes") || len(c.code) != 0 {
+			t.Errorf("byte %d of a constant of 4: %v with %d bytes of code", disp, err, len(c.code))
+		}
+	}
+}
+
 func TestLabels(t *testing.T) {
 	var c Coder
 	for _, i := range []Inst{{Op: JMP, To: 7}, {Op: LABEL, To: 3}} {

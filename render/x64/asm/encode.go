@@ -446,6 +446,9 @@ func (c *Coder) constant(r *row, reg byte, i *Inst, immLen int) error {
 	if m.Base != 0 || m.Index != 0 || m.Pool < 0 || int(m.Pool) > len(c.consts) || r.traits&(vsib|sib) != 0 {
 		return fmt.Errorf("asm.Emit: %v: a constant (of %d) is an address by itself", i, len(c.consts))
 	}
+	if size := c.consts[m.Pool-1].size; m.Disp < 0 || int(m.Disp) >= size {
+		return fmt.Errorf("asm.Emit: %v: constant %d has %d bytes", i, m.Pool, size)
+	}
 	c.code = append(c.code, reg|5)
 	at := len(c.code)
 	c.code = binary.LittleEndian.AppendUint32(c.code, math.MaxUint32)
