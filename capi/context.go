@@ -22,10 +22,13 @@ type context struct {
 	nodes entries
 	host  map[*uop.UOp]hostMemory
 	begun begun
-	bound []exec.Binding // reused from run to run
-	steps map[*step]struct{}
-	plans map[*wasmPlan]struct{}
-	jobs  map[*job]struct{}
+	// given and bound are used again from run to run.
+	given, bound []exec.Binding
+	// unbound counts how often a host buffer lost its memory.
+	unbound uint64
+	steps   map[*step]struct{}
+	plans   map[*wasmPlan]struct{}
+	jobs    map[*job]struct{}
 	// pending is closed when the last job that was started has ended; nil if there was none.
 	pending chan struct{}
 
@@ -163,7 +166,7 @@ func (c *context) release(h uintptr) {
 		return
 	}
 	if v.host != nil {
-		delete(c.host, v.host)
+		c.unbind(v.host)
 	}
 	c.nodes.remove(v.readings)
 	handles.Drop(e)

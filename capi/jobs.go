@@ -36,6 +36,19 @@ func (c *context) execute(s *exec.Step, binds []exec.Binding, vars map[string]in
 	return s.Run(c.withHost(s, binds), vars)
 }
 
+// executeBound runs a step on nothing but host buffers. Their memory is looked up again only if some buffer has lost its own.
+func (c *context) executeBound(s *step, vars map[string]int64) error {
+	c.idle()
+	if s.bound == nil || s.boundAt != c.unbound {
+		b, err := s.exec.Bind(c.withHost(s.exec, nil))
+		if err != nil {
+			return err
+		}
+		s.bound, s.boundAt = b, c.unbound
+	}
+	return s.bound.Run(vars)
+}
+
 // start lets a program run as a job. s may be nil: there is nothing to do but to wait for the jobs before.
 func (c *context) start(s *exec.Step, binds []exec.Binding, vars map[string]int64) (*job, error) {
 	j := &job{ctx: c, done: make(chan struct{})}

@@ -254,7 +254,7 @@ func records(arg string, p unsafe.Pointer, n C.int) error {
 	return nil
 }
 
-// bindings reads PolyBufferBinding records of either layout. A record begins with
+// bindings reads PolyBufferBinding records of either layout; the next call uses the result again. A record begins with
 // buffer and pointer; the older ones are 16 bytes long and the newer 32, with a
 // byte count third. From two records on, the third word tells: it is a handle or
 // a count.
@@ -266,18 +266,19 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 	if n > 1 && handle.Looks(handle.Token(word(p, 2))) {
 		words = 2
 	}
-	var out []exec.Binding
+	out := c.given[:0]
 	for i := range int(n) {
 		v, err := c.arg("binds", word(p, i*words))
 		if err != nil {
 			return nil, at(i, err)
 		}
-		b, err := baseBuffer(indexed("binds", i), v.u)
+		b, err := baseBuffer("binds", v.u)
 		if err != nil {
-			return nil, err
+			return nil, at(i, err)
 		}
 		out = append(out, exec.Binding{Buffer: b, Ptr: *(*unsafe.Pointer)(unsafe.Add(p, 8*(i*words+1)))})
 	}
+	c.given = out
 	return out, nil
 }
 

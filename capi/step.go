@@ -27,6 +27,9 @@ type step struct {
 	leaves []value
 	// cached tells that the step belongs to the handle of its sink (poly_get_plan).
 	cached bool
+	// bound is the program on the memory of host buffers, as it was when context.unbound was boundAt.
+	bound   *exec.Bound
+	boundAt uint64
 }
 
 // compile makes a step of a sink and its handle.
@@ -214,6 +217,9 @@ func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer,
 	if err != nil {
 		return err
 	}
+	if len(binds) == 0 {
+		return s.ctx.executeBound(s, v)
+	}
 	return s.ctx.execute(s.exec, binds, v)
 }
 
@@ -246,12 +252,13 @@ func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error
 		case ptrs == nil:
 			return nil, wrong("ptrs", "is NULL, expected %d pointers", n)
 		}
-		var binds []exec.Binding
+		binds := s.ctx.given[:0]
 		for i, p := range unsafe.Slice(ptrs, min(int(n), len(s.buffers))) {
 			if p != nil {
 				binds = append(binds, exec.Binding{Buffer: s.buffers[i], Ptr: p})
 			}
 		}
+		s.ctx.given = binds
 		return binds, nil
 	}
 }

@@ -141,7 +141,7 @@ func (t *memTensor) free() {
 		if !c.dead {
 			c.idle() // no job uses the memory any longer
 			if t.of == nil {
-				delete(c.host, l.v.host)
+				c.unbind(l.v.host)
 			}
 			delete(c.wrapped, t)
 			c.release(l.h)

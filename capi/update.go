@@ -79,8 +79,14 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 // forget unbinds the memory of buffers that are not handed out.
 func (c *context) forget(leaves []value) {
 	for _, l := range leaves {
-		delete(c.host, l.host)
+		c.unbind(l.host)
 	}
+}
+
+// unbind ends that a program finds the memory of a buffer.
+func (c *context) unbind(b *uop.UOp) {
+	delete(c.host, b)
+	c.unbound++
 }
 
 func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {

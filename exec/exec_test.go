@@ -289,3 +289,28 @@ func TestKnownRequestsLeaveNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestBound binds a step once and runs it on what the memory holds then.
+func TestBound(t *testing.T) {
+	b := newBench(t)
+	x, out := []float32{1, 2, 3}, make([]float32, 3)
+	in, dst := b.floats(x...), b.floats(out...)
+	s, err := b.e.Compile(b.g.Sink(nil, dst.Store(b.must(tensor.Mul(in, in)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Bind(b.b[:1]); err == nil || !strings.Contains(err.Error(), "not bound") {
+		t.Errorf("without memory for the result: error %v, expected one that says so", err)
+	}
+	bound, err := s.Bind(b.b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float32{2, 3} {
+		x[0] = v
+		if err := bound.Run(nil); err != nil {
+			t.Fatal(err)
+		}
+		b.expect(out, v*v, 4, 9)
+	}
+}

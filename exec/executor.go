@@ -225,11 +225,42 @@ func (s *Step) RunDetached(binds []Binding, vars map[string]int64) error {
 
 func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) error {
 	r := s.plan.take()
-	defer s.plan.give(r)
+	err := s.bind(r.ptrs, binds)
+	if err == nil {
+		err = s.plan.run(r, s.vars, vars, stop)
+	}
+	s.plan.give(r)
+	return err
+}
+
+// Bound is a step with memory for all of its buffers.
+type Bound struct {
+	step *Step
+	ptrs []unsafe.Pointer
+}
+
+// Bind gives the buffers of a step the memory that later runs use.
+func (s *Step) Bind(binds []Binding) (*Bound, error) {
+	b := &Bound{s, make([]unsafe.Pointer, len(s.buffers))}
+	return b, s.bind(b.ptrs, binds)
+}
+
+// Run runs the step as Step.Run does, on the memory that it is bound to.
+func (b *Bound) Run(vars map[string]int64) error {
+	p := b.step.plan
+	r := p.take()
+	copy(r.ptrs, b.ptrs)
+	err := p.run(r, b.step.vars, vars, poll.Load())
+	p.give(r)
+	return err
+}
+
+// bind finds the memory of every buffer.
+func (s *Step) bind(ptrs []unsafe.Pointer, binds []Binding) error {
 	for i := range binds {
 		b := &binds[i]
 		n := s.position(b.Buffer)
-		if n < 0 || r.ptrs[n] != nil {
+		if n < 0 || ptrs[n] != nil {
 			continue
 		}
 		need := s.plan.bytes[n]
@@ -239,20 +270,20 @@ func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) er
 		if b.Bytes > 0 && b.Bytes < need {
 			return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) needs %d bytes, is bound to %d", n, b.Buffer.DType, b.Buffer.Arg, need, b.Bytes)
 		}
-		r.ptrs[n] = b.Ptr
+		ptrs[n] = b.Ptr
 		if need == 0 {
-			r.ptrs[n] = unsafe.Pointer(&nothing)
+			ptrs[n] = unsafe.Pointer(&nothing)
 		}
 	}
 	for n, b := range s.buffers {
-		if r.ptrs[n] == nil {
+		if ptrs[n] == nil {
 			if s.plan.bytes[n] > 0 {
 				return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is not bound to memory: %d buffers are needed", n, b.DType, b.Arg, len(s.buffers))
 			}
-			r.ptrs[n] = unsafe.Pointer(&nothing)
+			ptrs[n] = unsafe.Pointer(&nothing)
 		}
 	}
-	return s.plan.run(r, s.vars, vars, stop)
+	return nil
 }
 
 // nothing is where buffers without elements point to.

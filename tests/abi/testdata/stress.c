@@ -138,6 +138,10 @@ static void survivors(void) {
   PolyWasmStepPlan *plan = poly_render_step_wasm_plan(ctx, sink);
   PolyInstance *inst = poly_mlp_instance(mlp, TEXT);
   CHECK(poly_step_run(step, NULL, 0) == 0 && near(out[0], 2.7182818));
+  in[0] = 0;
+  CHECK(poly_step_run(step, NULL, 0) == 0 && near(out[0], 1));
+  poly_uop_release(ctx, x); /* and its memory is not the program's any longer */
+  FAILS(poly_step_run(step, NULL, 0) == 0, "poly_step_run", "not bound to memory");
   poly_ctx_destroy(ctx);
   FAILS(poly_step_run(step, NULL, 0) == 0, "poly_step_run", "step: is stale");
   FAILS(poly_realize(ctx, sink, NULL, 0) == 0, "poly_realize", "ctx: is stale");
