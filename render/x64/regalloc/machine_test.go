@@ -1,0 +1,287 @@
+package regalloc
+
+import (
+	"fmt"
+	"testing"
+
+	"polygrad/render/x64/asm"
+)
+
+// machine runs code, virtual or not, on values that are hashes of how they came about: any instruction works, but for
+// copies, counting and jumps, which do what they should. A value knows how many bytes of it there are.
+type machine struct {
+	regs  map[asm.Reg]datum
+	frame map[int32]datum
+	mem   map[uint64]datum
+	flags uint64
+	trace []string // stores to memory
+	steps int
+}
+
+type datum struct {
+	v     uint64
+	bytes uint8
+}
+
+func mix(xs ...uint64) uint64 {
+	h := uint64(14695981039346656037)
+	for _, x := range xs {
+		h = (h ^ x) * 0x9E3779B97F4A7C15
+		h ^= h >> 29
+	}
+	return h
+}
+
+const (
+	bufferAt = 1 << 32
+	frameAt  = 1 << 40
+)
+
+func newMachine() *machine {
+	return &machine{
+		regs:  map[asm.Reg]datum{asm.RDI: {bufferAt, 8}, asm.RSI: {frameAt, 8}, asm.RBP: {frameAt, 8}},
+		frame: map[int32]datum{}, mem: map[uint64]datum{},
+	}
+}
+
+func (m *machine) load(i *asm.Inst) (datum, error) {
+	if i.Mem.Pool != 0 {
+		b := uint64(0)
+		if i.Bcast || i.Op == asm.VBROADCASTSS {
+			b = 1
+		}
+		return datum{mix(7, uint64(i.Mem.Pool), b), i.Size}, nil
+	}
+	if i.Mem.Base == asm.RBP {
+		d, ok := m.frame[i.Mem.Disp]
+		if !ok {
+			return datum{}, nil // undefined
+		}
+		return datum{d.v, min(d.bytes, i.Size)}, nil
+	}
+	a := m.address(&i.Mem)
+	if d, ok := m.mem[a]; ok {
+		return datum{d.v, min(d.bytes, i.Size)}, nil
+	}
+	return datum{mix(a), i.Size}, nil
+}
+
+func (m *machine) address(x *asm.Mem) uint64 {
+	a := uint64(int64(x.Disp))
+	if x.Base != 0 {
+		a += m.regs[x.Base].v
+	}
+	if x.Index != 0 {
+		a += m.regs[x.Index].v * uint64(x.Scale)
+	}
+	return a
+}
+
+// run executes the code; loops end when their counter is 0.
+func (m *machine) run(insts []asm.Inst) error {
+	labels := map[asm.Label]int{}
+	for k := range insts {
+		if insts[k].Op == asm.LABEL {
+			labels[insts[k].To] = k
+		}
+	}
+	for k := 0; k < len(insts); k++ {
+		if m.steps++; m.steps > 1e6 {
+			return fmt.Errorf("it does not end")
+		}
+		i := &insts[k]
+		switch i.Op {
+		case asm.LABEL, asm.LOOP, asm.ENDLOOP:
+			continue
+		case asm.JNE:
+			if m.flags != 0 {
+				k = labels[i.To]
+			}
+			continue
+		case asm.JB:
+			if m.flags&1 != 0 {
+				k = labels[i.To]
+			}
+			continue
+		}
+		if err := m.step(i); err != nil {
+			return fmt.Errorf("%d: %s: %w", k, i.String(), err)
+		}
+	}
+	return nil
+}
+
+func (m *machine) step(i *asm.Inst) error {
+	var in []datum
+	if !idiom(i) {
+		used := i.Mem.None()
+		for k, r := range i.Src {
+			rest := false
+			for _, q := range i.Src[k:] {
+				rest = rest || q != 0
+			}
+			switch {
+			case r != 0:
+				d := m.regs[r]
+				d.bytes = min(d.bytes, i.Size)
+				in = append(in, d)
+			case !used && !i.Stores() && i.Op != asm.LEA && (rest || k == len(i.Src)-1 || i.Src[k] == 0):
+				d, err := m.load(i)
+				if err != nil {
+					return err
+				}
+				in, used = append(in, d), true
+			}
+		}
+	}
+	if i.Stores() {
+		if i.Mem.Base == asm.RBP {
+			d := in[0]
+			if old, ok := m.frame[i.Mem.Disp]; ok && old.bytes > 64 {
+				return fmt.Errorf("the frame is broken")
+			}
+			m.frame[i.Mem.Disp] = d
+			return nil
+		}
+		xs := []uint64{}
+		for _, d := range in {
+			xs = append(xs, d.v, uint64(d.bytes))
+		}
+		if i.Mask != 0 {
+			xs = append(xs, m.regs[i.Mask].v)
+		}
+		a := m.address(&i.Mem)
+		m.mem[a] = datum{mix(xs...), i.Size}
+		m.trace = append(m.trace, fmt.Sprintf("%x=%x", a, mix(xs...)))
+		return nil
+	}
+	var d datum
+	switch {
+	case i.Op == asm.MOVE, i.Op == asm.VMOVAPS && i.Mask == 0, i.Op == asm.KMOVQ, i.Op == asm.VBROADCASTSS && i.Mem.Pool != 0,
+		i.Op == asm.MOV && len(in) > 0:
+		d = in[0]
+		d.bytes = min(d.bytes, i.Size)
+	case i.Op == asm.MOV:
+		d = datum{uint64(i.Imm), 8}
+	case i.Op == asm.XOR && idiom(i):
+		d = datum{0, 8}
+	case i.Op == asm.ADD && len(in) == 0:
+		d = datum{m.regs[i.Dst].v + uint64(i.Imm), 8}
+	case i.Op == asm.SUB && len(in) == 0:
+		d = datum{m.regs[i.Dst].v - uint64(i.Imm), 8}
+		m.flags = d.v
+	case i.Op == asm.CMP:
+		m.flags = mix(in[0].v, in[1].v)
+	default:
+		if len(in) == 2 && commutes(i.Op) && i.Dst.Class() == asm.Vec && in[0].v > in[1].v {
+			in[0], in[1] = in[1], in[0]
+		}
+		xs := []uint64{uint64(i.Op), uint64(i.Imm), uint64(i.Size)}
+		for _, x := range in {
+			xs = append(xs, x.v, uint64(x.bytes))
+		}
+		if i.Op == asm.LEA {
+			xs = append(xs, m.address(&i.Mem))
+		}
+		if i.ReadsDst() && !idiom(i) {
+			x := m.regs[i.Dst]
+			xs = append(xs, x.v, uint64(min(x.bytes, i.Size)))
+		}
+		if i.Mask != 0 {
+			xs = append(xs, m.regs[i.Mask].v)
+		}
+		if i.Op.UsesFlags() {
+			xs = append(xs, m.flags)
+		}
+		if i.Op.WritesMask() {
+			xs = append(xs, m.regs[i.Mem.Index].v)
+			m.regs[i.Mask] = datum{0, 8}
+		}
+		if i.Op.SetsFlags() {
+			m.flags = mix(xs...)
+		}
+		d = datum{mix(xs...), i.Size}
+	}
+	m.regs[i.Dst] = d
+	return nil
+}
+
+// limits are the first n registers of each class that are given away.
+func limits(gp, vec, mask int) Limits {
+	var l Limits
+	for _, r := range []asm.Reg{asm.RSI, asm.RDI, asm.RBX, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}[:gp] {
+		l.GP = append(l.GP, r)
+	}
+	for n := range vec {
+		l.Vec = append(l.Vec, asm.Phys(asm.Vec, n))
+	}
+	for n := range mask {
+		l.Mask = append(l.Mask, asm.Phys(asm.Mask, n+1))
+	}
+	return l
+}
+
+// allocate allocates, verifies, and compares what the code does before and after.
+func allocate(t *testing.T, c *Code) Result {
+	t.Helper()
+	fail := func(r *Result, format string, args ...any) {
+		t.Helper()
+		t.Errorf(format, args...)
+		t.Log("before:" + listing(c.Insts))
+		if r != nil {
+			t.Log("after:" + listing(r.Insts))
+		}
+		t.FailNow()
+	}
+	if c.Encodings == 0 {
+		c.Encodings = asm.VEX | asm.EVEX
+	}
+	if c.Temp == 0 {
+		c.Temp = asm.Phys(asm.Vec, 31)
+	}
+	a := new(alloc)
+	if err := a.read(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.walk(); err != nil {
+		fail(nil, "%v", err)
+	}
+	r := a.write()
+	if err := Verify(c, &r); err != nil {
+		fail(&r, "%v", err)
+	}
+	r, err := Alloc(c)
+	if err != nil {
+		fail(nil, "%v", err)
+	}
+	before, after := newMachine(), newMachine()
+	if err := before.run(c.Insts); err != nil {
+		fail(&r, "before: %v", err)
+	}
+	if err := after.run(r.Insts); err != nil {
+		fail(&r, "after: %v", err)
+	}
+	for k, s := range before.trace {
+		if k >= len(after.trace) || after.trace[k] != s {
+			fail(&r, "store number %d is not %s; %d and %d stores", k, s, len(before.trace), len(after.trace))
+		}
+	}
+	if len(before.trace) != len(after.trace) {
+		fail(&r, "%d stores, not %d", len(after.trace), len(before.trace))
+	}
+	for k := range r.Insts {
+		i := &r.Insts[k]
+		if c.legacy() && overwrites(i) && i.Dst != i.Src[0] {
+			fail(&r, "instruction %d, %s, has another destination than its first source", k, i)
+		}
+	}
+	return r
+}
+
+func listing(insts []asm.Inst) string {
+	s := ""
+	for k := range insts {
+		s += fmt.Sprintf("\n%4d %s", k, &insts[k])
+	}
+	return s
+}

@@ -1,0 +1,383 @@
+package regalloc
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/render/x64/asm"
+)
+
+func vec(n int) asm.Reg { return asm.Virt(asm.Vec, n) }
+func gp(n int) asm.Reg  { return asm.Virt(asm.GP, n) }
+func kreg(n int) asm.Reg {
+	return asm.Virt(asm.Mask, n)
+}
+
+func src(rs ...asm.Reg) (a [3]asm.Reg) {
+	copy(a[:], rs)
+	return a
+}
+
+func at(base asm.Reg, disp int) asm.Mem { return asm.Mem{Base: base, Disp: int32(disp)} }
+
+// body is what stands between the label and the jump back of the innermost loop that has label l.
+func body(insts []asm.Inst, l asm.Label) []asm.Inst {
+	from := -1
+	for k := range insts {
+		if insts[k].Op == asm.LABEL && insts[k].To == l {
+			from = k
+		}
+		if from >= 0 && insts[k].Op == asm.JNE && insts[k].To == l {
+			return insts[from+1 : k]
+		}
+	}
+	return nil
+}
+
+// open and shut are the ends of a loop with the counter c.
+func open(c asm.Reg, n int, l asm.Label) []asm.Inst {
+	return []asm.Inst{{Op: asm.MOV, Size: 8, Dst: c, Imm: int64(n)}, {Op: asm.LOOP, Imm: int64(l)}, {Op: asm.LABEL, To: l}}
+}
+
+func shut(c asm.Reg, l asm.Label) []asm.Inst {
+	return []asm.Inst{{Op: asm.SUB, Size: 8, Dst: c, Imm: 1}, {Op: asm.JNE, To: l}, {Op: asm.ENDLOOP, Imm: int64(l)}}
+}
+
+// matmul is a register tile: rows*cols accumulators over nested loops. With phis, each accumulator is a variable of the
+// inner loop that a fresh register replaces.
+func matmul(rows, cols int, phis bool) []asm.Inst {
+	n := 0
+	fresh := func() asm.Reg { n++; return vec(n - 1) }
+	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
+	for k := 1; k <= 3; k++ {
+		x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(k), Mem: at(gp(0), 8*k)})
+	}
+	x = append(x, open(gp(10), 2, 1)...)
+	x = append(x, open(gp(11), 2, 2)...)
+	acc := make([]asm.Reg, rows*cols)
+	for k := range acc {
+		zero := fresh()
+		x = append(x, asm.Inst{Op: asm.VXORPS, Size: 64, Dst: zero, Src: src(zero, zero)})
+		acc[k] = zero
+		if phis {
+			acc[k] = fresh()
+			x = append(x, asm.Inst{Op: asm.MOVE, Size: 64, Dst: acc[k], Src: src(zero)})
+		}
+	}
+	x = append(x, open(gp(12), 3, 3)...)
+	b := make([]asm.Reg, cols)
+	for k := range b {
+		b[k] = fresh()
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: b[k], Mem: at(gp(2), 64*k)})
+	}
+	next := append([]asm.Reg(nil), acc...)
+	for r := range rows {
+		a := fresh()
+		x = append(x, asm.Inst{Op: asm.VBROADCASTSS, Size: 64, Dst: a, Mem: at(gp(1), 4*r)})
+		for c := range cols {
+			k := r*cols + c
+			if phis {
+				next[k] = fresh()
+				x = append(x, asm.Inst{Op: asm.MOVE, Size: 64, Dst: next[k], Src: src(acc[k])})
+			}
+			x = append(x, asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: next[k], Src: src(a, b[c])})
+		}
+	}
+	if phis {
+		for k := range acc {
+			x = append(x, asm.Inst{Op: asm.MOVE, Size: 64, Dst: acc[k], Src: src(next[k])})
+		}
+	}
+	x = append(x, asm.Inst{Op: asm.ADD, Size: 8, Dst: gp(1), Imm: 56}, asm.Inst{Op: asm.ADD, Size: 8, Dst: gp(2), Imm: 128})
+	x = append(x, shut(gp(12), 3)...)
+	for k := range acc {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(acc[k]), Mem: at(gp(3), 64*k)})
+	}
+	x = append(x, asm.Inst{Op: asm.ADD, Size: 8, Dst: gp(3), Imm: 4096})
+	x = append(x, shut(gp(11), 2)...)
+	return append(x, shut(gp(10), 1)...)
+}
+
+func TestAccumulators(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		rows, cols int
+		vec        int
+	}{{"14x32", 14, 2, 31}, {"6x16 AVX2", 6, 2, 15}, {"full", 29, 1, 31}} {
+		for _, phis := range []bool{false, true} {
+			r := allocate(t, &Code{Insts: matmul(c.rows, c.cols, phis), Regs: limits(11, c.vec, 7)})
+			if r.Frame != 0 {
+				t.Errorf("%s, variables %v: the frame has %d bytes", c.name, phis, r.Frame)
+			}
+			for _, i := range body(r.Insts, 3) {
+				if i.Op == asm.VMOVAPS && i.Mem.Base == 0 {
+					t.Errorf("%s, variables %v: %s in the loop", c.name, phis, &i)
+				}
+			}
+		}
+	}
+}
+
+// What an inner loop does not use goes to the frame before it, and not in it.
+func TestThroughInnerLoop(t *testing.T) {
+	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
+	for k := range 6 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(k), Mem: at(gp(0), 64*k)})
+	}
+	x = append(x, open(gp(1), 2, 1)...)
+	for k := range 6 {
+		x = append(x, asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: vec(k), Src: src(vec(k), vec(k))})
+	}
+	x = append(x, open(gp(2), 3, 2)...)
+	for k := range 4 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(10 + k), Mem: at(gp(0), 64*k)})
+	}
+	for k := range 4 {
+		x = append(x, asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: vec(0), Src: src(vec(10+k), vec(1))})
+	}
+	x = append(x, shut(gp(2), 2)...)
+	x = append(x, shut(gp(1), 1)...)
+	for k := range 6 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: at(gp(0), 64*k)})
+	}
+	r := allocate(t, &Code{Insts: x, Regs: limits(11, 7, 7)})
+	if r.Frame == 0 {
+		t.Errorf("nothing went to the frame")
+	}
+	for _, i := range body(r.Insts, 2) {
+		if i.Mem.Base == asm.RBP {
+			t.Errorf("%s in the inner loop", &i)
+		}
+	}
+}
+
+// More values of each class than registers, all needed at the end.
+func TestPressure(t *testing.T) {
+	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
+	const n = 60
+	for k := 1; k < n; k++ {
+		x = append(x,
+			asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(k), Mem: at(gp(0), 64*k)},
+			asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(k), Mem: at(gp(0), 64*k)},
+			asm.Inst{Op: asm.VCMPPS, Size: 64, Dst: kreg(k), Src: src(vec(k), vec(max(1, k-30)))})
+	}
+	x = append(x, open(gp(100), 2, 1)...)
+	for k := 1; k < n; k++ {
+		x = append(x,
+			asm.Inst{Op: asm.ADD, Size: 8, Dst: gp(k), Src: src(gp(n - k))},
+			asm.Inst{Op: asm.VADDPS, Size: 64, Dst: vec(k), Src: src(vec(k), vec(n-k)), Mask: kreg(n - k)},
+			asm.Inst{Op: asm.KANDW, Size: 8, Dst: kreg(k), Src: src(kreg(k), kreg(max(1, k-1)))},
+			asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: asm.Mem{Base: gp(0), Index: gp(k), Scale: 1}, Mask: kreg(k)})
+	}
+	x = append(x, shut(gp(100), 1)...)
+	for _, l := range []Limits{limits(11, 31, 7), limits(3, 3, 2)} {
+		c := &Code{Insts: x, Regs: l, Reserved: 100}
+		r := allocate(t, c)
+		for k := range r.Insts {
+			if i := &r.Insts[k]; i.Mem.Base == asm.RBP && i.Mem.Disp < 128 {
+				t.Errorf("%s uses the caller's part of the frame", i)
+			}
+		}
+	}
+}
+
+// Several operands of one instruction in the frame, and its result, too.
+func TestOperandsInFrame(t *testing.T) {
+	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
+	for k := 1; k < 9; k++ {
+		x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(k), Mem: at(gp(0), 64*k)})
+	}
+	for k := range 9 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(k), Mem: at(gp(0), 64*k)})
+	}
+	for k := range 9 {
+		a, b := (k+3)%9, (k+6)%9
+		x = append(x,
+			asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: vec(k), Src: src(vec(a), vec(b))},
+			asm.Inst{Op: asm.MOV, Size: 8, Src: src(gp(k)), Mem: asm.Mem{Base: gp(a), Index: gp(b), Scale: 8}})
+	}
+	for k := range 9 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: asm.Mem{Base: gp(0), Index: gp(k), Scale: 1}})
+	}
+	r := allocate(t, &Code{Insts: x, Regs: limits(3, 3, 2)})
+	folded := 0
+	for k, o := range r.Origin {
+		if i := &r.Insts[k]; o >= 0 && i.Op == asm.VFMADD231PS && i.Mem.Base == asm.RBP {
+			folded++
+		}
+	}
+	if folded == 0 {
+		t.Errorf("no instruction reads the frame itself:%s", listing(r.Insts))
+	}
+}
+
+// Constants are made again, or read where they are needed, and never stored.
+func TestConstants(t *testing.T) {
+	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}, {Op: asm.VMOVAPS, Size: 64, Dst: vec(0), Mem: at(gp(0), 0)}}
+	for k := 1; k < 9; k++ {
+		x = append(x,
+			asm.Inst{Op: asm.VBROADCASTSS, Size: 64, Dst: vec(k), Mem: asm.Mem{Pool: int32(k)}},
+			asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(k), Imm: int64(k)},
+			asm.Inst{Op: asm.KXNORW, Size: 8, Dst: kreg(k), Src: src(kreg(k), kreg(k))})
+	}
+	x = append(x, open(gp(20), 2, 1)...)
+	for k := 1; k < 9; k++ {
+		x = append(x,
+			asm.Inst{Op: asm.VADDPS, Size: 64, Dst: vec(0), Src: src(vec(0), vec(k))},
+			asm.Inst{Op: asm.MOV, Size: 8, Src: src(gp(k)), Mem: at(gp(0), 64*k)},
+			asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(0)), Mem: at(gp(0), 64*k), Mask: kreg(k)})
+	}
+	x = append(x, shut(gp(20), 1)...)
+	r := allocate(t, &Code{Insts: x, Regs: limits(6, 4, 3)})
+	direct := 0
+	for k := range r.Insts {
+		i := &r.Insts[k]
+		if i.Mem.Base == asm.RBP {
+			t.Errorf("%s", i)
+		}
+		if i.Op == asm.VADDPS && i.Bcast {
+			direct++
+		}
+	}
+	if direct == 0 {
+		t.Errorf("no instruction reads a constant itself:%s", listing(r.Insts))
+	}
+}
+
+// The loop's variables change places in each turn, which takes a cycle of moves, with and without a free temporary.
+func TestExchange(t *testing.T) {
+	for _, temp := range []bool{true, false} {
+		x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
+		for k := range 3 {
+			x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(k), Mem: at(gp(0), 64*k)},
+				asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(2 + k), Imm: int64(5 + k)},
+				asm.Inst{Op: asm.VCMPPS, Size: 64, Dst: kreg(k), Src: src(vec(k), vec(k))})
+		}
+		for n, r := range []asm.Reg{asm.RAX, asm.RCX, asm.RDX} {
+			x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Dst: r, Imm: int64(n)})
+		}
+		z := asm.Phys(asm.Vec, 31)
+		x = append(x, asm.Inst{Op: asm.VXORPS, Size: 64, Dst: z, Src: src(z, z)})
+		x = append(x, open(gp(1), 4, 1)...)
+		for k := range 3 {
+			x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: at(gp(0), 640+64*k), Mask: kreg(k)},
+				asm.Inst{Op: asm.MOV, Size: 8, Src: src(gp(2 + k)), Mem: at(gp(0), 1640+64*k)})
+		}
+		turn := func(f func(int) asm.Reg, size uint8) {
+			x = append(x, asm.Inst{Op: asm.MOVE, Size: size, Dst: f(9), Src: src(f(0))}, asm.Inst{Op: asm.MOVE, Size: size, Dst: f(0), Src: src(f(1))},
+				asm.Inst{Op: asm.MOVE, Size: size, Dst: f(1), Src: src(f(2))}, asm.Inst{Op: asm.MOVE, Size: size, Dst: f(2), Src: src(f(9))})
+		}
+		turn(vec, 64)
+		turn(kreg, 8)
+		turn(func(k int) asm.Reg { return gp(2 + k) }, 8)
+		x = append(x, shut(gp(1), 1)...)
+		if !temp {
+			x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Src: src(asm.RAX), Mem: at(gp(0), 0)}, asm.Inst{Op: asm.MOV, Size: 8, Src: src(asm.RCX), Mem: at(gp(0), 8)},
+				asm.Inst{Op: asm.MOV, Size: 8, Src: src(asm.RDX), Mem: at(gp(0), 16)}, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(z), Mem: at(gp(0), 64)})
+		}
+		r := allocate(t, &Code{Insts: x, Regs: limits(11, 31, 7)})
+		if temp != (r.Frame == 0) {
+			t.Errorf("with temporaries %v the frame has %d bytes", temp, r.Frame)
+		}
+	}
+}
+
+// Without VEX the destination is the first source.
+func TestLegacy(t *testing.T) {
+	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
+	for k := range 4 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 16, Dst: vec(k), Mem: at(gp(0), 16*k)})
+	}
+	x = append(x,
+		asm.Inst{Op: asm.VSUBPS, Size: 16, Dst: vec(4), Src: src(vec(0), vec(1))}, // both live on
+		asm.Inst{Op: asm.VSUBPS, Size: 16, Dst: vec(1), Src: src(vec(0), vec(1))}, // the second is the destination
+		asm.Inst{Op: asm.VADDPS, Size: 16, Dst: vec(2), Src: src(vec(3), vec(2))}, // the same, but they commute
+		asm.Inst{Op: asm.VPSLLD, Size: 16, Dst: vec(5), Src: src(vec(2)), Imm: 3},
+		asm.Inst{Op: asm.VADDPS, Size: 16, Dst: vec(6), Src: src(vec(3)), Mem: at(gp(0), 32)})
+	for k := range 7 {
+		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(k)), Mem: at(gp(0), 1024+16*k)})
+	}
+	for _, n := range []int{3, 15} {
+		allocate(t, &Code{Insts: x, Regs: limits(5, n, 0), Encodings: asm.Legacy, Temp: asm.Phys(asm.Vec, 15)})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	jump := func(is ...asm.Inst) []asm.Inst { return is }
+	for _, c := range []struct {
+		insts []asm.Inst
+		want  string
+	}{
+		{jump(asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: vec(0), Src: src(vec(1), vec(2))}), "more registers than the 2"},
+		{jump(asm.Inst{Op: asm.JNE, To: 1}), "label 1 is nowhere"},
+		{jump(asm.Inst{Op: asm.LABEL, To: 1}, asm.Inst{Op: asm.JNE, To: 1}), "jump back"},
+		{jump(asm.Inst{Op: asm.LOOP}, asm.Inst{Op: asm.LABEL, To: 1}), "the loop has no end"},
+		{jump(asm.Inst{Op: asm.ENDLOOP}), "no loop is open"},
+		{jump(asm.Inst{Op: asm.JB, To: 1}, asm.Inst{Op: asm.JB, To: 2}, asm.Inst{Op: asm.LABEL, To: 1}, asm.Inst{Op: asm.LABEL, To: 2}), "nested"},
+		{jump(asm.Inst{Op: asm.JB, To: 1}, asm.Inst{Op: asm.LOOP}, asm.Inst{Op: asm.LABEL, To: 2}, asm.Inst{Op: asm.LABEL, To: 1}, asm.Inst{Op: asm.JNE, To: 2}, asm.Inst{Op: asm.ENDLOOP}), "stay in its loop"},
+	} {
+		if _, err := Alloc(&Code{Insts: c.insts, Regs: limits(11, 2, 7)}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, not an error with %q, for%s", err, c.want, listing(c.insts))
+		}
+	}
+}
+
+// The verifier finds what is wrong.
+func TestVerify(t *testing.T) {
+	c := &Code{Insts: matmul(6, 2, true), Regs: limits(4, 8, 7), Temp: asm.Phys(asm.Vec, 31), Encodings: asm.VEX | asm.EVEX}
+	good, err := Alloc(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, tried := 0, 0
+	for k := range good.Insts {
+		// Another register.
+		for _, other := range []func(i *asm.Inst) *asm.Reg{
+			func(i *asm.Inst) *asm.Reg { return &i.Src[0] }, func(i *asm.Inst) *asm.Reg { return &i.Src[1] }, func(i *asm.Inst) *asm.Reg { return &i.Mem.Base },
+		} {
+			r := Result{Insts: append([]asm.Inst(nil), good.Insts...), Origin: good.Origin, Frame: good.Frame}
+			x := other(&r.Insts[k])
+			if *x == 0 || idiom(&r.Insts[k]) || *x == asm.RBP || *x == asm.RDI {
+				continue
+			}
+			*x = asm.Phys(x.Class(), (x.Num()+1)%8)
+			tried++
+			if Verify(c, &r) != nil {
+				found++
+			}
+		}
+		// An instruction that is missing, if it is a store or load of the allocator.
+		if good.Origin[k] == Moved {
+			r := Result{Insts: append(append([]asm.Inst(nil), good.Insts[:k]...), good.Insts[k+1:]...), Origin: append(append([]int32(nil), good.Origin[:k]...), good.Origin[k+1:]...), Frame: good.Frame}
+			tried++
+			if Verify(c, &r) != nil {
+				found++
+			}
+		}
+	}
+	if found < tried*9/10 {
+		t.Errorf("%d of %d mistakes found", found, tried)
+	}
+}
+
+func BenchmarkAlloc(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		insts []asm.Inst
+		l     Limits
+	}{
+		{"matmul", matmul(14, 2, true), limits(11, 31, 7)},
+		{"random2000", randomProgram(3, 2000, false), limits(11, 31, 7)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			code := &Code{Insts: c.insts, Regs: c.l, Encodings: asm.VEX | asm.EVEX, Temp: asm.Phys(asm.Vec, 31)}
+			for b.Loop() {
+				if _, err := Alloc(code); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(c.insts)), "insts")
+		})
+	}
+}
