@@ -65,6 +65,7 @@ func (im *importer) planReduction(p *plan) {
 		return
 	}
 	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
+	p.rows, p.vec = rows, vec
 	p.axes = append([]*axis{rows}, slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows })...)
 	im.blocks(p, vec, rows, acc)
 }

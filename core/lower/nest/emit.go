@@ -13,6 +13,9 @@ func (im *importer) body(r *region, copies []*env) {
 			im.loops(p.sub, copies)
 			continue
 		}
+		if p.u.Op == uop.Store && im.turnedStores(p.u, copies) {
+			continue
+		}
 		for _, e := range copies {
 			im.env = e
 			im.effect(p.u)

@@ -18,6 +18,8 @@ type plan struct {
 	with  *axis
 	// along says that the innermost loops of the leaf's reductions are spread over the lanes of vectors.
 	along bool
+	// rows and vec are the axes of a register tile, nil if there is none.
+	rows, vec *axis
 	// turn is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
 	turn *axis
 	// packs are operands that are computed before the level packAt.

@@ -82,3 +82,48 @@ func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 	}
 	return false
 }
+
+// turnedStores stores what copies have computed, if the rows of a tile stand side by side in memory and the lanes of
+// its vectors do not: the tile is turned in registers. It reports whether that is so.
+func (im *importer) turnedStores(u *uop.UOp, copies []*env) bool {
+	p := im.at
+	if p == nil || p.rows == nil || u.Src[0].DType.Space == uop.Reg || !copies[0].vector || p.rows.live < 2 || p.rows.live > int64(im.Lanes) {
+		return false
+	}
+	rows, units := p.rows.live, int64(len(copies))/p.rows.live
+	im.env = copies[0]
+	t := im.target(u.Src[0])
+	across, down := im.slopes(p.vec.r.rng).of(t.index), im.slopes(p.rows.r.rng).of(t.index)
+	if rows*units != int64(len(copies)) || t.gate != nil || t.buf.Kind.Size() < 4 || across.odd || down.odd || down.step != 1 || across.step == 1 || t.buf.Read {
+		return false
+	}
+	var gate *Value
+	if rows < int64(im.Lanes) {
+		if !p.masks {
+			return false
+		}
+		gate = im.ALU(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, rows))
+	}
+	for j := range units {
+		vals := make([]*Value, im.Lanes)
+		for i := range vals {
+			// Rows that are not there stand for themselves as the first one; nothing stores them.
+			im.env = copies[0]
+			if int64(i) < rows {
+				im.env = copies[int64(i)*units+j]
+			}
+			vals[i] = im.Splat(im.eval(u.Src[1]))
+		}
+		im.env = copies[j]
+		l := im.linearOf(t.index)
+		lanes := int64(im.Lanes)
+		if im.env.tail != nil {
+			lanes = p.vec.rest() % p.vec.unit
+		}
+		for i := range lanes {
+			at := &Place{Buf: t.buf, Terms: l.terms, Off: l.off + i*l.lane, Stride: 1, Gate: gate}
+			im.StoreAs(at, im.Transposed(vals, i))
+		}
+	}
+	return true
+}
