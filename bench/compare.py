@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import limits
-from duel import CONTESTANTS, OURS, ROOT, Contestant, Gone, Pace, duel
+from duel import CONTESTANTS, OURS, PORTABLE, ROOT, Contestant, Gone, Pace, duel
 from report import duration
 from rows import Row, row
 from tasks import TASKS, Task
 
 # Searching takes minutes the first time.
-USUAL = [name for name in CONTESTANTS if name not in (OURS, "tinygrad beam")]
+USUAL = [name for name in CONTESTANTS if name not in (OURS, PORTABLE, "tinygrad beam")]
 
 
 def line(found: Row) -> str:

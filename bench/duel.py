@@ -25,10 +25,11 @@ ROOT = HERE.parent
 PEERS_PYTHON = ROOT / "build" / "peers" / "bin" / "python"
 CACHE = ROOT / "build" / "peers" / "cache"
 
-OURS = "polygrad"
-# What is measured: module of peers, variant, seconds that a preparation may take.
+OURS, PORTABLE = "polygrad", "polygrad wasm"
+# Who is measured: module of peers, variant, seconds that a preparation may take.
 CONTESTANTS: dict[str, tuple[str, str, float]] = {
     OURS: ("polygrad", "", 120),
+    PORTABLE: ("polygrad", "", 120),
     "numpy": ("numpy", "", 60),
     "torch": ("torch", "", 60),
     "torch compile": ("torch", "compile", 120),
@@ -44,12 +45,13 @@ MALLOC = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=0x7fffffffff:glibc
 def environment(name: str, threads: int, device: str) -> dict[str, str]:
     """Return the environment of a process."""
     env = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
-    if name == OURS:
+    env["GLIBC_TUNABLES"] = MALLOC
+    if name in (OURS, PORTABLE):
+        device = device if name == OURS else "wasm"
         env["PYTHONPATH"] += f":{ROOT / 'bindings' / 'python'}"
         env.setdefault("POLYGRAD_LIB", str(ROOT / "build" / "libpolygrad.so"))
         env["POLY_THREADS"] = str(threads)
         return {**env, "POLY_DEVICE": device} if device else env
-    env["GLIBC_TUNABLES"] = MALLOC
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CPU_COUNT"):
         env[variable] = str(threads)
     env["JAX_PLATFORMS"] = "cpu"
@@ -127,9 +129,7 @@ class Outcome:
     turns: list[float] = field(default_factory=list)
     least: float = 0.0
     first: float = 0.0
-    peak_mib: float = 0.0
     values: list[float] = field(default_factory=list)
-    details: dict[str, float] = field(default_factory=dict)
     note: str = ""
 
     @property
@@ -157,9 +157,7 @@ def prepare(contestant: Contestant, task: Task) -> Outcome:
         return Outcome(note=str(gone))
     if "error" in answer:
         return Outcome(note=answer["error"])
-    known = {"first", "sample", "seconds"}
-    details = {k: v for k, v in answer.items() if k not in known}
-    return Outcome(first=answer["first"], values=answer["sample"], details=details)
+    return Outcome(first=answer["first"], values=answer["sample"])
 
 
 def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Outcome]:
@@ -184,7 +182,6 @@ def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Out
             outcome.least = min(outcome.least or answer["least"], answer["least"])
             spent[contestant.name] += max(pace.turn, answer["median"] * (answer["n"] + 1))
     for contestant in contestants:
-        outcome = outcomes[contestant.name]
-        if outcome.values and not outcome.note:
-            outcome.peak_mib = contestant.ask(60, do="drop")["peak_mib"]
+        if outcomes[contestant.name].turns:
+            contestant.ask(60, do="drop")
     return outcomes

@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"polygrad/core/lower"
 	"polygrad/core/rewrite"
@@ -46,4 +49,33 @@ func BenchmarkRewrite(b *testing.B) {
 			b.ReportMetric(visits/b.Elapsed().Seconds(), "visits/s")
 		})
 	}
+}
+
+// BenchmarkNodes builds chains of additions and reports how many nodes are made in a second of the
+// thread's processor time.
+func BenchmarkNodes(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadSeconds(b)
+	const length = 100_000
+	for b.Loop() {
+		g := uop.NewScratch()
+		x := g.Const(uop.Float32, uop.Float(1))
+		y := x
+		var src [2]*uop.UOp
+		for range length {
+			src[0], src[1] = y, x
+			y = g.NewCopy(uop.Add, uop.Float32, src[:], nil, nil)
+		}
+	}
+	b.ReportMetric(float64(length)*float64(b.N)/(threadSeconds(b)-start), "nodes/s")
+}
+
+// threadSeconds is the processor time that the current thread has used.
+func threadSeconds(b *testing.B) float64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		b.Fatal(err)
+	}
+	return float64(t.Sec) + float64(t.Nsec)*1e-9
 }

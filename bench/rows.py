@@ -61,8 +61,6 @@ def row(task: Task, threads: int, outcomes: dict[str, Outcome], limits: Any = No
         "same_values": agrees(ours.values, [o.values for o in peers.values() if o.values]),
         "notes": {name: o.note for name, o in outcomes.items() if o.note},
         "first_ms": {name: round(o.first * 1e3, 2) for name, o in outcomes.items() if o.first},
-        "peak_mib": {name: round(o.peak_mib) for name, o in outcomes.items() if o.peak_mib},
-        **ours.details,
     }
     if limits is not None:
         seconds, bound = least_time(limits, threads, task.flops, task.moved)

@@ -1,10 +1,14 @@
-"""Measure what the project promises and write bench/RESULTS.md.
+"""Measure what the project promises; write bench/RESULTS.md, bench/results.json and a chart.
 
-python bench/run.py [--quick]       --quick: one round, and no memory run of 100,000 steps
+python bench/run.py [--quick] [--device NAME] [--beam]
+
+--quick: one round, less work to compare, no memory run of 100,000 steps. --beam: tinygrad also
+with BEAM=2, which searches for minutes the first time. compare.py measures single tasks.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -18,14 +22,26 @@ import time
 from pathlib import Path
 from typing import Any
 
+import chart
+import compare
+import overheads
+import report
+from duel import OURS, PORTABLE, Pace
+from report import table
+from rows import Row
+from tasks import TASKS, Task
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 GO = os.environ.get("GO", "go")
+RESULTS = HERE / "results.json"
 ROUNDS = 3
 
 # What is promised: cold in ms, cached in us.
-COLD_LIMIT = {"vecadd": 0.5, "softmax": 5.0, "matmul": 3.0, "mlp": 60.0, "gpt": 200.0}
+COLD_LIMIT = {"vecadd": 0.5, "softmax": 5.0, "matmul": 5.0, "mlp": 20.0, "gpt": 100.0}
 CACHED_LIMIT = {"vecadd": 30.0, "mlp": 1000.0}
+# What the portable device reaches of the native one's speed, at least.
+PORTABLE_LIMIT = {"vector add 1e7": 0.7, "sum all 1e7": 0.7, "exp 1e6": 0.15, "matmul 512": 0.1}
 # Cost of one call in us: an operation that adds a node, a result of 10 elements.
 NODE_LIMIT = {"c": 0.4, "python": 3.0}
 REALIZE_LIMIT = {"python": 30.0}
@@ -106,18 +122,75 @@ def rewrite_speed() -> tuple[float, float]:
     return statistics.median(speeds), float(visits.group(1))
 
 
+def nodes_per_second() -> float:
+    """Return how many nodes of the graph are made in a second of one core."""
+    options = ["-run=^$", "-bench=Nodes", "-cpu=1", "-count=5"]
+    command = [GO, "test", *options, "./bench"]
+    environment = {**os.environ, "GOGC": "400"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return statistics.median(float(m) for m in re.findall(r"([\d.e+]+) nodes/s", done.stdout))
+
+
+def against_others(tasks: list[Task], pace: Pace, threads: list[int], beam: bool) -> list[str]:
+    """Compare with other frameworks; write rows and chart."""
+    names = [OURS, *compare.USUAL, *(["tinygrad beam"] if beam else [])]
+    rows, limits, versions = compare.measure(tasks, names, threads, pace, show=show)
+    probe(rows)
+    RESULTS.write_text(json.dumps({"versions": versions, "limits": limits, "rows": rows}, indent=1))
+    chart.write(HERE / "results.svg", rows, max(threads))
+    peers = [name for name in names if name in versions and name != OURS]
+    section = report.section(rows, limits, peers)
+    known = ", ".join(f"{name} {versions[name]}" for name in peers)
+    return [section.replace("\n\n", f"\n\n{known}.\n\n", 1)]
+
+
+def show(row: Row) -> None:
+    """Print a row as soon as it is there."""
+    print(compare.line(row), flush=True)
+
+
+def probe(rows: list[Row]) -> None:
+    """Add to the rows with the most threads what compiling takes, and memory."""
+    most = max(row["threads"] for row in rows)
+    path = os.pathsep.join([str(HERE), str(ROOT / "bindings" / "python")])
+    environment = {**os.environ, "PYTHONPATH": path, "POLY_THREADS": str(most)}
+    for row in rows:
+        if row["threads"] != most or row["ours_us"] is None:
+            continue
+        command = [sys.executable, str(HERE / "probe.py"), row["workload"]]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+        row["probe"] = json.loads(done.stdout)
+
+
+def portable_section(pace: Pace) -> list[str]:
+    """Compare our two devices."""
+    tasks = [task for task in TASKS if task.name in PORTABLE_LIMIT]
+    rows, _, _ = compare.measure(tasks, [OURS, PORTABLE], [1, 2], pace)
+    lines = []
+    for row in rows:
+        reached = row["ours_us"] / row["peers_us"][PORTABLE]
+        limit = PORTABLE_LIMIT[row["workload"]]
+        times = [report.duration(row["ours_us"]), report.duration(row["peers_us"][PORTABLE])]
+        kept = verdict(reached, limit, at_most=False)
+        lines.append([row["workload"], f"{row['threads']}", *times, f"{reached:.0%}", kept])
+    return [
+        "## The portable device",
+        "",
+        "Kernels of the wasm device by turns with those of the default one.",
+        "",
+        *table(["work", "threads", "default", "wasm", "share of its speed", "limit"], lines),
+        "",
+    ]
+
+
 def verdict(value: float, limit: float | None, at_most: bool = True) -> str:
     """Say whether a value keeps its limit."""
     if limit is None:
         return ""
     kept = value <= limit if at_most else value >= limit
     return f"{'<' if at_most else '>='} {limit:g}: {'kept' if kept else '**missed**'}"
-
-
-def table(heads: list[str], rows: list[list[str]]) -> list[str]:
-    """Return a Markdown table."""
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
 def overhead_section(ours: Any, peer: Any) -> list[str]:
@@ -299,16 +372,39 @@ def output(command: list[str]) -> str:
     return done.stdout.strip()
 
 
+def overhead_rows(cold: Any, calls: Any) -> list[str]:
+    """Gather the figures beside the arithmetic; add them to bench/results.json."""
+    found = {"cold": cold, "calls": calls, "nodes": nodes_per_second()}
+    rows = overheads.rows(found | {"footprint": measure("footprint.py")})
+    results = json.loads(RESULTS.read_text())
+    RESULTS.write_text(json.dumps(results | {"overheads": rows}, indent=1) + "\n")
+    return overheads.section(rows)
+
+
 def main() -> None:
     """Measure everything and write it down."""
-    quick = "--quick" in sys.argv[1:]
+    parser = argparse.ArgumentParser(description="Measure what the project promises.")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--device", help="POLY_DEVICE")
+    parser.add_argument("--beam", action="store_true", help="tinygrad also with BEAM=2")
+    args = parser.parse_args()
+    rounds = 1 if args.quick else ROUNDS
     start = time.monotonic()
     # Every frontend measures the same file.
     os.environ.setdefault("POLYGRAD_LIB", str(ROOT / "build" / "libpolygrad.so"))
+    if args.device:
+        os.environ["POLY_DEVICE"] = args.device
     lines = conditions()
-    lines += overhead_section(*by_turns(1 if quick else ROUNDS))
-    calls = [frontend_calls() for _ in range(1 if quick else ROUNDS)]
-    lines += frontend_section(medians(calls))
+    tasks = [task for task in TASKS if not (args.quick and task.slow)]
+    pace = Pace(2, 0.01, 0.5) if args.quick else Pace(7, 0.02, 1.5)
+    lines += against_others(tasks, pace, [2] if args.quick else [1, 2], args.beam)
+    ours, peer = by_turns(rounds)
+    calls = medians([frontend_calls() for _ in range(rounds)])
+    lines += overhead_rows(ours, calls)
+    if os.environ.get("POLY_DEVICE", "native") != "wasm":
+        lines += portable_section(pace)
+    lines += overhead_section(ours, peer)
+    lines += frontend_section(calls)
     lines += binding_section(measure("binding.py"))
     speed, visits = rewrite_speed()
     lines += [
@@ -321,9 +417,9 @@ def main() -> None:
         "",
     ]
     one_core = measure("kernels", cores=1)
-    product = product_speed(1 if quick else 2 * ROUNDS - 1)
+    product = product_speed(1 if args.quick else 2 * ROUNDS - 1)
     lines += kernel_section(one_core, product, measure("kernels", "-matmul"))
-    if not quick:
+    if not args.quick:
         lines += memory_section(measure("overhead.py", "memory")["memory"])
     lines += [f"All of this took {time.monotonic() - start:.0f} seconds.", ""]
     (HERE / "RESULTS.md").write_text("\n".join(lines))

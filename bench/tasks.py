@@ -60,6 +60,11 @@ class Task:
     parameters: Sequence[Input] = ()
     skip: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def slow(self) -> bool:
+        """Whether it takes long to prepare or to run."""
+        return self.flops > 6e9 or self.moved > 2e8
+
     def arrays(self) -> tuple[list[Array], list[Array]]:
         """Return the parameters and the inputs, the same in every process."""
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))

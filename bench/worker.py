@@ -29,13 +29,8 @@ STATUS = Path("/proc/self/status")
 SHORT = 5e-6  # what is shorter is timed several calls at a time
 
 
-def reset_peak() -> None:
-    """Begin to look for the peak of memory anew."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def peak_mib() -> float:
-    """Return the peak of resident memory since then."""
+    """Return the peak of resident memory of this process."""
     line = next(s for s in STATUS.read_text().splitlines() if s.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
@@ -64,7 +59,6 @@ class Worker:
     def prepare(self, task: str) -> dict[str, Any]:
         """Make a task ready to be timed."""
         self.drop()
-        reset_peak()
         wanted = BY_NAME[task]
         parameters, arrays = wanted.arrays()
         start = time.perf_counter()
@@ -87,8 +81,7 @@ class Worker:
                 break
         self.run = run
         self.calls = max(1, min(1000, int(SHORT / seconds)))
-        details: dict[str, Any] = getattr(self.ops, "details", lambda run: {})(run)
-        return {"first": first, "sample": values, "seconds": seconds, **details}
+        return {"first": first, "sample": values}
 
     def time(self, seconds: float) -> dict[str, Any]:
         """Time calls for some seconds, one at least."""
@@ -115,10 +108,9 @@ class Worker:
 
     def drop(self) -> dict[str, Any]:
         """Forget the task."""
-        peak = peak_mib()
         self.run = None
         gc.collect()
-        return {"peak_mib": peak}
+        return {}
 
 
 def serve(worker: Worker, requests: TextIO, answers: TextIO) -> None:

@@ -22,10 +22,21 @@ def softmax(g: Graph) -> Build:
     return lambda: [g.softmax(x)]
 
 
+def layernorm(g: Graph) -> Build:
+    """Return a builder of a layernorm of rows."""
+    x, weight, bias = g.random(32, 128), g.random(128), g.random(128)
+    return lambda: [g.layernorm(x, weight, bias)]
+
+
 def matmul(g: Graph, n: int = 256) -> Build:
     """Return a builder of a product of two matrices."""
     a, b = g.random(n, n), g.random(n, n)
     return lambda: [g.matmul(a, b)]
+
+
+def matmul512(g: Graph) -> Build:
+    """Return a builder of a product that is worth tiling."""
+    return matmul(g, 512)
 
 
 def mlp(g: Graph, sizes: tuple[int, ...] = (784, 512, 256, 10), batch: int = 128) -> Build:

@@ -1,5 +1,6 @@
-/* What calls cost in C. Prints {"c": {"node": us, "realize": us}}: the
- * median of an addition in a chain of new nodes, and of one with its result. */
+/* What calls cost in C. Prints {"c": {"node", "realize", "rerun", "call"}} in us: the
+ * median of an addition in a chain of new nodes, of one with its result, of running a
+ * compiled one again, and of a call that only asks a question. */
 #define _POSIX_C_SOURCE 200809L
 #include <polygrad.h>
 #include <stdio.h>
@@ -65,7 +66,27 @@ int main(void) {
     if (round >= 0) times[round] = now_us() - start;
   }
   need(out[SIZE - 1] == 2 * a[SIZE - 1]);
-  printf("{\"c\": {\"node\": %.4f, \"realize\": %.4f}}\n", node, median(times));
+  double realize = median(times);
+
+  PolyUOp *sum = poly_binary(ctx, POLY_ADD, x, y);
+  void *data = out;
+  PolyStep *step = poly_compile_update(ctx, &sum, &data, 1, NULL, NULL, 0);
+  need(step != NULL);
+  for (int round = -UNTIMED; round < ROUNDS; round++) {
+    double start = now_us();
+    for (int i = 0; i < NODES; i++) need(poly_step_run(step, NULL, 0) == 0);
+    if (round >= 0) times[round] = (now_us() - start) / NODES;
+  }
+  double rerun = median(times);
+
+  for (int round = -UNTIMED; round < ROUNDS; round++) {
+    double start = now_us();
+    for (int i = 0; i < NODES; i++) need(poly_ctx_live_nodes(ctx) > 0);
+    if (round >= 0) times[round] = (now_us() - start) / NODES;
+  }
+  printf("{\"c\": {\"node\": %.4f, \"realize\": %.4f, \"rerun\": %.4f, \"call\": %.4f}}\n", node,
+         realize, rerun, median(times));
+  poly_step_destroy(step);
   poly_ctx_destroy(ctx);
   return 0;
 }

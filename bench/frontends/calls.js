@@ -1,7 +1,7 @@
-// What calls cost in Node. Prints one JSON object: {"node_js": {"node", "realize"}} in us.
+// What calls cost in Node. Prints one JSON object: {"node_js": {"node", "realize", "call"}} in us.
 'use strict';
 
-const { Tensor } = require('../../bindings/js');
+const { Tensor, liveNodes } = require('../../bindings/js');
 
 const NODES = 100, ROUNDS = 1000, UNTIMED = 50, SIZE = 10;
 
@@ -36,5 +36,6 @@ console.log(JSON.stringify({
   node_js: {
     node: nodeUs(() => new Tensor(numbers.slice()), y),
     realize: callUs(() => x.add(y).realize()),
+    call: callUs(() => { for (let i = 0; i < NODES; i++) liveNodes(); }) / NODES,
   },
 }));

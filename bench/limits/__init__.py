@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 OPTIONS = ["-O3", "-march=native", "-Wall", "-Wextra", "-pthread"]
 
 # Up to which bytes per thread, or in all, work counts as lying in a level of memory.
-LEVELS = (("L1", 32 << 10, 0), ("L2", 1536 << 10, 0), ("L3", 0, 64 << 20))
+LEVELS = (("L1", 32 << 10, 0), ("L2", 1536 << 10, 0), ("L3", 0, 80 << 20))
 
 
 def measure(folder: Path, threads: list[int]) -> Any:

@@ -143,11 +143,11 @@ static char *allocate(size_t bytes) {
 }
 
 int main(int argc, char **argv) {
-  /* What all threads work on together, in bytes per thread but for the last two. */
+  /* Bytes per thread, or of all together. */
   static const struct {
     const char *name;
     size_t each, all;
-  } sets[] = {{"L1", 24 << 10, 0}, {"L2", 768 << 10, 0}, {"L3", 0, 32 << 20}, {"DRAM", 0, 512 << 20}};
+  } sets[] = {{"L1", 24 << 10, 0}, {"L2", 768 << 10, 0}, {"L3", 0, 32 << 20}, {"DRAM", 0, 160 << 20}};
   static const Work ways[] = {read_all, copy, copy_past_caches};
   printf("{");
   for (int a = 1; a < argc; a++) {
