@@ -1,0 +1,216 @@
+//go:build linux && amd64 && cgo
+
+// Tests of render/x64: kernels as machine code against the interpreter of nests.
+package native_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/klauspost/cpuid/v2"
+	"golang.org/x/sys/unix"
+
+	"polygrad/core/lower/nest"
+	"polygrad/core/uop"
+	"polygrad/exec/native/code"
+	"polygrad/render/x64"
+)
+
+// levels are the features that the tests can have on this machine.
+func levels() []x64.Features {
+	out := []x64.Features{{}}
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.BMI1, cpuid.BMI2) {
+		out = append(out, x64.Features{AVX2: true})
+	}
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL) {
+		out = append(out, x64.Features{AVX512: true, AVX2: true})
+	}
+	return out
+}
+
+// memory is a buffer between pages that must not be touched: it ends where the second begins.
+type memory struct {
+	pages []byte
+	data  []byte
+}
+
+func newMemory(t testing.TB, size int) memory {
+	const page = 4096
+	n := (size+page-1)/page*page + 2*page
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range [][]byte{b[:page], b[n-page:]} {
+		if err := unix.Mprotect(p, unix.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { unix.Munmap(b) })
+	return memory{b, b[n-page-size : n-page]}
+}
+
+var dtypes = map[nest.Kind]*uop.DType{
+	nest.Bool: uop.Bool, nest.I8: uop.Int8, nest.U8: uop.Uint8, nest.I16: uop.Int16, nest.U16: uop.Uint16, nest.I32: uop.Int32, nest.U32: uop.Uint32,
+	nest.I64: uop.Int64, nest.U64: uop.Uint64, nest.F16: uop.Float16, nest.F32: uop.Float32, nest.F64: uop.Float64,
+}
+
+// param adds a buffer to a kernel.
+func param(b *nest.Builder, k nest.Kind, size int64, written bool) *nest.Buffer {
+	buf := &nest.Buffer{ID: int32(len(b.Params) + 1), Kind: k, Size: size, Param: len(b.Params), Read: !written, Written: written}
+	b.Params = append(b.Params, nest.Param{DType: dtypes[k], Slot: buf.Param, Size: size, Read: !written, Written: written})
+	return buf
+}
+
+// machine runs a kernel as machine code and by the interpreter, on equal buffers, and compares what they hold then.
+func compare(t *testing.T, k *nest.Kernel, f x64.Features, vars []int64, inputs [][]byte) *x64.Code {
+	t.Helper()
+	c, err := x64.Render(k, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := code.Load([]code.Spec{{
+		Name: c.Name, Text: c.Text, Buffers: c.Buffers, Vars: c.Vars, Items: c.Items, Frame: c.Frame, Scratch: c.Scratch,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer loaded[0].Close()
+	var want, got [][]byte
+	var wp, gp []unsafe.Pointer
+	for _, in := range inputs {
+		w, g := newMemory(t, len(in)).data, newMemory(t, len(in)).data
+		copy(w, in)
+		copy(g, in)
+		want, got = append(want, w), append(got, g)
+		wp, gp = append(wp, unsafe.Pointer(&w[0])), append(gp, unsafe.Pointer(&g[0]))
+	}
+	if err := nest.Run(k, wp, vars, 0, k.Items); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded[0].Run(gp, vars); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		kind := nest.F32
+		for n, d := range dtypes {
+			if d == k.Params[i].DType {
+				kind = n
+			}
+		}
+		if msg := differ(kind, want[i], got[i]); msg != "" {
+			t.Errorf("%s, %s: buffer %d: %s", k.Name, f.Level(), i, msg)
+			return c
+		}
+	}
+	return c
+}
+
+// differ tells the first difference between two buffers: floats may differ by the last bit.
+func differ(k nest.Kind, want, got []byte) string {
+	size := int(k.Size())
+	for i := 0; i < len(want); i += size {
+		w, g := want[i:i+size], got[i:i+size]
+		if bytes.Equal(w, g) {
+			continue
+		}
+		var x, y, ulp float64
+		switch k {
+		case nest.F32:
+			a, b := math.Float32frombits(binary.LittleEndian.Uint32(w)), math.Float32frombits(binary.LittleEndian.Uint32(g))
+			x, y, ulp = float64(a), float64(b), float64(math.Nextafter32(float32(math.Abs(float64(a))), math.MaxFloat32)-float32(math.Abs(float64(a))))
+		case nest.F64:
+			x, y = math.Float64frombits(binary.LittleEndian.Uint64(w)), math.Float64frombits(binary.LittleEndian.Uint64(g))
+			ulp = math.Nextafter(math.Abs(x), math.MaxFloat64) - math.Abs(x)
+		default:
+			return fmt.Sprintf("element %d is %x, expected %x", i/size, g, w)
+		}
+		if x != x && y != y || math.Abs(x-y) <= ulp*1.5 {
+			continue
+		}
+		return fmt.Sprintf("element %d is %v, expected %v", i/size, y, x)
+	}
+	return ""
+}
+
+// floatBytes are n small numbers as F32.
+func floatBytes(n int) []byte {
+	var b []byte
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(i%17)-8.25))
+	}
+	return b
+}
+
+func TestAdd(t *testing.T) {
+	for _, f := range levels() {
+		lanes := f.Lanes(false)
+		n := int64(lanes * 5)
+		b := nest.NewBuilder("add", lanes)
+		x, y, out := param(b, nest.F32, n, false), param(b, nest.F32, n, false), param(b, nest.F32, n, true)
+		b.Loop("i", b.Int(nest.I64, 5), func(l *nest.Loop) {
+			at := func(buf *nest.Buffer) *nest.Place {
+				return &nest.Place{Buf: buf, Terms: []nest.Term{{V: l.Iter, Coef: int64(lanes)}}, Stride: 1}
+			}
+			b.Store(at(out), b.Do(nest.Add, nest.F32, b.Load(at(x), lanes, nil), b.Load(at(y), lanes, nil)))
+		})
+		c := compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(n)), floatBytes(int(n)), make([]byte, 4*n)})
+		if testing.Verbose() {
+			show(t, c)
+		}
+	}
+}
+
+func show(t *testing.T, c *x64.Code) {
+	for i := range c.Insts {
+		t.Log(c.Insts[i].String())
+	}
+}
+
+// tile makes the kernel of a matrix product out of panels: an inner loop over k with m*n vectors of sums.
+func tile(f x64.Features, m, n int, depth int64) *nest.Kernel {
+	lanes := f.Lanes(false)
+	b := nest.NewBuilder("tile", lanes)
+	x, y := param(b, nest.F32, int64(m)*depth, false), param(b, nest.F32, int64(n*lanes)*depth, false)
+	out := param(b, nest.F32, int64(m*n*lanes), true)
+	var phis []*nest.PhiVar
+	b.Loop("k", b.Int(nest.I64, depth), func(l *nest.Loop) {
+		for range m * n {
+			phis = append(phis, b.Phi(l, b.Splat(b.Float(nest.F32, 0))))
+		}
+		for i := range m {
+			a := b.Load(&nest.Place{Buf: x, Terms: []nest.Term{{V: l.Iter, Coef: int64(m)}}, Off: int64(i)}, 1, nil)
+			for j := range n {
+				r := b.Load(&nest.Place{Buf: y, Terms: []nest.Term{{V: l.Iter, Coef: int64(n * lanes)}}, Off: int64(j * lanes), Stride: 1}, lanes, nil)
+				p := phis[i*n+j]
+				p.Next = b.Do(nest.FMA, nest.F32, a, r, p.V)
+			}
+		}
+	})
+	for i, p := range phis {
+		b.Store(&nest.Place{Buf: out, Off: int64(i * lanes), Stride: 1}, b.Final(p))
+	}
+	return b.Kernel
+}
+
+func TestTile(t *testing.T) {
+	for _, f := range levels() {
+		m, n := 14, 2
+		if !f.AVX512 {
+			m = 6
+		}
+		k := tile(f, m, n, 9)
+		var in [][]byte
+		for _, p := range k.Params {
+			in = append(in, floatBytes(int(p.Size)))
+		}
+		c := compare(t, k, f, nil, in)
+		if testing.Verbose() {
+			show(t, c)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package x64
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// placeTable knows the addresses of a kernel. An address is built from the outermost terms inwards, so that each part
+// is computed in the outermost block that it can be, and is shared by all places that begin with it.
+type placeTable struct {
+	parts   map[string]*part
+	scaled  map[nest.Term]asm.Reg
+	key     []byte
+	planned map[*nest.Place]*part
+}
+
+// part is the address of a buffer plus the terms of some blocks.
+type part struct {
+	buf   *nest.Buffer
+	outer *part // without the terms of block, nil for the buffer itself
+	block *nest.Block
+	terms []nest.Term
+	// mem is the address, once it is computed; flat is it without an index.
+	mem, flat asm.Mem
+	done      bool
+	last      bool // places end here
+}
+
+// plan finds the parts of a place and counts how many addresses move with each loop.
+func (t *placeTable) plan(g *gen, at *nest.Place) {
+	if t.planned[at] != nil {
+		return
+	}
+	p := t.base(g, at.Buf)
+	size := at.Buf.Kind.Size()
+	terms := slices.Clone(at.Terms)
+	slices.SortStableFunc(terms, func(a, b nest.Term) int {
+		return cmp.Or(cmp.Compare(a.V.Home.Depth, b.V.Home.Depth), cmp.Compare(iterFirst(a.V), iterFirst(b.V)))
+	})
+	for i := 0; i < len(terms); {
+		n := 1
+		for i+n < len(terms) && terms[i].V.Op != nest.Iter && terms[i+n].V.Home == terms[i].V.Home {
+			n++
+		}
+		ts := make([]nest.Term, n)
+		for j, u := range terms[i : i+n] {
+			ts[j] = nest.Term{V: u.V, Coef: u.Coef * size}
+		}
+		p = t.inner(p, ts)
+		i += n
+	}
+	t.planned[at] = p
+	if p.last {
+		return
+	}
+	p.last = true
+	if l, step := g.moves(p); l != nil {
+		l.steps[step]++
+	}
+}
+
+func iterFirst(v *nest.Value) int {
+	if v.Op == nest.Iter {
+		return 0
+	}
+	return 1
+}
+
+func (t *placeTable) base(g *gen, b *nest.Buffer) *part {
+	key := string(binary.AppendVarint(nil, int64(b.ID)))
+	p := t.parts[key]
+	if p == nil {
+		p = &part{buf: b, block: g.k.Root}
+		t.parts[key] = p
+	}
+	return p
+}
+
+// inner is the part that adds terms of one block, coefficients in bytes, to another.
+func (t *placeTable) inner(outer *part, terms []nest.Term) *part {
+	key := t.key[:0]
+	for p := outer; ; p = p.outer {
+		if p.outer == nil {
+			key = binary.AppendVarint(key, int64(p.buf.ID))
+			break
+		}
+		key = appendTerms(key, p.terms)
+	}
+	key = appendTerms(key, terms)
+	t.key = key
+	p := t.parts[string(key)]
+	if p == nil {
+		p = &part{buf: outer.buf, outer: outer, block: terms[0].V.Home, terms: terms}
+		t.parts[string(key)] = p
+	}
+	return p
+}
+
+func appendTerms(key []byte, terms []nest.Term) []byte {
+	for _, t := range terms {
+		key = binary.AppendVarint(key, int64(t.V.ID))
+		key = binary.AppendVarint(key, t.Coef)
+	}
+	return binary.AppendVarint(key, -1)
+}
+
+// moves is the loop whose iterator is what a part adds, and by how many bytes it moves.
+func (g *gen) moves(p *part) (*loop, int64) {
+	if len(p.terms) != 1 || p.terms[0].V.Op != nest.Iter {
+		return nil, 0
+	}
+	return g.loopOf(p.terms[0].V.Loop), p.terms[0].Coef
+}
+
+// address is the operand for the element Off of a place plus so many bytes.
+func (g *gen) address(at *nest.Place, bytes int64) asm.Mem {
+	return g.plus(g.part(g.places.planned[at]), at.Off*at.Buf.Kind.Size()+bytes)
+}
+
+// plus is an address so many bytes on.
+func (g *gen) plus(m asm.Mem, bytes int64) asm.Mem {
+	d := int64(m.Disp) + bytes
+	if d >= math.MinInt32 && d <= math.MaxInt32 {
+		m.Disp = int32(d)
+		return m
+	}
+	far := g.gp()
+	g.imm(asm.MOV, 8, far, d)
+	g.ins(asm.ADD, 8, far, m.Base)
+	m.Base, m.Disp = far, 0
+	return m
+}
+
+// part is the address of a part.
+func (g *gen) part(p *part) asm.Mem {
+	if !p.done {
+		g.in(p.block, func() { p.mem = g.makePart(p) })
+		p.done = true
+	}
+	return p.mem
+}
+
+func (g *gen) makePart(p *part) asm.Mem {
+	if p.outer == nil {
+		if p.buf.Param >= 0 {
+			return asm.Mem{Base: g.argument(p.buf.Param)}
+		}
+		return g.plus(asm.Mem{Base: g.argument(len(g.k.Params) + len(g.k.Vars) + 2)}, p.buf.Offset)
+	}
+	m := g.flat(p.outer)
+	if l, step := g.moves(p); l != nil {
+		if s := l.stride(step); s != nil && p.last {
+			scale := step / s.unit
+			m.Index, m.Scale = s.reg, uint8(scale)
+			return g.plus(m, s.back*scale)
+		}
+		r := g.gp()
+		l.moving = append(l.moving, moving{reg: r, first: m, step: step})
+		return asm.Mem{Base: r}
+	}
+	for _, t := range p.terms {
+		if m.Index != 0 {
+			m = g.lea(m)
+		}
+		m.Index, m.Scale = g.times(t)
+	}
+	return m
+}
+
+// flat is the address of a part without an index.
+func (g *gen) flat(p *part) asm.Mem {
+	m := g.part(p)
+	if m.Index == 0 {
+		return m
+	}
+	if p.flat.None() {
+		g.in(p.block, func() { p.flat = g.lea(m) })
+	}
+	return p.flat
+}
+
+func (g *gen) lea(m asm.Mem) asm.Mem {
+	r := g.gp()
+	g.from(asm.LEA, 8, r, m)
+	return asm.Mem{Base: r}
+}
+
+// times is a term as the index of an address.
+func (g *gen) times(t nest.Term) (asm.Reg, uint8) {
+	g.need(t.V)
+	if c := t.Coef; c == 1 || c == 2 || c == 4 || c == 8 {
+		return g.index(t.V), uint8(c)
+	}
+	r := g.places.scaled[t]
+	if r == 0 {
+		i := g.index(t.V)
+		r = g.gp()
+		g.places.scaled[t] = r
+		g.in(t.V.Home, func() { g.multiply(8, r, i, t.Coef) })
+	}
+	return r, 1
+}
+
+// multiply is dst = a * c for general registers.
+func (g *gen) multiply(size int, dst, a asm.Reg, c int64) {
+	switch {
+	case c > 0 && c&(c-1) == 0:
+		g.ins(asm.MOV, size, dst, a)
+		if c > 1 {
+			g.imm(asm.SHL, size, dst, log2(c))
+		}
+	case c >= math.MinInt32 && c <= math.MaxInt32:
+		g.imm(asm.IMULI, size, dst, c, a)
+	default:
+		g.imm(asm.MOV, size, dst, c)
+		g.ins(asm.IMUL, size, dst, a)
+	}
+}
+
+// index is an integer scalar as 64 bits with its sign.
+func (g *gen) index(v *nest.Value) asm.Reg {
+	g.need(v)
+	s := &g.vals[v.ID]
+	if v.Kind != nest.I32 {
+		return s.reg // 32 bits without a sign are extended whenever they are written
+	}
+	if s.index == 0 {
+		r := g.gp()
+		g.in(v.Home, func() { g.ins(asm.MOVSXD, 8, r, g.vals[v.ID].reg) })
+		g.vals[v.ID].index = r
+	}
+	return g.vals[v.ID].index
+}
+
+// argument reads the i-th word of the arguments.
+func (g *gen) argument(i int) asm.Reg {
+	r := g.gp()
+	g.in(g.k.Root, func() { g.from(asm.MOV, 8, r, asm.Mem{Base: g.args, Disp: int32(8 * i)}) })
+	return r
+}

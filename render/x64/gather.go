@@ -1,0 +1,236 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// gatherOps and scatterOps by the width of the index and of the elements, 4 and 8.
+var (
+	gatherOps  = [2][2]asm.Op{{asm.VGATHERDPS, asm.VGATHERDPD}, {asm.VGATHERQPS, asm.VGATHERQPD}}
+	scatterOps = [2][2]asm.Op{{asm.VSCATTERDPS, asm.VSCATTERDPD}, {asm.VSCATTERQPS, asm.VSCATTERQPD}}
+)
+
+// vectorAddress is the operand for the lanes of a place that are not neighbours, and the width of its index.
+func (g *gen) vectorAddress(at *nest.Place, lanes int) (asm.Mem, int) {
+	m := g.address(at, 0)
+	if m.Index != 0 {
+		m = g.lea(m)
+	}
+	w := 4
+	if at.Index != nil {
+		m.Index = g.use(at.Index)
+		w = int(at.Index.Kind.Width())
+	} else {
+		vs := make([]uint64, lanes)
+		for i := range vs {
+			vs[i] = uint64(int64(i) * at.Stride)
+		}
+		m.Index = g.lanesOf(4, vs)
+	}
+	m.Scale = uint8(at.Buf.Kind.Size())
+	return m, w
+}
+
+// gather reads a vector of elements that are no neighbours.
+func (g *gen) gather(v *nest.Value) asm.Reg {
+	at := v.At
+	m, iw := g.vectorAddress(at, v.Lanes)
+	w := int(v.Kind.Width())
+	op := gatherOps[log2(int64(iw))-2][log2(int64(w))-2]
+	size := vectorSize(v.Lanes, max(iw, w))
+	d := g.vec()
+	if at.Gate == nil {
+		g.zero(d, g.size(v))
+	} else if alt := v.Args[0]; alt.Op == nest.Const && alt.Bits == 0 {
+		g.vals[alt.ID].left--
+		g.zero(d, g.size(v))
+	} else {
+		g.move(d, g.use(alt))
+	}
+	if g.f.AVX512 {
+		g.from(op, size, d, m).Mask = g.gatherMask(at, v.Lanes, w)
+		return d
+	}
+	g.from(op, size, d, m, g.gatherMask(at, v.Lanes, w))
+	return d
+}
+
+// gatherMask is a new register with the lanes to access: the instruction clears it.
+func (g *gen) gatherMask(at *nest.Place, lanes, w int) asm.Reg {
+	if !g.f.AVX512 {
+		m := g.vec()
+		if at.Gate == nil {
+			g.move(m, g.splat(w, lanes, ^uint64(0)))
+		} else {
+			g.move(m, g.mask(at.Gate, lanes, w))
+		}
+		return m
+	}
+	k := g.fresh(asm.Mask)
+	if at.Gate == nil {
+		g.ins(asm.KXNORW, 8, k, k, k)
+	} else {
+		g.move(k, g.mask(at.Gate, lanes, w))
+	}
+	return k
+}
+
+// scatter writes a vector to elements that are no neighbours, in the order of its lanes.
+func (g *gen) scatter(at *nest.Place, val *nest.Value) {
+	r := g.use(val)
+	m, iw := g.vectorAddress(at, val.Lanes)
+	w := int(val.Kind.Width())
+	op := scatterOps[log2(int64(iw))-2][log2(int64(w))-2]
+	g.to(op, vectorSize(val.Lanes, max(iw, w)), m, r).Mask = g.gatherMask(at, val.Lanes, w)
+}
+
+// lanes is what a vector access needs that is done one lane after the other.
+type laneAccess struct {
+	g     *gen
+	at    *nest.Place
+	base  asm.Mem
+	gate  asm.Reg // bits
+	plain bool    // a scalar gate
+}
+
+// laneAccess prepares an access: the index goes to the second area.
+func (g *gen) laneAccess(at *nest.Place) laneAccess {
+	a := laneAccess{g: g, at: at, base: g.address(at, 0)}
+	if at.Index != nil {
+		if a.base.Index != 0 {
+			a.base = g.lea(a.base)
+		}
+		g.spill(2, g.use(at.Index), g.size(at.Index))
+	}
+	switch {
+	case at.Gate == nil:
+	case at.Gate.Lanes == 1:
+		a.gate, a.plain = g.use(at.Gate), true
+	default:
+		a.gate = g.bits(at.Gate)
+	}
+	return a
+}
+
+// lane is the address of a lane, or that of the spare area if it is shut.
+func (a *laneAccess) lane(i int) asm.Mem {
+	g := a.g
+	m := a.base
+	if a.at.Index == nil {
+		m = g.plus(m, int64(i)*a.at.Stride*a.at.Buf.Kind.Size())
+	} else {
+		x := g.gp()
+		if a.at.Index.Kind.Width() == 8 {
+			g.from(asm.MOV, 8, x, g.area(2, 8*i))
+		} else {
+			g.from(asm.MOVSXD, 8, x, g.area(2, 4*i))
+		}
+		m.Index, m.Scale = x, uint8(a.at.Buf.Kind.Size())
+	}
+	if a.gate == 0 {
+		return m
+	}
+	t := g.gp()
+	g.from(asm.LEA, 8, t, m)
+	if a.plain {
+		g.ins(asm.TEST, 4, 0, a.gate, a.gate)
+		g.ins(asm.CMOVE, 8, t, asm.RBP)
+	} else {
+		g.imm(asm.BT, 4, 0, int64(i), a.gate)
+		g.ins(asm.CMOVAE, 8, t, asm.RBP)
+	}
+	return asm.Mem{Base: t}
+}
+
+// loadLanes reads a vector one lane after the other into the third area.
+func (g *gen) loadLanes(v *nest.Value) asm.Reg {
+	a := g.laneAccess(v.At)
+	k := v.At.Buf.Kind
+	w := accessWidth(k)
+	reg := v.Kind.Register()
+	if k == nest.Bool {
+		reg = nest.U32
+	}
+	for i := range v.Lanes {
+		g.scalarTo(reg, g.area(3, i*w), g.scalarOf(k, a.lane(i)))
+	}
+	d := g.vec()
+	size := vectorSize(v.Lanes, w)
+	g.from(asm.VMOVUPS, size, d, g.area(3, 0))
+	if k == nest.Bool {
+		d = g.boolLanes(d, v.Lanes)
+	}
+	if v.At.Gate == nil {
+		return d
+	}
+	if g.f.AVX512 {
+		return g.orAlternativeMask(v, a, d)
+	}
+	var mask asm.Reg
+	if a.plain {
+		mask = g.maskOf(a.gate, v.Lanes, w)
+	} else {
+		mask = g.form(v.At.Gate, w)
+	}
+	return g.orAlternative(v, mask, d)
+}
+
+// boolLanes turns lanes of 4 bytes that are 0 or 1 into a vector of bools.
+func (g *gen) boolLanes(r asm.Reg, lanes int) asm.Reg {
+	size := vectorSize(lanes, 4)
+	if g.f.AVX512 {
+		k := g.fresh(asm.Mask)
+		g.ins(asm.VPTESTMD, size, k, r, r)
+		return k
+	}
+	d := g.vec()
+	g.ins(asm.VPSUBD, size, d, g.splat(4, lanes, 0), r)
+	return d
+}
+
+// orAlternativeMask is orAlternative with mask registers.
+func (g *gen) orAlternativeMask(v *nest.Value, a laneAccess, d asm.Reg) asm.Reg {
+	var k asm.Reg
+	if a.plain {
+		k = g.maskOf(a.gate, v.Lanes, 4)
+	} else {
+		k = g.vals[v.At.Gate.ID].reg
+	}
+	alt := g.use(v.Args[0])
+	if v.Kind == nest.Bool {
+		open, shut, out := g.fresh(asm.Mask), g.fresh(asm.Mask), g.fresh(asm.Mask)
+		g.ins(asm.KANDW, 8, open, k, d)
+		g.ins(asm.KANDNW, 8, shut, k, alt)
+		g.ins(asm.KORW, 8, out, open, shut)
+		return out
+	}
+	return g.blendMask(v, k, d, alt)
+}
+
+// storeLanes writes a vector one lane after the other from the third area.
+func (g *gen) storeLanes(at *nest.Place, val *nest.Value) {
+	k := at.Buf.Kind
+	w := accessWidth(k)
+	reg := val.Kind.Register()
+	r := g.useForm(val, g.formAt(val))
+	size := vectorSize(val.Lanes, w)
+	if k == nest.Bool {
+		reg = nest.U32
+		d := g.vec()
+		ones := g.splat(4, val.Lanes, 1)
+		if g.f.AVX512 {
+			i := g.ins(asm.VMOVDQA32, size, d, ones)
+			i.Mask, i.Zero = r, true
+		} else {
+			g.ins(asm.VPAND, size, d, r, ones)
+		}
+		r = d
+	}
+	g.spill(3, r, size)
+	a := g.laneAccess(at)
+	for i := range val.Lanes {
+		m := a.lane(i)
+		g.storeReg(k, m, g.scalarFrom(reg, g.area(3, i*w)))
+	}
+}

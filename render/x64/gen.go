@@ -1,0 +1,216 @@
+package x64
+
+import (
+	"fmt"
+
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// gen selects the instructions of one kernel.
+type gen struct {
+	k *nest.Kernel
+	f Features
+	// vals is what is known about each value, by its ID.
+	vals     []state
+	sections map[*nest.Block]*section
+	cur      *section
+	loops    map[*nest.Loop]*loop
+	phis     map[*nest.Value]*phi
+	places   placeTable
+	pool     pool
+	virtual  [asm.Tile + 1]int
+	labels   asm.Label
+	stamp    int32
+	closed   int64
+	args     asm.Reg
+	turned   map[turnKey][]asm.Reg
+	splats   map[splatKey]asm.Reg
+}
+
+// state is what is known about a value.
+type state struct {
+	// reg holds the value once it is computed. Vectors of bools without mask registers also have the form for
+	// elements of the other width.
+	reg, other asm.Reg
+	// index is the value as 64 bits with its sign, if that is not reg.
+	index asm.Reg
+	// width is that of the lanes of a vector of bools, once it is known.
+	width int8
+	// left counts the uses that are not emitted yet.
+	left int32
+	// shared values are used in loops inside of their home, or by addresses: they die at no use.
+	shared bool
+	// chain is the variable of a loop that the value brings towards its next value.
+	chain *phi
+	// mark is the stamp of the last walk that came here, led what it found.
+	mark int32
+	led  bool
+}
+
+// section is the code of a block as far as it is known. What loops inside of it need from it is added to it as long
+// as they are not closed.
+type section struct {
+	block *nest.Block
+	out   []asm.Inst
+}
+
+// failure is why a kernel cannot be rendered.
+type failure struct{ error }
+
+func fail(format string, args ...any) {
+	panic(failure{fmt.Errorf(format, args...)})
+}
+
+func (g *gen) fresh(c asm.Class) asm.Reg {
+	g.virtual[c]++
+	return asm.Virt(c, g.virtual[c]-1)
+}
+
+func (g *gen) gp() asm.Reg  { return g.fresh(asm.GP) }
+func (g *gen) vec() asm.Reg { return g.fresh(asm.Vec) }
+
+func (g *gen) label() asm.Label {
+	g.labels++
+	return g.labels
+}
+
+// ins appends an instruction to the current section. The result may be completed until the next one is appended.
+func (g *gen) ins(op asm.Op, size int, dst asm.Reg, src ...asm.Reg) *asm.Inst {
+	i := asm.Inst{Op: op, Size: uint8(size), Dst: dst}
+	copy(i.Src[:], src)
+	g.cur.out = append(g.cur.out, i)
+	return &g.cur.out[len(g.cur.out)-1]
+}
+
+// imm is ins with a constant.
+func (g *gen) imm(op asm.Op, size int, dst asm.Reg, imm int64, src ...asm.Reg) *asm.Inst {
+	i := g.ins(op, size, dst, src...)
+	i.Imm = imm
+	return i
+}
+
+// from is ins with a last source in memory.
+func (g *gen) from(op asm.Op, size int, dst asm.Reg, m asm.Mem, src ...asm.Reg) *asm.Inst {
+	i := g.ins(op, size, dst, src...)
+	i.Mem = m
+	return i
+}
+
+// to writes a register to memory.
+func (g *gen) to(op asm.Op, size int, m asm.Mem, src ...asm.Reg) *asm.Inst {
+	return g.from(op, size, 0, m, src...)
+}
+
+// move copies a register, all of it.
+func (g *gen) move(dst, src asm.Reg) {
+	if dst == src {
+		return
+	}
+	g.ins(asm.MOVE, moved(dst.Class(), g.f), dst, src)
+}
+
+// moved is how many bytes a copy of a register has: all that may be in use.
+func moved(c asm.Class, f Features) int {
+	if c == asm.Vec {
+		return f.Bytes()
+	}
+	return 8
+}
+
+// in calls emit with block b as the current one.
+func (g *gen) in(b *nest.Block, emit func()) {
+	outer := g.cur
+	g.cur = g.section(b)
+	emit()
+	g.cur = outer
+}
+
+func (g *gen) section(b *nest.Block) *section {
+	s := g.sections[b]
+	if s == nil {
+		fail("value of the block of %v, which is not open", b.Loop)
+	}
+	return s
+}
+
+// size is how many bytes the instructions for a value's register work on.
+func (g *gen) size(v *nest.Value) int {
+	if v.Lanes == 1 {
+		if v.Kind.Float() {
+			return 16
+		}
+		return max(4, int(v.Kind.Width()))
+	}
+	if v.Kind == nest.Bool {
+		return vectorSize(v.Lanes, g.width(v))
+	}
+	return vectorSize(v.Lanes, int(v.Kind.Width()))
+}
+
+// vectorSize is the register for so many lanes of a width: half of the smallest register may be all that is used.
+func vectorSize(lanes, width int) int { return max(16, lanes*width) }
+
+// class is the register file that holds a value.
+func (g *gen) class(v *nest.Value) asm.Class {
+	switch {
+	case v.Lanes == 1 && !v.Kind.Float():
+		return asm.GP
+	case v.Lanes > 1 && v.Kind == nest.Bool && g.f.AVX512:
+		return asm.Mask
+	}
+	return asm.Vec
+}
+
+// need computes a value if that was not done yet, in its home.
+func (g *gen) need(v *nest.Value) {
+	s := &g.vals[v.ID]
+	if s.reg != 0 {
+		return
+	}
+	if v.Op == nest.Load && v.Pos != 0 && g.cur.block != v.Home {
+		fail("load number %d is used before its place", v.Pos)
+	}
+	outer := g.cur
+	g.cur = g.section(v.Home)
+	r := g.make(v)
+	g.cur = outer
+	g.vals[v.ID].reg = r
+}
+
+// use is the register of a value, for one of its uses.
+func (g *gen) use(v *nest.Value) asm.Reg {
+	g.need(v)
+	g.vals[v.ID].left--
+	return g.vals[v.ID].reg
+}
+
+// dies reports whether no use of v is left, so that what is computed now in the same block may overwrite it.
+func (g *gen) dies(v *nest.Value) bool {
+	s := &g.vals[v.ID]
+	return s.left <= 0 && !s.shared && v.Home == g.cur.block && v.Op != nest.Const && v.Op != nest.Iter
+}
+
+// dst is a register for the result v of an operation whose operands have been used: that of an operand that was a
+// variable of the loop if v leads to its next value, or a new one.
+func (g *gen) dst(v *nest.Value) asm.Reg {
+	if p := g.vals[v.ID].chain; p != nil && p.reg != 0 {
+		for _, a := range v.Args {
+			if g.vals[a.ID].reg == p.reg && g.class(v) == p.reg.Class() && g.dies(a) {
+				return p.reg
+			}
+		}
+	}
+	return g.fresh(g.class(v))
+}
+
+// over is a register for the result v that holds the operand a, which has been used already: that of a if it dies.
+func (g *gen) over(a *nest.Value) asm.Reg {
+	r := g.vals[a.ID].reg
+	if g.dies(a) {
+		return r
+	}
+	d := g.fresh(r.Class())
+	g.move(d, r)
+	return d
+}

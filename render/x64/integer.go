@@ -1,0 +1,128 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// sized chooses an operation by the width of elements.
+func sized(width int, op4, op8 asm.Op) asm.Op {
+	if width == 8 {
+		return op8
+	}
+	return op4
+}
+
+func negVector(g *gen, v *nest.Value) asm.Reg {
+	a := g.use(v.Args[0])
+	w := int(v.Kind.Width())
+	d := g.dst(v)
+	g.ins(sized(w, asm.VPSUBD, asm.VPSUBQ), g.size(v), d, g.splat(w, v.Lanes, 0), a)
+	return d
+}
+
+// signs is ones in the lanes of 8 bytes that are negative.
+func (g *gen) signs(r asm.Reg, lanes int) asm.Reg {
+	d := g.vec()
+	g.ins(asm.VPCMPGTQ, vectorSize(lanes, 8), d, g.splat(8, lanes, 0), r)
+	return d
+}
+
+func absWide(g *gen, v *nest.Value) asm.Reg {
+	a := g.use(v.Args[0])
+	s := g.signs(a, v.Lanes)
+	d := g.vec()
+	g.ins(asm.VPXOR, g.size(v), d, a, s)
+	g.ins(asm.VPSUBQ, g.size(v), d, d, s)
+	return d
+}
+
+// greaterWide is the greater or lesser of vectors of integers of 8 bytes.
+func greaterWide(g *gen, v *nest.Value) asm.Reg {
+	a, b := g.use(v.Args[0]), g.use(v.Args[1])
+	x, y := a, b
+	if !v.Kind.Signed() {
+		x, y = g.flip(a, 8, v.Lanes), g.flip(b, 8, v.Lanes)
+	}
+	m := g.vec()
+	g.ins(asm.VPCMPGTQ, g.size(v), m, x, y)
+	if v.Op == nest.Least {
+		return g.blend(8, g.size(v), m, b, a)
+	}
+	return g.blend(8, g.size(v), m, a, b)
+}
+
+// mulWide multiplies integers of 8 bytes by their halves.
+func mulWide(g *gen, v *nest.Value) asm.Reg {
+	a, b := g.use(v.Args[0]), g.use(v.Args[1])
+	size := g.size(v)
+	t, u, d := g.vec(), g.vec(), g.vec()
+	g.imm(asm.VPSRLQ, size, t, 32, a)
+	g.ins(asm.VPMULUDQ, size, t, t, b)
+	g.imm(asm.VPSRLQ, size, u, 32, b)
+	g.ins(asm.VPMULUDQ, size, u, u, a)
+	g.ins(asm.VPADDQ, size, t, t, u)
+	g.imm(asm.VPSLLQ, size, t, 32, t)
+	g.ins(asm.VPMULUDQ, size, d, a, b)
+	g.ins(asm.VPADDQ, size, d, d, t)
+	return d
+}
+
+// shiftOps are the shifts of vectors: all lanes by one count, each lane by its own.
+var shiftOps = map[shiftKey][2]asm.Op{
+	{nest.Shl, false, 4}: {asm.VPSLLD, asm.VPSLLVD},
+	{nest.Shl, true, 4}:  {asm.VPSLLD, asm.VPSLLVD},
+	{nest.Shl, false, 8}: {asm.VPSLLQ, asm.VPSLLVQ},
+	{nest.Shl, true, 8}:  {asm.VPSLLQ, asm.VPSLLVQ},
+	{nest.Shr, false, 4}: {asm.VPSRLD, asm.VPSRLVD},
+	{nest.Shr, true, 4}:  {asm.VPSRAD, asm.VPSRAVD},
+	{nest.Shr, false, 8}: {asm.VPSRLQ, asm.VPSRLVQ},
+	{nest.Shr, true, 8}:  {asm.VPSRAQ, asm.VPSRAVQ},
+}
+
+type shiftKey struct {
+	op     nest.Op
+	signed bool
+	width  int
+}
+
+// shiftVector shifts the lanes of a vector.
+func shiftVector(g *gen, v *nest.Value) asm.Reg {
+	by := v.Args[1]
+	w := int(v.Kind.Width())
+	key := shiftKey{v.Op, v.Kind.Signed(), w}
+	ops := shiftOps[key]
+	each := by.Lanes > 1 && by.Op != nest.Const
+	if each && (!g.f.AVX2 || by.Kind.Width() != v.Kind.Width()) {
+		return lanewise(g, v)
+	}
+	size := g.size(v)
+	a := g.use(v.Args[0])
+	// shift emits one shift of src with op.
+	var shift func(d, src asm.Reg, ops [2]asm.Op)
+	switch {
+	case by.Op == nest.Const:
+		g.vals[by.ID].left--
+		shift = func(d, src asm.Reg, ops [2]asm.Op) { g.imm(ops[0], size, d, int64(by.Bits), src) }
+	case each:
+		rb := g.use(by)
+		shift = func(d, src asm.Reg, ops [2]asm.Op) { g.ins(ops[1], size, d, src, rb) }
+	default:
+		c := g.vec()
+		g.ins(asm.VMOVD, 4, c, g.use(by))
+		shift = func(d, src asm.Reg, ops [2]asm.Op) { g.ins(ops[0], size, d, src, c) }
+	}
+	d := g.vec()
+	if ops[0] != asm.VPSRAQ || g.f.AVX512 {
+		shift(d, a, ops)
+		return d
+	}
+	// The sign bit, moved along, is subtracted from where it is not to be the top.
+	logical := shiftOps[shiftKey{nest.Shr, false, 8}]
+	top := g.vec()
+	shift(top, g.splat(8, v.Lanes, 1<<63), logical)
+	shift(d, a, logical)
+	g.ins(asm.VPXOR, size, d, d, top)
+	g.ins(asm.VPSUBQ, size, d, d, top)
+	return d
+}

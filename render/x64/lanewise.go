@@ -1,0 +1,127 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// The beginning of the frame is for what an operation has to keep in memory while it is computed lane by lane.
+const (
+	areaSize = 64
+	// spareArea is where gated accesses go that must not happen.
+	spareArea = 0
+	// reserved is how much of the frame the areas take.
+	reserved = 5 * areaSize
+)
+
+// area is the n-th of the areas from 1 on, or the spare one, from a byte on.
+func (g *gen) area(n, byte int) asm.Mem {
+	return asm.Mem{Base: asm.RBP, Disp: int32(n*areaSize + byte)}
+}
+
+// spill writes a vector register to an area.
+func (g *gen) spill(n int, r asm.Reg, size int) {
+	g.to(asm.VMOVUPS, size, g.area(n, 0), r)
+}
+
+// scalarFrom reads a scalar of a register kind from memory.
+func (g *gen) scalarFrom(k nest.Kind, m asm.Mem) asm.Reg {
+	r := g.fresh(asm.GP)
+	switch k {
+	case nest.F32:
+		r = g.vec()
+		g.from(asm.VMOVSS, 16, r, m)
+	case nest.F64:
+		r = g.vec()
+		g.from(asm.VMOVSD, 16, r, m)
+	default:
+		g.from(asm.MOV, int(k.Width()), r, m)
+	}
+	return r
+}
+
+// scalarTo writes a scalar of a register kind to memory.
+func (g *gen) scalarTo(k nest.Kind, m asm.Mem, r asm.Reg) {
+	switch k {
+	case nest.F32:
+		g.to(asm.VMOVSS, 16, m, r)
+	case nest.F64:
+		g.to(asm.VMOVSD, 16, m, r)
+	default:
+		g.to(asm.MOV, int(k.Width()), m, r)
+	}
+}
+
+// lanewise computes a vector one lane after the other, for what the processor has scalar instructions only.
+func lanewise(g *gen, v *nest.Value) asm.Reg {
+	var args [2]asm.Reg
+	for i, a := range v.Args {
+		args[i] = g.use(a)
+	}
+	for i, a := range v.Args {
+		if a.Lanes > 1 {
+			g.spill(1+i, args[i], g.size(a))
+		}
+	}
+	for l := range v.Lanes {
+		var xs [2]asm.Reg
+		for i, a := range v.Args {
+			xs[i] = args[i]
+			if a.Lanes > 1 {
+				xs[i] = g.scalarFrom(a.Kind, g.area(1+i, l*int(a.Kind.Width())))
+			}
+		}
+		r := g.laneOf(v, xs)
+		g.scalarTo(v.Kind, g.area(3, l*int(v.Kind.Width())), r)
+	}
+	d := g.vec()
+	g.from(asm.VMOVUPS, g.size(v), d, g.area(3, 0))
+	return d
+}
+
+// laneOf computes one lane.
+func (g *gen) laneOf(v *nest.Value, xs [2]asm.Reg) asm.Reg {
+	size := int(v.Kind.Width())
+	switch v.Op {
+	case nest.Div, nest.Mod:
+		return g.divideRegs(v.Op, v.Kind, size, xs[0], xs[1])
+	case nest.Cast:
+		return g.castReg(v.Args[0].Kind, v.Kind, xs[0])
+	case nest.Shl, nest.Shr:
+		op := asm.SHL
+		if v.Op == nest.Shr {
+			op = asm.SHR
+			if v.Kind.Signed() {
+				op = asm.SAR
+			}
+		}
+		d := g.gp()
+		g.move(d, xs[0])
+		g.ins(asm.MOV, 4, asm.RCX, xs[1])
+		g.ins(op, size, d, asm.RCX)
+		return d
+	}
+	fail("operation %d lane by lane", v.Op)
+	return 0
+}
+
+// acrossLanes combines the lanes of a vector of integers of 8 bytes one after the other.
+func acrossLanes(g *gen, v *nest.Value) asm.Reg {
+	a := v.Args[0]
+	g.spill(1, g.use(a), g.size(a))
+	d := g.scalarFrom(a.Kind, g.area(1, 0))
+	for l := 1; l < a.Lanes; l++ {
+		x := g.scalarFrom(a.Kind, g.area(1, 8*l))
+		if v.Op == nest.Product {
+			g.ins(asm.IMUL, 8, d, x)
+			continue
+		}
+		c := asm.L
+		if !a.Kind.Signed() {
+			c = asm.B
+		}
+		g.ins(asm.CMP, 8, 0, d, x)
+		g.ins(c.Cmov(), 8, d, x)
+	}
+	return d
+}

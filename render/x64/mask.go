@@ -1,0 +1,310 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// width is the width of the lanes of a vector of bools: that of what it comes from. (With mask registers it only
+// matters as the size of what is compared.)
+func (g *gen) width(v *nest.Value) int {
+	s := &g.vals[v.ID]
+	if s.width == 0 {
+		w := g.findWidth(v)
+		g.vals[v.ID].width = int8(w)
+		return w
+	}
+	return int(s.width)
+}
+
+func (g *gen) findWidth(v *nest.Value) int {
+	switch v.Op {
+	case nest.Const, nest.Load, nest.Splat:
+		return 4
+	case nest.Phi:
+		return g.width(g.phis[v].Init)
+	case nest.Where:
+		if v.Args[1].Op == nest.Const {
+			return g.width(v.Args[2])
+		}
+		return g.width(v.Args[1])
+	case nest.Cast:
+		if k := v.Args[0].Kind; k != nest.Bool {
+			return int(k.Width())
+		}
+	}
+	if len(v.Args) == 0 {
+		return 4
+	}
+	a := v.Args[0]
+	if a.Op == nest.Const && len(v.Args) > 1 {
+		a = v.Args[1]
+	}
+	if a.Kind != nest.Bool {
+		return int(a.Kind.Width())
+	}
+	return g.width(a)
+}
+
+// useForm is use for values that may be vectors of bools: form is the width of the lanes that is asked for, 0 if v is none.
+func (g *gen) useForm(v *nest.Value, form int) asm.Reg {
+	g.use(v)
+	return g.form(v, form)
+}
+
+// form is the register of a computed value in a form.
+func (g *gen) form(v *nest.Value, form int) asm.Reg {
+	r := g.vals[v.ID].reg
+	if form == 0 || form == g.width(v) {
+		return r
+	}
+	if g.vals[v.ID].other == 0 {
+		o := g.vec()
+		g.in(v.Home, func() { g.resize(o, r, v.Lanes, form) })
+		g.vals[v.ID].other = o
+	}
+	return g.vals[v.ID].other
+}
+
+// resize turns lanes of ones and zeros into such of another width.
+func (g *gen) resize(d, r asm.Reg, lanes, to int) {
+	if to == 8 {
+		g.ins(asm.VPMOVSXDQ, vectorSize(lanes, 8), d, r)
+		return
+	}
+	if lanes*8 <= 16 {
+		g.imm(asm.VPSHUFD, 16, d, 0x08, r)
+		return
+	}
+	g.imm(asm.VEXTRACTI128, 32, d, 1, r)
+	g.imm(asm.VSHUFPS, 16, d, 0x88, r, d)
+}
+
+// mask is a bool for the lanes of a vector access or choice of elements of a width: a mask register, or lanes of ones.
+// A scalar stands for all lanes.
+func (g *gen) mask(v *nest.Value, lanes, width int) asm.Reg {
+	if v.Lanes == 1 {
+		return g.maskOf(g.use(v), lanes, width)
+	}
+	if g.f.AVX512 {
+		return g.use(v)
+	}
+	return g.useForm(v, width)
+}
+
+// maskOf spreads a bool in a general register.
+func (g *gen) maskOf(r asm.Reg, lanes, width int) asm.Reg {
+	g.ins(asm.MOV, 4, asm.RAX, r)
+	g.ins(asm.NEG, 4, asm.RAX)
+	if g.f.AVX512 {
+		k := g.fresh(asm.Mask)
+		g.ins(asm.KMOVW, 4, k, asm.RAX)
+		return k
+	}
+	m := g.vec()
+	g.ins(asm.VMOVD, 4, m, asm.RAX)
+	g.spreadLow(m, m, 4, vectorSize(lanes, width))
+	return m
+}
+
+// blendMask is t where k is set, else f.
+func (g *gen) blendMask(v *nest.Value, k, t, f asm.Reg) asm.Reg {
+	op := pick{asm.VBLENDMPS, asm.VBLENDMPD, asm.VBLENDMPS, asm.VBLENDMPD}.of(v)
+	if v.Kind.Width() == 8 {
+		op = asm.VBLENDMPD
+	}
+	d := g.dst(v)
+	g.ins(op, g.size(v), d, f, t).Mask = k
+	return d
+}
+
+// blend is t where the lanes of m are ones, else f.
+func (g *gen) blend(width, size int, m, t, f asm.Reg) asm.Reg {
+	d := g.vec()
+	switch {
+	case g.f.AVX2 && width == 8:
+		g.ins(asm.VBLENDVPD, size, d, f, t, m)
+	case g.f.AVX2:
+		g.ins(asm.VBLENDVPS, size, d, f, t, m)
+	default:
+		// The instruction of SSE4 has its mask in XMM0.
+		g.ins(asm.VANDPS, size, d, t, m)
+		o := g.vec()
+		g.ins(asm.VANDNPS, size, o, m, f)
+		g.ins(asm.VORPS, size, d, d, o)
+	}
+	return d
+}
+
+// chooseMask is the choice between vectors by a mask register.
+func chooseMask(g *gen, v *nest.Value) asm.Reg {
+	c, t, f := v.Args[0], v.Args[1], v.Args[2]
+	if v.Kind == nest.Bool {
+		k, a, b := g.use(c), g.use(t), g.use(f)
+		x, d := g.fresh(asm.Mask), g.fresh(asm.Mask)
+		g.ins(asm.KANDNW, 8, x, k, b)
+		g.ins(asm.KANDW, 8, d, k, a)
+		g.ins(asm.KORW, 8, d, d, x)
+		return d
+	}
+	if f.Op == nest.Const && f.Bits == 0 {
+		g.vals[f.ID].left--
+		ot := g.operand(t)
+		k := g.mask(c, v.Lanes, int(v.Kind.Width()))
+		d := g.dst(v)
+		op := asm.VMOVAPS
+		switch {
+		case ot.bcast && v.Kind.Width() == 8:
+			op, ot.bcast = asm.VBROADCASTSD, false
+		case ot.bcast:
+			op, ot.bcast = asm.VBROADCASTSS, false
+		case v.Kind.Width() == 8 && ot.reg == 0:
+			op = asm.VMOVUPD
+		case v.Kind.Width() == 8:
+			op = asm.VMOVAPD
+		case ot.reg == 0:
+			op = asm.VMOVUPS
+		}
+		i := with(g.ins(op, g.size(v), d), ot)
+		i.Mask, i.Zero = k, true
+		return d
+	}
+	rt, rf := g.use(t), g.use(f)
+	k := g.mask(c, v.Lanes, int(v.Kind.Width()))
+	return g.blendMask(v, k, rt, rf)
+}
+
+// chooseLanes is the choice between vectors by lanes of ones.
+func chooseLanes(g *gen, v *nest.Value) asm.Reg {
+	c, t, f := v.Args[0], v.Args[1], v.Args[2]
+	if v.Kind == nest.Bool {
+		w := g.width(v)
+		rt, rf := g.useForm(t, w), g.useForm(f, w)
+		return g.blend(w, g.size(v), g.mask(c, v.Lanes, w), rt, rf)
+	}
+	rt, rf := g.use(t), g.use(f)
+	w := int(v.Kind.Width())
+	return g.blend(w, g.size(v), g.mask(c, v.Lanes, w), rt, rf)
+}
+
+// predicates of comparisons of integers with mask registers.
+var predicates = map[nest.Op]int64{nest.Equal: 0, nest.Less: 1, nest.LessEqual: 2, nest.NotEqual: 4}
+
+// compareMask compares vectors into a mask register.
+func compareMask(g *gen, v *nest.Value) asm.Reg {
+	var op asm.Op
+	switch a := v.Args[0]; a.Kind {
+	case nest.F32:
+		op = asm.VCMPPS
+	case nest.F64:
+		op = asm.VCMPPD
+	case nest.I32:
+		op = asm.VPCMPD
+	case nest.U32:
+		op = asm.VPCMPUD
+	case nest.I64:
+		op = asm.VPCMPQ
+	default:
+		op = asm.VPCMPUQ
+	}
+	a := g.use(v.Args[0])
+	b := g.operand(v.Args[1])
+	d := g.fresh(asm.Mask)
+	with(g.imm(op, g.size(v.Args[0]), d, predicates[v.Op], a), b)
+	return d
+}
+
+// compareLanes compares vectors into lanes of ones and zeros.
+func compareLanes(g *gen, v *nest.Value) asm.Reg {
+	x, y := v.Args[0], v.Args[1]
+	size := g.size(x)
+	a := g.use(x)
+	d := g.vec()
+	if x.Kind.Float() {
+		b := g.operand(y)
+		op := asm.VCMPPS
+		if x.Kind == nest.F64 {
+			op = asm.VCMPPD
+		}
+		with(g.imm(op, size, d, predicates[v.Op], a), b)
+		return d
+	}
+	b := g.use(y)
+	eq, gt := asm.VPCMPEQD, asm.VPCMPGTD
+	width := int(x.Kind.Width())
+	if width == 8 {
+		eq, gt = asm.VPCMPEQQ, asm.VPCMPGTQ
+	}
+	if (v.Op == nest.Less || v.Op == nest.LessEqual) && !x.Kind.Signed() {
+		a, b = g.flip(a, width, x.Lanes), g.flip(b, width, x.Lanes)
+	}
+	switch v.Op {
+	case nest.Equal, nest.NotEqual:
+		g.ins(eq, size, d, a, b)
+	case nest.Less:
+		g.ins(gt, size, d, b, a)
+	case nest.LessEqual:
+		g.ins(gt, size, d, a, b)
+	}
+	if v.Op == nest.NotEqual || v.Op == nest.LessEqual {
+		g.ins(asm.VPXOR, size, d, d, g.splat(width, x.Lanes, ^uint64(0)))
+	}
+	return d
+}
+
+// flip changes the sign bits, so that comparisons of signed numbers order unsigned ones.
+func (g *gen) flip(r asm.Reg, width, lanes int) asm.Reg {
+	d := g.vec()
+	g.ins(asm.VPXOR, vectorSize(lanes, width), d, r, g.splat(width, lanes, 1<<(8*width-1)))
+	return d
+}
+
+// logicOps are operations on vectors of bools: with mask registers, with lanes of ones. The second source is not's
+// complement where swap says so.
+var logicOps = map[nest.Op]struct {
+	k, v     asm.Op
+	swap     bool // exchange the sources
+	negative bool // the complement
+}{
+	nest.And:       {asm.KANDW, asm.VANDPS, false, false},
+	nest.Mul:       {asm.KANDW, asm.VANDPS, false, false},
+	nest.Or:        {asm.KORW, asm.VORPS, false, false},
+	nest.Add:       {asm.KORW, asm.VORPS, false, false},
+	nest.Max:       {asm.KORW, asm.VORPS, false, false},
+	nest.Pick:      {asm.KORW, asm.VORPS, false, false},
+	nest.Xor:       {asm.KXORW, asm.VXORPS, false, false},
+	nest.Sub:       {asm.KXORW, asm.VXORPS, false, false},
+	nest.NotEqual:  {asm.KXORW, asm.VXORPS, false, false},
+	nest.Equal:     {asm.KXORW, asm.VXORPS, false, true},
+	nest.Less:      {asm.KANDNW, asm.VANDNPS, false, false},
+	nest.AndNot:    {asm.KANDNW, asm.VANDNPS, true, false},
+	nest.LessEqual: {asm.KANDNW, asm.VANDNPS, true, true},
+}
+
+// logic combines vectors of bools.
+func logic(g *gen, v *nest.Value) asm.Reg {
+	o := logicOps[v.Op]
+	if g.f.AVX512 {
+		a, b := g.use(v.Args[0]), g.use(v.Args[1])
+		if o.swap {
+			a, b = b, a
+		}
+		d := g.fresh(asm.Mask)
+		g.ins(o.k, 8, d, a, b)
+		if o.negative {
+			g.ins(asm.KNOTW, 8, d, d)
+		}
+		return d
+	}
+	w := g.width(v)
+	a, b := g.useForm(v.Args[0], w), g.useForm(v.Args[1], w)
+	if o.swap {
+		a, b = b, a
+	}
+	d := g.vec()
+	g.ins(o.v, g.size(v), d, a, b)
+	if o.negative {
+		g.ins(asm.VXORPS, g.size(v), d, d, g.splat(w, v.Lanes, ^uint64(0)))
+	}
+	return d
+}

@@ -1,0 +1,341 @@
+package x64
+
+import (
+	"math"
+
+	"polygrad/core/lower/nest"
+	"polygrad/core/uop"
+	"polygrad/render/x64/asm"
+)
+
+// load reads a scalar or a vector.
+func (g *gen) load(v *nest.Value) asm.Reg {
+	at := v.At
+	switch {
+	case v.Lanes == 1:
+		return g.loadScalar(v)
+	case at.Index == nil && at.Stride == 1:
+		return g.loadNeighbours(v)
+	case at.Index == nil && at.Stride == 0 && at.Gate == nil:
+		return g.loadSame(v)
+	case at.Index == nil && at.Stride == -1 && at.Gate == nil && g.whole(v):
+		return g.loadReversed(v)
+	case at.Index == nil && at.Stride == 2 && at.Gate == nil && g.whole(v) && g.f.AVX512:
+		return g.loadPairs(v)
+	case g.whole(v) && g.f.AVX2:
+		return g.gather(v)
+	}
+	return g.loadLanes(v)
+}
+
+// whole reports whether the elements of a vector access are those of a vector register, at least of the smallest.
+func (g *gen) whole(v *nest.Value) bool {
+	k := v.At.Buf.Kind
+	return k != nest.Bool && k.Size() >= 4 && v.Lanes*int(k.Size()) >= 16
+}
+
+// loadScalar reads a scalar. If a gate is shut the address is that of the alternative instead, so there is no branch.
+func (g *gen) loadScalar(v *nest.Value) asm.Reg {
+	m := g.address(v.At, 0)
+	if v.At.Gate != nil {
+		m = g.orElse(v, m)
+	}
+	return g.scalarOf(v.At.Buf.Kind, m)
+}
+
+// orElse is the address m, or that of the alternative of a scalar load where its gate is shut.
+func (g *gen) orElse(v *nest.Value, m asm.Mem) asm.Mem {
+	alt := v.Args[0]
+	k := v.At.Buf.Kind
+	var other asm.Mem
+	if alt.Op == nest.Const {
+		g.vals[alt.ID].left--
+		other = g.pool.word(8, memoryBits(k, alt.Bits))
+	} else {
+		other = g.area(1, 0)
+		g.storeReg(k, other, g.use(alt))
+	}
+	t, o := g.gp(), g.gp()
+	g.from(asm.LEA, 8, t, m)
+	g.from(asm.LEA, 8, o, other)
+	c := g.test(v.At.Gate)
+	g.ins(c.Not().Cmov(), 8, t, o)
+	return asm.Mem{Base: t}
+}
+
+// memoryBits is a constant in the form that memory has of its kind.
+func memoryBits(k nest.Kind, bits uint64) uint64 {
+	if k == nest.F16 {
+		return uint64(uop.FloatToHalf(float64(math.Float32frombits(uint32(bits)))))
+	}
+	return bits
+}
+
+// scalarOf reads an element of a kind into the register that holds it.
+func (g *gen) scalarOf(k nest.Kind, m asm.Mem) asm.Reg {
+	op := asm.MOV
+	switch k {
+	case nest.Bool, nest.U8, nest.E4M3, nest.E5M2:
+		op = asm.MOVZX8
+	case nest.I8:
+		op = asm.MOVSX8
+	case nest.U16, nest.BF16:
+		op = asm.MOVZX16
+	case nest.I16:
+		op = asm.MOVSX16
+	case nest.F16:
+		r := g.vec()
+		g.from(asm.MOVZX16, 4, asm.RAX, m)
+		g.ins(asm.VMOVD, 4, r, asm.RAX)
+		g.ins(asm.VCVTPH2PS, 16, r, r)
+		return r
+	case nest.F32, nest.F64:
+		return g.scalarFrom(k, m)
+	}
+	r := g.gp()
+	g.from(op, max(4, int(k.Size())), r, m)
+	return r
+}
+
+// storeReg writes a scalar register as an element of a kind.
+func (g *gen) storeReg(k nest.Kind, m asm.Mem, r asm.Reg) {
+	switch {
+	case k == nest.F16:
+		h := g.vec()
+		g.imm(asm.VCVTPS2PH, 16, h, 0, r)
+		g.ins(asm.VMOVD, 4, asm.RAX, h)
+		g.to(asm.MOV16, 4, m, asm.RAX)
+	case k == nest.F32 || k == nest.F64:
+		g.scalarTo(k, m, r)
+	case k.Size() == 1:
+		g.to(asm.MOV8, 4, m, r)
+	case k.Size() == 2:
+		g.to(asm.MOV16, 4, m, r)
+	default:
+		g.to(asm.MOV, int(k.Size()), m, r)
+	}
+}
+
+// loadOps read neighbours and widen them to elements of a register: with masks, without.
+var loadOps = map[nest.Kind]asm.Op{
+	nest.I8: asm.VPMOVSXBD, nest.U8: asm.VPMOVZXBD, nest.I16: asm.VPMOVSXWD, nest.U16: asm.VPMOVZXWD, nest.F16: asm.VCVTPH2PS,
+	nest.I32: asm.VMOVUPS, nest.U32: asm.VMOVUPS, nest.F32: asm.VMOVUPS,
+	nest.I64: asm.VMOVUPD, nest.U64: asm.VMOVUPD, nest.F64: asm.VMOVUPD,
+}
+
+// accessWidth is the width of the lanes of a gate for an access to elements of a kind.
+func accessWidth(k nest.Kind) int { return max(4, int(k.Size())) }
+
+// loadNeighbours reads a vector of neighbours.
+func (g *gen) loadNeighbours(v *nest.Value) asm.Reg {
+	at := v.At
+	k := at.Buf.Kind
+	w := accessWidth(k)
+	switch bytes := v.Lanes * int(k.Size()); {
+	case at.Gate == nil:
+		return g.neighbours(k, v.Lanes, g.address(at, 0))
+	case g.f.AVX512 && k == nest.Bool && v.Lanes >= 8:
+		return g.loadBools(v)
+	case g.f.AVX512 && k != nest.Bool && bytes >= 4 && v.Lanes*w >= 16:
+		m := g.address(at, 0)
+		mask := g.mask(at.Gate, v.Lanes, w)
+		d, shut := g.alternative(v)
+		i := g.from(loadOps[k], g.size(v), d, m)
+		i.Mask, i.Zero = mask, shut
+		return d
+	case g.f.AVX2 && !g.f.AVX512 && g.whole(v):
+		m := g.address(at, 0)
+		mask := g.mask(at.Gate, v.Lanes, w)
+		d := g.vec()
+		g.from(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), g.size(v), d, m, mask)
+		return g.orAlternative(v, mask, d)
+	case !g.f.AVX512 && at.Gate.Lanes == 1:
+		// What is read where the gate is shut is of no use: it only has to be there.
+		m := g.address(at, 0)
+		gate := g.use(at.Gate)
+		mask := g.maskOf(gate, v.Lanes, w)
+		t := g.gp()
+		g.from(asm.LEA, 8, t, m)
+		g.ins(asm.TEST, 4, 0, gate, gate)
+		g.ins(asm.CMOVE, 8, t, asm.RBP)
+		d := g.neighbours(k, v.Lanes, asm.Mem{Base: t})
+		return g.orAlternative(v, mask, d)
+	}
+	return g.loadLanes(v)
+}
+
+// alternative is a new register that holds what a gated load gives where its gate is shut, or shut where that is 0
+// and the load itself can clear the lanes.
+func (g *gen) alternative(v *nest.Value) (d asm.Reg, shut bool) {
+	alt := v.Args[0]
+	if alt.Op == nest.Const && alt.Bits == 0 {
+		g.vals[alt.ID].left--
+		return g.vec(), true
+	}
+	g.use(alt)
+	return g.over(alt), false
+}
+
+// orAlternative is d where a gate is open, else the alternative of a load: d may be anything there.
+func (g *gen) orAlternative(v *nest.Value, mask, d asm.Reg) asm.Reg {
+	alt := v.Args[0]
+	w := accessWidth(v.At.Buf.Kind)
+	if alt.Op == nest.Const && alt.Bits == 0 {
+		g.vals[alt.ID].left--
+		out := g.vec()
+		g.ins(asm.VANDPS, g.size(v), out, d, mask)
+		return out
+	}
+	return g.blend(w, g.size(v), mask, d, g.useForm(alt, g.formOf(v)))
+}
+
+// neighbours reads a vector of neighbours that are there. It reads no byte more.
+func (g *gen) neighbours(k nest.Kind, lanes int, m asm.Mem) asm.Reg {
+	d := g.vec()
+	size := vectorSize(lanes, accessWidth(k))
+	bytes := lanes * int(k.Size())
+	switch {
+	case k == nest.Bool:
+		return g.boolsFrom(lanes, m)
+	case bytes == size || k.Size() < 4 && lanes >= 4:
+		g.from(loadOps[k], size, d, m)
+	default:
+		g.small(d, bytes, m)
+		if k.Size() < 4 {
+			g.ins(loadOps[k], size, d, d)
+		}
+	}
+	return d
+}
+
+// small reads 2, 4, 8 or 16 bytes into a vector register.
+func (g *gen) small(d asm.Reg, bytes int, m asm.Mem) {
+	switch bytes {
+	case 2:
+		g.from(asm.MOVZX16, 4, asm.RAX, m)
+		g.ins(asm.VMOVD, 4, d, asm.RAX)
+	case 4:
+		g.from(asm.VMOVSS, 16, d, m)
+	case 8:
+		g.from(asm.VMOVSD, 16, d, m)
+	case 16:
+		g.from(asm.VMOVUPS, 16, d, m)
+	default:
+		fail("a vector of %d bytes", bytes)
+	}
+}
+
+// boolsFrom reads neighbouring bools.
+func (g *gen) boolsFrom(lanes int, m asm.Mem) asm.Reg {
+	d := g.vec()
+	if g.f.AVX512 {
+		g.small(d, lanes, m)
+		k := g.fresh(asm.Mask)
+		g.ins(asm.VPTESTMB, 16, k, d, d)
+		return k
+	}
+	if lanes >= 4 {
+		g.from(asm.VPMOVZXBD, vectorSize(lanes, 4), d, m)
+	} else {
+		g.small(d, lanes, m)
+		g.ins(asm.VPMOVZXBD, 16, d, d)
+	}
+	out := g.vec()
+	g.ins(asm.VPSUBD, vectorSize(lanes, 4), out, g.splat(4, lanes, 0), d)
+	return out
+}
+
+// loadBools reads neighbouring bools with a gate into a mask register.
+func (g *gen) loadBools(v *nest.Value) asm.Reg {
+	m := g.address(v.At, 0)
+	gate := g.mask(v.At.Gate, v.Lanes, 4)
+	few := g.fresh(asm.Mask)
+	g.ins(asm.KMOVW, 8, few, gate)
+	if v.Lanes == 8 {
+		g.ins(asm.KMOVB, 8, few, gate)
+	}
+	x, k := g.vec(), g.fresh(asm.Mask)
+	i := g.from(asm.VMOVDQU8, 16, x, m)
+	i.Mask, i.Zero = few, true
+	g.ins(asm.VPTESTMB, 16, k, x, x)
+	if alt := v.Args[0]; alt.Op != nest.Const || alt.Bits != 0 {
+		o := g.fresh(asm.Mask)
+		g.ins(asm.KANDNW, 8, o, gate, g.use(alt))
+		g.ins(asm.KORW, 8, k, k, o)
+	} else {
+		g.vals[alt.ID].left--
+	}
+	return k
+}
+
+// loadSame reads one element into all lanes.
+func (g *gen) loadSame(v *nest.Value) asm.Reg {
+	k := v.At.Buf.Kind
+	m := g.address(v.At, 0)
+	size := g.size(v)
+	w := accessWidth(k)
+	if k == nest.Bool {
+		return g.maskOf(g.scalarOf(k, m), v.Lanes, 4)
+	}
+	d := g.vec()
+	if g.f.AVX2 && k.Size() >= 4 {
+		switch {
+		case w == 4:
+			g.from(asm.VBROADCASTSS, size, d, m)
+		case size > 16:
+			g.from(asm.VBROADCASTSD, size, d, m)
+		default:
+			g.from(asm.VMOVDDUP, 16, d, m)
+		}
+		return d
+	}
+	r := g.scalarOf(k, m)
+	if r.Class() == asm.GP {
+		g.ins(sized(w, asm.VMOVD, asm.VMOVQ), w, d, r)
+		r = d
+	}
+	g.spreadLow(d, r, w, size)
+	return d
+}
+
+// loadReversed reads neighbours from the last lane to the first.
+func (g *gen) loadReversed(v *nest.Value) asm.Reg {
+	w := int(v.Kind.Width())
+	size := g.size(v)
+	r := g.neighbours(v.At.Buf.Kind, v.Lanes, g.address(v.At, -int64((v.Lanes-1)*w)))
+	d := g.vec()
+	switch {
+	case size == 16 && w == 4:
+		g.imm(asm.VPSHUFD, 16, d, 0x1B, r)
+	case size == 16:
+		g.imm(asm.VPSHUFD, 16, d, 0x4E, r)
+	case size == 32 && w == 8:
+		g.imm(asm.VPERMQ, 32, d, 0x1B, r)
+	default:
+		vs := make([]uint64, v.Lanes)
+		for i := range vs {
+			vs[i] = uint64(v.Lanes - 1 - i)
+		}
+		g.ins(sized(w, asm.VPERMPS, asm.VPERMPD), size, d, g.lanesOf(w, vs), r)
+	}
+	return d
+}
+
+// loadPairs reads every second element: two vectors, the second of which ends at the last element needed.
+func (g *gen) loadPairs(v *nest.Value) asm.Reg {
+	w := int(v.Kind.Width())
+	n := v.Lanes
+	vs := make([]uint64, n)
+	for i := range vs {
+		vs[i] = uint64(2 * i)
+		if 2*i >= n {
+			vs[i]++ // lane n of the second vector is element n-1
+		}
+	}
+	x := g.neighbours(v.At.Buf.Kind, n, g.address(v.At, 0))
+	y := g.neighbours(v.At.Buf.Kind, n, g.address(v.At, int64((n-1)*w)))
+	d := g.vec()
+	g.move(d, x)
+	g.ins(sized(w, asm.VPERMT2PS, asm.VPERMT2PD), g.size(v), d, g.lanesOf(w, vs), y)
+	return d
+}

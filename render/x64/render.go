@@ -1,0 +1,156 @@
+// Package x64 renders kernels as machine code of x86-64 processors: it selects instructions for the values of a nest
+// of loops and puts them in order (this package), gives them registers (regalloc) and encodes them (asm).
+package x64
+
+import (
+	"fmt"
+
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+	"polygrad/render/x64/regalloc"
+)
+
+// Code is a kernel as machine code. It is entered at its first byte, with RDI pointing to 64-bit words (the addresses
+// of the buffers, the values of the variables, the first work item, the number of work items, the address of scratch
+// memory) and RSI to a frame that is aligned to 64 bytes.
+type Code struct {
+	Name string
+	// Text is the code with its constants; it may lie at any multiple of 64.
+	Text []byte
+	// Buffers and Vars are how many addresses and values it takes.
+	Buffers, Vars int
+	// Items is how many work items a run has.
+	Items int64
+	// Frame and Scratch are how many bytes of memory it needs.
+	Frame, Scratch int64
+	// Flops and Bytes estimate the work of a run.
+	Flops, Bytes float64
+	// Insts are the instructions, for tests and dumps.
+	Insts []asm.Inst
+	// Spills counts the instructions that the register allocator added, weighted with 10 to the power of their depth.
+	Spills float64
+}
+
+// Render makes machine code of a legal kernel for processors with features f.
+func Render(k *nest.Kernel, f Features) (code *Code, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("x64.Render of %s: %w", k.Name, r.error)
+		default:
+			panic(r)
+		}
+	}()
+	coder := &asm.Coder{SSE: !f.AVX2 && !f.AVX512}
+	f.AVX2 = f.AVX2 || f.AVX512
+	g := newGen(k, f, coder)
+	c := regalloc.Code{Insts: g.function(), Regs: registers(f), Reserved: reserved, Temp: asm.Phys(asm.Vec, f.vectors()-1), Encodings: f.encodings()}
+	r, err := regalloc.Alloc(&c)
+	if err != nil {
+		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
+	}
+	insts := alignLoops(r.Insts)
+	for i := range insts {
+		if err := coder.Emit(&insts[i]); err != nil {
+			return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
+		}
+	}
+	text, err := coder.Finish()
+	if err != nil {
+		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
+	}
+	return &Code{
+		Name: k.Name, Text: text, Buffers: len(k.Params), Vars: len(k.Vars), Items: k.Items,
+		Frame: max(int64(r.Frame), reserved), Scratch: k.Scratch, Flops: k.Flops, Bytes: k.Bytes, Insts: insts, Spills: r.Spills,
+	}, nil
+}
+
+func (f Features) encodings() asm.Encodings {
+	switch {
+	case f.AVX512:
+		return asm.Legacy | asm.VEX | asm.EVEX
+	case f.AVX2:
+		return asm.Legacy | asm.VEX
+	}
+	return asm.Legacy
+}
+
+// vectors is how many vector registers there are.
+func (f Features) vectors() int {
+	if f.AVX512 {
+		return 32
+	}
+	return 16
+}
+
+// registers are those that may hold values: RAX, RCX, RDX, k0 and the last vector register are for use within one
+// operation, RBP is the address of the frame.
+func registers(f Features) regalloc.Limits {
+	l := regalloc.Limits{GP: []asm.Reg{asm.RBX, asm.RSI, asm.RDI, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}}
+	for n := range f.vectors() - 1 {
+		l.Vec = append(l.Vec, asm.Phys(asm.Vec, n))
+	}
+	if f.AVX512 {
+		for n := 1; n < 8; n++ {
+			l.Mask = append(l.Mask, asm.Phys(asm.Mask, n))
+		}
+	}
+	return l
+}
+
+func newGen(k *nest.Kernel, f Features, coder *asm.Coder) *gen {
+	return &gen{
+		k: k, f: f, pool: pool{coder},
+		vals:     make([]state, 256),
+		sections: map[*nest.Block]*section{}, loops: map[*nest.Loop]*loop{}, phis: map[*nest.Value]*phi{},
+		places: placeTable{parts: map[string]*part{}, scaled: map[nest.Term]asm.Reg{}, planned: map[*nest.Place]*part{}},
+		turned: map[turnKey][]asm.Reg{}, splats: map[splatKey]asm.Reg{},
+	}
+}
+
+// function selects the instructions of the whole kernel.
+func (g *gen) function() []asm.Inst {
+	g.count()
+	g.cur = &section{block: g.k.Root}
+	g.sections[g.k.Root] = g.cur
+	g.ins(asm.MOV, 8, asm.RBP, asm.RSI)
+	g.args = g.gp()
+	g.move(g.args, asm.RDI)
+	g.block(g.k.Root)
+	if g.f.AVX2 {
+		g.ins(asm.VZEROUPPER, 0, 0)
+	}
+	g.ins(asm.RET, 0, 0)
+	return g.cur.out
+}
+
+// alignLoops puts innermost loops at addresses that suit the decoder. A loop is innermost if no other jump goes back
+// between its top and its end.
+func alignLoops(insts []asm.Inst) []asm.Inst {
+	const boundary = 32
+	at := map[asm.Label]int{}
+	inner := map[int]bool{}
+	back := -1 // the last jump back
+	for i := range insts {
+		switch {
+		case insts[i].Op == asm.LABEL:
+			at[insts[i].To] = i
+		case insts[i].Op.Branch():
+			if top, ok := at[insts[i].To]; ok {
+				if top > back {
+					inner[top] = true
+				}
+				back = i
+			}
+		}
+	}
+	out := make([]asm.Inst, 0, len(insts)+len(inner))
+	for i := range insts {
+		if inner[i] {
+			out = append(out, asm.Inst{Op: asm.ALIGN, Imm: boundary})
+		}
+		out = append(out, insts[i])
+	}
+	return out
+}

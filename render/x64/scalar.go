@@ -1,0 +1,234 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// makeProduct multiplies general registers.
+func makeProduct(g *gen, v *nest.Value) asm.Reg {
+	a, b := v.Args[0], v.Args[1]
+	if a.Op == nest.Const {
+		a, b = b, a
+	}
+	g.need(a)
+	if c, ok := g.immediate(b); ok {
+		ra := g.use(a)
+		d := g.dst(v)
+		if d == ra {
+			g.imm(asm.IMULI, g.size(v), d, c, ra)
+		} else {
+			g.multiply(g.size(v), d, ra, c)
+		}
+		return d
+	}
+	return alu(asm.IMUL)(g, v)
+}
+
+func negScalar(g *gen, v *nest.Value) asm.Reg {
+	g.use(v.Args[0])
+	d := g.over(v.Args[0])
+	g.ins(asm.NEG, g.size(v), d)
+	return d
+}
+
+func absScalar(g *gen, v *nest.Value) asm.Reg {
+	a := g.use(v.Args[0])
+	d := g.gp()
+	g.move(d, a)
+	g.ins(asm.NEG, g.size(v), d)
+	g.ins(asm.CMOVS, g.size(v), d, a)
+	return d
+}
+
+// greaterScalar is the greater or lesser of two integers.
+func greaterScalar(g *gen, v *nest.Value) asm.Reg {
+	c := asm.L
+	if !v.Kind.Signed() {
+		c = asm.B
+	}
+	g.need(v.Args[0])
+	b := g.use(v.Args[1])
+	a := g.use(v.Args[0])
+	d := g.gp()
+	g.move(d, a)
+	if v.Op == nest.Least {
+		g.ins(asm.CMP, g.size(v), 0, b, a)
+	} else {
+		g.ins(asm.CMP, g.size(v), 0, a, b)
+	}
+	g.ins(c.Cmov(), g.size(v), d, b)
+	return d
+}
+
+// andNotScalar is a and not b.
+func andNotScalar(g *gen, v *nest.Value) asm.Reg {
+	a, b := g.use(v.Args[0]), g.use(v.Args[1])
+	d := g.gp()
+	if g.f.AVX2 {
+		g.ins(asm.ANDN, g.size(v), d, b, a)
+	} else {
+		g.move(d, b)
+		g.ins(asm.NOT, g.size(v), d)
+		g.ins(asm.AND, g.size(v), d, a)
+	}
+	if v.Kind == nest.Bool {
+		g.imm(asm.AND, 4, d, 1)
+	}
+	return d
+}
+
+// shiftScalar shifts a general register.
+func shiftScalar(g *gen, v *nest.Value) asm.Reg {
+	a, by := v.Args[0], v.Args[1]
+	op, x := asm.SHL, asm.SHLX
+	if v.Op == nest.Shr {
+		op, x = asm.SHR, asm.SHRX
+		if v.Kind.Signed() {
+			op, x = asm.SAR, asm.SARX
+		}
+	}
+	g.need(a)
+	size := g.size(v)
+	if c, ok := g.immediate(by); ok {
+		g.use(a)
+		d := g.over(a)
+		if c &= int64(8*size - 1); c != 0 {
+			g.imm(op, size, d, c)
+		}
+		return d
+	}
+	rb := g.use(by)
+	if g.f.AVX2 {
+		ra := g.use(a)
+		d := g.dst(v)
+		g.ins(x, size, d, ra, rb)
+		return d
+	}
+	g.use(a)
+	d := g.over(a)
+	g.ins(asm.MOV, 4, asm.RCX, rb)
+	g.ins(op, size, d, asm.RCX)
+	return d
+}
+
+// compareScalar is a comparison as 0 or 1.
+func compareScalar(g *gen, v *nest.Value) asm.Reg {
+	if v.Args[0].Kind.Float() && (v.Op == nest.Equal || v.Op == nest.NotEqual) {
+		return compareEqual(g, v)
+	}
+	c := g.compare(v)
+	d := g.gp()
+	g.ins(c.Set(), 4, asm.RAX)
+	g.ins(asm.MOVZX8, 4, d, asm.RAX)
+	return d
+}
+
+// compareEqual compares floats that may be NaN: the parity flag tells so.
+func compareEqual(g *gen, v *nest.Value) asm.Reg {
+	g.compare(v)
+	d := g.gp()
+	op := asm.AND
+	if v.Op == nest.Equal {
+		g.ins(asm.SETNP, 4, asm.RAX)
+		g.ins(asm.SETE, 4, asm.RCX)
+	} else {
+		g.ins(asm.SETP, 4, asm.RAX)
+		g.ins(asm.SETNE, 4, asm.RCX)
+		op = asm.OR
+	}
+	g.ins(op, 4, asm.RAX, asm.RCX)
+	g.ins(asm.MOVZX8, 4, d, asm.RAX)
+	return d
+}
+
+// compare sets the flags by a comparison and returns the condition that it is true. Floats are compared the other way
+// around, as the condition "above" is false with NaN.
+func (g *gen) compare(v *nest.Value) asm.Cond {
+	a, b := v.Args[0], v.Args[1]
+	if a.Kind.Float() {
+		op := asm.VUCOMISS
+		if a.Kind == nest.F64 {
+			op = asm.VUCOMISD
+		}
+		rb := g.use(b)
+		oa := g.operand(a)
+		with(g.ins(op, 16, 0, rb), oa)
+		if v.Op == nest.Less {
+			return asm.A
+		}
+		return asm.AE
+	}
+	ra := g.use(a)
+	size := g.size(a)
+	if c, ok := g.immediate(b); ok {
+		g.imm(asm.CMP, size, 0, c, ra)
+	} else {
+		ob := g.operand(b)
+		with(g.ins(asm.CMP, size, 0, ra), ob)
+	}
+	s := a.Kind.Signed()
+	switch {
+	case v.Op == nest.Equal:
+		return asm.E
+	case v.Op == nest.NotEqual:
+		return asm.NE
+	case v.Op == nest.Less && s:
+		return asm.L
+	case v.Op == nest.Less:
+		return asm.B
+	case s:
+		return asm.LE
+	}
+	return asm.BE
+}
+
+// test sets the flags by a scalar bool for one use of it, and returns the condition that it is true.
+func (g *gen) test(v *nest.Value) asm.Cond {
+	equality := v.Op == nest.Equal || v.Op == nest.NotEqual
+	if g.only(v) && (v.Op == nest.Less || v.Op == nest.LessEqual || equality && !v.Args[0].Kind.Float()) {
+		g.vals[v.ID].left--
+		return g.compare(v)
+	}
+	r := g.use(v)
+	g.ins(asm.TEST, 4, 0, r, r)
+	return asm.NE
+}
+
+// chooseScalar is the choice between two general registers.
+func chooseScalar(g *gen, v *nest.Value) asm.Reg {
+	c, t, f := v.Args[0], v.Args[1], v.Args[2]
+	g.need(f)
+	rt := g.use(t)
+	if !g.only(c) {
+		g.need(c)
+	}
+	rf := g.use(f)
+	d := g.gp()
+	g.move(d, rf)
+	size := max(4, int(v.Kind.Width()))
+	g.ins(g.test(c).Cmov(), size, d, rt)
+	return d
+}
+
+// chooseFloat is the choice between two scalars in vector registers.
+func chooseFloat(g *gen, v *nest.Value) asm.Reg {
+	c, t, f := v.Args[0], v.Args[1], v.Args[2]
+	width := int(v.Kind.Width())
+	rt, rf := g.use(t), g.use(f)
+	if g.f.AVX512 {
+		k := g.fresh(asm.Mask)
+		g.ins(asm.KMOVW, 4, k, g.use(c))
+		return g.blendMask(v, k, rt, rf)
+	}
+	size := max(4, width)
+	g.ins(asm.MOV, 4, asm.RAX, g.use(c))
+	g.ins(asm.NEG, size, asm.RAX)
+	m := g.vec()
+	op := asm.VMOVD
+	if width == 8 {
+		op = asm.VMOVQ
+	}
+	g.ins(op, size, m, asm.RAX)
+	return g.blend(width, 16, m, rt, rf)
+}

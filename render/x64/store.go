@@ -1,0 +1,180 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// store writes a scalar or a vector.
+func (g *gen) store(s *nest.Store) {
+	at, val := s.At, s.Val
+	switch {
+	case val.Lanes == 1:
+		g.storeScalar(at, val)
+	case at.Index == nil && at.Stride == 1 && g.storeNeighbours(at, val):
+	case g.f.AVX512 && at.Buf.Kind != nest.Bool && at.Buf.Kind.Size() >= 4 && g.size(val) == val.Lanes*int(val.Kind.Width()):
+		g.scatter(at, val)
+	default:
+		g.storeLanes(at, val)
+	}
+}
+
+// storeScalar writes a scalar, elsewhere if its gate is shut.
+func (g *gen) storeScalar(at *nest.Place, val *nest.Value) {
+	k := at.Buf.Kind
+	if c, ok := g.storedConst(k, val); ok && at.Gate == nil {
+		op := asm.MOV
+		switch k.Size() {
+		case 1:
+			op = asm.MOV8
+		case 2:
+			op = asm.MOV16
+		}
+		i := g.to(op, max(4, int(k.Size())), g.address(at, 0))
+		i.Imm = c
+		return
+	}
+	r := g.use(val)
+	m := g.address(at, 0)
+	if at.Gate != nil {
+		t := g.gp()
+		g.from(asm.LEA, 8, t, m)
+		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, asm.RBP)
+		m = asm.Mem{Base: t}
+	}
+	g.storeReg(k, m, r)
+}
+
+// storedConst is a constant that a store instruction holds itself.
+func (g *gen) storedConst(k nest.Kind, val *nest.Value) (int64, bool) {
+	if k.Float() {
+		return 0, false
+	}
+	return g.immediate(val)
+}
+
+// storeNeighbours writes a vector to neighbours if there are instructions for that.
+func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
+	k := at.Buf.Kind
+	lanes := val.Lanes
+	w := accessWidth(k)
+	size := vectorSize(lanes, w)
+	bytes := lanes * int(k.Size())
+	whole := k != nest.Bool && k.Size() >= 4 && bytes >= 16
+	masked := g.f.AVX512 && (whole || lanes >= 8) || g.f.AVX2 && whole
+	if lanes < 4 && k.Size() < 4 || at.Gate != nil && at.Gate.Lanes > 1 && !masked {
+		return false
+	}
+	r := g.useForm(val, g.formAt(val))
+	if k == nest.Bool {
+		r = g.boolBytes(r, lanes)
+	}
+	m := g.address(at, 0)
+	var gate asm.Reg
+	switch {
+	case at.Gate == nil:
+	case masked:
+		gate = g.mask(at.Gate, lanes, w)
+	default:
+		t := g.gp()
+		g.from(asm.LEA, 8, t, m)
+		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, asm.RBP)
+		m = asm.Mem{Base: t}
+	}
+	switch {
+	case k == nest.Bool && g.f.AVX512:
+		g.storeBytes(m, r, lanes, gate)
+	case whole && gate != 0 && !g.f.AVX512:
+		g.to(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), size, m, gate, r)
+	case whole:
+		g.to(sized(w, asm.VMOVUPS, asm.VMOVUPD), size, m, r).Mask = gate
+	case k == nest.F16:
+		g.to(asm.VCVTPS2PH, size, m, r).Mask = gate
+	case k.Size() >= 4:
+		g.to(asm.VMOVSD, 16, m, r)
+	case g.f.AVX512 && k.Size() == 1:
+		g.to(asm.VPMOVDB, size, m, r).Mask = gate
+	case g.f.AVX512:
+		g.to(asm.VPMOVDW, size, m, r).Mask = gate
+	default:
+		g.storeNarrow(m, r, lanes, int(max(k.Size(), 1)))
+	}
+	return true
+}
+
+// formAt is the form in which bools are stored: lanes of 4 bytes, where there are no mask registers.
+func (g *gen) formAt(val *nest.Value) int {
+	if val.Kind == nest.Bool && !g.f.AVX512 {
+		return 4
+	}
+	return 0
+}
+
+// boolBytes turns a vector of bools into numbers 0 and 1: bytes with mask registers, else lanes of 4 bytes.
+func (g *gen) boolBytes(r asm.Reg, lanes int) asm.Reg {
+	d := g.vec()
+	if g.f.AVX512 {
+		i := g.ins(asm.VMOVDQU8, 16, d, g.splat(4, 4, 0x01010101))
+		i.Mask, i.Zero = r, true
+		return d
+	}
+	g.ins(asm.VPAND, vectorSize(lanes, 4), d, r, g.splat(4, lanes, 1))
+	return d
+}
+
+// storeBytes writes the low bytes of a vector, one for each lane.
+func (g *gen) storeBytes(m asm.Mem, r asm.Reg, lanes int, gate asm.Reg) {
+	if gate != 0 {
+		few := g.fresh(asm.Mask)
+		g.ins(asm.KMOVW, 8, few, gate)
+		if lanes == 8 {
+			g.ins(asm.KMOVB, 8, few, gate)
+		}
+		g.to(asm.VMOVDQU8, 16, m, r).Mask = few
+		return
+	}
+	g.smallTo(m, r, lanes)
+}
+
+// smallTo writes the low 4, 8 or 16 bytes of a vector register.
+func (g *gen) smallTo(m asm.Mem, r asm.Reg, bytes int) {
+	switch bytes {
+	case 4:
+		g.to(asm.VMOVSS, 16, m, r)
+	case 8:
+		g.to(asm.VMOVSD, 16, m, r)
+	case 16:
+		g.to(asm.VMOVUPS, 16, m, r)
+	default:
+		fail("a vector of %d bytes", bytes)
+	}
+}
+
+// storeNarrow writes the low 1 or 2 bytes of lanes of 4: they are brought together in each 16 bytes, then in the first.
+func (g *gen) storeNarrow(m asm.Mem, r asm.Reg, lanes, width int) {
+	pattern := make([]byte, 16)
+	for i := range pattern {
+		pattern[i] = 0x80 // gives 0
+		if i < 4*width {
+			pattern[i] = byte(i/width*4 + i%width)
+		}
+	}
+	shuffle := g.pool.mem(pattern)
+	s := g.vec()
+	g.from(asm.VMOVAPS, 16, s, shuffle)
+	lo := g.vec()
+	g.ins(asm.VPSHUFB, 16, lo, r, s)
+	if lanes*4 > 16 {
+		hi := g.part128(r, 32, 1)
+		h := g.vec()
+		g.ins(asm.VPSHUFB, 16, h, hi, s)
+		d := g.vec()
+		op := asm.VPUNPCKLDQ
+		if width == 2 {
+			op = asm.VPUNPCKLQDQ
+		}
+		g.ins(op, 16, d, lo, h)
+		lo = d
+	}
+	g.smallTo(m, lo, lanes*width)
+}
