@@ -9,8 +9,10 @@ import (
 // Coder makes machine code of instructions, one after the other. The zero Coder is ready for use.
 type Coder struct {
 	// SSE makes vector instructions without VEX: of 16 bytes, and those of three operands need Dst and Src[0] to be
-	// the same register.
+	// the same register. LZCNT and TZCNT are refused, too: processors of that level take them for something else.
 	SSE bool
+	// VEX makes no instruction that only processors with AVX-512 have.
+	VEX bool
 
 	code   []byte // without the jumps and the padding, which gaps tells of
 	gaps   []gap
@@ -19,7 +21,6 @@ type Coder struct {
 	pool   []byte
 	consts []constant
 	byText map[string]int32
-	align  int
 }
 
 // gap is a place in the code whose length is not known before the end: a jump, or padding.

@@ -55,6 +55,7 @@ func TestRefusals(t *testing.T) {
 		{Inst{Op: VPSLLD, Size: 16, Dst: v(1), Src: [3]Reg{v(2)}, Imm: 3}, true, "one register"},
 		{Inst{Op: VFMADD231PS, Size: 16, Dst: v(1), Src: [3]Reg{v(1), v(3)}}, true, "without VEX"},
 		{Inst{Op: VBLENDVPS, Size: 16, Dst: v(1), Src: [3]Reg{v(1), v(2), v(3)}}, true, "xmm0"},
+		{Inst{Op: LZCNT, Size: 8, Dst: RAX, Src: [3]Reg{RBX}}, true, "without VEX"},
 		{Inst{Op: SHLX, Size: 8, Dst: RAX, Src: [3]Reg{RBX, RDX}}, true, "without VEX"},
 		{Inst{Op: KMOVB, Dst: k(1), Src: [3]Reg{k(2)}}, true, "without VEX"},
 	} {

@@ -40,7 +40,7 @@ func (c *Coder) instruction(i *Inst) error {
 		fits = true
 		r := &rows[n]
 		how, ok := c.coding(r, high || i.Size == 64 && forms[n].sizes&sizeV != 0)
-		if !ok {
+		if !ok || c.VEX && forms[n].sizes&masks != 0 {
 			continue
 		}
 		return c.encode(r, forms[n].sizes, how, i)
@@ -51,20 +51,20 @@ func (c *Coder) instruction(i *Inst) error {
 	if c.SSE {
 		return fmt.Errorf("asm.Emit: %v: not among the instructions without VEX (vectors 0 to 15, no masks)", i)
 	}
-	return fmt.Errorf("asm.Emit: %v: needs AVX-512 (registers above 15, 64 bytes, masks or broadcasts), which %v has not", i, i.Op)
+	return fmt.Errorf("asm.Emit: %v: it needs AVX-512 (vectors above 15 or of 64 bytes, masks, broadcasts), which the operation or the Coder has not", i)
 }
 
 // coding chooses how to write r.
 func (c *Coder) coding(r *row, high bool) (coding, bool) {
 	switch {
 	case r.traits&leg != 0 && (c.SSE || r.traits&ve == 0):
-		return legacy, !high
+		return legacy, !high && !(c.SSE && r.traits&noSSE != 0)
 	case c.SSE:
 		return 0, false
 	case r.traits&vex != 0 && !high:
 		return vexed, true
 	}
-	return evexed, r.traits&evex != 0
+	return evexed, r.traits&evex != 0 && !c.VEX
 }
 
 // needsEVEX reports whether i has what only EVEX can say, but for Size.

@@ -57,6 +57,22 @@ func assemble(t *testing.T, text string) []byte {
 	return code
 }
 
+// tryAssemble is what the assembler has to say against a text.
+func tryAssemble(t *testing.T, text string, options ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	src := filepath.Join(dir, "a.s")
+	if err := os.WriteFile(src, []byte(".text\n"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"--64", "-msyntax=intel", "-mnaked-reg", "-o", filepath.Join(dir, "a.o")}, options...)
+	out, err := exec.Command("as", append(args, src)...).CombinedOutput()
+	if err == nil {
+		return ""
+	}
+	return string(out)
+}
+
 // line is one instruction as the disassembler shows it.
 type line struct {
 	at    int

@@ -58,6 +58,14 @@ func (o Op) SetsFlags() bool { return o.has(setsFlags) }
 // UsesFlags reports whether o depends on the flags.
 func (o Op) UsesFlags() bool { return o.has(usesFlags) }
 
+// Needs is the extension of the processor that o belongs to, 0 if it comes with its level.
+func (o Op) Needs() Extension {
+	if o >= numOps || ends[o] == 0 {
+		return 0
+	}
+	return Extension(rows[starts[o]].traits >> extShift & 15)
+}
+
 // WritesMask reports whether o, a gather or scatter, clears its mask (Mask, or Src[0] where that is a vector) as it goes.
 func (o Op) WritesMask() bool { return o.has(vsib) }
 

@@ -8,7 +8,9 @@ import (
 
 // spoil changes one thing of an instruction, most often to what it cannot be.
 func (m maker) spoil(i *Inst) {
-	any := func() Reg { return []Reg{0, Phys(Class(1+m.IntN(4)), m.IntN(34)), Phys(Class(1+m.IntN(4)), m.IntN(8))}[m.IntN(3)] }
+	any := func() Reg {
+		return []Reg{0, Phys(Class(1+m.IntN(4)), m.IntN(34)), Phys(Class(1+m.IntN(4)), m.IntN(8))}[m.IntN(3)]
+	}
 	switch m.IntN(12) {
 	case 0:
 		i.Dst = any()

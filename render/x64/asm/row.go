@@ -68,6 +68,7 @@ const (
 	noMask                       // EVEX without Mask
 	min32                        // Size is 32 at least
 	min64                        // Size is 64
+	noSSE                        // not there with SSE4.2 alone, though the encoding is
 
 	lv  = leg | vex
 	ve  = vex | evex
@@ -129,16 +130,36 @@ const (
 	ext7
 )
 
-// The extensions of the processor that an operation needs beyond its level (SSE4.2, AVX2 with FMA, F16C and BMI2,
-// AVX-512 with F, BW, DQ and VL).
+// Extension is what an operation needs beyond its level: SSE4.2; AVX2 with FMA, F16C and BMI2; or AVX-512 with F, BW, DQ
+// and VL.
+type Extension uint8
+
+// The extensions of AVX-512, and the tiles.
 const (
-	vbmi traits = traits(iota+1) << 40
-	cd
-	popcnt
-	vnni
-	bf16
-	fp16
-	amx
+	VBMI Extension = iota + 1
+	CD
+	VPOPCNTDQ
+	VNNI
+	BF16
+	FP16
+	AMX
+	AMXBF16
+	AMXINT8
+)
+
+// The extensions as traits.
+const (
+	vbmi   = traits(VBMI) << extShift
+	cd     = traits(CD) << extShift
+	popcnt = traits(VPOPCNTDQ) << extShift
+	vnni   = traits(VNNI) << extShift
+	bf16   = traits(BF16) << extShift
+	fp16   = traits(FP16) << extShift
+	amx    = traits(AMX) << extShift
+	amxBF  = traits(AMXBF16) << extShift
+	amxInt = traits(AMXINT8) << extShift
+
+	extShift = 40
 )
 
 // elem is the size of the element that Mem may be a broadcast of, 0 if it may not.
@@ -184,13 +205,15 @@ func (t traits) scale(size int, bcast bool) int {
 // possible.
 type form struct {
 	reg, mem uint16
-	// sizes has sizeG and sizeV set if the row's encoding depends on Size as that of general registers or vectors.
+	// sizes has sizeG and sizeV set if the row's encoding depends on Size as that of general registers or vectors, and
+	// masks if it has mask registers.
 	sizes uint8
 }
 
 const (
 	sizeG = 1 << iota
 	sizeV
+	masks
 )
 
 // rows are all rows, those of an operation one after the other from starts[op] to ends[op].
@@ -252,6 +275,8 @@ func (r *row) form() form {
 			f.sizes |= sizeG
 		case kindV, kindH, kindF, kindE:
 			f.sizes |= sizeV
+		case kindK:
+			f.sizes |= masks
 		}
 	}
 	f.mem |= mem
