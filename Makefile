@@ -15,6 +15,8 @@ GO_SOURCES := go.mod go.sum $(shell find capi core exec render include -type f \
 	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' -o -name '*.pgo' \) ! -name '*_test.go' 2>/dev/null)
 PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
+# The frameworks that the benchmark compares with.
+PEERS := build/peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
 .PHONY: help build demo test bench parity profile generate fmt lint install uninstall clean
@@ -32,8 +34,8 @@ test: build $(VENV)/installed ## run every suite; the last line is the sum
 	@scripts/require.sh clang || echo "without clang its tests are skipped: it is only compared with"
 	$(PY) scripts/run_tests.py
 
-bench: build $(VENV)/installed ## measure speed and write bench/RESULTS.md
-	scripts/require.sh gcc
+bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write bench/RESULTS.md
+	scripts/require.sh gcc g++ clang
 	scripts/binding.sh js
 	scripts/binding.sh r
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
@@ -85,6 +87,11 @@ $(VENV)/tools: scripts/requirements.txt
 	@scripts/require.sh $(PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+	@touch $@
+
+$(PEERS)/installed: $(wildcard bench/peers/requirements*.txt) bench/peers/install.py
+	@scripts/require.sh $(PYTHON) gcc nm
+	$(PYTHON) bench/peers/install.py $(PEERS)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/tools $(LIB) $(PY_SOURCES)
