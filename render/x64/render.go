@@ -42,7 +42,7 @@ func Render(k *nest.Kernel, f Features) (code *Code, err error) {
 			panic(r)
 		}
 	}()
-	coder := &asm.Coder{SSE: !f.AVX2 && !f.AVX512}
+	coder := &asm.Coder{SSE: !f.AVX2 && !f.AVX512, VEX: f.AVX2 && !f.AVX512}
 	f.AVX2 = f.AVX2 || f.AVX512
 	g := newGen(k, f, coder)
 	c := regalloc.Code{Insts: g.function(), Regs: registers(f), Reserved: reserved, Temp: asm.Phys(asm.Vec, f.vectors()-1), Encodings: f.encodings()}
