@@ -1,0 +1,179 @@
+// Package pipeline estimates how long machine code takes: a model of the execution ports and latencies of the Intel
+// cores with AVX-512 of about 2019 and later. It knows nothing of caches or mispredicted jumps.
+package pipeline
+
+import "polygrad/render/x64/asm"
+
+// ports is a set of execution ports.
+type ports uint8
+
+// The vector ports (p1 is closed to vectors while 512-bit instructions run), and the others of general registers.
+const (
+	p0 ports = 1 << iota
+	p1
+	p5
+	p6
+	pA // the port 10 of later cores
+)
+
+// unit is what an instruction needs beside its loads and stores.
+type unit struct {
+	ports   ports
+	uops    float64 // on those ports, of vectors of 256 bits at most
+	wide    float64 // the same of 512 bits
+	latency float64 // from register to register
+	divider float64 // cycles for which the divider takes no other, of 256 bits at most
+}
+
+// A class of instructions: of each line of the table, all operations from the first to the last.
+type class struct {
+	from, to asm.Op
+	unit
+}
+
+const (
+	general = p0 | p1 | p5 | p6 | pA
+	vector  = p0 | p1 | p5
+	float   = p0 | p1 // with 512 bits, p0 and p5
+)
+
+// table is searched from the end: later lines are exceptions of earlier ones.
+var table = []class{
+	{asm.LABEL, asm.MOVE, unit{}},
+	{asm.MOV, asm.POP, unit{general, 1, 1, 1, 0}},
+	{asm.LEA, asm.LEA, unit{p0 | p1 | p5 | p6, 1, 1, 1, 0}},
+	{asm.IMUL, asm.MUL, unit{p1, 1, 1, 3, 0}},
+	{asm.IDIV, asm.DIV, unit{p1, 4, 4, 14, 6}},
+	{asm.SHL, asm.RORX, unit{p0 | p6, 1, 1, 1, 0}},
+	{asm.MULX, asm.MULX, unit{p1, 1, 1, 4, 0}},
+	{asm.LZCNT, asm.POPCNT, unit{p1, 1, 1, 3, 0}},
+	{asm.SETO, asm.CMOVG, unit{p0 | p6, 1, 1, 1, 0}},
+	{asm.JO, asm.JMP, unit{p6 | p0, 1, 1, 1, 0}},
+	{asm.CALL, asm.UD2, unit{p6, 1, 1, 1, 0}},
+	{asm.PREFETCHT0, asm.PREFETCHW, unit{}},
+
+	{asm.VADDPS, asm.VFNMADD231PH, unit{float, 1, 1, 4, 0}},
+	{asm.VDIVPS, asm.VDIVSD, unit{p0, 1, 3, 11, 5}},
+	{asm.VDIVPD, asm.VDIVPD, unit{p0, 1, 3, 13, 8}},
+	{asm.VSQRTPS, asm.VSQRTSD, unit{p0, 1, 3, 12, 6}},
+	{asm.VSQRTPD, asm.VSQRTPD, unit{p0, 1, 3, 18, 12}},
+	{asm.VANDPS, asm.VXORPD, unit{vector, 1, 1, 1, 0}},
+	{asm.VCMPPS, asm.VCMPSD, unit{float, 1, 1, 3, 0}},
+	{asm.VROUNDPS, asm.VRNDSCALESD, unit{float, 2, 2, 8, 0}},
+	{asm.VUCOMISS, asm.VUCOMISD, unit{p0, 1, 1, 3, 0}},
+	{asm.VHADDPS, asm.VHADDPD, unit{vector, 3, 3, 6, 0}},
+
+	{asm.VMOVAPS, asm.VLDDQU, unit{vector, 1, 1, 1, 0}},
+	{asm.VMOVD, asm.VMOVQ, unit{p0 | p5, 1, 1, 3, 0}},
+	{asm.VMOVLPS, asm.VMOVDDUP, unit{p1 | p5, 1, 1, 1, 0}},
+	{asm.VMASKMOVPS, asm.VPMASKMOVQ, unit{vector, 1, 1, 3, 0}},
+	{asm.VMOVMSKPS, asm.VPMOVMSKB, unit{p0, 1, 1, 4, 0}},
+
+	{asm.VBROADCASTSS, asm.VPBROADCASTQ, unit{p5, 1, 1, 3, 0}},
+	{asm.VUNPCKLPS, asm.VSHUFPD, unit{p1 | p5, 1, 1, 1, 0}},
+	{asm.VSHUFF32X4, asm.VPERMQ, unit{p5, 1, 1, 3, 0}},
+	{asm.VPERMW, asm.VPERMB, unit{p5, 2, 2, 4, 0}},
+	{asm.VPERMILPS, asm.VPERMILPD, unit{p1 | p5, 1, 1, 1, 0}},
+	{asm.VPERMT2PS, asm.VEXTRACTI64X4, unit{p5, 1, 1, 3, 0}},
+	{asm.VINSERTPS, asm.VINSERTPS, unit{p5, 1, 1, 1, 0}},
+	{asm.VEXTRACTPS, asm.VPEXTRQ, unit{p0 | p5, 2, 2, 4, 0}},
+	{asm.VBLENDPS, asm.VPBLENDMQ, unit{vector, 1, 1, 1, 0}},
+	{asm.VBLENDVPS, asm.VPBLENDVB, unit{vector, 3, 3, 3, 0}},
+	{asm.VPCOMPRESSD, asm.VEXPANDPD, unit{p5, 2, 2, 5, 0}},
+	{asm.VGATHERDPS, asm.VPSCATTERQQ, unit{vector, 5, 5, 20, 0}},
+
+	{asm.VCVTDQ2PS, asm.VDPBF16PS, unit{float, 1, 1, 4, 0}},
+	{asm.VCVTDQ2PD, asm.VCVTDQ2PD, unit{float, 2, 2, 7, 0}},
+	{asm.VCVTPS2PD, asm.VCVTPS2PH, unit{float, 2, 2, 7, 0}},
+
+	{asm.VPADDB, asm.VPTERNLOGQ, unit{vector, 1, 1, 1, 0}},
+	{asm.VPMULLW, asm.VPMULDQ, unit{float, 1, 1, 5, 0}},
+	{asm.VPMULLD, asm.VPMULLD, unit{float, 2, 2, 10, 0}},
+	{asm.VPMULLQ, asm.VPMULLQ, unit{float, 3, 3, 15, 0}},
+	{asm.VPSADBW, asm.VPSADBW, unit{p5, 1, 1, 3, 0}},
+	{asm.VPSLLW, asm.VPRORVQ, unit{float, 1, 1, 1, 0}},
+	{asm.VPSLLDQ, asm.VPSRLDQ, unit{p1 | p5, 1, 1, 1, 0}},
+	{asm.VPMINSB, asm.VPABSQ, unit{float, 1, 1, 1, 0}},
+	{asm.VPMINSQ, asm.VPMINSQ, unit{float, 2, 2, 3, 0}},
+	{asm.VPCMPEQB, asm.VPTEST, unit{float, 1, 1, 2, 0}},
+	{asm.VPMOVZXBW, asm.VPMOVSXDQ, unit{p5, 1, 1, 3, 0}},
+	{asm.VPMOVWB, asm.VPMOVQD, unit{p5, 2, 2, 4, 0}},
+	{asm.VPSHUFD, asm.VPALIGNR, unit{p1 | p5, 1, 1, 1, 0}},
+	{asm.VALIGND, asm.VALIGNQ, unit{p5, 1, 1, 3, 0}},
+	{asm.VPMADDWD, asm.VPDPWSSD, unit{float, 1, 1, 5, 0}},
+	{asm.VPLZCNTD, asm.VPOPCNTQ, unit{p0 | p5, 1, 1, 4, 0}},
+	{asm.VPMOVM2B, asm.VPMOVQ2M, unit{p0, 1, 1, 3, 0}},
+	{asm.VZEROUPPER, asm.VZEROALL, unit{general, 4, 4, 1, 0}},
+
+	{asm.KMOVB, asm.KUNPCKDQ, unit{p0, 1, 1, 1, 0}},
+	{asm.KADDB, asm.KADDQ, unit{p5, 1, 1, 4, 0}},
+	{asm.KSHIFTLB, asm.KUNPCKDQ, unit{p5, 1, 1, 4, 0}},
+	{asm.LDTILECFG, asm.STTILECFG, unit{general, 20, 20, 20, 0}},
+	{asm.TILERELEASE, asm.TILESTORED, unit{general, 8, 8, 20, 0}},
+	{asm.TDPBF16PS, asm.TDPBUUD, unit{p5, 16, 16, 52, 0}},
+}
+
+// units has the line of the table for each operation.
+var units = func() []unit {
+	u := make([]unit, asm.TDPBUUD+1)
+	for _, c := range table {
+		for op := c.from; op <= c.to; op++ {
+			u[op] = c.unit
+		}
+	}
+	return u
+}()
+
+// Latencies of what is not one of units.
+const (
+	loadLatency    = 5 // to general registers
+	vectorLatency  = 7 // to vectors
+	forwardLatency = 5 // from a store to a load of the same place
+)
+
+// copies reports whether inst is a copy between registers that register renaming does, or writes 0 without an execution
+// port.
+func copies(inst *asm.Inst) (copied, zero bool) {
+	if !inst.Mem.None() || inst.Mask != 0 || inst.Dst == 0 {
+		return false, false
+	}
+	s := inst.Src[0]
+	switch op := inst.Op; {
+	case op == asm.MOV || op >= asm.VMOVAPS && op <= asm.VMOVUPD || op >= asm.VMOVDQA && op <= asm.VMOVDQU64 || op == asm.MOVE:
+		return s.Class() == inst.Dst.Class(), false
+	case op == asm.XOR || op == asm.SUB:
+		return false, s == inst.Dst && inst.Src[1] == 0
+	case op == asm.VXORPS || op == asm.VXORPD || op >= asm.VPXOR && op <= asm.VPXORQ:
+		return false, s == inst.Src[1] && s != 0
+	}
+	return false, false
+}
+
+// memory is how many loads and stores inst makes.
+func memory(inst *asm.Inst) (loads, stores float64) {
+	if inst.Mem.None() || inst.Op == asm.LEA {
+		return 0, 0
+	}
+	n := 1.0
+	if inst.Op.WritesMask() { // one for each lane
+		n = float64(inst.Size) / 4
+	}
+	if inst.Stores() {
+		return 0, n
+	}
+	return n, 0
+}
+
+// moves reports whether inst does nothing but load or store.
+func moves(inst *asm.Inst) bool {
+	if inst.Mem.None() {
+		return false
+	}
+	switch op := inst.Op; {
+	case op >= asm.MOV && op <= asm.MOVSXD, op >= asm.VMOVAPS && op <= asm.VMOVQ, op == asm.VLDDQU,
+		op >= asm.VBROADCASTSS && op <= asm.VPBROADCASTQ, op >= asm.KMOVB && op <= asm.KMOVQ,
+		op >= asm.PREFETCHT0 && op <= asm.PREFETCHW:
+		return inst.Mask == 0 || inst.Stores() || inst.Zero
+	}
+	return false
+}
