@@ -125,6 +125,8 @@ var fusions = []struct {
 		}
 		return out
 	}},
+	// One kernel sums parts of neighbours, for threads to share, the other one those sums.
+	{"sum of many", 2, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.Sum(m.in(1000000), nil, false))) }},
 	{"attention", 3, func(m model) []*uop.UOp {
 		q, k, v := m.in(2, 4, 16, 32), m.in(2, 4, 16, 32), m.in(2, 4, 16, 32)
 		return m.stores(m.ok(tensor.ScaledDotProductAttention(q, k, v, tensor.AttentionOptions{})))

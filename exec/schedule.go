@@ -23,6 +23,9 @@ func (e *Executor) schedule(sink *uop.UOp) (*schedule.Schedule, error) {
 	return s, nil
 }
 
+// rowsForThreads is how many results of a reduction are enough to share among the threads of a processor.
+const rowsForThreads = 64
+
 // fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
 func fusionOf(d device.Device) *fuse.Options {
 	f, ok := d.(device.Fuser)

@@ -14,6 +14,8 @@ type early struct {
 	views map[*uop.UOp]*uop.UOp
 	// folded are constants that numbered nodes turned into without passing their number on.
 	folded map[int]*uop.UOp
+	// rows is how many values a reduction may at most have to be split, 0 for no limit.
+	rows int64
 }
 
 func (e *early) fold(u, c *uop.UOp) *uop.UOp {
@@ -46,7 +48,7 @@ var earliestTable = rewrite.Concat("earliest rewrites", ranges.SyntacticSugar, r
 ))
 
 func (r *run) earliest() bool {
-	e := &early{views: map[*uop.UOp]*uop.UOp{}, folded: map[int]*uop.UOp{}}
+	e := &early{views: map[*uop.UOp]*uop.UOp{}, folded: map[int]*uop.UOp{}, rows: r.rows}
 	r.root = rewrite.GraphTopDown(r.root, earliestTable, e)
 	r.folded = e.folded
 	return true

@@ -66,6 +66,10 @@ func WithTrace(f func(pass string, root *uop.UOp)) Option { return func(r *run) 
 // WithMaxBuffers limits the number of buffers of one kernel, for devices that have a limit. 0 is no limit.
 func WithMaxBuffers(n int) Option { return func(r *run) { r.maxBuffers = n } }
 
+// WithRows keeps reductions to at least n values in one kernel, because n are enough to keep all threads busy. Without it
+// a reduction is split in two whenever each value takes many inputs, as tinygrad does for devices with many more threads.
+func WithRows(n int64) Option { return func(r *run) { r.rows = n } }
+
 // run is the state of one scheduling.
 type run struct {
 	g          *uop.Graph
@@ -76,6 +80,7 @@ type run struct {
 	becomes    map[*uop.UOp]*uop.UOp
 	trace      func(pass string, root *uop.UOp)
 	maxBuffers int
+	rows       int64
 	current    string // the pass that runs
 }
 
@@ -104,7 +109,7 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 	}
 	var late []int // the sources that were lost: what only they need runs last
 	if bases, lost := basesOfLost(wanted, values); len(lost) > 0 {
-		r = &run{g: r.g, root: r.g.Sink(nil, bases...), maxBuffers: r.maxBuffers}
+		r = &run{g: r.g, root: r.g.Sink(nil, bases...), maxBuffers: r.maxBuffers, rows: r.rows}
 		if values, err = r.compile(wanted); err != nil {
 			return nil, err
 		}

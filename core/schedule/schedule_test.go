@@ -281,3 +281,32 @@ func checkArena(t testing.TB, s *schedule.Schedule) (temporaries int) {
 	}
 	return temporaries
 }
+
+// A device with few threads splits a long reduction once: each part goes through neighbours.
+func TestFewRowsAreEnough(t *testing.T) {
+	for _, c := range []struct {
+		rows    int64
+		kernels int
+	}{{0, 3}, {64, 2}} {
+		ts := newTensors(t)
+		x := ts.input(10_000_000)
+		root, _, _, err := schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, x.ReduceAxes(uop.Add, 0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := schedule.New(root, schedule.WithRows(c.rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Kernels) != c.kernels {
+			t.Fatalf("%d rows: %d kernels, expected %d", c.rows, len(s.Kernels), c.kernels)
+		}
+		if c.rows == 0 {
+			continue
+		}
+		red := s.Kernels[0].AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Reduce })
+		if n := red.Src[1].Src[0].ConstVal().I(); n != 40000 || s.Slots[s.Kernels[0].Bufs[0]].Size != 250 {
+			t.Errorf("rows of %d in %+v, expected 250 rows of 40000", n, s.Slots[s.Kernels[0].Bufs[0]])
+		}
+	}
+}

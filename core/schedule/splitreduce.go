@@ -16,11 +16,14 @@ const (
 
 // splitReduce splits the first reduced axis that allows it in two, moves one of them to the end for
 // locality in the second kernel, and reduces first without and then over it.
-func splitReduce(_ any, u *uop.UOp) *uop.UOp {
+func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	in, ok := x.Shape().Ints()
 	out := u.Shape().MaxNumel()
 	if !ok || out == 0 || x.Shape().MaxNumel()/out < splitRatio {
+		return nil
+	}
+	if rows := ctx.(*early).rows; rows > 0 && out >= rows {
 		return nil
 	}
 	arg := u.Arg.(uop.AxisReduce)

@@ -17,21 +17,33 @@ type term struct {
 // terms takes an index apart that is a sum of ranges with constant factors; ok is false if it is something else.
 // They come with the greatest stride first.
 func terms(index *uop.UOp) (out []term, ok bool) {
-	for _, t := range index.SplitUOp(uop.Add) {
-		stride := int64(1)
-		if t.Op == uop.Mul && t.Src[1].Op == uop.ConstOp {
-			t, stride = t.Src[0], t.Src[1].ConstVal().I()
-		}
+	ok = true
+	eachTerm(index, 1, func(t *uop.UOp, stride int64) {
 		switch {
 		case t.Op == uop.Range && t.Src[0].Op == uop.ConstOp:
 			out = append(out, term{t, stride})
-		case t.IsConst(uop.Int(0)):
-		default:
-			return nil, false
+		case !t.IsConst(uop.Int(0)):
+			ok = false
 		}
+	})
+	if !ok {
+		return nil, false
 	}
 	slices.SortStableFunc(out, func(a, b term) int { return cmp.Compare(b.stride, a.stride) })
 	return out, true
+}
+
+// eachTerm calls f for the terms of a sum, multiplied out, with their constant factors.
+func eachTerm(u *uop.UOp, factor int64, f func(t *uop.UOp, factor int64)) {
+	switch {
+	case u.Op == uop.Add:
+		eachTerm(u.Src[0], factor, f)
+		eachTerm(u.Src[1], factor, f)
+	case u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp:
+		eachTerm(u.Src[0], factor*u.Src[1].ConstVal().I(), f)
+	default:
+		f(u, factor)
+	}
 }
 
 // rowMajor takes an index apart that goes through 0, 1, 2, … when its ranges run, the last of them fastest.
@@ -55,17 +67,17 @@ func strideIn(index, r *uop.UOp) int64 {
 	if !index.InRange(r) {
 		return 0
 	}
-	stride := int64(0)
-	for _, t := range index.SplitUOp(uop.Add) {
+	stride, known := int64(0), true
+	eachTerm(index, 1, func(t *uop.UOp, factor int64) {
 		switch {
-		case !t.InRange(r):
 		case t == r:
-			stride++
-		case t.Op == uop.Mul && t.Src[0] == r && t.Src[1].Op == uop.ConstOp:
-			stride += t.Src[1].ConstVal().I()
-		default:
-			return -1
+			stride += factor
+		case t.InRange(r):
+			known = false
 		}
+	})
+	if !known {
+		return -1
 	}
 	return stride
 }
