@@ -9,7 +9,7 @@ import "C"
 // exec that runs its kernels ("" where none of this library does).
 var devices = []struct{ name, backend string }{
 	{"AUTO", "wasm"}, {"CPU", "wasm"}, {"INTERP", "interp"}, {"CUDA", ""}, {"WASM_JIT", "wasm"},
-	{"WEBGPU", ""}, {"X64_JIT", ""}, {"CLANG", "clang"},
+	{"WEBGPU", ""}, {"X64_JIT", "native"}, {"CLANG", "clang"},
 }
 
 //export go_poly_device_count

@@ -1,17 +1,20 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"polygrad/exec/clang"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
+	"polygrad/exec/native"
 	"polygrad/exec/wasm"
 )
 
 // Devices are the names that Open knows. The first one is the default.
-var Devices = []string{"wasm", "interp", "clang"}
+var Devices = []string{"wasm", "native", "interp", "clang"}
 
 // Open makes the executor of a device. The empty name asks for the one that the
 // environment variable POLY_DEVICE names, or else the default.
@@ -24,6 +27,8 @@ func Open(name string) (*Executor, error) {
 	switch name {
 	case "", "wasm":
 		d = wasm.New()
+	case "native":
+		d, err = openNative()
 	case "interp":
 		d = interp.New()
 	case "clang":
@@ -36,3 +41,18 @@ func Open(name string) (*Executor, error) {
 	}
 	return New(d), nil
 }
+
+// openNative opens the native device, or the portable one where there is no native code. Unless POLY_CPU asks for
+// that, a notice says so, once.
+func openNative() (device.Device, error) {
+	d, err := native.New()
+	if !errors.Is(err, native.ErrUnavailable) {
+		return d, err
+	}
+	if os.Getenv("POLY_CPU") != "wasm" {
+		notice.Do(func() { fmt.Fprintf(os.Stderr, "polygrad: %v; kernels are WebAssembly\n", err) })
+	}
+	return wasm.New(), nil
+}
+
+var notice sync.Once

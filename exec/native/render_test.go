@@ -187,7 +187,11 @@ func tile(f x64.Features, m, n int, depth int64) *nest.Kernel {
 			for j := range n {
 				r := b.Load(&nest.Place{Buf: y, Terms: []nest.Term{{V: l.Iter, Coef: int64(n * lanes)}}, Off: int64(j * lanes), Stride: 1}, lanes, nil)
 				p := phis[i*n+j]
-				p.Next = b.Do(nest.FMA, nest.F32, a, r, p.V)
+				if f.AVX2 {
+					p.Next = b.Do(nest.FMA, nest.F32, a, r, p.V)
+				} else {
+					p.Next = b.Do(nest.Add, nest.F32, p.V, b.Do(nest.Mul, nest.F32, a, r))
+				}
 			}
 		}
 	})

@@ -130,7 +130,7 @@ func (m *memory) separate(texts []text, total uintptr) ([]block, error) {
 	}
 	if err := unix.Mprotect(unsafe.Slice((*byte)(pages.Pointer(at)), total), unix.PROT_READ|unix.PROT_EXEC); err != nil {
 		_ = pages.Release(at, total)
-		return nil, fmt.Errorf("the system allows no executable memory: %w", err)
+		return nil, fmt.Errorf("mprotect: %w", err)
 	}
 	r.write, r.live = 0, len(texts)
 	C.poly_native_add_range(C.uintptr_t(at), C.uintptr_t(at+total))

@@ -26,6 +26,9 @@ var state struct {
 	memory memory
 }
 
+// ErrNoMemory says that the system lets no memory be executed.
+var ErrNoMemory = errors.New("no executable memory")
+
 // Open makes ready what kernels need: executable memory, the handler of faults, and the number of threads,
 // which the environment variable POLY_THREADS gives. Its error says why there can be no kernels.
 func Open() error {
@@ -46,7 +49,7 @@ func open() error {
 	const ret = 0xc3
 	blocks, err := state.memory.load([]text{{"probe", []byte{ret}}})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNoMemory, err)
 	}
 	state.memory.free(blocks[0])
 	if C.poly_native_watch() != 0 {

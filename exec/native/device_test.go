@@ -1,0 +1,115 @@
+//go:build linux && amd64 && cgo
+
+package native_test
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// graph is a graph with float buffers on the native device.
+type graph struct {
+	t     *testing.T
+	g     *uop.Graph
+	e     *exec.Executor
+	binds []exec.Binding
+}
+
+func newGraph(t *testing.T) *graph {
+	e, err := exec.Open("native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Device().Name() != "native" {
+		t.Skip("no native code here")
+	}
+	return &graph{t: t, g: uop.NewGraph(), e: e}
+}
+
+func (g *graph) floats(vals []float32) *uop.UOp {
+	u := g.g.NewBuffer("CPU", int64(len(vals)), uop.Float32)
+	g.binds = append(g.binds, exec.Binding{Buffer: u, Ptr: unsafe.Pointer(&vals[0]), Bytes: int64(len(vals) * 4)})
+	return u
+}
+
+func (g *graph) run(src ...*uop.UOp) {
+	g.t.Helper()
+	if err := g.e.Realize(g.g.Sink(nil, src...), g.binds, nil); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *graph) must(u *uop.UOp, err error) *uop.UOp {
+	g.t.Helper()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return u
+}
+
+func sequence(n int) []float32 {
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32(i%17) - 5
+	}
+	return v
+}
+
+func TestElementwise(t *testing.T) {
+	for _, n := range []int{1, 10, 100, 4099, 300_000} {
+		g := newGraph(t)
+		x, y, out := sequence(n), sequence(n), make([]float32, n+1)
+		out[n] = -1
+		g.run(g.floats(out[:n]).Store(g.must(tensor.Add(g.floats(x), g.floats(y)))))
+		for i, v := range out[:n] {
+			if v != x[i]+y[i] {
+				t.Fatalf("%d elements: element %d is %g, expected %g", n, i, v, x[i]+y[i])
+			}
+		}
+		if out[n] != -1 {
+			t.Errorf("%d elements: one more was written", n)
+		}
+	}
+}
+
+func TestProducts(t *testing.T) {
+	for _, n := range []int{1, 3, 16, 33, 130} {
+		g := newGraph(t)
+		a, b, out := sequence(n*n), sequence(n*n), make([]float32, n*n)
+		square := uop.Shape{uop.N(int64(n)), uop.N(int64(n))}
+		product := g.must(tensor.MatMul(g.floats(a).Reshape(square), g.floats(b).Reshape(square)))
+		g.run(g.floats(out).Store(product))
+		for i := range n {
+			for j := range n {
+				want := float32(0)
+				for k := range n {
+					want += a[i*n+k] * b[k*n+j]
+				}
+				if out[i*n+j] != want { // small whole numbers: exact
+					t.Fatalf("%d: element %d, %d is %g, expected %g", n, i, j, out[i*n+j], want)
+				}
+			}
+		}
+	}
+}
+
+func TestUnknownProcessor(t *testing.T) {
+	t.Setenv("POLY_CPU", "mmx")
+	_, err := exec.Open("native")
+	if err == nil || !strings.Contains(err.Error(), `"mmx"`) || !strings.Contains(err.Error(), "avx512, avx2, sse4, wasm") {
+		t.Errorf("error %v, expected one that shows what was given and what can be", err)
+	}
+}
+
+func TestWasmInstead(t *testing.T) {
+	t.Setenv("POLY_CPU", "wasm")
+	e, err := exec.Open("native")
+	if err != nil || e.Device().Name() != "wasm" {
+		t.Errorf("POLY_CPU=wasm opens %v, %v", e, err)
+	}
+}

@@ -1,0 +1,100 @@
+//go:build linux && amd64 && cgo
+
+package native
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+	"golang.org/x/sys/unix"
+
+	"polygrad/render/x64"
+)
+
+// levels are the values of POLY_CPU, the most capable first: what a level needs of the processor, and the
+// features that code may use then.
+var levels = []struct {
+	name  string
+	needs []cpuid.FeatureID
+	mask  x64.Features
+}{
+	{"avx512", []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.BMI1, cpuid.BMI2},
+		x64.Features{AVX512: true, AVX2: true, FP16: true, BF16: true, VNNI: true, AMX: true}},
+	{"avx2", []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.BMI1, cpuid.BMI2}, x64.Features{AVX2: true}},
+	{"sse4", []cpuid.FeatureID{cpuid.SSE42, cpuid.POPCNT}, x64.Features{}},
+	{"wasm", nil, x64.Features{}},
+}
+
+// Features are those of this processor that generated code may use: all of them, or those of the level that the
+// environment variable POLY_CPU names. If the processor has no such level the next one counts, which notice tells.
+// ok is false where native code is not wanted or not possible: kernels are WebAssembly then.
+func Features() (f x64.Features, ok bool, notice string, err error) {
+	return features(os.Getenv("POLY_CPU"), has)
+}
+
+func has(id cpuid.FeatureID) bool { return cpuid.CPU.Supports(id) }
+
+func features(wanted string, has func(cpuid.FeatureID) bool) (f x64.Features, ok bool, notice string, err error) {
+	first := 0
+	if wanted != "" {
+		first = level(wanted)
+		if first < 0 {
+			return f, false, "", fmt.Errorf("POLY_CPU: got %q, expected one of %s", wanted, strings.Join(levelNames(), ", "))
+		}
+	}
+	for i, l := range levels[first:] {
+		if !all(l.needs, has) {
+			continue
+		}
+		if wanted != "" && i > 0 {
+			notice = fmt.Sprintf("POLY_CPU=%s: this processor does not have that, using %s", wanted, l.name)
+		}
+		if l.name == "wasm" {
+			return f, false, notice, nil
+		}
+		m := l.mask
+		return x64.Features{
+			AVX512: m.AVX512, AVX2: m.AVX2,
+			FP16: m.FP16 && has(cpuid.AVX512FP16),
+			BF16: m.BF16 && has(cpuid.AVX512BF16),
+			VNNI: m.VNNI && has(cpuid.AVX512VNNI),
+			AMX:  m.AMX && has(cpuid.AMXTILE) && has(cpuid.AMXBF16) && has(cpuid.AMXINT8) && tiles(),
+		}, true, notice, nil
+	}
+	panic("native.Features: the last level needs nothing")
+}
+
+func all(ids []cpuid.FeatureID, has func(cpuid.FeatureID) bool) bool {
+	for _, id := range ids {
+		if !has(id) {
+			return false
+		}
+	}
+	return true
+}
+
+func level(name string) int {
+	for i, l := range levels {
+		if l.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func levelNames() []string {
+	names := make([]string, len(levels))
+	for i, l := range levels {
+		names[i] = l.name
+	}
+	return names
+}
+
+// tiles asks the system to let the process use the registers of AMX, which it does not save unasked.
+func tiles() bool {
+	const requestPermission, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM
+	_, _, errno := unix.Syscall(unix.SYS_ARCH_PRCTL, requestPermission, tileData, 0)
+	return errno == 0
+}

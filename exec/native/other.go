@@ -1,0 +1,14 @@
+//go:build !(linux && amd64 && cgo)
+
+package native
+
+import (
+	"fmt"
+
+	"polygrad/exec/device"
+)
+
+// New says that there is no native code for this system.
+func New() (device.Device, error) {
+	return nil, fmt.Errorf("native.New: %w for this system", ErrUnavailable)
+}

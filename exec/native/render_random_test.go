@@ -1,0 +1,478 @@
+//go:build linux && amd64 && cgo
+
+package native_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64"
+)
+
+// maker makes random kernels. It keeps the values that may be used in the block that is open, by kind and lanes.
+type maker struct {
+	*nest.Builder
+	r     *rand.Rand
+	f     x64.Features
+	kinds []nest.Kind
+	pool  map[poolKey][]*nest.Value
+	ins   []*nest.Buffer
+	iters []*nest.Value
+	next  int64 // how many vectors of outputs there are
+	outs  []outBuffer
+}
+
+type poolKey struct {
+	k     nest.Kind
+	lanes int
+}
+
+// outBuffer is memory for results: each store has a place of its own.
+type outBuffer struct {
+	buf  *nest.Buffer
+	used int64
+}
+
+const inSize = 400
+
+func newMaker(seed uint64, f x64.Features) *maker {
+	r := rand.New(rand.NewPCG(seed, 7))
+	wide := r.IntN(2) == 0
+	m := &maker{Builder: nest.NewBuilder(fmt.Sprintf("random%d", seed), f.Lanes(wide)), r: r, f: f, pool: map[poolKey][]*nest.Value{}}
+	m.kinds = []nest.Kind{nest.I32, nest.U32, nest.F32, nest.Bool}
+	if wide {
+		m.kinds = append(m.kinds, nest.I64, nest.U64, nest.F64)
+	}
+	mem := append([]nest.Kind{nest.I8, nest.U8, nest.I16, nest.U16}, m.kinds...)
+	if f.AVX2 {
+		mem = append(mem, nest.F16)
+	}
+	for _, k := range mem {
+		m.ins = append(m.ins, param(m.Builder, k, inSize, false))
+	}
+	for _, k := range mem {
+		m.outs = append(m.outs, outBuffer{buf: param(m.Builder, k, 4096, true)})
+	}
+	m.Vars = []nest.VarParam{{Name: "n", Kind: nest.I64, Max: 5}}
+	return m
+}
+
+func pickOne[T any](r *rand.Rand, s []T) T { return s[r.IntN(len(s))] }
+
+func (m *maker) lanes() int {
+	if m.r.IntN(3) == 0 {
+		return 1
+	}
+	return m.Lanes
+}
+
+func (m *maker) add(v *nest.Value) *nest.Value {
+	k := poolKey{v.Kind.Register(), v.Lanes}
+	m.pool[k] = append(m.pool[k], v)
+	return v
+}
+
+func (m *maker) constant(k nest.Kind) *nest.Value {
+	switch {
+	case k == nest.Bool:
+		return m.Constant(k, m.r.Uint64N(2))
+	case k.Float():
+		return m.Float(k, pickOne(m.r, []float64{0, 1, -1, 2.5, -7, 0.125, 100}))
+	}
+	c := pickOne(m.r, []int64{0, 1, -1, 2, 3, 7, 10, 100, -5, 1 << 20, math.MinInt32, math.MaxInt32})
+	if k.Width() == 8 && m.r.IntN(4) == 0 {
+		c = pickOne(m.r, []int64{1 << 40, math.MinInt64, math.MaxInt64, -1 << 35})
+	}
+	return m.Int(k, c)
+}
+
+// value is a value of a kind, old or new.
+func (m *maker) value(k nest.Kind, lanes, depth int) *nest.Value {
+	old := m.pool[poolKey{k, lanes}]
+	if len(old) > 0 && (depth <= 0 || m.r.IntN(2) == 0) {
+		return pickOne(m.r, old)
+	}
+	if depth <= 0 || m.r.IntN(8) == 0 {
+		c := m.constant(k)
+		if lanes > 1 {
+			return m.Splat(c)
+		}
+		return c
+	}
+	return m.add(m.fresh(k, lanes, depth-1))
+}
+
+func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
+	if m.r.IntN(4) == 0 {
+		if v := m.load(k, lanes, depth); v != nil {
+			return v
+		}
+	}
+	arg := func() *nest.Value { return m.value(k, lanes, depth) }
+	do := func(op nest.Op, args ...*nest.Value) *nest.Value { return m.New(op, k, lanes, 0, args...) }
+	if m.r.IntN(6) == 0 {
+		return m.between(k, lanes, depth)
+	}
+	if m.r.IntN(6) == 0 {
+		if v := m.converted(k, lanes, depth); v != nil {
+			return v
+		}
+	}
+	if m.r.IntN(8) == 0 {
+		return do(nest.Where, m.value(nest.Bool, lanes, depth), arg(), arg())
+	}
+	switch {
+	case k == nest.Bool:
+		if m.r.IntN(2) == 0 {
+			return do(pickOne(m.r, []nest.Op{nest.And, nest.Or, nest.Xor, nest.AndNot}), arg(), arg())
+		}
+		of := pickOne(m.r, m.kinds)
+		op := pickOne(m.r, []nest.Op{nest.Less, nest.LessEqual, nest.Equal, nest.NotEqual})
+		return do(op, m.value(of, lanes, depth), m.value(of, lanes, depth))
+	case k.Float():
+		ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Div, nest.Max, nest.Pick, nest.Least, nest.Neg, nest.Abs, nest.Sqrt, nest.Trunc, nest.Round, nest.Floor}
+		if m.f.AVX2 {
+			ops = append(ops, nest.FMA, nest.NFMA, nest.FMA)
+		}
+		switch op := pickOne(m.r, ops); op {
+		case nest.FMA, nest.NFMA:
+			return do(op, arg(), arg(), arg())
+		case nest.Neg, nest.Abs, nest.Sqrt, nest.Trunc, nest.Round, nest.Floor:
+			return do(op, arg())
+		default:
+			return do(op, arg(), arg())
+		}
+	}
+	ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Div, nest.Mod, nest.Max, nest.Neg, nest.Abs, nest.And, nest.Or, nest.Xor, nest.AndNot, nest.Shl, nest.Shr}
+	switch op := pickOne(m.r, ops); op {
+	case nest.Neg, nest.Abs:
+		return do(op, arg())
+	case nest.Shl, nest.Shr:
+		by := lanes
+		if m.r.IntN(2) == 0 {
+			by = 1
+		}
+		count := m.value(k, by, depth)
+		if m.r.IntN(3) == 0 {
+			count = m.constant(k)
+		}
+		limit := m.Int(k, 8*k.Width()-1)
+		if count.Lanes > 1 {
+			limit = m.Splat(limit)
+		}
+		if count.Op == nest.Const {
+			count = m.Constant(k, count.Bits&uint64(8*k.Width()-1))
+			if by > 1 {
+				count = m.Splat(count)
+			}
+		} else {
+			count = m.New(nest.And, k, count.Lanes, 0, count, limit)
+		}
+		return do(op, arg(), count)
+	default:
+		return do(op, arg(), arg())
+	}
+}
+
+// between is a value that is made of values of other lanes.
+func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
+	if lanes > 1 {
+		switch m.r.IntN(4) {
+		case 0:
+			return m.New(nest.Insert, k, lanes, m.r.Uint64N(uint64(lanes)), m.value(k, lanes, depth), m.value(k, 1, depth))
+		case 1:
+			if k == nest.I32 || k == nest.I64 {
+				return m.New(nest.Lane, k, lanes, 0)
+			}
+		case 2:
+			if k != nest.Bool && depth > 0 {
+				rows := make([]*nest.Value, lanes)
+				for i := range rows {
+					rows[i] = m.value(k, lanes, 0)
+				}
+				return m.Transposed(rows, m.r.Int64N(int64(lanes)))
+			}
+		}
+		if v := m.value(k, 1, depth); v.Op != nest.Const {
+			return m.Splat(v)
+		}
+		return m.value(k, lanes, 0)
+	}
+	vec := m.value(k, m.Lanes, depth)
+	ops := []nest.Op{nest.Sum, nest.Product, nest.Highest}
+	switch {
+	case k == nest.Bool:
+		ops = []nest.Op{nest.AnyLane, nest.AndAll, nest.OrAll, nest.XorAll}
+	case !k.Float():
+		ops = append(ops, nest.AndAll, nest.OrAll, nest.XorAll)
+	}
+	if m.r.IntN(3) == 0 {
+		return m.New(nest.Extract, k, 1, m.r.Uint64N(uint64(m.Lanes)), vec)
+	}
+	return m.New(pickOne(m.r, ops), k, 1, 0, vec)
+}
+
+// converted is a value of a kind made of another kind.
+func (m *maker) converted(k nest.Kind, lanes, depth int) *nest.Value {
+	from := pickOne(m.r, m.kinds)
+	v := m.value(from, lanes, depth)
+	if from.Float() && !k.Float() && k != nest.Bool {
+		// Numbers out of range have any value.
+		zero, limit := m.Float(from, 0), m.Float(from, 2e9)
+		size := m.New(nest.Abs, from, lanes, 0, v)
+		if lanes > 1 {
+			zero, limit = m.Splat(zero), m.Splat(limit)
+		}
+		v = m.New(nest.Where, from, lanes, 0, m.New(nest.Less, nest.Bool, lanes, 0, size, limit), size, zero)
+	}
+	if m.r.IntN(4) == 0 && from != nest.Bool && k != nest.Bool && from.Width() == k.Width() && from != k && !from.Float() {
+		return m.New(nest.Bitcast, k, lanes, 0, v)
+	}
+	if from == k {
+		return nil
+	}
+	return m.New(nest.Cast, k, lanes, 0, v)
+}
+
+// place is a place in a buffer of inSize elements.
+func (m *maker) place(buf *nest.Buffer, lanes, depth int) *nest.Place {
+	p := &nest.Place{Buf: buf}
+	reach := int64(0)
+	for _, it := range m.iters {
+		if m.r.IntN(2) == 0 && !hasTerm(p, it) {
+			c := pickOne(m.r, []int64{1, 2, 3, 5, 8, int64(lanes)})
+			p.Terms = append(p.Terms, nest.Term{V: it, Coef: c})
+			reach += 5 * c
+		}
+	}
+	if lanes > 1 {
+		switch m.r.IntN(6) {
+		case 0:
+			p.Stride = pickOne(m.r, []int64{0, 2, 3, -1, -1, -2, 2})
+		case 1:
+			if k := pickOne(m.r, m.kinds); k == nest.I32 || k == nest.I64 {
+				limit := m.Splat(m.Int(k, 63))
+				p.Index = m.New(nest.And, k, lanes, 0, m.value(k, lanes, depth), limit)
+				reach += 63
+				break
+			}
+			p.Stride = 1
+		default:
+			p.Stride = 1
+		}
+	}
+	span := max(p.Stride, -p.Stride) * int64(lanes-1)
+	if p.Stride < 0 {
+		p.Off = span
+	}
+	p.Off += m.r.Int64N(inSize - span - reach)
+	return p
+}
+
+func hasTerm(p *nest.Place, v *nest.Value) bool {
+	for _, t := range p.Terms {
+		if t.V.ID >= v.ID {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *maker) gate(p *nest.Place, lanes, depth int) {
+	if m.r.IntN(3) == 0 {
+		if m.r.IntN(3) == 0 {
+			lanes = 1
+		}
+		p.Gate = m.value(nest.Bool, lanes, depth)
+		if p.Gate.Op == nest.Const {
+			p.Gate = nil
+		}
+	}
+}
+
+func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
+	buf := pickOne(m.r, m.ins)
+	if buf.Kind.Register() != k {
+		return nil
+	}
+	p := m.place(buf, lanes, depth)
+	m.gate(p, lanes, depth)
+	var alt *nest.Value
+	if p.Gate != nil {
+		alt = m.constant(k)
+		if buf.Kind.Register() != buf.Kind {
+			alt = m.Int(buf.Kind, 3)
+			if k.Float() {
+				alt = m.Float(buf.Kind, 3)
+			}
+		} else if m.r.IntN(2) == 0 {
+			alt = m.value(k, lanes, depth)
+		}
+		if lanes > 1 {
+			alt = m.Splat(alt)
+		}
+	}
+	v := m.Load(p, lanes, alt)
+	if v.Kind != k {
+		return m.New(nest.Cast, k, lanes, 0, v)
+	}
+	return v
+}
+
+// store writes a value to memory that nothing else writes.
+func (m *maker) store(v *nest.Value, depth int) {
+	n := m.r.IntN(len(m.outs))
+	for m.outs[n].buf.Kind.Register() != v.Kind {
+		n = m.r.IntN(len(m.outs))
+	}
+	o := &m.outs[n]
+	p := &nest.Place{Buf: o.buf, Off: o.used}
+	span := int64(v.Lanes)
+	if v.Lanes > 1 {
+		p.Stride = 1
+		switch m.r.IntN(6) {
+		case 0:
+			p.Stride = pickOne(m.r, []int64{2, 3, -1, 0})
+		case 1:
+			for _, k := range []nest.Kind{nest.I32, nest.I64} {
+				if m.r.IntN(2) == 0 && (k == nest.I32 || m.kinds[len(m.kinds)-1] == nest.F64) {
+					p.Index = m.New(nest.And, k, v.Lanes, 0, m.value(k, v.Lanes, depth), m.Splat(m.Int(k, 15)))
+					p.Stride = 0
+					span = 16
+				}
+			}
+		}
+		if p.Index == nil {
+			span = max(p.Stride, -p.Stride)*int64(v.Lanes-1) + 1
+			if p.Stride < 0 {
+				p.Off += span - 1
+			}
+		}
+	}
+	for _, it := range m.iters {
+		c := span + m.r.Int64N(3)
+		p.Terms = append(p.Terms, nest.Term{V: it, Coef: c})
+		span += c * 5
+	}
+	if o.used+span > o.buf.Size {
+		return
+	}
+	o.used += span
+	m.gate(p, v.Lanes, depth)
+	m.Store(p, v)
+}
+
+// block fills the block that is open.
+func (m *maker) block(level int) {
+	for range 1 + m.r.IntN(3) {
+		if level < 3 && m.r.IntN(3) == 0 {
+			m.loop(level)
+			continue
+		}
+		m.store(m.value(pickOne(m.r, m.kinds), m.lanes(), 4), 2)
+	}
+}
+
+func (m *maker) loop(level int) {
+	count := m.Int(nest.I64, m.r.Int64N(5)+1)
+	if m.r.IntN(2) == 0 {
+		count = m.New(nest.Var, nest.I64, 1, 0)
+	}
+	outside := m.pool
+	var finals []*nest.PhiVar
+	inits := make([]*nest.Value, m.r.IntN(5))
+	for i := range inits {
+		inits[i] = m.value(pickOne(m.r, m.kinds), m.lanes(), 2)
+	}
+	m.Loop("l", count, func(l *nest.Loop) {
+		m.pool = map[poolKey][]*nest.Value{}
+		for k, vs := range outside {
+			m.pool[k] = append([]*nest.Value(nil), vs...)
+		}
+		m.iters = append(m.iters, l.Iter)
+		m.add(l.Iter)
+		for _, v := range inits {
+			p := m.Phi(l, v)
+			m.add(p.V)
+			finals = append(finals, p)
+		}
+		m.block(level + 1)
+		for _, p := range finals {
+			p.Next = m.value(p.V.Kind, p.V.Lanes, 3)
+			if m.r.IntN(2) == 0 && p.V.Kind != nest.Bool {
+				p.Next = m.New(nest.Add, p.V.Kind, p.V.Lanes, 0, p.V, p.Next)
+			}
+		}
+		m.iters = m.iters[:len(m.iters)-1]
+	})
+	m.pool = outside
+	for _, p := range finals {
+		m.add(m.Final(p))
+	}
+}
+
+// inputs are random numbers for the buffers.
+func (m *maker) inputs() [][]byte {
+	var out [][]byte
+	for i, p := range m.Params {
+		b := make([]byte, p.Bytes())
+		if i < len(m.ins) {
+			k := m.ins[i].Kind
+			for e := 0; e < len(b); e += int(k.Size()) {
+				m.fill(k, b[e:])
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func (m *maker) fill(k nest.Kind, b []byte) {
+	small := float64(m.r.IntN(41)-20) / 4
+	switch k {
+	case nest.Bool:
+		b[0] = byte(m.r.IntN(2))
+	case nest.F16:
+		binary.LittleEndian.PutUint16(b, uint16(0x3C00+m.r.IntN(0x800)|m.r.IntN(2)<<15))
+	case nest.F32:
+		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(small)))
+	case nest.F64:
+		binary.LittleEndian.PutUint64(b, math.Float64bits(small))
+	default:
+		v := m.r.Uint64()
+		if m.r.IntN(2) == 0 {
+			v = uint64(m.r.IntN(20) - 10)
+		}
+		for i := range k.Size() {
+			b[i] = byte(v >> (8 * i))
+		}
+	}
+}
+
+func TestRandom(t *testing.T) {
+	n, first := 150, uint64(0)
+	if s := os.Getenv("POLY_SEEDS"); s != "" {
+		n, _ = strconv.Atoi(s)
+	}
+	if s := os.Getenv("POLY_SEED"); s != "" {
+		first, _ = strconv.ParseUint(s, 10, 64)
+	}
+	for _, f := range levels() {
+		t.Run(f.Level(), func(t *testing.T) {
+			for seed := first; seed < first+uint64(n); seed++ {
+				m := newMaker(seed, f)
+				m.block(0)
+				m.block(0)
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					compare(t, m.Kernel, f, []int64{int64(seed % 6)}, m.inputs())
+				})
+			}
+		})
+	}
+}
