@@ -134,7 +134,9 @@ func (i *Inst) width() int {
 }
 
 // reads reports whether r is a source of i.
-func (i *Inst) reads(r Reg) bool { return r == i.Src[0] || r == i.Src[1] || r == i.Src[2] || r == i.Mask }
+func (i *Inst) reads(r Reg) bool {
+	return r == i.Src[0] || r == i.Src[1] || r == i.Src[2] || r == i.Mask
+}
 
 // TestEffects runs instructions on this processor and compares what they do to the flags, and what their result
 // depends on, with what the table says.
