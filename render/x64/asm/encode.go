@@ -1,10 +1,6 @@
 package asm
 
-import (
-	"encoding/binary"
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // coding is one of the three ways to write an instruction.
 type coding uint8
@@ -23,6 +19,14 @@ type parts struct {
 	imm           int // of inImm, -1 for none
 	size          int // of vectors
 	wide          bool
+
+	text [16]byte // what is written so far
+	n    int
+}
+
+func (p *parts) put(b byte) {
+	p.text[p.n&15] = b
+	p.n++
 }
 
 // instruction appends what the first row that fits makes of i.
@@ -109,14 +113,13 @@ func (c *Coder) encode(r *row, sizes uint8, how coding, i *Inst) error {
 	if err != nil {
 		return err
 	}
-	start := len(c.code)
 	switch how {
 	case legacy:
-		c.legacy(r, &p, code, i)
+		p.legacy(r, code, i)
 	case vexed:
-		c.vex(r, &p, code, i)
+		p.vex(r, code, i)
 	default:
-		c.evex(r, &p, code, i)
+		p.evex(r, code, i)
 	}
 	scale := 1
 	if how == evexed {
@@ -129,15 +132,15 @@ func (c *Coder) encode(r *row, sizes uint8, how coding, i *Inst) error {
 	switch {
 	case p.rmIsMem:
 		if err := c.memory(r, &p, i, scale, immLen); err != nil {
-			c.code = c.code[:start]
 			return err
 		}
 	case r.shape != none && p.low < 0 || r.traits&fixed != 0:
-		c.code = append(c.code, 0xC0|byte(p.reg&7)<<3|byte(p.rm&7))
+		p.put(0xC0 | byte(p.reg&7)<<3 | byte(p.rm&7))
 	}
 	for n := 0; n < immLen; n++ {
-		c.code = append(c.code, byte(immVal>>(8*n)))
+		p.put(byte(immVal >> (8 * n)))
 	}
+	c.code = append(c.code, p.text[:p.n]...)
 	return nil
 }
 
@@ -298,34 +301,36 @@ func (p *parts) b(m *Mem) int {
 	return p.rm
 }
 
-func (c *Coder) legacy(r *row, p *parts, code byte, i *Inst) {
+func (p *parts) legacy(r *row, code byte, i *Inst) {
 	switch r.prefix.mandatory() {
 	case 1:
-		c.code = append(c.code, 0x66)
+		p.put(0x66)
 	case 2:
-		c.code = append(c.code, 0xF3)
+		p.put(0xF3)
 	case 3:
-		c.code = append(c.code, 0xF2)
+		p.put(0xF2)
 	}
 	rex := byte(p.reg>>3)<<2 | byte(p.x(&i.Mem)>>3)<<1 | byte(p.b(&i.Mem)>>3)
 	if p.wide || r.traits&vw != 0 {
 		rex |= 8
 	}
 	if rex != 0 || p.low4(r) {
-		c.code = append(c.code, 0x40|rex)
+		p.put(0x40 | rex)
 	}
 	switch r.prefix.opmap() {
 	case 1:
-		c.code = append(c.code, 0x0F)
+		p.put(0x0F)
 	case 2:
-		c.code = append(c.code, 0x0F, 0x38)
+		p.put(0x0F)
+		p.put(0x38)
 	case 3:
-		c.code = append(c.code, 0x0F, 0x3A)
+		p.put(0x0F)
+		p.put(0x3A)
 	}
 	if p.low >= 0 {
 		code |= byte(p.low & 7)
 	}
-	c.code = append(c.code, code)
+	p.put(code)
 }
 
 // low4 reports whether a register is one whose low byte can be named only with a REX prefix.
@@ -341,7 +346,7 @@ func (p *parts) low4(r *row) bool {
 	return false
 }
 
-func (c *Coder) vex(r *row, p *parts, code byte, i *Inst) {
+func (p *parts) vex(r *row, code byte, i *Inst) {
 	last := byte(^p.vvvv&15)<<3 | r.prefix.mandatory()
 	if p.size == 32 || r.traits&l1 != 0 {
 		last |= 4
@@ -349,16 +354,21 @@ func (c *Coder) vex(r *row, p *parts, code byte, i *Inst) {
 	wide := p.wide || r.traits&vw != 0
 	x, b := p.x(&i.Mem), p.b(&i.Mem)
 	if !wide && x < 8 && b < 8 && r.prefix.opmap() == 1 {
-		c.code = append(c.code, 0xC5, byte(^p.reg>>3&1)<<7|last, code)
+		p.put(0xC5)
+		p.put(byte(^p.reg>>3&1)<<7 | last)
+		p.put(code)
 		return
 	}
 	if wide {
 		last |= 0x80
 	}
-	c.code = append(c.code, 0xC4, byte(^p.reg>>3&1)<<7|byte(^x>>3&1)<<6|byte(^b>>3&1)<<5|r.prefix.opmap(), last, code)
+	p.put(0xC4)
+	p.put(byte(^p.reg>>3&1)<<7 | byte(^x>>3&1)<<6 | byte(^b>>3&1)<<5 | r.prefix.opmap())
+	p.put(last)
+	p.put(code)
 }
 
-func (c *Coder) evex(r *row, p *parts, code byte, i *Inst) {
+func (p *parts) evex(r *row, code byte, i *Inst) {
 	x, b := p.rm>>1, p.rm // bit 4 of rm is in X
 	v := p.vvvv
 	if p.rmIsMem {
@@ -385,7 +395,11 @@ func (c *Coder) evex(r *row, p *parts, code byte, i *Inst) {
 	if i.Bcast {
 		p2 |= 0x10
 	}
-	c.code = append(c.code, 0x62, p0, p1, p2, code)
+	p.put(0x62)
+	p.put(p0)
+	p.put(p1)
+	p.put(p2)
+	p.put(code)
 }
 
 // memory appends ModRM, SIB and displacement.
@@ -393,7 +407,7 @@ func (c *Coder) memory(r *row, p *parts, i *Inst, scale, immLen int) error {
 	m := &i.Mem
 	reg := byte(p.reg&7) << 3
 	if m.Pool != 0 {
-		return c.constant(r, reg, i, immLen)
+		return c.constant(r, p, reg, i, immLen)
 	}
 	indexClass := GP
 	if r.traits&vsib != 0 {
@@ -428,20 +442,22 @@ func (c *Coder) memory(r *row, p *parts, i *Inst, scale, immLen int) error {
 	}
 	switch {
 	case m.Index != 0:
-		c.code = append(c.code, mod|reg|4, byte(shift)<<6|byte(m.Index.Num()&7)<<3|base)
+		p.put(mod | reg | 4)
+		p.put(byte(shift)<<6 | byte(m.Index.Num()&7)<<3 | base)
 	case m.Base == 0 || base == 4 || r.traits&sib != 0:
-		c.code = append(c.code, mod|reg|4, 4<<3|base)
+		p.put(mod | reg | 4)
+		p.put(4<<3 | base)
 	default:
-		c.code = append(c.code, mod|reg|base)
+		p.put(mod | reg | base)
 	}
 	for k := 0; k < n; k++ {
-		c.code = append(c.code, byte(disp>>(8*k)))
+		p.put(byte(disp >> (8 * k)))
 	}
 	return nil
 }
 
 // constant appends ModRM and the place of a displacement from the instruction's end.
-func (c *Coder) constant(r *row, reg byte, i *Inst, immLen int) error {
+func (c *Coder) constant(r *row, p *parts, reg byte, i *Inst, immLen int) error {
 	m := &i.Mem
 	if m.Base != 0 || m.Index != 0 || m.Pool < 0 || int(m.Pool) > len(c.consts) || r.traits&(vsib|sib) != 0 {
 		return fmt.Errorf("asm.Emit: %v: a constant (of %d) is an address by itself", i, len(c.consts))
@@ -449,9 +465,9 @@ func (c *Coder) constant(r *row, reg byte, i *Inst, immLen int) error {
 	if size := c.consts[m.Pool-1].size; m.Disp < 0 || int(m.Disp) >= size {
 		return fmt.Errorf("asm.Emit: %v: constant %d has %d bytes", i, m.Pool, size)
 	}
-	c.code = append(c.code, reg|5)
-	at := len(c.code)
-	c.code = binary.LittleEndian.AppendUint32(c.code, math.MaxUint32)
+	p.put(reg | 5)
+	at := len(c.code) + p.n
+	p.n += 4
 	c.refs = append(c.refs, ref{at, at + 4 + immLen, len(c.gaps), m.Pool, m.Disp})
 	return nil
 }
