@@ -24,8 +24,8 @@ type maker struct {
 	pool  map[poolKey][]*nest.Value
 	ins   []*nest.Buffer
 	iters []*nest.Value
-	next  int64 // how many vectors of outputs there are
 	outs  []outBuffer
+	depth int // of expressions
 }
 
 type poolKey struct {
@@ -44,7 +44,7 @@ const inSize = 400
 func newMaker(seed uint64, f x64.Features) *maker {
 	r := rand.New(rand.NewPCG(seed, 7))
 	wide := r.IntN(2) == 0
-	m := &maker{Builder: nest.NewBuilder(fmt.Sprintf("random%d", seed), f.Lanes(wide)), r: r, f: f, pool: map[poolKey][]*nest.Value{}}
+	m := &maker{Builder: nest.NewBuilder(fmt.Sprintf("random%d", seed), f.Lanes(wide)), r: r, f: f, pool: map[poolKey][]*nest.Value{}, depth: int(1 + seed%5)}
 	m.kinds = []nest.Kind{nest.I32, nest.U32, nest.F32, nest.Bool}
 	if wide {
 		m.kinds = append(m.kinds, nest.I64, nest.U64, nest.F64)
@@ -375,7 +375,7 @@ func (m *maker) block(level int) {
 			m.loop(level)
 			continue
 		}
-		m.store(m.value(pickOne(m.r, m.kinds), m.lanes(), 4), 2)
+		m.store(m.value(pickOne(m.r, m.kinds), m.lanes(), m.depth), 2)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -104,6 +105,12 @@ func compare(t *testing.T, k *nest.Kernel, f x64.Features, vars []int64, inputs 
 		}
 		if msg := differ(kind, want[i], got[i]); msg != "" {
 			t.Errorf("%s, %s: buffer %d: %s", k.Name, f.Level(), i, msg)
+			if testing.Verbose() {
+				var dump strings.Builder
+				k.Dump(&dump)
+				t.Logf("%d instructions\n%s", len(c.Insts), dump.String())
+				show(t, c)
+			}
 			return c
 		}
 	}
@@ -126,6 +133,8 @@ func differ(k nest.Kind, want, got []byte) string {
 		case nest.F64:
 			x, y = math.Float64frombits(binary.LittleEndian.Uint64(w)), math.Float64frombits(binary.LittleEndian.Uint64(g))
 			ulp = math.Nextafter(math.Abs(x), math.MaxFloat64) - math.Abs(x)
+		case nest.F16:
+			x, y = float64(uop.HalfToFloat(binary.LittleEndian.Uint16(w))), float64(uop.HalfToFloat(binary.LittleEndian.Uint16(g)))
 		default:
 			return fmt.Sprintf("element %d is %x, expected %x", i/size, g, w)
 		}

@@ -226,7 +226,7 @@ func (g *gen) multiply(size int, dst, a asm.Reg, c int64) {
 func (g *gen) index(v *nest.Value) asm.Reg {
 	g.need(v)
 	s := &g.vals[v.ID]
-	if v.Kind != nest.I32 {
+	if v.Kind.Register() != nest.I32 {
 		return s.reg // 32 bits without a sign are extended whenever they are written
 	}
 	if s.index == 0 {

@@ -10,10 +10,11 @@ import (
 // castScalar converts a scalar by value.
 func castScalar(g *gen, v *nest.Value) asm.Reg {
 	a := v.Args[0]
-	if registersAgree(a.Kind, v.Kind) {
+	from, to := a.Kind.Register(), v.Kind.Register()
+	if registersAgree(from, to) {
 		return same(g, v)
 	}
-	return g.castReg(a.Kind, v.Kind, g.use(a))
+	return g.castReg(from, to, g.use(a))
 }
 
 // registersAgree reports whether the register of a value of one kind holds its value as another.
@@ -187,7 +188,7 @@ var conversions = []conversion{
 // castVector converts the lanes of a vector by value.
 func castVector(g *gen, v *nest.Value) asm.Reg {
 	a := v.Args[0]
-	from, to := a.Kind, v.Kind
+	from, to := a.Kind.Register(), v.Kind.Register()
 	size := max(g.size(a), g.size(v))
 	for _, c := range conversions {
 		if c.from>>from&1 != 0 && c.to>>to&1 != 0 && g.f.has(c.level) {
@@ -311,6 +312,18 @@ func (g *gen) f32ToUnsigned(r asm.Reg, lanes int) asm.Reg {
 	g.ins(asm.VCVTTPS2DQ, size, d, d)
 	g.imm(asm.VPSLLD, size, m, 31, m)
 	g.ins(asm.VPXOR, size, d, d, m)
+	return d
+}
+
+// roundHalf rounds F32 to the precision of F16.
+func roundHalf(g *gen, v *nest.Value) asm.Reg {
+	if v.Kind != nest.F16 {
+		fail("values of %v are rounded", v.Kind)
+	}
+	a := g.use(v.Args[0])
+	h, d := g.vec(), g.dst(v)
+	g.imm(asm.VCVTPS2PH, g.size(v), h, 0, a)
+	g.ins(asm.VCVTPH2PS, g.size(v), d, h)
 	return d
 }
 

@@ -185,7 +185,7 @@ func (g *gen) partOf(r asm.Reg, size, half, i int) asm.Reg {
 func (g *gen) toF64(r asm.Reg, k nest.Kind, size int) asm.Reg {
 	d := g.vec()
 	switch {
-	case k == nest.I32:
+	case k.Signed():
 		g.ins(asm.VCVTDQ2PD, size, d, r)
 	case g.f.AVX512:
 		g.ins(asm.VCVTUDQ2PD, size, d, r)
@@ -199,7 +199,7 @@ func (g *gen) toF64(r asm.Reg, k nest.Kind, size int) asm.Reg {
 func (g *gen) fromF64(r asm.Reg, k nest.Kind, size int) asm.Reg {
 	d := g.vec()
 	switch {
-	case k == nest.I32:
+	case k.Signed():
 		g.ins(asm.VCVTTPD2DQ, size, d, r)
 	case g.f.AVX512:
 		g.ins(asm.VCVTTPD2UDQ, size, d, r)

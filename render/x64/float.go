@@ -63,21 +63,6 @@ func fused(op132 asm.Op) maker {
 	}
 }
 
-// unfused is for processors without fused instructions: their two roundings differ in the last bit.
-func unfused(g *gen, v *nest.Value) asm.Reg {
-	mul := pick{asm.VMULSS, asm.VMULSD, asm.VMULPS, asm.VMULPD}.of(v)
-	add := pick{asm.VADDSS, asm.VADDSD, asm.VADDPS, asm.VADDPD}.of(v)
-	if v.Op == nest.NFMA {
-		add = pick{asm.VSUBSS, asm.VSUBSD, asm.VSUBPS, asm.VSUBPD}.of(v)
-	}
-	a, b, c := g.use(v.Args[0]), g.use(v.Args[1]), g.use(v.Args[2])
-	t := g.vec()
-	g.ins(mul, g.size(v), t, a, b)
-	d := g.dst(v)
-	g.ins(add, g.size(v), d, c, t)
-	return d
-}
-
 // maxFloat is the greater of two numbers, NaN if either is. The instruction gives its second source if one is NaN.
 func maxFloat(op asm.Op) maker {
 	return func(g *gen, v *nest.Value) asm.Reg {

@@ -49,7 +49,8 @@ func (g *gen) gather(v *nest.Value) asm.Reg {
 		g.move(d, g.use(alt))
 	}
 	if g.f.AVX512 {
-		g.from(op, size, d, m).Mask = g.gatherMask(at, v.Lanes, w)
+		k := g.gatherMask(at, v.Lanes, w)
+		g.from(op, size, d, m).Mask = k
 		return d
 	}
 	g.from(op, size, d, m, g.gatherMask(at, v.Lanes, w))
@@ -82,7 +83,8 @@ func (g *gen) scatter(at *nest.Place, val *nest.Value) {
 	m, iw := g.vectorAddress(at, val.Lanes)
 	w := int(val.Kind.Width())
 	op := scatterOps[log2(int64(iw))-2][log2(int64(w))-2]
-	g.to(op, vectorSize(val.Lanes, max(iw, w)), m, r).Mask = g.gatherMask(at, val.Lanes, w)
+	k := g.gatherMask(at, val.Lanes, w)
+	g.to(op, vectorSize(val.Lanes, max(iw, w)), m, r).Mask = k
 }
 
 // lanes is what a vector access needs that is done one lane after the other.

@@ -19,13 +19,15 @@ type gen struct {
 	phis     map[*nest.Value]*phi
 	places   placeTable
 	pool     pool
-	virtual  [asm.Tile + 1]int
-	labels   asm.Label
-	stamp    int32
-	closed   int64
-	args     asm.Reg
-	turned   map[turnKey][]asm.Reg
-	splats   map[splatKey]asm.Reg
+	// streams says that some stores go around the caches.
+	streams bool
+	virtual [asm.Tile + 1]int
+	labels  asm.Label
+	stamp   int32
+	closed  int64
+	args    asm.Reg
+	turned  map[turnKey][]asm.Reg
+	splats  map[splatKey]asm.Reg
 }
 
 // state is what is known about a value.
@@ -176,6 +178,36 @@ func (g *gen) need(v *nest.Value) {
 	r := g.make(v)
 	g.cur = outer
 	g.vals[v.ID].reg = r
+}
+
+// ready computes what an operation needs before the operation uses the first of its arguments: from there on nothing
+// may be computed that overwrites one. What can be part of the operation itself is left, but for what that needs.
+func (g *gen) ready(v *nest.Value) {
+	switch {
+	case g.vals[v.ID].reg != 0 || v.Op == nest.Const:
+	case g.inMemory(v):
+		if v.Op == nest.Splat {
+			v = v.Args[0]
+		}
+		g.readyPlace(v.At)
+	case g.fusable(v):
+		for _, a := range v.Args {
+			g.ready(a)
+		}
+	default:
+		g.need(v)
+	}
+}
+
+// readyPlace is ready for what a place has.
+func (g *gen) readyPlace(at *nest.Place) {
+	g.part(g.places.planned[at])
+	if at.Index != nil {
+		g.ready(at.Index)
+	}
+	if at.Gate != nil {
+		g.ready(at.Gate)
+	}
 }
 
 // use is the register of a value, for one of its uses.

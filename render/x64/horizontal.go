@@ -156,7 +156,7 @@ func makeInsert(g *gen, v *nest.Value) asm.Reg {
 	i := int(v.Bits)
 	if v.Kind == nest.Bool {
 		d := g.bits(a)
-		g.imm(asm.AND, 4, d, int64(1<<v.Lanes-1&^(1<<i)))
+		g.imm(asm.AND, 4, d, int64((1<<v.Lanes-1)&^(1<<i)))
 		g.ins(asm.MOV, 4, asm.RAX, g.use(b))
 		if i > 0 {
 			g.imm(asm.SHL, 4, asm.RAX, int64(i))

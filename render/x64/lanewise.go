@@ -86,7 +86,7 @@ func (g *gen) laneOf(v *nest.Value, xs [2]asm.Reg) asm.Reg {
 	case nest.Div, nest.Mod:
 		return g.divideRegs(v.Op, v.Kind, size, xs[0], xs[1])
 	case nest.Cast:
-		return g.castReg(v.Args[0].Kind, v.Kind, xs[0])
+		return g.castReg(v.Args[0].Kind.Register(), v.Kind.Register(), xs[0])
 	case nest.Shl, nest.Shr:
 		op := asm.SHL
 		if v.Op == nest.Shr {

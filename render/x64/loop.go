@@ -134,9 +134,10 @@ func (g *gen) close(l *loop, body *section, count asm.Reg) {
 		switch {
 		case p.begun:
 		case p.Init.Op == nest.Const:
+			g.vals[p.Init.ID].left--
 			g.constant(p.Init, p.reg, g.formOf(p.V))
 		default:
-			g.move(p.reg, g.form(p.Init, g.formOf(p.V)))
+			g.move(p.reg, g.useForm(p.Init, g.formOf(p.V)))
 		}
 	}
 	var exit asm.Label

@@ -193,7 +193,7 @@ var predicates = map[nest.Op]int64{nest.Equal: 0, nest.Less: 1, nest.LessEqual: 
 // compareMask compares vectors into a mask register.
 func compareMask(g *gen, v *nest.Value) asm.Reg {
 	var op asm.Op
-	switch a := v.Args[0]; a.Kind {
+	switch v.Args[0].Kind.Register() {
 	case nest.F32:
 		op = asm.VCMPPS
 	case nest.F64:

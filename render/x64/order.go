@@ -54,6 +54,7 @@ func (g *gen) walk(b *nest.Block) {
 			l := g.loopOf(it.Loop)
 			if l.trip < 0 {
 				g.reach(it.Loop.Count, b)
+				g.vals[it.Loop.Count.ID].shared = true
 			}
 			g.walk(it.Loop.Body)
 		}
@@ -186,12 +187,10 @@ func (g *gen) loop(nl *nest.Loop) {
 // begin chooses the register of a variable.
 func (g *gen) begin(p *phi) {
 	init := p.Init
-	if init.Op == nest.Const {
-		g.vals[init.ID].left--
-	} else {
-		r := g.use(init)
-		if g.dies(init) && g.formOf(init) == g.formOf(p.V) {
-			p.reg, p.begun = r, true
+	if init.Op != nest.Const {
+		g.need(init)
+		if g.willDie(init) && init.Op != nest.Iter && g.formOf(init) == g.formOf(p.V) {
+			p.reg, p.begun = g.use(init), true
 		}
 	}
 	if p.reg == 0 {

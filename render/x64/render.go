@@ -45,7 +45,7 @@ func Render(k *nest.Kernel, f Features) (code *Code, err error) {
 	coder := &asm.Coder{SSE: !f.AVX2 && !f.AVX512, VEX: f.AVX2 && !f.AVX512}
 	f.AVX2 = f.AVX2 || f.AVX512
 	g := newGen(k, f, coder)
-	c := regalloc.Code{Insts: g.function(), Regs: registers(f), Reserved: reserved, Temp: asm.Phys(asm.Vec, f.vectors()-1), Encodings: f.encodings()}
+	c := regalloc.Code{Insts: g.function(), Regs: registers(f), Reserved: reserved, Encodings: f.encodings()}
 	r, err := regalloc.Alloc(&c)
 	if err != nil {
 		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
@@ -118,6 +118,9 @@ func (g *gen) function() []asm.Inst {
 	g.args = g.gp()
 	g.move(g.args, asm.RDI)
 	g.block(g.k.Root)
+	if g.streams {
+		g.ins(asm.SFENCE, 0, 0)
+	}
 	if g.f.AVX2 {
 		g.ins(asm.VZEROUPPER, 0, 0)
 	}

@@ -183,8 +183,6 @@ var table = []rule{
 	{nest.NFMA, f64, scalar, avx2, fused(asm.VFNMADD132SD)},
 	{nest.NFMA, f32, vector, avx2, fused(asm.VFNMADD132PS)},
 	{nest.NFMA, f64, vector, avx2, fused(asm.VFNMADD132PD)},
-	{nest.FMA, floats, both, sse, unfused},
-	{nest.NFMA, floats, both, sse, unfused},
 
 	{nest.And, ints | boolean, scalar, sse, alu(asm.AND)},
 	{nest.Or, ints | boolean, scalar, sse, alu(asm.OR)},
@@ -243,7 +241,7 @@ var table = []rule{
 	{nest.Cast, all, scalar, sse, castScalar},
 	{nest.Cast, all, vector, sse, castVector},
 	{nest.Bitcast, all, both, sse, makeBitcast},
-	{nest.Narrow, all, both, sse, same},
+	{nest.Narrow, f32, both, avx2, roundHalf},
 }
 
 // rulesOf is the table by operation.
@@ -271,6 +269,10 @@ func (g *gen) make(v *nest.Value) asm.Reg {
 	case nest.Final:
 		return g.vals[v.Args[0].ID].reg
 	case nest.Load:
+		g.readyPlace(v.At)
+		for _, a := range v.Args {
+			g.ready(a)
+		}
 		return g.load(v)
 	}
 	f := scalar
@@ -281,6 +283,10 @@ func (g *gen) make(v *nest.Value) asm.Reg {
 	switch {
 	case v.Op >= nest.Less && v.Op <= nest.NotEqual, v.Op == nest.Extract, v.Op >= nest.Sum && v.Op <= nest.AnyLane:
 		k = v.Args[0].Kind
+	}
+	k = k.Register()
+	for _, a := range v.Args {
+		g.ready(a)
 	}
 	for _, r := range rulesOf[v.Op] {
 		if r.kinds>>k&1 != 0 && r.form&f != 0 && g.f.has(r.level) {

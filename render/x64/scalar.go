@@ -183,10 +183,18 @@ func (g *gen) compare(v *nest.Value) asm.Cond {
 	return asm.BE
 }
 
+// fusable reports whether v is a comparison of scalars for one use, and is no value but a condition of the flags there.
+func (g *gen) fusable(v *nest.Value) bool {
+	if v.Lanes > 1 || !g.only(v) {
+		return false
+	}
+	equality := v.Op == nest.Equal || v.Op == nest.NotEqual
+	return v.Op == nest.Less || v.Op == nest.LessEqual || equality && !v.Args[0].Kind.Float()
+}
+
 // test sets the flags by a scalar bool for one use of it, and returns the condition that it is true.
 func (g *gen) test(v *nest.Value) asm.Cond {
-	equality := v.Op == nest.Equal || v.Op == nest.NotEqual
-	if g.only(v) && (v.Op == nest.Less || v.Op == nest.LessEqual || equality && !v.Args[0].Kind.Float()) {
+	if g.fusable(v) {
 		g.vals[v.ID].left--
 		return g.compare(v)
 	}

@@ -8,6 +8,8 @@ import (
 // store writes a scalar or a vector.
 func (g *gen) store(s *nest.Store) {
 	at, val := s.At, s.Val
+	g.ready(val)
+	g.readyPlace(at)
 	switch {
 	case val.Lanes == 1:
 		g.storeScalar(at, val)
@@ -50,7 +52,11 @@ func (g *gen) storedConst(k nest.Kind, val *nest.Value) (int64, bool) {
 	if k.Float() {
 		return 0, false
 	}
-	return g.immediate(val)
+	c, ok := g.immediate(val)
+	if k.Size() < 4 {
+		c &= 1<<(8*k.Size()) - 1
+	}
+	return c, ok
 }
 
 // storeNeighbours writes a vector to neighbours if there are instructions for that.
@@ -86,6 +92,10 @@ func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
 		g.storeBytes(m, r, lanes, gate)
 	case whole && gate != 0 && !g.f.AVX512:
 		g.to(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), size, m, gate, r)
+	case whole && at.Stream && at.Gate == nil:
+		// Around the caches, to an address that is a multiple of the vector's size.
+		g.streams = true
+		g.to(asm.VMOVNTPS, size, m, r)
 	case whole:
 		g.to(sized(w, asm.VMOVUPS, asm.VMOVUPD), size, m, r).Mask = gate
 	case k == nest.F16:
