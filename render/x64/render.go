@@ -84,11 +84,11 @@ func (f Features) vectors() int {
 	return 16
 }
 
-// registers are those that may hold values: RAX, RCX, RDX, k0 and the last vector register are for use within one
-// operation, RBP is the address of the frame.
+// registers are those that may hold values: RAX, RCX, RDX and k0 are for use within one operation, RBP is the address of
+// the frame.
 func registers(f Features) regalloc.Limits {
 	l := regalloc.Limits{GP: []asm.Reg{asm.RBX, asm.RSI, asm.RDI, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}}
-	for n := range f.vectors() - 1 {
+	for n := range f.vectors() {
 		l.Vec = append(l.Vec, asm.Phys(asm.Vec, n))
 	}
 	if f.AVX512 {

@@ -83,6 +83,10 @@ func (im *importer) levels(p *plan, i int, e *env) {
 	if len(p.packs) > 0 && i == p.packAt {
 		im.fillPacks(p, e)
 	}
+	if q := p.passes; q != nil && i == q.at && q.work == nil {
+		im.inPasses(p, e)
+		return
+	}
 	lv := p.levels[i]
 	a := lv.a
 	switch lv.kind {
@@ -267,7 +271,11 @@ func (im *importer) tile(p *plan, e *env) {
 	}
 	outer := im.at
 	im.at = p
-	im.body(p.leaf, copies)
+	if p.passes != nil {
+		p.passes.work(copies)
+	} else {
+		im.body(p.leaf, copies)
+	}
 	im.at = outer
 }
 

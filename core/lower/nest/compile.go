@@ -137,19 +137,33 @@ func (im *importer) findWork(root *region) {
 			im.Bytes += float64(p.Bytes())
 		}
 	}
-	im.Flops = root.flops()
+	im.Flops = im.flops(root)
 }
 
-func (r *region) flops() float64 {
-	sum := float64(r.weight())
-	for _, in := range r.loops() {
-		n := in.trip()
-		if n < 0 {
-			n = unknownTrip
+func (im *importer) flops(r *region) float64 {
+	sum := 0.0
+	for _, p := range r.parts {
+		switch {
+		case p.sub != nil:
+			n := p.sub.trip()
+			if n < 0 {
+				n = unknownTrip
+			}
+			sum += float64(n) * im.flops(p.sub)
+		case uop.GroupALU.Has(p.u.Op) && !im.indexOnly(p.u):
+			sum += float64(operations(p.u.Op))
 		}
-		sum += float64(n) * in.flops()
 	}
 	return sum
+}
+
+// operations is how much an operation counts.
+func operations(op uop.Op) int64 {
+	switch op {
+	case uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh:
+		return 20
+	}
+	return 1
 }
 
 // maskable reports whether lanes of all memory that the kernel accesses can be shut.

@@ -60,6 +60,9 @@ func (im *importer) planReduction(p *plan) {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
+	if rows == nil && im.planPasses(p, vec, acc) {
+		return
+	}
 	im.registerTile(vec, rows, int64(results), acc)
 	if rows == nil {
 		return

@@ -20,6 +20,8 @@ type plan struct {
 	along bool
 	// rows and vec are the axes of a register tile, nil if there is none.
 	rows, vec *axis
+	// passes says how the leaf's sum is made in passes, nil if it is not.
+	passes *passes
 	// turn is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
 	turn *axis
 	// packs are operands that are computed before the level packAt.
@@ -142,20 +144,21 @@ func (im *importer) planElements(p *plan) {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
-	weight := p.leaf.weight()
+	weight := im.weight(p.leaf)
 	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.tile() > vec.n); vec.jam /= 2 {
 	}
 }
 
-// weight is the number of operations in a region without the loops inside.
-func (r *region) weight() int64 {
+// weight is the number of operations in a region without the loops inside and what only computes indices.
+func (im *importer) weight(r *region) int64 {
 	n := int64(0)
 	for _, p := range r.parts {
 		switch {
-		case p.u == nil:
-		case p.u.Op == uop.Exp, p.u.Op == uop.Exp2, p.u.Op == uop.Log2, p.u.Op == uop.Sin, p.u.Op == uop.Cos, p.u.Op == uop.Tanh:
-			n += 20
-		case uop.GroupElementwise.Has(p.u.Op) && !p.u.DType.IsPtr(), p.u.Op == uop.Load, p.u.Op == uop.Store:
+		case p.u == nil || im.indexOnly(p.u):
+		case uop.GroupComparison.Has(p.u.Op) && im.indexOnly(p.u.Src[0]) && im.indexOnly(p.u.Src[1]):
+		case uop.GroupElementwise.Has(p.u.Op) && !p.u.DType.IsPtr():
+			n += operations(p.u.Op)
+		case p.u.Op == uop.Load, p.u.Op == uop.Store:
 			n++
 		}
 	}

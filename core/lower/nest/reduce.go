@@ -165,7 +165,7 @@ func (im *importer) neutral(op Op, k Kind) *Value {
 func (im *importer) along(r *region, copies []*env) {
 	n, lanes := r.trip(), int64(im.Lanes)
 	ways := max(chains/int64(len(copies)*len(r.updates)), 1)
-	for ways > 1 && (ways*lanes > n || ways*r.weight() > 256) {
+	for ways > 1 && (ways*lanes > n || ways*im.weight(r) > 256) {
 		ways /= 2
 	}
 	step := ways * lanes
@@ -221,7 +221,7 @@ func (im *importer) unrolled(r *region, copies []*env) {
 	n := r.trip()
 	sums1 := int64(len(copies) * len(r.updates))
 	ways := int64(1)
-	for ways*sums1 < chains && 2*ways <= n && 2*ways*sums1*r.weight() <= 512 {
+	for ways*sums1 < chains && 2*ways <= n && 2*ways*sums1*im.weight(r) <= 512 {
 		ways *= 2
 	}
 	if full := n / ways; full > 0 {
