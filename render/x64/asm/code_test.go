@@ -3,7 +3,6 @@ package asm
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -56,7 +55,7 @@ func compareProgram(t *testing.T, insts []Inst, constants [][]byte, sse bool) {
 
 // poolInsts are all instructions that can have a constant for their memory operand.
 func poolInsts(constants int, sse bool) []Inst {
-	m := maker{Rand: rand.New(rand.NewPCG(5, 6)), sse: sse}
+	m := newMaker(5, sse)
 	var out []Inst
 	for _, i := range m.all(1) {
 		if i.Mem.None() || i.Op.has(vsib) || i.Dst.Class() == Tile || i.Op == TILESTORED {
@@ -95,7 +94,7 @@ func TestEqualConstantsAreOne(t *testing.T) {
 
 // jumps are programs whose jumps reach near and far, forward and back, over padding and over each other.
 func TestJumps(t *testing.T) {
-	m := maker{Rand: rand.New(rand.NewPCG(7, 8))}
+	m := newMaker(7, false)
 	for program := range 20 {
 		labels := 30
 		var insts []Inst

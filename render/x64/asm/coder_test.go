@@ -1,7 +1,6 @@
 package asm
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -98,7 +97,7 @@ func TestLabels(t *testing.T) {
 
 // kernel is a list of instructions as a kernel has them.
 func kernel(n int) []Inst {
-	m := maker{Rand: rand.New(rand.NewPCG(9, 10))}
+	m := newMaker(9, false)
 	var out []Inst
 	for len(out) < n {
 		out = append(out,

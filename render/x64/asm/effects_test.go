@@ -146,7 +146,7 @@ func TestEffects(t *testing.T) {
 	if _, missing := exec.LookPath("gcc"); err != nil || missing != nil || !bytes.Contains(info, []byte("avx512dq")) || !bytes.Contains(info, []byte("avx512vl")) {
 		t.Skip("it takes Linux, gcc and a processor with AVX-512 to see what instructions do")
 	}
-	m := maker{Rand: rand.New(rand.NewPCG(17, 18))}
+	m := newMaker(17, false)
 	var insts []Inst
 	for range 8 {
 		for _, i := range m.all(1) {

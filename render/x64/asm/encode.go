@@ -1,6 +1,9 @@
 package asm
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // coding is one of the three ways to write an instruction.
 type coding uint8
@@ -233,12 +236,12 @@ func (p *parts) twoOperands(shape *[4]operand, j int, i *Inst) error {
 // immediate is how many bytes of immediate the instruction has, their value, and the opcode that goes with them.
 func (p *parts) immediate(r *row, i *Inst) (n int, v int64, code byte, err error) {
 	v, code = i.Imm, r.code
-	bits := 0
+	width := 0
 	switch r.traits & immBits {
 	case imm8:
-		n, bits = 1, 8
+		n, width = 1, 8
 	case imm16:
-		n, bits = 2, 16
+		n, width = 2, 16
 	case imm32:
 		n = 4
 	case imm8or32:
@@ -247,7 +250,7 @@ func (p *parts) immediate(r *row, i *Inst) (n int, v int64, code byte, err error
 			n, code = 1, code|2
 		}
 	case immShift:
-		n, bits = 1, 8
+		n, width = 1, 8
 		if v == 1 {
 			n, code = 0, code|0x10
 		}
@@ -258,8 +261,8 @@ func (p *parts) immediate(r *row, i *Inst) (n int, v int64, code byte, err error
 		n, v = 1, int64(p.imm)<<4
 	}
 	switch {
-	case bits > 0 && (v < -1<<(bits-1) || v >= 1<<bits):
-		err = fmt.Errorf("asm.Emit: %v: Imm is %d, want %d bits", i, v, bits)
+	case width > 0 && (v < -1<<(width-1) || v >= 1<<width):
+		err = fmt.Errorf("asm.Emit: %v: Imm is %d, want %d bits", i, v, width)
 	case n == 4 && v != int64(int32(v)) && (i.Size == 8 || v != int64(uint32(v))):
 		err = fmt.Errorf("asm.Emit: %v: Imm is %d, want 32 bits", i, v)
 	}
@@ -424,15 +427,15 @@ func (c *Coder) memory(r *row, p *parts, i *Inst, scale, immLen int) error {
 		return fmt.Errorf("asm.Emit: %v: not an address", i)
 	}
 	var mod byte
-	disp := m.Disp
+	disp, units := m.Disp, bits.TrailingZeros(uint(scale))
 	n := 0
 	switch {
 	case m.Base == 0:
 		n = 4
 	case disp == 0 && m.Base.Num()&7 != 5:
-	case int(disp)%scale == 0 && disp/int32(scale) == int32(int8(disp/int32(scale))):
+	case disp&int32(scale-1) == 0 && disp>>units == int32(int8(disp>>units)):
 		mod, n = 1<<6, 1
-		disp /= int32(scale)
+		disp >>= units
 	default:
 		mod, n = 2<<6, 4
 	}

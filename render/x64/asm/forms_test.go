@@ -11,6 +11,8 @@ type maker struct {
 	sse bool
 }
 
+func newMaker(seed uint64, sse bool) maker { return maker{rand.New(rand.NewPCG(seed, 0)), sse} }
+
 func (m maker) pick(n ...int) int { return n[m.IntN(len(n))] }
 
 // sizes are those that an instruction of row n can have.

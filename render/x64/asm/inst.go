@@ -1,7 +1,7 @@
 // Package asm is an assembler for x86-64: instructions as data, their encodings as a table.
 //
 // An Inst names an operation of the table in ops.go, its registers, and at most one memory operand. Registers may be
-// virtual until a register allocator has replaced them; Encode takes physical ones only.
+// virtual until a register allocator has replaced them; a Coder takes physical ones only.
 package asm
 
 // Class is a register file.

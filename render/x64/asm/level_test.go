@@ -2,7 +2,6 @@ package asm
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -22,7 +21,7 @@ var extensions = map[Extension]string{
 // accepted assembles what c accepts of instructions that keep chooses, for a processor.
 func accepted(t *testing.T, c Coder, arch string, keep func(Op) bool) (lines int, fails string) {
 	t.Helper()
-	m := maker{Rand: rand.New(rand.NewPCG(13, 14)), sse: c.SSE}
+	m := newMaker(13, c.SSE)
 	var text strings.Builder
 	for _, i := range m.all(1) {
 		if !keep(i.Op) || c.VEX && i.Op.Needs() != 0 || c.Emit(&i) != nil {

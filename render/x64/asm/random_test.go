@@ -41,7 +41,7 @@ func (m maker) spoil(i *Inst) {
 // accepts, too, and makes the same of; nothing may panic.
 func TestRandom(t *testing.T) {
 	for _, sse := range []bool{false, true} {
-		m := maker{Rand: rand.New(rand.NewPCG(11, 12)), sse: sse}
+		m := newMaker(11, sse)
 		good := m.all(1)
 		var accepted []Inst
 		for range 60000 {
