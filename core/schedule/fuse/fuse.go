@@ -183,7 +183,7 @@ func (f *fuser) siblings() {
 
 // finish is the kernel of a body.
 func (f *fuser) finish(b *body) schedule.Kernel {
-	k := f.close(b)
+	k := f.close(f.keepFunctions(b))
 	for _, u := range k.AST.Toposort() {
 		if u.Op == uop.DefineVar {
 			k.Vars = append(k.Vars, u)

@@ -152,7 +152,7 @@ func (f *fuser) close(b *body) schedule.Kernel {
 	n := len(order)
 	for _, u := range sink.Toposort() {
 		param(u)
-		if u.Op == uop.Reduce {
+		if u.Op == uop.Reduce || u.Op == uop.Bufferize {
 			rs := slices.Clone(u.Src[1:])
 			slices.SortFunc(rs, byID)
 			for _, r := range rs {

@@ -1,0 +1,190 @@
+package fuse_test
+
+import (
+	"slices"
+	"testing"
+
+	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/uop"
+)
+
+var options = fuse.For(1<<20, 2)
+
+// graph builds small requests.
+type graph struct {
+	*testing.T
+	*uop.Graph
+}
+
+func newGraph(t *testing.T) graph { return graph{t, uop.NewGraph()} }
+
+func (g graph) in(dims ...int64) *uop.UOp {
+	s := uop.ShapeOf(dims...)
+	return g.NewBuffer("CPU", s.MaxNumel(), uop.Float32).Reshape(s)
+}
+
+// fused is the schedule of some outputs after kernels were merged.
+func (g graph) fused(o fuse.Options, outs ...*uop.UOp) *schedule.Schedule {
+	g.Helper()
+	root, _, _, err := schedule.Normalize(uop.NewGraph(), g.Sink(nil, outs...))
+	if err != nil {
+		g.Fatal(err)
+	}
+	s, err := schedule.New(root)
+	if err != nil {
+		g.Fatal(err)
+	}
+	fuse.Apply(s, o)
+	return s
+}
+
+func (g graph) expect(s *schedule.Schedule, kernels int) {
+	g.Helper()
+	if len(s.Kernels) != kernels {
+		g.Errorf("%d kernels, expected %d", len(s.Kernels), kernels)
+		for _, k := range s.Kernels {
+			g.Log(k.AST.Dump())
+		}
+	}
+}
+
+func reduced(x *uop.UOp, op uop.Op, axis int) *uop.UOp {
+	return x.ReduceAxes(op, axis).Expand(x.Shape())
+}
+
+func softmax(x *uop.UOp, axis int) *uop.UOp {
+	e := x.Sub(reduced(x, uop.Max, axis)).Exp2()
+	return e.Mul(reduced(e, uop.Add, axis).Recip())
+}
+
+func count(s *schedule.Schedule, op uop.Op) int {
+	n := 0
+	for _, k := range s.Kernels {
+		for _, u := range k.AST.Toposort() {
+			if u.Op == op {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// The exponentials of a row are computed once, into memory of the kernel; a short row is not worth that memory.
+func TestSoftmaxIsOneKernel(t *testing.T) {
+	g := newGraph(t)
+	s := g.fused(options, softmax(g.in(64, 128), 1))
+	g.expect(s, 1)
+	if n := count(s, uop.Exp2); n != 1 || count(s, uop.Bufferize) != 1 {
+		t.Errorf("%d places with exponentials and %d rows of scratch memory, expected 1 and 1", n, count(s, uop.Bufferize))
+	}
+	if len(s.Slots) != 2 || s.ArenaBytes != 0 {
+		t.Errorf("%d slots and %d bytes of temporaries, expected input and output only", len(s.Slots), s.ArenaBytes)
+	}
+	s = g.fused(options, softmax(g.in(64, 8), 1))
+	g.expect(s, 1)
+	if n := count(s, uop.Exp2); n != 2 || count(s, uop.Bufferize) != 0 {
+		t.Errorf("%d places with exponentials and %d rows of scratch memory, expected 2 and 0", n, count(s, uop.Bufferize))
+	}
+}
+
+// Whoever limits rows, their number or the work gets the kernels as they were.
+func TestLimits(t *testing.T) {
+	for name, change := range map[string]func(o *fuse.Options){
+		"row":     func(o *fuse.Options) { o.RowBytes = 128*4 - 1 },
+		"rows":    func(o *fuse.Options) { o.MinRows, o.SmallWork = 65, 1<<13-1 },
+		"buffers": func(o *fuse.Options) { o.MaxBuffers = 1 },
+		"work":    func(o *fuse.Options) { o.MaxWork = 0.5 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGraph(t)
+			o := options
+			change(&o)
+			g.expect(g.fused(o, softmax(g.in(64, 128), 1)), 3)
+		})
+	}
+}
+
+// Rows that do not lie in order in memory stay as they are; so do the values that one long row leads to.
+func TestRowsMustLieInOrder(t *testing.T) {
+	g := newGraph(t)
+	g.expect(g.fused(options, softmax(g.in(64, 128), 0)), 3)
+	x := g.in(1 << 16)
+	g.expect(g.fused(options, x.Mul(reduced(x, uop.Max, 0))), 3)
+}
+
+// The producer's rows are (b, h, t), the consumer's one axis of b*h*t, and the other way round.
+func TestRowsOfOtherShapes(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(4, 3, 16, 32)
+	flat := x.Reshape(uop.ShapeOf(4*3*16, 32))
+	sums := x.ReduceAxes(uop.Add, 3).Reshape(uop.ShapeOf(4*3*16, 1)).Expand(flat.Shape())
+	g.expect(g.fused(options, flat.Mul(sums)), 1)
+	sums = flat.ReduceAxes(uop.Add, 1).Reshape(uop.ShapeOf(4, 3, 16, 1)).Expand(x.Shape())
+	g.expect(g.fused(options, x.Mul(sums)), 1)
+}
+
+// A product of matrices takes in what is done to its elements, and nothing else.
+func TestProducts(t *testing.T) {
+	g := newGraph(t)
+	product := func() *uop.UOp {
+		shape := uop.ShapeOf(64, 48, 32)
+		a := g.in(64, 32).Reshape(uop.ShapeOf(64, 1, 32)).Expand(shape)
+		b := g.in(48, 32).Reshape(uop.ShapeOf(1, 48, 32)).Expand(shape)
+		return a.Mul(b).ReduceAxes(uop.Add, 2).Reshape(uop.ShapeOf(64, 48))
+	}
+	h := product()
+	s := g.fused(options, h, h.Exp2())
+	g.expect(s, 1)
+	if stores := count(s, uop.Store); stores != 2 || count(s, uop.Reduce) != 1 {
+		t.Errorf("%d stores of %d reductions, expected 2 of 1", stores, count(s, uop.Reduce))
+	}
+	// The rows of a product are another kernel.
+	g.expect(g.fused(options, softmax(product(), 1)), 2)
+	// Sums of rows do not go into a product that reads them.
+	x := g.in(64, 32)
+	rows := x.Mul(reduced(x, uop.Max, 1)).ContiguousOp()
+	shape := uop.ShapeOf(64, 48, 32)
+	y := rows.Reshape(uop.ShapeOf(64, 1, 32)).Expand(shape).Mul(g.in(48, 32).Reshape(uop.ShapeOf(1, 48, 32)).Expand(shape))
+	g.expect(g.fused(options, y.ReduceAxes(uop.Add, 2)), 2)
+}
+
+// The updates of a parameter and its moments are one kernel that changes three buffers.
+func TestUpdatesOfOneParameter(t *testing.T) {
+	g := newGraph(t)
+	p, m, v, d := g.in(1000), g.in(1000), g.in(1000), g.in(1000)
+	half := p.ConstLike(uop.Float(.5))
+	m1 := m.AssignTo(m.Mul(half).Add(d))
+	v1 := v.AssignTo(v.Mul(half).Add(d.Mul(d)))
+	s := g.fused(options, m1, v1, p.AssignTo(p.Add(m1.Mul(v1.Sqrt().Recip()))))
+	g.expect(s, 1)
+	if n := len(s.Kernels[0].Bufs); n != 4 {
+		t.Errorf("%d buffers, expected 4", n)
+	}
+	if slices.ContainsFunc(s.Slots, func(s schedule.Slot) bool { return s.Input < 0 }) {
+		t.Errorf("%+v, expected no temporary", s.Slots)
+	}
+}
+
+// A kernel that changes what another one reads elsewhere stays apart from it.
+func TestHazards(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(64, 64)
+	one := x.ConstLike(uop.Float(1))
+	turned := x.Permute([]int{1, 0}).Add(one)
+	g.expect(g.fused(options, turned, x.AssignTo(x.Add(one))), 2)
+	// Sums of the old rows are needed before the rows change.
+	sums := x.ReduceAxes(uop.Add, 1)
+	g.expect(g.fused(options, sums, x.AssignTo(x.Add(one))), 2)
+}
+
+// A value on the way from one kernel to another keeps both apart if a third kernel must run between them.
+func TestNothingRunsInCircles(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(64, 128)
+	sums := x.ReduceAxes(uop.Add, 1)                                // rows
+	whole := sums.ReduceAxes(uop.Max, 0).ContiguousOp()             // needs all rows
+	y := x.Mul(sums.Expand(x.Shape())).Mul(whole.Expand(x.Shape())) // needs the rows and the whole
+	s := g.fused(fuse.Options{RowBytes: 1 << 20, MinRows: 4, MaxWork: 9, MaxBuffers: 9}, y)
+	g.expect(s, 3)
+}

@@ -1,0 +1,99 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// scratchMin is the shortest row for which memory of its own pays.
+const scratchMin = 16
+
+// keepFunctions puts functions that several loops over a row compute from the same values into memory of the kernel, one
+// row of it: the exponentials of a softmax are then computed once, added up and scaled.
+func (f *fuser) keepFunctions(b *body) *body {
+	for {
+		same := f.repeated(b)
+		if same == nil {
+			return b
+		}
+		b = f.keepRow(b, same)
+	}
+}
+
+// rowValue is a value that is computed for each element of a row, in a loop over the range inner.
+type rowValue struct{ u, inner *uop.UOp }
+
+// repeated lists values that are the same function of the same row, computed in different loops: the outermost of them
+// that are worth it, nil if there are none.
+func (f *fuser) repeated(b *body) []rowValue {
+	places := map[int64]*uop.UOp{} // a range for each size, which stands for all of that size
+	groups := map[*uop.UOp][]rowValue{}
+	var order []*uop.UOp
+	add := func(v rowValue, fresh bool) {
+		n := sizeOf(v.inner)
+		if n < scratchMin || n*int64(v.u.DType.Itemsize()) > f.o.RowBytes/2 {
+			return
+		}
+		if places[n] == nil {
+			places[n] = f.newRange(v.inner)
+		}
+		key := replace(v.u, map[*uop.UOp]*uop.UOp{v.inner: places[n]})
+		if groups[key] == nil {
+			if !fresh {
+				return
+			}
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], v)
+	}
+	values := b.values()
+	for _, u := range values {
+		if in := b.innerOf(u); functions.Has(u.Op) && len(in) == 1 {
+			add(rowValue{u, in[0]}, true)
+		}
+	}
+	for _, u := range values {
+		if !functions.Has(u.Op) || len(b.innerOf(u)) > 0 {
+			continue
+		}
+		for _, r := range u.Ranges() {
+			add(rowValue{u, r}, false)
+		}
+	}
+	for _, key := range slices.Backward(order) {
+		if len(groups[key]) > 1 {
+			return groups[key]
+		}
+	}
+	return nil
+}
+
+// innerOf are the ranges of a value that are not those of loops around stores.
+func (b *body) innerOf(u *uop.UOp) []*uop.UOp {
+	var out []*uop.UOp
+	for _, r := range u.Ranges() {
+		if !slices.Contains(b.loops, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// keepRow computes a row of values first, and reads it where they were computed.
+func (f *fuser) keepRow(b *body, same []rowValue) *body {
+	v := same[0]
+	r := f.newRange(v.inner)
+	r = r.WithArg(uop.RangeArg{ID: r.RangeID().ID, Type: uop.AxisLoop})
+	row := replace(v.u, map[*uop.UOp]*uop.UOp{v.inner: r})
+	row = row.Graph().New(uop.Bufferize, row.DType, []*uop.UOp{row, r}, uop.BufferizeOpts{Space: uop.Local}, nil)
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, v := range same {
+		m[v.u] = row.IndexBy(v.inner)
+	}
+	out := &body{loops: b.loops, merged: b.merged}
+	for _, s := range b.stores {
+		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, m), s.loops})
+	}
+	return out
+}
