@@ -138,9 +138,9 @@ func compare(t *testing.T, insts []Inst, sse bool) {
 		lengths[n] = len(code)
 		ours = append(ours, code...)
 		for len(ours)%slot != 0 {
-			ours = append(ours, 0x90)
+			ours = append(ours, 0xCC)
 		}
-		fmt.Fprintf(&text, "%s\n.balign %d, 0x90\n", insts[n].text(sse), slot)
+		fmt.Fprintf(&text, "%s\n.balign %d, 0xCC\n", insts[n].text(sse), slot)
 	}
 	theirs := assemble(t, text.String())
 	if len(theirs) != len(ours) {
