@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/device"
+	"polygrad/exec/native"
 	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
 )
@@ -27,7 +29,7 @@ func TestProducts(t *testing.T) {
 	}
 	small := nest.AVX512
 	small.Name, small.L2, small.L3, small.Threads = "small caches", 8<<10, 64<<10, 2
-	for _, d := range []device.Device{wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4), nested.New(small)} {
+	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4), nested.New(small)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			for _, transposed := range []string{"", "a", "b"} {
@@ -81,4 +83,16 @@ func product(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, transpose
 			}
 		}
 	}
+}
+
+// nativeDevices is the device of native code, none where there is no native code.
+func nativeDevices(t *testing.T) []device.Device {
+	d, err := native.New()
+	if errors.Is(err, native.ErrUnavailable) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []device.Device{d}
 }
