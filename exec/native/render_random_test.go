@@ -152,6 +152,9 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 	ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Div, nest.Mod, nest.Max, nest.Neg, nest.Abs, nest.And, nest.Or, nest.Xor, nest.AndNot, nest.Shl, nest.Shr}
 	switch op := pickOne(m.r, ops); op {
 	case nest.Neg, nest.Abs:
+		if !k.Signed() {
+			op = nest.Neg
+		}
 		return do(op, arg())
 	case nest.Shl, nest.Shr:
 		by := lanes

@@ -276,6 +276,11 @@ func (g *gen) next(l *loop) {
 			break
 		}
 	}
+	for _, p := range l.phis {
+		if p.Next.Op != nest.Const {
+			g.need(p.Next)
+		}
+	}
 	var moves []pair
 	var consts []*phi
 	for _, p := range l.phis {
