@@ -122,7 +122,7 @@ def run_python() -> Tally:
     """Run the Python tests, the examples in docstrings, and what crosses languages."""
     total = pytest("binding", ["bindings/python/tests"])
     total += pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
-    total += pytest("tools, README, examples", ["scripts", "tests", "--ignore=tests/packages"])
+    total += pytest("tools, README, examples", ["scripts", "tests", "bench", "--ignore=tests/packages"])
     return total
 
 

@@ -24,7 +24,7 @@ enum { WIDTH = 16 };
 #endif
 typedef float Vector __attribute__((vector_size(WIDTH)));
 
-enum { CHAINS = 12, LANES = WIDTH / 4, MAX_THREADS = 64, ROUNDS = 7 };
+enum { CHAINS = 12, LANES = WIDTH / 4, MAX_THREADS = 64, ROUNDS = 31 };
 static const double SECONDS = 0.004;
 
 typedef struct {

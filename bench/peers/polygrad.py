@@ -59,14 +59,14 @@ def _run(step: CompiledTrainingStep) -> Run:
     return run
 
 
-def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
+def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Run:
     """Return what computes function once."""
     return _run(compile_step(partial(function, OPS), *map(array, arrays)))
 
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
-) -> Callable[[], Any]:
+) -> Run:
     """Return what makes one step."""
     weights = [Tensor(p, requires_grad=True) for p in parameters]
     optimizer = SGD(weights, lr=rate)
