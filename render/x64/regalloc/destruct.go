@@ -38,41 +38,61 @@ var isCommuting = func() map[asm.Op]bool {
 // commutes reports whether the sources of op may change places.
 func commutes(op asm.Op) bool { return isCommuting[op] }
 
-// destructive rewrites vector instructions of two sources so that Dst is Src[0], as encodings without VEX have it. The
-// vector register temp is free around each of them.
-func destructive(insts []asm.Inst, origin []int32, temp asm.Reg) ([]asm.Inst, []int32) {
+// destructive rewrites vector instructions of two sources so that Dst is Src[0], as encodings without VEX have it.
+func (r *Result) destructive() {
 	n := 0
-	for i := range insts {
-		if in := &insts[i]; overwrites(in) && in.Dst != in.Src[0] {
+	for i := range r.Insts {
+		if in := &r.Insts[i]; overwrites(in) && in.Dst != in.Src[0] {
 			n += 2
 		}
 	}
 	if n == 0 {
-		return insts, origin
+		return
 	}
-	out, from := make([]asm.Inst, 0, len(insts)+n), make([]int32, 0, len(insts)+n)
+	out, from := make([]asm.Inst, 0, len(r.Insts)+n), make([]int32, 0, len(r.Insts)+n)
 	add := func(inst asm.Inst, o int32) { out, from = append(out, inst), append(from, o) }
-	for i := range insts {
-		in, o := insts[i], origin[i]
+	scratch := int32(-1)
+	for i := range r.Insts {
+		in, o := r.Insts[i], r.Origin[i]
 		if !overwrites(&in) || in.Dst == in.Src[0] {
 			add(in, o)
 			continue
 		}
 		d := in.Dst
 		switch {
-		case in.Src[1] != d && in.Src[2] != d:
+		case in.Src[1] != d:
 			add(moveInst(d, in.Src[0], in.Size), Moved)
 			in.Src[0] = d
-			add(in, o)
-		case in.Src[1] == d && in.Src[2] == 0 && commutes(in.Op):
+		case commutes(in.Op):
 			in.Src[0], in.Src[1] = d, in.Src[0]
-			add(in, o)
 		default:
-			add(moveInst(temp, in.Src[0], in.Size), Moved)
-			in.Src[0], in.Dst = temp, temp
+			// The second source is where the first has to go: it moves to the frame, or to a register that does so.
+			if scratch < 0 {
+				scratch = (r.Frame + 15) &^ 15
+				r.Frame = scratch + 16
+			}
+			store, load := storeInst(d, 16), loadInst(d, 16)
+			store.Mem.Disp, load.Mem.Disp = scratch, scratch
+			if _, ok := in.TakesMem(1, asm.Legacy); ok {
+				add(store, Moved)
+				add(moveInst(d, in.Src[0], in.Size), Moved)
+				in.Src[0], in.Src[1], in.Mem = d, 0, load.Mem
+				break
+			}
+			t := asm.Phys(asm.Vec, 0)
+			for t == d || t == in.Src[0] {
+				t++
+			}
+			store.Src[0], load.Dst = t, t
+			add(store, Moved)
+			add(moveInst(t, d, in.Size), Moved)
+			add(moveInst(d, in.Src[0], in.Size), Moved)
+			in.Src[0], in.Src[1] = d, t
 			add(in, o)
-			add(moveInst(d, temp, in.Size), Moved)
+			add(load, Moved)
+			continue
 		}
+		add(in, o)
 	}
-	return out, from
+	r.Insts, r.Origin = out, from
 }

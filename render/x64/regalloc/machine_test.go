@@ -236,9 +236,6 @@ func allocate(t *testing.T, c *Code) Result {
 	if c.Encodings == 0 {
 		c.Encodings = asm.VEX | asm.EVEX
 	}
-	if c.Temp == 0 {
-		c.Temp = asm.Phys(asm.Vec, 31)
-	}
 	a := new(alloc)
 	if err := a.read(c); err != nil {
 		t.Fatal(err)

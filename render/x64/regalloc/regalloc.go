@@ -29,9 +29,6 @@ type Limits struct {
 type Code struct {
 	Insts []asm.Inst
 	Regs  Limits
-	// Temp is a vector register that is not in Regs, free to exchange others through, wherever the code reaches a
-	// jump or a label.
-	Temp asm.Reg
 	// Reserved is how many bytes at the beginning of the frame are the caller's.
 	Reserved int32
 	// Encodings says how instructions may be encoded. With legacy encodings only, vector instructions of two sources
@@ -77,7 +74,7 @@ func Alloc(c *Code) (Result, error) {
 		}
 	}
 	if c.legacy() {
-		r.Insts, r.Origin = destructive(r.Insts, r.Origin, c.Temp)
+		r.destructive()
 	}
 	return r, nil
 }

@@ -244,20 +244,15 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// The loop's variables change places in each turn, which takes a cycle of moves, with and without a free temporary.
+// The loop's variables change places in each turn, which takes a cycle of moves, with and without a register to spare.
 func TestExchange(t *testing.T) {
-	for _, temp := range []bool{true, false} {
+	for _, spare := range []bool{true, false} {
 		x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 		for k := range 3 {
 			x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(k), Mem: at(gp(0), 64*k)},
 				asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(2 + k), Imm: int64(5 + k)},
 				asm.Inst{Op: asm.VCMPPS, Size: 64, Dst: kreg(k), Src: src(vec(k), vec(k))})
 		}
-		for n, r := range []asm.Reg{asm.RAX, asm.RCX, asm.RDX} {
-			x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Dst: r, Imm: int64(n)})
-		}
-		z := asm.Phys(asm.Vec, 31)
-		x = append(x, asm.Inst{Op: asm.VXORPS, Size: 64, Dst: z, Src: src(z, z)})
 		x = append(x, open(gp(1), 4, 1)...)
 		for k := range 3 {
 			x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: at(gp(0), 640+64*k), Mask: kreg(k)},
@@ -271,13 +266,13 @@ func TestExchange(t *testing.T) {
 		turn(kreg, 8)
 		turn(func(k int) asm.Reg { return gp(2 + k) }, 8)
 		x = append(x, shut(gp(1), 1)...)
-		if !temp {
-			x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Src: src(asm.RAX), Mem: at(gp(0), 0)}, asm.Inst{Op: asm.MOV, Size: 8, Src: src(asm.RCX), Mem: at(gp(0), 8)},
-				asm.Inst{Op: asm.MOV, Size: 8, Src: src(asm.RDX), Mem: at(gp(0), 16)}, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(z), Mem: at(gp(0), 64)})
+		l := limits(5, 3, 3)
+		if spare {
+			l = limits(6, 4, 4)
 		}
-		r := allocate(t, &Code{Insts: x, Regs: limits(11, 31, 7)})
-		if temp != (r.Frame == 0) {
-			t.Errorf("with temporaries %v the frame has %d bytes", temp, r.Frame)
+		r := allocate(t, &Code{Insts: x, Regs: l})
+		if spare != (r.Frame == 0) {
+			t.Errorf("with a register to spare %v the frame has %d bytes", spare, r.Frame)
 		}
 	}
 }
@@ -297,8 +292,12 @@ func TestLegacy(t *testing.T) {
 	for k := range 7 {
 		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(k)), Mem: at(gp(0), 1024+16*k)})
 	}
-	for _, n := range []int{3, 15} {
-		allocate(t, &Code{Insts: x, Regs: limits(5, n, 0), Encodings: asm.Legacy, Temp: asm.Phys(asm.Vec, 15)})
+	x = append(x,
+		asm.Inst{Op: asm.VMOVHLPS, Size: 16, Dst: vec(3), Src: src(vec(4), vec(3))}, // which has no form with memory
+		asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(3)), Mem: at(gp(0), 2048)},
+		asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(4)), Mem: at(gp(0), 2064)})
+	for _, n := range []int{2, 3, 16} {
+		allocate(t, &Code{Insts: x, Regs: limits(5, n, 0), Encodings: asm.Legacy})
 	}
 }
 
@@ -324,7 +323,7 @@ func TestErrors(t *testing.T) {
 
 // The verifier finds what is wrong.
 func TestVerify(t *testing.T) {
-	c := &Code{Insts: matmul(6, 2, true), Regs: limits(4, 8, 7), Temp: asm.Phys(asm.Vec, 31), Encodings: asm.VEX | asm.EVEX}
+	c := &Code{Insts: matmul(6, 2, true), Regs: limits(4, 8, 7), Encodings: asm.VEX | asm.EVEX}
 	good, err := Alloc(c)
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +370,7 @@ func BenchmarkAlloc(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			code := &Code{Insts: c.insts, Regs: c.l, Encodings: asm.VEX | asm.EVEX, Temp: asm.Phys(asm.Vec, 31)}
+			code := &Code{Insts: c.insts, Regs: c.l, Encodings: asm.VEX | asm.EVEX}
 			for b.Loop() {
 				if _, err := Alloc(code); err != nil {
 					b.Fatal(err)

@@ -232,14 +232,15 @@ func (a *alloc) shift(i int32, class uint8, from, to int8) {
 // scratchSlot stands for the place in the frame that exchange uses.
 const scratchSlot int32 = -2
 
-// exchange swaps what two registers hold.
+// exchange swaps what two registers hold, through a third that holds nothing or through the frame.
 func (a *alloc) exchange(i int32, class uint8, r, q int8) {
 	v, w := a.held[class][r], a.held[class][q]
 	c := asm.Class(class)
 	size := max(a.vals[v].size, a.vals[w].size)
 	x, y := asm.Phys(c, int(r)), asm.Phys(c, int(q))
 	save, back, slot := storeInst(x, size), loadInst(y, size), scratchSlot
-	if t := a.temp(i, c); t != 0 {
+	if a.free[class] != 0 {
+		t := asm.Phys(c, bits.TrailingZeros32(a.free[class]))
 		save, back, slot = moveInst(t, x, size), moveInst(y, t, size), none
 	} else {
 		a.scratch = true
@@ -248,43 +249,4 @@ func (a *alloc) exchange(i int32, class uint8, r, q int8) {
 	a.held[class][r], a.held[class][q] = w, v
 	a.vals[v].reg, a.vals[v].home = q, q
 	a.vals[w].reg, a.vals[w].home = r, r
-}
-
-// temp is a register of the class that is never given away and holds nothing that the code from instruction i on reads,
-// or none.
-func (a *alloc) temp(i int32, c asm.Class) asm.Reg {
-	var list []asm.Reg
-	switch c {
-	case asm.GP:
-		list = []asm.Reg{asm.RAX, asm.RCX, asm.RDX}
-	case asm.Mask:
-		list = []asm.Reg{asm.Phys(asm.Mask, 0)}
-	case asm.Vec:
-		list = []asm.Reg{a.c.Temp}
-	}
-	for _, t := range list {
-		if t != 0 && !a.needed(i, t) {
-			return t
-		}
-	}
-	return 0
-}
-
-// needed reports whether the code from instruction i on reads t before it writes it.
-func (a *alloc) needed(i int32, t asm.Reg) bool {
-	reads, writes := false, false
-	for k := int(i); k < len(a.c.Insts) && !reads && !writes; k++ {
-		inst := &a.c.Insts[k]
-		operands(inst, func(r asm.Reg, rd, wr bool) {
-			if r == t {
-				reads, writes = reads || rd, writes || wr
-			}
-		})
-		switch inst.Op {
-		case asm.CDQ, asm.CQO, asm.IMUL1, asm.MUL, asm.DIV, asm.IDIV:
-			reads = reads || t == asm.RAX || t == asm.RDX && inst.Op != asm.CDQ && inst.Op != asm.CQO
-			writes = writes || t == asm.RDX
-		}
-	}
-	return reads
 }

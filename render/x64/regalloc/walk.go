@@ -183,6 +183,19 @@ func (a *alloc) step(i int32, inst *asm.Inst) error {
 	}
 	if dst >= 0 {
 		x := &a.vals[dst]
+		if x.reg >= 0 && second == asm.Phys(asm.Class(x.class), int(x.reg)) && !tied && a.c.legacy() && overwrites(inst) && !commutes(inst.Op) {
+			// The first source can not go there while the second is: the value moves elsewhere, if there is room.
+			if free := a.free[x.class]; free != 0 {
+				a.release(dst)
+				a.free[x.class] &^= 1 << second.Num()
+				r, err := a.choose(i, dst, pin, first, second, inst)
+				a.free[x.class] |= 1 << second.Num()
+				if err != nil {
+					return err
+				}
+				a.hold(dst, r)
+			}
+		}
 		if x.reg < 0 {
 			if !keep {
 				pin = [classes]uint32{} // the result may overwrite a source, too
