@@ -1,25 +1,33 @@
 package fuzz
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/uop"
 	run "polygrad/exec"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/wasm"
+	"polygrad/tests/element"
 )
 
 // merging is a device for which kernels are merged, as freely as they can be.
 type merging struct{ device.Device }
 
 func (merging) Fusion() fuse.Options {
-	return fuse.Options{RowBytes: 1 << 20, MinRows: 1, SmallWork: 1 << 20, MaxWork: 4, MaxBuffers: 32}
+	return fuse.Options{RowBytes: 1 << 20, MinRows: 1, SmallWork: 1 << 20, MaxWork: 4, MaxBuffers: 32, MinScratch: 2}
+}
+
+func mergers() []*run.Executor {
+	return []*run.Executor{run.New(interp.New()), run.New(merging{interp.New()}), run.New(merging{wasm.New()})}
 }
 
 // TestMergedKernelsAgree compares programs whose kernels are merged with the interpreter on kernels as they are.
 func TestMergedKernelsAgree(t *testing.T) {
-	devs := []*run.Executor{run.New(interp.New()), run.New(merging{interp.New()}), run.New(merging{wasm.New()})}
+	devs := mergers()
 	failed := 0
 	for from := uint64(0); from < uint64(*seeds); from += batch {
 		if err := check(devs, from, min(from+batch, uint64(*seeds))); err != nil {
@@ -29,4 +37,130 @@ func TestMergedKernelsAgree(t *testing.T) {
 			}
 		}
 	}
+}
+
+// rows makes a random program of the kind that kernels are merged in: values of one size are combined element by element
+// and with sums and maxima along their axes, some are assigned to their inputs.
+func rows(g *uop.Graph, seed uint64) []*uop.UOp {
+	r := rand.New(rand.NewPCG(seed, 0x726f7773))
+	sizes := []int64{1, 2, 3, 8, 16, 24}
+	dims := []int64{sizes[r.IntN(6)], sizes[r.IntN(6)], sizes[r.IntN(6)]}
+	shapes := []uop.Shape{uop.ShapeOf(dims...), uop.ShapeOf(dims[0]*dims[1], dims[2]), uop.ShapeOf(dims[0], dims[1]*dims[2])}
+	var stores, inputs, vals []*uop.UOp
+	for range 1 + r.IntN(3) {
+		b := g.NewBuffer("CPU", dims[0]*dims[1]*dims[2], uop.Float32)
+		inputs = append(inputs, b)
+		vals = append(vals, b)
+	}
+	pick := func(s uop.Shape) *uop.UOp { return vals[r.IntN(len(vals))].Reshape(s) }
+	half := func(u *uop.UOp) *uop.UOp { return u.Mul(u.ConstLike(uop.Float(0.5))) }
+	for range 3 + r.IntN(8) {
+		s := shapes[r.IntN(len(shapes))]
+		v := pick(s)
+		switch r.IntN(7) {
+		case 0:
+			v = v.Sub(pick(s))
+		case 1:
+			v = half(v).Sin()
+		case 2:
+			v = v.Mul(v).Mul(v.ConstLike(uop.Float(-1))).Exp2()
+		case 3, 4, 5:
+			axis := r.IntN(len(s))
+			n := s[axis].N
+			red := v.ReduceAxes([]uop.Op{uop.Add, uop.Max}[r.IntN(2)], axis).Expand(s)
+			v = half(pick(s).Add(red.Mul(red.ConstLike(uop.Float(1 / float64(n))))))
+			if r.IntN(4) == 0 {
+				vals = append(vals, half(red))
+			}
+		case 6:
+			if t := inputs[r.IntN(len(inputs))]; r.IntN(2) == 0 {
+				v = t.AssignTo(half(v).Reshape(t.Shape()))
+				stores = append(stores, v)
+			}
+		}
+		vals = append(vals, v.Reshape(uop.ShapeOf(dims[0]*dims[1]*dims[2])))
+	}
+	for _, v := range vals[max(len(inputs), len(vals)-3):] {
+		b := g.NewBuffer("CPU", v.Size(), uop.Float32)
+		stores = append(stores, b.Store(v))
+	}
+	return stores
+}
+
+// TestMergedRowsAgree is TestMergedKernelsAgree for programs with many kernels to merge.
+func TestMergedRowsAgree(t *testing.T) {
+	devs := mergers()
+	before, after, wrong := 0, 0, 0
+	for seed := range uint64(*seeds) / 8 {
+		var want [][]float64
+		for i, e := range devs {
+			g := uop.NewGraph()
+			got, kernels, err := runOnce(e, g.Sink(nil, rows(g, seed)...))
+			if err != nil {
+				// Some ASSIGNs of a buffer that is read before and after are refused, and then by all.
+				if i > 0 && want != nil {
+					t.Errorf("seed %d: %s: %v", seed, e.Device().Name(), err)
+				}
+				continue
+			}
+			switch i {
+			case 0:
+				want = got
+				before += kernels
+				continue
+			case 1:
+				after += kernels
+			}
+			if err := differ(want, got); err != nil {
+				t.Errorf("seed %d: %s: %v", seed, e.Device().Name(), err)
+				wrong++
+			}
+		}
+		if wrong >= 10 {
+			t.Fatal("too many failures")
+		}
+	}
+	t.Logf("%d kernels became %d", before, after)
+	if after >= before {
+		t.Errorf("%d kernels, %d before they were merged", after, before)
+	}
+}
+
+// runOnce runs a request on numbers that depend on the buffers' places only.
+func runOnce(e *run.Executor, sink *uop.UOp) (all [][]float64, kernels int, err error) {
+	step, err := e.Compile(sink)
+	if err != nil {
+		return nil, 0, err
+	}
+	var binds []run.Binding
+	for i, b := range step.Buffers() {
+		n := int64(b.Arg.(uop.Num))
+		m := Memory{b, element.Memory(uop.Float32, n)}
+		for j := range n {
+			element.Put(m.Data, j, uop.Float32, uop.Float(float64((int64(i)*7+j*13)%31)/16-1))
+		}
+		binds = append(binds, m.Bind())
+	}
+	if err := step.Run(binds, nil); err != nil {
+		return nil, 0, err
+	}
+	for _, b := range binds {
+		vals := make([]float64, b.Buffer.Arg.(uop.Num))
+		for j := range vals {
+			vals[j] = element.Get(b.Ptr, int64(j), uop.Float32).F()
+		}
+		all = append(all, vals)
+	}
+	return all, step.Kernels(), nil
+}
+
+func differ(want, got [][]float64) error {
+	for i := range want {
+		for j := range want[i] {
+			if !element.Close(want[i][j], got[i][j], 1e-4) {
+				return fmt.Errorf("buffer %d, element %d is %g, expected %g", i, j, got[i][j], want[i][j])
+			}
+		}
+	}
+	return nil
 }

@@ -26,11 +26,14 @@ type Options struct {
 	MaxWork float64
 	// MaxBuffers is the most buffers that a merged kernel may have.
 	MaxBuffers int
+	// MinScratch is the length of the shortest row for which scratch memory pays: there a kernel keeps values of functions
+	// that several of its loops need.
+	MinScratch int64
 }
 
 // For returns options for a processor with a second-level cache of some size, and a number of threads.
 func For(cacheBytes int64, threads int) Options {
-	return Options{RowBytes: cacheBytes / 4, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24}
+	return Options{RowBytes: cacheBytes / 4, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
 }
 
 // fuser is the state of one run.

@@ -6,9 +6,6 @@ import (
 	"polygrad/core/uop"
 )
 
-// scratchMin is the shortest row for which memory of its own pays.
-const scratchMin = 16
-
 // keepFunctions puts functions that several loops over a row compute from the same values into memory of the kernel, one
 // row of it: the exponentials of a softmax are then computed once, added up and scaled.
 func (f *fuser) keepFunctions(b *body) *body {
@@ -32,7 +29,7 @@ func (f *fuser) repeated(b *body) []rowValue {
 	var order []*uop.UOp
 	add := func(v rowValue, fresh bool) {
 		n := sizeOf(v.inner)
-		if n < scratchMin || n*int64(v.u.DType.Itemsize()) > f.o.RowBytes/2 {
+		if n < f.o.MinScratch || n*int64(v.u.DType.Itemsize()) > f.o.RowBytes/2 {
 			return
 		}
 		if places[n] == nil {
