@@ -137,10 +137,10 @@ func (a *laneAccess) lane(i int) asm.Mem {
 	g.from(asm.LEA, 8, t, m)
 	if a.plain {
 		g.ins(asm.TEST, 4, 0, a.gate, a.gate)
-		g.ins(asm.CMOVE, 8, t, asm.RBP)
+		g.ins(asm.CMOVE, 8, t, g.spare())
 	} else {
 		g.imm(asm.BT, 4, 0, int64(i), a.gate)
-		g.ins(asm.CMOVAE, 8, t, asm.RBP)
+		g.ins(asm.CMOVAE, 8, t, g.spare())
 	}
 	return asm.Mem{Base: t}
 }

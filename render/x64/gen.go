@@ -23,11 +23,13 @@ type gen struct {
 	streams bool
 	virtual [asm.Tile + 1]int
 	labels  asm.Label
-	stamp   int32
-	closed  int64
-	args    asm.Reg
-	turned  map[turnKey][]asm.Reg
-	splats  map[splatKey]asm.Reg
+	// reserved is how much of the frame is for operations that need memory.
+	reserved int32
+	stamp    int32
+	closed   int64
+	args     asm.Reg
+	turned   map[turnKey][]asm.Reg
+	splats   map[splatKey]asm.Reg
 }
 
 // state is what is known about a value.

@@ -8,14 +8,20 @@ import (
 // The beginning of the frame is for what an operation has to keep in memory while it is computed lane by lane.
 const (
 	areaSize = 64
-	// spareArea is where gated accesses go that must not happen.
-	spareArea = 0
-	// reserved is how much of the frame the areas take.
+	// reserved is how much of the frame the areas take: a spare one, where gated accesses go that must not happen, and
+	// four others.
 	reserved = 5 * areaSize
 )
 
-// area is the n-th of the areas from 1 on, or the spare one, from a byte on.
+// spare is the address of the area where accesses go that must not happen.
+func (g *gen) spare() asm.Reg {
+	g.reserved = reserved
+	return asm.RBP
+}
+
+// area is the n-th of the areas from 1 on, from a byte on.
 func (g *gen) area(n, byte int) asm.Mem {
+	g.reserved = reserved
 	return asm.Mem{Base: asm.RBP, Disp: int32(n*areaSize + byte)}
 }
 

@@ -157,7 +157,7 @@ func (g *gen) loadNeighbours(v *nest.Value) asm.Reg {
 		t := g.gp()
 		g.from(asm.LEA, 8, t, m)
 		g.ins(asm.TEST, 4, 0, gate, gate)
-		g.ins(asm.CMOVE, 8, t, asm.RBP)
+		g.ins(asm.CMOVE, 8, t, g.spare())
 		d := g.neighbours(k, v.Lanes, asm.Mem{Base: t})
 		return g.orAlternative(v, mask, d)
 	}

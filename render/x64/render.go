@@ -45,12 +45,13 @@ func Render(k *nest.Kernel, f Features) (code *Code, err error) {
 	coder := &asm.Coder{SSE: !f.AVX2 && !f.AVX512, VEX: f.AVX2 && !f.AVX512}
 	f.AVX2 = f.AVX2 || f.AVX512
 	g := newGen(k, f, coder)
-	c := regalloc.Code{Insts: g.function(), Regs: registers(f), Reserved: reserved, Encodings: f.encodings()}
+	insts := g.function()
+	c := regalloc.Code{Insts: insts, Regs: registers(f), Reserved: g.reserved, Encodings: f.encodings()}
 	r, err := regalloc.Alloc(&c)
 	if err != nil {
 		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
 	}
-	insts := alignLoops(r.Insts)
+	insts = alignLoops(r.Insts)
 	for i := range insts {
 		if err := coder.Emit(&insts[i]); err != nil {
 			return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
@@ -62,7 +63,7 @@ func Render(k *nest.Kernel, f Features) (code *Code, err error) {
 	}
 	return &Code{
 		Name: k.Name, Text: text, Buffers: len(k.Params), Vars: len(k.Vars), Items: k.Items,
-		Frame: max(int64(r.Frame), reserved), Scratch: k.Scratch, Flops: k.Flops, Bytes: k.Bytes, Insts: insts, Spills: r.Spills,
+		Frame: int64(max(r.Frame, g.reserved)), Scratch: k.Scratch, Flops: k.Flops, Bytes: k.Bytes, Insts: insts, Spills: r.Spills,
 	}, nil
 }
 

@@ -41,7 +41,7 @@ func (g *gen) storeScalar(at *nest.Place, val *nest.Value) {
 	if at.Gate != nil {
 		t := g.gp()
 		g.from(asm.LEA, 8, t, m)
-		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, asm.RBP)
+		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, g.spare())
 		m = asm.Mem{Base: t}
 	}
 	g.storeReg(k, m, r)
@@ -84,7 +84,7 @@ func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
 	default:
 		t := g.gp()
 		g.from(asm.LEA, 8, t, m)
-		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, asm.RBP)
+		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, g.spare())
 		m = asm.Mem{Base: t}
 	}
 	switch {
