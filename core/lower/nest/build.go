@@ -19,6 +19,10 @@ type Builder struct {
 	views  map[*Buffer]*Buffer
 	codes  map[codeKey]*Value
 	maxima map[*Value][2]*Value
+	// logs are the arguments of logarithms to base 2, sines what sinKey makes, turns the memory that turning needs.
+	logs  map[*Value]*Value
+	sines map[sinKey]*Value
+	turns *turnMemory
 }
 
 // NewBuilder begins an empty kernel for vectors of so many lanes.
@@ -26,7 +30,7 @@ func NewBuilder(name string, lanes int) *Builder {
 	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
 	return &Builder{
 		Kernel: k, Cur: k.Root, table: newTable[valueKey, Value](256), places: map[string]int32{},
-		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{},
+		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{}, logs: map[*Value]*Value{}, sines: map[sinKey]*Value{},
 	}
 }
 

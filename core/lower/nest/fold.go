@@ -114,6 +114,8 @@ func (b *Builder) simplerFloat(op Op, k Kind, x *Value, c float64) *Value {
 		return x
 	case c == -1 && (op == Mul || op == Div):
 		return b.legal(Neg, k, x)
+	case op == Mul && b.logs[x] != nil && c == constFloat(b.Float(k, math.Ln2)):
+		return b.formula(k).log(b.logs[x], ln)
 	case c == 0 && (op == Add && math.Signbit(c) || op == Sub && !math.Signbit(c)):
 		return x
 	case op == Div:

@@ -142,6 +142,11 @@ func singleLane(op Op) laneFunc {
 		return func(a, b, c uint64) uint64 { return ofF32(fma32(f32Of(a), f32Of(b), f32Of(c))) }
 	case NFMA:
 		return func(a, b, c uint64) uint64 { return ofF32(fma32(-f32Of(a), f32Of(b), f32Of(c))) }
+	case Scale:
+		return func(a, b, _ uint64) uint64 { return of32(scale(wide(a), wide(b))) }
+	case Recip:
+		// Rounded to 12 bits, so that nothing can rely on more.
+		return func(a, _, _ uint64) uint64 { return (ofF32(1/f32Of(a)) + 1<<11) &^ (1<<12 - 1) }
 	}
 	if g := floatUnary[op]; g != nil {
 		return func(a, _, _ uint64) uint64 { return of32(g(wide(a))) }
@@ -175,6 +180,8 @@ func doubleLane(op Op) laneFunc {
 		return func(a, b, c uint64) uint64 { return ofF64(math.FMA(f64Of(a), f64Of(b), f64Of(c))) }
 	case NFMA:
 		return func(a, b, c uint64) uint64 { return ofF64(math.FMA(-f64Of(a), f64Of(b), f64Of(c))) }
+	case Scale:
+		return func(a, b, _ uint64) uint64 { return ofF64(scale(f64Of(a), f64Of(b))) }
 	}
 	if g := floatUnary[op]; g != nil {
 		return func(a, _, _ uint64) uint64 { return ofF64(g(f64Of(a))) }
@@ -210,9 +217,44 @@ func fma32(a, b, c float32) float32 {
 	return float32(s)
 }
 
+// scale is x * 2**n.
+func scale(x, n float64) float64 {
+	if n != n {
+		return n
+	}
+	return math.Ldexp(x, int(max(min(n, 5000), -5000)))
+}
+
+// exponent is the number of factors 2 that |x| has over 1.
+func exponent(x float64) float64 {
+	if x == 0 || x-x != 0 {
+		return math.Logb(x) // infinities and NaN
+	}
+	_, e := math.Frexp(x)
+	return float64(e - 1)
+}
+
+// fraction is x without its factors 2.
+func fraction(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Copysign(1, x)
+	case x < 0:
+		return math.NaN()
+	case math.IsInf(x, 1):
+		return 1
+	}
+	m, _ := math.Frexp(x)
+	if m < 0.75 {
+		m *= 2
+	}
+	return m
+}
+
 // floatUnary are exact in float64, or functions whose float64 is better than any renderer's.
 var floatUnary = map[Op]func(float64) float64{
 	Sqrt: math.Sqrt, Trunc: math.Trunc, Floor: math.Floor, Round: math.RoundToEven,
+	Exponent: exponent, Fraction: fraction,
 	Exp: exp, Exp2: math.Exp2, Log2: log2, Tanh: math.Tanh, Sin: reduced(uop.Sin, math.Sin), Cos: reduced(uop.Cos, math.Cos),
 }
 

@@ -71,6 +71,11 @@ const (
 	Floor
 	FMA  // Args[0]*Args[1] + Args[2], rounded once
 	NFMA // Args[2] - Args[0]*Args[1], rounded once
+	// Parts of floats, for machines with Machine.Scale, and what expand.go writes functions with.
+	Scale    // Args[0] * 2**Args[1], rounded once; Args[1] is an integer
+	Exponent // the n of |x| = m * 2**n with m in [1, 2), as a float, also of subnormal numbers; -Inf for 0, Inf for infinities
+	Fraction // x * 2**-n in [0.75, 1.5) for an integer n; NaN below 0, 1 for infinity, 1 and -1 for 0 and -0
+	Recip    // F32: about 1/x, the relative error is below 2**-11; for numbers in [2**-120, 2**120]
 	// Functions of floats that expand.go turns into the operations above.
 	Exp
 	Exp2
@@ -223,7 +228,7 @@ type Place struct {
 	Off   int64
 	// Stride is 1 for neighbours, 0 for one element for all lanes; scalars have 0.
 	Stride int64
-	// Index is a vector of integers (I32, I64), nil for none.
+	// Index is a vector of integers (I32, I64), nil for none; Stride is 0 then.
 	Index *Value
 	// Gate is a Bool of as many lanes as the access: where it is false nothing is read or written, and the address
 	// may be anything. A scalar gate of a vector access opens or shuts all lanes. Nil is open.

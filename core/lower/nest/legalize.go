@@ -75,7 +75,7 @@ func (b *Builder) legal(op Op, k Kind, args ...*Value) *Value {
 		case Max:
 			return b.greater(k, args[0], args[1])
 		case Exp, Exp2, Log2, Sin, Cos, Tanh:
-			return b.Do(op, k, args...)
+			return b.function(op, k, args[0])
 		}
 	}
 	if n := len(args); n == 2 && (op == Shl || op == Shr) && args[1].Kind != k {

@@ -1,0 +1,77 @@
+package nest
+
+import "math"
+
+// ln2Parts are parts of ln 2: with FMA two floats, without it the first of few bits.
+func (g formula) ln2Parts() []float64 {
+	switch {
+	case g.wide() && g.b.Machine.FMA:
+		return []float64{0.6931471805599453, 2.3190468138462996e-17}
+	case g.wide():
+		return []float64{0.6931471803691238, 1.9082149292705877e-10}
+	case g.b.Machine.FMA:
+		return []float64{0.6931471824645996, -1.904654323148236e-09}
+	}
+	return []float64{0.693359375, -0.00021219444005469057}
+}
+
+// expPoly are (e**r - 1 - r)/r**2 for |r| up to (ln 2)/2.
+var expPoly32 = []float64{0.4999999403953552, 0.16666516661643982, 0.04166810214519501, 0.00836919341236353, 0.0013838921440765262}
+
+var expPoly64 = []float64{0.5, 0.16666666666666688, 0.041666666666666824, 0.008333333333313897, 0.0013888888888778353, 0.00019841269903350976,
+	2.4801587557816733e-05, 2.7557228703982112e-06, 2.75570695371632e-07, 2.5113924489352478e-08, 2.0976981062261385e-09}
+
+// withoutLn2 takes multiples of ln 2 off; n and i are as nearest gives them.
+func (g formula) withoutLn2(x *Value, plus int64) (r, n, i *Value) {
+	n, i = g.nearest(x, math.Log2E, plus)
+	for _, p := range g.ln2Parts() {
+		x = g.nfma(n, g.float(p), x)
+	}
+	return x, n, i
+}
+
+// exp takes multiples of ln 2 off.
+func (g formula) exp(x *Value) *Value {
+	x = g.limited(x, pick(g, -104.0, -746), pick(g, 89.0, 710))
+	r, n, i := g.withoutLn2(x, 2*g.bias())
+	p := g.poly(r, append([]float64{1, 1}, pick(g, expPoly32, expPoly64)...))
+	return g.scale(p, n, i)
+}
+
+// exp2Poly are 2**r for |r| up to 1/2.
+var exp2Poly32 = []float64{1, 0.6931472420692444, 0.24022655189037323, 0.05550272390246391, 0.009617063216865063, 0.0013418220914900303, 0.00015820027329027653}
+
+var exp2Poly64 = []float64{1, 0.6931471805599457, 0.240226506959101, 0.05550410866478787, 0.009618129107605611, 0.0013333558153967864,
+	0.0001540353044390775, 1.5252726937777842e-05, 1.321544125415196e-06, 1.0180812348605365e-07, 7.072854029058751e-09, 4.0562073525243956e-10}
+
+func (g formula) exp2(x *Value) *Value {
+	x = g.limited(x, pick(g, -152.0, -1078), pick(g, 129.0, 1025))
+	n, i := g.nearest(x, 1, 2*g.bias())
+	return g.scale(g.poly(g.sub(x, n), pick(g, exp2Poly32, exp2Poly64)), n, i)
+}
+
+// tanh is e/(e+2) for e = exp(2|x|) - 1, with the sign of x. Beyond the limit it is 1.
+func (g formula) tanh(x *Value) *Value {
+	a := g.atMost(g.abs(x), pick(g, 10.0, 20))
+	r, _, i := g.withoutLn2(g.add(a, a), g.bias())
+	em1 := g.fma(g.mul(r, r), g.poly(r, pick(g, expPoly32, expPoly64)), r)
+	power := g.power(i)
+	e := g.fma(em1, power, g.sub(power, g.float(1)))
+	t := g.overPlus2(e)
+	return g.floats(g.ior(g.bits(t), g.iand(g.bits(x), g.top())))
+}
+
+// overPlus2 is e/(e+2) for numbers from 0 on, far from the ends of the range. From about 11 bits of 1/(e+2) one step of
+// Newton's makes 22, and a correction by e - q*(e+2) the quotient, several times faster than a division. The sum e+2,
+// which was rounded, is not needed for what is left.
+func (g formula) overPlus2(e *Value) *Value {
+	two := g.float(2)
+	d := g.add(e, two)
+	if g.wide() || !g.b.Machine.FMA {
+		return g.div(e, d)
+	}
+	inv := g.b.legal(Recip, g.f, d)
+	inv = g.fma(inv, g.nfma(d, inv, g.float(1)), inv)
+	q := g.mul(e, inv)
+	return g.fma(g.nfma(q, e, g.nfma(q, two, e)), inv, q)
+}

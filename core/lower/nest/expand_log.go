@@ -1,0 +1,82 @@
+package nest
+
+import "math"
+
+// base is a base of logarithms: log(2) in two parts, of which the first times an exponent is exact, and log(1+f)/f for
+// f from -1/4 to 1/2.
+type base struct {
+	of2    [2]float64
+	poly32 []float64
+	poly64 []float64
+}
+
+var log2Of = &base{
+	of2: [2]float64{1, 0},
+	poly32: []float64{
+		1.4426950216293335, -0.7213475108146667, 0.48090076446533203, -0.3606748580932617, 0.28838402032852173, -0.24014820158481598, 0.20910102128982544,
+		-0.19027863442897797, 0.15066733956336975, -0.06434443593025208,
+	},
+	poly64: []float64{
+		1.4426950408889634, -0.7213475204444814, 0.48089834696302136, -0.3606737602224785, 0.28853900816894196, -0.24044917342746533, 0.20609929240737046,
+		-0.1803368857415958, 0.16029941297099914, -0.14426920190220094, 0.13115464813225633, -0.12023321508415398, 0.11098299745425066, -0.10292734389634292,
+		0.09584695908426485, -0.09070036915026694, 0.08863574147447766, -0.08487498993797028, 0.06774062190164182, -0.03609100971588773, 0.00906938709810371,
+	},
+}
+
+var ln = &base{
+	of2: [2]float64{0.693115234375, 3.1946184945309415e-05},
+	poly32: []float64{
+		1.0, -0.5, 0.3333350121974945, -0.2500007450580597, 0.1998925805091858, -0.16645804047584534, 0.14493778347969055,
+		-0.13189110159873962, 0.10443464666604996, -0.04460016265511513,
+	},
+	poly64: []float64{
+		1.0, -0.49999999999999906, 0.3333333333333324, -0.25000000000051736, 0.20000000000095647, -0.1666666665843058, 0.14285714263022917,
+		-0.12500000576303108, 0.11111113263106778, -0.09999979946696785, 0.09090808368897592, -0.08333658654964844, 0.0769481302068457, -0.07142092295945339,
+		0.06634485814473798, -0.062016488009562415, 0.06047664533166449, -0.06144557796848724, 0.0554811924291867, -0.034211929666251265, 0.009914472667886084,
+	},
+}
+
+// log takes the exponent off, so that a factor from 3/4 to 3/2 is left.
+func (g formula) log(x *Value, to *base) *Value {
+	if g.b.Machine.Scale {
+		// These know all special values: the exponent of 0 and of infinity is their logarithm.
+		m := g.b.legal(Fraction, g.f, x)
+		e := g.sub(g.b.legal(Exponent, g.f, x), g.b.legal(Exponent, g.f, m))
+		return g.logOf(m, e, to)
+	}
+	zero := g.float(0)
+	small := g.less(x, g.float(math.Ldexp(1, int(1-g.bias()))))
+	up := g.float(float64(g.fraction()))
+	y := g.where(small, g.mul(x, g.float(math.Ldexp(1, int(g.fraction())))), x)
+	bits := g.bits(y)
+	// The bits of a positive number less those of 3/4, exponents only.
+	e := g.iand(g.isub(bits, g.bits(g.float(0.75))), -1<<g.fraction())
+	m := g.floats(g.isub(bits, e))
+	out := g.logOf(m, g.sub(g.exponentToFloat(e), g.where(small, up, zero)), to)
+	out = g.where(g.equal(x, zero), g.float(math.Inf(-1)), out)
+	// Infinity is its own logarithm; what is not above or at zero has none.
+	out = g.where(g.less(x, g.float(math.Inf(1))), out, g.float(math.Inf(1)))
+	return g.where(g.lessEqual(zero, x), out, g.float(math.NaN()))
+}
+
+// logOf is the logarithm of m * 2**e.
+func (g formula) logOf(m, e *Value, to *base) *Value {
+	f := g.sub(m, g.float(1))
+	p := g.poly(f, pick(g, to.poly32, to.poly64))
+	if to.of2[1] == 0 {
+		return g.fma(f, p, e)
+	}
+	return g.fma(e, g.float(to.of2[0]), g.fma(f, p, g.mul(e, g.float(to.of2[1]))))
+}
+
+// exponentToFloat turns a multiple of the lowest exponent bit into the factor as a float.
+func (g formula) exponentToFloat(e *Value) *Value {
+	if !g.wide() {
+		return g.b.convert(F32, g.shr(e, g.fraction()))
+	}
+	// Made positive, the exponent is added to the fraction of a large number: not all machines convert vectors of I64.
+	const magic = 3 << 51
+	up := g.ushr(g.ixor(e, g.int(math.MinInt64)), 52)
+	sum := g.floats(g.iadd(up, g.bits(g.float(magic))))
+	return g.sub(sum, g.float(magic+2048))
+}

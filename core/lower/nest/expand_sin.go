@@ -1,0 +1,61 @@
+package nest
+
+import "math"
+
+// sinPoly are (sin(r)/r - 1)/z in z = r*r for |r| up to a little more than pi/2.
+var sinPoly32 = []float64{-0.16666659712791443, 0.008333067409694195, -0.00019809554214589298, 2.6053e-06}
+
+var sinPoly64 = []float64{-0.16666666666666666, 0.008333333333333207, -0.00019841269841212476, 2.7557319211568394e-06, -2.5052106904256547e-08,
+	1.60589409901948e-10, -7.643018949175952e-13, 2.721395e-15}
+
+// piParts are parts of pi, and the limit up to which multiples of them are exact enough. With FMA they are as long as
+// floats can be; all are positive, so that zeros keep their sign.
+func (g formula) piParts() (parts []float64, limit float64) {
+	switch {
+	case g.wide() && g.b.Machine.FMA:
+		return []float64{3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33}, 1 << 30
+	case g.wide():
+		return []float64{3.1415926534682512, 1.2154201012607932e-10, 4.044532497591901e-21}, 1 << 17
+	case g.b.Machine.FMA:
+		return []float64{3.1415925025939941, 1.5099578831723193e-07, 1.0780605716316238e-14}, 1 << 16
+	}
+	return []float64{3.140625, 0.0009675025939941406, 1.5099067240953445e-07, 5.126688136514179e-12}, 8192
+}
+
+// sinKey is a sine or cosine that is there.
+type sinKey struct {
+	x   *Value
+	cos bool
+}
+
+// sin is the sine of x, or the cosine: sin(|x| + pi/2). Multiples of pi are taken off, each of which turns the sign,
+// and for the cosine half of one is put to it, in the multiple, which stays exact.
+func (g formula) sin(x *Value, cos bool) *Value {
+	key := sinKey{x, cos}
+	if v := g.b.sines[key]; v != nil {
+		return v
+	}
+	parts, limit := g.piParts()
+	a := g.abs(x)
+	var n, i *Value
+	if cos {
+		n, i = g.nearest(g.fma(a, g.float(1/math.Pi), g.float(0.5)), 1, 0)
+		n = g.sub(n, g.float(0.5))
+	} else {
+		n, i = g.nearest(a, 1/math.Pi, 0)
+	}
+	r := a
+	for _, p := range parts {
+		r = g.nfma(n, g.float(p), r)
+	}
+	r = g.floats(g.ixor(g.bits(r), g.shl(i, pick[int64](g, 31, 63))))
+	r = g.turned(r, a, limit, cos)
+	z := g.mul(r, r)
+	// R is added last: near pi/2 a product would be rounded to more than 1.
+	v := g.fma(g.mul(r, z), g.poly(z, pick(g, sinPoly32, sinPoly64)), r)
+	if !cos {
+		v = g.floats(g.ixor(g.bits(v), g.iand(g.bits(x), g.top())))
+	}
+	g.b.sines[key] = v
+	return v
+}

@@ -1,0 +1,170 @@
+package nest
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// All results were compared with Go's once.
+var stepFlag = flag.Uint("step", 10007, "every how many F32 the functions are tried on")
+
+// functionsOf are the functions as exact as Go has them, and the errors in units of the last place that are allowed:
+// with FMA, and without. Those of F64 contain Go's.
+var functionsOf = []struct {
+	name           string
+	make           func(b *Builder, k Kind, x *Value) *Value
+	want32, want64 func(float64) float64
+	limit          float64 // of results, 0 for none
+	ulps32, ulps64 [2]float64
+}{
+	{"exp", call(Exp), exp, exp, 0, [2]float64{0.8, 1.1}, [2]float64{2, 2}},
+	{"exp2", call(Exp2), math.Exp2, math.Exp2, 0, [2]float64{0.8, 1}, [2]float64{2, 2}},
+	{"log2", call(Log2), log2, log2, 0, [2]float64{1.5, 1.9}, [2]float64{2, 3}},
+	{"log", func(b *Builder, k Kind, x *Value) *Value {
+		return b.ALU(Mul, k, b.ALU(Log2, k, x), b.Float(k, math.Ln2))
+	}, math.Log, naturalLog, 0,
+		[2]float64{1.4, 1.9}, [2]float64{2, 3}},
+	{"sin", call(Sin), exactly(Sin, math.Sin), floatUnary[Sin], 1, [2]float64{1.9, 2.3}, [2]float64{2, 2}},
+	{"cos", call(Cos), exactly(Cos, math.Cos), floatUnary[Cos], 1, [2]float64{1.9, 2.3}, [2]float64{2, 2}},
+	{"tanh", call(Tanh), math.Tanh, math.Tanh, 1, [2]float64{1.7, 2.3}, [2]float64{3, 3}},
+}
+
+// naturalLog is right for subnormal numbers too, which Go's is not.
+func naturalLog(x float64) float64 {
+	if m, e := math.Frexp(x); x > 0 && e < -1000 {
+		return math.Log(m) + float64(e)*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// exactly is the function of Go where that is good enough for F32, and exact arithmetic near its zeros.
+func exactly(op Op, f func(float64) float64) func(float64) float64 {
+	return func(x float64) float64 {
+		if y := f(x); math.Abs(y) > 1e-4 || y != y {
+			return y
+		}
+		return floatUnary[op](x)
+	}
+}
+
+func call(op Op) func(b *Builder, k Kind, x *Value) *Value {
+	return func(b *Builder, k Kind, x *Value) *Value { return b.ALU(op, k, x) }
+}
+
+// everything and nothing of what functions use of a machine.
+var mathMachines = []Machine{AVX512, AVX2, SSE4}
+
+// ulps is the error of a register in units of the last place of what should be there.
+func ulps(k Kind, got uint64, want float64) float64 {
+	g, fraction, least := wide(got), 23, -149
+	if k == F64 {
+		g, fraction, least = f64Of(got), 52, -1074
+	} else if math.Abs(want) >= 0x1.ffffffp127 {
+		want = math.Copysign(math.Inf(1), want)
+	}
+	switch {
+	case want != want && g != g, want == g && math.Signbit(want) == math.Signbit(g):
+		return 0
+	case want-g != want-g || math.Signbit(want) != math.Signbit(g):
+		return math.Inf(1)
+	}
+	_, e := math.Frexp(want)
+	return math.Ldexp(math.Abs(g-want), -max(e-1-fraction, least))
+}
+
+// TestFunctions32 tries all functions on numbers all over the range.
+func TestFunctions32(t *testing.T) {
+	const lanes = 1024
+	for _, f := range functionsOf {
+		for _, m := range mathMachines {
+			t.Run(f.name+" "+m.Name, func(t *testing.T) {
+				worst, at := 0.0, 0.0
+				in := newMemory(F32, 64*lanes)
+				for next := uint64(0); next < 1<<32; {
+					for i := range 64 * lanes {
+						in.put(i, next)
+						next = min(next+uint64(*stepFlag), 1<<32-1)
+						if next == 1<<32-1 && i == 64*lanes-1 {
+							next++
+						}
+					}
+					got := elementwise(t, m, lanes, 64*lanes, F32, []memory{in}, func(b *Builder, a []*Value) *Value { return f.make(b, F32, a[0]) })
+					for i := range 64 * lanes {
+						x := wide(in.get(i))
+						if y := f32Of(got.get(i)); f.limit > 0 && math.Abs(float64(y)) > f.limit {
+							t.Fatalf("at %v: got %v", x, y)
+						}
+						if e := ulps(F32, got.get(i), f.want32(x)); e > worst {
+							worst, at = e, x
+						}
+					}
+				}
+				report(t, worst, at, f.ulps32, m)
+			})
+		}
+	}
+}
+
+func report(t *testing.T, worst, at float64, limits [2]float64, m Machine) {
+	t.Logf("%.3f units at %v", worst, at)
+	limit := limits[0]
+	if !m.FMA {
+		limit = limits[1]
+	}
+	if worst > limit {
+		t.Errorf("got an error of %.3f units in the last place at %v (%x), expected at most %v", worst, at, at, limit)
+	}
+}
+
+// numbers64 are numbers of all sizes, many of them where functions change quickly, and special ones.
+func numbers64(n int) memory {
+	rng := rand.New(rand.NewPCG(5, 6))
+	special := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.Pi, math.Pi / 2, -3 * math.Pi, 0x1p-1074, -0x1p-1074,
+		0x1p-1022, math.MaxFloat64, -math.MaxFloat64, 1 << 30, 1<<30 - 0.5, 1 << 17, 709.78, 709.79, -745.13, -745.14, -1074.9, -1075.1, 1023.9, 1024,
+		0.75, math.Nextafter(0.75, 0), 1.5, math.Nextafter(1.5, 0), math.Nextafter(1, 0), math.Nextafter(1, 2)}
+	m := newMemory(F64, n)
+	for i := range n {
+		switch {
+		case i < len(special):
+			m.put(i, ofF64(special[i]))
+		case i%4 == 0:
+			m.put(i, rng.Uint64())
+		case i%4 == 1:
+			m.put(i, ofF64(rng.NormFloat64()))
+		case i%4 == 2:
+			m.put(i, ofF64(math.Exp2(rng.Float64()*30-10)))
+		default:
+			m.put(i, ofF64((rng.Float64()*2-1)*750))
+		}
+	}
+	return m
+}
+
+func TestFunctions64(t *testing.T) {
+	const lanes, n = 1024, 64 << 10
+	in := numbers64(n)
+	for _, f := range functionsOf {
+		want := make([]float64, n)
+		for i := range n {
+			want[i] = f.want64(f64Of(in.get(i)))
+		}
+		for _, m := range mathMachines {
+			t.Run(f.name+" "+m.Name, func(t *testing.T) {
+				worst, at := 0.0, 0.0
+				got := elementwise(t, m, lanes, n, F64, []memory{in}, func(b *Builder, a []*Value) *Value { return f.make(b, F64, a[0]) })
+				for i := range n {
+					x := f64Of(in.get(i))
+					if y := f64Of(got.get(i)); f.limit > 0 && math.Abs(y) > f.limit {
+						t.Fatalf("at %v: got %v", x, y)
+					}
+					if e := ulps(F64, got.get(i), want[i]); e > worst {
+						worst, at = e, x
+					}
+				}
+				report(t, worst, at, f.ulps64, m)
+			})
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package nest
+
+import "math"
+
+// invPiWords are the bits of 1/pi behind the binary point, 32 at a time, after two words of zeros.
+var invPiWords = [...]int64{0, 0,
+	0x517CC1B7, 0x27220A94, 0xFE13ABE8, 0xFA9A6EE0, 0x6DB14ACC, 0x9E21C820, 0xFF28B1D5, 0xEF5DE2B0, 0xDB92371D, 0x2126E970,
+	0x03249775, 0x04E8C90E, 0x7F0EF58E, 0x5894D39F, 0x74411AFA, 0x975DA242, 0x74CE3813, 0x5A2FBF20, 0x9CC8EB1C, 0xC1A99CFA,
+	0x4E422FC5, 0xDEFC941D, 0x8FFC4BFF, 0xEF02CC07, 0xF79788C5, 0xAD05368F, 0xB69B3F67, 0x93E584DB, 0xA7A31FB3, 0x4F2FF516,
+	0xBA93DD63, 0xF5F2F8BD, 0x9E839CFB, 0xC5294975, 0x35FDAFD8, 0x8FC6AE84, 0x2B019823,
+}
+
+// turnMemory is scratch memory for reducing great arguments: the words of 1/pi, and the lanes of a vector.
+type turnMemory struct {
+	words *Buffer
+	lanes map[Kind]*Buffer
+}
+
+// turnMemory is that memory, with lanes of a kind.
+func (b *Builder) turnMemory(k Kind) *turnMemory {
+	if b.turns == nil {
+		b.turns = &turnMemory{words: b.ownScratch(0, U32, int64(len(invPiWords))), lanes: map[Kind]*Buffer{}}
+	}
+	if b.turns.lanes[k] == nil {
+		b.turns.lanes[k] = b.ownScratch(int32(k), k, int64(b.Lanes))
+	}
+	return b.turns
+}
+
+// ownScratch is scratch memory of the builder's own; its number is one that no importer gives.
+func (b *Builder) ownScratch(n int32, k Kind, size int64) *Buffer {
+	buf := &Buffer{ID: 1<<30 + n, Kind: k, Size: size, Param: -1, Offset: b.Scratch, Read: true, Written: true}
+	b.Scratch += (size*k.Size() + 63) &^ 63
+	return buf
+}
+
+// turned is r, what is left of a without multiples of pi, with the sign that they turn. Where a is beyond the limit
+// it is reduced with many bits of 1/pi instead: if any lane is, in a loop that otherwise runs zero times. What is in
+// it depends on the variables of the loop, so that none of it is computed without need.
+func (g formula) turned(r, a *Value, limit float64, cos bool) *Value {
+	b := g.b
+	any := g.lessEqual(g.float(limit), a)
+	if any.Lanes > 1 {
+		any = b.New(AnyLane, Bool, 1, 0, any)
+	}
+	outer := b.Cur
+	b.Cur = r.Home
+	var left *PhiVar
+	b.Loop("great arguments", b.convert(I64, any), func(l *Loop) {
+		left = b.Phi(l, r)
+		arg := b.Phi(l, a)
+		arg.Next = arg.V
+		// The difference is NaN for infinity.
+		exact := g.add(g.reduceLanes(arg.V, limit, cos), g.sub(arg.V, arg.V))
+		left.Next = g.where(g.lessEqual(g.float(limit), arg.V), exact, left.V)
+	})
+	r = b.Final(left)
+	b.Cur = outer
+	return r
+}
+
+// reduceLanes reduces numbers of at least the limit, lane by lane.
+func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
+	b := g.b
+	mem := b.turnMemory(g.f)
+	for i, w := range invPiWords {
+		b.Store(&Place{Buf: mem.words, Off: int64(i)}, b.Int(U32, w))
+	}
+	// Lanes that are smaller or NaN become the limit, infinity a number.
+	a = g.b.legal(Pick, g.f, g.float(limit), a)
+	a = g.atMost(a, pick(g, math.MaxFloat32, math.MaxFloat64))
+	if a.Lanes == 1 {
+		return g.reduceOne(a, cos)
+	}
+	lanes := mem.lanes[g.f]
+	b.Store(&Place{Buf: lanes, Stride: 1}, a)
+	b.Loop("lanes", b.Int(I64, int64(b.Lanes)), func(l *Loop) {
+		at := &Place{Buf: lanes, Terms: []Term{{l.Iter, 1}}}
+		b.Store(at, g.reduceOne(b.Load(at, 1, nil), cos))
+	})
+	return b.Load(&Place{Buf: lanes, Stride: 1}, b.Lanes, nil)
+}
+
+// reduceOne is Payne and Hanek's reduction of a scalar: x = m * 2**e with an integer m of 53 bits. Bits of 1/pi worth
+// 2 or more after multiplication by 2**e only add whole turns, so the 192 bits from there on, times m, give x/pi
+// modulo 2 with more than 128 bits behind the point. For cos, x + pi/2 is reduced.
+func (g formula) reduceOne(x *Value, cos bool) *Value {
+	b := g.b
+	num := func(c int64) *Value { return b.Int(U64, c) }
+	op := func(op Op, x, y *Value) *Value { return b.legal(op, U64, x, y) }
+	low := func(v *Value) *Value { return op(And, v, num(0xFFFFFFFF)) }
+	high := func(v *Value) *Value { return op(Shr, v, num(32)) }
+	pair := func(hi, lo *Value) *Value { return op(Or, op(Shl, hi, num(32)), lo) }
+
+	bits := b.Bitcast(F64, U64, b.convert(F64, x))
+	m := op(Or, op(And, bits, num(1<<52-1)), num(1<<52))
+	// Bit 1 of 1/pi is the first behind the point. Bit e comes to be worth 1; with two words of zeros in front it
+	// is bit e + 63 from the start.
+	bit := op(Sub, op(Shr, bits, num(52)), num(1075-63))
+	first := b.convert(I64, op(Shr, bit, num(5)))
+	shift := op(And, bit, num(31))
+	// Seven words of 1/pi, then six that start at the right bit.
+	var raw [7]*Value
+	for i := range raw {
+		raw[i] = b.convert(U64, b.Load(&Place{Buf: b.turnMemory(g.f).words, Terms: []Term{{first, 1}}, Off: int64(i)}, 1, nil))
+	}
+	var limbs [6]*Value
+	for i := range limbs {
+		limbs[i] = high(op(Shl, pair(raw[i], raw[i+1]), shift))
+	}
+	// The product modulo 2**192, from the lowest limb: column k is limb k times the low half of m plus limb k+1
+	// times the high half.
+	var out [6]*Value
+	carry := num(0)
+	for k := 5; k >= 0; k-- {
+		t, u := op(Mul, limbs[k], low(m)), num(0)
+		if k < 5 {
+			u = op(Mul, limbs[k+1], high(m))
+		}
+		sum := op(Add, op(Add, low(t), low(u)), low(carry))
+		carry = op(Add, op(Add, op(Add, high(t), high(u)), high(carry)), high(sum))
+		out[k] = low(sum)
+	}
+	// The top bit is the parity of the half turns; what follows is the fraction. Taken as a signed number it is the
+	// distance to the nearest integer, and then the parity of that integer is the top bit plus the fraction's.
+	t, u := pair(out[0], out[1]), pair(out[2], out[3])
+	if cos {
+		t = op(Add, t, num(1<<62))
+	}
+	hi := op(Or, op(Shl, t, num(1)), op(Shr, u, num(63)))
+	// The last bit of the lower half is left out, so that it is no negative number.
+	lo := op(And, u, num(math.MaxInt64))
+	d := b.formula(F64)
+	part := func(v *Value, exp int) *Value {
+		return d.mul(b.convert(F64, b.Bitcast(U64, I64, v)), d.float(math.Ldexp(1, exp)))
+	}
+	r := d.mul(d.add(part(hi, -64), part(lo, -127)), d.float(math.Pi))
+	sign := d.iand(b.Bitcast(U64, I64, op(Xor, t, hi)), math.MinInt64)
+	return b.convert(g.f, d.floats(d.ixor(d.bits(r), sign)))
+}
