@@ -14,3 +14,6 @@ func TestGoNested(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) { testGoOn(t, exec.New(nested.New(m))) })
 	}
 }
+
+// TestGoNative runs it on machine code.
+func TestGoNative(t *testing.T) { testGo(t, "native") }

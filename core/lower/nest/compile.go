@@ -61,7 +61,11 @@ func hasWide(list []*uop.UOp) bool {
 		case uop.Range, uop.ConstOp, uop.DefineVar, uop.Param, uop.DefineReg, uop.DefineLocal, uop.Index, uop.After:
 			continue
 		}
-		if k, ok := kindOf[u.DType.Scalar()]; ok && !u.DType.IsPtr() && k.Size() == 8 {
+		dt := u.DType
+		if u.Op == uop.Store {
+			dt = u.Src[1].DType
+		}
+		if k, ok := kindOf[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
 			return true
 		}
 	}

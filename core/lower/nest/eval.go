@@ -101,6 +101,11 @@ func (im *importer) target(ix *uop.UOp) target {
 // makes ok false.
 func (im *importer) place(t target) (at *Place, lanes int, ok bool) {
 	l := im.linearOf(t.index)
+	if l.index != nil && l.lane != 0 {
+		k := l.index.Kind
+		l.index = im.Do(Add, k, l.index, im.valueOf(linear{lane: l.lane}, k))
+		l.lane = 0
+	}
 	at = &Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
 	lanes = 1
 	if l.lane != 0 || l.index != nil {
