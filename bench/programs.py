@@ -57,11 +57,6 @@ def product_tn(f: Ops, a: Tensor, b: Tensor) -> Tensor:
     return f.matmul(f.transpose(a, 0, 1), b)
 
 
-def product_bf16(f: Ops, a: Tensor, b: Tensor) -> Tensor:
-    """Multiply matrices of bfloat16, made from float32."""
-    return f.matmul(f.bfloat16(a), f.bfloat16(b))
-
-
 def transposed_copy(f: Ops, x: Tensor) -> Tensor:
     """Write the transpose of a matrix."""
     return f.copy(f.transpose(x, 0, 1))

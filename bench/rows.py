@@ -58,7 +58,8 @@ def row(task: Task, threads: int, outcomes: dict[str, Outcome], limits: Any = No
         "goal": goal,
         "gate": gate,
         "verdict": verdict(ratio, goal, gate),
-        "same_values": agrees(ours.values, [o.values for o in peers.values() if o.values]),
+        "same_values": not ours.values
+        or agrees(ours.values, [o.values for o in peers.values() if o.values]),
         "notes": {name: o.note for name, o in outcomes.items() if o.note},
         "first_ms": {name: round(o.first * 1e3, 2) for name, o in outcomes.items() if o.first},
     }

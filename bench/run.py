@@ -1,6 +1,6 @@
 """Measure what the project promises; write bench/RESULTS.md, bench/results.json and a chart.
 
-python bench/run.py [--quick] [--device NAME] [--beam]
+python bench/run.py [--quick] [--device NAME] [--beam] [--output FOLDER]
 
 --quick: one round, less work to compare, no memory run of 100,000 steps. --beam: tinygrad also
 with BEAM=2, which searches for minutes the first time. compare.py measures single tasks.
@@ -34,7 +34,6 @@ from tasks import TASKS, Task
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 GO = os.environ.get("GO", "go")
-RESULTS = HERE / "results.json"
 ROUNDS = 3
 
 # What is promised: cold in ms, cached in us.
@@ -133,17 +132,27 @@ def nodes_per_second() -> float:
     return statistics.median(float(m) for m in re.findall(r"([\d.e+]+) nodes/s", done.stdout))
 
 
-def against_others(tasks: list[Task], pace: Pace, threads: list[int], beam: bool) -> list[str]:
-    """Compare with other frameworks; write rows and chart."""
+def against_others(
+    tasks: list[Task], pace: Pace, threads: list[int], beam: bool, folder: Path
+) -> tuple[list[str], Any]:
+    """Compare with other frameworks; draw the chart. Return the section and the results."""
     names = [OURS, *compare.USUAL, *(["tinygrad beam"] if beam else [])]
     rows, limits, versions = compare.measure(tasks, names, threads, pace, show=show)
     probe(rows)
-    RESULTS.write_text(json.dumps({"versions": versions, "limits": limits, "rows": rows}, indent=1))
-    chart.write(HERE / "results.svg", rows, max(threads))
+    chart.write(folder / "results.svg", rows, max(threads))
     peers = [name for name in names if name in versions and name != OURS]
     section = report.section(rows, limits, peers)
     known = ", ".join(f"{name} {versions[name]}" for name in peers)
-    return [section.replace("\n\n", f"\n\n{known}.\n\n", 1)]
+    results = {"versions": versions, "limits": limits, "rows": rows}
+    return [section.replace("\n\n", f"\n\n{known}.\n\n", 1)], results
+
+
+def bf16_times(rows: list[Row]) -> float:
+    """Return how many times as fast our product in bfloat16 is as in float32."""
+    times = {r["workload"]: r["ours_us"] for r in rows if r["ours_us"] is not None}
+    if not {"matmul 1024", "matmul bf16 1024"} <= set(times):
+        return 0.0
+    return float(times["matmul 1024"] / times["matmul bf16 1024"])
 
 
 def show(row: Row) -> None:
@@ -372,13 +381,11 @@ def output(command: list[str]) -> str:
     return done.stdout.strip()
 
 
-def overhead_rows(cold: Any, calls: Any) -> list[str]:
-    """Gather the figures beside the arithmetic; add them to bench/results.json."""
+def overhead_rows(cold: Any, calls: Any, compared: list[Row]) -> list[dict[str, Any]]:
+    """Gather the figures beside the arithmetic."""
     found = {"cold": cold, "calls": calls, "nodes": nodes_per_second()}
-    rows = overheads.rows(found | {"footprint": measure("footprint.py")})
-    results = json.loads(RESULTS.read_text())
-    RESULTS.write_text(json.dumps(results | {"overheads": rows}, indent=1) + "\n")
-    return overheads.section(rows)
+    found |= {"footprint": measure("footprint.py"), "bf16_times": bf16_times(compared)}
+    return overheads.rows(found)
 
 
 def main() -> None:
@@ -387,6 +394,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--device", help="POLY_DEVICE")
     parser.add_argument("--beam", action="store_true", help="tinygrad also with BEAM=2")
+    parser.add_argument("--output", type=Path, default=HERE, help="folder of the results")
     args = parser.parse_args()
     rounds = 1 if args.quick else ROUNDS
     start = time.monotonic()
@@ -397,10 +405,13 @@ def main() -> None:
     lines = conditions()
     tasks = [task for task in TASKS if not (args.quick and task.slow)]
     pace = Pace(2, 0.01, 0.5) if args.quick else Pace(7, 0.02, 1.5)
-    lines += against_others(tasks, pace, [2] if args.quick else [1, 2], args.beam)
+    threads = [2] if args.quick else [1, 2]
+    section, results = against_others(tasks, pace, threads, args.beam, args.output)
+    lines += section
     ours, peer = by_turns(rounds)
     calls = medians([frontend_calls() for _ in range(rounds)])
-    lines += overhead_rows(ours, calls)
+    results["overheads"] = overhead_rows(ours, calls, results["rows"])
+    lines += overheads.section(results["overheads"])
     if os.environ.get("POLY_DEVICE", "native") != "wasm":
         lines += portable_section(pace)
     lines += overhead_section(ours, peer)
@@ -422,8 +433,9 @@ def main() -> None:
     if not args.quick:
         lines += memory_section(measure("overhead.py", "memory")["memory"])
     lines += [f"All of this took {time.monotonic() - start:.0f} seconds.", ""]
-    (HERE / "RESULTS.md").write_text("\n".join(lines))
-    print((HERE / "RESULTS.md").read_text())
+    (args.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (args.output / "RESULTS.md").write_text("\n".join(lines))
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

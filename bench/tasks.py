@@ -50,6 +50,16 @@ def integers(high: int, *shape: int) -> Input:
     return lambda rng: aligned(rng.integers(0, high, shape, np.int32))
 
 
+def bfloat16(*shape: int) -> Input:
+    """Return an input of normal numbers in bfloat16, of which numpy knows only the bits."""
+    return lambda rng: aligned((normal(*shape)(rng).view(np.uint32) >> 16).astype(np.uint16))
+
+
+def float16(*shape: int) -> Input:
+    """Return an input of normal numbers in float16."""
+    return lambda rng: aligned(normal(*shape)(rng).astype(np.float16))
+
+
 def weights(shapes: Sequence[tuple[int, ...]]) -> list[Input]:
     """Return inputs for the parameters of a model: 1 and 0 would be ordinary too."""
     return [normal(*shape, scale=0.05) for shape in shapes]
@@ -311,13 +321,18 @@ TASKS: list[Task] = [
         )
         for name, program in (("matmul A·Bᵀ", p.product_nt), ("matmul Aᵀ·B", p.product_tn))
     ),
-    _product(
-        "matmul bf16 1024",
-        p.product_bf16,
-        ((1024, 1024), (1024, 1024)),
-        2.0 * 1024**3,
-        PARITY,
-        skip={"numpy": "no bfloat16", "tinygrad": "seconds a call"},
+    *(
+        Task(
+            f"matmul {name} 1024",
+            "matmul",
+            p.product,
+            [make(1024, 1024), make(1024, 1024)],
+            2.0 * 1024**3,
+            4.0 * 1024**2,
+            limit,
+            skip={"numpy": "no product of this type", "tinygrad": "seconds a call"},
+        )
+        for name, make, limit in (("bf16", bfloat16, PARITY), ("f16", float16, None))
     ),
     _product("matvec 4096", p.product, ((BIG, BIG), (BIG,)), 2.0 * BIG * BIG, (1.00, 1.05)),
     _product(

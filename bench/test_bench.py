@@ -140,7 +140,9 @@ def test_overheads_keep_their_limits() -> None:
     call = {"realize": 20.0, "rerun": 0.4, "call": 0.06}
     calls = dict.fromkeys(("python", "c", "node_js"), call)
     sizes = {"load_ms": 6.0, "small_mib": 40.0, "large_mib": 200.0}
-    rows = overheads.rows({"cold": cold, "calls": calls, "nodes": 6e6, "footprint": sizes})
+    rows = overheads.rows(
+        {"cold": cold, "calls": calls, "nodes": 6e6, "footprint": sizes, "bf16_times": 5.0}
+    )
     kept = {r["overhead"]: r["verdict"] for r in rows}
     assert len(kept) == len(overheads.OVERHEADS)
     assert kept["cold: one elementwise kernel"] == "missed"

@@ -26,8 +26,9 @@ def version() -> str:
 
 
 def array(data: Array) -> Tensor:
-    """Return a tensor."""
-    return jnp.asarray(data)
+    """Return a tensor; bits are those of bfloat16."""
+    tensor = jnp.asarray(data)
+    return tensor.view(jnp.bfloat16) if data.dtype == np.uint16 else tensor
 
 
 def read(result: Tensor) -> Array:
@@ -86,11 +87,6 @@ def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = Non
 def copy(x: Tensor) -> Tensor:
     """Return x; a result lies row by row."""
     return x
-
-
-def bfloat16(x: Tensor) -> Tensor:
-    """Return x in bfloat16."""
-    return x.astype(jnp.bfloat16)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polygrad import Tensor
+from polygrad import Tensor, dtypes
 from polygrad._library import lib
 from polygrad.nn import SGD, CompiledTrainingStep, compile_step
 
@@ -28,8 +28,11 @@ def version() -> str:
 
 
 def array(data: Array) -> Tensor:
-    """Return a tensor."""
-    return Tensor(data)
+    """Return a tensor; bits are those of bfloat16."""
+    tensor = Tensor(data)
+    if data.dtype != np.uint16:
+        return tensor
+    return tensor.bitcast(dtypes.bfloat16).contiguous().realize()
 
 
 def read(result: Any) -> Array:
@@ -85,7 +88,7 @@ exp, sin, tanh, gelu = Tensor.exp, Tensor.sin, Tensor.tanh, Tensor.gelu
 relu, sigmoid, maximum = Tensor.relu, Tensor.sigmoid, Tensor.maximum
 total, mean, softmax = Tensor.sum, Tensor.mean, Tensor.softmax
 matmul, transpose, copy = Tensor.matmul, Tensor.transpose, Tensor.contiguous
-reshape, linear, bfloat16 = Tensor.reshape, Tensor.linear, Tensor.bfloat16
+reshape, linear = Tensor.reshape, Tensor.linear
 
 
 def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:

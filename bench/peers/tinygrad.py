@@ -91,7 +91,7 @@ exp, sin, tanh, gelu = Tensor.exp, Tensor.sin, Tensor.tanh, Tensor.gelu
 relu, sigmoid, maximum = Tensor.relu, Tensor.sigmoid, Tensor.maximum
 total, mean, softmax = Tensor.sum, Tensor.mean, Tensor.softmax
 matmul, transpose, copy = Tensor.matmul, Tensor.transpose, Tensor.contiguous
-reshape, bfloat16 = Tensor.reshape, Tensor.bfloat16
+reshape = Tensor.reshape
 
 
 def layernorm(x: Tensor, weight: Any = None, bias: Any = None) -> Tensor:

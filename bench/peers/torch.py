@@ -29,7 +29,9 @@ def version() -> str:
 
 
 def array(data: Array) -> Tensor:
-    """Return a tensor."""
+    """Return a tensor; bits are those of bfloat16."""
+    if data.dtype == np.uint16:
+        return torch.from_numpy(data.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(data)
 
 
@@ -111,11 +113,6 @@ def copy(x: Tensor) -> Tensor:
 def reshape(x: Tensor, shape: Sequence[int]) -> Tensor:
     """Return x in another shape."""
     return x.reshape(shape)
-
-
-def bfloat16(x: Tensor) -> Tensor:
-    """Return x in bfloat16."""
-    return x.bfloat16()
 
 
 def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
