@@ -125,8 +125,6 @@ var fusions = []struct {
 		}
 		return out
 	}},
-	// One kernel sums parts of neighbours, for threads to share, the other one those sums.
-	{"sum of many", 2, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.Sum(m.in(1000000), nil, false))) }},
 	{"attention", 3, func(m model) []*uop.UOp {
 		q, k, v := m.in(2, 4, 16, 32), m.in(2, 4, 16, 32), m.in(2, 4, 16, 32)
 		return m.stores(m.ok(tensor.ScaledDotProductAttention(q, k, v, tensor.AttentionOptions{})))
@@ -205,5 +203,22 @@ func TestMergingCanBeTurnedOff(t *testing.T) {
 	t.Setenv("POLY_FUSE", "0")
 	if _, off := contents(t, merging{interp.New()}, fusions[0].build); off != plain || off != 3 {
 		t.Errorf("%d kernels with POLY_FUSE=0, %d on a device that merges none, expected 3", off, plain)
+	}
+}
+
+// TestLongSum cuts a sum for a few threads: one kernel sums parts of neighbours, the other one those sums.
+func TestLongSum(t *testing.T) {
+	for _, c := range []struct {
+		d       device.Device
+		kernels int
+	}{{interp.New(), 3}, {merging{interp.New()}, 2}} {
+		m := model{t, uop.NewGraph()}
+		step, err := exec.New(c.d).Compile(m.g.Sink(nil, m.stores(m.ok(tensor.Sum(m.in(10_000_000), nil, false)))...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := step.Kernels(); n != c.kernels {
+			t.Errorf("%d kernels, expected %d", n, c.kernels)
+		}
 	}
 }
