@@ -2,6 +2,8 @@ package regalloc
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"testing"
 
 	"polygrad/render/x64/asm"
@@ -236,23 +238,13 @@ func allocate(t *testing.T, c *Code) Result {
 	if c.Encodings == 0 {
 		c.Encodings = asm.VEX | asm.EVEX
 	}
-	a := new(alloc)
-	if err := a.read(c); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.walk(); err != nil {
-		fail(nil, "%v", err)
-	}
-	r := a.write()
-	if err := Verify(c, &r); err != nil {
-		fail(&r, "%v", err)
-	}
+	insts := slices.Clone(c.Insts)
 	r, err := Alloc(c)
 	if err != nil {
 		fail(nil, "%v", err)
 	}
 	before, after := newMachine(), newMachine()
-	if err := before.run(c.Insts); err != nil {
+	if err := before.run(insts); err != nil {
 		fail(&r, "before: %v", err)
 	}
 	if err := after.run(r.Insts); err != nil {
@@ -281,4 +273,10 @@ func listing(insts []asm.Inst) string {
 		s += fmt.Sprintf("\n%4d %s", k, &insts[k])
 	}
 	return s
+}
+
+// Every allocation of the tests is verified.
+func TestMain(m *testing.M) {
+	check = true
+	os.Exit(m.Run())
 }

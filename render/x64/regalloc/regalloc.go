@@ -57,12 +57,17 @@ const (
 
 var pool = sync.Pool{New: func() any { return new(alloc) }}
 
-// Alloc gives every virtual register of c physical ones.
+// Alloc gives every virtual register of c physical ones. It may change the order of c.Insts.
 func Alloc(c *Code) (Result, error) {
 	a := pool.Get().(*alloc)
 	defer pool.Put(a)
 	if err := a.read(c); err != nil {
 		return Result{}, err
+	}
+	if a.arrangeAll() {
+		if err := a.read(c); err != nil {
+			return Result{}, err
+		}
 	}
 	if err := a.walk(); err != nil {
 		return Result{}, err

@@ -29,8 +29,10 @@ type alloc struct {
 
 	loop    int32 // the innermost loop at this place
 	scopes  []scope
-	spilled []int32 // values that have been in the frame
-	gone    []bool  // instructions that are not needed
+	spilled []int32          // values that have been in the frame
+	gone    []bool           // instructions that are not needed
+	alive   [][classes]int16 // how many values are alive before each instruction
+	sort    order
 
 	insts   []asm.Inst // Code.Insts with physical registers
 	added   []added

@@ -1,0 +1,353 @@
+package regalloc
+
+import (
+	"sort"
+
+	"polygrad/render/x64/asm"
+)
+
+// arrangeAll changes the order of independent instructions where more values are needed together than there are
+// registers, if another order needs fewer, and reports whether it did. What fits stays as it is: the processor finds its
+// own order.
+func (a *alloc) arrangeAll() bool {
+	p := a.pressures()
+	insts := a.c.Insts
+	done := false
+	for i := 0; i < len(insts); i++ {
+		if !a.tooMany(&p[i]) || a.barrier(i) {
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && !a.barrier(from-1) {
+			from--
+		}
+		for to < len(insts) && !a.barrier(to) {
+			to++
+		}
+		var over [classes]bool
+		for k := range over {
+			for j := from; j < to; j++ {
+				over[k] = over[k] || int(p[j][k]) > len(a.order[k])
+			}
+		}
+		done = a.arrange(from, to, over) || done
+		i = to
+	}
+	return done
+}
+
+// tooMany reports whether there are more values of a class than registers.
+func (a *alloc) tooMany(p *[classes]int16) bool {
+	for k, n := range p {
+		if int(n) > len(a.order[k]) {
+			return true
+		}
+	}
+	return false
+}
+
+// pressures are how many values of each class are alive before each instruction.
+func (a *alloc) pressures() [][classes]int16 {
+	p := grow(a.alive, len(a.c.Insts)+1)
+	a.alive = p
+	clear(p)
+	for v := range a.vals {
+		x := &a.vals[v]
+		for k := x.acc; k < x.end; k++ {
+			if to := a.until(x, k); to > a.accs[k].pos {
+				p[a.accs[k].pos+1][x.class]++
+				if int(to)+1 < len(p) {
+					p[to+1][x.class]--
+				}
+			}
+		}
+	}
+	for i := 1; i < len(p); i++ {
+		for k := range p[i] {
+			p[i][k] += p[i-1][k]
+		}
+	}
+	return p
+}
+
+// until is how far the value that x has after its access k is alive, at most up to the next access.
+func (a *alloc) until(x *value, k int32) int32 {
+	for l := a.loopOf[a.accs[k].pos]; ; l = a.loops[l].parent {
+		if k+1 < x.end && a.accs[k+1].pos < a.loops[l].end {
+			if a.accs[k+1].reads {
+				return a.accs[k+1].pos
+			}
+			break
+		}
+		if l == 0 {
+			break
+		}
+		if f := a.firstIn(x, l); a.accs[f].reads {
+			// It lives to the end of the loop at least, and on if it is used behind it.
+			to := a.loops[l].end
+			for q := a.loops[l].parent; ; q = a.loops[q].parent {
+				if k+1 < x.end && a.accs[k+1].pos < a.loops[q].end {
+					if a.accs[k+1].reads {
+						to = a.accs[k+1].pos
+					}
+					return to
+				}
+				if q == 0 {
+					return to
+				}
+				if f := a.firstIn(x, q); a.accs[f].reads {
+					to = a.loops[q].end
+				}
+			}
+		}
+	}
+	return a.accs[k].pos
+}
+
+// barrier reports whether instruction i keeps its place, and all others the side of it that they are on.
+func (a *alloc) barrier(i int) bool {
+	inst := &a.c.Insts[i]
+	if inst.Op <= asm.ENDLOOP || inst.Op.Branch() || inst.Op.UsesFlags() || inst.Op == asm.RET {
+		return true
+	}
+	physical := false
+	operands(inst, func(r asm.Reg, _, _ bool) { physical = physical || !r.Virtual() })
+	if physical || inst.Dst == 0 && inst.Mem.None() && !inst.Op.SetsFlags() {
+		return true
+	}
+	if inst.Op.SetsFlags() {
+		// The flags are for an instruction behind it.
+		for j := i + 1; j < len(a.c.Insts); j++ {
+			next := &a.c.Insts[j]
+			if next.Op.UsesFlags() {
+				return true
+			}
+			if next.Op.SetsFlags() || next.Op.Branch() || next.Op == asm.LABEL {
+				break
+			}
+		}
+		return inst.Dst == 0
+	}
+	// Between the flags and their use.
+	for j := i + 1; j < len(a.c.Insts); j++ {
+		next := &a.c.Insts[j]
+		if next.Op.UsesFlags() {
+			return true
+		}
+		if next.Op.SetsFlags() || next.Op == asm.LABEL {
+			return false
+		}
+	}
+	return false
+}
+
+// order is the work of arrange, whose memory is used again. Values have numbers of their own, from 0, in it.
+type order struct {
+	local  []int32 // the number of a value, or none
+	class  []uint8 // of numbers
+	known  []int32 // the value of a number
+	ops    []operand
+	first  []int32 // the first operand of each instruction
+	edges  []edge
+	head   []int32 // the last of edges that end at an instruction, or none
+	wait   []int32 // how many instructions that must come later have no place yet
+	write  []int32 // the last instruction that wrote a number, or none
+	reads  []int32 // the last of readers since then that reads a number, or none
+	reader []edge
+	alive  []bool
+	out    []bool
+	ready  []int32
+	seq    []int32
+	old    []asm.Inst
+}
+
+// operand is a register that an instruction reads or writes, once for each instruction.
+type operand struct {
+	n             int32
+	reads, writes bool
+}
+
+// edge is an instruction in a list: the list goes on with number next.
+type edge struct{ inst, next int32 }
+
+// arrange orders instructions from number from to before number to, backwards: of those that nothing waits for, next
+// comes the one that leaves the fewest values alive before it, of equals the last. It reports whether that is better
+// than it was.
+func (a *alloc) arrange(from, to int, over [classes]bool) bool {
+	n := to - from
+	const most = 800
+	if n < 3 || n > most {
+		return false
+	}
+	o := &a.sort
+	insts := a.c.Insts[from:to]
+	a.localize(insts, int32(to))
+	o.depend(insts)
+	o.alive = append(o.alive[:0], o.out...)
+	o.ready, o.seq = o.ready[:0], grow(o.seq, n)
+	for t := n - 1; t >= 0; t-- {
+		if o.wait[t] == 0 {
+			o.ready = append(o.ready, int32(t))
+		}
+	}
+	for left := n - 1; left >= 0; left-- {
+		best, least := 0, 1<<30
+		for k, t := range o.ready {
+			if d := o.change(t, &over); d < least || d == least && t > o.ready[best] {
+				best, least = k, d
+			}
+		}
+		t := o.ready[best]
+		o.ready[best] = o.ready[len(o.ready)-1]
+		o.ready = o.ready[:len(o.ready)-1]
+		o.seq[left] = t
+		for _, p := range o.ops[o.first[t]:o.first[t+1]] {
+			o.alive[p.n] = p.reads
+		}
+		for e := o.head[t]; e != none; e = o.edges[e].next {
+			b := o.edges[e].inst
+			if o.wait[b]--; o.wait[b] == 0 {
+				o.ready = append(o.ready, b)
+			}
+		}
+	}
+	better := o.excess(func(k int) int32 { return o.seq[k] }, n, a.alive[to], a) < o.excess(func(k int) int32 { return int32(k) }, n, a.alive[to], a)
+	if better {
+		o.old = append(o.old[:0], insts...)
+		for k, t := range o.seq {
+			insts[k] = o.old[t]
+		}
+	}
+	for _, v := range o.known {
+		o.local[v] = none
+	}
+	return better
+}
+
+// localize numbers the values of the instructions, lists their operands, and notes which values are alive behind them.
+func (a *alloc) localize(insts []asm.Inst, to int32) {
+	o := &a.sort
+	if len(o.local) < len(a.vals) {
+		o.local = grow(o.local, len(a.vals))
+		for v := range o.local {
+			o.local[v] = none
+		}
+	}
+	o.class, o.known, o.ops, o.first, o.out = o.class[:0], o.known[:0], o.ops[:0], o.first[:0], o.out[:0]
+	for t := range insts {
+		begin := len(o.ops)
+		o.first = append(o.first, int32(begin))
+		operands(&insts[t], func(r asm.Reg, reads, writes bool) {
+			v := a.number(r)
+			if o.local[v] == none {
+				o.local[v] = int32(len(o.known))
+				o.known = append(o.known, v)
+				o.class = append(o.class, uint8(r.Class()))
+				o.out = append(o.out, a.liveAt(&a.vals[v], to))
+			}
+			n := o.local[v]
+			for k := begin; k < len(o.ops); k++ {
+				if p := &o.ops[k]; p.n == n {
+					p.reads, p.writes = p.reads || reads, p.writes || writes
+					return
+				}
+			}
+			o.ops = append(o.ops, operand{n, reads, writes})
+		})
+	}
+	o.first = append(o.first, int32(len(o.ops)))
+}
+
+// liveAt reports whether x is alive before instruction i.
+func (a *alloc) liveAt(x *value, i int32) bool {
+	k := x.acc + int32(sort.Search(int(x.end-x.acc), func(k int) bool { return a.accs[x.acc+int32(k)].pos >= i }))
+	return k > x.acc && a.until(x, k-1) >= i
+}
+
+// depend finds which instructions must come before which: those that write what others read, and the other way around,
+// for registers and, as one more number, for memory.
+func (o *order) depend(insts []asm.Inst) {
+	numbers := len(o.known) + 1
+	o.edges, o.reader = o.edges[:0], o.reader[:0]
+	o.head, o.wait = grow(o.head, len(insts)), grow(o.wait, len(insts))
+	o.write, o.reads = grow(o.write, numbers), grow(o.reads, numbers)
+	clear(o.wait)
+	for _, s := range [][]int32{o.head, o.write, o.reads} {
+		for k := range s {
+			s[k] = none
+		}
+	}
+	after := func(t, before int32) {
+		if before != none && before != t {
+			o.edges = append(o.edges, edge{before, o.head[t]})
+			o.head[t] = int32(len(o.edges) - 1)
+			o.wait[before]++
+		}
+	}
+	note := func(n, t int32, reads, writes bool) {
+		after(t, o.write[n])
+		if writes {
+			for e := o.reads[n]; e != none; e = o.reader[e].next {
+				after(t, o.reader[e].inst)
+			}
+			o.write[n], o.reads[n] = t, none
+		}
+		if reads {
+			o.reader = append(o.reader, edge{t, o.reads[n]})
+			o.reads[n] = int32(len(o.reader) - 1)
+		}
+	}
+	for t := range insts {
+		for _, p := range o.ops[o.first[t]:o.first[t+1]] {
+			note(p.n, int32(t), p.reads, p.writes)
+		}
+		if inst := &insts[t]; !inst.Mem.None() && inst.Mem.Pool == 0 && inst.Op != asm.LEA {
+			note(int32(numbers-1), int32(t), !inst.Stores(), inst.Stores())
+		}
+	}
+}
+
+// change is how many more values are alive before instruction t than behind it; those of classes that have too many
+// count first.
+func (o *order) change(t int32, over *[classes]bool) int {
+	d := 0
+	for _, p := range o.ops[o.first[t]:o.first[t+1]] {
+		w := 1
+		if over[o.class[p.n]] {
+			w = 1000
+		}
+		switch {
+		case p.reads && !o.alive[p.n]:
+			d += w
+		case !p.reads && o.alive[p.n]:
+			d -= w
+		}
+	}
+	return d
+}
+
+// excess is how many values too many are alive at worst if the instructions stand in a sequence; count is how many are
+// alive behind them.
+func (o *order) excess(at func(int) int32, n int, count [classes]int16, a *alloc) int {
+	o.alive = append(o.alive[:0], o.out...)
+	worst := 0
+	for k := n - 1; k >= 0; k-- {
+		t := at(k)
+		for _, p := range o.ops[o.first[t]:o.first[t+1]] {
+			if o.alive[p.n] != p.reads {
+				o.alive[p.n] = p.reads
+				if p.reads {
+					count[o.class[p.n]]++
+				} else {
+					count[o.class[p.n]]--
+				}
+			}
+		}
+		sum := 0
+		for c := range count {
+			sum += max(0, int(count[c])-len(a.order[c]))
+		}
+		worst = max(worst, sum)
+	}
+	return worst
+}
