@@ -54,8 +54,12 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if kernel := os.Getenv("FAULT"); kernel != "" {
-		fault(kernel)
+	if what := os.Getenv("CHILD"); what != "" {
+		if rest, ok := strings.CutPrefix(what, "denied "); ok {
+			denied(rest == "all")
+		} else {
+			fault(what)
+		}
 		return
 	}
 	if err := Open(); err != nil {

@@ -25,7 +25,7 @@ var faults = map[string]struct {
 	"fpe":  {[]byte{0x31, 0xc9, 0xb8, 0x01, 0x00, 0x00, 0x00, 0x99, 0xf7, 0xf9, 0xc3}, "+0x8; code: f7 f9 c3", syscall.SIGFPE},
 }
 
-// fault is the child process: it runs a kernel in a way. The first word of FAULT is the kernel, the second where it
+// fault is the child process: it runs a kernel in a way. The first word of CHILD is the kernel, the second where it
 // runs, and the third what else.
 func fault(what string) {
 	var name, where, more string
@@ -107,11 +107,11 @@ func signalName(s syscall.Signal) string {
 	return map[syscall.Signal]string{syscall.SIGSEGV: "SIGSEGV", syscall.SIGILL: "SIGILL", syscall.SIGFPE: "SIGFPE"}[s]
 }
 
-// child runs this test again with FAULT set: what it wrote, and whether it ended by itself.
+// child runs this test again with CHILD set: what it wrote, and whether it ended by itself.
 func child(t *testing.T, what string) (out string, ended bool) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "FAULT="+what)
+	c.Env = append(os.Environ(), "CHILD="+what)
 	b, err := c.CombinedOutput()
 	return string(b), err == nil
 }
