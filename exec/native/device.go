@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
 
@@ -83,35 +84,82 @@ func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine
 
 // Compile lays kernels out and makes machine code of them, side by side.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
-	specs, errs := make([]code.Spec, len(progs)), make([]error, len(progs))
-	device.Each(len(progs), func(i int) { specs[i], errs[i] = d.render(progs[i]) })
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
+	made, errs := make([]made, len(progs)), make([]error, len(progs))
+	device.Each(len(progs), func(i int) { made[i], errs[i] = d.render(progs[i]) })
+	var specs []code.Spec
+	for i, m := range made {
+		if errs[i] != nil {
+			return nil, errs[i]
 		}
+		specs = append(specs, m.specs...)
 	}
 	kernels, err := code.Load(specs)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]device.Kernel, len(kernels))
-	for i, k := range kernels {
-		out[i] = k
+	out := make([]device.Kernel, len(progs))
+	for i, m := range made {
+		out[i] = kernels[0]
+		if len(m.specs) > 1 {
+			out[i] = &streaming{kernels[0], kernels[1], m.aligned}
+		}
+		kernels = kernels[len(m.specs):]
 	}
 	return out, nil
 }
 
-func (d *Device) render(p *lower.Program) (code.Spec, error) {
+// made is the code of a kernel. If it stores around the caches, which it can do to aligned buffers only, there is
+// code for other buffers too.
+type made struct {
+	specs   []code.Spec
+	aligned []int // the buffers that have to be aligned
+}
+
+func (d *Device) render(p *lower.Program) (m made, err error) {
 	k, err := nest.Compile(p.Name, p.Linear, d.machine)
 	if err != nil {
-		return code.Spec{}, err
+		return m, err
 	}
-	c, err := x64.Render(k, d.features)
+	for i, q := range k.Params {
+		if q.Aligned {
+			m.aligned = append(m.aligned, i)
+		}
+	}
+	if err := m.add(k, d.features); err != nil || m.aligned == nil {
+		return m, err
+	}
+	plain := d.machine
+	plain.Stream = 0
+	if k, err = nest.Compile(p.Name, p.Linear, plain); err != nil {
+		return m, err
+	}
+	return m, m.add(k, d.features)
+}
+
+func (m *made) add(k *nest.Kernel, f x64.Features) error {
+	c, err := x64.Render(k, f)
 	if err != nil {
-		return code.Spec{}, err
+		return err
 	}
-	return code.Spec{
+	m.specs = append(m.specs, code.Spec{
 		Name: c.Name, Text: c.Text, Buffers: c.Buffers, Vars: c.Vars, Items: c.Items,
 		Frame: c.Frame, Scratch: c.Scratch, Flops: c.Flops, Bytes: c.Bytes,
-	}, nil
+	})
+	return nil
+}
+
+// streaming is a kernel with code for aligned buffers and for others.
+type streaming struct {
+	fast, plain *code.Kernel
+	aligned     []int
+}
+
+// Run runs the kernel.
+func (s *streaming) Run(bufs []unsafe.Pointer, vars []int64) error {
+	for _, i := range s.aligned {
+		if uintptr(bufs[i])%64 != 0 {
+			return s.plain.Run(bufs, vars)
+		}
+	}
+	return s.fast.Run(bufs, vars)
 }
