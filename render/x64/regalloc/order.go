@@ -14,7 +14,8 @@ func (a *alloc) arrangeAll() bool {
 	insts := a.c.Insts
 	done := false
 	for i := 0; i < len(insts); i++ {
-		if !a.tooMany(&p[i]) || a.barrier(i) {
+		through := &a.through[a.loopOf[i]]
+		if !a.tooMany(&p[i], through) || a.barrier(i) {
 			continue
 		}
 		from, to := i, i+1
@@ -27,7 +28,7 @@ func (a *alloc) arrangeAll() bool {
 		var over [classes]bool
 		for k := range over {
 			for j := from; j < to; j++ {
-				over[k] = over[k] || int(p[j][k]) > len(a.order[k])
+				over[k] = over[k] || int(p[j][k]-through[k]) > len(a.order[k])
 			}
 		}
 		done = a.arrange(from, to, over) || done
@@ -36,21 +37,24 @@ func (a *alloc) arrangeAll() bool {
 	return done
 }
 
-// tooMany reports whether there are more values of a class than registers.
-func (a *alloc) tooMany(p *[classes]int16) bool {
+// tooMany reports whether there are more values of a class than registers, less those that the loop has no use for.
+func (a *alloc) tooMany(p, through *[classes]int16) bool {
 	for k, n := range p {
-		if int(n) > len(a.order[k]) {
+		if int(n-through[k]) > len(a.order[k]) {
 			return true
 		}
 	}
 	return false
 }
 
-// pressures are how many values of each class are alive before each instruction.
+// pressures are how many values of each class are alive before each instruction. It also counts those that are alive
+// through a loop which does not touch them.
 func (a *alloc) pressures() [][classes]int16 {
 	p := grow(a.alive, len(a.c.Insts)+1)
 	a.alive = p
 	clear(p)
+	a.through = grow(a.through, len(a.loops))
+	clear(a.through)
 	for v := range a.vals {
 		x := &a.vals[v]
 		for k := x.acc; k < x.end; k++ {
@@ -58,6 +62,11 @@ func (a *alloc) pressures() [][classes]int16 {
 				p[a.accs[k].pos+1][x.class]++
 				if int(to)+1 < len(p) {
 					p[to+1][x.class]--
+				}
+				for l := a.loopsFrom(a.accs[k].pos); l < len(a.loops) && a.loops[l].start < to; l++ {
+					if a.loops[l].end < to {
+						a.through[l][x.class]++
+					}
 				}
 			}
 		}
@@ -68,6 +77,11 @@ func (a *alloc) pressures() [][classes]int16 {
 		}
 	}
 	return p
+}
+
+// loopsFrom is the first loop that begins behind instruction i.
+func (a *alloc) loopsFrom(i int32) int {
+	return sort.Search(len(a.loops), func(l int) bool { return a.loops[l].start > i })
 }
 
 // until is how far the value that x has after its access k is alive, at most up to the next access.
@@ -211,7 +225,11 @@ func (a *alloc) arrange(from, to int, over [classes]bool) bool {
 			}
 		}
 	}
-	better := o.excess(func(k int) int32 { return o.seq[k] }, n, a.alive[to], a) < o.excess(func(k int) int32 { return int32(k) }, n, a.alive[to], a)
+	behind := a.alive[to]
+	for k, n := range a.through[a.loopOf[from]] {
+		behind[k] -= n
+	}
+	better := o.excess(func(k int) int32 { return o.seq[k] }, n, behind, a) < o.excess(func(k int) int32 { return int32(k) }, n, behind, a)
 	if better {
 		o.old = append(o.old[:0], insts...)
 		for k, t := range o.seq {

@@ -32,6 +32,7 @@ type alloc struct {
 	spilled []int32          // values that have been in the frame
 	gone    []bool           // instructions that are not needed
 	alive   [][classes]int16 // how many values are alive before each instruction
+	through [][classes]int16 // how many values are alive through each loop and not used in it
 	sort    order
 
 	insts   []asm.Inst // Code.Insts with physical registers
