@@ -25,7 +25,9 @@ type maker struct {
 	ins   []*nest.Buffer
 	iters []*nest.Value
 	outs  []outBuffer
-	depth int // of expressions
+	// scratch is written and read in any order.
+	scratch *nest.Buffer
+	depth   int // of expressions
 }
 
 type poolKey struct {
@@ -59,6 +61,14 @@ func newMaker(seed uint64, f x64.Features) *maker {
 	for _, k := range mem {
 		m.outs = append(m.outs, outBuffer{buf: param(m.Builder, k, 4096, true)})
 	}
+	k := pickOne(r, mem)
+	m.scratch = &nest.Buffer{ID: 99, Kind: k, Size: inSize, Param: -1, Offset: 64, Read: true, Written: true}
+	m.Scratch = 64 + inSize*8
+	m.Loop("clear", m.Int(nest.I64, inSize/4), func(l *nest.Loop) {
+		for i := range int64(4) {
+			m.Store(&nest.Place{Buf: m.scratch, Terms: []nest.Term{{V: l.Iter, Coef: 4}}, Off: i}, m.constant(k.Register()))
+		}
+	})
 	m.Vars = []nest.VarParam{{Name: "n", Kind: nest.I64, Max: 5}}
 	return m
 }
@@ -301,6 +311,9 @@ func (m *maker) gate(p *nest.Place, lanes, depth int) {
 
 func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
 	buf := pickOne(m.r, m.ins)
+	if m.r.IntN(4) == 0 {
+		buf = m.scratch
+	}
 	if buf.Kind.Register() != k {
 		return nil
 	}
@@ -326,6 +339,15 @@ func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
 		return m.New(nest.Cast, k, lanes, 0, v)
 	}
 	return v
+}
+
+// overwrite writes a value to memory that is read again.
+func (m *maker) overwrite(depth int) {
+	lanes := m.lanes()
+	v := m.value(m.scratch.Kind.Register(), lanes, m.depth)
+	p := m.place(m.scratch, lanes, depth)
+	m.gate(p, lanes, depth)
+	m.Store(p, v)
 }
 
 // store writes a value to memory that nothing else writes.
@@ -377,6 +399,9 @@ func (m *maker) block(level int) {
 		if level < 3 && m.r.IntN(3) == 0 {
 			m.loop(level)
 			continue
+		}
+		if m.r.IntN(3) == 0 {
+			m.overwrite(2)
 		}
 		m.store(m.value(pickOne(m.r, m.kinds), m.lanes(), m.depth), 2)
 	}

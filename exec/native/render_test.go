@@ -19,6 +19,7 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
+	"polygrad/render/x64/asm"
 )
 
 // levels are the features that the tests can have on this machine.
@@ -67,7 +68,7 @@ func param(b *nest.Builder, k nest.Kind, size int64, written bool) *nest.Buffer 
 	return buf
 }
 
-// machine runs a kernel as machine code and by the interpreter, on equal buffers, and compares what they hold then.
+// compare runs a kernel as machine code and by the interpreter, on equal buffers, and compares what they hold then.
 func compare(t *testing.T, k *nest.Kernel, f x64.Features, vars []int64, inputs [][]byte) *x64.Code {
 	t.Helper()
 	c, err := x64.Render(k, f)
@@ -167,10 +168,7 @@ func TestAdd(t *testing.T) {
 			}
 			b.Store(at(out), b.Do(nest.Add, nest.F32, b.Load(at(x), lanes, nil), b.Load(at(y), lanes, nil)))
 		})
-		c := compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(n)), floatBytes(int(n)), make([]byte, 4*n)})
-		if testing.Verbose() {
-			show(t, c)
-		}
+		compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(n)), floatBytes(int(n)), make([]byte, 4*n)})
 	}
 }
 
@@ -210,10 +208,14 @@ func tile(f x64.Features, m, n int, depth int64) *nest.Kernel {
 	return b.Kernel
 }
 
+// The inner loop of a matrix product holds its sums in registers: nothing is copied, and nothing goes to memory.
 func TestTile(t *testing.T) {
 	for _, f := range levels() {
 		m, n := 14, 2
-		if !f.AVX512 {
+		switch {
+		case !f.AVX2:
+			m = 5
+		case !f.AVX512:
 			m = 6
 		}
 		k := tile(f, m, n, 9)
@@ -222,8 +224,52 @@ func TestTile(t *testing.T) {
 			in = append(in, floatBytes(int(p.Size)))
 		}
 		c := compare(t, k, f, nil, in)
-		if testing.Verbose() {
-			show(t, c)
+		copies, fused, inside := 0, 0, false
+		for i := range c.Insts {
+			inst := &c.Insts[i]
+			switch {
+			case inst.Op == asm.LABEL:
+				inside = true
+			case inst.Op.Branch():
+				inside = false
+			case !inside:
+			case inst.Op == asm.VFMADD231PS:
+				fused++
+			case inst.Mem.Base == asm.RBP || inst.Op == asm.VMOVAPS && f.AVX2 || inst.Op == asm.MOV:
+				copies++
+				t.Logf("%s: %v", f.Level(), inst)
+			}
 		}
+		if copies > 0 {
+			t.Errorf("%s: %d copies in the loop, expected none", f.Level(), copies)
+		}
+		if f.AVX2 && fused != m*n {
+			t.Errorf("%s: %d multiplications in the loop, expected %d", f.Level(), fused, m*n)
+		}
+	}
+}
+
+// Work items are those that a call is asked for, and scratch memory is written and read again in the order of the nest.
+func TestItemsAndScratch(t *testing.T) {
+	for _, f := range levels() {
+		lanes := f.Lanes(false)
+		n := int64(lanes)
+		b := nest.NewBuilder("items", lanes)
+		x, out := param(b, nest.F32, 8*n, false), param(b, nest.F32, 8*n, true)
+		tmp := &nest.Buffer{ID: 3, Kind: nest.F32, Size: 2 * n, Param: -1, Offset: 64, Read: true, Written: true}
+		b.Kernel.Items, b.Kernel.Scratch = 8, 64+8*n
+		first := b.New(nest.First, nest.I64, 1, 0)
+		b.Loop("item", b.New(nest.Items, nest.I64, 1, 0), func(l *nest.Loop) {
+			item := b.Do(nest.Add, nest.I64, first, l.Iter)
+			at := []nest.Term{{V: item, Coef: n}}
+			b.Store(&nest.Place{Buf: tmp, Stride: 1}, b.Load(&nest.Place{Buf: x, Terms: at, Stride: 1}, lanes, nil))
+			b.Loop("turn", b.Int(nest.I64, 3), func(l *nest.Loop) {
+				old := b.Load(&nest.Place{Buf: tmp, Stride: 1}, lanes, nil)
+				b.Store(&nest.Place{Buf: tmp, Stride: 1}, b.Do(nest.Add, nest.F32, old, old))
+				b.Store(&nest.Place{Buf: tmp, Off: 1}, b.Float(nest.F32, 0.5))
+			})
+			b.Store(&nest.Place{Buf: out, Terms: at, Stride: 1}, b.Load(&nest.Place{Buf: tmp, Stride: 1}, lanes, nil))
+		})
+		compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(8 * n)), make([]byte, 32*n)})
 	}
 }

@@ -210,7 +210,7 @@ func (g *gen) times(t nest.Term) (asm.Reg, uint8) {
 func (g *gen) multiply(size int, dst, a asm.Reg, c int64) {
 	switch {
 	case c > 0 && c&(c-1) == 0:
-		g.ins(asm.MOV, size, dst, a)
+		g.move(dst, a)
 		if c > 1 {
 			g.imm(asm.SHL, size, dst, log2(c))
 		}

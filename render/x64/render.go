@@ -4,9 +4,12 @@ package x64
 
 import (
 	"fmt"
+	"os"
+	"sync"
 
 	"polygrad/core/lower/nest"
 	"polygrad/render/x64/asm"
+	"polygrad/render/x64/pipeline"
 	"polygrad/render/x64/regalloc"
 )
 
@@ -30,6 +33,9 @@ type Code struct {
 	// Spills counts the instructions that the register allocator added, weighted with 10 to the power of their depth.
 	Spills float64
 }
+
+// dumping says that POLY_DUMP=x64 asks for listings of what is rendered.
+var dumping = sync.OnceValue(func() bool { return os.Getenv("POLY_DUMP") == "x64" })
 
 // Render makes machine code of a legal kernel for processors with features f.
 func Render(k *nest.Kernel, f Features) (code *Code, err error) {
@@ -60,6 +66,9 @@ func Render(k *nest.Kernel, f Features) (code *Code, err error) {
 	text, err := coder.Finish()
 	if err != nil {
 		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
+	}
+	if dumping() {
+		pipeline.Dump(os.Stderr, k.Name, insts)
 	}
 	return &Code{
 		Name: k.Name, Text: text, Buffers: len(k.Params), Vars: len(k.Vars), Items: k.Items,
