@@ -10,12 +10,16 @@ import (
 	"unsafe"
 )
 
-// allocate makes memory of the library, aligned for every type. It lives as long as something points to it.
+// alignment of memory of the library: a cache line, and the widest vector.
+const alignment = 64
+
+// allocate makes memory of the library. It lives as long as something points into it.
 func allocate(nbytes uintptr) unsafe.Pointer {
 	if nbytes == 0 {
 		return nil
 	}
-	return unsafe.Pointer(unsafe.SliceData(make([]uint64, (nbytes+7)/8)))
+	p := unsafe.Pointer(unsafe.SliceData(make([]uint64, (nbytes+alignment)/8)))
+	return unsafe.Add(p, -uintptr(p)&(alignment-1))
 }
 
 // copyBytes copies memory; nothing may be NULL unless n is 0.
