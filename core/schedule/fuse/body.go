@@ -1,7 +1,6 @@
 package fuse
 
 import (
-	"maps"
 	"slices"
 
 	"polygrad/core/schedule"
@@ -17,6 +16,11 @@ type body struct {
 	loops []*uop.UOp
 	// merged says that the body is no kernel of the scheduler any more.
 	merged bool
+
+	// What was found out about the body: nil, 0 or false until it is.
+	nodes, indices []*uop.UOp
+	cost           float64
+	product, known bool
 }
 
 // store is one output.
@@ -71,8 +75,10 @@ func (f *fuser) open(k schedule.Kernel) *body {
 	b.stores = []store{{slot: slotOf(st.Src[0]), at: st.Src[0], value: st.Src[1], loops: b.loops}}
 	c := cuts{}
 	c.ofDivisions(b.root(), b.loops)
-	if s := f.split(b, c); s != nil {
-		return s
+	if len(c) > 0 {
+		if s := f.split(b, c); s != nil {
+			return s
+		}
 	}
 	return b
 }
@@ -94,33 +100,6 @@ func volume(rs []*uop.UOp) int64 {
 		n *= sizeOf(r)
 	}
 	return n
-}
-
-// replace puts other nodes in the place of some, once: what is put in is not looked at again.
-func replace(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
-	to := maps.Clone(m)
-	for _, u := range root.ToposortGated(func(u *uop.UOp) bool { return m[u] == nil }) {
-		if m[u] == nil {
-			to[u] = rebuilt(u, to)
-		}
-	}
-	return to[root]
-}
-
-// rebuilt is a node with its sources replaced.
-func rebuilt(u *uop.UOp, to map[*uop.UOp]*uop.UOp) *uop.UOp {
-	for i, s := range u.Src {
-		if to[s] == s {
-			continue
-		}
-		src := make([]*uop.UOp, len(u.Src))
-		copy(src, u.Src[:i])
-		for j := i; j < len(src); j++ {
-			src[j] = to[u.Src[j]]
-		}
-		return u.With(src...)
-	}
-	return u
 }
 
 // with is the body with nodes replaced and simplified; loops are its new ranges.
@@ -161,22 +140,31 @@ func (b *body) root() *uop.UOp {
 
 // loads are the INDEX nodes that the body reads.
 func (b *body) loads() []*uop.UOp {
-	var out []*uop.UOp
-	for _, u := range b.values() {
-		if u.Op == uop.Index {
-			out = append(out, u)
-		}
-	}
-	return out
+	b.values()
+	return b.indices
 }
 
 // values are the nodes below what is stored, sources first.
 func (b *body) values() []*uop.UOp {
-	src := make([]*uop.UOp, len(b.stores))
-	for i, s := range b.stores {
-		src[i] = s.value
+	if b.nodes != nil {
+		return b.nodes
 	}
-	return b.stores[0].at.Graph().Sink(nil, src...).Toposort()
+	if len(b.stores) == 1 {
+		b.nodes = b.stores[0].value.Toposort()
+	} else {
+		src := make([]*uop.UOp, len(b.stores))
+		for i, s := range b.stores {
+			src[i] = s.value
+		}
+		all := b.stores[0].at.Graph().Sink(nil, src...).Toposort()
+		b.nodes = all[:len(all)-1]
+	}
+	for _, u := range b.nodes {
+		if u.Op == uop.Index {
+			b.indices = append(b.indices, u)
+		}
+	}
+	return b.nodes
 }
 
 // storeTo is the store to a slot, nil if there is none.

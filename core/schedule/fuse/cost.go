@@ -27,6 +27,13 @@ func weight(op uop.Op) float64 {
 
 // work estimates what a run of the body costs: each value, as often as it is computed.
 func (b *body) work() float64 {
+	if b.cost == 0 {
+		b.cost = b.countWork()
+	}
+	return b.cost
+}
+
+func (b *body) countWork() float64 {
 	order, ok := nest(b)
 	if !ok {
 		order = b.loops
@@ -35,7 +42,7 @@ func (b *body) work() float64 {
 	values := b.values()
 	around := outerLoops(values)
 	for _, u := range values {
-		if u.DType.IsIndex() || u.Op == uop.Sink {
+		if u.DType.IsIndex() {
 			continue
 		}
 		rs := slices.Concat(u.Ranges(), around[u])
@@ -79,12 +86,11 @@ func outerLoops(values []*uop.UOp) map[*uop.UOp][]*uop.UOp {
 // contraction reports whether the body has a reduction that uses every value it loads several times: a matrix product
 // or a convolution. Such loops are tiled and must stay as they are.
 func (b *body) contraction() bool {
-	for _, u := range b.values() {
-		if u.Op == uop.Reduce && contracts(u) {
-			return true
-		}
+	if !b.known {
+		b.product = slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && contracts(u) })
+		b.known = true
 	}
-	return false
+	return b.product
 }
 
 func contracts(red *uop.UOp) bool {

@@ -48,7 +48,28 @@ type fuser struct {
 type item struct {
 	kernel        schedule.Kernel
 	body          *body // nil for kernels that cannot be merged
-	reads, writes []int // slots
+	reads, writes slotSet
+}
+
+// slotSet is a set of slots, a bit for each.
+type slotSet []uint64
+
+func (s *slotSet) add(slot int) {
+	for slot>>6 >= len(*s) {
+		*s = append(*s, 0)
+	}
+	(*s)[slot>>6] |= 1 << (slot & 63)
+}
+
+func (s slotSet) has(slot int) bool { return slot>>6 < len(s) && s[slot>>6]>>(slot&63)&1 != 0 }
+
+func overlap(a, b slotSet) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i]&b[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply merges kernels of a schedule.
@@ -78,7 +99,10 @@ func Apply(s *schedule.Schedule, o Options) {
 func (f *fuser) newItem(k schedule.Kernel) *item {
 	it := &item{kernel: k, body: f.open(k)}
 	if it.body == nil {
-		it.reads, it.writes = k.Bufs, k.Bufs
+		for _, b := range k.Bufs {
+			it.reads.add(b)
+			it.writes.add(b)
+		}
 		return it
 	}
 	it.note()
@@ -87,19 +111,12 @@ func (f *fuser) newItem(k schedule.Kernel) *item {
 
 // note lists the slots that the body works on.
 func (it *item) note() {
-	it.reads, it.writes = nil, nil
 	for _, s := range it.body.stores {
-		it.writes = append(it.writes, s.slot)
+		it.writes.add(s.slot)
 	}
 	for _, l := range it.body.loads() {
-		if s := slotOf(l); !slices.Contains(it.reads, s) {
-			it.reads = append(it.reads, s)
-		}
+		it.reads.add(slotOf(l))
 	}
-}
-
-func overlap(a, b []int) bool {
-	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
 // mustFollow reports whether b, which comes later, cannot come before a.
@@ -136,7 +153,7 @@ func (f *fuser) producers() {
 	for j := 0; j < len(f.items); j++ {
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.items[i], f.items[j]
-			if p.body == nil || k.body == nil || !overlap(p.writes, k.reads) {
+			if !overlap(p.writes, k.reads) || p.body == nil || k.body == nil || k.body.contraction() {
 				continue
 			}
 			before, after, ok := f.between(i, j)
@@ -157,7 +174,7 @@ func (f *fuser) needed(slot, i, j int) bool {
 		return true
 	}
 	for n, it := range f.items {
-		if n != i && n != j && slices.Contains(it.reads, slot) {
+		if n != i && n != j && it.reads.has(slot) {
 			return true
 		}
 	}
@@ -169,7 +186,7 @@ func (f *fuser) siblings() {
 	for j := 1; j < len(f.items); j++ {
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.items[i], f.items[j]
-			if p.body == nil || k.body == nil || !overlap(p.reads, k.reads) || overlap(p.writes, k.reads) || overlap(p.writes, k.writes) {
+			if !overlap(p.reads, k.reads) || overlap(p.writes, k.reads) || overlap(p.writes, k.writes) || !joinable(p.body, k.body) {
 				continue
 			}
 			before, after, ok := f.between(i, j)

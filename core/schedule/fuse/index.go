@@ -82,9 +82,54 @@ func strideIn(index, r *uop.UOp) int64 {
 	return stride
 }
 
-// position is the index of range t.r in a store, for an access to element at of its buffer.
-func (t term) position(at *uop.UOp) *uop.UOp {
-	return symbolic.Simplify(at.IdivInt(t.stride).ModInt(sizeOf(t.r)))
+// positionsIn are the indices of the ranges of a row-major store, for an access to one element of its buffer.
+func positionsIn(own []term, at *uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, len(own))
+	ts, ok := terms(at)
+	for i, t := range own {
+		if !ok {
+			out[i] = symbolic.Simplify(at.IdivInt(t.stride).ModInt(sizeOf(t.r)))
+			continue
+		}
+		n := 0
+		if out[i], n = digit(t, ts, at); n < 0 {
+			ok = false
+			out[i] = symbolic.Simplify(at.IdivInt(t.stride).ModInt(sizeOf(t.r)))
+			continue
+		}
+		ts = ts[n:]
+	}
+	return out
+}
+
+// digit is the index of range t.r, if it is the sum of the first n of the terms; n is -1 if it is not. The terms are those
+// that the ranges with greater strides left.
+func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
+	most := int64(0)
+	for ; n < len(ts) && ts[n].stride >= t.stride; n++ {
+		if ts[n].stride%t.stride != 0 {
+			return nil, -1
+		}
+		factor := ts[n].stride / t.stride
+		most += factor * (sizeOf(ts[n].r) - 1)
+		part := ts[n].r
+		if factor > 1 {
+			part = part.MulInt(factor)
+		}
+		if sum == nil {
+			sum = part
+		} else {
+			sum = sum.Add(part)
+		}
+	}
+	rest := int64(0)
+	for _, x := range ts[n:] {
+		rest += x.stride * (sizeOf(x.r) - 1)
+	}
+	if most >= sizeOf(t.r) || rest >= t.stride || sum == nil {
+		return nil, -1
+	}
+	return sum, n
 }
 
 // cuts are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.

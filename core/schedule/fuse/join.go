@@ -6,11 +6,13 @@ import (
 	"polygrad/core/uop"
 )
 
+// joinable reports whether two bodies may run in the same loops.
+func joinable(a, b *body) bool {
+	return a != nil && b != nil && volume(a.loops) == volume(b.loops) && !a.contraction() && !b.contraction()
+}
+
 // join puts two bodies that do not need each other into the same loops, if they read the same data there.
 func (f *fuser) join(a, b *body) *body {
-	if a.contraction() || b.contraction() {
-		return nil
-	}
 	before := a.work() + b.work()
 	if a, b = f.sameLoops(a, b); a == nil || b == nil {
 		return nil

@@ -15,13 +15,10 @@ type site struct {
 	at map[*uop.UOp]*uop.UOp
 }
 
-// absorb computes what body p stores where body k reads it. The stores of p for which keep is true stay. It is nil if
+// absorb computes what body p stores where body k, which is no product of matrices, reads it. The stores of p for which keep is true stay. It is nil if
 // that cannot be done, or does not pay.
 func (f *fuser) absorb(p, k *body, keep func(slot int) bool) *body {
-	if k.contraction() {
-		return nil
-	}
-	before := p.work() + k.work()
+	p0, k0 := p, k
 	p, k, sites := f.align(p, k)
 	if sites == nil {
 		return nil
@@ -37,7 +34,7 @@ func (f *fuser) absorb(p, k *body, keep func(slot int) bool) *body {
 	if p.contraction() && !sameSet(out.loops, within(out.loops, valuesOf(m))) {
 		return nil // only what is done to each element of the product may join it
 	}
-	if out = f.share(out); !f.pays(out, valuesOf(m), before) {
+	if out = f.share(out); !f.pays(out, valuesOf(m), p0.work()+k0.work()) {
 		return nil
 	}
 	return out
@@ -90,8 +87,9 @@ func findSites(p, k *body) (sites []site, inP, inK cuts) {
 			return nil, nil, nil
 		}
 		s := site{load: load, from: from, at: map[*uop.UOp]*uop.UOp{}}
-		for _, t := range own {
-			at := t.position(load.Src[1])
+		positions := positionsIn(own, load.Src[1])
+		for i, t := range own {
+			at := positions[i]
 			s.at[t.r] = at
 			if at.Op == uop.Range {
 				if sizeOf(at) != sizeOf(t.r) {

@@ -76,7 +76,7 @@ func sameSet(a, b []*uop.UOp) bool {
 // share gives reductions that depend on the same loops, and not on each other, the same ranges, so that they share one
 // loop, and those that are equal become one.
 func (f *fuser) share(b *body) *body {
-	to, level := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]int{}
+	to, level := newImages(), map[*uop.UOp]int{}
 	groups := map[string][]*uop.UOp{}
 	out := &body{loops: b.loops, merged: b.merged}
 	for _, u := range b.values() {
@@ -89,12 +89,15 @@ func (f *fuser) share(b *body) *body {
 			n++
 			v = f.regroup(v, n, groups)
 		}
-		to[u] = v
-		level[v] = max(level[v], n)
+		to.set(u, v)
+		if n > level[v] {
+			level[v] = n
+		}
 	}
 	for _, s := range b.stores {
-		out.stores = append(out.stores, store{s.slot, s.at, to[s.value], s.loops})
+		out.stores = append(out.stores, store{s.slot, s.at, to.get(s.value), s.loops})
 	}
+	freeImages.Put(to)
 	return out
 }
 
