@@ -28,7 +28,7 @@ type gen struct {
 	stamp    int32
 	closed   int64
 	args     asm.Reg
-	turned   map[turnKey][]asm.Reg
+	turned   map[*nest.Value][]turned
 	splats   map[splatKey]asm.Reg
 }
 

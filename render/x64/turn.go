@@ -1,30 +1,36 @@
 package x64
 
 import (
+	"slices"
+
 	"polygrad/core/lower/nest"
 	"polygrad/render/x64/asm"
 )
 
-// turnKey tells which vectors are transposed together: columns are interned by these rows.
-type turnKey struct{ first, second, last *nest.Value }
+// turned is a square of vectors that was transposed.
+type turned struct {
+	rows    []*nest.Value
+	columns []asm.Reg
+}
 
 // makeTranspose is one column of as many vectors as there are lanes. All columns are computed when the first is needed.
 func makeTranspose(g *gen, v *nest.Value) asm.Reg {
-	key := turnKey{v.Args[0], v.Args[1], v.Args[len(v.Args)-1]}
-	columns := g.turned[key]
-	if columns == nil {
-		rows := make([]asm.Reg, len(v.Args))
-		for i, a := range v.Args {
-			g.need(a)
-			rows[i] = g.vals[a.ID].reg
-		}
-		columns = g.transpose(rows, int(v.Kind.Width()))
-		g.turned[key] = columns
-	}
 	for _, a := range v.Args {
 		g.vals[a.ID].left--
 	}
-	return columns[v.Bits]
+	for _, t := range g.turned[v.Args[0]] {
+		if slices.Equal(t.rows, v.Args) {
+			return t.columns[v.Bits]
+		}
+	}
+	rows := make([]asm.Reg, len(v.Args))
+	for i, a := range v.Args {
+		g.need(a)
+		rows[i] = g.vals[a.ID].reg
+	}
+	t := turned{v.Args, g.transpose(rows, int(v.Kind.Width()))}
+	g.turned[v.Args[0]] = append(g.turned[v.Args[0]], t)
+	return t.columns[v.Bits]
 }
 
 // transpose turns a square of elements: first the elements of 16 bytes and as many rows, then pieces of 16 bytes.
