@@ -1,0 +1,27 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// fromPositive is how VGETMANT is to give fractions: from 3/4 to 3/2, and none of negative numbers.
+const fromPositive = 3 | 2<<2
+
+// parts takes a float apart. Scalars go through instructions on vectors, in registers: what is beside them does not matter.
+func parts(ps, pd asm.Op, how ...int64) maker {
+	return func(g *gen, v *nest.Value) asm.Reg {
+		op := ps
+		if v.Kind == nest.F64 {
+			op = pd
+		}
+		a := g.use(v.Args[0])
+		d := g.dst(v)
+		if len(how) > 0 {
+			g.imm(op, g.size(v), d, how[0], a)
+		} else {
+			g.ins(op, g.size(v), d, a)
+		}
+		return d
+	}
+}
