@@ -83,3 +83,23 @@ func constant(def *asm.Inst, size uint8, elem int) (mem asm.Mem, bcast, ok bool)
 	}
 	return asm.Mem{}, false, false
 }
+
+// exchanged is inst with its two sources in each other's place, if there is such an instruction.
+func exchanged(inst *asm.Inst) (asm.Inst, bool) {
+	x := *inst
+	x.Src[0], x.Src[1] = inst.Src[1], inst.Src[0]
+	if x.Src[0] == 0 || x.Src[1] == 0 || x.Src[2] != 0 || x.Dst.Class() != asm.Vec || !x.Mem.None() {
+		return x, false
+	}
+	if op := inst.Op; op >= asm.VFMADD132PS && op <= asm.VFNMSUB231SD {
+		// Four types each of 132 (Dst*Src[1] + Src[0]), 213 (Src[0]*Dst + Src[1]) and 231 (Src[0]*Src[1] + Dst).
+		switch (op - asm.VFMADD132PS) % 12 / 4 {
+		case 0:
+			x.Op += 4
+		case 1:
+			x.Op -= 4
+		}
+		return x, true
+	}
+	return x, commutes(inst.Op)
+}

@@ -178,14 +178,27 @@ func (m *machine) step(i *asm.Inst) error {
 		if len(in) == 2 && commutes(i.Op) && i.Dst.Class() == asm.Vec && in[0].v > in[1].v {
 			in[0], in[1] = in[1], in[0]
 		}
-		xs := []uint64{uint64(i.Op), uint64(i.Imm), uint64(i.Size)}
+		op, tied := i.Op, i.ReadsDst() && !idiom(i)
+		if op >= asm.VFMADD132PS && op <= asm.VFNMSUB231SD && i.Mask == 0 {
+			// a*b + c, where a and b commute.
+			form := (op - asm.VFMADD132PS) % 12 / 4
+			op -= form * 4
+			d := m.regs[i.Dst]
+			d.bytes = min(d.bytes, i.Size)
+			f := [][]datum{{d, in[1], in[0]}, {in[0], d, in[1]}, {in[0], in[1], d}}[form]
+			if f[0].v > f[1].v {
+				f[0], f[1] = f[1], f[0]
+			}
+			in, tied = f, false
+		}
+		xs := []uint64{uint64(op), uint64(i.Imm), uint64(i.Size)}
 		for _, x := range in {
 			xs = append(xs, x.v, uint64(x.bytes))
 		}
 		if i.Op == asm.LEA {
 			xs = append(xs, m.address(&i.Mem))
 		}
-		if i.ReadsDst() && !idiom(i) {
+		if tied {
 			x := m.regs[i.Dst]
 			xs = append(xs, x.v, uint64(min(x.bytes, i.Size)))
 		}

@@ -43,6 +43,8 @@ func (p *program) class() asm.Class {
 
 var size = [classes]uint8{asm.GP: 8, asm.Vec: 64, asm.Mask: 8}
 
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
 // target is a new variable, or one that exists.
 func (p *program) target(c asm.Class) asm.Reg {
 	if p.r.IntN(4) == 0 {
@@ -93,7 +95,7 @@ func (p *program) statement() {
 		p.add(asm.Inst{Op: asm.KANDNW, Size: 8, Dst: d, Src: s(p.pick(c), p.pick(c))})
 	case n < 7 && !p.legacy:
 		d = p.pick(c)
-		p.add(asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: d, Src: s(p.pick(c), p.pick(c))})
+		p.add(asm.Inst{Op: pick(p.r, asm.VFMADD132PS, asm.VFMADD213PS, asm.VFMADD231PS), Size: 64, Dst: d, Src: s(p.pick(c), p.pick(c))})
 	case n == 7 && !p.legacy:
 		d = p.pick(c)
 		p.add(asm.Inst{Op: asm.VADDPS, Size: 64, Dst: d, Src: s(p.pick(c), p.pick(c)), Mask: p.pick(asm.Mask)})

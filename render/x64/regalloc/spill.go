@@ -100,12 +100,24 @@ func (a *alloc) fold(i int32, inst *asm.Inst, v int32) bool {
 	if at < 0 {
 		return false
 	}
+	if !a.foldAt(i, inst, v, at) {
+		other, ok := exchanged(inst)
+		if !ok || at > 1 || !a.foldAt(i, &other, v, 1-at) {
+			return false
+		}
+		*inst = other
+	}
+	return true
+}
+
+// foldAt puts memory in the place of source at, which is v.
+func (a *alloc) foldAt(i int32, inst *asm.Inst, v int32, at int) bool {
 	elem, ok := inst.TakesMem(at, a.c.Encodings)
 	if !ok {
 		return false
 	}
-	if x.remake != none {
-		mem, bcast, ok := constant(&a.c.Insts[x.remake], inst.Size, elem)
+	if d := a.vals[v].remake; d != none {
+		mem, bcast, ok := constant(&a.c.Insts[d], inst.Size, elem)
 		if !ok {
 			return false
 		}

@@ -114,9 +114,6 @@ func (v *verifier) run() error {
 	for k := range v.r.Insts {
 		inst, o := &v.r.Insts[k], v.r.Origin[k]
 		fail := func(format string, args ...any) error {
-			if !v.report {
-				return nil
-			}
 			text := ""
 			if o >= 0 {
 				text = " (from " + v.c.Insts[o].String() + ")"
@@ -146,9 +143,21 @@ func (v *verifier) run() error {
 			}
 		}
 		next = int(o) + 1
-		if err := v.step(s, inst, &v.c.Insts[o], fail); err != nil {
-			return err
+		want := &v.c.Insts[o]
+		if want.Op == asm.MOVE {
+			if err := v.move(s, inst, want, fail); err != nil {
+				return err
+			}
+			continue
 		}
+		if v.report {
+			if err := v.compare(s, inst, want, fail); err != nil {
+				if other, ok := exchanged(want); !ok || v.compare(s, inst, &other, fail) != nil {
+					return err
+				}
+			}
+		}
+		v.step(s, inst, want)
 	}
 	return nil
 }
@@ -211,11 +220,8 @@ func (v *verifier) added(s *state, inst *asm.Inst, o int32, fail func(string, ..
 	return nil
 }
 
-// step checks instruction inst, which comes from want.
-func (v *verifier) step(s *state, inst, want *asm.Inst, fail func(string, ...any) error) error {
-	if want.Op == asm.MOVE {
-		return v.move(s, inst, want, fail)
-	}
+// compare checks that instruction inst does what want does.
+func (v *verifier) compare(s *state, inst, want *asm.Inst, fail func(string, ...any) error) error {
 	if inst.Op != want.Op || inst.Size != want.Size || inst.Imm != want.Imm || inst.To != want.To || inst.Zero != want.Zero {
 		return fail("it is another instruction")
 	}
@@ -281,9 +287,11 @@ func (v *verifier) step(s *state, inst, want *asm.Inst, fail func(string, ...any
 	if want.ReadsDst() && !id {
 		same("the destination", inst.Dst, want.Dst)
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// step notes what instruction inst, which comes from want, writes, and where it jumps.
+func (v *verifier) step(s *state, inst, want *asm.Inst) {
 	operands(want, func(r asm.Reg, _, writes bool) {
 		if !writes {
 			return
@@ -308,7 +316,6 @@ func (v *verifier) step(s *state, inst, want *asm.Inst, fail func(string, ...any
 			s.meet(t)
 		}
 	}
-	return nil
 }
 
 // flow notes what a jump brings to its label.
@@ -325,7 +332,7 @@ func (v *verifier) flow(s *state, to asm.Label) {
 func (v *verifier) move(s *state, inst, want *asm.Inst, fail func(string, ...any) error) error {
 	d, x := want.Dst, want.Src[0]
 	from, to, ok := v.copied(inst)
-	if ok && x.Virtual() && !s.has(from, x) {
+	if ok && v.report && x.Virtual() && !s.has(from, x) {
 		return fail("its source does not hold %s but %v", x, s.in[from])
 	}
 	if ok && !x.Virtual() && from != place(x) {
