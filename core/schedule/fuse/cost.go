@@ -93,6 +93,11 @@ func (b *body) contraction() bool {
 	return b.product
 }
 
+// reduces reports whether the body has a reduction.
+func (b *body) reduces() bool {
+	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce })
+}
+
 func contracts(red *uop.UOp) bool {
 	loads, all := 0, slices.Concat(red.Ranges(), red.Src[1:])
 	inside := red.Src[0].ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce })

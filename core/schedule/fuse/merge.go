@@ -18,6 +18,9 @@ type site struct {
 // absorb computes what body p stores where body k, which is no product of matrices, reads it. The stores of p for which keep is true stay. It is nil if
 // that cannot be done, or does not pay.
 func (f *fuser) absorb(p, k *body, keep func(slot int) bool) *body {
+	if p.contraction() && k.reduces() {
+		return nil
+	}
 	p0, k0 := p, k
 	p, k, sites := f.align(p, k)
 	if sites == nil {

@@ -141,14 +141,20 @@ func byStride(s *store) []*uop.UOp {
 	return out
 }
 
-// rowwise reports whether something follows a reduction in the same row: another reduction or an inner loop.
+// rowwise reports whether several loops follow each other in the same row: of reductions, or around stores.
 func (b *body) rowwise() bool {
-	for _, s := range b.stores {
-		for _, u := range s.value.Toposort() {
-			if u.Op != uop.Reduce {
-				continue
-			}
-			if len(b.loopsOf(u)) < len(s.loops) || u.Src[0].HasOp(uop.Ops(uop.Reduce)) {
+	var loop *uop.UOp
+	for _, u := range b.values() {
+		if u.Op != uop.Reduce {
+			continue
+		}
+		if loop != nil && loop != u.Src[1] {
+			return true
+		}
+		loop = u.Src[1]
+		on := len(b.loopsOf(u))
+		for _, s := range b.stores {
+			if on < len(s.loops) && s.value.DependsOn(u) {
 				return true
 			}
 		}
