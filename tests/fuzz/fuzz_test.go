@@ -4,63 +4,126 @@ import (
 	"flag"
 	"fmt"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"polygrad/core/uop"
 	run "polygrad/exec"
+	"polygrad/exec/interp"
 	"polygrad/tests/element"
 )
 
-var seeds = flag.Int("seeds", 2000, "number of random programs")
+var (
+	first = flag.Uint64("first", 0, "first random program")
+	seeds = flag.Uint64("seeds", 2000, "number of random programs")
+	most  = flag.Int("failures", 20, "number of failures after which a test ends")
+	names = flag.String("devices", "wasm,native,clang", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
+)
 
-// devices opens the interpreter, which is the reference, and every other device of this machine.
+// devices opens the interpreter, which is the reference, and the other devices of this machine.
 func devices(t testing.TB) []*run.Executor {
-	var out []*run.Executor
-	for _, name := range []string{"interp", "wasm", "clang"} {
+	out := []*run.Executor{run.New(interp.New())}
+	for _, name := range strings.Split(*names, ",") {
+		name, level, leveled := strings.Cut(name, "/")
 		if _, err := exec.LookPath("clang"); name == "clang" && err != nil {
 			continue
+		}
+		if leveled {
+			t.Setenv("POLY_CPU", level)
 		}
 		e, err := run.Open(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, e)
+		if e.Device().Name() == name {
+			out = append(out, e)
+		}
 	}
 	return out
 }
 
-// check runs the programs of some seeds as one request on every device and compares each with the first.
-func check(devs []*run.Executor, from, to uint64) error {
-	var want []*Program
-	for _, e := range devs {
-		g := uop.NewGraph()
-		var programs []*Program
-		var stores []*uop.UOp
-		var binds []run.Binding
-		for seed := from; seed < to; seed++ {
-			p, err := Generate(g, seed)
-			if err != nil {
-				return err
-			}
-			programs, stores = append(programs, p), append(stores, p.Stores...)
-			for _, list := range [][]Memory{p.Inputs, p.Outputs} {
-				for j := range list {
-					binds = append(binds, list[j].Bind())
-				}
-			}
+// check compares the devices on the programs of some seeds, which are one request, and says of each seed alone what is
+// wrong with it if that shows then.
+func check(devs []*run.Executor, from, to uint64) (errs []error) {
+	err := compare(devs, from, to)
+	if err == nil || to == from+1 {
+		return slices.DeleteFunc([]error{err}, func(e error) bool { return e == nil })
+	}
+	for seed := from; seed < to; seed++ {
+		if err := compare(devs, seed, seed+1); err != nil {
+			errs = append(errs, err)
 		}
-		if err := e.Realize(g.Sink(nil, stores...), binds, nil); err != nil {
+	}
+	if errs == nil {
+		errs = []error{fmt.Errorf("only together: %w", err)}
+	}
+	return errs
+}
+
+// compare runs the programs of some seeds as one request on every device and compares each with the first.
+func compare(devs []*run.Executor, from, to uint64) error {
+	var want []*Program
+	defer func() { free(want) }()
+	for _, e := range devs {
+		got, err := runOn(e, from, to)
+		if err != nil {
+			free(got)
 			return fmt.Errorf("seeds %d to %d on %s: %w", from, to-1, e.Device().Name(), err)
 		}
 		if want == nil {
-			want = programs
+			want = got
+			continue
 		}
-		for i, p := range programs {
-			for j, o := range p.Outputs {
-				if err := same(want[i].Outputs[j], o, p.Loose[j]); err != nil {
-					return fmt.Errorf("seed %d: output %d (%s %s): %s differs from %s: %w", p.Seed, j, o.Buffer.DType,
-						p.Stores[j].Src[1].Shape(), e.Device().Name(), devs[0].Device().Name(), err)
-				}
+		err = differences(want, got)
+		free(got)
+		if err != nil {
+			return fmt.Errorf("%s, %w", e.Device().Name(), err)
+		}
+	}
+	return nil
+}
+
+// runOn runs the programs of some seeds on a device.
+func runOn(e *run.Executor, from, to uint64) (programs []*Program, err error) {
+	g := uop.NewGraph()
+	var stores []*uop.UOp
+	var binds []run.Binding
+	for seed := from; seed < to; seed++ {
+		p, err := Generate(g, seed)
+		if err != nil {
+			return programs, err
+		}
+		programs, stores = append(programs, p), append(stores, p.Stores...)
+		for _, list := range [][]Memory{p.Inputs, p.Outputs} {
+			for j := range list {
+				binds = append(binds, list[j].Bind())
+			}
+		}
+	}
+	if err := e.Realize(g.Sink(nil, stores...), binds, nil); err != nil {
+		return programs, err
+	}
+	for _, p := range programs {
+		if err := p.Check(); err != nil {
+			return programs, fmt.Errorf("seed %d: %w", p.Seed, err)
+		}
+	}
+	return programs, nil
+}
+
+func free(programs []*Program) {
+	for _, p := range programs {
+		p.Free()
+	}
+}
+
+// differences tells the first output that is not as wanted.
+func differences(want, got []*Program) error {
+	for i, p := range got {
+		for j, o := range p.Outputs {
+			if err := same(want[i].Outputs[j], o, p.Loose[j]); err != nil {
+				return fmt.Errorf("seed %d: output %d (%s %s): %w", p.Seed, j, o.Buffer.DType, p.Stores[j].Src[1].Shape(), err)
 			}
 		}
 	}
@@ -73,7 +136,7 @@ func same(want, got Memory, loose bool) error {
 		tol = 1e-4
 	}
 	for i := range int64(got.Buffer.Arg.(uop.Num)) {
-		a, b := element.Get(want.Data, i, dt), element.Get(got.Data, i, dt)
+		a, b := element.Get(want.Data(), i, dt), element.Get(got.Data(), i, dt)
 		if !a.Same(b) && !(dt.IsFloat() && element.Close(a.F(), b.F(), tol)) {
 			return fmt.Errorf("element %d is %s, expected %s", i, b, a)
 		}
@@ -84,24 +147,27 @@ func same(want, got Memory, loose bool) error {
 // batch is the number of programs that are compiled together.
 const batch = 25
 
-func TestFuzzDevicesAgree(t *testing.T) {
-	devs := devices(t)
-	failed := 0
-	for from := uint64(0); from < uint64(*seeds); from += batch {
-		if err := check(devs, from, min(from+batch, uint64(*seeds))); err != nil {
+// checkAll compares the devices on all programs that are asked for.
+func checkAll(t *testing.T, devs []*run.Executor) {
+	failed, end := 0, *first+*seeds
+	for from := *first; from < end; from += batch {
+		for _, err := range check(devs, from, min(from+batch, end)) {
 			t.Error(err)
-			if failed++; failed == 20 {
-				t.Fatal("too many failures")
-			}
+			failed++
+		}
+		if failed >= *most {
+			t.Fatal("too many failures")
 		}
 	}
 }
+
+func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t)) }
 
 func FuzzDevicesAgree(f *testing.F) {
 	devs := devices(f)
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		if err := check(devs, seed, seed+1); err != nil {
+		for _, err := range check(devs, seed, seed+1) {
 			t.Error(err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/tests/element"
+	"polygrad/tests/guard"
 )
 
 // Program is a random request: inputs with their contents, and one STORE per output.
@@ -22,19 +23,46 @@ type Program struct {
 	Loose []bool
 }
 
-// Memory is a buffer with its contents.
+// Check tells whether something beside the memory of a program was written.
+func (p *Program) Check() error {
+	for _, list := range [][]Memory{p.Inputs, p.Outputs} {
+		for i, m := range list {
+			if err := m.block.Check(); err != nil {
+				return fmt.Errorf("beside buffer %d of %d (%s): %w", i, len(list), m.Buffer.DType, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Free unmaps the memory of a program.
+func (p *Program) Free() {
+	for _, list := range [][]Memory{p.Inputs, p.Outputs} {
+		for _, m := range list {
+			m.block.Free()
+		}
+	}
+}
+
+// Memory is a buffer with its contents, beside which nothing can be touched.
 type Memory struct {
 	Buffer *uop.UOp
-	Data   unsafe.Pointer
+	block  *guard.Block
 }
+
+// Data is where the contents begin.
+func (m *Memory) Data() unsafe.Pointer { return m.block.Pointer() }
 
 // Bind gives the buffer its memory.
 func (m *Memory) Bind() exec.Binding {
-	return exec.Binding{Buffer: m.Buffer, Ptr: m.Data}
+	return exec.Binding{Buffer: m.Buffer, Ptr: m.Data()}
 }
 
-func newMemory(g *uop.Graph, n int64, dt *uop.DType) Memory {
-	return Memory{g.NewBuffer("CPU", n, dt), element.Memory(dt, n)}
+// memory makes a buffer that lies up to three elements away from a page that nothing can touch.
+func (gen *generator) memory(n int64, dt *uop.DType) (Memory, error) {
+	side, shift := guard.Side(gen.r.IntN(2)), max(gen.r.IntN(6)-2, 0)*dt.Itemsize()
+	b, err := guard.New(int(n)*dt.Itemsize(), side, shift)
+	return Memory{gen.g.NewBuffer("CPU", n, dt), b}, err
 }
 
 // item is a value that the generator can use. Exact values are small multiples of 1/8, which
@@ -48,7 +76,9 @@ type item struct {
 type generator struct {
 	r     *rand.Rand
 	g     *uop.Graph
+	p     *Program
 	items []item
+	vars  int
 }
 
 // exactLimit is the magnitude up to which multiples of 1/8 are exact in float32, with room for one more operation.
@@ -56,10 +86,10 @@ const exactLimit = 1 << 16
 
 // Generate makes the program of a seed in graph g. Equal seeds make equal programs.
 func Generate(g *uop.Graph, seed uint64) (*Program, error) {
-	gen := &generator{r: rand.New(rand.NewPCG(seed, 0x706f6c79)), g: g}
 	p := &Program{Seed: seed}
+	gen := &generator{r: rand.New(rand.NewPCG(seed, 0x706f6c79)), g: g, p: p}
 	for range 1 + gen.r.IntN(3) {
-		if err := gen.input(p); err != nil {
+		if err := gen.input(); err != nil {
 			return nil, err
 		}
 	}
@@ -68,31 +98,57 @@ func Generate(g *uop.Graph, seed uint64) (*Program, error) {
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
-	gen.outputs(p)
-	return p, nil
+	return p, gen.outputs(p)
 }
 
-var inputTypes = []*uop.DType{uop.Float32, uop.Float32, uop.Float32, uop.Int32, uop.Int32, uop.Float64, uop.Int64, uop.Uint8, uop.Int8, uop.Uint32, uop.Bool}
+var inputTypes = []*uop.DType{uop.Float32, uop.Float32, uop.Float32, uop.Int32, uop.Int32, uop.Float64, uop.Int64, uop.Uint8, uop.Int8, uop.Int16, uop.Uint16, uop.Uint32, uop.Uint64, uop.Bool}
+
+var shapeSizes = []int64{1, 2, 3, 4, 5, 7, 8, 12, 16}
 
 func (gen *generator) shape() uop.Shape {
 	s := make(uop.Shape, gen.r.IntN(4))
 	for i := range s {
-		s[i] = uop.N([]int64{1, 2, 3, 4, 5, 7, 8, 12}[gen.r.IntN(8)])
+		s[i] = uop.N(shapeSizes[gen.r.IntN(len(shapeSizes))])
 	}
 	return s
 }
 
-func (gen *generator) input(p *Program) error {
-	dt, s := inputTypes[gen.r.IntN(len(inputTypes))], gen.shape()
-	n := s.Numel().N
-	m := newMemory(gen.g, n, dt)
-	for i := range n {
-		element.Put(m.Data, i, dt, number(dt, gen.r.IntN(65)-32))
+func (gen *generator) input() error {
+	var dims []int64
+	for _, d := range gen.shape() {
+		dims = append(dims, d.N)
 	}
-	p.Inputs = append(p.Inputs, m)
-	u, err := tensor.Reshape(m.Buffer, s)
-	gen.add(u, true, 32)
+	it, err := gen.fresh(inputTypes[gen.r.IntN(len(inputTypes))], dims...)
+	gen.add(it.u, it.exact, it.size)
 	return err
+}
+
+// buffer makes an input with the given elements.
+func (gen *generator) buffer(dt *uop.DType, dims []int64, value func() uop.Const) (*uop.UOp, error) {
+	s := uop.ShapeOf(dims...)
+	m, err := gen.memory(s.Numel().N, dt)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Numel().N {
+		element.Put(m.Data(), i, dt, value())
+	}
+	gen.p.Inputs = append(gen.p.Inputs, m)
+	return tensor.Reshape(m.Buffer, s)
+}
+
+// fresh makes an input of random numbers.
+func (gen *generator) fresh(dt *uop.DType, dims ...int64) (item, error) {
+	u, err := gen.buffer(dt, dims, func() uop.Const { return number(dt, gen.r.IntN(65)-32) })
+	if dt.IsFloat() {
+		return item{u, true, 4}, err
+	}
+	return item{u, true, 32}, err
+}
+
+// filled makes an input of random numbers from 0 to limit-1.
+func (gen *generator) filled(dt *uop.DType, limit int64, dims ...int64) (*uop.UOp, error) {
+	return gen.buffer(dt, dims, func() uop.Const { return uop.Int(gen.r.Int64N(limit)) })
 }
 
 func (gen *generator) add(u *uop.UOp, exact bool, size float64) {
@@ -103,16 +159,20 @@ func (gen *generator) add(u *uop.UOp, exact bool, size float64) {
 
 func (gen *generator) pick() item { return gen.items[gen.r.IntN(len(gen.items))] }
 
-// outputs stores the last value and a few others.
-func (gen *generator) outputs(p *Program) {
+// outputs stores the last values.
+func (gen *generator) outputs(p *Program) error {
 	n := len(gen.items)
-	for i := n - 1; i >= max(0, n-3); i-- {
+	for i := n - 1; i >= max(0, n-2-gen.r.IntN(3)); i-- {
 		it := gen.items[i]
-		m := newMemory(gen.g, it.u.Shape().Numel().N, it.u.DType)
+		m, err := gen.memory(it.u.Shape().Numel().N, it.u.DType)
+		if err != nil {
+			return err
+		}
 		p.Outputs = append(p.Outputs, m)
 		p.Loose = append(p.Loose, !it.exact)
 		p.Stores = append(p.Stores, m.Buffer.Store(it.u))
 	}
+	return nil
 }
 
 // number is what an element gets: multiples of 1/8 for floats. Negative numbers wrap in unsigned types.

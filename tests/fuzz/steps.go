@@ -9,7 +9,7 @@ import (
 
 // step adds one value made from others.
 func (gen *generator) step() error {
-	kinds := []func() error{gen.binary, gen.binary, gen.compare, gen.where, gen.unary, gen.reduce, gen.movement, gen.movement, gen.cast, gen.matmul, gen.index}
+	kinds := []func() error{gen.binary, gen.binary, gen.compare, gen.where, gen.unary, gen.reduce, gen.movement, gen.movement, gen.cast, gen.matmul, gen.index, gen.layer, gen.layer, gen.layer}
 	return kinds[gen.r.IntN(len(kinds))]()
 }
 
