@@ -171,7 +171,7 @@ func (g *gen) loadLanes(v *nest.Value) asm.Reg {
 	}
 	var mask asm.Reg
 	if a.plain {
-		mask = g.maskOf(a.gate, v.Lanes, w)
+		mask = g.spreadBool(v.At.Gate, v.Lanes, w)
 	} else {
 		mask = g.form(v.At.Gate, w)
 	}
@@ -195,7 +195,7 @@ func (g *gen) boolLanes(r asm.Reg, lanes int) asm.Reg {
 func (g *gen) orAlternativeMask(v *nest.Value, a laneAccess, d asm.Reg) asm.Reg {
 	var k asm.Reg
 	if a.plain {
-		k = g.maskOf(a.gate, v.Lanes, 4)
+		k = g.spreadBool(v.At.Gate, v.Lanes, 4)
 	} else {
 		k = g.vals[v.At.Gate.ID].reg
 	}

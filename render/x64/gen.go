@@ -29,7 +29,9 @@ type gen struct {
 	closed   int64
 	args     asm.Reg
 	turned   map[*nest.Value][]turned
-	splats   map[splatKey]asm.Reg
+	// splats and vectors are registers that hold constants.
+	splats  map[splatKey]asm.Reg
+	vectors map[int32]asm.Reg
 }
 
 // state is what is known about a value.
@@ -39,6 +41,8 @@ type state struct {
 	reg, other asm.Reg
 	// index is the value as 64 bits with its sign, if that is not reg.
 	index asm.Reg
+	// lanes is a scalar bool in all lanes: a mask register, or of 4 and of 8 bytes.
+	lanes [2]asm.Reg
 	// width is that of the lanes of a vector of bools, once it is known.
 	width int8
 	// left counts the uses that are not emitted yet.

@@ -84,12 +84,27 @@ func (g *gen) resize(d, r asm.Reg, lanes, to int) {
 // A scalar stands for all lanes.
 func (g *gen) mask(v *nest.Value, lanes, width int) asm.Reg {
 	if v.Lanes == 1 {
-		return g.maskOf(g.use(v), lanes, width)
+		g.use(v)
+		return g.spreadBool(v, lanes, width)
 	}
 	if g.f.AVX512 {
 		return g.use(v)
 	}
 	return g.useForm(v, width)
+}
+
+// spreadBool is a computed scalar bool in all lanes, which is computed once for all accesses that it is the gate of.
+func (g *gen) spreadBool(v *nest.Value, lanes, width int) asm.Reg {
+	n := 0
+	if width == 8 && !g.f.AVX512 {
+		n = 1
+	}
+	if g.vals[v.ID].lanes[n] == 0 {
+		var m asm.Reg
+		g.in(v.Home, func() { m = g.maskOf(g.vals[v.ID].reg, lanes, width) })
+		g.vals[v.ID].lanes[n] = m
+	}
+	return g.vals[v.ID].lanes[n]
 }
 
 // maskOf spreads a bool in a general register.

@@ -153,7 +153,7 @@ func (g *gen) loadNeighbours(v *nest.Value) asm.Reg {
 		// What is read where the gate is shut is of no use: it only has to be there.
 		m := g.address(at, 0)
 		gate := g.use(at.Gate)
-		mask := g.maskOf(gate, v.Lanes, w)
+		mask := g.spreadBool(at.Gate, v.Lanes, w)
 		t := g.gp()
 		g.from(asm.LEA, 8, t, m)
 		g.ins(asm.TEST, 4, 0, gate, gate)

@@ -125,8 +125,12 @@ func (g *gen) spread(r asm.Reg, width, lanes int, v uint64) {
 
 // lanesOf is a vector of different constants.
 func (g *gen) lanesOf(width int, vs []uint64) asm.Reg {
-	r := g.vec()
 	m := g.pool.words(width, vs)
-	g.in(g.k.Root, func() { g.from(asm.VMOVAPS, max(16, len(vs)*width), r, m) })
+	r := g.vectors[m.Pool]
+	if r == 0 {
+		r = g.vec()
+		g.vectors[m.Pool] = r
+		g.in(g.k.Root, func() { g.from(asm.VMOVAPS, max(16, len(vs)*width), r, m) })
+	}
 	return r
 }

@@ -159,28 +159,37 @@ func (g *gen) compare(v *nest.Value) asm.Cond {
 		}
 		return asm.AE
 	}
-	ra := g.use(a)
 	size := g.size(a)
-	if c, ok := g.immediate(b); ok {
-		g.imm(asm.CMP, size, 0, c, ra)
+	c := conditions[condKey{v.Op, a.Kind.Signed(), false}]
+	if a.Op == nest.Const && b.Op != nest.Const {
+		a, b = b, a
+		c = conditions[condKey{v.Op, a.Kind.Signed(), true}]
+	}
+	ra := g.use(a)
+	if i, ok := g.immediate(b); ok {
+		g.imm(asm.CMP, size, 0, i, ra)
 	} else {
 		ob := g.operand(b)
 		with(g.ins(asm.CMP, size, 0, ra), ob)
 	}
-	s := a.Kind.Signed()
-	switch {
-	case v.Op == nest.Equal:
-		return asm.E
-	case v.Op == nest.NotEqual:
-		return asm.NE
-	case v.Op == nest.Less && s:
-		return asm.L
-	case v.Op == nest.Less:
-		return asm.B
-	case s:
-		return asm.LE
-	}
-	return asm.BE
+	return c
+}
+
+// condKey is a comparison of integers, of exchanged arguments with swap.
+type condKey struct {
+	op           nest.Op
+	signed, swap bool
+}
+
+var conditions = map[condKey]asm.Cond{
+	{nest.Equal, false, false}: asm.E, {nest.Equal, true, false}: asm.E,
+	{nest.Equal, false, true}: asm.E, {nest.Equal, true, true}: asm.E,
+	{nest.NotEqual, false, false}: asm.NE, {nest.NotEqual, true, false}: asm.NE,
+	{nest.NotEqual, false, true}: asm.NE, {nest.NotEqual, true, true}: asm.NE,
+	{nest.Less, false, false}: asm.B, {nest.Less, true, false}: asm.L,
+	{nest.Less, false, true}: asm.A, {nest.Less, true, true}: asm.G,
+	{nest.LessEqual, false, false}: asm.BE, {nest.LessEqual, true, false}: asm.LE,
+	{nest.LessEqual, false, true}: asm.AE, {nest.LessEqual, true, true}: asm.GE,
 }
 
 // fusable reports whether v is a comparison of scalars for one use, and is no value but a condition of the flags there.
