@@ -31,6 +31,7 @@ type value struct {
 	home        int8  // where it was last
 	acc, end    int32 // its accesses; cur is the next of them
 	cur         int32
+	writes      int32 // how many of them write
 	hint        int32 // the value that it is copied to
 	remake      int32 // the instruction that makes it from nothing, or none
 	slot        int32
@@ -77,44 +78,79 @@ func operands(inst *asm.Inst, f func(r asm.Reg, reads, writes bool)) {
 // read numbers the virtual registers and notes loops, labels, accesses, and wishes for registers.
 func (a *alloc) read(c *Code) error {
 	a.c = c
-	n := len(c.Insts)
-	var top [classes]int32
-	labels := 0
-	for i := range c.Insts {
-		inst := &c.Insts[i]
-		labels = max(labels, int(inst.To)+1)
-		operands(inst, func(r asm.Reg, _, _ bool) {
-			if r.Virtual() {
-				top[r.Class()] = max(top[r.Class()], int32(r.Num())+1)
-			}
-		})
-	}
-	total := int32(0)
-	for k := range top {
-		a.base[k] = total
-		total += top[k]
-	}
-	a.vals = grow(a.vals, int(total))
-	for k := range top {
-		for v := a.base[k]; v < a.base[k]+top[k]; v++ {
-			a.vals[v] = value{class: uint8(k), reg: -1, home: -1, hint: none, remake: none, slot: none, next: dead, touch: none, wrot: none, want: -1}
-		}
-	}
-	a.labels = grow(a.labels, labels)
-	for i := range a.labels {
-		a.labels[i] = none
-	}
-	for i := range c.Insts {
-		if c.Insts[i].Op == asm.LABEL {
-			a.labels[c.Insts[i].To] = int32(i)
-		}
-	}
-	if err := a.nest(n); err != nil {
+	a.registers()
+	a.gather()
+	if err := a.nest(len(c.Insts)); err != nil {
 		return err
 	}
-	a.registers()
-	a.accesses(int(total))
+	a.accesses()
+	a.skipped()
 	return nil
+}
+
+// use is a value that an instruction reads or writes, once for each instruction.
+type use struct {
+	value        int32
+	reads, write bool
+}
+
+// gather lists the values of all instructions, the places of labels, and the registers that hold arguments.
+func (a *alloc) gather() {
+	insts := a.c.Insts
+	a.vals, a.uses, a.labels = a.vals[:0], a.uses[:0], a.labels[:0]
+	for k := range a.index {
+		a.index[k] = a.index[k][:0]
+	}
+	a.first = grow(a.first, len(insts)+1)
+	for i := range insts {
+		inst := &insts[i]
+		begin := len(a.uses)
+		a.first[i] = int32(begin)
+		if inst.To != 0 {
+			for len(a.labels) <= int(inst.To) {
+				a.labels = append(a.labels, none)
+			}
+			if inst.Op == asm.LABEL {
+				a.labels[inst.To] = int32(i)
+			}
+		}
+		operands(inst, func(r asm.Reg, reads, writes bool) {
+			k, n := r.Class(), r.Num()
+			if !r.Virtual() {
+				if a.all[k]>>n&1 != 0 {
+					a.fixed[k][n] = int32(i)
+					a.free[k] &^= 1 << n
+				}
+				return
+			}
+			for len(a.index[k]) <= n {
+				a.index[k] = append(a.index[k], none)
+			}
+			id := a.index[k][n]
+			if id == none {
+				id = int32(len(a.vals))
+				a.index[k][n] = id
+				a.vals = append(a.vals, value{class: uint8(k), size: 8, reg: -1, home: -1, hint: none, remake: none, slot: none, next: dead, touch: none, wrot: none, want: -1})
+			}
+			v := &a.vals[id]
+			if k == asm.Vec {
+				v.size = max(v.size, 16, inst.Size)
+			}
+			if writes {
+				v.remake = int32(i)
+				v.writes++
+			}
+			for k := begin; k < len(a.uses); k++ {
+				if u := &a.uses[k]; u.value == id {
+					u.reads, u.write = u.reads || reads, u.write || writes
+					return
+				}
+			}
+			a.uses = append(a.uses, use{id, reads, writes})
+			v.end++
+		})
+	}
+	a.first[len(insts)] = int32(len(a.uses))
 }
 
 // nest finds loops and the regions that jumps skip.
@@ -191,82 +227,45 @@ func (a *alloc) registers() {
 		}
 		a.all[k] = a.free[k]
 	}
-	for i := range a.c.Insts {
-		operands(&a.c.Insts[i], func(r asm.Reg, _, _ bool) {
-			if k, n := r.Class(), r.Num(); !r.Virtual() && a.all[k]>>n&1 != 0 {
-				a.fixed[k][n] = int32(i)
-				a.free[k] &^= 1 << n
-			}
-		})
-	}
 }
 
 // accesses lists, for each value, the instructions that have it.
-func (a *alloc) accesses(total int) {
+func (a *alloc) accesses() {
 	insts := a.c.Insts
-	count := grow(a.count, total+1)
-	a.count = count
-	clear(count)
-	for i := range insts {
-		operands(&insts[i], func(r asm.Reg, _, _ bool) {
-			if r.Virtual() {
-				count[a.number(r)]++
-			}
-		})
-	}
 	sum := int32(0)
-	for v := range a.vals {
-		a.vals[v].acc, a.vals[v].end, a.vals[v].cur = sum, sum, sum
-		sum += count[v]
-		count[v] = 0 // from here the number of writes
+	for id := range a.vals {
+		v := &a.vals[id]
+		n := v.end
+		v.acc, v.end, v.cur = sum, sum, sum
+		sum += n
+		if v.writes != 1 || !fromNothing(&insts[v.remake]) {
+			v.remake = none
+		}
 	}
 	a.accs = grow(a.accs, int(sum))
 	for i := range insts {
-		inst := &insts[i]
-		operands(inst, func(r asm.Reg, reads, writes bool) {
-			if !r.Virtual() {
-				return
-			}
-			id := a.number(r)
-			v := &a.vals[id]
-			if v.size = max(v.size, 8); r.Class() == asm.Vec {
-				v.size = max(v.size, 16, inst.Size)
-			}
-			if v.end > v.acc && a.accs[v.end-1].pos == int32(i) {
-				last := &a.accs[v.end-1]
-				last.reads = last.reads || reads
-				last.write = last.write || writes
-			} else {
-				a.accs[v.end] = access{int32(i), reads, writes}
-				v.end++
-			}
-			if writes {
-				count[id]++
-				v.remake = int32(i)
-			}
-		})
-		if inst.Op == asm.MOVE && inst.Dst.Virtual() && inst.Src[0].Virtual() {
+		for _, u := range a.uses[a.first[i]:a.first[i+1]] {
+			v := &a.vals[u.value]
+			a.accs[v.end] = access{int32(i), u.reads, u.write}
+			v.end++
+		}
+		if inst := &insts[i]; inst.Op == asm.MOVE && inst.Dst.Virtual() && inst.Src[0].Virtual() {
 			s := &a.vals[a.number(inst.Src[0])]
 			if d := uint8(a.loops[a.loopOf[i]].depth); s.hint == none || d >= s.depth {
 				s.hint, s.depth = a.number(inst.Dst), d
 			}
 		}
 	}
-	for id := range a.vals {
-		v := &a.vals[id]
-		if v.remake != none && (count[id] != 1 || !fromNothing(&insts[v.remake])) {
-			v.remake = none
-		}
-	}
+}
+
+// skipped lets a write that may be jumped over leave what was there before, if anything outside its region knows the
+// value.
+func (a *alloc) skipped() {
 	if len(a.regions) == 0 {
 		return
 	}
-	// A write that may be jumped over leaves what was there before, if anything outside its region knows the value.
 	for id := range a.vals {
 		v := &a.vals[id]
-		if v.acc == v.end {
-			continue
-		}
 		first, last := a.accs[v.acc].pos, a.accs[v.end-1].pos
 		for k := v.acc; k < v.end; k++ {
 			c := &a.accs[k]
@@ -278,7 +277,7 @@ func (a *alloc) accesses(total int) {
 }
 
 // number is the place of a virtual register in vals.
-func (a *alloc) number(r asm.Reg) int32 { return a.base[r.Class()] + int32(r.Num()) }
+func (a *alloc) number(r asm.Reg) int32 { return a.index[r.Class()][r.Num()] }
 
 // firstIn is the first access of v in loop l, or behind it.
 func (a *alloc) firstIn(v *value, l int32) int32 {
@@ -302,9 +301,9 @@ func (a *alloc) writtenIn(v *value, l int32) bool {
 	return false
 }
 
-// use is the next use of v as seen from loop l if the accesses before k are over: where it is, or, if a loop carries the
+// upcoming is the next use of v as seen from loop l if the accesses before k are over: where it is, or, if a loop carries the
 // value around, the last place in that loop and the use in its next turn; dead if there is none.
-func (a *alloc) use(v *value, k, l int32) (next, wrap int32) {
+func (a *alloc) upcoming(v *value, k, l int32) (next, wrap int32) {
 	for {
 		if k < v.end && a.accs[k].pos < a.loops[l].end {
 			if a.accs[k].reads {

@@ -195,7 +195,7 @@ func (a *alloc) arrange(from, to int, over [classes]bool) bool {
 	}
 	o := &a.sort
 	insts := a.c.Insts[from:to]
-	a.localize(insts, int32(to))
+	a.localize(from, int32(to))
 	o.depend(insts)
 	o.alive = append(o.alive[:0], o.out...)
 	o.ready, o.seq = o.ready[:0], grow(o.seq, n)
@@ -243,7 +243,7 @@ func (a *alloc) arrange(from, to int, over [classes]bool) bool {
 }
 
 // localize numbers the values of the instructions, lists their operands, and notes which values are alive behind them.
-func (a *alloc) localize(insts []asm.Inst, to int32) {
+func (a *alloc) localize(from int, to int32) {
 	o := &a.sort
 	if len(o.local) < len(a.vals) {
 		o.local = grow(o.local, len(a.vals))
@@ -252,26 +252,18 @@ func (a *alloc) localize(insts []asm.Inst, to int32) {
 		}
 	}
 	o.class, o.known, o.ops, o.first, o.out = o.class[:0], o.known[:0], o.ops[:0], o.first[:0], o.out[:0]
-	for t := range insts {
-		begin := len(o.ops)
-		o.first = append(o.first, int32(begin))
-		operands(&insts[t], func(r asm.Reg, reads, writes bool) {
-			v := a.number(r)
-			if o.local[v] == none {
-				o.local[v] = int32(len(o.known))
-				o.known = append(o.known, v)
-				o.class = append(o.class, uint8(r.Class()))
-				o.out = append(o.out, a.liveAt(&a.vals[v], to))
+	for t := range int(to) - from {
+		o.first = append(o.first, int32(len(o.ops)))
+		for _, u := range a.uses[a.first[from+t]:a.first[from+t+1]] {
+			if o.local[u.value] == none {
+				x := &a.vals[u.value]
+				o.local[u.value] = int32(len(o.known))
+				o.known = append(o.known, u.value)
+				o.class = append(o.class, x.class)
+				o.out = append(o.out, a.liveAt(x, to))
 			}
-			n := o.local[v]
-			for k := begin; k < len(o.ops); k++ {
-				if p := &o.ops[k]; p.n == n {
-					p.reads, p.writes = p.reads || reads, p.writes || writes
-					return
-				}
-			}
-			o.ops = append(o.ops, operand{n, reads, writes})
-		})
+			o.ops = append(o.ops, operand{o.local[u.value], u.reads, u.write})
+		}
 	}
 	o.first = append(o.first, int32(len(o.ops)))
 }

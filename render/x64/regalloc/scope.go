@@ -66,7 +66,7 @@ func (a *alloc) leave() {
 				continue
 			}
 			x := &a.vals[v]
-			if x.next, x.wrap = a.use(x, x.cur, a.loop); x.next == dead {
+			if x.next, x.wrap = a.upcoming(x, x.cur, a.loop); x.next == dead {
 				a.release(v)
 			}
 		}
@@ -145,7 +145,7 @@ func (a *alloc) conform(s *scope, i int32) {
 				r := bits.TrailingZeros32(m)
 				v := s.entry[k][r]
 				x := &a.vals[v]
-				x.next, x.wrap = a.use(x, x.cur, a.loop)
+				x.next, x.wrap = a.upcoming(x, x.cur, a.loop)
 				if x.next == dead || x.reg < 0 && x.wrot < s.start {
 					target &^= 1 << r
 					s.entry[k][r] = none // for a second jump to the label, too

@@ -59,7 +59,7 @@ func (a *alloc) reload(i, v int32, r int8) {
 	x := &a.vals[v]
 	fresh := x.touch == none && x.next == dead && x.cur == x.acc // nothing has written it yet
 	a.hold(v, r)
-	x.next, x.wrap = a.use(x, x.cur, a.loop)
+	x.next, x.wrap = a.upcoming(x, x.cur, a.loop)
 	if fresh && a.loop == 0 {
 		return
 	}

@@ -9,7 +9,9 @@ import (
 // alloc is the state of one allocation; its memory is used again by the next.
 type alloc struct {
 	c        *Code
-	base     [classes]int32 // number of the first value of a class
+	index    [classes][]int32 // the values of virtual registers
+	uses     []use
+	first    []int32 // the first use of each instruction
 	vals     []value
 	accs     []access
 	count    []int32
@@ -328,7 +330,7 @@ func (a *alloc) passed(v, i int32) {
 		x.cur++
 	}
 	x.touch = i
-	x.next, x.wrap = a.use(x, x.cur, a.loop)
+	x.next, x.wrap = a.upcoming(x, x.cur, a.loop)
 }
 
 // hold puts v into register r.
