@@ -201,6 +201,22 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// A sum over as many elements as a variable says, which can say only one number.
+func TestSumOfVariableSize(t *testing.T) {
+	for _, most := range []int64{1, 3} {
+		b := newBench(t)
+		out := []float32{0}
+		bx, bo := b.floats(1, 2, 3), b.floats(out...)
+		n := b.g.Variable("n", uop.Int(1), uop.Int(most), uop.IndexT).BindTo(most)
+		part := b.must(tensor.Shrink(bx, []uop.Pair{{Lo: uop.N(0), Hi: uop.S(n)}}))
+		sum := b.must(tensor.Sum(part, nil, true))
+		if err := b.e.Realize(b.g.Sink(nil, bo.Store(sum)), b.b, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.expect(out, float32(most*(most+1)/2))
+	}
+}
+
 func TestManyThreads(t *testing.T) {
 	e := New(interp.New())
 	var wg sync.WaitGroup

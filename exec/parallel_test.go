@@ -22,6 +22,7 @@ func outputs(e *exec.Executor, from, to uint64) ([]uint64, error) {
 		if err != nil {
 			return nil, err
 		}
+		defer p.Free()
 		stores, out = append(stores, p.Stores...), append(out, p.Outputs...)
 		for _, m := range append(p.Inputs, p.Outputs...) {
 			binds = append(binds, m.Bind())
@@ -36,7 +37,7 @@ func outputs(e *exec.Executor, from, to uint64) ([]uint64, error) {
 		for _, m := range out {
 			dt := m.Buffer.DType
 			for i := range int64(m.Buffer.Arg.(uop.Num)) {
-				bits = append(bits, element.Get(m.Data, i, dt).Bits(dt))
+				bits = append(bits, element.Get(m.Data(), i, dt).Bits(dt))
 			}
 		}
 	}
@@ -47,12 +48,15 @@ func outputs(e *exec.Executor, from, to uint64) ([]uint64, error) {
 // once, and compares the results, bit by bit, with those of an executor that is used by one goroutine alone.
 func TestContextsSideBySide(t *testing.T) {
 	const workers, rounds, programs = 4, 3, 4
-	for _, device := range []string{"wasm", "interp"} {
+	for _, device := range []string{"native", "wasm", "interp"} {
 		alone, err := exec.Open(device)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := map[uint64][]uint64{}
+		if alone.Device().Name() != device {
+			continue // no native code here
+		}
 		for seed := uint64(0); seed < (workers+rounds)*programs; seed += programs {
 			if want[seed], err = outputs(alone, seed, seed+programs); err != nil {
 				t.Fatal(err)

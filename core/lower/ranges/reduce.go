@@ -44,16 +44,17 @@ func reduceUnparented(_ any, u *uop.UOp) *uop.UOp {
 	inside := u.Src[0].Ranges()
 	var kept, loose []*uop.UOp
 	for _, r := range u.Src[1:] {
-		if r.Op != uop.Range {
+		switch {
+		case r.Op == uop.ConstOp: // of a size that can only be 1
+		case r.Op != uop.Range:
 			panic("ranges: REDUCE over " + r.String() + ", which is no RANGE")
-		}
-		if has(inside, r) {
+		case has(inside, r):
 			kept = append(kept, r)
-		} else {
+		default:
 			loose = append(loose, r)
 		}
 	}
-	if len(loose) == 0 {
+	if len(kept) == len(u.Src)-1 {
 		return nil
 	}
 	v := u.Src[0]
