@@ -31,9 +31,7 @@ func (g formula) add(x, y *Value) *Value { return g.b.legal(Add, g.f, x, y) }
 func (g formula) sub(x, y *Value) *Value { return g.b.legal(Sub, g.f, x, y) }
 func (g formula) mul(x, y *Value) *Value { return g.b.legal(Mul, g.f, x, y) }
 func (g formula) div(x, y *Value) *Value { return g.b.legal(Div, g.f, x, y) }
-func (g formula) neg(x *Value) *Value    { return g.b.legal(Neg, g.f, x) }
 func (g formula) abs(x *Value) *Value    { return g.b.legal(Abs, g.f, x) }
-func (g formula) round(x *Value) *Value  { return g.b.legal(Round, g.f, x) }
 
 // atMost and atLeast limit x; NaN stays.
 func (g formula) atMost(x *Value, c float64) *Value  { return g.b.legal(Least, g.f, x, g.float(c)) }
@@ -76,7 +74,6 @@ func (g formula) ushr(x *Value, n int64) *Value {
 func (g formula) less(x, y *Value) *Value      { return g.b.compare(Less, x, y) }
 func (g formula) lessEqual(x, y *Value) *Value { return g.b.compare(LessEqual, x, y) }
 func (g formula) equal(x, y *Value) *Value     { return g.b.compare(Equal, x, y) }
-func (g formula) notEqual(x, y *Value) *Value  { return g.b.compare(NotEqual, x, y) }
 
 func (g formula) where(c, x, y *Value) *Value  { return g.b.where(g.f, c, x, y) }
 func (g formula) iwhere(c, x, y *Value) *Value { return g.b.where(g.i, c, x, y) }
