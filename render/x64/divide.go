@@ -1,6 +1,8 @@
 package x64
 
 import (
+	"math"
+
 	"polygrad/core/lower/nest"
 	"polygrad/render/x64/asm"
 )
@@ -74,77 +76,45 @@ func (g *gen) rawDivide(op nest.Op, k nest.Kind, size int, d, a, b asm.Reg) {
 	}
 }
 
-// divideConst divides by a constant.
-func (g *gen) divideConst(v, a, b *nest.Value) asm.Reg {
-	g.vals[b.ID].left--
-	c := signed(b)
-	size := g.size(v)
-	ra := g.use(a)
-	d := g.gp()
-	unsigned := uint64(c)
-	if size == 4 {
-		unsigned = uint64(uint32(c))
-	}
-	switch power := unsigned&(unsigned-1) == 0; {
-	case unsigned == 0 || v.Kind.Signed() && c == -1 && v.Op == nest.Mod:
-		g.number(d, 0)
-	case v.Kind.Signed() && c == -1:
-		g.move(d, ra)
-		g.ins(asm.NEG, size, d)
-	case power && !v.Kind.Signed() && v.Op == nest.Div:
-		g.move(d, ra)
-		if unsigned > 1 {
-			g.imm(asm.SHR, size, d, log2(int64(unsigned)))
-		}
-	case power && !v.Kind.Signed() && unsigned <= 1<<31:
-		g.move(d, ra)
-		g.imm(asm.AND, size, d, int64(int32(unsigned-1)))
-	default:
-		by := g.gp()
-		g.number(by, unsigned)
-		g.rawDivide(v.Op, v.Kind, size, d, ra, by)
-	}
-	return d
-}
-
 // divideVector divides integers of 4 bytes as F64, whose 53 bits hold quotients exactly enough: the quotient of such
 // numbers is at least 2**-32 away from the next integer if it is none, more than its rounding error.
 func divideVector(g *gen, v *nest.Value) asm.Reg {
-	size, half := g.size(v), g.size(v)/2
-	ra, rb := g.use(v.Args[0]), g.use(v.Args[1])
-	if size == 16 {
-		half = 16
+	size, lanes := g.size(v), v.Lanes
+	by := v.Args[1]
+	ra, rb := g.use(v.Args[0]), g.use(by)
+	quotient := func(d, x asm.Reg, wide, i int) { g.ins(asm.VDIVPD, wide, d, x, g.half64(rb, by.Kind, size, wide, i)) }
+	if c := signed(by); by.Op == nest.Const && c != 0 {
+		quotient = func(d, x asm.Reg, wide, _ int) { g.byReciprocal(d, x, wide, by) }
 	}
-	lanes := v.Lanes
-	wide := 32
-	if size == 64 {
-		wide = 64
+	wide := min(2*size, 64)
+	if !g.f.AVX512 || size == 16 {
+		wide = 32
 	}
 	parts := (lanes*8 + wide - 1) / wide
 	var qs [2]asm.Reg
 	for i := range parts {
-		x := g.toF64(g.partOf(ra, size, half, i), v.Kind, wide)
-		y := g.toF64(g.partOf(rb, size, half, i), v.Kind, wide)
 		q := g.vec()
-		g.ins(asm.VDIVPD, wide, q, x, y)
+		quotient(q, g.half64(ra, v.Kind, size, wide, i), wide, i)
 		qs[i] = g.fromF64(q, v.Kind, wide)
 	}
 	q := qs[0]
-	if parts == 2 {
+	switch {
+	case parts == 2 && size == 64:
 		q = g.vec()
-		if size == 64 {
-			g.imm(asm.VINSERTI64X4, 64, q, 1, qs[0], qs[1])
-		} else {
-			g.imm(g.insert128(), 32, q, 1, qs[0], qs[1])
-		}
+		g.imm(asm.VINSERTI64X4, 64, q, 1, qs[0], qs[1])
+	case parts == 2:
+		q = g.vec()
+		g.imm(g.insert128(), 32, q, 1, qs[0], qs[1])
 	}
-	zero := g.splat(4, lanes, 0)
 	if v.Op == nest.Mod {
 		p := g.vec()
 		g.ins(asm.VPMULLD, size, p, q, rb)
 		d := g.vec()
 		g.ins(asm.VPSUBD, size, d, ra, p)
 		q = d
+	}
+	if by.Op == nest.Const && by.Bits != 0 {
+		return q
 	}
 	// Lanes divided by 0 become 0.
 	d := g.vec()
@@ -156,9 +126,32 @@ func divideVector(g *gen, v *nest.Value) asm.Reg {
 		return d
 	}
 	m := g.vec()
-	g.ins(asm.VPCMPEQD, size, m, rb, zero)
+	g.ins(asm.VPCMPEQD, size, m, rb, g.splat(4, lanes, 0))
 	g.ins(asm.VPANDN, size, d, m, q)
 	return d
+}
+
+// half64 is the i-th part of a vector of integers of 4 bytes, or all of it, as a vector of F64 of wide bytes.
+func (g *gen) half64(r asm.Reg, k nest.Kind, size, wide, i int) asm.Reg {
+	return g.toF64(g.partOf(r, size, wide/2, i), k, wide)
+}
+
+// byReciprocal is a quotient by a constant that truncates to the right integer: half of a unit is added to the size of
+// the dividend, which keeps multiples of the divisor away from the integer below and others from the one above.
+func (g *gen) byReciprocal(d, x asm.Reg, wide int, by *nest.Value) {
+	c := float64(signed(by))
+	if !by.Kind.Signed() {
+		c = float64(uint32(by.Bits))
+	}
+	half := g.splat(8, wide/8, math.Float64bits(0.5))
+	if by.Kind.Signed() {
+		s := g.vec()
+		g.ins(asm.VANDPS, wide, s, x, g.splat(8, wide/8, 1<<63))
+		g.ins(asm.VORPS, wide, s, s, half)
+		half = s
+	}
+	g.ins(asm.VADDPD, wide, d, x, half)
+	g.ins(asm.VMULPD, wide, d, d, g.splat(8, wide/8, math.Float64bits(1/c)))
 }
 
 func (g *gen) insert128() asm.Op {
