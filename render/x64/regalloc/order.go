@@ -12,17 +12,24 @@ import (
 func (a *alloc) arrangeAll() bool {
 	p := a.pressures()
 	insts := a.c.Insts
-	done := false
+	done, fenced := false, false
 	for i := 0; i < len(insts); i++ {
 		through := &a.through[a.loopOf[i]]
-		if !a.tooMany(&p[i], through) || a.barrier(i) {
+		if !a.tooMany(&p[i], through) {
+			continue
+		}
+		if !fenced {
+			a.barriers()
+			fenced = true
+		}
+		if a.fence[i] {
 			continue
 		}
 		from, to := i, i+1
-		for from > 0 && !a.barrier(from-1) {
+		for from > 0 && !a.fence[from-1] {
 			from--
 		}
-		for to < len(insts) && !a.barrier(to) {
+		for to < len(insts) && !a.fence[to] {
 			to++
 		}
 		var over [classes]bool
@@ -118,41 +125,23 @@ func (a *alloc) until(x *value, k int32) int32 {
 	return a.accs[k].pos
 }
 
-// barrier reports whether instruction i keeps its place, and all others the side of it that they are on.
-func (a *alloc) barrier(i int) bool {
-	inst := &a.c.Insts[i]
-	if inst.Op <= asm.ENDLOOP || inst.Op.Branch() || inst.Op.UsesFlags() || inst.Op == asm.RET {
-		return true
-	}
-	physical := false
-	operands(inst, func(r asm.Reg, _, _ bool) { physical = physical || !r.Virtual() })
-	if physical || inst.Dst == 0 && inst.Mem.None() && !inst.Op.SetsFlags() {
-		return true
-	}
-	if inst.Op.SetsFlags() {
-		// The flags are for an instruction behind it.
-		for j := i + 1; j < len(a.c.Insts); j++ {
-			next := &a.c.Insts[j]
-			if next.Op.UsesFlags() {
-				return true
-			}
-			if next.Op.SetsFlags() || next.Op.Branch() || next.Op == asm.LABEL {
-				break
-			}
+// barriers finds the instructions that keep their place, and all others the side of them that they are on: jumps and
+// labels, what has physical registers, and all from one that sets the flags to the one that reads them.
+func (a *alloc) barriers() {
+	insts := a.c.Insts
+	a.fence = grow(a.fence, len(insts))
+	wanted := false // the flags are read before they are set again
+	for i := len(insts) - 1; i >= 0; i-- {
+		inst := &insts[i]
+		sets, reads := inst.Op.SetsFlags(), inst.Op.UsesFlags()
+		fixed := inst.Op <= asm.ENDLOOP || inst.Op.Branch() || inst.Op == asm.RET || inst.Dst == 0 && inst.Mem.None() || reads || wanted
+		operands(inst, func(r asm.Reg, _, _ bool) { fixed = fixed || !r.Virtual() })
+		a.fence[i] = fixed
+		if inst.Op == asm.LABEL || sets {
+			wanted = false
 		}
-		return inst.Dst == 0
+		wanted = wanted || reads
 	}
-	// Between the flags and their use.
-	for j := i + 1; j < len(a.c.Insts); j++ {
-		next := &a.c.Insts[j]
-		if next.Op.UsesFlags() {
-			return true
-		}
-		if next.Op.SetsFlags() || next.Op == asm.LABEL {
-			return false
-		}
-	}
-	return false
 }
 
 // order is the work of arrange, whose memory is used again. Values have numbers of their own, from 0, in it.

@@ -65,10 +65,14 @@ func (p *program) statement() {
 	case n == 1:
 		d = p.constant(c)
 	case n == 2:
-		p.add(asm.Inst{Op: moves[c], Size: size[c], Src: s(p.pick(c)), Mem: asm.Mem{Base: asm.Virt(asm.GP, 0), Index: p.pick(asm.GP), Scale: 1, Disp: int32(p.r.IntN(1000) * 64)}})
+		m := asm.Mem{Base: asm.Virt(asm.GP, 0), Disp: int32(p.r.IntN(3) * 64)}
+		if p.r.IntN(2) == 0 {
+			m = asm.Mem{Base: m.Base, Index: p.pick(asm.GP), Scale: 1, Disp: int32(p.r.IntN(1000) * 64)}
+		}
+		p.add(asm.Inst{Op: moves[c], Size: size[c], Src: s(p.pick(c)), Mem: m})
 	case n == 3 && c != asm.Mask:
 		d = p.target(c)
-		p.add(asm.Inst{Op: moves[c], Size: size[c], Dst: d, Mem: asm.Mem{Base: p.pick(asm.GP), Disp: 64}})
+		p.add(asm.Inst{Op: moves[c], Size: size[c], Dst: d, Mem: asm.Mem{Base: pick(p.r, asm.Virt(asm.GP, 0), p.pick(asm.GP)), Disp: int32(p.r.IntN(3) * 64)}})
 	case c == asm.GP && n < 6:
 		d = p.pick(c)
 		p.add(asm.Inst{Op: asm.ADD, Size: 8, Dst: d, Src: s(p.pick(c))})

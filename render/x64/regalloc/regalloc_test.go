@@ -308,6 +308,7 @@ func TestErrors(t *testing.T) {
 		want  string
 	}{
 		{jump(asm.Inst{Op: asm.VFMADD231PS, Size: 64, Dst: vec(0), Src: src(vec(1), vec(2))}), "more registers than the 2"},
+		{jump(asm.Inst{Op: asm.TILEZERO, Dst: asm.Virt(asm.Tile, 0)}), "more registers than the 0"},
 		{jump(asm.Inst{Op: asm.JNE, To: 1}), "label 1 is nowhere"},
 		{jump(asm.Inst{Op: asm.LABEL, To: 1}, asm.Inst{Op: asm.JNE, To: 1}), "jump back"},
 		{jump(asm.Inst{Op: asm.LOOP}, asm.Inst{Op: asm.LABEL, To: 1}), "the loop has no end"},

@@ -35,6 +35,7 @@ type alloc struct {
 	gone    []bool           // instructions that are not needed
 	alive   [][classes]int16 // how many values are alive before each instruction
 	through [][classes]int16 // how many values are alive through each loop and not used in it
+	fence   []bool           // instructions that keep their place
 	sort    order
 
 	insts   []asm.Inst // Code.Insts with physical registers
@@ -418,7 +419,7 @@ func (a *alloc) take(i, v int32, pin [classes]uint32) (int8, error) {
 		return a.best(x.class, free), nil
 	}
 	victim := a.furthest(i, x.class, pin[x.class])
-	if victim == none {
+	if victim == none || x.class == uint8(asm.Tile) {
 		return 0, errorAt(a.c, int(i), "it needs more registers than the %d of its class", bits.OnesCount32(a.all[x.class]))
 	}
 	r := a.vals[victim].reg
