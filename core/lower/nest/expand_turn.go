@@ -20,6 +20,13 @@ type turnMemory struct {
 func (b *Builder) turnMemory(k Kind) *turnMemory {
 	if b.turns == nil {
 		b.turns = &turnMemory{words: b.ownScratch(0, U32, int64(len(invPiWords))), lanes: map[Kind]*Buffer{}}
+		// The words are written once, before all else: there are few, and code for every use would be long.
+		outer, rest := b.Cur, b.Root.Items
+		b.Cur, b.Root.Items = b.Root, nil
+		for i, w := range invPiWords {
+			b.Store(&Place{Buf: b.turns.words, Off: int64(i)}, b.Int(U32, w))
+		}
+		b.Cur, b.Root.Items = outer, append(b.Root.Items, rest...)
 	}
 	if b.turns.lanes[k] == nil {
 		b.turns.lanes[k] = b.ownScratch(int32(k), k, int64(b.Lanes))
@@ -63,9 +70,6 @@ func (g formula) turned(r, a *Value, limit float64, cos bool) *Value {
 func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
 	b := g.b
 	mem := b.turnMemory(g.f)
-	for i, w := range invPiWords {
-		b.Store(&Place{Buf: mem.words, Off: int64(i)}, b.Int(U32, w))
-	}
 	// Lanes that are smaller or NaN become the limit, infinity a number.
 	a = g.b.legal(Pick, g.f, g.float(limit), a)
 	a = g.atMost(a, pick(g, math.MaxFloat32, math.MaxFloat64))
@@ -99,31 +103,32 @@ func (g formula) reduceOne(x *Value, cos bool) *Value {
 	bit := op(Sub, op(Shr, bits, num(52)), num(1075-63))
 	first := b.convert(I64, op(Shr, bit, num(5)))
 	shift := op(And, bit, num(31))
-	// Seven words of 1/pi, then six that start at the right bit.
-	var raw [7]*Value
-	for i := range raw {
-		raw[i] = b.convert(U64, b.Load(&Place{Buf: b.turnMemory(g.f).words, Terms: []Term{{first, 1}}, Off: int64(i)}, 1, nil))
+	low32, high32 := low(m), high(m)
+	// The product modulo 2**192, from the lowest of six limbs of 32 bits that start at that bit: each limb times the low
+	// half of m, plus the limb before it times the high half. The last four results are kept.
+	words := func(iter *Value, off int64) *Value {
+		at := &Place{Buf: b.turnMemory(g.f).words, Terms: []Term{{first, 1}, {iter, -1}}, Off: off}
+		return b.convert(U64, b.Load(at, 1, nil))
 	}
-	var limbs [6]*Value
-	for i := range limbs {
-		limbs[i] = high(op(Shl, pair(raw[i], raw[i+1]), shift))
-	}
-	// The product modulo 2**192, from the lowest limb: column k is limb k times the low half of m plus limb k+1
-	// times the high half.
-	var out [6]*Value
-	carry := num(0)
-	for k := 5; k >= 0; k-- {
-		t, u := op(Mul, limbs[k], low(m)), num(0)
-		if k < 5 {
-			u = op(Mul, limbs[k+1], high(m))
+	var limb, carry *PhiVar
+	var out [4]*PhiVar
+	b.Loop("limbs", b.Int(I64, 6), func(l *Loop) {
+		limb, carry = b.Phi(l, num(0)), b.Phi(l, num(0))
+		for i := range out {
+			out[i] = b.Phi(l, num(0))
 		}
-		sum := op(Add, op(Add, low(t), low(u)), low(carry))
-		carry = op(Add, op(Add, op(Add, high(t), high(u)), high(carry)), high(sum))
-		out[k] = low(sum)
-	}
+		limb.Next = high(op(Shl, pair(words(l.Iter, 5), words(l.Iter, 6)), shift))
+		t, u := op(Mul, limb.Next, low32), op(Mul, limb.V, high32)
+		sum := op(Add, op(Add, low(t), low(u)), low(carry.V))
+		carry.Next = op(Add, op(Add, op(Add, high(t), high(u)), high(carry.V)), high(sum))
+		out[0].Next = low(sum)
+		for i := 1; i < 4; i++ {
+			out[i].Next = out[i-1].V
+		}
+	})
 	// The top bit is the parity of the half turns; what follows is the fraction. Taken as a signed number it is the
 	// distance to the nearest integer, and then the parity of that integer is the top bit plus the fraction's.
-	t, u := pair(out[0], out[1]), pair(out[2], out[3])
+	t, u := pair(b.Final(out[0]), b.Final(out[1])), pair(b.Final(out[2]), b.Final(out[3]))
 	if cos {
 		t = op(Add, t, num(1<<62))
 	}
