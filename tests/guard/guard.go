@@ -89,3 +89,13 @@ func (b *Block) eachBeside(f func(p *byte) bool) {
 		}
 	}
 }
+
+// Slice is memory for n elements that is checked and freed when a test ends. Place chooses where it lies: the numbers
+// 0 to 5 stand for the end and the beginning, with nothing or one or two elements between it and the page.
+func Slice[V any](t testing.TB, n, place int) []V {
+	t.Helper()
+	var v V
+	size := int(unsafe.Sizeof(v))
+	p := For(t, n*size, Side(place%2), place/2%3*size)
+	return unsafe.Slice((*V)(p), n)
+}
