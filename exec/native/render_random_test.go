@@ -41,7 +41,7 @@ type outBuffer struct {
 	used int64
 }
 
-const inSize = 400
+const inSize = 600
 
 func newMaker(seed uint64, f x64.Features) *maker {
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -119,8 +119,11 @@ func (m *maker) value(k nest.Kind, lanes, depth int) *nest.Value {
 }
 
 func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
-	if m.r.IntN(4) == 0 {
+	if m.r.IntN(3) == 0 {
 		if v := m.load(k, lanes, depth); v != nil {
+			if lanes == 1 && m.r.IntN(2) == 0 {
+				m.add(m.Splat(v))
+			}
 			return v
 		}
 	}
@@ -145,6 +148,8 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 		of := pickOne(m.r, m.kinds)
 		op := pickOne(m.r, []nest.Op{nest.Less, nest.LessEqual, nest.Equal, nest.NotEqual})
 		return do(op, m.value(of, lanes, depth), m.value(of, lanes, depth))
+	case k == nest.F32 && m.f.AVX2 && m.r.IntN(12) == 0:
+		return m.New(nest.Cast, k, lanes, 0, m.New(nest.Narrow, nest.F16, lanes, 0, arg()))
 	case k.Float():
 		ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Div, nest.Max, nest.Pick, nest.Least, nest.Neg, nest.Abs, nest.Sqrt, nest.Trunc, nest.Round, nest.Floor}
 		if m.f.AVX2 {
@@ -264,6 +269,17 @@ func (m *maker) place(buf *nest.Buffer, lanes, depth int) *nest.Place {
 			reach += 5 * c
 		}
 	}
+	if m.r.IntN(6) == 0 && depth > 0 {
+		k := pickOne(m.r, m.kinds)
+		if k != nest.Bool && !k.Float() {
+			v := m.New(nest.And, k, 1, 0, m.value(k, 1, depth-1), m.Int(k, 15))
+			if !hasTerm(p, v) {
+				c := pickOne(m.r, []int64{1, 2, 3})
+				p.Terms = append(p.Terms, nest.Term{V: v, Coef: c})
+				reach += 15 * c
+			}
+		}
+	}
 	if lanes > 1 {
 		switch m.r.IntN(6) {
 		case 0:
@@ -284,7 +300,7 @@ func (m *maker) place(buf *nest.Buffer, lanes, depth int) *nest.Place {
 	if p.Stride < 0 {
 		p.Off = span
 	}
-	p.Off += m.r.Int64N(inSize - span - reach)
+	p.Off += m.r.Int64N(max(1, inSize-span-reach))
 	return p
 }
 
@@ -310,13 +326,16 @@ func (m *maker) gate(p *nest.Place, lanes, depth int) {
 }
 
 func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
-	buf := pickOne(m.r, m.ins)
-	if m.r.IntN(4) == 0 {
-		buf = m.scratch
+	var bufs []*nest.Buffer
+	for _, b := range append(m.ins[:len(m.ins):len(m.ins)], m.scratch) {
+		if b.Kind.Register() == k {
+			bufs = append(bufs, b)
+		}
 	}
-	if buf.Kind.Register() != k {
+	if len(bufs) == 0 {
 		return nil
 	}
+	buf := pickOne(m.r, bufs)
 	p := m.place(buf, lanes, depth)
 	m.gate(p, lanes, depth)
 	var alt *nest.Value
