@@ -24,7 +24,6 @@ type work struct {
 	on                    [32]float64 // by set of ports
 	uops                  float64
 	loads, stores, divide float64
-	wide                  bool
 }
 
 func (w *work) add(inst *asm.Inst) {
@@ -38,24 +37,10 @@ func (w *work) add(inst *asm.Inst) {
 	if copied, zero := copies(inst); copied || zero || moves(inst) {
 		return
 	}
-	u := &units[inst.Op]
-	vec := inst.Dst.Class() == asm.Vec || inst.Src[0].Class() == asm.Vec || inst.Dst.Class() == asm.Mask
-	n, set := u.uops, u.ports
-	if inst.Size == 64 && vec {
-		w.wide = true
-		n = u.wide
-		w.divide += 2 * u.divider
-		if set&(p0|p1) == p0|p1 {
-			set = p0 | p5
-		}
-		if set&p1 != 0 {
-			set &^= p1
-		}
-	} else {
-		w.divide += u.divider
-	}
-	w.on[set] += n
-	w.uops += max(0, n-1)
+	u := unitOf(inst)
+	w.divide += u.divider
+	w.on[u.ports] += u.uops
+	w.uops += max(0, u.uops-1)
 }
 
 // cycles is the least time that all of it takes, and why.
@@ -186,7 +171,7 @@ func chain(body []asm.Inst) float64 {
 				done = max(done, l)
 			}
 			if !copied && !zero && !moves(inst) {
-				done += units[inst.Op].latency
+				done += unitOf(inst).latency
 			}
 			if stores > 0 && inst.Mem.Base == asm.RBP {
 				frame[inst.Mem.Disp] = done

@@ -1,5 +1,6 @@
 // Package pipeline estimates how long machine code takes: a model of the execution ports and latencies of the Intel
-// cores with AVX-512 of about 2019 and later. It knows nothing of caches or mispredicted jumps.
+// cores with AVX-512 of about 2019 and later; throughputs are as measured on Sapphire Rapids. It knows nothing of caches or
+// mispredicted jumps.
 package pipeline
 
 import "polygrad/render/x64/asm"
@@ -18,9 +19,9 @@ const (
 
 // unit is what an instruction needs beside its loads and stores.
 type unit struct {
-	ports   ports
-	uops    float64 // on those ports, of vectors of 256 bits at most
-	wide    float64 // the same of 512 bits
+	ports   ports   // with vectors of 256 bits at most
+	wide    ports   // with 512 bits; 0 if that follows from ports
+	uops    float64 // on those ports
 	latency float64 // from register to register
 	divider float64 // cycles for which the divider takes no other, of 256 bits at most
 }
@@ -40,77 +41,80 @@ const (
 // table is searched from the end: later lines are exceptions of earlier ones.
 var table = []class{
 	{asm.LABEL, asm.MOVE, unit{}},
-	{asm.MOV, asm.POP, unit{general, 1, 1, 1, 0}},
-	{asm.LEA, asm.LEA, unit{p0 | p1 | p5 | p6, 1, 1, 1, 0}},
-	{asm.IMUL, asm.MUL, unit{p1, 1, 1, 3, 0}},
-	{asm.IDIV, asm.DIV, unit{p1, 4, 4, 14, 6}},
-	{asm.SHL, asm.RORX, unit{p0 | p6, 1, 1, 1, 0}},
-	{asm.MULX, asm.MULX, unit{p1, 1, 1, 4, 0}},
-	{asm.LZCNT, asm.POPCNT, unit{p1, 1, 1, 3, 0}},
-	{asm.SETO, asm.CMOVG, unit{p0 | p6, 1, 1, 1, 0}},
-	{asm.JO, asm.JMP, unit{p6 | p0, 1, 1, 1, 0}},
-	{asm.CALL, asm.UD2, unit{p6, 1, 1, 1, 0}},
+	{asm.MOV, asm.POP, unit{general, 0, 1, 1, 0}},
+	{asm.LEA, asm.LEA, unit{p0 | p1 | p5 | p6, 0, 1, 1, 0}},
+	{asm.IMUL, asm.MUL, unit{p1, 0, 1, 3, 0}},
+	{asm.IDIV, asm.DIV, unit{p1, 0, 4, 14, 6}},
+	{asm.SHL, asm.RORX, unit{p0 | p6, 0, 1, 1, 0}},
+	{asm.MULX, asm.MULX, unit{p1, 0, 1, 4, 0}},
+	{asm.LZCNT, asm.POPCNT, unit{p1, 0, 1, 3, 0}},
+	{asm.SETO, asm.CMOVG, unit{p0 | p6, 0, 1, 1, 0}},
+	{asm.JO, asm.JMP, unit{p6 | p0, 0, 1, 1, 0}},
+	{asm.CALL, asm.UD2, unit{p6, 0, 1, 1, 0}},
 	{asm.PREFETCHT0, asm.PREFETCHW, unit{}},
 
-	{asm.VADDPS, asm.VFNMADD231PH, unit{float, 1, 1, 4, 0}},
-	{asm.VDIVPS, asm.VDIVSD, unit{p0, 1, 3, 11, 5}},
-	{asm.VDIVPD, asm.VDIVPD, unit{p0, 1, 3, 13, 8}},
-	{asm.VSQRTPS, asm.VSQRTSD, unit{p0, 1, 3, 12, 6}},
-	{asm.VSQRTPD, asm.VSQRTPD, unit{p0, 1, 3, 18, 12}},
-	{asm.VANDPS, asm.VXORPD, unit{vector, 1, 1, 1, 0}},
-	{asm.VCMPPS, asm.VCMPSD, unit{float, 1, 1, 3, 0}},
-	{asm.VROUNDPS, asm.VRNDSCALESD, unit{float, 2, 2, 8, 0}},
-	{asm.VUCOMISS, asm.VUCOMISD, unit{p0, 1, 1, 3, 0}},
-	{asm.VHADDPS, asm.VHADDPD, unit{vector, 3, 3, 6, 0}},
+	{asm.VADDPS, asm.VFNMADD231PH, unit{float, 0, 1, 4, 0}},
+	{asm.VDIVPS, asm.VDIVSD, unit{p0, 0, 1, 11, 5}},
+	{asm.VDIVPD, asm.VDIVPD, unit{p0, 0, 1, 13, 8}},
+	{asm.VSQRTPS, asm.VSQRTSD, unit{p0, 0, 1, 12, 6}},
+	{asm.VSQRTPD, asm.VSQRTPD, unit{p0, 0, 1, 18, 9}},
+	{asm.VANDPS, asm.VXORPD, unit{vector, 0, 1, 1, 0}},
+	{asm.VCMPPS, asm.VCMPSD, unit{float, 0, 1, 3, 0}},
+	{asm.VROUNDPS, asm.VRNDSCALESD, unit{float, 0, 2, 8, 0}},
+	{asm.VRCP14PS, asm.VRSQRT14PD, unit{p0, p0, 1, 4, 0}},
+	{asm.VRCPPS, asm.VRSQRTPS, unit{p0, 0, 1, 4, 0}},
+	{asm.VUCOMISS, asm.VUCOMISD, unit{p0, 0, 1, 3, 0}},
+	{asm.VHADDPS, asm.VHADDPD, unit{vector, 0, 3, 6, 0}},
 
-	{asm.VMOVAPS, asm.VLDDQU, unit{vector, 1, 1, 1, 0}},
-	{asm.VMOVD, asm.VMOVQ, unit{p0 | p5, 1, 1, 3, 0}},
-	{asm.VMOVLPS, asm.VMOVDDUP, unit{p1 | p5, 1, 1, 1, 0}},
-	{asm.VMASKMOVPS, asm.VPMASKMOVQ, unit{vector, 1, 1, 3, 0}},
-	{asm.VMOVMSKPS, asm.VPMOVMSKB, unit{p0, 1, 1, 4, 0}},
+	{asm.VMOVAPS, asm.VLDDQU, unit{vector, 0, 1, 1, 0}},
+	{asm.VMOVD, asm.VMOVQ, unit{p0 | p5, 0, 1, 3, 0}},
+	{asm.VMOVLPS, asm.VMOVDDUP, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VMASKMOVPS, asm.VPMASKMOVQ, unit{vector, 0, 1, 3, 0}},
+	{asm.VMOVMSKPS, asm.VPMOVMSKB, unit{p0, 0, 1, 4, 0}},
 
-	{asm.VBROADCASTSS, asm.VPBROADCASTQ, unit{p5, 1, 1, 3, 0}},
-	{asm.VUNPCKLPS, asm.VSHUFPD, unit{p1 | p5, 1, 1, 1, 0}},
-	{asm.VSHUFF32X4, asm.VPERMQ, unit{p5, 1, 1, 3, 0}},
-	{asm.VPERMW, asm.VPERMB, unit{p5, 2, 2, 4, 0}},
-	{asm.VPERMILPS, asm.VPERMILPD, unit{p1 | p5, 1, 1, 1, 0}},
-	{asm.VPERMT2PS, asm.VEXTRACTI64X4, unit{p5, 1, 1, 3, 0}},
-	{asm.VINSERTPS, asm.VINSERTPS, unit{p5, 1, 1, 1, 0}},
-	{asm.VEXTRACTPS, asm.VPEXTRQ, unit{p0 | p5, 2, 2, 4, 0}},
-	{asm.VBLENDPS, asm.VPBLENDMQ, unit{vector, 1, 1, 1, 0}},
-	{asm.VBLENDVPS, asm.VPBLENDVB, unit{vector, 3, 3, 3, 0}},
-	{asm.VPCOMPRESSD, asm.VEXPANDPD, unit{p5, 2, 2, 5, 0}},
-	{asm.VGATHERDPS, asm.VPSCATTERQQ, unit{vector, 5, 5, 20, 0}},
+	{asm.VBROADCASTSS, asm.VPBROADCASTQ, unit{p5, 0, 1, 3, 0}},
+	{asm.VUNPCKLPS, asm.VUNPCKHPD, unit{p5, 0, 1, 1, 0}},
+	{asm.VSHUFPS, asm.VSHUFPD, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VSHUFF32X4, asm.VPERMQ, unit{p5, 0, 1, 3, 0}},
+	{asm.VPERMW, asm.VPERMB, unit{p5, 0, 1, 4, 0}},
+	{asm.VPERMILPS, asm.VPERMILPD, unit{p5, 0, 1, 1, 0}},
+	{asm.VPERMT2PS, asm.VEXTRACTI64X4, unit{p5, 0, 1, 3, 0}},
+	{asm.VINSERTPS, asm.VINSERTPS, unit{p5, 0, 1, 1, 0}},
+	{asm.VEXTRACTPS, asm.VPEXTRQ, unit{p0 | p5, 0, 2, 4, 0}},
+	{asm.VBLENDPS, asm.VPBLENDMQ, unit{vector, 0, 1, 1, 0}},
+	{asm.VBLENDVPS, asm.VPBLENDVB, unit{vector, 0, 3, 3, 0}},
+	{asm.VPCOMPRESSD, asm.VEXPANDPD, unit{p5, 0, 2, 5, 0}},
+	{asm.VGATHERDPS, asm.VPSCATTERQQ, unit{vector, 0, 5, 20, 0}},
 
-	{asm.VCVTDQ2PS, asm.VDPBF16PS, unit{float, 1, 1, 4, 0}},
-	{asm.VCVTDQ2PD, asm.VCVTDQ2PD, unit{float, 2, 2, 7, 0}},
-	{asm.VCVTPS2PD, asm.VCVTPS2PH, unit{float, 2, 2, 7, 0}},
+	{asm.VCVTDQ2PS, asm.VDPBF16PS, unit{float, 0, 1, 4, 0}},
+	{asm.VCVTDQ2PD, asm.VCVTDQ2PD, unit{float, 0, 2, 7, 0}},
+	{asm.VCVTPS2PD, asm.VCVTPS2PH, unit{float, 0, 2, 7, 0}},
 
-	{asm.VPADDB, asm.VPTERNLOGQ, unit{vector, 1, 1, 1, 0}},
-	{asm.VPMULLW, asm.VPMULDQ, unit{float, 1, 1, 5, 0}},
-	{asm.VPMULLD, asm.VPMULLD, unit{float, 2, 2, 10, 0}},
-	{asm.VPMULLQ, asm.VPMULLQ, unit{float, 3, 3, 15, 0}},
-	{asm.VPSADBW, asm.VPSADBW, unit{p5, 1, 1, 3, 0}},
-	{asm.VPSLLW, asm.VPRORVQ, unit{float, 1, 1, 1, 0}},
-	{asm.VPSLLDQ, asm.VPSRLDQ, unit{p1 | p5, 1, 1, 1, 0}},
-	{asm.VPMINSB, asm.VPABSQ, unit{float, 1, 1, 1, 0}},
-	{asm.VPMINSQ, asm.VPMINSQ, unit{float, 2, 2, 3, 0}},
-	{asm.VPCMPEQB, asm.VPTEST, unit{float, 1, 1, 2, 0}},
-	{asm.VPMOVZXBW, asm.VPMOVSXDQ, unit{p5, 1, 1, 3, 0}},
-	{asm.VPMOVWB, asm.VPMOVQD, unit{p5, 2, 2, 4, 0}},
-	{asm.VPSHUFD, asm.VPALIGNR, unit{p1 | p5, 1, 1, 1, 0}},
-	{asm.VALIGND, asm.VALIGNQ, unit{p5, 1, 1, 3, 0}},
-	{asm.VPMADDWD, asm.VPDPWSSD, unit{float, 1, 1, 5, 0}},
-	{asm.VPLZCNTD, asm.VPOPCNTQ, unit{p0 | p5, 1, 1, 4, 0}},
-	{asm.VPMOVM2B, asm.VPMOVQ2M, unit{p0, 1, 1, 3, 0}},
-	{asm.VZEROUPPER, asm.VZEROALL, unit{general, 4, 4, 1, 0}},
+	{asm.VPADDB, asm.VPTERNLOGQ, unit{vector, 0, 1, 1, 0}},
+	{asm.VPMULLW, asm.VPMULDQ, unit{float, 0, 1, 5, 0}},
+	{asm.VPMULLD, asm.VPMULLD, unit{float, 0, 2, 10, 0}},
+	{asm.VPMULLQ, asm.VPMULLQ, unit{float, 0, 3, 15, 0}},
+	{asm.VPSADBW, asm.VPSADBW, unit{p5, 0, 1, 3, 0}},
+	{asm.VPSLLW, asm.VPRORVQ, unit{float, p0, 1, 1, 0}},
+	{asm.VPSLLDQ, asm.VPSRLDQ, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VPMINSB, asm.VPABSQ, unit{float, p0, 1, 1, 0}},
+	{asm.VPMINSQ, asm.VPMINSQ, unit{float, 0, 2, 3, 0}},
+	{asm.VPCMPEQB, asm.VPTEST, unit{float, 0, 1, 2, 0}},
+	{asm.VPMOVZXBW, asm.VPMOVSXDQ, unit{p5, 0, 1, 3, 0}},
+	{asm.VPMOVWB, asm.VPMOVQD, unit{p1 | p5, 0, 2, 4, 0}},
+	{asm.VPSHUFD, asm.VPALIGNR, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VALIGND, asm.VALIGNQ, unit{p5, 0, 1, 3, 0}},
+	{asm.VPMADDWD, asm.VPDPWSSD, unit{float, 0, 1, 5, 0}},
+	{asm.VPLZCNTD, asm.VPOPCNTQ, unit{p0 | p5, 0, 1, 4, 0}},
+	{asm.VPMOVM2B, asm.VPMOVQ2M, unit{p0, 0, 1, 3, 0}},
+	{asm.VZEROUPPER, asm.VZEROALL, unit{general, 0, 4, 1, 0}},
 
-	{asm.KMOVB, asm.KUNPCKDQ, unit{p0, 1, 1, 1, 0}},
-	{asm.KADDB, asm.KADDQ, unit{p5, 1, 1, 4, 0}},
-	{asm.KSHIFTLB, asm.KUNPCKDQ, unit{p5, 1, 1, 4, 0}},
-	{asm.LDTILECFG, asm.STTILECFG, unit{general, 20, 20, 20, 0}},
-	{asm.TILERELEASE, asm.TILESTORED, unit{general, 8, 8, 20, 0}},
-	{asm.TDPBF16PS, asm.TDPBUUD, unit{p5, 16, 16, 52, 0}},
+	{asm.KMOVB, asm.KUNPCKDQ, unit{p0, 0, 1, 1, 0}},
+	{asm.KADDB, asm.KADDQ, unit{p5, 0, 1, 4, 0}},
+	{asm.KSHIFTLB, asm.KUNPCKDQ, unit{p5, 0, 1, 4, 0}},
+	{asm.LDTILECFG, asm.STTILECFG, unit{general, 0, 20, 20, 0}},
+	{asm.TILERELEASE, asm.TILESTORED, unit{general, 0, 8, 20, 0}},
+	{asm.TDPBF16PS, asm.TDPBUUD, unit{p5, 0, 16, 52, 0}},
 }
 
 // units has the line of the table for each operation.
@@ -176,4 +180,25 @@ func moves(inst *asm.Inst) bool {
 		return inst.Mask == 0 || inst.Stores() || inst.Zero
 	}
 	return false
+}
+
+// unitOf is what inst needs.
+func unitOf(inst *asm.Inst) unit {
+	u := units[inst.Op]
+	if inst.Dst.Class() == asm.Mask && inst.Src[0].Class() == asm.Vec {
+		// Comparisons into masks are done by one port.
+		return unit{p5, p5, 1, 3, 0}
+	}
+	if inst.Size == 64 && (inst.Dst.Class() == asm.Vec || inst.Src[0].Class() == asm.Vec) {
+		switch {
+		case u.wide != 0:
+			u.ports = u.wide
+		case u.ports&float == float:
+			u.ports = p0 | p5
+		default:
+			u.ports &^= p1
+		}
+		u.divider *= 2
+	}
+	return u
 }

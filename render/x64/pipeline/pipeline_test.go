@@ -56,6 +56,12 @@ func TestBlocks(t *testing.T) {
 		{"shuffles", loop(
 			asm.Inst{Op: asm.VPERMPS, Size: 64, Dst: v(0), Src: src(v(1), v(2))},
 			asm.Inst{Op: asm.VSHUFPS, Size: 64, Dst: v(3), Src: src(v(1), v(2))}), 2, "ports 5", 1},
+		{"wide shifts", loop(
+			asm.Inst{Op: asm.VPSLLVD, Size: 64, Dst: v(0), Src: src(v(1), v(2))},
+			asm.Inst{Op: asm.VPMAXSD, Size: 64, Dst: v(3), Src: src(v(1), v(2))}), 2, "ports 0", 1},
+		{"comparisons", loop(
+			asm.Inst{Op: asm.VCMPPS, Size: 32, Dst: asm.Phys(asm.Mask, 1), Src: src(v(1), v(2))},
+			asm.Inst{Op: asm.VCMPPS, Size: 32, Dst: v(3), Src: src(v(1), v(2))}), 1, "ports 5", 1},
 		{"through the frame", loop(
 			asm.Inst{Op: asm.VADDPS, Size: 32, Dst: v(0), Src: src(v(1)), Mem: asm.Mem{Base: asm.RBP}},
 			asm.Inst{Op: asm.VMOVAPS, Size: 32, Src: src(v(0)), Mem: asm.Mem{Base: asm.RBP}}), 1, "stores", 9},
