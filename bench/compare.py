@@ -44,6 +44,11 @@ def line(found: Row) -> str:
     return " | ".join(cells) + ("  " + "; ".join(notes) if notes else "")
 
 
+def chosen(pattern: str) -> list[Task]:
+    """Return the tasks of which "group: name" matches a regular expression."""
+    return [task for task in TASKS if re.search(pattern, f"{task.group}: {task.name}")]
+
+
 def measure(
     tasks: Sequence[Task],
     names: Sequence[str],
@@ -70,6 +75,8 @@ def measure(
             show(rows[-1])
         for contestant in contestants:
             contestant.close()
+        times = ", ".join(f"{c.name} {c.busy:.0f} s" for c in contestants)
+        print(f"{number} thread{'s' * (number > 1)}: {times}", file=sys.stderr)
     return rows, bounds, versions
 
 
@@ -86,7 +93,7 @@ def main() -> None:
     parser.add_argument("--json", help="also write the rows to this file")
     parser.add_argument("--list", action="store_true", help="only print the tasks")
     args = parser.parse_args()
-    tasks = [t for t in TASKS if re.search(args.only, f"{t.group}: {t.name}")]
+    tasks = chosen(args.only)
     if args.list:
         print("\n".join(f"{t.group}: {t.name}" for t in tasks))
         return

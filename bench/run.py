@@ -1,6 +1,6 @@
 """Measure what the project promises; write bench/RESULTS.md, bench/results.json and a chart.
 
-python bench/run.py [--quick] [--device NAME] [--beam] [--output FOLDER]
+python bench/run.py [--quick] [--only PATTERN] [--device NAME] [--beam] [--output FOLDER]
 
 --quick: one round, less work to compare, no memory run of 100,000 steps. --beam: tinygrad also
 with BEAM=2, which searches for minutes the first time. compare.py measures single tasks.
@@ -145,6 +145,11 @@ def against_others(
     known = ", ".join(f"{name} {versions[name]}" for name in peers)
     results = {"versions": versions, "limits": limits, "rows": rows}
     return [section.replace("\n\n", f"\n\n{known}.\n\n", 1)], results
+
+
+def save(folder: Path, results: Any) -> None:
+    """Write bench/results.json."""
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 def bf16_times(rows: list[Row]) -> float:
@@ -394,6 +399,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--device", help="POLY_DEVICE")
     parser.add_argument("--beam", action="store_true", help="tinygrad also with BEAM=2")
+    parser.add_argument("--only", default="", help="regular expression: tasks to compare")
     parser.add_argument("--output", type=Path, default=HERE, help="folder of the results")
     args = parser.parse_args()
     rounds = 1 if args.quick else ROUNDS
@@ -403,11 +409,13 @@ def main() -> None:
     if args.device:
         os.environ["POLY_DEVICE"] = args.device
     lines = conditions()
-    tasks = [task for task in TASKS if not (args.quick and task.slow)]
+    tasks = compare.chosen(args.only)
+    tasks = [task for task in tasks if not (args.quick and task.slow)]
     pace = Pace(2, 0.01, 0.5) if args.quick else Pace(7, 0.02, 1.5)
     threads = [2] if args.quick else [1, 2]
     section, results = against_others(tasks, pace, threads, args.beam, args.output)
     lines += section
+    save(args.output, results)  # what follows may fail
     ours, peer = by_turns(rounds)
     calls = medians([frontend_calls() for _ in range(rounds)])
     results["overheads"] = overhead_rows(ours, calls, results["rows"])
@@ -433,7 +441,7 @@ def main() -> None:
     if not args.quick:
         lines += memory_section(measure("overhead.py", "memory")["memory"])
     lines += [f"All of this took {time.monotonic() - start:.0f} seconds.", ""]
-    (args.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    save(args.output, results)
     (args.output / "RESULTS.md").write_text("\n".join(lines))
     print("\n".join(lines))
 
