@@ -83,6 +83,9 @@ func (im *importer) levels(p *plan, i int, e *env) {
 	if len(p.packs) > 0 && i == p.packAt {
 		im.fillPacks(p, e)
 	}
+	if len(p.rowPacks) > 0 && i == p.rowPackAt {
+		im.fillRowPacks(p, e)
+	}
 	if q := p.passes; q != nil && i == q.at && q.work == nil {
 		im.inPasses(p, e)
 		return

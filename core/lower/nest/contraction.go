@@ -265,9 +265,14 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 	}
 	p.levels = append(p.levels, walks...)
-	if most := max(im.m.L2/2/(k*rows.tile()*element), 1); tilesDown > most {
+	p.rowPacks = im.findRowPacks(p.leaf, vec, rows, k)
+	if most := max(im.m.L2/2/(k*rows.tile()*element), 1); tilesDown > most || len(p.rowPacks) > 0 {
 		rows.group = share(tilesDown, most, 1)
 		p.levels = append(p.levels, level{rows, block})
+		p.rowPackAt = len(p.levels)
+		for _, q := range p.rowPacks {
+			q.buf = im.scratch(kindFor(q.u.DType).Register(), rows.group*k*rows.width(im.Lanes))
+		}
 	}
 	p.levels = append(p.levels, level{vec, tiles}, level{rows, tiles})
 	if len(p.packs) == 0 && tilesDown > tilesAcross && rows.group == 0 {

@@ -227,13 +227,10 @@ func (q *pack) place(im *importer, tile, step linear, j int64) *Place {
 // packed makes the operands that were packed loads of what is kept, for an iteration of the innermost loop.
 func (im *importer) packed(r *region, copies []*env) {
 	p := im.at
-	if p == nil || len(p.packs) == 0 || len(r.loops()) > 0 {
+	if p == nil || len(p.packs)+len(p.rowPacks) == 0 || len(r.loops()) > 0 {
 		return
 	}
 	for i, e := range copies {
-		if !e.vector {
-			return
-		}
 		im.env = e
 		step := linear{}
 		for c := p.leaf.loops()[0]; ; c = c.loops()[0] {
@@ -241,6 +238,10 @@ func (im *importer) packed(r *region, copies []*env) {
 			if len(c.loops()) == 0 {
 				break
 			}
+		}
+		im.packedRows(e, int64(i)/p.vec.live, step)
+		if !e.vector {
+			continue
 		}
 		for _, q := range p.packs {
 			at := q.place(im, q.vec.number, step, int64(i)%q.vec.live)

@@ -27,6 +27,9 @@ type plan struct {
 	// packs are operands that are computed before the level packAt.
 	packs  []*pack
 	packAt int
+	// rowPacks are operands of the rows that are computed before the level rowPackAt.
+	rowPacks  []*rowPack
+	rowPackAt int
 }
 
 // access is a load or store of memory in the leaf of a band.
