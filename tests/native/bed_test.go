@@ -107,14 +107,17 @@ func bindTo[V number](b *bed, dims []int64) (*uop.UOp, []V) {
 	return u.Reshape(s), data
 }
 
-// input is a tensor of random numbers: floats from -1 to 1, others from -100 to 100 as far as they can be.
+// input is a tensor of random numbers: floats from -1 to 1, others from -100 or 0 to 100.
 func input[V number](b *bed, dims ...int64) (*uop.UOp, []V) {
 	b.t.Helper()
 	u, data := bindTo[V](b, dims)
 	for i := range data {
-		if u.DType.IsFloat() {
+		switch {
+		case u.DType.IsFloat():
 			data[i] = V(2*b.r.Float64() - 1)
-		} else {
+		case u.DType.IsUnsigned():
+			data[i] = V(b.r.IntN(101))
+		default:
 			data[i] = V(int64(b.r.IntN(201) - 100))
 		}
 	}
