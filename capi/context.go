@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sync"
 	"unsafe"
 
 	"polygrad/capi/handle"
@@ -15,7 +14,7 @@ var handles handle.Table
 // A context is what a PolyCtx stands for: a graph, the handles of its nodes and
 // the programs made from it. Its lock is held during every call on it.
 type context struct {
-	mu    sync.Mutex
+	mu    contextLock
 	entry *handle.Entry
 	dead  bool
 	g     *uop.Graph
@@ -24,11 +23,9 @@ type context struct {
 	begun begun
 	// given and bound are used again from run to run.
 	given, bound []exec.Binding
-	// unbound counts how often a host buffer lost its memory.
-	unbound uint64
-	steps   map[*step]struct{}
-	plans   map[*wasmPlan]struct{}
-	jobs    map[*job]struct{}
+	steps        map[*step]struct{}
+	plans        map[*wasmPlan]struct{}
+	jobs         map[*job]struct{}
 	// pending is closed when the last job that was started has ended; nil if there was none.
 	pending chan struct{}
 
@@ -56,6 +53,9 @@ func newContext() (*context, error) {
 		steps: map[*step]struct{}{},
 		plans: map[*wasmPlan]struct{}{},
 		jobs:  map[*job]struct{}{},
+	}
+	if err := c.newQuick(); err != nil {
+		return nil, err
 	}
 	var err error
 	c.entry, err = handles.New(handle.Context, nil, c)
@@ -87,6 +87,7 @@ func (c *context) destroy() {
 	handles.Drop(c.entry)
 	c.nodes.all(func(_ readings, e *handle.Entry) { handles.Drop(e) })
 	for s := range c.steps {
+		s.slow()
 		handles.Drop(s.entry)
 	}
 	for j := range c.jobs {

@@ -27,6 +27,7 @@ func (c *context) idle() {
 	if c.pending != nil {
 		<-c.pending
 		c.pending = nil
+		c.mu.c.jobs = 0
 	}
 }
 
@@ -39,14 +40,19 @@ func (c *context) execute(s *exec.Step, binds []exec.Binding, vars map[string]in
 // executeBound runs a step on nothing but host buffers. Their memory is looked up again only if some buffer has lost its own.
 func (c *context) executeBound(s *step, vars map[string]int64) error {
 	c.idle()
-	if s.bound == nil || s.boundAt != c.unbound {
+	if now := uint64(c.mu.c.unbound); s.bound == nil || s.boundAt != now {
+		s.slow()
 		b, err := s.exec.Bind(c.withHost(s.exec, nil))
 		if err != nil {
 			return err
 		}
-		s.bound, s.boundAt = b, c.unbound
+		s.bound, s.boundAt = b, now
 	}
-	return s.bound.Run(vars)
+	if err := s.bound.Run(vars); err != nil {
+		return err
+	}
+	s.quicken()
+	return nil
 }
 
 // start lets a program run as a job. s may be nil: there is nothing to do but to wait for the jobs before.
@@ -62,6 +68,7 @@ func (c *context) start(s *exec.Step, binds []exec.Binding, vars map[string]int6
 	}
 	before := c.pending
 	c.pending = j.done
+	c.mu.c.jobs = 1
 	go func() {
 		defer close(j.done)
 		defer rescue(&j.err)

@@ -1064,10 +1064,6 @@ void poly_step_destroy(PolyStep *step) {
   if (!poly_forked) go_poly_step_destroy((uintptr_t)step);
 }
 
-int poly_step_run(PolyStep *step, PolyBufferBinding *binds, int n_binds) {
-  return poly_enter("poly_step_run") ? -1 : go_poly_step_run((uintptr_t)step, (void *)binds, n_binds);
-}
-
 int poly_step_run_ex(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
   return poly_enter("poly_step_run_ex") ? -1 : go_poly_step_run_ex((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars);
 }

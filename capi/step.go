@@ -2,6 +2,7 @@ package main
 
 /*
 #include <stdint.h>
+#include "quick.h"
 */
 import "C"
 
@@ -27,9 +28,12 @@ type step struct {
 	leaves []value
 	// cached tells that the step belongs to the handle of its sink (poly_get_plan).
 	cached bool
-	// bound is the program on the memory of host buffers, as it was when context.unbound was boundAt.
+	// bound is the program on the memory of host buffers, as it was when so many had lost theirs.
 	bound   *exec.Bound
 	boundAt uint64
+	// quick is the program as C runs it by itself, nil if it does not; tries is how often that was looked at.
+	quick *C.poly_quick_step
+	tries int
 }
 
 // compile makes a step of a sink and its handle.
@@ -195,6 +199,7 @@ func go_poly_step_destroy(h C.uintptr_t) {
 
 // drop ends a step.
 func (c *context) drop(s *step) {
+	s.slow()
 	handles.Drop(s.entry)
 	if !c.dead {
 		delete(c.steps, s)
@@ -223,8 +228,8 @@ func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer,
 	return s.ctx.execute(s.exec, binds, v)
 }
 
-//export go_poly_step_run
-func go_poly_step_run(h C.uintptr_t, binds unsafe.Pointer, n C.int) C.int {
+//export go_step_run
+func go_step_run(h C.uintptr_t, binds unsafe.Pointer, n C.int) C.int {
 	return runStep("poly_step_run", h, func(s *step) ([]exec.Binding, error) { return s.ctx.bindings(binds, n) }, nil, 0)
 }
 

@@ -86,7 +86,7 @@ func (c *context) forget(leaves []value) {
 // unbind ends that a program finds the memory of a buffer.
 func (c *context) unbind(b *uop.UOp) {
 	delete(c.host, b)
-	c.unbound++
+	c.mu.c.unbound++
 }
 
 func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {

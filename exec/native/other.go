@@ -12,3 +12,6 @@ import (
 func New() (device.Device, error) {
 	return nil, fmt.Errorf("native.New: %w for this system", ErrUnavailable)
 }
+
+// Enter is 0: there are no calls to make.
+func Enter() uintptr { return 0 }

@@ -3,6 +3,7 @@
 package code
 
 /*
+#cgo CFLAGS: -std=gnu11 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden
 #include "pool.h"
 #cgo noescape poly_native_run
 #cgo nocallback poly_native_run

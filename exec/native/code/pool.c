@@ -60,6 +60,8 @@ __asm__(
     "  .cfi_endproc\n"
     ".size poly_native_enter, .-poly_native_enter\n");
 
+uintptr_t poly_native_enter_address(void) { return (uintptr_t)poly_native_enter; }
+
 /* The pieces of a part that nobody has taken: number of the run, end, next. */
 #define WORD(run, end, next) ((uint64_t)(run) << 32 | (uint64_t)(end) << 16 | (uint64_t)(next))
 

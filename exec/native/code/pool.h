@@ -23,6 +23,9 @@ enum { POLY_MAX_THREADS = 256, POLY_MAX_PIECES = 32 };
  * then its scratch memory. The part of each thread is cut into pieces (1 to POLY_MAX_PIECES). */
 void poly_native_run(const poly_native_kernel_t *k, uint64_t *args, uintptr_t memory, int threads, int pieces);
 
+/* The function that calls generated code from C: void enter(uintptr_t entry, uint64_t *args, uintptr_t memory). */
+uintptr_t poly_native_enter_address(void);
+
 /* How often workers had to be woken, how often a caller slept until they were done, how often it found them busy. */
 typedef struct {
   uint64_t woken, slept, alone;
