@@ -223,10 +223,7 @@ func (m *machine) step(i *asm.Inst) error {
 
 // limits are the first n registers of each class that are given away.
 func limits(gp, vec, mask int) Limits {
-	var l Limits
-	for _, r := range []asm.Reg{asm.RSI, asm.RDI, asm.RBX, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}[:gp] {
-		l.GP = append(l.GP, r)
-	}
+	l := Limits{GP: []asm.Reg{asm.RSI, asm.RDI, asm.RBX, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}[:gp]}
 	for n := range vec {
 		l.Vec = append(l.Vec, asm.Phys(asm.Vec, n))
 	}
