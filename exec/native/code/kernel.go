@@ -155,7 +155,11 @@ func (k *Kernel) fill(args []uint64, bufs []unsafe.Pointer, vars []int64) error 
 func (k *Kernel) launch(args *uint64, n int, memory uintptr) {
 	how := k.cost.how()
 	if how == pooled {
-		C.poly_native_run(&k.c, (*C.uint64_t)(args), C.uintptr_t(memory), C.int(threads), C.int(k.cost.pieces()))
+		pieces := k.cost.pieces()
+		if k.c.scratch > 0 {
+			pieces = 1 // what a call brings into its scratch memory, each piece would bring there again
+		}
+		C.poly_native_run(&k.c, (*C.uint64_t)(args), C.uintptr_t(memory), C.int(threads), C.int(pieces))
 		return
 	}
 	own := (*[ownWords]uint64)(unsafe.Add(unsafe.Pointer(args), 8*n))
