@@ -60,7 +60,10 @@ var pool = sync.Pool{New: func() any { return new(alloc) }}
 // Alloc gives every virtual register of c physical ones. It may change the order of c.Insts.
 func Alloc(c *Code) (Result, error) {
 	a := pool.Get().(*alloc)
-	defer pool.Put(a)
+	defer func() {
+		a.c = nil
+		pool.Put(a)
+	}()
 	if err := a.read(c); err != nil {
 		return Result{}, err
 	}
