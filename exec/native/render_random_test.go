@@ -214,6 +214,9 @@ func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
 				for i := range rows {
 					rows[i] = m.value(k, lanes, 0)
 				}
+				if m.r.IntN(2) == 0 {
+					m.square(k, rows)
+				}
 				return m.Transposed(rows, m.r.Int64N(int64(lanes)))
 			}
 		}
@@ -234,6 +237,17 @@ func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
 		return m.New(nest.Extract, k, 1, m.r.Uint64N(uint64(m.Lanes)), vec)
 	}
 	return m.New(pickOne(m.r, ops), k, 1, 0, vec)
+}
+
+// square makes rows neighbouring rows of a matrix in memory.
+func (m *maker) square(k nest.Kind, rows []*nest.Value) {
+	for _, b := range m.ins {
+		if b.Kind == k {
+			for i := range rows {
+				rows[i] = m.Load(&nest.Place{Buf: b, Off: int64(i*(m.Lanes+2) + 3), Stride: 1}, m.Lanes, nil)
+			}
+		}
+	}
 }
 
 // converted is a value of a kind made of another kind.

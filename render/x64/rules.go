@@ -293,8 +293,10 @@ func (g *gen) make(v *nest.Value) asm.Reg {
 		k = v.Args[0].Kind
 	}
 	k = k.Register()
-	for _, a := range v.Args {
-		g.ready(a)
+	if v.Op != nest.Transpose {
+		for _, a := range v.Args {
+			g.ready(a)
+		}
 	}
 	for _, r := range rulesOf[v.Op] {
 		if r.kinds>>k&1 != 0 && r.form&f != 0 && g.f.has(r.level) {

@@ -23,14 +23,72 @@ func makeTranspose(g *gen, v *nest.Value) asm.Reg {
 			return t.columns[v.Bits]
 		}
 	}
-	rows := make([]asm.Reg, len(v.Args))
-	for i, a := range v.Args {
-		g.need(a)
-		rows[i] = g.vals[a.ID].reg
+	t := turned{rows: v.Args}
+	if g.inMemoryOnly(v.Args) {
+		t.columns = g.transposeMemory(v.Args)
+	} else {
+		rows := make([]asm.Reg, len(v.Args))
+		for i, a := range v.Args {
+			g.need(a)
+			rows[i] = g.vals[a.ID].reg
+		}
+		t.columns = g.transpose(rows, int(v.Kind.Width()))
 	}
-	t := turned{v.Args, g.transpose(rows, int(v.Kind.Width()))}
 	g.turned[v.Args[0]] = append(g.turned[v.Args[0]], t)
 	return t.columns[v.Bits]
+}
+
+// inMemoryOnly reports whether all rows are loads that can be done in pieces of 16 bytes, and are not done yet.
+func (g *gen) inMemoryOnly(rows []*nest.Value) bool {
+	for _, r := range rows {
+		if r.Op != nest.Load || g.vals[r.ID].reg != 0 || r.Pos != 0 || r.At.Gate != nil || r.At.Index != nil || r.At.Stride != 1 ||
+			r.Home != g.cur.block || r.At.Buf.Kind.Size() < 4 || !g.f.AVX2 || r.Lanes*int(r.Kind.Width()) <= 16 {
+			return false
+		}
+	}
+	return true
+}
+
+// transposeMemory turns a square of elements in memory. Vectors of pieces of 16 bytes are loaded, such that turning
+// small squares in each piece is all that is left: loads and insertions from memory cost less than shuffles.
+func (g *gen) transposeMemory(rows []*nest.Value) []asm.Reg {
+	n, width := len(rows), int(rows[0].Kind.Width())
+	size, per := vectorSize(n, width), 16/width
+	at := make([]asm.Mem, n)
+	for i, r := range rows {
+		at[i] = g.address(r.At, 0)
+	}
+	insert := asm.VINSERTF128
+	if g.f.AVX512 {
+		insert = asm.VINSERTF32X4
+	}
+	var out []asm.Reg
+	for c := range n / per {
+		square := make([]asm.Reg, per)
+		for i := range square {
+			square[i] = g.vec()
+			g.from(asm.VMOVUPS, 16, square[i], g.plus(at[i], int64(16*c)))
+			for p := 1; p < n/per; p++ {
+				d := g.vec()
+				g.from(insert, size, d, g.plus(at[per*p+i], int64(16*c)), square[i]).Imm = int64(p)
+				square[i] = d
+			}
+		}
+		out = append(out, g.turnPieces(square, width, size)...)
+	}
+	return out
+}
+
+// turnPieces turns the squares of elements that lie in the same 16 bytes of as many vectors as such a piece has elements.
+func (g *gen) turnPieces(rows []asm.Reg, width, size int) []asm.Reg {
+	if width == 4 {
+		rows = g.unpack(rows, size, asm.VUNPCKLPS, asm.VUNPCKHPS)
+		// Of each four, the two low halves and the two high halves belong together.
+		for i := 0; i < len(rows); i += 4 {
+			rows[i+1], rows[i+2] = rows[i+2], rows[i+1]
+		}
+	}
+	return g.unpack(rows, size, asm.VUNPCKLPD, asm.VUNPCKHPD)
 }
 
 // transpose turns a square of elements: first the elements of 16 bytes and as many rows, then pieces of 16 bytes.
@@ -44,14 +102,7 @@ func (g *gen) transpose(rows []asm.Reg, width int) []asm.Reg {
 		return []asm.Reg{lo, hi}
 	}
 	per := 16 / width
-	if width == 4 {
-		rows = g.unpack(rows, 1, size, asm.VUNPCKLPS, asm.VUNPCKHPS)
-		// Of each four, the two low halves and the two high halves belong together.
-		for i := 0; i < n; i += 4 {
-			rows[i+1], rows[i+2] = rows[i+2], rows[i+1]
-		}
-	}
-	rows = g.unpack(rows, 1, size, asm.VUNPCKLPD, asm.VUNPCKHPD)
+	rows = g.turnPieces(rows, width, size)
 	// rows[per*p+j] has in piece L the column per*L+j of the p-th group of rows.
 	out := make([]asm.Reg, n)
 	for j := range per {
@@ -71,13 +122,12 @@ func (g *gen) transpose(rows []asm.Reg, width int) []asm.Reg {
 }
 
 // unpack interleaves pairs of rows.
-func (g *gen) unpack(rows []asm.Reg, step, size int, low, high asm.Op) []asm.Reg {
+func (g *gen) unpack(rows []asm.Reg, size int, low, high asm.Op) []asm.Reg {
 	out := make([]asm.Reg, len(rows))
-	for i := 0; i < len(rows); i += 2 * step {
-		a, b := rows[i], rows[i+step]
-		out[i], out[i+step] = g.vec(), g.vec()
-		g.ins(low, size, out[i], a, b)
-		g.ins(high, size, out[i+step], a, b)
+	for i := 0; i < len(rows); i += 2 {
+		out[i], out[i+1] = g.vec(), g.vec()
+		g.ins(low, size, out[i], rows[i], rows[i+1])
+		g.ins(high, size, out[i+1], rows[i], rows[i+1])
 	}
 	return out
 }
