@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad._library import fail, lib
+from polygrad._memory import empty
 from polygrad.dtype import DType, dtype_by_id, dtypes
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def room(nodes: Sequence[Node]) -> list[np.ndarray[Any, Any]]:
     arrays = []
     for node in nodes:
         shape, dtype = describe(node)
-        arrays.append(np.empty(shape, dtype.storage))
+        arrays.append(empty(shape, dtype.storage))
     return arrays
 
 
