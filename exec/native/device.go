@@ -67,6 +67,8 @@ func machine(f x64.Features) nest.Machine {
 	m.L3 = max(m.L3, m.L2)
 	m.Stream = streamFrom
 	m.Threads = code.Threads()
+	m.DotBF16 = f.AMX || f.BF16
+	m.DotI8 = f.AMX
 	return m
 }
 

@@ -21,6 +21,8 @@ type gen struct {
 	pool     pool
 	// streams says that some stores go around the caches.
 	streams bool
+	// tiles says that the registers of tiles are used.
+	tiles bool
 	virtual [asm.Tile + 1]int
 	labels  asm.Label
 	// reserved is how much of the frame is for operations that need memory.

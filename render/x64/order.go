@@ -50,6 +50,10 @@ func (g *gen) walk(b *nest.Block) {
 		case it.Store != nil:
 			g.reach(it.Store.Val, b)
 			g.reachPlace(it.Store.At, b)
+		case it.Dot != nil:
+			for _, at := range []*nest.Place{it.Dot.A, it.Dot.B, it.Dot.C} {
+				g.reachPlace(at, b)
+			}
 		case it.Loop != nil:
 			l := g.loopOf(it.Loop)
 			if l.trip < 0 {
@@ -146,6 +150,8 @@ func (g *gen) block(b *nest.Block) {
 		switch {
 		case it.Store != nil:
 			g.store(it.Store)
+		case it.Dot != nil:
+			g.dot(it.Dot)
 		case it.Load != nil:
 			if g.vals[it.Load.ID].left > 0 {
 				g.need(it.Load)

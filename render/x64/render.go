@@ -5,6 +5,7 @@ package x64
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"polygrad/core/lower/nest"
@@ -127,7 +128,13 @@ func (g *gen) function() []asm.Inst {
 	g.ins(asm.MOV, 8, asm.RBP, asm.RSI)
 	g.args = g.gp()
 	g.move(g.args, asm.RDI)
+	begin := len(g.cur.out)
 	g.block(g.k.Root)
+	if g.tiles {
+		config := asm.Inst{Op: asm.LDTILECFG, Mem: g.pool.mem(tileConfig())}
+		g.cur.out = slices.Insert(g.cur.out, begin, config)
+		g.ins(asm.TILERELEASE, 0, 0)
+	}
 	if g.streams {
 		g.ins(asm.SFENCE, 0, 0)
 	}

@@ -76,8 +76,15 @@ func (im *importer) band(r *region, e *env) {
 
 // levels makes the loops from level i on.
 func (im *importer) levels(p *plan, i int, e *env) {
+	if p.product != nil {
+		im.packProducts(p, i, e)
+	}
 	if i == len(p.levels) {
-		im.tile(p, e)
+		if p.product != nil {
+			im.productTile(p, e)
+		} else {
+			im.tile(p, e)
+		}
 		return
 	}
 	if len(p.packs) > 0 && i == p.packAt {

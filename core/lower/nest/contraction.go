@@ -24,6 +24,9 @@ func (r *region) innermost() *region {
 
 // planReduction lays out a band whose leaf collects.
 func (im *importer) planReduction(p *plan) {
+	if im.planProduct(p) {
+		return
+	}
 	acc := p.leaf.accesses(1, nil)
 	var k *region
 	simple, results := true, 1

@@ -52,6 +52,10 @@ func (d *dumper) collect(b *Block) {
 			d.place(it.Store.At)
 		case it.Load != nil:
 			d.visit(it.Load)
+		case it.Dot != nil:
+			for _, p := range []*Place{it.Dot.A, it.Dot.B, it.Dot.C} {
+				d.place(p)
+			}
 		default:
 			d.visit(it.Loop.Count)
 			for _, p := range it.Loop.Phis {
@@ -76,6 +80,9 @@ func (d *dumper) block(b *Block) {
 		switch {
 		case it.Store != nil:
 			fmt.Fprintf(d.w, "%s%s = %s\n", indent, it.Store.At, it.Store.Val.ref())
+		case it.Dot != nil:
+			t := it.Dot
+			fmt.Fprintf(d.w, "%s%s = %d x %d blocks of %d steps of %s %s times %s %s\n", indent, t.C, t.Rows, t.Cols, t.Steps, t.Kind, t.A, t.BKind, t.B)
 		case it.Loop != nil:
 			l := it.Loop
 			fmt.Fprintf(d.w, "%sloop %s = 0 … %s (%s)\n", indent, l.Iter.ref(), l.Count.ref(), l.Label)

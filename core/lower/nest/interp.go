@@ -99,6 +99,8 @@ func (m *interpreter) run(b *Block) {
 		switch {
 		case it.Store != nil:
 			m.store(it.Store)
+		case it.Dot != nil:
+			m.dot(it.Dot)
 		case it.Load != nil:
 			c := m.cell(it.Load)
 			m.load(it.Load, c.bits)

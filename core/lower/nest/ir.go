@@ -179,11 +179,13 @@ type Block struct {
 	Items  []Item
 }
 
-// Item is one effect: a store, a loop, or a load that keeps its place (Value.Pos). Exactly one of them is set.
+// Item is one effect: a store, a loop, a load that keeps its place (Value.Pos), or a product of packed operands.
+// Exactly one of them is set.
 type Item struct {
 	Store *Store
 	Loop  *Loop
 	Load  *Value
+	Dot   *Dot
 }
 
 // Loop runs its body Count times with an iterator from 0. Count is a scalar I64; a count below 1 is none.

@@ -15,6 +15,8 @@ type Machine struct {
 	// FMA, F16C, Scale and Gather are instructions that not every processor has: fused multiply-add, conversions
 	// of half precision, multiplication by powers of two, and loads from many addresses.
 	FMA, F16C, Scale, Gather bool
+	// DotBF16 and DotI8 say that there are instructions for sums of products of BF16, and of bytes.
+	DotBF16, DotI8 bool
 	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).
 	L1, L2, L3 int64
 	// Stream is the size in bytes from which on a buffer is written around the caches, 0 for never.

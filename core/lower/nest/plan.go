@@ -22,6 +22,8 @@ type plan struct {
 	rows, vec *axis
 	// passes says how the leaf's sum is made in passes, nil if it is not.
 	passes *passes
+	// product says how the leaf is a product of packed operands, nil if it is not.
+	product *product
 	// turn is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
 	turn *axis
 	// packs are operands that are computed before the level packAt.

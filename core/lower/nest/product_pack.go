@@ -1,0 +1,342 @@
+package nest
+
+import "polygrad/core/uop"
+
+// packProducts packs the operands of a product that are due before level i.
+func (im *importer) packProducts(p *plan, i int, e *env) {
+	q := p.product
+	for _, o := range []*dotOperand{q.a, q.b} {
+		if o.at == i {
+			im.packOperand(q, o, e)
+		}
+	}
+}
+
+// packOperand packs the tiles of the window of an operand.
+func (im *importer) packOperand(q *product, o *dotOperand, e *env) {
+	a := o.ax
+	if a.full() > 0 {
+		im.Builder.Loop(a.r.label()+" pack", a.win.count, func(l *Loop) {
+			base := im.addLinear(im.scaled(a.win.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
+			im.packPanel(q, o, e, linear{terms: []Term{{l.Iter, 1}}}, base, a.tile())
+		})
+	}
+	if a.rest() > 0 {
+		im.onceIf(a.r.label()+" pack rest", a.win.tail, func() {
+			im.packPanel(q, o, e, im.scaled(a.win.count, 1), linear{off: a.full() * a.tile()}, a.rest())
+		})
+	}
+}
+
+// packPanel packs n rows (or columns) from base on, as tile number.
+func (im *importer) packPanel(q *product, o *dotOperand, e *env, number, base linear, n int64) {
+	w := &packer{importer: im, q: q, o: o, base: base, n: n, per: perWord(o.kind)}
+	w.along = w.runsAlong()
+	w.loops(q.outer, e, im.timesLinear(number, q.steps))
+}
+
+// packer packs one panel.
+type packer struct {
+	*importer
+	q    *product
+	o    *dotOperand
+	base linear
+	n    int64
+	per  int64 // numbers in a word
+	// along says that numbers which follow each other along the sum are loaded together, otherwise those of
+	// different rows are.
+	along bool
+}
+
+// runsAlong reports whether it costs less to load along the sum than across.
+func (w *packer) runsAlong() bool {
+	cost := func(rng *uop.UOp) float64 {
+		s, sum := w.slopes(rng), 0.0
+		eachLoad(w.o.u, map[*uop.UOp]bool{}, func(u *uop.UOp) { sum += costOf(s.of(u.Src[0]), uop.Load) })
+		return sum
+	}
+	return cost(w.q.inner.rng) <= cost(w.o.ax.r.rng)
+}
+
+// eachLoad calls f with the loads that a value is computed from.
+func eachLoad(u *uop.UOp, seen map[*uop.UOp]bool, f func(*uop.UOp)) {
+	if seen[u] || u.Op == uop.Range {
+		return
+	}
+	seen[u] = true
+	if u.Op == uop.Load {
+		f(u)
+		return
+	}
+	for _, s := range u.Src {
+		eachLoad(s, seen, f)
+	}
+}
+
+// loops makes the outer loops that collect; step counts their iterations.
+func (w *packer) loops(outer []*region, e *env, step linear) {
+	if len(outer) == 0 {
+		w.steps(e, step)
+		return
+	}
+	r := outer[0]
+	w.Builder.Loop(r.label()+" pack", w.Int(I64, r.trip()), func(l *Loop) {
+		d := newEnv(e)
+		at := linear{terms: []Term{{l.Iter, 1}}}
+		d.linears.set(r.rng, at)
+		inside := int64(1)
+		for _, o := range outer[1:] {
+			inside *= o.trip()
+		}
+		n := dotBlock * w.per
+		inside *= (w.q.inner.trip() + n - 1) / n
+		w.loops(outer[1:], d, w.addLinear(step, w.timesLinear(at, inside), 1))
+	})
+}
+
+// steps packs the steps of the inner loop.
+func (w *packer) steps(e *env, step linear) {
+	n := dotBlock * w.per
+	full, rest := w.q.inner.trip()/n, w.q.inner.trip()%n
+	if full > 0 {
+		w.Builder.Loop(w.q.inner.label()+" pack", w.Int(I64, full), func(l *Loop) {
+			at := linear{terms: []Term{{l.Iter, 1}}}
+			w.step(e, w.addLinear(step, at, 1), w.timesLinear(at, n), n)
+		})
+	}
+	if rest > 0 {
+		at := linear{off: full}
+		w.step(e, w.addLinear(step, at, 1), w.timesLinear(at, n), rest)
+	}
+}
+
+// step packs one step: live numbers from k on.
+func (w *packer) step(e *env, number, k linear, live int64) {
+	for j := int64(0); j*dotBlock < w.n; j++ {
+		rows := min(w.n-j*dotBlock, dotBlock)
+		to := w.timesLinear(number, w.o.step(w.q))
+		to.off += j * dotWords
+		base := w.base
+		base.off += j * dotBlock
+		if w.along {
+			w.blockAlong(e, to, base, rows, k, live)
+		} else {
+			w.blockAcross(e, to, base, rows, k, live)
+		}
+	}
+}
+
+// blockAcross packs a block from vectors whose lanes are its rows.
+func (w *packer) blockAcross(e *env, to, base linear, rows int64, k linear, live int64) {
+	base.lane = 1
+	var tail *Value
+	if rows < dotBlock {
+		tail = w.firstLanes(rows)
+	}
+	words := make([][]*Value, w.q.terms)
+	for i := range int64(dotBlock) {
+		parts := make([][]*Value, w.q.terms)
+		for x := range w.per {
+			if i*w.per+x >= live {
+				break
+			}
+			d := newEnv(e)
+			d.linears.set(w.o.ax.r.rng, base)
+			at := k
+			at.off += i*w.per + x
+			d.linears.set(w.q.inner.rng, at)
+			d.vector, d.tail = true, tail
+			for t, c := range w.codes(d) {
+				parts[t] = append(parts[t], c)
+			}
+		}
+		for t := range words {
+			words[t] = append(words[t], w.word(parts[t]))
+		}
+	}
+	for t := range words {
+		if w.o.columns {
+			w.put(to, t, words[t])
+		} else {
+			w.put(to, t, w.turn(words[t], rows))
+		}
+	}
+}
+
+// blockAlong packs a block from vectors whose lanes follow each other along the sum.
+func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live int64) {
+	words := make([][]*Value, w.q.terms)
+	for i := range rows {
+		at := base
+		at.off += i
+		for t, v := range w.row(e, to, at, i, k, live) {
+			words[t] = append(words[t], v)
+		}
+	}
+	for t := range words {
+		if w.o.columns {
+			w.put(to, t, w.turn(words[t], dotBlock))
+		} else {
+			w.put(to, t, words[t])
+		}
+	}
+}
+
+// row is the words of one row: loaded as they are if they stand in memory so, else put together there.
+func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*Value {
+	bind := func(x int64) *env {
+		d := newEnv(e)
+		d.linears.set(w.o.ax.r.rng, base)
+		at := k
+		at.off += x * dotBlock
+		at.lane = 1
+		d.linears.set(w.q.inner.rng, at)
+		d.vector = true
+		if left := live - x*dotBlock; left < dotBlock {
+			d.tail = w.firstLanes(left)
+		}
+		return d
+	}
+	if v := w.ready(bind(0), live); v != nil {
+		return []*Value{v}
+	}
+	// Narrow elements are stored one beside the other and read as words.
+	narrow := w.narrowed(w.o.buf)
+	out := make([]*Value, w.q.terms)
+	stores := make([][]*Value, w.q.terms)
+	for x := range w.per {
+		if x*dotBlock >= live {
+			for t := range stores {
+				stores[t] = append(stores[t], w.Splat(w.Int(I32, 0)))
+			}
+			continue
+		}
+		d := bind(x)
+		for t, c := range w.codes(d) {
+			if d.tail != nil {
+				c = w.ALU(Where, I32, d.tail, w.Splat(c), w.Int(I32, 0))
+			}
+			stores[t] = append(stores[t], w.Splat(c))
+		}
+	}
+	for t := range out {
+		at := to
+		at.off += int64(t)*w.o.blocks*dotWords + i*dotBlock
+		for x, c := range stores[t] {
+			w.Store(&Place{Buf: narrow, Terms: w.timesLinear(at, w.per).terms, Off: at.off*w.per + int64(x)*dotBlock, Stride: 1}, c)
+		}
+		if w.o.columns {
+			w.o.buf.Written = true
+			out[t] = w.Load(&Place{Buf: w.o.buf, Terms: at.terms, Off: at.off, Stride: 1}, dotBlock, nil)
+		}
+	}
+	return out
+}
+
+// ready is a row of words that stands in memory as it is needed, nil if it does not.
+func (w *packer) ready(d *env, live int64) *Value {
+	u := w.o.u
+	for u.Op == uop.Cast {
+		u = u.Src[0]
+	}
+	if u.Op != uop.Load || len(u.Src) > 1 || kindOf[u.DType.Scalar()] != w.o.kind || live%w.per != 0 || w.q.terms > 1 {
+		return nil
+	}
+	outer := w.env
+	w.env = d
+	defer func() { w.env = outer }()
+	d.tail = nil
+	at, _, ok := w.place(w.target(u.Src[0]))
+	if !ok || at.Gate != nil || at.Index != nil || at.Stride != 1 || at.Off%w.per != 0 {
+		return nil
+	}
+	words := &Place{Buf: w.wide(at.Buf), Off: at.Off / w.per, Stride: 1}
+	for _, t := range at.Terms {
+		if t.Coef%w.per != 0 {
+			return nil
+		}
+		words.Terms = append(words.Terms, Term{t.V, t.Coef / w.per})
+	}
+	var alt *Value
+	if n := live / w.per; n < dotBlock {
+		words.Gate, alt = w.firstLanes(n), w.Splat(w.Int(U32, 0))
+	}
+	return w.Load(words, dotBlock, alt)
+}
+
+// firstLanes is true in the first n lanes.
+func (w *packer) firstLanes(n int64) *Value {
+	return w.Do(Less, Bool, w.New(Lane, I32, w.Lanes, 0), w.Int(I32, n))
+}
+
+// codes are the bits of the numbers of the operand in an environment, for each term, with nothing above them.
+func (w *packer) codes(d *env) []*Value {
+	outer := w.env
+	w.env = d
+	v := w.eval(w.o.u)
+	w.env = outer
+	if w.o.kind == BF16 {
+		return []*Value{w.Splat(w.codeOf(v))}
+	}
+	return []*Value{w.Splat(w.ALU(And, I32, v, w.Int(I32, 0xFF)))}
+}
+
+// codeOf is the bits of an F32 that is a BF16.
+func (b *Builder) codeOf(v *Value) *Value {
+	v = b.plain(v)
+	if c := b.codes[codeKey{v, BF16}]; c != nil {
+		return c
+	}
+	return b.Bitcast(U32, I32, b.legal(Shr, U32, b.Bitcast(F32, U32, v), b.Int(U32, 16)))
+}
+
+// word is several codes as one word.
+func (w *packer) word(codes []*Value) *Value {
+	v := w.Splat(w.Int(I32, 0))
+	for i, c := range codes {
+		v = w.ALU(Or, I32, v, w.ALU(Shl, I32, c, w.Int(I32, int64(i)*32/w.per)))
+	}
+	return v
+}
+
+// turn makes rows of words columns; of the result n are used.
+func (w *packer) turn(rows []*Value, n int64) []*Value {
+	for len(rows) < dotBlock {
+		rows = append(rows, rows[0])
+	}
+	out := make([]*Value, n)
+	for i := range out {
+		out[i] = w.Transposed(rows, int64(i))
+	}
+	return out
+}
+
+// put stores the rows of a block; those that are nil are stored already.
+func (w *packer) put(to linear, term int, rows []*Value) {
+	for i, v := range rows {
+		if v != nil {
+			w.Store(&Place{Buf: w.o.buf, Terms: to.terms, Off: to.off + int64(term)*w.o.blocks*dotWords + int64(i)*dotBlock, Stride: 1}, v)
+		}
+	}
+}
+
+// narrowed is a buffer of words as one of the numbers in them.
+func (w *packer) narrowed(b *Buffer) *Buffer {
+	n := *b
+	n.Kind, n.Size = U16, b.Size*w.per
+	if w.per == 4 {
+		n.Kind = U8
+	}
+	n.Written = true
+	return &n
+}
+
+// wide is a buffer of narrow numbers as one of words.
+func (w *packer) wide(b *Buffer) *Buffer {
+	n := *b
+	n.Kind, n.Size = U32, b.Size/w.per
+	if b.Size < 0 {
+		n.Size = -1
+	}
+	return &n
+}

@@ -1,0 +1,74 @@
+package nest
+
+import "slices"
+
+// productTile makes a tile of a product, and what follows the sum for a few rows at a time.
+func (im *importer) productTile(p *plan, e *env) {
+	q := p.product
+	rows, cols := q.a.ax, q.b.ax
+	panel := func(o *dotOperand) *Place {
+		at := im.timesLinear(o.ax.number, o.panel(q))
+		return &Place{Buf: o.buf, Terms: at.terms, Off: at.off}
+	}
+	width := cols.jam * dotBlock
+	im.Dot(&Dot{
+		Kind: q.a.kind, BKind: q.b.kind, C: &Place{Buf: q.c}, A: panel(q.a), B: panel(q.b), Terms: q.terms,
+		Rows: int((rows.live + dotBlock - 1) / dotBlock), Cols: int(cols.live), ABlocks: int(q.a.blocks), BBlocks: int(q.b.blocks),
+		Steps: q.steps, CRow: width, AStep: q.a.step(q), BStep: q.b.step(q),
+	})
+	const together = 4 // rows
+	base := rows.base
+	part := func(from, count, n int64) {
+		if count == 0 {
+			return
+		}
+		im.Builder.Loop(rows.r.label()+" results", im.Int(I64, count), func(l *Loop) {
+			var copies []*env
+			for i := range n {
+				at := linear{terms: []Term{{l.Iter, n}}, off: from + i}
+				for j := range cols.live {
+					d := im.unit(newEnv(e), cols, cols.base, j)
+					d.linears.set(rows.r.rng, im.addLinear(base, at, 1))
+					copies = append(copies, d)
+				}
+			}
+			im.results(p, copies, func(i int) *Place {
+				row, unit := int64(i)/cols.live, int64(i)%cols.live
+				return &Place{Buf: q.c, Terms: []Term{{l.Iter, n * width}}, Off: (from+row)*width + unit*dotBlock, Stride: 1}
+			})
+		})
+	}
+	n := rows.live
+	part(0, n/together, together)
+	part(n/together*together, n%together, 1)
+}
+
+// unit binds an axis of vectors to unit j of the tile at work.
+func (im *importer) unit(d *env, a *axis, base linear, j int64) *env {
+	base.off += j * a.unit
+	base.lane = 1
+	d.vector = true
+	if j == a.live-1 && a.last != nil {
+		d.tail = a.last
+	}
+	d.linears.set(a.r.rng, base)
+	return d
+}
+
+// results makes what a leaf contains around its sum, whose values are in memory.
+func (im *importer) results(p *plan, copies []*env, place func(copy int) *Place) {
+	q := p.product
+	outer := im.at
+	im.at = p
+	im.until(p.leaf, q.sum, copies)
+	for i, c := range copies {
+		v := im.Load(place(i), im.Lanes, nil)
+		if init := im.register(c, q.up.slot); init.Op != Const || init.Bits != 0 {
+			v = im.ALU(Add, v.Kind, im.Splat(init), v)
+		}
+		c.regs.set(q.up.slot, v)
+	}
+	at := slices.IndexFunc(p.leaf.parts, func(x part) bool { return x.sub == q.sum })
+	im.body(&region{parts: p.leaf.parts[at+1:]}, copies)
+	im.at = outer
+}

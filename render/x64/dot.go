@@ -1,0 +1,181 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// dot emits a sum of products of packed operands.
+func (g *gen) dot(d *nest.Dot) {
+	for _, at := range []*nest.Place{d.A, d.B, d.C} {
+		g.readyPlace(at)
+	}
+	switch {
+	case g.f.AMX:
+		g.dotTiles(d)
+	case g.f.BF16 && d.Kind == nest.BF16 && d.Terms == 1:
+		g.dotVectors(d)
+	default:
+		fail("a sum of products of %v and %v, which the processor has no instruction for", d.Kind, d.BKind)
+	}
+}
+
+// pointer is a new register that holds an address.
+func (g *gen) pointer(at *nest.Place) asm.Reg { return g.lea(g.address(at, 0)).Base }
+
+// repeat emits a loop of n iterations, after each of which pointers have moved.
+func (g *gen) repeat(n int64, body func(), moves ...pointerMove) {
+	if n == 1 {
+		body()
+		for _, m := range moves {
+			if m.by != 0 {
+				g.add(m.reg, m.by)
+			}
+		}
+		return
+	}
+	left := g.gp()
+	g.number(left, uint64(n))
+	top := g.label()
+	g.closed++
+	number := g.closed
+	g.imm(asm.LOOP, 0, 0, number)
+	g.ins(asm.LABEL, 0, 0).To = top
+	body()
+	for _, m := range moves {
+		if m.by != 0 {
+			g.add(m.reg, m.by)
+		}
+	}
+	g.add(left, -1)
+	g.jump(asm.NE, top)
+	g.imm(asm.ENDLOOP, 0, 0, number)
+}
+
+type pointerMove struct {
+	reg asm.Reg
+	by  int64
+}
+
+// The registers of tiles: four sums, then two blocks of each operand.
+var (
+	tileSums = [2][2]asm.Reg{{asm.Phys(asm.Tile, 0), asm.Phys(asm.Tile, 1)}, {asm.Phys(asm.Tile, 2), asm.Phys(asm.Tile, 3)}}
+	tilesOfA = [2]asm.Reg{asm.Phys(asm.Tile, 4), asm.Phys(asm.Tile, 5)}
+	tilesOfB = [2]asm.Reg{asm.Phys(asm.Tile, 6), asm.Phys(asm.Tile, 7)}
+)
+
+const (
+	tileRow   = 64 // bytes
+	tileRows  = 16
+	tileBytes = tileRow * tileRows
+	wordBytes = 4
+)
+
+// tileOps multiply tiles, by whether the numbers of the operands have signs.
+var tileOps = map[[2]nest.Kind]asm.Op{
+	{nest.BF16, nest.BF16}: asm.TDPBF16PS, {nest.I8, nest.I8}: asm.TDPBSSD, {nest.I8, nest.U8}: asm.TDPBSUD,
+	{nest.U8, nest.I8}: asm.TDPBUSD, {nest.U8, nest.U8}: asm.TDPBUUD,
+}
+
+// dotTiles multiplies with the registers of tiles.
+func (g *gen) dotTiles(d *nest.Dot) {
+	g.useTiles()
+	op, ok := tileOps[[2]nest.Kind{d.Kind, d.BKind}]
+	if !ok {
+		fail("a sum of products of %v and %v", d.Kind, d.BKind)
+	}
+	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
+	row := g.gp()
+	g.number(row, tileRow)
+	for i := range d.Rows {
+		for j := range d.Cols {
+			g.ins(asm.TILEZERO, 0, tileSums[i][j])
+		}
+	}
+	load := func(t, from asm.Reg, block int) {
+		g.from(asm.TILELOADD, 0, t, asm.Mem{Base: from, Index: row, Scale: 1, Disp: int32(block * tileBytes)})
+	}
+	g.repeat(d.Steps, func() {
+		for x := range d.Terms {
+			for i := range d.Rows {
+				load(tilesOfA[i], a, x*d.ABlocks+i)
+			}
+			for y := range d.Terms - x {
+				for j := range d.Cols {
+					load(tilesOfB[j], b, y*d.BBlocks+j)
+				}
+				for i := range d.Rows {
+					for j := range d.Cols {
+						g.ins(op, 0, tileSums[i][j], tilesOfA[i], tilesOfB[j])
+					}
+				}
+			}
+		}
+	}, pointerMove{a, d.AStep * wordBytes}, pointerMove{b, d.BStep * wordBytes})
+	across := g.gp()
+	g.number(across, uint64(d.CRow*wordBytes))
+	for i := range d.Rows {
+		for j := range d.Cols {
+			m := asm.Mem{Base: c, Index: across, Scale: 1, Disp: int32(int64(i)*tileRows*d.CRow*wordBytes) + int32(j*tileRow)}
+			g.to(asm.TILESTORED, 0, m, tileSums[i][j])
+		}
+	}
+}
+
+// useTiles says that the function needs the registers of tiles.
+func (g *gen) useTiles() { g.tiles = true }
+
+// tileConfig is what LDTILECFG reads: all tiles have 16 rows of 64 bytes.
+func tileConfig() []byte {
+	const colsAt, rowsAt = 16, 48
+	c := make([]byte, 64)
+	c[0] = 1 // the palette
+	for t := range 8 {
+		c[colsAt+2*t] = tileRow
+		c[rowsAt+t] = tileRows
+	}
+	return c
+}
+
+// dotVectors multiplies with vectors: each word of a row of A with a word of every column.
+func (g *gen) dotVectors(d *nest.Dot) {
+	const (
+		together = 8 // rows
+		unroll   = 4
+	)
+	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
+	g.repeat(int64(d.Rows*tileRows/together), func() {
+		ra, rb := g.gp(), g.gp()
+		g.move(ra, a)
+		g.move(rb, b)
+		var sums [together][2]asm.Reg
+		for i := range sums {
+			for j := range d.Cols {
+				sums[i][j] = g.vec()
+				g.zero(sums[i][j], 64)
+			}
+		}
+		g.repeat(d.Steps, func() {
+			g.repeat(tileRows/unroll, func() {
+				for w := range unroll {
+					var cols [2]asm.Reg
+					for j := range d.Cols {
+						cols[j] = g.vec()
+						g.from(asm.VMOVUPS, 64, cols[j], asm.Mem{Base: rb, Disp: int32(j*tileBytes + w*tileRow)})
+					}
+					for i := range sums {
+						for j := range d.Cols {
+							in := g.from(asm.VDPBF16PS, 64, sums[i][j], asm.Mem{Base: ra, Disp: int32(i*tileRow + w*wordBytes)}, cols[j])
+							in.Bcast = true
+						}
+					}
+				}
+			}, pointerMove{ra, unroll * wordBytes}, pointerMove{rb, unroll * tileRow})
+		}, pointerMove{ra, d.AStep*wordBytes - tileRow}, pointerMove{rb, d.BStep*wordBytes - tileBytes})
+		for i := range sums {
+			for j := range d.Cols {
+				g.to(asm.VMOVUPS, 64, asm.Mem{Base: c, Disp: int32(int64(i)*d.CRow*wordBytes) + int32(j*tileRow)}, sums[i][j])
+			}
+		}
+	}, pointerMove{a, together * tileRow}, pointerMove{c, together * d.CRow * wordBytes})
+}
