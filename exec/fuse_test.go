@@ -94,6 +94,17 @@ var fusions = []struct {
 		inv := m.ok(tensor.Rsqrt(m.ok(tensor.Add(variance, m.num(variance, 1e-5)))))
 		return m.stores(m.ok(tensor.BatchNorm(x, m.in(32), m.in(32), mean, inv, []int{1})))
 	}},
+	{"batch norm and its gradients", 1, func(m model) []*uop.UOp {
+		x, w, b := m.in(2, 32, 8, 8), m.in(32), m.in(32)
+		mean, variance, err := tensor.BatchStats(x)
+		m.ok(mean, err)
+		inv := m.ok(tensor.Rsqrt(m.ok(tensor.Add(variance, m.num(variance, 1e-5)))))
+		y := m.ok(tensor.BatchNorm(x, w, b, mean, inv, []int{1}))
+		return m.stores(append(m.grads(y, m.in(2, 32, 8, 8), x, w, b), y)...)
+	}},
+	{"group norm", 1, func(m model) []*uop.UOp {
+		return m.stores(m.ok(tensor.GroupNorm(m.in(4, 32, 16, 16), 8, m.in(32), m.in(32), 1e-5)))
+	}},
 	{"mean and variance", 1, func(m model) []*uop.UOp {
 		x := m.in(64, 128)
 		return m.stores(m.ok(tensor.Mean(x, []int{-1}, false)), m.ok(tensor.Var(x, []int{-1}, false, 0)))

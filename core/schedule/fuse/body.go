@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"polygrad/core/schedule"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -113,8 +112,8 @@ func (b *body) with(m map[*uop.UOp]*uop.UOp, loops []*uop.UOp) *body {
 
 func (s *store) with(m map[*uop.UOp]*uop.UOp) store {
 	out := store{slot: s.slot}
-	out.at = symbolic.Simplify(replace(s.at, m))
-	out.value = symbolic.Simplify(replace(s.value, m))
+	out.at = simplify(replace(s.at, m))
+	out.value = simplify(replace(s.value, m))
 	for _, r := range s.loops {
 		v, ok := m[r]
 		if !ok {

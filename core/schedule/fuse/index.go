@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
@@ -131,6 +132,17 @@ func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
 	}
 	return sum, n
 }
+
+// simplify multiplies sums in indices out besides: what is a multiple of what shows then.
+func simplify(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, multipliedOut, nil) }
+
+var multipliedOut = rewrite.Concat("fuse", symbolic.Symbolic, rewrite.New("", &rewrite.Rule{
+	Name: "(x+y)*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if !u.DType.IsIndex() || u.Src[0].Op != uop.Add || u.Src[1].Op != uop.ConstOp {
+			return nil
+		}
+		return u.Src[0].Src[0].Mul(u.Src[1]).Add(u.Src[0].Src[1].Mul(u.Src[1]))
+	}}))
 
 // cuts are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.
 type cuts map[*uop.UOp][]int64

@@ -8,55 +8,73 @@ import (
 
 // joinable reports whether two bodies may run in the same loops.
 func joinable(a, b *body) bool {
-	return a != nil && b != nil && volume(a.loops) == volume(b.loops) && !a.contraction() && !b.contraction()
+	return a != nil && b != nil && !a.contraction() && !b.contraction()
 }
 
-// join puts two bodies that do not need each other into the same loops, if they read the same data there.
+// join puts two bodies that do not need each other into the same loops, if they read the same data there. One of them
+// may have more loops inside of those.
 func (f *fuser) join(a, b *body) *body {
 	before := a.work() + b.work()
 	if a, b = f.sameLoops(a, b); a == nil || b == nil {
 		return nil
 	}
-	inA, ok := nest(a)
-	if !ok {
+	outer, inner := a, b
+	if len(a.loops) > len(b.loops) {
+		outer, inner = b, a
+	}
+	m := loopsByLoads(outer, inner)
+	if m == nil {
 		return nil
 	}
-	inB, ok := nest(b)
-	if !ok {
-		return nil
-	}
-	m := map[*uop.UOp]*uop.UOp{}
-	for i, r := range inA {
-		if sizeOf(r) != sizeOf(inB[i]) {
-			return nil
-		}
-		m[r] = inB[i]
-	}
-	out := &body{loops: b.loops, merged: true}
-	for _, s := range a.stores {
-		out.stores = append(out.stores, s.with(m))
-	}
-	out.stores = append(out.stores, b.stores...)
+	outer = outer.with(m, nil)
+	out := &body{loops: inner.loops, merged: true, stores: append(slices.Clone(outer.stores), inner.stores...)}
 	out = f.share(out)
-	if !readsOnce(out, len(a.stores)) || !f.pays(out, out.loops, before) {
+	if !readsOnce(out, len(outer.stores)) || !f.pays(out, valuesOf(m), before) {
 		return nil
 	}
 	return out
 }
 
-// sameLoops splits the one loop of a body as the loops of the other. It is nil if there are as many loops nowhere.
+// loopsByLoads finds for each loop of a one of b that goes through some buffer in the same steps, nil if there is none
+// for one of them.
+func loopsByLoads(a, b *body) map[*uop.UOp]*uop.UOp {
+	for _, x := range a.loads() {
+		for _, y := range b.loads() {
+			if slotOf(x) != slotOf(y) {
+				continue
+			}
+			if m := loopsByStrides(a.loops, b.loops, x.Src[1], y.Src[1]); m != nil {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+func loopsByStrides(from, to []*uop.UOp, x, y *uop.UOp) map[*uop.UOp]*uop.UOp {
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, r := range from {
+		stride := strideIn(x, r)
+		i := slices.IndexFunc(to, func(o *uop.UOp) bool { return sizeOf(o) == sizeOf(r) && strideIn(y, o) == stride })
+		if stride <= 0 || i < 0 {
+			return nil
+		}
+		m[r] = to[i]
+	}
+	return m
+}
+
+// sameLoops splits the one loop of a body as the loops of the other, if those go through as much.
 func (f *fuser) sameLoops(a, b *body) (*body, *body) {
 	switch {
-	case len(a.loops) == len(b.loops):
+	case len(a.loops) == len(b.loops) || volume(a.loops) != volume(b.loops):
 		return a, b
-	case volume(a.loops) != volume(b.loops):
-		return nil, nil
 	case len(a.loops) == 1:
 		return f.splitLike(a, b), b
 	case len(b.loops) == 1:
 		return a, f.splitLike(b, a)
 	}
-	return nil, nil
+	return a, b
 }
 
 func (f *fuser) splitLike(b, like *body) *body {
@@ -74,16 +92,18 @@ func (f *fuser) splitLike(b, like *body) *body {
 }
 
 // readsOnce reports whether the first n stores and the others have a load in common that goes through all that their
-// body goes through.
+// body goes through; where a row is gone through several times it is in the cache, and another loop may have the load.
 func readsOnce(b *body, n int) bool {
 	first, rest := &body{stores: b.stores[:n], loops: b.loops}, &body{stores: b.stores[n:], loops: b.loops}
+	all, cached := b.elements(), b.rowwise()
 	if first.elements() != rest.elements() {
 		return false
 	}
-	others := rest.loads()
-	for _, l := range first.loads() {
-		if volume(l.Ranges()) == b.elements() && slices.Contains(others, l) {
-			return true
+	for _, x := range first.loads() {
+		for _, y := range rest.loads() {
+			if x == y && volume(x.Ranges()) == all || cached && slotOf(x) == slotOf(y) && volume(x.Ranges()) == all && volume(y.Ranges()) == all {
+				return true
+			}
 		}
 	}
 	return false
