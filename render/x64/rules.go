@@ -189,8 +189,6 @@ var table = []rule{
 	{nest.Scale, f64, vector, avx512, inOrder(asm.VSCALEFPD)},
 	{nest.Exponent, floats, both, avx512, parts(asm.VGETEXPPS, asm.VGETEXPPD)},
 	{nest.Fraction, floats, both, avx512, parts(asm.VGETMANTPS, asm.VGETMANTPD, fromPositive)},
-	{nest.Recip, f32, both, avx512, parts(asm.VRCP14PS, 0)},
-	{nest.Recip, f32, both, avx2, parts(asm.VRCPPS, 0)},
 
 	{nest.And, ints | boolean, scalar, sse, alu(asm.AND)},
 	{nest.Or, ints | boolean, scalar, sse, alu(asm.OR)},

@@ -57,21 +57,6 @@ func (g formula) tanh(x *Value) *Value {
 	em1 := g.fma(g.mul(r, r), g.poly(r, pick(g, expPoly32, expPoly64)), r)
 	power := g.power(i)
 	e := g.fma(em1, power, g.sub(power, g.float(1)))
-	t := g.overPlus2(e)
+	t := g.div(e, g.add(e, g.float(2)))
 	return g.floats(g.ior(g.bits(t), g.iand(g.bits(x), g.top())))
-}
-
-// overPlus2 is e/(e+2) for numbers from 0 on, far from the ends of the range. From about 11 bits of 1/(e+2) one step of
-// Newton's makes 22, and a correction by e - q*(e+2) the quotient, several times faster than a division. The sum e+2,
-// which was rounded, is not needed for what is left.
-func (g formula) overPlus2(e *Value) *Value {
-	two := g.float(2)
-	d := g.add(e, two)
-	if g.wide() || !g.b.Machine.FMA {
-		return g.div(e, d)
-	}
-	inv := g.b.legal(Recip, g.f, d)
-	inv = g.fma(inv, g.nfma(d, inv, g.float(1)), inv)
-	q := g.mul(e, inv)
-	return g.fma(g.nfma(q, e, g.nfma(q, two, e)), inv, q)
 }

@@ -3,7 +3,7 @@ package nest
 import "math"
 
 // base is a base of logarithms: log(2) in two parts, of which the first times an exponent is exact, and log(1+f)/f for
-// f from -1/4 to 1/2.
+// f from -1/4 to 1/2, and of F32 from -0.29.
 type base struct {
 	of2    [2]float64
 	poly32 []float64
@@ -13,8 +13,8 @@ type base struct {
 var log2Of = &base{
 	of2: [2]float64{1, 0},
 	poly32: []float64{
-		1.4426950216293335, -0.7213475108146667, 0.48090076446533203, -0.3606748580932617, 0.28838402032852173, -0.24014820158481598, 0.20910102128982544,
-		-0.19027863442897797, 0.15066733956336975, -0.06434443593025208,
+		1.4426950216293335, -0.7213473916053772, 0.4809042811393738, -0.360694020986557, 0.2882665693759918, -0.2394919991493225, 0.20955060422420502,
+		-0.19642092287540436, 0.1599145531654358, -0.06784874200820923,
 	},
 	poly64: []float64{
 		1.4426950408889634, -0.7213475204444814, 0.48089834696302136, -0.3606737602224785, 0.28853900816894196, -0.24044917342746533, 0.20609929240737046,
@@ -26,8 +26,8 @@ var log2Of = &base{
 var ln = &base{
 	of2: [2]float64{0.693115234375, 3.1946184945309415e-05},
 	poly32: []float64{
-		1.0, -0.5, 0.3333350121974945, -0.2500007450580597, 0.1998925805091858, -0.16645804047584534, 0.14493778347969055,
-		-0.13189110159873962, 0.10443464666604996, -0.04460016265511513,
+		1.0, -0.49999985098838806, 0.3333356976509094, -0.25001952052116394, 0.19989332556724548, -0.1659206748008728, 0.1439288854598999,
+		-0.1357167661190033, 0.11783596128225327, -0.055580105632543564,
 	},
 	poly64: []float64{
 		1.0, -0.49999999999999906, 0.3333333333333324, -0.25000000000051736, 0.20000000000095647, -0.1666666665843058, 0.14285714263022917,
@@ -36,7 +36,8 @@ var ln = &base{
 	},
 }
 
-// log takes the exponent off, so that a factor from 3/4 to 3/2 is left.
+// log takes the exponent off, so that a factor from 3/4 to 3/2 is left; from sqrt(1/2) to sqrt(2) if it is free to choose,
+// and float32 needs it, as less is lost then where the exponent is -1.
 func (g formula) log(x *Value, to *base) *Value {
 	if g.b.Machine.Scale {
 		// These know all special values: the exponent of 0 and of infinity is their logarithm.
@@ -49,8 +50,8 @@ func (g formula) log(x *Value, to *base) *Value {
 	up := g.float(float64(g.fraction()))
 	y := g.where(small, g.mul(x, g.float(math.Ldexp(1, int(g.fraction())))), x)
 	bits := g.bits(y)
-	// The bits of a positive number less those of 3/4, exponents only.
-	e := g.iand(g.isub(bits, g.bits(g.float(0.75))), -1<<g.fraction())
+	// The bits of a positive number less those of the least factor, exponents only.
+	e := g.iand(g.isub(bits, g.bits(g.float(pick(g, math.Sqrt2/2, 0.75)))), -1<<g.fraction())
 	m := g.floats(g.isub(bits, e))
 	out := g.logOf(m, g.sub(g.exponentToFloat(e), g.where(small, up, zero)), to)
 	out = g.where(g.equal(x, zero), g.float(math.Inf(-1)), out)

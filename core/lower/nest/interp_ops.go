@@ -144,9 +144,6 @@ func singleLane(op Op) laneFunc {
 		return func(a, b, c uint64) uint64 { return ofF32(fma32(-f32Of(a), f32Of(b), f32Of(c))) }
 	case Scale:
 		return func(a, b, _ uint64) uint64 { return of32(scale(wide(a), wide(b))) }
-	case Recip:
-		// Rounded to 12 bits, so that nothing can rely on more.
-		return func(a, _, _ uint64) uint64 { return (ofF32(1/f32Of(a)) + 1<<11) &^ (1<<12 - 1) }
 	}
 	if g := floatUnary[op]; g != nil {
 		return func(a, _, _ uint64) uint64 { return of32(g(wide(a))) }
