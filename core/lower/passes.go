@@ -76,6 +76,7 @@ var Passes = []Pass{
 	}},
 	{Name: "decomp long -> int", Required: true, Needed: (*Target).lacksLongs,
 		Run: func(s *uop.UOp, _ *Target) *uop.UOp { return splitLongs(s) }, Check: checkTypes},
+	{Name: "gates of loads in indices", Run: table("gates", gateAddresses)},
 	{Name: "final rewrite", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().final, t)
 	}, Check: checkFinal},

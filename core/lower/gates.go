@@ -1,0 +1,71 @@
+package lower
+
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// An index may itself be made of numbers in memory, as in a padded lookup. Where the gate of the access is shut those may
+// not be read either: symbolic simplification has taken their own gates away, as it may assume that of the access.
+
+var gateAddresses = rewrite.New("gates of loads in indices",
+	&rewrite.Rule{Name: "gate loads in a gated index", Ops: uop.Ops(uop.Index), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if len(u.Src) != 3 || !u.Src[1].HasOp(loadOp) {
+			return nil
+		}
+		gates := u.Src[2].SplitUOp(uop.And)
+		m := rewrite.Map{}
+		for _, x := range u.Src[1].Toposort() {
+			if v := gatedElement(x, gates); v != nil {
+				m[x] = v
+			}
+		}
+		if len(m) == 0 {
+			return nil
+		}
+		return u.With(u.Src[0], rewrite.Substitute(u.Src[1], m), u.Src[2])
+	}})
+
+var loadOp = uop.Ops(uop.Load)
+
+// gatedElement is a load of one element, or what is taken of a vector, with a gate; nil if it has one or needs none.
+func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
+	load, place := x, 0
+	if x.Op == uop.Gep && len(x.Arg.(uop.Nums)) == 1 {
+		load, place = x.Src[0], int(x.Arg.(uop.Nums)[0])
+	}
+	if load.Op != uop.Load || x.DType.VCount() != 1 {
+		return nil
+	}
+	p := uncast(load.Src[0])
+	if p.Op != uop.Index || len(p.Src) != 2 || p.Src[0].Op != uop.Param {
+		return nil
+	}
+	buf, at := p.Src[0], p.Src[1]
+	if lo, hi := at.Bounds(); lo.I() >= 0 && hi.I()+int64(load.DType.VCount()) <= buf.DType.Size {
+		return nil
+	}
+	if place > 0 {
+		at = at.AddInt(int64(place))
+	}
+	var gate *uop.UOp
+	for _, g := range gates {
+		if reads(g, buf, p.Src[1]) {
+			continue // it asks for what is read here
+		}
+		if gate == nil {
+			gate = g
+		} else {
+			gate = gate.And(g)
+		}
+	}
+	if gate == nil {
+		return nil
+	}
+	return load.Graph().New(uop.Load, x.DType, []*uop.UOp{buf.IndexPtr(at, gate)}, nil, nil)
+}
+
+// reads reports whether a value depends on an element of a buffer.
+func reads(u, buf, at *uop.UOp) bool {
+	return u.Find(func(x *uop.UOp) bool { return x.Op == uop.Index && x.Src[0] == buf && x.Src[1] == at }) != nil
+}
