@@ -16,7 +16,7 @@ COLORS = {"goal": "#2a9d5c", "gate": "#e0a52e", "missed": "#d1495b", "": "#7a889
 MEANING = {"goal": "goal reached", "gate": "gate kept", "missed": "gate missed", "": "no promise"}
 TICKS = (0.03, 0.1, 0.3, 1, 3, 10, 30)
 STYLE = """
-text { font: 12px system-ui, sans-serif; fill: #3b4652 }
+text { font-family: DejaVu Sans, Helvetica, sans-serif; font-size: 12px; fill: #3b4652 }
 .head { font-weight: 600 } .small { font-size: 11px } .title { font-size: 16px; font-weight: 600 }
 .grid { stroke: #c9d1d9; stroke-width: 1 } .one { stroke: #3b4652; stroke-width: 1.5 }
 .mark { stroke: #3b4652; stroke-width: 2 }
@@ -55,8 +55,8 @@ def _bar(row: Row, y: float) -> list[str]:
     shapes = [
         _text(LEFT - 10, middle, row["workload"], "", "end"),
         _box(x, y, width, color),
-        _text(WIDTH - RIGHT + 12, middle, f"{ratio:.2f}", "head"),
-        _text(WIDTH - RIGHT + 52, middle, f"{duration(row['ours_us'])}", "small"),
+        _text(WIDTH - RIGHT + 12, middle, f"{ratio:.{2 if ratio < 10 else 1}f}", "head"),
+        _text(WIDTH - RIGHT + 58, middle, f"{duration(row['ours_us'])}", "small"),
     ]
     if row["goal"] is not None:
         shapes.append(_line(place(row["goal"]), y - 2, y + BAR + 2, "mark"))
@@ -96,7 +96,7 @@ def draw(rows: list[Row], title: str) -> str:
             f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
             f"<title>{escape(title)}</title>",
             f"<style>{STYLE}</style>",
-            _text(LEFT, 22, title, "title"),
+            _text(20, 22, title, "title"),
             *legend,
             *grid,
             *shapes,
@@ -108,7 +108,5 @@ def draw(rows: list[Row], title: str) -> str:
 
 def write(path: Path, rows: list[Row], threads: int) -> None:
     """Write the chart of the rows of one number of threads."""
-    title = (
-        f"Our time / the best peer's, {threads} threads (shorter is better, left of 1 is faster)"
-    )
+    title = f"Our time / the best peer's, {threads} threads: left of 1 we are faster"
     path.write_text(draw([row for row in rows if row["threads"] == threads], title))
