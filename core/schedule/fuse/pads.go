@@ -1,34 +1,34 @@
 package fuse
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
 
 // padReuse is how often each element of a padded tensor must be read for the padding to be stored: a convolution
 // without conditions saves more than the copy costs.
 const padReuse = 4
 
-// StorePads gives the padded tensors that products read several times memory of their own, in a normalised graph
-// before it is scheduled. The reductions over them then need no conditions.
+// StorePads gives values memory of their own where padding meets products, in a normalised graph before it is
+// scheduled: padded tensors that products read several times, since sums over them then need no conditions, and
+// products that are padded, since what surrounds them would be computed and thrown away.
 func StorePads(root *uop.UOp) *uop.UOp {
 	stored := map[*uop.UOp]*uop.UOp{}
+	store := func(u *uop.UOp) {
+		if u.Op != uop.Contiguous {
+			stored[u] = u.F(uop.Contiguous, nil, nil)
+		}
+	}
 	for _, u := range root.Toposort() {
-		if u.Op != uop.ReduceAxis || !u.DType.IsFloat() {
-			continue
+		if u.Op == uop.Pad && hasProduct(u.Src[0]) {
+			store(u.Src[0])
 		}
-		product := u.Src[0]
-		for product.Op == uop.Cast || product.Op == uop.Reshape || product.Op == uop.Permute {
-			product = product.Src[0]
-		}
-		if product.Op != uop.Mul {
-			continue
-		}
-		n := product.Shape().Numel()
-		if n.Symbolic() {
-			continue
-		}
-		for _, factor := range product.Src {
+		factors, n := factorsOf(u)
+		for _, factor := range factors {
 			if pad := paddedBelow(factor); pad != nil {
-				if m := pad.Shape().Numel(); !m.Symbolic() && n.N/max(m.N, 1) >= padReuse {
-					stored[pad] = pad.F(uop.Contiguous, nil, nil)
+				if m := pad.Shape().Numel(); !m.Symbolic() && n/max(m.N, 1) >= padReuse {
+					store(pad)
 				}
 			}
 		}
@@ -37,6 +37,47 @@ func StorePads(root *uop.UOp) *uop.UOp {
 		return root
 	}
 	return replace(root, stored)
+}
+
+// factorsOf are the factors that a sum of products adds up, and how many products there are; nil for other operations.
+func factorsOf(u *uop.UOp) (factors []*uop.UOp, n int64) {
+	if u.Op != uop.ReduceAxis || !u.DType.IsFloat() {
+		return nil, 0
+	}
+	product := u.Src[0]
+	for product.Op == uop.Cast || product.Op == uop.Reshape || product.Op == uop.Permute {
+		product = product.Src[0]
+	}
+	if product.Op != uop.Mul || product.Shape().Numel().Symbolic() {
+		return nil, 0
+	}
+	return product.Src, product.Shape().Numel().N
+}
+
+// hasProduct reports whether computing a value takes a sum of products, none of whose factors has all of the
+// elements that are added.
+func hasProduct(u *uop.UOp) bool { return productBelow(u, map[*uop.UOp]bool{}) }
+
+func productBelow(u *uop.UOp, seen map[*uop.UOp]bool) bool {
+	if seen[u] || u.Op == uop.Contiguous {
+		return false
+	}
+	seen[u] = true
+	if factors, n := factorsOf(u); factors != nil && !slices.ContainsFunc(factors, func(f *uop.UOp) bool { return base(f) >= n }) {
+		return true
+	}
+	return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return productBelow(s, seen) })
+}
+
+// base is the number of elements of what a tensor is a view of.
+func base(u *uop.UOp) int64 {
+	for u.Op == uop.Cast || uop.GroupMovement.Has(u.Op) {
+		u = u.Src[0]
+	}
+	if n := u.Shape().Numel(); !n.Symbolic() {
+		return n.N
+	}
+	return 0
 }
 
 // paddedBelow is the PAD that a tensor is a view of, nil if it is none of one.
