@@ -22,7 +22,7 @@ type gen struct {
 	// streams says that some stores go around the caches.
 	streams bool
 	// tiles says that the registers of tiles are used.
-	tiles bool
+	tiles   bool
 	virtual [asm.Tile + 1]int
 	labels  asm.Label
 	// reserved is how much of the frame is for operations that need memory.

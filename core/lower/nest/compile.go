@@ -46,6 +46,7 @@ func build(name string, list []*uop.UOp, root *region, m Machine, plain bool) (k
 		bufs: map[*uop.UOp]*Buffer{}, vars: map[string]int{}, grows: map[*uop.UOp]*slopes{}, pure: make(map[*uop.UOp]bool, len(list)),
 	}
 	im.Builder.Machine = m
+	im.exact = root.exactProducts(map[*uop.UOp]bool{})
 	im.findBuffers(list)
 	im.findWork(root)
 	im.serial = len(root.loops()) != 1 || root.hasStores()

@@ -17,6 +17,8 @@ type importer struct {
 	// grows tells how values depend on ranges.
 	grows map[*uop.UOp]*slopes
 	env   *env
+	// exact are products of narrow floats that are added as they are, without the rounding of their own kind.
+	exact map[*uop.UOp]bool
 	// at is the plan of the band at work.
 	at *plan
 	// plain kernels keep their loops as they are; serial ones have no work items.

@@ -47,9 +47,16 @@ func (im *importer) compute(u *uop.UOp) *Value {
 	if im.indexOnly(u) && u.Op != uop.Neg {
 		return im.valueOf(im.linearOf(u), k)
 	}
-	args := make([]*Value, len(u.Src))
-	for i, s := range u.Src {
+	from := u
+	if im.exact[u] {
+		from = u.Src[0]
+	}
+	args := make([]*Value, len(from.Src))
+	for i, s := range from.Src {
 		args[i] = im.eval(s)
+	}
+	if from != u {
+		return im.ALU(Mul, k, args...)
 	}
 	if u.Op == uop.Bitcast {
 		return im.Bitcast(kindFor(u.Src[0].DType), k, args[0])

@@ -81,13 +81,34 @@ func (im *importer) findProduct(leaf *region) *product {
 	return q
 }
 
-// factors takes a term apart. A product that is rounded before it is added need not be.
+// exactProducts finds the terms of sums in F32 that are products of F16 or BF16, rounded only to be made F32 again. To
+// round them is no part of what is asked for: matrix units do not do it either.
+func (r *region) exactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
+	for _, p := range r.parts {
+		if p.sub != nil {
+			p.sub.exactProducts(found)
+		}
+	}
+	for _, up := range r.updates {
+		for _, t := range up.terms {
+			if up.op != Add || t.Op != uop.Cast || kindOf[t.DType.Scalar()] != F32 || t.Src[0].Op != uop.Mul {
+				continue
+			}
+			if k := kindOf[t.Src[0].DType.Scalar()]; k == F16 || k == BF16 {
+				found[t] = true
+			}
+		}
+	}
+	return found
+}
+
+// factors takes a term apart.
 func (im *importer) factors(t *uop.UOp) (a, b *dotOperand, ok bool) {
 	k, known := kindOf[t.DType.Scalar()]
 	if !known {
 		return nil, nil, false
 	}
-	if t.Op == uop.Cast && k == F32 && t.Src[0].Op == uop.Mul && kindOf[t.Src[0].DType.Scalar()] == BF16 {
+	if im.exact[t] {
 		t = t.Src[0]
 	}
 	if t.Op != uop.Mul {
