@@ -273,3 +273,29 @@ func TestItemsAndScratch(t *testing.T) {
 		compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(8 * n)), make([]byte, 32*n)})
 	}
 }
+
+// Offsets that do not fit into instructions.
+func TestFarOffsets(t *testing.T) {
+	for _, f := range levels() {
+		b := nest.NewBuilder("far", f.Lanes(true))
+		x, out := param(b, nest.I64, 40, false), param(b, nest.I64, 40, true)
+		b.Vars = []nest.VarParam{{Name: "one", Kind: nest.I64}}
+		one := b.New(nest.Var, nest.I64, 1, 0)
+		for n, c := range []int64{1 << 30, 3 << 40, -5 << 35} {
+			b.Loop("i", b.Int(nest.I64, 3), func(l *nest.Loop) {
+				at := func(buf *nest.Buffer) *nest.Place {
+					return &nest.Place{Buf: buf, Terms: []nest.Term{{V: one, Coef: c}, {V: l.Iter, Coef: 2}}, Off: int64(n) - c}
+				}
+				to := at(out)
+				to.Off += int64(10 * n)
+				b.Store(to, b.Load(at(x), 1, nil))
+			})
+		}
+		b.Loop("nothing", one, func(*nest.Loop) {})
+		in := make([]byte, 320)
+		for i := range in {
+			in[i] = byte(i)
+		}
+		compare(t, b.Kernel, f, []int64{1}, [][]byte{in, make([]byte, 320)})
+	}
+}

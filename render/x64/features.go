@@ -1,7 +1,5 @@
 package x64
 
-import "polygrad/core/lower/nest"
-
 // Features is what a processor has beyond SSE4.2, which every processor needs for native code.
 type Features struct {
 	// AVX512 means AVX-512 F, BW, DQ and VL (and all of AVX2), AVX2 means AVX2, FMA, F16C, BMI1 and BMI2.
@@ -38,9 +36,4 @@ func (f Features) Lanes(wide bool) int {
 		return f.Bytes() / 8
 	}
 	return f.Bytes() / 4
-}
-
-// Supports reports whether kernels may have vectors of so many lanes of a kind.
-func (f Features) Supports(k nest.Kind, lanes int) bool {
-	return int(k.Width())*lanes <= f.Bytes()
 }

@@ -184,6 +184,11 @@ func (g *gen) loop(nl *nest.Loop) {
 	g.findChains(l)
 	g.block(l.Body)
 	g.next(l)
+	if len(body.out) == 0 && len(l.phis) == 0 {
+		g.cur = outer
+		delete(g.sections, l.Body)
+		return // nothing in it is needed
+	}
 	g.control(l, count)
 	g.cur = outer
 	delete(g.sections, l.Body)
