@@ -198,7 +198,7 @@ func TestMergedKernels(t *testing.T) {
 				}
 				for i := range want {
 					for j := range want[i] {
-						if !element.Close(want[i][j], got[i][j], 2e-5) {
+						if !element.Close(want[i][j], got[i][j], 1e-4) {
 							t.Fatalf("%s: buffer %d, element %d: %g, expected %g", d.Name(), i, j, got[i][j], want[i][j])
 						}
 					}
