@@ -49,6 +49,16 @@ def chosen(pattern: str) -> list[Task]:
     return [task for task in TASKS if re.search(pattern, f"{task.group}: {task.name}")]
 
 
+def enter(contestants: list[Contestant], name: str, threads: int, device: str) -> None:
+    """Start a framework; one of the peers may be missing."""
+    try:
+        contestants.append(Contestant(name, threads, device))
+    except Gone as gone:
+        if name == OURS:
+            raise SystemExit(f"{name}: {gone}") from None
+        print(f"{name} is left out: {gone}", file=sys.stderr)
+
+
 def measure(
     tasks: Sequence[Task],
     names: Sequence[str],
@@ -59,22 +69,20 @@ def measure(
 ) -> tuple[list[Row], Any, dict[str, str]]:
     """Measure tasks; return the rows, the limits of the machine and the versions."""
     bounds = limits.measure(ROOT / "build", list(threads))
-    rows, versions = [], {}
+    rows: list[Row] = []
+    versions: dict[str, str] = {}
     for number in threads:
-        contestants = []
-        for name in names:
-            try:
-                contestants.append(Contestant(name, number, device))
-                versions[name] = contestants[-1].version
-            except Gone as gone:
-                if name == OURS:
-                    raise SystemExit(f"{name}: {gone}") from None
-                print(f"{name} is left out: {gone}", file=sys.stderr)
-        for task in tasks:
-            rows.append(row(task, number, duel(contestants, task, pace), bounds))
-            show(rows[-1])
-        for contestant in contestants:
-            contestant.close()
+        contestants: list[Contestant] = []
+        try:
+            for name in names:
+                enter(contestants, name, number, device)
+            versions |= {c.name: c.version for c in contestants}
+            for task in tasks:
+                rows.append(row(task, number, duel(contestants, task, pace), bounds))
+                show(rows[-1])
+        finally:
+            for contestant in contestants:
+                contestant.close()
         times = ", ".join(f"{c.name} {c.busy:.0f} s" for c in contestants)
         print(f"{number} thread{'s' * (number > 1)}: {times}", file=sys.stderr)
     return rows, bounds, versions

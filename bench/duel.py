@@ -6,6 +6,7 @@ with their threads that spin for work.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
@@ -63,6 +64,16 @@ def environment(name: str, threads: int, device: str) -> dict[str, str]:
     return env
 
 
+LIBC = ctypes.CDLL(None)
+SET_PARENT_DEATH_SIGNAL = 1  # of prctl
+
+
+def _settle(cores: list[int]) -> None:
+    """Bind a new process to cores, and let it end with us: a stopped one would stay for ever."""
+    os.sched_setaffinity(0, cores)
+    LIBC.prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
+
+
 class Gone(Exception):
     """A process has died or did not answer in time."""
 
@@ -88,7 +99,7 @@ class Contestant:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+            preexec_fn=lambda: _settle(cores),
         )
         self.version = str(self._answer(self.patience)["version"])
         self._process.send_signal(signal.SIGSTOP)
