@@ -68,7 +68,7 @@ func machine(f x64.Features) nest.Machine {
 	m.Stream = streamFrom
 	m.Threads = code.Threads()
 	m.DotBF16 = f.AMX || f.BF16
-	m.DotI8 = f.AMX
+	m.DotI8 = f.AMX || f.VNNI
 	return m
 }
 

@@ -13,7 +13,7 @@ func (g *gen) dot(d *nest.Dot) {
 	switch {
 	case g.f.AMX:
 		g.dotTiles(d)
-	case g.f.BF16 && d.Kind == nest.BF16 && d.Terms == 1:
+	case d.Terms == 1 && (g.f.BF16 && d.Kind == nest.BF16 || g.f.VNNI && d.Kind.Size() == 1):
 		g.dotVectors(d)
 	default:
 		fail("a sum of products of %v and %v, which the processor has no instruction for", d.Kind, d.BKind)
@@ -135,47 +135,4 @@ func tileConfig() []byte {
 		c[rowsAt+t] = tileRows
 	}
 	return c
-}
-
-// dotVectors multiplies with vectors: each word of a row of A with a word of every column.
-func (g *gen) dotVectors(d *nest.Dot) {
-	const (
-		together = 8 // rows
-		unroll   = 4
-	)
-	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
-	g.repeat(int64(d.Rows*tileRows/together), func() {
-		ra, rb := g.gp(), g.gp()
-		g.move(ra, a)
-		g.move(rb, b)
-		var sums [together][2]asm.Reg
-		for i := range sums {
-			for j := range d.Cols {
-				sums[i][j] = g.vec()
-				g.zero(sums[i][j], 64)
-			}
-		}
-		g.repeat(d.Steps, func() {
-			g.repeat(tileRows/unroll, func() {
-				for w := range unroll {
-					var cols [2]asm.Reg
-					for j := range d.Cols {
-						cols[j] = g.vec()
-						g.from(asm.VMOVUPS, 64, cols[j], asm.Mem{Base: rb, Disp: int32(j*tileBytes + w*tileRow)})
-					}
-					for i := range sums {
-						for j := range d.Cols {
-							in := g.from(asm.VDPBF16PS, 64, sums[i][j], asm.Mem{Base: ra, Disp: int32(i*tileRow + w*wordBytes)}, cols[j])
-							in.Bcast = true
-						}
-					}
-				}
-			}, pointerMove{ra, unroll * wordBytes}, pointerMove{rb, unroll * tileRow})
-		}, pointerMove{ra, d.AStep*wordBytes - tileRow}, pointerMove{rb, d.BStep*wordBytes - tileBytes})
-		for i := range sums {
-			for j := range d.Cols {
-				g.to(asm.VMOVUPS, 64, asm.Mem{Base: c, Disp: int32(int64(i)*d.CRow*wordBytes) + int32(j*tileRow)}, sums[i][j])
-			}
-		}
-	}, pointerMove{a, together * tileRow}, pointerMove{c, together * d.CRow * wordBytes})
 }

@@ -1,0 +1,113 @@
+package x64
+
+import (
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+const (
+	// dotRows is how many rows are multiplied together with two vectors of columns, dotUnroll how many words of them
+	// without a jump.
+	dotRows   = 8
+	dotUnroll = 4
+)
+
+// dotVector is a sum of products that is made with vectors: each word of a row of A meets a word of every column.
+type dotVector struct {
+	*gen
+	*nest.Dot
+	sums [dotRows][2]asm.Reg
+	// The instruction for bytes multiplies those without a sign by those with one. If both operands are of one kind
+	// the highest bit of B is flipped, by flip, which adds or subtracts 128 times the sum of a row of A: over.
+	flip asm.Reg
+	over [dotRows]asm.Reg
+}
+
+// dotVectors multiplies with vectors.
+func (g *gen) dotVectors(d *nest.Dot) {
+	w := &dotVector{gen: g, Dot: d}
+	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
+	if d.Kind == d.BKind && d.Kind != nest.BF16 {
+		w.flip = g.splat(4, 16, 0x80808080)
+	}
+	g.repeat(int64(d.Rows*tileRows/dotRows), func() {
+		ra, rb := g.gp(), g.gp()
+		g.move(ra, a)
+		g.move(rb, b)
+		w.clear()
+		g.repeat(d.Steps, func() {
+			g.repeat(tileRows/dotUnroll, func() {
+				for word := range dotUnroll {
+					w.word(ra, rb, word)
+				}
+			}, pointerMove{ra, dotUnroll * wordBytes}, pointerMove{rb, dotUnroll * tileRow})
+		}, pointerMove{ra, d.AStep*wordBytes - tileRow}, pointerMove{rb, d.BStep*wordBytes - tileBytes})
+		w.write(c)
+	}, pointerMove{a, dotRows * tileRow}, pointerMove{c, dotRows * d.CRow * wordBytes})
+}
+
+func (w *dotVector) clear() {
+	zero := func(r *asm.Reg) {
+		*r = w.vec()
+		w.zero(*r, 64)
+	}
+	for i := range w.sums {
+		for j := range w.Cols {
+			zero(&w.sums[i][j])
+		}
+		if w.flip != 0 {
+			zero(&w.over[i])
+		}
+	}
+}
+
+// word multiplies one word of each row.
+func (w *dotVector) word(a, b asm.Reg, n int) {
+	var cols [2]asm.Reg
+	for j := range w.Cols {
+		cols[j] = w.vec()
+		m := asm.Mem{Base: b, Disp: int32(j*tileBytes + n*tileRow)}
+		if w.flip != 0 {
+			w.from(asm.VPXORD, 64, cols[j], m, w.flip)
+		} else {
+			w.from(asm.VMOVUPS, 64, cols[j], m)
+		}
+	}
+	for i := range w.sums {
+		row := asm.Mem{Base: a, Disp: int32(i*tileRow + n*wordBytes)}
+		switch w.Kind {
+		case nest.BF16:
+			for j := range w.Cols {
+				w.from(asm.VDPBF16PS, 64, w.sums[i][j], row, cols[j]).Bcast = true
+			}
+		case nest.I8:
+			for j := range w.Cols {
+				w.from(asm.VPDPBUSD, 64, w.sums[i][j], row, cols[j]).Bcast = true
+			}
+			if w.flip != 0 {
+				w.from(asm.VPDPBUSD, 64, w.over[i], row, w.flip).Bcast = true
+			}
+		default:
+			r := w.vec()
+			w.from(asm.VBROADCASTSS, 64, r, row)
+			for j := range w.Cols {
+				w.ins(asm.VPDPBUSD, 64, w.sums[i][j], r, cols[j])
+			}
+			if w.flip != 0 {
+				w.ins(asm.VPDPBUSD, 64, w.over[i], r, w.flip)
+			}
+		}
+	}
+}
+
+// write writes the sums.
+func (w *dotVector) write(c asm.Reg) {
+	for i := range w.sums {
+		for j := range w.Cols {
+			if w.flip != 0 {
+				w.ins(asm.VPSUBD, 64, w.sums[i][j], w.sums[i][j], w.over[i])
+			}
+			w.to(asm.VMOVUPS, 64, asm.Mem{Base: c, Disp: int32(int64(i)*w.CRow*wordBytes) + int32(j*tileRow)}, w.sums[i][j])
+		}
+	}
+}
