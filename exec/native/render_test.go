@@ -299,3 +299,34 @@ func TestFarOffsets(t *testing.T) {
 		compare(t, b.Kernel, f, []int64{1}, [][]byte{in, make([]byte, 320)})
 	}
 }
+
+// What is stored of a narrow integer is its low bits, whatever brings it into its range before.
+func TestNarrowStores(t *testing.T) {
+	for _, f := range levels() {
+		for _, k := range []nest.Kind{nest.I8, nest.U8, nest.I16, nest.U16} {
+			lanes := f.Lanes(false)
+			b := nest.NewBuilder("narrow "+k.String(), lanes)
+			x := param(b, nest.I32, 64, false)
+			for _, w := range []int{1, lanes} {
+				v := b.Load(&nest.Place{Buf: x, Stride: int64(min(w-1, 1))}, w, nil)
+				shifted := func(by int64) *nest.Value {
+					return b.Do(nest.Shr, nest.I32, b.Do(nest.Shl, nest.I32, v, b.Int(nest.I32, by)), b.Int(nest.I32, by))
+				}
+				masked := func(m int64) *nest.Value { return b.Do(nest.And, nest.I32, v, b.Int(nest.I32, m)) }
+				for _, y := range []*nest.Value{shifted(24), shifted(16), shifted(28), shifted(17), masked(0xFF), masked(0xFFFF), masked(0x7F), masked(0x1FF)} {
+					out := param(b, k, 64, true)
+					b.Store(&nest.Place{Buf: out, Stride: int64(min(w-1, 1))}, y)
+				}
+			}
+			in := make([]byte, 256)
+			for i := range in {
+				in[i] = byte(i * 73)
+			}
+			bufs := [][]byte{in}
+			for range b.Params[1:] {
+				bufs = append(bufs, make([]byte, 64*k.Size()))
+			}
+			compare(t, b.Kernel, f, nil, bufs)
+		}
+	}
+}

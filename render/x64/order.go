@@ -48,7 +48,7 @@ func (g *gen) walk(b *nest.Block) {
 	for _, it := range b.Items {
 		switch {
 		case it.Store != nil:
-			g.reach(it.Store.Val, b)
+			g.reach(stored(it.Store), b)
 			g.reachPlace(it.Store.At, b)
 		case it.Dot != nil:
 			for _, at := range []*nest.Place{it.Dot.A, it.Dot.B, it.Dot.C} {

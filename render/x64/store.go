@@ -7,7 +7,7 @@ import (
 
 // store writes a scalar or a vector.
 func (g *gen) store(s *nest.Store) {
-	at, val := s.At, s.Val
+	at, val := s.At, stored(s)
 	g.ready(val)
 	g.readyPlace(at)
 	switch {
@@ -19,6 +19,25 @@ func (g *gen) store(s *nest.Store) {
 	default:
 		g.storeLanes(at, val)
 	}
+}
+
+// stored is the value that a store needs: of a narrow integer only the low bits are written, so that what brings it
+// into its range before is for nothing.
+func stored(s *nest.Store) *nest.Value {
+	v, k := s.Val, s.At.Buf.Kind
+	bits := uint64(8 * k.Size())
+	for k != nest.Bool && !k.Float() && bits < 32 {
+		switch x := v.Args; {
+		case v.Op == nest.And && x[1].Op == nest.Const && x[1].Bits&(1<<bits-1) == 1<<bits-1:
+			v = x[0]
+		case v.Op == nest.Shr && x[0].Op == nest.Shl && x[1].Op == nest.Const && x[0].Args[1].Op == nest.Const &&
+			x[0].Args[1].Bits == x[1].Bits && x[1].Bits+bits <= 32:
+			v = x[0].Args[0]
+		default:
+			return v
+		}
+	}
+	return v
 }
 
 // storeScalar writes a scalar, elsewhere if its gate is shut.
