@@ -50,6 +50,12 @@ console.log(x.grad.toArray())  // Float32Array [2, 4, 6]
   }
 })
 
+test('a wrong name of a processor is an error that says what can be', () => {
+  const program = "const { Tensor } = require('.'); try { new Tensor([1]).add(1).toArray() } catch (e) { console.log(e.message) }"
+  const out = says(program, { env: { POLY_DEVICE: 'native', POLY_CPU: 'mmx' } })
+  assert.match(out, /POLY_CPU: got "mmx", expected one of avx512, avx2, sse4, wasm\n$/)
+})
+
 test('the programs of README.md print what it says', () => {
   const text = fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8')
   const programs = [...text.matchAll(/```js\n([\s\S]*?)```/g)].map((m) => m[1])

@@ -213,7 +213,7 @@ def test_missing_library():
     assert "make build" in done.stderr
 
 
-@pytest.mark.parametrize("device", ["interp", "wasm"])
+@pytest.mark.parametrize("device", ["interp", "wasm", "native"])
 def test_back_ends(device):
     out = check(
         """
@@ -229,3 +229,8 @@ def test_back_ends(device):
 def test_unknown_back_end():
     done = run("from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()", POLY_DEVICE="abacus")
     assert 'unknown device "abacus"' in done.stderr
+
+
+def test_unknown_processor():
+    done = run("from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()", POLY_DEVICE="native", POLY_CPU="mmx")
+    assert done.stderr.endswith('POLY_CPU: got "mmx", expected one of avx512, avx2, sse4, wasm\n')

@@ -37,6 +37,12 @@ test_that("a library that is not there is an error that says where it was looked
   expect_match(paste(out, collapse = " "), "cannot be loaded")
 })
 
+test_that("a wrong name of a processor is an error that says what can be", {
+  path <- script(c("library(polygrad)", "cat(tryCatch(as.vector(Tensor(1) + 1), polygrad_error = conditionMessage))"))
+  out <- system2(rscript, path, stdout = TRUE, env = c("POLY_DEVICE=native", "POLY_CPU=mmx"))
+  expect_match(paste(out, collapse = " "), 'POLY_CPU: got "mmx", expected one of avx512, avx2, sse4, wasm', fixed = TRUE)
+})
+
 test_that("a forked child gets an error, not a hang", {
   skip_on_os("windows")
   as.vector(Tensor(1) + 1)
