@@ -81,9 +81,17 @@ def missed(rows: list[Row]) -> list[str]:
         lines.append(
             f"- {row['workload']}, {row['threads']} thread{'s' * (row['threads'] > 1)}: "
             f"{number(row['ratio'])} instead of {number(row['goal'])}, {above:.1f} times the goal; "
-            f"at {share(row.get('share_of_limit'))} of what {_bound(row)} allows"
+            f"at {share(row.get('share_of_limit'))} of what {_bound(row)} allows{_beyond(row)}"
         )
     return lines or ["All goals are reached."]
+
+
+def _beyond(row: Row) -> str:
+    """Say if a goal, against peers that were not known when it was set, needs a faster machine."""
+    wanted, least = row["goal"] * row["peers_us"][row["best_peer"]], row.get("limit_us") or 0.0
+    if wanted >= least:
+        return ""
+    return f"; the goal means {duration(wanted)}, the limit is {duration(least)}"
 
 
 def _bound(row: Row) -> str:

@@ -122,6 +122,9 @@ def test_the_report_shows_every_row() -> None:
     text = report.section(rows, LIMITS, ["numpy", "torch"])
     for task in TASKS:
         assert f"| {task.name} | 1.00 ms | 5.00 ms | **200 us** | 5.00 |" in text
+    assert "the goal means 1.00 us, the limit is 2.62 us" in "\n".join(
+        report.missed([faked("matmul 64", ours=1e-3, numpy=1e-6 / 0.79)])
+    )
     assert "matmul 64, 2 threads: 5.00 instead of 0.79, 6.3 times the goal" in text
     assert f"| {TASKS[0].name} | 2 | 0.50 | 0.25 |" in text
 
