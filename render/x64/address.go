@@ -17,6 +17,7 @@ type placeTable struct {
 	scaled  map[nest.Term]asm.Reg
 	key     []byte
 	planned map[*nest.Place]*part
+	bases   map[int]asm.Reg
 }
 
 // part is the address of a buffer plus the terms of some blocks.
@@ -148,9 +149,9 @@ func (g *gen) part(p *part) asm.Mem {
 func (g *gen) makePart(p *part) asm.Mem {
 	if p.outer == nil {
 		if p.buf.Param >= 0 {
-			return asm.Mem{Base: g.argument(p.buf.Param)}
+			return asm.Mem{Base: g.baseOf(p.buf.Param)}
 		}
-		return g.plus(asm.Mem{Base: g.argument(len(g.k.Params) + len(g.k.Vars) + 2)}, p.buf.Offset)
+		return g.plus(asm.Mem{Base: g.baseOf(len(g.k.Params) + len(g.k.Vars) + 2)}, p.buf.Offset)
 	}
 	m := g.flat(p.outer)
 	if l, step := g.moves(p); l != nil {
@@ -235,6 +236,16 @@ func (g *gen) index(v *nest.Value) asm.Reg {
 		g.vals[v.ID].index = r
 	}
 	return g.vals[v.ID].index
+}
+
+// baseOf is the address that is the i-th argument. Buffers may share it: scratch memory, or views as another kind.
+func (g *gen) baseOf(i int) asm.Reg {
+	r := g.places.bases[i]
+	if r == 0 {
+		r = g.argument(i)
+		g.places.bases[i] = r
+	}
+	return r
 }
 
 // argument reads the i-th word of the arguments.
