@@ -78,8 +78,10 @@ func Apply(s *schedule.Schedule, o Options) {
 	for _, k := range s.Kernels {
 		f.items = append(f.items, f.newItem(k))
 	}
-	f.producers()
+	// Products come last: what is done to their elements is one kernel by then, and joins them if it is light.
+	f.producers(false)
 	f.siblings()
+	f.producers(true)
 	merged := false
 	for i, it := range f.items {
 		if it.body != nil && it.body.merged {
@@ -148,12 +150,12 @@ func (f *fuser) put(i, j int, before, after []*item, b *body) int {
 	return i + len(before)
 }
 
-// producers merges kernels with those that read what they write.
-func (f *fuser) producers() {
+// producers merges kernels, products of matrices or all others, with those that read what they write.
+func (f *fuser) producers(products bool) {
 	for j := 0; j < len(f.items); j++ {
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.items[i], f.items[j]
-			if !overlap(p.writes, k.reads) || p.body == nil || k.body == nil || k.body.contraction() {
+			if !overlap(p.writes, k.reads) || p.body == nil || k.body == nil || k.body.contraction() || p.body.contraction() != products {
 				continue
 			}
 			before, after, ok := f.between(i, j)

@@ -34,14 +34,19 @@ func (f *fuser) absorb(p, k *body, keep func(slot int) bool) *body {
 	if out == nil {
 		return nil
 	}
-	if p.contraction() && !sameSet(out.loops, within(out.loops, valuesOf(m))) {
-		return nil // only what is done to each element of the product may join it
+	// Only what is done to each element of a product may join it, and little of that: a whole optimizer in the tiles of
+	// the product takes longer to compile and is no faster.
+	if p.contraction() && (!sameSet(out.loops, within(out.loops, valuesOf(m))) || len(out.stores) > maxProductStores) {
+		return nil
 	}
 	if out = f.share(out); !f.pays(out, valuesOf(m), p0.work()+k0.work()) {
 		return nil
 	}
 	return out
 }
+
+// maxProductStores is the most outputs of a kernel with a product of matrices.
+const maxProductStores = 2
 
 func valuesOf(m map[*uop.UOp]*uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, 0, len(m))
