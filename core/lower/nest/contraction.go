@@ -269,7 +269,11 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	p.levels = append(p.levels, walks...)
 	p.rowPacks = im.findRowPacks(p.leaf, vec, rows, k)
-	if most := max(im.m.L2/2/(k*rows.tile()*element), 1); tilesDown > most || len(p.rowPacks) > 0 {
+	tall := rows.tile()
+	if len(p.rowPacks) > 0 {
+		tall = rows.width(im.Lanes)
+	}
+	if most := max(im.m.L2/2/(k*tall*element), 1); tilesDown > most || len(p.rowPacks) > 0 {
 		rows.group = share(tilesDown, most, 1)
 		p.levels = append(p.levels, level{rows, block})
 		p.rowPackAt = len(p.levels)

@@ -185,34 +185,44 @@ func (im *importer) fillTile(p *plan, r *region, n int64, copies []*env, tile, s
 			return
 		}
 		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
-			for i := range side {
-				at := linear{terms: []Term{{l.Iter, side}}, off: from + i}
+			steps := make([]packStep, side)
+			for i := range steps {
+				at := linear{terms: []Term{{l.Iter, side}}, off: from + int64(i)}
 				inner := make([]*env, len(copies))
 				for j, e := range copies {
 					inner[j] = newEnv(e)
 					inner[j].linears.set(r.rng, at)
 					if side > 1 {
-						inner[j].cross = &cross{r.rng, i}
+						inner[j].cross = &cross{r.rng, int64(i)}
 					}
 				}
-				now := im.addLinear(im.timesLinear(step, n), at, 1)
-				if innermost {
-					im.fillStep(p, inner, tile, now)
-				} else {
-					im.fillTile(p, r.loops()[0], r.loops()[0].trip(), inner, tile, now)
-				}
+				steps[i] = packStep{inner, im.addLinear(im.timesLinear(step, n), at, 1)}
 			}
+			if !innermost {
+				im.fillTile(p, r.loops()[0], r.loops()[0].trip(), steps[0].copies, tile, steps[0].number)
+				return
+			}
+			im.fillSteps(p, tile, steps)
 		})
 	}
 	part(0, n/side, side)
 	part(n/side*side, n%side, 1)
 }
 
-func (im *importer) fillStep(p *plan, copies []*env, tile, step linear) {
+// packStep is one step of the sum, for the units of a tile.
+type packStep struct {
+	copies []*env
+	number linear
+}
+
+// fillSteps stores the packs of some steps, unit by unit: what is turned together is used up before the next.
+func (im *importer) fillSteps(p *plan, tile linear, steps []packStep) {
 	for _, q := range p.packs {
-		for j, e := range copies {
-			im.env = e
-			im.Store(q.place(im, tile, step, int64(j)), im.Splat(im.eval(q.u)))
+		for j := range steps[0].copies {
+			for _, s := range steps {
+				im.env = s.copies[j]
+				im.Store(q.place(im, tile, s.number, int64(j)), im.Splat(im.eval(q.u)))
+			}
 		}
 	}
 }

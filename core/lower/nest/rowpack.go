@@ -8,18 +8,27 @@ import "polygrad/core/uop"
 type rowPack struct {
 	u   *uop.UOp
 	buf *Buffer
-	// wide says that vectors of rows are made at once.
-	wide bool
+	way rowWay
 }
 
-// rowPackTiles is how many tiles of columns must use a packed row.
+// rowWay is how a pack of rows is filled: one by one, by vectors of rows, or by vectors of steps, which are turned.
+type rowWay uint8
+
+const (
+	oneByOne rowWay = iota
+	byRows
+	bySteps
+)
+
+// rowPackTiles is how many tiles of columns must use a packed row that needs no more than a load.
 const rowPackTiles = 4
 
 // findRowPacks lists the operands of the rows that are worth packing.
 func (im *importer) findRowPacks(leaf *region, vec, rows *axis, k int64) []*rowPack {
 	in := leaf.loops()[0].innermost()
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
-	if (vec.n+vec.tile()-1)/vec.tile() < rowPackTiles || k < int64(im.Lanes) {
+	reuse := (vec.n + vec.tile() - 1) / vec.tile()
+	if k < int64(im.Lanes) || !im.m.Masks {
 		return nil
 	}
 	var out []*rowPack
@@ -39,13 +48,24 @@ func (im *importer) findRowPacks(leaf *region, vec, rows *axis, k int64) []*rowP
 		if k := kindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !im.collected(leaf, u) {
 			return
 		}
-		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 {
+		q := &rowPack{u: u}
+		switch {
+		case im.neighbours(u, byRow, map[*uop.UOp]bool{}):
+			q.way = byRows
+		case im.neighbours(u, byStep, map[*uop.UOp]bool{}):
+			q.way = bySteps
+		}
+		plain := u.Op == uop.Load && u.DType.Itemsize() >= 4
+		if plain || q.way == oneByOne {
+			if reuse < rowPackTiles {
+				return
+			}
 			t := byStep.of(u.Src[0])
-			if max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd {
+			if plain && len(u.Src) == 1 && max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd {
 				return
 			}
 		}
-		out = append(out, &rowPack{u: u, wide: im.m.Masks && im.neighbours(u, byRow, map[*uop.UOp]bool{})})
+		out = append(out, q)
 	}
 	for _, up := range in.updates {
 		for _, t := range up.terms {
@@ -84,10 +104,10 @@ func (im *importer) fillRowPacks(p *plan, e *env) {
 	a, w := p.rows, p.rows.win
 	k := p.steps()
 	fill := func(tile, base linear, live int64) {
-		im.rowSteps(p, p.leaf.loops()[0], newEnv(e), linear{}, func(e *env, step linear) {
+		im.rowSteps(p.leaf.loops()[0], newEnv(e), linear{}, int64(im.Lanes), func(r *region, e *env, step linear, n int64) {
 			for _, q := range p.rowPacks {
 				at := im.addLinear(im.timesLinear(tile, k*a.width(im.Lanes)), im.timesLinear(step, a.width(im.Lanes)), 1)
-				im.fillRows(q, a, e, at, base, live)
+				im.fillRows(q, a, r, e, at, base, live, n)
 			}
 		})
 	}
@@ -104,46 +124,95 @@ func (im *importer) fillRowPacks(p *plan, e *env) {
 	}
 }
 
-// rowSteps makes the loops that collect around body.
-func (im *importer) rowSteps(p *plan, r *region, e *env, step linear, body func(e *env, step linear)) {
-	im.Builder.Loop(r.label()+" pack", im.Int(I64, r.trip()), func(l *Loop) {
-		inner := newEnv(e)
-		at := linear{terms: []Term{{l.Iter, 1}}}
-		inner.linears.set(r.rng, at)
-		step = im.addLinear(im.timesLinear(step, r.trip()), at, 1)
-		if in := r.loops(); len(in) > 0 {
-			im.rowSteps(p, in[0], inner, step, body)
+// rowSteps makes the loops that collect around body, which gets so many steps of the innermost one at a time.
+func (im *importer) rowSteps(r *region, e *env, step linear, together int64, body func(r *region, e *env, step linear, n int64)) {
+	n, in := r.trip(), r.loops()
+	if len(in) > 0 {
+		together = 1
+	}
+	part := func(from, count, n int64) {
+		if count == 0 {
 			return
 		}
-		body(inner, step)
-	})
+		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
+			inner := newEnv(e)
+			at := linear{terms: []Term{{l.Iter, max(together, 1)}}, off: from}
+			inner.linears.set(r.rng, at)
+			now := im.addLinear(im.timesLinear(step, r.trip()), at, 1)
+			if len(in) > 0 {
+				im.rowSteps(in[0], inner, now, int64(im.Lanes), body)
+				return
+			}
+			body(r, inner, now, n)
+		})
+	}
+	part(0, n/together, together)
+	part(n/together*together, min(n%together, 1), n%together)
 }
 
-// fillRows stores the rows of one step of a tile.
-func (im *importer) fillRows(q *rowPack, a *axis, e *env, at, base linear, live int64) {
-	unit := int64(1)
-	if q.wide {
-		unit = int64(im.Lanes)
+// fillRows stores the rows of so many steps of a tile, from the step that e is bound to on.
+func (im *importer) fillRows(q *rowPack, a *axis, r *region, e *env, at, base linear, live, steps int64) {
+	width, lanes := a.width(im.Lanes), int64(im.Lanes)
+	to := func(step, row int64) *Place {
+		return &Place{Buf: q.buf, Terms: at.terms, Off: at.off + step*width + row}
 	}
-	for i := int64(0); i < live; i += unit {
+	value := func(step, row int64, set func(d *env, step, row *linear)) *Value {
 		d := newEnv(e)
-		row := base
-		row.off += i
-		if q.wide {
-			row.lane, d.vector = 1, true
-			if left := live - i; left < unit {
-				d.tail = im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, left))
+		s, w := im.bound(e, r), base
+		s.off += step
+		w.off += row
+		set(d, &s, &w)
+		d.linears.set(r.rng, s)
+		d.linears.set(a.r.rng, w)
+		im.env = d
+		return im.eval(q.u)
+	}
+	tail := func(left int64) *Value {
+		if left >= lanes {
+			return nil
+		}
+		return im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, left))
+	}
+	switch q.way {
+	case byRows:
+		for step := range steps {
+			for row := int64(0); row < live; row += lanes {
+				v := value(step, row, func(d *env, _, w *linear) { w.lane, d.vector, d.tail = 1, true, tail(live-row) })
+				p := to(step, row)
+				p.Stride = 1
+				im.Store(p, im.Splat(v))
 			}
 		}
-		d.linears.set(a.r.rng, row)
-		im.env = d
-		v := im.eval(q.u)
-		to := &Place{Buf: q.buf, Terms: at.terms, Off: at.off + i}
-		if q.wide {
-			to.Stride, v = 1, im.Splat(v)
+	case bySteps:
+		for first := int64(0); first < live; first += lanes {
+			rows := make([]*Value, lanes)
+			for i := range rows {
+				// Rows behind the last one are never used: they stand for it.
+				row := min(first+int64(i), live-1)
+				rows[i] = im.Splat(value(0, row, func(d *env, s, _ *linear) { s.lane, d.vector, d.tail = 1, true, tail(steps) }))
+			}
+			for step := range steps {
+				p := to(step, first)
+				p.Stride = 1
+				im.Store(p, im.Transposed(rows, step))
+			}
 		}
-		im.Store(to, v)
+	default:
+		for step := range steps {
+			for row := range live {
+				im.Store(to(step, row), value(step, row, func(*env, *linear, *linear) {}))
+			}
+		}
 	}
+}
+
+// bound is what the range of a loop is bound to.
+func (im *importer) bound(e *env, r *region) linear {
+	l, ok := e.linear(r.rng)
+	if !ok {
+		fail("the range %s is used outside of its loop", r.rng.Arg)
+	}
+	return l
 }
 
 // steps is the number of steps of the leaf's sum.
