@@ -50,11 +50,14 @@ func (g formula) exp2(x *Value) *Value {
 	return g.scale(g.poly(g.sub(x, n), pick(g, exp2Poly32, exp2Poly64)), n, i)
 }
 
+// expm1Poly32 is (e**r - 1 - r)/r**2 with a small relative error of e**r - 1.
+var expm1Poly32 = []float64{0.5, 0.1666666567325592, 0.04166646674275398, 0.008333642967045307, 0.0013935045571997762, 0.0001966457930393517}
+
 // tanh is e/(e+2) for e = exp(2|x|) - 1, with the sign of x. Beyond the limit it is 1.
 func (g formula) tanh(x *Value) *Value {
 	a := g.atMost(g.abs(x), pick(g, 10.0, 20))
 	r, _, i := g.withoutLn2(g.add(a, a), g.bias())
-	em1 := g.fma(g.mul(r, r), g.poly(r, pick(g, expPoly32, expPoly64)), r)
+	em1 := g.fma(g.mul(r, r), g.poly(r, pick(g, expm1Poly32, expPoly64)), r)
 	power := g.power(i)
 	e := g.fma(em1, power, g.sub(power, g.float(1)))
 	t := g.div(e, g.add(e, g.float(2)))
