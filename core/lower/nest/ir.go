@@ -43,7 +43,7 @@ const (
 	Splat   // a scalar in every lane
 	Extract // lane Bits of a vector
 	Insert  // Args[0] with the scalar Args[1] in lane Bits
-	Sum     // the sum of all lanes, a scalar (floats: pairwise)
+	Sum     // the sum of all lanes, a scalar: halves are added, lane i and lane i+n/2, until one is left; so with those below
 	Product // the product of all lanes
 	Highest // the maximum of all lanes, with the rule of Max
 	AndAll  // all lanes combined with And, Or, Xor
@@ -75,7 +75,6 @@ const (
 	Scale    // Args[0] * 2**Args[1], rounded once; Args[1] is an integer
 	Exponent // the n of |x| = m * 2**n with m in [1, 2), as a float, also of subnormal numbers; -Inf for 0, Inf for infinities
 	Fraction // x * 2**-n in [0.75, 1.5) for an integer n; NaN below 0, 1 for infinity, 1 and -1 for 0 and -0
-	Recip    // F32: about 1/x, the relative error is below 2**-11; for numbers in [2**-120, 2**120]
 	// Functions of floats that expand.go turns into the operations above.
 	Exp
 	Exp2
