@@ -14,7 +14,7 @@ import (
 )
 
 // Devices are the names that Open knows. The first one is the default.
-var Devices = []string{"wasm", "native", "interp", "clang"}
+var Devices = []string{"native", "wasm", "interp", "clang"}
 
 // Open makes the executor of a device. The empty name asks for the one that the
 // environment variable POLY_DEVICE names, or else the default.
@@ -25,10 +25,10 @@ func Open(name string) (*Executor, error) {
 	var d device.Device
 	var err error
 	switch name {
-	case "", "wasm":
-		d = wasm.New()
-	case "native":
+	case "", "native":
 		d, err = openNative()
+	case "wasm":
+		d = wasm.New()
 	case "interp":
 		d = interp.New()
 	case "clang":
