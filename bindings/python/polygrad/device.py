@@ -60,7 +60,7 @@ class _Devices:
     @property
     def backend(self) -> str:
         """What runs kernels of the CPU device: the value of POLY_DEVICE."""
-        return os.environ.get("POLY_DEVICE", "wasm").lower()
+        return os.environ.get("POLY_DEVICE", "native").lower()
 
     def available(self) -> list[str]:
         """Return the names of the devices and back ends that can run kernels here.
