@@ -162,6 +162,9 @@ func chooseMask(g *gen, v *nest.Value) asm.Reg {
 		g.ins(asm.KORW, 8, d, d, x)
 		return d
 	}
+	if g.maskable(t) {
+		return g.maskedOp(v)
+	}
 	if f.Op == nest.Const && f.Bits == 0 {
 		g.vals[f.ID].left--
 		ot := g.operand(t)
@@ -201,6 +204,75 @@ func chooseLanes(g *gen, v *nest.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	return g.blend(w, g.size(v), g.mask(c, v.Lanes, w), rt, rf)
 }
+
+// masking are the operations that one instruction does, which may do it in some lanes only.
+var masking = map[nest.Op]bool{
+	nest.Add: true, nest.Sub: true, nest.Mul: true, nest.Div: true, nest.Neg: true, nest.Abs: true, nest.Pick: true, nest.Least: true,
+	nest.Sqrt: true, nest.And: true, nest.Or: true, nest.Xor: true, nest.AndNot: true, nest.Shl: true, nest.Shr: true,
+	nest.Trunc: true, nest.Round: true, nest.Floor: true,
+}
+
+// maskable reports whether v can be computed where it is chosen, by an instruction that leaves other lanes as they are.
+func (g *gen) maskable(v *nest.Value) bool {
+	return g.f.AVX512 && v.Lanes > 1 && v.Kind != nest.Bool && masking[v.Op] && g.only(v)
+}
+
+// maskedOp is the choice between a value that nothing else needs and another: the last instruction of the first becomes
+// one for the lanes that are chosen, on a copy of the second.
+func (g *gen) maskedOp(v *nest.Value) asm.Reg {
+	c, t, f := v.Args[0], v.Args[1], v.Args[2]
+	k := g.mask(c, v.Lanes, int(v.Kind.Width()))
+	zero := f.Op == nest.Const && f.Bits == 0
+	if !zero {
+		g.need(f)
+	}
+	from := len(g.cur.out)
+	r := g.use(t)
+	g.vals[f.ID].left--
+	rf := g.vals[f.ID].reg
+	last := asm.Inst{Op: asm.VMOVAPS, Size: uint8(g.size(v)), Src: [3]asm.Reg{r}}
+	if v.Kind.Width() == 8 {
+		last.Op = asm.VMOVAPD
+	}
+	if n := len(g.cur.out) - 1; n >= from && g.byElement(&g.cur.out[n], v) && g.cur.out[n].Dst == r {
+		last = g.cur.out[n]
+		g.cur.out = g.cur.out[:n]
+	}
+	last.Dst, last.Mask, last.Zero = rf, k, zero
+	if zero {
+		last.Dst = g.vec()
+	} else if !g.dies(f) {
+		last.Dst = g.vec()
+		g.move(last.Dst, rf)
+	}
+	g.cur.out = append(g.cur.out, last)
+	return last.Dst
+}
+
+// byElement reports whether the mask of an instruction would choose lanes of v's width, and nothing else is written.
+func (g *gen) byElement(i *asm.Inst, v *nest.Value) bool {
+	if i.Mask != 0 || i.ReadsDst() || i.Op == asm.MOVE || i.Stores() {
+		return false
+	}
+	return elementOps[i.Op] == int(v.Kind.Width())
+}
+
+// elementOps are instructions with the width of their elements.
+var elementOps = func() map[asm.Op]int {
+	m := map[asm.Op]int{}
+	for _, p := range [][2]asm.Op{
+		{asm.VADDPS, asm.VADDPD}, {asm.VSUBPS, asm.VSUBPD}, {asm.VMULPS, asm.VMULPD}, {asm.VDIVPS, asm.VDIVPD}, {asm.VMAXPS, asm.VMAXPD},
+		{asm.VMINPS, asm.VMINPD}, {asm.VSQRTPS, asm.VSQRTPD}, {asm.VRNDSCALEPS, asm.VRNDSCALEPD}, {asm.VPADDD, asm.VPADDQ},
+		{asm.VPSUBD, asm.VPSUBQ}, {asm.VPMULLD, asm.VPMULLQ}, {asm.VPABSD, asm.VPABSQ}, {asm.VPSLLD, asm.VPSLLQ},
+		{asm.VPSRLD, asm.VPSRLQ}, {asm.VPSRAD, asm.VPSRAQ}, {asm.VPSLLVD, asm.VPSLLVQ}, {asm.VPSRLVD, asm.VPSRLVQ}, {asm.VPSRAVD, asm.VPSRAVQ},
+	} {
+		m[p[0]], m[p[1]] = 4, 8
+	}
+	for _, op := range []asm.Op{asm.VXORPS, asm.VANDPS, asm.VPANDD, asm.VPORD, asm.VPXORD, asm.VPANDND} {
+		m[op] = 4
+	}
+	return m
+}()
 
 // predicates of comparisons of integers with mask registers.
 var predicates = map[nest.Op]int64{nest.Equal: 0, nest.Less: 1, nest.LessEqual: 2, nest.NotEqual: 4}

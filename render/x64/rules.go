@@ -291,8 +291,14 @@ func (g *gen) make(v *nest.Value) asm.Reg {
 		k = v.Args[0].Kind
 	}
 	k = k.Register()
-	if v.Op != nest.Transpose {
-		for _, a := range v.Args {
+	for i, a := range v.Args {
+		switch {
+		case v.Op == nest.Transpose:
+		case v.Op == nest.Where && i == 1 && g.maskable(a):
+			for _, b := range a.Args {
+				g.ready(b)
+			}
+		default:
 			g.ready(a)
 		}
 	}
