@@ -15,8 +15,8 @@ type cost struct {
 }
 
 const (
-	// shareFrom is the time from which on a run is shared by threads. They are told in 0.2 us if they are awake, and
-	// in 5 to 50 us if they sleep, when the caller does the work meanwhile.
+	// shareFrom is the time from which on a run is shared by threads. To share it costs 0.3 us if they are awake: a run
+	// of 17 us takes 9.1. If they sleep it takes 14 to 18, since they are late and the caller does most of it.
 	shareFrom = 12 * time.Microsecond
 	// doubtful are the estimates that are checked by runs: from shareFrom/spread to shareFrom*spread.
 	spread = 8

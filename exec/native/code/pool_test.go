@@ -178,3 +178,32 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCollector collects garbage while kernels of 20 ms run on a goroutine, or in C.
+func BenchmarkCollector(b *testing.B) {
+	buf := make([]int64, 1)
+	old := threads
+	threads = 1
+	defer func() { threads = old }()
+	for _, pooledToo := range []bool{false, true} {
+		k := loadOne(b, Spec{Name: "spin", Text: spinCode, Buffers: 1, Vars: 1, Items: 1})
+		if pooledToo {
+			k.cost.ns.Store(int64(20 * time.Millisecond))
+		}
+		b.Run(map[bool]string{false: "goroutine", true: "cgo"}[pooledToo], func(b *testing.B) {
+			var stop atomic.Bool
+			var user sync.WaitGroup
+			user.Go(func() {
+				for !stop.Load() {
+					run(b, k, buf, 48_000_000)
+				}
+			})
+			time.Sleep(time.Millisecond)
+			for b.Loop() {
+				runtime.GC()
+			}
+			stop.Store(true)
+			user.Wait()
+		})
+	}
+}
