@@ -12,34 +12,46 @@ func (im *importer) packProducts(p *plan, i int, e *env) {
 	}
 }
 
-// packOperand packs the tiles of the window of an operand.
+// packOperand packs the tiles of the window of an operand. What is loaded across the rows is gone through row by row of
+// memory, a step of all tiles after the other.
 func (im *importer) packOperand(q *product, o *dotOperand, e *env) {
-	a := o.ax
+	w := &packer{importer: im, q: q, o: o, per: perWord(o.kind)}
+	w.along = w.runsAlong()
+	if w.along {
+		w.panels(func(panel linear) {
+			w.loops(q.outer, e, linear{}, func(d *env, step, k linear, live int64) { w.step(d, panel, step, k, live) })
+		})
+		return
+	}
+	w.loops(q.outer, e, linear{}, func(d *env, step, k linear, live int64) {
+		w.panels(func(panel linear) { w.step(d, panel, step, k, live) })
+	})
+}
+
+// panels makes the loops over the tiles of the window and calls f with the number of each.
+func (w *packer) panels(f func(number linear)) {
+	a := w.o.ax
 	if a.full() > 0 {
-		im.Builder.Loop(a.r.label()+" pack", a.win.count, func(l *Loop) {
-			base := im.addLinear(im.scaled(a.win.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
-			im.packPanel(q, o, e, linear{terms: []Term{{l.Iter, 1}}}, base, a.tile())
+		w.Builder.Loop(a.r.label()+" pack", a.win.count, func(l *Loop) {
+			at := linear{terms: []Term{{l.Iter, 1}}}
+			w.base, w.n = w.addLinear(w.scaled(a.win.lo, a.tile()), w.timesLinear(at, a.tile()), 1), a.tile()
+			f(at)
 		})
 	}
 	if a.rest() > 0 {
-		im.onceIf(a.r.label()+" pack rest", a.win.tail, func() {
-			im.packPanel(q, o, e, im.scaled(a.win.count, 1), linear{off: a.full() * a.tile()}, a.rest())
+		w.onceIf(a.r.label()+" pack rest", a.win.tail, func() {
+			w.base, w.n = linear{off: a.full() * a.tile()}, a.rest()
+			f(w.scaled(a.win.count, 1))
 		})
 	}
 }
 
-// packPanel packs n rows (or columns) from base on, as tile number.
-func (im *importer) packPanel(q *product, o *dotOperand, e *env, number, base linear, n int64) {
-	w := &packer{importer: im, q: q, o: o, base: base, n: n, per: perWord(o.kind)}
-	w.along = w.runsAlong()
-	w.loops(q.outer, e, im.timesLinear(number, q.steps))
-}
-
-// packer packs one panel.
+// packer packs one operand.
 type packer struct {
 	*importer
-	q    *product
-	o    *dotOperand
+	q *product
+	o *dotOperand
+	// base is the first row of the tile at work, n the number of its rows.
 	base linear
 	n    int64
 	per  int64 // numbers in a word
@@ -73,55 +85,51 @@ func eachLoad(u *uop.UOp, seen map[*uop.UOp]bool, f func(*uop.UOp)) {
 	}
 }
 
-// loops makes the outer loops that collect; step counts their iterations.
-func (w *packer) loops(outer []*region, e *env, step linear) {
-	if len(outer) == 0 {
-		w.steps(e, step)
-		return
-	}
-	r := outer[0]
-	w.Builder.Loop(r.label()+" pack", w.Int(I64, r.trip()), func(l *Loop) {
-		d := newEnv(e)
-		at := linear{terms: []Term{{l.Iter, 1}}}
-		d.linears.set(r.rng, at)
-		inside := int64(1)
-		for _, o := range outer[1:] {
-			inside *= o.trip()
-		}
-		n := dotBlock * w.per
-		inside *= (w.q.inner.trip() + n - 1) / n
-		w.loops(outer[1:], d, w.addLinear(step, w.timesLinear(at, inside), 1))
-	})
-}
+// stepMaker packs a step: live numbers from k on.
+type stepMaker func(e *env, step, k linear, live int64)
 
-// steps packs the steps of the inner loop.
-func (w *packer) steps(e *env, step linear) {
+// loops makes the loops that collect; step counts the steps.
+func (w *packer) loops(outer []*region, e *env, step linear, f stepMaker) {
 	n := dotBlock * w.per
 	full, rest := w.q.inner.trip()/n, w.q.inner.trip()%n
+	if len(outer) > 0 {
+		r := outer[0]
+		w.Builder.Loop(r.label()+" pack", w.Int(I64, r.trip()), func(l *Loop) {
+			d := newEnv(e)
+			at := linear{terms: []Term{{l.Iter, 1}}}
+			d.linears.set(r.rng, at)
+			inside := full + min(rest, 1)
+			for _, o := range outer[1:] {
+				inside *= o.trip()
+			}
+			w.loops(outer[1:], d, w.addLinear(step, w.timesLinear(at, inside), 1), f)
+		})
+		return
+	}
 	if full > 0 {
 		w.Builder.Loop(w.q.inner.label()+" pack", w.Int(I64, full), func(l *Loop) {
 			at := linear{terms: []Term{{l.Iter, 1}}}
-			w.step(e, w.addLinear(step, at, 1), w.timesLinear(at, n), n)
+			f(e, w.addLinear(step, at, 1), w.timesLinear(at, n), n)
 		})
 	}
 	if rest > 0 {
 		at := linear{off: full}
-		w.step(e, w.addLinear(step, at, 1), w.timesLinear(at, n), rest)
+		f(e, w.addLinear(step, at, 1), w.timesLinear(at, n), rest)
 	}
 }
 
-// step packs one step: live numbers from k on.
-func (w *packer) step(e *env, number, k linear, live int64) {
+// step packs one step of the tile at work.
+func (w *packer) step(e *env, panel, number, k linear, live int64) {
+	to := w.addLinear(w.timesLinear(panel, w.o.panel(w.q)), w.timesLinear(number, w.o.step(w.q)), 1)
 	for j := int64(0); j*dotBlock < w.n; j++ {
 		rows := min(w.n-j*dotBlock, dotBlock)
-		to := w.timesLinear(number, w.o.step(w.q))
-		to.off += j * dotWords
-		base := w.base
+		base, at := w.base, to
 		base.off += j * dotBlock
+		at.off += j * dotWords
 		if w.along {
-			w.blockAlong(e, to, base, rows, k, live)
+			w.blockAlong(e, at, base, rows, k, live)
 		} else {
-			w.blockAcross(e, to, base, rows, k, live)
+			w.blockAcross(e, at, base, rows, k, live)
 		}
 	}
 }
