@@ -96,3 +96,50 @@ func nativeDevices(t *testing.T) []device.Device {
 	}
 	return []device.Device{d}
 }
+
+// TestTwoProducts adds two products of different depths, as the cells of recurrent networks do.
+func TestTwoProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(19, 20))
+	for _, d := range append(nativeDevices(t), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4)) {
+		e := exec.New(d)
+		for _, s := range [][4]int64{{4, 5, 6, 7}, {32, 128, 96, 64}, {33, 70, 50, 130}, {100, 17, 65, 40}} {
+			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {
+				m, n, k1, k2 := s[0], s[1], s[2], s[3]
+				g := uop.NewGraph()
+				var binds []exec.Binding
+				input := func(rows, cols int64) (*uop.UOp, []float32) {
+					x := make([]float32, rows*cols)
+					for i := range x {
+						x[i] = r.Float32() - 0.5
+					}
+					b := g.NewBuffer("CPU", rows*cols, uop.Float32)
+					binds = append(binds, exec.Binding{Buffer: b, Ptr: unsafe.Pointer(&x[0])})
+					return b.Reshape(uop.ShapeOf(rows, cols)), x
+				}
+				a, av := input(m, k1)
+				b, bv := input(n, k1)
+				c, cv := input(m, k2)
+				w, wv := input(k2, n)
+				out, got := input(m, n)
+				v := must(tensor.Add(must(tensor.MatMul(a, b.Permute([]int{1, 0}))), must(tensor.MatMul(c, w))))
+				if err := e.Realize(g.Sink(nil, out.Base().Store(v.Reshape(uop.ShapeOf(m*n)))), binds, nil); err != nil {
+					t.Fatal(err)
+				}
+				for i := range m {
+					for j := range n {
+						want := 0.0
+						for l := range k1 {
+							want += float64(av[i*k1+l]) * float64(bv[j*k1+l])
+						}
+						for l := range k2 {
+							want += float64(cv[i*k2+l]) * float64(wv[l*n+j])
+						}
+						if d := math.Abs(float64(got[i*n+j]) - want); !(d < 4e-5) {
+							t.Fatalf("element %d, %d is %g, expected %g", i, j, got[i*n+j], want)
+						}
+					}
+				}
+			})
+		}
+	}
+}

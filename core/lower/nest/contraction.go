@@ -22,6 +22,35 @@ func (r *region) innermost() *region {
 	}
 }
 
+// series is a nest of loops that collect, each the only one in the one around it, with constant counts.
+type series struct {
+	loops []*region
+	steps int64
+}
+
+func (s *series) innermost() *region { return s.loops[len(s.loops)-1] }
+
+// seriesOf is the series that a loop begins, nil if it is none or does more than add up.
+func seriesOf(r *region) *series {
+	s := &series{steps: 1}
+	for {
+		in := r.loops()
+		if r.trip() < 1 || len(in) > 1 {
+			return nil
+		}
+		s.loops = append(s.loops, r)
+		s.steps *= r.trip()
+		if len(in) == 0 {
+			break
+		}
+		r = in[0]
+	}
+	if !r.simple() {
+		return nil
+	}
+	return s
+}
+
 // planReduction lays out a band whose leaf collects.
 func (im *importer) planReduction(p *plan) {
 	if im.planProduct(p) {
@@ -224,22 +253,15 @@ func even(n, most int64) int64 {
 // blocks divides a product of matrices so that what is used again lies in the nearest caches: columns into blocks
 // that are packed, rows into blocks of half of the second cache.
 func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
-	k := int64(1)
+	k := int64(0) // of all sums together
 	for _, r := range p.leaf.loops() {
-		n := int64(1)
-		for c := r; ; c = c.loops()[0] {
-			if c.trip() < 1 || !c.innermost().simple() || len(c.loops()) > 1 {
-				return
-			}
-			n *= c.trip()
-			if len(c.loops()) == 0 {
-				break
-			}
+		sum := seriesOf(r)
+		if sum == nil {
+			p.sums = nil
+			return
 		}
-		k = max(k, n)
-	}
-	if len(p.leaf.loops()) != 1 {
-		return
+		p.sums = append(p.sums, sum)
+		k += sum.steps
 	}
 	var walks []level
 	for _, a := range p.axes {
@@ -248,12 +270,15 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
-	p.packs = im.findPacks(p.leaf, vec, rows, walks, k)
+	for _, sum := range p.sums {
+		p.packs = append(p.packs, im.findPacks(sum, vec, rows, walks)...)
+		p.rowPacks = append(p.rowPacks, im.findRowPacks(sum, vec, rows)...)
+	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)
 	const element = 4
 	if len(p.packs) > 0 {
-		most := max(im.m.L3/(k*vec.tile()*element*int64(len(p.packs))), 1)
+		most := max(im.m.L3/(k*vec.tile()*element), 1)
 		vec.group = share(tilesAcross, most, int64(im.m.Threads))
 		inside := slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
 		if inside {
@@ -264,11 +289,10 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 		p.packAt = len(p.levels)
 		for _, q := range p.packs {
-			q.make(im, vec, k)
+			q.make(im, vec)
 		}
 	}
 	p.levels = append(p.levels, walks...)
-	p.rowPacks = im.findRowPacks(p.leaf, vec, rows, k)
 	tall := rows.tile()
 	if len(p.rowPacks) > 0 {
 		tall = rows.width(im.Lanes)
@@ -278,7 +302,7 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		p.levels = append(p.levels, level{rows, block})
 		p.rowPackAt = len(p.levels)
 		for _, q := range p.rowPacks {
-			q.buf = im.scratch(kindFor(q.u.DType).Register(), rows.group*k*rows.width(im.Lanes))
+			q.buf = im.scratch(kindFor(q.u.DType).Register(), rows.group*q.series.steps*rows.width(im.Lanes))
 		}
 	}
 	p.levels = append(p.levels, level{vec, tiles}, level{rows, tiles})

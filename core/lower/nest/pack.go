@@ -1,14 +1,18 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
 
 // pack is an operand of a product of matrices that is computed once for a block of columns and kept in scratch
 // memory in the order of use: an expression that does not depend on the rows, whatever it loads from and however.
 type pack struct {
-	u   *uop.UOp
-	vec *axis
-	k   int64
-	buf *Buffer
+	u      *uop.UOp
+	series *series
+	vec    *axis
+	buf    *Buffer
 }
 
 const (
@@ -19,9 +23,9 @@ const (
 	farStep = 1 << 10
 )
 
-// findPacks lists the operands of the leaf's sum that are worth packing.
-func (im *importer) findPacks(leaf *region, vec, rows *axis, walks []level, k int64) []*pack {
-	in := leaf.loops()[0].innermost()
+// findPacks lists the operands of a sum that are worth packing.
+func (im *importer) findPacks(sum *series, vec, rows *axis, walks []level) []*pack {
+	in, k := sum.innermost(), sum.steps
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := rows.n / rows.tile()
 	if k*vec.tile()*4 > im.m.L3 {
@@ -49,7 +53,7 @@ func (im *importer) findPacks(leaf *region, vec, rows *axis, walks []level, k in
 		if k := kindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
 			return
 		}
-		if !byStep.of(u).matters && !im.collected(leaf, u) {
+		if !byStep.of(u).matters && !im.collected(sum, u) {
 			return
 		}
 		if !im.movesWith(u, walks) {
@@ -65,7 +69,7 @@ func (im *importer) findPacks(leaf *region, vec, rows *axis, walks []level, k in
 				return
 			}
 		}
-		out = append(out, &pack{u: u, vec: vec, k: k})
+		out = append(out, &pack{u: u, series: sum, vec: vec})
 	}
 	for _, up := range in.updates {
 		for _, t := range up.terms {
@@ -76,20 +80,13 @@ func (im *importer) findPacks(leaf *region, vec, rows *axis, walks []level, k in
 }
 
 // collected reports whether a value depends on any of the loops that collect.
-func (im *importer) collected(leaf *region, u *uop.UOp) bool {
-	for r := leaf.loops()[0]; ; r = r.loops()[0] {
-		if im.slopes(r.rng).of(u).matters {
-			return true
-		}
-		if len(r.loops()) == 0 {
-			return false
-		}
-	}
+func (im *importer) collected(sum *series, u *uop.UOp) bool {
+	return slices.ContainsFunc(sum.loops, func(r *region) bool { return im.slopes(r.rng).of(u).matters })
 }
 
 // make reserves the scratch memory: for each tile of a block, for each step of the sum, its vectors.
-func (q *pack) make(im *importer, vec *axis, k int64) {
-	q.buf = im.scratch(kindFor(q.u.DType).Register(), vec.group*k*vec.tile())
+func (q *pack) make(im *importer, vec *axis) {
+	q.buf = im.scratch(kindFor(q.u.DType).Register(), vec.group*q.series.steps*vec.tile())
 }
 
 // fillPacks computes the packs of the block at work.
@@ -109,18 +106,11 @@ func (im *importer) fillPacks(p *plan, e *env) {
 			}
 			copies[j] = d
 		}
-		r := p.leaf.loops()[0]
-		if !im.oneLoop(p) {
-			im.fillTile(p, r, r.trip(), copies, tile, linear{})
-			return
-		}
-		// What moves with the loops together as with a single one is gone through by a single one.
-		for ; len(r.loops()) > 0; r = r.loops()[0] {
-			for _, e := range copies {
-				e.linears.set(r.rng, linear{})
+		for _, sum := range p.sums {
+			if packs := p.packsOf(sum); len(packs) > 0 {
+				im.fillSum(packs, sum, copies, tile)
 			}
 		}
-		im.fillTile(p, r, p.packs[0].k, copies, tile, linear{})
 	}
 	w := a.win
 	if a.full() > 0 {
@@ -147,36 +137,57 @@ func (im *importer) fillPacks(p *plan, e *env) {
 	})
 }
 
+// packsOf are the packs of a sum.
+func (p *plan) packsOf(sum *series) []*pack {
+	return slices.DeleteFunc(slices.Clone(p.packs), func(q *pack) bool { return q.series != sum })
+}
+
+// fillSum fills the packs of a sum for a tile.
+func (im *importer) fillSum(packs []*pack, sum *series, copies []*env, tile linear) {
+	if !im.oneLoop(packs, sum) {
+		im.fillTile(packs, sum, 0, sum.loops[0].trip(), copies, tile, linear{})
+		return
+	}
+	// What moves with the loops together as with a single one is gone through by a single one.
+	last := len(sum.loops) - 1
+	inner := make([]*env, len(copies))
+	for i, e := range copies {
+		inner[i] = newEnv(e)
+		for _, r := range sum.loops[:last] {
+			inner[i].linears.set(r.rng, linear{})
+		}
+	}
+	im.fillTile(packs, sum, last, sum.steps, inner, tile, linear{})
+}
+
 // oneLoop reports whether the packs are loads whose indices grow by the same step with each iteration of the loops
 // that collect, of the inner ones as of the outer ones.
-func (im *importer) oneLoop(p *plan) bool {
-	for _, q := range p.packs {
+func (im *importer) oneLoop(packs []*pack, sum *series) bool {
+	last := len(sum.loops) - 1
+	for _, q := range packs {
 		if q.u.Op != uop.Load || len(q.u.Src[0].Src) != 2 {
 			return false
 		}
-		var above []*region
-		r := p.leaf.loops()[0]
-		for ; len(r.loops()) > 0; r = r.loops()[0] {
-			above = append(above, r)
-		}
+		r := sum.loops[last]
 		s := im.slopes(r.rng).of(q.u.Src[0])
 		step := s.step * r.trip()
-		for i := len(above) - 1; i >= 0; i-- {
-			o := im.slopes(above[i].rng).of(q.u.Src[0])
+		for i := last - 1; i >= 0; i-- {
+			o := im.slopes(sum.loops[i].rng).of(q.u.Src[0])
 			if s.odd || o.odd || o.step != step {
 				return false
 			}
-			step *= above[i].trip()
+			step *= sum.loops[i].trip()
 		}
 	}
 	return true
 }
 
-// fillTile makes the loops that collect around the computation of the packs' vectors for one tile. Of the innermost
-// one as many iterations are done side by side as there are lanes, so that vectors can be turned.
-func (im *importer) fillTile(p *plan, r *region, n int64, copies []*env, tile, step linear) {
-	side := int64(1)
-	innermost := len(r.loops()) == 0
+// fillTile makes the loops of a sum, from one of n iterations on, around the computation of the packs' vectors for
+// one tile. Of the innermost one as many iterations are done side by side as there are lanes, so that vectors can be
+// turned.
+func (im *importer) fillTile(packs []*pack, sum *series, depth int, n int64, copies []*env, tile, step linear) {
+	r, side := sum.loops[depth], int64(1)
+	innermost := depth == len(sum.loops)-1
 	if innermost && n >= int64(im.Lanes) {
 		side = int64(im.Lanes)
 	}
@@ -199,10 +210,10 @@ func (im *importer) fillTile(p *plan, r *region, n int64, copies []*env, tile, s
 				steps[i] = packStep{inner, im.addLinear(im.timesLinear(step, n), at, 1)}
 			}
 			if !innermost {
-				im.fillTile(p, r.loops()[0], r.loops()[0].trip(), steps[0].copies, tile, steps[0].number)
+				im.fillTile(packs, sum, depth+1, sum.loops[depth+1].trip(), steps[0].copies, tile, steps[0].number)
 				return
 			}
-			im.fillSteps(p, tile, steps)
+			im.fillSteps(packs, tile, steps)
 		})
 	}
 	part(0, n/side, side)
@@ -216,8 +227,8 @@ type packStep struct {
 }
 
 // fillSteps stores the packs of some steps, unit by unit: what is turned together is used up before the next.
-func (im *importer) fillSteps(p *plan, tile linear, steps []packStep) {
-	for _, q := range p.packs {
+func (im *importer) fillSteps(packs []*pack, tile linear, steps []packStep) {
+	for _, q := range packs {
 		for j := range steps[0].copies {
 			for _, s := range steps {
 				im.env = s.copies[j]
@@ -230,32 +241,36 @@ func (im *importer) fillSteps(p *plan, tile linear, steps []packStep) {
 // place is where the vector number j of a step of a tile is kept.
 func (q *pack) place(im *importer, tile, step linear, j int64) *Place {
 	t := q.vec.tile()
-	at := im.addLinear(im.timesLinear(tile, q.k*t), im.timesLinear(step, t), 1)
+	at := im.addLinear(im.timesLinear(tile, q.series.steps*t), im.timesLinear(step, t), 1)
 	return &Place{Buf: q.buf, Terms: at.terms, Off: at.off + j*q.vec.unit, Stride: 1}
 }
 
 // packed makes the operands that were packed loads of what is kept, for an iteration of the innermost loop.
 func (im *importer) packed(r *region, copies []*env) {
 	p := im.at
-	if p == nil || len(p.packs)+len(p.rowPacks) == 0 || len(r.loops()) > 0 {
+	if p == nil || len(p.packs)+len(p.rowPacks) == 0 {
 		return
 	}
+	i := slices.IndexFunc(p.sums, func(s *series) bool { return s.innermost() == r })
+	if i < 0 {
+		return
+	}
+	sum := p.sums[i]
 	for i, e := range copies {
 		im.env = e
 		step := linear{}
-		for c := p.leaf.loops()[0]; ; c = c.loops()[0] {
+		for _, c := range sum.loops {
 			step = im.addLinear(im.timesLinear(step, c.trip()), im.linearOf(c.rng), 1)
-			if len(c.loops()) == 0 {
-				break
-			}
 		}
-		im.packedRows(e, int64(i)/p.vec.live, step)
+		im.packedRows(e, sum, int64(i)/p.vec.live, step)
 		if !e.vector {
 			continue
 		}
 		for _, q := range p.packs {
-			at := q.place(im, q.vec.number, step, int64(i)%q.vec.live)
-			e.vals.set(q.u, im.Load(at, im.Lanes, nil))
+			if q.series == sum {
+				at := q.place(im, q.vec.number, step, int64(i)%q.vec.live)
+				e.vals.set(q.u, im.Load(at, im.Lanes, nil))
+			}
 		}
 	}
 }

@@ -26,6 +26,8 @@ type plan struct {
 	product *product
 	// turn is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
 	turn *axis
+	// sums are the sums of products of the leaf, if it may be divided into blocks.
+	sums []*series
 	// packs are operands that are computed before the level packAt.
 	packs  []*pack
 	packAt int

@@ -1,14 +1,19 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
 
 // rowPack is an operand that belongs to the rows of a product: kept for a block of rows, for each tile and each step
 // of the sum its rows side by side, each to be spread over a vector. Rows need that if they lie far apart along the
 // sum, or if more than a load makes them.
 type rowPack struct {
-	u   *uop.UOp
-	buf *Buffer
-	way rowWay
+	u      *uop.UOp
+	series *series
+	buf    *Buffer
+	way    rowWay
 }
 
 // rowWay is how a pack of rows is filled: one by one, by vectors of rows, or by vectors of steps, which are turned.
@@ -23,9 +28,9 @@ const (
 // rowPackTiles is how many tiles of columns must use a packed row that needs no more than a load.
 const rowPackTiles = 4
 
-// findRowPacks lists the operands of the rows that are worth packing.
-func (im *importer) findRowPacks(leaf *region, vec, rows *axis, k int64) []*rowPack {
-	in := leaf.loops()[0].innermost()
+// findRowPacks lists the operands of the rows of a sum that are worth packing.
+func (im *importer) findRowPacks(sum *series, vec, rows *axis) []*rowPack {
+	in, k := sum.innermost(), sum.steps
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := (vec.n + vec.tile() - 1) / vec.tile()
 	if k < int64(im.Lanes) || !im.m.Masks {
@@ -45,10 +50,10 @@ func (im *importer) findRowPacks(leaf *region, vec, rows *axis, k int64) []*rowP
 			}
 			return
 		}
-		if k := kindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !im.collected(leaf, u) {
+		if k := kindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !im.collected(sum, u) {
 			return
 		}
-		q := &rowPack{u: u}
+		q := &rowPack{u: u, series: sum}
 		switch {
 		case im.neighbours(u, byRow, map[*uop.UOp]bool{}):
 			q.way = byRows
@@ -102,14 +107,20 @@ func (a *axis) width(lanes int) int64 {
 // fillRowPacks computes the packs of the block of rows at work.
 func (im *importer) fillRowPacks(p *plan, e *env) {
 	a, w := p.rows, p.rows.win
-	k := p.steps()
+	width := a.width(im.Lanes)
 	fill := func(tile, base linear, live int64) {
-		im.rowSteps(p.leaf.loops()[0], newEnv(e), linear{}, int64(im.Lanes), func(r *region, e *env, step linear, n int64) {
-			for _, q := range p.rowPacks {
-				at := im.addLinear(im.timesLinear(tile, k*a.width(im.Lanes)), im.timesLinear(step, a.width(im.Lanes)), 1)
-				im.fillRows(q, a, r, e, at, base, live, n)
+		for _, sum := range p.sums {
+			packs := slices.DeleteFunc(slices.Clone(p.rowPacks), func(q *rowPack) bool { return q.series != sum })
+			if len(packs) == 0 {
+				continue
 			}
-		})
+			im.rowSteps(sum, 0, newEnv(e), linear{}, func(r *region, e *env, step linear, n int64) {
+				for _, q := range packs {
+					at := im.addLinear(im.timesLinear(tile, sum.steps*width), im.timesLinear(step, width), 1)
+					im.fillRows(q, a, r, e, at, base, live, n)
+				}
+			})
+		}
 	}
 	if a.full() > 0 {
 		im.Builder.Loop(a.r.label()+" pack", w.count, func(l *Loop) {
@@ -124,11 +135,12 @@ func (im *importer) fillRowPacks(p *plan, e *env) {
 	}
 }
 
-// rowSteps makes the loops that collect around body, which gets so many steps of the innermost one at a time.
-func (im *importer) rowSteps(r *region, e *env, step linear, together int64, body func(r *region, e *env, step linear, n int64)) {
-	n, in := r.trip(), r.loops()
-	if len(in) > 0 {
-		together = 1
+// rowSteps makes the loops of a sum, from one on, around body, which gets several steps of the innermost one at a time.
+func (im *importer) rowSteps(sum *series, depth int, e *env, step linear, body func(r *region, e *env, step linear, n int64)) {
+	r, together := sum.loops[depth], int64(1)
+	innermost := depth == len(sum.loops)-1
+	if innermost {
+		together = int64(im.Lanes)
 	}
 	part := func(from, count, n int64) {
 		if count == 0 {
@@ -136,16 +148,17 @@ func (im *importer) rowSteps(r *region, e *env, step linear, together int64, bod
 		}
 		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
 			inner := newEnv(e)
-			at := linear{terms: []Term{{l.Iter, max(together, 1)}}, off: from}
+			at := linear{terms: []Term{{l.Iter, together}}, off: from}
 			inner.linears.set(r.rng, at)
 			now := im.addLinear(im.timesLinear(step, r.trip()), at, 1)
-			if len(in) > 0 {
-				im.rowSteps(in[0], inner, now, int64(im.Lanes), body)
-				return
+			if innermost {
+				body(r, inner, now, n)
+			} else {
+				im.rowSteps(sum, depth+1, inner, now, body)
 			}
-			body(r, inner, now, n)
 		})
 	}
+	n := r.trip()
 	part(0, n/together, together)
 	part(n/together*together, min(n%together, 1), n%together)
 }
@@ -215,23 +228,15 @@ func (im *importer) bound(e *env, r *region) linear {
 	return l
 }
 
-// steps is the number of steps of the leaf's sum.
-func (p *plan) steps() int64 {
-	k := int64(1)
-	for r := p.leaf.loops()[0]; ; r = r.loops()[0] {
-		k *= r.trip()
-		if len(r.loops()) == 0 {
-			return k
-		}
-	}
-}
-
 // packedRows makes the operands that were packed loads of what is kept, for the step of an iteration.
-func (im *importer) packedRows(e *env, row int64, step linear) {
+func (im *importer) packedRows(e *env, sum *series, row int64, step linear) {
 	p := im.at
 	a, width := p.rows, p.rows.width(im.Lanes)
 	for _, q := range p.rowPacks {
-		at := im.addLinear(im.timesLinear(a.number, p.steps()*width), im.timesLinear(step, width), 1)
+		if q.series != sum {
+			continue
+		}
+		at := im.addLinear(im.timesLinear(a.number, sum.steps*width), im.timesLinear(step, width), 1)
 		e.vals.set(q.u, im.Load(&Place{Buf: q.buf, Terms: at.terms, Off: at.off + row}, 1, nil))
 	}
 }
