@@ -1,6 +1,7 @@
 """Run every suite of the project and print the sum.
 
-python scripts/run_tests.py [SUITE...]   lint, go, c, python, js, r, packages; without names all
+python scripts/run_tests.py [SUITE...]   without names all of them: lint, go, c, python, js, r,
+                                         levels, packages
 
 The last line is `N passed, M failed, K skipped`; the exit code is 1 when anything failed.
 """

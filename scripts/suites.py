@@ -17,12 +17,26 @@ from tally import GoTally, Tally, count_junit, count_testthat
 ROOT = Path(__file__).resolve().parent.parent
 GO = os.environ.get("GO", "go")
 JS = ROOT / "bindings" / "js"
+R_BUILT = ROOT / "build" / "r"
 BINDING_READY = ROOT / "scripts" / "binding.sh"
 NO_NETWORK = re.compile(r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|ETIMEDOUT")
 # Under the race detector each test takes about ten times as long.
 RACE_CHECKED = ("./exec", "./exec/wasm", "./capi/handle")
 # Packages of Go whose tests are programs in C, and the names of those tests.
 C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC"}
+# Tests of Go that are run for each kind of processor; ./tests/native does that by itself.
+LEVEL_TESTS = {
+    "./tests/table": "^TestGoNative",
+    "./tests/fuzz": "^TestFuzzNative",
+    "./exec": "^Test(Products|Turns|Sums|ContextsSideBySide)",
+}
+# The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
+LEVELS = {
+    "avx512": "avx512f avx512bw avx512dq avx512vl avx2 fma f16c bmi1 bmi2",
+    "avx2": "avx2 fma f16c bmi1 bmi2",
+    "sse4": "sse4_2 popcnt",
+    "wasm": "",
+}
 
 
 def run_lint() -> Tally:
@@ -122,8 +136,43 @@ def run_python() -> Tally:
     """Run the Python tests, the examples in docstrings, and what crosses languages."""
     total = pytest("binding", ["bindings/python/tests"])
     total += pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
-    total += pytest("tools, README, examples", ["scripts", "tests", "bench", "--ignore=tests/packages"])
+    total += pytest(
+        "tools, README, examples", ["scripts", "tests", "bench", "--ignore=tests/packages"]
+    )
     return total
+
+
+def run_levels() -> Tally:
+    """Run what computes, for each kind of processor that this one can be besides its own."""
+    if "POLY_CPU" in os.environ:
+        return skipped("levels", f"POLY_CPU={os.environ['POLY_CPU']} asks for one of them")
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = {flag for line in lines if line.startswith("flags") for flag in line.split()}
+    able = [level for level, needs in LEVELS.items() if flags.issuperset(needs.split())]
+    total = Tally()
+    for level in LEVELS:
+        if level not in able:
+            total += skipped(level, "this processor does not have it")
+        elif level != able[0]:
+            total += run_level(level)
+    return total
+
+
+def run_level(level: str) -> Tally:
+    """Run what computes with POLY_CPU set."""
+    os.environ["POLY_CPU"] = level
+    try:
+        say(f"POLY_CPU={level}")
+        total = Tally()
+        for package, names in LEVEL_TESTS.items():
+            total += go_test([f"-run={names}", package])
+        total += pytest(f"binding, {level}", ["bindings/python/tests"])
+        total += run_js(f"js, {level}", "table.test.js")
+        if (R_BUILT / "library" / "polygrad").exists():
+            total += test_r(f"r, {level}", "table")
+        return total
+    finally:
+        del os.environ["POLY_CPU"]
 
 
 def run_packages() -> Tally:
@@ -140,15 +189,15 @@ def pytest(name: str, arguments: list[str]) -> Tally:
     return reported(f"python: {name}", command, lambda report: [f"--junit-xml={report}"])
 
 
-def run_js() -> Tally:
+def run_js(name: str = "js", pattern: str = "*.test.*js") -> Tally:
     """Run the tests of the JavaScript binding with Node's test runner."""
-    unready = js_unready("js")
+    unready = js_unready(name)
     if unready:
         return unready
-    files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
+    files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob(pattern))
     command = ["node", "--test", "--test-reporter=junit"]
     return reported(
-        "js", command, lambda report: [f"--test-reporter-destination={report}", *files], JS
+        name, command, lambda report: [f"--test-reporter-destination={report}", *files], JS
     )
 
 
@@ -175,12 +224,16 @@ def run_r() -> Tally:
     total = check("R CMD build and INSTALL", [str(BINDING_READY), "r"])
     if total.failed:
         return total
-    folder = ROOT / "build" / "r"
-    script = str(ROOT / "scripts" / "test_r.R")
-    command = ["Rscript", script, str(folder / "library"), "bindings/r/tests/testthat"]
-    total += reported("r", command, lambda report: [str(report)], count=count_testthat)
-    (package,) = folder.glob("polygrad_*.tar.gz")
+    total += test_r("r")
+    (package,) = R_BUILT.glob("polygrad_*.tar.gz")
     return total + r_check(package)
+
+
+def test_r(name: str, *only: str) -> Tally:
+    """Run the tests of the R package that was installed, all files or those with a name."""
+    script = str(ROOT / "scripts" / "test_r.R")
+    command = ["Rscript", script, str(R_BUILT / "library"), "bindings/r/tests/testthat"]
+    return reported(name, command, lambda report: [str(report), *only], count=count_testthat)
 
 
 def r_check(package: Path) -> Tally:
@@ -280,5 +333,6 @@ SUITES = {
     "python": Suite(run_python, "Python"),
     "js": Suite(run_js, "JavaScript"),
     "r": Suite(run_r, "R"),
+    "levels": Suite(run_levels, "Levels"),
     "packages": Suite(run_packages, "Packages"),
 }

@@ -1,5 +1,6 @@
-# Rscript test_r.R LIBRARY TESTS REPORT: runs the tests of the installed R package in the folder
-# TESTS and writes one object for each to the JSON file REPORT: name, status, message.
+# Rscript test_r.R LIBRARY TESTS REPORT [ONLY]: runs the tests of the installed R package in the
+# folder TESTS, or the file test-ONLY.R, and writes one object for each to the JSON file REPORT:
+# name, status, message.
 arguments <- commandArgs(TRUE)
 .libPaths(c(arguments[[1]], .libPaths()))
 library(testthat)
@@ -19,6 +20,7 @@ status_of <- function(results) {
 
 results <- test_dir(
   arguments[[2]], package = "polygrad", load_package = "installed",
+  filter = if (length(arguments) > 3) arguments[[4]],
   reporter = "silent", stop_on_failure = FALSE
 )
 report <- lapply(results, function(test) {

@@ -28,7 +28,7 @@ func mergers() []*run.Executor {
 
 // TestMergedKernelsAgree compares programs whose kernels are merged with the interpreter on kernels as they are.
 func TestMergedKernelsAgree(t *testing.T) {
-	checkAll(t, mergers())
+	checkAll(t, mergers(), *seeds)
 }
 
 // rows makes a random program of the kind that kernels are merged in: values of one size are combined element by element
@@ -83,7 +83,7 @@ func rows(g *uop.Graph, seed uint64) []*uop.UOp {
 func TestMergedRowsAgree(t *testing.T) {
 	devs := mergers()
 	before, after, wrong := 0, 0, 0
-	for seed := range *seeds / 8 {
+	for seed := range *seeds {
 		var want [][]float64
 		for i, e := range devs {
 			g := uop.NewGraph()

@@ -16,15 +16,18 @@ import (
 
 var (
 	first = flag.Uint64("first", 0, "first random program")
-	seeds = flag.Uint64("seeds", 2000, "number of random programs")
+	seeds = flag.Uint64("seeds", 250, "number of random programs; native code alone is tried with ten times as many")
 	most  = flag.Int("failures", 20, "number of failures after which a test ends")
-	names = flag.String("devices", "wasm,native,clang", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
+	names = flag.String("devices", "", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
 )
 
 // devices opens the interpreter, which is the reference, and the other devices of this machine.
-func devices(t testing.TB) []*run.Executor {
+func devices(t testing.TB, list string) []*run.Executor {
 	out := []*run.Executor{run.New(interp.New())}
-	for _, name := range strings.Split(*names, ",") {
+	if *names != "" {
+		list = *names
+	}
+	for _, name := range strings.Split(list, ",") {
 		name, level, leveled := strings.Cut(name, "/")
 		if _, err := exec.LookPath("clang"); name == "clang" && err != nil {
 			continue
@@ -148,8 +151,8 @@ func same(want, got Memory, loose bool) error {
 const batch = 25
 
 // checkAll compares the devices on all programs that are asked for.
-func checkAll(t *testing.T, devs []*run.Executor) {
-	failed, end := 0, *first+*seeds
+func checkAll(t *testing.T, devs []*run.Executor, programs uint64) {
+	failed, end := 0, *first+programs
 	for from := *first; from < end; from += batch {
 		for _, err := range check(devs, from, min(from+batch, end)) {
 			t.Error(err)
@@ -161,10 +164,14 @@ func checkAll(t *testing.T, devs []*run.Executor) {
 	}
 }
 
-func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t)) }
+const everyDevice = "wasm,native,clang"
+
+func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t, everyDevice), *seeds) }
+
+func TestFuzzNative(t *testing.T) { checkAll(t, devices(t, "native"), 10**seeds) }
 
 func FuzzDevicesAgree(f *testing.F) {
-	devs := devices(f)
+	devs := devices(f, everyDevice)
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		for _, err := range check(devs, seed, seed+1) {

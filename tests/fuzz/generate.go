@@ -51,10 +51,10 @@ type Memory struct {
 }
 
 // Data is where the contents begin.
-func (m *Memory) Data() unsafe.Pointer { return m.block.Pointer() }
+func (m Memory) Data() unsafe.Pointer { return m.block.Pointer() }
 
 // Bind gives the buffer its memory.
-func (m *Memory) Bind() exec.Binding {
+func (m Memory) Bind() exec.Binding {
 	return exec.Binding{Buffer: m.Buffer, Ptr: m.Data()}
 }
 
@@ -175,13 +175,15 @@ func (gen *generator) outputs(p *Program) error {
 	return nil
 }
 
-// number is what an element gets: multiples of 1/8 for floats. Negative numbers wrap in unsigned types.
+// number is what an element gets: multiples of 1/8 for floats.
 func number(d *uop.DType, v int) uop.Const {
 	switch {
 	case d.IsFloat():
 		return uop.Float(float64(v) / 8)
 	case d.IsBool():
 		return uop.BoolConst(v > 0)
+	case d.IsUnsigned():
+		return uop.Int(int64(max(v, -v)))
 	}
 	return uop.Int(int64(v))
 }

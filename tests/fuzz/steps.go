@@ -63,6 +63,9 @@ func (gen *generator) binary() error {
 	if err != nil {
 		return err
 	}
+	if u.DType.IsUnsigned() {
+		o.size = math.Ldexp(1, u.DType.Bits) // what is below 0 wraps
+	}
 	exact := a.exact && b.exact
 	if !u.DType.IsFloat() {
 		exact = true
@@ -109,7 +112,11 @@ func (gen *generator) unary() error {
 			n = 0
 		}
 		u, err := exact[n](a.u)
-		gen.add(u, true, sizeOf(u, a.size*a.size*8+1))
+		size := a.size*a.size*8 + 1
+		if a.u.DType.IsUnsigned() {
+			size = math.Ldexp(1, a.u.DType.Bits)
+		}
+		gen.add(u, true, sizeOf(u, size))
 		return err
 	}
 	if !a.u.DType.IsFloat() || a.size > 1e6 {
