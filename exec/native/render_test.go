@@ -330,3 +330,33 @@ func TestNarrowStores(t *testing.T) {
 		}
 	}
 }
+
+// A scalar in memory that is spread over the lanes of each operation that can read it there itself.
+func TestSpreadOperands(t *testing.T) {
+	for _, f := range levels() {
+		for _, k := range []nest.Kind{nest.I32, nest.U32, nest.I64, nest.U64, nest.F32, nest.F64} {
+			lanes := f.Lanes(k.Width() == 8)
+			b := nest.NewBuilder("spread "+k.String(), lanes)
+			x, y := param(b, k, int64(lanes), false), param(b, k, 64, false)
+			ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Max}
+			if !k.Float() {
+				ops = append(ops, nest.And, nest.Or, nest.Xor, nest.AndNot)
+			}
+			bufs := [][]byte{make([]byte, int64(lanes)*k.Size()), make([]byte, 64*k.Size())}
+			for i, op := range ops {
+				for j := range int64(2) {
+					args := []*nest.Value{b.Load(&nest.Place{Buf: x, Stride: 1}, lanes, nil), b.Load(&nest.Place{Buf: y, Off: int64(2*i) + j}, 1, nil)}
+					out := param(b, k, int64(lanes), true)
+					b.Store(&nest.Place{Buf: out, Stride: 1}, b.Do(op, k, args[j], args[1-j]))
+					bufs = append(bufs, make([]byte, int64(lanes)*k.Size()))
+				}
+			}
+			for n := range bufs[:2] {
+				for i := range bufs[n] {
+					bufs[n][i] = byte(i*37+n) & 0x3F
+				}
+			}
+			compare(t, b.Kernel, f, nil, bufs)
+		}
+	}
+}

@@ -39,7 +39,9 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 	}
 	p := t.base(g, at.Buf)
 	size := at.Buf.Kind.Size()
-	terms := slices.Clone(at.Terms)
+	terms := slices.DeleteFunc(slices.Clone(at.Terms), func(t nest.Term) bool {
+		return t.V.Op == nest.Iter && g.loopOf(t.V.Loop).trip == 1 // it is 0
+	})
 	slices.SortStableFunc(terms, func(a, b nest.Term) int {
 		return cmp.Or(cmp.Compare(a.V.Home.Depth, b.V.Home.Depth), cmp.Compare(iterFirst(a.V), iterFirst(b.V)))
 	})

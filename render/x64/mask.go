@@ -265,12 +265,11 @@ var elementOps = func() map[asm.Op]int {
 		{asm.VMINPS, asm.VMINPD}, {asm.VSQRTPS, asm.VSQRTPD}, {asm.VRNDSCALEPS, asm.VRNDSCALEPD}, {asm.VPADDD, asm.VPADDQ},
 		{asm.VPSUBD, asm.VPSUBQ}, {asm.VPMULLD, asm.VPMULLQ}, {asm.VPABSD, asm.VPABSQ}, {asm.VPSLLD, asm.VPSLLQ},
 		{asm.VPSRLD, asm.VPSRLQ}, {asm.VPSRAD, asm.VPSRAQ}, {asm.VPSLLVD, asm.VPSLLVQ}, {asm.VPSRLVD, asm.VPSRLVQ}, {asm.VPSRAVD, asm.VPSRAVQ},
+		{asm.VPANDD, asm.VPANDQ}, {asm.VPORD, asm.VPORQ}, {asm.VPXORD, asm.VPXORQ}, {asm.VPANDND, asm.VPANDNQ},
 	} {
 		m[p[0]], m[p[1]] = 4, 8
 	}
-	for _, op := range []asm.Op{asm.VXORPS, asm.VANDPS, asm.VPANDD, asm.VPORD, asm.VPXORD, asm.VPANDND} {
-		m[op] = 4
-	}
+	m[asm.VXORPS], m[asm.VANDPS] = 4, 4
 	return m
 }()
 
