@@ -360,3 +360,16 @@ func TestSpreadOperands(t *testing.T) {
 		}
 	}
 }
+
+// Loads that keep their place, of which nothing needs any, in a kernel of many values.
+func TestUnusedLoads(t *testing.T) {
+	for _, f := range levels() {
+		b := nest.NewBuilder("unused", f.Lanes(false))
+		x := param(b, nest.I32, 4, true)
+		for range 600 {
+			b.Load(&nest.Place{Buf: x}, 1, nil)
+		}
+		b.Store(&nest.Place{Buf: x, Off: 1}, b.Int(nest.I32, 7))
+		compare(t, b.Kernel, f, nil, [][]byte{make([]byte, 16)})
+	}
+}

@@ -47,6 +47,8 @@ func (g *gen) count() {
 func (g *gen) walk(b *nest.Block) {
 	for _, it := range b.Items {
 		switch {
+		case it.Load != nil:
+			g.know(it.Load) // nothing may need it
 		case it.Store != nil:
 			g.reach(stored(it.Store), b)
 			g.reachPlace(it.Store.At, b)
