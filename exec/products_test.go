@@ -16,6 +16,7 @@ import (
 	"polygrad/exec/native"
 	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/guard"
 )
 
 // TestProducts multiplies matrices of many shapes, as they are and transposed,
@@ -61,7 +62,8 @@ func product(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, transpose
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y, out := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n)
+	place := int(m + n + k)
+	x, y, out := guard.Slice[float32](t, int(m*k), place), guard.Slice[float32](t, int(k*n), place+1), guard.Slice[float32](t, int(m*n), place+2)
 	for i := range x {
 		x[i] = r.Float32() - 0.5
 	}

@@ -13,6 +13,7 @@ import (
 	"polygrad/exec"
 	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/guard"
 )
 
 // TestSums adds up matrices along each axis and looks for their maxima, in sizes around those of vectors and tiles.
@@ -45,7 +46,7 @@ func must[T any](v T, err error) T {
 
 func sums[V float32 | float64 | int32 | int8](t *testing.T, e *exec.Executor, r *rand.Rand, dt *uop.DType, shape [2]int64, axes []int) {
 	n, m := shape[0], shape[1]
-	data := make([]V, n*m)
+	data := guard.Slice[V](t, int(n*m), int(n+m))
 	for i := range data {
 		data[i] = V(r.IntN(200) - 100)
 	}
@@ -73,7 +74,7 @@ func sums[V float32 | float64 | int32 | int8](t *testing.T, e *exec.Executor, r 
 	g := uop.NewGraph()
 	in := g.NewBuffer("CPU", n*m, dt)
 	x := in.Reshape(uop.ShapeOf(n, m))
-	outSum, outMax := make([]float64, groups), make([]float64, groups)
+	outSum, outMax := guard.Slice[float64](t, int(groups), int(n)), guard.Slice[float64](t, int(groups), int(m))
 	toSum, toMax := g.NewBuffer("CPU", groups, uop.Float64), g.NewBuffer("CPU", groups, uop.Float64)
 	flat := func(v *uop.UOp) *uop.UOp { return v.Reshape(uop.ShapeOf(groups)) }
 	sum := must(tensor.Cast(must(tensor.Sum(x, axes, false)), uop.Float64))

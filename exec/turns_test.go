@@ -11,6 +11,7 @@ import (
 	"polygrad/exec"
 	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/guard"
 )
 
 // TestTurns copies matrices and cubes with their axes in another order, of sizes around those of vectors and tiles.
@@ -38,7 +39,7 @@ func turn[V float32 | float64 | uint8 | int64](t *testing.T, e *exec.Executor, d
 	for _, d := range shape {
 		n *= d
 	}
-	in, out := make([]V, n), make([]V, n)
+	in, out := guard.Slice[V](t, int(n), int(shape[0])), guard.Slice[V](t, int(n), int(shape[1]))
 	for i := range in {
 		in[i] = V(i)
 	}

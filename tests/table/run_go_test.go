@@ -12,6 +12,7 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/tests/element"
+	"polygrad/tests/guard"
 )
 
 // A goCall is a case that is run on core/tensor.
@@ -22,11 +23,14 @@ type goCall struct {
 	b  []exec.Binding
 	in []*uop.UOp // the inputs, seen through their views; nil for numbers
 	x  []*uop.UOp // the operands among them
+	t  *testing.T
 }
 
+// bind makes a buffer beside which nothing can be touched.
 func (c *goCall) bind(dt *uop.DType, n int64) (*uop.UOp, unsafe.Pointer) {
-	u, p := c.g.NewBuffer("CPU", n, dt), element.Memory(dt, n)
-	c.b = append(c.b, exec.Binding{Buffer: u, Ptr: p, Bytes: n * int64(dt.Itemsize())})
+	size, place := int(n)*dt.Itemsize(), len(c.b)
+	u, p := c.g.NewBuffer("CPU", n, dt), guard.For(c.t, size, guard.Side(place%2), place/2%3*dt.Itemsize())
+	c.b = append(c.b, exec.Binding{Buffer: u, Ptr: p, Bytes: int64(size)})
 	return u, p
 }
 
@@ -116,8 +120,8 @@ func (c *goCall) values(u *uop.UOp) ([]uop.Const, error) {
 }
 
 // newGoCall makes the inputs of a case.
-func newGoCall(c *Case, e *exec.Executor) (*goCall, []*uop.UOp, error) {
-	call := &goCall{Case: c, g: uop.NewGraph(), e: e, in: make([]*uop.UOp, len(c.Inputs))}
+func newGoCall(t *testing.T, c *Case, e *exec.Executor) (*goCall, []*uop.UOp, error) {
+	call := &goCall{t: t, Case: c, g: uop.NewGraph(), e: e, in: make([]*uop.UOp, len(c.Inputs))}
 	leaves := make([]*uop.UOp, len(c.Inputs))
 	for i, in := range c.Inputs {
 		if in.Tensor == nil {
@@ -278,7 +282,7 @@ func testGoOn(t *testing.T, e *exec.Executor) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			call, leaves, err := newGoCall(c, e)
+			call, leaves, err := newGoCall(t, c, e)
 			if err == nil {
 				err = call.run(leaves)
 			}
