@@ -43,7 +43,25 @@ func New() (device.Device, error) {
 	case err != nil:
 		return nil, fmt.Errorf("native.New: %w", err)
 	}
-	return &Device{lower.Native(), machine(f), f}, nil
+	m := machine(f)
+	split, err := splitF32(os.Getenv("POLY_F32"))
+	if err != nil {
+		return nil, fmt.Errorf("native.New: %w", err)
+	}
+	m.SplitF32 = split && f.AMX
+	return &Device{lower.Native(), m, f}, nil
+}
+
+// splitF32 reads POLY_F32: how matrices of F32 are multiplied. With bf16x3 each number is split into three of BF16, for
+// which there are tiles: faster, with an error like that of other orders of summation.
+func splitF32(mode string) (bool, error) {
+	switch mode {
+	case "", "exact":
+		return false, nil
+	case "bf16x3":
+		return true, nil
+	}
+	return false, fmt.Errorf("POLY_F32: got %q, expected exact or bf16x3", mode)
 }
 
 // streamFrom is the size of a buffer from which on it is written around the caches.
@@ -67,7 +85,8 @@ func machine(f x64.Features) nest.Machine {
 	m.L3 = max(m.L3, m.L2)
 	m.Stream = streamFrom
 	m.Threads = code.Threads()
-	m.DotBF16 = f.AMX || f.BF16
+	// Intel's processors take longer for a vector of products of BF16 than for those of F32.
+	m.DotBF16 = f.AMX || f.BF16 && cpuid.CPU.IsVendor(cpuid.AMD)
 	m.DotI8 = f.AMX || f.VNNI
 	return m
 }

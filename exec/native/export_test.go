@@ -8,5 +8,10 @@ import (
 	"polygrad/render/x64"
 )
 
-// For is the device for a processor with features f only.
-func For(f x64.Features) device.Device { return &Device{lower.Native(), machine(f), f} }
+// For is the device for a processor with features f only, which uses all of them, and splits F32 if it is to.
+func For(f x64.Features, split bool) device.Device {
+	m := machine(f)
+	m.DotBF16 = f.AMX || f.BF16
+	m.SplitF32 = split
+	return &Device{lower.Native(), m, f}
+}

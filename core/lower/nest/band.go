@@ -81,7 +81,7 @@ func (im *importer) levels(p *plan, i int, e *env) {
 	}
 	if i == len(p.levels) {
 		if p.product != nil {
-			im.productTile(p, e)
+			im.guarded(p, e)
 		} else {
 			im.tile(p, e)
 		}

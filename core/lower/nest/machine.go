@@ -17,6 +17,8 @@ type Machine struct {
 	FMA, F16C, Scale, Gather bool
 	// DotBF16 and DotI8 say that there are instructions for sums of products of BF16, and of bytes.
 	DotBF16, DotI8 bool
+	// SplitF32 says that products of F32 are made of products of BF16, three for each number.
+	SplitF32 bool
 	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).
 	L1, L2, L3 int64
 	// Stream is the size in bytes from which on a buffer is written around the caches, 0 for never.

@@ -31,8 +31,11 @@ type dotOperand struct {
 	// columns says that words of different columns stand side by side.
 	columns bool
 	buf     *Buffer
-	at      int // the level before which it is packed
-	blocks  int64
+	// reach keeps how far numbers are out of range if they are split, bad is 1 if they are too far.
+	reach  *Buffer
+	bad    *Value
+	at     int // the level before which it is packed
+	blocks int64
 }
 
 const (
@@ -46,6 +49,9 @@ const (
 func (im *importer) planProduct(p *plan) bool {
 	q := im.findProduct(p.leaf)
 	if q == nil || !p.masks || im.Lanes != dotBlock || im.m.MaskedSize != 1 || !im.dotAxes(p, q) || !q.findSteps() {
+		return false
+	}
+	if q.terms > 1 && q.a.ax.n*q.b.ax.n*q.steps*dotBlock*perWord(BF16) < splitLeast {
 		return false
 	}
 	im.dotLevels(p, q)
@@ -74,6 +80,11 @@ func (im *importer) findProduct(leaf *region) *product {
 		return nil
 	}
 	a, b, ok := im.factors(q.up.terms[0])
+	if !ok && q.up.terms[0].Op == uop.Mul && im.canSplit(q.up.terms[0]) {
+		t := q.up.terms[0]
+		a, b, ok = &dotOperand{u: t.Src[0], kind: BF16}, &dotOperand{u: t.Src[1], kind: BF16}, true
+		q.terms = splitTerms
+	}
 	if !ok || im.readsWritten(a.u) || im.readsWritten(b.u) {
 		return nil
 	}
@@ -270,6 +281,10 @@ func (im *importer) dotLevels(p *plan, q *product) {
 		most := max(cache/(o.panel(q)*4), 1)
 		o.ax.group = share(o.ax.tiles(), most, threads)
 		o.buf = im.scratch(U32, o.ax.group*o.panel(q))
+		if q.terms > 1 {
+			o.reach = im.scratch(U32, dotBlock)
+			o.reach.Read, o.reach.Written = true, true
+		}
 		p.levels = append(p.levels, level{o.ax, block})
 		o.at = len(p.levels)
 	}

@@ -17,6 +17,8 @@ func (im *importer) packProducts(p *plan, i int, e *env) {
 func (im *importer) packOperand(q *product, o *dotOperand, e *env) {
 	w := &packer{importer: im, q: q, o: o, per: perWord(o.kind)}
 	w.along = w.runsAlong()
+	w.beginRange()
+	defer w.endRange()
 	if w.along {
 		w.panels(func(panel linear) {
 			w.loops(q.outer, e, linear{}, func(d *env, step, k linear, live int64) { w.step(d, panel, step, k, live) })
@@ -58,6 +60,8 @@ type packer struct {
 	// along says that numbers which follow each other along the sum are loaded together, otherwise those of
 	// different rows are.
 	along bool
+	// worst is how far numbers of the block at work are out of the range that can be split, nil for none.
+	worst *Value
 }
 
 // runsAlong reports whether it costs less to load along the sum than across.
@@ -131,6 +135,7 @@ func (w *packer) step(e *env, panel, number, k linear, live int64) {
 		} else {
 			w.blockAcross(e, at, base, rows, k, live)
 		}
+		w.keepWorst()
 	}
 }
 
@@ -283,6 +288,9 @@ func (w *packer) codes(d *env) []*Value {
 	w.env = d
 	v := w.eval(w.o.u)
 	w.env = outer
+	if w.q.terms > 1 {
+		return w.split(v)
+	}
 	if w.o.kind == BF16 {
 		return []*Value{w.Splat(w.codeOf(v))}
 	}

@@ -2,7 +2,7 @@ package nest
 
 import "slices"
 
-// productTile makes a tile of a product, and what follows the sum for a few rows at a time.
+// productTile makes a tile of a product, and what follows the sum.
 func (im *importer) productTile(p *plan, e *env) {
 	q := p.product
 	rows, cols := q.a.ax, q.b.ax
@@ -16,7 +16,16 @@ func (im *importer) productTile(p *plan, e *env) {
 		Rows: int((rows.live + dotBlock - 1) / dotBlock), Cols: int(cols.live), ABlocks: int(q.a.blocks), BBlocks: int(q.b.blocks),
 		Steps: q.steps, CRow: width, AStep: q.a.step(q), BStep: q.b.step(q),
 	})
+	im.rowsOfTile(p, e, func(copies []*env, place func(int) *Place) { im.results(p, copies, place) })
+}
+
+// rowsOfTile makes loops over the rows of the tile at work, and calls f with copies for a few rows and where the sums of
+// each are.
+func (im *importer) rowsOfTile(p *plan, e *env, f func(copies []*env, place func(copy int) *Place)) {
 	const together = 4 // rows
+	q := p.product
+	rows, cols := q.a.ax, q.b.ax
+	width := cols.jam * dotBlock
 	base := rows.base
 	part := func(from, count, n int64) {
 		if count == 0 {
@@ -32,7 +41,7 @@ func (im *importer) productTile(p *plan, e *env) {
 					copies = append(copies, d)
 				}
 			}
-			im.results(p, copies, func(i int) *Place {
+			f(copies, func(i int) *Place {
 				row, unit := int64(i)/cols.live, int64(i)%cols.live
 				return &Place{Buf: q.c, Terms: []Term{{l.Iter, n * width}}, Off: (from+row)*width + unit*dotBlock, Stride: 1}
 			})

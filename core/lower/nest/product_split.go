@@ -1,0 +1,94 @@
+package nest
+
+import "polygrad/core/uop"
+
+// An F32 is the sum of three BF16, each of which has the next eight bits of its fraction. Of the nine products of two
+// such sums the six greatest are added, which leaves out less than the last bit of an F32. That holds for numbers whose
+// parts are neither subnormal, which count as 0 there, nor infinite. So the greatest and least numbers are looked for as
+// operands are packed, and where one is out of range the tiles that it belongs to are computed as if there were no such
+// instructions.
+
+const (
+	splitTerms = 3
+	// splitLeast is how many products a split product must have: below, packing takes too long.
+	splitLeast = 1 << 18
+	// leastNormal and greatest bound the magnitudes that are split, as bits: from 2**-126 to below 2**127.
+	leastNormal = 0x00800000
+	greatest    = 0x7F000000
+)
+
+// canSplit reports whether a term is a product of two F32.
+func (im *importer) canSplit(t *uop.UOp) bool {
+	return im.m.SplitF32 && kindOf[t.Src[0].DType.Scalar()] == F32 && kindOf[t.Src[1].DType.Scalar()] == F32
+}
+
+// split is the codes of the three parts of an F32, each rounded to nearest so that what is left of the number is exact.
+func (w *packer) split(v *Value) []*Value {
+	v = w.Splat(v)
+	w.check(v)
+	out := make([]*Value, splitTerms)
+	for i := range out {
+		bits := w.legal(Add, U32, w.Bitcast(F32, U32, v), w.Int(U32, 0x8000))
+		bits = w.legal(And, U32, bits, w.Int(U32, 0xFFFF0000))
+		out[i] = w.Bitcast(U32, I32, w.legal(Shr, U32, bits, w.Int(U32, 16)))
+		v = w.legal(Sub, F32, v, w.Bitcast(U32, F32, bits))
+	}
+	return out
+}
+
+// check notes how far a number is above the least that can be split; 0 is in range.
+func (w *packer) check(v *Value) {
+	mag := w.legal(And, U32, w.Bitcast(F32, U32, v), w.Int(U32, 0x7FFFFFFF))
+	above := w.legal(Sub, U32, mag, w.Int(U32, leastNormal))
+	above = w.where(U32, w.compare(Equal, mag, w.Int(U32, 0)), mag, above)
+	if w.worst == nil {
+		w.worst = above
+	} else {
+		w.worst = w.legal(Max, U32, w.worst, above)
+	}
+}
+
+// keepWorst adds what was noted for a block to what is kept in memory.
+func (w *packer) keepWorst() {
+	if w.worst == nil {
+		return
+	}
+	at := &Place{Buf: w.o.reach, Stride: 1}
+	w.Store(at, w.legal(Max, U32, w.worst, w.Load(at, w.Lanes, nil)))
+	w.worst = nil
+}
+
+// beginRange and endRange are before and behind the packing of an operand: what is kept becomes the operand's bad, 1 if
+// a number is out of range and else 0.
+func (w *packer) beginRange() {
+	if w.q.terms > 1 {
+		w.Store(&Place{Buf: w.o.reach, Stride: 1}, w.Splat(w.Int(U32, 0)))
+	}
+}
+
+func (w *packer) endRange() {
+	if w.q.terms == 1 {
+		return
+	}
+	most := w.Load(&Place{Buf: w.o.reach, Stride: 1}, w.Lanes, nil)
+	out := w.New(AnyLane, Bool, 1, 0, w.compare(LessEqual, w.Splat(w.Int(U32, greatest-leastNormal)), most))
+	w.o.bad = w.cast(I64, out)
+}
+
+// guarded makes a tile of a product, or, where an operand cannot be split, computes it as it stands.
+func (im *importer) guarded(p *plan, e *env) {
+	q := p.product
+	if q.terms == 1 {
+		im.productTile(p, e)
+		return
+	}
+	bad := im.legal(Or, I64, q.a.bad, q.b.bad)
+	good := im.legal(Sub, I64, im.Int(I64, 1), bad)
+	im.onceIf("split", good, func() { im.productTile(p, e) })
+	im.onceIf("not split", bad, func() {
+		outer := im.at
+		im.at = p
+		im.rowsOfTile(p, e, func(copies []*env, _ func(int) *Place) { im.body(p.leaf, copies) })
+		im.at = outer
+	})
+}
