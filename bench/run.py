@@ -378,7 +378,7 @@ def conditions() -> list[str]:
         f"- Processor: {cpu.group(1) if cpu else platform.processor()}, {cores} cores",
         f"- Load at the start (1 min): {os.getloadavg()[0]:.1f}",
         f"- {', '.join(f'{name} {text}' for name, text in versions.items())}",
-        f"- Device: {os.environ.get('POLY_DEVICE', 'wasm')}",
+        f"- Device: {os.environ.get('POLY_DEVICE', 'native')}",
         "",
     ]
 

@@ -5,11 +5,34 @@ package main
 */
 import "C"
 
-// devices lists the devices by their PolyDeviceId: the name, and the device of
-// exec that runs its kernels ("" where none of this library does).
+import "polygrad/exec"
+
+// devices lists the devices by their PolyDeviceId: the name, and the device of exec that runs its kernels: chosen is that
+// of POLY_DEVICE or the default, none says that nothing in this library does.
 var devices = []struct{ name, backend string }{
-	{"AUTO", "wasm"}, {"CPU", "wasm"}, {"INTERP", "interp"}, {"CUDA", ""}, {"WASM_JIT", "wasm"},
-	{"WEBGPU", ""}, {"X64_JIT", "native"}, {"CLANG", "clang"},
+	{"AUTO", chosen}, {"CPU", chosen}, {"INTERP", "interp"}, {"CUDA", none}, {"WASM_JIT", "wasm"},
+	{"WEBGPU", none}, {"X64_JIT", "native"}, {"CLANG", "clang"},
+}
+
+const chosen, none = "", "none"
+
+// deviceExecutor is what runs the kernels of a PolyDeviceId.
+func deviceExecutor(device C.int) (*exec.Executor, error) {
+	if device < 0 || int(device) >= len(devices) {
+		return nil, wrong("device", "%d, expected 0 to %d", device, len(devices)-1)
+	}
+	d := devices[device]
+	if d.backend == none {
+		return nil, wrong("device", "%s cannot run kernels in this build", d.name)
+	}
+	e, err := executor(d.backend)
+	if err != nil {
+		return nil, &argError{"device", err}
+	}
+	if got := e.Device().Name(); d.backend != chosen && got != d.backend {
+		return nil, wrong("device", "%s is not available in this process, whose kernels are %s", d.name, got)
+	}
+	return e, nil
 }
 
 //export go_poly_device_count
@@ -26,10 +49,7 @@ func go_poly_device_name(i C.int) *C.char {
 
 //export go_poly_device_available
 func go_poly_device_available(i C.int) C.int {
-	if i < 0 || int(i) >= len(devices) || devices[i].backend == "" {
-		return 0
-	}
-	if _, err := executor(devices[i].backend); err != nil {
+	if _, err := deviceExecutor(i); err != nil {
 		return 0
 	}
 	return 1

@@ -102,20 +102,9 @@ func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2,
 //export go_poly_instance_set_device
 func go_poly_instance_set_device(h C.uintptr_t, device C.int) C.int {
 	return tellInstance("poly_instance_set_device", h, func(i *instance) error {
-		if device < 0 || int(device) >= len(devices) {
-			return wrong("device", "%d, expected 0 to %d", device, len(devices)-1)
-		}
-		d := devices[device]
-		if d.backend == "" {
-			return wrong("device", "%s is not available", d.name)
-		}
-		name := d.backend
-		if device <= 1 { // whatever runs kernels of contexts
-			name = ""
-		}
-		e, err := executor(name)
+		e, err := deviceExecutor(device)
 		if err != nil {
-			return &argError{"device", err}
+			return err
 		}
 		return i.SetExecutor(e)
 	})

@@ -131,19 +131,12 @@ func go_poly_schedule_kernel(h C.uintptr_t, i C.int) (u C.uintptr_t) {
 	return u
 }
 
-// backend is the device of exec for a PolyDeviceId; AUTO is the one of the environment.
+// backend is the device of exec for a PolyDeviceId, which must be there.
 func backend(device C.int) (string, error) {
-	if device < 0 || int(device) >= len(devices) {
-		return "", wrong("device", "%d, expected 0 to %d", device, len(devices)-1)
+	if _, err := deviceExecutor(device); err != nil {
+		return "", err
 	}
-	d := devices[device]
-	switch {
-	case device == 0:
-		return "", nil
-	case d.backend == "":
-		return "", wrong("device", "%s cannot run kernels in this build", d.name)
-	}
-	return d.backend, nil
+	return devices[device].backend, nil
 }
 
 //export go_poly_compile_schedule
@@ -267,14 +260,9 @@ var backendDescs struct {
 //export go_poly_backend_get
 func go_poly_backend_get(device C.int) unsafe.Pointer {
 	const fn = "poly_backend_get"
-	name, err := backend(device)
+	e, err := deviceExecutor(device)
 	if err != nil {
 		fail(fn, err)
-		return nil
-	}
-	e, err := executor(name)
-	if err != nil {
-		fail(fn, &argError{"device", err})
 		return nil
 	}
 	backendDescs.Lock()

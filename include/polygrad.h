@@ -144,7 +144,9 @@ typedef enum PolyDTypeId {
   POLY_DTYPE_FP8E5M2 = 16  /* since 2.0 */
 } PolyDTypeId;
 
-/* Devices by number. */
+/* Devices by number. AUTO and CPU are what the environment variable POLY_DEVICE
+ * names, or else machine code of this processor (X64_JIT); where that cannot be
+ * (another processor, no executable memory), WebAssembly (WASM_JIT). */
 typedef enum PolyDeviceId {
   POLY_DEVICE_AUTO = 0,
   POLY_DEVICE_CPU = 1,
@@ -385,7 +387,8 @@ POLY_API void poly_set_poll(PolyPollFn poll, void *data);
 /* ======================================================================== */
 
 /* A new, empty context, which runs kernels on the device that the environment
- * variable POLY_DEVICE names (default: the best CPU device). Since 1.0. */
+ * variable POLY_DEVICE names: "native" (the default), "wasm", "interp" or "clang".
+ * Since 1.0. */
 POLY_API PolyCtx *poly_ctx_new(void);
 
 /* Ends a context: all its nodes, buffers and compiled programs. Handles that
@@ -2130,7 +2133,7 @@ POLY_API PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i);
 typedef struct PolyBackendDesc {
   int32_t device;      /* PolyDeviceId */
   const char *name;    /* as poly_device_name */
-  const char *runs_on; /* the code generator: "wasm", "interp", "clang", ... */
+  const char *runs_on; /* the code generator: "native", "wasm", "interp" or "clang" */
 } PolyBackendDesc;
 
 /* The description of a device; never freed. NULL if it cannot run kernels in this

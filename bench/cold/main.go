@@ -19,7 +19,7 @@ import (
 
 func main() {
 	reps := flag.Int("reps", 15, "repetitions")
-	dev := flag.String("device", "wasm", "device")
+	dev := flag.String("device", "", "device; that of POLY_DEVICE or the default if empty")
 	only := flag.String("only", "", "run one workload")
 	profile := flag.String("cpuprofile", "", "write a CPU profile")
 	rules := flag.Int("rules", 0, "count what rules do and list so many of them, the most expensive first; slows the rest down")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import ctypes
 
-from polygrad._library import lib
+from polygrad import _prototypes as c
+from polygrad._library import fail, lib
+
+
+class _Description(ctypes.Structure):
+    """PolyBackendDesc."""
+
+    _fields_ = (("device", ctypes.c_int32), ("name", ctypes.c_char_p), ("runs_on", ctypes.c_char_p))
 
 
 class _Devices:
@@ -59,8 +66,11 @@ class _Devices:
 
     @property
     def backend(self) -> str:
-        """What runs kernels of the CPU device: the value of POLY_DEVICE."""
-        return os.environ.get("POLY_DEVICE", "native").lower()
+        """What runs kernels of the CPU device: "native", "wasm", "interp" or "clang"."""
+        address = lib.poly_backend_get(c.POLY_DEVICE_CPU)
+        if not address:
+            fail(RuntimeError)
+        return str(_Description.from_address(address).runs_on.decode())
 
     def available(self) -> list[str]:
         """Return the names of the devices and back ends that can run kernels here.

@@ -217,13 +217,27 @@ def test_missing_library():
 def test_back_ends(device):
     out = check(
         """
-        from polygrad import Tensor
+        from polygrad import Device, Tensor
         t = Tensor([[1.0, 2.0], [3.0, 4.0]])
-        print((t @ t).softmax().sum().item())
+        print((t @ t).softmax().sum().item(), Device.backend)
         """,
         POLY_DEVICE=device,
     )
-    assert abs(float(out) - 2) < 1e-6
+    number, runs = out.split()
+    assert abs(float(number) - 2) < 1e-6
+    assert runs == device or (device == "native" and runs == "wasm")
+
+
+def test_no_native_code():
+    out = check(
+        "from polygrad import Device; print(Device.backend, *Device.available())",
+        POLY_DEVICE="",
+        POLY_CPU="wasm",
+    )
+    runs, *available = out.split()
+    assert runs == "wasm"
+    assert "WASM_JIT" in available
+    assert "X64_JIT" not in available
 
 
 def test_unknown_back_end():
@@ -232,5 +246,9 @@ def test_unknown_back_end():
 
 
 def test_unknown_processor():
-    done = run("from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()", POLY_DEVICE="native", POLY_CPU="mmx")
+    done = run(
+        "from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()",
+        POLY_DEVICE="native",
+        POLY_CPU="mmx",
+    )
     assert done.stderr.endswith('POLY_CPU: got "mmx", expected one of avx512, avx2, sse4, wasm\n')
