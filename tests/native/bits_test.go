@@ -1,0 +1,97 @@
+//go:build linux && amd64 && cgo
+
+package native
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"polygrad/core/tensor"
+	runs "polygrad/exec"
+)
+
+// digest computes what work is shared out for, and returns a digest of its bits.
+func digest(t *testing.T, e *runs.Executor) string {
+	b := newBed(t, e, 1)
+	x, _ := b.floats(301, 517)
+	w, _ := b.floats(517, 259)
+	long, _ := b.floats(3_000_001)
+	image, _ := b.floats(2, 13, 37, 41)
+	window, _ := b.floats(19, 13, 3, 3)
+	var outs [][]float32
+	outs = append(outs, b.want(tensor.MatMul(x, w)), b.want(tensor.Softmax(x, -1)), b.want(tensor.LayerNorm(x, []int{-1}, 1e-5)))
+	outs = append(outs, b.want(tensor.Sum(x, []int{0}, false)), b.want(tensor.Sum(long, []int{0}, true)))
+	outs = append(outs, b.want(tensor.Conv(image, window, nil, 1, tensor.Window{})))
+	hash := sha256.New()
+	for range 3 {
+		b.run()
+		for _, out := range outs {
+			words := make([]byte, 0, 4*len(out))
+			for _, v := range out {
+				words = binary.LittleEndian.AppendUint32(words, math.Float32bits(v))
+			}
+			fmt.Fprintf(hash, "%x", sha256.Sum256(words))
+			clear(out)
+		}
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil))
+}
+
+const childOfBits = "POLYGRAD_TEST_BITS"
+
+// TestBitsAlone is what a child of TestSameBits does: it computes alone, then in several goroutines at once.
+func TestBitsAlone(t *testing.T) {
+	if os.Getenv(childOfBits) == "" {
+		return
+	}
+	eachLevel(t, func(t *testing.T, e *runs.Executor) {
+		want := digest(t, e)
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if got := digest(t, e); got != want {
+					t.Errorf("several at once compute %s, one alone %s", got, want)
+				}
+			})
+		}
+		all.Wait()
+		fmt.Println("bits", want)
+	})
+}
+
+// TestSameBits computes with 1 and 2 and 3 threads, in two processes each: with as many threads the bits are the same.
+func TestSameBits(t *testing.T) {
+	for _, threads := range []string{"1", "2", "3"} {
+		var first string
+		for process := range 2 {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestBitsAlone$", "-test.v")
+			cmd.Env = append(os.Environ(), childOfBits+"=1", "POLY_THREADS="+threads)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s threads: %v\n%s", threads, err, out)
+			}
+			var bits []string
+			for _, line := range strings.Split(string(out), "\n") {
+				if strings.HasPrefix(line, "bits ") {
+					bits = append(bits, line)
+				}
+			}
+			if bits == nil && !strings.Contains(string(out), "--- SKIP") {
+				t.Errorf("%s threads: nothing was computed\n%s", threads, out)
+			}
+			got := strings.Join(bits, "\n")
+			if process == 0 {
+				first = got
+			} else if got != first {
+				t.Errorf("%s threads: one process computes\n%s\nanother one\n%s", threads, first, got)
+			}
+		}
+	}
+}
