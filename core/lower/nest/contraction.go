@@ -132,8 +132,8 @@ func (im *importer) alongCost(k *region, rows *axis, acc []access) float64 {
 		}
 		sum += c * a.times / times
 	}
-	horizontal := 16.0
-	return max(1, sum)*im.fill(k.trip()) + horizontal*float64(im.Lanes)/16/times
+	const horizontal = 16 // of each result
+	return max(1, sum)*im.fill(k.trip()) + horizontal*float64(im.Lanes)/times
 }
 
 // tileCost is the same for a tile of results, the lanes of whose vectors are iterations of an axis.

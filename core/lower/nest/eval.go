@@ -1,6 +1,10 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
 
 // opOf are the operations that compute lane by lane.
 var opOf = map[uop.Op]Op{
@@ -63,6 +67,10 @@ func (im *importer) compute(u *uop.UOp) *Value {
 	}
 	if u.Op == uop.Reciprocal {
 		return im.ALU(Div, k, im.Constant(k, floatBits(k, 1)), args[0])
+	}
+	if u.Op == uop.Fdiv && im.scales(args[0], args[1]) {
+		// What a whole row is divided by is a factor: a division takes ten times as long as a product.
+		return im.ALU(Mul, k, args[0], im.ALU(Div, k, im.Constant(k, floatBits(k, 1)), args[1]))
 	}
 	op, ok := opOf[u.Op]
 	if !ok {
@@ -204,4 +212,17 @@ func (im *importer) stream(at *Place) {
 	}
 	at.Stream = true
 	im.Params[b.Param].Aligned = true
+}
+
+// scales reports whether the elements of a row are divided by something that was summed up over the row.
+func (im *importer) scales(x, y *Value) bool {
+	return (y.Kind == F32 || y.Kind == F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && y.summed(4)
+}
+
+// summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.
+func (v *Value) summed(steps int) bool {
+	if v.Op == Final {
+		return true
+	}
+	return steps > 0 && slices.ContainsFunc(v.Args, func(a *Value) bool { return a.summed(steps - 1) })
 }

@@ -17,10 +17,15 @@ func (b *Builder) placeID(p *Place) int32 {
 		key = binary.AppendVarint(key, int64(t.V.ID))
 		key = binary.AppendVarint(key, t.Coef)
 	}
-	id, ok := b.places[string(key)]
+	return b.numbered(string(key))
+}
+
+// numbered is the number of a key, one for each that there is.
+func (b *Builder) numbered(key string) int32 {
+	id, ok := b.places[key]
 	if !ok {
 		id = int32(len(b.places) + 1)
-		b.places[string(key)] = id
+		b.places[key] = id
 	}
 	return id
 }

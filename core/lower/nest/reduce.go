@@ -9,7 +9,8 @@ func (im *importer) reduce(r *region, copies []*env) {
 		im.sequential(r, copies)
 		return
 	}
-	if p != nil && p.along && !copies[0].vector {
+	// A sum that no band is around has no results side by side.
+	if (p == nil && !im.plain || p != nil && p.along) && !copies[0].vector {
 		im.along(r, copies)
 		return
 	}

@@ -1,6 +1,10 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"encoding/binary"
+
+	"polygrad/core/uop"
+)
 
 // Where the lanes of a vector lie far apart in memory, but the same lane of neighbouring copies side by side, a square
 // of elements is loaded along the other way and turned in registers.
@@ -31,7 +35,11 @@ func (im *importer) turned(t target, k Kind, at *Place) *Value {
 // Transposed is the vector of the lanes of one number of as many vectors as there are lanes.
 func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
 	r0, n := rows[0], len(rows)
-	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), args: [3]int32{r0.ID, rows[1].ID, rows[n-1].ID}, bits: uint64(lane)}
+	var ids []byte
+	for _, r := range rows {
+		ids = binary.AppendVarint(ids, int64(r.ID))
+	}
+	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.numbered(string(ids))}
 	v, found := b.table.find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
 	if found {
 		return v
