@@ -42,6 +42,9 @@ var Passes = []Pass{
 	{Name: "split ranges", Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return rewrite.Graph(s, splitRanges, ranges.Splits{})
 	}},
+	{Name: "split quotients", Needed: func(t *Target) bool { return t.Plain }, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return rewrite.Graph(s, splitQuotients, ranges.Splits{})
+	}},
 	{Name: "initial symbolic", Run: table("initial symbolic", symbolic.Sym, ranges.FlattenRange)},
 	{Name: "simplify ranges", Run: table("simplify ranges", ranges.SimplifyRanges)},
 	{Name: "apply_opts", Run: func(s *uop.UOp, t *Target) *uop.UOp {
@@ -89,5 +92,6 @@ var (
 	movement        = rewrite.Concat("early movement ops", ranges.MovementOps, ranges.SyntacticSugar)
 	splitRanges     = rewrite.Concat("split ranges", ranges.SplitRanges, ranges.FlattenRange)
 	addLocalBuffers = rewrite.Concat("add local buffers", ranges.AddBuffersLocal, ranges.KernelCleanup)
+	splitQuotients  = rewrite.Concat("split quotients", ranges.SplitQuotients, ranges.FlattenRange)
 	removeReduce    = rewrite.Concat("remove_reduce", reduceRules, symbolic.GepPushing)
 )

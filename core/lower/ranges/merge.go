@@ -91,6 +91,12 @@ var SplitRanges = rewrite.New("split ranges",
 	&rewrite.Rule{Name: "split marked ranges", Ops: uop.Ops(uop.Sink), Fn: splitMarked},
 )
 
+// SplitQuotients does the same for r / c: where only the quotient occurs, loops over both parts have plain indices.
+var SplitQuotients = rewrite.New("split quotients",
+	&rewrite.Rule{Name: "mark r / c", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Range), Fn: markRangeMod},
+	&rewrite.Rule{Name: "split marked ranges", Ops: uop.Ops(uop.Sink), Fn: splitMarked},
+)
+
 func markRangeMod(ctx any, u *uop.UOp) *uop.UOp {
 	r, c := u.Src[0], u.Src[1]
 	if r.Op != uop.Range || c.Op != uop.ConstOp || r.Src[0].Op != uop.ConstOp {
