@@ -133,10 +133,13 @@ func differences(want, got []*Program) error {
 	return nil
 }
 
+// precision is how far apart rounded numbers of a narrow type may be.
+var precision = map[*uop.DType]float64{uop.Float16: 1.0 / 512, uop.BFloat16: 1.0 / 64}
+
 func same(want, got Memory, loose bool) error {
 	dt, tol := got.Buffer.DType, 0.0
 	if loose {
-		tol = 1e-4
+		tol = max(1e-4, precision[dt])
 	}
 	for i := range int64(got.Buffer.Arg.(uop.Num)) {
 		a, b := element.Get(want.Data(), i, dt), element.Get(got.Data(), i, dt)

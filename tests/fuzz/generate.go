@@ -78,8 +78,14 @@ type generator struct {
 	g     *uop.Graph
 	p     *Program
 	items []item
-	vars  int
+	// finals are values that nothing else is made of: rounded ones of narrow types, since devices may round once for several
+	// operations.
+	finals []item
+	vars   int
 }
+
+// narrow says how large multiples of 1/8 may be in the narrow types of floats.
+var narrow = map[*uop.DType]float64{uop.Float16: 1 << 8, uop.BFloat16: 1 << 5}
 
 // exactLimit is the magnitude up to which multiples of 1/8 are exact in float32, with room for one more operation.
 const exactLimit = 1 << 16
@@ -101,7 +107,7 @@ func Generate(g *uop.Graph, seed uint64) (*Program, error) {
 	return p, gen.outputs(p)
 }
 
-var inputTypes = []*uop.DType{uop.Float32, uop.Float32, uop.Float32, uop.Int32, uop.Int32, uop.Float64, uop.Int64, uop.Uint8, uop.Int8, uop.Int16, uop.Uint16, uop.Uint32, uop.Uint64, uop.Bool}
+var inputTypes = []*uop.DType{uop.Float32, uop.Float32, uop.Float32, uop.Int32, uop.Int32, uop.Float64, uop.Int64, uop.Uint8, uop.Int8, uop.Int16, uop.Uint16, uop.Uint32, uop.Uint64, uop.Bool, uop.Float16, uop.BFloat16}
 
 var shapeSizes = []int64{1, 2, 3, 4, 5, 7, 8, 12, 16}
 
@@ -153,17 +159,30 @@ func (gen *generator) filled(dt *uop.DType, limit int64, dims ...int64) (*uop.UO
 
 func (gen *generator) add(u *uop.UOp, exact bool, size float64) {
 	if u != nil && u.Shape().Numel().N <= 4096 {
+		if limit := narrow[u.DType]; limit > 0 && (!exact || size > limit) {
+			return
+		}
 		gen.items = append(gen.items, item{u, exact && size <= exactLimit, size})
 	}
 }
 
 func (gen *generator) pick() item { return gen.items[gen.r.IntN(len(gen.items))] }
 
-// outputs stores the last values.
+// outputs stores the last values, some of them as a narrow type.
 func (gen *generator) outputs(p *Program) error {
 	n := len(gen.items)
 	for i := n - 1; i >= max(0, n-2-gen.r.IntN(3)); i-- {
 		it := gen.items[i]
+		if it.u.DType == uop.Float32 && it.size < 1e4 && gen.chance(5) {
+			u, err := tensor.Cast(it.u, []*uop.DType{uop.Float16, uop.BFloat16}[gen.r.IntN(2)])
+			if err != nil {
+				return err
+			}
+			it.u = u
+		}
+		gen.finals = append(gen.finals, it)
+	}
+	for _, it := range gen.finals {
 		m, err := gen.memory(it.u.Shape().Numel().N, it.u.DType)
 		if err != nil {
 			return err

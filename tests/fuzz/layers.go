@@ -11,7 +11,7 @@ import (
 
 // layer adds the result of one, made of an input of its own where none that there is fits.
 func (gen *generator) layer() error {
-	kinds := []func() error{gen.linear, gen.linear, gen.batched, gen.convolution, gen.norm, gen.norm, gen.statistics, gen.lookup, gen.variable, gen.pool}
+	kinds := []func() error{gen.linear, gen.linear, gen.batched, gen.convolution, gen.norm, gen.norm, gen.statistics, gen.lookup, gen.variable, gen.pool, gen.narrowProduct}
 	return kinds[gen.r.IntN(len(kinds))]()
 }
 
@@ -133,6 +133,35 @@ func (gen *generator) batched() error {
 	}
 	u, err := tensor.MatMul(a.u, right)
 	return gen.epilogue(item{u, true, a.size * b.size * 8 * float64(k)}, err)
+}
+
+// narrowProduct multiplies matrices of narrow floats, of numbers whose products are exact in their type, in which some
+// devices round those; their sums are exact too, and rounded once.
+func (gen *generator) narrowProduct() error {
+	dt := []*uop.DType{uop.Float16, uop.BFloat16}[gen.r.IntN(2)]
+	m, k, n := gen.size(), 2*gen.size(), gen.size()
+	factor := func(rows, columns int64) (*uop.UOp, error) {
+		dims, turned := []int64{rows, columns}, gen.chance(2)
+		if turned {
+			dims = []int64{columns, rows}
+		}
+		u, err := gen.buffer(dt, dims, func() uop.Const { return number(dt, gen.r.IntN(17)-8) })
+		if err != nil || !turned {
+			return u, err
+		}
+		return tensor.Permute(u, 1, 0)
+	}
+	a, err := factor(m, k)
+	if err != nil {
+		return err
+	}
+	b, err := factor(k, n)
+	if err != nil {
+		return err
+	}
+	u, err := tensor.MatMul(a, b)
+	gen.finals = append(gen.finals, item{u, true, float64(k)})
+	return err
 }
 
 func (gen *generator) convolution() error {

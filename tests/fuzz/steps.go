@@ -18,11 +18,16 @@ func (gen *generator) pair() (a, b item) {
 	a = gen.pick()
 	for range 8 {
 		b = gen.pick()
-		if broadcasts(a.u.Shape(), b.u.Shape()) {
+		if broadcasts(a.u.Shape(), b.u.Shape()) && alike(a, b) {
 			return a, b
 		}
 	}
 	return a, a
+}
+
+// alike reports whether values may be combined: of a narrow type only those of the same.
+func alike(a, b item) bool {
+	return a.u.DType == b.u.DType || narrow[a.u.DType] == 0 && narrow[b.u.DType] == 0
 }
 
 func broadcasts(a, b uop.Shape) bool {
@@ -89,9 +94,8 @@ func (gen *generator) compare() error {
 }
 
 func (gen *generator) where() error {
-	c, a := gen.pair()
-	b := gen.pick()
-	if c.u.DType != uop.Bool || !broadcasts(a.u.Shape(), b.u.Shape()) || !broadcasts(c.u.Shape(), b.u.Shape()) {
+	c, a, b := gen.pick(), gen.pick(), gen.pick()
+	if c.u.DType != uop.Bool || !alike(a, b) || !broadcasts(c.u.Shape(), a.u.Shape()) || !broadcasts(a.u.Shape(), b.u.Shape()) || !broadcasts(c.u.Shape(), b.u.Shape()) {
 		return nil
 	}
 	u, err := tensor.Where(c.u, a.u, b.u)
@@ -222,6 +226,9 @@ func (gen *generator) cast() error {
 	if err != nil {
 		return err
 	}
+	if limit := narrow[to]; limit > 0 && size > limit {
+		return nil
+	}
 	if to == uop.Bool {
 		size = 1
 	}
@@ -235,7 +242,7 @@ func (gen *generator) cast() error {
 func (gen *generator) matmul() error {
 	a, b := gen.pick(), gen.pick()
 	x, y := a.u.Shape(), b.u.Shape()
-	if len(x) != 2 || len(y) != 2 || x[1] != y[0] || a.u.DType == uop.Bool || b.u.DType == uop.Bool {
+	if len(x) != 2 || len(y) != 2 || x[1] != y[0] || !alike(a, b) || a.u.DType == uop.Bool || b.u.DType == uop.Bool {
 		return nil
 	}
 	u, err := tensor.MatMul(a.u, b.u)
