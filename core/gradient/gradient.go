@@ -4,7 +4,8 @@
 // computed here, and a gradient can be differentiated again. Each operation has
 // one rule (rules.go) that gives, from the gradient of its result, the gradients
 // of its sources. Rules and the order in which contributions are added are
-// tinygrad's, so the graphs equal tinygrad's node for node.
+// tinygrad's, so the graphs equal tinygrad's node for node. Only what is made as a
+// CALL has a rule of its own, which Define states.
 package gradient
 
 import (

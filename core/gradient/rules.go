@@ -6,12 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// rule gives the gradients of the sources of u from the gradient g of u: nil where
+// Rule gives the gradients of the sources of u from the gradient g of u: nil where
 // there is none; missing ones at the end are nil too.
-type rule func(g, u *uop.UOp) []*uop.UOp
+type Rule func(g, u *uop.UOp) []*uop.UOp
 
 // rules are the derivatives. Operations that are not here are not differentiable.
-var rules = map[uop.Op]rule{
+var rules = map[uop.Op]Rule{
 	uop.Cast:       castRule,
 	uop.Reciprocal: reciprocalRule,
 	uop.Sin:        sinRule,
@@ -43,6 +43,9 @@ var rules = map[uop.Op]rule{
 	uop.Copy:               copyRule,
 	uop.After:              addRule,
 }
+
+// Define states the rule of an operation that only some package knows how to make, when the program starts.
+func Define(op uop.Op, r Rule) { rules[op] = r }
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // Normalize copies the graph of a request into g, without what does not decide its kernels: each BUFFER
-// becomes a PARAM, numbered by first visit, unique CONSTs are numbered too, and BIND loses its value. Two requests with
+// becomes a PARAM, numbered by first visit, unique CONSTs are numbered too, BIND loses its value and CALL becomes what it
+// has the value of. Two requests with
 // the same root in one g have the same schedule. buffers are the BUFFERs in order of their numbers,
 // vars the values of the bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
@@ -57,8 +58,9 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 		u := n.nodes[at].node
 		if !w.ready {
 			w.ready = true
-			for i := len(u.Src) - 1; i >= 0; i-- {
-				n.push(u.Src[i])
+			needed := neededSources(u)
+			for i := len(needed) - 1; i >= 0; i-- {
+				n.push(needed[i])
 			}
 			continue
 		}
@@ -111,10 +113,19 @@ func (n *normalizer) put(at int32) {
 	n.index[i] = at + 1
 }
 
+// neededSources are the sources that decide the value of a node: a CALL has that of the first one, the others are for
+// its gradient.
+func neededSources(u *uop.UOp) []*uop.UOp {
+	if u.Op == uop.Call {
+		return u.Src[:1]
+	}
+	return u.Src
+}
+
 // sources are the copies of the sources of a node. If one is not done, the node waits for it.
 func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 	n.src = n.src[:0]
-	for _, s := range u.Src {
+	for _, s := range neededSources(u) {
 		node := &n.nodes[n.find(s)]
 		if node.copy == nil {
 			node.waiting = append(node.waiting, at)
@@ -128,6 +139,8 @@ func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 // replace is the copy of u. The slice src is used again.
 func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	switch u.Op {
+	case uop.Call:
+		return src[0]
 	case uop.Unique:
 		return u // only seen by the node above it, which loses it: g would fill up with them
 	case uop.Buffer:

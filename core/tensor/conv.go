@@ -100,24 +100,24 @@ func avgPool(x *uop.UOp, kernel []int64, w Window, countPad bool) *uop.UOp {
 	n := len(kernel)
 	stride, dilation, p := w.resolve(n, kernel)
 	axes := lastAxes(n)
-	windows := func(y *uop.UOp, p [][2]int64) *uop.UOp {
-		return pool(padSpatial(y, p, 0), kernel, stride, dilation)
+	slide := func(y *uop.UOp, p [][2]int64) *uop.UOp {
+		return windows(padSpatial(y, p, 0), kernel, stride, dilation)
 	}
 	grown := p
 	if w.CeilMode {
 		grown = ceilPads(x, kernel, stride, dilation, p)
 	}
 	if !countPad {
-		return div(sum(windows(x, grown), axes, false), sum(windows(fullLike(x, 1), grown), axes, false))
+		return div(sum(slide(x, grown), axes, false), sum(slide(fullLike(x, 1), grown), axes, false))
 	}
 	if !w.CeilMode {
-		return mean(windows(x, p), axes, false)
+		return mean(slide(x, p), axes, false)
 	}
 	extra := make([][2]int64, n)
 	for i := range extra {
 		extra[i] = [2]int64{grown[i][0] - p[i][0], grown[i][1] - p[i][1]}
 	}
-	return div(sum(windows(x, grown), axes, false), sum(windows(fullLike(padSpatial(x, p, 0), 1), extra), axes, false))
+	return div(sum(slide(x, grown), axes, false), sum(slide(fullLike(padSpatial(x, p, 0), 1), extra), axes, false))
 }
 
 // maxPool gives the maxima and where they are taken from (the first, as same finds them).
@@ -128,18 +128,18 @@ func maxPool(x *uop.UOp, kernel []int64, w Window, same func(x, m *uop.UOp) *uop
 		p = ceilPads(x, kernel, stride, dilation, p)
 	}
 	axes := lastAxes(n)
-	windows := pool(padSpatial(x, p, x.DType.Min()), kernel, stride, dilation)
-	values = maxOf(windows, axes, false)
+	all := windows(padSpatial(x, p, x.DType.Min()), kernel, stride, dilation)
+	values = maxOf(all, axes, false)
 	s := x.Shape()
 	spatial := s[len(s)-n:]
 	total := numel("x", spatial).N
 	down := reshape(arange(x.Graph(), uop.Int(total), uop.Int(0), uop.Int(-1), uop.DefaultInt), spatial)
-	m := same(windows, maxOf(windows, axes, true))
+	m := same(all, maxOf(all, axes, true))
 	at := mul(m, pool(padSpatial(down, p, down.DType.Min()), kernel, stride, dilation))
 	return values, sub(int(total), maxOf(at, axes, false))
 }
 
-// conv pads, takes the windows, multiplies them by the weights and sums: (bs, g, rc, oy, ox, cin, ky, kx).
+// conv pads, takes the windows, multiplies them by the weights and sums.
 func conv(x, weight, bias *uop.UOp, groups int64, w Window) *uop.UOp {
 	xs, ws := x.Shape(), weight.Shape()
 	n := len(ws) - 2
@@ -152,11 +152,22 @@ func conv(x, weight, bias *uop.UOp, groups int64, w Window) *uop.UOp {
 		fail("weight", "has shape %s, need (out, in/groups, …) for x %s and %d groups", ws, xs, groups)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
-	y := pool(padSpatial(x, p, 0), kernel, stride, dilation)
-	out := y.Shape()[2 : 2+n]
-	bs, rc, hw := xs[:1], uop.ShapeOf(cout/groups), uop.ShapeOf(kernel...)
-	g, ci := uop.ShapeOf(groups), uop.ShapeOf(cin)
-	y = reshape(y, joinShapes(bs, g, ci, uop.ShapeOf(1), out, hw))
+	x = padSpatial(x, p, 0)
+	c := convolution{stride: stride, dilation: dilation, groups: groups}
+	y := c.of(x, weight, correlate(pool(x, kernel, stride, dilation), weight, groups))
+	if bias == nil {
+		return y
+	}
+	return add(y, reshape(bias, joinShapes(uop.ShapeOf(1, -1), onesShape(n))))
+}
+
+// correlate multiplies windows by weights and sums: (bs, g, rc, oy, ox, cin, ky, kx).
+func correlate(windows, weight *uop.UOp, groups int64) *uop.UOp {
+	s, ws := windows.Shape(), weight.Shape()
+	n := len(ws) - 2
+	bs, rc, ci, out, hw := s[:1], uop.Shape{ws[0].Div(uop.N(groups))}, ws[1:2], s[2:2+n], ws[2:]
+	g := uop.ShapeOf(groups)
+	y := reshape(windows, joinShapes(bs, g, ci, uop.ShapeOf(1), out, hw))
 	y = expand(y, joinShapes(bs, g, ci, rc, out, hw))
 	order := []int{0, 1, 3}
 	for i := range n {
@@ -172,11 +183,7 @@ func conv(x, weight, bias *uop.UOp, groups int64, w Window) *uop.UOp {
 	for i := range n + 1 {
 		axes = append(axes, -1-i)
 	}
-	y = reshape(sum(y, axes, true), joinShapes(bs, uop.ShapeOf(cout), out))
-	if bias == nil {
-		return y
-	}
-	return add(y, reshape(bias, joinShapes(uop.ShapeOf(1, -1), onesShape(n))))
+	return reshape(sum(y, axes, true), joinShapes(bs, ws[:1], out))
 }
 
 // convTranspose spreads x by the stride and convolves it with the flipped weights.

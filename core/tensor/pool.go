@@ -76,7 +76,7 @@ func unfold(x *uop.UOp, axis int, size, step int64) *uop.UOp {
 		}
 	}
 	order = append(order, axis)
-	return permute(pool(permute(x, order), []int64{size}, []int64{step}, []int64{1}), append(argSort(order), len(s)))
+	return permute(windows(permute(x, order), []int64{size}, []int64{step}, []int64{1}), append(argSort(order), len(s)))
 }
 
 // argSort is the inverse of a permutation.

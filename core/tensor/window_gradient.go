@@ -1,0 +1,256 @@
+package tensor
+
+import (
+	"slices"
+
+	"polygrad/core/gradient"
+	"polygrad/core/uop"
+)
+
+// What pool makes of an axis has a poor gradient: the way back through the repeated axis is a sum over the repeats,
+// almost all of it zeros. So windows and convolutions are CALLs, which have the value of their first source, and whose
+// gradient is stated for the others: that of a convolution is made of two more convolutions.
+
+func init() {
+	gradient.Define(uop.Call, func(g, u *uop.UOp) []*uop.UOp {
+		if len(u.Src) == 3 {
+			return convRule(g, u)
+		}
+		return windowsRule(g, u)
+	})
+}
+
+// windows is pool with a gradient of its own.
+func windows(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
+	return call(pool(x, kernel, stride, dilation), []*uop.UOp{x}, kernel, stride, dilation)
+}
+
+// call is a value that is differentiated as something made of other tensors, and of some numbers.
+func call(value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
+	if !value.DType.IsFloat() {
+		return value
+	}
+	var arg uop.Nums
+	for _, v := range slices.Concat(numbers...) {
+		arg = append(arg, int(v))
+	}
+	return value.Graph().New(uop.Call, value.DType, append([]*uop.UOp{value}, of...), arg, nil)
+}
+
+// callNumbers are the numbers that a CALL was made with, n in a list.
+func callNumbers(u *uop.UOp, n int) [][]int64 {
+	var out [][]int64
+	for part := range slices.Chunk(u.Arg.(uop.Nums), n) {
+		list := make([]int64, len(part))
+		for i, v := range part {
+			list[i] = int64(v)
+		}
+		out = append(out, list)
+	}
+	return out
+}
+
+// phases says how the elements of an axis that windows slide over are reached: element q*stride+r is tap t*stride+r of
+// window q-t. There are taps t for each of the first parts r; the other elements up to the stride are in no window.
+type phases struct {
+	stride, parts, taps int64
+	dilation            int64 // of the taps
+	spread              int64 // the windows are spread by it first
+}
+
+// phasesOf are the phases of an axis. Where windows skip elements and have gaps, windows with zeros stand between.
+func phasesOf(kernel, stride, dilation int64) phases {
+	switch {
+	case stride == 1 || dilation > 1 && kernel > 1:
+		return phases{stride: 1, parts: 1, taps: kernel, dilation: dilation, spread: stride}
+	case kernel <= stride:
+		return phases{stride: stride, parts: kernel, taps: 1, dilation: 1, spread: 1}
+	}
+	return phases{stride: stride, parts: stride, taps: ceil64(kernel, stride), dilation: 1, spread: 1}
+}
+
+// reach is how far the first and the last tap are apart.
+func (p phases) reach() int64 { return (p.taps - 1) * p.dilation }
+
+// spreadAxis puts n-1 zeros between the elements of an axis.
+func spreadAxis(x *uop.UOp, axis int, n int64) *uop.UOp {
+	if n == 1 {
+		return x
+	}
+	size := intSize("x", x.Shape(), axis)
+	x = padAxis(unflatten(x, axis, uop.ShapeOf(size, 1)), axis+1, 0, n-1, 0)
+	return shrinkAxis(flatten(x, axis, axis+1), axis, uop.N(0), uop.N((size-1)*n+1))
+}
+
+// fitAxis brings an axis to a size with zeros at its end, or without its end.
+func fitAxis(x *uop.UOp, axis int, size int64) *uop.UOp {
+	if have := intSize("x", x.Shape(), axis); have < size {
+		return padAxis(x, axis, 0, size-have, 0)
+	}
+	return shrinkAxis(x, axis, uop.N(0), uop.N(size))
+}
+
+// join puts the parts of axis next to each other, which follow on it, and gives the axis its size.
+func (p phases) join(x *uop.UOp, axis int, size int64) *uop.UOp {
+	return fitAxis(flatten(fitAxis(x, axis+1, p.stride), axis, axis+1), axis, size)
+}
+
+// windowsRule adds up for each element what the windows that it is in have got for it.
+func windowsRule(g, u *uop.UOp) []*uop.UOp {
+	xs := u.Src[1].Shape()
+	n := len(u.Arg.(uop.Nums)) / 3
+	lead := len(xs) - n
+	numbers := callNumbers(u, n)
+	kernel, stride, dilation := numbers[0], numbers[1], numbers[2]
+	ps := make([]phases, n)
+	var sums []int
+	for a := range n {
+		ps[a] = phasesOf(kernel[a], stride[a], dilation[a])
+		p := ps[a]
+		// Windows, parts and taps of the axes before, windows of this one and the next ones, kernels.
+		at, k := lead+3*a, lead+n+2*a
+		g = spreadAxis(g, at, p.spread)
+		g = unflatten(fitAxis(g, k, p.taps*p.parts), k, uop.ShapeOf(p.taps, p.parts))
+		order := countTo(len(g.Shape()))
+		order = slices.Insert(slices.Delete(order, k, k+2), at+1, k+1, k)
+		g = permute(g, order)
+		if p.taps > 1 {
+			g = diagonals(g, at, p)
+			sums = append(sums, at+2)
+		}
+	}
+	if len(sums) > 0 {
+		g = sum(g, sums, true)
+	}
+	for a, p := range ps {
+		g = p.join(reshape(g, dropAxis(g.Shape(), lead+a+2)), lead+a, intSize("x", xs, lead+a))
+	}
+	return []*uop.UOp{nil, g}
+}
+
+func dropAxis(s uop.Shape, axis int) uop.Shape { return joinShapes(s[:axis], s[axis+1:]) }
+
+// moveAxis takes an axis to another place.
+func moveAxis(x *uop.UOp, from, to int) *uop.UOp {
+	order := countTo(len(x.Shape()))
+	return permute(x, slices.Insert(slices.Delete(order, from, from+1), to, from))
+}
+
+// diagonals moves tap t, two axes behind axis, by t: element (q, t) is what (q-t, t) was.
+func diagonals(g *uop.UOp, axis int, p phases) *uop.UOp {
+	end := len(g.Shape())
+	g = moveAxis(padAxis(g, axis, p.reach(), p.reach(), 0), axis, end-1)
+	g = flip(pool(g, []int64{p.taps}, []int64{1}, []int64{p.dilation}), end)
+	// The tap meets the shifts of its windows. Of all pairs those are wanted where both are equal.
+	g = flatten(moveAxis(g, axis+1, end), end-1, end)
+	g = unflatten(padAxis(g, end-1, 0, p.taps, 0), end-1, uop.ShapeOf(p.taps, p.taps+1))
+	g = shrinkAxis(g, end, uop.N(0), uop.N(1))
+	g = reshape(g, dropAxis(g.Shape(), end))
+	return moveAxis(moveAxis(g, end-2, axis), end-1, axis+2)
+}
+
+// convRule gives the gradients of what is convolved and of the weights.
+func convRule(g, u *uop.UOp) []*uop.UOp {
+	x, weight := u.Src[1], u.Src[2]
+	n := len(x.Shape()) - 2
+	numbers := callNumbers(u, n)
+	c := convolution{stride: numbers[0], dilation: numbers[1], groups: numbers[2][0]}
+	return []*uop.UOp{nil, c.backToInput(g, x, weight), c.backToWeight(g, x, weight)}
+}
+
+// convolution is one without padding.
+type convolution struct {
+	stride, dilation []int64
+	groups           int64
+}
+
+// of says that y is the convolution of x with weight, or of it the first elements along each axis.
+func (c convolution) of(x, weight, y *uop.UOp) *uop.UOp {
+	return call(y, []*uop.UOp{x, weight}, c.stride, c.dilation, []int64{c.groups})
+}
+
+// apply gives the first elements of a convolution.
+func (c convolution) apply(x, weight *uop.UOp, out []int64) *uop.UOp {
+	kernel := intShape("weight", weight.Shape()[2:])
+	return c.of(x, weight, correlate(c.windows(x, kernel, out), weight, c.groups))
+}
+
+// windows are the first windows along each axis. An axis is repeated for each element of a window, or for each window if
+// they are fewer.
+func (c convolution) windows(x *uop.UOp, kernel, out []int64) *uop.UOp {
+	first, second := uop.ShapeOf(out...), uop.ShapeOf(kernel...)
+	few := second.Numel().N > first.Numel().N
+	stride, dilation := c.stride, c.dilation
+	if few {
+		kernel, stride, dilation, first, second = out, dilation, stride, second, first
+	}
+	y := shrinkTo(pool(x, kernel, stride, dilation), joinShapes(x.Shape()[:2], first, second))
+	if !few {
+		return y
+	}
+	order := countTo(2 + 2*len(out))
+	n := 2 + len(out)
+	return permute(y, slices.Concat(order[:2], order[n:], order[2:n]))
+}
+
+// backToInput is a convolution of the padded gradient with the weights. Their taps are taken apart by the phase of the
+// stride that they belong to, as if each phase were a channel of its own.
+func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
+	xs, ws := x.Shape(), weight.Shape()
+	n := len(xs) - 2
+	cout := ws[0].Div(uop.N(c.groups))
+	back := convolution{stride: ones64(n), groups: c.groups}
+	w := unflatten(weight, 0, joinShapes(uop.ShapeOf(c.groups), uop.Shape{cout}))
+	order, inner := []int{0, 2}, []int{1}
+	var (
+		ps               []phases
+		parts, taps, out []int64
+		pads             [][2]int64
+	)
+	for a := range n {
+		size := intSize("x", xs, 2+a)
+		p := phasesOf(intSize("weight", ws, 2+a), c.stride[a], c.dilation[a])
+		g = spreadAxis(g, 2+a, p.spread)
+		q := ceil64(size, p.stride)
+		pads = append(pads, [2]int64{p.reach(), q - intSize("gradient", g.Shape(), 2+a)})
+		at := 3 + 2*a
+		w = flip(unflatten(fitAxis(w, at, p.taps*p.parts), at, uop.ShapeOf(p.taps, p.parts)), at)
+		order, inner = append(order, at+1), append(inner, at)
+		back.dilation = append(back.dilation, p.dilation)
+		ps, parts, taps, out = append(ps, p), append(parts, p.parts), append(taps, p.taps), append(out, q)
+	}
+	phased := uop.ShapeOf(parts...).Numel()
+	w = reshape(permute(w, append(order, inner...)), joinShapes(uop.Shape{xs[1].Mul(phased), cout}, uop.ShapeOf(taps...)))
+	if !phased.IsNum(1) {
+		w = w.ContiguousOp() // where its indices need no remainders
+	}
+	y := back.apply(padSpatial(g, pads, 0), w, out)
+	if !phased.IsNum(1) {
+		y = y.ContiguousOp()
+	}
+	y = unflatten(y, 1, joinShapes(xs[1:2], uop.ShapeOf(parts...)))
+	for a, p := range ps {
+		y = p.join(moveAxis(y, 2+n, 2+a), 2+a, intSize("x", xs, 2+a))
+	}
+	return y
+}
+
+// backToWeight is a convolution of the channels of x with those of the gradient, in which the batch is what is summed,
+// and in which stride and dilation change places.
+func (c convolution) backToWeight(g, x, weight *uop.UOp) *uop.UOp {
+	ws, groups := weight.Shape(), uop.N(c.groups)
+	apart := func(t *uop.UOp, perGroup uop.Sint) *uop.UOp {
+		s := t.Shape()
+		return reshape(t, joinShapes(s[:1], uop.Shape{groups, perGroup}, s[2:]))
+	}
+	cout := ws[0].Div(groups)
+	x, g = apart(x, ws[1]), apart(g, cout)
+	order := countTo(len(x.Shape()))
+	order[0], order[2] = 2, 0
+	x = flatten(permute(x, order), 1, 2) // (in, group batch, …)
+	order[0], order[1], order[2] = 1, 2, 0
+	g = flatten(permute(g, order), 0, 1) // (group out, batch, …)
+	back := convolution{stride: c.dilation, dilation: c.stride, groups: c.groups}
+	y := apart(back.apply(x, g, intShape("weight", ws[2:])), cout) // (in, group, out, …)
+	return flatten(permute(y, order), 0, 1)
+}
