@@ -5,11 +5,13 @@ import "polygrad/core/uop"
 // axis is a loop whose iterations are parallel, with how it is tiled: an inner tile of so many units side by side,
 // each one iteration or one vector of them.
 type axis struct {
-	r    *region
-	n    int64 // iterations, -1 if not constant
-	vec  bool  // the lanes of vectors are iterations of it
-	jam  int64 // units in a tile
-	unit int64 // iterations in a unit
+	r *region
+	n int64 // iterations, -1 if not constant
+	// place is its number among the axes of the band, from 1 on.
+	place int64
+	vec   bool  // the lanes of vectors are iterations of it
+	jam   int64 // units in a tile
+	unit  int64 // iterations in a unit
 	// group is the number of tiles in a block of the cache, 0 for no blocks.
 	group int64
 

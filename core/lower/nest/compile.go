@@ -9,14 +9,23 @@ import (
 
 // Compile lays the linear list of a kernel out for a machine.
 func Compile(name string, list []*uop.UOp, m Machine) (*Kernel, error) {
+	return CompileAs(name, list, m, "")
+}
+
+// CompileAs lays the linear list of a kernel out for a machine, as a choice says.
+func CompileAs(name string, list []*uop.UOp, m Machine, c Choice) (*Kernel, error) {
+	wanted, err := c.bands()
+	if err != nil {
+		return nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
+	}
 	root, err := tree(list)
 	if err != nil {
 		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
 	}
-	k, err := build(name, list, root, m, false)
+	k, err := build(name, list, root, m, wanted, false)
 	if err != nil && m.Lanes > 1 {
 		// What cannot be spread over vectors is done as it stands.
-		k, err = build(name, list, root, m, true)
+		k, err = build(name, list, root, m, wanted, true)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
@@ -27,7 +36,7 @@ func Compile(name string, list []*uop.UOp, m Machine) (*Kernel, error) {
 	return k, nil
 }
 
-func build(name string, list []*uop.UOp, root *region, m Machine, plain bool) (k *Kernel, err error) {
+func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band, plain bool) (k *Kernel, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -44,6 +53,7 @@ func build(name string, list []*uop.UOp, root *region, m Machine, plain bool) (k
 	im := &importer{
 		Builder: NewBuilder(name, lanes), m: m, plain: plain,
 		bufs: map[*uop.UOp]*Buffer{}, vars: map[string]int{}, grows: map[*uop.UOp]*slopes{}, pure: make(map[*uop.UOp]bool, len(list)),
+		wanted: wanted, numbered: map[*region]int{},
 	}
 	im.Builder.Machine = m
 	im.exact = root.exactProducts(map[*uop.UOp]bool{})

@@ -71,12 +71,12 @@ func (im *importer) planReduction(p *plan) {
 	}
 	best := math.Inf(1)
 	var vec, rows *axis
-	if simple {
+	if simple && (p.want[knobVector] == open || p.want[knobVector] == none) {
 		rows = im.sharing(p, acc, nil)
 		best = im.alongCost(k, rows, acc)
 	}
 	for _, a := range p.axes {
-		if a.n < 2 {
+		if a.n < 2 || !p.want.allows(knobVector, a) {
 			continue
 		}
 		shared := im.sharing(p, acc, a)
@@ -87,7 +87,7 @@ func (im *importer) planReduction(p *plan) {
 	if vec == nil {
 		p.along = simple
 		if rows != nil && simple {
-			rows.jam = min(4, rows.n)
+			rows.jam = p.want.or(knobTall, min(4, rows.n), rows.n)
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (im *importer) planReduction(p *plan) {
 	if rows == nil && im.planPasses(p, vec, acc) {
 		return
 	}
-	im.registerTile(vec, rows, int64(results), acc)
+	im.registerTile(p, vec, rows, int64(results), acc)
 	if rows == nil {
 		return
 	}
@@ -185,8 +185,11 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 	var found *axis
 	best := 0.0
 	for _, a := range p.axes {
-		if a == except || a.n < 2 {
+		if a == except || a.n < 2 || p.want[knobRows] == none {
 			continue
+		}
+		if a.place == p.want[knobRows] {
+			return a
 		}
 		s := im.slopes(a.r.rng)
 		common, own := 0.0, false
@@ -210,10 +213,10 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 const aliasing = 4096
 
 // registerTile fills the vector registers with results: rows by columns of vectors.
-func (im *importer) registerTile(vec, rows *axis, results int64, acc []access) {
+func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []access) {
 	vectors := (vec.n + vec.unit - 1) / vec.unit
 	if rows == nil {
-		vec.jam = min(max(8/results, 1), vectors)
+		vec.jam = p.want.or(knobWide, max(8/results, 1), vectors)
 		return
 	}
 	room := int64(im.m.Vectors-4) / results
@@ -227,8 +230,8 @@ func (im *importer) registerTile(vec, rows *axis, results int64, acc []access) {
 	if rows.n <= room/4 {
 		wide = 4
 	}
-	vec.jam = max(min(wide, vectors, room), 1)
-	rows.jam = even(rows.n, max(min(tall, room/vec.jam), 1))
+	vec.jam = p.want.or(knobWide, min(wide, room), vectors)
+	rows.jam = p.want.or(knobTall, even(rows.n, max(min(tall, room/vec.jam), 1)), rows.n)
 }
 
 // even is a height of tiles, up to a limit, that leaves no small rest.
@@ -271,15 +274,15 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
 	for _, sum := range p.sums {
-		p.packs = append(p.packs, im.findPacks(sum, vec, rows, walks)...)
-		p.rowPacks = append(p.rowPacks, im.findRowPacks(sum, vec, rows)...)
+		p.packs = append(p.packs, im.findPacks(p, sum, vec, rows, walks)...)
+		p.rowPacks = append(p.rowPacks, im.findRowPacks(p, sum, vec, rows)...)
 	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)
 	const element = 4
 	if len(p.packs) > 0 {
 		most := max(im.m.L3/(k*vec.tile()*element), 1)
-		vec.group = share(tilesAcross, most, int64(im.m.Threads))
+		vec.group = p.want.or(knobAcross, share(tilesAcross, most, int64(im.m.Threads)), tilesAcross)
 		inside := slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
 		if inside {
 			p.levels = append(walks, level{vec, block})
@@ -297,8 +300,8 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	if len(p.rowPacks) > 0 {
 		tall = rows.width(im.Lanes)
 	}
-	if most := max(im.m.L2/2/(k*tall*element), 1); tilesDown > most || len(p.rowPacks) > 0 {
-		rows.group = share(tilesDown, most, 1)
+	if most := max(im.m.L2/2/(k*tall*element), 1); (tilesDown > most || p.want[knobDown] > 0) && p.want[knobDown] != none || len(p.rowPacks) > 0 {
+		rows.group = p.want.or(knobDown, share(tilesDown, most, 1), tilesDown)
 		p.levels = append(p.levels, level{rows, block})
 		p.rowPackAt = len(p.levels)
 		for _, q := range p.rowPacks {
@@ -306,7 +309,7 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 	}
 	p.levels = append(p.levels, level{vec, tiles}, level{rows, tiles})
-	if len(p.packs) == 0 && tilesDown > tilesAcross && rows.group == 0 {
+	if p.want[knobInner] == off || p.want[knobInner] == open && len(p.packs) == 0 && tilesDown > tilesAcross && rows.group == 0 {
 		n := len(p.levels)
 		p.levels[n-1], p.levels[n-2] = p.levels[n-2], p.levels[n-1]
 	}

@@ -24,6 +24,9 @@ type importer struct {
 	// plain kernels keep their loops as they are; serial ones have no work items.
 	plain, serial bool
 	buffers       int32
+	// wanted are the knobs of the bands, numbered is how they are counted.
+	wanted   []band
+	numbered map[*region]int
 }
 
 // env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.

@@ -24,11 +24,11 @@ const (
 )
 
 // findPacks lists the operands of a sum that are worth packing.
-func (im *importer) findPacks(sum *series, vec, rows *axis, walks []level) []*pack {
-	in, k := sum.innermost(), sum.steps
+func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []level) []*pack {
+	in, k, always := sum.innermost(), sum.steps, p.want[knobPacks] == on
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := rows.n / rows.tile()
-	if k*vec.tile()*4 > im.m.L3 {
+	if k*vec.tile()*4 > im.m.L3 || p.want[knobPacks] == off {
 		return nil
 	}
 	often := reuse
@@ -59,10 +59,10 @@ func (im *importer) findPacks(sum *series, vec, rows *axis, walks []level) []*pa
 		if !im.movesWith(u, walks) {
 			reuse = often
 		}
-		if reuse < 2 {
+		if reuse < 2 && !always {
 			return
 		}
-		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 {
+		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always {
 			s, t := byLane.of(u.Src[0]), byStep.of(u.Src[0])
 			near := s.step == 1 && !s.odd
 			if near && (reuse < packTiles || max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd) {

@@ -25,7 +25,14 @@ type passes struct {
 // planPasses lays a sum out in passes if that pays.
 func (im *importer) planPasses(p *plan, vec *axis, acc []access) bool {
 	in := p.leaf.loops()
-	if len(in) != 1 || len(in[0].loops()) > 0 || !in[0].simple() || in[0].trip() < passMin {
+	least, farthest := int64(passMin), int64(passStep)
+	switch p.want[knobPasses] {
+	case off:
+		return false
+	case on:
+		least, farthest = 2*passRows, 0
+	}
+	if len(in) != 1 || len(in[0].loops()) > 0 || !in[0].simple() || in[0].trip() < least {
 		return false
 	}
 	r := in[0]
@@ -39,7 +46,7 @@ func (im *importer) planPasses(p *plan, vec *axis, acc []access) bool {
 		if !c.matters {
 			continue
 		}
-		if c.step != 1 || c.odd || s.odd || max(s.step, -s.step)*int64(a.u.DType.Itemsize()) < passStep {
+		if c.step != 1 || c.odd || s.odd || max(s.step, -s.step)*int64(a.u.DType.Itemsize()) < farthest {
 			return false
 		}
 		far++
@@ -53,13 +60,16 @@ func (im *importer) planPasses(p *plan, vec *axis, acc []access) bool {
 	if far == 0 || vec.n < 8*lanes || !im.m.Masks && vec.n%(2*lanes) != 0 {
 		return false
 	}
-	vec.jam = 2
+	vec.jam = p.want.or(knobWide, 2, vec.n/lanes)
+	if !im.m.Masks && vec.n%vec.tile() != 0 {
+		vec.jam = 2
+	}
 	element := int64(4)
 	if lanes == int64(im.m.WideLanes) {
 		element = 8
 	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
-	vec.group = share(tilesAcross, max(im.m.L1/4/(vec.tile()*element), 1), int64(im.m.Threads))
+	vec.group = p.want.or(knobAcross, share(tilesAcross, max(im.m.L1/4/(vec.tile()*element), 1), int64(im.m.Threads)), tilesAcross)
 	vec.win = vec.whole(im)
 	for _, a := range p.axes {
 		if a.plain() {

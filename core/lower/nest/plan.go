@@ -34,6 +34,9 @@ type plan struct {
 	// rowPacks are operands of the rows that are computed before the level rowPackAt.
 	rowPacks  []*rowPack
 	rowPackAt int
+	// want is what was chosen for the band, used what it has come to.
+	want band
+	used *Laid
 }
 
 // access is a load or store of memory in the leaf of a band.
@@ -84,9 +87,10 @@ func (im *importer) vectorCost(acc []access, rng *uop.UOp) float64 {
 // plan chooses how a band is laid out.
 func (im *importer) plan(c []*region, e *env) *plan {
 	p := &plan{leaf: c[len(c)-1], items: -1, masks: im.m.Masks && im.maskable()}
-	for _, r := range c {
-		p.axes = append(p.axes, &axis{r: r, n: r.trip(), jam: 1, unit: 1})
+	for i, r := range c {
+		p.axes = append(p.axes, &axis{r: r, n: r.trip(), place: int64(i + 1), jam: 1, unit: 1})
 	}
+	im.number(p, c)
 	inner := p.leaf.loops()
 	collects := slices.ContainsFunc(inner, func(r *region) bool { return !r.writes })
 	nested := slices.ContainsFunc(inner, func(r *region) bool { return r.writes })
@@ -103,6 +107,7 @@ func (im *importer) plan(c []*region, e *env) *plan {
 	if e.outer == nil {
 		im.chooseItems(p)
 	}
+	p.record(collects && !nested)
 	return p
 }
 
@@ -137,7 +142,7 @@ func (im *importer) planElements(p *plan) {
 	var vec *axis
 	best := 0.0
 	for _, a := range p.axes {
-		if a.n < 2 {
+		if a.n < 2 || !p.want.allows(knobVector, a) {
 			continue
 		}
 		cost := im.vectorCost(acc, a.r.rng)
@@ -147,13 +152,14 @@ func (im *importer) planElements(p *plan) {
 			vec, best = a, cost
 		}
 	}
-	if vec == nil || im.planTurn(p, acc, best) || best > float64(len(acc))*costApart {
+	if vec == nil || im.planTurn(p, acc, best) || p.want[knobVector] == open && best > float64(len(acc))*costApart {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
 	weight := im.weight(p.leaf)
 	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.tile() > vec.n); vec.jam /= 2 {
 	}
+	vec.jam = p.want.or(knobWide, vec.jam, max(vec.n/vec.unit, 1))
 }
 
 // weight is the number of operations in a region without the loops inside and what only computes indices.
@@ -177,24 +183,30 @@ func (im *importer) chooseItems(p *plan) {
 	if len(p.levels) == 0 {
 		return
 	}
-	first := p.levels[0]
+	at := 0
+	if i := int(p.want[knobItems]) - 1; i >= 0 && slices.Contains(p.shareable(), int64(i)) {
+		at = i
+	}
+	first := p.levels[at]
 	n := first.a.n
 	if n < 0 || im.serial {
 		return
 	}
+	p.used.items = p.shareable()
 	switch first.kind {
 	case tiles:
 		n = first.a.full() + min(first.a.rest(), 1)
 	case block:
 		n = (first.a.full() + min(first.a.rest(), 1) + first.a.group - 1) / first.a.group
 	case walk:
-		if len(p.levels) > 1 && p.levels[1].kind == walk && n < manyItems && p.levels[1].a.n > 0 {
-			p.with = p.levels[1].a
+		if len(p.levels) > at+1 && p.levels[at+1].kind == walk && n < manyItems && p.levels[at+1].a.n > 0 {
+			p.with = p.levels[at+1].a
 			n *= p.with.n
-			p.levels = slices.Delete(p.levels, 1, 2)
+			p.levels = slices.Delete(p.levels, at+1, at+2)
+			p.joined(at)
 		}
 	}
-	p.items = 0
+	p.items = at
 	im.Items = n
 }
 

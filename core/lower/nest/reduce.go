@@ -169,6 +169,7 @@ func (im *importer) along(r *region, copies []*env) {
 	for ways > 1 && (ways*lanes > n || ways*im.weight(r) > 256) {
 		ways /= 2
 	}
+	ways = im.at.ways(ways, max(n/lanes, 1))
 	step := ways * lanes
 	full := n / step
 	rest := n % step
@@ -225,6 +226,7 @@ func (im *importer) unrolled(r *region, copies []*env) {
 	for ways*sums1 < chains && 2*ways <= n && 2*ways*sums1*im.weight(r) <= 512 {
 		ways *= 2
 	}
+	ways = im.at.ways(ways, n)
 	if full := n / ways; full > 0 {
 		var s *sums
 		im.Builder.Loop(r.label(), im.Int(I64, full), func(l *Loop) {

@@ -29,11 +29,11 @@ const (
 const rowPackTiles = 4
 
 // findRowPacks lists the operands of the rows of a sum that are worth packing.
-func (im *importer) findRowPacks(sum *series, vec, rows *axis) []*rowPack {
-	in, k := sum.innermost(), sum.steps
+func (im *importer) findRowPacks(p *plan, sum *series, vec, rows *axis) []*rowPack {
+	in, k, always := sum.innermost(), sum.steps, p.want[knobRowPacks] == on
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := (vec.n + vec.tile() - 1) / vec.tile()
-	if k < int64(im.Lanes) || !im.m.Masks {
+	if k < int64(im.Lanes) || !im.m.Masks || p.want[knobRowPacks] == off {
 		return nil
 	}
 	var out []*rowPack
@@ -61,7 +61,7 @@ func (im *importer) findRowPacks(sum *series, vec, rows *axis) []*rowPack {
 			q.way = bySteps
 		}
 		plain := u.Op == uop.Load && u.DType.Itemsize() >= 4
-		if plain || q.way == oneByOne {
+		if (plain || q.way == oneByOne) && !always {
 			if reuse < rowPackTiles {
 				return
 			}

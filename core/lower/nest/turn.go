@@ -2,6 +2,7 @@ package nest
 
 import (
 	"encoding/binary"
+	"math"
 
 	"polygrad/core/uop"
 )
@@ -55,6 +56,12 @@ const costTurn = 5
 // lanes, several of them across a page. It reports whether that pays.
 func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 	lanes := int64(im.Lanes)
+	switch {
+	case p.want[knobTurn] == on:
+		best = math.Inf(1)
+	case p.want[knobTurn] == off || p.want[knobVector] != open:
+		return false
+	}
 	for _, y := range p.axes {
 		for _, x := range p.axes {
 			if x == y || x.n < lanes || y.n < lanes {
@@ -76,7 +83,7 @@ func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 				continue
 			}
 			y.vec, y.unit, y.jam = true, lanes, 1
-			x.jam, x.group = lanes, 4
+			x.jam, x.group = lanes, p.want.or(knobAcross, 4, max(x.n/lanes, 4))
 			p.turn = x
 			for _, a := range p.axes {
 				if a.plain() {

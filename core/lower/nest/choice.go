@@ -1,0 +1,149 @@
+package nest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// knob is one of the things that can be chosen about how a band of loops is laid out.
+type knob uint8
+
+const (
+	// knobVector is the axis whose iterations are the lanes of vectors, none for those of the loops that collect.
+	knobVector knob = iota
+	// knobRows is the other axis of a register tile.
+	knobRows
+	// knobTurn says whether vectors are turned in registers.
+	knobTurn
+	// knobPasses says whether a sum over rows is made in passes.
+	knobPasses
+	// knobPacks and knobRowPacks say whether operands of the columns, and of the rows, are packed.
+	knobPacks
+	knobRowPacks
+	// knobWide and knobTall are the vectors and the rows of a tile.
+	knobWide
+	knobTall
+	// knobInner says whether the tiles of the rows are the innermost loop, and not those of the columns.
+	knobInner
+	// knobAcross and knobDown are the tiles of columns and of rows in a block.
+	knobAcross
+	knobDown
+	// knobWays is how many partial sums a loop that collects has for each of its sums.
+	knobWays
+	// knobItems is the level of the nest whose iterations the threads share.
+	knobItems
+	numKnobs
+)
+
+// What knobs are set to beside numbers from 1 on. Axes and levels are counted from 1.
+const (
+	open = 0 // left to the heuristics
+	none = -1
+	off  = -1
+	on   = 1
+)
+
+// Choice is what is chosen about a kernel: the knobs of its bands, in the order in which they are laid out, separated
+// by /. The knobs of a band are letters with numbers, such as v2w4h7. What it leaves out the heuristics decide; the
+// empty Choice leaves all to them. Knobs that do not suit a band have no effect.
+type Choice string
+
+// band is the knobs of a band.
+type band [numKnobs]int64
+
+// known tells of each knob its letter and the values that mean something.
+var known = [numKnobs]struct {
+	letter    byte
+	low, high int64
+}{
+	knobVector:   {'v', none, 64},
+	knobRows:     {'r', none, 64},
+	knobTurn:     {'t', off, on},
+	knobPasses:   {'p', off, on},
+	knobPacks:    {'c', off, on},
+	knobRowPacks: {'d', off, on},
+	knobWide:     {'w', open, 64},
+	knobTall:     {'h', open, 64},
+	knobInner:    {'i', off, on},
+	knobAcross:   {'x', none, 1 << 30},
+	knobDown:     {'y', none, 1 << 30},
+	knobWays:     {'u', open, 64},
+	knobItems:    {'n', open, 64},
+}
+
+// ParseChoice checks the text of a choice.
+func ParseChoice(text string) (Choice, error) {
+	bands, err := Choice(text).bands()
+	if err != nil {
+		return "", fmt.Errorf("nest.ParseChoice: %w", err)
+	}
+	return choiceOf(bands), nil
+}
+
+// bands takes a choice apart.
+func (c Choice) bands() ([]band, error) {
+	if c == "" {
+		return nil, nil
+	}
+	var out []band
+	for _, text := range strings.Split(string(c), "/") {
+		b := band{}
+		for len(text) > 0 {
+			k, n := knobOf(text[0]), 1
+			for n < len(text) && (text[n] == '-' || '0' <= text[n] && text[n] <= '9') {
+				n++
+			}
+			v, err := strconv.ParseInt(text[1:n], 10, 64)
+			if err != nil || k == numKnobs || v == open || v < known[k].low || v > known[k].high || b[k] != open {
+				return nil, fmt.Errorf("got %q in choice %q, expected one of the letters %s, each once, with a number", text[:n], c, letters())
+			}
+			b[k], text = v, text[n:]
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func knobOf(letter byte) knob {
+	for k := range numKnobs {
+		if known[k].letter == letter {
+			return k
+		}
+	}
+	return numKnobs
+}
+
+func letters() string {
+	s := ""
+	for k := range numKnobs {
+		s += string(known[k].letter)
+	}
+	return s
+}
+
+// choiceOf is the text of knobs.
+func choiceOf(bands []band) Choice {
+	texts := make([]string, len(bands))
+	last := 0
+	for i, b := range bands {
+		for k, v := range b {
+			if v != open {
+				texts[i] += string(known[k].letter) + strconv.FormatInt(v, 10)
+				last = i + 1
+			}
+		}
+	}
+	return Choice(strings.Join(texts[:last], "/"))
+}
+
+// or is what a knob is set to, or what the heuristics say, at least 1 and at most so much.
+func (b *band) or(k knob, heuristic, most int64) int64 {
+	if b[k] > 0 {
+		heuristic = b[k]
+	}
+	return max(min(heuristic, most), 1)
+}
+
+// allows reports whether an axis may be what a knob chooses.
+func (b *band) allows(k knob, a *axis) bool { return b[k] == open || b[k] == a.place }
