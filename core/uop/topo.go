@@ -7,6 +7,7 @@ import "sync"
 type nodeSet struct {
 	walk uint32
 	at   []uint32
+	list []*UOp // room for a walk that sorts
 }
 
 var freeSets = sync.Pool{New: func() any { return &nodeSet{} }}
@@ -48,7 +49,7 @@ func (u *UOp) ToposortGated(gate func(*UOp) bool) []*UOp {
 		visited bool
 	}
 	done := newNodeSet()
-	var out []*UOp
+	out := done.list[:0]
 	stack := make([]entry, 1, 64)
 	stack[0].u = u
 	for len(stack) > 0 {
@@ -75,8 +76,12 @@ func (u *UOp) ToposortGated(gate func(*UOp) bool) []*UOp {
 			}
 		}
 	}
+	list := make([]*UOp, len(out))
+	copy(list, out)
+	clear(out)
+	done.list = out
 	done.free()
-	return out
+	return list
 }
 
 // BackwardSlice is Toposort without u itself.
