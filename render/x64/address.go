@@ -14,6 +14,7 @@ import (
 // is computed in the outermost block that it can be, and is shared by all places that begin with it.
 type placeTable struct {
 	parts   map[string]*part
+	wholes  map[string]*part // by buffer and terms in the order of a place
 	scaled  map[nest.Term]asm.Reg
 	key     []byte
 	planned map[*nest.Place]*part
@@ -37,6 +38,14 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 	if t.planned[at] != nil {
 		return
 	}
+	key := binary.AppendVarint(t.key[:0], int64(at.Buf.ID))
+	key = appendTerms(key, at.Terms)
+	t.key = key
+	if p := t.wholes[string(key)]; p != nil {
+		t.planned[at] = p
+		return
+	}
+	whole := string(key)
 	p := t.base(g, at.Buf)
 	size := at.Buf.Kind.Size()
 	terms := slices.DeleteFunc(slices.Clone(at.Terms), func(t nest.Term) bool {
@@ -57,7 +66,7 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 		p = t.inner(p, ts)
 		i += n
 	}
-	t.planned[at] = p
+	t.planned[at], t.wholes[whole] = p, p
 	if p.last {
 		return
 	}
