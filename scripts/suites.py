@@ -160,7 +160,8 @@ def run_levels() -> Tally:
 
 def run_level(level: str) -> Tally:
     """Run what computes with POLY_CPU set."""
-    os.environ["POLY_CPU"] = level
+    before = os.environ.copy()
+    os.environ.update(POLY_DEVICE="native", POLY_CPU=level)
     try:
         say(f"POLY_CPU={level}")
         total = Tally()
@@ -172,7 +173,8 @@ def run_level(level: str) -> Tally:
             total += test_r(f"r, {level}", "table")
         return total
     finally:
-        del os.environ["POLY_CPU"]
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def run_packages() -> Tally:

@@ -153,9 +153,9 @@ func TestPrograms(t *testing.T) {
 func TestProgramsWithAddressSanitizer(t *testing.T) {
 	for _, source := range []string{"contract.c", "badinput.c", "files.c", "records.c", "stress.c"} {
 		t.Run(source, func(t *testing.T) {
-			program := compile(t, source, "-fsanitize=address", "-fno-omit-frame-pointer")
+			program := compile(t, source, "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer")
 			cmd := exec.Command(program)
-			cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:handle_segv=0:use_sigaltstack=0")
+			cmd.Env = append(os.Environ(), addressSanitizer, "POLY_DEVICE=native")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
