@@ -54,3 +54,14 @@ func TestMachine(t *testing.T) {
 		}
 	}
 }
+
+func TestSplitF32(t *testing.T) {
+	for mode, want := range map[string]bool{"": false, "exact": false, "bf16x3": true} {
+		if got, err := splitF32(mode); got != want || err != nil {
+			t.Errorf("POLY_F32=%s: %v, %v, expected %v", mode, got, err, want)
+		}
+	}
+	if _, err := splitF32("tf32"); err == nil || !strings.Contains(err.Error(), `"tf32"`) || !strings.Contains(err.Error(), "bf16x3") {
+		t.Errorf("error %v, expected one that shows what was given and what can be", err)
+	}
+}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
+	"polygrad/core/lower"
 	"polygrad/core/lower/nest"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -220,5 +222,141 @@ func TestSplitRange(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// dotted is a device that counts how many of its kernels have sums of products of narrow numbers.
+type dotted struct {
+	*nested.Device
+	m    nest.Machine
+	dots int
+}
+
+func (d *dotted) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	for _, p := range progs {
+		k, err := nest.Compile(p.Name, p.Linear, d.m)
+		if err != nil {
+			return nil, err
+		}
+		if hasDot(k.Root) {
+			d.dots++
+		}
+	}
+	return d.Device.Compile(progs)
+}
+
+func hasDot(b *nest.Block) bool {
+	return slices.ContainsFunc(b.Items, func(i nest.Item) bool { return i.Dot != nil || i.Loop != nil && hasDot(i.Loop.Body) })
+}
+
+// TestDotUse looks for the instructions for narrow numbers in products of them, and in no others.
+func TestDotUse(t *testing.T) {
+	for _, c := range []struct {
+		dt             *uop.DType
+		bf16, i8, f32  bool
+		size, expected int
+	}{
+		{uop.BFloat16, true, false, false, 64, 1},
+		{uop.BFloat16, false, true, true, 64, 0},
+		{uop.BFloat16, true, true, true, 4, 0},
+		{uop.Int8, false, true, false, 64, 1},
+		{uop.Int8, true, false, false, 64, 0},
+		{uop.Float32, false, false, true, 64, 1},
+		{uop.Float32, true, true, false, 64, 0},
+		{uop.Float32, true, true, true, 32, 0},
+		{uop.Float16, true, true, true, 64, 0},
+	} {
+		m := nest.AVX512
+		m.DotBF16, m.DotI8, m.SplitF32 = c.bf16, c.i8, c.f32
+		d := &dotted{Device: nested.New(m), m: m}
+		n := int64(c.size)
+		narrowCase{s: [3]int64{n, n, n}, kinds: [2]*uop.DType{c.dt, c.dt}}.check(t, exec.New(d))
+		if d.dots != c.expected {
+			t.Errorf("%v: %d kernels have sums of products, expected %d", c, d.dots, c.expected)
+		}
+	}
+}
+
+// TestNarrowBatches multiplies batches of matrices, of which either operand may be one for all.
+func TestNarrowBatches(t *testing.T) {
+	const m, k, n, batches = 40, 64, 48, 6
+	for name, d := range narrowDevices(t) {
+		e := exec.New(d)
+		for _, which := range []string{"both", "a", "b"} {
+			t.Run(name+"/"+which, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, 2))
+				as, bs := int64(batches), int64(batches)
+				sa, sb := uop.ShapeOf(2, 3, m, k), uop.ShapeOf(2, 3, k, n)
+				switch which {
+				case "a":
+					bs, sb = 1, uop.ShapeOf(1, 1, k, n)
+				case "b":
+					as, sa = 1, uop.ShapeOf(1, 1, m, k)
+				}
+				a, b := newOperand(r, uop.BFloat16, as*m*k), newOperand(r, uop.BFloat16, bs*k*n)
+				out := make([]float32, batches*m*n)
+				g := uop.NewGraph()
+				bufA, bufB, bufO := g.NewBuffer("CPU", as*m*k, a.dt), g.NewBuffer("CPU", bs*k*n, b.dt), g.NewBuffer("CPU", batches*m*n, uop.Float32)
+				v, err := tensor.MatMulAs(bufA.Reshape(sa), bufB.Reshape(sb), uop.Float32)
+				if err != nil {
+					t.Fatal(err)
+				}
+				binds := []exec.Binding{{Buffer: bufA, Ptr: unsafe.Pointer(&a.bytes[0])}, {Buffer: bufB, Ptr: unsafe.Pointer(&b.bytes[0])}, {Buffer: bufO, Ptr: unsafe.Pointer(&out[0])}}
+				if err := e.Realize(g.Sink(nil, bufO.Store(v.Reshape(uop.ShapeOf(batches*m*n)))), binds, nil); err != nil {
+					t.Fatal(err)
+				}
+				for i, got := range out {
+					batch, row, col := int64(i)/(m*n), int64(i)/n%m, int64(i)%n
+					want := 0.0
+					for l := range int64(k) {
+						want += a.values[batch%as*m*k+row*k+l] * b.values[batch%bs*k*n+l*n+col]
+					}
+					if d := math.Abs(float64(got) - want); !(d < 2e-5) {
+						t.Fatalf("element %d is %g, expected %g", i, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNarrowConvolutions slides 3x3 windows over padded images: the sum is over three loops.
+func TestNarrowConvolutions(t *testing.T) {
+	const images, channels, size, out = 2, 32, 18, 24
+	for name, d := range narrowDevices(t) {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(3, 4))
+			x, w := newOperand(r, uop.BFloat16, images*channels*size*size), newOperand(r, uop.BFloat16, out*channels*9)
+			got := make([]uint16, images*out*size*size)
+			g := uop.NewGraph()
+			bufX, bufW, bufO := g.NewBuffer("CPU", int64(len(x.values)), x.dt), g.NewBuffer("CPU", int64(len(w.values)), w.dt), g.NewBuffer("CPU", int64(len(got)), uop.BFloat16)
+			v, err := tensor.Conv(bufX.Reshape(uop.ShapeOf(images, channels, size, size)), bufW.Reshape(uop.ShapeOf(out, channels, 3, 3)), nil, 1, tensor.Window{Padding: [][2]int64{{1, 1}, {1, 1}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			binds := []exec.Binding{{Buffer: bufX, Ptr: unsafe.Pointer(&x.bytes[0])}, {Buffer: bufW, Ptr: unsafe.Pointer(&w.bytes[0])}, {Buffer: bufO, Ptr: unsafe.Pointer(&got[0])}}
+			if err := exec.New(d).Realize(g.Sink(nil, bufO.Store(v.Reshape(uop.ShapeOf(int64(len(got)))))), binds, nil); err != nil {
+				t.Fatal(err)
+			}
+			for i, b := range got {
+				img, o, y0, x0 := i/(out*size*size), i/(size*size)%out, i/size%size, i%size
+				want, magnitude := 0.0, 0.0
+				for c := range channels {
+					for dy := range 3 {
+						for dx := range 3 {
+							if yy, xx := y0+dy-1, x0+dx-1; yy >= 0 && yy < size && xx >= 0 && xx < size {
+								p := x.values[((img*channels+c)*size+yy)*size+xx] * w.values[((o*channels+c)*3+dy)*3+dx]
+								want += p
+								magnitude += math.Abs(p)
+							}
+						}
+					}
+				}
+				// The result is rounded to BF16.
+				if d := math.Abs(float64(uop.BF16ToFloat(b)) - want); !(d <= math.Abs(want)*0x1p-8+magnitude*1e-6) {
+					t.Fatalf("element %d is %g, expected %g", i, uop.BF16ToFloat(b), want)
+				}
+			}
+		})
 	}
 }
