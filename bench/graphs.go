@@ -21,15 +21,24 @@ type Workload struct {
 // Workloads are what is measured, from small to large.
 var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}}
 
-// Graph builds requests on buffers that have memory.
+// Graph builds requests on buffers.
 type Graph struct {
 	*uop.Graph
-	// Binds are the buffers with their memory.
-	Binds []exec.Binding
+	buffers []*uop.UOp
 }
 
 // NewGraph makes an empty graph.
 func NewGraph() *Graph { return &Graph{Graph: uop.NewGraph()} }
+
+// Memory is the buffers with memory for each.
+func (g *Graph) Memory() []exec.Binding {
+	binds := make([]exec.Binding, len(g.buffers))
+	for i, b := range g.buffers {
+		mem := make([]uint64, int64(b.Arg.(uop.Num))*int64(b.DType.Itemsize())/8+1)
+		binds[i] = exec.Binding{Buffer: b, Ptr: unsafe.Pointer(&mem[0])}
+	}
+	return binds
+}
 
 // Sink is the request to compute outs into buffers.
 func (g *Graph) Sink(outs []*uop.UOp) *uop.UOp {
@@ -55,9 +64,8 @@ func must[T any](v T, err error) T {
 func (g *Graph) buffer(dt *uop.DType, dims ...int64) *uop.UOp {
 	s := uop.ShapeOf(dims...)
 	n := s.Numel().N
-	mem := make([]uint64, n*int64(dt.Itemsize())/8+1)
 	b := g.NewBuffer("CPU", n, dt)
-	g.Binds = append(g.Binds, exec.Binding{Buffer: b, Ptr: unsafe.Pointer(&mem[0])})
+	g.buffers = append(g.buffers, b)
 	return must(tensor.Reshape(b, s))
 }
 

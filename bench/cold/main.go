@@ -77,8 +77,10 @@ func measure(e *exec.Executor, w bench.Workload, reps int, runs bool) {
 		cold = append(cold, since(t))
 		cpu = append(cpu, float64((processorTime()-c).Nanoseconds())/1000)
 		kernels = step.Kernels()
+		var memory []exec.Binding
 		if runs {
-			must(step.Run(g.Binds, nil))
+			memory = g.Memory()
+			must(step.Run(memory, nil))
 		}
 		t = time.Now()
 		step, err = e.Compile(sink)
@@ -86,7 +88,7 @@ func measure(e *exec.Executor, w bench.Workload, reps int, runs bool) {
 		again = append(again, since(t))
 		t = time.Now()
 		if runs {
-			must(step.Run(g.Binds, nil))
+			must(step.Run(memory, nil))
 		}
 		run = append(run, since(t))
 	}
