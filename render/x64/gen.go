@@ -19,6 +19,7 @@ type gen struct {
 	phis     map[*nest.Value]*phi
 	places   placeTable
 	pool     pool
+	room     *room
 	// streams says that some stores go around the caches.
 	streams bool
 	// tiles says that the registers of tiles are used.

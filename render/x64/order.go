@@ -180,8 +180,7 @@ func (g *gen) loop(nl *nest.Loop) {
 		}
 	}
 	g.planStrides(l)
-	body := &section{block: l.Body}
-	g.sections[l.Body] = body
+	body := g.newSection(l.Body)
 	g.cur = body
 	g.findChains(l)
 	g.block(l.Body)
@@ -195,6 +194,7 @@ func (g *gen) loop(nl *nest.Loop) {
 	g.cur = outer
 	delete(g.sections, l.Body)
 	g.close(l, body, count)
+	g.recycle(body.out)
 }
 
 // begin chooses the register of a variable.

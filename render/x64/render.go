@@ -52,6 +52,7 @@ func Render(k *nest.Kernel, f Features) (code *Code, err error) {
 	coder := &asm.Coder{SSE: !f.AVX2 && !f.AVX512, VEX: f.AVX2 && !f.AVX512}
 	f.AVX2 = f.AVX2 || f.AVX512
 	g := newGen(k, f, coder)
+	defer g.free()
 	insts := g.function()
 	c := regalloc.Code{Insts: insts, Regs: registers(f), Reserved: g.reserved, Encodings: f.encodings()}
 	r, err := regalloc.Alloc(&c)
@@ -110,10 +111,42 @@ func registers(f Features) regalloc.Limits {
 	return l
 }
 
+// room is memory for the work on one kernel after the other.
+type room struct {
+	vals []state
+	outs [][]asm.Inst // of sections that are closed
+}
+
+var rooms = sync.Pool{New: func() any { return &room{vals: make([]state, 1024)} }}
+
+// free gives the room back. What the last section has must not be in use any more.
+func (g *gen) free() {
+	clear(g.vals)
+	g.room.vals = g.vals
+	if g.cur != nil {
+		g.recycle(g.cur.out)
+	}
+	rooms.Put(g.room)
+}
+
+// recycle keeps memory for the next section.
+func (g *gen) recycle(out []asm.Inst) { g.room.outs = append(g.room.outs, out[:0]) }
+
+// newSection begins the code of a block.
+func (g *gen) newSection(b *nest.Block) *section {
+	s := &section{block: b}
+	if n := len(g.room.outs) - 1; n >= 0 {
+		s.out, g.room.outs = g.room.outs[n], g.room.outs[:n]
+	}
+	g.sections[b] = s
+	return s
+}
+
 func newGen(k *nest.Kernel, f Features, coder *asm.Coder) *gen {
+	r := rooms.Get().(*room)
 	return &gen{
-		k: k, f: f, pool: pool{coder},
-		vals:     make([]state, 256),
+		k: k, f: f, pool: pool{coder}, room: r,
+		vals:     r.vals,
 		sections: map[*nest.Block]*section{}, loops: map[*nest.Loop]*loop{}, phis: map[*nest.Value]*phi{},
 		places: placeTable{parts: map[string]*part{}, wholes: map[string]*part{}, scaled: map[nest.Term]asm.Reg{}, planned: map[*nest.Place]*part{}, bases: map[int]asm.Reg{}},
 		turned: map[*nest.Value][]turned{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
@@ -123,8 +156,7 @@ func newGen(k *nest.Kernel, f Features, coder *asm.Coder) *gen {
 // function selects the instructions of the whole kernel.
 func (g *gen) function() []asm.Inst {
 	g.count()
-	g.cur = &section{block: g.k.Root}
-	g.sections[g.k.Root] = g.cur
+	g.cur = g.newSection(g.k.Root)
 	g.ins(asm.MOV, 8, asm.RBP, asm.RSI)
 	g.args = g.gp()
 	g.move(g.args, asm.RDI)
@@ -149,28 +181,30 @@ func (g *gen) function() []asm.Inst {
 // between its top and its end.
 func alignLoops(insts []asm.Inst) []asm.Inst {
 	const boundary = 32
-	at := map[asm.Label]int{}
-	inner := map[int]bool{}
-	back := -1 // the last jump back
+	var tops []int32 // of each label, 1 + where it is
+	var inner []int  // tops of innermost loops, in order
+	back := -1       // the last jump back
 	for i := range insts {
+		to := int(insts[i].To)
 		switch {
 		case insts[i].Op == asm.LABEL:
-			at[insts[i].To] = i
-		case insts[i].Op.Branch():
-			if top, ok := at[insts[i].To]; ok {
-				if top > back {
-					inner[top] = true
-				}
-				back = i
+			if to >= len(tops) {
+				tops = append(tops, make([]int32, to+1-len(tops))...)
 			}
+			tops[to] = int32(i + 1)
+		case insts[i].Op.Branch() && to < len(tops) && tops[to] > 0:
+			if top := int(tops[to]) - 1; top > back {
+				inner = append(inner, top)
+			}
+			back = i
 		}
 	}
-	out := make([]asm.Inst, 0, len(insts)+len(inner))
-	for i := range insts {
-		if inner[i] {
-			out = append(out, asm.Inst{Op: asm.ALIGN, Imm: boundary})
-		}
-		out = append(out, insts[i])
+	n := len(insts)
+	out := append(insts, make([]asm.Inst, len(inner))...)
+	for k := len(inner) - 1; k >= 0; k-- {
+		copy(out[inner[k]+k+1:], insts[inner[k]:n])
+		out[inner[k]+k] = asm.Inst{Op: asm.ALIGN, Imm: boundary}
+		n = inner[k]
 	}
 	return out
 }
