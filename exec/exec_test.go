@@ -217,6 +217,25 @@ func TestSumOfVariableSize(t *testing.T) {
 	}
 }
 
+// Two outputs are one value, padded differently, without what was added.
+func TestPadsThatAreCutOff(t *testing.T) {
+	b := newBench(t)
+	x, outs := []float32{1, 2, 3, 4}, [][]float32{make([]float32, 4), make([]float32, 4)}
+	v := b.floats(x...).Reshape(uop.ShapeOf(1, 4))
+	v = b.must(tensor.Add(v, b.must(tensor.Expand(b.floats(5).Reshape(uop.ShapeOf(1, 1)), v.Shape()))))
+	var stores []*uop.UOp
+	for i, out := range outs {
+		none := uop.Pair{Lo: uop.N(0), Hi: uop.N(0)}
+		padded := b.must(tensor.Pad(v, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(int64(i + 1))}, none}, uop.Int(0)))
+		cut := b.must(tensor.Shrink(padded, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(1)}, {Lo: uop.N(0), Hi: uop.N(4)}}))
+		stores = append(stores, b.floats(out...).Store(cut.Reshape(uop.ShapeOf(4))))
+	}
+	b.run(stores...)
+	for _, out := range outs {
+		b.expect(out, 6, 7, 8, 9)
+	}
+}
+
 func TestManyThreads(t *testing.T) {
 	e := New(interp.New())
 	var wg sync.WaitGroup

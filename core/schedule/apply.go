@@ -51,7 +51,13 @@ func padToWhere(ctx any, u *uop.UOp) *uop.UOp {
 	for _, r := range n.in {
 		valid = valid.And(r.GetValid())
 	}
-	return x.replaceBy(u, valid.Where(u.Src[0], x.g.Const(u.DType, uop.Int(0))))
+	where := valid.Where(u.Src[0], x.g.Const(u.DType, uop.Int(0)))
+	// Pads of one value that only differ in what is cut off again look the same now; each keeps ranges of its own.
+	for m := x.at(where); m.known && !slices.Equal(m.in, n.in); m = x.at(where) {
+		valid = valid.And(x.g.ConstBool(true))
+		where = valid.Where(u.Src[0], where.Src[2])
+	}
+	return x.replaceBy(u, where)
 }
 
 // keepTargetMovement stores the movement operations on the target of an ASSIGN in its arg: the buffer must get them again.
