@@ -180,9 +180,14 @@ func costOf(s slope, op uop.Op) float64 {
 	return costApart
 }
 
-// sharing finds the axis for whose iterations most is loaded in common, while each loads something of its own.
+// sharing finds the axis for whose iterations most is loaded in common, while each loads something of its own. What is one
+// element for all lanes counts little.
 func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 	var found *axis
+	var byLane *slopes
+	if except != nil {
+		byLane = im.slopes(except.r.rng)
+	}
 	best := 0.0
 	for _, a := range p.axes {
 		if a == except || a.n < 2 || p.want[knobRows] == none {
@@ -198,6 +203,8 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 			case x.u.Op != uop.Load || x.times < 2:
 			case s.of(x.u).matters:
 				own = true
+			case byLane != nil && !byLane.of(x.u).matters:
+				common += x.times * float64(min(a.n, 14)) * costSplat
 			default:
 				common += x.times * float64(min(a.n, 14))
 			}

@@ -40,7 +40,7 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 	var find func(u *uop.UOp)
 	find = func(u *uop.UOp) {
 		reuse := reuse
-		if seen[u] || u.Op == uop.Range || !byLane.of(u).matters {
+		if seen[u] || im.indexOnly(u) || !byLane.of(u).matters {
 			return
 		}
 		seen[u] = true

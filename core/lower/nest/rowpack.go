@@ -40,7 +40,7 @@ func (im *importer) findRowPacks(p *plan, sum *series, vec, rows *axis) []*rowPa
 	seen := map[*uop.UOp]bool{}
 	var find func(u *uop.UOp)
 	find = func(u *uop.UOp) {
-		if seen[u] || u.Op == uop.Range || !byRow.of(u).matters {
+		if seen[u] || im.indexOnly(u) || !byRow.of(u).matters {
 			return
 		}
 		seen[u] = true
