@@ -225,7 +225,7 @@ func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
 		w = w.ContiguousOp() // where its indices need no remainders
 	}
 	y := back.apply(padSpatial(g, pads, 0), w, out)
-	if !phased.IsNum(1) {
+	if slices.ContainsFunc(ps, func(p phases) bool { return p.stride > 1 }) {
 		y = y.ContiguousOp()
 	}
 	y = unflatten(y, 1, joinShapes(xs[1:2], uop.ShapeOf(parts...)))
@@ -238,19 +238,72 @@ func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
 // backToWeight is a convolution of the channels of x with those of the gradient, in which the batch is what is summed,
 // and in which stride and dilation change places.
 func (c convolution) backToWeight(g, x, weight *uop.UOp) *uop.UOp {
-	ws, groups := weight.Shape(), uop.N(c.groups)
-	apart := func(t *uop.UOp, perGroup uop.Sint) *uop.UOp {
-		s := t.Shape()
-		return reshape(t, joinShapes(s[:1], uop.Shape{groups, perGroup}, s[2:]))
+	xs, ws, groups := x.Shape(), weight.Shape(), uop.N(c.groups)
+	cout, kernel := ws[0].Div(groups), intShape("weight", ws[2:])
+	parts := c.partsOfBatch(g)
+	// channels makes (in, group batch, …) of (batch, group in, …).
+	channels := func(t *uop.UOp) *uop.UOp {
+		t = reshape(t, joinShapes(xs[:1], uop.Shape{groups, ws[1]}, xs[2:]))
+		order := countTo(len(t.Shape()))
+		order[0], order[2] = 2, 0
+		return flatten(permute(t, order), 1, 2)
 	}
-	cout := ws[0].Div(groups)
-	x, g = apart(x, ws[1]), apart(g, cout)
-	order := countTo(len(x.Shape()))
-	order[0], order[2] = 2, 0
-	x = flatten(permute(x, order), 1, 2) // (in, group batch, …)
-	order[0], order[1], order[2] = 1, 2, 0
-	g = flatten(permute(g, order), 0, 1) // (group out, batch, …)
+	// weights makes (group part out, batch of a part, …) of (batch, group out, …).
+	weights := func(parts int64) *uop.UOp {
+		s := g.Shape()
+		batch := s[0].Div(uop.N(parts))
+		t := reshape(g, joinShapes(uop.ShapeOf(parts), uop.Shape{batch, groups, cout}, s[2:]))
+		order := countTo(len(t.Shape()))
+		copy(order, []int{2, 0, 3, 1})
+		return flatten(permute(t, order), 0, 2)
+	}
 	back := convolution{stride: c.dilation, dilation: c.stride, groups: c.groups}
-	y := apart(back.apply(x, g, intShape("weight", ws[2:])), cout) // (in, group, out, …)
-	return flatten(permute(y, order), 0, 1)
+	out := intShape("gradient", g.Shape()[2:])
+	y := correlate(back.windows(channels(byChannel(x, ws[1])), out, kernel), weights(parts), c.groups*parts)
+	y = reshape(y, joinShapes(ws[1:2], uop.Shape{groups, uop.N(parts), cout}, ws[2:]))
+	if parts > 1 || xs[0].Max()*uop.ShapeOf(out...).Numel().N < fewSteps {
+		y = moveAxis(moveAxis(y, 2, 0), 1, len(y.Shape())-1).ContiguousOp()
+		y = moveAxis(y, len(y.Shape())-1, 1)
+		y = moveAxis(y, 0, 2)
+	}
+	y = reshape(sum(y, []int{2}, true), dropAxis(y.Shape(), 2))
+	// (in, group, out, …)
+	y = back.of(channels(x), weights(1), flatten(y, 1, 2))
+	y = moveAxis(reshape(y, joinShapes(ws[1:2], uop.Shape{groups, cout}, ws[2:])), 0, 2)
+	return flatten(y, 0, 1)
+}
+
+const (
+	// partSteps is how many products are summed at least for each element of the gradient of weights in a part of the
+	// batch: fewer do not pay for storing the sums.
+	partSteps = 512
+	// fewSteps are so few that storing the sums is best done side by side, to be put in order afterwards.
+	fewSteps = 512
+	// vectorChannels are enough to fill vectors.
+	vectorChannels = 16
+)
+
+// partsOfBatch is in how many parts of the batch the gradient of weights is summed: a part is small enough for what is
+// read to stay in the caches.
+func (c convolution) partsOfBatch(g *uop.UOp) int64 {
+	s := g.Shape()
+	steps := s[2:].Numel().N
+	if s[0].Symbolic() || smallFloats[g.DType] {
+		return 1
+	}
+	for n := int64(1); n < s[0].N; n++ {
+		if s[0].N%n == 0 && n*steps >= partSteps {
+			return s[0].N / n
+		}
+	}
+	return 1
+}
+
+// byChannel stores x with the channels of an element side by side, if they are enough to fill vectors.
+func byChannel(x *uop.UOp, channels uop.Sint) *uop.UOp {
+	if channels.Symbolic() || channels.N < vectorChannels {
+		return x
+	}
+	last := len(x.Shape()) - 1
+	return moveAxis(moveAxis(x, 1, last).ContiguousOp(), last, 1)
 }
