@@ -38,6 +38,9 @@ func (a *assoc[K, V]) set(k K, v V) {
 			return
 		}
 	}
+	if a.few == nil {
+		a.few = make([]pair[K, V], 0, fewPairs/3)
+	}
 	if len(a.few) < fewPairs {
 		a.few = append(a.few, pair[K, V]{k, v})
 		return

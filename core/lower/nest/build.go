@@ -1,7 +1,5 @@
 package nest
 
-import "slices"
-
 // Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their homes.
 type Builder struct {
 	*Kernel
@@ -12,6 +10,7 @@ type Builder struct {
 	pos   int
 	// places numbers buffers and terms, so that loads can be interned.
 	places map[string]int32
+	key    []byte
 	// Machine is what the code is for: operations that it lacks are written out.
 	Machine Machine
 	// views are the buffers of small floats as integers, codes the bits of values that are numbers of a small kind,
@@ -119,7 +118,8 @@ func (b *Builder) Do(op Op, k Kind, args ...*Value) *Value {
 		lanes = max(lanes, a.Lanes)
 	}
 	if lanes > 1 {
-		args = slices.Clone(args)
+		var own [3]*Value
+		args = own[:copy(own[:], args)]
 		for i, a := range args {
 			if a.Lanes == 1 && !(i == 1 && (op == Shl || op == Shr)) {
 				args[i] = b.Splat(a)

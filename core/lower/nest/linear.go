@@ -35,8 +35,15 @@ func (b *Builder) timesLinear(a linear, c int64) linear {
 
 func (b *Builder) addLinear(x, y linear, sign int64) linear {
 	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane}
-	out.terms = make([]Term, 0, len(x.terms)+len(y.terms))
 	i, j := 0, 0
+	switch {
+	case len(y.terms) == 0:
+		out.terms, i = x.terms, len(x.terms)
+	case len(x.terms) == 0 && sign > 0:
+		out.terms, j = y.terms, len(y.terms)
+	default:
+		out.terms = make([]Term, 0, len(x.terms)+len(y.terms))
+	}
 	for i < len(x.terms) || j < len(y.terms) {
 		switch {
 		case j == len(y.terms) || i < len(x.terms) && x.terms[i].V.ID < y.terms[j].V.ID:
