@@ -16,7 +16,7 @@ import (
 
 var (
 	first = flag.Uint64("first", 0, "first random program")
-	seeds = flag.Uint64("seeds", 250, "number of random programs; native code alone is tried with six times as many")
+	seeds = flag.Uint64("seeds", 250, "number of random programs; native code alone is tried with ten times as many")
 	most  = flag.Int("failures", 20, "number of failures after which a test ends")
 	names = flag.String("devices", "", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
 )
@@ -171,7 +171,7 @@ const everyDevice = "wasm,native,clang"
 
 func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t, everyDevice), *seeds) }
 
-func TestFuzzNative(t *testing.T) { checkAll(t, devices(t, "native"), 6**seeds) }
+func TestFuzzNative(t *testing.T) { checkAll(t, devices(t, "native"), 10**seeds) }
 
 func FuzzDevicesAgree(f *testing.F) {
 	devs := devices(f, everyDevice)
