@@ -112,6 +112,10 @@ func (im *importer) levels(p *plan, i int, e *env) {
 			im.levels(p, i+1, e)
 		})
 	case tiles:
+		if a.n < 0 {
+			im.unknownTiles(p, i, e)
+			return
+		}
 		w := a.win
 		if p.items == i {
 			w = im.itemWindow(a)
@@ -131,6 +135,20 @@ func (im *importer) levels(p *plan, i int, e *env) {
 			})
 		}
 	}
+}
+
+// unknownTiles makes the vectors of an axis whose count is known when the kernel runs, with only the lanes that there are.
+func (im *importer) unknownTiles(p *plan, i int, e *env) {
+	a := p.levels[i].a
+	im.env = e
+	n, lanes := im.count(a.r), int64(im.Lanes)
+	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, lanes-1)), im.Int(I64, lanes))
+	im.Builder.Loop(a.r.label()+" vectors", count, func(l *Loop) {
+		a.base = linear{terms: []Term{{l.Iter, lanes}}}
+		a.live, a.last = 1, im.lanesBelow(n, a.base)
+		im.levels(p, i+1, e)
+		a.last = nil
+	})
 }
 
 // scaled is a value times a constant in linear form.

@@ -133,6 +133,9 @@ func (im *importer) order(p *plan) {
 
 // whole is the window of all tiles.
 func (a *axis) whole(im *importer) window {
+	if a.n < 0 {
+		return window{}
+	}
 	return window{im.Int(I64, 0), im.Int(I64, a.full()), im.Int(I64, min(a.rest(), 1))}
 }
 
@@ -142,12 +145,11 @@ func (im *importer) planElements(p *plan) {
 	var vec *axis
 	best := 0.0
 	for _, a := range p.axes {
-		if a.n < 2 || !p.want.allows(knobVector, a) {
+		if a.n >= 0 && a.n < 2 || a.n < 0 && !p.masks || !p.want.allows(knobVector, a) {
 			continue
 		}
-		cost := im.vectorCost(acc, a.r.rng)
 		// A vector that is not full costs as much as one that is.
-		cost *= float64((a.n+int64(im.Lanes)-1)/int64(im.Lanes)) * float64(im.Lanes) / float64(a.n)
+		cost := im.vectorCost(acc, a.r.rng) * im.fill(a.n)
 		if vec == nil || cost <= best {
 			vec, best = a, cost
 		}
@@ -156,6 +158,9 @@ func (im *importer) planElements(p *plan) {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
+	if vec.n < 0 {
+		return
+	}
 	weight := im.weight(p.leaf)
 	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.tile() > vec.n); vec.jam /= 2 {
 	}

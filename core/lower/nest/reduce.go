@@ -5,16 +5,44 @@ import "polygrad/core/uop"
 // reduce makes a loop that collects into registers, for copies that stand side by side.
 func (im *importer) reduce(r *region, copies []*env) {
 	p := im.at
-	if len(r.loops()) > 0 || !r.simple() || r.trip() < 0 {
-		im.sequential(r, copies)
-		return
-	}
 	// A sum that no band is around has no results side by side.
-	if (p == nil && !im.plain || p != nil && p.along) && !copies[0].vector {
+	along := (p == nil && !im.plain || p != nil && p.along) && !copies[0].vector
+	switch {
+	case len(r.loops()) > 0 || !r.simple():
+		im.sequential(r, copies)
+	case r.trip() < 0 && along && im.m.Masks && im.maskable():
+		im.alongUnknown(r, copies)
+	case r.trip() < 0:
+		im.sequential(r, copies)
+	case along:
 		im.along(r, copies)
-		return
+	default:
+		im.unrolled(r, copies)
 	}
-	im.unrolled(r, copies)
+}
+
+// alongUnknown spreads a loop over the lanes of vectors whose count is known when the kernel runs: each vector has
+// only the lanes that there are.
+func (im *importer) alongUnknown(r *region, copies []*env) {
+	const ways = 4
+	im.env = copies[0]
+	n, lanes := im.count(r), int64(im.Lanes)
+	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, ways*lanes-1)), im.Int(I64, ways*lanes))
+	var s *sums
+	im.Builder.Loop(r.label(), count, func(l *Loop) {
+		s = im.newSums(l, r, copies, ways, true)
+		for w := range int64(ways) {
+			at := linear{terms: []Term{{l.Iter, ways * lanes}}, off: w * lanes, lane: 1}
+			s.step(int(w), at, im.lanesBelow(n, linear{terms: at.terms, off: at.off}), true)
+		}
+	})
+	s.finish(true)
+}
+
+// lanesBelow are the lanes of a vector that begins at start which stand for numbers below n.
+func (im *importer) lanesBelow(n *Value, start linear) *Value {
+	left := im.Do(Sub, I64, n, im.valueOf(start, I64))
+	return im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Splat(im.Do(Cast, I32, left)))
 }
 
 // simple reports whether a loop does nothing but reductions.
