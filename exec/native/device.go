@@ -23,6 +23,7 @@ type Device struct {
 	target   *lower.Target
 	machine  nest.Machine
 	features x64.Features
+	tuner    *tuner // nil for none
 }
 
 // New makes the device. The error wraps ErrUnavailable if this machine cannot run native code, or is not to.
@@ -49,7 +50,11 @@ func New() (device.Device, error) {
 		return nil, fmt.Errorf("native.New: %w", err)
 	}
 	m.SplitF32 = split && f.AMX
-	return &Device{lower.Native(), m, f}, nil
+	t, err := newTuner(m, f)
+	if err != nil {
+		return nil, fmt.Errorf("native.New: %w", err)
+	}
+	return &Device{lower.Native(), m, f, t}, nil
 }
 
 // splitF32 reads POLY_F32: how matrices of F32 are multiplied. With bf16x3 each number is split into three of BF16, for
@@ -105,8 +110,13 @@ func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine
 
 // Compile lays kernels out and makes machine code of them, side by side.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	// Kernels that are timed are timed one after the other.
+	choices := make([]nest.Choice, len(progs))
+	for i, p := range progs {
+		choices[i] = d.tuner.choice(p)
+	}
 	made, errs := make([]made, len(progs)), make([]error, len(progs))
-	device.Each(len(progs), func(i int) { made[i], errs[i] = d.render(progs[i]) })
+	device.Each(len(progs), func(i int) { made[i], errs[i] = d.render(progs[i], choices[i]) })
 	var specs []code.Spec
 	for i, m := range made {
 		if errs[i] != nil {
@@ -136,8 +146,8 @@ type made struct {
 	aligned []int // the buffers that have to be aligned
 }
 
-func (d *Device) render(p *lower.Program) (m made, err error) {
-	k, err := nest.Compile(p.Name, p.Linear, d.machine)
+func (d *Device) render(p *lower.Program, c nest.Choice) (m made, err error) {
+	k, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
 	if err != nil {
 		return m, err
 	}
@@ -151,7 +161,7 @@ func (d *Device) render(p *lower.Program) (m made, err error) {
 	}
 	plain := d.machine
 	plain.Stream = 0
-	if k, err = nest.Compile(p.Name, p.Linear, plain); err != nil {
+	if k, err = nest.CompileAs(p.Name, p.Linear, plain, c); err != nil {
 		return m, err
 	}
 	return m, m.add(k, d.features)
@@ -162,11 +172,16 @@ func (m *made) add(k *nest.Kernel, f x64.Features) error {
 	if err != nil {
 		return err
 	}
-	m.specs = append(m.specs, code.Spec{
+	m.specs = append(m.specs, spec(c))
+	return nil
+}
+
+// spec is what is to be loaded of a kernel's code.
+func spec(c *x64.Code) code.Spec {
+	return code.Spec{
 		Name: c.Name, Text: c.Text, Buffers: c.Buffers, Vars: c.Vars, Items: c.Items,
 		Frame: c.Frame, Scratch: c.Scratch, Flops: c.Flops, Bytes: c.Bytes,
-	})
-	return nil
+	}
 }
 
 // streaming is a kernel with code for aligned buffers and for others.

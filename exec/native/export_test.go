@@ -13,5 +13,5 @@ func For(f x64.Features, split bool) device.Device {
 	m := machine(f)
 	m.DotBF16 = f.AMX || f.BF16
 	m.SplitF32 = split
-	return &Device{lower.Native(), m, f}
+	return &Device{target: lower.Native(), machine: m, features: f}
 }

@@ -6,21 +6,18 @@ import (
 	"strings"
 )
 
-// knob is one of the things that can be chosen about how a band of loops is laid out.
+// knob is one of the things that can be chosen about how a band of loops is laid out, in the order in which other
+// values are tried: those first that are seldom many times slower.
 type knob uint8
 
 const (
-	// knobVector is the axis whose iterations are the lanes of vectors, none for those of the loops that collect.
-	knobVector knob = iota
-	// knobRows is the other axis of a register tile.
-	knobRows
-	// knobTurn says whether vectors are turned in registers.
-	knobTurn
+	// knobPacks and knobRowPacks say whether operands of the columns, and of the rows, are packed.
+	knobPacks knob = iota
+	knobRowPacks
 	// knobPasses says whether a sum over rows is made in passes.
 	knobPasses
-	// knobPacks and knobRowPacks say whether operands of the columns, and of the rows, are packed.
-	knobPacks
-	knobRowPacks
+	// knobTurn says whether vectors are turned in registers.
+	knobTurn
 	// knobWide and knobTall are the vectors and the rows of a tile.
 	knobWide
 	knobTall
@@ -33,6 +30,10 @@ const (
 	knobWays
 	// knobItems is the level of the nest whose iterations the threads share.
 	knobItems
+	// knobRows is the other axis of a register tile.
+	knobRows
+	// knobVector is the axis whose iterations are the lanes of vectors, none for those of the loops that collect.
+	knobVector
 	numKnobs
 )
 

@@ -185,8 +185,7 @@ var follows = map[knob][]knob{
 	knobTall:     {knobDown},
 }
 
-// Neighbours are the choices that differ in one knob from the one that a kernel was laid out by, those that change most
-// first. Different choices may come to the same code.
+// Neighbours are the choices that differ in one knob from the one that a kernel was laid out by. Different choices may come to the same code.
 func Neighbours(k *Kernel, m Machine) []Choice {
 	asked := make([]band, len(k.Bands))
 	for i, l := range k.Bands {

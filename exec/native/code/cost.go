@@ -38,8 +38,13 @@ const (
 	pooled                // in C, by several threads
 )
 
+// Estimate is about how long a run takes on one thread.
+func Estimate(flops, bytes float64) time.Duration {
+	return time.Duration(max(flops/flopsPerNs, bytes/bytesPerNs)) * time.Nanosecond
+}
+
 func (c *cost) estimate(flops, bytes float64) {
-	ns := int64(max(flops/flopsPerNs, bytes/bytesPerNs))
+	ns := int64(Estimate(flops, bytes))
 	c.ns.Store(ns)
 	if ns > int64(shareFrom)/spread && ns < int64(shareFrom)*spread {
 		c.trials.Store(trials)

@@ -1,0 +1,145 @@
+package beam
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"polygrad/core/lower/nest"
+)
+
+// Cache is the choices that were found before, by this process and others, in a file of text lines: the key of a
+// kernel, its choice (- for none), and the time of a run in nanoseconds. Of several lines for a key the last one counts. Whatever goes
+// wrong with the file is no error: what it does not give is searched again.
+type Cache struct {
+	path string
+
+	mu    sync.Mutex
+	found map[string]nest.Choice
+	read  int64 // bytes of the file that were read
+}
+
+const (
+	// mostBytes is the size from which on a file is cut to its newer half.
+	mostBytes = 1 << 20
+	// noChoice stands for a choice that leaves everything to the heuristics.
+	noChoice = "-"
+)
+
+// Dir is the directory of cache files: that which the environment variable POLY_CACHE_DIR names, or else polygrad
+// among the caches of the user; "" if there is none.
+func Dir() string {
+	if d := os.Getenv("POLY_CACHE_DIR"); d != "" {
+		return d
+	}
+	d, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(d, "polygrad")
+}
+
+// OpenCache opens the cache of a machine in a directory. Without one it keeps choices for this process.
+func OpenCache(dir, machine string) *Cache {
+	c := &Cache{found: map[string]nest.Choice{}}
+	if dir == "" {
+		return c
+	}
+	c.path = filepath.Join(dir, "beam-"+machine+".txt")
+	if s, err := os.Stat(c.path); err == nil && s.Size() > mostBytes {
+		c.shrink()
+	}
+	return c
+}
+
+// Get returns the choice for a kernel.
+func (c *Cache) Get(key string) (nest.Choice, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	choice, ok := c.found[key]
+	if !ok {
+		c.reload()
+		choice, ok = c.found[key]
+	}
+	return choice, ok
+}
+
+// Put adds the choice for a kernel.
+func (c *Cache) Put(key string, choice nest.Choice, t time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found[key] = choice
+	if c.path == "" || os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
+		return
+	}
+	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	text := string(choice)
+	if text == "" {
+		text = noChoice
+	}
+	// One write of a whole line: those of several processes do not mix.
+	_, _ = fmt.Fprintf(f, "%s %s %d\n", key, text, t.Nanoseconds())
+	_ = f.Close()
+}
+
+// reload reads the file if it has changed.
+func (c *Cache) reload() {
+	if c.path == "" {
+		return
+	}
+	if s, err := os.Stat(c.path); err != nil || s.Size() == c.read {
+		return
+	}
+	data, err := os.ReadFile(c.path)
+	if err != nil {
+		return
+	}
+	c.read = int64(len(data))
+	for line := range strings.Lines(string(data)) {
+		if key, choice, ok := parseLine(line); ok {
+			c.found[key] = choice
+		}
+	}
+}
+
+// parseLine reads a line; what is no whole line is left out.
+func parseLine(line string) (key string, choice nest.Choice, ok bool) {
+	words := strings.Fields(line)
+	if len(words) != 3 || len(words[0]) != keyLength || !strings.HasSuffix(line, "\n") {
+		return "", "", false
+	}
+	if _, err := strconv.ParseInt(words[2], 10, 64); err != nil {
+		return "", "", false
+	}
+	if words[1] == noChoice {
+		return words[0], "", true
+	}
+	choice, err := nest.ParseChoice(words[1])
+	return words[0], choice, err == nil
+}
+
+// shrink leaves the newer half of the file.
+func (c *Cache) shrink() {
+	data, err := os.ReadFile(c.path)
+	if err != nil {
+		return
+	}
+	data = data[len(data)/2:]
+	data = data[bytes.IndexByte(data, '\n')+1:]
+	f, err := os.CreateTemp(filepath.Dir(c.path), "beam-*.tmp")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if e := f.Close(); err != nil || e != nil || os.Rename(f.Name(), c.path) != nil {
+		_ = os.Remove(f.Name())
+	}
+}

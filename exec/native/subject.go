@@ -1,0 +1,217 @@
+//go:build linux && amd64 && cgo
+
+package native
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"time"
+	"unsafe"
+
+	"polygrad/core/lower"
+	"polygrad/core/lower/nest"
+	"polygrad/core/uop"
+	"polygrad/exec/native/code"
+	"polygrad/exec/pages"
+	"polygrad/render/x64"
+)
+
+// subject is a kernel with memory to run it on.
+type subject struct {
+	t      *tuner
+	p      *lower.Program
+	params []nest.Param
+	bufs   []unsafe.Pointer
+	vars   []int64
+	want   [][]byte               // of the buffers that are written: what the first run made of them
+	texts  map[string]nest.Choice // of the code that was made
+	until  time.Time
+}
+
+func newSubject(t *tuner, p *lower.Program, k *nest.Kernel) (*subject, error) {
+	s := &subject{t: t, p: p, params: k.Params, texts: map[string]nest.Choice{}, until: time.Now().Add(patience)}
+	for _, v := range k.Vars {
+		s.vars = append(s.vars, v.Max)
+	}
+	for i, q := range k.Params {
+		at, err := pages.Reserve(0, uintptr(q.Bytes()))
+		if err != nil {
+			s.release()
+			return nil, err
+		}
+		s.bufs = append(s.bufs, pages.Pointer(at))
+		s.fill(i)
+	}
+	return s, nil
+}
+
+func (s *subject) release() {
+	for i, p := range s.bufs {
+		_ = pages.Release(uintptr(p), uintptr(s.params[i].Bytes()))
+	}
+	s.bufs = nil
+}
+
+func (s *subject) bytes(i int) []byte { return unsafe.Slice((*byte)(s.bufs[i]), s.params[i].Bytes()) }
+
+// pattern is how many elements of a buffer are random; the others repeat them.
+const pattern = 4099
+
+// fill sets a buffer to numbers that are always the same: floats from -1 to 1, others from 0 to 3.
+func (s *subject) fill(i int) {
+	r := rand.New(rand.NewPCG(uint64(i), 41))
+	q, data := s.params[i], s.bytes(i)
+	n := 0
+	for ; n < len(data) && n < pattern*q.DType.Itemsize(); n += q.DType.Itemsize() {
+		putFloat(q.DType, data[n:], 2*r.Float64()-1, byte(r.IntN(4)))
+	}
+	for n < len(data) {
+		n += copy(data[n:], data[:n])
+	}
+}
+
+// putFloat writes a float, or for other types a small number.
+func putFloat(dt *uop.DType, to []byte, f float64, small byte) {
+	at := unsafe.Pointer(&to[0])
+	switch dt {
+	case uop.Float32:
+		*(*float32)(at) = float32(f)
+	case uop.Float64:
+		*(*float64)(at) = f
+	case uop.Float16:
+		*(*uint16)(at) = uop.FloatToHalf(f)
+	case uop.BFloat16:
+		*(*uint16)(at) = uop.FloatToBF16(f)
+	case uop.FP8E4M3, uop.FP8E5M2:
+		to[0] = uop.FloatToFP8(dt, f)
+	case uop.Bool:
+		to[0] = small & 1
+	default:
+		clear(to[:dt.Itemsize()])
+		to[0] = small
+	}
+}
+
+// float reads what putFloat has written, with the error relative to large results that is allowed; ok is false for
+// types of whole numbers.
+func float(dt *uop.DType, from []byte) (f, tolerance float64, ok bool) {
+	at := unsafe.Pointer(&from[0])
+	switch dt {
+	case uop.Float32:
+		return float64(*(*float32)(at)), 1e-4, true
+	case uop.Float64:
+		return *(*float64)(at), 1e-11, true
+	case uop.Float16:
+		return float64(uop.HalfToFloat(*(*uint16)(at))), 1e-2, true
+	case uop.BFloat16:
+		return float64(uop.BF16ToFloat(*(*uint16)(at))), 5e-2, true
+	case uop.FP8E4M3, uop.FP8E5M2:
+		return uop.FP8ToFloat(dt, from[0]), 0.3, true
+	}
+	return 0, 0, false
+}
+
+// same reports whether results are the same but for rounding.
+func same(dt *uop.DType, got, want []byte) bool {
+	if bytes.Equal(got, want) {
+		return true
+	}
+	if _, _, isFloat := float(dt, got); !isFloat {
+		return false
+	}
+	size, largest := dt.Itemsize(), 0.0
+	for i := 0; i < len(want); i += size {
+		if v, _, _ := float(dt, want[i:]); !math.IsInf(v, 0) {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	for i := 0; i < len(want); i += size {
+		x, tolerance, _ := float(dt, got[i:])
+		y, _, _ := float(dt, want[i:])
+		if x != y && !(math.Abs(x-y) <= tolerance*largest) && !(math.IsNaN(x) && math.IsNaN(y)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Enough reports whether the time for the kernel is over.
+func (s *subject) Enough() bool { return time.Now().After(s.until) }
+
+// Try makes the kernel as a choice says, and times it.
+func (s *subject) Try(c nest.Choice, limit time.Duration) (time.Duration, []nest.Choice, bool) {
+	k, err := nest.CompileAs(s.p.Name, s.p.Linear, s.t.machine, c)
+	if err != nil {
+		return 0, nil, false
+	}
+	rendered, err := x64.Render(k, s.t.features)
+	if err != nil {
+		return 0, nil, false
+	}
+	text := string(rendered.Text)
+	if first, known := s.texts[text]; known && first != c {
+		return 0, nil, false
+	}
+	s.texts[text] = c
+	kernels, err := code.Load([]code.Spec{spec(rendered)})
+	if err != nil {
+		return 0, nil, false
+	}
+	defer kernels[0].Close()
+	t, ok := s.run(kernels[0], limit)
+	return t, nest.Neighbours(k, s.t.machine), ok
+}
+
+const (
+	// samples are how many runs are timed, or as many as fit into sampleTime, but at least two.
+	samples    = 24
+	sampleTime = 15 * time.Millisecond
+	// settling is how many short runs a kernel has until it runs where it always will.
+	settling = 4
+)
+
+// run checks what a kernel computes and times it. A run is as long as the shortest of several.
+func (s *subject) run(k *code.Kernel, limit time.Duration) (time.Duration, bool) {
+	for i, q := range s.params {
+		if q.Written {
+			s.fill(i)
+		}
+	}
+	best, all := time.Duration(math.MaxInt64), time.Duration(0)
+	for i := 0; i < 3 || i < samples && all < sampleTime; i++ {
+		start := time.Now()
+		if k.Run(s.bufs, s.vars) != nil {
+			return 0, false
+		}
+		t := time.Since(start)
+		all += t
+		best = min(best, t)
+		if i == 0 && !s.right() {
+			return 0, false
+		}
+		if best > limit && (i >= settling || all > sampleTime) {
+			break
+		}
+	}
+	return best, true
+}
+
+// right compares what was written with what the first run wrote.
+func (s *subject) right() bool {
+	if s.want == nil {
+		s.want = make([][]byte, len(s.bufs))
+		for i, q := range s.params {
+			if q.Written {
+				s.want[i] = bytes.Clone(s.bytes(i))
+			}
+		}
+		return true
+	}
+	for i, want := range s.want {
+		if want != nil && !same(s.params[i].DType, s.bytes(i), want) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+//go:build linux && amd64 && cgo
+
+package native
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"polygrad/core/lower"
+	"polygrad/core/lower/nest"
+	"polygrad/core/uop"
+	"polygrad/exec/native/beam"
+	"polygrad/exec/native/code"
+	"polygrad/render/x64"
+)
+
+// tuner finds choices for kernels by timing them.
+type tuner struct {
+	width    int
+	machine  nest.Machine
+	features x64.Features
+	cache    *beam.Cache
+}
+
+// timing lets one kernel be timed at a time.
+var timing sync.Mutex
+
+const (
+	// worthwhile is the estimated time of a run from which on a kernel is timed.
+	worthwhile = 20 * time.Microsecond
+	// patience is how long one kernel is searched, choices how many are tried.
+	patience = time.Second
+	choices  = 24
+	perWidth = 12
+	// mostMemory is the size of all buffers of a kernel up to which it is timed.
+	mostMemory = 1 << 30
+)
+
+// newTuner makes the tuner that POLY_BEAM asks for, nil for none.
+func newTuner(m nest.Machine, f x64.Features) (*tuner, error) {
+	width, err := beam.Width(os.Getenv("POLY_BEAM"))
+	if err != nil || width == 0 {
+		return nil, err
+	}
+	cache := beam.OpenCache(beam.Dir(), beam.MachineKey(cpuid.CPU.BrandName, m, f))
+	return &tuner{width, m, f, cache}, nil
+}
+
+// choice is how a kernel is to be laid out: as it was found to run fastest.
+func (t *tuner) choice(p *lower.Program) nest.Choice {
+	if t == nil {
+		return ""
+	}
+	k, err := nest.Compile(p.Name, p.Linear, t.machine)
+	if err != nil || code.Estimate(k.Flops, k.Bytes) < worthwhile || !measurable(k, p.Linear) {
+		return ""
+	}
+	key := beam.Key(p.Linear)
+	if c, ok := t.cache.Get(key); ok {
+		return c
+	}
+	timing.Lock()
+	defer timing.Unlock()
+	s, err := newSubject(t, p, k)
+	if err != nil {
+		return ""
+	}
+	defer s.release()
+	found, ok := beam.Search(s, t.width, choices+perWidth*t.width)
+	if !ok {
+		return ""
+	}
+	t.cache.Put(key, found.Choice, found.Time)
+	if os.Getenv("POLY_DUMP") == "beam" {
+		fmt.Fprintf(os.Stderr, "kernel %s: %.1f us by the heuristics (choice %s), %.1f us by choice %s, the best of %d\n",
+			p.Name, microseconds(found.Heuristic), k.Chosen(), microseconds(found.Time), orNone(found.Choice), found.Tried)
+	}
+	return found.Choice
+}
+
+func microseconds(t time.Duration) float64 { return t.Seconds() * 1e6 }
+
+func orNone(c nest.Choice) nest.Choice {
+	if c == "" {
+		return "none"
+	}
+	return c
+}
+
+// measurable reports whether a kernel can be run on any numbers: it takes no addresses from memory, and its buffers
+// are not too large.
+func measurable(k *nest.Kernel, list []*uop.UOp) bool {
+	sum := int64(0)
+	for _, p := range k.Params {
+		if p.Size <= 0 {
+			return false
+		}
+		sum += p.Bytes()
+	}
+	loads := map[*uop.UOp]bool{}
+	var hasLoad func(u *uop.UOp) bool
+	hasLoad = func(u *uop.UOp) bool {
+		found, known := loads[u]
+		if known {
+			return found
+		}
+		found = u.Op == uop.Load
+		for _, s := range u.Src {
+			found = found || u.Op != uop.Range && hasLoad(s)
+		}
+		loads[u] = found
+		return found
+	}
+	for _, u := range list {
+		if u.Op == uop.Index && hasLoad(u.Src[1]) || u.Op == uop.Range && hasLoad(u.Src[0]) {
+			return false
+		}
+	}
+	return sum <= mostMemory
+}

@@ -1,0 +1,92 @@
+//go:build linux && amd64 && cgo
+
+package native_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	polyexec "polygrad/exec"
+)
+
+// beamChild tells the test below that it is the process that it has started.
+const beamChild = "BEAM_CHILD"
+
+// TestBeam multiplies matrices with POLY_BEAM in two processes: the first one searches, the second one finds
+// everything in the cache.
+func TestBeam(t *testing.T) {
+	if os.Getenv(beamChild) != "" {
+		beamProducts(t)
+		return
+	}
+	newGraph(t) // skips the test where there is no native code
+	dir := t.TempDir()
+	child := func(dir string) {
+		t.Helper()
+		c := exec.Command(os.Args[0], "-test.run=^TestBeam$", "-test.count=1")
+		c.Env = append(os.Environ(), beamChild+"=1", "POLY_BEAM=2", "POLY_CACHE_DIR="+dir)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	read := func() []byte {
+		files, err := filepath.Glob(filepath.Join(dir, "beam-*.txt"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("the cache has the files %v, %v, expected one", files, err)
+		}
+		data, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	child(dir)
+	first := read()
+	if lines := bytes.Count(first, []byte("\n")); lines != 2 {
+		t.Fatalf("the cache has %d lines, expected one for each of two kernels:\n%s", lines, first)
+	}
+	child(dir)
+	if second := read(); !bytes.Equal(first, second) {
+		t.Errorf("the second process has searched again:\n%s\nwas\n%s", second, first)
+	}
+	child("/proc/none") // where nothing can be written
+}
+
+// beamProducts runs two kernels that are worth a search, and one that is not.
+func beamProducts(t *testing.T) {
+	for _, n := range []int{150, 203, 5} {
+		g := newGraph(t)
+		a, b, out := sequence(n*n), sequence(n*n), make([]float32, n*n)
+		square := uop.Shape{uop.N(int64(n)), uop.N(int64(n))}
+		product := g.must(tensor.MatMul(g.floats(a).Reshape(square), g.floats(b).Reshape(square)))
+		g.run(g.floats(out).Store(product))
+		for i := range n {
+			for j := range n {
+				want := float32(0)
+				for k := range n {
+					want += a[i*n+k] * b[k*n+j]
+				}
+				if out[i*n+j] != want { // small whole numbers: exact
+					t.Fatalf("%d: element %d, %d is %g, expected %g", n, i, j, out[i*n+j], want)
+				}
+			}
+		}
+	}
+}
+
+func TestBadBeam(t *testing.T) {
+	newGraph(t)
+	for _, text := range []string{"wide", "-1", "1000"} {
+		t.Setenv("POLY_BEAM", text)
+		_, err := polyexec.Open("native")
+		if err == nil || !strings.Contains(err.Error(), `POLY_BEAM: got "`+text+`", expected 0`) {
+			t.Errorf("POLY_BEAM=%s: error %v, expected one that shows what was given and what can be", text, err)
+		}
+	}
+}
