@@ -17,13 +17,15 @@ const module = "polygrad/"
 // under it, unless a deeper folder is a room of its own; packages of one room may import each other.
 var below = map[string][]string{
 	"core/uop":      nil,
+	"core/intern":   nil,
+	"core/kinds":    {"core/uop"},
 	"core/rewrite":  {"core/uop"},
 	"core/symbolic": {"core/rewrite", "core/uop"},
 	"core/gradient": {"core/symbolic", "core/rewrite", "core/uop"},
 	"core/tensor":   {"core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/lower":    {"core/symbolic", "core/rewrite", "core/uop"},
+	"core/lower":    {"core/kinds", "core/intern", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/schedule": {"core/lower", "core/symbolic", "core/rewrite", "core/uop"},
-	"render":        {"core/lower", "core/symbolic", "core/rewrite", "core/uop"},
+	"render":        {"core/lower", "core/kinds", "core/intern", "core/symbolic", "core/rewrite", "core/uop"},
 	"exec":          {"render", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/model":    {"exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
 	"capi":          {"core/model", "exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},

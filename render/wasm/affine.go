@@ -59,7 +59,7 @@ func (g *graph) takeApart(v *value) *affine {
 
 // constInt is the value of an integer constant.
 func constInt(v *value) int64 {
-	if v.kind.wide() || v.kind == kU32 {
+	if v.kind.Wide() || v.kind == kU32 {
 		return int64(v.bits[0])
 	}
 	return int64(int32(v.bits[0]))

@@ -12,17 +12,17 @@ func (s *selector) cast(v *inst, from, to kind, lanes uint8) *inst {
 	switch {
 	case from == to:
 		return v
-	case to == kBool && from.float():
+	case to == kBool && from.Float():
 		return s.do(pNe, hf, v, s.float(hf, 0))
 	case to == kBool:
 		return s.do(pNe, hf, v, s.int(hf, 0))
 	case from == kBool:
 		return s.fromBool(v, ht, to)
-	case from.float() && to.float():
+	case from.Float() && to.Float():
 		return s.floatToFloat(v, from, to, lanes)
-	case from.float():
+	case from.Float():
 		return s.wrap(to, lanes, s.floatToInt(v, hf, to))
-	case to.float():
+	case to.Float():
 		return s.round(to, lanes, s.intToFloat(v, from, ht))
 	}
 	return s.wrap(to, lanes, s.intToInt(v, from, hf, ht))
@@ -30,7 +30,7 @@ func (s *selector) cast(v *inst, from, to kind, lanes uint8) *inst {
 
 func (s *selector) fromBool(v *inst, h shape, to kind) *inst {
 	if h.lanes > 1 {
-		if to.float() {
+		if to.Float() {
 			return s.do(pAnd, h.ints(), v, s.toInts(h, s.float(h, 1)))
 		}
 		return s.do(pAnd, h, v, s.int(h, 1))
@@ -59,7 +59,7 @@ func (s *selector) floatToFloat(v *inst, from, to kind, lanes uint8) *inst {
 // floatToInt truncates to the register of an integer kind.
 func (s *selector) floatToInt(v *inst, h shape, to kind) *inst {
 	var op binary.Op
-	switch wide := to.wide(); {
+	switch wide := to.Wide(); {
 	case h.lanes > 1:
 		op = binary.I32x4TruncSatF32x4S
 	case wide && h.elem == f32:
@@ -92,7 +92,7 @@ func (s *selector) intToFloat(v *inst, from kind, h shape) *inst {
 		{f64, 1}: {binary.F64ConvertI32S, binary.F64ConvertI32U},
 		{f32, 4}: {binary.F32x4ConvertI32x4S, binary.F32x4ConvertI32x4U},
 	}[h]
-	if from.wide() {
+	if from.Wide() {
 		ops = [2]binary.Op{binary.F32ConvertI64S, binary.F32ConvertI64U}
 		if h.elem == f64 {
 			ops = [2]binary.Op{binary.F64ConvertI64S, binary.F64ConvertI64U}
@@ -110,7 +110,7 @@ func (s *selector) intToInt(v *inst, from kind, hf, ht shape) *inst {
 		return v
 	case ht.elem == e32:
 		return s.op(binary.I32WrapI64, binary.I32, v)
-	case from.signed():
+	case from.Signed():
 		return s.op(binary.I64ExtendI32S, binary.I64, v)
 	}
 	return s.op(binary.I64ExtendI32U, binary.I64, v)
@@ -118,21 +118,21 @@ func (s *selector) intToInt(v *inst, from kind, hf, ht shape) *inst {
 
 // bitcast keeps the bits that a value has in memory.
 func (s *selector) bitcast(v *inst, from, to kind, lanes uint8) *inst {
-	if from.size() != to.size() {
+	if from.Size() != to.Size() {
 		fail("BITCAST between types of different size")
 	}
 	switch {
-	case from.float() == to.float() && from.size() >= 4:
+	case from.Float() == to.Float() && from.Size() >= 4:
 		return v
-	case from.float() == to.float() && !from.float():
+	case from.Float() == to.Float() && !from.Float():
 		return s.wrap(to, lanes, v)
-	case from.float() && to.float():
+	case from.Float() && to.Float():
 		return s.decode(to, lanes, s.encode(from, lanes, v))
-	case from.float():
+	case from.Float():
 		return s.wrap(to, lanes, s.encode(from, lanes, v))
 	}
-	if to.size() < 4 {
-		mask := int64(1)<<(8*to.size()) - 1
+	if to.Size() < 4 {
+		mask := int64(1)<<(8*to.Size()) - 1
 		v = s.do(pAnd, shapeFor(from, lanes), v, s.int(shapeFor(from, lanes), mask))
 	}
 	return s.decode(to, lanes, v)

@@ -224,7 +224,7 @@ func (e *emitter) checked(m *access, off int64) {
 	if e.tmp < 0 {
 		e.tmp = int64(e.Local(wb.I32))
 	}
-	room := m.buf.size*m.buf.kind.size() - off - m.lanes*m.buf.kind.size()
+	room := m.buf.size*m.buf.kind.Size() - off - m.lanes*m.buf.kind.Size()
 	e.Tee(uint32(e.tmp))
 	e.push(e.s.bufferBase(m.buf))
 	e.Op(wb.I32Sub)

@@ -3,6 +3,7 @@ package wasm
 import (
 	"fmt"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -146,7 +147,7 @@ func (im *importer) addBuffer(u *uop.UOp, b *buffer) {
 func (im *importer) addScratch(u *uop.UOp) {
 	dt := u.DType.Base()
 	b := &buffer{kind: kindOf(dt.Scalar()), size: u.DType.Size * int64(dt.Count), param: -1, offset: int64(im.k.Scratch), written: true, read: true}
-	im.k.Scratch += int((b.size*b.kind.size() + 63) &^ 63)
+	im.k.Scratch += int((b.size*b.kind.Size() + 63) &^ 63)
 	im.addBuffer(u, b)
 }
 
@@ -163,7 +164,7 @@ func (im *importer) addVar(u *uop.UOp) {
 }
 
 func kindOf(dt *uop.DType) kind {
-	k, ok := kinds[dt.Scalar()]
+	k, ok := kinds.Of[dt.Scalar()]
 	if !ok {
 		fail("dtype %s cannot be rendered", dt)
 	}
@@ -473,12 +474,12 @@ func (im *importer) eval(u *uop.UOp) []*value {
 	switch u.Op {
 	case uop.ConstOp:
 		k := kindOf(u.DType)
-		return repeat(im.constant(k, bitsOf(k, u.ConstVal())), u.DType.Count)
+		return repeat(im.constant(k, k.Bits(u.ConstVal())), u.DType.Count)
 	case uop.VConstOp:
 		k := kindOf(u.DType)
 		var out []*value
 		for _, c := range u.Arg.(uop.Consts) {
-			out = append(out, im.constant(k, bitsOf(k, c)))
+			out = append(out, im.constant(k, k.Bits(c)))
 		}
 		return out
 	case uop.DefineVar:
@@ -533,7 +534,7 @@ func (im *importer) variable(u *uop.UOp) *value {
 
 func (im *importer) alu(op uop.Op, k kind, args []*value) *value {
 	if op == uop.Reciprocal {
-		one := im.constant(k, bitsOf(k, uop.Float(1)))
+		one := im.constant(k, k.Bits(uop.Float(1)))
 		return im.op(uop.Fdiv, k, 1, one, args[0])
 	}
 	return im.op(op, k, 1, args...)

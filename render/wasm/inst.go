@@ -3,6 +3,7 @@ package wasm
 import (
 	"math"
 
+	"polygrad/core/intern"
 	"polygrad/render/wasm/binary"
 )
 
@@ -49,9 +50,9 @@ type instKey struct {
 	fn   helper
 }
 
-func (k instKey) hash() uint64 {
-	h := mix(uint64(k.what)<<32|uint64(k.typ)<<16^uint64(k.op), uint64(k.args[0])<<32|uint64(k.args[1]))
-	return mix(mix(mix(h, uint64(k.args[2])), k.imm[0]), k.imm[1])
+func (k instKey) Hash() uint64 {
+	h := intern.Mix(uint64(k.what)<<32|uint64(k.typ)<<16^uint64(k.op), uint64(k.args[0])<<32|uint64(k.args[1]))
+	return intern.Mix(intern.Mix(intern.Mix(h, uint64(k.args[2])), k.imm[0]), k.imm[1])
 }
 
 // variable is a local that a loop updates: a phi, an iterator or a pointer.
@@ -67,7 +68,7 @@ type selector struct {
 	g      *graph
 	k      *Kernel
 	check  bool
-	table  table[instKey, inst]
+	table  intern.Table[instKey, inst]
 	vars   map[*block][]*variable
 	iters  map[*loop]*inst
 	ptrs   map[ptrKey]*inst
@@ -94,7 +95,7 @@ func (s *selector) intern(n inst) *inst {
 	for i, a := range n.args {
 		k.args[i] = a.id
 	}
-	o, found := s.table.find(k, n)
+	o, found := s.table.Find(k, n)
 	if found {
 		return o
 	}
@@ -132,9 +133,9 @@ func shapeFor(k kind, lanes uint8) shape {
 	switch {
 	case k == kF64:
 		return shape{f64, lanes}
-	case k.float():
+	case k.Float():
 		return shape{f32, lanes}
-	case k.wide() || k == kBool && lanes == 2:
+	case k.Wide() || k == kBool && lanes == 2:
 		return shape{e64, lanes}
 	}
 	return shape{e32, lanes}

@@ -41,7 +41,7 @@ func (s *selector) findLowest(places []*place) {
 
 // locate is the pointer for a place and the offset from it in bytes.
 func (s *selector) locate(p *place, guarded bool) (*inst, int64) {
-	size := p.buf.kind.size()
+	size := p.buf.kind.Size()
 	if guarded {
 		return s.pointer(ptrKey{p.group, p.off}), 0
 	}
@@ -73,7 +73,7 @@ func (s *selector) pointer(k ptrKey) *inst {
 	if p := s.ptrs[k]; p != nil {
 		return p
 	}
-	size := k.g.buf.kind.size()
+	size := k.g.buf.kind.Size()
 	addr := s.plus(s.bufferBase(k.g.buf), k.base*size)
 	terms := slices.Clone(k.g.terms)
 	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.v.home.depth, b.v.home.depth) })
@@ -87,7 +87,7 @@ func (s *selector) pointer(k ptrKey) *inst {
 			continue
 		}
 		n := s.value(t.v)
-		if t.v.kind.wide() {
+		if t.v.kind.Wide() {
 			n = s.op(binary.I32WrapI64, binary.I32, n)
 		}
 		addr = s.op(binary.I32Add, binary.I32, addr, s.scaled(n, step))
@@ -112,7 +112,7 @@ func (s *selector) load(v *value) *inst {
 	guarded := v.at.gate != nil
 	ptr, off := s.locate(v.at, guarded)
 	n := &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}}
-	n.mem = &access{home: v.home, place: v.at, lanes: int64(v.lanes), end: off + v.kind.size()*int64(v.lanes), pos: v.at.pos, buf: v.at.buf}
+	n.mem = &access{home: v.home, place: v.at, lanes: int64(v.lanes), end: off + v.kind.Size()*int64(v.lanes), pos: v.at.pos, buf: v.at.buf}
 	var gate *inst
 	if guarded {
 		gate = s.value(v.args[0])
@@ -151,13 +151,13 @@ func (s *selector) widen(n *inst, k kind, lanes uint8) *inst {
 		return s.intern(*n)
 	}
 	if lanes == 1 {
-		t := k.typ()
-		if k.float() && k.size() < 4 {
+		t := typeOf(k)
+		if k.Float() && k.Size() < 4 {
 			return s.decode(k, 1, fix(loadOps[k], binary.I32))
 		}
 		return fix(loadOps[k], t)
 	}
-	switch k.size() {
+	switch k.Size() {
 	case 1:
 		v := fix(binary.V128Load32Zero, binary.V128)
 		h := shapeFor(k, lanes)
@@ -170,7 +170,7 @@ func (s *selector) widen(n *inst, k kind, lanes uint8) *inst {
 		if k == kBool {
 			return s.do(pNeg, h, v)
 		}
-		if k.float() {
+		if k.Float() {
 			return s.decode(k, lanes, v)
 		}
 		return v
@@ -179,7 +179,7 @@ func (s *selector) widen(n *inst, k kind, lanes uint8) *inst {
 			return fix(binary.V128Load16x4S, binary.V128)
 		}
 		v := fix(binary.V128Load16x4U, binary.V128)
-		if k.float() {
+		if k.Float() {
 			return s.decode(k, lanes, v)
 		}
 		return v
@@ -200,14 +200,14 @@ func (s *selector) store(st *store, b *block) *write {
 	v := st.val
 	ptr, off := s.locate(st.at, st.gate != nil)
 	w := &write{ptr: ptr, off: off}
-	w.mem = &access{home: b, place: st.at, lanes: int64(v.lanes), end: off + v.kind.size()*int64(v.lanes), pos: st.pos, guarded: st.gate != nil, buf: st.at.buf}
+	w.mem = &access{home: b, place: st.at, lanes: int64(v.lanes), end: off + v.kind.Size()*int64(v.lanes), pos: st.pos, guarded: st.gate != nil, buf: st.at.buf}
 	if st.gate != nil {
 		w.gate = s.value(st.gate)
 	} else {
 		ptr.through = append(ptr.through, w.mem)
 	}
 	w.val = s.value(v)
-	if v.kind.float() && v.kind.size() < 4 {
+	if v.kind.Float() && v.kind.Size() < 4 {
 		w.val = s.encode(v.kind, v.lanes, w.val)
 	}
 	if v.lanes == 1 {
@@ -218,17 +218,17 @@ func (s *selector) store(st *store, b *block) *write {
 	if v.kind == kBool {
 		w.val = s.do(pAnd, shapeFor(kBool, v.lanes), w.val, s.int(shapeFor(kBool, v.lanes), 1))
 	}
-	if v.kind.size() <= 2 {
+	if v.kind.Size() <= 2 {
 		op := binary.I16x8NarrowI32x4U
-		if v.kind.signed() {
+		if v.kind.Signed() {
 			op = binary.I16x8NarrowI32x4S
 		}
 		w.val = s.op(op, binary.V128, w.val, w.val)
 		w.op, w.lane = binary.V128Store64Lane, true
 	}
-	if v.kind.size() == 1 {
+	if v.kind.Size() == 1 {
 		op := binary.I8x16NarrowI16x8U
-		if v.kind.signed() {
+		if v.kind.Signed() {
 			op = binary.I8x16NarrowI16x8S
 		}
 		w.val = s.op(op, binary.V128, w.val, w.val)

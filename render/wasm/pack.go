@@ -89,7 +89,7 @@ func (p *packer) ladder(lanes []*value) (*value, bool) {
 		if len(d.terms) != 0 {
 			return nil, false
 		}
-		steps[i] = p.constant(v0.kind, wrapInt(v0.kind, d.off))
+		steps[i] = p.constant(v0.kind, v0.kind.Wrap(d.off))
 	}
 	n := uint8(len(lanes))
 	return p.op(uop.Add, v0.kind, n, p.splatN(v0, n), p.constVector(v0.kind, n, steps...)), true
@@ -126,7 +126,7 @@ func (p *packer) packPhis(lanes []*value, key [4]int32) *value {
 // packLoads makes one load of neighbours, or a shuffle of two such loads.
 func (p *packer) packLoads(lanes []*value) *value {
 	at, n := lanes[0].at, int64(len(lanes))
-	if lanes[0].kind.lanes() != len(lanes) {
+	if lanesOf(lanes[0].kind) != len(lanes) {
 		return nil
 	}
 	lo, hi := at.off, at.off
@@ -216,7 +216,7 @@ func (a *place) meets(n int64, b *place, m int64) bool {
 // vectorizable reports whether there is vector code for what all lanes do.
 func (p *packer) vectorizable(lanes []*value) bool {
 	v0, n := lanes[0], len(lanes)
-	fits := func(k kind) bool { return k == kBool || k.lanes() == n }
+	fits := func(k kind) bool { return k == kBool || lanesOf(k) == n }
 	if !fits(v0.kind) {
 		return false
 	}
@@ -241,7 +241,7 @@ func (p *packer) vectorizable(lanes []*value) bool {
 		}
 	case uop.Cast:
 		from := v0.args[0].kind
-		if from.wide() && v0.kind.wide() && from.float() != v0.kind.float() {
+		if from.Wide() && v0.kind.Wide() && from.Float() != v0.kind.Float() {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -136,7 +137,7 @@ func reaches(v, p *value, w walk) bool {
 
 // quarters are the terms of a reduction in vectors, with the terms left over.
 func (r *reducer) quarters(red *reduction) (vecs [][]*value, rest []*value) {
-	n := red.phi.v.kind.lanes()
+	n := lanesOf(red.phi.v.kind)
 	byShape := map[uint64][]*value{}
 	known := map[*value]int64{}
 	var order []uint64
@@ -248,7 +249,7 @@ func (r *reducer) across(lanes []*value, reds map[*value]*reduction, cost map[*r
 	}
 	seen[v0] = true
 	for _, v := range lanes {
-		if v.op != v0.op || len(v.args) != len(v0.args) || v.kind.lanes() != len(lanes) {
+		if v.op != v0.op || len(v.args) != len(v0.args) || lanesOf(v.kind) != len(lanes) {
 			return
 		}
 	}
@@ -281,14 +282,14 @@ func (r *reducer) across(lanes []*value, reds map[*value]*reduction, cost map[*r
 
 // along makes the variable of a reduction a vector of partial results.
 func (r *reducer) along(red *reduction, vecs [][]*value, rest []*value) {
-	k, n := red.phi.v.kind, uint8(red.phi.v.kind.lanes())
+	k, n := red.phi.v.kind, uint8(lanesOf(red.phi.v.kind))
 	var packed []*value
 	for _, v := range vecs {
 		packed = append(packed, r.pack(v))
 	}
 	init := red.phi.init
 	partial := init
-	identity := r.constant(k, bitsOf(k, identityOf(red.op, k)))
+	identity := r.constant(k, k.Bits(identityOf(red.op, k)))
 	if red.op != uop.Max {
 		partial = identity
 	}
@@ -321,7 +322,7 @@ func identityOf(op uop.Op, k kind) uop.Const {
 	case uop.And:
 		return uop.Int(-1)
 	case uop.Max:
-		for dt, kk := range kinds {
+		for dt, kk := range kinds.Of {
 			if kk == k {
 				return dt.Min()
 			}

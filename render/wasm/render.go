@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"polygrad/core/intern"
 	"polygrad/core/uop"
 	"polygrad/render/wasm/binary"
 )
@@ -51,7 +52,7 @@ func (k *Kernel) plan(list []*uop.UOp, opt Options) (*selector, *code, error) {
 	p.packStores()
 	g.spread(k)
 	s := &selector{
-		g: g, k: k, check: opt.Check, table: newTable[instKey, inst](len(list)), vars: map[*block][]*variable{},
+		g: g, k: k, check: opt.Check, table: intern.NewTable[instKey, inst](len(list)), vars: map[*block][]*variable{},
 		iters: map[*loop]*inst{}, ptrs: map[ptrKey]*inst{}, lowest: map[*group]int64{},
 	}
 	s.findLowest(g.places())
@@ -125,7 +126,7 @@ func (k *Kernel) paramTypes() []binary.ValType {
 		out = append(out, binary.I32)
 	}
 	for _, v := range k.Vars {
-		out = append(out, kindOf(v.DType).typ())
+		out = append(out, typeOf(kindOf(v.DType)))
 	}
 	if k.Threads > 1 {
 		out = append(out, binary.I32)

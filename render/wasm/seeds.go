@@ -43,7 +43,7 @@ func (p *packer) seedsIn(items []item) []seed {
 	for _, k := range order {
 		stores := runs[k]
 		slices.SortStableFunc(stores, func(a, b *store) int { return cmp.Compare(a.at.off, b.at.off) })
-		n := k.g.buf.kind.lanes()
+		n := lanesOf(k.g.buf.kind)
 		for i := 0; i+n <= len(stores); {
 			s := seed(stores[i : i+n])
 			if s.consecutive() && s.free(items) {

@@ -21,7 +21,7 @@ func (s *selector) make(v *value) *inst {
 	case uop.ConstOp:
 		return s.intern(inst{what: isConst, typ: h.typ(), imm: v.bits})
 	case uop.DefineVar:
-		return s.intern(inst{what: isParam, typ: v.kind.typ(), imm: [2]uint64{uint64(len(s.k.Params)) + v.bits[0]}})
+		return s.intern(inst{what: isParam, typ: typeOf(v.kind), imm: [2]uint64{uint64(len(s.k.Params)) + v.bits[0]}})
 	case uop.Range:
 		return s.iter(v.loop)
 	case opPhi:
@@ -58,7 +58,7 @@ func (s *selector) make(v *value) *inst {
 	if v.kind == kBool {
 		return s.boolOp(v.op, v.lanes, args)
 	}
-	if v.kind.float() {
+	if v.kind.Float() {
 		return s.round(v.kind, v.lanes, s.floatOp(v.op, h, args))
 	}
 	return s.wrap(v.kind, v.lanes, s.intOp(v.op, v.kind, h, args, v.args))
@@ -361,14 +361,14 @@ func (s *selector) shifted(op uop.Op, k kind, h shape, a, by *inst, byKind kind)
 	p := pShl
 	if op == uop.Shr {
 		p = pShrU
-		if k.signed() {
+		if k.Signed() {
 			p = pShrS
 		}
 	}
 	switch wide := h.elem == e64 && h.lanes == 1; {
-	case wide && !byKind.wide():
+	case wide && !byKind.Wide():
 		by = s.op(binary.I64ExtendI32U, binary.I64, by)
-	case !wide && byKind.wide():
+	case !wide && byKind.Wide():
 		by = s.op(binary.I32WrapI64, binary.I32, by)
 	}
 	return s.do(p, h, a, by)
@@ -385,12 +385,12 @@ func (s *selector) divide(op uop.Op, k kind, h shape, a, b *inst) *inst {
 	if op == uop.Mod {
 		rem = 1
 	}
-	if k.signed() {
+	if k.Signed() {
 		signed = 1
 	}
 	div := ops[wide][rem][signed]
 	zero, one := s.int(h, 0), s.int(h, 1)
-	minus := b.what == isConst && b.imm == s.int(h, -1).imm && k.signed()
+	minus := b.what == isConst && b.imm == s.int(h, -1).imm && k.Signed()
 	if b.what == isConst && b.imm[0] != 0 && !minus {
 		return s.op(div, h.typ(), a, b)
 	}

@@ -86,7 +86,7 @@ func (v *value) dear() bool {
 	case uop.Load:
 		l := v.home.loop
 		return l.count.op == uop.ConstOp && l.count.bits[0] >= farTurns && slices.ContainsFunc(v.at.terms, func(t term) bool {
-			return t.v == l.iter && max(t.coef, -t.coef)*v.kind.size() >= farStep
+			return t.v == l.iter && max(t.coef, -t.coef)*v.kind.Size() >= farStep
 		})
 	}
 	return false

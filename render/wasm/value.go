@@ -1,6 +1,9 @@
 package wasm
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/intern"
+	"polygrad/core/uop"
+)
 
 // The renderer works on values in SSA form: a value is one scalar of the
 // kernel, or, once packed, a vector of 4 (2 for 64-bit kinds) of them. Pure
@@ -113,17 +116,17 @@ type valueKey struct {
 	off   int64
 }
 
-func (k valueKey) hash() uint64 {
-	h := mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes), uint64(k.args[0])<<32|uint64(k.args[1]))
-	h = mix(h, uint64(k.args[2])<<32|uint64(k.args[3]))
-	h = mix(mix(h, k.bits[0]), k.bits[1])
-	return mix(mix(h, uint64(k.group)), uint64(k.off))
+func (k valueKey) Hash() uint64 {
+	h := intern.Mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes), uint64(k.args[0])<<32|uint64(k.args[1]))
+	h = intern.Mix(h, uint64(k.args[2])<<32|uint64(k.args[3]))
+	h = intern.Mix(intern.Mix(h, k.bits[0]), k.bits[1])
+	return intern.Mix(intern.Mix(h, uint64(k.group)), uint64(k.off))
 }
 
 // graph makes values.
 type graph struct {
 	root   *block
-	table  table[valueKey, value]
+	table  intern.Table[valueKey, value]
 	args   []*value // where the arguments of the next values stay
 	groups map[string]*group
 	nextID int32
@@ -134,7 +137,7 @@ type graph struct {
 
 // newGraph makes a graph for about n values.
 func newGraph(n int) *graph {
-	return &graph{root: &block{}, table: newTable[valueKey, value](n), groups: map[string]*group{}, affine: make(map[*value]*affine, n/4)}
+	return &graph{root: &block{}, table: intern.NewTable[valueKey, value](n), groups: map[string]*group{}, affine: make(map[*value]*affine, n/4)}
 }
 
 // walk starts a walk over the graph; first then tells whether it comes to a value for the first time.
@@ -176,7 +179,7 @@ func (g *graph) intern(v value, args ...*value) *value {
 	if v.at != nil {
 		k.group, k.off = v.at.id, v.at.off
 	}
-	o, found := g.table.find(k, v)
+	o, found := g.table.Find(k, v)
 	if found {
 		return o
 	}
@@ -184,13 +187,16 @@ func (g *graph) intern(v value, args ...*value) *value {
 	return g.add(o)
 }
 
+// argsRoom is how many arguments get room at a time; a value has fewer.
+const argsRoom = 128
+
 func (g *graph) keepArgs(args []*value) []*value {
 	n := len(args)
 	if n == 0 {
 		return nil
 	}
 	if len(g.args) < n {
-		g.args = make([]*value, 2*slabSize)
+		g.args = make([]*value, argsRoom)
 	}
 	kept := g.args[:n:n]
 	g.args = g.args[n:]
@@ -211,13 +217,13 @@ func (g *graph) op(op uop.Op, k kind, lanes uint8, args ...*value) *value {
 // x, else 0. Nil for others.
 func (g *graph) choice(k kind, lanes uint8, cond, a, b *value) *value {
 	greater := uop.Max
-	if k.float() {
+	if k.Float() {
 		greater = opPick
 	}
 	if cond.op == uop.CmpLt && cond.args[0] == b && cond.args[1] == a {
 		return g.op(greater, k, lanes, b, a)
 	}
-	if cond.op != uop.Or || !k.float() || b.op != uop.ConstOp || b.bits != [2]uint64{} {
+	if cond.op != uop.Or || !k.Float() || b.op != uop.ConstOp || b.bits != [2]uint64{} {
 		return nil
 	}
 	for i, c := range cond.args {
@@ -234,7 +240,7 @@ func (g *graph) constant(k kind, bits uint64) *value {
 	return g.intern(value{op: uop.ConstOp, kind: k, lanes: 1, bits: [2]uint64{bits}})
 }
 
-func (g *graph) int32(v int64) *value { return g.constant(kI32, wrapInt(kI32, v)) }
+func (g *graph) int32(v int64) *value { return g.constant(kI32, kI32.Wrap(v)) }
 
 // splatN is a scalar in every lane of a vector.
 func (g *graph) splatN(v *value, n uint8) *value {
@@ -304,7 +310,7 @@ func (g *graph) load(k kind, lanes uint8, at *place, alt *value) *value {
 	v := value{op: uop.Load, kind: k, lanes: lanes, at: at, home: home}
 	if at.pos > 0 {
 		v.args = args
-		return g.add(g.table.unique(v))
+		return g.add(g.table.Unique(v))
 	}
 	return g.intern(v, args...)
 }

@@ -1,10 +1,12 @@
 package nest
 
+import "polygrad/core/intern"
+
 // Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their homes.
 type Builder struct {
 	*Kernel
 	Cur   *Block
-	table table[valueKey, Value]
+	table intern.Table[valueKey, Value]
 	args  []*Value
 	next  int32
 	pos   int
@@ -28,7 +30,7 @@ type Builder struct {
 func NewBuilder(name string, lanes int) *Builder {
 	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
 	return &Builder{
-		Kernel: k, Cur: k.Root, table: newTable[valueKey, Value](256), places: map[string]int32{},
+		Kernel: k, Cur: k.Root, table: intern.NewTable[valueKey, Value](256), places: map[string]int32{},
 		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{}, logs: map[*Value]*Value{}, sines: map[sinKey]*Value{},
 	}
 }
@@ -43,15 +45,15 @@ type valueKey struct {
 	off   int64
 }
 
-func (k valueKey) hash() uint64 {
-	h := mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes)<<32, uint64(k.args[0])<<32|uint64(k.args[1]))
-	h = mix(h, uint64(k.args[2])<<32|uint64(uint32(k.place)))
-	return mix(mix(h, k.bits), uint64(k.off))
+func (k valueKey) Hash() uint64 {
+	h := intern.Mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes)<<32, uint64(k.args[0])<<32|uint64(k.args[1]))
+	h = intern.Mix(h, uint64(k.args[2])<<32|uint64(uint32(k.place)))
+	return intern.Mix(intern.Mix(h, k.bits), uint64(k.off))
 }
 
 // Unique makes a value that no other is equal to.
 func (b *Builder) Unique(v Value) *Value {
-	return b.add(b.table.unique(v))
+	return b.add(b.table.Unique(v))
 }
 
 func (b *Builder) add(v *Value) *Value {
@@ -89,7 +91,7 @@ func (b *Builder) New(op Op, k Kind, lanes int, bits uint64, args ...*Value) *Va
 	for i, a := range args {
 		key.args[i] = a.ID
 	}
-	v, found := b.table.find(key, Value{Op: op, Kind: k, Lanes: lanes, Bits: bits})
+	v, found := b.table.Find(key, Value{Op: op, Kind: k, Lanes: lanes, Bits: bits})
 	if found {
 		return v
 	}
@@ -144,10 +146,10 @@ func (b *Builder) Splat(v *Value) *Value {
 func (b *Builder) Constant(k Kind, bits uint64) *Value { return b.New(Const, k, 1, bits) }
 
 // Int is a scalar integer constant.
-func (b *Builder) Int(k Kind, v int64) *Value { return b.Constant(k, wrapInt(k, v)) }
+func (b *Builder) Int(k Kind, v int64) *Value { return b.Constant(k, k.Wrap(v)) }
 
 // Float is a scalar F32 or F64 constant.
-func (b *Builder) Float(k Kind, f float64) *Value { return b.Constant(k, floatBits(k, f)) }
+func (b *Builder) Float(k Kind, f float64) *Value { return b.Constant(k, k.FloatBits(f)) }
 
 // Load is the load from a place. Pure loads of equal places are one; others keep their place in the block Cur.
 func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
@@ -164,7 +166,7 @@ func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 	for i, a := range args {
 		key.args[i] = a.ID
 	}
-	v, found := b.table.find(key, Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at})
+	v, found := b.table.Find(key, Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at})
 	if found {
 		return v
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -76,7 +77,7 @@ func hasWide(list []*uop.UOp) bool {
 		if u.Op == uop.Store {
 			dt = u.Src[1].DType
 		}
-		if k, ok := kindOf[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
+		if k, ok := kinds.Of[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
 			return true
 		}
 	}
@@ -98,14 +99,14 @@ func (im *importer) findBuffers(list []*uop.UOp) {
 	for _, u := range list {
 		switch u.Op {
 		case uop.Param:
-			im.addBuffer(u, &Buffer{Kind: kindOf[u.DType.Base()], Size: u.DType.Size, Param: len(im.Params)})
+			im.addBuffer(u, &Buffer{Kind: kinds.Of[u.DType.Base()], Size: u.DType.Size, Param: len(im.Params)})
 			im.Params = append(im.Params, Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
 		case uop.DefineLocal:
 			im.addScratch(u)
 		case uop.DefineVar:
 			v := u.Arg.(uop.VarArg)
 			im.vars[v.Name] = len(im.Vars)
-			im.Vars = append(im.Vars, VarParam{Name: v.Name, Kind: kindOf[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
+			im.Vars = append(im.Vars, VarParam{Name: v.Name, Kind: kinds.Of[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
 		case uop.Index:
 			if d := definition(u); d.Op == uop.DefineReg && !constIndex(u) && im.bufs[d] == nil {
 				im.addScratch(d)

@@ -80,7 +80,7 @@ func within(k Kind, v *Value, depth int) bool {
 		return in(intOf(v.Kind, v.Bits))
 	case Cast:
 		from := v.Args[0].Kind
-		return from == Bool || from.narrowInt() && (from == k || holds(k, from))
+		return from == Bool || narrowInt(from) && (from == k || holds(k, from))
 	case And:
 		x, y := within(k, v.Args[0], depth-1), within(k, v.Args[1], depth-1)
 		mask := v.Args[1]

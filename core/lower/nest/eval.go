@@ -3,6 +3,7 @@ package nest
 import (
 	"slices"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -16,7 +17,7 @@ var opOf = map[uop.Op]Op{
 }
 
 func kindFor(dt *uop.DType) Kind {
-	k, ok := kindOf[dt.Scalar()]
+	k, ok := kinds.Of[dt.Scalar()]
 	if !ok || dt.Count > 1 {
 		fail("dtype %s cannot be rendered", dt)
 	}
@@ -37,7 +38,7 @@ func (im *importer) compute(u *uop.UOp) *Value {
 	switch u.Op {
 	case uop.ConstOp:
 		k := kindFor(u.DType)
-		return im.Constant(k, bitsOf(k, u.ConstVal()))
+		return im.Constant(k, k.Bits(u.ConstVal()))
 	case uop.DefineVar:
 		return im.variable(u)
 	case uop.Load:
@@ -66,11 +67,11 @@ func (im *importer) compute(u *uop.UOp) *Value {
 		return im.Bitcast(kindFor(u.Src[0].DType), k, args[0])
 	}
 	if u.Op == uop.Reciprocal {
-		return im.ALU(Div, k, im.Constant(k, floatBits(k, 1)), args[0])
+		return im.ALU(Div, k, im.Constant(k, k.FloatBits(1)), args[0])
 	}
 	if u.Op == uop.Fdiv && im.scales(args[0], args[1]) {
 		// What a whole row is divided by is a factor: a division takes ten times as long as a product.
-		return im.ALU(Mul, k, args[0], im.ALU(Div, k, im.Constant(k, floatBits(k, 1)), args[1]))
+		return im.ALU(Mul, k, args[0], im.ALU(Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
 	}
 	op, ok := opOf[u.Op]
 	if !ok {

@@ -126,7 +126,7 @@ func (m *interpreter) loop(l *Loop) {
 	for n := range count {
 		m.clock++
 		body.turn = m.clock
-		set(l.Iter, []uint64{wrapInt(l.Iter.Kind, n)})
+		set(l.Iter, []uint64{l.Iter.Kind.Wrap(n)})
 		for i, p := range l.Phis {
 			set(p.V, phis[i])
 		}
@@ -173,7 +173,7 @@ func (m *interpreter) compute(v *Value, out []uint64) {
 	case Const:
 		fill(v.Bits)
 	case Var:
-		fill(wrapInt(v.Kind, m.vars[v.Bits]))
+		fill(v.Kind.Wrap(m.vars[v.Bits]))
 	case First:
 		fill(uint64(m.first))
 	case Items:

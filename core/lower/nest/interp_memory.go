@@ -118,7 +118,7 @@ func decode(k Kind, bits uint64) uint64 {
 	case F32, F64:
 		return bits
 	}
-	return wrapInt(k, int64(bits))
+	return k.Wrap(int64(bits))
 }
 
 // encode is what lies in memory of the value of a register, in the low bits.

@@ -59,7 +59,7 @@ func narrowLane(k Kind, f laneFunc) laneFunc {
 	if k.Float() {
 		return func(a, b, c uint64) uint64 { return decode(k, encode(k, f(a, b, c))) }
 	}
-	return func(a, b, c uint64) uint64 { return wrapInt(k, int64(f(a, b, c))) }
+	return func(a, b, c uint64) uint64 { return k.Wrap(int64(f(a, b, c))) }
 }
 
 var bitwise = map[Op]laneFunc{
@@ -87,7 +87,7 @@ func intLane(op Op, k Kind) laneFunc {
 	if f == nil {
 		return nil
 	}
-	return func(a, b, _ uint64) uint64 { return wrapInt(k, f(intOf(k, a), intOf(k, b))) }
+	return func(a, b, _ uint64) uint64 { return k.Wrap(f(intOf(k, a), intOf(k, b))) }
 }
 
 var intOps = map[Op]func(a, b int64) int64{
@@ -347,7 +347,7 @@ func castLane(from, to Kind) laneFunc {
 	case from.Float() && to.Float():
 		return narrowLane(to, func(a, _, _ uint64) uint64 { return of32(float(a)) })
 	case from.Float():
-		return func(a, _, _ uint64) uint64 { return wrapInt(to, floatToInt(float(a), to)) }
+		return func(a, _, _ uint64) uint64 { return to.Wrap(floatToInt(float(a), to)) }
 	case to == F64 && from == U64:
 		return func(a, _, _ uint64) uint64 { return ofF64(float64(a)) }
 	case to == F64:
@@ -357,7 +357,7 @@ func castLane(from, to Kind) laneFunc {
 	case to.Float():
 		return narrowLane(to, func(a, _, _ uint64) uint64 { return ofF32(float32(intOf(from, a))) })
 	}
-	return func(a, _, _ uint64) uint64 { return wrapInt(to, intOf(from, a)) }
+	return func(a, _, _ uint64) uint64 { return to.Wrap(intOf(from, a)) }
 }
 
 // floatToInt truncates. What no integer of the kind equals may give anything; here it saturates at 64 bits and wraps.

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
 // param adds a buffer argument to a kernel.
 func param(k *Kernel, dt *uop.DType, size int64, written bool) *Buffer {
-	b := &Buffer{ID: int32(len(k.Params) + 1), Kind: kindOf[dt], Size: size, Param: len(k.Params), Read: !written, Written: written}
+	b := &Buffer{ID: int32(len(k.Params) + 1), Kind: kinds.Of[dt], Size: size, Param: len(k.Params), Read: !written, Written: written}
 	k.Params = append(k.Params, Param{DType: dt, Slot: b.Param, Size: size, Read: !written, Written: written})
 	return b
 }

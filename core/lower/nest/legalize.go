@@ -35,14 +35,14 @@ func (b *Builder) ALU(op Op, k Kind, args ...*Value) *Value {
 
 // arithmetic is the kind that values of a kind are computed in. All integers below 32 bits fit into I32.
 func arithmetic(k Kind) Kind {
-	if k.narrowInt() {
+	if narrowInt(k) {
 		return I32
 	}
 	return k.Register()
 }
 
 // narrowInt reports whether a kind is an integer narrower than its register.
-func (k Kind) narrowInt() bool { return k >= I8 && k <= U16 }
+func narrowInt(k Kind) bool { return k >= I8 && k <= U16 }
 
 // keepsRange are the operations whose results are in the range of a narrow kind if their arguments are.
 var keepsRange = [numOps]bool{Max: true, Pick: true, Least: true, Trunc: true, Floor: true, Round: true, And: true, Or: true, Xor: true,

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
 var dtypeOf = func() map[Kind]*uop.DType {
 	m := map[Kind]*uop.DType{}
-	for dt, k := range kindOf {
+	for dt, k := range kinds.Of {
 		m[k] = dt
 	}
 	return m
@@ -45,9 +46,9 @@ func samples(k Kind, n int, seed uint64) memory {
 		case k == Bool:
 			m.put(i, uint64(r&1))
 		case k.Float() && r == 0:
-			m.put(i, encode(k, floatBits(k, edges[rng.IntN(len(edges))])))
+			m.put(i, encode(k, k.FloatBits(edges[rng.IntN(len(edges))])))
 		case k.Float() && r == 1:
-			m.put(i, encode(k, floatBits(k, rng.NormFloat64()*4)))
+			m.put(i, encode(k, k.FloatBits(rng.NormFloat64()*4)))
 		case r == 0:
 			m.put(i, ints[rng.IntN(len(ints))])
 		case r == 1:
@@ -336,9 +337,9 @@ func TestConstants(t *testing.T) {
 		in := samples(k, n, 9)
 		for _, op := range ops {
 			for _, f := range []float64{0, 1, -1, 2, 8, 3, 0.25, 64} {
-				c := floatBits(k, f)
+				c := k.FloatBits(f)
 				if !k.Float() {
-					c = wrapInt(k, int64(f))
+					c = k.Wrap(int64(f))
 				}
 				t.Run(fmt.Sprint(op, k, f), func(t *testing.T) {
 					sameEverywhere(t, n, k, []memory{in}, func(a, _, _ uint64) uint64 { return laneOp(op, k, k)(a, c, 0) },

@@ -3,6 +3,7 @@ package nest
 import (
 	"slices"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -145,7 +146,7 @@ func (im *importer) indexOnly(u *uop.UOp) bool {
 	case uop.Cast:
 		ok = u.DType.IsInt() && im.indexOnly(u.Src[0])
 	}
-	if k := kindOf[u.DType.Scalar()]; ok && k != I32 && k != I64 {
+	if k := kinds.Of[u.DType.Scalar()]; ok && k != I32 && k != I64 {
 		ok = false // others wrap around
 	}
 	im.pure[u] = ok
@@ -163,7 +164,7 @@ func (im *importer) linearOf(u *uop.UOp) linear {
 }
 
 func (im *importer) takeApart(u *uop.UOp) linear {
-	k := kindOf[u.DType.Scalar()]
+	k := kinds.Of[u.DType.Scalar()]
 	if k == I32 || k == I64 {
 		switch u.Op {
 		case uop.Range:
@@ -187,7 +188,7 @@ func (im *importer) takeApart(u *uop.UOp) linear {
 				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
 			}
 		case uop.Cast:
-			if from := kindOf[u.Src[0].DType.Scalar()]; from == I32 || from == I64 {
+			if from := kinds.Of[u.Src[0].DType.Scalar()]; from == I32 || from == I64 {
 				return im.linearOf(u.Src[0])
 			}
 		}

@@ -3,6 +3,7 @@ package nest
 import (
 	"slices"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -50,7 +51,7 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 			}
 			return
 		}
-		if k := kindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
+		if k := kinds.Of[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
 			return
 		}
 		if !byStep.of(u).matters && !im.collected(sum, u) {

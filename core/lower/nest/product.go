@@ -3,6 +3,7 @@ package nest
 import (
 	"slices"
 
+	"polygrad/core/kinds"
 	"polygrad/core/uop"
 )
 
@@ -102,10 +103,10 @@ func (r *region) exactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 	}
 	for _, up := range r.updates {
 		for _, t := range up.terms {
-			if up.op != Add || t.Op != uop.Cast || kindOf[t.DType.Scalar()] != F32 || t.Src[0].Op != uop.Mul {
+			if up.op != Add || t.Op != uop.Cast || kinds.Of[t.DType.Scalar()] != F32 || t.Src[0].Op != uop.Mul {
 				continue
 			}
-			if k := kindOf[t.Src[0].DType.Scalar()]; k == F16 || k == BF16 {
+			if k := kinds.Of[t.Src[0].DType.Scalar()]; k == F16 || k == BF16 {
 				found[t] = true
 			}
 		}
@@ -115,7 +116,7 @@ func (r *region) exactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 
 // factors takes a term apart.
 func (im *importer) factors(t *uop.UOp) (a, b *dotOperand, ok bool) {
-	k, known := kindOf[t.DType.Scalar()]
+	k, known := kinds.Of[t.DType.Scalar()]
 	if !known {
 		return nil, nil, false
 	}
@@ -137,11 +138,11 @@ func (im *importer) factors(t *uop.UOp) (a, b *dotOperand, ok bool) {
 
 // dotKind is the narrowest kind that has all values of a factor; F64 if Dot knows none.
 func dotKind(u *uop.UOp) Kind {
-	switch k := kindOf[u.DType.Scalar()]; {
+	switch k := kinds.Of[u.DType.Scalar()]; {
 	case k == BF16 || k == I8 || k == U8:
 		return k
 	case u.Op == uop.Cast:
-		switch from := kindOf[u.Src[0].DType.Scalar()]; {
+		switch from := kinds.Of[u.Src[0].DType.Scalar()]; {
 		case k == F32 && from == BF16, k == I32 && (from == I8 || from == U8):
 			return from
 		}

@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/kinds"
+	"polygrad/core/uop"
+)
 
 // packProducts packs the operands of a product that are due before level i.
 func (im *importer) packProducts(p *plan, i int, e *env) {
@@ -252,7 +255,7 @@ func (w *packer) ready(d *env, live int64) *Value {
 	for u.Op == uop.Cast {
 		u = u.Src[0]
 	}
-	if u.Op != uop.Load || len(u.Src) > 1 || kindOf[u.DType.Scalar()] != w.o.kind || live%w.per != 0 || w.q.terms > 1 {
+	if u.Op != uop.Load || len(u.Src) > 1 || kinds.Of[u.DType.Scalar()] != w.o.kind || live%w.per != 0 || w.q.terms > 1 {
 		return nil
 	}
 	outer := w.env

@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/kinds"
+	"polygrad/core/uop"
+)
 
 // An F32 is the sum of three BF16, each of which has the next eight bits of its fraction. Of the nine products of two
 // such sums the six greatest are added, which leaves out less than the last bit of an F32. That holds for numbers whose
@@ -19,7 +22,7 @@ const (
 
 // canSplit reports whether a term is a product of two F32.
 func (im *importer) canSplit(t *uop.UOp) bool {
-	return im.m.SplitF32 && kindOf[t.Src[0].DType.Scalar()] == F32 && kindOf[t.Src[1].DType.Scalar()] == F32
+	return im.m.SplitF32 && kinds.Of[t.Src[0].DType.Scalar()] == F32 && kinds.Of[t.Src[1].DType.Scalar()] == F32
 }
 
 // split is the codes of the three parts of an F32, each rounded to nearest so that what is left of the number is exact.

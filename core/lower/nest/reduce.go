@@ -183,9 +183,9 @@ func (im *importer) tree(op Op, vs []*Value) *Value {
 func (im *importer) neutral(op Op, k Kind) *Value {
 	switch op {
 	case Mul:
-		return im.Constant(k, bitsOf(k, uop.Int(1)))
+		return im.Constant(k, k.Bits(uop.Int(1)))
 	case And:
-		return im.Constant(k, bitsOf(k, uop.Int(-1)))
+		return im.Constant(k, k.Bits(uop.Int(-1)))
 	}
 	return im.Constant(k, 0)
 }

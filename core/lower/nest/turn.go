@@ -41,7 +41,7 @@ func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
 		ids = binary.AppendVarint(ids, int64(r.ID))
 	}
 	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.numbered(ids)}
-	v, found := b.table.find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
+	v, found := b.table.Find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
 	if found {
 		return v
 	}

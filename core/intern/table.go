@@ -1,16 +1,18 @@
-package wasm
+// Package intern finds what was made for a key before.
+package intern
 
-// table finds what was made for a key before. It is several times faster than a map, whose hash of such long keys
+// Table finds what was made for a key before. It is several times faster than a map, whose hash of such long keys
 // costs more than all else in making a value.
-type table[K hashed, V any] struct {
+type Table[K Hashed, V any] struct {
 	index []entry[K, V] // open addressing, size a power of two
 	count int
 	slab  []node[K, V] // room for what is made next
 }
 
-type hashed interface {
+// Hashed is what a key has to be: its hash is asked for once.
+type Hashed interface {
 	comparable
-	hash() uint64
+	Hash() uint64
 }
 
 type entry[K, V any] struct {
@@ -26,18 +28,18 @@ type node[K, V any] struct {
 
 const slabSize = 64
 
-// newTable makes a table for about n values.
-func newTable[K hashed, V any](n int) table[K, V] {
+// NewTable makes a table for about n values.
+func NewTable[K Hashed, V any](n int) Table[K, V] {
 	size := slabSize
 	for size < 2*n {
 		size *= 2
 	}
-	return table[K, V]{index: make([]entry[K, V], size)}
+	return Table[K, V]{index: make([]entry[K, V], size)}
 }
 
-// find returns what was made for a key, or new room for it, which holds v.
-func (t *table[K, V]) find(k K, v V) (made *V, found bool) {
-	h := k.hash()
+// Find returns what was made for a key, or new room for it, which holds v.
+func (t *Table[K, V]) Find(k K, v V) (made *V, found bool) {
+	h := k.Hash()
 	mask := uint64(len(t.index) - 1)
 	i := h & mask
 	for ; t.index[i].node != nil; i = (i + 1) & mask {
@@ -54,7 +56,7 @@ func (t *table[K, V]) find(k K, v V) (made *V, found bool) {
 	return &n.made, false
 }
 
-func (t *table[K, V]) grow() {
+func (t *Table[K, V]) grow() {
 	old := t.index
 	t.index = make([]entry[K, V], 2*len(old))
 	mask := uint64(len(t.index) - 1)
@@ -70,14 +72,14 @@ func (t *table[K, V]) grow() {
 	}
 }
 
-// unique makes a value that nothing finds.
-func (t *table[K, V]) unique(v V) *V {
+// Unique makes a value that nothing finds.
+func (t *Table[K, V]) Unique(v V) *V {
 	n := t.room()
 	n.made = v
 	return &n.made
 }
 
-func (t *table[K, V]) room() *node[K, V] {
+func (t *Table[K, V]) room() *node[K, V] {
 	if len(t.slab) == 0 {
 		t.slab = make([]node[K, V], slabSize)
 	}
@@ -86,8 +88,8 @@ func (t *table[K, V]) room() *node[K, V] {
 	return n
 }
 
-// mix adds a word to a hash.
-func mix(h, v uint64) uint64 {
+// Mix adds a word to a hash.
+func Mix(h, v uint64) uint64 {
 	h = (h ^ v) * 0x9E3779B97F4A7C15
 	return h ^ h>>29
 }
