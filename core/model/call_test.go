@@ -1,0 +1,35 @@
+package model
+
+import (
+	"testing"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// Files have the value of a convolution, not the CALL that says how to differentiate it.
+func TestFilesHaveNoCalls(t *testing.T) {
+	g := uop.NewGraph()
+	leaf := func(dims ...int64) *uop.UOp {
+		s := uop.ShapeOf(dims...)
+		return g.NewBuffer(tensor.DeviceName, s.MaxNumel(), uop.Float32).Reshape(s)
+	}
+	y := must(tensor.Conv(leaf(1, 2, 5, 5), leaf(3, 2, 3, 3), nil, 1, tensor.Window{}))
+	isCall := func(u *uop.UOp) bool { return u.Op == uop.Call }
+	if y.Find(isCall) == nil {
+		t.Fatal("the convolution is no CALL: the test looks at nothing")
+	}
+	out := g.NewBuffer(tensor.DeviceName, 27, uop.Float32)
+	store := g.New(uop.Store, uop.Void, []*uop.UOp{out, y.Reshape(uop.ShapeOf(27))}, nil, nil)
+	data, err := WriteIR(&Definition{Graph: g, Entries: []Entry{{EntryForward, g.Sink(nil, store)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := ReadIR(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Entries[0].Sink; s.Find(isCall) != nil || s.Find(func(u *uop.UOp) bool { return u.Op == uop.ReduceAxis }) == nil {
+		t.Errorf("read back: %s", s.Dump())
+	}
+}
