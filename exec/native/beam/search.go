@@ -41,8 +41,9 @@ const (
 	better = 0.97
 	// hopeless is how many times the best time a choice may take before it is given up.
 	hopeless = 1.5
-	// duels is how often the best one is compared with the heuristics in the end.
-	duels = 3
+	// duels is how often the best one is compared with the heuristics in the end: often enough for both to have all
+	// processors for themselves at least once, if others use them too.
+	duels = 6
 )
 
 // Search begins with the heuristics and goes on from the best choices so far, as many as width, to their neighbours,
