@@ -137,4 +137,4 @@ def test_runner_refuses_what_it_does_not_know(name: str) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "lint, go, c, python, js, r, packages" in done.stdout
+    assert "lint, go, c, python, js, r, levels, packages" in done.stdout
