@@ -55,9 +55,9 @@ test_that("Ctrl-C stops a long computation and the session goes on", {
   done <- tempfile()
   path <- script(c(
     "library(polygrad)",
-    "x <- Tensor$ones(512, 512)",
+    "x <- Tensor$ones(1536, 1536)",
     "for (i in 1:3) x$realize()",
-    "heavy <- function(n) { y <- x; for (i in seq_len(n)) y <- (y %*% x)$contiguous() / 512; y }",
+    "heavy <- function(n) { y <- x; for (i in seq_len(n)) y <- (y %*% x)$contiguous() / 1536; y }",
     "invisible(as.vector(heavy(2)[1, 1]))",
     "y <- heavy(400)",
     "cat('ready\\n')",
