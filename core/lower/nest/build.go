@@ -179,8 +179,7 @@ func (b *Builder) Store(at *Place, val *Value) {
 	b.Cur.Items = append(b.Cur.Items, Item{Store: &Store{At: at, Val: val, Pos: b.nextPos()}})
 }
 
-// Loop makes a loop in the block Cur and calls body, which makes what is in it. A count that is known to be 1 makes
-// no loop: the iterator is 0.
+// Loop makes a loop in the block Cur and calls body, which makes what is in it.
 func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 	l := &Loop{Count: count, Label: label}
 	l.Body = &Block{Parent: b.Cur, Loop: l, Depth: b.Cur.Depth + 1}

@@ -12,9 +12,9 @@ type Machine struct {
 	// Masks says that lanes of loads and stores can be shut at no cost, for elements of at least MaskedSize bytes.
 	Masks      bool
 	MaskedSize int64
-	// FMA, F16C, Scale and Gather are instructions that not every processor has: fused multiply-add, conversions
-	// of half precision, multiplication by powers of two, and loads from many addresses.
-	FMA, F16C, Scale, Gather bool
+	// FMA, F16C and Scale are instructions that not every processor has: fused multiply-add, conversions
+	// of half precision, and multiplication by powers of two.
+	FMA, F16C, Scale bool
 	// DotBF16 and DotI8 say that there are instructions for sums of products of BF16, and of bytes.
 	DotBF16, DotI8 bool
 	// SplitF32 says that products of F32 are made of products of BF16, three for each number.
@@ -29,9 +29,9 @@ type Machine struct {
 
 // AVX512, AVX2 and SSE4 are the kinds of processors that there is code for, with caches that all of them have at least.
 var (
-	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true, Gather: true,
+	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true,
 		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Threads: 1}
-	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Masks: true, MaskedSize: 4, FMA: true, F16C: true, Gather: true,
+	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Threads: 1}
 )
