@@ -24,6 +24,9 @@ type Builder struct {
 	logs  map[*Value]*Value
 	sines map[sinKey]*Value
 	turns *turnMemory
+	// still is the memory, by Buffer.ID, that the kernel writes, but not in the loops at work; times counts such times.
+	still map[int32]stillness
+	times uint64
 }
 
 // NewBuilder begins an empty kernel for vectors of so many lanes.
@@ -32,6 +35,7 @@ func NewBuilder(name string, lanes int) *Builder {
 	return &Builder{
 		Kernel: k, Cur: k.Root, table: intern.NewTable[valueKey, Value](256), places: map[string]int32{},
 		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{}, logs: map[*Value]*Value{}, sines: map[sinKey]*Value{},
+		still: map[int32]stillness{},
 	}
 }
 
@@ -60,23 +64,29 @@ func (b *Builder) add(v *Value) *Value {
 	b.next++
 	v.ID = b.next
 	if v.Home == nil {
-		v.Home = b.Root
-		for _, a := range v.Args {
-			v.deepen(a)
-		}
-		if v.At != nil {
-			for _, t := range v.At.Terms {
-				v.deepen(t.V)
-			}
-			if v.At.Index != nil {
-				v.deepen(v.At.Index)
-			}
-			if v.At.Gate != nil {
-				v.deepen(v.At.Gate)
-			}
-		}
+		v.settle(b.Root)
 	}
 	return v
+}
+
+// settle makes the innermost block of the arguments the home, or one that it must be in.
+func (v *Value) settle(outermost *Block) {
+	v.Home = outermost
+	for _, a := range v.Args {
+		v.deepen(a)
+	}
+	if v.At == nil {
+		return
+	}
+	for _, t := range v.At.Terms {
+		v.deepen(t.V)
+	}
+	if v.At.Index != nil {
+		v.deepen(v.At.Index)
+	}
+	if v.At.Gate != nil {
+		v.deepen(v.At.Gate)
+	}
 }
 
 func (v *Value) deepen(o *Value) {
@@ -151,18 +161,20 @@ func (b *Builder) Int(k Kind, v int64) *Value { return b.Constant(k, k.Wrap(v)) 
 // Float is a scalar F32 or F64 constant.
 func (b *Builder) Float(k Kind, f float64) *Value { return b.Constant(k, k.FloatBits(f)) }
 
-// Load is the load from a place. Pure loads of equal places are one; others keep their place in the block Cur.
+// Load is the load from a place. Loads of equal places are one while their memory is still; others keep their place in
+// the block Cur.
 func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 	var args []*Value
 	if at.Gate != nil {
 		args = []*Value{alt}
 	}
-	if at.Buf.Written {
+	still, ok := b.still[at.Buf.ID]
+	if at.Buf.Written && !ok {
 		v := b.Unique(Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at, Args: b.keep(args), Home: b.Cur, Pos: b.nextPos()})
 		b.Cur.Items = append(b.Cur.Items, Item{Load: v})
 		return v
 	}
-	key := valueKey{op: Load, kind: at.Buf.Kind, lanes: int32(lanes), place: b.placeID(at), off: at.Off}
+	key := valueKey{op: Load, kind: at.Buf.Kind, lanes: int32(lanes), bits: still.number, place: b.placeID(at), off: at.Off}
 	for i, a := range args {
 		key.args[i] = a.ID
 	}
@@ -171,7 +183,16 @@ func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 		return v
 	}
 	v.Args = b.keep(args)
+	if ok {
+		v.settle(still.since)
+	}
 	return b.add(v)
+}
+
+// stillness is a time in which nothing writes to some memory: loops that are made in the block since.
+type stillness struct {
+	number uint64 // from 1
+	since  *Block
 }
 
 // Store writes a value in the block Cur.

@@ -122,8 +122,12 @@ func (im *importer) findBuffers(list []*uop.UOp) {
 		}
 	}
 	for _, u := range list {
-		if b := im.bufs[u]; b != nil && b.Param >= 0 {
+		b := im.bufs[u]
+		if b != nil && b.Param >= 0 {
 			im.Params[b.Param].Read, im.Params[b.Param].Written = b.Read, b.Written
+		}
+		if b != nil && b.Read && b.Written {
+			im.changing = append(im.changing, b)
 		}
 	}
 }

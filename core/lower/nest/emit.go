@@ -29,7 +29,7 @@ func (im *importer) effect(u *uop.UOp) {
 	case uop.Store:
 		im.store(u)
 	case uop.Load:
-		if reg := u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]); reg || im.bufs[definition(u.Src[0])].Written {
+		if reg := u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]); reg || im.changes(im.bufs[definition(u.Src[0])]) {
 			im.env.vals.set(u, im.compute(u))
 		}
 	}
@@ -37,6 +37,9 @@ func (im *importer) effect(u *uop.UOp) {
 
 // loops makes a loop of a region and those inside.
 func (im *importer) loops(r *region, copies []*env) {
+	for _, b := range im.keepStill(r) {
+		defer delete(im.still, b.ID)
+	}
 	switch {
 	case !r.writes:
 		im.reduce(r, copies)
@@ -45,6 +48,35 @@ func (im *importer) loops(r *region, copies []*env) {
 	default:
 		im.band(r, copies[0])
 	}
+}
+
+// keepStill notes that a loop does not write to buffers of which that is not known yet, and returns them.
+func (im *importer) keepStill(r *region) []*Buffer {
+	var out []*Buffer
+	for _, b := range im.changing {
+		if im.changes(b) && !im.writesTo(r, b) {
+			im.times++
+			im.still[b.ID] = stillness{im.times, im.Cur}
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// changes reports whether the loops at work may write to a buffer.
+func (im *importer) changes(b *Buffer) bool {
+	_, still := im.still[b.ID]
+	return b.Written && !still
+}
+
+// writesTo reports whether a loop writes to a buffer.
+func (im *importer) writesTo(r *region, b *Buffer) bool {
+	return slices.ContainsFunc(r.parts, func(p part) bool {
+		if p.sub != nil {
+			return im.writesTo(p.sub, b)
+		}
+		return p.u.Op == uop.Store && im.bufs[definition(p.u.Src[0])] == b
+	})
 }
 
 // sequential makes a loop as it stands.

@@ -13,7 +13,9 @@ type importer struct {
 	m    Machine
 	bufs map[*uop.UOp]*Buffer
 	vars map[string]int
-	pure map[*uop.UOp]bool
+	// changing are the buffers that are both read and written.
+	changing []*Buffer
+	pure     map[*uop.UOp]bool
 	// grows tells how values depend on ranges.
 	grows map[*uop.UOp]*slopes
 	env   *env

@@ -217,7 +217,7 @@ func (im *importer) stream(at *Place) {
 
 // scales reports whether the elements of a row are divided by something that was summed up over the row.
 func (im *importer) scales(x, y *Value) bool {
-	return (y.Kind == F32 || y.Kind == F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && y.summed(4)
+	return (y.Kind == F32 || y.Kind == F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && y.summed(6)
 }
 
 // summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.

@@ -32,10 +32,11 @@ func (g formula) withoutLn2(x *Value, plus int64) (r, n, i *Value) {
 
 // exp takes multiples of ln 2 off.
 func (g formula) exp(x *Value) *Value {
-	x = g.limited(x, pick(g, -104.0, -746), pick(g, 89.0, 710))
-	r, n, i := g.withoutLn2(x, 2*g.bias())
+	low := pick(g, -104.0, -746)
+	y := g.scalable(x, low, pick(g, 89.0, 710))
+	r, n, i := g.withoutLn2(y, 2*g.bias())
 	p := g.poly(r, append([]float64{1, 1}, pick(g, expPoly32, expPoly64)...))
-	return g.scale(p, n, i)
+	return g.scale(g.orZero(x, low, p), n, i)
 }
 
 // exp2Poly are 2**r for |r| up to 1/2.
@@ -45,9 +46,25 @@ var exp2Poly64 = []float64{1, 0.6931471805599457, 0.240226506959101, 0.055504108
 	0.0001540353044390775, 1.5252726937777842e-05, 1.321544125415196e-06, 1.0180812348605365e-07, 7.072854029058751e-09, 4.0562073525243956e-10}
 
 func (g formula) exp2(x *Value) *Value {
-	x = g.limited(x, pick(g, -152.0, -1078), pick(g, 129.0, 1025))
-	n, i := g.nearest(x, 1, 2*g.bias())
-	return g.scale(g.poly(g.sub(x, n), pick(g, exp2Poly32, exp2Poly64)), n, i)
+	low := pick(g, -152.0, -1078)
+	y := g.scalable(x, low, pick(g, 129.0, 1025))
+	n, i := g.nearest(y, 1, 2*g.bias())
+	return g.scale(g.orZero(x, low, g.poly(g.sub(y, n), pick(g, exp2Poly32, exp2Poly64))), n, i)
+}
+
+// scalable is x within limits between which lie all results but 0 and infinity. An instruction that scales needs no lower
+// one, as it makes 0 of 0.
+func (g formula) scalable(x *Value, lo, hi float64) *Value {
+	if g.b.Machine.Scale {
+		return g.atMost(x, hi)
+	}
+	return g.limited(x, lo, hi)
+}
+
+// orZero is p, but 0 where x is below the limit: to scale a number until nothing is left of it takes processors a hundred
+// times as long, and what a mask took out of a softmax is always scaled so.
+func (g formula) orZero(x *Value, lo float64, p *Value) *Value {
+	return g.where(g.less(x, g.float(lo)), g.float(0), p)
 }
 
 // expm1Poly32 is (e**r - 1 - r)/r**2 with a small relative error of e**r - 1.

@@ -15,7 +15,7 @@ func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (er
 	if len(bufs) != len(k.Params) || len(vars) != len(k.Vars) {
 		return fmt.Errorf("nest.Run of %s: given %d buffers and %d variables, expected %d and %d", k.Name, len(bufs), len(vars), len(k.Params), len(k.Vars))
 	}
-	m := &interpreter{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*Block]*blockState{}}
+	m := &interpreter{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*Block]*blockState{}, stores: map[int32]int64{}}
 	scratch := make([]uint64, k.Scratch/8+9)
 	for i := range scratch {
 		scratch[i] = 0xFFF7_A5A5_7FA5_A5A5 // NaN in every float
@@ -53,6 +53,8 @@ type interpreter struct {
 	blocks       map[*Block]*blockState
 	cells        []*cell // by Value.ID
 	clock        int64   // counts the iterations of all loops
+	// stores counts the stores to each buffer, by Buffer.ID.
+	stores map[int32]int64
 }
 
 // blockState says in which iteration a block is: no two have the same turn. It is 0 while the block does not run.
@@ -67,6 +69,8 @@ type cell struct {
 	// final is, of a phi, its value after its loop, as of the turn finalTurn of the block around that.
 	final     []uint64
 	finalTurn int64
+	// stores is, of a load without a place, how many stores to its buffer there were before it.
+	stores int64
 }
 
 func (m *interpreter) block(b *Block) *blockState {
@@ -153,6 +157,9 @@ func (m *interpreter) value(v *Value) []uint64 {
 	case c.home.turn == 0:
 		bad("value %d (%s) is used outside of its block", v.ID, v.Op)
 	case c.turn == c.home.turn:
+		if v.Op == Load && v.Pos == 0 && c.stores != m.stores[v.At.Buf.ID] {
+			bad("load %d, which has no place, is used after a store to buffer %d", v.ID, v.At.Buf.ID)
+		}
 		return c.bits
 	case v.Op == Iter || v.Op == Phi || v.Pos > 0:
 		bad("value %d (%s) is used before its place", v.ID, v.Op)
@@ -189,9 +196,7 @@ func (m *interpreter) compute(v *Value, out []uint64) {
 		}
 		copy(out, p.final)
 	case Load:
-		if v.At.Buf.Written {
-			bad("load %d from buffer %d, which is written, has no place", v.ID, v.At.Buf.ID)
-		}
+		m.cells[v.ID].stores = m.stores[v.At.Buf.ID]
 		m.load(v, out)
 	case Splat:
 		fill(m.value(v.Args[0])[0])

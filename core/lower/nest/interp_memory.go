@@ -69,6 +69,7 @@ func (m *interpreter) store(s *Store) {
 		bad("store of %s to buffer %d of %s", s.Val.Kind, s.At.Buf.ID, k)
 	}
 	val := m.value(s.Val)
+	m.stores[s.At.Buf.ID]++
 	m.each(s.At, s.Val.Lanes, func(i int, at unsafe.Pointer) {
 		if at != nil {
 			writeBits(k, at, encode(k, val[i]))

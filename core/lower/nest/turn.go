@@ -20,7 +20,7 @@ type cross struct {
 // cannot be.
 func (im *importer) turned(t target, k Kind, at *Place) *Value {
 	x := im.env.cross
-	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || at.Buf.Written || k.Size() < 4 {
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.changes(at.Buf) || k.Size() < 4 {
 		return nil
 	}
 	if s := im.slopes(x.rng).of(t.index); s.step != 1 || s.odd {
