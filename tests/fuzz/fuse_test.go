@@ -3,6 +3,7 @@ package fuzz
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"polygrad/core/schedule/fuse"
@@ -19,7 +20,7 @@ import (
 type merging struct{ device.Device }
 
 func (merging) Fusion() fuse.Options {
-	return fuse.Options{RowBytes: 1 << 20, MinRows: 1, SmallWork: 1 << 20, MaxWork: 4, MaxBuffers: 32, MinScratch: 2}
+	return fuse.Options{RowBytes: 1 << 20, BlockBytes: 256, MinBlock: 1, MinRows: 1, SmallWork: 1 << 20, MaxWork: 4, MaxBuffers: 32, MinScratch: 2}
 }
 
 func mergers() []*run.Executor {
@@ -29,6 +30,24 @@ func mergers() []*run.Executor {
 // TestMergedKernelsAgree compares programs whose kernels are merged with the interpreter on kernels as they are.
 func TestMergedKernelsAgree(t *testing.T) {
 	checkAll(t, mergers(), *seeds)
+}
+
+// attention is what rows of one matrix say of those of a second, in parts that add up to 1 or nearly so, times a third.
+func attention(q, k, v *uop.UOp, shares bool) *uop.UOp {
+	n, m := q.Shape()[0].N, q.Shape()[1].N
+	spread := func(u *uop.UOp, axis int) *uop.UOp {
+		shape := []int64{n, n, m}
+		small := slices.Clone(shape)
+		small[axis] = 1
+		return u.Reshape(uop.ShapeOf(small...)).Expand(uop.ShapeOf(shape...))
+	}
+	scores := spread(q, 1).Mul(spread(k, 0)).ReduceAxes(uop.Add, 2).Reshape(uop.ShapeOf(n, n))
+	e := scores.Sub(scores.ReduceAxes(uop.Max, 1).Expand(scores.Shape())).Exp2()
+	if shares {
+		e = e.Mul(e.ReduceAxes(uop.Add, 1).Recip().Expand(scores.Shape()))
+	}
+	parts := e.Reshape(uop.ShapeOf(n, n, 1)).Expand(uop.ShapeOf(n, n, m))
+	return parts.Mul(spread(v, 0)).ReduceAxes(uop.Add, 1).Reshape(uop.ShapeOf(n, m))
 }
 
 // rows makes a random program of the kind that kernels are merged in: values of one size are combined element by element
@@ -49,7 +68,7 @@ func rows(g *uop.Graph, seed uint64) []*uop.UOp {
 	for range 3 + r.IntN(8) {
 		s := shapes[r.IntN(len(shapes))]
 		v := pick(s)
-		switch r.IntN(7) {
+		switch r.IntN(8) {
 		case 0:
 			v = v.Sub(pick(s))
 		case 1:
@@ -68,6 +87,10 @@ func rows(g *uop.Graph, seed uint64) []*uop.UOp {
 			if t := inputs[r.IntN(len(inputs))]; r.IntN(2) == 0 {
 				v = t.AssignTo(half(v).Reshape(t.Shape()))
 				stores = append(stores, v)
+			}
+		case 7:
+			if len(s) == 2 {
+				v = half(attention(v, pick(s), pick(s), r.IntN(2) == 0))
 			}
 		}
 		vals = append(vals, v.Reshape(uop.ShapeOf(dims[0]*dims[1]*dims[2])))

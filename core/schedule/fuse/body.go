@@ -159,7 +159,7 @@ func (b *body) values() []*uop.UOp {
 		b.nodes = all[:len(all)-1]
 	}
 	for _, u := range b.nodes {
-		if u.Op == uop.Index {
+		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
 			b.indices = append(b.indices, u)
 		}
 	}

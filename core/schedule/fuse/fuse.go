@@ -20,6 +20,9 @@ import (
 type Options struct {
 	// RowBytes is how much memory one row may take that is gone through several times: part of a cache.
 	RowBytes int64
+	// BlockBytes is how much memory a block of rows may take that goes through several kernels in one, MinBlock the least
+	// number of its rows: products of few rows are slow.
+	BlockBytes, MinBlock int64
 	// MinRows is how many rows there must be, for threads to share them; kernels of up to SmallWork elements need none.
 	MinRows, SmallWork int64
 	// MaxWork is by how much the arithmetic may grow because values are computed again instead of being stored.
@@ -33,7 +36,7 @@ type Options struct {
 
 // For returns options for a processor with a second-level cache of some size, and a number of threads.
 func For(cacheBytes int64, threads int) Options {
-	return Options{RowBytes: cacheBytes / 4, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
+	return Options{RowBytes: cacheBytes / 4, BlockBytes: cacheBytes / 2, MinBlock: 16, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
 }
 
 // fuser is the state of one run.
@@ -82,6 +85,7 @@ func Apply(s *schedule.Schedule, o Options) {
 	f.producers(false)
 	f.siblings()
 	f.producers(true)
+	f.blocks()
 	merged := false
 	for i, it := range f.items {
 		if it.body != nil && it.body.merged {

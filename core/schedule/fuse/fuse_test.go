@@ -149,6 +149,48 @@ func TestProducts(t *testing.T) {
 	g.expect(g.fused(options, y.ReduceAxes(uop.Add, 2)), 2)
 }
 
+// times is a product of matrices, a·bᵀ.
+func times(a, b *uop.UOp) *uop.UOp {
+	n, m, k := a.Shape()[0], b.Shape()[0], a.Shape()[1]
+	one := uop.N(1)
+	shape := uop.Shape{n, m, k}
+	p := a.Reshape(uop.Shape{n, one, k}).Expand(shape).Mul(b.Reshape(uop.Shape{one, m, k}).Expand(shape))
+	return p.ReduceAxes(uop.Add, 2).Reshape(uop.Shape{n, m})
+}
+
+// Scores that do not fit into the cache are made in blocks, in the kernel that uses them.
+func TestAttentionIsOneKernel(t *testing.T) {
+	g := newGraph(t)
+	attention := func() *uop.UOp {
+		return times(softmax(times(g.in(256, 32), g.in(200, 32)), 1), g.in(200, 32).Permute([]int{1, 0}))
+	}
+	o := options
+	o.BlockBytes = 256 * 200 * 4
+	g.expect(g.fused(o, attention()), 3) // they fit
+	o.BlockBytes--
+	s := g.fused(o, attention())
+	g.expect(s, 1)
+	if s.ArenaBytes != 0 {
+		t.Errorf("%d bytes of temporaries, expected none", s.ArenaBytes)
+	}
+	// There are to be MinRows blocks, so that they have 256/8 rows.
+	heights := map[int64]bool{}
+	for _, u := range s.Kernels[0].AST.Toposort() {
+		if u.Op == uop.Bufferize && len(u.Src) == 3 {
+			heights[u.Src[1].Src[0].ConstVal().I()] = true
+		}
+	}
+	if len(heights) != 1 || !heights[32] {
+		t.Errorf("blocks of %v rows, expected 32", heights)
+	}
+	o.MinBlock = 33
+	g.expect(g.fused(o, attention()), 3)
+	// Whoever else wants the scores gets them.
+	scores := times(g.in(256, 32), g.in(200, 32))
+	o.MinBlock = 16
+	g.expect(g.fused(o, scores, times(softmax(scores, 1), g.in(200, 32).Permute([]int{1, 0}))), 3)
+}
+
 // The updates of a parameter and its moments are one kernel that changes three buffers.
 func TestUpdatesOfOneParameter(t *testing.T) {
 	g := newGraph(t)
