@@ -14,10 +14,10 @@ const padReuse = 4
 // scheduled: padded tensors that products read several times, since sums over them then need no conditions, and
 // products that are padded, since what surrounds them would be computed and thrown away.
 func StorePads(root *uop.UOp) *uop.UOp {
-	stored := map[*uop.UOp]*uop.UOp{}
+	stored := map[*uop.UOp]bool{}
 	store := func(u *uop.UOp) {
 		if u.Op != uop.Contiguous {
-			stored[u] = u.F(uop.Contiguous, nil, nil)
+			stored[u] = true
 		}
 	}
 	for _, u := range root.Toposort() {
@@ -33,10 +33,25 @@ func StorePads(root *uop.UOp) *uop.UOp {
 			}
 		}
 	}
+	return storeAll(root, stored)
+}
+
+// storeAll gives some values of a graph, which may need each other, memory of their own.
+func storeAll(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
 	if len(stored) == 0 {
 		return root
 	}
-	return replace(root, stored)
+	t := newImages()
+	for _, u := range root.Toposort() {
+		to := rebuilt(u, t)
+		if stored[u] {
+			to = to.F(uop.Contiguous, nil, nil)
+		}
+		t.set(u, to)
+	}
+	out := t.get(root)
+	freeImages.Put(t)
+	return out
 }
 
 // factorsOf are the factors that a sum of products adds up, and how many products there are; nil for other operations.

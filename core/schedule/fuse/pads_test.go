@@ -1,0 +1,49 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+func (g graph) ok(u *uop.UOp, err error) *uop.UOp {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+	return u
+}
+
+// conv is a convolution of images, padded by one, with windows of 3x3.
+func (g graph) conv(x *uop.UOp, out, in int64) *uop.UOp {
+	g.Helper()
+	one := [][2]int64{{1, 1}, {1, 1}}
+	return g.ok(tensor.Conv(x, g.in(out, in, 3, 3), nil, 1, tensor.Window{Padding: one}))
+}
+
+// TestNestedPads: values that are stored need others that are stored too; each product stays one, and one kernel.
+func TestNestedPads(t *testing.T) {
+	g := newGraph(t)
+	first := g.ok(tensor.Relu(g.conv(g.in(2, 8, 12, 12), 8, 8)))
+	second := g.ok(tensor.Relu(g.conv(first, 8, 8)))
+	wide := second.Pad([]uop.Pair{{}, {}, {Lo: uop.N(2), Hi: uop.N(2)}, {Lo: uop.N(2), Hi: uop.N(2)}})
+	root, _, _, err := schedule.Normalize(uop.NewGraph(), g.Sink(nil, second.F(uop.Contiguous, nil, nil), wide.F(uop.Contiguous, nil, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	products, pads := 0, 0
+	for _, u := range fuse.StorePads(root).Toposort() {
+		switch {
+		case u.Op == uop.ReduceAxis:
+			products++
+		case u.Op == uop.Contiguous && u.Src[0].Op == uop.Pad && u.Src[0].Src[0].Op == uop.Contiguous:
+			pads++
+		}
+	}
+	if products != 2 || pads != 2 {
+		t.Errorf("%d products and %d stored pads of stored values, expected 2 and 2", products, pads)
+	}
+}
