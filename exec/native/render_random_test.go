@@ -201,7 +201,7 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 // between is a value that is made of values of other lanes.
 func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
 	if lanes > 1 {
-		switch m.r.IntN(4) {
+		switch m.r.IntN(5) {
 		case 0:
 			return m.New(nest.Insert, k, lanes, m.r.Uint64N(uint64(lanes)), m.value(k, lanes, depth), m.value(k, 1, depth))
 		case 1:
@@ -218,6 +218,14 @@ func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
 					m.square(k, rows)
 				}
 				return m.Transposed(rows, m.r.Int64N(int64(lanes)))
+			}
+		case 3:
+			if k != nest.Bool && depth > 0 {
+				pattern := uint64(0)
+				for i := range lanes {
+					pattern |= m.r.Uint64N(uint64(lanes)) << (4 * i)
+				}
+				return m.New(nest.Spread, k, lanes, pattern, m.value(k, lanes, depth))
 			}
 		}
 		if v := m.value(k, 1, depth); v.Op != nest.Const {

@@ -303,22 +303,11 @@ func (g *gen) loadReversed(v *nest.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	size := g.size(v)
 	r := g.neighbours(v.At.Buf.Kind, v.Lanes, g.address(v.At, -int64((v.Lanes-1)*w)))
-	d := g.vec()
-	switch {
-	case size == 16 && w == 4:
-		g.imm(asm.VPSHUFD, 16, d, 0x1B, r)
-	case size == 16:
-		g.imm(asm.VPSHUFD, 16, d, 0x4E, r)
-	case size == 32 && w == 8:
-		g.imm(asm.VPERMQ, 32, d, 0x1B, r)
-	default:
-		vs := make([]uint64, v.Lanes)
-		for i := range vs {
-			vs[i] = uint64(v.Lanes - 1 - i)
-		}
-		g.ins(sized(w, asm.VPERMPS, asm.VPERMPD), size, d, g.lanesOf(w, vs), r)
+	vs := make([]uint64, v.Lanes)
+	for i := range vs {
+		vs[i] = uint64(v.Lanes - 1 - i)
 	}
-	return d
+	return g.permute(r, w, size, vs)
 }
 
 // loadPairs reads every second element: two vectors, the second of which ends at the last element needed.

@@ -65,6 +65,7 @@ var table = []rule{
 	{nest.Insert, all, vector, sse, makeInsert},
 	{nest.Lane, ints, vector, sse, makeLane},
 	{nest.Transpose, ints | floats, vector, sse, makeTranspose},
+	{nest.Spread, ints | floats, vector, sse, makeSpread},
 	{nest.AnyLane, boolean, scalar, sse, makeAnyLane},
 	{nest.Sum, f32, scalar, sse, across(asm.VADDPS)},
 	{nest.Sum, f64, scalar, sse, across(asm.VADDPD)},

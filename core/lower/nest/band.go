@@ -7,6 +7,9 @@ import "polygrad/core/uop"
 type axis struct {
 	r *region
 	n int64 // iterations, -1 if not constant
+	// inner is the inner loop of a pair, nil for others, and split its iterations; then n counts those of both.
+	inner *region
+	split int64
 	// place is its number among the axes of the band, from 1 on.
 	place int64
 	vec   bool  // the lanes of vectors are iterations of it
@@ -293,7 +296,7 @@ func (im *importer) tile(p *plan, e *env) {
 				if a == p.turn && a.live == int64(im.Lanes) {
 					d.cross = &cross{a.r.rng, j}
 				}
-				d.linears.set(a.r.rng, at)
+				a.bind(d, at)
 				next = append(next, d)
 			}
 		}

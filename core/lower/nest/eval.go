@@ -117,10 +117,13 @@ func (im *importer) target(ix *uop.UOp) target {
 // makes ok false.
 func (im *importer) place(t target) (at *Place, lanes int, ok bool) {
 	l := im.linearOf(t.index)
-	if l.index != nil && l.lane != 0 {
-		k := l.index.Kind
-		l.index = im.Do(Add, k, l.index, im.valueOf(linear{lane: l.lane}, k))
-		l.lane = 0
+	if l.slow != 0 || l.index != nil && l.lane != 0 {
+		k := I32
+		if l.index != nil {
+			k = l.index.Kind
+		}
+		l.index = im.valueOf(linear{lane: l.lane, slow: l.slow, split: l.split, index: l.index}, k)
+		l.lane, l.slow = 0, 0
 	}
 	at = &Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
 	lanes = 1
@@ -158,6 +161,9 @@ func (im *importer) load(u *uop.UOp) *Value {
 		return v
 	}
 	t := im.target(u.Src[0])
+	if v := im.spread(t, k); v != nil {
+		return v
+	}
 	at, lanes, ok := im.place(t)
 	alt := im.Constant(k, 0)
 	if t.gate != nil && len(u.Src) > 1 {

@@ -209,6 +209,11 @@ func (m *interpreter) compute(v *Value, out []uint64) {
 		for i, a := range v.Args {
 			out[i] = m.value(a)[v.Bits]
 		}
+	case Spread:
+		from := m.value(v.Args[0])
+		for i := range out {
+			out[i] = from[v.Bits>>(4*i)&15]
+		}
 	case AnyLane:
 		out[0] = 0
 		for _, b := range m.value(v.Args[0]) {

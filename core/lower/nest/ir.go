@@ -55,6 +55,8 @@ const (
 	AnyLane // whether any lane of a Bool vector is true, a scalar Bool
 	// Transpose: Args are as many vectors as there are lanes; the value is the vector of their lanes number Bits.
 	Transpose
+	// Spread: lane i is lane Bits>>(4*i)&15 of Args[0].
+	Spread
 
 	// Arithmetic on F32, F64 and the integer kinds.
 	Add

@@ -1,6 +1,7 @@
 package nest
 
 import (
+	"math/bits"
 	"slices"
 
 	"polygrad/core/kinds"
@@ -13,6 +14,8 @@ type linear struct {
 	terms []Term // by the ID of their values, coefficients not zero
 	off   int64
 	lane  int64
+	slow  int64 // so many for each split lanes, which are a power of two
+	split int64
 	index *Value // a vector that is added, nil for none
 }
 
@@ -20,7 +23,7 @@ func (b *Builder) timesLinear(a linear, c int64) linear {
 	if c == 1 {
 		return a
 	}
-	out := linear{off: a.off * c, lane: a.lane * c}
+	out := linear{off: a.off * c, lane: a.lane * c, slow: a.slow * c, split: a.split}
 	if c == 0 {
 		return out
 	}
@@ -35,7 +38,7 @@ func (b *Builder) timesLinear(a linear, c int64) linear {
 }
 
 func (b *Builder) addLinear(x, y linear, sign int64) linear {
-	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane}
+	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane, slow: x.slow + sign*y.slow, split: max(x.split, y.split)}
 	i, j := 0, 0
 	switch {
 	case len(y.terms) == 0:
@@ -76,6 +79,13 @@ func (b *Builder) addLinear(x, y linear, sign int64) linear {
 	return out
 }
 
+func (b *Builder) timesInt(v *Value, c int64) *Value {
+	if c == 1 {
+		return v
+	}
+	return b.Do(Mul, v.Kind, v, b.Int(v.Kind, c))
+}
+
 func (b *Builder) intCast(k Kind, v *Value) *Value {
 	if v.Kind == k {
 		return v
@@ -113,12 +123,13 @@ func (b *Builder) valueOf(l linear, k Kind) *Value {
 			out = b.Do(Cast, k, sum)
 		}
 	}
+	lanes := b.New(Lane, k, b.Lanes, 0)
 	if l.lane != 0 {
-		lanes := b.New(Lane, k, b.Lanes, 0)
-		if l.lane != 1 {
-			lanes = b.Do(Mul, k, lanes, b.Int(k, l.lane))
-		}
-		out = b.Do(Add, k, b.Splat(out), lanes)
+		out = b.Do(Add, k, b.Splat(out), b.timesInt(lanes, l.lane))
+	}
+	if l.slow != 0 {
+		group := b.Do(Shr, k, lanes, b.Int(k, int64(bits.TrailingZeros64(uint64(l.split)))))
+		out = b.Do(Add, k, b.Splat(out), b.timesInt(group, l.slow))
 	}
 	if l.index != nil {
 		out = b.Do(Add, k, b.Splat(out), b.intCast(k, l.index))

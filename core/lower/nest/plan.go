@@ -65,10 +65,11 @@ func (r *region) accesses(times float64, out []access) []access {
 // unknownTrip stands for the number of iterations of a loop whose count is a variable.
 const unknownTrip = 64
 
-// What accesses cost in vectors: one of neighbours, one element for all lanes, and one by one.
+// What accesses cost in vectors: one of neighbours, one element for all lanes, one whose lanes are spread, and one by one.
 const (
 	costNext   = 1
 	costSplat  = 0.25
+	costSpread = 2
 	costApart  = 20
 	costAcross = 30 // of a store, one by one
 )
@@ -154,7 +155,13 @@ func (im *importer) planElements(p *plan) {
 			vec, best = a, cost
 		}
 	}
-	if vec == nil || im.planTurn(p, acc, best) || p.want[knobVector] == open && best > float64(len(acc))*costApart {
+	if vec == nil {
+		return
+	}
+	if a := im.bestPair(p, acc, best); a != nil {
+		vec = a
+		p.axes = append(slices.DeleteFunc(p.axes, func(b *axis) bool { return b.r == a.r || b.r == a.inner }), a)
+	} else if im.planTurn(p, acc, best) || p.want[knobVector] == open && best > float64(len(acc))*costApart {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
