@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 )
@@ -28,39 +30,43 @@ var gateAddresses = rewrite.New("gates of loads in indices",
 
 var loadOp = uop.Ops(uop.Load)
 
-// gatedElement is a load of one element, or what is taken of a vector, with a gate; nil if it has one or needs none.
+// gatedElement is a load of one element, or what is taken of a vector, with all gates that it can have; nil if it has
+// them or needs none.
 func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	load, place := x, 0
 	if x.Op == uop.Gep && len(x.Arg.(uop.Nums)) == 1 {
 		load, place = x.Src[0], int(x.Arg.(uop.Nums)[0])
 	}
-	if load.Op != uop.Load || x.DType.VCount() != 1 {
+	if load.Op != uop.Load || len(load.Src) != 1 || x.DType.VCount() != 1 {
 		return nil
 	}
 	p := uncast(load.Src[0])
-	if p.Op != uop.Index || len(p.Src) != 2 || p.Src[0].Op != uop.Param {
+	if p.Op != uop.Index || p.Src[0].Op != uop.Param {
 		return nil
 	}
 	buf, at := p.Src[0], p.Src[1]
-	if lo, hi := at.Bounds(); lo.I() >= 0 && hi.I()+int64(load.DType.VCount()) <= buf.DType.Size {
+	var gate *uop.UOp
+	if len(p.Src) == 3 {
+		gate = p.Src[2] // what is left of it, perhaps
+	}
+	if lo, hi := at.Bounds(); gate == nil && lo.I() >= 0 && hi.I()+int64(load.DType.VCount()) <= buf.DType.Size {
+		return nil
+	}
+	old := gate
+	for _, g := range gates {
+		switch {
+		case reads(g, buf, p.Src[1]): // it asks for what is read here
+		case gate == nil:
+			gate = g
+		case !slices.Contains(gate.SplitUOp(uop.And), g):
+			gate = gate.And(g)
+		}
+	}
+	if gate == old {
 		return nil
 	}
 	if place > 0 {
 		at = at.AddInt(int64(place))
-	}
-	var gate *uop.UOp
-	for _, g := range gates {
-		if reads(g, buf, p.Src[1]) {
-			continue // it asks for what is read here
-		}
-		if gate == nil {
-			gate = g
-		} else {
-			gate = gate.And(g)
-		}
-	}
-	if gate == nil {
-		return nil
 	}
 	return load.Graph().New(uop.Load, x.DType, []*uop.UOp{buf.IndexPtr(at, gate)}, nil, nil)
 }

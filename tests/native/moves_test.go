@@ -99,26 +99,3 @@ func moved[V number](t *testing.T, e *exec.Executor, m move, rows, columns int64
 		}
 	}
 }
-
-// TestPaddedLookup looks rows up by numbers of which some would be beside their memory: those are not read.
-func TestPaddedLookup(t *testing.T) {
-	eachLevel(t, func(t *testing.T, e *exec.Executor) {
-		for _, n := range []int64{1, 7, 16, 33} {
-			b := newBed(t, e, n)
-			x, data := b.floats(9, 5)
-			at, places := input[int32](b, n, 4)
-			for i := range places {
-				places[i] = int32(i % 9)
-			}
-			v := b.ok(tensor.Pad(b.ok(tensor.Embedding(x, at)), []uop.Pair{pair(2, 3), pair(1, 1), pair(0, 0)}, uop.Int(0)))
-			got := output[float32](b, v, nil)
-			b.run()
-			want := make([]float64, len(got))
-			for i := range n * 4 * 5 {
-				row, column, of := i/20, i/5%4, i%5
-				want[((row+2)*6+column+1)*5+of] = float64(data[int64(places[i/5])*5+of])
-			}
-			near(b, "padded lookup", got, want, 0)
-		}
-	})
-}
