@@ -40,25 +40,15 @@ type Executor struct {
 	// requests does for requests what asts does for kernels.
 	requests *uop.Graph
 	plans    map[*uop.UOp]*plan
+	launches int // of all plans
+	limits   limits
 }
-
-// maxPlans and maxKernels bound the caches; a program with more distinct requests starts over.
-const (
-	maxPlans   = 4096
-	maxKernels = 2 * maxPlans
-)
 
 // New makes an executor for a device.
 func New(dev device.Device) *Executor {
-	e := &Executor{dev: dev, pool: pool{limit: idleLimit}, fusion: fusionOf(dev)}
+	e := &Executor{dev: dev, pool: pool{limit: idleLimit}, fusion: fusionOf(dev), limits: usual}
 	e.forget()
 	return e
-}
-
-// forget empties the caches.
-func (e *Executor) forget() {
-	e.requests, e.plans = uop.NewGraph(), map[*uop.UOp]*plan{}
-	e.asts, e.kernels = uop.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
 // Flush forgets all plans and kernels and releases the memory for temporaries that is idle.
@@ -73,15 +63,6 @@ func (e *Executor) Flush() {
 
 // Device is the device that the executor runs on.
 func (e *Executor) Device() device.Device { return e.dev }
-
-// CacheSize is the number of plans and of kernels that are kept.
-func (e *Executor) CacheSize() (plans, kernels int) {
-	e.building.Lock()
-	defer e.building.Unlock()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.plans), len(e.kernels)
-}
 
 // Realize computes a SINK whose sources are STORE(buffer, value) and ASSIGN(target, value).
 //
@@ -146,43 +127,11 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 	return root, s, nil
 }
 
-// sweep drops requests and kernels that are not kept: those that failed. Only who builds may, since nobody else holds
-// nodes without the lock.
-func (e *Executor) sweep() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.requests.Crowded() {
-		e.requests.Sweep(keysOf(e.plans))
-	}
-	if e.asts.Crowded() {
-		e.asts.Sweep(keysOf(e.kernels))
-	}
-}
-
-func keysOf[V any](m map[*uop.UOp]V) func(mark func(*uop.UOp)) {
-	return func(mark func(*uop.UOp)) {
-		for u := range m {
-			mark(u)
-		}
-	}
-}
-
 // copyOf is the request in a graph of its own, in which the plan is made without the lock.
 func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return uop.NewScratch().Import(root)
-}
-
-// keep puts a plan into the cache. If that is full the cache starts over, and the plan is not in it.
-func (e *Executor) keep(root *uop.UOp, p *plan) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.plans) >= maxPlans || len(e.kernels) >= maxKernels {
-		e.forget()
-		return
-	}
-	e.plans[root] = p
 }
 
 // Kernels is the number of kernels that a run launches.
