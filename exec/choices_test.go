@@ -150,6 +150,10 @@ var choiceKernels = map[string]func(in func(dims ...int64) *uop.UOp) *uop.UOp{
 	"batch": func(in func(...int64) *uop.UOp) *uop.UOp {
 		return must(tensor.MatMul(in(3, 2, 17, 20), in(3, 2, 20, 33)))
 	},
+	"long product": func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(7, 310), turned(in(20, 310)))) },
+	"long batch": func(in func(...int64) *uop.UOp) *uop.UOp {
+		return must(tensor.Sum(must(tensor.Mul(in(3, 5, 9, 1, 40), in(3, 1, 9, 18, 40))), []int{2, 4}, false))
+	},
 	"matvec":     func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(60, 70), in(70, 1))) },
 	"sum rows":   func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Sum(in(40, 150), []int{0}, false)) },
 	"sum lanes":  func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Sum(in(40, 75), []int{1}, false)) },

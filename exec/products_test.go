@@ -24,12 +24,12 @@ import (
 // all come into play.
 func TestProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
-	shapes := [][3]int64{{1, 1, 1}, {1, 64, 1}, {64, 1, 64}, {4, 4, 4}, {8, 8, 8}, {16, 32, 64}, {64, 64, 64}, {12, 20, 36}, {33, 7, 65}, {128, 96, 160}, {100, 100, 100}, {3, 500, 48}, {256, 16, 256}, {160, 300, 8}}
+	shapes := [][3]int64{{1, 1, 1}, {1, 64, 1}, {64, 1, 64}, {4, 4, 4}, {8, 8, 8}, {16, 32, 64}, {64, 64, 64}, {12, 20, 36}, {33, 7, 65}, {128, 96, 160}, {100, 100, 100}, {3, 500, 48}, {256, 16, 256}, {160, 300, 8}, {9, 4200, 18}, {20, 300, 24}}
 	for range 12 {
 		shapes = append(shapes, [3]int64{1 + r.Int64N(70), 1 + r.Int64N(70), 1 + r.Int64N(70)})
 	}
 	small := nest.AVX512
-	small.Name, small.L2, small.L3, small.Threads = "small caches", 8<<10, 64<<10, 2
+	small.Name, small.L1, small.L2, small.L3, small.Threads = "small caches", 2<<10, 8<<10, 64<<10, 2
 	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4), nested.New(small)) {
 		e := exec.New(d)
 		for _, s := range shapes {

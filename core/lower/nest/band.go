@@ -92,15 +92,19 @@ func (im *importer) levels(p *plan, i int, e *env) {
 		}
 		return
 	}
-	if len(p.packs) > 0 && i == p.packAt {
+	if q := p.passes; q != nil && i == q.at && q.work == nil {
+		if q.parts != nil {
+			im.inParts(p, e)
+		} else {
+			im.inPasses(p, e)
+		}
+		return
+	}
+	if len(p.packs) > 0 && i == p.packAt && p.adds() {
 		im.fillPacks(p, e)
 	}
-	if len(p.rowPacks) > 0 && i == p.rowPackAt {
+	if len(p.rowPacks) > 0 && i == p.rowPackAt && p.adds() {
 		im.fillRowPacks(p, e)
-	}
-	if q := p.passes; q != nil && i == q.at && q.work == nil {
-		im.inPasses(p, e)
-		return
 	}
 	lv := p.levels[i]
 	a := lv.a

@@ -14,6 +14,8 @@ const (
 	// knobPacks and knobRowPacks say whether operands of the columns, and of the rows, are packed.
 	knobPacks knob = iota
 	knobRowPacks
+	// knobParts is about how many steps of a product's sum make a part of it.
+	knobParts
 	// knobPasses says whether a sum over rows is made in passes.
 	knobPasses
 	// knobTurn says whether vectors are turned in registers.
@@ -64,6 +66,7 @@ var known = [numKnobs]struct {
 	knobPasses:   {'p', off, on},
 	knobPacks:    {'c', off, on},
 	knobRowPacks: {'d', off, on},
+	knobParts:    {'k', none, 1 << 30},
 	knobWide:     {'w', open, 64},
 	knobTall:     {'h', open, 64},
 	knobInner:    {'i', off, on},

@@ -104,7 +104,7 @@ func (p *plan) record(sums bool) {
 		}
 		return
 	}
-	set(knobPasses, p.passes != nil)
+	set(knobPasses, p.passes != nil && p.passes.parts == nil)
 	if p.along {
 		for _, a := range p.axes {
 			if a.jam > 1 {
@@ -120,6 +120,10 @@ func (p *plan) record(sums bool) {
 	l.used[knobRows], l.used[knobTall] = p.rows.place, p.rows.jam
 	set(knobPacks, len(p.packs) > 0)
 	set(knobRowPacks, len(p.rowPacks) > 0)
+	l.used[knobParts] = none
+	if p.passes != nil {
+		l.used[knobParts] = p.passes.parts.steps
+	}
 	l.used[knobDown] = none
 	if p.rows.group > 0 {
 		l.used[knobDown] = p.rows.group
@@ -143,6 +147,12 @@ var near = [numKnobs]func(l *Laid, v int64) []int64{
 	knobDown: func(l *Laid, v int64) []int64 {
 		if v == none {
 			return []int64{4, 16}
+		}
+		return append(halfAndDouble(l, v), none)
+	},
+	knobParts: func(l *Laid, v int64) []int64 {
+		if v == none {
+			return []int64{128, 256}
 		}
 		return append(halfAndDouble(l, v), none)
 	},
@@ -181,6 +191,7 @@ var follows = map[knob][]knob{
 	knobPasses:   {knobWide, knobAcross, knobWays, knobItems},
 	knobPacks:    {knobAcross, knobItems},
 	knobRowPacks: {knobDown, knobItems},
+	knobParts:    {knobPacks, knobAcross, knobDown, knobItems},
 	knobWide:     {knobAcross},
 	knobTall:     {knobDown},
 }

@@ -26,6 +26,18 @@ func (r *region) innermost() *region {
 type series struct {
 	loops []*region
 	steps int64
+	// from and count are the iterations of the outermost loop at work, if the sum is made in parts of which each has
+	// so many steps; count is 0 if it is not.
+	from  linear
+	count int64
+}
+
+// trip is the number of iterations of the loop number i: of the outermost one those at work.
+func (s *series) trip(i int) int64 {
+	if i == 0 && s.count > 0 {
+		return s.count
+	}
+	return s.loops[i].trip()
 }
 
 func (s *series) innermost() *region { return s.loops[len(s.loops)-1] }
@@ -95,7 +107,8 @@ func (im *importer) planReduction(p *plan) {
 	if rows == nil && im.planPasses(p, vec, acc) {
 		return
 	}
-	im.registerTile(p, vec, rows, int64(results), acc)
+	apart := rows != nil && im.inPartsIfLong(p, vec, rows, acc)
+	im.registerTile(p, vec, rows, int64(results), acc, apart)
 	if rows == nil {
 		return
 	}
@@ -216,11 +229,15 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 	return found
 }
 
+// element is how many bytes an element of a pack is taken to have.
+const element = 4
+
 // aliasing is the distance in bytes at which rows compete for the same places in the nearest cache.
 const aliasing = 4096
 
-// registerTile fills the vector registers with results: rows by columns of vectors.
-func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []access) {
+// registerTile fills the vector registers with results: rows by columns of vectors. Sums in parts stay so near that it
+// does not matter how far apart their rows lie.
+func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []access, parts bool) {
 	vectors := (vec.n + vec.unit - 1) / vec.unit
 	if rows == nil {
 		vec.jam = p.want.or(knobWide, max(8/results, 1), vectors)
@@ -230,7 +247,7 @@ func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []
 	wide, tall := int64(2), int64(14)
 	byRow := im.slopes(rows.r.rng)
 	for _, a := range acc {
-		if s := byRow.of(a.u.Src[0]); a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
+		if s := byRow.of(a.u.Src[0]); !parts && a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8
 		}
 	}
@@ -265,12 +282,17 @@ func even(n, most int64) int64 {
 func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	k := int64(0) // of all sums together
 	for _, r := range p.leaf.loops() {
+		if p.passes != nil {
+			break
+		}
 		sum := seriesOf(r)
 		if sum == nil {
 			p.sums = nil
 			return
 		}
 		p.sums = append(p.sums, sum)
+	}
+	for _, sum := range p.sums {
 		k += sum.steps
 	}
 	var walks []level
@@ -286,11 +308,13 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)
-	const element = 4
 	if len(p.packs) > 0 {
 		most := max(im.m.L3/(k*vec.tile()*element), 1)
+		if p.passes != nil {
+			most = max(min(most, im.m.L2/2/(rows.n*vec.tile()*element)), 1)
+		}
 		vec.group = p.want.or(knobAcross, share(tilesAcross, most, int64(im.m.Threads)), tilesAcross)
-		inside := slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
+		inside := p.passes != nil || slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
 		if inside {
 			p.levels = append(walks, level{vec, block})
 			walks = nil
@@ -303,6 +327,7 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 	}
 	p.levels = append(p.levels, walks...)
+	im.reserveParts(p)
 	tall := rows.tile()
 	if len(p.rowPacks) > 0 {
 		tall = rows.width(im.Lanes)

@@ -82,10 +82,14 @@ func (im *importer) writesTo(r *region, b *Buffer) bool {
 // sequential makes a loop as it stands.
 func (im *importer) sequential(r *region, copies []*env) {
 	im.env = copies[0]
-	im.Builder.Loop(r.label(), im.count(r), func(l *Loop) {
+	from, count := linear{}, im.count(r)
+	if s := im.span(r); s.n >= 0 {
+		from, count = s.from, im.Int(I64, s.n)
+	}
+	im.Builder.Loop(r.label(), count, func(l *Loop) {
 		im.carried(l, r, copies, func(inner []*env) {
 			for _, e := range inner {
-				e.linears.set(r.rng, linear{terms: []Term{{l.Iter, 1}}})
+				e.linears.set(r.rng, im.addLinear(from, linear{terms: []Term{{l.Iter, 1}}}, 1))
 			}
 			im.body(r, inner)
 		})

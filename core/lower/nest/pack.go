@@ -146,7 +146,7 @@ func (p *plan) packsOf(sum *series) []*pack {
 // fillSum fills the packs of a sum for a tile.
 func (im *importer) fillSum(packs []*pack, sum *series, copies []*env, tile linear) {
 	if !im.oneLoop(packs, sum) {
-		im.fillTile(packs, sum, 0, sum.loops[0].trip(), copies, tile, linear{})
+		im.fillTile(packs, sum, 0, span{sum.from, sum.trip(0)}, copies, tile, linear{})
 		return
 	}
 	// What moves with the loops together as with a single one is gone through by a single one.
@@ -158,7 +158,11 @@ func (im *importer) fillSum(packs []*pack, sum *series, copies []*env, tile line
 			inner[i].linears.set(r.rng, linear{})
 		}
 	}
-	im.fillTile(packs, sum, last, sum.steps, inner, tile, linear{})
+	each := int64(1) // steps of an iteration of the outermost loop
+	for i := 1; i <= last; i++ {
+		each *= sum.trip(i)
+	}
+	im.fillTile(packs, sum, last, span{im.timesLinear(sum.from, each), sum.trip(0) * each}, inner, tile, linear{})
 }
 
 // oneLoop reports whether the packs are loads whose indices grow by the same step with each iteration of the loops
@@ -183,11 +187,17 @@ func (im *importer) oneLoop(packs []*pack, sum *series) bool {
 	return true
 }
 
-// fillTile makes the loops of a sum, from one of n iterations on, around the computation of the packs' vectors for
-// one tile. Of the innermost one as many iterations are done side by side as there are lanes, so that vectors can be
-// turned.
-func (im *importer) fillTile(packs []*pack, sum *series, depth int, n int64, copies []*env, tile, step linear) {
-	r, side := sum.loops[depth], int64(1)
+// span are so many iterations of a loop, from one on.
+type span struct {
+	from linear
+	n    int64
+}
+
+// fillTile makes the loops of a sum, from one on, of which it goes through a span, around the computation of the
+// packs' vectors for one tile. Of the innermost one as many iterations are done side by side as there are lanes, so
+// that vectors can be turned.
+func (im *importer) fillTile(packs []*pack, sum *series, depth int, s span, copies []*env, tile, step linear) {
+	r, side, n := sum.loops[depth], int64(1), s.n
 	innermost := depth == len(sum.loops)-1
 	if innermost && n >= int64(im.Lanes) {
 		side = int64(im.Lanes)
@@ -200,10 +210,11 @@ func (im *importer) fillTile(packs []*pack, sum *series, depth int, n int64, cop
 			steps := make([]packStep, side)
 			for i := range steps {
 				at := linear{terms: []Term{{l.Iter, side}}, off: from + int64(i)}
+				iteration := im.addLinear(s.from, at, 1)
 				inner := make([]*env, len(copies))
 				for j, e := range copies {
 					inner[j] = newEnv(e)
-					inner[j].linears.set(r.rng, at)
+					inner[j].linears.set(r.rng, iteration)
 					if side > 1 {
 						inner[j].cross = &cross{r.rng, int64(i)}
 					}
@@ -211,7 +222,7 @@ func (im *importer) fillTile(packs []*pack, sum *series, depth int, n int64, cop
 				steps[i] = packStep{inner, im.addLinear(im.timesLinear(step, n), at, 1)}
 			}
 			if !innermost {
-				im.fillTile(packs, sum, depth+1, sum.loops[depth+1].trip(), steps[0].copies, tile, steps[0].number)
+				im.fillTile(packs, sum, depth+1, span{n: sum.trip(depth + 1)}, steps[0].copies, tile, steps[0].number)
 				return
 			}
 			im.fillSteps(packs, tile, steps)
@@ -260,8 +271,11 @@ func (im *importer) packed(r *region, copies []*env) {
 	for i, e := range copies {
 		im.env = e
 		step := linear{}
-		for _, c := range sum.loops {
+		for i, c := range sum.loops {
 			step = im.addLinear(im.timesLinear(step, c.trip()), im.linearOf(c.rng), 1)
+			if i == 0 {
+				step = im.addLinear(step, sum.from, -1)
+			}
 		}
 		im.packedRows(e, sum, int64(i)/p.vec.live, step)
 		if !e.vector {

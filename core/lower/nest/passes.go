@@ -20,6 +20,10 @@ type passes struct {
 	bufs []*Buffer // of the sums under way, one for each register
 	at   int       // the level that each pass goes through
 	work func(copies []*env)
+	// parts is the sum of a product that is made in parts, nil for others; adding is a pass that adds a part.
+	parts  *series
+	adding bool
+	width  int64 // of a row of the sums under way, for parts
 }
 
 // planPasses lays a sum out in passes if that pays.
@@ -97,11 +101,7 @@ func (im *importer) inPasses(p *plan, e *env) {
 	}
 	pass(func(copies []*env) {
 		im.until(p.leaf, q.sum, copies)
-		for j, c := range copies {
-			for i, u := range q.sum.updates {
-				im.Store(q.place(im, p.vec, i, int64(j)), im.Splat(im.register(c, u.slot)))
-			}
-		}
+		im.keepSums(p, copies)
 	})
 	rows := func(from, count, n int64) {
 		if count == 0 {
@@ -119,16 +119,34 @@ func (im *importer) inPasses(p *plan, e *env) {
 	n := q.sum.trip()
 	rows(0, n/passRows, passRows)
 	rows(n/passRows*passRows, n%passRows, 1)
-	pass(func(copies []*env) {
-		im.until(p.leaf, q.sum, copies)
-		for j, c := range copies {
-			for i, u := range q.sum.updates {
-				c.regs.set(u.slot, im.Load(q.place(im, p.vec, i, int64(j)), im.Lanes, nil))
-			}
+	pass(func(copies []*env) { im.endSums(p, copies) })
+}
+
+// keepSums stores the sums of copies until the next pass.
+func (im *importer) keepSums(p *plan, copies []*env) {
+	for j, c := range copies {
+		for i, u := range p.passes.sum.updates {
+			im.Store(p.passes.place(im, p, i, int64(j)), im.Splat(im.register(c, u.slot)))
 		}
-		at := slices.IndexFunc(p.leaf.parts, func(x part) bool { return x.sub == q.sum })
-		im.body(&region{parts: p.leaf.parts[at+1:]}, copies)
-	})
+	}
+}
+
+// takeSums loads them again.
+func (im *importer) takeSums(p *plan, copies []*env) {
+	for j, c := range copies {
+		for i, u := range p.passes.sum.updates {
+			c.regs.set(u.slot, im.Load(p.passes.place(im, p, i, int64(j)), im.Lanes, nil))
+		}
+	}
+}
+
+// endSums makes what follows the sums.
+func (im *importer) endSums(p *plan, copies []*env) {
+	sum := p.passes.sum
+	im.until(p.leaf, sum, copies)
+	im.takeSums(p, copies)
+	at := slices.IndexFunc(p.leaf.parts, func(x part) bool { return x.sub == sum })
+	im.body(&region{parts: p.leaf.parts[at+1:]}, copies)
 }
 
 // until makes what a region contains before one of its loops.
@@ -137,9 +155,15 @@ func (im *importer) until(r, sum *region, copies []*env) {
 	im.body(&region{parts: r.parts[:at]}, copies)
 }
 
-// place is where the sums number i of unit j of the tile at work are kept.
-func (q *passes) place(im *importer, a *axis, i int, j int64) *Place {
+// place is where the sums number i of copy j of the tile at work are kept.
+func (q *passes) place(im *importer, p *plan, i int, j int64) *Place {
+	a := p.vec
 	at := im.timesLinear(a.number, a.tile())
+	if q.parts != nil {
+		row := p.rows.base
+		row.off += j / a.live
+		at, j = im.addLinear(at, im.timesLinear(row, q.width), 1), j%a.live
+	}
 	return &Place{Buf: q.bufs[i], Terms: at.terms, Off: at.off + j*a.unit, Stride: 1}
 }
 
@@ -160,7 +184,7 @@ func (im *importer) addRows(p *plan, c *env, j int64, at linear, n int64) {
 		}
 	}
 	for i, u := range q.sum.updates {
-		place := q.place(im, p.vec, i, j)
+		place := q.place(im, p, i, j)
 		sum := im.Load(place, im.Lanes, nil)
 		im.Store(place, im.ALU(u.op, sum.Kind, sum, im.tree(u.op, terms[i])))
 	}

@@ -232,23 +232,24 @@ func (im *importer) along(r *region, copies []*env) {
 		s.finish(true)
 	}
 	if done := full*step + vectors*lanes; done < n {
-		im.range1(r, copies, done, n)
+		im.range1(r, copies, span{linear{off: done}, n - done})
 	}
 }
 
 // range1 makes a loop over part of a range, one iteration at a time.
-func (im *importer) range1(r *region, copies []*env, from, to int64) {
+func (im *importer) range1(r *region, copies []*env, part span) {
 	var s *sums
-	im.Builder.Loop(r.label(), im.Int(I64, to-from), func(l *Loop) {
+	im.Builder.Loop(r.label(), im.Int(I64, part.n), func(l *Loop) {
 		s = im.newSums(l, r, copies, 1, false)
-		s.step(0, linear{terms: []Term{{l.Iter, 1}}, off: from}, nil, false)
+		s.step(0, im.addLinear(part.from, linear{terms: []Term{{l.Iter, 1}}}, 1), nil, false)
 	})
 	s.finish(false)
 }
 
 // unrolled makes a loop with several iterations in one, so that enough sums are under way.
 func (im *importer) unrolled(r *region, copies []*env) {
-	n := r.trip()
+	all := im.span(r)
+	n := all.n
 	sums1 := int64(len(copies) * len(r.updates))
 	ways := int64(1)
 	for ways*sums1 < chains && 2*ways <= n && 2*ways*sums1*im.weight(r) <= 512 {
@@ -260,12 +261,12 @@ func (im *importer) unrolled(r *region, copies []*env) {
 		im.Builder.Loop(r.label(), im.Int(I64, full), func(l *Loop) {
 			s = im.newSums(l, r, copies, int(ways), false)
 			for w := range ways {
-				s.step(int(w), linear{terms: []Term{{l.Iter, ways}}, off: w}, nil, false)
+				s.step(int(w), im.addLinear(all.from, linear{terms: []Term{{l.Iter, ways}}, off: w}, 1), nil, false)
 			}
 		})
 		s.finish(false)
 	}
 	if n%ways > 0 {
-		im.range1(r, copies, n-n%ways, n)
+		im.range1(r, copies, span{im.addLinear(all.from, linear{off: n - n%ways}, 1), n % ways})
 	}
 }

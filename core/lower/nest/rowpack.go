@@ -67,7 +67,7 @@ func (im *importer) findRowPacks(p *plan, sum *series, vec, rows *axis) []*rowPa
 				return
 			}
 			t := byStep.of(u.Src[0])
-			if plain && len(u.Src) == 1 && max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd {
+			if plain && len(u.Src) == 1 && max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd && !im.compete(p, rows, byRow.of(u.Src[0]), u) {
 				return
 			}
 		}
@@ -143,6 +143,10 @@ func (im *importer) rowSteps(sum *series, depth int, e *env, step linear, body f
 	if innermost {
 		together = int64(im.Lanes)
 	}
+	first := linear{}
+	if depth == 0 {
+		first = sum.from
+	}
 	part := func(from, count, n int64) {
 		if count == 0 {
 			return
@@ -150,7 +154,7 @@ func (im *importer) rowSteps(sum *series, depth int, e *env, step linear, body f
 		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
 			inner := newEnv(e)
 			at := linear{terms: []Term{{l.Iter, together}}, off: from}
-			inner.linears.set(r.rng, at)
+			inner.linears.set(r.rng, im.addLinear(first, at, 1))
 			now := im.addLinear(im.timesLinear(step, r.trip()), at, 1)
 			if innermost {
 				body(r, inner, now, n)
@@ -159,7 +163,7 @@ func (im *importer) rowSteps(sum *series, depth int, e *env, step linear, body f
 			}
 		})
 	}
-	n := r.trip()
+	n := sum.trip(depth)
 	part(0, n/together, together)
 	part(n/together*together, min(n%together, 1), n%together)
 }
