@@ -34,6 +34,20 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestGreatTurns copies matrices that are written around the caches, in memory that allows that and in memory that does not.
+func TestGreatTurns(t *testing.T) {
+	for _, d := range nativeDevices(t) {
+		e := exec.New(d)
+		for _, s := range [][]int64{{1200, 1080}, {1200, 1085}, {1203, 1080}} {
+			t.Run(fmt.Sprint(s), func(t *testing.T) {
+				turn[float32](t, e, uop.Float32, s, []int{1, 0})
+				turn[float64](t, e, uop.Float64, s, []int{1, 0})
+			})
+		}
+		turn[float32](t, e, uop.Float32, []int64{6, 480, 550}, []int{0, 2, 1})
+	}
+}
+
 func turn[V float32 | float64 | uint8 | int64](t *testing.T, e *exec.Executor, dt *uop.DType, shape []int64, order []int) {
 	n := int64(1)
 	for _, d := range shape {

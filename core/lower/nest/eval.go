@@ -205,7 +205,7 @@ func (im *importer) store(u *uop.UOp) {
 // addresses are multiples of the size of a vector.
 func (im *importer) stream(at *Place) {
 	b := at.Buf
-	if im.m.Stream == 0 || b.Param < 0 || b.Read || at.Stride != 1 || at.Index != nil || at.Gate != nil || b.Size*b.Kind.Size() < im.m.Stream {
+	if im.m.Stream == 0 || b.Param < 0 || b.Read || at.Stride != 1 || at.Index != nil || at.Gate != nil || b.Size*b.Kind.Size() < im.streamFrom() {
 		return
 	}
 	vector := int64(im.Lanes)
@@ -219,6 +219,15 @@ func (im *importer) stream(at *Place) {
 	}
 	at.Stream = true
 	im.Params[b.Param].Aligned = true
+}
+
+// streamFrom is the size in bytes from which on a buffer is written around the caches. Where lines are written one here
+// and one there nothing foresees which is the next, and each would be read before it is written.
+func (im *importer) streamFrom() int64 {
+	if im.at != nil && im.at.turn != nil {
+		return min(im.m.Stream, 2*im.m.L2)
+	}
+	return im.m.Stream
 }
 
 // scales reports whether the elements of a row are divided by something that was summed up over the row.

@@ -21,6 +21,8 @@ type Machine struct {
 	SplitF32 bool
 	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).
 	L1, L2, L3 int64
+	// Pages is how many pages may be gone through in turns without that their addresses have to be translated again.
+	Pages int64
 	// Stream is the size in bytes from which on a buffer is written around the caches, 0 for never.
 	Stream int64
 	// Threads is how many threads share a run.
@@ -30,8 +32,8 @@ type Machine struct {
 // AVX512, AVX2 and SSE4 are the kinds of processors that there is code for, with caches that all of them have at least.
 var (
 	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true,
-		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Threads: 1}
+		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
-		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Threads: 1}
-	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Threads: 1}
+		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

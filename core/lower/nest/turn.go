@@ -52,8 +52,13 @@ func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
 // costTurn is what a vector costs that is turned with its neighbours.
 const costTurn = 5
 
+// turnWide is how many squares of lanes by lanes are turned side by side: what is stored of a row is a pair of lines then.
+const turnWide = 2
+
 // planTurn lays out a band without reductions whose loads and stores run along different axes: squares of lanes by
-// lanes, several of them across a page. It reports whether that pays.
+// lanes. A block has as many rows of what is stored as there are pages whose addresses the processor keeps at hand:
+// while it is gone through along what is loaded, which is a few long runs, each row of it goes on where it was left. It
+// reports whether that pays.
 func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 	lanes := int64(im.Lanes)
 	switch {
@@ -82,8 +87,9 @@ func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 			if !turns || sum >= best {
 				continue
 			}
-			y.vec, y.unit, y.jam = true, lanes, 1
-			x.jam, x.group = lanes, p.want.or(knobAcross, 4, max(x.n/lanes, 4))
+			y.vec, y.unit = true, lanes
+			y.jam = p.want.or(knobWide, min(turnWide, y.n/lanes), y.n/lanes)
+			x.jam, x.group = lanes, p.want.or(knobAcross, share(x.n/lanes, im.m.Pages/lanes, int64(im.m.Threads)), x.n/lanes)
 			p.turn = x
 			for _, a := range p.axes {
 				if a.plain() {

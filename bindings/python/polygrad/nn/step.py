@@ -10,6 +10,7 @@ import numpy as np
 from polygrad import _random
 from polygrad._graph import CTX, Node, describe, handles, pointer
 from polygrad._library import fail, lib
+from polygrad._memory import empty
 from polygrad._trace import Trace
 from polygrad.nn.state import get_state_dict
 from polygrad.tensor import Tensor
@@ -39,7 +40,9 @@ class CompiledTrainingStep:
         self._arrays = []
         for node in results:
             shape, dtype = describe(node)
-            self._arrays.append(np.zeros(shape, dtype.storage))
+            array = empty(shape, dtype.storage)
+            array[...] = 0
+            self._arrays.append(array)
         n = len(self._arrays)
         memory = (ctypes.c_void_p * n)(*[pointer(a) for a in self._arrays])
         self._handle = lib.poly_compile_update(
