@@ -69,8 +69,9 @@ func splitF32(mode string) (bool, error) {
 	return false, fmt.Errorf("POLY_F32: got %q, expected exact or bf16x3", mode)
 }
 
-// streamFrom is the size of a buffer from which on it is written around the caches.
-const streamFrom = 32 << 20
+// streamFrom is the size of a buffer from which on it is written around the caches: here that takes as long, together
+// with a kernel that reads it next, as a way through them.
+const streamFrom = 16 << 20
 
 // machine describes this processor to core/lower/nest.
 func machine(f x64.Features) nest.Machine {
