@@ -302,6 +302,12 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
+	const element = 4
+	if k*vec.tile()*element <= im.m.L1 && p.want[knobPacks] != on && im.interleaved(vec, walks, acc) {
+		// Each walked loop would go through all of the result. What a tile needs stays in the nearest cache instead.
+		p.levels = append(append(p.levels, level{vec, tiles}, level{rows, tiles}), walks...)
+		return
+	}
 	for _, sum := range p.sums {
 		p.packs = append(p.packs, im.findPacks(p, sum, vec, rows, walks)...)
 		p.rowPacks = append(p.rowPacks, im.findRowPacks(p, sum, vec, rows)...)
@@ -345,6 +351,23 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		n := len(p.levels)
 		p.levels[n-1], p.levels[n-2] = p.levels[n-2], p.levels[n-1]
 	}
+}
+
+// interleaved reports whether what the walked loops store lies between the lanes of vectors.
+func (im *importer) interleaved(vec *axis, walks []level, acc []access) bool {
+	byLane := im.slopes(vec.r.rng)
+	for _, a := range acc {
+		if a.u.Op != uop.Store {
+			continue
+		}
+		s := byLane.of(a.u.Src[0])
+		for _, w := range walks {
+			if t := im.slopes(w.a.r.rng).of(a.u.Src[0]); s.odd || t.odd || !t.matters || t.step >= s.step {
+				return false
+			}
+		}
+	}
+	return len(walks) > 0
 }
 
 // movesWith reports whether a value depends on any of the loops that are walked.
