@@ -104,13 +104,23 @@ func rows(g *uop.Graph, seed uint64) []*uop.UOp {
 
 // TestMergedRowsAgree is TestMergedKernelsAgree for programs with many kernels to merge.
 func TestMergedRowsAgree(t *testing.T) {
-	devs := mergers()
-	before, after, wrong := 0, 0, 0
-	for seed := range *seeds {
+	kernels := checkRows(t, mergers())
+	t.Logf("%d kernels became %d", kernels[0], kernels[1])
+	if kernels[1] >= kernels[0] {
+		t.Errorf("%d kernels, %d before they were merged", kernels[1], kernels[0])
+	}
+}
+
+// checkRows compares the devices on programs of rows. It counts the kernels of each.
+func checkRows(t *testing.T, devs []*run.Executor) (kernels []int) {
+	t.Helper()
+	kernels = make([]int, len(devs))
+	failed := 0
+	for seed := *first; seed < *first+*seeds; seed++ {
 		var want [][]float64
 		for i, e := range devs {
 			g := uop.NewGraph()
-			got, kernels, err := runOnce(e, g.Sink(nil, rows(g, seed)...))
+			got, n, err := runOnce(e, g.Sink(nil, rows(g, seed)...))
 			if err != nil {
 				// Some ASSIGNs of a buffer that is read before and after are refused, and then by all.
 				if i > 0 && want != nil {
@@ -118,27 +128,19 @@ func TestMergedRowsAgree(t *testing.T) {
 				}
 				continue
 			}
-			switch i {
-			case 0:
+			kernels[i] += n
+			if i == 0 {
 				want = got
-				before += kernels
-				continue
-			case 1:
-				after += kernels
-			}
-			if err := differ(want, got); err != nil {
+			} else if err := differ(want, got); err != nil {
 				t.Errorf("seed %d: %s: %v", seed, e.Device().Name(), err)
-				wrong++
+				failed++
 			}
 		}
-		if wrong >= 10 {
+		if failed >= *most {
 			t.Fatal("too many failures")
 		}
 	}
-	t.Logf("%d kernels became %d", before, after)
-	if after >= before {
-		t.Errorf("%d kernels, %d before they were merged", after, before)
-	}
+	return kernels
 }
 
 // runOnce runs a request on numbers that depend on the buffers' places only.
@@ -148,6 +150,7 @@ func runOnce(e *run.Executor, sink *uop.UOp) (all [][]float64, kernels int, err 
 		return nil, 0, err
 	}
 	var binds []run.Binding
+	var blocks []*guard.Block
 	for i, b := range step.Buffers() {
 		n := int64(b.Arg.(uop.Num))
 		m, err := guard.New(int(4*n), guard.Side(i%2), 0)
@@ -158,10 +161,15 @@ func runOnce(e *run.Executor, sink *uop.UOp) (all [][]float64, kernels int, err 
 		for j := range n {
 			element.Put(m.Pointer(), j, uop.Float32, uop.Float(float64((int64(i)*7+j*13)%31)/16-1))
 		}
-		binds = append(binds, run.Binding{Buffer: b, Ptr: m.Pointer()})
+		binds, blocks = append(binds, run.Binding{Buffer: b, Ptr: m.Pointer()}), append(blocks, m)
 	}
 	if err := step.Run(binds, nil); err != nil {
 		return nil, 0, err
+	}
+	for i, m := range blocks {
+		if err := m.Check(); err != nil {
+			return nil, 0, fmt.Errorf("beside buffer %d: %w", i, err)
+		}
 	}
 	for _, b := range binds {
 		vals := make([]float64, b.Buffer.Arg.(uop.Num))
