@@ -14,6 +14,9 @@ type controlFlow struct {
 	after map[*uop.UOp]*uop.UOp
 }
 
+// Unordered says that rules only read it.
+func (*controlFlow) Unordered() {}
+
 // loopDeps is the set of RANGEs and ENDs that a node depends on, in order of appearance. Sets are shared and never changed.
 type loopDeps struct {
 	list []*uop.UOp

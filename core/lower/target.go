@@ -42,6 +42,9 @@ type targetTables struct {
 	devectorize, decompose, transcendental, final *rewrite.Table
 }
 
+// Unordered says that rules only read it.
+func (t *Target) Unordered() {}
+
 // Supports reports whether the target has a type.
 func (t *Target) Supports(dt *uop.DType) bool {
 	for _, m := range t.Missing {

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"sync"
 
 	"polygrad/core/uop"
@@ -12,25 +13,39 @@ const stackLimit = 250_000
 // Gate is what a parents-first rule returns to keep its node and not go below it.
 var Gate = uop.NewScratch().New(uop.Noop, uop.Void, nil, uop.Str("gate"), nil)
 
+// Unordered is a context for which the order of visits makes no difference. A rewrite with one, or without a context, leaves
+// out the parts of a graph where no rule looks at anything. Other contexts may hand out numbers, and then even visits
+// of such nodes matter: others wait for them.
+type Unordered interface{ Unordered() }
+
 // Graph rewrites the graph below root, children first: a node is given to the table
 // once its sources are final. A replacement is rewritten in turn, until no rule applies.
-func Graph(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, t, nil, ctx) }
+func Graph(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, t, nil, ctx, t.ops) }
 
 // GraphTopDown rewrites parents first: a node is rewritten until no rule applies, then
 // its sources are visited. A rule may return Gate to leave everything below its node alone.
 // tinygrad calls this order bottom_up.
-func GraphTopDown(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, nil, t, ctx) }
+func GraphTopDown(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, nil, t, ctx, t.ops) }
 
 // GraphBoth rewrites with one table on the way down and another on the way up.
-func GraphBoth(root *uop.UOp, down, up *Table, ctx any) *uop.UOp { return run(root, up, down, ctx) }
+func GraphBoth(root *uop.UOp, down, up *Table, ctx any) *uop.UOp {
+	return run(root, up, down, ctx, up.ops.Union(down.ops))
+}
 
 // rewriters are kept for reuse: most rewrites are of a handful of nodes, many thousand times.
 var rewriters = sync.Pool{New: func() any { return &rewriter{} }}
 
-func run(root *uop.UOp, up, down *Table, ctx any) *uop.UOp {
+// run rewrites what has one of the operations ops at or below it.
+func run(root *uop.UOp, up, down *Table, ctx any, ops uop.OpSet) *uop.UOp {
+	if !root.HasOp(ops) {
+		return root
+	}
+	if _, ok := ctx.(Unordered); !ok && ctx != nil {
+		ops = uop.GroupAll
+	}
 	r := rewriters.Get().(*rewriter)
-	r.up, r.down, r.ctx = up, down, ctx
-	r.reset()
+	r.up, r.down, r.ctx, r.ops = up, down, ctx, ops
+	r.begin()
 	v := r.run(root)
 	visits.Add(int64(r.visits))
 	r.release()
@@ -47,9 +62,8 @@ const (
 
 // work is a step to take for the node of slot at.
 type work struct {
-	newN  *uop.UOp // what the node is at this stage
 	at    int32
-	link  int32 // linked: slot of newN
+	link  int32 // linked: slot of the replacement
 	stage stage
 }
 
@@ -59,34 +73,39 @@ type waiter struct {
 	next int32
 }
 
+// unchanged stands for the slot of a source that stays as it is.
+const unchanged int32 = -1
+
 type rewriter struct {
 	up, down *Table
 	ctx      any
+	ops      uop.OpSet // nodes with none of them at or below them stay as they are
 	slots
 	stack   []work
 	waiters []waiter
-	src     []*uop.UOp
+	sources []int32    // the slots of the sources of one node after the other
+	src     []*uop.UOp // room for the new sources of a node
+	chain   []*uop.UOp // room for fixpoint
 	visits  int
 }
 
-// maxKept bounds what a rewriter that is kept for reuse may hold.
-const maxKept = 1 << 14
+// maxKept and maxRoom bound what a rewriter that is kept for reuse may hold.
+const (
+	maxKept = 1 << 14
+	maxRoom = 1 << 8
+)
 
+// release keeps the rewriter for reuse, without the nodes that it knows.
 func (r *rewriter) release() {
-	if len(r.slots.list) > maxKept || cap(r.stack) > maxKept {
+	if len(r.list) > maxKept || cap(r.stack) > maxKept || cap(r.src) > maxRoom {
 		return
 	}
-	r.slots.clear()
-	clear(r.stack[:cap(r.stack)])
-	clear(r.waiters)
+	clear(r.list)
 	clear(r.src[:cap(r.src)])
+	clear(r.chain[:cap(r.chain)])
+	r.list, r.stack, r.waiters, r.sources, r.visits = r.list[:0], r.stack[:0], r.waiters[:0], r.sources[:0], 0
 	r.up, r.down, r.ctx = nil, nil, nil
 	rewriters.Put(r)
-}
-
-func (r *rewriter) reset() {
-	r.stack, r.waiters, r.src, r.visits = r.stack[:0], r.waiters[:0], r.src[:0], 0
-	r.slots.reset()
 }
 
 func (r *rewriter) push(w work) { r.stack = append(r.stack, w) }
@@ -118,7 +137,7 @@ func (r *rewriter) wait(on int32, w work) {
 func (r *rewriter) run(root *uop.UOp) *uop.UOp {
 	top := r.slot(root)
 	r.list[top].placed = true
-	r.push(work{root, top, 0, enter})
+	r.push(work{at: top})
 	for len(r.stack) > 0 {
 		if len(r.stack) > stackLimit {
 			panic("rewrite.Graph: rules do not settle (work list over the limit) at " + root.String())
@@ -130,9 +149,9 @@ func (r *rewriter) run(root *uop.UOp) *uop.UOp {
 		}
 		switch w.stage {
 		case enter:
-			r.enter(w)
+			r.enter(w.at)
 		case built:
-			r.rebuild(w)
+			r.rebuild(w.at)
 		case linked:
 			if v := r.list[w.link].final; v != nil {
 				r.done(w.at, v)
@@ -147,32 +166,43 @@ func (r *rewriter) run(root *uop.UOp) *uop.UOp {
 	return r.list[top].final
 }
 
-func (r *rewriter) enter(w work) {
+func (r *rewriter) enter(at int32) {
+	n := r.list[at].now
 	if r.down != nil {
-		v, gated := r.fixpoint(w.newN)
+		v, gated := r.fixpoint(n, at)
 		if gated {
-			r.done(w.at, v)
+			r.done(at, v)
 			return
 		}
-		w.newN = v
+		r.list[at].now, n = v, v
 	}
-	w.stage = built
-	r.push(w)
-	for i := len(w.newN.Src) - 1; i >= 0; i-- {
-		s := w.newN.Src[i]
-		at := r.slot(s)
-		if !r.list[at].placed {
-			r.list[at].placed = true
-			r.push(work{s, at, 0, enter})
+	top := len(r.stack)
+	r.push(work{at: at, stage: built})
+	first := len(r.sources)
+	r.list[at].sources = int32(first)
+	r.sources = slices.Grow(r.sources, len(n.Src))[:first+len(n.Src)]
+	for i := len(n.Src) - 1; i >= 0; i-- {
+		if !n.Src[i].HasOp(r.ops) {
+			r.sources[first+i] = unchanged
+			continue
 		}
+		s := r.slot(n.Src[i])
+		r.sources[first+i] = s
+		if !r.list[s].placed {
+			r.list[s].placed = true
+			r.push(work{at: s})
+		}
+	}
+	if len(r.stack) == top+1 { // it would be the next step
+		r.stack = r.stack[:top]
+		r.rebuild(at)
 	}
 }
 
-// fixpoint applies the parents-first table until it no longer answers.
-func (r *rewriter) fixpoint(n *uop.UOp) (v *uop.UOp, gated bool) {
-	var seen []*uop.UOp
+// fixpoint applies the parents-first table to n, whose slot is at, until it no longer answers.
+func (r *rewriter) fixpoint(n *uop.UOp, at int32) (v *uop.UOp, gated bool) {
+	chain := r.chain[:0]
 	for {
-		at := r.slot(n)
 		next := r.list[at].down
 		if !r.list[at].asked {
 			r.visits++
@@ -185,48 +215,51 @@ func (r *rewriter) fixpoint(n *uop.UOp) (v *uop.UOp, gated bool) {
 		if next == nil {
 			return n, false
 		}
-		seen = append(seen, n)
-		for _, s := range seen {
-			if s == next {
-				panic("rewrite.GraphTopDown: rules go in a circle at " + next.String())
-			}
+		chain = append(chain, n)
+		r.chain = chain
+		if slices.Contains(chain, next) {
+			panic("rewrite.GraphTopDown: rules go in a circle at " + next.String())
 		}
-		n = next
+		n, at = next, r.slot(next)
 	}
 }
 
-func (r *rewriter) rebuild(w work) {
-	src := w.newN.Src
-	out := r.src[:0]
-	for i, s := range src {
-		at := r.slot(s)
-		v := r.list[at].final
+func (r *rewriter) rebuild(at int32) {
+	n := r.list[at].now
+	sources := r.sources[r.list[at].sources:][:len(n.Src)]
+	changed := false
+	for i, c := range sources {
+		if c == unchanged {
+			continue
+		}
+		v := r.list[c].final
 		if v == nil {
-			r.wait(at, w)
+			r.wait(c, work{at: at, stage: built})
 			return
 		}
-		if v != s && len(out) == 0 {
-			out = append(out, src[:i]...)
-			out = append(out, v)
-		} else if len(out) > 0 {
-			out = append(out, v)
-		}
+		changed = changed || v != n.Src[i]
 	}
-	r.src = out
 	var next *uop.UOp
-	if len(out) > 0 {
-		next = w.newN.Graph().NewCopy(w.newN.Op, w.newN.DType, out, w.newN.Arg, w.newN.Tag)
-	} else {
-		if r.up != nil {
-			r.visits++
-			next = r.up.Rewrite(r.ctx, w.newN)
+	switch {
+	case changed:
+		r.src = r.src[:0]
+		for i, c := range sources {
+			v := n.Src[i]
+			if c != unchanged {
+				v = r.list[c].final
+			}
+			r.src = append(r.src, v)
 		}
-		if next == nil {
-			r.done(w.at, w.newN)
-			return
-		}
+		next = n.Graph().NewCopy(n.Op, n.DType, r.src, n.Arg, n.Tag)
+	case r.up != nil:
+		r.visits++
+		next = r.up.Rewrite(r.ctx, n)
 	}
-	at := r.slot(next)
-	r.push(work{next, w.at, at, linked})
-	r.push(work{next, at, 0, enter})
+	if next == nil {
+		r.done(at, n)
+		return
+	}
+	link := r.slot(next)
+	r.push(work{at, link, linked})
+	r.push(work{at: link})
 }

@@ -190,3 +190,27 @@ func TestDeepGraphs(t *testing.T) {
 		t.Error("a chain of 100000 nodes is not rewritten")
 	}
 }
+
+// count is a context that is written to, with which every node is visited.
+type count struct{}
+
+func TestWhatNoRuleLooksAtIsLeftOut(t *testing.T) {
+	g := uop.NewScratch()
+	a, b := variable(g, "a"), variable(g, "b")
+	dull := b.Mul(b).Add(b.Mod(b))
+	root := a.Lt(b).Where(dull, a)
+	less := New("less", &Rule{Name: "less", Ops: uop.Ops(uop.CmpLt), Fn: func(any, *uop.UOp) *uop.UOp { return nil }})
+	for _, rewrite := range []func(*uop.UOp, *Table, any) *uop.UOp{Graph, GraphTopDown} {
+		before := Visits()
+		rewrite(root, less, nil)
+		few := Visits() - before
+		before = Visits()
+		rewrite(root, less, &count{})
+		if all := Visits() - before; few != 2 || all != 7 {
+			t.Errorf("%d visits for a comparison, %d of all nodes; want 2 and 7", few, all)
+		}
+	}
+	if got := Substitute(root, Map{a: b}); got.Render() != "(((b*b)+(b%b)) if (b<b) else b)" {
+		t.Error(got.Render())
+	}
+}

@@ -4,72 +4,58 @@ import "polygrad/core/uop"
 
 // slot is what a rewrite knows about a node.
 type slot struct {
-	node, final *uop.UOp // final: what the node becomes, nil while that is open
+	now         *uop.UOp // the node; what the parents-first table made of it once that has settled
+	final       *uop.UOp // what the node becomes, nil while that is open
 	down        *uop.UOp // what the parents-first table made of it, if it was asked
 	firstWaiter int32    // 1 + index of the first step that waits for final
 	lastWaiter  int32
-	pos         int32 // in index
+	sources     int32 // where the slots of its sources are
 	placed      bool  // on the work list, or done
 	asked       bool
 }
 
-// slots finds the slot of a node: a hash table on the numbers of the nodes.
+// slots finds the slot of a node by the number of the node. What earlier rewrites left in the index is
+// told by their numbers, so that it never has to be cleared.
 type slots struct {
-	index []int32 // 1 + position in list
-	list  []slot
-	shift uint // index has 1<<(32-shift) places
+	index  []mark // by the number of the node
+	list   []slot
+	number uint32 // of this rewrite
 }
 
-const minSlotBits = 7
-
-// place is where the search for a node begins. The factor scatters neighbouring numbers evenly.
-func (s *slots) place(u *uop.UOp) int { return int(uint32(u.ID()) * 0x9E3779B1 >> s.shift) }
-
-func (s *slots) reset() {
-	if s.index == nil {
-		s.index, s.shift = make([]int32, 1<<minSlotBits), 32-minSlotBits
-	}
+// mark is the slot that a rewrite gave a node.
+type mark struct {
+	number uint32
+	at     int32
 }
 
-// clear forgets all nodes, in time proportional to their number.
-func (s *slots) clear() {
-	if len(s.list)*8 > len(s.index) {
+// begin forgets all nodes.
+func (s *slots) begin() {
+	if s.number++; s.number == 0 {
 		clear(s.index)
-	} else {
-		for i := range s.list {
-			s.index[s.list[i].pos] = 0
-		}
+		s.number = 1
 	}
-	clear(s.list)
-	s.list = s.list[:0]
 }
 
 // slot is the position of the slot of u, a new one if u was not seen before.
 func (s *slots) slot(u *uop.UOp) int32 {
-	mask := len(s.index) - 1
-	i := s.place(u)
-	for ; s.index[i] != 0; i = (i + 1) & mask {
-		if at := s.index[i] - 1; s.list[at].node == u {
-			return at
-		}
+	id := u.ID()
+	if id >= len(s.index) {
+		s.grow(id)
 	}
-	s.list = append(s.list, slot{node: u, pos: int32(i)})
-	s.index[i] = int32(len(s.list))
-	if len(s.list)*2 > len(s.index) {
-		s.grow()
+	m := &s.index[id]
+	if m.number != s.number {
+		*m = mark{s.number, int32(len(s.list))}
+		s.list = append(s.list, slot{now: u})
 	}
-	return int32(len(s.list) - 1)
+	return m.at
 }
 
-func (s *slots) grow() {
-	s.index = make([]int32, len(s.index)*4)
-	s.shift -= 2
-	mask := len(s.index) - 1
-	for at := range s.list {
-		i := s.place(s.list[at].node)
-		for s.index[i] != 0 {
-			i = (i + 1) & mask
-		}
-		s.index[i], s.list[at].pos = int32(at+1), int32(i)
-	}
+// minIndex is the least size of an index.
+const minIndex = 1 << 8
+
+// grow makes room for the number id, and for those of nodes that will be made.
+func (s *slots) grow(id int) {
+	index := make([]mark, max(id+id/2, minIndex))
+	copy(index, s.index)
+	s.index = index
 }

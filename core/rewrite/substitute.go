@@ -14,24 +14,21 @@ func Visits() int64 { return visits.Load() }
 // Map is a set of replacements.
 type Map map[*uop.UOp]*uop.UOp
 
+// Unordered says that visits may come in any order.
+func (Map) Unordered() {}
+
 var substituteTable = New("substitute", &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(Map)[u] }})
 
 // Substitute replaces nodes of the graph below root, parents first; what a replacement
 // brings in is looked up again.
 func Substitute(root *uop.UOp, m Map) *uop.UOp {
-	if !changes(m) {
-		return root
-	}
-	return GraphTopDown(root, substituteTable, m)
-}
-
-func changes(m Map) bool {
+	var ops uop.OpSet // of what is replaced
 	for k, v := range m {
 		if k != v {
-			return true
+			ops = ops.Union(uop.Ops(k.Op))
 		}
 	}
-	return false
+	return run(root, nil, substituteTable, m, ops)
 }
 
 // RemoveTags drops the tags of all nodes.

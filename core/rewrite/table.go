@@ -18,6 +18,8 @@ type Rule struct {
 	Name string
 	// Ops are the operations of the nodes that the rule looks at.
 	Ops uop.OpSet
+	// Below, if it is not empty, says that nodes with none of these operations at or below them are of no interest either.
+	Below uop.OpSet
 	// Need are operations that must all occur among the direct sources; others are not looked at.
 	Need uop.OpSet
 	// Fn returns the replacement of u, or nil (or u itself) if the rule does not apply. ctx is what was given to Graph.
@@ -30,6 +32,7 @@ type Rule struct {
 type Table struct {
 	Name  string
 	Rules []*Rule
+	ops   uop.OpSet // the operations that rules look at
 	byOp  [uop.NumAllOps][]entry
 }
 
@@ -47,6 +50,10 @@ func New(name string, rules ...*Rule) *Table {
 		if r.Ops == (uop.OpSet{}) {
 			panic(fmt.Sprintf("rewrite.New: rule %q of table %q matches no operation", r.Name, name))
 		}
+		if r.Below == (uop.OpSet{}) {
+			t.ops = t.ops.Union(r.Ops)
+		}
+		t.ops = t.ops.Union(r.Below)
 		for _, o := range r.Ops.List() {
 			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn, r})
 		}

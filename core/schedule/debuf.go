@@ -165,7 +165,7 @@ func cheapToRepeat(v *uop.UOp) bool {
 
 // substituteWithin replaces ranges in the nodes inside them. It does not go further down: a range of the same
 // name that ended there is another one.
-var substituteWithin = rewrite.New("substitute within ranges", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var substituteWithin = rewrite.New("substitute within ranges", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Below: ops(uop.Range), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 	m := ctx.(rewrite.Map)
 	for _, r := range u.Ranges() {
 		if _, ok := m[r]; ok {

@@ -96,8 +96,11 @@ func (g *Graph) insert(i uint64, u *UOp) {
 			panic("uop.Graph.New: " + u.Op.String() + ": source " + s.Op.String() + " belongs to another graph")
 		}
 		u.srcOps[s.Op>>6] |= 1 << (s.Op & 63)
+		u.allOps[0] |= s.allOps[0]
+		u.allOps[1] |= s.allOps[1]
 		traits |= s.traits
 	}
+	u.allOps[u.Op>>6] |= 1 << (u.Op & 63)
 	u.g, u.id, u.traits = g, g.nextID, traits.of(u.Op, u.DType)
 	g.nextID++
 	g.table[i] = u

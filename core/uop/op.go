@@ -176,6 +176,9 @@ func (s OpSet) Minus(ops ...Op) OpSet {
 // SubsetOf reports whether every operation of s is in t.
 func (s OpSet) SubsetOf(t OpSet) bool { return s[0]&^t[0] == 0 && s[1]&^t[1] == 0 }
 
+// Intersects reports whether an operation is in both sets.
+func (s OpSet) Intersects(t OpSet) bool { return s[0]&t[0]|s[1]&t[1] != 0 }
+
 // List is the members in numeric order.
 func (s OpSet) List() []Op {
 	out := make([]Op, 0, bits.OnesCount64(s[0])+bits.OnesCount64(s[1]))

@@ -103,9 +103,6 @@ func (u *UOp) BackwardSliceSet() map[*UOp]struct{} {
 // DependsOn reports whether v is u or below u.
 func (u *UOp) DependsOn(v *UOp) bool { return u.Find(func(x *UOp) bool { return x == v }) != nil }
 
-// HasOp reports whether u or a node below it has one of the operations.
-func (u *UOp) HasOp(ops OpSet) bool { return u.Find(func(x *UOp) bool { return ops.Has(x.Op) }) != nil }
-
 // Find walks u and the nodes below it, in no particular order, and returns the first that satisfies f, or nil.
 func (u *UOp) Find(f func(*UOp) bool) *UOp {
 	seen := newNodeSet()

@@ -15,6 +15,7 @@ type UOp struct {
 	id     uint32
 	traits traits
 	srcOps OpSet
+	allOps OpSet
 	p      *props
 	t      *tensorProps
 }
@@ -64,6 +65,12 @@ func (u *UOp) Hash() uint64 { return u.hash }
 
 // SrcOps is the set of operations among the direct sources.
 func (u *UOp) SrcOps() OpSet { return u.srcOps }
+
+// AllOps is the set of operations of u and of all nodes below it.
+func (u *UOp) AllOps() OpSet { return u.allOps }
+
+// HasOp reports whether u or a node below it has one of the operations.
+func (u *UOp) HasOp(ops OpSet) bool { return u.allOps.Intersects(ops) }
 
 // With returns the node with other sources.
 func (u *UOp) With(src ...*UOp) *UOp {

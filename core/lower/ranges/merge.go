@@ -11,7 +11,7 @@ import (
 var SimplifyRanges = rewrite.New("simplify ranges",
 	&rewrite.Rule{Name: "merge ranges", Ops: uop.Ops(uop.End, uop.Reduce), Fn: mergeRanges})
 
-var mergeTable = rewrite.Concat("check_merge", rewrite.New("", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll,
+var mergeTable = rewrite.Concat("check_merge", rewrite.New("", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Below: rangeOp,
 	Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(rewrite.Map)[u] }}), symbolic.Symbolic, FlattenRange)
 
 func mergeRanges(_ any, u *uop.UOp) *uop.UOp {
@@ -83,6 +83,9 @@ func countDivmod(u *uop.UOp) int {
 
 // Splits collects the ranges that SplitRanges will split, with the size of their inner part.
 type Splits map[*uop.UOp]*uop.UOp
+
+// Unordered says that it is a set.
+func (Splits) Unordered() {}
 
 // SplitRanges splits a range r that occurs as r % c, with c dividing its size, into an outer and an inner
 // range. Its context is a Splits.

@@ -92,7 +92,7 @@ func collapse(u *uop.UOp, table *rewrite.Table, need uop.OpSet) *uop.UOp {
 			inside[x] = struct{}{}
 			seen = seen.Union(uop.Ops(x.Op))
 		}
-		if len(included) > 0 && !intersects(seen, need) {
+		if len(included) > 0 && !seen.Intersects(need) {
 			return nil
 		}
 		inputs, outputs := rewrite.Map{}, rewrite.Map{}
@@ -117,12 +117,8 @@ func collapse(u *uop.UOp, table *rewrite.Table, need uop.OpSet) *uop.UOp {
 
 var freeInput = uop.Ops(uop.ConstOp, uop.VConstOp, uop.Param, uop.DefineLocal, uop.DefineVar)
 
-func intersects(a, b uop.OpSet) bool { return a[0]&b[0]|a[1]&b[1] != 0 }
-
 // noRange reports whether no RANGE is below u, closed ones included.
-func noRange(u *uop.UOp) bool {
-	return u.Op == uop.ConstOp || len(u.Ranges()) == 0 && !u.HasOp(rangeOp)
-}
+func noRange(u *uop.UOp) bool { return !u.HasOp(rangeOp) }
 
 var (
 	rangeOp = uop.Ops(uop.Range)
