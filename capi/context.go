@@ -40,10 +40,18 @@ type context struct {
 	wrapped map[*memTensor]leaf
 }
 
-// hostMemory is caller's memory behind a BUFFER.
+// hostMemory is the memory behind a BUFFER: the caller's, or the library's own.
 type hostMemory struct {
 	data   unsafe.Pointer
 	nbytes uintptr
+	own    bool
+}
+
+// free gives the library's own memory back.
+func (h hostMemory) free() {
+	if h.own && h.nbytes > 0 {
+		free(h.data, h.nbytes)
+	}
 }
 
 func newContext() (*context, error) {
@@ -104,6 +112,9 @@ func (c *context) destroy() {
 	}
 	for _, a := range c.attachments {
 		a.free()
+	}
+	for _, h := range c.host {
+		h.free()
 	}
 	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
 	c.unwrap()

@@ -163,7 +163,7 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, dt)
-	c.host[b] = hostMemory{data, nbytes}
+	c.host[b] = hostMemory{data: data, nbytes: nbytes}
 	return value{readings: readings{u: b.Reshape(s)}, host: b}, nil
 }
 

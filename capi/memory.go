@@ -3,23 +3,47 @@ package main
 /*
 #include <stdint.h>
 #include <stddef.h>
+#include <stdlib.h>
 */
 import "C"
 
 import (
+	"fmt"
 	"unsafe"
+
+	"polygrad/exec/pages"
 )
 
 // alignment of memory of the library: a cache line, and the widest vector.
 const alignment = 64
 
-// allocate makes memory of the library. It lives as long as something points into it.
-func allocate(nbytes uintptr) unsafe.Pointer {
-	if nbytes == 0 {
-		return nil
+// large is memory of the library that was given back.
+var large pages.Cache
+
+// allocate makes memory of the library, which free gives back. Go's collector does not know of it: it would let as much
+// garbage gather as there are weights.
+func allocate(nbytes uintptr) (unsafe.Pointer, error) {
+	switch {
+	case nbytes == 0:
+		return nil, nil
+	case nbytes >= pages.HugeFrom:
+		p, err := large.Take(nbytes)
+		return pages.Pointer(p), err
 	}
-	p := unsafe.Pointer(unsafe.SliceData(make([]uint64, (nbytes+alignment)/8)))
-	return unsafe.Add(p, -uintptr(p)&(alignment-1))
+	p := C.aligned_alloc(alignment, C.size_t((nbytes+alignment-1)&^(alignment-1)))
+	if p == nil {
+		return nil, fmt.Errorf("no memory: got none for %d bytes", nbytes)
+	}
+	return p, nil
+}
+
+// free gives memory back that allocate made.
+func free(p unsafe.Pointer, nbytes uintptr) {
+	if nbytes >= pages.HugeFrom {
+		large.Give(uintptr(p), nbytes)
+	} else {
+		C.free(p)
+	}
 }
 
 // copyBytes copies memory; nothing may be NULL unless n is 0.
@@ -51,9 +75,18 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if size > 0 && data == nil {
 			return value{}, wrong("data", "is NULL, expected %d bytes", size)
 		}
-		own := allocate(size)
+		own, err := allocate(size)
+		if err != nil {
+			return value{}, err
+		}
 		copyBytes(own, data, size)
-		return c.hostBuffer(dt, s, own, size)
+		v, err := c.hostBuffer(dt, s, own, size)
+		if err != nil {
+			free(own, size)
+			return value{}, err
+		}
+		c.host[v.host] = hostMemory{own, size, true}
+		return v, nil
 	})
 }
 

@@ -6,18 +6,19 @@ import (
 )
 
 func TestAllocate(t *testing.T) {
-	if allocate(0) != nil {
-		t.Error("memory of 0 bytes is somewhere")
+	if p, err := allocate(0); p != nil || err != nil {
+		t.Errorf("memory of 0 bytes: got %p, %v", p, err)
 	}
-	for n := uintptr(1); n < 100_000; n += 1 + n/7 {
-		p := allocate(n)
+	for n := uintptr(1); n < 20_000_000; n += 1 + n/2 {
+		p, err := allocate(n)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if uintptr(p)%alignment != 0 {
 			t.Fatalf("%d bytes lie at %p, expected a multiple of %d", n, p, alignment)
 		}
-		for i, b := range unsafe.Slice((*byte)(p), n) {
-			if b != 0 {
-				t.Fatalf("byte %d of %d is %d", i, n, b)
-			}
-		}
+		mem := unsafe.Slice((*byte)(p), n)
+		mem[0], mem[n-1] = 1, 1
+		free(p, n)
 	}
 }

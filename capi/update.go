@@ -85,8 +85,20 @@ func (c *context) forget(leaves []value) {
 
 // unbind ends that a program finds the memory of a buffer.
 func (c *context) unbind(b *uop.UOp) {
+	h := c.host[b]
 	delete(c.host, b)
 	c.mu.c.unbound++
+	switch {
+	case !h.own:
+	case c.pending == nil:
+		h.free()
+	default:
+		// The jobs under way may use it.
+		go func(done chan struct{}) {
+			<-done
+			h.free()
+		}(c.pending)
+	}
 }
 
 func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {

@@ -26,6 +26,7 @@ func newBlock(sizes ...int64) (*block, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot get %d bytes of memory: %w", total*4, err)
 	}
+	wantHugePages(mem)
 	b := &block{mem: mem}
 	floats := unsafe.Slice((*float32)(unsafe.Pointer(&mem[0])), len(mem)/4)
 	for _, n := range sizes {

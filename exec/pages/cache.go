@@ -1,0 +1,56 @@
+package pages
+
+import (
+	"slices"
+	"sync"
+)
+
+// cacheLimit is how many bytes a cache keeps.
+const cacheLimit = 256 << 20
+
+// Cache keeps memory that was given back for those who take as much next: fresh memory costs a fault for each page.
+// The zero value is empty. It may be used by several goroutines at once.
+type Cache struct {
+	mu    sync.Mutex
+	idle  []idle // what was given back last at the end
+	bytes uintptr
+}
+
+type idle struct{ at, n uintptr }
+
+// whole rounds a size up to whole huge pages, so that similar sizes share.
+func whole(n uintptr) uintptr { return (n + hugePage - 1) &^ (hugePage - 1) }
+
+// Take returns n bytes that may hold anything.
+func (c *Cache) Take(n uintptr) (uintptr, error) {
+	n = whole(n)
+	c.mu.Lock()
+	for i, m := range slices.Backward(c.idle) {
+		if m.n == n {
+			c.idle = slices.Delete(c.idle, i, i+1)
+			c.bytes -= n
+			c.mu.Unlock()
+			return m.at, nil
+		}
+	}
+	c.mu.Unlock()
+	return Reserve(0, n)
+}
+
+// Give gives back the n bytes at an address that Take returned. What was given back first is unmapped if it becomes too much.
+func (c *Cache) Give(at, n uintptr) {
+	c.mu.Lock()
+	c.idle = append(c.idle, idle{at, whole(n)})
+	c.bytes += whole(n)
+	old := 0
+	for ; c.bytes > cacheLimit; old++ {
+		c.bytes -= c.idle[old].n
+	}
+	gone := slices.Clone(c.idle[:old])
+	c.idle = slices.Delete(c.idle, 0, old)
+	c.mu.Unlock()
+	for _, m := range gone {
+		// That the system keeps it is no reason to fail.
+		_ = Release(m.at, m.n)
+	}
+}
