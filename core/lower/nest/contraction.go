@@ -303,7 +303,8 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
 	const element = 4
-	if k*vec.tile()*element <= im.m.L1 && p.want[knobPacks] != on && im.interleaved(vec, walks, acc) {
+	near := k*vec.tile()*element <= im.m.L1
+	if p.passes == nil && near && p.want[knobPacks] != on && im.interleaved(vec, walks, acc) {
 		// Each walked loop would go through all of the result. What a tile needs stays in the nearest cache instead.
 		p.levels = append(append(p.levels, level{vec, tiles}, level{rows, tiles}), walks...)
 		return
@@ -319,8 +320,12 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		if p.passes != nil {
 			most = max(min(most, im.m.L2/2/(rows.n*vec.tile()*element)), 1)
 		}
-		vec.group = p.want.or(knobAcross, share(tilesAcross, most, int64(im.m.Threads)), tilesAcross)
 		inside := p.passes != nil || slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
+		group := share(tilesAcross, most, int64(im.m.Threads))
+		if p.passes == nil && (inside || len(walks) == 0) && near && len(p.rowPacks) == 0 && tilesDown*k*rows.tile()*element <= im.m.L2/2 {
+			group = 1 // all rows go by while the columns of a tile lie in the nearest cache
+		}
+		vec.group = p.want.or(knobAcross, group, tilesAcross)
 		if inside {
 			p.levels = append(walks, level{vec, block})
 			walks = nil
