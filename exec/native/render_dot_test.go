@@ -32,13 +32,15 @@ func TestDot(t *testing.T) {
 			continue
 		}
 		for _, k := range kinds {
-			for _, size := range [][3]int{{2, 2, 3}, {1, 2, 1}, {2, 1, 4}, {1, 1, 2}} {
+			for n, size := range [][3]int{{2, 2, 3}, {1, 2, 1}, {2, 1, 4}, {1, 1, 2}, {2, 2, 2}} {
+				more, streams := n%2 == 0, n/2%2 == 0
 				for _, terms := range []int{1, 3} {
 					if terms == 3 && (k[0] != nest.BF16 || !f.AMX) {
 						continue
 					}
 					t.Run(fmt.Sprintf("tiles %v/%v/%v/%d terms", f.AMX, k, size, terms), func(t *testing.T) {
-						c := dotKernel(t, f, nest.Dot{Kind: k[0], BKind: k[1], Rows: size[0], Cols: size[1], Steps: int64(size[2]), Terms: terms})
+						c := dotKernel(t, f, nest.Dot{Kind: k[0], BKind: k[1], Rows: size[0], Cols: size[1], Steps: int64(size[2]), Terms: terms,
+							More: more, AStreams: streams, BStreams: more != streams})
 						tiles := 0
 						for _, i := range c.Insts {
 							if i.Op == asm.TILERELEASE {

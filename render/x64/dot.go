@@ -87,22 +87,37 @@ func (g *gen) dotTiles(d *nest.Dot) {
 	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
 	row := g.gp()
 	g.number(row, tileRow)
-	for i := range d.Rows {
-		for j := range d.Cols {
-			g.ins(asm.TILEZERO, 0, tileSums[i][j])
+	across := g.gp()
+	g.number(across, uint64(d.CRow*wordBytes))
+	eachSum := func(f func(sum asm.Reg, at asm.Mem)) {
+		for i := range d.Rows {
+			for j := range d.Cols {
+				f(tileSums[i][j], asm.Mem{Base: c, Index: across, Scale: 1, Disp: int32(int64(i)*tileRows*d.CRow*wordBytes) + int32(j*tileRow)})
+			}
 		}
 	}
-	load := func(t, from asm.Reg, block int) {
-		g.from(asm.TILELOADD, 0, t, asm.Mem{Base: from, Index: row, Scale: 1, Disp: int32(block * tileBytes)})
+	eachSum(func(sum asm.Reg, at asm.Mem) {
+		if d.More {
+			g.from(asm.TILELOADD, 0, sum, at)
+		} else {
+			g.ins(asm.TILEZERO, 0, sum)
+		}
+	})
+	load := func(streams bool, t, from asm.Reg, block int) {
+		op := asm.TILELOADD
+		if streams {
+			op = asm.TILELOADDT1
+		}
+		g.from(op, 0, t, asm.Mem{Base: from, Index: row, Scale: 1, Disp: int32(block * tileBytes)})
 	}
 	g.repeat(d.Steps, func() {
 		for x := range d.Terms {
 			for i := range d.Rows {
-				load(tilesOfA[i], a, x*d.ABlocks+i)
+				load(d.AStreams, tilesOfA[i], a, x*d.ABlocks+i)
 			}
 			for y := range d.Terms - x {
 				for j := range d.Cols {
-					load(tilesOfB[j], b, y*d.BBlocks+j)
+					load(d.BStreams, tilesOfB[j], b, y*d.BBlocks+j)
 				}
 				for i := range d.Rows {
 					for j := range d.Cols {
@@ -112,14 +127,7 @@ func (g *gen) dotTiles(d *nest.Dot) {
 			}
 		}
 	}, pointerMove{a, d.AStep * wordBytes}, pointerMove{b, d.BStep * wordBytes})
-	across := g.gp()
-	g.number(across, uint64(d.CRow*wordBytes))
-	for i := range d.Rows {
-		for j := range d.Cols {
-			m := asm.Mem{Base: c, Index: across, Scale: 1, Disp: int32(int64(i)*tileRows*d.CRow*wordBytes) + int32(j*tileRow)}
-			g.to(asm.TILESTORED, 0, m, tileSums[i][j])
-		}
-	}
+	eachSum(func(sum asm.Reg, at asm.Mem) { g.to(asm.TILESTORED, 0, at, sum) })
 }
 
 // useTiles says that the function needs the registers of tiles.

@@ -34,7 +34,7 @@ func (g *gen) dotVectors(d *nest.Dot) {
 		ra, rb := g.gp(), g.gp()
 		g.move(ra, a)
 		g.move(rb, b)
-		w.clear()
+		w.begin(c)
 		g.repeat(d.Steps, func() {
 			g.repeat(tileRows/dotUnroll, func() {
 				for word := range dotUnroll {
@@ -46,19 +46,27 @@ func (g *gen) dotVectors(d *nest.Dot) {
 	}, pointerMove{a, dotRows * tileRow}, pointerMove{c, dotRows * d.CRow * wordBytes})
 }
 
-func (w *dotVector) clear() {
-	zero := func(r *asm.Reg) {
-		*r = w.vec()
-		w.zero(*r, 64)
-	}
+// begin sets the sums to 0, or to what there is.
+func (w *dotVector) begin(c asm.Reg) {
 	for i := range w.sums {
 		for j := range w.Cols {
-			zero(&w.sums[i][j])
+			w.sums[i][j] = w.vec()
+			if w.More {
+				w.from(asm.VMOVUPS, 64, w.sums[i][j], w.at(c, i, j))
+			} else {
+				w.zero(w.sums[i][j], 64)
+			}
 		}
 		if w.flip != 0 {
-			zero(&w.over[i])
+			w.over[i] = w.vec()
+			w.zero(w.over[i], 64)
 		}
 	}
+}
+
+// at is where a sum is.
+func (w *dotVector) at(c asm.Reg, row, col int) asm.Mem {
+	return asm.Mem{Base: c, Disp: int32(int64(row)*w.CRow*wordBytes) + int32(col*tileRow)}
 }
 
 // word multiplies one word of each row.
@@ -107,7 +115,7 @@ func (w *dotVector) write(c asm.Reg) {
 			if w.flip != 0 {
 				w.ins(asm.VPSUBD, 64, w.sums[i][j], w.sums[i][j], w.over[i])
 			}
-			w.to(asm.VMOVUPS, 64, asm.Mem{Base: c, Disp: int32(int64(i)*w.CRow*wordBytes) + int32(j*tileRow)}, w.sums[i][j])
+			w.to(asm.VMOVUPS, 64, w.at(c, i, j), w.sums[i][j])
 		}
 	}
 }

@@ -106,6 +106,10 @@ func (im *importer) levels(p *plan, i int, e *env) {
 	if len(p.rowPacks) > 0 && i == p.rowPackAt && p.adds() {
 		im.fillRowPacks(p, e)
 	}
+	if q := p.product; q != nil && i == len(p.levels)-1 && q.pass == nil {
+		im.inProductPasses(q, func() { im.levels(p, i, e) })
+		return
+	}
 	lv := p.levels[i]
 	a := lv.a
 	switch lv.kind {

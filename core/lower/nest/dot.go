@@ -9,9 +9,10 @@ const (
 	dotBlock = 16
 	// dotWords is the number of words of a block in a step.
 	dotWords = dotBlock * dotBlock
+	wordSize = 4
 )
 
-// Dot is the effect C = sum over Steps of A times B: Rows blocks of 16 rows by Cols blocks of 16 columns.
+// Dot is the effect C = sum over Steps of A times B, or C + that: Rows blocks of 16 rows by Cols blocks of 16 columns.
 //
 // A step of A has, from one to the next AStep words apart, Terms times its blocks, and a block has 16 rows of 16 words.
 // A step of B has them BStep words apart, and a block of it has 16 words for each of its 16 columns, those of the first
@@ -29,7 +30,11 @@ type Dot struct {
 	Steps        int64
 	CRow         int64
 	AStep, BStep int64
-	Pos          int // its place among the effects of the kernel
+	// AStreams and BStreams say that the operand goes by while the other one is to stay in the first cache.
+	AStreams, BStreams bool
+	// More says that the sum goes on from what is in C, instead of from 0.
+	More bool
+	Pos  int // its place among the effects of the kernel
 }
 
 // Per is how many numbers a word has.

@@ -15,6 +15,9 @@ func (m *interpreter) dot(d *Dot) {
 	for i := range rows {
 		for j := range cols {
 			f, n := float32(0), int32(0)
+			if at := c[i*d.CRow+j]; d.More {
+				f, n = math.Float32frombits(at), int32(at)
+			}
 			for s := range d.Steps {
 				for x := range int64(d.Terms) {
 					for y := range int64(d.Terms) - x {

@@ -22,6 +22,11 @@ type product struct {
 	terms int
 	a, b  *dotOperand
 	c     *Buffer
+	// streams is the operand whose tiles all go by while one of the other operand is at work.
+	streams *dotOperand
+	// passSteps is how many steps are done before the next tile is turned to, pass the pass at work.
+	passSteps int64
+	pass      *productPass
 }
 
 // dotOperand is one of the two factors.
@@ -251,8 +256,14 @@ func (o *dotOperand) step(q *product) int64 { return int64(q.terms) * o.blocks *
 // panel is how many words the operand has for one tile.
 func (o *dotOperand) panel(q *product) int64 { return q.steps * o.step(q) }
 
+// fits is how many of the operand's tiles a cache holds, one at least.
+func (o *dotOperand) fits(q *product, cache int64) int64 {
+	return min(max(cache/(o.panel(q)*wordSize), 1), o.ax.tiles())
+}
+
 // dotLevels orders the loops: the operand that is packed first lies in the third cache, the other one in the second. An
-// operand that the loops which are walked do not change is packed first, before them.
+// operand that the loops which are walked do not change is packed first, before them. If all of the second operand fits
+// into its cache it is packed before the first one, of which one tile after the other is packed then.
 func (im *importer) dotLevels(p *plan, q *product) {
 	rows, cols := q.a.ax, q.b.ax
 	cols.vec, cols.unit = true, dotBlock
@@ -279,21 +290,37 @@ func (im *importer) dotLevels(p *plan, q *product) {
 		threads = 1
 	}
 	reserve := func(o *dotOperand, cache, threads int64) {
-		most := max(cache/(o.panel(q)*4), 1)
-		o.ax.group = share(o.ax.tiles(), most, threads)
+		o.ax.group = share(o.ax.tiles(), o.fits(q, cache), threads)
 		o.buf = im.scratch(U32, o.ax.group*o.panel(q))
 		if q.terms > 1 {
 			o.reach = im.scratch(U32, dotBlock)
 			o.reach.Read, o.reach.Written = true, true
 		}
-		p.levels = append(p.levels, level{o.ax, block})
+		if o.ax.group < o.ax.tiles() || len(p.levels) == 0 && o == first {
+			p.levels = append(p.levels, level{o.ax, block})
+		}
 		o.at = len(p.levels)
 	}
-	reserve(first, im.m.L3, threads)
-	p.levels = append(p.levels, walks...)
-	reserve(second, im.m.L2/2, 1)
+	near, far := im.m.L2/2, im.m.L3
+	if len(walks) == 0 && second.fits(q, near) == second.ax.tiles() {
+		reserve(second, near, 1)
+		reserve(first, 0, threads)
+	} else {
+		reserve(first, far, threads)
+		p.levels = append(p.levels, walks...)
+		reserve(second, near, 1)
+	}
 	p.levels = append(p.levels, level{first.ax, tiles}, level{second.ax, tiles})
-	q.c = im.scratch(kindFor(q.up.slot.reg.DType.Base()), rows.jam*cols.jam*dotBlock)
+	q.streams = second
+	if second.ax.tiles() == 1 {
+		q.streams = first
+	}
+	q.planPasses(first, second, im.m.L1)
+	sums := rows.jam * cols.jam * dotBlock
+	if q.passes() > 1 {
+		sums *= second.ax.group
+	}
+	q.c = im.scratch(kindFor(q.up.slot.reg.DType.Base()), sums)
 	q.c.Read, q.c.Written = true, true
 }
 

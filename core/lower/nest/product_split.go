@@ -88,6 +88,9 @@ func (im *importer) guarded(p *plan, e *env) {
 	bad := im.legal(Or, I64, q.a.bad, q.b.bad)
 	good := im.legal(Sub, I64, im.Int(I64, 1), bad)
 	im.onceIf("split", good, func() { im.productTile(p, e) })
+	if !q.pass.last {
+		return
+	}
 	im.onceIf("not split", bad, func() {
 		outer := im.at
 		im.at = p

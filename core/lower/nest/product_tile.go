@@ -6,17 +6,21 @@ import "slices"
 func (im *importer) productTile(p *plan, e *env) {
 	q := p.product
 	rows, cols := q.a.ax, q.b.ax
+	sums := q.sums(im)
 	panel := func(o *dotOperand) *Place {
-		at := im.timesLinear(o.ax.number, o.panel(q))
+		at := im.addLinear(im.timesLinear(o.ax.number, o.panel(q)), im.timesLinear(q.pass.from, o.step(q)), 1)
 		return &Place{Buf: o.buf, Terms: at.terms, Off: at.off}
 	}
 	width := cols.jam * dotBlock
 	im.Dot(&Dot{
-		Kind: q.a.kind, BKind: q.b.kind, C: &Place{Buf: q.c}, A: panel(q.a), B: panel(q.b), Terms: q.terms,
+		Kind: q.a.kind, BKind: q.b.kind, C: &Place{Buf: q.c, Terms: sums.terms, Off: sums.off}, A: panel(q.a), B: panel(q.b), Terms: q.terms,
 		Rows: int((rows.live + dotBlock - 1) / dotBlock), Cols: int(cols.live), ABlocks: int(q.a.blocks), BBlocks: int(q.b.blocks),
-		Steps: q.steps, CRow: width, AStep: q.a.step(q), BStep: q.b.step(q),
+		Steps: q.pass.steps, CRow: width, AStep: q.a.step(q), BStep: q.b.step(q),
+		AStreams: q.streams == q.a, BStreams: q.streams == q.b, More: !q.pass.first,
 	})
-	im.rowsOfTile(p, e, func(copies []*env, place func(int) *Place) { im.results(p, copies, place) })
+	if q.pass.last {
+		im.rowsOfTile(p, e, func(copies []*env, place func(int) *Place) { im.results(p, copies, place) })
+	}
 }
 
 // rowsOfTile makes loops over the rows of the tile at work, and calls f with copies for a few rows and where the sums of
@@ -43,7 +47,8 @@ func (im *importer) rowsOfTile(p *plan, e *env, f func(copies []*env, place func
 			}
 			f(copies, func(i int) *Place {
 				row, unit := int64(i)/cols.live, int64(i)%cols.live
-				return &Place{Buf: q.c, Terms: []Term{{l.Iter, n * width}}, Off: (from+row)*width + unit*dotBlock, Stride: 1}
+				at := im.addLinear(q.sums(im), linear{terms: []Term{{l.Iter, n * width}}, off: (from+row)*width + unit*dotBlock}, 1)
+				return &Place{Buf: q.c, Terms: at.terms, Off: at.off, Stride: 1}
 			})
 		})
 	}
