@@ -135,7 +135,7 @@ var addControlFlow = rewrite.New("add control flow", &rewrite.Rule{
 var splitEnds = rewrite.New("split ends", &rewrite.Rule{
 	Name: "close one loop at a time", Ops: uop.Ops(uop.End),
 	Fn: func(_ any, e *uop.UOp) *uop.UOp {
-		rngs := append([]*uop.UOp(nil), e.Graph().Sink(nil, e.Src[1:]...).Ranges()...)
+		rngs := append([]*uop.UOp(nil), e.Graph().Sink(nil, e.Src[1:]...).OwnRanges()...)
 		sort.SliceStable(rngs, func(i, j int) bool {
 			c, _ := uop.ArgCompare(rngs[j].Arg, rngs[i].Arg)
 			return c < 0

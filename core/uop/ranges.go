@@ -101,5 +101,41 @@ func without(rs []*UOp, r *UOp, owned *bool) []*UOp {
 	return rs
 }
 
+// OwnRanges are those of Ranges that u runs through, without those that it is inside of only because the size of another
+// one depends on them. The slice must not be changed.
+func (u *UOp) OwnRanges() []*UOp {
+	all := u.Ranges()
+	symbolic := false
+	for _, r := range all {
+		symbolic = symbolic || len(r.Src) > 0 && r.Src[0].Op != ConstOp
+	}
+	if !symbolic {
+		return all
+	}
+	own, seen := map[*UOp]bool{}, map[*UOp]bool{}
+	var walk func(x *UOp)
+	walk = func(x *UOp) {
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		if x.Op == Range {
+			own[x] = true
+			return
+		}
+		for _, s := range x.Src {
+			walk(s)
+		}
+	}
+	walk(u)
+	var out []*UOp
+	for _, r := range all {
+		if own[r] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // InRange reports whether u is inside range r.
 func (u *UOp) InRange(r *UOp) bool { return contains(u.Ranges(), r) }

@@ -148,11 +148,20 @@ func (im *importer) levels(p *plan, i int, e *env) {
 	}
 }
 
-// unknownTiles makes the vectors of an axis whose count is known when the kernel runs, with only the lanes that there are.
+// unknownTiles makes the vectors of an axis whose count is known when the kernel runs: as many as there are, or with only
+// the lanes that there are.
 func (im *importer) unknownTiles(p *plan, i int, e *env) {
 	a := p.levels[i].a
 	im.env = e
 	n, lanes := im.count(a.r), int64(im.Lanes)
+	if a.r.multiple()%a.tile() == 0 {
+		im.Builder.Loop(a.r.label()+" tiles", im.Do(Div, I64, n, im.Int(I64, a.tile())), func(l *Loop) {
+			a.base = linear{terms: []Term{{l.Iter, a.tile()}}}
+			a.live, a.last = a.jam, nil
+			im.levels(p, i+1, e)
+		})
+		return
+	}
 	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, lanes-1)), im.Int(I64, lanes))
 	im.Builder.Loop(a.r.label()+" vectors", count, func(l *Loop) {
 		a.base = linear{terms: []Term{{l.Iter, lanes}}}

@@ -146,7 +146,7 @@ func (im *importer) planElements(p *plan) {
 	var vec *axis
 	best := 0.0
 	for _, a := range p.axes {
-		if a.n >= 0 && a.n < 2 || a.n < 0 && !p.masks || !p.want.allows(knobVector, a) {
+		if a.n >= 0 && a.n < 2 || a.n < 0 && !p.masks && a.r.multiple()%int64(im.Lanes) != 0 || !p.want.allows(knobVector, a) {
 			continue
 		}
 		// A vector that is not full costs as much as one that is.
@@ -165,11 +165,11 @@ func (im *importer) planElements(p *plan) {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
+	weight := im.weight(p.leaf)
+	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.n >= 0 && vec.tile() > vec.n || vec.n < 0 && vec.r.multiple()%vec.tile() != 0); vec.jam /= 2 {
+	}
 	if vec.n < 0 {
 		return
-	}
-	weight := im.weight(p.leaf)
-	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.tile() > vec.n); vec.jam /= 2 {
 	}
 	vec.jam = p.want.or(knobWide, vec.jam, max(vec.n/vec.unit, 1))
 }

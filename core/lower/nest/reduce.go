@@ -10,11 +10,9 @@ func (im *importer) reduce(r *region, copies []*env) {
 	switch {
 	case len(r.loops()) > 0 || !r.simple():
 		im.sequential(r, copies)
-	case r.trip() < 0 && along && im.m.Masks && im.maskable():
+	case r.trip() < 0 && along && (r.multiple()%int64(im.Lanes) == 0 || im.m.Masks && im.maskable()):
 		im.alongUnknown(r, copies)
-	case r.trip() < 0:
-		im.sequential(r, copies)
-	case along:
+	case r.trip() >= 0 && along:
 		im.along(r, copies)
 	default:
 		im.unrolled(r, copies)
@@ -22,18 +20,28 @@ func (im *importer) reduce(r *region, copies []*env) {
 }
 
 // alongUnknown spreads a loop over the lanes of vectors whose count is known when the kernel runs: each vector has
-// only the lanes that there are.
+// only the lanes that there are, if their number may be no multiple of those of a vector.
 func (im *importer) alongUnknown(r *region, copies []*env) {
-	const ways = 4
+	lanes, whole := int64(im.Lanes), r.multiple()%int64(im.Lanes) == 0
+	ways, round := int64(4), lanes*4-1
+	if whole {
+		for ways = chains; r.multiple()%(ways*lanes) != 0 || ways > 1 && (ways*int64(len(copies)*len(r.updates)) > chains || ways*im.weight(r) > 256); ways /= 2 {
+		}
+		round = 0
+	}
 	im.env = copies[0]
-	n, lanes := im.count(r), int64(im.Lanes)
-	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, ways*lanes-1)), im.Int(I64, ways*lanes))
+	n := im.count(r)
+	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, round)), im.Int(I64, ways*lanes))
 	var s *sums
 	im.Builder.Loop(r.label(), count, func(l *Loop) {
-		s = im.newSums(l, r, copies, ways, true)
-		for w := range int64(ways) {
+		s = im.newSums(l, r, copies, int(ways), true)
+		for w := range ways {
 			at := linear{terms: []Term{{l.Iter, ways * lanes}}, off: w * lanes, lane: 1}
-			s.step(int(w), at, im.lanesBelow(n, linear{terms: at.terms, off: at.off}), true)
+			var tail *Value
+			if !whole {
+				tail = im.lanesBelow(n, linear{terms: at.terms, off: at.off})
+			}
+			s.step(int(w), at, tail, true)
 		}
 	})
 	s.finish(true)
@@ -249,16 +257,24 @@ func (im *importer) range1(r *region, copies []*env, part span) {
 // unrolled makes a loop with several iterations in one, so that enough sums are under way.
 func (im *importer) unrolled(r *region, copies []*env) {
 	all := im.span(r)
-	n := all.n
+	n, rest := all.n, int64(0)
 	sums1 := int64(len(copies) * len(r.updates))
 	ways := int64(1)
-	for ways*sums1 < chains && 2*ways <= n && 2*ways*sums1*im.weight(r) <= 512 {
+	for ways*sums1 < chains && (n < 0 || 2*ways <= n) && 2*ways*sums1*im.weight(r) <= 512 {
 		ways *= 2
 	}
-	ways = im.at.ways(ways, n)
-	if full := n / ways; full > 0 {
+	var count *Value
+	if n < 0 {
+		ways = gcd(ways, r.multiple())
+		im.env = copies[0]
+		count = im.Do(Div, I64, im.count(r), im.Int(I64, ways))
+	} else {
+		ways = im.at.ways(ways, n)
+		count, rest = im.Int(I64, n/ways), n%ways
+	}
+	if n < 0 || n >= ways {
 		var s *sums
-		im.Builder.Loop(r.label(), im.Int(I64, full), func(l *Loop) {
+		im.Builder.Loop(r.label(), count, func(l *Loop) {
 			s = im.newSums(l, r, copies, int(ways), false)
 			for w := range ways {
 				s.step(int(w), im.addLinear(all.from, linear{terms: []Term{{l.Iter, ways}}, off: w}, 1), nil, false)
@@ -266,7 +282,7 @@ func (im *importer) unrolled(r *region, copies []*env) {
 		})
 		s.finish(false)
 	}
-	if n%ways > 0 {
-		im.range1(r, copies, span{im.addLinear(all.from, linear{off: n - n%ways}, 1), n % ways})
+	if rest > 0 {
+		im.range1(r, copies, span{im.addLinear(all.from, linear{off: n - rest}, 1), rest})
 	}
 }

@@ -47,6 +47,28 @@ func (r *region) trip() int64 {
 	return -1
 }
 
+// multiple is a number that the number of iterations of a loop is a multiple of.
+func (r *region) multiple() int64 { return multipleOf(r.rng.Src[0]) }
+
+func multipleOf(u *uop.UOp) int64 {
+	switch {
+	case u.Op == uop.ConstOp:
+		return u.ConstVal().I()
+	case u.Op == uop.Mul:
+		return multipleOf(u.Src[0]) * multipleOf(u.Src[1])
+	case u.Op == uop.Add:
+		return gcd(multipleOf(u.Src[0]), multipleOf(u.Src[1]))
+	}
+	return 1
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, -a)
+}
+
 // loops are the loops directly inside.
 func (r *region) loops() []*region {
 	var out []*region

@@ -1,6 +1,8 @@
 package ranges
 
 import (
+	"slices"
+
 	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 )
@@ -60,8 +62,10 @@ func flattenRange(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	src := append([]*uop.UOp(nil), u.Src[:k]...)
-	for _, x := range u.Graph().Sink(nil, u.Src[k:]...).Toposort() {
-		if x.Op == uop.Range {
+	over := u.Graph().Sink(nil, u.Src[k:]...)
+	own := over.OwnRanges()
+	for _, x := range over.Toposort() {
+		if x.Op == uop.Range && slices.Contains(own, x) {
 			src = append(src, x)
 		}
 	}

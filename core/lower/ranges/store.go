@@ -61,7 +61,7 @@ func bufferizeToStore(c *Counter, u *uop.UOp, locals bool) *uop.UOp {
 	}
 	g, v, idx, opts := u.Graph(), u.Src[0], u.Src[1], u.Arg.(uop.BufferizeOpts)
 	size := u.Shape()[0].N
-	rngs := slices.Clone(idx.Ranges())
+	rngs := slices.Clone(idx.OwnRanges())
 	slices.SortStableFunc(rngs, func(a, b *uop.UOp) int { return compareIDs(a.RangeID(), b.RangeID()) })
 	ptr := u.DType.Ptr(size, opts.Space)
 	switch {

@@ -52,7 +52,12 @@ func (f *fuser) takeRows(j int) int {
 	if h < 0 {
 		return -1
 	}
-	return f.takeIn(h, j, func(p, k *body) *body { return f.inBlocks(p, k, outer) })
+	return f.takeIn(h, j, func(p, k *body) *body {
+		if k = f.inBlocks(p, k, outer); k == nil {
+			return nil
+		}
+		return f.withoutMasked(k, outer[len(outer)-1])
+	})
 }
 
 // separateRows makes a kernel of what kernel j does to the rows of a product before it multiplies them, together with the

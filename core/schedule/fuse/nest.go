@@ -160,7 +160,7 @@ func (f *fuser) close(b *body) schedule.Kernel {
 			slices.SortFunc(rs, byID)
 			for _, r := range rs {
 				if m[r] == nil {
-					m[r] = numbered(r, n)
+					m[r] = numbered(r.With(replace(r.Src[0], m)), n)
 					n++
 				}
 			}
