@@ -1,11 +1,13 @@
 package fuse_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -189,6 +191,57 @@ func TestAttentionIsOneKernel(t *testing.T) {
 	scores := times(g.in(256, 32), g.in(200, 32))
 	o.MinBlock = 16
 	g.expect(g.fused(o, scores, times(softmax(scores, 1), g.in(200, 32).Permute([]int{1, 0}))), 3)
+}
+
+// Blocks of rows end where a causal mask makes all their scores minus infinity, unless something else is added to those.
+func TestMaskedColumns(t *testing.T) {
+	const n = 256
+	o := options
+	o.BlockBytes = n*n*4 - 1
+	masked := func(o tensor.AttentionOptions, more func(g graph) *uop.UOp) func(g graph) *uop.UOp {
+		return func(g graph) *uop.UOp {
+			out, err := tensor.ScaledDotProductAttention(g.in(n, 32), g.in(n, 32), g.in(n, 32), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more != nil {
+				out = out.Add(more(g))
+			}
+			return out
+		}
+	}
+	for name, c := range map[string]struct {
+		out     func(g graph) *uop.UOp
+		shorter bool
+	}{
+		"causal":   {masked(tensor.AttentionOptions{Causal: true}, nil), true},
+		"no mask":  {masked(tensor.AttentionOptions{}, nil), false},
+		"epilogue": {masked(tensor.AttentionOptions{Causal: true}, func(g graph) *uop.UOp { return g.in(n, 32) }), true},
+		"mask of data": {func(g graph) *uop.UOp {
+			// A mask that is computed from other data says nothing of whole columns.
+			q, k := g.in(n, 32), g.in(n, 32)
+			row, column := g.in(n, 1).Expand(uop.ShapeOf(n, n)), g.in(1, n).Expand(uop.ShapeOf(n, n))
+			scores := times(q, k)
+			low := scores.ConstLike(uop.Float(math.Inf(-1)))
+			scores = column.Alu(uop.CmpLt, row).Alu(uop.Where, scores, low)
+			return times(softmax(scores, 1), g.in(32, n))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGraph(t)
+			s := g.fused(o, c.out(g))
+			g.expect(s, 1)
+			symbolic := 0
+			for _, u := range s.Kernels[0].AST.Toposort() {
+				if u.Op == uop.Range && u.Src[0].Op != uop.ConstOp {
+					symbolic++
+				}
+			}
+			if (symbolic > 0) != c.shorter {
+				t.Errorf("%d loops whose length depends on the block, expected some: %v", symbolic, c.shorter)
+			}
+		})
+	}
 }
 
 // The updates of a parameter and its moments are one kernel that changes three buffers.
