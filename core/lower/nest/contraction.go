@@ -277,6 +277,9 @@ func even(n, most int64) int64 {
 	return found
 }
 
+// fewTiles is how many tiles of rows have to use columns that come from the last cache.
+const fewTiles = 4
+
 // blocks divides a product of matrices so that what is used again lies in the nearest caches: columns into blocks
 // that are packed, rows into blocks of half of the second cache.
 func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
@@ -321,6 +324,10 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 			most = max(min(most, im.m.L2/2/(rows.n*vec.tile()*element)), 1)
 		}
 		inside := p.passes != nil || slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
+		if !inside && tilesDown < fewTiles {
+			// Each walked loop goes through all columns of a block.
+			most = max(min(most, im.m.L2/2/(k*vec.tile()*element)), 1)
+		}
 		group := share(tilesAcross, most, int64(im.m.Threads))
 		if p.passes == nil && (inside || len(walks) == 0) && near && len(p.rowPacks) == 0 && tilesDown*k*rows.tile()*element <= im.m.L2/2 {
 			group = 1 // all rows go by while the columns of a tile lie in the nearest cache

@@ -17,7 +17,8 @@ type pack struct {
 }
 
 const (
-	// packTiles is how many tiles of rows must use a packed column, if to load it is as cheap as from the pack.
+	// packTiles is how many tiles of rows must use a packed column, if to load it is as cheap as from the pack; half of
+	// that if what is packed lies in the nearest cache until it is used.
 	packTiles = 6
 	// farStep is the distance in bytes from one vector to the next, along the loop that collects, from which on they
 	// lie on too many pages and in too few places of the caches.
@@ -29,6 +30,10 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 	in, k, always := sum.innermost(), sum.steps, p.want[knobPacks] == on
 	byLane, byRow, byStep := im.slopes(vec.r.rng), im.slopes(rows.r.rng), im.slopes(in.rng)
 	reuse := rows.n / rows.tile()
+	least := int64(packTiles)
+	if k*vec.tile()*4 <= im.m.L1 {
+		least /= 2
+	}
 	if k*vec.tile()*4 > im.m.L3 || p.want[knobPacks] == off {
 		return nil
 	}
@@ -66,7 +71,7 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always {
 			s, t := byLane.of(u.Src[0]), byStep.of(u.Src[0])
 			near := s.step == 1 && !s.odd
-			if near && (reuse < packTiles || max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd) {
+			if near && (reuse < least || max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd) {
 				return
 			}
 		}
