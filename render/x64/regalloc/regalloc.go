@@ -67,15 +67,12 @@ func Alloc(c *Code) (Result, error) {
 	if err := a.read(c); err != nil {
 		return Result{}, err
 	}
-	err := a.walk()
-	// Most code fits its registers as it stands; only where it does not the order of the instructions matters.
-	if (err != nil || a.short) && a.arrangeAll() {
+	if a.arrangeAll() {
 		if err := a.read(c); err != nil {
 			return Result{}, err
 		}
-		err = a.walk()
 	}
-	if err != nil {
+	if err := a.walk(); err != nil {
 		return Result{}, err
 	}
 	r := a.write()

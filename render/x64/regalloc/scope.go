@@ -131,7 +131,7 @@ func (a *alloc) conform(s *scope, i int32) {
 			if !x.valid && x.remake == none {
 				a.store(i, v, x.reg)
 			}
-			x.valid, a.short = true, true
+			x.valid = true
 			a.release(v)
 			if !x.spilled {
 				x.spilled = true

@@ -4,7 +4,6 @@ import "polygrad/render/x64/asm"
 
 // evict takes v out of its register, into the frame if it can not be made again.
 func (a *alloc) evict(i, v int32) {
-	a.short = true
 	x := &a.vals[v]
 	at, r := i, x.reg
 	// The store goes in front of the outermost loop or skipped code where the value is the same. Where the scope has not

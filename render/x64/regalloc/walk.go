@@ -32,7 +32,6 @@ type alloc struct {
 	loop    int32 // the innermost loop at this place
 	scopes  []scope
 	spilled []int32          // values that have been in the frame
-	short   bool             // a value had to leave its register for another one
 	gone    []bool           // instructions that are not needed
 	alive   [][classes]int16 // how many values are alive before each instruction
 	through [][classes]int16 // how many values are alive through each loop and not used in it
@@ -72,7 +71,7 @@ func (a *alloc) walk() error {
 	a.gone = grow(a.gone, n)
 	clear(a.gone)
 	a.added, a.slots, a.scopes, a.spilled = a.added[:0], a.slots[:0], a.scopes[:0], a.spilled[:0]
-	a.scratch, a.short = false, false
+	a.scratch = false
 	a.loop = 0
 	for i := range a.insts {
 		inst := &a.insts[i]
