@@ -13,12 +13,19 @@ import (
 // placeTable knows the addresses of a kernel. An address is built from the outermost terms inwards, so that each part
 // is computed in the outermost block that it can be, and is shared by all places that begin with it.
 type placeTable struct {
-	parts   map[string]*part
-	wholes  map[string]*part // by buffer and terms in the order of a place
+	parts   map[string]*part // by buffer and terms
+	bases   map[*nest.Buffer]*base
 	scaled  map[nest.Term]asm.Reg
 	key     []byte
 	planned map[*nest.Place]*part
-	bases   map[int]asm.Reg
+	args    map[int]asm.Reg
+}
+
+// base is the address of a buffer, with the places in it that were planned last: most have the terms of one of them.
+type base struct {
+	part   *part
+	recent [8]*nest.Place
+	next   int
 }
 
 // part is the address of a buffer plus the terms of some blocks.
@@ -38,15 +45,16 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 	if t.planned[at] != nil {
 		return
 	}
-	key := binary.AppendVarint(t.key[:0], int64(at.Buf.ID))
-	key = appendTerms(key, at.Terms)
-	t.key = key
-	if p := t.wholes[string(key)]; p != nil {
-		t.planned[at] = p
-		return
+	b := t.base(g, at.Buf)
+	for _, r := range b.recent {
+		if r != nil && slices.Equal(r.Terms, at.Terms) {
+			t.planned[at] = t.planned[r]
+			return
+		}
 	}
-	whole := string(key)
-	p := t.base(g, at.Buf)
+	b.recent[b.next%len(b.recent)] = at
+	b.next++
+	p := b.part
 	size := at.Buf.Kind.Size()
 	terms := slices.DeleteFunc(slices.Clone(at.Terms), func(t nest.Term) bool {
 		return t.V.Op == nest.Iter && g.loopOf(t.V.Loop).trip == 1 // it is 0
@@ -66,7 +74,7 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 		p = t.inner(p, ts)
 		i += n
 	}
-	t.planned[at], t.wholes[whole] = p, p
+	t.planned[at] = p
 	if p.last {
 		return
 	}
@@ -83,14 +91,13 @@ func iterFirst(v *nest.Value) int {
 	return 1
 }
 
-func (t *placeTable) base(g *gen, b *nest.Buffer) *part {
-	key := string(binary.AppendVarint(nil, int64(b.ID)))
-	p := t.parts[key]
-	if p == nil {
-		p = &part{buf: b, block: g.k.Root}
-		t.parts[key] = p
+func (t *placeTable) base(g *gen, buf *nest.Buffer) *base {
+	b := t.bases[buf]
+	if b == nil {
+		b = &base{part: &part{buf: buf, block: g.k.Root}}
+		t.bases[buf] = b
 	}
-	return p
+	return b
 }
 
 // inner is the part that adds terms of one block, coefficients in bytes, to another.
@@ -251,10 +258,10 @@ func (g *gen) index(v *nest.Value) asm.Reg {
 
 // baseOf is the address that is the i-th argument. Buffers may share it: scratch memory, or views as another kind.
 func (g *gen) baseOf(i int) asm.Reg {
-	r := g.places.bases[i]
+	r := g.places.args[i]
 	if r == 0 {
 		r = g.argument(i)
-		g.places.bases[i] = r
+		g.places.args[i] = r
 	}
 	return r
 }

@@ -148,7 +148,7 @@ func newGen(k *nest.Kernel, f Features, coder *asm.Coder) *gen {
 		k: k, f: f, pool: pool{coder}, room: r,
 		vals:     r.vals,
 		sections: map[*nest.Block]*section{}, loops: map[*nest.Loop]*loop{}, phis: map[*nest.Value]*phi{},
-		places: placeTable{parts: map[string]*part{}, wholes: map[string]*part{}, scaled: map[nest.Term]asm.Reg{}, planned: map[*nest.Place]*part{}, bases: map[int]asm.Reg{}},
+		places: placeTable{parts: map[string]*part{}, bases: map[*nest.Buffer]*base{}, scaled: map[nest.Term]asm.Reg{}, planned: map[*nest.Place]*part{}, args: map[int]asm.Reg{}},
 		turned: map[*nest.Value][]turned{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
 	}
 }
