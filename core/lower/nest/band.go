@@ -12,9 +12,11 @@ type axis struct {
 	split int64
 	// place is its number among the axes of the band, from 1 on.
 	place int64
-	vec   bool  // the lanes of vectors are iterations of it
-	jam   int64 // units in a tile
-	unit  int64 // iterations in a unit
+	vec   bool // the lanes of vectors are iterations of it
+	// ordered axes are those whose iterations may store to the same place, and have to be done one after the other.
+	ordered bool
+	jam     int64 // units in a tile
+	unit    int64 // iterations in a unit
 	// group is the number of tiles in a block of the cache, 0 for no blocks.
 	group int64
 

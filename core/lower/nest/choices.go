@@ -49,7 +49,7 @@ func (p *plan) shareable() []int64 {
 		if p.passes != nil && i >= p.passes.at || p.product != nil && i > 0 {
 			break
 		}
-		if l.a.n > 0 && (l.kind != tiles || l.a.group == 0) {
+		if l.a.n > 0 && !l.a.ordered && (l.kind != tiles || l.a.group == 0) {
 			out = append(out, int64(i))
 		}
 	}

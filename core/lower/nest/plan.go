@@ -92,11 +92,12 @@ func (im *importer) plan(c []*region, e *env) *plan {
 		p.axes = append(p.axes, &axis{r: r, n: r.trip(), place: int64(i + 1), jam: 1, unit: 1})
 	}
 	im.number(p, c)
+	im.findOrdered(p)
 	inner := p.leaf.loops()
 	collects := slices.ContainsFunc(inner, func(r *region) bool { return !r.writes })
 	nested := slices.ContainsFunc(inner, func(r *region) bool { return r.writes })
 	switch {
-	case im.plain || !nested && !im.independent(p.leaf):
+	case im.plain || !nested && !im.independent(p.leaf) || collects && p.ordered():
 	case nested:
 		p.along = true
 	case !collects:
@@ -110,6 +111,36 @@ func (im *importer) plan(c []*region, e *env) *plan {
 	}
 	p.record(collects && !nested)
 	return p
+}
+
+// findOrdered finds the axes that addresses of stores depend on by way of what is read from memory.
+func (im *importer) findOrdered(p *plan) {
+	for _, x := range p.leaf.accesses(1, nil) {
+		if x.u.Op != uop.Store {
+			continue
+		}
+		loads := loadsIn(x.u.Src[0], map[*uop.UOp]bool{})
+		for _, a := range p.axes {
+			s := im.slopes(a.r.rng)
+			a.ordered = a.ordered || slices.ContainsFunc(loads, func(l *uop.UOp) bool { return s.of(l).matters })
+		}
+	}
+}
+
+// loadsIn are the loads that a value is computed from.
+func loadsIn(u *uop.UOp, seen map[*uop.UOp]bool) []*uop.UOp {
+	if seen[u] || u.Op == uop.Range {
+		return nil
+	}
+	seen[u] = true
+	if u.Op == uop.Load {
+		return []*uop.UOp{u}
+	}
+	var out []*uop.UOp
+	for _, s := range u.Src {
+		out = append(out, loadsIn(s, seen)...)
+	}
+	return out
 }
 
 // order makes the levels: walked axes, then tiles.
@@ -146,7 +177,7 @@ func (im *importer) planElements(p *plan) {
 	var vec *axis
 	best := 0.0
 	for _, a := range p.axes {
-		if a.n >= 0 && a.n < 2 || a.n < 0 && !p.masks && a.r.multiple()%int64(im.Lanes) != 0 || !p.want.allows(knobVector, a) {
+		if a.n >= 0 && a.n < 2 || a.n < 0 && !p.masks && a.r.multiple()%int64(im.Lanes) != 0 || a.ordered || !p.want.allows(knobVector, a) {
 			continue
 		}
 		// A vector that is not full costs as much as one that is.
@@ -158,10 +189,11 @@ func (im *importer) planElements(p *plan) {
 	if vec == nil {
 		return
 	}
-	if a := im.bestPair(p, acc, best); a != nil {
+	ordered := p.ordered()
+	if a := im.bestPair(p, acc, best); a != nil && !ordered {
 		vec = a
 		p.axes = append(slices.DeleteFunc(p.axes, func(b *axis) bool { return b.r == a.r || b.r == a.inner }), a)
-	} else if im.planTurn(p, acc, best) || p.want[knobVector] == open && best > float64(len(acc))*costApart {
+	} else if !ordered && im.planTurn(p, acc, best) || p.want[knobVector] == open && best > float64(len(acc))*costApart {
 		return
 	}
 	vec.vec, vec.unit = true, int64(im.Lanes)
@@ -192,11 +224,12 @@ func (im *importer) weight(r *region) int64 {
 
 // chooseItems says which loop the threads share.
 func (im *importer) chooseItems(p *plan) {
-	if len(p.levels) == 0 {
+	shareable := p.shareable()
+	at := slices.IndexFunc(p.levels, func(l level) bool { return !l.a.ordered })
+	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) {
 		return
 	}
-	at := 0
-	if i := int(p.want[knobItems]) - 1; i >= 0 && slices.Contains(p.shareable(), int64(i)) {
+	if i := int(p.want[knobItems]) - 1; i >= 0 && slices.Contains(shareable, int64(i)) {
 		at = i
 	}
 	first := p.levels[at]
@@ -204,14 +237,14 @@ func (im *importer) chooseItems(p *plan) {
 	if n < 0 || im.serial {
 		return
 	}
-	p.used.items = p.shareable()
+	p.used.items = shareable
 	switch first.kind {
 	case tiles:
 		n = first.a.full() + min(first.a.rest(), 1)
 	case block:
 		n = (first.a.full() + min(first.a.rest(), 1) + first.a.group - 1) / first.a.group
 	case walk:
-		if len(p.levels) > at+1 && p.levels[at+1].kind == walk && n < manyItems && p.levels[at+1].a.n > 0 {
+		if len(p.levels) > at+1 && p.levels[at+1].kind == walk && n < manyItems && p.levels[at+1].a.n > 0 && !p.levels[at+1].a.ordered {
 			p.with = p.levels[at+1].a
 			n *= p.with.n
 			p.levels = slices.Delete(p.levels, at+1, at+2)
@@ -224,3 +257,8 @@ func (im *importer) chooseItems(p *plan) {
 
 // manyItems are enough for any number of threads.
 const manyItems = 64
+
+// ordered reports whether there are axes whose iterations have to be done one after the other.
+func (p *plan) ordered() bool {
+	return slices.ContainsFunc(p.axes, func(a *axis) bool { return a.ordered })
+}

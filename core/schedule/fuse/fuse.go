@@ -85,33 +85,40 @@ func Apply(s *schedule.Schedule, o Options) {
 	f.producers(false)
 	f.siblings()
 	f.producers(true)
+	merged := f.scatters()
 	f.blocks()
-	merged := false
-	for i, it := range f.items {
+	s.Kernels = s.Kernels[:0]
+	for _, it := range f.items {
 		if it.body != nil && it.body.merged {
 			it.kernel = f.finish(it.body)
 			merged = true
 		}
-		s.Kernels[i] = it.kernel
+		s.Kernels = append(s.Kernels, it.kernel)
 	}
 	if !merged {
 		return
 	}
-	s.Kernels = s.Kernels[:len(f.items)]
 	f.dropSlots()
 	s.PlanMemory()
 }
 
 func (f *fuser) newItem(k schedule.Kernel) *item {
-	it := &item{kernel: k, body: f.open(k)}
-	if it.body == nil {
-		for _, b := range k.Bufs {
-			it.reads.add(b)
-			it.writes.add(b)
-		}
-		return it
+	b := f.open(k)
+	if b == nil {
+		return opaque(k)
 	}
+	it := &item{kernel: k, body: b}
 	it.note()
+	return it
+}
+
+// opaque is a kernel that stays as it is.
+func opaque(k schedule.Kernel) *item {
+	it := &item{kernel: k}
+	for _, b := range k.Bufs {
+		it.reads.add(b)
+		it.writes.add(b)
+	}
 	return it
 }
 

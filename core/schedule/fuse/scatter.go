@@ -1,0 +1,172 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// The gradient of a table of which rows were taken has for each row the sum of what was done to it, in which each place
+// that rows were taken to has a term, zero if it was another row:
+//
+//	for row { for t { sum += number[t] == row ? x[t] : 0 }; store base + sum }
+//
+// If there are many rows nearly all terms are zero. Then the base is stored first, and each term is added where it belongs:
+//
+//	for row { store base }; for t { row = number[t]; store what is there + x[t] }
+
+// scatterRows is the number of rows from which on sums are scattered.
+const scatterRows = 64
+
+// scatter is a sum that can be scattered.
+type scatter struct {
+	sum *uop.UOp
+	// row is the loop whose iterations the numbers stand for, x what is added to the row of a number.
+	row, number, x *uop.UOp
+}
+
+// scatters cuts kernels in two that have a sum which can be scattered. It reports whether there are any.
+func (f *fuser) scatters() (found bool) {
+	for i := 0; i < len(f.items); i++ {
+		if b := f.items[i].body; b != nil {
+			if cut := f.scattered(b); cut != nil {
+				f.items = slices.Replace(f.items, i, i+1, cut...)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// scattered are the kernels that a body with a sum is cut into, nil if there is none that can be scattered.
+func (f *fuser) scattered(b *body) []*item {
+	for i, st := range b.stores {
+		for _, u := range st.value.Toposort() {
+			s := b.scatterOf(u, st.loops)
+			if s == nil {
+				continue
+			}
+			base, factor := linearIn(st.value, s.sum)
+			if factor == nil || factor.DependsOn(s.row) || b.readsOwn(factor) || b.readsOwn(s.x) || b.readsOwn(s.number) || b.elsewhere(s.sum, i) {
+				continue
+			}
+			add := opaque(f.addition(&st, s, factor))
+			if base == nil {
+				base = st.value.ConstLike(uop.Int(0))
+			}
+			first := &body{stores: slices.Clone(b.stores), loops: b.loops, merged: true}
+			first.stores[i].value = symbolic.Simplify(base)
+			if base.Op == uop.Index && slotOf(base) == st.slot && base.Src[1] == st.index() {
+				first.stores = slices.Delete(first.stores, i, i+1) // it would store what is there already
+			}
+			if len(first.stores) == 0 {
+				return []*item{add}
+			}
+			it := &item{body: first}
+			it.note()
+			return []*item{it, add}
+		}
+	}
+	return nil
+}
+
+// readsOwn reports whether a value is made of what is in a buffer that the body writes.
+func (b *body) readsOwn(u *uop.UOp) bool {
+	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return b.storeTo(slotOf(l)) != nil && u.DependsOn(l) })
+}
+
+// elsewhere reports whether another store than the one of a number needs a value.
+func (b *body) elsewhere(u *uop.UOp, but int) bool {
+	for i, s := range b.stores {
+		if i != but && s.value.DependsOn(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// scatterOf takes a value apart that is a sum which can be scattered over some of the loops, nil if it is none.
+func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
+	if u.Op != uop.Reduce || !uop.ArgEqual(u.Arg, uop.OpArg(uop.Add)) || u.Src[0].Op != uop.Where {
+		return nil
+	}
+	test, x, zero := u.Src[0].Src[0], u.Src[0].Src[1], u.Src[0].Src[2]
+	for test.Op == uop.CmpNe {
+		if !test.Src[1].IsConst(uop.BoolConst(true)) {
+			break
+		}
+		test, x, zero = test.Src[0], zero, x // the opposite
+	}
+	if test.Op == uop.CmpNe {
+		x, zero = zero, x
+	} else if test.Op != uop.CmpEq {
+		return nil
+	}
+	if zero.Op != uop.ConstOp || !zero.IsConst(uop.Int(0)) {
+		return nil
+	}
+	for i := range 2 {
+		row, number := test.Src[i], test.Src[1-i]
+		if row.Op == uop.Cast && row.DType.IsInt() {
+			row = row.Src[0]
+		}
+		if row.Op == uop.Range && slices.Contains(loops, row) && sizeOf(row) >= scatterRows && number.DType.IsInt() &&
+			!number.InRange(row) && !x.InRange(row) && x.Find(func(v *uop.UOp) bool { return v.Op == uop.Reduce }) == nil {
+			return &scatter{u, row, number, x}
+		}
+	}
+	return nil
+}
+
+// linearIn takes a value apart into base + factor * x. The base is nil if there is none; the factor is nil if the value
+// is something else.
+func linearIn(u, x *uop.UOp) (base, factor *uop.UOp) {
+	switch {
+	case u == x:
+		return nil, u.ConstLike(uop.Int(1))
+	case u.Op == uop.Add:
+		for i := range 2 {
+			if rest := u.Src[1-i]; !rest.DependsOn(x) {
+				if base, factor = linearIn(u.Src[i], x); base != nil {
+					rest = rest.Add(base)
+				}
+				return rest, factor
+			}
+		}
+	case u.Op == uop.Mul:
+		for i := range 2 {
+			if c := u.Src[1-i]; !c.DependsOn(x) {
+				if base, factor = linearIn(u.Src[i], x); factor == nil {
+					return nil, nil
+				}
+				if base != nil {
+					base = base.Mul(c)
+				}
+				return base, factor.Mul(c)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// addition is the kernel that adds the terms of a scattered sum to the rows that they belong to, one after the other.
+func (f *fuser) addition(st *store, s *scatter, factor *uop.UOp) schedule.Kernel {
+	number := s.number.Cast(s.row.DType)
+	index := replace(st.index(), map[*uop.UOp]*uop.UOp{s.row: number})
+	index = index.Valid(number.GeInt(0).And(number.LtInt(sizeOf(s.row))))
+	m := map[*uop.UOp]*uop.UOp{}
+	var loops []*uop.UOp
+	for _, r := range slices.Concat(s.sum.Src[1:], st.loops) {
+		if r != s.row {
+			loop := f.newRange(r)
+			m[r] = loop.WithArg(uop.RangeArg{ID: loop.RangeID().ID, Type: uop.AxisLoop})
+			loops = append(loops, m[r])
+		}
+	}
+	to, from := st.at.Src[0].IndexPtr(index), st.at.Src[0].IndexBy(index)
+	out := &body{loops: loops, merged: true}
+	out.stores = []store{{st.slot, replace(to, m), symbolic.Simplify(replace(from.Add(s.x.Mul(factor)), m)), loops}}
+	return f.finish(out)
+}
