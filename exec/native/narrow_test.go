@@ -20,6 +20,7 @@ import (
 	"polygrad/exec/native"
 	"polygrad/exec/nested"
 	"polygrad/render/x64"
+	"polygrad/tests/guard"
 )
 
 // narrowDevices are the interpreter of nests and this processor, with and without what there is for narrow numbers.
@@ -84,10 +85,21 @@ func newOperand(r *rand.Rand, dt *uop.DType, n int64) operand {
 	return o
 }
 
+// guarded is the matrix beside a page that nothing can touch.
+func (o *operand) guarded(t *testing.T, place int) unsafe.Pointer {
+	data := guard.Slice[byte](t, len(o.bytes), place%2)
+	copy(data, o.bytes)
+	return unsafe.Pointer(&data[0])
+}
+
 // TestNarrowProducts multiplies matrices of narrow numbers of many shapes, as they are and transposed, with and without
 // something behind the product, and compares with sums in float64.
 func TestNarrowProducts(t *testing.T) {
 	shapes := [][3]int64{{64, 64, 64}, {32, 32, 32}, {16, 64, 16}, {33, 65, 47}, {8, 31, 65}, {100, 131, 70}, {9, 48, 40}, {65, 200, 17}, {7, 64, 64}, {130, 140, 100}, {140, 1100, 130}}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 14 {
+		shapes = append(shapes, [3]int64{1 + r.Int64N(80), 1 + r.Int64N(150), 1 + r.Int64N(80)})
+	}
 	kinds := [][2]*uop.DType{{uop.BFloat16, uop.BFloat16}, {uop.Float32, uop.Float32}, {uop.Float16, uop.Float16}, {uop.Int8, uop.Int8}, {uop.Uint8, uop.Int8}, {uop.Int8, uop.Uint8}, {uop.Uint8, uop.Uint8}}
 	for name, d := range narrowDevices(t) {
 		e := exec.New(d)
@@ -143,8 +155,9 @@ func (c narrowCase) check(t *testing.T, e *exec.Executor) {
 			t.Fatal(err)
 		}
 	}
-	out := make([]uint32, m*n)
-	binds := []exec.Binding{{Buffer: bufA, Ptr: unsafe.Pointer(&a.bytes[0])}, {Buffer: bufB, Ptr: unsafe.Pointer(&b.bytes[0])}, {Buffer: bufO, Ptr: unsafe.Pointer(&out[0])}}
+	place := int(m + n + k)
+	out := guard.Slice[uint32](t, int(m*n), place)
+	binds := []exec.Binding{{Buffer: bufA, Ptr: a.guarded(t, place)}, {Buffer: bufB, Ptr: b.guarded(t, place+1)}, {Buffer: bufO, Ptr: unsafe.Pointer(&out[0])}}
 	if err := e.Realize(g.Sink(nil, bufO.Store(v.Reshape(uop.ShapeOf(m*n)))), binds, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +295,7 @@ func TestNarrowBatches(t *testing.T) {
 	const m, k, n, batches = 40, 64, 48, 6
 	for name, d := range narrowDevices(t) {
 		e := exec.New(d)
-		for _, which := range []string{"both", "a", "b"} {
+		for place, which := range []string{"both", "a", "b"} {
 			t.Run(name+"/"+which, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, 2))
 				as, bs := int64(batches), int64(batches)
@@ -294,14 +307,14 @@ func TestNarrowBatches(t *testing.T) {
 					as, sa = 1, uop.ShapeOf(1, 1, m, k)
 				}
 				a, b := newOperand(r, uop.BFloat16, as*m*k), newOperand(r, uop.BFloat16, bs*k*n)
-				out := make([]float32, batches*m*n)
+				out := guard.Slice[float32](t, batches*m*n, place)
 				g := uop.NewGraph()
 				bufA, bufB, bufO := g.NewBuffer("CPU", as*m*k, a.dt), g.NewBuffer("CPU", bs*k*n, b.dt), g.NewBuffer("CPU", batches*m*n, uop.Float32)
 				v, err := tensor.MatMulAs(bufA.Reshape(sa), bufB.Reshape(sb), uop.Float32)
 				if err != nil {
 					t.Fatal(err)
 				}
-				binds := []exec.Binding{{Buffer: bufA, Ptr: unsafe.Pointer(&a.bytes[0])}, {Buffer: bufB, Ptr: unsafe.Pointer(&b.bytes[0])}, {Buffer: bufO, Ptr: unsafe.Pointer(&out[0])}}
+				binds := []exec.Binding{{Buffer: bufA, Ptr: a.guarded(t, place)}, {Buffer: bufB, Ptr: b.guarded(t, place/2)}, {Buffer: bufO, Ptr: unsafe.Pointer(&out[0])}}
 				if err := e.Realize(g.Sink(nil, bufO.Store(v.Reshape(uop.ShapeOf(batches*m*n)))), binds, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -323,18 +336,20 @@ func TestNarrowBatches(t *testing.T) {
 // TestNarrowConvolutions slides 3x3 windows over padded images: the sum is over three loops.
 func TestNarrowConvolutions(t *testing.T) {
 	const images, channels, size, out = 2, 32, 18, 24
+	place := 0
 	for name, d := range narrowDevices(t) {
+		place++
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			x, w := newOperand(r, uop.BFloat16, images*channels*size*size), newOperand(r, uop.BFloat16, out*channels*9)
-			got := make([]uint16, images*out*size*size)
+			got := guard.Slice[uint16](t, images*out*size*size, place)
 			g := uop.NewGraph()
 			bufX, bufW, bufO := g.NewBuffer("CPU", int64(len(x.values)), x.dt), g.NewBuffer("CPU", int64(len(w.values)), w.dt), g.NewBuffer("CPU", int64(len(got)), uop.BFloat16)
 			v, err := tensor.Conv(bufX.Reshape(uop.ShapeOf(images, channels, size, size)), bufW.Reshape(uop.ShapeOf(out, channels, 3, 3)), nil, 1, tensor.Window{Padding: [][2]int64{{1, 1}, {1, 1}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			binds := []exec.Binding{{Buffer: bufX, Ptr: unsafe.Pointer(&x.bytes[0])}, {Buffer: bufW, Ptr: unsafe.Pointer(&w.bytes[0])}, {Buffer: bufO, Ptr: unsafe.Pointer(&got[0])}}
+			binds := []exec.Binding{{Buffer: bufX, Ptr: x.guarded(t, place)}, {Buffer: bufW, Ptr: w.guarded(t, place+1)}, {Buffer: bufO, Ptr: unsafe.Pointer(&got[0])}}
 			if err := exec.New(d).Realize(g.Sink(nil, bufO.Store(v.Reshape(uop.ShapeOf(int64(len(got)))))), binds, nil); err != nil {
 				t.Fatal(err)
 			}
