@@ -120,6 +120,34 @@ func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
 	}
 }
 
+// A cast to a type that does not hold all values of the other wraps: nothing is known of its sign.
+func TestBoundsOfCastsThatWrap(t *testing.T) {
+	g := uop.NewScratch()
+	param := func(d *uop.DType) *uop.UOp {
+		return g.Variable("x", d.Min(), d.Max(), d)
+	}
+	for _, c := range []struct {
+		u      *uop.UOp
+		lo, hi int64
+	}{
+		{param(uop.Uint16).Cast(uop.Int8), -128, 127},
+		{param(uop.Uint8).Cast(uop.Int8), -128, 127},
+		{param(uop.Int16).Cast(uop.Int8), -128, 127},
+		{param(uop.Int8).Cast(uop.Int16), -128, 127},
+		{param(uop.Uint8).Cast(uop.Int16), 0, 255},
+		{g.Variable("n", uop.Int(3), uop.Int(100), uop.IndexT).Cast(uop.Int8), 3, 100},
+		{g.Variable("n", uop.Int(3), uop.Int(130), uop.IndexT).Cast(uop.Int8), -128, 127},
+	} {
+		if lo, hi := c.u.Bounds(); lo.I() != c.lo || hi.I() != c.hi {
+			t.Errorf("%s as %s is from %s to %s, expected %d to %d", c.u.Src[0].DType, c.u.DType, lo, hi, c.lo, c.hi)
+		}
+	}
+	x := param(uop.Uint16).Cast(uop.Int8)
+	if got := Simplify(x.Alu(uop.CmpLt, g.Const(uop.Int8, uop.Int(0)))); got.Op == uop.ConstOp {
+		t.Errorf("the sign of a number that wraps is said to be known: %s", got)
+	}
+}
+
 func TestNaNDiffersFromItself(t *testing.T) {
 	g := uop.NewScratch()
 	nan := g.Const(uop.Float32, uop.Float(math.NaN()))

@@ -3,7 +3,8 @@ package uop
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
 // Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; the bounds then
 // also hold what it would be without wrapping, so that no more is decided than in tinygrad. Signed arithmetic
-// is taken not to overflow. NaN has no place between bounds: a constant that is or holds one has those of its type.
+// is taken not to overflow, while casts wrap. NaN has no place between bounds: a constant that is or holds one has
+// those of its type.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid && !c.isNaN() {
@@ -85,7 +86,11 @@ func (u *UOp) computeBounds() (Const, Const) {
 	case Cast:
 		if u.DType.Count == 1 && !u.DType.IsPtr() && !u.DType.IsBool() && !u.DType.IsUnsigned() && u.DType != Void {
 			lo, hi := u.Src[0].Bounds()
-			return MaxConst(u.DType.Min(), lo), MinConst(hi, u.DType.Max())
+			least, most := u.DType.Min(), u.DType.Max()
+			if u.DType.IsInt() && u.Src[0].DType.IsInt() && (lo.Cmp(least) < 0 || hi.Cmp(most) > 0) {
+				return least, most // what does not fit wraps
+			}
+			return MaxConst(least, lo), MinConst(hi, most)
 		}
 	}
 	return u.DType.Min(), u.DType.Max()
