@@ -42,6 +42,9 @@ func (d *everyChoice) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return out, nil
 }
 
+// lowTiles are choices of tiles that are one row high, which are far away from those of the heuristics.
+var lowTiles = []nest.Choice{"h1", "c1h1", "d1h1", "c1d1h1", "c1d1h1y3x2", "c1d1h1i-1", "h1w1"}
+
 type choiceKernel struct {
 	d *everyChoice
 	p *lower.Program
@@ -63,9 +66,9 @@ func (c *choiceKernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 		return err
 	}
 	want := c.written(bufs)
-	todo := nest.Neighbours(c.k, c.d.m)
+	todo := append(nest.Neighbours(c.k, c.d.m), lowTiles...)
 	// Further away from the heuristics every third choice is tried.
-	for i, choice := range slices.Clone(todo) {
+	for i, choice := range todo[:len(todo)-len(lowTiles)] {
 		k, err := nest.CompileAs(c.p.Name, c.p.Linear, c.d.m, choice)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ type axis struct {
 	// place is its number among the axes of the band, from 1 on.
 	place int64
 	vec   bool // the lanes of vectors are iterations of it
+	rows  bool // it has tiles, if only of one iteration each
 	// ordered axes are those whose iterations may store to the same place, and have to be done one after the other.
 	ordered bool
 	jam     int64 // units in a tile
@@ -34,7 +35,7 @@ func (a *axis) full() int64 { return a.n / a.tile() }
 func (a *axis) rest() int64 { return a.n % a.tile() }
 
 // plain reports whether the axis is walked one by one.
-func (a *axis) plain() bool { return a.tile() == 1 && !a.vec }
+func (a *axis) plain() bool { return a.tile() == 1 && !a.vec && !a.rows }
 
 // level is one loop of the nest that a band becomes.
 type level struct {

@@ -113,7 +113,7 @@ func (im *importer) planReduction(p *plan) {
 		return
 	}
 	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
-	p.rows, p.vec = rows, vec
+	p.rows, p.vec, rows.rows = rows, vec, true
 	p.axes = append([]*axis{rows}, slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows })...)
 	im.blocks(p, vec, rows, acc)
 }

@@ -14,7 +14,7 @@ const (
 // inPartsIfLong says that the only sum of a product is made in parts, if it is long, and reports whether it is.
 func (im *importer) inPartsIfLong(p *plan, vec, rows *axis, acc []access) bool {
 	in := p.leaf.loops()
-	if len(in) != 1 || p.want[knobParts] == off || !im.m.Masks && vec.n%int64(im.Lanes) != 0 {
+	if len(in) != 1 || p.want[knobParts] == off || !p.masks && vec.n%int64(im.Lanes) != 0 {
 		return false
 	}
 	sum := seriesOf(in[0])

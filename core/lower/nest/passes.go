@@ -61,11 +61,11 @@ func (im *importer) planPasses(p *plan, vec *axis, acc []access) bool {
 		}
 	}
 	lanes := int64(im.Lanes)
-	if far == 0 || vec.n < 8*lanes || !im.m.Masks && vec.n%(2*lanes) != 0 {
+	if far == 0 || vec.n < 8*lanes || !p.masks && vec.n%(2*lanes) != 0 {
 		return false
 	}
 	vec.jam = p.want.or(knobWide, 2, vec.n/lanes)
-	if !im.m.Masks && vec.n%vec.tile() != 0 {
+	if !p.masks && vec.n%vec.tile() != 0 {
 		vec.jam = 2
 	}
 	element := int64(4)
