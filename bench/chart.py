@@ -8,20 +8,20 @@ from pathlib import Path
 
 from report import GROUPS, duration
 from rows import Row
+from tasks import PARITY
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 960, 330, 150, 64, 12, 19
 LOWEST, HIGHEST = 0.02, 32.0
-COLORS = {"goal": "#2a9d5c", "gate": "#e0a52e", "missed": "#d1495b", "": "#7a8896"}
-MEANING = {"goal": "goal reached", "gate": "gate kept", "missed": "gate missed", "": "no promise"}
+COLORS = {"kept": "#2a9d5c", "missed": "#d1495b", "": "#7a8896"}
+MEANING = {"kept": f"at most {PARITY:g}", "missed": f"above {PARITY:g}", "": "optional"}
 TICKS = (0.03, 0.1, 0.3, 1, 3, 10, 30)
 STYLE = """
 text { font-family: DejaVu Sans, Helvetica, sans-serif; font-size: 12px; fill: #3b4652 }
 .head { font-weight: 600 } .small { font-size: 11px } .title { font-size: 16px; font-weight: 600 }
 .grid { stroke: #c9d1d9; stroke-width: 1 } .one { stroke: #3b4652; stroke-width: 1.5 }
-.mark { stroke: #3b4652; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
-text { fill: #c9d1d9 } .grid { stroke: #3b4652 } .one, .mark { stroke: #c9d1d9 } }
+text { fill: #c9d1d9 } .grid { stroke: #3b4652 } .one { stroke: #c9d1d9 } }
 """
 
 
@@ -50,7 +50,7 @@ def _bar(row: Row, y: float) -> list[str]:
     ratio = row["ratio"]
     end, one = place(ratio), place(1)
     x, width = min(end, one), max(1.0, abs(end - one))
-    color = COLORS[row["verdict"]]
+    color = COLORS[row["parity_verdict"]]
     middle = y + BAR - 2
     shapes = [
         _text(LEFT - 10, middle, row["workload"], "", "end"),
@@ -58,8 +58,6 @@ def _bar(row: Row, y: float) -> list[str]:
         _text(WIDTH - RIGHT + 12, middle, f"{ratio:.{2 if ratio < 10 else 1}f}", "head"),
         _text(WIDTH - RIGHT + 58, middle, f"{duration(row['ours_us'])}", "small"),
     ]
-    if row["goal"] is not None:
-        shapes.append(_line(place(row["goal"]), y - 2, y + BAR + 2, "mark"))
     return shapes
 
 
@@ -88,8 +86,6 @@ def draw(rows: list[Row], title: str) -> str:
         legend.append(_box(x, 36, BAR, COLORS[verdict]))
         legend.append(_text(x + BAR + 5, 46, meaning, "small"))
         x += 110
-    legend.append(_line(x, 34, 50, "mark"))
-    legend.append(_text(x + 6, 46, "goal", "small"))
     height = y + 26
     return "\n".join(
         [

@@ -18,13 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import limits
-from duel import CONTESTANTS, OURS, PORTABLE, ROOT, Contestant, Gone, Pace, duel
-from report import duration
+from contestants import CONTESTANTS, USUAL, WAYS
+from duel import ROOT, Contestant, Gone, Pace, duel
+from report import duration, number
 from rows import Row, row
 from tasks import TASKS, Task
-
-# Searching takes minutes the first time.
-USUAL = [name for name in CONTESTANTS if name not in (OURS, PORTABLE, "tinygrad beam")]
 
 
 def line(found: Row) -> str:
@@ -33,9 +31,12 @@ def line(found: Row) -> str:
     cells += [f"{duration(us):>8}" for us in found["peers_us"].values()]
     if found["ratio"] is not None:
         cells.append(f"{found['ratio']:6.2f} {found['ratio_of_least']:6.2f}")
-        promised = found["goal"] is not None
-        cells.append(f"{found['goal']:.2f}/{found['gate']:.2f}" if promised else "    -    ")
-        cells.append(f"{found['verdict']:6}")
+        cells.append("missed" if found["parity_verdict"] == "missed" else "      ")
+        if found["goal_ratio"] is None or found["goal"] is None:
+            cells.append(" " * 23)
+        else:
+            promised = f"({number(found['goal'])}/{number(found['gate']) or '-'})"
+            cells.append(f"{found['goal_ratio']:.2f} {promised} {found['verdict']:6}")
     if found.get("share_of_limit") is not None:
         cells.append(f"{found['share_of_limit']:4.0%} {found['bound']:10}")
     cells += [found["best_peer"]] if found["best_peer"] else []
@@ -54,14 +55,14 @@ def enter(contestants: list[Contestant], name: str, threads: int, device: str) -
     try:
         contestants.append(Contestant(name, threads, device))
     except Gone as gone:
-        if name == OURS:
+        if name in WAYS:
             raise SystemExit(f"{name}: {gone}") from None
         print(f"{name} is left out: {gone}", file=sys.stderr)
 
 
 def measure(
     tasks: Sequence[Task],
-    names: Sequence[str],
+    peers: Sequence[str],
     threads: Sequence[int],
     pace: Pace,
     device: str = "",
@@ -69,22 +70,23 @@ def measure(
 ) -> tuple[list[Row], Any, dict[str, str]]:
     """Measure tasks; return the rows, the limits of the machine and the versions."""
     bounds = limits.measure(ROOT / "build", list(threads))
+    names = [*dict.fromkeys(task.subject for task in tasks), *peers]
     rows: list[Row] = []
     versions: dict[str, str] = {}
-    for number in threads:
+    for count in threads:
         contestants: list[Contestant] = []
         try:
             for name in names:
-                enter(contestants, name, number, device)
+                enter(contestants, name, count, device)
             versions |= {c.name: c.version for c in contestants}
             for task in tasks:
-                rows.append(row(task, number, duel(contestants, task, pace), bounds))
+                rows.append(row(task, count, duel(contestants, task, pace), bounds))
                 show(rows[-1])
         finally:
             for contestant in contestants:
                 contestant.close()
         times = ", ".join(f"{c.name} {c.busy:.0f} s" for c in contestants)
-        print(f"{number} thread{'s' * (number > 1)}: {times}", file=sys.stderr)
+        print(f"{count} thread{'s' * (count > 1)}: {times}", file=sys.stderr)
     return rows, bounds, versions
 
 
@@ -105,13 +107,13 @@ def main() -> None:
     if args.list:
         print("\n".join(f"{t.group}: {t.name}" for t in tasks))
         return
-    names = [OURS, *filter(None, args.peers.split(","))]
+    peers = [*filter(None, args.peers.split(","))]
     threads = [int(number) for number in args.threads.split(",")]
-    heads = [f"{'':46}", *(f"{n:>8.8}" for n in names), "ratio  (least)", "goal/gate"]
-    print(" | ".join([*heads, "kept  ", "of the limit   ", "best"]))
+    heads = [f"{'':46}", *(f"{n:>8.8}" for n in ("ours", *peers)), "to the best  ", "      "]
+    print(" | ".join([*heads, f"{'(goal/gate)':23}", "of the limit   ", "best"]))
     pace = Pace(args.rounds, args.turn, args.most)
     rows, _, _ = measure(
-        tasks, names, threads, pace, args.device, lambda found: print(line(found), flush=True)
+        tasks, peers, threads, pace, args.device, lambda found: print(line(found), flush=True)
     )
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")

@@ -20,25 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tasks import Task
+from contestants import CONTESTANTS, WAYS
+from tasks import TASKS, Task
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PEERS_PYTHON = ROOT / "build" / "peers" / "bin" / "python"
 CACHE = ROOT / "build" / "peers" / "cache"
 
-OURS, PORTABLE = "polygrad", "polygrad wasm"
-# Who is measured: module of peers, variant, seconds that a preparation may take.
-CONTESTANTS: dict[str, tuple[str, str, float]] = {
-    OURS: ("polygrad", "", 120),
-    PORTABLE: ("polygrad", "", 120),
-    "numpy": ("numpy", "", 60),
-    "torch": ("torch", "", 60),
-    "torch compile": ("torch", "compile", 120),
-    "jax": ("jax", "", 120),
-    "tinygrad": ("tinygrad", "", 60),
-    "tinygrad beam": ("tinygrad", "beam", 300),
-}
+SUBJECTS = {task.subject for task in TASKS}
 # Groups of tasks in which a variant would only call what the framework calls without it.
 NO_GAIN = {"torch compile": {"matmul", "conv"}}
 # Memory that was freed is used again rather than given back, in large pages: with this every
@@ -50,12 +40,11 @@ def environment(name: str, threads: int, device: str) -> dict[str, str]:
     """Return the environment of a process."""
     env = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
     env["GLIBC_TUNABLES"] = MALLOC
-    if name in (OURS, PORTABLE):
-        device = device if name == OURS else "wasm"
+    if name in WAYS:
         env["PYTHONPATH"] += f":{ROOT / 'bindings' / 'python'}"
         env.setdefault("POLYGRAD_LIB", str(ROOT / "build" / "libpolygrad.so"))
         env["POLY_THREADS"] = str(threads)
-        return {**env, "POLY_DEVICE": device} if device else env
+        return {**env, **({"POLY_DEVICE": device} if device else {}), **WAYS[name]}
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CPU_COUNT"):
         env[variable] = str(threads)
     env["JAX_PLATFORMS"] = "cpu"
@@ -180,7 +169,8 @@ def prepare(contestant: Contestant, task: Task) -> Outcome:
 
 
 def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Outcome]:
-    """Measure a task by turns."""
+    """Measure a task by turns: those that are no way of ours to run another task."""
+    contestants = [c for c in contestants if c.name == task.subject or c.name not in SUBJECTS]
     outcomes = {c.name: prepare(c, task) for c in contestants}
     spent = dict.fromkeys(outcomes, 0.0)
     for number in range(pace.rounds):

@@ -47,6 +47,11 @@ def product(f: Ops, a: Tensor, b: Tensor) -> Tensor:
     return f.matmul(a, b)
 
 
+def product_int(f: Ops, a: Tensor, b: Tensor) -> Tensor:
+    """Multiply matrices of narrow integers, with sums of 32 bits."""
+    return f.matmul_int(a, b)
+
+
 def product_nt(f: Ops, a: Tensor, b: Tensor) -> Tensor:
     """Multiply by the transpose of the second matrix."""
     return f.matmul(a, f.transpose(b, 0, 1))

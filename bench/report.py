@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rows import Row
+from tasks import GOAL_PEERS, PARITY
 
 UNITS = (("s", 1e6), ("ms", 1e3), ("us", 1.0))
 GROUPS = {
@@ -16,6 +19,8 @@ GROUPS = {
     "conv": "Convolutions",
     "models": "Models",
 }
+
+SMALL_SHARE = 0.05  # what is less of a limit is not bound by it
 
 
 def duration(us: float | None) -> str:
@@ -44,59 +49,93 @@ def share(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
 
 
-def _verdict(row: Row) -> str:
+def _marked(verdict: str) -> str:
+    return "**missed**" if verdict == "missed" else verdict
+
+
+def _to_goal_peers(row: Row) -> list[str]:
+    if row["goal"] is None:
+        return ["", ""]
+    promise = f"{number(row['goal'])} / {number(row['gate']) or '-'}"
+    return [f"{number(row['goal_ratio'])} {_marked(row['verdict'])}".strip(), promise]
+
+
+def _to_best(row: Row) -> str:
     wrong = "" if row["same_values"] else " **wrong values**"
-    return ("**missed**" if row["verdict"] == "missed" else str(row["verdict"])) + wrong
-
-
-def _promise(row: Row) -> str:
-    return "" if row["goal"] is None else f"{row['goal']:.2f} / {row['gate']:.2f}"
+    word = "optional" if row["optional"] else _marked(row["parity_verdict"])
+    return f"{number(row['ratio'])} {word}{wrong}".strip()
 
 
 def times(rows: list[Row], names: Sequence[str]) -> list[str]:
-    """Return the table of times and ratios of one number of threads."""
+    """Return the table of times and ratios."""
     lines = []
     for row in rows:
-        cells = [row["workload"], duration(row["ours_us"])]
+        cells = [row["workload"], f"{row['threads']}", duration(row["ours_us"])]
         cells += [
             f"**{duration(row['peers_us'][name])}**"
             if name == row["best_peer"]
             else duration(row["peers_us"].get(name))
             for name in names
         ]
-        cells += [number(row["ratio"]), _promise(row), _verdict(row)]
         bound = f"{share(row.get('share_of_limit'))} {row.get('bound', '')}".strip()
-        lines.append([*cells, bound])
-    heads = ["work", "ours", *names, "ratio", "goal / gate", "kept", "share of the limit"]
-    return table(heads, lines)
+        lines.append([*cells, *_to_goal_peers(row), _to_best(row), bound])
+    own = ", ".join(name for name in names if name in GOAL_PEERS)
+    heads = ["work", "threads", "ours", *names, f"to {own}", "goal / gate", "to the best of all"]
+    return table([*heads, "of the limit"], lines)
+
+
+def _threads(row: Row) -> str:
+    return f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
 
 
 def missed(rows: list[Row]) -> list[str]:
-    """Say by how much goals are missed and what bounds the work."""
+    """Say by how much goals and gates are missed and what bounds the work."""
     lines = []
     for row in rows:
-        if row["ratio"] is None or row["goal"] is None or row["ratio"] <= row["goal"]:
-            continue
-        above = row["ratio"] / row["goal"]
-        lines.append(
-            f"- {row['workload']}, {row['threads']} thread{'s' * (row['threads'] > 1)}: "
-            f"{number(row['ratio'])} instead of {number(row['goal'])}, {above:.1f} times the goal; "
-            f"at {share(row.get('share_of_limit'))} of what {_bound(row)} allows{_beyond(row)}"
-        )
+        reasons = []
+        if row["goal_ratio"] is not None and row["goal"] and row["goal_ratio"] > row["goal"]:
+            what = "gate" if row["verdict"] == "missed" else "goal"
+            kept = ", the gate is kept" if row["verdict"] == "gate" else ""
+            reasons.append(
+                _reason(row, row["goal_ratio"], row["goal_peer"], row[what], what) + kept
+            )
+        if row["parity_verdict"] == "missed":
+            reasons.append(_reason(row, row["ratio"], row["best_peer"], row["parity"], "gate"))
+        if reasons:
+            lines.append(f"- {row['workload']}, {_threads(row)}: {'; '.join(reasons)}. {_at(row)}.")
     return lines or ["All goals are reached."]
 
 
-def _beyond(row: Row) -> str:
-    """Say if a goal, against peers that were not known when it was set, needs a faster machine."""
-    wanted, least = row["goal"] * row["peers_us"][row["best_peer"]], row.get("limit_us") or 0.0
-    if wanted >= least:
-        return ""
-    return f"; the goal means {duration(wanted)}, the limit is {duration(least)}"
+def _reason(row: Row, ratio: float, peer: str, limit: float, what: str) -> str:
+    """Say by how much a promise is missed, and if it needs a faster machine."""
+    wanted, least = limit * row["peers_us"][peer], row.get("limit_us") or 0.0
+    beyond = ""
+    if wanted < least:
+        beyond = f", which means {duration(wanted)}: below the limit of {duration(least)}"
+    return f"{number(ratio)} of {peer}, the {what} is {number(limit)}{beyond}"
 
 
-def _bound(row: Row) -> str:
-    bound = row.get("bound", "arithmetic")
-    return "arithmetic" if bound == "arithmetic" else f"{bound} bandwidth"
+def _at(row: Row) -> str:
+    shares = sorted((row.get("shares_of_limits") or {}).items(), key=lambda item: -item[1])
+    rates = [f"{share(value)} of {_rate(name)}" for name, value in shares if value >= SMALL_SHARE]
+    return f"It runs at {' and '.join(rates)}" if rates else "No limit of the machine is near"
+
+
+def _rate(bound: str) -> str:
+    return "the arithmetic" if bound == "arithmetic" else f"the {bound} bandwidth"
+
+
+def summary(rows: list[Row]) -> list[str]:
+    """Count what is kept."""
+    goals = Counter(row["verdict"] for row in rows if row["verdict"])
+    best = Counter(row["parity_verdict"] for row in rows if row["parity_verdict"])
+    return [
+        f"Against the best of {', '.join(GOAL_PEERS)}: of {sum(goals.values())} rows with",
+        f"a gate {goals['goal']} reach the goal, {goals['gate']} more keep the gate and",
+        f"{goals['missed']} miss it. Against the best of all: {best['kept']} of "
+        f"{sum(best.values())} rows take at most",
+        f"{PARITY:g} times as long.",
+    ]
 
 
 def left_out(rows: list[Row]) -> list[str]:
@@ -127,7 +166,7 @@ def compilation(rows: list[Row]) -> list[str]:
     return table([*heads, "code, KiB", "inputs, MiB", "peak memory, MiB"], lines)
 
 
-def section(rows: list[Row], limits: dict[str, dict[str, object]], names: Sequence[str]) -> str:
+def section(rows: list[Row], limits: dict[str, dict[str, Any]], names: Sequence[str]) -> str:
     """Return the whole part."""
     lines = [
         "## Against other frameworks",
@@ -135,20 +174,32 @@ def section(rows: list[Row], limits: dict[str, dict[str, object]], names: Sequen
         "Every framework has a process of its own; they take turns of some hundredths of a second,",
         "while the others are stopped, and the median of the turns counts. Memory is in place,",
         "programs are compiled, results are written into memory that was used before. The best",
-        "peer is bold; ratio is our time to its. Goal and gate are the largest ratios that are",
-        "wanted and allowed. The last column is the least time that this machine's arithmetic",
-        "(counted operations, as fused multiply-adds) or memory (bytes that must be read and",
-        "written, at the rate of the level that they fit in) needs, as a share of our time.",
+        "peer is bold. There are two ratios of our time to a peer's:",
+        "",
+        f"- to the best of {', '.join(GOAL_PEERS)}, against which goal and gate were set, the",
+        "  largest ratios that are wanted and allowed (with two threads; few are for one);",
+        f"- to the best of all, where at most {PARITY:g} is allowed.",
+        "",
+        "The last column is the least time that this machine's arithmetic (counted operations, as",
+        "fused multiply-adds, or on tiles for narrow numbers) or memory (bytes that must be read",
+        "and written, at the rate of the level that they fit in) needs, as a share of our time.",
+        "Rows that are optional promise nothing against all.",
+        "",
+        *summary(rows),
         "",
         "![Our time as a share of the best peer's](results.svg)",
         "",
         *_limits(limits),
         "",
     ]
-    for threads in sorted({row["threads"] for row in rows}, reverse=True):
-        lines += [f"### {threads} thread{'s' * (threads > 1)}", ""]
-        lines += [*times([r for r in rows if r["threads"] == threads], names), ""]
-    lines += ["### Goals that are missed", "", *missed(rows), ""]
+    for group, title in GROUPS.items():
+        members = [row for row in rows if row["group"] == group]
+        if members:
+            # A row for two threads is followed by the one for one.
+            order = {row["workload"]: i for i, row in reversed(list(enumerate(members)))}
+            members.sort(key=lambda row: (order[row["workload"]], -row["threads"]))
+            lines += [f"### {title}", "", *times(members, names), ""]
+    lines += ["### Goals and gates that are missed", "", *missed(rows), ""]
     lines += ["### Not measured", "", *left_out(rows), ""]
     lines += [
         "### Compiling, code and memory",
@@ -164,12 +215,18 @@ def section(rows: list[Row], limits: dict[str, dict[str, object]], names: Sequen
     return "\n".join(lines)
 
 
-def _limits(limits: dict[str, dict[str, object]]) -> list[str]:
-    rows = []
-    for threads, found in limits.items():
-        rates = found["gbytes"]
-        assert isinstance(rates, dict)
-        rows.append([threads, f"{found['gflops']}", *(f"{rate}" for rate in rates.values())])
-    heads = ["threads", "float32, GFLOP/s", "L1, GB/s", "L2, GB/s", "L3, GB/s", "DRAM, GB/s"]
-    first = "Limits measured in this run, by C loops with the processor's vectors:"
-    return [first, "", *table(heads, rows)]
+def _limits(limits: dict[str, dict[str, Any]]) -> list[str]:
+    narrow = dict.fromkeys(name for found in limits.values() for name in found["narrow"])
+    levels = next(iter(limits.values()))["gbytes"]
+    rows = [
+        [
+            threads,
+            f"{found['gflops']:.0f}",
+            *(f"{found['narrow'].get(name, 0):.0f}" for name in narrow),
+            *(f"{rate}" for rate in found["gbytes"].values()),
+        ]
+        for threads, found in limits.items()
+    ]
+    heads = ["threads", "float32, GFLOP/s", *(f"{name}, Gop/s" for name in narrow)]
+    first = "Limits measured in this run, by C loops with the processor's vectors and tiles:"
+    return [first, "", *table([*heads, *(f"{level}, GB/s" for level in levels)], rows)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from duel import OURS, Outcome
-from limits import least_time
-from tasks import Task
+from duel import Outcome
+from limits import bounds
+from tasks import GOAL_PEERS, PARITY, Task
 
 Row = dict[str, Any]
 
@@ -30,41 +30,65 @@ def microseconds(seconds: float | None) -> float | None:
 
 def verdict(ratio: float | None, goal: float | None, gate: float | None) -> str:
     """Say what a ratio keeps: goal, gate or none (missed); nothing if nothing was promised."""
-    if ratio is None or goal is None or gate is None:
+    if ratio is None or goal is None:
         return ""
-    return "goal" if ratio <= goal else "gate" if ratio <= gate else "missed"
+    if ratio <= goal:
+        return "goal"
+    return "" if gate is None else "gate" if ratio <= gate else "missed"
+
+
+def _kept(ratio: float | None, gate: float | None) -> str:
+    if ratio is None or gate is None:
+        return ""
+    return "kept" if ratio <= gate else "missed"
+
+
+def _best(times: dict[str, float]) -> str | None:
+    return min(times, key=lambda name: times[name]) if times else None
 
 
 def row(task: Task, threads: int, outcomes: dict[str, Outcome], limits: Any = None) -> Row:
     """Return what was measured, with limits if they are known."""
-    ours = outcomes[OURS]
-    peers = {name: o for name, o in outcomes.items() if name != OURS}
+    ours = outcomes[task.subject]
+    peers = {name: o for name, o in outcomes.items() if name != task.subject}
     times = {name: o.seconds for name, o in peers.items() if o.seconds is not None}
-    best = min(times, key=lambda name: times[name]) if times else None
-    ratio = least = None
-    if ours.seconds is not None and best is not None:
-        ratio = ours.seconds / times[best]
-        least = ours.least / min(o.least for o in peers.values() if o.turns)
+    best = _best(times)
+    goal_peer = _best({name: s for name, s in times.items() if name in GOAL_PEERS})
     goal, gate = task.limit(threads) or (None, None)
+    ratio = least = goal_ratio = None
+    if ours.seconds is not None:
+        ratio = ours.seconds / times[best] if best else None
+        goal_ratio = ours.seconds / times[goal_peer] if goal_peer else None
+        least = ours.least / min(o.least for o in peers.values() if o.turns) if best else None
+    parity = None if task.optional else PARITY
     found: Row = {
         "workload": task.name,
         "group": task.group,
         "threads": threads,
+        "optional": task.optional,
         "ours_us": microseconds(ours.seconds),
         "peers_us": {name: microseconds(o.seconds) for name, o in peers.items()},
+        "goal_peer": goal_peer,
+        "goal_ratio": goal_ratio and round(goal_ratio, 4),
+        "goal": goal,
+        "gate": gate,
+        "verdict": verdict(goal_ratio, goal, gate),
         "best_peer": best,
         "ratio": ratio and round(ratio, 4),
         "ratio_of_least": least and round(least, 4),
-        "goal": goal,
-        "gate": gate,
-        "verdict": verdict(ratio, goal, gate),
+        "parity": parity,
+        "parity_verdict": _kept(ratio, parity),
         "same_values": not ours.values
         or agrees(ours.values, [o.values for o in peers.values() if o.values]),
         "notes": {name: o.note for name, o in outcomes.items() if o.note},
         "first_ms": {name: round(o.first * 1e3, 2) for name, o in outcomes.items() if o.first},
     }
     if limits is not None:
-        seconds, bound = least_time(limits, threads, task.flops, task.moved)
-        found["limit_us"], found["bound"] = microseconds(seconds), bound
-        found["share_of_limit"] = ours.seconds and round(seconds / ours.seconds, 4)
+        parts = bounds(limits, threads, task)
+        found["bound"] = max(parts, key=lambda name: parts[name])
+        found["limit_us"] = microseconds(parts[found["bound"]])
+        found["shares_of_limits"] = ours.seconds and {
+            name: round(seconds / ours.seconds, 4) for name, seconds in parts.items()
+        }
+        found["share_of_limit"] = ours.seconds and found["shares_of_limits"][found["bound"]]
     return found

@@ -26,7 +26,8 @@ import chart
 import compare
 import overheads
 import report
-from duel import OURS, PORTABLE, Pace
+from contestants import PORTABLE, USUAL
+from duel import Pace
 from report import table
 from rows import Row
 from tasks import TASKS, Task
@@ -136,11 +137,11 @@ def against_others(
     tasks: list[Task], pace: Pace, threads: list[int], beam: bool, folder: Path
 ) -> tuple[list[str], Any]:
     """Compare with other frameworks; draw the chart. Return the section and the results."""
-    names = [OURS, *compare.USUAL, *(["tinygrad beam"] if beam else [])]
+    names = [*USUAL, *(["tinygrad beam"] if beam else [])]
     rows, limits, versions = compare.measure(tasks, names, threads, pace, show=show)
     probe(rows)
     chart.write(folder / "results.svg", rows, max(threads))
-    peers = [name for name in names if name in versions and name != OURS]
+    peers = [name for name in names if name in versions]
     section = report.section(rows, limits, peers)
     known = ", ".join(f"{name} {versions[name]}" for name in peers)
     results = {"versions": versions, "limits": limits, "rows": rows}
@@ -181,7 +182,7 @@ def probe(rows: list[Row]) -> None:
 def portable_section(pace: Pace) -> list[str]:
     """Compare our two devices."""
     tasks = [task for task in TASKS if task.name in PORTABLE_LIMIT]
-    rows, _, _ = compare.measure(tasks, [OURS, PORTABLE], [1, 2], pace)
+    rows, _, _ = compare.measure(tasks, [PORTABLE], [1, 2], pace)
     lines = []
     for row in rows:
         times = [report.duration(row["ours_us"]), report.duration(row["peers_us"][PORTABLE])]

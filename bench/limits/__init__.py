@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasks import Task
 
 HERE = Path(__file__).resolve().parent
 OPTIONS = ["-O3", "-march=native", "-Wall", "-Wextra", "-pthread"]
@@ -15,7 +18,7 @@ LEVELS = (("L1", 32 << 10, 0), ("L2", 1536 << 10, 0), ("L3", 0, 80 << 20))
 
 
 def measure(folder: Path, threads: list[int]) -> Any:
-    """Return {threads: {"gflops", "gbytes": {level: rate}}}."""
+    """Return {threads: {"gflops", "narrow": {numbers: rate}, "gbytes": {level: rate}}}."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "limits"
     command = ["gcc", *OPTIONS, str(HERE / "limits.c"), "-o", str(program)]
@@ -31,10 +34,9 @@ def level(moved: float, threads: int) -> str:
     return next(fits, "DRAM")
 
 
-def least_time(limits: Any, threads: int, flops: float, moved: float) -> tuple[float, str]:
-    """Return the seconds that work takes at least, and what bounds it."""
+def bounds(limits: Any, threads: int, task: Task) -> dict[str, float]:
+    """Return the seconds that work takes at least for its arithmetic, and for its memory."""
     found = limits[str(threads)]
-    at = level(moved, threads)
-    bounds = [(flops / found["gflops"] / 1e9, "arithmetic")]
-    bounds.append((moved / found["gbytes"][at] / 1e9, at))
-    return max(bounds)
+    at = level(task.moved, threads)
+    rate = found["narrow"].get(task.numbers, found["gflops"])
+    return {"arithmetic": task.flops / rate / 1e9, at: task.moved / found["gbytes"][at] / 1e9}

@@ -1,5 +1,6 @@
-/* The limits of this machine: float32 operations a second, and bytes a second from each level of
- * its memory. Prints one JSON object: {threads: {"gflops", "gbytes": {working set: rate}}}.
+/* The limits of this machine: float32 operations a second, those of narrow numbers where it has
+ * tiles for them, and bytes a second from each level of its memory. Prints one JSON object:
+ * {threads: {"gflops", "narrow": {type: billions a second}, "gbytes": {working set: rate}}}.
  *
  * Compiled with gcc -O3 -march=native: the vectors are as wide as the processor's. */
 #define _GNU_SOURCE
@@ -10,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__AVX512F__)
 enum { WIDTH = 64 };
@@ -50,6 +53,61 @@ static void multiply_add(Job *job) {
   }
   for (int i = 0; i < CHAINS; i++) job->result += a[i];
 }
+
+#if defined(__AMX_BF16__) && defined(__AMX_INT8__)
+enum { TILE_WORDS = 16 * 16 * 16, TILES = 8 };
+
+/* Whether the kernel lets this process use tiles. */
+static int tiles_allowed(void) {
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+static void begin_tiles(void) {
+  struct {
+    unsigned char palette, start, none[14];
+    unsigned short columns[16];
+    unsigned char rows[16];
+  } config = {.palette = 1};
+  for (int i = 0; i < TILES; i++) {
+    config.columns[i] = 64;
+    config.rows[i] = 16;
+  }
+  __asm__ volatile("" ::"r"(&config) : "memory"); /* gcc 12 thinks that only 8 bytes are read */
+  _tile_loadconfig(&config);
+}
+
+#define MULTIPLY_TILES(name, multiply)              \
+  static void name(Job *job) {                      \
+    begin_tiles();                                  \
+    for (long t = 0; t < job->times; t++) {         \
+      multiply(0, 4, 6);                            \
+      multiply(1, 4, 7);                            \
+      multiply(2, 5, 6);                            \
+      multiply(3, 5, 7);                            \
+    }                                               \
+    _tile_release();                                \
+  }
+MULTIPLY_TILES(multiply_bfloat16, _tile_dpbf16ps)
+MULTIPLY_TILES(multiply_int8, _tile_dpbssd)
+
+/* What narrow numbers there are, and how many operations one time is: a word has 2 or 4 of them. */
+static const struct {
+  const char *name;
+  Work work;
+  double units;
+} narrow[] = {{"bfloat16", multiply_bfloat16, 4 * 2 * 2 * TILE_WORDS},
+              {"int8", multiply_int8, 4 * 2 * 4 * TILE_WORDS}};
+enum { NARROW = sizeof narrow / sizeof *narrow };
+#else
+static const struct {
+  const char *name;
+  Work work;
+  double units;
+} narrow[1];
+enum { NARROW = 0 };
+static int tiles_allowed(void) { return 0; }
+#endif
 
 static void read_all(Job *job) {
   for (long t = 0; t < job->times; t++) {
@@ -153,6 +211,7 @@ int main(int argc, char **argv) {
     size_t each, all;
   } sets[] = {{"L1", 24 << 10, 0}, {"L2", 768 << 10, 0}, {"L3", 0, 32 << 20}, {"DRAM", 0, 160 << 20}};
   static const Work ways[] = {read_all, copy, copy_past_caches};
+  int tiles = tiles_allowed();
   printf("{");
   for (int a = 1; a < argc; a++) {
     int threads = atoi(argv[a]);
@@ -171,7 +230,12 @@ int main(int argc, char **argv) {
       pthread_setaffinity_np(ids[i], sizeof set, &set);
     }
     double flops = rate(multiply_add, threads, 2.0 * CHAINS * LANES);
-    printf("%s\"%d\": {\"gflops\": %.1f, \"gbytes\": {", a > 1 ? ", " : "", threads, flops / 1e9);
+    printf("%s\"%d\": {\"gflops\": %.1f, \"narrow\": {", a > 1 ? ", " : "", threads, flops / 1e9);
+    for (int i = 0; i < (tiles ? NARROW : 0); i++) {
+      double found = rate(narrow[i].work, threads, narrow[i].units);
+      printf("%s\"%s\": %.1f", i ? ", " : "", narrow[i].name, found / 1e9);
+    }
+    printf("}, \"gbytes\": {");
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
       size_t bytes = sets[s].each ? sets[s].each : sets[s].all / threads;
       for (int i = 0; i < threads; i++) {

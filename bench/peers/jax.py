@@ -71,6 +71,11 @@ softmax = partial(jax.nn.softmax, axis=-1)
 gelu = partial(jax.nn.gelu, approximate=True)
 
 
+def matmul_int(a: Tensor, b: Tensor) -> Tensor:
+    """Return the product with sums of 32 bits."""
+    return jnp.matmul(a, b, preferred_element_type=jnp.int32)
+
+
 def total(x: Tensor, axis: int | None = None) -> Tensor:
     """Return the sum."""
     return x.sum(axis)

@@ -57,6 +57,11 @@ exp, sin, tanh = np.exp, np.sin, np.tanh
 matmul = np.matmul
 
 
+def matmul_int(a: Array, b: Array) -> Array:
+    """Return the product with sums of 32 bits."""
+    return np.matmul(a, b, dtype=np.int32)
+
+
 def gelu(x: Array) -> Array:
     """Return x times the normal distribution, with tanh."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))

@@ -89,6 +89,7 @@ relu, sigmoid, maximum = Tensor.relu, Tensor.sigmoid, Tensor.maximum
 total, mean, softmax = Tensor.sum, Tensor.mean, Tensor.softmax
 matmul, transpose, copy = Tensor.matmul, Tensor.transpose, Tensor.contiguous
 reshape, linear = Tensor.reshape, Tensor.linear
+matmul_int = partial(Tensor.matmul, dtype=dtypes.int32)
 
 
 def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:

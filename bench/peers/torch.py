@@ -77,6 +77,7 @@ def training(
 
 exp, sin, tanh, relu, sigmoid = torch.exp, torch.sin, torch.tanh, torch.relu, torch.sigmoid
 matmul, transpose, mean = torch.matmul, torch.transpose, torch.mean
+matmul_int = torch._int_mm
 linear = F.linear
 
 
