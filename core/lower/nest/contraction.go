@@ -249,6 +249,9 @@ func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []
 	for _, a := range acc {
 		if s := byRow.of(a.u.Src[0]); !parts && a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8
+			if vectors == 4 {
+				wide, tall = 4, 6 // no rest of one
+			}
 		}
 	}
 	if rows.n <= room/4 {
