@@ -4,8 +4,8 @@ python bench/probe.py TASK
 
 Prints one JSON object: {"compile_ms", "kernels", "code_bytes", "arrays_mib", "peak_mib"}.
 compile_ms is from the first operation to the runnable program, with empty caches; the median of
-some. code_bytes is there if the device writes a perf map. peak_mib is the peak of resident memory,
-with Python, numpy and the arrays themselves.
+some. code_bytes is there if the device writes a perf map, which POLY_PERF=1 asks for. peak_mib is
+the peak of resident memory, with Python, numpy and the arrays themselves.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-
-os.environ["POLY_PERF"] = "1"  # before the library looks at it
 
 import peers.polygrad as ours
 from tasks import BY_NAME, TRAINING_RATE

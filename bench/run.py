@@ -26,11 +26,11 @@ import chart
 import compare
 import overheads
 import report
-from contestants import PORTABLE, USUAL
+from contestants import PORTABLE, USUAL, WAYS
 from duel import Pace
 from report import table
 from rows import Row
-from tasks import TASKS, Task
+from tasks import BY_NAME, TASKS, Task
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -170,10 +170,11 @@ def probe(rows: list[Row]) -> None:
     """Add to the rows with the most threads what compiling takes, and memory."""
     most = max(row["threads"] for row in rows)
     path = os.pathsep.join([str(HERE), str(ROOT / "bindings" / "python")])
-    environment = {**os.environ, "PYTHONPATH": path, "POLY_THREADS": str(most)}
+    known = {"PYTHONPATH": path, "POLY_THREADS": str(most), "POLY_PERF": "1"}
     for row in rows:
         if row["threads"] != most or row["ours_us"] is None:
             continue
+        environment = {**os.environ, **known, **WAYS[BY_NAME[row["workload"]].subject]}
         command = [sys.executable, str(HERE / "probe.py"), row["workload"]]
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
         row["probe"] = json.loads(done.stdout)

@@ -17,8 +17,10 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/device"
+	"polygrad/exec/interp"
 	"polygrad/exec/native"
 	"polygrad/exec/nested"
+	"polygrad/exec/wasm"
 	"polygrad/render/x64"
 	"polygrad/tests/guard"
 )
@@ -105,7 +107,7 @@ func TestNarrowProducts(t *testing.T) {
 		e := exec.New(d)
 		for i, s := range shapes {
 			for j, k := range kinds {
-				c := narrowCase{s, k, (i+j)%2 > 0, (i+j)/2%2 > 0, (i+j)/4%2 > 0}
+				c := narrowCase{s, k, (i+j)%2 > 0, (i+j)/2%2 > 0, (i+j)/4%2 > 0, 0}
 				if n := s[0] * s[1] * s[2]; d.Name() != "native" && (n > 2e6 || n > 3e5 && name != "small caches") {
 					continue // the interpreter takes long
 				}
@@ -120,6 +122,8 @@ type narrowCase struct {
 	s                     [3]int64
 	kinds                 [2]*uop.DType
 	acrossA, acrossB, end bool
+	// rounds is how far off by rounding a product may be, as a share of it.
+	rounds float64
 }
 
 func (c narrowCase) check(t *testing.T, e *exec.Executor) {
@@ -163,21 +167,35 @@ func (c narrowCase) check(t *testing.T, e *exec.Executor) {
 	}
 	for i := range m {
 		for j := range n {
-			want := 0.0
+			want, magnitude := 0.0, 0.0
 			for l := range k {
-				want += a.values[atA(i, l)] * b.values[atB(l, j)]
+				p := a.values[atA(i, l)] * b.values[atB(l, j)]
+				want += p
+				magnitude += math.Abs(p)
 			}
 			if c.end {
 				want = max(want, 0)
 			}
 			got, most := float64(int32(out[i*n+j])), 0.0
 			if acc == uop.Float32 {
-				// Products are exact; sums round as those of F32 do.
-				got, most = float64(math.Float32frombits(out[i*n+j])), 2e-6*math.Sqrt(float64(k))
+				// Sums round as those of F32 do.
+				got, most = float64(math.Float32frombits(out[i*n+j])), 2e-6*math.Sqrt(float64(k))+c.rounds*magnitude
 			}
 			if d := math.Abs(got - want); !(d <= most) {
 				t.Fatalf("element %d, %d is %g, expected %g", i, j, got, want)
 			}
+		}
+	}
+}
+
+// TestRoundedProducts multiplies matrices of narrow numbers on the devices that round products to them before they are
+// added: results differ from those above by no more than that.
+func TestRoundedProducts(t *testing.T) {
+	for _, d := range []device.Device{wasm.New(), interp.New()} {
+		for dt, rounds := range map[*uop.DType]float64{uop.BFloat16: 0x1p-8, uop.Float16: 0x1p-11} {
+			t.Run(fmt.Sprintf("%s/%v", d.Name(), dt), func(t *testing.T) {
+				narrowCase{s: [3]int64{20, 65, 17}, kinds: [2]*uop.DType{dt, dt}, rounds: rounds}.check(t, exec.New(d))
+			})
 		}
 	}
 }
