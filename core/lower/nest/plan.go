@@ -222,37 +222,43 @@ func (im *importer) weight(r *region) int64 {
 	return n
 }
 
-// chooseItems says which loop the threads share.
+// chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
 func (im *importer) chooseItems(p *plan) {
 	shareable := p.shareable()
 	at := slices.IndexFunc(p.levels, func(l level) bool { return !l.a.ordered })
-	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) {
+	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) || p.levels[at].a.n < 0 || im.serial {
 		return
 	}
-	if i := int(p.want[knobItems]) - 1; i >= 0 && slices.Contains(shareable, int64(i)) {
+	enough := func(i int64) bool { return p.levels[i].iterations() >= int64(im.m.Threads) }
+	if i := int(p.want[knobItems]) - 1; slices.Contains(shareable, int64(i)) {
 		at = i
-	}
-	first := p.levels[at]
-	n := first.a.n
-	if n < 0 || im.serial {
-		return
+	} else if i := slices.IndexFunc(shareable, enough); i >= 0 && !enough(int64(at)) {
+		at = int(shareable[i])
 	}
 	p.used.items = shareable
-	switch first.kind {
-	case tiles:
-		n = first.a.full() + min(first.a.rest(), 1)
-	case block:
-		n = (first.a.full() + min(first.a.rest(), 1) + first.a.group - 1) / first.a.group
-	case walk:
-		if len(p.levels) > at+1 && p.levels[at+1].kind == walk && n < manyItems && p.levels[at+1].a.n > 0 && !p.levels[at+1].a.ordered {
-			p.with = p.levels[at+1].a
-			n *= p.with.n
+	n := p.levels[at].iterations()
+	if len(p.levels) > at+1 && p.levels[at].kind == walk && n < manyItems {
+		if next := p.levels[at+1]; next.kind == walk && next.a.n > 0 && !next.a.ordered {
+			p.with = next.a
+			n *= next.a.n
 			p.levels = slices.Delete(p.levels, at+1, at+2)
 			p.joined(at)
 		}
 	}
 	p.items = at
 	im.Items = n
+}
+
+// iterations is how many iterations the loop of a level has, if the level is none of the tiles of a block.
+func (l level) iterations() int64 {
+	all := l.a.full() + min(l.a.rest(), 1)
+	switch l.kind {
+	case tiles:
+		return all
+	case block:
+		return (all + l.a.group - 1) / l.a.group
+	}
+	return l.a.n
 }
 
 // manyItems are enough for any number of threads.
