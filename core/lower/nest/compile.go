@@ -60,6 +60,7 @@ func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band,
 	im.exact = root.exactProducts(map[*uop.UOp]bool{})
 	im.findBuffers(list)
 	im.findWork(root)
+	im.linked = newLinked(list, root)
 	im.serial = len(root.loops()) != 1 || root.hasStores()
 	im.env = newEnv(nil)
 	im.body(root, []*env{im.env})

@@ -21,6 +21,8 @@ type importer struct {
 	env   *env
 	// exact are products of narrow floats that are added as they are, without the rounding of their own kind.
 	exact map[*uop.UOp]bool
+	// linked are the sums that begin where others have ended.
+	linked linked
 	// at is the plan of the band at work.
 	at *plan
 	// plain kernels keep their loops as they are; serial ones have no work items.

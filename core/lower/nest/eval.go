@@ -35,6 +35,9 @@ func (im *importer) eval(u *uop.UOp) *Value {
 }
 
 func (im *importer) compute(u *uop.UOp) *Value {
+	if last := im.linked.total[u]; last != nil {
+		return im.eval(last)
+	}
 	switch u.Op {
 	case uop.ConstOp:
 		k := kindFor(u.DType)
@@ -185,7 +188,11 @@ func (im *importer) load(u *uop.UOp) *Value {
 
 func (im *importer) store(u *uop.UOp) {
 	if u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]) {
-		im.env.regs.set(slotOf(u.Src[0]), im.eval(u.Src[1]))
+		v := im.eval(u.Src[1])
+		if from, ok := im.linked.begin[u]; ok {
+			v = im.register(im.env, from)
+		}
+		im.env.regs.set(slotOf(u.Src[0]), v)
 		return
 	}
 	t := im.target(u.Src[0])

@@ -146,11 +146,32 @@ func (im *importer) fused(v, sum *Value) *Value {
 		return v
 	}
 	for i, a := range v.Args {
-		if m := v.Args[1-i]; m.Op == Mul && (a == sum || a.Op == Add) {
-			return im.New(FMA, v.Kind, v.Lanes, 0, m.Args[0], m.Args[1], im.fused(a, sum))
+		if a.adds(sum) {
+			return im.plus(im.fused(a, sum), v.Args[1-i])
 		}
 	}
 	return v
+}
+
+// adds reports whether a value is a sum or something that is added to it.
+func (v *Value) adds(sum *Value) bool {
+	return v == sum || v.Op == Add && (v.Args[0].adds(sum) || v.Args[1].adds(sum))
+}
+
+// plus adds a term to a sum: products by fused multiply-add, what is itself a sum with products one by one.
+func (im *importer) plus(sum, term *Value) *Value {
+	switch {
+	case term.Op == Mul:
+		return im.New(FMA, term.Kind, term.Lanes, 0, term.Args[0], term.Args[1], sum)
+	case term.Op == Add && term.hasProduct():
+		return im.plus(im.plus(sum, term.Args[0]), term.Args[1])
+	}
+	return im.ALU(Add, sum.Kind, sum, term)
+}
+
+// hasProduct reports whether a sum has a product among its terms.
+func (v *Value) hasProduct() bool {
+	return v.Op == Mul || v.Op == Add && (v.Args[0].hasProduct() || v.Args[1].hasProduct())
 }
 
 // finish gives the registers their values after the loop.
