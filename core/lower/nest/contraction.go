@@ -92,14 +92,14 @@ func (im *importer) planReduction(p *plan) {
 			continue
 		}
 		shared := im.sharing(p, acc, a)
-		if cost := im.tileCost(p, a, shared, acc); cost <= best {
+		if cost := im.tileCost(p, k, a, shared, acc); cost <= best {
 			best, vec, rows = cost, a, shared
 		}
 	}
 	if vec == nil {
 		p.along = simple
 		if rows != nil && simple {
-			rows.jam = p.want.or(knobTall, min(4, rows.n), rows.n)
+			rows.jam = p.want.or(knobTall, alongTall(rows.n), rows.n)
 		}
 		return
 	}
@@ -118,122 +118,17 @@ func (im *importer) planReduction(p *plan) {
 	im.blocks(p, vec, rows, acc)
 }
 
-// fill is how many vectors are made for each that would do if all lanes were used.
-func (im *importer) fill(n int64) float64 {
-	lanes := int64(im.Lanes)
-	if n < 1 {
-		return 1
-	}
-	return float64((n+lanes-1)/lanes*lanes) / float64(n)
-}
-
-// alongCost is the cost of the accesses for a vector of products whose lanes are iterations of the loop k.
-func (im *importer) alongCost(k *region, rows *axis, acc []access) float64 {
-	sum, times := 0.0, 1.0
-	for _, a := range acc {
-		times = max(times, a.times)
-	}
-	along := im.slopes(k.rng)
-	var byRow *slopes
-	if rows != nil {
-		byRow = im.slopes(rows.r.rng)
-	}
-	for _, a := range acc {
-		c := costOf(along.of(a.u.Src[0]), a.u.Op)
-		if byRow != nil && !byRow.of(a.u.Src[0]).matters {
-			c /= float64(min(4, rows.n))
-		}
-		sum += c * a.times / times
-	}
-	const horizontal = 16 // of each result
-	return max(1, sum)*im.fill(k.trip()) + horizontal*float64(im.Lanes)/times
-}
-
-// tileCost is the same for a tile of results, the lanes of whose vectors are iterations of an axis.
-func (im *importer) tileCost(p *plan, vec, rows *axis, acc []access) float64 {
-	times := 1.0
-	for _, a := range acc {
-		times = max(times, a.times)
-	}
-	byLane := im.slopes(vec.r.rng)
-	sum := 0.0
-	for _, a := range acc {
-		c := costOf(byLane.of(a.u.Src[0]), a.u.Op)
-		if rows != nil && a.u.Op == uop.Load {
-			tall := float64(min(rows.n, 14))
-			switch s := im.slopes(rows.r.rng); {
-			case !s.of(a.u.Src[0]).matters:
-				// Columns are loaded once for all rows of a tile, and packed if there are more tiles than a few.
-				uses := float64(rows.n)
-				for _, w := range p.axes {
-					if w != vec && w != rows && w.n > 1 && !im.slopes(w.r.rng).of(a.u.Src[0]).matters {
-						uses *= float64(w.n)
-					}
-				}
-				c = min(c, costNext+c*tall/uses) / tall
-			case !byLane.of(a.u.Src[0]).matters:
-				c /= 2
-			}
-		}
-		sum += c * a.times / times
-	}
-	return max(1, sum) * im.fill(vec.n)
-}
-
-// costOf is the cost of an access that moves with the lanes of a vector like this.
-func costOf(s slope, op uop.Op) float64 {
-	switch {
-	case !s.matters:
-		return costSplat
-	case s.step == 1 && !s.odd:
-		return costNext
-	case op == uop.Store:
-		return costAcross
-	}
-	return costApart
-}
-
-// sharing finds the axis for whose iterations most is loaded in common, while each loads something of its own. What is one
-// element for all lanes counts little.
-func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
-	var found *axis
-	var byLane *slopes
-	if except != nil {
-		byLane = im.slopes(except.r.rng)
-	}
-	best := 0.0
-	for _, a := range p.axes {
-		if a == except || a.n < 2 || p.want[knobRows] == none {
-			continue
-		}
-		if a.place == p.want[knobRows] {
-			return a
-		}
-		s := im.slopes(a.r.rng)
-		common, own := 0.0, false
-		for _, x := range acc {
-			switch {
-			case x.u.Op != uop.Load || x.times < 2:
-			case s.of(x.u).matters:
-				own = true
-			case byLane != nil && !byLane.of(x.u).matters:
-				common += x.times * float64(min(a.n, 14)) * costSplat
-			default:
-				common += x.times * float64(min(a.n, 14))
-			}
-		}
-		if own && common > 0 && common >= best {
-			found, best = a, common
-		}
-	}
-	return found
-}
-
 // element is how many bytes an element of a pack is taken to have.
 const element = 4
 
 // aliasing is the distance in bytes at which rows compete for the same places in the nearest cache.
 const aliasing = 4096
+
+// tileWide is how many vectors of columns a tile has mostly.
+const tileWide = 2
+
+// tall is how many rows a tile has then.
+func (im *importer) tall() int64 { return int64(im.m.Vectors-4) / tileWide }
 
 // registerTile fills the vector registers with results: rows by columns of vectors. Sums in parts stay so near that it
 // does not matter how far apart their rows lie.
@@ -244,7 +139,7 @@ func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []
 		return
 	}
 	room := int64(im.m.Vectors-4) / results
-	wide, tall := int64(2), int64(14)
+	wide, tall := int64(tileWide), im.tall()
 	byRow := im.slopes(rows.r.rng)
 	for _, a := range acc {
 		if s := byRow.of(a.u.Src[0]); !parts && a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
@@ -280,9 +175,6 @@ func even(n, most int64) int64 {
 	return found
 }
 
-// fewTiles is how many tiles of rows have to use columns that come from the last cache.
-const fewTiles = 4
-
 // blocks divides a product of matrices so that what is used again lies in the nearest caches: columns into blocks
 // that are packed, rows into blocks of half of the second cache.
 func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
@@ -308,7 +200,6 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		}
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
-	const element = 4
 	near := k*vec.tile()*element <= im.m.L1
 	if p.passes == nil && near && p.want[knobPacks] != on && im.interleaved(vec, walks, acc) {
 		// Each walked loop would go through all of the result. What a tile needs stays in the nearest cache instead.
@@ -316,21 +207,22 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 		return
 	}
 	for _, sum := range p.sums {
-		p.packs = append(p.packs, im.findPacks(p, sum, vec, rows, walks)...)
 		p.rowPacks = append(p.rowPacks, im.findRowPacks(p, sum, vec, rows)...)
+		p.packs = append(p.packs, im.findPacks(p, sum, vec, rows, walks)...)
 	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)
 	if len(p.packs) > 0 {
-		most := max(im.m.L3/(k*vec.tile()*element), 1)
+		// With each block the rows are packed again.
+		room := im.m.L2 / 4
+		if len(p.rowPacks) > 0 {
+			room = im.m.L3
+		}
+		most := max(room/(k*vec.tile()*element), 1)
 		if p.passes != nil {
 			most = max(min(most, im.m.L2/2/(rows.n*vec.tile()*element)), 1)
 		}
 		inside := p.passes != nil || slices.ContainsFunc(p.packs, func(q *pack) bool { return im.movesWith(q.u, walks) })
-		if !inside && tilesDown < fewTiles {
-			// Each walked loop goes through all columns of a block.
-			most = max(min(most, im.m.L2/2/(k*vec.tile()*element)), 1)
-		}
 		group := share(tilesAcross, most, int64(im.m.Threads))
 		if p.passes == nil && (inside || len(walks) == 0) && near && len(p.rowPacks) == 0 && tilesDown*k*rows.tile()*element <= im.m.L2/2 {
 			group = 1 // all rows go by while the columns of a tile lie in the nearest cache
@@ -349,11 +241,14 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	p.levels = append(p.levels, walks...)
 	im.reserveParts(p)
+	// Columns go by while a tile of rows stays. They stay while rows go by that are packed, or if either come from far.
+	columnsInner := p.want[knobInner] == off || p.want[knobInner] == open && len(p.rowPacks) == 0 && !p.far
 	tall := rows.tile()
 	if len(p.rowPacks) > 0 {
 		tall = rows.width(im.Lanes)
 	}
-	if most := max(im.m.L2/2/(k*tall*element), 1); (tilesDown > most || p.want[knobDown] > 0) && p.want[knobDown] != none || len(p.rowPacks) > 0 {
+	most := max(im.m.L2/2/(k*tall*element), 1)
+	if len(p.rowPacks) > 0 || p.want[knobDown] > 0 || p.want[knobDown] == open && !columnsInner && tilesDown > most {
 		rows.group = p.want.or(knobDown, share(tilesDown, most, 1), tilesDown)
 		p.levels = append(p.levels, level{rows, block})
 		p.rowPackAt = len(p.levels)
@@ -361,21 +256,25 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 			q.buf = im.scratch(kindFor(q.u.DType).Register(), rows.group*q.series.steps*rows.width(im.Lanes))
 		}
 	}
-	p.levels = append(p.levels, level{vec, tiles}, level{rows, tiles})
-	if p.want[knobInner] == off || p.want[knobInner] == open && len(p.packs) == 0 && tilesDown > tilesAcross && rows.group == 0 {
-		n := len(p.levels)
-		p.levels[n-1], p.levels[n-2] = p.levels[n-2], p.levels[n-1]
+	if columnsInner {
+		p.levels = append(p.levels, level{rows, tiles}, level{vec, tiles})
+	} else {
+		p.levels = append(p.levels, level{vec, tiles}, level{rows, tiles})
 	}
 }
 
-// interleaved reports whether what the walked loops store lies between the lanes of vectors.
+// interleaved reports whether what the walked loops store lies between the lanes of vectors, and columns are loaded as
+// neighbours.
 func (im *importer) interleaved(vec *axis, walks []level, acc []access) bool {
 	byLane := im.slopes(vec.r.rng)
 	for _, a := range acc {
+		s := byLane.of(a.u.Src[0])
 		if a.u.Op != uop.Store {
+			if c := costOf(s, a.u.Op); a.times > 1 && c > costNext {
+				return false
+			}
 			continue
 		}
-		s := byLane.of(a.u.Src[0])
 		for _, w := range walks {
 			if t := im.slopes(w.a.r.rng).of(a.u.Src[0]); s.odd || t.odd || !t.matters || t.step >= s.step {
 				return false

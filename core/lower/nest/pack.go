@@ -17,13 +17,15 @@ type pack struct {
 }
 
 const (
-	// packTiles is how many tiles of rows must use a packed column, if to load it is as cheap as from the pack; half of
-	// that if what is packed lies in the nearest cache until it is used.
-	packTiles = 6
-	// farStep is the distance in bytes from one vector to the next, along the loop that collects, from which on they
-	// lie on too many pages and in too few places of the caches.
+	// line is the size of a line of the caches in bytes: two of them come together, of one step those of a tile.
+	line = 64
+	// farStep is the distance in bytes of steps from which on they lie on too many pages, if they are many.
 	farStep = 1 << 10
 )
+
+// packTiles is how many tiles of rows must use a packed column, if vectors of it can be loaded as they lie; half of that if
+// what is packed lies in the nearest cache until it is used.
+const packTiles = 6
 
 // findPacks lists the operands of a sum that are worth packing.
 func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []level) []*pack {
@@ -65,15 +67,17 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 		if !im.movesWith(u, walks) {
 			reuse = often
 		}
-		if reuse < 2 && !always {
-			return
-		}
 		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always {
-			s, t := byLane.of(u.Src[0]), byStep.of(u.Src[0])
-			near := s.step == 1 && !s.odd
-			if near && (reuse < least || max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd) {
-				return
+			if s := byLane.of(u.Src[0]); s.step == 1 && !s.odd {
+				detour := im.detour(u, byStep, k, vec.n, vec.tile(), p.strided)
+				if detour == 0 || reuse < least {
+					p.far = p.far || detour > 0
+					return
+				}
 			}
+		}
+		if reuse < 2 && !always && !im.turns(u, byStep) {
+			return
 		}
 		out = append(out, &pack{u: u, series: sum, vec: vec})
 	}
@@ -84,6 +88,43 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 	}
 	return out
 }
+
+// detour is what a vector of neighbours costs more where it lies than in a pack, for a load in k steps of so many
+// columns: nothing if all of them stay in the second cache, in which rows need so much already, and no vector lies across
+// two lines.
+func (im *importer) detour(u *uop.UOp, byStep *slopes, k, columns, tile, strided int64) float64 {
+	step, ok := im.distance(u, byStep)
+	size, lanes := int64(u.DType.Itemsize()), int64(im.Lanes)
+	room := im.m.L2 / 2
+	if strided > 0 {
+		room = room/2 - strided
+	}
+	switch {
+	case ok && step < lanes*size:
+		return 0 // they overlap
+	case !ok || spread(step, k, columns*size) > room || step >= farStep && tile*size < 2*line:
+		return costFar
+	case step%(lanes*size) != 0 && k*tile*size > im.m.L1/2:
+		return costNext
+	}
+	return 0
+}
+
+// turns reports whether vectors of what is loaded can be turned in registers.
+func (im *importer) turns(u *uop.UOp, byStep *slopes) bool {
+	s := byStep.of(u.Src[0])
+	return u.Op == uop.Load && len(u.Src) == 1 && s.step == 1 && !s.odd && u.DType.Itemsize() >= 4
+}
+
+// distance is that in bytes between what a load brings in one step of a sum and the next; ok is false if it varies.
+func (im *importer) distance(u *uop.UOp, byStep *slopes) (bytes int64, ok bool) {
+	t := byStep.of(u.Src[0])
+	return max(t.step, -t.step) * int64(u.DType.Itemsize()), !t.odd
+}
+
+// spread is how much of a cache k pieces of memory of so many bytes need at such a distance from each other: those at a
+// multiple of a large power of two share few places.
+func spread(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
 
 // collected reports whether a value depends on any of the loops that collect.
 func (im *importer) collected(sum *series, u *uop.UOp) bool {

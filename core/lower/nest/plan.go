@@ -31,6 +31,10 @@ type plan struct {
 	// packs are operands that are computed before the level packAt.
 	packs  []*pack
 	packAt int
+	// far says that operands that are not packed come from far, strided is how much of the second cache those of the
+	// rows need that lie apart.
+	far     bool
+	strided int64
 	// rowPacks are operands of the rows that are computed before the level rowPackAt.
 	rowPacks  []*rowPack
 	rowPackAt int
@@ -72,6 +76,8 @@ const (
 	costSpread = 2
 	costApart  = 20
 	costAcross = 30 // of a store, one by one
+	costPack   = 10 // of a vector that is packed, of neighbours or turned
+	costFar    = 4  // of one that comes from beyond the nearest caches, beside what it costs anyway
 )
 
 // vectorCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a range.

@@ -62,14 +62,13 @@ func (im *importer) findRowPacks(p *plan, sum *series, vec, rows *axis) []*rowPa
 			q.way = bySteps
 		}
 		plain := u.Op == uop.Load && u.DType.Itemsize() >= 4
-		if (plain || q.way == oneByOne) && !always {
-			if reuse < rowPackTiles {
-				return
-			}
-			t := byStep.of(u.Src[0])
-			if plain && len(u.Src) == 1 && max(t.step, -t.step)*int64(u.DType.Itemsize()) < farStep && !t.odd && !im.compete(p, rows, byRow.of(u.Src[0]), u) {
-				return
-			}
+		how, need, competes := scattered, int64(0), false
+		if plain && len(u.Src) == 1 {
+			how, need = im.reach(u, byStep, k, rows)
+			competes = im.compete(p, rows, byRow.of(u.Src[0]), u)
+		}
+		if (plain || q.way == oneByOne) && !always && (!competes && p.loadable(im, how, need) || reuse < rowPackTiles) {
+			return
 		}
 		out = append(out, q)
 	}
@@ -79,6 +78,45 @@ func (im *importer) findRowPacks(p *plan, sum *series, vec, rows *axis) []*rowPa
 		}
 	}
 	return out
+}
+
+// reach is how rows lie in memory along the loop that collects.
+type reach uint8
+
+const (
+	scattered reach = iota // at distances that vary
+	nearby                 // not far from each other
+	stepped                // far from each other, but in the second cache, and a tile has most of a line
+	apart                  // farther
+)
+
+// reach tells how what a load brings for k steps and all rows lies, and how much of a cache it needs.
+func (im *importer) reach(u *uop.UOp, byStep *slopes, k int64, rows *axis) (how reach, need int64) {
+	step, ok := im.distance(u, byStep)
+	size := int64(u.DType.Itemsize())
+	need = spread(step, k, rows.n*size)
+	switch {
+	case !ok:
+		return scattered, 0
+	case step < farStep:
+		return nearby, need
+	case need <= im.m.L2/8 && im.tall()*size >= line/2:
+		return stepped, need
+	}
+	return apart, need
+}
+
+// loadable reports whether rows need not be packed. It notes what they ask of the order of loops and of the caches.
+func (p *plan) loadable(im *importer, how reach, need int64) bool {
+	switch how {
+	case nearby:
+		p.far = p.far || need > im.m.L3
+	case stepped:
+		p.strided += need
+	case apart:
+		p.far = true
+	}
+	return how == nearby || how == stepped
 }
 
 // neighbours reports whether all that a value loads lies side by side along a range, or does not move with it.
