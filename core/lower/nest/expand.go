@@ -13,9 +13,9 @@ import "math"
 //	exp2     0.83     1.08      0.85     1.05
 //	log2     1.86     1.65      1.52     1.95
 //	log      1.66     1.66      1.29     1.47
-//	sin      1.79     2.02      1.73     1.79
-//	cos      1.79     2.02      1.95     1.95
-//	tanh     2.35     2.35      2.00     2.02
+//	sin      1.75     1.93      1.73     1.79
+//	cos      1.83     1.94      1.95     1.95
+//	tanh     1.50     1.50      2.00     2.02
 func (b *Builder) function(op Op, k Kind, x *Value) *Value {
 	g := b.formula(k)
 	switch op {

@@ -1,6 +1,9 @@
 package nest
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ln2Parts are parts of ln 2: with FMA two floats, without it the first of few bits.
 func (g formula) ln2Parts() []float64 {
@@ -67,16 +70,37 @@ func (g formula) orZero(x *Value, lo float64, p *Value) *Value {
 	return g.where(g.less(x, g.float(lo)), g.float(0), p)
 }
 
-// expm1Poly32 is (e**r - 1 - r)/r**2 with a small relative error of e**r - 1.
-var expm1Poly32 = []float64{0.5, 0.1666666567325592, 0.04166646674275398, 0.008333642967045307, 0.0013935045571997762, 0.0001966457930393517}
+// tanhPoly32 is (tanh(x)/x - 1)/z in z = x*x for x up to tanhSmall.
+var tanhPoly32 = []float64{-0.3333329870765031, 0.133312139337138, -0.053561907590765574, 0.01874395248411286}
 
-// tanh is e/(e+2) for e = exp(2|x|) - 1, with the sign of x. Beyond the limit it is 1.
+const tanhSmall = 0.4
+
+// tanh is e/(e+1) for e = (exp(2|x|) - 1)/2, with the sign of x. Beyond the limit it is 1. Of small F32 it is a
+// polynomial, which has one great rounding error and not three.
 func (g formula) tanh(x *Value) *Value {
-	a := g.atMost(g.abs(x), pick(g, 10.0, 20))
-	r, _, i := g.withoutLn2(g.add(a, a), g.bias())
-	em1 := g.fma(g.mul(r, r), g.poly(r, pick(g, expm1Poly32, expPoly64)), r)
+	abs := g.abs(x)
+	a := g.atMost(abs, pick(g, 10.0, 20))
+	n, i := g.nearest(a, 2*math.Log2E, g.bias())
+	ln2 := g.ln2Parts()
+	if g.b.Machine.FMA && !g.wide() {
+		ln2 = ln2[:1] // with n up to 29 nothing is seen of the second
+	}
+	h := a // half of what is left without multiples of ln 2
+	for _, p := range ln2 {
+		h = g.nfma(n, g.float(p/2), h)
+	}
+	// Of (e**2h - 1)/2, so many times 2 as there are powers of 2h.
+	poly := slices.Clone(pick(g, expPoly32, expPoly64))
+	for k := range poly {
+		poly[k] = math.Ldexp(poly[k], k+1)
+	}
+	em1 := g.fma(g.mul(h, h), g.poly(h, poly), h)
 	power := g.power(i)
-	e := g.fma(em1, power, g.sub(power, g.float(1)))
-	t := g.div(e, g.add(e, g.float(2)))
+	e := g.fma(em1, power, g.fma(power, g.float(0.5), g.float(-0.5)))
+	t := g.div(e, g.add(e, g.float(1)))
+	if !g.wide() {
+		z := g.mul(abs, abs)
+		t = g.where(g.less(abs, g.float(tanhSmall)), g.fma(g.mul(abs, z), g.poly(z, tanhPoly32), abs), t)
+	}
 	return g.floats(g.ior(g.bits(t), g.iand(g.bits(x), g.top())))
 }

@@ -2,8 +2,12 @@ package nest
 
 import "math"
 
-// sinPoly are (sin(r)/r - 1)/z in z = r*r for |r| up to a little more than pi/2.
-var sinPoly32 = []float64{-0.16666659712791443, 0.008333067409694195, -0.00019809554214589298, 2.6053e-06}
+// sinPoly are (sin(r)/r - 1)/z in z = r*r for |r| up to a little more than pi/2. Those for F32 were searched for with what
+// their evaluation is rounded by, with FMA and without: up to half of the error near pi/2 is that.
+var (
+	sinPoly32    = []float64{-0.166666657, 0.00833311584, -0.000198098351, 2.60246202e-06}
+	sinPoly32Mul = []float64{-0.166666627, 0.00833308697, -0.000198094291, 2.6037435e-06}
+)
 
 var sinPoly64 = []float64{-0.16666666666666666, 0.008333333333333207, -0.00019841269841212476, 2.7557319211568394e-06, -2.5052106904256547e-08,
 	1.60589409901948e-10, -7.643018949175952e-13, 2.721395e-15}
@@ -44,18 +48,45 @@ func (g formula) sin(x *Value, cos bool) *Value {
 	} else {
 		n, i = g.nearest(a, 1/math.Pi, 0)
 	}
-	r := a
-	for _, p := range parts {
-		r = g.nfma(n, g.float(p), r)
-	}
+	r := g.withoutPi(a, n, parts, cos)
 	r = g.floats(g.ixor(g.bits(r), g.shl(i, pick[int64](g, 31, 63))))
 	r = g.turned(r, a, limit, cos)
 	z := g.mul(r, r)
 	// R is added last: near pi/2 a product would be rounded to more than 1.
-	v := g.fma(g.mul(r, z), g.poly(z, pick(g, sinPoly32, sinPoly64)), r)
+	poly := pick(g, sinPoly32, sinPoly64)
+	if !g.wide() && !g.b.Machine.FMA {
+		poly = sinPoly32Mul
+	}
+	v := g.fma(g.mul(r, z), g.poly(z, poly), r)
 	if !cos {
 		v = g.floats(g.ixor(g.bits(v), g.iand(g.bits(x), g.top())))
 	}
 	g.b.sines[key] = v
 	return v
+}
+
+// withoutPi takes n times pi off, part by part.
+func (g formula) withoutPi(a, n *Value, parts []float64, cos bool) *Value {
+	times := func(part int) *Value { return g.mul(n, g.float(parts[part])) }
+	if g.wide() || g.b.Machine.FMA {
+		for _, p := range parts {
+			a = g.nfma(n, g.float(p), a)
+		}
+		return a
+	}
+	// What the differences are rounded by goes into the last one: then only that one's rounding counts. Of whole
+	// multiples the first two differences are exact, of halves the second.
+	first := times(0)
+	r := g.sub(a, first)
+	var lost *Value
+	if cos {
+		lost = g.sub(a, g.add(r, first))
+	}
+	r = g.sub(r, times(1))
+	d := g.sub(r, times(2))
+	rest := g.sub(g.sub(r, d), times(2))
+	if cos {
+		rest = g.add(rest, lost)
+	}
+	return g.add(d, g.sub(rest, times(3)))
 }
