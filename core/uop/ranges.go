@@ -40,14 +40,23 @@ func (u *UOp) EndedRanges() []*UOp {
 // Ranges are the RANGEs that u is inside of, in order of first appearance; a RANGE is inside itself.
 // The slice must not be changed.
 func (u *UOp) Ranges() []*UOp {
-	p := u.props()
-	if p.hasRanges {
-		return p.ranges
+	if u.rangesKnown() {
+		return u.knownRanges()
 	}
-	for _, x := range u.ToposortGated(func(x *UOp) bool { return x.p == nil || !x.p.hasRanges }) {
+	for _, x := range u.ToposortGated(func(x *UOp) bool { return !x.rangesKnown() }) {
 		x.computeRanges()
 	}
-	return p.ranges
+	return u.p.ranges
+}
+
+// rangesKnown reports whether the ranges of u have been computed, or it has none for certain.
+func (u *UOp) rangesKnown() bool { return !u.allOps.Has(Range) || u.p != nil && u.p.hasRanges }
+
+func (u *UOp) knownRanges() []*UOp {
+	if u.p == nil {
+		return nil
+	}
+	return u.p.ranges
 }
 
 func (u *UOp) computeRanges() {
@@ -55,7 +64,7 @@ func (u *UOp) computeRanges() {
 	var out []*UOp
 	owned := false
 	for _, s := range u.Src {
-		r := s.p.ranges
+		r := s.knownRanges()
 		if len(r) == 0 {
 			continue
 		}
