@@ -93,13 +93,7 @@ func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp 
 	if r := renamedAxes(g, in, out, rngs); r != nil {
 		return r
 	}
-	key := reshapeKey(g, in, out, g.Sink(nil, rngs...))
-	if r, ok := key.Memo(uop.MemoReshape); ok {
-		return r.Src
-	}
-	r := reshapeByPlaceholders(g, in, out, rngs)
-	key.SetMemo(uop.MemoReshape, r)
-	return r.Src
+	return reshapeByPlaceholders(g, in, out, rngs).Src
 }
 
 // renamedAxes is ReshapeRanges where a reshape of numbers only adds or drops axes of size 1
@@ -136,10 +130,6 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 	return res
 }
 
-func reshapeKey(g *uop.Graph, in, out uop.Shape, rngs *uop.UOp) *uop.UOp {
-	return g.New(uop.Group, uop.Void, []*uop.UOp{g.ShapeArg(in), g.ShapeArg(out), rngs}, nil, nil)
-}
-
 // reshapeByPlaceholders names the ranges by their position before it simplifies, so that
 // the same reshape under other ranges is found again.
 func reshapeByPlaceholders(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
@@ -150,7 +140,7 @@ func reshapeByPlaceholders(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uo
 		there[r], back[p] = p, r
 	}
 	named := rewrite.Substitute(sink, there)
-	key := reshapeKey(g, in, out, named)
+	key := g.New(uop.Group, uop.Void, []*uop.UOp{g.ShapeArg(in), g.ShapeArg(out), named}, nil, nil)
 	res, ok := key.Memo(uop.MemoReshape)
 	if !ok {
 		res = rewrite.Graph(reshapeIndex(g, in, out, named.Src), reshapeTable, nil)
