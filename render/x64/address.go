@@ -21,6 +21,22 @@ type placeTable struct {
 	args    map[int]asm.Reg
 }
 
+func newPlaceTable() placeTable {
+	return placeTable{
+		parts: map[string]*part{}, bases: map[*nest.Buffer]*base{}, scaled: map[nest.Term]asm.Reg{},
+		planned: map[*nest.Place]*part{}, args: map[int]asm.Reg{},
+	}
+}
+
+// clear makes room for the next kernel.
+func (t *placeTable) clear() {
+	clear(t.parts)
+	clear(t.bases)
+	clear(t.scaled)
+	clear(t.planned)
+	clear(t.args)
+}
+
 // base is the address of a buffer, with the places in it that were planned last: most have the terms of one of them.
 type base struct {
 	part   *part

@@ -113,16 +113,31 @@ func registers(f Features) regalloc.Limits {
 
 // room is memory for the work on one kernel after the other.
 type room struct {
-	vals []state
-	outs [][]asm.Inst // of sections that are closed
+	vals   []state
+	outs   [][]asm.Inst // of sections that are closed
+	places placeTable
+	phis   map[*nest.Value]*phi
 }
 
-var rooms = sync.Pool{New: func() any { return &room{vals: make([]state, 1024)} }}
+func newRoom() *room {
+	return &room{vals: make([]state, 1024), places: newPlaceTable(), phis: map[*nest.Value]*phi{}}
+}
+
+var rooms = sync.Pool{New: func() any { return newRoom() }}
+
+// maxPlaces bounds the tables that are kept.
+const maxPlaces = 1 << 13
 
 // free gives the room back. What the last section has must not be in use any more.
 func (g *gen) free() {
+	if len(g.places.planned) > maxPlaces {
+		return
+	}
 	clear(g.vals)
 	g.room.vals = g.vals
+	g.places.clear()
+	g.room.places = g.places
+	clear(g.phis)
 	if g.cur != nil {
 		g.recycle(g.cur.out)
 	}
@@ -147,8 +162,8 @@ func newGen(k *nest.Kernel, f Features, coder *asm.Coder) *gen {
 	return &gen{
 		k: k, f: f, pool: pool{coder}, room: r,
 		vals:     r.vals,
-		sections: map[*nest.Block]*section{}, loops: map[*nest.Loop]*loop{}, phis: map[*nest.Value]*phi{},
-		places: placeTable{parts: map[string]*part{}, bases: map[*nest.Buffer]*base{}, scaled: map[nest.Term]asm.Reg{}, planned: map[*nest.Place]*part{}, args: map[int]asm.Reg{}},
+		sections: map[*nest.Block]*section{}, loops: map[*nest.Loop]*loop{}, phis: r.phis,
+		places: r.places,
 		turned: map[*nest.Value][]turned{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
 	}
 }
