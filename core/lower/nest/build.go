@@ -33,7 +33,7 @@ type Builder struct {
 func NewBuilder(name string, lanes int) *Builder {
 	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
 	return &Builder{
-		Kernel: k, Cur: k.Root, table: intern.NewTable[valueKey, Value](256), places: map[string]int32{},
+		Kernel: k, Cur: k.Root, table: intern.NewTable[valueKey, Value](512), places: map[string]int32{},
 		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{}, logs: map[*Value]*Value{}, sines: map[sinKey]*Value{},
 		still: map[int32]stillness{},
 	}
