@@ -74,7 +74,7 @@ var Passes = []Pass{
 		return rewrite.Graph(s, t.table().decompose, t)
 	}},
 	{Name: "decomp floats", Required: true, Needed: (*Target).lacksFloats, Run: emulateFloats},
-	{Name: "transcendental", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
+	{Name: "transcendental", Required: true, Needed: (*Target).lacksFunctions, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().transcendental, t)
 	}},
 	{Name: "decomp long -> int", Required: true, Needed: (*Target).lacksLongs,

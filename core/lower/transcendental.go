@@ -16,6 +16,11 @@ func expandable(dt *uop.DType) bool {
 	return dt == uop.Float16 || dt == uop.Float32 || dt == uop.Float64
 }
 
+// lacksFunctions reports whether the pass can find anything that the passes before it have left.
+func (t *Target) lacksFunctions() bool {
+	return !uop.Ops(uop.Exp2, uop.Log2, uop.Sin).SubsetOf(t.Ops) || t.lacksFloats()
+}
+
 // transcendentalRules expand the functions that the target lacks.
 func transcendentalRules(t *Target) *rewrite.Table {
 	var rules []*rewrite.Rule

@@ -1,6 +1,8 @@
 package ranges
 
 import (
+	"slices"
+
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
@@ -20,26 +22,59 @@ func mergeRanges(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	reduces := rangesOfReduces(u)
-	divmods := -1
+	divmods, sums := countDivmod(u), indexSums(u)
 	for _, pair := range pairs(ended, u.Op == uop.End) {
 		r0, r1 := pair[0], pair[1]
 		// A merge takes both ranges away; tinygrad goes on with pairs that hold one of them, and may count rounds twice.
 		if now := u.EndedRanges(); !has(now, r0) || !has(now, r1) || r0.RangeID().Type != r1.RangeID().Type || !inSameReduces(reduces, r0, r1) {
 			continue
 		}
-		if divmods < 0 {
-			divmods = countDivmod(u)
+		if divmods == 0 && slices.ContainsFunc(sums, func(s *uop.UOp) bool { return hasAlone(s, r0, r1) || hasAlone(s, r1, r0) }) {
+			continue
 		}
 		merged := r0.With(r0.Src[0].Mul(r1.Src[0]))
 		next := rewrite.Graph(u, mergeTable, rewrite.Map{r0: merged.Idiv(r1.Src[0]), r1: merged.Mod(r1.Src[0])})
 		if n := countDivmod(next); n <= divmods {
-			u, divmods = next, n
+			u, divmods, sums = next, n, indexSums(next)
 		}
 	}
 	return u
 }
 
+// indexSums lists the indices of a kernel that are sums.
+func indexSums(u *uop.UOp) []*uop.UOp {
+	var out []*uop.UOp
+	for _, x := range u.Toposort() {
+		if x.Op == uop.Index && len(x.Src) > 1 {
+			out = append(out, x.Src[1])
+		}
+	}
+	return out
+}
+
+// hasAlone reports whether a sum has a multiple of range r among its terms and does not depend on range with: if the two
+// were merged, the term would have a division that nothing in the sum takes away again.
+func hasAlone(sum, r, with *uop.UOp) bool {
+	if sum.InRange(with) {
+		return false
+	}
+	for sum.Op == uop.Add {
+		if isMultipleOf(sum.Src[1], r) {
+			return true
+		}
+		sum = sum.Src[0]
+	}
+	return isMultipleOf(sum, r)
+}
+
+func isMultipleOf(u, r *uop.UOp) bool {
+	return u == r || u.Op == uop.Mul && u.Src[0] == r && u.Src[1].Op == uop.ConstOp
+}
+
 func rangesOfReduces(u *uop.UOp) [][]*uop.UOp {
+	if !u.HasOp(reduceOps) {
+		return nil
+	}
 	var out [][]*uop.UOp
 	for _, x := range u.Toposort() {
 		if x.Op == uop.Reduce {
@@ -72,6 +107,9 @@ func pairs(rs []*uop.UOp, neighbours bool) [][2]*uop.UOp {
 }
 
 func countDivmod(u *uop.UOp) int {
+	if !u.HasOp(divmodOps) {
+		return 0
+	}
 	n := 0
 	for _, x := range u.Toposort() {
 		if x.Op == uop.Idiv || x.Op == uop.Mod {
@@ -80,6 +118,8 @@ func countDivmod(u *uop.UOp) int {
 	}
 	return n
 }
+
+var divmodOps = uop.Ops(uop.Idiv, uop.Mod)
 
 // Splits collects the ranges that SplitRanges will split, with the size of their inner part.
 type Splits map[*uop.UOp]*uop.UOp

@@ -279,6 +279,30 @@ func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
 	}
 }
 
+func TestRangesWithATermOfTheirOwnAreNotMerged(t *testing.T) {
+	g := uop.NewScratch()
+	a, b := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(6), uop.AxisLoop, 1)
+	at := func(slot, size int64, idx *uop.UOp) *uop.UOp {
+		return g.New(uop.Param, uop.Float32.Ptr(size, uop.Global), nil, uop.Num(slot), nil).IndexPtr(idx)
+	}
+	flat := a.MulInt(6).Add(b)
+	for name, c := range map[string]struct {
+		read *uop.UOp
+		one  bool
+	}{
+		"same":    {at(1, 24, flat), true},
+		"row":     {at(1, 4, a), false},
+		"column":  {at(1, 36, b.MulInt(6)), false},
+		"compare": {at(1, 24, a.LtInt(2).Where(flat, g.InvalidIndex(1))), true},
+	} {
+		end := at(0, 24, flat).Store(c.read.Load()).EndRanges(a, b)
+		merged := rewrite.Graph(end, SimplifyRanges, nil)
+		if one := len(merged.Src) == 2; one != c.one || !c.one && merged != end {
+			t.Errorf("%s: merged is %v, expected %v:\n%s", name, one, c.one, merged.Dump())
+		}
+	}
+}
+
 func TestBufferizeBecomesAStore(t *testing.T) {
 	g := uop.NewScratch()
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 1), g.Range(uop.N(6), uop.AxisLoop, 0)
