@@ -15,7 +15,7 @@ func (e *Executor) schedule(sink *uop.UOp) (*schedule.Schedule, error) {
 	if e.fusion == nil {
 		return schedule.New(sink)
 	}
-	s, err := schedule.New(fuse.StorePads(sink), schedule.WithRows(rowsForThreads))
+	s, err := schedule.New(fuse.StoreShared(fuse.StorePads(sink)), schedule.WithRows(rowsForThreads))
 	if err != nil {
 		return nil, err
 	}

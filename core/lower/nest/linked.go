@@ -30,6 +30,15 @@ type link struct {
 // newLinked finds the chains of a list.
 func newLinked(list []*uop.UOp, root *region) linked {
 	c := linked{map[*uop.UOp]slot{}, map[*uop.UOp]*uop.UOp{}}
+	registers := 0
+	for _, u := range list {
+		if u.Op == uop.DefineReg {
+			registers++
+		}
+	}
+	if registers < 2 {
+		return c
+	}
 	uses := make(map[*uop.UOp]int, len(list))
 	for _, u := range list {
 		for _, s := range u.Src {
