@@ -114,7 +114,9 @@ func (im *importer) planReduction(p *plan) {
 	}
 	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
 	p.rows, p.vec, rows.rows = rows, vec, true
-	p.axes = append([]*axis{rows}, slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows })...)
+	// Vectors come last, so that the number of a copy tells that of its vector.
+	p.axes = slices.DeleteFunc(p.axes, func(a *axis) bool { return a == rows || a == vec })
+	p.axes = append(append([]*axis{rows}, p.axes...), vec)
 	im.blocks(p, vec, rows, acc)
 }
 
@@ -140,6 +142,7 @@ func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []
 	}
 	room := int64(im.m.Vectors-4) / results
 	wide, tall := int64(tileWide), im.tall()
+	beside := int64(1)
 	byRow := im.slopes(rows.r.rng)
 	for _, a := range acc {
 		if s := byRow.of(a.u.Src[0]); !parts && a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
@@ -149,11 +152,19 @@ func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []
 			}
 		}
 	}
-	if rows.n <= room/4 {
+	if !parts {
+		p.beside, beside = im.besideFor(p, vec, rows, room/wide, acc)
+	}
+	if rows.n <= room/4 && p.beside == nil {
 		wide = 4
 	}
 	vec.jam = p.want.or(knobWide, min(wide, room), vectors)
 	rows.jam = p.want.or(knobTall, even(rows.n, max(min(tall, room/vec.jam), 1)), rows.n)
+	if p.beside != nil && rows.jam == rows.n && vec.jam*rows.jam*beside <= room {
+		p.beside.jam = beside
+	} else {
+		p.beside = nil
+	}
 }
 
 // even is a height of tiles, up to a limit, that leaves no small rest.
@@ -195,8 +206,12 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	var walks []level
 	for _, a := range p.axes {
-		if a.plain() {
+		switch {
+		case a.plain():
 			walks = append(walks, level{a, walk})
+		case a == p.beside:
+			a.win = a.whole(im)
+			walks = append(walks, level{a, tiles})
 		}
 	}
 	vec.win, rows.win = vec.whole(im), rows.whole(im)
@@ -209,6 +224,11 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	for _, sum := range p.sums {
 		p.rowPacks = append(p.rowPacks, im.findRowPacks(p, sum, vec, rows)...)
 		p.packs = append(p.packs, im.findPacks(p, sum, vec, rows, walks)...)
+	}
+	if len(p.rowPacks) > 0 && p.beside != nil {
+		// What is packed belongs to one axis of rows.
+		i := slices.IndexFunc(walks, func(l level) bool { return l.a == p.beside })
+		walks[i].kind, p.beside.jam, p.beside = walk, 1, nil
 	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)

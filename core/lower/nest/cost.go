@@ -160,6 +160,12 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 			return a
 		}
 		s := im.slopes(a.r.rng)
+		n := min(a.n, im.tall())
+		if except != nil {
+			if _, beside := im.besideFor(p, except, a, im.tall(), acc); beside > 0 {
+				n = a.n * beside
+			}
+		}
 		common, own := 0.0, false
 		for _, x := range acc {
 			switch {
@@ -167,9 +173,9 @@ func (im *importer) sharing(p *plan, acc []access, except *axis) *axis {
 			case s.of(x.u).matters:
 				own = true
 			case byLane != nil && !byLane.of(x.u).matters:
-				common += x.times * float64(min(a.n, im.tall())) * costSplat
+				common += x.times * float64(n) * costSplat
 			default:
-				common += x.times * float64(min(a.n, im.tall()))
+				common += x.times * float64(n)
 			}
 		}
 		if except == nil {

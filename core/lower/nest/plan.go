@@ -20,6 +20,8 @@ type plan struct {
 	along bool
 	// rows and vec are the axes of a register tile, nil if there is none.
 	rows, vec *axis
+	// beside is an axis of more rows in the tile, nil for none.
+	beside *axis
 	// passes says how the leaf's sum is made in passes, nil if it is not.
 	passes *passes
 	// product says how the leaf is a product of packed operands, nil if it is not.
