@@ -46,7 +46,9 @@ var Passes = []Pass{
 		return rewrite.Graph(s, splitQuotients, ranges.Splits{})
 	}},
 	{Name: "initial symbolic", Run: table("initial symbolic", symbolic.Sym, ranges.FlattenRange)},
-	{Name: "simplify ranges", Run: table("simplify ranges", ranges.SimplifyRanges)},
+	{Name: "simplify ranges", Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		return ranges.SeparateReduces(rewrite.Graph(s, simplifyRanges, nil))
+	}},
 	{Name: "apply_opts", Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		r, err := opt.Apply(s, opt.Machine{Threads: t.Threads, Plain: t.Plain})
 		if err != nil {
@@ -90,6 +92,7 @@ var Passes = []Pass{
 
 var (
 	movement        = rewrite.Concat("early movement ops", ranges.MovementOps, ranges.SyntacticSugar)
+	simplifyRanges  = rewrite.Concat("simplify ranges", ranges.SimplifyRanges)
 	splitRanges     = rewrite.Concat("split ranges", ranges.SplitRanges, ranges.FlattenRange)
 	addLocalBuffers = rewrite.Concat("add local buffers", ranges.AddBuffersLocal, ranges.KernelCleanup)
 	splitQuotients  = rewrite.Concat("split quotients", ranges.SplitQuotients, ranges.FlattenRange)

@@ -249,6 +249,44 @@ func TestSelectedLoadNeedsNoSum(t *testing.T) {
 	}
 }
 
+// Two sums share three loops, and those of one of them are merged.
+func TestReductionsThatShareSomeRangesGetTheirOwn(t *testing.T) {
+	g := uop.NewScratch()
+	buf := g.New(uop.Param, uop.IndexT.Ptr(343, uop.Global), nil, uop.Num(0), nil)
+	r := make([]*uop.UOp, 3)
+	for i := range r {
+		r[i] = g.Range(uop.N(7), uop.AxisReduceT, i)
+	}
+	sum := func(u *uop.UOp, rs ...*uop.UOp) *uop.UOp {
+		return g.New(uop.Reduce, u.DType, append([]*uop.UOp{u}, rs...), uop.OpArg(uop.Add), nil)
+	}
+	flat := r[0].MulInt(49).Add(r[1].MulInt(7)).Add(r[2])
+	alike := g.Sink(nil, sum(flat, r...), sum(flat.MulInt(2), r...))
+	if got := SeparateReduces(alike); got != alike {
+		t.Errorf("sums of the same ranges were changed:\n%s", got.Dump())
+	}
+	out := g.New(uop.Param, uop.IndexT.Ptr(2, uop.Global), nil, uop.Num(1), nil)
+	store := func(i int64, u *uop.UOp) *uop.UOp { return out.IndexPtr(g.ConstInt(i)).Store(u) }
+	one := g.Range(uop.N(49), uop.AxisReduceT, 0)
+	before := g.Sink(nil, store(0, sum(flat, r...)), store(1, sum(one.MulInt(7).Add(r[2]), one, r[2])), store(1, sum(buf.IndexPtr(r[2]), r[2])))
+	ended := map[*uop.UOp]int{}
+	total := 0
+	for _, u := range SeparateReduces(before).Toposort() {
+		if u.Op == uop.Reduce {
+			for _, x := range u.EndedRanges() {
+				ended[x]++
+				total++
+			}
+			if len(u.Ranges()) > 0 {
+				t.Errorf("a sum still depends on ranges:\n%s", u.Dump())
+			}
+		}
+	}
+	if total != 6 || len(ended) != 6 {
+		t.Errorf("%d loops of sums, %d of them different, expected 6", total, len(ended))
+	}
+}
+
 func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
 	g := uop.NewScratch()
 	buf := g.New(uop.Param, uop.IndexT.Ptr(24, uop.Global), nil, uop.Num(0), nil)
