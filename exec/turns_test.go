@@ -29,6 +29,7 @@ func TestTurns(t *testing.T) {
 				turn[float64](t, e, uop.Float64, s, order)
 				turn[uint8](t, e, uop.Uint8, s, order)
 				turn[int64](t, e, uop.Int64, s, order)
+				turn[int16](t, e, uop.Int16, s, order)
 			})
 		}
 	}
@@ -48,7 +49,7 @@ func TestGreatTurns(t *testing.T) {
 	}
 }
 
-func turn[V float32 | float64 | uint8 | int64](t *testing.T, e *exec.Executor, dt *uop.DType, shape []int64, order []int) {
+func turn[V float32 | float64 | uint8 | int16 | int64](t *testing.T, e *exec.Executor, dt *uop.DType, shape []int64, order []int) {
 	n := int64(1)
 	for _, d := range shape {
 		n *= d

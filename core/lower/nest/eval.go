@@ -203,29 +203,54 @@ func (im *importer) store(u *uop.UOp) {
 	v := im.eval(u.Src[1])
 	if lanes > 1 {
 		v = im.Splat(v)
-		im.stream(at)
+		im.stream(at, t.index)
 	}
 	im.StoreAs(at, v)
 }
 
 // stream makes a store of vectors go around the caches, if what the kernel writes is larger than they are and the
-// addresses are multiples of the size of a vector.
-func (im *importer) stream(at *Place) {
+// addresses are multiples of the size of a vector. Lines have to be written whole: one that other rows come between waits
+// in vain for its rest.
+func (im *importer) stream(at *Place, index *uop.UOp) {
 	b := at.Buf
 	if im.m.Stream == 0 || b.Param < 0 || b.Read || at.Stride != 1 || at.Index != nil || at.Gate != nil || b.Size*b.Kind.Size() < im.streamFrom() {
 		return
 	}
-	vector := int64(im.Lanes)
+	vector, whole := int64(im.Lanes), int64(im.Lanes)
+	if p := im.at; p != nil && p.apart() != nil {
+		whole = line / b.Kind.Size()
+		if p.across()%whole != 0 || im.slopes(p.apart().r.rng).of(index).step%whole != 0 {
+			return
+		}
+	}
 	if b.Kind.Size() < 4 || at.Off%vector != 0 {
 		return
 	}
 	for _, t := range at.Terms {
-		if t.Coef%vector != 0 {
+		if t.Coef%whole != 0 {
 			return
 		}
 	}
 	at.Stream = true
 	im.Params[b.Param].Aligned = true
+}
+
+// apart is the axis whose iterations are the rows of a tile, nil if it has one row.
+func (p *plan) apart() *axis {
+	if p.turn != nil {
+		return p.turn
+	}
+	return p.rows
+}
+
+// across is the number of elements of a row of a tile.
+func (p *plan) across() int64 {
+	for _, a := range p.axes {
+		if a.vec {
+			return a.tile()
+		}
+	}
+	return 1
 }
 
 // streamFrom is the size in bytes from which on a buffer is written around the caches. Where lines are written one here

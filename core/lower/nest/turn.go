@@ -20,7 +20,7 @@ type cross struct {
 // cannot be.
 func (im *importer) turned(t target, k Kind, at *Place) *Value {
 	x := im.env.cross
-	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.changes(at.Buf) || k.Size() < 4 {
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.changes(at.Buf) || k == Bool {
 		return nil
 	}
 	if s := im.slopes(x.rng).of(t.index); s.step != 1 || s.odd {
@@ -28,7 +28,7 @@ func (im *importer) turned(t target, k Kind, at *Place) *Value {
 	}
 	rows := make([]*Value, im.Lanes)
 	for i := range rows {
-		rows[i] = im.Load(&Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
+		rows[i] = im.LoadAs(k, &Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
 	}
 	return im.Transposed(rows, x.at)
 }
@@ -52,8 +52,11 @@ func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
 // costTurn is what a vector costs that is turned with its neighbours.
 const costTurn = 5
 
-// turnWide is how many squares of lanes by lanes are turned side by side: what is stored of a row is a pair of lines then.
-const turnWide = 2
+// turnWide is how many bytes of a row are stored at a time: a pair of lines.
+const turnWide = 2 * line
+
+// turnWeight is how many operations a tile of squares has at most.
+const turnWeight = 1 << 10
 
 // planTurn lays out a band without reductions whose loads and stores run along different axes: squares of lanes by
 // lanes. A block has as many rows of what is stored as there are pages whose addresses the processor keeps at hand:
@@ -75,7 +78,11 @@ func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 			byLane, byCopy := im.slopes(y.r.rng), im.slopes(x.r.rng)
 			sum := 0.0
 			turns := false
+			element := int64(8)
 			for _, a := range acc {
+				if a.u.Op == uop.Store {
+					element = min(element, im.bufs[definition(a.u.Src[0])].Kind.Size())
+				}
 				s, c := byLane.of(a.u.Src[0]), byCopy.of(a.u.Src[0])
 				if cost := costOf(s, a.u.Op); cost != costApart || c.step != 1 || c.odd || s.odd || len(a.u.Src) > 1 {
 					sum += cost
@@ -88,7 +95,11 @@ func (im *importer) planTurn(p *plan, acc []access, best float64) bool {
 				continue
 			}
 			y.vec, y.unit = true, lanes
-			y.jam = p.want.or(knobWide, min(turnWide, y.n/lanes), y.n/lanes)
+			wide := turnWide / (lanes * element)
+			for wide > 1 && wide*lanes*im.weight(p.leaf) > turnWeight {
+				wide /= 2
+			}
+			y.jam = p.want.or(knobWide, wide, y.n/lanes)
 			x.jam, x.group = lanes, p.want.or(knobAcross, share(x.n/lanes, im.m.Pages/lanes, int64(im.m.Threads)), x.n/lanes)
 			p.turn = x
 			for _, a := range p.axes {
