@@ -45,7 +45,10 @@ func (im *importer) alongCost(k *region, rows *axis, acc []access) float64 {
 		}
 		sum += c * a.times / times
 	}
-	const horizontal = 8 // of each result
+	const horizontal = 8 // of each result, after each run of the loop
+	if n := k.trip(); n > 0 {
+		times = min(times, float64(n))
+	}
 	return max(1, sum)*im.fill(k.trip()) + horizontal*float64(im.Lanes)/times
 }
 
