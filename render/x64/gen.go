@@ -40,7 +40,7 @@ type gen struct {
 // state is what is known about a value.
 type state struct {
 	// reg holds the value once it is computed. Vectors of bools without mask registers also have the form for
-	// elements of the other width.
+	// elements of the other width, vectors of F16 that of memory.
 	reg, other asm.Reg
 	// index is the value as 64 bits with its sign, if that is not reg.
 	index asm.Reg

@@ -285,6 +285,10 @@ func (g *gen) make(v *nest.Value) asm.Reg {
 			g.ready(a)
 		}
 		return g.load(v)
+	case nest.Narrow:
+		if g.roundsHalves(v, halfDepth) {
+			return g.fromHalf(v)
+		}
 	}
 	f := scalar
 	if v.Lanes > 1 {

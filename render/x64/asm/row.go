@@ -37,7 +37,6 @@ const (
 	p660F3A prefix = p66x | 3
 	pF20F3A prefix = pF2x | 3
 	pMap5   prefix = pNone | 5
-	p66Map6 prefix = p66x | 6
 )
 
 func (p prefix) opmap() byte { return byte(p & 7) }

@@ -131,10 +131,4 @@ var tableFloat = []row{
 	{VMINPH, "vminph", rvmVVV, pMap5, 0x5D, evex | memV | bcast2 | fp16},
 	{VMAXPH, "vmaxph", rvmVVV, pMap5, 0x5F, evex | memV | bcast2 | fp16},
 	{VSQRTPH, "vsqrtph", rmVV, pMap5, 0x51, evex | memV | bcast2 | fp16},
-	{VFMADD132PH, "vfmadd132ph", rvmVVV, p66Map6, 0x98, evex | memV | bcast2 | readsDst | fp16},
-	{VFMADD213PH, "vfmadd213ph", rvmVVV, p66Map6, 0xA8, evex | memV | bcast2 | readsDst | fp16},
-	{VFMADD231PH, "vfmadd231ph", rvmVVV, p66Map6, 0xB8, evex | memV | bcast2 | readsDst | fp16},
-	{VFNMADD132PH, "vfnmadd132ph", rvmVVV, p66Map6, 0x9C, evex | memV | bcast2 | readsDst | fp16},
-	{VFNMADD213PH, "vfnmadd213ph", rvmVVV, p66Map6, 0xAC, evex | memV | bcast2 | readsDst | fp16},
-	{VFNMADD231PH, "vfnmadd231ph", rvmVVV, p66Map6, 0xBC, evex | memV | bcast2 | readsDst | fp16},
 }

@@ -53,9 +53,11 @@ var table = []class{
 	{asm.CALL, asm.UD2, unit{p6, 0, 1, 1, 0}},
 	{asm.PREFETCHT0, asm.PREFETCHW, unit{}},
 
-	{asm.VADDPS, asm.VFNMADD231PH, unit{float, 0, 1, 4, 0}},
+	{asm.VADDPS, asm.VSQRTPH, unit{float, 0, 1, 4, 0}},
 	{asm.VDIVPS, asm.VDIVSD, unit{p0, 0, 1, 11, 5}},
 	{asm.VDIVPD, asm.VDIVPD, unit{p0, 0, 1, 13, 8}},
+	{asm.VDIVPH, asm.VDIVPH, unit{p0, 0, 1, 15, 8}},
+	{asm.VSQRTPH, asm.VSQRTPH, unit{p0, 0, 1, 16, 9}},
 	{asm.VSQRTPS, asm.VSQRTSD, unit{p0, 0, 1, 12, 6}},
 	{asm.VSQRTPD, asm.VSQRTPD, unit{p0, 0, 1, 18, 9}},
 	{asm.VANDPS, asm.VXORPD, unit{vector, 0, 1, 1, 0}},

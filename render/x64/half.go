@@ -1,0 +1,153 @@
+package x64
+
+import (
+	"math"
+
+	"polygrad/core/lower/nest"
+	"polygrad/core/uop"
+	"polygrad/render/x64/asm"
+)
+
+// Numbers of F16 are computed as F32 and rounded after every operation, which takes two conversions. With instructions
+// for vectors of F16, which give the same numbers, an operation and its rounding are one. Such a vector has two forms
+// then: that of F32, and half of one with F16 as they lie in memory, which is made first where both are needed.
+
+// halfOps are the instructions for operations whose results are rounded.
+var halfOps = map[nest.Op]asm.Op{nest.Add: asm.VADDPH, nest.Sub: asm.VSUBPH, nest.Mul: asm.VMULPH, nest.Div: asm.VDIVPH, nest.Sqrt: asm.VSQRTPH}
+
+// halfChoices are those for operations whose results are one of their arguments.
+var halfChoices = map[nest.Op]asm.Op{nest.Pick: asm.VMAXPH, nest.Least: asm.VMINPH}
+
+// halfDepth is how many operations without rounding are looked through.
+const halfDepth = 4
+
+// isHalf reports whether an F32 is known to be a number of F16.
+func isHalf(v *nest.Value, depth int) bool {
+	switch v.Op {
+	case nest.Const:
+		_, ok := halfBits(v)
+		return ok
+	case nest.Cast:
+		return v.Kind == nest.F32 && v.Args[0].Kind == nest.F16
+	case nest.Splat, nest.Pick, nest.Least, nest.Where:
+		args := v.Args
+		if v.Op == nest.Where {
+			args = args[1:]
+		}
+		for _, a := range args {
+			if depth == 0 || !isHalf(a, depth-1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// halfBits is a constant of F32 as F16, if it is one.
+func halfBits(v *nest.Value) (uint16, bool) {
+	f := math.Float32frombits(uint32(v.Bits))
+	h := uop.FloatToHalf(float64(f))
+	return h, math.Float32bits(uop.HalfToFloat(h)) == uint32(v.Bits)
+}
+
+// cheapHalf reports whether an F32 that is a number of F16 has that form without a conversion.
+func (g *gen) cheapHalf(v *nest.Value, depth int) bool {
+	switch {
+	case v.Op == nest.Const || g.vals[v.ID].other != 0 || g.readsHalf(v):
+		return true
+	case v.Op == nest.Cast && v.Args[0].Op == nest.Narrow:
+		return g.vals[v.Args[0].ID].other != 0 || g.roundsHalves(v.Args[0], depth)
+	case halfChoices[v.Op] != 0 && depth > 0:
+		return g.cheapHalf(v.Args[0], depth-1) && g.cheapHalf(v.Args[1], depth-1)
+	}
+	return false
+}
+
+// readsHalf reports whether an F32 is a vector of neighbours of F16 that is not read yet.
+func (g *gen) readsHalf(v *nest.Value) bool {
+	if v.Op != nest.Cast || v.Args[0].Op != nest.Load {
+		return false
+	}
+	l := v.Args[0]
+	return l.Pos == 0 && l.At.Buf.Kind == nest.F16 && l.At.Stride == 1 && l.At.Gate == nil && l.At.Index == nil &&
+		l.Lanes >= 8 && l.Home == v.Home && g.vals[l.ID].reg == 0
+}
+
+// roundsHalves reports whether a rounded operation is made of vectors of F16: at least one argument needs no conversion.
+func (g *gen) roundsHalves(v *nest.Value, depth int) bool {
+	a := v.Args[0]
+	if !g.f.FP16 || v.Kind != nest.F16 || v.Lanes < 8 || g.vals[a.ID].reg != 0 || halfOps[a.Op] == 0 || depth == 0 {
+		return false
+	}
+	cheap := false
+	for _, x := range a.Args {
+		if !isHalf(x, halfDepth) {
+			return false
+		}
+		cheap = cheap || g.cheapHalf(x, depth-1)
+	}
+	return cheap
+}
+
+// halfSize is the size of a vector of F16.
+func halfSize(lanes int) int { return vectorSize(lanes, 2) }
+
+// rounded is the register of an operation of vectors of F16 with its rounding.
+func (g *gen) rounded(v *nest.Value) asm.Reg {
+	if r := g.vals[v.ID].other; r != 0 {
+		return r
+	}
+	a := v.Args[0]
+	g.in(v.Home, func() {
+		var room [2]asm.Reg
+		args := room[:len(a.Args)]
+		for i, x := range a.Args {
+			args[i] = g.half(x, v.Lanes)
+		}
+		r := g.vec()
+		g.ins(halfOps[a.Op], halfSize(v.Lanes), r, args...)
+		g.vals[v.ID].other = r
+	})
+	return g.vals[v.ID].other
+}
+
+// half is an F32 that is a number of F16 in that form. Its uses are not counted: the operation that they are of may be
+// computed as F32 too.
+func (g *gen) half(v *nest.Value, lanes int) asm.Reg {
+	if v.Op == nest.Const {
+		bits, _ := halfBits(v)
+		return g.splat(4, lanes/2, uint64(bits)<<16|uint64(bits))
+	}
+	if v.Op == nest.Cast && v.Args[0].Op == nest.Narrow && (g.vals[v.Args[0].ID].other != 0 || g.roundsHalves(v.Args[0], halfDepth)) {
+		return g.rounded(v.Args[0])
+	}
+	if r := g.vals[v.ID].other; r != 0 {
+		return r
+	}
+	g.in(v.Home, func() {
+		r := g.vec()
+		switch op := halfChoices[v.Op]; {
+		case op != 0 && g.cheapHalf(v, halfDepth):
+			x, y := g.half(v.Args[0], lanes), g.half(v.Args[1], lanes)
+			g.ins(op, halfSize(lanes), r, y, x) // of two, the second is the result where they are not in order
+		case g.readsHalf(v):
+			at := v.Args[0].At
+			g.readyPlace(at)
+			g.from(asm.VMOVUPS, halfSize(lanes), r, g.address(at, 0))
+		default:
+			g.need(v)
+			g.imm(asm.VCVTPS2PH, lanes*4, r, 0, g.vals[v.ID].reg)
+		}
+		g.vals[v.ID].other = r
+	})
+	return g.vals[v.ID].other
+}
+
+// fromHalf is a rounded operation of vectors of F16 as F32.
+func (g *gen) fromHalf(v *nest.Value) asm.Reg {
+	h := g.rounded(v)
+	d := g.vec()
+	g.ins(asm.VCVTPH2PS, g.size(v), d, h)
+	return d
+}
