@@ -15,6 +15,7 @@ package_of() {
     cmake) echo "cmake make" ;;
     pkg-config) echo "pkg-config" ;;
     nm | readelf) echo "binutils" ;;
+    valgrind) echo "valgrind" ;;
     python3) echo "python3 python3-venv python3-pip" ;;
     node) echo "nodejs" ;;
     npm) echo "npm" ;;

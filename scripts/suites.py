@@ -109,6 +109,7 @@ def run_c() -> Tally:
     if missing:
         return skipped("c", missing)
     total = Tally()
+    require("valgrind")  # a test looks at memory with it, and is skipped without
     for package, names in C_TESTS.items():
         total += go_test([f"-run={names}", package])
     return total

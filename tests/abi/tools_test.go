@@ -1,0 +1,90 @@
+package abi
+
+import (
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// watched is the environment of a program under a tool: native code, for a processor that the tool knows.
+func watched(program *exec.Cmd) *exec.Cmd {
+	program.Env = append(os.Environ(), "POLY_DEVICE=native")
+	if os.Getenv("POLY_CPU") == "" {
+		program.Env = append(program.Env, "POLY_CPU=avx2")
+	}
+	return program
+}
+
+// report is what valgrind writes: its errors, with the code that was at work.
+type report struct {
+	Errors []struct {
+		Kind  string `xml:"kind"`
+		What  string `xml:"what"`
+		Stack []struct {
+			Frames []struct {
+				IP       string `xml:"ip"`
+				Object   string `xml:"obj"`
+				Function string `xml:"fn"`
+			} `xml:"frame"`
+		} `xml:"stack"`
+	} `xml:"error"`
+}
+
+// TestKernelsUnderValgrind looks for memory that generated code must not read or write, and for results that were never
+// written. Of Go's own code nothing is said: valgrind knows neither its heap nor its stacks.
+func TestKernelsUnderValgrind(t *testing.T) {
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		t.Skip(err)
+	}
+	program, file := compile(t, "kernels.c"), filepath.Join(t.TempDir(), "errors.xml")
+	if out, err := watched(exec.Command("valgrind", "--xml=yes", "--xml-file="+file, "--error-limit=no", program)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, firstLines(out, 60))
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := xml.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range r.Errors {
+		if len(e.Stack) == 0 || len(e.Stack[0].Frames) == 0 {
+			continue
+		}
+		// Generated code lies in a file in memory, or in none.
+		if at := e.Stack[0].Frames[0]; at.Object == "" || strings.Contains(at.Object, "memfd:polygrad") || at.Object == program {
+			t.Errorf("%s at %s %s: %s", e.Kind, at.IP, at.Function, e.What)
+		}
+	}
+	if len(r.Errors) == 0 && !strings.Contains(string(text), "<status>") {
+		t.Errorf("valgrind has looked at nothing:\n%s", firstLines(text, 20))
+	}
+}
+
+// TestPerfShowsKernels lets perf look at a program: it knows the names of kernels.
+func TestPerfShowsKernels(t *testing.T) {
+	if err := exec.Command("perf", "record", "-o", filepath.Join(t.TempDir(), "nothing"), "true").Run(); err != nil {
+		t.Skipf("perf record: %v", err)
+	}
+	if os.Getenv("POLY_CPU") == "wasm" {
+		t.Skip("no native code here")
+	}
+	program, data := compile(t, "kernels.c"), filepath.Join(t.TempDir(), "perf.data")
+	record := exec.Command("perf", "record", "-F", "500", "-o", data, program, "1")
+	record.Env = append(os.Environ(), "POLY_DEVICE=native", "POLY_PERF=1")
+	if out, err := record.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command("perf", "report", "--stdio", "-i", data).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if want := fmt.Sprintf("r_%d_%d_%d", 160, 160, 160); !strings.Contains(string(out), want) {
+		t.Errorf("expected %s in the report:\n%s", want, firstLines(out, 40))
+	}
+}
