@@ -93,6 +93,9 @@ func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp 
 	if r := renamedAxes(g, in, out, rngs); r != nil {
 		return r
 	}
+	if r := flatIndex(g, in, out, rngs); r != nil {
+		return []*uop.UOp{r}
+	}
 	return reshapeByPlaceholders(g, in, out, rngs).Src
 }
 
@@ -128,6 +131,40 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 		return nil
 	}
 	return res
+}
+
+// flatIndex is ReshapeRanges where axes of numbers become one and the indices are different ranges over whole axes: the sum
+// that symbolic simplification makes of their multiples. Nil if that is not so.
+func flatIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
+	if len(in) != 1 || in[0].Symbolic() {
+		return nil
+	}
+	var flat *uop.UOp
+	terms, stride := 0, int64(1)
+	for i := len(out) - 1; i >= 0; i-- {
+		s, r := out[i], rngs[i]
+		switch {
+		case s.Symbolic() || slices.Contains(rngs[:i], r) && r.Op == uop.Range:
+			return nil
+		case s.N == 1 && r.IsConst(uop.Int(0)):
+			continue
+		case r.Op != uop.Range || s.N <= 1 || !r.Src[0].IsConst(uop.Int(s.N)):
+			return nil
+		}
+		switch terms++; terms {
+		case 1:
+			flat = r
+		case 2:
+			flat = r.MulInt(stride).Add(flat)
+		default:
+			flat = flat.Add(r.MulInt(stride))
+		}
+		stride *= s.N
+	}
+	if stride != in[0].N {
+		return nil
+	}
+	return flat
 }
 
 // reshapeByPlaceholders names the ranges by their position before it simplifies, so that

@@ -179,6 +179,35 @@ func TestRenamedAxesEqualPlaceholders(t *testing.T) {
 	}
 }
 
+// So does the short way for reshapes of several axes to one.
+func TestFlatIndexEqualsPlaceholders(t *testing.T) {
+	g := uop.NewScratch()
+	r := rand.New(rand.NewSource(1))
+	for range 200 {
+		dims, size := make([]int64, 2+r.Intn(5)), int64(1)
+		for i := range dims {
+			dims[i] = []int64{1, 2, 3, 16, 100}[r.Intn(5)]
+			size *= dims[i]
+		}
+		in, out, rngs := uop.ShapeOf(size), uop.ShapeOf(dims...), loops(g, dims)
+		r.Shuffle(len(rngs), func(i, j int) {
+			if dims[i] == dims[j] {
+				rngs[i], rngs[j] = rngs[j], rngs[i]
+			}
+		})
+		fast := flatIndex(g, in, out, rngs)
+		if slow := reshapeByPlaceholders(g, in, out, rngs).Src[0]; fast != slow && (size > 1 || fast != nil) {
+			t.Fatalf("reshape %v -> %v: %v, expected %v", size, dims, fast, slow)
+		}
+	}
+	a := g.Range(uop.N(3), uop.AxisLoop, 0)
+	for _, rngs := range [][]*uop.UOp{{a, a}, {a, a.AddInt(0).Mul(a)}, {g.ConstInt(0), a}} {
+		if v := flatIndex(g, uop.ShapeOf(9), uop.ShapeOf(3, 3), rngs); v != nil {
+			t.Errorf("%v was taken for the index of whole axes: %s", rngs, v.Render())
+		}
+	}
+}
+
 func TestSumsOverComparisonsFold(t *testing.T) {
 	g := uop.NewScratch()
 	n := int64(6)
