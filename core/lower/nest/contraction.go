@@ -232,7 +232,7 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	tilesAcross := vec.full() + min(vec.rest(), 1)
 	tilesDown := rows.full() + min(rows.rest(), 1)
-	if len(p.packs) > 0 {
+	if len(p.packs) > 0 || p.passes != nil {
 		// With each block the rows are packed again.
 		room := im.m.L2 / 4
 		if len(p.rowPacks) > 0 {
@@ -269,7 +269,11 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	}
 	most := max(im.m.L2/2/(k*tall*element), 1)
 	if len(p.rowPacks) > 0 || p.want[knobDown] > 0 || p.want[knobDown] == open && !columnsInner && tilesDown > most {
-		rows.group = p.want.or(knobDown, share(tilesDown, most, 1), tilesDown)
+		threads := int64(1)
+		if len(p.levels) == 0 {
+			threads = int64(im.m.Threads)
+		}
+		rows.group = p.want.or(knobDown, share(tilesDown, most, threads), tilesDown)
 		p.levels = append(p.levels, level{rows, block})
 		p.rowPackAt = len(p.levels)
 		for _, q := range p.rowPacks {
@@ -309,9 +313,15 @@ func (im *importer) movesWith(u *uop.UOp, walks []level) bool {
 	return slices.ContainsFunc(walks, func(l level) bool { return im.slopes(l.a.r.rng).of(u).matters })
 }
 
-// share is the size of equal blocks of at most so many tiles, at least one for each thread.
+// share is the size of equal blocks of at most so many tiles, that give all threads as much to do, or nearly.
 func share(tiles, most, threads int64) int64 {
-	n := (tiles + most - 1) / most
-	n = (n + threads - 1) / threads * threads
-	return max((tiles+n-1)/n, 1)
+	const nearly = 32 // parts of which one more does not matter
+	fair := (tiles + threads - 1) / threads
+	for n := (tiles + most - 1) / most; ; n++ {
+		size := max((tiles+n-1)/n, 1)
+		blocks := (tiles + size - 1) / size
+		if busiest := min((blocks+threads-1)/threads*size, tiles); busiest <= fair+fair/nearly {
+			return size
+		}
+	}
 }
