@@ -18,7 +18,7 @@ import (
 func TestPairs(t *testing.T) {
 	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4)) {
 		e := exec.New(d)
-		for _, short := range []int64{2, 3, 4, 8, 16} {
+		for _, short := range []int64{2, 3, 4, 5, 7, 8, 16} {
 			for _, rows := range []int64{2, 3, 7, 8, 14, 33} {
 				t.Run(fmt.Sprintf("%s/%dx%d", d.Name(), rows, short), func(t *testing.T) {
 					addPairs[float32](t, e, uop.Float32, rows, short)

@@ -309,8 +309,11 @@ func (im *importer) tile(p *plan, e *env) {
 				if a.vec {
 					at.lane = 1
 					d.vector = true
-					if j == a.live-1 && a.last != nil {
+					switch {
+					case j == a.live-1 && a.last != nil:
 						d.tail = a.last
+					case a.unit < int64(im.Lanes):
+						d.tail = im.lanesUpTo(a.unit)
 					}
 				}
 				if a == p.turn && a.live == int64(im.Lanes) {

@@ -1,7 +1,6 @@
 package nest
 
 import (
-	"math/bits"
 	"slices"
 
 	"polygrad/core/kinds"
@@ -14,7 +13,7 @@ type linear struct {
 	terms []Term // by the ID of their values, coefficients not zero
 	off   int64
 	lane  int64
-	slow  int64 // so many for each split lanes, which are a power of two
+	slow  int64 // so many for each split lanes
 	split int64
 	index *Value // a vector that is added, nil for none
 }
@@ -128,7 +127,8 @@ func (b *Builder) valueOf(l linear, k Kind) *Value {
 		out = b.Do(Add, k, b.Splat(out), b.timesInt(lanes, l.lane))
 	}
 	if l.slow != 0 {
-		group := b.Do(Shr, k, lanes, b.Int(k, int64(bits.TrailingZeros64(uint64(l.split)))))
+		// Of numbers below 16 this is the quotient.
+		group := b.Do(Shr, k, b.timesInt(lanes, (256+l.split-1)/l.split), b.Int(k, 8))
 		out = b.Do(Add, k, b.Splat(out), b.timesInt(group, l.slow))
 	}
 	if l.index != nil {

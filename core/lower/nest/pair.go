@@ -6,9 +6,11 @@ import "polygrad/core/uop"
 // vectors. What depends on the outer one only, such as what belongs to all elements of a window, has each of its
 // elements in several lanes; it is loaded once and spread in registers.
 
-// paired makes one axis of two, the lanes of whose vectors are iterations of both. That of the inner one must divide the lanes.
-func paired(outer, inner *axis) *axis {
-	return &axis{r: outer.r, inner: inner.r, split: inner.n, n: outer.n * inner.n, place: inner.place, jam: 1, unit: 1}
+// paired makes one axis of two, the lanes of whose vectors are iterations of both: as many whole runs of the inner one as
+// there is room for.
+func (im *importer) paired(outer, inner *axis) *axis {
+	lanes := int64(im.Lanes)
+	return &axis{r: outer.r, inner: inner.r, split: inner.n, n: outer.n * inner.n, place: inner.place, jam: 1, unit: lanes - lanes%inner.n}
 }
 
 // pairCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a pair.
@@ -20,7 +22,7 @@ func (im *importer) pairCost(acc []access, a *axis) float64 {
 		both := slope{i.step, o.matters || i.matters, o.odd || i.odd || o.step != i.step*a.split}
 		cost := costOf(both, x.u.Op)
 		if both.odd && !o.odd && !i.odd && x.u.Op == uop.Load && len(x.u.Src[0].Src) == 2 && x.u.DType != uop.Bool {
-			if _, ok := im.spreads(linear{lane: i.step, slow: o.step - i.step*a.split, split: a.split}, int64(im.Lanes)); ok {
+			if _, ok := im.spreads(linear{lane: i.step, slow: o.step - i.step*a.split, split: a.split}, a.unit); ok {
 				cost = costSpread
 			}
 		}
@@ -32,13 +34,15 @@ func (im *importer) pairCost(acc []access, a *axis) float64 {
 // bestPair is the pair of axes that costs least, if that is less than best.
 func (im *importer) bestPair(p *plan, acc []access, best float64) *axis {
 	var found *axis
+	lanes := int64(im.Lanes)
 	for _, o := range p.axes {
 		for _, i := range p.axes {
-			if o == i || o.n < 2 || i.n < 2 || i.n >= int64(im.Lanes) || int64(im.Lanes)%i.n != 0 || !p.masks || !p.want.allows(knobVector, i) {
+			if o == i || o.n < 2 || i.n < 2 || i.n > lanes/2 || !p.masks || !p.want.allows(knobVector, i) {
 				continue
 			}
-			a := paired(o, i)
-			if cost := im.pairCost(acc, a) * im.fill(a.n); cost < best {
+			a := im.paired(o, i)
+			vectors := (a.n + a.unit - 1) / a.unit
+			if cost := im.pairCost(acc, a) * float64(vectors*lanes) / float64(a.n); cost < best {
 				found, best = a, cost
 			}
 		}
@@ -93,8 +97,13 @@ func (im *importer) spread(t target, k Kind) *Value {
 	}
 	at := &Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: 1}
 	if int(last)+1 < im.Lanes {
-		at.Gate = im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, int64(last)+1))
+		at.Gate = im.lanesUpTo(int64(last) + 1)
 	}
 	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
 	return im.New(Spread, v.Kind, im.Lanes, pattern, v)
+}
+
+// lanesUpTo opens the first n lanes.
+func (im *importer) lanesUpTo(n int64) *Value {
+	return im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, n))
 }

@@ -204,7 +204,10 @@ func (im *importer) planElements(p *plan) {
 	} else if !ordered && im.planTurn(p, acc, best) || p.want[knobVector] == open && best > float64(len(acc))*costApart {
 		return
 	}
-	vec.vec, vec.unit = true, int64(im.Lanes)
+	vec.vec = true
+	if vec.inner == nil {
+		vec.unit = int64(im.Lanes)
+	}
 	weight := im.weight(p.leaf)
 	for vec.jam = 4; vec.jam > 1 && (vec.jam*weight > 256 || vec.n >= 0 && vec.tile() > vec.n || vec.n < 0 && vec.r.multiple()%vec.tile() != 0); vec.jam /= 2 {
 	}
