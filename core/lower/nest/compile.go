@@ -3,6 +3,7 @@ package nest
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"polygrad/core/kinds"
 	"polygrad/core/uop"
@@ -60,6 +61,7 @@ func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band,
 	im.exact = root.exactProducts(map[*uop.UOp]bool{})
 	im.findBuffers(list)
 	im.findWork(root)
+	im.collects = root.collects()
 	im.linked = newLinked(list, root)
 	im.serial = len(root.loops()) != 1 || root.hasStores()
 	im.env = newEnv(nil)
@@ -83,6 +85,11 @@ func hasWide(list []*uop.UOp) bool {
 		}
 	}
 	return false
+}
+
+// collects reports whether any loop in a region collects into registers.
+func (r *region) collects() bool {
+	return slices.ContainsFunc(r.loops(), func(in *region) bool { return !in.writes || in.collects() })
 }
 
 // hasStores reports whether a region writes memory outside of its loops.

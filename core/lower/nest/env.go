@@ -27,7 +27,9 @@ type importer struct {
 	at *plan
 	// plain kernels keep their loops as they are; serial ones have no work items.
 	plain, serial bool
-	buffers       int32
+	// collects says that there are sums.
+	collects bool
+	buffers  int32
 	// wanted are the knobs of the bands, numbered is how they are counted.
 	wanted   []band
 	numbered map[*region]int

@@ -254,10 +254,14 @@ func (p *plan) across() int64 {
 }
 
 // streamFrom is the size in bytes from which on a buffer is written around the caches. Where lines are written one here
-// and one there nothing foresees which is the next, and each would be read before it is written.
+// and one there nothing foresees which is the next, and each would be read before it is written. Where sums are
+// computed that hardly shows.
 func (im *importer) streamFrom() int64 {
-	if im.at != nil && im.at.turn != nil {
+	switch {
+	case im.at != nil && im.at.turn != nil:
 		return min(im.m.Stream, 2*im.m.L2)
+	case im.collects:
+		return 2 * im.m.Stream
 	}
 	return im.m.Stream
 }

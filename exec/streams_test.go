@@ -1,0 +1,84 @@
+package exec_test
+
+import (
+	"testing"
+
+	"polygrad/core/lower"
+	"polygrad/core/lower/nest"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+	"polygrad/exec/device"
+)
+
+// streams is a device that notes whether kernels store around the caches.
+type streams struct {
+	everyChoice
+	choice nest.Choice
+	found  bool
+}
+
+func (d *streams) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	for _, p := range progs {
+		k, err := nest.CompileAs(p.Name, p.Linear, d.m, d.choice)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range k.Params {
+			d.found = d.found || q.Aligned
+		}
+	}
+	return make([]device.Kernel, len(progs)), nil
+}
+
+// TestStreams compiles kernels whose results are larger than caches or are not, and asks which are written around these.
+func TestStreams(t *testing.T) {
+	elements := func(n int64) func(in func(...int64) *uop.UOp) *uop.UOp {
+		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Mul(in(n), in(n))) }
+	}
+	turn := func(rows, columns int64) func(in func(...int64) *uop.UOp) *uop.UOp {
+		return func(in func(...int64) *uop.UOp) *uop.UOp { v := turned(in(rows, columns)); return v.Add(v) }
+	}
+	softmax := func(rows, columns int64) func(in func(...int64) *uop.UOp) *uop.UOp {
+		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Softmax(in(rows, columns), 1)) }
+	}
+	for _, c := range []struct {
+		name   string
+		m      nest.Machine
+		choice nest.Choice
+		build  func(in func(...int64) *uop.UOp) *uop.UOp
+		want   bool
+	}{
+		{"elements", nest.AVX512, "", elements(4 << 20), true},
+		{"elements, few", nest.AVX512, "", elements(4<<20 - 64), false},
+		{"vectors of half a line one after the other", nest.AVX2, "w1", elements(4 << 20), true},
+		{"sums", nest.AVX512, "", softmax(8192, 1024), true},
+		{"sums, few", nest.AVX512, "", softmax(8192, 1008), false},
+		{"lines that lie apart", nest.AVX512, "", turn(1024, 512), true},
+		{"lines that lie apart, few", nest.AVX512, "", turn(1024, 496), false},
+		{"rows across lines", nest.AVX512, "", turn(4100, 4096), false},
+		{"rows across lines, by half a line", nest.AVX2, "", turn(4104, 4096), false},
+		{"lines of several vectors", nest.AVX2, "", turn(4096, 4096), true},
+		{"halves of lines", nest.AVX2, "w1", turn(4096, 4096), false},
+		{"quarters of lines", nest.SSE4, "w2", turn(4096, 4096), false},
+		{"lines of four vectors", nest.SSE4, "w4", turn(4096, 4096), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := c.m
+			m.Stream, m.L2 = 16<<20, 1<<20
+			d := &streams{everyChoice{t, m, lower.Native(), 0}, c.choice, false}
+			g := uop.NewGraph()
+			v := c.build(func(dims ...int64) *uop.UOp {
+				s := uop.ShapeOf(dims...)
+				return g.NewBuffer("CPU", s.Numel().N, uop.Float32).Reshape(s)
+			})
+			out := g.NewBuffer("CPU", v.Shape().Numel().N, uop.Float32)
+			if _, err := exec.New(d).Compile(g.Sink(nil, out.Store(v.Reshape(uop.ShapeOf(v.Shape().Numel().N))))); err != nil {
+				t.Fatal(err)
+			}
+			if d.found != c.want {
+				t.Errorf("written around the caches: %v, expected %v", d.found, c.want)
+			}
+		})
+	}
+}
