@@ -91,6 +91,33 @@ func TestCollectorDoesNotWait(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForOthers has one user keep the pool busy for long: another one gets its work done meanwhile.
+func TestNobodyWaitsForOthers(t *testing.T) {
+	long, short := load(t, "spin", spinCode, 4, true), load(t, "fill", fillCode, 64, true)
+	var running atomic.Bool
+	var user sync.WaitGroup
+	user.Go(func() {
+		running.Store(true)
+		run(t, long, make([]int64, 4), 1_000_000_000)
+		running.Store(false)
+	})
+	for !running.Load() {
+		runtime.Gosched()
+	}
+	time.Sleep(5 * time.Millisecond)
+	buf, done := make([]int64, 64), 0
+	for range 20 {
+		run(t, short, buf, 1)
+		if running.Load() {
+			done++
+		}
+	}
+	user.Wait()
+	if done == 0 {
+		t.Error("a short kernel waited for a long one of somebody else")
+	}
+}
+
 // TestCostIsMeasured loads a kernel whose estimate is wrong in either direction.
 func TestCostIsMeasured(t *testing.T) {
 	buf := make([]int64, 4)
