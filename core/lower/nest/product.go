@@ -263,7 +263,8 @@ func (o *dotOperand) fits(q *product, cache int64) int64 {
 
 // dotLevels orders the loops: the operand that is packed first lies in the third cache, the other one in the second. An
 // operand that the loops which are walked do not change is packed first, before them. If all of the second operand fits
-// into its cache it is packed before the first one, of which one tile after the other is packed then.
+// into its cache it is packed before the first one, of which one tile after the other is packed then: unless that would
+// go through far memory with long strides, once for each tile.
 func (im *importer) dotLevels(p *plan, q *product) {
 	rows, cols := q.a.ax, q.b.ax
 	cols.vec, cols.unit = true, dotBlock
@@ -302,7 +303,8 @@ func (im *importer) dotLevels(p *plan, q *product) {
 		o.at = len(p.levels)
 	}
 	near, far := im.m.L2/2, im.m.L3
-	if len(walks) == 0 && second.fits(q, near) == second.ax.tiles() {
+	whole := func(o *dotOperand) bool { return o.fits(q, near) == o.ax.tiles() }
+	if len(walks) == 0 && whole(second) && (whole(first) || im.runsAlong(q, first)) {
 		reserve(second, near, 1)
 		reserve(first, 0, threads)
 	} else {

@@ -19,7 +19,7 @@ func (im *importer) packProducts(p *plan, i int, e *env) {
 // memory, a step of all tiles after the other.
 func (im *importer) packOperand(q *product, o *dotOperand, e *env) {
 	w := &packer{importer: im, q: q, o: o, per: perWord(o.kind)}
-	w.along = w.runsAlong()
+	w.along = im.runsAlong(q, o)
 	w.beginRange()
 	defer w.endRange()
 	if w.along {
@@ -67,14 +67,14 @@ type packer struct {
 	worst *Value
 }
 
-// runsAlong reports whether it costs less to load along the sum than across.
-func (w *packer) runsAlong() bool {
+// runsAlong reports whether it costs less to load an operand along the sum than across.
+func (im *importer) runsAlong(q *product, o *dotOperand) bool {
 	cost := func(rng *uop.UOp) float64 {
-		s, sum := w.slopes(rng), 0.0
-		eachLoad(w.o.u, map[*uop.UOp]bool{}, func(u *uop.UOp) { sum += costOf(s.of(u.Src[0]), uop.Load) })
+		s, sum := im.slopes(rng), 0.0
+		eachLoad(o.u, map[*uop.UOp]bool{}, func(u *uop.UOp) { sum += costOf(s.of(u.Src[0]), uop.Load) })
 		return sum
 	}
-	return cost(w.q.inner.rng) <= cost(w.o.ax.r.rng)
+	return cost(q.inner.rng) <= cost(o.ax.r.rng)
 }
 
 // eachLoad calls f with the loads that a value is computed from.
