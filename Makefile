@@ -45,7 +45,7 @@ parity: ## compare the kernels with tinygrad's, case by case
 	$(GO) run ./tests/parity/cmd/parity
 
 profile: ## profile the compiler, which the next build is made faster by
-	GOGC=400 $(GO) run ./bench/cold -reps 40 -cpuprofile capi/default.pgo
+	$(GO) run ./bench/cold -reps 40 -cpuprofile capi/default.pgo
 
 generate: ## compile the .rules files to Go
 	$(GO) generate ./...
