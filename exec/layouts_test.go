@@ -50,7 +50,7 @@ func TestLayoutsOfProducts(t *testing.T) {
 		want  string // knobs, as in a choice
 	}{
 		{"columns stay in the second cache", plain(256, 256, 256), "v2 c-1 i-1"},
-		{"columns do not", plain(1024, 1024, 1024), "v2 c1 x2 i-1"},
+		{"columns do not", plain(1024, 1024, 1024), "v2 c1 w4 h6 x3 i-1"},
 		{"vectors across lines", plain(1023, 1023, 1023), "c1"},
 		{"vectors across lines, in the first cache", plain(512, 64, 1000), "c-1"},
 		{"blocks of packs", turnedB(1024, 256, 1024), "v2 c1 x16 i-1"},

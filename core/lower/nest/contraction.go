@@ -147,8 +147,8 @@ func (im *importer) registerTile(p *plan, vec, rows *axis, results int64, acc []
 	for _, a := range acc {
 		if s := byRow.of(a.u.Src[0]); !parts && a.u.Op == uop.Load && s.matters && s.step*int64(a.u.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8
-			if vectors == 4 {
-				wide, tall = 4, 6 // no rest of one
+			if vectors == 4 || im.m.Vectors > 16 && (vectors%4 == 0 || vectors%4 > 1 && vectors%3 > 0) {
+				wide, tall = 4, 6 // fewer loads, and no rest of one
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func (im *importer) blocks(p *plan, vec, rows *axis, acc []access) {
 	tilesDown := rows.full() + min(rows.rest(), 1)
 	if len(p.packs) > 0 || p.passes != nil {
 		// With each block the rows are packed again.
-		room := im.m.L2 / 4
+		room := im.m.L2 * 3 / 8
 		if len(p.rowPacks) > 0 {
 			room = im.m.L3
 		}
