@@ -47,28 +47,35 @@ func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 	})
 }
 
-// inFloat makes float32 numbers and turns them into a floating type.
-func inFloat(f func(s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
-	return func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
-		if !dt.IsFloat() {
-			return nil, wrong("dtype", "%s, expected a floating type", dtypeName(dt))
-		}
-		u, err := f(s, seed)
-		if err != nil {
-			return nil, err
-		}
-		return tensor.Cast(u, dt)
+func needFloat(dt *uop.DType) error {
+	if dt.IsFloat() {
+		return nil
 	}
+	return wrong("dtype", "%s, expected a floating type", dtypeName(dt))
 }
 
 //export go_poly_rand_seeded
 func go_poly_rand_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
-	return seeded("poly_rand_seeded", ctx, dtype, shape, ndim, seed, inFloat(tensor.RandSeeded))
+	return seeded("poly_rand_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		if err := needFloat(dt); err != nil {
+			return nil, err
+		}
+		return tensor.RandSeeded(s, dt, seed)
+	})
 }
 
 //export go_poly_randn_seeded
 func go_poly_randn_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
-	return seeded("poly_randn_seeded", ctx, dtype, shape, ndim, seed, inFloat(tensor.RandnSeeded))
+	return seeded("poly_randn_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		if err := needFloat(dt); err != nil {
+			return nil, err
+		}
+		u, err := tensor.RandnSeeded(s, seed)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Cast(u, dt)
+	})
 }
 
 //export go_poly_randint_seeded

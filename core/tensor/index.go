@@ -83,7 +83,7 @@ func fillEllipsis(entries []Index, n int) []Index {
 		}
 	}
 	if used > n {
-		fail("index", "has %d entries for %d dimensions", used, n)
+		fail("index", "has too many entries, %d for %d dimensions", used, n)
 	}
 	var out []Index
 	if rest < 0 {

@@ -65,13 +65,23 @@ func (s seed) bits(key operand, n int64) *uop.UOp {
 // matmul, would otherwise make the same random number each time.
 func drawn(u *uop.UOp) *uop.UOp { return u.ContiguousOp() }
 
-// uniform is in [0, 1): the upper 24 bits times 2^-24.
+// uniform is in [0, 1), float32.
 func (s seed) uniform(key operand, shape uop.Shape) *uop.UOp {
+	return s.uniformOf(key, shape, uop.Float32)
+}
+
+// uniformOf is in [0, 1), in a floating type: the upper n bits times 2^-n, where n is what the type
+// holds without rounding, since rounding makes 1 of numbers close to it. No type gets more than float32.
+func (s seed) uniformOf(key operand, shape uop.Shape, dt *uop.DType) *uop.UOp {
+	needFloatType(dt)
 	n := randomCount(shape)
 	if n == 0 {
-		return full(s.g, shape, uop.Float(0), uop.Float32)
+		return full(s.g, shape, uop.Float(0), dt)
 	}
-	return reshape(mul(cast(shiftRight(s.bits(key, n), 8), uop.Float32), math.Ldexp(1, -24)), shape)
+	_, mantissa := dt.FloatInfo()
+	held := min(mantissa+1, 24)
+	upper := cast(shiftRight(s.bits(key, n), 32-held), uop.Float32)
+	return cast(reshape(mul(upper, math.Ldexp(1, -held)), shape), dt)
 }
 
 // normal is normally distributed by the Box-Muller transform. Logarithm and sine are spelled out
@@ -151,11 +161,12 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 	return numberSeed(x.Graph(), seed).dropout(x, p), nil
 }
 
-// RandSeeded is Rand with the seed as a tensor of two uint32, the low half first. The values are the same.
-func RandSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
+// RandSeeded is Rand in a floating type, with the seed as a tensor of two uint32, the low half first. The values are
+// the same but for types of fewer bits, whose values are multiples of a larger step.
+func RandSeeded(shape uop.Shape, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
 	s := tensorSeed(seed)
-	return drawn(s.uniform(s.first, shape)), nil
+	return drawn(s.uniformOf(s.first, shape, dt)), nil
 }
 
 // RandnSeeded is Randn with the seed as a tensor of two uint32, the low half first. The values are the same.

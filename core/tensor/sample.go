@@ -16,7 +16,7 @@ func needFloatType(dt *uop.DType) {
 }
 
 func (s seed) uniformIn(shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
-	return add(mul(cast(s.uniform(s.first, shape), dt), high-low), low)
+	return add(mul(s.uniformOf(s.first, shape, dt), high-low), low)
 }
 
 func (s seed) normalAround(shape uop.Shape, mean, std float64, dt *uop.DType) *uop.UOp {

@@ -105,7 +105,7 @@ func TestRandomBits(t *testing.T) {
 			u := l.values(must(tensor.Rand(l.g, uop.ShapeOf(n/50, 50), seed)))
 			z := l.values(must(tensor.Randn(l.g, uop.ShapeOf(n), seed)))
 			halves := T{bind(l, uop.Uint32, []uint32{uint32(seed), uint32(seed >> 32)})}
-			us := l.values(must(tensor.RandSeeded(uop.ShapeOf(n), halves.UOp)))
+			us := l.values(must(tensor.RandSeeded(uop.ShapeOf(n), uop.Float32, halves.UOp)))
 			zs := l.values(must(tensor.RandnSeeded(uop.ShapeOf(n), halves.UOp)))
 			for i := range n {
 				if us[i] != u[i] || zs[i] != z[i] {

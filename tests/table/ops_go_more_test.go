@@ -287,7 +287,7 @@ var goOthers = map[string]goOp{
 	},
 	"randn": drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) { return tensor.RandnSeeded(s, c.seed(0)) }),
 	"rand_like": drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) {
-		return tensor.RandSeeded(s, c.seed(0))
+		return tensor.RandSeeded(s, uop.Float32, c.seed(0))
 	}),
 	"randn_like": drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) {
 		return tensor.RandnSeeded(s, c.seed(0))

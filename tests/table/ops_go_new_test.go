@@ -305,6 +305,6 @@ var goSamples = map[string]goOp{
 		if !c.dtype(uop.Float32).IsFloat() {
 			return nil, fmt.Errorf("dtype is no floating type")
 		}
-		return tensor.RandSeeded(s, c.seed(0))
+		return tensor.RandSeeded(s, uop.Float32, c.seed(0))
 	}),
 }

@@ -264,18 +264,18 @@ class Creation(Base):
     ) -> Self:
         """Return integers in [low, high).
 
-        Both randint(low, high, shape) and randint(*shape, low=, high=) are understood.
+        Both randint(low, high, shape) and randint(*shape, low=0, high=10) are understood; three
+        integers are low, high and the size of a vector.
 
         >>> t = Tensor.randint(2, 5, (50,))
         >>> t.shape, t.min().item() >= 2, t.max().item() < 5
         ((50,), True, True)
         """
         rest = list(args)
-        if low is None and high is None:
-            if len(rest) < 2 or (len(rest) == 2 and shape is None):
-                raise TypeError("randint: expected low, high and a shape")
+        bounded = len(rest) + (shape is not None) > 2 and not isinstance(rest[0], (tuple, list))
+        if low is None and high is None and bounded:
             low, high = rest.pop(0), rest.pop(0)
-        new = sizes(tuple(rest)) if rest else sizes((shape,))
+        new = sizes(tuple(rest)) if rest or shape is None else sizes((shape,))
         seed = next_seed()
         handle = lib.poly_randint_seeded(
             CTX,

@@ -10,7 +10,7 @@ import numpy as np
 from polygrad import _prototypes as c
 from polygrad._base import Base, Operand, as_operand, call, combine, large, made, operand
 from polygrad._graph import CTX
-from polygrad._library import fail, lib
+from polygrad._library import ArgumentError, fail, lib
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
 
 if TYPE_CHECKING:
@@ -183,7 +183,9 @@ class Elementwise(Base):
         """
         ops = {None: c.POLY_DIV, "floor": c.POLY_FLOORDIV, "trunc": c.POLY_TRUNCDIV}
         if rounding_mode not in ops:
-            raise ValueError(f"rounding_mode: {rounding_mode!r}, expected None, 'floor', 'trunc'")
+            raise ArgumentError(
+                f"rounding_mode: {rounding_mode!r}, expected None, 'floor', 'trunc'"
+            )
         return self._method(ops[rounding_mode], x, reverse)
 
     def idiv(self, x: Operand, reverse: _bool = False) -> Self:
@@ -584,9 +586,17 @@ class Elementwise(Base):
         """
         return call("poly_isnan", self)
 
-    def isinf(self) -> Self:
-        """Tell where the tensor is infinite."""
-        return call("poly_isinf", self)
+    def isinf(self, detect_positive: _bool = True, detect_negative: _bool = True) -> Self:
+        """Tell which elements are infinite, of one sign or of both.
+
+        >>> t = Tensor([-np.inf, 1.0, np.inf])
+        >>> t.isinf().tolist(), t.isinf(detect_negative=False).tolist()
+        ([True, False, True], [False, False, True])
+        """
+        if detect_positive and detect_negative:
+            return call("poly_isinf", self)
+        wanted = math.inf if detect_positive else -math.inf if detect_negative else math.nan
+        return self.eq(wanted)
 
     def isfinite(self) -> Self:
         """Tell where the tensor is neither infinite nor NaN."""
@@ -744,7 +754,7 @@ class Elementwise(Base):
         """
         handle = lib.poly_bitcast_by_id(CTX, self._node.handle, to_dtype(dtype).id)
         if handle is None:
-            fail(ValueError)
+            fail(ArgumentError)
         return made(type(self), handle, (self._node,))
 
     def float(self) -> Self:
@@ -762,6 +772,10 @@ class Elementwise(Base):
     def bfloat16(self) -> Self:
         """Return cast("bfloat16")."""
         return self.cast(dtypes.bfloat16)
+
+    def short(self) -> Self:
+        """Return cast(dtypes.int16)."""
+        return self.cast(dtypes.int16)
 
     def int(self) -> Self:
         """Return cast("int32")."""

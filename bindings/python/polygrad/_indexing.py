@@ -11,7 +11,7 @@ import numpy as np
 from polygrad import _prototypes as c
 from polygrad._base import Base, Number, as_operand, call, combine, made
 from polygrad._graph import CTX, Node, describe, dims
-from polygrad._library import fail, last_error, lib
+from polygrad._library import ArgumentError, fail, last_error, lib
 from polygrad.dtype import dtypes
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Indexing(Base):
         """
         if reduce not in _SCATTER:
             names = list(_SCATTER)
-            raise ValueError(f"scatter_reduce: reduce: {reduce!r}, expected one of {names}")
+            raise ArgumentError(f"scatter_reduce: reduce: {reduce!r}, expected one of {names}")
         x, at, values = nodes = (self._node, index._node, src._node)
         how = _SCATTER[reduce]
         handle = lib.poly_scatter_reduce(

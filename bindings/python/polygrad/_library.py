@@ -107,24 +107,45 @@ lib: Any = _load()
 _TYPE = re.compile(r"\btype\b")
 
 
+# Errors of arguments are what numpy's users expect and, as torch raises them, RuntimeErrors.
+class ArgumentError(ValueError, RuntimeError):
+    """An argument that does not fit, or arguments that do not fit each other."""
+
+
+class ChoiceError(ArgumentError, NotImplementedError):
+    """A name that is none of those an argument may have."""
+
+
+class RangeError(IndexError, ArgumentError):
+    """An index, an axis or a count that is out of range."""
+
+
+class ArgumentTypeError(TypeError, RuntimeError):
+    """A tensor of a data type that the operation does not have."""
+
+
+class UnknownTypeError(TypeError, AttributeError):
+    """A name that is no data type: dtypes has no such attribute."""
+
+
 def last_error() -> str:
     """Return the library's message about the last call of this thread that failed."""
     text: bytes = lib.poly_last_error()
     return text.decode()
 
 
-def fail(kind: type[Exception] = ValueError) -> NoReturn:
+def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     """Raise the last error of the library.
 
     kind is what a bad argument of the failed call means; indices that are out of range and
     wrong types are told apart from it by what the message says.
     """
     text = last_error() or "the library reported no error"
-    if kind is ValueError:
+    if kind is ArgumentError:
         if "out of range" in text:
-            kind = IndexError
+            kind = RangeError
         elif "internal error" in text or "forked" in text or "stale" in text:
             kind = RuntimeError
         elif _TYPE.search(text):
-            kind = TypeError
+            kind = ArgumentTypeError
     raise kind(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polygrad._base import Base, Operand, as_operand, call, combine, made, several_results
 from polygrad._graph import CTX, handles
-from polygrad._library import lib
+from polygrad._library import ArgumentError, lib
 from polygrad._random import next_seed
 from polygrad.dtype import DTypeLike, to_dtype
 
@@ -199,7 +199,7 @@ class Linalg(Base):
         [[2.0, 3.0]]
         """
         if scale == 0:
-            raise ValueError("scaled_dot_product_attention: scale: 0, expected another number")
+            raise ArgumentError("scaled_dot_product_attention: scale: 0, expected another number")
         nodes = [self._node, key._node, value._node]
         mask = seed = None
         if attn_mask is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polygrad import _prototypes as c
 from polygrad._base import Base, Operand, as_operand, combine
+from polygrad._library import ArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -15,7 +16,7 @@ _REDUCTIONS = {"mean": c.POLY_LOSS_MEAN, "sum": c.POLY_LOSS_SUM, "none": c.POLY_
 
 def _reduction(name: str) -> int:
     if name not in _REDUCTIONS:
-        raise ValueError(f"reduction: {name!r}, expected 'mean', 'sum' or 'none'")
+        raise ArgumentError(f"reduction: {name!r}, expected 'mean', 'sum' or 'none'")
     return _REDUCTIONS[name]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made
 from polygrad._graph import CTX, describe, dims, handles, integers, several
-from polygrad._library import fail, lib
+from polygrad._library import ArgumentError, ChoiceError, fail, lib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,9 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
     >>> sizes((2, 3)), sizes(((2, 3),))
     ((2, 3), (2, 3))
     """
-    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+    if shape and isinstance(shape[0], (tuple, list)):
+        if len(shape) > 1:
+            raise ArgumentError(f"shape: {shape!r}, expected integers or one list of them")
         shape = tuple(shape[0])
     return shape
 
@@ -44,7 +46,7 @@ def _pairs(arg: Sequence[Any], ndim: int, missing: list[tuple[int, int]]) -> Any
     flat: list[int] = []
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise ValueError(f"expected a pair of integers for each axis, got {pair!r}")
+            raise ArgumentError(f"expected a pair of integers for each axis, got {pair!r}")
         flat += pair
     return (ctypes.c_int64 * len(flat))(*integers(flat, "pairs")), len(pairs)
 
@@ -52,7 +54,7 @@ def _pairs(arg: Sequence[Any], ndim: int, missing: list[tuple[int, int]]) -> Any
 def join(name: str, tensors: Sequence[T], dim: int) -> T:
     """Join tensors by a function of the library."""
     if not tensors:
-        raise ValueError(f"{name}: no tensors to join")
+        raise ArgumentError(f"{name}: no tensors to join")
     nodes = tuple(t._node for t in tensors)
     handle = getattr(lib, name)(CTX, handles(nodes), len(nodes), dim)
     return made(type(tensors[0]), handle, nodes)
@@ -158,12 +160,20 @@ class Movement(Base):
         pairs, n = _pairs(arg, len(shape), [(0, s) for s in shape])
         return call("poly_shrink", self, pairs, n)
 
-    def pad(self, arg: Sequence[Any], mode: str = "constant", value: float = 0.0) -> Self:
+    def shrink_to(self, *shape: Any) -> Self:
+        """Keep the first elements of each axis, as many as a shape says; None keeps all.
+
+        >>> Tensor([[1, 2], [3, 4]]).shrink_to(1, None).tolist()
+        [[1, 2]]
+        """
+        return self.shrink([None if s is None else (0, s) for s in sizes(shape)])
+
+    def pad(self, padding: Sequence[Any], mode: str = "constant", value: float = 0.0) -> Self:
         """Add elements before and after each axis; None adds none.
 
         They are a value, or elements of the tensor: mode is "constant", "reflect" (mirrored at
         the edge), "replicate" (the edge) or "circular" (from the other end). Instead of pairs,
-        arg may be a flat list, (before, after) of the last axis first. A negative number
+        padding may be a flat list, (before, after) of the last axis first. A negative number
         cuts elements off.
 
         >>> Tensor([1, 2]).pad(((1, 2),)).tolist(), Tensor([1.0]).pad((0, 1), value=9).tolist()
@@ -172,22 +182,35 @@ class Movement(Base):
         [3, 2, 1, 2, 3, 2]
         """
         shape = describe(self._node)[0]
-        if arg and all(isinstance(p, int) for p in arg):
-            if len(arg) % 2 or len(arg) > 2 * len(shape):
-                raise ValueError(
-                    f"pad: {len(arg)} numbers, expected two for each of up to {len(shape)} axes"
+        if padding and all(isinstance(p, int) for p in padding):
+            if len(padding) % 2 or len(padding) > 2 * len(shape):
+                raise ArgumentError(
+                    f"pad: {len(padding)} numbers, expected two for each of up to {len(shape)} axes"
                 )
-            given = [(arg[i], arg[i + 1]) for i in range(0, len(arg), 2)]
-            arg = [(0, 0)] * (len(shape) - len(given)) + given[::-1]
-        pairs, n = _pairs(arg, len(shape), [(0, 0)] * len(shape))
+            given = [(padding[i], padding[i + 1]) for i in range(0, len(padding), 2)]
+            padding = [(0, 0)] * (len(shape) - len(given)) + given[::-1]
+        pairs, n = _pairs(padding, len(shape), [(0, 0)] * len(shape))
         if mode != "constant":
             if mode not in _PAD_MODES:
                 names = ["constant", *_PAD_MODES]
-                raise ValueError(f"pad: mode: {mode!r}, expected one of {names}")
+                raise ChoiceError(f"pad: mode: {mode!r}, expected one of {names}")
             return call("poly_pad_mode", self, pairs, n, _PAD_MODES[mode])
         if value == 0:
             return call("poly_pad", self, pairs, n)
         return call("poly_pad_value", self, pairs, n, value)
+
+    def pad_to(self, *shape: Any) -> Self:
+        """Add zeros at the end of axes up to a shape; None keeps a size.
+
+        >>> Tensor([[1, 2]]).pad_to(2, 3).tolist()
+        [[1, 2, 0], [0, 0, 0]]
+        """
+        old, new = describe(self._node)[0], sizes(shape)
+        if len(new) != len(old):
+            raise ArgumentError(
+                f"pad_to: {len(new)} sizes, expected one for each of {len(old)} axes"
+            )
+        return self.pad([None if s is None else (0, s - o) for s, o in zip(new, old)])
 
     def flip(self, axis: int | Sequence[int], *more: int) -> Self:
         """Reverse the order along axes.
@@ -238,7 +261,7 @@ class Movement(Base):
             return call("poly_roll", self, numbers(by, "shifts"), None, len(by))
         axes = several(dims)
         if len(by) != len(axes):
-            raise ValueError(f"roll: {len(by)} shifts for {len(axes)} axes")
+            raise ArgumentError(f"roll: {len(by)} shifts for {len(axes)} axes")
         return call("poly_roll", self, numbers(by, "shifts"), numbers(axes, "dims"), len(by))
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
@@ -296,7 +319,7 @@ class Movement(Base):
         [[[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]]]
         """
         if indexing not in ("ij", "xy"):
-            raise ValueError(f"meshgrid: indexing: {indexing!r}, expected 'ij' or 'xy'")
+            raise ArgumentError(f"meshgrid: indexing: {indexing!r}, expected 'ij' or 'xy'")
         tensors = _given(self, args)
         nodes = tuple(t._node for t in tensors)
         out = (ctypes.c_void_p * len(nodes))()
@@ -315,7 +338,7 @@ class Movement(Base):
         else:
             size = index(sizes)
             if size <= 0:
-                raise ValueError(f"split: sizes: {size}, expected a positive size")
+                raise ArgumentError(f"split: sizes: {size}, expected a positive size")
             n = self._size(dim)
             parts = integers([min(size, n - i) for i in range(0, max(n, 1), size)], "sizes")
         count = len(parts)
@@ -333,7 +356,7 @@ class Movement(Base):
         [[1, 2, 3], [4, 5]]
         """
         if n <= 0:
-            raise ValueError(f"chunk: n: {n}, expected a positive number")
+            raise ArgumentError(f"chunk: n: {n}, expected a positive number")
         size = self._size(dim)
         return list(self.split(max(1, -(-size // n)), dim)) if size else [self]
 
@@ -364,5 +387,7 @@ class Movement(Base):
 def _given(first: T, rest: tuple[T, ...]) -> list[T]:
     """Return the tensors of f(a, b) or f([a, b])."""
     if isinstance(first, (list, tuple)):
-        return [*first, *rest]
+        if rest:
+            raise ArgumentError("expected tensors or one list of them, got a list and more")
+        return list(first)
     return [first, *rest]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from polygrad import _prototypes as c
 from polygrad._base import Base, call, combine, several_results
 from polygrad._graph import dims
+from polygrad._library import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def _each(value: Sizes, n: int, name: str) -> Any:
     """Return a number for each of n axes as int64[n]."""
     numbers = tuple(value) if hasattr(value, "__iter__") else (value,) * n
     if len(numbers) != n:
-        raise ValueError(f"{name}: {len(numbers)} numbers, expected one or {n}")
+        raise ArgumentError(f"{name}: {len(numbers)} numbers, expected one or {n}")
     return dims(numbers, name)
 
 
@@ -42,7 +43,7 @@ def _padding(value: Sizes, n: int) -> Any:
     elif len(numbers) == 2 * n:
         flat = [p for i in reversed(range(n)) for p in numbers[2 * i : 2 * i + 2]]
     else:
-        raise ValueError(f"padding: {len(numbers)} numbers, expected one, {n} or {2 * n}")
+        raise ArgumentError(f"padding: {len(numbers)} numbers, expected one, {n} or {2 * n}")
     return dims(flat, "padding")
 
 
@@ -76,7 +77,7 @@ class Spatial(Base):
         """
         n = len(weight.shape) - 2  # type: ignore[attr-defined]
         if n < 1:
-            raise ValueError("conv2d: weight: expected 3 dimensions or more")
+            raise ArgumentError("conv2d: weight: expected 3 dimensions or more")
         windows = (_each(stride, n, "stride"), _each(dilation, n, "dilation"))
         pads = _padding(padding, n)
         return combine("poly_conv", self, weight, bias, groups, *windows, pads, n)
@@ -102,7 +103,7 @@ class Spatial(Base):
         """
         n = len(weight.shape) - 2  # type: ignore[attr-defined]
         if n < 1:
-            raise ValueError("conv_transpose2d: weight: expected 3 dimensions or more")
+            raise ArgumentError("conv_transpose2d: weight: expected 3 dimensions or more")
         windows = (_each(stride, n, "stride"), _each(dilation, n, "dilation"))
         pads = (_padding(padding, n), _each(output_padding, n, "output_padding"))
         return combine("poly_conv_transpose", self, weight, bias, groups, *windows, *pads, n)
@@ -184,7 +185,7 @@ class Spatial(Base):
         [[[1.0, 2.0, 3.0]]]
         """
         if mode not in _MODES:
-            raise ValueError(f"interpolate: mode: {mode!r}, expected one of {list(_MODES)}")
+            raise ArgumentError(f"interpolate: mode: {mode!r}, expected one of {list(_MODES)}")
         given = dims(tuple(size), "size")
         return call("poly_interpolate", self, given, len(given), _MODES[mode], align_corners)
 

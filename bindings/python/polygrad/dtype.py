@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Union
 
 import numpy as np
 
-from polygrad._library import fail, lib
+from polygrad._library import UnknownTypeError, fail, lib
 
 
 class DType(str):
@@ -45,6 +45,15 @@ class DType(str):
     def name(self) -> str:
         """The name as a plain string."""
         return str.__str__(self)
+
+    @property
+    def bitsize(self) -> int:
+        """The number of bits that tell values apart: 1 for bool.
+
+        >>> dtypes.bool.bitsize, dtypes.int16.bitsize
+        (1, 16)
+        """
+        return 1 if self.name == "bool" else 8 * self.itemsize
 
     def __repr__(self) -> str:
         return f"dtypes.{self.name}"
@@ -88,6 +97,13 @@ class dtypes:
     half, float, double = float16, float32, float64
     default_float, default_int = float32, int32
 
+    fp8s = (fp8e4m3, fp8e5m2)
+    floats = (*fp8s, float16, bfloat16, float32, float64)
+    uints = (uint8, uint16, uint32, uint64)
+    sints = (int8, int16, int32, int64)
+    ints = uints + sints
+    all = (*floats, *ints, bool)
+
     @staticmethod
     def is_float(dtype: DType) -> Any:
         """Tell whether a type is a floating one.
@@ -106,6 +122,91 @@ class dtypes:
     def is_unsigned(dtype: DType) -> Any:
         """Tell whether a type is an unsigned integer one."""
         return dtype.name.startswith("uint")
+
+    @staticmethod
+    def is_bool(dtype: DType) -> Any:
+        """Tell whether a type is bool."""
+        return dtype.name == "bool"
+
+    @staticmethod
+    def min(dtype: DType) -> Any:
+        """Return the smallest value of a type, -inf for a floating one.
+
+        >>> dtypes.min(dtypes.int8), dtypes.min(dtypes.uint8), dtypes.min(dtypes.float32)
+        (-128, 0, -inf)
+        """
+        if dtypes.is_float(dtype):
+            return -_INFINITY
+        if dtypes.is_bool(dtype):
+            return False
+        return 0 if dtypes.is_unsigned(dtype) else -(1 << (dtype.bitsize - 1))
+
+    @staticmethod
+    def max(dtype: DType) -> Any:
+        """Return the largest value of a type, inf for a floating one.
+
+        >>> dtypes.max(dtypes.int8), dtypes.max(dtypes.bool), dtypes.max(dtypes.float32)
+        (127, True, inf)
+        """
+        if dtypes.is_float(dtype):
+            return _INFINITY
+        if dtypes.is_bool(dtype):
+            return True
+        return dtypes.min(dtype) + (1 << dtype.bitsize) - 1
+
+    @staticmethod
+    def finfo(dtype: DType) -> Any:
+        """Return how many bits of a floating type are exponent and how many mantissa.
+
+        >>> dtypes.finfo(dtypes.float16)
+        (5, 10)
+        """
+        if dtype not in _EXPONENT_AND_MANTISSA:
+            raise ValueError(f"finfo: {dtype.name}, expected a floating type")
+        return _EXPONENT_AND_MANTISSA[dtype]
+
+    @staticmethod
+    def from_py(x: Any) -> DType:
+        """Return the type that a Python number, or a list of them, gets in a tensor.
+
+        >>> dtypes.from_py(1), dtypes.from_py([True, 2.5]), dtypes.from_py([])
+        (dtypes.int32, dtypes.float32, dtypes.float32)
+        """
+        if isinstance(x, (list, tuple)):
+            order = (dtypes.bool, dtypes.default_int, dtypes.default_float)
+            found = [dtypes.from_py(item) for item in x] or [dtypes.default_float]
+            return order[max(order.index(kind) for kind in found)]
+        for kind, dtype in _from_python().items():
+            if type(x) is kind:
+                return dtype
+        raise TypeError(f"from_py: {x!r} is {type(x).__name__}, expected numbers")
+
+    @staticmethod
+    def as_const(val: Any, dtype: DType) -> Any:
+        """Return a number as the Python number that a type holds.
+
+        >>> dtypes.as_const(2.9, dtypes.int32), dtypes.as_const(1, dtypes.float32)
+        (2, 1.0)
+        """
+        if dtypes.is_float(dtype):
+            return float(val)
+        return bool(val) if dtypes.is_bool(dtype) else int(val)
+
+
+_INFINITY = float("inf")
+_EXPONENT_AND_MANTISSA = {
+    dtypes.fp8e4m3: (4, 3),
+    dtypes.fp8e5m2: (5, 2),
+    dtypes.float16: (5, 10),
+    dtypes.bfloat16: (8, 7),
+    dtypes.float32: (8, 23),
+    dtypes.float64: (11, 52),
+}
+
+
+def _from_python() -> dict[type, DType]:
+    """Return the types of Python's numbers, of which the program may choose the defaults."""
+    return {bool: dtypes.bool, int: dtypes.default_int, float: dtypes.default_float}
 
 
 ALL: tuple[DType, ...] = (
@@ -141,7 +242,6 @@ _NAMES.update(
     double=dtypes.float64,
 )
 _NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL if d.numpy is not None}
-_PYTHON: dict[Any, DType] = {bool: dtypes.bool, int: dtypes.int32, float: dtypes.float32}
 
 
 def dtype_by_id(number: int) -> DType:
@@ -162,16 +262,16 @@ def to_dtype(kind: DTypeLike) -> DType:
     >>> to_dtype("complex64")
     Traceback (most recent call last):
       ...
-    TypeError: 'complex64' is not a data type of tensors
+    polygrad._library.UnknownTypeError: 'complex64' is not a data type of tensors
     """
     if isinstance(kind, DType):
         return kind
     if isinstance(kind, np.dtype) and kind in _NUMPY:
         return _NUMPY[kind]
-    if isinstance(kind, type) and kind in _PYTHON:
-        return _PYTHON[kind]
+    if isinstance(kind, type) and kind in (bool, int, float):
+        return _from_python()[kind]
     name = kind if isinstance(kind, str) else np.dtype(kind).name
-    found = _NAMES.get(name)
+    found = _NAMES.get(name) or _NAMES.get(name.lower())
     if found is None:
-        raise TypeError(f"{name!r} is not a data type of tensors")
+        raise UnknownTypeError(f"{name!r} is not a data type of tensors")
     return found

@@ -24,13 +24,13 @@ from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss):
     """An array that is computed when its value is needed.
 
-    data is a number, a nested list, an array or another tensor. A contiguous numpy array is
+    data is a number, a nested list, an array, bytes or another tensor. A contiguous numpy array is
     used in place: the tensor and the array share memory. Without dtype, floats become float32,
     integers int32 and bools bool; arrays keep their type.
 
@@ -294,6 +294,10 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
         Device.require(device)
         return self
 
+    def to_(self, device: str | None) -> Tensor:
+        """Move the tensor to a device."""
+        return self.replace(self.to(device))
+
     def cpu(self) -> Tensor:
         """Return to("cpu")."""
         return self.to("cpu")
@@ -313,6 +317,17 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
         """
         assign([self], [x if isinstance(x, Tensor) else Tensor(x, dtype=self.dtype)])
         return self
+
+    def sequential(self, ll: Iterable[Callable[[Tensor], Tensor]]) -> Tensor:
+        """Call functions, each with the result of the one before.
+
+        >>> Tensor([-1.0, 4.0]).sequential([Tensor.relu, Tensor.sqrt]).tolist()
+        [0.0, 2.0]
+        """
+        x = self
+        for function in ll:
+            x = function(x)
+        return x
 
     def replace(self, x: Tensor) -> Tensor:
         """Let the tensor stand for what x stands for."""
@@ -337,6 +352,9 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
             indices = indices.numpy()
         self._data[indices] = value.numpy() if isinstance(value, Tensor) else value
 
+    def __delitem__(self, indices: Any) -> None:
+        raise TypeError("elements of a tensor cannot be deleted")
+
     def __iadd__(self, x: Any) -> Tensor:  # type: ignore[misc]
         return self._in_place(self + x)
 
@@ -348,6 +366,33 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
 
     def __itruediv__(self, x: Any) -> Tensor:  # type: ignore[misc]
         return self._in_place(self / x)
+
+    def __ifloordiv__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self // x)
+
+    def __imod__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self % x)
+
+    def __ipow__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self**x)
+
+    def __imatmul__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self @ x)
+
+    def __iand__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self & x)
+
+    def __ior__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self | x)
+
+    def __ixor__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self ^ x)
+
+    def __ilshift__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self << x)
+
+    def __irshift__(self, x: Any) -> Tensor:  # type: ignore[misc]
+        return self._in_place(self >> x)
 
     def _in_place(self, result: Tensor) -> Tensor:
         """Write a result into the memory of a leaf; any other tensor just stands for it."""
@@ -410,7 +455,7 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
         targets = _autograd.owners(root)
         if not targets:
             raise RuntimeError("backward: no tensor that this one depends on requires a gradient")
-        seed = None if gradient is None else gradient._node
+        seed = self._seed(gradient)
         found = []
         for node, grad in zip(targets, _autograd.differentiate(root, seed, targets)):
             owner = None if node.owner is None else node.owner()
@@ -424,20 +469,39 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
             self.realize(*(tensor for _, tensor in found))
         for owner, tensor in found:
             _trace.keep_gradient(owner)
-            owner.grad = tensor
+            if owner.grad is None or _trace.active():
+                owner.grad = tensor
+            else:  # whoever holds the gradient sees the sum
+                owner.grad.replace(tensor)
         return self
 
-    def gradient(self, *targets: Tensor, gradient: Tensor | None = None) -> list[Tensor]:
+    def gradient(
+        self, *targets: Tensor, gradient: Tensor | None = None, materialize_grads: bool = False
+    ) -> list[Tensor]:
         """Return the gradients of this tensor with respect to targets, as lazy tensors.
+
+        gradient is that of whatever follows this tensor. Targets that the tensor does not depend
+        on are an error, or with materialize_grads have gradients of zeros.
 
         >>> x = Tensor([1.0, 2.0])
         >>> (x ** 3).sum().gradient(x)[0].tolist()
         [3.0, 12.0]
         """
-        seed = None if gradient is None else gradient._node
+        seed = self._seed(gradient)
         nodes = [t._node for t in targets]
         grads = _autograd.differentiate(self._node, seed, nodes, everywhere=True)
+        if not materialize_grads and None in grads:
+            i = grads.index(None)
+            raise RuntimeError(f"gradient: the tensor does not depend on target {i}")
         return [t.zeros_like() if g is None else _of(g) for t, g in zip(targets, grads)]
+
+    def _seed(self, gradient: Tensor | None) -> Node | None:
+        """Return the node of a gradient, in the shape of the tensor if both have one element."""
+        if gradient is None:
+            return None
+        if gradient.shape != self.shape and gradient.numel() == self.numel() == 1:
+            gradient = gradient.reshape(self.shape)
+        return gradient._node
 
     # Modes
 
@@ -529,6 +593,8 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
     """Make a leaf of numbers, in place where that is possible."""
     if data is None:
         raise TypeError("Tensor: data is None, expected numbers")
+    if isinstance(data, (bytes, bytearray)):
+        data = np.frombuffer(data, dtype=np.uint8)
     if isinstance(data, np.ndarray):
         array = data
         known = by_numpy(array.dtype)

@@ -43,6 +43,8 @@ UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {
     "abs": operator.abs,
     "bitwise_not": operator.invert,
 }
+# Arguments that have another name in Python.
+RENAMED = {("pad", "arg"): "padding"}
 # Arguments that Python takes as *args: sizes, orders, counts.
 SPREAD = {
     "reshape": "shape",
@@ -119,6 +121,7 @@ def run(case: dict[str, Any], inputs: list[Any], operators: bool = False) -> lis
         return [inputs[0]]
     if kind == "property":
         return [getattr(inputs[0], op)]
+    args = {RENAMED.get((op, name), name): value for name, value in args.items()}
     spread = args.pop(SPREAD[op]) if op in SPREAD else ()
     args.update(args.pop("sizes", {}) if op == "rearrange" else {})
     if kind == "static":
@@ -225,7 +228,8 @@ def test_errors(case: dict[str, Any]) -> None:
 NOT_OPERATIONS = {
     "what a tensor is": "device dtype element_size is_floating_point nbytes ndim numel shape size",
     "values": "data item numpy realize realize_async tolist",
-    "memory": "assign cpu cuda empty replace to",
+    "memory": "assign cpu cuda empty replace to to_",
+    "names of others": "pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "modes": "manual_seed train training",
     "two operations of the table in one call": "std_mean var_mean",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import operator
 import pickle
 import threading
 import weakref
@@ -347,6 +348,8 @@ def test_random_streams():
     whole = Tensor.randint(-3, 4, (1000,)).numpy()
     assert set(whole) == set(range(-3, 4))
     assert whole.dtype == np.int32
+    assert Tensor.randint(4, 5).shape == (4, 5)
+    assert 0 <= Tensor.randint(100).min().item() <= Tensor.randint(100).max().item() < 10
     assert Tensor.randint(2, 3, low=5, high=6).tolist() == [[5, 5, 5], [5, 5, 5]]
     wide = Tensor.uniform(1000, low=-2, high=3).numpy()
     assert -2 <= wide.min() < -1.8
@@ -403,6 +406,15 @@ def test_backward_with_a_gradient():
     assert x.grad.tolist() == [2.0, 40.0]
 
 
+def test_gradients_add_up_in_the_tensor_that_holds_them():
+    x = Tensor([3.0], requires_grad=True)
+    (x * 2).backward()
+    held = x.grad
+    (x * 3).backward()
+    assert x.grad is held
+    assert held.tolist() == [5.0]
+
+
 def test_errors_of_backward():
     with pytest.raises(RuntimeError, match="requires a gradient"):
         Tensor([1.0]).sum().backward()
@@ -427,7 +439,10 @@ def test_gradient():
     gx, gy = (x * x * y).sum().gradient(x, y)
     close(gx, [6, 16])
     close(gy, [1, 4])
-    close(x.sum().gradient(y)[0], [0, 0])
+    close(x.sum().gradient(y, materialize_grads=True)[0], [0, 0])
+    with pytest.raises(RuntimeError, match="does not depend on target 1"):
+        x.sum().gradient(x, y)
+    close((x * x).sum().gradient(x, gradient=Tensor([3.0]))[0], [6, 12])
 
 
 SECOND = {
@@ -483,3 +498,95 @@ def test_tensors_are_collected():
     assert ref() is None
     with pytest.raises(RuntimeError):
         loss.backward()
+
+
+IN_PLACE = {
+    "//": (lambda t: operator.ifloordiv(t, 2), [3, 2, 1]),
+    "%": (lambda t: operator.imod(t, 4), [2, 1, 3]),
+    "**": (lambda t: operator.ipow(t, 2), [36, 25, 9]),
+    "@": (lambda t: operator.imatmul(t, Tensor([[1, 0, 0], [0, 2, 0], [0, 0, 3]])), [6, 10, 9]),
+    "&": (lambda t: operator.iand(t, 5), [4, 5, 1]),
+    "|": (lambda t: operator.ior(t, 1), [7, 5, 3]),
+    "^": (lambda t: operator.ixor(t, 1), [7, 4, 2]),
+    "<<": (lambda t: operator.ilshift(t, 1), [12, 10, 6]),
+    ">>": (lambda t: operator.irshift(t, 1), [3, 2, 1]),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_operators(name):
+    change, expected = IN_PLACE[name]
+    t = Tensor([6, 5, 3]).realize()
+    memory = t._data
+    assert change(t) is t
+    assert t.tolist() == expected
+    assert t._data is memory
+
+
+def test_elements_cannot_be_deleted():
+    with pytest.raises(TypeError, match="deleted"):
+        del Tensor([1, 2])[0]
+
+
+def test_bytes():
+    t = Tensor(b"ab")
+    assert t.dtype == dtypes.uint8
+    assert t.tolist() == [97, 98]
+    t[0] = 1
+    assert t.tolist() == [1, 98]
+
+
+def test_default_types_of_python_numbers(monkeypatch):
+    assert dtypes.from_py([[1], [2.0]]) is dtypes.float32
+    monkeypatch.setattr(dtypes, "default_float", dtypes.float16)
+    assert dtypes.from_py(1.0) is dtypes.float16
+    assert Tensor([1, 2]).cast(float).dtype == dtypes.float16
+    with pytest.raises(TypeError, match="numbers"):
+        dtypes.from_py("1")
+
+
+@pytest.mark.parametrize("dtype", dtypes.all)
+def test_limits_of_types(dtype):
+    if dtypes.is_float(dtype):
+        assert dtypes.max(dtype) == -dtypes.min(dtype) == np.inf
+        assert sum(dtypes.finfo(dtype)) == dtype.bitsize - 1
+        return
+    with pytest.raises(ValueError, match="floating"):
+        dtypes.finfo(dtype)
+    if dtype is dtypes.bool:
+        assert (dtypes.min(dtype), dtypes.max(dtype)) == (False, True)
+    else:
+        limits = np.iinfo(dtype.numpy)
+        assert (dtypes.min(dtype), dtypes.max(dtype)) == (limits.min, limits.max)
+
+
+def test_kinds_of_errors():
+    with pytest.raises(ValueError, match="do not multiply") as error:
+        Tensor.ones(2, 3) @ Tensor.ones(2, 3)
+    assert isinstance(error.value, RuntimeError)
+    with pytest.raises(TypeError, match="type") as error:
+        Tensor([1.0]) & Tensor([2.0])
+    assert isinstance(error.value, RuntimeError)
+    with pytest.raises(IndexError, match="out of range") as error:
+        Tensor.ones(2, 3).sum(2)
+    assert isinstance(error.value, ValueError)
+    with pytest.raises(TypeError, match="no_type") as error:
+        Tensor([1], dtype="no_type")
+    assert isinstance(error.value, AttributeError)
+
+
+@pytest.mark.parametrize("dtype", dtypes.floats)
+def test_rand_stays_below_one(dtype):
+    values = Tensor.rand(20000, dtype=dtype).float().numpy()
+    assert 0 <= values.min() < 0.2
+    assert 0.8 < values.max() < 1
+
+
+def test_names_of_other_operations():
+    t = Tensor([[1.9, 2.9]])
+    assert t.short().dtype == dtypes.int16
+    assert t.to_("cpu") is t
+    assert t.shrink_to((None, 1)).shape == (1, 1)
+    assert t.pad_to(None, 3).shape == (1, 3)
+    with pytest.raises(ValueError, match="pad_to: 1 sizes"):
+        t.pad_to(3)
