@@ -56,6 +56,8 @@ func (g *gen) walk(b *nest.Block) {
 			for _, at := range []*nest.Place{it.Dot.A, it.Dot.B, it.Dot.C} {
 				g.reachPlace(at, b)
 			}
+		case it.Fetch != nil:
+			g.reachPlace(it.Fetch, b)
 		case it.Loop != nil:
 			l := g.loopOf(it.Loop)
 			if l.trip < 0 {
@@ -154,6 +156,9 @@ func (g *gen) block(b *nest.Block) {
 			g.store(it.Store)
 		case it.Dot != nil:
 			g.dot(it.Dot)
+		case it.Fetch != nil:
+			g.readyPlace(it.Fetch)
+			g.to(asm.PREFETCHT0, 0, g.address(it.Fetch, 0))
 		case it.Load != nil:
 			if g.vals[it.Load.ID].left > 0 {
 				g.need(it.Load)

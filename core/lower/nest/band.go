@@ -330,6 +330,7 @@ func (im *importer) tile(p *plan, e *env) {
 	if p.passes != nil {
 		p.passes.work(copies)
 	} else {
+		im.fetchAhead(p, copies)
 		im.body(p.leaf, copies)
 	}
 	im.at = outer

@@ -200,6 +200,9 @@ func (b *Builder) Store(at *Place, val *Value) {
 	b.Cur.Items = append(b.Cur.Items, Item{Store: &Store{At: at, Val: val, Pos: b.nextPos()}})
 }
 
+// Fetch says in the block Cur that a place is needed soon.
+func (b *Builder) Fetch(at *Place) { b.Cur.Items = append(b.Cur.Items, Item{Fetch: at}) }
+
 // Loop makes a loop in the block Cur and calls body, which makes what is in it.
 func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 	l := &Loop{Count: count, Label: label}

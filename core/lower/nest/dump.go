@@ -52,6 +52,8 @@ func (d *dumper) collect(b *Block) {
 			d.place(it.Store.At)
 		case it.Load != nil:
 			d.visit(it.Load)
+		case it.Fetch != nil:
+			d.place(it.Fetch)
 		case it.Dot != nil:
 			for _, p := range []*Place{it.Dot.A, it.Dot.B, it.Dot.C} {
 				d.place(p)
@@ -80,6 +82,8 @@ func (d *dumper) block(b *Block) {
 		switch {
 		case it.Store != nil:
 			fmt.Fprintf(d.w, "%s%s = %s\n", indent, it.Store.At, it.Store.Val.ref())
+		case it.Fetch != nil:
+			fmt.Fprintf(d.w, "%sfetch %s\n", indent, it.Fetch)
 		case it.Dot != nil:
 			t := it.Dot
 			sign := "="

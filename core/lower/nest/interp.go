@@ -105,6 +105,7 @@ func (m *interpreter) run(b *Block) {
 			m.store(it.Store)
 		case it.Dot != nil:
 			m.dot(it.Dot)
+		case it.Fetch != nil: // changes nothing
 		case it.Load != nil:
 			c := m.cell(it.Load)
 			m.load(it.Load, c.bits)

@@ -151,6 +151,8 @@ type Item struct {
 	Loop  *Loop
 	Load  *Value
 	Dot   *Dot
+	// Fetch is a place that is needed soon and may be far away.
+	Fetch *Place
 }
 
 // Loop runs its body Count times with an iterator from 0. Count is a scalar I64; a count below 1 is none.

@@ -1,0 +1,33 @@
+//go:build linux && amd64 && cgo
+
+package native_test
+
+import (
+	"slices"
+	"testing"
+
+	"polygrad/core/lower/nest"
+	"polygrad/render/x64/asm"
+)
+
+// What is fetched ahead is asked for in the code; it may lie behind the end of its buffer.
+func TestFetch(t *testing.T) {
+	for _, f := range levels() {
+		lanes := f.Lanes(false)
+		n := int64(lanes * 5)
+		b := nest.NewBuilder("fetch", lanes)
+		x, out := param(b, nest.F32, n, false), param(b, nest.F32, n, true)
+		b.Loop("i", b.Int(nest.I64, 5), func(l *nest.Loop) {
+			at := func(buf *nest.Buffer, off int64) *nest.Place {
+				return &nest.Place{Buf: buf, Terms: []nest.Term{{V: l.Iter, Coef: int64(lanes)}}, Off: off, Stride: 1}
+			}
+			b.Fetch(at(x, 3*n))
+			b.Store(at(out, 0), b.Load(at(x, 0), lanes, nil))
+		})
+		c := compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(n)), make([]byte, 4*n)})
+		if !slices.ContainsFunc(c.Insts, func(i asm.Inst) bool { return i.Op == asm.PREFETCHT0 }) {
+			t.Errorf("%v: no instruction fetches", f)
+			show(t, c)
+		}
+	}
+}
