@@ -21,12 +21,13 @@ func erfc(x *uop.UOp) *uop.UOp {
 	return where(near, sub(1, erfNear(where(near, x, 0))), erfcTail(x, a, near, far))
 }
 
-// erfNear is erf for |x| <= 0.46875.
+// erfNear is erf for |x| <= 0.46875: x and a small part of it, whose rounding matters less. The coefficients above are
+// Cody's less those below.
 func erfNear(x *uop.UOp) *uop.UOp {
 	z := square(x)
-	p := horner(z, 1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3)
+	p := horner(z, -0.814222293815396847, -20.44016720847355530, -130.160483783394017, -905.131288392070259, 365.14075569929885)
 	q := horner(z, 1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3)
-	return mul(x, div(p, q))
+	return add(x, mul(x, div(p, q)))
 }
 
 // erfcTail is erfc for |x| > 0.46875; a is |x|.
