@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numeric import RNG, check_gradient, close
 
-from polygrad import Tensor
+from polygrad import Tensor, nn
 from polygrad.nn import (
     SGD,
     Adam,
@@ -121,14 +121,17 @@ def test_state():
     assert len(get_parameters([shared, shared])) == 2
 
 
-def reference(kind, p, grads, lr, wd=0.0, momentum=0.0, betas=(0.9, 0.999), eps=1e-8):
+def reference(
+    kind, p, grads, lr, wd=0.0, momentum=0.0, nesterov=False, betas=(0.9, 0.999), eps=1e-8
+):
     """Return what textbook formulas make of a parameter."""
     p = p.astype(np.float64)
     b = m = v = np.zeros_like(p)
     for t, g in enumerate(grads, 1):
         if kind == "sgd":
-            b = momentum * b + g + wd * p
-            p = p - lr * b
+            g = g + wd * p
+            b = momentum * b + g
+            p = p - lr * (g + momentum * b if nesterov else b)
             continue
         if kind == "adam":
             g = g + wd * p
@@ -146,6 +149,7 @@ def reference(kind, p, grads, lr, wd=0.0, momentum=0.0, betas=(0.9, 0.999), eps=
         (SGD, "sgd", {}),
         (SGD, "sgd", {"momentum": 0.9}),
         (SGD, "sgd", {"momentum": 0.9, "weight_decay": 0.1}),
+        (SGD, "sgd", {"momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
         (Adam, "adam", {}),
         (Adam, "adam", {"weight_decay": 0.1}),
         (AdamW, "adamw", {"weight_decay": 0.1}),
@@ -366,3 +370,10 @@ def test_cross_entropy_of_classes_that_wrapped_around(dtype: str) -> None:
     classes = Tensor(np.array([2, 1, 4], dtype)) - 1
     want = Tensor(logits).cross_entropy(Tensor(np.array([1, 0, 3], np.int32))).item()
     np.testing.assert_allclose(Tensor(logits).cross_entropy(classes).item(), want, rtol=1e-6)
+
+
+def test_batch_norm_of_images_and_volumes_is_the_same_layer():
+    for layer, shape in ((nn.BatchNorm2d, (2, 3, 4, 4)), (nn.BatchNorm3d, (2, 3, 4, 4, 4))):
+        with Tensor.train():
+            out = layer(3)(Tensor(RNG.uniform(-1, 1, shape).astype(np.float32)))
+        close(out.mean((0, *range(2, len(shape)))), [0, 0, 0], atol=1e-5)

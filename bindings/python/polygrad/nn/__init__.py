@@ -21,11 +21,15 @@ from polygrad.nn.spatial import (
 from polygrad.nn.state import get_parameters, get_state_dict, load_state_dict
 from polygrad.nn.step import CompiledTrainingStep, compile_step
 
+BatchNorm2d = BatchNorm3d = BatchNorm
+
 __all__ = [
     "SGD",
     "Adam",
     "AdamW",
     "BatchNorm",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "CompiledTrainingStep",
     "Conv1d",
     "Conv2d",

@@ -87,6 +87,8 @@ class Optimizer:
 class SGD(Optimizer):
     """Gradient descent: b = momentum * b + grad + weight_decay * p, p -= lr * b.
 
+    nesterov looks one step ahead: p -= lr * (grad + weight_decay * p + momentum * b).
+
     >>> p = Tensor([1.0], requires_grad=True)
     >>> optimizer = SGD([p], lr=0.5)
     >>> loss = (p * p).sum().backward()
@@ -101,10 +103,12 @@ class SGD(Optimizer):
         lr: float = 0.01,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
+        nesterov: bool = False,
     ) -> None:
         super().__init__(params, lr)
         self.momentum = momentum
         self.weight_decay = weight_decay
+        self.nesterov = nesterov
         self.b = self._state() if momentum else []
 
     def _update(
@@ -119,9 +123,10 @@ class SGD(Optimizer):
         if self.weight_decay:
             grad = grad + param * self.weight_decay
         if self.momentum:
-            grad = self.b[i] * self.momentum + grad
+            b = self.b[i] * self.momentum + grad
             targets.append(self.b[i])
-            values.append(grad)
+            values.append(b)
+            grad = b * self.momentum + grad if self.nesterov else b
         targets.append(self.params[i])
         values.append(param - self._lr * grad)
 
