@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss):
     """An array that is computed when its value is needed.
 
-    data is a number, a nested list, an array, bytes or another tensor. A contiguous numpy array is
-    used in place: the tensor and the array share memory. Without dtype, floats become float32,
-    integers int32 and bools bool; arrays keep their type.
+    data is a number, a nested list, an array, another tensor, or bytes: the memory of elements. A
+    contiguous numpy array is used in place: the tensor and the array share memory. Without dtype,
+    floats become float32, integers int32, bools bool and bytes uint8; arrays keep their type.
 
     >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0).numpy()
     array([4., 6.], dtype=float32)
@@ -505,8 +506,8 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
 
     # Modes
 
-    class train:
-        """A context in which Tensor.training is set, which dropout looks at.
+    class train(ContextDecorator):
+        """A context in which Tensor.training is set, which dropout looks at; also a decorator.
 
         >>> with Tensor.train():
         ...     Tensor.training
@@ -594,7 +595,8 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
     if data is None:
         raise TypeError("Tensor: data is None, expected numbers")
     if isinstance(data, (bytes, bytearray)):
-        data = np.frombuffer(data, dtype=np.uint8)
+        given = kind or dtypes.uint8
+        return leaf(np.frombuffer(data, given.storage).copy(), given)
     if isinstance(data, np.ndarray):
         array = data
         known = by_numpy(array.dtype)

@@ -534,6 +534,20 @@ def test_bytes():
     assert t.tolist() == [97, 98]
     t[0] = 1
     assert t.tolist() == [1, 98]
+    numbers = np.array([1.5, -2.0], np.float32)
+    assert Tensor(numbers.tobytes(), dtype="float32").tolist() == [1.5, -2.0]
+    assert Tensor(b"\x80\x3f", dtype="bfloat16").tolist() == [1.0]
+    with pytest.raises(ValueError, match="multiple of element size"):
+        Tensor(b"abc", dtype="int16")
+
+
+def test_train_as_a_decorator():
+    @Tensor.train()
+    def training():
+        return Tensor.training
+
+    assert training() and training()
+    assert not Tensor.training
 
 
 def test_default_types_of_python_numbers(monkeypatch):
