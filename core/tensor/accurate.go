@@ -5,11 +5,15 @@ import "polygrad/core/uop"
 // Functions whose formulas in tinygrad lose their relative accuracy somewhere, or NaN, or make NaN of infinity,
 // written so that they do not.
 
-// fullErf is erf by Cody's approximations; see erfc. The first one is good a little farther than it is used there.
+// fullErf is erf by Cody's approximations; see erfc. The first one is good farther than it is used there.
 func fullErf(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
-	near, far := le(a, 0.5), gt(a, 4)
+	limit := 0.5
+	if x.DType.Itemsize() <= 4 {
+		limit = 1 // where the approximation is still better than what the tail leaves of 1
+	}
+	near, far := le(a, limit), gt(a, 4)
 	return where(near, erfNear(where(near, x, 0)), mul(s, sub(1, erfcTail(a, a, near, far))))
 }
 
