@@ -243,6 +243,8 @@ func (im *importer) chooseItems(p *plan) {
 	enough := func(i int64) bool { return p.levels[i].iterations() >= int64(im.m.Threads) }
 	if i := int(p.want[knobItems]) - 1; slices.Contains(shareable, int64(i)) {
 		at = i
+	} else if i := slices.IndexFunc(shareable, func(i int64) bool { return p.manyRows(at, int(i)) && enough(i) }); i >= 0 {
+		at = int(shareable[i])
 	} else if i := slices.IndexFunc(shareable, enough); i >= 0 && !enough(int64(at)) {
 		at = int(shareable[i])
 	}
@@ -258,6 +260,13 @@ func (im *importer) chooseItems(p *plan) {
 	}
 	p.items = at
 	im.Items = n
+}
+
+// manyRows reports whether threads had better share the rows of level i than the columns of level at. Who shares columns
+// goes through all rows, which other threads may have written last; who shares rows packs all columns, which costs about
+// as much again.
+func (p *plan) manyRows(at, i int) bool {
+	return p.rows != nil && len(p.packs) > 0 && p.levels[at].a == p.vec && p.levels[i].a == p.rows && p.rows.n > 2*p.vec.n
 }
 
 // iterations is how many iterations the loop of a level has, if the level is none of the tiles of a block.
