@@ -77,8 +77,12 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-func TestProducts(t *testing.T) {
-	for _, n := range []int{1, 3, 16, 33, 130} {
+func TestProducts(t *testing.T) { products(t, 1, 3, 16, 33, 130) }
+
+// products compares products of square matrices of some sizes with sums.
+func products(t *testing.T, sizes ...int) {
+	t.Helper()
+	for _, n := range sizes {
 		g := newGraph(t)
 		a, b, out := sequence(n*n), sequence(n*n), make([]float32, n*n)
 		square := uop.Shape{uop.N(int64(n)), uop.N(int64(n))}

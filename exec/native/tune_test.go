@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/tensor"
-	"polygrad/core/uop"
 	polyexec "polygrad/exec"
 )
 
@@ -59,26 +57,7 @@ func TestBeam(t *testing.T) {
 }
 
 // beamProducts runs two kernels that are worth a search, and one that is not.
-func beamProducts(t *testing.T) {
-	for _, n := range []int{150, 203, 5} {
-		g := newGraph(t)
-		a, b, out := sequence(n*n), sequence(n*n), make([]float32, n*n)
-		square := uop.Shape{uop.N(int64(n)), uop.N(int64(n))}
-		product := g.must(tensor.MatMul(g.floats(a).Reshape(square), g.floats(b).Reshape(square)))
-		g.run(g.floats(out).Store(product))
-		for i := range n {
-			for j := range n {
-				want := float32(0)
-				for k := range n {
-					want += a[i*n+k] * b[k*n+j]
-				}
-				if out[i*n+j] != want { // small whole numbers: exact
-					t.Fatalf("%d: element %d, %d is %g, expected %g", n, i, j, out[i*n+j], want)
-				}
-			}
-		}
-	}
-}
+func beamProducts(t *testing.T) { products(t, 150, 203, 5) }
 
 func TestBadBeam(t *testing.T) {
 	newGraph(t)

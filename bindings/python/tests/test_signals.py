@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import textwrap
-from pathlib import Path
 
 import pytest
-
-import polygrad
-
-PACKAGE = Path(polygrad.__file__).parent
-
-
-def run(program: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), **environment},
-    )
-
-
-def check(program: str) -> str:
-    done = run(program)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
-
+from processes import check, run
 
 FAULT = """
 import ctypes, faulthandler, sys
