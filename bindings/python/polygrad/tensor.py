@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from polygrad import _autograd, _trace
+from polygrad import _autograd, _dlpack, _trace
 from polygrad._base import call
 from polygrad._creation import Creation
 from polygrad._elementwise import Elementwise
+from polygrad._exchange import Exchange
 from polygrad._graph import CTX, Node, compute, describe, leaf
 from polygrad._indexing import Indexing
 from polygrad._job import Job
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss):
+class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss, Exchange):
     """An array that is computed when its value is needed.
 
     data is a number, a nested list, an array, another tensor, or bytes: the memory of elements. A
@@ -214,21 +215,6 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
         if self.dtype.numpy is None:
             return self.cast(dtypes.float32)._data
         return self._data
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle (and copy) the values; history and gradient stay behind."""
-        array = self._data.copy()
-        return _restore, (array, self.dtype.name, self._node.owner is not None)
-
-    def data(self) -> memoryview:
-        """Compute the tensor and return its memory."""
-        return self.numpy().data
 
     def item(self) -> Any:
         """Return the value of a tensor with one element.
@@ -566,12 +552,6 @@ def settle(tensor: Tensor) -> None:
         node.tracked = node.owner is not None
 
 
-def _restore(array: np.ndarray[Any, Any], dtype: str, requires_grad: bool) -> Tensor:
-    tensor = _of(leaf(array, to_dtype(dtype)))
-    tensor.requires_grad = requires_grad
-    return tensor
-
-
 def _of(node: Node) -> Tensor:
     tensor = Tensor.__new__(Tensor)
     tensor._node = node
@@ -597,6 +577,10 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
     if isinstance(data, (bytes, bytearray)):
         given = kind or dtypes.uint8
         return leaf(np.frombuffer(data, given.storage).copy(), given)
+    if _dlpack.is_foreign(data):
+        shared, own = _dlpack.load(data, None)
+        node = leaf(shared, own)
+        return node if kind is None or kind is own else compute([_of(node).cast(kind)._node])[0]
     if isinstance(data, np.ndarray):
         array = data
         known = by_numpy(array.dtype)

@@ -1,0 +1,176 @@
+"""DLPack: tensors of other libraries on the same memory.
+
+numpy makes and takes the capsules, so memory is owned and freed by its code. It does not know
+bfloat16 and fp8, and old releases do not know bool: such elements travel as unsigned integers,
+and the type that the capsule names is written into it, or read from it, here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from polygrad.dtype import ALL, DType
+
+CPU = (1, 0)  # kDLCPU and its number
+_VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
+_READ_ONLY = 1
+
+
+class _DataType(ctypes.Structure):
+    """DLDataType."""
+
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor, which is all of a DLManagedTensor that is looked at."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned, whose first fields never change."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+# Numbers of DLDataTypeCode.
+_UINT = 1
+_CODES = {"int": 0, "uint": _UINT, "float": 2, "bfloat": 4, "bool": 6}
+_FP8_CODES = {"fp8e4m3": 10, "fp8e5m2": 12}  # kDLFloat8_e4m3fn, kDLFloat8_e5m2
+
+
+def _code(dtype: DType) -> int:
+    name = dtype.name
+    return _FP8_CODES[name] if name in _FP8_CODES else _CODES[name.rstrip("0123456789")]
+
+
+_TYPES = {(_code(d), 8 * d.itemsize): d for d in ALL}
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.argtypes, _pointer_of.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+_name_of = ctypes.pythonapi.PyCapsule_GetName
+_name_of.argtypes, _name_of.restype = [ctypes.py_object], ctypes.c_char_p
+_Capsule = type(np.zeros(1).__dlpack__())
+
+
+def _opened(capsule: Any) -> tuple[_Tensor, int]:
+    """Return what a capsule holds, and its flags."""
+    name: bytes = _name_of(capsule)
+    if name == b"dltensor":
+        return _Tensor.from_address(_pointer_of(capsule, name)), 0
+    if name != b"dltensor_versioned":
+        raise BufferError(f"from_dlpack: a capsule called {name!r}, expected one that is not used")
+    managed = _Versioned.from_address(_pointer_of(capsule, name))
+    if managed.major != 1:
+        raise BufferError(f"from_dlpack: DLPack {managed.major}.{managed.minor}, expected 1")
+    return managed.tensor, managed.flags
+
+
+def export(
+    array: np.ndarray[Any, Any],
+    dtype: DType,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Return a capsule on the memory of an array whose elements are of a type."""
+    if dl_device is not None and tuple(dl_device) != CPU:
+        raise BufferError(f"__dlpack__: dl_device: {dl_device}, expected {CPU}: the tensor's")
+    bits = array.view(f"uint{8 * dtype.itemsize}")
+    if _VERSIONED:
+        capsule = bits.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+    else:
+        capsule = (bits.copy() if copy else bits).__dlpack__(stream=stream)
+    tensor, _ = _opened(capsule)
+    tensor.dtype.code = _code(dtype)
+    return capsule
+
+
+class _AsIntegers:
+    """Another library's tensor, with its elements as unsigned integers of the same size."""
+
+    def __init__(self, capsule: Any) -> None:
+        tensor, flags = _opened(capsule)
+        kind = tensor.dtype
+        dtype = _TYPES.get((kind.code, kind.bits))
+        if dtype is None or kind.lanes != 1:
+            raise BufferError(
+                f"from_dlpack: elements of DLPack type {kind.code} with {kind.bits} bits and "
+                f"{kind.lanes} lanes, expected one of {', '.join(d.name for d in ALL)}"
+            )
+        kind.code = _UINT
+        self.dtype = dtype
+        self.read_only = bool(flags & _READ_ONLY)
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU
+
+
+class _Writable:
+    """The memory of an array that numpy took for read-only because its owner could not tell."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def load(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], DType]:
+    """Return the elements of another library's tensor, in place if possible, and their type."""
+    ints = _AsIntegers(x if isinstance(x, _Capsule) else _capsule_of(x))
+    array = np.from_dlpack(ints)
+    if not array.flags.writeable and not ints.read_only:
+        array = np.asarray(_Writable(array))
+    fits = array.flags.carray
+    if copy is False and not fits:
+        why = "read-only" if array.flags.c_contiguous else "not contiguous"
+        raise BufferError(f"from_dlpack: copy is False, but the memory is {why}")
+    if copy or not fits:
+        array = np.array(array, order="C", copy=True)
+    return array.view(ints.dtype.storage), ints.dtype
+
+
+def _capsule_of(x: Any) -> Any:
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        raise TypeError(f"from_dlpack: {type(x).__name__}, expected an object with __dlpack__")
+    device = tuple(map(int, x.__dlpack_device__()))
+    if device[0] != CPU[0]:
+        raise BufferError(
+            f"from_dlpack: the tensor is on DLPack device {device}, expected the processor's "
+            f"{CPU}: move it there first"
+        )
+    try:
+        return x.__dlpack__(max_version=(1, 0))
+    except TypeError:  # of the time before versions
+        return x.__dlpack__()
+
+
+def is_foreign(data: Any) -> bool:
+    """Tell whether data is a tensor of another library than numpy."""
+    return hasattr(type(data), "__dlpack__") and not isinstance(data, np.ndarray)

@@ -1,0 +1,166 @@
+"""Tensor methods that share memory with other libraries, and pickling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from polygrad import _dlpack
+from polygrad._base import Base
+from polygrad._graph import describe, leaf
+from polygrad.dtype import DType, to_dtype
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T", bound="Exchange")
+
+
+class Exchange(Base):
+    """Memory that is shared with numpy, with libraries that know DLPack, and with other processes.
+
+    Nothing is copied: what one side writes, the other reads. The memory lives as long as one of
+    them needs it.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def _data(self) -> np.ndarray[Any, Any]: ...
+        def numpy(self) -> np.ndarray[Any, Any]:
+            """See Tensor."""
+
+    # To others
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is None or array.dtype == dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"__array__: copy is False, but {array.dtype} is not {dtype}")
+        return array.astype(dtype)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The memory as numpy describes it.
+
+        >>> t = Tensor([1.0, 2.0])
+        >>> np.asarray(t)[0] = 5
+        >>> t.tolist()
+        [5.0, 2.0]
+        """
+        array = self.numpy()
+        # The array and not its address: whoever uses the memory keeps it alive, not the tensor,
+        # which may stand for something else by then.
+        return {**array.__array_interface__, "data": array}
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """Return the memory for memoryview(tensor), which Python 3.12 and later understand."""
+        return self.data()
+
+    def data(self) -> memoryview:
+        """Compute the tensor and return its memory.
+
+        >>> Tensor([1, 2, 3]).data()[1]
+        2
+        """
+        return self.numpy().data
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return the memory as a DLPack capsule: torch.from_dlpack(t), np.from_dlpack(t).
+
+        >>> t = Tensor([1.0, 2.0])
+        >>> shared = np.from_dlpack(t)
+        >>> shared[1] = 7
+        >>> t.tolist()
+        [1.0, 7.0]
+        """
+        dtype = describe(self._node)[1]
+        return _dlpack.export(self._data, dtype, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's number of the device that the memory is on."""
+        return _dlpack.CPU
+
+    # From others
+
+    @classmethod
+    def from_dlpack(cls, x: Any, copy: bool | None = None) -> Self:
+        """Return a tensor on the memory of another library's tensor, or of a DLPack capsule.
+
+        All data types come as they are, bfloat16 and fp8 too. Memory that may not be written, or
+        is not contiguous, is copied; with copy=False that is a BufferError, and with copy=True
+        memory is never shared. What comes by a version of DLPack before 1.0, which does not
+        tell, is taken as writable, as torch does.
+
+        >>> array = np.arange(3)
+        >>> t = Tensor.from_dlpack(array)
+        >>> array[0] = 9
+        >>> t.tolist()
+        [9, 1, 2]
+        """
+        return _on(cls, *_dlpack.load(x, copy))
+
+    @classmethod
+    def from_numpy(cls, x: np.ndarray[Any, Any]) -> Self:
+        """Return Tensor(x) for an array, whose memory is shared if it is contiguous.
+
+        >>> array = np.zeros(2, "float32")
+        >>> t = Tensor.from_numpy(array)
+        >>> array[:] = 3
+        >>> t.tolist()
+        [3.0, 3.0]
+        """
+        if not isinstance(x, np.ndarray):
+            raise TypeError(f"from_numpy: {type(x).__name__}, expected a numpy array")
+        return cls(x)  # type: ignore[call-arg]
+
+    # To files and other processes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the values; history and gradient stay behind.
+
+        With protocol 5 and a buffer_callback, the memory is handed over as it is.
+        """
+        values = (type(self), self._data, describe(self._node)[1].name)
+        # A class made of Tensor may have attributes of its own.
+        return _restore, (*values, self._node.owner is not None), getattr(self, "__dict__", None)
+
+    def __copy__(self) -> Self:
+        """Return a tensor with memory of its own and the same values."""
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a tensor with memory of its own and the same values."""
+        owns = self._node.owner is not None
+        made = _restore(type(self), self._data.copy(), describe(self._node)[1].name, owns)
+        vars_of = getattr(self, "__dict__", None)
+        if vars_of:
+            made.__dict__.update(vars_of)
+        memo[id(self)] = made
+        return made
+
+
+def _on(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
+    tensor = cls.__new__(cls)
+    tensor._node = leaf(array, dtype)
+    tensor.grad = None
+    return tensor
+
+
+def _restore(cls: type[T], array: np.ndarray[Any, Any], dtype: str, requires_grad: bool) -> T:
+    """Return the tensor that was pickled; memory that must not be written is copied."""
+    tensor: Any = _on(cls, np.require(array, requirements=["C", "A", "W"]), to_dtype(dtype))
+    tensor.requires_grad = requires_grad
+    made: T = tensor
+    return made
