@@ -11,6 +11,7 @@ import numpy as np
 from polygrad import _autograd, _dlpack, _trace
 from polygrad._base import call
 from polygrad._creation import Creation
+from polygrad._display import Display
 from polygrad._elementwise import Elementwise
 from polygrad._exchange import Exchange
 from polygrad._graph import CTX, Node, compute, describe, leaf
@@ -29,19 +30,56 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss, Exchange):
+class Tensor(
+    Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss, Exchange, Display
+):
     """An array that is computed when its value is needed.
 
     data is a number, a nested list, an array, another tensor, or bytes: the memory of elements. A
-    contiguous numpy array is used in place: the tensor and the array share memory. Without dtype,
-    floats become float32, integers int32, bools bool and bytes uint8; arrays keep their type.
+    contiguous numpy array is used in place: the tensor and the array share memory, and so does a
+    tensor of another library (see from_dlpack). Without dtype, floats become float32, integers
+    int32, bools bool and bytes uint8; arrays keep their type.
 
     >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0).numpy()
     array([4., 6.], dtype=float32)
+
+    Making tensors: Tensor(data), zeros, ones, full, eye, arange, linspace, rand, randn, uniform,
+    randint, from_numpy, from_dlpack; tensors like another one: zeros_like, ones_like, rand_like.
+
+    >>> Tensor.arange(6).reshape(2, 3).realize()
+    Tensor([[0, 1, 2],
+            [3, 4, 5]], shape=(2, 3), dtype=int32)
+
+    Computing: every method returns a new tensor that knows how its values come about; nothing is
+    computed before realize(), numpy(), tolist(), item() or backward() ask. Shapes and types are
+    checked at once, shapes are broadcast, and integers meet floats, as in numpy.
+
+    >>> x = Tensor([1.0, 2.0, 3.0])
+    >>> y = (x * 2 + 1).sqrt()
+    >>> y
+    Tensor(lazy, shape=(3,), dtype=float32)
+    >>> y.realize()
+    Tensor([1.7320508, 2.236068 , 2.6457512], shape=(3,), dtype=float32)
+
+    Selecting: t[1], t[:, ::2], t[..., None], t[Tensor([2, 0])]; t[0] = 5 writes; masked_select.
+
+    >>> t = Tensor([[1, 2, 3], [4, 5, 6]])
+    >>> t[:, -1].tolist(), t[1, ::2].tolist()
+    ([3, 6], [4, 6])
+
+    Gradients: what was made with requires_grad=True gets its .grad from backward(), which adds to
+    what is there; gradient() returns gradients and keeps nothing.
+
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> loss = (x * x).sum().backward()
     >>> x.grad.tolist()
     [2.0, 4.0, 6.0]
+
+    Values: numpy(), tolist(), item() for one number; np.asarray(t), memoryview(t.data()) and
+    torch.from_dlpack(t) use the same memory. Printing shows the values of a tensor that has been
+    computed and computes nothing.
+
+    See also polygrad.nn (layers, optimizers, compiled steps), polygrad.dtypes, polygrad.Device.
     """
 
     __slots__ = ()
@@ -149,11 +187,6 @@ class Tensor(Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial,
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        shape, dtype = describe(self._node)
-        wants = ", requires_grad=True" if self.requires_grad else ""
-        return f"<Tensor shape={shape} dtype={dtype.name} device={self.device}{wants}>"
 
     def __bool__(self) -> bool:
         if self.numel() != 1:

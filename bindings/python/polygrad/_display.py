@@ -1,0 +1,164 @@
+"""How tensors show themselves: in a terminal, in formatted strings and in notebooks."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polygrad import _trace
+from polygrad._base import Base
+from polygrad._graph import describe
+from polygrad.dtype import DType, dtypes
+
+# A notebook shows this many rows and columns of a matrix, the first and the last ones.
+_ROWS, _COLUMNS = 10, 8
+
+
+class Display(Base):
+    """Texts of tensors. None of them computes anything: of a lazy tensor there are no values."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def item(self) -> Any:
+            """See Tensor."""
+
+    def __repr__(self) -> str:
+        """Return the values as numpy prints them, in short for large tensors, with their type.
+
+        >>> Tensor([[1.0, 2.5], [3.0, 4.0]])
+        Tensor([[1. , 2.5],
+                [3. , 4. ]], shape=(2, 2), dtype=float32)
+        >>> Tensor.arange(5000).realize()
+        Tensor([   0,    1,    2, ..., 4997, 4998, 4999], shape=(5000,), dtype=int32)
+        >>> Tensor([1.0]) + 1
+        Tensor(lazy, shape=(1,), dtype=float32)
+        """
+        shape, dtype = describe(self._node)
+        name = type(self).__name__
+        text = "lazy"
+        stored = self._node.data
+        if stored is not None and not (_trace.active() and dtype.numpy is None):
+            values, threshold = _shown(stored, dtype)
+            prefix = f"{name}("
+            text = np.array2string(values, separator=", ", prefix=prefix, threshold=threshold)
+        wants = ", requires_grad=True" if self._node.tracked else ""
+        return f"{name}({text}, shape={shape}, dtype={dtype.name}{wants})"
+
+    def __format__(self, spec: str) -> str:
+        """Format the value of a tensor with one element: f"{loss:.3f}".
+
+        >>> f"{Tensor([0.12345]).sum():.3f}"
+        '0.123'
+        """
+        if not spec:
+            return str(self)
+        shape = describe(self._node)[0]
+        if prod(shape) != 1:
+            raise TypeError(f"format {spec!r} of a tensor of shape {shape}, expected one element")
+        return format(self.item(), spec)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the values as a table, shape, type and memory."""
+        shape, dtype = describe(self._node)
+        stored = self._node.data
+        facts = {
+            "shape": str(shape),
+            "dtype": dtype.name,
+            "memory": _bytes(prod(shape) * dtype.itemsize),
+            "values": "lazy: computed when they are needed" if stored is None else "computed",
+        }
+        if self._node.tracked:
+            facts["gradient"] = "required" if self.grad is None else "computed"
+        items = " · ".join(f"{name} <b>{text}</b>" for name, text in facts.items())
+        head = f'<div style="font-size: smaller">{type(self).__name__}: {items}</div>'
+        return f"<div>{head}{'' if stored is None else _body(stored, dtype)}</div>"
+
+    def __dir__(self) -> list[str]:
+        """Return the public names and those of Python's protocols, for completion."""
+        names = super().__dir__()
+        return [n for n in names if not n.startswith("_") or n.startswith("__")]
+
+
+def _shown(stored: np.ndarray[Any, Any], dtype: DType) -> tuple[np.ndarray[Any, Any], int]:
+    """Return an array that prints as a stored one does, and numpy's threshold for it.
+
+    Of a large one only the corners are looked at: numpy leaves out the middle of an axis with
+    more elements than twice the edge, which is all that it has to have.
+    """
+    options = np.get_printoptions()
+    threshold, edge = int(options["threshold"]), int(options["edgeitems"])
+    if stored.size <= threshold:
+        return decode(stored, dtype), threshold
+    places = [
+        np.r_[: edge + 1, n - edge : n] if n > 2 * edge + 1 else np.arange(n) for n in stored.shape
+    ]
+    return decode(stored[np.ix_(*places)], dtype), 0
+
+
+def decode(stored: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """Return the values of stored elements: bfloat16 and fp8, which numpy lacks, as floats.
+
+    >>> decode(np.array([0x3FC0, 0xC000], "uint16"), dtypes.bfloat16)
+    array([ 1.5, -2. ], dtype=float32)
+    """
+    if dtype.numpy is not None:
+        return stored
+    if dtype is dtypes.bfloat16:
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    bits = stored.astype(np.uint16)
+    if dtype is dtypes.fp8e5m2:  # the upper half of a float16
+        return (bits << 8).view(np.float16)
+    # fp8e4m3 has one bit less of exponent than float16, no infinity and two NaNs.
+    halves = ((bits & 0x80) << 8 | (bits & 0x7F) << 7).view(np.float16)
+    return np.where(bits & 0x7F == 0x7F, np.float16("nan"), halves * np.float16(256))
+
+
+def _bytes(n: int) -> str:
+    """Return a number of bytes as people read it.
+
+    >>> _bytes(24), _bytes(1536), _bytes(5 << 30)
+    ('24 bytes', '1.5 KiB', '5.0 GiB')
+    """
+    if n < 1024:
+        return f"{n} bytes"
+    steps = (n.bit_length() - 1) // 10
+    return f"{n / (1 << 10 * steps):.1f} {'KMGTPE'[steps - 1]}iB"
+
+
+def _body(stored: np.ndarray[Any, Any], dtype: DType) -> str:
+    """Return the values as HTML: a table for vectors and matrices, else what numpy prints."""
+    if stored.ndim not in (1, 2) or stored.size == 0:
+        values, threshold = _shown(stored, dtype)
+        text = np.array2string(values, separator=", ", threshold=threshold)
+        return f"<pre>{text}</pre>"
+    matrix = stored if stored.ndim == 2 else stored[None]
+    rows, columns = (_some(n, most) for n, most in zip(matrix.shape, (_ROWS, _COLUMNS)))
+    places = ([i for i in axis if i is not None] for axis in (rows, columns))
+    texts = map(_number, decode(matrix[np.ix_(*places)], dtype).ravel().tolist())
+
+    def cells(i: int | None) -> str:
+        known = ["…" if i is None or j is None else next(texts) for j in columns]
+        return "".join(f"<td>{text}</td>" for text in known)
+
+    def title(i: int | None) -> str:
+        return f"<th>{'…' if i is None else i}</th>"
+
+    head = "".join(title(j) for j in columns)
+    lines = "".join(f"<tr>{title(i)}{cells(i)}</tr>" for i in rows)
+    return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _some(n: int, most: int) -> list[int | None]:
+    """Return the indices of an axis that are shown; None stands for what is left out."""
+    if n <= most:
+        return list(range(n))
+    half = most // 2
+    return [*range(half), None, *range(n - half, n)]
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
