@@ -168,6 +168,20 @@ def _parameters() -> None:
         lambda x: sp.clip(x, -2, 3),
         {"min_": -2, "max_": 3},
     )
+    case(
+        "clamp uint8 beyond its type",
+        "clamp",
+        [Tensor([0, 5, 255], "uint8")],
+        lambda x: np.minimum(x, 200).astype(np.uint8),
+        {"min_": -3, "max_": 200},
+    )
+    case(
+        "clamp int8 beyond its type",
+        "clamp",
+        [Tensor([-128, 5, 127], "int8")],
+        lambda x: np.maximum(x, 4).astype(np.int8),
+        {"min_": 4, "max_": 1000},
+    )
     edges = Tensor([NAN, INF, -INF])
     case(
         "clamp of NaN and infinities",
