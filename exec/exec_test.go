@@ -201,6 +201,36 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// What reads a buffer AFTER an ASSIGN to a part of it, at a place that a variable names, sees the new elements, through
+// a reduction too.
+func TestAfterAssign(t *testing.T) {
+	b := newBench(t)
+	cache, x, sum, squares := []float32{1, 2, 3, 4}, []float32{10, 20}, []float32{0}, []float32{0, 0, 0, 0}
+	bc, bx, bs, bo := b.floats(cache...), b.floats(x...), b.floats(sum...), b.floats(squares...)
+	at := uop.S(b.g.Variable("at", uop.Int(0), uop.Int(2), uop.Int32))
+	part := b.must(tensor.Shrink(bc, []uop.Pair{{Lo: at, Hi: at.Add(uop.N(2))}}))
+	after := bc.AfterOps(part.AssignTo(b.must(tensor.Neg(bx))))
+	total := b.must(tensor.Reshape(b.must(tensor.Sum(after, nil, false)), uop.ShapeOf(1)))
+	sink := b.g.Sink(nil, bs.Store(total), bo.Store(b.must(tensor.Mul(after, after))))
+	for _, c := range []struct {
+		at   int64
+		sum  float32
+		want []float32
+	}{{1, -25, []float32{1, 100, 400, 16}}, {2, -39, []float32{1, 100, 100, 400}}, {0, -60, []float32{100, 400, 100, 400}}} {
+		if err := b.e.Realize(sink, b.b, map[string]int64{"at": c.at}); err != nil {
+			t.Fatal(err)
+		}
+		b.expect(sum, c.sum)
+		b.expect(squares, c.want...)
+	}
+	other := b.floats(0, 0)
+	for _, wrong := range []*uop.UOp{bc.AfterOps(bx), bc.AfterOps(other.AssignTo(bx)), bc.AfterOps(bc.AssignTo(bo), bc.AssignTo(bo.Alu(uop.Mul, bo)))} {
+		if err := b.e.Realize(b.g.Sink(nil, bo.Store(wrong)), b.b, nil); err == nil || !strings.Contains(err.Error(), "AFTER") {
+			t.Errorf("%s: error %v", wrong, err)
+		}
+	}
+}
+
 // A sum over as many elements as a variable says, which can say only one number.
 func TestSumOfVariableSize(t *testing.T) {
 	for _, most := range []int64{1, 3} {

@@ -82,6 +82,9 @@ func bufferizeAndIndex(ctx any, u *uop.UOp) *uop.UOp {
 	}
 	x := ctx.(*indexing)
 	n := *x.at(u)
+	if u.Op == uop.After { // who reads it has indices, the memory and what happens before have none
+		n = noRanges
+	}
 	var src []*uop.UOp
 	for i, s := range u.Src {
 		v := x.read(u, s, &n)
@@ -100,7 +103,7 @@ func bufferizeAndIndex(ctx any, u *uop.UOp) *uop.UOp {
 
 // read is source s as u, with ranges n, reads it.
 func (x *indexing) read(u, s *uop.UOp, n *nodeRanges) *uop.UOp {
-	if s.Op == uop.Param {
+	if s.Op == uop.Param || s.Op == uop.After {
 		if n.known {
 			return s.IndexBy(n.in...)
 		}

@@ -29,7 +29,17 @@ var holdsValue = ops(uop.Bufferize, uop.ConstOp, uop.Param, uop.After)
 var globalRange = uop.Nums{}
 
 var bufferizeTable = rewrite.Concat("bufferize to store", ranges.MovementOps, ranges.FlattenBufferize, ranges.BufferizeToStore,
-	rewrite.New("", &rewrite.Rule{Name: "mark range", Ops: ops(uop.Range), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.WithTag(globalRange) }}))
+	rewrite.New("", &rewrite.Rule{Name: "mark range", Ops: ops(uop.Range), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.WithTag(globalRange) }},
+		&rewrite.Rule{Name: "after assign", Ops: ops(uop.After), Fn: afterAssign}))
+
+// afterAssign makes of a buffer after an ASSIGN to a part of it the buffer after the kernel that carries it out.
+func afterAssign(_ any, u *uop.UOp) *uop.UOp {
+	a := u.Src[1].Base()
+	if a.Op != uop.After {
+		return nil
+	}
+	return u.With(u.Src[0], a.Src[1])
+}
 
 // splitKernels replaces every finished store by a call of a kernel.
 func (r *run) splitKernels() bool {

@@ -149,12 +149,21 @@ func basesOfLost(wanted, values []*uop.UOp) (bases []*uop.UOp, lost []int) {
 
 // tensorOps are the operations of tensor graphs.
 var tensorOps = uop.GroupElementwise.Union(uop.GroupMovement, uop.Ops(uop.Sink, uop.ConstOp, uop.VConstOp, uop.Device, uop.LUnique,
-	uop.Param, uop.Bind, uop.DefineVar, uop.Copy, uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Assign, uop.ReduceAxis,
+	uop.Param, uop.Bind, uop.DefineVar, uop.Copy, uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Assign, uop.After, uop.ReduceAxis,
 	uop.Vectorize, uop.Noop))
+
+// afterAssignTo reports whether an AFTER is a buffer after an ASSIGN to it or to a part of it.
+func afterAssignTo(u *uop.UOp) bool {
+	buffer := u.Src[0].Base()
+	return len(u.Src) == 2 && buffer.Op == uop.Param && u.Src[1].Op == uop.Assign && u.Src[1].Src[0].Base() == buffer
+}
 
 func checkOps(root *uop.UOp) error {
 	if u := root.Find(func(u *uop.UOp) bool { return !tensorOps.Has(u.Op) }); u != nil {
 		return fmt.Errorf("schedule.New: %s in the graph, expected a normalized tensor graph", u)
+	}
+	if u := root.Find(func(u *uop.UOp) bool { return u.Op == uop.After && !afterAssignTo(u) }); u != nil {
+		return fmt.Errorf("schedule.New: %s in the graph, expected a buffer after one ASSIGN to it", u)
 	}
 	return nil
 }

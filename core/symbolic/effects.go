@@ -18,7 +18,7 @@ func invalidAccess(u *uop.UOp) *uop.UOp {
 	return constant(u, zero)
 }
 
-var sideEffects = uop.Ops(uop.Range, uop.Store, uop.Call, uop.Barrier, uop.End, uop.Unroll)
+var sideEffects = uop.Ops(uop.Range, uop.Store, uop.Bufferize, uop.Call, uop.Barrier, uop.End, uop.Unroll)
 
 // flattenAfter replaces what an AFTER waits for by what that waits for, unless it has a side effect itself.
 func flattenAfter(u *uop.UOp) *uop.UOp {
