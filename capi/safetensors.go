@@ -7,20 +7,32 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 	"unsafe"
 
-	"polygrad/core/model"
+	"polygrad/core/files"
+	"polygrad/core/uop"
 )
 
 //export go_poly_safetensor_dtype_size
 func go_poly_safetensor_dtype_size(d C.int) C.int {
-	if d < 0 || !model.SafeDType(d).Known() {
-		fail("poly_safetensor_dtype_size", wrong("dtype", "%d is no type of safetensors files", d))
+	dt, err := safeType("dtype", d)
+	if err != nil {
+		fail("poly_safetensor_dtype_size", err)
 		return -1
 	}
-	return C.int(model.SafeDType(d).Size())
+	return C.int(dt.Itemsize())
+}
+
+// safeType finds the data type of a PolySafetensorDType.
+func safeType(arg string, d C.int) (*uop.DType, error) {
+	if d < 0 || int(d) >= len(files.SafeTypes) {
+		return nil, wrong(arg, "%d is no type of safetensors files", d)
+	}
+	return files.SafeTypes[d].DType, nil
 }
 
 //export go_poly_safetensors_encode
@@ -32,7 +44,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 		if err := records("entries", unsafe.Pointer(entries), n); err != nil {
 			return nil, err
 		}
-		var list []model.SafeTensor
+		var list []*files.Tensor
 		for i := range int(n) {
 			e := unsafe.Slice(entries, n)[i]
 			arg := indexed("entries", i)
@@ -52,7 +64,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, model.SafeTensor{Name: goString(e.name), DType: model.SafeF32, Shape: shape, Data: data})
+			list = append(list, &files.Tensor{Name: goString(e.name), DType: uop.Float32, Shape: shape, Data: data})
 		}
 		var texts map[string]string
 		if meta != nil {
@@ -60,7 +72,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 				return nil, wrong("meta", "is no JSON object of strings: %v", err)
 			}
 		}
-		b, err := model.EncodeSafetensors(list, texts)
+		b, err := files.EncodeSafetensors(list, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +80,9 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 	})
 }
 
-// decode reads a file for C: the tensors, of one type only unless that is nil, and, where it is asked for, the metadata
-// as JSON, which is allocated last: the caller has nothing to free after an error.
-func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *model.SafeDType) ([]model.SafeTensor, error) {
+// decode reads a file for C: the tensors in the order of their data, of one type only unless that is nil, and, where it is
+// asked for, the metadata as JSON, which is allocated last: the caller has nothing to free after an error.
+func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*files.Tensor, error) {
 	if meta != nil {
 		*meta = nil
 	}
@@ -78,26 +90,44 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *model.SafeDType) 
 	if err != nil {
 		return nil, err
 	}
-	list, texts, err := model.DecodeSafetensors(b)
+	f, err := files.Read(b, files.Safetensors, false)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range list {
-		if only != nil && t.DType != *only {
-			return nil, wrong("data", "tensor %q has type %s, expected %s (poly_safetensors_decode_ex takes all)", t.Name, t.DType, *only)
+	defer f.Close()
+	for _, t := range f.Tensors {
+		if only != nil && t.DType != only {
+			return nil, wrong("data", "tensor %q has type %s, expected F32 (poly_safetensors_decode_ex takes all)", t.Name, t.Type)
 		}
 		if len(t.Shape) > maxOutDims {
 			return nil, wrong("data", "tensor %q has %d dimensions, expected at most %d", t.Name, len(t.Shape), maxOutDims)
 		}
 	}
-	if meta != nil && texts != nil {
-		text, err := json.Marshal(texts)
+	list := slices.Clone(f.Tensors)
+	slices.SortFunc(list, func(x, y *files.Tensor) int {
+		return cmp.Or(cmp.Compare(address(x), address(y)), cmp.Compare(len(x.Data), len(y.Data)), cmp.Compare(x.Name, y.Name))
+	})
+	if meta != nil && f.Value != nil {
+		text, err := f.ValueJSON()
 		if err != nil {
 			return nil, err
 		}
 		*meta = C.CString(string(text))
 	}
 	return list, nil
+}
+
+// address is the place of the bytes of a tensor.
+func address(t *files.Tensor) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(t.Data))) }
+
+// safeNumber is the PolySafetensorDType of a type, -1 if there is none.
+func safeNumber(d *uop.DType) C.int32_t {
+	for i, t := range files.SafeTypes {
+		if t.DType == d {
+			return C.int32_t(i)
+		}
+	}
+	return -1
 }
 
 // room is malloc'd room for n records and at least one, set to 0; nil if there is no memory.
@@ -123,8 +153,7 @@ func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C
 			return nil, wrong("n_out", "is NULL")
 		}
 		*count = 0
-		f32 := model.SafeF32
-		list, err := decode(data, C.int64_t(n), meta, &f32)
+		list, err := decode(data, C.int64_t(n), meta, uop.Float32)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +189,7 @@ func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, m
 		for i, t := range list {
 			v := &views[i]
 			v.name, v.data, v.numel = C.CString(t.Name), unsafe.Pointer(unsafe.SliceData(t.Data)), C.int64_t(t.Numel())
-			v.ndim, v.dtype = shapeOut(t.Shape, &v.shape), C.int32_t(t.DType)
+			v.ndim, v.dtype = shapeOut(t.Shape, &v.shape), safeNumber(t.DType)
 		}
 		*count = C.int(len(list))
 		return p, nil
@@ -173,11 +202,11 @@ func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
 		if view == nil {
 			return nil, wrong("view", "is NULL")
 		}
-		d := model.SafeDType(view.dtype)
-		if view.dtype < 0 || !d.Known() || view.numel < 0 || view.numel > math.MaxInt64/8 {
+		d, err := safeType("view", C.int(view.dtype))
+		if err != nil || view.numel < 0 || view.numel > math.MaxInt64/16 {
 			return nil, wrong("view", "has type %d and %d elements", view.dtype, view.numel)
 		}
-		data, err := bytesFrom("view", view.data, view.numel*C.int64_t(d.Size()))
+		data, err := bytesFrom("view", view.data, view.numel*C.int64_t(d.Itemsize()))
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +214,7 @@ func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
 		if p == nil {
 			return nil, wrong("view", "has %d elements, for which there is no memory", view.numel)
 		}
-		t := model.SafeTensor{DType: d, Data: data}
+		t := files.Tensor{DType: d, Shape: []int64{int64(view.numel)}, Data: data}
 		return (*C.float)(p), t.Floats(out)
 	})
 }

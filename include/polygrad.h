@@ -1647,7 +1647,12 @@ typedef enum PolySafetensorDType {
   POLY_SAFETENSOR_I16 = 6,
   POLY_SAFETENSOR_I8 = 7,
   POLY_SAFETENSOR_U8 = 8,
-  POLY_SAFETENSOR_BOOL = 9
+  POLY_SAFETENSOR_BOOL = 9,
+  POLY_SAFETENSOR_U16 = 10, /* these since 2.0 */
+  POLY_SAFETENSOR_U32 = 11,
+  POLY_SAFETENSOR_U64 = 12,
+  POLY_SAFETENSOR_F8_E4M3 = 13,
+  POLY_SAFETENSOR_F8_E5M2 = 14
 } PolySafetensorDType;
 
 /* A float32 tensor to be written. */

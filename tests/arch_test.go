@@ -19,6 +19,7 @@ var below = map[string][]string{
 	"core/uop":      nil,
 	"core/intern":   nil,
 	"core/kinds":    {"core/uop"},
+	"core/files":    {"core/uop"},
 	"core/rewrite":  {"core/uop"},
 	"core/symbolic": {"core/rewrite", "core/uop"},
 	"core/gradient": {"core/symbolic", "core/rewrite", "core/uop"},
@@ -27,8 +28,8 @@ var below = map[string][]string{
 	"core/schedule": {"core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"render":        {"core/lower", "core/kinds", "core/intern", "core/symbolic", "core/rewrite", "core/uop"},
 	"exec":          {"render", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/model":    {"exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
-	"capi":          {"core/model", "exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/model":    {"core/files", "exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
+	"capi":          {"core/model", "core/files", "exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.

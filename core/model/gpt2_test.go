@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"polygrad/core/files"
 	"polygrad/core/uop"
 )
 
@@ -143,34 +144,34 @@ func TestGPT2FromFiles(t *testing.T) {
 	}
 	weights := randomWeights(empty)
 	for _, c := range []struct {
-		dtype  SafeDType
+		dtype  *uop.DType
 		prefix string
 		seq    int64
 		batch  int64
 		act    string
 		f      func(float64) float64
 	}{
-		{SafeF32, "", 0, 1, "", geluTanh},
-		{SafeF16, "transformer.", 5, 2, "gelu_new", geluTanh},
-		{SafeBF16, "model.", 7, 3, "gelu", func(x float64) float64 { return x / 2 * math.Erfc(-x/math.Sqrt2) }},
-		{SafeF64, "transformer.", 9, 2, "relu", func(x float64) float64 { return max(x, 0) }},
+		{uop.Float32, "", 0, 1, "", geluTanh},
+		{uop.Float16, "transformer.", 5, 2, "gelu_new", geluTanh},
+		{uop.BFloat16, "model.", 7, 3, "gelu", func(x float64) float64 { return x / 2 * math.Erfc(-x/math.Sqrt2) }},
+		{uop.Float64, "transformer.", 9, 2, "relu", func(x float64) float64 { return max(x, 0) }},
 	} {
-		var lists [2][]SafeTensor // two files
+		var lists [2][]*files.Tensor // two files
 		for i, p := range empty.Params() {
-			lists[i%2] = append(lists[i%2], SafeTensor{c.prefix + p.Name, c.dtype, p.Shape, encodeAs(c.dtype, weights[p.Name])})
+			lists[i%2] = append(lists[i%2], &files.Tensor{Name: c.prefix + p.Name, DType: c.dtype, Shape: p.Shape, Data: encodeAs(c.dtype, weights[p.Name])})
 		}
-		lists[0] = append(lists[0], SafeTensor{c.prefix + "h.0.attn.bias", SafeBool, []int64{1}, []byte{1}},
-			SafeTensor{"lm_head.weight", SafeU8, []int64{1}, []byte{1}})
-		var files [][]byte
+		lists[0] = append(lists[0], &files.Tensor{Name: c.prefix + "h.0.attn.bias", DType: uop.Bool, Shape: []int64{1}, Data: []byte{1}},
+			&files.Tensor{Name: "lm_head.weight", DType: uop.Uint8, Shape: []int64{1}, Data: []byte{1}})
+		var parts [][]byte
 		for _, l := range lists {
-			f, err := EncodeSafetensors(l, map[string]string{"format": "pt"})
+			f, err := files.EncodeSafetensors(l, map[string]string{"format": "pt"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, f)
+			parts = append(parts, f)
 		}
 		config := tinyConfig[:len(tinyConfig)-1] + `,"activation_function":"` + c.act + `"}`
-		m, err := LoadHF(device(t), []byte(config), files, c.batch, c.seq)
+		m, err := LoadHF(device(t), []byte(config), parts, c.batch, c.seq)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,21 +231,21 @@ func checkLogits(t *testing.T, m *Instance, weights map[string][]float32, act fu
 }
 
 // encodeAs writes floats in a type of files.
-func encodeAs(d SafeDType, x []float32) []byte {
+func encodeAs(d *uop.DType, x []float32) []byte {
 	var out []byte
 	for _, v := range x {
 		var bits uint64
 		switch d {
-		case SafeF32:
+		case uop.Float32:
 			bits = uint64(math.Float32bits(v))
-		case SafeF16:
+		case uop.Float16:
 			bits = uint64(uop.FloatToHalf(float64(v)))
-		case SafeBF16:
+		case uop.BFloat16:
 			bits = uint64(uop.FloatToBF16(float64(v)))
-		case SafeF64:
+		case uop.Float64:
 			bits = math.Float64bits(float64(v))
 		}
-		for i := range d.Size() {
+		for i := range d.Itemsize() {
 			out = append(out, byte(bits>>(8*i)))
 		}
 	}
@@ -298,7 +299,7 @@ func TestBadModels(t *testing.T) {
 			t.Errorf("batch %d and seq %d are accepted", bad[0], bad[1])
 		}
 	}
-	small, err := EncodeSafetensors([]SafeTensor{{"wte.weight", SafeF32, []int64{1}, make([]byte, 4)}, {"odd", SafeI8, nil, []byte{1}}}, nil)
+	small, err := files.EncodeSafetensors([]*files.Tensor{{Name: "wte.weight", DType: uop.Float32, Shape: []int64{1}, Data: make([]byte, 4)}, {Name: "odd", DType: uop.Int8, Data: []byte{1}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

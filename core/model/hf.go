@@ -1,17 +1,19 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"polygrad/core/files"
 	"polygrad/exec"
 )
 
 // LoadHF makes a model of a Hugging Face config.json and the safetensors files beside it, for batch rows of seq
 // tokens (0: as many as the model allows). Numbers of any type become float32. Files that cannot be read and tensors
 // that do not fit are left out and noted (Notes).
-func LoadHF(e *exec.Executor, config []byte, files [][]byte, batch, seq int64) (*Instance, error) {
+func LoadHF(e *exec.Executor, config []byte, weights [][]byte, batch, seq int64) (*Instance, error) {
 	c, err := hfConfig(config, seq)
 	if err != nil {
 		return nil, fmt.Errorf("model.LoadHF: %w", err)
@@ -23,14 +25,16 @@ func LoadHF(e *exec.Executor, config []byte, files [][]byte, batch, seq int64) (
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := map[string]bool{}
-	for i, f := range files {
-		list, _, err := decodeSafetensors(f)
+	for i, b := range weights {
+		f, err := files.Read(b, files.Safetensors, false)
 		if err != nil {
-			m.notes = append(m.notes, fmt.Sprintf("files[%d]: %v", i, err))
+			m.notes = append(m.notes, fmt.Sprintf("files[%d]: %v", i, errors.Unwrap(err)))
+			continue
 		}
-		for _, t := range list {
+		for _, t := range f.Tensors {
 			m.loadHF(t, seen)
 		}
+		f.Close()
 	}
 	for _, p := range m.params {
 		if !seen[p.Name] {
@@ -80,7 +84,7 @@ func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
 
 // loadHF copies a tensor to the parameter of its name. Of a larger one the first elements count: position tables
 // hold more rows than the model was made for.
-func (m *Instance) loadHF(t SafeTensor, seen map[string]bool) {
+func (m *Instance) loadHF(t *files.Tensor, seen map[string]bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(t.Name, "transformer."), "model.")
 	if strings.HasSuffix(name, ".attn.bias") || strings.HasSuffix(name, ".attn.masked_bias") || name == "lm_head.weight" {
 		return

@@ -1,10 +1,14 @@
 package model
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
+	"polygrad/core/files"
+	"polygrad/core/uop"
 	"polygrad/exec"
 )
 
@@ -55,13 +59,27 @@ func (m *Instance) ExportWeights() ([]byte, error) {
 
 // tensors writes some of the buffers.
 func (m *Instance) tensors(wanted func(b *Buffer) bool) ([]byte, error) {
-	var list []SafeTensor
+	var list []*files.Tensor
 	for _, b := range m.buffers {
 		if wanted(b) {
-			list = append(list, SafeTensor{b.Name, SafeF32, b.Shape, floatsToBytes(b.Data)})
+			list = append(list, floatTensor(b.Name, b.Shape, b.Data))
 		}
 	}
-	return EncodeSafetensors(list, nil)
+	return files.EncodeSafetensors(list, nil)
+}
+
+// floatTensor is a tensor of floats for a file.
+func floatTensor(name string, shape []int64, data []float32) *files.Tensor {
+	return &files.Tensor{Name: name, DType: uop.Float32, Shape: shape, Data: floatsToBytes(data)}
+}
+
+// floatsToBytes is the little-endian form of floats.
+func floatsToBytes(x []float32) []byte {
+	out := make([]byte, 4*len(x))
+	for i, v := range x {
+		binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(v))
+	}
+	return out
 }
 
 // ImportWeights reads parameters, auxiliary buffers and inputs from a safetensors file of F32. If it is strict, each tensor
@@ -73,18 +91,17 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 	if m.freed {
 		return fmt.Errorf("model.Instance.ImportWeights: %w", ErrFreed)
 	}
-	list, _, err := decodeSafetensors(file)
-	if err == nil {
-		for _, t := range list {
-			if t.DType != SafeF32 {
-				err = fmt.Errorf("tensor %q has type %s, expected F32", t.Name, t.DType)
-			}
+	f, err := files.Read(file, files.Safetensors, false)
+	if err != nil {
+		return fmt.Errorf("model.Instance.ImportWeights: %w", err)
+	}
+	defer f.Close()
+	for _, t := range f.Tensors {
+		if t.DType != uop.Float32 {
+			return fmt.Errorf("model.Instance.ImportWeights: data: tensor %q has type %s, expected F32", t.Name, t.Type)
 		}
 	}
-	if err == nil {
-		err = m.load(list, strict)
-	}
-	if err != nil {
+	if err := m.load(f.Tensors, strict); err != nil {
 		return fmt.Errorf("model.Instance.ImportWeights: data: %w", err)
 	}
 	return nil
@@ -94,7 +111,7 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 func (b *Buffer) loadable() bool { return b.Role == Param || b.Role == Aux || b.Role == Input }
 
 // load copies tensors to the parameters and auxiliary buffers of their names.
-func (m *Instance) load(list []SafeTensor, strict bool) error {
+func (m *Instance) load(list []*files.Tensor, strict bool) error {
 	var notes []string
 	seen := map[string]bool{}
 	for _, t := range list {
@@ -225,25 +242,27 @@ func (m *Instance) saveTraining() ([]byte, error) {
 	for name, v := range t.opt.settings() {
 		meta[name] = strconv.FormatFloat(float64(*v), 'g', -1, 32)
 	}
-	var list []SafeTensor
+	var list []*files.Tensor
 	if t.opt.Kind != SGD && t.moments != nil {
 		for i, prefix := range []string{prefixM, prefixV} {
 			at := int64(0)
 			for _, p := range m.params {
 				n := int64(len(p.Data))
-				list = append(list, SafeTensor{prefix + p.Name, SafeF32, p.Shape, floatsToBytes(t.moments.arrays[i][at : at+n])})
+				list = append(list, floatTensor(prefix+p.Name, p.Shape, t.moments.arrays[i][at:at+n]))
 				at += paddedFloats(n)
 			}
 		}
 	}
-	return EncodeSafetensors(list, meta)
+	return files.EncodeSafetensors(list, meta)
 }
 
 func (m *Instance) loadTraining(state []byte) error {
-	list, meta, err := decodeSafetensors(state)
+	f, err := files.Read(state, files.Safetensors, false)
 	if err != nil {
 		return err
 	}
+	defer f.Close()
+	meta := f.Texts()
 	kind := slices.Index(optimizerNames[:], meta["optimizer"])
 	steps, err := strconv.ParseInt(meta["steps"], 10, 64)
 	if kind < 1 || err != nil || steps < 0 {
@@ -259,21 +278,17 @@ func (m *Instance) loadTraining(state []byte) error {
 	}
 	m.setOptimizer(o)
 	m.training.t = steps
-	if len(list) == 0 {
+	if len(f.Tensors) == 0 {
 		return nil
 	}
 	if err := m.needMoments(); err != nil {
 		return err
 	}
-	saved := map[string]*SafeTensor{}
-	for i := range list {
-		saved[list[i].Name] = &list[i]
-	}
 	for i, prefix := range []string{prefixM, prefixV} {
 		at := int64(0)
 		for _, p := range m.params {
 			n := int64(len(p.Data))
-			s := saved[prefix+p.Name]
+			s := f.Find(prefix + p.Name)
 			if s == nil || s.Numel() != n || o.Kind == SGD {
 				return fmt.Errorf("no moments that fit parameter %q", p.Name)
 			}

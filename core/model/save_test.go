@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"polygrad/core/files"
+	"polygrad/core/uop"
 )
 
 // What was saved computes and learns the same bits as the instance that was saved.
@@ -105,15 +108,15 @@ func TestImportWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Free()
-	encode := func(ts ...SafeTensor) []byte {
-		b, err := EncodeSafetensors(ts, nil)
+	encode := func(ts ...*files.Tensor) []byte {
+		b, err := files.EncodeSafetensors(ts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	weight := SafeTensor{"layers.0.weight", SafeF32, []int64{3, 2}, floatsToBytes([]float32{1, 2, 3, 4, 5, 6})}
-	bias := SafeTensor{"layers.0.bias", SafeF32, []int64{3}, floatsToBytes([]float32{7, 8, 9})}
+	weight := &files.Tensor{Name: "layers.0.weight", DType: uop.Float32, Shape: []int64{3, 2}, Data: floatsToBytes([]float32{1, 2, 3, 4, 5, 6})}
+	bias := &files.Tensor{Name: "layers.0.bias", DType: uop.Float32, Shape: []int64{3}, Data: floatsToBytes([]float32{7, 8, 9})}
 	if err := m.ImportWeights(encode(weight, bias), true); err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +124,8 @@ func TestImportWeights(t *testing.T) {
 		t.Error("the weights are not those of the file")
 	}
 	bias.Data = floatsToBytes([]float32{0, 0, 0})
-	unknown := SafeTensor{"other", SafeF32, []int64{1}, floatsToBytes([]float32{1})}
-	short := SafeTensor{"layers.0.weight", SafeF32, []int64{2}, floatsToBytes([]float32{0, 0})}
+	unknown := &files.Tensor{Name: "other", DType: uop.Float32, Shape: []int64{1}, Data: floatsToBytes([]float32{1})}
+	short := &files.Tensor{Name: "layers.0.weight", DType: uop.Float32, Shape: []int64{2}, Data: floatsToBytes([]float32{0, 0})}
 	for what, file := range map[string][]byte{"unknown": encode(weight, bias, unknown), "expected [3 2]": encode(short, bias), "missing": encode(bias)} {
 		copy(m.Buffer("layers.0.bias").Data, []float32{7, 8, 9})
 		if err := m.ImportWeights(file, true); err == nil || m.Buffer("layers.0.bias").Data[2] != 9 {
@@ -135,7 +138,7 @@ func TestImportWeights(t *testing.T) {
 			t.Errorf("%s: notes %q", what, n)
 		}
 	}
-	half := SafeTensor{"layers.0.bias", SafeF16, []int64{3}, make([]byte, 6)}
+	half := &files.Tensor{Name: "layers.0.bias", DType: uop.Float16, Shape: []int64{3}, Data: make([]byte, 6)}
 	for what, file := range map[string][]byte{"F16": encode(weight, half), "nothing": nil, "cut": encode(weight)[:40], "text": []byte("\x04\x00\x00\x00\x00\x00\x00\x00{]} ")} {
 		if err := m.ImportWeights(file, false); err == nil {
 			t.Errorf("%s: accepted", what)

@@ -8,9 +8,13 @@ const { bytesOf, taken } = require('./memory.js')
 const { put, show } = require('./arguments.js')
 
 // Types by their number in the library; float16 and bfloat16 come as bits.
-const TYPES = ['float32', 'float16', 'bfloat16', 'float64', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool']
+const TYPES = [
+  'float32', 'float16', 'bfloat16', 'float64', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool', 'uint16', 'uint32', 'uint64',
+  'fp8e4m3', 'fp8e5m2'
+]
 const ARRAYS = [
-  Float32Array, Uint16Array, Uint16Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array, Uint8Array, Uint8Array
+  Float32Array, Uint16Array, Uint16Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array, Uint8Array, Uint8Array,
+  Uint16Array, Uint32Array, BigUint64Array, Uint8Array, Uint8Array
 ]
 
 // The layout of PolySafetensorViewEx and PolySafetensorEntry in 64-bit words.

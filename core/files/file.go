@@ -1,0 +1,207 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+// Format is the format of a file.
+type Format uint8
+
+// The formats. Auto stands for the one that the contents show.
+const (
+	Auto Format = iota
+	Safetensors
+	GGUF
+	numFormats
+)
+
+var formatNames = [numFormats]string{"auto", "safetensors", "gguf"}
+
+func (f Format) String() string {
+	if f < numFormats {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("Format(%d)", uint8(f))
+}
+
+// Known reports whether f is one of the formats.
+func (f Format) Known() bool { return f < numFormats }
+
+// File is what a file, or a folder of shards, holds. It may be used by several goroutines.
+type File struct {
+	// Path is the path that was opened, "" if the file is in memory.
+	Path   string
+	Format Format
+	// Tensors are the tensors in the order in which the file lists them. Their memory is the file's.
+	Tensors []*Tensor
+	// Value is what else the file says: of a safetensors file its metadata, a *Dict of strings, or nil; of a GGUF file its
+	// metadata, a *Dict.
+	Value Value
+	// Size is the number of bytes of the file, of all shards together.
+	Size int64
+
+	named  map[string]*Tensor
+	memory [][]byte // to be given back
+	refs   atomic.Int64
+}
+
+// maxReferences bounds how much longer than the file the JSON text of its Value may be.
+const maxReferences = 16
+
+// ValueJSON is Value as EncodeJSON writes it.
+func (f *File) ValueJSON() ([]byte, error) {
+	place := make(map[*Tensor]int, len(f.Tensors))
+	for i, t := range f.Tensors {
+		place[t] = i
+	}
+	const least = 1 << 20
+	return EncodeJSON(f.Value, func(t *Tensor) int { return place[t] }, least+maxReferences*int(min(f.Size, 1<<26)))
+}
+
+// Texts are the strings that Value has, by their keys; nil if Value is no map.
+func (f *File) Texts() map[string]string {
+	d, ok := f.Value.(*Dict)
+	if !ok {
+		return nil
+	}
+	texts := map[string]string{}
+	for k, v := range d.All() {
+		key, isKey := k.(string)
+		if text, isText := v.(string); isKey && isText {
+			texts[key] = text
+		}
+	}
+	return texts
+}
+
+// Find is the tensor of a name, nil if there is none.
+func (f *File) Find(name string) *Tensor { return f.named[name] }
+
+// Retain makes one more Close necessary before the memory of the file is given back.
+func (f *File) Retain() { f.refs.Add(1) }
+
+// Close gives the memory of the file back, unless it was retained; then its tensors must not be used any more.
+func (f *File) Close() {
+	if f.refs.Add(-1) != 0 {
+		return
+	}
+	for _, m := range f.memory {
+		unmap(m)
+	}
+	f.memory = nil
+}
+
+// add makes a tensor the last one of the file.
+func (f *File) add(t *Tensor) error {
+	if f.named == nil {
+		f.named = map[string]*Tensor{}
+	}
+	if f.named[t.Name] != nil {
+		return fmt.Errorf("tensor %s occurs twice", quote(t.Name))
+	}
+	f.named[t.Name] = t
+	f.Tensors = append(f.Tensors, t)
+	return nil
+}
+
+// Open maps a file. A folder, or the index of shards (model.safetensors.index.json), gives the tensors of all shards.
+func Open(path string, format Format) (*File, error) {
+	f := &File{Path: path, Format: format}
+	f.Retain()
+	if err := f.open(path); err != nil {
+		f.Close()
+		if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Path == path {
+			err = p.Err
+		}
+		return nil, fmt.Errorf("files.Open: path: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func (f *File) open(path string) error {
+	if !f.Format.Known() {
+		return fmt.Errorf("format %d, expected one of %v", f.Format, formatNames)
+	}
+	if info, err := os.Stat(path); err != nil {
+		return err
+	} else if f.Format <= Safetensors && (info.IsDir() || isIndex(path)) {
+		return f.openShards(path, info.IsDir())
+	}
+	data, err := f.load(path)
+	if err != nil {
+		return err
+	}
+	return f.parse(data)
+}
+
+// isIndex reports whether a file is the index of shards, by its name.
+func isIndex(path string) bool { return filepath.Ext(path) == ".json" }
+
+// load maps one file, for as long as f is open.
+func (f *File) load(path string) ([]byte, error) {
+	data, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f.memory = append(f.memory, data)
+	f.Size += int64(len(data))
+	return data, nil
+}
+
+// Read reads a file that is in memory, which must stay as it is until Close. With owned, it is copied. What errors.Unwrap
+// gives for the error does not name this function.
+func Read(data []byte, format Format, owned bool) (*File, error) {
+	f := &File{Format: format, Size: int64(len(data))}
+	f.Retain()
+	err := f.read(data, owned)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("files.Read: data: %w", err)
+	}
+	return f, nil
+}
+
+func (f *File) read(data []byte, owned bool) error {
+	if !f.Format.Known() {
+		return fmt.Errorf("format %d, expected one of %v", f.Format, formatNames)
+	}
+	if owned {
+		mem, err := newMemory(len(data))
+		if err != nil {
+			return err
+		}
+		copy(mem, data)
+		f.memory = append(f.memory, mem)
+		data = mem
+	}
+	return f.parse(data)
+}
+
+func (f *File) parse(data []byte) error {
+	if f.Format == Auto {
+		if f.Format = formatOf(data); f.Format == Auto {
+			return fmt.Errorf("%d bytes that begin with %s are no safetensors or GGUF file", len(data), quote(data[:min(len(data), 8)]))
+		}
+	}
+	if f.Format == GGUF {
+		return f.parseGGUF(data)
+	}
+	return f.parseSafetensors(data)
+}
+
+// formatOf tells the format by the first bytes, Auto if they are of none.
+func formatOf(data []byte) Format {
+	switch {
+	case bytes.HasPrefix(data, []byte(ggufMagic)):
+		return GGUF
+	case len(data) > safeLength && data[safeLength] == '{':
+		return Safetensors
+	}
+	return Auto
+}

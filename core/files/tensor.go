@@ -1,0 +1,103 @@
+package files
+
+import (
+	"fmt"
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// Tensor is a tensor of a file.
+type Tensor struct {
+	Name string
+	// Type is the name that the file has for the type: "F32", "Q4_K", "bfloat16".
+	Type string
+	// DType is the type of the elements; of quantised ones the type that they stand for, float32.
+	DType *uop.DType
+	// Quant says how the elements are packed, nil if they are not.
+	Quant *Quant
+	Shape []int64
+	// Strides are the elements between neighbours along each axis, nil if they lie row by row.
+	Strides []int64
+	// Data are the bytes of the elements, little-endian, or of the blocks of quantised ones, in the memory of the file:
+	// from the first element to the last. They may lie at any address.
+	Data []byte
+}
+
+// maxElements bounds the sizes of tensors; all products of sizes and bytes stay below it times 8.
+const maxElements = math.MaxInt64 / 16
+
+// maxDims is the number of axes that a tensor can have.
+const maxDims = 16
+
+// numel is the number of elements of a shape.
+func numel(shape []int64) (int64, error) {
+	if len(shape) > maxDims {
+		return 0, fmt.Errorf("%d dimensions, expected at most %d", len(shape), maxDims)
+	}
+	n, zero := int64(1), false
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v has a negative size", shape)
+		}
+		zero = zero || d == 0
+	}
+	if zero {
+		return 0, nil
+	}
+	for _, d := range shape {
+		if n > maxElements/d {
+			return 0, fmt.Errorf("shape %v has too many elements", shape)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// Numel is the number of elements.
+func (t *Tensor) Numel() int64 {
+	n, _ := numel(t.Shape)
+	return n
+}
+
+// Contiguous are the bytes of the elements, row by row: Data itself if they lie so.
+func (t *Tensor) Contiguous() []byte {
+	if t.Strides == nil {
+		return t.Data
+	}
+	size := int64(t.DType.Itemsize())
+	out := make([]byte, 0, t.Numel()*size)
+	if t.Numel() == 0 {
+		return out
+	}
+	index := make([]int64, len(t.Shape))
+	at := int64(0)
+	for {
+		out = append(out, t.Data[at*size:(at+1)*size]...)
+		axis := len(index) - 1
+		for ; axis >= 0; axis-- {
+			at += t.Strides[axis]
+			if index[axis]++; index[axis] < t.Shape[axis] {
+				break
+			}
+			at -= t.Strides[axis] * t.Shape[axis]
+			index[axis] = 0
+		}
+		if axis < 0 {
+			return out
+		}
+	}
+}
+
+// Floats converts the first len(out) elements, row by row, to float32.
+func (t *Tensor) Floats(out []float32) error {
+	if n := t.Numel(); int64(len(out)) > n {
+		return fmt.Errorf("files.Tensor.Floats: out: tensor %s has %d elements, expected at least %d", quote(t.Name), n, len(out))
+	}
+	if t.Quant != nil {
+		t.Quant.floats(t.Data, out)
+	} else {
+		floats[t.DType](t.Contiguous(), out)
+	}
+	return nil
+}
