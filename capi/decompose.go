@@ -6,8 +6,6 @@ package main
 import "C"
 
 import (
-	"unsafe"
-
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -52,12 +50,9 @@ func go_poly_svd(ctx, a C.uintptr_t, fullMatrices C.int, out *C.uintptr_t) C.int
 //export go_poly_newton_schulz
 func go_poly_newton_schulz(ctx, a C.uintptr_t, steps C.int, params *C.double, n C.int, eps C.double) C.uintptr_t {
 	return compose("poly_newton_schulz", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		if n < 1 || params == nil {
-			return nil, wrong("params", "%d numbers, expected 1 or more", n)
-		}
-		list := make([]float64, n)
-		for i, v := range unsafe.Slice(params, n) {
-			list[i] = float64(v)
+		list, err := reals("params", params, n)
+		if err != nil {
+			return nil, err
 		}
 		return tensor.NewtonSchulz(us[0], int(steps), list, float64(eps))
 	}, operandOf("a", a))

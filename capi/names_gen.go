@@ -471,6 +471,20 @@ func parameters(fn string) string {
 		return "ctx x target reduction"
 	case "poly_binary_cross_entropy_logits":
 		return "ctx x target pos_weight reduction"
+	case "poly_lars":
+		return "ctx param grad lr buffer momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n out"
+	case "poly_lamb":
+		return "ctx param grad lr m v b1_t b2_t b1 b2 eps weight_decay adam coupled_decay out"
+	case "poly_clip_grad_norm":
+		return "ctx grads n max_norm norm_type out"
+	case "poly_learning_rate":
+		return "ctx lr t schedule params n"
+	case "poly_plateau":
+		return "ctx lr metric best bad cooling maximize relative threshold factor min_lr eps patience cooldown out"
+	case "poly_lstm_cell":
+		return "ctx x h c w_ih w_hh b_ih b_hh out"
+	case "poly_lstm":
+		return "ctx x h c w_ih w_hh b_ih b_hh batch_first reverse out"
 	case "poly_grad":
 		return "ctx y wrt"
 	case "poly_grad_many":

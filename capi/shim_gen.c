@@ -964,6 +964,34 @@ PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *tar
   return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)pos_weight, reduction);
 }
 
+int poly_lars(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *buffer, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n, PolyUOp **out) {
+  return poly_enter("poly_lars") ? -1 : go_poly_lars((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)buffer, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (double *)ns_coefficients, n, (uintptr_t *)out);
+}
+
+int poly_lamb(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *m, PolyUOp *v, PolyUOp *b1_t, PolyUOp *b2_t, double b1, double b2, double eps, double weight_decay, int adam, int coupled_decay, PolyUOp **out) {
+  return poly_enter("poly_lamb") ? -1 : go_poly_lamb((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)m, (uintptr_t)v, (uintptr_t)b1_t, (uintptr_t)b2_t, b1, b2, eps, weight_decay, adam, coupled_decay, (uintptr_t *)out);
+}
+
+int poly_clip_grad_norm(PolyCtx *ctx, PolyUOp **grads, int n, double max_norm, double norm_type, PolyUOp **out) {
+  return poly_enter("poly_clip_grad_norm") ? -1 : go_poly_clip_grad_norm((uintptr_t)ctx, (uintptr_t *)grads, n, max_norm, norm_type, (uintptr_t *)out);
+}
+
+PolyUOp *poly_learning_rate(PolyCtx *ctx, PolyUOp *lr, PolyUOp *t, int schedule, const double *params, int n) {
+  return poly_enter("poly_learning_rate") ? NULL : (PolyUOp *)go_poly_learning_rate((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)t, schedule, (double *)params, n);
+}
+
+int poly_plateau(PolyCtx *ctx, PolyUOp *lr, PolyUOp *metric, PolyUOp *best, PolyUOp *bad, PolyUOp *cooling, int maximize, int relative, double threshold, double factor, double min_lr, double eps, int64_t patience, int64_t cooldown, PolyUOp **out) {
+  return poly_enter("poly_plateau") ? -1 : go_poly_plateau((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)metric, (uintptr_t)best, (uintptr_t)bad, (uintptr_t)cooling, maximize, relative, threshold, factor, min_lr, eps, patience, cooldown, (uintptr_t *)out);
+}
+
+int poly_lstm_cell(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih, PolyUOp *b_hh, PolyUOp **out) {
+  return poly_enter("poly_lstm_cell") ? -1 : go_poly_lstm_cell((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, (uintptr_t *)out);
+}
+
+int poly_lstm(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih, PolyUOp *b_hh, int batch_first, int reverse, PolyUOp **out) {
+  return poly_enter("poly_lstm") ? -1 : go_poly_lstm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, batch_first, reverse, (uintptr_t *)out);
+}
+
 PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {
   return poly_enter("poly_grad") ? NULL : (PolyUOp *)go_poly_grad((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)wrt);
 }

@@ -21,9 +21,9 @@
  *   Types; The library; Contexts; Nodes; Creation; Random numbers;
  *   Elementwise: one operand; Elementwise: two and three operands; Movement;
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
- *   Losses; Gradients; Running; Jobs; Compiled steps; WASM plans; Instances;
- *   Files of models; Data types as records; Graphs, node by node; Tensors with
- *   memory; Schedules and plans; Models as nodes; Graphs as files.
+ *   Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
+ *   Instances; Files of models; Data types as records; Graphs, node by node;
+ *   Tensors with memory; Schedules and plans; Models as nodes; Graphs as files.
  *
  * HANDLES
  *   PolyCtx, PolyUOp, PolyStep, PolyJob, PolyInstance and their like are opaque.
@@ -1232,6 +1232,111 @@ POLY_API PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, dou
 POLY_API PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction);
 POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *pos_weight,
                                                    int reduction);
+
+/* ======================================================================== */
+/* Training                                                                 */
+/* ======================================================================== */
+/* What optimizers, learning rate schedules and recurrent layers compute. All are
+ * graphs of the state before: who trains keeps the state and replaces it by the
+ * results, all in one program (poly_update, poly_compile_update). State is
+ * computed in float32, or in float64 beside such parameters, and keeps its type. */
+
+/* A step of a parameter (floating) by layer-wise adaptive rate scaling (You,
+ * Gitman and Ginsburg, arXiv:1708.03888), g being its gradient, of its shape:
+ *
+ *   rate = lr, times tcoef |param| / (|g| + weight_decay |param|) for tcoef != 0
+ *   g += weight_decay * param               unless decoupled_decay
+ *   g *= rate                               if classic
+ *   buffer = momentum * buffer + g          for momentum != 0
+ *   g = buffer, or momentum * buffer + g    if nesterov
+ *   g = poly_newton_schulz(g, ns_steps)     for n > 0, as a matrix of g's first
+ *                                           axis and all others together
+ *   param *= 1 - lr * weight_decay          if decoupled_decay
+ *   param -= g * rate, or g                 if classic
+ *
+ * |x| is the root of the sum of squares; a ratio of which a norm is 0 counts as 1.
+ * tcoef 0 is gradient descent with momentum; with n coefficients and decoupled
+ * decay it is Muon (arXiv:2502.16982). lr has one element; buffer may be NULL if
+ * momentum is 0. Writes the new param to out[0] and, for momentum != 0, the new
+ * buffer to out[1]. 0 or -1. Since 2.0. */
+POLY_API int poly_lars(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *buffer, double momentum,
+                       double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps,
+                       const double *ns_coefficients, int n, PolyUOp **out);
+
+/* A step of a parameter by moments of its gradient g (You et al., LAMB,
+ * arXiv:1904.00962):
+ *
+ *   g += weight_decay * param                           if coupled_decay
+ *   m = b1 * m + (1 - b1) * g,  v = b2 * v + (1 - b2) * g^2
+ *   step = m/(1 - b1_t) / (sqrt(v/(1 - b2_t)) + eps)
+ *   step += weight_decay * param                        unless coupled_decay
+ *   param -= lr * step, times |param| / |step| unless adam
+ *
+ * adam is Adam (arXiv:1412.6980) with coupled_decay, AdamW (arXiv:1711.05101)
+ * without. b1_t and b2_t, of one element, are b1 and b2 to the power of the number
+ * of this step, from 1. Writes the new param, m and v to out. 0 or -1. Since
+ * 2.0. */
+POLY_API int poly_lamb(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *m, PolyUOp *v, PolyUOp *b1_t,
+                       PolyUOp *b2_t, double b1, double b2, double eps, double weight_decay, int adam,
+                       int coupled_decay, PolyUOp **out);
+
+/* n gradients times min(1, max_norm / (norm + 1e-6)), norm being that of all
+ * their elements together, of order norm_type (> 0; INFINITY: the greatest
+ * absolute value). Writes norm, a scalar, to out[0] and the gradients behind it. 0
+ * or -1. Since 2.0. */
+POLY_API int poly_clip_grad_norm(PolyCtx *ctx, PolyUOp **grads, int n, double max_norm, double norm_type,
+                                 PolyUOp **out);
+
+/* How a learning rate depends on t, the number of steps so far; lr is the rate
+ * that the schedule begins with. params are, in this order: */
+typedef enum PolyRateSchedule {
+  POLY_RATE_STEP = 0,            /* step_size, gamma: lr * gamma^floor(t / step_size) */
+  POLY_RATE_MULTISTEP = 1,       /* gamma, milestones...: lr * gamma for each milestone <= t */
+  POLY_RATE_EXPONENTIAL = 2,     /* gamma: lr * gamma^t */
+  POLY_RATE_CONSTANT = 3,        /* factor, total: lr * factor for t < total, then lr */
+  POLY_RATE_LINEAR = 4,          /* start, end, total: lr times a factor from start to end, t from 0 to total */
+  POLY_RATE_POLYNOMIAL = 5,      /* total, power: lr * (1 - t/total)^power, 0 from total on */
+  POLY_RATE_COSINE = 6,          /* total, least: (lr - least) * (1 + cos(pi t/total)) / 2 + least */
+  POLY_RATE_COSINE_RESTARTS = 7, /* first, factor, least: the same in cycles of first, first*factor, ... steps */
+  POLY_RATE_WARMUP_COSINE = 8,   /* warmup, decay, least: lr * (t+1)/warmup, then a half cosine down to least */
+  POLY_RATE_ONE_CYCLE = 9        /* max, total, rising share of the steps, 1 for lines or 0 for cosines, divisor, final
+                                  * divisor, 1 for three phases or 0 for two: from max/divisor to max, (back, ) and
+                                  * down to max/divisor/final */
+} PolyRateSchedule;
+
+/* The learning rate after t steps, computed in float64, of the type (at least
+ * float32) and shape of lr; lr and t have one element. Names and conventions are
+ * those of PyTorch. Since 2.0. */
+POLY_API PolyUOp *poly_learning_rate(PolyCtx *ctx, PolyUOp *lr, PolyUOp *t, int schedule, const double *params, int n);
+
+/* Multiplies lr by factor, in (0, 1), when a metric has not become better for
+ * more than patience steps; then cooldown steps do not count. Better is less, or
+ * with maximize greater, than best by more than threshold, or with relative by
+ * more than threshold * best. lr does not fall below min_lr, nor by eps or less.
+ * All tensors have one element; best is infinite at first, bad and cooling, which
+ * count steps, are 0. Writes the new lr, best, bad and cooling to out. 0 or -1.
+ * Since 2.0. */
+POLY_API int poly_plateau(PolyCtx *ctx, PolyUOp *lr, PolyUOp *metric, PolyUOp *best, PolyUOp *bad, PolyUOp *cooling,
+                          int maximize, int relative, double threshold, double factor, double min_lr, double eps,
+                          int64_t patience, int64_t cooldown, PolyUOp **out);
+
+/* One step of long short-term memory (Hochreiter and Schmidhuber, 1997) from the
+ * state h and c, (..., H), by x, (..., I):
+ *
+ *   i, f, g, o = the quarters of x w_ih^T + b_ih + h w_hh^T + b_hh
+ *   c = sigmoid(f) c + sigmoid(i) tanh(g),  h = sigmoid(o) tanh(c)
+ *
+ * w_ih is (4H, I), w_hh (4H, H), biases, which may be NULL, (4H). Writes h and c to
+ * out. 0 or -1. Since 2.0. */
+POLY_API int poly_lstm_cell(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh,
+                            PolyUOp *b_ih, PolyUOp *b_hh, PolyUOp **out);
+
+/* The same over a sequence x, (T, N, I) or with batch_first (N, T, I), from h and
+ * c, (N, H), forwards or in reverse. Writes the outputs of all steps, (T, N, H) or
+ * (N, T, H), in the order of x, and h and c of the last one to out. 0 or -1. Since
+ * 2.0. */
+POLY_API int poly_lstm(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih,
+                       PolyUOp *b_hh, int batch_first, int reverse, PolyUOp **out);
 
 /* ======================================================================== */
 /* Gradients                                                                */

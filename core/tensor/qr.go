@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"math"
 	"math/bits"
 
 	"polygrad/core/uop"
@@ -126,6 +125,9 @@ func sqrtOrZero(x *uop.UOp) *uop.UOp {
 	return where(some, sqrt(where(some, x, 1)), x)
 }
 
+// maxIterations bounds iterations that a caller asks for: each is part of the graph.
+const maxIterations = 1000
+
 // newtonSchulz runs the odd polynomial sum of p_i (x xᵀ)^i x, which drives singular values towards 1, on a scaled to norm 1.
 func newtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) *uop.UOp {
 	s := a.Shape()
@@ -181,16 +183,12 @@ func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 func NewtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) (r *uop.UOp, err error) {
 	defer guard("NewtonSchulz", &err)
 	needMatrices("a", a)
-	if steps < 0 || steps > 1000 {
-		fail("steps", "is %d, need 0..1000", steps)
+	if steps < 0 || steps > maxIterations {
+		fail("steps", "is %d, need 0..%d", steps, maxIterations)
 	}
 	if len(params) == 0 {
 		fail("params", "are none, need one or more")
 	}
-	for _, p := range params {
-		if math.IsNaN(p) || math.IsInf(p, 0) {
-			fail("params", "%v: need finite numbers", params)
-		}
-	}
+	needFinite("params", params...)
 	return newtonSchulz(a, steps, params, eps), nil
 }

@@ -61,6 +61,12 @@ def several_results(name: str, count: int, tensor: T, *arguments: Any) -> tuple[
 
 def combine(name: str, first: T, *arguments: Any) -> T:
     """Call a function of several tensors, of which the first one comes first."""
+    nodes, given = _given(first, arguments)
+    return made(type(first), getattr(lib, name)(CTX, nodes[0].handle, *given), tuple(nodes))
+
+
+def _given(first: Base, arguments: tuple[Any, ...]) -> tuple[list[Node], list[Any]]:
+    """Return the nodes of tensors, and the arguments with handles in their place."""
     nodes = [first._node]
     given = []
     for argument in arguments:
@@ -68,7 +74,17 @@ def combine(name: str, first: T, *arguments: Any) -> T:
             nodes.append(argument._node)
             argument = argument._node.handle
         given.append(argument)
-    return made(type(first), getattr(lib, name)(CTX, nodes[0].handle, *given), tuple(nodes))
+    return nodes, given
+
+
+def combine_all(name: str, count: int, first: T, *arguments: Any) -> tuple[T, ...]:
+    """Call a function of several tensors that writes count results to an array."""
+    nodes, given = _given(first, arguments)
+    out = (c_void_p * count)()
+    if getattr(lib, name)(CTX, nodes[0].handle, *given, out) != 0:
+        fail()
+    source = tuple(nodes)
+    return tuple(made(type(first), handle, source) for handle in out)
 
 
 def as_operand(value: Any, like: T) -> T:

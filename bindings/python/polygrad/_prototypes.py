@@ -619,6 +619,98 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             c_int,
         ),
     ),
+    "poly_lars": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_double,
+            c_double,
+            c_double,
+            c_int,
+            c_int,
+            c_int,
+            c_int,
+            c_void_p,
+            c_int,
+            c_void_p,
+        ),
+    ),
+    "poly_lamb": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_double,
+            c_double,
+            c_double,
+            c_double,
+            c_int,
+            c_int,
+            c_void_p,
+        ),
+    ),
+    "poly_clip_grad_norm": (c_int, (c_void_p, c_void_p, c_int, c_double, c_double, c_void_p)),
+    "poly_learning_rate": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_int)),
+    "poly_plateau": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+            c_double,
+            c_double,
+            c_double,
+            c_double,
+            c_int64,
+            c_int64,
+            c_void_p,
+        ),
+    ),
+    "poly_lstm_cell": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+        ),
+    ),
+    "poly_lstm": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+            c_void_p,
+        ),
+    ),
     "poly_grad": (c_void_p, (c_void_p, c_void_p, c_void_p)),
     "poly_grad_many": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_int, c_void_p)),
     "poly_store_val": (c_void_p, (c_void_p, c_void_p, c_void_p)),
@@ -1019,6 +1111,16 @@ POLY_INTERPOLATE_NEAREST_EXACT = 2
 POLY_LOSS_MEAN = 0
 POLY_LOSS_SUM = 1
 POLY_LOSS_NONE = 2
+POLY_RATE_STEP = 0
+POLY_RATE_MULTISTEP = 1
+POLY_RATE_EXPONENTIAL = 2
+POLY_RATE_CONSTANT = 3
+POLY_RATE_LINEAR = 4
+POLY_RATE_POLYNOMIAL = 5
+POLY_RATE_COSINE = 6
+POLY_RATE_COSINE_RESTARTS = 7
+POLY_RATE_WARMUP_COSINE = 8
+POLY_RATE_ONE_CYCLE = 9
 POLY_ROLE_PARAM = 0
 POLY_ROLE_INPUT = 1
 POLY_ROLE_TARGET = 2

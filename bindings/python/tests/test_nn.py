@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 from numeric import RNG, check_gradient, close
@@ -42,10 +44,17 @@ def test_norms():
     close(LayerNorm((6, 5))(Tensor(x)), both, rtol=1e-4, atol=1e-5)
     close(
         RMSNorm(5)(Tensor(x)),
-        x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5),
-        rtol=1e-4,
-        atol=1e-5,
+        x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6),
+        rtol=1e-5,
+        atol=1e-6,
     )
+    assert RMSNorm(5, elementwise_affine=False).weight is None
+    images = RNG.uniform(-1, 1, (2, 3, 4, 5)).astype(np.float32)
+    want_images = images - images.mean(1, keepdims=True)
+    want_images /= np.sqrt(images.var(1, keepdims=True) + 1e-5)
+    close(nn.LayerNorm2d(3)(Tensor(images)), want_images, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="LayerNorm2d"):
+        nn.LayerNorm2d(3)(Tensor(x))
     g = x.reshape(2, 3, 10)
     g = (g - g.mean(-1, keepdims=True)) / np.sqrt(g.var(-1, keepdims=True) + 1e-5)
     close(GroupNorm(3, 6)(Tensor(x)), g.reshape(x.shape), rtol=1e-4, atol=1e-5)
@@ -65,6 +74,8 @@ def test_embedding():
     close(layer(Tensor(index)), layer.weight.numpy()[index])
     layer(Tensor(index)).sum().backward()
     assert layer.weight.grad.numpy().sum(1).tolist() == [4, 8, 0, 0, 0, 0, 0, 0, 0, 4]
+    with pytest.raises(TypeError, match="Expected integer dtype"):
+        layer(Tensor([1.0]))
 
 
 def test_dropout():
@@ -113,10 +124,23 @@ def test_state():
     load_state_dict(other, {k: v.numpy() for k, v in found.items()})
     with pytest.raises(KeyError, match="missing"):
         load_state_dict(other, {})
-    with pytest.raises(ValueError, match="shape"):
+    text = r"Shape mismatch in layer `norm.bias`: Expected shape \(8,\), but found \(3,\) in state"
+    with pytest.raises(ValueError, match=text):
         load_state_dict(other, {**found, "norm.bias": Tensor.zeros(3)})
-    load_state_dict(other, {"norm.bias": Tensor.ones(8)}, strict=False)
+    loaded = load_state_dict(other, {"norm.bias": Tensor.ones(8)}, strict=False)
+    assert [t is other.norm.bias for t in loaded] == [True]
     assert other.norm.bias.numpy().sum() == 8
+    more = {**found, "extra": Tensor.zeros(3)}
+    with pytest.warns(UserWarning, match="extra"):
+        load_state_dict(other, more)
+    load_state_dict(other, more, verbose=False, consume=True)
+    assert list(more) == ["extra"]
+    one = [Tensor(2.0)]
+    load_state_dict(one, {"0": np.array([3], np.int64)})
+    assert one[0].tolist() == 3.0
+    Pair = namedtuple("Pair", "left right")
+    assert list(get_state_dict(Pair(one[0], [one[0]]), "m.")) == ["m.left", "m.right.0"]
+    assert get_state_dict({"a": 1, "b": one}, tensor_type=int) == {"a": 1}
     shared = Linear(2, 2)
     assert len(get_parameters([shared, shared])) == 2
 

@@ -249,6 +249,13 @@ struct poly_api {
   PolyUOp *(*poly_huber_loss)(PolyCtx *, PolyUOp *, PolyUOp *, double, int);
   PolyUOp *(*poly_binary_cross_entropy)(PolyCtx *, PolyUOp *, PolyUOp *, int);
   PolyUOp *(*poly_binary_cross_entropy_logits)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, int);
+  int (*poly_lars)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, double, double, double, int, int, int, int, const double *, int, PolyUOp **);
+  int (*poly_lamb)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, double, double, double, double, int, int, PolyUOp **);
+  int (*poly_clip_grad_norm)(PolyCtx *, PolyUOp **, int, double, double, PolyUOp **);
+  PolyUOp *(*poly_learning_rate)(PolyCtx *, PolyUOp *, PolyUOp *, int, const double *, int);
+  int (*poly_plateau)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, int, int, double, double, double, double, int64_t, int64_t, PolyUOp **);
+  int (*poly_lstm_cell)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp **);
+  int (*poly_lstm)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, int, int, PolyUOp **);
   PolyUOp *(*poly_grad)(PolyCtx *, PolyUOp *, PolyUOp *);
   int (*poly_grad_many)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp **, int, PolyUOp **);
   PolyUOp *(*poly_store_val)(PolyCtx *, PolyUOp *, PolyUOp *);
@@ -693,6 +700,13 @@ struct poly_api {
   X(poly_huber_loss) \
   X(poly_binary_cross_entropy) \
   X(poly_binary_cross_entropy_logits) \
+  X(poly_lars) \
+  X(poly_lamb) \
+  X(poly_clip_grad_norm) \
+  X(poly_learning_rate) \
+  X(poly_plateau) \
+  X(poly_lstm_cell) \
+  X(poly_lstm) \
   X(poly_grad) \
   X(poly_grad_many) \
   X(poly_store_val) \

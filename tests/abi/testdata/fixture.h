@@ -10,7 +10,7 @@ enum { ROOM = 64, LIST = 40 }; /* elements of arrays of handles, of numbers */
 struct fixture {
   PolyCtx *ctx, *other;
   PolyUOp *x, *y, *row, *flat, *scalar, *index, *mask, *seed, *var, *bound, *symbolic, *store, *sink, *definite;
-  PolyUOp *image, *kernel, *row_index, *places, *foreign, *stale;
+  PolyUOp *image, *kernel, *row_index, *places, *gates, *sequence, *foreign, *stale;
   PolyStep *step, *stale_step;
   PolyInstance *instance, *stale_instance;
   PolyWasmStepPlan *plan;
@@ -146,9 +146,11 @@ static inline void fixture_make(struct fixture *f) {
   f->bound = poly_bind_var(f->ctx, f->var, 2);
   f->store = poly_store_val(f->ctx, f->flat, f->y);
   f->sink = poly_sink1(f->ctx, f->store);
-  int64_t image[4] = {1, 4, 4, 4}, kernel[4] = {4, 4, 2, 2};
+  int64_t image[4] = {1, 4, 4, 4}, kernel[4] = {4, 4, 2, 2}, sequence[3] = {2, 4, 4};
   f->image = poly_buffer_host(f->ctx, POLY_DTYPE_FLOAT32, image, 4, f->memory, 256);
   f->kernel = poly_buffer_host(f->ctx, POLY_DTYPE_FLOAT32, kernel, 4, f->memory, 256);
+  f->gates = leaf(f->ctx, POLY_DTYPE_FLOAT32, 16, 4, f->memory, 256);
+  f->sequence = poly_buffer_host(f->ctx, POLY_DTYPE_FLOAT32, sequence, 3, f->memory, 128);
   f->row_index = leaf(f->ctx, POLY_DTYPE_INT32, 0, 4, f->cells, 16);
   f->places = poly_full_int_by_id(f->ctx, POLY_DTYPE_INT32, image, 4, 0);
   f->tensor = poly_tensor_input(f->ctx, f->memory, f->shape, 2), f->target = poly_tensor_input(f->ctx, f->memory, f->shape, 2);
@@ -160,7 +162,7 @@ static inline void fixture_make(struct fixture *f) {
   need(poly_nn_linear_params(f->layer, f->parameters, 2) == 2, "layer");
   *f->sgd = poly_sgd_new(f->parameters, 2, 0.1f);
   f->schedule = poly_schedule_for(f->ctx, f->sink, 0), f->compiled = poly_compile_schedule(f->ctx, f->schedule, POLY_DEVICE_AUTO);
-  need(f->tensor && f->target && f->error && f->persistent && f->schedule && f->compiled && f->image && f->kernel && f->places, "more nodes");
+  need(f->tensor && f->target && f->error && f->persistent && f->schedule && f->compiled && f->image && f->kernel && f->places && f->gates && f->sequence, "more nodes");
   f->config = poly_model_config_from_json(MLP, (int)strlen(MLP)), f->model = poly_model_create(f->ctx, "mlp", f->config);
   need(f->config && f->model, "model");
   f->parameter = poly_model_parameter_name(f->model, 0);

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from polygrad._base import made
 from polygrad._graph import CTX, several
 from polygrad._library import lib
+from polygrad.dtype import dtypes
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class Linear:
@@ -66,16 +67,32 @@ class LayerNorm:
         return x.layernorm(range(-n, 0), self.eps, self.weight, self.bias)
 
 
+class LayerNorm2d(LayerNorm):
+    """LayerNorm over the channels of images (N, C, height, width).
+
+    >>> LayerNorm2d(2)(Tensor([[[[1.0]], [[3.0]]]])).numpy().round(3).tolist()
+    [[[[-1.0]], [[1.0]]]]
+    """
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return x normalised, of the same shape."""
+        if x.ndim != 4:
+            raise ValueError(f"LayerNorm2d: x: shape {x.shape}, expected 4 dimensions")
+        return super().__call__(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
 class RMSNorm:
-    """x / sqrt(mean(x^2) + eps) * weight over the last axis.
+    """x / sqrt(mean(x^2) + eps) * weight over the last axis (arXiv:1910.07467).
 
     >>> RMSNorm(2)(Tensor([[3.0, 3.0]])).numpy().round(3).tolist()
     [[1.0, 1.0]]
     """
 
-    def __init__(self, dim: int, eps: float = 1e-5) -> None:
+    def __init__(self, dim: int, eps: float = 1e-6, elementwise_affine: bool = True) -> None:
         self.eps = eps
-        self.weight = Tensor.ones(dim, requires_grad=True)
+        self.weight: Tensor | None = None
+        if elementwise_affine:
+            self.weight = Tensor.ones(dim, requires_grad=True)
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
@@ -120,6 +137,8 @@ class Embedding:
 
     def __call__(self, idx: Tensor) -> Tensor:
         """Return the rows of tokens idx, shape idx.shape + (embed_size,)."""
+        if not dtypes.is_int(idx.dtype):
+            raise TypeError(f"Embedding: Expected integer dtype for index, got {idx.dtype}")
         nodes = (self.weight._node, idx._node)
         handle = lib.poly_gather(
             CTX, nodes[0].handle, None, 0, nodes[1].handle, None, 0, None, None
@@ -142,3 +161,29 @@ class Dropout:
     def __call__(self, x: Tensor) -> Tensor:
         """Return x with some elements dropped and the others scaled by 1 / (1 - p)."""
         return x.dropout(self.p)
+
+
+class Sequential:
+    """Layers and functions of one tensor, one after the other; indices give them back.
+
+    >>> model = Sequential(Linear(4, 8), Tensor.relu, Linear(8, 2))
+    >>> model(Tensor.ones(3, 4)).shape, len(model)
+    ((3, 2), 3)
+    """
+
+    def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
+        for i, layer in enumerate(layers):
+            if not callable(layer):
+                kind = type(layer).__name__
+                raise TypeError(f"Sequential: layer {i}: a {kind}, expected a layer or a function")
+        self.layers = list(layers)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return what the last layer makes of x."""
+        return x.sequential(self.layers)
+
+    def __getitem__(self, i: int) -> Callable[[Tensor], Tensor]:
+        return self.layers[i]
+
+    def __len__(self) -> int:
+        return len(self.layers)

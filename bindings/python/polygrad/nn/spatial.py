@@ -52,9 +52,9 @@ class Conv2d:
         groups: int = 1,
         bias: bool = True,
     ) -> None:
-        kernel = _each(kernel_size, self.axes)
+        kernel = self.kernel_size = _each(kernel_size, self.axes)
         if isinstance(padding, str):
-            if padding != "same":
+            if padding.lower() != "same":
                 raise ValueError(f"padding: {padding!r}, expected numbers or 'same'")
             padding = _same(kernel, dilation, stride)
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
@@ -82,6 +82,16 @@ class Conv1d(Conv2d):
     axes = 1
 
 
+class Conv3d(Conv2d):
+    """The convolution of (N, in, depth, height, width).
+
+    >>> Conv3d(2, 4, 3)(Tensor.ones(1, 2, 5, 5, 5)).shape
+    (1, 4, 3, 3, 3)
+    """
+
+    axes = 3
+
+
 class ConvTranspose2d(Conv2d):
     """The transposed convolution of (N, in, …), with weight of shape (in, out/groups, kernel…).
 
@@ -101,7 +111,7 @@ class ConvTranspose2d(Conv2d):
         groups: int = 1,
         bias: bool = True,
     ) -> None:
-        kernel = _each(kernel_size, self.axes)
+        kernel = self.kernel_size = _each(kernel_size, self.axes)
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
         self.output_padding = output_padding
         bound = 1 / math.sqrt(out_channels // groups * math.prod(kernel))
@@ -140,7 +150,7 @@ class BatchNorm:
 
     def __init__(
         self,
-        num_features: int,
+        sz: int,
         eps: float = 1e-5,
         affine: bool = True,
         track_running_stats: bool = True,
@@ -148,13 +158,13 @@ class BatchNorm:
     ) -> None:
         self.eps, self.momentum = eps, momentum
         self.track_running_stats = track_running_stats
-        self.weight = Tensor.ones(num_features, requires_grad=True) if affine else None
-        self.bias = Tensor.zeros(num_features, requires_grad=True) if affine else None
+        self.weight = Tensor.ones(sz, requires_grad=True) if affine else None
+        self.bias = Tensor.zeros(sz, requires_grad=True) if affine else None
         self.num_batches_tracked = Tensor.zeros(dtype="int64").realize()
         self.running_mean = self.running_var = None
         if track_running_stats:
-            self.running_mean = Tensor.zeros(num_features).realize()
-            self.running_var = Tensor.ones(num_features).realize()
+            self.running_mean = Tensor.zeros(sz).realize()
+            self.running_var = Tensor.ones(sz).realize()
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,27 +10,33 @@ import numpy as np
 from polygrad.tensor import Tensor
 
 
-def get_state_dict(obj: Any, prefix: str = "") -> dict[str, Tensor]:
-    """Return the tensors in an object, its attributes, lists and dicts, by dotted name.
+def get_state_dict(obj: Any, prefix: str = "", tensor_type: type = Tensor) -> dict[str, Any]:
+    """Return the tensors in an object, its attributes, lists, tuples and dicts, by dotted name.
+
+    prefix stands before all names.
 
     >>> from polygrad.nn import Linear
-    >>> sorted(get_state_dict(Linear(2, 3)))
-    ['bias', 'weight']
+    >>> sorted(get_state_dict({"first": Linear(2, 3)}, "model"))
+    ['model.first.bias', 'model.first.weight']
     """
-    found: dict[str, Tensor] = {}
-    _collect(obj, prefix, found, set())
+    found: dict[str, Any] = {}
+    _collect(obj, prefix.rstrip("."), found, set(), tensor_type)
     return found
 
 
-def _collect(obj: Any, prefix: str, found: dict[str, Tensor], on_way: set[int]) -> None:
-    if isinstance(obj, Tensor):
-        found[prefix.strip(".")] = obj
+def _collect(
+    obj: Any, prefix: str, found: dict[str, Any], on_way: set[int], tensor_type: type
+) -> None:
+    if isinstance(obj, tensor_type):
+        found[prefix] = obj
         return
     if isinstance(obj, (str, bytes, int, float, np.ndarray, type)) or obj is None:
         return
     if id(obj) in on_way:
         return
-    if isinstance(obj, (list, tuple)):
+    if hasattr(obj, "_asdict"):  # a named tuple
+        items = list(obj._asdict().items())
+    elif isinstance(obj, (list, tuple)):
         items = [(str(i), item) for i, item in enumerate(obj)]
     elif isinstance(obj, dict):
         items = [(str(k), v) for k, v in obj.items()]
@@ -37,7 +44,7 @@ def _collect(obj: Any, prefix: str, found: dict[str, Tensor], on_way: set[int]) 
         items = list(getattr(obj, "__dict__", {}).items())
     on_way.add(id(obj))
     for name, item in items:
-        _collect(item, f"{prefix}.{name}" if prefix else name, found, on_way)
+        _collect(item, f"{prefix}.{name}" if prefix else name, found, on_way, tensor_type)
     on_way.discard(id(obj))
 
 
@@ -52,27 +59,52 @@ def get_parameters(obj: Any) -> list[Tensor]:
     return list(tensors.values())
 
 
-def load_state_dict(model: Any, state_dict: dict[str, Any], strict: bool = True) -> None:
-    """Copy tensors (or arrays) into the tensors of the same names in a model.
+def load_state_dict(
+    model: Any,
+    state_dict: dict[str, Any],
+    strict: bool = True,
+    verbose: bool = True,
+    consume: bool = False,
+    realize: bool = True,
+) -> list[Tensor]:
+    """Copy tensors (or arrays) into the tensors of the same names in a model; return these.
 
-    With strict, each tensor of the model must be there, and nothing else.
+    Values are converted to the model's data types and written into its memory, so that
+    optimizers and compiled steps go on with them. With strict, each tensor of the model must be
+    there; what the model lacks is a warning, if verbose. A tensor of shape () may stand for one
+    of (1,). All is checked before the first tensor changes. consume takes each out of state_dict
+    when it has been copied; realize=False leaves the copying to whoever needs the values.
 
     >>> from polygrad.nn import Linear
     >>> a, b = Linear(2, 1), Linear(2, 1)
-    >>> load_state_dict(b, get_state_dict(a))
-    >>> (a.weight == b.weight).all().item()
-    True
+    >>> loaded = load_state_dict(b, get_state_dict(a))
+    >>> len(loaded), (a.weight == b.weight).all().item()
+    (2, True)
     """
     own = get_state_dict(model)
-    if strict:
-        missing = [name for name in own if name not in state_dict]
-        unknown = [name for name in state_dict if name not in own]
-        if missing or unknown:
-            raise KeyError(f"load_state_dict: missing {missing}, unknown {unknown}")
-    pairs = [(own[name], value) for name, value in state_dict.items() if name in own]
-    for target, value in pairs:
-        shape = tuple(np.shape(value)) if not isinstance(value, Tensor) else value.shape
-        if shape != target.shape:
-            raise ValueError(f"load_state_dict: shape {shape}, expected {target.shape}")
-    for target, value in pairs:
-        target.assign(value if isinstance(value, Tensor) else Tensor(np.asarray(value)))
+    missing = [name for name in own if name not in state_dict]
+    if missing and strict:
+        raise KeyError(f"load_state_dict: missing {missing}")
+    unknown = [name for name in state_dict if name not in own]
+    if unknown and verbose:
+        warnings.warn(f"load_state_dict: the model has no {unknown}", stacklevel=2)
+    pairs = []
+    for name, target in own.items():
+        if name not in state_dict:
+            continue
+        value = state_dict[name]
+        shape = value.shape if isinstance(value, Tensor) else tuple(np.shape(value))
+        if shape != target.shape and {shape, target.shape} != {(), (1,)}:
+            raise ValueError(
+                f"Shape mismatch in layer `{name}`: Expected shape {target.shape}, "
+                f"but found {shape} in state dict."
+            )
+        pairs.append((name, target, value))
+    for name, target, value in pairs:
+        tensor = value if isinstance(value, Tensor) else Tensor(np.asarray(value))
+        target.assign(tensor.cast(target.dtype).reshape(target.shape))
+        if realize:
+            target.realize()
+        if consume:
+            del state_dict[name]
+    return [target for _, target, _ in pairs]

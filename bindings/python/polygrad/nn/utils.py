@@ -1,0 +1,92 @@
+"""What is done to gradients between backward() and the step of an optimizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from polygrad import _trace
+from polygrad._base import made
+from polygrad._graph import CTX, handles, pointers
+from polygrad._library import fail, lib
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def _with_gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    """Return the parameters that have a gradient, each once."""
+    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for i, p in enumerate(given):
+        if not isinstance(p, Tensor):
+            kind = type(p).__name__
+            raise TypeError(f"{name}: parameters[{i}]: a {kind}, expected a tensor")
+    return list({id(p): p for p in given if p.grad is not None}.values())
+
+
+def _replace(parameters: list[Tensor], grads: Iterable[Tensor]) -> None:
+    """Give parameters other gradients: whoever holds a gradient sees them."""
+    for parameter, grad in zip(parameters, grads):
+        if _trace.active():
+            _trace.keep_gradient(parameter)
+            parameter.grad = grad
+        else:
+            assert parameter.grad is not None
+            parameter.grad.replace(grad)
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+) -> Tensor:
+    """Scale gradients so that their norm, as one vector, is at most max_norm; return the norm.
+
+    The gradients are multiplied by min(1, max_norm / (norm + 1e-6)) (Pascanu, Mikolov and Bengio,
+    arXiv:1211.5063). norm_type is the order of the norm, inf for the greatest element. The norm is
+    a scalar tensor, as it was before. Parameters without a gradient do not count. With
+    error_if_nonfinite a norm that is infinite or NaN is an error, which looks at its value: not
+    inside of compile_step.
+
+    >>> p = Tensor([1.0, 1.0], requires_grad=True)
+    >>> loss = (p * Tensor([3.0, 4.0])).sum().backward()
+    >>> clip_grad_norm_([p], max_norm=1.0).item()
+    5.0
+    >>> print(p.grad.numpy().round(3))
+    [0.6 0.8]
+    """
+    chosen = _with_gradients("clip_grad_norm_", parameters)
+    if not chosen:
+        return Tensor(0.0)
+    grads: list[Any] = [p.grad for p in chosen]
+    nodes = [g._node for g in grads]
+    out = pointers([0] * (len(nodes) + 1))
+    if lib.poly_clip_grad_norm(CTX, handles(nodes), len(nodes), max_norm, norm_type, out) != 0:
+        fail()
+    norm, *clipped = (made(Tensor, handle, tuple(nodes)) for handle in out)
+    if not _trace.active():
+        norm.realize(*clipped)
+    if error_if_nonfinite and not bool(norm.isfinite().item()):
+        raise RuntimeError(f"clip_grad_norm_: the norm of the gradients is {norm.item()}")
+    _replace(chosen, clipped)
+    return norm
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """Clip the elements of gradients to -clip_value..clip_value.
+
+    >>> p = Tensor([1.0, 1.0], requires_grad=True)
+    >>> loss = (p * Tensor([3.0, -4.0])).sum().backward()
+    >>> clip_grad_value_([p], 1.0)
+    >>> p.grad.tolist()
+    [1.0, -1.0]
+    """
+    limit = float(clip_value)
+    if not limit >= 0:
+        raise ValueError(f"clip_grad_value_: clip_value: {clip_value}, expected 0 or more")
+    chosen = _with_gradients("clip_grad_value_", parameters)
+    clipped = [p.grad.clamp(-limit, limit) for p in chosen if p.grad is not None]
+    if clipped and not _trace.active():
+        clipped[0].realize(*clipped[1:])
+    _replace(chosen, clipped)

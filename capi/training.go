@@ -1,0 +1,130 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// reals are n numbers of an array of C, which may be NULL if n is 0.
+func reals(arg string, p *C.double, n C.int) ([]float64, error) {
+	if n < 0 || n > 0 && p == nil {
+		return nil, wrong(arg, "%d numbers at %v, expected 0 or more numbers", n, p)
+	}
+	list := make([]float64, 0, min(int(n), 64))
+	for _, v := range unsafe.Slice(p, n) {
+		list = append(list, float64(v))
+	}
+	return list, nil
+}
+
+//export go_poly_lars
+func go_poly_lars(ctx, param, grad, lr, buffer C.uintptr_t, momentum, decay, trust C.double, nesterov, classic, decoupled, steps C.int, coefficients *C.double, n C.int, out *C.uintptr_t) C.int {
+	return composeAll("poly_lars", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		list, err := reals("ns_coefficients", coefficients, n)
+		if err != nil {
+			return nil, err
+		}
+		p, b, err := tensor.LARS(us[0], us[1], us[2], us[3], tensor.LARSOptions{
+			Momentum: float64(momentum), WeightDecay: float64(decay), Trust: float64(trust), Nesterov: nesterov != 0,
+			Classic: classic != 0, DecoupledDecay: decoupled != 0, Steps: int(steps), Coefficients: list,
+		})
+		if err != nil || b == nil {
+			return []*uop.UOp{p}, err
+		}
+		return []*uop.UOp{p, b}, nil
+	}, operandOf("param", param), operandOf("grad", grad), operandOf("lr", lr), optional("buffer", buffer))
+}
+
+//export go_poly_lamb
+func go_poly_lamb(ctx, param, grad, lr, m, v, power1, power2 C.uintptr_t, b1, b2, eps, decay C.double, adam, coupled C.int, out *C.uintptr_t) C.int {
+	return composeAll("poly_lamb", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		p, m, v, err := tensor.LAMB(us[0], us[1], us[2], us[3], us[4], us[5], us[6], tensor.LAMBOptions{
+			Beta1: float64(b1), Beta2: float64(b2), Eps: float64(eps), WeightDecay: float64(decay), Adam: adam != 0,
+			CoupledDecay: coupled != 0,
+		})
+		return []*uop.UOp{p, m, v}, err
+	}, operandOf("param", param), operandOf("grad", grad), operandOf("lr", lr), operandOf("m", m), operandOf("v", v),
+		operandOf("b1_t", power1), operandOf("b2_t", power2))
+}
+
+//export go_poly_clip_grad_norm
+func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, order C.double, out *C.uintptr_t) C.int {
+	return status("poly_clip_grad_norm", ctx, func(c *context) error {
+		vs, err := c.args("grads", grads, n)
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			return wrong("out", "is NULL, expected an array for %d results", n+1)
+		}
+		us := make([]*uop.UOp, len(vs))
+		for i, v := range vs {
+			if err := v.tensor("grads"); err != nil {
+				return at(i, err)
+			}
+			us[i] = v.u
+		}
+		norm, clipped, err := tensor.ClipNorm(us, float64(most), float64(order))
+		if err != nil {
+			return err
+		}
+		return c.outAll(singles(append([]*uop.UOp{norm}, clipped...)), unsafe.Slice(out, n+1))
+	})
+}
+
+//export go_poly_learning_rate
+func go_poly_learning_rate(ctx, lr, t C.uintptr_t, schedule C.int, params *C.double, n C.int) C.uintptr_t {
+	return compose("poly_learning_rate", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		list, err := reals("params", params, n)
+		if err != nil {
+			return nil, err
+		}
+		if schedule < 0 || schedule > 255 {
+			return nil, wrong("schedule", "is %d, expected a PolyRateSchedule", schedule)
+		}
+		return tensor.LearningRate(us[0], us[1], tensor.RateSchedule(schedule), list)
+	}, operandOf("lr", lr), operandOf("t", t))
+}
+
+//export go_poly_plateau
+func go_poly_plateau(ctx, lr, metric, best, bad, cooling C.uintptr_t, maximize, relative C.int, threshold, factor, least, eps C.double, patience, cooldown C.int64_t, out *C.uintptr_t) C.int {
+	return composeAll("poly_plateau", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		return tensor.Plateau(us[0], us[1], us[2], us[3], us[4], tensor.PlateauOptions{
+			Maximize: maximize != 0, Relative: relative != 0, Threshold: float64(threshold), Factor: float64(factor),
+			Least: float64(least), Eps: float64(eps), Patience: int64(patience), Cooldown: int64(cooldown),
+		})
+	}, operandOf("lr", lr), operandOf("metric", metric), operandOf("best", best), operandOf("bad", bad), operandOf("cooling", cooling))
+}
+
+func lstmOperands(x, h, c, wih, whh, bih, bhh C.uintptr_t) []operand {
+	return []operand{
+		operandOf("x", x), operandOf("h", h), operandOf("c", c), operandOf("w_ih", wih), operandOf("w_hh", whh),
+		optional("b_ih", bih), optional("b_hh", bhh),
+	}
+}
+
+func lstmWeights(us []*uop.UOp) tensor.LSTMWeights {
+	return tensor.LSTMWeights{Input: us[3], Hidden: us[4], InputBias: us[5], HiddenBias: us[6]}
+}
+
+//export go_poly_lstm_cell
+func go_poly_lstm_cell(ctx, x, h, c, wih, whh, bih, bhh C.uintptr_t, out *C.uintptr_t) C.int {
+	return composeAll("poly_lstm_cell", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		return both(tensor.LSTMCell(us[0], us[1], us[2], lstmWeights(us)))
+	}, lstmOperands(x, h, c, wih, whh, bih, bhh)...)
+}
+
+//export go_poly_lstm
+func go_poly_lstm(ctx, x, h, c, wih, whh, bih, bhh C.uintptr_t, batchFirst, reverse C.int, out *C.uintptr_t) C.int {
+	return composeAll("poly_lstm", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		y, h, c, err := tensor.LSTM(us[0], us[1], us[2], lstmWeights(us), batchFirst != 0, reverse != 0)
+		return []*uop.UOp{y, h, c}, err
+	}, lstmOperands(x, h, c, wih, whh, bih, bhh)...)
+}
