@@ -310,3 +310,25 @@ func TestFewRowsAreEnough(t *testing.T) {
 		}
 	}
 }
+
+// An ASSIGN whose kernel would read elements that other iterations write is made by way of a temporary; others are not.
+func TestAssignFromElsewhereInTheTarget(t *testing.T) {
+	for name, c := range map[string]struct {
+		value   func(x *uop.UOp) *uop.UOp
+		kernels int
+	}{
+		"the same element":  {func(x *uop.UOp) *uop.UOp { return x.Mul(x) }, 1},
+		"a sum of all":      {func(x *uop.UOp) *uop.UOp { return x.Mul(x.ReduceAxes(uop.Add, 0).Expand(x.Shape())) }, 2},
+		"the first element": {func(x *uop.UOp) *uop.UOp { return x.Mul(first(x).Expand(x.Shape())) }, 2},
+	} {
+		ts := newTensors(t)
+		x := ts.input(100)
+		s := ts.schedule(x.AssignTo(c.value(x)))
+		if len(s.Kernels) != c.kernels || s.Outputs[0].Slot != s.Kernels[c.kernels-1].Bufs[0] {
+			t.Errorf("%s: %d kernels, of which the last writes slot %d and not the target %d; expected %d", name, len(s.Kernels), s.Kernels[len(s.Kernels)-1].Bufs[0], s.Outputs[0].Slot, c.kernels)
+		}
+	}
+}
+
+// first is the first element of a vector.
+func first(x *uop.UOp) *uop.UOp { return x.Shrink([]uop.Pair{{Lo: uop.N(0), Hi: uop.N(1)}}) }

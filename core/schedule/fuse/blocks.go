@@ -200,7 +200,7 @@ func (f *fuser) takeIn(i, j int, merge func(p, k *body) *body) int {
 		return -1
 	}
 	b := merge(f.items[i].body, f.items[j].body)
-	if b == nil {
+	if b == nil || !harmless(b) {
 		return -1
 	}
 	return f.put(i, j, before, after, b)
