@@ -833,6 +833,10 @@ func parameters(fn string) string {
 		return "ctx index"
 	case "poly_const_buffer_data":
 		return "ctx buf"
+	case "poly_view_graph":
+		return "ctx roots n view"
+	case "poly_view_kernels":
+		return "ctx values n targets updates n_updates runs view"
 	case "poly_model_config_from_json":
 		return "json len"
 	case "poly_model_config_free":

@@ -1612,6 +1612,14 @@ const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf) {
   return poly_enter("poly_const_buffer_data") ? NULL : go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf);
 }
 
+char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view) {
+  return poly_enter("poly_view_graph") ? NULL : go_poly_view_graph((uintptr_t)ctx, (uintptr_t *)roots, n, view);
+}
+
+char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, int runs, int view) {
+  return poly_enter("poly_view_kernels") ? NULL : go_poly_view_kernels((uintptr_t)ctx, (uintptr_t *)values, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates, runs, view);
+}
+
 PolyModelConfig *poly_model_config_new(void) {
   return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)go_poly_model_config_new();
 }

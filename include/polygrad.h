@@ -23,7 +23,8 @@
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
  *   Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
  *   Instances; Files of models; Data types as records; Graphs, node by node;
- *   Tensors with memory; Schedules and plans; Models as nodes; Graphs as files.
+ *   Tensors with memory; Schedules and plans; Views; Models as nodes; Graphs as
+ *   files.
  *
  * HANDLES
  *   PolyCtx, PolyUOp, PolyStep, PolyJob, PolyInstance and their like are opaque.
@@ -2264,6 +2265,41 @@ POLY_API PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index);
 /* The host memory that a buffer was made on (poly_buffer_host); NULL for one that
  * is bound when a program runs, which is no error. Since 1.0. */
 POLY_API const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf);
+
+/* ======================================================================== */
+/* Views                                                                    */
+/* ======================================================================== */
+/* What is computed and how, for people and for tools: texts, malloc'd. */
+
+/* Forms of a view. */
+typedef enum PolyView {
+  POLY_VIEW_TEXT = 0, /* of a graph: a tree; of kernels: tables */
+  POLY_VIEW_JSON = 1, /* records */
+  POLY_VIEW_DOT = 2,  /* the language of Graphviz */
+  POLY_VIEW_SVG = 3,  /* a picture, of at most 3000 nodes */
+  POLY_VIEW_CODE = 4  /* of a graph: its nodes, one a line; of kernels: what they compute and their code */
+} PolyView;
+
+/* The graph of n nodes. But for POLY_VIEW_CODE it shows no devices, no identities of
+ * buffers and no sizes that movements take, and a number that was broadcast is one
+ * node. JSON: {"nodes": [{"name", "detail", "kind", "sources": [numbers]}],
+ * "roots": [numbers]}, sources before users. NULL on error. Since 2.0. */
+POLY_API char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view);
+
+/* What poly_update runs for the same values, targets and updates, on the device of
+ * the context: its kernels, their buffers, estimates of their work, their code. It
+ * compiles them anew and runs them once more than runs says, at most 1000000 times,
+ * each but the first run timed. Nothing has changed afterwards: values go to memory
+ * that is freed, targets get back what they held. With runs 0 nothing runs. DOT and
+ * SVG draw kernels and buffers. JSON:
+ *   {"device", "kernels": [{"name", "reads": [buffers], "writes": [buffers], "flops",
+ *    "bytes", "seconds" (the fastest run), "mean_seconds", "graph", "language",
+ *    "code"}], "buffers": [{"role": "input", "output", "updated" or "temporary",
+ *    "dtype", "shape", "bytes"}], "copies": [{"from", "to", "bytes"}],
+ *    "temporary_bytes", "compile_seconds", "runs"}
+ * NULL on error. Since 2.0. */
+POLY_API char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates,
+                                 int n_updates, int runs, int view);
 
 /* ======================================================================== */
 /* Models as nodes                                                          */

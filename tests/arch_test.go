@@ -20,6 +20,7 @@ var below = map[string][]string{
 	"core/intern":   nil,
 	"core/kinds":    {"core/uop"},
 	"core/files":    {"core/uop"},
+	"core/draw":     {"core/uop"},
 	"core/rewrite":  {"core/uop"},
 	"core/symbolic": {"core/rewrite", "core/uop"},
 	"core/gradient": {"core/symbolic", "core/rewrite", "core/uop"},
@@ -27,9 +28,9 @@ var below = map[string][]string{
 	"core/lower":    {"core/kinds", "core/intern", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/schedule": {"core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"render":        {"core/lower", "core/kinds", "core/intern", "core/symbolic", "core/rewrite", "core/uop"},
-	"exec":          {"render", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
+	"exec":          {"render", "core/draw", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/model":    {"core/files", "exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
-	"capi":          {"core/model", "core/files", "exec", "render", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
+	"capi":          {"core/model", "core/files", "exec", "render", "core/draw", "core/schedule", "core/lower", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.

@@ -7,10 +7,10 @@ import (
 )
 
 // Dump lists the graph below u, a node a line: number, operation, type, sources, arg, tag.
-func (u *UOp) Dump() string { return dumpList(u.Toposort()) }
+func (u *UOp) Dump() string { return DumpList(u.Toposort()) }
 
-// dumpList prints nodes one a line; sources are given by their number in the list.
-func dumpList(list []*UOp) string {
+// DumpList prints nodes one a line; sources are given by their number in the list.
+func DumpList(list []*UOp) string {
 	num := make(map[*UOp]int, len(list))
 	var b strings.Builder
 	for i, u := range list {

@@ -99,6 +99,12 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return ks, nil
 }
 
+// List writes the function in C that clang compiles.
+func (d *Device) List(p *lower.Program) (language, code string, err error) {
+	code, err = c.RenderAll([]string{p.Name}, [][]*uop.UOp{p.Linear})
+	return "C", code, err
+}
+
 // arguments counts what the kernel takes.
 func (k *Kernel) arguments(list []*uop.UOp) {
 	k.thread, k.threads = -1, 1

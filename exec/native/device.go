@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -16,6 +17,7 @@ import (
 	"polygrad/exec/device"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
+	"polygrad/render/x64/pipeline"
 )
 
 // Device is the device "native": kernels are machine code of this processor.
@@ -166,6 +168,21 @@ func (d *Device) render(p *lower.Program, c nest.Choice) (m made, err error) {
 		return m, err
 	}
 	return m, m.add(k, d.features)
+}
+
+// List writes the machine code of a kernel as an assembler would read it, with how long its blocks take at least.
+func (d *Device) List(p *lower.Program) (language, code string, err error) {
+	k, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.choice(p))
+	if err != nil {
+		return "", "", err
+	}
+	c, err := x64.Render(k, d.features)
+	if err != nil {
+		return "", "", err
+	}
+	var b strings.Builder
+	pipeline.Dump(&b, p.Name, c.Insts)
+	return "x86-64", b.String(), nil
 }
 
 func (m *made) add(k *nest.Kernel, f x64.Features) error {

@@ -7,6 +7,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/exec/device"
 	render "polygrad/render/wasm"
+	"polygrad/render/wasm/binary"
 )
 
 // Device is the device "wasm", the default one: kernels are WebAssembly with
@@ -52,4 +53,14 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 		out[i] = k
 	}
 	return out, nil
+}
+
+// List writes a kernel as a module in the text format of WebAssembly.
+func (d *Device) List(p *lower.Program) (language, code string, err error) {
+	k, err := render.Render(p.Name, p.Linear, d.options)
+	if err != nil {
+		return "", "", err
+	}
+	code, err = binary.Text(render.Module(windowPages, k))
+	return "WebAssembly", code, err
 }

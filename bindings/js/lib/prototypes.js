@@ -398,6 +398,8 @@ exports.PROTOTYPES = {
   poly_render_kernel_wasm: ['void *', ['uintptr_t', 'uintptr_t', 'void *', 'void *']],
   poly_kernel_buf: ['uintptr_t', ['uintptr_t', 'int']],
   poly_const_buffer_data: ['void *', ['uintptr_t', 'uintptr_t']],
+  poly_view_graph: ['void *', ['uintptr_t', 'void *', 'int', 'int']],
+  poly_view_kernels: ['void *', ['uintptr_t', 'void *', 'int', 'void *', 'void *', 'int', 'int', 'int']],
   poly_model_config_new: ['uintptr_t', []],
   poly_model_config_from_json: ['uintptr_t', ['const char *', 'int']],
   poly_model_config_free: ['void', ['uintptr_t']],
@@ -647,4 +649,9 @@ exports.constants = Object.freeze({
   POLY_ARG_DEFINE_VAR: 10,
   POLY_ARG_INVALID: 11,
   POLY_COMPILE_CALL: 0,
+  POLY_VIEW_TEXT: 0,
+  POLY_VIEW_JSON: 1,
+  POLY_VIEW_DOT: 2,
+  POLY_VIEW_SVG: 3,
+  POLY_VIEW_CODE: 4,
 })

@@ -913,6 +913,20 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_render_kernel_wasm": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "poly_kernel_buf": (c_void_p, (c_void_p, c_int)),
     "poly_const_buffer_data": (c_void_p, (c_void_p, c_void_p)),
+    "poly_view_graph": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
+    "poly_view_kernels": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_int,
+            c_int,
+        ),
+    ),
     "poly_model_config_new": (c_void_p, ()),
     "poly_model_config_from_json": (c_void_p, (c_char_p, c_int)),
     "poly_model_config_free": (None, (c_void_p,)),
@@ -1161,3 +1175,8 @@ POLY_ARG_RANGE = 9
 POLY_ARG_DEFINE_VAR = 10
 POLY_ARG_INVALID = 11
 POLY_COMPILE_CALL = 0
+POLY_VIEW_TEXT = 0
+POLY_VIEW_JSON = 1
+POLY_VIEW_DOT = 2
+POLY_VIEW_SVG = 3
+POLY_VIEW_CODE = 4

@@ -431,6 +431,8 @@ struct poly_api {
   uint8_t *(*poly_render_kernel_wasm)(PolyCtx *, PolyUOp *, int *, int *);
   PolyUOp *(*poly_kernel_buf)(PolyCtx *, int);
   const void *(*poly_const_buffer_data)(PolyCtx *, PolyUOp *);
+  char *(*poly_view_graph)(PolyCtx *, PolyUOp **, int, int);
+  char *(*poly_view_kernels)(PolyCtx *, PolyUOp **, int, PolyUOp **, PolyUOp **, int, int, int);
   PolyModelConfig *(*poly_model_config_new)(void);
   PolyModelConfig *(*poly_model_config_from_json)(const char *, int);
   void (*poly_model_config_free)(PolyModelConfig *);
@@ -882,6 +884,8 @@ struct poly_api {
   X(poly_render_kernel_wasm) \
   X(poly_kernel_buf) \
   X(poly_const_buffer_data) \
+  X(poly_view_graph) \
+  X(poly_view_kernels) \
   X(poly_model_config_new) \
   X(poly_model_config_from_json) \
   X(poly_model_config_free) \

@@ -174,8 +174,45 @@ static void kernel_nodes(void) {
   FAILS(poly_schedule_n_kernels(s) >= 0, "poly_schedule_n_kernels", "stale");
 }
 
+/* Graphs and kernels as text in each form; what is looked at does not change. */
+static void views(void) {
+  PolyCtx *ctx = poly_ctx_new(), *other = poly_ctx_new();
+  float w[6] = {1, 2, 3, 4, 5, 6};
+  int64_t dims[2] = {2, 3};
+  PolyUOp *leaf = poly_buffer_host(ctx, POLY_DTYPE_FLOAT32, dims, 2, w, sizeof w);
+  PolyUOp *twice = poly_alu2(ctx, POLY_OP_ADD, leaf, leaf), *both[2] = {leaf, twice};
+  const char *of_graph[5] = {"ADD float32 (2,3)", "\"roots\":[", "digraph", "<svg ", "BUFFER"};
+  const char *of_kernels[5] = {"1 kernel on ", "\"seconds\":", "updated", "</svg>", "--- kernel 0: "};
+  for (int view = POLY_VIEW_TEXT; view <= POLY_VIEW_CODE; view++) {
+    char *graph = poly_view_graph(ctx, both, 2, view);
+    CHECK(graph && strstr(graph, of_graph[view]));
+    free(graph);
+    char *kernels = poly_view_kernels(ctx, NULL, 0, &leaf, &twice, 1, 2, view);
+    CHECK(kernels && strstr(kernels, of_kernels[view]));
+    free(kernels);
+  }
+  CHECK(w[0] == 1 && w[5] == 6);
+  char *value = poly_view_kernels(ctx, &twice, 1, NULL, NULL, 0, 0, POLY_VIEW_JSON);
+  CHECK(value && strstr(value, "\"role\":\"output\",\"dtype\":\"float32\",\"shape\":[2,3],\"bytes\":24"));
+  free(value);
+  CHECK((value = poly_view_kernels(ctx, &leaf, 1, NULL, NULL, 0, 3, POLY_VIEW_TEXT)) && strstr(value, "0 kernels on"));
+  free(value);
+  FAILS(poly_view_graph(ctx, both, 2, 5), "poly_view_graph", "view");
+  FAILS(poly_view_graph(ctx, both, 0, 0), "poly_view_graph", "expected 1 or more");
+  FAILS(poly_view_graph(ctx, NULL, 2, 0), "poly_view_graph", "NULL");
+  FAILS(poly_view_graph(other, both, 2, 0), "poly_view_graph", "another context");
+  FAILS(poly_view_kernels(ctx, &twice, 1, NULL, NULL, 0, 0, -1), "poly_view_kernels", "view");
+  FAILS(poly_view_kernels(ctx, &twice, 1, NULL, NULL, 0, -1, 0), "poly_view_kernels", "runs");
+  FAILS(poly_view_kernels(ctx, &twice, 1, NULL, NULL, 0, 1000001, 0), "poly_view_kernels", "runs");
+  FAILS(poly_view_kernels(ctx, NULL, 0, NULL, NULL, 0, 1, 0), "poly_view_kernels", "expected 1 or more");
+  FAILS(poly_view_kernels(ctx, NULL, 0, &twice, &leaf, 1, 1, 0), "poly_view_kernels", "buffer");
+  poly_ctx_destroy(other);
+  poly_ctx_destroy(ctx);
+}
+
 int main(void) {
   plans();
+  views();
   modules();
   kernel_nodes();
   return report();

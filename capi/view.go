@@ -1,0 +1,128 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"polygrad/core/draw"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+	"polygrad/exec/report"
+)
+
+//export go_poly_view_graph
+func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (text *C.char) {
+	ask("poly_view_graph", ctx, func(c *context) error {
+		if err := knownView(view); err != nil {
+			return err
+		}
+		vs, err := c.args("roots", roots, n)
+		if err != nil {
+			return err
+		}
+		if len(vs) == 0 {
+			return wrong("n", "%d, expected 1 or more", n)
+		}
+		us := make([]*uop.UOp, len(vs))
+		for i, v := range vs {
+			us[i] = v.u
+		}
+		s := ""
+		if f := draw.Format(view); f == report.Code {
+			s = draw.List(us...)
+		} else if s, err = draw.Nodes(us...).In(f); err != nil {
+			return err
+		}
+		text = C.CString(s)
+		return nil
+	}, func() {})
+	return text
+}
+
+//export go_poly_view_kernels
+func go_poly_view_kernels(ctx C.uintptr_t, values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates, runs, view C.int) (text *C.char) {
+	ask("poly_view_kernels", ctx, func(c *context) error {
+		if err := knownView(view); err != nil {
+			return err
+		}
+		sink, err := c.viewed(values, n, targets, updates, nUpdates)
+		if err != nil {
+			return err
+		}
+		e, err := executor("")
+		if err != nil {
+			return err
+		}
+		c.idle()
+		r, err := e.Inspect(sink, c.hosts, int(runs))
+		if err != nil {
+			return err
+		}
+		s, err := r.In(draw.Format(view))
+		if err == nil {
+			text = C.CString(s)
+		}
+		return err
+	}, func() {})
+	return text
+}
+
+// knownView checks a PolyView.
+func knownView(view C.int) error {
+	if view < 0 || draw.Format(view) > report.Code {
+		return wrong("view", "%d, expected 0 (text), 1 (JSON), 2 (DOT), 3 (SVG) or 4 (code)", view)
+	}
+	return nil
+}
+
+// viewed is the program that poly_update would run. Its results have buffers without memory.
+func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) (*uop.UOp, error) {
+	vs, err := c.args("values", values, n)
+	if err != nil {
+		return nil, err
+	}
+	ts, err := c.args("targets", targets, nUpdates)
+	if err != nil {
+		return nil, err
+	}
+	us, err := c.args("updates", updates, nUpdates)
+	if err != nil {
+		return nil, err
+	}
+	if len(vs)+len(ts) == 0 {
+		return nil, wrong("n", "0 values and 0 updates, expected 1 or more")
+	}
+	var src []*uop.UOp
+	for i, v := range vs {
+		if err := v.tensor("values"); err != nil {
+			return nil, at(i, err)
+		}
+		if _, ok := v.u.Shape().Ints(); !ok {
+			return nil, wrong(indexed("values", i), "has the symbolic shape %s", v.u.Shape())
+		}
+		if numel(v.u) > 0 {
+			src = append(src, c.g.NewBuffer(tensor.DeviceName, numel(v.u), v.u.DType).Store(v.u))
+		}
+	}
+	assigns := make([]*uop.UOp, len(ts))
+	for i, t := range ts {
+		if assigns[i], err = assign(t.u, us[i]); err != nil {
+			return nil, err
+		}
+	}
+	return c.g.Sink(nil, append(src, exec.Simultaneous(assigns)...)...), nil
+}
+
+// hosts binds buffers to the host memory that they were made on.
+func (c *context) hosts(buffers []*uop.UOp) []exec.Binding {
+	var out []exec.Binding
+	for _, b := range buffers {
+		if h, ok := c.host[b]; ok {
+			out = append(out, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
+		}
+	}
+	return out
+}
