@@ -981,7 +981,10 @@ export class LayerNorm implements Layer {
   forward(x: Tensor): Tensor
 }
 
-/** x / sqrt(mean(x^2) + eps) * weight over the last axis. */
+/** LayerNorm over the channels of images (N, C, height, width). */
+export class LayerNorm2d extends LayerNorm {}
+
+/** x / sqrt(mean(x^2) + eps) * weight over the last axis; eps is 1e-6 (arXiv:1910.07467). */
 export class RMSNorm implements Layer {
   constructor(dim: number, eps?: number, elementwiseAffine?: boolean)
   constructor(dim: number, options: { eps?: number, elementwiseAffine?: boolean })
@@ -1055,6 +1058,15 @@ export class Conv2d implements Layer {
   forward(x: Tensor): Tensor
 }
 
+/** The convolution of x, shape (N, in, depth, height, width), with weight of shape (out, in/groups, …). */
+export class Conv3d implements Layer {
+  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[], options?: ConvLayerOptions)
+  weight: Tensor
+  bias: Tensor | null
+  /** The convolution plus bias. */
+  forward(x: Tensor): Tensor
+}
+
 /** The transposed convolution of x, shape (N, in, length), with weight of shape (in, out/groups, kernelSize). */
 export class ConvTranspose1d implements Layer {
   constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[],
@@ -1101,14 +1113,107 @@ export class Sequential implements Layer {
   forward(x: Tensor): Tensor
 }
 
+/** The state of an LSTM: h and c. */
+export type LSTMState = readonly [h: Tensor, c: Tensor]
+
+/**
+ * One step of long short-term memory (Hochreiter and Schmidhuber, 1997). The quarters i, f, g, o of
+ * x @ weightIh.T + biasIh + h @ weightHh.T + biasHh give c = sigmoid(f) * c + sigmoid(i) * tanh(g) and
+ * h = sigmoid(o) * tanh(c). Weights begin uniform in 1/sqrt(hiddenSize), biases at 0.
+ */
+export class LSTMCell {
+  constructor(inputSize: number, hiddenSize: number, bias?: boolean | { bias?: boolean })
+  /** (4 * hiddenSize, inputSize) */
+  weightIh: Tensor
+  /** (4 * hiddenSize, hiddenSize) */
+  weightHh: Tensor
+  biasIh: Tensor | null
+  biasHh: Tensor | null
+  /** [h, c], each (…, hiddenSize), after an input of shape (…, inputSize) from the state before, or zeros. */
+  forward(x: Tensor, hc?: LSTMState | null): [h: Tensor, c: Tensor]
+}
+
+/**
+ * Layers of long short-term memory over a sequence, as PyTorch has them. Layer k has weightIhL{k}, weightHhL{k},
+ * biasIhL{k} and biasHhL{k}, as LSTMCell has them; bidirectional layers also those of the way back, with Reverse
+ * behind the name. dropout acts on what a layer gives to the next one, while Tensor.training is set. All begin
+ * uniform in 1/sqrt(hiddenSize). The program has a part for each step of the sequence.
+ */
+export class LSTM {
+  constructor(inputSize: number, hiddenSize: number, options?: {
+    numLayers?: number, bias?: boolean, batchFirst?: boolean, dropout?: number, bidirectional?: boolean
+  })
+  readonly hiddenSize: number
+  readonly numLayers: number
+  readonly batchFirst: boolean
+  dropout: number
+  readonly ways: string[]
+  /**
+   * [outputs, [h, c]] of a sequence x, (T, N, inputSize), or (N, T, inputSize) with batchFirst, from the state
+   * [h, c], (numLayers, N, hiddenSize) (twice as many layers, forwards and backwards in turn, if bidirectional), or
+   * zeros. The outputs of all steps have the order of x, with hiddenSize, or twice that, in the last axis.
+   */
+  forward(x: Tensor, hc?: LSTMState | null): [outputs: Tensor, state: [h: Tensor, c: Tensor]]
+}
+
+/**
+ * Attention of numHeads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762). qProj, kProj and vProj
+ * make queries, keys and values of embedDim / numHeads numbers for each head, oProj makes the result of what all heads
+ * give. numKvHeads, a divisor of numHeads, lets several query heads share one of keys and values (Ainslie et al., GQA,
+ * arXiv:2305.13245). dropout (0) acts on the weights while Tensor.training is set.
+ */
+export class MultiHeadAttention implements Layer {
+  constructor(embedDim: number, numHeads: number, options?: { numKvHeads?: number | null, bias?: boolean, dropout?: number })
+  readonly numHeads: number
+  readonly numKvHeads: number
+  readonly headDim: number
+  dropout: number
+  qProj: Linear
+  kProj: Linear
+  vProj: Linear
+  oProj: Linear
+  /**
+   * The attention of query (…, L, embedDim) to key and value (…, S, embedDim); key is query if it is not given, and
+   * value is key. attnMask, which broadcasts to (…, heads, L, S), is bool and tells which pairs may attend, or is added
+   * to the scores; isCausal hides what comes after the query.
+   */
+  forward(query: Tensor, options?: { key?: Tensor | null, value?: Tensor | null, attnMask?: Tensor | null, isCausal?: boolean }): Tensor
+  forward(query: Tensor, key: Tensor | null, value?: Tensor | null, attnMask?: Tensor | null, isCausal?: boolean): Tensor
+}
+
+/**
+ * The block of a transformer: attention, then two linear layers, each beside a way past it:
+ * x + attn(attnNorm(x)), and that plus down(activation(up(ffNorm(…)))). norm says which: "layer" (default) or "rms";
+ * without preNorm the norms come behind the sums instead. up has ffDim units, 4 * embedDim by default; activation is
+ * gelu by default. dropout (0) acts on weights of attention and on what is added, while Tensor.training is set. causal
+ * hides what comes later.
+ */
+export class TransformerBlock implements Layer {
+  constructor(embedDim: number, numHeads: number, options?: {
+    ffDim?: number | null, numKvHeads?: number | null, bias?: boolean, dropout?: number, causal?: boolean, preNorm?: boolean,
+    norm?: 'layer' | 'rms', activation?: (x: Tensor) => Tensor
+  })
+  causal: boolean
+  readonly preNorm: boolean
+  activation: (x: Tensor) => Tensor
+  attnNorm: LayerNorm | RMSNorm
+  attn: MultiHeadAttention
+  ffNorm: LayerNorm | RMSNorm
+  up: Linear
+  down: Linear
+  dropout: Dropout
+  /** A tensor of the shape of x, (…, L, embedDim); attnMask as in attention. */
+  forward(x: Tensor, options?: { attnMask?: Tensor | null }): Tensor
+}
+
 /**
  * What all optimizers share. step() computes all new values from the old ones, in one program, and
- * writes them in place.
+ * writes them in place; it works outside of Tensor.train() too.
  */
 export abstract class Optimizer {
   /** The parameters, each once. */
   readonly params: Tensor[]
-  /** The learning rate. */
+  /** The learning rate. Programs of compileStep read it: another one compiles nothing. */
   lr: number
   /** Forgets the gradients of all parameters. */
   zeroGrad(): void
@@ -1118,10 +1223,77 @@ export abstract class Optimizer {
   stepAsync(): Promise<void>
 }
 
-/** Gradient descent: b = momentum * b + grad + weightDecay * p, p -= lr * b. */
-export class SGD extends Optimizer {
-  constructor(params: Iterable<Tensor>, options?: { lr?: number, momentum?: number, weightDecay?: number, nesterov?: boolean })
-  constructor(params: Iterable<Tensor>, lr: number, options?: { momentum?: number, weightDecay?: number, nesterov?: boolean })
+/** Several optimizers whose step is one program. */
+export class OptimizerGroup {
+  constructor(...optimizers: Optimizer[])
+  readonly optimizers: Optimizer[]
+  /** The parameters of all optimizers. */
+  readonly params: Tensor[]
+  /** Forgets the gradients of all parameters. */
+  zeroGrad(): void
+  /** Changes each parameter that has a gradient. */
+  step(): void
+  /** step computed in another thread. */
+  stepAsync(): Promise<void>
+}
+
+/** Options of SGD. */
+export interface SGDOptions {
+  lr?: number
+  momentum?: number
+  weightDecay?: number
+  nesterov?: boolean
+  classic?: boolean
+}
+
+/** Options of LARS. */
+export interface LARSOptions extends SGDOptions {
+  nsSteps?: number
+  nsCoefficients?: readonly number[] | null
+  preWd?: boolean
+  tcoef?: number
+}
+
+/**
+ * Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888). The rate of a parameter p with the
+ * gradient g is lr * tcoef (0.001) * |p| / (|g| + weightDecay (1e-4) * |p|), or lr if tcoef is 0. g += weightDecay * p;
+ * b = momentum (0.9) * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. nesterov looks one
+ * step ahead: momentum * b + g stands for b in the last step. With nsCoefficients the step is made orthogonal by nsSteps
+ * of Newton and Schulz's iteration. Without preWd the parameter itself shrinks, by lr * weightDecay.
+ */
+export class LARS extends Optimizer {
+  constructor(params: Iterable<Tensor>, options?: LARSOptions)
+  constructor(params: Iterable<Tensor>, lr: number, options?: Omit<LARSOptions, 'lr'>)
+}
+
+/**
+ * Gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr (0.001) * b. nesterov looks one step ahead:
+ * p -= lr * (g + momentum * b). With classic the rate goes into the momentum: b = momentum * b + lr * g, p -= b.
+ */
+export class SGD extends LARS {
+  constructor(params: Iterable<Tensor>, options?: SGDOptions)
+  constructor(params: Iterable<Tensor>, lr: number, options?: Omit<SGDOptions, 'lr'>)
+}
+
+/** Options of Muon. */
+export interface MuonOptions {
+  lr?: number
+  momentum?: number
+  weightDecay?: number
+  nsSteps?: number
+  nsCoefficients?: readonly number[]
+  nesterov?: boolean
+}
+
+/**
+ * Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982): the step is
+ * newtonSchulz(g + momentum (0.95) * b, nsSteps (5)), of a parameter as a matrix of its first axis and all others
+ * together; weightDecay (0.1) shrinks the parameter itself. It is meant for matrices: give biases, norms and embeddings
+ * to AdamW (see OptimizerGroup).
+ */
+export class Muon extends LARS {
+  constructor(params: Iterable<Tensor>, options?: MuonOptions)
+  constructor(params: Iterable<Tensor>, lr: number, options?: Omit<MuonOptions, 'lr'>)
 }
 
 /** Options of Adam and AdamW. */
@@ -1132,17 +1304,164 @@ export interface AdamOptions {
   weightDecay?: number
 }
 
-/** Adam (Kingma and Ba, 2015); weightDecay (0) is added to the gradient. */
-export class Adam extends Optimizer {
+/**
+ * Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962). With the betas b1 and b2,
+ * m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is
+ * s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps (1e-6)) + weightDecay (0) * p; p -= lr * |p| / |s| * s. A ratio of
+ * which a norm is 0 counts as 1; adam leaves it out.
+ */
+export class LAMB extends Optimizer {
+  constructor(params: Iterable<Tensor>, options?: AdamOptions & { adam?: boolean })
+  constructor(params: Iterable<Tensor>, lr: number, options?: Omit<AdamOptions, 'lr'> & { adam?: boolean })
+}
+
+/** Adam (Kingma and Ba, arXiv:1412.6980); weightDecay (0) is added to the gradient. */
+export class Adam extends LAMB {
   constructor(params: Iterable<Tensor>, options?: AdamOptions)
   constructor(params: Iterable<Tensor>, lr: number, options?: Omit<AdamOptions, 'lr'>)
 }
 
-/** Adam whose weight decay (0.01) acts on the parameter itself (Loshchilov and Hutter, 2019). */
-export class AdamW extends Optimizer {
+/** Adam whose weight decay (0.01) acts on the parameter itself (Loshchilov and Hutter, arXiv:1711.05101). */
+export class AdamW extends LAMB {
   constructor(params: Iterable<Tensor>, options?: AdamOptions)
   constructor(params: Iterable<Tensor>, lr: number, options?: Omit<AdamOptions, 'lr'>)
 }
+
+/**
+ * What schedules of learning rates share. They have PyTorch's names and conventions, set the rate of their optimizer
+ * when they are made and again by each step(), which comes after the optimizer's. A step that stands in a function given
+ * to compileStep is part of the program; one that stands outside changes the rate that the program reads. In neither
+ * case is anything compiled again. All schedules of an optimizer begin with the rate that it had before the first.
+ */
+export abstract class LRScheduler {
+  readonly optimizer: Optimizer
+  /** The rate that the schedule begins with. */
+  readonly baseLr: Tensor
+  /** The number of steps so far. */
+  readonly epochCounter: Tensor
+  /** The rate for the number of steps so far, a tensor of one element. */
+  getLr(): Tensor
+  /** The rate of the optimizer, in a list. */
+  getLastLr(): number[]
+  /** Counts a step and sets the rate of the next one. */
+  step(): void
+}
+
+/** The rate times gamma (0.1) after each stepSize steps. */
+export class StepLR extends LRScheduler {
+  constructor(optimizer: Optimizer, stepSize: number, gamma?: number)
+  constructor(optimizer: Optimizer, options: { stepSize: number, gamma?: number })
+}
+
+/** The rate times gamma (0.1) for each milestone that the number of steps has reached. */
+export class MultiStepLR extends LRScheduler {
+  constructor(optimizer: Optimizer, milestones: readonly number[], gamma?: number)
+  constructor(optimizer: Optimizer, options: { milestones: readonly number[], gamma?: number })
+}
+
+/** The rate times gamma after each step. */
+export class ExponentialLR extends LRScheduler {
+  constructor(optimizer: Optimizer, gamma: number | { gamma: number })
+}
+
+/** The rate times factor (1/3) before totalIters (5) steps, then the rate itself. */
+export class ConstantLR extends LRScheduler {
+  constructor(optimizer: Optimizer, factor?: number, totalIters?: number)
+  constructor(optimizer: Optimizer, options: { factor?: number, totalIters?: number })
+}
+
+/** The rate times a factor that goes from startFactor (1/3) to endFactor (1) in totalIters (5) steps: a warmup. */
+export class LinearLR extends LRScheduler {
+  constructor(optimizer: Optimizer, startFactor?: number, endFactor?: number, totalIters?: number)
+  constructor(optimizer: Optimizer, options: { startFactor?: number, endFactor?: number, totalIters?: number })
+}
+
+/** The rate times (1 - t/totalIters)^power after t steps, 0 from totalIters (5) on; power is 1. */
+export class PolynomialLR extends LRScheduler {
+  constructor(optimizer: Optimizer, totalIters?: number, power?: number)
+  constructor(optimizer: Optimizer, options: { totalIters?: number, power?: number })
+}
+
+/** The rate goes down to etaMin (0) along a half cosine of TMax steps, and up again (arXiv:1608.03983). */
+export class CosineAnnealingLR extends LRScheduler {
+  constructor(optimizer: Optimizer, TMax: number, etaMin?: number)
+  constructor(optimizer: Optimizer, options: { TMax: number, etaMin?: number })
+}
+
+/** A rise to baseLr in warmupSteps steps, then a half cosine of decaySteps down to endLr. */
+export class CosineAnnealingLRWithWarmup extends LRScheduler {
+  constructor(optimizer: Optimizer, baseLr: number, endLr: number, warmupSteps: number, decaySteps: number)
+  constructor(optimizer: Optimizer, options: { baseLr: number, endLr: number, warmupSteps: number, decaySteps: number })
+}
+
+/** Half cosines down to etaMin (0) in T0, T0 * TMult (1), T0 * TMult^2 … steps (arXiv:1608.03983). */
+export class CosineAnnealingWarmRestarts extends LRScheduler {
+  constructor(optimizer: Optimizer, T0: number, TMult?: number, etaMin?: number)
+  constructor(optimizer: Optimizer, options: { T0: number, TMult?: number, etaMin?: number })
+}
+
+/**
+ * One cycle: from maxLr/divFactor (25) up to maxLr, and down to that /finalDivFactor (1e4). The rise takes the share
+ * pctStart (0.3) of totalSteps. With threePhase the rate goes back to where it began as fast as it rose, and falls
+ * after that. Smith and Topin, Super-convergence, arXiv:1708.07120.
+ */
+export class OneCycleLR extends LRScheduler {
+  constructor(optimizer: Optimizer, options: {
+    maxLr: number, totalSteps: number, pctStart?: number, annealStrategy?: 'cos' | 'linear', divFactor?: number,
+    finalDivFactor?: number, threePhase?: boolean
+  })
+}
+
+/**
+ * The rate times lrLambda(t) after t steps. t is a number, but inside of compileStep a tensor of one element, of which
+ * lrLambda must make its result by operations of tensors.
+ */
+export class LambdaLR extends LRScheduler {
+  constructor(optimizer: Optimizer, lrLambda: ((t: number) => number) | ((t: Tensor) => Tensor))
+  readonly lrLambda: ((t: number) => number) | ((t: Tensor) => Tensor)
+}
+
+/** Schedules of one optimizer one after the other; each begins anew at its milestone. */
+export class SequentialLR extends LRScheduler {
+  constructor(optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[])
+  readonly schedulers: readonly LRScheduler[]
+  readonly milestones: number[]
+}
+
+/**
+ * The rate times factor (0.1) when a metric has stopped getting better. step(metric) counts the steps without a metric
+ * that is less ('min', the default) or greater ('max') than the best one so far by more than threshold (1e-4), or
+ * threshold times the best ('rel', the default, not 'abs'). After more than patience (10) of them the rate falls, to at
+ * least minLr (0) and by more than eps (1e-8), and cooldown (0) steps do not count. Inside of compileStep the metric is
+ * a tensor.
+ */
+export class ReduceLROnPlateau {
+  constructor(optimizer: Optimizer, options?: {
+    mode?: 'min' | 'max', factor?: number, patience?: number, threshold?: number, thresholdMode?: 'rel' | 'abs',
+    cooldown?: number, minLr?: number, eps?: number
+  })
+  readonly optimizer: Optimizer
+  /** The best metric so far. */
+  readonly best: Tensor
+  readonly numBadEpochs: Tensor
+  readonly cooldownCounter: Tensor
+  /** Looks at a metric, which is a number or a tensor of one element. */
+  step(metric: number | Tensor): void
+  /** The rate of the optimizer, in a list. */
+  getLastLr(): number[]
+}
+
+/**
+ * Scales gradients so that their norm, as one vector, is at most maxNorm, and returns the norm before, a scalar tensor.
+ * They are multiplied by min(1, maxNorm / (norm + 1e-6)) (Pascanu, Mikolov and Bengio, arXiv:1211.5063). normType (2)
+ * is the order of the norm, Infinity for the greatest element. With errorIfNonfinite a norm that is infinite or NaN is
+ * an error, which looks at its value: not inside of compileStep. Parameters without a gradient do not count.
+ */
+export function clipGradNorm(parameters: Tensor | Iterable<Tensor>, maxNorm: number,
+  options?: { normType?: number, errorIfNonfinite?: boolean }): Tensor
+
+/** Clips the elements of gradients to -clipValue … clipValue. */
+export function clipGradValue(parameters: Tensor | Iterable<Tensor>, clipValue: number): void
 
 /** The tensors in an object, its properties, lists and maps, by dotted name. */
 export function getStateDict(object: unknown, prefix?: string): Record<string, Tensor>
@@ -1298,21 +1617,47 @@ export function generate(instance: Instance, tokens: ArrayLike<number> | Readonl
 export const nn: {
   Linear: typeof Linear
   LayerNorm: typeof LayerNorm
+  LayerNorm2d: typeof LayerNorm2d
   RMSNorm: typeof RMSNorm
   GroupNorm: typeof GroupNorm
   InstanceNorm: typeof InstanceNorm
   BatchNorm: typeof BatchNorm
   Conv1d: typeof Conv1d
   Conv2d: typeof Conv2d
+  Conv3d: typeof Conv3d
   ConvTranspose1d: typeof ConvTranspose1d
   ConvTranspose2d: typeof ConvTranspose2d
   Embedding: typeof Embedding
   Dropout: typeof Dropout
   Sequential: typeof Sequential
+  LSTMCell: typeof LSTMCell
+  LSTM: typeof LSTM
+  MultiHeadAttention: typeof MultiHeadAttention
+  TransformerBlock: typeof TransformerBlock
   Optimizer: typeof Optimizer
+  OptimizerGroup: typeof OptimizerGroup
+  LARS: typeof LARS
   SGD: typeof SGD
+  Muon: typeof Muon
+  LAMB: typeof LAMB
   Adam: typeof Adam
   AdamW: typeof AdamW
+  LRScheduler: typeof LRScheduler
+  StepLR: typeof StepLR
+  MultiStepLR: typeof MultiStepLR
+  ExponentialLR: typeof ExponentialLR
+  ConstantLR: typeof ConstantLR
+  LinearLR: typeof LinearLR
+  PolynomialLR: typeof PolynomialLR
+  CosineAnnealingLR: typeof CosineAnnealingLR
+  CosineAnnealingLRWithWarmup: typeof CosineAnnealingLRWithWarmup
+  CosineAnnealingWarmRestarts: typeof CosineAnnealingWarmRestarts
+  OneCycleLR: typeof OneCycleLR
+  LambdaLR: typeof LambdaLR
+  SequentialLR: typeof SequentialLR
+  ReduceLROnPlateau: typeof ReduceLROnPlateau
+  clipGradNorm: typeof clipGradNorm
+  clipGradValue: typeof clipGradValue
   getStateDict: typeof getStateDict
   getParameters: typeof getParameters
   loadStateDict: typeof loadStateDict

@@ -3,7 +3,11 @@
 
 module.exports = {
   ...require('./layers.js'),
+  ...require('./recurrent.js'),
+  ...require('./attention.js'),
   ...require('./optim.js'),
+  ...require('./schedules.js'),
+  ...require('./clip.js'),
   ...require('./state.js'),
   ...require('./step.js')
 }

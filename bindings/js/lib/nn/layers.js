@@ -5,6 +5,7 @@ const { PolygradError, lib } = require('../library.js')
 const { CTX } = require('../graph.js')
 const { made, nodeOf } = require('../base.js')
 const { Tensor } = require('../tensor.js')
+const { dtypes } = require('../dtype.js')
 const { list, named, within, number, integer } = require('../arguments.js')
 
 const WANTED = { requiresGrad: true }
@@ -53,10 +54,19 @@ class LayerNorm {
   }
 }
 
-/** x / sqrt(mean(x^2) + eps) * weight over the last axis. */
+/** LayerNorm over the channels of images (N, C, height, width). */
+class LayerNorm2d extends LayerNorm {
+  /** x normalised, of the same shape. */
+  forward (x) {
+    if (x.ndim !== 4) throw new PolygradError(`LayerNorm2d: x: shape [${x.shape}], expected 4 dimensions`)
+    return super.forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+  }
+}
+
+/** x / sqrt(mean(x^2) + eps) * weight over the last axis (arXiv:1910.07467). */
 class RMSNorm {
   constructor (dim, ...args) {
-    const { eps, elementwiseAffine } = named('RMSNorm', args, { eps: 1e-5, elementwiseAffine: true })
+    const { eps, elementwiseAffine } = named('RMSNorm', args, { eps: 1e-6, elementwiseAffine: true })
     this.eps = number(eps, 'RMSNorm: eps')
     this.weight = elementwiseAffine ? Tensor.ones(dim, WANTED) : null
   }
@@ -176,6 +186,13 @@ class Conv2d extends Conv {
   }
 }
 
+/** The convolution of x, shape (N, in, depth, height, width), with weight of shape (out, in/groups, …). */
+class Conv3d extends Conv {
+  constructor (inChannels, outChannels, kernelSize, ...args) {
+    super('Conv3d', 3, inChannels, outChannels, kernelSize, args)
+  }
+}
+
 class ConvTranspose {
   constructor (name, n, inChannels, outChannels, kernelSize, args) {
     const { stride, padding, outputPadding, dilation, groups, bias } = named(name, args, { ...CONV, outputPadding: 0 })
@@ -218,6 +235,7 @@ class Embedding {
   /** The rows of tokens idx, shape idx.shape + (embedSize). */
   forward (idx) {
     const nodes = [this.weight._node, nodeOf(idx, 'Embedding: idx')]
+    if (!dtypes.isInt(idx.dtype)) throw new TypeError(`Embedding: idx: Expected integer dtype for index, got ${idx.dtype}`)
     return made(lib.poly_gather(CTX, nodes[0].handle, null, 0, nodes[1].handle, null, 0, null, null), nodes)
   }
 }
@@ -250,12 +268,14 @@ class Sequential {
 module.exports = {
   Linear,
   LayerNorm,
+  LayerNorm2d,
   RMSNorm,
   GroupNorm,
   InstanceNorm,
   BatchNorm,
   Conv1d,
   Conv2d,
+  Conv3d,
   ConvTranspose1d,
   ConvTranspose2d,
   Embedding,

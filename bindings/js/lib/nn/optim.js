@@ -1,11 +1,24 @@
 'use strict'
 /** Optimizers: they hold parameters and change them by their gradients. */
 
-const { PolygradError } = require('../library.js')
+const { lib, PolygradError } = require('../library.js')
+const { CTX } = require('../graph.js')
 const { Tensor, assign, assignAsync, settle } = require('../tensor.js')
-const { Base, tidy, letGo } = require('../base.js')
+const { Base, tidy, letGo, several } = require('../base.js')
 const { tracing } = require('../trace.js')
-const { named, number } = require('../arguments.js')
+const { named, number, list, small, show } = require('../arguments.js')
+
+/** A setting: a number from 0 on and less than a limit. */
+function setting (value, what, below = Infinity) {
+  if (number(value, what) >= 0 && value < below) return value
+  throw new RangeError(`${what}: ${value}, expected 0 or more${below === Infinity ? '' : ` and less than ${below}`}`)
+}
+
+/** The numbers that a method's optimizer has, each checked. */
+function settings (name, values, limits = {}) {
+  for (const key in values) setting(values[key], `${name}: ${key}`, limits[key])
+  return values
+}
 
 /**
  * What all optimizers share. step() computes all new values from the old ones, in one program, and
@@ -20,8 +33,9 @@ class Optimizer {
     /** The parameters, each once: a model may use one in two places. */
     this.params = [...new Set(params)]
     if (this.params.length === 0) throw new PolygradError(`${name}: params: is empty, expected tensors`)
-    if (!(number(lr, `${name}: lr`) >= 0)) throw new RangeError(`${name}: lr: ${lr}, expected 0 or more`)
+    setting(lr, `${name}: lr`)
     for (const param of this.params) {
+      if (!(param instanceof Base)) throw new TypeError(`${name}: params: ${show(param)}, expected tensors`)
       settle(param)
       if (!param.requiresGrad) param.requiresGrad = true
     }
@@ -35,7 +49,7 @@ class Optimizer {
   }
 
   set lr (value) {
-    this._lr.data[0] = number(value, 'lr')
+    this._lr.data[0] = setting(value, `${this.constructor.name}: lr`)
   }
 
   /** Forgets the gradients of all parameters. */
@@ -72,16 +86,15 @@ class Optimizer {
     const chosen = this.params.map((_, i) => i).filter((i) => this.params[i].grad !== null)
     if (chosen.length === 0) return updates
     const shared = this._begin(updates)
-    for (const i of chosen) {
-      const param = this.params[i]
-      this._update(i, param.detach(), param.grad.detach(), updates, shared)
-    }
+    for (const i of chosen) this._update(i, this.params[i]._node, this.params[i].grad._node, updates, shared)
     return updates
   }
 
-  /** A tensor of zeros for each parameter. */
+  /** A tensor of zeros, of at least float32, for each parameter. */
   _state () {
-    return this.params.map((p) => Tensor.zeros(p.shape, { dtype: p.dtype }).realize().keep())
+    return this.params.map((p) => {
+      return Tensor.zeros(p.shape, { dtype: p.dtype === 'float64' ? 'float64' : 'float32' }).realize().keep()
+    })
   }
 
   /** Adds updates that concern no single parameter. */
@@ -90,82 +103,156 @@ class Optimizer {
   }
 }
 
-function add ({ targets, values }, target, value) {
-  targets.push(target)
-  values.push(value)
+function add ({ targets, values }, changed, news) {
+  targets.push(...changed)
+  values.push(...news)
+}
+
+/** Several optimizers whose step is one program. */
+class OptimizerGroup {
+  constructor (...optimizers) {
+    if (optimizers.length === 0) throw new PolygradError('OptimizerGroup: no optimizers, expected one or more')
+    for (const optimizer of optimizers) {
+      if (!(optimizer instanceof Optimizer)) throw new TypeError(`OptimizerGroup: ${show(optimizer)}, expected optimizers`)
+    }
+    this.optimizers = optimizers
+  }
+
+  /** The parameters of all optimizers. */
+  get params () {
+    return this.optimizers.flatMap((o) => o.params)
+  }
+
+  /** All updates of all optimizers. */
+  _updates () {
+    const updates = { targets: [], values: [] }
+    for (const { targets, values } of this.optimizers.map((o) => o._updates())) add(updates, targets, values)
+    return updates
+  }
+}
+for (const name of ['zeroGrad', 'step', 'stepAsync']) OptimizerGroup.prototype[name] = Optimizer.prototype[name]
+
+const LARS_DEFAULTS = {
+  lr: 0.001, momentum: 0.9, weightDecay: 1e-4, nsSteps: 0, nsCoefficients: null, nesterov: false, classic: true, preWd: true, tcoef: 0.001
 }
 
 /**
- * Gradient descent: g = grad + weightDecay * p; with momentum b = momentum * b + g, and then g = b, or
- * g + momentum * b with nesterov; p -= lr * g.
+ * Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888). The rate of a parameter p with the
+ * gradient g is lr * tcoef * |p| / (|g| + weightDecay * |p|), or lr if tcoef is 0. g += weightDecay * p;
+ * b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. nesterov looks one step
+ * ahead: momentum * b + g stands for b in the last step. With nsCoefficients the step is made orthogonal by nsSteps of
+ * Newton and Schulz's iteration. Without preWd the parameter itself shrinks, by lr * weightDecay.
  */
-class SGD extends Optimizer {
+class LARS extends Optimizer {
   constructor (params, ...args) {
-    const { lr, momentum, weightDecay, nesterov } = named('SGD', args, { lr: 0.01, momentum: 0, weightDecay: 0, nesterov: false })
-    super(params, lr)
-    this.momentum = number(momentum, 'SGD: momentum')
-    this.weightDecay = number(weightDecay, 'SGD: weightDecay')
-    this.nesterov = nesterov
-    this.b = momentum ? this._state() : []
+    const o = named('LARS', args, LARS_DEFAULTS)
+    super(params, o.lr)
+    const name = this.constructor.name
+    const { momentum, weightDecay, tcoef } = o
+    Object.assign(this, settings(name, { momentum, weightDecay, tcoef }))
+    this.nsSteps = small(o.nsSteps, `${name}: nsSteps`)
+    this.nsCoefficients = o.nsCoefficients === null ? [] : list(o.nsCoefficients).map((c) => number(c, `${name}: nsCoefficients`))
+    this.nesterov = o.nesterov
+    this.classic = o.classic
+    this.preWd = o.preWd
+    if (this.nsCoefficients.length > 0 && this.params.some((p) => p.ndim === 0)) {
+      throw new PolygradError(`${name}: params: a scalar, expected 1 dimension or more`)
+    }
+    this.b = momentum > 0 ? this._state() : []
   }
 
   _update (i, param, grad, updates) {
-    let g = this.weightDecay ? grad.add(param.mul(this.weightDecay)) : grad
-    if (this.momentum) {
-      const b = this.b[i].mul(this.momentum).add(g)
-      add(updates, this.b[i], b)
-      g = this.nesterov ? g.add(b.mul(this.momentum)) : b
-    }
-    add(updates, this.params[i], param.sub(this._lr.mul(g)))
+    const changed = this.b.length > 0 ? [this.params[i], this.b[i]] : [this.params[i]]
+    const nodes = [param, grad, this._lr._node, ...changed.slice(1).map((b) => b._node)]
+    const out = new BigUint64Array(2)
+    const factors = Float64Array.from(this.nsCoefficients)
+    const status = lib.poly_lars(CTX, nodes[0].handle, nodes[1].handle, nodes[2].handle, nodes[3]?.handle ?? 0, this.momentum,
+      this.weightDecay, this.tcoef, this.nesterov ? 1 : 0, this.classic ? 1 : 0, this.preWd ? 0 : 1, this.nsSteps,
+      factors.length > 0 ? factors : null, factors.length, out)
+    add(updates, changed, several(status, out, changed.length, nodes))
   }
 }
 
-/** Adam (Kingma and Ba, 2015); weightDecay is added to the gradient. */
-class Adam extends Optimizer {
+/**
+ * Gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b. nesterov looks one step ahead:
+ * p -= lr * (g + momentum * b). With classic the rate goes into the momentum: b = momentum * b + lr * g, p -= b.
+ */
+class SGD extends LARS {
   constructor (params, ...args) {
-    const { lr, betas, eps, weightDecay } = named('Adam', args, { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 })
-    super(params, lr)
-    this.betas = betas
-    this.eps = number(eps, 'Adam: eps')
-    this.weightDecay = number(weightDecay, 'Adam: weightDecay')
+    const o = named('SGD', args, { lr: 0.001, momentum: 0, weightDecay: 0, nesterov: false, classic: false })
+    super(params, { ...o, tcoef: 0 })
+  }
+}
+
+/**
+ * Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982): the step is
+ * newtonSchulz(g + momentum * b), of a parameter as a matrix of its first axis and all others together. It is meant for
+ * matrices: give biases, norms and embeddings to AdamW (see OptimizerGroup).
+ */
+class Muon extends LARS {
+  constructor (params, ...args) {
+    const o = named('Muon', args,
+      { lr: 0.001, momentum: 0.95, weightDecay: 0.1, nsSteps: 5, nsCoefficients: [3.4445, -4.775, 2.0315], nesterov: true })
+    super(params, { ...o, classic: false, preWd: false, tcoef: 0 })
+  }
+}
+
+/**
+ * Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962). With the betas b1 and b2,
+ * m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is
+ * s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weightDecay * p; p -= lr * |p| / |s| * s. A ratio of which a norm
+ * is 0 counts as 1; adam leaves it out.
+ */
+class LAMB extends Optimizer {
+  constructor (params, ...args) {
+    const o = named('LAMB', args, { lr: 0.001, betas: [0.9, 0.999], eps: 1e-6, weightDecay: 0, adam: false })
+    super(params, o.lr)
+    const name = this.constructor.name
+    if (list(o.betas).length !== 2) throw new PolygradError(`${name}: betas: ${show(o.betas)}, expected two numbers`)
+    this.betas = list(o.betas)
+    for (const beta of this.betas) setting(beta, `${name}: betas`, 1)
+    Object.assign(this, settings(name, { eps: o.eps, weightDecay: o.weightDecay }))
+    this.adam = o.adam
     this.m = this._state()
     this.v = this._state()
-    // The powers beta^t, in float64 because they come close to 1 and are subtracted from it.
-    this._powers = [0, 1].map(() => new Tensor(Float64Array.of(1), { shape: [] }))
+    // The powers b^t, in float64 because they come close to 1 and are subtracted from it.
+    this.powers = [0, 1].map(() => new Tensor(Float64Array.of(1), { shape: [] }))
   }
 
   _begin (updates) {
-    return this._powers.map((power, i) => {
-      const next = power.mul(this.betas[i])
-      add(updates, power, next)
-      return next.sub(1, { reverse: true }).reciprocal().float()
-    })
+    const powers = this.powers.map((power, i) => power.mul(this.betas[i]))
+    add(updates, this.powers, powers)
+    return powers.map((p) => p._node)
   }
 
-  _update (i, param, grad, updates, [first, second]) {
-    const [beta1, beta2] = this.betas
-    const g = this.weightDecay && !this._decoupled ? grad.add(param.mul(this.weightDecay)) : grad
-    const m = this.m[i].mul(beta1).add(g.mul(1 - beta1))
-    const v = this.v[i].mul(beta2).add(g.square().mul(1 - beta2))
-    const from = this.weightDecay && this._decoupled
-      ? param.mul(this._lr.mul(this.weightDecay).sub(1, { reverse: true }))
-      : param
-    const change = this._lr.mul(m.mul(first)).div(v.mul(second).sqrt().add(this.eps))
-    add(updates, this.params[i], from.sub(change))
-    add(updates, this.m[i], m)
-    add(updates, this.v[i], v)
+  _update (i, param, grad, updates, powers) {
+    const state = [this._lr._node, this.m[i]._node, this.v[i]._node]
+    const nodes = [param, grad, ...state, ...powers]
+    const out = new BigUint64Array(3)
+    const status = lib.poly_lamb(CTX, ...nodes.map((n) => n.handle), ...this.betas, this.eps, this.weightDecay, this.adam ? 1 : 0,
+      this._coupled ? 1 : 0, out)
+    add(updates, [this.params[i], this.m[i], this.v[i]], several(status, out, 3, nodes))
   }
 }
 
-/** Whether weight decay acts on the parameter itself rather than on its gradient. */
-Adam.prototype._decoupled = false
+/** Whether weight decay is added to the gradient. */
+LAMB.prototype._coupled = false
 
-/** Adam whose weight decay acts on the parameter itself (Loshchilov and Hutter, 2019). */
-class AdamW extends Adam {
+const ADAM = { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8 }
+
+/** Adam (Kingma and Ba, arXiv:1412.6980); weightDecay is added to the gradient. */
+class Adam extends LAMB {
   constructor (params, ...args) {
-    super(params, named('AdamW', args, { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0.01 }))
+    super(params, { ...named('Adam', args, { ...ADAM, weightDecay: 0 }), adam: true })
   }
 }
-AdamW.prototype._decoupled = true
+Adam.prototype._coupled = true
 
-module.exports = { Optimizer, SGD, Adam, AdamW }
+/** Adam whose weight decay acts on the parameter itself (Loshchilov and Hutter, arXiv:1711.05101). */
+class AdamW extends LAMB {
+  constructor (params, ...args) {
+    super(params, { ...named('AdamW', args, { ...ADAM, weightDecay: 0.01 }), adam: true })
+  }
+}
+
+module.exports = { Optimizer, OptimizerGroup, LARS, SGD, Muon, LAMB, Adam, AdamW }

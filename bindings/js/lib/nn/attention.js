@@ -1,0 +1,95 @@
+'use strict'
+/** Attention with several heads, and the block of a transformer. */
+
+const { PolygradError } = require('../library.js')
+const { Linear, LayerNorm, RMSNorm, Dropout } = require('./layers.js')
+const { named, integer, within, show } = require('../arguments.js')
+
+/** A count that divides another one. */
+function part (value, whole, what) {
+  const n = Number(integer(value, what))
+  if (n >= 1 && whole % n === 0) return n
+  throw new PolygradError(`${what}: ${n}, expected a part of ${whole}`)
+}
+
+/**
+ * Attention of numHeads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762). qProj, kProj and vProj
+ * (Linear) make queries, keys and values of embedDim / numHeads numbers for each head, oProj makes the result of what
+ * all heads give. numKvHeads, a divisor of numHeads, lets several query heads share one of keys and values (Ainslie et
+ * al., GQA, arXiv:2305.13245). dropout acts on the weights while Tensor.training is set.
+ */
+class MultiHeadAttention {
+  constructor (embedDim, numHeads, ...args) {
+    const name = 'MultiHeadAttention'
+    const { numKvHeads, bias, dropout } = named(name, args, { numKvHeads: null, bias: true, dropout: 0 })
+    this.numHeads = part(numHeads, embedDim, `${name}: numHeads`)
+    this.numKvHeads = part(numKvHeads ?? numHeads, numHeads, `${name}: numKvHeads`)
+    this.dropout = within(dropout, 0, 1, `${name}: dropout`)
+    this.headDim = embedDim / numHeads
+    const shared = this.headDim * this.numKvHeads
+    this.qProj = new Linear(embedDim, embedDim, bias)
+    this.kProj = new Linear(embedDim, shared, bias)
+    this.vProj = new Linear(embedDim, shared, bias)
+    this.oProj = new Linear(embedDim, embedDim, bias)
+  }
+
+  /**
+   * The attention of query (…, L, embedDim) to key and value (…, S, embedDim); key is query if it is not given, and
+   * value is key. attnMask, which broadcasts to (…, heads, L, S), is bool and tells which pairs may attend, or is added
+   * to the scores; isCausal hides what comes after the query.
+   */
+  forward (query, ...args) {
+    const { key, value, attnMask, isCausal } = named('MultiHeadAttention', args,
+      { key: null, value: null, attnMask: null, isCausal: false })
+    const source = key ?? query
+    const [q, k, v] = [[this.qProj, query], [this.kProj, source], [this.vProj, value ?? source]]
+      .map(([layer, x]) => layer.forward(x).unflatten(-1, [-1, this.headDim]).transpose(-3, -2))
+    const heads = q.scaledDotProductAttention(k, v, {
+      attnMask, dropoutP: this.dropout, isCausal, enableGqa: this.numKvHeads !== this.numHeads
+    })
+    return this.oProj.forward(heads.transpose(-3, -2).flatten(-2))
+  }
+}
+
+const NORMS = { layer: LayerNorm, rms: RMSNorm }
+
+/**
+ * The block of a transformer: attention, then two linear layers, each beside a way past it:
+ * x + attn(attnNorm(x)), and that plus down(activation(up(ffNorm(…)))). norm says which: "layer" or "rms"; without
+ * preNorm the norms come behind the sums instead. up has ffDim units, 4 * embedDim by default. dropout acts on weights
+ * of attention and on what is added, while Tensor.training is set. causal hides what comes later.
+ */
+class TransformerBlock {
+  constructor (embedDim, numHeads, ...args) {
+    const { ffDim, numKvHeads, bias, dropout, causal, preNorm, norm, activation } = named('TransformerBlock', args, {
+      ffDim: null, numKvHeads: null, bias: true, dropout: 0, causal: false, preNorm: true, norm: 'layer', activation: (x) => x.gelu()
+    })
+    if (!Object.hasOwn(NORMS, norm)) throw new PolygradError(`TransformerBlock: norm: ${show(norm)}, expected "layer" or "rms"`)
+    if (typeof activation !== 'function') throw new TypeError(`TransformerBlock: activation: ${show(activation)}, expected a function`)
+    const units = ffDim ?? 4 * embedDim
+    this.causal = causal
+    this.preNorm = preNorm
+    this.activation = activation
+    this.attnNorm = new NORMS[norm](embedDim)
+    this.attn = new MultiHeadAttention(embedDim, numHeads, { numKvHeads, bias, dropout })
+    this.ffNorm = new NORMS[norm](embedDim)
+    this.up = new Linear(embedDim, units, bias)
+    this.down = new Linear(units, embedDim, bias)
+    this.dropout = new Dropout(dropout)
+  }
+
+  /** A tensor of the shape of x, (…, L, embedDim); attnMask as in attention. */
+  forward (x, ...args) {
+    const { attnMask } = named('TransformerBlock', args, { attnMask: null })
+    const attend = (y) => this.dropout.forward(this.attn.forward(y, { attnMask, isCausal: this.causal }))
+    const feed = (y) => this.dropout.forward(this.down.forward(this.activation(this.up.forward(y))))
+    if (!this.preNorm) {
+      const y = this.attnNorm.forward(x.add(attend(x)))
+      return this.ffNorm.forward(y.add(feed(y)))
+    }
+    const y = x.add(attend(this.attnNorm.forward(x)))
+    return y.add(feed(this.ffNorm.forward(y)))
+  }
+}
+
+module.exports = { MultiHeadAttention, TransformerBlock }
