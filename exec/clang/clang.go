@@ -76,7 +76,7 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	for i, p := range progs {
 		names[i], lists[i] = "k"+strconv.Itoa(i), p.Linear
 	}
-	src, err := c.RenderAll(names, lists)
+	src, err := c.Render(names, lists)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 
 // List writes the function in C that clang compiles.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	code, err = c.RenderAll([]string{p.Name}, [][]*uop.UOp{p.Linear})
+	code, err = c.Render([]string{p.Name}, [][]*uop.UOp{p.Linear})
 	return "C", code, err
 }
 

@@ -12,18 +12,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// Render writes a kernel as a function
+// Render writes kernels into one source, each as a function
 //
 //	void name(void *const *bufs, const int64_t *vars)
 //
 // that takes one pointer per PARAM and the variables, both in the order in which
 // they stand in the list. The source compiles on its own.
-func Render(name string, list []*uop.UOp) (string, error) {
-	return RenderAll([]string{name}, [][]*uop.UOp{list})
-}
-
-// RenderAll writes several kernels into one source.
-func RenderAll(names []string, lists [][]*uop.UOp) (string, error) {
+func Render(names []string, lists [][]*uop.UOp) (string, error) {
 	var b strings.Builder
 	b.WriteString(prelude)
 	for i, name := range names {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // perf shows names of code that lies in no file if /tmp/perf-<pid>.map has them: address, size and name in each line.
@@ -32,7 +34,7 @@ func writePerfMap(texts []text, at []block) error {
 	perfMap.Lock()
 	defer perfMap.Unlock()
 	if perfMap.file == nil {
-		f, err := os.OpenFile(perfMapPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(perfMapPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return fmt.Errorf("POLY_PERF: %w", err)
 		}

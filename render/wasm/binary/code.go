@@ -37,9 +37,6 @@ func (c *Code) Local(t ValType) uint32 {
 	return uint32(len(c.params) + len(c.locals) - 1)
 }
 
-// Len is the number of bytes emitted so far.
-func (c *Code) Len() int { return len(c.buf) }
-
 // Op appends an instruction without immediates.
 func (c *Code) Op(op Op) {
 	switch op >> 8 {
