@@ -15,6 +15,10 @@ type builder struct {
 	first []initializer
 	// supply gives the node of a name, of the shape that the formulas want; nil for a new BUFFER.
 	supply func(name string, shape []int64) (*uop.UOp, error)
+	// stored is the type of the matrices, nil for float32.
+	stored *uop.DType
+	// matrices are those that were named so far.
+	matrices map[string]matrix
 }
 
 // initializer fills a buffer of a new instance.
@@ -49,7 +53,12 @@ func (b *builder) run(formulas func(b *builder) error) (err error) {
 
 // build runs the formulas of a family and makes an instance of what they named.
 func build(e *exec.Executor, formulas func(b *builder) error) (*Instance, error) {
-	b := &builder{d: Definition{Graph: uop.NewGraph()}}
+	return buildStored(e, nil, formulas)
+}
+
+// buildStored is build for matrices that are kept in a type, nil for float32.
+func buildStored(e *exec.Executor, stored *uop.DType, formulas func(b *builder) error) (*Instance, error) {
+	b := &builder{d: Definition{Graph: uop.NewGraph()}, stored: stored}
 	if err := b.run(formulas); err != nil {
 		return nil, err
 	}
@@ -67,6 +76,10 @@ func build(e *exec.Executor, formulas func(b *builder) error) (*Instance, error)
 
 // buffer makes a node of a shape.
 func (b *builder) buffer(what string, shape []int64) *uop.UOp {
+	return b.bufferOf(what, uop.Float32, shape)
+}
+
+func (b *builder) bufferOf(what string, dt *uop.DType, shape []int64) *uop.UOp {
 	n, err := elements(shape)
 	if err != nil {
 		panic(buildError{fmt.Errorf("%s: %w", what, err)})
@@ -76,7 +89,7 @@ func (b *builder) buffer(what string, shape []int64) *uop.UOp {
 			return u
 		}
 	}
-	return b.d.Graph.NewBuffer(tensor.DeviceName, n, uop.Float32)
+	return b.d.Graph.NewBuffer(tensor.DeviceName, n, dt)
 }
 
 // declare names a node, which may be nil.
@@ -115,9 +128,14 @@ func counting(data []float32) {
 
 // entry adds an entry point that stores a value of a shape in a new output buffer.
 func (b *builder) entry(name, output string, value *uop.UOp, shape ...int64) {
-	node := b.buffer(output, shape)
-	b.declare(Output, output, node, shape...)
-	b.d.Entries = append(b.d.Entries, Entry{name, b.d.Graph.Sink(nil, node.Store(value))})
+	b.d.Entries = append(b.d.Entries, Entry{name, b.d.Graph.Sink(nil, b.output(output, value, shape...))})
+}
+
+// output makes an output buffer that a value is stored in.
+func (b *builder) output(name string, value *uop.UOp, shape ...int64) *uop.UOp {
+	node := b.buffer(name, shape)
+	b.declare(Output, name, node, shape...)
+	return node.Store(value)
 }
 
 // supervised names input, output, and, with a loss, target and loss.

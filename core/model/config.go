@@ -92,6 +92,19 @@ func (c *Config) Text(name, fallback string) string {
 	return fallback
 }
 
+// Object is an object, nil if there is none of that name or it is null.
+func (c *Config) Object(name string) (*Config, error) {
+	raw, ok := c.values[strings.ToLower(name)]
+	if !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	o, err := ParseConfig(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return o, nil
+}
+
 // True reports whether the value is the JSON word true; fallback if there is none of that name.
 func (c *Config) True(name string, fallback bool) bool {
 	v, ok := c.values[strings.ToLower(name)]

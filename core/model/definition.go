@@ -41,6 +41,10 @@ type Variable struct {
 	Shape []int64
 	// Node is the BUFFER, nil if no entry point uses it.
 	Node *uop.UOp
+	// Stored is the type of an array that the instance keeps beside its float32 buffers (see storages), nil for a buffer.
+	// Of one of int8, PerColumn says that the columns have the factors, else the rows.
+	Stored    *uop.DType
+	PerColumn bool
 }
 
 // Entry is a program of a definition: a SINK of STOREs and ASSIGNs.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -19,8 +20,9 @@ type GPT2Config struct {
 	Activation string
 }
 
-var gpt2Activations = map[string]activation{
-	"": tensor.Gelu, "gelu_new": tensor.Gelu, "gelu_fast": tensor.Gelu, "gelu_pytorch_tanh": tensor.Gelu, "gelu": exactGelu,
+// hfActivations are the activations by their names in configurations.
+var hfActivations = map[string]activation{
+	"gelu_new": tensor.Gelu, "gelu_fast": tensor.Gelu, "gelu_pytorch_tanh": tensor.Gelu, "gelu": exactGelu,
 	"quick_gelu": tensor.QuickGelu, "relu": tensor.ReluNaN, "silu": tensor.Silu, "swish": tensor.Silu, "tanh": tensor.Tanh,
 	"sigmoid": tensor.Sigmoid,
 }
@@ -47,7 +49,7 @@ func (c *GPT2Config) check(batch int64) (activation, error) {
 			return nil, fmt.Errorf("%s: %d, expected at least 1", v.name, v.n)
 		}
 	}
-	act, ok := gpt2Activations[c.Activation]
+	act, ok := hfActivations[cmp.Or(c.Activation, "gelu_new")]
 	switch {
 	case c.Layer > maxLayers:
 		return nil, fmt.Errorf("n_layer: %d, expected at most %d", c.Layer, maxLayers)
@@ -70,89 +72,79 @@ func NewGPT2(e *exec.Executor, c GPT2Config, batch int64) (*Instance, error) {
 	act, err := c.check(batch)
 	if err == nil {
 		var m *Instance
-		m, err = build(e, func(b *builder) error { gpt2{b, c, act, batch}.define(); return nil })
+		m, err = build(e, func(b *builder) error { gpt2{c, act}.define(b, batch); return nil })
 		if err == nil {
+			m.text = gpt2{c, act}
 			return m, nil
 		}
 	}
 	return nil, fmt.Errorf("model.NewGPT2: config: %w", err)
 }
 
+// gpt2 are the formulas of GPT-2.
 type gpt2 struct {
-	*builder
-	c     GPT2Config
-	act   activation
-	batch int64
+	c   GPT2Config
+	act activation
 }
 
-func (g gpt2) define() {
-	c := g.c
-	x, positions := g.buffer("x", []int64{g.batch, c.MaxSeq}), g.buffer("positions", []int64{1, c.MaxSeq})
-	wte := g.param("wte.weight", nil, c.Vocab, c.Embd)
-	wpe := g.param("wpe.weight", nil, c.MaxSeq, c.Embd)
-	look := func(table, at *uop.UOp, rows int64) *uop.UOp {
-		i := must(tensor.Cast(shaped(at, []int64{rows, c.MaxSeq}), uop.Int32))
-		return must(tensor.Embedding(table, i))
-	}
-	h := once(must(tensor.Add(look(wte, x, g.batch), look(wpe, positions, 1))))
-	for l := range c.Layer {
+func (g gpt2) size() decoderSize {
+	return decoderSize{vocab: g.c.Vocab, room: g.c.MaxSeq, layers: g.c.Layer, heads: g.c.Head, width: g.c.Embd / g.c.Head}
+}
+
+func (g gpt2) define(b *builder, batch int64) {
+	b.languageModel(g, batch, g.c.MaxSeq, func() {
+		b.declare(Input, "arange", nil, g.c.MaxSeq)
+		b.declare(Aux, "vocab_arange", nil, g.c.Vocab)
+		b.first = append(b.first, initializer{"arange", counting}, initializer{"vocab_arange", counting})
+	})
+}
+
+// table is the table of tokens, which also gives the logits.
+func (g gpt2) table(b *builder) matrix { return b.matrix("wte.weight", g.c.Vocab, g.c.Embd, false) }
+
+func (g gpt2) stack(b *builder, s *span) *uop.UOp {
+	wte := g.table(b)
+	wpe := b.param("wpe.weight", nil, g.c.MaxSeq, g.c.Embd)
+	h := once(must(tensor.Add(wte.rows(s.tokens), must(tensor.Embedding(wpe, s.positions)))))
+	for l := range g.c.Layer {
 		at := fmt.Sprintf("h.%d.", l)
-		h = must(tensor.Add(h, g.attention(at+"attn.", g.norm(at+"ln_1", h))))
-		h = must(tensor.Add(h, g.feedForward(at+"mlp.", g.norm(at+"ln_2", h))))
+		h = must(tensor.Add(h, g.attention(b, s, l, at+"attn.", g.norm(b, at+"ln_1", h))))
+		h = must(tensor.Add(h, g.feedForward(b, at+"mlp.", g.norm(b, at+"ln_2", h))))
 		h = once(h)
 	}
-	logits := must(tensor.Linear(once(g.norm("ln_f", h)), wte, nil))
-	g.declare(Input, "x", x, g.batch, c.MaxSeq)
-	g.entry(EntryForward, "output", logits, g.batch, c.MaxSeq, c.Vocab)
-	g.declare(Input, "positions", positions, 1, c.MaxSeq)
-	g.declare(Input, "arange", nil, c.MaxSeq)
-	g.declare(Aux, "vocab_arange", nil, c.Vocab)
-	for _, name := range []string{"positions", "arange", "vocab_arange"} {
-		g.first = append(g.first, initializer{name, counting})
-	}
-	g.entry(EntryLoss, "loss", must(tensor.Sum(must(tensor.Square(logits)), nil, false)), 1)
+	return once(g.norm(b, "ln_f", h))
 }
 
+func (g gpt2) logits(b *builder, h *uop.UOp) *uop.UOp { return g.table(b).times(h) }
+
 // norm is a layer normalization over the last axis with scale and shift.
-func (g gpt2) norm(name string, h *uop.UOp) *uop.UOp {
-	w, b := g.param(name+".weight", nil, g.c.Embd), g.param(name+".bias", nil, g.c.Embd)
-	n := must(tensor.LayerNorm(h, []int{-1}, g.c.NormEps))
-	return must(tensor.Add(must(tensor.Mul(n, w)), b))
+func (g gpt2) norm(b *builder, name string, h *uop.UOp) *uop.UOp {
+	return b.layerNorm(name, h, g.c.Embd, g.c.NormEps)
 }
 
 // linear is h @ w + b for a weight of shape (in, out), as GPT-2 keeps them.
-func (g gpt2) linear(name string, h *uop.UOp, in, out int64) *uop.UOp {
-	w, b := g.param(name+".weight", nil, in, out), g.param(name+".bias", nil, out)
-	return once(must(tensor.Add(must(tensor.MatMul(once(h), w)), b)))
+func (g gpt2) linear(b *builder, name string, h *uop.UOp, in, out int64) *uop.UOp {
+	w, bias := b.matrix(name+".weight", out, in, true), b.param(name+".bias", nil, out)
+	return once(must(tensor.Add(w.times(once(h)), bias)))
 }
 
-func (g gpt2) attention(name string, h *uop.UOp) *uop.UOp {
+func (g gpt2) attention(b *builder, s *span, l int64, name string, h *uop.UOp) *uop.UOp {
 	c := g.c
-	width := c.Embd / c.Head
-	qkv := g.linear(name+"c_attn", h, c.Embd, 3*c.Embd)
+	qkv := g.linear(b, name+"c_attn", h, c.Embd, 3*c.Embd)
 	var parts [3]*uop.UOp
 	for i := range parts {
 		at := int64(i) * c.Embd
-		part := must(tensor.Shrink(qkv, []uop.Pair{
-			{Lo: uop.N(0), Hi: uop.N(g.batch)}, {Lo: uop.N(0), Hi: uop.N(c.MaxSeq)}, {Lo: uop.N(at), Hi: uop.N(at + c.Embd)},
-		}))
-		part = shaped(part, []int64{g.batch, c.MaxSeq, c.Head, width})
-		parts[i] = once(must(tensor.Transpose(part, 1, 2)))
+		parts[i] = once(splitHeads(columns(qkv, at, at+c.Embd), c.Head))
 	}
-	scores := must(tensor.MatMul(parts[0], must(tensor.Transpose(parts[1], 2, 3))))
-	scores = once(must(tensor.Mul(scores, number(scores, 1/math.Sqrt(float64(width))))))
-	seen := must(tensor.Tril(must(tensor.Full(g.d.Graph, uop.ShapeOf(c.MaxSeq, c.MaxSeq), uop.BoolConst(true), uop.Bool)), 0))
-	weights := once(must(tensor.Softmax(must(tensor.Where(seen, scores, number(scores, math.Inf(-1)))), -1)))
-	o := must(tensor.MatMul(weights, parts[2]))
-	o = shaped(must(tensor.Transpose(o, 1, 2)), []int64{g.batch, c.MaxSeq, c.Embd})
-	return g.linear(name+"c_proj", o, c.Embd, c.Embd)
+	o := joinHeads(s.attend(l, parts[0], parts[1], parts[2]))
+	return g.linear(b, name+"c_proj", o, c.Embd, c.Embd)
 }
 
-func (g gpt2) feedForward(name string, h *uop.UOp) *uop.UOp {
+func (g gpt2) feedForward(b *builder, name string, h *uop.UOp) *uop.UOp {
 	inner := g.c.Inner
 	if inner == 0 {
 		inner = 4 * g.c.Embd
 	}
-	h = must(g.act(g.linear(name+"c_fc", h, g.c.Embd, inner)))
-	return g.linear(name+"c_proj", h, inner, g.c.Embd)
+	h = must(g.act(g.linear(b, name+"c_fc", h, g.c.Embd, inner)))
+	return g.linear(b, name+"c_proj", h, inner, g.c.Embd)
 }

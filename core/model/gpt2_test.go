@@ -285,7 +285,7 @@ func TestGPT2Trains(t *testing.T) {
 }
 
 func TestBadModels(t *testing.T) {
-	for _, config := range []string{"", "{}", `{"model_type":"bert"}`, tinyConfig[:20],
+	for _, config := range []string{"", "{}", `{"model_type":"t5"}`, tinyConfig[:20],
 		`{"model_type":"gpt2","n_embd":7}`, `{"model_type":"gpt2","n_layer":0}`, `{"model_type":"gpt2","n_embd":12,"n_layer":1000000}`, `{"model_type":"gpt2","activation_function":"x"}`,
 		`{"model_type":"gpt2","tie_word_embeddings":false}`, `{"model_type":"gpt2","vocab_size":-1}`} {
 		if m, err := LoadHF(device(t), []byte(config), nil, 1, 4); err == nil {

@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,53 +11,217 @@ import (
 	"polygrad/exec"
 )
 
+// HFOptions are what LoadHFWith can do besides reading files.
+type HFOptions struct {
+	// Batch is the number of rows of the entry points, Seq that of tokens in each; 0: as many as the model allows, but
+	// for models with rotary positions at most 4096.
+	Batch, Seq int64
+	// Weights is the type in which matrices are kept: float32, float16, bfloat16 or int8; "" is float32. Only models
+	// of float32 can be trained and saved.
+	Weights string
+}
+
 // LoadHF makes a model of a Hugging Face config.json and the safetensors files beside it, for batch rows of seq
 // tokens (0: as many as the model allows). Numbers of any type become float32. Files that cannot be read and tensors
 // that do not fit are left out and noted (Notes).
 func LoadHF(e *exec.Executor, config []byte, weights [][]byte, batch, seq int64) (*Instance, error) {
-	c, err := hfConfig(config, seq)
+	return LoadHFWith(e, config, weights, HFOptions{Batch: batch, Seq: seq})
+}
+
+// LoadHFWith is LoadHF with options. The model types are those of hfFamilies.
+func LoadHFWith(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
+	m, err := loadHF(e, config, weights, o)
 	if err != nil {
 		return nil, fmt.Errorf("model.LoadHF: %w", err)
-	}
-	m, err := NewGPT2(e, c, batch)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	seen := map[string]bool{}
-	for i, b := range weights {
-		f, err := files.Read(b, files.Safetensors, false)
-		if err != nil {
-			m.notes = append(m.notes, fmt.Sprintf("files[%d]: %v", i, errors.Unwrap(err)))
-			continue
-		}
-		for _, t := range f.Tensors {
-			m.loadHF(t, seen)
-		}
-		f.Close()
-	}
-	for _, p := range m.params {
-		if !seen[p.Name] {
-			m.notes = append(m.notes, fmt.Sprintf("parameter %q is missing", p.Name))
-		}
 	}
 	return m, nil
 }
 
+// hfModel is a model as a configuration describes it.
+type hfModel struct {
+	define func(b *builder)
+	// text is set for causal language models.
+	text decoder
+	// names are the names of parameters for those of files.
+	names hfNames
+}
+
+// hfNames turns the names of tensors in files into those of parameters.
+type hfNames struct {
+	// prefixes are left out, the first one that a name begins with.
+	prefixes []string
+	// silent are the ends of names of tensors that hold nothing that the model needs.
+	silent []string
+	// old are ends of names as old files have them.
+	old map[string]string
+}
+
+// of is the name of the parameter; ok is false if the tensor is not needed.
+func (n *hfNames) of(name string) (param string, ok bool) {
+	for _, p := range n.prefixes {
+		if rest, found := strings.CutPrefix(name, p); found {
+			name = rest
+			break
+		}
+	}
+	for _, s := range n.silent {
+		if strings.HasSuffix(name, s) {
+			return "", false
+		}
+	}
+	for from, to := range n.old {
+		if rest, found := strings.CutSuffix(name, from); found {
+			name = rest + to
+		}
+	}
+	return name, true
+}
+
+var (
+	gpt2Names  = hfNames{prefixes: []string{"transformer.", "model."}, silent: []string{".attn.bias", ".attn.masked_bias", "lm_head.weight"}}
+	llamaNames = hfNames{prefixes: []string{"model."}, silent: []string{"rotary_emb.inv_freq"}}
+	bertNames  = hfNames{
+		prefixes: []string{"bert."},
+		silent:   []string{"embeddings.position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+		old:      map[string]string{"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
+	}
+)
+
+// hfFamilies read the configurations of the model types. has tells whether the files hold a tensor.
+var hfFamilies = map[string]func(kind string, j *Config, o HFOptions, has func(name string) bool) (*hfModel, error){
+	"gpt2": readGPT2, "llama": readLlama, "mistral": readLlama, "qwen2": readLlama, "qwen3": readLlama, "bert": readBert,
+}
+
+func readGPT2(_ string, j *Config, o HFOptions, _ func(string) bool) (*hfModel, error) {
+	c, err := gpt2Config(j, o.Seq)
+	if err != nil {
+		return nil, err
+	}
+	act, err := c.check(o.Batch)
+	if err != nil {
+		return nil, err
+	}
+	g := gpt2{c, act}
+	return &hfModel{define: func(b *builder) { g.define(b, o.Batch) }, text: g, names: gpt2Names}, nil
+}
+
+func readLlama(kind string, j *Config, o HFOptions, _ func(string) bool) (*hfModel, error) {
+	c, err := llamaConfig(kind, j, o.Seq)
+	if err != nil {
+		return nil, err
+	}
+	names := llamaNames
+	if c.tied {
+		names.silent = append(slices.Clone(names.silent), "lm_head.weight")
+	}
+	return &hfModel{define: func(b *builder) { c.define(b, o.Batch) }, text: c, names: names}, nil
+}
+
+func readBert(_ string, j *Config, o HFOptions, has func(string) bool) (*hfModel, error) {
+	c, err := bertConfig(j, o.Seq, has)
+	if err != nil {
+		return nil, err
+	}
+	return &hfModel{define: func(b *builder) { c.define(b, o.Batch) }, names: bertNames}, nil
+}
+
+func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
+	dt, err := storage(o.Weights)
+	if err != nil {
+		return nil, err
+	}
+	j, err := ParseConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	kind := j.Text("model_type", "")
+	read := hfFamilies[kind]
+	if read == nil {
+		return nil, fmt.Errorf("config: model_type: %q, expected one of %q", kind, slices.Sorted(maps.Keys(hfFamilies)))
+	}
+	if o.Batch < 1 || o.Batch > 1<<30 {
+		return nil, fmt.Errorf("batch: %d, expected at least 1", o.Batch)
+	}
+	opened := make([]*files.File, len(weights))
+	there, notes := map[string]bool{}, []string(nil)
+	for i, b := range weights {
+		f, err := files.Read(b, files.Safetensors, false)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("files[%d]: %v", i, errors.Unwrap(err)))
+			continue
+		}
+		defer f.Close()
+		opened[i] = f
+		for _, t := range f.Tensors {
+			there[t.Name] = true
+		}
+	}
+	c, err := read(kind, j, o, func(name string) bool { return there[name] || there["bert."+name] })
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	m, err := buildStored(e, dt, func(b *builder) error { c.define(b); return nil })
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	m.text, m.notes = c.text, notes
+	m.loadFiles(opened, &c.names)
+	return m, nil
+}
+
+// loadFiles reads the parameters.
+func (m *Instance) loadFiles(opened []*files.File, names *hfNames) {
+	note := func(format string, a ...any) { m.notes = append(m.notes, fmt.Sprintf(format, a...)) }
+	seen := map[string]bool{}
+	for _, f := range opened {
+		if f == nil {
+			continue
+		}
+		for _, t := range f.Tensors {
+			name, ok := names.of(t.Name)
+			if !ok {
+				continue
+			}
+			seen[name] = true
+			if s := m.storedArray(name); s != nil {
+				if err := s.load(t, m.storedArray(scaleOf(name))); err != nil {
+					note("tensor %q: %v", t.Name, err)
+				}
+			} else {
+				m.loadTensor(name, t, note)
+			}
+		}
+	}
+	for _, p := range m.params {
+		if !seen[p.Name] {
+			note("parameter %q is missing", p.Name)
+		}
+	}
+	for _, s := range m.stored {
+		if !seen[s.name] && !seen[strings.TrimSuffix(s.name, scaleOf(""))] {
+			note("parameter %q is missing", s.name)
+		}
+	}
+}
+
+// loadTensor copies a tensor to the parameter of a name. Of a larger one the first elements count: position tables hold
+// more rows than the model was made for.
+func (m *Instance) loadTensor(name string, t *files.Tensor, note func(format string, a ...any)) {
+	b := m.named[name]
+	if b == nil || b.Role != Param {
+		note("tensor %q: the model has no such parameter", t.Name)
+		return
+	}
+	rows := len(t.Shape) == len(b.Shape) && slices.Equal(t.Shape[1:], b.Shape[1:]) && t.Shape[0] >= b.Shape[0]
+	if err := t.Floats(b.Data); err != nil {
+		note("tensor %q: shape %v, expected %v", t.Name, t.Shape, b.Shape)
+	} else if !rows {
+		note("tensor %q: shape %v was read as %v", t.Name, t.Shape, b.Shape)
+	}
+}
+
 // gpt2Positions is the number of tokens that GPT-2 takes if its configuration does not say.
 const gpt2Positions = 1024
-
-func hfConfig(text []byte, seq int64) (GPT2Config, error) {
-	j, err := ParseConfig(text)
-	if err != nil {
-		return GPT2Config{}, fmt.Errorf("config: %w", err)
-	}
-	if kind := j.Text("model_type", ""); kind != "gpt2" {
-		return GPT2Config{}, fmt.Errorf("config: model_type: %q, expected \"gpt2\"", kind)
-	}
-	return gpt2Config(j, seq)
-}
 
 // gpt2Config reads the keys of a config.json.
 func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
@@ -76,29 +241,8 @@ func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
 		want bool
 	}{{"scale_attn_weights", true}, {"scale_attn_by_inverse_layer_idx", false}, {"tie_word_embeddings", true}, {"add_cross_attention", false}} {
 		if j.True(option.name, option.want) != option.want {
-			return c, fmt.Errorf("config: %s: %t, expected %t", option.name, !option.want, option.want)
+			return c, fmt.Errorf("%s: %t, expected %t", option.name, !option.want, option.want)
 		}
 	}
 	return c, nil
-}
-
-// loadHF copies a tensor to the parameter of its name. Of a larger one the first elements count: position tables
-// hold more rows than the model was made for.
-func (m *Instance) loadHF(t *files.Tensor, seen map[string]bool) {
-	name := strings.TrimPrefix(strings.TrimPrefix(t.Name, "transformer."), "model.")
-	if strings.HasSuffix(name, ".attn.bias") || strings.HasSuffix(name, ".attn.masked_bias") || name == "lm_head.weight" {
-		return
-	}
-	b := m.named[name]
-	if b == nil || b.Role != Param {
-		m.notes = append(m.notes, fmt.Sprintf("tensor %q: the model has no such parameter", t.Name))
-		return
-	}
-	rows := len(t.Shape) == len(b.Shape) && slices.Equal(t.Shape[1:], b.Shape[1:]) && t.Shape[0] >= b.Shape[0]
-	if err := t.Floats(b.Data); err != nil {
-		m.notes = append(m.notes, fmt.Sprintf("tensor %q: shape %v, expected %v", t.Name, t.Shape, b.Shape))
-	} else if !rows {
-		m.notes = append(m.notes, fmt.Sprintf("tensor %q: shape %v was read as %v", t.Name, t.Shape, b.Shape))
-	}
-	seen[name] = true
 }

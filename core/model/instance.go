@@ -44,6 +44,11 @@ type Instance struct {
 	named   map[string]*Buffer
 	memory  *block
 	flat    []float32 // all parameters, with what lies between them
+	// stored are the matrices that are kept in another type than float32.
+	stored       []*stored
+	storedMemory *block
+	// text is the language model that the instance is, nil if it is none.
+	text decoder
 
 	ir       []byte    // as it was loaded, nil if the definition was made here
 	sections []Section // of a loaded bundle, which the package does not know
@@ -66,17 +71,35 @@ type entry struct {
 // New gives a definition memory, all zeros.
 func New(d *Definition, e *exec.Executor) (*Instance, error) {
 	m := &Instance{exec: e, g: d.Graph, named: map[string]*Buffer{}}
-	if err := m.allocate(d.Variables); err != nil {
+	var plain, others []Variable
+	for _, v := range d.Variables {
+		if v.Stored == nil {
+			plain = append(plain, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+	err := m.allocate(plain)
+	if err == nil && len(others) > 0 {
+		if err = m.allocateStored(others); err != nil {
+			m.memory.free()
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("model.New: definition: %w", err)
 	}
 	known := map[*uop.UOp]bool{}
 	for _, b := range m.buffers {
 		known[b.node] = true
 	}
+	for _, s := range m.stored {
+		known[s.node] = true
+	}
 	for _, en := range d.Entries {
 		for _, u := range en.Sink.Toposort() {
 			if u.Op == uop.Buffer && !known[u] {
 				m.memory.free()
+				m.storedMemory.free()
 				return nil, fmt.Errorf("model.New: definition: entry %q uses a buffer of %s elements that has no name", en.Name, u.Arg)
 			}
 		}
@@ -142,6 +165,8 @@ func (m *Instance) Free() {
 	}
 	m.freed = true
 	m.memory.free()
+	m.storedMemory.free()
+	m.stored = nil
 	m.training.free()
 	m.entries = nil
 	for _, b := range m.buffers {

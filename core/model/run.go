@@ -29,8 +29,17 @@ func (m *Instance) Call(name string, feeds []Feed) (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.freed {
-		return fmt.Errorf("model.Instance.Call: %w", ErrFreed)
+		err = ErrFreed
+	} else {
+		err = m.call(name, feeds)
 	}
+	if err != nil {
+		return fmt.Errorf("model.Instance.Call: %w", err)
+	}
+	return nil
+}
+
+func (m *Instance) call(name string, feeds []Feed) error {
 	e, err := m.entry(name)
 	if err == nil && e.run == nil {
 		e.run, err = m.exec.Compile(e.sink)
@@ -41,10 +50,7 @@ func (m *Instance) Call(name string, feeds []Feed) (err error) {
 	if err == nil {
 		err = e.run.Run(m.bind(e.run, nil), nil)
 	}
-	if err != nil {
-		return fmt.Errorf("model.Instance.Call: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Forward runs the entry point "forward".
@@ -72,6 +78,9 @@ func (m *Instance) bind(s *exec.Step, more map[*uop.UOp][]float32) []exec.Bindin
 		if b.node != nil {
 			binds = append(binds, binding(b.node, b.Data))
 		}
+	}
+	for _, s := range m.stored {
+		binds = append(binds, exec.Binding{Buffer: s.node, Ptr: unsafe.Pointer(unsafe.SliceData(s.data)), Bytes: int64(len(s.data))})
 	}
 	for node, data := range more {
 		binds = append(binds, binding(node, data))

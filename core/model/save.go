@@ -27,10 +27,13 @@ func (m *Instance) exportIR() ([]byte, error) {
 	if m.freed {
 		return nil, ErrFreed
 	}
+	if err := m.needFloats("a file"); err != nil {
+		return nil, err
+	}
 	if m.ir == nil {
 		d := Definition{Graph: m.g}
 		for _, b := range m.buffers {
-			d.Variables = append(d.Variables, Variable{b.Name, b.Role, b.Shape, b.node})
+			d.Variables = append(d.Variables, Variable{Name: b.Name, Role: b.Role, Shape: b.Shape, Node: b.node})
 		}
 		for _, e := range m.entries {
 			d.Entries = append(d.Entries, Entry{e.name, e.sink})
@@ -50,6 +53,9 @@ func (m *Instance) ExportWeights() ([]byte, error) {
 	defer m.mu.Unlock()
 	if m.freed {
 		return nil, fmt.Errorf("model.Instance.ExportWeights: %w", ErrFreed)
+	}
+	if err := m.needFloats("a file"); err != nil {
+		return nil, fmt.Errorf("model.Instance.ExportWeights: %w", err)
 	}
 	if len(m.params) == 0 {
 		return nil, nil
@@ -90,6 +96,9 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 	defer m.mu.Unlock()
 	if m.freed {
 		return fmt.Errorf("model.Instance.ImportWeights: %w", ErrFreed)
+	}
+	if err := m.needFloats("ImportWeights"); err != nil {
+		return fmt.Errorf("model.Instance.ImportWeights: %w", err)
 	}
 	f, err := files.Read(file, files.Safetensors, false)
 	if err != nil {

@@ -127,6 +127,9 @@ func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {
 	if m.freed {
 		return 0, ErrFreed
 	}
+	if err := m.needFloats("training"); err != nil {
+		return 0, err
+	}
 	e, err := m.entry(name)
 	if err != nil {
 		return 0, err

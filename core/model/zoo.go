@@ -19,7 +19,7 @@ var kinds = map[string]func(b *builder, c *Config) error{
 		batch := c.common().batch
 		act, err := g.check(batch)
 		if err == nil {
-			gpt2{b, g, act, batch}.define()
+			gpt2{g, act}.define(b, batch)
 		}
 		return err
 	},

@@ -1,0 +1,126 @@
+package model
+
+import (
+	"math"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// decoder is the formulas of a causal language model.
+type decoder interface {
+	size() decoderSize
+	// stack is the value (batch, n, width of the model) of each token after all layers.
+	stack(b *builder, s *span) *uop.UOp
+	// logits are those of values of tokens.
+	logits(b *builder, h *uop.UOp) *uop.UOp
+}
+
+// decoderSize is what memory and masks of a decoder depend on.
+type decoderSize struct {
+	vocab, room, layers int64
+	// heads are those of keys and values, width is that of one.
+	heads, width int64
+	// window is how many tokens, itself included, a token sees, 0 for all before it.
+	window int64
+}
+
+// span is what one program of a language model works on: n tokens of each row.
+type span struct {
+	batch, n int64
+	// tokens (batch, n) and positions (batch or 1, n) are int32.
+	tokens, positions *uop.UOp
+	// attend gives what queries (batch, heads, queries a head * n, width) see in layer l, whose keys and values of the span
+	// are (batch, heads, n, width).
+	attend func(l int64, q, k, v *uop.UOp) *uop.UOp
+}
+
+// attention is softmax(q kᵀ / sqrt(width)) v where query i sees key j if seen (…, 1, n, m) is true. The queries of one head
+// of keys, (batch, heads, n * any, width), are n tokens for one query head after the other.
+func attention(q, k, v, seen *uop.UOp) *uop.UOp {
+	scores := must(tensor.MatMul(q, must(tensor.Transpose(k, -2, -1))))
+	s := q.Shape()
+	scores = must(tensor.Mul(scores, number(scores, 1/math.Sqrt(float64(s[3].N)))))
+	all := scores.Shape()
+	n := seen.Shape()[2].N
+	shared := s[2].N != n
+	if shared {
+		scores = must(tensor.Reshape(scores, uop.Shape{s[0], s[1], uop.N(s[2].N / n), uop.N(n), all[3]}))
+		seen = must(tensor.Unsqueeze(seen, 1))
+	}
+	weights := must(tensor.Softmax(must(tensor.Where(seen, once(scores), number(scores, math.Inf(-1)))), -1))
+	if shared {
+		weights = must(tensor.Reshape(weights, all))
+	}
+	return must(tensor.MatMul(once(weights), v))
+}
+
+// seenKeys says which of m keys each query sees: those that are not after it, nor out of the window. at are the places of
+// the queries, (n).
+func seenKeys(at *uop.UOp, m, window int64) *uop.UOp {
+	n := at.Shape()[0].N
+	keys := shaped(must(tensor.Arange(at.Graph(), uop.Int(0), uop.Int(m), uop.Int(1), uop.Int32)), []int64{1, m})
+	at = shaped(at, []int64{n, 1})
+	seen := must(tensor.Le(keys, at))
+	if window > 0 {
+		near := must(tensor.Gt(must(tensor.Add(keys, must(tensor.Scalar(keys, uop.Int(window))))), at))
+		seen = must(tensor.BitAnd(seen, near))
+	}
+	return shaped(seen, []int64{1, 1, n, m})
+}
+
+// splitHeads is h (batch, n, heads * width) as (batch, heads, n, width).
+func splitHeads(h *uop.UOp, heads int64) *uop.UOp {
+	s, _ := h.Shape().Ints()
+	return must(tensor.Transpose(shaped(h, []int64{s[0], s[1], heads, s[2] / heads}), 1, 2))
+}
+
+// joinHeads is the way back.
+func joinHeads(h *uop.UOp) *uop.UOp {
+	s, _ := h.Shape().Ints()
+	return shaped(must(tensor.Transpose(h, 1, 2)), []int64{s[0], s[2], s[1] * s[3]})
+}
+
+// columns are the columns from lo to hi-1 of the last axis.
+func columns(h *uop.UOp, lo, hi int64) *uop.UOp {
+	s := h.Shape()
+	pairs := make([]uop.Pair, len(s))
+	for i, n := range s {
+		pairs[i] = uop.Pair{Lo: uop.N(0), Hi: n}
+	}
+	pairs[len(s)-1] = uop.Pair{Lo: uop.N(lo), Hi: uop.N(hi)}
+	return must(tensor.Shrink(h, pairs))
+}
+
+// wholeSpan is the span of a program that sees rows of n tokens at once, numbers in the inputs x and positions.
+func (b *builder) wholeSpan(batch, n, window int64) (s *span, x, positions *uop.UOp) {
+	x, positions = b.buffer("x", []int64{batch, n}), b.buffer("positions", []int64{1, n})
+	s = &span{batch: batch, n: n, tokens: b.whole(x, batch, n), positions: b.whole(positions, 1, n)}
+	at := must(tensor.Arange(b.d.Graph, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32))
+	s.attend = func(_ int64, q, k, v *uop.UOp) *uop.UOp { return attention(q, k, v, seenKeys(at, n, window)) }
+	return s, x, positions
+}
+
+// whole are the numbers of an input as int32.
+func (b *builder) whole(input *uop.UOp, shape ...int64) *uop.UOp {
+	return must(tensor.Cast(shaped(input, shape), uop.Int32))
+}
+
+// languageModel writes the entry points of a decoder for batch rows of n tokens.
+func (b *builder) languageModel(d decoder, batch, n int64, more func()) {
+	size := d.size()
+	s, x, positions := b.wholeSpan(batch, n, size.window)
+	logits := d.logits(b, d.stack(b, s))
+	b.declare(Input, "x", x, batch, n)
+	b.entry(EntryForward, "output", logits, batch, n, size.vocab)
+	b.declare(Input, "positions", positions, 1, n)
+	b.first = append(b.first, initializer{"positions", counting})
+	more()
+	b.entry(EntryLoss, "loss", must(tensor.Sum(must(tensor.Square(logits)), nil, false)), 1)
+}
+
+// layerNorm is a layer normalization over the last axis with scale and shift.
+func (b *builder) layerNorm(name string, h *uop.UOp, n int64, eps float64) *uop.UOp {
+	w, shift := b.param(name+".weight", nil, n), b.param(name+".bias", nil, n)
+	return must(tensor.Add(must(tensor.Mul(must(tensor.LayerNorm(h, []int{-1}, eps)), w)), shift))
+}

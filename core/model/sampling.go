@@ -1,0 +1,136 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Sampling says how tokens are drawn.
+type Sampling struct {
+	// Temperature divides the logits; 0 always takes the most likely token, the first of equal ones.
+	Temperature float64
+	// TopK > 0 draws from the k most likely tokens (and those as likely as the last of them).
+	TopK int
+	// TopP < 1 draws from the most likely tokens whose probabilities first sum up to p or more, after temperature and TopK.
+	// Holtzman et al., The Curious Case of Neural Text Degeneration, arXiv 1904.09751.
+	TopP float64
+	// Seed decides what is drawn: the same seed gives the same tokens for the same logits. Rows draw independently.
+	Seed uint64
+}
+
+// sampling is a Sampling at work.
+type sampling struct {
+	Sampling
+	random []*rand.Rand
+	order  []int32
+	weight []float64
+}
+
+var greedy = sampling{Sampling: Sampling{TopP: 1}}
+
+// SetSampling says how Next draws, from the beginning of the random numbers of the seed. Without, it takes the most
+// likely token.
+func (g *Generator) SetSampling(s Sampling) error {
+	return g.do("SetSampling", func() error {
+		switch {
+		case !(s.Temperature >= 0) || math.IsInf(s.Temperature, 0):
+			return fmt.Errorf("temperature: %v, expected 0 or more", s.Temperature)
+		case s.TopK < 0:
+			return fmt.Errorf("top_k: %d, expected 0 or more", s.TopK)
+		case !(s.TopP > 0 && s.TopP <= 1):
+			return fmt.Errorf("top_p: %v, expected more than 0 and at most 1", s.TopP)
+		}
+		g.Sampling = s
+		g.restart(g.rows)
+		return nil
+	})
+}
+
+// restart begins the random numbers anew.
+func (s *sampling) restart(rows int64) {
+	s.random = make([]*rand.Rand, rows)
+	for r := range s.random {
+		s.random[r] = rand.New(rand.NewPCG(s.Seed, uint64(r)))
+	}
+}
+
+var errLogits = errors.New("the logits are not finite")
+
+// draw is a token of a row.
+func (s *sampling) draw(row int, logits []float32) (int32, error) {
+	best := 0
+	for i, v := range logits {
+		if v != v {
+			return 0, errLogits
+		}
+		if v > logits[best] {
+			best = i
+		}
+	}
+	most := float64(logits[best])
+	if math.IsInf(most, 0) {
+		return 0, errLogits
+	}
+	if s.Temperature == 0 {
+		return int32(best), nil
+	}
+	n := len(logits)
+	s.order, s.weight = slices.Grow(s.order[:0], n)[:n], slices.Grow(s.weight[:0], n)[:n]
+	for i, v := range logits {
+		s.order[i] = int32(i)
+		s.weight[i] = math.Exp((float64(v) - most) / s.Temperature)
+	}
+	kept := s.order
+	if s.TopK > 0 && s.TopK < n || s.TopP < 1 {
+		kept = s.likely(logits)
+	}
+	total := 0.0
+	for _, i := range kept {
+		total += s.weight[i]
+	}
+	at := s.random[row].Float64() * total
+	for _, i := range kept {
+		if at -= s.weight[i]; at < 0 {
+			return i, nil
+		}
+	}
+	return kept[0], nil // rounding: never far from the end
+}
+
+// likely are the tokens that TopK and TopP leave, the most likely first.
+func (s *sampling) likely(logits []float32) []int32 {
+	kept := s.order
+	slices.SortStableFunc(kept, func(a, b int32) int {
+		switch {
+		case logits[a] > logits[b]:
+			return -1
+		case logits[a] < logits[b]:
+			return 1
+		}
+		return 0
+	})
+	if s.TopK > 0 && s.TopK < len(kept) {
+		least := logits[kept[s.TopK-1]]
+		n := s.TopK
+		for n < len(kept) && logits[kept[n]] == least {
+			n++
+		}
+		kept = kept[:n]
+	}
+	if s.TopP < 1 {
+		total := 0.0
+		for _, i := range kept {
+			total += s.weight[i]
+		}
+		sum, n := 0.0, 0
+		for n < len(kept) && (n == 0 || sum < s.TopP*total) {
+			sum += s.weight[kept[n]]
+			n++
+		}
+		kept = kept[:n]
+	}
+	return kept
+}
