@@ -144,7 +144,16 @@ func go_poly_nam_instance(json *C.char, n C.int) C.uintptr_t {
 
 //export go_poly_hf_load
 func go_poly_hf_load(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int) C.uintptr_t {
-	return newInstance("poly_hf_load", func(e *exec.Executor) (*model.Instance, error) {
+	return loadHF("poly_hf_load", config, n, files, lens, count, batch, seq, nil)
+}
+
+//export go_poly_hf_load_as
+func go_poly_hf_load_as(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, weights *C.char) C.uintptr_t {
+	return loadHF("poly_hf_load_as", config, n, files, lens, count, batch, seq, weights)
+}
+
+func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, weights *C.char) C.uintptr_t {
+	return newInstance(fn, func(e *exec.Executor) (*model.Instance, error) {
 		text, err := bytesFrom("config", unsafe.Pointer(config), C.int64_t(n))
 		if err != nil {
 			return nil, err
@@ -163,7 +172,11 @@ func go_poly_hf_load(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t
 			}
 			list = append(list, b)
 		}
-		return model.LoadHF(e, text, list, int64(batch), int64(seq))
+		o := model.HFOptions{Batch: int64(batch), Seq: int64(seq)}
+		if weights != nil {
+			o.Weights = goString(weights)
+		}
+		return model.LoadHFWith(e, text, list, o)
 	})
 }
 

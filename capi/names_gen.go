@@ -589,6 +589,8 @@ func parameters(fn string) string {
 		return "json json_len"
 	case "poly_hf_load":
 		return "config config_len files file_lens n_files batch seq"
+	case "poly_hf_load_as":
+		return "config config_len files file_lens n_files batch seq weights"
 	case "poly_instance_from_ir":
 		return "ir ir_len weights weights_len"
 	case "poly_instance_from_bundle":
@@ -647,6 +649,26 @@ func parameters(fn string) string {
 		return "inst io n_io loss_out"
 	case "poly_instance_value_and_grad":
 		return "inst entry io n_io loss_out"
+	case "poly_generator_new":
+		return "inst rows"
+	case "poly_generator_free":
+		return "gen"
+	case "poly_generator_rows":
+		return "gen"
+	case "poly_generator_vocab":
+		return "gen"
+	case "poly_generator_room":
+		return "gen"
+	case "poly_generator_sampling":
+		return "gen temperature top_k top_p seed"
+	case "poly_generator_feed":
+		return "gen tokens lengths rows"
+	case "poly_generator_next":
+		return "gen tokens rows"
+	case "poly_generator_logits":
+		return "gen numel_out"
+	case "poly_generator_reset":
+		return "gen"
 	case "poly_bundle_encode":
 		return "ir ir_len weights weights_len meta len_out"
 	case "poly_bundle_decode":

@@ -1192,6 +1192,10 @@ PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **f
   return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq);
 }
 
+PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files, const int64_t *file_lens, int n_files, int batch, int seq, const char *weights) {
+  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq, (char *)weights);
+}
+
 PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len) {
   return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len);
 }
@@ -1306,6 +1310,46 @@ int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, fl
 
 int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io, float *loss_out) {
   return poly_enter("poly_instance_value_and_grad") ? -1 : go_poly_instance_value_and_grad((uintptr_t)inst, (char *)entry, (void *)io, n_io, loss_out);
+}
+
+PolyGenerator *poly_generator_new(PolyInstance *inst, int rows) {
+  return poly_enter("poly_generator_new") ? NULL : (PolyGenerator *)go_poly_generator_new((uintptr_t)inst, rows);
+}
+
+void poly_generator_free(PolyGenerator *gen) {
+  if (!poly_forked) go_poly_generator_free((uintptr_t)gen);
+}
+
+int64_t poly_generator_rows(PolyGenerator *gen) {
+  return poly_enter("poly_generator_rows") ? -1 : go_poly_generator_rows((uintptr_t)gen);
+}
+
+int64_t poly_generator_vocab(PolyGenerator *gen) {
+  return poly_enter("poly_generator_vocab") ? -1 : go_poly_generator_vocab((uintptr_t)gen);
+}
+
+int64_t poly_generator_room(PolyGenerator *gen) {
+  return poly_enter("poly_generator_room") ? -1 : go_poly_generator_room((uintptr_t)gen);
+}
+
+int poly_generator_sampling(PolyGenerator *gen, double temperature, int top_k, double top_p, uint64_t seed) {
+  return poly_enter("poly_generator_sampling") ? -1 : go_poly_generator_sampling((uintptr_t)gen, temperature, top_k, top_p, seed);
+}
+
+int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, const int32_t *lengths, int rows) {
+  return poly_enter("poly_generator_feed") ? -1 : go_poly_generator_feed((uintptr_t)gen, (int32_t *)tokens, (int32_t *)lengths, rows);
+}
+
+int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows) {
+  return poly_enter("poly_generator_next") ? -1 : go_poly_generator_next((uintptr_t)gen, tokens, rows);
+}
+
+const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out) {
+  return poly_enter("poly_generator_logits") ? NULL : go_poly_generator_logits((uintptr_t)gen, numel_out);
+}
+
+int poly_generator_reset(PolyGenerator *gen) {
+  return poly_enter("poly_generator_reset") ? -1 : go_poly_generator_reset((uintptr_t)gen);
 }
 
 uint8_t *poly_bundle_encode(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len, const char *meta, int *len_out) {

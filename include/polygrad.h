@@ -22,9 +22,9 @@
  *   Elementwise: one operand; Elementwise: two and three operands; Movement;
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
  *   Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
- *   Instances; Files of models; Data types as records; Graphs, node by node;
- *   Tensors with memory; Schedules and plans; Views; Models as nodes; Graphs as
- *   files.
+ *   Instances; Generating text; Files of models; Data types as records; Graphs,
+ *   node by node; Tensors with memory; Schedules and plans; Views; Models as
+ *   nodes; Graphs as files.
  *
  * HANDLES
  *   PolyCtx, PolyUOp, PolyStep, PolyJob, PolyInstance and their like are opaque.
@@ -1612,15 +1612,34 @@ POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
 
 /* A Hugging Face model: config.json and n_files safetensors files in memory, of
  * file_lens[i] bytes each, for batch rows of seq tokens (0: as many as the model
- * allows). model_type must be gpt2; numbers of any type become float32. Buffers:
- * parameters named as in the files without the prefix "transformer.", x (batch,
- * seq) token numbers, output (batch, seq, vocabulary) the logits, positions (1,
- * seq) and arange (seq), which begin as 0, 1, …, vocab_arange (vocabulary), loss
- * (1) the sum of squares of the logits. NULL if the configuration is bad. Files
- * that cannot be read and tensors that do not fit are left out: see
- * poly_instance_notes. Since 1.0. */
+ * allows, but for rotary positions at most 4096). Numbers of any type become
+ * float32. Parameters are named as in the files without the prefix
+ * "transformer.", "model." or "bert.". x (batch, seq) are token numbers,
+ * positions (1, seq) begin as 0, 1, …; output depends on the model_type:
+ *   gpt2; llama, mistral, qwen2, qwen3 (the tables rope.cos and rope.sin are
+ *     auxiliary): output (batch, seq, vocabulary) are the logits, loss (1) the
+ *     sum of their squares. gpt2 has arange (seq) and vocab_arange (vocabulary)
+ *     too, which begin as 0, 1, …
+ *   bert: token_type (batch, seq) begins as 0, attention_mask (batch, seq) as 1
+ *     (0: a token that is not there). hidden (batch, seq, width) are the values
+ *     of tokens, pooled (batch, width) those of rows, if the files hold a
+ *     pooler; output the logits (batch, seq, vocabulary) of masked tokens, if
+ *     the files hold that head, else hidden again.
+ * NULL if the configuration is bad. Files that cannot be read and tensors that do
+ * not fit are left out: see poly_instance_notes. Since 1.0; gpt2 only before 2.0. */
 POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files,
                                     const int64_t *file_lens, int n_files, int batch, int seq);
+
+/* poly_hf_load that keeps matrices (linear layers and the table of tokens) as
+ * weights says: "float32" (NULL means that too), "float16", "bfloat16" (rounded)
+ * or "int8": q * s with one float32 s for each output of a layer (each token of
+ * the table), the greatest |w| there / 127, so that no weight changes by more
+ * than s / 2. Smaller weights make generating faster, which is bound by reading
+ * them; arithmetic stays float32. Matrices that are not float32 are no buffers,
+ * and such a model can be neither trained nor saved. Since 2.0. */
+POLY_API PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files,
+                                       const int64_t *file_lens, int n_files, int batch, int seq,
+                                       const char *weights);
 
 /* A model from the bytes of poly_instance_export_ir and (or NULL, 0: zeros) of
  * poly_instance_export_weights, or from those of poly_instance_save_bundle.
@@ -1711,6 +1730,66 @@ POLY_API int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int
  * or -1. Since 1.0. */
 POLY_API int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io,
                                           float *loss_out);
+
+/* ======================================================================== */
+/* Generating text                                                          */
+/* ======================================================================== */
+/* A generator continues rows of tokens with a causal language model. It keeps the
+ * keys and values of the tokens so far: each further token costs one pass over
+ * the weights, with a program that is compiled once for all places in a text.
+ *
+ *     PolyGenerator *gen = poly_generator_new(inst, 1);
+ *     int32_t prompt[3] = {464, 2068, 7586}, n = 3, token;
+ *     poly_generator_sampling(gen, 0.8, 40, 0.95, 1234);
+ *     poly_generator_feed(gen, prompt, &n, 1);
+ *     while (poly_generator_next(gen, &token, 1) == 0 && token != 50256)
+ *         ...
+ *     poly_generator_free(gen);
+ */
+
+typedef struct PolyGenerator PolyGenerator;
+
+/* A generator of rows texts, 0 for as many as the instance has rows. Other models
+ * than those of poly_hf_load work if they have an input x (rows, tokens) and an
+ * entry point forward with an output "output" (rows, tokens, vocabulary), such as
+ * a GPT-2 from a bundle; there each token costs a run over all of them, and rows
+ * are at most those of the instance. It uses the instance, which must live as long
+ * as it generates. Since 2.0. */
+POLY_API PolyGenerator *poly_generator_new(PolyInstance *inst, int rows);
+
+/* Ends a generator and its memory. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_generator_free(PolyGenerator *gen);
+
+/* The number of texts, of tokens that there are, and of tokens that a text can
+ * have; -1 on error. Since 2.0. */
+POLY_API int64_t poly_generator_rows(PolyGenerator *gen);
+POLY_API int64_t poly_generator_vocab(PolyGenerator *gen);
+POLY_API int64_t poly_generator_room(PolyGenerator *gen);
+
+/* How tokens are drawn; without, the most likely one is taken. temperature divides
+ * the logits, 0 takes the most likely token. top_k > 0 draws among the k most
+ * likely ones, top_p < 1 among the most likely ones whose probabilities first sum
+ * up to p. Each row has random numbers of its own, which depend on seed and begin
+ * anew here and with poly_generator_reset: the same on all machines. 0 or -1.
+ * Since 2.0. */
+POLY_API int poly_generator_sampling(PolyGenerator *gen, double temperature, int top_k, double top_p, uint64_t seed);
+
+/* Appends lengths[i] tokens to text i; they lie one after the other. The lengths
+ * may differ only at the beginning or after poly_generator_reset. A model with
+ * room for T tokens sees the last T of each text; once a text is longer, each call
+ * costs as much as T tokens. 0 or -1. Since 2.0. */
+POLY_API int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, const int32_t *lengths, int rows);
+
+/* Draws the next token of each text and appends it; tokens gets one for each of
+ * the rows. 0 or -1. Since 2.0. */
+POLY_API int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows);
+
+/* The logits (rows, vocab) of the tokens that come next. The memory stays where it
+ * is until poly_generator_free and changes with each call. Since 2.0. */
+POLY_API const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out);
+
+/* Forgets all tokens; what poly_generator_sampling set stays. 0 or -1. Since 2.0. */
+POLY_API int poly_generator_reset(PolyGenerator *gen);
 
 /* ======================================================================== */
 /* Files of models                                                          */

@@ -51,9 +51,10 @@ const (
 	ModelConfig
 	Model
 	Job
+	Generator
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator"}
 
 func (k Kind) String() string { return kindNames[k] }
 

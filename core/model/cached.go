@@ -17,8 +17,8 @@ type cached struct {
 	g     *uop.Graph
 	binds []exec.Binding
 	nodes map[string]*uop.UOp // of the model's arrays
-	rows int64
-	size decoderSize
+	rows  int64
+	size  decoderSize
 	// slots is how many tokens the cache has room for: the last chunk may be longer than what is left.
 	slots  int64
 	length int64

@@ -18,6 +18,7 @@ type Generator struct {
 	room    int64
 	texts   [][]int32 // the tokens of each row
 	logits  []float32 // (rows, vocab) after the last tokens
+	memory  *block    // of the logits, which C may read
 	pending []int32   // the tokens that Next drew last, which the model has not seen
 	sampling
 }
@@ -70,7 +71,11 @@ func (m *Instance) newGenerator(rows int64) (*Generator, error) {
 		return nil, err
 	}
 	g.texts = make([][]int32, rows)
-	g.logits = make([]float32, rows*g.vocab)
+	if g.memory, err = newBlock(rows * g.vocab); err != nil {
+		g.engine.free()
+		return nil, err
+	}
+	g.logits = g.memory.arrays[0]
 	return g, nil
 }
 
@@ -86,6 +91,7 @@ func (g *Generator) Free() {
 	if !g.freed {
 		g.freed = true
 		g.engine.free()
+		g.memory.free()
 		g.logits, g.texts = nil, nil
 	}
 }

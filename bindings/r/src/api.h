@@ -308,6 +308,7 @@ struct poly_api {
   PolyInstance *(*poly_tabm_instance)(const char *, int);
   PolyInstance *(*poly_nam_instance)(const char *, int);
   PolyInstance *(*poly_hf_load)(const char *, int, const uint8_t **, const int64_t *, int, int, int);
+  PolyInstance *(*poly_hf_load_as)(const char *, int, const uint8_t **, const int64_t *, int, int, int, const char *);
   PolyInstance *(*poly_instance_from_ir)(const uint8_t *, int, const uint8_t *, int);
   PolyInstance *(*poly_instance_from_bundle)(const uint8_t *, int);
   void (*poly_instance_free)(PolyInstance *);
@@ -337,6 +338,16 @@ struct poly_api {
   int (*poly_instance_call)(PolyInstance *, const char *, PolyIOBinding *, int);
   int (*poly_instance_train_step)(PolyInstance *, PolyIOBinding *, int, float *);
   int (*poly_instance_value_and_grad)(PolyInstance *, const char *, PolyIOBinding *, int, float *);
+  PolyGenerator *(*poly_generator_new)(PolyInstance *, int);
+  void (*poly_generator_free)(PolyGenerator *);
+  int64_t (*poly_generator_rows)(PolyGenerator *);
+  int64_t (*poly_generator_vocab)(PolyGenerator *);
+  int64_t (*poly_generator_room)(PolyGenerator *);
+  int (*poly_generator_sampling)(PolyGenerator *, double, int, double, uint64_t);
+  int (*poly_generator_feed)(PolyGenerator *, const int32_t *, const int32_t *, int);
+  int (*poly_generator_next)(PolyGenerator *, int32_t *, int);
+  const float *(*poly_generator_logits)(PolyGenerator *, int64_t *);
+  int (*poly_generator_reset)(PolyGenerator *);
   uint8_t *(*poly_bundle_encode)(const uint8_t *, int, const uint8_t *, int, const char *, int *);
   int (*poly_bundle_decode)(const uint8_t *, int, PolyBundleSections *);
   int (*poly_safetensor_dtype_size)(int);
@@ -761,6 +772,7 @@ struct poly_api {
   X(poly_tabm_instance) \
   X(poly_nam_instance) \
   X(poly_hf_load) \
+  X(poly_hf_load_as) \
   X(poly_instance_from_ir) \
   X(poly_instance_from_bundle) \
   X(poly_instance_free) \
@@ -790,6 +802,16 @@ struct poly_api {
   X(poly_instance_call) \
   X(poly_instance_train_step) \
   X(poly_instance_value_and_grad) \
+  X(poly_generator_new) \
+  X(poly_generator_free) \
+  X(poly_generator_rows) \
+  X(poly_generator_vocab) \
+  X(poly_generator_room) \
+  X(poly_generator_sampling) \
+  X(poly_generator_feed) \
+  X(poly_generator_next) \
+  X(poly_generator_logits) \
+  X(poly_generator_reset) \
   X(poly_bundle_encode) \
   X(poly_bundle_decode) \
   X(poly_safetensor_dtype_size) \

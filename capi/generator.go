@@ -1,0 +1,164 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/model"
+)
+
+// A generator is what a PolyGenerator stands for. Its logits lie in memory that does not move.
+type generator struct {
+	*model.Generator
+	entry *handle.Entry
+}
+
+// askGenerator runs a request on a generator and gives what it gives; missing if it fails.
+func askGenerator[T any](fn string, h C.uintptr_t, missing T, f func(g *generator) (T, error)) T {
+	v, err := askGeneratorIn(h, f)
+	if err != nil {
+		fail(fn, err)
+		return missing
+	}
+	return v
+}
+
+func askGeneratorIn[T any](h C.uintptr_t, f func(g *generator) (T, error)) (v T, err error) {
+	e, err := handles.Get(handle.Token(h), handle.Generator)
+	if err != nil {
+		return v, &argError{"gen", err}
+	}
+	defer rescue(&err)
+	return f(e.Value.(*generator))
+}
+
+// tellGenerator runs a request that gives 0 or -1.
+func tellGenerator(fn string, h C.uintptr_t, f func(g *generator) error) C.int {
+	return askGenerator(fn, h, -1, func(g *generator) (C.int, error) { return 0, f(g) })
+}
+
+//export go_poly_generator_new
+func go_poly_generator_new(inst C.uintptr_t, rows C.int) C.uintptr_t {
+	return askInstance("poly_generator_new", inst, 0, func(i *instance) (C.uintptr_t, error) {
+		m, err := i.NewGenerator(int64(rows))
+		if err != nil {
+			return 0, err
+		}
+		g := &generator{Generator: m}
+		if g.entry, err = handles.New(handle.Generator, nil, g); err != nil {
+			m.Free()
+			return 0, err
+		}
+		return C.uintptr_t(g.entry.Token()), nil
+	})
+}
+
+//export go_poly_generator_free
+func go_poly_generator_free(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.Generator)
+	if err != nil {
+		return
+	}
+	handles.Drop(e)
+	e.Value.(*generator).Free()
+}
+
+func sizeOfGenerator(fn string, h C.uintptr_t, f func(g *model.Generator) int64) C.int64_t {
+	return askGenerator(fn, h, -1, func(g *generator) (C.int64_t, error) { return C.int64_t(f(g.Generator)), nil })
+}
+
+//export go_poly_generator_rows
+func go_poly_generator_rows(h C.uintptr_t) C.int64_t {
+	return sizeOfGenerator("poly_generator_rows", h, (*model.Generator).Rows)
+}
+
+//export go_poly_generator_vocab
+func go_poly_generator_vocab(h C.uintptr_t) C.int64_t {
+	return sizeOfGenerator("poly_generator_vocab", h, (*model.Generator).Vocab)
+}
+
+//export go_poly_generator_room
+func go_poly_generator_room(h C.uintptr_t) C.int64_t {
+	return sizeOfGenerator("poly_generator_room", h, (*model.Generator).Room)
+}
+
+//export go_poly_generator_sampling
+func go_poly_generator_sampling(h C.uintptr_t, temperature C.double, topK C.int, topP C.double, seed C.uint64_t) C.int {
+	return tellGenerator("poly_generator_sampling", h, func(g *generator) error {
+		return g.SetSampling(model.Sampling{Temperature: float64(temperature), TopK: int(topK), TopP: float64(topP), Seed: uint64(seed)})
+	})
+}
+
+//export go_poly_generator_feed
+func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.int) C.int {
+	return tellGenerator("poly_generator_feed", h, func(g *generator) error {
+		if int64(rows) != g.Rows() {
+			return wrong("rows", "%d, expected the %d of the generator", rows, g.Rows())
+		}
+		if lengths == nil {
+			return wrong("lengths", "is NULL, expected %d numbers", rows)
+		}
+		total := int64(0)
+		for i, n := range unsafe.Slice(lengths, rows) {
+			if n < 1 {
+				return wrong(indexed("lengths", i), "%d, expected at least 1", n)
+			}
+			total += int64(n)
+		}
+		if tokens == nil || total > math.MaxInt32 {
+			return wrong("tokens", "is NULL or too long, expected %d tokens", total)
+		}
+		list, all := make([][]int32, rows), unsafe.Slice((*int32)(unsafe.Pointer(tokens)), total)
+		for i, n := range unsafe.Slice(lengths, rows) {
+			list[i] = append([]int32(nil), all[:n]...)
+			all = all[n:]
+		}
+		return g.Feed(list)
+	})
+}
+
+//export go_poly_generator_next
+func go_poly_generator_next(h C.uintptr_t, tokens *C.int32_t, rows C.int) C.int {
+	return tellGenerator("poly_generator_next", h, func(g *generator) error {
+		if int64(rows) != g.Rows() {
+			return wrong("rows", "%d, expected the %d of the generator", rows, g.Rows())
+		}
+		if tokens == nil {
+			return wrong("tokens", "is NULL, expected room for %d tokens", rows)
+		}
+		out := make([]int32, rows)
+		if err := g.Next(out); err != nil {
+			return err
+		}
+		copy(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), rows), out)
+		return nil
+	})
+}
+
+//export go_poly_generator_logits
+func go_poly_generator_logits(h C.uintptr_t, n *C.int64_t) *C.float {
+	if n != nil {
+		*n = 0
+	}
+	return askGenerator("poly_generator_logits", h, nil, func(g *generator) (*C.float, error) {
+		logits, err := g.Logits()
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			*n = C.int64_t(len(logits))
+		}
+		return (*C.float)(unsafe.Pointer(unsafe.SliceData(logits))), nil
+	})
+}
+
+//export go_poly_generator_reset
+func go_poly_generator_reset(h C.uintptr_t) C.int {
+	return tellGenerator("poly_generator_reset", h, func(g *generator) error { return g.Reset() })
+}
