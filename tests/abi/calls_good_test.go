@@ -15,6 +15,9 @@ var goodByType = map[string]string{
 	"PolyModelConfig *":       "f->config",
 	"const PolyModelConfig *": "f->config",
 	"PolyJob *":               "f->job",
+	"PolyGenerator *":         "f->generator",
+	"const int32_t * tokens":  "f->zeros",
+	"const int32_t * lengths": "f->singles",
 	"const char * kind":       `"mlp"`,
 	"PolyModelForwardFn":      "&as_it_is",
 	"PolyModelCreateFn":       "&no_model",
@@ -146,6 +149,11 @@ var goodArguments = map[string]map[string]string{
 	"poly_safetensors_decode_ex": {"data": "f->weights", "len": "f->weights_len"},
 	"poly_buffer_var":            {"dtype": "f->dtype", "inner": "f->shape"},
 	"poly_instance_load_weights": {"data": "f->weights", "len": "f->weights_len"},
+	"poly_hf_load_as":            {"weights": `"int8"`},
+	"poly_generator_new":         {"inst": "f->text", "rows": "1"},
+	"poly_generator_feed":        {"rows": "1"},
+	"poly_generator_next":        {"rows": "1", "tokens": "f->output"},
+	"poly_generator_sampling":    {"top_p": "0.5"},
 }
 
 // optional are the parameters for which NULL has a meaning; in poly_gather* and so on the shapes of operands, too
@@ -155,6 +163,7 @@ var optional = map[string][]string{
 	"poly_realize_async":           {"leaves"},
 	"poly_update_async":            {"leaves"},
 	"poly_model_new":               {"user"},
+	"poly_hf_load_as":              {"weights"},
 	"poly_model_config_get_string": {"missing"},
 
 	"poly_ctx_owns_ptr": {"p"},
@@ -181,7 +190,7 @@ func isOptional(function, param string) bool {
 }
 
 // runs are the functions that compile kernels or run them.
-var runs = regexp.MustCompile(`realize|compile|step_run|render|update|_job_|copy_|instance_(forward|call|train|value)|_plan_run|_exec`)
+var runs = regexp.MustCompile(`realize|compile|step_run|render|update|_job_|copy_|instance_(forward|call|train|value)|_plan_run|_exec|_generator_`)
 
 // functionFlags are what is special about the errors of a function; see calls.h.
 var functionFlags = map[string][]string{

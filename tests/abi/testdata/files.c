@@ -132,9 +132,48 @@ static void models(void) {
   FAILS(poly_gpt2_build(NULL, 2), "poly_gpt2_build", "config");
 }
 
+static void generators(void) {
+  GPT2Config c = {11, 8, 2, 1, 6, 1e-5f};
+  PolyInstance *m = poly_gpt2_build(&c, 2);
+  float *wte = poly_instance_buf_data(m, find(m, "wte.weight"), NULL);
+  float *wpe = poly_instance_buf_data(m, find(m, "wpe.weight"), NULL);
+  float *last = poly_instance_buf_data(m, find(m, "ln_f.weight"), NULL);
+  for (int i = 0; i < 88; i++) wte[i] = (float)(i * 37 % 19) / 19 - 0.5f;
+  for (int i = 0; i < 48; i++) wpe[i] = (float)(i * 31 % 17) / 17 - 0.5f;
+  for (int i = 0; i < 8; i++) last[i] = 1;
+  PolyGenerator *g = poly_generator_new(m, 0);
+  CHECK(g && poly_generator_rows(g) == 2 && poly_generator_vocab(g) == 11 && poly_generator_room(g) == 6);
+  int32_t prompt[5] = {1, 2, 3, 4, 5}, lengths[2] = {3, 2}, token[2], again[2];
+  FAILS(poly_generator_logits(g, NULL), "poly_generator_logits", "no tokens");
+  FAILS(poly_generator_next(g, token, 1) == 0, "poly_generator_next", "rows");
+  CHECK(poly_generator_feed(g, prompt, lengths, 2) == 0);
+  int64_t n = 0;
+  const float *logits = poly_generator_logits(g, &n);
+  CHECK(logits && n == 22);
+  int best = 0;
+  for (int i = 1; i < 11; i++) best = logits[i] > logits[best] ? i : best;
+  CHECK(poly_generator_next(g, token, 2) == 0 && token[0] == best);
+  for (int i = 0; i < 8; i++) CHECK(poly_generator_next(g, token, 2) == 0); /* past the room */
+  CHECK(poly_generator_sampling(g, 1.5, 0, 1, 7) == 0 && poly_generator_reset(g) == 0);
+  CHECK(poly_generator_feed(g, prompt, lengths, 2) == 0 && poly_generator_next(g, token, 2) == 0);
+  CHECK(poly_generator_reset(g) == 0 && poly_generator_feed(g, prompt, lengths, 2) == 0);
+  CHECK(poly_generator_next(g, again, 2) == 0 && again[0] == token[0] && again[1] == token[1]);
+  FAILS(poly_generator_feed(g, prompt, lengths, 2) == 0, "poly_generator_feed", "row 1");
+  FAILS(poly_generator_sampling(g, -1, 0, 1, 7) == 0, "poly_generator_sampling", "temperature");
+  prompt[0] = 11;
+  CHECK(poly_generator_reset(g) == 0);
+  FAILS(poly_generator_feed(g, prompt, lengths, 2) == 0, "poly_generator_feed", "11");
+  poly_instance_free(m);
+  FAILS(poly_generator_next(g, token, 2) == 0, "poly_generator_next", "freed");
+  poly_generator_free(g);
+  poly_generator_free(g);
+  FAILS(poly_generator_rows(g) == 0, "poly_generator_rows", "stale");
+}
+
 int main(void) {
   original();
   safetensors();
   models();
+  generators();
   return report();
 }

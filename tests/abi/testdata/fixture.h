@@ -40,6 +40,9 @@ struct fixture {
   PolyModel *model, *own;
   PolyModelConfig *config;
   PolyJob *job;
+  PolyInstance *text;
+  PolyGenerator *generator;
+  int32_t *singles;
   const char *parameter;
   PolyIrSpec *spec;
   PolyIrBuffer *spec_buffers;
@@ -97,7 +100,7 @@ static inline void fixture_arrays(struct fixture *f) {
   f->stores = tail(ROOM * sizeof(void *)), f->flats = tail(ROOM * sizeof(void *)), f->out = tail(ROOM * sizeof(void *));
   f->pointers = tail(ROOM * sizeof(void *)), f->memory = tail(1 << 16), f->zeros = region(4096).page, f->output = tail(4096), f->cells = tail(4096);
   f->shape = tail(LIST * 8), f->order = tail(LIST * 8), f->halves = tail(LIST * 8), f->pairs = tail(LIST * 16);
-  f->dims = tail(ROOM * 8), f->lengths = tail(LIST * 8), f->kinds = tail(LIST * 4);
+  f->dims = tail(ROOM * 8), f->lengths = tail(LIST * 8), f->kinds = tail(LIST * 4), f->singles = tail(LIST * 4);
   f->bindings = tail(ROOM * sizeof(PolyBufferBinding)), f->vars = tail(ROOM * sizeof(PolyVarBinding));
   f->inputs = tail(ROOM * sizeof(PolyIOBinding)), f->entries = tail(ROOM * sizeof(PolySafetensorEntry));
   f->view = tail(sizeof(PolySafetensorViewEx)), f->gpt2 = tail(sizeof(GPT2Config));
@@ -106,7 +109,7 @@ static inline void fixture_arrays(struct fixture *f) {
   f->spec = tail(sizeof(PolyIrSpec)), f->spec_buffers = tail(2 * sizeof(PolyIrBuffer)), f->spec_entry = tail(sizeof(PolyIrEntry));
   f->dtype = tail(sizeof(PolyDType)), f->one = tail(sizeof(PolyArg)), f->shape_record = tail(sizeof(PolyShape));
   for (int i = 0; i < LIST; i++) {
-    f->ones[i] = 1, f->shape[i] = i < 2 ? 4 : 1, f->order[i] = i, f->halves[i] = 2;
+    f->ones[i] = f->singles[i] = 1, f->shape[i] = i < 2 ? 4 : 1, f->order[i] = i, f->halves[i] = 2;
     f->pairs[2 * i] = 0, f->pairs[2 * i + 1] = i < 2 ? 2 : 1;
   }
   mprotect(f->zeros, 4096, PROT_READ);
@@ -168,6 +171,8 @@ static inline void fixture_make(struct fixture *f) {
   f->parameter = poly_model_parameter_name(f->model, 0);
   f->job = poly_realize_async(f->ctx, &f->y, &f->memory, 1, NULL);
   need(f->job && poly_job_wait(f->job, -1) == 0, "job");
+  f->text = poly_gpt2_build(f->gpt2, 1), f->generator = poly_generator_new(f->text, 0);
+  need(f->generator && poly_generator_feed(f->generator, f->zeros, f->singles, 1) == 0, "generator");
   f->own = poly_model_new(f->ctx, as_it_is, NULL, NULL);
   need(f->own != NULL, "own model");
   f->spec_buffers[0] = (PolyIrBuffer){"x", POLY_ROLE_INPUT, 2, {4, 4}, f->x};
@@ -202,6 +207,8 @@ static inline void fixture_drop(struct fixture *f) {
   poly_model_free(f->own);
   poly_model_config_free(f->config);
   poly_job_release(f->job);
+  poly_generator_free(f->generator);
+  poly_instance_free(f->text);
   poly_tensor_free(f->tensor);
   poly_tensor_free(f->target);
   poly_tensor_free(f->error);

@@ -71,7 +71,7 @@ static void bad_input(void) {
   FAILS(poly_nam_instance("{}", 2), "poly_nam_instance", "n_features");
   const char *endless = "{\"n_features\":1000000000}";
   FAILS(poly_nam_instance(endless, (int)strlen(endless)), "poly_nam_instance", "n_features: 1000000000");
-  FAILS(poly_hf_load("{\"model_type\":\"bert\"}", 21, NULL, NULL, 0, 1, 0), "poly_hf_load", "model_type");
+  FAILS(poly_hf_load("{\"model_type\":\"t5\"}", 19, NULL, NULL, 0, 1, 0), "poly_hf_load", "model_type");
   FAILS(poly_hf_load("{}", 2, NULL, NULL, 3, 1, 0), "poly_hf_load", "files");
   PolyInstance *m = mlp("{\"layers\":[2,1]}");
   CHECK(m != NULL);
