@@ -329,6 +329,14 @@ func parameters(fn string) string {
 		return "ctx x kinds args tensors n"
 	case "poly_setitem":
 		return "ctx x kinds args tensors n value"
+	case "poly_is_view":
+		return "ctx x base"
+	case "poly_set_view":
+		return "ctx x base value"
+	case "poly_move_view":
+		return "ctx x base other"
+	case "poly_view_layout":
+		return "ctx x base strides ndim offset"
 	case "poly_index_select":
 		return "ctx x axis index"
 	case "poly_gather_axis":

@@ -138,10 +138,14 @@ func store(target *uop.UOp, v value) (*uop.UOp, error) {
 	return buffer.Store(u), nil
 }
 
-// assign makes the ASSIGN of a value to a buffer or a reshaped one.
+// assign makes the ASSIGN of a value to a buffer, a reshaped one or a view of one.
 func assign(target *uop.UOp, v value) (*uop.UOp, error) {
 	if _, err := baseBuffer("target", target); err != nil {
-		return nil, err
+		a, err := tensor.AssignView(target, v.reading(func(u *uop.UOp) bool { return u.Shape().Equal(target.Shape()) }))
+		if err != nil {
+			return nil, &argError{"target", err}
+		}
+		return a, nil
 	}
 	u := v.withNumel(numel(target))
 	if u.Shape() == nil {

@@ -680,6 +680,22 @@ PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int6
   return poly_enter("poly_setitem") ? NULL : (PolyUOp *)go_poly_setitem((uintptr_t)ctx, (uintptr_t)x, (int32_t *)kinds, (int64_t *)args, (uintptr_t *)tensors, n, (uintptr_t)value);
 }
 
+int poly_is_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base) {
+  return poly_enter("poly_is_view") ? -1 : go_poly_is_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base);
+}
+
+PolyUOp *poly_set_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *value) {
+  return poly_enter("poly_set_view") ? NULL : (PolyUOp *)go_poly_set_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)value);
+}
+
+PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *other) {
+  return poly_enter("poly_move_view") ? NULL : (PolyUOp *)go_poly_move_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)other);
+}
+
+int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides, int ndim, int64_t *offset) {
+  return poly_enter("poly_view_layout") ? -1 : go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, strides, ndim, offset);
+}
+
 PolyUOp *poly_index_select(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
   return poly_enter("poly_index_select") ? NULL : (PolyUOp *)go_poly_index_select((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index);
 }

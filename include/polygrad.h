@@ -875,6 +875,25 @@ POLY_API PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, con
 POLY_API PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors,
                                int n, PolyUOp *value);
 
+/* Views: what poly_reshape, poly_permute, poly_shrink, poly_flip, poly_detach,
+ * slices, and poly_bitcast_by_id to a type of the same size make, one after the
+ * other. poly_is_view is 1 if x is a view of base, or base itself: if it shows
+ * elements of base, none of them twice and nothing else; 0 if not, -1 on error.
+ * poly_set_view is base with the elements that its view x shows replaced by
+ * value, which broadcasts to the shape of x and is converted to its type; base
+ * itself does not change (poly_update writes through a view). poly_move_view is
+ * the view of other, which has the shape and type of base, that x is of base.
+ * Since 2.0. */
+POLY_API int poly_is_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base);
+POLY_API PolyUOp *poly_set_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *value);
+POLY_API PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *other);
+
+/* Where a view has its elements in the memory of base: that at i, j, ... is
+ * element offset + i*strides[0] + j*strides[1] + ... of base, counted row by
+ * row; ndim is that of x. 1; 0 if x is no view of base, has no elements, or its
+ * places have no such form (a reshaped transpose); -1 on error. Since 2.0. */
+POLY_API int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides, int ndim, int64_t *offset);
+
 /* Elements of an axis chosen by a vector of integers, which takes its place:
  * shape x[:axis] + (len(index),) + x[axis+1:]. Negative ones count from the end,
  * those out of range give 0. Since 2.0. */
@@ -1371,8 +1390,8 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
  * an assignment. Since 1.0. */
 POLY_API PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value);
 
-/* Replace the contents of target (a buffer, or a reshaped one) by value.
- * Since 1.0. */
+/* Replace the contents of target (a buffer, a reshaped one, or a view of one:
+ * poly_is_view) by value. Since 1.0, views since 2.0. */
 POLY_API PolyUOp *poly_assign(PolyCtx *ctx, PolyUOp *target, PolyUOp *value);
 
 /* A SINK of one or n STORE and ASSIGN nodes. Since 1.0. */
@@ -1404,7 +1423,8 @@ POLY_API int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink);
 POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
 
 /* As poly_realize_into, and then replaces the contents of n_updates buffers:
- * targets are nodes of poly_buffer_host, updates their new values. Since
+ * targets are nodes of poly_buffer_host or views of them (poly_is_view), updates
+ * their new values. A buffer with a view among the targets is there once. Since
  * 2.0. */
 POLY_API int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets,
                          PolyUOp **updates, int n_updates);

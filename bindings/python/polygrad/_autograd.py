@@ -23,8 +23,11 @@ def lazy(node: Node) -> Node:
     return node if node.origin is None else node.origin
 
 
-def owners(root: Node) -> list[Node]:
-    """Return the nodes below root with respect to which a living tensor wants a gradient."""
+def owners(root: Node) -> tuple[list[Node], set[Node]]:
+    """Return the nodes below root with respect to which a living tensor wants a gradient.
+
+    With them come all nodes through which gradients flow.
+    """
     found: dict[Node, None] = {}
     seen = {root}
     stack = [root]
@@ -37,7 +40,7 @@ def owners(root: Node) -> list[Node]:
             if other.tracked and other not in seen:
                 seen.add(other)
                 stack.append(other)
-    return list(found)
+    return list(found), seen
 
 
 def differentiate(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, TypeVar, Union
+from weakref import ref
 
 import numpy as np
 
 from polygrad._graph import CTX, Node, describe
 from polygrad._library import fail, lib
+from polygrad._live import note
 from polygrad.dtype import dtypes
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def made(cls: type[T], handle: int | None, source: tuple[Node, ...]) -> T:
     tensor = cls.__new__(cls)
     tensor._node = Node(handle, source, None, tracked)
     tensor.grad = None
+    note(ref(tensor))
     return tensor
 
 
@@ -48,6 +51,13 @@ def call(name: str, tensor: T, *arguments: Any) -> T:
     """Call the library's function of one tensor and some numbers."""
     node = tensor._node
     return made(type(tensor), getattr(lib, name)(CTX, node.handle, *arguments), (node,))
+
+
+def view(name: str, tensor: T, *arguments: Any) -> T:
+    """Call the library's function that shows a tensor in another way."""
+    result = call(name, tensor, *arguments)
+    result._node.shows = True
+    return result
 
 
 def several_results(name: str, count: int, tensor: T, *arguments: Any) -> tuple[T, ...]:
@@ -94,6 +104,7 @@ def as_operand(value: Any, like: T) -> T:
     tensor = type(like).__new__(type(like))
     tensor._node = operand(value, like)
     tensor.grad = None
+    note(ref(tensor))
     return tensor
 
 

@@ -755,7 +755,9 @@ class Elementwise(Base):
         handle = lib.poly_bitcast_by_id(CTX, self._node.handle, to_dtype(dtype).id)
         if handle is None:
             fail(ArgumentError)
-        return made(type(self), handle, (self._node,))
+        result = made(type(self), handle, (self._node,))
+        result._node.shows = True
+        return result
 
     def float(self) -> Self:
         """Return cast("float32")."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad._library import fail, lib
+from polygrad._live import forget_dead
 from polygrad._memory import empty
 from polygrad.dtype import DType, dtype_by_id, dtypes
 
@@ -55,6 +56,7 @@ def release_dead() -> None:
     finally:
         _dead_lock.release()
     lib.poly_uop_release_n(CTX, handles, n)
+    forget_dead()
 
 
 @atexit.register
@@ -72,9 +74,22 @@ class Node:
     owner   the tensor that wants the gradient with respect to this node
     tracked whether a gradient may be asked for through this node
     known   shape and type, once somebody has asked
+    shows   whether it may be a view of its only source
+    memory  the computed node that has the value of this one
     """
 
-    __slots__ = ("__weakref__", "data", "handle", "known", "origin", "owner", "source", "tracked")
+    __slots__ = (
+        "__weakref__",
+        "data",
+        "handle",
+        "known",
+        "memory",
+        "origin",
+        "owner",
+        "shows",
+        "source",
+        "tracked",
+    )
 
     def __init__(
         self,
@@ -90,6 +105,8 @@ class Node:
         self.origin: Node | None = None
         self.owner: weakref.ref[Tensor] | None = None
         self.tracked = tracked
+        self.shows = False
+        self.memory: weakref.ref[Node] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a node of the graph cannot be copied: its handle has one owner")
@@ -212,6 +229,7 @@ def computed(
     for node, array, handle in zip(nodes, arrays, out):
         leaf = Node(handle, (), array)
         leaf.known = node.known
+        node.memory = weakref.ref(leaf)
         if node.tracked and dtypes.is_float(describe(node)[1]):
             leaf.origin = node
             leaf.tracked = True

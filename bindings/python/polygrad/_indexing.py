@@ -44,7 +44,9 @@ class Indexing(Base):
         handle = lib.poly_index(CTX, self._node.handle, *items)
         if handle is None:
             fail(ValueError if "step" in last_error() else IndexError)
-        return made(type(self), handle, source)
+        result = made(type(self), handle, source)
+        result._node.shows = len(source) == 1
+        return result
 
     def gather(self, dim: int, index: Base) -> Self:
         """Select along an axis by a tensor of indices with as many axes as self.
@@ -153,7 +155,7 @@ class Indexing(Base):
         nodes = (*source, new._node)
         handle = lib.poly_setitem(CTX, self._node.handle, *items, new._node.handle)
         if handle is None:
-            fail(IndexError)
+            fail(ArgumentError if "value" in last_error() else IndexError)
         return made(type(self), handle, nodes)
 
 

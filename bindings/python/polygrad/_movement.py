@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from polygrad import _prototypes as c
-from polygrad._base import Base, T, call, made
+from polygrad._base import Base, T, call, made, view
 from polygrad._graph import CTX, describe, dims, handles, integers, several
 from polygrad._library import ArgumentError, ChoiceError, fail, lib
 
@@ -75,7 +75,7 @@ class Movement(Base):
         if None in new:
             old = describe(self._node)[0]
             new = tuple(old[i] if s is None else s for i, s in enumerate(new))
-        return call("poly_reshape", self, dims(new), len(new))
+        return view("poly_reshape", self, dims(new), len(new))
 
     def view(self, *shape: Any) -> Self:
         """Return reshape(*shape)."""
@@ -97,7 +97,7 @@ class Movement(Base):
         [[1, 4], [2, 5], [3, 6]]
         """
         new = sizes(order)
-        return call("poly_permute", self, dims(new, "order"), len(new))
+        return view("poly_permute", self, dims(new, "order"), len(new))
 
     def transpose(self, dim0: int = -2, dim1: int = -1) -> Self:
         """Swap two axes.
@@ -105,7 +105,7 @@ class Movement(Base):
         >>> Tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1).shape
         (3, 2)
         """
-        return call("poly_transpose", self, dim0, dim1)
+        return view("poly_transpose", self, dim0, dim1)
 
     @property
     def T(self) -> Self:
@@ -123,8 +123,8 @@ class Movement(Base):
         [1, 2]
         """
         if dim is None:
-            return call("poly_squeeze_all", self)
-        return call("poly_squeeze", self, dim)
+            return view("poly_squeeze_all", self)
+        return view("poly_squeeze", self, dim)
 
     def unsqueeze(self, dim: int) -> Self:
         """Add an axis of size 1.
@@ -132,7 +132,7 @@ class Movement(Base):
         >>> Tensor([1, 2]).unsqueeze(0).shape
         (1, 2)
         """
-        return call("poly_unsqueeze", self, dim)
+        return view("poly_unsqueeze", self, dim)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         """Join the axes start_dim to end_dim into one.
@@ -140,7 +140,7 @@ class Movement(Base):
         >>> Tensor.zeros(2, 3, 4).flatten(1).shape
         (2, 12)
         """
-        return call("poly_flatten", self, start_dim, end_dim)
+        return view("poly_flatten", self, start_dim, end_dim)
 
     def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """Split an axis into several.
@@ -148,7 +148,7 @@ class Movement(Base):
         >>> Tensor.zeros(2, 12).unflatten(1, (3, -1)).shape
         (2, 3, 4)
         """
-        return call("poly_unflatten", self, dim, dims(sizes), len(sizes))
+        return view("poly_unflatten", self, dim, dims(sizes), len(sizes))
 
     def shrink(self, arg: Sequence[tuple[int, int] | None]) -> Self:
         """Keep elements start (included) to end (excluded) of each axis; None keeps all.
@@ -158,7 +158,7 @@ class Movement(Base):
         """
         shape = describe(self._node)[0] if None in arg else ()
         pairs, n = _pairs(arg, len(shape), [(0, s) for s in shape])
-        return call("poly_shrink", self, pairs, n)
+        return view("poly_shrink", self, pairs, n)
 
     def shrink_to(self, *shape: Any) -> Self:
         """Keep the first elements of each axis, as many as a shape says; None keeps all.
@@ -219,7 +219,7 @@ class Movement(Base):
         [[3, 4], [1, 2]]
         """
         axes = (*several(axis), *more)
-        return call("poly_flip", self, dims(axes, "axis"), len(axes))
+        return view("poly_flip", self, dims(axes, "axis"), len(axes))
 
     def repeat(self, *repeats: Any) -> Self:
         """Repeat the tensor along each axis.
@@ -270,7 +270,7 @@ class Movement(Base):
         >>> Tensor([[1, 2], [3, 4]]).diagonal().tolist()
         [1, 4]
         """
-        return call("poly_diagonal", self, offset, dim1, dim2)
+        return view("poly_diagonal", self, offset, dim1, dim2)
 
     def diag(self) -> Self:
         """Return the square matrix with a vector on its diagonal.
@@ -292,7 +292,9 @@ class Movement(Base):
         handle = lib.poly_rearrange(
             CTX, formula.encode(), node.handle, None, 0, names, values, len(lengths), None, None
         )
-        return made(type(self), handle, (node,))
+        result = made(type(self), handle, (node,))
+        result._node.shows = True
+        return result
 
     # Joining
 
@@ -347,7 +349,10 @@ class Movement(Base):
         lengths = (ctypes.c_int64 * count)(*parts)
         if lib.poly_split(CTX, node.handle, lengths, count, dim, out) != 0:
             fail()
-        return tuple(made(type(self), handle, (node,)) for handle in out)
+        results = tuple(made(type(self), handle, (node,)) for handle in out)
+        for part in results:
+            part._node.shows = True
+        return results
 
     def chunk(self, n: int, dim: int = 0) -> list[Self]:
         """Cut along an axis into at most n parts of equal size.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from polygrad import _autograd, _dlpack, _trace
-from polygrad._base import call
+from polygrad import _autograd, _dlpack, _live, _trace, _views
+from polygrad._base import call, view
 from polygrad._creation import Creation
 from polygrad._display import Display
 from polygrad._elementwise import Elementwise
@@ -17,7 +17,7 @@ from polygrad._exchange import Exchange
 from polygrad._graph import CTX, Node, compute, describe, leaf
 from polygrad._indexing import Indexing
 from polygrad._job import Job
-from polygrad._library import fail, lib
+from polygrad._library import ArgumentError, ArgumentTypeError, fail, lib
 from polygrad._linalg import Linalg
 from polygrad._loss import Loss
 from polygrad._movement import Movement, join
@@ -111,6 +111,7 @@ class Tensor(
             self._node = (joined if kind is None else joined.cast(kind))._node
         else:
             self._node = _leaf_of(data, kind)
+        _live.watch(self)
         if requires_grad:
             self.requires_grad = True
 
@@ -282,7 +283,7 @@ class Tensor(
         >>> Tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        tensor = call("poly_detach", self)
+        tensor = view("poly_detach", self)
         tensor._node.data = self._node.data
         tensor._node.tracked = False
         return tensor
@@ -335,8 +336,33 @@ class Tensor(
         >>> t.assign(t * 10).tolist()
         [10.0, 20.0]
         """
-        assign([self], [x if isinstance(x, Tensor) else Tensor(x, dtype=self.dtype)])
+        x = self._fit(x, "assign")
+        if _trace.active():
+            _views.put(self, x.detach()._node)
+        elif x is not self:
+            _views.write(self, x)
         return self
+
+    def _fit(self, x: Any, name: str) -> Tensor:
+        """Return a new value, which must have the tensor's type, in its shape."""
+        shape, dtype = describe(self._node)
+        if not isinstance(x, Tensor):
+            x = Tensor(x, dtype=dtype)
+        value: Tensor = x
+        have, given = describe(value._node)
+        if given is not dtype:
+            raise ArgumentTypeError(
+                f"{name} dtype mismatch: a value of {given.name}, "
+                f"expected the tensor's {dtype.name}"
+            )
+        if have == shape:
+            return value
+        shared = zip(reversed(have), reversed(shape))
+        if len(have) > len(shape) or any(n not in (1, to) for n, to in shared):
+            raise ArgumentError(
+                f"{name} shape mismatch: a value of shape {have} does not broadcast to {shape}"
+            )
+        return value.expand(shape)
 
     def sequential(self, ll: Iterable[Callable[[Tensor], Tensor]]) -> Tensor:
         """Call functions, each with the result of the one before.
@@ -351,26 +377,43 @@ class Tensor(
 
     def replace(self, x: Tensor) -> Tensor:
         """Let the tensor stand for what x stands for."""
+        _trace.keep(self)
         self._node = x._node
+        _live.watch(self)
         return self
 
     def __setitem__(self, indices: Any, value: Any) -> None:
+        alone = _views.alone(self)
         node = self._node
-        if node.owner is not None:
-            raise RuntimeError("a tensor that requires a gradient cannot be changed in place")
-        if node.tracked or _trace.active() or (isinstance(value, Tensor) and value._node.tracked):
+        dtype = describe(node)[1]
+        tracked = node.tracked
+        if isinstance(value, Tensor):
+            if value.dtype is not dtype:
+                raise ArgumentTypeError(
+                    f"setitem dtype mismatch: a value of {value.dtype.name}, "
+                    f"expected the tensor's {dtype.name}"
+                )
+            tracked = tracked or value._node.tracked
+        if node.tracked and _views.root(node).owner is not None:
+            raise NotImplementedError(
+                "setitem: a tensor that requires a gradient cannot be changed in place"
+            )
+        if tracked or _trace.active():
             # Gradients and compiled steps see the change.
-            result = self._with_item(indices, value)
-            if _trace.active() and node.data is not None:
-                self.assign(result)
-            else:
-                self.replace(result)
+            _views.put(self, self._with_item(indices, value)._node)
             return
-        if isinstance(indices, tuple):
-            indices = tuple(i.numpy() if isinstance(i, Tensor) else i for i in indices)
-        elif isinstance(indices, Tensor):
-            indices = indices.numpy()
-        self._data[indices] = value.numpy() if isinstance(value, Tensor) else value
+        base = node if alone else _views.settle_root(self)
+        if dtype.numpy is None or not _views.show(self):
+            self.assign(self._with_item(indices, value))
+            return
+        if isinstance(value, Tensor):
+            value = value.numpy()
+        indices = _numpy_index(indices)
+        if not alone:
+            _views.keep_readers((base,))
+        array = self._node.data
+        assert array is not None
+        array[indices] = value
 
     def __delitem__(self, indices: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")
@@ -415,12 +458,24 @@ class Tensor(
         return self._in_place(self >> x)
 
     def _in_place(self, result: Tensor) -> Tensor:
-        """Write a result into the memory of a leaf; any other tensor just stands for it."""
+        """Write a result into memory, if there is some; else let the tensor stand for it."""
         node = self._node
-        is_leaf = node.data is not None and not node.source and node.origin is None
-        if is_leaf and not node.tracked and describe(result._node) == describe(node):
-            return self.assign(result)
-        return self.replace(result)
+        if describe(result._node) != describe(node):
+            if node.shows:
+                raise ArgumentTypeError(
+                    f"in place: the result has shape {result.shape} and type {result.dtype.name}, "
+                    f"expected those of the view, {self.shape} and {self.dtype.name}"
+                )
+            return self.replace(result)
+        if _trace.active() or node.tracked or result._node.tracked:
+            if node.owner is not None:
+                return self.replace(result)
+            _views.put(self, result._node)
+        elif _views.find_memory(self).data is None:
+            _views.put(self, result._node)
+        else:
+            _views.write(self, result)
+        return self
 
     # Gradients
 
@@ -472,7 +527,7 @@ class Tensor(
             raise ValueError(
                 f"backward: the tensor has shape {self.shape}, expected one element or a gradient"
             )
-        targets = _autograd.owners(root)
+        targets, below = _autograd.owners(root)
         if not targets:
             raise RuntimeError("backward: no tensor that this one depends on requires a gradient")
         seed = self._seed(gradient)
@@ -486,7 +541,10 @@ class Tensor(
                 tensor = owner.grad + tensor
             found.append((owner, tensor))
         if not _trace.active():
-            self.realize(*(tensor for _, tensor in found))
+            # What somebody still holds of the way is computed with it: else it would have to be
+            # computed again before an optimizer changes the parameters.
+            held: Any = [t for t in _live.lazy() if t._node in below]
+            self.realize(*(tensor for _, tensor in found), *held)
         for owner, tensor in found:
             _trace.keep_gradient(owner)
             if owner.grad is None or _trace.active():
@@ -550,7 +608,7 @@ def _to_compute(tensors: Iterable[Tensor]) -> dict[Node, list[Tensor]]:
     """Return the nodes that have no value yet, with the tensors that stand for them."""
     todo: dict[Node, list[Tensor]] = {}
     for tensor in tensors:
-        if tensor._node.data is None:
+        if tensor._node.data is None and not (tensor._node.shows and _views.show(tensor)):
             todo.setdefault(tensor._node, []).append(tensor)
     if todo and _trace.active():
         raise RuntimeError("a value is needed while compile_step traces the function")
@@ -558,7 +616,10 @@ def _to_compute(tensors: Iterable[Tensor]) -> dict[Node, list[Tensor]]:
 
 
 def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
-    """Give tensors new values in their memory, all computed from the values before."""
+    """Give tensors that have memory of their own new values, all computed from those before.
+
+    The values are not used otherwise.
+    """
     for target, value in zip(targets, values):
         if value.shape != target.shape:
             raise ValueError(
@@ -566,12 +627,11 @@ def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
             )
     if _trace.active():
         for target, value in zip(targets, values):
-            _trace.change(target, value.cast(target.dtype).detach()._node)
+            _views.put(target, value.cast(target.dtype).detach()._node)
         return
-    news = [v._node for v in values]
     for target in targets:
         settle(target)
-    compute((), [t._node for t in targets], news)
+    _views.overwrite(targets, values)
 
 
 def settle(tensor: Tensor) -> None:
@@ -580,15 +640,24 @@ def settle(tensor: Tensor) -> None:
     if node.source:
         assert node.data is not None
         tensor._node = leaf(node.data.copy(), tensor.dtype)
-    elif node.origin is not None:
-        node.origin = None
-        node.tracked = node.owner is not None
+    else:
+        _views.cut_history(node)
+
+
+def _numpy_index(indices: Any) -> Any:
+    """Return an index expression with arrays instead of tensors."""
+    if isinstance(indices, Tensor):
+        return indices.numpy()
+    if isinstance(indices, tuple):
+        return tuple(map(_numpy_index, indices))
+    return indices
 
 
 def _of(node: Node) -> Tensor:
     tensor = Tensor.__new__(Tensor)
     tensor._node = node
     tensor.grad = None
+    _live.watch(tensor)
     return tensor
 
 

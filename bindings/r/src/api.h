@@ -178,6 +178,10 @@ struct poly_api {
   PolyUOp *(*poly_rearrange)(PolyCtx *, const char *, PolyUOp *, const int64_t *, int, const char *, const int64_t *, int, int64_t *, int *);
   PolyUOp *(*poly_index)(PolyCtx *, PolyUOp *, const int32_t *, const int64_t *, PolyUOp **, int);
   PolyUOp *(*poly_setitem)(PolyCtx *, PolyUOp *, const int32_t *, const int64_t *, PolyUOp **, int, PolyUOp *);
+  int (*poly_is_view)(PolyCtx *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_set_view)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_move_view)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
+  int (*poly_view_layout)(PolyCtx *, PolyUOp *, PolyUOp *, int64_t *, int, int64_t *);
   PolyUOp *(*poly_index_select)(PolyCtx *, PolyUOp *, int, PolyUOp *);
   PolyUOp *(*poly_gather_axis)(PolyCtx *, PolyUOp *, int, PolyUOp *);
   PolyUOp *(*poly_scatter)(PolyCtx *, PolyUOp *, int, PolyUOp *, PolyUOp *);
@@ -642,6 +646,10 @@ struct poly_api {
   X(poly_rearrange) \
   X(poly_index) \
   X(poly_setitem) \
+  X(poly_is_view) \
+  X(poly_set_view) \
+  X(poly_move_view) \
+  X(poly_view_layout) \
   X(poly_index_select) \
   X(poly_gather_axis) \
   X(poly_scatter) \

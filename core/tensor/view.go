@@ -1,0 +1,209 @@
+package tensor
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// viewChain lists the nodes from x down to, but not including, base if x is a view of it: if x shows elements of
+// base in another order, shape or type, none of them twice and nothing else. ok is false if it is none.
+func viewChain(x, base *uop.UOp) (chain []*uop.UOp, ok bool) {
+	for ; x != base; x = x.Src[0] {
+		switch {
+		case x.Op == uop.Pad:
+			if n := len(chain); n < 2 || !cutAgain(x, chain[n-1], chain[n-2]) {
+				return nil, false
+			}
+		case !showsOnce(x):
+			return nil, false
+		}
+		chain = append(chain, x)
+	}
+	return chain, true
+}
+
+// showsOnce reports whether a node shows elements of its source, each at most once.
+func showsOnce(x *uop.UOp) bool {
+	switch x.Op {
+	case uop.Reshape, uop.Permute, uop.Shrink, uop.Flip, uop.Detach:
+		return true
+	case uop.Expand:
+		return x.Shape().Equal(x.Src[0].Shape())
+	case uop.Bitcast:
+		return x.DType.Itemsize() == x.Src[0].DType.Itemsize()
+	}
+	return false
+}
+
+// cutAgain reports whether a RESHAPE that splits axes and a SHRINK leave nothing of what a PAD has added behind
+// the axes, as where every step-th element or a diagonal is taken.
+func cutAgain(pad, split, cut *uop.UOp) bool {
+	if split.Op != uop.Reshape || cut.Op != uop.Shrink {
+		return false
+	}
+	have, wide := pad.Src[0].Shape(), pad.Shape()
+	parts, bounds := split.Shape(), cut.MovementPairs()
+	k := 0
+	for i, p := range pad.MovementPairs() {
+		if !p.Lo.IsNum(0) || have[i].Symbolic() || wide[i].Symbolic() {
+			return false
+		}
+		// The last place of the axis that is kept: parts k… make up the axis.
+		last, stride := int64(0), wide[i].N
+		for stride > 1 {
+			if k == len(parts) || parts[k].Symbolic() || bounds[k].Hi.Symbolic() || parts[k].N == 0 || stride%parts[k].N != 0 {
+				return false
+			}
+			stride /= parts[k].N
+			last += (bounds[k].Hi.N - 1) * stride
+			k++
+		}
+		if last >= have[i].N {
+			return false
+		}
+	}
+	return true
+}
+
+// setView is base with the elements that a view of it, given by its chain, shows replaced by v of the view's shape.
+func setView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
+	// The way back pads what the view does not show, with 0: the mask is false there.
+	mask := full(v.Graph(), v.Shape(), uop.BoolConst(true), uop.Bool)
+	whole := true
+	for _, u := range chain {
+		if u.Op == uop.Bitcast {
+			v = bitcast(v, u.Src[0].DType)
+			continue
+		}
+		v, mask = back(u, v), back(u, mask)
+		whole = whole && u.Op != uop.Shrink
+	}
+	if whole {
+		return v
+	}
+	return where(mask, v, base)
+}
+
+// back takes x from the result of a movement operation to its source.
+func back(u, x *uop.UOp) *uop.UOp {
+	s := u.Src[0].Shape()
+	switch u.Op {
+	case uop.Reshape:
+		return reshape(x, s)
+	case uop.Permute:
+		order := countTo(len(s))
+		for i, p := range u.Arg.(uop.Nums) {
+			order[p] = i
+		}
+		return permute(x, order)
+	case uop.Flip:
+		return x.Flip(u.Arg.(uop.Flags))
+	case uop.Shrink:
+		ps := slices.Clone(u.MovementPairs())
+		for i, p := range ps {
+			ps[i].Hi = s[i].Sub(p.Hi)
+		}
+		return pad(x, ps, 0)
+	case uop.Pad:
+		ps := wholes(s)
+		for i, p := range u.MovementPairs() {
+			ps[i] = uop.Pair{Lo: p.Lo, Hi: p.Lo.Add(s[i])}
+		}
+		return shrink(x, ps)
+	}
+	return x
+}
+
+// assignView writes v, of the view's shape, through a view of a buffer.
+func assignView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
+	if reads(v, base) {
+		// What is written must not be read again.
+		v = v.F(uop.Contiguous, nil, nil)
+	}
+	target := base
+	for _, u := range slices.Backward(chain) {
+		switch u.Op {
+		case uop.Pad:
+			// A store does not go through padding.
+			return base.AssignTo(setView(chain, base, v))
+		case uop.Detach, uop.Expand, uop.Bitcast:
+		default:
+			target = base.Graph().New(u.Op, base.DType, append([]*uop.UOp{target}, u.Src[1:]...), u.Arg, nil)
+		}
+	}
+	return target.AssignTo(bitcast(v, base.DType))
+}
+
+// reads reports whether v is computed from a buffer without another one in between.
+func reads(v, base *uop.UOp) bool {
+	found := false
+	v.ToposortGated(func(u *uop.UOp) bool {
+		found = found || u == base
+		return !found && u.Op != uop.Contiguous
+	})
+	return found
+}
+
+// IsView reports whether x shows elements of base in another order, shape or type of the same size, none of
+// them twice and nothing else: what Reshape, Permute, Shrink, Flip, Detach and slices make.
+func IsView(x, base *uop.UOp) (is bool, err error) {
+	defer guard("IsView", &err)
+	need("x", x)
+	need("base", base)
+	_, is = viewChain(x, base)
+	return is, nil
+}
+
+// SetView is base with the elements that x, a view of it, shows replaced by value, which is broadcast to the shape
+// of x and converted to its type. base itself does not change.
+func SetView(x, base, value *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("SetView", &err)
+	need("x", x)
+	need("base", base)
+	need("value", value)
+	needSame("operands", x, base, value)
+	chain, ok := viewChain(x, base)
+	if !ok {
+		fail("x", "is no view of base")
+	}
+	return setView(chain, base, broadcastTo(cast(value, x.DType), x.Shape())), nil
+}
+
+// MoveView is the view of other, of the shape and type of base, that x is of base.
+func MoveView(x, base, other *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("MoveView", &err)
+	need("x", x)
+	need("base", base)
+	need("other", other)
+	needSame("operands", x, base, other)
+	chain, ok := viewChain(x, base)
+	if !ok {
+		fail("x", "is no view of base")
+	}
+	if other.DType != base.DType || !other.Shape().Equal(base.Shape()) {
+		fail("other", "is %s of shape %s, need %s of shape %s as base", other.DType, other.Shape(), base.DType, base.Shape())
+	}
+	for _, u := range slices.Backward(chain) {
+		other = u.With(append([]*uop.UOp{other}, u.Src[1:]...)...)
+	}
+	return other, nil
+}
+
+// AssignView is the ASSIGN of a value to a buffer through a view of it. The value is broadcast to the shape of the
+// view and converted to its type; it is computed from what was in the buffer before.
+func AssignView(x, value *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("AssignView", &err)
+	need("target", x)
+	need("value", value)
+	needSame("operands", x, value)
+	base := x
+	for uop.GroupMovement.Has(base.Op) || base.Op == uop.Detach || base.Op == uop.Bitcast {
+		base = base.Src[0]
+	}
+	chain, ok := viewChain(x, base)
+	if !ok || base.Op != uop.Buffer {
+		fail("target", "is a %s, need a buffer or a view that shows no element of one twice", x.Op)
+	}
+	return assignView(chain, base, broadcastTo(cast(value, x.DType), x.Shape())), nil
+}
