@@ -2395,7 +2395,7 @@ POLY_API char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view);
  *    "bytes", "seconds" (the fastest run), "mean_seconds", "graph", "language",
  *    "code"}], "buffers": [{"role": "input", "output", "updated" or "temporary",
  *    "dtype", "shape", "bytes"}], "copies": [{"from", "to", "bytes"}],
- *    "temporary_bytes", "compile_seconds", "runs"}
+ *    "temporary_bytes", "compile_seconds", "runs", "text": the view as text}
  * NULL on error. Since 2.0. */
 POLY_API char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates,
                                  int n_updates, int runs, int view);

@@ -67,7 +67,10 @@ func (r *Report) In(f draw.Format) (string, error) {
 	case draw.Text:
 		return r.text(), nil
 	case draw.JSON:
-		b, err := json.Marshal(r)
+		b, err := json.Marshal(struct {
+			*Report
+			Text string `json:"text"`
+		}{r, r.text()})
 		return string(b) + "\n", err
 	case draw.DOT, draw.SVG:
 		return r.Graph().In(f)

@@ -86,6 +86,9 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &fields); err != nil {
 		t.Fatal(err)
 	}
+	if fields["text"] != sample().text() {
+		t.Errorf("the text is %v", fields["text"])
+	}
 	first := fields["kernels"].([]any)[0].(map[string]any)
 	for _, name := range []string{"name", "reads", "writes", "flops", "bytes", "seconds", "mean_seconds", "graph", "language", "code"} {
 		if _, ok := first[name]; !ok {

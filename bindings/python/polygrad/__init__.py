@@ -11,5 +11,7 @@ from polygrad.dtype import DType, dtypes
 from polygrad.instance import Instance
 from polygrad.tensor import Tensor
 
-__all__ = ["DType", "Device", "Instance", "Job", "Tensor", "dtypes"]
+from polygrad import viz  # isort: skip  # which needs Tensor
+
+__all__ = ["DType", "Device", "Instance", "Job", "Tensor", "dtypes", "viz"]
 __version__ = "2.0.0"

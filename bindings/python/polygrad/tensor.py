@@ -79,7 +79,8 @@ class Tensor(
     torch.from_dlpack(t) use the same memory. Printing shows the values of a tensor that has been
     computed and computes nothing.
 
-    See also polygrad.nn (layers, optimizers, compiled steps), polygrad.dtypes, polygrad.Device.
+    See also polygrad.nn (layers, optimizers, compiled steps), polygrad.viz (graphs, kernels, their
+    times), polygrad.dtypes, polygrad.Device.
     """
 
     __slots__ = ()

@@ -1,0 +1,235 @@
+"""What is computed and how: graphs, kernels, their code and their times.
+
+>>> from polygrad import Tensor, viz
+>>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> print(viz.graph((x * 2).sum(1)))
+RESHAPE float32 (2)
+└─ REDUCE_AXIS ADD(1) float32 (2,1)
+   └─ MUL float32 (2,2)
+      ├─ RESHAPE float32 (2,2)
+      │  └─ BUFFER float32 (4)
+      └─ 2.0 float32 (2,2)
+<BLANKLINE>
+>>> profile = viz.profile((x * 2).sum(1))
+>>> [kernel.writes for kernel in profile.kernels], [b.role for b in profile.buffers]
+([(0,)], ['output', 'input'])
+
+The same from a shell: python -m polygrad "Tensor.rand(64, 64) @ Tensor.rand(64, 64)".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polygrad import _autograd
+from polygrad import _prototypes as c
+from polygrad._graph import CTX, Node, handles
+from polygrad._library import fail, lib
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Buffer", "Kernel", "Profile", "View", "graph", "kernels", "profile", "save"]
+
+FORMATS = {
+    "text": c.POLY_VIEW_TEXT,
+    "json": c.POLY_VIEW_JSON,
+    "dot": c.POLY_VIEW_DOT,
+    "svg": c.POLY_VIEW_SVG,
+    "code": c.POLY_VIEW_CODE,
+}
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes = [ctypes.c_void_p]
+
+
+class View(str):
+    """A text that shows itself: print it, or leave it to a notebook, which draws an SVG."""
+
+    kind: str
+
+    def __new__(cls, text: str, format: str) -> View:
+        """Make the view of a text in one of FORMATS."""
+        self = super().__new__(cls, text)
+        self.kind = format
+        return self
+
+    def _repr_html_(self) -> str | None:
+        return str(self) if self.kind == "svg" else None
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory that kernels work on; role is "input", "output", "updated" or "temporary"."""
+
+    role: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One thing that runs.
+
+    reads and writes are numbers of buffers; flops and bytes estimate the arithmetic and the
+    memory of one run; seconds is the fastest run; graph is what it computes, code in language
+    what runs.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    flops: int
+    bytes: int
+    seconds: float
+    mean_seconds: float
+    graph: str
+    language: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The kernels of a computation, in the order in which they run; prints as tables."""
+
+    device: str
+    kernels: tuple[Kernel, ...]
+    buffers: tuple[Buffer, ...]
+    runs: int
+    compile_seconds: float
+    temporary_bytes: int
+    text: str
+
+    @property
+    def seconds(self) -> float:
+        """The sum of the fastest runs of all kernels."""
+        return sum(kernel.seconds for kernel in self.kernels)
+
+    @property
+    def flops(self) -> int:
+        """The arithmetic operations of all kernels."""
+        return sum(kernel.flops for kernel in self.kernels)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def graph(*tensors: Tensor, format: str = "text") -> View:
+    """Return the graph by which tensors are computed.
+
+    format is "text" (a tree), "dot" (for Graphviz), "svg" (a picture; at most 3000 nodes),
+    "json" (nodes and their sources) or "code" (all nodes, one a line).
+
+    >>> view = viz.graph(Tensor([1.0]) + Tensor([2.0]), format="dot")
+    >>> view.splitlines()[0]
+    'digraph {'
+    """
+    nodes = _nodes("graph", tensors)
+    number = _number("graph", format)
+    return View(_taken(lib.poly_view_graph(CTX, handles(nodes), len(nodes), number)), format)
+
+
+def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
+    """Return the kernels that compute tensors, or those of a compiled step.
+
+    They are compiled anew and, with runs, run so often and timed; what they write is put back.
+    format is "text" (tables), "dot" or "svg" (how kernels and buffers depend on each other),
+    "json", or "code" (what each kernel computes, and its machine code).
+
+    >>> print(viz.kernels(Tensor([1.0]) + Tensor([2.0])).splitlines()[0].partition(" on ")[0])
+    1 kernel
+    """
+    values, changes = _program(what)
+    number = _number("kernels", format)
+    address = lib.poly_view_kernels(
+        CTX,
+        handles(values),
+        len(values),
+        handles(before for before, _ in changes),
+        handles(after for _, after in changes),
+        len(changes),
+        runs,
+        number,
+    )
+    return View(_taken(address), format)
+
+
+def profile(*what: Any, runs: int = 20) -> Profile:
+    """Time each kernel that computes tensors, or those of a compiled step.
+
+    >>> print(viz.profile(Tensor.rand(64, 64) @ Tensor.rand(64, 64)))  # doctest: +SKIP
+    3 kernels on native, 32 KiB of temporaries, compiled in 9.51 ms
+    <BLANKLINE>
+    #  kernel       reads  writes        work  memory  calls     time     mean  share  GFLOP/s  GB/s
+    0  E_512_4_2    b1     b3       1.1 MFLOP  16 KiB     20  3.10 µs  3.32 µs   31 %      355  5.29
+    ...
+    """
+    records = json.loads(kernels(*what, runs=runs, format="json"))
+    return Profile(
+        device=records["device"],
+        kernels=tuple(
+            Kernel(**{**k, "reads": tuple(k["reads"]), "writes": tuple(k["writes"])})
+            for k in records["kernels"]
+        ),
+        buffers=tuple(Buffer(**{**b, "shape": tuple(b["shape"])}) for b in records["buffers"]),
+        runs=records["runs"],
+        compile_seconds=records["compile_seconds"],
+        temporary_bytes=records["temporary_bytes"],
+        text=records["text"],
+    )
+
+
+def save(path: str | Path, *tensors: Tensor) -> None:
+    """Write the graph of tensors to a file: .svg, .dot, .json or .txt.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     viz.save(f"{folder}/sum.svg", Tensor([1.0, 2.0]).sum())
+    """
+    path = Path(path)
+    names = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json", ".txt": "text"}
+    if path.suffix not in names:
+        raise ValueError(f"save: path: {str(path)!r}, expected a name with {', '.join(names)}")
+    path.write_text(graph(*tensors, format=names[path.suffix]), encoding="utf-8")
+
+
+def _number(function: str, format: str) -> int:
+    if format not in FORMATS:
+        raise ValueError(f"{function}: format: {format!r}, expected one of {', '.join(FORMATS)}")
+    return FORMATS[format]
+
+
+def _nodes(function: str, tensors: Sequence[Any]) -> list[Node]:
+    """Return the lazy nodes of tensors: a computed one is shown as what it came from."""
+    if not tensors:
+        raise TypeError(f"{function}: no tensors, expected at least one")
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{function}: {type(tensor).__name__}, expected a Tensor")
+    return [_autograd.lazy(t._node) for t in tensors]
+
+
+def _program(what: Sequence[Any]) -> tuple[Sequence[Node], Sequence[tuple[Node, Node]]]:
+    """Return the values and the changes of memory that are computed."""
+    if len(what) == 1 and hasattr(what[0], "_alive"):
+        values, changes = what[0]._alive
+        return values, changes
+    return _nodes("kernels", what), ()
+
+
+def _taken(address: int | None) -> str:
+    """Return a text that the library made, which is freed."""
+    if address is None:
+        fail()
+    try:
+        return ctypes.string_at(address).decode()
+    finally:
+        _libc.free(address)
