@@ -4,7 +4,7 @@ new_layer <- function(kind, fields, forward) {
   own <- new.env(parent = emptyenv())
   for (name in names(fields)) assign(name, fields[[name]], envir = own)
   structure(
-    function(x) forward(own, x),
+    function(x, ...) forward(own, x, ...),
     class = c(kind, "Layer"), fields = own, order = names(fields)
   )
 }
@@ -101,9 +101,25 @@ LayerNorm <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {
   })
 }
 
-RMSNorm <- function(dim, eps = 1e-5) {
+LayerNorm2d <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {
+  need_size("LayerNorm2d", "normalized_shape", normalized_shape, 0)
+  layer <- LayerNorm(normalized_shape, eps, elementwise_affine)
+  fields <- lapply(stats::setNames(nm = names(layer)), function(name) `$.Layer`(layer, name))
+  new_layer("LayerNorm2d", fields, function(self, x) {
+    x <- as_input(x)
+    shape <- .Call(C_shape, x)
+    if (length(shape) != 4L) {
+      raise(sprintf("LayerNorm2d: x: shape (%s), expected 4 dimensions", paste(shape, collapse = ", ")))
+    }
+    last <- tensor_methods$permute(x, c(1, 3, 4, 2))
+    tensor_methods$permute(.Call(C_poly_layernorm_axes, last, -1L, self$eps, self$weight, self$bias), c(1, 4, 2, 3))
+  })
+}
+
+RMSNorm <- function(dim, eps = 1e-6, elementwise_affine = TRUE) {
   need_size("RMSNorm", "dim", dim, 0)
-  fields <- list(weight = tensor_statics$ones(dim, requires_grad = TRUE), eps = eps)
+  need_flag("RMSNorm", "elementwise_affine", elementwise_affine)
+  fields <- list(weight = if (elementwise_affine) tensor_statics$ones(dim, requires_grad = TRUE), eps = eps)
   new_layer("RMSNorm", fields, function(self, x) .Call(C_poly_rmsnorm, as_input(x), self$eps, self$weight))
 }
 

@@ -55,6 +55,10 @@ Conv2d <- function(in_channels, out_channels, kernel_size, stride = 1, padding =
   convolution("Conv2d", 2L, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
 }
 
+Conv3d <- function(in_channels, out_channels, kernel_size, stride = 1, padding = 0, dilation = 1, groups = 1, bias = TRUE) {
+  convolution("Conv3d", 3L, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+}
+
 transposed <- function(kind, n, in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups,
                        bias) {
   need_convolution(kind, n, in_channels, out_channels, kernel_size, stride, dilation, groups, bias)

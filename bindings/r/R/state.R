@@ -10,7 +10,7 @@ get_state_dict <- function(object, prefix = "") {
     join <- function(part) if (nzchar(name)) paste(name, part, sep = ".") else part
     if (inherits(x, "Layer")) {
       for (part in names(x)) collect(`$.Layer`(x, part), join(part))
-    } else if (inherits(x, "Optimizer")) {
+    } else if (inherits(x, "Optimizer") || inherits(x, "LRScheduler")) {
       collect(.subset2(x, "self"), name)
     } else if (is.list(x)) {
       parts <- names(x)

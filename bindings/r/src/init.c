@@ -67,6 +67,7 @@ SEXP r_poly_celu(SEXP, SEXP);
 SEXP r_poly_cholesky(SEXP, SEXP);
 SEXP r_poly_clamp(SEXP, SEXP, SEXP);
 SEXP r_poly_clip(SEXP, SEXP, SEXP);
+SEXP r_poly_clip_grad_norm(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_contiguous(SEXP);
 SEXP r_poly_contiguous_backward(SEXP);
 SEXP r_poly_conv(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
@@ -116,8 +117,11 @@ SEXP r_poly_isfinite(SEXP);
 SEXP r_poly_isinf(SEXP);
 SEXP r_poly_isnan(SEXP);
 SEXP r_poly_l1_loss(SEXP, SEXP, SEXP);
+SEXP r_poly_lamb(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_lars(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_layernorm_axes(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_leaky_relu(SEXP, SEXP);
+SEXP r_poly_learning_rate(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_lerp(SEXP, SEXP, SEXP);
 SEXP r_poly_lgamma(SEXP);
 SEXP r_poly_linspace_by_id(SEXP, SEXP, SEXP, SEXP);
@@ -129,6 +133,8 @@ SEXP r_poly_log_softmax(SEXP, SEXP);
 SEXP r_poly_logcumsumexp(SEXP, SEXP);
 SEXP r_poly_logical_not(SEXP);
 SEXP r_poly_logsigmoid(SEXP);
+SEXP r_poly_lstm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_lstm_cell(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_masked_select(SEXP, SEXP, SEXP);
 SEXP r_poly_matmul(SEXP, SEXP);
 SEXP r_poly_matmul_as(SEXP, SEXP, SEXP);
@@ -150,6 +156,7 @@ SEXP r_poly_pad(SEXP, SEXP);
 SEXP r_poly_pad_mode(SEXP, SEXP, SEXP);
 SEXP r_poly_pad_value(SEXP, SEXP, SEXP);
 SEXP r_poly_permute(SEXP, SEXP);
+SEXP r_poly_plateau(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_qr(SEXP, SEXP);
 SEXP r_poly_quick_gelu(SEXP);
 SEXP r_poly_rand_seeded(SEXP, SEXP, SEXP);
@@ -292,6 +299,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_cholesky", (DL_FUNC)&r_poly_cholesky, 2},
     {"poly_clamp", (DL_FUNC)&r_poly_clamp, 3},
     {"poly_clip", (DL_FUNC)&r_poly_clip, 3},
+    {"poly_clip_grad_norm", (DL_FUNC)&r_poly_clip_grad_norm, 4},
     {"poly_contiguous", (DL_FUNC)&r_poly_contiguous, 1},
     {"poly_contiguous_backward", (DL_FUNC)&r_poly_contiguous_backward, 1},
     {"poly_conv", (DL_FUNC)&r_poly_conv, 8},
@@ -341,8 +349,11 @@ static const R_CallMethodDef routines[] = {
     {"poly_isinf", (DL_FUNC)&r_poly_isinf, 1},
     {"poly_isnan", (DL_FUNC)&r_poly_isnan, 1},
     {"poly_l1_loss", (DL_FUNC)&r_poly_l1_loss, 3},
+    {"poly_lamb", (DL_FUNC)&r_poly_lamb, 14},
+    {"poly_lars", (DL_FUNC)&r_poly_lars, 13},
     {"poly_layernorm_axes", (DL_FUNC)&r_poly_layernorm_axes, 5},
     {"poly_leaky_relu", (DL_FUNC)&r_poly_leaky_relu, 2},
+    {"poly_learning_rate", (DL_FUNC)&r_poly_learning_rate, 4},
     {"poly_lerp", (DL_FUNC)&r_poly_lerp, 3},
     {"poly_lgamma", (DL_FUNC)&r_poly_lgamma, 1},
     {"poly_linspace_by_id", (DL_FUNC)&r_poly_linspace_by_id, 4},
@@ -354,6 +365,8 @@ static const R_CallMethodDef routines[] = {
     {"poly_logcumsumexp", (DL_FUNC)&r_poly_logcumsumexp, 2},
     {"poly_logical_not", (DL_FUNC)&r_poly_logical_not, 1},
     {"poly_logsigmoid", (DL_FUNC)&r_poly_logsigmoid, 1},
+    {"poly_lstm", (DL_FUNC)&r_poly_lstm, 10},
+    {"poly_lstm_cell", (DL_FUNC)&r_poly_lstm_cell, 8},
     {"poly_masked_select", (DL_FUNC)&r_poly_masked_select, 3},
     {"poly_matmul", (DL_FUNC)&r_poly_matmul, 2},
     {"poly_matmul_as", (DL_FUNC)&r_poly_matmul_as, 3},
@@ -375,6 +388,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_pad_mode", (DL_FUNC)&r_poly_pad_mode, 3},
     {"poly_pad_value", (DL_FUNC)&r_poly_pad_value, 3},
     {"poly_permute", (DL_FUNC)&r_poly_permute, 2},
+    {"poly_plateau", (DL_FUNC)&r_poly_plateau, 14},
     {"poly_qr", (DL_FUNC)&r_poly_qr, 2},
     {"poly_quick_gelu", (DL_FUNC)&r_poly_quick_gelu, 1},
     {"poly_rand_seeded", (DL_FUNC)&r_poly_rand_seeded, 3},

@@ -248,6 +248,18 @@ SEXP r_poly_clip(SEXP x, SEXP lo, SEXP hi) {
   return made(&call, P.poly_clip(context(), x_, lo_, hi_));
 }
 
+SEXP r_poly_clip_grad_norm(SEXP grads, SEXP max_norm, SEXP norm_type, SEXP results) {
+  Args call = begin("poly_clip_grad_norm");
+  int n_grads;
+  PolyUOp **grads_ = arg_nodes(&call, grads, "grads", &n_grads);
+  double max_norm_ = arg_double(&call, max_norm, "max_norm");
+  double norm_type_ = arg_double(&call, norm_type, "norm_type");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_clip_grad_norm);
+  return made_list(&call, P.poly_clip_grad_norm(context(), grads_, n_grads, max_norm_, norm_type_, out), out, n_out);
+}
+
 SEXP r_poly_contiguous(SEXP x) {
   Args call = begin("poly_contiguous");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -669,6 +681,48 @@ SEXP r_poly_l1_loss(SEXP x, SEXP target, SEXP reduction) {
   return made(&call, P.poly_l1_loss(context(), x_, target_, reduction_));
 }
 
+SEXP r_poly_lamb(SEXP param, SEXP grad, SEXP lr, SEXP m, SEXP v, SEXP b1_t, SEXP b2_t, SEXP b1, SEXP b2, SEXP eps, SEXP weight_decay, SEXP adam, SEXP coupled_decay, SEXP results) {
+  Args call = begin("poly_lamb");
+  PolyUOp *param_ = arg_node(&call, param, "param");
+  PolyUOp *grad_ = arg_node(&call, grad, "grad");
+  PolyUOp *lr_ = arg_node(&call, lr, "lr");
+  PolyUOp *m_ = arg_node(&call, m, "m");
+  PolyUOp *v_ = arg_node(&call, v, "v");
+  PolyUOp *b1_t_ = arg_node(&call, b1_t, "b1_t");
+  PolyUOp *b2_t_ = arg_node(&call, b2_t, "b2_t");
+  double b1_ = arg_double(&call, b1, "b1");
+  double b2_ = arg_double(&call, b2, "b2");
+  double eps_ = arg_double(&call, eps, "eps");
+  double weight_decay_ = arg_double(&call, weight_decay, "weight_decay");
+  int adam_ = arg_int(&call, adam, "adam");
+  int coupled_decay_ = arg_int(&call, coupled_decay, "coupled_decay");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_lamb);
+  return made_list(&call, P.poly_lamb(context(), param_, grad_, lr_, m_, v_, b1_t_, b2_t_, b1_, b2_, eps_, weight_decay_, adam_, coupled_decay_, out), out, n_out);
+}
+
+SEXP r_poly_lars(SEXP param, SEXP grad, SEXP lr, SEXP buffer, SEXP momentum, SEXP weight_decay, SEXP tcoef, SEXP nesterov, SEXP classic, SEXP decoupled_decay, SEXP ns_steps, SEXP ns_coefficients, SEXP results) {
+  Args call = begin("poly_lars");
+  PolyUOp *param_ = arg_node(&call, param, "param");
+  PolyUOp *grad_ = arg_node(&call, grad, "grad");
+  PolyUOp *lr_ = arg_node(&call, lr, "lr");
+  PolyUOp *buffer_ = arg_node(&call, buffer, "buffer");
+  double momentum_ = arg_double(&call, momentum, "momentum");
+  double weight_decay_ = arg_double(&call, weight_decay, "weight_decay");
+  double tcoef_ = arg_double(&call, tcoef, "tcoef");
+  int nesterov_ = arg_int(&call, nesterov, "nesterov");
+  int classic_ = arg_int(&call, classic, "classic");
+  int decoupled_decay_ = arg_int(&call, decoupled_decay, "decoupled_decay");
+  int ns_steps_ = arg_int(&call, ns_steps, "ns_steps");
+  int n_ns_coefficients;
+  double *ns_coefficients_ = arg_doubles(&call, ns_coefficients, "ns_coefficients", &n_ns_coefficients);
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_lars);
+  return made_list(&call, P.poly_lars(context(), param_, grad_, lr_, buffer_, momentum_, weight_decay_, tcoef_, nesterov_, classic_, decoupled_decay_, ns_steps_, ns_coefficients_, n_ns_coefficients, out), out, n_out);
+}
+
 SEXP r_poly_layernorm_axes(SEXP x, SEXP axes, SEXP eps, SEXP weight, SEXP bias) {
   Args call = begin("poly_layernorm_axes");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -687,6 +741,17 @@ SEXP r_poly_leaky_relu(SEXP x, SEXP slope) {
   double slope_ = arg_double(&call, slope, "slope");
   NEED(poly_leaky_relu);
   return made(&call, P.poly_leaky_relu(context(), x_, slope_));
+}
+
+SEXP r_poly_learning_rate(SEXP lr, SEXP t, SEXP schedule, SEXP params) {
+  Args call = begin("poly_learning_rate");
+  PolyUOp *lr_ = arg_node(&call, lr, "lr");
+  PolyUOp *t_ = arg_node(&call, t, "t");
+  int schedule_ = arg_int(&call, schedule, "schedule");
+  int n_params;
+  double *params_ = arg_doubles(&call, params, "params", &n_params);
+  NEED(poly_learning_rate);
+  return made(&call, P.poly_learning_rate(context(), lr_, t_, schedule_, params_, n_params));
 }
 
 SEXP r_poly_lerp(SEXP start, SEXP end, SEXP weight) {
@@ -771,6 +836,38 @@ SEXP r_poly_logsigmoid(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_logsigmoid);
   return made(&call, P.poly_logsigmoid(context(), x_));
+}
+
+SEXP r_poly_lstm(SEXP x, SEXP h, SEXP c, SEXP w_ih, SEXP w_hh, SEXP b_ih, SEXP b_hh, SEXP batch_first, SEXP reverse, SEXP results) {
+  Args call = begin("poly_lstm");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *h_ = arg_node(&call, h, "h");
+  PolyUOp *c_ = arg_node(&call, c, "c");
+  PolyUOp *w_ih_ = arg_node(&call, w_ih, "w_ih");
+  PolyUOp *w_hh_ = arg_node(&call, w_hh, "w_hh");
+  PolyUOp *b_ih_ = arg_node(&call, b_ih, "b_ih");
+  PolyUOp *b_hh_ = arg_node(&call, b_hh, "b_hh");
+  int batch_first_ = arg_int(&call, batch_first, "batch_first");
+  int reverse_ = arg_int(&call, reverse, "reverse");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_lstm);
+  return made_list(&call, P.poly_lstm(context(), x_, h_, c_, w_ih_, w_hh_, b_ih_, b_hh_, batch_first_, reverse_, out), out, n_out);
+}
+
+SEXP r_poly_lstm_cell(SEXP x, SEXP h, SEXP c, SEXP w_ih, SEXP w_hh, SEXP b_ih, SEXP b_hh, SEXP results) {
+  Args call = begin("poly_lstm_cell");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *h_ = arg_node(&call, h, "h");
+  PolyUOp *c_ = arg_node(&call, c, "c");
+  PolyUOp *w_ih_ = arg_node(&call, w_ih, "w_ih");
+  PolyUOp *w_hh_ = arg_node(&call, w_hh, "w_hh");
+  PolyUOp *b_ih_ = arg_node(&call, b_ih, "b_ih");
+  PolyUOp *b_hh_ = arg_node(&call, b_hh, "b_hh");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_lstm_cell);
+  return made_list(&call, P.poly_lstm_cell(context(), x_, h_, c_, w_ih_, w_hh_, b_ih_, b_hh_, out), out, n_out);
 }
 
 SEXP r_poly_masked_select(SEXP x, SEXP mask, SEXP count) {
@@ -995,6 +1092,27 @@ SEXP r_poly_permute(SEXP src, SEXP perm) {
   int64_t *perm_ = arg_positions(&call, perm, "perm", &n_perm);
   NEED(poly_permute);
   return made(&call, P.poly_permute(context(), src_, perm_, n_perm));
+}
+
+SEXP r_poly_plateau(SEXP lr, SEXP metric, SEXP best, SEXP bad, SEXP cooling, SEXP maximize, SEXP relative, SEXP threshold, SEXP factor, SEXP min_lr, SEXP eps, SEXP patience, SEXP cooldown, SEXP results) {
+  Args call = begin("poly_plateau");
+  PolyUOp *lr_ = arg_node(&call, lr, "lr");
+  PolyUOp *metric_ = arg_node(&call, metric, "metric");
+  PolyUOp *best_ = arg_node(&call, best, "best");
+  PolyUOp *bad_ = arg_node(&call, bad, "bad");
+  PolyUOp *cooling_ = arg_node(&call, cooling, "cooling");
+  int maximize_ = arg_int(&call, maximize, "maximize");
+  int relative_ = arg_int(&call, relative, "relative");
+  double threshold_ = arg_double(&call, threshold, "threshold");
+  double factor_ = arg_double(&call, factor, "factor");
+  double min_lr_ = arg_double(&call, min_lr, "min_lr");
+  double eps_ = arg_double(&call, eps, "eps");
+  int64_t patience_ = arg_int64(&call, patience, "patience");
+  int64_t cooldown_ = arg_int64(&call, cooldown, "cooldown");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_plateau);
+  return made_list(&call, P.poly_plateau(context(), lr_, metric_, best_, bad_, cooling_, maximize_, relative_, threshold_, factor_, min_lr_, eps_, patience_, cooldown_, out), out, n_out);
 }
 
 SEXP r_poly_qr(SEXP a, SEXP results) {

@@ -142,3 +142,11 @@ test_that("layers name a wrong argument", {
   expect_polygrad(InstanceNorm(2, affine = NA), "InstanceNorm: affine: expected TRUE or FALSE")
   expect_polygrad(Sequential(3), "Sequential: expected layers and functions")
 })
+
+test_that("volumes are convolved", {
+  layer <- Conv3d(2, 4, 3, padding = "same")
+  x <- array(rnorm(2 * 5 * 5 * 5), c(1, 2, 5, 5, 5))
+  expect_equal(dim(layer(x)), c(1L, 4L, 5L, 5L, 5L))
+  w <- as.array(layer$weight)
+  expect_equal(as.array(layer(x))[1, 2, 3, 3, 3], sum(w[2, , , , ] * x[1, , 2:4, 2:4, 2:4]) + as.vector(layer$bias)[2], tolerance = 1e-5)
+})

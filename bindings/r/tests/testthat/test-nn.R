@@ -12,7 +12,12 @@ test_that("layers compute what they say", {
   expect_equal(rowMeans(centred), rep(0, 4), tolerance = 1e-5)
   expect_equal(rowMeans(centred^2), rep(1, 4), tolerance = 1e-3)
   expect_polygrad(LayerNorm(4)(x), "shape \\(4, 3\\)")
-  expect_same(RMSNorm(3)(x), x / sqrt(rowMeans(x^2) + 1e-5), tolerance = 1e-5)
+  expect_same(RMSNorm(3)(x), x / sqrt(rowMeans(x^2) + 1e-6), tolerance = 1e-5)
+  expect_null(RMSNorm(3, elementwise_affine = FALSE)$weight)
+  images <- array(rnorm(2 * 3 * 4 * 5), c(2, 3, 4, 5))
+  normal <- as.array(LayerNorm2d(3)(images))
+  expect_equal(apply(normal, c(1, 3, 4), mean), array(0, c(2, 4, 5)), tolerance = 1e-5)
+  expect_polygrad(LayerNorm2d(3)(x), "4 dimensions")
   groups <- as.array(GroupNorm(2, 4)(array(rnorm(24), c(1, 4, 6))))
   expect_equal(mean(groups[1, 1:2, ]), 0, tolerance = 1e-5)
 
