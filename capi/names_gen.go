@@ -695,6 +695,32 @@ func parameters(fn string) string {
 		return "seed name data n fan_in"
 	case "poly_gpt2_build":
 		return "config batch"
+	case "poly_file_open":
+		return "path format"
+	case "poly_file_read":
+		return "data len format"
+	case "poly_file_free":
+		return "file"
+	case "poly_file_format":
+		return "file"
+	case "poly_file_count":
+		return "file"
+	case "poly_file_name":
+		return "file i"
+	case "poly_file_type":
+		return "file i"
+	case "poly_file_describe":
+		return "file i dims cap dtype"
+	case "poly_file_quant":
+		return "file i"
+	case "poly_file_data":
+		return "file i len_out"
+	case "poly_file_value":
+		return "file"
+	case "poly_dequantize":
+		return "ctx x type n"
+	case "poly_safetensors_save":
+		return "path tensors n meta max_shard_bytes"
 	case "poly_dtype_of":
 		return "dtype"
 	case "poly_dtype_number":

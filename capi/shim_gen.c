@@ -1404,6 +1404,58 @@ PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch) {
   return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((GPT2Config *)config, batch);
 }
 
+PolyFile *poly_file_open(const char *path, int format) {
+  return poly_enter("poly_file_open") ? NULL : (PolyFile *)go_poly_file_open((char *)path, format);
+}
+
+PolyFile *poly_file_read(const void *data, int64_t len, int format) {
+  return poly_enter("poly_file_read") ? NULL : (PolyFile *)go_poly_file_read((void *)data, len, format);
+}
+
+void poly_file_free(PolyFile *file) {
+  if (!poly_forked) go_poly_file_free((uintptr_t)file);
+}
+
+int poly_file_format(PolyFile *file) {
+  return poly_enter("poly_file_format") ? -1 : go_poly_file_format((uintptr_t)file);
+}
+
+int poly_file_count(PolyFile *file) {
+  return poly_enter("poly_file_count") ? -1 : go_poly_file_count((uintptr_t)file);
+}
+
+const char *poly_file_name(PolyFile *file, int i) {
+  return poly_enter("poly_file_name") ? NULL : go_poly_file_name((uintptr_t)file, i);
+}
+
+const char *poly_file_type(PolyFile *file, int i) {
+  return poly_enter("poly_file_type") ? NULL : go_poly_file_type((uintptr_t)file, i);
+}
+
+int poly_file_describe(PolyFile *file, int i, int64_t *dims, int cap, int *dtype) {
+  return poly_enter("poly_file_describe") ? -1 : go_poly_file_describe((uintptr_t)file, i, dims, cap, dtype);
+}
+
+int poly_file_quant(PolyFile *file, int i) {
+  return poly_enter("poly_file_quant") ? -1 : go_poly_file_quant((uintptr_t)file, i);
+}
+
+void *poly_file_data(PolyFile *file, int i, int64_t *len_out) {
+  return poly_enter("poly_file_data") ? NULL : go_poly_file_data((uintptr_t)file, i, len_out);
+}
+
+const char *poly_file_value(PolyFile *file) {
+  return poly_enter("poly_file_value") ? NULL : go_poly_file_value((uintptr_t)file);
+}
+
+PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n) {
+  return poly_enter("poly_dequantize") ? NULL : (PolyUOp *)go_poly_dequantize((uintptr_t)ctx, (uintptr_t)x, type, n);
+}
+
+int poly_safetensors_save(const char *path, const PolyFileTensor *tensors, int n, const char *meta, int64_t max_shard_bytes) {
+  return poly_enter("poly_safetensors_save") ? -1 : go_poly_safetensors_save((char *)path, (PolyFileTensor *)tensors, n, (char *)meta, max_shard_bytes);
+}
+
 const char *poly_dtype_name(PolyDType dtype) {
   return poly_enter("poly_dtype_name") ? NULL : go_poly_dtype_name((void *)&dtype);
 }

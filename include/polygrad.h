@@ -22,9 +22,9 @@
  *   Elementwise: one operand; Elementwise: two and three operands; Movement;
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
  *   Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
- *   Instances; Generating text; Files of models; Data types as records; Graphs,
- *   node by node; Tensors with memory; Schedules and plans; Views; Models as
- *   nodes; Graphs as files.
+ *   Instances; Generating text; Files of models; Files of tensors; Data types as
+ *   records; Graphs, node by node; Tensors with memory; Schedules and plans;
+ *   Views; Models as nodes; Graphs as files.
  *
  * HANDLES
  *   PolyCtx, PolyUOp, PolyStep, PolyJob, PolyInstance and their like are opaque.
@@ -1923,6 +1923,105 @@ typedef struct GPT2Config {
 /* A GPT-2 instance as poly_hf_load makes it, with parameters that are all 0.
  * NULL if the configuration makes no sense. Since 1.0. */
 POLY_API PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch);
+
+/* ======================================================================== */
+/* Files of tensors                                                         */
+/* ======================================================================== */
+/* Files in which models are kept, as they come: safetensors (one file, a folder
+ * of shards, or their index model.safetensors.index.json) and GGUF (versions 2
+ * and 3). A file is mapped into memory: opening one costs little whatever its
+ * size, and nothing is copied before it is used. What is written into its
+ * memory stays in this process; the file itself is never changed. It must not be
+ * made shorter while it is open. A damaged or hostile file is an error that
+ * names the file, the tensor and the numbers; it makes the library allocate no
+ * more than a small multiple of its own size, and nothing in it is run. */
+
+typedef struct PolyFile PolyFile;
+
+/* Formats. POLY_FILE_AUTO takes the one that the contents show; POLY_FILE_RAW is
+ * any file, as one tensor of uint8 without a name. */
+typedef enum PolyFileFormat {
+  POLY_FILE_AUTO = 0,
+  POLY_FILE_SAFETENSORS = 1,
+  POLY_FILE_GGUF = 2,
+  POLY_FILE_RAW = 3
+} PolyFileFormat;
+
+/* Opens a file or, for safetensors, a folder or an index of shards. NULL on
+ * error. Since 2.0. */
+POLY_API PolyFile *poly_file_open(const char *path, int format);
+
+/* The same for a file that is in memory, which is copied. NULL on error. Since
+ * 2.0. */
+POLY_API PolyFile *poly_file_read(const void *data, int64_t len, int format);
+
+/* Ends a file and its memory. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_file_free(PolyFile *file);
+
+/* The format (PolyFileFormat) and the number of tensors. -1 on error. Since
+ * 2.0. */
+POLY_API int poly_file_format(PolyFile *file);
+POLY_API int poly_file_count(PolyFile *file);
+
+/* Tensor i, from 0, in the order of the file: its name, and the name that its
+ * type has in the file ("BF16", "Q4_K"), both valid until poly_file_free. NULL
+ * on error. Since 2.0. */
+POLY_API const char *poly_file_name(PolyFile *file, int i);
+POLY_API const char *poly_file_type(PolyFile *file, int i);
+
+/* Shape and data type (PolyDTypeId; dtype may be NULL) of tensor i, as
+ * poly_describe: ndim, of which the first cap sizes are written. A quantised
+ * tensor has the shape and type that its numbers will have, float32. -1 on
+ * error. Since 2.0. */
+POLY_API int poly_file_describe(PolyFile *file, int i, int64_t *dims, int cap, int *dtype);
+
+/* How tensor i is quantised: the number that ggml has for the type, 0 if it is
+ * not. -1 on error. Since 2.0. */
+POLY_API int poly_file_quant(PolyFile *file, int i);
+
+/* The memory of tensor i, row by row and aligned, and its size (len_out may be
+ * NULL): the file's own where the tensor lies so in it, else a copy that is made
+ * once. Of a quantised tensor, its blocks. It is writable and valid until
+ * poly_file_free: poly_buffer_host makes it a node without copying, and
+ * poly_dequantize numbers of blocks. NULL on error and for tensors without
+ * elements, whose size is 0. Since 2.0. */
+POLY_API void *poly_file_data(PolyFile *file, int i, int64_t *len_out);
+
+/* What the file says besides its tensors, as JSON: the metadata of safetensors,
+ * an object of strings or null; the metadata of GGUF, an object. Integers have no
+ * fraction, other numbers have one or an exponent. What JSON lacks is an object
+ * with one key: {"$float": "nan"}, "inf" or "-inf"; {"$int": "digits"} for more
+ * than 53 bits; {"$bytes": base64} for texts that are no UTF-8; {"$tuple": [...]};
+ * {"$tensor": i}; {"$dict": [[key, value], ...]} for keys that are no strings.
+ * Valid until poly_file_free. NULL on error. Since 2.0. */
+POLY_API const char *poly_file_value(PolyFile *file);
+
+/* The n numbers, float32, that blocks of a quantised type stand for: x holds the
+ * blocks, uint8 in any shape, and type is ggml's number: 2 Q4_0, 3 Q4_1, 6 Q5_0, 7
+ * Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 39 MXFP4; or one
+ * that is not quantised, whose bytes x holds: 0 F32, 1 F16, 24 I8, 25 I16, 26
+ * I32, 27 I64, 28 F64, 30 BF16. Lazy: the numbers are computed where they are
+ * used, so that weights may stay packed in memory. Since 2.0. */
+POLY_API PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n);
+
+/* A tensor to be written. */
+typedef struct PolyFileTensor {
+  const char *name;
+  const void *data;
+  const int64_t *shape;
+  int32_t ndim;
+  int32_t dtype; /* PolyDTypeId */
+} PolyFileTensor;
+
+/* Writes a safetensors file of n tensors and metadata (a JSON object of strings,
+ * may be NULL). The header lists them in the order given; the widest types lie
+ * first, so that all are aligned. If they have more than max_shard_bytes together
+ * (0: no limit), they go to shards beside it, model-00001-of-00003.safetensors
+ * for model.safetensors, with an index, model.safetensors.index.json. A file
+ * appears whole or not at all; one of that name that is open stays as it was.
+ * The number of files, the index included; -1 on error. Since 2.0. */
+POLY_API int poly_safetensors_save(const char *path, const PolyFileTensor *tensors, int n, const char *meta,
+                                   int64_t max_shard_bytes);
 
 /* ======================================================================== */
 /* Data types as records                                                    */

@@ -52,9 +52,10 @@ const (
 	Model
 	Job
 	Generator
+	File
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file"}
 
 func (k Kind) String() string { return kindNames[k] }
 

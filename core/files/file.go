@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
+
+	"polygrad/core/uop"
 )
 
 // Format is the format of a file.
@@ -18,10 +21,12 @@ const (
 	Auto Format = iota
 	Safetensors
 	GGUF
+	// Raw is any file, as one tensor of bytes without a name.
+	Raw
 	numFormats
 )
 
-var formatNames = [numFormats]string{"auto", "safetensors", "gguf"}
+var formatNames = [numFormats]string{"auto", "safetensors", "gguf", "raw"}
 
 func (f Format) String() string {
 	if f < numFormats {
@@ -47,8 +52,10 @@ type File struct {
 	Size int64
 
 	named  map[string]*Tensor
-	memory [][]byte // to be given back
 	refs   atomic.Int64
+	mu     sync.Mutex
+	memory [][]byte           // to be given back
+	copies map[*Tensor][]byte // of what does not lie as it is needed
 }
 
 // maxReferences bounds how much longer than the file the JSON text of its Value may be.
@@ -91,10 +98,12 @@ func (f *File) Close() {
 	if f.refs.Add(-1) != 0 {
 		return
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, m := range f.memory {
 		unmap(m)
 	}
-	f.memory = nil
+	f.memory, f.copies = nil, nil
 }
 
 // add makes a tensor the last one of the file.
@@ -189,8 +198,11 @@ func (f *File) parse(data []byte) error {
 			return fmt.Errorf("%d bytes that begin with %s are no safetensors or GGUF file", len(data), quote(data[:min(len(data), 8)]))
 		}
 	}
-	if f.Format == GGUF {
+	switch f.Format {
+	case GGUF:
 		return f.parseGGUF(data)
+	case Raw:
+		return f.add(&Tensor{Type: "U8", DType: uop.Uint8, Shape: []int64{int64(len(data))}, Data: data})
 	}
 	return f.parseSafetensors(data)
 }

@@ -65,11 +65,18 @@ func (t *Tensor) Contiguous() []byte {
 	if t.Strides == nil {
 		return t.Data
 	}
-	size := int64(t.DType.Itemsize())
-	out := make([]byte, 0, t.Numel()*size)
+	return t.gather(make([]byte, 0, t.Numel()*int64(t.DType.Itemsize())))
+}
+
+// gather appends the elements, row by row.
+func (t *Tensor) gather(out []byte) []byte {
+	if t.Strides == nil {
+		return append(out, t.Data...)
+	}
 	if t.Numel() == 0 {
 		return out
 	}
+	size := int64(t.DType.Itemsize())
 	index := make([]int64, len(t.Shape))
 	at := int64(0)
 	for {

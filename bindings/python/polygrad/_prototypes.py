@@ -884,6 +884,19 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_safetensors_to_f32": (c_void_p, (c_void_p,)),
     "poly_init_param_kaiming": (None, (c_uint64, c_char_p, c_void_p, c_int64, c_int64)),
     "poly_gpt2_build": (c_void_p, (c_void_p, c_int)),
+    "poly_file_open": (c_void_p, (c_char_p, c_int)),
+    "poly_file_read": (c_void_p, (c_void_p, c_int64, c_int)),
+    "poly_file_free": (None, (c_void_p,)),
+    "poly_file_format": (c_int, (c_void_p,)),
+    "poly_file_count": (c_int, (c_void_p,)),
+    "poly_file_name": (c_char_p, (c_void_p, c_int)),
+    "poly_file_type": (c_char_p, (c_void_p, c_int)),
+    "poly_file_describe": (c_int, (c_void_p, c_int, c_void_p, c_int, c_void_p)),
+    "poly_file_quant": (c_int, (c_void_p, c_int)),
+    "poly_file_data": (c_void_p, (c_void_p, c_int, c_void_p)),
+    "poly_file_value": (c_char_p, (c_void_p,)),
+    "poly_dequantize": (c_void_p, (c_void_p, c_void_p, c_int, c_int64)),
+    "poly_safetensors_save": (c_int, (c_char_p, c_void_p, c_int, c_char_p, c_int64)),
     "poly_uop_n_src": (c_int, (c_void_p, c_void_p)),
     "poly_uop_src": (c_void_p, (c_void_p, c_void_p, c_int)),
     "poly_uop_str": (c_void_p, (c_void_p,)),
@@ -1186,6 +1199,10 @@ POLY_SAFETENSOR_U32 = 11
 POLY_SAFETENSOR_U64 = 12
 POLY_SAFETENSOR_F8_E4M3 = 13
 POLY_SAFETENSOR_F8_E5M2 = 14
+POLY_FILE_AUTO = 0
+POLY_FILE_SAFETENSORS = 1
+POLY_FILE_GGUF = 2
+POLY_FILE_RAW = 3
 POLY_ADDR_GLOBAL = 0
 POLY_ADDR_LOCAL = 1
 POLY_ADDR_REG = 2

@@ -361,6 +361,19 @@ struct poly_api {
   float *(*poly_safetensors_to_f32)(const PolySafetensorViewEx *);
   void (*poly_init_param_kaiming)(uint64_t, const char *, float *, int64_t, int64_t);
   PolyInstance *(*poly_gpt2_build)(const GPT2Config *, int);
+  PolyFile *(*poly_file_open)(const char *, int);
+  PolyFile *(*poly_file_read)(const void *, int64_t, int);
+  void (*poly_file_free)(PolyFile *);
+  int (*poly_file_format)(PolyFile *);
+  int (*poly_file_count)(PolyFile *);
+  const char *(*poly_file_name)(PolyFile *, int);
+  const char *(*poly_file_type)(PolyFile *, int);
+  int (*poly_file_describe)(PolyFile *, int, int64_t *, int, int *);
+  int (*poly_file_quant)(PolyFile *, int);
+  void *(*poly_file_data)(PolyFile *, int, int64_t *);
+  const char *(*poly_file_value)(PolyFile *);
+  PolyUOp *(*poly_dequantize)(PolyCtx *, PolyUOp *, int, int64_t);
+  int (*poly_safetensors_save)(const char *, const PolyFileTensor *, int, const char *, int64_t);
   PolyDType (*poly_dtype_of)(int);
   int (*poly_dtype_number)(PolyDType);
   bool (*poly_dtype_eq)(PolyDType, PolyDType);
@@ -829,6 +842,19 @@ struct poly_api {
   X(poly_safetensors_to_f32) \
   X(poly_init_param_kaiming) \
   X(poly_gpt2_build) \
+  X(poly_file_open) \
+  X(poly_file_read) \
+  X(poly_file_free) \
+  X(poly_file_format) \
+  X(poly_file_count) \
+  X(poly_file_name) \
+  X(poly_file_type) \
+  X(poly_file_describe) \
+  X(poly_file_quant) \
+  X(poly_file_data) \
+  X(poly_file_value) \
+  X(poly_dequantize) \
+  X(poly_safetensors_save) \
   X(poly_dtype_of) \
   X(poly_dtype_number) \
   X(poly_dtype_eq) \

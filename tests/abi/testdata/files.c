@@ -170,8 +170,44 @@ static void generators(void) {
   FAILS(poly_generator_rows(g) == 0, "poly_generator_rows", "stale");
 }
 
+/* Weights go to a file and come back as nodes on its memory. */
+static void of_tensors(void) {
+  char path[] = "/tmp/polygrad-files.XXXXXX";
+  int made = mkstemp(path);
+  CHECK(made >= 0 && close(made) == 0);
+  float w[6] = {1, 2, 3, 4, 5, 6};
+  int64_t shape[2] = {2, 3}, dims[2], len = 0;
+  PolyFileTensor list[2] = {{"b", "\x01\x02\x03", shape + 1, 1, POLY_DTYPE_UINT8}, {"w", w, shape, 2, POLY_DTYPE_FLOAT32}};
+  CHECK(poly_safetensors_save(path, list, 2, "{\"made\":\"here\"}", 0) == 1);
+  PolyFile *file = poly_file_open(path, POLY_FILE_AUTO);
+  unlink(path);
+  int dtype = 0;
+  CHECK(file && poly_file_count(file) == 2 && poly_file_format(file) == POLY_FILE_SAFETENSORS);
+  CHECK(strcmp(poly_file_name(file, 0), "b") == 0 && strcmp(poly_file_type(file, 1), "F32") == 0 && poly_file_quant(file, 0) == 0);
+  CHECK(poly_file_describe(file, 1, dims, 2, &dtype) == 2 && dims[0] == 2 && dims[1] == 3 && dtype == POLY_DTYPE_FLOAT32);
+  CHECK(strcmp(poly_file_value(file), "{\"made\":\"here\"}") == 0);
+  PolyCtx *ctx = poly_ctx_new();
+  void *data = poly_file_data(file, 1, &len);
+  CHECK(data && len == 24);
+  PolyUOp *x = poly_buffer_host(ctx, dtype, dims, 2, data, (size_t)len);
+  float out[6];
+  CHECK(poly_copy_to_host(ctx, poly_binary(ctx, POLY_ADD, x, x), out, sizeof out) == 0 && out[0] == 2 && out[5] == 12);
+  poly_ctx_destroy(ctx);
+  FAILS(poly_file_name(file, 2), "poly_file_name", "out of range");
+  FAILS(poly_file_data(file, -1, NULL), "poly_file_data", "out of range");
+  poly_file_free(file);
+  poly_file_free(file);
+  FAILS(poly_file_count(file) >= 0, "poly_file_count", "stale");
+  FAILS(poly_file_open("/none", POLY_FILE_AUTO), "poly_file_open", "no such file");
+  FAILS(poly_file_open("/none", 99), "poly_file_open", "format");
+  list[0].dtype = -1;
+  FAILS(poly_safetensors_save(path, list, 2, NULL, 0) >= 0, "poly_safetensors_save", "tensors[0]");
+  FAILS(poly_safetensors_save(path, list, 0, "[]", 0) >= 0, "poly_safetensors_save", "meta");
+}
+
 int main(void) {
   original();
+  of_tensors();
   safetensors();
   models();
   generators();

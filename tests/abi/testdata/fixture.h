@@ -3,6 +3,8 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
+#include <dirent.h>
+
 #include "calls.h"
 
 enum { ROOM = 64, LIST = 40 }; /* elements of arrays of handles, of numbers */
@@ -43,6 +45,10 @@ struct fixture {
   PolyInstance *text;
   PolyGenerator *generator;
   int32_t *singles;
+  PolyFile *file;
+  PolyFileTensor *file_tensors;
+  PolyUOp *packed;
+  const char *path;
   const char *parameter;
   PolyIrSpec *spec;
   PolyIrBuffer *spec_buffers;
@@ -91,6 +97,18 @@ static inline PolyUOp *leaf(PolyCtx *ctx, int dtype, int64_t rows, int64_t cols,
   return poly_buffer_host(ctx, dtype, rows ? shape : shape + 1, rows ? 2 : 1, data, nbytes);
 }
 
+/* A folder to work in, which goes with the program: functions that write files do so under odd names, too. */
+static char folder[] = "/tmp/polygrad-abi.XXXXXX";
+static pid_t folder_owner;
+static inline void forget_folder(void) {
+  if (getpid() != folder_owner) return;
+  DIR *d = opendir(folder);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) unlinkat(dirfd(d), e->d_name, 0);
+  if (d) closedir(d);
+  rmdir(folder);
+}
+
 /* What does not depend on a context. */
 static inline void fixture_arrays(struct fixture *f) {
   static char tensor_name[] = "weight";
@@ -125,6 +143,13 @@ static inline void fixture_arrays(struct fixture *f) {
   numbers = tail(64);
   for (int i = 0; i < 16; i++) numbers[i] = (float)i;
   for (int i = 0; i < ROOM; i++) f->entries[i] = (PolySafetensorEntry){tensor_name, numbers, f->shape, 2};
+  f->file_tensors = tail(ROOM * sizeof(PolyFileTensor));
+  for (int i = 0; i < ROOM; i++) f->file_tensors[i] = (PolyFileTensor){tensor_name, numbers, f->shape, 2, POLY_DTYPE_FLOAT32};
+  need(mkdtemp(folder) != NULL && chdir(folder) == 0, "mkdtemp");
+  folder_owner = getpid();
+  atexit(forget_folder);
+  f->path = "model.safetensors";
+  need(poly_safetensors_save(f->path, f->file_tensors, 1, NULL, 0) == 1, "poly_safetensors_save");
   *f->view = (PolySafetensorViewEx){tensor_name, numbers, {4, 4}, 2, 16, POLY_SAFETENSOR_F32};
   *f->dtype = (PolyDType){13, 32, "float", 'f', 1, false, 0, 1, -1};
   *f->one = (PolyArg){.kind = POLY_ARG_FLOAT, .u.f = 1};
@@ -173,6 +198,9 @@ static inline void fixture_make(struct fixture *f) {
   need(f->job && poly_job_wait(f->job, -1) == 0, "job");
   f->text = poly_gpt2_build(f->gpt2, 1), f->generator = poly_generator_new(f->text, 0);
   need(f->generator && poly_generator_feed(f->generator, f->zeros, f->singles, 1) == 0, "generator");
+  f->file = poly_file_read(f->weights, f->weights_len, POLY_FILE_AUTO);
+  f->packed = leaf(f->ctx, POLY_DTYPE_UINT8, 0, 68, f->cells, 68);
+  need(f->file && f->packed, "file");
   f->own = poly_model_new(f->ctx, as_it_is, NULL, NULL);
   need(f->own != NULL, "own model");
   f->spec_buffers[0] = (PolyIrBuffer){"x", POLY_ROLE_INPUT, 2, {4, 4}, f->x};
@@ -209,6 +237,7 @@ static inline void fixture_drop(struct fixture *f) {
   poly_job_release(f->job);
   poly_generator_free(f->generator);
   poly_instance_free(f->text);
+  poly_file_free(f->file);
   poly_tensor_free(f->tensor);
   poly_tensor_free(f->target);
   poly_tensor_free(f->error);

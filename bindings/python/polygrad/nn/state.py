@@ -7,7 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from polygrad.nn.files import (
+    ggml_data_to_tensor,
+    gguf_load,
+    safe_load,
+    safe_load_metadata,
+    safe_save,
+)
 from polygrad.tensor import Tensor
+
+__all__ = [
+    "get_parameters",
+    "get_state_dict",
+    "ggml_data_to_tensor",
+    "gguf_load",
+    "load_state_dict",
+    "safe_load",
+    "safe_load_metadata",
+    "safe_save",
+]
 
 
 def get_state_dict(obj: Any, prefix: str = "", tensor_type: type = Tensor) -> dict[str, Any]:

@@ -1,0 +1,187 @@
+"""Model files that the library opens: tensors on their memory, and what else they say."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import os
+from math import prod
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from polygrad import _prototypes as c
+from polygrad._base import made
+from polygrad._graph import CTX, MAX_DIMS, leaf, pointer
+from polygrad._library import fail, lib
+from polygrad.dtype import DType, dtype_by_id, dtypes
+from polygrad.tensor import Tensor, _of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# A path, or the contents of a file: bytes, or a tensor of uint8.
+Source = Union[str, "os.PathLike[str]", bytes, Tensor]
+
+
+class OpenFile:
+    """A file that the library has open, until nothing uses its memory any more."""
+
+    def __init__(self, source: Source, kind: int, name: str) -> None:
+        self.handle: int | None = None
+        if isinstance(source, (bytes, Tensor)):
+            data = _contents(source, name)
+            self.handle = lib.poly_file_read(pointer(data), data.nbytes, kind)
+        elif isinstance(source, (str, os.PathLike)):
+            os.stat(source)  # Python's own errors for what is not there
+            self.handle = lib.poly_file_open(os.fsencode(source), kind)
+        else:
+            raise TypeError(f"{name}: fn: {source!r}, expected a path, bytes or a tensor of uint8")
+        if self.handle is None:
+            fail(ValueError)
+
+    def __del__(self) -> None:
+        if self.handle is not None:
+            lib.poly_file_free(self.handle)
+
+    def __len__(self) -> int:
+        count: int = lib.poly_file_count(self.handle)
+        return count
+
+    def name(self, i: int) -> str:
+        """Return the name of tensor i."""
+        text: bytes = lib.poly_file_name(self.handle, i)
+        return text.decode()
+
+    def describe(self, i: int) -> tuple[tuple[int, ...], DType]:
+        """Return the shape and the type that tensor i has."""
+        sizes = (ctypes.c_int64 * MAX_DIMS)()
+        number = ctypes.c_int()
+        ndim = lib.poly_file_describe(self.handle, i, sizes, MAX_DIMS, ctypes.byref(number))
+        return tuple(sizes[:ndim]), dtype_by_id(number.value)
+
+    def tensor(self, i: int) -> Tensor:
+        """Return tensor i on the memory of the file."""
+        shape, dtype = self.describe(i)
+        quant = lib.poly_file_quant(self.handle, i)
+        if not quant:
+            return _of(leaf(self._array(i, shape, dtype), dtype, shape))
+        blocks = self._array(i, None, dtypes.uint8)
+        packed = _of(leaf(blocks, dtypes.uint8))
+        return dequantize(packed, prod(shape), quant).reshape(shape)
+
+    def _array(self, i: int, shape: tuple[int, ...] | None, dtype: DType) -> np.ndarray[Any, Any]:
+        length = ctypes.c_int64()
+        address = lib.poly_file_data(self.handle, i, ctypes.byref(length))
+        if address is None:
+            if length.value or shape is None or prod(shape):
+                fail(ValueError)
+            return np.empty(shape, dtype.storage)
+        memory = _Memory(self, address, (length.value,) if shape is None else shape, dtype)
+        return np.asarray(memory)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors by name."""
+        return {self.name(i): self.tensor(i) for i in range(len(self))}
+
+    def value(self) -> Any:
+        """Return what the file says besides its tensors."""
+        text = lib.poly_file_value(self.handle)
+        if text is None:
+            fail(ValueError)
+        return json.loads(text, object_hook=self._special)
+
+    def _special(self, found: dict[str, Any]) -> Any:
+        """Return what an object with one key that begins with $ stands for."""
+        if len(found) != 1:
+            return found
+        ((key, value),) = found.items()
+        if key == "$tensor":
+            return self.tensor(value)
+        return _SPECIAL[key](value) if key in _SPECIAL else found
+
+
+_SPECIAL: dict[str, Any] = {
+    "$float": float,
+    "$int": int,
+    "$tuple": tuple,
+    "$dict": dict,
+    "$bytes": base64.b64decode,
+}
+
+
+class _Memory:
+    """Memory of an open file, as the base of the array on it."""
+
+    def __init__(self, file: OpenFile, address: int, shape: tuple[int, ...], dtype: DType) -> None:
+        self.file = file
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": dtype.storage.str,
+            "data": (address, False),
+        }
+
+
+def _contents(source: bytes | Tensor, name: str) -> np.ndarray[Any, Any]:
+    if isinstance(source, bytes):
+        return np.frombuffer(source, np.uint8)
+    if source.dtype != dtypes.uint8 or source.ndim != 1:
+        raise TypeError(
+            f"{name}: fn: a tensor of {source.dtype.name} with shape {source.shape}, "
+            "expected uint8 and one dimension"
+        )
+    return np.ascontiguousarray(source.numpy())
+
+
+class _Entry(ctypes.Structure):
+    """PolyFileTensor."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("data", ctypes.c_void_p),
+        ("shape", ctypes.c_void_p),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_int32),
+    )
+
+
+def save(
+    tensors: Mapping[str, Tensor],
+    fn: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None,
+    max_shard_bytes: int,
+) -> int:
+    """Write a safetensors file, or shards and their index; return the number of files."""
+    values = list(tensors.values())
+    if values:
+        values[0].realize(*values[1:])
+    arrays = [np.ascontiguousarray(t._data) for t in values]
+    shapes = [(ctypes.c_int64 * t.ndim)(*t.shape) for t in values]
+    entries = (_Entry * len(values))()
+    for name in tensors:
+        if "\0" in name:
+            raise ValueError(f"safe_save: tensors: the name {name!r} has a character 0")
+    for entry, name, value, array, shape in zip(entries, tensors, values, arrays, shapes):
+        entry.name, entry.data = name.encode(), pointer(array)
+        entry.shape, entry.ndim = ctypes.addressof(shape), value.ndim
+        entry.dtype = value.dtype.id
+    meta = None if metadata is None else json.dumps(dict(metadata)).encode()
+    path = os.fsencode(fn)
+    made: int = lib.poly_safetensors_save(path, entries, len(values), meta, max_shard_bytes)
+    if made < 0:
+        fail(ValueError)
+    return made
+
+
+SAFETENSORS, GGUF, RAW = c.POLY_FILE_SAFETENSORS, c.POLY_FILE_GGUF, c.POLY_FILE_RAW
+
+
+def dequantize(blocks: Tensor, n: int, kind: int) -> Tensor:
+    """Return the n numbers of packed blocks."""
+    node = blocks._node
+    handle = lib.poly_dequantize(CTX, node.handle, kind, n)
+    if handle is None:
+        fail(ValueError)
+    return made(Tensor, handle, (node,))

@@ -1,0 +1,146 @@
+"""Model files: safetensors and GGUF.
+
+A file is mapped into memory: loading it costs little whatever its size, its tensors lie on the
+mapped memory, and what is written into them stays in this process. A file must not be made
+shorter while its tensors are in use. A damaged or hostile file raises ValueError with the file,
+the tensor and the numbers that are wrong; nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from polygrad import _files
+from polygrad._files import OpenFile, Source
+from polygrad.dtype import dtypes
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 1 << 10,
+    "MIB": 1 << 20,
+    "GIB": 1 << 30,
+}
+
+
+def safe_load(fn: Source) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file by name, in the order of its header.
+
+    fn is the path of a file, of a folder with model.safetensors or shards and their index
+    model.safetensors.index.json, or of such an index; or the contents of a file, as bytes or a
+    tensor of uint8.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> safe_save({"weight": Tensor([[1.0, 2.0]]).half()}, path)
+    >>> safe_load(path)["weight"].dtype, safe_load(path)["weight"].tolist()
+    (dtypes.float16, [[1.0, 2.0]])
+    """
+    return OpenFile(fn, _files.SAFETENSORS, "safe_load").tensors()
+
+
+def safe_load_metadata(fn: Source) -> tuple[Tensor, int, dict[str, Any]]:
+    """Return a safetensors file as a tensor of bytes, where its data begin, and its header.
+
+    The header has a dict with dtype, shape and data_offsets for each tensor, and the file's own
+    texts under "__metadata__", if it has any.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> safe_save({"weight": Tensor([1.0, 2.0])}, path, {"format": "pt"})
+    >>> file, start, header = safe_load_metadata(path)
+    >>> header["__metadata__"], header["weight"]["data_offsets"]
+    ({'format': 'pt'}, [0, 8])
+    >>> file[start:].bitcast("float32").tolist()
+    [1.0, 2.0]
+    """
+    OpenFile(fn, _files.SAFETENSORS, "safe_load_metadata")  # checks the whole file
+    raw = OpenFile(fn, _files.RAW, "safe_load_metadata").tensor(0)
+    length = int.from_bytes(raw[:8].numpy().tobytes(), "little")
+    header: dict[str, Any] = json.loads(raw[8 : 8 + length].numpy().tobytes())
+    return raw, 8 + length, header
+
+
+def safe_save(
+    tensors: Mapping[str, Tensor],
+    fn: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+    max_shard_size: int | str | None = None,
+) -> None:
+    """Write tensors, given by name, and texts about them, to a safetensors file.
+
+    If the tensors have more bytes than max_shard_size, a number or a text as "5GB", they are
+    written to shards, model-00001-of-00003.safetensors and so on for model.safetensors, with an
+    index, model.safetensors.index.json. A file appears whole or not at all; tensors that were
+    loaded from a file of that name stay as they are.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> path = os.path.join(folder, "model.safetensors")
+    >>> safe_save({"a": Tensor.ones(4), "b": Tensor.ones(4)}, path, max_shard_size=16)
+    >>> sorted(os.listdir(folder))[0], sorted(safe_load(folder))
+    ('model-00001-of-00002.safetensors', ['a', 'b'])
+    """
+    for name, tensor in tensors.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            raise TypeError(f"safe_save: tensors: {name!r}: {tensor!r}, expected tensors by name")
+    for key, text in (metadata or {}).items():
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise TypeError(f"safe_save: metadata: {key!r}: {text!r}, expected strings")
+    _files.save(tensors, fn, metadata, _bytes(max_shard_size))
+
+
+def _bytes(size: int | str | None) -> int:
+    """Return a number of bytes, 0 for no limit."""
+    if size is None:
+        return 0
+    if isinstance(size, str):
+        found = re.fullmatch(r"\s*(\d+)\s*([KMG]?i?B?)\s*", size, re.IGNORECASE)
+        if found is None or found[2].upper() not in _UNITS:
+            raise ValueError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
+        size = int(found[1]) * _UNITS[found[2].upper()]
+    if size < 1:
+        raise ValueError(f"safe_save: max_shard_size: {size} bytes, expected at least 1")
+    return size
+
+
+def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the metadata of a GGUF file and its tensors by name.
+
+    Quantised tensors (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, MXFP4) stay packed in the
+    mapped memory of the file: their numbers, float32, are computed where they are used.
+    ``tensor.realize()`` unpacks one for good, ``tensor.half().realize()`` in half of the memory.
+
+    >>> kv, tensors = gguf_load("Llama-3.2-1B-Q4_K_M.gguf")  # doctest: +SKIP
+    >>> kv["general.architecture"], tensors["blk.0.attn_q.weight"].shape  # doctest: +SKIP
+    ('llama', (2048, 2048))
+    """
+    file = OpenFile(fn, _files.GGUF, "gguf_load")
+    value: dict[str, Any] = file.value()
+    return value, file.tensors()
+
+
+def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:
+    """Return the n numbers, of shape (n,), that ggml's blocks stand for.
+
+    t holds the blocks, uint8 in any shape, and ggml_type is ggml's number for the type: 0 F32, 1
+    F16, 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 24
+    I8, 25 I16, 26 I32, 27 I64, 28 F64, 30 BF16, 39 MXFP4. Lazy.
+
+    >>> block = Tensor([0, 60] + [1, 2] * 16, dtype="uint8")  # the scale 1, and 32 numbers
+    >>> ggml_data_to_tensor(block, 32, 8)[:4].tolist()
+    [1.0, 2.0, 1.0, 2.0]
+    """
+    if t.dtype != dtypes.uint8:
+        raise TypeError(f"ggml_data_to_tensor: t: a tensor of {t.dtype.name}, expected uint8")
+    return _files.dequantize(t, n, ggml_type)

@@ -1,0 +1,295 @@
+package main
+
+/*
+#include <stdlib.h>
+#include "../include/polygrad.h"
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"sync"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/files"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// A file is what a PolyFile stands for, with the texts that C may keep until it is freed.
+type file struct {
+	*files.File
+	entry *handle.Entry
+
+	mu    sync.Mutex // guards what follows
+	ended bool
+	names []*C.char
+	value *C.char
+}
+
+// newFile runs a request that opens a file.
+func newFile(fn string, f func() (*files.File, error)) C.uintptr_t {
+	h, err := makeFile(f)
+	if err != nil {
+		fail(fn, err)
+		return 0
+	}
+	return C.uintptr_t(h)
+}
+
+func makeFile(f func() (*files.File, error)) (h uintptr, err error) {
+	defer rescue(&err)
+	opened, err := f()
+	if err != nil {
+		return 0, err
+	}
+	made := &file{File: opened, names: make([]*C.char, len(opened.Tensors))}
+	if made.entry, err = handles.New(handle.File, nil, made); err != nil {
+		opened.Close()
+		return 0, err
+	}
+	return uintptr(made.entry.Token()), nil
+}
+
+// askFile runs a request on a file, which does not end meanwhile, and gives what it gives; missing if it fails.
+func askFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, error)) T {
+	v, err := askFileIn(h, f)
+	if err != nil {
+		fail(fn, err)
+		return missing
+	}
+	return v
+}
+
+func askFileIn[T any](h C.uintptr_t, f func(f *file) (T, error)) (v T, err error) {
+	e, err := handles.Get(handle.Token(h), handle.File)
+	if err != nil {
+		return v, &argError{"file", err}
+	}
+	x := e.Value.(*file)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return v, &argError{"file", handle.ErrStale}
+	}
+	defer rescue(&err)
+	return f(x)
+}
+
+// askTensor is askFile for tensor i.
+func askTensor[T any](fn string, h C.uintptr_t, i C.int, missing T, f func(f *file, t *files.Tensor) (T, error)) T {
+	return askFile(fn, h, missing, func(x *file) (T, error) {
+		if i < 0 || int(i) >= len(x.Tensors) {
+			return missing, wrong("i", "%d is out of range, the file has %d tensors", i, len(x.Tensors))
+		}
+		return f(x, x.Tensors[i])
+	})
+}
+
+func formatFrom(n C.int) (files.Format, error) {
+	if n < 0 || n > 255 || !files.Format(n).Known() {
+		return 0, wrong("format", "%d is no PolyFileFormat", n)
+	}
+	return files.Format(n), nil
+}
+
+//export go_poly_file_open
+func go_poly_file_open(path *C.char, format C.int) C.uintptr_t {
+	return newFile("poly_file_open", func() (*files.File, error) {
+		f, err := formatFrom(format)
+		if err != nil {
+			return nil, err
+		}
+		if path == nil {
+			return nil, wrong("path", "is NULL")
+		}
+		return files.Open(goString(path), f)
+	})
+}
+
+//export go_poly_file_read
+func go_poly_file_read(data unsafe.Pointer, n C.int64_t, format C.int) C.uintptr_t {
+	return newFile("poly_file_read", func() (*files.File, error) {
+		f, err := formatFrom(format)
+		if err != nil {
+			return nil, err
+		}
+		b, err := bytesFrom("data", data, n)
+		if err != nil {
+			return nil, err
+		}
+		return files.Read(b, f, true)
+	})
+}
+
+//export go_poly_file_free
+func go_poly_file_free(h C.uintptr_t) {
+	e, err := handles.Get(handle.Token(h), handle.File)
+	if err != nil {
+		return
+	}
+	x := e.Value.(*file)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	x.ended = true
+	handles.Drop(e)
+	x.Close()
+	for _, p := range x.names {
+		C.free(unsafe.Pointer(p))
+	}
+	C.free(unsafe.Pointer(x.value))
+}
+
+//export go_poly_file_format
+func go_poly_file_format(h C.uintptr_t) C.int {
+	return askFile("poly_file_format", h, -1, func(f *file) (C.int, error) { return C.int(f.Format), nil })
+}
+
+//export go_poly_file_count
+func go_poly_file_count(h C.uintptr_t) C.int {
+	return askFile("poly_file_count", h, -1, func(f *file) (C.int, error) { return C.int(len(f.Tensors)), nil })
+}
+
+//export go_poly_file_name
+func go_poly_file_name(h C.uintptr_t, i C.int) *C.char {
+	return askTensor("poly_file_name", h, i, nil, func(f *file, t *files.Tensor) (*C.char, error) {
+		if f.names[i] == nil {
+			f.names[i] = C.CString(t.Name)
+		}
+		return f.names[i], nil
+	})
+}
+
+//export go_poly_file_type
+func go_poly_file_type(h C.uintptr_t, i C.int) *C.char {
+	return askTensor("poly_file_type", h, i, nil, func(_ *file, t *files.Tensor) (*C.char, error) { return static(t.Type), nil })
+}
+
+//export go_poly_file_describe
+func go_poly_file_describe(h C.uintptr_t, i C.int, dims *C.int64_t, cap C.int, dtype *C.int) C.int {
+	return askTensor("poly_file_describe", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
+		writeShape(uop.ShapeOf(t.Shape...), dims, cap)
+		if dtype != nil {
+			*dtype = dtypeID(t.DType)
+		}
+		return C.int(len(t.Shape)), nil
+	})
+}
+
+//export go_poly_file_quant
+func go_poly_file_quant(h C.uintptr_t, i C.int) C.int {
+	return askTensor("poly_file_quant", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
+		if t.Quant == nil {
+			return 0, nil
+		}
+		return C.int(t.Quant.ID), nil
+	})
+}
+
+//export go_poly_file_data
+func go_poly_file_data(h C.uintptr_t, i C.int, length *C.int64_t) unsafe.Pointer {
+	return askTensor("poly_file_data", h, i, nil, func(f *file, _ *files.Tensor) (unsafe.Pointer, error) {
+		mem, err := f.Memory(int(i))
+		if err != nil {
+			return nil, err
+		}
+		if length != nil {
+			*length = C.int64_t(len(mem))
+		}
+		if len(mem) == 0 {
+			return nil, nil
+		}
+		return unsafe.Pointer(&mem[0]), nil
+	})
+}
+
+//export go_poly_file_value
+func go_poly_file_value(h C.uintptr_t) *C.char {
+	return askFile("poly_file_value", h, nil, func(f *file) (*C.char, error) {
+		if f.value == nil {
+			text, err := f.ValueJSON()
+			if err != nil {
+				return nil, &argError{"file", err}
+			}
+			f.value = C.CString(string(text))
+		}
+		return f.value, nil
+	})
+}
+
+//export go_poly_dequantize
+func go_poly_dequantize(ctx, x C.uintptr_t, kind C.int, n C.int64_t) C.uintptr_t {
+	return build("poly_dequantize", ctx, func(c *context) (value, error) {
+		v, err := c.arg("x", uintptr(x))
+		if err != nil {
+			return value{}, err
+		}
+		if err := v.tensor("x"); err != nil {
+			return value{}, err
+		}
+		u, err := tensor.Dequantize(v.u, int(kind), int64(n))
+		return single(u), err
+	})
+}
+
+// entriesFrom reads the tensors that are to be written.
+func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
+	if err := records("tensors", unsafe.Pointer(list), n); err != nil {
+		return nil, err
+	}
+	var out []*files.Tensor
+	for i := range int(n) {
+		e := unsafe.Slice(list, n)[i]
+		arg := indexed("tensors", i)
+		if e.name == nil {
+			return nil, wrong(arg, "has no name")
+		}
+		dt, err := dtypeOf(C.int(e.dtype))
+		if err != nil {
+			return nil, &argError{arg, err}
+		}
+		s, err := sizes(arg, e.shape, e.ndim)
+		if err != nil {
+			return nil, err
+		}
+		shape, _ := s.Ints()
+		count, err := elements(s)
+		if err != nil {
+			return nil, &argError{arg, err}
+		}
+		data, err := bytesFrom(arg, e.data, C.int64_t(count*int64(dt.Itemsize())))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &files.Tensor{Name: goString(e.name), DType: dt, Shape: shape, Data: data})
+	}
+	return out, nil
+}
+
+//export go_poly_safetensors_save
+func go_poly_safetensors_save(path *C.char, list *C.PolyFileTensor, n C.int, meta *C.char, limit C.int64_t) C.int {
+	return plainly("poly_safetensors_save", -1, func() (C.int, error) {
+		if path == nil {
+			return -1, wrong("path", "is NULL")
+		}
+		if limit < 0 {
+			return -1, wrong("max_shard_bytes", "%d, expected 0 or more", limit)
+		}
+		tensors, err := entriesFrom(list, n)
+		if err != nil {
+			return -1, err
+		}
+		var texts map[string]string
+		if meta != nil {
+			if err := json.Unmarshal([]byte(goString(meta)), &texts); err != nil {
+				return -1, wrong("meta", "is no JSON object of strings: %v", err)
+			}
+		}
+		paths, err := files.SaveSafetensors(goString(path), tensors, texts, int64(limit))
+		return C.int(len(paths)), err
+	})
+}

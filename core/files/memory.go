@@ -1,0 +1,46 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// ErrClosed says that a file is used after Close.
+var ErrClosed = errors.New("the file was closed")
+
+// Memory are the bytes of tensor i row by row and at an address that fits its type: its Data where that lies so, else a
+// copy that is made once and lives as long as the file. Of a quantised tensor they are its blocks.
+func (f *File) Memory(i int) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refs.Load() <= 0 {
+		return nil, fmt.Errorf("files.File.Memory: %w", ErrClosed)
+	}
+	if i < 0 || i >= len(f.Tensors) {
+		return nil, fmt.Errorf("files.File.Memory: i: %d is out of range, the file has %d tensors", i, len(f.Tensors))
+	}
+	t := f.Tensors[i]
+	if t.Quant != nil || t.Strides == nil && aligned(t) {
+		return t.Data, nil
+	}
+	if mem, ok := f.copies[t]; ok {
+		return mem, nil
+	}
+	mem, err := newMemory(int(t.Numel()) * t.DType.Itemsize())
+	if err != nil {
+		return nil, fmt.Errorf("files.File.Memory: tensor %s: %w", quote(t.Name), err)
+	}
+	t.gather(mem[:0])
+	if f.copies == nil {
+		f.copies = map[*Tensor][]byte{}
+	}
+	f.copies[t] = mem
+	f.memory = append(f.memory, mem)
+	return mem, nil
+}
+
+// aligned reports whether the elements of a tensor begin at multiples of their size.
+func aligned(t *Tensor) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(t.Data)))%uintptr(t.DType.Itemsize()) == 0
+}
