@@ -121,45 +121,22 @@ func go_poly_hardtanh(ctx, x C.uintptr_t, lo, hi C.double) C.uintptr_t {
 	return unary("poly_hardtanh", ctx, x, clampTo(float64(lo), float64(hi)))
 }
 
-// clampTo limits a tensor to lo..hi; an infinite bound is none. Integers keep their type when the bounds are whole, of
-// which those that the type does not reach are its own.
+// clampTo limits a tensor to lo..hi; an infinite bound is none. Integers keep their type when the bounds are whole.
 func clampTo(lo, hi float64) func(*uop.UOp) (*uop.UOp, error) {
 	return func(u *uop.UOp) (*uop.UOp, error) {
 		var l, h *uop.UOp
 		var err error
 		if !math.IsInf(lo, -1) {
-			l, err = tensor.Scalar(u, boundFor(u, lo))
+			l, err = tensor.Bound(u, lo)
 		}
 		if err == nil && !math.IsInf(hi, 1) {
-			h, err = tensor.Scalar(u, boundFor(u, hi))
+			h, err = tensor.Bound(u, hi)
 		}
 		if err != nil || l == nil && h == nil {
 			return u, err
 		}
 		return tensor.Clamp(u, l, h)
 	}
-}
-
-// boundFor is a number that values of a tensor are compared with, as near to v as they come.
-func boundFor(u *uop.UOp, v float64) uop.Const {
-	c := numberFor(u, v)
-	switch {
-	case !c.IsInt():
-		return c
-	case c.Less(u.DType.Min()):
-		return u.DType.Min()
-	case u.DType.Max().Less(c):
-		return u.DType.Max()
-	}
-	return c
-}
-
-// numberFor is a number that came as a double: an integer if it is whole and meets an integer tensor.
-func numberFor(u *uop.UOp, v float64) uop.Const {
-	if u.DType.IsInt() && v == math.Trunc(v) && math.Abs(v) < 1<<63 {
-		return uop.Int(int64(v))
-	}
-	return uop.Float(v)
 }
 
 //export go_poly_cast_by_id

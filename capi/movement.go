@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"math"
 	"unsafe"
 
 	"polygrad/core/tensor"
@@ -100,6 +101,14 @@ func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(*uop.UOp) (*uop.UOp,
 		}
 		return tensor.Pad(u, ps, numberFor(u, float64(v)))
 	}
+}
+
+// numberFor is a number that came as a double: an integer if it is whole and meets an integer tensor.
+func numberFor(u *uop.UOp, v float64) uop.Const {
+	if u.DType.IsInt() && v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+		return uop.Int(int64(v))
+	}
+	return uop.Float(v)
 }
 
 //export go_poly_flip

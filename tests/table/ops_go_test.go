@@ -153,11 +153,7 @@ func (c *goCall) bound(name string) (*uop.UOp, error) {
 	if i := c.Input(name); i >= 0 || !c.Has(name) {
 		return c.optional(name), nil
 	}
-	v := c.Float(name, 0)
-	if c.x[0].DType.IsInt() && v == math.Trunc(v) {
-		return tensor.Scalar(c.x[0], uop.Int(int64(v)))
-	}
-	return tensor.Scalar(c.x[0], uop.Float(v))
+	return tensor.Bound(c.x[0], c.Float(name, 0))
 }
 
 // optional is the tensor that an argument names, or nil.
