@@ -1668,6 +1668,63 @@ export const nn: {
 /** Models in Hugging Face's format. */
 export const hf: { loadHf: typeof loadHf, loadHfBytes: typeof loadHfBytes, generate: typeof generate }
 
+/** A form in which viz shows what is computed. */
+export type ViewFormat = 'text' | 'json' | 'dot' | 'svg' | 'code'
+
+/** One thing that runs. */
+export interface KernelProfile {
+  name: string
+  /** Numbers of buffers. */
+  reads: number[]
+  writes: number[]
+  /** Estimates of the arithmetic operations and of the memory of a run. */
+  flops: number
+  bytes: number
+  /** The fastest run and the mean of all. */
+  seconds: number
+  meanSeconds: number
+  /** What it computes, as a tree. */
+  graph: string
+  /** What runs, and in which language. */
+  language: string
+  code: string
+}
+
+/** Memory that kernels work on. */
+export interface BufferProfile {
+  role: 'input' | 'output' | 'updated' | 'temporary'
+  dtype: string
+  shape: number[]
+  bytes: number
+}
+
+/** The kernels of a computation, in the order in which they run; prints as tables. */
+export interface Profile {
+  device: string
+  kernels: KernelProfile[]
+  buffers: BufferProfile[]
+  copies: Array<{ from: number, to: number, bytes: number }>
+  temporaryBytes: number
+  compileSeconds: number
+  runs: number
+  /** The tables. */
+  text: string
+  /** The sum of the fastest runs of all kernels. */
+  readonly seconds: number
+  toString(): string
+}
+
+/** What is computed and how: graphs, kernels, their code and their times. */
+export const viz: {
+  /** The graph by which tensors are computed. */
+  graph(tensors: Tensor | Tensor[], options?: { format?: ViewFormat }): string
+  /** The kernels that compute tensors, or those of a compiled step; with runs each is timed. */
+  kernels(what: Tensor | Tensor[] | CompiledTrainingStep, options?: { format?: ViewFormat, runs?: number }): string
+  /** Times each kernel, 20 times if runs is not given. What is written is put back. */
+  profile(what: Tensor | Tensor[] | CompiledTrainingStep, options?: { runs?: number }): Profile
+  Profile: { readonly prototype: Profile }
+}
+
 /** Files of tensors in the safetensors format. */
 export const safetensors: {
   /** The tensors of a file, by name. */

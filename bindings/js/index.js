@@ -10,6 +10,7 @@ const { Instance } = require('./lib/instance.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const safetensors = require('./lib/safetensors.js')
+const viz = require('./lib/viz.js')
 
 module.exports = {
   Tensor,
@@ -22,6 +23,7 @@ module.exports = {
   hf,
   ...hf,
   safetensors,
+  viz,
   /** The number of nodes that the library keeps for this thread: what a leak test looks at. */
   liveNodes,
   /** The version of the library that was loaded. */

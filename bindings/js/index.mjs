@@ -62,6 +62,7 @@ export const {
   loadHfBytes,
   generate,
   safetensors,
+  viz,
   liveNodes,
   version
 } = polygrad

@@ -1,0 +1,112 @@
+'use strict'
+/** What is computed and how: graphs, kernels, their code and their times. */
+
+const { lib, koffi, fail, constants: c } = require('./library.js')
+const { CTX, handles } = require('./graph.js')
+const { nodeOf } = require('./base.js')
+const { lazy } = require('./autograd.js')
+const { Tensor } = require('./tensor.js')
+const { CompiledTrainingStep } = require('./nn/step.js')
+const { show } = require('./arguments.js')
+
+const FORMATS = {
+  text: c.POLY_VIEW_TEXT, json: c.POLY_VIEW_JSON, dot: c.POLY_VIEW_DOT, svg: c.POLY_VIEW_SVG, code: c.POLY_VIEW_CODE
+}
+
+/** The options of a function, over their defaults. */
+function optionsOf (name, given, defaults) {
+  if (given === null || typeof given !== 'object') throw new TypeError(`${name}: options: ${show(given)}, expected an object`)
+  for (const key of Object.keys(given)) {
+    if (!(key in defaults)) throw new TypeError(`${name}: there is no option ${key}, expected ${Object.keys(defaults).join(', ')}`)
+  }
+  return { ...defaults, ...given }
+}
+
+function formatNumber (name, format) {
+  if (!Object.hasOwn(FORMATS, format)) {
+    throw new RangeError(`${name}: format: ${show(format)}, expected one of ${Object.keys(FORMATS).join(', ')}`)
+  }
+  return FORMATS[format]
+}
+
+/** The lazy nodes of tensors: a computed one is shown as what it came from. */
+function nodesOf (name, tensors) {
+  const all = Array.isArray(tensors) ? tensors : [tensors]
+  if (all.length === 0) throw new TypeError(`${name}: no tensors, expected at least one`)
+  return all.map((tensor) => {
+    if (!(tensor instanceof Tensor)) throw new TypeError(`${name}: ${show(tensor)}, expected a Tensor`)
+    return lazy(nodeOf(tensor))
+  })
+}
+
+/** A text that the library made, which is freed. */
+function taken (address) {
+  if (address === null) fail()
+  const text = koffi.decode.string(address)
+  koffi.free(address)
+  return text
+}
+
+/**
+ * The graph by which a tensor, or several, are computed: as "text" (a tree), for Graphviz ("dot"), as a picture
+ * ("svg", at most 3000 nodes), as "json", or with nothing left out, one node a line ("code").
+ */
+function graph (tensors, options = {}) {
+  const { format } = optionsOf('graph', options, { format: 'text' })
+  const nodes = nodesOf('graph', tensors)
+  return taken(lib.poly_view_graph(CTX, handles(nodes), nodes.length, formatNumber('graph', format)))
+}
+
+/**
+ * The kernels that compute tensors, or those of a compiled step. They are compiled anew and, with runs, run so often
+ * and timed; what they write is put back. Formats are those of graph; "text" are tables, "code" what each kernel
+ * computes and its machine code.
+ */
+function kernels (what, options = {}) {
+  const { format, runs } = optionsOf('kernels', options, { format: 'text', runs: 0 })
+  let values = []
+  let before = []
+  let after = []
+  if (what instanceof CompiledTrainingStep) {
+    const n = what._arrays.length
+    values = what._nodes.slice(0, n)
+    before = what._nodes.slice(n).filter((_, i) => i % 2 === 0)
+    after = what._nodes.slice(n).filter((_, i) => i % 2 === 1)
+  } else {
+    values = nodesOf('kernels', what)
+  }
+  const number = formatNumber('kernels', format)
+  if (!Number.isInteger(runs)) throw new TypeError(`kernels: runs: ${show(runs)}, expected an integer`)
+  return taken(lib.poly_view_kernels(
+    CTX, handles(values), values.length, handles(before), handles(after), before.length, runs, number
+  ))
+}
+
+const camel = (key) => key.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())
+const renamed = (record) => Object.fromEntries(Object.entries(record).map(([key, value]) => [camel(key), value]))
+
+/** The kernels of a computation, in the order in which they run; prints as tables. */
+class Profile {
+  constructor (records) {
+    Object.assign(this, renamed(records))
+    this.kernels = records.kernels.map(renamed)
+  }
+
+  /** The sum of the fastest runs of all kernels, in seconds. */
+  get seconds () {
+    return this.kernels.reduce((sum, kernel) => sum + kernel.seconds, 0)
+  }
+
+  /** The tables. */
+  toString () {
+    return this.text
+  }
+}
+
+/** Times each kernel that computes tensors, or those of a compiled step. */
+function profile (what, options = {}) {
+  const { runs } = optionsOf('profile', options, { runs: 20 })
+  return new Profile(JSON.parse(kernels(what, { runs, format: 'json' })))
+}
+
+module.exports = { graph, kernels, profile, Profile }
