@@ -53,7 +53,7 @@ func llamaConfig(kind string, j *Config, seq int64) (*llama, error) {
 	case c.layers > maxLayers:
 		return nil, fmt.Errorf("num_hidden_layers: %d, expected at most %d", c.layers, maxLayers)
 	case c.heads%c.kvHeads != 0:
-		return nil, fmt.Errorf("num_attention_heads: %d is no multiple of the %d heads of keys", c.heads, c.kvHeads)
+		return nil, fmt.Errorf("num_key_value_heads: %d, expected a divisor of the %d heads", c.kvHeads, c.heads)
 	case !j.Has("head_dim") && c.embd%c.heads != 0 || c.width < 1 || c.width > math.MaxInt32:
 		return nil, fmt.Errorf("head_dim: hidden_size %d does not divide into %d heads", c.embd, c.heads)
 	case c.act == nil:

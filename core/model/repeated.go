@@ -19,6 +19,8 @@ func newRepeated(m *Instance, rows int64) (vocab, room int64, e engine, err erro
 	}
 	x, output := m.named["x"], m.named["output"]
 	switch {
+	case m.named["attention_mask"] != nil:
+		return fail("it is an encoder, whose tokens see those after them (input \"attention_mask\")")
 	case x == nil || x.Role != Input || len(x.Shape) != 2:
 		return fail("it has no input \"x\" (rows, tokens)")
 	case output == nil || output.Role != Output || len(output.Shape) != 3 || !slices.Equal(output.Shape[:2], x.Shape):

@@ -1,26 +1,42 @@
-"""Models in Hugging Face's format: config.json and safetensors files. Model type: gpt2."""
+"""Models in Hugging Face's format: config.json and safetensors files.
+
+Model types: gpt2; llama, mistral, qwen2, qwen3 (rotary positions with linear and llama3 scaling,
+shared heads of keys, windows); bert (with pooler and masked-token head where the files have them).
+"""
 
 from __future__ import annotations
 
 import ctypes
 import importlib
 import json
+import mmap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polygrad._generation import Generator, generate
 from polygrad._library import lib
+from polygrad._tokenizer import Tokenizer
+from polygrad.dtype import DType
 from polygrad.instance import Instance
 
+__all__ = ["Generator", "Tokenizer", "download_hf", "generate", "load_hf", "load_hf_bytes"]
 
-def load_hf(path: str | Path, max_batch: int = 1, max_seq_len: int = 0) -> Instance:
+
+def load_hf(
+    path: str | Path,
+    max_batch: int = 1,
+    max_seq_len: int = 0,
+    dtype: str | DType = "float32",
+) -> Instance:
     """Load a model from a folder with config.json and *.safetensors (one file or shards).
 
-    max_seq_len 0 means: as long as the model allows.
+    max_seq_len 0 means: as long as the model allows, but 4096 for models with rotary positions.
+    dtype is the type that matrices are kept in, see load_hf_bytes. If there is a tokenizer.json,
+    generate takes and returns text.
     """
     folder = Path(path)
     config = folder / "config.json"
@@ -29,8 +45,19 @@ def load_hf(path: str | Path, max_batch: int = 1, max_seq_len: int = 0) -> Insta
     files = _weight_files(folder)
     if not files:
         raise FileNotFoundError(f"{folder} holds no .safetensors file")
-    weights = [f.read_bytes() for f in files]
-    return load_hf_bytes(config.read_bytes(), weights, max_batch, max_seq_len)
+    weights = [_mapped(f) for f in files]
+    inst = load_hf_bytes(config.read_bytes(), weights, max_batch, max_seq_len, dtype)
+    inst._folder = folder
+    inst.eos_token_ids = _ends(folder)
+    return inst
+
+
+def _mapped(file: Path) -> Any:
+    """Return the bytes of a file without reading them before they are used."""
+    with file.open("rb") as f:
+        if file.stat().st_size == 0:
+            return b""
+        return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _weight_files(folder: Path) -> list[Path]:
@@ -42,28 +69,53 @@ def _weight_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
+def _ends(folder: Path) -> tuple[int, ...]:
+    """Return the tokens that end a text."""
+    for name in ("generation_config.json", "config.json"):
+        file = folder / name
+        ends = json.loads(file.read_text()).get("eos_token_id") if file.is_file() else None
+        if ends is not None:
+            return tuple(ends) if isinstance(ends, list) else (int(ends),)
+    return ()
+
+
 def load_hf_bytes(
-    config: bytes | str, weights: Sequence[bytes], max_batch: int = 1, max_seq_len: int = 0
+    config: bytes | str,
+    weights: Sequence[Any],
+    max_batch: int = 1,
+    max_seq_len: int = 0,
+    dtype: str | DType = "float32",
 ) -> Instance:
     """Load a model from the contents of config.json and of safetensors files.
+
+    Files of any type can be loaded as any of these: dtype "float32"; "float16" and "bfloat16",
+    which round; "int8", which keeps each matrix as q * s with one number s for each output of a
+    layer, the greatest |w| there / 127, so that no weight changes by more than s / 2. Smaller ones
+    make generate faster, as it is bound by reading weights; they cannot be trained or saved.
 
     Files that cannot be read and tensors that are missing or do not fit are warned about.
     """
     text = config.encode() if isinstance(config, str) else config
     n = len(weights)
-    blocks = [ctypes.c_char_p(w) for w in weights]
-    files = (ctypes.c_void_p * n)(*[ctypes.cast(b, ctypes.c_void_p) for b in blocks])
-    lengths = (ctypes.c_int64 * n)(*[len(w) for w in weights])
-    inst = Instance(lib.poly_hf_load(text, len(text), files, lengths, n, max_batch, max_seq_len))
+    blocks = [np.frombuffer(w, np.uint8) if len(w) else np.empty(0, np.uint8) for w in weights]
+    files = (ctypes.c_void_p * n)(*[b.ctypes.data for b in blocks])
+    lengths = (ctypes.c_int64 * n)(*[b.size for b in blocks])
+    kind = dtype.name if isinstance(dtype, DType) else str(dtype)
+    kind = {"float": "float32", "half": "float16"}.get(kind, kind)
+    sizes = (n, max_batch, max_seq_len)
+    if kind == "float32":
+        inst = Instance(lib.poly_hf_load(text, len(text), files, lengths, *sizes))
+    else:
+        inst = Instance(lib.poly_hf_load_as(text, len(text), files, lengths, *sizes, kind.encode()))
     if inst.notes:
         warnings.warn("; ".join(inst.notes), stacklevel=2)
     return inst
 
 
 def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:
-    """Download config.json and safetensors from the Hugging Face Hub; return the folder.
+    """Download config.json, safetensors and tokenizer from the Hugging Face Hub; return the folder.
 
-    Needs the package huggingface_hub.
+    Needs the package huggingface_hub, which shows the progress of each file.
     """
     try:
         hub: Any = importlib.import_module("huggingface_hub")
@@ -71,51 +123,12 @@ def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:
         raise ImportError(
             "download_hf needs huggingface_hub: pip install huggingface_hub"
         ) from None
-    patterns = ["config.json", "*.safetensors", "*.safetensors.index.json"]
+    patterns = [
+        "config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "*.safetensors",
+        "*.safetensors.index.json",
+    ]
     folder: str = hub.snapshot_download(repo_id, cache_dir=cache_dir, allow_patterns=patterns)
     return folder
-
-
-def generate(
-    inst: Instance,
-    tokens: Any,
-    max_new_tokens: int,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    seed: int | None = None,
-) -> npt.NDArray[np.int64]:
-    """Continue token sequences, shape (batch, n), by max_new_tokens tokens.
-
-    temperature 0 always takes the most likely token; top_k > 0 chooses among the k most likely
-    ones. A model with room for T tokens sees the last T.
-    """
-    sequence = np.atleast_2d(np.asarray(tokens)).astype(np.int64)
-    if temperature < 0 or top_k < 0 or max_new_tokens < 0:
-        raise ValueError("generate: temperature, top_k and max_new_tokens must not be negative")
-    buffers = inst.buffers
-    batch, room = buffers["x"].shape
-    if sequence.shape[0] > batch or sequence.shape[1] == 0:
-        raise ValueError(f"generate: tokens: shape {sequence.shape}, expected up to {batch} rows")
-    places = {n: np.arange(room) for n in ("positions", "arange") if n in buffers}
-    random = np.random.default_rng(seed)
-    for _ in range(max_new_tokens):
-        seen = sequence[:, -room:]
-        outputs = inst.forward(x=seen, **places)
-        logits = outputs["output"].reshape(batch, room, -1)
-        last = logits[: sequence.shape[0], seen.shape[1] - 1]
-        chosen = [_choose(row, temperature, top_k, random) for row in last]
-        sequence = np.concatenate([sequence, np.array(chosen)[:, None]], axis=1)
-    return sequence
-
-
-def _choose(
-    logits: npt.NDArray[np.float32], temperature: float, top_k: int, random: np.random.Generator
-) -> int:
-    """Return a token, drawn by its probability."""
-    if temperature == 0:
-        return int(logits.argmax())
-    scaled = logits.astype(np.float64) / temperature
-    if 0 < top_k < len(scaled):
-        scaled[scaled < np.partition(scaled, -top_k)[-top_k]] = -np.inf
-    weights = np.exp(scaled - scaled.max())
-    return int(random.choice(len(weights), p=weights / weights.sum()))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polygrad._library import fail, lib
+from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
 
 FloatArray = npt.NDArray[np.float32]
@@ -76,6 +78,11 @@ class Instance:
         self._handle = handle
         self._owner = _Owner(handle)
         self._kinds: dict[str, str] = {}
+        # Of language models: what generate uses again, and where they came from.
+        self._generators: dict[int, Any] = {}
+        self._folder: Path | None = None
+        self._tokenizer: Tokenizer | None = None
+        self.eos_token_ids: tuple[int, ...] = ()
         self._buffers: dict[str, FloatArray] = {}
         for i in range(lib.poly_instance_buf_count(handle)):
             name = lib.poly_instance_buf_name(handle, i).decode()
@@ -147,6 +154,14 @@ class Instance:
     def roles(self) -> dict[str, str]:
         """What each array is for: param, input, target, output or aux."""
         return dict(self._kinds)
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer of a model that hf.load_hf found one beside, else None."""
+        folder = self._folder
+        if self._tokenizer is None and folder and (folder / "tokenizer.json").is_file():
+            self._tokenizer = Tokenizer(folder)
+        return self._tokenizer
 
     def _with_role(self, role: str) -> dict[str, FloatArray]:
         return {n: a for n, a in self._buffers.items() if self._kinds[n] == role}

@@ -1,0 +1,255 @@
+"""Texts that a language model continues, token by token."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polygrad._library import fail, lib
+from polygrad._progress import meter
+from polygrad._tokenizer import Tokenizer, Writer
+from polygrad.instance import Instance
+
+Tokens = npt.NDArray[np.int64]
+_Ids = npt.NDArray[np.int32]
+
+
+class Generator:
+    """Rows of tokens that a causal language model continues.
+
+    The model keeps what it has to know of the tokens so far (keys and values): each further token
+    costs one pass over the weights. Models of load_hf can continue any number of rows; others,
+    such as a GPT-2 from a bundle, as many as they have, and see all tokens again for each new one.
+
+    >>> import numpy as np
+    >>> from polygrad.hf import Generator, load_hf_bytes
+    >>> config = '{"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1, "vocab_size": 5}'
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # there are no weights
+    ...     model = load_hf_bytes(config, [], max_seq_len=10)
+    >>> rows = Generator(model, rows=2)
+    >>> rows.feed([[1, 2, 3], [4]])
+    >>> rows.logits.shape
+    (2, 5)
+    >>> rows.next()
+    array([0, 0], dtype=int32)
+    """
+
+    def __init__(self, inst: Instance, rows: int = 0) -> None:
+        self._handle = lib.poly_generator_new(inst._handle, rows)
+        if not self._handle:
+            fail(ValueError)
+        self._owner = inst._owner  # lives as long
+        self.rows: int = lib.poly_generator_rows(self._handle)
+        self.vocab: int = lib.poly_generator_vocab(self._handle)
+        self.room: int = lib.poly_generator_room(self._handle)
+
+    def __del__(self, _free: Any = lib.poly_generator_free) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            _free(handle)
+
+    def sampling(
+        self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0
+    ) -> None:
+        """Say how tokens are drawn; without, the most likely token is taken.
+
+        temperature divides the logits, 0 takes the most likely token; top_k > 0 draws among the k
+        most likely tokens, top_p < 1 among the most likely ones whose probabilities first sum up
+        to p. The same seed draws the same tokens on every machine.
+        """
+        status = lib.poly_generator_sampling(
+            self._handle, temperature, top_k, top_p, seed & 0xFFFFFFFFFFFFFFFF
+        )
+        if status != 0:
+            fail(ValueError)
+
+    def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
+        """Append tokens to each row. Only the first rows may be of different lengths."""
+        rows = [np.asarray(row, dtype=np.int32).reshape(-1) for row in tokens]
+        lengths = np.array([len(row) for row in rows], dtype=np.int32)
+        flat = np.concatenate(rows) if rows else lengths
+        status = lib.poly_generator_feed(
+            self._handle, flat.ctypes.data, lengths.ctypes.data, len(rows)
+        )
+        if status != 0:
+            fail(ValueError)
+
+    def next(self) -> _Ids:
+        """Draw the next token of each row, append and return it."""
+        out = np.empty(self.rows, np.int32)
+        if lib.poly_generator_next(self._handle, out.ctypes.data, self.rows) != 0:
+            fail(ValueError)
+        return out
+
+    @property
+    def logits(self) -> npt.NDArray[np.float32]:
+        """A copy of the logits of the tokens that come next, (rows, vocab)."""
+        address = lib.poly_generator_logits(self._handle, None)
+        if not address:
+            fail(ValueError)
+        n = self.rows * self.vocab
+        data = (ctypes.c_float * n).from_address(ctypes.cast(address, ctypes.c_void_p).value or 0)
+        return np.array(data, dtype=np.float32).reshape(self.rows, self.vocab)
+
+    def reset(self) -> None:
+        """Forget all tokens; random numbers begin anew."""
+        if lib.poly_generator_reset(self._handle) != 0:
+            fail(ValueError)
+
+
+def generate(
+    inst: Instance,
+    tokens: Any,
+    max_new_tokens: int,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    seed: int | None = None,
+    *,
+    top_p: float = 1.0,
+    eos_token_id: int | Sequence[int] | None = None,
+    stream: bool = False,
+    callback: Callable[[Any], object] | None = None,
+    progress: bool = False,
+    tokenizer: Tokenizer | None = None,
+) -> Any:
+    """Continue texts by up to max_new_tokens tokens.
+
+    tokens are numbers, (n,) or (rows, n), or lists of them of different lengths, or a text or
+    texts; texts need tokenizer.json beside the model, or tokenizer. What comes back includes what
+    was given: an array (rows, n + new), for lists of different lengths a list of arrays, for texts
+    texts.
+
+    temperature 0 always takes the most likely token; top_k > 0 chooses among the k most likely
+    ones, top_p < 1 among the most likely ones whose probabilities first sum up to p. Draws depend
+    on seed only; None is another one each time.
+
+    A row ends at one of eos_token_id, and is filled with it while others go on. None means the
+    model's own for texts, and none for numbers.
+
+    With stream, the result is an iterator over what comes: for numbers an array (rows,) each time,
+    for a text the next piece of it, for texts a list of pieces. callback gets the same; what is
+    true from it ends the generation. progress shows the tokens so far and their speed.
+
+    A model with room for T tokens sees the last T of each row.
+
+    >>> from polygrad.hf import generate, load_hf_bytes
+    >>> config = '{"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1, "vocab_size": 5}'
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # there are no weights: all tokens are as likely
+    ...     model = load_hf_bytes(config, [], max_seq_len=10)
+    >>> generate(model, [1, 2], 3, temperature=0)
+    array([[1, 2, 0, 0, 0]])
+    >>> for step in generate(model, [[1], [2]], 2, temperature=0, stream=True):
+    ...     print(step)
+    [0 0]
+    [0 0]
+    """
+    if temperature < 0 or top_k < 0 or max_new_tokens < 0:
+        raise ValueError("generate: temperature, top_k and max_new_tokens must not be negative")
+    texts = [tokens] if isinstance(tokens, str) else tokens
+    if len(texts) > 0 and isinstance(texts[0], str):
+        tokenizer = tokenizer or inst.tokenizer
+        if tokenizer is None:
+            raise ValueError("generate: tokens: is text, but the model has no tokenizer.json")
+        rows = [np.asarray(tokenizer.encode(text), dtype=np.int64) for text in texts]
+        if eos_token_id is None:
+            eos_token_id = inst.eos_token_ids
+    else:
+        tokenizer = None
+        rows = _rows_of(tokens)
+    ends = np.atleast_1d(np.asarray([] if eos_token_id is None else eos_token_id, dtype=np.int64))
+    number = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
+    steps = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends)
+    drawn: list[_Ids] = []
+    pieces = _pieces(meter(steps, max_new_tokens, "tokens") if progress else steps, drawn)
+    if tokenizer is not None:
+        pieces = _texts(pieces, Writer(tokenizer, rows), ends, isinstance(tokens, str))
+    if callback is not None:
+        pieces = _called(pieces, callback)
+    if stream:
+        return pieces
+    for _ in pieces:
+        pass
+    new = np.stack(drawn, axis=1) if drawn else np.empty((len(rows), 0), np.int32)
+    whole = [np.concatenate([row, more.astype(np.int64)]) for row, more in zip(rows, new)]
+    if tokenizer is not None:
+        written = [text + more for text, more in zip(texts, _decoded(tokenizer, rows, new, ends))]
+        return written[0] if isinstance(tokens, str) else written
+    return np.stack(whole) if len({len(row) for row in rows}) == 1 else whole
+
+
+def _rows_of(tokens: Any) -> list[Tokens]:
+    """Return the rows of numbers."""
+    nested = len(tokens) > 0 and np.ndim(tokens[0]) > 0
+    rows = [np.asarray(row) for row in (tokens if nested else [tokens])]
+    for row in rows:
+        if row.ndim != 1 or row.size == 0 or not np.issubdtype(row.dtype, np.number):
+            raise ValueError(f"generate: tokens: a row of shape {row.shape}, expected (n,), n >= 1")
+    return [row.astype(np.int64) for row in rows]
+
+
+def _steps(
+    inst: Instance,
+    rows: list[Tokens],
+    count: int,
+    sampling: tuple[float, int, float, int],
+    ends: Tokens,
+) -> Iterator[_Ids]:
+    """Draw the next tokens until all rows have ended. Generators are used again."""
+    generator = inst._generators.pop(len(rows), None) or Generator(inst, len(rows))
+    generator.reset()
+    generator.sampling(*sampling)
+    generator.feed(rows)
+    try:
+        done = np.zeros(len(rows), bool)
+        last = np.zeros(len(rows), np.int32)
+        for _ in range(count):
+            new = np.where(done, last, generator.next())
+            last = new.astype(np.int32)
+            done |= np.isin(last, ends)
+            yield last
+            if done.all():
+                break
+    finally:
+        inst._generators[len(rows)] = generator
+
+
+def _pieces(steps: Iterator[_Ids], drawn: list[_Ids]) -> Iterator[Any]:
+    for step in steps:
+        drawn.append(step)
+        yield step
+
+
+def _texts(
+    steps: Iterator[Any], writer: Writer, ends: Tokens, alone: bool
+) -> Iterator[str | list[str]]:
+    for step in steps:
+        pieces = writer.write(step, ends)
+        yield pieces[0] if alone else pieces
+    rest = writer.rest()
+    if any(rest):
+        yield rest[0] if alone else rest
+
+
+def _called(steps: Iterator[Any], callback: Callable[[Any], object]) -> Iterator[Any]:
+    for step in steps:
+        yield step
+        if callback(step):
+            break
+
+
+def _decoded(tokenizer: Tokenizer, rows: list[Tokens], new: _Ids, ends: Tokens) -> list[str]:
+    """Return the texts of new tokens up to the end of each row."""
+    writer = Writer(tokenizer, rows)
+    texts = [""] * len(rows)
+    for step in new.T:
+        texts = [a + b for a, b in zip(texts, writer.write(step, ends))]
+    return [a + b for a, b in zip(texts, writer.rest())]
