@@ -1470,11 +1470,12 @@ export function getStateDict(object: unknown, prefix?: string): Record<string, T
 export function getParameters(object: unknown): Tensor[]
 
 /**
- * Copies tensors (or lists, or typed arrays) into the tensors of the same names in a model. With
- * strict (the default), each tensor of the model must be there, and nothing else.
+ * Copies tensors (or lists, or typed arrays) into the tensors of the same names in a model, converted to their
+ * types. With strict (the default), each tensor of the model must be there; what the model lacks is a warning, if
+ * verbose (the default). A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
  */
 export function loadStateDict(model: unknown, stateDict: Record<string, TensorData> | Map<string, TensorData>,
-  options?: { strict?: boolean }): void
+  options?: { strict?: boolean, verbose?: boolean }): void
 
 /** A program that was traced from a function of tensors; see compileStep. */
 export class CompiledTrainingStep implements Disposing {

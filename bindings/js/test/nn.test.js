@@ -150,7 +150,16 @@ test('state dicts', () => {
   loadStateDict(b, new Map([['layers.1.bias', Float32Array.of(7)]]), { strict: false })
   assert.strictEqual(b.layers[1].bias.item(), 7)
   assert.throws(() => loadStateDict(b, {}), /loadStateDict: missing \[layers.0.weight/)
-  assert.throws(() => loadStateDict(b, { 'layers.1.bias': [1, 2] }, { strict: false }), /layers.1.bias: shape \[2\], expected \[1\]/)
+  assert.throws(() => loadStateDict(b, { 'layers.1.bias': [1, 2] }, { strict: false }),
+    /Shape mismatch in layer `layers.1.bias`: Expected shape \[1\], but found \[2\] in state dict./)
+  loadStateDict(b, { ...getStateDict(a), 'layers.1.bias': new Tensor(3), extra: [1] }, { verbose: false })
+  assert.strictEqual(b.layers[1].bias.item(), 3)
+})
+
+test('what a model lacks is a warning', async () => {
+  const warned = new Promise((resolve) => process.once('warning', resolve))
+  loadStateDict([new Tensor([1])], { 0: [2], extra: [1] })
+  assert.match((await warned).message, /the model has no \[extra\]/)
 })
 
 function training () {

@@ -34,16 +34,13 @@ get_parameters <- function(object) {
   found[first]
 }
 
-load_state_dict <- function(model, state_dict, strict = TRUE) {
+load_state_dict <- function(model, state_dict, strict = TRUE, verbose = TRUE) {
   own <- get_state_dict(model)
-  if (strict) {
-    missing <- setdiff(names(own), names(state_dict))
-    unknown <- setdiff(names(state_dict), names(own))
-    if (length(missing) > 0L || length(unknown) > 0L) {
-      raise(sprintf(
-        "load_state_dict: missing (%s), unknown (%s)", paste(missing, collapse = ", "), paste(unknown, collapse = ", ")
-      ))
-    }
+  missing <- setdiff(names(own), names(state_dict))
+  if (strict && length(missing) > 0L) raise(sprintf("load_state_dict: missing (%s)", paste(missing, collapse = ", ")))
+  unknown <- setdiff(names(state_dict), names(own))
+  if (verbose && length(unknown) > 0L) {
+    warning(sprintf("load_state_dict: the model has no %s", paste(unknown, collapse = ", ")), call. = FALSE)
   }
   shared <- intersect(names(own), names(state_dict))
   shape_of <- function(x) if (is_tensor(x)) .Call(C_shape, x) else if (is.null(dim(x))) length(x) else dim(x)
@@ -53,7 +50,8 @@ load_state_dict <- function(model, state_dict, strict = TRUE) {
     if (length(expected) == 0L && identical(as.numeric(given), 1)) given <- expected # R has no scalars
     if (!identical(as.numeric(given), as.numeric(expected))) {
       raise(sprintf(
-        "load_state_dict: %s: shape (%s), expected (%s)", name, paste(given, collapse = ", "), paste(expected, collapse = ", ")
+        "Shape mismatch in layer `%s`: Expected shape (%s), but found (%s) in state dict.", name,
+        paste(expected, collapse = ", "), paste(given, collapse = ", ")
       ))
     }
   }

@@ -30,30 +30,29 @@ function getParameters (object) {
 }
 
 /**
- * Copies tensors (or nested lists, or typed arrays) into the tensors of the same names in a model.
- * With strict, each tensor of the model must be there, and nothing else.
+ * Copies tensors (or nested lists, or typed arrays) into the tensors of the same names in a model, converted
+ * to their types. With strict, each tensor of the model must be there; what the model lacks is a warning, if
+ * verbose. A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
  */
-function loadStateDict (model, stateDict, { strict = true } = {}) {
+function loadStateDict (model, stateDict, { strict = true, verbose = true } = {}) {
   const own = getStateDict(model)
   const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : stateDict
-  if (strict) {
-    const missing = Object.keys(own).filter((name) => !(name in given))
-    const unknown = Object.keys(given).filter((name) => !(name in own))
-    if (missing.length > 0 || unknown.length > 0) {
-      throw new PolygradError(`loadStateDict: missing [${missing}], unknown [${unknown}]`)
-    }
-  }
+  const missing = Object.keys(own).filter((name) => !(name in given))
+  if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
+  const unknown = Object.keys(given).filter((name) => !(name in own))
+  if (verbose && unknown.length > 0) process.emitWarning(`loadStateDict: the model has no [${unknown}]`)
   const pairs = Object.entries(given).filter(([name]) => name in own).map(([name, value]) => {
     const target = own[name]
     const typed = ArrayBuffer.isView(value) ? { shape: target.shape } : {}
     return [name, target, value instanceof Tensor ? value : new Tensor(value, { dtype: target.dtype, ...typed })]
   })
   for (const [name, target, value] of pairs) {
-    if (String(value.shape) !== String(target.shape)) {
-      throw new PolygradError(`loadStateDict: ${name}: shape [${value.shape}], expected [${target.shape}]`)
+    if (String(value.shape) !== String(target.shape) && [String(value.shape), String(target.shape)].sort().join(' ') !== ' 1') {
+      throw new PolygradError(`Shape mismatch in layer \`${name}\`: Expected shape [${target.shape}], ` +
+        `but found [${value.shape}] in state dict.`)
     }
   }
-  for (const [, target, value] of pairs) target.assign(value)
+  for (const [, target, value] of pairs) target.assign(value.reshape(target.shape))
 }
 
 module.exports = { getStateDict, getParameters, loadStateDict }

@@ -59,7 +59,12 @@ test_that("state is found and loaded", {
   load_state_dict(other, get_state_dict(net))
   expect_same(other$first$weight, as.array(net$first$weight))
   expect_polygrad(load_state_dict(other, list()), "missing \\(first.weight")
-  expect_polygrad(load_state_dict(Linear(2, 3), get_state_dict(Linear(3, 3))), "shape \\(3, 3\\), expected \\(3, 2\\)")
+  expect_polygrad(
+    load_state_dict(Linear(2, 3), get_state_dict(Linear(3, 3))),
+    "Shape mismatch in layer `weight`: Expected shape \\(3, 2\\), but found \\(3, 3\\) in state dict."
+  )
+  expect_warning(load_state_dict(net, c(get_state_dict(other), list(extra = 1))), "the model has no extra")
+  expect_no_warning(load_state_dict(net, c(get_state_dict(other), list(extra = 1)), verbose = FALSE))
 })
 
 test_that("training goes on from loaded state", {
