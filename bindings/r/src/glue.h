@@ -116,6 +116,10 @@ SEXP to_raw(uint8_t *block, int n);
 SEXP compute(SEXP nodes, SEXP targets, SEXP updates);
 void realize(SEXP tensors);
 
+/* step.c */
+PolyUOp **handles(SEXP nodes); /* of a list of nodes */
+void step_program(SEXP step, SEXP *results, SEXP *targets, SEXP *values);
+
 /* trace.c */
 int tracing(void);
 void trace_change(SEXP variable, SEXP node);

@@ -233,6 +233,8 @@ SEXP r_trace_end(void);
 SEXP r_tracing(void);
 SEXP r_tracked(SEXP);
 SEXP r_values(SEXP, SEXP);
+SEXP r_view_graph(SEXP, SEXP);
+SEXP r_view_kernels(SEXP, SEXP, SEXP);
 SEXP r_write(SEXP, SEXP);
 
 static const R_CallMethodDef routines[] = {
@@ -465,6 +467,8 @@ static const R_CallMethodDef routines[] = {
     {"tracing", (DL_FUNC)&r_tracing, 0},
     {"tracked", (DL_FUNC)&r_tracked, 1},
     {"values", (DL_FUNC)&r_values, 2},
+    {"view_graph", (DL_FUNC)&r_view_graph, 2},
+    {"view_kernels", (DL_FUNC)&r_view_kernels, 3},
     {"write", (DL_FUNC)&r_write, 2},
     {NULL, NULL, 0},
 };

@@ -27,7 +27,7 @@ static PolyStep *step_of(SEXP step) {
   return s;
 }
 
-static PolyUOp **handles(SEXP nodes) {
+PolyUOp **handles(SEXP nodes) {
   R_xlen_t n = Rf_xlength(nodes);
   PolyUOp **out = (PolyUOp **)R_alloc((size_t)n + 1, sizeof *out);
   for (R_xlen_t i = 0; i < n; i++) out[i] = node_of(VECTOR_ELT(nodes, i))->handle;
@@ -70,6 +70,15 @@ SEXP r_step_run(SEXP step) {
   renew_seeds(VECTOR_ELT(R_ExternalPtrProtected(step), STEP_SEEDS));
   finish(P.poly_step_run(s, NULL, 0));
   return R_NilValue;
+}
+
+/* What a step computes and changes: its results, and targets with their new values. */
+void step_program(SEXP step, SEXP *results, SEXP *targets, SEXP *values) {
+  step_of(step);
+  SEXP fields = R_ExternalPtrProtected(step);
+  *results = VECTOR_ELT(fields, RESULTS);
+  *targets = VECTOR_ELT(fields, TARGETS);
+  *values = VECTOR_ELT(fields, VALUES);
 }
 
 /* A result of the last run; types that R lacks were cast while tracing. */
