@@ -62,6 +62,13 @@ func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
 	return unary("poly_hardsigmoid", ctx, x, tensor.FullHardSigmoid)
 }
 
+//export go_poly_hardsigmoid_by
+func go_poly_hardsigmoid_by(ctx, x C.uintptr_t, alpha, beta C.double) C.uintptr_t {
+	return unary("poly_hardsigmoid_by", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
+		return tensor.FullHardSigmoidBy(u, float64(alpha), float64(beta))
+	})
+}
+
 //export go_poly_softsign
 func go_poly_softsign(ctx, x C.uintptr_t) C.uintptr_t {
 	return unary("poly_softsign", ctx, x, tensor.Softsign)

@@ -47,6 +47,21 @@ func go_poly_svd(ctx, a C.uintptr_t, fullMatrices C.int, out *C.uintptr_t) C.int
 	}, operandOf("a", a))
 }
 
+//export go_poly_eigh
+func go_poly_eigh(ctx, a C.uintptr_t, upper C.int, out *C.uintptr_t) C.int {
+	return composeAll("poly_eigh", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		return both(tensor.Eigh(us[0], upper != 0))
+	}, operandOf("a", a))
+}
+
+//export go_poly_lstsq
+func go_poly_lstsq(ctx, a, b C.uintptr_t, rcond C.double, out *C.uintptr_t) C.int {
+	return composeAll("poly_lstsq", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
+		x, squares, rank, s, err := tensor.LeastSquares(us[0], us[1], float64(rcond))
+		return []*uop.UOp{x, squares, rank, s}, err
+	}, operandOf("a", a), operandOf("b", b))
+}
+
 //export go_poly_newton_schulz
 func go_poly_newton_schulz(ctx, a C.uintptr_t, steps C.int, params *C.double, n C.int, eps C.double) C.uintptr_t {
 	return compose("poly_newton_schulz", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {

@@ -221,6 +221,8 @@ func parameters(fn string) string {
 		return "ctx x"
 	case "poly_hardsigmoid":
 		return "ctx x"
+	case "poly_hardsigmoid_by":
+		return "ctx x alpha beta"
 	case "poly_softsign":
 		return "ctx x"
 	case "poly_leaky_relu":
@@ -457,10 +459,18 @@ func parameters(fn string) string {
 		return "ctx a out"
 	case "poly_svd":
 		return "ctx a full_matrices out"
+	case "poly_eigh":
+		return "ctx a upper out"
+	case "poly_lstsq":
+		return "ctx a b rcond out"
 	case "poly_newton_schulz":
 		return "ctx a steps params n_params eps"
 	case "poly_attention":
 		return "ctx q k v mask causal enable_gqa scale dropout_p seed"
+	case "poly_keccak":
+		return "ctx x rate suffix"
+	case "poly_hash":
+		return "ctx x"
 	case "poly_cross_entropy":
 		return "ctx logits l_shape l_ndim target t_shape t_ndim axis shape_out ndim_out"
 	case "poly_cross_entropy_loss":

@@ -67,9 +67,6 @@ func go_poly_rand_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 //export go_poly_randn_seeded
 func go_poly_randn_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
 	return seeded("poly_randn_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
-		if err := needFloat(dt); err != nil {
-			return nil, err
-		}
 		u, err := tensor.RandnSeeded(s, seed)
 		if err != nil {
 			return nil, err

@@ -464,6 +464,10 @@ PolyUOp *poly_hardsigmoid(PolyCtx *ctx, PolyUOp *x) {
   return poly_enter("poly_hardsigmoid") ? NULL : (PolyUOp *)go_poly_hardsigmoid((uintptr_t)ctx, (uintptr_t)x);
 }
 
+PolyUOp *poly_hardsigmoid_by(PolyCtx *ctx, PolyUOp *x, double alpha, double beta) {
+  return poly_enter("poly_hardsigmoid_by") ? NULL : (PolyUOp *)go_poly_hardsigmoid_by((uintptr_t)ctx, (uintptr_t)x, alpha, beta);
+}
+
 PolyUOp *poly_softsign(PolyCtx *ctx, PolyUOp *x) {
   return poly_enter("poly_softsign") ? NULL : (PolyUOp *)go_poly_softsign((uintptr_t)ctx, (uintptr_t)x);
 }
@@ -936,12 +940,28 @@ int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out) {
   return poly_enter("poly_svd") ? -1 : go_poly_svd((uintptr_t)ctx, (uintptr_t)a, full_matrices, (uintptr_t *)out);
 }
 
+int poly_eigh(PolyCtx *ctx, PolyUOp *a, int upper, PolyUOp **out) {
+  return poly_enter("poly_eigh") ? -1 : go_poly_eigh((uintptr_t)ctx, (uintptr_t)a, upper, (uintptr_t *)out);
+}
+
+int poly_lstsq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rcond, PolyUOp **out) {
+  return poly_enter("poly_lstsq") ? -1 : go_poly_lstsq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rcond, (uintptr_t *)out);
+}
+
 PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const double *params, int n_params, double eps) {
   return poly_enter("poly_newton_schulz") ? NULL : (PolyUOp *)go_poly_newton_schulz((uintptr_t)ctx, (uintptr_t)a, steps, (double *)params, n_params, eps);
 }
 
 PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal, int enable_gqa, double scale, double dropout_p, PolyUOp *seed) {
   return poly_enter("poly_attention") ? NULL : (PolyUOp *)go_poly_attention((uintptr_t)ctx, (uintptr_t)q, (uintptr_t)k, (uintptr_t)v, (uintptr_t)mask, causal, enable_gqa, scale, dropout_p, (uintptr_t)seed);
+}
+
+PolyUOp *poly_keccak(PolyCtx *ctx, PolyUOp *x, int rate, int suffix) {
+  return poly_enter("poly_keccak") ? NULL : (PolyUOp *)go_poly_keccak((uintptr_t)ctx, (uintptr_t)x, rate, suffix);
+}
+
+PolyUOp *poly_hash(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_hash") ? NULL : (PolyUOp *)go_poly_hash((uintptr_t)ctx, (uintptr_t)x);
 }
 
 PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {

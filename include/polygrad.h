@@ -21,7 +21,7 @@
  *   Types; The library; Contexts; Nodes; Creation; Random numbers;
  *   Elementwise: one operand; Elementwise: two and three operands; Movement;
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
- *   Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
+ *   Hashes; Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
  *   Instances; Generating text; Files of models; Files of tensors; Data types as
  *   records; Graphs, node by node; Tensors with memory; Schedules and plans;
  *   Views; Models as nodes; Graphs as files.
@@ -527,8 +527,8 @@ POLY_API PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64
 POLY_API PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed);
 
 /* The same numbers with the seed in a tensor of two uint32 (low word, high
- * word), so that one compiled program serves every seed; cast to dtype, a
- * floating type. Since 2.0. */
+ * word), so that one compiled program serves every seed; cast to dtype, for
+ * poly_rand_seeded a floating type. Since 2.0. */
 POLY_API PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 
@@ -537,8 +537,9 @@ POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shap
 POLY_API PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low,
                                       int64_t high, PolyUOp *seed);
 
-/* Uniform in [low, high) and normal with a mean and a standard deviation, of a
- * floating type. Since 2.0. */
+/* Uniform in [low, high) and normal with a mean and a standard deviation. An
+ * integer type takes whole bounds and gives integers in [low, high); normal
+ * numbers are rounded to zero. Since 2.0. */
 POLY_API PolyUOp *poly_uniform_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double low, double high,
                                       PolyUOp *seed);
 POLY_API PolyUOp *poly_normal_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double mean, double std,
@@ -639,6 +640,8 @@ POLY_API PolyUOp *poly_silu(PolyCtx *ctx, PolyUOp *x);        /* x*sigmoid(x). S
 POLY_API PolyUOp *poly_mish(PolyCtx *ctx, PolyUOp *x);        /* x*tanh(softplus(x)). Since 1.0 */
 POLY_API PolyUOp *poly_hardswish(PolyCtx *ctx, PolyUOp *x);   /* x*relu6(x+3)/6. Since 1.0 */
 POLY_API PolyUOp *poly_hardsigmoid(PolyCtx *ctx, PolyUOp *x); /* x/6+0.5 clamped to [0, 1]. Since 1.0 */
+/* alpha*x+beta clamped to [0, 1]. Since 2.0. */
+POLY_API PolyUOp *poly_hardsigmoid_by(PolyCtx *ctx, PolyUOp *x, double alpha, double beta);
 POLY_API PolyUOp *poly_softsign(PolyCtx *ctx, PolyUOp *x);    /* x/(1+|x|). Since 2.0 */
 
 /* x where x >= 0, slope*x elsewhere. Since 1.0. */
@@ -1181,10 +1184,25 @@ POLY_API int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out);
 /* a = U diag(S) V^T for matrices (.., m, n) with k = min(m, n): U (.., m, k) in
  * out[0], the singular values S (.., k), the greatest first, in out[1], V^T
  * (.., k, n) in out[2]; with full_matrices not 0, U is (.., m, m) and V^T
- * (.., n, n). Columns of U that belong to singular values 0 are 0. By Jacobi's
+ * (.., n, n). By Jacobi's
  * rotations: some kernels for each of about n (3 + log2(n)) rounds, so for small
  * matrices. 0 or -1. Since 2.0. */
 POLY_API int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out);
+
+/* a = V diag(W) V^T for symmetric matrices (.., n, n): the eigenvalues W (.., n),
+ * the least first, in out[0], and orthonormal eigenvectors, the columns of V
+ * (.., n, n), in out[1]. Only the lower triangle of a is read, or the upper one if
+ * upper is not 0. Takes as long as poly_svd. 0 or -1. Since 2.0. */
+POLY_API int poly_eigh(PolyCtx *ctx, PolyUOp *a, int upper, PolyUOp **out);
+
+/* Least squares for matrices a (.., m, n) and b of shape (m), (.., m) with the
+ * leading axes of a, or (.., m, k): in out[0] the x (.., n) or (.., n, k) of the
+ * least norm among those for which |a x - b| is least, in out[1] the squares
+ * |a x - b|^2, one for each column of b, in out[2] the rank of a, int32, and in
+ * out[3] its singular values. Those up to rcond times the greatest count as 0; a
+ * negative rcond stands for the machine's epsilon times the greater of m and n.
+ * 0 or -1. Since 2.0. */
+POLY_API int poly_lstsq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rcond, PolyUOp **out);
 
 /* Matrices scaled to norm 1 (norm + eps), then `steps` times x = sum of params[i]
  * (x x^T)^i x, which brings their singular values near 1; steps in 0..1000. Since
@@ -1202,6 +1220,20 @@ POLY_API PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const 
  * Since 2.0. */
 POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal,
                                  int enable_gqa, double scale, double dropout_p, PolyUOp *seed);
+
+/* ======================================================================== */
+/* Hashes                                                                   */
+/* ======================================================================== */
+
+/* The sponge of FIPS 202 over the bytes of the last axis: rate bytes a block, and
+ * suffix, the bits that a hash puts behind the message. SHA3-224 has rate 144 and
+ * suffix 6, SHA3-256 136, SHA3-384 104, SHA3-512 72; SHAKE128 168 and 31, SHAKE256
+ * 136. uint8 of shape (.., (200 - rate) / 2). Since 2.0. */
+POLY_API PolyUOp *poly_keccak(PolyCtx *ctx, PolyUOp *x, int rate, int suffix);
+
+/* 16 bytes (uint8) that depend on all bytes of x: a tree of SHAKE128 over blocks of
+ * 4096 bytes, with zeros behind the last 2^20 bytes. Since 2.0. */
+POLY_API PolyUOp *poly_hash(PolyCtx *ctx, PolyUOp *x);
 
 /* ======================================================================== */
 /* Losses                                                                   */

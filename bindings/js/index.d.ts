@@ -122,8 +122,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   // Construction
 
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
-  static full(shape: number | readonly number[], val: Scalar, options?: CreationOptions): Tensor
-  static full(options: CreationOptions & { shape: readonly number[], val: Scalar }): Tensor
+  static full(shape: number | readonly number[], fillValue: Scalar, options?: CreationOptions): Tensor
+  static full(options: CreationOptions & { shape: readonly number[], fillValue: Scalar }): Tensor
 
   /** A tensor of zeros. */
   static zeros(...shape: Shape): Tensor
@@ -146,6 +146,12 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   /** Ones of the shape and type of this tensor. */
   onesLike(options?: CreationOptions): Tensor
+
+  /** A tensor of the shape and type of this one, whose contents do not matter. */
+  emptyLike(options?: CreationOptions): Tensor
+
+  /** A tensor of the shape and type of this one, filled with a number that the type holds. */
+  constLike(b: Scalar): Tensor
 
   /** start, start + step, … before stop; start is 0 and step 1. Integers give int32, others float32. */
   static arange(stop: number, start?: number, step?: number, options?: CreationOptions): Tensor
@@ -493,8 +499,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** x * relu6(x + 3) / 6. */
   hardswish(): Tensor
 
-  /** x / 6 + 0.5 clamped to 0 .. 1. */
-  hardsigmoid(): Tensor
+  /** alpha * x + beta (x / 6 + 0.5) clamped to 0 .. 1. */
+  hardsigmoid(alpha?: number, beta?: number): Tensor
+  hardsigmoid(options: { alpha?: number, beta?: number }): Tensor
 
   /** x / (1 + |x|). */
   softsign(): Tensor
@@ -513,6 +520,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   /** cast('float16'). */
   half(): Tensor
+
+  /** cast('int16'). */
+  short(): Tensor
 
   /** cast('bfloat16'). */
   bfloat16(): Tensor
@@ -794,8 +804,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   split(sizes: number | readonly number[], dim?: number): Tensor[]
   split(options: { sizes: number | readonly number[], dim?: number }): Tensor[]
   /** At most n parts of equal size along an axis (0). */
-  chunk(n: number, dim?: number): Tensor[]
-  chunk(options: { n: number, dim?: number }): Tensor[]
+  chunk(chunks: number, dim?: number): Tensor[]
+  chunk(options: { chunks: number, dim?: number }): Tensor[]
 
   // Selecting, placing and ordering
 
@@ -861,6 +871,17 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   qr(): [q: Tensor, r: Tensor]
   /** The singular value decomposition: U, S and V transposed. */
   svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
+  /** Eigenvalues of symmetric matrices, the least first, and eigenvectors, the columns; upper: of that triangle. */
+  eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
+  /**
+   * The x for which |this @ x - b| is least, of the least norm if there are many, the squares of what is left, the rank
+   * and the singular values. Those up to rcond times the greatest count as 0.
+   */
+  lstsq(b: Tensor, options?: { rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
+  /** The hash of the bytes of the last axis, as FIPS 202 defines it: a name, or the rate in bytes and the suffix. */
+  keccak(cfg?: Sponge | readonly [rate: number, suffix: number]): Tensor
+  /** 16 bytes that depend on all bytes of the tensor: a tree of SHAKE128. */
+  hash(): Tensor
   /** The nearest orthogonal matrix by Newton and Schulz's iteration with the given coefficients. */
   newtonSchulz(steps: number, params: readonly number[], eps?: number): Tensor
   newtonSchulz(options: { steps: number, params: readonly number[], eps?: number }): Tensor
@@ -875,10 +896,10 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   // Convolution and pooling of (N, C, spatial…): any number of spatial axes will do
 
-  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out). */
-  conv2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null }): Tensor
-  conv2d(weight: Tensor, bias: Tensor | null, options?: ConvOptions): Tensor
-  conv2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null }): Tensor
+  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out); with dtype, both are converted first. */
+  conv2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
+  conv2d(weight: Tensor, bias: Tensor | null, options?: ConvOptions & { dtype?: DTypeLike | null }): Tensor
+  conv2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   /** The transposed convolution with weights of shape (in, out/groups, …). */
   convTranspose2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null, outputPadding?: number | readonly number[] }): Tensor
   convTranspose2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null, outputPadding?: number | readonly number[] }): Tensor
@@ -896,9 +917,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   // Losses
 
-  /** The cross entropy of logits along an axis (-1), and class numbers or probabilities. */
-  crossEntropy(target: Operand, axis?: number): Tensor
-  crossEntropy(target: Operand, options: { axis?: number, reduction?: LossReduction, labelSmoothing?: number }): Tensor
+  /** The cross entropy of logits (N, C, …) and class numbers (N, …) or probabilities; axis is the one of the classes. */
+  crossEntropy(target: Operand, reduction?: LossReduction, labelSmoothing?: number, axis?: number | null): Tensor
+  crossEntropy(target: Operand, options: { reduction?: LossReduction, labelSmoothing?: number, axis?: number | null }): Tensor
   /** The cross entropy of logits along the last axis and class numbers; those equal to ignoreIndex do not count. */
   sparseCategoricalCrossentropy(target: Operand, options?: {
     ignoreIndex?: number, labelSmoothing?: number, reduction?: LossReduction
@@ -925,6 +946,7 @@ type ShapeOptions = CreationOptions & { shape: readonly number[] }
 type Padding = ReadonlyArray<readonly [number, number] | null> | readonly number[]
 type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular'
 type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin'
+type Sponge = 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256'
 type Interpolation = 'linear' | 'nearest' | 'nearest-exact'
 
 /** All data types by name: dtypes.float32 is 'float32'. */

@@ -55,8 +55,11 @@ func FullRelu6(x *uop.UOp) (*uop.UOp, error) {
 }
 
 // FullHardSigmoid is HardSigmoid of all numbers, NaN and infinities too.
-func FullHardSigmoid(x *uop.UOp) (*uop.UOp, error) {
-	return runFloat("FullHardSigmoid", func(x *uop.UOp) *uop.UOp { return between0And(add(mul(x, 1.0/6), 0.5), 1) }, x)
+func FullHardSigmoid(x *uop.UOp) (*uop.UOp, error) { return FullHardSigmoidBy(x, 1.0/6, 0.5) }
+
+// FullHardSigmoidBy is the line alpha x + beta cut at 0 and 1.
+func FullHardSigmoidBy(x *uop.UOp, alpha, beta float64) (*uop.UOp, error) {
+	return runFloat("FullHardSigmoid", func(x *uop.UOp) *uop.UOp { return between0And(add(mul(x, alpha), beta), 1) }, x)
 }
 
 // FullHardSwish is HardSwish of all numbers, NaN and infinities too.

@@ -133,7 +133,7 @@ func (p *parsedIndex) parse(x *uop.UOp, e Index, axis int) {
 		if !lo.Symbolic() && !p.size.Symbolic() {
 			n := p.size.N
 			if lo.N >= n || lo.N < -n {
-				fail("index", "%d is out of range for axis %d of size %d", lo.N, axis, n)
+				fail("index", "%d is out of bounds for axis %d of size %d", lo.N, axis, n)
 			}
 		}
 		if !lo.Symbolic() && lo.N < 0 {

@@ -9,7 +9,7 @@ func cat(ts []*uop.UOp, axis int) *uop.UOp {
 	s := ts[0].Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("tensors", "are scalars, need at least 1 dimension")
+		fail("dim", "%d is out of range: the tensors have no dimension to join along", axis)
 	}
 	at := make([]uop.Sint, len(ts)+1)
 	at[0] = uop.N(0)

@@ -40,10 +40,12 @@ func eliminate(a, b *uop.UOp) factored {
 	return factored{a, b, sign}
 }
 
-// asColumns makes a matrix of a right side that is a vector, or a stack of vectors, one for each of the matrices a.
+// asColumns makes a matrix of a right side that is a vector, or a stack of vectors, one for each of the matrices a, of which
+// the last axis counts its rows.
 func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 	as, bs := a.Shape(), b.Shape()
-	if vector = len(bs) == 1 || len(bs) > 1 && as[:len(as)-1].Equal(bs); vector {
+	each := joinShapes(as[:len(as)-2], as[len(as)-1:])
+	if vector = len(bs) == 1 || len(bs) > 1 && each.Equal(bs); vector {
 		b = unsqueeze(b, -1)
 		bs = b.Shape()
 	}
@@ -69,9 +71,8 @@ func diagonalOf(a *uop.UOp) *uop.UOp { return diagonal(a, 0, -2, -1) }
 func Solve(a, b *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Solve", &err)
 	needSame("operands", a, b)
-	needFloat("a", a)
 	squareSize("a", a)
-	a, b = matchTypes(a, b)
+	a, b = matchTypes(asFloat(a), asFloat(b))
 	b, vector := asColumns(a, b)
 	if r = solve(a, b); vector {
 		r = squeeze(r, -1)
@@ -83,7 +84,7 @@ func Solve(a, b *uop.UOp) (r *uop.UOp, err error) {
 func Inv(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Inv", &err)
 	need("a", a)
-	needFloat("a", a)
+	a = asFloat(a)
 	n := squareSize("a", a)
 	return solve(a, eye(a.Graph(), n, n, a.DType)), nil
 }
@@ -92,8 +93,7 @@ func Inv(a *uop.UOp) (r *uop.UOp, err error) {
 func Det(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Det", &err)
 	need("a", a)
-	needFloat("a", a)
-	f := eliminate(a, nil)
+	f := eliminate(asFloat(a), nil)
 	return mul(f.sign, prod(diagonalOf(f.upper), []int{-1}, false)), nil
 }
 
@@ -101,8 +101,7 @@ func Det(a *uop.UOp) (r *uop.UOp, err error) {
 func SlogDet(a *uop.UOp) (signs, logs *uop.UOp, err error) {
 	defer guard("SlogDet", &err)
 	need("a", a)
-	needFloat("a", a)
-	f := eliminate(a, nil)
+	f := eliminate(asFloat(a), nil)
 	d := diagonalOf(f.upper)
 	return mul(f.sign, prod(sign(d), []int{-1}, false)), sum(log(abs(d)), []int{-1}, false), nil
 }

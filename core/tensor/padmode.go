@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// padWith pads with elements of x; negative amounts cut, except when wrapping around.
+// padWith pads with elements of x; negative amounts cut.
 func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 	s := intShape("x", x.Shape())
 	if len(padding) != len(s) {
@@ -74,8 +74,8 @@ func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp 
 func padCircular(x *uop.UOp, s []int64, padding []uop.Pair) *uop.UOp {
 	reps := make([]uop.Sint, len(s))
 	for a, p := range padding {
-		if p.Lo.N < 0 || p.Hi.N < 0 || p.Lo.N > s[a] || p.Hi.N > s[a] {
-			fail("padding", "(%s,%s) of axis %d must be in 0..%d", p.Lo, p.Hi, a, s[a])
+		if p.Lo.N > s[a] || p.Hi.N > s[a] || s[a]+p.Lo.N+p.Hi.N < 0 {
+			fail("padding", "(%s,%s) of axis %d must be at most its size %d, and not cut off more", p.Lo, p.Hi, a, s[a])
 		}
 		reps[a] = uop.N(1)
 		for _, v := range []int64{p.Lo.N, p.Hi.N} {
@@ -87,12 +87,15 @@ func padCircular(x *uop.UOp, s []int64, padding []uop.Pair) *uop.UOp {
 	x = repeat(x, reps)
 	bounds := wholes(x.Shape())
 	for a, p := range padding {
+		// The copies before and after are cut to what is wanted of them, and x itself where there are none.
+		lo, hi := -p.Lo.N, bounds[a].Hi.N+p.Hi.N
 		if p.Lo.N > 0 {
-			bounds[a].Lo = uop.N(s[a] - p.Lo.N)
+			lo += s[a]
 		}
 		if p.Hi.N > 0 {
-			bounds[a].Hi = uop.N(bounds[a].Hi.N - s[a] + p.Hi.N)
+			hi -= s[a]
 		}
+		bounds[a] = pairOf(lo, hi)
 	}
 	return shrink(x, bounds)
 }

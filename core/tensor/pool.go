@@ -63,11 +63,16 @@ func unfold(x *uop.UOp, axis int, size, step int64) *uop.UOp {
 	if len(s) == 0 {
 		fail("dim", "a scalar has no dimension to unfold")
 	}
-	if n := intSize("dim", s, axis); size < 1 || size > n {
+	if n := intSize("dim", s, axis); size < 0 || size > n {
 		fail("size", "%d is out of range for axis %d of size %d", size, axis, n)
 	}
 	if step < 1 {
 		fail("step", "%d is not positive", step)
+	}
+	if size == 0 {
+		to := append(joinShapes(s), uop.N(0))
+		to[axis] = uop.N(s[axis].N/step + 1)
+		return full(x.Graph(), to, uop.Int(0), x.DType)
 	}
 	var order []int
 	for i := range s {

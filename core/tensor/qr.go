@@ -1,8 +1,6 @@
 package tensor
 
 import (
-	"math/bits"
-
 	"polygrad/core/uop"
 )
 
@@ -43,88 +41,6 @@ func qr(a *uop.UOp) (q, r *uop.UOp) {
 	return q, triu(r, 0)
 }
 
-// jacobi makes the columns of u (…, n, n) orthogonal by rotating pairs of them, and does the same to v. In each round the
-// columns are paired as in a round-robin tournament: the first one stays and the others move on by one place.
-// (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
-func jacobi(u, v *uop.UOp) (*uop.UOp, *uop.UOp) {
-	n := intSize("a", u.Shape(), len(u.Shape())-1)
-	if n < 2 {
-		return u, v
-	}
-	half := n / 2
-	cut := func(x *uop.UOp) (left, right, odd *uop.UOp) {
-		parts := split(x, []int64{half, half, n - 2*half}, -1)
-		return parts[0], parts[1], parts[2]
-	}
-	// The circle of places: left from first to last, then right backwards; so column i meets the one half places on.
-	advance := func(left, right, odd *uop.UOp) *uop.UOp {
-		circle := []*uop.UOp{left, flip(right, -1)}
-		if n%2 == 1 {
-			circle = append(circle, odd)
-		}
-		c := cat(circle, -1)
-		fixed := int64(1) // with an odd number all move: one of them rests
-		if n%2 == 1 {
-			fixed = 0
-		}
-		ends := split(c, []int64{fixed, n - 1 - fixed, 1}, -1)
-		c = cat([]*uop.UOp{ends[0], ends[2], ends[1]}, -1)
-		parts := split(c, []int64{half, half, n - 2*half}, -1)
-		return cat([]*uop.UOp{parts[0], flip(parts[1], -1), parts[2]}, -1).ContiguousOp()
-	}
-	for range jacobiRounds(n) {
-		l, r, o := cut(u)
-		product := sum(mul(l, r), []int{-2}, true)
-		turn := ne(product, 0)
-		tau := div(sub(sum(square(r), []int{-2}, true), sum(square(l), []int{-2}, true)), mul(2, where(turn, product, 1)))
-		t := div(where(lt(tau, 0), likeConst(tau, -1), likeConst(tau, 1)), add(abs(tau), sqrt(add(1, square(tau)))))
-		t = where(turn, t, 0)
-		c := rsqrt(add(1, square(t))).ContiguousOp()
-		s := mul(c, t).ContiguousOp()
-		u = advance(sub(mul(c, l), mul(s, r)), add(mul(s, l), mul(c, r)), o)
-		l, r, o = cut(v)
-		v = advance(sub(mul(c, l), mul(s, r)), add(mul(s, l), mul(c, r)), o)
-	}
-	return u, v
-}
-
-// jacobiRounds is a number of rounds that suffices for n columns in any floating type: a sweep lets every pair meet once
-// and takes n rounds; convergence is quadratic after a number of sweeps that grows with log2(n).
-func jacobiRounds(n int64) int64 {
-	return n * int64(3+bits.Len64(uint64(n)))
-}
-
-// svd makes the matrix square by QR, its columns orthogonal by rotations, and sorts them by their length.
-func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
-	shape := a.Shape()
-	m, n := intSize("a", shape, len(shape)-2), intSize("a", shape, len(shape)-1)
-	if m < n {
-		u, s, vt = svd(transpose(a, -2, -1), fullMatrices)
-		return transpose(vt, -2, -1), s, transpose(u, -2, -1)
-	}
-	q, r := qr(a)
-	lead := shape[:len(shape)-2]
-	u, v := jacobi(shrinkTo(r, joinShapes(lead, uop.ShapeOf(n, n))), identityLike(a, n))
-	length := sqrtOrZero(sum(square(u), []int{-2}, false))
-	sorted := ordered(length, -1, true)
-	s = sorted.value
-	pick := expand(unsqueeze(sorted.at, -2), joinShapes(lead, uop.ShapeOf(n, n)))
-	u = div(gather(u, -1, pick), unsqueeze(where(ne(s, 0), s, 1), -2))
-	vt = transpose(gather(v, -1, pick), -2, -1)
-	u = dot(shrinkTo(q, joinShapes(lead, uop.ShapeOf(m, n))), u, nil)
-	if fullMatrices && m > n {
-		rest := shrinkAxis(q, len(shape)-1, uop.N(n), uop.N(m))
-		u = cat([]*uop.UOp{u, rest}, -1)
-	}
-	return u, s, vt
-}
-
-// sqrtOrZero is sqrt with the gradient 0 at 0.
-func sqrtOrZero(x *uop.UOp) *uop.UOp {
-	some := gt(x, 0)
-	return where(some, sqrt(where(some, x, 1)), x)
-}
-
 // maxIterations bounds iterations that a caller asks for: each is part of the graph.
 const maxIterations = 1000
 
@@ -147,9 +63,10 @@ func newtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) *uop.UOp
 	return g
 }
 
-func needMatrices(arg string, a *uop.UOp) {
+// needMatrices is a in a floating type, matrices that have elements.
+func needMatrices(arg string, a *uop.UOp) *uop.UOp {
 	need(arg, a)
-	needFloat(arg, a)
+	a = asFloat(a)
 	s := a.Shape()
 	if len(s) < 2 {
 		fail(arg, "has shape %s, need (…, m, n)", s)
@@ -157,32 +74,23 @@ func needMatrices(arg string, a *uop.UOp) {
 	if numel(arg, s).IsNum(0) {
 		fail(arg, "has shape %s without elements", s)
 	}
+	return a
 }
 
 // QR is the orthogonal q (…, m, m) and the upper triangular r (…, m, n) with a = q r, by Householder's reflections with
 // LAPACK's choice of signs.
 func QR(a *uop.UOp) (q, r *uop.UOp, err error) {
 	defer guard("QR", &err)
-	needMatrices("a", a)
+	a = needMatrices("a", a)
 	q, r = qr(a)
 	return q, r, nil
-}
-
-// SVD is the singular value decomposition a = u diag(s) vt of matrices (…, m, n), with k = min(m, n) singular values s, the
-// greatest first, u of shape (…, m, k), or (…, m, m) if fullMatrices, and vt of shape (…, k, n), or (…, n, n). Columns of
-// u that belong to singular values 0 are 0.
-func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
-	defer guard("SVD", &err)
-	needMatrices("a", a)
-	u, s, vt = svd(a, fullMatrices)
-	return u, s, vt, nil
 }
 
 // NewtonSchulz brings the singular values of matrices near 1 by steps of the odd polynomial with coefficients params
 // (https://docs.modula.systems/algorithms/newton-schulz/).
 func NewtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) (r *uop.UOp, err error) {
 	defer guard("NewtonSchulz", &err)
-	needMatrices("a", a)
+	a = needMatrices("a", a)
 	if steps < 0 || steps > maxIterations {
 		fail("steps", "is %d, need 0..%d", steps, maxIterations)
 	}

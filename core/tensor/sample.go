@@ -23,17 +23,32 @@ func (s seed) normalAround(shape uop.Shape, mean, std float64, dt *uop.DType) *u
 	return add(mul(cast(s.normal(shape), dt), std), mean)
 }
 
-// UniformSeeded is uniform in low..high, in a floating type, with a seed as RandSeeded has.
+// wholeNumber is a number without a fraction, which an integer type needs as a bound.
+func wholeNumber(arg string, v float64, dt *uop.DType) int64 {
+	if v != math.Trunc(v) || math.Abs(v) >= 1<<63 {
+		fail(arg, "is %v, need a whole number for %s", v, dt)
+	}
+	return int64(v)
+}
+
+// UniformSeeded is uniform in low..high, with a seed as RandSeeded has. Integer types hold low..high-1.
 func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("UniformSeeded", &err)
+	needType("dtype", dt)
+	if dt.IsInt() {
+		return drawn(tensorSeed(seed).integers(shape, wholeNumber("low", low, dt), wholeNumber("high", high, dt), dt)), nil
+	}
 	needFloatType(dt)
 	return tensorSeed(seed).uniformIn(shape, low, high, dt), nil
 }
 
-// NormalSeeded is normal with a mean and a standard deviation, in a floating type, with a seed as RandSeeded has.
+// NormalSeeded is normal with a mean and a standard deviation, with a seed as RandSeeded has; integer types round to 0.
 func NormalSeeded(shape uop.Shape, mean, std float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("NormalSeeded", &err)
-	needFloatType(dt)
+	needType("dtype", dt)
+	if !dt.IsFloat() {
+		return cast(tensorSeed(seed).normalAround(shape, mean, std, uop.Float32), dt), nil
+	}
 	return tensorSeed(seed).normalAround(shape, mean, std, dt), nil
 }
 

@@ -147,12 +147,15 @@ func asinh(x *uop.UOp) *uop.UOp {
 	return mul(s, where(far, add(log(where(far, a, 1)), ln2), log1p(add(near, div(n2, add(1, sqrt(add(n2, 1))))))))
 }
 
-// acosh is log(x + sqrt(x^2-1)), written with log1p(x-1+…) and as log(2x) far away.
+// acosh is log(x + sqrt(x^2-1)), written with log1p(x-1+…) and as log(2x) far away. Below 1 it is NaN, below -1 with the
+// gradient that the formula has there, 1/sqrt(x^2-1): that of -acosh(-x).
 func acosh(x *uop.UOp) *uop.UOp {
-	far := gt(x, huge)
-	t := same(sub(where(far, 2, x), 1), -huge)
-	r := where(far, add(log(where(far, x, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
-	return where(lt(x, 1), likeConst(x, math.NaN()), r)
+	s := signOf(x)
+	a := mul(s, x)
+	far := gt(a, huge)
+	t := same(sub(where(far, 2, a), 1), -huge)
+	r := where(far, add(log(where(far, a, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
+	return add(mul(s, r), where(lt(x, 1), likeConst(x, math.NaN()), 0))
 }
 
 // atanh is log((1+a)/(1-a))/2 for a = |x|, and its series near 0; odd.

@@ -52,7 +52,7 @@ var cMovement = map[string]cOp{
 	"flip":    listed("poly_flip", "axis"),
 	"repeat":  listed("poly_repeat", "repeats"),
 	"transpose": func(c *cCase) []cCall {
-		return []cCall{call("poly_transpose(ctx, %s, %s, %s)", c.x[0], c.dim("dim0", -2), c.dim("dim1", -1))}
+		return []cCall{call("poly_transpose(ctx, %s, %s, %s)", c.x[0], c.dim("dim0", 1), c.dim("dim1", 0))}
 	},
 	"T": func(c *cCase) []cCall { return []cCall{call("poly_transpose(ctx, %s, -2, -1)", c.x[0])} },
 	"squeeze": func(c *cCase) []cCall {
@@ -130,7 +130,7 @@ var cMovement = map[string]cOp{
 		return c.split(c.parts(c.Int("sizes", 1)))
 	},
 	"chunk": func(c *cCase) []cCall {
-		n := c.Int("n", 1)
+		n := c.Int("chunks", 1)
 		return c.split(c.parts((c.length() + n - 1) / n))
 	},
 }

@@ -92,6 +92,21 @@ var cLinear = map[string]cOp{
 	"svd": func(c *cCase) []cCall {
 		return many("poly_svd(ctx, %s, %s, out)", c.x[0], flag(c.Bool("full_matrices", true)))
 	},
+	"eigh": func(c *cCase) []cCall { return many("poly_eigh(ctx, %s, %s, out)", c.x[0], c.flag("upper")) },
+	"lstsq": func(c *cCase) []cCall {
+		return many("poly_lstsq(ctx, %s, %s, %s, out)", c.x[0], c.x[1], c.number("rcond", "-1"))
+	},
+	"keccak": func(c *cCase) []cCall {
+		s := sponges[c.Text("cfg", "sha3_256")]
+		return []cCall{call("poly_keccak(ctx, %s, %d, %d)", c.x[0], s[0], s[1])}
+	},
+	"hardsigmoid": func(c *cCase) []cCall {
+		out := []cCall{call("poly_hardsigmoid_by(ctx, %s, %s, %s)", c.x[0], c.number("alpha", "1.0/6"), c.number("beta", "0.5"))}
+		if !c.Has("alpha") && !c.Has("beta") {
+			out = append(out, call("poly_hardsigmoid(ctx, %s)", c.x[0]))
+		}
+		return out
+	},
 	"newton_schulz": func(c *cCase) []cCall {
 		params := c.Floats("params")
 		return []cCall{call("poly_newton_schulz(ctx, %s, %s, (double[])%s, %d, %s)", c.x[0], c.integer("steps", 1), cFloats(params), len(params), c.number("eps", "1e-7"))}
@@ -125,7 +140,7 @@ func lossC(name string) cOp {
 
 var cLosses = map[string]cOp{
 	"cross_entropy": func(c *cCase) []cCall {
-		axis, smoothing := c.dim("axis", -1), c.number("label_smoothing", "0")
+		axis, smoothing := c.dim("axis", int64(min(1, c.dims(0)-1))), c.number("label_smoothing", "0")
 		out := []cCall{call("poly_cross_entropy_loss(ctx, %s, %s, %s, %s, %s)", c.x[0], c.x[1], axis, smoothing, c.reduction())}
 		if smoothing == "0" && c.reduction() == "POLY_LOSS_MEAN" {
 			out = append(out,
@@ -224,12 +239,12 @@ var cCreation = map[string]cOp{
 	"full": func(c *cCase) []cCall {
 		dtype := c.Text("dtype", "float32")
 		if strings.Contains(dtype, "int") {
-			return c.fill(c.integer("val", 0), true, dtype, c.Ints("shape"))
+			return c.fill(c.integer("fill_value", 0), true, dtype, c.Ints("shape"))
 		}
 		if dtype == "bool" {
-			return c.fill(flag(c.Bool("val", false)), true, dtype, c.Ints("shape"))
+			return c.fill(flag(c.Bool("fill_value", false)), true, dtype, c.Ints("shape"))
 		}
-		return c.fill(c.number("val", ""), false, dtype, c.Ints("shape"))
+		return c.fill(c.number("fill_value", ""), false, dtype, c.Ints("shape"))
 	},
 	"arange": func(c *cCase) []cCall {
 		bounds := fmt.Sprintf("%s, %s, %s", c.number("start", "0"), c.number("stop", ""), c.number("step", "1"))

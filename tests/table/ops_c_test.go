@@ -65,7 +65,7 @@ var cUnary = map[string]string{
 func init() {
 	for _, name := range strings.Fields(`exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal square neg abs sign sin cos tan asin
 		acos atan sinh cosh asinh acosh atanh ceil floor trunc erf erfc erfinv ndtri lgamma digamma relu relu6 sigmoid logsigmoid gelu
-		quick_gelu silu mish softsign hardswish hardsigmoid isnan isinf isfinite logical_not bitwise_not contiguous contiguous_backward
+		quick_gelu silu mish softsign hardswish isnan isinf isfinite logical_not bitwise_not contiguous contiguous_backward
 		detach diag inv det`) {
 		cUnary[name] = "poly_" + name
 	}

@@ -143,7 +143,7 @@ var goOthers = map[string]goOp{
 	},
 	"permute": func(c *goCall) ([]*uop.UOp, error) { return one(tensor.Permute(c.x[0], toInts(c.Ints("order"))...)) },
 	"transpose": func(c *goCall) ([]*uop.UOp, error) {
-		return one(tensor.Transpose(c.x[0], int(c.Int("dim0", -2)), int(c.Int("dim1", -1))))
+		return one(tensor.Transpose(c.x[0], int(c.Int("dim0", 1)), int(c.Int("dim1", 0))))
 	},
 	"flip": func(c *goCall) ([]*uop.UOp, error) { return one(tensor.Flip(c.x[0], toInts(c.Ints("axis"))...)) },
 	"squeeze": func(c *goCall) ([]*uop.UOp, error) {
@@ -191,7 +191,7 @@ var goOthers = map[string]goOp{
 		return tensor.SplitEvery(c.x[0], c.Int("sizes", 0), int(c.Int("dim", 0)))
 	},
 	"chunk": func(c *goCall) ([]*uop.UOp, error) {
-		return tensor.Chunk(c.x[0], c.Int("n", 0), int(c.Int("dim", 0)))
+		return tensor.Chunk(c.x[0], c.Int("chunks", 0), int(c.Int("dim", 0)))
 	},
 
 	// indexing
@@ -227,7 +227,7 @@ var goOthers = map[string]goOp{
 		if err != nil {
 			return nil, err
 		}
-		return one(tensor.CrossEntropy(c.x[0], c.x[1], int(c.Int("axis", -1)), r, c.Float("label_smoothing", 0)))
+		return one(tensor.CrossEntropy(c.x[0], c.x[1], int(c.Int("axis", int64(min(1, len(c.x[0].Shape())-1)))), r, c.Float("label_smoothing", 0)))
 	},
 	"sparse_categorical_crossentropy": func(c *goCall) ([]*uop.UOp, error) {
 		r, err := c.reduction()
@@ -261,7 +261,7 @@ var goOthers = map[string]goOp{
 		return v
 	}),
 	"full": func(c *goCall) ([]*uop.UOp, error) {
-		v, err := c.argument("val")
+		v, err := c.argument("fill_value")
 		if err != nil {
 			return nil, err
 		}

@@ -225,7 +225,19 @@ var goArrays = map[string]goOp{
 		return one(tensor.MatMul(c.x[0], c.x[1]))
 	},
 	"slogdet": func(c *goCall) ([]*uop.UOp, error) { return pair(tensor.SlogDet(c.x[0])) },
-	"qr":      func(c *goCall) ([]*uop.UOp, error) { return pair(tensor.QR(c.x[0])) },
+	"eigh":    func(c *goCall) ([]*uop.UOp, error) { return pair(tensor.Eigh(c.x[0], c.Bool("upper", false))) },
+	"lstsq": func(c *goCall) ([]*uop.UOp, error) {
+		x, squares, rank, s, err := tensor.LeastSquares(c.x[0], c.x[1], c.Float("rcond", -1))
+		return []*uop.UOp{x, squares, rank, s}, err
+	},
+	"keccak": func(c *goCall) ([]*uop.UOp, error) {
+		s := sponges[c.Text("cfg", "sha3_256")]
+		return one(tensor.Keccak(c.x[0], int64(s[0]), byte(s[1])))
+	},
+	"hardsigmoid": func(c *goCall) ([]*uop.UOp, error) {
+		return one(tensor.FullHardSigmoidBy(c.x[0], c.Float("alpha", 1.0/6), c.Float("beta", 0.5)))
+	},
+	"qr": func(c *goCall) ([]*uop.UOp, error) { return pair(tensor.QR(c.x[0])) },
 	"svd": func(c *goCall) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(c.x[0], c.Bool("full_matrices", true))
 		return []*uop.UOp{u, s, vt}, err
@@ -308,3 +320,6 @@ var goSamples = map[string]goOp{
 		return tensor.RandSeeded(s, uop.Float32, c.seed(0))
 	}),
 }
+
+// sponges are the rates and suffixes of the hashes that the table names.
+var sponges = map[string][2]int{"sha3_224": {144, 6}, "sha3_256": {136, 6}, "shake_128": {168, 31}, "shake_256": {136, 31}}

@@ -55,7 +55,7 @@ var goUnary = map[string]unary{
 	"digamma": tensor.Digamma, "relu": tensor.ReluNaN, "relu6": tensor.FullRelu6, "sigmoid": tensor.Sigmoid,
 	"logsigmoid": tensor.FullLogSigmoid, "gelu": tensor.Gelu, "quick_gelu": tensor.QuickGelu, "silu": tensor.Silu,
 	"swish": tensor.Silu, "mish": tensor.FullMish, "softsign": tensor.Softsign, "hardswish": tensor.FullHardSwish,
-	"hardsigmoid": tensor.FullHardSigmoid, "isnan": tensor.IsNaN, "isinf": tensor.IsInf, "isfinite": tensor.IsFinite,
+	"isnan": tensor.IsNaN, "isinf": tensor.IsInf, "isfinite": tensor.IsFinite,
 	"logical_not": tensor.LogicalNot, "bitwise_not": tensor.BitNot, "contiguous": tensor.Contiguous,
 	"contiguous_backward": tensor.ContiguousBackward, "detach": tensor.Detach, "clone": tensor.Contiguous,
 	"T":    func(x *uop.UOp) (*uop.UOp, error) { return tensor.Transpose(x, -2, -1) },

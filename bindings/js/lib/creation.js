@@ -54,9 +54,9 @@ function filled (fn, shape, value, dtype) {
 class Creation extends Spatial {
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
   static full (...args) {
-    const options = named('full', args, { shape: undefined, val: undefined, ...OPTIONS })
+    const options = named('full', args, { shape: undefined, fillValue: undefined, ...OPTIONS })
     const shape = Array.isArray(options.shape) ? options.shape : [options.shape]
-    return finish(filled('full', shape, options.val, options.dtype), options)
+    return finish(filled('full', shape, options.fillValue, options.dtype), options)
   }
 
   /** A tensor of zeros. */
@@ -89,6 +89,16 @@ class Creation extends Spatial {
     const options = named('zerosLike', args, OPTIONS)
     const { shape, dtype } = describe(this._node)
     return finish(filled('zerosLike', shape, 0, options.dtype ?? dtype.name), options)
+  }
+
+  /** A tensor of the shape and type of this one, whose contents do not matter. */
+  emptyLike (...args) {
+    return this.zerosLike(...args)
+  }
+
+  /** A tensor of the shape and type of this one, filled with a number that the type holds. */
+  constLike (b) {
+    return this.fullLike(b)
   }
 
   /** Ones of the shape and type of this tensor. */
@@ -137,7 +147,7 @@ class Creation extends Spatial {
     return random('rand', 'poly_rand_seeded', [], options)
   }
 
-  /** Numbers of the standard normal distribution. */
+  /** Numbers of the standard normal distribution; integers are rounded to zero. */
   static randn (...args) {
     const options = shaped('randn', args, { shape: null, ...OPTIONS })
     return random('randn', 'poly_randn_seeded', [], options)
@@ -153,7 +163,7 @@ class Creation extends Spatial {
     return random('randint', 'poly_randint_seeded', between, { ...options, dtype: options.dtype ?? 'int32' })
   }
 
-  /** Numbers that are uniform in [low, high). */
+  /** Numbers that are uniform in [low, high); an integer type takes whole bounds and draws integers. */
   static uniform (...args) {
     const options = shaped('uniform', args, { shape: null, low: 0, high: 1, ...OPTIONS })
     return random('uniform', 'poly_uniform_seeded', [number(options.low, 'uniform: low'), number(options.high, 'uniform: high')], options)

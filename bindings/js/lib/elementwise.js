@@ -214,7 +214,6 @@ const UNARY = {
   swish: 'poly_silu',
   mish: 'poly_mish',
   hardswish: 'poly_hardswish',
-  hardsigmoid: 'poly_hardsigmoid',
   softsign: 'poly_softsign',
   contiguous: 'poly_contiguous',
   contiguousBackward: 'poly_contiguous_backward'
@@ -235,6 +234,7 @@ const NUMERIC = {
   celu: ['poly_celu', { alpha: 1 }],
   selu: ['poly_selu', { alpha: 1.67326, gamma: 1.0507 }],
   softplus: ['poly_softplus', { beta: 1 }],
+  hardsigmoid: ['poly_hardsigmoid_by', { alpha: 1 / 6, beta: 0.5 }],
   hardtanh: ['poly_hardtanh', { minVal: -1, maxVal: 1 }]
 }
 for (const [name, [fn, defaults]] of Object.entries(NUMERIC)) {
@@ -246,7 +246,9 @@ for (const [name, [fn, defaults]] of Object.entries(NUMERIC)) {
 }
 
 // Casts that have a name of their own.
-const CASTS = { float: 'float32', double: 'float64', half: 'float16', bfloat16: 'bfloat16', int: 'int32', long: 'int64', bool: 'bool' }
+const CASTS = {
+  float: 'float32', double: 'float64', half: 'float16', bfloat16: 'bfloat16', short: 'int16', int: 'int32', long: 'int64', bool: 'bool'
+}
 for (const [name, dtype] of Object.entries(CASTS)) {
   define(name, function () {
     return this.cast(dtype)

@@ -76,7 +76,7 @@ function lastError () {
  */
 function fail () {
   const text = lastError() || 'the library reported no error'
-  if (text.includes('out of range')) throw new RangeError(text)
+  if (/out of (range|bounds)/.test(text)) throw new RangeError(text)
   const inner = /internal error|forked|stale/.test(text)
   if (!inner && /\btype\b/.test(text)) throw new TypeError(text)
   throw new PolygradError(text)

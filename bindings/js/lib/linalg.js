@@ -2,7 +2,7 @@
 /** Tensor methods for products of matrices, linear algebra, attention and losses. */
 
 const { lib, constants: c } = require('./library.js')
-const { CTX, handles } = require('./graph.js')
+const { CTX, handles, describe } = require('./graph.js')
 const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = require('./base.js')
 const { Reduce } = require('./reduce.js')
 const { named, small, integer, number, string, within, show } = require('./arguments.js')
@@ -104,6 +104,25 @@ class Linalg extends Reduce {
     return several(lib.poly_svd(CTX, this._node.handle, fullMatrices ? 1 : 0, out), out, 3, [this._node])
   }
 
+  /** Eigenvalues of symmetric matrices, the least first, and eigenvectors, the columns: [values, vectors]. */
+  eigh (...args) {
+    const { upper } = named('eigh', args, { upper: false })
+    const out = new BigUint64Array(2)
+    return several(lib.poly_eigh(CTX, this._node.handle, upper ? 1 : 0, out), out, 2, [this._node])
+  }
+
+  /**
+   * The x for which |this @ x - b| is least, of the least norm if there are many, the squares |this @ x - b|^2, the
+   * rank and the singular values: [x, residuals, rank, s]. Those up to rcond times the greatest count as 0.
+   */
+  lstsq (b, ...args) {
+    const { rcond } = named('lstsq', args, { rcond: null })
+    const right = nodeOf(b, 'lstsq: b')
+    const cutoff = rcond === null ? -1 : within(rcond, 0, 1, 'lstsq: rcond')
+    const out = new BigUint64Array(4)
+    return several(lib.poly_lstsq(CTX, this._node.handle, right.handle, cutoff, out), out, 4, [this._node, right])
+  }
+
   /** The nearest orthogonal matrix by Newton and Schulz's iteration with the given coefficients. */
   newtonSchulz (...args) {
     const { steps, params, eps } = named('newtonSchulz', args, { steps: undefined, params: undefined, eps: 1e-7 })
@@ -131,9 +150,14 @@ class Linalg extends Reduce {
 
   // Losses
 
-  /** The cross entropy of logits along an axis, and class numbers or probabilities. */
+  /**
+   * The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities of the shape of this tensor. The
+   * classes are axis 1, of a vector axis 0, if axis names no other.
+   */
   crossEntropy (target, ...args) {
-    const { axis, reduction, labelSmoothing } = named('crossEntropy', args, { axis: -1, reduction: 'mean', labelSmoothing: 0 })
+    const options = named('crossEntropy', args, { reduction: 'mean', labelSmoothing: 0, axis: null })
+    const { reduction, labelSmoothing } = options
+    const axis = options.axis ?? Math.min(1, describe(this._node).shape.length - 1)
     const y = operand(target, this, 'crossEntropy: target')
     return made(lib.poly_cross_entropy_loss(CTX, this._node.handle, y.handle, small(axis, 'crossEntropy: axis'),
       within(labelSmoothing, 0, 1, 'crossEntropy: labelSmoothing'), reductionOf(reduction, 'crossEntropy')), [this._node, y])

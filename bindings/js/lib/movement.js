@@ -56,7 +56,7 @@ class Movement extends Elementwise {
 
   /** Two axes swapped, the last two if none are given. */
   transpose (...args) {
-    const { dim0, dim1 } = named('transpose', args, { dim0: -2, dim1: -1 })
+    const { dim0, dim1 } = named('transpose', args, { dim0: 1, dim1: 0 })
     const [a, b] = [small(dim0, 'transpose: dim0'), small(dim1, 'transpose: dim1')]
     return made(lib.poly_transpose(CTX, this._node.handle, a, b), [this._node])
   }
@@ -253,9 +253,9 @@ class Movement extends Elementwise {
 
   /** At most n parts of equal size along an axis. */
   chunk (...args) {
-    const { n, dim } = named('chunk', args, { n: undefined, dim: 0 })
-    const parts = Number(integer(n, 'chunk: n'))
-    if (parts <= 0) throw new PolygradError(`chunk: n: ${parts}, expected a positive number`)
+    const { chunks, dim } = named('chunk', args, { chunks: undefined, dim: 0 })
+    const parts = Number(integer(chunks, 'chunk: chunks'))
+    if (parts <= 0) throw new PolygradError(`chunk: chunks: ${parts}, expected a positive number`)
     const size = this.size(dim)
     return size === 0 ? [wrap(this._node)] : this.split(Math.max(1, Math.ceil(size / parts)), dim)
   }

@@ -4,7 +4,7 @@
 const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX } = require('./graph.js')
 const { made, several, nodeOf, optional, handleOf, present } = require('./base.js')
-const { Linalg } = require('./linalg.js')
+const { Hashing } = require('./hashing.js')
 const { named, list, dims, integer, show } = require('./arguments.js')
 
 const INTERPOLATIONS = {
@@ -67,12 +67,13 @@ function windowOf (fn, args, defaults) {
 }
 
 /** Convolution, pooling and interpolation; the names say 2d, but any number of spatial axes will do. */
-class Spatial extends Linalg {
-  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out). */
+class Spatial extends Hashing {
+  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out); with dtype, both are converted first. */
   conv2d (...args) {
-    const { weight, bias, groups, stride, dilation, padding } = named('conv2d', args,
-      { weight: undefined, bias: null, groups: 1, stride: 1, dilation: 1, padding: 0 })
+    const { weight, bias, groups, stride, dilation, padding, dtype } = named('conv2d', args,
+      { weight: undefined, bias: null, groups: 1, stride: 1, dilation: 1, padding: 0, dtype: null })
     const w = nodeOf(weight, 'conv2d: weight')
+    if (dtype !== null) return this.cast(dtype).conv2d(weight.cast(dtype), bias, groups, stride, dilation, padding)
     const b = optional(bias, 'conv2d: bias')
     const n = spatialOf(weight, 'conv2d: weight')
     return made(lib.poly_conv(CTX, this._node.handle, w.handle, handleOf(b), integer(groups, 'conv2d: groups'),

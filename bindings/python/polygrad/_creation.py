@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from ctypes import c_char
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polygrad import _prototypes as c
 from polygrad._base import Base, made
-from polygrad._graph import CTX, Node, describe, dims, several
-from polygrad._library import lib
+from polygrad._download import download
+from polygrad._graph import CTX, Node, describe, dims, leaf, several
+from polygrad._library import ArgumentError, lib
 from polygrad._movement import sizes
-from polygrad._random import next_seed, set_seed
 from polygrad.device import Device
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def _float_type(dtype: DTypeLike | None) -> int:
+def float_type(dtype: DTypeLike | None) -> int:
     return to_dtype(dtype or dtypes.default_float).id
 
 
@@ -36,23 +38,30 @@ class Creation(Base):
 
     @classmethod
     def _new(
-        cls, handle: int | None, source: tuple[Node, ...], device: str | None, requires_grad: bool
+        cls,
+        handle: int | None,
+        source: tuple[Node, ...],
+        device: str | None,
+        requires_grad: bool | None,
     ) -> Self:
+        return made(cls, handle, source)._finish(device, requires_grad)
+
+    def _finish(self, device: str | None, requires_grad: bool | None) -> Self:
+        """Check where a new tensor is to live, and say whether it wants a gradient."""
         if device is not None:
             Device.require(device)
-        tensor = made(cls, handle, source)
-        if requires_grad:
-            tensor.requires_grad = True  # type: ignore[attr-defined]
-        return tensor
+        if requires_grad is not None:
+            self.requires_grad_(requires_grad)  # type: ignore[attr-defined]
+        return self
 
     @classmethod
     def full(
         cls,
         shape: int | Sequence[int],
-        val: float | bool,
+        fill_value: float | bool,
         dtype: DTypeLike | None = None,
         device: str | None = None,
-        requires_grad: bool = False,
+        requires_grad: bool | None = None,
     ) -> Self:
         """Return a tensor filled with a value.
 
@@ -60,8 +69,9 @@ class Creation(Base):
         [[7, 7], [7, 7]]
         """
         new = several(shape)
+        val = fill_value
         if not isinstance(val, (int, float, np.generic)):
-            raise TypeError(f"full: val: {val!r}, expected a number")
+            raise TypeError(f"full: fill_value: {val!r}, expected a number")
         if dtype is not None:
             kind = to_dtype(dtype)
         elif type(val) is int and not -(1 << 31) <= val < 1 << 31:
@@ -77,48 +87,133 @@ class Creation(Base):
         return cls._new(handle, (), device, requires_grad)
 
     @classmethod
-    def zeros(cls, *shape: Any, dtype: DTypeLike | None = None, **options: Any) -> Self:
+    def zeros(cls, *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Self:
         """Return a tensor of zeros.
 
         >>> Tensor.zeros(2, 3).tolist()
         [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
         """
-        return cls.full(sizes(shape), 0.0, dtype or dtypes.default_float, **options)
+        return cls.full(sizes(shape), 0.0, dtype or dtypes.default_float, **kwargs)
 
     @classmethod
-    def ones(cls, *shape: Any, dtype: DTypeLike | None = None, **options: Any) -> Self:
+    def ones(cls, *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Self:
         """Return a tensor of ones.
 
         >>> Tensor.ones(2, dtype="int32").tolist()
         [1, 1]
         """
-        return cls.full(sizes(shape), 1.0, dtype or dtypes.default_float, **options)
+        return cls.full(sizes(shape), 1.0, dtype or dtypes.default_float, **kwargs)
 
     @classmethod
-    def empty(cls, *shape: Any, dtype: DTypeLike | None = None, **options: Any) -> Self:
+    def empty(
+        cls,
+        *shape: Any,
+        device: str | None = None,
+        dtype: DTypeLike | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
         """Return a tensor whose contents do not matter.
 
         >>> Tensor.empty(2, 3).shape
         (2, 3)
         """
-        return cls.zeros(*shape, dtype=dtype, **options)
+        return cls.zeros(*shape, device=device, dtype=dtype, requires_grad=requires_grad)
 
-    def full_like(self, fill_value: float | bool, dtype: DTypeLike | None = None) -> Self:
-        """Return a tensor of the shape and type of self, filled with a value."""
+    @classmethod
+    def from_blob(
+        cls,
+        ptr: int,
+        shape: int | Sequence[int],
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """Return a tensor on memory that belongs to somebody else, at an address.
+
+        Nothing is copied: the elements must stay there, in row-major order, as long as the tensor
+        and what is computed from it. dtype is default_float if it is not given.
+
+        >>> a = np.array([1, 2, 3], np.int32)
+        >>> Tensor.from_blob(a.ctypes.data, (3,), dtype="int32").tolist()
+        [1, 2, 3]
+        """
+        sizes_, kind = several(shape), to_dtype(dtype or dtypes.default_float)
+        address = index(ptr)
+        if address <= 0 or address % kind.itemsize:
+            raise ArgumentError(
+                f"from_blob: ptr: {address:#x}, expected an address that is a multiple of "
+                f"{kind.itemsize}, the size of {kind.name}"
+            )
+        if any(index(size) < 0 for size in sizes_):
+            raise ArgumentError(f"from_blob: shape: {sizes_}, expected no negative size")
+        memory = (c_char * (math.prod(sizes_) * kind.itemsize)).from_address(address)
+        node = leaf(np.frombuffer(memory, kind.storage).reshape(sizes_), kind, sizes_)
+        tensor = cls.__new__(cls)
+        tensor._node, tensor.grad = node, None
+        return tensor._finish(device, requires_grad)
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        gunzip: bool = False,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """Return the contents of a URL (http, https, ftp, file or data) as bytes: uint8.
+
+        What comes over the network is kept in polygrad/downloads of the user's cache folder and
+        read from there the next time. gunzip unpacks it; dtype reads the bytes as another type.
+
+        >>> bytes(Tensor.from_url("data:,hello").tolist())
+        b'hello'
+        """
+        data = download(url, gunzip)
+        kind = to_dtype(dtype or dtypes.uint8)
+        return cls(data, kind, device, requires_grad)  # type: ignore[call-arg]
+
+    def full_like(self, fill_value: float | bool, **kwargs: Any) -> Self:
+        """Return a tensor of the shape and type of self, filled with a value.
+
+        >>> Tensor([1, 2]).full_like(3).tolist()
+        [3, 3]
+        """
         shape, own = describe(self._node)
-        return self.full(shape, fill_value, dtype or own)
+        return self.full(shape, fill_value, **{"dtype": own, **kwargs})
 
-    def zeros_like(self, dtype: DTypeLike | None = None) -> Self:
+    def zeros_like(self, **kwargs: Any) -> Self:
         """Return zeros of the shape and type of self.
 
         >>> Tensor([1, 2]).zeros_like().tolist()
         [0, 0]
         """
-        return self.full_like(0, dtype)
+        return self.full_like(0, **kwargs)
 
-    def ones_like(self, dtype: DTypeLike | None = None) -> Self:
-        """Return ones of the shape and type of self."""
-        return self.full_like(1, dtype)
+    def ones_like(self, **kwargs: Any) -> Self:
+        """Return ones of the shape and type of self.
+
+        >>> Tensor([1, 2]).ones_like(dtype="float32").tolist()
+        [1.0, 1.0]
+        """
+        return self.full_like(1, **kwargs)
+
+    def empty_like(self, **kwargs: Any) -> Self:
+        """Return a tensor of the shape and type of self, whose contents do not matter.
+
+        >>> Tensor([[1, 2]]).empty_like().shape
+        (1, 2)
+        """
+        shape, own = describe(self._node)
+        return self.empty(shape, **{"dtype": own, **kwargs})
+
+    def const_like(self, b: float | bool) -> Self:
+        """Return full_like(b) for a number that the type of self holds.
+
+        >>> Tensor([1.0, 2.0]).const_like(3).tolist()
+        [3.0, 3.0]
+        """
+        return self.full_like(b)
 
     @classmethod
     def arange(
@@ -129,7 +224,7 @@ class Creation(Base):
         step: float | None = None,
         dtype: DTypeLike | None = None,
         device: str | None = None,
-        requires_grad: bool = False,
+        requires_grad: bool | None = None,
     ) -> Self:
         """Return start, start + step, … before stop: arange(stop), arange(start, stop, step).
 
@@ -166,14 +261,14 @@ class Creation(Base):
         steps: int,
         dtype: DTypeLike | None = None,
         device: str | None = None,
-        requires_grad: bool = False,
+        requires_grad: bool | None = None,
     ) -> Self:
         """Return steps values from start to stop, both included.
 
         >>> Tensor.linspace(0, 1, 5).tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
-        handle = lib.poly_linspace_by_id(CTX, _float_type(dtype), start, stop, steps)
+        handle = lib.poly_linspace_by_id(CTX, float_type(dtype), start, stop, steps)
         return cls._new(handle, (), device, requires_grad)
 
     @classmethod
@@ -183,225 +278,12 @@ class Creation(Base):
         m: int | None = None,
         dtype: DTypeLike | None = None,
         device: str | None = None,
-        requires_grad: bool = False,
+        requires_grad: bool | None = None,
     ) -> Self:
         """Return the identity matrix, n rows and m (default n) columns.
 
         >>> Tensor.eye(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        handle = lib.poly_eye_by_id(CTX, _float_type(dtype), n, n if m is None else m)
+        handle = lib.poly_eye_by_id(CTX, float_type(dtype), n, n if m is None else m)
         return cls._new(handle, (), device, requires_grad)
-
-    # Random numbers
-
-    @staticmethod
-    def manual_seed(seed: int = 0) -> None:
-        """Make the random tensors that follow repeatable.
-
-        >>> Tensor.manual_seed(42)
-        >>> a = Tensor.rand(3).tolist()
-        >>> Tensor.manual_seed(42)
-        >>> a == Tensor.rand(3).tolist()
-        True
-        """
-        set_seed(seed)
-
-    @classmethod
-    def _random(
-        cls,
-        name: str,
-        shape: tuple[Any, ...],
-        dtype: DTypeLike | None,
-        device: str | None,
-        requires_grad: bool,
-        *numbers: float,
-    ) -> Self:
-        new, seed, kind = sizes(shape), next_seed(), _float_type(dtype)
-        handle = getattr(lib, name)(CTX, kind, dims(new), len(new), *numbers, seed.handle)
-        return cls._new(handle, (seed,), device, requires_grad)
-
-    @classmethod
-    def rand(
-        cls,
-        *shape: Any,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool = False,
-    ) -> Self:
-        """Return numbers that are uniform in [0, 1).
-
-        >>> t = Tensor.rand(100)
-        >>> t.min().item() >= 0, t.max().item() < 1
-        (True, True)
-        """
-        return cls._random("poly_rand_seeded", shape, dtype, device, requires_grad)
-
-    @classmethod
-    def randn(
-        cls,
-        *shape: Any,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool = False,
-    ) -> Self:
-        """Return numbers of the standard normal distribution.
-
-        >>> Tensor.randn(2, 3).shape
-        (2, 3)
-        """
-        return cls._random("poly_randn_seeded", shape, dtype, device, requires_grad)
-
-    @classmethod
-    def randint(
-        cls,
-        *args: Any,
-        low: int | None = None,
-        high: int | None = None,
-        shape: Any = None,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-    ) -> Self:
-        """Return integers in [low, high).
-
-        Both randint(low, high, shape) and randint(*shape, low=0, high=10) are understood; three
-        integers are low, high and the size of a vector.
-
-        >>> t = Tensor.randint(2, 5, (50,))
-        >>> t.shape, t.min().item() >= 2, t.max().item() < 5
-        ((50,), True, True)
-        """
-        rest = list(args)
-        bounded = len(rest) + (shape is not None) > 2 and not isinstance(rest[0], (tuple, list))
-        if low is None and high is None and bounded:
-            low, high = rest.pop(0), rest.pop(0)
-        new = sizes(tuple(rest)) if rest or shape is None else sizes((shape,))
-        seed = next_seed()
-        handle = lib.poly_randint_seeded(
-            CTX,
-            to_dtype(dtype or dtypes.default_int).id,
-            dims(new),
-            len(new),
-            0 if low is None else low,
-            10 if high is None else high,
-            seed.handle,
-        )
-        return cls._new(handle, (seed,), device, False)
-
-    @classmethod
-    def uniform(
-        cls,
-        *shape: Any,
-        low: float = 0.0,
-        high: float = 1.0,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool = False,
-    ) -> Self:
-        """Return numbers that are uniform in [low, high).
-
-        >>> t = Tensor.uniform(100, low=-1, high=1)
-        >>> -1 <= t.min().item() <= t.max().item() < 1
-        True
-        """
-        name = "poly_uniform_seeded"
-        return cls._random(name, shape, dtype, device, requires_grad, low, high)
-
-    @classmethod
-    def normal(
-        cls,
-        *shape: Any,
-        mean: float = 0.0,
-        std: float = 1.0,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool = False,
-    ) -> Self:
-        """Return numbers of the normal distribution with a mean and a deviation.
-
-        >>> Tensor.normal(2, 3, mean=10, std=2).shape
-        (2, 3)
-        """
-        name = "poly_normal_seeded"
-        return cls._random(name, shape, dtype, device, requires_grad, mean, std)
-
-    @classmethod
-    def _init(
-        cls,
-        scheme: int,
-        shape: tuple[Any, ...],
-        a: float = 0.0,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool = False,
-    ) -> Self:
-        new, seed, kind = sizes(shape), next_seed(), _float_type(dtype)
-        handle = lib.poly_init_seeded(CTX, scheme, kind, dims(new), len(new), a, seed.handle)
-        return cls._new(handle, (seed,), device, requires_grad)
-
-    @classmethod
-    def scaled_uniform(cls, *shape: Any, **options: Any) -> Self:
-        """Return numbers uniform in ±1/sqrt(number of elements)."""
-        return cls._init(c.POLY_INIT_SCALED_UNIFORM, shape, **options)
-
-    @classmethod
-    def glorot_uniform(cls, *shape: Any, **options: Any) -> Self:
-        """Return numbers by Glorot and Bengio's rule for weights of shape (out, in, …)."""
-        return cls._init(c.POLY_INIT_GLOROT_UNIFORM, shape, **options)
-
-    @classmethod
-    def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **options: Any) -> Self:
-        """Return uniform numbers by He's rule for weights of shape (out, in, …)."""
-        return cls._init(c.POLY_INIT_KAIMING_UNIFORM, shape, a, **options)
-
-    @classmethod
-    def kaiming_normal(cls, *shape: Any, a: float = 0.01, **options: Any) -> Self:
-        """Return normal numbers by He's rule for weights of shape (out, in, …)."""
-        return cls._init(c.POLY_INIT_KAIMING_NORMAL, shape, a, **options)
-
-    @classmethod
-    def randperm(cls, n: int, dtype: DTypeLike | None = None, device: str | None = None) -> Self:
-        """Return 0 to n-1 in random order.
-
-        >>> Tensor.randperm(4).sort()[0].tolist()
-        [0, 1, 2, 3]
-        """
-        seed, kind = next_seed(), to_dtype(dtype or dtypes.default_int).id
-        handle = lib.poly_randperm_seeded(CTX, kind, n, seed.handle)
-        return cls._new(handle, (seed,), device, False)
-
-    def multinomial(self, num_samples: int = 1, replacement: bool = False) -> Self:
-        """Draw class numbers with the weights in the last axis.
-
-        Without replacement no class is drawn twice.
-
-        >>> Tensor([0.0, 0.0, 2.0]).multinomial(3, replacement=True).tolist()
-        [2, 2, 2]
-        """
-        node, seed = self._node, next_seed()
-        handle = lib.poly_multinomial(CTX, node.handle, num_samples, replacement, seed.handle)
-        return made(type(self), handle, (node, seed))
-
-    def rand_like(self, **options: Any) -> Self:
-        """Return rand of the shape and type of self."""
-        shape, dtype = describe(self._node)
-        return self.rand(*shape, **{"dtype": dtype, **options})
-
-    def randn_like(self, **options: Any) -> Self:
-        """Return randn of the shape and type of self."""
-        shape, dtype = describe(self._node)
-        return self.randn(*shape, **{"dtype": dtype, **options})
-
-    def dropout(self, p: float = 0.5) -> Self:
-        """Set elements to 0 with probability p and scale the others, if Tensor.training.
-
-        >>> Tensor([1.0, 2.0]).dropout(0.5).tolist()
-        [1.0, 2.0]
-        """
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout: p: {p}, expected 0 to 1")
-        if not type(self).training or p == 0:  # type: ignore[attr-defined]
-            return self
-        seed = next_seed()
-        handle = lib.poly_dropout(CTX, self._node.handle, p, seed.handle)
-        return made(type(self), handle, (self._node, seed))

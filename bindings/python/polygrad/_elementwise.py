@@ -67,77 +67,77 @@ class Elementwise(Base):
 
     # Arithmetic
 
-    def __add__(self, other: Operand) -> Self:
-        return self._with(c.POLY_ADD, other)
+    def __add__(self, x: Operand) -> Self:
+        return self._with(c.POLY_ADD, x)
 
-    def __radd__(self, other: Operand) -> Self:
-        return self._with(c.POLY_ADD, other, 1)
+    def __radd__(self, x: Operand) -> Self:
+        return self._with(c.POLY_ADD, x, 1)
 
-    def __sub__(self, other: Operand) -> Self:
-        return self._with(c.POLY_SUB, other)
+    def __sub__(self, x: Operand) -> Self:
+        return self._with(c.POLY_SUB, x)
 
-    def __rsub__(self, other: Operand) -> Self:
-        return self._with(c.POLY_SUB, other, 1)
+    def __rsub__(self, x: Operand) -> Self:
+        return self._with(c.POLY_SUB, x, 1)
 
-    def __mul__(self, other: Operand) -> Self:
-        return self._with(c.POLY_MUL, other)
+    def __mul__(self, x: Operand) -> Self:
+        return self._with(c.POLY_MUL, x)
 
-    def __rmul__(self, other: Operand) -> Self:
-        return self._with(c.POLY_MUL, other, 1)
+    def __rmul__(self, x: Operand) -> Self:
+        return self._with(c.POLY_MUL, x, 1)
 
-    def __truediv__(self, other: Operand) -> Self:
-        return self._with(c.POLY_DIV, other)
+    def __truediv__(self, x: Operand) -> Self:
+        return self._with(c.POLY_DIV, x)
 
-    def __rtruediv__(self, other: Operand) -> Self:
-        return self._with(c.POLY_DIV, other, 1)
+    def __rtruediv__(self, x: Operand) -> Self:
+        return self._with(c.POLY_DIV, x, 1)
 
-    def __floordiv__(self, other: Operand) -> Self:
-        return self._with(c.POLY_FLOORDIV, other)
+    def __floordiv__(self, x: Operand) -> Self:
+        return self._with(c.POLY_FLOORDIV, x)
 
-    def __rfloordiv__(self, other: Operand) -> Self:
-        return self._with(c.POLY_FLOORDIV, other, 1)
+    def __rfloordiv__(self, x: Operand) -> Self:
+        return self._with(c.POLY_FLOORDIV, x, 1)
 
-    def __mod__(self, other: Operand) -> Self:
-        return self._with(c.POLY_MOD, other)
+    def __mod__(self, x: Operand) -> Self:
+        return self._with(c.POLY_MOD, x)
 
-    def __rmod__(self, other: Operand) -> Self:
-        return self._with(c.POLY_MOD, other, 1)
+    def __rmod__(self, x: Operand) -> Self:
+        return self._with(c.POLY_MOD, x, 1)
 
-    def __pow__(self, other: Operand) -> Self:
-        return self._with(c.POLY_POW, other)
+    def __pow__(self, x: Operand) -> Self:
+        return self._with(c.POLY_POW, x)
 
-    def __rpow__(self, other: Operand) -> Self:
-        return self._with(c.POLY_POW, other, 1)
+    def __rpow__(self, x: Operand) -> Self:
+        return self._with(c.POLY_POW, x, 1)
 
-    def __and__(self, other: Operand) -> Self:
-        return self._with(c.POLY_AND, other)
+    def __and__(self, x: Operand) -> Self:
+        return self._with(c.POLY_AND, x)
 
-    def __rand__(self, other: Operand) -> Self:
-        return self._with(c.POLY_AND, other, 1)
+    def __rand__(self, x: Operand) -> Self:
+        return self._with(c.POLY_AND, x, 1)
 
-    def __or__(self, other: Operand) -> Self:
-        return self._with(c.POLY_OR, other)
+    def __or__(self, x: Operand) -> Self:
+        return self._with(c.POLY_OR, x)
 
-    def __ror__(self, other: Operand) -> Self:
-        return self._with(c.POLY_OR, other, 1)
+    def __ror__(self, x: Operand) -> Self:
+        return self._with(c.POLY_OR, x, 1)
 
-    def __xor__(self, other: Operand) -> Self:
-        return self._with(c.POLY_XOR, other)
+    def __xor__(self, x: Operand) -> Self:
+        return self._with(c.POLY_XOR, x)
 
-    def __rxor__(self, other: Operand) -> Self:
-        return self._with(c.POLY_XOR, other, 1)
+    def __rxor__(self, x: Operand) -> Self:
+        return self._with(c.POLY_XOR, x, 1)
 
-    def __lshift__(self, other: Operand) -> Self:
-        return self._with(c.POLY_SHL, other)
+    def __lshift__(self, x: Operand) -> Self:
+        return self._with(c.POLY_SHL, x)
 
-    def __rlshift__(self, other: Operand) -> Self:
-        return self._with(c.POLY_SHL, other, 1)
+    def __rlshift__(self, x: Operand) -> Self:
+        return self._with(c.POLY_SHL, x, 1)
 
-    def __rshift__(self, other: Operand) -> Self:
-        return self._with(c.POLY_SHR, other)
+    def __rshift__(self, x: Operand) -> Self:
+        return self._with(c.POLY_SHR, x)
 
-    def __rrshift__(self, other: Operand) -> Self:
-        return self._with(c.POLY_SHR, other, 1)
+    def __rrshift__(self, x: Operand) -> Self:
+        return self._with(c.POLY_SHR, x, 1)
 
     def __neg__(self) -> Self:
         return call("poly_neg", self)
@@ -215,21 +215,21 @@ class Elementwise(Base):
         """
         return self._method(c.POLY_POW, x, reverse)
 
-    def maximum(self, other: Operand) -> Self:
-        """Return the larger of self and other, element by element.
+    def maximum(self, x: Operand) -> Self:
+        """Return the larger of self and x, element by element.
 
         >>> Tensor([1.0, 5.0]).maximum(3).tolist()
         [3.0, 5.0]
         """
-        return self._method(c.POLY_MAXIMUM, other, False)
+        return self._method(c.POLY_MAXIMUM, x, False)
 
-    def minimum(self, other: Operand) -> Self:
-        """Return the smaller of self and other, element by element.
+    def minimum(self, x: Operand) -> Self:
+        """Return the smaller of self and x, element by element.
 
         >>> Tensor([1.0, 5.0]).minimum(3).tolist()
         [1.0, 3.0]
         """
-        return self._method(c.POLY_MINIMUM, other, False)
+        return self._method(c.POLY_MINIMUM, x, False)
 
     def bitwise_and(self, x: Operand, reverse: _bool = False) -> Self:
         """Return self & x, for integers and bools."""
@@ -307,23 +307,23 @@ class Elementwise(Base):
 
     # Comparisons give bool tensors: 1.0 and 0.0 in arithmetic.
 
-    def __lt__(self, other: Operand) -> Self:
-        return self._with(c.POLY_LT, other)
+    def __lt__(self, x: Operand) -> Self:
+        return self._with(c.POLY_LT, x)
 
-    def __le__(self, other: Operand) -> Self:
-        return self._with(c.POLY_LE, other)
+    def __le__(self, x: Operand) -> Self:
+        return self._with(c.POLY_LE, x)
 
-    def __gt__(self, other: Operand) -> Self:
-        return self._with(c.POLY_GT, other)
+    def __gt__(self, x: Operand) -> Self:
+        return self._with(c.POLY_GT, x)
 
-    def __ge__(self, other: Operand) -> Self:
-        return self._with(c.POLY_GE, other)
+    def __ge__(self, x: Operand) -> Self:
+        return self._with(c.POLY_GE, x)
 
-    def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return self._with(c.POLY_EQ, other)
+    def __eq__(self, x: object) -> Self:  # type: ignore[override]
+        return self._with(c.POLY_EQ, x)
 
-    def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._with(c.POLY_NE, other)
+    def __ne__(self, x: object) -> Self:  # type: ignore[override]
+        return self._with(c.POLY_NE, x)
 
     __hash__ = object.__hash__
 
@@ -732,9 +732,13 @@ class Elementwise(Base):
         """Return x * relu6(x + 3) / 6."""
         return call("poly_hardswish", self)
 
-    def hardsigmoid(self) -> Self:
-        """Return x / 6 + 0.5 clamped to 0 .. 1."""
-        return call("poly_hardsigmoid", self)
+    def hardsigmoid(self, alpha: _float = 1 / 6, beta: _float = 0.5) -> Self:
+        """Return alpha * x + beta clamped to 0 .. 1.
+
+        >>> Tensor([-9.0, 0.0, 9.0]).hardsigmoid().tolist()
+        [0.0, 0.5, 1.0]
+        """
+        return call("poly_hardsigmoid_by", self, alpha, beta)
 
     # Types
 

@@ -142,7 +142,7 @@ def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     """
     text = last_error() or "the library reported no error"
     if kind is ArgumentError:
-        if "out of range" in text:
+        if "out of range" in text or "out of bounds" in text:
             kind = RangeError
         elif "internal error" in text or "forked" in text or "stale" in text:
             kind = RuntimeError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polygrad._base import Base, Operand, as_operand, call, combine, made, several_results
 from polygrad._graph import CTX, handles
-from polygrad._library import ArgumentError, lib
+from polygrad._library import ArgumentError, fail, lib
 from polygrad._random import next_seed
 from polygrad.dtype import DTypeLike, to_dtype
 
@@ -39,11 +39,11 @@ class Linalg(Base):
         """Return the matrix product."""
         return self.matmul(w, dtype=dtype)
 
-    def __matmul__(self, other: Operand) -> Self:
-        return self.matmul(other)
+    def __matmul__(self, x: Operand) -> Self:
+        return self.matmul(x)
 
-    def __rmatmul__(self, other: Operand) -> Self:
-        return self.matmul(other, reverse=True)
+    def __rmatmul__(self, x: Operand) -> Self:
+        return self.matmul(x, reverse=True)
 
     def linear(
         self, weight: Self, bias: Self | None = None, dtype: DTypeLike | None = None
@@ -157,13 +157,48 @@ class Linalg(Base):
         """Return U, S and V^T with U @ diag(S) @ V^T = self, the greatest of S first.
 
         For matrices (…, m, n) with k = min(m, n), U is (…, m, m) and V^T (…, n, n), or
-        (…, m, k) and (…, k, n) without full_matrices; S is (…, k). Columns of U that belong to
-        singular values 0 are 0. It takes many steps: for small matrices.
+        (…, m, k) and (…, k, n) without full_matrices; S is (…, k). It takes many steps: for
+        small matrices.
 
         >>> Tensor([[0.0, 2.0], [3.0, 0.0]]).svd()[1].tolist()
         [3.0, 2.0]
         """
         return several_results("poly_svd", 3, self, full_matrices)
+
+    def eigh(self, upper: bool = False) -> tuple[Self, ...]:
+        """Return eigenvalues (…, n) and eigenvectors (…, n, n) of symmetric matrices (…, n, n).
+
+        The least value comes first; the vectors are orthonormal columns. Only the lower triangle
+        is read, or the upper one. It takes many steps: for small matrices.
+
+        >>> values, vectors = Tensor([[2.0, 1.0], [1.0, 2.0]]).eigh()
+        >>> values.numpy().round(4), abs(vectors.numpy()).round(4)
+        (array([1., 3.], dtype=float32), array([[0.7071, 0.7071],
+               [0.7071, 0.7071]], dtype=float32))
+        """
+        return several_results("poly_eigh", 2, self, upper)
+
+    def lstsq(self, b: Self, rcond: float | None = None) -> tuple[Self, ...]:
+        """Solve self @ x = b by least squares: return x, residuals, rank and singular values.
+
+        self is (…, m, n), b (m), (…, m) or (…, m, k) and x (n), (…, n) or (…, n, k), the least of
+        the solutions if there are many. The residuals are sums of squares, one for each column of
+        b. Singular values up to rcond times the greatest count as 0 in the rank; by default the
+        type's epsilon times the greater of m and n. It takes many steps: for small matrices.
+
+        >>> a = Tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> x, residuals, rank, s = a.lstsq(Tensor([1.0, 3.0, 5.0]))
+        >>> x.numpy().round(4), rank.item()
+        (array([1., 2.], dtype=float32), 2)
+        """
+        cutoff = -1.0 if rcond is None else rcond
+        if rcond is not None and not 0 <= rcond < 1:
+            raise ArgumentError(f"lstsq: rcond: {rcond}, expected 0 or more, below 1")
+        a, right = self._node, b._node
+        out = (ctypes.c_void_p * 4)()
+        if lib.poly_lstsq(CTX, a.handle, right.handle, cutoff, out) != 0:
+            fail()
+        return tuple(made(type(self), handle, (a, right)) for handle in out)
 
     def newton_schulz(self, steps: int, params: Sequence[float], eps: float = 1e-7) -> Self:
         """Bring the singular values of matrices near 1 by steps of an odd polynomial.

@@ -65,41 +65,41 @@ class Movement(Base):
 
     __slots__ = ()
 
-    def reshape(self, *shape: Any) -> Self:
+    def reshape(self, shape: Any, *args: Any) -> Self:
         """Return the same elements in another shape; one size may be -1.
 
         >>> Tensor.arange(6).reshape(2, -1).tolist()
         [[0, 1, 2], [3, 4, 5]]
         """
-        new = sizes(shape)
+        new = sizes((shape, *args))
         if None in new:
             old = describe(self._node)[0]
             new = tuple(old[i] if s is None else s for i, s in enumerate(new))
         return view("poly_reshape", self, dims(new), len(new))
 
-    def view(self, *shape: Any) -> Self:
-        """Return reshape(*shape)."""
-        return self.reshape(*shape)
+    def view(self, shape: Any, *args: Any) -> Self:
+        """Return reshape(shape, *args)."""
+        return self.reshape(shape, *args)
 
-    def expand(self, *shape: Any) -> Self:
+    def expand(self, shape: Any, *args: Any) -> Self:
         """Repeat axes of size 1 up to a shape; -1 keeps a size.
 
         >>> Tensor([[1], [2]]).expand(2, 3).tolist()
         [[1, 1, 1], [2, 2, 2]]
         """
-        new = tuple(-1 if s is None else s for s in sizes(shape))
+        new = tuple(-1 if s is None else s for s in sizes((shape, *args)))
         return call("poly_expand", self, dims(new), len(new))
 
-    def permute(self, *order: Any) -> Self:
+    def permute(self, order: Any, *args: Any) -> Self:
         """Reorder the axes: axis i of the result is axis order[i] of self.
 
         >>> Tensor([[1, 2, 3], [4, 5, 6]]).permute(1, 0).tolist()
         [[1, 4], [2, 5], [3, 6]]
         """
-        new = sizes(order)
+        new = sizes((order, *args))
         return view("poly_permute", self, dims(new, "order"), len(new))
 
-    def transpose(self, dim0: int = -2, dim1: int = -1) -> Self:
+    def transpose(self, dim0: int = 1, dim1: int = 0) -> Self:
         """Swap two axes.
 
         >>> Tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1).shape
@@ -160,13 +160,13 @@ class Movement(Base):
         pairs, n = _pairs(arg, len(shape), [(0, s) for s in shape])
         return view("poly_shrink", self, pairs, n)
 
-    def shrink_to(self, *shape: Any) -> Self:
+    def shrink_to(self, shape: Any, *args: Any) -> Self:
         """Keep the first elements of each axis, as many as a shape says; None keeps all.
 
         >>> Tensor([[1, 2], [3, 4]]).shrink_to(1, None).tolist()
         [[1, 2]]
         """
-        return self.shrink([None if s is None else (0, s) for s in sizes(shape)])
+        return self.shrink([None if s is None else (0, s) for s in sizes((shape, *args))])
 
     def pad(self, padding: Sequence[Any], mode: str = "constant", value: float = 0.0) -> Self:
         """Add elements before and after each axis; None adds none.
@@ -199,35 +199,35 @@ class Movement(Base):
             return call("poly_pad", self, pairs, n)
         return call("poly_pad_value", self, pairs, n, value)
 
-    def pad_to(self, *shape: Any) -> Self:
+    def pad_to(self, shape: Any, *args: Any) -> Self:
         """Add zeros at the end of axes up to a shape; None keeps a size.
 
         >>> Tensor([[1, 2]]).pad_to(2, 3).tolist()
         [[1, 2, 0], [0, 0, 0]]
         """
-        old, new = describe(self._node)[0], sizes(shape)
+        old, new = describe(self._node)[0], sizes((shape, *args))
         if len(new) != len(old):
             raise ArgumentError(
                 f"pad_to: {len(new)} sizes, expected one for each of {len(old)} axes"
             )
         return self.pad([None if s is None else (0, s - o) for s, o in zip(new, old)])
 
-    def flip(self, axis: int | Sequence[int], *more: int) -> Self:
+    def flip(self, axis: int | Sequence[int], *args: int) -> Self:
         """Reverse the order along axes.
 
         >>> Tensor([[1, 2], [3, 4]]).flip(0).tolist()
         [[3, 4], [1, 2]]
         """
-        axes = (*several(axis), *more)
+        axes = sizes((axis, *args))
         return view("poly_flip", self, dims(axes, "axis"), len(axes))
 
-    def repeat(self, *repeats: Any) -> Self:
+    def repeat(self, repeats: Any, *args: Any) -> Self:
         """Repeat the tensor along each axis.
 
         >>> Tensor([1, 2]).repeat(2, 2).tolist()
         [[1, 2, 1, 2], [1, 2, 1, 2]]
         """
-        counts = sizes(repeats)
+        counts = sizes((repeats, *args))
         return call("poly_repeat", self, dims(counts, "repeats"), len(counts))
 
     def repeat_interleave(self, repeats: int, dim: int | None = None) -> Self:
@@ -280,17 +280,17 @@ class Movement(Base):
         """
         return call("poly_diag", self)
 
-    def rearrange(self, formula: str, **lengths: int) -> Self:
+    def rearrange(self, formula: str, **sizes: int) -> Self:
         """Rearrange axes as einops does.
 
         >>> Tensor.zeros(2, 12).rearrange("b (h w) -> h b w", h=3).shape
         (3, 2, 4)
         """
-        names = " ".join(lengths).encode()
-        values = dims(tuple(lengths.values()))
+        names = " ".join(sizes).encode()
+        values = dims(tuple(sizes.values()))
         node = self._node
         handle = lib.poly_rearrange(
-            CTX, formula.encode(), node.handle, None, 0, names, values, len(lengths), None, None
+            CTX, formula.encode(), node.handle, None, 0, names, values, len(sizes), None, None
         )
         result = made(type(self), handle, (node,))
         result._node.shows = True
@@ -354,16 +354,16 @@ class Movement(Base):
             part._node.shows = True
         return results
 
-    def chunk(self, n: int, dim: int = 0) -> list[Self]:
-        """Cut along an axis into at most n parts of equal size.
+    def chunk(self, chunks: int, dim: int = 0) -> list[Self]:
+        """Cut along an axis into at most so many parts of equal size.
 
         >>> [t.tolist() for t in Tensor([1, 2, 3, 4, 5]).chunk(2)]
         [[1, 2, 3], [4, 5]]
         """
-        if n <= 0:
-            raise ArgumentError(f"chunk: n: {n}, expected a positive number")
+        if chunks <= 0:
+            raise ArgumentError(f"chunk: chunks: {chunks}, expected a positive number")
         size = self._size(dim)
-        return list(self.split(max(1, -(-size // n)), dim)) if size else [self]
+        return list(self.split(max(1, -(-size // chunks)), dim)) if size else [self]
 
     def _size(self, dim: int) -> int:
         shape = describe(self._node)[0]

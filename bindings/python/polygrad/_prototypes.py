@@ -167,6 +167,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_mish": (c_void_p, (c_void_p, c_void_p)),
     "poly_hardswish": (c_void_p, (c_void_p, c_void_p)),
     "poly_hardsigmoid": (c_void_p, (c_void_p, c_void_p)),
+    "poly_hardsigmoid_by": (c_void_p, (c_void_p, c_void_p, c_double, c_double)),
     "poly_softsign": (c_void_p, (c_void_p, c_void_p)),
     "poly_leaky_relu": (c_void_p, (c_void_p, c_void_p, c_double)),
     "poly_elu": (c_void_p, (c_void_p, c_void_p, c_double)),
@@ -565,6 +566,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_slogdet": (c_int, (c_void_p, c_void_p, c_void_p)),
     "poly_qr": (c_int, (c_void_p, c_void_p, c_void_p)),
     "poly_svd": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_eigh": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_lstsq": (c_int, (c_void_p, c_void_p, c_void_p, c_double, c_void_p)),
     "poly_newton_schulz": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p, c_int, c_double)),
     "poly_attention": (
         c_void_p,
@@ -581,6 +584,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             c_void_p,
         ),
     ),
+    "poly_keccak": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
+    "poly_hash": (c_void_p, (c_void_p, c_void_p)),
     "poly_cross_entropy": (
         c_void_p,
         (

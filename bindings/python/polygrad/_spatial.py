@@ -8,6 +8,7 @@ from polygrad import _prototypes as c
 from polygrad._base import Base, call, combine, several_results
 from polygrad._graph import dims
 from polygrad._library import ArgumentError
+from polygrad.dtype import DTypeLike, to_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,12 +65,14 @@ class Spatial(Base):
         stride: Sizes = 1,
         dilation: Sizes = 1,
         padding: Sizes = 0,
+        dtype: DTypeLike | None = None,
     ) -> Self:
         """Convolve (N, in, …) with weight (out, in/groups, …), and add bias (out).
 
         The number of axes of weight says over how many the windows slide: one, two, three or
         more. An axis of size i becomes
-        (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long.
+        (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, self and weight
+        are converted first.
 
         >>> x = Tensor.arange(9).reshape(1, 1, 3, 3).float()
         >>> x.conv2d(Tensor.ones(1, 1, 2, 2)).tolist()
@@ -80,7 +83,10 @@ class Spatial(Base):
             raise ArgumentError("conv2d: weight: expected 3 dimensions or more")
         windows = (_each(stride, n, "stride"), _each(dilation, n, "dilation"))
         pads = _padding(padding, n)
-        return combine("poly_conv", self, weight, bias, groups, *windows, pads, n)
+        x = self
+        if dtype is not None:
+            x, weight = (call("poly_cast_by_id", t, to_dtype(dtype).id) for t in (x, weight))
+        return combine("poly_conv", x, weight, bias, groups, *windows, pads, n)
 
     def conv_transpose2d(
         self,

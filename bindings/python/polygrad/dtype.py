@@ -270,7 +270,10 @@ def to_dtype(kind: DTypeLike) -> DType:
         return _NUMPY[kind]
     if isinstance(kind, type) and kind in (bool, int, float):
         return _from_python()[kind]
-    name = kind if isinstance(kind, str) else np.dtype(kind).name
+    try:
+        name = kind if isinstance(kind, str) else np.dtype(kind).name
+    except (TypeError, ValueError):
+        raise UnknownTypeError(f"{kind!r} is not a data type of tensors") from None
     found = _NAMES.get(name) or _NAMES.get(name.lower())
     if found is None:
         raise UnknownTypeError(f"{name!r} is not a data type of tensors")

@@ -10,11 +10,11 @@ import numpy as np
 
 from polygrad import _autograd, _dlpack, _live, _trace, _views
 from polygrad._base import call, view
-from polygrad._creation import Creation
 from polygrad._display import Display
 from polygrad._elementwise import Elementwise
 from polygrad._exchange import Exchange
 from polygrad._graph import CTX, Node, compute, describe, leaf
+from polygrad._hashing import Hashing
 from polygrad._indexing import Indexing
 from polygrad._job import Job
 from polygrad._library import ArgumentError, ArgumentTypeError, fail, lib
@@ -22,6 +22,7 @@ from polygrad._linalg import Linalg
 from polygrad._loss import Loss
 from polygrad._movement import Movement, join
 from polygrad._reduce import Reduce
+from polygrad._sampling import Sampling
 from polygrad._spatial import Spatial
 from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
@@ -31,7 +32,17 @@ if TYPE_CHECKING:
 
 
 class Tensor(
-    Creation, Elementwise, Movement, Indexing, Reduce, Linalg, Spatial, Loss, Exchange, Display
+    Sampling,
+    Elementwise,
+    Movement,
+    Indexing,
+    Reduce,
+    Linalg,
+    Spatial,
+    Loss,
+    Hashing,
+    Exchange,
+    Display,
 ):
     """An array that is computed when its value is needed.
 
@@ -208,13 +219,16 @@ class Tensor(
 
     # Values
 
-    def realize(self, *others: Tensor) -> Tensor:
+    def realize(self, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
         """Compute this tensor (and others with it) and return it.
+
+        No statistics are kept, so do_update_stats changes nothing: it is there for tinygrad's
+        users.
 
         >>> (Tensor([1.0]) + 1).realize().tolist()
         [2.0]
         """
-        todo = _to_compute((self, *others))
+        todo = _to_compute((self, *lst))
         if todo:
             for node, made in zip(todo, compute(list(todo))):
                 for tensor in todo[node]:

@@ -329,8 +329,8 @@ def test_shifts_below_0():
 
 def test_names_of_arguments():
     t = Tensor([1.0, 5.0])
-    assert t.maximum(other=3).tolist() == [3.0, 5.0]
-    assert t.minimum(other=3).tolist() == [1.0, 3.0]
+    assert t.maximum(x=3).tolist() == [3.0, 5.0]
+    assert t.minimum(x=3).tolist() == [1.0, 3.0]
 
 
 @pytest.mark.parametrize("name", ["uint8", "uint16", "uint32", "uint64"])

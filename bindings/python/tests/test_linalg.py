@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -245,3 +246,101 @@ def test_loss_errors() -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=says):
             call()  # type: ignore[no-untyped-call]
+
+
+def test_eigenvalues_of_symmetric_matrices():
+    for shape in ((1, 1), (2, 2), (5, 5), (3, 4, 4)):
+        a = RNG.normal(size=shape)
+        a = a + a.swapaxes(-1, -2)
+        values, vectors = (t.numpy() for t in Tensor(a).eigh())
+        close(values, np.linalg.eigvalsh(a), rtol=1e-12, atol=1e-12)
+        close(vectors @ (values[..., None] * vectors.swapaxes(-1, -2)), a, atol=1e-12)
+        close(
+            vectors.swapaxes(-1, -2) @ vectors,
+            np.broadcast_to(np.eye(shape[-1]), shape),
+            atol=1e-12,
+        )
+    lower = np.tril(a)
+    close(Tensor(lower).eigh()[0], values, atol=1e-12)
+    close(Tensor(lower.swapaxes(-1, -2).copy()).eigh(upper=True)[0], values, atol=1e-12)
+    c = RNG.normal(size=3)
+    b = RNG.normal(size=(3, 3))
+    check_gradient(lambda t: ((t + t.T).eigh()[0] * Tensor(c)).sum(), b)
+    with pytest.raises(ValueError, match="square"):
+        Tensor.ones(2, 3).eigh()
+
+
+def test_least_squares():
+    for m, n, k in ((5, 3, 2), (3, 5, 1), (4, 4, 3)):
+        a, b = RNG.normal(size=(m, n)), RNG.normal(size=(m, k))
+        x, residuals, rank, s = Tensor(a).lstsq(Tensor(b))
+        want = np.linalg.lstsq(a, b, rcond=None)
+        close(x, want[0], rtol=1e-9)
+        close(residuals, ((a @ want[0] - b) ** 2).sum(0), atol=1e-20)
+        assert (rank.item(), rank.dtype) == (want[2], "int32")
+        close(s, want[3], rtol=1e-12)
+        assert Tensor(a).lstsq(Tensor(b[:, 0]))[0].shape == (n,)
+    a, b = RNG.normal(size=(2, 4, 3)), RNG.normal(size=(2, 4))
+    close(Tensor(a).lstsq(Tensor(b))[0][1], np.linalg.lstsq(a[1], b[1], rcond=None)[0], rtol=1e-9)
+    flat = np.outer([1.0, 2.0, 3.0], [1.0, 1e-9])
+    assert Tensor(flat).lstsq(Tensor(b[0, :3]))[2].item() == 1
+    wide = np.diag([1.0, 1e-3])
+    assert Tensor(wide).lstsq(Tensor(b[0, :2]), rcond=1e-2)[2].item() == 1
+    check_gradient(lambda t, u: (t.lstsq(u)[0] ** 2).sum(), a[0], b[0])
+    for rcond in (-1.0, 1.0, float("nan")):
+        with pytest.raises(ValueError, match="rcond"):
+            Tensor(flat).lstsq(Tensor(b[0, :3]), rcond=rcond)
+    with pytest.raises(ValueError, match="b: has shape"):
+        Tensor(flat).lstsq(Tensor(b[0]))
+
+
+def test_singular_matrices_have_orthonormal_vectors():
+    for a in (
+        np.zeros((3, 3)),
+        np.outer([1.0, 2, 3, 4], [1.0, 2]),
+        np.outer([1.0, 2], [1.0, 2, 3]),
+    ):
+        m, n = a.shape
+        k = min(m, n)
+        u, s, vt = (t.numpy() for t in Tensor(a).svd())
+        close(u.T @ u, np.eye(m), atol=1e-12)
+        close(vt @ vt.T, np.eye(n), atol=1e-12)
+        close(u[:, :k] * s @ vt[:k], a, atol=1e-12)
+
+
+def test_integers_are_solved_in_floats():
+    a, b = Tensor([[2, 1], [1, 3]]), Tensor([3, 5])
+    close(a.solve(b), [0.8, 1.4], rtol=1e-6)
+    close(a.inv(), [[0.6, -0.2], [-0.2, 0.4]], rtol=1e-6)
+    assert abs(a.det().item() - 5) < 1e-5
+    close(a.lstsq(b)[0], [0.8, 1.4], rtol=1e-5)
+    close(a.svd()[1], np.linalg.svd(a.numpy())[1], rtol=1e-5)
+
+
+def test_hashes_of_bytes():
+    data = RNG.integers(0, 256, (2, 300), dtype=np.uint8)
+    for name in ("sha3_224", "sha3_256", "sha3_384", "sha3_512"):
+        want = [list(hashlib.new(name, row.tobytes()).digest()) for row in data]
+        assert Tensor(data).keccak(name).tolist() == want
+    assert Tensor(data[0]).keccak("shake_128").tolist() == list(
+        hashlib.shake_128(data[0].tobytes()).digest(16)
+    )
+    assert (
+        Tensor(data[0]).keccak("shake_256").tolist() == Tensor(data[0]).keccak((136, 31)).tolist()
+    )
+    words = np.arange(5, dtype=np.float32)
+    want = list(hashlib.sha3_256(words.tobytes()).digest())
+    assert Tensor(words).keccak().tolist() == want
+    assert Tensor(np.zeros((2, 0, 3), np.uint8)).keccak().shape == (2, 0, 32)
+    for cfg in ("md5", (7, 6), (200, 6), (136, 0), (136, 128)):
+        with pytest.raises(ValueError, match="keccak"):
+            Tensor(data).keccak(cfg)
+
+
+def test_hash_of_all_bytes():
+    def node(chunk: bytes) -> bytes:
+        blocks = (chunk[i : i + 4096] for i in range(0, 1 << 20, 4096))
+        leaves = b"".join(hashlib.shake_128(block).digest(16) for block in blocks)
+        return hashlib.shake_128(leaves).digest(16)
+
+    assert bytes(Tensor(b"abc").hash().tolist()) == node(b"abc".ljust(1 << 20, b"\0"))

@@ -17,7 +17,7 @@ VIEWS = {
     "view": (lambda t: t.view(6, 4), lambda x: x.reshape(6, 4)),
     "permute": (lambda t: t.permute(2, 0, 1), lambda x: x.transpose(2, 0, 1)),
     "permute negative": (lambda t: t.permute(-1, 0, 1), lambda x: x.transpose(2, 0, 1)),
-    "transpose": (lambda t: t.transpose(), lambda x: x.swapaxes(-2, -1)),
+    "transpose": (lambda t: t.transpose(), lambda x: x.swapaxes(0, 1)),
     "transpose 0 1": (lambda t: t.transpose(0, 1), lambda x: x.swapaxes(0, 1)),
     "T": (lambda t: t.T, lambda x: x.swapaxes(-2, -1)),
     "unsqueeze": (lambda t: t.unsqueeze(1), lambda x: x[:, None]),

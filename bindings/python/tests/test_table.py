@@ -93,7 +93,7 @@ def seen(tensor: Any, record: Any) -> Any:
     """Return a leaf through its view."""
     if isinstance(record, dict):
         for movement, argument in record.get("view", ()):
-            args = argument if movement in SPREAD else (argument,)
+            args = (argument or ((),)) if movement in SPREAD else (argument,)
             tensor = getattr(tensor, movement)(*args)
     return tensor
 
@@ -122,7 +122,8 @@ def run(case: dict[str, Any], inputs: list[Any], operators: bool = False) -> lis
     if kind == "property":
         return [getattr(inputs[0], op)]
     args = {RENAMED.get((op, name), name): value for name, value in args.items()}
-    spread = args.pop(SPREAD[op]) if op in SPREAD else ()
+    # An empty shape is one argument: f(()).
+    spread = args.pop(SPREAD[op]) or ((),) if op in SPREAD else ()
     args.update(args.pop("sizes", {}) if op == "rearrange" else {})
     if kind == "static":
         made = getattr(Tensor, op)(*spread, **args)
@@ -228,9 +229,10 @@ def test_errors(case: dict[str, Any]) -> None:
 NOT_OPERATIONS = {
     "what a tensor is": "device dtype element_size is_floating_point nbytes ndim numel shape size",
     "values": "data item numpy realize realize_async tolist",
-    "memory": "assign cpu cuda empty replace to to_",
-    "names of others": "pad_to sequential short shrink_to",
+    "memory": "assign cpu cuda empty empty_like from_blob from_url replace to to_",
+    "names of others": "const_like pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
+    "slow": "hash",
     "modes": "manual_seed train training",
     "two operations of the table in one call": "std_mean var_mean",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import gzip
+import http.server
 import operator
 import pickle
 import threading
@@ -71,9 +73,9 @@ def test_construction():
             bad()
     with pytest.raises(ValueError, match="step"):
         Tensor.arange(0, 1, 0)
-    assert Tensor.full((2,), val=2**40).tolist() == [2**40, 2**40]
+    assert Tensor.full((2,), fill_value=2**40).tolist() == [2**40, 2**40]
     assert Tensor.full(np.int64(2), np.float64(0.1)).tolist() == [0.1, 0.1]
-    with pytest.raises(TypeError, match="full: val"):
+    with pytest.raises(TypeError, match="full: fill_value"):
         Tensor.full((2,), "a")
 
 
@@ -133,7 +135,7 @@ def test_numpy_integers_as_arguments():
     assert t.flip(i(0)).shape == (2, 3)
     assert t.layernorm(i(1)).shape == (2, 3)
     assert [p.shape for p in t.split(i(1))] == [(1, 3), (1, 3)]
-    assert [p.shape for p in t.chunk(n=i(2))] == [(1, 3), (1, 3)]
+    assert [p.shape for p in t.chunk(chunks=i(2))] == [(1, 3), (1, 3)]
     assert t.reshape(i(3), i(-1)).unsqueeze(i(0)).transpose(i(1), i(2)).shape == (1, 2, 3)
     Tensor.manual_seed(i(3))
     a = Tensor.rand(4).tolist()
@@ -604,3 +606,69 @@ def test_names_of_other_operations():
     assert t.pad_to(None, 3).shape == (1, 3)
     with pytest.raises(ValueError, match="pad_to: 1 sizes"):
         t.pad_to(3)
+
+
+def test_memory_of_others():
+    given = np.array([[1, 2], [3, 4]], np.int32)
+    t = Tensor.from_blob(given.ctypes.data, (2, 2), dtype="int32")
+    assert (t + 1).tolist() == [[2, 3], [4, 5]]
+    given[0, 0] = 9
+    assert (t + 1).tolist() == [[10, 3], [4, 5]]
+    for ptr, shape in ((0, (2,)), (-8, (2,)), (given.ctypes.data + 1, (2,)), (8, (-1,))):
+        with pytest.raises(ValueError, match="from_blob"):
+            Tensor.from_blob(ptr, shape)
+    with pytest.raises(TypeError):
+        Tensor.from_blob("x", (2,))
+
+
+def test_contents_of_urls(tmp_path, monkeypatch):
+    data = bytes(range(256))
+    (tmp_path / "plain").write_bytes(data)
+    (tmp_path / "packed").write_bytes(gzip.compress(data))
+    plain, packed = ((tmp_path / name).as_uri() for name in ("plain", "packed"))
+    assert bytes(Tensor.from_url(plain).tolist()) == data
+    assert bytes(Tensor.from_url(packed, gunzip=True).tolist()) == data
+    assert Tensor.from_url(plain, dtype="float32").shape == (64,)
+    with pytest.raises(OSError, match="gzip"):
+        Tensor.from_url(plain, gunzip=True)
+    with pytest.raises(ValueError, match="unknown url"):
+        Tensor.from_url("no url")
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        asked = 0
+
+        def do_GET(self) -> None:
+            Server.asked += 1
+            self.send_response(404 if "none" in self.path else 200)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{server.server_port}"
+        for _ in range(2):
+            assert bytes(Tensor.from_url(root + "/file").tolist()) == data
+        assert Server.asked == 1
+        with pytest.raises(OSError, match="404"):
+            Tensor.from_url(root + "/none")
+        server.shutdown()
+    assert len(list((tmp_path / "cache/polygrad/downloads").iterdir())) == 1
+
+
+def test_random_integers_of_any_function():
+    Tensor.manual_seed(1)
+    drawn = Tensor.uniform(2000, low=-3, high=4, dtype="int32")
+    assert drawn.dtype == dtypes.int32
+    assert set(drawn.tolist()) == set(range(-3, 4))
+    assert set(Tensor.randn(500, dtype="int8").tolist()) <= set(range(-6, 7))
+    assert Tensor.randn(3, dtype="bool").dtype == dtypes.bool
+    assert abs(Tensor.normal(4000, mean=100, std=5, dtype="int64").float().mean().item() - 100) < 1
+    for low, high in ((0.5, 3), (0, 2.5), (3, 3), (0, 1e30)):
+        with pytest.raises(ValueError):
+            Tensor.uniform(2, low=low, high=high, dtype="int32")
+    with pytest.raises(TypeError, match="floating"):
+        Tensor.rand(2, dtype="int32")

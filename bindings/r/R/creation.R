@@ -15,8 +15,9 @@ wanting <- function(tensor, requires_grad) {
   tensor
 }
 
-tensor_statics$full <- function(shape, val, dtype = NULL, requires_grad = FALSE) {
-  if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: val: expected one number")
+tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad = FALSE) {
+  val <- fill_value
+  if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: fill_value: expected one number")
   shape <- sizes(shape = shape)
   if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", default_float())
   whole <- is.integer(val) || is.logical(val) || inherits(val, "integer64")
@@ -43,6 +44,8 @@ tensor_methods$full_like <- function(self, fill_value, dtype = NULL) {
   tensor_statics$full(.Call(C_shape, self), fill_value, if (is.null(dtype)) .Call(C_dtype, self) else dtype)
 }
 tensor_methods$zeros_like <- function(self, dtype = NULL) tensor_methods$full_like(self, 0, dtype)
+tensor_methods$empty_like <- tensor_methods$zeros_like
+tensor_methods$const_like <- function(self, b) tensor_methods$full_like(self, b)
 tensor_methods$ones_like <- function(self, dtype = NULL) tensor_methods$full_like(self, 1, dtype)
 
 tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = FALSE) {

@@ -123,7 +123,9 @@ tensor_methods$mish <- function(self) .Call(C_poly_mish, self)
 tensor_methods$softsign <- function(self) .Call(C_poly_softsign, self)
 tensor_methods$hardtanh <- function(self, min_val = -1, max_val = 1) .Call(C_poly_hardtanh, self, min_val, max_val)
 tensor_methods$hardswish <- function(self) .Call(C_poly_hardswish, self)
-tensor_methods$hardsigmoid <- function(self) .Call(C_poly_hardsigmoid, self)
+tensor_methods$hardsigmoid <- function(self, alpha = 1 / 6, beta = 0.5) {
+  .Call(C_poly_hardsigmoid_by, self, alpha, beta)
+}
 
 # Types
 
@@ -131,6 +133,7 @@ tensor_methods$cast <- function(self, dtype) .Call(C_poly_cast_by_id, self, dtyp
 tensor_methods$bitcast <- function(self, dtype) .Call(C_poly_bitcast_by_id, self, dtype)
 tensor_methods$float <- function(self) .Call(C_poly_cast_by_id, self, "float32")
 tensor_methods$double <- function(self) .Call(C_poly_cast_by_id, self, "float64")
+tensor_methods$short <- function(self) .Call(C_poly_cast_by_id, self, "int16")
 tensor_methods$half <- function(self) .Call(C_poly_cast_by_id, self, "float16")
 tensor_methods$bfloat16 <- function(self) .Call(C_poly_cast_by_id, self, "bfloat16")
 tensor_methods$int <- function(self) .Call(C_poly_cast_by_id, self, "int32")

@@ -28,6 +28,13 @@ tensor_methods$det <- function(self) .Call(C_poly_det, self)
 tensor_methods$slogdet <- function(self) .Call(C_poly_slogdet, self, 2L)
 tensor_methods$qr <- function(self) .Call(C_poly_qr, self, 2L)
 tensor_methods$svd <- function(self, full_matrices = TRUE) .Call(C_poly_svd, self, full_matrices, 3L)
+tensor_methods$eigh <- function(self, upper = FALSE) .Call(C_poly_eigh, self, upper, 2L)
+tensor_methods$lstsq <- function(self, b, rcond = NULL) {
+  if (!is.null(rcond) && !isTRUE(rcond >= 0 && rcond < 1)) {
+    raise(sprintf("lstsq: rcond: %s, expected 0 or more, below 1", paste(format(rcond), collapse = ", ")))
+  }
+  .Call(C_poly_lstsq, self, as_tensor(b), if (is.null(rcond)) -1 else rcond, 4L)
+}
 tensor_methods$newton_schulz <- function(self, steps, params, eps = 1e-7) {
   .Call(C_poly_newton_schulz, self, steps, params, eps)
 }

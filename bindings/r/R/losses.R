@@ -15,7 +15,8 @@ class_target <- function(target, logits) {
 
 class_from_zero <- function(class) if (class > 0) class - 1 else class
 
-tensor_methods$cross_entropy <- function(self, target, axis = -1, reduction = "mean", label_smoothing = 0) {
+tensor_methods$cross_entropy <- function(self, target, reduction = "mean", label_smoothing = 0, axis = NULL) {
+  if (is.null(axis)) axis <- min(2, length(.Call(C_shape, self)))
   .Call(C_poly_cross_entropy_loss, self, class_target(target, self), axis, label_smoothing, reduction_of(reduction))
 }
 

@@ -4,7 +4,7 @@ tensor_methods$reshape <- function(self, ..., shape = NULL) .Call(C_poly_reshape
 tensor_methods$view <- tensor_methods$reshape
 tensor_methods$expand <- function(self, ..., shape = NULL) .Call(C_poly_expand, self, sizes(..., shape = shape))
 tensor_methods$permute <- function(self, ..., order = NULL) .Call(C_poly_permute, self, sizes(..., shape = order))
-tensor_methods$transpose <- function(self, dim0 = -2, dim1 = -1) .Call(C_poly_transpose, self, dim0, dim1)
+tensor_methods$transpose <- function(self, dim0 = 2, dim1 = 1) .Call(C_poly_transpose, self, dim0, dim1)
 tensor_methods$squeeze <- function(self, dim = NULL) {
   if (is.null(dim)) .Call(C_poly_squeeze_all, self) else .Call(C_poly_squeeze, self, dim)
 }
@@ -100,11 +100,11 @@ tensor_methods$split <- function(self, sizes, dim = 1) {
   .Call(C_poly_split, self, sizes, dim, length(sizes))
 }
 
-tensor_methods$chunk <- function(self, n, dim = 1) {
-  if (!is.numeric(n) || length(n) != 1L || n <= 0) raise("chunk: n: expected a positive number")
+tensor_methods$chunk <- function(self, chunks, dim = 1) {
+  if (!is.numeric(chunks) || length(chunks) != 1L || chunks <= 0) raise("chunk: chunks: expected a positive number")
   shape <- .Call(C_shape, self)
   size <- shape[axis_of(dim, length(shape))]
-  if (size == 0) list(self) else tensor_methods$split(self, max(1, ceiling(size / n)), dim)
+  if (size == 0) list(self) else tensor_methods$split(self, max(1, ceiling(size / chunks)), dim)
 }
 
 tensor_methods$tril <- function(self, diagonal = 0) .Call(C_poly_tril, self, diagonal)

@@ -22,10 +22,11 @@ spatial_axes <- function(name, weight) {
   n
 }
 
-tensor_methods$conv2d <- function(self, weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0) {
+tensor_methods$conv2d <- function(self, weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0,
+                                  dtype = NULL) {
   n <- spatial_axes("conv2d", weight)
   .Call(
-    C_poly_conv, self, weight, bias, groups, for_each(stride, n, "stride"), for_each(dilation, n, "dilation"),
+    C_poly_conv, in_type(self, dtype), in_type(weight, dtype), bias, groups, for_each(stride, n, "stride"), for_each(dilation, n, "dilation"),
     padding_of(padding, n), n
   )
 }

@@ -124,6 +124,7 @@ struct poly_api {
   PolyUOp *(*poly_mish)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_hardswish)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_hardsigmoid)(PolyCtx *, PolyUOp *);
+  PolyUOp *(*poly_hardsigmoid_by)(PolyCtx *, PolyUOp *, double, double);
   PolyUOp *(*poly_softsign)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_leaky_relu)(PolyCtx *, PolyUOp *, double);
   PolyUOp *(*poly_elu)(PolyCtx *, PolyUOp *, double);
@@ -242,8 +243,12 @@ struct poly_api {
   int (*poly_slogdet)(PolyCtx *, PolyUOp *, PolyUOp **);
   int (*poly_qr)(PolyCtx *, PolyUOp *, PolyUOp **);
   int (*poly_svd)(PolyCtx *, PolyUOp *, int, PolyUOp **);
+  int (*poly_eigh)(PolyCtx *, PolyUOp *, int, PolyUOp **);
+  int (*poly_lstsq)(PolyCtx *, PolyUOp *, PolyUOp *, double, PolyUOp **);
   PolyUOp *(*poly_newton_schulz)(PolyCtx *, PolyUOp *, int, const double *, int, double);
   PolyUOp *(*poly_attention)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, int, int, double, double, PolyUOp *);
+  PolyUOp *(*poly_keccak)(PolyCtx *, PolyUOp *, int, int);
+  PolyUOp *(*poly_hash)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_cross_entropy)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int, int64_t *, int *);
   PolyUOp *(*poly_cross_entropy_loss)(PolyCtx *, PolyUOp *, PolyUOp *, int, double, int);
   PolyUOp *(*poly_sparse_cross_entropy_loss)(PolyCtx *, PolyUOp *, PolyUOp *, int64_t, double, int);
@@ -605,6 +610,7 @@ struct poly_api {
   X(poly_mish) \
   X(poly_hardswish) \
   X(poly_hardsigmoid) \
+  X(poly_hardsigmoid_by) \
   X(poly_softsign) \
   X(poly_leaky_relu) \
   X(poly_elu) \
@@ -723,8 +729,12 @@ struct poly_api {
   X(poly_slogdet) \
   X(poly_qr) \
   X(poly_svd) \
+  X(poly_eigh) \
+  X(poly_lstsq) \
   X(poly_newton_schulz) \
   X(poly_attention) \
+  X(poly_keccak) \
+  X(poly_hash) \
   X(poly_cross_entropy) \
   X(poly_cross_entropy_loss) \
   X(poly_sparse_cross_entropy_loss) \

@@ -84,6 +84,7 @@ SEXP r_poly_diag(SEXP);
 SEXP r_poly_diagonal(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_digamma(SEXP);
 SEXP r_poly_dropout(SEXP, SEXP, SEXP);
+SEXP r_poly_eigh(SEXP, SEXP, SEXP);
 SEXP r_poly_einsum(SEXP, SEXP);
 SEXP r_poly_elu(SEXP, SEXP);
 SEXP r_poly_erf(SEXP);
@@ -103,9 +104,10 @@ SEXP r_poly_gather(SEXP, SEXP);
 SEXP r_poly_gather_axis(SEXP, SEXP, SEXP);
 SEXP r_poly_gelu(SEXP);
 SEXP r_poly_groupnorm(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_hardsigmoid(SEXP);
+SEXP r_poly_hardsigmoid_by(SEXP, SEXP, SEXP);
 SEXP r_poly_hardswish(SEXP);
 SEXP r_poly_hardtanh(SEXP, SEXP, SEXP);
+SEXP r_poly_hash(SEXP);
 SEXP r_poly_huber_loss(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_index(SEXP, SEXP);
 SEXP r_poly_index_select(SEXP, SEXP, SEXP);
@@ -116,6 +118,7 @@ SEXP r_poly_isclose(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_isfinite(SEXP);
 SEXP r_poly_isinf(SEXP);
 SEXP r_poly_isnan(SEXP);
+SEXP r_poly_keccak(SEXP, SEXP, SEXP);
 SEXP r_poly_l1_loss(SEXP, SEXP, SEXP);
 SEXP r_poly_lamb(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_lars(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
@@ -135,6 +138,7 @@ SEXP r_poly_logical_not(SEXP);
 SEXP r_poly_logsigmoid(SEXP);
 SEXP r_poly_lstm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_lstm_cell(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_lstsq(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_masked_select(SEXP, SEXP, SEXP);
 SEXP r_poly_matmul(SEXP, SEXP);
 SEXP r_poly_matmul_as(SEXP, SEXP, SEXP);
@@ -318,6 +322,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_diagonal", (DL_FUNC)&r_poly_diagonal, 4},
     {"poly_digamma", (DL_FUNC)&r_poly_digamma, 1},
     {"poly_dropout", (DL_FUNC)&r_poly_dropout, 3},
+    {"poly_eigh", (DL_FUNC)&r_poly_eigh, 3},
     {"poly_einsum", (DL_FUNC)&r_poly_einsum, 2},
     {"poly_elu", (DL_FUNC)&r_poly_elu, 2},
     {"poly_erf", (DL_FUNC)&r_poly_erf, 1},
@@ -337,9 +342,10 @@ static const R_CallMethodDef routines[] = {
     {"poly_gather_axis", (DL_FUNC)&r_poly_gather_axis, 3},
     {"poly_gelu", (DL_FUNC)&r_poly_gelu, 1},
     {"poly_groupnorm", (DL_FUNC)&r_poly_groupnorm, 5},
-    {"poly_hardsigmoid", (DL_FUNC)&r_poly_hardsigmoid, 1},
+    {"poly_hardsigmoid_by", (DL_FUNC)&r_poly_hardsigmoid_by, 3},
     {"poly_hardswish", (DL_FUNC)&r_poly_hardswish, 1},
     {"poly_hardtanh", (DL_FUNC)&r_poly_hardtanh, 3},
+    {"poly_hash", (DL_FUNC)&r_poly_hash, 1},
     {"poly_huber_loss", (DL_FUNC)&r_poly_huber_loss, 4},
     {"poly_index", (DL_FUNC)&r_poly_index, 2},
     {"poly_index_select", (DL_FUNC)&r_poly_index_select, 3},
@@ -350,6 +356,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_isfinite", (DL_FUNC)&r_poly_isfinite, 1},
     {"poly_isinf", (DL_FUNC)&r_poly_isinf, 1},
     {"poly_isnan", (DL_FUNC)&r_poly_isnan, 1},
+    {"poly_keccak", (DL_FUNC)&r_poly_keccak, 3},
     {"poly_l1_loss", (DL_FUNC)&r_poly_l1_loss, 3},
     {"poly_lamb", (DL_FUNC)&r_poly_lamb, 14},
     {"poly_lars", (DL_FUNC)&r_poly_lars, 13},
@@ -369,6 +376,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_logsigmoid", (DL_FUNC)&r_poly_logsigmoid, 1},
     {"poly_lstm", (DL_FUNC)&r_poly_lstm, 10},
     {"poly_lstm_cell", (DL_FUNC)&r_poly_lstm_cell, 8},
+    {"poly_lstsq", (DL_FUNC)&r_poly_lstsq, 4},
     {"poly_masked_select", (DL_FUNC)&r_poly_masked_select, 3},
     {"poly_matmul", (DL_FUNC)&r_poly_matmul, 2},
     {"poly_matmul_as", (DL_FUNC)&r_poly_matmul_as, 3},

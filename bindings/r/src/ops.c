@@ -411,6 +411,16 @@ SEXP r_poly_dropout(SEXP x, SEXP p, SEXP seed) {
   return made(&call, P.poly_dropout(context(), x_, p_, seed_));
 }
 
+SEXP r_poly_eigh(SEXP a, SEXP upper, SEXP results) {
+  Args call = begin("poly_eigh");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  int upper_ = arg_int(&call, upper, "upper");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_eigh);
+  return made_list(&call, P.poly_eigh(context(), a_, upper_, out), out, n_out);
+}
+
 SEXP r_poly_einsum(SEXP formula, SEXP ops) {
   Args call = begin("poly_einsum");
   const char *formula_ = arg_string(&call, formula, "formula");
@@ -568,11 +578,13 @@ SEXP r_poly_groupnorm(SEXP x, SEXP groups, SEXP eps, SEXP weight, SEXP bias) {
   return made(&call, P.poly_groupnorm(context(), x_, groups_, eps_, weight_, bias_));
 }
 
-SEXP r_poly_hardsigmoid(SEXP x) {
-  Args call = begin("poly_hardsigmoid");
+SEXP r_poly_hardsigmoid_by(SEXP x, SEXP alpha, SEXP beta) {
+  Args call = begin("poly_hardsigmoid_by");
   PolyUOp *x_ = arg_node(&call, x, "x");
-  NEED(poly_hardsigmoid);
-  return made(&call, P.poly_hardsigmoid(context(), x_));
+  double alpha_ = arg_double(&call, alpha, "alpha");
+  double beta_ = arg_double(&call, beta, "beta");
+  NEED(poly_hardsigmoid_by);
+  return made(&call, P.poly_hardsigmoid_by(context(), x_, alpha_, beta_));
 }
 
 SEXP r_poly_hardswish(SEXP x) {
@@ -589,6 +601,13 @@ SEXP r_poly_hardtanh(SEXP x, SEXP lo, SEXP hi) {
   double hi_ = arg_double(&call, hi, "hi");
   NEED(poly_hardtanh);
   return made(&call, P.poly_hardtanh(context(), x_, lo_, hi_));
+}
+
+SEXP r_poly_hash(SEXP x) {
+  Args call = begin("poly_hash");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  NEED(poly_hash);
+  return made(&call, P.poly_hash(context(), x_));
 }
 
 SEXP r_poly_huber_loss(SEXP x, SEXP target, SEXP delta, SEXP reduction) {
@@ -670,6 +689,15 @@ SEXP r_poly_isnan(SEXP x) {
   PolyUOp *x_ = arg_node(&call, x, "x");
   NEED(poly_isnan);
   return made(&call, P.poly_isnan(context(), x_));
+}
+
+SEXP r_poly_keccak(SEXP x, SEXP rate, SEXP suffix) {
+  Args call = begin("poly_keccak");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  int rate_ = arg_int(&call, rate, "rate");
+  int suffix_ = arg_int(&call, suffix, "suffix");
+  NEED(poly_keccak);
+  return made(&call, P.poly_keccak(context(), x_, rate_, suffix_));
 }
 
 SEXP r_poly_l1_loss(SEXP x, SEXP target, SEXP reduction) {
@@ -868,6 +896,17 @@ SEXP r_poly_lstm_cell(SEXP x, SEXP h, SEXP c, SEXP w_ih, SEXP w_hh, SEXP b_ih, S
   PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
   NEED(poly_lstm_cell);
   return made_list(&call, P.poly_lstm_cell(context(), x_, h_, c_, w_ih_, w_hh_, b_ih_, b_hh_, out), out, n_out);
+}
+
+SEXP r_poly_lstsq(SEXP a, SEXP b, SEXP rcond, SEXP results) {
+  Args call = begin("poly_lstsq");
+  PolyUOp *a_ = arg_node(&call, a, "a");
+  PolyUOp *b_ = arg_node(&call, b, "b");
+  double rcond_ = arg_double(&call, rcond, "rcond");
+  int n_out = arg_int(&call, results, "results");
+  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n_out + 1, sizeof *out);
+  NEED(poly_lstsq);
+  return made_list(&call, P.poly_lstsq(context(), a_, b_, rcond_, out), out, n_out);
 }
 
 SEXP r_poly_masked_select(SEXP x, SEXP mask, SEXP count) {

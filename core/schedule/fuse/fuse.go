@@ -66,6 +66,15 @@ func (s *slotSet) add(slot int) {
 
 func (s slotSet) has(slot int) bool { return slot>>6 < len(s) && s[slot>>6]>>(slot&63)&1 != 0 }
 
+func (s *slotSet) merge(o slotSet) {
+	for len(*s) < len(o) {
+		*s = append(*s, 0)
+	}
+	for i, w := range o {
+		(*s)[i] |= w
+	}
+}
+
 func overlap(a, b slotSet) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i]&b[i] != 0 {
@@ -133,22 +142,35 @@ func (it *item) note() {
 }
 
 // mustFollow reports whether b, which comes later, cannot come before a.
-func mustFollow(b, a *item) bool {
+func mustFollow(b, a *item) bool { return b.uses().follow(a.uses()) }
+
+func (it *item) uses() uses { return uses{it.reads, it.writes} }
+
+func (b uses) follow(a uses) bool {
 	return overlap(a.writes, b.reads) || overlap(a.reads, b.writes) || overlap(a.writes, b.writes)
+}
+
+// uses are the slots that some kernels read and write together.
+type uses struct{ reads, writes slotSet }
+
+func (u *uses) add(it *item) {
+	u.reads.merge(it.reads)
+	u.writes.merge(it.writes)
 }
 
 // between splits the kernels between i and j into those that can run before both and those that can run after both. ok is
 // false if there are others.
 func (f *fuser) between(i, j int) (before, after []*item, ok bool) {
-	behind := []*item{f.items[i]}
+	var behind uses
+	behind.add(f.items[i])
 	for _, x := range f.items[i+1 : j] {
-		if slices.ContainsFunc(behind, func(y *item) bool { return mustFollow(x, y) }) {
-			behind = append(behind, x)
+		if x.uses().follow(behind) {
+			behind.add(x)
+			after = append(after, x)
 		} else {
 			before = append(before, x)
 		}
 	}
-	after = behind[1:]
 	ok = !slices.ContainsFunc(after, func(x *item) bool { return mustFollow(f.items[j], x) })
 	return before, after, ok
 }
@@ -197,9 +219,14 @@ func (f *fuser) needed(slot, i, j int) bool {
 // siblings merges kernels that read the same data.
 func (f *fuser) siblings() {
 	for j := 1; j < len(f.items); j++ {
+		var needed uses // of the kernels after i that come before j whatever is done
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.items[i], f.items[j]
-			if !overlap(p.reads, k.reads) || overlap(p.writes, k.reads) || overlap(p.writes, k.writes) || !joinable(p.body, k.body) {
+			apart := needed.follow(p.uses())
+			if apart || mustFollow(k, p) {
+				needed.add(p)
+			}
+			if apart || !overlap(p.reads, k.reads) || overlap(p.writes, k.reads) || overlap(p.writes, k.writes) || !joinable(p.body, k.body) {
 				continue
 			}
 			before, after, ok := f.between(i, j)
@@ -208,7 +235,7 @@ func (f *fuser) siblings() {
 			}
 			if b := f.join(p.body, k.body); b != nil {
 				j = f.put(i, j, before, after, b)
-				i = j
+				i, needed = j, uses{}
 			}
 		}
 	}

@@ -164,12 +164,13 @@ func (c cuts) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
 		if x.Op != uop.Idiv && x.Op != uop.Mod || x.Src[1].Op != uop.ConstOp {
 			continue
 		}
-		r, inner := x.Src[0], x.Src[1].ConstVal().I()
+		r, by := x.Src[0], x.Src[1].ConstVal()
 		if r.Op == uop.Idiv && x.Op == uop.Mod && r.Src[1].Op == uop.ConstOp {
-			inner *= r.Src[1].ConstVal().I()
+			by = by.Mul(r.Src[1].ConstVal())
 			r = r.Src[0]
 		}
-		if slices.Contains(loops, r) {
+		// Values may be divided by more than an index ever is.
+		if inner, ok := by.Int64(); ok && slices.Contains(loops, r) {
 			c.add(r, inner)
 		}
 	}

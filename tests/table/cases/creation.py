@@ -35,14 +35,14 @@ def _filled() -> None:
         kind = bool if dtype == "bool" else type(one)
         _make("ones", np.ones([2], kind), dtype, shape=[2], dtype=dtype)
         _make("zeros", np.zeros([2], kind), dtype, shape=[2], dtype=dtype)
-        _make("full", np.full([2], one), dtype, shape=[2], val=one, dtype=dtype)
-    _make("full", np.array(0.1), "float64", shape=[], val=0.1, dtype="float64")
-    _make("full", np.array(2**40 + 1), "int64", shape=[], val=2**40 + 1, dtype="int64")
-    _make("full", np.array(7), "uint8", shape=[], val=7, dtype="uint8")
-    _make("full", np.full([2, 2], 2.5), "float32", shape=[2, 2], val=2.5)
-    _make("full", np.full([3], 7), "int32", shape=[3], val=7, dtype="int32")
-    _make("full", np.array(-1.5), "float32", shape=[], val=-1.5)
-    _make("full", np.full([1], -3), "int8", shape=[1], val=-3, dtype="int8")
+        _make("full", np.full([2], one), dtype, shape=[2], fill_value=one, dtype=dtype)
+    _make("full", np.array(0.1), "float64", shape=[], fill_value=0.1, dtype="float64")
+    _make("full", np.array(2**40 + 1), "int64", shape=[], fill_value=2**40 + 1, dtype="int64")
+    _make("full", np.array(7), "uint8", shape=[], fill_value=7, dtype="uint8")
+    _make("full", np.full([2, 2], 2.5), "float32", shape=[2, 2], fill_value=2.5)
+    _make("full", np.full([3], 7), "int32", shape=[3], fill_value=7, dtype="int32")
+    _make("full", np.array(-1.5), "float32", shape=[], fill_value=-1.5)
+    _make("full", np.full([1], -3), "int8", shape=[1], fill_value=-3, dtype="int8")
 
 
 def _ranges() -> None:
@@ -211,6 +211,10 @@ def _weights() -> None:
         _drawn("normal", z, seed, shape=shape)
         _drawn("normal", z * 0.5 + 3, seed, shape=shape, mean=3.0, std=0.5)
         _drawn("scaled_uniform", (2 * u - 1) / np.sqrt(max(u.size, 1)), seed, shape=shape)
+    whole = rng.integers(17, [6], -3, 5)
+    _drawn("uniform", whole, 17, out="int32", shape=[6], low=-3, high=5, dtype="int32")
+    rounded = np.trunc(rng.normal(18, [6]).astype(np.float32) * np.float32(3)).astype(int)
+    _drawn("normal", rounded, 18, out="int32", shape=[6], std=3.0, dtype="int32")
     u = rng.uniform(14, [4]).astype(float)
     _drawn("uniform", u, 14, out="float64", shape=[4], dtype="float64")
     for seed, shape in ((15, [3, 4]), (16, [2, 3, 2, 2])):

@@ -153,6 +153,7 @@ def _parameters() -> None:
 
     one("leaky_relu", lambda x: np.where(x >= 0, x, 0.2 * x), neg_slope=0.2)
     one("elu", lambda x: sp.elu(x, 0.5), alpha=0.5)
+    one("hardsigmoid", lambda x: sp.clip(0.5 * x + 0.25, 0, 1), alpha=0.5, beta=0.25)
     one("celu", lambda x: np.maximum(x, 0) + np.minimum(0, 2 * np.expm1(x / 2)), alpha=2.0)
     one("selu", lambda x: 1.5 * sp.elu(x, 0.5), alpha=0.5, gamma=1.5)
     one("softplus", lambda x: sp.softplus(x, 3.0), beta=3.0)

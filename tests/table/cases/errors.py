@@ -86,7 +86,7 @@ def add() -> None:
         "rearrange",
         {"formula": "a (b c) -> a b c", "sizes": {"b": 2}},
     )
-    error("getitem beyond the end", "getitem", [x], "out of range", {"items": [2]}, kind="index")
+    error("getitem beyond the end", "getitem", [x], "out of bounds", {"items": [2]}, kind="index")
     error(
         "getitem with too many items", "getitem", [x], "index", {"items": [0, 0, 0]}, kind="index"
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from cases.builder import Draw, Tensor, case
+from cases.builder import Draw, Tensor, case, error
 
 NEAR = {"rtol": 4e-6, "atol": 4e-6}
 
@@ -21,6 +22,7 @@ def add() -> None:
     _systems()
     _decompositions()
     _attention()
+    _hashes()
 
 
 def _matmul() -> None:
@@ -268,6 +270,38 @@ def _decompositions() -> None:
         **loose,
     )
 
+    both = ["float32"] * 2
+    for shape in ([1, 1], [3, 3], [2, 4, 4]):
+        x = Tensor(draw.reals(shape, -2, 2))
+        lower = lambda v: list(np.linalg.eigh(v))
+        upper = lambda v: list(np.linalg.eigh(v, "U"))
+        case(f"eigh of shape {shape}", "eigh", [x], lower, out=both, any_out=[1], **loose)
+        flag = {"upper": True}
+        case(
+            f"eigh of shape {shape}, upper",
+            "eigh",
+            [x],
+            upper,
+            flag,
+            out=both,
+            any_out=[1],
+            **loose,
+        )
+    error("eigh of a matrix that is not square", "eigh", [Tensor(draw.reals([2, 3]))], "square")
+    four = ["float32", "float32", "int32", "float32"]
+    for m, n, k in ((4, 2, []), (4, 2, [3]), (2, 3, [2]), (3, 3, [])):
+        a, b = Tensor(draw.reals([m, n], -2, 2)), Tensor(draw.reals([m, *k], -2, 2))
+
+        def least(v: Any, w: Any) -> Any:
+            x, _, rank, s = np.linalg.lstsq(v, w, rcond=None)
+            return [x, ((v @ x - w) ** 2).sum(axis=0), np.asarray(rank), s]
+
+        case(f"lstsq of {m} x {n} and {[m, *k]}", "lstsq", [a, b], least, out=four, **loose)
+    flat = Tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+    case("lstsq of rank 1", "lstsq", [flat, Tensor([1.0, 2.0, 4.0])], least, out=four, **loose)
+    short = [flat, Tensor([1.0, 2.0])]
+    error("lstsq of sizes that do not fit", "lstsq", short, "b: has shape")
+
     def newton(x: Any, steps: int, params: list[float], eps: float = 1e-7) -> Any:
         x = x / (np.linalg.norm(x) + eps)
         for _ in range(steps):
@@ -327,3 +361,17 @@ def _attention() -> None:
     case(f"{op} of grouped heads", op, grouped, fn, {"enable_gqa": True}, grad=True, **NEAR)
     where = Tensor([[True, False, True], [True, True, True]], "bool")
     case(f"{op} with a bool mask", op, [*three([], 2, 3), where], _attend, args, grad=True, **NEAR)
+
+
+def _hashes() -> None:
+    draw = Draw("hashes")
+    for cfg, size in (("sha3_256", 3), ("sha3_256", 136), ("sha3_224", 143), ("shake_128", 9)):
+        data = Tensor(draw.ints([2, size], 0, 255), "uint8")
+        each = getattr(hashlib, cfg)
+        length = [16] if cfg == "shake_128" else []
+
+        def digests(v: Any) -> Any:
+            rows = [each(bytes(map(int, row))).digest(*length) for row in v]
+            return np.array([list(row) for row in rows])
+
+        case(f"keccak {cfg} of {size} bytes", "keccak", [data], digests, {"cfg": cfg}, out="uint8")

@@ -57,7 +57,9 @@ def _cross_entropy() -> None:
     )
     x = Tensor(draw.reals([2, 3, 2]))
     classes = Tensor([[0, 2], [1, 1]], "int32", index=True)
-    case(f"{op} axis 1", op, [x, classes], _by_class(1), {"axis": 1}, grad=[0], **NEAR)
+    case(f"{op} of axis 1 of three", op, [x, classes], _by_class(1), grad=[0], **NEAR)
+    last = Tensor([[0, 1, 1], [1, 0, 0]], "int32", index=True)
+    case(f"{op} axis -1", op, [x, last], _by_class(-1), {"axis": -1}, grad=[0], **NEAR)
     one = [Tensor(draw.reals([4])), Tensor(2, "int32", index=True)]
     case(f"{op} of one vector", op, one, _by_class(-1), grad=[0], **NEAR)
     large = [Tensor([[1000.0, 0.0]]), Tensor([1], "int32", index=True)]

@@ -213,6 +213,16 @@ def _modes() -> None:
             mode=mode,
         )
 
+    for shape, arg in (([5], [[1, -5]]), ([5], [[-2, 3]]), ([3, 4], [[0, 2], [-1, -1]])):
+
+        def around(v: Any, p: Any = arg) -> Any:
+            for axis, (before, after) in enumerate(p):
+                at = np.arange(-before, v.shape[axis] + after) % v.shape[axis]
+                v = v.take(at, axis)
+            return v
+
+        _one("pad", shape, around, "cut", arg=arg, mode="circular")
+
 
 def _moves() -> None:
     for shape, repeats, dim in (
@@ -243,6 +253,14 @@ def _moves() -> None:
             return np.take(every, range(0, every.shape[d % v.ndim], s), d % v.ndim)
 
         _one("unfold", shape, windows, dim=dim, size=size, step=step)
+    none = lambda v: np.zeros((2, 2, 3, 0))
+    case(
+        "unfold windows of size 0",
+        "unfold",
+        [_x("none", [2, 4, 3])],
+        none,
+        {"dim": 1, "size": 0, "step": 3},
+    )
     for shape, shifts, dims in (
         ([5], 2, 0),
         ([5], -1, 0),
@@ -393,7 +411,7 @@ def _cuts() -> None:
     cut("split", [3], [0], 0, sizes=[0, 3])
     cut("split", [3], [], 0, sizes=5)
     cut("split", [4, 2], [1], 1, [["permute", [1, 0]]], sizes=[1, 3], dim=1)
-    cut("chunk", [6], [2, 4], 0, n=3)
-    cut("chunk", [5], [3], 0, n=2)
-    cut("chunk", [2, 7], [3, 6], 1, n=3, dim=1)
-    cut("chunk", [2], [1], 0, n=4)
+    cut("chunk", [6], [2, 4], 0, chunks=3)
+    cut("chunk", [5], [3], 0, chunks=2)
+    cut("chunk", [2, 7], [3, 6], 1, chunks=3, dim=1)
+    cut("chunk", [2], [1], 0, chunks=4)

@@ -4,7 +4,9 @@
 not_operations <- list(
   "what a tensor is" = c("device", "dtype", "element_size", "is_floating_point", "nbytes", "ndim", "numel", "shape", "size"),
   values = c("array", "item", "realize"),
-  memory = c("assign", "cpu", "cuda", "empty", "replace", "to"),
+  memory = c("assign", "cpu", "cuda", "empty", "empty_like", "replace", "to"),
+  "names of others" = c("const_like", "short"),
+  slow = "hash",
   gradients = c("backward", "grad", "gradient", "requires_grad", "requires_grad_"),
   modes = "manual_seed",
   "two operations of the table in one call" = c("std_mean", "var_mean")

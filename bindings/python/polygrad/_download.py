@@ -1,0 +1,48 @@
+"""Files from the network, kept in the user's cache folder."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tempfile
+import urllib.request
+from pathlib import Path
+
+_LOCAL = ("file:", "data:")
+_TIMEOUT = 30  # seconds without an answer
+
+
+def _folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "polygrad" / "downloads"
+
+
+def download(url: str, gunzip: bool = False) -> bytes:
+    """Return the contents of a URL, unpacked if gunzip is set.
+
+    >>> download("data:,hello")
+    b'hello'
+    """
+    data = _read(url) if url.lower().startswith(_LOCAL) else _kept(url)
+    return gzip.decompress(data) if gunzip else data
+
+
+def _read(url: str) -> bytes:
+    request = urllib.request.Request(url, headers={"User-Agent": "polygrad"})
+    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+        content: bytes = answer.read()
+    return content
+
+
+def _kept(url: str) -> bytes:
+    path = _folder() / hashlib.sha256(url.encode()).hexdigest()
+    if path.is_file():
+        return path.read_bytes()
+    data = _read(url)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Whole or not at all: another process may look for it at the same time.
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+        part.write(data)
+    Path(part.name).replace(path)
+    return data

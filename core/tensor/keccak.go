@@ -1,0 +1,147 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// Keccak-f[1600] as FIPS 202 defines it: a state of 5 x 5 lanes of 64 bits, 24 rounds, and the sponge that reads rate
+// bytes of the message before each of them.
+
+const (
+	keccakBytes  = 200 // of the state
+	keccakLanes  = 25
+	keccakRounds = 24
+	hashBlock    = 4096    // bytes that one leaf of Hash takes
+	hashChunk    = 1 << 20 // bytes that one node of Hash takes
+	hashRate     = 168     // SHAKE128
+	hashSuffix   = 0x1f
+)
+
+// keccakTurns are the rotations of the lanes (x, y) at x + 5y, and keccakOnes the constants of the rounds.
+var (
+	keccakTurns = [keccakLanes]uint64{
+		0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14,
+	}
+	keccakOnes = [keccakRounds]uint64{
+		0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000, 0x000000000000808b, 0x0000000080000001,
+		0x8000000080008081, 0x8000000000008009, 0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
+		0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003, 0x8000000000008002, 0x8000000000000080,
+		0x000000000000800a, 0x800000008000000a, 0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
+	}
+)
+
+// lanesOf are 25 words as a tensor of shape (1, 5, 5), computed once.
+func lanesOf(g *uop.Graph, words [keccakLanes]uint64) *uop.UOp {
+	parts := make([]*uop.UOp, keccakLanes)
+	for i, w := range words {
+		parts[i] = full(g, uop.ShapeOf(), uop.Uint(w), uop.Uint64)
+	}
+	return reshape(stack(parts, 0), uop.ShapeOf(1, 5, 5)).ContiguousOp()
+}
+
+// keccakRound is a round on lanes of shape (n, y, x). turns are the rotations in the order that pi gives the lanes.
+func keccakRound(a, turns *uop.UOp, one uint64) *uop.UOp {
+	n := a.Shape()[0]
+	row := func(y int64) *uop.UOp { return squeeze(shrinkAxis(a, 1, uop.N(y), uop.N(y+1)), 1) }
+	turned := func(x *uop.UOp, by int64) *uop.UOp { return roll(x, []int64{by}, []int{-1}) }
+	// theta: every lane takes in the parities of two columns.
+	c := bitXor(bitXor(bitXor(row(0), row(1)), bitXor(row(2), row(3))), row(4))
+	next := turned(c, -1)
+	d := bitXor(turned(c, 1), bitOr(shiftLeft(next, 1), shiftRight(next, 63)))
+	a = bitXor(a, unsqueeze(d, 1))
+	// pi: lane (X, Y) comes from (X+3Y, X): with rows that repeat, element 21X + 3Y of rows of 20.
+	wide := reshape(repeat(a, uop.ShapeOf(1, 1, 4)), uop.Shape{n, uop.N(100)})
+	skew := reshape(padAxis(wide, 1, 0, 5, 0), uop.Shape{n, uop.N(5), uop.N(21)})
+	a = permute(index(skew, Whole(), Whole(), Slice(ptr(0), ptr(15), 3)), []int{0, 2, 1})
+	// rho: rotations. Two shifts to the right, since 64 is none.
+	a = bitOr(shiftLeft(a, turns), shiftRight(shiftRight(a, 1), sub(uop.Uint(63), turns)))
+	// chi and iota
+	a = bitXor(a, bitAnd(bitNot(turned(a, -1)), turned(a, -2)))
+	first := full(a.Graph(), uop.ShapeOf(1, 1, 1), uop.Uint(one), uop.Uint64)
+	return bitXor(a, padAxis(padAxis(first, 1, 0, 4, 0), 2, 0, 4, 0)).ContiguousOp()
+}
+
+// keccakOf hashes n messages of size bytes, a tensor of shape (n, size), to (200-rate)/2 bytes each.
+func keccakOf(x *uop.UOp, rate int64, suffix byte) *uop.UOp {
+	n, size := x.Shape()[0], intSize("x", x.Shape(), 1)
+	blocks := size/rate + 1
+	total := blocks * rate
+	// The suffix follows the message, and the last bit of the last block is set.
+	at := count0(x.Graph(), total)
+	mark := bitXor(where(eq(at, int(size)), int(suffix), 0), where(eq(at, int(total-1)), 0x80, 0))
+	x = bitXor(padAxis(x, 1, 0, total-size, 0), cast(mark, uop.Uint8))
+	x = padAxis(reshape(x, uop.Shape{n, uop.N(blocks), uop.N(rate)}), 2, 0, keccakBytes-rate, 0)
+	lanes := reshape(bitcast(x, uop.Uint64), uop.Shape{n, uop.N(blocks), uop.N(5), uop.N(5)}).ContiguousOp()
+	var order [keccakLanes]uint64
+	for y := range 5 {
+		for x := range 5 {
+			order[x+5*y] = keccakTurns[(x+3*y)%5+5*x]
+		}
+	}
+	turns := lanesOf(x.Graph(), order)
+	var state *uop.UOp
+	for b := range blocks {
+		block := squeeze(shrinkAxis(lanes, 1, uop.N(b), uop.N(b+1)), 1)
+		if state == nil {
+			state = block
+		} else {
+			state = bitXor(state, block)
+		}
+		for _, one := range keccakOnes {
+			state = keccakRound(state, turns, one)
+		}
+	}
+	bytes := bitcast(reshape(state, uop.Shape{n, uop.N(keccakLanes)}), uop.Uint8)
+	return shrinkAxis(bytes, 1, uop.N(0), uop.N((keccakBytes-rate)/2))
+}
+
+// bytesOf is x as bytes, the last axis grown by their number in an element.
+func bytesOf(x *uop.UOp) *uop.UOp {
+	if len(x.Shape()) == 0 {
+		x = reshape(x, uop.ShapeOf(1))
+	}
+	if x.DType.IsBool() {
+		return cast(x, uop.Uint8)
+	}
+	return bitcast(x, uop.Uint8)
+}
+
+// Keccak hashes the bytes of the last axis by the sponge of FIPS 202 with rate bytes a block and the bits that a hash puts
+// behind the message: SHA3-256 has rate 136 and suffix 6, SHAKE128 168 and 0x1f. The last axis of the result holds
+// (200-rate)/2 bytes.
+func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
+	defer guard("Keccak", &err)
+	need("x", x)
+	if rate < 8 || rate >= keccakBytes || rate%8 != 0 {
+		fail("rate", "is %d, need a multiple of 8 in 8..192", rate)
+	}
+	if suffix == 0 || suffix >= 0x80 {
+		fail("suffix", "is %d, need 1..127", suffix)
+	}
+	x = bytesOf(x)
+	s := x.Shape()
+	lead, size := s[:len(s)-1], intSize("x", s, len(s)-1)
+	n := int64(1)
+	for _, d := range intShape("x", lead) {
+		n *= d
+	}
+	out := keccakOf(reshape(x, uop.ShapeOf(n, size)), rate, suffix)
+	return reshape(out, joinShapes(lead, uop.ShapeOf((keccakBytes-rate)/2))), nil
+}
+
+// Hash is a hash of 16 bytes of all elements: a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last MB.
+func Hash(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Hash", &err)
+	need("x", x)
+	data := flatten(bytesOf(x), 0, -1)
+	for {
+		size := intSize("x", data.Shape(), 0)
+		chunks := max(ceil64(size, hashChunk), 1)
+		data = padAxis(data, 0, 0, chunks*hashChunk-size, 0)
+		leaves := keccakOf(reshape(data, uop.ShapeOf(chunks*hashChunk/hashBlock, hashBlock)), hashRate, hashSuffix)
+		data = flatten(keccakOf(reshape(leaves, uop.ShapeOf(chunks, hashBlock)), hashRate, hashSuffix), 0, -1)
+		if chunks == 1 {
+			return data, nil
+		}
+	}
+}
