@@ -229,7 +229,7 @@ def test_errors(case: dict[str, Any]) -> None:
 NOT_OPERATIONS = {
     "what a tensor is": "device dtype element_size is_floating_point nbytes ndim numel shape size",
     "values": "data item numpy realize realize_async tolist",
-    "memory": "assign cpu cuda empty empty_like from_blob from_url replace to to_",
+    "memory": "assign cpu cuda empty empty_like from_blob from_dlpack from_numpy from_url replace to to_",
     "names of others": "const_like pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "slow": "hash",
