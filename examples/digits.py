@@ -16,10 +16,10 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from polygrad import Tensor
 from polygrad.nn import AdamW, Linear, compile_step, get_parameters
+from polygrad.progress import track
 
 matplotlib.use("Agg")  # draw into a file: no screen is needed
 import matplotlib.pyplot as plt
@@ -75,7 +75,7 @@ def train(model: Reader, pixels: FloatArray, labels: IntArray, epochs: int) -> l
 
     shuffle = np.random.default_rng(SEED)
     losses: list[float] = []
-    progress = tqdm(range(epochs), desc="training", unit="epoch")
+    progress = track(range(epochs), "training", unit="epochs")
     for _ in progress:
         order = shuffle.permutation(len(pixels))
         for start in range(0, len(order) - BATCH + 1, BATCH):
@@ -84,7 +84,7 @@ def train(model: Reader, pixels: FloatArray, labels: IntArray, epochs: int) -> l
             y._data[:] = labels[batch]
             step.run()
             losses.append(step.loss_value())
-        progress.set_postfix(loss=f"{losses[-1]:.4f}")
+        progress.set(loss=losses[-1])
     return losses
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._library import fail, lib
-from polygrad._progress import meter
 from polygrad._tokenizer import Tokenizer, Writer
 from polygrad.instance import Instance
+from polygrad.progress import track
 
 Tokens = npt.NDArray[np.int64]
 _Ids = npt.NDArray[np.int32]
@@ -169,7 +169,10 @@ def generate(
     number = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
     steps = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends)
     drawn: list[_Ids] = []
-    pieces = _pieces(meter(steps, max_new_tokens, "tokens") if progress else steps, drawn)
+    pieces = _pieces(
+        iter(track(steps, total=max_new_tokens, unit="tokens", show=True)) if progress else steps,
+        drawn,
+    )
     if tokenizer is not None:
         pieces = _texts(pieces, Writer(tokenizer, rows), ends, isinstance(tokens, str))
     if callback is not None:

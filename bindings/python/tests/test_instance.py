@@ -369,7 +369,7 @@ def test_errors_of_the_loader(tmp_path, folder):
     with pytest.warns(UserWarning, match=r"wte\.weight.*missing"):
         load_hf_bytes(json.dumps(CONFIG), [])
     inst = load_hf(folder[0])
-    with pytest.raises(ValueError, match="row 0 is empty|a row of shape"):
+    with pytest.raises(ValueError, match=r"row 0 is empty|a row of shape"):
         generate(inst, [[]], 1)
     with pytest.raises(ValueError, match="negative"):
         generate(inst, [[1]], 1, temperature=-1)

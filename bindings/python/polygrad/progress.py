@@ -1,0 +1,142 @@
+"""Progress of loops: training, generation, downloads.
+
+The display is tqdm's where tqdm is installed, a line of text else. It goes to the standard error,
+and nowhere if that is no terminal.
+
+>>> from polygrad.progress import track
+>>> for epoch in track(range(3), "training", unit="epochs"):
+...     pass
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+__all__ = ["track", "trange"]
+
+# The line of text is written again after as many seconds.
+_PAUSE = 0.2
+
+
+class track(Generic[T]):
+    """Give the items of steps one after the other and show how far and how fast.
+
+    desc stands before the display. total is the number of items; without it, it is that of steps,
+    if steps tells. show=None means: if the standard error is a terminal.
+
+    >>> loop = track([0.5, 0.25], "fit")
+    >>> for loss in loop:
+    ...     loop.set(loss=loss)
+    """
+
+    def __init__(
+        self,
+        steps: Iterable[T],
+        desc: str = "",
+        total: int | None = None,
+        unit: str = "steps",
+        show: bool | None = None,
+    ) -> None:
+        if total is None and isinstance(steps, Sized):
+            total = len(steps)
+        self.total = total
+        self._steps = steps
+        if show is None:
+            show = sys.stderr is not None and sys.stderr.isatty()
+        self._display: Any = _display(desc, total, unit) if show else None
+
+    def __len__(self) -> int:
+        if self.total is None:
+            raise TypeError("track: the number of steps is not known")
+        return self.total
+
+    def __iter__(self) -> Iterator[T]:
+        display = self._display
+        if display is None:
+            yield from self._steps
+            return
+        try:
+            for step in self._steps:
+                try:
+                    yield step
+                finally:  # a loop that is left has begun its last step
+                    display.update()
+        finally:
+            display.close()
+
+    def set(self, **values: Any) -> None:
+        """Show values beside the progress; those of tensors are computed only if they are shown.
+
+        >>> track(range(2)).set(loss=0.5, accuracy=0.9)
+        """
+        if self._display is not None:
+            shown = {name: _short(value) for name, value in values.items()}
+            self._display.set_postfix_str(", ".join(f"{k}={v}" for k, v in shown.items()))
+
+
+def trange(n: int, desc: str = "", unit: str = "steps", show: bool | None = None) -> track[int]:
+    """Return track(range(n), desc).
+
+    >>> list(trange(3))
+    [0, 1, 2]
+    """
+    return track(range(n), desc, unit=unit, show=show)
+
+
+def _short(value: Any) -> str:
+    if hasattr(value, "item"):
+        value = value.item()
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _display(desc: str, total: int | None, unit: str) -> Any:
+    try:
+        tqdm: Any = importlib.import_module("tqdm")
+    except ImportError:
+        return _Line(desc, total, unit)
+    return tqdm.tqdm(desc=desc or None, total=total, unit=f" {unit}")
+
+
+class _Line:
+    """A line of text, with the methods of tqdm's bar that are used here."""
+
+    def __init__(self, desc: str, total: int | None, unit: str) -> None:
+        self._name = f"{desc}: " if desc else ""
+        self._of = "" if total is None else f"/{total}"
+        self._unit = unit
+        self._count = 0
+        self._after = ""
+        self._width = 0
+        self._start = time.monotonic()
+        self._shown = self._start
+
+    def update(self) -> None:
+        """Count a step."""
+        self._count += 1
+        now = time.monotonic()
+        if now - self._shown > _PAUSE:
+            self._write(now, "")
+
+    def set_postfix_str(self, text: str) -> None:
+        """Show a text behind the numbers, the next time."""
+        self._after = f", {text}"
+
+    def close(self) -> None:
+        """Show the end."""
+        self._write(time.monotonic(), "\n")
+
+    def _write(self, now: float, end: str) -> None:
+        self._shown = now
+        speed = self._count / max(now - self._start, 1e-9)
+        text = (
+            f"{self._name}{self._count}{self._of} {self._unit}, {speed:.1f} a second{self._after}"
+        )
+        gap = " " * max(0, self._width - len(text))  # over what a longer line has left
+        self._width = len(text)
+        print(f"\r{text}{gap}", end=end, file=sys.stderr, flush=True)
