@@ -35,11 +35,13 @@ def made(cls: type[T], handle: int | None, source: tuple[Node, ...]) -> T:
     """Make a tensor of what the library returned; NULL raises its error."""
     if handle is None:
         fail()
-    tracked = False
+    tracked = False if source else None
     for node in source:
         if node.tracked:
             tracked = True
             break
+        if node.tracked is None:
+            tracked = None
     tensor = cls.__new__(cls)
     tensor._node = Node(handle, source, None, tracked)
     tensor.grad = None

@@ -8,7 +8,8 @@ import numpy as np
 
 from polygrad import _dlpack
 from polygrad._base import Base
-from polygrad._graph import describe, leaf
+from polygrad._graph import Node, describe, leaf
+from polygrad._live import watch
 from polygrad.dtype import DType, to_dtype
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Exchange(Base):
         """
         values = (type(self), self._data, describe(self._node)[1].name)
         # A class made of Tensor may have attributes of its own.
-        return _restore, (*values, self._node.owner is not None), getattr(self, "__dict__", None)
+        return _restore, (*values, _wish(self._node)), getattr(self, "__dict__", None)
 
     def __copy__(self) -> Self:
         """Return a tensor with memory of its own and the same values."""
@@ -142,8 +143,8 @@ class Exchange(Base):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a tensor with memory of its own and the same values."""
-        owns = self._node.owner is not None
-        made = _restore(type(self), self._data.copy(), describe(self._node)[1].name, owns)
+        name = describe(self._node)[1].name
+        made = _restore(type(self), self._data.copy(), name, _wish(self._node))
         vars_of = getattr(self, "__dict__", None)
         if vars_of:
             made.__dict__.update(vars_of)
@@ -155,10 +156,18 @@ def _on(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
     tensor = cls.__new__(cls)
     tensor._node = leaf(array, dtype)
     tensor.grad = None
+    watch(tensor)
     return tensor
 
 
-def _restore(cls: type[T], array: np.ndarray[Any, Any], dtype: str, requires_grad: bool) -> T:
+def _wish(node: Node) -> bool | None:
+    """Return what has been said about gradients of a node itself."""
+    return True if node.owner is not None else False if node.tracked is False else None
+
+
+def _restore(
+    cls: type[T], array: np.ndarray[Any, Any], dtype: str, requires_grad: bool | None
+) -> T:
     """Return the tensor that was pickled; memory that must not be written is copied."""
     tensor: Any = _on(cls, np.require(array, requirements=["C", "A", "W"]), to_dtype(dtype))
     tensor.requires_grad = requires_grad

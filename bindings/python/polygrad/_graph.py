@@ -72,7 +72,7 @@ class Node:
     data    the value as an array, of a node that has been computed or is a leaf
     origin  the lazy node that a computed one came from, for gradients
     owner   the tensor that wants the gradient with respect to this node
-    tracked whether a gradient may be asked for through this node
+    tracked whether a gradient may be asked for through this node; None if nobody has said
     known   shape and type, once somebody has asked
     shows   whether it may be a view of its only source
     memory  the computed node that has the value of this one
@@ -96,7 +96,7 @@ class Node:
         handle: int,
         source: tuple[Node, ...] = (),
         data: np.ndarray[Any, Any] | None = None,
-        tracked: bool = False,
+        tracked: bool | None = None,
     ) -> None:
         self.handle = handle
         self.source = source
@@ -234,5 +234,7 @@ def computed(
             leaf.origin = node
             leaf.tracked = True
             leaf.owner = node.owner
+        elif node.tracked is False:
+            leaf.tracked = False
         made.append(leaf)
     return made

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NONE = -(1 << 63)  # POLY_INDEX_NONE
 _LARGEST = (1 << 63) - 1
+_ALL = (slice(None),)
 _SCATTER = {
     "sum": c.POLY_REDUCE_SUM,
     "prod": c.POLY_REDUCE_PROD,
@@ -34,12 +35,24 @@ class Indexing(Base):
     __slots__ = ()
 
     def __getitem__(self, indices: Any) -> Self:
-        """Select elements by integers, slices, None, ... and tensors of integers.
+        """Select elements by integers, slices, None, ..., tensors of integers and masks.
+
+        Lists and arrays are tensors; a list that holds something else than numbers is a tuple. A
+        mask is a tensor of bool with the shape of the axes that it stands for, which become one;
+        it is computed, since the graph must know how many elements it selects. What only has
+        integers, slices, None and ... is a view: it shows what is written later.
 
         >>> t = Tensor([[1, 2, 3], [4, 5, 6]])
         >>> t[1, ::-1].tolist(), t[..., 0].tolist(), t[:, Tensor([2, 0])].tolist()
         ([6, 5, 4], [1, 4], [[3, 1], [6, 4]])
+        >>> t[t % 2 == 0].tolist(), t[:, [True, False, True]].tolist()
+        ([2, 4, 6], [[1, 3], [4, 6]])
         """
+        indices = expression(indices)
+        if all(item is Ellipsis for item in indices) and len(indices) < 2:
+            return self
+        if indices == _ALL and describe(self._node)[0]:
+            return self
         items, source = _items(indices, self)
         handle = lib.poly_index(CTX, self._node.handle, *items)
         if handle is None:
@@ -164,15 +177,26 @@ def _shape_of(tensor: Base) -> tuple[Any, int]:
     return dims(shape), len(shape)
 
 
+def expression(indices: Any) -> tuple[Any, ...]:
+    """Return an index as the tuple of its items."""
+    if isinstance(indices, list) and not all(map(_is_number, indices)):
+        return tuple(indices)
+    return indices if isinstance(indices, tuple) else (indices,)
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (int, np.integer, np.bool_))
+
+
 def _items(indices: Any, of: Base) -> tuple[tuple[Any, ...], tuple[Node, ...]]:
     """Return an index as arguments for C, and the nodes that take part."""
-    items = indices if isinstance(indices, tuple) else (indices,)
+    items = _without_masks([_as_tensor(item, of) for item in expression(indices)], of)
     kinds: list[int] = []
     numbers: list[int] = []
     tensors: list[int | None] = []
     source = [of._node]
     for item in items:
-        kind, values, node = _index_item(item, of)
+        kind, values, node = _index_item(item)
         kinds.append(kind)
         numbers += values
         tensors.append(node.handle if node else None)
@@ -188,12 +212,53 @@ def _items(indices: Any, of: Base) -> tuple[tuple[Any, ...], tuple[Node, ...]]:
     return arrays, tuple(source)
 
 
+def _as_tensor(item: Any, of: Any) -> Any:
+    """Return lists and arrays as tensors, other items as they are."""
+    if isinstance(item, (list, tuple, np.ndarray)):
+        # An empty list says nothing of its type.
+        return type(of)(item, dtype=None if len(item) else dtypes.default_int)
+    return item
+
+
+def _axes(item: Any) -> int:
+    """Return how many axes an item of an index stands for; those of ... are left over."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, Base):
+        shape, dtype = describe(item._node)
+        return len(shape) if dtype is dtypes.bool else 1
+    return 1
+
+
+def _without_masks(items: list[Any], of: Base) -> list[Any]:
+    """Return an index with the positions where masks hold instead of the masks."""
+    result: list[Any] = []
+    shape = describe(of._node)[0]
+    for i, item in enumerate(items):
+        if not isinstance(item, Base) or describe(item._node)[1] is not dtypes.bool:
+            result.append(item)
+            continue
+        mask: Any = item
+        axis = sum(map(_axes, items[:i]))
+        if any(other is Ellipsis for other in items[:i]):
+            axis = len(shape) - sum(map(_axes, items[i:]))
+        n = len(mask.shape)
+        if n == 0 or mask.shape != shape[axis : axis + n]:
+            raise IndexError(
+                f"index: a mask of shape {mask.shape}, expected that of axes "
+                f"{axis} to {axis + max(n, 1) - 1} of a tensor of shape {shape}"
+            )
+        places = mask.nonzero()
+        result += [places[:, k] for k in range(n)]
+    return result
+
+
 def _bounded(value: int) -> int:
     """Return an index, or one as good for any axis if it is too large for C."""
     return max(-_LARGEST, min(value, _LARGEST))
 
 
-def _index_item(item: Any, of: Any) -> tuple[int, tuple[int, int, int], Node | None]:
+def _index_item(item: Any) -> tuple[int, tuple[int, int, int], Node | None]:
     """Return kind, numbers and tensor of one item of an index expression."""
     if isinstance(item, (bool, np.bool_)):
         raise IndexError("index: a bool is not an index, expected integers, slices, tensors")
@@ -208,9 +273,6 @@ def _index_item(item: Any, of: Any) -> tuple[int, tuple[int, int, int], Node | N
             _NONE if v is None else _bounded(index(v)) for v in (item.start, item.stop, item.step)
         )
         return c.POLY_INDEX_SLICE, bounds, None  # type: ignore[return-value]
-    if isinstance(item, (list, tuple, np.ndarray)):
-        # An empty list says nothing of its type.
-        item = type(of)(item, dtype=None if len(item) else dtypes.default_int)
     if isinstance(item, Base):
         return c.POLY_INDEX_TENSOR, (0, 0, 0), item._node
     raise IndexError(

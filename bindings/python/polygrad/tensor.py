@@ -15,7 +15,7 @@ from polygrad._elementwise import Elementwise
 from polygrad._exchange import Exchange
 from polygrad._graph import CTX, Node, compute, describe, leaf
 from polygrad._hashing import Hashing
-from polygrad._indexing import Indexing
+from polygrad._indexing import Indexing, expression
 from polygrad._job import Job
 from polygrad._library import ArgumentError, ArgumentTypeError, fail, lib
 from polygrad._linalg import Linalg
@@ -46,7 +46,8 @@ class Tensor(
 ):
     """An array that is computed when its value is needed.
 
-    data is a number, a nested list, an array, another tensor, or bytes: the memory of elements. A
+    data is a number, a nested list, an array, another tensor, None for no elements, or bytes: the
+    memory of elements. A
     contiguous numpy array is used in place: the tensor and the array share memory, and so does a
     tensor of another library (see from_dlpack). Without dtype, floats become float32, integers
     int32, bools bool and bytes uint8; arrays keep their type.
@@ -107,7 +108,7 @@ class Tensor(
         data: Any = None,
         dtype: DTypeLike | None = None,
         device: str | None = None,
-        requires_grad: bool = False,
+        requires_grad: bool | None = None,
     ) -> None:
         if device is not None:
             Device.require(device)
@@ -118,14 +119,16 @@ class Tensor(
             self._node = source._node
             if requires_grad:
                 self._node = source.clone()._node
+            elif requires_grad is False:
+                self._node = source.detach()._node
         elif isinstance(data, (list, tuple)) and _has_tensors(data):
             joined = join("poly_stack", [_as_tensor(item) for item in data], 0)
             self._node = (joined if kind is None else joined.cast(kind))._node
         else:
             self._node = _leaf_of(data, kind)
         _live.watch(self)
-        if requires_grad:
-            self.requires_grad = True
+        if requires_grad or (requires_grad is False and self._node.tracked is not False):
+            self.requires_grad = requires_grad
 
     # What it is
 
@@ -219,6 +222,16 @@ class Tensor(
 
     # Values
 
+    @property
+    def is_realized(self) -> bool:
+        """Whether the tensor has been computed: its values, or those it is a view of, are there.
+
+        >>> x = Tensor([1.0, 2.0])
+        >>> x.is_realized, x[1:].is_realized, (x + 1).is_realized, (x + 1).realize().is_realized
+        (True, True, False, True)
+        """
+        return self._node.data is not None or _views.find_memory(self).data is not None
+
     def realize(self, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
         """Compute this tensor (and others with it) and return it.
 
@@ -306,6 +319,8 @@ class Tensor(
     def clone(self) -> Tensor:
         """Return a copy with memory of its own, which requires a gradient if self does.
 
+        The gradient, if there is one, is copied too.
+
         >>> a = Tensor([1.0])
         >>> b = a.clone()
         >>> b._data[0] = 5
@@ -317,6 +332,8 @@ class Tensor(
             return self.contiguous()
         copy = _of(leaf(node.data.copy(), self.dtype))
         copy.requires_grad = node.tracked
+        if self.grad is not None:
+            copy.grad = self.grad.clone()
         return copy
 
     # Devices
@@ -391,10 +408,20 @@ class Tensor(
         return x
 
     def replace(self, x: Tensor) -> Tensor:
-        """Let the tensor stand for what x stands for."""
+        """Let the tensor stand for what x stands for; whether it requires a gradient stays.
+
+        >>> w = Tensor([1.0], requires_grad=True)
+        >>> w.replace(Tensor([2.0])).requires_grad, w.tolist()
+        (True, [2.0])
+        """
+        if not isinstance(x, Tensor):
+            raise TypeError(f"replace: x: a {type(x).__name__}, expected a tensor")
+        owner = self._node.owner
         _trace.keep(self)
         self._node = x._node
         _live.watch(self)
+        if owner is not None and owner() is self and not x._node.tracked:
+            self.requires_grad = True
         return self
 
     def __setitem__(self, indices: Any, value: Any) -> None:
@@ -423,7 +450,7 @@ class Tensor(
             return
         if isinstance(value, Tensor):
             value = value.numpy()
-        indices = _numpy_index(indices)
+        indices = _numpy_index(expression(indices))
         if not alone:
             _views.keep_readers((base,))
         array = self._node.data
@@ -495,17 +522,25 @@ class Tensor(
     # Gradients
 
     @property
-    def requires_grad(self) -> bool:
-        """Whether backward gives this tensor, or one that it was computed from, a gradient."""
+    def requires_grad(self) -> bool | None:
+        """Whether backward gives this tensor, or one that it was computed from, a gradient.
+
+        None means that nobody has said: an optimizer makes it True, and leaves alone what is
+        False.
+
+        >>> x, w = Tensor([1.0]), Tensor([1.0], requires_grad=True)
+        >>> x.requires_grad, w.requires_grad, (x * w).requires_grad, w.detach().requires_grad
+        (None, True, True, False)
+        """
         return self._node.tracked
 
     @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def requires_grad(self, value: bool | None) -> None:
         node = self._node
         if not value:
             for n in (node, _autograd.lazy(node)):
                 n.owner = None
-                n.tracked = any(s.tracked for s in n.source)
+                n.tracked = (n.tracked and any(s.tracked for s in n.source)) or value
             node.tracked = _autograd.lazy(node).tracked
             return
         shape, dtype = describe(node)
@@ -521,7 +556,7 @@ class Tensor(
             n.owner = weakref.ref(self)
             n.tracked = True
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: bool | None = True) -> Tensor:
         """Set requires_grad and return the tensor."""
         self.requires_grad = requires_grad
         return self
@@ -529,8 +564,9 @@ class Tensor(
     def backward(self, gradient: Tensor | None = None) -> Tensor:
         """Compute the gradients of this tensor for all tensors that require one.
 
-        They are added to .grad. A tensor that is not a scalar needs the gradient of whatever
-        follows it, of its own shape. Gradients can be differentiated again.
+        They are added to .grad. Tensors on the way from those to this one, if they still exist,
+        get theirs too. A tensor that is not a scalar needs the gradient of whatever follows it, of
+        its own shape. Gradients can be differentiated again.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> loss = (x ** 3).sum().backward()
@@ -539,26 +575,30 @@ class Tensor(
         """
         root = self._node
         if gradient is None and self.numel() != 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"backward: the tensor has shape {self.shape}, expected one element or a gradient"
             )
         targets, below = _autograd.owners(root)
         if not targets:
             raise RuntimeError("backward: no tensor that this one depends on requires a gradient")
-        seed = self._seed(gradient)
-        found = []
-        for node, grad in zip(targets, _autograd.differentiate(root, seed, targets)):
+        wanted: dict[Node, dict[int, Tensor]] = {}
+        for node in targets:
             owner = None if node.owner is None else node.owner()
-            if owner is None or grad is None:
+            wanted[node] = {} if owner is None else {id(owner): owner}
+        # What somebody still holds of the way: it gets its gradient too, and is computed with it,
+        # else it would have to be computed again before an optimizer changes the parameters.
+        held: Any = [t for t in _live.lazy() if t._node in below and t._node is not root]
+        for tensor in held:
+            wanted.setdefault(tensor._node, {})[id(tensor)] = tensor
+        found = []
+        grads = _autograd.differentiate(root, self._seed(gradient), list(wanted))
+        for node, grad in zip(wanted, grads):
+            if grad is None:
                 continue
-            tensor = _of(grad)
-            if owner.grad is not None:
-                tensor = owner.grad + tensor
-            found.append((owner, tensor))
+            for owner in wanted[node].values():
+                tensor = _of(grad)
+                found.append((owner, tensor if owner.grad is None else owner.grad + tensor))
         if not _trace.active():
-            # What somebody still holds of the way is computed with it: else it would have to be
-            # computed again before an optimizer changes the parameters.
-            held: Any = [t for t in _live.lazy() if t._node in below]
             self.realize(*(tensor for _, tensor in found), *held)
         for owner, tensor in found:
             _trace.keep_gradient(owner)
@@ -573,13 +613,18 @@ class Tensor(
     ) -> list[Tensor]:
         """Return the gradients of this tensor with respect to targets, as lazy tensors.
 
-        gradient is that of whatever follows this tensor. Targets that the tensor does not depend
-        on are an error, or with materialize_grads have gradients of zeros.
+        gradient is that of whatever follows this tensor, of its shape; one element needs none.
+        Targets that the tensor does not depend on are an error, or with materialize_grads have
+        gradients of zeros.
 
         >>> x = Tensor([1.0, 2.0])
         >>> (x ** 3).sum().gradient(x)[0].tolist()
         [3.0, 12.0]
         """
+        if gradient is None and self.numel() != 1:
+            raise ArgumentError(
+                f"gradient: the tensor has shape {self.shape}, expected one element or a gradient"
+            )
         seed = self._seed(gradient)
         nodes = [t._node for t in targets]
         grads = _autograd.differentiate(self._node, seed, nodes, everywhere=True)
@@ -663,8 +708,8 @@ def _numpy_index(indices: Any) -> Any:
     """Return an index expression with arrays instead of tensors."""
     if isinstance(indices, Tensor):
         return indices.numpy()
-    if isinstance(indices, tuple):
-        return tuple(map(_numpy_index, indices))
+    if isinstance(indices, (tuple, list)):
+        return type(indices)(map(_numpy_index, indices))
     return indices
 
 
@@ -690,7 +735,7 @@ def _as_tensor(item: Any) -> Tensor:
 def _leaf_of(data: Any, kind: DType | None) -> Node:
     """Make a leaf of numbers, in place where that is possible."""
     if data is None:
-        raise TypeError("Tensor: data is None, expected numbers")
+        data = []
     if isinstance(data, (bytes, bytearray)):
         given = kind or dtypes.uint8
         return leaf(np.frombuffer(data, given.storage).copy(), given)

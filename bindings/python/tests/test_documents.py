@@ -186,7 +186,7 @@ def test_random_construction_and_facts() -> None:
     assert Tensor(3.5).item() == 3.5
     assert Tensor([[1.0, 2.0]]).tolist() == [[1.0, 2.0]]
     assert isinstance(Device.cuda_available(), bool)
-    assert x().requires_grad is False
+    assert not x().requires_grad
     assert x().grad is None
 
 

@@ -202,3 +202,90 @@ def test_setitem_keeps_gradients() -> None:
     z.sum().backward()
     assert z.tolist() == [[0.0, 1.0], [0.0, 2.0]]
     assert x.grad.tolist() == [13.0, 1.0, 0.0]
+
+
+# Masks and lists
+
+CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+MASKS: dict[str, Any] = {
+    "of all axes": lambda x, like: x[x > 5],
+    "of the first axes": lambda x, like: x[like(CUBE[:, :, 0] > 3)],
+    "of a later axis": lambda x, like: x[0, like([True, False, True]), ::-1],
+    "after ...": lambda x, like: x[..., like([True, False, True, True])],
+    "of the last axes": lambda x, like: x[..., like(CUBE[0] > 3)],
+    "with slices": lambda x, like: x[like(CUBE[:, :, 0] > 3), 1:3],
+    "list": lambda x, like: x[:, [True, False, True]],
+    "nothing": lambda x, like: x[x > 100],
+    "everything": lambda x, like: x[x > -1],
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks(name: str) -> None:
+    select = MASKS[name]
+    x = Tensor(CUBE.copy(), requires_grad=True)
+    selected = select(x, Tensor)
+    np.testing.assert_array_equal(selected.numpy(), select(CUBE, np.array))
+    (selected * selected).sum().backward()
+    want = np.zeros(24, dtype=np.float32)
+    chosen = select(CUBE, np.array).reshape(-1).astype(int)
+    want[chosen] = 2 * chosen
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy().reshape(-1), want)
+
+
+def test_masks_replace() -> None:
+    x = Tensor(CUBE.copy(), requires_grad=True)
+    y = x * 1
+    y[x > 5] = 0
+    np.testing.assert_array_equal(y.numpy(), np.where(CUBE > 5, 0, CUBE))
+    y.sum().backward()
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), CUBE <= 5)
+    z = Tensor(CUBE.copy())
+    z[z[:, :, 0] > 3] = Tensor([1.0, 2.0, 3.0, 4.0])
+    want = CUBE.copy()
+    want[want[:, :, 0] > 3] = [1, 2, 3, 4]
+    np.testing.assert_array_equal(z.numpy(), want)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda x: x[Tensor([True])],
+        lambda x: x[True],
+        lambda x: x[Tensor(True)],
+        lambda x: x[x[:, :2] > 0],
+        lambda x: x[..., Tensor([True, False])],
+        lambda x: x[1.5],
+        lambda x: x["a"],
+        lambda x: x[Tensor([1.5])],
+        lambda x: x[2],
+        lambda x: x[:, -4],
+        lambda x: x[0, 0, 0, 0],
+        lambda x: x[..., ...],
+        lambda x: Tensor(1.0)[:],
+    ],
+)
+def test_bad_indices(index: Any) -> None:
+    with pytest.raises(IndexError):
+        index(Tensor(CUBE.copy()))
+    with pytest.raises(ValueError, match="step 0"):
+        Tensor(CUBE.copy())[::0]
+
+
+def test_lists_of_other_things_are_tuples() -> None:
+    x = Tensor(CUBE.copy())
+    np.testing.assert_array_equal(x[[slice(None), [1, 2]]].numpy(), CUBE[:, [1, 2]])
+    np.testing.assert_array_equal(x[[[0, 1], [0, 1]]].numpy(), CUBE[[0, 1], [0, 1]])
+    np.testing.assert_array_equal(x[[1, 0]].numpy(), CUBE[[1, 0]])
+    assert x[[]].shape == (0, 3, 4)
+    x[[[0, 1], [0, 1]]] = -1
+    want = CUBE.copy()
+    want[[0, 1], [0, 1]] = -1
+    np.testing.assert_array_equal(x.numpy(), want)
+
+
+def test_what_selects_everything_is_the_tensor() -> None:
+    x = Tensor(CUBE.copy())
+    assert x[...] is x[:] is x[()] is x

@@ -227,7 +227,8 @@ def test_errors(case: dict[str, Any]) -> None:
 
 # Methods that are no operation with a value of its own; other tests are about them.
 NOT_OPERATIONS = {
-    "what a tensor is": "device dtype element_size is_floating_point nbytes ndim numel shape size",
+    "what a tensor is": "device dtype element_size is_floating_point is_realized nbytes ndim numel "
+    "shape size",
     "values": "data item numpy realize realize_async tolist",
     "memory": "assign cpu cuda empty empty_like from_blob from_dlpack from_numpy from_url replace to to_",
     "names of others": "const_like pad_to sequential short shrink_to",

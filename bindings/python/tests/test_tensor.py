@@ -18,6 +18,7 @@ from numeric import RNG, check_gradient, close
 from polygrad import Device, Tensor, dtypes
 from polygrad._graph import CTX, release_dead
 from polygrad._library import lib
+from polygrad.nn import SGD
 
 
 def test_from_data():
@@ -41,9 +42,7 @@ def test_from_data():
     assert Tensor(np.arange(6).reshape(2, 3).T).tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-@pytest.mark.parametrize(
-    "data", [None, "text", [1, [2, 3]], [object()], np.array([1 + 2j]), {1: 2}]
-)
+@pytest.mark.parametrize("data", ["text", [1, [2, 3]], [object()], np.array([1 + 2j]), {1: 2}])
 def test_bad_data(data):
     with pytest.raises((TypeError, ValueError)):
         Tensor(data)
@@ -175,7 +174,7 @@ def test_properties():
     assert t.is_floating_point()
     assert not Tensor([1]).is_floating_point()
     assert t.grad is None
-    assert t.requires_grad is False
+    assert t.requires_grad is None
     assert "shape=(2, 3, 4)" in repr(t)
     assert float(Tensor(2.5)) == 2.5
     assert int(Tensor([3])) == 3
@@ -672,3 +671,104 @@ def test_random_integers_of_any_function():
             Tensor.uniform(2, low=low, high=high, dtype="int32")
     with pytest.raises(TypeError, match="floating"):
         Tensor.rand(2, dtype="int32")
+
+
+# Whether gradients are wanted
+
+
+def test_requires_grad_is_none_until_somebody_says():
+    a, b = Tensor([1.0]), Tensor([1.0], requires_grad=False)
+    w = Tensor([1.0], requires_grad=True)
+    assert (a.requires_grad, b.requires_grad, w.requires_grad) == (None, False, True)
+    assert ((a + b).requires_grad, (b + b).requires_grad, (a + w).requires_grad) == (
+        None,
+        False,
+        True,
+    )
+    assert (a + b).realize().requires_grad is None
+    assert (b * 2).realize().requires_grad is False
+    assert Tensor(w, requires_grad=False).requires_grad is False
+    assert w.requires_grad is True
+    w.requires_grad = None
+    assert w.requires_grad is None
+    for tensor in (a, b, Tensor([1.0], requires_grad=True)):
+        again = pickle.loads(pickle.dumps(tensor))
+        assert again.requires_grad is copy.copy(tensor).requires_grad is tensor.requires_grad
+
+
+def test_optimizers_train_what_is_not_excluded():
+    a, b = Tensor([1.0]), Tensor([1.0], requires_grad=False)
+    optimizer = SGD([a, b], lr=0.5)
+    assert (a.requires_grad, b.requires_grad) == (True, False)
+    (a * b).sum().backward()
+    optimizer.step()
+    assert (a.item(), b.item(), b.grad) == (0.5, 1, None)
+    with pytest.raises(ValueError, match="params is empty"):
+        SGD([b])
+
+
+def test_replace_keeps_requires_grad():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    assert w.replace(Tensor.ones(2).contiguous()) is w
+    assert w.requires_grad
+    (w * 3).sum().backward()
+    assert w.grad.tolist() == [3, 3]
+    x = Tensor([1.0])
+    x.replace(w * 2)
+    x.sum().backward()
+    assert w.grad.tolist() == [5, 5]
+    with pytest.raises(TypeError, match="replace: x: a list"):
+        w.replace([1.0, 2.0])
+
+
+def test_tensors_on_the_way_get_gradients():
+    a = Tensor([3.0], requires_grad=True)
+    x = RNG.standard_normal((5, 2)).astype(np.float32)
+    wide = a.expand(10)
+    other = wide * 2
+    del other
+    kept = wide.reshape(5, 2)
+    (kept * Tensor(x)).sum().backward()
+    close(wide.grad.numpy(), x.reshape(10))
+    close(kept.grad.numpy(), x)
+    close(a.grad.numpy(), [x.sum()])
+    assert wide.is_realized
+    untracked = Tensor([1.0]) * 2
+    (untracked * a).sum().backward()
+    assert untracked.grad is None
+
+
+def test_clones_have_gradients():
+    a = Tensor([1.0, 2.0], requires_grad=True)
+    (a * a).sum().backward()
+    b = a.clone()
+    assert b.requires_grad
+    assert b.grad.tolist() == a.grad.tolist()
+    b.grad.assign(0)
+    assert a.grad.tolist() == [2, 4]
+
+
+def test_gradients_of_several_elements_need_their_own():
+    x = Tensor([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"gradient: the tensor has shape \(2,\)"):
+        (x * x).gradient(x)
+    (grad,) = (x * x).gradient(x, gradient=Tensor([1.0, 10.0]))
+    assert grad.tolist() == [2, 40]
+
+
+def test_is_realized():
+    t = Tensor.arange(4) + 1
+    view = t[1:]
+    assert not t.is_realized
+    assert not view.is_realized
+    t.realize()
+    assert t.is_realized
+    assert view.is_realized
+    assert not (view + 1).is_realized
+    assert Tensor([1]).is_realized
+
+
+def test_tensors_of_nothing():
+    for tensor in (Tensor(), Tensor(None), Tensor([])):
+        assert (tensor.shape, tensor.dtype) == ((0,), dtypes.float32)
+    assert Tensor(None, dtype="int32").dtype == dtypes.int32

@@ -61,8 +61,11 @@ class Optimizer:
         for i, p in enumerate(given):
             if not isinstance(p, Tensor):
                 raise TypeError(f"{name}: params[{i}]: a {type(p).__name__}, expected a tensor")
-        self.params = [p for p in given if dtypes.is_float(p.dtype)]
-        self.buffers = [p for p in given if not dtypes.is_float(p.dtype)]
+        self.buffers = [
+            p for p in given if p.requires_grad is False or not dtypes.is_float(p.dtype)
+        ]
+        left = set(map(id, self.buffers))
+        self.params = [p for p in given if id(p) not in left]
         if not self.params:
             raise ValueError(f"{name}: params is empty, expected tensors of floating types")
         for param in self.params:
