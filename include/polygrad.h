@@ -1960,8 +1960,10 @@ POLY_API PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch);
 /* Files of tensors                                                         */
 /* ======================================================================== */
 /* Files in which models are kept, as they come: safetensors (one file, a folder
- * of shards, or their index model.safetensors.index.json) and GGUF (versions 2
- * and 3). A file is mapped into memory: opening one costs little whatever its
+ * of shards, or their index model.safetensors.index.json), GGUF (versions 2 and
+ * 3) and what torch.save of PyTorch wrote, in each of its formats. Of Python's
+ * pickles, only what tensors need is understood; any other global is refused by
+ * its name. A file is mapped into memory: opening one costs little whatever its
  * size, and nothing is copied before it is used. What is written into its
  * memory stays in this process; the file itself is never changed. It must not be
  * made shorter while it is open. A damaged or hostile file is an error that
@@ -1976,7 +1978,8 @@ typedef enum PolyFileFormat {
   POLY_FILE_AUTO = 0,
   POLY_FILE_SAFETENSORS = 1,
   POLY_FILE_GGUF = 2,
-  POLY_FILE_RAW = 3
+  POLY_FILE_TORCH = 3,
+  POLY_FILE_RAW = 4
 } PolyFileFormat;
 
 /* Opens a file or, for safetensors, a folder or an index of shards. NULL on
@@ -2020,8 +2023,9 @@ POLY_API int poly_file_quant(PolyFile *file, int i);
 POLY_API void *poly_file_data(PolyFile *file, int i, int64_t *len_out);
 
 /* What the file says besides its tensors, as JSON: the metadata of safetensors,
- * an object of strings or null; the metadata of GGUF, an object. Integers have no
- * fraction, other numbers have one or an exponent. What JSON lacks is an object
+ * an object of strings or null; the metadata of GGUF, an object; of a file of
+ * PyTorch what was saved, with tensors by their number. Integers have no fraction,
+ * other numbers have one or an exponent. What JSON lacks is an object
  * with one key: {"$float": "nan"}, "inf" or "-inf"; {"$int": "digits"} for more
  * than 53 bits; {"$bytes": base64} for texts that are no UTF-8; {"$tuple": [...]};
  * {"$tensor": i}; {"$dict": [[key, value], ...]} for keys that are no strings.

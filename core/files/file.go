@@ -21,12 +21,13 @@ const (
 	Auto Format = iota
 	Safetensors
 	GGUF
+	Torch
 	// Raw is any file, as one tensor of bytes without a name.
 	Raw
 	numFormats
 )
 
-var formatNames = [numFormats]string{"auto", "safetensors", "gguf", "raw"}
+var formatNames = [numFormats]string{"auto", "safetensors", "gguf", "torch", "raw"}
 
 func (f Format) String() string {
 	if f < numFormats {
@@ -46,7 +47,7 @@ type File struct {
 	// Tensors are the tensors in the order in which the file lists them. Their memory is the file's.
 	Tensors []*Tensor
 	// Value is what else the file says: of a safetensors file its metadata, a *Dict of strings, or nil; of a GGUF file its
-	// metadata, a *Dict.
+	// metadata, a *Dict; of a file of PyTorch what was saved, in which *Tensor stands where tensors were.
 	Value Value
 	// Size is the number of bytes of the file, of all shards together.
 	Size int64
@@ -195,12 +196,14 @@ func (f *File) read(data []byte, owned bool) error {
 func (f *File) parse(data []byte) error {
 	if f.Format == Auto {
 		if f.Format = formatOf(data); f.Format == Auto {
-			return fmt.Errorf("%d bytes that begin with %s are no safetensors or GGUF file", len(data), quote(data[:min(len(data), 8)]))
+			return fmt.Errorf("%d bytes that begin with %s are no safetensors, GGUF or PyTorch file", len(data), quote(data[:min(len(data), 8)]))
 		}
 	}
 	switch f.Format {
 	case GGUF:
 		return f.parseGGUF(data)
+	case Torch:
+		return f.parseTorch(data)
 	case Raw:
 		return f.add(&Tensor{Type: "U8", DType: uop.Uint8, Shape: []int64{int64(len(data))}, Data: data})
 	}
@@ -212,6 +215,8 @@ func formatOf(data []byte) Format {
 	switch {
 	case bytes.HasPrefix(data, []byte(ggufMagic)):
 		return GGUF
+	case isTorch(data):
+		return Torch
 	case len(data) > safeLength && data[safeLength] == '{':
 		return Safetensors
 	}

@@ -19,14 +19,6 @@ func safeFile(header string, n int) []byte {
 	return append(append(out, header...), make([]byte, n)...)
 }
 
-func raw[T any](v ...T) []byte {
-	b, err := binary.Append(nil, binary.LittleEndian, v)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
 // Numbers of every type that files have become the float32 nearest to them.
 func TestEveryTypeBecomesFloat32(t *testing.T) {
 	inf := float32(math.Inf(1))

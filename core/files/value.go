@@ -23,7 +23,7 @@ type Dict struct {
 }
 
 // NewDict is an empty map.
-func NewDict() *Dict { return &Dict{place: map[Value]int{}} }
+func NewDict() *Dict { return &Dict{} }
 
 // Len is the number of keys.
 func (d *Dict) Len() int { return len(d.keys) }
@@ -42,6 +42,9 @@ func (d *Dict) Set(key, v Value) {
 	if i, ok := d.place[key]; ok {
 		d.values[i] = v
 		return
+	}
+	if d.place == nil {
+		d.place = map[Value]int{}
 	}
 	d.place[key] = len(d.keys)
 	d.keys, d.values = append(d.keys, key), append(d.values, v)

@@ -30,6 +30,7 @@ class OpenFile:
 
     def __init__(self, source: Source, kind: int, name: str) -> None:
         self.handle: int | None = None
+        self._made: dict[int, Tensor] = {}
         if isinstance(source, (bytes, Tensor)):
             data = _contents(source, name)
             self.handle = lib.poly_file_read(pointer(data), data.nbytes, kind)
@@ -98,7 +99,9 @@ class OpenFile:
             return found
         ((key, value),) = found.items()
         if key == "$tensor":
-            return self.tensor(value)
+            if value not in self._made:
+                self._made[value] = self.tensor(value)
+            return self._made[value]
         return _SPECIAL[key](value) if key in _SPECIAL else found
 
 
@@ -175,7 +178,8 @@ def save(
     return made
 
 
-SAFETENSORS, GGUF, RAW = c.POLY_FILE_SAFETENSORS, c.POLY_FILE_GGUF, c.POLY_FILE_RAW
+SAFETENSORS, GGUF = c.POLY_FILE_SAFETENSORS, c.POLY_FILE_GGUF
+TORCH, RAW = c.POLY_FILE_TORCH, c.POLY_FILE_RAW
 
 
 def dequantize(blocks: Tensor, n: int, kind: int) -> Tensor:

@@ -1,12 +1,18 @@
 """Model files: written here by hand or by their own packages, and read by the library."""
 
+import collections
+import contextlib
 import gc
+import io
 import json
 import os
+import pickle
 import struct
 import subprocess
 import sys
 import tempfile
+import types
+import zipfile
 from pathlib import Path
 
 import gguf
@@ -22,6 +28,7 @@ from polygrad.nn.state import (
     safe_load,
     safe_load_metadata,
     safe_save,
+    torch_load,
 )
 
 ALL = [d for d in dtypes.all if d.numpy is not None]
@@ -344,3 +351,171 @@ def test_files_of_the_gguf_package(folder):
     np.testing.assert_array_equal(tensors["w"].numpy(), numbers)
     np.testing.assert_allclose(tensors["Q8_0"].numpy(), numbers, atol=0.02)
     np.testing.assert_allclose(tensors["Q4_0"].numpy(), numbers, atol=0.4)
+
+
+# PyTorch
+
+
+class Storage(tuple):
+    """A storage as torch pickles it: (class, key, array)."""
+
+
+@contextlib.contextmanager
+def torch_of_straw():
+    """Yield modules that are named as torch's, for pickles that name what is in them."""
+
+    def module(name, **members):
+        made = types.ModuleType(name)
+        for key, value in members.items():
+            value.__module__, value.__qualname__ = name, key
+            setattr(made, key, value)
+        return made
+
+    storages = {n: type(n, (), {}) for n in STORAGES.values()}
+    rebuild = {"_rebuild_tensor_v2": lambda *_: None, "_rebuild_parameter": lambda *_: None}
+    modules = {
+        "torch": module("torch", **storages),
+        "torch._utils": module("torch._utils", **rebuild),
+    }
+    sys.modules.update(modules)
+    try:
+        yield modules
+    finally:
+        for name in modules:
+            del sys.modules[name]
+
+
+STORAGES = {
+    "float64": "DoubleStorage",
+    "float32": "FloatStorage",
+    "float16": "HalfStorage",
+    "int64": "LongStorage",
+    "int32": "IntStorage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "uint8": "ByteStorage",
+    "bool": "BoolStorage",
+}
+
+
+class View:
+    """A tensor to be pickled: an array, which is a view of another one."""
+
+    def __init__(self, array, base=None, parameter=False):
+        self.array, self.base, self.parameter = array, array if base is None else base, parameter
+
+
+class Pickler(pickle.Pickler):
+    """Pickles arrays in Views as torch pickles tensors."""
+
+    def __init__(self, file, modules, protocol, legacy):
+        super().__init__(file, protocol)
+        self.modules, self.legacy, self.storages = modules, legacy, []
+
+    def persistent_id(self, x):
+        if not isinstance(x, Storage):
+            return None
+        base = x[0]
+        keys = [i for i, known in enumerate(self.storages) if known is base]
+        if not keys:
+            self.storages.append(base)
+        key = str(keys[0] if keys else len(self.storages) - 1)
+        kind = getattr(self.modules["torch"], STORAGES[base.dtype.name])
+        found = ("storage", kind, key, "cpu", base.size)
+        return (*found, None) if self.legacy else found
+
+    def reducer_override(self, x):
+        if not isinstance(x, View):
+            return NotImplemented
+        utils, array, base = self.modules["torch._utils"], x.array, x.base
+        if x.parameter:
+            args = (View(array, base), True, collections.OrderedDict())
+            return utils._rebuild_parameter, args
+        start = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        strides = tuple(s // array.itemsize for s in array.strides)
+        place = (Storage((base,)), start // array.itemsize, array.shape, strides)
+        return utils._rebuild_tensor_v2, (*place, False, collections.OrderedDict())
+
+
+def torch_zip(path, value, protocol=2, compression=zipfile.ZIP_STORED):
+    with torch_of_straw() as modules:
+        out = io.BytesIO()
+        pickler = Pickler(out, modules, protocol, legacy=False)
+        pickler.dump(value)
+    with zipfile.ZipFile(path, "w", compression) as z:
+        z.writestr("archive/data.pkl", out.getvalue())
+        z.writestr("archive/byteorder", "little")
+        for i, base in enumerate(pickler.storages):
+            z.writestr(f"archive/data/{i}", base.tobytes())
+        z.writestr("archive/version", "3\n")
+
+
+def torch_legacy(path, value, protocol=2):
+    with torch_of_straw() as modules, open(path, "wb") as f:
+        for header in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+            pickle.dump(header, f, protocol=2)
+        pickler = Pickler(f, modules, protocol, legacy=True)
+        pickler.dump(value)
+        pickle.dump([str(i) for i in range(len(pickler.storages))], f, protocol=2)
+        for base in pickler.storages:
+            f.write(struct.pack("<q", base.size) + base.tobytes())
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("write", [torch_zip, torch_legacy])
+def test_torch_files(folder, write, protocol):
+    base = np.arange(24, dtype=np.float32)
+    views = {
+        "base": base.reshape(4, 6),
+        "t": base.reshape(4, 6).T,
+        "part": base.reshape(4, 6)[1:3, 2:5],
+        "permuted": base.reshape(2, 3, 4).transpose(2, 0, 1),
+        "scalar": base[7:8].reshape(()),
+        "repeated": np.broadcast_to(base[:3], (5, 3)),
+        "empty": base[:0].reshape(0, 3),
+    }
+    arrays = {d.name: array_of(d) for d in ALL if d.name in STORAGES}
+    state = collections.OrderedDict((k, View(v, base)) for k, v in views.items())
+    state.update((k, View(v)) for k, v in arrays.items())
+    state._metadata = collections.OrderedDict({"": {"version": 1}})
+    plain = {
+        "epoch": 3, "lr": 1e-3, "betas": (0.9, 0.999), "none": None, "yes": True, "text": "ä\0\n",
+        "bytes": b"\x00\xff", "list": [[1], {}], 0: {"step": -(2**40)}, "big": 2**100, 2.5: "float",
+    }  # fmt: skip
+    parameter = View(np.ones(3, np.float32), parameter=True)
+    write(folder / "a.pth", {"model": state, "weight": parameter, **plain}, protocol)
+    loaded = torch_load(folder / "a.pth")
+    model = loaded.pop("model")
+    assert loaded.pop("weight").tolist() == [1, 1, 1]
+    assert loaded == plain
+    assert list(model) == list(state)
+    for name, array in {**views, **arrays}.items():
+        assert model[name].numpy().dtype == array.dtype
+        np.testing.assert_array_equal(model[name].numpy(), array, err_msg=name)
+    before = (folder / "a.pth").read_bytes()
+    model["base"].assign(model["base"] * 0)
+    assert (folder / "a.pth").read_bytes() == before
+
+
+def test_compressed_torch_files(folder):
+    numbers = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    torch_zip(folder / "a.pth", {"w": View(numbers)}, compression=zipfile.ZIP_DEFLATED)
+    np.testing.assert_array_equal(torch_load(folder / "a.pth")["w"].numpy(), numbers)
+    torch_zip(folder / "b.pth", {"w": View(np.zeros(4 << 20, np.float32))}, 2, zipfile.ZIP_DEFLATED)
+    with pytest.raises(ValueError, match=r"data/0.*bytes would become 16777216"):
+        torch_load(folder / "b.pth")
+
+
+class Evil:
+    def __reduce__(self):
+        return os.mkdir, ("polygrad-was-here",)
+
+
+@pytest.mark.parametrize("write", [torch_zip, torch_legacy])
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_code_in_pickles_is_not_run(folder, write, protocol, monkeypatch):
+    monkeypatch.chdir(folder)
+    write(folder / "a.pth", {"w": View(np.ones(2, np.float32)), "x": Evil()}, protocol)
+    with pytest.raises(ValueError, match=r"a\.pth.*byte \d+ of the pickle.*mkdir.*refused"):
+        torch_load(folder / "a.pth")
+    assert os.listdir(folder) == ["a.pth"]

@@ -1,4 +1,4 @@
-"""Model files: safetensors and GGUF.
+"""Model files: safetensors, GGUF, and what PyTorch saves.
 
 A file is mapped into memory: loading it costs little whatever its size, its tensors lie on the
 mapped memory, and what is written into them stays in this process. A file must not be made
@@ -128,6 +128,21 @@ def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:
     file = OpenFile(fn, _files.GGUF, "gguf_load")
     value: dict[str, Any] = file.value()
     return value, file.tensors()
+
+
+def torch_load(fn: Source) -> Any:
+    """Return what ``torch.save`` wrote, with tensors of polygrad; PyTorch is not needed.
+
+    All formats of PyTorch are read: zip archives, and the pickles and tar archives of old
+    versions. Of pickles, numbers, texts, containers, tensors, parameters, and the types and
+    devices of PyTorch (as texts) are understood. Any other global is refused with its name, so
+    no code of a file is ever run. Maps become dicts. A tensor that is a transposed or strided
+    view gets memory of its own.
+
+    >>> state_dict = torch_load("pytorch_model.bin")  # doctest: +SKIP
+    >>> load_state_dict(model, state_dict)  # doctest: +SKIP
+    """
+    return OpenFile(fn, _files.TORCH, "torch_load").value()
 
 
 def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:

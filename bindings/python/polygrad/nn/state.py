@@ -13,6 +13,7 @@ from polygrad.nn.files import (
     safe_load,
     safe_load_metadata,
     safe_save,
+    torch_load,
 )
 from polygrad.tensor import Tensor
 
@@ -25,6 +26,7 @@ __all__ = [
     "safe_load",
     "safe_load_metadata",
     "safe_save",
+    "torch_load",
 ]
 
 
