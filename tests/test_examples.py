@@ -7,17 +7,102 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbclient
+import nbformat
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+
+
+def run_example(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run one to its end."""
+    command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "100%" in done.stderr, "a progress bar goes to its end"
+    return done
+
+
+def number(pattern: str, text: str) -> float:
+    """Return the number that the group of a pattern stands for."""
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return float(found.group(1))
 
 
 def test_digits_reaches_its_accuracy_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "digits.png"
-    command = [sys.executable, str(ROOT / "examples" / "digits.py"), "--picture", str(picture)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    last_line = done.stdout.splitlines()[-1]
-    accuracy = re.fullmatch(r"test accuracy: (\d\.\d{4})", last_line)
-    assert accuracy, last_line
-    assert float(accuracy.group(1)) >= 0.97
+    done = run_example("digits.py", "--picture", picture)
+    assert number(r"^test accuracy: (\d\.\d{4})\n\Z", done.stdout) >= 0.97
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "loss=" in done.stderr, "the progress bar shows the loss"
+
+
+def test_digits_cnn_reads_nearly_all_digits() -> None:
+    done = run_example("digits_cnn.py")
+    assert number(r"^test accuracy: (\d\.\d{4})$", done.stdout) >= 0.985
+
+
+def test_chargpt_writes_words() -> None:
+    done = run_example("chargpt.py", "--steps", 400, "--length", 300, "--temperature", 0.5)
+    assert done.stdout.startswith("You may ")
+    assert number(r"^words of the text: (\d\.\d\d)$", done.stdout) >= 0.5
+
+
+def test_chargpt_knows_other_texts(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("one two three four five six seven\n" * 50)
+    done = run_example(
+        "chargpt.py", "--text", text, "--prompt", "one", "--steps", 60, "--length", 40
+    )
+    assert done.stdout.startswith("one two three four five six")
+
+
+def test_chargpt_refuses_a_prompt_of_strange_letters() -> None:
+    command = [sys.executable, str(EXAMPLES / "chargpt.py"), "--prompt", "déjà"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--prompt: 'déjà': ['à', 'é'], expected what the text has" in done.stderr
+
+
+def test_tabular_fits_with_each_family(tmp_path: Path) -> None:
+    done = run_example("tabular.py", "--save", tmp_path)
+    names = ("plane", "mlp", "tabm", "nam")
+    fit = {n: number(rf"^{n} +R2 on held-back rows: (\d\.\d+)$", done.stdout) for n in names}
+    assert min(fit["mlp"], fit["tabm"]) > 0.92, fit
+    # Column by column a product of two cannot be had, but more than with a plane.
+    assert fit["plane"] + 0.05 < fit["nam"] < fit["mlp"], fit
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mlp.bundle", "nam.bundle", "tabm.bundle"]
+
+
+def test_finetune_profits_from_what_is_in_the_file(tmp_path: Path) -> None:
+    base = tmp_path / "base.safetensors"
+    done = run_example("finetune.py", "--base", base)
+    tuned = number(r"^fine-tuned +accuracy on \d+ digits: (\d\.\d+)$", done.stdout)
+    afresh = number(r"^afresh +accuracy on \d+ digits: (\d\.\d+)$", done.stdout)
+    assert tuned > 0.93
+    assert tuned > afresh + 0.03
+    again = run_example("finetune.py", "--base", base)
+    assert "training" not in again.stderr, "the base is trained once"
+    assert again.stdout == done.stdout
+
+
+def test_notebook_runs() -> None:
+    notebook = nbformat.read(EXAMPLES / "tour.ipynb", as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(not cell.outputs for cell in cells), "it is kept without results"
+    where = {"metadata": {"path": str(EXAMPLES)}}
+    nbclient.NotebookClient(notebook, timeout=300, resources=where).execute()
+    shown = [out for cell in cells for out in cell.outputs]
+    kinds = {kind for out in shown for kind in out.get("data", {})}
+    assert {"text/html", "image/png"} <= kinds
+    printed = "".join(out.text for out in shown if out.output_type == "stream")
+    assert number(r"loss [\d.]+ at first, ([\d.]+) at last", printed) < 0.05
+
+
+@pytest.mark.parametrize("suffix", ["py", "ipynb", "mjs"])
+def test_the_readme_lists_all(suffix: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [p.name for p in EXAMPLES.glob(f"*.{suffix}") if f"(examples/{p.name})" not in readme]
+    assert not missing
