@@ -71,22 +71,6 @@ func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 	return out, nil
 }
 
-// pairsFrom reads two numbers for each of n axes.
-func pairsFrom(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
-	if n < 0 || n > maxDims {
-		return nil, wrong(arg, "%d pairs, expected 0 to %d", n, maxDims)
-	}
-	d, err := ints(arg, p, 2*n)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]uop.Pair, n)
-	for i := range out {
-		out[i] = uop.Pair{Lo: uop.N(d[2*i]), Hi: uop.N(d[2*i+1])}
-	}
-	return out, nil
-}
-
 // args reads an array of n nodes.
 func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 	if n < 0 {

@@ -138,7 +138,7 @@ func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 		if err != nil {
 			return value{}, err
 		}
-		s, err := sizes("shape", shape, ndim)
+		s, err := c.sizes("shape", shape, ndim)
 		if err != nil {
 			return value{}, err
 		}
@@ -163,28 +163,32 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, dt)
+	u, err := beginning(b, s)
+	if err != nil {
+		return value{}, err
+	}
 	c.host[b] = hostMemory{data: data, nbytes: nbytes}
-	return value{readings: readings{u: b.Reshape(s)}, host: b}, nil
+	return value{readings: readings{u: u}, host: b}, nil
 }
 
-// elements is the number of elements of a shape from C.
+// elements is the number of elements of a shape from C, the greatest if it is symbolic.
 func elements(s uop.Shape) (int64, error) {
 	n := int64(1)
 	for i, d := range s {
-		if d.N < 0 {
-			return 0, wrong(indexed("shape", i), "%d, expected 0 or more", d.N)
+		if d.Max() < 0 {
+			return 0, wrong(indexed("shape", i), "%s, expected 0 or more", d)
 		}
 	}
 	for _, d := range s {
-		if d.N == 0 {
+		if d.Max() == 0 {
 			return 0, nil
 		}
 	}
 	for _, d := range s {
-		if n > math.MaxInt64/8/d.N {
+		if n > math.MaxInt64/8/d.Max() {
 			return 0, wrong("shape", "%s has too many elements", s)
 		}
-		n *= d.N
+		n *= d.Max()
 	}
 	return n, nil
 }
@@ -237,10 +241,14 @@ func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.u.Op != uop.DefineVar {
+	u := v.u
+	if u.Op == uop.Cast { // as a size
+		u = u.Src[0]
+	}
+	if u.Op != uop.DefineVar {
 		return nil, wrong(arg, "is a %s, expected a variable (poly_define_var)", v.u.Op)
 	}
-	return v.u, nil
+	return u, nil
 }
 
 //export go_poly_buffer_var
@@ -280,19 +288,20 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 
 // filled runs a request that needs a type and a shape.
 func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) C.uintptr_t {
-	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
+	return build(fn, ctx, func(c *context) (value, error) {
 		dt, err := dtypeOf(dtype)
 		if err != nil {
-			return nil, err
+			return value{}, err
 		}
-		s, err := sizes("shape", shape, ndim)
+		s, err := c.sizes("shape", shape, ndim)
 		if err != nil {
-			return nil, err
+			return value{}, err
 		}
 		if _, err := elements(s); err != nil {
-			return nil, err
+			return value{}, err
 		}
-		return f(g, dt, s)
+		u, err := f(c.g, dt, s)
+		return single(u), err
 	})
 }
 

@@ -14,16 +14,21 @@ import (
 
 // unary runs an operation of one tensor.
 func unary(fn string, ctx, x C.uintptr_t, op func(*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	return unaryIn(fn, ctx, x, func(_ *context, u *uop.UOp) (*uop.UOp, error) { return op(u) })
+}
+
+// unaryIn is unary for an operation with arguments that are nodes.
+func unaryIn(fn string, ctx, x C.uintptr_t, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
 		v, err := c.arg("x", uintptr(x))
 		if err != nil {
 			return value{}, err
 		}
 		if v.drop == nil {
-			u, err := op(v.u)
+			u, err := op(c, v.u)
 			return single(u), err
 		}
-		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0]) }, v)
+		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(c, us[0]) }, v)
 	})
 }
 

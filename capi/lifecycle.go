@@ -81,30 +81,34 @@ func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
 }
 
 //export go_poly_ndim
-func go_poly_ndim(ctx, x C.uintptr_t) C.int { return describe("poly_ndim", ctx, x, nil, 0, nil) }
+func go_poly_ndim(ctx, x C.uintptr_t) C.int {
+	return describe("poly_ndim", ctx, x, func(*uop.UOp) {})
+}
 
 //export go_poly_shape
 func go_poly_shape(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int) C.int {
-	return describe("poly_shape", ctx, x, dims, cap, nil)
+	return describe("poly_shape", ctx, x, func(u *uop.UOp) { writeShape(u.Shape(), dims, cap) })
 }
 
 //export go_poly_describe
 func go_poly_describe(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.int) C.int {
-	return describe("poly_describe", ctx, x, dims, cap, dtype)
+	return describe("poly_describe", ctx, x, func(u *uop.UOp) {
+		if dtype != nil {
+			*dtype = dtypeID(u.DType)
+		}
+		tellSizes(u.Shape(), dims, cap)
+	})
 }
 
-func describe(fn string, ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.int) (ndim C.int) {
+// describe tells about a tensor, and returns the number of its dimensions.
+func describe(fn string, ctx, x C.uintptr_t, tell func(u *uop.UOp)) (ndim C.int) {
 	ask(fn, ctx, func(c *context) error {
 		u, err := c.shaped("x", x)
 		if err != nil {
 			return err
 		}
-		s := u.Shape()
-		writeShape(s, dims, cap)
-		if dtype != nil {
-			*dtype = dtypeID(u.DType)
-		}
-		ndim = C.int(len(s))
+		ndim = C.int(len(u.Shape()))
+		tell(u)
 		return nil
 	}, func() { ndim = -1 })
 	return ndim

@@ -14,13 +14,13 @@ import (
 )
 
 // explicit runs an operation that names sizes or axes, on the reading of src that fits.
-func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
 		v, err := c.arg("src", uintptr(src))
 		if err != nil {
 			return value{}, err
 		}
-		u, err := op(v.reading(fits))
+		u, err := op(c, v.reading(fits))
 		return single(u), err
 	})
 }
@@ -32,7 +32,7 @@ func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintpt
 		if err != nil {
 			return value{}, err
 		}
-		s, err := sizes("dims", dims, ndim)
+		s, err := c.sizes("dims", dims, ndim)
 		if err != nil {
 			return value{}, err
 		}
@@ -48,7 +48,7 @@ func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr
 		if err != nil {
 			return value{}, err
 		}
-		s, err := sizes("dims", dims, ndim)
+		s, err := c.sizes("dims", dims, ndim)
 		if err != nil {
 			return value{}, err
 		}
@@ -59,7 +59,7 @@ func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr
 
 //export go_poly_permute
 func go_poly_permute(ctx, src C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
-	return explicit("poly_permute", ctx, src, hasNdim(ndim), func(u *uop.UOp) (*uop.UOp, error) {
+	return explicit("poly_permute", ctx, src, hasNdim(ndim), func(_ *context, u *uop.UOp) (*uop.UOp, error) {
 		order, err := axesFrom("perm", perm, max(ndim, 0))
 		if err != nil {
 			return nil, err
@@ -74,8 +74,8 @@ func hasNdim(n C.int) func(*uop.UOp) bool {
 
 //export go_poly_shrink
 func go_poly_shrink(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
-	return explicit("poly_shrink", ctx, src, hasNdim(ndim), func(u *uop.UOp) (*uop.UOp, error) {
-		ps, err := pairsFrom("pairs", pairs, ndim)
+	return explicit("poly_shrink", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
+		ps, err := c.pairs("pairs", pairs, ndim)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func go_poly_pad_value(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int, v C.d
 	return explicit("poly_pad_value", ctx, src, hasNdim(ndim), padWith(pairs, ndim, v))
 }
 
-func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(*uop.UOp) (*uop.UOp, error) {
-	return func(u *uop.UOp) (*uop.UOp, error) {
-		ps, err := pairsFrom("pairs", pairs, ndim)
+func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(c *context, u *uop.UOp) (*uop.UOp, error) {
+	return func(c *context, u *uop.UOp) (*uop.UOp, error) {
+		ps, err := c.pairs("pairs", pairs, ndim)
 		if err != nil {
 			return nil, err
 		}
@@ -155,8 +155,8 @@ func go_poly_flatten(ctx, src C.uintptr_t, first, last C.int) C.uintptr_t {
 
 //export go_poly_unflatten
 func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.int) C.uintptr_t {
-	return unary("poly_unflatten", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
-		s, err := sizes("sizes", dims, n)
+	return unaryIn("poly_unflatten", ctx, src, func(c *context, u *uop.UOp) (*uop.UOp, error) {
+		s, err := c.sizes("sizes", dims, n)
 		if err != nil {
 			return nil, err
 		}
@@ -166,15 +166,15 @@ func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.in
 
 //export go_poly_repeat
 func go_poly_repeat(ctx, src C.uintptr_t, counts *C.int64_t, n C.int) C.uintptr_t {
-	return unary("poly_repeat", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
+	return unaryIn("poly_repeat", ctx, src, func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		if n > maxDims {
 			return nil, wrong("counts", "%d numbers, expected at most %d", n, maxDims)
 		}
-		list, err := ints("counts", counts, n)
+		list, err := c.sizeList("counts", counts, n)
 		if err != nil {
 			return nil, err
 		}
-		return tensor.Repeat(u, list...)
+		return tensor.RepeatSizes(u, list)
 	})
 }
 
@@ -287,16 +287,31 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 	items := make([]tensor.Index, n)
 	for i, kind := range unsafe.Slice(kinds, n) {
 		a := unsafe.Slice(numbers, 3*n)[3*i : 3*i+3]
+		name := indexed("args", i)
 		switch kind {
 		case indexInt:
-			items[i] = tensor.At(int64(a[0]))
-		case indexSlice:
-			step := open(a[2])
-			if step == nil {
-				items[i] = tensor.Slice(open(a[0]), open(a[1]), 1)
-			} else {
-				items[i] = tensor.Slice(open(a[0]), open(a[1]), *step)
+			at, err := c.sizeOf(name, int64(a[0]))
+			if err != nil {
+				return nil, err
 			}
+			items[i] = tensor.AtSize(at)
+		case indexSlice:
+			start, err := c.open(name, a[0])
+			if err != nil {
+				return nil, err
+			}
+			stop, err := c.open(name, a[1])
+			if err != nil {
+				return nil, err
+			}
+			step := int64(1)
+			if a[2] != indexNone {
+				step = int64(a[2])
+			}
+			if isNode(step) {
+				return nil, wrong(name, "the step of a slice is symbolic, expected a number")
+			}
+			items[i] = tensor.SliceSizes(start, stop, step)
 		case indexNewAxis:
 			items[i] = tensor.NewAxis()
 		case indexEllipsis:
@@ -317,11 +332,14 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 	return items, nil
 }
 
+// indexNone is POLY_INDEX_NONE.
+const indexNone = -1 << 63
+
 // open is a bound of a slice; POLY_INDEX_NONE leaves it open.
-func open(v C.int64_t) *int64 {
-	if v == -1<<63 {
-		return nil
+func (c *context) open(arg string, v C.int64_t) (*uop.Sint, error) {
+	if v == indexNone {
+		return nil, nil
 	}
-	n := int64(v)
-	return &n
+	s, err := c.sizeOf(arg, int64(v))
+	return &s, err
 }

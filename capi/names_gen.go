@@ -47,6 +47,30 @@ func parameters(fn string) string {
 		return "ctx x"
 	case "poly_uop_substitute":
 		return "ctx root from to n"
+	case "poly_define_var":
+		return "ctx name lo hi"
+	case "poly_bind_var":
+		return "ctx var value"
+	case "poly_size_op":
+		return "ctx op a b"
+	case "poly_size_info":
+		return "ctx x lo hi value"
+	case "poly_size_unbind":
+		return "ctx x"
+	case "poly_size_of":
+		return "ctx x axis"
+	case "poly_size_n_variables":
+		return "ctx x"
+	case "poly_size_variable":
+		return "ctx x i value"
+	case "poly_size_bind":
+		return "ctx x vars n_vars"
+	case "poly_size_text":
+		return "ctx x out cap"
+	case "poly_size_tensor":
+		return "ctx size"
+	case "poly_arange_size":
+		return "ctx dtype start stop step"
 	case "poly_const_float":
 		return "ctx value"
 	case "poly_const_double":
@@ -73,10 +97,6 @@ func parameters(fn string) string {
 		return "ctx dtype shape ndim data nbytes"
 	case "poly_from_host":
 		return "ctx dtype shape ndim data nbytes"
-	case "poly_define_var":
-		return "ctx name lo hi"
-	case "poly_bind_var":
-		return "ctx var value"
 	case "poly_full":
 		return "ctx shape ndim v"
 	case "poly_full_by_id":
@@ -571,6 +591,10 @@ func parameters(fn string) string {
 		return "step"
 	case "poly_step_buffer_info":
 		return "step idx out"
+	case "poly_step_buf_index":
+		return "step x"
+	case "poly_step_value_index":
+		return "step i"
 	case "poly_step_buf_uop":
 		return "step idx"
 	case "poly_render_step_wasm_plan":

@@ -31,7 +31,7 @@ func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if err != nil {
 			return value{}, err
 		}
-		s, err := sizes("shape", shape, ndim)
+		s, err := c.sizes("shape", shape, ndim)
 		if err != nil {
 			return value{}, err
 		}

@@ -105,6 +105,9 @@ func variable(u *uop.UOp) bool {
 
 // beginning is the part of a buffer that a shape with variables takes of it, laid out as the largest such shape is.
 func beginning(buffer *uop.UOp, s uop.Shape) (*uop.UOp, error) {
+	if _, fixed := s.Ints(); fixed {
+		return buffer.Reshape(s), nil
+	}
 	most := make(uop.Shape, len(s))
 	bounds := make([]uop.Pair, len(s))
 	for i, d := range s {
@@ -299,7 +302,7 @@ func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error)
 			return nil, err
 		}
 		u := v.u
-		if u.Op == uop.Bind {
+		for u.Op == uop.Bind || u.Op == uop.Cast {
 			u = u.Src[0]
 		}
 		if u.Op != uop.DefineVar {

@@ -18,8 +18,8 @@ const axisFlat = math.MinInt32
 
 //export go_poly_pad_mode
 func go_poly_pad_mode(ctx, src C.uintptr_t, pairs *C.int64_t, ndim, mode C.int) C.uintptr_t {
-	return explicit("poly_pad_mode", ctx, src, hasNdim(ndim), func(u *uop.UOp) (*uop.UOp, error) {
-		ps, err := pairsFrom("pairs", pairs, ndim)
+	return explicit("poly_pad_mode", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
+		ps, err := c.pairs("pairs", pairs, ndim)
 		if err != nil {
 			return nil, err
 		}

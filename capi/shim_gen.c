@@ -116,6 +116,54 @@ PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUO
   return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (uintptr_t *)from, (uintptr_t *)to, n);
 }
 
+PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
+  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (char *)name, lo, hi);
+}
+
+PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value) {
+  return poly_enter("poly_bind_var") ? NULL : (PolyUOp *)go_poly_bind_var((uintptr_t)ctx, (uintptr_t)var, value);
+}
+
+PolyUOp *poly_size_op(PolyCtx *ctx, int op, int64_t a, int64_t b) {
+  return poly_enter("poly_size_op") ? NULL : (PolyUOp *)go_poly_size_op((uintptr_t)ctx, op, a, b);
+}
+
+int poly_size_info(PolyCtx *ctx, PolyUOp *x, int64_t *lo, int64_t *hi, int64_t *value) {
+  return poly_enter("poly_size_info") ? -1 : go_poly_size_info((uintptr_t)ctx, (uintptr_t)x, lo, hi, value);
+}
+
+PolyUOp *poly_size_unbind(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_size_unbind") ? NULL : (PolyUOp *)go_poly_size_unbind((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_size_of(PolyCtx *ctx, PolyUOp *x, int axis) {
+  return poly_enter("poly_size_of") ? NULL : (PolyUOp *)go_poly_size_of((uintptr_t)ctx, (uintptr_t)x, axis);
+}
+
+int poly_size_n_variables(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_size_n_variables") ? -1 : go_poly_size_n_variables((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_size_variable(PolyCtx *ctx, PolyUOp *x, int i, int64_t *value) {
+  return poly_enter("poly_size_variable") ? NULL : (PolyUOp *)go_poly_size_variable((uintptr_t)ctx, (uintptr_t)x, i, value);
+}
+
+PolyUOp *poly_size_bind(PolyCtx *ctx, PolyUOp *x, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_size_bind") ? NULL : (PolyUOp *)go_poly_size_bind((uintptr_t)ctx, (uintptr_t)x, (void *)vars, n_vars);
+}
+
+int poly_size_text(PolyCtx *ctx, PolyUOp *x, char *out, int cap) {
+  return poly_enter("poly_size_text") ? -1 : go_poly_size_text((uintptr_t)ctx, (uintptr_t)x, out, cap);
+}
+
+PolyUOp *poly_size_tensor(PolyCtx *ctx, int64_t size) {
+  return poly_enter("poly_size_tensor") ? NULL : (PolyUOp *)go_poly_size_tensor((uintptr_t)ctx, size);
+}
+
+PolyUOp *poly_arange_size(PolyCtx *ctx, int dtype, int64_t start, int64_t stop, int64_t step) {
+  return poly_enter("poly_arange_size") ? NULL : (PolyUOp *)go_poly_arange_size((uintptr_t)ctx, dtype, start, stop, step);
+}
+
 PolyUOp *poly_const_float(PolyCtx *ctx, double value) {
   return poly_enter("poly_const_float") ? NULL : (PolyUOp *)go_poly_const_float((uintptr_t)ctx, value);
 }
@@ -166,14 +214,6 @@ PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndi
 
 PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
   return poly_enter("poly_from_host") ? NULL : (PolyUOp *)go_poly_from_host((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (void *)data, nbytes);
-}
-
-PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
-  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (char *)name, lo, hi);
-}
-
-PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value) {
-  return poly_enter("poly_bind_var") ? NULL : (PolyUOp *)go_poly_bind_var((uintptr_t)ctx, (uintptr_t)var, value);
 }
 
 PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v) {
@@ -1154,6 +1194,14 @@ int poly_step_n_bindable_buffers(const PolyStep *step) {
 
 int poly_step_n_buffers(const PolyStep *step) {
   return poly_enter("poly_step_n_buffers") ? -1 : go_poly_step_n_buffers((uintptr_t)step);
+}
+
+int poly_step_buf_index(const PolyStep *step, PolyUOp *x) {
+  return poly_enter("poly_step_buf_index") ? -1 : go_poly_step_buf_index((uintptr_t)step, (uintptr_t)x);
+}
+
+int poly_step_value_index(const PolyStep *step, int i) {
+  return poly_enter("poly_step_value_index") ? -1 : go_poly_step_value_index((uintptr_t)step, i);
 }
 
 PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx) {

@@ -327,6 +327,39 @@ func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.
 	return rc
 }
 
+//export go_poly_step_buf_index
+func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
+	askStep("poly_step_buf_index", h, func(s *step) error {
+		v, err := s.ctx.arg("x", uintptr(x))
+		if err != nil {
+			return err
+		}
+		b, err := baseBuffer("x", v.u)
+		if err != nil {
+			return err
+		}
+		if i = s.index(b); i < 0 {
+			return wrong("x", "is no buffer of the step")
+		}
+		return nil
+	}, func() { i = -1 })
+	return i
+}
+
+//export go_poly_step_value_index
+func go_poly_step_value_index(h C.uintptr_t, n C.int) (i C.int) {
+	askStep("poly_step_value_index", h, func(s *step) error {
+		if n < 0 || int(n) >= len(s.leaves) {
+			return wrong("i", "%d is out of range, the step has %d values", n, len(s.leaves))
+		}
+		if i = s.index(s.leaves[n].host); i < 0 {
+			return wrong("i", "value %d has no elements", n)
+		}
+		return nil
+	}, func() { i = -1 })
+	return i
+}
+
 //export go_poly_step_buf_uop
 func go_poly_step_buf_uop(h C.uintptr_t, idx C.int) (u C.uintptr_t) {
 	askStep("poly_step_buf_uop", h, func(s *step) error {

@@ -58,18 +58,18 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 			return up, at(i, err)
 		}
 		s := v.u.Shape()
-		dims, ok := s.Ints()
-		if !ok {
-			return up, wrong(indexed("values", i), "has the symbolic shape %s", s)
-		}
 		// The caller gave no size: it is what the value needs.
-		leaf, err := c.hostBuffer(v.u.DType, uop.ShapeOf(dims...), data[i], uintptr(numel(v.u))*uintptr(v.u.DType.Itemsize()))
+		leaf, err := c.hostBuffer(v.u.DType, s, data[i], uintptr(numel(v.u))*uintptr(v.u.DType.Itemsize()))
 		if err != nil {
 			return up, err
 		}
 		up.leaves = append(up.leaves, leaf)
 		if numel(v.u) > 0 {
-			src = append(src, leaf.host.Store(v.u))
+			into, err := store(leaf.u, v)
+			if err != nil {
+				return up, at(i, err)
+			}
+			src = append(src, into)
 		}
 	}
 	up.sink = c.g.Sink(nil, append(src, exec.Simultaneous(assigns)...)...)

@@ -18,7 +18,7 @@
  *     poly_ctx_destroy(ctx);
  *
  * CONTENTS
- *   Types; The library; Contexts; Nodes; Creation; Random numbers;
+ *   Types; The library; Contexts; Nodes; Symbolic sizes; Creation; Random numbers;
  *   Elementwise: one operand; Elementwise: two and three operands; Movement;
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
  *   Hashes; Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
@@ -421,18 +421,19 @@ POLY_API PolyUOp *poly_uop_retain(PolyCtx *ctx, PolyUOp *x);
  * (a STORE, a SINK). Since 2.0. */
 POLY_API int poly_ndim(PolyCtx *ctx, PolyUOp *x);
 
-/* Writes the first cap dimensions of a node into dims and returns their full
- * number, -1 on error. Since 2.0. */
+/* Writes the first cap dimensions of a node into dims, symbolic sizes as the
+ * largest they can be, and returns their full number, -1 on error. Since 2.0. */
 POLY_API int poly_shape(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap);
 
-/* Number of elements of a node, -1 on error. Since 2.0. */
+/* Number of elements of a node, the largest if it is symbolic, -1 on error.
+ * Since 2.0. */
 POLY_API int64_t poly_numel(PolyCtx *ctx, PolyUOp *x);
 
 /* Data type of a node (PolyDTypeId), -1 on error. Since 2.0. */
 POLY_API int poly_dtype(PolyCtx *ctx, PolyUOp *x);
 
 /* Shape and data type in one call: dims, their number (returned) and *dtype.
- * -1 on error. Since 2.0. */
+ * Symbolic sizes are written as -1 (see poly_size_of). -1 on error. Since 2.0. */
 POLY_API int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype);
 
 /* Operation of a node, -1 on error. Since 2.0. */
@@ -444,6 +445,83 @@ POLY_API char *poly_uop_print(PolyCtx *ctx, PolyUOp *x);
 /* The graph of root with every from[i] replaced by to[i]. root itself if n is
  * 0. Since 1.0. */
 POLY_API PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n);
+
+/* ======================================================================== */
+/* Symbolic sizes                                                           */
+/* ======================================================================== */
+/* A variable is an integer between bounds whose value is given when a program
+ * runs. What is computed from variables, bound or not, is a size: a node of an
+ * integer without a shape. Wherever a function of nodes takes sizes, bounds,
+ * paddings, repeats or indices as int64_t, it takes POLY_SIZE(node) too:
+ *
+ *     PolyUOp *n = poly_bind_var(ctx, poly_define_var(ctx, "n", 1, 8), 3);
+ *     int64_t part[1][2] = {{0, POLY_SIZE(n)}};
+ *     PolyUOp *y = poly_square(ctx, poly_shrink(ctx, x, part, 1));
+ *
+ * Programs that differ in the values of variables only are one program, which is
+ * compiled once. Memory of a tensor with symbolic sizes is laid out as the largest
+ * tensor that it can be; only the beginning of each axis is used. Bounds that leave
+ * an axis for some values of their variables find zeros there. */
+
+/* A node as a size, which must not be released before the call it is given to. */
+#define POLY_SIZE(node) (-(int64_t)(intptr_t)(node))
+
+/* A symbolic int32 with inclusive bounds; the same name and bounds give the
+ * same node. Since 1.0. */
+POLY_API PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi);
+
+/* A variable with a default value, lo <= value <= hi. Since 1.0. */
+POLY_API PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value);
+
+/* Operations on sizes. Division rounds down, and the remainder has the sign of
+ * the divisor. */
+typedef enum {
+  POLY_SIZE_ADD = 0,
+  POLY_SIZE_SUB = 1,
+  POLY_SIZE_MUL = 2,
+  POLY_SIZE_DIV = 3,
+  POLY_SIZE_MOD = 4,
+  POLY_SIZE_MIN = 5,
+  POLY_SIZE_MAX = 6
+} PolySizeOp;
+
+/* a op b of numbers or POLY_SIZEs, in the form in which shapes hold it: equal
+ * results are one node, and what does not depend on variables is a constant. A
+ * divisor must not be 0 for any value of its variables. Since 2.0. */
+POLY_API PolyUOp *poly_size_op(PolyCtx *ctx, int op, int64_t a, int64_t b);
+
+/* The least and the greatest value of a size; all may be NULL. 1 if it has a
+ * value (a constant, or all of its variables are bound), which is written to
+ * value, 0 if not, -1 on error. Since 2.0. */
+POLY_API int poly_size_info(PolyCtx *ctx, PolyUOp *x, int64_t *lo, int64_t *hi, int64_t *value);
+
+/* The size without the values of its variables. Since 2.0. */
+POLY_API PolyUOp *poly_size_unbind(PolyCtx *ctx, PolyUOp *x);
+
+/* The size of an axis as a node, also if it is a number. Since 2.0. */
+POLY_API PolyUOp *poly_size_of(PolyCtx *ctx, PolyUOp *x, int axis);
+
+/* The number of variables in a size, -1 on error, and one of them as a size, in the
+ * order of their names. The value that it is bound to is written to value, if that is
+ * not NULL, INT64_MIN for none. Since 2.0. */
+POLY_API int poly_size_n_variables(PolyCtx *ctx, PolyUOp *x);
+POLY_API PolyUOp *poly_size_variable(PolyCtx *ctx, PolyUOp *x, int i, int64_t *value);
+
+/* The size with other values of its variables: those of vars, which it need not have,
+ * override what they are bound to. Since 2.0. */
+POLY_API PolyUOp *poly_size_bind(PolyCtx *ctx, PolyUOp *x, PolyVarBinding *vars, int n_vars);
+
+/* Writes a size as text ("n*4+1", with values "(n=3)*4+1") and a 0 into out, as
+ * much as fits in cap bytes; out may be NULL. Returns the length of the text, -1 on
+ * error. Since 2.0. */
+POLY_API int poly_size_text(PolyCtx *ctx, PolyUOp *x, char *out, int cap);
+
+/* A number or a POLY_SIZE as an int32 scalar to compute with. Since 2.0. */
+POLY_API PolyUOp *poly_size_tensor(PolyCtx *ctx, int64_t size);
+
+/* start, start+step, … below stop as any type; all three may be POLY_SIZEs, step is
+ * positive. Since 2.0. */
+POLY_API PolyUOp *poly_arange_size(PolyCtx *ctx, int dtype, int64_t start, int64_t stop, int64_t step);
 
 /* ======================================================================== */
 /* Creation                                                                 */
@@ -484,13 +562,6 @@ POLY_API PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape
  * as the handle. Since 2.0. */
 POLY_API PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data,
                                  size_t nbytes);
-
-/* A symbolic int32 with inclusive bounds; the same name and bounds give the
- * same node. Since 1.0. */
-POLY_API PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi);
-
-/* A variable with a default value, lo <= value <= hi. Since 1.0. */
-POLY_API PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value);
 
 /* A tensor filled with v (float32). Since 1.0. */
 POLY_API PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v);
@@ -1545,6 +1616,12 @@ POLY_API int poly_step_n_buffers(const PolyStep *step);
 /* Describes a buffer of a step. Temporaries share one block of memory that the
  * step owns: their type is void and their sizes are 0. 0 or -1. Since 1.0. */
 POLY_API int poly_step_buffer_info(const PolyStep *step, int idx, PolyStepBufferInfo *out);
+
+/* The index of the buffer behind a node (poly_buffer_host and its like), and of the
+ * one that value i of poly_compile_update is written to; -1 on error, also if the
+ * step has no such buffer. Since 2.0. */
+POLY_API int poly_step_buf_index(const PolyStep *step, PolyUOp *x);
+POLY_API int poly_step_value_index(const PolyStep *step, int i);
 
 /* The BUFFER node at a bindable index, NULL for other indices. Since 1.0. */
 POLY_API PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx);

@@ -137,6 +137,27 @@ func Arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) (r *uop.UO
 	return arange(g, start, stop, step, dt), nil
 }
 
+// ArangeSizes is Arange of integers that may be symbolic; step is positive.
+func ArangeSizes(g *uop.Graph, start, stop, step uop.Sint, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("ArangeSizes", &err)
+	needType("dtype", dt)
+	if lo, _ := sizeBounds(step); lo < 1 {
+		fail("step", "%s may be less than 1", step)
+	}
+	if !possible(start, stop) {
+		fail("stop", "%s is less than the start %s", sizeText(stop), sizeText(start))
+	}
+	n, _ := sizeDivMod(g, stop.Sub(start).Add(step.Sub(uop.N(1))), step)
+	x := shrinkTo(count0(g, n.Max()), uop.Shape{n})
+	tensorOf := func(s uop.Sint) operand {
+		if s.Symbolic() {
+			return sizeTensor(x, s.U)
+		}
+		return int(s.N)
+	}
+	return cast(add(mul(x, tensorOf(step)), tensorOf(start)), dt), nil
+}
+
 // Linspace is steps values from start to stop, both included: start + arange(steps) * ((stop-start)/(steps-1)).
 func Linspace(g *uop.Graph, start, stop uop.Const, steps int64, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("Linspace", &err)

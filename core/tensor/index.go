@@ -19,7 +19,7 @@ const (
 type Index struct {
 	kind        indexKind
 	lo, hi      uop.Sint
-	start, stop *int64
+	start, stop *uop.Sint
 	step        int64
 	t           *uop.UOp
 }
@@ -32,6 +32,18 @@ func AtSize(i uop.Sint) Index { return Index{kind: indexAt, lo: i} }
 
 // Slice is Python's start:stop:step; nil leaves a bound open, a negative step goes backwards.
 func Slice(start, stop *int64, step int64) Index {
+	size := func(v *int64) *uop.Sint {
+		if v == nil {
+			return nil
+		}
+		s := uop.N(*v)
+		return &s
+	}
+	return SliceSizes(size(start), size(stop), step)
+}
+
+// SliceSizes is Slice with bounds that may be symbolic.
+func SliceSizes(start, stop *uop.Sint, step int64) Index {
 	return Index{kind: indexSlice, start: start, stop: stop, step: step}
 }
 
@@ -129,17 +141,7 @@ func (p *parsedIndex) parse(x *uop.UOp, e Index, axis int) {
 		}
 		p.t = where(lt(e.t, 0), add(e.t, int(p.size.N)), e.t)
 	case indexAt:
-		lo := e.lo
-		if !lo.Symbolic() && !p.size.Symbolic() {
-			n := p.size.N
-			if lo.N >= n || lo.N < -n {
-				fail("index", "%d is out of bounds for axis %d of size %d", lo.N, axis, n)
-			}
-		}
-		if !lo.Symbolic() && lo.N < 0 {
-			lo = lo.Add(p.size)
-		}
-		p.bounds = uop.Pair{Lo: lo, Hi: lo.Add(uop.N(1))}
+		p.parseAt(e.lo, axis)
 	case indexSlice:
 		p.parseSlice(e)
 	case indexRange:
@@ -148,46 +150,107 @@ func (p *parsedIndex) parse(x *uop.UOp, e Index, axis int) {
 	}
 }
 
+// parseAt finds the element that a number means.
+func (p *parsedIndex) parseAt(i uop.Sint, axis int) {
+	given := i
+	outside := func() {
+		fail("index", "%s is out of bounds for axis %d of size %s", sizeText(given), axis, sizeText(p.size))
+	}
+	i = fromEnd(i, p.size)
+	if !i.Symbolic() {
+		if !certain(uop.N(0), i) || !certain(i.Add(uop.N(1)), p.size) {
+			outside()
+		}
+	} else if !possible(uop.N(0), i) || !possible(i.Add(uop.N(1)), p.size) {
+		outside()
+	}
+	p.bounds = uop.Pair{Lo: i, Hi: i.Add(uop.N(1))}
+}
+
+// fromEnd is a number that counts from the end of an axis as one that counts from its begin.
+func fromEnd(i, n uop.Sint) uop.Sint {
+	if _, hi := sizeBounds(i); hi < 0 {
+		return i.Add(n)
+	}
+	return i
+}
+
 func (p *parsedIndex) parseSlice(e Index) {
 	if e.step == 0 {
 		fail("index", "a slice has step 0")
 	}
-	if p.size.Symbolic() && e.start == nil && e.stop == nil && e.step == 1 {
-		return
-	}
-	n := p.size.Max()
-	lo, hi := sliceBounds(e, n)
+	lo, hi := sliceBounds(e, p.size)
 	p.stride = e.step
-	switch {
-	case (e.step > 0) != (hi > lo):
-		lo, hi = 0, 0
-	case e.step < 0:
-		lo, hi = hi+1, lo+1
+	if e.step < 0 {
+		lo, hi = hi.Add(uop.N(1)), lo.Add(uop.N(1))
 	}
-	p.bounds = pairOf(lo, hi)
-	p.size = uop.N(ceil64(hi-lo, absInt(e.step)))
+	p.bounds = uop.Pair{Lo: lo, Hi: hi}
+	if !lo.Symbolic() && !hi.Symbolic() && lo.N >= hi.N {
+		p.bounds = pairOf(0, 0)
+	}
+	n := p.bounds.Hi.Sub(p.bounds.Lo)
+	if least, _ := sizeBounds(n); least < 0 && !possible(p.bounds.Lo, p.bounds.Hi) {
+		fail("index", "the slice %s:%s ends before it begins", sizeText(lo), sizeText(hi))
+	}
+	p.size = ceilSize(n, absInt(e.step))
 }
 
-// sliceBounds is Python's slice.indices.
-func sliceBounds(e Index, n int64) (lo, hi int64) {
-	first, last := int64(0), n
+// sliceBounds is Python's slice.indices. Symbolic bounds must be inside of the axis.
+func sliceBounds(e Index, n uop.Sint) (lo, hi uop.Sint) {
+	first, last := uop.N(0), n
 	if e.step < 0 {
-		first, last = -1, n-1
+		first, last = uop.N(-1), n.Sub(uop.N(1))
 	}
-	clip := func(v *int64, open int64) int64 {
+	clip := func(v *uop.Sint, open uop.Sint) uop.Sint {
 		if v == nil {
 			return open
 		}
-		i := *v
-		if i < 0 {
-			return max(i+n, first)
+		i := fromEnd(*v, n)
+		switch {
+		case v.Symbolic():
+			if !possible(uop.N(0), i) || !possible(i, n) {
+				fail("index", "%s is out of range for an axis of size %s", sizeText(*v), sizeText(n))
+			}
+			return i
+		case v.N < 0 && !certain(first, i):
+			return first
+		case !certain(i, last):
+			return last
 		}
-		return min(i, last)
+		return i
 	}
 	if e.step > 0 {
 		return clip(e.start, first), clip(e.stop, last)
 	}
 	return clip(e.start, last), clip(e.stop, first)
+}
+
+// certain reports whether a <= b: for all values of their variables, or for those that these are bound to.
+func certain(a, b uop.Sint) bool {
+	d := b.Sub(a)
+	if lo, _ := sizeBounds(d); lo >= 0 {
+		return true
+	}
+	n, ok := SizeValue(d)
+	return ok && n >= 0
+}
+
+// possible reports whether a <= b for some values of their variables, those that they are bound to if they are.
+func possible(a, b uop.Sint) bool {
+	d := b.Sub(a)
+	if n, ok := SizeValue(d); ok {
+		return n >= 0
+	}
+	_, hi := sizeBounds(d)
+	return hi >= 0
+}
+
+// ceilSize is a size divided by a number, rounded up.
+func ceilSize(s uop.Sint, by int64) uop.Sint {
+	if by == 1 {
+		return s
+	}
+	return s.Add(uop.N(by - 1)).Div(uop.N(by))
 }
 
 func absInt(v int64) int64 {
@@ -234,14 +297,14 @@ func sliceAxes(x *uop.UOp, parsed []parsedIndex) (*uop.UOp, []parsedIndex) {
 
 // everyNth keeps every step-th element of each axis: pad to a multiple, split, keep the first.
 func everyNth(x *uop.UOp, steps []int64) *uop.UOp {
-	s := intShape("x", x.Shape())
 	var padded, split, first, out uop.Shape
-	for i, st := range steps {
-		n := (s[i] + st - 1) / st
-		padded = append(padded, uop.N(n*st))
-		split = append(split, uop.N(n), uop.N(st))
-		first = append(first, uop.N(n), uop.N(1))
-		out = append(out, uop.N(n))
+	for i, d := range x.Shape() {
+		st := steps[i]
+		n := ceilSize(d, st)
+		padded = append(padded, n.Mul(uop.N(st)))
+		split = append(split, n, uop.N(st))
+		first = append(first, n, uop.N(1))
+		out = append(out, n)
 	}
 	return reshape(shrinkTo(reshape(padTo(x, padded), split), first), out)
 }

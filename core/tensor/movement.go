@@ -29,7 +29,7 @@ func numel(arg string, s uop.Shape) uop.Sint {
 
 func needShape(arg string, s uop.Shape) {
 	for _, d := range s {
-		if !d.Symbolic() && d.N < 0 {
+		if !possible(uop.N(0), d) {
 			fail(arg, "shape %s has a negative size", s)
 		}
 	}
@@ -145,12 +145,35 @@ func shrink(x *uop.UOp, ps []uop.Pair) *uop.UOp {
 		fail("bounds", "has %d pairs for %d dimensions", len(ps), len(s))
 	}
 	for i, p := range ps {
-		if lo, hi := p.Lo, p.Hi; !lo.Symbolic() && lo.N < 0 || !lo.Symbolic() && !hi.Symbolic() && lo.N > hi.N ||
-			!hi.Symbolic() && !s[i].Symbolic() && hi.N > s[i].N {
-			fail("bounds", "(%s,%s) is out of range for axis %d of size %s", lo, hi, i, s[i])
+		if !possible(uop.N(0), p.Lo) || !possible(p.Lo, p.Hi) || !possible(p.Hi, s[i]) {
+			fail("bounds", "(%s,%s) is out of range for axis %d of size %s", sizeText(p.Lo), sizeText(p.Hi), i, sizeText(s[i]))
 		}
 	}
+	x, ps = roomFor(x, ps)
 	return x.Shrink(ps)
+}
+
+// roomFor adds zeros around a tensor where symbolic bounds leave it for some values of their variables, so that
+// nothing outside of its memory is read, and moves the bounds accordingly.
+func roomFor(x *uop.UOp, ps []uop.Pair) (*uop.UOp, []uop.Pair) {
+	s := x.Shape()
+	room, moved := make([]uop.Pair, len(s)), slices.Clone(ps)
+	short := false
+	for i, p := range ps {
+		lo, _ := sizeBounds(p.Lo)
+		_, hi := sizeBounds(p.Hi)
+		if lo < 0 {
+			room[i].Lo, short = uop.N(-lo), true
+			moved[i] = uop.Pair{Lo: p.Lo.Add(uop.N(-lo)), Hi: p.Hi.Add(uop.N(-lo))}
+		}
+		if !s[i].Symbolic() && hi > s[i].N {
+			room[i].Hi, short = uop.N(hi-s[i].N), true
+		}
+	}
+	if short {
+		x = x.Pad(room)
+	}
+	return x, moved
 }
 
 // whole is the pair that keeps an axis in a shrink.
@@ -202,6 +225,9 @@ func pad(x *uop.UOp, ps []uop.Pair, value operand) *uop.UOp {
 		for _, v := range []uop.Sint{p.Lo, p.Hi} {
 			if v.N > maxElements {
 				fail("padding", "%d is too large", v.N)
+			}
+			if v.Symbolic() && !possible(uop.N(0), v) {
+				fail("padding", "%s is negative", sizeText(v))
 			}
 		}
 		out[i] = cut[i].Hi.Sub(cut[i].Lo).Add(grow[i].Lo).Add(grow[i].Hi)

@@ -103,9 +103,14 @@ func Unflatten(x *uop.UOp, dim int, sizes uop.Shape) (r *uop.UOp, err error) {
 
 // Repeat tiles x; repeats align with the axes at the right.
 func Repeat(x *uop.UOp, repeats ...int64) (r *uop.UOp, err error) {
+	return RepeatSizes(x, uop.ShapeOf(repeats...))
+}
+
+// RepeatSizes is Repeat with numbers that may be symbolic.
+func RepeatSizes(x *uop.UOp, repeats uop.Shape) (r *uop.UOp, err error) {
 	defer guard("Repeat", &err)
 	need("x", x)
-	return repeat(x, uop.ShapeOf(repeats...)), nil
+	return repeat(x, repeats), nil
 }
 
 // RepeatInterleave repeats every element n times along an axis.

@@ -70,9 +70,14 @@ func (l *layout) move(u *uop.UOp) bool {
 	case uop.Shrink, uop.Pad:
 		// What a PAD adds is cut off again.
 		for i, p := range u.MovementPairs() {
-			if u.Op == uop.Shrink {
-				l.offset += p.Lo.N * l.strides[i]
+			lo, known := SizeValue(p.Lo)
+			if !known {
+				return false
 			}
+			if u.Op == uop.Pad {
+				lo = -lo
+			}
+			l.offset += lo * l.strides[i]
 		}
 	}
 	l.sizes = sizes

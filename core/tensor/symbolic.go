@@ -1,11 +1,10 @@
 package tensor
 
 import (
-	_ "polygrad/core/symbolic" // keeps symbolic sizes in simplest form
 	"polygrad/core/uop"
 )
 
-// sizeTensor makes a tensor of a symbolic size: sums and products of variables, as default integers.
+// sizeTensor makes a tensor of a symbolic size: an integer made of variables, as default integers.
 func sizeTensor(x *uop.UOp, size *uop.UOp) *uop.UOp {
 	g := x.Graph()
 	switch size.Op {
@@ -20,10 +19,10 @@ func sizeTensor(x *uop.UOp, size *uop.UOp) *uop.UOp {
 		return sizeTensor(x, size.Src[0])
 	case uop.DefineVar:
 		return g.New(uop.DefineVar, uop.DefaultInt, constant(x, uop.DefaultInt, uop.Int(0)).Src, size.Arg, nil)
-	case uop.Add:
-		return add(sizeTensor(x, size.Src[0]), sizeTensor(x, size.Src[1]))
-	case uop.Mul:
-		return mul(sizeTensor(x, size.Src[0]), sizeTensor(x, size.Src[1]))
+	case uop.Neg:
+		return neg(sizeTensor(x, size.Src[0]))
+	case uop.Add, uop.Mul, uop.Idiv, uop.Mod, uop.Max:
+		return sizeTensor(x, size.Src[0]).Alu(size.Op, sizeTensor(x, size.Src[1]))
 	}
 	fail("x", "a tensor cannot be made of the size %s", size.Render())
 	return nil

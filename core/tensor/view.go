@@ -12,7 +12,8 @@ func viewChain(x, base *uop.UOp) (chain []*uop.UOp, ok bool) {
 	for ; x != base; x = x.Src[0] {
 		switch {
 		case x.Op == uop.Pad:
-			if n := len(chain); n < 2 || !cutAgain(x, chain[n-1], chain[n-2]) {
+			n := len(chain)
+			if !(n >= 1 && isRoom(x, chain[n-1])) && (n < 2 || !cutAgain(x, chain[n-1], chain[n-2])) {
 				return nil, false
 			}
 		case !showsOnce(x):
@@ -34,6 +35,27 @@ func showsOnce(x *uop.UOp) bool {
 		return x.DType.Itemsize() == x.Src[0].DType.Itemsize()
 	}
 	return false
+}
+
+// isRoom reports whether a PAD is what roomFor makes for the symbolic bounds of a SHRINK: what is written there is lost.
+func isRoom(pad, cut *uop.UOp) bool {
+	if cut.Op != uop.Shrink {
+		return false
+	}
+	have, wide := pad.Src[0].Shape(), pad.Shape()
+	bounds := cut.MovementPairs()
+	for i, p := range pad.MovementPairs() {
+		lo, _ := sizeBounds(bounds[i].Lo)
+		_, hi := sizeBounds(bounds[i].Hi)
+		switch {
+		case p.Lo.IsNum(0) && p.Hi.IsNum(0):
+		case have[i].Symbolic() || p.Lo.Symbolic() || p.Hi.Symbolic():
+			return false
+		case lo != 0 || hi != wide[i].N || !bounds[i].Lo.Symbolic() && !bounds[i].Hi.Symbolic():
+			return false
+		}
+	}
+	return true
 }
 
 // cutAgain reports whether a RESHAPE that splits axes and a SHRINK leave nothing of what a PAD has added behind

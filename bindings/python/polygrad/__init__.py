@@ -9,9 +9,11 @@ from polygrad._job import Job
 from polygrad.device import Device
 from polygrad.dtype import DType, dtypes
 from polygrad.instance import Instance
+from polygrad.jit import TinyJit
 from polygrad.tensor import Tensor
+from polygrad.variable import Variable
 
 from polygrad import viz  # isort: skip  # which needs Tensor
 
-__all__ = ["DType", "Device", "Instance", "Job", "Tensor", "dtypes", "viz"]
+__all__ = ["DType", "Device", "Instance", "Job", "Tensor", "TinyJit", "Variable", "dtypes", "viz"]
 __version__ = "2.0.0"

@@ -12,6 +12,7 @@ from polygrad._graph import CTX, Node, describe
 from polygrad._library import fail, lib
 from polygrad._live import note
 from polygrad.dtype import dtypes
+from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -120,12 +121,22 @@ def large(value: int, like: T) -> Any:
     raise OverflowError(f"{value} does not fit in a tensor of {dtype.name}")
 
 
+def size_node(size: SymInt) -> Node:
+    """Return a size as a tensor of int32 without axes."""
+    handle = lib.poly_size_tensor(CTX, size)
+    if handle is None:
+        fail()
+    return Node(handle)
+
+
 def operand(value: Any, like: T) -> Node:
     """Return the node of an operand; a number takes its type from the tensor it meets."""
     if isinstance(value, Base):
         return value._node
     if isinstance(value, np.generic):
         value = value.item()
+    elif isinstance(value, SymInt):
+        return size_node(value)
     x = like._node.handle
     if isinstance(value, bool):
         handle = lib.poly_const_like_bool(CTX, x, value)

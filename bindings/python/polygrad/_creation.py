@@ -16,6 +16,7 @@ from polygrad._library import ArgumentError, lib
 from polygrad._movement import sizes
 from polygrad.device import Device
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
+from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +71,9 @@ class Creation(Base):
         """
         new = several(shape)
         val = fill_value
+        if isinstance(val, SymInt):
+            filled = made(cls, lib.poly_size_tensor(CTX, val), ()).expand(*new)
+            return filled if dtype is None else filled.cast(dtype)
         if not isinstance(val, (int, float, np.generic)):
             raise TypeError(f"full: fill_value: {val!r}, expected a number")
         if dtype is not None:
@@ -247,6 +251,10 @@ class Creation(Base):
             raise TypeError("arange: stop is missing")
         first = 0 if given["start"] is None else given["start"]
         by = 1 if given["step"] is None else given["step"]
+        if any(isinstance(v, SymInt) for v in (first, given["stop"], by)):
+            kind = to_dtype(dtype or dtypes.default_int).id
+            handle = lib.poly_arange_size(CTX, kind, first, given["stop"], by)
+            return cls._new(handle, (), device, requires_grad)
         if dtype is None:
             whole = all(isinstance(v, (int, np.integer)) for v in (first, given["stop"], by))
             dtype = dtypes.default_int if whole else dtypes.default_float

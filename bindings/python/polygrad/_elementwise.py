@@ -12,6 +12,7 @@ from polygrad._base import Base, Operand, as_operand, call, combine, large, made
 from polygrad._graph import CTX
 from polygrad._library import ArgumentError, fail, lib
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
+from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -55,6 +56,8 @@ class Elementwise(Base):
             return self._with(op, other.item(), swapped)
         elif isinstance(other, (np.ndarray, list, tuple)):
             return self._with(op, type(self)(other), swapped)  # type: ignore[call-arg]
+        elif isinstance(other, SymInt):
+            return self._with(op, as_operand(other, self), swapped)
         else:
             return cast("Self", NotImplemented)
         return made(type(self), handle, (node,))

@@ -64,6 +64,10 @@ def _destroy() -> None:
     lib.poly_ctx_destroy(CTX)
 
 
+# Sets that get all new leaves: see Trace.
+leaf_recorders: list[set[Node]] = []
+
+
 class Node:
     """A node of the graph.
 
@@ -76,12 +80,14 @@ class Node:
     known   shape and type, once somebody has asked
     shows   whether it may be a view of its only source
     memory  the computed node that has the value of this one
+    is_input whether it stands for an argument of a function that is being captured
     """
 
     __slots__ = (
         "__weakref__",
         "data",
         "handle",
+        "is_input",
         "known",
         "memory",
         "origin",
@@ -107,6 +113,7 @@ class Node:
         self.tracked = tracked
         self.shows = False
         self.memory: weakref.ref[Node] | None = None
+        self.is_input = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a node of the graph cannot be copied: its handle has one owner")
@@ -117,6 +124,37 @@ class Node:
         _add(self.handle)
         if len(_dead) >= _full and release_dead is not None:
             release_dead()
+
+
+class LateLeaf(Node):
+    """A node on the memory of an array that gets its handle when it is used in the graph."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -> None:
+        self._made = 0
+        self.source = ()
+        self.data = array
+        self.known = shape, dtype
+        self.origin = None
+        self.owner = None
+        self.tracked = False
+        self.shows = False
+        self.memory = None
+        self.is_input = False
+
+    @property
+    def handle(self) -> int:  # type: ignore[override]
+        """The handle."""
+        if not self._made:
+            assert self.known is not None and self.data is not None
+            shape, dtype = self.known
+            self._made = host_buffer(self.data, dtype, shape)
+        return self._made
+
+    def __del__(self) -> None:  # type: ignore[override]
+        if self._made:
+            super().__del__()
 
 
 def dims(shape: Sequence[int], name: str = "shape") -> Any:
@@ -130,6 +168,10 @@ def integers(values: Iterable[Any], name: str) -> packed[int]:
     """Return integers that fit in 64 bits: ctypes would cut off what does not."""
     try:
         return packed("q", values)
+    except TypeError:
+        pass
+    try:
+        return packed("q", [getattr(v, "_size", v) for v in values])
     except TypeError:
         raise TypeError(f"{name}: {values!r}, expected integers") from None
     except OverflowError:
@@ -171,21 +213,48 @@ def describe(node: Node) -> tuple[tuple[int, ...], DType]:
         n = _describe(CTX, node.handle, sizes, MAX_DIMS, byref(number))
         if n < 0:
             fail()
-        known = node.known = tuple(sizes[:n]), dtype_by_id(number.value)
+        shape = tuple(sizes[:n])
+        if n and min(shape) < 0:
+            shape = symbolic(node, shape)
+        known = node.known = shape, dtype_by_id(number.value)
     return known
+
+
+def largest(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the shape of the memory of a tensor: symbolic sizes as the largest they can be."""
+    for n in shape:
+        if type(n) is not int:
+            return tuple(getattr(m, "max", m) for m in shape)
+    return shape
+
+
+def symbolic(node: Node, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the shape of a node in which some sizes are no numbers."""
+    from polygrad.variable import size_of  # which stands on this module
+
+    return tuple(size_of(node, i) if n < 0 else n for i, n in enumerate(shape))
 
 
 def leaf(array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...] | None = None) -> Node:
     """Make a node on the memory of an array, which must be contiguous and writable."""
     if shape is None:
         shape = array.shape
+    node = Node(host_buffer(array, dtype, shape), (), array)
+    node.known = shape, dtype
+    for recorder in leaf_recorders:
+        recorder.add(node)
+    return node
+
+
+def host_buffer(array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -> int:
+    """Return the handle of a new leaf on the memory of an array."""
     n = len(shape)
-    handle = lib.poly_buffer_host(CTX, dtype.id, dims(shape), n, pointer(array), array.nbytes)
+    handle: int | None = lib.poly_buffer_host(
+        CTX, dtype.id, dims(shape), n, pointer(array), array.nbytes
+    )
     if handle is None:
         fail()
-    node = Node(handle, (), array)
-    node.known = shape, dtype
-    return node
+    return handle
 
 
 def compute(
@@ -217,7 +286,7 @@ def room(nodes: Sequence[Node]) -> list[np.ndarray[Any, Any]]:
     arrays = []
     for node in nodes:
         shape, dtype = describe(node)
-        arrays.append(empty(shape, dtype.storage))
+        arrays.append(empty(largest(shape), dtype.storage))
     return arrays
 
 

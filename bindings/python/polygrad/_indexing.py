@@ -13,6 +13,7 @@ from polygrad._base import Base, Number, as_operand, call, combine, made
 from polygrad._graph import CTX, Node, describe, dims
 from polygrad._library import ArgumentError, fail, last_error, lib
 from polygrad.dtype import dtypes
+from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _NONE = -(1 << 63)  # POLY_INDEX_NONE
 _LARGEST = (1 << 63) - 1
 _ALL = (slice(None),)
+_SMALLEST = -(1 << 46)  # what is far below stands for symbolic sizes
 _SCATTER = {
     "sum": c.POLY_REDUCE_SUM,
     "prod": c.POLY_REDUCE_PROD,
@@ -253,9 +255,11 @@ def _without_masks(items: list[Any], of: Base) -> list[Any]:
     return result
 
 
-def _bounded(value: int) -> int:
+def _bounded(value: Any) -> int:
     """Return an index, or one as good for any axis if it is too large for C."""
-    return max(-_LARGEST, min(value, _LARGEST))
+    if isinstance(value, SymInt):
+        return value._size
+    return max(_SMALLEST, min(index(value), _LARGEST))
 
 
 def _index_item(item: Any) -> tuple[int, tuple[int, int, int], Node | None]:
@@ -264,13 +268,15 @@ def _index_item(item: Any) -> tuple[int, tuple[int, int, int], Node | None]:
         raise IndexError("index: a bool is not an index, expected integers, slices, tensors")
     if isinstance(item, (int, np.integer)):
         return c.POLY_INDEX_INT, (_bounded(int(item)), 0, 0), None
+    if isinstance(item, SymInt):
+        return c.POLY_INDEX_INT, (item._size, 0, 0), None
     if item is None:
         return c.POLY_INDEX_NEWAXIS, (0, 0, 0), None
     if item is Ellipsis:
         return c.POLY_INDEX_ELLIPSIS, (0, 0, 0), None
     if isinstance(item, slice):
         bounds = tuple(
-            _NONE if v is None else _bounded(index(v)) for v in (item.start, item.stop, item.step)
+            _NONE if v is None else _bounded(v) for v in (item.start, item.stop, item.step)
         )
         return c.POLY_INDEX_SLICE, bounds, None  # type: ignore[return-value]
     if isinstance(item, Base):

@@ -64,7 +64,7 @@ class _Int64(ctypes.c_int64):
 
     @classmethod
     def from_param(cls, value: Any) -> ctypes.c_int64:
-        value = index(value)
+        value = getattr(value, "_size", None) or index(value)
         if not -(1 << 63) <= value < 1 << 63:
             raise OverflowError(f"{value} does not fit in 64 bits")
         return ctypes.c_int64(value)

@@ -10,6 +10,7 @@ from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made, view
 from polygrad._graph import CTX, describe, dims, handles, integers, several
 from polygrad._library import ArgumentError, ChoiceError, fail, lib
+from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,7 +183,7 @@ class Movement(Base):
         [3, 2, 1, 2, 3, 2]
         """
         shape = describe(self._node)[0]
-        if padding and all(isinstance(p, int) for p in padding):
+        if padding and all(isinstance(p, (int, SymInt)) for p in padding):
             if len(padding) % 2 or len(padding) > 2 * len(shape):
                 raise ArgumentError(
                     f"pad: {len(padding)} numbers, expected two for each of up to {len(shape)} axes"

@@ -47,6 +47,18 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_uop_op": (c_int, (c_void_p, c_void_p)),
     "poly_uop_print": (c_void_p, (c_void_p, c_void_p)),
     "poly_uop_substitute": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_define_var": (c_void_p, (c_void_p, c_char_p, c_int64, c_int64)),
+    "poly_bind_var": (c_void_p, (c_void_p, c_void_p, c_int64)),
+    "poly_size_op": (c_void_p, (c_void_p, c_int, c_int64, c_int64)),
+    "poly_size_info": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
+    "poly_size_unbind": (c_void_p, (c_void_p, c_void_p)),
+    "poly_size_of": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_size_n_variables": (c_int, (c_void_p, c_void_p)),
+    "poly_size_variable": (c_void_p, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_size_bind": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_size_text": (c_int, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_size_tensor": (c_void_p, (c_void_p, c_int64)),
+    "poly_arange_size": (c_void_p, (c_void_p, c_int, c_int64, c_int64, c_int64)),
     "poly_const_float": (c_void_p, (c_void_p, c_double)),
     "poly_const_double": (c_void_p, (c_void_p, c_double)),
     "poly_const_int": (c_void_p, (c_void_p, c_int64)),
@@ -60,8 +72,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_buffer_by_id": (c_void_p, (c_void_p, c_int64, c_int)),
     "poly_buffer_host": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_void_p, c_size_t)),
     "poly_from_host": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_void_p, c_size_t)),
-    "poly_define_var": (c_void_p, (c_void_p, c_char_p, c_int64, c_int64)),
-    "poly_bind_var": (c_void_p, (c_void_p, c_void_p, c_int64)),
     "poly_full": (c_void_p, (c_void_p, c_void_p, c_int, c_double)),
     "poly_full_by_id": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_double)),
     "poly_full_int_by_id": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_int64)),
@@ -799,6 +809,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_step_n_bindable_buffers": (c_int, (c_void_p,)),
     "poly_step_n_buffers": (c_int, (c_void_p,)),
     "poly_step_buffer_info": (c_int, (c_void_p, c_int, c_void_p)),
+    "poly_step_buf_index": (c_int, (c_void_p, c_void_p)),
+    "poly_step_value_index": (c_int, (c_void_p, c_int)),
     "poly_step_buf_uop": (c_void_p, (c_void_p, c_int)),
     "poly_render_step_wasm_plan": (c_void_p, (c_void_p, c_void_p)),
     "poly_wasm_stepplan_destroy": (None, (c_void_p,)),
@@ -1114,6 +1126,13 @@ POLY_STEP_BUFFER_INPUT = 0
 POLY_STEP_BUFFER_OUTPUT = 1
 POLY_STEP_BUFFER_TEMP = 2
 POLY_STEP_BUFFER_CONSTANT = 3
+POLY_SIZE_ADD = 0
+POLY_SIZE_SUB = 1
+POLY_SIZE_MUL = 2
+POLY_SIZE_DIV = 3
+POLY_SIZE_MOD = 4
+POLY_SIZE_MIN = 5
+POLY_SIZE_MAX = 6
 POLY_INIT_SCALED_UNIFORM = 0
 POLY_INIT_GLOROT_UNIFORM = 1
 POLY_INIT_KAIMING_UNIFORM = 2

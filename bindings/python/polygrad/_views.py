@@ -22,7 +22,7 @@ except ImportError:
     getrefcount = None  # type: ignore[assignment]
 
 from polygrad import _live, _trace
-from polygrad._graph import CTX, Node, compute, describe
+from polygrad._graph import CTX, Node, compute, describe, largest
 from polygrad._library import fail, lib
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def show(tensor: Tensor) -> bool:
     if node is base or base.data is None:
         return node.data is not None
     shape, dtype = describe(node)
+    if largest(shape) is not shape:
+        return False
     strides, offset = (c_int64 * len(shape))(), c_int64()
     known = lib.poly_view_layout(CTX, node.handle, base.handle, strides, len(shape), byref(offset))
     if known != 1:
@@ -92,7 +94,8 @@ def settle_root(tensor: Tensor) -> Node:
 def stand_for(before: Node, after: Node) -> None:
     """Let the tensors that stand for a node, and its views, stand for another one."""
     _trace.changed(before, after)
-    everybody: Any = _live.every() if before.data is not None else _live.lazy()
+    settled = before.data is not None or before.is_input
+    everybody: Any = _live.every() if settled else _live.lazy()
     for tensor in everybody:
         node = tensor._node
         if node is before or (node.shows and root(node) is before):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import weakref
 from contextlib import ContextDecorator
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from polygrad import _autograd, _dlpack, _live, _trace, _views
-from polygrad._base import call, view
+from polygrad._base import call, size_node, view
 from polygrad._display import Display
 from polygrad._elementwise import Elementwise
 from polygrad._exchange import Exchange
@@ -26,6 +27,7 @@ from polygrad._sampling import Sampling
 from polygrad._spatial import Spatial
 from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
+from polygrad.variable import SymInt, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -170,6 +172,9 @@ class Tensor(
         >>> Tensor.zeros(2, 3).numel()
         6
         """
+        shape = self.shape
+        if any(isinstance(n, SymInt) for n in shape):
+            return prod(shape)
         count: int = lib.poly_numel(CTX, self._node.handle)
         if count < 0:
             fail()
@@ -241,6 +246,9 @@ class Tensor(
         >>> (Tensor([1.0]) + 1).realize().tolist()
         [2.0]
         """
+        if _trace.active():
+            _store((self, *lst))
+            return self
         todo = _to_compute((self, *lst))
         if todo:
             for node, made in zip(todo, compute(list(todo))):
@@ -261,9 +269,14 @@ class Tensor(
     def _data(self) -> np.ndarray[Any, Any]:
         """The memory of the computed tensor; what is written there counts from then on."""
         if self._node.data is None:
+            if _trace.active():
+                raise _trace.value_needed()
             self.realize()
         array = self._node.data
         assert array is not None
+        shape = self.shape
+        if array.shape != shape and any(isinstance(n, SymInt) for n in shape):
+            return array[tuple(slice(n) for n in values(shape))]
         return array
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -330,7 +343,7 @@ class Tensor(
         node = self._node
         if node.data is None or node.origin is not None or _trace.active():
             return self.contiguous()
-        copy = _of(leaf(node.data.copy(), self.dtype))
+        copy = _of(leaf(node.data.copy(), self.dtype, self.shape))
         copy.requires_grad = node.tracked
         if self.grad is not None:
             copy.grad = self.grad.clone()
@@ -671,8 +684,16 @@ def _to_compute(tensors: Iterable[Tensor]) -> dict[Node, list[Tensor]]:
         if tensor._node.data is None and not (tensor._node.shows and _views.show(tensor)):
             todo.setdefault(tensor._node, []).append(tensor)
     if todo and _trace.active():
-        raise RuntimeError("a value is needed while compile_step traces the function")
+        raise _trace.value_needed()
     return todo
+
+
+def _store(tensors: Iterable[Tensor]) -> None:
+    """Let a program that is being traced compute tensors into memory of their own."""
+    for tensor in tensors:
+        node = tensor._node
+        if not (node.data is not None or node.is_input or node.shows or _trace.is_outside(node)):
+            _views.stand_for(node, tensor.contiguous()._node)
 
 
 def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
@@ -699,7 +720,7 @@ def settle(tensor: Tensor) -> None:
     node = tensor.realize()._node
     if node.source:
         assert node.data is not None
-        tensor._node = leaf(node.data.copy(), tensor.dtype)
+        tensor._node = leaf(node.data.copy(), tensor.dtype, tensor.shape)
     else:
         _views.cut_history(node)
 
@@ -736,6 +757,11 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
     """Make a leaf of numbers, in place where that is possible."""
     if data is None:
         data = []
+    if isinstance(data, SymInt):
+        node = size_node(data)
+        return (
+            node if kind is None else Node(lib.poly_cast_by_id(CTX, node.handle, kind.id), (node,))
+        )
     if isinstance(data, (bytes, bytearray)):
         given = kind or dtypes.uint8
         return leaf(np.frombuffer(data, given.storage).copy(), given)

@@ -37,6 +37,18 @@ struct poly_api {
   int (*poly_uop_op)(PolyCtx *, PolyUOp *);
   char *(*poly_uop_print)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_uop_substitute)(PolyCtx *, PolyUOp *, PolyUOp **, PolyUOp **, int);
+  PolyUOp *(*poly_define_var)(PolyCtx *, const char *, int64_t, int64_t);
+  PolyUOp *(*poly_bind_var)(PolyCtx *, PolyUOp *, int64_t);
+  PolyUOp *(*poly_size_op)(PolyCtx *, int, int64_t, int64_t);
+  int (*poly_size_info)(PolyCtx *, PolyUOp *, int64_t *, int64_t *, int64_t *);
+  PolyUOp *(*poly_size_unbind)(PolyCtx *, PolyUOp *);
+  PolyUOp *(*poly_size_of)(PolyCtx *, PolyUOp *, int);
+  int (*poly_size_n_variables)(PolyCtx *, PolyUOp *);
+  PolyUOp *(*poly_size_variable)(PolyCtx *, PolyUOp *, int, int64_t *);
+  PolyUOp *(*poly_size_bind)(PolyCtx *, PolyUOp *, PolyVarBinding *, int);
+  int (*poly_size_text)(PolyCtx *, PolyUOp *, char *, int);
+  PolyUOp *(*poly_size_tensor)(PolyCtx *, int64_t);
+  PolyUOp *(*poly_arange_size)(PolyCtx *, int, int64_t, int64_t, int64_t);
   PolyUOp *(*poly_const_float)(PolyCtx *, double);
   PolyUOp *(*poly_const_double)(PolyCtx *, double);
   PolyUOp *(*poly_const_int)(PolyCtx *, int64_t);
@@ -50,8 +62,6 @@ struct poly_api {
   PolyUOp *(*poly_buffer_by_id)(PolyCtx *, int64_t, int);
   PolyUOp *(*poly_buffer_host)(PolyCtx *, int, const int64_t *, int, void *, size_t);
   PolyUOp *(*poly_from_host)(PolyCtx *, int, const int64_t *, int, const void *, size_t);
-  PolyUOp *(*poly_define_var)(PolyCtx *, const char *, int64_t, int64_t);
-  PolyUOp *(*poly_bind_var)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_full)(PolyCtx *, const int64_t *, int, double);
   PolyUOp *(*poly_full_by_id)(PolyCtx *, int, const int64_t *, int, double);
   PolyUOp *(*poly_full_int_by_id)(PolyCtx *, int, const int64_t *, int, int64_t);
@@ -299,6 +309,8 @@ struct poly_api {
   int (*poly_step_n_bindable_buffers)(const PolyStep *);
   int (*poly_step_n_buffers)(const PolyStep *);
   int (*poly_step_buffer_info)(const PolyStep *, int, PolyStepBufferInfo *);
+  int (*poly_step_buf_index)(const PolyStep *, PolyUOp *);
+  int (*poly_step_value_index)(const PolyStep *, int);
   PolyUOp *(*poly_step_buf_uop)(const PolyStep *, int);
   PolyWasmStepPlan *(*poly_render_step_wasm_plan)(PolyCtx *, PolyUOp *);
   void (*poly_wasm_stepplan_destroy)(PolyWasmStepPlan *);
@@ -523,6 +535,18 @@ struct poly_api {
   X(poly_uop_op) \
   X(poly_uop_print) \
   X(poly_uop_substitute) \
+  X(poly_define_var) \
+  X(poly_bind_var) \
+  X(poly_size_op) \
+  X(poly_size_info) \
+  X(poly_size_unbind) \
+  X(poly_size_of) \
+  X(poly_size_n_variables) \
+  X(poly_size_variable) \
+  X(poly_size_bind) \
+  X(poly_size_text) \
+  X(poly_size_tensor) \
+  X(poly_arange_size) \
   X(poly_const_float) \
   X(poly_const_double) \
   X(poly_const_int) \
@@ -536,8 +560,6 @@ struct poly_api {
   X(poly_buffer_by_id) \
   X(poly_buffer_host) \
   X(poly_from_host) \
-  X(poly_define_var) \
-  X(poly_bind_var) \
   X(poly_full) \
   X(poly_full_by_id) \
   X(poly_full_int_by_id) \
@@ -785,6 +807,8 @@ struct poly_api {
   X(poly_step_n_bindable_buffers) \
   X(poly_step_n_buffers) \
   X(poly_step_buffer_info) \
+  X(poly_step_buf_index) \
+  X(poly_step_value_index) \
   X(poly_step_buf_uop) \
   X(poly_render_step_wasm_plan) \
   X(poly_wasm_stepplan_destroy) \

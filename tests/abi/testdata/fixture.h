@@ -13,7 +13,7 @@ struct fixture {
   PolyCtx *ctx, *other;
   PolyUOp *x, *y, *row, *flat, *scalar, *index, *mask, *seed, *var, *bound, *symbolic, *store, *sink, *definite;
   PolyUOp *image, *kernel, *row_index, *places, *gates, *sequence, *foreign, *stale;
-  PolyStep *step, *stale_step;
+  PolyStep *step, *computing, *stale_step;
   PolyInstance *instance, *stale_instance;
   PolyWasmStepPlan *plan;
   PolyCtx *stale_ctx;
@@ -211,6 +211,7 @@ static inline void fixture_make(struct fixture *f) {
   f->stale = poly_const_float(f->ctx, 7);
   poly_uop_release(f->ctx, f->stale);
   f->step = poly_compile_step(f->ctx, f->sink);
+  f->computing = poly_compile_update(f->ctx, &f->y, &f->memory, 1, NULL, NULL, 0);
   f->stale_step = poly_compile_step(f->ctx, f->sink);
   poly_step_destroy(f->stale_step);
   f->plan = poly_render_step_wasm_plan(f->ctx, f->sink);
@@ -218,7 +219,7 @@ static inline void fixture_make(struct fixture *f) {
   f->stale_instance = poly_mlp_instance(MLP, (int)strlen(MLP));
   poly_instance_free(f->stale_instance);
   poly_ctx_destroy(f->stale_ctx);
-  need(f->step && f->plan && f->instance, "compiled");
+  need(f->step && f->computing && f->plan && f->instance, "compiled");
   need(poly_instance_set_optimizer(f->instance, POLY_OPTIMIZER_SGD, 0.1f, 0, 0, 0, 0) == 0, "optimizer");
   for (int i = 0; i < ROOM; i++) {
     f->nodes[i] = i ? f->y : f->x, f->others[i] = f->definite, f->stores[i] = f->store;
@@ -246,6 +247,7 @@ static inline void fixture_drop(struct fixture *f) {
   poly_schedule_free(f->schedule);
   poly_compiled_plan_free(f->compiled);
   poly_step_destroy(f->step);
+  poly_step_destroy(f->computing);
   poly_wasm_stepplan_destroy(f->plan);
   poly_instance_free(f->instance);
   poly_ctx_destroy(f->ctx);

@@ -2,71 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from polygrad import _random
-from polygrad._graph import CTX, Node, describe, handles, pointer
-from polygrad._library import fail, lib
-from polygrad._memory import empty
-from polygrad._trace import Trace
+from polygrad._program import Program, Traced
 from polygrad.nn.state import get_state_dict
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-# poly_step_run without bindings, the call of a training loop. What stands behind the declared
-# arguments ctypes passes as it is: None and 0, with a third of the time gone.
-_run: Any = lib["poly_step_run"]
-_run.argtypes = [ctypes.c_void_p]
-_run.restype = ctypes.c_int
+    import numpy as np
 
 
 class CompiledTrainingStep:
     """A program that was traced from a function of tensors; see compile_step."""
 
-    def __init__(
-        self,
-        results: Sequence[Node],
-        changes: Sequence[tuple[Node, Node]],
-        seeds: list[np.ndarray[Any, Any]],
-    ) -> None:
-        self._seeds = seeds
-        # The program works on the memory of these nodes.
-        self._alive = (results, changes)
-        self._arrays = []
-        for node in results:
-            shape, dtype = describe(node)
-            array = empty(shape, dtype.storage)
-            array[...] = 0
-            self._arrays.append(array)
-        n = len(self._arrays)
-        memory = (ctypes.c_void_p * n)(*[pointer(a) for a in self._arrays])
-        self._handle = lib.poly_compile_update(
-            CTX,
-            handles(results),
-            memory,
-            n,
-            handles(before for before, _ in changes),
-            handles(after for _, after in changes),
-            len(changes),
-        )
-        if self._handle is None:
-            fail(RuntimeError)
-
-    def __del__(self, _destroy: Any = lib.poly_step_destroy) -> None:
-        if getattr(self, "_handle", None):
-            _destroy(self._handle)
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._arrays = program.arrays
 
     def run(self) -> None:
         """Execute all kernels: forward, backward and the update."""
-        if self._seeds:
-            _random.renew(self._seeds)
-        if _run(self._handle, None, 0) != 0:
-            fail(RuntimeError)
+        self._program.renew()
+        self._program.run()
 
     def __call__(self) -> None:
         """Execute all kernels."""
@@ -86,14 +44,12 @@ class CompiledTrainingStep:
     @property
     def n_kernels(self) -> int:
         """The number of compiled kernels."""
-        count: int = lib.poly_step_n_kernels(self._handle)
-        return count
+        return self._program.n_kernels
 
     @property
     def n_intermediates(self) -> int:
         """The number of intermediate buffers."""
-        count: int = lib.poly_step_n_intermediates(self._handle)
-        return count
+        return self._program.n_intermediates
 
 
 def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> CompiledTrainingStep:
@@ -123,15 +79,15 @@ def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Com
     inputs = list(get_state_dict([args, kwargs]).values())
     if inputs:
         inputs[0].realize(*inputs[1:])
-    with Trace() as trace, _random.record_seeds() as seeds:
-        result = function(*args, **kwargs)
-        if result is None:
-            result = ()
-        elif not isinstance(result, (tuple, list)):
-            result = (result,)
-        if not all(isinstance(t, Tensor) for t in result):
-            raise TypeError("compile_step: the function must return tensors or None")
-        nodes = [t._node for t in result]
-    if not nodes and not trace.changes:
+    traced = Traced(lambda: function(*args, **kwargs), "compile_step")
+    result = traced.result
+    if result is None:
+        result = ()
+    elif not isinstance(result, (tuple, list)):
+        result = (result,)
+    if not all(isinstance(t, Tensor) for t in result):
+        raise TypeError("compile_step: the function must return tensors or None")
+    if not result and not traced.changes:
         raise ValueError("compile_step: the function returns nothing and changes nothing")
-    return CompiledTrainingStep(nodes, trace.changes, seeds)
+    nodes = [traced.node(t) for t in result]
+    return CompiledTrainingStep(Program(nodes, traced.changes, traced.seeds))

@@ -1,0 +1,172 @@
+"""Variables in shapes and indices: every value gives what numbers in its place give."""
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor, Variable, dtypes
+from polygrad.variable import SymInt
+
+N = Variable("n", 1, 6)
+M = Variable("m", 2, 5)
+X = Tensor.arange(48).reshape(6, 8).float().realize()
+
+
+def test_variables_compute():
+    n, m = N.bind(5), M.bind(3)
+    for name, size, value in [
+        ("sum", n + m + 1, 9),
+        ("difference", 10 - n, 5),
+        ("product", n * m * 2, 30),
+        ("quotient", (n + 2) // 2, 3),
+        ("quotient of a negative number", (n - 12) // 2, -4),
+        ("negative divisor", n // -2, -3),
+        ("remainder", n % 3, 2),
+        ("remainder of a negative number", (n - 12) % 5, 3),
+        ("sign of the divisor", (12 - n) % -5, -3),
+        ("number before", 7 // n, 1),
+        ("negative", -n, -5),
+        ("minimum", n.minimum(4), 4),
+        ("maximum", n.maximum(m), 5),
+    ]:
+        assert size.val == value, name
+
+
+def test_equal_sizes_are_equal():
+    assert N * 4 // 4 == N and N + M == M + N and N.bind(3) * 2 == N.bind(3) + N.bind(3)
+    assert N.bind(3) != N.bind(4) and N.bind(3) != N and N != 3
+    assert N - N == 0 and len({N.bind(2), N.bind(2), N}) == 2
+    assert Variable("n", 1, 6) == N and Variable("n", 1, 7) != N
+
+
+def test_bounds_and_order():
+    assert ((N + M).min, (N + M).max) == (3, 11)
+    assert N < 7 and N <= 6 and N >= 1 and N > 0 and not N > 6 and bool(N)
+    for compare in (lambda: N < 3, lambda: N.bind(2) >= 3, lambda: bool(N - 3)):
+        with pytest.raises(ValueError, match="depends on values"):
+            compare()
+
+
+def test_values():
+    assert N.bind(4).unbind() == (N, 4) and N.bind(4).val == 4
+    assert (N.bind(4) * M).variables == {N: 4, M: None}
+    assert (N.bind(4) * M.bind(2) + 1).unbound == N * M + 1
+    assert repr(N * 2 + 1) == "n*2+1" and repr(N.bind(3)) == "n=3" and "n=3" in repr(N.bind(3) + M)
+    with pytest.raises(ValueError, match="bind its variables"):
+        _ = (N + 1).val
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: Variable("", 1, 2), ValueError),
+        (lambda: Variable("n", 3, 2), ValueError),
+        (lambda: Variable("n", 0, 1 << 40), ValueError),
+        (lambda: N.bind(7), ValueError),
+        (lambda: N.bind(1.5), TypeError),
+        (lambda: N + 1.5, TypeError),
+        (lambda: N // (M - 3), ValueError),
+        (lambda: X[N.bind(5) + 2], IndexError),
+        (lambda: X[: N.bind(6) + 1], IndexError),
+        (lambda: X.reshape(N.bind(2), 24), ValueError),
+        (lambda: X.shrink(((N.bind(5), N.bind(5) - 1), (0, 1))), IndexError),
+        (lambda: X[: N.bind(2)] + X[: N.bind(3)], ValueError),
+        (lambda: X[: N.bind(3)][3], IndexError),
+        (lambda: Tensor.zeros(N.bind(2) - 5), ValueError),
+        (lambda: X[:N].sum().item(), RuntimeError),
+    ],
+)
+def test_bad_sizes(make, error):
+    with pytest.raises(error):
+        make()
+
+
+def halves(x, i, j):
+    return x[:i].cat(x[i:, :], dim=0)
+
+
+CASES = {
+    "slice": lambda x, i, j: x[:i],
+    "both axes": lambda x, i, j: x[:i, :j] * 2,
+    "from": lambda x, i, j: x[i - 1 :],
+    "window": lambda x, i, j: x[:, i : i + 2],
+    "step": lambda x, i, j: x[:i, ::3] + 1,
+    "step over a size": lambda x, i, j: x[:i][::2],
+    "backwards": lambda x, i, j: x[:i][::-1],
+    "element": lambda x, i, j: x[i - 1] + 1,
+    "the last": lambda x, i, j: x[:i][-1],
+    "from the end": lambda x, i, j: x[-i],
+    "slice from the end": lambda x, i, j: x[-i:],
+    "shrink": lambda x, i, j: x.shrink(((0, i), (j, j + 3))),
+    "pad": lambda x, i, j: x[:i].pad(((1, 8 - i), (0, 0))),
+    "pad by a value": lambda x, i, j: x[:2].pad(((i, 0), (0, j)), value=3.0),
+    "expand": lambda x, i, j: x[:1].expand(i, 8),
+    "repeat": lambda x, i, j: x[:2, :3].repeat(i, 2),
+    "reshape": lambda x, i, j: x[:i].reshape(i, 2, 4).sum(1),
+    "flatten": lambda x, i, j: x[:i].flatten(),
+    "permute": lambda x, i, j: x[:i, :j].permute(1, 0).contiguous(),
+    "cat": lambda x, i, j: x[:i].cat(x[:j], dim=0),
+    "halves": halves,
+    "sum": lambda x, i, j: x[:i, :j].sum(),
+    "sum of columns": lambda x, i, j: x[:i].sum(0),
+    "mean": lambda x, i, j: x[:i, :j].mean(1),
+    "variance": lambda x, i, j: x[:i].var(),
+    "max": lambda x, i, j: x[:i].max(0),
+    "product": lambda x, i, j: (x[:i, :j] / 10).prod(1),
+    "softmax": lambda x, i, j: (x[:, :j] / 8).softmax(1),
+    "log_softmax": lambda x, i, j: (x[:, :j] / 8).log_softmax(),
+    "matmul over it": lambda x, i, j: x[:, :j] @ x[:j, :].permute(0, 1)[:, :3],
+    "matmul beside it": lambda x, i, j: x[:i] @ x.permute(1, 0),
+    "outer": lambda x, i, j: x[0, :i].unsqueeze(1) * x[0, :j].unsqueeze(0),
+    "where": lambda x, i, j: (x[:i] > 5).where(x[:i], -1.0),
+    "value": lambda x, i, j: x * i + j,
+    "full of it": lambda x, i, j: Tensor.full((2, 3), i) + j,
+    "zeros": lambda x, i, j: Tensor.zeros(i, 2) + 1,
+    "arange": lambda x, i, j: Tensor.arange(i, i + 7, j),
+    "norm": lambda x, i, j: x[:i].layernorm(),
+    "attention": lambda x, i, j: (
+        x[:3]
+        .reshape(1, 3, 8)
+        .scaled_dot_product_attention(x[:i].reshape(1, i, 8) / 9, x[:i].reshape(1, i, 8))
+    ),
+    "cast": lambda x, i, j: x[:i].cast(dtypes.int32) // 3,
+    "bitcast": lambda x, i, j: x[:i].bitcast(dtypes.int32),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_variables_give_what_numbers_give(name):
+    f = CASES[name]
+    for i, j in [(1, 2), (4, 3), (6, 5), (2, 5)]:
+        want = f(X, i, j).numpy()
+        got = f(X, N.bind(i), M.bind(j))
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, err_msg=f"{i}, {j}")
+        values = tuple(n.val if isinstance(n, SymInt) else n for n in got.shape)
+        assert values == want.shape and got.dtype == f(X, i, j).dtype
+
+
+def test_results_with_symbolic_shapes_are_tensors_like_others():
+    i = N.bind(4)
+    y = (X[:i] + 1).realize()
+    assert y.shape == (i, 8) and y.numel() == i * 8 and y.ndim == 2
+    np.testing.assert_array_equal(y.numpy(), X.numpy()[:4] + 1)
+    np.testing.assert_array_equal((y * 2)[:3].numpy(), (X.numpy()[:3] + 1) * 2)
+    np.testing.assert_array_equal(y.clone().numpy(), y.numpy())
+    np.testing.assert_array_equal(y.sum(0).numpy(), y.numpy().sum(0))
+    assert y[:4].shape == (4, 8)
+
+
+def test_bounds_beyond_an_axis_read_zeros():
+    """A program serves all values of its variables: none of them may read other memory."""
+    wide = Variable("wide", 1, 1000)
+    t = Tensor([1.0, 2.0, 3.0])
+    assert t[: wide.bind(3)].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(IndexError):
+        t[: wide.bind(4)]
+
+
+def test_gradients_flow_through_symbolic_sizes():
+    for k in (1, 3, 6):
+        x = Tensor(np.arange(1, 7, dtype=np.float32), requires_grad=True)
+        (x[: N.bind(k)] ** 2).mean().backward()
+        want = np.where(np.arange(6) < k, 2 * np.arange(1, 7) / k, 0)
+        np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-6)
