@@ -1621,20 +1621,58 @@ export class Instance implements Disposing {
 export interface HfOptions {
   maxBatch?: number
   maxSeqLen?: number
+  /** The type in which matrices are kept: the others take less memory and time, and cannot be trained or saved. */
+  dtype?: 'float32' | 'float16' | 'bfloat16' | 'int8'
 }
 
-/** A model (GPT-2) from a folder with config.json and *.safetensors. */
+/** A model (gpt2; llama, mistral, qwen2, qwen3; bert) from a folder with config.json and *.safetensors. */
 export function loadHf(folder: string, options?: HfOptions): Instance
 
 /** A model from the contents of config.json and of safetensors files. */
 export function loadHfBytes(config: string | ArrayBufferView, weights: readonly ArrayBufferView[], options?: HfOptions): Instance
 
-/**
- * Token sequences continued by maxNewTokens tokens. temperature 0 always takes the most likely token;
- * topK > 0 chooses among the k most likely ones. Draws depend on Tensor.manualSeed.
- */
-export function generate(instance: Instance, tokens: ArrayLike<number> | ReadonlyArray<ArrayLike<number>>, maxNewTokens: number,
-  options?: { temperature?: number, topK?: number }): number[][]
+/** Tokens of one row or of several, which may be of different lengths. */
+export type Tokens = ArrayLike<number> | ReadonlyArray<ArrayLike<number>>
+
+/** How tokens are drawn: temperature 0 takes the most likely one; topK > 0 and topP < 1 leave the most likely ones. */
+export interface Sampling {
+  temperature?: number
+  topK?: number
+  topP?: number
+  seed?: number | bigint
+}
+
+/** Options of generate; without a seed, draws depend on Tensor.manualSeed. A row ends at eosTokenId. */
+export interface GenerateOptions extends Sampling {
+  eosTokenId?: number | readonly number[]
+}
+
+/** Token sequences continued by up to maxNewTokens tokens. What is true from onToken ends the generation. */
+export function generate(instance: Instance, tokens: Tokens, maxNewTokens: number,
+  options?: GenerateOptions & { onToken?: (tokens: Int32Array) => unknown }): number[][]
+
+/** generate one step after the other: the new tokens, one a row. */
+export function generateSteps(instance: Instance, tokens: Tokens, maxNewTokens: number, options?: GenerateOptions): Generator_<Int32Array>
+
+type Generator_<T> = globalThis.Generator<T, void, unknown>
+
+/** Rows of tokens that a causal language model continues: it keeps the keys and values of the tokens so far. */
+export class Generator {
+  constructor(instance: Instance, rows?: number)
+  readonly rows: number
+  readonly vocab: number
+  readonly room: number
+  sampling(options?: Sampling): this
+  /** Appends tokens to each row. Only the first rows may be of different lengths. */
+  feed(tokens: Tokens): this
+  /** Draws the next token of each row, appends and returns it. */
+  next(): Int32Array
+  /** A copy of the logits of the tokens that come next, row by row. */
+  logits(): Float32Array
+  reset(): this
+  dispose(): void
+  [Symbol.dispose](): void
+}
 
 /** Layers, optimizers, and what a training loop needs beside them. */
 export const nn: {
@@ -1689,7 +1727,7 @@ export const nn: {
 }
 
 /** Models in Hugging Face's format. */
-export const hf: { loadHf: typeof loadHf, loadHfBytes: typeof loadHfBytes, generate: typeof generate }
+export const hf: { loadHf: typeof loadHf, loadHfBytes: typeof loadHfBytes, Generator: typeof Generator, generate: typeof generate, generateSteps: typeof generateSteps }
 
 /** A form in which viz shows what is computed. */
 export type ViewFormat = 'text' | 'json' | 'dot' | 'svg' | 'code'

@@ -20,10 +20,17 @@ function manualSeed (seed = 0) {
   next = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, 'manualSeed: seed')))
 }
 
-function write (words) {
-  words[0] = Number(next & 0xffffffffn)
-  words[1] = Number(next >> 32n)
+/** The next seed, a BigInt. */
+function takeSeed () {
+  const seed = next
   next = BigInt.asUintN(64, next + 1n)
+  return seed
+}
+
+function write (words) {
+  const seed = takeSeed()
+  words[0] = Number(seed & 0xffffffffn)
+  words[1] = Number(seed >> 32n)
 }
 
 /** A leaf of two uint32, the low and the high word of the next seed. */
@@ -51,4 +58,4 @@ function renew (seeds) {
   seeds.forEach(write)
 }
 
-module.exports = { manualSeed, nextSeed, recordSeeds, renew }
+module.exports = { manualSeed, takeSeed, nextSeed, recordSeeds, renew }

@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { Instance, Tensor, safetensors, loadHf, loadHfBytes, generate } = require('..')
+const { Instance, Tensor, Generator, safetensors, loadHf, loadHfBytes, generate, generateSteps } = require('..')
 
 const FIXTURES = path.join(__dirname, '..', '..', '..', 'core', 'model', 'testdata')
 const MADE = {
@@ -169,7 +169,8 @@ test('a model in the format of Hugging Face', () => {
   Tensor.manualSeed(5)
   assert.deepStrictEqual(generate(model, [[1, 2]], { maxNewTokens: 6, topK: 3 }), drawn)
   assert.deepStrictEqual(generate(model, Int32Array.of(1), 0), [[1]])
-  assert.throws(() => generate(model, [[1], [2]], 1), /generate: tokens/)
+  assert.deepStrictEqual(generate(model, [[1, 2], [1]], 1, { temperature: 0 })[0], [1, 2, best])
+  assert.throws(() => generate(model, [[1], []], 1), /generate: tokens/)
   assert.throws(() => generate(model, [1], -1), RangeError)
 
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'polygrad-'))
@@ -181,6 +182,38 @@ test('a model in the format of Hugging Face', () => {
   } finally {
     fs.rmSync(folder, { recursive: true })
   }
+})
+
+test('generation: streams, ends, other types of weights', () => {
+  const model = loadHfBytes(JSON.stringify(GPT2), [gpt2Weights()], { maxSeqLen: 4 })
+  const whole = generate(model, [1, 2], 6, { temperature: 0 })[0]
+  const steps = generateSteps(model, [[1, 2]], 6, { temperature: 0 })
+  assert.deepStrictEqual(Array.from(steps, ([t]) => t), whole.slice(2))
+  const seen = []
+  const stopped = generate(model, [1, 2], 6, { temperature: 0, onToken: ([t]) => seen.push(t) === 2 })
+  assert.deepStrictEqual(stopped, [whole.slice(0, 4)])
+  assert.deepStrictEqual(seen, whole.slice(2, 4))
+  const ended = generate(model, [[1, 2]], 6, { temperature: 0, eosTokenId: [whole[2], 99] })
+  assert.deepStrictEqual(ended, [whole.slice(0, 3)])
+  const options = { maxNewTokens: 9, topP: 0.9, seed: 7 }
+  assert.deepStrictEqual(generate(model, [1], options), generate(model, [1], options))
+  const rows = new Generator(model, 2).feed([[1, 2, 3], [4]])
+  assert.strictEqual(rows.logits().length, 2 * rows.vocab)
+  const rounded = loadHfBytes(JSON.stringify(GPT2), [gpt2Weights()], { maxSeqLen: 4, dtype: 'int8' })
+  const near = new Generator(rounded, 2).feed([[1, 2, 3], [4]]).logits()
+  const most = Math.max(...rows.logits().map(Math.abs))
+  near.forEach((v, i) => assert.ok(Math.abs(v - rows.logits()[i]) < 0.1 * most))
+  assert.throws(() => rounded.saveBundle(), /float32/)
+  assert.throws(() => loadHfBytes(JSON.stringify(GPT2), [], { dtype: 'int4' }), /int4/)
+  assert.throws(() => new Generator(model, -1), /rows/)
+  assert.throws(() => new Generator({}), TypeError)
+  assert.throws(() => generate(model, [1], 1, { topP: 0 }), /top_p/)
+  assert.throws(() => generate(model, [11], 1), /expected 0 to 10/)
+  assert.strictEqual(rows.reset().feed([[1], [2]]).next().length, 2)
+  rows.dispose()
+  assert.throws(() => rows.next(), /disposed/)
+  model.dispose()
+  assert.throws(() => new Generator(model), /disposed/)
 })
 
 test('errors', () => {
