@@ -17,13 +17,15 @@ PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyp
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
 # The frameworks that the benchmark compares with.
 PEERS := build/peers
+# Those that results are compared with.
+TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test bench parity profile generate fmt lint install uninstall clean
+.PHONY: help build demo test test-peers bench parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(LIB) $(LINKED_LIB) $(LIB).gz ## build the shared library into build/
 
@@ -33,6 +35,9 @@ demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 test: build $(VENV)/installed ## run every suite; the last line is the sum
 	@scripts/require.sh clang || echo "without clang its tests are skipped: it is only compared with"
 	$(PY) scripts/run_tests.py
+
+test-peers: build $(TEST_PEERS)/installed ## compare results with PyTorch's and transformers'
+	POLYGRAD_LIB=$(abspath $(LIB)) PYTHONPATH=bindings/python $(TEST_PEERS)/bin/python -m pytest -q tests/peers
 
 bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write bench/RESULTS.md
 	scripts/require.sh gcc g++ clang
@@ -92,6 +97,11 @@ $(VENV)/tools: scripts/requirements.txt
 $(PEERS)/installed: $(wildcard bench/peers/requirements*.txt) bench/peers/install.py
 	@scripts/require.sh $(PYTHON) gcc nm
 	$(PYTHON) bench/peers/install.py $(PEERS)
+	@touch $@
+
+$(TEST_PEERS)/installed: $(wildcard tests/peers/requirements*.txt bench/peers/requirements-alone.txt) tests/peers/install.py bench/peers/install.py
+	@scripts/require.sh $(PYTHON) gcc nm
+	$(PYTHON) tests/peers/install.py $(TEST_PEERS)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/tools $(LIB) $(PY_SOURCES)
