@@ -298,6 +298,12 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   clone(): Tensor
   /** The tensor on a device. */
   to(device: string): this
+
+  /** The tensor, moved to a device. */
+  to_(device: string): this
+
+  /** What functions make of the tensor, each of the result of the one before. */
+  sequential(functions: ReadonlyArray<(x: Tensor) => Tensor>): Tensor
   /** to('cpu'). */
   cpu(): this
   /** to('cuda'). */
@@ -753,6 +759,10 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** An axis split into several; one size may be -1. */
   unflatten(dim: number, sizes: readonly number[]): Tensor
   unflatten(options: { dim: number, sizes: readonly number[] }): Tensor
+  /** The first elements of each axis, as many as a shape says; null keeps all. */
+  shrinkTo(...shape: Array<number | null | ReadonlyArray<number | null>>): Tensor
+  /** Zeros added at the end of axes up to a shape; null keeps a size. */
+  padTo(...shape: Array<number | null | ReadonlyArray<number | null>>): Tensor
   /** Elements start (included) to end (excluded) of each axis; null keeps all. */
   shrink(arg: ReadonlyArray<readonly [number, number] | null> | { arg: ReadonlyArray<readonly [number, number] | null> }): Tensor
   /**

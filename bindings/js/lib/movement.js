@@ -102,6 +102,20 @@ class Movement extends Elementwise {
     return made(lib.poly_shrink(CTX, this._node.handle, dims(pairs, 'shrink: arg'), pairs.length / 2), [this._node])
   }
 
+  /** The first elements of each axis, as many as a shape says; null keeps all. */
+  shrinkTo (...args) {
+    const { shape } = shaped('shrinkTo', args, { shape: null })
+    return this.shrink(shape.map((n) => n === null ? null : [0, n]))
+  }
+
+  /** Zeros added at the end of axes up to a shape; null keeps a size. */
+  padTo (...args) {
+    const { shape } = shaped('padTo', args, { shape: null })
+    const old = describe(this._node).shape
+    if (shape.length !== old.length) throw new PolygradError(`padTo: ${shape.length} sizes, expected one for each of ${old.length} axes`)
+    return this.pad(shape.map((n, i) => n === null ? null : [0, integer(n, 'padTo: shape') - old[i]]))
+  }
+
   /**
    * Elements added before and after each axis, [[before, after], …]; null adds none. Instead of
    * pairs, arg may be a flat list, before and after of the last axis first. mode says what is added:

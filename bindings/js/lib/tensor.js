@@ -212,6 +212,16 @@ class Tensor extends Creation {
     return this
   }
 
+  /** The tensor, moved to a device. */
+  to_ (device) {
+    return this.to(device)
+  }
+
+  /** What functions make of the tensor, each of the result of the one before. */
+  sequential (functions) {
+    return functions.reduce((x, fn) => fn(x), this)
+  }
+
   /** to('cpu'). */
   cpu () {
     return this.to('cpu')

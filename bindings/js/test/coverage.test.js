@@ -13,8 +13,8 @@ const TABLE = path.join(__dirname, '..', '..', '..', 'tests', 'ops.json')
 const NOT_OPERATIONS = {
   'what a tensor is': 'device dtype elementSize isDisposed isFloatingPoint length nbytes ndim numel shape size toString',
   values: 'data from item itemAsync realize realizeAsync toArray toArrayAsync tolist tolistAsync',
-  memory: 'assign assignAsync cpu cuda dispose empty emptyLike keep replace tidy to',
-  'names of others': 'constLike short',
+  memory: 'assign assignAsync cpu cuda dispose empty emptyLike keep replace tidy to to_',
+  'names of others': 'constLike padTo sequential short shrinkTo',
   slow: 'hash',
   gradients: 'backward backwardAsync grad gradient requiresGrad requiresGrad_',
   modes: 'manualSeed train training',

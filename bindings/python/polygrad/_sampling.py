@@ -92,11 +92,11 @@ class Sampling(Creation):
         *shape: Any,
         low: int = 0,
         high: int = 10,
-        dtype: DTypeLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
-        """Return integers in [low, high), of default_int or another integer type.
+        """Return integers in [low, high), of an integer type.
 
         randint(low, high, shape) is understood too, where shape is a tuple or list.
 
@@ -106,7 +106,7 @@ class Sampling(Creation):
         """
         if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
             low, high, shape = shape
-        new, seed, kind = sizes(shape), next_seed(), to_dtype(dtype or dtypes.default_int).id
+        new, seed, kind = sizes(shape), next_seed(), to_dtype(dtype).id
         handle = lib.poly_randint_seeded(CTX, kind, dims(new), len(new), low, high, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 
@@ -188,7 +188,7 @@ class Sampling(Creation):
         cls,
         n: int,
         device: str | None = None,
-        dtype: DTypeLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         requires_grad: bool | None = None,
     ) -> Self:
         """Return 0 to n-1 in random order.
@@ -196,7 +196,7 @@ class Sampling(Creation):
         >>> Tensor.randperm(4).sort()[0].tolist()
         [0, 1, 2, 3]
         """
-        seed, kind = next_seed(), to_dtype(dtype or dtypes.default_int).id
+        seed, kind = next_seed(), to_dtype(dtype).id
         handle = lib.poly_randperm_seeded(CTX, kind, n, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 

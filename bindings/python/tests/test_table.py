@@ -230,7 +230,8 @@ NOT_OPERATIONS = {
     "what a tensor is": "device dtype element_size is_floating_point is_realized nbytes ndim numel "
     "shape size",
     "values": "data item numpy realize realize_async tolist",
-    "memory": "assign cpu cuda empty empty_like from_blob from_dlpack from_numpy from_url replace to to_",
+    "memory": "assign cpu cuda empty empty_like replace to to_",
+    "memory of others": "from_blob from_dlpack from_numpy from_url",
     "names of others": "const_like pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "slow": "hash",

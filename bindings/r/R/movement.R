@@ -34,6 +34,16 @@ tensor_methods$shrink <- function(self, arg) {
 # PolyPadMode
 pad_modes <- c(reflect = 0L, replicate = 1L, circular = 2L)
 
+tensor_methods$shrink_to <- function(self, ..., shape = list(...)) {
+  tensor_methods$shrink(self, lapply(shape, function(n) if (!is.null(n)) c(1, n)))
+}
+tensor_methods$pad_to <- function(self, ..., shape = list(...)) {
+  old <- .Call(C_shape, self)
+  if (length(shape) != length(old)) {
+    raise(sprintf("pad_to: %d sizes, expected one for each of %d axes", length(shape), length(old)))
+  }
+  tensor_methods$pad(self, Map(function(n, o) if (!is.null(n)) c(0, n - o), as.list(shape), old))
+}
 tensor_methods$pad <- function(self, arg, mode = "constant", value = 0) {
   ndim <- length(.Call(C_shape, self))
   if (!is.list(arg) && !is.matrix(arg)) {

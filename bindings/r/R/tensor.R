@@ -301,6 +301,8 @@ tensor_methods$to <- function(self, device = NULL) {
   if (!is.null(device)) device_number(device)
   self
 }
+tensor_methods$to_ <- tensor_methods$to
+tensor_methods$sequential <- function(self, functions) Reduce(function(x, fn) fn(x), functions, self)
 
 tensor_methods$cpu <- function(self) tensor_methods$to(self, "cpu")
 tensor_methods$cuda <- function(self) tensor_methods$to(self, "cuda")

@@ -4,8 +4,8 @@
 not_operations <- list(
   "what a tensor is" = c("device", "dtype", "element_size", "is_floating_point", "nbytes", "ndim", "numel", "shape", "size"),
   values = c("array", "item", "realize"),
-  memory = c("assign", "cpu", "cuda", "empty", "empty_like", "replace", "to"),
-  "names of others" = c("const_like", "short"),
+  memory = c("assign", "cpu", "cuda", "empty", "empty_like", "replace", "to", "to_"),
+  "names of others" = c("const_like", "pad_to", "sequential", "short", "shrink_to"),
   slow = "hash",
   gradients = c("backward", "grad", "gradient", "requires_grad", "requires_grad_"),
   modes = "manual_seed",
