@@ -143,6 +143,14 @@ def test_state():
     assert get_state_dict({"a": 1, "b": one}, tensor_type=int) == {"a": 1}
     shared = Linear(2, 2)
     assert len(get_parameters([shared, shared])) == 2
+    optimizer = Adam(get_parameters([shared, Tensor.ones(3), Tensor([1, 2])]))
+    assert [p.requires_grad for p in optimizer.params] == [True, True, True]
+    schedule = nn.ReduceLROnPlateau(optimizer)
+    assert len(get_parameters([shared, optimizer, schedule])) == 3
+    frozen = Linear(2, 2)
+    frozen.weight.requires_grad = False
+    assert get_parameters(frozen) == [frozen.bias]
+    assert len(SGD([frozen.weight, frozen.bias]).buffers) == 1
 
 
 def reference(

@@ -430,7 +430,7 @@ class ReduceLROnPlateau:
         limits = (threshold, factor, min_lr, eps, patience, cooldown)
         self._settings: tuple[Any, ...] = (mode == "max", threshold_mode == "rel", *limits)
         first = -math.inf if mode == "max" else math.inf
-        self.best = Tensor(np.array([first], np.float32))
+        self.best = Tensor(np.array([first], np.float32), requires_grad=False)
         self.num_bad_epochs, self.cooldown_counter = (Tensor(np.zeros(1, np.int32)) for _ in "12")
         self._next(self.best)  # arguments that do not fit are an error here
 

@@ -37,6 +37,11 @@ def _number(owner: object, name: str, value: Any, below: float = math.inf) -> fl
     return number
 
 
+def _state(values: np.ndarray[Any, Any], dtype: DType) -> Tensor:
+    """Return a tensor that is state: no optimizer changes it by a gradient."""
+    return Tensor(values, dtype=dtype, requires_grad=False)
+
+
 def _at_least_float32(dtype: DType) -> DType:
     return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
 
@@ -75,7 +80,7 @@ class Optimizer:
         self.fused = fused
         # A leaf rather than a constant: another rate needs no other program.
         kind = _at_least_float32(dtypes.default_float)
-        self._lr = Tensor(np.array([_number(self, "lr", lr)], kind.storage), dtype=kind)
+        self._lr = _state(np.array([_number(self, "lr", lr)], kind.storage), kind)
 
     @property
     def lr(self) -> Tensor:
@@ -140,7 +145,7 @@ class Optimizer:
         """Return a tensor of zeros, of at least float32, for each parameter."""
         kinds = [_at_least_float32(p.dtype) for p in self.params]
         shapes = [p.shape for p in self.params]
-        return [Tensor(np.zeros(s, k.storage), dtype=k) for s, k in zip(shapes, kinds)]
+        return [_state(np.zeros(s, k.storage), k) for s, k in zip(shapes, kinds)]
 
     def _tensors(self) -> list[Tensor]:
         """Return the state."""
@@ -388,7 +393,7 @@ class LAMB(Optimizer):
         self.wd = _number(self, "weight_decay", weight_decay)
         self.adam = adam
         # The powers b^t, in float64 because they come close to 1 and are subtracted from it.
-        self.b1_t, self.b2_t = Tensor(np.ones(1)), Tensor(np.ones(1))
+        self.b1_t, self.b2_t = (_state(np.ones(1), dtypes.float64) for _ in "12")
         self.m = self._state()
         self.v = self._state()
 

@@ -160,11 +160,11 @@ class BatchNorm:
         self.track_running_stats = track_running_stats
         self.weight = Tensor.ones(sz, requires_grad=True) if affine else None
         self.bias = Tensor.zeros(sz, requires_grad=True) if affine else None
-        self.num_batches_tracked = Tensor.zeros(dtype="int64").realize()
+        self.num_batches_tracked = Tensor.zeros(dtype="int64", requires_grad=False).realize()
         self.running_mean = self.running_var = None
         if track_running_stats:
-            self.running_mean = Tensor.zeros(sz).realize()
-            self.running_var = Tensor.ones(sz).realize()
+            self.running_mean = Tensor.zeros(sz, requires_grad=False).realize()
+            self.running_var = Tensor.ones(sz, requires_grad=False).realize()
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""

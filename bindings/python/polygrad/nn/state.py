@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polygrad.dtype import dtypes
 from polygrad.nn.files import (
     ggml_data_to_tensor,
     gguf_load,
@@ -69,14 +70,19 @@ def _collect(
 
 
 def get_parameters(obj: Any) -> list[Tensor]:
-    """Return the tensors in an object that require a gradient.
+    """Return the tensors in an object that an optimizer may change, each once.
 
-    >>> from polygrad.nn import Linear
-    >>> [p.shape for p in get_parameters([Linear(2, 3), Linear(3, 1, bias=False)])]
-    [(3, 2), (3,), (1, 3)]
+    Those are tensors of floating types whose requires_grad is True, or None: an optimizer then
+    makes it True. Tensors with requires_grad=False, as the running statistics of BatchNorm, are in
+    get_state_dict only.
+
+    >>> from polygrad.nn import BatchNorm, Linear
+    >>> [p.shape for p in get_parameters([Linear(2, 3), BatchNorm(4), Tensor.ones(5)])]
+    [(3, 2), (3,), (4,), (4,), (5,)]
     """
-    tensors = {id(t): t for t in get_state_dict(obj).values() if t.requires_grad}
-    return list(tensors.values())
+    tensors = get_state_dict(obj).values()
+    wanted = [t for t in tensors if t.requires_grad is not False and dtypes.is_float(t.dtype)]
+    return list({id(t): t for t in wanted}.values())
 
 
 def load_state_dict(
