@@ -1732,6 +1732,12 @@ export const nn: {
   getStateDict: typeof getStateDict
   getParameters: typeof getParameters
   loadStateDict: typeof loadStateDict
+  safeLoad: typeof safeLoad
+  safeLoadMetadata: typeof safeLoadMetadata
+  safeSave: typeof safeSave
+  ggufLoad: typeof ggufLoad
+  torchLoad: typeof torchLoad
+  ggmlDataToTensor: typeof ggmlDataToTensor
   CompiledTrainingStep: typeof CompiledTrainingStep
   compileStep: typeof compileStep
 }
@@ -1795,6 +1801,38 @@ export const viz: {
   profile(what: Tensor | Tensor[] | CompiledTrainingStep, options?: { runs?: number }): Profile
   Profile: { readonly prototype: Profile }
 }
+
+/** A model file: a path, or its contents. */
+export type ModelFile = string | ArrayBufferView | ArrayBuffer | Tensor
+
+/**
+ * The tensors of a safetensors file by name, on its mapped memory. A path may be that of a folder with model.safetensors or
+ * with shards and their index, or of such an index.
+ */
+export function safeLoad(file: ModelFile): Record<string, Tensor>
+
+/** What a safetensors file says about itself. */
+export function safeLoadMetadata(file: ModelFile): Record<string, string> | null
+
+/** Options of safeSave: texts about the tensors, and the most bytes of a file before it is cut into shards. */
+export interface SaveOptions {
+  metadata?: Record<string, string> | null
+  maxShardSize?: number | null
+}
+
+/** Writes tensors to a safetensors file, or to shards and their index. */
+export function safeSave(tensors: Record<string, Tensor>, path: string, options?: SaveOptions): void
+
+/**
+ * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed; realize() unpacks them for good.
+ */
+export function ggufLoad(file: ModelFile): [Record<string, unknown>, Record<string, Tensor>]
+
+/** What torch.save of PyTorch wrote, with tensors of polygrad; no code of it is run. */
+export function torchLoad(file: ModelFile): any
+
+/** The n numbers, float32, that blocks of a quantised type stand for; type is ggml's number for it. */
+export function ggmlDataToTensor(blocks: Tensor, n: number, type: number): Tensor
 
 /** Files of tensors in the safetensors format. */
 export const safetensors: {

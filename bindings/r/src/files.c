@@ -10,7 +10,8 @@ SEXP r_bundle_write(SEXP ir, SEXP weights, SEXP metadata);
 
 static const int dtypes[] = {POLY_DTYPE_FLOAT32, POLY_DTYPE_FLOAT16, POLY_DTYPE_BFLOAT16, POLY_DTYPE_FLOAT64,
                              POLY_DTYPE_INT64,   POLY_DTYPE_INT32,   POLY_DTYPE_INT16,    POLY_DTYPE_INT8,
-                             POLY_DTYPE_UINT8,   POLY_DTYPE_BOOL};
+                             POLY_DTYPE_UINT8,   POLY_DTYPE_BOOL,    POLY_DTYPE_UINT16,   POLY_DTYPE_UINT32,
+                             POLY_DTYPE_UINT64,  POLY_DTYPE_FP8E4M3, POLY_DTYPE_FP8E5M2};
 
 static void free_views(PolySafetensorViewEx *views, int n, char *metadata) {
   for (int i = 0; i < n; i++) free(views[i].name);

@@ -9,5 +9,6 @@ module.exports = {
   ...require('./schedules.js'),
   ...require('./clip.js'),
   ...require('./state.js'),
+  ...require('./files.js'),
   ...require('./step.js')
 }

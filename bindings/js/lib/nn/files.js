@@ -1,0 +1,197 @@
+'use strict'
+/**
+ * Model files: safetensors, GGUF, and what PyTorch saves.
+ *
+ * A file is mapped into memory: loading it costs little whatever its size, its tensors lie on the mapped memory, and
+ * what is written into them stays in this process. A file must not be made shorter while its tensors are in use. A
+ * damaged or hostile file throws a PolygradError with the file, the tensor and the numbers; nothing in it is run.
+ */
+
+const { lib, koffi, constants, PolygradError, lastError } = require('../library.js')
+const { addresses, describe, leaf, count, GraphNode, CTX } = require('../graph.js')
+const { MAX_DIMS, get, put, show, small, named } = require('../arguments.js')
+const { byId, types } = require('../dtype.js')
+const { bytesOf } = require('../memory.js')
+const { Tensor } = require('../tensor.js')
+
+// Everything that is wrong with a file is an error of the file, whatever words say it.
+function failed () {
+  throw new PolygradError(lastError())
+}
+
+// Files end when no memory of theirs is in use any more.
+const files = new FinalizationRegistry((file) => file.letGo())
+
+/** A file that the library has open. */
+class OpenFile {
+  constructor (source, format, name) {
+    if (typeof source === 'string') {
+      this.handle = lib.poly_file_open(source, format)
+    } else {
+      const bytes = bytesOf(source instanceof Tensor ? source.data : source, `${name}: file`)
+      this.handle = lib.poly_file_read(bytes, bytes.length, format)
+    }
+    if (this.handle === 0) failed()
+    this.users = 1
+  }
+
+  letGo () {
+    if (--this.users === 0) lib.poly_file_free(this.handle)
+  }
+
+  /** The tensors of the file in its order, each with its name. */
+  tensors () {
+    return Array.from({ length: lib.poly_file_count(this.handle) }, (_, i) => [lib.poly_file_name(this.handle, i), this.tensor(i)])
+  }
+
+  tensor (i) {
+    const sizes = new Int32Array(2 * MAX_DIMS)
+    const number = new Int32Array(1)
+    const ndim = lib.poly_file_describe(this.handle, i, sizes, MAX_DIMS, number)
+    const shape = Array.from({ length: ndim }, (_, axis) => get(sizes, axis))
+    const quant = lib.poly_file_quant(this.handle, i)
+    if (quant === 0) return new Tensor(leaf(this.memory(i, byId[number[0]]), byId[number[0]], shape))
+    const blocks = this.memory(i, types.uint8)
+    return ggmlDataToTensor(new Tensor(leaf(blocks, types.uint8, [blocks.length])), count(shape), quant).reshape(shape)
+  }
+
+  /** The memory of tensor i as a typed array, which keeps the file open. */
+  memory (i, dtype) {
+    const length = new BigInt64Array(1)
+    const address = lib.poly_file_data(this.handle, i, length)
+    if (address === null) {
+      if (lib.poly_file_type(this.handle, i) === null || length[0] > 0n) failed()
+      return new dtype.Array(0)
+    }
+    const buffer = koffi.view(address, Number(length[0]))
+    this.users++
+    files.register(buffer, this)
+    return new dtype.Array(buffer)
+  }
+
+  /** What the file says besides its tensors. */
+  value () {
+    const text = lib.poly_file_value(this.handle)
+    if (text === null) failed()
+    const made = new Map()
+    return JSON.parse(text, (_, value) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+      const keys = Object.keys(value)
+      if (keys.length !== 1 || !Object.hasOwn(SPECIAL, keys[0])) return value
+      if (keys[0] !== '$tensor') return SPECIAL[keys[0]](value[keys[0]])
+      if (!made.has(value.$tensor)) made.set(value.$tensor, this.tensor(value.$tensor))
+      return made.get(value.$tensor)
+    })
+  }
+}
+
+// What JSON does not have, by the only key of the object that stands for it.
+const SPECIAL = {
+  $tensor: null,
+  $float: (text) => ({ nan: NaN, inf: Infinity, '-inf': -Infinity })[text],
+  $int: BigInt,
+  $tuple: (items) => items,
+  $dict: (pairs) => pairs.every(([key]) => typeof key === 'string') ? Object.fromEntries(pairs) : new Map(pairs),
+  $bytes: (text) => Uint8Array.from(Buffer.from(text, 'base64'))
+}
+
+/** Opens a file, reads it and lets it go; what was read keeps it open. */
+function reading (source, format, name, read) {
+  const file = new OpenFile(source, format, name)
+  try {
+    return read(file)
+  } finally {
+    file.letGo()
+  }
+}
+
+/**
+ * The tensors of a safetensors file by name, in the order of its header.
+ *
+ * @param {string|Uint8Array|ArrayBuffer|Tensor} file a path: of a file, of a folder with model.safetensors or with shards and
+ *   their index, or of such an index; or the contents of a file
+ * @example
+ * safeSave({ weight: new Tensor([[1, 2]]) }, 'model.safetensors')
+ * safeLoad('model.safetensors').weight.tolist() // [[1, 2]]
+ */
+function safeLoad (file) {
+  return reading(file, constants.POLY_FILE_SAFETENSORS, 'safeLoad', (f) => Object.fromEntries(f.tensors()))
+}
+
+/** What a safetensors file says about itself, an object of strings, or null. */
+function safeLoadMetadata (file) {
+  return reading(file, constants.POLY_FILE_SAFETENSORS, 'safeLoadMetadata', (f) => f.value())
+}
+
+// The layout of PolyFileTensor in 64-bit words; ndim and dtype share the last one.
+const ENTRY = { words: 4, name: 0, data: 1, shape: 2, ndim: 3 }
+
+/**
+ * Writes tensors, given by name, to a safetensors file.
+ *
+ * If they have more bytes than maxShardSize together, they are written to shards, model-00001-of-00003.safetensors and so on
+ * for model.safetensors, with an index. A file appears whole or not at all.
+ *
+ * @param {Record<string, Tensor>} tensors
+ * @param {string} path
+ * @param {object} [options] metadata, an object of strings, and maxShardSize, in bytes
+ */
+function safeSave (tensors, path, ...options) {
+  const { metadata, maxShardSize } = named('safeSave', options, { metadata: null, maxShardSize: null })
+  if (typeof path !== 'string') throw new TypeError(`safeSave: path: ${show(path)}, expected a path`)
+  for (const [key, text] of Object.entries(metadata ?? {})) {
+    if (typeof text !== 'string') throw new TypeError(`safeSave: metadata: ${key}: ${show(text)}, expected strings`)
+  }
+  if (maxShardSize !== null && !(Number.isSafeInteger(maxShardSize) && maxShardSize > 0)) {
+    throw new RangeError(`safeSave: maxShardSize: ${show(maxShardSize)}, expected at least 1 byte`)
+  }
+  const entries = Object.entries(tensors)
+  for (const [name, tensor] of entries) {
+    if (!(tensor instanceof Tensor)) throw new TypeError(`safeSave: ${name}: ${show(tensor)}, expected a tensor`)
+    if (name.includes('\0')) throw new PolygradError(`safeSave: the name ${JSON.stringify(name)} has a character 0`)
+  }
+  if (entries.length > 0) entries[0][1].realize(...entries.slice(1).map(([, tensor]) => tensor))
+  const held = entries.map(([name, tensor]) => [Buffer.from(`${name}\0`), tensor.data, BigInt64Array.from(tensor.shape, BigInt)])
+  const records = new Int32Array(2 * ENTRY.words * held.length)
+  held.forEach((item, i) => {
+    addresses(item).forEach((address, k) => put(records, ENTRY.words * i + k, address))
+    const at = 2 * (ENTRY.words * i + ENTRY.ndim)
+    records[at] = item[2].length
+    records[at + 1] = describe(entries[i][1]._node).dtype.id
+  })
+  const meta = metadata === null ? null : JSON.stringify(metadata)
+  if (lib.poly_safetensors_save(path, records, held.length, meta, maxShardSize ?? 0) < 0) failed()
+}
+
+/**
+ * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed in the mapped memory: their numbers,
+ * float32, are computed where they are used, and realize() unpacks them for good.
+ *
+ * @returns {[object, Record<string, Tensor>]}
+ */
+function ggufLoad (file) {
+  return reading(file, constants.POLY_FILE_GGUF, 'ggufLoad', (f) => [f.value(), Object.fromEntries(f.tensors())])
+}
+
+/**
+ * What torch.save wrote, with tensors of polygrad: objects, arrays, numbers (BigInt beyond 53 bits), strings; a Map where
+ * keys are no strings. Anything that would need code of Python is refused by its name.
+ */
+function torchLoad (file) {
+  return reading(file, constants.POLY_FILE_TORCH, 'torchLoad', (f) => f.value())
+}
+
+/**
+ * The n numbers that ggml's blocks stand for, lazily: blocks are uint8 in any shape, and type is ggml's number: 0 F32, 1 F16,
+ * 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 30 BF16, 39 MXFP4.
+ */
+function ggmlDataToTensor (blocks, n, type) {
+  if (!(blocks instanceof Tensor)) throw new TypeError(`ggmlDataToTensor: blocks: ${show(blocks)}, expected a tensor`)
+  small(type, 'ggmlDataToTensor: type')
+  if (!Number.isSafeInteger(n)) throw new TypeError(`ggmlDataToTensor: n: ${show(n)}, expected an integer`)
+  const handle = lib.poly_dequantize(CTX, blocks._node.handle, type, n)
+  if (handle === 0) failed()
+  return new Tensor(new GraphNode(handle, [blocks._node], null, false))
+}
+
+module.exports = { safeLoad, safeLoadMetadata, safeSave, ggufLoad, torchLoad, ggmlDataToTensor }
