@@ -88,8 +88,13 @@ exp, sin, tanh, gelu = Tensor.exp, Tensor.sin, Tensor.tanh, Tensor.gelu
 relu, sigmoid, maximum = Tensor.relu, Tensor.sigmoid, Tensor.maximum
 total, mean, softmax = Tensor.sum, Tensor.mean, Tensor.softmax
 matmul, transpose, copy = Tensor.matmul, Tensor.transpose, Tensor.contiguous
-reshape, linear = Tensor.reshape, Tensor.linear
+reshape = Tensor.reshape
 matmul_int = partial(Tensor.matmul, dtype=dtypes.int32)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x @ weight.T + bias."""
+    return x.linear(weight.T, bias)
 
 
 def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
@@ -139,7 +144,7 @@ def lstm(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:
     size = wh.shape[1]
     h = c = Tensor.zeros(x.shape[1], size)
     for t in range(x.shape[0]):
-        gates = x[t].linear(wi, bias) + h.linear(wh)
+        gates = linear(x[t], wi, bias) + linear(h, wh)
         i, f, g, o = (gates[:, n * size : (n + 1) * size] for n in range(4))
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         h = o.sigmoid() * c.tanh()

@@ -51,10 +51,10 @@ test('detach stops gradients', () => {
 })
 
 test('several tensors share a graph', () => {
-  const [w, b] = [wanting([[1, 2]]), wanting([0.5])]
+  const [w, b] = [wanting([[1], [2]]), wanting([0.5])]
   const x = new Tensor([[3, 4]])
   x.linear(w, b).sum().backward()
-  assert.deepStrictEqual([w.grad.tolist(), b.grad.tolist()], [[[3, 4]], [1]])
+  assert.deepStrictEqual([w.grad.tolist(), b.grad.tolist()], [[[3], [4]], [1]])
 })
 
 test('a gradient for a tensor that was computed', () => {

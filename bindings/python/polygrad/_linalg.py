@@ -48,20 +48,20 @@ class Linalg(Base):
     def linear(
         self, weight: Self, bias: Self | None = None, dtype: DTypeLike | None = None
     ) -> Self:
-        """Return x @ weight.T + bias for a weight of shape (out, in).
+        """Return x @ weight + bias for a weight of shape (in, out).
 
-        With dtype, all three are converted first.
+        A weight of one axis multiplies element by element. With dtype, all three are converted
+        first.
 
-        >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0, 4.0]]), Tensor([0.5])).tolist()
+        >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0], [4.0]]), Tensor([0.5])).tolist()
         [11.5]
         """
-        if dtype is None:
-            return combine("poly_affine", self, weight, bias)
-        kind = to_dtype(dtype).id
-        x, w = (call("poly_cast_by_id", t, kind) for t in (self, weight))
-        return combine(
-            "poly_affine", x, w, None if bias is None else call("poly_cast_by_id", bias, kind)
-        )
+        if dtype is not None:
+            kind = to_dtype(dtype)
+            other = None if bias is None else bias.cast(kind)
+            return self.cast(kind).linear(weight.cast(kind), other)
+        x = self * weight if weight.ndim == 1 else self.dot(weight)
+        return x if bias is None else x + bias
 
     @classmethod
     def einsum(cls, formula: str, *operands: Self, dtype: DTypeLike | None = None) -> Self:

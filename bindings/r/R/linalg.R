@@ -11,7 +11,9 @@ tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
 tensor_methods$dot <- function(self, w, dtype = NULL) tensor_methods$matmul(self, w, dtype = dtype)
 
 tensor_methods$linear <- function(self, weight, bias = NULL, dtype = NULL) {
-  .Call(C_poly_affine, in_type(self, dtype), in_type(weight, dtype), if (!is.null(bias)) in_type(bias, dtype))
+  w <- in_type(as_tensor(weight), dtype)
+  x <- if (length(w$shape) == 1L) in_type(self, dtype) * w else tensor_methods$matmul(in_type(self, dtype), w)
+  if (is.null(bias)) x else x + in_type(as_tensor(bias), dtype)
 }
 
 tensor_statics$einsum <- function(formula, ..., dtype = NULL) {

@@ -56,7 +56,7 @@ def add() -> None:
     )
     error("split with a wrong sum", "split", [x], "split", {"sizes": [1, 1], "dim": 1})
     error("matmul of shapes that do not fit", "matmul", [x, Tensor(np.zeros([4, 2]))], "multiply")
-    error("linear of shapes that do not fit", "linear", [x, Tensor(np.zeros([2, 4]))], "shape")
+    error("linear of shapes that do not fit", "linear", [x, Tensor(np.zeros([4, 2]))], "shape")
     error(
         "einsum with a wrong number of axes",
         "einsum",

@@ -79,17 +79,17 @@ def _linear() -> None:
     draw = Draw("linear")
 
     def fn(x: Any, w: Any, b: Any = 0.0) -> Any:
-        return x @ w.T + b
+        return x @ w + b
 
     bias = {"bias": {"input": 2}}
     for shape in ([3], [2, 3], [2, 2, 3], [0, 3]):
-        x, w, b = Tensor(draw.reals(shape)), Tensor(draw.reals([4, 3])), Tensor(draw.reals([4]))
+        x, w, b = Tensor(draw.reals(shape)), Tensor(draw.reals([3, 4])), Tensor(draw.reals([4]))
         case(
             f"linear of shape {shape}", "linear", [x, w, b], fn, bias, grad=shape == [2, 3], **NEAR
         )
     case("linear without bias", "linear", [x, w], fn, **NEAR)
     x = Tensor(draw.reals([3, 2]), view=[["permute", [1, 0]]])
-    w = Tensor(draw.reals([3, 4]), view=[["permute", [1, 0]]])
+    w = Tensor(draw.reals([4, 3]), view=[["permute", [1, 0]]])
     case("linear of views", "linear", [x, w], fn, grad=True, **NEAR)
 
 

@@ -3,7 +3,7 @@
 
 const { PolygradError, lib } = require('../library.js')
 const { CTX } = require('../graph.js')
-const { made, nodeOf } = require('../base.js')
+const { made, nodeOf, optional, handleOf, present } = require('../base.js')
 const { Tensor } = require('../tensor.js')
 const { dtypes } = require('../dtype.js')
 const { list, named, within, number, integer } = require('../arguments.js')
@@ -29,7 +29,8 @@ class Linear {
 
   /** Outputs of shape (…, outFeatures) of inputs of shape (…, inFeatures). */
   forward (x) {
-    return x.linear(this.weight, this.bias)
+    const [node, w, b] = [nodeOf(x, 'Linear: x'), this.weight._node, optional(this.bias, 'Linear: bias')]
+    return made(lib.poly_affine(CTX, node.handle, w.handle, handleOf(b)), present(node, w, b))
   }
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from polygrad._base import made
+from polygrad._base import combine, made
 from polygrad._graph import CTX, several
 from polygrad._library import lib
 from polygrad.dtype import dtypes
@@ -33,7 +33,7 @@ class Linear:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the outputs, shape (…, out_features), of inputs of shape (…, in_features)."""
-        return x.linear(self.weight, self.bias)
+        return combine("poly_affine", x, self.weight, self.bias)
 
 
 class LayerNorm:
