@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 import polygrad
-from polygrad import Tensor, nn, viz
+from polygrad import Tensor, TinyJit, nn, viz
 
 _EPILOG = """\
 WHAT is Python code whose last line is an expression of tensors (Tensor, nn, dtypes, viz, np and
 math are there), or FILE.py:FUNCTION or MODULE:FUNCTION: a function without arguments that returns
-tensors or a compiled step. Nothing may have been computed yet of what is to be shown.
+tensors, a compiled step or a TinyJit. Nothing may have been computed yet of what is to be shown.
 
   python -m polygrad "Tensor.rand(64, 64) @ Tensor.rand(64, 64)"
   python -m polygrad --code "Tensor.rand(1000).softmax()"
@@ -145,8 +145,8 @@ def _run(code: str) -> Any:
 
 
 def _tensors(value: Any) -> Any:
-    """Yield the tensors in nested containers; a compiled step stands for itself."""
-    if isinstance(value, (Tensor, nn.CompiledTrainingStep)):
+    """Yield the tensors in nested containers; a compiled program stands for itself."""
+    if isinstance(value, (Tensor, nn.CompiledTrainingStep, TinyJit)):
         yield value
     elif isinstance(value, dict):
         yield from _tensors(list(value.values()))

@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from polygrad._graph import CTX, Node, describe
+from polygrad._graph import CTX, Node, describe, plain_scalar
 from polygrad._library import fail, lib
 from polygrad._live import note
 from polygrad.dtype import dtypes
@@ -83,9 +83,15 @@ def _given(first: Base, arguments: tuple[Any, ...]) -> tuple[list[Node], list[An
     nodes = [first._node]
     given = []
     for argument in arguments:
+        argument = plain_scalar(argument)
+        if isinstance(argument, np.generic):
+            argument = argument.item()
+        if isinstance(argument, (np.ndarray, list, tuple, range)):
+            argument = type(first)(argument)  # type: ignore[call-arg]
         if isinstance(argument, Base):
             nodes.append(argument._node)
-            argument = argument._node.handle
+            # As a pointer: where a number is expected, that is an error.
+            argument = c_void_p(argument._node.handle)
         given.append(argument)
     return nodes, given
 
@@ -133,6 +139,7 @@ def operand(value: Any, like: T) -> Node:
     """Return the node of an operand; a number takes its type from the tensor it meets."""
     if isinstance(value, Base):
         return value._node
+    value = plain_scalar(value)
     if isinstance(value, np.generic):
         value = value.item()
     elif isinstance(value, SymInt):
@@ -146,7 +153,7 @@ def operand(value: Any, like: T) -> Node:
         handle = lib.poly_const_like_int(CTX, x, value)
     elif isinstance(value, float):
         handle = lib.poly_const_like_float(CTX, x, value)
-    elif isinstance(value, (np.ndarray, list, tuple)):
+    elif isinstance(value, (np.ndarray, list, tuple, range)):
         return type(like)(value)._node  # type: ignore[call-arg]
     else:
         raise TypeError(f"expected a tensor or a number, got {type(value).__name__}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from polygrad._base import Base, made
 from polygrad._download import download
-from polygrad._graph import CTX, Node, describe, dims, leaf, several
+from polygrad._graph import CTX, Node, describe, dims, leaf, plain_scalar, several
 from polygrad._library import ArgumentError, lib
 from polygrad._movement import sizes
 from polygrad.device import Device
@@ -70,10 +70,12 @@ class Creation(Base):
         [[7, 7], [7, 7]]
         """
         new = several(shape)
-        val = fill_value
+        val = plain_scalar(fill_value)
         if isinstance(val, SymInt):
-            filled = made(cls, lib.poly_size_tensor(CTX, val), ()).expand(*new)
-            return filled if dtype is None else filled.cast(dtype)
+            filled: Any = made(cls, lib.poly_size_tensor(CTX, val), ())
+            filled = filled.expand(*new)
+            wide: Self = filled if dtype is None else filled.cast(dtype)
+            return wide
         if not isinstance(val, (int, float, np.generic)):
             raise TypeError(f"full: fill_value: {val!r}, expected a number")
         if dtype is not None:
@@ -247,6 +249,7 @@ class Creation(Base):
             if given[name] is not None:
                 raise TypeError(f"arange: {name} is given twice")
             given[name] = value
+        given = {name: plain_scalar(value) for name, value in given.items()}
         if given["stop"] is None:
             raise TypeError("arange: stop is missing")
         first = 0 if given["start"] is None else given["start"]

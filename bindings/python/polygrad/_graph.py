@@ -179,8 +179,19 @@ def integers(values: Iterable[Any], name: str) -> packed[int]:
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """Return f(1), f((1, 2)) or f([1, 2])'s argument as a tuple."""
+    """Return f(1), f((1, 2)) or f([1, 2])'s argument as a tuple; arrays count as lists."""
+    value = plain(value)
     return tuple(value) if hasattr(value, "__iter__") else (value,)
+
+
+def plain_scalar(value: Any) -> Any:
+    """Return an array without axes as the number of its type; anything else as it is."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def plain(value: Any) -> Any:
+    """Return an array as a list, or as the number that it is; anything else as it is."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def pointers(values: Sequence[int]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad._base import Base, Number, as_operand, call, combine, made
-from polygrad._graph import CTX, Node, describe, dims
+from polygrad._graph import CTX, Node, describe, dims, plain_scalar
 from polygrad._library import ArgumentError, fail, last_error, lib
 from polygrad.dtype import dtypes
 from polygrad.variable import SymInt
@@ -53,7 +53,8 @@ class Indexing(Base):
         indices = expression(indices)
         if all(item is Ellipsis for item in indices) and len(indices) < 2:
             return self
-        if indices == _ALL and describe(self._node)[0]:
+        # An array does not tell by == whether it is a slice.
+        if isinstance(indices[0], slice) and indices == _ALL and describe(self._node)[0]:
             return self
         items, source = _items(indices, self)
         handle = lib.poly_index(CTX, self._node.handle, *items)
@@ -69,6 +70,7 @@ class Indexing(Base):
         >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
         [[1, 1], [4, 3]]
         """
+        index = as_operand(index, self)
         handle = lib.poly_gather_axis(CTX, self._node.handle, dim, index._node.handle)
         return made(type(self), handle, (self._node, index._node))
 
@@ -78,7 +80,7 @@ class Indexing(Base):
         >>> Tensor([[1, 2], [3, 4]]).index_select(1, Tensor([1, 1, 0])).tolist()
         [[2, 2, 1], [4, 4, 3]]
         """
-        nodes = (self._node, index._node)
+        nodes = (self._node, as_operand(index, self)._node)
         handle = lib.poly_index_select(CTX, nodes[0].handle, dim, nodes[1].handle)
         return made(type(self), handle, nodes)
 
@@ -93,6 +95,9 @@ class Indexing(Base):
         """
         if reduce not in (None, "add", "multiply"):
             raise TypeError(f"scatter: reduce: {reduce!r}, expected None, 'add' or 'multiply'")
+        index = as_operand(index, self)
+        if isinstance(src, (np.ndarray, list, tuple)) and np.ndim(src):
+            src = type(self)(src, dtype=describe(self._node)[1])
         if isinstance(src, Base):
             if reduce is not None:
                 raise TypeError("scatter: reduce is for a number as src: see scatter_reduce")
@@ -120,7 +125,10 @@ class Indexing(Base):
         if reduce not in _SCATTER:
             names = list(_SCATTER)
             raise ArgumentError(f"scatter_reduce: reduce: {reduce!r}, expected one of {names}")
-        x, at, values = nodes = (self._node, index._node, src._node)
+        if isinstance(src, (np.ndarray, list, tuple)):
+            src = type(self)(src, dtype=describe(self._node)[1])  # type: ignore[call-arg]
+        at, values = as_operand(index, self)._node, as_operand(src, self)._node
+        x, at, values = nodes = (self._node, at, values)
         how = _SCATTER[reduce]
         handle = lib.poly_scatter_reduce(
             CTX, x.handle, dim, at.handle, values.handle, how, include_self
@@ -135,6 +143,7 @@ class Indexing(Base):
         >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
         [1, 3]
         """
+        mask = as_operand(mask, self)
         wide: Any = call("poly_expand", mask, *_shape_of(self))
         count = int(wide.sum().item())
         return combine("poly_masked_select", self, mask, count)
@@ -216,6 +225,7 @@ def _items(indices: Any, of: Base) -> tuple[tuple[Any, ...], tuple[Node, ...]]:
 
 def _as_tensor(item: Any, of: Any) -> Any:
     """Return lists and arrays as tensors, other items as they are."""
+    item = plain_scalar(item)
     if isinstance(item, (list, tuple, np.ndarray)):
         # An empty list says nothing of its type.
         return type(of)(item, dtype=None if len(item) else dtypes.default_int)

@@ -235,11 +235,11 @@ class Linalg(Base):
         """
         if scale == 0:
             raise ArgumentError("scaled_dot_product_attention: scale: 0, expected another number")
-        nodes = [self._node, key._node, value._node]
+        nodes = [self._node, as_operand(key, self)._node, as_operand(value, self)._node]
         mask = seed = None
         if attn_mask is not None:
-            nodes.append(attn_mask._node)
-            mask = attn_mask._node.handle
+            nodes.append(as_operand(attn_mask, self)._node)
+            mask = nodes[-1].handle
         drop = dropout_p if type(self).training else 0.0  # type: ignore[attr-defined]
         if drop:
             nodes.append(next_seed())

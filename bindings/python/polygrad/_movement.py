@@ -6,9 +6,11 @@ import ctypes
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made, view
-from polygrad._graph import CTX, describe, dims, handles, integers, several
+from polygrad._graph import CTX, describe, dims, handles, integers, plain, several
 from polygrad._library import ArgumentError, ChoiceError, fail, lib
 from polygrad.variable import SymInt
 
@@ -34,6 +36,8 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
     >>> sizes((2, 3)), sizes(((2, 3),))
     ((2, 3), (2, 3))
     """
+    if shape and isinstance(shape[0], np.ndarray):
+        shape = (plain(shape[0]), *shape[1:])
     if shape and isinstance(shape[0], (tuple, list)):
         if len(shape) > 1:
             raise ArgumentError(f"shape: {shape!r}, expected integers or one list of them")
@@ -43,7 +47,7 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _pairs(arg: Sequence[Any], ndim: int, missing: list[tuple[int, int]]) -> Any:
     """Return pairs, one an axis, as int64[n][2]; None stands for what is missing."""
-    pairs = [missing[i] if p is None and i < ndim else p for i, p in enumerate(arg)]
+    pairs = [missing[i] if p is None and i < ndim else plain(p) for i, p in enumerate(arg)]
     flat: list[int] = []
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -157,7 +161,7 @@ class Movement(Base):
         >>> Tensor([[1, 2, 3], [4, 5, 6]]).shrink(((0, 1), (1, 3))).tolist()
         [[2, 3]]
         """
-        shape = describe(self._node)[0] if None in arg else ()
+        shape = describe(self._node)[0] if any(p is None for p in arg) else ()
         pairs, n = _pairs(arg, len(shape), [(0, s) for s in shape])
         return view("poly_shrink", self, pairs, n)
 
@@ -183,7 +187,8 @@ class Movement(Base):
         [3, 2, 1, 2, 3, 2]
         """
         shape = describe(self._node)[0]
-        if padding and all(isinstance(p, (int, SymInt)) for p in padding):
+        padding = plain(padding)
+        if padding and all(isinstance(p, (int, np.integer, SymInt)) for p in padding):
             if len(padding) % 2 or len(padding) > 2 * len(shape):
                 raise ArgumentError(
                     f"pad: {len(padding)} numbers, expected two for each of up to {len(shape)} axes"
@@ -336,6 +341,7 @@ class Movement(Base):
         >>> [t.tolist() for t in Tensor([1, 2, 3, 4, 5]).split(2)]
         [[1, 2], [3, 4], [5]]
         """
+        sizes = plain(sizes)
         if hasattr(sizes, "__iter__"):
             parts = integers(sizes, "sizes")
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad import _prototypes as c
 from polygrad._base import Base, call, combine, several_results
-from polygrad._graph import dims
+from polygrad._graph import dims, plain
 from polygrad._library import ArgumentError
 from polygrad.dtype import DTypeLike, to_dtype
 
@@ -26,6 +26,7 @@ _MODES = {
 
 def _each(value: Sizes, n: int, name: str) -> Any:
     """Return a number for each of n axes as int64[n]."""
+    value = plain(value)
     numbers = tuple(value) if hasattr(value, "__iter__") else (value,) * n
     if len(numbers) != n:
         raise ArgumentError(f"{name}: {len(numbers)} numbers, expected one or {n}")
@@ -38,6 +39,7 @@ def _padding(value: Sizes, n: int) -> Any:
     value is a number, one for each axis, or two for each axis, before and after the last one
     first, as in pad.
     """
+    value = plain(value)
     numbers = tuple(value) if hasattr(value, "__iter__") else (value,) * n
     if len(numbers) == n:
         flat = [p for p in numbers for _ in range(2)]
@@ -198,6 +200,7 @@ class Spatial(Base):
 
 def _window(kernel_size: Sizes, stride: Sizes | None, dilation: Sizes, padding: Sizes) -> Any:
     """Return kernel, stride, dilation, padding and the number of axes."""
+    kernel_size = plain(kernel_size)
     kernel = tuple(kernel_size) if hasattr(kernel_size, "__iter__") else (kernel_size,) * 2
     n = len(kernel)
     by = None if stride is None else _each(stride, n, "stride")

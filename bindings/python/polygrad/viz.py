@@ -138,7 +138,7 @@ def graph(*tensors: Tensor, format: str = "text") -> View:
 
 
 def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
-    """Return the kernels that compute tensors, or those of a compiled step.
+    """Return the kernels that compute tensors, or those of a compiled step or a TinyJit.
 
     They are compiled anew and, with runs, run so often and timed; what they write is put back.
     format is "text" (tables), "dot" or "svg" (how kernels and buffers depend on each other),
@@ -163,7 +163,7 @@ def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
 
 
 def profile(*what: Any, runs: int = 20) -> Profile:
-    """Time each kernel that computes tensors, or those of a compiled step.
+    """Time each kernel that computes tensors, or those of a compiled step or a TinyJit.
 
     >>> print(viz.profile(Tensor.rand(64, 64) @ Tensor.rand(64, 64)))  # doctest: +SKIP
     3 kernels on native, 32 KiB of temporaries, compiled in 9.51 ms
@@ -219,9 +219,14 @@ def _nodes(function: str, tensors: Sequence[Any]) -> list[Node]:
 
 def _program(what: Sequence[Any]) -> tuple[Sequence[Node], Sequence[tuple[Node, Node]]]:
     """Return the values and the changes of memory that are computed."""
-    if len(what) == 1 and hasattr(what[0], "_alive"):
-        values, changes = what[0]._alive
-        return values, changes
+    if len(what) == 1 and not isinstance(what[0], Tensor):
+        compiled = getattr(what[0], "captured", what[0])  # of a TinyJit
+        if compiled is None:
+            raise ValueError("kernels: the TinyJit has no program before its second call")
+        program = getattr(compiled, "_program", None)
+        if program is not None:
+            values, changes = program._alive
+            return values, changes
     return _nodes("kernels", what), ()
 
 

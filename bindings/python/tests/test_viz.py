@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from processes import check, run
 
-from polygrad import Tensor, nn, viz
+from polygrad import Tensor, TinyJit, Variable, nn, viz
 from polygrad.__main__ import Wrong, evaluate, main
 
 
@@ -126,6 +126,27 @@ def test_profile_of_a_step_changes_nothing():
     assert [b.role for b in profile.buffers].count("updated") == 2
     compiled.run()
     assert not np.array_equal(model.weight.numpy(), before)
+
+
+def test_profile_of_a_jit():
+    @TinyJit
+    def scaled(x, y):
+        return (x * 2 + y).realize()
+
+    with pytest.raises(ValueError, match="no program before its second call"):
+        viz.kernels(scaled)
+    for _ in range(3):
+        scaled(Tensor.ones(64), Tensor.ones(64))
+    profile = viz.profile(scaled, runs=2)
+    assert len(profile.kernels) == scaled.captured.n_kernels == 1
+    assert [b.shape for b in profile.buffers] == [(64,)] * 3
+
+
+def test_symbolic_sizes():
+    n = Variable("n", 1, 8).bind(3)
+    t = Tensor.ones(8).contiguous()[:n] * 2
+    assert "SHRINK" in viz.graph(t)
+    assert "lazy" in t._repr_html_()
 
 
 def test_bad_arguments():

@@ -1,0 +1,155 @@
+"""Arguments in all forms that programs have them: numpy's numbers, arrays without axes, sequences.
+
+A case is a function of how integers, floats and sequences are given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor
+
+X = Tensor(np.arange(24, dtype="float32").reshape(2, 3, 4) + 1)
+INTS = Tensor(np.arange(24).reshape(2, 3, 4))
+SQUARE = Tensor(np.eye(3, dtype="float32") * 2)
+IMAGE = Tensor(np.arange(64, dtype="float32").reshape(1, 1, 8, 8))
+KERNEL = Tensor(np.ones((1, 1, 3, 3), "float32"))
+
+
+def changed(t, place, value):
+    t[place] = value
+    return t
+
+
+def array(sequence):
+    """Return an array; an array of float64 would make the result one, too."""
+    made = np.array(sequence)
+    return made.astype("float32") if made.dtype == "float64" else made
+
+
+CASES = {
+    "full": lambda i, f, s: Tensor.full(s((2, 3)), f(1.5), dtype="float32"),
+    "full of a size": lambda i, f, s: Tensor.full(i(3), i(2), dtype="int32"),
+    "zeros": lambda i, f, s: Tensor.zeros(i(2), i(3)),
+    "ones": lambda i, f, s: Tensor.ones(s((2, 3))),
+    "eye": lambda i, f, s: Tensor.eye(i(2), i(3)),
+    "arange": lambda i, f, s: Tensor.arange(i(1), i(5), i(2)),
+    "arange of floats": lambda i, f, s: Tensor.arange(f(0), f(1), f(0.25)),
+    "linspace": lambda i, f, s: Tensor.linspace(f(0), f(1), i(5)),
+    "rand": lambda i, f, s: Tensor.rand(i(2), i(3)).shape,
+    "uniform": lambda i, f, s: Tensor.uniform(s((2,)), low=f(0), high=f(1)).shape,
+    "randint": lambda i, f, s: Tensor.randint(i(2), low=i(0), high=i(4)).shape,
+    "full_like": lambda i, f, s: X.full_like(f(2)),
+    "one_hot": lambda i, f, s: INTS.one_hot(i(24)),
+    "multinomial": lambda i, f, s: X[0, 0].multinomial(i(2)).shape,
+    "add": lambda i, f, s: X + f(2),
+    "radd": lambda i, f, s: f(2) + X,
+    "rsub": lambda i, f, s: f(2) - X,
+    "truediv": lambda i, f, s: f(2) / X,
+    "floordiv": lambda i, f, s: INTS // i(2),
+    "mod": lambda i, f, s: INTS % i(5),
+    "less": lambda i, f, s: X.__lt__(f(5)),
+    "reflected comparison": lambda i, f, s: f(5) >= X,
+    "bits": lambda i, f, s: (INTS << i(1)) & i(6),
+    "add a sequence": lambda i, f, s: X + s((1, 2, 3, 4)),
+    "maximum": lambda i, f, s: X.maximum(f(3)),
+    "clip": lambda i, f, s: X.clip(f(2), f(5)),
+    "leaky_relu": lambda i, f, s: X.leaky_relu(f(0.5)),
+    "lerp": lambda i, f, s: X.lerp(X * 2, f(0.5)),
+    "isclose": lambda i, f, s: X.isclose(X, rtol=f(0.5), atol=f(0.5)),
+    "reshape": lambda i, f, s: X.reshape(i(-1), i(6)),
+    "reshape to a sequence": lambda i, f, s: X.reshape(s((4, 6))),
+    "view": lambda i, f, s: X.view(s((24,))),
+    "expand": lambda i, f, s: X[:1].expand(i(5), i(3), i(4)),
+    "permute": lambda i, f, s: X.permute(s((2, 0, 1))),
+    "flip": lambda i, f, s: X.flip(s((0, 1))),
+    "transpose": lambda i, f, s: X.transpose(i(0), i(2)),
+    "pad": lambda i, f, s: X.pad(s((1, 2)), value=f(3)),
+    "pad pairs": lambda i, f, s: X.pad((None, s((1, 1)), None)),
+    "shrink": lambda i, f, s: X.shrink((s((0, 1)), None, s((1, 3)))),
+    "squeeze": lambda i, f, s: X[:1].squeeze(i(0)).unsqueeze(i(1)),
+    "repeat": lambda i, f, s: X.repeat(s((2, 1, 1))),
+    "repeat_interleave": lambda i, f, s: X.repeat_interleave(i(2), dim=i(1)),
+    "roll": lambda i, f, s: X.roll(i(1), i(0)).roll(s((1, 2)), s((0, 1))),
+    "split": lambda i, f, s: X.split(i(2), dim=i(2)),
+    "split by a sequence": lambda i, f, s: X.split(s((1, 3)), dim=i(2)),
+    "chunk": lambda i, f, s: X.chunk(i(2), dim=i(2)),
+    "cat": lambda i, f, s: X.cat(X, dim=i(1)),
+    "unflatten": lambda i, f, s: X.unflatten(i(2), s((2, 2))),
+    "unfold": lambda i, f, s: X.unfold(i(2), i(2), i(1)),
+    "tril": lambda i, f, s: SQUARE.tril(i(-1)),
+    "sum": lambda i, f, s: X.sum(i(1)),
+    "sum over a sequence": lambda i, f, s: X.sum(s((0, 2))),
+    "max": lambda i, f, s: X.max(i(1)),
+    "var": lambda i, f, s: X.var(i(1), correction=i(0)),
+    "argmax": lambda i, f, s: X.argmax(i(1)),
+    "softmax": lambda i, f, s: X.softmax(i(1)),
+    "cumsum": lambda i, f, s: X.cumsum(i(1)),
+    "topk": lambda i, f, s: X.topk(i(2), i(1)),
+    "layernorm": lambda i, f, s: X.layernorm(i(-1), f(1.0)),
+    "index": lambda i, f, s: X[i(1), :, i(-1)],
+    "slice": lambda i, f, s: X[:, i(0) : i(2)],
+    "setitem": lambda i, f, s: changed(Tensor([1.0, 2.0]), i(0), f(5)),
+    "setitem of a sequence": lambda i, f, s: changed(
+        Tensor([1.0, 2.0]), slice(None), s((5.0, 6.0))
+    ),
+    "gather": lambda i, f, s: X[0, 0].gather(i(0), s((1, 0))),
+    "index_select": lambda i, f, s: X.index_select(i(1), s((0, 1))),
+    "scatter": lambda i, f, s: X[0, 0].scatter(i(0), Tensor([1, 0]), f(9.0)),
+    "scatter a sequence": lambda i, f, s: X[0, 0].scatter(i(0), s((1, 0)), s((9.0, 8.0))),
+    "scatter_reduce": lambda i, f, s: X[0, 0].scatter_reduce(i(0), s((1, 1)), s((9.0, 8.0)), "sum"),
+    "masked_fill": lambda i, f, s: X.masked_fill(X > 3, f(0)),
+    "masked_select": lambda i, f, s: X[0, 0].masked_select(s((True, False, True, False))),
+    "matmul": lambda i, f, s: X @ s((1.0, 2.0, 3.0, 4.0)),
+    "reflected matmul": lambda i, f, s: np.ones((2, 2, 3), "float32") @ X,
+    "conv2d": lambda i, f, s: IMAGE.conv2d(KERNEL, stride=i(2), padding=s((1, 1)), groups=i(1)),
+    "conv_transpose2d": lambda i, f, s: IMAGE.conv_transpose2d(KERNEL, stride=i(2), padding=i(1)),
+    "max_pool2d": lambda i, f, s: IMAGE.max_pool2d(kernel_size=s((2, 2)), stride=i(2)),
+    "avg_pool2d": lambda i, f, s: IMAGE.avg_pool2d(kernel_size=i(2), padding=i(1)),
+    "interpolate": lambda i, f, s: IMAGE.interpolate(s((4, 4))),
+    "attention": lambda i, f, s: X.scaled_dot_product_attention(
+        X.numpy(), X.numpy(), dropout_p=f(0)
+    ),
+    "cross_entropy": lambda i, f, s: X[0].cross_entropy(s((0, 1, 2)), label_smoothing=f(0.5)),
+    "nll_loss": lambda i, f, s: X[0].log_softmax().nll_loss(s((0, 1, 2)), ignore_index=i(1)),
+    "assign": lambda i, f, s: Tensor([1.0, 2.0]).assign(s((3.0, 4.0))),
+    "rearrange": lambda i, f, s: X.rearrange("a (b c) d -> a b c d", b=i(3)),
+}
+FORMS = {
+    "numpy's numbers, lists": (np.int64, np.float64, list),
+    "small numbers, arrays": (np.int16, np.float16, array),
+    "arrays without axes": (np.array, np.array, array),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("case", CASES)
+def test_forms_of_arguments(case, form):
+    got = CASES[case](*FORMS[form])
+    want = CASES[case](int, float, tuple)
+    if isinstance(want, Tensor):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
+    elif isinstance(want[0], Tensor):
+        assert len(got) == len(want)
+        for a, b in zip(got, want):
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+    else:
+        assert got == want
+
+
+def test_arrays_as_indices():
+    for places in (np.array([1, 0]), np.array([[1, 0]]), [1, 0], np.array([False, True])):
+        np.testing.assert_array_equal(X[places].numpy(), X.numpy()[places])
+    np.testing.assert_array_equal(X[:, np.array([2, 0])].numpy(), X.numpy()[:, [2, 0]])
+
+
+@pytest.mark.parametrize("wrong", [Tensor([1.0]), [1.0, 2.0], np.ones(2)])
+def test_tensors_are_no_numbers(wrong):
+    """A tensor where a number is expected must not count as the number of its handle."""
+    with pytest.raises((TypeError, ValueError)):
+        X.layernorm(-1, wrong)
+    with pytest.raises((TypeError, ValueError)):
+        X[0].cross_entropy(Tensor([0, 1, 2]), label_smoothing=wrong)
