@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numeric import close
 
-from polygrad import Tensor, nn
+from polygrad import Tensor, TinyJit, nn
 from polygrad.nn import SGD, compile_step
 
 STEPS = 24
@@ -129,6 +129,34 @@ def test_schedules(name: str) -> None:
         compiled.append(step.loss_value())
     close(compiled, want, rtol=1e-6, atol=1e-8)
     assert inside.epoch_counter.item() == STEPS
+
+
+def test_schedules_and_clipping_inside_of_a_jit() -> None:
+    rates: list[list[float]] = [[], []]
+    weights = []
+    for jitted, seen in zip((False, True), rates):
+        p = Tensor([1.0, 1.0])
+        optimizer = SGD([p], lr=1.0)
+        schedule = nn.CosineAnnealingLR(optimizer, 4)
+
+        def train(
+            x: Tensor, p: Tensor = p, o: SGD = optimizer, s: nn.LRScheduler = schedule
+        ) -> tuple[Tensor, Tensor]:
+            o.zero_grad()
+            loss = (p * x).sum()
+            loss.backward()
+            nn.clip_grad_norm_(o.params, 1.0)
+            o.step()
+            s.step()
+            return loss.realize(), (o.lr + 0).realize()
+
+        step = TinyJit(train) if jitted else train
+        for i in range(6):
+            seen.append(float(step(Tensor([3.0, 4.0 + i]).realize())[1].item()))
+        weights.append(p.numpy().copy())
+    close(rates[0], [half(1, 0, t / 4) for t in range(1, 7)], rtol=1e-6, atol=1e-7)
+    close(rates[1], rates[0])
+    close(weights[1], weights[0], rtol=1e-6)
 
 
 def plateau(
