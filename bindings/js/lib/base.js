@@ -8,6 +8,32 @@ const { show } = require('./arguments.js')
 /** Tensors that were made since a tidy began; null outside of one. */
 let scope = null
 
+// All tensors that exist: those of the scopes, and by weak references the others.
+const scopes = []
+let others = []
+let most = 1024
+
+function note (tensor) {
+  others.push(new WeakRef(tensor))
+  if (others.length > most) {
+    others = others.filter((ref) => ref.deref() !== undefined)
+    most = 1024 + 2 * others.length
+  }
+}
+
+/** All tensors that exist and were not disposed. */
+function everyTensor () {
+  const found = new Set()
+  for (const some of scopes) for (const tensor of some) if (!tensor.isDisposed) found.add(tensor)
+  others = others.filter((ref) => {
+    const tensor = ref.deref()
+    if (tensor === undefined || tensor.isDisposed) return false
+    found.add(tensor)
+    return true
+  })
+  return found
+}
+
 const disposed = Object.freeze({
   get handle () {
     throw new PolygradError('the tensor was disposed')
@@ -33,6 +59,7 @@ class Base {
     this.grad = null
     node.users++
     if (scope !== null) scope.add(this)
+    else note(this)
   }
 
   /** Lets the tensor stand for another node. */
@@ -81,6 +108,13 @@ function made (handle, source) {
   let tracked = false
   for (let i = 0; i < source.length; i++) if (source[i].tracked) tracked = true
   return wrap(new GraphNode(handle, source, null, tracked))
+}
+
+/** Makes a tensor of what the library returned that may be a view of a node. */
+function view (handle, node) {
+  const tensor = made(handle, [node])
+  tensor._node.shows = true
+  return tensor
 }
 
 /** Makes tensors of the handles that the library wrote. */
@@ -174,16 +208,23 @@ function tidy (fn) {
   const nodes = beginNodes()
   const mine = new Set()
   scope = mine
+  scopes.push(mine)
   let result
   try {
     result = fn()
     if (typeof result?.then === 'function') throw new TypeError('tidy: fn: returned a promise, expected a function that is not async')
     for (const tensor of tensorsIn(result)) {
-      if (mine.delete(tensor) && outer !== null) outer.add(tensor)
+      if (!mine.delete(tensor)) continue
+      if (outer !== null) outer.add(tensor)
+      else note(tensor)
     }
   } finally {
     scope = outer
-    for (const tensor of mine) if (tensor._node.owner !== tensor) tensor.dispose()
+    scopes.pop()
+    for (const tensor of mine) {
+      if (tensor._node.owner !== tensor) tensor.dispose()
+      else note(tensor)
+    }
     endNodes(nodes)
   }
   return result
@@ -191,7 +232,7 @@ function tidy (fn) {
 
 /** Takes a tensor out of the scope it was made in, unless that ends with another one's. */
 function keep (tensor, holder) {
-  if (scope !== null && !(holder && scope.has(holder))) scope.delete(tensor)
+  if (scope !== null && !(holder && scope.has(holder)) && scope.delete(tensor)) note(tensor)
   return tensor
 }
 
@@ -201,5 +242,6 @@ function letGo (tensor) {
 }
 
 module.exports = {
-  Base, registered, wrap, made, several, nodeOf, optional, handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo
+  Base, registered, everyTensor, wrap, made, view, several, nodeOf, optional,
+  handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo
 }

@@ -3,7 +3,7 @@
 
 const { lib, constants: c } = require('./library.js')
 const { CTX } = require('./graph.js')
-const { Base, made, nodeOf, handleOf, present, operand, isWhole, fits, tidy } = require('./base.js')
+const { Base, made, view, nodeOf, handleOf, present, operand, isWhole, fits, tidy } = require('./base.js')
 const { named, number, show } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 
@@ -109,7 +109,7 @@ class Elementwise extends Base {
   /** The same bits read as another data type. */
   bitcast (...args) {
     const { dtype } = named('bitcast', args, { dtype: null })
-    return made(lib.poly_bitcast_by_id(CTX, this._node.handle, toDType(dtype).id), [this._node])
+    return view(lib.poly_bitcast_by_id(CTX, this._node.handle, toDType(dtype).id), this._node)
   }
 }
 

@@ -87,6 +87,8 @@ class GraphNode {
     this.origin = null
     /** The tensor that wants the gradient with respect to this node. */
     this.owner = null
+    /** Whether the node may be a view of its only source. */
+    this.shows = false
     /** Shape and type, once somebody has asked. */
     this.shape = null
     this.dtype = null

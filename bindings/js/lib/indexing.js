@@ -3,7 +3,7 @@
 
 const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX } = require('./graph.js')
-const { Base, made, several, nodeOf, operand } = require('./base.js')
+const { Base, made, view, several, nodeOf, operand } = require('./base.js')
 const { Movement } = require('./movement.js')
 const { MAX_DIMS, named, integer, small, put, isOptions, show } = require('./arguments.js')
 
@@ -65,7 +65,7 @@ class Indexing extends Movement {
   getitem (...indices) {
     const nodes = items(indices, 'getitem')
     const handle = lib.poly_index(CTX, this._node.handle, kinds, numbers, tensors, indices.length)
-    return made(handle, [this._node, ...nodes])
+    return nodes.length === 0 ? view(handle, this._node) : made(handle, [this._node, ...nodes])
   }
 
   /** Elements chosen along an axis by a tensor of positions with as many axes as this one. */

@@ -3,7 +3,7 @@
 
 const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX, describe, handles } = require('./graph.js')
-const { Base, made, several, join, wrap } = require('./base.js')
+const { Base, made, view, several, join, wrap } = require('./base.js')
 const { Elementwise } = require('./elementwise.js')
 const { named, shaped, list, integer, small, dims, shape: shapeOf, isOptions, number, string, show } = require('./arguments.js')
 
@@ -34,7 +34,7 @@ class Movement extends Elementwise {
   reshape (...args) {
     let { shape } = shaped('reshape', args, { shape: null })
     if (shape.includes(null)) shape = shape.map((s, i) => s === null ? describe(this._node).shape[i] : s)
-    return made(lib.poly_reshape(CTX, this._node.handle, shapeOf(shape, 'reshape: shape'), shape.length), [this._node])
+    return view(lib.poly_reshape(CTX, this._node.handle, shapeOf(shape, 'reshape: shape'), shape.length), this._node)
   }
 
   /** reshape(...shape). */
@@ -51,14 +51,14 @@ class Movement extends Elementwise {
   /** Axes in another order: axis i of the result is axis order[i] of this tensor. */
   permute (...args) {
     const { order } = shaped('permute', args, { order: null })
-    return made(lib.poly_permute(CTX, this._node.handle, shapeOf(order, 'permute: order'), order.length), [this._node])
+    return view(lib.poly_permute(CTX, this._node.handle, shapeOf(order, 'permute: order'), order.length), this._node)
   }
 
   /** Two axes swapped, the last two if none are given. */
   transpose (...args) {
     const { dim0, dim1 } = named('transpose', args, { dim0: 1, dim1: 0 })
     const [a, b] = [small(dim0, 'transpose: dim0'), small(dim1, 'transpose: dim1')]
-    return made(lib.poly_transpose(CTX, this._node.handle, a, b), [this._node])
+    return view(lib.poly_transpose(CTX, this._node.handle, a, b), this._node)
   }
 
   /** The tensor with its last two axes swapped. */
@@ -70,36 +70,36 @@ class Movement extends Elementwise {
   squeeze (...args) {
     const { dim } = named('squeeze', args, { dim: null })
     const node = this._node
-    return made(dim === null
+    return view(dim === null
       ? lib.poly_squeeze_all(CTX, node.handle)
-      : lib.poly_squeeze(CTX, node.handle, small(dim, 'squeeze: dim')), [node])
+      : lib.poly_squeeze(CTX, node.handle, small(dim, 'squeeze: dim')), node)
   }
 
   /** With a new axis of size 1. */
   unsqueeze (...args) {
     const { dim } = named('unsqueeze', args, { dim: undefined })
-    return made(lib.poly_unsqueeze(CTX, this._node.handle, small(dim, 'unsqueeze: dim')), [this._node])
+    return view(lib.poly_unsqueeze(CTX, this._node.handle, small(dim, 'unsqueeze: dim')), this._node)
   }
 
   /** The axes startDim to endDim joined into one. */
   flatten (...args) {
     const { startDim, endDim } = named('flatten', args, { startDim: 0, endDim: -1 })
     const [first, last] = [small(startDim, 'flatten: startDim'), small(endDim, 'flatten: endDim')]
-    return made(lib.poly_flatten(CTX, this._node.handle, first, last), [this._node])
+    return view(lib.poly_flatten(CTX, this._node.handle, first, last), this._node)
   }
 
   /** An axis split into several; one size may be -1. */
   unflatten (...args) {
     const { dim, sizes } = named('unflatten', args, { dim: undefined, sizes: [] })
-    return made(lib.poly_unflatten(CTX, this._node.handle, small(dim, 'unflatten: dim'),
-      shapeOf(list(sizes), 'unflatten: sizes'), list(sizes).length), [this._node])
+    return view(lib.poly_unflatten(CTX, this._node.handle, small(dim, 'unflatten: dim'),
+      shapeOf(list(sizes), 'unflatten: sizes'), list(sizes).length), this._node)
   }
 
   /** Elements start (included) to end (excluded) of each axis, [[start, end], …]; null keeps all. */
   shrink (...args) {
     const { arg } = named('shrink', args, { arg: undefined })
     const pairs = pairsOf(arg, (i) => [0, describe(this._node).shape[i]], 'shrink: arg')
-    return made(lib.poly_shrink(CTX, this._node.handle, dims(pairs, 'shrink: arg'), pairs.length / 2), [this._node])
+    return view(lib.poly_shrink(CTX, this._node.handle, dims(pairs, 'shrink: arg'), pairs.length / 2), this._node)
   }
 
   /** The first elements of each axis, as many as a shape says; null keeps all. */
@@ -153,7 +153,7 @@ class Movement extends Elementwise {
   /** The order along axes reversed. */
   flip (...args) {
     const { axis } = shaped('flip', args, { axis: null })
-    return made(lib.poly_flip(CTX, this._node.handle, shapeOf(axis, 'flip: axis'), axis.length), [this._node])
+    return view(lib.poly_flip(CTX, this._node.handle, shapeOf(axis, 'flip: axis'), axis.length), this._node)
   }
 
   /** The tensor repeated along each axis. */
@@ -191,8 +191,8 @@ class Movement extends Elementwise {
   /** The diagonal of two axes, as the last axis. */
   diagonal (...args) {
     const { offset, dim1, dim2 } = named('diagonal', args, { offset: 0, dim1: 0, dim2: 1 })
-    return made(lib.poly_diagonal(CTX, this._node.handle, integer(offset, 'diagonal: offset'), small(dim1, 'diagonal: dim1'),
-      small(dim2, 'diagonal: dim2')), [this._node])
+    return view(lib.poly_diagonal(CTX, this._node.handle, integer(offset, 'diagonal: offset'), small(dim1, 'diagonal: dim1'),
+      small(dim2, 'diagonal: dim2')), this._node)
   }
 
   /** The square matrix that has this vector as its diagonal. */
@@ -209,8 +209,8 @@ class Movement extends Elementwise {
     string(formula, 'rearrange: formula')
     const names = Object.keys(sizes)
     const lengths = dims(Object.values(sizes), 'rearrange: sizes')
-    return made(lib.poly_rearrange(CTX, formula, this._node.handle, null, 0, names.join(' '), lengths, names.length, null, null),
-      [this._node])
+    return view(lib.poly_rearrange(CTX, formula, this._node.handle, null, 0, names.join(' '), lengths, names.length, null, null),
+      this._node)
   }
 
   // Joining and cutting
@@ -262,7 +262,9 @@ class Movement extends Elementwise {
     const n = parts.length
     const out = new BigUint64Array(n)
     const status = lib.poly_split(CTX, this._node.handle, dims(parts, 'split: sizes'), n, small(dim, 'split: dim'), out)
-    return several(status, out, n, [this._node])
+    const results = several(status, out, n, [this._node])
+    for (const part of results) part._node.shows = true
+    return results
   }
 
   /** At most n parts of equal size along an axis. */

@@ -12,6 +12,7 @@ const { Device } = require('./device.js')
 const { leafOf, nested, typeOf } = require('./data.js')
 const autograd = require('./autograd.js')
 const trace = require('./trace.js')
+const views = require('./views.js')
 
 const OPTIONS = { dtype: null, device: null, requiresGrad: false, shape: null }
 
@@ -125,11 +126,12 @@ class Tensor extends Creation {
 
   /**
    * The memory of the computed tensor, without a copy: what is written there counts from then on.
-   * float16, bfloat16 and fp8 are there as bits, bools as 0 and 1.
+   * float16, bfloat16 and fp8 are there as bits, bools as 0 and 1. Elements of a view that do not lie
+   * one after the other in memory are copied.
    */
   get data () {
-    this.realize()
-    return pin(this._node.data)
+    const { _node: node } = this.realize()
+    return pin(node.data ?? compute([node])[0].data)
   }
 
   /** The values as a typed array: the memory itself; float16, bfloat16 and fp8 as a new Float32Array. */
@@ -178,6 +180,7 @@ class Tensor extends Creation {
   detach () {
     const tensor = detached(this)
     tensor._node.data = this._node.data
+    tensor._node.shows = true
     return tensor
   }
 
@@ -234,15 +237,29 @@ class Tensor extends Creation {
 
   // Changing a tensor
 
-  /** Gives the tensor new values, of its shape, in its memory; they are computed at once. */
+  /**
+   * Gives the tensor new values, which are broadcast to its shape and have its type, in its memory;
+   * they are computed at once. A view (what reshape, permute, flip, slices and the like make) writes
+   * them where it shows them. What was made of the tensor before keeps its values.
+   */
   assign (x) {
-    assign([this], [x instanceof Tensor ? x : new Tensor(x, { dtype: this.dtype })])
+    const value = fit(this, x)
+    if (trace.tracing()) {
+      assigned(this, value)
+    } else if (value !== this) {
+      const { nodes, done } = views.prepare(this, value)
+      done(compute(nodes, [this._node], [value._node]))
+    }
     return this
   }
 
   /** assign computed in another thread. */
   async assignAsync (x) {
-    await assignAsync([this], [x instanceof Tensor ? x : new Tensor(x, { dtype: this.dtype })])
+    const value = fit(this, x)
+    if (trace.tracing()) throw new PolygradError('a value is needed while compileStep traces the function')
+    if (value === this) return this
+    const { nodes, done } = views.prepare(this, value)
+    done(await computeAsync(nodes, [this._node], [value._node]))
     return this
   }
 
@@ -255,11 +272,20 @@ class Tensor extends Creation {
   /** Changes the elements that getitem(...items) takes: setitem(items, value). */
   setitem (...args) {
     const { items, value } = named('setitem', args, { items: undefined, value: undefined })
-    const result = this._withItems(list(items), value)
-    const node = this._node
-    const isLeaf = node.data !== null && node.source.length === 0 && node.origin === null
-    if (isLeaf && !node.tracked && !result._node.tracked && result.dtype === this.dtype) return this.assign(result)
-    return this.replace(result)
+    if (value instanceof Tensor && value.dtype !== this.dtype) {
+      throw new PolygradError(`setitem: value: ${value.dtype}, expected ${this.dtype} as the tensor has`)
+    }
+    const given = list(items)
+    const lazy = trace.tracing() && !trace.isMemory(views.root(this._node))
+    if (lazy || this._node.tracked || (value instanceof Tensor && value._node.tracked)) {
+      // Gradients and compiled steps see the change.
+      views.put(this, this._withItems(given, value)._node)
+    } else if (trace.tracing() || given.some((item) => item instanceof Tensor)) {
+      this.assign(this._withItems(given, value))
+    } else {
+      this.getitem(...given).assign(value)
+    }
+    return this
   }
 
   // Gradients
@@ -367,6 +393,27 @@ function hasTensors (data) {
   return Array.isArray(data) && data.some((item) => item instanceof Base || hasTensors(item))
 }
 
+/** A new value of a tensor in its shape. */
+function fit (tensor, x) {
+  const { shape, dtype } = describe(tensor._node)
+  const value = x instanceof Tensor ? x : new Tensor(x, { dtype: dtype.name })
+  if (value.dtype !== dtype.name) throw new PolygradError(`assign: x: ${value.dtype}, expected ${dtype.name} as the tensor has`)
+  const have = describe(value._node).shape
+  const first = shape.length - have.length
+  if (first < 0 || have.some((n, k) => n !== 1 && n !== shape[first + k])) {
+    throw new PolygradError(`assign: x: shape [${have}], expected [${shape}] as the tensor has, or one that broadcasts to it`)
+  }
+  return first === 0 && have.every((n, k) => n === shape[k]) ? value : value.expand(shape)
+}
+
+/** Lets a tensor stand for what is assigned to it while a function is traced. */
+function assigned (tensor, value) {
+  if (!trace.isMemory(views.root(tensor._node))) {
+    throw new PolygradError('compileStep: a tensor is assigned that was not computed before the trace')
+  }
+  views.put(tensor, detached(value)._node)
+}
+
 function detached (tensor) {
   const result = made(lib.poly_detach(CTX, tensor._node.handle), [tensor._node])
   result._node.tracked = false
@@ -378,7 +425,7 @@ function pending (tensors) {
   let todo = null
   for (const tensor of tensors) {
     const node = nodeOf(tensor, 'realize')
-    if (node.data !== null) continue
+    if (node.data !== null || views.isShown(node)) continue
     if (node.handle === 0) throw new PolygradError('realize: the tensor was disposed')
     todo ??= new Map()
     if (todo.has(node)) todo.get(node).push(tensor)
@@ -437,7 +484,7 @@ function prepareAssign (targets, values) {
     }
   })
   if (!trace.tracing()) return targets.forEach(settle)
-  targets.forEach((target, i) => trace.change(target, detached(values[i].cast(target.dtype))._node))
+  targets.forEach((target, i) => assigned(target, values[i].cast(target.dtype)))
 }
 
 /** Gives tensors new values in their memory, all computed from the values before. */
@@ -456,12 +503,9 @@ async function assignAsync (targets, values) {
 function settle (tensor) {
   const node = tensor.realize()._node
   if (node.source.length > 0) {
-    tensor._bind(leaf(node.data.slice(), node.dtype, describe(node).shape))
-  } else if (node.origin !== null) {
-    const { origin } = node
-    node.origin = null
-    node.tracked = node.owner !== null
-    origin.drop()
+    tensor._bind(leaf(tensor.data.slice(), node.dtype, describe(node).shape))
+  } else {
+    views.cutHistory(node)
   }
 }
 

@@ -15,6 +15,8 @@ class Trace {
   constructor () {
     this.before = new Map()
     this.gradients = new Map()
+    // What is in memory, by what stands for it now.
+    this.memory = new Map()
     /** Pairs of the node that a tensor stood for and the node of its new value. */
     this.changes = []
   }
@@ -27,11 +29,9 @@ class Trace {
       return fn()
     } finally {
       current = null
-      for (const [tensor, node] of this.before) {
-        this.changes.push([node, tensor._node])
-        // What the tensor stood for stays alive: the program reads it.
-        tensor._node = node
-      }
+      for (const [now, node] of this.memory) this.changes.push([node, now])
+      // What the tensor stood for stays alive: the program reads it.
+      for (const [tensor, node] of this.before) tensor._node = node
       for (const [tensor, grad] of this.gradients) tensor.grad = grad
     }
   }
@@ -42,16 +42,17 @@ function tracing () {
   return current !== null
 }
 
-/** Lets a tensor stand for a new value until the trace ends. */
-function change (tensor, node) {
+/** Lets a tensor stand for a new value, or as a view for that of its root, until the trace ends. */
+function change (tensor, node, isRoot) {
   const before = tensor._node
-  if (!current.before.has(tensor)) {
-    if (before.data === null || before.source.length > 0 || before.origin !== null) {
-      throw new PolygradError('compileStep: a tensor is assigned that was not computed before the trace')
-    }
-    current.before.set(tensor, before)
+  if (isRoot && current.memory.has(before)) {
+    current.memory.set(node, current.memory.get(before))
+    current.memory.delete(before)
+  } else if (isRoot && before.data !== null) {
+    current.memory.set(node, before)
   }
-  if (before.owner !== null) {
+  if (!current.before.has(tensor)) current.before.set(tensor, before)
+  if (isRoot && before.owner === tensor) {
     node.owner = tensor
     node.tracked = true
   }
@@ -59,9 +60,14 @@ function change (tensor, node) {
   tensor._node = node
 }
 
+/** Whether a node is memory, or stands for some while the trace runs. */
+function isMemory (node) {
+  return node.data !== null || current.memory.has(node)
+}
+
 /** Puts the gradient of a tensor back when the trace ends, if there is one. */
 function keepGradient (tensor) {
   if (current !== null && !current.gradients.has(tensor)) current.gradients.set(tensor, tensor.grad)
 }
 
-module.exports = { Trace, tracing, change, keepGradient }
+module.exports = { Trace, tracing, change, isMemory, keepGradient }

@@ -209,6 +209,28 @@ test('a compiled step reads its inputs anew, and random numbers differ from run 
   assert.notDeepStrictEqual(step.outputs[1], first)
 })
 
+test('compiled steps write through views', () => {
+  const cache = Tensor.zeros(3, 2).realize()
+  const turned = cache.T
+  const x = new Tensor([1, 2])
+  const step = compileStep((row) => {
+    const old = cache.add(0)
+    cache.getitem([1, null]).assign(old.getitem([null, -1]))
+    cache.setitem([0], row)
+    turned.setitem([1, 0], turned.getitem(1, 0).add(10))
+    const fresh = Tensor.zeros(2)
+    fresh.setitem([1], turned.sum())
+    return fresh
+  }, x)
+  assert.deepStrictEqual(cache.tolist(), [[0, 0], [0, 0], [0, 0]])
+  step.run()
+  x.data.fill(4)
+  step.run()
+  assert.deepStrictEqual(cache.tolist(), [[4, 14], [1, 12], [0, 0]])
+  assert.deepStrictEqual(turned.tolist(), [[4, 1, 0], [14, 12, 0]])
+  assert.deepStrictEqual([...step.outputs[0]], [0, 31])
+})
+
 test('compileStep: what it refuses', () => {
   const x = new Tensor([1])
   assert.throws(() => compileStep(() => x.add(1).item()), /a value is needed while compileStep traces/)

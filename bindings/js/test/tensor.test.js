@@ -239,6 +239,85 @@ test('changing values in place', () => {
   assert.deepStrictEqual(x.replace(copy).tolist(), [5, 0, 0])
 })
 
+test('writing through views', () => {
+  const base = () => new Tensor([[0, 1, 2], [3, 4, 5]])
+  const write = (f) => {
+    const t = base()
+    f(t)
+    return t.tolist()
+  }
+  assert.deepStrictEqual(write((t) => t.getitem(1).assign([7, 8, 9])), [[0, 1, 2], [7, 8, 9]])
+  assert.deepStrictEqual(write((t) => t.T.getitem([null, null, -1]).getitem(0).assign([8, 9])), [[0, 1, 8], [3, 4, 9]])
+  assert.deepStrictEqual(write((t) => t.reshape(6).getitem([0, 6, 2]).assign(-1)), [[-1, 1, -1], [3, -1, 5]])
+  assert.deepStrictEqual(write((t) => t.flip(0).setitem([0, [1, 3]], 9)), [[0, 1, 2], [3, 9, 9]])
+  assert.deepStrictEqual(write((t) => t.detach().split(1, { dim: 1 })[2].setitem([0], 7)), [[0, 1, 7], [3, 4, 5]])
+  assert.deepStrictEqual(write((t) => t.diagonal().assign(0)), [[0, 1, 2], [3, 0, 5]])
+  assert.deepStrictEqual(write((t) => t.T.setitem([new Tensor(Int32Array.of(0, 2))], 9)), [[9, 1, 9], [9, 4, 9]])
+  assert.deepStrictEqual(write((t) => t.getitem([0, 1]).assign(t.getitem([1, 2]))), [[3, 4, 5], [3, 4, 5]])
+  assert.deepStrictEqual(write((t) => t.assign(t.flip([0, 1]).add(t))), [[5, 5, 5], [5, 5, 5]])
+  assert.deepStrictEqual(write((t) => t.expand(2, 2, 3).contiguous().setitem([0], 9)), [[0, 1, 2], [3, 4, 5]])
+
+  const lazy = Tensor.zeros(2, 3)
+  lazy.getitem(1).getitem(2).assign(5)
+  assert.deepStrictEqual(lazy.tolist(), [[0, 0, 0], [0, 0, 5]])
+
+  const t = base()
+  const turned = t.T
+  const rows = [t.getitem(0), t.getitem(1).realize()]
+  assert.deepStrictEqual(turned.tolist(), [[0, 3], [1, 4], [2, 5]])
+  turned.setitem([0], [8, 9])
+  assert.deepStrictEqual([rows[0].tolist(), rows[1].tolist()], [[8, 1, 2], [9, 4, 5]])
+  t.data[3] = 1
+  assert.deepStrictEqual([turned.tolist(), rows[1].tolist()], [[[8, 1], [1, 4], [2, 5]], [1, 4, 5]])
+})
+
+test('what was made before a write keeps its values', async () => {
+  const a = new Tensor([1, 2, 3])
+  const b = a.add(1)
+  const total = a.sum()
+  const kept = Tensor.tidy(() => a.mul(2))
+  a.assign(0)
+  assert.deepStrictEqual([b.tolist(), total.item(), kept.tolist()], [[2, 3, 4], 6, [2, 4, 6]])
+  const c = a.add(5)
+  Tensor.tidy(() => {
+    const inside = a.add(7)
+    a.setitem([1], 9)
+    assert.deepStrictEqual(inside.tolist(), [7, 7, 7])
+  })
+  assert.deepStrictEqual([a.tolist(), c.tolist()], [[0, 9, 0], [5, 5, 5]])
+  const d = a.add(1)
+  await a.assignAsync(a.mul(2))
+  assert.deepStrictEqual([a.tolist(), d.tolist()], [[0, 18, 0], [1, 10, 1]])
+
+  const [x, y] = [new Tensor([1, 2]), new Tensor([10, 20])]
+  const [newX, newY] = [x.add(y), x.mul(y)]
+  x.assign(newX)
+  y.assign(newY)
+  assert.deepStrictEqual([x.tolist(), y.tolist()], [[11, 22], [10, 40]])
+  x.assign(0)
+  assert.deepStrictEqual(newX.tolist(), [11, 22])
+})
+
+test('assigned values broadcast and have the type of the tensor', () => {
+  const t = Tensor.zeros(2, 3)
+  assert.deepStrictEqual(t.assign(1).tolist(), [[1, 1, 1], [1, 1, 1]])
+  assert.deepStrictEqual(t.assign(new Tensor([1, 2, 3])).tolist(), [[1, 2, 3], [1, 2, 3]])
+  assert.deepStrictEqual(t.assign([[4], [5]]).tolist(), [[4, 4, 4], [5, 5, 5]])
+  assert.throws(() => t.assign([1, 2]), /assign: x: shape \[2\], expected \[2,3\]/)
+  assert.throws(() => t.getitem(0).assign(Tensor.zeros(1, 3)), /assign: x: shape \[1,3\], expected \[3\]/)
+  assert.throws(() => t.assign(Tensor.zeros(2, 3, { dtype: 'int32' })), /assign: x: int32, expected float32/)
+  assert.throws(() => t.setitem([0], Tensor.zeros(3, { dtype: 'int32' })), /setitem: value: int32, expected float32/)
+})
+
+test('items of tensors with gradients', () => {
+  const x = new Tensor([1, 2], { requiresGrad: true })
+  const z = Tensor.zeros(2, 2)
+  const turned = z.T
+  z.getitem(1).setitem([], x.mul(3))
+  turned.square().sum().backward()
+  assert.deepStrictEqual([z.tolist(), x.grad.tolist()], [[[0, 0], [3, 6]], [18, 36]])
+})
+
 test('indexing', () => {
   const t = Tensor.arange(24).reshape(2, 3, 4)
   assert.deepStrictEqual(t.getitem(1, 0).tolist(), [12, 13, 14, 15])

@@ -383,7 +383,7 @@ class Tensor(
         """
         x = self._fit(x, "assign")
         if _trace.active():
-            _views.put(self, x.detach()._node)
+            _views.put(self, _value_of(x))
         elif x is not self:
             _views.write(self, x)
         return self
@@ -708,11 +708,18 @@ def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
             )
     if _trace.active():
         for target, value in zip(targets, values):
-            _views.put(target, value.cast(target.dtype).detach()._node)
+            _views.put(target, _value_of(value.cast(target.dtype)))
         return
     for target in targets:
         settle(target)
     _views.overwrite(targets, values)
+
+
+def _value_of(tensor: Tensor) -> Node:
+    """Return a node that has the value of a tensor, but neither its history nor its memory."""
+    node = call("poly_detach", tensor)._node
+    node.tracked = False
+    return node
 
 
 def settle(tensor: Tensor) -> None:

@@ -431,6 +431,24 @@ def test_steps_write_through_views() -> None:
     assert before.item() == 38
 
 
+def test_steps_assign_the_whole_and_then_parts() -> None:
+    a, b = Tensor.zeros(3).realize(), Tensor.zeros(3).realize()
+    x = Tensor([1.0, 2.0, 3.0])
+
+    def push(x):
+        a.assign(x)
+        b.assign(a)
+        a[0] = 5
+        b[1:].assign(a[:2] * 2)
+        x.assign(0)
+        return a + b
+
+    step = compile_step(push, x)
+    step.run()
+    assert (a.tolist(), b.tolist(), x.tolist()) == ([5, 2, 3], [1, 10, 4], [0, 0, 0])
+    assert step.outputs[0].tolist() == [6, 12, 7]
+
+
 def test_steps_refuse_tensors_that_were_not_computed() -> None:
     state = Tensor.zeros(3)
 

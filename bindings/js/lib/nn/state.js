@@ -52,7 +52,7 @@ function loadStateDict (model, stateDict, { strict = true, verbose = true } = {}
         `but found [${value.shape}] in state dict.`)
     }
   }
-  for (const [, target, value] of pairs) target.assign(value.reshape(target.shape))
+  for (const [, target, value] of pairs) target.assign(value.reshape(target.shape).cast(target.dtype))
 }
 
 module.exports = { getStateDict, getParameters, loadStateDict }

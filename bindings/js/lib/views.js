@@ -1,0 +1,161 @@
+'use strict'
+/**
+ * Views of tensors, and writing.
+ *
+ * A view shows elements of another tensor, its root, in another order or shape. A root that has been
+ * computed is memory: what is written to it, or through one of its views, counts for all of them.
+ * Everything else that was made of a tensor has the value of that time: tensors that are not computed
+ * yet, but need what is about to be overwritten, are computed first.
+ *
+ * A root without memory is not written. The tensors that stand for it, and its views, stand for the
+ * new value from then on. So it is also for tensors with gradients and while a trace runs.
+ */
+
+const { lib, fail } = require('./library.js')
+const { CTX, GraphNode, describe, compute, count } = require('./graph.js')
+const { everyTensor } = require('./base.js')
+const { MAX_DIMS, get } = require('./arguments.js')
+const trace = require('./trace.js')
+
+/** The node that a node is a view of, which may be itself. */
+function root (node) {
+  while (node.shows && lib.poly_is_view(CTX, node.handle, node.source[0].handle) === 1) node = node.source[0]
+  return node
+}
+
+/** A view of one node as the same view of another one. */
+function moved (node, before, after) {
+  if (node === before) return after
+  const handle = lib.poly_move_view(CTX, node.handle, before.handle, after.handle)
+  if (handle === 0) fail()
+  const made = new GraphNode(handle, [after], null, after.tracked)
+  made.shows = true
+  return made
+}
+
+/** Lets the tensors that stand for a node, and its views, stand for another one. */
+function standFor (before, after) {
+  for (const tensor of everyTensor()) {
+    const node = tensor._node
+    if (node !== before && !(node.shows && root(node) === before)) continue
+    const now = moved(node, before, after)
+    if (trace.tracing()) trace.change(tensor, now, node === before)
+    else tensor._bind(now)
+  }
+}
+
+/** Lets a tensor, and what it is a view of, stand for a new value of its shape and type. */
+function put (tensor, value) {
+  const node = tensor._node
+  const base = root(node)
+  if (node !== base) {
+    const handle = lib.poly_set_view(CTX, node.handle, base.handle, value.handle)
+    if (handle === 0) fail()
+    value = new GraphNode(handle, [node, value], null, node.tracked || value.tracked)
+  }
+  standFor(base, value)
+}
+
+/** The root of a tensor, computed: the tensor shows its memory then. */
+function settleRoot (tensor) {
+  const base = root(tensor._node)
+  if (base.data !== null) return base
+  const [made] = compute([base])
+  standFor(base, made)
+  return made
+}
+
+/** Forgets how memory came about that is written to: no gradient flows on from there. */
+function cutHistory (node) {
+  if (node.origin === null) return
+  const { origin } = node
+  node.origin = null
+  node.tracked = node.owner !== null
+  origin.drop()
+}
+
+/** The lazy tensors that need the memory of a node and are no views of it, by what they stand for. */
+function readersOf (base) {
+  const reads = new Map([[base, true]])
+  const readers = new Map()
+  for (const tensor of everyTensor()) {
+    const node = tensor._node
+    if (node.data !== null || !readsFrom(node, reads) || root(node) === base) continue
+    if (readers.has(node)) readers.get(node).push(tensor)
+    else readers.set(node, [tensor])
+  }
+  return readers
+}
+
+/** Whether a node is computed from those of which reads says so; it is kept there. */
+function readsFrom (start, reads) {
+  const stack = [start]
+  while (stack.length > 0) {
+    const node = stack[stack.length - 1]
+    if (!reads.has(node)) {
+      const missing = node.source.filter((s) => !reads.has(s))
+      if (missing.length > 0) {
+        stack.push(...missing)
+        continue
+      }
+      reads.set(node, node.source.some((s) => reads.get(s)))
+    }
+    stack.pop()
+  }
+  return reads.get(start)
+}
+
+function bind (tensors, nodes) {
+  let i = 0
+  for (const waiting of tensors.values()) {
+    for (const tensor of waiting) tensor._bind(nodes[i])
+    i++
+  }
+}
+
+/**
+ * Prepares that a value is written into the memory of a tensor: returns the lazy tensors that have to
+ * be computed with it, and what is to be done when that is over; null if there is nothing to write.
+ */
+function prepare (tensor, value) {
+  cutHistory(settleRoot(tensor))
+  const base = root(tensor._node)
+  const readers = readersOf(base)
+  let same = readers.get(value._node) ?? []
+  if (value._node.tracked) same = []
+  else readers.delete(value._node)
+  return {
+    nodes: [...readers.keys()],
+    done (nodes) {
+      bind(readers, nodes)
+      // The value was computed from what is gone, and is now what has been written.
+      for (const other of same) {
+        const handle = lib.poly_contiguous(CTX, tensor._node.handle)
+        if (handle === 0) fail()
+        other._bind(new GraphNode(handle, [tensor._node], null, false))
+      }
+    }
+  }
+}
+
+const strides = new Int32Array(2 * MAX_DIMS)
+const offset = new Int32Array(2)
+
+/** Whether a node is a view of memory: nothing is to be computed. If its elements lie one after the other it gets its data. */
+function isShown (node) {
+  if (!node.shows) return false
+  const base = root(node)
+  if (base === node || base.data === null) return false
+  const { shape, dtype } = describe(node)
+  if (lib.poly_view_layout(CTX, node.handle, base.handle, strides, shape.length, offset) !== 1) return count(shape) > 0
+  let step = 1
+  for (let i = shape.length - 1; i >= 0; i--) {
+    if (shape[i] !== 1 && get(strides, i) !== step) return true
+    step *= shape[i]
+  }
+  const { buffer, byteOffset } = base.data
+  node.data = new dtype.Array(buffer, byteOffset + get(offset, 0) * dtype.Array.BYTES_PER_ELEMENT, count(shape))
+  return true
+}
+
+module.exports = { root, put, prepare, cutHistory, isShown }
