@@ -1064,7 +1064,7 @@ typedef enum PolyReduceOp {
   POLY_REDUCE_ANY = 5, /* bool */
   POLY_REDUCE_ALL = 6, /* bool */
   POLY_REDUCE_LOGSUMEXP = 7,
-  POLY_REDUCE_ARGMAX = 8, /* int32, the first of equals, or the first NaN; one axis or all */
+  POLY_REDUCE_ARGMAX = 8, /* int32 (int64 for an axis of 2^31 or more), the first of equals, or the first NaN; one axis or all */
   POLY_REDUCE_ARGMIN = 9,
   POLY_REDUCE_VAR = 10, /* divide by count - correction, not below 0 */
   POLY_REDUCE_STD = 11

@@ -43,17 +43,39 @@ func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
 	if n <= 0 {
 		return emptyBuffer(g, uop.ShapeOf(0), dt)
 	}
+	if last.Less(dt.Min()) || dt.Max().Less(start) { // downwards
+		fail("dtype", "the values %s..%s are not representable in %s", start, stop, dt)
+	}
+	if n > mostScanned {
+		return cast(add(mul(cast(countInRows(g, int64(n)), dt), step), start), dt)
+	}
 	ones := full(g, uop.ShapeOf(int64(n)), step, dt)
 	return cast(add(cumulate(ones, 0, uop.Add, false), start.Sub(step)), dt)
 }
 
+// mostScanned is how many numbers can be made as a running sum, whose windows have more elements than their number squared.
+const mostScanned = 1 << 28
+
+// countInRows is 0..n-1, made as a matrix whose rows go on from each other.
+func countInRows(g *uop.Graph, n int64) *uop.UOp {
+	const columns = 1 << 16
+	rows := (n + columns - 1) / columns
+	first := arange(g, uop.Int(0), uop.Int(rows*columns), uop.Int(columns), uop.Int64)
+	inRow := arange(g, uop.Int(0), uop.Int(columns), uop.Int(1), uop.Int64)
+	return shrinkTo(flatten(add(unsqueeze(first, -1), inRow), 0, -1), uop.ShapeOf(n))
+}
+
 // count0 is 0..n-1 as int32, or int64 if the numbers need it.
 func count0(g *uop.Graph, n int64) *uop.UOp {
-	dt := uop.Int32
+	return arange(g, uop.Int(0), uop.Int(n), uop.Int(1), counts(n))
+}
+
+// counts is int32, or int64 if that is needed for n and the numbers below it.
+func counts(n int64) *uop.DType {
 	if n > math.MaxInt32 {
-		dt = uop.Int64
+		return uop.Int64
 	}
-	return arange(g, uop.Int(0), uop.Int(n), uop.Int(1), dt)
+	return uop.Int32
 }
 
 func emptyBuffer(g *uop.Graph, s uop.Shape, dt *uop.DType) *uop.UOp {

@@ -28,11 +28,17 @@ func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 		if k < 1 || st < 1 || d < 1 {
 			fail("kernel_size", "window %v, stride %v, dilation %v: need positive numbers", kernel, stride, dilation)
 		}
+		if st > maxElements || d > maxElements {
+			fail("kernel_size", "window %v, stride %v, dilation %v: need smaller numbers", kernel, stride, dilation)
+		}
 		if i < 1 || k-1 > (i-1)/d {
 			fail("kernel_size", "a window of %d with dilation %d is larger than the input size %d", k, d, i)
 		}
 		o := ceil64(i-d*(k-1), st)
 		f := max(1, ceil64(o*st-d, i)) // so that the cut for the stride is inside
+		if k > maxElements/(i*f+d) {
+			fail("kernel_size", "a window of %d with stride %d and dilation %d on an axis of %d: gives too many elements", k, st, d, i)
+		}
 		reps = append(reps, uop.N(ceil64(k*(i*f+d), i)))
 		wide = append(wide, uop.N(k*(i*f+d)))
 		split = append(split, uop.N(k), uop.N(i*f+d))

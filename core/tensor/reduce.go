@@ -156,9 +156,9 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 		fail("axis", "%d has size 0: there is no greatest element", axis)
 	}
 	m := hit(maxOf(x, []int{axis}, true))
-	down := arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), uop.DefaultInt)
+	down := arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), counts(n))
 	idx := mul(m, reshape(down, joinShapes(uop.ShapeOf(n), onesShape(len(s)-axis-1))))
-	return cast(sub(int(n), maxOf(idx, []int{axis}, keep)), uop.Int32)
+	return cast(sub(uop.Int(n), maxOf(idx, []int{axis}, keep)), counts(n))
 }
 
 // intSize is the size of an axis that must be a number.

@@ -78,6 +78,14 @@ def test_construction():
         Tensor.full((2,), "a")
 
 
+def test_long_axes_are_counted():
+    # Nothing has so many elements in memory: what is not asked for is not computed.
+    assert Tensor.arange(2**31)[-2:].tolist() == [2**31 - 2, 2**31 - 1]
+    assert Tensor.arange(5, 2**30, 2)[-2:].tolist() == [2**30 - 3, 2**30 - 1]
+    assert Tensor.zeros(2**31, dtype="int8").argmax().dtype == dtypes.int64
+    assert Tensor.zeros(2**31 - 1, dtype="int8").argmax().dtype == dtypes.int32
+
+
 def test_arange_by_name():
     assert Tensor.arange(5, start=2).tolist() == [2, 3, 4]
     assert Tensor.arange(stop=3).tolist() == [0, 1, 2]
