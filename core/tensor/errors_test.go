@@ -126,7 +126,7 @@ func TestErrors(t *testing.T) {
 		{r1(GetItem(x, At(2))), "tensor.GetItem: index: 2 is out of bounds for axis 0 of size 2"},
 		{r1(GetItem(x, Whole(), At(-4))), "tensor.GetItem: index: -4 is out of bounds for axis 1 of size 3"},
 		{r1(GetItem(x, At(0), At(0), At(0))), "tensor.GetItem: index: has too many entries, 3 for 2 dimensions"},
-		{r1(GetItem(x, Ellipsis(), Ellipsis())), "tensor.GetItem: index: has more than one ellipsis"},
+		{r1(GetItem(x, Ellipsis(), Ellipsis())), "tensor.GetItem: index: has more than a single ellipsis"},
 		{r1(GetItem(x, Slice(nil, nil, 0))), "tensor.GetItem: index: a slice has step 0"},
 		{r1(GetItem(x, Take(x))), "tensor.GetItem: index: is float, need an integer type"},
 		{r1(GetItem(x, Take(nil))), "tensor.GetItem: index: is nil"},

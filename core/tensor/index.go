@@ -86,7 +86,7 @@ func fillEllipsis(entries []Index, n int) []Index {
 		switch e.kind {
 		case indexRest:
 			if rest >= 0 {
-				fail("index", "has more than one ellipsis")
+				fail("index", "has more than a single ellipsis")
 			}
 			rest = i
 		case indexNew:

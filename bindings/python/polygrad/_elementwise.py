@@ -754,11 +754,15 @@ class Elementwise(Base):
         return call("poly_cast_by_id", self, to_dtype(dtype).id)
 
     def bitcast(self, dtype: DTypeLike) -> Self:
-        """Return the same bits read as another data type.
+        """Return the same bits read as another data type; a gradient cannot pass.
+
+        Where the sizes of the types differ, the last axis grows or shrinks.
 
         >>> Tensor([1.0]).bitcast("uint32").tolist()
         [1065353216]
         """
+        if self._node.tracked:
+            raise RuntimeError("bitcast: the tensor requires a gradient: detach it first")
         handle = lib.poly_bitcast_by_id(CTX, self._node.handle, to_dtype(dtype).id)
         if handle is None:
             fail(ArgumentError)

@@ -221,8 +221,11 @@ class Tensor(
         return int(self.item())
 
     def __index__(self) -> int:
-        if not dtypes.is_int(self.dtype):
-            raise TypeError(f"a tensor of {self.dtype} is not an index, expected an integer type")
+        if not dtypes.is_int(self.dtype) or self.shape:
+            raise TypeError(
+                f"a tensor of {self.dtype} and shape {self.shape} is not an index, expected an "
+                "integer without axes"
+            )
         return int(self.item())
 
     # Values
@@ -558,7 +561,9 @@ class Tensor(
             return
         shape, dtype = describe(node)
         if not dtypes.is_float(dtype):
-            raise TypeError(f"requires_grad: the tensor is {dtype}, expected a floating type")
+            raise ArgumentTypeError(
+                f"requires_grad: the tensor is {dtype}, expected a floating type"
+            )
         if node.owner is not None and node.owner() is not self:
             # Another variable stands for the same node: this one needs memory of its own.
             node = self._node = leaf(self._data.copy(), dtype, shape)
@@ -769,6 +774,11 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
         return (
             node if kind is None else Node(lib.poly_cast_by_id(CTX, node.handle, kind.id), (node,))
         )
+    if isinstance(data, (list, tuple)) and data and all(isinstance(d, bytes) for d in data):
+        rows = [np.frombuffer(row, np.uint8) for row in data]
+        if len({row.size for row in rows}) > 1:
+            raise ArgumentError("Tensor: bytes of several lengths, expected one length")
+        data = np.stack(rows)
     if isinstance(data, (bytes, bytearray)):
         given = kind or dtypes.uint8
         return leaf(np.frombuffer(data, given.storage).copy(), given)

@@ -780,3 +780,26 @@ def test_tensors_of_nothing():
     for tensor in (Tensor(), Tensor(None), Tensor([])):
         assert (tensor.shape, tensor.dtype) == ((0,), dtypes.float32)
     assert Tensor(None, dtype="int32").dtype == dtypes.int32
+
+
+def test_rows_of_bytes():
+    assert Tensor([b"abc", b"def"]).tolist() == [[97, 98, 99], [100, 101, 102]]
+    assert Tensor((b"ab",), dtype="float32").tolist() == [[97.0, 98.0]]
+    with pytest.raises(ValueError, match="several lengths"):
+        Tensor([b"ab", b"c"])
+    with pytest.raises(TypeError):
+        Tensor([b"ab", 1])
+
+
+def test_what_is_no_index():
+    for t in (Tensor([3]), Tensor([[3]]), Tensor(3.0)):
+        with pytest.raises(TypeError, match="not an index"):
+            operator.index(t)
+    assert operator.index(Tensor(3)) == 3
+
+
+def test_bitcast_has_no_gradient():
+    x = Tensor([1.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="bitcast"):
+        x.bitcast("int32")
+    assert x.detach().bitcast("int32").tolist() == [0x3F800000]
