@@ -358,7 +358,7 @@ func parameters(fn string) string {
 	case "poly_move_view":
 		return "ctx x base other"
 	case "poly_view_layout":
-		return "ctx x base strides ndim offset"
+		return "ctx x base strides_out ndim offset_out"
 	case "poly_index_select":
 		return "ctx x axis index"
 	case "poly_gather_axis":

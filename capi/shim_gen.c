@@ -736,8 +736,8 @@ PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *other)
   return poly_enter("poly_move_view") ? NULL : (PolyUOp *)go_poly_move_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)other);
 }
 
-int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides, int ndim, int64_t *offset) {
-  return poly_enter("poly_view_layout") ? -1 : go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, strides, ndim, offset);
+int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides_out, int ndim, int64_t *offset_out) {
+  return poly_enter("poly_view_layout") ? -1 : go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, strides_out, ndim, offset_out);
 }
 
 PolyUOp *poly_index_select(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {

@@ -53,7 +53,7 @@ func go_poly_view_layout(ctx, x, base C.uintptr_t, strides *C.int64_t, ndim C.in
 			return wrong("ndim", "%d, expected %d as x has", ndim, n)
 		}
 		if offset == nil || strides == nil && ndim > 0 {
-			return wrong("strides", "or offset is NULL, expected room for the results")
+			return wrong("strides_out", "or offset_out is NULL, expected room for the results")
 		}
 		steps, at, ok, err := tensor.ViewLayout(us[0], us[1])
 		if err != nil || !ok {

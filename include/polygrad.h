@@ -966,7 +966,8 @@ POLY_API PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUO
  * element offset + i*strides[0] + j*strides[1] + ... of base, counted row by
  * row; ndim is that of x. 1; 0 if x is no view of base, has no elements, or its
  * places have no such form (a reshaped transpose); -1 on error. Since 2.0. */
-POLY_API int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides, int ndim, int64_t *offset);
+POLY_API int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides_out, int ndim,
+                                int64_t *offset_out);
 
 /* Elements of an axis chosen by a vector of integers, which takes its place:
  * shape x[:axis] + (len(index),) + x[axis+1:]. Negative ones count from the end,
