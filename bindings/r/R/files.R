@@ -1,22 +1,36 @@
-# Safetensors files and bundles.
+# Model files and bundles.
 
-read_safetensors <- function(data) {
-  found <- .Call(C_safetensors_read, bytes_of(data))
-  structure(found[[1L]], metadata = found[[2L]])
+# PolyFileFormat
+file_formats <- list(safetensors = 1L, gguf = 2L, torch = 3L)
+
+read_file <- function(data, format, name) {
+  if (!is.raw(data)) {
+    if (!is.character(data) || length(data) != 1L) raise("data: expected a raw vector or the path of a file")
+    if (!file.exists(data)) raise(sprintf("data: the file '%s' does not exist", data))
+  }
+  found <- .Call(C_file_read, data, file_formats[[format]])
+  result <- found[[1L]]
+  attr(result, name) <- found[[2L]]
+  result
 }
 
-write_safetensors <- function(tensors, path = NULL, metadata = NULL) {
-  if (is.null(names(tensors)) || !all(nzchar(names(tensors)))) {
+read_safetensors <- function(data) read_file(data, "safetensors", "metadata")
+
+read_gguf <- function(data) read_file(data, "gguf", "metadata")
+
+read_torch <- function(data) read_file(data, "torch", "value")
+
+write_safetensors <- function(tensors, path = NULL, metadata = NULL, max_shard_size = NULL) {
+  if (length(tensors) > 0L && (is.null(names(tensors)) || !all(nzchar(names(tensors))))) {
     raise("write_safetensors: tensors: expected a named list")
   }
-  ready <- lapply(tensors, function(x) {
-    if (!is_tensor(x)) return(Tensor(x, dtype = "float32"))
-    if (dtype(x) == "float32") .Call(C_detach, x) else .Call(C_poly_cast_by_id, .Call(C_detach, x), "float32")
-  })
-  data <- .Call(C_safetensors_write, unname(ready), names(tensors), metadata)
-  if (is.null(path)) return(data)
-  writeBin(data, path)
-  invisible(data)
+  if (is.null(path) && !is.null(max_shard_size)) raise("write_safetensors: max_shard_size: shards need a path")
+  ready <- lapply(tensors, function(x) if (is_tensor(x)) .Call(C_detach, x) else Tensor(x, dtype = "float32"))
+  to <- if (is.null(path)) tempfile(fileext = ".safetensors") else path
+  .Call(C_safetensors_save, to, unname(ready), as.character(names(tensors)), metadata, max_shard_size)
+  if (!is.null(path)) return(invisible(path))
+  on.exit(unlink(to))
+  readBin(to, "raw", file.size(to))
 }
 
 read_bundle <- function(data) {

@@ -1,69 +1,107 @@
-/* Safetensors files and bundles in memory. */
-#include <stdlib.h>
-
+/* Model files, and bundles in memory. */
 #include "glue.h"
 
-SEXP r_safetensors_read(SEXP data);
-SEXP r_safetensors_write(SEXP tensors, SEXP names, SEXP metadata);
+SEXP r_file_read(SEXP source, SEXP format);
+SEXP r_safetensors_save(SEXP path, SEXP tensors, SEXP names, SEXP metadata, SEXP max_shard_size);
 SEXP r_bundle_read(SEXP data);
 SEXP r_bundle_write(SEXP ir, SEXP weights, SEXP metadata);
 
-static const int dtypes[] = {POLY_DTYPE_FLOAT32, POLY_DTYPE_FLOAT16, POLY_DTYPE_BFLOAT16, POLY_DTYPE_FLOAT64,
-                             POLY_DTYPE_INT64,   POLY_DTYPE_INT32,   POLY_DTYPE_INT16,    POLY_DTYPE_INT8,
-                             POLY_DTYPE_UINT8,   POLY_DTYPE_BOOL,    POLY_DTYPE_UINT16,   POLY_DTYPE_UINT32,
-                             POLY_DTYPE_UINT64,  POLY_DTYPE_FP8E4M3, POLY_DTYPE_FP8E5M2};
-
-static void free_views(PolySafetensorViewEx *views, int n, char *metadata) {
-  for (int i = 0; i < n; i++) free(views[i].name);
-  free(views);
-  free(metadata);
+/* An open file belongs to a pointer of R, so that errors do not leave it open. */
+static void finalize(SEXP pointer) {
+  PolyFile *file = R_ExternalPtrAddr(pointer);
+  if (file == NULL) return;
+  if (is_asking()) {
+    R_RegisterCFinalizerEx(pointer, finalize, FALSE);
+    return;
+  }
+  R_ClearExternalPtr(pointer);
+  P.poly_file_free(file);
 }
 
-/* list(named list of Tensors, metadata as JSON or NULL). */
-SEXP r_safetensors_read(SEXP data) {
+static SEXP open_file(Args *a, SEXP source, int format) {
+  NEED(poly_file_open);
+  PolyFile *file;
+  if (TYPEOF(source) == RAWSXP) {
+    file = P.poly_file_read(RAW(source), (int64_t)Rf_xlength(source), format);
+  } else {
+    file = P.poly_file_open(R_ExpandFileName(arg_string(a, source, "data")), format);
+  }
+  if (file == NULL) fail();
+  SEXP pointer = PROTECT(R_MakeExternalPtr(file, R_NilValue, R_NilValue));
+  R_RegisterCFinalizerEx(pointer, finalize, TRUE);
+  UNPROTECT(1);
+  return pointer;
+}
+
+/* Tensor i: its bytes are copied out of the mapped file into R's memory; those of a quantised one stay packed. */
+static SEXP file_tensor(PolyFile *file, int i) {
+  int64_t dims[POLY_MAX_DIMS], length = 0, count = 1;
+  int dtype = 0, ndim = P.poly_file_describe(file, i, dims, POLY_MAX_DIMS, &dtype), quant = P.poly_file_quant(file, i);
+  const void *data = P.poly_file_data(file, i, &length);
+  if (ndim < 0 || quant < 0 || (data == NULL && length > 0)) fail();
+  SEXP block = PROTECT(Rf_allocVector(RAWSXP, (R_xlen_t)length));
+  if (length > 0) memcpy(RAW(block), data, (size_t)length);
+  if (quant == 0) {
+    SEXP out = wrap(new_leaf(block, dtype, ndim, dims));
+    UNPROTECT(1);
+    return out;
+  }
+  SEXP packed = PROTECT(wrap(new_leaf(block, POLY_DTYPE_UINT8, 1, &length)));
+  for (int k = 0; k < ndim; k++) count *= dims[k];
+  Args a = begin("read_gguf");
+  PolyUOp *flat = P.poly_dequantize(context(), arg_node(&a, packed, "x"), quant, count);
+  PolyUOp *shaped = P.poly_reshape(context(), flat, dims, ndim);
+  P.poly_uop_release(context(), flat);
+  SEXP out = made(&a, shaped);
+  UNPROTECT(2);
+  return out;
+}
+
+/* list(named list of Tensors, what else the file says as JSON). */
+SEXP r_file_read(SEXP source, SEXP format) {
   context();
-  int n = 0;
-  char *metadata = NULL;
-  PolySafetensorViewEx *views = P.poly_safetensors_decode_ex(RAW(data), (int64_t)Rf_xlength(data), &n, &metadata);
-  if (views == NULL) fail();
+  Args a = begin("read");
+  SEXP pointer = PROTECT(open_file(&a, source, arg_int(&a, format, "format")));
+  PolyFile *file = R_ExternalPtrAddr(pointer);
+  int n = P.poly_file_count(file);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 2));
   SEXP tensors = Rf_allocVector(VECSXP, n);
   SET_VECTOR_ELT(out, 0, tensors);
   SEXP names = PROTECT(Rf_allocVector(STRSXP, n));
   for (int i = 0; i < n; i++) {
-    int dtype = dtypes[views[i].dtype];
-    size_t bytes = (size_t)views[i].numel * (size_t)P.poly_dtype_id_size(dtype);
-    SET_STRING_ELT(names, i, Rf_mkCharCE(views[i].name, CE_UTF8));
-    SEXP block = PROTECT(Rf_allocVector(RAWSXP, (R_xlen_t)bytes));
-    if (bytes > 0) memcpy(RAW(block), views[i].data, bytes);
-    SET_VECTOR_ELT(tensors, i, wrap(new_leaf(block, dtype, views[i].ndim, views[i].shape)));
-    UNPROTECT(1);
+    SET_STRING_ELT(names, i, Rf_mkCharCE(P.poly_file_name(file, i), CE_UTF8));
+    SET_VECTOR_ELT(tensors, i, file_tensor(file, i));
   }
   Rf_setAttrib(tensors, R_NamesSymbol, names);
-  if (metadata != NULL) SET_VECTOR_ELT(out, 1, Rf_ScalarString(Rf_mkCharCE(metadata, CE_UTF8)));
-  free_views(views, n, metadata);
-  UNPROTECT(2);
+  const char *value = P.poly_file_value(file);
+  if (value == NULL) fail();
+  if (strcmp(value, "null") != 0) SET_VECTOR_ELT(out, 1, Rf_ScalarString(Rf_mkCharCE(value, CE_UTF8)));
+  finalize(pointer);
+  UNPROTECT(3);
   return out;
 }
 
-/* tensors: a list of computed float32 Tensors. */
-SEXP r_safetensors_write(SEXP tensors, SEXP names, SEXP metadata) {
+/* tensors: a list of Tensors; the number of files that were written. */
+SEXP r_safetensors_save(SEXP path, SEXP tensors, SEXP names, SEXP metadata, SEXP max_shard_size) {
   Args a = begin("write_safetensors");
-  int n = (int)Rf_xlength(tensors), length = 0;
-  PolySafetensorEntry *entries = (PolySafetensorEntry *)R_alloc((size_t)n + 1, sizeof *entries);
+  NEED(poly_safetensors_save);
+  int n = (int)Rf_xlength(tensors);
+  PolyFileTensor *entries = (PolyFileTensor *)R_alloc((size_t)n + 1, sizeof *entries);
   realize(tensors);
   for (int i = 0; i < n; i++) {
     SEXP node = node_in(VECTOR_ELT(tensors, i));
     const Node *x = describe(node);
     entries[i].name = Rf_translateCharUTF8(STRING_ELT(names, i));
-    entries[i].data = (const float *)(const void *)RAW(extra(node, DATA));
-    entries[i].shape = (int64_t *)R_alloc(POLY_MAX_DIMS, sizeof(int64_t));
-    memcpy(entries[i].shape, x->dims, sizeof x->dims);
+    entries[i].data = RAW(extra(node, DATA));
+    entries[i].shape = x->dims;
     entries[i].ndim = x->ndim;
+    entries[i].dtype = x->dtype;
   }
   const char *meta = metadata == R_NilValue ? NULL : arg_string(&a, metadata, "metadata");
-  uint8_t *block = P.poly_safetensors_encode(entries, n, meta, &length);
-  return to_raw(block, length);
+  int64_t limit = max_shard_size == R_NilValue ? 0 : arg_int64(&a, max_shard_size, "max_shard_size");
+  int made_files = P.poly_safetensors_save(R_ExpandFileName(arg_string(&a, path, "path")), entries, n, meta, limit);
+  if (made_files < 0) fail();
+  return Rf_ScalarInteger(made_files);
 }
 
 static SEXP section(const void *from, int32_t n) {

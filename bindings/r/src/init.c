@@ -14,6 +14,7 @@ SEXP r_compile_step(SEXP, SEXP, SEXP, SEXP);
 SEXP r_detach(SEXP);
 SEXP r_devices(void);
 SEXP r_dtype(SEXP);
+SEXP r_file_read(SEXP, SEXP);
 SEXP r_from_zero(SEXP);
 SEXP r_gradient(SEXP, SEXP, SEXP);
 SEXP r_gradient_of(SEXP);
@@ -219,8 +220,7 @@ SEXP r_poly_unsqueeze(SEXP, SEXP);
 SEXP r_poly_where_op(SEXP, SEXP, SEXP);
 SEXP r_realize(SEXP);
 SEXP r_replace(SEXP, SEXP);
-SEXP r_safetensors_read(SEXP);
-SEXP r_safetensors_write(SEXP, SEXP, SEXP);
+SEXP r_safetensors_save(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_same(SEXP, SEXP);
 SEXP r_seed(void);
 SEXP r_set_gradient(SEXP, SEXP);
@@ -252,6 +252,7 @@ static const R_CallMethodDef routines[] = {
     {"detach", (DL_FUNC)&r_detach, 1},
     {"devices", (DL_FUNC)&r_devices, 0},
     {"dtype", (DL_FUNC)&r_dtype, 1},
+    {"file_read", (DL_FUNC)&r_file_read, 2},
     {"from_zero", (DL_FUNC)&r_from_zero, 1},
     {"gradient", (DL_FUNC)&r_gradient, 3},
     {"gradient_of", (DL_FUNC)&r_gradient_of, 1},
@@ -457,8 +458,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_where_op", (DL_FUNC)&r_poly_where_op, 3},
     {"realize", (DL_FUNC)&r_realize, 1},
     {"replace", (DL_FUNC)&r_replace, 2},
-    {"safetensors_read", (DL_FUNC)&r_safetensors_read, 1},
-    {"safetensors_write", (DL_FUNC)&r_safetensors_write, 3},
+    {"safetensors_save", (DL_FUNC)&r_safetensors_save, 5},
     {"same", (DL_FUNC)&r_same, 2},
     {"seed", (DL_FUNC)&r_seed, 0},
     {"set_gradient", (DL_FUNC)&r_set_gradient, 2},

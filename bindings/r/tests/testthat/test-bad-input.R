@@ -67,7 +67,7 @@ test_that("constructors, layers, optimizers and files survive any argument", {
     Tensor, Linear, LayerNorm, RMSNorm, GroupNorm, Embedding, Dropout, Conv1d, Conv2d, ConvTranspose1d,
     ConvTranspose2d, BatchNorm, InstanceNorm, Sequential, SGD, Adam, AdamW, get_parameters, get_state_dict,
     compile_step, mlp_instance, tabm_instance, nam_instance, instance_from_bundle, instance_from_ir, load_hf, load_hf_bytes,
-    read_safetensors, write_safetensors, read_bundle, write_bundle, device_available, dtype, is_tensor
+    read_safetensors, write_safetensors, read_gguf, read_torch, read_bundle, write_bundle, device_available, dtype, is_tensor
   )
   layer <- Linear(2, 3)
   for (f in c(functions, layer, Embedding(3, 2), LayerNorm(3))) {

@@ -99,12 +99,12 @@ test_that("safetensors are written and read", {
   on.exit(unlink(path))
   write_safetensors(list(b = Tensor(m, dtype = "float32"), a = c(1, 2)), path, metadata = '{"made":"here"}')
   back <- read_safetensors(path)
-  expect_named(back, c("a", "b"))
+  expect_named(back, c("b", "a"))
   expect_same(back$b, m)
   expect_equal(dtype(back$b), "float32")
   expect_match(attr(back, "metadata"), "here")
   expect_polygrad(write_safetensors(list(1)), "named list")
-  expect_polygrad(read_safetensors(as.raw(1:20)), "safetensors")
+  expect_polygrad(read_safetensors(as.raw(1:20)), "the header should have")
 })
 
 test_that("bundles are taken apart and put together", {
