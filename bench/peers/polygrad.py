@@ -57,7 +57,7 @@ class Run(partial[int]):
 
 
 def _run(step: CompiledTrainingStep) -> Run:
-    run = Run(lib.poly_step_run, step._handle, None, 0)
+    run = Run(lib.poly_step_run, step._program._handle, None, 0)
     run.step, run.results = step, step.outputs
     return run
 
