@@ -239,3 +239,41 @@ def test_bad_arguments() -> None:
     for function, kind, text in cases:
         with pytest.raises(kind, match=text):
             function()
+
+
+def kernels_of_a_step(model: Any, function: Any, x: Tensor, classes: int) -> int:
+    optimizer = nn.SGD(nn.get_parameters(model), lr=0.01)
+    y = Tensor(RNG.integers(0, classes, function(x).shape[0]).astype(np.int32))
+
+    def train() -> Tensor:
+        optimizer.zero_grad()
+        loss = function(x).cross_entropy(y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = nn.compile_step(train)
+    losses = []
+    for _ in range(4):
+        step.run()
+        losses.append(step.loss_value())
+    assert losses[-1] < losses[0]
+    return step.n_kernels
+
+
+def test_training_steps_keep_their_number_of_kernels() -> None:
+    Tensor.manual_seed(7)
+    layer, head = LSTM(128, 128), nn.Linear(128, 10)
+    x = Tensor(numbers(16, 32, 128).astype(np.float32))
+    assert kernels_of_a_step([layer, head], lambda t: head(layer(t)[0][-1]), x, 10) <= 91
+    tokens, places = nn.Embedding(512, 256), nn.Embedding(128, 256)
+    blocks = [TransformerBlock(256, 4, causal=True) for _ in range(2)]
+    norm, out = nn.LayerNorm(256), nn.Linear(256, 512, bias=False)
+    order = Tensor.arange(128).realize()
+
+    def gpt(t: Tensor) -> Tensor:
+        return out(norm(nn.Sequential(*blocks)(tokens(t) + places(order)))).reshape(128, 512)
+
+    model = [tokens, places, blocks, norm, out]
+    x = Tensor(RNG.integers(0, 512, (1, 128)).astype(np.int32))
+    assert kernels_of_a_step(model, gpt, x, 512) <= 82
