@@ -28,18 +28,18 @@ export type Listed = Scalar | Listed[]
 export type TensorData = Scalar | NestedList | TypedArray | Tensor
 
 /** What meets a tensor in an operation; a number takes the type of the tensor. */
-export type Operand = Scalar | Tensor | NestedList | TypedArray
+export type Operand = Scalar | Tensor | SymInt | NestedList | TypedArray
 
 /** One axis or several; null means all of them. */
 export type Axes = number | readonly number[] | null
 
 /** A start (included), an end (excluded) and a step; null stands for what is left out. */
 export type Slice =
-  | readonly [start?: number | null, stop?: number | null, step?: number | null]
-  | { start?: number | null, stop?: number | null, step?: number | null }
+  | readonly [start?: Size | null, stop?: Size | null, step?: number | null]
+  | { start?: Size | null, stop?: Size | null, step?: number | null }
 
 /** One item of an index: an integer, a slice, a new axis, all other axes, or a tensor of positions. */
-export type IndexItem = number | bigint | Slice | null | '...' | Tensor
+export type IndexItem = number | bigint | SymInt | Slice | null | '...' | Tensor
 
 /** What becomes of the losses of the elements. */
 export type LossReduction = 'mean' | 'sum' | 'none'
@@ -101,6 +101,61 @@ interface Disposing {
   [Symbol.dispose](): void
 }
 
+/** A number or a symbolic size. */
+export type Size = number | SymInt
+
+/**
+ * An integer made of variables: a size, a bound or an index of a tensor. What is computed from
+ * sizes are sizes, or numbers where no variable is left.
+ */
+export class SymInt {
+  protected constructor()
+  /** The least value. */
+  readonly min: number
+  /** The greatest value. */
+  readonly max: number
+  /** The value; an error unless all variables are bound. */
+  readonly val: number
+  /** The same without the values of its variables. */
+  readonly unbound: Size
+  /** The variables that take part, with their values, null for those that are not bound. */
+  readonly variables: Map<SymInt, number | null>
+  /** this + other. */
+  add(other: Size): SymInt
+  /** this - other. */
+  sub(other: Size): SymInt
+  /** this times other. */
+  mul(other: Size): SymInt
+  /** this divided by other, rounded down. */
+  floordiv(other: Size): SymInt
+  /** The remainder of floordiv, which has the sign of other. */
+  mod(other: Size): SymInt
+  /** -this. */
+  neg(): SymInt
+  /** The lesser of two. */
+  minimum(other: Size): SymInt
+  /** The greater of two. */
+  maximum(other: Size): SymInt
+  /** Whether other is the same expression with the same values. */
+  equals(other: unknown): boolean
+  /** The size as text: n*2+1, with values (n=3). */
+  toString(): string
+  /** The number that stands for the size in a call of the library. */
+  readonly symbolicSize: number
+}
+
+/**
+ * An integer from min to max, both included, whose value a program gets as it runs: one compiled
+ * program serves all values.
+ */
+export class Variable extends SymInt {
+  constructor(name: string, min: number, max: number)
+  /** The name. */
+  readonly name: string
+  /** The variable with a value. */
+  bind(value: number): SymInt
+}
+
 /**
  * An array that is computed when its value is needed.
  *
@@ -122,8 +177,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   // Construction
 
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
-  static full(shape: number | readonly number[], fillValue: Scalar, options?: CreationOptions): Tensor
-  static full(options: CreationOptions & { shape: readonly number[], fillValue: Scalar }): Tensor
+  static full(shape: Size | readonly Size[], fillValue: Scalar, options?: CreationOptions): Tensor
+  static full(options: CreationOptions & { shape: readonly Size[], fillValue: Scalar }): Tensor
 
   /** A tensor of zeros. */
   static zeros(...shape: Shape): Tensor
@@ -154,9 +209,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   constLike(b: Scalar): Tensor
 
   /** start, start + step, … before stop; start is 0 and step 1. Integers give int32, others float32. */
-  static arange(stop: number, start?: number, step?: number, options?: CreationOptions): Tensor
-  static arange(stop: number, options: CreationOptions & { start?: number, step?: number }): Tensor
-  static arange(options: CreationOptions & { stop: number, start?: number, step?: number }): Tensor
+  static arange(stop: Size, start?: Size, step?: Size, options?: CreationOptions): Tensor
+  static arange(stop: Size, options: CreationOptions & { start?: Size, step?: Size }): Tensor
+  static arange(options: CreationOptions & { stop: Size, start?: Size, step?: Size }): Tensor
 
   /** steps values from start to stop, both included. */
   static linspace(start: number, stop: number, steps: number, options?: CreationOptions): Tensor
@@ -225,7 +280,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   // What it is
 
-  /** The size of each axis. */
+  /** The size of each axis; a symbolic size is a SymInt, which stands there for a number. */
   readonly shape: number[]
   /** The number of axes. */
   readonly ndim: number
@@ -735,14 +790,14 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   // Shape
 
   /** The same elements in another shape; one size may be -1, null keeps the size of that axis. */
-  reshape(...shape: Array<number | null>): Tensor
-  reshape(shape: ReadonlyArray<number | null> | { shape: ReadonlyArray<number | null> }): Tensor
+  reshape(...shape: Array<Size | null>): Tensor
+  reshape(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
   /** reshape(...shape). */
-  view(...shape: Array<number | null>): Tensor
-  view(shape: ReadonlyArray<number | null> | { shape: ReadonlyArray<number | null> }): Tensor
+  view(...shape: Array<Size | null>): Tensor
+  view(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
   /** Axes of size 1 repeated up to a shape; -1 or null keeps a size. */
-  expand(...shape: Array<number | null>): Tensor
-  expand(shape: ReadonlyArray<number | null> | { shape: ReadonlyArray<number | null> }): Tensor
+  expand(...shape: Array<Size | null>): Tensor
+  expand(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
   /** Axes in another order: axis i of the result is axis order[i] of this tensor. */
   permute(...order: number[]): Tensor
   permute(order: readonly number[] | { order: readonly number[] }): Tensor
@@ -757,14 +812,14 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   flatten(startDim?: number, endDim?: number): Tensor
   flatten(options: { startDim?: number, endDim?: number }): Tensor
   /** An axis split into several; one size may be -1. */
-  unflatten(dim: number, sizes: readonly number[]): Tensor
-  unflatten(options: { dim: number, sizes: readonly number[] }): Tensor
+  unflatten(dim: number, sizes: readonly Size[]): Tensor
+  unflatten(options: { dim: number, sizes: readonly Size[] }): Tensor
   /** The first elements of each axis, as many as a shape says; null keeps all. */
-  shrinkTo(...shape: Array<number | null | ReadonlyArray<number | null>>): Tensor
+  shrinkTo(...shape: Array<Size | null | ReadonlyArray<Size | null>>): Tensor
   /** Zeros added at the end of axes up to a shape; null keeps a size. */
-  padTo(...shape: Array<number | null | ReadonlyArray<number | null>>): Tensor
+  padTo(...shape: Array<Size | null | ReadonlyArray<Size | null>>): Tensor
   /** Elements start (included) to end (excluded) of each axis; null keeps all. */
-  shrink(arg: ReadonlyArray<readonly [number, number] | null> | { arg: ReadonlyArray<readonly [number, number] | null> }): Tensor
+  shrink(arg: ReadonlyArray<readonly [Size, Size] | null> | { arg: ReadonlyArray<readonly [Size, Size] | null> }): Tensor
   /**
    * Elements added before and after each axis; null adds none. A flat list has before and after of the
    * last axis first. mode says what is added: a value, or elements of the tensor.
@@ -776,8 +831,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   flip(...axis: number[]): Tensor
   flip(axis: readonly number[] | { axis: number | readonly number[] }): Tensor
   /** The tensor repeated along each axis. */
-  repeat(...repeats: number[]): Tensor
-  repeat(repeats: readonly number[] | { repeats: readonly number[] }): Tensor
+  repeat(...repeats: Size[]): Tensor
+  repeat(repeats: readonly Size[] | { repeats: readonly Size[] }): Tensor
   /** Each element repeated along an axis, or (without dim) in the flattened tensor. */
   repeatInterleave(repeats: number, dim?: number | null): Tensor
   repeatInterleave(options: { repeats: number, dim?: number | null }): Tensor
@@ -951,9 +1006,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 }
 
 /** The sizes of f(2, 3), f([2, 3]) or f(2, 3, { dtype }). */
-type Shape<More = unknown> = Array<number | readonly number[] | (CreationOptions & More)>
-type ShapeOptions = CreationOptions & { shape: readonly number[] }
-type Padding = ReadonlyArray<readonly [number, number] | null> | readonly number[]
+type Shape<More = unknown> = Array<Size | readonly Size[] | (CreationOptions & More)>
+type ShapeOptions = CreationOptions & { shape: readonly Size[] }
+type Padding = ReadonlyArray<readonly [Size, Size] | null> | readonly Size[]
 type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular'
 type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin'
 type Sponge = 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256'

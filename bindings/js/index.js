@@ -4,6 +4,7 @@
 const { lib, PolygradError } = require('./lib/library.js')
 const { Tensor } = require('./lib/tensor.js')
 const { dtypes } = require('./lib/dtype.js')
+const { SymInt, Variable } = require('./lib/variable.js')
 const { Device } = require('./lib/device.js')
 const { liveNodes } = require('./lib/graph.js')
 const { Instance } = require('./lib/instance.js')
@@ -14,6 +15,8 @@ const viz = require('./lib/viz.js')
 
 module.exports = {
   Tensor,
+  Variable,
+  SymInt,
   PolygradError,
   Device,
   dtypes,

@@ -4,6 +4,8 @@ import polygrad from './index.js'
 export default polygrad
 export const {
   Tensor,
+  Variable,
+  SymInt,
   PolygradError,
   Device,
   dtypes,

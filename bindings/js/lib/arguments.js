@@ -68,6 +68,8 @@ function integer (value, what) {
   } else if (typeof value === 'bigint') {
     if (BigInt.asIntN(64, value) === value) return value
     throw new RangeError(`${what}: ${value} is out of range, expected 64 bits`)
+  } else if (value?.symbolicSize !== undefined) {
+    return value.symbolicSize
   }
   throw new TypeError(`${what}: ${show(value)}, expected an integer`)
 }

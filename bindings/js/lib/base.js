@@ -171,6 +171,10 @@ function operand (value, like, what) {
       handle = lib.poly_const_like_int(CTX, x, fits(value, what))
       break
     default:
+      if (value?.symbolicSize !== undefined) {
+        handle = lib.poly_size_tensor(CTX, value.symbolicSize)
+        break
+      }
       if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value)._node
       throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
   }

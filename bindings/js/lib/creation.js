@@ -4,6 +4,7 @@
 const { lib, constants: c } = require('./library.js')
 const { CTX, describe } = require('./graph.js')
 const { made, fits } = require('./base.js')
+const { SymInt } = require('./variable.js')
 const { Spatial } = require('./spatial.js')
 const { named, shaped, integer, number, within, shape: shapeOf, show } = require('./arguments.js')
 const { toDType, types } = require('./dtype.js')
@@ -115,6 +116,10 @@ class Creation extends Spatial {
   static arange (...args) {
     const options = named('arange', args, { stop: undefined, start: 0, step: 1, ...OPTIONS })
     const values = [options.start, options.stop, options.step]
+    if (values.some((v) => v instanceof SymInt)) {
+      const sizes = ['start', 'stop', 'step'].map((name, i) => integer(values[i], `arange: ${name}`))
+      return finish(made(lib.poly_arange_size(CTX, toDType(options.dtype ?? 'int32').id, ...sizes), []), options)
+    }
     const dtype = options.dtype ?? (values.every(Number.isInteger) ? 'int32' : 'float32')
     ;['start', 'stop', 'step'].forEach((name, i) => number(values[i], `arange: ${name}`))
     return finish(made(lib.poly_arange_by_id(CTX, toDType(dtype).id, ...values), []), options)

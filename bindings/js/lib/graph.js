@@ -117,6 +117,13 @@ class GraphNode {
   }
 }
 
+// Reads the size of an axis that is no number; set by variable.js, which stands on this module.
+let readSize = null
+
+function setSizeReader (read) {
+  readSize = read
+}
+
 const sizes = new Int32Array(2 * MAX_DIMS)
 const typeNumber = new Int32Array(1)
 
@@ -126,8 +133,12 @@ function describe (node) {
   const n = poly_describe(CTX, node.handle, sizes, MAX_DIMS, typeNumber)
   if (n < 0) fail()
   const shape = new Array(n)
-  for (let i = 0; i < n; i++) shape[i] = get(sizes, i)
-  node.shape = shape
+  let symbolic = false
+  for (let i = 0; i < n; i++) {
+    shape[i] = get(sizes, i)
+    symbolic ||= shape[i] < 0
+  }
+  node.shape = symbolic ? shape.map((size, i) => size < 0 ? readSize(node, i) : size) : shape
   node.dtype = byId[typeNumber[0]]
   return node
 }
@@ -184,10 +195,10 @@ function addresses (arrays) {
   return out
 }
 
-/** The number of elements of a shape. */
+/** The number of elements that the memory of a shape has room for: symbolic sizes as the largest they can be. */
 function count (shape) {
   let n = 1
-  for (let i = 0; i < shape.length; i++) n *= shape[i]
+  for (let i = 0; i < shape.length; i++) n *= typeof shape[i] === 'number' ? shape[i] : shape[i].max
   return n
 }
 
@@ -298,5 +309,5 @@ function liveNodes () {
 
 module.exports = {
   CTX, GraphNode, beginNodes, endNodes, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later,
-  checkMemory, liveNodes
+  checkMemory, liveNodes, setSizeReader
 }

@@ -5,10 +5,12 @@ const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX } = require('./graph.js')
 const { Base, made, view, several, nodeOf, operand } = require('./base.js')
 const { Movement } = require('./movement.js')
+const { SymInt } = require('./variable.js')
 const { MAX_DIMS, named, integer, small, put, isOptions, show } = require('./arguments.js')
 
 const NONE = -(1n << 63n) // POLY_INDEX_NONE
 const LARGEST = 2 ** 53 - 1
+const SMALLEST = -(2 ** 46) // what is far below stands for symbolic sizes
 const REDUCTIONS = {
   sum: c.POLY_REDUCE_SUM,
   prod: c.POLY_REDUCE_PROD,
@@ -23,7 +25,8 @@ const numbers = new Int32Array(2 * 3 * 2 * MAX_DIMS)
 const tensors = new Int32Array(2 * 2 * MAX_DIMS)
 
 function bound (value, what) {
-  return value == null ? NONE : Math.max(-LARGEST, Math.min(Number(integer(value, what)), LARGEST))
+  if (value instanceof SymInt) return value.symbolicSize
+  return value == null ? NONE : Math.max(SMALLEST, Math.min(Number(integer(value, what)), LARGEST))
 }
 
 /** Writes the items of an index expression into the arrays for C; returns the nodes of its tensors. */
@@ -33,7 +36,7 @@ function items (given, what) {
   numbers.fill(0)
   tensors.fill(0)
   given.forEach((item, i) => {
-    if (typeof item === 'number' || typeof item === 'bigint') {
+    if (typeof item === 'number' || typeof item === 'bigint' || item instanceof SymInt) {
       kinds[i] = c.POLY_INDEX_INT
       put(numbers, 3 * i, bound(item, what))
     } else if (item === null) {

@@ -4,6 +4,7 @@
 const { inspect } = require('node:util')
 const { lib, PolygradError } = require('./library.js')
 const { Base, registered, wrap, made, nodeOf, tidy, keep, letGo, join } = require('./base.js')
+const { SymInt, valuesOf } = require('./variable.js')
 const { Creation } = require('./creation.js')
 const { CTX, GraphNode, describe, leaf, pin, count, compute, computeAsync } = require('./graph.js')
 const { named, list, show } = require('./arguments.js')
@@ -68,7 +69,10 @@ class Tensor extends Creation {
 
   /** The number of elements. */
   numel () {
-    return count(describe(this._node).shape)
+    const { shape } = describe(this._node)
+    const symbolic = shape.filter((n) => n instanceof SymInt)
+    if (symbolic.length === 0) return count(shape)
+    return symbolic.reduce((n, size) => size.mul(n), count(shape.filter((n) => !(n instanceof SymInt))))
   }
 
   /** The number of bytes of an element. */
@@ -127,28 +131,32 @@ class Tensor extends Creation {
   /**
    * The memory of the computed tensor, without a copy: what is written there counts from then on.
    * float16, bfloat16 and fp8 are there as bits, bools as 0 and 1. Elements of a view that do not lie
-   * one after the other in memory are copied.
+   * one after the other in memory are copied. A symbolic size has room for its largest value.
    */
   get data () {
     const { _node: node } = this.realize()
     return pin(node.data ?? compute([node])[0].data)
   }
 
-  /** The values as a typed array: the memory itself; float16, bfloat16 and fp8 as a new Float32Array. */
+  /**
+   * The values as a typed array: the memory itself; float16, bfloat16 and fp8 as a new Float32Array, and
+   * tensors with symbolic sizes as a new array of the elements that they have.
+   */
   toArray () {
-    const { dtype } = describe(this._node)
-    if (!dtype.isRaw) return this.data
-    return tidy(() => this.cast('float32').data)
+    const { dtype, shape } = describe(this._node)
+    const array = dtype.isRaw ? tidy(() => this.cast('float32').data) : this.data
+    return used(array, shape)
   }
 
   /** toArray computed in another thread. */
   async toArrayAsync () {
     const { dtype } = describe(this._node)
-    if (!dtype.isRaw) return (await this.realizeAsync()).data
+    if (!dtype.isRaw) return used((await this.realizeAsync()).data, this._node.shape)
     const wide = await this.cast('float32').realizeAsync()
     const array = wide.data
+    const { shape } = describe(this._node)
     wide.dispose()
-    return array
+    return used(array, shape)
   }
 
   /** The value of a tensor with one element: a number, a bigint (64-bit integers) or a boolean. */
@@ -167,13 +175,13 @@ class Tensor extends Creation {
   /** The values as nested lists; a number for a tensor without axes. */
   tolist () {
     const { shape, dtype } = describe(this._node)
-    return nested(this.toArray(), shape, dtype === types.bool)
+    return nested(this.toArray(), valuesOf(shape), dtype === types.bool)
   }
 
   /** tolist computed in another thread. */
   async tolistAsync () {
     const { shape, dtype } = describe(this._node)
-    return nested(await this.toArrayAsync(), shape, dtype === types.bool)
+    return nested(await this.toArrayAsync(), valuesOf(shape), dtype === types.bool)
   }
 
   /** The tensor without its history: no gradient flows through it. */
@@ -485,6 +493,21 @@ function prepareAssign (targets, values) {
   })
   if (!trace.tracing()) return targets.forEach(settle)
   targets.forEach((target, i) => assigned(target, values[i].cast(target.dtype)))
+}
+
+/** The elements that a tensor has, of memory with room for the largest symbolic sizes. */
+function used (array, shape) {
+  if (!shape.some((n) => n instanceof SymInt)) return array
+  const sizes = valuesOf(shape)
+  const out = new array.constructor(count(sizes))
+  const at = sizes.map(() => 0)
+  for (let i = 0; i < out.length; i++) {
+    let from = 0
+    for (let k = 0; k < sizes.length; k++) from = from * count([shape[k]]) + at[k]
+    out[i] = array[from]
+    for (let k = sizes.length - 1; k >= 0 && ++at[k] === sizes[k]; k--) at[k] = 0
+  }
+  return out
 }
 
 /** Gives tensors new values in their memory, all computed from the values before. */

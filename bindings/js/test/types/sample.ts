@@ -1,5 +1,5 @@
 // Compiled by tsc --strict, then run: the declarations must fit the package.
-import { Tensor, Linear, Conv2d, Sequential, AdamW, SGD, Instance, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
+import { Tensor, Variable, SymInt, Linear, Conv2d, Sequential, AdamW, SGD, Instance, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
 import type { DType, Layer } from 'polygrad'
 
 const checks: Array<[name: string, holds: boolean]> = []
@@ -19,6 +19,10 @@ const [values, indices] = x.topk(2)
 checks.push(['topk', values.shape[1] === 2 && indices.dtype === 'int32'])
 checks.push(['indexing', x.getitem(1, [null, null, -1]).tolist<number[]>()[0] === 6])
 checks.push(['pool', new Conv2d(1, 2, 3, { padding: 'same' }).forward(Tensor.rand(1, 1, 4, 4)).maxPool2d({ kernelSize: [2, 2] }).numel() === 8])
+
+const n: SymInt = new Variable('n', 1, 3).bind(2)
+checks.push(['variable', x.getitem('...', [null, n]).sum(1).reshape(2, 1).numel() === 2 && n.mul(3).val === 6])
+checks.push(['symbolic shape', Tensor.zeros(n, 4).expand([n, 4]).shrink([[0, n], null]).add(n).tolist<number[][]>()[1]![0] === 2])
 
 const model: Layer = new Sequential(new Linear(3, 4), (t) => t.relu(), new Linear(4, 1))
 const optimizer = new AdamW(getParameters(model), { lr: 0.01, betas: [0.9, 0.99] })

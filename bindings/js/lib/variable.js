@@ -1,0 +1,205 @@
+'use strict'
+/** Variables: integers in shapes and indices that get their values when a program runs. */
+
+const { lib, constants: c, fail, PolygradError } = require('./library.js')
+const { CTX, GraphNode, setSizeReader } = require('./graph.js')
+const { get, small, string, show, integer } = require('./arguments.js')
+
+const TEXT = 4096
+const NONE = -(2 ** 63)
+
+// Three int64 that a call writes.
+const written = new Int32Array(6)
+const [low, high, result] = [written.subarray(0, 2), written.subarray(2, 4), written.subarray(4, 6)]
+
+// Sizes by their handles: what is equal is one object.
+const known = new Map()
+const gone = new FinalizationRegistry((handle) => {
+  if (known.get(handle)?.deref() === undefined) known.delete(handle)
+})
+
+/** The node that keeps a handle until the object that has it is gone: no tidy ends it. */
+function held (handle) {
+  if (handle === 0) fail()
+  const node = new GraphNode(handle, [], null, false)
+  node.users = 1
+  return node
+}
+
+/** A size as a number or a SymInt. */
+function ofHandle (handle) {
+  const node = held(handle)
+  const same = known.get(handle)?.deref()
+  if (same !== undefined) {
+    node.drop() // the reference that came with it
+    return same
+  }
+  const size = Object.create(SymInt.prototype)
+  fill(size, node)
+  if (size.min === size.max) {
+    node.drop()
+    return size.min
+  }
+  known.set(handle, new WeakRef(size))
+  gone.register(size, handle)
+  return size
+}
+
+function fill (size, node) {
+  const has = lib.poly_size_info(CTX, node.handle, low, high, result)
+  if (has < 0) fail()
+  Object.defineProperties(size, {
+    _node: { value: node },
+    _value: { value: has === 1 ? get(result, 0) : null },
+    /** The number that stands for the size in a call. */
+    symbolicSize: { value: -node.handle },
+    min: { value: get(low, 0), enumerable: true },
+    max: { value: get(high, 0), enumerable: true }
+  })
+}
+
+/** A number or a size as the library takes it. */
+function sizeOf (value, what) {
+  return value instanceof SymInt ? value.symbolicSize : integer(value, what)
+}
+
+function compute (op, a, b, what) {
+  return ofHandle(lib.poly_size_op(CTX, op, sizeOf(a, what), sizeOf(b, what)))
+}
+
+/**
+ * An integer made of variables: a size, a bound or an index of a tensor. What is computed from
+ * sizes are sizes, or numbers where no variable is left; equal ones are the same object.
+ */
+class SymInt {
+  constructor () {
+    throw new TypeError('SymInt: sizes are made from a Variable')
+  }
+
+  /** The value; an error unless all variables are bound. */
+  get val () {
+    if (this._value === null) throw new PolygradError(`val: ${this} has no value: bind its variables`)
+    return this._value
+  }
+
+  /** The same without the values of its variables. */
+  get unbound () {
+    return ofHandle(lib.poly_size_unbind(CTX, this._node.handle))
+  }
+
+  /** The variables that take part, with their values, null for those that are not bound. */
+  get variables () {
+    const { handle } = this._node
+    const count = lib.poly_size_n_variables(CTX, handle)
+    if (count < 0) fail()
+    return new Map(Array.from({ length: count }, (_, i) => {
+      const variable = lib.poly_size_variable(CTX, handle, i, result)
+      const value = get(result, 0)
+      return [ofHandle(variable), value === NONE ? null : value]
+    }))
+  }
+
+  /** this + other. */
+  add (other) {
+    return compute(c.POLY_SIZE_ADD, this, other, 'add: other')
+  }
+
+  /** this - other. */
+  sub (other) {
+    return compute(c.POLY_SIZE_SUB, this, other, 'sub: other')
+  }
+
+  /** this times other. */
+  mul (other) {
+    return compute(c.POLY_SIZE_MUL, this, other, 'mul: other')
+  }
+
+  /** this divided by other, rounded down. */
+  floordiv (other) {
+    return compute(c.POLY_SIZE_DIV, this, other, 'floordiv: other')
+  }
+
+  /** The remainder of floordiv, which has the sign of other. */
+  mod (other) {
+    return compute(c.POLY_SIZE_MOD, this, other, 'mod: other')
+  }
+
+  /** -this. */
+  neg () {
+    return compute(c.POLY_SIZE_SUB, 0, this, 'neg')
+  }
+
+  /** Whether other is the same expression with the same values. */
+  equals (other) {
+    return other instanceof SymInt && other.symbolicSize === this.symbolicSize
+  }
+
+  /** The lesser of two. */
+  minimum (other) {
+    return compute(c.POLY_SIZE_MIN, this, other, 'minimum: other')
+  }
+
+  /** The greater of two. */
+  maximum (other) {
+    return compute(c.POLY_SIZE_MAX, this, other, 'maximum: other')
+  }
+
+  /** A size is no number: an operator of JavaScript on it is an error, not NaN. */
+  [Symbol.toPrimitive] (hint) {
+    if (hint !== 'string') throw new TypeError(`${this} is no number: use its methods, or val`)
+    return this.toString()
+  }
+
+  /** The size as text: n*2+1, with values n=3. */
+  toString () {
+    const text = Buffer.alloc(TEXT)
+    const n = lib.poly_size_text(CTX, this._node.handle, text, TEXT)
+    if (n < 0) fail()
+    return text.toString('utf8', 0, Math.min(n, TEXT - 1))
+  }
+}
+
+/**
+ * An integer from min to max, both included, whose value a program gets as it runs: one compiled
+ * program serves all values.
+ *
+ * @example
+ * const n = new Variable('n', 1, 4)
+ * new Tensor([1, 2, 3, 4]).getitem([null, n.bind(3)]).sum().item() // 6
+ */
+class Variable extends SymInt {
+  /**
+   * @param {string} name an identifier; the same name and bounds give the same variable
+   * @param {number} min the least value
+   * @param {number} max the greatest value
+   */
+  constructor (name, min, max) {
+    string(name, 'Variable: name')
+    if (!/^[A-Za-z_]\w*$/.test(name)) throw new PolygradError(`Variable: name: ${show(name)}, expected an identifier`)
+    const variable = held(lib.poly_define_var(CTX, name, small(min, 'Variable: min'), small(max, 'Variable: max')))
+    const size = held(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -variable.handle, 0))
+    const self = Object.create(new.target.prototype)
+    fill(self, size)
+    Object.defineProperties(self, { name: { value: name, enumerable: true }, _variable: { value: variable } })
+    return self
+  }
+
+  /** The variable with a value. */
+  bind (value) {
+    const bound = held(lib.poly_bind_var(CTX, this._variable.handle, integer(value, 'bind: value')))
+    try {
+      return ofHandle(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -bound.handle, 0))
+    } finally {
+      bound.drop()
+    }
+  }
+}
+
+/** The values of a shape, whose variables must be bound. */
+function valuesOf (shape) {
+  return shape.map((n) => n instanceof SymInt ? n.val : n)
+}
+
+setSizeReader((node, axis) => ofHandle(lib.poly_size_of(CTX, node.handle, axis)))
+
+module.exports = { SymInt, Variable, valuesOf }
