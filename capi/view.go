@@ -100,12 +100,22 @@ func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintp
 		if err := v.tensor("values"); err != nil {
 			return nil, at(i, err)
 		}
-		if _, ok := v.u.Shape().Ints(); !ok {
-			return nil, wrong(indexed("values", i), "has the symbolic shape %s", v.u.Shape())
+		n, err := elements(v.u.Shape())
+		if err != nil {
+			return nil, at(i, err)
 		}
-		if numel(v.u) > 0 {
-			src = append(src, c.g.NewBuffer(tensor.DeviceName, numel(v.u), v.u.DType).Store(v.u))
+		if n == 0 {
+			continue
 		}
+		u, err := beginning(c.g.NewBuffer(tensor.DeviceName, n, v.u.DType), v.u.Shape())
+		if err != nil {
+			return nil, at(i, err)
+		}
+		into, err := store(u, v)
+		if err != nil {
+			return nil, at(i, err)
+		}
+		src = append(src, into)
 	}
 	assigns := make([]*uop.UOp, len(ts))
 	for i, t := range ts {

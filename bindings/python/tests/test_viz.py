@@ -147,6 +147,9 @@ def test_symbolic_sizes():
     t = Tensor.ones(8).contiguous()[:n] * 2
     assert "SHRINK" in viz.graph(t)
     assert "lazy" in t._repr_html_()
+    profile = viz.profile(t, runs=2)
+    assert len(profile.kernels) == 2
+    assert profile.seconds > 0
 
 
 def test_bad_arguments():
