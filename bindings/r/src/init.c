@@ -16,6 +16,9 @@ SEXP r_devices(void);
 SEXP r_dtype(SEXP);
 SEXP r_file_read(SEXP, SEXP);
 SEXP r_from_zero(SEXP);
+SEXP r_generator(SEXP, SEXP);
+SEXP r_generator_next(SEXP, SEXP);
+SEXP r_generator_sampling(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_gradient(SEXP, SEXP, SEXP);
 SEXP r_gradient_of(SEXP);
 SEXP r_instance_buffers(SEXP);
@@ -26,7 +29,7 @@ SEXP r_instance_device(SEXP, SEXP);
 SEXP r_instance_from_bundle(SEXP);
 SEXP r_instance_from_ir(SEXP, SEXP);
 SEXP r_instance_get(SEXP, SEXP);
-SEXP r_instance_hf(SEXP, SEXP, SEXP, SEXP);
+SEXP r_instance_hf(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_instance_notes(SEXP);
 SEXP r_instance_optimizer(SEXP, SEXP, SEXP);
 SEXP r_instance_set(SEXP, SEXP, SEXP);
@@ -254,6 +257,9 @@ static const R_CallMethodDef routines[] = {
     {"dtype", (DL_FUNC)&r_dtype, 1},
     {"file_read", (DL_FUNC)&r_file_read, 2},
     {"from_zero", (DL_FUNC)&r_from_zero, 1},
+    {"generator", (DL_FUNC)&r_generator, 2},
+    {"generator_next", (DL_FUNC)&r_generator_next, 2},
+    {"generator_sampling", (DL_FUNC)&r_generator_sampling, 5},
     {"gradient", (DL_FUNC)&r_gradient, 3},
     {"gradient_of", (DL_FUNC)&r_gradient_of, 1},
     {"instance_buffers", (DL_FUNC)&r_instance_buffers, 1},
@@ -264,7 +270,7 @@ static const R_CallMethodDef routines[] = {
     {"instance_from_bundle", (DL_FUNC)&r_instance_from_bundle, 1},
     {"instance_from_ir", (DL_FUNC)&r_instance_from_ir, 2},
     {"instance_get", (DL_FUNC)&r_instance_get, 2},
-    {"instance_hf", (DL_FUNC)&r_instance_hf, 4},
+    {"instance_hf", (DL_FUNC)&r_instance_hf, 5},
     {"instance_notes", (DL_FUNC)&r_instance_notes, 1},
     {"instance_optimizer", (DL_FUNC)&r_instance_optimizer, 3},
     {"instance_set", (DL_FUNC)&r_instance_set, 3},
