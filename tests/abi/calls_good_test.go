@@ -161,6 +161,7 @@ var goodArguments = map[string]map[string]string{
 	"poly_safetensors_decode_ex": {"data": "f->weights", "len": "f->weights_len"},
 	"poly_file_read":             {"data": "f->weights", "len": "f->weights_len"},
 	"poly_file_describe":         {"dims": "f->dims", "dtype": "f->output"},
+	"poly_lstsq":                 {"rcond": "0"},
 	"poly_keccak":                {"rate": "136", "suffix": "6"},
 	"poly_dequantize":            {"x": "f->packed", "type": "8", "n": "32"},
 	"poly_safetensors_save":      {"n": "1", "max_shard_bytes": "0"},
