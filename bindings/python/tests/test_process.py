@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from processes import check, run
 
+from polygrad import Device
+
 
 def test_quick_start():
     out = check(
@@ -226,3 +228,37 @@ def test_unknown_processor():
         POLY_CPU="mmx",
     )
     assert done.stderr.endswith('POLY_CPU: got "mmx", expected one of avx512, avx2, sse4, wasm\n')
+
+
+@pytest.mark.skipif(Device.backend != "native", reason="the code of others is their own")
+def test_results_do_not_depend_on_how_the_host_rounds():
+    out = check(
+        """
+        import ctypes
+        import numpy as np
+        from polygrad import Tensor
+        from polygrad.nn import compile_step
+
+        libm = ctypes.CDLL("libm.so.6")
+        UPWARD, ALL = 0x800, 0x3D  # of fenv.h on x86-64
+        few, many = (np.linspace(0.1, 9.9, n, dtype=np.float32) for n in (33, 2_000_000))
+        step = compile_step(lambda x: x * x * 0.7 + x, Tensor(few))
+
+        def results():
+            for _ in range(40):  # until C runs it by itself
+                step.run()
+            sums = [(Tensor(x) * 0.3 + Tensor(x)).numpy() for x in (few, many)]
+            return b"".join(array.tobytes() for array in (*sums, *step.outputs))
+
+        expected = results()
+        libm.fesetround(UPWARD)
+        assert results() == expected, "rounded upwards"
+        assert libm.fegetround() == UPWARD, "the host's mode is gone"
+        libm.fesetround(0)
+        libm.feenableexcept(ALL)
+        assert results() == expected, "with traps"
+        assert libm.fegetexcept() == ALL, "the host's traps are gone"
+        print("same")
+        """
+    )
+    assert out == "same\n"

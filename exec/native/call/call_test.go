@@ -85,6 +85,26 @@ func TestRegistersAreGos(t *testing.T) {
 	others.Wait()
 }
 
+// TestFloatsAreAsEverywhere runs code on a thread whose host rounds upwards.
+func TestFloatsAreAsEverywhere(t *testing.T) {
+	set, get := code(t, 0x0f, 0xae, 0x17, 0xc3), code(t, 0x0f, 0xae, 0x1f, 0xc3) // ldmxcsr [rdi]; stmxcsr [rdi]
+	const usual, upwards, flags = 0x1f80, 0x5f80, 0x3f
+	var others sync.WaitGroup
+	others.Go(func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		word, one := uint32(upwards), 1.0
+		Call(set, uintptr(unsafe.Pointer(&word)), 0)
+		Call(get, uintptr(unsafe.Pointer(&word)), 0)
+		if word&^flags != usual {
+			t.Errorf("the code found %#x, expected %#x", word, usual)
+		}
+		if little := 1e-30 * float64(word); one+little == one {
+			t.Error("the host's rounding was not set, or is gone")
+		}
+	})
+	others.Wait()
+}
+
 func BenchmarkCall(b *testing.B) {
 	f := code(b, 0xc3)
 	for b.Loop() {

@@ -28,7 +28,8 @@ enum {
   BIG = 4 << 20,         /* memory from this size on is asked to have large pages */
 };
 
-/* Generated code changes all registers but the stack pointer. */
+/* Generated code changes all registers but the stack pointer. Whatever the caller has set for floats (rounding, subnormal
+ * numbers as zero, traps), the code runs as everywhere, and the caller finds it as it was. */
 void poly_native_enter(uintptr_t code, uint64_t *args, uintptr_t frame) __attribute__((visibility("hidden")));
 __asm__(
     ".text\n"
@@ -44,12 +45,22 @@ __asm__(
     "  push %r13\n  .cfi_adjust_cfa_offset 8\n  .cfi_rel_offset %r13, 0\n"
     "  push %r14\n  .cfi_adjust_cfa_offset 8\n  .cfi_rel_offset %r14, 0\n"
     "  push %r15\n  .cfi_adjust_cfa_offset 8\n  .cfi_rel_offset %r15, 0\n"
-    "  sub $8, %rsp\n  .cfi_adjust_cfa_offset 8\n"
+    "  sub $24, %rsp\n  .cfi_adjust_cfa_offset 24\n"
     "  mov %rdi, %rax\n"
     "  mov %rsi, %rdi\n"
     "  mov %rdx, %rsi\n"
+    "  stmxcsr (%rsp)\n"
+    "  mov (%rsp), %ecx\n"
+    "  and $0xffc0, %ecx\n"
+    "  cmp $0x1f80, %ecx\n"
+    "  jne 1f\n"
     "  call *%rax\n"
-    "  add $8, %rsp\n  .cfi_adjust_cfa_offset -8\n"
+    "  jmp 2f\n"
+    "1: movl $0x1f80, 8(%rsp)\n"
+    "  ldmxcsr 8(%rsp)\n"
+    "  call *%rax\n"
+    "  ldmxcsr (%rsp)\n"
+    "2: add $24, %rsp\n  .cfi_adjust_cfa_offset -24\n"
     "  pop %r15\n  .cfi_adjust_cfa_offset -8\n  .cfi_restore %r15\n"
     "  pop %r14\n  .cfi_adjust_cfa_offset -8\n  .cfi_restore %r14\n"
     "  pop %r13\n  .cfi_adjust_cfa_offset -8\n  .cfi_restore %r13\n"
