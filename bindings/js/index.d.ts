@@ -824,9 +824,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
    * Elements added before and after each axis; null adds none. A flat list has before and after of the
    * last axis first. mode says what is added: a value, or elements of the tensor.
    */
-  pad(arg: Padding, mode?: PadMode, value?: number): Tensor
-  pad(arg: Padding, options: { mode?: PadMode, value?: number }): Tensor
-  pad(options: { arg: Padding, mode?: PadMode, value?: number }): Tensor
+  pad(padding: Padding, mode?: PadMode, value?: number): Tensor
+  pad(padding: Padding, options: { mode?: PadMode, value?: number }): Tensor
+  pad(options: { padding: Padding, mode?: PadMode, value?: number }): Tensor
   /** The order along axes reversed. */
   flip(...axis: number[]): Tensor
   flip(axis: readonly number[] | { axis: number | readonly number[] }): Tensor

@@ -73,7 +73,7 @@ var cMovement = map[string]cOp{
 		return []cCall{call("poly_shrink(ctx, %s, %s)", c.x[0], cPairs(c.pairsOf("arg", whole)))}
 	},
 	"pad": func(c *cCase) []cCall {
-		pairs := cPairs(c.pairsOf("arg", func(int) [2]int64 { return [2]int64{} }))
+		pairs := cPairs(c.pairsOf("padding", func(int) [2]int64 { return [2]int64{} }))
 		if mode := c.Text("mode", "constant"); mode != "constant" {
 			return []cCall{call("poly_pad_mode(ctx, %s, %s, POLY_PAD_%s)", c.x[0], pairs, strings.ToUpper(mode))}
 		}

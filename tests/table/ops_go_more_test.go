@@ -165,7 +165,7 @@ var goOthers = map[string]goOp{
 		return one(tensor.Shrink(c.x[0], c.pairs("arg", len(s), func(i int) [2]int64 { return [2]int64{0, s[i]} })))
 	},
 	"pad": func(c *goCall) ([]*uop.UOp, error) {
-		p := c.pairs("arg", len(c.x[0].Shape()), func(int) [2]int64 { return [2]int64{} })
+		p := c.pairs("padding", len(c.x[0].Shape()), func(int) [2]int64 { return [2]int64{} })
 		if mode := c.Text("mode", "constant"); mode != "constant" {
 			modes := map[string]tensor.PadMode{"reflect": tensor.PadReflect, "replicate": tensor.PadReplicate, "circular": tensor.PadCircular}
 			return one(tensor.PadWith(c.x[0], p, modes[mode]))

@@ -118,24 +118,25 @@ class Movement extends Elementwise {
 
   /**
    * Elements added before and after each axis, [[before, after], …]; null adds none. Instead of
-   * pairs, arg may be a flat list, before and after of the last axis first. mode says what is added:
+   * pairs, padding may be a flat list, before and after of the last axis first. mode says what is added:
    * 'constant' a value, 'reflect', 'replicate' or 'circular' elements of the tensor.
    */
   pad (...args) {
-    const { arg, mode, value } = named('pad', args, { arg: undefined, mode: 'constant', value: 0 })
-    const given = Array.isArray(arg) && arg.length > 0 && arg.every((p) => typeof p === 'number') ? this._fromLast(arg) : arg
-    const pairs = pairsOf(given, () => [0, 0], 'pad: arg')
+    const { padding, mode, value } = named('pad', args, { padding: undefined, mode: 'constant', value: 0 })
+    const flat = Array.isArray(padding) && padding.length > 0 && padding.every((p) => typeof p === 'number')
+    const given = flat ? this._fromLast(padding) : padding
+    const pairs = pairsOf(given, () => [0, 0], 'pad: padding')
     const node = this._node
     const n = pairs.length / 2
     if (mode !== 'constant') {
       if (PAD_MODES[mode] === undefined) {
         throw new TypeError(`pad: mode: ${show(mode)}, expected constant, reflect, replicate or circular`)
       }
-      return made(lib.poly_pad_mode(CTX, node.handle, dims(pairs, 'pad: arg'), n, PAD_MODES[mode]), [node])
+      return made(lib.poly_pad_mode(CTX, node.handle, dims(pairs, 'pad: padding'), n, PAD_MODES[mode]), [node])
     }
     return made(value === 0
-      ? lib.poly_pad(CTX, node.handle, dims(pairs, 'pad: arg'), n)
-      : lib.poly_pad_value(CTX, node.handle, dims(pairs, 'pad: arg'), n, number(value, 'pad: value')), [node])
+      ? lib.poly_pad(CTX, node.handle, dims(pairs, 'pad: padding'), n)
+      : lib.poly_pad_value(CTX, node.handle, dims(pairs, 'pad: padding'), n, number(value, 'pad: value')), [node])
   }
 
   /** Pairs of all axes from a flat list that begins with the last axis. */

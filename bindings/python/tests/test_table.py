@@ -43,8 +43,6 @@ UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {
     "abs": operator.abs,
     "bitwise_not": operator.invert,
 }
-# Arguments that have another name in Python.
-RENAMED = {("pad", "arg"): "padding"}
 # Arguments that Python takes as *args: sizes, orders, counts.
 SPREAD = {
     "reshape": "shape",
@@ -121,7 +119,6 @@ def run(case: dict[str, Any], inputs: list[Any], operators: bool = False) -> lis
         return [inputs[0]]
     if kind == "property":
         return [getattr(inputs[0], op)]
-    args = {RENAMED.get((op, name), name): value for name, value in args.items()}
     # An empty shape is one argument: f(()).
     spread = args.pop(SPREAD[op]) or ((),) if op in SPREAD else ()
     args.update(args.pop("sizes", {}) if op == "rearrange" else {})

@@ -44,17 +44,17 @@ tensor_methods$pad_to <- function(self, ..., shape = list(...)) {
   }
   tensor_methods$pad(self, Map(function(n, o) if (!is.null(n)) c(0, n - o), as.list(shape), old))
 }
-tensor_methods$pad <- function(self, arg, mode = "constant", value = 0) {
+tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
   ndim <- length(.Call(C_shape, self))
-  if (!is.list(arg) && !is.matrix(arg)) {
+  if (!is.list(padding) && !is.matrix(padding)) {
     # Numbers in a row are pairs too, those of the last axis first.
-    if (length(arg) %% 2L || length(arg) > 2L * ndim) {
-      raise(sprintf("pad: %d numbers, expected two for each of up to %d axes", length(arg), ndim))
+    if (length(padding) %% 2L || length(padding) > 2L * ndim) {
+      raise(sprintf("pad: %d numbers, expected two for each of up to %d axes", length(padding), ndim))
     }
-    given <- rev(split(arg, rep(seq_len(length(arg) / 2L), each = 2L)))
-    arg <- c(rep(list(c(0, 0)), ndim - length(given)), unname(given))
+    given <- rev(split(padding, rep(seq_len(length(padding) / 2L), each = 2L)))
+    padding <- c(rep(list(c(0, 0)), ndim - length(given)), unname(given))
   }
-  flat <- pairs_of("pad", arg, rep(list(c(0, 0)), ndim))
+  flat <- pairs_of("pad", padding, rep(list(c(0, 0)), ndim))
   if (!identical(mode, "constant")) {
     return(.Call(C_poly_pad_mode, self, flat, number_of("pad: mode", mode, pad_modes)))
   }

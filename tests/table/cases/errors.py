@@ -202,7 +202,7 @@ def add() -> None:
         "pad",
         [x],
         "pad",
-        {"arg": [[0, 0], [3, 0]], "mode": "reflect"},
+        {"padding": [[0, 0], [3, 0]], "mode": "reflect"},
     )
     error(
         "randint of floats",

@@ -150,31 +150,37 @@ def _borders() -> None:
         arg=[[1, 3], [1, 2]],
     )
     for arg in ([[1, 2], [0, 1]], [[0, 0], [3, 0]], [[2, 2], [2, 2]]):
-        _one("pad", [2, 3], lambda v, p=arg: np.pad(v, p), arg=arg)
+        _one("pad", [2, 3], lambda v, p=arg: np.pad(v, p), padding=arg)
     _one(
         "pad",
         [2, 3],
         lambda v: np.pad(v, [[1, 0], [0, 2]], constant_values=-1.5),
-        arg=[[1, 0], [0, 2]],
+        padding=[[1, 0], [0, 2]],
         value=-1.5,
     )
-    _one("pad", [2, 3], lambda v: np.pad(v, [[0, 0], [1, 2]]), "a flat list", arg=[1, 2])
+    _one("pad", [2, 3], lambda v: np.pad(v, [[0, 0], [1, 2]]), "a flat list", padding=[1, 2])
     _one(
         "pad",
         [2, 3],
         lambda v: np.pad(v, [[3, 0], [1, 2]]),
         "a flat list of two axes",
-        arg=[1, 2, 3, 0],
+        padding=[1, 2, 3, 0],
     )
-    _one("pad", [2, 4], lambda v: np.pad(v[:, 1:], [[1, 0], [0, 2]]), "cuts", arg=[[1, 0], [-1, 2]])
-    _one("pad", [0], lambda v: np.pad(v, [[1, 2]]), arg=[[1, 2]])
+    _one(
+        "pad",
+        [2, 4],
+        lambda v: np.pad(v[:, 1:], [[1, 0], [0, 2]]),
+        "cuts",
+        padding=[[1, 0], [-1, 2]],
+    )
+    _one("pad", [0], lambda v: np.pad(v, [[1, 2]]), padding=[[1, 2]])
     _one(
         "pad",
         [3],
         lambda v: np.pad(v, [[1, 2]], constant_values=7),
         "int32",
         dtype="int32",
-        arg=[[1, 2]],
+        padding=[[1, 2]],
         value=7,
     )
     _one(
@@ -183,7 +189,7 @@ def _borders() -> None:
         lambda v: np.pad(v, [[0, 1], [1, 0]]),
         "permuted",
         [["permute", [1, 0]]],
-        arg=[[0, 1], [1, 0]],
+        padding=[[0, 1], [1, 0]],
     )
     odd = Tensor([[1.0, NAN, 3.0], [4.0, 5.0, np.inf], [7.0, 8.0, -np.inf]])
     for op, fn in (("tril", np.tril), ("triu", np.triu)):
@@ -202,14 +208,14 @@ def _modes() -> None:
     for mode, name in names.items():
         for shape, arg in (([4], [[2, 1]]), ([2, 3], [[1, 0], [0, 2]]), ([3, 3], [[0, 0], [1, 1]])):
             fn = lambda v, p=arg, m=name: np.pad(v, p, mode=m)
-            _one("pad", shape, fn, arg=arg, mode=mode)
+            _one("pad", shape, fn, padding=arg, mode=mode)
         _one(
             "pad",
             [3, 2],
             lambda v, m=name: np.pad(v, [[1, 1], [0, 1]], mode=m),
             f"{mode} permuted",
             [["permute", [1, 0]]],
-            arg=[[1, 1], [0, 1]],
+            padding=[[1, 1], [0, 1]],
             mode=mode,
         )
 
@@ -221,7 +227,7 @@ def _modes() -> None:
                 v = v.take(at, axis)
             return v
 
-        _one("pad", shape, around, "cut", arg=arg, mode="circular")
+        _one("pad", shape, around, "cut", padding=arg, mode="circular")
 
 
 def _moves() -> None:

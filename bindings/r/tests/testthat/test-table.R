@@ -107,7 +107,7 @@ arguments <- function(case, inputs) {
     if (name == "items") next
     if (is.list(value) && !is.null(value$input)) {
       value <- inputs[[value$input + 1L]]
-    } else if (name == "arg") {
+    } else if (name %in% c("arg", "padding") && case$op %in% c("shrink", "pad")) {
       nested <- any(vapply(value, function(v) is.list(v) || is.null(v), NA))
       value <- if (!nested) as.numeric(unlist(value)) else if (case$op == "shrink") shrink_pairs(value) else pairs(value)
     } else if (is.list(value) && is.null(names(value))) {
