@@ -58,8 +58,15 @@ def call(name: str, tensor: T, *arguments: Any) -> T:
 
 def view(name: str, tensor: T, *arguments: Any) -> T:
     """Call the library's function that shows a tensor in another way."""
-    result = call(name, tensor, *arguments)
-    result._node.shows = True
+    node = tensor._node
+    handle = getattr(lib, name)(CTX, node.handle, *arguments)
+    if handle is None:
+        fail()
+    result = type(tensor).__new__(type(tensor))
+    result._node = shown = Node(handle, (node,), None, node.tracked)
+    shown.shows = True
+    result.grad = None
+    note(ref(result))
     return result
 
 

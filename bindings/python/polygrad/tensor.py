@@ -461,12 +461,13 @@ class Tensor(
             _views.put(self, self._with_item(indices, value)._node)
             return
         base = node if alone else _views.settle_root(self)
-        if dtype.numpy is None or not _views.show(self):
+        if dtype.numpy is None or not (alone or _views.show(self)):
             self.assign(self._with_item(indices, value))
             return
         if isinstance(value, Tensor):
             value = value.numpy()
-        indices = _numpy_index(expression(indices))
+        if type(indices) is not int:
+            indices = _numpy_index(expression(indices))
         if not alone:
             _views.keep_readers((base,))
         array = self._node.data

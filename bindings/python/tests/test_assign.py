@@ -8,7 +8,7 @@ from operator import iadd, imul
 import numpy as np
 import pytest
 
-from polygrad import Tensor, dtypes
+from polygrad import Tensor, _live, dtypes
 from polygrad.nn import SGD, compile_step
 
 
@@ -355,6 +355,19 @@ def test_memory_stays_where_it_is() -> None:
     t += 1
     assert array.tolist() == [8, 2, 3, 104, 105, 106]
     assert t.numpy() is array
+
+
+def test_tensors_that_are_gone_are_forgotten() -> None:
+    kept = [Tensor([1.0]) for _ in range(10)]
+    for _ in range(5000):
+        kept[0] + 1
+    noted = len(_live._recent) + len(_live._settled)
+    assert noted < 3000 + 2 * len(_live.every())
+    lazy = kept[0] + 1
+    assert any(t is lazy for t in _live.lazy())
+    lazy.realize()
+    assert all(t is not lazy for t in _live.lazy())
+    assert any(t is lazy for t in _live.every())
 
 
 # Gradients
