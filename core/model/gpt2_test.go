@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"polygrad/core/files"
@@ -287,7 +288,8 @@ func TestGPT2Trains(t *testing.T) {
 func TestBadModels(t *testing.T) {
 	for _, config := range []string{"", "{}", `{"model_type":"t5"}`, tinyConfig[:20],
 		`{"model_type":"gpt2","n_embd":7}`, `{"model_type":"gpt2","n_layer":0}`, `{"model_type":"gpt2","n_embd":12,"n_layer":1000000}`, `{"model_type":"gpt2","activation_function":"x"}`,
-		`{"model_type":"gpt2","tie_word_embeddings":false}`, `{"model_type":"gpt2","vocab_size":-1}`} {
+		`{"model_type":"gpt2","tie_word_embeddings":false}`, `{"model_type":"gpt2","vocab_size":-1}`,
+		`{"model_type":"gpt2","n_layer":1,"n_layer":2}`, `{"model_type":"gpt2","n_layer":1e999}`, `{"model_type":"gpt2","x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`} {
 		if m, err := LoadHF(device(t), []byte(config), nil, 1, 4); err == nil {
 			m.Free()
 			t.Errorf("the configuration %s is accepted", config)

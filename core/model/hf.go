@@ -130,6 +130,10 @@ func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*In
 	if err != nil {
 		return nil, err
 	}
+	// A file that came from elsewhere is held to more than what callers write by hand: no key twice, nothing deep.
+	if _, err := files.ParseObject(config); err != nil {
+		return nil, fmt.Errorf("config: %w", errors.Unwrap(err))
+	}
 	j, err := ParseConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
