@@ -133,7 +133,7 @@ static void shapes_and_axes(void) {
   int64_t numbers[3] = {0, 0, 0};
   FAILS(poly_index(ctx, x, &kind, numbers, NULL, 1), "poly_index", "kinds[0]");
   kind = POLY_INDEX_INT, numbers[0] = 3;
-  FAILS(poly_index(ctx, x, &kind, numbers, NULL, 1), "poly_index", "out of range");
+  FAILS(poly_index(ctx, x, &kind, numbers, NULL, 1), "poly_index", "out of bounds");
   kind = POLY_INDEX_TENSOR;
   FAILS(poly_index(ctx, x, &kind, numbers, NULL, 1), "poly_index", "tensors");
   FAILS(poly_index(ctx, x, NULL, NULL, NULL, 1), "poly_index", "kinds");
