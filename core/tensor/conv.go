@@ -132,11 +132,19 @@ func maxPool(x *uop.UOp, kernel []int64, w Window, same func(x, m *uop.UOp) *uop
 	values = maxOf(all, axes, false)
 	s := x.Shape()
 	spatial := s[len(s)-n:]
-	total := numel("x", spatial).N
-	down := reshape(arange(x.Graph(), uop.Int(total), uop.Int(0), uop.Int(-1), uop.DefaultInt), spatial)
+	size := numel("x", spatial)
+	var total operand = int(size.N)
+	var down *uop.UOp
+	if size.Symbolic() {
+		of := sizeTensor(x, size.U)
+		total, down = of, sub(of, shrinkTo(count0(x.Graph(), size.Max()), uop.Shape{size}))
+	} else {
+		down = arange(x.Graph(), uop.Int(size.N), uop.Int(0), uop.Int(-1), uop.DefaultInt)
+	}
+	down = reshape(down, spatial)
 	m := same(all, maxOf(all, axes, true))
 	at := mul(m, pool(padSpatial(down, p, down.DType.Min()), kernel, stride, dilation))
-	return values, sub(int(total), maxOf(at, axes, false))
+	return values, sub(total, maxOf(at, axes, false))
 }
 
 // conv pads, takes the windows, multiplies them by the weights and sums.

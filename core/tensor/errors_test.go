@@ -183,7 +183,7 @@ func TestErrors(t *testing.T) {
 		{r1(Conv(buf(uop.Float32, 1, 2, 3), buf(uop.Float32, 1, 2, 2), nil, 1, Window{Stride: []int64{0}})), "tensor.Conv: stride:"},
 		{r1(MaxPool(x, []int64{1, 1, 1}, Window{})), "tensor.MaxPool: kernel_size: has 3 numbers for x (2,3)"},
 		{r1(MaxPool(buf(uop.Float32, 3, 0), []int64{1}, Window{Dilation: []int64{4}})), "tensor.MaxPool: kernel_size: a window of 1 with dilation 4 is larger than the input size 0"},
-		{r1(MaxPool(x, []int64{2}, Window{Stride: []int64{math.MaxInt64}})), "tensor.MaxPool: kernel_size: window [2], stride [9223372036854775807], dilation [1]: need smaller numbers"},
+		{r1(MaxPool(x, []int64{2}, Window{Stride: []int64{math.MaxInt64}})), "tensor.MaxPool: kernel_size: a window of 2, stride 9223372036854775807, dilation 1: need smaller numbers"},
 		{r1(MaxPool(x, []int64{2}, Window{Stride: []int64{1 << 58}})), "tensor.MaxPool: kernel_size: a window of 2 with stride 288230376151711744 and dilation 1 on an axis of 3: gives too many elements"},
 		{r1(AvgPool(x, []int64{0}, Window{}, true)), "tensor.AvgPool: kernel_size: [0]: need positive numbers"},
 		{r1(Interpolate(x, []int64{0}, Bilinear, false)), "tensor.Interpolate: size: [0]: need positive numbers"},

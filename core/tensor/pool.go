@@ -4,6 +4,56 @@ import (
 	"polygrad/core/uop"
 )
 
+// windowRow says how an axis is repeated for its windows: so many times, into rows of a length, one for each place in
+// a window; count is the number of windows.
+type windowRow struct {
+	times      int64
+	row, count uop.Sint
+}
+
+// windowsOf is the windowRow of an axis of a size.
+func windowsOf(size uop.Sint, k, stride, dilation int64) windowRow {
+	if k < 1 || stride < 1 || dilation < 1 {
+		fail("kernel_size", "a window of %d, stride %d, dilation %d: need positive numbers", k, stride, dilation)
+	}
+	if k > maxElements || stride > maxElements || dilation > maxElements {
+		fail("kernel_size", "a window of %d, stride %d, dilation %d: need smaller numbers", k, stride, dilation)
+	}
+	least, most := sizeBounds(size)
+	known := most
+	if n, ok := SizeValue(size); ok {
+		known = n
+	}
+	if known < 1 || k-1 > (known-1)/dilation {
+		fail("kernel_size", "a window of %d with dilation %d is larger than the input size %s", k, dilation, sizeText(size))
+	}
+	least = max(least, 1)
+	if !size.Symbolic() {
+		count := ceil64(size.N-dilation*(k-1), stride)
+		// As many copies as put the cut for the stride inside.
+		f := max(1, ceil64(count*stride-dilation, size.N))
+		needRoom(k, f, most, stride, dilation)
+		row := size.N*f + dilation
+		return windowRow{ceil64(k*row, size.N), uop.N(row), uop.N(count)}
+	}
+	f := int64(1)
+	if over := stride - 1 - dilation*k; over > 0 {
+		f += ceil64(over, least)
+	}
+	needRoom(k, f, most, stride, dilation)
+	return windowRow{
+		times: k*f + ceil64(k*dilation, least),
+		row:   size.Mul(uop.N(f)).Add(uop.N(dilation)),
+		count: ceilSize(size.Sub(uop.N(dilation*(k-1))), stride),
+	}
+}
+
+func needRoom(k, f, most, stride, dilation int64) {
+	if f > (maxElements-dilation)/most || k > maxElements/(most*f+dilation) {
+		fail("kernel_size", "a window of %d with stride %d and dilation %d on an axis of %d: gives too many elements", k, stride, dilation, most)
+	}
+}
+
 // pool gives the sliding windows over the last axes: (…, i) becomes (…, o, k) with o = ceil((i - d*(k-1)) / s).
 // It repeats the axis, cuts it so that every window begins one dilated step further, and reshapes.
 func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
@@ -24,28 +74,14 @@ func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 	}
 	var picked uop.Shape
 	for a, k := range kernel {
-		st, d, i := stride[a], dilation[a], intSize("x", s, lead+a)
-		if k < 1 || st < 1 || d < 1 {
-			fail("kernel_size", "window %v, stride %v, dilation %v: need positive numbers", kernel, stride, dilation)
-		}
-		if st > maxElements || d > maxElements {
-			fail("kernel_size", "window %v, stride %v, dilation %v: need smaller numbers", kernel, stride, dilation)
-		}
-		if i < 1 || k-1 > (i-1)/d {
-			fail("kernel_size", "a window of %d with dilation %d is larger than the input size %d", k, d, i)
-		}
-		o := ceil64(i-d*(k-1), st)
-		f := max(1, ceil64(o*st-d, i)) // so that the cut for the stride is inside
-		if k > maxElements/(i*f+d) {
-			fail("kernel_size", "a window of %d with stride %d and dilation %d on an axis of %d: gives too many elements", k, st, d, i)
-		}
-		reps = append(reps, uop.N(ceil64(k*(i*f+d), i)))
-		wide = append(wide, uop.N(k*(i*f+d)))
-		split = append(split, uop.N(k), uop.N(i*f+d))
-		strided = append(strided, uop.N(k), uop.N(o*st))
-		by = append(by, uop.N(k), uop.N(o), uop.N(st))
-		one = append(one, uop.N(k), uop.N(o), uop.N(1))
-		picked = append(picked, uop.N(k), uop.N(o))
+		w := windowsOf(s[lead+a], k, stride[a], dilation[a])
+		reps = append(reps, uop.N(w.times))
+		wide = append(wide, w.row.Mul(uop.N(k)))
+		split = append(split, uop.N(k), w.row)
+		strided = append(strided, uop.N(k), w.count.Mul(uop.N(stride[a])))
+		by = append(by, uop.N(k), w.count, uop.N(stride[a]))
+		one = append(one, uop.N(k), w.count, uop.N(1))
+		picked = append(picked, uop.N(k), w.count)
 	}
 	x = repeat(x, reps)
 	x = reshape(shrinkTo(x, joinShapes(head, wide)), joinShapes(head, split))

@@ -128,6 +128,10 @@ CASES = {
         .reshape(1, 3, 8)
         .scaled_dot_product_attention(x[:i].reshape(1, i, 8) / 9, x[:i].reshape(1, i, 8))
     ),
+    "convolution": lambda x, i, j: (
+        x[:, : i + 2].reshape(6, 1, i + 2).conv2d(Tensor.ones(2, 1, 3), stride=2, padding=1)
+    ),
+    "pooling": lambda x, i, j: x[:, : i + 2].reshape(1, 6, i + 2).max_pool2d((2, 2), stride=(2, 1)),
     "cast": lambda x, i, j: x[:i].cast(dtypes.int32) // 3,
     "bitcast": lambda x, i, j: x[:i].bitcast(dtypes.int32),
 }
