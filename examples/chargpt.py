@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from polygrad import Tensor
 from polygrad.nn import (
@@ -31,6 +30,7 @@ from polygrad.nn import (
     compile_step,
     get_parameters,
 )
+from polygrad.progress import track
 
 LICENCES = Path("/usr/share/common-licenses")
 FILES = ("GPL-1", "GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3", "MPL-2.0", "GFDL-1.3", "Apache-2.0")
@@ -90,13 +90,13 @@ def train(model: CharGPT, tokens: Tokens, steps: int, random: np.random.Generato
         return loss
 
     step = compile_step(one_step)
-    progress = tqdm(range(steps), desc="training", unit="step")
+    progress = track(range(steps), "training", unit="steps")
     for _ in progress:
         starts = random.integers(0, len(tokens) - CONTEXT, BATCH)
         windows = tokens[starts[:, None] + np.arange(CONTEXT + 1)]
         x._data[:], y._data[:] = windows[:, :-1], windows[:, 1:]
         step.run()
-        progress.set_postfix(loss=f"{step.loss_value():.3f}")
+        progress.set(loss=step.loss_value())
 
 
 def write(
@@ -112,7 +112,7 @@ def write(
     # What follows the last token does not matter to it: one program serves texts of any length.
     step = compile_step(next_scores)
     out = list(prompt)
-    for _ in tqdm(range(length), desc="writing", unit="char"):
+    for _ in track(range(length), "writing", unit="chars"):
         seen = out[-CONTEXT:]
         window._data[0, : len(seen)] = seen
         row._data[0] = len(seen) - 1

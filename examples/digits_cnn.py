@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from digits import BATCH, SEED, load_digits
-from tqdm import tqdm
 
 from polygrad import Tensor
 from polygrad.nn import (
@@ -28,6 +27,7 @@ from polygrad.nn import (
     compile_step,
     get_parameters,
 )
+from polygrad.progress import track
 
 if TYPE_CHECKING:
     from digits import FloatArray, IntArray
@@ -89,7 +89,7 @@ def train(model: Network, images: FloatArray, labels: IntArray, epochs: int) -> 
 
     step = compile_step(one_step)
     random = np.random.default_rng(SEED)
-    progress = tqdm(range(epochs), desc="training", unit="epoch")
+    progress = track(range(epochs), "training", unit="epochs")
     for _ in progress:
         order = random.permutation(len(images))
         shown = moved(images[order], random)
@@ -97,7 +97,7 @@ def train(model: Network, images: FloatArray, labels: IntArray, epochs: int) -> 
             x._data[:] = shown[start : start + BATCH]
             y._data[:] = labels[order[start : start + BATCH]]
             step.run()
-        progress.set_postfix(loss=f"{step.loss_value():.4f}")
+        progress.set(loss=step.loss_value())
 
 
 def main() -> None:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from digits import SEED, load_digits
 from digits_cnn import Network, moved, train
-from tqdm import tqdm
 
 from polygrad import Tensor
 from polygrad.nn import AdamW, compile_step, get_parameters, get_state_dict, load_state_dict
 from polygrad.nn.state import safe_load, safe_save
+from polygrad.progress import track
 
 if TYPE_CHECKING:
     from digits import FloatArray, IntArray
@@ -70,11 +70,11 @@ def tune(name: str, model: Network, images: FloatArray, labels: IntArray, old_ra
 
     step = compile_step(one_step)
     random = np.random.default_rng(SEED)
-    progress = tqdm(range(STEPS), desc=f"{name:10}", unit="step")
+    progress = track(range(STEPS), f"{name:10}", unit="steps")
     for _ in progress:
         x._data[:] = moved(images, random)
         step.run()
-        progress.set_postfix(loss=f"{step.loss_value():.3f}")
+        progress.set(loss=step.loss_value())
 
 
 def main() -> None:

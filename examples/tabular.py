@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from polygrad import Instance
+from polygrad.progress import track
 
 SEED = 42
 ROWS = 2400
@@ -66,7 +66,7 @@ def predict(model: Instance, x: FloatArray) -> FloatArray:
 def train(name: str, model: Instance, x: FloatArray, y: FloatArray, epochs: int) -> None:
     """Fit a model in mini-batches; the rate is a tenth in the last quarter of the epochs."""
     random = np.random.default_rng(SEED)
-    progress = tqdm(range(epochs), desc=f"{name:4}", unit="epoch")
+    progress = track(range(epochs), f"{name:4}", unit="epochs")
     for epoch in progress:
         if epoch in (0, epochs * 3 // 4):
             model.set_optimizer("adamw", lr=RATE if epoch == 0 else RATE / 10, weight_decay=0.3)
@@ -75,7 +75,7 @@ def train(name: str, model: Instance, x: FloatArray, y: FloatArray, epochs: int)
             model.train_step(x=x[order[start : start + BATCH]], y=y[order[start : start + BATCH]])
             for start in range(0, len(order) - BATCH + 1, BATCH)
         ]
-        progress.set_postfix(loss=f"{np.mean(losses):.4f}")
+        progress.set(loss=np.mean(losses))
 
 
 def r2(predicted: FloatArray, true: FloatArray) -> float:

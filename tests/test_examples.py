@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import nbclient
@@ -16,12 +22,23 @@ EXAMPLES = ROOT / "examples"
 
 
 def run_example(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run one to its end."""
+    """Run one to its end; its standard error, where progress is shown, is a terminal."""
     command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "100%" in done.stderr, "a progress bar goes to its end"
-    return done
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))  # lines, columns
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True) as process:
+        os.close(end)
+        shown = b""
+        with contextlib.suppress(OSError):  # nobody writes any more
+            while part := os.read(terminal, 4096):
+                shown += part
+        os.close(terminal)
+        assert process.stdout is not None
+        out = process.stdout.read()
+    errors = shown.decode(errors="replace")
+    assert process.returncode == 0, errors
+    assert "100%" in errors, "a progress bar goes to its end"
+    return subprocess.CompletedProcess(command, 0, out, errors)
 
 
 def number(pattern: str, text: str) -> float:
