@@ -44,6 +44,13 @@ func go_poly_affine(ctx, x, w, bias C.uintptr_t) C.uintptr_t {
 	return compose("poly_affine", ctx, told{}, linear, operandOf("x", x), operandOf("w", w), optional("bias", bias))
 }
 
+//export go_poly_dense
+func go_poly_dense(ctx, x, w, bias C.uintptr_t) C.uintptr_t {
+	return compose("poly_dense", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+		return tensor.Dense(us[0], us[1], us[2])
+	}, operandOf("x", x), operandOf("w", w), optional("bias", bias))
+}
+
 //export go_poly_einsum
 func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes **C.int64_t, ndims *C.int, n C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return told{shapeOut, ndimOut}.build("poly_einsum", ctx, func(c *context) (*uop.UOp, error) {

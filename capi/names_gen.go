@@ -461,6 +461,8 @@ func parameters(fn string) string {
 		return "ctx x x_shape x_ndim w w_shape w_ndim bias b_shape b_ndim shape_out ndim_out"
 	case "poly_affine":
 		return "ctx x w bias"
+	case "poly_dense":
+		return "ctx x w bias"
 	case "poly_einsum":
 		return "ctx formula ops shapes ndims n shape_out ndim_out"
 	case "poly_cholesky":

@@ -944,6 +944,10 @@ PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
   return poly_enter("poly_affine") ? NULL : (PolyUOp *)go_poly_affine((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
 }
 
+PolyUOp *poly_dense(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
+  return poly_enter("poly_dense") ? NULL : (PolyUOp *)go_poly_dense((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
+}
+
 PolyUOp *poly_einsum(PolyCtx *ctx, const char *formula, PolyUOp **ops, const int64_t **shapes, const int *ndims, int n, int64_t *shape_out, int *ndim_out) {
   return poly_enter("poly_einsum") ? NULL : (PolyUOp *)go_poly_einsum((uintptr_t)ctx, (char *)formula, (uintptr_t *)ops, (int64_t **)shapes, (int *)ndims, n, shape_out, ndim_out);
 }

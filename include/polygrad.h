@@ -1217,6 +1217,10 @@ POLY_API PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, 
 /* x @ w^T + bias with the nodes' own shapes; bias may be NULL. Since 2.0. */
 POLY_API PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias);
 
+/* x @ w + bias for w of shape (in, out), x * w + bias for one of one axis; bias
+ * may be NULL. w of shape (out, in) is turned where only that fits. Since 2.0. */
+POLY_API PolyUOp *poly_dense(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias);
+
 /* Einstein summation of 1 to 8 operands: "ij,jk->ik", letters, one per dimension;
  * a letter repeated in one operand takes the diagonal; "..." stands for any number
  * of further axes, which broadcast. Without "->" the result has the axes of "...",

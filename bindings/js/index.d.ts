@@ -914,7 +914,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   matmul(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
   /** The matrix product. */
   dot(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
-  /** x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; with dtype, all three are converted first. */
+  /** x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; with dtype, all three are converted first. One of shape (out, in) is turned where only that fits. */
   linear(weight: Tensor, bias?: Tensor | null, options?: { dtype?: DTypeLike | null }): Tensor
   linear(weight: Tensor, options: { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   linear(options: { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor

@@ -61,6 +61,9 @@ func crossEntropy(x, target *uop.UOp, axis int, r Reduction, smoothing float64) 
 		fail("x", "is a scalar, need a dimension of classes")
 	}
 	y := classTarget(x, target, axis)
+	if x.DType == uop.Float64 && !y.DType.IsFloat() {
+		y = cast(y, x.DType) // or the smoothing would be a float32
+	}
 	y = add(mul(1-smoothing, y), smoothing/float64(intSize("x", s, axis)))
 	return neg(r.of(sum(mul(logSoftmax(x, []int{axis}), y), []int{axis}, false)))
 }

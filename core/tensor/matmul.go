@@ -78,3 +78,30 @@ func Linear(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	}
 	return linear(x, transpose(weight, 1, 0), bias), nil
 }
+
+// Dense is x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; bias may be nil. A
+// weight of shape (out, in), as layers keep it, is turned where its shape shows that.
+func Dense(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Dense", &err)
+	needSame("operands", x, weight)
+	ws, xs := weight.Shape(), x.Shape()
+	if len(xs) == 0 || len(ws) == 0 || len(ws) > 2 {
+		fail("weight", "has shape %s, need (in, out) or one axis, and x a size in, it has shape %s", ws, xs)
+	}
+	in := xs[len(xs)-1]
+	switch {
+	case len(ws) == 1:
+		r = mul(x, weight)
+	case ws[0] == in:
+		r = dot(x, weight, nil)
+	case ws[1] == in:
+		r = dot(x, transpose(weight, 1, 0), nil)
+	default:
+		fail("weight", "has shape %s, need (in, out) with in the last size of x %s", ws, xs)
+	}
+	if bias != nil {
+		needSame("bias", x, bias)
+		r = add(r, bias)
+	}
+	return r, nil
+}

@@ -57,14 +57,18 @@ var cSpatial = map[string]cOp{
 var cLinear = map[string]cOp{
 	"matmul": matmulC, "dot": matmulC,
 	"linear": func(c *cCase) []cCall {
-		weight, turned := fmt.Sprintf("poly_transpose(ctx, %s, 0, 1)", c.x[1]), slices.Clone(c.shapeOf(c.Operands()[1]))
-		slices.Reverse(turned)
-		out := []cCall{call("poly_affine(ctx, %s, %s, %s)", c.x[0], weight, c.node("bias"))}
-		bias, shape := c.node("bias"), "NULL, 0"
-		if i := c.Input("bias"); i >= 0 {
-			shape = cShape(c.shapeOf(i))
+		out := []cCall{call("poly_dense(ctx, %s, %s, %s)", c.x[0], c.x[1], c.node("bias"))}
+		if turned := slices.Clone(c.shapeOf(c.Operands()[1])); len(turned) == 2 {
+			slices.Reverse(turned)
+			weight, bias, shape := fmt.Sprintf("poly_transpose(ctx, %s, 0, 1)", c.x[1]), c.node("bias"), "NULL, 0"
+			if i := c.Input("bias"); i >= 0 {
+				shape = cShape(c.shapeOf(i))
+			}
+			out = append(out,
+				call("poly_affine(ctx, %s, %s, %s)", c.x[0], weight, bias),
+				shaped(false, "poly_linear(ctx, %s, %s, %s, %s, %s, %s, told, &n_told)", c.x[0], c.given(0), weight, cShape(turned), bias, shape))
 		}
-		return append(out, shaped(false, "poly_linear(ctx, %s, %s, %s, %s, %s, %s, told, &n_told)", c.x[0], c.given(0), weight, cShape(turned), bias, shape))
+		return out
 	},
 	"einsum": func(c *cCase) []cCall {
 		var shapes, ndims []string

@@ -210,11 +210,7 @@ var goOthers = map[string]goOp{
 
 	// linear algebra
 	"linear": func(c *goCall) ([]*uop.UOp, error) {
-		turned, err := tensor.Transpose(c.x[1], 0, 1)
-		if err != nil {
-			return nil, err
-		}
-		return one(tensor.Linear(c.x[0], turned, c.optional("bias")))
+		return one(tensor.Dense(c.x[0], c.x[1], c.optional("bias")))
 	},
 	"einsum":   func(c *goCall) ([]*uop.UOp, error) { return one(tensor.Einsum(c.Text("formula", ""), c.x...)) },
 	"cholesky": func(c *goCall) ([]*uop.UOp, error) { return one(tensor.Cholesky(c.x[0], c.Bool("upper", false))) },

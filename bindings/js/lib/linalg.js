@@ -36,15 +36,18 @@ class Linalg extends Reduce {
   }
 
   /**
-   * x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; with dtype, all three
-   * are converted first.
+   * x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; one of shape (out, in)
+   * is turned where only that fits. With dtype, all three are converted first.
    */
   linear (...args) {
     const { weight, bias, dtype } = named('linear', args, { weight: undefined, bias: null, dtype: null })
-    const [w, b] = [wrap(nodeOf(weight, 'linear: weight')), bias === null ? null : wrap(nodeOf(bias, 'linear: bias'))]
-    if (dtype !== null) return this.cast(dtype).linear(w.cast(dtype), b === null ? null : b.cast(dtype))
-    const x = w.ndim === 1 ? this.mul(w) : this.dot(w)
-    return b === null ? x : x.add(b)
+    if (dtype !== null) {
+      const [x, w, b] = [this, weight, bias].map((t) => t === null ? null : wrap(nodeOf(t, 'linear')).cast(dtype))
+      return x.linear(w, b)
+    }
+    const w = nodeOf(weight, 'linear: weight')
+    const b = optional(bias, 'linear: bias')
+    return made(lib.poly_dense(CTX, this._node.handle, w.handle, handleOf(b)), present(this._node, w, b))
   }
 
   /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */

@@ -240,6 +240,7 @@ exports.PROTOTYPES = {
   poly_matmul_as: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'int']],
   poly_linear: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'void *', 'int', 'uintptr_t', 'void *', 'int', 'uintptr_t', 'void *', 'int', 'void *', 'void *']],
   poly_affine: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
+  poly_dense: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
   poly_einsum: ['uintptr_t', ['uintptr_t', 'const char *', 'void *', 'void *', 'void *', 'int', 'void *', 'void *']],
   poly_cholesky: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'void *', 'int', 'int']],
   poly_triangular_solve: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'void *', 'int', 'uintptr_t', 'void *', 'int', 'int', 'int', 'int', 'void *', 'void *']],

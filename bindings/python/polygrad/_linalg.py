@@ -50,18 +50,19 @@ class Linalg(Base):
     ) -> Self:
         """Return x @ weight + bias for a weight of shape (in, out).
 
-        A weight of one axis multiplies element by element. With dtype, all three are converted
-        first.
+        A weight of one axis multiplies element by element; one of shape (out, in), as nn.Linear
+        keeps it, is turned where only that fits. With dtype, all three are converted first.
 
         >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0], [4.0]]), Tensor([0.5])).tolist()
         [11.5]
         """
-        if dtype is not None:
-            kind = to_dtype(dtype)
-            other = None if bias is None else bias.cast(kind)
-            return self.cast(kind).linear(weight.cast(kind), other)
-        x = self * weight if weight.ndim == 1 else self.dot(weight)
-        return x if bias is None else x + bias
+        if dtype is None:
+            return combine("poly_dense", self, weight, bias)
+        kind = to_dtype(dtype).id
+        x, w = (call("poly_cast_by_id", t, kind) for t in (self, weight))
+        return combine(
+            "poly_dense", x, w, None if bias is None else call("poly_cast_by_id", bias, kind)
+        )
 
     @classmethod
     def einsum(cls, formula: str, *operands: Self, dtype: DTypeLike | None = None) -> Self:

@@ -539,6 +539,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "poly_affine": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "poly_dense": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "poly_einsum": (
         c_void_p,
         (

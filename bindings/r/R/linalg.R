@@ -11,9 +11,7 @@ tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
 tensor_methods$dot <- function(self, w, dtype = NULL) tensor_methods$matmul(self, w, dtype = dtype)
 
 tensor_methods$linear <- function(self, weight, bias = NULL, dtype = NULL) {
-  w <- in_type(as_tensor(weight), dtype)
-  x <- if (length(w$shape) == 1L) in_type(self, dtype) * w else tensor_methods$matmul(in_type(self, dtype), w)
-  if (is.null(bias)) x else x + in_type(as_tensor(bias), dtype)
+  .Call(C_poly_dense, in_type(self, dtype), in_type(weight, dtype), if (!is.null(bias)) in_type(bias, dtype))
 }
 
 tensor_statics$einsum <- function(formula, ..., dtype = NULL) {

@@ -244,6 +244,7 @@ struct poly_api {
   PolyUOp *(*poly_matmul_as)(PolyCtx *, PolyUOp *, PolyUOp *, int);
   PolyUOp *(*poly_linear)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
   PolyUOp *(*poly_affine)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_dense)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_einsum)(PolyCtx *, const char *, PolyUOp **, const int64_t **, const int *, int, int64_t *, int *);
   PolyUOp *(*poly_cholesky)(PolyCtx *, PolyUOp *, const int64_t *, int, int);
   PolyUOp *(*poly_triangular_solve)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int, int, int, int64_t *, int *);
@@ -742,6 +743,7 @@ struct poly_api {
   X(poly_matmul_as) \
   X(poly_linear) \
   X(poly_affine) \
+  X(poly_dense) \
   X(poly_einsum) \
   X(poly_cholesky) \
   X(poly_triangular_solve) \

@@ -83,6 +83,7 @@ SEXP r_poly_cummax(SEXP, SEXP, SEXP);
 SEXP r_poly_cummin(SEXP, SEXP, SEXP);
 SEXP r_poly_cumprod(SEXP, SEXP);
 SEXP r_poly_cumsum(SEXP, SEXP);
+SEXP r_poly_dense(SEXP, SEXP, SEXP);
 SEXP r_poly_det(SEXP);
 SEXP r_poly_diag(SEXP);
 SEXP r_poly_diagonal(SEXP, SEXP, SEXP, SEXP);
@@ -324,6 +325,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_cummin", (DL_FUNC)&r_poly_cummin, 3},
     {"poly_cumprod", (DL_FUNC)&r_poly_cumprod, 2},
     {"poly_cumsum", (DL_FUNC)&r_poly_cumsum, 2},
+    {"poly_dense", (DL_FUNC)&r_poly_dense, 3},
     {"poly_det", (DL_FUNC)&r_poly_det, 1},
     {"poly_diag", (DL_FUNC)&r_poly_diag, 1},
     {"poly_diagonal", (DL_FUNC)&r_poly_diagonal, 4},

@@ -371,6 +371,15 @@ SEXP r_poly_cumsum(SEXP x, SEXP axis) {
   return made(&call, P.poly_cumsum(context(), x_, axis_));
 }
 
+SEXP r_poly_dense(SEXP x, SEXP w, SEXP bias) {
+  Args call = begin("poly_dense");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *w_ = arg_node(&call, w, "w");
+  PolyUOp *bias_ = arg_node(&call, bias, "bias");
+  NEED(poly_dense);
+  return made(&call, P.poly_dense(context(), x_, w_, bias_));
+}
+
 SEXP r_poly_det(SEXP a) {
   Args call = begin("poly_det");
   PolyUOp *a_ = arg_node(&call, a, "a");

@@ -41,6 +41,7 @@ SEXP r_poly_cummax(SEXP, SEXP, SEXP);
 SEXP r_poly_cummin(SEXP, SEXP, SEXP);
 SEXP r_poly_cumprod(SEXP, SEXP);
 SEXP r_poly_cumsum(SEXP, SEXP);
+SEXP r_poly_dense(SEXP, SEXP, SEXP);
 SEXP r_poly_det(SEXP);
 SEXP r_poly_diag(SEXP);
 SEXP r_poly_diagonal(SEXP, SEXP, SEXP, SEXP);

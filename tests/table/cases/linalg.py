@@ -88,6 +88,8 @@ def _linear() -> None:
             f"linear of shape {shape}", "linear", [x, w, b], fn, bias, grad=shape == [2, 3], **NEAR
         )
     case("linear without bias", "linear", [x, w], fn, **NEAR)
+    x, one, b = (Tensor(draw.reals(shape)) for shape in ([2, 3], [3], [3]))
+    case("linear of one axis", "linear", [x, one, b], lambda x, w, b: x * w + b, bias, **NEAR)
     x = Tensor(draw.reals([3, 2]), view=[["permute", [1, 0]]])
     w = Tensor(draw.reals([4, 3]), view=[["permute", [1, 0]]])
     case("linear of views", "linear", [x, w], fn, grad=True, **NEAR)
