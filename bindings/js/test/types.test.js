@@ -46,7 +46,8 @@ test('every public member of a class is declared', () => {
     for (let at = value; at !== Function.prototype; at = Object.getPrototypeOf(at)) {
       Object.getOwnPropertyNames(at).forEach((n) => own.add(n))
     }
-    const bases = [polygrad.Optimizer, polygrad.LRScheduler, polygrad.LayerNorm, polygrad.SymInt].filter((base) => base.isPrototypeOf(value))
+    const { Optimizer, LRScheduler, LayerNorm, SymInt } = polygrad
+    const bases = [Optimizer, LRScheduler, LayerNorm, SymInt].filter((base) => base.isPrototypeOf(value))
     const inherited = new Map(bases.flatMap((base) => [...declared(base.name)]))
     for (const member of own) {
       if (member.startsWith('_') || ['constructor', 'length', 'name', 'prototype', 'track'].includes(member)) continue
