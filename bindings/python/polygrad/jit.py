@@ -12,6 +12,7 @@ from polygrad._graph import CTX, LateLeaf, Node, compute, describe, pointer
 from polygrad._library import fail, lib
 from polygrad._program import Program, Traced, VarBinding
 from polygrad._trace import JitError, active
+from polygrad._views import keep_readers
 from polygrad.tensor import Tensor
 from polygrad.variable import SymInt, of_handle
 
@@ -143,6 +144,7 @@ class CapturedJit:
         program = self._program
         self._memory = (ctypes.c_void_p * program.n_buffers)()
         self._assigned = {i for i, node in enumerate(stand_ins) if node in traced.written}
+        self._written = list(traced.written.difference(stand_ins))
         self._inputs = [program.index_of(node) for node in stand_ins]
         self._outputs = [program.index_of_value(i) for i in range(len(self._values))]
         self._bindings = (VarBinding * len(self._variables))(
@@ -172,6 +174,8 @@ class CapturedJit:
             self._needs_memory(given.tensors)
         variables = given.values() if self._variables else {}
         self._program.renew()
+        if self._written or self._assigned:
+            keep_readers([*self._written, *(memory[i] for i in self._assigned)])
         return self._run(given, memory, variables)
 
     def _check(self, given: Arguments) -> None:

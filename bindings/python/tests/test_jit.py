@@ -317,3 +317,21 @@ def test_a_cache_is_written_at_a_symbolic_place():
         want = expected[: i + 1] @ row.numpy().T
         np.testing.assert_allclose(products.numpy(), want, rtol=1e-5)
         np.testing.assert_array_equal(cache.numpy(), expected)
+
+
+def test_what_was_made_before_a_run_keeps_its_value():
+    state = Tensor([1.0]).realize()
+
+    @TinyJit
+    def step(x):
+        state.assign(state + x)
+        x.assign(x * 2)
+        return state * 1
+
+    for _ in range(2):
+        step(Tensor([1.0]).realize())
+    given = Tensor([5.0]).realize()
+    of_state, of_given = state * 10, given + 0.5
+    assert step(given).tolist() == [8.0]
+    assert (of_state.tolist(), of_given.tolist()) == ([30.0], [5.5])
+    assert (state.tolist(), given.tolist()) == ([8.0], [10.0])
