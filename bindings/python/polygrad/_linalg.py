@@ -228,7 +228,8 @@ class Linalg(Base):
         A bool mask tells which pairs may attend; another one is added. is_causal hides keys
         after the query. With enable_gqa several heads (axis -3) of self share one of key and
         value. scale is 1/sqrt(d) by default. Weights are dropped with probability dropout_p
-        while Tensor.training is set.
+        while Tensor.training is set. What is hidden may be left out of the computation: a NaN
+        there shows in the result or not, as the sizes have it.
 
         >>> q = Tensor([[1.0, 0.0]])
         >>> q.scaled_dot_product_attention(q, Tensor([[2.0, 3.0]])).tolist()
