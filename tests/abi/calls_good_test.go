@@ -196,6 +196,7 @@ var optional = map[string][]string{
 	"poly_rmsnorm": {"weight"}, "poly_groupnorm": {"weight", "bias"}, "poly_layernorm_axes": {"weight", "bias"},
 	"poly_linear": {"bias"}, "poly_affine": {"bias"}, "poly_clip": {"lo", "hi"}, "poly_roll": {"axes"}, "poly_setitem": {"tensors"},
 	"poly_batchnorm": {"weight", "bias"}, "poly_conv": {"bias", "stride", "dilation", "padding"},
+	"poly_dense":          {"bias"},
 	"poly_conv_transpose": {"bias", "stride", "dilation", "padding", "output_padding"},
 	"poly_avg_pool":       {"stride", "dilation", "padding"}, "poly_max_pool": {"stride", "dilation", "padding"},
 	"poly_max_pool_indices": {"stride", "dilation", "padding"}, "poly_max_unpool": {"stride", "dilation", "padding", "output_size"},
