@@ -16,9 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polygrad import Tensor, dtypes
-
 ROOT = Path(__file__).resolve().parents[1]
+if __name__ == "__main__":  # the checkout's package, not one that is installed
+    sys.path.insert(0, str(ROOT / "bindings" / "python"))
+
+from polygrad import Tensor, dtypes  # noqa: E402
+
 LISTS = ROOT / "tests" / "api"
 PAGE = ROOT / "docs" / "api.md"
 # What every new tensor may be given, where tinygrad has **kwargs.
