@@ -16,19 +16,4 @@ package main
 */
 import "C"
 
-import (
-	"os"
-	"runtime/debug"
-)
-
-// gcPercent is how far the heap grows between collections. A compilation makes much garbage on a small
-// heap: with Go's 100 the collector is its largest cost (matmul 256: 6.9 ms, with this 3.6 ms).
-const gcPercent = 400
-
-func init() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-}
-
 func main() {}

@@ -379,3 +379,18 @@ func TestBound(t *testing.T) {
 		b.expect(out, v*v, 4, 9)
 	}
 }
+
+// As trees, these expressions have 2^60 factors, and the bounds of the integers as many digits.
+func TestSquaresOfSquares(t *testing.T) {
+	b := newBench(t)
+	x, sum, least := []float32{1, -1, 0.5}, make([]float32, 1), make([]float32, 3)
+	bx, bs, bl := b.floats(x...), b.floats(sum...), b.floats(least...)
+	y, n := bx, b.must(tensor.Cast(bx, uop.Int32))
+	for range 60 {
+		y, n = b.must(tensor.Mul(y, y)), b.must(tensor.Mul(n, n))
+	}
+	two := b.must(tensor.Scalar(n, uop.Int(2)))
+	b.run(bs.Store(b.must(tensor.Sum(y, []int{0}, true))), bl.Store(b.must(tensor.Lt(n, two))))
+	b.expect(sum, 2)
+	b.expect(least, 1, 1, 1)
+}

@@ -4,7 +4,7 @@ package uop
 // Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; the bounds then
 // also hold what it would be without wrapping, so that no more is decided than in tinygrad. Signed arithmetic
 // is taken not to overflow, while casts wrap. NaN has no place between bounds: a constant that is or holds one has
-// those of its type.
+// those of its type, and so do products that grow from node to node, whose bounds would double their length each time.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid && !c.isNaN() {
@@ -43,7 +43,10 @@ func (u *UOp) computeBounds() (Const, Const) {
 	if GroupBinary.Has(u.Op) && !u.DType.IsFloat() {
 		if lo, hi, ok := u.binaryBounds(); ok {
 			if u.DType.IsUnsigned() && (lo.Sign() < 0 || u.DType.Max().Cmp(hi) < 0) {
-				return MinConst(lo, u.DType.Min()), MaxConst(hi, u.DType.Max())
+				lo, hi = MinConst(lo, u.DType.Min()), MaxConst(hi, u.DType.Max())
+			}
+			if u.DType.IsInt() && (lo.long() || hi.long()) {
+				return u.DType.Min(), u.DType.Max()
 			}
 			return lo, hi
 		}

@@ -109,6 +109,9 @@ func (c Const) F() float64 {
 	return float64(int64(c.bits))
 }
 
+// long reports whether c is an integer of more than 1024 bits.
+func (c Const) long() bool { return c.big != nil && c.big.BitLen() > 1024 }
+
 // Truth is Python's truth of the value: everything but zero.
 func (c Const) Truth() bool {
 	if c.kind == KindFloat {

@@ -531,11 +531,15 @@ func (u *UOp) PopConst(op Op) (*UOp, Const) {
 	return u, IdentityElement(op, u.DType)
 }
 
-// SplitUOp lists the operands of a tree of sep operations from left to right.
+// mostOperands is where SplitUOp ends: a node that is used twice is listed twice, so 30 squarings would be 2^30 factors.
+const mostOperands = 1024
+
+// SplitUOp lists the operands of a tree of sep operations from left to right. Behind the first thousand, operations are
+// listed as they are.
 func (u *UOp) SplitUOp(sep Op) []*UOp { return u.appendSplit(sep, nil) }
 
 func (u *UOp) appendSplit(sep Op, out []*UOp) []*UOp {
-	if u.Op != sep {
+	if u.Op != sep || len(out) >= mostOperands {
 		return append(out, u)
 	}
 	for _, s := range u.Src {
