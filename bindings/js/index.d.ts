@@ -317,7 +317,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   // Values
 
-  /** Computes this tensor, and others with it, and returns it. */
+  /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
   realize(...others: Tensor[]): this
   /** realize in another thread: the event loop goes on meanwhile. */
   realizeAsync(...others: Tensor[]): Promise<this>
@@ -1593,6 +1593,56 @@ export class CompiledTrainingStep implements Disposing {
  */
 export function compileStep<A extends unknown[]>(fn: (...args: A) => Tensor | Tensor[] | void, ...args: A): CompiledTrainingStep
 
+/** A function that TinyJit cannot capture, or a call unlike the one that was captured. */
+export class JitError extends PolygradError {}
+
+/** What a TinyJit function returns: tensors, in arrays and object literals, or nothing. */
+export type JitResult = Tensor | null | undefined | void | readonly JitResult[] | { readonly [name: string]: JitResult }
+
+/** The program of a TinyJit. */
+export interface CapturedJit {
+  /** The number of kernels that a call launches. */
+  readonly nKernels: number
+  /** The number of intermediate buffers. */
+  readonly nIntermediates: number
+}
+
+/**
+ * A function of tensors that is compiled, and then only run.
+ *
+ * The first call runs the function as it is, the second one captures it: all that it computes, and what it
+ * assigns, becomes one program. From then on the program runs on the tensors that are given, and the function
+ * itself is not called again. A training step may be such a function.
+ *
+ * Tensors are found among the arguments, also in arrays and object literals, and must keep their shapes and
+ * types; sizes may be variables, which one program serves with all values. Variables may be arguments too. All
+ * other arguments must stay what they were, and what the function found elsewhere is seen as it is when the
+ * program runs if it is a tensor, or else as it was. Random tensors are new in each call. Results have memory
+ * of their own and no history. A violation is a JitError. As a method of a class it has one program for each object.
+ *
+ * @example
+ * const scaled = new TinyJit((x: Tensor, y: Tensor) => x.mul(2).add(y))
+ * for (let i = 0; i < 4; i++) scaled(new Tensor([1, i]), new Tensor([0.5, 0.5]))
+ */
+export class TinyJit<A extends any[] = any[], R extends JitResult = any, This = any> {
+  constructor(fn: (this: This, ...args: A) => R)
+  /** The function. */
+  readonly fn: (this: This, ...args: A) => R
+  /** The number of calls so far. */
+  readonly cnt: number
+  /** The program, null before the second call. */
+  readonly captured: CapturedJit | null
+  /** The call in another thread; the first two calls run and capture the function in this one. */
+  callAsync(...args: A): Promise<R>
+  /** Forgets the program: the next call runs the function, the one after it captures. */
+  reset(): void
+}
+export interface TinyJit<A extends any[], R extends JitResult, This> {
+  (this: This, ...args: A): R
+  readonly name: string
+  readonly length: number
+}
+
 /** What goes into an instance: nested lists, or float32 numbers in row-major order, or a tensor. */
 export type InstanceInput = number | NestedList | TypedArray | Tensor
 
@@ -1850,10 +1900,10 @@ export interface Profile {
 export const viz: {
   /** The graph by which tensors are computed. */
   graph(tensors: Tensor | Tensor[], options?: { format?: ViewFormat }): string
-  /** The kernels that compute tensors, or those of a compiled step; with runs each is timed. */
-  kernels(what: Tensor | Tensor[] | CompiledTrainingStep, options?: { format?: ViewFormat, runs?: number }): string
+  /** The kernels that compute tensors, or those of a compiled step or a TinyJit; with runs each is timed. */
+  kernels(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { format?: ViewFormat, runs?: number }): string
   /** Times each kernel, 20 times if runs is not given. What is written is put back. */
-  profile(what: Tensor | Tensor[] | CompiledTrainingStep, options?: { runs?: number }): Profile
+  profile(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { runs?: number }): Profile
   Profile: { readonly prototype: Profile }
 }
 

@@ -5,6 +5,7 @@ const { lib, PolygradError } = require('./lib/library.js')
 const { Tensor } = require('./lib/tensor.js')
 const { dtypes } = require('./lib/dtype.js')
 const { SymInt, Variable } = require('./lib/variable.js')
+const { TinyJit, JitError } = require('./lib/jit.js')
 const { Device } = require('./lib/device.js')
 const { liveNodes } = require('./lib/graph.js')
 const { Instance } = require('./lib/instance.js')
@@ -17,6 +18,8 @@ module.exports = {
   Tensor,
   Variable,
   SymInt,
+  TinyJit,
+  JitError,
   PolygradError,
   Device,
   dtypes,

@@ -6,6 +6,8 @@ export const {
   Tensor,
   Variable,
   SymInt,
+  TinyJit,
+  JitError,
   PolygradError,
   Device,
   dtypes,

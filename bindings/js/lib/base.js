@@ -3,36 +3,12 @@
 
 const { lib, fail, PolygradError } = require('./library.js')
 const { CTX, GraphNode, beginNodes, endNodes, handles } = require('./graph.js')
+const { scopes, note } = require('./live.js')
+const trace = require('./trace.js')
 const { show } = require('./arguments.js')
 
 /** Tensors that were made since a tidy began; null outside of one. */
 let scope = null
-
-// All tensors that exist: those of the scopes, and by weak references the others.
-const scopes = []
-let others = []
-let most = 1024
-
-function note (tensor) {
-  others.push(new WeakRef(tensor))
-  if (others.length > most) {
-    others = others.filter((ref) => ref.deref() !== undefined)
-    most = 1024 + 2 * others.length
-  }
-}
-
-/** All tensors that exist and were not disposed. */
-function everyTensor () {
-  const found = new Set()
-  for (const some of scopes) for (const tensor of some) if (!tensor.isDisposed) found.add(tensor)
-  others = others.filter((ref) => {
-    const tensor = ref.deref()
-    if (tensor === undefined || tensor.isDisposed) return false
-    found.add(tensor)
-    return true
-  })
-  return found
-}
 
 const disposed = Object.freeze({
   get handle () {
@@ -68,6 +44,7 @@ class Base {
     if (before === node) return
     node.users++
     this._node = node
+    if (node.data === null && before.data !== null) note(this)
     before.drop()
   }
 
@@ -245,7 +222,14 @@ function letGo (tensor) {
   if (scope !== null && tensor !== null) scope.add(tensor)
 }
 
+/** Gives a tensor another gradient. */
+function setGradient (tensor, grad) {
+  if (trace.tracing()) trace.keepGradient(tensor)
+  else letGo(tensor.grad)
+  tensor.grad = keep(grad, tensor)
+}
+
 module.exports = {
-  Base, registered, everyTensor, wrap, made, view, several, nodeOf, optional,
-  handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo
+  Base, registered, wrap, made, view, several, nodeOf, optional,
+  handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo, setGradient
 }

@@ -89,6 +89,8 @@ class GraphNode {
     this.owner = null
     /** Whether the node may be a view of its only source. */
     this.shows = false
+    /** Whether the node stands for an argument of a function that is being captured. */
+    this.isInput = false
     /** Shape and type, once somebody has asked. */
     this.shape = null
     this.dtype = null
@@ -143,6 +145,14 @@ function describe (node) {
   return node
 }
 
+// A set that gets all new leaves while a function is traced; null otherwise.
+let madeLeaves = null
+
+/** Puts all leaves that are made from now on into a set; null ends that. */
+function recordLeaves (set) {
+  madeLeaves = set
+}
+
 /** Makes a node on the memory of a typed array. */
 function leaf (array, dtype, shape) {
   const handle = poly_buffer_host(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, array, array.byteLength)
@@ -150,6 +160,7 @@ function leaf (array, dtype, shape) {
   const node = new GraphNode(handle, [], array, false)
   node.shape = shape
   node.dtype = dtype
+  if (madeLeaves !== null) madeLeaves.add(node)
   return node
 }
 
@@ -243,6 +254,7 @@ class Computation {
       const computed = new GraphNode(get(this.leaves, i), [], this.arrays[i], false)
       computed.shape = node.shape
       computed.dtype = node.dtype
+      if (madeLeaves !== null) madeLeaves.add(computed)
       if (node.tracked && node.dtype.isFloat) {
         computed.origin = node
         node.users++
@@ -309,5 +321,5 @@ function liveNodes () {
 
 module.exports = {
   CTX, GraphNode, beginNodes, endNodes, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later,
-  checkMemory, liveNodes, setSizeReader
+  checkMemory, liveNodes, setSizeReader, recordLeaves
 }

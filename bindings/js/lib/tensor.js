@@ -3,7 +3,7 @@
 
 const { inspect } = require('node:util')
 const { lib, PolygradError } = require('./library.js')
-const { Base, registered, wrap, made, nodeOf, tidy, keep, letGo, join } = require('./base.js')
+const { Base, registered, wrap, made, nodeOf, tidy, keep, setGradient, join } = require('./base.js')
 const { SymInt, valuesOf } = require('./variable.js')
 const { Creation } = require('./creation.js')
 const { CTX, GraphNode, describe, leaf, pin, count, compute, computeAsync } = require('./graph.js')
@@ -114,8 +114,12 @@ class Tensor extends Creation {
 
   // Values
 
-  /** Computes this tensor, and others with it, and returns it. */
+  /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
   realize (...others) {
+    if (trace.tracing()) {
+      store([this, ...others])
+      return this
+    }
     const todo = pending([this, ...others])
     if (todo !== null) settleWith(todo, compute([...todo.keys()]))
     return this
@@ -134,6 +138,7 @@ class Tensor extends Creation {
    * one after the other in memory are copied. A symbolic size has room for its largest value.
    */
   get data () {
+    if (trace.tracing() && this._node.data === null && !views.isShown(this._node)) throw trace.valueNeeded()
     const { _node: node } = this.realize()
     return pin(node.data ?? compute([node])[0].data)
   }
@@ -253,7 +258,7 @@ class Tensor extends Creation {
   assign (x) {
     const value = fit(this, x)
     if (trace.tracing()) {
-      assigned(this, value)
+      views.put(this, detached(value)._node)
     } else if (value !== this) {
       const { nodes, done } = views.prepare(this, value)
       done(compute(nodes, [this._node], [value._node]))
@@ -264,7 +269,7 @@ class Tensor extends Creation {
   /** assign computed in another thread. */
   async assignAsync (x) {
     const value = fit(this, x)
-    if (trace.tracing()) throw new PolygradError('a value is needed while compileStep traces the function')
+    if (trace.tracing()) throw trace.valueNeeded()
     if (value === this) return this
     const { nodes, done } = views.prepare(this, value)
     done(await computeAsync(nodes, [this._node], [value._node]))
@@ -284,11 +289,10 @@ class Tensor extends Creation {
       throw new PolygradError(`setitem: value: ${value.dtype}, expected ${this.dtype} as the tensor has`)
     }
     const given = list(items)
-    const lazy = trace.tracing() && !trace.isMemory(views.root(this._node))
-    if (lazy || this._node.tracked || (value instanceof Tensor && value._node.tracked)) {
+    if (trace.tracing() || this._node.tracked || (value instanceof Tensor && value._node.tracked)) {
       // Gradients and compiled steps see the change.
       views.put(this, this._withItems(given, value)._node)
-    } else if (trace.tracing() || given.some((item) => item instanceof Tensor)) {
+    } else if (given.some((item) => item instanceof Tensor)) {
       this.assign(this._withItems(given, value))
     } else {
       this.getitem(...given).assign(value)
@@ -414,14 +418,6 @@ function fit (tensor, x) {
   return first === 0 && have.every((n, k) => n === shape[k]) ? value : value.expand(shape)
 }
 
-/** Lets a tensor stand for what is assigned to it while a function is traced. */
-function assigned (tensor, value) {
-  if (!trace.isMemory(views.root(tensor._node))) {
-    throw new PolygradError('compileStep: a tensor is assigned that was not computed before the trace')
-  }
-  views.put(tensor, detached(value)._node)
-}
-
 function detached (tensor) {
   const result = made(lib.poly_detach(CTX, tensor._node.handle), [tensor._node])
   result._node.tracked = false
@@ -439,10 +435,17 @@ function pending (tensors) {
     if (todo.has(node)) todo.get(node).push(tensor)
     else todo.set(node, [tensor])
   }
-  if (todo !== null && trace.tracing()) {
-    throw new PolygradError('a value is needed while compileStep traces the function')
-  }
+  if (todo !== null && trace.tracing()) throw trace.valueNeeded()
   return todo
+}
+
+/** Lets a program that is being traced compute tensors into memory of their own. */
+function store (tensors) {
+  for (const tensor of tensors) {
+    const node = nodeOf(tensor, 'realize')
+    if (node.data !== null || node.isInput || node.shows || trace.isOutside(node)) continue
+    views.standFor(node, tensor.contiguous()._node)
+  }
 }
 
 /** Lets tensors stand for what was computed of the nodes that they stood for. */
@@ -475,9 +478,7 @@ function gradientsOf (tensor, args) {
 
 function finishBackward (tensor, found) {
   for (const [owner, grad] of found) {
-    trace.keepGradient(owner)
-    letGo(owner.grad)
-    owner.grad = keep(grad, owner)
+    setGradient(owner, grad)
   }
   return tensor
 }
@@ -492,7 +493,7 @@ function prepareAssign (targets, values) {
     }
   })
   if (!trace.tracing()) return targets.forEach(settle)
-  targets.forEach((target, i) => assigned(target, values[i].cast(target.dtype)))
+  targets.forEach((target, i) => views.put(target, detached(values[i].cast(target.dtype))._node))
 }
 
 /** The elements that a tensor has, of memory with room for the largest symbolic sizes. */

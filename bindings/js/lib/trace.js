@@ -7,33 +7,76 @@
  */
 
 const { PolygradError } = require('./library.js')
+const { recordLeaves } = require('./graph.js')
+const { note, lazyTensors } = require('./live.js')
+
+/** A function that cannot be captured, or a call unlike the one that was captured. */
+class JitError extends PolygradError {
+  constructor (message) {
+    super(message)
+    this.name = 'JitError'
+  }
+}
 
 let current = null
 
 /** What a traced function does to tensors that exist outside of it. */
 class Trace {
-  constructor () {
+  /** @param {string} who what traces, for errors */
+  constructor (who) {
+    this.who = who
+    /** Tensors that stand for other values after the function, with what they stood for. */
     this.before = new Map()
     this.gradients = new Map()
     // What is in memory, by what stands for it now.
     this.memory = new Map()
+    /** The leaves that the function makes: they are no memory of the program. */
+    this.leaves = new Set()
     /** Pairs of the node that a tensor stood for and the node of its new value. */
     this.changes = []
   }
 
   /** Runs a function and puts all tensors back. */
   run (fn) {
-    if (current !== null) throw new PolygradError('compileStep inside of compileStep')
+    if (current !== null) throw new JitError(`${this.who} inside of ${current.who}`)
+    this.outside = new Set(Array.from(lazyTensors(), (tensor) => tensor._node))
     current = this
+    recordLeaves(this.leaves)
     try {
       return fn()
     } finally {
       current = null
+      recordLeaves(null)
       for (const [now, node] of this.memory) this.changes.push([node, now])
       // What the tensor stood for stays alive: the program reads it.
       for (const [tensor, node] of this.before) tensor._node = node
       for (const [tensor, grad] of this.gradients) tensor.grad = grad
     }
+  }
+
+  /** Whether a node is memory that the function has found. */
+  isMemory (node) {
+    return (node.data !== null || node.isInput) && !this.leaves.has(node)
+  }
+
+  /** Whether a node is older than the trace. */
+  isOlder (node) {
+    return this.outside.has(node) || this.isMemory(node)
+  }
+
+  /** Notes that a node is what another one has become. */
+  changed (before, after) {
+    if (this.memory.has(before)) {
+      this.memory.set(after, this.memory.get(before))
+      this.memory.delete(before)
+    } else if (this.isMemory(before)) {
+      this.memory.set(after, before)
+    } else if (this.outside.has(before)) {
+      throw new JitError(`${this.who}: a tensor is assigned that was not computed before the trace`)
+    } else {
+      return
+    }
+    after.users++ // nothing else may hold it in the end
   }
 }
 
@@ -42,27 +85,34 @@ function tracing () {
   return current !== null
 }
 
-/** Lets a tensor stand for a new value, or as a view for that of its root, until the trace ends. */
-function change (tensor, node, isRoot) {
+/** Tells the trace, if there is one, that a node is what another one has become. */
+function changed (before, after) {
+  if (current !== null) current.changed(before, after)
+}
+
+/** Lets a tensor stand for another node until the trace ends, if it is older than that. */
+function change (tensor, node) {
   const before = tensor._node
-  if (isRoot && current.memory.has(before)) {
-    current.memory.set(node, current.memory.get(before))
-    current.memory.delete(before)
-  } else if (isRoot && before.data !== null) {
-    current.memory.set(node, before)
-  }
-  if (!current.before.has(tensor)) current.before.set(tensor, before)
-  if (isRoot && before.owner === tensor) {
-    node.owner = tensor
-    node.tracked = true
+  if (!current.before.has(tensor)) {
+    if (!current.isOlder(before)) {
+      tensor._bind(node)
+      return
+    }
+    current.before.set(tensor, before)
   }
   node.users++
   tensor._node = node
+  note(tensor)
 }
 
-/** Whether a node is memory, or stands for some while the trace runs. */
-function isMemory (node) {
-  return node.data !== null || current.memory.has(node)
+/** Whether a node without value is older than the trace that runs. */
+function isOutside (node) {
+  return current.outside.has(node)
+}
+
+/** The error of asking for a value while a function is traced. */
+function valueNeeded () {
+  return new JitError(`a value is needed while ${current.who} traces the function`)
 }
 
 /** Puts the gradient of a tensor back when the trace ends, if there is one. */
@@ -70,4 +120,4 @@ function keepGradient (tensor) {
   if (current !== null && !current.gradients.has(tensor)) current.gradients.set(tensor, tensor.grad)
 }
 
-module.exports = { Trace, tracing, change, isMemory, keepGradient }
+module.exports = { JitError, Trace, tracing, changed, change, isOutside, valueNeeded, keepGradient }

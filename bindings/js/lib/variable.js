@@ -202,4 +202,4 @@ function valuesOf (shape) {
 
 setSizeReader((node, axis) => ofHandle(lib.poly_size_of(CTX, node.handle, axis)))
 
-module.exports = { SymInt, Variable, valuesOf }
+module.exports = { SymInt, Variable, valuesOf, ofHandle }

@@ -13,7 +13,7 @@
 
 const { lib, fail } = require('./library.js')
 const { CTX, GraphNode, describe, compute, count } = require('./graph.js')
-const { everyTensor } = require('./base.js')
+const { everyTensor, lazyTensors } = require('./live.js')
 const { MAX_DIMS, get } = require('./arguments.js')
 const trace = require('./trace.js')
 
@@ -35,12 +35,21 @@ function moved (node, before, after) {
 
 /** Lets the tensors that stand for a node, and its views, stand for another one. */
 function standFor (before, after) {
-  for (const tensor of everyTensor()) {
+  trace.changed(before, after)
+  const settled = before.data !== null || before.isInput
+  for (const tensor of settled ? everyTensor() : lazyTensors()) {
     const node = tensor._node
     if (node !== before && !(node.shows && root(node) === before)) continue
     const now = moved(node, before, after)
-    if (trace.tracing()) trace.change(tensor, now, node === before)
-    else tensor._bind(now)
+    if (!trace.tracing()) {
+      tensor._bind(now)
+      continue
+    }
+    if (node === before && before.owner === tensor) {
+      now.owner = tensor
+      now.tracked = true
+    }
+    trace.change(tensor, now)
   }
 }
 
@@ -74,17 +83,24 @@ function cutHistory (node) {
   origin.drop()
 }
 
-/** The lazy tensors that need the memory of a node and are no views of it, by what they stand for. */
-function readersOf (base) {
-  const reads = new Map([[base, true]])
+/** The lazy tensors that need the memory of nodes and are no views of it, by what they stand for. */
+function readersOf (bases) {
+  const targets = new Set(bases)
+  const reads = new Map(bases.map((base) => [base, true]))
   const readers = new Map()
-  for (const tensor of everyTensor()) {
+  for (const tensor of lazyTensors()) {
     const node = tensor._node
-    if (node.data !== null || !readsFrom(node, reads) || root(node) === base) continue
+    if (!readsFrom(node, reads) || targets.has(root(node))) continue
     if (readers.has(node)) readers.get(node).push(tensor)
     else readers.set(node, [tensor])
   }
   return readers
+}
+
+/** Computes the lazy tensors that need memory which is about to be overwritten. */
+function keepReaders (bases) {
+  const readers = readersOf(bases)
+  if (readers.size > 0) bind(readers, compute([...readers.keys()]))
 }
 
 /** Whether a node is computed from those of which reads says so; it is kept there. */
@@ -120,7 +136,7 @@ function bind (tensors, nodes) {
 function prepare (tensor, value) {
   cutHistory(settleRoot(tensor))
   const base = root(tensor._node)
-  const readers = readersOf(base)
+  const readers = readersOf([base])
   let same = readers.get(value._node) ?? []
   if (value._node.tracked) same = []
   else readers.delete(value._node)
@@ -158,4 +174,4 @@ function isShown (node) {
   return true
 }
 
-module.exports = { root, put, prepare, cutHistory, isShown }
+module.exports = { root, standFor, put, prepare, keepReaders, cutHistory, isShown }

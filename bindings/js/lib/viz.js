@@ -1,12 +1,13 @@
 'use strict'
 /** What is computed and how: graphs, kernels, their code and their times. */
 
-const { lib, koffi, fail, constants: c } = require('./library.js')
+const { lib, koffi, fail, constants: c, PolygradError } = require('./library.js')
 const { CTX, handles } = require('./graph.js')
 const { nodeOf } = require('./base.js')
 const { lazy } = require('./autograd.js')
 const { Tensor } = require('./tensor.js')
 const { CompiledTrainingStep } = require('./nn/step.js')
+const { TinyJit } = require('./jit.js')
 const { show } = require('./arguments.js')
 
 const FORMATS = {
@@ -57,8 +58,16 @@ function graph (tensors, options = {}) {
   return taken(lib.poly_view_graph(CTX, handles(nodes), nodes.length, formatNumber('graph', format)))
 }
 
+/** The program of a compiled step or a TinyJit, null of anything else. */
+function programOf (what) {
+  if (what instanceof CompiledTrainingStep) return what._program
+  if (!(what instanceof TinyJit)) return null
+  if (what.captured === null) throw new PolygradError('kernels: the TinyJit has no program before its second call')
+  return what.captured._program
+}
+
 /**
- * The kernels that compute tensors, or those of a compiled step. They are compiled anew and, with runs, run so often
+ * The kernels that compute tensors, or those of a compiled step or a TinyJit. They are compiled anew and, with runs, run so often
  * and timed; what they write is put back. Formats are those of graph; "text" are tables, "code" what each kernel
  * computes and its machine code.
  */
@@ -67,11 +76,12 @@ function kernels (what, options = {}) {
   let values = []
   let before = []
   let after = []
-  if (what instanceof CompiledTrainingStep) {
-    const n = what._arrays.length
-    values = what._nodes.slice(0, n)
-    before = what._nodes.slice(n).filter((_, i) => i % 2 === 0)
-    after = what._nodes.slice(n).filter((_, i) => i % 2 === 1)
+  const program = programOf(what)
+  if (program !== null) {
+    const changes = program.nodes.slice(program.nValues)
+    values = program.nodes.slice(0, program.nValues)
+    before = changes.filter((_, i) => i % 2 === 0)
+    after = changes.filter((_, i) => i % 2 === 1)
   } else {
     values = nodesOf('kernels', what)
   }
@@ -103,7 +113,7 @@ class Profile {
   }
 }
 
-/** Times each kernel that computes tensors, or those of a compiled step. */
+/** Times each kernel that computes tensors, or those of a compiled step or a TinyJit. */
 function profile (what, options = {}) {
   const { runs } = optionsOf('profile', options, { runs: 20 })
   return new Profile(JSON.parse(kernels(what, { runs, format: 'json' })))

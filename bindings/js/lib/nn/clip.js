@@ -4,8 +4,8 @@
 const { lib, PolygradError } = require('../library.js')
 const { CTX, handles } = require('../graph.js')
 const { Tensor } = require('../tensor.js')
-const { Base, several, letGo } = require('../base.js')
-const { tracing, keepGradient } = require('../trace.js')
+const { Base, several, setGradient } = require('../base.js')
+const { tracing } = require('../trace.js')
 const { named, number, show } = require('../arguments.js')
 
 /** The parameters that have a gradient, each once. */
@@ -20,11 +20,7 @@ function withGradients (name, parameters) {
 /** Computes what comes instead of gradients and puts it there. */
 function replace (parameters, grads) {
   if (!tracing() && grads.length > 0) grads[0].realize(...grads.slice(1))
-  parameters.forEach((p, i) => {
-    keepGradient(p)
-    letGo(p.grad)
-    p.grad = grads[i].keep()
-  })
+  parameters.forEach((p, i) => setGradient(p, grads[i]))
 }
 
 /**

@@ -1,5 +1,5 @@
 // Compiled by tsc --strict, then run: the declarations must fit the package.
-import { Tensor, Variable, SymInt, Linear, Conv2d, Sequential, AdamW, SGD, Instance, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
+import { Tensor, Variable, SymInt, Linear, Conv2d, Sequential, AdamW, SGD, Instance, TinyJit, JitError, viz, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
 import type { DType, Layer } from 'polygrad'
 
 const checks: Array<[name: string, holds: boolean]> = []
@@ -43,6 +43,16 @@ const target = Tensor.ones(2, 1).realize()
   checks.push(['using', temporary.sum().item() === 3])
 }
 new SGD([x], 0.1, { momentum: 0.9, nesterov: true }).zeroGrad()
+
+const scaled = new TinyJit((a: Tensor, { by }: { by: Tensor }) => ({ out: a.mul(by), parts: [a] }))
+for (let i = 0; i < 3; i++) {
+  const { out } = scaled(Tensor.ones(2), { by: new Tensor([i, 1]) })
+  checks.push(['jit', out.tolist<number[]>()[0] === i])
+}
+checks.push(['jit program', scaled.captured!.nKernels > 0 && scaled.cnt === 3 && viz.kernels(scaled).length > 0])
+try { scaled(Tensor.ones(3), { by: Tensor.ones(2) }) } catch (error) { checks.push(['jit error', error instanceof JitError]) }
+// @ts-expect-error a number is no result
+new TinyJit((a: Tensor) => a.item())
 
 const net = Instance.mlp({ layers: [2, 1], loss: 'mse' })
 checks.push(['instance', net.forward({ x: [[1, 2]] })['output']!.length === 1])

@@ -1,0 +1,307 @@
+'use strict'
+/** Functions of tensors that are compiled once and then run without being called again. */
+
+const { lib } = require('./library.js')
+const { CTX, GraphNode, describe, leaf } = require('./graph.js')
+const { Base, wrap } = require('./base.js')
+const { Arguments, kindOf, sameKind, kindText, differenceOf } = require('./jit_arguments.js')
+const { Program, Traced, Bindings } = require('./program.js')
+const { JitError, tracing } = require('./trace.js')
+const { SymInt, ofHandle } = require('./variable.js')
+const { keepReaders, cutHistory } = require('./views.js')
+const { isOptions, show } = require('./arguments.js')
+
+/**
+ * A function of tensors that is compiled, and then only run.
+ *
+ * The first call runs the function as it is, the second one captures it: all that it computes, and what it
+ * assigns, becomes one program. From then on the program runs on the tensors that are given, and the function
+ * itself is not called again. A training step may be such a function: gradients and steps of an optimizer are
+ * captured with the rest.
+ *
+ * Tensors are found among the arguments, also in arrays and object literals, and must keep their shapes and
+ * types; sizes may be variables, which one program serves with all values. Variables may be arguments too.
+ * All other arguments must stay what they were: what the function made of them is part of the program, and
+ * so is what it found elsewhere (the memory of other tensors is shared, their values are seen as they are
+ * when the program runs). Random tensors are new in each call. The function returns tensors, in arrays and
+ * object literals, or nothing; they have memory of their own and no history. A violation is a JitError.
+ *
+ * As a method of a class it has one program for each object.
+ *
+ * @example
+ * const scaled = new TinyJit((x, y) => x.mul(2).add(y))
+ * let result
+ * for (let i = 0; i < 4; i++) result = scaled(new Tensor([1, i]), new Tensor([0.5, 0.5]))
+ * result.tolist() // [2.5, 6.5]
+ */
+class TinyJit extends Function {
+  /** @param {Function} fn what is compiled */
+  constructor (fn) {
+    if (typeof fn !== 'function') throw new TypeError(`TinyJit: fn: ${show(fn)}, expected a function`)
+    const jit = function (...args) {
+      return jit._for(this)._call(this, args)
+    }
+    Object.setPrototypeOf(jit, new.target.prototype)
+    Object.defineProperties(jit, {
+      name: { value: fn.name },
+      length: { value: fn.length },
+      fn: { value: fn, enumerable: true },
+      cnt: { value: 0, writable: true },
+      captured: { value: null, writable: true },
+      // The programs of objects, and which objects have one.
+      _of: { value: new WeakMap() },
+      _generation: { value: 0, writable: true }
+    })
+    return jit
+  }
+
+  /** Forgets the program: the next call runs the function, the one after it captures. */
+  reset () {
+    /** The number of calls so far. */
+    this.cnt = 0
+    /** The program with what a call has to give it, or null before the second call. */
+    this.captured = null
+    this._generation++
+  }
+
+  /** The call in another thread; the first two calls run and capture the function in this one. */
+  async callAsync (...args) {
+    return this._for(undefined)._callAsync(undefined, args)
+  }
+
+  /** What has the program for calls as a method of an object: this function itself unless a class has it. */
+  _for (self) {
+    if ((typeof self !== 'object' && typeof self !== 'function') || self === null || self === globalThis) return this
+    let known = this._of.get(self)
+    if (known === undefined || known.generation !== this._generation) {
+      const own = Object.values(self).includes(this)
+      known = { jit: own ? this : new TinyJit(this.fn), generation: this._generation }
+      this._of.set(self, known)
+    }
+    return known.jit
+  }
+
+  _call (self, args) {
+    if (tracing()) throw new JitError('having TinyJit inside another TinyJit is not supported')
+    let result
+    if (this.captured !== null) {
+      result = this.captured.run(args)
+    } else if (this.cnt === 0) {
+      const tensors = this._plain(self, args)
+      result = tensors.result
+      if (tensors.found.length > 0) tensors.found[0].realize(...tensors.found.slice(1))
+    } else {
+      result = this._capture(self, args)
+    }
+    this.cnt++
+    return result
+  }
+
+  async _callAsync (self, args) {
+    if (tracing()) throw new JitError('having TinyJit inside another TinyJit is not supported')
+    if (this.captured !== null) {
+      const result = await this.captured.runAsync(args)
+      this.cnt++
+      return result
+    }
+    if (this.cnt++ > 0) return this._capture(self, args)
+    const { result, found } = this._plain(self, args)
+    if (found.length > 0) await found[0].realizeAsync(...found.slice(1))
+    return result
+  }
+
+  /** The result of the function itself, and the tensors in it. */
+  _plain (self, args) {
+    new Arguments(args).checkOnce()
+    const result = this.fn.apply(self, args)
+    return { result, found: new Arguments([result]).tensors }
+  }
+
+  _capture (self, args) {
+    const captured = new CapturedJit((...given) => this.fn.apply(self, given), args)
+    this.captured = captured
+    const result = captured.first
+    captured.first = null
+    return result
+  }
+}
+
+/** A function as a program, and what it takes and returns. */
+class CapturedJit {
+  constructor (fn, args) {
+    const given = new Arguments(args)
+    given.checkOnce()
+    const { tensors } = given
+    const memory = given.memory()
+    this._static = given.static
+    this._kinds = tensors.map(kindOf)
+    this._variables = given.values().map(([variable]) => variable)
+
+    // While the function is traced its arguments have no values that it could look at.
+    const before = tensors.map((tensor) => tensor._node)
+    const standIns = memory.map(standIn)
+    let traced
+    try {
+      tensors.forEach((tensor, i) => { tensor._node = standIns[i] })
+      traced = new Traced(() => fn(...args), 'TinyJit')
+    } finally {
+      tensors.forEach((tensor, i) => { tensor._node = before[i] })
+    }
+
+    const values = []
+    this._form = formOf(traced.result, traced, new Map(tensors.map((tensor, i) => [tensor, i])), values)
+    if (values.length === 0 && traced.changes.length === 0) {
+      throw new JitError('TinyJit: the function computes nothing: it returns and assigns no tensor')
+    }
+    this._program = new Program(values, traced.changes, traced.seeds)
+    this._inputs = standIns.map((node) => this._program.bufferOf(node))
+    this._outputs = values.map((_, i) => this._program.bufferOfValue(i))
+    this._results = values.map((node) => {
+      const { shape, dtype } = describe(node)
+      return { shape, dtype }
+    })
+    this._assigned = standIns.flatMap((node, i) => traced.written.has(node) ? [i] : [])
+    this._written = [...traced.written].filter((node) => !node.isInput)
+    this._needsMemory(tensors)
+    this._keep(memory)
+    const call = this._call(given, memory, [])
+    this._program.runOn(call.bindings)
+    /** The result of the call that captured. */
+    this.first = call.result()
+  }
+
+  /** The number of kernels that a call launches. */
+  get nKernels () {
+    return this._program.nKernels
+  }
+
+  /** The number of intermediate buffers. */
+  get nIntermediates () {
+    return this._program.nIntermediates
+  }
+
+  /** Runs the program on arguments like those it was captured with. */
+  run (args) {
+    const given = new Arguments(args)
+    this._check(given)
+    const memory = given.memory()
+    const call = this._prepare(given, memory)
+    this._program.renew()
+    this._keep(memory)
+    this._program.runOn(call.bindings)
+    return call.result()
+  }
+
+  /** run in another thread. */
+  async runAsync (args) {
+    const given = new Arguments(args)
+    this._check(given)
+    const { tensors } = given
+    if (tensors.length > 0) await tensors[0].realizeAsync(...tensors.slice(1))
+    const memory = given.memory()
+    const call = this._prepare(given, memory)
+    await this._program.runOnAsync(call.bindings, () => {
+      this._program.renew()
+      this._keep(memory)
+    })
+    return call.result()
+  }
+
+  _prepare (given, memory) {
+    this._needsMemory(given.tensors)
+    const values = given.values()
+    if (values.length !== this._variables.length || values.some(([v], i) => !v.equals(this._variables[i]))) {
+      throw new JitError(`TinyJit: the variables of the arguments are [${values.map(([v]) => v)}], ` +
+        `expected [${this._variables}] as it was captured`)
+    }
+    return this._call(given, memory, values)
+  }
+
+  /** Lets lazy tensors keep the values that memory has before the program writes to it. */
+  _keep (memory) {
+    const targets = [...this._written, ...this._assigned.map((i) => memory[i])]
+    if (targets.length === 0) return
+    targets.forEach(cutHistory)
+    keepReaders(targets)
+  }
+
+  /** Throws if the arguments are not like those of the capture. */
+  _check (given) {
+    const difference = differenceOf(given.static, this._static)
+    if (difference !== null) throw new JitError(difference)
+    given.checkOnce()
+    given.tensors.forEach((tensor, i) => {
+      const kind = kindOf(tensor)
+      if (!sameKind(kind, this._kinds[i])) {
+        throw new JitError(`TinyJit: tensor ${i} of the arguments is ${kindText(kind)}, ` +
+          `expected ${kindText(this._kinds[i])} as it was captured`)
+      }
+    })
+  }
+
+  /** Throws if what is assigned is a view: the program writes to a copy of it. */
+  _needsMemory (tensors) {
+    for (const i of this._assigned) {
+      const { data, source } = tensors[i]._node
+      if (data === null || source.length > 0) throw new JitError(`TinyJit: the function assigns argument ${i}, which is a view`)
+    }
+  }
+
+  /** What a run is given, and what makes the result after it. */
+  _call (given, memory, values) {
+    const bindings = new Bindings(this._inputs.length + this._outputs.length, values.length)
+    this._inputs.forEach((buffer, i) => bindings.add(buffer, memory[i].data))
+    const arrays = this._program.room()
+    this._outputs.forEach((buffer, i) => bindings.add(buffer, arrays[i]))
+    for (const [variable, value] of values) bindings.bind(variable, value)
+    const result = () => {
+      const made = this._results.map(({ shape, dtype }, i) => wrap(leaf(arrays[i], dtype, bound(shape, bindings))))
+      return filled(this._form, given.tensors, made)
+    }
+    return { bindings, result }
+  }
+}
+
+/** A shape with the values that variables have in a call. */
+function bound (shape, bindings) {
+  return shape.map((n) => n instanceof SymInt ? ofHandle(lib.poly_size_bind(CTX, n._node.handle, ...bindings.variables)) : n)
+}
+
+/** A node like that of an argument, without a value. */
+function standIn (node) {
+  const handle = lib.poly_uop_retain(CTX, node.handle)
+  const other = new GraphNode(handle, [], null, node.tracked)
+  const { shape, dtype } = describe(node)
+  Object.assign(other, { shape, dtype, owner: node.owner, isInput: true, users: 1 })
+  return other
+}
+
+/**
+ * How a result is made in each call: { given } is an argument, { made } a value that is computed, whose node goes to values,
+ * { items, keys } a container and { constant } always the same tensor.
+ */
+function formOf (value, traced, at, values) {
+  if (value instanceof Base) {
+    if (at.has(value)) return { given: at.get(value) }
+    const node = traced.node(value)
+    if (traced.assigned.has(value) || (node.data !== null && !traced.leaves.has(node))) return { constant: value }
+    values.push(node)
+    return { made: values.length - 1 }
+  }
+  if (value == null) return { constant: value }
+  if (Array.isArray(value)) return { items: value.map((item) => formOf(item, traced, at, values)), keys: null }
+  if (isOptions(value)) return { items: Object.values(value).map((item) => formOf(item, traced, at, values)), keys: Object.keys(value) }
+  throw new JitError(`TinyJit: the function returns ${show(value)}, ` +
+    'expected tensors: other values would be frozen as they were captured')
+}
+
+/** A result of its form. */
+function filled (form, given, made) {
+  if ('made' in form) return made[form.made]
+  if ('given' in form) return given[form.given]
+  if ('constant' in form) return form.constant
+  const items = form.items.map((item) => filled(item, given, made))
+  return form.keys === null ? items : Object.fromEntries(form.keys.map((key, i) => [key, items[i]]))
+}
+
+module.exports = { TinyJit, CapturedJit, JitError }

@@ -1,0 +1,111 @@
+'use strict'
+/** The arguments of compiled functions: tensors, variables with values, and all the rest. */
+
+const { lib, fail } = require('./library.js')
+const { CTX, GraphNode, describe, compute } = require('./graph.js')
+const { Base } = require('./base.js')
+const { JitError } = require('./trace.js')
+const { SymInt } = require('./variable.js')
+const { isOptions, show } = require('./arguments.js')
+
+/** The arguments of a call. */
+class Arguments {
+  constructor (args) {
+    this.tensors = []
+    this._sizes = []
+    /** The arguments one after another, with kinds of containers, and places held by tensors and sizes. */
+    this.static = []
+    for (const value of args) this._find(value)
+  }
+
+  _find (value) {
+    if (value instanceof Base) {
+      this.tensors.push(value)
+      this.static.push({ kind: 'tensor' })
+    } else if (value instanceof SymInt) {
+      this._sizes.push(value)
+      this.static.push({ kind: 'size', value: value.unbound })
+    } else if (Array.isArray(value)) {
+      this.static.push({ kind: `array of ${value.length}` })
+      for (const item of value) this._find(item)
+    } else if (isOptions(value)) {
+      const keys = Object.keys(value).sort()
+      this.static.push({ kind: `object of ${JSON.stringify(keys)}` })
+      for (const key of keys) this._find(value[key])
+    } else {
+      this.static.push({ kind: 'other', value })
+    }
+  }
+
+  /** Throws if a tensor is there twice: the program could not tell which one it writes. */
+  checkOnce () {
+    if (new Set(this.tensors.map((tensor) => tensor._node)).size !== this.tensors.length) {
+      throw new JitError('TinyJit: one tensor is given more than once')
+    }
+  }
+
+  /** The tensors as memory of their own: what is none is computed or copied. */
+  memory () {
+    const todo = this.tensors.filter((tensor) => tensor._node.data === null)
+    if (todo.length > 0) todo[0].realize(...todo.slice(1))
+    const nodes = this.tensors.map((tensor) => tensor._node)
+    const views = nodes.flatMap((node, i) => node.data === null || node.source.length > 0 ? [i] : [])
+    if (views.length > 0) compute(views.map((i) => packed(nodes[i]))).forEach((copy, k) => { nodes[views[k]] = copy })
+    return nodes
+  }
+
+  /** The variables that take part in the arguments, with their values, in one order. */
+  values () {
+    const found = new Map()
+    const sizes = [...this._sizes, ...this.tensors.flatMap((tensor) => describe(tensor._node).shape)]
+    for (const size of sizes) {
+      if (!(size instanceof SymInt)) continue
+      for (const [variable, value] of size.variables) {
+        if (value === null) throw new JitError(`TinyJit: ${size} has no value: bind its variables`)
+        const known = found.get(variable.symbolicSize)
+        if (known !== undefined && known[1] !== value) throw new JitError(`TinyJit: ${variable} is both ${known[1]} and ${value}`)
+        found.set(variable.symbolicSize, [variable, value])
+      }
+    }
+    return [...found].sort(([a], [b]) => a - b).map(([, pair]) => pair)
+  }
+}
+
+/** A node whose elements lie one after the other, without history. */
+function packed (node) {
+  const handle = lib.poly_contiguous(CTX, node.handle)
+  if (handle === 0) fail()
+  return new GraphNode(handle, [node], null, false)
+}
+
+const same = (a, b) => a instanceof SymInt ? a.equals(b) : Object.is(a, b)
+
+/** Shape and type of a tensor, without the values of variables. */
+function kindOf (tensor) {
+  const { shape, dtype } = describe(tensor._node)
+  return { shape: shape.map((n) => n instanceof SymInt ? n.unbound : n), dtype }
+}
+
+/** Whether two tensors have one shape and type. */
+function sameKind (a, b) {
+  return a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => same(n, b.shape[i]))
+}
+
+/** Shape and type in words. */
+function kindText ({ shape, dtype }) {
+  return `${dtype.name} of shape [${shape}]`
+}
+
+/** How the arguments of a call, apart from tensors, differ from those of the capture; null if they do not. */
+function differenceOf (given, captured) {
+  if (given.length !== captured.length || given.some((item, i) => item.kind !== captured[i].kind)) {
+    return 'TinyJit: the arguments have another structure than those it was captured with'
+  }
+  const at = given.findIndex((item, i) => !same(item.value, captured[i].value))
+  if (at < 0) return null
+  const [is, was] = [given, captured].map((items) => items[at].value instanceof SymInt ? String(items[at].value) : show(items[at].value))
+  return `TinyJit: an argument is ${is}, but the function was captured with ${was}: ` +
+    'what changes from call to call must be a Tensor or a Variable'
+}
+
+module.exports = { Arguments, kindOf, sameKind, kindText, differenceOf }
