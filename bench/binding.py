@@ -5,6 +5,7 @@ Prints one JSON object: {work: microseconds}. Everything was compiled before it 
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 import time
@@ -12,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polygrad import Tensor
+from polygrad import Tensor, TinyJit
 from polygrad.nn import SGD, Linear, compile_step, get_parameters
 
 ROUNDS = 2000
@@ -48,6 +49,12 @@ def main() -> None:
         "(a + b).realize(), 10 elements": median_us(lambda: (a + b).realize()),
         "((a + b) * a).sum().item()": median_us(lambda: ((a + b) * a).sum().item()),
     }
+    add = TinyJit(lambda x, y: (x + y).realize())
+    for _ in range(3):
+        add(a, b)
+    turns = itertools.cycle([Tensor(numbers.copy()), Tensor(numbers.copy())])
+    results["the sum from TinyJit, of the same tensors"] = median_us(lambda: add(a, b))
+    results["the sum from TinyJit, of other tensors"] = median_us(lambda: add(next(turns), b))
     model = Model()
     optimizer = SGD(get_parameters(model), lr=0.01)
     x, y = Tensor(np.ones((4, 16), np.float32)), Tensor(np.ones((4, 4), np.float32))
@@ -60,6 +67,10 @@ def main() -> None:
         return loss
 
     results["training step of 16-16-4, built anew"] = median_us(lambda: train(x, y))
+    step = TinyJit(train)
+    for _ in range(3):
+        step(x, y)
+    results["the same from TinyJit"] = median_us(lambda: step(x, y))
     results["the same from compile_step"] = median_us(compile_step(train, x, y).run)
     print(json.dumps(results))
 

@@ -55,6 +55,11 @@ def lazy() -> list[Base]:
         return _sort()
 
 
+def none_is_lazy() -> bool:
+    """Tell whether all tensors are known to have values."""
+    return not (_recent or _lazy)
+
+
 def every() -> list[Base]:
     """Return all tensors."""
     with _lock:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import mmap
 from contextlib import suppress
 from ctypes import addressof, c_char
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 LARGE = 4 << 20
 _HUGE_PAGE = 2 << 20
@@ -70,9 +71,14 @@ def _take(size: int) -> mmap.mmap:
 
 def empty(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
     """Return a new array whose elements may be anything."""
+    return maker(shape, dtype)()
+
+
+def maker(shape: Sequence[int], dtype: Any) -> Callable[[], np.ndarray[Any, Any]]:
+    """Return what makes arrays like those of empty, again and again."""
     dtype = np.dtype(dtype)
     n = prod(shape) * dtype.itemsize
     if n < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty(shape, dtype)
+        return partial(np.empty, shape, dtype)
     size = -(-n // _HUGE_PAGE) * _HUGE_PAGE
-    return np.asarray(_Block(_take(size), shape, dtype))
+    return lambda: np.asarray(_Block(_take(size), shape, dtype))

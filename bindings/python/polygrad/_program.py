@@ -10,7 +10,7 @@ import numpy as np
 from polygrad import _random
 from polygrad._graph import CTX, Node, describe, handles, largest, pointer
 from polygrad._library import fail, lib
-from polygrad._memory import empty
+from polygrad._memory import maker
 from polygrad._trace import Trace
 
 if TYPE_CHECKING:
@@ -89,8 +89,9 @@ class Program:
         # The program works on the memory of these nodes.
         self._alive = (self.values, changes)
         self._seeds = seeds
-        self.shapes = [(largest(s), d.storage) for s, d in map(describe, self.values)]
+        self._rooms = [maker(largest(s), d.storage) for s, d in map(describe, self.values)]
         self.arrays = self.room()
+        self.nbytes = sum(array.nbytes for array in self.arrays)
         for array in self.arrays:
             array[...] = 0
         n = len(self.arrays)
@@ -113,7 +114,7 @@ class Program:
 
     def room(self) -> list[np.ndarray[Any, Any]]:
         """Return new arrays for the values."""
-        return [empty(shape, dtype) for shape, dtype in self.shapes]
+        return [make() for make in self._rooms]
 
     def renew(self) -> None:
         """Give the random tensors of the next run new seeds."""

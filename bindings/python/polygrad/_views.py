@@ -201,6 +201,8 @@ def overwrite(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
 
 def keep_readers(targets: Iterable[Node]) -> None:
     """Compute the lazy tensors that need memory which is about to be overwritten."""
+    if _live.none_is_lazy():
+        return
     readers = _readers(targets)
     if readers:
         _bind(readers, compute(list(readers)))

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from polygrad._graph import CTX, LateLeaf, Node, compute, describe, pointer
 from polygrad._library import fail, lib
@@ -17,11 +17,22 @@ from polygrad.tensor import Tensor
 from polygrad.variable import SymInt, of_handle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polygrad.dtype import DType
 
 __all__ = ["JitError", "TinyJit"]
 
 R = TypeVar("R")
+
+
+def _no_node() -> None:
+    """Return what no argument stands for, as a reference to a node that is gone does."""
+
+
+# Results of as many bytes are copied out of the program's own memory: a run that is told nothing
+# costs so much less.
+_COPIED = 16 << 10
 
 # Values that are compared; other arguments must stay the same objects.
 _PLAIN = (int, float, complex, str, bytes, type(None))
@@ -143,6 +154,12 @@ class CapturedJit:
 
         program = self._program
         self._memory = (ctypes.c_void_p * program.n_buffers)()
+        # The nodes whose memory is in _memory since a call that has checked them, and those that
+        # the program was compiled on.
+        self._seen: list[Any] = [_no_node] * len(tensors)
+        self._home = [ref(node) for node in memory]
+        self._at_home = False
+        self._plain = not kwargs and not self._variables and all(type(a) is Tensor for a in args)
         self._assigned = {i for i, node in enumerate(stand_ins) if node in traced.written}
         self._written = list(traced.written.difference(stand_ins))
         self._inputs = [program.index_of(node) for node in stand_ins]
@@ -153,7 +170,7 @@ class CapturedJit:
         self._shapes = [_Shape(*describe(node)) for node in self._values]
         self._needs_memory(tensors)
         #: The result of the call that captured.
-        self.first: Any = self._run(given, memory, {})
+        self.first: Any = self._run(tensors, memory, {})
 
     @property
     def n_kernels(self) -> int:
@@ -167,6 +184,8 @@ class CapturedJit:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program on arguments like those it was captured with."""
+        if self._plain and not kwargs and self._given(args):
+            return self._again(args)
         given = Arguments(args, kwargs)
         self._check(given)
         memory = given.memory()
@@ -176,7 +195,56 @@ class CapturedJit:
         self._program.renew()
         if self._written or self._assigned:
             keep_readers([*self._written, *(memory[i] for i in self._assigned)])
-        return self._run(given, memory, variables)
+        return self._run(given.tensors, memory, variables)
+
+    def _given(self, args: tuple[Any, ...]) -> bool:
+        """Take the memory of arguments that are tensors on memory of their own, as expected.
+
+        A node never changes: what was taken for a call before this one is right again. Whatever
+        there is to do or to refuse is left to Arguments.
+        """
+        seen, kinds = self._seen, self._kinds
+        if len(args) != len(kinds):
+            return False
+        new = False
+        for i, tensor in enumerate(args):
+            if type(tensor) is not Tensor:
+                return False
+            node = tensor._node
+            if seen[i]() is node:
+                continue
+            if node.data is None or node.source or node.known != kinds[i]:
+                return False
+            new = True
+        if new:
+            nodes = [tensor._node for tensor in args]
+            if len(set(nodes)) != len(nodes):
+                return False
+            self._take(nodes)
+        return True
+
+    def _take(self, nodes: list[Node]) -> None:
+        """Run on the memory of nodes from now on."""
+        memory, seen = self._memory, self._seen
+        for i, (index, node) in enumerate(zip(self._inputs, nodes)):
+            if seen[i]() is not node:
+                if index >= 0:
+                    array = node.data
+                    assert array is not None
+                    memory[index] = pointer(array)
+                seen[i] = ref(node)
+        self._at_home = all(node is home() for node, home in zip(nodes, self._home))
+
+    def _again(self, tensors: Sequence[Tensor]) -> Any:
+        """Run the program on the memory that was taken."""
+        program = self._program
+        program.renew()
+        if self._written or self._assigned:
+            keep_readers([*self._written, *(tensors[i]._node for i in self._assigned)])
+        if not self._at_home or program.nbytes > _COPIED:
+            return self._launch(tensors, 0)
+        program.run()
+        return self._results(tensors, [array.copy() for array in program.arrays], 0)
 
     def _check(self, given: Arguments) -> None:
         """Raise an error if the arguments are not like those of the capture."""
@@ -195,13 +263,10 @@ class CapturedJit:
             if tensors[i]._node.source:
                 raise JitError(f"TinyJit: the function assigns argument {i}, which is a view")
 
-    def _run(self, given: Arguments, inputs: list[Node], variables: dict[SymInt, int]) -> Any:
-        memory = self._memory
-        for index, node in zip(self._inputs, inputs):
-            if index >= 0:
-                array = node.data
-                assert array is not None
-                memory[index] = pointer(array)
+    def _run(
+        self, tensors: Sequence[Tensor], inputs: list[Node], variables: dict[SymInt, int]
+    ) -> Any:
+        self._take(inputs)
         count = 0
         if variables:
             if list(variables) != self._variables:
@@ -212,16 +277,25 @@ class CapturedJit:
             for binding, value in zip(self._bindings, variables.values()):
                 binding.value = value
             count = len(self._bindings)
+        return self._launch(tensors, count)
+
+    def _launch(self, tensors: Sequence[Tensor], count: int) -> Any:
+        """Run the program on what is in _memory and _bindings, into new memory."""
+        memory = self._memory
         arrays = self._program.room()
         for index, array in zip(self._outputs, arrays):
             if index >= 0:
                 memory[index] = pointer(array)
         self._program.run_on(memory, len(memory), self._bindings, count)
+        return self._results(tensors, arrays, count)
+
+    def _results(self, tensors: Sequence[Tensor], arrays: Sequence[Any], count: int) -> Any:
+        """Return what the function returns, on the arrays of its values."""
         made = [
             _tensor(array, shape, self._bindings, count)
             for array, shape in zip(arrays, self._shapes)
         ]
-        return _fill(self._form, given.tensors, made)
+        return _fill(self._form, tensors, made)
 
     def _result(self, value: Any, traced: Traced, at: dict[int, int]) -> Any:
         """Return how a result is made in each call; what has to be computed goes to _values."""
@@ -372,7 +446,7 @@ class _Shape:
         self.symbolic = any(isinstance(n, SymInt) for n in shape)
 
 
-def _fill(form: Any, given: list[Tensor], made: list[Tensor]) -> Any:
+def _fill(form: Any, given: Sequence[Tensor], made: list[Tensor]) -> Any:
     """Make a result of its form."""
     if type(form) is _Made:
         return made[form.index]

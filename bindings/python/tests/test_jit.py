@@ -335,3 +335,48 @@ def test_what_was_made_before_a_run_keeps_its_value():
     assert step(given).tolist() == [8.0]
     assert (of_state.tolist(), of_given.tolist()) == ([30.0], [5.5])
     assert (state.tolist(), given.tolist()) == ([8.0], [10.0])
+
+
+@pytest.mark.parametrize("n", [3, 20_000])  # results that are copied, and those that are not
+def test_tensors_of_the_capture_others_and_those_again(n):
+    def f(x, y):
+        return x * 2 + y, x - y
+
+    jitted = TinyJit(f)
+    x, y, z = (Tensor(np.full(n, i, np.float32)) for i in (1.0, 2.0, 5.0))
+    kept = []
+    for given in [(x, y)] * 4 + [(z, y), (x, y), (y, x), (x, z), (x, z), (x, y)]:
+        kept.append((jitted(*given), [t.numpy() for t in f(*given)]))
+    x.numpy()[:] = 7  # in place, seen by the next run
+    kept.append((jitted(x, y), [t.numpy() for t in f(x, y)]))
+    for made, expected in kept:
+        for a, b in zip(made, expected):
+            np.testing.assert_array_equal(a.numpy(), b)
+
+
+def test_every_call_is_checked_also_after_one_that_was_right():
+    @TinyJit
+    def f(x, y):
+        return x + y
+
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    for _ in range(4):
+        f(x, y)
+    wrong = [
+        (lambda: f(x, x), "more than once"),
+        (lambda: f(x), "another structure"),
+        (lambda: f(x, y, y), "more than once"),
+        (lambda: f(x, 1.0), "another structure"),
+        (lambda: f(x, y=y), "another structure"),
+        (lambda: f(x, Tensor([1.0])), "tensor 1 of the arguments is float32 of shape"),
+        (lambda: f(x, Tensor([1, 2])), "tensor 1 of the arguments is int32"),
+    ]
+    for call, message in wrong:
+        for _ in range(2):
+            with pytest.raises(JitError, match=message):
+                call()
+        assert f(x, y).tolist() == [4.0, 6.0]
+    y.assign(Tensor([5.0, 6.0]) * 2)
+    assert f(x, y).tolist() == [11.0, 14.0]
+    assert f(x, Tensor([[0.0, 1.0], [2.0, 3.0]])[1]).tolist() == [3.0, 5.0]
+    assert f(x, y * 2).tolist() == [21.0, 26.0]
