@@ -57,6 +57,7 @@ type File struct {
 	mu     sync.Mutex
 	memory [][]byte           // to be given back
 	copies map[*Tensor][]byte // of what does not lie as it is needed
+	spare  []byte             // memory for further copies
 }
 
 // maxReferences bounds how much longer than the file the JSON text of its Value may be.
@@ -104,7 +105,7 @@ func (f *File) Close() {
 	for _, m := range f.memory {
 		unmap(m)
 	}
-	f.memory, f.copies = nil, nil
+	f.memory, f.copies, f.spare = nil, nil, nil
 }
 
 // add makes a tensor the last one of the file.

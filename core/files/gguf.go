@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"polygrad/core/uop"
 )
@@ -38,9 +39,10 @@ const (
 
 // ggufReader walks over a file. The first error stays, and everything after it is 0.
 type ggufReader struct {
-	data []byte
-	pos  int
-	err  error
+	data   []byte
+	pos    int
+	values int // that lists have so far
+	err    error
 }
 
 func (r *ggufReader) bad(format string, a ...any) {
@@ -137,6 +139,11 @@ func (r *ggufReader) list(depth int) Value {
 	if depth > ggufNesting {
 		r.bad("lists stand more than %d deep in each other", ggufNesting)
 	}
+	if n > uint64(maxValues-r.values) {
+		r.bad("a list of %d values, expected at most %d in all lists", n, maxValues)
+	} else {
+		r.values += int(n)
+	}
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		l.Items = append(l.Items, r.value(kind, depth))
 	}
@@ -213,8 +220,8 @@ func (r *ggufReader) tensor() (ggufInfo, error) {
 	if t.from = r.uint(8); r.err != nil {
 		return t, r.err
 	}
-	if strings.ContainsRune(t.Name, 0) {
-		return t, fmt.Errorf("the name has a character 0")
+	if strings.ContainsRune(t.Name, 0) || !utf8.ValidString(t.Name) {
+		return t, fmt.Errorf("the name has a character 0, or is no UTF-8")
 	}
 	slices.Reverse(t.Shape) // the file has the axis first whose elements are neighbours
 	count, err := numel(t.Shape)

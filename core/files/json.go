@@ -28,9 +28,10 @@ func ParseJSON(text []byte) (Value, error) {
 
 // jsonScanner walks over a JSON text without building more than it is asked for.
 type jsonScanner struct {
-	text  []byte
-	pos   int
-	depth int
+	text   []byte
+	pos    int
+	depth  int
+	values int // that were built
 }
 
 func (s *jsonScanner) bad(format string, a ...any) error {
@@ -288,6 +289,9 @@ var words = []struct {
 
 // value reads a value of any kind.
 func (s *jsonScanner) value() (Value, error) {
+	if s.values++; s.values > maxValues {
+		return nil, s.bad("more than %d values", maxValues)
+	}
 	switch s.peek() {
 	case '{':
 		d := NewDict()

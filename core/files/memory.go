@@ -27,7 +27,7 @@ func (f *File) Memory(i int) ([]byte, error) {
 	if mem, ok := f.copies[t]; ok {
 		return mem, nil
 	}
-	mem, err := newMemory(int(t.Numel()) * t.DType.Itemsize())
+	mem, err := f.room(int(t.Numel()) * t.DType.Itemsize())
 	if err != nil {
 		return nil, fmt.Errorf("files.File.Memory: tensor %s: %w", quote(t.Name), err)
 	}
@@ -36,7 +36,25 @@ func (f *File) Memory(i int) ([]byte, error) {
 		f.copies = map[*Tensor][]byte{}
 	}
 	f.copies[t] = mem
-	f.memory = append(f.memory, mem)
+	return mem, nil
+}
+
+// room is memory for a copy. Small ones share a mapping: the system gives no less than a page, and not many of them.
+func (f *File) room(n int) ([]byte, error) {
+	const block, align = 1 << 20, 64
+	if n > len(f.spare) {
+		mem, err := newMemory(max(n, block))
+		if err != nil {
+			return nil, err
+		}
+		f.memory = append(f.memory, mem)
+		if n > block/2 {
+			return mem[:n:n], nil
+		}
+		f.spare = mem
+	}
+	mem := f.spare[:n:n]
+	f.spare = f.spare[min((n+align-1)/align*align, len(f.spare)):]
 	return mem, nil
 }
 

@@ -52,10 +52,10 @@ func (p *pickle) load() (Value, error) {
 	p.stack, p.marks, p.memo = nil, nil, map[uint64]Value{}
 	p.work = 1024 + 2*min(len(p.data), maxPickle)
 	start := p.pos
-	for {
+	for steps := 0; ; steps++ {
 		at := p.pos
-		if at-start > maxPickle {
-			return nil, fmt.Errorf("the pickle has more than %d bytes", maxPickle)
+		if at-start > maxPickle || steps > maxValues {
+			return nil, fmt.Errorf("the pickle has more than %d bytes or %d operations", maxPickle, maxValues)
 		}
 		op, err := p.byte()
 		if err == nil {
@@ -405,6 +405,9 @@ func fill(d *Dict, items []Value) error {
 	for i := 0; i < len(items); i += 2 {
 		switch items[i].(type) {
 		case nil, bool, int64, float64, string:
+			if items[i] != items[i] { // it would be found by no one
+				return errors.New("the key of a map is NaN, expected a number or a string")
+			}
 			d.Set(items[i], items[i+1])
 		default:
 			return fmt.Errorf("the key of a map is %s, expected a number or a string", kindOf(items[i]))

@@ -129,10 +129,13 @@ func sampleLegacy() []byte {
 	return append(append([]byte(out), raw[uint64](6)...), sixFloats...)
 }
 
-func sampleTar() []byte {
+func sampleTar() []byte { return tarred("](K\x06K\x05K\x01K\x02ta") }
+
+// tarred is a file whose storages have parts.
+func tarred(parts string) []byte {
 	one := pickled("K\x01")
 	storages := one + pickled("(K\x05", pickleText("cpu"), "ctorch\nFloatStorage\nt") + string(raw[uint64](6)) + string(sixFloats) +
-		pickled("](K\x06K\x05K\x01K\x02ta")
+		pickled(parts)
 	tensors := one + pickled("(K\x09K\x05ctorch\nFloatTensor\nt") + string(raw[uint32](2, 0)) + string(raw[int64](2, 3, 3, 1, 0))
 	value := pickled("}(", pickleText("w"), "K\x09Q", pickleText("p"), "ctorch.nn.parameter\nParameter\n)\x81(K\x09Q\x88tbu")
 	var b bytes.Buffer

@@ -35,21 +35,22 @@ func numel(shape []int64) (int64, error) {
 	if len(shape) > maxDims {
 		return 0, fmt.Errorf("%d dimensions, expected at most %d", len(shape), maxDims)
 	}
+	// An axis of size 0 does not make room for others of any size: the products that strides are would overflow.
 	n, zero := int64(1), false
 	for _, d := range shape {
-		if d < 0 {
+		switch {
+		case d < 0:
 			return 0, fmt.Errorf("shape %v has a negative size", shape)
+		case d == 0:
+			zero = true
+		case n > maxElements/d:
+			return 0, fmt.Errorf("shape %v has too many elements", shape)
+		default:
+			n *= d
 		}
-		zero = zero || d == 0
 	}
 	if zero {
 		return 0, nil
-	}
-	for _, d := range shape {
-		if n > maxElements/d {
-			return 0, fmt.Errorf("shape %v has too many elements", shape)
-		}
-		n *= d
 	}
 	return n, nil
 }

@@ -30,8 +30,11 @@ type torchReader struct {
 	data     []byte
 	storages map[string]*torchStorage
 	order    []*torchStorage
-	// copied counts the bytes of tensors that are longer than the storage they repeat.
+	// copied counts the bytes of tensors that do not lie row by row: whoever uses them copies them.
 	copied int64
+	// called counts how many tensors have had a name, named the bytes of all names.
+	called map[string]int
+	named  int64
 	seen   map[any]Value
 }
 
@@ -60,7 +63,7 @@ func isTar(data []byte) bool {
 // parseTorch reads what torch.save wrote: since 1.6 a zip archive, before that pickles and storages one behind the
 // other, and in the beginning a tar archive.
 func (f *File) parseTorch(data []byte) error {
-	r := &torchReader{f: f, data: data, storages: map[string]*torchStorage{}, seen: map[any]Value{}}
+	r := &torchReader{f: f, data: data, storages: map[string]*torchStorage{}, called: map[string]int{}, seen: map[any]Value{}}
 	var v Value
 	var err error
 	switch {
@@ -206,18 +209,19 @@ func (r *torchReader) finish(t *torchTensor) error {
 		x.Data, x.Strides = []byte{}, nil
 		return nil
 	}
-	if n > have {
-		// One that repeats its elements: it can be many times as large as the file.
-		const least = 16 << 20
-		if n > (least+r.f.Size)/size || r.copied+n*size > least+r.f.Size {
-			return fmt.Errorf("shape %v repeats the %d elements of storage %s: it would take more memory than the file", x.Shape, have, quote(t.storage.key))
-		}
-		r.copied += n * size
-	}
 	x.Data = data[t.offset*size : (last+1)*size : (last+1)*size]
 	if contiguous(x.Shape, x.Strides) {
 		x.Strides = nil
+		return nil
 	}
+	// A few bytes of a file can make a tensor that repeats elements of a storage, or one more that sees all of it in
+	// another order.
+	const least, times = 16 << 20, 4
+	most := least + times*r.f.Size
+	if n > (most-r.copied)/size {
+		return fmt.Errorf("shape %v with strides %v: it and the tensors before it that do not lie row by row would take more than %d bytes of memory", x.Shape, x.Strides, most)
+	}
+	r.copied += n * size
 	return nil
 }
 
@@ -241,7 +245,10 @@ func (r *torchReader) clean(v Value, names []string) (Value, error) {
 	switch v := v.(type) {
 	case *torchTensor:
 		if !v.done {
-			v.tensor.Name = r.name(names)
+			var err error
+			if v.tensor.Name, err = r.name(names); err != nil {
+				return nil, err
+			}
 			if err := r.finish(v); err != nil {
 				return nil, fmt.Errorf("tensor %s: %w", quote(v.tensor.Name), err)
 			}
@@ -256,9 +263,9 @@ func (r *torchReader) clean(v Value, names []string) (Value, error) {
 		if t, ok := v.value.(*torchTensor); ok {
 			return r.clean(t, names)
 		}
-		return nil, fmt.Errorf("%s is an object of Python, expected numbers, texts, containers and tensors", quote(r.name(names)))
+		return nil, fmt.Errorf("%s is an object of Python, expected numbers, texts, containers and tensors", quote(strings.Join(names, ".")))
 	case *global, *storageType, *torchStorage:
-		return nil, fmt.Errorf("%s is a class, a function or a storage, expected numbers, texts, containers and tensors", quote(r.name(names)))
+		return nil, fmt.Errorf("%s is a class, a function or a storage, expected numbers, texts, containers and tensors", quote(strings.Join(names, ".")))
 	case *List:
 		if r.seen[v] != nil {
 			return v, nil
@@ -288,13 +295,22 @@ func (r *torchReader) clean(v Value, names []string) (Value, error) {
 }
 
 // name is a name that no tensor has yet, made of the keys that lead to one.
-func (r *torchReader) name(names []string) string {
+func (r *torchReader) name(names []string) (string, error) {
+	// A long key that many containers share is long in each name.
+	const least, times = 1 << 20, 4
+	for _, n := range names {
+		r.named += int64(len(n)) + 1
+	}
+	if r.named > least+times*r.f.Size {
+		return "", fmt.Errorf("the names of the tensors, made of the keys that lead to them, have more than %d bytes", least+times*r.f.Size)
+	}
 	name := strings.ReplaceAll(strings.Join(names, "."), "\x00", "\ufffd")
 	unique := name
-	for i := 2; r.f.Find(unique) != nil; i++ {
-		unique = fmt.Sprintf("%s (%d)", name, i)
+	for r.f.Find(unique) != nil {
+		r.called[name]++
+		unique = fmt.Sprintf("%s (%d)", name, r.called[name]+1)
 	}
-	return unique
+	return unique, nil
 }
 
 // legacy reads pickles one behind the other: a magic number, a version, what machine it was, the value, the keys of the
@@ -600,9 +616,14 @@ func (r *torchReader) tarParts(p *pickle) error {
 		if root == nil || !okFrom || !okN || from < 0 || n < 0 || from > root.size/root.itemsize() || n > root.size/root.itemsize()-from {
 			return fmt.Errorf("a part of storage %s: elements %v to %v", quote(fmt.Sprint(part.Items[1])), part.Items[2], part.Items[3])
 		}
+		// Its bytes are looked up at once: a chain of parts of parts can be as long as the file.
+		data, err := root.bytes()
+		if err != nil {
+			return err
+		}
 		size := root.itemsize()
 		key := fmt.Sprint(part.Items[0])
-		r.storages[key] = &torchStorage{key: key, dtype: root.dtype, size: n * size, root: root, from: from * size}
+		r.storages[key] = &torchStorage{key: key, dtype: root.dtype, size: n * size, data: data[from*size : (from+n)*size], found: true}
 	}
 	return nil
 }

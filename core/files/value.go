@@ -9,6 +9,10 @@ import (
 // *List, *Dict or *Tensor.
 type Value any
 
+// maxValues bounds what one file says besides numbers of tensors: a value takes up to a hundred bytes of memory, in a file
+// as little as one. Vocabularies of a million tokens and checkpoints of a million parts stay far below.
+const maxValues = 1 << 23
+
 // List is a list, or a tuple, which Python tells apart.
 type List struct {
 	Items []Value
