@@ -309,6 +309,8 @@ def computed(
     for node, array, handle in zip(nodes, arrays, out):
         leaf = Node(handle, (), array)
         leaf.known = node.known
+        for recorder in leaf_recorders:
+            recorder.add(leaf)
         node.memory = weakref.ref(leaf)
         if node.tracked and dtypes.is_float(describe(node)[1]):
             leaf.origin = node

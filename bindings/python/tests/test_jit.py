@@ -290,7 +290,9 @@ def test_tensors_made_in_the_function_are_made_in_each_call():
         rows = Tensor.zeros(2, 2).contiguous()
         rows[0] = total
         rows[:, 1] += 1
-        return total, rows, Tensor([5.0])
+        half = Tensor([0.0], dtype=dtypes.bfloat16)
+        half += 1
+        return total, rows, Tensor([5.0]), half
 
     jit = TinyJit(f)
     for i in range(4):
