@@ -38,8 +38,17 @@ export type Slice =
   | readonly [start?: Size | null, stop?: Size | null, step?: number | null]
   | { start?: Size | null, stop?: Size | null, step?: number | null }
 
-/** One item of an index: an integer, a slice, a new axis, all other axes, or a tensor of positions. */
-export type IndexItem = number | bigint | SymInt | Slice | null | '...' | Tensor
+/** Booleans in nested lists. */
+export type BooleanList = ReadonlyArray<boolean | BooleanList>
+
+/** Integers in nested lists of two levels or more: a single level is a slice. */
+export type PositionList = ReadonlyArray<readonly number[] | PositionList>
+
+/**
+ * One item of an index: an integer, a slice, a new axis, all other axes ('...'), positions (a tensor, a typed array or
+ * nested lists), or a mask (a tensor or a list of booleans). Other texts are slices: 'start:stop:step'.
+ */
+export type IndexItem = number | bigint | SymInt | Slice | null | '...' | (string & {}) | Tensor | TypedArray | BooleanList | PositionList
 
 /** What becomes of the losses of the elements. */
 export type LossReduction = 'mean' | 'sum' | 'none'
@@ -51,7 +60,7 @@ export interface CreationOptions {
   /** Where the tensor lives: 'cpu'. */
   device?: string | null
   /** Whether backward gives the tensor a gradient. */
-  requiresGrad?: boolean
+  requiresGrad?: boolean | null
 }
 
 /** Options of new Tensor. */
@@ -294,8 +303,11 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   readonly T: Tensor
   /** Whether dispose was called. */
   readonly isDisposed: boolean
-  /** Whether backward gives this tensor, or one that it was computed from, a gradient. */
-  requiresGrad: boolean
+  /**
+   * Whether backward gives this tensor, or one that it was computed from, a gradient. null means that nobody has
+   * said: an optimizer makes it true, and leaves alone what is false.
+   */
+  requiresGrad: boolean | null
   /** The gradient, after backward. */
   grad: Tensor | null
 
@@ -349,7 +361,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   /** The tensor without its history: no gradient flows through it. */
   detach(): Tensor
-  /** A copy with memory of its own, which requires a gradient if this tensor does. */
+  /** A copy with memory of its own, which requires a gradient if this tensor does; a gradient that is there is copied too. */
   clone(): Tensor
   /** The tensor on a device. */
   to(device: string): this
@@ -382,7 +394,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   assign(x: TensorData): this
   /** assign computed in another thread. */
   assignAsync(x: TensorData): Promise<this>
-  /** Lets the tensor stand for what x stands for. */
+  /** Lets the tensor stand for what x stands for; whether it requires a gradient stays. */
   replace(x: Tensor): this
   /** Changes the elements that getitem(...items) takes. */
   setitem(items: IndexItem | readonly IndexItem[], value: Operand): this
@@ -390,7 +402,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   // Gradients
 
   /** Sets requiresGrad and returns the tensor. */
-  requiresGrad_(wanted?: boolean): this
+  requiresGrad_(wanted?: boolean | null): this
   /**
    * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
    * tensor that is not a scalar needs the gradient of whatever follows it, of its own shape.
@@ -874,7 +886,11 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   // Selecting, placing and ordering
 
-  /** Elements chosen by integers, slices, null (a new axis), '...' and tensors of integers. */
+  /**
+   * Elements chosen by one item for each axis: integers, slices, null (a new axis), '...' (all other axes), positions
+   * and masks. A mask has the shape of the axes that it stands for, which become one; it is computed, since the graph
+   * must know how many elements it selects. Without positions and masks the result is a view.
+   */
   getitem(...indices: IndexItem[]): Tensor
   /** Elements chosen along an axis by a tensor of positions with as many axes as this one. */
   gather(dim: number, index: Tensor): Tensor
@@ -1300,6 +1316,8 @@ export class TransformerBlock implements Layer {
 export abstract class Optimizer {
   /** The parameters, each once. */
   readonly params: Tensor[]
+  /** What no step changes: tensors whose requiresGrad is false, and integers. */
+  readonly buffers: Tensor[]
   /** The learning rate. Programs of compileStep read it: another one compiles nothing. */
   lr: number
   /** Forgets the gradients of all parameters. */
@@ -1316,6 +1334,8 @@ export class OptimizerGroup {
   readonly optimizers: Optimizer[]
   /** The parameters of all optimizers. */
   readonly params: Tensor[]
+  /** What the optimizers were given and do not change. */
+  readonly buffers: Tensor[]
   /** Forgets the gradients of all parameters. */
   zeroGrad(): void
   /** Changes each parameter that has a gradient. */
@@ -1553,7 +1573,10 @@ export function clipGradValue(parameters: Tensor | Iterable<Tensor>, clipValue: 
 /** The tensors in an object, its properties, lists and maps, by dotted name. */
 export function getStateDict(object: unknown, prefix?: string): Record<string, Tensor>
 
-/** The tensors in an object that require a gradient, each once. */
+/**
+ * The tensors in an object that an optimizer may change, each once: those of floating types whose requiresGrad is
+ * true, or null, which an optimizer makes true.
+ */
 export function getParameters(object: unknown): Tensor[]
 
 /**

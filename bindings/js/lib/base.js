@@ -79,12 +79,20 @@ function wrap (node) {
   return new registered.Tensor(node)
 }
 
+/** Whether a gradient may be asked for through what is made of nodes; null if nobody has said of one of them. */
+function trackedBy (source) {
+  let tracked = source.length === 0 ? null : false
+  for (let i = 0; i < source.length; i++) {
+    if (source[i].tracked) return true
+    if (source[i].tracked === null) tracked = null
+  }
+  return tracked
+}
+
 /** Makes a tensor of what the library returned for some nodes; NULL throws its error. */
 function made (handle, source) {
   if (handle === 0) fail()
-  let tracked = false
-  for (let i = 0; i < source.length; i++) if (source[i].tracked) tracked = true
-  return wrap(new GraphNode(handle, source, null, tracked))
+  return wrap(new GraphNode(handle, source, null, trackedBy(source)))
 }
 
 /** Makes a tensor of what the library returned that may be a view of a node. */
@@ -230,6 +238,6 @@ function setGradient (tensor, grad) {
 }
 
 module.exports = {
-  Base, registered, wrap, made, view, several, nodeOf, optional,
+  Base, registered, wrap, trackedBy, made, view, several, nodeOf, optional,
   handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo, setGradient
 }

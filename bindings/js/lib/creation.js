@@ -12,11 +12,11 @@ const { Device } = require('./device.js')
 const { manualSeed, nextSeed } = require('./random.js')
 
 /** The options of every tensor that is made: its type, where it lives, whether it wants a gradient. */
-const OPTIONS = { dtype: null, device: null, requiresGrad: false }
+const OPTIONS = { dtype: null, device: null, requiresGrad: null }
 
 function finish (tensor, { device, requiresGrad }) {
   if (device !== null) Device.require(device)
-  if (requiresGrad) tensor.requiresGrad = true
+  if (requiresGrad !== null) tensor.requiresGrad = requiresGrad
   return tensor
 }
 

@@ -37,7 +37,7 @@ function reshaped (shape, own, n) {
 function cast (node, type) {
   const handle = lib.poly_cast_by_id(CTX, node.handle, type.id)
   if (handle === 0) fail()
-  return compute([new GraphNode(handle, [node], null, false)])[0]
+  return compute([new GraphNode(handle, [node], null, null)])[0]
 }
 
 function flatten (item, sizes, depth, flat) {

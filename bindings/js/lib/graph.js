@@ -76,7 +76,7 @@ class GraphNode {
    * @param {number} handle the library's handle, given back when the node is disposed or collected
    * @param {GraphNode[]} source the nodes whose memory the value is computed from
    * @param {object|null} data the value as a typed array, of a node that has been computed or is a leaf
-   * @param {boolean} tracked whether a gradient may be asked for through this node
+   * @param {boolean|null} tracked whether a gradient may be asked for through this node; null if nobody has said
    */
   constructor (handle, source, data, tracked) {
     this.handle = handle
@@ -157,7 +157,7 @@ function recordLeaves (set) {
 function leaf (array, dtype, shape) {
   const handle = poly_buffer_host(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, array, array.byteLength)
   if (handle === 0) fail()
-  const node = new GraphNode(handle, [], array, false)
+  const node = new GraphNode(handle, [], array, null)
   node.shape = shape
   node.dtype = dtype
   if (madeLeaves !== null) madeLeaves.add(node)
@@ -251,7 +251,7 @@ class Computation {
 
   done () {
     return this.nodes.map((node, i) => {
-      const computed = new GraphNode(get(this.leaves, i), [], this.arrays[i], false)
+      const computed = new GraphNode(get(this.leaves, i), [], this.arrays[i], node.tracked === false ? false : null)
       computed.shape = node.shape
       computed.dtype = node.dtype
       if (madeLeaves !== null) madeLeaves.add(computed)

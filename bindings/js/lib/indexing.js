@@ -2,13 +2,16 @@
 /** Tensor methods that select, place and order elements. */
 
 const { lib, constants: c, PolygradError } = require('./library.js')
-const { CTX } = require('./graph.js')
-const { Base, made, view, several, nodeOf, operand } = require('./base.js')
+const { CTX, describe } = require('./graph.js')
+const { Base, registered, made, view, several, nodeOf, operand } = require('./base.js')
 const { Movement } = require('./movement.js')
 const { SymInt } = require('./variable.js')
+const { types } = require('./dtype.js')
 const { MAX_DIMS, named, integer, small, put, isOptions, show } = require('./arguments.js')
 
 const NONE = -(1n << 63n) // POLY_INDEX_NONE
+const ALL = []
+const EXPECTED = "expected integers, [start, stop, step], 'start:stop:step', null, '...', tensors and masks"
 const LARGEST = 2 ** 53 - 1
 const SMALLEST = -(2 ** 46) // what is far below stands for symbolic sizes
 const REDUCTIONS = {
@@ -27,6 +30,61 @@ const tensors = new Int32Array(2 * 2 * MAX_DIMS)
 function bound (value, what) {
   if (value instanceof SymInt) return value.symbolicSize
   return value == null ? NONE : Math.max(SMALLEST, Math.min(Number(integer(value, what)), LARGEST))
+}
+
+const isTyped = (item) => ArrayBuffer.isView(item) && !(item instanceof DataView)
+
+/** A list of positions or booleans: what is no slice [start, stop, step]. */
+function isList (item) {
+  return isTyped(item) || (Array.isArray(item) && item.some((part) => typeof part === 'boolean' || Array.isArray(part)))
+}
+
+/** The slice that a text start:stop:step stands for. */
+function sliceOf (text, what) {
+  const found = /^\s*([-+]?\d+)?\s*:\s*([-+]?\d+)?\s*(?::\s*([-+]?\d+)?\s*)?$/.exec(text)
+  if (found === null) throw new TypeError(`${what}: ${show(text)}, ${EXPECTED}`)
+  return found.slice(1, 4).map((number) => number === undefined ? null : Number(number))
+}
+
+/** An index expression as integers, slices, null, '...' and tensors of positions; masks stand for where they hold. */
+function plain (given, of, what) {
+  const some = given.map((item) => {
+    if (typeof item === 'string' && item !== '...') return sliceOf(item, what)
+    if (!isList(item)) return item
+    if (isTyped(item)) return registered.Tensor.from(item)
+    const found = new Set(item.flat(Infinity).map((part) => typeof part))
+    if (found.size > 1) throw new TypeError(`${what}: ${show(item)}, expected integers or booleans alone`)
+    return registered.Tensor.from(item, { dtype: found.has('boolean') ? 'bool' : 'int32' })
+  })
+  const { shape } = describe(of._node)
+  return some.flatMap((item, i) => isMask(item) ? places(item, axisOf(some, i, shape.length), shape, what) : [item])
+}
+
+function isMask (item) {
+  return item instanceof Base && describe(item._node).dtype === types.bool
+}
+
+/** How many axes an item of an index stands for; those of '...' are left over. */
+function axes (item) {
+  if (item === null || item === '...') return 0
+  return isMask(item) ? describe(item._node).shape.length : 1
+}
+
+/** The axis that item i of an index begins at. */
+function axisOf (given, i, ndim) {
+  const sum = (part) => part.reduce((n, item) => n + axes(item), 0)
+  return given.slice(0, i).includes('...') ? ndim - sum(given.slice(i)) : sum(given.slice(0, i))
+}
+
+/** The positions where a mask holds, a vector for each of its axes; how many there are is computed. */
+function places (mask, axis, shape, what) {
+  const own = describe(mask._node).shape
+  if (own.length === 0 || own.some((n, k) => n !== shape[axis + k])) {
+    const axesText = own.length > 1 ? `axes ${axis} to ${axis + own.length - 1}` : `axis ${axis}`
+    throw new RangeError(`${what}: a mask of shape [${own}], expected that of ${axesText} of a tensor of shape [${shape}]`)
+  }
+  const found = mask.nonzero()
+  return own.map((_, k) => found.getitem(ALL, k))
 }
 
 /** Writes the items of an index expression into the arrays for C; returns the nodes of its tensors. */
@@ -53,7 +111,7 @@ function items (given, what) {
       put(tensors, i, item._node.handle)
       nodes.push(item._node)
     } else {
-      throw new TypeError(`${what}: ${show(item)}, expected integers, [start, stop, step], null, '...' and tensors`)
+      throw new TypeError(`${what}: ${show(item)}, ${EXPECTED}`)
     }
   })
   return nodes
@@ -62,12 +120,21 @@ function items (given, what) {
 /** Selecting, placing and ordering. */
 class Indexing extends Movement {
   /**
-   * Elements chosen by integers, slices [start, stop, step] (null for what is left out), null (a new
-   * axis), '...' and tensors of integers, one for each axis.
+   * Elements chosen by one item for each axis: integers; slices [start, stop, step] (null for what is left out)
+   * or 'start:stop:step'; null (a new axis); '...' (all other axes); tensors or typed arrays of positions. A mask,
+   * a tensor or list of booleans, has the shape of the axes that it stands for, which become one; it is computed,
+   * since the graph must know how many elements it selects. Without tensors and masks the result is a view.
+   *
+   * @example
+   * const t = new Tensor([[1, 2, 3], [4, 5, 6]])
+   * t.getitem(1, '::-1').tolist() // [6, 5, 4]
+   * t.getitem([], Int32Array.of(2, 0)).tolist() // [[3, 1], [6, 4]]
+   * t.getitem(t.gt(2)).tolist() // [3, 4, 5, 6]
    */
   getitem (...indices) {
-    const nodes = items(indices, 'getitem')
-    const handle = lib.poly_index(CTX, this._node.handle, kinds, numbers, tensors, indices.length)
+    const given = plain(indices, this, 'getitem')
+    const nodes = items(given, 'getitem')
+    const handle = lib.poly_index(CTX, this._node.handle, kinds, numbers, tensors, given.length)
     return nodes.length === 0 ? view(handle, this._node) : made(handle, [this._node, ...nodes])
   }
 
@@ -167,11 +234,16 @@ class Indexing extends Movement {
     return several(status, out, 2, [this._node])
   }
 
-  /** The tensor with value at the places that getitem(...indices) would take. */
-  _withItems (indices, value) {
+  /** An index expression with tensors of positions for lists and masks. */
+  _items (indices) {
+    return plain(indices, this, 'setitem')
+  }
+
+  /** The tensor with value at the places that getitem would take; the items are those of _items. */
+  _withItems (given, value) {
     const to = operand(value, this, 'setitem: value')
-    const nodes = items(indices, 'setitem')
-    return made(lib.poly_setitem(CTX, this._node.handle, kinds, numbers, tensors, indices.length, to.handle), [this._node, to, ...nodes])
+    const nodes = items(given, 'setitem')
+    return made(lib.poly_setitem(CTX, this._node.handle, kinds, numbers, tensors, given.length, to.handle), [this._node, to, ...nodes])
   }
 }
 

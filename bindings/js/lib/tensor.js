@@ -15,7 +15,7 @@ const autograd = require('./autograd.js')
 const trace = require('./trace.js')
 const views = require('./views.js')
 
-const OPTIONS = { dtype: null, device: null, requiresGrad: false, shape: null }
+const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
 
 /**
  * An array that is computed when its value is needed.
@@ -37,7 +37,7 @@ class Tensor extends Creation {
     const { dtype, device, requiresGrad, shape } = named('Tensor', options === undefined ? [] : [options], OPTIONS)
     if (device !== null) Device.require(device)
     super(nodeFrom(data, typeOf(dtype), shape === null ? null : list(shape), requiresGrad))
-    if (requiresGrad) this.requiresGrad = true
+    if (requiresGrad === true || (requiresGrad !== null && this._node.tracked !== false)) this.requiresGrad = requiresGrad
   }
 
   /** A tensor of numbers: the same as new Tensor(data, options). */
@@ -197,12 +197,13 @@ class Tensor extends Creation {
     return tensor
   }
 
-  /** A copy with memory of its own, which requires a gradient if this tensor does. */
+  /** A copy with memory of its own, which requires a gradient if this tensor does; a gradient that is there is copied too. */
   clone () {
     const node = this._node
     if (node.data === null || node.origin !== null || trace.tracing()) return this.contiguous()
     const copy = wrap(leaf(node.data.slice(), describe(node).dtype, node.shape))
-    if (node.tracked) copy.requiresGrad = true
+    copy.requiresGrad = node.tracked
+    if (this.grad !== null) copy.grad = this.grad.clone()
     return copy
   }
 
@@ -276,9 +277,13 @@ class Tensor extends Creation {
     return this
   }
 
-  /** Lets the tensor stand for what x stands for. */
+  /** Lets the tensor stand for what x stands for; whether it requires a gradient stays. */
   replace (x) {
-    this._bind(nodeOf(x, 'replace: x'))
+    const { owner } = this._node
+    const node = nodeOf(x, 'replace: x')
+    if (trace.tracing()) trace.change(this, node)
+    else this._bind(node)
+    if (owner === this && !node.tracked) this.requiresGrad = true
     return this
   }
 
@@ -288,7 +293,10 @@ class Tensor extends Creation {
     if (value instanceof Tensor && value.dtype !== this.dtype) {
       throw new PolygradError(`setitem: value: ${value.dtype}, expected ${this.dtype} as the tensor has`)
     }
-    const given = list(items)
+    const given = this._items(Array.isArray(items) ? items : [items])
+    if (this._node.tracked && views.root(this._node).owner !== null) {
+      throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
+    }
     if (trace.tracing() || this._node.tracked || (value instanceof Tensor && value._node.tracked)) {
       // Gradients and compiled steps see the change.
       views.put(this, this._withItems(given, value)._node)
@@ -302,18 +310,25 @@ class Tensor extends Creation {
 
   // Gradients
 
-  /** Whether backward gives this tensor, or one that it was computed from, a gradient. */
+  /**
+   * Whether backward gives this tensor, or one that it was computed from, a gradient. null means that nobody has
+   * said: an optimizer makes it true, and leaves alone what is false.
+   */
   get requiresGrad () {
     return this._node.tracked
   }
 
   set requiresGrad (wanted) {
     let node = this._node
+    wanted ??= null
+    if (typeof wanted !== 'boolean' && wanted !== null) {
+      throw new TypeError(`requiresGrad: ${show(wanted)}, expected true, false or null`)
+    }
     if (!wanted) {
       const from = autograd.lazy(node)
       for (const n of [node, from]) {
         n.owner = null
-        n.tracked = n.source.some((s) => s.tracked)
+        n.tracked = Boolean(n.tracked && n.source.some((s) => s.tracked)) || wanted
       }
       node.tracked = from.tracked
       return
@@ -361,7 +376,7 @@ class Tensor extends Creation {
   gradient (...args) {
     const targets = args.filter((t) => t instanceof Tensor)
     const { gradient } = named('gradient', args.filter((t) => !(t instanceof Tensor)), { gradient: null })
-    const seed = gradient === null ? null : nodeOf(gradient, 'gradient: gradient')
+    const seed = seedOf(this, gradient, 'gradient: gradient')
     const found = autograd.differentiate(this._node, seed, targets.map((t) => t._node), true)
     return targets.map((t, i) => found[i] === null ? t.zerosLike() : wrap(found[i]))
   }
@@ -398,7 +413,9 @@ function nodeFrom (data, dtype, shape, requiresGrad) {
   if (tensor === null) return leafOf(data, dtype, shape)
   if (dtype !== null) tensor = tensor.cast(dtype.name)
   if (shape !== null) tensor = tensor.reshape(shape)
-  return requiresGrad ? tensor.clone()._node : tensor._node
+  if (requiresGrad) tensor = tensor.clone()
+  else if (requiresGrad === false) tensor = tensor.detach()
+  return tensor._node
 }
 
 function hasTensors (data) {
@@ -457,6 +474,14 @@ function settleWith (todo, computed) {
   }
 }
 
+/** The node of a gradient, in the shape of the tensor if both have one element. */
+function seedOf (tensor, gradient, what) {
+  if (gradient === null) return null
+  const node = nodeOf(gradient, what)
+  const single = tensor.numel() === 1 && gradient.numel() === 1
+  return single && gradient.ndim !== tensor.ndim ? gradient.reshape(tensor.shape)._node : node
+}
+
 function gradientsOf (tensor, args) {
   const { gradient } = named('backward', args.map((t) => t instanceof Tensor ? { gradient: t } : t), { gradient: null })
   if (gradient === null && tensor.numel() !== 1) {
@@ -464,21 +489,21 @@ function gradientsOf (tensor, args) {
   }
   const targets = autograd.owners(tensor._node)
   if (targets.length === 0) throw new PolygradError('backward: no tensor that this one depends on requires a gradient')
-  const seed = gradient === null ? null : nodeOf(gradient, 'backward: gradient')
+  const seed = seedOf(tensor, gradient, 'backward: gradient')
   const found = []
   autograd.differentiate(tensor._node, seed, targets, false).forEach((grad, i) => {
     const { owner } = targets[i]
     if (owner === null || grad === null) return
-    let total = wrap(grad)
-    if (owner.grad !== null) total = owner.grad.add(total)
-    found.push([owner, total])
+    const total = wrap(grad)
+    found.push([owner, owner.grad === null ? total : owner.grad.add(total)])
   })
   return found
 }
 
 function finishBackward (tensor, found) {
   for (const [owner, grad] of found) {
-    setGradient(owner, grad)
+    if (owner.grad === null || trace.tracing()) setGradient(owner, grad)
+    else owner.grad._bind(grad._node) // whoever holds the gradient sees the sum
   }
   return tensor
 }

@@ -14,6 +14,7 @@
 const { lib, fail } = require('./library.js')
 const { CTX, GraphNode, describe, compute, count } = require('./graph.js')
 const { everyTensor, lazyTensors } = require('./live.js')
+const { trackedBy } = require('./base.js')
 const { MAX_DIMS, get } = require('./arguments.js')
 const trace = require('./trace.js')
 
@@ -60,7 +61,7 @@ function put (tensor, value) {
   if (node !== base) {
     const handle = lib.poly_set_view(CTX, node.handle, base.handle, value.handle)
     if (handle === 0) fail()
-    value = new GraphNode(handle, [node, value], null, node.tracked || value.tracked)
+    value = new GraphNode(handle, [node, value], null, trackedBy([node, value]))
   }
   standFor(base, value)
 }
@@ -79,7 +80,7 @@ function cutHistory (node) {
   if (node.origin === null) return
   const { origin } = node
   node.origin = null
-  node.tracked = node.owner !== null
+  node.tracked = node.owner !== null || null
   origin.drop()
 }
 
@@ -148,7 +149,7 @@ function prepare (tensor, value) {
       for (const other of same) {
         const handle = lib.poly_contiguous(CTX, tensor._node.handle)
         if (handle === 0) fail()
-        other._bind(new GraphNode(handle, [tensor._node], null, false))
+        other._bind(new GraphNode(handle, [tensor._node], null, tensor._node.tracked))
       }
     }
   }

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { Tensor } = require('..')
+const { Tensor, nn } = require('..')
 
 const wanting = (data) => new Tensor(data, { requiresGrad: true })
 
@@ -77,6 +77,63 @@ test('two variables for one node', () => {
   z.data[0] = 9
   assert.strictEqual(x.data[0], 1)
   assert.strictEqual(x.clone().requiresGrad, true)
+})
+
+test('requiresGrad is null until somebody says', () => {
+  const [a, b, w] = [null, false, true].map((requiresGrad) => new Tensor([1], { requiresGrad }))
+  const wanted = (...tensors) => tensors.map((t) => t.requiresGrad)
+  assert.deepStrictEqual(wanted(new Tensor([1]), a, b, w, Tensor.zeros(2), Tensor.rand(2)), [null, null, false, true, null, null])
+  assert.deepStrictEqual(wanted(a.add(b), b.add(b), b.mul(2), a.add(w), a.mul(2)), [null, false, false, true, null])
+  assert.deepStrictEqual(wanted(a.add(b).realize(), b.mul(2).realize(), w.gt(0).realize()), [null, false, null])
+  assert.deepStrictEqual(wanted(Tensor.ones(2, { requiresGrad: false }), w.clone(), b.clone()), [false, true, false])
+  assert.strictEqual(new Tensor(w, { requiresGrad: false }).requiresGrad, false)
+  assert.strictEqual(w.requiresGrad, true)
+  assert.strictEqual(w.requiresGrad_(undefined).requiresGrad, true)
+  assert.strictEqual(w.requiresGrad_(null).requiresGrad, null)
+  assert.throws(() => { w.requiresGrad = 1 }, { name: 'TypeError', message: 'requiresGrad: 1, expected true, false or null' })
+  assert.strictEqual(new Tensor(wanting([1]).mul(2), { requiresGrad: true }).requiresGrad_().requiresGrad, true)
+})
+
+test('optimizers train what is not excluded', () => {
+  const [a, b, c] = [new Tensor([1]), new Tensor([1], { requiresGrad: false }), new Tensor(Int32Array.of(1))]
+  const optimizer = new nn.SGD([a, b, c], 0.5)
+  assert.deepStrictEqual([a.requiresGrad, b.requiresGrad, optimizer.buffers.length, optimizer.params[0] === a], [true, false, 2, true])
+  a.mul(b).sum().backward()
+  optimizer.step()
+  assert.deepStrictEqual([a.item(), b.item(), b.grad, new nn.OptimizerGroup(optimizer).buffers[0] === b], [0.5, 1, null, true])
+  assert.throws(() => new nn.SGD([b], 0.1), /SGD: params: is empty/)
+  const layers = { first: new nn.Linear(2, 3), norm: new nn.BatchNorm(4), rest: { a, b, c } }
+  assert.deepStrictEqual(nn.getParameters(layers).map((p) => p.shape), [[3, 2], [3], [4], [4], [1]])
+})
+
+test('replace keeps requiresGrad', () => {
+  const w = wanting([1, 2])
+  assert.strictEqual(w.replace(Tensor.ones(2).contiguous()), w)
+  assert.strictEqual(w.requiresGrad, true)
+  w.mul(3).sum().backward()
+  assert.deepStrictEqual(w.grad.tolist(), [3, 3])
+  const x = new Tensor([1])
+  x.replace(w.mul(2))
+  x.sum().backward()
+  assert.deepStrictEqual(w.grad.tolist(), [5, 5])
+})
+
+test('a gradient of an intermediate tensor', () => {
+  const x = wanting([1, 2])
+  const h = x.mul(2).requiresGrad_()
+  const early = h.mul(1)
+  h.realize()
+  early.add(h.mul(h)).sum().backward()
+  assert.deepStrictEqual([h.grad.tolist(), x.grad.tolist()], [[5, 9], [10, 18]])
+})
+
+test('gradients add up in the tensor that holds them', () => {
+  const x = wanting([3])
+  x.mul(2).backward(new Tensor(1))
+  const held = x.grad
+  Tensor.tidy(() => { x.mul(3).backward() })
+  assert.ok(x.grad === held)
+  assert.deepStrictEqual([held.tolist(), x.clone().grad.tolist()], [[5], [5]])
 })
 
 test('errors', () => {

@@ -191,7 +191,7 @@ function ggmlDataToTensor (blocks, n, type) {
   if (!Number.isSafeInteger(n)) throw new TypeError(`ggmlDataToTensor: n: ${show(n)}, expected an integer`)
   const handle = lib.poly_dequantize(CTX, blocks._node.handle, type, n)
   if (handle === 0) failed()
-  return new Tensor(new GraphNode(handle, [blocks._node], null, false))
+  return new Tensor(new GraphNode(handle, [blocks._node], null, null))
 }
 
 module.exports = { safeLoad, safeLoadMetadata, safeSave, ggufLoad, torchLoad, ggmlDataToTensor }

@@ -9,6 +9,7 @@ const { dtypes } = require('../dtype.js')
 const { list, named, within, number, integer } = require('../arguments.js')
 
 const WANTED = { requiresGrad: true }
+const UNWANTED = { requiresGrad: false }
 
 function uniform (shape, range) {
   return Tensor.uniform(shape, { low: -range, high: range, ...WANTED })
@@ -115,9 +116,9 @@ class BatchNorm {
     this.trackRunningStats = trackRunningStats
     this.weight = affine ? Tensor.ones(numFeatures, WANTED) : null
     this.bias = affine ? Tensor.zeros(numFeatures, WANTED) : null
-    this.numBatchesTracked = Tensor.zeros({ shape: [], dtype: 'int64' }).realize()
-    this.runningMean = trackRunningStats ? Tensor.zeros(numFeatures).realize() : null
-    this.runningVar = trackRunningStats ? Tensor.ones(numFeatures).realize() : null
+    this.numBatchesTracked = Tensor.zeros({ shape: [], dtype: 'int64', ...UNWANTED }).realize()
+    this.runningMean = trackRunningStats ? Tensor.zeros(numFeatures, UNWANTED).realize() : null
+    this.runningVar = trackRunningStats ? Tensor.ones(numFeatures, UNWANTED).realize() : null
   }
 
   /** x normalised, of the same shape. */

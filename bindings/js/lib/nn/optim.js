@@ -30,17 +30,21 @@ class Optimizer {
     if (params instanceof Base || typeof params?.[Symbol.iterator] !== 'function') {
       throw new TypeError(`${name}: params: expected a list of tensors`)
     }
+    const given = [...new Set(params)]
+    for (const param of given) if (!(param instanceof Base)) throw new TypeError(`${name}: params: ${show(param)}, expected tensors`)
+    const isBuffer = (param) => param.requiresGrad === false || !param.isFloatingPoint()
+    /** What no step changes: tensors that want no gradient, and integers. */
+    this.buffers = given.filter(isBuffer)
     /** The parameters, each once: a model may use one in two places. */
-    this.params = [...new Set(params)]
-    if (this.params.length === 0) throw new PolygradError(`${name}: params: is empty, expected tensors`)
+    this.params = given.filter((param) => !isBuffer(param))
+    if (this.params.length === 0) throw new PolygradError(`${name}: params: is empty, expected tensors of floating types`)
     setting(lr, `${name}: lr`)
     for (const param of this.params) {
-      if (!(param instanceof Base)) throw new TypeError(`${name}: params: ${show(param)}, expected tensors`)
       settle(param)
       if (!param.requiresGrad) param.requiresGrad = true
     }
     // A leaf rather than a constant: another rate needs no other program.
-    this._lr = new Tensor(Float32Array.of(lr), { shape: [] })
+    this._lr = new Tensor(Float32Array.of(lr), { shape: [], requiresGrad: false })
   }
 
   /** The learning rate. */
@@ -93,7 +97,8 @@ class Optimizer {
   /** A tensor of zeros, of at least float32, for each parameter. */
   _state () {
     return this.params.map((p) => {
-      return Tensor.zeros(p.shape, { dtype: p.dtype === 'float64' ? 'float64' : 'float32' }).realize().keep()
+      const dtype = p.dtype === 'float64' ? 'float64' : 'float32'
+      return Tensor.zeros(p.shape, { dtype, requiresGrad: false }).realize().keep()
     })
   }
 
@@ -121,6 +126,11 @@ class OptimizerGroup {
   /** The parameters of all optimizers. */
   get params () {
     return this.optimizers.flatMap((o) => o.params)
+  }
+
+  /** What the optimizers were given and do not change. */
+  get buffers () {
+    return this.optimizers.flatMap((o) => o.buffers)
   }
 
   /** All updates of all optimizers. */
@@ -216,7 +226,7 @@ class LAMB extends Optimizer {
     this.m = this._state()
     this.v = this._state()
     // The powers b^t, in float64 because they come close to 1 and are subtracted from it.
-    this.powers = [0, 1].map(() => new Tensor(Float64Array.of(1), { shape: [] }))
+    this.powers = [0, 1].map(() => new Tensor(Float64Array.of(1), { shape: [], requiresGrad: false }))
   }
 
   _begin (updates) {

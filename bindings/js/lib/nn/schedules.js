@@ -47,9 +47,9 @@ class LRScheduler {
     this.optimizer = needOptimizer(name, optimizer)
     this._schedule = schedule
     this._numbers = Float64Array.from(numbers, (v) => number(v, name))
-    optimizer._initialLr ??= new Tensor(Float32Array.of(optimizer.lr), { shape: [] }).keep()
+    optimizer._initialLr ??= new Tensor(Float32Array.of(optimizer.lr), { shape: [], requiresGrad: false }).keep()
     this.baseLr = optimizer._initialLr
-    this.epochCounter = new Tensor(Int32Array.of(0), { shape: [] }).keep()
+    this.epochCounter = new Tensor(Int32Array.of(0), { shape: [], requiresGrad: false }).keep()
   }
 
   /** Sets the rate of the first step. */
@@ -217,9 +217,9 @@ class ReduceLROnPlateau {
     const numbers = ['threshold', 'factor', 'minLr', 'eps'].map((key) => number(o[key], `${name}: ${key}`))
     const counts = ['patience', 'cooldown'].map((key) => Number(integer(o[key], `${name}: ${key}`)))
     this._settings = [o.mode === 'max' ? 1 : 0, o.thresholdMode === 'rel' ? 1 : 0, ...numbers, ...counts]
-    this.best = new Tensor(Float32Array.of(o.mode === 'max' ? -Infinity : Infinity), { shape: [] }).keep()
-    this.numBadEpochs = new Tensor(Int32Array.of(0), { shape: [] }).keep()
-    this.cooldownCounter = new Tensor(Int32Array.of(0), { shape: [] }).keep()
+    this.best = new Tensor(Float32Array.of(o.mode === 'max' ? -Infinity : Infinity), { shape: [], requiresGrad: false }).keep()
+    this.numBadEpochs = new Tensor(Int32Array.of(0), { shape: [], requiresGrad: false }).keep()
+    this.cooldownCounter = new Tensor(Int32Array.of(0), { shape: [], requiresGrad: false }).keep()
     // Arguments that do not fit are an error here.
     tidy(() => { this._next(this.best) })
   }

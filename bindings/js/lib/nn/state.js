@@ -24,9 +24,12 @@ function collect (object, prefix, found, onWay) {
   onWay.delete(object)
 }
 
-/** The tensors in an object that require a gradient, each once. */
+/**
+ * The tensors in an object that an optimizer may change, each once: those of floating types whose requiresGrad is
+ * true, or null, which an optimizer makes true.
+ */
 function getParameters (object) {
-  return [...new Set(Object.values(getStateDict(object)).filter((t) => t.requiresGrad))]
+  return [...new Set(Object.values(getStateDict(object)).filter((t) => t.requiresGrad !== false && t.isFloatingPoint()))]
 }
 
 /**

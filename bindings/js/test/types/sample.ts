@@ -20,6 +20,14 @@ checks.push(['topk', values.shape[1] === 2 && indices.dtype === 'int32'])
 checks.push(['indexing', x.getitem(1, [null, null, -1]).tolist<number[]>()[0] === 6])
 checks.push(['pool', new Conv2d(1, 2, 3, { padding: 'same' }).forward(Tensor.rand(1, 1, 4, 4)).maxPool2d({ kernelSize: [2, 2] }).numel() === 8])
 
+const masked = new Tensor([1, 2, 3])
+masked.setitem(masked.gt(2), 0).setitem([':1'], 7)
+checks.push(['masks', masked.getitem([true, false, true]).sum().item() === 7 && masked.getitem(Int32Array.of(2, 0)).numel() === 2])
+// @ts-expect-error a date is no index
+try { masked.getitem(new Date()) } catch { checks.push(['wrong index', true]) }
+const asked: boolean | null = masked.requiresGrad
+checks.push(['requiresGrad', asked === null])
+
 const n: SymInt = new Variable('n', 1, 3).bind(2)
 checks.push(['variable', x.getitem('...', [null, n]).sum(1).reshape(2, 1).numel() === 2 && n.mul(3).val === 6])
 checks.push(['symbolic shape', Tensor.zeros(n, 4).expand([n, 4]).shrink([[0, n], null]).add(n).tolist<number[][]>()[1]![0] === 2])
