@@ -218,6 +218,18 @@ func TestTorchFiles(t *testing.T) {
 	}
 }
 
+// A slice of an empty tensor may begin behind the end of its storage.
+func TestEmptyViews(t *testing.T) {
+	f, err := Read(archived(pickled(rebuilt(stored("FloatStorage", "0", ""), "K\x07", "K\x02K\x00\x86", down))), Torch, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if x := f.Tensors[0]; x.Numel() != 0 || len(x.Data) != 0 {
+		t.Errorf("%v", x)
+	}
+}
+
 func check(t *testing.T, f *File, name string, want []float32) {
 	t.Helper()
 	x := f.Find(name)

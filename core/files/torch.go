@@ -202,7 +202,8 @@ func (r *torchReader) finish(t *torchTensor) error {
 			last += (d - 1) * s
 		}
 	}
-	if t.offset < 0 || t.offset > have || n > 0 && (last < t.offset || last >= have) {
+	// An empty view begins anywhere: torch leaves its offset where a slice put it.
+	if t.offset < 0 || n > 0 && (last < t.offset || last >= have) {
 		return fmt.Errorf("shape %v with strides %v from element %d reaches element %d, but storage %s has %d", x.Shape, x.Strides, t.offset, last, quote(t.storage.key), have)
 	}
 	if n == 0 {

@@ -54,7 +54,12 @@ func bertConfig(j *Config, seq int64, has func(name string) bool) (*bert, error)
 	if seq > 0 {
 		c.room = seq
 	}
-	return c, nil
+	if c.masked {
+		if err := onlyOptions(j, option{"tie_word_embeddings", true}); err != nil {
+			return nil, err
+		}
+	}
+	return c, onlyOptions(j, option{"is_decoder", false}, option{"add_cross_attention", false})
 }
 
 // define writes the entry point forward. Its inputs are x, positions (0, 1, …), token_type (0) and attention_mask (1: a token

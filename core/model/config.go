@@ -11,7 +11,11 @@ import (
 )
 
 // Config is a JSON object whose keys are found whatever their case; of equal ones the first counts.
-type Config struct{ values map[string]json.RawMessage }
+type Config struct {
+	values map[string]json.RawMessage
+	// wrong is the first value that was asked for and is of another kind: the fallback counted instead.
+	wrong error
+}
 
 // ParseConfig reads a JSON object.
 func ParseConfig(text []byte) (*Config, error) {
@@ -19,7 +23,7 @@ func ParseConfig(text []byte) (*Config, error) {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, fmt.Errorf("is no JSON object")
 	}
-	c := &Config{map[string]json.RawMessage{}}
+	c := NewConfig()
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -43,7 +47,7 @@ func ParseConfig(text []byte) (*Config, error) {
 }
 
 // NewConfig makes an object without keys.
-func NewConfig() *Config { return &Config{map[string]json.RawMessage{}} }
+func NewConfig() *Config { return &Config{values: map[string]json.RawMessage{}} }
 
 // Set gives a key a number or a text.
 func (c *Config) Set(name string, v any) error {
@@ -59,29 +63,53 @@ func (c *Config) Set(name string, v any) error {
 func (c *Config) Has(name string) bool { return c.values[strings.ToLower(name)] != nil }
 
 // Clone is a copy.
-func (c *Config) Clone() *Config { return &Config{maps.Clone(c.values)} }
+func (c *Config) Clone() *Config { return &Config{values: maps.Clone(c.values)} }
+
+// Wrong is an error if a value that was asked for is not of the kind that was expected, and not null either.
+func (c *Config) Wrong() error { return c.wrong }
+
+// decode reads a value; false if there is none of that name and kind.
+func decode[T any](c *Config, name, want string) (v T, ok bool) {
+	raw := c.values[strings.ToLower(name)]
+	if raw == nil || string(raw) == "null" {
+		return v, false
+	}
+	if json.Unmarshal(raw, &v) != nil {
+		c.refuse(name, want)
+		return v, false
+	}
+	return v, true
+}
+
+// refuse notes that a value is not what is expected.
+func (c *Config) refuse(name, want string) {
+	if c.wrong == nil {
+		const most = 80
+		raw := c.values[strings.ToLower(name)]
+		c.wrong = fmt.Errorf("%s: %s, expected %s", name, raw[:min(len(raw), most)], want)
+	}
+}
 
 // Number is a number, or fallback if there is none of that name. Fractions are allowed.
 func (c *Config) Number(name string, fallback float64) float64 {
-	var v *float64
-	if json.Unmarshal(c.values[strings.ToLower(name)], &v) != nil || v == nil {
-		return fallback
+	if v, ok := decode[float64](c, name, "a number"); ok {
+		return v
 	}
-	return *v
+	return fallback
 }
 
 // Int is a number without its fraction.
 func (c *Config) Int(name string, fallback int64) int64 {
-	return int64(min(max(c.Number(name, float64(fallback)), -maxElements), maxElements))
+	v := c.Number(name, float64(fallback))
+	if v != math.Trunc(v) {
+		c.refuse(name, "an integer")
+	}
+	return int64(min(max(v, -maxElements), maxElements))
 }
 
 // StringOf is a string; ok is false if there is none of that name.
 func (c *Config) StringOf(name string) (text string, ok bool) {
-	var v *string
-	if json.Unmarshal(c.values[strings.ToLower(name)], &v) != nil || v == nil {
-		return "", false
-	}
-	return *v, true
+	return decode[string](c, name, "a string")
 }
 
 // Text is a string, or fallback if there is none of that name.
@@ -107,11 +135,11 @@ func (c *Config) Object(name string) (*Config, error) {
 
 // True reports whether the value is the JSON word true; fallback if there is none of that name.
 func (c *Config) True(name string, fallback bool) bool {
-	v, ok := c.values[strings.ToLower(name)]
-	if !ok {
+	if !c.Has(name) {
 		return fallback
 	}
-	return string(v) == "true"
+	v, _ := decode[bool](c, name, "true or false")
+	return v
 }
 
 // seed is a seed, which passes through a float64.

@@ -129,6 +129,9 @@ func (g *Generator) do(name string, f func() error) error {
 // tokens sees the last T of each row; once they are more, each call costs as much as all of them.
 func (g *Generator) Feed(tokens [][]int32) error {
 	return g.do("Feed", func() error {
+		if err := g.check(tokens); err != nil {
+			return err
+		}
 		if g.pending != nil { // drawn, but something else follows
 			last := g.pending
 			g.pending = nil
@@ -141,7 +144,8 @@ func (g *Generator) Feed(tokens [][]int32) error {
 	})
 }
 
-func (g *Generator) feed(tokens [][]int32) error {
+// check is an error if tokens cannot be appended.
+func (g *Generator) check(tokens [][]int32) error {
 	if int64(len(tokens)) != g.rows {
 		return fmt.Errorf("tokens: %d rows, expected %d", len(tokens), g.rows)
 	}
@@ -158,6 +162,10 @@ func (g *Generator) feed(tokens [][]int32) error {
 			}
 		}
 	}
+	return nil
+}
+
+func (g *Generator) feed(tokens [][]int32) error {
 	first := g.texts[0] == nil
 	for r, row := range tokens {
 		g.texts[r] = append(g.texts[r], row...)

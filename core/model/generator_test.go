@@ -337,6 +337,19 @@ func TestGeneratorRefuses(t *testing.T) {
 	if _, err := m.NewGenerator(-1); err == nil {
 		t.Error("-1 rows are accepted")
 	}
+	// What Feed refuses leaves the token that was drawn where it is.
+	drawn := make([]int32, 1)
+	if err := g.Next(drawn); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Feed([][]int32{{31}}); err == nil {
+		t.Error("the token 31 is accepted")
+	}
+	logits, err := g.Logits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameLogits(t, "after a refused Feed", logits, lastLogits(t, m, []int32{1, drawn[0]}), 1e-4)
 	mlp, err := NewMLP(e, []byte(`{"layers":[2,3]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -285,6 +285,28 @@ func TestGPT2Trains(t *testing.T) {
 	}
 }
 
+// A value of another kind is no reason to take the usual one.
+func TestBadConfigValues(t *testing.T) {
+	const bert, llama = `{"model_type":"bert","num_hidden_layers":1,"hidden_size":8,"num_attention_heads":2,`, `{"model_type":"llama","num_hidden_layers":1,"hidden_size":8,"num_attention_heads":2,`
+	for config, want := range map[string]string{
+		`{"model_type":"gpt2","n_embd":"8"}`:            `n_embd: "8", expected a number`,
+		`{"model_type":"gpt2","n_layer":1.5}`:           `n_layer: 1.5, expected an integer`,
+		`{"model_type":"gpt2","activation_function":1}`: `activation_function: 1, expected a string`,
+		`{"model_type":"gpt2","tie_word_embeddings":1}`: `tie_word_embeddings: 1, expected true or false`,
+		bert + `"is_decoder":true}`:                     "is_decoder: true, expected false",
+		llama + `"rope_scaling":{"rope_type":1}}`:       "rope_scaling: rope_type: 1, expected a string",
+		llama + `"hidden_act":[]}`:                      "hidden_act: [], expected a string",
+	} {
+		m, err := LoadHF(device(t), []byte(config), nil, 1, 4)
+		if err == nil {
+			m.Free()
+		}
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, expected %q", config, err, want)
+		}
+	}
+}
+
 func TestBadModels(t *testing.T) {
 	for _, config := range []string{"", "{}", `{"model_type":"t5"}`, tinyConfig[:20],
 		`{"model_type":"gpt2","n_embd":7}`, `{"model_type":"gpt2","n_layer":0}`, `{"model_type":"gpt2","n_embd":12,"n_layer":1000000}`, `{"model_type":"gpt2","activation_function":"x"}`,

@@ -161,6 +161,9 @@ func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*In
 		}
 	}
 	c, err := read(kind, j, o, func(name string) bool { return there[name] || there["bert."+name] })
+	if wrong := j.Wrong(); wrong != nil {
+		err = wrong // what else does not fit may follow from its fallback
+	}
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
@@ -240,13 +243,22 @@ func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
 	if seq > 0 {
 		c.MaxSeq = seq
 	}
-	for _, option := range []struct {
-		name string
-		want bool
-	}{{"scale_attn_weights", true}, {"scale_attn_by_inverse_layer_idx", false}, {"tie_word_embeddings", true}, {"add_cross_attention", false}} {
-		if j.True(option.name, option.want) != option.want {
-			return c, fmt.Errorf("%s: %t, expected %t", option.name, !option.want, option.want)
+	return c, onlyOptions(j, option{"scale_attn_weights", true}, option{"scale_attn_by_inverse_layer_idx", false},
+		option{"tie_word_embeddings", true}, option{"add_cross_attention", false})
+}
+
+// option is a switch of a model with the one position in which it is the model that is known here.
+type option struct {
+	name string
+	want bool
+}
+
+// onlyOptions is an error if a switch is in another position.
+func onlyOptions(j *Config, options ...option) error {
+	for _, o := range options {
+		if j.True(o.name, o.want) != o.want {
+			return fmt.Errorf("%s: %t, expected %t", o.name, !o.want, o.want)
 		}
 	}
-	return c, nil
+	return nil
 }

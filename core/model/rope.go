@@ -35,6 +35,9 @@ func ropeOf(c *Config, width int64) (rope, error) {
 		return nil, fmt.Errorf("partial_rotary_factor: %v, expected 1", partial)
 	}
 	scale, err := ropeScaling(s, c.Number("max_position_embeddings", 2048))
+	if wrong := s.Wrong(); wrong != nil {
+		err = fmt.Errorf("rope_scaling: %w", wrong)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ const { addresses } = require('./graph.js')
 const { Instance } = require('./instance.js')
 const { Generator, generate, generateSteps } = require('./generation.js')
 const { bytesOf } = require('./memory.js')
-const { small, string } = require('./arguments.js')
+const { small, string, show } = require('./arguments.js')
 
 /**
  * A model from a folder with config.json and *.safetensors; maxSeqLen 0: as long as the model allows, but
@@ -27,8 +27,23 @@ function loadHf (folder, { maxBatch = 1, maxSeqLen = 0, dtype = 'float32' } = {}
 /** The files that the index names, or all of them. */
 function weightFiles (folder) {
   const index = path.join(folder, 'model.safetensors.index.json')
-  if (fs.existsSync(index)) return [...new Set(Object.values(JSON.parse(fs.readFileSync(index, 'utf8')).weight_map))].sort()
-  return fs.readdirSync(folder).filter((name) => name.endsWith('.safetensors')).sort()
+  if (!fs.existsSync(index)) return fs.readdirSync(folder).filter((name) => name.endsWith('.safetensors')).sort()
+  let places
+  try {
+    places = JSON.parse(fs.readFileSync(index, 'utf8'))?.weight_map
+  } catch (error) {
+    throw new PolygradError(`loadHf: folder: ${index}: ${error.message}`)
+  }
+  if (places === null || typeof places !== 'object') {
+    throw new PolygradError(`loadHf: folder: ${index} has no weight_map, expected files by tensors`)
+  }
+  for (const name of Object.values(places)) {
+    // A model that came from elsewhere names no files of other folders.
+    if (typeof name !== 'string' || ['', '.', '..'].includes(name) || name !== path.basename(name)) {
+      throw new PolygradError(`loadHf: folder: ${index}: ${show(name)}, expected a file beside the index`)
+    }
+  }
+  return [...new Set(Object.values(places))].sort()
 }
 
 /**

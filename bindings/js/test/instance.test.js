@@ -179,6 +179,17 @@ test('a model in the format of Hugging Face', () => {
     fs.writeFileSync(path.join(folder, 'config.json'), JSON.stringify(GPT2))
     fs.writeFileSync(path.join(folder, 'model.safetensors'), weights)
     assert.deepStrictEqual(loadHf(folder, { maxSeqLen: 4 }).forward({ x: [[1, 2]] }).output, output)
+    const index = path.join(folder, 'model.safetensors.index.json')
+    fs.writeFileSync(index, '{"weight_map": {"a": "model.safetensors", "b": "model.safetensors"}}')
+    assert.deepStrictEqual(loadHf(folder, { maxSeqLen: 4 }).forward({ x: [[1, 2]] }).output, output)
+    for (const name of ['"../a"', '"/etc/passwd"', '".."', '5']) {
+      fs.writeFileSync(index, `{"weight_map": {"a": ${name}}}`)
+      assert.throws(() => loadHf(folder), /loadHf: folder: .*, expected a file beside the index/)
+    }
+    for (const [text, message] of [['{', /index.json: .*JSON/], ['[]', /has no weight_map/], ['{"weight_map": 5}', /has no weight_map/]]) {
+      fs.writeFileSync(index, text)
+      assert.throws(() => loadHf(folder), message)
+    }
   } finally {
     fs.rmSync(folder, { recursive: true })
   }

@@ -72,7 +72,7 @@ class Generator:
 
     def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
         """Append tokens to each row. Only the first rows may be of different lengths."""
-        rows = [np.asarray(row, dtype=np.int32).reshape(-1) for row in tokens]
+        rows = [_numbers("Generator.feed: tokens", row).astype(np.int32) for row in tokens]
         lengths = np.array([len(row) for row in rows], dtype=np.int32)
         flat = np.concatenate(rows) if rows else lengths
         status = lib.poly_generator_feed(
@@ -152,8 +152,16 @@ def generate(
     [0 0]
     [0 0]
     """
-    if temperature < 0 or top_k < 0 or max_new_tokens < 0:
-        raise ValueError("generate: temperature, top_k and max_new_tokens must not be negative")
+    if not isinstance(max_new_tokens, (int, np.integer)) or max_new_tokens < 0:
+        raise ValueError(f"generate: max_new_tokens: {max_new_tokens!r}, expected 0 or more")
+    if not isinstance(top_k, (int, np.integer)) or not 0 <= top_k < 1 << 31:
+        raise ValueError(f"generate: top_k: {top_k!r}, expected 0 or more")
+    if not isinstance(temperature, (int, float, np.number)) or not 0 <= temperature < np.inf:
+        raise ValueError(f"generate: temperature: {temperature!r}, expected 0 or more")
+    if seed is not None and not isinstance(seed, (int, np.integer)):
+        raise ValueError(f"generate: seed: {seed!r}, expected an integer or None")
+    if not hasattr(tokens, "__len__"):
+        raise TypeError(f"generate: tokens: {tokens!r}, expected numbers, a text, or rows of them")
     texts = [tokens] if isinstance(tokens, str) else tokens
     if len(texts) > 0 and isinstance(texts[0], str):
         tokenizer = tokenizer or inst.tokenizer
@@ -165,7 +173,7 @@ def generate(
     else:
         tokenizer = None
         rows = _rows_of(tokens)
-    ends = np.atleast_1d(np.asarray([] if eos_token_id is None else eos_token_id, dtype=np.int64))
+    ends = _numbers("generate: eos_token_id", [] if eos_token_id is None else eos_token_id)
     number = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
     steps = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends)
     drawn: list[_Ids] = []
@@ -194,9 +202,23 @@ def _rows_of(tokens: Any) -> list[Tokens]:
     nested = len(tokens) > 0 and np.ndim(tokens[0]) > 0
     rows = [np.asarray(row) for row in (tokens if nested else [tokens])]
     for row in rows:
-        if row.ndim != 1 or row.size == 0 or not np.issubdtype(row.dtype, np.number):
+        if row.ndim != 1 or row.size == 0:
             raise ValueError(f"generate: tokens: a row of shape {row.shape}, expected (n,), n >= 1")
-    return [row.astype(np.int64) for row in rows]
+    return [_numbers("generate: tokens", row) for row in rows]
+
+
+def _numbers(what: str, tokens: Any) -> Tokens:
+    """Return tokens as a vector of integers, which C's int can hold."""
+    given = np.asarray(tokens).reshape(-1)
+    if given.size == 0:
+        return given.astype(np.int64)
+    if np.issubdtype(given.dtype, np.number) and not np.iscomplexobj(given):
+        wrong = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
+    else:
+        wrong = given
+    if wrong.size:
+        raise ValueError(f"{what}: {wrong[0].item()!r}, expected integers of 32 bits")
+    return given.astype(np.int64)
 
 
 def _steps(

@@ -60,22 +60,42 @@ def _mapped(file: Path) -> Any:
         return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
 
 
+def _object(file: Path) -> dict[str, Any]:
+    """Return the JSON object of a file."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"load_hf: path: {file}: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"load_hf: path: {file} holds {type(found).__name__}, expected an object")
+    return found
+
+
 def _weight_files(folder: Path) -> list[Path]:
     """Return the files that the index names, or all of them."""
     index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
-        return [folder / name for name in names]
-    return sorted(folder.glob("*.safetensors"))
+    if not index.is_file():
+        return sorted(folder.glob("*.safetensors"))
+    places = _object(index).get("weight_map")
+    if not isinstance(places, dict):
+        raise ValueError(f"load_hf: path: {index} has no weight_map, expected files by tensors")
+    for name in places.values():
+        # A model that came from elsewhere names no files of other folders.
+        if not isinstance(name, str) or name in ("", "..") or name != Path(name).name:
+            raise ValueError(f"load_hf: path: {index}: {name!r}, expected a file beside the index")
+    return [folder / name for name in sorted(set(places.values()))]
 
 
 def _ends(folder: Path) -> tuple[int, ...]:
     """Return the tokens that end a text."""
     for name in ("generation_config.json", "config.json"):
         file = folder / name
-        ends = json.loads(file.read_text()).get("eos_token_id") if file.is_file() else None
+        ends = _object(file).get("eos_token_id") if file.is_file() else None
         if ends is not None:
-            return tuple(ends) if isinstance(ends, list) else (int(ends),)
+            tokens = tuple(ends) if isinstance(ends, list) else (ends,)
+            if not all(type(token) is int for token in tokens):
+                raise ValueError(f"load_hf: path: {file}: eos_token_id: {ends!r}, expected tokens")
+            return tokens
     return ()
 
 
@@ -96,8 +116,10 @@ def load_hf_bytes(
     Files that cannot be read and tensors that are missing or do not fit are warned about.
     """
     text = config.encode() if isinstance(config, str) else config
+    if not isinstance(text, bytes):
+        raise TypeError(f"load_hf_bytes: config: {type(config).__name__}, expected str or bytes")
     n = len(weights)
-    blocks = [np.frombuffer(w, np.uint8) if len(w) else np.empty(0, np.uint8) for w in weights]
+    blocks = [_block(i, w) for i, w in enumerate(weights)]
     files = (ctypes.c_void_p * n)(*[b.ctypes.data for b in blocks])
     lengths = (ctypes.c_int64 * n)(*[b.size for b in blocks])
     kind = dtype.name if isinstance(dtype, DType) else str(dtype)
@@ -110,6 +132,15 @@ def load_hf_bytes(
     if inst.notes:
         warnings.warn("; ".join(inst.notes), stacklevel=2)
     return inst
+
+
+def _block(i: int, content: Any) -> np.ndarray[Any, Any]:
+    """Return the bytes of a file as an array."""
+    try:
+        return np.frombuffer(content, np.uint8) if len(content) else np.empty(0, np.uint8)
+    except TypeError:
+        kind = type(content).__name__
+        raise TypeError(f"load_hf_bytes: weights[{i}]: {kind}, expected bytes") from None
 
 
 def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:

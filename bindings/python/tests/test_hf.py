@@ -382,9 +382,34 @@ def test_bad_arguments(model):
     for tokens in ([19], [-1]):
         with pytest.raises(ValueError, match="expected 0 to 18"):
             generate(model, tokens, 1)
-    for options in ({"temperature": -1}, {"top_k": -1}, {"top_p": 0}, {"top_p": 1.5}):
-        with pytest.raises(ValueError, match=r"negative|top_p"):
-            generate(model, [1], 1, **options)
+    for name, value in (
+        ("temperature", -1),
+        ("temperature", float("nan")),
+        ("temperature", "hot"),
+        ("top_k", -1),
+        ("top_k", 1.5),
+        ("top_p", 0),
+        ("top_p", 1.5),
+        ("seed", 0.5),
+        ("eos_token_id", [1.5]),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: "):
+            generate(model, [1], 1, **{name: value})
+    for count in (-1, 1.5):
+        with pytest.raises(ValueError, match="max_new_tokens: "):
+            generate(model, [1], count)
+    # Nothing is cut to fit into C's int.
+    for tokens in (np.array([2**32 + 1]), [1.7], [float("nan")], [True]):
+        with pytest.raises(ValueError, match=r"generate: tokens: .*, expected integers of 32 bits"):
+            generate(model, tokens, 1)
+        with pytest.raises(ValueError, match=r"Generator.feed: tokens: .*, expected integers"):
+            Generator(model, 1).feed([tokens])
+    with pytest.raises(TypeError, match="tokens: None"):
+        generate(model, None, 1)
+    with pytest.raises(TypeError, match="config: int, expected str or bytes"):
+        load_hf_bytes(1, [])
+    with pytest.raises(TypeError, match=r"weights\[0\]: int, expected bytes"):
+        load_hf_bytes("{}", [1])
     rows = Generator(model, 1)
     with pytest.raises(ValueError, match="no tokens"):
         _ = rows.logits
@@ -392,6 +417,31 @@ def test_bad_arguments(model):
         rows.feed([[1], [2]])
     with pytest.raises(ValueError, match="rows"):
         Generator(model, -1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("model.safetensors.index.json", '{"weight_map": {"a": "../a"}}', "'../a', expected a"),
+        ("model.safetensors.index.json", '{"weight_map": {"a": "/etc/a"}}', "'/etc/a', expected a"),
+        ("model.safetensors.index.json", '{"weight_map": {"a": ".."}}', "'..', expected a file"),
+        ("model.safetensors.index.json", '{"weight_map": {"a": 5}}', "5, expected a file"),
+        ("model.safetensors.index.json", '{"weight_map": 5}', "has no weight_map"),
+        ("model.safetensors.index.json", "[]", "holds list, expected an object"),
+        ("model.safetensors.index.json", "{", "index.json: Expecting"),
+        ("model.safetensors.index.json", "[" * 100_000, "recursion"),
+        ("generation_config.json", "[]", "holds list, expected an object"),
+        ("generation_config.json", '{"eos_token_id": "x"}', "eos_token_id: 'x', expected tokens"),
+        ("generation_config.json", '{"eos_token_id": [1.5]}', r"eos_token_id: \[1.5\], expected"),
+    ],
+)
+def test_bad_folders(tmp_path, weights, name, text, message):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    (tmp_path / "model.safetensors").write_bytes(safetensors(weights, prefix=""))
+    load_hf(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=f"load_hf: path: .*{message}"):
+        load_hf(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -405,6 +455,8 @@ def test_bad_arguments(model):
         {"head_dim": 3},
         {"num_hidden_layers": 10**9},
         {"rope_scaling": 7},
+        {"hidden_size": "8"},
+        {"num_hidden_layers": 1.5},
     ],
 )
 def test_bad_configurations(wrong):
