@@ -1,6 +1,7 @@
 const globals = Object.fromEntries([
   'require', 'module', 'exports', '__dirname', '__filename', 'process', 'Buffer', 'console', 'globalThis', 'structuredClone',
-  'setImmediate', 'setTimeout', 'setInterval', 'clearInterval', 'clearTimeout', 'performance', 'URL', 'gc', 'global'
+  'setImmediate', 'setTimeout', 'setInterval', 'clearInterval', 'clearTimeout', 'performance', 'URL', 'gc', 'global',
+  'fetch', 'AbortController'
 ].map((name) => [name, 'readonly']))
 
 export default [

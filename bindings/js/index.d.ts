@@ -201,6 +201,19 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   static empty(...shape: Shape): Tensor
   static empty(options: ShapeOptions): Tensor
 
+  /**
+   * A tensor on memory that belongs to somebody else, at an address, as foreign functions give it. Nothing is copied:
+   * the elements must stay there, in row-major order, as long as the tensor and what is computed from it.
+   */
+  static fromBlob(ptr: number | bigint, shape: number | readonly number[], options?: CreationOptions): Tensor
+
+  /**
+   * The contents of a URL (http, https, file or data) as bytes, uint8. What comes over the network is kept in
+   * polygrad/downloads of the user's cache folder and read from there the next time. gunzip unpacks it; dtype reads
+   * the bytes as another type.
+   */
+  static fromUrl(url: string | URL, options?: CreationOptions & { gunzip?: boolean }): Promise<Tensor>
+
   /** A tensor of the shape and type of this one, filled with a value. */
   fullLike(fillValue: Scalar, options?: CreationOptions): Tensor
   fullLike(options: CreationOptions & { fillValue: Scalar }): Tensor
@@ -322,7 +335,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   nbytes(): number
   /** Whether the data type is a floating one. */
   isFloatingPoint(): boolean
-  /** What the tensor is, without its values. */
+  /** Whether the tensor has been computed: its values, or those that it is a view of, are there. */
+  readonly isRealized: boolean
+  /** The values if they have been computed, in short for large tensors, and shape and type; nothing is computed. */
   toString(): string
   /** The tensors along the first axis. */
   [Symbol.iterator](): Iterator<Tensor>

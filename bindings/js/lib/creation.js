@@ -251,4 +251,4 @@ function initial (fn, scheme, args) {
   return finish(made(handle, [seed]), options)
 }
 
-module.exports = { Creation }
+module.exports = { Creation, CREATION: OPTIONS, finish }

@@ -1,11 +1,10 @@
 'use strict'
 /** The Tensor. */
 
-const { inspect } = require('node:util')
 const { lib, PolygradError } = require('./library.js')
 const { Base, registered, wrap, made, nodeOf, tidy, keep, setGradient, join } = require('./base.js')
 const { SymInt, valuesOf } = require('./variable.js')
-const { Creation } = require('./creation.js')
+const { Display } = require('./display.js')
 const { CTX, GraphNode, describe, leaf, pin, count, compute, computeAsync } = require('./graph.js')
 const { named, list, show } = require('./arguments.js')
 const { types } = require('./dtype.js')
@@ -24,7 +23,7 @@ const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
  * another tensor. A typed array is used in place: the tensor and the array share memory. Numbers
  * become float32, booleans bool and bigints int64 if no dtype is given; typed arrays keep their type.
  */
-class Tensor extends Creation {
+class Tensor extends Display {
   /**
    * @param {unknown} data the numbers
    * @param {object} [options] dtype, shape, device, requiresGrad
@@ -102,17 +101,12 @@ class Tensor extends Creation {
     for (let i = 0; i < this.length; i++) yield this.getitem(i)
   }
 
-  /** What the tensor is, without its values. */
-  toString () {
-    if (this.isDisposed) return 'Tensor(disposed)'
-    return `Tensor(shape=[${this.shape}], dtype=${this.dtype}, device=${this.device}${this.requiresGrad ? ', requiresGrad' : ''})`
-  }
-
-  [inspect.custom] () {
-    return this.toString()
-  }
-
   // Values
+
+  /** Whether the tensor has been computed: its values, or those that it is a view of, are there. */
+  get isRealized () {
+    return this._node.data !== null || views.isShown(this._node)
+  }
 
   /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
   realize (...others) {

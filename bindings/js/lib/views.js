@@ -155,6 +155,19 @@ function prepare (tensor, value) {
   }
 }
 
+/** Where the elements of a node lie in memory: { data, strides, offset }, by elements; null if they are not there. */
+function layoutOf (node) {
+  const { shape } = describe(node)
+  if (node.data !== null) {
+    return { data: node.data, strides: shape.map((_, i) => count(shape.slice(i + 1))), offset: 0 }
+  }
+  if (!isShown(node)) return null
+  if (node.data !== null) return layoutOf(node)
+  const { data } = root(node)
+  if (lib.poly_view_layout(CTX, node.handle, root(node).handle, strides, shape.length, offset) !== 1) return null
+  return { data, strides: shape.map((_, i) => get(strides, i)), offset: get(offset, 0) }
+}
+
 const strides = new Int32Array(2 * MAX_DIMS)
 const offset = new Int32Array(2)
 
@@ -175,4 +188,4 @@ function isShown (node) {
   return true
 }
 
-module.exports = { root, standFor, put, prepare, keepReaders, cutHistory, isShown }
+module.exports = { root, standFor, put, prepare, keepReaders, cutHistory, isShown, layoutOf }

@@ -11,9 +11,9 @@ const TABLE = path.join(__dirname, '..', '..', '..', 'tests', 'ops.json')
 
 // Methods that are no operation with a value of its own; other tests are about them.
 const NOT_OPERATIONS = {
-  'what a tensor is': 'device dtype elementSize isDisposed isFloatingPoint length nbytes ndim numel shape size toString',
+  'what a tensor is': 'device dtype elementSize isDisposed isFloatingPoint isRealized length nbytes ndim numel shape size toString',
   values: 'data from item itemAsync realize realizeAsync toArray toArrayAsync tolist tolistAsync',
-  memory: 'assign assignAsync cpu cuda dispose empty emptyLike keep replace tidy to to_',
+  memory: 'assign assignAsync cpu cuda dispose empty emptyLike fromBlob fromUrl keep replace tidy to to_',
   'names of others': 'constLike padTo sequential short shrinkTo',
   slow: 'hash',
   gradients: 'backward backwardAsync grad gradient requiresGrad requiresGrad_',

@@ -1,0 +1,131 @@
+'use strict'
+/** How tensors show themselves: the values of those that have been computed, in short for large ones. */
+
+const { inspect } = require('node:util')
+const { describe, count } = require('./graph.js')
+const { Exchange } = require('./exchange.js')
+const { valuesOf } = require('./variable.js')
+const { types } = require('./dtype.js')
+const { layoutOf } = require('./views.js')
+
+const THRESHOLD = 1000 // more elements are shown in short:
+const EDGE = 3 // the first and the last ones of each axis
+const NESTED = 10 // elements are shown within other objects
+const WIDTH = 75
+const DIGITS = 8
+
+/** Texts of tensors. None of them computes anything: of a lazy tensor there are no values. */
+class Display extends Exchange {
+  /** The values if they have been computed, in short for large tensors, and shape and type. */
+  toString () {
+    return text(this, Infinity)
+  }
+
+  /** toString; within other objects only a small tensor shows its values. */
+  [inspect.custom] (depth, options) {
+    return text(this, depth < options.depth ? NESTED : Infinity)
+  }
+}
+
+function text (tensor, most) {
+  const name = tensor.constructor.name
+  if (tensor.isDisposed) return `${name}(disposed)`
+  const { shape, dtype } = describe(tensor._node)
+  const layout = layoutOf(tensor._node)
+  const facts = [`shape=[${shape}]`, `dtype=${dtype.name}`]
+  if (layout === null) facts.unshift('lazy')
+  else if (count(shape) <= most) facts.unshift(values(layout, shape, dtype, name.length + 1))
+  if (tensor.requiresGrad) facts.push('requiresGrad=true')
+  return `${name}(${facts.join(', ')})`
+}
+
+/** The elements of memory as nested lists of aligned texts, the lines indented. */
+function values ({ data, strides, offset }, shape, dtype, indent) {
+  const sizes = valuesOf(shape)
+  const short = count(sizes) > THRESHOLD
+  const places = sizes.map((n) => short && n > 2 * EDGE
+    ? [...Array(EDGE).keys(), null, ...Array.from({ length: EDGE }, (_, i) => n - EDGE + i)]
+    : [...Array(n).keys()])
+  const found = []
+  const find = (axis, at) => {
+    if (axis === places.length) found.push(data[at])
+    else for (const i of places[axis]) if (i !== null) find(axis + 1, at + i * strides[axis])
+  }
+  find(0, offset)
+  const texts = aligned(found, dtype)
+  let next = 0
+  const level = (axis) => {
+    if (axis === places.length) return texts[next++]
+    const items = places[axis].map((i) => i === null ? '...' : level(axis + 1))
+    return `[${joined(items, places.length - axis - 1, indent + axis + 1)}]`
+  }
+  return level(0)
+}
+
+/** The items of a list: rows on lines of their own, numbers on as few lines as they need. */
+function joined (items, depth, indent) {
+  const margin = `\n${' '.repeat(indent)}`
+  if (depth > 0) return items.join(`,${margin.padStart(margin.length + depth - 1, '\n')}`)
+  let line = indent
+  return items.map((item, i) => {
+    const separator = i === 0 ? '' : line + item.length + 2 > WIDTH ? `,${margin}` : ', '
+    line = separator.length > 2 ? indent + item.length : line + separator.length + item.length
+    return separator + item
+  }).join('')
+}
+
+/** Texts of numbers of one width. */
+function aligned (numbers, dtype) {
+  const texts = dtype.isFloat
+    ? floats(numbers.map(DECODERS[dtype.name] ?? Number), dtype)
+    : numbers.map((v) => String(dtype === types.bool ? v !== 0 : v))
+  const width = Math.max(0, ...texts.map((t) => t.length))
+  return texts.map((t) => t.padStart(width))
+}
+
+function floats (numbers, dtype) {
+  const sizes = numbers.filter((v) => Number.isFinite(v) && v !== 0).map(Math.abs)
+  const round = dtype === types.float64 ? Number : Math.fround
+  if (Math.max(...sizes) >= 1e8 || Math.min(...sizes) < 1e-4) return numbers.map((v) => shortest(v, round, 'toExponential'))
+  const texts = numbers.map((v) => shortest(v, round, 'toFixed'))
+  const fractions = texts.map((t) => t.includes('.') ? t.length - t.indexOf('.') : 0)
+  const longest = Math.max(0, ...fractions)
+  if (longest === 0) return texts
+  return texts.map((t, i) => {
+    if (!Number.isFinite(numbers[i])) return t
+    return (fractions[i] === 0 ? `${t}.` : t).padEnd(t.length + longest - fractions[i])
+  })
+}
+
+/** A number with as few digits as tell it from others of its type, at most DIGITS after the point. */
+function shortest (v, round, method) {
+  if (!Number.isFinite(v)) return String(v)
+  for (let digits = 0; digits < DIGITS; digits++) {
+    const written = v[method](digits)
+    if (round(Number(written)) === v) return written
+  }
+  return v[method](DIGITS)
+}
+
+const word = new DataView(new ArrayBuffer(4))
+
+function half (bits) {
+  const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, bits >> 10 & 31, bits & 1023]
+  if (exponent === 31) return fraction ? NaN : sign * Infinity
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15))
+}
+
+/** The numbers that bits stand for, of types that JavaScript lacks. */
+const DECODERS = {
+  float16: half,
+  bfloat16 (bits) {
+    word.setUint16(0, bits)
+    return word.getFloat32(0)
+  },
+  // The upper half of a float16.
+  fp8e5m2: (bits) => half(bits << 8),
+  // One bit less of exponent than float16, no infinity and two NaNs.
+  fp8e4m3: (bits) => (bits & 0x7f) === 0x7f ? NaN : 256 * half((bits & 0x80) << 8 | (bits & 0x7f) << 7)
+}
+
+module.exports = { Display }

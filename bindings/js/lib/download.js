@@ -1,0 +1,74 @@
+'use strict'
+/** Files from the network, kept in the user's cache folder. */
+
+const fs = require('node:fs/promises')
+const os = require('node:os')
+const path = require('node:path')
+const { createHash, randomUUID } = require('node:crypto')
+const { promisify } = require('node:util')
+const zlib = require('node:zlib')
+const { PolygradError } = require('./library.js')
+const { string, show } = require('./arguments.js')
+
+const TIMEOUT = 30_000 // milliseconds until a server answers
+
+function folder () {
+  return path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'polygrad', 'downloads')
+}
+
+const READERS = {
+  'http:': kept,
+  'https:': kept,
+  'file:': (url) => fs.readFile(new URL(url)),
+  'data:': fetched
+}
+
+/** The contents of a URL, unpacked if gunzip is set. */
+async function download (url, gunzip) {
+  const text = string(url instanceof URL ? url.href : url, 'fromUrl: url')
+  const scheme = /^\w+:/.exec(text)?.[0].toLowerCase()
+  if (!Object.hasOwn(READERS, scheme)) {
+    throw new PolygradError(`fromUrl: url: ${show(text)}, expected one that begins with http:, https:, file: or data:`)
+  }
+  const data = await READERS[scheme](text)
+  if (!gunzip) return data
+  try {
+    return await promisify(zlib.gunzip)(data)
+  } catch (error) {
+    throw new PolygradError(`fromUrl: url: ${show(text)} is no gzip file: ${error.message}`)
+  }
+}
+
+async function fetched (url) {
+  const giveUp = new AbortController()
+  const timer = setTimeout(() => giveUp.abort(new Error(`no answer for ${TIMEOUT / 1000} seconds`)), TIMEOUT)
+  try {
+    const answer = await fetch(url, { headers: { 'User-Agent': 'polygrad' }, signal: giveUp.signal })
+    clearTimeout(timer)
+    if (!answer.ok) throw new Error(`the server answered ${answer.status} ${answer.statusText}`)
+    return Buffer.from(await answer.arrayBuffer())
+  } catch (error) {
+    throw new PolygradError(`fromUrl: url: ${url}: ${error.cause?.message ?? error.message}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What the cache has of a URL, or else is fetched and put there. */
+async function kept (url) {
+  const file = path.join(folder(), createHash('sha256').update(url).digest('hex'))
+  try {
+    return await fs.readFile(file)
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  const data = await fetched(url)
+  await fs.mkdir(folder(), { recursive: true })
+  // Whole or not at all: another process may look for it at the same time.
+  const part = `${file}.${randomUUID()}`
+  await fs.writeFile(part, data)
+  await fs.rename(part, file)
+  return data
+}
+
+module.exports = { download }

@@ -1,0 +1,56 @@
+'use strict'
+/** Tensors of memory that somebody else has filled. */
+
+const { koffi } = require('./library.js')
+const { leaf, count } = require('./graph.js')
+const { wrap } = require('./base.js')
+const { Creation, CREATION, finish } = require('./creation.js')
+const { download } = require('./download.js')
+const { named, list, integer, show } = require('./arguments.js')
+const { PolygradError } = require('./library.js')
+const { toDType, types } = require('./dtype.js')
+
+/** Tensors from addresses and from the network. */
+class Exchange extends Creation {
+  /**
+   * A tensor on memory that belongs to somebody else, at an address (a number or a bigint, as foreign functions
+   * give it). Nothing is copied: the elements must stay there, in row-major order, as long as the tensor and
+   * what is computed from it. The type is float32 if none is given.
+   */
+  static fromBlob (...args) {
+    const { ptr, shape, ...options } = named('fromBlob', args, { ptr: undefined, shape: undefined, ...CREATION })
+    const dtype = options.dtype === null ? types.float32 : toDType(options.dtype)
+    const size = dtype.Array.BYTES_PER_ELEMENT
+    const address = BigInt(integer(ptr, 'fromBlob: ptr'))
+    if (address <= 0n || address % BigInt(size) !== 0n) {
+      throw new PolygradError(`fromBlob: ptr: ${ptr}, expected an address that is a multiple of ${size}, the size of ${dtype.name}`)
+    }
+    const sizes = list(shape).map((n) => Number(integer(n, 'fromBlob: shape')))
+    if (sizes.some((n) => n < 0)) throw new PolygradError(`fromBlob: shape: ${show(sizes)}, expected no negative size`)
+    const n = count(sizes)
+    const array = n === 0 ? new dtype.Array(0) : new dtype.Array(koffi.view(address, n * size), 0, n)
+    return finish(wrap(leaf(array, dtype, sizes)), options)
+  }
+
+  /**
+   * The contents of a URL (http, https, file or data) as bytes, uint8. What comes over the network is kept in
+   * polygrad/downloads of the user's cache folder and read from there the next time. gunzip unpacks it; dtype
+   * reads the bytes as another type.
+   *
+   * @example
+   * (await Tensor.fromUrl('data:,hello')).tolist() // [104, 101, 108, 108, 111]
+   */
+  static async fromUrl (...args) {
+    const { url, gunzip, ...options } = named('fromUrl', args, { url: undefined, gunzip: false, ...CREATION })
+    const dtype = options.dtype === null ? types.uint8 : toDType(options.dtype)
+    const size = dtype.Array.BYTES_PER_ELEMENT
+    const bytes = await download(url, gunzip)
+    if (bytes.length % size !== 0) {
+      throw new PolygradError(`fromUrl: dtype: ${dtype.name}, but the ${bytes.length} bytes are no multiple of ${size}`)
+    }
+    const array = new dtype.Array(Uint8Array.from(bytes, dtype === types.bool ? Boolean : undefined).buffer)
+    return finish(wrap(leaf(array, dtype, [array.length])), options)
+  }
+}
+
+module.exports = { Exchange }
