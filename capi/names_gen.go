@@ -123,6 +123,10 @@ func parameters(fn string) string {
 		return "ctx dtype shape ndim seed"
 	case "poly_randn_seeded":
 		return "ctx dtype shape ndim seed"
+	case "poly_random_seed":
+		return "seed"
+	case "poly_random_take":
+		return "words seed_out"
 	case "poly_randint_seeded":
 		return "ctx dtype shape ndim low high seed"
 	case "poly_uniform_seeded":

@@ -6,9 +6,34 @@ package main
 import "C"
 
 import (
+	"unsafe"
+
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
+
+// stream is where the bindings' random tensors take their numbers from.
+var stream tensor.Stream
+
+//export go_poly_random_seed
+func go_poly_random_seed(seed C.uint64_t) { stream.Seed(uint64(seed)) }
+
+//export go_poly_random_take
+func go_poly_random_take(words C.int64_t, out *C.uint32_t) C.int {
+	const fn = "poly_random_take"
+	if words < 0 || words > 1<<32 {
+		fail(fn, wrong("words", "%d, expected 0 to 2^32", int64(words)))
+		return -1
+	}
+	if out == nil {
+		fail(fn, wrong("seed_out", "is NULL, expected memory of 3 numbers"))
+		return -1
+	}
+	for i, w := range stream.Take(uint64(words)) {
+		unsafe.Slice(out, 3)[i] = C.uint32_t(w)
+	}
+	return 0
+}
 
 //export go_poly_rand
 func go_poly_rand(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, seed C.uint64_t) C.uintptr_t {

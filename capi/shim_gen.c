@@ -268,6 +268,14 @@ PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int nd
   return poly_enter("poly_randn_seeded") ? NULL : (PolyUOp *)go_poly_randn_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (uintptr_t)seed);
 }
 
+void poly_random_seed(uint64_t seed) {
+  if (!poly_forked) go_poly_random_seed(seed);
+}
+
+int poly_random_take(int64_t words, uint32_t *seed_out) {
+  return poly_enter("poly_random_take") ? -1 : go_poly_random_take(words, seed_out);
+}
+
 PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low, int64_t high, PolyUOp *seed) {
   return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)go_poly_randint_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, low, high, (uintptr_t)seed);
 }

@@ -597,11 +597,28 @@ POLY_API PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64
 /* Normal float32 with mean 0 and deviation 1 (Box-Muller). Since 1.0. */
 POLY_API PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed);
 
-/* The same numbers with the seed in a tensor of two uint32 (low word, high
- * word), so that one compiled program serves every seed; cast to dtype, for
- * poly_rand_seeded a floating type. Since 2.0. */
+/* Numbers whose seed is a tensor, so that one compiled program serves every
+ * seed. Two uint32 (low word, high word) give the same numbers as above, cast to
+ * dtype, for poly_rand_seeded a floating type; three are what poly_random_take
+ * has written. Since 2.0. */
 POLY_API PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
+
+/* The stream of random words of this process, for bindings whose random tensors
+ * continue each other: poly_random_seed begins it again (it begins anywhere
+ * without), poly_random_take gives the next words, 0 to 2^32, to one tensor and
+ * writes the three uint32 of its seed; 0, or -1 on error. Keys and places are
+ * tinygrad's, and so are the numbers of a tensor that takes
+ *
+ *   n words (8-byte types 2n, 2-byte types n/2, …)  rand
+ *   n words                                         dropout, uniform, randperm
+ *   2n words                                        randn, normal
+ *
+ * for n elements; uniform takes 2n for float64, and integers take n up to a range
+ * of 2^23 and 2n from there on; multinomial one for each number that it draws, and
+ * one for each weight without replacement. Since 2.0. */
+POLY_API void poly_random_seed(uint64_t seed);
+POLY_API int poly_random_take(int64_t words, uint32_t *seed_out);
 
 /* Integers in [low, high) of an integer type, from the same stream. Since
  * 2.0. */

@@ -25,7 +25,7 @@ func attention(q, k, v *uop.UOp, o AttentionOptions) *uop.UOp {
 	}
 	weights := softmax(cast(qk, q.DType), []int{-1})
 	if o.Dropout > 0 {
-		weights = tensorSeed(o.Seed).dropout(weights, o.Dropout)
+		weights = dropout(tensorSeed(o.Seed), weights, o.Dropout)
 	}
 	return dot(weights, v, nil)
 }

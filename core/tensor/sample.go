@@ -15,12 +15,20 @@ func needFloatType(dt *uop.DType) {
 	}
 }
 
-func (s seed) uniformIn(shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
-	return add(mul(s.uniformOf(s.first, shape, dt), high-low), low)
+// wideFloat is the type in which numbers for dt are drawn.
+func wideFloat(dt *uop.DType) *uop.DType {
+	if dt == uop.Float64 {
+		return dt
+	}
+	return uop.Float32
 }
 
-func (s seed) normalAround(shape uop.Shape, mean, std float64, dt *uop.DType) *uop.UOp {
-	return add(mul(cast(s.normal(shape), dt), std), mean)
+func uniformIn(s seed, shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
+	return add(cast(mul(s.uniform(shape, wideFloat(dt)), high-low), dt), low)
+}
+
+func normalAround(s seed, shape uop.Shape, mean, std float64, dt *uop.DType) *uop.UOp {
+	return add(mul(cast(normal(s, shape), dt), std), mean)
 }
 
 // wholeNumber is a number without a fraction, which an integer type needs as a bound.
@@ -36,10 +44,10 @@ func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.
 	defer guard("UniformSeeded", &err)
 	needType("dtype", dt)
 	if dt.IsInt() {
-		return drawn(tensorSeed(seed).integers(shape, wholeNumber("low", low, dt), wholeNumber("high", high, dt), dt)), nil
+		return drawn(integers(tensorSeed(seed), shape, wholeNumber("low", low, dt), wholeNumber("high", high, dt), dt)), nil
 	}
 	needFloatType(dt)
-	return tensorSeed(seed).uniformIn(shape, low, high, dt), nil
+	return uniformIn(tensorSeed(seed), shape, low, high, dt), nil
 }
 
 // NormalSeeded is normal with a mean and a standard deviation, with a seed as RandSeeded has; integer types round to 0.
@@ -47,9 +55,9 @@ func NormalSeeded(shape uop.Shape, mean, std float64, dt *uop.DType, seed *uop.U
 	defer guard("NormalSeeded", &err)
 	needType("dtype", dt)
 	if !dt.IsFloat() {
-		return cast(tensorSeed(seed).normalAround(shape, mean, std, uop.Float32), dt), nil
+		return cast(normalAround(tensorSeed(seed), shape, mean, std, uop.Float32), dt), nil
 	}
-	return tensorSeed(seed).normalAround(shape, mean, std, dt), nil
+	return normalAround(tensorSeed(seed), shape, mean, std, dt), nil
 }
 
 // InitScheme says how the weights of a layer begin.
@@ -93,11 +101,11 @@ func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, se
 	case InitKaimingUniform:
 		bound = math.Sqrt(6 / ((1 + a*a) * max(inputs, 1)))
 	case InitKaimingNormal:
-		return tensorSeed(seed).normalAround(shape, 0, math.Sqrt(2/((1+a*a)*max(inputs, 1))), dt), nil
+		return normalAround(tensorSeed(seed), shape, 0, math.Sqrt(2/((1+a*a)*max(inputs, 1))), dt), nil
 	default:
 		fail("scheme", "is %d, need 0..%d", scheme, InitKaimingNormal)
 	}
-	return tensorSeed(seed).uniformIn(shape, -bound, bound, dt), nil
+	return uniformIn(tensorSeed(seed), shape, -bound, bound, dt), nil
 }
 
 // RandPermSeeded is a random order of 0..n-1, in an integer type, with a seed as RandSeeded has.
@@ -107,26 +115,25 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	if n < 0 {
 		fail("n", "%d is negative", n)
 	}
-	s := tensorSeed(seed)
-	return cast(ordered(s.uniform(s.first, uop.ShapeOf(n)), 0, false).at, dt), nil
+	return cast(ordered(tensorSeed(seed).uniform(uop.ShapeOf(n), uop.Float32), 0, false).at, dt), nil
 }
 
 // multinomial with replacement finds the class in whose share of the running sum a uniform number falls. Without, each class
 // has an exponential waiting time with its weight as the rate, and the first n are taken
 // (Efraimidis and Spirakis, Weighted random sampling with a reservoir).
-func (s seed) multinomial(w *uop.UOp, n int64, replacement bool) *uop.UOp {
+func multinomial(s seed, w *uop.UOp, n int64, replacement bool) *uop.UOp {
 	shape := w.Shape()
 	lead := shape[:len(shape)-1]
 	if replacement || n == 1 {
 		total := scan(w, -1, uop.Add)
 		share := div(total, index(total, Ellipsis(), Slice(ptr(-1), nil, 1)))
-		u := s.uniform(s.first, joinShapes(uop.ShapeOf(n), lead, uop.ShapeOf(1)))
+		u := s.uniform(joinShapes(uop.ShapeOf(n), lead, uop.ShapeOf(1)), uop.Float32)
 		// The last class ends at 1 whatever rounding makes of it.
 		inner := shrinkAxis(share, len(shape)-1, uop.N(0), shape[len(shape)-1].Sub(uop.N(1)))
 		drawn := sum(cast(ge(u, unsqueeze(inner, 0)), uop.Int32), []int{-1}, false)
 		return permute(drawn, append(countTo(len(lead) + 1)[1:], 0))
 	}
-	u := s.uniform(s.first, shape)
+	u := s.uniform(shape, uop.Float32)
 	wait := div(neg(log(maximum(u, math.Ldexp(1, -25)))), w)
 	return cast(shrinkAxis(ordered(wait, -1, false).at, len(shape)-1, uop.N(0), uop.N(n)), uop.Int32)
 }
@@ -143,5 +150,5 @@ func MultinomialSeeded(x *uop.UOp, n int64, replacement bool, seed *uop.UOp) (r 
 	if classes := intSize("x", s, len(s)-1); n < 1 || !replacement && n > classes {
 		fail("n", "is %d, need 1 or more, and at most %d without replacement", n, classes)
 	}
-	return tensorSeed(seed).multinomial(asFloat(x), n, replacement), nil
+	return multinomial(tensorSeed(seed), asFloat(x), n, replacement), nil
 }

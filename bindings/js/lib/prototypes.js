@@ -71,6 +71,8 @@ exports.PROTOTYPES = {
   poly_randn: ['uintptr_t', ['uintptr_t', 'void *', 'int', 'uint64_t']],
   poly_rand_seeded: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'uintptr_t']],
   poly_randn_seeded: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'uintptr_t']],
+  poly_random_seed: ['void', ['uint64_t']],
+  poly_random_take: ['int', ['int64_t', 'void *']],
   poly_randint_seeded: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'int64_t', 'int64_t', 'uintptr_t']],
   poly_uniform_seeded: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'double', 'double', 'uintptr_t']],
   poly_normal_seeded: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'double', 'double', 'uintptr_t']],

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from polygrad._base import Base, Operand, as_operand, call, combine, made, several_results
-from polygrad._graph import CTX, handles
+from polygrad._graph import CTX, describe, handles
 from polygrad._library import ArgumentError, fail, lib
-from polygrad._random import next_seed
+from polygrad._random import next_seed, words_of
 from polygrad.dtype import DTypeLike, to_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from typing_extensions import Self
+
+
+def _scores(query: tuple[Any, ...], key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the shape of query @ key.T, of which heads that share a key have as many as query."""
+    try:
+        lead = np.broadcast_shapes(query[:-2], key[:-2])
+    except (TypeError, ValueError):
+        lead = query[:-2]
+    return (*lead, *query[-2:-1], *key[-2:-1])
 
 
 class Linalg(Base):
@@ -244,7 +255,7 @@ class Linalg(Base):
             mask = nodes[-1].handle
         drop = dropout_p if type(self).training else 0.0  # type: ignore[attr-defined]
         if drop:
-            nodes.append(next_seed())
+            nodes.append(next_seed(words_of(_scores(*(describe(n)[0] for n in nodes[:2])))))
             seed = nodes[-1].handle
         flags = (is_causal, enable_gqa, 0.0 if scale is None else scale, drop, seed)
         handle = lib.poly_attention(CTX, *(n.handle for n in nodes[:3]), mask, *flags)

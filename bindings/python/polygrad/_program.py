@@ -83,7 +83,7 @@ class Program:
         self,
         values: Sequence[Node],
         changes: Sequence[tuple[Node, Node]],
-        seeds: list[np.ndarray[Any, Any]],
+        seeds: list[_random.Seed],
     ) -> None:
         self.values = list(values)
         # The program works on the memory of these nodes.

@@ -85,6 +85,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_randn": (c_void_p, (c_void_p, c_void_p, c_int, c_uint64)),
     "poly_rand_seeded": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_void_p)),
     "poly_randn_seeded": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_void_p)),
+    "poly_random_seed": (None, (c_uint64,)),
+    "poly_random_take": (c_int, (c_int64, c_void_p)),
     "poly_randint_seeded": (
         c_void_p,
         (

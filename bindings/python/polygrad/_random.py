@@ -1,53 +1,66 @@
 """Seeds of random tensors.
 
-Each random tensor has a seed of its own: after manual_seed(s) the first one uses s, the next
-s + 1, and so on. A seed is a leaf of the graph, so that programs which differ only in it are
-compiled once.
+Random tensors take their words from one stream of the library, whose numbers are tinygrad's. The
+seed of a tensor, three words, is a leaf of the graph, so that programs which differ only in it
+are compiled once.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from polygrad._graph import Node, leaf
+from polygrad._library import fail, lib
 from polygrad.dtype import dtypes
 
-_lock = threading.Lock()
-_next = int.from_bytes(os.urandom(8), "little")
-_recorders: list[list[np.ndarray[Any, Any]]] = []
+Seed = tuple["np.ndarray[Any, Any]", int]  # its memory, the words that the tensor takes
+_recorders: list[list[Seed]] = []
+
+
+MOST = 1 << 32  # words that a tensor can take
+
+
+def words_of(shape: tuple[Any, ...], each: int = 4) -> int:
+    """Return the words of numbers that take 4, 8 or fewer bytes each.
+
+    Sizes that are none get no words: the call that they are for says what is wrong with them.
+    """
+    number = each
+    for size in shape:
+        if not isinstance(size, (int, np.integer)) or size < 0:
+            return 0
+        number *= int(size)
+    return min(-(-number // 4), MOST)
 
 
 def set_seed(seed: int) -> None:
-    """Make the next random tensor use a seed."""
-    global _next
-    seed = index(seed)
-    with _lock:
-        _next = seed % 2**64
+    """Begin the stream again."""
+    lib.poly_random_seed(index(seed) % 2**64)
 
 
-def next_seed() -> Node:
-    """Return a leaf of two uint32, the low and the high word of the next seed."""
-    global _next
-    with _lock:
-        seed = _next
-        _next = (_next + 1) % 2**64
-    words = np.array([seed & 0xFFFFFFFF, seed >> 32], dtype=np.uint32)
+def _take(words: np.ndarray[Any, Any], count: int) -> None:
+    if lib.poly_random_take(count, words.ctypes.data) != 0:
+        fail()
+
+
+def next_seed(count: int) -> Node:
+    """Return the seed of a tensor that takes a number of words: a leaf of three uint32."""
+    words = np.empty(3, dtype=np.uint32)
+    _take(words, count)
     for recorder in _recorders:
-        recorder.append(words)
+        recorder.append((words, count))
     return leaf(words, dtypes.uint32)
 
 
 class record_seeds:
     """A context in which the seeds that are handed out are written down."""
 
-    def __enter__(self) -> list[np.ndarray[Any, Any]]:
+    def __enter__(self) -> list[Seed]:
         """Start recording."""
-        self.seeds: list[np.ndarray[Any, Any]] = []
+        self.seeds: list[Seed] = []
         _recorders.append(self.seeds)
         return self.seeds
 
@@ -56,11 +69,7 @@ class record_seeds:
         _recorders.remove(self.seeds)
 
 
-def renew(seeds: list[np.ndarray[Any, Any]]) -> None:
+def renew(seeds: list[Seed]) -> None:
     """Write the next seeds into the memory of seeds that were handed out."""
-    global _next
-    with _lock:
-        for words in seeds:
-            words[0] = _next & 0xFFFFFFFF
-            words[1] = _next >> 32
-            _next = (_next + 1) % 2**64
+    for words, count in seeds:
+        _take(words, count)

@@ -10,11 +10,16 @@ from polygrad._creation import Creation, float_type
 from polygrad._graph import CTX, describe, dims
 from polygrad._library import lib
 from polygrad._movement import sizes
-from polygrad._random import next_seed, set_seed
+from polygrad._random import next_seed, set_seed, words_of
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+def _integer_size(low: Any, high: Any) -> int:
+    """Return the bytes of randomness that an integer in a range takes, for words_of."""
+    return 4 if high - low <= 1 << 23 else 8
 
 
 class Sampling(Creation):
@@ -41,13 +46,15 @@ class Sampling(Creation):
     def _random(
         cls,
         name: str,
+        each: int,
         shape: tuple[Any, ...],
         dtype: DTypeLike | None,
         device: str | None,
         requires_grad: bool | None,
         *numbers: float,
     ) -> Self:
-        new, seed, kind = sizes(shape), next_seed(), float_type(dtype)
+        new, kind = sizes(shape), float_type(dtype)
+        seed = next_seed(words_of(new, each))
         handle = getattr(lib, name)(CTX, kind, dims(new), len(new), *numbers, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 
@@ -69,7 +76,8 @@ class Sampling(Creation):
         >>> t.min().item() >= 0, t.max().item() < 1
         (True, True)
         """
-        return cls._random("poly_rand_seeded", shape, dtype, device, requires_grad)
+        each = to_dtype(dtype or dtypes.default_float).itemsize
+        return cls._random("poly_rand_seeded", each, shape, dtype, device, requires_grad)
 
     @classmethod
     def randn(
@@ -84,7 +92,7 @@ class Sampling(Creation):
         >>> Tensor.randn(2, 3).shape
         (2, 3)
         """
-        return cls._random("poly_randn_seeded", shape, dtype, device, requires_grad)
+        return cls._random("poly_randn_seeded", 8, shape, dtype, device, requires_grad)
 
     @classmethod
     def randint(
@@ -106,7 +114,8 @@ class Sampling(Creation):
         """
         if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
             low, high, shape = shape
-        new, seed, kind = sizes(shape), next_seed(), to_dtype(dtype).id
+        new, kind = sizes(shape), to_dtype(dtype).id
+        seed = next_seed(words_of(new, _integer_size(low, high)))
         handle = lib.poly_randint_seeded(CTX, kind, dims(new), len(new), low, high, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 
@@ -128,8 +137,9 @@ class Sampling(Creation):
         >>> -1 <= t.min().item() <= t.max().item() < 1
         True
         """
-        name = "poly_uniform_seeded"
-        return cls._random(name, shape, dtype, device, requires_grad, low, high)
+        name, kind = "poly_uniform_seeded", to_dtype(dtype or dtypes.default_float)
+        each = _integer_size(low, high) if dtypes.is_int(kind) else max(4, kind.itemsize)
+        return cls._random(name, each, shape, dtype, device, requires_grad, low, high)
 
     @classmethod
     def normal(
@@ -147,7 +157,7 @@ class Sampling(Creation):
         (2, 3)
         """
         name = "poly_normal_seeded"
-        return cls._random(name, shape, dtype, device, requires_grad, mean, std)
+        return cls._random(name, 8, shape, dtype, device, requires_grad, mean, std)
 
     @classmethod
     def _init(
@@ -159,8 +169,10 @@ class Sampling(Creation):
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
-        new, seed, kind = sizes(shape), next_seed(), float_type(dtype)
-        handle = lib.poly_init_seeded(CTX, scheme, kind, dims(new), len(new), a, seed.handle)
+        new, kind = sizes(shape), to_dtype(dtype or dtypes.default_float)
+        each = 8 if scheme == c.POLY_INIT_KAIMING_NORMAL else max(4, kind.itemsize)
+        seed = next_seed(words_of(new, each))
+        handle = lib.poly_init_seeded(CTX, scheme, kind.id, dims(new), len(new), a, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 
     @classmethod
@@ -196,7 +208,7 @@ class Sampling(Creation):
         >>> Tensor.randperm(4).sort()[0].tolist()
         [0, 1, 2, 3]
         """
-        seed, kind = next_seed(), to_dtype(dtype).id
+        seed, kind = next_seed(words_of((n,))), to_dtype(dtype).id
         handle = lib.poly_randperm_seeded(CTX, kind, n, seed.handle)
         return cls._new(handle, (seed,), device, requires_grad)
 
@@ -208,7 +220,9 @@ class Sampling(Creation):
         >>> Tensor([0.0, 0.0, 2.0]).multinomial(3, replacement=True).tolist()
         [2, 2, 2]
         """
-        node, seed = self._node, next_seed()
+        node, shape = self._node, describe(self._node)[0]
+        drawn = (*shape[:-1], num_samples) if replacement or num_samples == 1 else shape
+        seed = next_seed(words_of(drawn))
         handle = lib.poly_multinomial(CTX, node.handle, num_samples, replacement, seed.handle)
         return made(type(self), handle, (node, seed))
 
@@ -245,6 +259,6 @@ class Sampling(Creation):
             raise ValueError(f"dropout: p: {p}, expected 0 to 1")
         if not type(self).training or p == 0:  # type: ignore[attr-defined]
             return self
-        seed = next_seed()
+        seed = next_seed(words_of(describe(self._node)[0]))
         handle = lib.poly_dropout(CTX, self._node.handle, p, seed.handle)
         return made(type(self), handle, (self._node, seed))

@@ -75,6 +75,8 @@ struct poly_api {
   PolyUOp *(*poly_randn)(PolyCtx *, const int64_t *, int, uint64_t);
   PolyUOp *(*poly_rand_seeded)(PolyCtx *, int, const int64_t *, int, PolyUOp *);
   PolyUOp *(*poly_randn_seeded)(PolyCtx *, int, const int64_t *, int, PolyUOp *);
+  void (*poly_random_seed)(uint64_t);
+  int (*poly_random_take)(int64_t, uint32_t *);
   PolyUOp *(*poly_randint_seeded)(PolyCtx *, int, const int64_t *, int, int64_t, int64_t, PolyUOp *);
   PolyUOp *(*poly_uniform_seeded)(PolyCtx *, int, const int64_t *, int, double, double, PolyUOp *);
   PolyUOp *(*poly_normal_seeded)(PolyCtx *, int, const int64_t *, int, double, double, PolyUOp *);
@@ -574,6 +576,8 @@ struct poly_api {
   X(poly_randn) \
   X(poly_rand_seeded) \
   X(poly_randn_seeded) \
+  X(poly_random_seed) \
+  X(poly_random_take) \
   X(poly_randint_seeded) \
   X(poly_uniform_seeded) \
   X(poly_normal_seeded) \

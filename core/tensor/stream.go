@@ -1,0 +1,96 @@
+package tensor
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"polygrad/core/uop"
+)
+
+// A Stream hands out the words of a generator that numbers them: the numbers of a random tensor are THREEFRY2x32 (Salmon
+// et al., Parallel random numbers: as easy as 1, 2, 3) of their places. Keys, places and how words become numbers are those
+// of tinygrad, so that the same seed gives the same numbers there.
+type Stream struct {
+	sync.Mutex
+	seed  uint64
+	taken uint64
+	begun bool
+}
+
+// streamKey is the end of SHA-256 of four zero bytes, tinygrad's key of its first device.
+const streamKey = 0x14b81119
+
+// wordsOfKey is how many words one key gives: places have 32 bits.
+const wordsOfKey = 1 << 32
+
+// Seed starts the stream again.
+func (s *Stream) Seed(seed uint64) {
+	s.Lock()
+	defer s.Unlock()
+	s.seed, s.taken, s.begun = seed, 0, true
+}
+
+// Take is the seed, three uint32, of a tensor that needs up to 2^32 words, which nobody else gets. A stream without a seed
+// begins anywhere.
+func (s *Stream) Take(words uint64) [3]uint32 {
+	s.Lock()
+	defer s.Unlock()
+	if !s.begun {
+		s.seed, s.begun = rand.Uint64(), true
+	}
+	if s.taken%wordsOfKey+words > wordsOfKey {
+		s.taken += wordsOfKey - s.taken%wordsOfKey
+	}
+	key := streamKey ^ uint32(s.seed>>32) ^ uint32(s.taken/wordsOfKey)*0x9E3779B9
+	r := [3]uint32{key, uint32(s.seed), uint32(s.taken)}
+	s.taken += words
+	return r
+}
+
+// place is where a tensor's words begin in a stream.
+type place struct{ key, first *uop.UOp }
+
+func (p place) graph() *uop.Graph { return p.key.Graph() }
+
+// words are n random uint32: the low words of the first half of the places, then the high words of the same numbers.
+func (p place) words(n int64) *uop.UOp {
+	half := (n + 1) / 2
+	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
+	high := ge(i, int(half))
+	at := add(where(high, sub(i, int(half)), i), p.first)
+	word := func(u *uop.UOp) *uop.UOp { return cast(u, uop.Uint64) }
+	r := threefry(bitOr(shiftLeft(word(add(at, int(half))), 32), word(at)), p.key)
+	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
+}
+
+// fractions are n numbers in [0, 1): random bits for the mantissa of numbers in [1, 2).
+func (p place) fractions(n int64, dt *uop.DType) *uop.UOp {
+	_, mantissa := dt.FloatInfo()
+	size := dt.Itemsize()
+	whole := uintOfSize[size]
+	bits := shrinkAxis(bitcast(p.words(ceil64(n*int64(size), 4)), whole), 0, uop.N(0), uop.N(n))
+	one := bitcast(full(p.graph(), uop.ShapeOf(1), uop.Float(1), dt), whole)
+	return sub(bitcast(bitOr(shiftRight(bits, 8*size-mantissa), one), dt), 1)
+}
+
+func (p place) uniform(shape uop.Shape, dt *uop.DType) *uop.UOp {
+	needFloatType(dt)
+	n := randomCount(shape)
+	if n == 0 {
+		return full(p.graph(), shape, uop.Float(0), dt)
+	}
+	return reshape(p.fractions(n, dt), shape)
+}
+
+func (p place) polar(shape uop.Shape) (radius, angle *uop.UOp) {
+	n := randomCount(shape)
+	if n == 0 {
+		none := full(p.graph(), shape, uop.Float(0), uop.Float32)
+		return none, none
+	}
+	u := p.fractions(2*n, uop.Float32)
+	half := func(from int64) *uop.UOp { return reshape(shrinkAxis(u, 0, uop.N(from), uop.N(from+n)), shape) }
+	return sub(f32(1), half(n)), half(0)
+}
+
+func (p place) long(n int64) *uop.UOp { return bitcast(p.words(2*n), uop.Uint64) }
