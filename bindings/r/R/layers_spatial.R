@@ -105,11 +105,16 @@ BatchNorm <- function(num_features, eps = 1e-5, affine = TRUE, track_running_sta
   new_layer("BatchNorm", fields, function(self, x) {
     x <- as_input(x)
     tracked <- !is.null(self$running_mean) && !is.null(self$running_var)
+    # The statistics are computed at once, for the running ones, but what x is computed of only once: so are the
+    # gradients, which come to x from all three.
+    computed <- state$training && tracked && !.Call(C_tracing)
+    if (computed) .Call(C_realize, list(x))
     if (state$training || !tracked) {
       stats <- tensor_methods$batchnorm_stats(x)
     } else {
       stats <- list(self$running_mean, self$running_var)
     }
+    if (computed) .Call(C_realize, stats)
     if (state$training && tracked) track_batch(self, x, stats[[1L]], stats[[2L]])
     tensor_methods$batchnorm(x, self$weight, self$bias, stats[[1L]], tensor_methods$rsqrt(stats[[2L]] + self$eps))
   })
@@ -117,8 +122,6 @@ BatchNorm <- function(num_features, eps = 1e-5, affine = TRUE, track_running_sta
 
 #' Moves the running statistics towards those of a batch.
 track_batch <- function(self, x, mean, variance) {
-  # What the statistics are computed from is needed again: once is enough.
-  if (!.Call(C_tracing)) .Call(C_realize, list(x, mean, variance))
   shape <- .Call(C_shape, x)
   n <- prod(shape[-2L])
   unbiased <- if (n > 1) variance * (n / (n - 1)) else variance

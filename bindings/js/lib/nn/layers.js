@@ -5,6 +5,7 @@ const { PolygradError, lib } = require('../library.js')
 const { CTX } = require('../graph.js')
 const { made, nodeOf, optional, handleOf, present } = require('../base.js')
 const { Tensor } = require('../tensor.js')
+const { tracing } = require('../trace.js')
 const { dtypes } = require('../dtype.js')
 const { list, named, within, number, integer } = require('../arguments.js')
 
@@ -124,7 +125,12 @@ class BatchNorm {
   /** x normalised, of the same shape. */
   forward (x) {
     const training = Tensor.training || !this.trackRunningStats
+    // The running statistics are computed at once, but what x is computed of only once: so are the
+    // gradients, which come to x from it and from both statistics.
+    const computed = Tensor.training && this.trackRunningStats && !tracing()
+    if (computed) x.realize()
     const [mean, variance] = training ? x.batchnormStats() : [this.runningMean, this.runningVar]
+    if (computed) mean.realize(variance)
     if (Tensor.training && this.trackRunningStats) this.track(x, mean, variance)
     return x.batchnorm(this.weight, this.bias, mean, variance.add(this.eps).rsqrt())
   }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polygrad import _trace
 from polygrad.nn.layers import GroupNorm
-from polygrad.tensor import Tensor
+from polygrad.tensor import Tensor, assign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,27 +168,32 @@ class BatchNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
+        if Tensor.training and self.running_mean is not None and not _trace.active():
+            # The statistics are computed below, for the running ones, and from what x is computed
+            # of once: so are the gradients, which come to x from all three.
+            x.realize()
         if Tensor.training or self.running_mean is None or self.running_var is None:
             mean, variance = x.batchnorm_stats()
         else:
             mean, variance = self.running_mean, self.running_var
         if Tensor.training:
-            self._track(x, mean, variance)
+            self._track(x.numel() // x.shape[1], mean, variance)
         invstd = (variance + self.eps).rsqrt()
         return x.batchnorm(self.weight, self.bias, mean, invstd)
 
-    def _track(self, x: Tensor, mean: Tensor, variance: Tensor) -> None:
-        """Move the running statistics towards those of a batch."""
+    def _track(self, n: int, mean: Tensor, variance: Tensor) -> None:
+        """Move the running statistics towards those of a batch of n values a channel."""
         if self.running_mean is None or self.running_var is None:
             return
         if not _trace.active():
-            # What the statistics are computed from is needed again: once is enough.
-            x.realize(mean, variance)
-        n = x.numel() // x.shape[1]
+            mean.realize(variance)
         unbiased = variance * (n / (n - 1)) if n > 1 else variance
-        for running, now in ((self.running_mean, mean), (self.running_var, unbiased)):
-            running.assign(running.lerp(now.detach().cast(running.dtype), self.momentum))
-        self.num_batches_tracked.assign(self.num_batches_tracked + 1)
+        running = [self.running_mean, self.running_var]
+        now = [
+            old.lerp(new.detach().cast(old.dtype), self.momentum)
+            for old, new in zip(running, (mean, unbiased))
+        ]
+        assign([*running, self.num_batches_tracked], [*now, self.num_batches_tracked + 1])
 
 
 class InstanceNorm(GroupNorm):
