@@ -2,8 +2,9 @@
 
 #' The sizes of f(2, 3), f(c(2, 3)) or f(shape = c(2, 3)).
 sizes <- function(..., shape = NULL) {
-  given <- if (is.null(shape)) list(...) else as.list(shape)
+  given <- if (is.null(shape)) list(...) else if (is_size(shape)) list(shape) else as.list(shape)
   if (length(given) == 0L) return(integer())
+  if (any(vapply(given, function(x) is_size(x) || is.list(x), NA))) return(do.call(c.SymInt, unname(given)))
   out <- unlist(given, use.names = FALSE)
   if (is.null(out)) return(integer())
   if (!is.numeric(out)) raise(sprintf("shape: %s, expected whole numbers", class(out)[1L]))
@@ -11,11 +12,11 @@ sizes <- function(..., shape = NULL) {
 }
 
 wanting <- function(tensor, requires_grad) {
-  if (requires_grad) .Call(C_set_tracked, tensor, TRUE)
+  if (!is.null(requires_grad)) .Call(C_set_tracked, tensor, requires_grad)
   tensor
 }
 
-tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad = FALSE) {
+tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad = NULL) {
   val <- fill_value
   if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: fill_value: expected one number")
   shape <- sizes(shape = shape)
@@ -32,26 +33,29 @@ tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad =
 #' The type of tensors that are made without numbers of R.
 default_float <- function() "float32"
 
-tensor_statics$zeros <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$zeros <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   wanting(.Call(C_poly_full_by_id, dtype, sizes(..., shape = shape), 0), requires_grad)
 }
-tensor_statics$ones <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$ones <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   wanting(.Call(C_poly_full_by_id, dtype, sizes(..., shape = shape), 1), requires_grad)
 }
 tensor_statics$empty <- tensor_statics$zeros
 
 tensor_methods$full_like <- function(self, fill_value, dtype = NULL) {
-  tensor_statics$full(.Call(C_shape, self), fill_value, if (is.null(dtype)) .Call(C_dtype, self) else dtype)
+  tensor_statics$full(.Call(C_sizes, self), fill_value, if (is.null(dtype)) .Call(C_dtype, self) else dtype)
 }
 tensor_methods$zeros_like <- function(self, dtype = NULL) tensor_methods$full_like(self, 0, dtype)
 tensor_methods$empty_like <- tensor_methods$zeros_like
 tensor_methods$const_like <- function(self, b) tensor_methods$full_like(self, b)
 tensor_methods$ones_like <- function(self, dtype = NULL) tensor_methods$full_like(self, 1, dtype)
 
-tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = FALSE) {
+tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = NULL) {
   if (is.null(stop)) {
     stop <- start
     start <- 0L
+  }
+  if (is_size(start) || is_size(stop) || is_size(step)) {
+    return(wanting(.Call(C_poly_arange_size, if (is.null(dtype)) "int32" else dtype, start, stop, step), requires_grad))
   }
   if (is.null(dtype)) {
     whole <- all(c(start, stop, step) == floor(c(start, stop, step)))
@@ -60,11 +64,11 @@ tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL
   wanting(.Call(C_poly_arange_by_id, dtype, start, stop, step), requires_grad)
 }
 
-tensor_statics$linspace <- function(start, stop, steps, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$linspace <- function(start, stop, steps, dtype = default_float(), requires_grad = NULL) {
   wanting(.Call(C_poly_linspace_by_id, dtype, start, stop, steps), requires_grad)
 }
 
-tensor_statics$eye <- function(n, m = n, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$eye <- function(n, m = n, dtype = default_float(), requires_grad = NULL) {
   wanting(.Call(C_poly_eye_by_id, dtype, n, m), requires_grad)
 }
 
@@ -72,21 +76,21 @@ tensor_statics$eye <- function(n, m = n, dtype = default_float(), requires_grad 
 
 tensor_statics$manual_seed <- function(seed = 0) invisible(.Call(C_manual_seed, seed))
 
-tensor_statics$rand <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$rand <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   wanting(.Call(C_poly_rand_seeded, dtype, sizes(..., shape = shape), .Call(C_seed)), requires_grad)
 }
-tensor_statics$randn <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$randn <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   wanting(.Call(C_poly_randn_seeded, dtype, sizes(..., shape = shape), .Call(C_seed)), requires_grad)
 }
 tensor_statics$randint <- function(low = 0L, high = 10L, shape = 1L, dtype = "int32") {
   .Call(C_poly_randint_seeded, dtype, sizes(shape = shape), low, high, .Call(C_seed))
 }
 tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = default_float(),
-                                   requires_grad = FALSE) {
+                                   requires_grad = NULL) {
   wanting(.Call(C_poly_uniform_seeded, dtype, sizes(..., shape = shape), low, high, .Call(C_seed)), requires_grad)
 }
 tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = default_float(),
-                                  requires_grad = FALSE) {
+                                  requires_grad = NULL) {
   wanting(.Call(C_poly_normal_seeded, dtype, sizes(..., shape = shape), mean, std, .Call(C_seed)), requires_grad)
 }
 
@@ -94,18 +98,18 @@ tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = 
 initial <- function(scheme, shape, a, dtype, requires_grad) {
   wanting(.Call(C_poly_init_seeded, scheme, dtype, shape, a, .Call(C_seed)), requires_grad)
 }
-tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   initial(0L, sizes(..., shape = shape), 0, dtype, requires_grad)
 }
-tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = FALSE) {
+tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   initial(1L, sizes(..., shape = shape), 0, dtype, requires_grad)
 }
 tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = default_float(),
-                                           requires_grad = FALSE) {
+                                           requires_grad = NULL) {
   initial(2L, sizes(..., shape = shape), a, dtype, requires_grad)
 }
 tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = default_float(),
-                                          requires_grad = FALSE) {
+                                          requires_grad = NULL) {
   initial(3L, sizes(..., shape = shape), a, dtype, requires_grad)
 }
 
@@ -117,10 +121,10 @@ tensor_methods$multinomial <- function(self, num_samples = 1, replacement = FALS
 }
 
 tensor_methods$rand_like <- function(self, dtype = NULL) {
-  tensor_statics$rand(shape = .Call(C_shape, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
+  tensor_statics$rand(shape = .Call(C_sizes, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
 }
 tensor_methods$randn_like <- function(self, dtype = NULL) {
-  tensor_statics$randn(shape = .Call(C_shape, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
+  tensor_statics$randn(shape = .Call(C_sizes, self), dtype = if (is.null(dtype)) .Call(C_dtype, self) else dtype)
 }
 
 need_probability <- function(name, p) {

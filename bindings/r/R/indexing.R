@@ -7,7 +7,7 @@
   for (i in seq_len(n)) {
     if (!identical(expressions[[i]], quote(expr = ))) given[i] <- list(...elt(i))
   }
-  shape <- .Call(C_shape, x)
+  shape <- .Call(C_sizes, x)
   blank <- vapply(expressions, identical, NA, quote(expr = ))
   if (n == 0L || n == 1L && blank) return(x)
   if (n == 1L && length(shape) != 1L) {
@@ -22,7 +22,7 @@
   }
   items <- vector("list", length(shape))
   for (i in seq_along(shape)) {
-    if (!blank[i]) items[i] <- list(item_of(given[[i]], shape[i]))
+    if (!blank[i]) items[i] <- list(item_of(given[[i]], shape[[i]]))
   }
   select(x, items, drop)
 }
@@ -47,8 +47,15 @@ linear <- function(index, shape) {
   index
 }
 
-#' One index as NULL (all), c(first, last, step), or a Tensor of positions.
+#' One index as NULL (all), c(first, last, step), a Variable, or a Tensor of positions.
 item_of <- function(index, size) {
+  if (is_size(index)) return(list(index, index, 1))
+  if (inherits(index, "slc")) return(unclass(index))
+  if (is_size(size)) {
+    whole <- is.numeric(index) && length(index) == 1L && !is.na(index) && index >= 1
+    if (!whole) raise("[: an axis of symbolic size takes a position, a Variable, slc() or nothing")
+    return(c(index, index, 1))
+  }
   if (is_tensor(index)) {
     if (dtype(index) != "bool") return(index)
     index <- as.vector(r_values(index))
@@ -86,15 +93,18 @@ select <- function(x, items, drop) {
       x <- .Call(C_poly_index, x, one)
     }
   }
-  if (drop && any(.Call(C_shape, x) == 1)) .Call(C_poly_squeeze_all, x) else x
+  if (drop && any(vapply(.Call(C_sizes, x), identical, NA, 1L))) .Call(C_poly_squeeze_all, x) else x
 }
 
 `[<-.Tensor` <- function(x, ..., value) {
   expressions <- eval(substitute(alist(...)))
   blank <- vapply(expressions, identical, NA, quote(expr = ))
   indices <- lapply(seq_along(expressions), function(i) if (!blank[i]) ...elt(i))
+  symbolic <- any(vapply(c(indices, .Call(C_sizes, x)), function(i) is_size(i) || inherits(i, "slc"), NA))
   followed <- .Call(C_tracked, x) || is_tensor(value) && .Call(C_tracked, value) || .Call(C_tracing)
-  if (followed) with_items(x, indices, value) else with_values(x, indices, blank, value)
+  # R's numbers do not hold all whole numbers of 64 bits.
+  wide <- dtype(x) %in% c("int64", "uint64")
+  if (followed || symbolic || wide) with_items(x, indices, value) else with_values(x, indices, blank, value)
 }
 
 #' A new tensor with other values, as R changes an array.
@@ -115,17 +125,74 @@ with_values <- function(x, indices, blank, value) {
 
 #' The same as a node of the graph, so that gradients and compiled steps see the change.
 with_items <- function(x, indices, value) {
-  shape <- .Call(C_shape, x)
+  shape <- .Call(C_sizes, x)
+  if (length(indices) == 1L && length(shape) != 1L && !is.null(indices[[1L]])) {
+    mask <- mask_of(indices[[1L]], shape)
+    if (!is.null(mask) && length(value) == 1L) {
+      return(.Call(C_poly_where_op, mask, .Call(C_poly_cast_by_id, .Call(C_operand, value, x), dtype(x)), x))
+    }
+    # One number for each element in R's order, as for `[`.
+    changed <- with_items(flat_columns(x), list(linear(indices[[1L]], shape)), value)
+    return(reversed(.Call(C_poly_reshape, changed, rev(shape))))
+  }
+  if (length(indices) == 1L && is.null(indices[[1L]])) indices <- vector("list", length(shape))
   if (length(indices) != length(shape)) {
-    raise(sprintf(
-      "[<-: %d indices of a tensor with a gradient, expected %d, one for each axis", length(indices), length(shape)
-    ))
+    raise(sprintf("[<-: %d indices, expected %d, one for each axis", length(indices), length(shape)))
   }
   items <- Map(function(index, size) if (!is.null(index)) item_of(index, size), indices, shape)
-  if (sum(vapply(items, is_tensor, NA)) > 1L) {
-    raise("[<-: several axes of a tensor with a gradient are indexed irregularly; change one after the other")
+  if (sum(vapply(items, is_tensor, NA)) > 1L) items <- crossed(items, shape)
+  taken <- .Call(C_poly_index, x, items)
+  by <- replacement(value, .Call(C_sizes, taken), x)
+  if (any(vapply(Filter(is.list, items), function(item) any(vapply(item, is_size, NA)), NA))) return(.Call(C_poly_set_view, taken, x, by))
+  .Call(C_poly_setitem, x, items, by)
+}
+
+#' A logical index of all elements as a Tensor; NULL for another one.
+mask_of <- function(index, shape) {
+  if (is_tensor(index)) {
+    return(if (dtype(index) == "bool" && identical(.Call(C_sizes, index), shape)) index)
   }
-  .Call(C_poly_setitem, x, items, .Call(C_operand, value, x))
+  if (!is.logical(index) || anyNA(index) || is.list(shape) || length(index) != prod(shape)) return(NULL)
+  base::dim(index) <- shape
+  from_r(index)
+}
+
+#' Items that take each combination of positions, as R does: the library pairs them up.
+crossed <- function(items, shape) {
+  n <- length(shape)
+  lapply(seq_len(n), function(i) {
+    item <- items[[i]]
+    places <- if (is.null(item)) {
+      from_r(seq_len(shape[[i]]), "int32")
+    } else if (is_tensor(item)) {
+      item
+    } else if (any(vapply(item, is_size, NA))) {
+      raise("[<-: a Variable beside several axes that are indexed irregularly; change one after the other")
+    } else {
+      from_r(if (item[3L] == 1 && item[2L] < item[1L]) integer() else as.integer(seq(item[1L], item[2L], item[3L])), "int32")
+    }
+    if (length(.Call(C_shape, places)) != 1L) raise("[<-: several Tensors of positions must be vectors")
+    .Call(C_poly_reshape, places, replace(rep(1L, n), i, length(places)))
+  })
+}
+
+#' A value in the shape of what it replaces. R's numbers are repeated in R's order.
+replacement <- function(value, shape, x) {
+  if (is.list(shape)) return(.Call(C_operand, value, x))
+  n <- prod(shape)
+  if (is_tensor(value)) {
+    same <- function(dims) dims[dims != 1]
+    fits <- identical(as.numeric(same(.Call(C_shape, value))), as.numeric(same(shape)))
+    return(if (fits) .Call(C_poly_reshape, value, shape) else value)
+  }
+  if (length(value) == 1L) return(.Call(C_operand, value, x))
+  if (n > 0 && (length(value) == 0L || n %% length(value) != 0)) {
+    raise(sprintf("[<-: %d values, expected 1, or a number that %g is a multiple of", length(value), n))
+  }
+  filled <- rep_len(value, n)
+  if (inherits(value, "integer64")) class(filled) <- "integer64"
+  if (length(shape) > 0L) base::dim(filled) <- shape
+  from_r(filled, dtype(x), scalar = length(shape) == 0L)
 }
 
 `[[<-.Tensor` <- function(x, ..., value) {
@@ -137,10 +204,11 @@ with_items <- function(x, indices, value) {
 # Items as the library has them, for what R's brackets cannot say: new axes, and all axes that
 # are not named.
 
-tensor_methods$getitem <- function(self, ...) .Call(C_poly_index, self, list(...))
+tensor_methods$getitem <- function(self, ...) .Call(C_poly_index, self, items_of(...))
 tensor_methods$setitem <- function(self, ..., value) {
-  .Call(C_poly_setitem, self, list(...), .Call(C_operand, value, self))
+  .Call(C_poly_setitem, self, items_of(...), .Call(C_operand, value, self))
 }
+items_of <- function(...) lapply(list(...), function(item) if (inherits(item, "slc")) unclass(item) else item)
 
 # Selecting by tensors of positions, which are counted from 1
 
@@ -173,7 +241,7 @@ tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include
 }
 
 tensor_methods$masked_select <- function(self, mask) {
-  wide <- .Call(C_poly_expand, mask, .Call(C_shape, self))
+  wide <- .Call(C_poly_expand, mask, .Call(C_sizes, self))
   .Call(C_poly_masked_select, self, mask, sum(r_values(tensor_methods$bool(wide))))
 }
 

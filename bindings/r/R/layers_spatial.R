@@ -98,8 +98,8 @@ BatchNorm <- function(num_features, eps = 1e-5, affine = TRUE, track_running_sta
     weight = if (affine) tensor_statics$ones(num_features, requires_grad = TRUE),
     bias = if (affine) tensor_statics$zeros(num_features, requires_grad = TRUE),
     num_batches_tracked = from_r(0, "int64", scalar = TRUE),
-    running_mean = if (track_running_stats) from_r(rep(0, num_features), "float32"),
-    running_var = if (track_running_stats) from_r(rep(1, num_features), "float32"),
+    running_mean = if (track_running_stats) wanting(from_r(rep(0, num_features), "float32"), FALSE),
+    running_var = if (track_running_stats) wanting(from_r(rep(1, num_features), "float32"), FALSE),
     eps = eps, momentum = momentum
   )
   new_layer("BatchNorm", fields, function(self, x) {

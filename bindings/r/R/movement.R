@@ -20,14 +20,15 @@ pairs_of <- function(name, arg, missing) {
   if (!is.list(arg)) raise(sprintf("%s: arg: expected a list with a pair of numbers for each axis", name))
   whole <- Map(function(pair, rest) if (is.null(pair)) rest else pair, arg, missing[seq_along(arg)])
   if (!all(lengths(whole) == 2L)) raise(sprintf("%s: arg: expected a pair of numbers for each axis", name))
-  unlist(whole, use.names = FALSE)
+  flat <- unlist(whole, use.names = FALSE)
+  if (is.list(flat)) flat else as.numeric(flat)
 }
 
 tensor_methods$shrink <- function(self, arg) {
-  missing <- lapply(.Call(C_shape, self), function(n) c(1, n))
+  missing <- lapply(.Call(C_sizes, self), function(n) c(1, n))
   flat <- pairs_of("shrink", arg, missing)
   first <- seq_along(flat) %% 2L == 1L
-  flat[first] <- flat[first] - 1
+  flat[first] <- if (is.list(flat)) lapply(flat[first], function(n) n - 1) else flat[first] - 1
   .Call(C_poly_shrink, self, flat)
 }
 

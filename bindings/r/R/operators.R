@@ -1,8 +1,11 @@
 # R's operators and group generics.
 
+# One function for both classes: R asks for that where they meet.
 Ops.Tensor <- function(e1, e2) {
-  .Call(C_ops, .Generic, e1, if (missing(e2)) NULL else e2)
+  second <- if (missing(e2)) NULL else e2
+  if (is_tensor(e1) || is_tensor(second)) .Call(C_ops, .Generic, e1, second) else ops_of_sizes(.Generic, e1, second)
 }
+Ops.SymInt <- Ops.Tensor
 
 methods::setMethod("%*%", methods::signature("Tensor", "Tensor"), function(x, y) matrix_product(x, y))
 methods::setMethod("%*%", methods::signature("Tensor", "ANY"), function(x, y) matrix_product(x, Tensor(y)))
@@ -10,8 +13,10 @@ methods::setMethod("%*%", methods::signature("ANY", "Tensor"), function(x, y) ma
 
 #' R's rule: a vector is a row or a column, whichever fits, and the result is a matrix.
 matrix_product <- function(x, y) {
-  a <- .Call(C_shape, x)
-  b <- .Call(C_shape, y)
+  a <- .Call(C_sizes, x)
+  b <- .Call(C_sizes, y)
+  if (length(a) > 1L && length(b) > 1L) return(.Call(C_poly_matmul, x, y))
+  if (is.list(a) || is.list(b)) raise("%*%: a vector with a symbolic size: give it two axes with reshape")
   if (length(a) == 1L && length(b) == 1L) {
     b <- if (a == 1L && b != 1L) c(1L, b) else c(b, 1L)
     a <- c(1L, a)

@@ -10,7 +10,8 @@ need_setting <- function(kind, name, value, below = Inf) {
 new_optimizer <- function(kind, params, lr, fields, update, begin = NULL) {
   if (is_tensor(params)) raise(sprintf("%s: params is a tensor, expected a list of them", kind))
   if (!is.list(params) || !all(vapply(params, is_tensor, NA))) raise(sprintf("%s: params: expected a list of tensors", kind))
-  params <- unique_tensors(params)
+  # What refuses a gradient, and tensors of integers, are no parameters.
+  params <- Filter(may_learn, unique_tensors(params))
   if (length(params) == 0L) raise(sprintf("%s: params is empty", kind))
   need_setting(kind, "lr", lr)
   for (p in params) {
@@ -79,7 +80,7 @@ optimizer_zero_grad <- function(self) {
 
 optimizer_step <- function(self) {
   updates <- optimizer_updates(self)
-  if (length(updates$targets) > 0L) .Call(C_assign, updates$targets, updates$values)
+  if (length(updates$targets) > 0L) .Call(C_assign, updates$targets, updates$values, TRUE)
   invisible()
 }
 

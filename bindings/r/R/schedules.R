@@ -22,7 +22,7 @@ new_schedule <- function(kind, optimizer, rate) {
   self <- list2env(list(
     optimizer = optimizer, base_lr = own$initial, epoch_counter = from_r(0L, "int32", scalar = TRUE), rate = rate
   ), parent = emptyenv())
-  .Call(C_assign, list(own$rate), list(rate(self$base_lr, self$epoch_counter)))
+  .Call(C_assign, list(own$rate), list(rate(self$base_lr, self$epoch_counter)), FALSE)
   structure(list(self = self), class = c(kind, "LRScheduler"))
 }
 
@@ -34,7 +34,7 @@ scheduled <- function(kind, optimizer, schedule, numbers) {
 schedule_step <- function(self) {
   now <- self$epoch_counter + 1L
   rate <- .subset2(self$optimizer, "self")$rate
-  .Call(C_assign, list(self$epoch_counter, rate), list(now, self$rate(self$base_lr, now)))
+  .Call(C_assign, list(self$epoch_counter, rate), list(now, self$rate(self$base_lr, now)), FALSE)
   invisible()
 }
 
@@ -155,6 +155,6 @@ ReduceLROnPlateau <- function(optimizer, mode = "min", factor = 0.1, patience = 
 plateau_step <- function(self, metric) {
   if (!is_tensor(metric)) metric <- from_r(metric, "float32")
   state <- list(.subset2(self$optimizer, "self")$rate, self$best, self$num_bad_epochs, self$cooldown_counter)
-  .Call(C_assign, state, self$next_state(.Call(C_detach, metric)))
+  .Call(C_assign, state, self$next_state(.Call(C_detach, metric)), FALSE)
   invisible()
 }

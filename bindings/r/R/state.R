@@ -27,11 +27,16 @@ get_state_dict <- function(object, prefix = "") {
 }
 
 get_parameters <- function(object) {
-  found <- Filter(function(x) .Call(C_tracked, x), unname(get_state_dict(object)))
+  found <- Filter(may_learn, unname(get_state_dict(object)))
   first <- vapply(seq_along(found), function(i) {
     !any(vapply(found[seq_len(i - 1L)], function(x) .Call(C_same, x, found[[i]]), NA))
   }, NA)
   found[first]
+}
+
+#' Whether a tensor may be a parameter: of a floating type, and nobody refused it a gradient.
+may_learn <- function(x) {
+  !identical(.Call(C_requires_grad, x), FALSE) && tensor_methods$is_floating_point(x)
 }
 
 load_state_dict <- function(model, state_dict, strict = TRUE, verbose = TRUE) {

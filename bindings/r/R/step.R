@@ -1,26 +1,12 @@
 # Training steps as one compiled program.
 
 compile_step <- function(f, ...) {
-  inputs <- unname(get_state_dict(list(...)))
-  .Call(C_realize, inputs)
-  .Call(C_trace_begin)
-  traced <- NULL
-  tryCatch(
-    {
-      result <- f(...)
-      if (is_tensor(result)) result <- list(result)
-      if (!is.list(result) && !is.null(result)) raise("compile_step: the function must return tensors or NULL")
-      if (!all(vapply(result, is_tensor, NA))) raise("compile_step: the function must return tensors or NULL")
-      result <- lapply(result, function(x) {
-        if (dtype(x) %in% without_storage) .Call(C_poly_cast_by_id, x, "float32") else x
-      })
-    },
-    finally = traced <- .Call(C_trace_end)
-  )
-  if (length(result) == 0L && length(traced[[1L]]) == 0L) {
+  .Call(C_realize, unname(get_state_dict(list(...))))
+  traced <- trace_function("compile_step", function() f(...))
+  if (length(traced$results) == 0L && length(traced$before) == 0L) {
     raise("compile_step: the function returns nothing and changes nothing")
   }
-  step <- .Call(C_compile_step, result, traced[[1L]], traced[[2L]], traced[[3L]])
+  step <- .Call(C_compile, traced$nodes, traced$before, traced$after, traced$seeds)
   structure(list(step = step), class = "CompiledTrainingStep")
 }
 

@@ -7,19 +7,21 @@ tensor_methods <- new.env(parent = emptyenv())
 tensor_properties <- new.env(parent = emptyenv())
 tensor_statics <- new.env(parent = emptyenv())
 
-Tensor <- structure(function(data, dtype = NULL, requires_grad = FALSE) {
+Tensor <- structure(function(data, dtype = NULL, requires_grad = NULL) {
   tensor <- if (is_tensor(data)) {
     made <- if (is.null(dtype) || identical(dtype, dtype(data))) data else tensor_methods$cast(data, dtype)
-    # Another variable: what is changed in one is not seen in the other.
-    if (requires_grad) tensor_methods$clone(made) else made
+    # Another variable, whose wish is its own.
+    if (is.null(requires_grad)) made else if (isTRUE(requires_grad)) tensor_methods$clone(made) else .Call(C_detach, made)
+  } else if (is_size(data)) {
+    made <- .Call(C_size_tensor, data)
+    if (is.null(dtype)) made else tensor_methods$cast(made, dtype)
   } else if (is.list(data) && length(data) > 0L && all(vapply(data, is_tensor, NA))) {
     made <- .Call(C_poly_stack, data, 1L)
     if (is.null(dtype)) made else tensor_methods$cast(made, dtype)
   } else {
     from_r(data, dtype)
   }
-  if (requires_grad) .Call(C_set_tracked, tensor, TRUE)
-  tensor
+  wanting(tensor, requires_grad)
 }, class = "tensor_class")
 
 #' The data type that R's numbers have as a tensor.
@@ -98,7 +100,7 @@ state$training <- FALSE
 
 `$<-.Tensor` <- function(x, name, value) {
   switch(name,
-    requires_grad = .Call(C_set_tracked, x, isTRUE(value)),
+    requires_grad = .Call(C_set_tracked, x, value),
     grad = .Call(C_set_gradient, x, value),
     raise(sprintf("x$%s cannot be set; requires_grad and grad can", name))
   )
@@ -110,18 +112,18 @@ state$training <- FALSE
   grep(pattern, names, value = TRUE)
 }
 
-tensor_properties$shape <- function(self) .Call(C_shape, self)
+tensor_properties$shape <- function(self) .Call(C_sizes, self)
 tensor_properties$ndim <- function(self) length(.Call(C_shape, self))
 tensor_properties$dtype <- dtype
 tensor_properties$device <- function(self) "CPU"
 tensor_properties$grad <- function(self) .Call(C_gradient_of, self)
-tensor_properties$requires_grad <- function(self) .Call(C_tracked, self)
+tensor_properties$requires_grad <- function(self) .Call(C_requires_grad, self)
 tensor_properties$T <- function(self) .Call(C_poly_transpose, self, -2L, -1L)
 
 tensor_methods$numel <- function(self) prod(.Call(C_shape, self))
 tensor_methods$size <- function(self, dim = NULL) {
-  shape <- .Call(C_shape, self)
-  if (is.null(dim)) shape else shape[axis_of(dim, length(shape))]
+  shape <- .Call(C_sizes, self)
+  if (is.null(dim)) shape else shape[[axis_of(dim, length(shape))]]
 }
 tensor_methods$is_floating_point <- function(self) grepl("^(b?float|fp8)", dtype(self))
 tensor_methods$element_size <- function(self) {
@@ -215,8 +217,8 @@ aperm.Tensor <- function(a, perm = NULL, ...) {
 # Printing
 
 headline <- function(x) {
-  shape <- .Call(C_shape, x)
-  size <- if (length(shape) == 0L) "scalar" else paste(shape, collapse = " x ")
+  shape <- .Call(C_sizes, x)
+  size <- if (length(shape) == 0L) "scalar" else paste(vapply(shape, format, ""), collapse = " x ")
   paste0("<Tensor ", size, " ", dtype(x), if (.Call(C_tracked, x)) ", requires_grad", ">")
 }
 
@@ -229,7 +231,8 @@ format.Tensor <- function(x, ...) {
 
 print.Tensor <- function(x, ...) {
   cat(headline(x), "\n", sep = "")
-  if (.Call(C_tracing)) return(invisible(x))
+  unbound <- Filter(function(n) is_size(n) && is.null(.Call(C_size_info, n)[[3L]]), as.list(.Call(C_sizes, x)))
+  if (.Call(C_tracing) || length(unbound) > 0L) return(invisible(x))
   values <- r_values(x)
   if (length(dim(values)) < 2L) values <- as.vector(values)
   print(values, ...)
@@ -266,29 +269,40 @@ str.Tensor <- function(object, ...) {
 # Changing a tensor
 
 tensor_methods$assign <- function(self, x) {
-  if (is_tensor(x)) {
-    if (!identical(as.numeric(.Call(C_shape, x)), as.numeric(.Call(C_shape, self)))) {
-      raise(sprintf(
-        "assign: a value of shape (%s), expected the tensor's (%s)",
-        paste(.Call(C_shape, x), collapse = ", "), paste(.Call(C_shape, self), collapse = ", ")
-      ))
+  if (!is_tensor(x)) {
+    shape <- .Call(C_shape, self)
+    given <- dim(x)
+    fits <- identical(as.numeric(given), as.numeric(shape)) || is.null(given) && length(x) == prod(shape)
+    if (!fits && length(x) != 1L) {
+      have <- if (is.null(given)) paste(length(x), "numbers") else sprintf("numbers of dim (%s)", paste(given, collapse = ", "))
+      raise(sprintf("assign: %s, expected the %d of the tensor's shape (%s)", have, prod(shape), paste(shape, collapse = ", ")))
     }
-    .Call(C_assign, list(self), list(x))
-  } else {
-    shape <- dim(x)
-    if (!is.null(shape) && !identical(as.numeric(shape), as.numeric(.Call(C_shape, self)))) {
-      raise(sprintf(
-        "assign: numbers of dim (%s), expected the tensor's shape (%s)",
-        paste(shape, collapse = ", "), paste(.Call(C_shape, self), collapse = ", ")
-      ))
-    }
-    if (dtype(self) %in% without_storage) {
-      .Call(C_assign, list(self), list(tensor_methods$reshape(Tensor(x), .Call(C_shape, self))))
-    } else {
+    in_place <- fits && !dtype(self) %in% without_storage && !is.list(.Call(C_sizes, self))
+    if (in_place && !.Call(C_tracing) && !.Call(C_is_view, self)) {
       .Call(C_write, self, x)
+      return(invisible(self))
     }
+    if (fits && is.null(given) && length(shape) > 1L) base::dim(x) <- shape
+    x <- from_r(x, dtype(self), scalar = length(x) == 1L)
+  } else if (!broadcasts(.Call(C_sizes, x), .Call(C_sizes, self))) {
+    raise(sprintf(
+      "assign: a value of shape (%s), expected the tensor's (%s), or one that broadcasts to it",
+      paste(vapply(.Call(C_sizes, x), format, ""), collapse = ", "),
+      paste(vapply(.Call(C_sizes, self), format, ""), collapse = ", ")
+    ))
   }
+  .Call(C_assign, list(self), list(x), FALSE)
   invisible(self)
+}
+
+#' Whether a shape broadcasts to another one.
+broadcasts <- function(from, to) {
+  n <- length(to) - length(from)
+  n >= 0 && all(vapply(seq_along(from), function(i) {
+    a <- from[[i]]
+    b <- to[[i + n]]
+    if (is_size(a) || is_size(b)) identical(a, 1L) || size_equal(a, b) else a == 1 || a == b
+  }, NA))
 }
 
 tensor_methods$replace <- function(self, x) .Call(C_replace, self, x)

@@ -22,6 +22,7 @@ static const char *kind_of(SEXP x) {
     case STRSXP: return "a string";
     case VECSXP: return "a list";
     case CLOSXP: return "a function";
+    case EXTPTRSXP: return is_size(x) ? "a Variable" : "a pointer";
     default: return Rf_type2char(TYPEOF(x));
   }
 }
@@ -34,10 +35,18 @@ static void wrong(Args *a, const char *name, const char *given, const char *expe
   raise_error("%s: %s: %s, expected %s", a->function, name, given, expected);
 }
 
+/* A result wants a gradient if an operand does, and refuses one if all do. */
+static void note_wish(Args *a, SEXP node) {
+  const Node *n = node_of(node);
+  a->tracked |= n->tracked;
+  a->refused = n->refused && (a->refused || !a->asked);
+  a->asked = 1;
+}
+
 static void keep(Args *a, SEXP node) {
   if (a->n == (int)(sizeof a->nodes / sizeof a->nodes[0])) raise_error("%s: too many operands", a->function);
   a->nodes[a->n++] = node;
-  a->tracked |= node_of(node)->tracked;
+  note_wish(a, node);
 }
 
 PolyUOp *arg_node(Args *a, SEXP x, const char *name) {
@@ -63,7 +72,7 @@ PolyUOp **arg_nodes(Args *a, SEXP x, const char *name, int *n) {
     if (!is_tensor(item)) WRONG(kind_of(item), "Tensors only");
     SEXP node = node_in(item);
     SET_VECTOR_ELT(list, i, node);
-    a->tracked |= node_of(node)->tracked;
+    note_wish(a, node);
     out[i] = node_of(node)->handle;
   }
   a->list = list;
@@ -94,8 +103,13 @@ static int64_t whole(Args *a, SEXP x, R_xlen_t i, const char *name) {
       }
       return (int64_t)v;
     }
-    default: WRONG(kind_of(x), "a whole number");
+    case VECSXP: return whole(a, VECTOR_ELT(x, i), 0, name);
+    case EXTPTRSXP:
+      if (is_size(x)) return size_number(x);
+      break;
+    default: break;
   }
+  WRONG(kind_of(x), "a whole number");
 }
 
 int64_t arg_int64(Args *a, SEXP x, const char *name) {
@@ -108,6 +122,7 @@ int64_t arg_int64(Args *a, SEXP x, const char *name) {
 }
 
 int arg_int(Args *a, SEXP x, const char *name) {
+  if (is_size(x)) WRONG("a Variable", "a number");
   int64_t v = arg_int64(a, x, name);
   if (v < INT32_MIN || v > INT32_MAX) {
     char given[64];
@@ -156,11 +171,15 @@ int64_t *arg_numbers(Args *a, SEXP x, const char *name, int *n) {
     return NULL;
   }
   int64_t *out = (int64_t *)R_alloc((size_t)*n + 1, sizeof *out);
-  for (int i = 0; i < *n; i++) out[i] = whole(a, x, i, name);
+  for (int i = 0; i < *n; i++) {
+    if (TYPEOF(x) == VECSXP && Rf_xlength(VECTOR_ELT(x, i)) != 1) WRONG(kind_of(VECTOR_ELT(x, i)), "one whole number");
+    out[i] = whole(a, x, i, name);
+  }
   return out;
 }
 
 int64_t *arg_positions(Args *a, SEXP x, const char *name, int *n) {
+  if (is_size(x) || TYPEOF(x) == VECSXP) WRONG(kind_of(x), "positions");
   int64_t *out = arg_numbers(a, x, name, n);
   for (int i = 0; i < *n; i++) out[i] = position(a, out[i], name);
   return out;
@@ -219,8 +238,11 @@ static void done(Args *a) {
 SEXP made(Args *a, PolyUOp *handle) {
   if (handle == NULL) fail();
   SEXP from = PROTECT(sources(a));
-  SEXP tensor = wrap(new_node(handle, from, a->tracked));
-  UNPROTECT(1);
+  SEXP node = PROTECT(new_node(handle, from, a->tracked));
+  node_of(node)->refused = a->refused;
+  mark_view(a->function, node);
+  SEXP tensor = wrap(node);
+  UNPROTECT(2);
   done(a);
   return tensor;
 }
@@ -229,7 +251,12 @@ SEXP made_list(Args *a, int status, PolyUOp **out, int n) {
   if (status != 0) fail();
   SEXP from = PROTECT(sources(a));
   SEXP list = PROTECT(Rf_allocVector(VECSXP, n));
-  for (int i = 0; i < n; i++) SET_VECTOR_ELT(list, i, wrap(new_node(out[i], from, a->tracked)));
+  for (int i = 0; i < n; i++) {
+    SEXP node = PROTECT(new_node(out[i], from, a->tracked));
+    node_of(node)->refused = a->refused;
+    SET_VECTOR_ELT(list, i, wrap(node));
+    UNPROTECT(1);
+  }
   UNPROTECT(2);
   done(a);
   return list;

@@ -193,6 +193,21 @@ void to_storage(Args *a, SEXP data, int dtype, int ndim, const int64_t *dims, vo
   }
 }
 
+/* Copies elements of memory, at offset + strides * positions, row by row. */
+void gather(const void *memory, int size, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset, void *out) {
+  int64_t n = 1, at[POLY_MAX_DIMS] = {0};
+  for (int i = 0; i < ndim; i++) n *= dims[i];
+  for (int64_t k = 0; k < n; k++) {
+    memcpy((char *)out + k * size, (const char *)memory + offset * size, (size_t)size);
+    for (int i = ndim - 1; i >= 0; i--) {
+      offset += strides[i];
+      if (++at[i] < dims[i]) break;
+      offset -= strides[i] * dims[i];
+      at[i] = 0;
+    }
+  }
+}
+
 #define NUMBERS(T, accessor) \
   for (R_xlen_t i = 0; i < n; i++) accessor(out)[i] = ((const T *)memory)[i]; \
   break

@@ -92,8 +92,9 @@ SEXP r_safetensors_save(SEXP path, SEXP tensors, SEXP names, SEXP metadata, SEXP
     SEXP node = node_in(VECTOR_ELT(tensors, i));
     const Node *x = describe(node);
     entries[i].name = Rf_translateCharUTF8(STRING_ELT(names, i));
-    entries[i].data = RAW(extra(node, DATA));
-    entries[i].shape = x->dims;
+    int64_t *dims = (int64_t *)R_alloc(POLY_MAX_DIMS, sizeof *dims);
+    entries[i].data = elements(node, dims);
+    entries[i].shape = dims;
     entries[i].ndim = x->ndim;
     entries[i].dtype = x->dtype;
   }

@@ -3,8 +3,9 @@
  *   node    an external pointer to a Node. Its protected field holds the nodes
  *           that it was built from (one node, a list, or NULL), its tag NULL or
  *           a list of DATA (a raw vector: the memory of a leaf or of a computed
- *           node), ORIGIN (the lazy node that a computed one came from) and
- *           OWNER (a weak reference to the variable that wants the gradient).
+ *           node), ORIGIN (the lazy node that a computed one came from), OWNER
+ *           (a weak reference to the variable that wants the gradient) and CELL
+ *           (what the variables that stand for it stand for now, see views.c).
  *   Tensor  an S4 object whose slot "ptr" is a variable: an external pointer
  *           whose protected field is the node that it stands for and whose tag
  *           is its gradient (a Tensor or NULL).
@@ -50,15 +51,23 @@ SEXP package_function(const char *name);
 typedef struct Node {
   PolyUOp *handle;
   int tracked; /* a gradient may be asked for through this node */
-  int known;   /* dtype, ndim and dims are set */
+  int refused; /* somebody said that none shall be */
+  int known;   /* dtype, ndim, dims and symbolic are set */
   int dtype;
   int ndim;
-  int64_t dims[POLY_MAX_DIMS];
-  unsigned mark; /* the last walk that came here, see gradients.c */
-  int slot;
+  int64_t dims[POLY_MAX_DIMS]; /* of its memory: symbolic sizes as the largest that they can be */
+  int symbolic;
+  int is_input;   /* it stands for an argument of a function that is being captured */
+  unsigned mark;  /* the last walk that came here */
+  uint64_t born;  /* how many nodes there were */
+  /* views.c */
+  int readers;    /* living nodes that are computed from this one and no views of it */
+  int uncounted;  /* made by a traced function: no reader yet */
+  int view;       /* a view of its only source: */
+  struct Node *shown, *first_view, *next_view, *previous_view;
 } Node;
 
-enum { DATA = 0, ORIGIN = 1, OWNER = 2 };
+enum { DATA = 0, ORIGIN = 1, OWNER = 2, CELL = 3, EXTRAS = 4 };
 
 SEXP new_node(PolyUOp *handle, SEXP sources, int tracked);
 Node *node_of(SEXP node);
@@ -76,7 +85,33 @@ SEXP owner_of(SEXP node); /* the variable that wants the gradient, or NULL */
 void set_owner(SEXP node, SEXP variable);
 SEXP lazy(SEXP node);
 SEXP new_leaf(SEXP data, int dtype, int ndim, const int64_t *dims);
+SEXP leaf_like(SEXP like, SEXP data, PolyVarBinding *vars, int n_vars);
+SEXP shape_of_tensor(SEXP x);
+uint64_t nodes_made(void);
 void release_dead(void);
+
+/* sizes.c: symbolic sizes */
+int is_size(SEXP x);
+int64_t size_number(SEXP x);
+SEXP size_made(PolyUOp *handle);
+void sizes_now(const Node *n, int64_t *dims);
+void sizes_most(Node *n);
+void sizes_given(const Node *n, int64_t *dims, PolyUOp **held, PolyVarBinding *vars, int n_vars);
+void release_sizes(const Node *n, PolyUOp **held);
+
+/* views.c: views and writing */
+void note_node(SEXP node);
+void forget_node(SEXP node);
+void mark_view(const char *function, SEXP node);
+SEXP root(SEXP node);
+SEXP current(SEXP variable);
+void become(SEXP before, SEXP after);
+void pass_owner(SEXP before, SEXP after);
+void cut_history(SEXP node);
+int has_readers(SEXP node);
+SEXP own_memory(SEXP node);
+SEXP fitted(SEXP value, SEXP like);
+int is_shown(SEXP node);
 
 /* args.c: arguments from R */
 typedef struct Args {
@@ -84,7 +119,7 @@ typedef struct Args {
   SEXP nodes[8]; /* the operands */
   int n;
   SEXP list; /* further operands */
-  int tracked;
+  int tracked, refused, asked;
 } Args;
 
 Args begin(const char *function);
@@ -107,14 +142,24 @@ void to_storage(Args *a, SEXP data, int dtype, int ndim, const int64_t *dims, vo
 SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, int integer64);
 int is_float(int dtype);
 int64_t dims_of(SEXP data, int *ndim, int64_t *dims);
+void gather(const void *memory, int size, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset, void *out);
 void set_dims(SEXP value, int ndim, const int64_t *dims);
 
 /* instance.c */
 SEXP to_raw(uint8_t *block, int n);
 
-/* run.c: computing, and what changes tensors */
-SEXP compute(SEXP nodes, SEXP targets, SEXP updates);
+/* run.c: computing */
+SEXP compute(SEXP nodes, SEXP targets, SEXP updates, int follow);
+SEXP compute_one(SEXP node, int follow);
 void realize(SEXP tensors);
+SEXP realize_one(SEXP x);
+const void *elements(SEXP node, int64_t *dims);
+
+/* gradients.c: walks mark the nodes they have seen with a number of their own */
+unsigned new_walk(void);
+int first_visit(SEXP node, unsigned mark);
+int n_sources(SEXP node);
+SEXP source(SEXP node, int i);
 
 /* step.c */
 PolyUOp **handles(SEXP nodes); /* of a list of nodes */
@@ -122,7 +167,10 @@ void step_program(SEXP step, SEXP *results, SEXP *targets, SEXP *values);
 
 /* trace.c */
 int tracing(void);
-void trace_change(SEXP variable, SEXP node);
+const char *tracer(void);
+int made_in_trace(const Node *n);
+void trace_assign(SEXP variable, SEXP value);
+void trace_replace(SEXP variable);
 void trace_gradient(SEXP variable);
 void trace_seed(SEXP words);
 void renew_seeds(SEXP seeds);

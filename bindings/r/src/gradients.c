@@ -26,22 +26,22 @@ static void push(List *l, SEXP node) {
 /* Walks mark the nodes they have seen with a number of their own. */
 static unsigned walk;
 
-static unsigned new_walk(void) { return ++walk; }
+unsigned new_walk(void) { return ++walk; }
 
-static int first_visit(SEXP node, unsigned mark) {
+int first_visit(SEXP node, unsigned mark) {
   Node *n = node_of(node);
   if (n->mark == mark) return 0;
   n->mark = mark;
   return 1;
 }
 
-static int n_sources(SEXP node) {
+int n_sources(SEXP node) {
   SEXP from = R_ExternalPtrProtected(node);
   if (from == R_NilValue) return 0;
   return TYPEOF(from) == EXTPTRSXP ? 1 : (int)Rf_xlength(from);
 }
 
-static SEXP source(SEXP node, int i) {
+SEXP source(SEXP node, int i) {
   SEXP from = R_ExternalPtrProtected(node);
   return TYPEOF(from) == EXTPTRSXP ? from : VECTOR_ELT(from, i);
 }
@@ -200,6 +200,10 @@ SEXP r_backward(SEXP x, SEXP gradient) {
     SEXP var = owner_of(targets.at[i]);
     if (var == R_NilValue || VECTOR_ELT(gradients, i) == R_NilValue) continue;
     SEXP node = VECTOR_ELT(gradients, i), before = R_ExternalPtrTag(var);
+    /* A variable that was written to since has more than one node below. */
+    int same = 0;
+    while (same < n && VECTOR_ELT(vars, same) != var) same++;
+    if (same < n) before = VECTOR_ELT(found, same);
     SET_VECTOR_ELT(vars, n, var);
     if (before != R_NilValue) {
       SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
@@ -210,7 +214,8 @@ SEXP r_backward(SEXP x, SEXP gradient) {
       node = new_node(sum, both, 1);
       UNPROTECT(1);
     }
-    SET_VECTOR_ELT(found, n++, wrap(node));
+    SET_VECTOR_ELT(found, same, wrap(node));
+    if (same == n) n++;
   }
   /* The loss with them: read after an optimizer's step it is still the one before. */
   found = PROTECT(Rf_lengthgets(found, n + 1));

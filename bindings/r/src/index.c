@@ -5,24 +5,49 @@ SEXP r_poly_index(SEXP x, SEXP items);
 SEXP r_poly_setitem(SEXP x, SEXP items, SEXP value);
 SEXP r_from_zero(SEXP positions);
 
+/* A size less one; the node of it is kept with the others of the call. */
+static int64_t before(SEXP size, int *kept) {
+  PolyUOp *less = P.poly_size_op(context(), POLY_SIZE_SUB, size_number(size), 1);
+  if (less == NULL) fail();
+  Rf_protect(new_node(less, R_NilValue, 0));
+  (*kept)++;
+  return POLY_SIZE(less);
+}
+
+/* A number of a slice, counted from 1; NA for none. */
+static int64_t bound(Args *a, SEXP item, int k, int *symbolic) {
+  SEXP one = TYPEOF(item) == VECSXP ? VECTOR_ELT(item, k) : item;
+  *symbolic = is_size(one);
+  if (*symbolic) return size_number(one);
+  if (one != item && Rf_xlength(one) != 1) raise_error("%s: expected first, last and step as numbers", a->function);
+  if (TYPEOF(one) != REALSXP && TYPEOF(one) != INTSXP && TYPEOF(one) != LGLSXP) {
+    raise_error("%s: %s is not an index", a->function, Rf_type2char(TYPEOF(one)));
+  }
+  SEXP number = PROTECT(Rf_coerceVector(one, REALSXP));
+  double v = REAL(number)[one == item ? k : 0];
+  SEXP scalar = PROTECT(Rf_ScalarReal(v));
+  int64_t out = ISNAN(v) ? POLY_INDEX_NONE : arg_int64(a, scalar, "slice");
+  UNPROTECT(2);
+  return out;
+}
+
 /* Writes start, stop (excluded) and step, counted from 0. */
-static void slice(Args *a, SEXP item, int64_t *out) {
-  if (TYPEOF(item) != REALSXP && TYPEOF(item) != INTSXP && TYPEOF(item) != LGLSXP) {
-    raise_error("poly_index: %s is not an index", Rf_type2char(TYPEOF(item)));
-  }
+static void slice(Args *a, SEXP item, int64_t *out, int *kept) {
   if (Rf_xlength(item) != 3) {
-    raise_error("poly_index: a slice of %d numbers, expected first, last and step", (int)Rf_xlength(item));
+    raise_error("%s: a slice of %d numbers, expected first, last and step", a->function, (int)Rf_xlength(item));
   }
-  SEXP numbers = PROTECT(Rf_coerceVector(item, REALSXP));
-  for (int k = 0; k < 3; k++) {
-    SEXP one = PROTECT(Rf_ScalarReal(REAL(numbers)[k]));
-    out[k] = ISNAN(REAL(numbers)[k]) ? POLY_INDEX_NONE : arg_int64(a, one, "slice");
-    UNPROTECT(1);
-  }
-  UNPROTECT(1);
+  int symbolic[3];
+  for (int k = 0; k < 3; k++) out[k] = bound(a, item, k, &symbolic[k]);
   int down = out[2] != POLY_INDEX_NONE && out[2] < 0;
-  if (out[0] > 0) out[0]--;
-  if (out[1] == POLY_INDEX_NONE) return;
+  if (symbolic[2] || (down && (symbolic[0] || symbolic[1]))) {
+    raise_error("%s: the step of a slice with a Variable must be a positive number", a->function);
+  }
+  if (symbolic[0]) {
+    out[0] = before(VECTOR_ELT(item, 0), kept);
+  } else if (out[0] > 0) {
+    out[0]--;
+  }
+  if (out[1] == POLY_INDEX_NONE || symbolic[1]) return;
   if (!down && out[1] < 0) {
     out[1] = out[1] == -1 ? POLY_INDEX_NONE : out[1] + 1;
   } else if (down) {
@@ -55,7 +80,7 @@ typedef struct Items {
 
 /* items is a list with an item for each axis: NULL for all of it, a Tensor of
  * integers from 1, a whole number (the axis disappears), a slice as three numbers
- * c(first, last, step) from 1 with NA for what is left out, "newaxis" or "...". */
+ * c(first, last, step) from 1 with NA for what is left out (a list if there are Variables), "newaxis" or "...". */
 static Items parse(Args *a, SEXP items) {
   Items out;
   size_t n = (size_t)Rf_xlength(items);
@@ -88,6 +113,9 @@ static Items parse(Args *a, SEXP items) {
         raise_error("%s: \"%.100s\", expected \"newaxis\" or \"...\"", a->function, word);
       }
       out.kinds[i] = *word == 'n' ? POLY_INDEX_NEWAXIS : POLY_INDEX_ELLIPSIS;
+    } else if (is_size(item)) {
+      out.kinds[i] = POLY_INDEX_INT;
+      numbers[0] = before(item, &out.kept);
     } else if (Rf_xlength(item) == 1) {
       int64_t at = arg_int64(a, item, "index");
       if (at == 0) raise_error("%s: 0, expected a position from 1 (the first) or -1 (the last)", a->function);
@@ -95,7 +123,7 @@ static Items parse(Args *a, SEXP items) {
       numbers[0] = at > 0 ? at - 1 : at;
     } else {
       out.kinds[i] = POLY_INDEX_SLICE;
-      slice(a, item, numbers);
+      slice(a, item, numbers, &out.kept);
     }
   }
   return out;

@@ -4,13 +4,14 @@
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 
-SEXP r_assign(SEXP, SEXP);
+SEXP r_assign(SEXP, SEXP, SEXP);
 SEXP r_backward(SEXP, SEXP);
 SEXP r_binary(SEXP, SEXP, SEXP, SEXP);
+SEXP r_bind(SEXP, SEXP);
 SEXP r_bundle_read(SEXP);
 SEXP r_bundle_write(SEXP, SEXP, SEXP);
 SEXP r_clone(SEXP);
-SEXP r_compile_step(SEXP, SEXP, SEXP, SEXP);
+SEXP r_compile(SEXP, SEXP, SEXP, SEXP);
 SEXP r_detach(SEXP);
 SEXP r_devices(void);
 SEXP r_dtype(SEXP);
@@ -36,7 +37,14 @@ SEXP r_instance_set(SEXP, SEXP, SEXP);
 SEXP r_instance_train(SEXP, SEXP);
 SEXP r_instance_value_and_grad(SEXP, SEXP, SEXP);
 SEXP r_instance_weights(SEXP, SEXP, SEXP);
+SEXP r_is_size(SEXP);
 SEXP r_is_tensor(SEXP);
+SEXP r_is_view(SEXP);
+SEXP r_jit_enter(SEXP, SEXP);
+SEXP r_jit_kind(SEXP);
+SEXP r_jit_leave(SEXP, SEXP);
+SEXP r_jit_memory(SEXP);
+SEXP r_jit_run(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_leaf(SEXP, SEXP, SEXP);
 SEXP r_library_info(void);
 SEXP r_live_nodes(void);
@@ -50,6 +58,7 @@ SEXP r_poly_acosh(SEXP);
 SEXP r_poly_affine(SEXP, SEXP, SEXP);
 SEXP r_poly_allclose(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_arange_by_id(SEXP, SEXP, SEXP, SEXP);
+SEXP r_poly_arange_size(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_argsort(SEXP, SEXP, SEXP);
 SEXP r_poly_asin(SEXP);
 SEXP r_poly_asinh(SEXP);
@@ -188,6 +197,7 @@ SEXP r_poly_rsqrt(SEXP);
 SEXP r_poly_scatter(SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_scatter_reduce(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_poly_selu(SEXP, SEXP, SEXP);
+SEXP r_poly_set_view(SEXP, SEXP, SEXP);
 SEXP r_poly_setitem(SEXP, SEXP, SEXP);
 SEXP r_poly_shrink(SEXP, SEXP);
 SEXP r_poly_sigmoid(SEXP);
@@ -224,6 +234,7 @@ SEXP r_poly_unsqueeze(SEXP, SEXP);
 SEXP r_poly_where_op(SEXP, SEXP, SEXP);
 SEXP r_realize(SEXP);
 SEXP r_replace(SEXP, SEXP);
+SEXP r_requires_grad(SEXP);
 SEXP r_safetensors_save(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_same(SEXP, SEXP);
 SEXP r_seed(void);
@@ -233,26 +244,35 @@ SEXP r_set_tracked(SEXP, SEXP);
 SEXP r_settle(SEXP);
 SEXP r_setup(SEXP);
 SEXP r_shape(SEXP);
+SEXP r_size_info(SEXP);
+SEXP r_size_op(SEXP, SEXP, SEXP);
+SEXP r_size_tensor(SEXP);
+SEXP r_size_text(SEXP);
+SEXP r_size_unbind(SEXP);
+SEXP r_size_variables(SEXP);
+SEXP r_sizes(SEXP);
 SEXP r_step_counts(SEXP);
 SEXP r_step_output(SEXP, SEXP);
 SEXP r_step_run(SEXP);
-SEXP r_trace_begin(void);
-SEXP r_trace_end(void);
+SEXP r_trace_begin(SEXP);
+SEXP r_trace_end(SEXP);
 SEXP r_tracing(void);
 SEXP r_tracked(SEXP);
 SEXP r_values(SEXP, SEXP);
+SEXP r_variable(SEXP, SEXP, SEXP);
 SEXP r_view_graph(SEXP, SEXP);
 SEXP r_view_kernels(SEXP, SEXP, SEXP);
 SEXP r_write(SEXP, SEXP);
 
 static const R_CallMethodDef routines[] = {
-    {"assign", (DL_FUNC)&r_assign, 2},
+    {"assign", (DL_FUNC)&r_assign, 3},
     {"backward", (DL_FUNC)&r_backward, 2},
     {"binary", (DL_FUNC)&r_binary, 4},
+    {"bind", (DL_FUNC)&r_bind, 2},
     {"bundle_read", (DL_FUNC)&r_bundle_read, 1},
     {"bundle_write", (DL_FUNC)&r_bundle_write, 3},
     {"clone", (DL_FUNC)&r_clone, 1},
-    {"compile_step", (DL_FUNC)&r_compile_step, 4},
+    {"compile", (DL_FUNC)&r_compile, 4},
     {"detach", (DL_FUNC)&r_detach, 1},
     {"devices", (DL_FUNC)&r_devices, 0},
     {"dtype", (DL_FUNC)&r_dtype, 1},
@@ -278,7 +298,14 @@ static const R_CallMethodDef routines[] = {
     {"instance_train", (DL_FUNC)&r_instance_train, 2},
     {"instance_value_and_grad", (DL_FUNC)&r_instance_value_and_grad, 3},
     {"instance_weights", (DL_FUNC)&r_instance_weights, 3},
+    {"is_size", (DL_FUNC)&r_is_size, 1},
     {"is_tensor", (DL_FUNC)&r_is_tensor, 1},
+    {"is_view", (DL_FUNC)&r_is_view, 1},
+    {"jit_enter", (DL_FUNC)&r_jit_enter, 2},
+    {"jit_kind", (DL_FUNC)&r_jit_kind, 1},
+    {"jit_leave", (DL_FUNC)&r_jit_leave, 2},
+    {"jit_memory", (DL_FUNC)&r_jit_memory, 1},
+    {"jit_run", (DL_FUNC)&r_jit_run, 7},
     {"leaf", (DL_FUNC)&r_leaf, 3},
     {"library_info", (DL_FUNC)&r_library_info, 0},
     {"live_nodes", (DL_FUNC)&r_live_nodes, 0},
@@ -292,6 +319,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_affine", (DL_FUNC)&r_poly_affine, 3},
     {"poly_allclose", (DL_FUNC)&r_poly_allclose, 5},
     {"poly_arange_by_id", (DL_FUNC)&r_poly_arange_by_id, 4},
+    {"poly_arange_size", (DL_FUNC)&r_poly_arange_size, 4},
     {"poly_argsort", (DL_FUNC)&r_poly_argsort, 3},
     {"poly_asin", (DL_FUNC)&r_poly_asin, 1},
     {"poly_asinh", (DL_FUNC)&r_poly_asinh, 1},
@@ -430,6 +458,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_scatter", (DL_FUNC)&r_poly_scatter, 4},
     {"poly_scatter_reduce", (DL_FUNC)&r_poly_scatter_reduce, 6},
     {"poly_selu", (DL_FUNC)&r_poly_selu, 3},
+    {"poly_set_view", (DL_FUNC)&r_poly_set_view, 3},
     {"poly_setitem", (DL_FUNC)&r_poly_setitem, 3},
     {"poly_shrink", (DL_FUNC)&r_poly_shrink, 2},
     {"poly_sigmoid", (DL_FUNC)&r_poly_sigmoid, 1},
@@ -466,6 +495,7 @@ static const R_CallMethodDef routines[] = {
     {"poly_where_op", (DL_FUNC)&r_poly_where_op, 3},
     {"realize", (DL_FUNC)&r_realize, 1},
     {"replace", (DL_FUNC)&r_replace, 2},
+    {"requires_grad", (DL_FUNC)&r_requires_grad, 1},
     {"safetensors_save", (DL_FUNC)&r_safetensors_save, 5},
     {"same", (DL_FUNC)&r_same, 2},
     {"seed", (DL_FUNC)&r_seed, 0},
@@ -475,14 +505,22 @@ static const R_CallMethodDef routines[] = {
     {"settle", (DL_FUNC)&r_settle, 1},
     {"setup", (DL_FUNC)&r_setup, 1},
     {"shape", (DL_FUNC)&r_shape, 1},
+    {"size_info", (DL_FUNC)&r_size_info, 1},
+    {"size_op", (DL_FUNC)&r_size_op, 3},
+    {"size_tensor", (DL_FUNC)&r_size_tensor, 1},
+    {"size_text", (DL_FUNC)&r_size_text, 1},
+    {"size_unbind", (DL_FUNC)&r_size_unbind, 1},
+    {"size_variables", (DL_FUNC)&r_size_variables, 1},
+    {"sizes", (DL_FUNC)&r_sizes, 1},
     {"step_counts", (DL_FUNC)&r_step_counts, 1},
     {"step_output", (DL_FUNC)&r_step_output, 2},
     {"step_run", (DL_FUNC)&r_step_run, 1},
-    {"trace_begin", (DL_FUNC)&r_trace_begin, 0},
-    {"trace_end", (DL_FUNC)&r_trace_end, 0},
+    {"trace_begin", (DL_FUNC)&r_trace_begin, 1},
+    {"trace_end", (DL_FUNC)&r_trace_end, 1},
     {"tracing", (DL_FUNC)&r_tracing, 0},
     {"tracked", (DL_FUNC)&r_tracked, 1},
     {"values", (DL_FUNC)&r_values, 2},
+    {"variable", (DL_FUNC)&r_variable, 3},
     {"view_graph", (DL_FUNC)&r_view_graph, 2},
     {"view_kernels", (DL_FUNC)&r_view_kernels, 3},
     {"write", (DL_FUNC)&r_write, 2},

@@ -32,6 +32,7 @@ void release_dead(void) {
 static void finalize(SEXP node) {
   Node *n = R_ExternalPtrAddr(node);
   if (n == NULL) return;
+  forget_node(node);
   if (n_dead == room) {
     PolyUOp **more = realloc(dead, (size_t)(2 * room + RELEASE_AT) * sizeof *more);
     if (more != NULL) {
@@ -45,15 +46,20 @@ static void finalize(SEXP node) {
   if (n_dead >= RELEASE_AT) release_dead();
 }
 
+/* How many nodes were made so far. */
+static uint64_t count;
+
+uint64_t nodes_made(void) { return count; }
+
 SEXP new_node(PolyUOp *handle, SEXP sources, int tracked) {
-  Node *n = malloc(sizeof *n);
+  Node *n = calloc(1, sizeof *n);
   if (n == NULL) raise_error("no memory for a node");
   n->handle = handle;
   n->tracked = tracked;
-  n->known = 0;
-  n->mark = 0;
+  n->born = ++count;
   SEXP node = PROTECT(R_MakeExternalPtr(n, R_NilValue, sources));
   R_RegisterCFinalizerEx(node, finalize, FALSE);
+  note_node(node);
   UNPROTECT(1);
   return node;
 }
@@ -69,6 +75,7 @@ const Node *describe(SEXP node) {
   if (!n->known) {
     n->ndim = P.poly_describe(context(), n->handle, n->dims, POLY_MAX_DIMS, &n->dtype);
     if (n->ndim < 0) fail();
+    sizes_most(n);
     n->known = 1;
   }
   return n;
@@ -92,7 +99,7 @@ void set_extra(SEXP node, int what, SEXP value) {
   if (tag == R_NilValue) {
     if (value == R_NilValue) return;
     PROTECT(value);
-    tag = Rf_allocVector(VECSXP, 3);
+    tag = Rf_allocVector(VECSXP, EXTRAS);
     R_SetExternalPtrTag(node, tag);
     UNPROTECT(1);
   }
@@ -125,7 +132,7 @@ SEXP variable(SEXP x) {
   return var;
 }
 
-SEXP node_in(SEXP x) { return R_ExternalPtrProtected(variable(x)); }
+SEXP node_in(SEXP x) { return current(variable(x)); }
 
 void set_node(SEXP var, SEXP node) { R_SetExternalPtrProtected(var, node); }
 
@@ -154,12 +161,20 @@ SEXP new_leaf(SEXP data, int dtype, int ndim, const int64_t *dims) {
   if (handle == NULL) fail();
   SEXP node = PROTECT(new_node(handle, R_NilValue, 0));
   set_extra(node, DATA, data);
-  Node *n = node_of(node);
-  n->known = 1;
-  n->dtype = dtype;
-  n->ndim = ndim;
-  if (ndim > 0) memcpy(n->dims, dims, (size_t)ndim * sizeof *dims);
   UNPROTECT(2);
+  return node;
+}
+
+/* The same with the shape and type of another node, whose variables may be bound anew. */
+SEXP leaf_like(SEXP like, SEXP data, PolyVarBinding *vars, int n_vars) {
+  PROTECT(data);
+  const Node *n = describe(like);
+  int64_t dims[POLY_MAX_DIMS];
+  PolyUOp *held[POLY_MAX_DIMS];
+  sizes_given(n, dims, held, vars, n_vars);
+  SEXP node = new_leaf(data, n->dtype, n->ndim, dims);
+  release_sizes(n, held);
+  UNPROTECT(1);
   return node;
 }
 
@@ -174,20 +189,24 @@ SEXP r_live_nodes(void);
 
 SEXP r_is_tensor(SEXP x) { return Rf_ScalarLogical(is_tensor(x)); }
 
-SEXP r_shape(SEXP x) {
+SEXP shape_of_tensor(SEXP x) {
   const Node *n = describe(node_in(x));
+  int64_t dims[POLY_MAX_DIMS];
+  sizes_now(n, dims);
   int large = 0;
-  for (int i = 0; i < n->ndim; i++) large |= n->dims[i] > INT32_MAX;
+  for (int i = 0; i < n->ndim; i++) large |= dims[i] > INT32_MAX;
   SEXP out = Rf_allocVector(large ? REALSXP : INTSXP, n->ndim);
   for (int i = 0; i < n->ndim; i++) {
     if (large) {
-      REAL(out)[i] = (double)n->dims[i];
+      REAL(out)[i] = (double)dims[i];
     } else {
-      INTEGER(out)[i] = (int)n->dims[i];
+      INTEGER(out)[i] = (int)dims[i];
     }
   }
   return out;
 }
+
+SEXP r_shape(SEXP x) { return shape_of_tensor(x); }
 
 SEXP r_dtype(SEXP x) { return Rf_mkString(P.poly_dtype_id_name(describe(node_in(x))->dtype)); }
 
@@ -206,7 +225,9 @@ SEXP r_set_gradient(SEXP x, SEXP gradient) {
 
 /* Lets x stand for what y stands for. */
 SEXP r_replace(SEXP x, SEXP y) {
-  set_node(variable(x), node_in(y));
+  SEXP node = node_in(y);
+  trace_replace(variable(x));
+  set_node(variable(x), node);
   return x;
 }
 

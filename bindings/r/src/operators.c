@@ -7,6 +7,7 @@
 SEXP r_ops(SEXP generic, SEXP e1, SEXP e2);
 SEXP r_binary(SEXP op, SEXP x, SEXP y, SEXP reverse);
 SEXP r_operand(SEXP value, SEXP like);
+SEXP r_size_tensor(SEXP x);
 
 static int is_number(SEXP x) {
   return (TYPEOF(x) == LGLSXP || TYPEOF(x) == INTSXP || TYPEOF(x) == REALSXP) && Rf_xlength(x) == 1 && !Rf_isFactor(x) &&
@@ -18,6 +19,7 @@ static int is_number(SEXP x) {
  * along the last axis. */
 static SEXP tensor_of(SEXP x, SEXP beside) {
   if (is_tensor(x)) return x;
+  if (is_size(x)) return r_size_tensor(x);
   if (Rf_getAttrib(x, R_DimSymbol) == R_NilValue && Rf_xlength(x) != 1 && describe(node_in(beside))->ndim > 1) {
     raise_error("a vector of %lld numbers beside a tensor of %d axes: R would repeat it along the first axis, tensors "
                 "broadcast along the last; say what is meant with Tensor(v) or a dim",
@@ -104,7 +106,7 @@ SEXP r_ops(SEXP generic, SEXP e1, SEXP e2) {
 
 /* x op y for a PolyBinaryOp, the other way round if reverse. */
 SEXP r_binary(SEXP op, SEXP x, SEXP y, SEXP reverse) {
-  if (!is_number(y) && !is_tensor(y) && !Rf_isNumeric(y) && TYPEOF(y) != LGLSXP) {
+  if (!is_number(y) && !is_tensor(y) && !is_size(y) && !Rf_isNumeric(y) && TYPEOF(y) != LGLSXP) {
     raise_error("expected a Tensor or numbers, got %s", Rf_type2char(TYPEOF(y)));
   }
   return Rf_asLogical(reverse) ? combine(Rf_asInteger(op), y, x) : combine(Rf_asInteger(op), x, y);

@@ -54,6 +54,16 @@ SEXP r_poly_arange_by_id(SEXP dtype, SEXP start, SEXP stop, SEXP step) {
   return made(&call, P.poly_arange_by_id(context(), dtype_, start_, stop_, step_));
 }
 
+SEXP r_poly_arange_size(SEXP dtype, SEXP start, SEXP stop, SEXP step) {
+  Args call = begin("poly_arange_size");
+  int dtype_ = arg_dtype(&call, dtype, "dtype");
+  int64_t start_ = arg_int64(&call, start, "start");
+  int64_t stop_ = arg_int64(&call, stop, "stop");
+  int64_t step_ = arg_int64(&call, step, "step");
+  NEED(poly_arange_size);
+  return made(&call, P.poly_arange_size(context(), dtype_, start_, stop_, step_));
+}
+
 SEXP r_poly_argsort(SEXP x, SEXP axis, SEXP descending) {
   Args call = begin("poly_argsort");
   PolyUOp *x_ = arg_node(&call, x, "x");
@@ -1367,6 +1377,15 @@ SEXP r_poly_selu(SEXP x, SEXP alpha, SEXP gamma) {
   double gamma_ = arg_double(&call, gamma, "gamma");
   NEED(poly_selu);
   return made(&call, P.poly_selu(context(), x_, alpha_, gamma_));
+}
+
+SEXP r_poly_set_view(SEXP x, SEXP base, SEXP value) {
+  Args call = begin("poly_set_view");
+  PolyUOp *x_ = arg_node(&call, x, "x");
+  PolyUOp *base_ = arg_node(&call, base, "base");
+  PolyUOp *value_ = arg_node(&call, value, "value");
+  NEED(poly_set_view);
+  return made(&call, P.poly_set_view(context(), x_, base_, value_));
 }
 
 SEXP r_poly_shrink(SEXP src, SEXP pairs) {

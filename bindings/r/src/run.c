@@ -1,51 +1,45 @@
-/* Computing values, and everything that changes what a variable stands for. */
+/* Computing values, and asking for gradients. */
 #include "glue.h"
 
-static PolyUOp **handles_of(SEXP nodes) {
-  R_xlen_t n = Rf_xlength(nodes);
-  PolyUOp **out = (PolyUOp **)R_alloc((size_t)n + 1, sizeof *out);
-  for (R_xlen_t i = 0; i < n; i++) out[i] = node_of(VECTOR_ELT(nodes, i))->handle;
-  return out;
-}
-
-static SEXP memory_for(const Node *n) {
-  SEXP data = Rf_allocVector(RAWSXP, (R_xlen_t)bytes_of(n));
-  return data;
-}
-
 /* Computes nodes into new memory, then writes updates into the memory of
- * targets. Returns the computed nodes, which remember where they came from. */
-SEXP compute(SEXP nodes, SEXP targets, SEXP updates) {
+ * targets. Returns the computed nodes. With follow they remember where they came
+ * from, and take the place of nodes that have views. */
+SEXP compute(SEXP nodes, SEXP targets, SEXP updates, int follow) {
   PolyCtx *ctx = context();
   int n = (int)Rf_xlength(nodes), n_updates = (int)Rf_xlength(updates);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, n));
   void **memory = (void **)R_alloc((size_t)n + 1, sizeof *memory);
   PolyUOp **leaves = (PolyUOp **)R_alloc((size_t)n + 1, sizeof *leaves);
   for (int i = 0; i < n; i++) {
-    SEXP data = memory_for(describe(VECTOR_ELT(nodes, i)));
+    SEXP data = Rf_allocVector(RAWSXP, (R_xlen_t)bytes_of(describe(VECTOR_ELT(nodes, i))));
     SET_VECTOR_ELT(out, i, data);
     memory[i] = RAW(data);
   }
   int status;
   if (n_updates > 0) {
-    status = P.poly_update(ctx, handles_of(nodes), memory, n, leaves, handles_of(targets), handles_of(updates),
+    status = P.poly_update(ctx, handles(nodes), memory, n, leaves, handles(targets), handles(updates),
                            n_updates);
   } else {
-    status = P.poly_realize_into(ctx, handles_of(nodes), memory, n, leaves);
+    status = P.poly_realize_into(ctx, handles(nodes), memory, n, leaves);
   }
   finish(status);
   for (int i = 0; i < n; i++) {
     SEXP from = VECTOR_ELT(nodes, i);
     Node *was = node_of(from);
-    int follow = was->tracked && is_float(was->dtype);
-    SEXP node = PROTECT(new_node(leaves[i], R_NilValue, follow));
+    SEXP node = PROTECT(new_node(leaves[i], R_NilValue, 0));
     Node *is = node_of(node);
     is->known = 1;
     is->dtype = was->dtype;
     is->ndim = was->ndim;
+    is->symbolic = was->symbolic;
     memcpy(is->dims, was->dims, sizeof is->dims);
     set_extra(node, DATA, VECTOR_ELT(out, i));
     if (follow) {
+      is->refused = was->refused;
+      is->tracked = was->tracked && is_float(was->dtype);
+      if (was->first_view != NULL) become(from, node);
+    }
+    if (is->tracked) {
       set_extra(node, ORIGIN, from);
       set_extra(node, OWNER, extra(from, OWNER));
     }
@@ -56,6 +50,14 @@ SEXP compute(SEXP nodes, SEXP targets, SEXP updates) {
   return out;
 }
 
+SEXP compute_one(SEXP node, int follow) {
+  SEXP nodes = PROTECT(Rf_allocVector(VECSXP, 1)), none = PROTECT(Rf_allocVector(VECSXP, 0));
+  SET_VECTOR_ELT(nodes, 0, node);
+  SEXP made = VECTOR_ELT(compute(nodes, none, none, follow), 0);
+  UNPROTECT(2);
+  return made;
+}
+
 /* Computes the Tensors of a list that have no value yet, in one program. */
 void realize(SEXP tensors) {
   int n = (int)Rf_xlength(tensors), count = 0;
@@ -64,15 +66,15 @@ void realize(SEXP tensors) {
   for (int i = 0; i < n; i++) {
     SEXP node = node_in(VECTOR_ELT(tensors, i));
     place[i] = -1;
-    if (extra(node, DATA) != R_NilValue) continue;
+    if (extra(node, DATA) != R_NilValue || is_shown(node)) continue;
     for (place[i] = 0; place[i] < count && VECTOR_ELT(todo, place[i]) != node; place[i]++) {
     }
     if (place[i] == count) SET_VECTOR_ELT(todo, count++, node);
   }
   if (count > 0) {
-    if (tracing()) raise_error("a value is needed while compile_step traces the function");
+    if (tracing()) raise_error("a value is needed while %s traces the function", tracer());
     SEXP nodes = PROTECT(Rf_lengthgets(todo, count));
-    SEXP done = PROTECT(compute(nodes, R_NilValue, R_NilValue));
+    SEXP done = PROTECT(compute(nodes, R_NilValue, R_NilValue, 1));
     for (int i = 0; i < n; i++) {
       if (place[i] >= 0) set_node(variable(VECTOR_ELT(tensors, i)), VECTOR_ELT(done, place[i]));
     }
@@ -81,7 +83,7 @@ void realize(SEXP tensors) {
   UNPROTECT(1);
 }
 
-static SEXP realize_one(SEXP x) {
+SEXP realize_one(SEXP x) {
   if (extra(node_in(x), DATA) == R_NilValue) {
     SEXP one = PROTECT(Rf_allocVector(VECSXP, 1));
     SET_VECTOR_ELT(one, 0, x);
@@ -94,9 +96,7 @@ static SEXP realize_one(SEXP x) {
 SEXP r_realize(SEXP tensors);
 SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar);
 SEXP r_values(SEXP x, SEXP integer64);
-SEXP r_assign(SEXP targets, SEXP values);
-SEXP r_settle(SEXP x);
-SEXP r_write(SEXP x, SEXP data);
+SEXP r_requires_grad(SEXP x);
 SEXP r_tracked(SEXP x);
 SEXP r_set_tracked(SEXP x, SEXP value);
 SEXP r_detach(SEXP x);
@@ -122,80 +122,58 @@ SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar) {
   return out;
 }
 
+/* The elements of a node, which is memory or a view of it, without gaps; dims are its sizes now. They
+ * are there as long as the node, or until vmaxset. */
+const void *elements(SEXP node, int64_t *dims) {
+  const Node *n = describe(node);
+  sizes_now(n, dims);
+  int64_t strides[POLY_MAX_DIMS], offset = 0, count = 1;
+  SEXP data = extra(node, DATA);
+  if (data != R_NilValue) {
+    if (!n->symbolic) return RAW(data);
+    int64_t step = 1;
+    for (int i = n->ndim - 1; i >= 0; i--) {
+      strides[i] = step;
+      step *= n->dims[i];
+    }
+  } else {
+    SEXP base = root(node);
+    data = extra(base, DATA);
+    int known = n->symbolic || node_of(base)->symbolic ? 0
+      : P.poly_view_layout(context(), n->handle, node_of(base)->handle, strides, n->ndim, &offset);
+    if (known < 0) fail();
+    if (!known) {
+      SEXP made = PROTECT(compute_one(node, 0));
+      const void *from = elements(made, dims);
+      for (int i = 0; i < n->ndim; i++) count *= dims[i];
+      size_t size = (size_t)(count * P.poly_dtype_id_size(n->dtype));
+      void *out = memcpy(R_alloc(size + 1, 1), from, size);
+      UNPROTECT(1);
+      return out;
+    }
+  }
+  for (int i = 0; i < n->ndim; i++) count *= dims[i];
+  int size = P.poly_dtype_id_size(n->dtype);
+  void *out = R_alloc((size_t)count + 1, size);
+  gather(RAW(data), size, n->ndim, dims, strides, offset, out);
+  return out;
+}
+
 /* The values of a Tensor as R's array; types that R lacks were cast before. */
 SEXP r_values(SEXP x, SEXP integer64) {
   SEXP node = realize_one(x);
   const Node *n = describe(node);
-  return from_storage(RAW(extra(node, DATA)), n->dtype, n->ndim, n->dims, Rf_asLogical(integer64));
+  int64_t dims[POLY_MAX_DIMS];
+  const void *top = vmaxget();
+  SEXP out = from_storage(elements(node, dims), n->dtype, n->ndim, dims, Rf_asLogical(integer64));
+  vmaxset(top);
+  return out;
 }
 
-/* Makes a variable a leaf: computed, without history, with memory of its own. */
-static void settle(SEXP x) {
-  SEXP node = realize_one(x);
-  if (R_ExternalPtrProtected(node) != R_NilValue) {
-    const Node *n = describe(node);
-    SEXP leaf = PROTECT(new_leaf(Rf_duplicate(extra(node, DATA)), n->dtype, n->ndim, n->dims));
-    set_node(variable(x), leaf);
-    UNPROTECT(1);
-  } else if (extra(node, ORIGIN) != R_NilValue) {
-    set_extra(node, ORIGIN, R_NilValue);
-    node_of(node)->tracked = extra(node, OWNER) != R_NilValue;
-  }
-}
-
-SEXP r_settle(SEXP x) {
-  settle(x);
-  return x;
-}
-
-/* Gives variables new values in their memory, all computed from those before. */
-SEXP r_assign(SEXP targets, SEXP values) {
-  int n = (int)Rf_xlength(targets);
-  SEXP to = PROTECT(Rf_allocVector(VECSXP, n));
-  SEXP from = PROTECT(Rf_allocVector(VECSXP, n));
-  for (int i = 0; i < n; i++) SET_VECTOR_ELT(from, i, node_in(VECTOR_ELT(values, i)));
-  if (tracing()) {
-    for (int i = 0; i < n; i++) {
-      SEXP var = variable(VECTOR_ELT(targets, i)), source = VECTOR_ELT(from, i);
-      int dtype = describe(R_ExternalPtrProtected(var))->dtype;
-      PolyUOp *cast = P.poly_cast_by_id(context(), node_of(source)->handle, dtype);
-      if (cast == NULL) fail();
-      SEXP node = PROTECT(new_node(cast, source, 0));
-      PolyUOp *cut = P.poly_detach(context(), cast);
-      if (cut == NULL) fail();
-      node = PROTECT(new_node(cut, node, 0));
-      trace_change(var, node);
-      UNPROTECT(2);
-    }
-  } else {
-    for (int i = 0; i < n; i++) {
-      settle(VECTOR_ELT(targets, i));
-      SET_VECTOR_ELT(to, i, node_in(VECTOR_ELT(targets, i)));
-    }
-    SEXP none = PROTECT(Rf_allocVector(VECSXP, 0));
-    compute(none, to, from);
-    UNPROTECT(1);
-  }
-  UNPROTECT(2);
-  return R_NilValue;
-}
-
-/* Writes R's numbers, converted, into the memory of a leaf. */
-SEXP r_write(SEXP x, SEXP data) {
-  Args a = begin("assign");
-  if (tracing()) raise_error("assign: numbers are written while compile_step traces the function; assign a Tensor");
-  settle(x);
-  SEXP node = node_in(x);
-  const Node *n = describe(node);
-  if ((int64_t)Rf_xlength(data) != numel(n)) {
-    raise_error("assign: %lld numbers, expected the %lld of the tensor", (long long)Rf_xlength(data),
-                (long long)numel(n));
-  }
-  SEXP copy = PROTECT(Rf_allocVector(RAWSXP, Rf_xlength(extra(node, DATA))));
-  to_storage(&a, data, n->dtype, n->ndim, n->dims, RAW(copy));
-  memcpy(RAW(extra(node, DATA)), RAW(copy), (size_t)Rf_xlength(copy));
-  UNPROTECT(1);
-  return x;
+/* TRUE, FALSE, or NULL where nobody has said. */
+SEXP r_requires_grad(SEXP x) {
+  const Node *n = node_of(node_in(x));
+  return n->tracked || n->refused ? Rf_ScalarLogical(n->tracked) : R_NilValue;
 }
 
 SEXP r_tracked(SEXP x) { return Rf_ScalarLogical(node_of(node_in(x))->tracked); }
@@ -212,16 +190,31 @@ static int below_tracked(SEXP node) {
 
 static void own(SEXP node, SEXP var) {
   set_owner(node, var);
-  node_of(node)->tracked = var != R_NilValue || below_tracked(node);
+  node_of(node)->tracked = var != R_NilValue || (node_of(node)->tracked && below_tracked(node));
 }
 
-/* Whether backward gives this variable, or one that it came from, a gradient. */
+/* A leaf with the values of a Tensor that nothing else stands for. */
+static SEXP fresh(SEXP x) {
+  SEXP node = realize_one(x);
+  SEXP data = extra(node, DATA);
+  if (data == R_NilValue) return compute_one(node, 0);
+  SEXP leaf = leaf_like(node, PROTECT(Rf_duplicate(data)), NULL, 0);
+  UNPROTECT(1);
+  return leaf;
+}
+
+/* Whether backward gives this variable, or one that it came from, a gradient: TRUE, FALSE, or NULL
+ * for whoever uses it to say. */
 SEXP r_set_tracked(SEXP x, SEXP value) {
   SEXP var = variable(x), node = node_in(x);
-  if (!Rf_asLogical(value)) {
+  if (value != R_NilValue && (TYPEOF(value) != LGLSXP || Rf_xlength(value) != 1 || LOGICAL(value)[0] == NA_LOGICAL)) {
+    raise_error("requires_grad: expected TRUE, FALSE or NULL");
+  }
+  if (value == R_NilValue || !LOGICAL(value)[0]) {
     own(node, R_NilValue);
     own(lazy(node), R_NilValue);
     node_of(node)->tracked = node_of(lazy(node))->tracked;
+    node_of(node)->refused = node_of(lazy(node))->refused = value != R_NilValue;
     return x;
   }
   const Node *n = describe(node);
@@ -230,15 +223,14 @@ SEXP r_set_tracked(SEXP x, SEXP value) {
   }
   if (extra(node, OWNER) != R_NilValue && owner_of(node) != var) {
     /* Another variable stands for the same node: this one needs memory of its own. */
-    node = realize_one(x);
-    n = describe(node);
-    set_node(var, new_leaf(Rf_duplicate(extra(node, DATA)), n->dtype, n->ndim, n->dims));
+    set_node(var, fresh(x));
   } else if (!n->tracked && extra(node, DATA) == R_NilValue && !tracing()) {
     realize_one(x);
   }
   node = node_in(x);
   own(node, var);
   own(lazy(node), var);
+  node_of(node)->refused = node_of(lazy(node))->refused = 0;
   return x;
 }
 
@@ -247,23 +239,20 @@ SEXP r_detach(SEXP x) {
   Args a = begin("poly_detach");
   PolyUOp *handle = arg_node(&a, x, "x");
   a.tracked = 0;
-  SEXP out = PROTECT(made(&a, P.poly_detach(context(), handle)));
-  set_extra(node_in(out), DATA, extra(node_in(x), DATA));
-  UNPROTECT(1);
-  return out;
+  a.refused = 1;
+  return made(&a, P.poly_detach(context(), handle));
 }
 
 /* A copy with memory of its own, which requires a gradient if x does. */
 SEXP r_clone(SEXP x) {
-  SEXP node = node_in(x), data = extra(node, DATA);
-  if (data == R_NilValue || extra(node, ORIGIN) != R_NilValue || tracing()) {
+  SEXP node = node_in(x);
+  if (extra(node, DATA) == R_NilValue || extra(node, ORIGIN) != R_NilValue || tracing()) {
     Args a = begin("poly_contiguous");
     PolyUOp *handle = arg_node(&a, x, "x");
     return made(&a, P.poly_contiguous(context(), handle));
   }
-  const Node *n = describe(node);
-  SEXP out = PROTECT(wrap(new_leaf(Rf_duplicate(data), n->dtype, n->ndim, n->dims)));
-  if (n->tracked) r_set_tracked(out, Rf_ScalarLogical(1));
+  SEXP out = PROTECT(wrap(fresh(x)));
+  if (node_of(node)->tracked) r_set_tracked(out, Rf_ScalarLogical(1));
   UNPROTECT(1);
   return out;
 }

@@ -1,98 +1,141 @@
 /* Tracing: while a function is traced to be compiled, assignments are not
- * carried out. The variable stands for its new value until the end. Seeds of
- * random tensors stand here too, since a compiled step renews them. */
+ * carried out. What is assigned stands for its new value until the end (see
+ * become). Seeds of random tensors stand here too, since a program renews them. */
 #include <R_ext/Random.h>
 #include <stdlib.h>
 
 #include "glue.h"
 
-/* A list that is kept for the life of the package: changes, gradients, seeds. */
-enum { CHANGES = 0, GRADIENTS = 1, SEEDS = 2 };
+/* A list that is kept for the life of the package: memory that was assigned,
+ * gradients, what replaced variables stood for, seeds. */
+enum { CHANGES = 0, GRADIENTS = 1, REPLACED = 2, SEEDS = 3, RECORDS = 4 };
 static SEXP record;
 static int active;
+static char who[64];
+static uint64_t began; /* how many nodes there were when the trace began */
 
 int tracing(void) { return active; }
 
-static void start_record(void) {
-  if (record == NULL) {
-    record = Rf_allocVector(VECSXP, 3);
-    R_PreserveObject(record);
-  }
-}
+/* The function that traces. */
+const char *tracer(void) { return who; }
 
-static SEXP known(int what, SEXP var) {
+int made_in_trace(const Node *n) { return n->born > began; }
+
+static SEXP known(int what, SEXP key) {
   for (SEXP p = VECTOR_ELT(record, what); p != R_NilValue; p = CDR(p)) {
-    if (CAR(p) == var) return p;
+    if (CAR(p) == key) return p;
   }
   return R_NilValue;
 }
 
-/* Entries are pairlist cells: the variable, and what it was in the tag. */
-static void add(int what, SEXP var, SEXP before) {
-  SEXP cell = PROTECT(Rf_cons(var, VECTOR_ELT(record, what)));
+/* Entries are pairlist cells: what changes, and what it was in the tag. */
+static void add(int what, SEXP key, SEXP before) {
+  if (known(what, key) != R_NilValue) return;
+  SEXP cell = PROTECT(Rf_cons(key, VECTOR_ELT(record, what)));
   SET_TAG(cell, before);
   SET_VECTOR_ELT(record, what, cell);
   UNPROTECT(1);
 }
 
-void trace_change(SEXP var, SEXP node) {
-  SEXP before = R_ExternalPtrProtected(var);
-  if (known(CHANGES, var) == R_NilValue) {
-    if (extra(before, DATA) == R_NilValue || R_ExternalPtrProtected(before) != R_NilValue ||
-        extra(before, ORIGIN) != R_NilValue) {
-      raise_error("compile_step: a tensor is assigned that was not computed before the trace");
-    }
-    add(CHANGES, var, before);
+/* Whether a cell is that of memory that was assigned. */
+static int is_assigned(SEXP cell) {
+  for (SEXP p = VECTOR_ELT(record, CHANGES); p != R_NilValue; p = CDR(p)) {
+    if (extra(CAR(p), CELL) == cell) return 1;
   }
-  if (extra(before, OWNER) != R_NilValue) {
-    set_owner(node, var);
-    node_of(node)->tracked = 1;
+  return 0;
+}
+
+/* Lets a variable, and what it is a view of, stand for a value until the trace ends. */
+void trace_assign(SEXP var, SEXP value) {
+  SEXP node = current(var), base = root(node);
+  Node *b = node_of(base);
+  int memory = (extra(base, DATA) != R_NilValue || b->is_input) && (b->is_input || !made_in_trace(b));
+  if (!memory && !made_in_trace(b)) {
+    raise_error("%s: a tensor is assigned that was not computed before the trace", who);
   }
-  set_node(var, node);
+  PolyCtx *ctx = context();
+  PolyUOp *cut = P.poly_detach(ctx, node_of(value)->handle);
+  if (cut == NULL) fail();
+  value = PROTECT(new_node(cut, value, 0));
+  if (node != base) {
+    PolyUOp *whole = P.poly_set_view(ctx, node_of(node)->handle, b->handle, cut);
+    if (whole == NULL) fail();
+    SEXP from = PROTECT(Rf_allocVector(VECSXP, 2));
+    SET_VECTOR_ELT(from, 0, node);
+    SET_VECTOR_ELT(from, 1, value);
+    value = new_node(whole, from, node_of(node)->tracked);
+    UNPROTECT(1);
+  }
+  PROTECT(value);
+  if (owner_of(base) != R_NilValue) pass_owner(base, value);
+  if (memory) add(CHANGES, base, R_NilValue);
+  become(base, value);
+  UNPROTECT(2);
 }
 
 void trace_gradient(SEXP var) {
-  if (active && known(GRADIENTS, var) == R_NilValue) add(GRADIENTS, var, R_ExternalPtrTag(var));
+  if (active) add(GRADIENTS, var, R_ExternalPtrTag(var));
 }
 
-SEXP r_trace_begin(void);
-SEXP r_trace_end(void);
+void trace_replace(SEXP var) {
+  if (active) add(REPLACED, var, R_ExternalPtrProtected(var));
+}
+
+SEXP r_trace_begin(SEXP name);
+SEXP r_trace_end(SEXP results);
 SEXP r_tracing(void);
 
 SEXP r_tracing(void) { return Rf_ScalarLogical(active); }
 
-SEXP r_trace_begin(void) {
-  start_record();
-  if (active) raise_error("compile_step: inside of another compile_step");
-  for (int i = 0; i < 3; i++) SET_VECTOR_ELT(record, i, R_NilValue);
+SEXP r_trace_begin(SEXP name) {
+  Args a = begin("compile_step");
+  if (record == NULL) {
+    record = Rf_allocVector(VECSXP, RECORDS);
+    R_PreserveObject(record);
+  }
+  const char *text = arg_string(&a, name, "name");
+  if (active) raise_error("%s inside of %s", text, who);
+  snprintf(who, sizeof who, "%s", text);
+  for (int i = 0; i < RECORDS; i++) SET_VECTOR_ELT(record, i, R_NilValue);
+  began = nodes_made();
   active = 1;
   return R_NilValue;
 }
 
-/* Puts all variables back; returns nodes before, nodes after, and seeds. */
-SEXP r_trace_end(void) {
-  active = 0;
-  SEXP changes = VECTOR_ELT(record, CHANGES);
-  int n = Rf_length(changes);
-  SEXP out = PROTECT(Rf_allocVector(VECSXP, 3));
-  SEXP before = Rf_allocVector(VECSXP, n);
-  SET_VECTOR_ELT(out, 0, before);
-  SEXP after = Rf_allocVector(VECSXP, n);
-  SET_VECTOR_ELT(out, 1, after);
-  for (; n > 0; changes = CDR(changes)) {
-    n--;
-    SEXP var = CAR(changes);
-    SET_VECTOR_ELT(before, n, TAG(changes));
-    SET_VECTOR_ELT(after, n, R_ExternalPtrProtected(var));
-    set_node(var, TAG(changes));
+static SEXP as_list(SEXP cells) {
+  int n = Rf_length(cells);
+  SEXP out = Rf_allocVector(VECSXP, n);
+  for (; n > 0; cells = CDR(cells)) SET_VECTOR_ELT(out, --n, CAR(cells));
+  return out;
+}
+
+/* Puts everything back. Returns the memory that was assigned, the nodes of its new values, seeds, the
+ * nodes of the Tensors in results, and which of them are memory, assigned or not, that the function
+ * has found. */
+SEXP r_trace_end(SEXP results) {
+  int n = (int)Rf_xlength(results);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 5));
+  SET_VECTOR_ELT(out, 3, Rf_allocVector(VECSXP, n));
+  SET_VECTOR_ELT(out, 4, Rf_allocVector(LGLSXP, n));
+  for (int i = 0; i < n; i++) {
+    SEXP node = node_in(VECTOR_ELT(results, i)), cell = extra(node, CELL);
+    SET_VECTOR_ELT(VECTOR_ELT(out, 3), i, node);
+    int found = extra(node, DATA) != R_NilValue && !made_in_trace(node_of(node));
+    LOGICAL(VECTOR_ELT(out, 4))[i] = found || (cell != R_NilValue && is_assigned(cell));
   }
+  active = 0;
+  SET_VECTOR_ELT(out, 0, as_list(VECTOR_ELT(record, CHANGES)));
+  n = (int)Rf_xlength(VECTOR_ELT(out, 0));
+  SET_VECTOR_ELT(out, 1, Rf_allocVector(VECSXP, n));
+  for (int i = 0; i < n; i++) {
+    SEXP base = VECTOR_ELT(VECTOR_ELT(out, 0), i), cell = extra(base, CELL);
+    SET_VECTOR_ELT(VECTOR_ELT(out, 1), i, CAR(cell));
+    SETCAR(cell, base);
+  }
+  for (SEXP p = VECTOR_ELT(record, REPLACED); p != R_NilValue; p = CDR(p)) set_node(CAR(p), TAG(p));
   for (SEXP p = VECTOR_ELT(record, GRADIENTS); p != R_NilValue; p = CDR(p)) R_SetExternalPtrTag(CAR(p), TAG(p));
-  SEXP seeds = VECTOR_ELT(record, SEEDS);
-  n = Rf_length(seeds);
-  SEXP words = Rf_allocVector(VECSXP, n);
-  SET_VECTOR_ELT(out, 2, words);
-  for (; n > 0; seeds = CDR(seeds)) SET_VECTOR_ELT(words, --n, CAR(seeds));
-  for (int i = 0; i < 3; i++) SET_VECTOR_ELT(record, i, R_NilValue);
+  SET_VECTOR_ELT(out, 2, as_list(VECTOR_ELT(record, SEEDS)));
+  for (int i = 0; i < RECORDS; i++) SET_VECTOR_ELT(record, i, R_NilValue);
   UNPROTECT(1);
   return out;
 }
