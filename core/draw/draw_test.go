@@ -156,6 +156,14 @@ func TestPicturesAreBounded(t *testing.T) {
 	if _, err := g.SVG(); err == nil || !strings.Contains(err.Error(), "3001 nodes") {
 		t.Errorf("got %v", err)
 	}
+	// The first node has a line to each of a long chain.
+	chain := &Graph{Nodes: []Node{{Name: "x"}, {Name: "ADD", Sources: []int{0}}}}
+	for i := range 500 {
+		chain.Nodes = append(chain.Nodes, Node{Name: "ADD", Sources: []int{0, i + 1}})
+	}
+	if _, err := chain.SVG(); err == nil || !strings.Contains(err.Error(), "the lines pass 125250 rows") {
+		t.Errorf("got %v", err)
+	}
 	empty, err := (&Graph{}).SVG()
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +171,7 @@ func TestPicturesAreBounded(t *testing.T) {
 	wellFormed(t, empty)
 }
 
-// Boxes do not overlap, stand right of the margin, and below what they depend on.
+// Boxes do not overlap, the leftmost stands at the margin, and all stand below what they depend on.
 func TestLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -178,12 +186,11 @@ func TestLayout(t *testing.T) {
 			g.Nodes = append(g.Nodes, n)
 		}
 		at := make([]int, len(g.Nodes))
-		rows := g.layers()
+		rows := g.layers(g.depths())
+		left := rows[0][0].x
 		for k, row := range rows {
 			for i, p := range row {
-				if p.x < -1e-6 {
-					t.Fatalf("a box at %g", p.x)
-				}
+				left = min(left, p.x)
 				if i > 0 && row[i-1].x+row[i-1].width > p.x+1e-6 {
 					t.Fatalf("boxes overlap: one ends at %g, the next begins at %g", row[i-1].x+row[i-1].width, p.x)
 				}
@@ -196,6 +203,9 @@ func TestLayout(t *testing.T) {
 					}
 				}
 			}
+		}
+		if left != 0 {
+			t.Fatalf("the picture begins at %g", left)
 		}
 		for i, n := range g.Nodes {
 			for _, s := range n.Sources {

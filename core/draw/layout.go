@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -26,11 +27,19 @@ const (
 	sweeps     = 12
 )
 
-// layers puts the nodes into rows, each node under all that it depends on, in an order with few crossing lines, and
-// gives them places: the method of Sugiyama, Tagawa and Toda (1981), by the mean place of neighbours.
-func (g *Graph) layers() [][]*place {
-	depth := make([]int, len(g.Nodes))
-	last := 0
+// bends is how many bends the lines of layers have.
+func (g *Graph) bends(depth []int) (n int) {
+	for i, node := range g.Nodes {
+		for _, s := range node.Sources {
+			n += depth[i] - depth[s] - 1
+		}
+	}
+	return n
+}
+
+// depths are the rows of the nodes, each under all that it depends on, and the number of the last row.
+func (g *Graph) depths() (depth []int, last int) {
+	depth = make([]int, len(g.Nodes))
 	for i, n := range g.Nodes {
 		for _, s := range n.Sources {
 			depth[i] = max(depth[i], depth[s]+1)
@@ -38,6 +47,11 @@ func (g *Graph) layers() [][]*place {
 		last = max(last, depth[i])
 	}
 	g.sink(depth)
+	return depth, last
+}
+
+// layers puts the nodes into their rows, in an order with few crossing lines, and gives them places: the method of Sugiyama, Tagawa and Toda (1981), by the mean place of neighbours.
+func (g *Graph) layers(depth []int, last int) [][]*place {
 	rows := make([][]*place, last+1)
 	at := make([]*place, len(g.Nodes))
 	add := func(row int, p *place) *place {
@@ -135,7 +149,7 @@ func spread(rows [][]*place) {
 			settle(row, list)
 		}
 	}
-	left := 0.0
+	left := math.Inf(1)
 	for _, row := range rows {
 		if len(row) > 0 {
 			left = min(left, row[0].x)

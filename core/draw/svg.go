@@ -6,15 +6,24 @@ import (
 	"strings"
 )
 
-// maxDrawn bounds the nodes of a picture: nobody can look at more, and the lines between them grow faster.
-const maxDrawn = 3000
+// maxDrawn bounds the nodes of a picture, and maxBends the places where lines pass rows: nobody can look at more. A node
+// that all others of a long chain use has a line past every row to each of them.
+const (
+	maxDrawn = 3000
+	maxBends = 10 * maxDrawn
+)
 
-// SVG is the graph as a picture that needs nothing but a browser. Graphs with more than 3000 nodes are an error.
+// SVG is the graph as a picture that needs nothing but a browser. Graphs with more than 3000 nodes, or with lines that pass
+// more than 30000 rows together, are an error.
 func (g *Graph) SVG() (string, error) {
 	if len(g.Nodes) > maxDrawn {
 		return "", fmt.Errorf("draw: %d nodes, a picture has at most %d: take DOT", len(g.Nodes), maxDrawn)
 	}
-	rows := g.layers()
+	depth, last := g.depths()
+	if n := g.bends(depth); n > maxBends {
+		return "", fmt.Errorf("draw: the lines pass %d rows, in a picture at most %d: take DOT", n, maxBends)
+	}
+	rows := g.layers(depth, last)
 	width := 0.0
 	for _, row := range rows {
 		if n := len(row); n > 0 {

@@ -6,6 +6,7 @@ import argparse
 import ast
 import importlib
 import math
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -41,14 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--format {options.format}: --code is text")
     try:
         found = evaluate(options.what)
-        texts = [_view(part, found, options) for part in parts]
     except Wrong as error:
         parser.error(str(error))
-    text = "\n".join(texts)
-    if options.output:
-        Path(options.output).write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
+    try:
+        text = "\n".join(_view(part, found, options) for part in parts)
+        if options.output:
+            Path(options.output).write_text(text, encoding="utf-8")
+            return 0
+    except (Wrong, OSError, ValueError) as error:
+        parser.error(str(error))
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:  # who reads has seen enough; Python must not write the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -72,10 +78,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{value}, expected 0 to 1000000")
-    return value
+    if not text.isdecimal() or int(text) > 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r}, expected 0 to 1000000")
+    return int(text)
 
 
 class Wrong(Exception):

@@ -58,6 +58,10 @@ class View(str):
         self.kind = format
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickle and copy make the same view of."""
+        return View, (str(self), self.kind)
+
     def _repr_html_(self) -> str | None:
         return str(self) if self.kind == "svg" else None
 
@@ -125,7 +129,7 @@ class Profile:
 def graph(*tensors: Tensor, format: str = "text") -> View:
     """Return the graph by which tensors are computed.
 
-    format is "text" (a tree), "dot" (for Graphviz), "svg" (a picture; at most 3000 nodes),
+    format is "text" (a tree), "dot" (for Graphviz), "svg" (a picture, of up to 3000 nodes),
     "json" (nodes and their sources) or "code" (all nodes, one a line).
 
     >>> view = viz.graph(Tensor([1.0]) + Tensor([2.0]), format="dot")

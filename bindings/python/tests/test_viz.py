@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -66,6 +68,8 @@ def test_pictures(show):
     assert any("float32" in text for text in texts)
     assert view._repr_html_() == view
     assert show(example())._repr_html_() is None
+    for same in (copy.copy(view), pickle.loads(pickle.dumps(view))):
+        assert (same, same.kind) == (view, "svg")
 
 
 @pytest.mark.parametrize("show", [viz.graph, viz.kernels])
@@ -213,6 +217,16 @@ def test_command_options(capsys, tmp_path):
         (["--format", "dot", "--code", "Tensor([1])"], "--code is text"),
         (["--format", "png", "Tensor([1])"], "invalid choice"),
         (["--runs", "-1", "Tensor([1])"], "expected 0 to 1000000"),
+        (["--runs", "many", "Tensor([1])"], "'many', expected 0 to 1000000"),
+        (["-o", "/nothing/at/all", "Tensor([1]) + 1"], "No such file or directory"),
+        (
+            [
+                "--graph",
+                "--format=svg",
+                "x = Tensor.ones(2)\nfor i in range(2000): x = (x + i).sin()\nx",
+            ],
+            "take DOT",
+        ),
         ([], "WHAT"),
     ],
 )
@@ -255,6 +269,15 @@ def test_command_in_a_shell():
     print(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     """
     assert " on wasm, " in check(program, POLY_DEVICE="wasm")
+    unread = """
+    import subprocess, sys
+    command = [sys.executable, "-m", "polygrad", "Tensor.rand(4).sum()"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdout.close()
+        print(process.stderr.read(), process.wait())
+    """
+    assert check(unread) == "b'' 0\n"
 
 
 @pytest.mark.parametrize("device", ["native", "wasm", "interp"])
