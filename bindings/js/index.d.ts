@@ -1727,6 +1727,8 @@ export class Instance implements Disposing {
   readonly roles: Record<string, 'param' | 'input' | 'target' | 'output' | 'aux'>
   /** What was odd about the weights that were read last: missing, unknown, other shapes. */
   readonly notes: string[]
+  /** The tokens that end a text, of a model that loadHf has read. */
+  eosTokenIds: number[]
 
   /**
    * Runs the model on named inputs and returns copies of its outputs by name. Inputs that are not given
@@ -1795,17 +1797,54 @@ export interface Sampling {
   seed?: number | bigint
 }
 
-/** Options of generate; without a seed, draws depend on Tensor.manualSeed. A row ends at eosTokenId. */
-export interface GenerateOptions extends Sampling {
-  eosTokenId?: number | readonly number[]
+/** What turns text into tokens and back, such as a Tokenizer of @huggingface/tokenizers. */
+export interface TextTokenizer {
+  encode(text: string): ArrayLike<number> | { ids: ArrayLike<number> }
+  decode(ids: number[], options: { skip_special_tokens: boolean }): string
 }
 
-/** Token sequences continued by up to maxNewTokens tokens. What is true from onToken ends the generation. */
-export function generate(instance: Instance, tokens: Tokens, maxNewTokens: number,
-  options?: GenerateOptions & { onToken?: (tokens: Int32Array) => unknown }): number[][]
+/**
+ * Options of generate; without a seed, draws depend on Tensor.manualSeed. A row ends at eosTokenId; for texts the
+ * model's own if it is not given. Texts need a tokenizer.
+ */
+export interface GenerateOptions extends Sampling {
+  eosTokenId?: number | readonly number[]
+  tokenizer?: TextTokenizer
+}
 
-/** generate one step after the other: the new tokens, one a row. */
+/** Options of generate with what is told of each token; what is true from it ends the generation. */
+export interface ToldOptions<P> extends GenerateOptions {
+  onToken?: (piece: P) => unknown
+}
+
+/** Options of the continuation of a text or texts. */
+type Told<T extends string | readonly string[]> = ToldOptions<Piece<T>> & { tokenizer: TextTokenizer }
+
+/** What comes of a text, and of texts, one after the other. */
+type Piece<T extends string | readonly string[]> = T extends string ? string : string[]
+
+/** Token sequences continued by up to maxNewTokens tokens, or a text or texts; what was given comes first. */
+export function generate(instance: Instance, tokens: Tokens, maxNewTokens: number, options?: ToldOptions<Int32Array>): number[][]
+export function generate<T extends string | readonly string[]>(
+  instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Piece<T>
+
+/** generate in another thread: the event loop goes on meanwhile. */
+export function generateAsync(
+  instance: Instance, tokens: Tokens, maxNewTokens: number, options?: ToldOptions<Int32Array>): Promise<number[][]>
+export function generateAsync<T extends string | readonly string[]>(
+  instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Promise<Piece<T>>
+
+/** generate one step after the other: the new tokens, one a row, or for a text the next piece of it. */
 export function generateSteps(instance: Instance, tokens: Tokens, maxNewTokens: number, options?: GenerateOptions): Generator_<Int32Array>
+export function generateSteps<T extends string | readonly string[]>(
+  instance: Instance, texts: T, maxNewTokens: number, options: GenerateOptions & { tokenizer: TextTokenizer }): Generator_<Piece<T>>
+
+/** generateSteps as an asynchronous iterator: each token is computed in another thread. */
+export function generateStream(
+  instance: Instance, tokens: Tokens, maxNewTokens: number, options?: GenerateOptions): AsyncGenerator<Int32Array, void, unknown>
+export function generateStream<T extends string | readonly string[]>(
+  instance: Instance, texts: T, maxNewTokens: number, options: GenerateOptions & { tokenizer: TextTokenizer }
+): AsyncGenerator<Piece<T>, void, unknown>
 
 type Generator_<T> = globalThis.Generator<T, void, unknown>
 
@@ -1820,6 +1859,8 @@ export class Generator {
   feed(tokens: Tokens): this
   /** Draws the next token of each row, appends and returns it. */
   next(): Int32Array
+  /** next in another thread: the event loop goes on meanwhile. */
+  nextAsync(): Promise<Int32Array>
   /** A copy of the logits of the tokens that come next, row by row. */
   logits(): Float32Array
   reset(): this
@@ -1886,7 +1927,15 @@ export const nn: {
 }
 
 /** Models in Hugging Face's format. */
-export const hf: { loadHf: typeof loadHf, loadHfBytes: typeof loadHfBytes, Generator: typeof Generator, generate: typeof generate, generateSteps: typeof generateSteps }
+export const hf: {
+  loadHf: typeof loadHf
+  loadHfBytes: typeof loadHfBytes
+  Generator: typeof Generator
+  generate: typeof generate
+  generateAsync: typeof generateAsync
+  generateSteps: typeof generateSteps
+  generateStream: typeof generateStream
+}
 
 /** A form in which viz shows what is computed. */
 export type ViewFormat = 'text' | 'json' | 'dot' | 'svg' | 'code'

@@ -6,6 +6,7 @@ const { floatsAt } = require('./memory.js')
 const { takeSeed } = require('./random.js')
 const { named, small, number, integer, get, show } = require('./arguments.js')
 const { Instance } = require('./instance.js')
+const { Tokenizer, Writer } = require('./text.js')
 
 const registry = new FinalizationRegistry((handle) => lib.poly_generator_free(handle))
 
@@ -61,6 +62,13 @@ class Generator {
     return out
   }
 
+  /** next in another thread: the event loop goes on meanwhile. */
+  async nextAsync () {
+    const out = new Int32Array(this.rows)
+    await this._instance._later({ fn: lib.poly_generator_next, args: [this._alive(), out, this.rows], done: () => null })
+    return out
+  }
+
   /** A copy of the logits of the tokens that come next, row by row. */
   logits () {
     const n = new Int32Array(2)
@@ -97,65 +105,134 @@ function rowsOf (fn, tokens) {
 }
 
 /**
- * Token sequences, one a row, continued by up to maxNewTokens tokens; rows may be of different
- * lengths. temperature 0 always takes the most likely token; topK > 0 chooses among the k most likely
- * ones, topP < 1 among the most likely ones whose probabilities first sum up to p. A row ends at
- * eosTokenId (a number or several), and is filled with it while others go on. onToken gets the new
- * tokens of all rows each time; what is true from it ends the generation. A model with room for T tokens sees the
- * last T. Draws depend on seed, which follows from Tensor.manualSeed if it is not given.
+ * Texts continued by up to maxNewTokens tokens. tokens are numbers, or rows of numbers, which may be of different
+ * lengths; or a text or texts, which need a tokenizer: an object with encode and decode, such as that of
+ * @huggingface/tokenizers. What comes back includes what was given: rows of numbers, or a text or texts.
+ *
+ * temperature 0 always takes the most likely token; topK > 0 chooses among the k most likely ones, topP < 1 among
+ * the most likely ones whose probabilities first sum up to p. Draws depend on seed, which follows from
+ * Tensor.manualSeed if it is not given. A row ends at eosTokenId (a number or several; for texts the model's own
+ * if it is not given), and is filled with it while others go on. onToken gets what generateSteps yields each time;
+ * what is true from it ends the generation. A model with room for T tokens sees the last T.
  */
 function generate (instance, tokens, ...args) {
-  const { onToken, ...options } = named('generate', args, { ...DEFAULTS, onToken: undefined })
-  if (onToken !== undefined && typeof onToken !== 'function') {
-    throw new TypeError(`generate: onToken: ${show(onToken)}, expected a function`)
-  }
-  const rows = rowsOf('generate', tokens)
-  for (const step of steps('generate', instance, rows, options)) {
-    rows.forEach((row, i) => row.push(step[i]))
-    if (onToken !== undefined && onToken(step)) break
-  }
-  return rows
+  const { onToken, ...options } = optionsOf('generate', args, true)
+  const run = new Run('generate', instance, tokens, options)
+  for (const piece of run.steps()) if (onToken !== undefined && onToken(piece)) break
+  return run.whole()
 }
 
-/** generate one step after the other: an iterator over the new tokens (Int32Array, one a row). */
+/** generate in another thread: the event loop goes on meanwhile. */
+async function generateAsync (instance, tokens, ...args) {
+  const { onToken, ...options } = optionsOf('generateAsync', args, true)
+  const run = new Run('generateAsync', instance, tokens, options)
+  for await (const piece of run.stream()) if (onToken !== undefined && onToken(piece)) break
+  return run.whole()
+}
+
+/**
+ * generate one step after the other: an iterator over the new tokens (Int32Array, one a row); for a text over the
+ * next pieces of it, for texts over lists of pieces.
+ */
 function generateSteps (instance, tokens, ...args) {
-  return steps('generateSteps', instance, rowsOf('generateSteps', tokens), named('generateSteps', args, DEFAULTS))
+  return new Run('generateSteps', instance, tokens, optionsOf('generateSteps', args, false)).steps()
 }
 
-const DEFAULTS = { maxNewTokens: undefined, temperature: 1, topK: 0, topP: 1, seed: undefined, eosTokenId: undefined }
-
-/** The new tokens of rows. Arguments are checked at once. */
-function steps (fn, instance, rows, { maxNewTokens, temperature, topK, topP, seed, eosTokenId }) {
-  small(maxNewTokens, `${fn}: maxNewTokens`)
-  if (!(maxNewTokens >= 0 && number(temperature, `${fn}: temperature`) >= 0 && small(topK, `${fn}: topK`) >= 0)) {
-    throw new RangeError(`${fn}: maxNewTokens, temperature and topK: expected 0 or more`)
-  }
-  const ends = new Set([eosTokenId ?? []].flat().map((t) => small(t, `${fn}: eosTokenId`)))
-  const generator = new Generator(instance, rows.length)
-  try {
-    generator.sampling({ temperature, topK, topP, seed: seed ?? BigInt.asIntN(64, takeSeed()) })
-    generator.feed(rows)
-  } catch (error) {
-    generator.dispose()
-    throw error
-  }
-  return drawn(generator, maxNewTokens, ends)
+/** generateSteps as an asynchronous iterator: each token is computed in another thread. */
+function generateStream (instance, tokens, ...args) {
+  return new Run('generateStream', instance, tokens, optionsOf('generateStream', args, false)).stream()
 }
 
-function * drawn (generator, count, ends) {
-  try {
-    let last = null
-    for (let i = 0; i < count; i++) {
-      const step = generator.next()
-      const before = last
-      if (before !== null) step.forEach((_, k) => { if (ends.has(before[k])) step[k] = before[k] })
-      last = step
-      yield step.slice()
-      if (step.every((t) => ends.has(t))) return
+const DEFAULTS = {
+  maxNewTokens: undefined, temperature: 1, topK: 0, topP: 1, seed: undefined, eosTokenId: undefined, tokenizer: undefined
+}
+
+function optionsOf (fn, args, called) {
+  const options = named(fn, args, called ? { ...DEFAULTS, onToken: undefined } : DEFAULTS)
+  if (options.onToken !== undefined && typeof options.onToken !== 'function') {
+    throw new TypeError(`${fn}: onToken: ${show(options.onToken)}, expected a function`)
+  }
+  return options
+}
+
+/** Rows that are being continued. Arguments are checked at once. */
+class Run {
+  constructor (fn, instance, tokens, { maxNewTokens, temperature, topK, topP, seed, eosTokenId, tokenizer }) {
+    this._count = small(maxNewTokens, `${fn}: maxNewTokens`)
+    if (!(this._count >= 0 && number(temperature, `${fn}: temperature`) >= 0 && small(topK, `${fn}: topK`) >= 0)) {
+      throw new RangeError(`${fn}: maxNewTokens, temperature and topK: expected 0 or more`)
     }
-  } finally {
-    generator.dispose()
+    this._alone = typeof tokens === 'string'
+    this._texts = this._alone ? [tokens] : typeof tokens?.[0] === 'string' ? Array.from(tokens) : null
+    if (this._texts === null) {
+      this._rows = rowsOf(fn, tokens)
+      this._writer = null
+    } else {
+      const words = new Tokenizer(fn, tokenizer)
+      this._rows = this._texts.map((text) => words.encode(text))
+      this._writer = new Writer(words, this._rows)
+      eosTokenId ??= instance?.eosTokenIds
+    }
+    this._ends = new Set([eosTokenId ?? []].flat().map((t) => small(t, `${fn}: eosTokenId`)))
+    this._last = null
+    this._generator = new Generator(instance, this._rows.length)
+    try {
+      this._generator.sampling({ temperature, topK, topP, seed: seed ?? BigInt.asIntN(64, takeSeed()) })
+      this._generator.feed(this._rows)
+    } catch (error) {
+      this._generator.dispose()
+      throw error
+    }
+  }
+
+  * steps () {
+    try {
+      for (let i = 0; i < this._count && !this._over; i++) yield this._take(this._generator.next())
+      yield * this._rest()
+    } finally {
+      this._generator.dispose()
+    }
+  }
+
+  async * stream () {
+    try {
+      for (let i = 0; i < this._count && !this._over; i++) yield this._take(await this._generator.nextAsync())
+      yield * this._rest()
+    } finally {
+      this._generator.dispose()
+    }
+  }
+
+  /** Whether all rows have ended. */
+  get _over () {
+    return this._last !== null && this._last.every((t) => this._ends.has(t))
+  }
+
+  /** Appends new tokens; returns what is told of them. */
+  _take (step) {
+    const before = this._last
+    if (before !== null) step.forEach((_, k) => { if (this._ends.has(before[k])) step[k] = before[k] })
+    this._last = step
+    this._rows.forEach((row, k) => row.push(step[k]))
+    return this._writer === null ? step.slice() : this._pieces(this._writer.write(step, this._ends))
+  }
+
+  _pieces (pieces) {
+    this._texts = this._texts.map((text, k) => text + pieces[k])
+    return this._alone ? pieces[0] : pieces
+  }
+
+  * _rest () {
+    const rest = this._writer?.rest() ?? []
+    if (rest.some((piece) => piece !== '')) yield this._pieces(rest)
+  }
+
+  /** What was given and what was made of it. */
+  whole () {
+    if (this._writer === null) return this._rows
+    this._pieces(this._writer.rest()) // of a generation that was ended
+    return this._alone ? this._texts[0] : this._texts
   }
 }
 
-module.exports = { Generator, generate, generateSteps }
+module.exports = { Generator, generate, generateAsync, generateSteps, generateStream }

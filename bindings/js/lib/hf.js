@@ -9,7 +9,7 @@ const path = require('node:path')
 const { lib, PolygradError } = require('./library.js')
 const { addresses } = require('./graph.js')
 const { Instance } = require('./instance.js')
-const { Generator, generate, generateSteps } = require('./generation.js')
+const { Generator, generate, generateAsync, generateSteps, generateStream } = require('./generation.js')
 const { bytesOf } = require('./memory.js')
 const { small, string, show } = require('./arguments.js')
 
@@ -21,19 +21,34 @@ function loadHf (folder, { maxBatch = 1, maxSeqLen = 0, dtype = 'float32' } = {}
   const files = weightFiles(folder)
   if (files.length === 0) throw new PolygradError(`loadHf: ${folder} holds no .safetensors file`)
   const weights = files.map((name) => fs.readFileSync(path.join(folder, name)))
-  return loadHfBytes(fs.readFileSync(path.join(folder, 'config.json')), weights, { maxBatch, maxSeqLen, dtype })
+  const instance = loadHfBytes(fs.readFileSync(path.join(folder, 'config.json')), weights, { maxBatch, maxSeqLen, dtype })
+  instance.eosTokenIds = endsOf(folder)
+  return instance
+}
+
+/** The tokens that end a text. */
+function endsOf (folder) {
+  for (const name of ['generation_config.json', 'config.json']) {
+    const file = path.join(folder, name)
+    const ends = fs.existsSync(file) ? parsed(file)?.eos_token_id : null
+    if (ends != null) return [ends].flat().map((end) => small(end, `loadHf: folder: ${file}: eos_token_id`))
+  }
+  return []
+}
+
+function parsed (file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new PolygradError(`loadHf: folder: ${file}: ${error.message}`)
+  }
 }
 
 /** The files that the index names, or all of them. */
 function weightFiles (folder) {
   const index = path.join(folder, 'model.safetensors.index.json')
   if (!fs.existsSync(index)) return fs.readdirSync(folder).filter((name) => name.endsWith('.safetensors')).sort()
-  let places
-  try {
-    places = JSON.parse(fs.readFileSync(index, 'utf8'))?.weight_map
-  } catch (error) {
-    throw new PolygradError(`loadHf: folder: ${index}: ${error.message}`)
-  }
+  const places = parsed(index)?.weight_map
   if (places === null || typeof places !== 'object') {
     throw new PolygradError(`loadHf: folder: ${index} has no weight_map, expected files by tensors`)
   }
@@ -64,4 +79,4 @@ function loadHfBytes (config, weights, { maxBatch = 1, maxSeqLen = 0, dtype = 'f
   return instance
 }
 
-module.exports = { loadHf, loadHfBytes, Generator, generate, generateSteps }
+module.exports = { loadHf, loadHfBytes, Generator, generate, generateAsync, generateSteps, generateStream }

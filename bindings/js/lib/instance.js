@@ -31,6 +31,8 @@ class Instance {
     registry.register(this, handle, this)
     this._buffers = new Map()
     this._shared = false
+    /** The tokens that end a text, of a model that loadHf has read. */
+    this.eosTokenIds = []
     const dims = new Int32Array(2 * MAX_DIMS)
     const n = new Int32Array(2)
     for (let i = 0; i < lib.poly_instance_buf_count(handle); i++) {

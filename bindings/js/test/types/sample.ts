@@ -1,6 +1,6 @@
 // Compiled by tsc --strict, then run: the declarations must fit the package.
-import { Tensor, Variable, SymInt, Linear, Conv2d, Sequential, AdamW, SGD, Instance, TinyJit, JitError, viz, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
-import type { DType, Layer } from 'polygrad'
+import { Tensor, Variable, SymInt, Linear, Conv2d, Sequential, AdamW, SGD, Instance, TinyJit, JitError, viz, generate, generateStream, compileStep, getParameters, dtypes, PolygradError } from 'polygrad'
+import type { DType, Layer, TextTokenizer } from 'polygrad'
 
 const checks: Array<[name: string, holds: boolean]> = []
 
@@ -61,6 +61,17 @@ checks.push(['jit program', scaled.captured!.nKernels > 0 && scaled.cnt === 3 &&
 try { scaled(Tensor.ones(3), { by: Tensor.ones(2) }) } catch (error) { checks.push(['jit error', error instanceof JitError]) }
 // @ts-expect-error a number is no result
 new TinyJit((a: Tensor) => a.item())
+
+const continuations = (language: Instance, words: TextTokenizer) => [
+  generate(language, [1, 2], 3, { topK: 2 })[0]![0] satisfies number | undefined,
+  generate(language, 'once', 3, { tokenizer: words, onToken: (piece) => piece.length }) satisfies string,
+  generate(language, ['once', 'twice'], 3, { tokenizer: words }).map((text) => text.length),
+  (async () => { for await (const step of generateStream(language, [[1], [2]], 3)) step satisfies Int32Array })
+]
+checks.push(['generation', typeof continuations === 'function'])
+// @ts-expect-error texts need a tokenizer
+const untold = (language: Instance) => generate(language, 'once', 3)
+checks.push(['no tokenizer', typeof untold === 'function'])
 
 const net = Instance.mlp({ layers: [2, 1], loss: 'mse' })
 checks.push(['instance', net.forward({ x: [[1, 2]] })['output']!.length === 1])
