@@ -14,10 +14,10 @@ type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
 
 // binaryOps lists the operations by their PolyBinaryOp.
 var binaryOps = []binaryOp{
-	tensor.Add, tensor.Sub, tensor.Mul, tensor.Div, tensor.FloorDiv, tensor.Mod, tensor.Pow, tensor.Maximum,
+	tensor.Add, tensor.Sub, tensor.Mul, tensor.Div, tensor.FullFloorDiv, tensor.FullMod, tensor.FullPow, tensor.Maximum,
 	tensor.Minimum, tensor.Lt, tensor.FullLe, tensor.Gt, tensor.FullGe, tensor.Eq, tensor.Ne, tensor.BitAnd, tensor.BitOr,
-	tensor.BitXor, tensor.ShiftLeft, tensor.ShiftRight, tensor.TruncDiv, tensor.LogAddExp, tensor.CopySign,
-	tensor.TruncMod, tensor.Atan2, tensor.Hypot,
+	tensor.BitXor, tensor.ShiftLeft, tensor.ShiftRight, tensor.TruncDiv, tensor.FullLogAddExp, tensor.FullCopySign,
+	tensor.FullTruncMod, tensor.Atan2, tensor.Hypot,
 }
 
 // Codes of binaryOps that treat a number on the right in their own way.
@@ -94,7 +94,7 @@ func power(x *uop.UOp, e uop.Const) (*uop.UOp, error) {
 			return nil, wrong("value", "integers to the power %s are no integers; convert the tensor to a floating type first", e)
 		}
 	}
-	return tensor.PowConst(x, e)
+	return tensor.FullPowConst(x, e)
 }
 
 func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Const, reversed C.int) C.uintptr_t {
@@ -178,7 +178,7 @@ func go_poly_where_op(ctx, cond, x, y C.uintptr_t) C.uintptr_t {
 
 //export go_poly_lerp
 func go_poly_lerp(ctx, start, end, weight C.uintptr_t) C.uintptr_t {
-	return ternary("poly_lerp", ctx, [3]string{"start", "end", "weight"}, start, end, weight, tensor.Lerp)
+	return ternary("poly_lerp", ctx, [3]string{"start", "end", "weight"}, start, end, weight, tensor.FullLerp)
 }
 
 func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, op func(x, y, z *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
@@ -198,7 +198,7 @@ func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, o
 //export go_poly_clip
 func go_poly_clip(ctx, x, lo, hi C.uintptr_t) C.uintptr_t {
 	return compose("poly_clip", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		return tensor.Clamp(us[0], us[1], us[2])
+		return tensor.FullClamp(us[0], us[1], us[2])
 	}, operandOf("x", x), optional("lo", lo), optional("hi", hi))
 }
 

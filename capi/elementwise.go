@@ -67,7 +67,7 @@ func go_poly_square(ctx, x C.uintptr_t) C.uintptr_t {
 func go_poly_neg(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_neg", ctx, x, tensor.Neg) }
 
 //export go_poly_abs
-func go_poly_abs(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_abs", ctx, x, tensor.Abs) }
+func go_poly_abs(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_abs", ctx, x, tensor.FullAbs) }
 
 //export go_poly_sign
 func go_poly_sign(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sign", ctx, x, tensor.FullSign) }
@@ -140,7 +140,7 @@ func clampTo(lo, hi float64) func(*uop.UOp) (*uop.UOp, error) {
 		if err != nil || l == nil && h == nil {
 			return u, err
 		}
-		return tensor.Clamp(u, l, h)
+		return tensor.FullClamp(u, l, h)
 	}
 }
 

@@ -91,7 +91,7 @@ func go_poly_var_reduce(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep, 
 				correction = n - 1
 			}
 		}
-		return tensor.Var(u, axes, keepdim, correction)
+		return tensor.FullVar(u, axes, keepdim, correction)
 	}
 	return reduceOne("poly_var_reduce", ctx, x, shape, ndim, axis, keep, false, shapeOut, ndimOut, f)
 }
@@ -103,7 +103,7 @@ func go_poly_logsumexp(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.
 
 // reductions lists the operations by their PolyReduceOp, without VAR and STD.
 var reductions = []reduction{
-	tensor.Sum, tensor.Prod, tensor.Max, tensor.Min, tensor.Mean, tensor.Any, tensor.All, tensor.FullLogSumExp,
+	tensor.Sum, tensor.FullProd, tensor.Max, tensor.Min, tensor.Mean, tensor.Any, tensor.All, tensor.FullLogSumExp,
 	argReduction(tensor.ArgMaxNaN), argReduction(tensor.ArgMinNaN),
 }
 
@@ -151,9 +151,9 @@ func go_poly_reduce(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n
 		}
 		switch {
 		case op == reduceVar:
-			return tensor.Var(u, list, keepdim != 0, float64(correction))
+			return tensor.FullVar(u, list, keepdim != 0, float64(correction))
 		case op == reduceStd:
-			return tensor.Std(u, list, keepdim != 0, float64(correction))
+			return tensor.FullStd(u, list, keepdim != 0, float64(correction))
 		case op < 0 || int(op) >= len(reductions):
 			return nil, wrong("op", "%d is not a reduction, expected 0 to %d", op, reduceStd)
 		}

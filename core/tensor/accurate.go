@@ -109,6 +109,85 @@ func FullLogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error)
 	return add(r, reshape(m, r.Shape())), nil
 }
 
+// fullAbs is |x|, of -0 too; its gradient at 0 is 0.
+func fullAbs(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return abs(x)
+	}
+	return where(gt(x, 0), x, where(eq(x, 0), 0, neg(x)))
+}
+
+// fullCopySign is |a| with the sign of b. The gradient of b is 0.
+func fullCopySign(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if !x.DType.IsFloat() {
+		return copysign(x, y)
+	}
+	m := fullAbs(x)
+	return add(where(negative(y), neg(m), m), mul(sign(y), 0))
+}
+
+// fullLerp goes from a to b, and meets b at w = 1.
+func fullLerp(a, b, w *uop.UOp) *uop.UOp {
+	if !a.DType.IsFloat() || !b.DType.IsFloat() || !w.DType.IsFloat() {
+		return lerp(a, b, w)
+	}
+	out := uop.LeastUpper(uop.LeastUpper(a.DType, b.DType), w.DType)
+	a, b, w = atLeastF32(a), atLeastF32(b), atLeastF32(w)
+	d := sub(b, a)
+	return cast(where(lt(fullAbs(w), 0.5), add(a, mul(d, w)), sub(b, mul(d, sub(1, w)))), out)
+}
+
+// fullLogAddExp is the greater one and log(1 + e^-|a-b|). Equal infinities are not subtracted.
+func fullLogAddExp(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	x = asFloat(x)
+	dt := x.DType
+	x, y = atLeastF32(x), atLeastF32(cast(y, dt))
+	second := lt(x, y)
+	most, d := where(second, y, x), where(second, sub(x, y), sub(y, x))
+	d = where(bitAnd(isInf(x), eq(x, y)), 0, d)
+	return cast(add(most, log1p(exp(d))), dt)
+}
+
+// fullClamp is clamp by bounds that may be NaN: the result is NaN there.
+func fullClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
+	bound := func(x *uop.UOp, b operand, beyond func(a, b operand) *uop.UOp) *uop.UOp {
+		t, ok := b.(*uop.UOp)
+		if !ok || !t.DType.IsFloat() {
+			return where(beyond(x, b), b, x)
+		}
+		return where(bitOr(beyond(x, t), isNaN(t)), t, x)
+	}
+	if lo != nil {
+		x = bound(x, lo, lt)
+	}
+	if hi != nil {
+		x = bound(x, hi, gt)
+	}
+	return x
+}
+
+// FullAbs is Abs, of -0 too.
+func FullAbs(x *uop.UOp) (*uop.UOp, error) { return run1("FullAbs", fullAbs, x) }
+
+// FullCopySign is CopySign, of -0 too.
+func FullCopySign(a, b *uop.UOp) (*uop.UOp, error) {
+	return run2("FullCopySign", fullCopySign, a, b)
+}
+
+// FullLerp is Lerp that meets b, computed in float32 at least.
+func FullLerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("FullLerp", &err)
+	needSame("operands", a, b, w)
+	return fullLerp(a, b, w), nil
+}
+
+// FullLogAddExp is LogAddExp of all numbers, infinities too, accurate where the result is near 0.
+func FullLogAddExp(a, b *uop.UOp) (*uop.UOp, error) {
+	return run2("FullLogAddExp", fullLogAddExp, a, b)
+}
+
 // FullErf is Erf with a relative error of a few units in the last place.
 func FullErf(x *uop.UOp) (*uop.UOp, error) { return run1("FullErf", inFloat(fullErf), x) }
 

@@ -262,7 +262,7 @@ func logAddExp(a, b operand) *uop.UOp {
 func atan2(y, x operand) *uop.UOp {
 	b, a := matched(y, x)
 	b, a = asFloat(b), asFloat(a)
-	h, w := abs(b), abs(a)
+	h, w := where(negative(b), neg(b), b), where(negative(a), neg(a), a)
 	steep := gt(h, w)
 	large := where(steep, h, w)
 	t := div(where(steep, w, h), where(eq(large, 0), 1, large))
@@ -275,15 +275,17 @@ func atan2(y, x operand) *uop.UOp {
 // negative is true below 0, for -0 too.
 func negative(x *uop.UOp) *uop.UOp { return bitOr(lt(x, 0), lt(reciprocal(x), 0)) }
 
-// hypot is sqrt(a² + b²) without overflow.
+// hypot is sqrt(a² + b²) without overflow, computed in float32 at least.
 func hypot(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	x, y = abs(asFloat(x)), abs(asFloat(y))
+	x, y = asFloat(x), asFloat(y)
+	dt := x.DType
+	x, y = fullAbs(atLeastF32(x)), fullAbs(atLeastF32(y))
 	m := maximum(x, y)
 	unscaled := bitOr(eq(m, 0), isInf(m))
 	scale := where(unscaled, 1, m)
 	r := mul(scale, sqrt(where(unscaled, 1, add(square(div(x, scale)), square(div(y, scale))))))
-	return where(bitOr(isInf(x), isInf(y)), math.Inf(1), where(unscaled, m, r))
+	return cast(where(bitOr(isInf(x), isInf(y)), math.Inf(1), where(unscaled, m, r)), dt)
 }
 
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.
@@ -395,8 +397,17 @@ func Where(cond, x, y *uop.UOp) (r *uop.UOp, err error) {
 }
 
 // Clamp limits x to lo..hi; a nil bound leaves that side open, but one must be given.
-func Clamp(x *uop.UOp, lo, hi *uop.UOp) (r *uop.UOp, err error) {
-	defer guard("Clamp", &err)
+func Clamp(x *uop.UOp, lo, hi *uop.UOp) (*uop.UOp, error) {
+	return runClamp("Clamp", clamp, x, lo, hi)
+}
+
+// FullClamp is Clamp by bounds that may be NaN: the result is NaN there.
+func FullClamp(x *uop.UOp, lo, hi *uop.UOp) (*uop.UOp, error) {
+	return runClamp("FullClamp", fullClamp, x, lo, hi)
+}
+
+func runClamp(fn string, f func(x *uop.UOp, lo, hi operand) *uop.UOp, x, lo, hi *uop.UOp) (r *uop.UOp, err error) {
+	defer guard(fn, &err)
 	need("x", x)
 	var l, h operand
 	if lo != nil {
@@ -410,7 +421,7 @@ func Clamp(x *uop.UOp, lo, hi *uop.UOp) (r *uop.UOp, err error) {
 	if l == nil && h == nil {
 		fail("lo", "and hi are both missing, need one of them")
 	}
-	return clamp(x, l, h), nil
+	return f(x, l, h), nil
 }
 
 // Neg is -x; for bool it is LogicalNot.

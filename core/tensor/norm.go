@@ -86,6 +86,19 @@ func LayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
 	return layerNorm(x, axes, eps), nil
 }
 
+// inWide computes f of a small float, whose squares overflow, in float32.
+func inWide(f func(*uop.UOp) *uop.UOp, x *uop.UOp) *uop.UOp {
+	return cast(f(atLeastF32(x)), x.DType)
+}
+
+// FullLayerNorm is LayerNorm of small floats computed in float32.
+func FullLayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
+	defer guard("FullLayerNorm", &err)
+	need("x", x)
+	needFloat("x", x)
+	return inWide(func(x *uop.UOp) *uop.UOp { return layerNorm(x, axes, eps) }, x), nil
+}
+
 // RMSNorm is x / sqrt(mean(x^2) + eps) over the last axis.
 func RMSNorm(x *uop.UOp, eps float64) (r *uop.UOp, err error) {
 	defer guard("RMSNorm", &err)
@@ -108,7 +121,9 @@ func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r 
 	}
 	r = x
 	if s.MaxNumel() > 0 {
-		r = reshape(layerNorm(reshape(x, uop.Shape{s[0], uop.N(groups), uop.N(-1)}), []int{-1}, eps), s)
+		r = inWide(func(x *uop.UOp) *uop.UOp {
+			return reshape(layerNorm(reshape(x, uop.Shape{s[0], uop.N(groups), uop.N(-1)}), []int{-1}, eps), s)
+		}, x)
 	}
 	if weight != nil {
 		needChannels("weight", x, weight)
@@ -171,7 +186,15 @@ func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 			axes = append(axes, i)
 		}
 	}
+	dt := x.DType
+	if dt.IsFloat() {
+		x = atLeastF32(x)
+	}
 	m := mean(x, axes, false)
 	y := sub(x, channels(x, m))
-	return m, mean(mul(y, y), axes, false), nil
+	v := mean(mul(y, y), axes, false)
+	if dt.IsFloat() {
+		m, v = cast(m, dt), cast(v, dt)
+	}
+	return m, v, nil
 }

@@ -48,6 +48,33 @@ func sumAs(x *uop.UOp, dt *uop.DType, axes []int, keep bool) *uop.UOp {
 
 func prod(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Mul, x, axes, keep) }
 
+// fullProd is prod with a gradient where elements are 0.
+func fullProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	r := prod(x, axes, keep)
+	if !x.DType.IsFloat() {
+		return r
+	}
+	if axes == nil {
+		axes = countTo(len(x.Shape()))
+	}
+	arg := uop.AxisReduce{Op: uop.Mul, Axes: axesOf("axis", axes, len(x.Shape()))}
+	return x.Graph().New(uop.Call, r.DType, []*uop.UOp{r, x}, arg, nil)
+}
+
+// prodRule multiplies the gradient of a product with the product of the other elements: if one is 0, that of the rest
+// for this one, and 0 for the rest.
+func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
+	kept := joinShapes(x.Shape())
+	for _, a := range axes {
+		kept[a] = uop.N(1)
+	}
+	zero := eq(x, 0)
+	rest := where(zero, 1, x)
+	others := div(prod(rest, axes, true), rest)
+	alone := eq(sum(zero, axes, true), cast(zero, uop.Int32))
+	return mul(reshape(g, kept), where(alone, others, 0))
+}
+
 func maxOf(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Max, x, axes, keep) }
 
 func minOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
@@ -130,6 +157,13 @@ func std(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	return sqrt(variance(x, axes, keep, correction))
 }
 
+// fullStd is std that has the gradient 0 where all elements are the same.
+func fullStd(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
+	v := variance(x, axes, keep, correction)
+	zero := eq(v, 0)
+	return where(zero, 0, sqrt(where(zero, 1, v)))
+}
+
 // argMax is the first index of the greatest value along an axis, int32.
 func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return eq(x, m) })
@@ -206,12 +240,17 @@ func Prod(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 	return runReduce("Prod", prod, x, axes, keepdim)
 }
 
+// FullProd is Prod with a gradient where elements are 0.
+func FullProd(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
+	return runReduce("FullProd", fullProd, x, axes, keepdim)
+}
+
 // ProdAs multiplies over axes in a given type, which the result keeps.
 func ProdAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ProdAs", &err)
 	need("x", x)
 	needType("dtype", dt)
-	return prod(cast(x, dt), axes, keepdim), nil
+	return fullProd(cast(x, dt), axes, keepdim), nil
 }
 
 // Max is the greatest value over axes.
@@ -251,6 +290,26 @@ func Std(x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, 
 	defer guard("Std", &err)
 	need("x", x)
 	return std(x, axes, keepdim, correction), nil
+}
+
+// FullVar is Var of small floats computed in float32.
+func FullVar(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
+	return runSpread("FullVar", variance, x, axes, keepdim, correction)
+}
+
+// FullStd is Std with the gradient 0 where all elements are the same, of small floats computed in float32: their variance
+// may overflow where it does not.
+func FullStd(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
+	return runSpread("FullStd", fullStd, x, axes, keepdim, correction)
+}
+
+func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp, x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
+	defer guard(fn, &err)
+	need("x", x)
+	if !smallFloats[x.DType] {
+		return f(x, axes, keepdim, correction), nil
+	}
+	return cast(f(cast(x, uop.Float32), axes, keepdim, correction), x.DType), nil
 }
 
 // ArgMax is the index of the greatest value along an axis (the first of equal ones), int32.

@@ -21,7 +21,10 @@ func cumulate(x *uop.UOp, axis int, op uop.Op, withInitial bool) *uop.UOp {
 	case uop.Max:
 		r = maxOf(windows, axes, false)
 	default:
-		r = prod(windows, axes, false)
+		r = fullProd(windows, axes, false)
+		if smallFloats[x.DType] {
+			r = cast(fullProd(cast(windows, uop.Float32), axes, false), x.DType)
+		}
 	}
 	return transpose(r, axis, -1)
 }

@@ -147,24 +147,24 @@ func asinh(x *uop.UOp) *uop.UOp {
 	return mul(s, where(far, add(log(where(far, a, 1)), ln2), log1p(add(near, div(n2, add(1, sqrt(add(n2, 1))))))))
 }
 
-// acosh is log(x + sqrt(x^2-1)), written with log1p(x-1+…) and as log(2x) far away. Below 1 it is NaN, below -1 with the
+// acosh is log(x + sqrt(x^2-1)), written with log1p(t + sqrt(t)*sqrt(t+2)) for t = x-1 and as log(2x) far away. Below 1 it is NaN, below -1 with the
 // gradient that the formula has there, 1/sqrt(x^2-1): that of -acosh(-x).
 func acosh(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(s, x)
 	far := gt(a, huge)
 	t := same(sub(where(far, 2, a), 1), -huge)
-	r := where(far, add(log(where(far, a, 1)), ln2), log1p(add(t, sqrt(add(mul(2, t), square(t))))))
+	r := where(far, add(log(where(far, a, 1)), ln2), log1p(add(t, mul(sqrt(t), sqrt(add(t, 2))))))
 	return add(mul(s, r), where(lt(x, 1), likeConst(x, math.NaN()), 0))
 }
 
-// atanh is log((1+a)/(1-a))/2 for a = |x|, and its series near 0; odd.
+// atanh is (log(1+a) - log(1-a))/2 for a = |x|, and its series near 0; odd.
 func atanh(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	near := lt(a, 0.4)
 	far := where(near, 0.5, a)
-	return where(near, atanhSeries(where(near, x, 0), 11, 22), mul(mul(s, 0.5), log(div(add(1, far), sub(1, far)))))
+	return where(near, atanhSeries(where(near, x, 0), 11, 22), mul(mul(s, 0.5), sub(log(add(1, far)), log(sub(1, far)))))
 }
 
 // arcSeries is (asin(s) - s)/s for z = s^2 <= 1/4, a rational approximation from FreeBSD's e_asin.c.

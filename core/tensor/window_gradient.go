@@ -9,10 +9,17 @@ import (
 
 // What pool makes of an axis has a poor gradient: the way back through the repeated axis is a sum over the repeats,
 // almost all of it zeros. So windows and convolutions are CALLs, which have the value of their first source, and whose
-// gradient is stated for the others: that of a convolution is made of two more convolutions.
+// gradient is stated for the others: that of a convolution is made of two more convolutions. The same way a value is
+// differentiated as another one, where its formula has no good gradient.
 
 func init() {
 	gradient.Define(uop.Call, func(g, u *uop.UOp) []*uop.UOp {
+		switch arg := u.Arg.(type) {
+		case nil:
+			return []*uop.UOp{nil, g}
+		case uop.AxisReduce:
+			return []*uop.UOp{nil, prodRule(g, u.Src[1], arg.Axes)}
+		}
 		if len(u.Src) == 3 {
 			return convRule(g, u)
 		}
@@ -35,6 +42,11 @@ func call(value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
 		arg = append(arg, int(v))
 	}
 	return value.Graph().New(uop.Call, value.DType, append([]*uop.UOp{value}, of...), arg, nil)
+}
+
+// differentiatedAs is a value that has the gradient of another expression for it, which is not computed.
+func differentiatedAs(value, as *uop.UOp) *uop.UOp {
+	return value.Graph().New(uop.Call, value.DType, []*uop.UOp{value, as}, nil, nil)
 }
 
 // callNumbers are the numbers that a CALL was made with, n in a list.

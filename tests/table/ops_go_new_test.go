@@ -92,7 +92,7 @@ var goSpatial = map[string]goOp{
 		if axes == nil {
 			axes = []int{-1}
 		}
-		u, err := tensor.LayerNorm(c.x[0], axes, c.Float("eps", 1e-5))
+		u, err := tensor.FullLayerNorm(c.x[0], axes, c.Float("eps", 1e-5))
 		return one(scaled(u, c.optional("weight"), c.optional("bias"), err))
 	},
 	"groupnorm": func(c *goCall) ([]*uop.UOp, error) {

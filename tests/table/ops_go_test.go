@@ -47,7 +47,7 @@ func init() {
 var goUnary = map[string]unary{
 	"exp": tensor.Exp, "exp2": tensor.Exp2, "expm1": tensor.Expm1, "log": tensor.Log, "log2": tensor.Log2,
 	"log10": tensor.Log10, "log1p": tensor.Log1p, "sqrt": tensor.Sqrt, "rsqrt": tensor.Rsqrt,
-	"reciprocal": tensor.Reciprocal, "square": tensor.Square, "neg": tensor.Neg, "abs": tensor.Abs, "sign": tensor.FullSign,
+	"reciprocal": tensor.Reciprocal, "square": tensor.Square, "neg": tensor.Neg, "abs": tensor.FullAbs, "sign": tensor.FullSign,
 	"sin": tensor.Sin, "cos": tensor.Cos, "tan": tensor.Tan, "asin": tensor.Asin, "acos": tensor.Acos, "atan": tensor.Atan,
 	"sinh": tensor.Sinh, "cosh": tensor.Cosh, "tanh": tensor.Tanh, "asinh": tensor.Asinh, "acosh": tensor.Acosh,
 	"atanh": tensor.Atanh, "ceil": tensor.Ceil, "floor": tensor.Floor, "trunc": tensor.Trunc, "round": tensor.RoundAny,
@@ -63,12 +63,12 @@ var goUnary = map[string]unary{
 }
 
 var goBinary = map[string]two{
-	"add": tensor.Add, "sub": tensor.Sub, "mul": tensor.Mul, "div": tensor.Div, "floordiv": tensor.FloorDiv,
-	"mod": tensor.Mod, "pow": tensor.Pow, "maximum": tensor.Maximum, "minimum": tensor.Minimum, "lt": tensor.Lt,
+	"add": tensor.Add, "sub": tensor.Sub, "mul": tensor.Mul, "div": tensor.Div, "floordiv": tensor.FullFloorDiv,
+	"mod": tensor.FullMod, "pow": tensor.FullPow, "maximum": tensor.Maximum, "minimum": tensor.Minimum, "lt": tensor.Lt,
 	"le": tensor.FullLe, "gt": tensor.Gt, "ge": tensor.FullGe, "eq": tensor.Eq, "ne": tensor.Ne, "bitwise_and": tensor.BitAnd,
 	"bitwise_or": tensor.BitOr, "bitwise_xor": tensor.BitXor, "lshift": tensor.ShiftLeft, "rshift": tensor.ShiftRight,
-	"idiv": tensor.TruncDiv, "logaddexp": tensor.LogAddExp, "copysign": tensor.CopySign,
-	"dot": tensor.MatMul, "atan2": tensor.Atan2, "hypot": tensor.Hypot, "fmod": tensor.TruncMod, "solve": tensor.Solve,
+	"idiv": tensor.TruncDiv, "logaddexp": tensor.FullLogAddExp, "copysign": tensor.FullCopySign,
+	"dot": tensor.MatMul, "atan2": tensor.Atan2, "hypot": tensor.Hypot, "fmod": tensor.FullTruncMod, "solve": tensor.Solve,
 }
 
 type reduction = func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
@@ -123,9 +123,9 @@ func (c *goCall) binary(name string, f two) (*uop.UOp, error) {
 			if err != nil {
 				return nil, err
 			}
-			return tensor.PowConst(f, number)
+			return tensor.FullPowConst(f, number)
 		case name == "pow":
-			return tensor.PowConst(x, number)
+			return tensor.FullPowConst(x, number)
 		case name == "lshift" && whole:
 			return tensor.ShiftLeftConst(x, int(n))
 		case name == "rshift" && whole:
@@ -173,7 +173,7 @@ func (c *goCall) clamp(low, high string) ([]*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(tensor.Clamp(c.x[0], lo, hi))
+	return one(tensor.FullClamp(c.x[0], lo, hi))
 }
 
 // dtype is the type that an argument names.

@@ -107,6 +107,7 @@ def add() -> None:
     _three()
     _close()
     _angles()
+    _beyond()
     _types()
 
 
@@ -314,6 +315,33 @@ def _binary() -> None:
     case("logaddexp does not overflow", "logaddexp", large, np.logaddexp, rtol=2e-6)
     signs = [Tensor([1.0, -2.0, 3.0]), Tensor([-0.0, 1.0, -INF])]
     case("copysign of zeros", "copysign", signs, np.copysign)
+
+
+def _beyond() -> None:
+    """Add what a formula loses that is right for usual numbers."""
+    inf = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, -2.5]
+    pairs = [(x, y) for x in inf for y in (NAN, INF, -INF, 0.0, 3.0, -2.0, 0.5)]
+    grid = [Tensor([p[0] for p in pairs]), Tensor([p[1] for p in pairs])]
+    for op, fn in (("pow", np.power), ("logaddexp", np.logaddexp), ("copysign", np.copysign)):
+        if op == "copysign":
+            grid = [Tensor([0.0, -0.0, 2.0, -INF]), Tensor([-1.0, 0.0, -INF, 1.0])]
+        case(f"{op} of infinities and zeros", op, grid, fn, rtol=2e-6)
+    parity = [Tensor([-1.0, -1.0, -2.0]), Tensor([3e9, 8388609.0, 4294967297.0])]
+    case("pow of large exponents", "pow", parity, np.power)
+    for dtype, big in (("float32", 1e30), ("float64", 1e300), ("float16", 6e4), ("bfloat16", 1e30)):
+        x = Tensor([big, -big, 1.5, 1e-3, 7.0, INF, 5.0, 5.0], dtype)
+        y = Tensor([3.0, 0.3, 0.3, 1e-5, -INF, 2.0, 0.0, -3.5], dtype)
+        case(f"mod of huge quotients {dtype}", "mod", [x, y], np.mod, rtol=1e-7, atol=0)
+        case(f"fmod of huge quotients {dtype}", "fmod", [x, y], np.fmod, rtol=1e-15, atol=0)
+    close = [Tensor([1.5, 0.9, -0.6, 1.0, -1.0, INF]), Tensor([0.3, 0.1, 0.2, -INF, INF, 2.0])]
+    case("floordiv next to whole quotients", "floordiv", close, np.floor_divide)
+    near = [Tensor([-0.0, 0.0, -20.0]), Tensor([-7.25, -20.0, -30.0])]
+    case("logaddexp near 0", "logaddexp", near, np.logaddexp, rtol=2e-6, atol=0)
+    bounds = [Tensor([1.0, NAN, 5.0]), Tensor([NAN, 0.0, 2.0]), Tensor([3.0, 3.0, NAN])]
+    args = {"min_": {"input": 1}, "max_": {"input": 2}}
+    case("clamp to NaN", "clamp", bounds, lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi), args)
+    axes = [Tensor([0.0, 3.0, 0.0, -2.0], "float64"), Tensor([2.0, 0.0, 3.0, 0.0], "float64")]
+    case("atan2 beside the axes", "atan2", axes, np.arctan2, grad=[0])
 
 
 def _wrap(fn: Callable[..., Any], dtype: str) -> Callable[..., Any]:

@@ -57,6 +57,7 @@ def add() -> None:
     for op, fn in REDUCTIONS.items():
         _reduction(op, fn)
     _spread()
+    _squares()
     _where()
     _types()
     _scans()
@@ -192,6 +193,24 @@ def _spread() -> None:
             {"axis": 1},
             **NEAR,
         )
+
+
+def _squares() -> None:
+    """Add what has squares beyond the type, and products of zeros, which have a gradient."""
+    rows = Tensor([[300.0, -300.0, 0.0], [60000.0, 60000.0, -500.0]], "float16")
+    near: dict[str, Any] = {"rtol": 2e-3, "atol": 1e-3}
+    case("std float16", "std", [rows], lambda v: v.std(1, ddof=1), {"axis": 1}, **near)
+    case("layernorm float16", "layernorm", [rows], lambda v: _normal(v, -1, 1e-5), **near)
+    case(
+        "rmsnorm float16",
+        "rmsnorm",
+        [rows],
+        lambda v: v / np.sqrt((v * v).mean(1)[:, None]),
+        **near,
+    )
+    zeros = Tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 3.0], [2.0, 4.0, 3.0]])
+    case("prod of zeros", "prod", [zeros], lambda v: v.prod(1), {"axis": 1}, grad=True)
+    case("cumprod of zeros", "cumprod", [zeros], lambda v: v.cumprod(1), {"axis": 1}, grad=True)
 
 
 def _arg(fn: Callable[..., Any], axis: int | None, keepdim: bool) -> Callable[[Any], Any]:

@@ -1,0 +1,79 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// The powers of C's pow: 1 to any power and anything to the power 0 are 1, infinities and zeros have the signs of the
+// limits. tinygrad's POW has them for finite numbers, and parities of exponents only below 2^31.
+
+// fullPow is a**b for floating point operands.
+func fullPow(a, b operand) *uop.UOp {
+	x, y := matched(a, b)
+	if !x.DType.IsFloat() {
+		return pow(a, b)
+	}
+	dt := x.DType
+	x, y = atLeastF32(x), atLeastF32(y)
+	return cast(differentiatedAs(power(x, y), x.Alu(uop.Pow, y)), dt)
+}
+
+func power(x, y *uop.UOp) *uop.UOp {
+	minus := lt(x, 0)
+	a := where(minus, neg(x), x)
+	r := exp2(mul(y, log2(a)))
+	half := mul(y, 0.5)
+	whole := eq(trunc(y), y)
+	odd := bitAnd(whole, ne(trunc(half), half))
+	// a root of a negative number, or an odd power of one, -0 too
+	noRoot := bitAnd(bitAnd(minus, ne(a, math.Inf(1))), logicalNot(whole))
+	r = where(noRoot, math.NaN(), where(bitAnd(odd, negative(x)), neg(r), r))
+	one := bitOr(bitOr(eq(y, 0), eq(x, 1)), bitAnd(eq(a, 1), isInf(y)))
+	return where(one, 1, r)
+}
+
+// mostSquared is the exponent up to which powers are products: each of them rounds.
+const mostSquared = 64
+
+// fullPowConst is x**e of a floating point tensor.
+func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
+	v := e.F()
+	dt := x.DType
+	switch {
+	case v == 0 || v == 1 || v == 2:
+		return binary(uop.Pow, x, likeConst(x, e))
+	case v == 0.5:
+		return sqrt(x)
+	case v == -0.5:
+		return rsqrt(x)
+	}
+	x = atLeastF32(x)
+	p := binary(uop.Pow, x, likeConst(x, e))
+	switch half := v - math.Trunc(v); {
+	case math.Abs(v) > mostSquared || half != 0 && math.Abs(half) != 0.5 || v != v:
+		return cast(fullPow(x, likeConst(x, e)), dt)
+	case half != 0:
+		// a product with a root, which is wrong for -0 and -infinity
+		limit := likeConst(x, 0)
+		if v > 0 {
+			limit = likeConst(x, math.Inf(1))
+		}
+		p = differentiatedAs(where(eq(x, math.Inf(-1)), limit, where(eq(x, 0), reciprocal(limit), p)), p)
+	}
+	return cast(p, dt)
+}
+
+// FullPow is Pow of all numbers, NaN and infinities too.
+func FullPow(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullPow", fullPow, a, b) }
+
+// FullPowConst is PowConst of all numbers, NaN and infinities too.
+func FullPowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
+	defer guard("FullPowConst", &err)
+	need("x", x)
+	if !x.DType.IsFloat() {
+		return pow(x, e), nil
+	}
+	return fullPowConst(x, e), nil
+}
