@@ -210,9 +210,10 @@ class Tensor(
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        if self.numel() != 1:
-            raise ValueError(f"bool of a tensor of shape {self.shape}, expected one element")
-        return bool(self.item())
+        raise TypeError(
+            "the truth of a tensor, which if, not, and, or and in ask for, is not defined: "
+            "say item() for the value of one element, all() or any() for several"
+        )
 
     def __float__(self) -> float:
         return float(self.item())

@@ -188,9 +188,10 @@ def test_properties():
     assert float(Tensor(2.5)) == 2.5
     assert int(Tensor([3])) == 3
     assert [10, 20, 30][Tensor(1)] == 20
-    assert bool(Tensor([1.0]))
-    with pytest.raises(ValueError, match="one element"):
-        bool(Tensor([1.0, 2.0]))
+    with pytest.raises(TypeError, match="item"):
+        bool(Tensor([1.0]))
+    with pytest.raises(TypeError, match="any"):
+        _ = Tensor([3]) in [Tensor([3]), Tensor([4])]
     with pytest.raises(ValueError, match="one element"):
         Tensor([1.0, 2.0]).item()
 
