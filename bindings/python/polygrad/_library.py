@@ -38,7 +38,12 @@ def _load() -> Any:
         )
     library = ctypes.CDLL(str(path))
     for name, (result, arguments) in PROTOTYPES.items():
-        function = getattr(library, name)
+        function = getattr(library, name, None)
+        if function is None:
+            raise ImportError(
+                f"{path} has no {name}: it is of another version than this package; build it "
+                "again with `make build`, or set POLYGRAD_LIB to one that fits"
+            )
         function.restype = result
         if name not in _INNER and any(kind in _CHECKED for kind in arguments):
             function.argtypes = [_CHECKED.get(kind, kind) for kind in arguments]

@@ -41,6 +41,38 @@ def test_computes_beside_python() -> None:
     assert other[7].item() == 8
 
 
+def test_many_threads_wait() -> None:
+    results: list[Any] = []
+
+    def wait(job: Any) -> None:
+        try:
+            results.append(job.wait())
+        except RuntimeError as error:
+            results.append(str(error))
+
+    for i in range(30):
+        y = Tensor.ones(40, 40).contiguous() @ Tensor.full((40, 40), i).contiguous()
+        job = y.realize_async()
+        threads = [threading.Thread(target=wait, args=(job,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [True] * 8
+        assert y._node.data is not None
+        assert y[3, 3].item() == 40 * i
+        results.clear()
+
+
+def test_errors_of_jobs_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = (Tensor([1.0]) + 1).realize_async()
+    lib.poly_job_wait(job._handle, -1)
+    monkeypatch.setattr(lib, "poly_job_wait", lambda *_: -1)
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            job.wait()
+
+
 def test_what_runs_later_waits() -> None:
     y, want = slow(300)
     job = y.realize_async()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _ctypes
+
 import pytest
 from processes import check, run
 
@@ -187,6 +189,10 @@ def test_missing_library():
     done = run("import polygrad", POLYGRAD_LIB="/nonexistent/libpolygrad.so")
     assert done.returncode != 0
     assert "make build" in done.stderr
+    other = _ctypes.__file__  # a library, but not of ours
+    done = run("import polygrad", POLYGRAD_LIB=other)
+    assert f"ImportError: {other} has no poly_" in done.stderr
+    assert "of another version" in done.stderr
 
 
 @pytest.mark.parametrize("device", ["interp", "wasm", "native"])
