@@ -244,7 +244,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   static eye(n: number, options: CreationOptions): Tensor
   static eye(options: CreationOptions & { n: number, m?: number | null }): Tensor
 
-  /** Makes the random tensors that follow repeatable: the first one uses the seed, the next seed + 1, …. */
+  /** Makes the random tensors that follow repeatable: they are those of tinygrad, and of polygrad in Python, for the seed. */
   static manualSeed(seed?: number | bigint): void
 
   /** Numbers that are uniform in [0, 1). */

@@ -9,7 +9,7 @@ const { Spatial } = require('./spatial.js')
 const { named, shaped, integer, number, within, shape: shapeOf, show } = require('./arguments.js')
 const { toDType, types } = require('./dtype.js')
 const { Device } = require('./device.js')
-const { manualSeed, nextSeed } = require('./random.js')
+const { manualSeed, nextSeed, wordsOf } = require('./random.js')
 
 /** The options of every tensor that is made: its type, where it lives, whether it wants a gradient. */
 const OPTIONS = { dtype: null, device: null, requiresGrad: null }
@@ -149,13 +149,13 @@ class Creation extends Spatial {
   /** Numbers that are uniform in [0, 1). */
   static rand (...args) {
     const options = shaped('rand', args, { shape: null, ...OPTIONS })
-    return random('rand', 'poly_rand_seeded', [], options)
+    return random('rand', 'poly_rand_seeded', sizeOf(options.dtype), [], options)
   }
 
   /** Numbers of the standard normal distribution; integers are rounded to zero. */
   static randn (...args) {
     const options = shaped('randn', args, { shape: null, ...OPTIONS })
-    return random('randn', 'poly_randn_seeded', [], options)
+    return random('randn', 'poly_randn_seeded', 8, [], options)
   }
 
   /** Integers in [low, high): randint(low, high, shape) or randint(...shape, { low, high }). */
@@ -165,19 +165,21 @@ class Creation extends Spatial {
       ? { ...named('randint', args.slice(3), defaults), low: args[0], high: args[1], shape: args[2] }
       : shaped('randint', args, defaults)
     const between = [integer(options.low, 'randint: low'), integer(options.high, 'randint: high')]
-    return random('randint', 'poly_randint_seeded', between, { ...options, dtype: options.dtype ?? 'int32' })
+    return random('randint', 'poly_randint_seeded', rangeSize(...between), between, { ...options, dtype: options.dtype ?? 'int32' })
   }
 
   /** Numbers that are uniform in [low, high); an integer type takes whole bounds and draws integers. */
   static uniform (...args) {
     const options = shaped('uniform', args, { shape: null, low: 0, high: 1, ...OPTIONS })
-    return random('uniform', 'poly_uniform_seeded', [number(options.low, 'uniform: low'), number(options.high, 'uniform: high')], options)
+    const between = [number(options.low, 'uniform: low'), number(options.high, 'uniform: high')]
+    const isInt = options.dtype !== null && toDType(options.dtype).isInt
+    return random('uniform', 'poly_uniform_seeded', isInt ? rangeSize(...between) : Math.max(4, sizeOf(options.dtype)), between, options)
   }
 
   /** Numbers of the normal distribution with a mean and a deviation. */
   static normal (...args) {
     const options = shaped('normal', args, { shape: null, mean: 0, std: 1, ...OPTIONS })
-    return random('normal', 'poly_normal_seeded', [number(options.mean, 'normal: mean'), number(options.std, 'normal: std')], options)
+    return random('normal', 'poly_normal_seeded', 8, [number(options.mean, 'normal: mean'), number(options.std, 'normal: std')], options)
   }
 
   /** Numbers uniform in ±1/sqrt(number of elements). */
@@ -204,7 +206,7 @@ class Creation extends Spatial {
   static randperm (...args) {
     const options = named('randperm', args, { n: undefined, ...OPTIONS })
     const n = integer(options.n, 'randperm: n')
-    const seed = nextSeed()
+    const seed = nextSeed(wordsOf([n]))
     return finish(made(lib.poly_randperm_seeded(CTX, toDType(options.dtype ?? 'int32').id, n, seed.handle), [seed]), options)
   }
 
@@ -212,7 +214,8 @@ class Creation extends Spatial {
   multinomial (...args) {
     const { numSamples, replacement } = named('multinomial', args, { numSamples: 1, replacement: false })
     const n = integer(numSamples, 'multinomial: numSamples')
-    const seed = nextSeed()
+    const { shape } = describe(this._node)
+    const seed = nextSeed(wordsOf(replacement || Number(n) === 1 ? [...shape.slice(0, -1), n] : shape))
     return made(lib.poly_multinomial(CTX, this._node.handle, n, replacement ? 1 : 0, seed.handle), [this._node, seed])
   }
 
@@ -231,21 +234,33 @@ class Creation extends Spatial {
     const { p } = named('dropout', args, { p: 0.5 })
     within(p, 0, 1, 'dropout: p')
     if (!this.constructor.training || p === 0) return this
-    const seed = nextSeed()
+    const seed = nextSeed(wordsOf(describe(this._node).shape))
     return made(lib.poly_dropout(CTX, this._node.handle, p, seed.handle), [this._node, seed])
   }
 }
 
-function random (fn, name, between, options) {
+/** The number of bytes of an element. */
+function sizeOf (dtype) {
+  return toDType(dtype ?? 'float32').Array.BYTES_PER_ELEMENT
+}
+
+/** The bytes of randomness that an integer in a range takes. */
+function rangeSize (low, high) {
+  return Number(high) - Number(low) <= 2 ** 23 ? 4 : 8
+}
+
+/** A random tensor whose elements take a number of bytes of randomness each. */
+function random (fn, name, each, between, options) {
   const { shape } = options
-  const seed = nextSeed()
+  const seed = nextSeed(wordsOf(shape, each))
   const handle = lib[name](CTX, floatId(options.dtype), shapeOf(shape, `${fn}: shape`), shape.length, ...between, seed.handle)
   return finish(made(handle, [seed]), options)
 }
 
 function initial (fn, scheme, args) {
   const options = shaped(fn, args, { shape: null, a: 0.01, ...OPTIONS })
-  const seed = nextSeed()
+  const each = scheme === c.POLY_INIT_KAIMING_NORMAL ? 8 : Math.max(4, sizeOf(options.dtype))
+  const seed = nextSeed(wordsOf(options.shape, each))
   const handle = lib.poly_init_seeded(CTX, scheme, floatId(options.dtype), shapeOf(options.shape, `${fn}: shape`),
     options.shape.length, number(options.a, `${fn}: a`), seed.handle)
   return finish(made(handle, [seed]), options)

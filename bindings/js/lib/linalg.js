@@ -7,7 +7,7 @@ const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = re
 const { Reduce } = require('./reduce.js')
 const { named, small, integer, number, string, within, show } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
-const { nextSeed } = require('./random.js')
+const { nextSeed, wordsOf } = require('./random.js')
 
 const LOSSES = { mean: c.POLY_LOSS_MEAN, sum: c.POLY_LOSS_SUM, none: c.POLY_LOSS_NONE }
 
@@ -16,6 +16,17 @@ function reductionOf (name, fn) {
   const op = LOSSES[name]
   if (op === undefined) throw new TypeError(`${fn}: reduction: ${show(name)}, expected ${Object.keys(LOSSES).join(', ')}`)
   return op
+}
+
+/** The shape of query @ key.T, of which heads that share a key have as many as query. */
+function scoresOf (query, key) {
+  const lead = [query, key].map((shape) => shape.slice(0, -2).reverse())
+  const n = Math.max(lead[0].length, lead[1].length)
+  const wide = Array.from({ length: n }, (_, i) => {
+    const [a, b] = lead.map((sizes) => sizes[i] ?? 1)
+    return a === 1 || b === 1 || a === b ? (a === 1 ? b : a) : null
+  }).reverse()
+  return [...(wide.includes(null) ? query.slice(0, -2) : wide), ...query.slice(-2, -1), ...key.slice(-2, -1)]
 }
 
 /** Products, decompositions and losses. */
@@ -146,7 +157,7 @@ class Linalg extends Reduce {
     const v = nodeOf(value, `${fn}: value`)
     const mask = optional(attnMask, `${fn}: attnMask`)
     const p = this.constructor.training ? within(dropoutP, 0, 1, `${fn}: dropoutP`) : 0
-    const seed = p > 0 ? nextSeed() : null
+    const seed = p > 0 ? nextSeed(wordsOf(scoresOf(describe(this._node).shape, describe(k).shape))) : null
     return made(lib.poly_attention(CTX, this._node.handle, k.handle, v.handle, handleOf(mask), isCausal ? 1 : 0,
       enableGqa ? 1 : 0, scale === null ? 0 : number(scale, `${fn}: scale`), p, handleOf(seed)), present(this._node, k, v, mask, seed))
   }

@@ -2,9 +2,10 @@
 /**
  * Seeds of random tensors.
  *
- * Each random tensor has a seed of its own: after manualSeed(s) the first one uses s, the next
- * s + 1, and so on. A seed is a leaf of the graph, so that programs which differ only in it are
- * compiled once.
+ * Random tensors take their words from a stream, whose numbers are tinygrad's. The seed of a tensor,
+ * three words, says where in the stream its words begin. It is a leaf of the graph, so that programs
+ * which differ only in it are compiled once. The library has a stream for the process
+ * (poly_random_take); here each worker has its own, so that its numbers depend on nobody else.
  */
 
 const { randomBytes } = require('node:crypto')
@@ -12,36 +13,56 @@ const { leaf } = require('./graph.js')
 const { types } = require('./dtype.js')
 const { integer } = require('./arguments.js')
 
-let next = randomBytes(8).readBigUInt64LE()
+const STREAM = 0x14b81119 // the end of SHA-256 of four zero bytes
+const WORDS_OF_KEY = 2 ** 32
+const GOLDEN = 0x9e3779b9
+
+let begun = randomBytes(8).readBigUInt64LE()
+let taken = 0
 let recorder = null
 
-/** Makes the next random tensor use a seed; of a BigInt the lower 64 bits count. */
+/** Begins the stream again; of a BigInt the lower 64 bits count. */
 function manualSeed (seed = 0) {
-  next = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, 'manualSeed: seed')))
+  begun = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, 'manualSeed: seed')))
+  taken = 0
 }
 
-/** The next seed, a BigInt. */
+/** Writes the seed of a tensor that takes a number of words, which nobody else gets. */
+function take (seed, count) {
+  const rest = WORDS_OF_KEY - taken % WORDS_OF_KEY
+  if (count > rest) taken += rest
+  seed[0] = STREAM ^ Number(begun >> 32n) ^ Math.imul(taken / WORDS_OF_KEY, GOLDEN)
+  seed[1] = Number(begun & 0xffffffffn)
+  seed[2] = taken % WORDS_OF_KEY
+  taken += count
+}
+
+/** A seed of the library's other generators, a BigInt of 64 bits. */
 function takeSeed () {
-  const seed = next
-  next = BigInt.asUintN(64, next + 1n)
-  return seed
+  taken += 2
+  return BigInt.asUintN(64, begun + BigInt(taken) * 0x9e3779b97f4a7c15n)
 }
 
-function write (words) {
-  const seed = takeSeed()
-  words[0] = Number(seed & 0xffffffffn)
-  words[1] = Number(seed >> 32n)
+/** The words of numbers of a shape that take 4, 8 or fewer bytes each; none for sizes that are refused later. */
+function wordsOf (shape, each = 4) {
+  let bytes = each
+  for (const size of shape) {
+    const n = Number(typeof size === 'object' ? NaN : size)
+    if (!(n >= 0)) return 0
+    bytes *= n
+  }
+  return Math.min(Math.ceil(bytes / 4), WORDS_OF_KEY)
 }
 
-/** A leaf of two uint32, the low and the high word of the next seed. */
-function nextSeed () {
-  const words = new Uint32Array(2)
-  write(words)
-  if (recorder !== null) recorder.push(words)
-  return leaf(words, types.uint32, [2])
+/** The seed of a tensor that takes a number of words: a leaf of three uint32. */
+function nextSeed (count) {
+  const words = new Uint32Array(3)
+  take(words, count)
+  if (recorder !== null) recorder.push([words, count])
+  return leaf(words, types.uint32, [3])
 }
 
-/** Runs a function and returns the memory of the seeds that were handed out meanwhile. */
+/** Runs a function and returns the seeds that were handed out meanwhile: their memory, and how many words they take. */
 function recordSeeds (fn) {
   const outer = recorder
   const seeds = recorder = []
@@ -55,7 +76,7 @@ function recordSeeds (fn) {
 
 /** Writes the next seeds into the memory of seeds that were handed out. */
 function renew (seeds) {
-  seeds.forEach(write)
+  for (const [words, count] of seeds) take(words, count)
 }
 
-module.exports = { manualSeed, takeSeed, nextSeed, recordSeeds, renew }
+module.exports = { manualSeed, takeSeed, nextSeed, wordsOf, recordSeeds, renew }

@@ -130,7 +130,8 @@ test('a training step', () => {
   const [want, expected] = train(30, (f) => f)
   near(losses, want, 1e-3)
   near(weights, expected, 1e-2)
-  assert.ok(losses[29] < losses[0])
+  const mean = (some) => some.reduce((a, b) => a + b) / some.length
+  assert.ok(mean(losses.slice(20)) < mean(losses.slice(0, 10)), String(losses))
 })
 
 test('one program serves all values of variables', () => {
