@@ -45,7 +45,6 @@ bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write ben
 	scripts/binding.sh r
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
-	$(PY) bench/generation.py
 
 parity: ## compare the kernels with tinygrad's, case by case
 	$(GO) run ./tests/parity/cmd/parity

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import limits
-from contestants import CONTESTANTS, USUAL, WAYS
+from contestants import BEAM, CONTESTANTS, USUAL, WAYS
 from duel import ROOT, Contestant, Gone, Pace, duel
 from report import duration, number
 from rows import Row, row
@@ -77,6 +77,8 @@ def measure(
         contestants: list[Contestant] = []
         try:
             for name in names:
+                if name == BEAM and count != max(threads):
+                    continue  # it would search for each number of threads
                 enter(contestants, name, count, device)
             versions |= {c.name: c.version for c in contestants}
             for task in tasks:

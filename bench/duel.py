@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contestants import CONTESTANTS, WAYS
+from contestants import BEAM, CONTESTANTS, WAYS
 from tasks import TASKS, Task
 
 HERE = Path(__file__).resolve().parent
@@ -36,10 +36,11 @@ NO_GAIN = {"torch compile": {"matmul", "conv"}}
 MALLOC = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=0x7fffffffff:glibc.malloc.hugetlb=1"
 
 
-def environment(name: str, threads: int, device: str) -> dict[str, str]:
-    """Return the environment of a process."""
+def environment(name: str, threads: int, device: str, as_usual: bool) -> dict[str, str]:
+    """Return the environment of a process; memory is managed as usual where it is measured."""
     env = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
-    env["GLIBC_TUNABLES"] = MALLOC
+    if not as_usual:
+        env["GLIBC_TUNABLES"] = MALLOC
     if name in WAYS:
         env["PYTHONPATH"] += f":{ROOT / 'bindings' / 'python'}"
         env.setdefault("POLYGRAD_LIB", str(ROOT / "build" / "libpolygrad.so"))
@@ -49,10 +50,15 @@ def environment(name: str, threads: int, device: str) -> dict[str, str]:
         env[variable] = str(threads)
     env["JAX_PLATFORMS"] = "cpu"
     env["TORCHINDUCTOR_CACHE_DIR"] = str(CACHE / "inductor")
+    env["REWRITE_STACK_LIMIT"] = TINYGRAD_STACK
     env["CACHEDB"] = str(CACHE / f"tinygrad-{threads}.db")
     return env
 
 
+# Seconds that tinygrad may search in a run. What it finds is kept, and a later run goes on there.
+SEARCH_BUDGET, LEAST_SEARCH = 300.0, 10.0
+# tinygrad takes a long graph, such as that of an LSTM, for an endless one without this.
+TINYGRAD_STACK = "10000000"
 LIBC = ctypes.CDLL(None)
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl
 
@@ -70,8 +76,8 @@ class Gone(Exception):
 class Contestant:
     """One framework, with one number of threads, in its process."""
 
-    def __init__(self, name: str, threads: int, device: str = "") -> None:
-        self.name, self.threads, self.device = name, threads, device
+    def __init__(self, name: str, threads: int, device: str = "", as_usual: bool = False) -> None:
+        self.name, self.threads, self.device, self.as_usual = name, threads, device, as_usual
         self.patience = CONTESTANTS[name][2]
         self.busy = 0.0  # seconds of answering
         self._start()
@@ -84,7 +90,7 @@ class Contestant:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 it lives as long as the process
         self._process = subprocess.Popen(
             [python, str(HERE / "worker.py"), module, variant, str(self.threads)],
-            env=environment(self.name, self.threads, self.device),
+            env=environment(self.name, self.threads, self.device, self.as_usual),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -159,8 +165,13 @@ def prepare(contestant: Contestant, task: Task) -> Outcome:
         return Outcome(note=task.skip[contestant.name])
     if task.group in NO_GAIN.get(contestant.name, ()):
         return Outcome(note="calls what torch calls")
+    patience = contestant.patience
+    if contestant.name == BEAM:
+        patience = min(patience, SEARCH_BUDGET - contestant.busy)
+        if patience < LEAST_SEARCH:
+            return Outcome(note=f"{SEARCH_BUDGET:.0f} s of searching were over")
     try:
-        answer = contestant.ask(contestant.patience, do="prepare", task=task.name)
+        answer = contestant.ask(patience, do="prepare", task=task.name)
     except Gone as gone:
         return Outcome(note=str(gone))
     if "error" in answer:

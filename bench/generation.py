@@ -1,217 +1,229 @@
-"""Tokens a second of a GPT-2 of 124 million random weights, against PyTorch, with peak memory.
+"""Tokens a second of a GPT-2 of 124 million random weights, against PyTorch and tinygrad.
 
-python bench/generation.py [--tokens N] [--prompt N]
+python bench/generation.py [--only PATTERN] [--rounds N] [--seconds N] [--prompt N] [--device NAME]
 
-Each contestant is a process of its own, one after the other: load, prompt, then tokens that are
-taken greedily. PyTorch runs the same formulas with a cache that has room for all tokens.
+Prints a table; `make bench` writes it into bench/RESULTS.md. Each contestant is a process of its
+own with all cores (worker.py), and they take turns: a turn sees the prompt, then writes tokens that
+are taken greedily. The models are in gpt2.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
+import re
+import statistics
 import tempfile
-import time
-import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import gpt2
 import numpy as np
+from contestants import BEAM, OURS
+from duel import Contestant, Gone
+from report import table
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-WIDTH, LAYERS, HEADS, VOCAB, ROOM = 768, 12, 12, 50257, 1024
-# name: (program, type of the weights)
-CONTESTANTS = {
-    "polygrad": ("polygrad", "float32"),
-    "polygrad, bfloat16": ("polygrad", "bfloat16"),
-    "polygrad, int8": ("polygrad", "int8"),
-    "torch": ("torch", "float32"),
-    "torch, bfloat16": ("torch", "bfloat16"),
-}
-Weights = dict[str, Any]
+PROMPT = 64
+MOST_TOKENS = 64  # in a turn
+COMPARED_TOKENS = 4
+PATIENCE = 120.0  # seconds, also for searching
 
 
-def shapes() -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the parameters."""
-    e = WIDTH
-    found: dict[str, tuple[int, ...]] = {"wte.weight": (VOCAB, e), "wpe.weight": (ROOM, e)}
-    linear = {"attn.c_attn": (e, 3 * e), "attn.c_proj": (e, e)}
-    linear |= {"mlp.c_fc": (e, 4 * e), "mlp.c_proj": (4 * e, e)}
-    for layer in range(LAYERS):
-        for name in ("ln_1", "ln_2"):
-            found[f"h.{layer}.{name}.weight"] = found[f"h.{layer}.{name}.bias"] = (e,)
-        for name, (rows, columns) in linear.items():
-            found[f"h.{layer}.{name}.weight"] = (rows, columns)
-            found[f"h.{layer}.{name}.bias"] = (columns,)
-    found["ln_f.weight"] = found["ln_f.bias"] = (e,)
-    return found
+@dataclass(frozen=True)
+class Entrant:
+    """Who writes: a contestant, with weights of a type."""
+
+    name: str
+    kind: str = "float32"
+
+    @property
+    def title(self) -> str:
+        """Name and type."""
+        return f"{self.name}, {self.kind}"
 
 
-def weights() -> Weights:
-    """Return the parameters, the same in every process."""
-    rng = np.random.default_rng(0)
-    found = {}
-    for name, shape in shapes().items():
-        values = rng.standard_normal(shape, np.float32) * np.float32(0.02)
-        found[name] = values + 1 if "ln_" in name and name.endswith("weight") else values
-    return found
+ENTRANTS = [
+    Entrant(OURS),
+    Entrant(OURS, "bfloat16"),
+    Entrant(OURS, "int8"),
+    Entrant("torch"),
+    Entrant("torch compile"),
+    Entrant("torch", "bfloat16"),
+    Entrant("torch compile", "bfloat16"),
+    Entrant("tinygrad"),
+    Entrant(BEAM),
+]
 
 
-def file_of(tensors: Weights) -> bytes:
-    """Return a safetensors file."""
-    header, at = {}, 0
-    for name, values in tensors.items():
-        end = at + values.nbytes
-        header[name] = {"dtype": "F32", "shape": values.shape, "data_offsets": [at, end]}
-        at = end
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join(
-        [len(text).to_bytes(8, "little"), text, *(v.tobytes() for v in tensors.values())]
-    )
+@dataclass
+class Written:
+    """What was measured of an entrant, in seconds; or why nothing was."""
+
+    entrant: Entrant
+    load: float = 0.0
+    prepare: float = 0.0
+    first: list[float] = field(default_factory=list)
+    token: list[float] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    peak_mib: float = 0.0
+    note: str = ""
+
+    def row(self, same: bool) -> dict[str, Any]:
+        """Return what is kept in bench/results.json."""
+        found: dict[str, Any] = {"framework": self.entrant.name, "weights": self.entrant.kind}
+        if self.note or not self.token:
+            return {**found, "note": self.note or "wrote nothing"}
+        return {
+            **found,
+            "tokens_per_second": round(1 / statistics.median(self.token), 2),
+            "first_ms": round(statistics.median(self.first) * 1e3, 1),
+            "load_s": round(self.load, 2),
+            "prepare_s": round(self.prepare, 2),
+            "peak_mib": self.peak_mib,
+            "turns": len(self.token),
+            "same_tokens": same,
+        }
 
 
-class Polygrad:
-    """Ours: a generator."""
-
-    def __init__(self, kind: str, folder: str) -> None:
-        from polygrad.hf import Generator, load_hf
-
-        warnings.simplefilter("error")
-        inst = load_hf(folder, dtype=kind)
-        self.rows = Generator(inst, 1)
-
-    def prompt(self, tokens: list[int]) -> None:
-        """See the prompt."""
-        self.rows.reset()
-        self.rows.feed([tokens])
-
-    def step(self) -> int:
-        """Return the next token."""
-        return int(self.rows.next()[0])
+def _asked(contestant: Contestant, written: Written, patience: float, **request: Any) -> Any:
+    """Let a contestant do something; note why it did not."""
+    try:
+        answer = contestant.ask(patience, **request)
+    except Gone as gone:
+        answer = {"error": str(gone)}
+    if "error" in answer:
+        written.note = answer["error"]
+    return None if written.note else answer
 
 
-class Torch:
-    """PyTorch: the formulas with a cache of keys and values."""
-
-    def __init__(self, kind: str, _folder: str) -> None:
-        import torch
-
-        torch.set_num_threads(len(os.sched_getaffinity(0)))
-        torch.set_grad_enabled(False)
-        self.torch, self.kind = torch, getattr(torch, kind)
-        self.w = {n: torch.tensor(v).to(self.kind) for n, v in weights().items()}
-        size = (LAYERS, 2, HEADS, ROOM, WIDTH // HEADS)
-        self.cache = torch.zeros(size, dtype=self.kind)
-        self.at, self.next = 0, 0
-
-    def norm(self, x: Any, name: str) -> Any:
-        """Normalize rows."""
-        f = self.torch.nn.functional
-        return f.layer_norm(x, (WIDTH,), self.w[name + ".weight"], self.w[name + ".bias"], 1e-5)
-
-    def linear(self, x: Any, name: str) -> Any:
-        """Multiply by a weight."""
-        return self.torch.addmm(self.w[name + ".bias"], x, self.w[name + ".weight"])
-
-    def run(self, tokens: list[int]) -> None:
-        """See tokens."""
-        f, n, first = self.torch.nn.functional, len(tokens), self.at
-        self.at += n
-        x = self.w["wte.weight"][tokens] + self.w["wpe.weight"][first : self.at]
-        for i in range(LAYERS):
-            h = f"h.{i}."
-            qkv = self.linear(self.norm(x, h + "ln_1"), h + "attn.c_attn")
-            q, k, v = qkv.view(n, 3, HEADS, -1).permute(1, 2, 0, 3)
-            self.cache[i, 0, :, first : self.at] = k
-            self.cache[i, 1, :, first : self.at] = v
-            k, v = self.cache[i, :, :, : self.at]
-            mixed = f.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=n > 1)[0]
-            x = x + self.linear(mixed.transpose(0, 1).reshape(n, -1), h + "attn.c_proj")
-            inner = self.linear(self.norm(x, h + "ln_2"), h + "mlp.c_fc")
-            x = x + self.linear(f.gelu(inner, approximate="tanh"), h + "mlp.c_proj")
-        self.next = int((self.norm(x[-1:], "ln_f") @ self.w["wte.weight"].T).argmax())
-
-    def prompt(self, tokens: list[int]) -> None:
-        """See the prompt."""
-        self.at = 0
-        self.run(tokens)
-
-    def step(self) -> int:
-        """Return the next token."""
-        token = self.next
-        self.run([token])
-        return token
+def _turn(contestant: Contestant, written: Written, prompt: list[int], seconds: float) -> float:
+    """Let a contestant write; return how long it took."""
+    before = contestant.busy
+    request = {"do": "generate", "prompt": prompt, "seconds": seconds, "most": MOST_TOKENS}
+    answer = _asked(contestant, written, PATIENCE, **request)
+    if answer:
+        written.first.append(answer["first"])
+        written.token.append(answer["token"])
+        written.tokens = answer["tokens"][:COMPARED_TOKENS]
+    return contestant.busy - before
 
 
-def peak_memory() -> float:
-    """Return the most memory that this program has had, in MiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+def measure(
+    entrants: Sequence[Entrant],
+    rounds: int,
+    seconds: float,
+    most: float,
+    length: int = PROMPT,
+    device: str = "",
+    show: Callable[[Written], None] = lambda written: None,
+) -> list[dict[str, Any]]:
+    """Let all write by turns, of some seconds each and no more than most in all."""
+    threads = len(os.sched_getaffinity(0))
+    prompt = [int(t) for t in np.random.default_rng(1).integers(0, gpt2.VOCABULARY, length)]
+    pairs: list[tuple[Contestant, Written]] = []
+    found = [Written(entrant) for entrant in entrants]
+    with tempfile.TemporaryDirectory() as folder:
+        gpt2.save(Path(folder))
+        try:
+            for written in found:
+                try:
+                    contestant = Contestant(written.entrant.name, threads, device, as_usual=True)
+                except Gone as gone:
+                    written.note = str(gone)
+                    continue
+                pairs.append((contestant, written))
+                request = {"folder": folder, "kind": written.entrant.kind, "prompt": prompt}
+                answer = _asked(contestant, written, PATIENCE, do="load", **request)
+                if answer:
+                    written.load, written.prepare = answer["load"], answer["prepare"]
+            spent = [0.0] * len(pairs)
+            for number in range(rounds):
+                order = [(number + i) % len(pairs) for i in range(len(pairs))]
+                for i in order:
+                    contestant, written = pairs[i]
+                    if not written.note and spent[i] < most:
+                        spent[i] += _turn(contestant, written, prompt, seconds)
+            for contestant, written in pairs:
+                if not written.note:
+                    answer = _asked(contestant, written, PATIENCE, do="memory")
+                    written.peak_mib = answer["peak_mib"] if answer else 0.0
+                show(written)
+        finally:
+            for contestant, _ in pairs:
+                contestant.close()
+    exact = [w.tokens for w in found if w.tokens and w.entrant.kind == "float32"]
+    return [w.row(2 * exact.count(w.tokens) >= len(exact)) for w in found]
 
 
-def measure(name: str, prompt: int, count: int, folder: str) -> dict[str, Any]:
-    """Return what a contestant did in this process."""
-    program, kind = CONTESTANTS[name]
-    contestants: dict[str, Any] = {"polygrad": Polygrad, "torch": Torch}
-    model = contestants[program](kind, folder)
-    tokens = [int(t) for t in np.random.default_rng(1).integers(0, VOCAB, prompt)]
-    made: list[int] = []
-    for _ in range(2):  # what is compiled is compiled in the first turn
-        start = time.perf_counter()
-        model.prompt(tokens)
-        made = [model.step()]
-        seen = time.perf_counter()
-        times = []
-        for _ in range(count):
-            last = time.perf_counter()
-            made.append(model.step())
-            times.append(time.perf_counter() - last)
-    return {
-        "tokens": made[:8],
-        "first_ms": 1e3 * (seen - start),
-        "tokens_per_second": 1 / float(np.median(times)),
-        "peak_mib": peak_memory(),
-    }
+HEADS = [
+    "framework",
+    "weights",
+    "tokens/s",
+    "prompt and first token, ms",
+    "peak memory, MiB",
+    "loading, s",
+    "before it is ready, s",
+]
+
+
+def lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the table."""
+    cells = []
+    best = max((r["tokens_per_second"] for r in rows if "note" not in r), default=0.0)
+    for row in rows:
+        shown = [row["framework"], row["weights"]]
+        if "note" in row:
+            cells.append([*shown, row["note"], "-", "-", "-", "-"])
+            continue
+        speed = f"{row['tokens_per_second']:.1f}"
+        wrong = row["weights"] == "float32" and not row["same_tokens"]
+        shown += [f"**{speed}**" if row["tokens_per_second"] == best else speed]
+        shown[-1] += " **other tokens**" if wrong else ""
+        shown += [f"{row['first_ms']:.0f}", f"{row['peak_mib']:.0f}", f"{row['load_s']:.1f}"]
+        cells.append([*shown, f"{row['prepare_s']:.1f}"])
+    return table(HEADS, cells)
+
+
+def section(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the part of bench/RESULTS.md."""
+    return [
+        "## Generation",
+        "",
+        "A GPT-2 of 124 million random weights sees a prompt of "
+        f"{PROMPT} tokens and writes what is most",
+        "likely, one token after the other, with a cache of keys and values and all cores. The",
+        "processes take turns as above. Ours is `polygrad.hf`; torch computes the same formulas",
+        "with `scaled_dot_product_attention`, compiled with shapes that stay; tinygrad replays a",
+        "step by TinyJit with the place as a variable, as its own example of GPT-2 does. Ready is",
+        "who has seen a first prompt and written three tokens, so that all is compiled (torch and",
+        "tinygrad keep on disk what they compiled or searched in an earlier run, and what takes",
+        f"more than {PATIENCE:.0f} s is given up). Memory is the peak of what was resident, with",
+        "Python and while loading.",
+        "",
+        *lines(rows),
+        "",
+    ]
 
 
 def main() -> None:
-    """Measure all, or one in this process."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tokens", type=int, default=64)
-    parser.add_argument("--prompt", type=int, default=64)
-    parser.add_argument("--one", choices=CONTESTANTS)
-    parser.add_argument("--folder", default="")
-    options = parser.parse_args()
-    if options.one:
-        print(json.dumps(measure(options.one, options.prompt, options.tokens, options.folder)))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "config.json").write_text('{"model_type": "gpt2"}')
-        (Path(folder) / "model.safetensors").write_bytes(file_of(weights()))
-        compare(options.tokens, options.prompt, folder)
-
-
-def compare(tokens: int, prompt: int, folder: str) -> None:
     """Print the table."""
-    print(
-        "| framework, weights | tokens/s | prompt and first token, ms | peak memory, MiB | tokens |"
-    )
-    print("|---|---|---|---|---|")
-    for name, (program, _) in CONTESTANTS.items():
-        python = ROOT / ("build/peers/bin/python" if program == "torch" else ".venv/bin/python")
-        sizes = ["--tokens", str(tokens), "--prompt", str(prompt), "--folder", folder]
-        command = [str(python), str(HERE / "generation.py"), "--one", name, *sizes]
-        out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        r = json.loads(out)
-        print(
-            f"| {name} | {r['tokens_per_second']:.1f} | {r['first_ms']:.0f} | "
-            f"{r['peak_mib']:.0f} | {r['tokens']} |",
-            flush=True,
-        )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="regular expression: 'name, type' of entrants")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of writing in a turn")
+    parser.add_argument("--most", type=float, default=8.0, help="seconds of all turns of one")
+    parser.add_argument("--prompt", type=int, default=PROMPT, help="its tokens")
+    parser.add_argument("--device", default="", help="POLY_DEVICE")
+    args = parser.parse_args()
+    chosen = [entrant for entrant in ENTRANTS if re.search(args.only, entrant.title)]
+
+    def show(written: Written) -> None:
+        print(f"{written.entrant.title}: {written.note or written.tokens}", flush=True)
+
+    rows = measure(chosen, args.rounds, args.seconds, args.most, args.prompt, args.device, show)
+    print("\n".join(lines(rows)))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 python bench/run.py [--quick] [--only PATTERN] [--device NAME] [--beam] [--output FOLDER]
 
---quick: one round, less work to compare, no memory run of 100,000 steps. --beam: tinygrad also
-with BEAM=2, which searches for minutes the first time. compare.py measures single tasks.
+--quick: one round, less work to compare, no memory run of 100,000 steps, small forms of the
+examples. --beam: tinygrad with BEAM=2 also for what is no training step, which searches for hours
+the first time. compare.py, generation.py and showcase.py measure single things.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ from typing import Any
 
 import chart
 import compare
+import generation
+import memory
 import overheads
 import report
+import showcase
 from contestants import PORTABLE, USUAL, WAYS
 from duel import Pace
 from report import table
@@ -134,18 +138,26 @@ def nodes_per_second() -> float:
 
 
 def against_others(
-    tasks: list[Task], pace: Pace, threads: list[int], beam: bool, folder: Path
+    tasks: list[Task], pace: Pace, threads: list[int], folder: Path
 ) -> tuple[list[str], Any]:
     """Compare with other frameworks; draw the chart. Return the section and the results."""
-    names = [*USUAL, *(["tinygrad beam"] if beam else [])]
-    rows, limits, versions = compare.measure(tasks, names, threads, pace, show=show)
+    rows, limits, versions = compare.measure(tasks, USUAL, threads, pace, show=show)
     probe(rows)
+    memory.probe(rows)
     chart.write(folder / "results.svg", rows, max(threads))
-    peers = [name for name in names if name in versions]
+    peers = [name for name in USUAL if name in versions]
     section = report.section(rows, limits, peers)
     known = ", ".join(f"{name} {versions[name]}" for name in peers)
     results = {"versions": versions, "limits": limits, "rows": rows}
-    return [section.replace("\n\n", f"\n\n{known}.\n\n", 1)], results
+    lines = [section.replace("\n\n", f"\n\n{known}.\n\n", 1)]
+    return lines + memory.section(rows, peers), results
+
+
+def written(quick: bool) -> tuple[list[str], Any]:
+    """Let all write; return the section and the rows."""
+    rounds, seconds, most = (1, 0.2, 1.0) if quick else (3, 1.0, 8.0)
+    found = generation.measure(generation.ENTRANTS, rounds, seconds, most)
+    return generation.section(found), found
 
 
 def save(folder: Path, results: Any) -> None:
@@ -403,7 +415,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what the project promises.")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--device", help="POLY_DEVICE")
-    parser.add_argument("--beam", action="store_true", help="tinygrad also with BEAM=2")
+    parser.add_argument("--beam", action="store_true", help="let tinygrad search everything")
     parser.add_argument("--only", default="", help="regular expression: tasks to compare")
     parser.add_argument("--output", type=Path, default=HERE, help="folder of the results")
     args = parser.parse_args()
@@ -416,11 +428,18 @@ def main() -> None:
     lines = conditions()
     tasks = compare.chosen(args.only)
     tasks = [task for task in tasks if not (args.quick and task.slow)]
+    if args.beam:
+        tasks = [task.searched() for task in tasks]
     pace = Pace(2, 0.01, 0.5) if args.quick else Pace(7, 0.02, 1.5)
     threads = [2] if args.quick else [1, 2]
-    section, results = against_others(tasks, pace, threads, args.beam, args.output)
+    section, results = against_others(tasks, pace, threads, args.output)
     lines += section
     save(args.output, results)  # what follows may fail
+    section, results["generation"] = written(args.quick)
+    lines += section
+    results["examples"] = [example.measured(args.quick) for example in showcase.EXAMPLES]
+    lines += showcase.section(results["examples"])
+    save(args.output, results)
     ours, peer = by_turns(rounds)
     calls = medians([frontend_calls() for _ in range(rounds)])
     results["overheads"] = overhead_rows(ours, calls, results["rows"])

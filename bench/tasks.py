@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 import numpy as np
 import programs as p
-from contestants import OURS, SPLIT
+from contestants import BEAM, OURS, SPLIT
 
 Array = np.ndarray[Any, Any]
 Input = Callable[[np.random.Generator], Array]
 Limit = tuple[float, Optional[float]]
 
 BLOCK = 999_983  # larger inputs repeat a block: drawing 124 million numbers takes seconds
-GOAL_PEERS = ("numpy", "tinygrad", "tinygrad beam")
+GOAL_PEERS = ("numpy", "tinygrad", BEAM)
 PARITY = 1.05
 TRAINING_RATE = 1e-4
 
@@ -110,6 +110,11 @@ class Task:
         """Return the parameters and the inputs, the same in every process."""
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
         return [make(rng) for make in self.parameters], [make(rng) for make in self.inputs]
+
+    def searched(self) -> Task:
+        """Return the task with a search by tinygrad, whatever it is."""
+        skip = {name: why for name, why in self.skip.items() if why != UNSEARCHED}
+        return replace(self, skip=skip)
 
     def limit(self, threads: int) -> Limit | None:
         """Return goal and gate."""
@@ -292,7 +297,8 @@ BIG = 4096
 NO_NARROW = {"numpy": "no product of this type", "tinygrad": SLOW_CALL}
 SLOW = {"numpy": SLOW_CALL, "tinygrad": SLOW_CALL}
 NO_NUMPY = {"numpy": "no gradients"}
-LARGE = {"tinygrad": "minutes to compile", "tinygrad beam": "hours to search"}
+LARGE = {"tinygrad": "minutes to compile", BEAM: "searched only for smaller models"}
+UNSEARCHED = "searched only for training steps of models"
 
 TASKS: list[Task] = [
     _elementwise("vector add 1e3", p.add, 1000, None, 2, optional=True),
@@ -343,7 +349,7 @@ TASKS: list[Task] = [
         [integers(50257, 512)],
         moved=3 * 4.0 * 512 * 50257,
         parameters=[normal(512, 50257)],
-        skip=NO_NUMPY,
+        skip=dict(NO_NUMPY),
     ),
     _attention(12, 1024, 64),
     _attention(4, 4096, 64, skip={"numpy": "scores do not fit", "tinygrad": "minutes a call"}),
@@ -405,7 +411,12 @@ TASKS: list[Task] = [
         2.0 * 16 * 32 * 2 * 512 * 128,
     ),
     *_gpt(
-        "GPT 2x256 T128", (512, 128, 256, 2), 4, False, ((0.34, 0.60), (0.35, 0.60)), ({}, NO_NUMPY)
+        "GPT 2x256 T128",
+        (512, 128, 256, 2),
+        4,
+        False,
+        ((0.34, 0.60), (0.35, 0.60)),
+        ({}, dict(NO_NUMPY)),
     ),
     *_gpt(
         "GPT-2 124M T128",
@@ -421,5 +432,7 @@ for _task in TASKS:
         _task.skip.setdefault("numpy", NO_NUMPY["numpy"])
     if _task.name.endswith("backward"):
         _task.skip.setdefault("numpy", NO_NUMPY["numpy"])
+    if _task.group != "models" or not _task.parameters:
+        _task.skip.setdefault(BEAM, UNSEARCHED)
 
 BY_NAME = {task.name: task for task in TASKS}

@@ -6,6 +6,9 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import chart
+import generation
+import gpt2
+import memory
 import numpy as np
 import overheads
 import peers.numpy
@@ -13,11 +16,12 @@ import peers.polygrad
 import programs
 import pytest
 import report
-from contestants import OURS, SPLIT
-from duel import Contestant, Outcome, Pace, duel
+import showcase
+from contestants import BEAM, OURS, SPLIT
+from duel import SEARCH_BUDGET, Contestant, Outcome, Pace, duel, prepare
 from limits import bounds
 from rows import Row, agrees, row
-from tasks import BY_NAME, PARITY, TASKS, Limit, Task, int8, normal
+from tasks import BY_NAME, PARITY, TASKS, UNSEARCHED, Limit, Task, int8, normal
 
 # Goal and gate for two threads of what was promised from the start.
 PROMISED: dict[str, Limit | None] = {
@@ -254,3 +258,77 @@ def test_processes_take_turns() -> None:
             contestant.close()
     assert [len(o.turns) for o in found.values()] == [2, 2]
     assert found[OURS].values == found["numpy"].values and len(found[OURS].values) == 50
+
+
+def test_training_steps_of_models_are_searched_within_a_budget() -> None:
+    small = {t.name for t in TASKS if t.group == "models" and t.parameters and t.flops < 2e10}
+    searched = {t.name for t in TASKS if BEAM not in t.skip}
+    assert searched == small and len(small) == 5
+    assert BY_NAME["exp 1e6"].skip[BEAM] == UNSEARCHED
+    assert BEAM not in BY_NAME["exp 1e6"].searched().skip
+
+    class Searcher:
+        name, patience, busy = BEAM, 120.0, SEARCH_BUDGET - 60
+        asked = 0.0
+
+        def ask(self, patience: float, **request: Any) -> Any:
+            self.asked = patience
+            return {"first": 1.0, "sample": []}
+
+    searcher: Any = Searcher()
+    assert prepare(searcher, BY_NAME["MLP 64-64-1 b4 training step"]).first == 1.0
+    assert searcher.asked == 60
+    searcher.busy, searcher.asked = SEARCH_BUDGET, 0.0
+    assert "searching were over" in prepare(searcher, BY_NAME["MLP 64-64-1 b4 training step"]).note
+    assert searcher.asked == 0
+
+
+def test_gpt2_has_124_million_weights() -> None:
+    assert sum(int(np.prod(shape)) for shape in gpt2.shapes().values()) == 124_439_808
+
+
+def test_generation_says_who_was_fast_and_who_wrote_nothing() -> None:
+    fast, slow, failed = (
+        generation.Written(generation.Entrant(name, kind))
+        for name, kind in ((OURS, "float32"), ("torch", "float32"), (BEAM, "float32"))
+    )
+    fast.token, fast.first, fast.peak_mib = [0.01, 0.02, 0.01], [0.1], 500.0
+    slow.token, slow.first = [0.1], [1.0]
+    failed.note = "no answer in 120 s"
+    rows = [fast.row(True), slow.row(False), failed.row(False)]
+    assert rows[0]["tokens_per_second"] == 100 and rows[0]["first_ms"] == 100
+    text = "\n".join(generation.section(rows))
+    assert "| polygrad | float32 | **100.0** | 100 | 500 | 0.0 | 0.0 |" in text
+    assert "| torch | float32 | 10.0 **other tokens** | 1000 |" in text
+    assert "| tinygrad beam | float32 | no answer in 120 s | - | - | - | - |" in text
+
+
+def test_memory_is_measured_of_models_in_training() -> None:
+    rows = [faked(task.name, ours=1e-3, numpy=5e-3) for task in TASKS]
+    wanted = [row["workload"] for row in rows if memory.wanted(row)]
+    assert [name.split()[0] for name in wanted] == ["MLP", "CNN", "LSTM", "GPT", "GPT-2"]
+    rows = [faked("MLP 64-64-1 b4 training step", ours=1e-3, numpy=5e-3)]
+    assert memory.section(rows, ["numpy"]) == []
+    found, note = memory.peak(OURS, "MLP 64-64-1 b4 training step", 1, "")
+    assert found is not None and found > 20 and note == ""
+    rows[0]["peak_mib"] = {OURS: found, "numpy": None}
+    line = f"| MLP 64-64-1 b4 training step | {found:.0f} | - |"
+    assert line in memory.section(rows, ["numpy"])
+
+
+def test_examples_are_shown_with_their_figures() -> None:
+    example = next(e for e in showcase.EXAMPLES if e.name == "chargpt.py")
+    row = example.measured(quick=True)
+    assert [(loop["name"], loop["steps"]) for loop in row["loops"]] == [
+        ("training", 20),
+        ("writing", 40),
+    ]
+    text = "\n".join(showcase.section([row]))
+    assert "[chargpt.py](../examples/chargpt.py) | `--steps 20 --length 40` | words of the " in text
+    assert "<br>loss=" in text and "training: 20 steps, " in text
+    assert "```text\nYou may " in text
+
+
+def test_every_example_in_python_is_shown() -> None:
+    folder = showcase.ROOT / "examples"
+    assert {e.name for e in showcase.EXAMPLES} == {p.name for p in folder.glob("*.py")}

@@ -6,6 +6,9 @@ Reads a request as a line of JSON and prints a line as the answer:
     {"do": "prepare", "task"}    compile it and run it once
     {"do": "time", "seconds"}    run it again and again
     {"do": "drop"}               forget it
+    {"do": "load", "folder", "kind", "prompt"}      load a GPT-2 (see gpt2), see a prompt, compile
+    {"do": "generate", "prompt", "seconds", "most"} see the prompt again, then write tokens
+    {"do": "memory"}             tell the peak of resident memory
 An answer has "error" if it went wrong.
 """
 
@@ -26,6 +29,7 @@ import numpy as np
 from tasks import BY_NAME, TRAINING_RATE
 
 STATUS = Path("/proc/self/status")
+UNTIMED_TOKENS, LEAST_TOKENS = 3, 4
 SHORT = 5e-6  # what is shorter is timed several calls at a time
 
 
@@ -46,6 +50,8 @@ class Worker:
     """What a framework is doing."""
 
     def __init__(self, framework: str, variant: str, threads: int) -> None:
+        self.framework, self.compiled, self.threads = framework, variant == "compile", threads
+        self.model: Any = None
         self.ops: Any = importlib.import_module(f"peers.{framework}")
         self.ops.setup(threads, variant)
         self.check: Callable[[Any], None] = getattr(self.ops, "check", lambda result: None)
@@ -111,6 +117,36 @@ class Worker:
         self.run = None
         gc.collect()
         return {}
+
+    def load(self, folder: str, kind: str, prompt: list[int]) -> dict[str, Any]:
+        """Load a GPT-2 with weights of a type, and make all that is made by its first tokens."""
+        start = time.perf_counter()
+        module = importlib.import_module(f"gpt2.{self.framework}")
+        self.model = module.Model(folder, kind, self.threads, self.compiled)
+        loaded = time.perf_counter()
+        self.model.prompt(prompt)
+        for _ in range(UNTIMED_TOKENS):
+            self.model.step()
+        return {"load": loaded - start, "prepare": time.perf_counter() - loaded}
+
+    def generate(self, prompt: list[int], seconds: float, most: int) -> dict[str, Any]:
+        """See a prompt, then write tokens for some seconds, a few at least."""
+        clock = time.perf_counter
+        start = clock()
+        self.model.prompt(prompt)
+        tokens = [self.model.step()]
+        first = clock() - start
+        times: list[float] = []
+        end = clock() + seconds
+        while len(times) < most and (len(times) < LEAST_TOKENS or clock() < end):
+            start = clock()
+            tokens.append(self.model.step())
+            times.append(clock() - start)
+        return {"first": first, "token": statistics.median(times), "tokens": tokens}
+
+    def memory(self) -> dict[str, Any]:
+        """Return the peak of resident memory of this process so far."""
+        return {"peak_mib": round(peak_mib(), 1)}
 
 
 def serve(worker: Worker, requests: TextIO, answers: TextIO) -> None:

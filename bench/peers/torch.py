@@ -153,7 +153,19 @@ def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 def lstm(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:
     """Return the last output of an LSTM over x of shape (time, batch, features)."""
+    if _compiled:
+        return _unrolled(x, wi, wh, bias)
     zeros = x.new_zeros(1, x.shape[1], wh.shape[1])
     weights = (wi, wh, bias, torch.zeros_like(bias))
     out = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, False)
     return out[0][-1]
+
+
+def _unrolled(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:
+    """Return the same by the formulas: torch.compile does not know torch.lstm."""
+    h = c = x.new_zeros(x.shape[1], wh.shape[1])
+    for step in x:
+        i, f, g, o = (linear(step, wi, bias) + linear(h, wh)).chunk(4, 1)
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        h = sigmoid(o) * tanh(c)
+    return h
