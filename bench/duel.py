@@ -56,7 +56,7 @@ def environment(name: str, threads: int, device: str, as_usual: bool) -> dict[st
 
 
 # Seconds that tinygrad may search in a run. What it finds is kept, and a later run goes on there.
-SEARCH_BUDGET, LEAST_SEARCH = 300.0, 10.0
+SEARCH_BUDGET, LEAST_SEARCH = 180.0, 10.0
 # tinygrad takes a long graph, such as that of an LSTM, for an endless one without this.
 TINYGRAD_STACK = "10000000"
 LIBC = ctypes.CDLL(None)
