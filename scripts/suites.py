@@ -20,8 +20,13 @@ JS = ROOT / "bindings" / "js"
 R_BUILT = ROOT / "build" / "r"
 BINDING_READY = ROOT / "scripts" / "binding.sh"
 NO_NETWORK = re.compile(r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|ETIMEDOUT")
-# Under the race detector each test takes about ten times as long.
-RACE_CHECKED = ("./exec", "./exec/wasm", "./capi/handle")
+# Packages where goroutines meet and the tests in which they do: the race detector makes them ten
+# times as long.
+RACE_CHECKED = {
+    "./exec": "Threads|SideBySide|Share|Pool|Poll|Cache|Launches",
+    "./exec/wasm": ".",
+    "./capi/handle": ".",
+}
 # Packages of Go whose tests are programs in C, and the names of those tests.
 C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC"}
 # Tests of Go that are run for each kind of processor; ./tests/native does that by itself.
@@ -30,6 +35,11 @@ LEVEL_TESTS = {
     "./tests/fuzz": "^TestFuzzNative",
     "./exec": "^Test(Products|Turns|Sums|ContextsSideBySide)",
 }
+# The tests of Python that are run for each kind of processor: those that compute.
+LEVEL_FILES = (
+    "assign", "conv_gradients", "elementwise", "indexing", "instance", "jit", "linalg", "movement",
+    "nn", "nn_spatial", "optim", "reduce", "sequences", "signals", "spatial", "table", "variable",
+)  # fmt: skip
 # The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
 LEVELS = {
     "avx512": "avx512f avx512bw avx512dq avx512vl avx2 fma f16c bmi1 bmi2",
@@ -100,7 +110,9 @@ def run_go() -> Tally:
     packages = [p for p in done.stdout.split() if f"./{p.partition('/')[2]}" not in C_TESTS]
     total = go_test(packages if done.returncode == 0 else ["./..."])
     total += go_test(["-skip=^TestC", "./tests/table"])
-    return total + go_test(["-race", "-short", *RACE_CHECKED])
+    for package, names in RACE_CHECKED.items():
+        total += go_test(["-race", "-short", f"-run={names}", package])
+    return total
 
 
 def run_c() -> Tally:
@@ -168,7 +180,8 @@ def run_level(level: str) -> Tally:
         total = Tally()
         for package, names in LEVEL_TESTS.items():
             total += go_test([f"-run={names}", package])
-        total += pytest(f"binding, {level}", ["bindings/python/tests"])
+        files = [f"bindings/python/tests/test_{name}.py" for name in LEVEL_FILES]
+        total += pytest(f"binding, {level}", files)
         total += run_js(f"js, {level}", "table.test.js")
         if (R_BUILT / "library" / "polygrad").exists():
             total += test_r(f"r, {level}", "table")
