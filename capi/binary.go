@@ -12,12 +12,22 @@ import (
 
 type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
 
-// binaryOps lists the operations by their PolyBinaryOp.
-var binaryOps = []binaryOp{
-	tensor.Add, tensor.Sub, tensor.Mul, tensor.Div, tensor.FullFloorDiv, tensor.FullMod, tensor.FullPow, tensor.Maximum,
-	tensor.Minimum, tensor.Lt, tensor.FullLe, tensor.Gt, tensor.FullGe, tensor.Eq, tensor.Ne, tensor.BitAnd, tensor.BitOr,
-	tensor.BitXor, tensor.ShiftLeft, tensor.ShiftRight, tensor.TruncDiv, tensor.FullLogAddExp, tensor.FullCopySign,
-	tensor.FullTruncMod, tensor.Atan2, tensor.Hypot,
+// binaryOps lists the operations by their PolyBinaryOp, and what they do with a number that the integers on the other side
+// cannot be.
+var binaryOps = []struct {
+	run    binaryOp
+	beyond tensor.Beyond
+}{
+	{tensor.Add, tensor.BeyondWraps}, {tensor.Sub, tensor.BeyondWraps}, {tensor.Mul, tensor.BeyondWraps},
+	{tensor.Div, tensor.BeyondFloats},
+	{tensor.FullFloorDiv, tensor.BeyondFails}, {tensor.FullMod, tensor.BeyondFails}, {tensor.FullPow, tensor.BeyondFails},
+	{tensor.Maximum, tensor.BeyondBelow}, {tensor.Minimum, tensor.BeyondAbove},
+	{tensor.Lt, tensor.BeyondCompares}, {tensor.FullLe, tensor.BeyondCompares}, {tensor.Gt, tensor.BeyondCompares},
+	{tensor.FullGe, tensor.BeyondCompares}, {tensor.Eq, tensor.BeyondCompares}, {tensor.Ne, tensor.BeyondCompares},
+	{tensor.BitAnd, tensor.BeyondWraps}, {tensor.BitOr, tensor.BeyondWraps}, {tensor.BitXor, tensor.BeyondWraps},
+	{tensor.ShiftLeft, tensor.BeyondFails}, {tensor.ShiftRight, tensor.BeyondFails}, {tensor.TruncDiv, tensor.BeyondFails},
+	{tensor.FullLogAddExp, tensor.BeyondFloats}, {tensor.FullCopySign, tensor.BeyondFails},
+	{tensor.FullTruncMod, tensor.BeyondFails}, {tensor.Atan2, tensor.BeyondFloats}, {tensor.Hypot, tensor.BeyondFloats},
 }
 
 // Codes of binaryOps that treat a number on the right in their own way.
@@ -31,7 +41,7 @@ func binaryOf(op C.int) (binaryOp, error) {
 	if op < 0 || int(op) >= len(binaryOps) {
 		return nil, wrong("op", "%d is not a binary operation, expected 0 to %d", op, len(binaryOps)-1)
 	}
-	return binaryOps[op], nil
+	return binaryOps[op].run, nil
 }
 
 // binary runs an operation of two tensors.
@@ -114,7 +124,7 @@ func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Con
 				return tensor.ShiftRightConst(u, int(n))
 			}
 		}
-		s, err := tensor.Scalar(u, v)
+		u, s, err := tensor.Meet(u, v, binaryOps[op].beyond)
 		if err != nil {
 			return nil, err
 		}

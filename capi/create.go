@@ -94,7 +94,7 @@ func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		u, err := tensor.Scalar(of.u, v)
+		_, u, err := tensor.Meet(of.u, v, tensor.BeyondWraps)
 		return single(u), err
 	})
 }

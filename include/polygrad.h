@@ -539,7 +539,8 @@ POLY_API PolyUOp *poly_const_int_by_id(PolyCtx *ctx, int dtype, int64_t value);
 
 /* A scalar constant whose type follows x as a number in an expression does: a
  * float next to an integer tensor is float32, an integer or bool next to any
- * numeric tensor takes its type. Since 2.0. */
+ * numeric tensor takes its type. An integer with more bits than that type has is
+ * an error. Since 2.0. */
 POLY_API PolyUOp *poly_const_like_float(PolyCtx *ctx, PolyUOp *x, double value);
 POLY_API PolyUOp *poly_const_like_int(PolyCtx *ctx, PolyUOp *x, int64_t value);
 POLY_API PolyUOp *poly_const_like_bool(PolyCtx *ctx, PolyUOp *x, int value);
@@ -815,7 +816,10 @@ typedef enum PolyBinaryOp {
 POLY_API PolyUOp *poly_binary(PolyCtx *ctx, int op, PolyUOp *a, PolyUOp *b);
 
 /* x op value, or value op x if reversed is not 0, with a weak number (see
- * poly_const_like_float). Since 2.0. */
+ * poly_const_like_float). A value that the integers of x cannot be is compared
+ * as a number (300 is greater than every uint8), divides and bounds as one, and
+ * counts modulo 2^bits in sums, products and bits if it has no more bits than
+ * they; else it is an error. Since 2.0. */
 POLY_API PolyUOp *poly_binary_float(PolyCtx *ctx, int op, PolyUOp *x, double value, int reversed);
 POLY_API PolyUOp *poly_binary_int(PolyCtx *ctx, int op, PolyUOp *x, int64_t value, int reversed);
 POLY_API PolyUOp *poly_binary_bool(PolyCtx *ctx, int op, PolyUOp *x, int value, int reversed);

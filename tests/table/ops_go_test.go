@@ -106,7 +106,15 @@ func (c *goCall) operand(i int, like *uop.UOp) (*uop.UOp, error) {
 	if c.in[k] != nil {
 		return c.in[k], nil
 	}
-	return tensor.Scalar(like, c.Inputs[k].Number)
+	_, v, err := tensor.Meet(like, c.Inputs[k].Number, tensor.BeyondWraps)
+	return v, err
+}
+
+// goBeyond says what operations do with numbers that integers cannot be: they are an error for the rest.
+var goBeyond = map[string]tensor.Beyond{
+	"add": tensor.BeyondWraps, "sub": tensor.BeyondWraps, "mul": tensor.BeyondWraps, "div": tensor.BeyondFloats,
+	"maximum": tensor.BeyondBelow, "minimum": tensor.BeyondAbove, "lt": tensor.BeyondCompares, "le": tensor.BeyondCompares,
+	"gt": tensor.BeyondCompares, "ge": tensor.BeyondCompares, "eq": tensor.BeyondCompares, "ne": tensor.BeyondCompares,
 }
 
 // binary computes an operation of two operands, the second of which may be a number.
@@ -132,7 +140,10 @@ func (c *goCall) binary(name string, f two) (*uop.UOp, error) {
 			return tensor.ShiftRightConst(x, int(n))
 		}
 	}
-	y, err := c.operand(1, x)
+	y, err := c.in[second], error(nil)
+	if y == nil {
+		x, y, err = tensor.Meet(x, number, goBeyond[name])
+	}
 	if err != nil {
 		return nil, err
 	}

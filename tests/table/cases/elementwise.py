@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cases import special as sp
-from cases.builder import FLOATS, INF, INTS, NAN, Draw, Tensor, case, gradient
+from cases.builder import FLOATS, INF, INTS, NAN, Draw, Tensor, case, error, gradient
 
 # name: function of numpy, the interval it is tried in
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
@@ -108,6 +108,7 @@ def add() -> None:
     _close()
     _angles()
     _beyond()
+    _outside()
     _types()
 
 
@@ -342,6 +343,32 @@ def _beyond() -> None:
     case("clamp to NaN", "clamp", bounds, lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi), args)
     axes = [Tensor([0.0, 3.0, 0.0, -2.0], "float64"), Tensor([2.0, 0.0, 3.0, 0.0], "float64")]
     case("atan2 beside the axes", "atan2", axes, np.arctan2, grad=[0])
+
+
+def _outside() -> None:
+    """Add numbers that integers of the type of the tensor cannot be."""
+    compare: dict[str, Callable[[Any, Any], Any]] = {
+        "lt": np.less,
+        "le": np.less_equal,
+        "gt": np.greater,
+        "ge": np.greater_equal,
+        "eq": np.equal,
+        "ne": np.not_equal,
+    }
+    for dtype, numbers in (("uint8", (300, 256, -1)), ("int8", (200, -129)), ("int32", (1 << 40,))):
+        x = Tensor([0, 44, 127], dtype)
+        for number in numbers:
+            for op, fn in compare.items():
+                case(f"{op} of {dtype} and {number}", op, [x, number], fn, out="bool")
+    case("gt of uint64 and -1", "gt", [Tensor([0, 1], "uint64"), -1], np.greater, out="bool")
+    x = Tensor([0, 44, 255], "uint8")
+    case("maximum of uint8 and -3", "maximum", [x, -3], np.maximum)
+    case("minimum of uint8 and 300", "minimum", [x, 300], np.minimum)
+    case("div of uint8 by 1000", "div", [x, 1000], np.divide, out="float32", rtol=1e-6)
+    case("add of uint8 and -1", "add", [x, -1], lambda v, n: (v + n) % 256)
+    for op in ("add", "sub", "mul", "floordiv", "mod", "maximum", "bitwise_and", "masked_fill"):
+        inputs = [x, Tensor([True, False, True], "bool")] if op == "masked_fill" else [x]
+        error(f"{op} of uint8 and 1000", op, [*inputs, 1000], "wider type")
 
 
 def _wrap(fn: Callable[..., Any], dtype: str) -> Callable[..., Any]:
