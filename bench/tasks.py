@@ -278,9 +278,14 @@ def _gpt(
 
 
 def _training(
-    name: str, loss: p.Program, inputs: list[Input], shapes: list[tuple[int, ...]], flops: float
+    name: str,
+    loss: p.Program,
+    inputs: list[Input],
+    shapes: list[tuple[int, ...]],
+    flops: float,
+    **skip: str,
 ) -> Task:
-    return Task(name, "models", loss, inputs, 3 * flops, parameters=weights(shapes))
+    return Task(name, "models", loss, inputs, 3 * flops, parameters=weights(shapes), skip=skip)
 
 
 def _attention(heads: int, length: int, size: int, **options: Any) -> Task:
@@ -409,6 +414,7 @@ TASKS: list[Task] = [
         [normal(16, 32, 128), integers(10, 32)],
         [(512, 128), (512, 128), (512,), (10, 128), (10,)],
         2.0 * 16 * 32 * 2 * 512 * 128,
+        **{name: "more than two minutes to compile" for name in ("tinygrad", BEAM)},
     ),
     *_gpt(
         "GPT 2x256 T128",

@@ -263,7 +263,7 @@ def test_processes_take_turns() -> None:
 def test_training_steps_of_models_are_searched_within_a_budget() -> None:
     small = {t.name for t in TASKS if t.group == "models" and t.parameters and t.flops < 2e10}
     searched = {t.name for t in TASKS if BEAM not in t.skip}
-    assert searched == small and len(small) == 5
+    assert len(small) == 5 and {name.split()[0] for name in small - searched} == {"LSTM"}
     assert BY_NAME["exp 1e6"].skip[BEAM] == UNSEARCHED
     assert BEAM not in BY_NAME["exp 1e6"].searched().skip
 
