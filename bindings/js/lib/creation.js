@@ -9,7 +9,7 @@ const { Spatial } = require('./spatial.js')
 const { named, shaped, integer, number, within, shape: shapeOf, show } = require('./arguments.js')
 const { toDType, types } = require('./dtype.js')
 const { Device } = require('./device.js')
-const { manualSeed, nextSeed, wordsOf } = require('./random.js')
+const seeds = require('./random.js')
 
 /** The options of every tensor that is made: its type, where it lives, whether it wants a gradient. */
 const OPTIONS = { dtype: null, device: null, requiresGrad: null }
@@ -143,7 +143,7 @@ class Creation extends Spatial {
 
   /** Makes the random tensors that follow repeatable. */
   static manualSeed (...args) {
-    manualSeed(named('manualSeed', args, { seed: 0 }).seed)
+    seeds.manualSeed(named('manualSeed', args, { seed: 0 }).seed)
   }
 
   /** Numbers that are uniform in [0, 1). */
@@ -206,7 +206,7 @@ class Creation extends Spatial {
   static randperm (...args) {
     const options = named('randperm', args, { n: undefined, ...OPTIONS })
     const n = integer(options.n, 'randperm: n')
-    const seed = nextSeed(wordsOf([n]))
+    const seed = seeds.nextSeed(seeds.wordsOf([n]))
     return finish(made(lib.poly_randperm_seeded(CTX, toDType(options.dtype ?? 'int32').id, n, seed.handle), [seed]), options)
   }
 
@@ -215,7 +215,7 @@ class Creation extends Spatial {
     const { numSamples, replacement } = named('multinomial', args, { numSamples: 1, replacement: false })
     const n = integer(numSamples, 'multinomial: numSamples')
     const { shape } = describe(this._node)
-    const seed = nextSeed(wordsOf(replacement || Number(n) === 1 ? [...shape.slice(0, -1), n] : shape))
+    const seed = seeds.nextSeed(seeds.wordsOf(replacement || Number(n) === 1 ? [...shape.slice(0, -1), n] : shape))
     return made(lib.poly_multinomial(CTX, this._node.handle, n, replacement ? 1 : 0, seed.handle), [this._node, seed])
   }
 
@@ -234,7 +234,7 @@ class Creation extends Spatial {
     const { p } = named('dropout', args, { p: 0.5 })
     within(p, 0, 1, 'dropout: p')
     if (!this.constructor.training || p === 0) return this
-    const seed = nextSeed(wordsOf(describe(this._node).shape))
+    const seed = seeds.nextSeed(seeds.wordsOf(describe(this._node).shape))
     return made(lib.poly_dropout(CTX, this._node.handle, p, seed.handle), [this._node, seed])
   }
 }
@@ -252,7 +252,7 @@ function rangeSize (low, high) {
 /** A random tensor whose elements take a number of bytes of randomness each. */
 function random (fn, name, each, between, options) {
   const { shape } = options
-  const seed = nextSeed(wordsOf(shape, each))
+  const seed = seeds.nextSeed(seeds.wordsOf(shape, each))
   const handle = lib[name](CTX, floatId(options.dtype), shapeOf(shape, `${fn}: shape`), shape.length, ...between, seed.handle)
   return finish(made(handle, [seed]), options)
 }
@@ -260,7 +260,7 @@ function random (fn, name, each, between, options) {
 function initial (fn, scheme, args) {
   const options = shaped(fn, args, { shape: null, a: 0.01, ...OPTIONS })
   const each = scheme === c.POLY_INIT_KAIMING_NORMAL ? 8 : Math.max(4, sizeOf(options.dtype))
-  const seed = nextSeed(wordsOf(options.shape, each))
+  const seed = seeds.nextSeed(seeds.wordsOf(options.shape, each))
   const handle = lib.poly_init_seeded(CTX, scheme, floatId(options.dtype), shapeOf(options.shape, `${fn}: shape`),
     options.shape.length, number(options.a, `${fn}: a`), seed.handle)
   return finish(made(handle, [seed]), options)

@@ -7,7 +7,7 @@ const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = re
 const { Reduce } = require('./reduce.js')
 const { named, small, integer, number, string, within, show } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
-const { nextSeed, wordsOf } = require('./random.js')
+const seeds = require('./random.js')
 
 const LOSSES = { mean: c.POLY_LOSS_MEAN, sum: c.POLY_LOSS_SUM, none: c.POLY_LOSS_NONE }
 
@@ -157,7 +157,7 @@ class Linalg extends Reduce {
     const v = nodeOf(value, `${fn}: value`)
     const mask = optional(attnMask, `${fn}: attnMask`)
     const p = this.constructor.training ? within(dropoutP, 0, 1, `${fn}: dropoutP`) : 0
-    const seed = p > 0 ? nextSeed(wordsOf(scoresOf(describe(this._node).shape, describe(k).shape))) : null
+    const seed = p > 0 ? seeds.nextSeed(seeds.wordsOf(scoresOf(describe(this._node).shape, describe(k).shape))) : null
     return made(lib.poly_attention(CTX, this._node.handle, k.handle, v.handle, handleOf(mask), isCausal ? 1 : 0,
       enableGqa ? 1 : 0, scale === null ? 0 : number(scale, `${fn}: scale`), p, handleOf(seed)), present(this._node, k, v, mask, seed))
   }
