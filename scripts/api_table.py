@@ -35,7 +35,6 @@ R_OPERATORS = {
 
 # What does the same under another name.
 OTHERWISE = {
-    "data": ("", "`as.vector(x)`"),
     "numpy": ("`toArray`", "`as.array(x)`"),
     "tolist": ("", "`as.array(x)`"),
     "train": ("", "`Tensor$training <-`"),

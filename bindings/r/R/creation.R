@@ -138,3 +138,68 @@ tensor_methods$dropout <- function(self, p = 0.5) {
   if (!state$training || p == 0) return(self)
   .Call(C_poly_dropout, self, p, .Call(C_seed))
 }
+
+# Tensors of bytes
+
+tensor_statics$from_blob <- function(data, shape, dtype = "float32", requires_grad = NULL) {
+  if (!is.raw(data)) raise(sprintf("from_blob: data: %s, expected a raw vector", brief(data)))
+  wanting(.Call(C_blob, data, sizes(shape = shape), dtype), requires_grad)
+}
+
+tensor_statics$from_url <- function(url, gunzip = FALSE, dtype = NULL, requires_grad = NULL) {
+  if (!is.character(url) || length(url) != 1L || is.na(url)) raise(sprintf("from_url: url: %s, expected a string", brief(url)))
+  need_flag("from_url", "gunzip", gunzip)
+  bytes <- downloaded(url)
+  if (gunzip) bytes <- gunzipped(bytes, url)
+  tensor <- from_r(bytes)
+  wanting(if (is.null(dtype)) tensor else tensor_methods$cast(tensor, dtype), requires_grad)
+}
+
+#' The contents of a URL, kept in the user's cache folder unless it is a file.
+downloaded <- function(url) {
+  if (startsWith(tolower(url), "file:")) return(fetched(url, tempfile()))
+  folder <- file.path(tools::R_user_dir("polygrad", "cache"), "downloads")
+  named <- tempfile()
+  on.exit(unlink(named))
+  writeLines(url, named)
+  kept <- file.path(folder, tools::md5sum(named))
+  if (file.exists(kept)) return(bytes_of(kept))
+  dir.create(folder, recursive = TRUE, showWarnings = FALSE)
+  # Whole or not at all: another process may look for it at the same time.
+  part <- tempfile(tmpdir = folder)
+  fetched(url, part, keep = kept)
+}
+
+fetched <- function(url, path, keep = NULL) {
+  on.exit(unlink(path))
+  status <- tryCatch(
+    withCallingHandlers(
+      utils::download.file(url, path, mode = "wb", quiet = TRUE),
+      warning = function(w) raise(sprintf("from_url: %s: %s", url, conditionMessage(w)))
+    ),
+    polygrad_error = stop,
+    error = function(e) raise(sprintf("from_url: %s: %s", url, conditionMessage(e)))
+  )
+  if (status != 0L) raise(sprintf("from_url: %s cannot be downloaded", url))
+  bytes <- bytes_of(path)
+  if (!is.null(keep)) file.rename(path, keep)
+  bytes
+}
+
+gunzipped <- function(bytes, url) {
+  if (length(bytes) < 2L || !identical(bytes[1:2], as.raw(c(0x1f, 0x8b)))) {
+    raise(sprintf("from_url: %s is not compressed by gzip", url))
+  }
+  from <- gzcon(rawConnection(bytes))
+  on.exit(close(from))
+  blocks <- list()
+  repeat {
+    block <- tryCatch(
+      withCallingHandlers(readBin(from, "raw", 2^22), warning = function(w) stop(conditionMessage(w), call. = FALSE)),
+      error = function(e) raise(sprintf("from_url: %s: %s", url, conditionMessage(e)))
+    )
+    if (length(block) == 0L) break
+    blocks[[length(blocks) + 1L]] <- block
+  }
+  if (length(blocks) == 0L) raw() else do.call(c, blocks)
+}

@@ -3,45 +3,55 @@
 load_hf <- function(path, max_batch = 1, max_seq_len = 0, dtype = "float32") {
   config <- file.path(path, "config.json")
   if (!file.exists(config)) raise(sprintf("load_hf: %s does not exist", config))
-  files <- list.files(path, pattern = "\\.safetensors$", full.names = TRUE)
+  files <- weight_files(path)
   if (length(files) == 0L) raise(sprintf("load_hf: %s holds no .safetensors file", path))
-  load_hf_bytes(bytes_of(config), lapply(sort(files, method = "radix"), bytes_of), max_batch, max_seq_len, dtype)
+  model <- load_hf_bytes(bytes_of(config), as.list(files), max_batch, max_seq_len, dtype)
+  attr(model, "eos_token_id") <- ends_in(path)
+  model
+}
+
+text_of <- function(file) rawToChar(bytes_of(file))
+
+#' The files that the index names, or all of them.
+weight_files <- function(path) {
+  index <- file.path(path, "model.safetensors.index.json")
+  if (!file.exists(index)) {
+    return(sort(list.files(path, pattern = "\\.safetensors$", full.names = TRUE), method = "radix"))
+  }
+  # A map from names of tensors to names of files; neither needs anything else of JSON.
+  map <- regmatches(text_of(index), regexpr('"weight_map"[[:space:]]*:[[:space:]]*\\{[^{}]*\\}', text_of(index)))
+  if (length(map) == 0L) raise(sprintf("load_hf: %s has no weight_map, expected files by tensors", index))
+  map <- sub("[^{]*", "", map)
+  pairs <- regmatches(map, gregexpr('"[^"]*"[[:space:]]*:[[:space:]]*"[^"]*"', map))[[1L]]
+  names <- unique(sub('.*"([^"]*)"$', "\\1", pairs))
+  # A model that came from elsewhere names no files of other folders.
+  for (name in names) {
+    if (name %in% c("", ".", "..") || grepl("[/\\\\]", name)) {
+      raise(sprintf("load_hf: %s: '%s', expected a file beside the index", index, name))
+    }
+  }
+  file.path(path, sort(names, method = "radix"))
+}
+
+#' The tokens that end a text, as the model's files say.
+ends_in <- function(path) {
+  for (name in c("generation_config.json", "config.json")) {
+    file <- file.path(path, name)
+    if (!file.exists(file)) next
+    text <- text_of(file)
+    found <- regmatches(text, regexpr('"eos_token_id"[[:space:]]*:[[:space:]]*(\\[[^]]*\\]|-?[0-9]+)', text))
+    if (length(found) == 0L) next
+    numbers <- sub('"[^"]*"', "", found)
+    return(as.integer(regmatches(numbers, gregexpr("[0-9]+", numbers))[[1L]]))
+  }
+  NULL
 }
 
 load_hf_bytes <- function(config, weights, max_batch = 1, max_seq_len = 0, dtype = "float32") {
   if (is.raw(config)) config <- rawToChar(config)
   if (is.raw(weights)) weights <- list(weights)
+  if (!is.list(weights)) raise(sprintf("load_hf_bytes: weights: %s, expected a raw vector or a list of them", brief(weights)))
   model <- new_instance(.Call(C_instance_hf, config, weights, max_batch, max_seq_len, dtype))
   if (length(model$notes) > 0L) warning(paste(model$notes, collapse = "; "), call. = FALSE)
   model
-}
-
-generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, top_p = 1, seed = NULL,
-                     eos_token_id = NULL, on_token = NULL) {
-  if (temperature < 0 || top_k < 0 || max_new_tokens < 0) {
-    raise("generate: temperature, top_k and max_new_tokens must not be negative")
-  }
-  if (!inherits(model, "Instance")) raise("generate: model: expected an instance, as load_hf makes")
-  if (!is.null(on_token) && !is.function(on_token)) raise("generate: on_token: expected a function")
-  rows <- if (is.list(tokens)) {
-    lapply(tokens, as.integer)
-  } else if (is.matrix(tokens)) {
-    lapply(seq_len(nrow(tokens)), function(i) as.integer(tokens[i, ]))
-  } else {
-    list(as.integer(tokens))
-  }
-  if (is.null(seed)) seed <- floor(stats::runif(1L) * 2^31) # as set.seed says
-  generator <- .Call(C_generator, .subset2(model, "pointer"), rows)
-  .Call(C_generator_sampling, generator, temperature, top_k, top_p, seed)
-  done <- logical(length(rows))
-  last <- integer(length(rows))
-  for (step in seq_len(max_new_tokens)) {
-    drawn <- .Call(C_generator_next, generator, length(rows))
-    last <- ifelse(done, last, drawn)
-    rows <- Map(c, rows, last)
-    done <- done | last %in% eos_token_id
-    if (!is.null(on_token) && isTRUE(on_token(last))) break
-    if (all(done)) break
-  }
-  if (is.list(tokens)) rows else do.call(rbind, rows)
 }

@@ -171,6 +171,7 @@ as.character.Tensor <- function(x, ...) as.character(as.vector(r_values(x)))
 as.data.frame.Tensor <- function(x, ...) as.data.frame(as.matrix.Tensor(x), ...)
 
 tensor_methods$array <- function(self, integer64 = FALSE) r_values(self, integer64)
+tensor_methods$data <- function(self) .Call(C_bytes, self)
 tensor_methods$item <- function(self) {
   values <- r_values(self)
   if (length(values) != 1L) raise(sprintf("item: the tensor has %d elements, expected one", length(values)))

@@ -147,6 +147,8 @@ void set_dims(SEXP value, int ndim, const int64_t *dims);
 
 /* instance.c */
 SEXP to_raw(uint8_t *block, int n);
+PolyInstance *instance_of(SEXP inst);
+SEXP new_instance(PolyInstance *inst);
 
 /* run.c: computing */
 SEXP compute(SEXP nodes, SEXP targets, SEXP updates, int follow);

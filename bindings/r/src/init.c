@@ -8,8 +8,10 @@ SEXP r_assign(SEXP, SEXP, SEXP);
 SEXP r_backward(SEXP, SEXP);
 SEXP r_binary(SEXP, SEXP, SEXP, SEXP);
 SEXP r_bind(SEXP, SEXP);
+SEXP r_blob(SEXP, SEXP, SEXP);
 SEXP r_bundle_read(SEXP);
 SEXP r_bundle_write(SEXP, SEXP, SEXP);
+SEXP r_bytes(SEXP);
 SEXP r_clone(SEXP);
 SEXP r_compile(SEXP, SEXP, SEXP, SEXP);
 SEXP r_detach(SEXP);
@@ -18,7 +20,11 @@ SEXP r_dtype(SEXP);
 SEXP r_file_read(SEXP, SEXP);
 SEXP r_from_zero(SEXP);
 SEXP r_generator(SEXP, SEXP);
-SEXP r_generator_next(SEXP, SEXP);
+SEXP r_generator_feed(SEXP, SEXP);
+SEXP r_generator_info(SEXP);
+SEXP r_generator_logits(SEXP);
+SEXP r_generator_next(SEXP);
+SEXP r_generator_reset(SEXP);
 SEXP r_generator_sampling(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_gradient(SEXP, SEXP, SEXP);
 SEXP r_gradient_of(SEXP);
@@ -269,8 +275,10 @@ static const R_CallMethodDef routines[] = {
     {"backward", (DL_FUNC)&r_backward, 2},
     {"binary", (DL_FUNC)&r_binary, 4},
     {"bind", (DL_FUNC)&r_bind, 2},
+    {"blob", (DL_FUNC)&r_blob, 3},
     {"bundle_read", (DL_FUNC)&r_bundle_read, 1},
     {"bundle_write", (DL_FUNC)&r_bundle_write, 3},
+    {"bytes", (DL_FUNC)&r_bytes, 1},
     {"clone", (DL_FUNC)&r_clone, 1},
     {"compile", (DL_FUNC)&r_compile, 4},
     {"detach", (DL_FUNC)&r_detach, 1},
@@ -279,7 +287,11 @@ static const R_CallMethodDef routines[] = {
     {"file_read", (DL_FUNC)&r_file_read, 2},
     {"from_zero", (DL_FUNC)&r_from_zero, 1},
     {"generator", (DL_FUNC)&r_generator, 2},
-    {"generator_next", (DL_FUNC)&r_generator_next, 2},
+    {"generator_feed", (DL_FUNC)&r_generator_feed, 2},
+    {"generator_info", (DL_FUNC)&r_generator_info, 1},
+    {"generator_logits", (DL_FUNC)&r_generator_logits, 1},
+    {"generator_next", (DL_FUNC)&r_generator_next, 1},
+    {"generator_reset", (DL_FUNC)&r_generator_reset, 1},
     {"generator_sampling", (DL_FUNC)&r_generator_sampling, 5},
     {"gradient", (DL_FUNC)&r_gradient, 3},
     {"gradient_of", (DL_FUNC)&r_gradient_of, 1},

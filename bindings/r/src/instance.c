@@ -7,10 +7,6 @@
 SEXP r_instance_config(SEXP family, SEXP json);
 SEXP r_instance_from_ir(SEXP ir, SEXP weights);
 SEXP r_instance_from_bundle(SEXP data);
-SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype);
-SEXP r_generator(SEXP inst, SEXP rows);
-SEXP r_generator_sampling(SEXP gen, SEXP temperature, SEXP top_k, SEXP top_p, SEXP seed);
-SEXP r_generator_next(SEXP gen, SEXP rows);
 SEXP r_instance_buffers(SEXP inst);
 SEXP r_instance_get(SEXP inst, SEXP which);
 SEXP r_instance_set(SEXP inst, SEXP which, SEXP data);
@@ -33,7 +29,7 @@ static void finalize(SEXP inst) {
   if (i != NULL) P.poly_instance_free(i);
 }
 
-static SEXP new_instance(PolyInstance *i) {
+SEXP new_instance(PolyInstance *i) {
   if (i == NULL) fail();
   SEXP inst = PROTECT(R_MakeExternalPtr(i, R_NilValue, R_NilValue));
   R_RegisterCFinalizerEx(inst, finalize, TRUE);
@@ -41,7 +37,7 @@ static SEXP new_instance(PolyInstance *i) {
   return inst;
 }
 
-static PolyInstance *instance_of(SEXP inst) {
+PolyInstance *instance_of(SEXP inst) {
   PolyInstance *i = TYPEOF(inst) == EXTPTRSXP ? R_ExternalPtrAddr(inst) : NULL;
   if (i == NULL) raise_error("an instance of another session cannot be used: save its bundle instead");
   return i;
@@ -78,70 +74,6 @@ SEXP r_instance_from_bundle(SEXP data) {
   context();
   int n = length32(data, "instance_from_bundle");
   return new_instance(P.poly_instance_from_bundle(RAW(data), n));
-}
-
-SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype) {
-  Args a = begin("load_hf");
-  const char *text = arg_string(&a, config, "config");
-  int n = (int)Rf_xlength(files);
-  const uint8_t **blocks = (const uint8_t **)R_alloc((size_t)n + 1, sizeof *blocks);
-  int64_t *lengths = (int64_t *)R_alloc((size_t)n + 1, sizeof *lengths);
-  for (int i = 0; i < n; i++) {
-    SEXP block = VECTOR_ELT(files, i);
-    if (TYPEOF(block) != RAWSXP) raise_error("load_hf: weights: expected raw vectors");
-    blocks[i] = RAW(block);
-    lengths[i] = Rf_xlength(block);
-  }
-  int rows = arg_int(&a, batch, "max_batch"), tokens = arg_int(&a, seq, "max_seq_len");
-  const char *weights = arg_string(&a, dtype, "dtype");
-  return new_instance(P.poly_hf_load_as(text, (int)strlen(text), blocks, lengths, n, rows, tokens, weights));
-}
-
-static void finalize_generator(SEXP gen) {
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(gen, finalize_generator, FALSE);
-    return;
-  }
-  PolyGenerator *g = R_ExternalPtrAddr(gen);
-  R_ClearExternalPtr(gen);
-  if (g != NULL) P.poly_generator_free(g);
-}
-
-/* A generator that has seen rows, a list of integer vectors. It keeps its instance alive. */
-SEXP r_generator(SEXP inst, SEXP rows) {
-  context();
-  int n = (int)Rf_xlength(rows);
-  int32_t *lengths = (int32_t *)R_alloc((size_t)n + 1, sizeof *lengths), total = 0;
-  for (int i = 0; i < n; i++) total += lengths[i] = (int32_t)Rf_xlength(VECTOR_ELT(rows, i));
-  int32_t *tokens = (int32_t *)R_alloc((size_t)total + 1, sizeof *tokens), *at = tokens;
-  for (int i = 0; i < n; i++) {
-    memcpy(at, INTEGER(VECTOR_ELT(rows, i)), (size_t)lengths[i] * sizeof *at);
-    at += lengths[i];
-  }
-  PolyGenerator *g = P.poly_generator_new(instance_of(inst), n > 0 ? n : -1);
-  if (g == NULL) fail();
-  SEXP gen = PROTECT(R_MakeExternalPtr(g, R_NilValue, inst));
-  R_RegisterCFinalizerEx(gen, finalize_generator, TRUE);
-  if (P.poly_generator_feed(g, tokens, lengths, n) != 0) fail();
-  UNPROTECT(1);
-  return gen;
-}
-
-SEXP r_generator_sampling(SEXP gen, SEXP temperature, SEXP top_k, SEXP top_p, SEXP seed) {
-  Args a = begin("generate");
-  double t = arg_double(&a, temperature, "temperature"), p = arg_double(&a, top_p, "top_p");
-  int k = arg_int(&a, top_k, "top_k");
-  uint64_t s = (uint64_t)arg_int64(&a, seed, "seed");
-  if (P.poly_generator_sampling(R_ExternalPtrAddr(gen), t, k, p, s) != 0) fail();
-  return R_NilValue;
-}
-
-SEXP r_generator_next(SEXP gen, SEXP rows) {
-  int n = Rf_asInteger(rows);
-  SEXP out = PROTECT(Rf_allocVector(INTSXP, n));
-  if (P.poly_generator_next(R_ExternalPtrAddr(gen), INTEGER(out), n) != 0) fail();
-  UNPROTECT(1);
-  return out;
 }
 
 static const char *const roles[] = {"param", "input", "target", "output", "aux"};

@@ -96,6 +96,8 @@ SEXP realize_one(SEXP x) {
 SEXP r_realize(SEXP tensors);
 SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar);
 SEXP r_values(SEXP x, SEXP integer64);
+SEXP r_blob(SEXP data, SEXP shape, SEXP dtype);
+SEXP r_bytes(SEXP x);
 SEXP r_requires_grad(SEXP x);
 SEXP r_tracked(SEXP x);
 SEXP r_set_tracked(SEXP x, SEXP value);
@@ -118,6 +120,24 @@ SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar) {
   SEXP memory = PROTECT(Rf_allocVector(RAWSXP, (R_xlen_t)n * P.poly_dtype_id_size(kind)));
   to_storage(&a, data, kind, ndim, dims, RAW(memory));
   SEXP out = wrap(new_leaf(memory, kind, ndim, dims));
+  UNPROTECT(1);
+  return out;
+}
+
+/* A Tensor on a copy of bytes, row by row. */
+SEXP r_blob(SEXP data, SEXP shape, SEXP dtype) {
+  Args a = begin("from_blob");
+  int kind = arg_dtype(&a, dtype, "dtype"), ndim;
+  int64_t *dims = arg_numbers(&a, shape, "shape", &ndim), size = P.poly_dtype_id_size(kind);
+  double bytes = (double)size;
+  for (int i = 0; i < ndim; i++) bytes *= (double)dims[i];
+  if (ndim > POLY_MAX_DIMS) raise_error("from_blob: shape: %d axes, expected at most %d", ndim, POLY_MAX_DIMS);
+  if ((double)Rf_xlength(data) != bytes) {
+    raise_error("from_blob: data: %lld bytes, expected %.0f for the shape and %s", (long long)Rf_xlength(data), bytes,
+                P.poly_dtype_id_name(kind));
+  }
+  SEXP copy = PROTECT(Rf_duplicate(data));
+  SEXP out = wrap(new_leaf(copy, kind, ndim, dims));
   UNPROTECT(1);
   return out;
 }
@@ -166,6 +186,19 @@ SEXP r_values(SEXP x, SEXP integer64) {
   int64_t dims[POLY_MAX_DIMS];
   const void *top = vmaxget();
   SEXP out = from_storage(elements(node, dims), n->dtype, n->ndim, dims, Rf_asLogical(integer64));
+  vmaxset(top);
+  return out;
+}
+
+/* The memory of a Tensor, row by row, as a raw vector. */
+SEXP r_bytes(SEXP x) {
+  SEXP node = realize_one(x);
+  const Node *n = describe(node);
+  int64_t dims[POLY_MAX_DIMS], count = P.poly_dtype_id_size(n->dtype);
+  const void *top = vmaxget(), *from = elements(node, dims);
+  for (int i = 0; i < n->ndim; i++) count *= dims[i];
+  SEXP out = Rf_allocVector(RAWSXP, (R_xlen_t)count);
+  if (count > 0) memcpy(RAW(out), from, (size_t)count);
   vmaxset(top);
   return out;
 }

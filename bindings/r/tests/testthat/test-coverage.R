@@ -3,7 +3,8 @@
 # Methods that are no operation with a value of its own; other tests are about them.
 not_operations <- list(
   "what a tensor is" = c("device", "dtype", "element_size", "is_floating_point", "nbytes", "ndim", "numel", "shape", "size"),
-  values = c("array", "item", "realize"),
+  values = c("array", "data", "item", "realize"),
+  files = c("from_blob", "from_url"),
   memory = c("assign", "cpu", "cuda", "empty", "empty_like", "replace", "to", "to_"),
   "names of others" = c("const_like", "pad_to", "sequential", "short", "shrink_to"),
   slow = "hash",

@@ -80,3 +80,31 @@ test_that("what is wrong with a file is said", {
     expect_polygrad(f(raw()), "data")
   }
 })
+
+test_that("bytes become tensors and tensors bytes, row by row", {
+  x <- Tensor(m, dtype = "float32")
+  bytes <- x$data()
+  expect_identical(bytes, writeBin(as.vector(t(m)), raw(), size = 4))
+  expect_same(Tensor$from_blob(bytes, c(2, 3)), m)
+  expect_identical(t(x)$data(), writeBin(as.vector(m), raw(), size = 4))
+  half <- Tensor(c(1, 2), dtype = "float16")
+  expect_equal(as.vector(Tensor$from_blob(half$data(), 2, "float16")), c(1, 2))
+  expect_polygrad(Tensor$from_blob(bytes, c(2, 2)), "24 bytes, expected 16 for the shape and float32")
+  expect_polygrad(Tensor$from_blob(1:4, 4), "expected a raw vector")
+})
+
+test_that("a URL is read, unpacked if that is wanted", {
+  path <- tempfile()
+  on.exit(unlink(path))
+  writeBin(charToRaw("hello"), path)
+  x <- Tensor$from_url(paste0("file://", path))
+  expect_equal(dtype(x), "uint8")
+  expect_equal(rawToChar(x$data()), "hello")
+  expect_polygrad(Tensor$from_url(paste0("file://", path), gunzip = TRUE), "not compressed by gzip")
+  packed <- gzfile(path, "wb")
+  writeBin(as.raw(rep(1:250, 100)), packed)
+  close(packed)
+  expect_identical(Tensor$from_url(paste0("file://", path), gunzip = TRUE)$data(), as.raw(rep(1:250, 100)))
+  expect_polygrad(Tensor$from_url(paste0("file://", path, "gone")), "from_url: file://.*gone: ")
+  expect_polygrad(Tensor$from_url(7), "url: 7, expected a string")
+})

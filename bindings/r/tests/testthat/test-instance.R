@@ -117,16 +117,22 @@ test_that("bundles are taken apart and put together", {
   expect_identical(instance_from_bundle(whole)$params, model$params)
 })
 
-test_that("GPT-2 is loaded from bytes and generates", {
+# A tiny GPT-2 with random weights: its configuration and its safetensors file.
+gpt2_config <- '{"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 6}'
+gpt2_weights <- function() {
   shapes <- list(
     wte.weight = c(11, 8), wpe.weight = c(6, 8), h.0.ln_1.weight = 8, h.0.ln_1.bias = 8,
     h.0.attn.c_attn.weight = c(8, 24), h.0.attn.c_attn.bias = 24, h.0.attn.c_proj.weight = c(8, 8),
     h.0.attn.c_proj.bias = 8, h.0.ln_2.weight = 8, h.0.ln_2.bias = 8, h.0.mlp.c_fc.weight = c(8, 32),
     h.0.mlp.c_fc.bias = 32, h.0.mlp.c_proj.weight = c(32, 8), h.0.mlp.c_proj.bias = 8, ln_f.weight = 8, ln_f.bias = 8
   )
-  config <- '{"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 6}'
   Tensor$manual_seed(1)
-  weights <- write_safetensors(lapply(shapes, function(s) Tensor$randn(shape = s)))
+  write_safetensors(lapply(shapes, function(s) Tensor$randn(shape = s)))
+}
+
+test_that("GPT-2 is loaded from bytes and generates", {
+  config <- gpt2_config
+  weights <- gpt2_weights()
   folder <- tempfile("gpt2")
   dir.create(folder)
   on.exit(unlink(folder, recursive = TRUE))
@@ -163,4 +169,99 @@ test_that("GPT-2 is loaded from bytes and generates", {
   expect_polygrad(generate(model, 1, -1), "negative")
   expect_warning(load_hf_bytes(config, write_safetensors(list(odd = 1))), "odd")
   expect_polygrad(load_hf(tempfile()), "config.json does not exist")
+})
+
+test_that("files that an index names are loaded, and no others", {
+  folder <- tempfile("sharded")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  weights <- gpt2_weights()
+  tensors <- read_safetensors(weights)
+  half <- seq_len(length(tensors) %/% 2)
+  writeLines(sub("}", ', "eos_token_id": [3, 9]}', gpt2_config, fixed = TRUE), file.path(folder, "config.json"))
+  write_safetensors(tensors[half], file.path(folder, "a.safetensors"))
+  write_safetensors(tensors[-half], file.path(folder, "b.safetensors"))
+  writeLines("not a model", file.path(folder, "other.safetensors"))
+  index <- file.path(folder, "model.safetensors.index.json")
+  map <- paste0('"', names(tensors), '" : "', ifelse(seq_along(tensors) %in% half, "a", "b"), '.safetensors"', collapse = ",\n")
+  writeLines(paste0('{"metadata": {"total_size": 1},\n "weight_map": {', map, "}}"), index)
+  model <- load_hf(folder)
+  expect_length(model$notes, 0L)
+  expect_identical(attr(model, "eos_token_id"), c(3L, 9L))
+  whole <- load_hf_bytes(gpt2_config, weights)
+  expect_identical(generate(model, 1:3, 4, temperature = 0), generate(whole, 1:3, 4, temperature = 0))
+  writeLines('{"weight_map": {"x": "../a.safetensors"}}', index)
+  expect_polygrad(load_hf(folder), "expected a file beside the index")
+  writeLines("{}", index)
+  expect_polygrad(load_hf(folder), "has no weight_map")
+  writeLines('{"weight_map": {"x": "gone.safetensors"}}', index)
+  expect_polygrad(load_hf(folder), "gone.safetensors: No such file")
+})
+
+test_that("a generator takes and gives tokens step by step", {
+  model <- load_hf_bytes(gpt2_config, gpt2_weights())
+  rows <- Generator(model, rows = 2)
+  expect_equal(c(rows$rows, rows$vocab, rows$room), c(2L, 11L, 6L))
+  expect_output(print(rows), "<Generator of 2 texts, room for 6 of 11 tokens>", fixed = TRUE)
+  rows$feed(list(c(1, 2, 3), 4))
+  logits <- rows$logits
+  expect_equal(dim(logits), c(2L, 11L))
+  first <- rows$next_tokens()
+  expect_equal(first, max.col(logits) - 1L)
+  expect_equal(first[1], generate(model, 1:3, 1, temperature = 0)[1, 4])
+  expect_equal(first[2], generate(model, 4, 1, temperature = 0)[1, 2])
+  rows$reset()
+  rows$sampling(temperature = 2, top_k = 3, top_p = 0.9, seed = 5)
+  likely <- order(logits[1, ], decreasing = TRUE)[1:3] - 1
+  for (i in 1:5) {
+    rows$reset()
+    rows$sampling(temperature = 2, top_k = 3, seed = i)
+    rows$feed(list(c(1, 2, 3), 4))
+    expect_true(rows$next_tokens()[1] %in% likely)
+  }
+  expect_polygrad(Generator(1), "expected an instance")
+  expect_polygrad(rows$feed(list(1.5, 2)), "1.5, expected whole numbers")
+  expect_polygrad(rows$sampling(temperature = -1), "temperature")
+  expect_polygrad(rows$size, "a generator has sampling, feed")
+})
+
+test_that("texts are continued with a tokenizer, in pieces, until they end", {
+  model <- load_hf_bytes(gpt2_config, gpt2_weights())
+  tokenizer <- list(
+    encode = function(text) match(strsplit(text, "")[[1]], letters) - 1L,
+    decode = function(tokens) paste(letters[tokens + 1L], collapse = "")
+  )
+  tokens <- generate(model, c(1, 2), 3, temperature = 0)
+  pieces <- character()
+  text <- generate(model, "bc", 3, temperature = 0, tokenizer = tokenizer, on_token = function(piece) {
+    pieces <<- c(pieces, piece)
+    FALSE
+  })
+  expect_identical(text, tokenizer$decode(tokens[1, ]))
+  expect_identical(paste0("bc", paste(pieces, collapse = "")), text)
+  # Those of the package tok return objects with ids.
+  like_tok <- list(encode = function(text) list(ids = tokenizer$encode(text)), decode = tokenizer$decode)
+  expect_identical(generate(model, c("bc", "d"), 3, temperature = 0, tokenizer = like_tok)[1], text)
+  end <- tokens[1, 4]
+  expect_identical(
+    generate(model, "bc", 3, temperature = 0, tokenizer = tokenizer, eos_token_id = end),
+    tokenizer$decode(tokens[1, seq_len(match(end, tokens[1, -(1:2)]) + 1L)])
+  )
+  expect_polygrad(generate(model, "bc", 3), "no tokenizer")
+  expect_polygrad(generate(model, "bc", 3, tokenizer = list()), "expected functions encode and decode")
+})
+
+test_that("generation shows its progress if asked", {
+  model <- load_hf_bytes(gpt2_config, gpt2_weights())
+  path <- tempfile()
+  sink(file(path, "w") -> to, type = "message")
+  tryCatch(generate(model, 1, 4, progress = TRUE, seed = 1), finally = {
+    sink(type = "message")
+    close(to)
+  })
+  shown <- paste(readLines(path, warn = FALSE), collapse = "\n")
+  expect_match(shown, "100%", fixed = TRUE)
+  expect_match(shown, "4 tokens in [0-9.]+ s, [0-9.]+ tokens/s")
+  expect_silent(generate(model, 1, 4, seed = 1))
+  expect_polygrad(generate(model, 1, 4, progress = 1), "progress: expected TRUE or FALSE")
 })

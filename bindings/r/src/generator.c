@@ -1,0 +1,173 @@
+/* Language models: loading them from files, and texts that they continue. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "glue.h"
+
+SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype);
+SEXP r_generator(SEXP inst, SEXP rows);
+SEXP r_generator_info(SEXP gen);
+SEXP r_generator_sampling(SEXP gen, SEXP temperature, SEXP top_k, SEXP top_p, SEXP seed);
+SEXP r_generator_feed(SEXP gen, SEXP rows);
+SEXP r_generator_next(SEXP gen);
+SEXP r_generator_logits(SEXP gen);
+SEXP r_generator_reset(SEXP gen);
+
+/* A file in memory without being read before it is used, or a raw vector. */
+typedef struct Block {
+  const uint8_t *data;
+  int64_t length;
+  int mapped;
+} Block;
+
+static void unmap(Block *blocks, int n) {
+  for (int i = 0; i < n; i++) {
+    if (blocks[i].mapped) munmap((void *)blocks[i].data, (size_t)blocks[i].length);
+  }
+}
+
+static int map(const char *path, Block *out) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat about;
+  if (file < 0) return -1;
+  int status = fstat(file, &about);
+  if (status == 0 && about.st_size > 0) {
+    void *data = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (data == MAP_FAILED) {
+      status = -1;
+    } else {
+      *out = (Block){data, (int64_t)about.st_size, 1};
+    }
+  }
+  int kept = errno;
+  close(file);
+  errno = kept;
+  return status;
+}
+
+/* files: raw vectors and paths. */
+SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype) {
+  Args a = begin("load_hf");
+  const char *text = arg_string(&a, config, "config");
+  int rows = arg_int(&a, batch, "max_batch"), tokens = arg_int(&a, seq, "max_seq_len");
+  const char *weights = arg_string(&a, dtype, "dtype");
+  NEED(poly_hf_load_as);
+  int n = (int)Rf_xlength(files);
+  Block *blocks = (Block *)R_alloc((size_t)n + 1, sizeof *blocks);
+  memset(blocks, 0, ((size_t)n + 1) * sizeof *blocks);
+  const uint8_t **data = (const uint8_t **)R_alloc((size_t)n + 1, sizeof *data);
+  int64_t *lengths = (int64_t *)R_alloc((size_t)n + 1, sizeof *lengths);
+  const char **paths = (const char **)R_alloc((size_t)n + 1, sizeof *paths);
+  for (int i = 0; i < n; i++) {
+    SEXP one = VECTOR_ELT(files, i);
+    paths[i] = TYPEOF(one) == RAWSXP ? NULL : R_ExpandFileName(arg_string(&a, one, "weights"));
+    if (paths[i] != NULL) paths[i] = strcpy(R_alloc(strlen(paths[i]) + 1, 1), paths[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    SEXP one = VECTOR_ELT(files, i);
+    if (paths[i] == NULL) {
+      blocks[i] = (Block){RAW(one), (int64_t)Rf_xlength(one), 0};
+    } else if (map(paths[i], &blocks[i]) != 0) {
+      int error = errno;
+      unmap(blocks, i);
+      raise_error("load_hf: %s: %s", paths[i], strerror(error));
+    }
+    data[i] = blocks[i].data;
+    lengths[i] = blocks[i].length;
+  }
+  PolyInstance *inst = P.poly_hf_load_as(text, (int)strlen(text), data, lengths, n, rows, tokens, weights);
+  unmap(blocks, n);
+  return new_instance(inst);
+}
+
+static void finalize_generator(SEXP gen) {
+  if (is_asking()) {
+    R_RegisterCFinalizerEx(gen, finalize_generator, FALSE);
+    return;
+  }
+  PolyGenerator *g = R_ExternalPtrAddr(gen);
+  R_ClearExternalPtr(gen);
+  if (g != NULL) P.poly_generator_free(g);
+}
+
+static PolyGenerator *generator_of(SEXP gen) {
+  context();
+  PolyGenerator *g = TYPEOF(gen) == EXTPTRSXP ? R_ExternalPtrAddr(gen) : NULL;
+  if (g == NULL) raise_error("a generator of another session cannot be used");
+  return g;
+}
+
+/* A generator of a number of texts. It keeps its instance alive. */
+SEXP r_generator(SEXP inst, SEXP rows) {
+  Args a = begin("Generator");
+  int n = arg_int(&a, rows, "rows");
+  NEED(poly_generator_new);
+  PolyGenerator *g = P.poly_generator_new(instance_of(inst), n);
+  if (g == NULL) fail();
+  SEXP gen = PROTECT(R_MakeExternalPtr(g, R_NilValue, inst));
+  R_RegisterCFinalizerEx(gen, finalize_generator, TRUE);
+  UNPROTECT(1);
+  return gen;
+}
+
+/* The number of texts, of tokens that there are, and of those that a text can have. */
+SEXP r_generator_info(SEXP gen) {
+  PolyGenerator *g = generator_of(gen);
+  int64_t numbers[3] = {P.poly_generator_rows(g), P.poly_generator_vocab(g), P.poly_generator_room(g)};
+  SEXP out = Rf_allocVector(INTSXP, 3);
+  for (int i = 0; i < 3; i++) {
+    if (numbers[i] < 0) fail();
+    INTEGER(out)[i] = (int)numbers[i];
+  }
+  return out;
+}
+
+SEXP r_generator_sampling(SEXP gen, SEXP temperature, SEXP top_k, SEXP top_p, SEXP seed) {
+  Args a = begin("generate");
+  double t = arg_double(&a, temperature, "temperature"), p = arg_double(&a, top_p, "top_p");
+  int k = arg_int(&a, top_k, "top_k");
+  uint64_t s = (uint64_t)arg_int64(&a, seed, "seed");
+  if (P.poly_generator_sampling(generator_of(gen), t, k, p, s) != 0) fail();
+  return R_NilValue;
+}
+
+/* Appends tokens: a list of integer vectors. */
+SEXP r_generator_feed(SEXP gen, SEXP rows) {
+  PolyGenerator *g = generator_of(gen);
+  int n = (int)Rf_xlength(rows), total = 0;
+  int32_t *lengths = (int32_t *)R_alloc((size_t)n + 1, sizeof *lengths);
+  for (int i = 0; i < n; i++) total += lengths[i] = (int32_t)Rf_xlength(VECTOR_ELT(rows, i));
+  int32_t *tokens = (int32_t *)R_alloc((size_t)total + 1, sizeof *tokens), *at = tokens;
+  for (int i = 0; i < n; i++) {
+    memcpy(at, INTEGER(VECTOR_ELT(rows, i)), (size_t)lengths[i] * sizeof *at);
+    at += lengths[i];
+  }
+  if (P.poly_generator_feed(g, tokens, lengths, n) != 0) fail();
+  return R_NilValue;
+}
+
+SEXP r_generator_next(SEXP gen) {
+  PolyGenerator *g = generator_of(gen);
+  int n = (int)P.poly_generator_rows(g);
+  SEXP out = PROTECT(Rf_allocVector(INTSXP, n));
+  if (P.poly_generator_next(g, INTEGER(out), n) != 0) fail();
+  UNPROTECT(1);
+  return out;
+}
+
+/* A matrix with the logits of the next token, a row for each text. */
+SEXP r_generator_logits(SEXP gen) {
+  PolyGenerator *g = generator_of(gen);
+  int64_t count, dims[2] = {P.poly_generator_rows(g), P.poly_generator_vocab(g)};
+  const float *logits = P.poly_generator_logits(g, &count);
+  if (logits == NULL) fail();
+  return from_storage(logits, POLY_DTYPE_FLOAT32, 2, dims, 0);
+}
+
+SEXP r_generator_reset(SEXP gen) {
+  if (P.poly_generator_reset(generator_of(gen)) != 0) fail();
+  return R_NilValue;
+}
