@@ -32,7 +32,7 @@ jit_reset <- function(self) {
 
 print.TinyJit <- function(x, ...) {
   n <- x$n_kernels
-  cat("<TinyJit, ", if (is.null(n)) "not captured yet" else paste("captured:", n, "kernels"), ">\n", sep = "")
+  cat("<TinyJit, ", if (is.null(n)) "not captured yet" else sprintf("captured: %d %s", n, ngettext(n, "kernel", "kernels")), ">\n", sep = "")
   invisible(x)
 }
 
