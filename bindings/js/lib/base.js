@@ -10,6 +10,9 @@ const { show } = require('./arguments.js')
 /** Tensors that were made since a tidy began; null outside of one. */
 let scope = null
 
+// What takes the place of the scope outside of all tidies while a function is compiled.
+let apartFrom = null
+
 const disposed = Object.freeze({
   get handle () {
     throw new PolygradError('the tensor was disposed')
@@ -44,7 +47,7 @@ class Base {
     if (before === node) return
     node.users++
     this._node = node
-    if (node.data === null && before.data !== null) note(this)
+    if (node.data === null && before.data !== null && !scope?.has(this)) note(this)
     before.drop()
   }
 
@@ -205,14 +208,14 @@ function tidy (fn) {
     for (const tensor of tensorsIn(result)) {
       if (!mine.delete(tensor)) continue
       if (outer !== null) outer.add(tensor)
-      else note(tensor)
+      else release(tensor)
     }
   } finally {
     scope = outer
     scopes.pop()
     for (const tensor of mine) {
       if (tensor._node.owner !== tensor) tensor.dispose()
-      else note(tensor)
+      else release(tensor)
     }
     endNodes(nodes)
   }
@@ -221,8 +224,37 @@ function tidy (fn) {
 
 /** Takes a tensor out of the scope it was made in, unless that ends with another one's. */
 function keep (tensor, holder) {
-  if (scope !== null && !(holder && scope.has(holder)) && scope.delete(tensor)) note(tensor)
+  if (scope !== null && scope !== apartFrom && !(holder && scope.has(holder)) && scope.delete(tensor)) release(tensor)
   return tensor
+}
+
+/** Lets a tensor be known without a tidy. */
+function release (tensor) {
+  if (apartFrom !== null) apartFrom.add(tensor)
+  else note(tensor)
+}
+
+/**
+ * Runs a function whose lazy tensors nobody needs afterwards: no write computes them before it, though the collector
+ * has not yet found them. With forget, what has values is forgotten too.
+ */
+function apart (fn, forget) {
+  const before = [scope, apartFrom]
+  const mine = new Set()
+  scope = apartFrom = mine
+  scopes.push(mine)
+  try {
+    return fn()
+  } finally {
+    scopes.pop()
+    ;[scope, apartFrom] = before
+    if (!forget) {
+      for (const tensor of mine) {
+        if (scope !== null) scope.add(tensor)
+        else if (!tensor.isDisposed && tensor._node.data !== null) release(tensor)
+      }
+    }
+  }
 }
 
 /** A tensor that nothing stands for any more: it goes with the scope that lets it go. */
@@ -239,5 +271,5 @@ function setGradient (tensor, grad) {
 
 module.exports = {
   Base, registered, wrap, trackedBy, made, view, several, nodeOf, optional,
-  handleOf, present, isWhole, fits, operand, join, tidy, keep, letGo, setGradient
+  handleOf, present, isWhole, fits, operand, join, tidy, apart, keep, letGo, setGradient
 }

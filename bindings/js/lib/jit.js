@@ -3,7 +3,8 @@
 
 const { lib } = require('./library.js')
 const { CTX, GraphNode, describe, leaf } = require('./graph.js')
-const { Base, wrap } = require('./base.js')
+const { Base, wrap, apart } = require('./base.js')
+const { note } = require('./live.js')
 const { Arguments, kindOf, sameKind, kindText, differenceOf } = require('./jit_arguments.js')
 const { Program, Traced, Bindings } = require('./program.js')
 const { JitError, tracing } = require('./trace.js')
@@ -113,8 +114,10 @@ class TinyJit extends Function {
   /** The result of the function itself, and the tensors in it. */
   _plain (self, args) {
     new Arguments(args).checkOnce()
-    const result = this.fn.apply(self, args)
-    return { result, found: new Arguments([result]).tensors }
+    const result = apart(() => this.fn.apply(self, args), false)
+    const found = new Arguments([result]).tensors
+    found.forEach(note)
+    return { result, found }
   }
 
   _capture (self, args) {

@@ -3,7 +3,7 @@
 
 const { lib, koffi, fail, PolygradError } = require('./library.js')
 const { CTX, GraphNode, describe, pin, handles, addresses, count, later, checkMemory } = require('./graph.js')
-const { Base } = require('./base.js')
+const { Base, apart } = require('./base.js')
 const { Trace } = require('./trace.js')
 const { recordSeeds, renew } = require('./random.js')
 const { isOptions, put } = require('./arguments.js')
@@ -17,11 +17,11 @@ class Traced {
     const trace = new Trace(who)
     const nodes = new Map()
     /** The memory of the seeds of its random tensors. */
-    this.seeds = recordSeeds(() => trace.run(() => {
+    this.seeds = recordSeeds(() => trace.run(() => apart(() => {
       /** What it returned. */
       this.result = fn()
       note(this.result, nodes)
-    }))
+    }, true)))
     this.nodes = nodes
     /** What it assigned: memory, and the node of its new value. */
     this.changes = trace.changes

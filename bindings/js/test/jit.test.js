@@ -317,6 +317,23 @@ test('what was made before a run keeps its value', async () => {
   assert.deepStrictEqual([later.tolist(), given.tolist()], [[80], [20]])
 })
 
+test('what the function made for itself is not computed again', () => {
+  const state = new Tensor([1]).realize()
+  const inner = []
+  const f = new TinyJit((x) => {
+    inner.push(state.mul(3))
+    const weighted = Tensor.tidy(() => state.mul(2).keep())
+    inner.push(weighted)
+    state.assign(weighted.add(x))
+    return state.mul(1)
+  })
+  const first = f(new Tensor([1]))
+  const lazy = state.mul(5)
+  for (let i = 0; i < 3; i++) f(new Tensor([1]))
+  assert.deepStrictEqual(inner.map((t) => t.isRealized), [true, true, false, false])
+  assert.deepStrictEqual([first.tolist(), lazy.tolist(), state.tolist()], [[3], [15], [31]])
+})
+
 test('calls in another thread', async () => {
   const f = new TinyJit((x, i) => x.add(Tensor.rand(3)).add(i))
   const n = new Variable('n', 0, 9)
