@@ -1781,6 +1781,12 @@ POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
  *     of tokens, pooled (batch, width) those of rows, if the files hold a
  *     pooler; output the logits (batch, seq, vocabulary) of masked tokens, if
  *     the files hold that head, else hidden again.
+ * Models with logits have a target y (batch, seq), which begins as -1: the token
+ * that each position should give (for one that follows a text, the next one), or
+ * a negative number where it does not count. The entry point "cross_entropy"
+ * stores the mean cross entropy of those that count in cross_entropy (1), 0 if
+ * none does, NaN if one is no token; poly_instance_train_step learns by it when
+ * it is given y.
  * NULL if the configuration is bad. Files that cannot be read and tensors that do
  * not fit are left out: see poly_instance_notes. Since 1.0; gpt2 only before 2.0. */
 POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files,
@@ -1878,7 +1884,8 @@ POLY_API int poly_instance_call(PolyInstance *inst, const char *entry, PolyIOBin
 
 /* Loss, gradients and one step of the optimizer. *loss_out (may be NULL) and the
  * buffer "loss" receive the loss before the step; the buffer "output" stays as it
- * was. 0, or -1, also without an optimizer or a loss. Since 1.0. */
+ * was. A language model that is given y learns by its entry point "cross_entropy"
+ * (see poly_hf_load). 0, or -1, also without an optimizer or a loss. Since 1.0. */
 POLY_API int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out);
 
 /* Loss and gradients of an entry point that stores one number; parameters stay

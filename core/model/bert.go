@@ -64,6 +64,7 @@ func bertConfig(j *Config, seq int64, has func(name string) bool) (*bert, error)
 
 // define writes the entry point forward. Its inputs are x, positions (0, 1, …), token_type (0) and attention_mask (1: a token
 // that is there), its outputs hidden, pooled if there is a pooler, and output: the logits of masked tokens, or hidden again.
+// With these logits there is the entry point of their cross entropy, too.
 func (c *bert) define(b *builder, batch int64) {
 	n := c.room
 	s, x, positions := b.wholeSpan(batch, n, 0)
@@ -104,6 +105,9 @@ func (c *bert) define(b *builder, batch int64) {
 		if in.fill != nil {
 			b.first = append(b.first, initializer{in.name, in.fill})
 		}
+	}
+	if c.masked {
+		b.tokenLoss(out, batch, n, c.vocab)
 	}
 }
 

@@ -117,6 +117,27 @@ func (b *builder) languageModel(d decoder, batch, n int64, more func()) {
 	b.first = append(b.first, initializer{"positions", counting})
 	more()
 	b.entry(EntryLoss, "loss", must(tensor.Sum(must(tensor.Square(logits)), nil, false)), 1)
+	b.tokenLoss(logits, batch, n, size.vocab)
+}
+
+// tokenLoss names the target y, the tokens (batch, n) that logits should give, and writes the entry point of the mean cross
+// entropy of those that are not negative. Numbers that are no tokens make it NaN.
+func (b *builder) tokenLoss(logits *uop.UOp, batch, n, vocab int64) {
+	node := b.buffer("y", []int64{batch, n})
+	b.declare(Target, "y", node, batch, n)
+	b.first = append(b.first, initializer{"y", func(data []float32) {
+		for i := range data {
+			data[i] = -1
+		}
+	}})
+	y := b.whole(node, batch, n)
+	count := func(v int64) *uop.UOp { return must(tensor.Scalar(y, uop.Int(v))) }
+	counts := must(tensor.Ge(y, count(0)))
+	each := must(tensor.SparseCategoricalCrossEntropy(logits, must(tensor.Maximum(y, count(0))), -1, tensor.ReduceNone, 0))
+	each = must(tensor.Where(must(tensor.Lt(y, count(vocab))), each, number(each, math.NaN())))
+	each = must(tensor.Where(counts, each, number(each, 0)))
+	total := must(tensor.Maximum(must(tensor.Sum(counts, nil, false)), must(tensor.Scalar(y, uop.Int(1)))))
+	b.entry(EntryCrossEntropy, "cross_entropy", must(tensor.Div(must(tensor.Sum(each, nil, false)), total)), 1)
 }
 
 // layerNorm is a layer normalization over the last axis with scale and shift.

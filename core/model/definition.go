@@ -32,6 +32,8 @@ func (r Role) String() string {
 const (
 	EntryForward = "forward"
 	EntryLoss    = "loss"
+	// EntryCrossEntropy is the loss of language models by the tokens y that they should predict.
+	EntryCrossEntropy = "cross_entropy"
 )
 
 // Variable is a named buffer of a definition.

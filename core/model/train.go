@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"polygrad/core/gradient"
 	"polygrad/core/tensor"
@@ -90,7 +91,7 @@ func (m *Instance) ValueAndGrad(name string, feeds []Feed) (loss float32, err er
 }
 
 // TrainStep computes the loss and its gradients and lets the optimizer change the parameters. It returns the
-// loss before the change.
+// loss before the change. A language model that is given y learns by its cross entropy.
 func (m *Instance) TrainStep(feeds []Feed) (loss float32, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,7 +111,7 @@ func (m *Instance) trainStep(feeds []Feed) (float32, error) {
 			return 0, err
 		}
 	}
-	loss, err := m.valueAndGrad(EntryLoss, feeds)
+	loss, err := m.valueAndGrad(m.lossFor(feeds), feeds)
 	if err != nil || len(m.flat) == 0 {
 		return loss, err
 	}
@@ -121,6 +122,15 @@ func (m *Instance) trainStep(feeds []Feed) (float32, error) {
 		binds = append(binds, binding(node, data))
 	}
 	return loss, t.step.Run(binds, nil)
+}
+
+// lossFor is the entry point that a step with these arrays learns by.
+func (m *Instance) lossFor(feeds []Feed) string {
+	given := slices.ContainsFunc(feeds, func(f Feed) bool { return f.Name == "y" })
+	if _, err := m.entry(EntryCrossEntropy); given && err == nil {
+		return EntryCrossEntropy
+	}
+	return EntryLoss
 }
 
 func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {

@@ -137,6 +137,12 @@ func perturb(m *Instance) {
 // resolves well. Where two step sizes disagree, a kink of an activation lies between.
 func checkGradients(t *testing.T, m *Instance) {
 	t.Helper()
+	checkGradientsOf(t, m, EntryLoss)
+}
+
+// checkGradientsOf does so for an entry point that stores one number in the buffer of its name.
+func checkGradientsOf(t *testing.T, m *Instance, entry string) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
 	grads := map[string][]float32{}
 	for _, p := range m.Params() {
@@ -155,10 +161,10 @@ func checkGradients(t *testing.T, m *Instance) {
 			for i := range start {
 				p.Data[i] = start[i] + float32(s*dir[i])
 			}
-			if err := m.Call(EntryLoss, nil); err != nil {
+			if err := m.Call(entry, nil); err != nil {
 				t.Fatal(err)
 			}
-			return float64(m.Buffer("loss").Data[0])
+			return float64(m.Buffer(entry).Data[0])
 		}
 		slope := func(h float64) float64 { return (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h) }
 		wide, got := slope(2e-3), slope(1e-3)

@@ -216,6 +216,48 @@ def test_bert(heads: str, dtype: str, tmp_path: Path) -> None:
     assert ("pooled" in out) == (heads != "BertForMaskedLM")
 
 
+@pytest.mark.parametrize("name", ["gpt2", "llama", "qwen3", "bert"])
+def test_fine_tuning(name: str, tmp_path: Path) -> None:
+    """The cross entropy, its gradients and a step by it are those of torch."""
+    if name == "bert":
+        sizes = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+        config = transformers.BertConfig(
+            vocab_size=VOCAB,
+            intermediate_size=80,
+            max_position_embeddings=32,
+            pad_token_id=None,  # or torch's table has no gradient for it
+            **sizes,
+        )
+        torch.manual_seed(4)
+        model = shaken(transformers.BertForMaskedLM(config))
+    else:
+        model = make(name)
+    save(model, tmp_path, "float32")
+    rng = np.random.default_rng(6)
+    x, y = rng.integers(0, VOCAB, (2, 2, 16))
+    y[0, :3] = -100
+    inst = load_hf(tmp_path, max_batch=2, max_seq_len=16)
+    loss, grads = inst.value_and_grad("cross_entropy", x=x, y=y)
+    logits = model(torch.tensor(x)).logits
+    want = torch.nn.functional.cross_entropy(logits.reshape(-1, VOCAB), torch.tensor(y).ravel())
+    want.backward()
+    assert abs(loss - want.item()) < 1e-5 * want.item()
+    theirs = {k.split(".", 1)[1]: p.grad for k, p in model.named_parameters() if p.grad is not None}
+    compared = [k for k in grads if k in theirs]
+    assert len(compared) > 10
+    for k in compared:
+        # the table of positions is as long as the rows
+        check(grads[k], theirs[k].numpy()[: len(grads[k])], 1e-3)
+    inst.set_optimizer("sgd", lr=0.05)
+    assert abs(inst.train_step(x=x, y=y) - loss) < 1e-5 * loss
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is not None:
+                p -= 0.05 * p.grad
+    after = model(torch.tensor(x)).logits.detach().numpy()
+    check(inst.forward(x=x)["output"], after, 1e-3)
+
+
 def test_text(tmp_path: Path) -> None:
     """Texts go through the package tokenizers, whole and in pieces."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers

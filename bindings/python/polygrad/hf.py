@@ -37,6 +37,10 @@ def load_hf(
     max_seq_len 0 means: as long as the model allows, but 4096 for models with rotary positions.
     dtype is the type that matrices are kept in, see load_hf_bytes. If there is a tokenizer.json,
     generate takes and returns text.
+
+    train_step(x=tokens, y=tokens) of the result fine-tunes a float32 model with logits: y says
+    which token each position should give, the next one in a text, or a negative number where that
+    does not count. The loss is the mean cross entropy.
     """
     folder = Path(path)
     config = folder / "config.json"
