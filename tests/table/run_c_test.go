@@ -130,6 +130,8 @@ var unreached = map[string]string{
 	"poly_view_layout":  "a question; tests/abi",
 	"poly_set_view":     "writes, as setitem of the bindings does: test_assign.py; tests/abi",
 	"poly_move_view":    "a view of other memory, which assignment needs: test_assign.py; tests/abi",
+	"poly_random_seed":  "the stream of a process, no operation: random.test.js, test_tensor.py; tests/abi",
+	"poly_random_take":  "the stream of a process, no operation: random.test.js, test_tensor.py; tests/abi",
 	"poly_causal_mask":  "a constant of the original interface, no operation of any binding; tests/abi",
 }
 

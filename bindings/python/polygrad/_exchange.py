@@ -81,9 +81,9 @@ class Exchange(Base):
         """Return the memory as a DLPack capsule: torch.from_dlpack(t), np.from_dlpack(t).
 
         >>> t = Tensor([1.0, 2.0])
-        >>> shared = np.from_dlpack(t)
-        >>> shared[1] = 7
-        >>> t.tolist()
+        >>> shared = np.from_dlpack(t)  # numpy before 2.1 does not write to it
+        >>> t.numpy()[1] = 7
+        >>> shared.tolist()
         [1.0, 7.0]
         """
         dtype = describe(self._node)[1]

@@ -45,8 +45,13 @@ class Old(Capsule):
 def test_numpy_shares_memory(view):
     t = Tensor([1.0, 2.0]) * 2
     array = view(t)
-    array[0] = 9
-    assert t.tolist() == [9, 4]
+    if array.flags.writeable:
+        array[0] = 9
+    else:  # numpy before 2.1 takes all of DLPack for read-only
+        assert view is np.from_dlpack
+        assert np.lib.NumpyVersion(np.__version__) < "2.1.0"
+        t.numpy()[0] = 9
+    assert array.tolist() == t.tolist() == [9, 4]
     t.assign(Tensor([5.0, 6.0]))
     assert array.tolist() == [5, 6]
     t.replace(Tensor([0.0, 0.0]))  # the array keeps the memory that it has
