@@ -33,6 +33,9 @@ R_OPERATORS = {
     "setitem": "x[i] <-", "len": "length(x)",
 }  # fmt: skip
 
+# JavaScript's methods for what are operators of Python.
+JS_METHODS = {"getitem": "getitem", "setitem": "setitem", "len": "length"}
+
 # What does the same under another name.
 OTHERWISE = {
     "numpy": ("`toArray`", "`as.array(x)`"),
@@ -265,7 +268,8 @@ def row(entry: Entry, js: set[str], r: set[str]) -> str:
         operator = R_OPERATORS.get(plain) or R_OPERATORS.get(plain[1:])
         if plain[0] == "i" and R_OPERATORS.get(plain) is None:
             operator = None
-        other = ["", f"`{operator}`" if operator else ""]
+        method = JS_METHODS.get(plain)
+        other = [f"`{method}`" if method else "", f"`{operator}`" if operator else ""]
     else:
         other = [f"`{camel(name)}`" if camel(name) in js else "", f"`{name}`" if name in r else ""]
         other = [own or called for own, called in zip(other, OTHERWISE.get(name, ("", "")))]
