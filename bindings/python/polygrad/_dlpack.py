@@ -143,6 +143,11 @@ class _Writable:
 
 def load(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], DType]:
     """Return the elements of another library's tensor, in place if possible, and their type."""
+    if not _VERSIONED and isinstance(x, np.ndarray) and not x.flags.writeable:
+        # Such numpy hands out nothing that is read-only.
+        if copy is False:
+            raise BufferError("from_dlpack: copy is False, but the memory is read-only")
+        x = x.copy()
     ints = _AsIntegers(x if isinstance(x, _Capsule) else _capsule_of(x))
     array = np.from_dlpack(ints)
     if not array.flags.writeable and not ints.read_only:
