@@ -16,7 +16,7 @@ LSTMCell <- function(input_size, hidden_size, bias = TRUE) {
   )
   new_layer("LSTMCell", fields, function(self, x, hc = NULL) {
     x <- as_input(x)
-    shape <- .Call(C_shape, x)
+    shape <- .Call(C_sizes, x)
     if (is.null(hc)) {
       zeros <- zero_state(c(shape[-length(shape)], hidden_size), x)
       hc <- list(zeros, zeros)
@@ -50,8 +50,8 @@ LSTM <- function(input_size, hidden_size, num_layers = 1, bias = TRUE, batch_fir
   }
   new_layer("LSTM", fields, function(self, x, hc = NULL) {
     x <- as_input(x)
-    shape <- .Call(C_shape, x)
-    if (length(shape) != 3L) raise(sprintf("LSTM: x: shape (%s), expected 3 dimensions", paste(shape, collapse = ", ")))
+    shape <- .Call(C_sizes, x)
+    if (length(shape) != 3L) raise(sprintf("LSTM: x: shape (%s), expected 3 dimensions", written(shape)))
     expected <- c(num_layers * length(ways), shape[if (batch_first) 1L else 2L], hidden_size)
     if (is.null(hc)) {
       zeros <- zero_state(expected, x)
@@ -59,11 +59,9 @@ LSTM <- function(input_size, hidden_size, num_layers = 1, bias = TRUE, batch_fir
     }
     hc <- lapply(hc, as_input)
     for (i in 1:2) {
-      given <- .Call(C_shape, hc[[i]])
-      if (!identical(as.numeric(given), as.numeric(expected))) {
-        raise(sprintf(
-          "LSTM: %s: shape (%s), expected (%s)", c("h", "c")[i], paste(given, collapse = ", "), paste(expected, collapse = ", ")
-        ))
+      given <- .Call(C_sizes, hc[[i]])
+      if (!same_sizes(given, expected)) {
+        raise(sprintf("LSTM: %s: shape (%s), expected (%s)", c("h", "c")[i], written(given), written(expected)))
       }
     }
     ends <- list()

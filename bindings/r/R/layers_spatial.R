@@ -122,9 +122,14 @@ BatchNorm <- function(num_features, eps = 1e-5, affine = TRUE, track_running_sta
 
 #' Moves the running statistics towards those of a batch.
 track_batch <- function(self, x, mean, variance) {
-  shape <- .Call(C_shape, x)
-  n <- prod(shape[-2L])
-  unbiased <- if (n > 1) variance * (n / (n - 1)) else variance
+  n <- size_product(.Call(C_sizes, x)[-2L])
+  unbiased <- if (is_size(n)) {
+    variance * (Tensor(n, "float32") / Tensor((n - 1)$maximum(1), "float32"))
+  } else if (n > 1) {
+    variance * (n / (n - 1))
+  } else {
+    variance
+  }
   move <- function(running, now) {
     now <- .Call(C_poly_cast_by_id, .Call(C_detach, now), .Call(C_dtype, running))
     tensor_methods$assign(running, tensor_methods$lerp(running, now, self$momentum))

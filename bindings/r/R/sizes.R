@@ -56,6 +56,13 @@ size_equal <- function(a, b) {
   !is_size(distance) && distance == 0
 }
 
+#' Whether two shapes are the same, and a shape as text.
+same_sizes <- function(a, b) length(a) == length(b) && all(unlist(Map(size_equal, a, b)))
+written <- function(shape) paste(vapply(shape, format, ""), collapse = ", ")
+
+#' The product of sizes: a number, or a size if one of them is.
+size_product <- function(sizes) if (is.list(sizes)) Reduce(`*`, sizes) else prod(sizes)
+
 size_methods <- list(
   bind = function(self, val) {
     if (!inherits(self, "Variable")) raise(sprintf("bind: %s is no Variable but made of one", format(self)))

@@ -120,7 +120,7 @@ tensor_properties$grad <- function(self) .Call(C_gradient_of, self)
 tensor_properties$requires_grad <- function(self) .Call(C_requires_grad, self)
 tensor_properties$T <- function(self) .Call(C_poly_transpose, self, -2L, -1L)
 
-tensor_methods$numel <- function(self) prod(.Call(C_shape, self))
+tensor_methods$numel <- function(self) size_product(.Call(C_sizes, self))
 tensor_methods$size <- function(self, dim = NULL) {
   shape <- .Call(C_sizes, self)
   if (is.null(dim)) shape else shape[[axis_of(dim, length(shape))]]
@@ -288,8 +288,7 @@ tensor_methods$assign <- function(self, x) {
   } else if (!broadcasts(.Call(C_sizes, x), .Call(C_sizes, self))) {
     raise(sprintf(
       "assign: a value of shape (%s), expected the tensor's (%s), or one that broadcasts to it",
-      paste(vapply(.Call(C_sizes, x), format, ""), collapse = ", "),
-      paste(vapply(.Call(C_sizes, self), format, ""), collapse = ", ")
+      written(.Call(C_sizes, x)), written(.Call(C_sizes, self))
     ))
   }
   .Call(C_assign, list(self), list(x), FALSE)

@@ -37,7 +37,7 @@ SEXP compute(SEXP nodes, SEXP targets, SEXP updates, int follow) {
     if (follow) {
       is->refused = was->refused;
       is->tracked = was->tracked && is_float(was->dtype);
-      if (was->first_view != NULL) become(from, node);
+      if (was->first_view != NULL && !was->view) become(from, node);
     }
     if (is->tracked) {
       set_extra(node, ORIGIN, from);

@@ -88,3 +88,37 @@ test_that("slices without Variables are slices", {
   expect_equal(as.vector(x[slc(3)]), c(7, 8))
   expect_output(print(slc(1, Variable("n", 1, 2))), "<slc 1, n, 1>", fixed = TRUE)
 })
+
+test_that("layers take symbolic sizes", {
+  n <- Variable("n", 1, 6)
+  set.seed(1)
+  Tensor$manual_seed(1)
+  x <- Tensor(array(rnorm(48), c(2, 6, 4)), dtype = "float32")
+  images <- Tensor(array(rnorm(6 * 3 * 5 * 5), c(6, 3, 5, 5)), dtype = "float32")
+  first <- function(f) function(x) {
+    out <- f(x)
+    if (is_tensor(out)) out else out[[1]]
+  }
+  layers <- list(
+    Linear(4, 3), LayerNorm(4), RMSNorm(4), MultiHeadAttention(4, 2), TransformerBlock(4, 2), first(LSTM(4, 3)),
+    first(LSTM(4, 3, batch_first = FALSE, bidirectional = TRUE)), first(LSTMCell(4, 3))
+  )
+  for (layer in layers) {
+    expect_equal(as.array(layer(x[, slc(1, n$bind(3)), ])), as.array(layer(x[, 1:3, ])), tolerance = 1e-5)
+  }
+  for (layer in list(Conv2d(3, 2, 3), GroupNorm(1, 3), InstanceNorm(3), BatchNorm(3))) {
+    expect_equal(as.array(layer(images[slc(1, n$bind(3)), , , ])), as.array(layer(images[1:3, , , ])), tolerance = 1e-5)
+  }
+  words <- Embedding(5, 4)
+  ids <- Tensor(matrix(1:4, 2))
+  expect_equal(as.array(words(ids[, slc(1, n$bind(1))])), as.array(words(ids[, 1, drop = FALSE])))
+  # Running statistics in a captured function are those of each batch's size.
+  norms <- list(BatchNorm(3), BatchNorm(3))
+  step <- TinyJit(function(x) norms[[1]](x))
+  training(for (k in c(2, 3, 5)) {
+    step(images[slc(1, n$bind(k)), , , ])
+    norms[[2]](images[seq_len(k), , , ])
+  })
+  expect_equal(as.array(norms[[1]]$running_var), as.array(norms[[2]]$running_var), tolerance = 1e-5)
+  expect_true(x[, slc(1, n), ]$numel() == n * 8)
+})
