@@ -29,7 +29,7 @@ function decode (data) {
   if (records === null) fail()
   const words = n[0] > 0 ? new BigUint64Array(koffi.view(records, 8 * VIEW.words * n[0])) : []
   const start = koffi.address(bytes)
-  const found = {}
+  const found = []
   for (let at = 0; at < words.length; at += VIEW.words) {
     const dtype = Number(words[at + VIEW.dtype] & 0xffffffffn)
     const ndim = Number(words[at + VIEW.ndim] & 0xffffffffn)
@@ -38,11 +38,12 @@ function decode (data) {
     const offset = Number(words[at + VIEW.data] - start)
     // A copy: what lies in a file may not be aligned.
     const copy = bytes.slice(offset, offset + numel * ARRAYS[dtype].BYTES_PER_ELEMENT)
-    found[koffi.decode.string(words[at + VIEW.name])] = tensorOf(new ARRAYS[dtype](copy.buffer, 0, numel), TYPES[dtype], shape)
+    const tensor = tensorOf(new ARRAYS[dtype](copy.buffer, 0, numel), TYPES[dtype], shape)
+    found.push([koffi.decode.string(words[at + VIEW.name]), tensor])
     koffi.free(words[at + VIEW.name])
   }
   koffi.free(records)
-  return found
+  return Object.fromEntries(found) // __proto__ is a name as all others
 }
 
 function tensorOf (array, dtype, shape) {

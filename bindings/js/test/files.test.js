@@ -6,7 +6,10 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { Tensor, PolygradError, safeLoad, safeLoadMetadata, safeSave, ggufLoad, torchLoad, ggmlDataToTensor } = require('..')
+const {
+  Tensor, PolygradError, safeLoad, safeLoadMetadata, safeSave, ggufLoad, torchLoad, ggmlDataToTensor, safetensors,
+  getStateDict, loadStateDict
+} = require('..')
 
 /** Calls f with a folder that is gone afterwards. */
 function inFolder (f) {
@@ -35,6 +38,22 @@ test('tensors of all types are saved and loaded', () => inFolder((folder, at) =>
   }
   assert.deepStrictEqual(safeLoadMetadata(at('a.safetensors')), { who: 'test' })
 }))
+
+test('any text is the name of a tensor', () => {
+  const header = Buffer.from('{"__proto__":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},' +
+    '"constructor":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}')
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(header.length))
+  const file = Buffer.concat([length, header, Buffer.from(Float32Array.of(1, 2).buffer)])
+  for (const found of [safeLoad(file), safetensors.decode(file), getStateDict(safeLoad(file))]) {
+    assert.deepStrictEqual(Object.entries(found).map(([name, t]) => [name, t.tolist()]), [['__proto__', [1]], ['constructor', [2]]])
+    assert.strictEqual(Object.getPrototypeOf(found), Object.prototype)
+  }
+  const model = { weight: new Tensor([3]) }
+  loadStateDict(model, safeLoad(file), { strict: false, verbose: false })
+  assert.deepStrictEqual(model.weight.tolist(), [3])
+  assert.throws(() => loadStateDict({ constructor: new Tensor([3]) }, {}), /missing \[constructor\]/)
+})
 
 test('what is written into a loaded tensor stays in memory', () => inFolder((folder, at) => {
   safeSave({ x: new Tensor([1, 2, 3]) }, at('a'))

@@ -6,14 +6,14 @@ const { Tensor } = require('../tensor.js')
 
 /** The tensors in an object, its properties, lists and maps, by dotted name. */
 function getStateDict (object, prefix = '') {
-  const found = {}
+  const found = new Map()
   collect(object, prefix, found, new Set())
-  return found
+  return Object.fromEntries(found) // __proto__ is a name as all others
 }
 
 function collect (object, prefix, found, onWay) {
   if (object instanceof Tensor) {
-    found[prefix] = object
+    found.set(prefix, object)
     return
   }
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
@@ -40,11 +40,11 @@ function getParameters (object) {
 function loadStateDict (model, stateDict, { strict = true, verbose = true } = {}) {
   const own = getStateDict(model)
   const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : stateDict
-  const missing = Object.keys(own).filter((name) => !(name in given))
+  const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))
   if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
-  const unknown = Object.keys(given).filter((name) => !(name in own))
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(own, name))
   if (verbose && unknown.length > 0) process.emitWarning(`loadStateDict: the model has no [${unknown}]`)
-  const pairs = Object.entries(given).filter(([name]) => name in own).map(([name, value]) => {
+  const pairs = Object.entries(given).filter(([name]) => Object.hasOwn(own, name)).map(([name, value]) => {
     const target = own[name]
     const typed = ArrayBuffer.isView(value) ? { shape: target.shape } : {}
     return [name, target, value instanceof Tensor ? value : new Tensor(value, { dtype: target.dtype, ...typed })]
