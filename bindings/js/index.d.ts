@@ -1657,6 +1657,7 @@ export interface CapturedJit {
  * other arguments must stay what they were, and what the function found elsewhere is seen as it is when the
  * program runs if it is a tensor, or else as it was. Random tensors are new in each call. Results have memory
  * of their own and no history. A violation is a JitError. As a method of a class it has one program for each object.
+ * With the environment variable JIT=0 nothing is captured: each call runs the function.
  *
  * @example
  * const scaled = new TinyJit((x: Tensor, y: Tensor) => x.mul(2).add(y))

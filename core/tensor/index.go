@@ -136,10 +136,11 @@ func (p *parsedIndex) parse(x *uop.UOp, e Index, axis int) {
 		if e.t.Graph() != x.Graph() {
 			fail("index", "an index tensor belongs to a different context")
 		}
+		var n operand = int(p.size.N)
 		if p.size.Symbolic() {
-			fail("index", "axis %d has the symbolic size %s, need a number for an index tensor", axis, p.size)
+			n = cast(sizeTensor(x, p.size.U), e.t.DType)
 		}
-		p.t = where(lt(e.t, 0), add(e.t, int(p.size.N)), e.t)
+		p.t = where(lt(e.t, 0), add(e.t, n), e.t)
 	case indexAt:
 		p.parseAt(e.lo, axis)
 	case indexSlice:
@@ -311,11 +312,24 @@ func everyNth(x *uop.UOp, steps []int64) *uop.UOp {
 
 // oneHot compares x with 0..classes-1 laid along an axis of x.
 func oneHot(x *uop.UOp, classes int64, axis int) *uop.UOp {
+	return oneOf(x, uop.N(classes), axis)
+}
+
+// oneOf is oneHot for a number of classes that may be symbolic.
+func oneOf(x *uop.UOp, classes uop.Sint, axis int) *uop.UOp {
 	needInt("index", x)
 	n := len(x.Shape())
 	axis = axisOf("dim", axis, n)
-	numbers := reshape(count0(x.Graph(), classes), joinShapes(uop.ShapeOf(classes), onesShape(n-axis-1)))
-	return eq(x, numbers)
+	numbers := front(count0(x.Graph(), classes.Max()), classes)
+	return eq(x, reshape(numbers, joinShapes(uop.Shape{classes}, onesShape(n-axis-1))))
+}
+
+// front is the first n elements of a vector.
+func front(x *uop.UOp, n uop.Sint) *uop.UOp {
+	if !n.Symbolic() {
+		return x
+	}
+	return shrinkAxis(x, 0, uop.N(0), n)
 }
 
 // GetItem is x[entries…]: numbers, slices, new axes, an ellipsis and integer tensors, as in numpy.

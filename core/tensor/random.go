@@ -79,9 +79,23 @@ func (s keys) bits(key operand, n int64) *uop.UOp {
 	return cast(bitAnd(threefry(cast(i, uop.Uint64), key), uop.Uint(math.MaxUint32)), uop.Uint32)
 }
 
+// ofMost draws for the greatest values of symbolic sizes and takes the front.
+func ofMost(shape uop.Shape, draw func(uop.Shape) *uop.UOp) *uop.UOp {
+	most, symbolic := joinShapes(shape), false
+	for i, d := range most {
+		most[i], symbolic = uop.N(d.Max()), symbolic || d.Symbolic()
+	}
+	if !symbolic {
+		return draw(shape)
+	}
+	return shrinkTo(draw(most), shape)
+}
+
 // drawn is a random tensor to be computed once: what uses each of its elements several times, like
 // matmul, would otherwise make the same random number each time.
-func drawn(u *uop.UOp) *uop.UOp { return u.ContiguousOp() }
+func drawn(shape uop.Shape, draw func(uop.Shape) *uop.UOp) *uop.UOp {
+	return ofMost(shape, func(s uop.Shape) *uop.UOp { return draw(s).ContiguousOp() })
+}
 
 func (s keys) graph() *uop.Graph { return s.g }
 
@@ -151,7 +165,7 @@ func dropout(s seed, x *uop.UOp, p float64) *uop.UOp {
 	case 1:
 		return fullLike(x, 0)
 	}
-	keep := ge(s.uniform(x.Shape(), uop.Float32), p).ContiguousOp()
+	keep := drawn(x.Shape(), func(shape uop.Shape) *uop.UOp { return ge(s.uniform(shape, uop.Float32), p) })
 	return div(where(keep, x, 0), 1-p)
 }
 
@@ -164,19 +178,19 @@ func needProbability(arg string, p float64) {
 // Rand is uniform in [0, 1), float32. Equal seeds give equal values, on every device.
 func Rand(g *uop.Graph, shape uop.Shape, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Rand", &err)
-	return drawn(numberSeed(g, seed).uniform(shape, uop.Float32)), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return numberSeed(g, seed).uniform(s, uop.Float32) }), nil
 }
 
 // Randn is standard normal, float32. Equal seeds give equal values, on every device.
 func Randn(g *uop.Graph, shape uop.Shape, seed uint64) (r *uop.UOp, err error) {
 	defer guard("Randn", &err)
-	return drawn(normal(numberSeed(g, seed), shape)), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return normal(numberSeed(g, seed), s) }), nil
 }
 
 // RandInt is uniform in lo..hi-1, in an integer type.
 func RandInt(g *uop.Graph, shape uop.Shape, lo, hi int64, dt *uop.DType, seed uint64) (r *uop.UOp, err error) {
 	defer guard("RandInt", &err)
-	return drawn(integers(numberSeed(g, seed), shape, lo, hi, dt)), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(numberSeed(g, seed), s, lo, hi, dt) }), nil
 }
 
 // Dropout zeroes elements with probability p, chosen by seed, and scales the others by 1/(1-p).
@@ -191,19 +205,19 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 // in a stream, as Stream gives them out.
 func RandSeeded(shape uop.Shape, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
-	return drawn(tensorSeed(seed).uniform(shape, dt)), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return tensorSeed(seed).uniform(s, dt) }), nil
 }
 
 // RandnSeeded is Randn with a seed as RandSeeded has.
 func RandnSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandnSeeded", &err)
-	return drawn(normal(tensorSeed(seed), shape)), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return normal(tensorSeed(seed), s) }), nil
 }
 
 // RandIntSeeded is RandInt with a seed as RandSeeded has.
 func RandIntSeeded(shape uop.Shape, lo, hi int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandIntSeeded", &err)
-	return drawn(integers(tensorSeed(seed), shape, lo, hi, dt)), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(tensorSeed(seed), s, lo, hi, dt) }), nil
 }
 
 // DropoutSeeded is Dropout with a seed as RandSeeded has.

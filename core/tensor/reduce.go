@@ -185,13 +185,13 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 	if len(s) == 0 {
 		return cast(mul(x, 0), uop.Int32)
 	}
-	n := intSize("axis", s, axis)
-	if n == 0 {
-		fail("axis", "%d has size 0: there is no greatest element", axis)
+	if least, _ := sizeBounds(s[axis]); least < 1 {
+		fail("axis", "%d has size %s: there is no greatest element", axis, sizeText(s[axis]))
 	}
+	n := s[axis].Max()
 	m := hit(maxOf(x, []int{axis}, true))
-	down := arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), counts(n))
-	idx := mul(m, reshape(down, joinShapes(uop.ShapeOf(n), onesShape(len(s)-axis-1))))
+	down := front(arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), counts(n)), s[axis])
+	idx := mul(m, reshape(down, joinShapes(uop.Shape{s[axis]}, onesShape(len(s)-axis-1))))
 	return cast(sub(uop.Int(n), maxOf(idx, []int{axis}, keep)), counts(n))
 }
 

@@ -44,20 +44,23 @@ func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.
 	defer guard("UniformSeeded", &err)
 	needType("dtype", dt)
 	if dt.IsInt() {
-		return drawn(integers(tensorSeed(seed), shape, wholeNumber("low", low, dt), wholeNumber("high", high, dt), dt)), nil
+		from, to := wholeNumber("low", low, dt), wholeNumber("high", high, dt)
+		return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(tensorSeed(seed), s, from, to, dt) }), nil
 	}
 	needFloatType(dt)
-	return uniformIn(tensorSeed(seed), shape, low, high, dt), nil
+	return ofMost(shape, func(s uop.Shape) *uop.UOp { return uniformIn(tensorSeed(seed), s, low, high, dt) }), nil
 }
 
 // NormalSeeded is normal with a mean and a standard deviation, with a seed as RandSeeded has; integer types round to 0.
 func NormalSeeded(shape uop.Shape, mean, std float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("NormalSeeded", &err)
 	needType("dtype", dt)
+	in := dt
 	if !dt.IsFloat() {
-		return cast(normalAround(tensorSeed(seed), shape, mean, std, uop.Float32), dt), nil
+		in = uop.Float32
 	}
-	return normalAround(tensorSeed(seed), shape, mean, std, dt), nil
+	r = ofMost(shape, func(s uop.Shape) *uop.UOp { return normalAround(tensorSeed(seed), s, mean, std, in) })
+	return cast(r, dt), nil
 }
 
 // InitScheme says how the weights of a layer begin.

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"polygrad/core/uop"
 )
 
@@ -34,13 +36,18 @@ func (t takes) consecutive() bool {
 	return true
 }
 
+// symbolic tells whether an indexed axis of x has a symbolic size.
+func (t takes) symbolic(x *uop.UOp) bool {
+	return slices.ContainsFunc(t.at, func(a int) bool { return x.Shape()[a].Symbolic() })
+}
+
 // takeAxes indexes by tensors.
 func takeAxes(x *uop.UOp, axes []parsedIndex) *uop.UOp {
 	t := takesOf(axes)
 	switch {
 	case len(t.ts) == 0:
 		return x
-	case len(t.ts) > 1 && t.consecutive():
+	case len(t.ts) > 1 && t.consecutive() && !t.symbolic(x):
 		return t.linear(x)
 	}
 	r, _, _, _ := t.masked(x)
@@ -83,7 +90,7 @@ func (t takes) masked(x *uop.UOp) (r, mask *uop.UOp, axes []int, moved bool) {
 	wide := joinShapes(s[:first], big, s[first:])
 	for i, a := range at {
 		idx := expand(reshape(ts[i], joinShapes(ts[i].Shape(), onesShape(len(s)-first))), wide)
-		m := oneHot(idx, s[a].N, a-len(s))
+		m := oneOf(idx, s[a], a-len(s))
 		if mask == nil {
 			mask = m
 		} else {

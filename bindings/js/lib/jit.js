@@ -87,7 +87,7 @@ class TinyJit extends Function {
     let result
     if (this.captured !== null) {
       result = this.captured.run(args)
-    } else if (this.cnt === 0) {
+    } else if (this.cnt === 0 || process.env.JIT === '0') {
       const tensors = this._plain(self, args)
       result = tensors.result
       if (tensors.found.length > 0) tensors.found[0].realize(...tensors.found.slice(1))
@@ -105,7 +105,7 @@ class TinyJit extends Function {
       this.cnt++
       return result
     }
-    if (this.cnt++ > 0) return this._capture(self, args)
+    if (this.cnt++ > 0 && process.env.JIT !== '0') return this._capture(self, args)
     const { result, found } = this._plain(self, args)
     if (found.length > 0) await found[0].realizeAsync(...found.slice(1))
     return result

@@ -361,3 +361,20 @@ test('calls in tidy have flat memory', () => {
   assert.strictEqual(once(), 2 * 2 * 321)
   assert.ok(liveNodes() <= before + 20, `${liveNodes()} nodes, ${before} before`)
 })
+
+test('nothing is captured where the environment says so', async () => {
+  let calls = 0
+  const f = new TinyJit((x) => x.add(++calls))
+  const before = process.env.JIT
+  process.env.JIT = '0'
+  try {
+    for (const want of [2, 3]) assert.deepStrictEqual(f(new Tensor([1])).tolist(), [want])
+    for (const want of [4, 5]) assert.deepStrictEqual((await f.callAsync(new Tensor([1]))).tolist(), [want])
+    assert.strictEqual(f.captured, null)
+  } finally {
+    if (before === undefined) delete process.env.JIT
+    else process.env.JIT = before
+  }
+  for (let i = 0; i < 3; i++) assert.deepStrictEqual(f(new Tensor([1])).tolist(), [6])
+  assert.strictEqual(calls, 5)
+})

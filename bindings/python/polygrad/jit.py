@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -54,7 +55,8 @@ class TinyJit(Generic[R]):
     are new in each call. The function returns tensors, in lists, tuples and dicts, or None; they
     have memory of their own and no history. A violation is a JitError.
 
-    A jitted method has one program for each object.
+    A jitted method has one program for each object. With the environment variable JIT=0 nothing
+    is captured: each call runs the function.
 
     >>> from polygrad import Tensor, TinyJit
     >>> @TinyJit
@@ -105,7 +107,7 @@ class TinyJit(Generic[R]):
             result: Any
             if captured is not None:
                 result = captured(args, kwargs)
-            elif self.cnt == 0:
+            elif self.cnt == 0 or os.environ.get("JIT") == "0":
                 Arguments(args, kwargs)
                 result = self.fxn(*args, **kwargs)
                 _compute(result)

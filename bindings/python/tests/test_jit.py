@@ -382,3 +382,19 @@ def test_every_call_is_checked_also_after_one_that_was_right():
     assert f(x, y).tolist() == [11.0, 14.0]
     assert f(x, Tensor([[0.0, 1.0], [2.0, 3.0]])[1]).tolist() == [3.0, 5.0]
     assert f(x, y * 2).tolist() == [21.0, 26.0]
+
+
+def test_nothing_is_captured_where_the_environment_says_so(monkeypatch):
+    calls = []
+
+    @TinyJit
+    def f(x):
+        calls.append(1)
+        return x + len(calls)
+
+    monkeypatch.setenv("JIT", "0")
+    assert [f(Tensor([1.0])).item() for _ in range(3)] == [2.0, 3.0, 4.0]
+    assert f.captured is None
+    monkeypatch.setenv("JIT", "2")
+    assert [f(Tensor([1.0])).item() for _ in range(3)] == [5.0, 5.0, 5.0]
+    assert len(calls) == 4 and f.captured is not None

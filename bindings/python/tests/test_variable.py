@@ -103,6 +103,10 @@ CASES = {
     "repeat": lambda x, i, j: x[:2, :3].repeat(i, 2),
     "reshape": lambda x, i, j: x[:i].reshape(i, 2, 4).sum(1),
     "flatten": lambda x, i, j: x[:i].flatten(),
+    "argmax": lambda x, i, j: (x[:i, :j] * 5 % 7).argmax(0),
+    "argmin of all": lambda x, i, j: (x[:i] * 5 % 7).argmin(),
+    "index tensor": lambda x, i, j: x[:i][Tensor([0, -1, 0])],
+    "two index tensors": lambda x, i, j: x[:i, :j][Tensor([0, -1]), Tensor([[1], [-2]])],
     "permute": lambda x, i, j: x[:i, :j].permute(1, 0).contiguous(),
     "cat": lambda x, i, j: x[:i].cat(x[:j], dim=0),
     "halves": halves,
@@ -174,3 +178,30 @@ def test_gradients_flow_through_symbolic_sizes():
         (x[: N.bind(k)] ** 2).mean().backward()
         want = np.where(np.arange(6) < k, 2 * np.arange(1, 7) / k, 0)
         np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda n: Tensor.rand(n, 2),
+        lambda n: Tensor.randn(n, 2),
+        lambda n: Tensor.randint(n, 2, low=3, high=90),
+        lambda n: Tensor.uniform(n, 2, low=0.5),
+        lambda n: Tensor.normal(n, 2, mean=2.0),
+        lambda n: (X[:n] * 0 + 1).dropout(0.5)[:, :2],
+    ],
+)
+def test_random_tensors_are_the_front_of_those_of_the_greatest_size(draw):
+    """One program draws for all sizes."""
+
+    def drawn(n):
+        Tensor.manual_seed(7)
+        with Tensor.train():
+            return draw(n).numpy()
+
+    most = drawn(N.bind(6))
+    assert len(np.unique(most)) > 1
+    for n in (1, 4):
+        got = drawn(N.bind(n))
+        assert got.shape == (n, 2)
+        np.testing.assert_array_equal(got, most[:n])

@@ -131,3 +131,19 @@ test_that("what cannot be captured, or is called otherwise, is an error that cha
   expect_polygrad(view(m2[, 1]), "which is a view")
   expect_polygrad(f$value, "a captured function has")
 })
+
+test_that("nothing is captured where the environment says so", {
+  calls <- 0
+  f <- TinyJit(function(x) {
+    calls <<- calls + 1
+    x + calls
+  })
+  before <- Sys.getenv("JIT", NA)
+  Sys.setenv(JIT = "0")
+  out <- vapply(1:3, function(i) as.vector(f(Tensor(1))), 0)
+  if (is.na(before)) Sys.unsetenv("JIT") else Sys.setenv(JIT = before)
+  expect_equal(out, c(2, 3, 4))
+  expect_null(f$n_kernels)
+  for (i in 1:3) expect_equal(as.vector(f(Tensor(1))), 5)
+  expect_equal(calls, 4)
+})
