@@ -22,6 +22,7 @@ const disposed = Object.freeze({
   origin: null,
   owner: null,
   tracked: false,
+  memory: null,
   source: Object.freeze([]),
   get shape () {
     return this.handle

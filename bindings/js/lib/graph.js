@@ -89,6 +89,8 @@ class GraphNode {
     this.owner = null
     /** Whether the node may be a view of its only source. */
     this.shows = false
+    /** A weak reference to the computed node that has the value of this one, null if there was none. */
+    this.memory = null
     /** Whether the node stands for an argument of a function that is being captured. */
     this.isInput = false
     /** Shape and type, once somebody has asked. */
@@ -255,6 +257,7 @@ class Computation {
       computed.shape = node.shape
       computed.dtype = node.dtype
       if (madeLeaves !== null) madeLeaves.add(computed)
+      node.memory = new WeakRef(computed)
       if (node.tracked && node.dtype.isFloat) {
         computed.origin = node
         node.users++

@@ -105,7 +105,7 @@ class Tensor extends Display {
 
   /** Whether the tensor has been computed: its values, or those that it is a view of, are there. */
   get isRealized () {
-    return this._node.data !== null || views.isShown(this._node)
+    return views.isThere(this)
   }
 
   /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
@@ -132,7 +132,7 @@ class Tensor extends Display {
    * one after the other in memory are copied. A symbolic size has room for its largest value.
    */
   get data () {
-    if (trace.tracing() && this._node.data === null && !views.isShown(this._node)) throw trace.valueNeeded()
+    if (trace.tracing() && !views.isThere(this)) throw trace.valueNeeded()
     const { _node: node } = this.realize()
     return pin(node.data ?? compute([node])[0].data)
   }
@@ -439,9 +439,9 @@ function detached (tensor) {
 function pending (tensors) {
   let todo = null
   for (const tensor of tensors) {
-    const node = nodeOf(tensor, 'realize')
-    if (node.data !== null || views.isShown(node)) continue
-    if (node.handle === 0) throw new PolygradError('realize: the tensor was disposed')
+    if (nodeOf(tensor, 'realize').handle === 0) throw new PolygradError('realize: the tensor was disposed')
+    if (views.isThere(tensor)) continue
+    const node = tensor._node
     todo ??= new Map()
     if (todo.has(node)) todo.get(node).push(tensor)
     else todo.set(node, [tensor])

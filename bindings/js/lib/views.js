@@ -66,9 +66,31 @@ function put (tensor, value) {
   standFor(base, value)
 }
 
+/** The computed node that has the value of a node, null if there is none any more. */
+function memoryOf (node) {
+  const kept = node.memory?.deref()
+  return kept === undefined || kept.cell.handle === 0 ? null : kept
+}
+
+/** The root of a tensor; the tensor is made to show its memory if there is some. */
+function findMemory (tensor) {
+  const base = root(tensor._node)
+  const kept = memoryOf(base)
+  if (kept === null) return base
+  tensor._bind(moved(tensor._node, base, kept))
+  return kept
+}
+
+/** Whether the values of a tensor are there: its own, or those that it is a view of. */
+function isThere (tensor) {
+  if (tensor._node.data !== null) return true
+  findMemory(tensor)
+  return tensor._node.data !== null || isShown(tensor._node)
+}
+
 /** The root of a tensor, computed: the tensor shows its memory then. */
 function settleRoot (tensor) {
-  const base = root(tensor._node)
+  const base = findMemory(tensor)
   if (base.data !== null) return base
   const [made] = compute([base])
   standFor(base, made)
@@ -84,16 +106,30 @@ function cutHistory (node) {
   origin.drop()
 }
 
-/** The lazy tensors that need the memory of nodes and are no views of it, by what they stand for. */
+// How a node depends on memory: directly, or by a node that was computed into it.
+const DIRECTLY = 1
+const ONCE = 2
+
+/**
+ * The lazy tensors that need the memory of nodes, by what they stand for. Views of it do not, and views of a lazy
+ * node that was computed into it are made its views.
+ */
 function readersOf (bases) {
   const targets = new Set(bases)
-  const reads = new Map(bases.map((base) => [base, true]))
+  const ways = new Map(bases.map((base) => [base, DIRECTLY]))
   const readers = new Map()
   for (const tensor of lazyTensors()) {
     const node = tensor._node
-    if (!readsFrom(node, reads) || targets.has(root(node))) continue
-    if (readers.has(node)) readers.get(node).push(tensor)
-    else readers.set(node, [tensor])
+    const way = wayOf(node, targets, ways)
+    if (way === 0) continue
+    const base = root(node)
+    if ((way & DIRECTLY) === 0) {
+      const kept = memoryOf(base)
+      if (targets.has(kept)) tensor._bind(moved(node, base, kept))
+    } else if (!targets.has(base)) {
+      if (readers.has(node)) readers.get(node).push(tensor)
+      else readers.set(node, [tensor])
+    }
   }
   return readers
 }
@@ -104,22 +140,23 @@ function keepReaders (bases) {
   if (readers.size > 0) bind(readers, compute([...readers.keys()]))
 }
 
-/** Whether a node is computed from those of which reads says so; it is kept there. */
-function readsFrom (start, reads) {
+/** How a node depends on targets; ways is what is known of others. */
+function wayOf (start, targets, ways) {
   const stack = [start]
   while (stack.length > 0) {
     const node = stack[stack.length - 1]
-    if (!reads.has(node)) {
-      const missing = node.source.filter((s) => !reads.has(s))
+    if (!ways.has(node)) {
+      const missing = node.source.filter((s) => !ways.has(s))
       if (missing.length > 0) {
         stack.push(...missing)
         continue
       }
-      reads.set(node, node.source.some((s) => reads.get(s)))
+      const known = targets.has(memoryOf(node)) ? ONCE : 0
+      ways.set(node, node.source.reduce((way, s) => way | ways.get(s), known))
     }
     stack.pop()
   }
-  return reads.get(start)
+  return ways.get(start)
 }
 
 function bind (tensors, nodes) {
@@ -188,4 +225,4 @@ function isShown (node) {
   return true
 }
 
-module.exports = { root, standFor, put, prepare, keepReaders, cutHistory, isShown, layoutOf }
+module.exports = { root, standFor, put, prepare, keepReaders, cutHistory, isThere, layoutOf }

@@ -271,6 +271,29 @@ test('writing through views', () => {
   assert.deepStrictEqual([turned.tolist(), rows[1].tolist()], [[[8, 1], [1, 4], [2, 5]], [1, 4, 5]])
 })
 
+test('views of what is computed later show its memory', async () => {
+  for (const realize of [(t) => t.realize(), (t) => t.realizeAsync()]) {
+    const x = new Tensor([[1, 2], [3, 4]])
+    const a = x.add(1)
+    const [turned, row, double] = [a.T, a.getitem(1).reshape(2, 1), a.mul(2)]
+    const same = new Tensor(a)
+    await realize(a)
+    assert.deepStrictEqual([turned, same, double].map((t) => t.isRealized), [true, true, false])
+    a.setitem([1, 0], 9)
+    assert.deepStrictEqual([turned.tolist(), row.tolist(), same.tolist()], [[[2, 9], [3, 5]], [[9], [5]], [[2, 3], [9, 5]]])
+    row.assign(0)
+    x.assign(7)
+    assert.deepStrictEqual([a.tolist(), double.tolist()], [[[2, 3], [0, 0]], [[4, 6], [8, 10]]])
+  }
+  let view
+  Tensor.tidy(() => {
+    const a = new Tensor([1, 2]).add(1)
+    view = a.reshape(2, 1).keep()
+    a.realize()
+  })
+  assert.deepStrictEqual(view.tolist(), [[2], [3]], 'the memory went with its tensor')
+})
+
 test('what was made before a write keeps its values', async () => {
   const a = new Tensor([1, 2, 3])
   const b = a.add(1)
