@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import errno
 import json
 import os
 from math import prod
@@ -150,6 +151,16 @@ class _Entry(ctypes.Structure):
     )
 
 
+def check_text(what: str, text: str) -> None:
+    """Raise if a text cannot be written: as UTF-8, and through C."""
+    if "\0" in text:
+        raise ValueError(f"safe_save: {what}: {text!r} has a character 0")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"safe_save: {what}: {text!r} has half of a surrogate pair") from None
+
+
 def save(
     tensors: Mapping[str, Tensor],
     fn: str | os.PathLike[str],
@@ -157,15 +168,18 @@ def save(
     max_shard_bytes: int,
 ) -> int:
     """Write a safetensors file, or shards and their index; return the number of files."""
+    if not isinstance(fn, (str, os.PathLike)):
+        raise TypeError(f"safe_save: fn: {fn!r}, expected a path")
+    # Python's own errors for places where no file can be.
+    if os.path.isdir(fn):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(fn))
+    os.stat(os.path.dirname(os.fspath(fn)) or ".")
     values = list(tensors.values())
     if values:
         values[0].realize(*values[1:])
     arrays = [np.ascontiguousarray(t._data) for t in values]
     shapes = [(ctypes.c_int64 * t.ndim)(*t.shape) for t in values]
     entries = (_Entry * len(values))()
-    for name in tensors:
-        if "\0" in name:
-            raise ValueError(f"safe_save: tensors: the name {name!r} has a character 0")
     for entry, name, value, array, shape in zip(entries, tensors, values, arrays, shapes):
         entry.name, entry.data = name.encode(), pointer(array)
         entry.shape, entry.ndim = ctypes.addressof(shape), value.ndim

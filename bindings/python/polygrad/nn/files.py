@@ -13,6 +13,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from polygrad import _files
 from polygrad._files import OpenFile, Source
 from polygrad.dtype import dtypes
@@ -91,12 +93,18 @@ def safe_save(
     >>> sorted(os.listdir(folder))[0], sorted(safe_load(folder))
     ('model-00001-of-00002.safetensors', ['a', 'b'])
     """
+    for what, given in (("tensors", tensors), ("metadata", metadata or {})):
+        if not hasattr(given, "items"):
+            raise TypeError(f"safe_save: {what}: {type(given).__name__}, expected a dict")
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise TypeError(f"safe_save: tensors: {name!r}: {tensor!r}, expected tensors by name")
+        _files.check_text("tensors", name)
     for key, text in (metadata or {}).items():
         if not isinstance(key, str) or not isinstance(text, str):
             raise TypeError(f"safe_save: metadata: {key!r}: {text!r}, expected strings")
+        _files.check_text("metadata", key)
+        _files.check_text("metadata", text)
     _files.save(tensors, fn, metadata, _bytes(max_shard_size))
 
 
@@ -104,6 +112,8 @@ def _bytes(size: int | str | None) -> int:
     """Return a number of bytes, 0 for no limit."""
     if size is None:
         return 0
+    if not isinstance(size, (str, int, np.integer)):
+        raise TypeError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
     if isinstance(size, str):
         found = re.fullmatch(r"\s*(\d+)\s*([KMG]?i?B?)\s*", size, re.IGNORECASE)
         if found is None or found[2].upper() not in _UNITS:
@@ -111,7 +121,7 @@ def _bytes(size: int | str | None) -> int:
         size = int(found[1]) * _UNITS[found[2].upper()]
     if size < 1:
         raise ValueError(f"safe_save: max_shard_size: {size} bytes, expected at least 1")
-    return size
+    return int(size)
 
 
 def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -156,6 +166,7 @@ def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:
     >>> ggml_data_to_tensor(block, 32, 8)[:4].tolist()
     [1.0, 2.0, 1.0, 2.0]
     """
-    if t.dtype != dtypes.uint8:
-        raise TypeError(f"ggml_data_to_tensor: t: a tensor of {t.dtype.name}, expected uint8")
+    if not isinstance(t, Tensor) or t.dtype != dtypes.uint8:
+        given = f"a tensor of {t.dtype.name}" if isinstance(t, Tensor) else type(t).__name__
+        raise TypeError(f"ggml_data_to_tensor: t: {given}, expected a tensor of uint8")
     return _files.dequantize(t, n, ggml_type)

@@ -107,6 +107,9 @@ def load_state_dict(
     >>> len(loaded), (a.weight == b.weight).all().item()
     (2, True)
     """
+    if not hasattr(state_dict, "keys"):
+        kind = type(state_dict).__name__
+        raise TypeError(f"load_state_dict: state_dict: {kind}, expected a dict")
     own = get_state_dict(model)
     missing = [name for name in own if name not in state_dict]
     if missing and strict:
