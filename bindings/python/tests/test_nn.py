@@ -202,7 +202,7 @@ def test_optimizers(make, kind, options):
     close(p, reference(kind, start, grads, 0.1, **renamed), rtol=1e-5)
     assert unused.tolist() == [1.0]
     optimizer.lr = 0.5
-    assert optimizer.lr == 0.5
+    assert optimizer.lr.item() == 0.5
     # A gradient that reads the parameter element by element sees it before the update.
     q = Tensor([1.0, 2.0], requires_grad=True)
     optimizer = SGD([q], lr=0.1, momentum=0.5)
