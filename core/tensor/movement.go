@@ -75,7 +75,7 @@ func reshape(x *uop.UOp, s uop.Shape) *uop.UOp {
 			fail("shape", "cannot reshape %s to %s: %s elements are no multiple of %s", have, s, total, need)
 		}
 		out[infer] = total.Div(need)
-		if total.Symbolic() && out[infer].Mul(need) != total {
+		if (total.Symbolic() || need.Symbolic()) && out[infer].Mul(need) != total {
 			fail("shape", "cannot reshape %s to %s: %s elements are no multiple of %s", have, s, total, need)
 		}
 	} else if total != need {

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"strings"
 	"testing"
 
 	"polygrad/core/uop"
@@ -21,5 +22,9 @@ func TestReshapeInfersSymbolicSizes(t *testing.T) {
 		} else if err == nil && r.Shape().String() != c.want {
 			t.Errorf("Reshape to %v has shape %s, want %s", c.to, r.Shape(), c.want)
 		}
+	}
+	whole := g.NewBuffer(DeviceName, 16, uop.Float32)
+	if _, err := Reshape(whole, uop.Shape{n, uop.N(-1)}); err == nil || !strings.Contains(err.Error(), "no multiple") {
+		t.Errorf("Reshape of 16 elements to (n, -1): %v, want that they are no multiple of n", err)
 	}
 }

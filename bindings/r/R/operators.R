@@ -2,7 +2,7 @@
 
 # One function for both classes: R asks for that where they meet.
 Ops.Tensor <- function(e1, e2) {
-  second <- if (missing(e2)) NULL else e2
+  second <- if (missing(e2)) NULL else if (is.null(e2)) raise(sprintf("%s: NULL, expected a Tensor or numbers", .Generic)) else e2
   if (is_tensor(e1) || is_tensor(second)) .Call(C_ops, .Generic, e1, second) else ops_of_sizes(.Generic, e1, second)
 }
 Ops.SymInt <- Ops.Tensor

@@ -147,3 +147,11 @@ test_that("cbind, rbind, sort and decompositions", {
   expect_equal(as.vector(det(Tensor(s))), det(s), tolerance = 1e-12)
   expect_equal(apply(x, 1, sum), apply(m, 1, sum))
 })
+
+test_that("NULL is no operand", {
+  x <- Tensor(c(1, 2))
+  expect_polygrad(x == NULL, "==: NULL, expected a Tensor or numbers")
+  expect_polygrad(x + NULL, "NULL")
+  expect_polygrad(NULL - x, "NULL")
+  expect_polygrad(Variable("n", 1, 2) == NULL, "NULL")
+})
