@@ -89,7 +89,7 @@ class GraphNode {
     this.owner = null
     /** Whether the node may be a view of its only source. */
     this.shows = false
-    /** A weak reference to the computed node that has the value of this one, null if there was none. */
+    /** A reference to the computed node that has the value of this one, null if there was none. */
     this.memory = null
     /** Whether the node stands for an argument of a function that is being captured. */
     this.isInput = false
@@ -215,6 +215,17 @@ function count (shape) {
   return n
 }
 
+/** What a WeakRef is, for as long as its owner lives. */
+class Kept {
+  constructor (node) {
+    this._node = node
+  }
+
+  deref () {
+    return this._node
+  }
+}
+
 /** The call that computes nodes into new arrays and then writes updates into the memory of targets. */
 class Computation {
   constructor (nodes, targets, updates) {
@@ -257,7 +268,8 @@ class Computation {
       computed.shape = node.shape
       computed.dtype = node.dtype
       if (madeLeaves !== null) madeLeaves.add(computed)
-      node.memory = new WeakRef(computed)
+      // A weak reference keeps its target until the event loop turns; a tidy ends it before that.
+      node.memory = fresh === null ? new WeakRef(computed) : new Kept(computed)
       if (node.tracked && node.dtype.isFloat) {
         computed.origin = node
         node.users++
