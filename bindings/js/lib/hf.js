@@ -44,9 +44,14 @@ function parsed (file) {
   }
 }
 
-/** The files that the index names, or all of them. */
+/**
+ * The files that the index names, or model.safetensors, or else all of them: folders may have the same weights
+ * once more, in one file for other programs.
+ */
 function weightFiles (folder) {
-  const index = path.join(folder, 'model.safetensors.index.json')
+  const single = 'model.safetensors'
+  const index = path.join(folder, `${single}.index.json`)
+  if (!fs.existsSync(index) && fs.existsSync(path.join(folder, single))) return [single]
   if (!fs.existsSync(index)) return fs.readdirSync(folder).filter((name) => name.endsWith('.safetensors')).sort()
   const places = parsed(index)?.weight_map
   if (places === null || typeof places !== 'object') {

@@ -76,10 +76,13 @@ def _object(file: Path) -> dict[str, Any]:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """Return the files that the index names, or all of them."""
-    index = folder / "model.safetensors.index.json"
+    """Return the files that the index names, or model.safetensors, or else all of them.
+
+    Folders may have the same weights once more, in one file for other programs.
+    """
+    index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
     if not index.is_file():
-        return sorted(folder.glob("*.safetensors"))
+        return [single] if single.is_file() else sorted(folder.glob("*.safetensors"))
     places = _object(index).get("weight_map")
     if not isinstance(places, dict):
         raise ValueError(f"load_hf: path: {index} has no weight_map, expected files by tensors")

@@ -438,7 +438,8 @@ def test_bad_arguments(model):
 def test_bad_folders(tmp_path, weights, name, text, message):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     (tmp_path / "model.safetensors").write_bytes(safetensors(weights, prefix=""))
-    load_hf(tmp_path)
+    (tmp_path / "consolidated.safetensors").write_bytes(b"for other programs")
+    assert load_hf(tmp_path).notes == []
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=f"load_hf: path: .*{message}"):
         load_hf(tmp_path)

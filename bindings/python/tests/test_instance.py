@@ -371,5 +371,5 @@ def test_errors_of_the_loader(tmp_path, folder):
     inst = load_hf(folder[0])
     with pytest.raises(ValueError, match=r"row 0 is empty|a row of shape"):
         generate(inst, [[]], 1)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="temperature: -1"):
         generate(inst, [[1]], 1, temperature=-1)
