@@ -206,7 +206,7 @@ def save(path: str | Path, *tensors: Tensor) -> None:
 
 
 def _number(function: str, format: str) -> int:
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise ValueError(f"{function}: format: {format!r}, expected one of {', '.join(FORMATS)}")
     return FORMATS[format]
 

@@ -165,6 +165,8 @@ def test_bad_arguments():
         viz.kernels(1)
     with pytest.raises(ValueError, match="format: 'png', expected one of text, json, dot, svg"):
         viz.graph(example(), format="png")
+    with pytest.raises(ValueError, match=r"format: \[\], expected one of text"):
+        viz.graph(example(), format=[])
     with pytest.raises(ValueError, match="runs: -1"):
         viz.profile(example(), runs=-1)
     with pytest.raises(ValueError, match=r"expected a name with \.svg"):
