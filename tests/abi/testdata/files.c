@@ -121,7 +121,7 @@ static void models(void) {
   CHECK(w[0] == 0.6729374527931213f && w[7] == 0.44082948565483093f);
   GPT2Config c = {11, 8, 2, 1, 5, 1e-5f};
   PolyInstance *m = poly_gpt2_build(&c, 2);
-  CHECK(m && poly_instance_param_count(m) == 16 && poly_instance_buf_count(m) == 22);
+  CHECK(m && poly_instance_param_count(m) == 16 && poly_instance_buf_count(m) == 24);
   int64_t n = 0;
   float *at = poly_instance_buf_data(m, find(m, "vocab_arange"), &n);
   CHECK(n == 11 && at[10] == 10 && poly_instance_buf_role(m, find(m, "vocab_arange")) == POLY_ROLE_AUX);
