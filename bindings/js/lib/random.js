@@ -43,11 +43,14 @@ function takeSeed () {
   return BigInt.asUintN(64, begun + BigInt(taken) * 0x9e3779b97f4a7c15n)
 }
 
-/** The words of numbers of a shape that take 4, 8 or fewer bytes each; none for sizes that are refused later. */
+/**
+ * The words of numbers of a shape that take 4, 8 or fewer bytes each. An axis of symbolic size takes those of the
+ * largest; sizes that are refused later take none.
+ */
 function wordsOf (shape, each = 4) {
   let bytes = each
   for (const size of shape) {
-    const n = Number(typeof size === 'object' ? NaN : size)
+    const n = Number(typeof size === 'object' ? size?.max : size)
     if (!(n >= 0)) return 0
     bytes *= n
   }

@@ -15,6 +15,7 @@ import numpy as np
 from polygrad._graph import Node, leaf
 from polygrad._library import fail, lib
 from polygrad.dtype import dtypes
+from polygrad.variable import SymInt
 
 Seed = tuple["np.ndarray[Any, Any]", int]  # its memory, the words that the tensor takes
 _recorders: list[list[Seed]] = []
@@ -26,13 +27,15 @@ MOST = 1 << 32  # words that a tensor can take
 def words_of(shape: tuple[Any, ...], each: int = 4) -> int:
     """Return the words of numbers that take 4, 8 or fewer bytes each.
 
-    Sizes that are none get no words: the call that they are for says what is wrong with them.
+    An axis of symbolic size takes those of the largest. Sizes that are none get no words: the
+    call that they are for says what is wrong with them.
     """
     number = each
     for size in shape:
-        if not isinstance(size, (int, np.integer)) or size < 0:
+        most = size.max if isinstance(size, SymInt) else size
+        if not isinstance(most, (int, np.integer)) or most < 0:
             return 0
-        number *= int(size)
+        number *= int(most)
     return min(-(-number // 4), MOST)
 
 

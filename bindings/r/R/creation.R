@@ -76,27 +76,48 @@ tensor_statics$eye <- function(n, m = n, dtype = default_float(), requires_grad 
 
 tensor_statics$manual_seed <- function(seed = 0) invisible(.Call(C_manual_seed, seed))
 
+# The seed of a tensor, for as many random words as its numbers of 4, 8 or fewer bytes take. An axis of
+# symbolic size takes those of the largest; sizes that are refused later take none.
+seed_for <- function(shape, each = 4) {
+  most <- vapply(as.list(shape), function(size) {
+    if (is_size(size)) as.numeric(size$max) else if (is.numeric(size)) as.numeric(size)[1L] else NA_real_
+  }, 0)
+  .Call(C_seed, if (anyNA(most) || any(most < 0)) 0 else min(ceiling(prod(most) * each / 4), 2^32))
+}
+type_bytes <- function(dtype) .Call(C_type_bytes, dtype)
+# Up to a range of 2^23 one word makes an integer, beyond it two.
+range_bytes <- function(low, high) {
+  if (is.numeric(low) && is.numeric(high) && isTRUE(as.numeric(high) - as.numeric(low) > 2^23)) 8 else 4
+}
+
 tensor_statics$rand <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
-  wanting(.Call(C_poly_rand_seeded, dtype, sizes(..., shape = shape), .Call(C_seed)), requires_grad)
+  shape <- sizes(..., shape = shape)
+  wanting(.Call(C_poly_rand_seeded, dtype, shape, seed_for(shape, type_bytes(dtype))), requires_grad)
 }
 tensor_statics$randn <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
-  wanting(.Call(C_poly_randn_seeded, dtype, sizes(..., shape = shape), .Call(C_seed)), requires_grad)
+  shape <- sizes(..., shape = shape)
+  wanting(.Call(C_poly_randn_seeded, dtype, shape, seed_for(shape, 8)), requires_grad)
 }
 tensor_statics$randint <- function(low = 0L, high = 10L, shape = 1L, dtype = "int32") {
-  .Call(C_poly_randint_seeded, dtype, sizes(shape = shape), low, high, .Call(C_seed))
+  shape <- sizes(shape = shape)
+  .Call(C_poly_randint_seeded, dtype, shape, low, high, seed_for(shape, range_bytes(low, high)))
 }
 tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = default_float(),
                                    requires_grad = NULL) {
-  wanting(.Call(C_poly_uniform_seeded, dtype, sizes(..., shape = shape), low, high, .Call(C_seed)), requires_grad)
+  shape <- sizes(..., shape = shape)
+  each <- if (grepl("int|char|short|long", dtype[1L])) range_bytes(low, high) else max(4, type_bytes(dtype))
+  wanting(.Call(C_poly_uniform_seeded, dtype, shape, low, high, seed_for(shape, each)), requires_grad)
 }
 tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = default_float(),
                                   requires_grad = NULL) {
-  wanting(.Call(C_poly_normal_seeded, dtype, sizes(..., shape = shape), mean, std, .Call(C_seed)), requires_grad)
+  shape <- sizes(..., shape = shape)
+  wanting(.Call(C_poly_normal_seeded, dtype, shape, mean, std, seed_for(shape, 8)), requires_grad)
 }
 
 # PolyInit: ways to begin weights of shape (out, in, ...)
 initial <- function(scheme, shape, a, dtype, requires_grad) {
-  wanting(.Call(C_poly_init_seeded, scheme, dtype, shape, a, .Call(C_seed)), requires_grad)
+  each <- if (scheme == 3L) 8 else max(4, type_bytes(dtype))
+  wanting(.Call(C_poly_init_seeded, scheme, dtype, shape, a, seed_for(shape, each)), requires_grad)
 }
 tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {
   initial(0L, sizes(..., shape = shape), 0, dtype, requires_grad)
@@ -114,10 +135,13 @@ tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = d
 }
 
 tensor_statics$randperm <- function(n, dtype = "int32") {
-  from_one(.Call(C_poly_randperm_seeded, dtype, n, .Call(C_seed)))
+  from_one(.Call(C_poly_randperm_seeded, dtype, n, seed_for(n)))
 }
 tensor_methods$multinomial <- function(self, num_samples = 1, replacement = FALSE) {
-  from_one(.Call(C_poly_multinomial, self, num_samples, replacement, .Call(C_seed)))
+  shape <- as.list(self$shape)
+  once <- isTRUE(as.logical(replacement)) || isTRUE(num_samples == 1)
+  drawn <- if (once) c(shape[-length(shape)], list(num_samples)) else shape
+  from_one(.Call(C_poly_multinomial, self, num_samples, replacement, seed_for(drawn)))
 }
 
 tensor_methods$rand_like <- function(self, dtype = NULL) {
@@ -136,7 +160,7 @@ need_probability <- function(name, p) {
 tensor_methods$dropout <- function(self, p = 0.5) {
   need_probability("dropout", p)
   if (!state$training || p == 0) return(self)
-  .Call(C_poly_dropout, self, p, .Call(C_seed))
+  .Call(C_poly_dropout, self, p, seed_for(self$shape))
 }
 
 # Tensors of bytes

@@ -49,12 +49,24 @@ determinant.Tensor <- function(x, logarithm = TRUE, ...) {
   structure(list(modulus = both[[2L]], sign = both[[1L]]), class = "det")
 }
 
+# The shape of query %*% t(key), of which heads that share a key have as many as the query.
+scores <- function(query, key) {
+  lead <- function(shape) rev(as.list(shape[seq_len(max(length(shape) - 2L, 0L))]))
+  a <- lead(query)
+  b <- lead(key)
+  n <- max(length(a), length(b))
+  one <- function(sizes, i) if (i <= length(sizes)) sizes[[i]] else 1
+  wide <- lapply(seq_len(n), function(i) if (identical(as.numeric(one(a, i)), 1)) one(b, i) else one(a, i))
+  fit <- all(vapply(seq_len(n), function(i) as.numeric(one(b, i)) %in% c(1, as.numeric(wide[[i]])), NA))
+  c(rev(if (fit) wide else a), utils::tail(as.list(query), 2L)[1L], utils::tail(as.list(key), 2L)[1L])
+}
+
 tensor_methods$scaled_dot_product_attention <- function(self, key, value, attn_mask = NULL, dropout_p = 0,
                                                         is_causal = FALSE, enable_gqa = FALSE, scale = NULL) {
   if (identical(as.numeric(scale), 0)) raise("scaled_dot_product_attention: scale: 0, expected another number")
   drop <- if (state$training) dropout_p else 0
   .Call(
     C_poly_attention, self, key, value, attn_mask, is_causal, enable_gqa, if (is.null(scale)) 0 else scale, drop,
-    if (drop > 0) .Call(C_seed)
+    if (drop > 0) seed_for(scores(.Call(C_sizes, self), .Call(C_sizes, key)))
   )
 }

@@ -243,7 +243,7 @@ SEXP r_replace(SEXP, SEXP);
 SEXP r_requires_grad(SEXP);
 SEXP r_safetensors_save(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_same(SEXP, SEXP);
-SEXP r_seed(void);
+SEXP r_seed(SEXP);
 SEXP r_set_gradient(SEXP, SEXP);
 SEXP r_set_prototype(SEXP);
 SEXP r_set_tracked(SEXP, SEXP);
@@ -264,6 +264,7 @@ SEXP r_trace_begin(SEXP);
 SEXP r_trace_end(SEXP);
 SEXP r_tracing(void);
 SEXP r_tracked(SEXP);
+SEXP r_type_bytes(SEXP);
 SEXP r_values(SEXP, SEXP);
 SEXP r_variable(SEXP, SEXP, SEXP);
 SEXP r_view_graph(SEXP, SEXP);
@@ -510,7 +511,7 @@ static const R_CallMethodDef routines[] = {
     {"requires_grad", (DL_FUNC)&r_requires_grad, 1},
     {"safetensors_save", (DL_FUNC)&r_safetensors_save, 5},
     {"same", (DL_FUNC)&r_same, 2},
-    {"seed", (DL_FUNC)&r_seed, 0},
+    {"seed", (DL_FUNC)&r_seed, 1},
     {"set_gradient", (DL_FUNC)&r_set_gradient, 2},
     {"set_prototype", (DL_FUNC)&r_set_prototype, 1},
     {"set_tracked", (DL_FUNC)&r_set_tracked, 2},
@@ -531,6 +532,7 @@ static const R_CallMethodDef routines[] = {
     {"trace_end", (DL_FUNC)&r_trace_end, 1},
     {"tracing", (DL_FUNC)&r_tracing, 0},
     {"tracked", (DL_FUNC)&r_tracked, 1},
+    {"type_bytes", (DL_FUNC)&r_type_bytes, 1},
     {"values", (DL_FUNC)&r_values, 2},
     {"variable", (DL_FUNC)&r_variable, 3},
     {"view_graph", (DL_FUNC)&r_view_graph, 2},

@@ -140,64 +140,75 @@ SEXP r_trace_end(SEXP results) {
   return out;
 }
 
-/* Seeds. After manual_seed(s) random tensors use s, s + 1, …; before it each
- * takes its seed from R's generator, so that set.seed() makes them repeatable. */
+/* Seeds: three words that say where in a stream the random words of a tensor begin. After
+ * manual_seed(s) that is the stream of the library, whose numbers are tinygrad's; before it each
+ * tensor begins anywhere, by R's generator, so that set.seed() makes them repeatable. */
+enum { SEED_WORDS = 3 };
 static int manual;
-static uint64_t next;
 
 SEXP r_manual_seed(SEXP seed);
-SEXP r_seed(void);
+SEXP r_seed(SEXP words);
+SEXP r_type_bytes(SEXP dtype);
 
 SEXP r_manual_seed(SEXP seed) {
   Args a = begin("manual_seed");
   manual = seed != R_NilValue;
+  uint64_t first = 0;
   if (manual && TYPEOF(seed) == STRSXP) {
     /* Numbers beyond 2^53 come as decimal digits. */
     char *end;
     const char *digits = arg_string(&a, seed, "seed");
-    next = strtoull(digits, &end, 10);
+    first = strtoull(digits, &end, 10);
     if (*digits < '0' || *digits > '9' || *end != 0) {
       raise_error("manual_seed: seed: \"%.100s\", expected digits", digits);
     }
   } else if (manual) {
-    next = (uint64_t)arg_int64(&a, seed, "seed");
+    first = (uint64_t)arg_int64(&a, seed, "seed");
   }
+  if (manual) P.poly_random_seed(first);
   return R_NilValue;
 }
 
-static void draw(uint32_t *words) {
+static void draw(uint32_t *words, int64_t count) {
   if (manual) {
-    words[0] = (uint32_t)next;
-    words[1] = (uint32_t)(next >> 32);
-    next++;
+    if (P.poly_random_take(count, words) != 0) fail();
     return;
   }
   GetRNGstate();
-  for (int i = 0; i < 2; i++) words[i] = (uint32_t)(unif_rand() * 4294967296.0);
+  for (int i = 0; i < SEED_WORDS - 1; i++) words[i] = (uint32_t)(unif_rand() * 4294967296.0);
   PutRNGstate();
+  words[SEED_WORDS - 1] = 0;
 }
 
 void trace_seed(SEXP words) {
   if (active) SET_VECTOR_ELT(record, SEEDS, Rf_cons(words, VECTOR_ELT(record, SEEDS)));
 }
 
-/* A Tensor of two uint32, the low and the high word of the next seed. */
-SEXP r_seed(void) {
-  int64_t two = 2;
-  SEXP words = PROTECT(Rf_allocVector(RAWSXP, 8));
-  uint32_t next_words[2];
-  draw(next_words);
+/* The seed of a tensor that takes a number of words. It keeps that number, for the seeds of later runs. */
+SEXP r_seed(SEXP count) {
+  Args a = begin("seed");
+  int64_t n = arg_int64(&a, count, "count"), size = SEED_WORDS;
+  SEXP words = PROTECT(Rf_allocVector(RAWSXP, SEED_WORDS * sizeof(uint32_t)));
+  uint32_t next_words[SEED_WORDS];
+  draw(next_words, n);
   memcpy(RAW(words), next_words, sizeof next_words);
-  trace_seed(words);
-  SEXP out = wrap(new_leaf(words, POLY_DTYPE_UINT32, 1, &two));
-  UNPROTECT(1);
+  SEXP cell = PROTECT(Rf_cons(words, Rf_ScalarReal((double)n)));
+  trace_seed(cell);
+  SEXP out = wrap(new_leaf(words, POLY_DTYPE_UINT32, 1, &size));
+  UNPROTECT(2);
   return out;
 }
 
 void renew_seeds(SEXP seeds) {
   for (R_xlen_t i = 0; i < Rf_xlength(seeds); i++) {
-    uint32_t words[2];
-    draw(words);
-    memcpy(RAW(VECTOR_ELT(seeds, i)), words, sizeof words);
+    SEXP cell = VECTOR_ELT(seeds, i);
+    uint32_t words[SEED_WORDS];
+    draw(words, (int64_t)REAL(CDR(cell))[0]);
+    memcpy(RAW(CAR(cell)), words, sizeof words);
   }
+}
+
+SEXP r_type_bytes(SEXP dtype) {
+  Args a = begin("dtype");
+  return Rf_ScalarReal(P.poly_dtype_id_size(arg_dtype(&a, dtype, "dtype")));
 }
