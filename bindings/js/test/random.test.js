@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { Tensor } = require('..')
+const { Tensor, Variable } = require('..')
 const { lib } = require('../lib/library.js')
 const { nextSeed } = require('../lib/random.js')
 
@@ -45,6 +45,16 @@ test('each tensor takes the words that it takes in Python', () => {
   for (const [i, values] of Object.entries(want)) {
     assert.deepStrictEqual(found[i].map(Math.fround), values.map(Math.fround), `tensor ${i}`)
   }
+})
+
+test('an axis of symbolic size takes the words of the largest', () => {
+  const n = new Variable('n', 1, 8).bind(3)
+  Tensor.manualSeed(2)
+  Tensor.rand(n, 2)
+  const found = Tensor.rand(4).tolist()
+  Tensor.manualSeed(2)
+  Tensor.rand(16)
+  assert.deepStrictEqual(found, Tensor.rand(4).tolist())
 })
 
 test('bad sizes take no words', () => {

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numeric import RNG, check_gradient, close
 
-from polygrad import Device, Tensor, dtypes
+from polygrad import Device, Tensor, Variable, dtypes
 from polygrad._graph import CTX, release_dead
 from polygrad._library import lib
 from polygrad.nn import SGD
@@ -402,6 +402,13 @@ def test_random_numbers_are_those_of_tinygrad(seed):
     Tensor.glorot_uniform(5, 3, dtype="float64")
     taken += 8 + 6 + 30 + 30
     assert (Tensor.rand(5).numpy() == fractions(seed, taken, 5)).all()
+
+
+def test_axes_of_symbolic_size_take_the_words_of_the_largest():
+    n = Variable("n", 1, 8).bind(3)
+    Tensor.manual_seed(2)
+    Tensor.rand(n, 2)
+    assert (Tensor.rand(4).numpy() == fractions(2, 16, 4)).all()
 
 
 def test_random_streams():
