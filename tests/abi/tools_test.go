@@ -13,9 +13,10 @@ import (
 // report is what valgrind writes: its errors, with the code that was at work.
 type report struct {
 	Errors []struct {
-		Kind  string `xml:"kind"`
-		What  string `xml:"what"`
-		Stack []struct {
+		Kind    string `xml:"kind"`
+		What    string `xml:"what"`
+		Address string `xml:"auxwhat"` // what lies there
+		Stack   []struct {
 			Frames []struct {
 				IP       string `xml:"ip"`
 				Object   string `xml:"obj"`
@@ -56,9 +57,14 @@ func TestKernelsUnderValgrind(t *testing.T) {
 		if len(e.Stack) == 0 || len(e.Stack[0].Frames) == 0 {
 			continue
 		}
+		// The stacks of Go are memory that nobody allocated. Some lie so close to each other that a change of stacks looks like
+		// the end of a large frame, and what a kernel has put on its stack seems gone.
+		if strings.Contains(e.Address, "anonymous segment") {
+			continue
+		}
 		// Generated code lies in a file in memory, or in none.
 		if at := e.Stack[0].Frames[0]; at.Object == "" || strings.Contains(at.Object, "memfd:polygrad") || at.Object == program {
-			t.Errorf("%s at %s %s: %s", e.Kind, at.IP, at.Function, e.What)
+			t.Errorf("%s at %s %s: %s. %s", e.Kind, at.IP, at.Function, e.What, e.Address)
 		}
 	}
 	if len(r.Errors) == 0 && !strings.Contains(string(text), "<status>") {
