@@ -1313,7 +1313,7 @@ POLY_API PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const 
  *   enable_gqa  not 0: several heads of q (axis -3) share one of k and v
  *   scale       0 means 1/sqrt(d)
  *   dropout_p   weights are dropped with this probability by the numbers of seed
- *               (two uint32, see "Random numbers"; may be NULL if it is 0)
+ *               (see "Random numbers"; may be NULL if it is 0)
  * What is hidden may be left out of the computation: a NaN or an infinity there
  * shows in the result or not, as the sizes have it. Since 2.0. */
 POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal,

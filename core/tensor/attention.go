@@ -40,7 +40,7 @@ type AttentionOptions struct {
 	Grouped bool
 	// Scale replaces 1/sqrt(d) where it is not 0.
 	Scale float64
-	// Dropout is the probability that a weight is dropped, by the random numbers of Seed, two uint32 (see RandSeeded).
+	// Dropout is the probability that a weight is dropped, by the random numbers of Seed (see RandSeeded).
 	Dropout float64
 	Seed    *uop.UOp
 }

@@ -32,7 +32,7 @@ class Sampling(Creation):
 
     @staticmethod
     def manual_seed(seed: int = 0) -> None:
-        """Make the random tensors that follow repeatable.
+        """Make the random tensors that follow repeatable: those of tinygrad for the same seed.
 
         >>> Tensor.manual_seed(42)
         >>> a = Tensor.rand(3).tolist()

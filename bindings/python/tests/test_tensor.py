@@ -411,6 +411,12 @@ def test_axes_of_symbolic_size_take_the_words_of_the_largest():
     assert (Tensor.rand(4).numpy() == fractions(2, 16, 4)).all()
 
 
+def test_a_tensor_takes_the_words_of_one_key():
+    for draw in (lambda: Tensor.rand(2**32, dtype="float64"), lambda: Tensor.randn(2**32)):
+        with pytest.raises(ValueError, match=r"shape: needs 8589934592 random words"):
+            draw()
+
+
 def test_random_streams():
     Tensor.manual_seed(7)
     a, b = Tensor.rand(100).numpy(), Tensor.rand(100).numpy()
