@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad._base import Base, made
-from polygrad._download import download
 from polygrad._graph import CTX, Node, describe, dims, leaf, plain_scalar, several
 from polygrad._library import ArgumentError, lib
 from polygrad._movement import sizes
@@ -175,6 +174,8 @@ class Creation(Base):
         >>> bytes(Tensor.from_url("data:,hello").tolist())
         b'hello'
         """
+        from polygrad._download import download  # HTTP and its ciphers: 12 MiB that few need
+
         data = download(url, gunzip)
         kind = to_dtype(dtype or dtypes.uint8)
         return cls(data, kind, device, requires_grad)  # type: ignore[call-arg]
