@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"polygrad/core/uop"
 	"polygrad/exec/pages"
 )
 
@@ -53,6 +54,26 @@ func copyBytes(to, from unsafe.Pointer, n uintptr) {
 	}
 }
 
+// ownBuffer makes a buffer on memory of the library's own, which unbind gives back.
+func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
+	n, err := elements(s)
+	if err != nil {
+		return value{}, err
+	}
+	size := uintptr(n) * uintptr(dt.Itemsize())
+	own, err := allocate(size)
+	if err != nil {
+		return value{}, err
+	}
+	v, err := c.hostBuffer(dt, s, own, size)
+	if err != nil {
+		free(own, size)
+		return value{}, err
+	}
+	c.host[v.host] = hostMemory{own, size, true}
+	return v, nil
+}
+
 //export go_poly_from_host
 func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
 	return build("poly_from_host", ctx, func(c *context) (value, error) {
@@ -75,17 +96,11 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if size > 0 && data == nil {
 			return value{}, wrong("data", "is NULL, expected %d bytes", size)
 		}
-		own, err := allocate(size)
+		v, err := c.ownBuffer(dt, s)
 		if err != nil {
 			return value{}, err
 		}
-		copyBytes(own, data, size)
-		v, err := c.hostBuffer(dt, s, own, size)
-		if err != nil {
-			free(own, size)
-			return value{}, err
-		}
-		c.host[v.host] = hostMemory{own, size, true}
+		copyBytes(c.host[v.host].data, data, size)
 		return v, nil
 	})
 }

@@ -575,6 +575,8 @@ func parameters(fn string) string {
 		return "ctx sink"
 	case "poly_compile_update":
 		return "ctx values data n targets updates n_updates"
+	case "poly_compile_update_pruned":
+		return "ctx values data n targets updates n_updates inputs n_inputs"
 	case "poly_compile_value_and_grad":
 		return "ctx loss params n_params loss_idx_out grad_idxs_out"
 	case "poly_step_destroy":

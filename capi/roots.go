@@ -35,6 +35,7 @@ func (c *context) roots(mark func(*uop.UOp)) {
 			mark(b)
 		}
 		values(s.leaves...)
+		values(s.kept...)
 	}
 	for p := range c.plans {
 		nodes(p.Inputs)

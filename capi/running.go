@@ -89,6 +89,21 @@ func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
 	return b, nil
 }
 
+// buffersOf are the buffers behind handles from C.
+func (c *context) buffersOf(arg string, list *C.uintptr_t, n C.int) ([]*uop.UOp, error) {
+	vs, err := c.args(arg, list, n)
+	if err != nil {
+		return nil, err
+	}
+	buffers := make([]*uop.UOp, len(vs))
+	for i, v := range vs {
+		if buffers[i], err = baseBuffer(indexed(arg, i), v.u); err != nil {
+			return nil, err
+		}
+	}
+	return buffers, nil
+}
+
 // variable reports whether a node is the beginning of a tensor whose length is a variable.
 func variable(u *uop.UOp) bool {
 	if u.Op != uop.Shrink {
@@ -353,19 +368,15 @@ func go_poly_realize_flat(ctx, sink C.uintptr_t, buffers *C.uintptr_t, datas *un
 		if err != nil {
 			return err
 		}
-		vs, err := c.args("buffers", buffers, n)
+		bs, err := c.buffersOf("buffers", buffers, n)
 		if err != nil {
 			return err
 		}
 		if n > 0 && datas == nil {
 			return wrong("datas", "is NULL, expected %d pointers", n)
 		}
-		binds := make([]exec.Binding, len(vs))
-		for i, v := range vs {
-			b, err := baseBuffer(indexed("buffers", i), v.u)
-			if err != nil {
-				return err
-			}
+		binds := make([]exec.Binding, len(bs))
+		for i, b := range bs {
 			binds[i] = exec.Binding{Buffer: b, Ptr: unsafe.Slice(datas, n)[i]}
 		}
 		return c.run(s, binds, nil)

@@ -1172,6 +1172,10 @@ PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n
   return poly_enter("poly_compile_update") ? NULL : (PolyStep *)go_poly_compile_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
 }
 
+PolyStep *poly_compile_update_pruned(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, PolyUOp **inputs, int n_inputs) {
+  return poly_enter("poly_compile_update_pruned") ? NULL : (PolyStep *)go_poly_compile_update_pruned((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates, (uintptr_t *)inputs, n_inputs);
+}
+
 PolyStep *poly_compile_value_and_grad(PolyCtx *ctx, PolyUOp *loss, PolyUOp **params, int n_params, int *loss_idx_out, int *grad_idxs_out) {
   return poly_enter("poly_compile_value_and_grad") ? NULL : (PolyStep *)go_poly_compile_value_and_grad((uintptr_t)ctx, (uintptr_t)loss, (uintptr_t *)params, n_params, loss_idx_out, grad_idxs_out);
 }

@@ -26,6 +26,8 @@ type step struct {
 	outputs map[*uop.UOp]bool
 	// leaves are the host buffers that the step made for its results.
 	leaves []value
+	// kept are those of what was computed once, when the step was made.
+	kept []value
 	// cached tells that the step belongs to the handle of its sink (poly_get_plan).
 	cached bool
 	// bound is the program on the memory of host buffers, as it was when so many had lost theirs.
@@ -128,6 +130,33 @@ func go_poly_compile_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.P
 	})
 }
 
+//export go_poly_compile_update_pruned
+func go_poly_compile_update_pruned(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int, inputs *C.uintptr_t, nInputs C.int) C.uintptr_t {
+	return buildStep("poly_compile_update_pruned", ctx, func(c *context) (*step, error) {
+		changing, err := c.buffersOf("inputs", inputs, nInputs)
+		if err != nil {
+			return nil, err
+		}
+		up, err := c.update(values, data, n, targets, updates, nUpdates)
+		if err != nil {
+			return nil, err
+		}
+		pruned, err := c.prune(up.sink, changing)
+		if err != nil {
+			c.forget(up.leaves)
+			return nil, err
+		}
+		s, err := c.compile(pruned.sink, up.leaves)
+		if err != nil {
+			c.forget(up.leaves)
+			c.forget(pruned.leaves)
+			return nil, err
+		}
+		s.kept = pruned.leaves
+		return s, nil
+	})
+}
+
 //export go_poly_compile_value_and_grad
 func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int, lossIndex, gradIndexes *C.int) C.uintptr_t {
 	return buildStep("poly_compile_value_and_grad", ctx, func(c *context) (*step, error) {
@@ -204,6 +233,7 @@ func (c *context) drop(s *step) {
 	if !c.dead {
 		delete(c.steps, s)
 		c.forget(s.leaves)
+		c.forget(s.kept)
 	}
 }
 

@@ -8,6 +8,7 @@ import "C"
 import (
 	"unsafe"
 
+	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 	"polygrad/exec"
 )
@@ -73,6 +74,41 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 		}
 	}
 	up.sink = c.g.Sink(nil, append(src, exec.Simultaneous(assigns)...)...)
+	return up, nil
+}
+
+// prune computes what a program would compute alike in each run, if only the given buffers change, and puts what came of it
+// in its place.
+func (c *context) prune(sink *uop.UOp, changing []*uop.UOp) (up update, err error) {
+	defer func() {
+		if err != nil {
+			c.forget(up.leaves)
+		}
+	}()
+	up.sink = sink
+	known := rewrite.Map{}
+	var stores []*uop.UOp
+	for _, u := range exec.Fixed(sink, changing) {
+		leaf, err := c.ownBuffer(u.DType, u.Shape())
+		if err != nil {
+			return up, err
+		}
+		up.leaves = append(up.leaves, leaf)
+		known[u] = leaf.u
+		if numel(u) > 0 {
+			into, err := store(leaf.u, single(u))
+			if err != nil {
+				return up, err
+			}
+			stores = append(stores, into)
+		}
+	}
+	if len(stores) > 0 {
+		if err := c.run(c.g.Sink(nil, stores...), nil, nil); err != nil {
+			return up, err
+		}
+	}
+	up.sink = rewrite.Substitute(sink, known)
 	return up, nil
 }
 

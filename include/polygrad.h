@@ -1613,6 +1613,13 @@ POLY_API PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink);
 POLY_API PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets,
                                        PolyUOp **updates, int n_updates);
 
+/* The same for a step of which only the n_inputs given buffers change between
+ * runs, and its targets. Reductions and contiguous values that depend on none of
+ * them, nor on variables, are computed now, once, and kept with the step. Since
+ * 2.0. */
+POLY_API PolyStep *poly_compile_update_pruned(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets,
+                                              PolyUOp **updates, int n_updates, PolyUOp **inputs, int n_inputs);
+
 /* A step that computes loss (one element) and its gradient with respect to n
  * buffers. Writes the index of the loss and of each gradient (flat, in the
  * parameter's type) among the step's buffers. Since 1.0. */

@@ -297,6 +297,7 @@ exports.PROTOTYPES = {
   poly_job_release: ['void', ['uintptr_t']],
   poly_compile_step: ['uintptr_t', ['uintptr_t', 'uintptr_t']],
   poly_compile_update: ['uintptr_t', ['uintptr_t', 'void *', 'void *', 'int', 'void *', 'void *', 'int']],
+  poly_compile_update_pruned: ['uintptr_t', ['uintptr_t', 'void *', 'void *', 'int', 'void *', 'void *', 'int', 'void *', 'int']],
   poly_compile_value_and_grad: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'void *', 'int', 'void *', 'void *']],
   poly_step_destroy: ['void', ['uintptr_t']],
   poly_step_run: ['int', ['uintptr_t', 'void *', 'int']],

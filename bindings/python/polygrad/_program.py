@@ -77,6 +77,8 @@ class Program:
     """Values to compute and memory to change, compiled once.
 
     The values are written to arrays; where a run does not say otherwise, always the same ones.
+    Where inputs are given, only their memory, that of seeds and what is changed may be another
+    in each run: what depends on none of it is computed once.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Program:
         values: Sequence[Node],
         changes: Sequence[tuple[Node, Node]],
         seeds: list[_random.Seed],
+        inputs: Sequence[Node] | None = None,
     ) -> None:
         self.values = list(values)
         # The program works on the memory of these nodes.
@@ -96,7 +99,7 @@ class Program:
             array[...] = 0
         n = len(self.arrays)
         memory = (ctypes.c_void_p * n)(*[pointer(a) for a in self.arrays])
-        self._handle = lib.poly_compile_update(
+        asked = (
             CTX,
             handles(self.values),
             memory,
@@ -105,6 +108,11 @@ class Program:
             handles(after for _, after in changes),
             len(changes),
         )
+        if inputs is None:
+            self._handle = lib.poly_compile_update(*asked)
+        else:
+            given = [*inputs, *(seed for seed, _ in seeds)]
+            self._handle = lib.poly_compile_update_pruned(*asked, handles(given), len(given))
         if self._handle is None:
             fail(RuntimeError)
 

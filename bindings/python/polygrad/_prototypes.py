@@ -791,6 +791,20 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             c_int,
         ),
     ),
+    "poly_compile_update_pruned": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+    ),
     "poly_compile_value_and_grad": (
         c_void_p,
         (

@@ -17,7 +17,7 @@ from polygrad._library import fail, lib
 from polygrad.dtype import dtypes
 from polygrad.variable import SymInt
 
-Seed = tuple["np.ndarray[Any, Any]", int]  # its memory, the words that the tensor takes
+Seed = tuple[Node, int]  # the leaf, the words that the tensor takes
 _recorders: list[list[Seed]] = []
 
 
@@ -53,9 +53,10 @@ def next_seed(count: int) -> Node:
     """Return the seed of a tensor that takes a number of words: a leaf of three uint32."""
     words = np.empty(3, dtype=np.uint32)
     _take(words, count)
+    seed = leaf(words, dtypes.uint32)
     for recorder in _recorders:
-        recorder.append((words, count))
-    return leaf(words, dtypes.uint32)
+        recorder.append((seed, count))
+    return seed
 
 
 class record_seeds:
@@ -74,5 +75,6 @@ class record_seeds:
 
 def renew(seeds: list[Seed]) -> None:
     """Write the next seeds into the memory of seeds that were handed out."""
-    for words, count in seeds:
-        _take(words, count)
+    for seed, count in seeds:
+        assert seed.data is not None
+        _take(seed.data, count)

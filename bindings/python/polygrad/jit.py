@@ -55,6 +55,10 @@ class TinyJit(Generic[R]):
     are new in each call. The function returns tensors, in lists, tuples and dicts, or None; they
     have memory of their own and no history. A violation is a JitError.
 
+    With prune=True what depends on no argument, no random number and nothing that the function
+    assigns is computed once, when the function is captured: sums, products and contiguous
+    tensors of weights that never change.
+
     A jitted method has one program for each object. With the environment variable JIT=0 nothing
     is captured: each call runs the function.
 
@@ -68,10 +72,11 @@ class TinyJit(Generic[R]):
     [2.5, 6.5]
     """
 
-    def __init__(self, fxn: Callable[..., R]) -> None:
+    def __init__(self, fxn: Callable[..., R], *, prune: bool = False) -> None:
         if not callable(fxn):
             raise TypeError(f"TinyJit: {fxn!r}, expected a function")
         self.fxn = fxn
+        self.prune = bool(prune)
         self._lock = threading.RLock()
         self._of: WeakKeyDictionary[Any, TinyJit[R]] = WeakKeyDictionary()
         functools.update_wrapper(self, fxn, updated=())
@@ -93,7 +98,7 @@ class TinyJit(Generic[R]):
         try:
             jit = self._of.get(instance)
             if jit is None:
-                jit = self._of[instance] = TinyJit(self.fxn)
+                jit = self._of[instance] = TinyJit(self.fxn, prune=self.prune)
         except TypeError:  # an object that cannot be a key: one program for all
             jit = self
         return functools.partial(jit.__call__, instance)
@@ -112,7 +117,7 @@ class TinyJit(Generic[R]):
                 result = self.fxn(*args, **kwargs)
                 _compute(result)
             else:
-                captured = CapturedJit(self.fxn, args, kwargs)
+                captured = CapturedJit(self.fxn, args, kwargs, self.prune)
                 self.captured = captured
                 result = captured.first
                 captured.first = None
@@ -125,7 +130,11 @@ class CapturedJit:
     """A function as a program, and what it takes and returns."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        prune: bool,
     ) -> None:
         given = Arguments(args, kwargs)
         tensors = given.tensors
@@ -152,7 +161,8 @@ class CapturedJit:
             raise JitError(
                 "TinyJit: the function computes nothing: it returns and assigns no tensor"
             )
-        self._program = Program(self._values, traced.changes, traced.seeds)
+        inputs = stand_ins if prune else None
+        self._program = Program(self._values, traced.changes, traced.seeds, inputs)
 
         program = self._program
         self._memory = (ctypes.c_void_p * program.n_buffers)()

@@ -1,5 +1,7 @@
 """TinyJit: what it captures, what it runs, and what it refuses."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,60 @@ def test_results_in_containers(pack, open_):
         result = f(Tensor([float(i)]))
         assert type(result) is type(pack(Tensor([1.0])))
         assert [t.tolist() for t in open_(result)] == [[2.0 * i], [2.0 * i + 1]]
+
+
+def pruned(function):
+    return TinyJit(function), TinyJit(function, prune=True)
+
+
+def test_prune_computes_once_what_depends_on_no_argument():
+    a, b = numbers(8, 8).realize(), numbers(8, 8).realize()
+    whole, rest = pruned(lambda x: x @ (a @ b) + a.sum())
+    for _ in range(4):
+        x = numbers(3, 8)
+        want = x.numpy() @ (a.numpy() @ b.numpy()) + a.numpy().sum()
+        for f in whole, rest:
+            np.testing.assert_allclose(f(x).numpy(), want, rtol=1e-5, atol=1e-5)
+    assert rest.captured.n_kernels < whole.captured.n_kernels
+    for weights in a, b:
+        weights.assign(Tensor.zeros(8, 8)).realize()
+    np.testing.assert_allclose(rest(x).numpy(), want, rtol=1e-5, atol=1e-5)
+    assert whole(x).numpy().max() == 0
+
+
+def test_prune_leaves_what_changes():
+    n = Variable("n", 1, 8)
+    state = Tensor.zeros(4).contiguous().realize()
+    x, w = numbers(8, 4).realize(), numbers(4, 4).realize()
+
+    @functools.partial(TinyJit, prune=True)
+    def f(x):
+        state.assign(state + 1)
+        return (x @ (w @ w)).sum(), state.sum(), Tensor.rand(4).sum(), (w @ w).sum()
+
+    noise = set()
+    for i in range(1, 6):
+        results = [t.item() for t in f(x[: n.bind(i)])]
+        square = w.numpy() @ w.numpy()
+        want = [(x.numpy()[:i] @ square).sum(), 4.0 * i, square.sum()]
+        np.testing.assert_allclose([*results[:2], results[3]], want, rtol=1e-4, atol=1e-4)
+        noise.add(results[2])
+    assert len(noise) == 5
+
+
+def test_a_pruned_method_has_a_program_for_each_object():
+    class Layer:
+        def __init__(self, value):
+            self.weight = Tensor.full((4, 4), value).contiguous().realize()
+
+        @functools.partial(TinyJit, prune=True)
+        def forward(self, x):
+            return x + (self.weight @ self.weight).sum()
+
+    for value in 1.0, 2.0:
+        layer = Layer(value)
+        for i in range(4):
+            assert layer.forward(Tensor([float(i)])).tolist() == [i + 64 * value * value]
 
 
 def test_arguments_in_containers_and_by_name():

@@ -301,6 +301,7 @@ struct poly_api {
   void (*poly_job_release)(PolyJob *);
   PolyStep *(*poly_compile_step)(PolyCtx *, PolyUOp *);
   PolyStep *(*poly_compile_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, int);
+  PolyStep *(*poly_compile_update_pruned)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, int, PolyUOp **, int);
   PolyStep *(*poly_compile_value_and_grad)(PolyCtx *, PolyUOp *, PolyUOp **, int, int *, int *);
   void (*poly_step_destroy)(PolyStep *);
   int (*poly_step_run)(PolyStep *, PolyBufferBinding *, int);
@@ -802,6 +803,7 @@ struct poly_api {
   X(poly_job_release) \
   X(poly_compile_step) \
   X(poly_compile_update) \
+  X(poly_compile_update_pruned) \
   X(poly_compile_value_and_grad) \
   X(poly_step_destroy) \
   X(poly_step_run) \
