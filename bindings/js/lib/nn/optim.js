@@ -3,7 +3,8 @@
 
 const { lib, PolygradError } = require('../library.js')
 const { CTX } = require('../graph.js')
-const { Tensor, assign, assignAsync, settle } = require('../tensor.js')
+const { Tensor } = require('../tensor.js')
+const { assign, assignAsync, settle } = require('../writing.js')
 const { Base, tidy, letGo, several } = require('../base.js')
 const { tracing } = require('../trace.js')
 const { named, number, list, small, show } = require('../arguments.js')

@@ -10,7 +10,8 @@
 
 const { lib, PolygradError } = require('../library.js')
 const { CTX } = require('../graph.js')
-const { Tensor, assign } = require('../tensor.js')
+const { Tensor } = require('../tensor.js')
+const { assign } = require('../writing.js')
 const { made, several, tidy } = require('../base.js')
 const { tracing } = require('../trace.js')
 const { Optimizer, OptimizerGroup } = require('./optim.js')
