@@ -4,6 +4,7 @@
 sizes <- function(..., shape = NULL) {
   given <- if (is.null(shape)) list(...) else if (is_size(shape)) list(shape) else as.list(shape)
   if (length(given) == 0L) return(integer())
+  given <- lapply(given, plain)
   if (any(vapply(given, function(x) is_size(x) || is.list(x), NA))) return(do.call(c.SymInt, unname(given)))
   out <- unlist(given, use.names = FALSE)
   if (is.null(out)) return(integer())
@@ -20,8 +21,9 @@ tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad =
   val <- fill_value
   if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: fill_value: expected one number")
   shape <- sizes(shape = shape)
-  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", default_float())
-  whole <- is.integer(val) || is.logical(val) || inherits(val, "integer64")
+  wide <- inherits(val, "integer64")
+  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", if (wide) "int64" else default_float())
+  whole <- is.integer(val) || is.logical(val) || wide
   tensor <- if (whole && !is.na(val)) {
     .Call(C_poly_full_int_by_id, dtype, shape, val)
   } else {
@@ -56,6 +58,9 @@ tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL
   }
   if (is_size(start) || is_size(stop) || is_size(step)) {
     return(wanting(.Call(C_poly_arange_size, if (is.null(dtype)) "int32" else dtype, start, stop, step), requires_grad))
+  }
+  for (end in list(start, stop, step)) {
+    if (!is.numeric(end) || length(end) != 1L || is.na(end)) raise(sprintf("arange: %s, expected a number", brief(end)))
   }
   if (is.null(dtype)) {
     whole <- all(c(start, stop, step) == floor(c(start, stop, step)))

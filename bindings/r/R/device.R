@@ -1,4 +1,5 @@
 device_available <- function(device) {
+  if (!is.character(device) || length(device) != 1L) raise(sprintf("device_available: device: %s, expected a name", brief(device)))
   known <- .Call(C_devices)
   isTRUE(known[toupper(device)][[1L]])
 }

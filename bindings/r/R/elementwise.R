@@ -17,8 +17,11 @@ for (name in names(binary_ops)) tensor_methods[[name]] <- binary_method(binary_o
 rm(name)
 
 tensor_methods$div <- function(self, x, reverse = FALSE, rounding_mode = NULL) {
-  op <- if (is.null(rounding_mode)) "div" else switch(rounding_mode, floor = "floordiv", trunc = "idiv",
-    raise(sprintf("div: rounding_mode: '%s', expected NULL, 'floor' or 'trunc'", rounding_mode)))
+  op <- "div"
+  if (!is.null(rounding_mode)) {
+    need_choice("div", "rounding_mode", rounding_mode, c("floor", "trunc"))
+    op <- if (rounding_mode == "floor") "floordiv" else "idiv"
+  }
   .Call(C_binary, binary_ops[[op]], self, x, reverse)
 }
 

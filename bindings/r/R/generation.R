@@ -45,6 +45,7 @@ rows_of <- function(name, tokens) {
 }
 
 whole_tokens <- function(tokens, name) {
+  tokens <- plain(tokens)
   if (!is.numeric(tokens) || anyNA(tokens) || any(tokens != floor(tokens)) || any(abs(tokens) > .Machine$integer.max)) {
     raise(sprintf("%s: tokens: %s, expected whole numbers", name, brief(tokens)))
   }

@@ -2,6 +2,7 @@
 
 `[.Tensor` <- function(x, ..., drop = TRUE) {
   expressions <- eval(substitute(alist(...)))
+  need_flag("[", "drop", drop)
   n <- length(expressions)
   given <- vector("list", n)
   for (i in seq_len(n)) {
@@ -39,6 +40,7 @@ linear <- function(index, shape) {
     if (dtype(index) != "bool") return(index)
     index <- as.array.Tensor(index)
   }
+  if (!is.matrix(index)) index <- plain(index)
   if (is.numeric(index) && is.matrix(index) && ncol(index) == length(shape)) {
     if (anyNA(index)) raise("[: NA in an index")
     if (any(index < 1) || any(t(index) > shape)) raise("[: subscript out of bounds")
@@ -61,6 +63,7 @@ item_of <- function(index, size) {
     index <- as.vector(r_values(index))
   }
   if (is.factor(index)) index <- as.integer(index)
+  index <- plain(index)
   if (is.character(index)) raise("[: a tensor has no names to index by")
   if (!is.numeric(index) && !is.logical(index)) raise(sprintf("[: %s is not an index", class(index)[1L]))
   if (anyNA(index)) raise("[: NA in an index")
@@ -110,12 +113,12 @@ select <- function(x, items, drop) {
 #' A new tensor with other values, as R changes an array.
 with_values <- function(x, indices, blank, value) {
   if (is_tensor(value)) value <- as.vector(r_values(value))
-  indices <- lapply(indices, function(index) if (is_tensor(index)) r_values(index) else index)
+  indices <- lapply(indices, function(index) if (is_tensor(index)) r_values(index) else plain(index))
   indices[blank] <- list(quote(expr = ))
   own <- dtype(x)
   shape <- .Call(C_shape, x)
   values <- tryCatch(
-    do.call("[<-", c(list(r_values(x)), indices, list(value = value))),
+    do.call("[<-", c(list(r_values(x)), indices, list(value = plain(value)))),
     error = function(e) raise(paste0("[<-: ", conditionMessage(e)))
   )
   if (length(values) != prod(shape)) raise("[<-: subscript out of bounds")
@@ -216,9 +219,7 @@ tensor_methods$gather <- function(self, dim, index) .Call(C_poly_gather_axis, se
 tensor_methods$index_select <- function(self, dim, index) .Call(C_poly_index_select, self, dim, from_zero(index))
 
 tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
-  if (!is.null(reduce) && !reduce %in% c("add", "multiply")) {
-    raise(sprintf("scatter: reduce: '%s', expected NULL, 'add' or 'multiply'", reduce))
-  }
+  if (!is.null(reduce)) need_choice("scatter", "reduce", reduce, c("add", "multiply"))
   if (is_tensor(src) || length(src) > 1L) {
     if (!is.null(reduce)) raise("scatter: reduce is for a number as src: see scatter_reduce")
     src <- .Call(C_operand, src, self)
@@ -250,6 +251,9 @@ tensor_methods$nonzero <- function(self) {
 }
 
 tensor_methods$one_hot <- function(self, num_classes = NULL) {
-  if (is.null(num_classes)) num_classes <- max(r_values(self))
+  if (is.null(num_classes)) {
+    if (length(self) == 0) raise("one_hot: num_classes: NULL for no classes at all, expected their number")
+    num_classes <- max(r_values(self))
+  }
   .Call(C_poly_one_hot, from_zero(self), num_classes)
 }

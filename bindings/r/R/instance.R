@@ -12,7 +12,33 @@ mlp_instance <- function(layers, ...) from_config("mlp", list(layers = layers, .
 tabm_instance <- function(layers, ...) from_config("tabm", list(layers = layers, ...))
 nam_instance <- function(n_features, ...) from_config("nam", list(n_features = n_features, ...))
 
-from_config <- function(family, config) new_instance(.Call(C_instance_config, family, to_json(config)))
+# What a model may be configured with; the library takes other words for its defaults.
+config_names <- list(
+  mlp = c("layers", "activation", "bias", "loss", "batch_size", "seed"),
+  tabm = c("layers", "activation", "n_ensemble", "loss", "batch_size", "seed"),
+  nam = c("n_features", "hidden_sizes", "n_outputs", "activation", "loss", "batch_size", "seed")
+)
+config_words <- list(
+  activation = list(
+    mlp = c("relu", "gelu", "silu", "tanh", "sigmoid", "none"), tabm = c("relu", "gelu", "silu", "none"),
+    nam = c("exu", "relu", "gelu", "silu")
+  ),
+  loss = c("mse", "cross_entropy", "none")
+)
+
+from_config <- function(family, config) {
+  kind <- paste0(family, "_instance")
+  known <- config_names[[family]]
+  unknown <- setdiff(names(config), known)
+  if (length(unknown) > 0L) {
+    raise(sprintf("%s: there is no argument '%s', expected some of %s", kind, unknown[1L], paste(known, collapse = ", ")))
+  }
+  for (name in intersect(names(config), names(config_words))) {
+    words <- config_words[[name]]
+    need_choice(kind, name, config[[name]], if (is.list(words)) words[[family]] else words)
+  }
+  new_instance(.Call(C_instance_config, family, to_json(config)))
+}
 
 instance_from_bundle <- function(data) new_instance(.Call(C_instance_from_bundle, bytes_of(data)))
 instance_from_ir <- function(ir, weights = NULL) {
@@ -89,7 +115,7 @@ with_role <- function(x, role) {
 
 instance_methods$set_buffer <- function(self, name, value) {
   at <- match(name, .subset2(self, "names"))
-  if (is.na(at)) raise(sprintf("set_buffer: '%s' is not a buffer of the model", name))
+  if (length(at) != 1L || is.na(at)) raise(sprintf("set_buffer: %s is not a buffer of the model", brief(name)))
   .Call(C_instance_set, .subset2(self, "pointer"), at, value)
   invisible(self)
 }
@@ -107,8 +133,8 @@ inputs_for <- function(self, arrays, partial = FALSE) {
   }
   Map(function(name, value) {
     if (is_tensor(value)) value <- r_values(value)
-    if (is.data.frame(value)) value <- as.matrix(value)
-    fit(name, value, .subset2(self, "shapes")[[name]], partial)
+    if (is.data.frame(value)) value <- matrix_of(value)
+    fit(name, plain(value), .subset2(self, "shapes")[[name]], partial)
   }, names(arrays), arrays)
 }
 
@@ -154,6 +180,7 @@ instance_optimizers <- c(none = 0L, sgd = 1L, adam = 2L, adamw = 3L)
 instance_methods$set_optimizer <- function(self, kind, lr = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8,
                                            weight_decay = 0) {
   number <- number_of("kind", kind, instance_optimizers)
+  for (name in c("lr", "beta1", "beta2", "eps", "weight_decay")) need_setting("set_optimizer", name, get(name))
   .Call(C_instance_optimizer, .subset2(self, "pointer"), number, c(lr, beta1, beta2, eps, weight_decay))
   invisible(self)
 }
@@ -174,6 +201,7 @@ instance_methods$save_bundle <- function(self, path = NULL) {
 }
 
 instance_methods$import_weights <- function(self, data, strict = TRUE) {
+  need_flag("import_weights", "strict", strict)
   .Call(C_instance_weights, .subset2(self, "pointer"), bytes_of(data), strict)
   invisible(self)
 }

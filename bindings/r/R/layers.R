@@ -19,7 +19,8 @@ new_layer <- function(kind, fields, forward) {
 `[[.Layer` <- function(x, name) `$.Layer`(x, name)
 `[[<-.Layer` <- function(x, name, value) `$<-.Layer`(x, name, value)
 
-names.Layer <- function(x) attr(x, "order")
+# Those that it was made with, and those that were added.
+names.Layer <- function(x) union(attr(x, "order"), ls(attr(x, "fields")))
 
 print.Layer <- function(x, ...) {
   cat("<", class(x)[1L], ">\n", sep = "")
@@ -81,6 +82,7 @@ as_input <- function(x) if (is_tensor(x)) x else Tensor(x, dtype = if (is.double
 
 LayerNorm <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {
   need_sizes("LayerNorm", "normalized_shape", normalized_shape, 0)
+  need_setting("LayerNorm", "eps", eps)
   need_flag("LayerNorm", "elementwise_affine", elementwise_affine)
   fields <- list(
     weight = if (elementwise_affine) tensor_statics$ones(normalized_shape, requires_grad = TRUE),
@@ -118,6 +120,7 @@ LayerNorm2d <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE)
 
 RMSNorm <- function(dim, eps = 1e-6, elementwise_affine = TRUE) {
   need_size("RMSNorm", "dim", dim, 0)
+  need_setting("RMSNorm", "eps", eps)
   need_flag("RMSNorm", "elementwise_affine", elementwise_affine)
   fields <- list(weight = if (elementwise_affine) tensor_statics$ones(dim, requires_grad = TRUE), eps = eps)
   new_layer("RMSNorm", fields, function(self, x) .Call(C_poly_rmsnorm, as_input(x), self$eps, self$weight))
@@ -130,6 +133,7 @@ GroupNorm <- function(num_groups, num_channels, eps = 1e-5, affine = TRUE) {
 }
 
 group_norm <- function(kind, num_groups, num_channels, eps, affine) {
+  need_setting(kind, "eps", eps)
   need_flag(kind, "affine", affine)
   fields <- list(
     weight = if (affine) tensor_statics$ones(num_channels, requires_grad = TRUE),

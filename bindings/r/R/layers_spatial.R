@@ -92,6 +92,8 @@ ConvTranspose2d <- function(in_channels, out_channels, kernel_size, stride = 1, 
 
 BatchNorm <- function(num_features, eps = 1e-5, affine = TRUE, track_running_stats = TRUE, momentum = 0.1) {
   need_size("BatchNorm", "num_features", num_features)
+  need_setting("BatchNorm", "eps", eps)
+  need_setting("BatchNorm", "momentum", momentum)
   need_flag("BatchNorm", "affine", affine)
   need_flag("BatchNorm", "track_running_stats", track_running_stats)
   fields <- list(

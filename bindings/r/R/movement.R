@@ -94,7 +94,7 @@ tensor_methods$cat <- function(..., dim = 1) .Call(C_poly_cat, join("cat", tenso
 tensor_methods$stack <- function(..., dim = 1) .Call(C_poly_stack, join("stack", tensor_list(...)), dim)
 
 tensor_methods$meshgrid <- function(..., indexing = "ij") {
-  if (!indexing %in% c("ij", "xy")) raise(sprintf("meshgrid: indexing: '%s', expected 'ij' or 'xy'", indexing))
+  need_choice("meshgrid", "indexing", indexing, c("ij", "xy"))
   tensors <- join("meshgrid", tensor_list(...))
   .Call(C_poly_meshgrid, tensors, indexing == "xy", length(tensors))
 }
@@ -102,6 +102,7 @@ tensor_methods$meshgrid <- function(..., indexing = "ij") {
 tensor_methods$split <- function(self, sizes, dim = 1) {
   shape <- .Call(C_shape, self)
   n <- shape[axis_of(dim, length(shape))]
+  if (!is.numeric(sizes) || anyNA(sizes)) raise(sprintf("split: sizes: %s, expected whole numbers", brief(sizes)))
   if (length(sizes) == 1L && sizes < n) {
     if (sizes <= 0) raise(sprintf("split: sizes: %s, expected a positive size", format(sizes)))
     sizes <- c(rep(sizes, n %/% sizes), if (n %% sizes > 0) n %% sizes)
@@ -112,7 +113,7 @@ tensor_methods$split <- function(self, sizes, dim = 1) {
 }
 
 tensor_methods$chunk <- function(self, chunks, dim = 1) {
-  if (!is.numeric(chunks) || length(chunks) != 1L || chunks <= 0) raise("chunk: chunks: expected a positive number")
+  if (!is.numeric(chunks) || length(chunks) != 1L || !isTRUE(chunks > 0)) raise("chunk: chunks: expected a positive number")
   shape <- .Call(C_shape, self)
   size <- shape[axis_of(dim, length(shape))]
   if (size == 0) list(self) else tensor_methods$split(self, max(1, ceiling(size / chunks)), dim)

@@ -68,22 +68,29 @@ flat_columns <- function(x) .Call(C_poly_reshape, reversed(x), -1L)
 
 # Group generic Summary, with axis and keepdim beside R's arguments.
 Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
-  if (na.rm) raise(sprintf("%s: na.rm: missing values of a tensor cannot be left out; replace them first: is.na(x)$where(0, x)", .Generic))
+  if (!isFALSE(na.rm)) no_missing(.Generic)
   values <- lapply(list(...), function(x) if (is_tensor(x)) x else Tensor(x))
-  if (.Generic == "range") {
-    least <- tensor_methods$min(values[[1L]], axis, keepdim)
-    most <- tensor_methods$max(values[[1L]], axis, keepdim)
-    return(.Call(C_poly_stack, list(least, most), 1L))
-  }
-  results <- lapply(values, function(x) tensor_methods[[.Generic]](x, axis, keepdim))
-  joined <- switch(.Generic,
-    sum = `+`, prod = `*`, any = `|`, all = `&`,
-    max = function(a, b) tensor_methods$maximum(a, b), min = function(a, b) tensor_methods$minimum(a, b)
-  )
-  Reduce(joined, results)
+  over <- function(name) Reduce(joining[[name]], lapply(values, function(x) tensor_methods[[name]](x, axis, keepdim)))
+  if (.Generic == "range") .Call(C_poly_stack, list(over("min"), over("max")), 1L) else over(.Generic)
 }
 
-mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, ...) tensor_methods$mean(x, axis, keepdim)
+#' How the results of several tensors become one.
+joining <- list(
+  sum = `+`, prod = `*`, any = `|`, all = `&`, max = function(a, b) tensor_methods$maximum(a, b),
+  min = function(a, b) tensor_methods$minimum(a, b)
+)
+
+mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, ...) {
+  if (!isFALSE(na.rm)) no_missing("mean")
+  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis and keepdim")
+  tensor_methods$mean(x, axis, keepdim)
+}
+
+no_missing <- function(name) {
+  raise(sprintf("%s: na.rm: missing values of a tensor cannot be left out; replace them first: is.na(x)$where(0, x)", name))
+}
+
+anyNA.Tensor <- function(x, recursive = FALSE) anyNA(r_values(x))
 
 is.na.Tensor <- function(x) .Call(C_poly_isnan, x)
 is.nan.Tensor <- function(x) .Call(C_poly_isnan, x)
@@ -96,7 +103,7 @@ rev.Tensor <- function(x) {
 }
 
 c.Tensor <- function(...) {
-  parts <- lapply(list(...), function(x) flat_columns(if (is_tensor(x)) x else Tensor(x)))
+  parts <- lapply(Filter(Negate(is.null), list(...)), function(x) flat_columns(if (is_tensor(x)) x else Tensor(x)))
   .Call(C_poly_cat, parts, 1L)
 }
 
@@ -105,17 +112,30 @@ sort.Tensor <- function(x, decreasing = FALSE, ...) {
   .Call(C_poly_sort, flat, 1L, decreasing, 2L)[[1L]]
 }
 
-# cbind() and rbind(), two at a time: a vector is a column or a row.
-bind <- function(x, y, axis) {
-  as_matrix <- function(v) {
-    if (!is_tensor(v)) v <- Tensor(v)
-    if (length(.Call(C_shape, v)) < 2L) .Call(C_poly_reshape, v, if (axis == 2L) c(-1L, 1L) else c(1L, -1L)) else v
+# cbind() and rbind(): a vector is a column or a row, a number is repeated.
+bind <- function(parts, axis) {
+  parts <- lapply(Filter(Negate(is.null), parts), function(v) if (is_tensor(v)) v else Tensor(v))
+  shapes <- lapply(parts, function(v) .Call(C_sizes, v))
+  matrices <- Filter(function(shape) length(shape) > 1L, shapes)
+  if (length(matrices) > 0L) {
+    size <- matrices[[1L]][[3L - axis]]
+  } else {
+    size <- Find(function(n) !identical(n, 1L), lapply(Filter(length, shapes), `[[`, 1L))
+    if (is.null(size)) size <- 1L
   }
-  .Call(C_poly_cat, list(as_matrix(x), as_matrix(y)), axis)
+  parts <- Map(function(v, shape) {
+    if (length(shape) > 1L) return(v)
+    v <- .Call(C_poly_reshape, v, if (axis == 2L) c(-1L, 1L) else c(1L, -1L))
+    if (length(shape) == 1L && !identical(shape[[1L]], 1L)) return(v)
+    .Call(C_poly_expand, v, if (axis == 2L) list(size, 1L) else list(1L, size))
+  }, parts, shapes)
+  .Call(C_poly_cat, unname(parts), axis)
 }
-methods::setMethod("cbind2", methods::signature("Tensor", "Tensor"), function(x, y, ...) bind(x, y, 2L))
-methods::setMethod("rbind2", methods::signature("Tensor", "Tensor"), function(x, y, ...) bind(x, y, 1L))
-methods::setMethod("cbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(x, y, 2L))
-methods::setMethod("cbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(x, y, 2L))
-methods::setMethod("rbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(x, y, 1L))
-methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(x, y, 1L))
+cbind.Tensor <- function(..., deparse.level = 1) bind(list(...), 2L)
+rbind.Tensor <- function(..., deparse.level = 1) bind(list(...), 1L)
+methods::setMethod("cbind2", methods::signature("Tensor", "Tensor"), function(x, y, ...) bind(list(x, y), 2L))
+methods::setMethod("rbind2", methods::signature("Tensor", "Tensor"), function(x, y, ...) bind(list(x, y), 1L))
+methods::setMethod("cbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(list(x, y), 2L))
+methods::setMethod("cbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(list(x, y), 2L))
+methods::setMethod("rbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(list(x, y), 1L))
+methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(list(x, y), 1L))

@@ -29,10 +29,19 @@ tensor_methods$std <- function(self, axis = NULL, keepdim = FALSE, correction = 
   .Call(C_poly_reduce, 11L, self, axis, keepdim, correction)
 }
 
+#' Positions, or classes, as R's numbers; a fraction of one would be cut off.
+need_whole <- function(positions) {
+  if (is.data.frame(positions)) positions <- matrix_of(positions)
+  if (is.double(positions) && !inherits(positions, "integer64") && any(positions != floor(positions), na.rm = TRUE)) {
+    raise(sprintf("positions: %s, expected whole numbers", brief(positions[is.na(positions) | positions != floor(positions)])))
+  }
+  positions
+}
+
 # Positions are counted from 1 in R and from 0 in the library.
 from_one <- function(positions) .Call(C_poly_binary_int, 0L, positions, 1L, FALSE)
 from_zero <- function(positions) {
-  if (!is_tensor(positions)) positions <- from_r(positions, if (is.double(positions)) "int32")
+  if (!is_tensor(positions)) positions <- from_r(need_whole(positions), if (is.double(positions)) "int32")
   .Call(C_from_zero, positions)
 }
 

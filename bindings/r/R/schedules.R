@@ -26,8 +26,15 @@ new_schedule <- function(kind, optimizer, rate) {
   structure(list(self = self), class = c(kind, "LRScheduler"))
 }
 
-scheduled <- function(kind, optimizer, schedule, numbers) {
-  if (!is.numeric(numbers) && !is.logical(numbers)) raise(sprintf("%s: expected numbers", kind))
+#' One number or flag for each name, but for milestones as many as there are.
+scheduled <- function(kind, optimizer, schedule, settings) {
+  for (name in names(settings)) {
+    value <- settings[[name]]
+    known <- (is.numeric(value) || is.logical(value)) && !anyNA(value) && length(value) == 1L
+    several <- name == "milestones" && (is.null(value) || is.numeric(value))
+    if (!known && !several) raise(sprintf("%s: %s: %s, expected a number", kind, name, brief(value)))
+  }
+  numbers <- as.numeric(unlist(lapply(settings, plain)))
   new_schedule(kind, optimizer, function(lr, t) .Call(C_poly_learning_rate, lr, t, rate_kinds[[schedule]], numbers))
 }
 
@@ -57,46 +64,50 @@ print.LRScheduler <- function(x, ...) {
   invisible(x)
 }
 
-StepLR <- function(optimizer, step_size, gamma = 0.1) scheduled("StepLR", optimizer, "step", c(step_size, gamma))
+StepLR <- function(optimizer, step_size, gamma = 0.1) scheduled("StepLR", optimizer, "step", list(step_size = step_size, gamma = gamma))
 
 MultiStepLR <- function(optimizer, milestones, gamma = 0.1) {
-  scheduled("MultiStepLR", optimizer, "multistep", c(gamma, milestones))
+  scheduled("MultiStepLR", optimizer, "multistep", list(gamma = gamma, milestones = milestones))
 }
 
-ExponentialLR <- function(optimizer, gamma) scheduled("ExponentialLR", optimizer, "exponential", gamma)
+ExponentialLR <- function(optimizer, gamma) scheduled("ExponentialLR", optimizer, "exponential", list(gamma = gamma))
 
 ConstantLR <- function(optimizer, factor = 1 / 3, total_iters = 5) {
-  scheduled("ConstantLR", optimizer, "constant", c(factor, total_iters))
+  scheduled("ConstantLR", optimizer, "constant", list(factor = factor, total_iters = total_iters))
 }
 
 LinearLR <- function(optimizer, start_factor = 1 / 3, end_factor = 1, total_iters = 5) {
-  scheduled("LinearLR", optimizer, "linear", c(start_factor, end_factor, total_iters))
+  settings <- list(start_factor = start_factor, end_factor = end_factor, total_iters = total_iters)
+  scheduled("LinearLR", optimizer, "linear", settings)
 }
 
 PolynomialLR <- function(optimizer, total_iters = 5, power = 1) {
-  scheduled("PolynomialLR", optimizer, "polynomial", c(total_iters, power))
+  scheduled("PolynomialLR", optimizer, "polynomial", list(total_iters = total_iters, power = power))
 }
 
 CosineAnnealingLR <- function(optimizer, T_max, eta_min = 0) {
-  scheduled("CosineAnnealingLR", optimizer, "cosine", c(T_max, eta_min))
+  scheduled("CosineAnnealingLR", optimizer, "cosine", list(T_max = T_max, eta_min = eta_min))
 }
 
 CosineAnnealingWarmRestarts <- function(optimizer, T_0, T_mult = 1, eta_min = 0) {
-  scheduled("CosineAnnealingWarmRestarts", optimizer, "restarts", c(T_0, T_mult, eta_min))
+  scheduled("CosineAnnealingWarmRestarts", optimizer, "restarts", list(T_0 = T_0, T_mult = T_mult, eta_min = eta_min))
 }
 
 CosineAnnealingLRWithWarmup <- function(optimizer, base_lr, end_lr, warmup_steps, decay_steps) {
   own <- need_optimizer("CosineAnnealingLRWithWarmup", optimizer)
   optimizer$lr <- base_lr
   own$initial <- NULL
-  scheduled("CosineAnnealingLRWithWarmup", optimizer, "warmup", c(warmup_steps, decay_steps, end_lr))
+  settings <- list(warmup_steps = warmup_steps, decay_steps = decay_steps, end_lr = end_lr)
+  scheduled("CosineAnnealingLRWithWarmup", optimizer, "warmup", settings)
 }
 
 OneCycleLR <- function(optimizer, max_lr, total_steps, pct_start = 0.3, anneal_strategy = "cos", div_factor = 25,
                        final_div_factor = 1e4, three_phase = FALSE) {
   need_choice("OneCycleLR", "anneal_strategy", anneal_strategy, c("cos", "linear"))
-  shape <- c(anneal_strategy == "linear", div_factor, final_div_factor, three_phase)
-  scheduled("OneCycleLR", optimizer, "one_cycle", c(max_lr, total_steps, pct_start, shape))
+  scheduled("OneCycleLR", optimizer, "one_cycle", list(
+    max_lr = max_lr, total_steps = total_steps, pct_start = pct_start, linear = anneal_strategy == "linear",
+    div_factor = div_factor, final_div_factor = final_div_factor, three_phase = three_phase
+  ))
 }
 
 need_choice <- function(kind, name, value, choices) {

@@ -1,9 +1,13 @@
 # The tensors that an object holds, by name.
 
 get_state_dict <- function(object, prefix = "") {
+  if (!is.character(prefix) || length(prefix) != 1L || is.na(prefix)) {
+    raise(sprintf("get_state_dict: prefix: %s, expected a string", brief(prefix)))
+  }
   found <- list()
   collect <- function(x, name) {
     if (is_tensor(x)) {
+      if (name %in% names(found)) raise(sprintf("get_state_dict: object: two tensors have the name '%s'", name))
       found[[name]] <<- x
       return(invisible())
     }

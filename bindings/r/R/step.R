@@ -1,6 +1,7 @@
 # Training steps as one compiled program.
 
 compile_step <- function(f, ...) {
+  if (!is.function(f)) raise(sprintf("compile_step: f: %s, expected a function", brief(f)))
   .Call(C_realize, unname(get_state_dict(list(...))))
   traced <- trace_function("compile_step", function() f(...))
   if (length(traced$results) == 0L && length(traced$before) == 0L) {

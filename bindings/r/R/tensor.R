@@ -31,20 +31,31 @@ default_dtype <- function(data) {
     integer = "int32",
     double = if (inherits(data, "integer64")) "int64" else getOption("polygrad.dtype", "float64"),
     raw = "uint8",
-    raise(sprintf("Tensor: data: %s, expected numbers or logicals", class(data)[1L]))
+    raise(sprintf("Tensor: data: %s, expected numbers or logicals", if (is.array(data)) typeof(data) else class(data)[1L]))
   )
 }
 
+#' Numbers of R in whichever class: those of the package bit64 are no doubles, although they look like them.
+plain <- function(x) {
+  if (!inherits(x, "integer64")) return(x)
+  numbers <- r_values(.Call(C_leaf, x, "float64", FALSE))
+  if (is.null(dim(x))) as.vector(numbers) else numbers
+}
+
+matrix_of <- function(frame) {
+  frame[] <- lapply(frame, plain)
+  as.matrix(frame)
+}
+
 from_r <- function(data, dtype = NULL, scalar = FALSE) {
-  if (is.data.frame(data)) data <- as.matrix(data)
+  if (is.data.frame(data)) data <- matrix_of(data)
   if (is.factor(data)) data <- as.integer(data)
   own <- default_dtype(data)
-  if (is.null(dtype)) dtype <- own
+  dtype <- if (is.null(dtype)) own else .Call(C_type_name, dtype)
   if (dtype %in% without_storage) {
     wide <- .Call(C_leaf, data, "float32", scalar)
     return(tensor_methods$realize(.Call(C_poly_cast_by_id, wide, dtype)))
   }
-  if (inherits(data, "integer64") && !dtype %in% c("int64", "uint64", "float64")) data <- as.double(data)
   .Call(C_leaf, data, dtype, scalar)
 }
 
@@ -78,7 +89,8 @@ print.tensor_class <- function(x, ...) {
 
 `$<-.tensor_class` <- function(x, name, value) {
   if (!identical(name, "training")) raise(sprintf("Tensor$%s cannot be set; Tensor$training can", name))
-  state$training <- isTRUE(value)
+  need_flag("Tensor", "training", value)
+  state$training <- value
   x
 }
 
@@ -133,9 +145,9 @@ tensor_methods$nbytes <- function(self) tensor_methods$numel(self) * tensor_meth
 
 #' An axis counted from 1, whether it was given from the front or from the end.
 axis_of <- function(axis, ndim) {
-  if (length(axis) != 1L || is.na(axis) || axis == 0 || abs(axis) > ndim) {
-    raise(sprintf("axis: %s is out of range for %d axes", paste(format(axis), collapse = ", "), ndim))
-  }
+  whole <- is.numeric(axis) && length(axis) == 1L && !is.na(axis) && axis == floor(axis)
+  if (!whole) raise(sprintf("axis: %s, expected a whole number", brief(axis)))
+  if (axis == 0 || abs(axis) > ndim) raise(sprintf("axis: %s is out of range for %d axes", format(axis), ndim))
   if (axis > 0) as.integer(axis) else as.integer(ndim + 1L + axis)
 }
 
@@ -192,6 +204,7 @@ length.Tensor <- function(x) {
 `dim<-.Tensor` <- function(x, value) {
   columns <- reversed(x)
   if (is.null(value)) value <- length(x)
+  if (!is.numeric(value) || anyNA(value)) raise(sprintf("dim<-: %s, expected whole numbers", brief(value)))
   if (prod(value) != length(x)) {
     raise(sprintf("dim<-: dims [product %g] do not match the length of object [%g]", prod(value), length(x)))
   }
@@ -344,6 +357,7 @@ tensor_list <- function(...) {
 }
 
 training <- function(expr, mode = TRUE) {
+  need_flag("training", "mode", mode)
   before <- state$training
   on.exit(state$training <- before)
   state$training <- mode

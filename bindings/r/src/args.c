@@ -79,10 +79,9 @@ PolyUOp **arg_nodes(Args *a, SEXP x, const char *name, int *n) {
   return out;
 }
 
-static int is_integer64(SEXP x) { return TYPEOF(x) == REALSXP && Rf_inherits(x, "integer64"); }
-
 static int64_t whole(Args *a, SEXP x, R_xlen_t i, const char *name) {
   char given[64];
+  if (Rf_isFactor(x)) WRONG("a factor", "a whole number");
   switch (TYPEOF(x)) {
     case LGLSXP:
     case INTSXP: {
@@ -95,6 +94,7 @@ static int64_t whole(Args *a, SEXP x, R_xlen_t i, const char *name) {
       if (is_integer64(x)) {
         int64_t bits;
         memcpy(&bits, &v, sizeof bits);
+        if (bits == INT64_MIN) WRONG("NA", "a whole number");
         return bits;
       }
       if (!(fabs(v) <= 9007199254740992.0) || v != floor(v)) {
@@ -159,7 +159,7 @@ static int64_t position(Args *a, int64_t v, const char *name) {
 
 /* A position; NULL stands for the flattened tensor where a function knows it. */
 int arg_position(Args *a, SEXP x, const char *name) {
-  if (x == R_NilValue) return INT32_MIN;
+  if (x == R_NilValue && strcmp(a->function, "poly_repeat_interleave") == 0) return POLY_AXIS_FLAT;
   return (int)position(a, arg_int(a, x, name), name);
 }
 
@@ -197,9 +197,9 @@ double arg_double(Args *a, SEXP x, const char *name) {
 double *arg_doubles(Args *a, SEXP x, const char *name, int *n) {
   *n = (int)Rf_xlength(x);
   if (x == R_NilValue) return NULL;
-  if (TYPEOF(x) != REALSXP && TYPEOF(x) != INTSXP) WRONG(kind_of(x), "numbers");
+  if ((TYPEOF(x) != REALSXP && TYPEOF(x) != INTSXP) || Rf_isFactor(x)) WRONG(kind_of(x), "numbers");
   double *out = (double *)R_alloc((size_t)*n + 1, sizeof *out);
-  for (int i = 0; i < *n; i++) out[i] = TYPEOF(x) == REALSXP ? REAL(x)[i] : INTEGER(x)[i];
+  for (int i = 0; i < *n; i++) out[i] = number_at(x, i);
   return out;
 }
 

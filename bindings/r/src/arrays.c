@@ -106,6 +106,11 @@ static void bad(Args *a, R_xlen_t i, double v, const char *expected) {
   raise_error("%s: data[%lld]: %g, expected a value of %s", a->function, (long long)i + 1, v, expected);
 }
 
+/* The package bit64 keeps whole numbers of 64 bits in the memory of doubles; their NA is -2^63. */
+int is_integer64(SEXP x) { return TYPEOF(x) == REALSXP && Rf_inherits(x, "integer64"); }
+
+static double as_number(int64_t v) { return v == INT64_MIN ? NA_REAL : (double)v; }
+
 static double element(SEXP data, R_xlen_t i) {
   switch (TYPEOF(data)) {
     case LGLSXP: return LOGICAL(data)[i] == NA_LOGICAL ? NA_REAL : LOGICAL(data)[i];
@@ -115,9 +120,12 @@ static double element(SEXP data, R_xlen_t i) {
   }
 }
 
-static int is_integer64(SEXP x) { return TYPEOF(x) == REALSXP && Rf_inherits(x, "integer64"); }
+/* A number of a vector, of whichever class. */
+double number_at(SEXP data, R_xlen_t i) {
+  return is_integer64(data) ? as_number(((const int64_t *)REAL(data))[i]) : element(data, i);
+}
 
-/* Whole numbers; 64 bits are taken from integer64 as they are. */
+/* Whole numbers of at most 32 bits. */
 #define INTEGERS(T, lo, hi, label)                                     \
   for (R_xlen_t i = 0; i < n; i++) {                                   \
     double v = element(data, i);                                       \
@@ -126,20 +134,26 @@ static int is_integer64(SEXP x) { return TYPEOF(x) == REALSXP && Rf_inherits(x, 
   }                                                                    \
   break
 
+/* All 64 bits of integer64, where the type has them. */
+static void convert_wide(Args *a, const int64_t *bits, R_xlen_t n, int dtype, int64_t *out) {
+  int64_t least = dtype == POLY_DTYPE_UINT64 ? 0 : INT64_MIN + 1;
+  for (R_xlen_t i = 0; i < n; i++) {
+    if (bits[i] < least) bad(a, i, as_number(bits[i]), P.poly_dtype_id_name(dtype));
+    out[i] = bits[i];
+  }
+}
+
 static void convert(Args *a, SEXP data, int dtype, void *out) {
   R_xlen_t n = Rf_xlength(data);
   if (is_integer64(data)) {
-    const int64_t *bits = (const int64_t *)REAL(data);
-    for (R_xlen_t i = 0; i < n; i++) {
-      int missing_value = bits[i] == INT64_MIN;
-      if (dtype == POLY_DTYPE_FLOAT64) {
-        ((double *)out)[i] = missing_value ? NA_REAL : (double)bits[i];
-      } else if (missing_value) {
-        bad(a, i, NA_REAL, "int64");
-      } else {
-        ((int64_t *)out)[i] = bits[i];
-      }
+    if (dtype == POLY_DTYPE_INT64 || dtype == POLY_DTYPE_UINT64) {
+      convert_wide(a, (const int64_t *)REAL(data), n, dtype, out);
+      return;
     }
+    SEXP numbers = PROTECT(Rf_allocVector(REALSXP, n));
+    for (R_xlen_t i = 0; i < n; i++) REAL(numbers)[i] = number_at(data, i);
+    convert(a, numbers, dtype, out);
+    UNPROTECT(1);
     return;
   }
   switch (dtype) {
@@ -173,13 +187,18 @@ static void convert(Args *a, SEXP data, int dtype, void *out) {
     case POLY_DTYPE_FLOAT32:
       for (R_xlen_t i = 0; i < n; i++) ((float *)out)[i] = narrow(element(data, i));
       break;
-    default:
+    case POLY_DTYPE_FLOAT64:
       for (R_xlen_t i = 0; i < n; i++) ((double *)out)[i] = element(data, i);
+      break;
+    default: raise_error("%s: R's numbers do not become %s without float32 between", a->function, P.poly_dtype_id_name(dtype));
   }
 }
 
 void to_storage(Args *a, SEXP data, int dtype, int ndim, const int64_t *dims, void *out) {
-  int size = P.poly_dtype_id_size(dtype);
+  int size = P.poly_dtype_id_size(dtype), kind = TYPEOF(data);
+  if (kind != LGLSXP && kind != INTSXP && kind != REALSXP && kind != RAWSXP) {
+    raise_error("%s: data: %s, expected numbers or logicals", a->function, Rf_type2char(TYPEOF(data)));
+  }
   if (ndim < 2 || Rf_xlength(data) < 2) {
     convert(a, data, dtype, out);
   } else if (dtype == POLY_DTYPE_FLOAT64 && TYPEOF(data) == REALSXP && !is_integer64(data)) {

@@ -138,6 +138,8 @@ SEXP made(Args *a, PolyUOp *handle); /* a Tensor from the result */
 SEXP made_list(Args *a, int status, PolyUOp **out, int n);
 
 /* arrays.c: R's vectors, column by column, and memory of tensors, row by row */
+int is_integer64(SEXP x);
+double number_at(SEXP data, R_xlen_t i);
 void to_storage(Args *a, SEXP data, int dtype, int ndim, const int64_t *dims, void *out);
 SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, int integer64);
 int is_float(int dtype);

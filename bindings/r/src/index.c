@@ -56,6 +56,24 @@ static void slice(Args *a, SEXP item, int64_t *out, int *kept) {
   }
 }
 
+/* Raises for a position of 0 where positions are known already: it would be taken for the first one. */
+static void need_positions(const char *function, SEXP node) {
+  static const char zero[sizeof(int64_t)];
+  const Node *n = describe(node);
+  int known = extra(node, DATA) != R_NilValue || is_shown(node);
+  if (!known || n->symbolic || is_float(n->dtype) || n->dtype == POLY_DTYPE_BOOL) return;
+  int64_t dims[POLY_MAX_DIMS], count = numel(n);
+  size_t size = (size_t)P.poly_dtype_id_size(n->dtype);
+  const void *top = vmaxget();
+  const char *at = elements(node, dims);
+  for (int64_t i = 0; i < count; i++, at += size) {
+    if (memcmp(at, zero, size) == 0) {
+      raise_error("%s: 0, expected positions from 1 (the first), or from the end: -1 (the last)", function);
+    }
+  }
+  vmaxset(top);
+}
+
 /* Positions from 1 as positions from 0; negative ones count from the end in both. */
 static PolyUOp *less_one(PolyUOp *from_one) {
   PolyCtx *ctx = context();
@@ -68,6 +86,7 @@ static PolyUOp *less_one(PolyUOp *from_one) {
 
 SEXP r_from_zero(SEXP positions) {
   Args a = begin("index");
+  need_positions("positions", node_in(positions));
   return made(&a, less_one(arg_node(&a, positions, "index")));
 }
 
@@ -99,6 +118,7 @@ static Items parse(Args *a, SEXP items) {
       for (int k = 0; k < 3; k++) numbers[k] = POLY_INDEX_NONE;
     } else if (is_tensor(item)) {
       out.kinds[i] = POLY_INDEX_TENSOR;
+      need_positions(a->function, node_in(item));
       PolyUOp *from_one = arg_node(a, item, "index");
       a->n--; /* the node from 0 keeps the one from 1 alive */
       PolyUOp *from_zero = less_one(from_one);

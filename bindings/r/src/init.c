@@ -265,6 +265,7 @@ SEXP r_trace_end(SEXP);
 SEXP r_tracing(void);
 SEXP r_tracked(SEXP);
 SEXP r_type_bytes(SEXP);
+SEXP r_type_name(SEXP);
 SEXP r_values(SEXP, SEXP);
 SEXP r_variable(SEXP, SEXP, SEXP);
 SEXP r_view_graph(SEXP, SEXP);
@@ -533,6 +534,7 @@ static const R_CallMethodDef routines[] = {
     {"tracing", (DL_FUNC)&r_tracing, 0},
     {"tracked", (DL_FUNC)&r_tracked, 1},
     {"type_bytes", (DL_FUNC)&r_type_bytes, 1},
+    {"type_name", (DL_FUNC)&r_type_name, 1},
     {"values", (DL_FUNC)&r_values, 2},
     {"variable", (DL_FUNC)&r_variable, 3},
     {"view_graph", (DL_FUNC)&r_view_graph, 2},

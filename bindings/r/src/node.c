@@ -217,7 +217,9 @@ SEXP r_gradient_of(SEXP x) { return R_ExternalPtrTag(variable(x)); }
 
 SEXP r_set_gradient(SEXP x, SEXP gradient) {
   SEXP var = variable(x);
-  if (gradient != R_NilValue) variable(gradient);
+  if (gradient != R_NilValue && !is_tensor(gradient)) {
+    raise_error("grad: %s, expected a Tensor or NULL", Rf_type2char(TYPEOF(gradient)));
+  }
   trace_gradient(var);
   R_SetExternalPtrTag(var, gradient);
   return R_NilValue;
@@ -225,6 +227,7 @@ SEXP r_set_gradient(SEXP x, SEXP gradient) {
 
 /* Lets x stand for what y stands for. */
 SEXP r_replace(SEXP x, SEXP y) {
+  if (!is_tensor(y)) raise_error("replace: x: %s, expected a Tensor", Rf_type2char(TYPEOF(y)));
   SEXP node = node_in(y);
   trace_replace(variable(x));
   set_node(variable(x), node);

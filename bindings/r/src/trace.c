@@ -2,6 +2,7 @@
  * carried out. What is assigned stands for its new value until the end (see
  * become). Seeds of random tensors stand here too, since a program renews them. */
 #include <R_ext/Random.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "glue.h"
@@ -158,9 +159,10 @@ SEXP r_manual_seed(SEXP seed) {
     /* Numbers beyond 2^53 come as decimal digits. */
     char *end;
     const char *digits = arg_string(&a, seed, "seed");
+    errno = 0;
     first = strtoull(digits, &end, 10);
-    if (*digits < '0' || *digits > '9' || *end != 0) {
-      raise_error("manual_seed: seed: \"%.100s\", expected digits", digits);
+    if (*digits < '0' || *digits > '9' || *end != 0 || errno != 0) {
+      raise_error("manual_seed: seed: \"%.100s\", expected digits of a number below 2^64", digits);
     }
   } else if (manual) {
     first = (uint64_t)arg_int64(&a, seed, "seed");
@@ -206,6 +208,14 @@ void renew_seeds(SEXP seeds) {
     draw(words, (int64_t)REAL(CDR(cell))[0]);
     memcpy(RAW(CAR(cell)), words, sizeof words);
   }
+}
+
+SEXP r_type_name(SEXP dtype);
+
+/* The name of a data type that may be given by another one, such as "half". */
+SEXP r_type_name(SEXP dtype) {
+  Args a = begin("Tensor");
+  return Rf_mkString(P.poly_dtype_id_name(arg_dtype(&a, dtype, "dtype")));
 }
 
 SEXP r_type_bytes(SEXP dtype) {

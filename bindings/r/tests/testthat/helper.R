@@ -8,7 +8,7 @@ expect_same <- function(tensor, expected, ...) {
   expect_equal(as.array(tensor), as.array(expected), ...)
 }
 
-expect_polygrad <- function(code, pattern) expect_error(code, pattern, class = "polygrad_error")
+expect_polygrad <- function(code, pattern, ...) expect_error(code, pattern, class = "polygrad_error", ...)
 
 # The table of operations, which lies above the package in the project; NULL where it does not.
 table_path <- function() {

@@ -155,3 +155,24 @@ test_that("NULL is no operand", {
   expect_polygrad(NULL - x, "NULL")
   expect_polygrad(Variable("n", 1, 2) == NULL, "NULL")
 })
+
+test_that("cbind and rbind take vectors, numbers, names and NULL", {
+  x <- Tensor(m)
+  v <- Tensor(c(1, 2))
+  expect_same(cbind(v, 3:4), unname(cbind(1:2, 3:4)))
+  expect_same(rbind(v, v, NULL), rbind(1:2, 1:2))
+  expect_same(cbind(x, a = 1:2, 7), unname(cbind(m, 1:2, 7)))
+  expect_same(rbind(0, m, x), rbind(0, m, m))
+  expect_same(cbind(v), matrix(1:2))
+  expect_same(c(v, NULL, TRUE), c(1, 2, 1))
+  expect_polygrad(cbind(x, 1:3), "shape")
+})
+
+test_that("summaries take all that they are given", {
+  x <- Tensor(c(3, 4))
+  expect_same(range(x, 1:2, Tensor(9)), array(c(1, 9)))
+  expect_true(anyNA(Tensor(c(1, NaN))))
+  expect_false(anyNA(Tensor(1:2)))
+  expect_polygrad(mean(x, na.rm = TRUE), "mean: na.rm")
+  expect_polygrad(mean(x, trim = 0.1), "mean: a tensor takes no arguments but axis and keepdim")
+})
