@@ -184,37 +184,6 @@ tensor_statics$from_url <- function(url, gunzip = FALSE, dtype = NULL, requires_
   wanting(if (is.null(dtype)) tensor else tensor_methods$cast(tensor, dtype), requires_grad)
 }
 
-#' The contents of a URL, kept in the user's cache folder unless it is a file.
-downloaded <- function(url) {
-  if (startsWith(tolower(url), "file:")) return(fetched(url, tempfile()))
-  folder <- file.path(tools::R_user_dir("polygrad", "cache"), "downloads")
-  named <- tempfile()
-  on.exit(unlink(named))
-  writeLines(url, named)
-  kept <- file.path(folder, tools::md5sum(named))
-  if (file.exists(kept)) return(bytes_of(kept))
-  dir.create(folder, recursive = TRUE, showWarnings = FALSE)
-  # Whole or not at all: another process may look for it at the same time.
-  part <- tempfile(tmpdir = folder)
-  fetched(url, part, keep = kept)
-}
-
-fetched <- function(url, path, keep = NULL) {
-  on.exit(unlink(path))
-  status <- tryCatch(
-    withCallingHandlers(
-      utils::download.file(url, path, mode = "wb", quiet = TRUE),
-      warning = function(w) raise(sprintf("from_url: %s: %s", url, conditionMessage(w)))
-    ),
-    polygrad_error = stop,
-    error = function(e) raise(sprintf("from_url: %s: %s", url, conditionMessage(e)))
-  )
-  if (status != 0L) raise(sprintf("from_url: %s cannot be downloaded", url))
-  bytes <- bytes_of(path)
-  if (!is.null(keep)) file.rename(path, keep)
-  bytes
-}
-
 gunzipped <- function(bytes, url) {
   if (length(bytes) < 2L || !identical(bytes[1:2], as.raw(c(0x1f, 0x8b)))) {
     raise(sprintf("from_url: %s is not compressed by gzip", url))

@@ -1,6 +1,9 @@
 # Models in Hugging Face's format: config.json and safetensors files. Model types: gpt2; llama, mistral, qwen2, qwen3; bert.
 
 load_hf <- function(path, max_batch = 1, max_seq_len = 0, dtype = "float32") {
+  if (!is.character(path) || length(path) != 1L || is.na(path)) {
+    raise(sprintf("load_hf: path: %s, expected the path of a folder", brief(path)))
+  }
   config <- file.path(path, "config.json")
   if (!file.exists(config)) raise(sprintf("load_hf: %s does not exist", config))
   files <- weight_files(path)
@@ -12,25 +15,39 @@ load_hf <- function(path, max_batch = 1, max_seq_len = 0, dtype = "float32") {
 
 text_of <- function(file) rawToChar(bytes_of(file))
 
-#' The files that the index names, or all of them.
+index_name <- "model.safetensors.index.json"
+
+#' The files that the index names, or model.safetensors, or else all of them: folders may have the same
+#' weights once more, in one file for other programs.
 weight_files <- function(path) {
-  index <- file.path(path, "model.safetensors.index.json")
-  if (!file.exists(index)) {
-    return(sort(list.files(path, pattern = "\\.safetensors$", full.names = TRUE), method = "radix"))
+  names <- if (file.exists(file.path(path, index_name))) {
+    indexed("load_hf", file.path(path, index_name))
+  } else {
+    unindexed(list.files(path))
   }
+  file.path(path, names)
+}
+
+unindexed <- function(names) {
+  if ("model.safetensors" %in% names) return("model.safetensors")
+  sort(grep("\\.safetensors$", names, value = TRUE), method = "radix")
+}
+
+#' The files that an index names.
+indexed <- function(caller, index) {
   # A map from names of tensors to names of files; neither needs anything else of JSON.
   map <- regmatches(text_of(index), regexpr('"weight_map"[[:space:]]*:[[:space:]]*\\{[^{}]*\\}', text_of(index)))
-  if (length(map) == 0L) raise(sprintf("load_hf: %s has no weight_map, expected files by tensors", index))
+  if (length(map) == 0L) raise(sprintf("%s: %s has no weight_map, expected files by tensors", caller, index))
   map <- sub("[^{]*", "", map)
   pairs <- regmatches(map, gregexpr('"[^"]*"[[:space:]]*:[[:space:]]*"[^"]*"', map))[[1L]]
   names <- unique(sub('.*"([^"]*)"$', "\\1", pairs))
   # A model that came from elsewhere names no files of other folders.
   for (name in names) {
     if (name %in% c("", ".", "..") || grepl("[/\\\\]", name)) {
-      raise(sprintf("load_hf: %s: '%s', expected a file beside the index", index, name))
+      raise(sprintf("%s: %s: '%s', expected a file beside the index", caller, index, name))
     }
   }
-  file.path(path, sort(names, method = "radix"))
+  sort(names, method = "radix")
 }
 
 #' The tokens that end a text, as the model's files say.
@@ -42,7 +59,7 @@ ends_in <- function(path) {
     found <- regmatches(text, regexpr('"eos_token_id"[[:space:]]*:[[:space:]]*(\\[[^]]*\\]|-?[0-9]+)', text))
     if (length(found) == 0L) next
     numbers <- sub('"[^"]*"', "", found)
-    return(as.integer(regmatches(numbers, gregexpr("[0-9]+", numbers))[[1L]]))
+    return(as.integer(regmatches(numbers, gregexpr("-?[0-9]+", numbers))[[1L]]))
   }
   NULL
 }

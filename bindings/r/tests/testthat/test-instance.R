@@ -117,19 +117,6 @@ test_that("bundles are taken apart and put together", {
   expect_identical(instance_from_bundle(whole)$params, model$params)
 })
 
-# A tiny GPT-2 with random weights: its configuration and its safetensors file.
-gpt2_config <- '{"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 6}'
-gpt2_weights <- function() {
-  shapes <- list(
-    wte.weight = c(11, 8), wpe.weight = c(6, 8), h.0.ln_1.weight = 8, h.0.ln_1.bias = 8,
-    h.0.attn.c_attn.weight = c(8, 24), h.0.attn.c_attn.bias = 24, h.0.attn.c_proj.weight = c(8, 8),
-    h.0.attn.c_proj.bias = 8, h.0.ln_2.weight = 8, h.0.ln_2.bias = 8, h.0.mlp.c_fc.weight = c(8, 32),
-    h.0.mlp.c_fc.bias = 32, h.0.mlp.c_proj.weight = c(32, 8), h.0.mlp.c_proj.bias = 8, ln_f.weight = 8, ln_f.bias = 8
-  )
-  Tensor$manual_seed(1)
-  write_safetensors(lapply(shapes, function(s) Tensor$randn(shape = s)))
-}
-
 test_that("GPT-2 is loaded from bytes and generates", {
   config <- gpt2_config
   weights <- gpt2_weights()
@@ -169,6 +156,7 @@ test_that("GPT-2 is loaded from bytes and generates", {
   expect_polygrad(generate(model, 1, -1), "negative")
   expect_warning(load_hf_bytes(config, write_safetensors(list(odd = 1))), "odd")
   expect_polygrad(load_hf(tempfile()), "config.json does not exist")
+  expect_polygrad(load_hf(NULL), "path: NULL, expected the path of a folder")
 })
 
 test_that("files that an index names are loaded, and no others", {
@@ -190,6 +178,14 @@ test_that("files that an index names are loaded, and no others", {
   expect_identical(attr(model, "eos_token_id"), c(3L, 9L))
   whole <- load_hf_bytes(gpt2_config, weights)
   expect_identical(generate(model, 1:3, 4, temperature = 0), generate(whole, 1:3, 4, temperature = 0))
+  # The same weights once more, and no index: one file is the model.
+  unlink(index)
+  writeBin(weights, file.path(folder, "model.safetensors"))
+  model <- load_hf(folder)
+  expect_length(model$notes, 0L)
+  expect_identical(generate(model, 1:3, 4, temperature = 0), generate(whole, 1:3, 4, temperature = 0))
+  unlink(file.path(folder, c("model.safetensors", "other.safetensors")))
+  expect_length(load_hf(folder)$notes, 0L)
   writeLines('{"weight_map": {"x": "../a.safetensors"}}', index)
   expect_polygrad(load_hf(folder), "expected a file beside the index")
   writeLines("{}", index)

@@ -143,7 +143,7 @@ test_that("optimizers and schedules check what they get", {
   expect_polygrad(StepLR(3, 1), "StepLR: optimizer")
   expect_polygrad(StepLR(OptimizerGroup(o), 1), "each of its optimizers")
   expect_polygrad(StepLR(o, 0), "step_size: is 0")
-  expect_polygrad(StepLR(o, "a"), "expected numbers")
+  expect_polygrad(StepLR(o, "a"), "step_size: .a., expected a number")
   expect_polygrad(OneCycleLR(o, 1, 5, anneal_strategy = "no"), "anneal_strategy: 'no'")
   expect_polygrad(LambdaLR(o, 3), "lr_lambda")
   expect_polygrad(SequentialLR(o, list(step), 1), "milestones")

@@ -1,0 +1,44 @@
+# Files from the network.
+
+#' Puts the contents of a URL into a file, whole or not at all: another process may look for it at the same time.
+fetch <- function(caller, url, to, headers = NULL, progress = FALSE) {
+  dir.create(dirname(to), recursive = TRUE, showWarnings = FALSE)
+  part <- tempfile("part", tmpdir = dirname(to))
+  # R's limit of a minute is one for the whole of a file.
+  before <- options(timeout = max(getOption("timeout"), 24 * 3600))
+  on.exit({
+    options(before)
+    unlink(part)
+  })
+  said <- character()
+  status <- tryCatch(
+    withCallingHandlers(
+      utils::download.file(url, part, mode = "wb", quiet = !progress, headers = headers, method = "auto"),
+      warning = function(w) {
+        said <<- c(said, conditionMessage(w))
+        invokeRestart("muffleWarning")
+      }
+    ),
+    error = function(e) {
+      said <<- c(said, conditionMessage(e))
+      1L
+    }
+  )
+  # R warns of a part of a file as well.
+  if (status != 0L || length(said) > 0L || !file.rename(part, to)) {
+    status <- grep("HTTP status was", said, fixed = TRUE, value = TRUE)
+    raise(sprintf("%s: %s: %s", caller, url, c(status, said, "it cannot be downloaded")[1L]))
+  }
+  invisible(to)
+}
+
+#' The contents of a URL, kept in the user's cache folder unless it is a file.
+downloaded <- function(url) {
+  named <- tempfile()
+  on.exit(unlink(named))
+  if (startsWith(tolower(url), "file:")) return(bytes_of(fetch("from_url", url, named)))
+  writeLines(url, named)
+  kept <- file.path(tools::R_user_dir("polygrad", "cache"), "downloads", tools::md5sum(named))
+  if (!file.exists(kept)) fetch("from_url", url, kept)
+  bytes_of(kept)
+}

@@ -1,0 +1,113 @@
+# Models of the Hugging Face Hub, in the cache that its own client uses: models--OWNER--NAME with refs, which
+# say what commit a revision is, and snapshots, a folder for each commit.
+
+download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NULL, progress = interactive()) {
+  need_flag("download_hf", "progress", progress)
+  need_path("repo_id", repo_id, "owner/name")
+  if (lengths(strsplit(repo_id, "/", fixed = TRUE)) > 2L) {
+    raise(sprintf("download_hf: repo_id: '%s', expected owner/name", repo_id))
+  }
+  need_path("revision", revision, "a branch, a tag or a commit")
+  headers <- token_header(token)
+  if (is.null(cache_dir)) cache_dir <- hub_cache()
+  if (!is.character(cache_dir) || length(cache_dir) != 1L || is.na(cache_dir)) {
+    raise(sprintf("download_hf: cache_dir: %s, expected the path of a folder", brief(cache_dir)))
+  }
+  own <- file.path(path.expand(cache_dir), paste0("models--", gsub("/", "--", repo_id, fixed = TRUE)))
+  found <- tryCatch(
+    hub_commit(repo_id, revision, headers),
+    polygrad_error = function(e) {
+      kept <- kept_snapshot(own, revision)
+      # What the hub refuses is not there, whatever was in the past.
+      if (is.null(kept) || grepl("HTTP status was", conditionMessage(e), fixed = TRUE)) raise(conditionMessage(e))
+      warning(sprintf("%s; %s is what was downloaded before", conditionMessage(e), kept), call. = FALSE)
+      kept
+    }
+  )
+  if (is.character(found)) return(found)
+  folder <- file.path(own, "snapshots", found$commit)
+  get_file <- function(name) {
+    to <- file.path(folder, name)
+    if (!file.exists(to)) {
+      if (progress) message(name)
+      fetch("download_hf", hub_url(repo_id, "resolve", found$commit, name), to, headers, progress)
+    }
+    to
+  }
+  names <- found$files
+  if (!"config.json" %in% names) raise(sprintf("download_hf: repo_id: %s has no config.json", repo_id))
+  weights <- if (index_name %in% names) indexed("download_hf", get_file(index_name)) else unindexed(names)
+  if (length(weights) == 0L) raise(sprintf("download_hf: repo_id: %s has no .safetensors file", repo_id))
+  # The weights are last: a folder that has them all is complete.
+  for (name in c(intersect(c("generation_config.json", "tokenizer.json", "config.json"), names), weights)) get_file(name)
+  if (found$commit != revision) keep_ref(file.path(own, "refs", revision), found$commit)
+  folder
+}
+
+#' Names that are part of paths and URLs.
+need_path <- function(name, value, expected) {
+  known <- is.character(value) && length(value) == 1L && grepl("^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", value)
+  if (!known || grepl("..", value, fixed = TRUE)) raise(sprintf("download_hf: %s: %s, expected %s", name, brief(value), expected))
+}
+
+hub_url <- function(...) {
+  endpoint <- sub("/+$", "", Sys.getenv("HF_ENDPOINT", "https://huggingface.co"))
+  paste(c(endpoint, ...), collapse = "/")
+}
+
+hub_home <- function() {
+  home <- Sys.getenv("HF_HOME")
+  if (nzchar(home)) return(path.expand(home))
+  file.path(Sys.getenv("XDG_CACHE_HOME", path.expand("~/.cache")), "huggingface")
+}
+
+hub_cache <- function() Sys.getenv("HF_HUB_CACHE", file.path(hub_home(), "hub"))
+
+#' The token as a header; FALSE: none. NULL: that of the environment, or the one that the hub's client has kept.
+token_header <- function(token) {
+  if (isFALSE(token)) return(NULL)
+  if (is.null(token)) {
+    token <- Sys.getenv("HF_TOKEN")
+    kept <- file.path(hub_home(), "token")
+    if (!nzchar(token) && file.exists(kept)) token <- trimws(text_of(kept))
+    if (!nzchar(token)) return(NULL)
+  }
+  if (!is.character(token) || length(token) != 1L || !grepl("^[!-~]+$", token)) {
+    raise("download_hf: token: expected NULL, FALSE or a string without spaces")
+  }
+  c(Authorization = paste("Bearer", token))
+}
+
+#' The commit of a revision and the names of its files, as the hub says.
+hub_commit <- function(repo_id, revision, headers) {
+  url <- hub_url("api/models", repo_id, "revision", gsub("/", "%2F", revision, fixed = TRUE))
+  to <- tempfile()
+  on.exit(unlink(to))
+  text <- text_of(fetch("download_hf", url, to, headers))
+  commit <- regmatches(text, regexpr('"sha"[[:space:]]*:[[:space:]]*"[0-9a-f]{40}"', text))
+  names <- regmatches(text, gregexpr('"rfilename"[[:space:]]*:[[:space:]]*"[^"]*"', text))[[1L]]
+  if (length(commit) == 0L || length(names) == 0L) {
+    raise(sprintf("download_hf: %s: expected a commit and the names of its files", url))
+  }
+  value <- function(pair) sub('.*"([^"]*)"$', "\\1", pair)
+  names <- value(names)
+  # Only files of the folder itself are loaded, and nothing is written outside of it.
+  list(commit = value(commit), files = names[grepl("^[^/\\\\]+$", names) & !names %in% c(".", "..")])
+}
+
+#' The folder of a revision that was downloaded before, or NULL.
+kept_snapshot <- function(own, revision) {
+  ref <- file.path(own, "refs", revision)
+  commit <- if (file.exists(ref)) trimws(text_of(ref)) else revision
+  folder <- file.path(own, "snapshots", commit)
+  if (!grepl("^[0-9a-f]{40}$", commit) || !file.exists(file.path(folder, "config.json"))) return(NULL)
+  files <- weight_files(folder)
+  if (length(files) > 0L && all(file.exists(files))) folder
+}
+
+keep_ref <- function(ref, commit) {
+  dir.create(dirname(ref), recursive = TRUE, showWarnings = FALSE)
+  part <- tempfile("part", tmpdir = dirname(ref))
+  cat(commit, file = part)
+  file.rename(part, ref)
+}
