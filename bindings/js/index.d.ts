@@ -371,6 +371,8 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   /** The values as nested lists; a number for a tensor without axes. */
   tolist<L extends Listed = Listed>(): L
+  /** What JSON.stringify writes of the tensor: tolist. JSON has no 64-bit integers: convert these first. */
+  toJSON(): Listed
   /** tolist computed in another thread. */
   tolistAsync<L extends Listed = Listed>(): Promise<L>
 

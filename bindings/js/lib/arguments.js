@@ -10,7 +10,7 @@ const TWO32 = 4294967296
 function isOptions (value) {
   if (typeof value !== 'object' || value === null) return false
   const proto = Object.getPrototypeOf(value)
-  return proto === Object.prototype || proto === null
+  return proto === null || Object.getPrototypeOf(proto) === null // also literals of other realms
 }
 
 /**
@@ -23,10 +23,11 @@ function isOptions (value) {
 function named (fn, args, defaults) {
   const values = { ...defaults }
   let n = args.length
+  let given = null
   if (n > 0 && isOptions(args[n - 1])) {
-    const given = args[--n]
+    given = args[--n]
     for (const name in given) {
-      if (!(name in defaults)) {
+      if (!Object.hasOwn(defaults, name)) {
         throw new TypeError(`${fn}: ${name}: unknown argument, expected ${Object.keys(defaults).join(', ')}`)
       }
       if (given[name] !== undefined) values[name] = given[name]
@@ -35,7 +36,11 @@ function named (fn, args, defaults) {
   if (n === 0) return values
   const names = Object.keys(defaults)
   if (n > names.length) throw new TypeError(`${fn}: ${n} arguments, expected at most ${names.length}`)
-  for (let i = 0; i < n; i++) if (args[i] !== undefined) values[names[i]] = args[i]
+  for (let i = 0; i < n; i++) {
+    if (args[i] === undefined) continue
+    if (given !== null && given[names[i]] !== undefined) throw new TypeError(`${fn}: ${names[i]}: is given twice, expected one value`)
+    values[names[i]] = args[i]
+  }
   return values
 }
 
@@ -87,10 +92,23 @@ function number (value, what) {
   return value
 }
 
-/** A string. C must not get anything else for one: koffi takes a number for an address. */
+/** A string. C must not get anything else for one: koffi takes a number for an address, and C ends it at a character 0. */
 function string (value, what) {
   if (typeof value !== 'string') throw new TypeError(`${what}: ${show(value)}, expected a string`)
+  if (value.includes('\0')) throw new PolygradError(`${what}: ${show(value)}, expected a string without a character 0`)
   return value
+}
+
+/** What a table has for a name. */
+function choice (table, name, what) {
+  if (typeof name === 'string' && Object.hasOwn(table, name)) return table[name]
+  throw new TypeError(`${what}: ${show(name)}, expected one of ${Object.keys(table).join(', ')}`)
+}
+
+/** An object that holds things by name. */
+function record (value, what) {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)) return value
+  throw new TypeError(`${what}: ${show(value)}, expected an object`)
 }
 
 /** A number from one value to another, both included. */
@@ -100,12 +118,19 @@ function within (value, low, high, what) {
   return value
 }
 
-/** A value as it appears in an error. */
-function show (value) {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`
+const SHOWN = 16 // items of a list
+const LENGTH = 200 // characters of a text
+
+/** A value as it appears in an error, in short if it is large. */
+function show (value, depth = 0) {
+  if (typeof value === 'string') return JSON.stringify(value.length > LENGTH ? `${value.slice(0, LENGTH)}…` : value)
+  if (Array.isArray(value)) {
+    if (depth > 1) return '[…]' // it may hold itself
+    const items = value.slice(0, SHOWN).map((item) => show(item, depth + 1))
+    return `[${items.join(', ')}${value.length > SHOWN ? ', …' : ''}]`
+  }
   if (typeof value === 'object' && value !== null) return `a ${value.constructor?.name ?? 'object'}`
-  return String(value)
+  return typeof value === 'function' ? `the function ${value.name || 'without a name'}` : String(value)
 }
 
 /** Writes an integer into 64 bits at place i of an array that is seen as halves. */
@@ -155,4 +180,6 @@ function shape (values, what) {
   return dims(values, what)
 }
 
-module.exports = { MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, within, show, put, get, dims, shape }
+module.exports = {
+  MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, choice, record, within, show, put, get, dims, shape
+}

@@ -35,11 +35,20 @@ class Base {
   /** @param {GraphNode} node */
   constructor (node) {
     this._node = node
-    /** The gradient, after backward. */
-    this.grad = null
+    this._grad = null
     node.users++
     if (scope !== null) scope.add(this)
     else note(this)
+  }
+
+  /** The gradient, after backward: a tensor, or null. */
+  get grad () {
+    return this._grad
+  }
+
+  set grad (value) {
+    if (value != null && !(value instanceof Base)) throw new TypeError(`grad: ${show(value)}, expected a tensor or null`)
+    this._grad = value ?? null
   }
 
   /** Lets the tensor stand for another node. */
@@ -114,8 +123,9 @@ function several (status, out, n, source) {
 
 /** The node of an argument that must be a tensor. */
 function nodeOf (value, what) {
-  if (value instanceof Base) return value._node
-  throw new TypeError(`${what}: ${show(value)}, expected a tensor`)
+  if (!(value instanceof Base)) throw new TypeError(`${what}: ${show(value)}, expected a tensor`)
+  if (value._node === disposed) throw new PolygradError(`${what}: the tensor was disposed`)
+  return value._node
 }
 
 /** The node of a tensor that may be missing. */

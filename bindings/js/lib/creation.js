@@ -6,7 +6,7 @@ const { CTX, describe } = require('./graph.js')
 const { made, fits } = require('./base.js')
 const { SymInt } = require('./variable.js')
 const { Spatial } = require('./spatial.js')
-const { named, shaped, integer, number, within, shape: shapeOf, show } = require('./arguments.js')
+const { named, shaped, list, integer, number, within, shape: shapeOf, show } = require('./arguments.js')
 const { toDType, types } = require('./dtype.js')
 const { Device } = require('./device.js')
 const seeds = require('./random.js')
@@ -42,8 +42,9 @@ function filled (fn, shape, value, dtype) {
       break
     case 'bigint':
       type ??= types.int64
-      handle = lib.poly_full_int_by_id(CTX, type.id, sizes, shape.length,
-        type === types.uint64 ? BigInt.asIntN(64, value) : fits(value, `${fn}: value`))
+      handle = lib.poly_full_int_by_id(CTX, type.id, sizes, shape.length, type === types.uint64 && BigInt.asUintN(64, value) === value
+        ? BigInt.asIntN(64, value)
+        : fits(value, `${fn}: value`))
       break
     default:
       throw new TypeError(`${fn}: value: ${show(value)}, expected a number`)
@@ -56,8 +57,7 @@ class Creation extends Spatial {
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
   static full (...args) {
     const options = named('full', args, { shape: undefined, fillValue: undefined, ...OPTIONS })
-    const shape = Array.isArray(options.shape) ? options.shape : [options.shape]
-    return finish(filled('full', shape, options.fillValue, options.dtype), options)
+    return finish(filled('full', list(options.shape), options.fillValue, options.dtype), options)
   }
 
   /** A tensor of zeros. */

@@ -4,13 +4,15 @@
 const { lib, fail, PolygradError } = require('./library.js')
 const { CTX, GraphNode, leaf, pin, count, compute } = require('./graph.js')
 const { types, toDType, ofArray } = require('./dtype.js')
-const { show } = require('./arguments.js')
+const { MAX_DIMS, show } = require('./arguments.js')
 
 /** A leaf of a number, a nested list or a typed array. */
 function leafOf (data, dtype, shape) {
   if (ArrayBuffer.isView(data)) return ofTyped(data, dtype, shape)
   const sizes = []
-  for (let at = data; Array.isArray(at); at = at[0]) sizes.push(at.length)
+  for (let at = data; Array.isArray(at); at = at[0]) {
+    if (sizes.push(at.length) > MAX_DIMS) throw new PolygradError(`Tensor: data: a list nested deeper than ${MAX_DIMS} dimensions`)
+  }
   const flat = []
   flatten(data, sizes, 0, flat)
   const type = dtype ?? guess(flat)
@@ -79,7 +81,7 @@ function element (value, type) {
   if (kind !== 'number' && kind !== 'boolean' && kind !== 'bigint') {
     throw new TypeError(`Tensor: data: ${show(value)} is not a number of a tensor`)
   }
-  if (type === types.bool) return Number(Boolean(value))
+  if (type === types.bool) return Number(Number(value) !== 0) // as cast: NaN is true
   if (!type.isInt) return Number(value)
   if (kind === 'number' && !Number.isFinite(value)) throw new RangeError(`Tensor: data: ${value} is out of range for ${type.name}`)
   const whole = kind === 'number' ? Math.trunc(value) : value

@@ -2,9 +2,15 @@
 /** Devices that run kernels. */
 
 const { lib, PolygradError } = require('./library.js')
+const { show } = require('./arguments.js')
 
 const names = Array.from({ length: lib.poly_device_count() }, (_, i) => lib.poly_device_name(i))
 const KINDS = ['CPU', 'CUDA', 'WEBGPU']
+
+/** A name in capitals, '' of what is no name. */
+function upperCase (name) {
+  return typeof name === 'string' ? name.toUpperCase() : ''
+}
 
 /** What the library can compute on. */
 const Device = {
@@ -14,10 +20,8 @@ const Device = {
   /** The name of a device as tensors show it; nothing means the default. */
   canonicalize (name) {
     if (name == null) return Device.DEFAULT
-    const upper = String(name).toUpperCase().split(':')[0]
-    if (!KINDS.includes(upper)) {
-      throw new RangeError(`device: ${JSON.stringify(name)} is unknown, expected one of ${KINDS.join(', ')}`)
-    }
+    const upper = upperCase(name).split(':')[0]
+    if (!KINDS.includes(upper)) throw new RangeError(`device: ${show(name)} is unknown, expected one of ${KINDS.join(', ')}`)
     return upper
   },
 
@@ -37,8 +41,8 @@ const Device = {
 
   /** The library's number of a device or back end. */
   number (name) {
-    const i = names.indexOf(String(name).toUpperCase())
-    if (i < 0) throw new RangeError(`device: ${JSON.stringify(name)} is unknown, expected one of ${names.join(', ')}`)
+    const i = names.indexOf(upperCase(name))
+    if (i < 0) throw new RangeError(`device: ${show(name)} is unknown, expected one of ${names.join(', ')}`)
     return i
   },
 

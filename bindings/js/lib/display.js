@@ -21,6 +21,12 @@ class Display extends Exchange {
     return text(this, Infinity)
   }
 
+  /** A tensor is no number: an operator of JavaScript on it is an error, not NaN. */
+  [Symbol.toPrimitive] (hint) {
+    if (hint !== 'string') throw new TypeError('a tensor is no number: use its methods (a.add(b) for a + b), or item()')
+    return this.toString()
+  }
+
   /** toString; within other objects only a small tensor shows its values. */
   [inspect.custom] (depth, options) {
     return text(this, depth < options.depth ? NESTED : Infinity)
@@ -42,6 +48,7 @@ function text (tensor, most) {
 /** The elements of memory as nested lists of aligned texts, the lines indented. */
 function values ({ data, strides, offset }, shape, dtype, indent) {
   const sizes = valuesOf(shape)
+  if (count(sizes) === 0) return '[]'
   const short = count(sizes) > THRESHOLD
   const places = sizes.map((n) => short && n > 2 * EDGE
     ? [...Array(EDGE).keys(), null, ...Array.from({ length: EDGE }, (_, i) => n - EDGE + i)]

@@ -2,6 +2,7 @@
 /** Data types of tensors: names, and what holds their elements in JavaScript. */
 
 const { lib, fail } = require('./library.js')
+const { show } = require('./arguments.js')
 
 /**
  * How the elements of each type are kept: floating types that JavaScript lacks as their bits, and
@@ -65,26 +66,33 @@ for (const [alias, name] of Object.entries(ALIASES)) byName.set(alias, types[nam
 const byId = []
 for (const type of Object.values(types)) byId[type.id] = type
 
-// Float16Array is there in newer engines only.
-const BY_ARRAY = new Map([
-  [Int8Array, types.int8], [Uint8Array, types.uint8], [Uint8ClampedArray, types.uint8],
-  [Int16Array, types.int16], [Uint16Array, types.uint16], [Int32Array, types.int32],
-  [Uint32Array, types.uint32], [BigInt64Array, types.int64], [BigUint64Array, types.uint64],
-  [Float32Array, types.float32], [Float64Array, types.float64]
-])
-if (globalThis.Float16Array) BY_ARRAY.set(globalThis.Float16Array, types.float16)
+// By their tags, which subclasses and the arrays of other realms have too.
+const BY_ARRAY = new Map(Object.entries({
+  Int8Array: types.int8,
+  Uint8Array: types.uint8,
+  Uint8ClampedArray: types.uint8,
+  Int16Array: types.int16,
+  Uint16Array: types.uint16,
+  Int32Array: types.int32,
+  Uint32Array: types.uint32,
+  BigInt64Array: types.int64,
+  BigUint64Array: types.uint64,
+  Float16Array: types.float16,
+  Float32Array: types.float32,
+  Float64Array: types.float64
+}))
 
 /** The data type of a name. */
 function toDType (name) {
   const found = byName.get(name)
-  if (found === undefined) throw new TypeError(`dtype: ${JSON.stringify(name) ?? String(name)} is not a data type of tensors`)
+  if (found === undefined) throw new TypeError(`dtype: ${show(name)} is not a data type of tensors`)
   return found
 }
 
 /** The data type of a typed array's elements. */
 function ofArray (array) {
-  const found = BY_ARRAY.get(array.constructor) ?? (array instanceof Uint8Array ? types.uint8 : undefined)
-  if (found === undefined) throw new TypeError(`data: a ${array.constructor.name} does not hold numbers of a tensor`)
+  const found = BY_ARRAY.get(array[Symbol.toStringTag])
+  if (found === undefined) throw new TypeError(`data: ${show(array)} does not hold numbers of a tensor`)
   return found
 }
 

@@ -4,13 +4,13 @@
 const { lib, constants: c } = require('./library.js')
 const { CTX } = require('./graph.js')
 const { Base, made, view, nodeOf, handleOf, present, operand, isWhole, fits, tidy } = require('./base.js')
-const { named, number, show } = require('./arguments.js')
+const { named, number, choice } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 
 const { poly_binary, poly_binary_float, poly_binary_int, poly_binary_bool } = lib
 
 const REVERSE = { reverse: false }
-const ROUNDING = { null: c.POLY_DIV, floor: c.POLY_FLOORDIV, trunc: c.POLY_TRUNCDIV }
+const ROUNDING = { floor: c.POLY_FLOORDIV, trunc: c.POLY_TRUNCDIV }
 
 /** Arithmetic, comparisons, functions and activations. */
 class Elementwise extends Base {
@@ -38,8 +38,7 @@ class Elementwise extends Base {
   /** self / x; roundingMode 'floor' or 'trunc' rounds the quotient. */
   div (x, ...args) {
     const { reverse, roundingMode } = named('div', args, { reverse: false, roundingMode: null })
-    const op = ROUNDING[roundingMode]
-    if (op === undefined) throw new TypeError(`div: roundingMode: ${show(roundingMode)}, expected null, 'floor' or 'trunc'`)
+    const op = roundingMode === null ? c.POLY_DIV : choice(ROUNDING, roundingMode, 'div: roundingMode')
     return this._with(op, x, reverse ? 1 : 0, 'div: x')
   }
 
@@ -73,7 +72,7 @@ class Elementwise extends Base {
     const { min, max } = named('clamp', args, { min: null, max: null })
     if (min === null && max === null) throw new TypeError('clamp: min and max are both missing')
     const node = this._node
-    if (min instanceof Base || max instanceof Base) {
+    if ([min, max].some((end) => end instanceof Base || typeof end === 'bigint')) {
       const low = min === null ? null : operand(min, this, 'clamp: min')
       const high = max === null ? null : operand(max, this, 'clamp: max')
       return made(lib.poly_clip(CTX, node.handle, handleOf(low), handleOf(high)), present(node, low, high))

@@ -118,7 +118,11 @@ function rowsOf (fn, tokens) {
 function generate (instance, tokens, ...args) {
   const { onToken, ...options } = optionsOf('generate', args, true)
   const run = new Run('generate', instance, tokens, options)
-  for (const piece of run.steps()) if (onToken !== undefined && onToken(piece)) break
+  for (const piece of run.steps()) {
+    const end = onToken?.(piece)
+    if (typeof end?.then === 'function') throw new TypeError('generate: onToken: returned a promise, expected a function that is not async')
+    if (end) break
+  }
   return run.whole()
 }
 
@@ -126,7 +130,7 @@ function generate (instance, tokens, ...args) {
 async function generateAsync (instance, tokens, ...args) {
   const { onToken, ...options } = optionsOf('generateAsync', args, true)
   const run = new Run('generateAsync', instance, tokens, options)
-  for await (const piece of run.stream()) if (onToken !== undefined && onToken(piece)) break
+  for await (const piece of run.stream()) if (await onToken?.(piece)) break
   return run.whole()
 }
 

@@ -104,13 +104,17 @@ function gradientsOf (tensor, args) {
     const { owner } = targets[i]
     if (owner === null || grad === null) return
     const total = wrap(grad)
-    found.push([owner, owner.grad === null ? total : owner.grad.add(total)])
+    const before = owner.grad?._node
+    found.push([owner, before === undefined ? total : owner.grad.add(total), total, before])
   })
   return found
 }
 
 function finishBackward (tensor, found) {
-  for (const [owner, grad] of found) {
+  for (const [owner, sum, total, before] of found) {
+    let grad = sum
+    // Another gradient has come or gone while this one was computed in another thread.
+    if (owner.grad?._node !== before) grad = owner.grad === null ? total : owner.grad.add(total).realize()
     if (owner.grad === null || trace.tracing()) setGradient(owner, grad)
     else owner.grad._bind(grad._node) // whoever holds the gradient sees the sum
   }

@@ -215,6 +215,17 @@ function count (shape) {
   return n
 }
 
+/** A new array for the value of a node. */
+function roomFor (node) {
+  const { dtype, shape } = describe(node)
+  const n = count(shape)
+  try {
+    return new dtype.Array(n)
+  } catch (error) {
+    throw new PolygradError(`realize: a tensor of shape [${shape}] takes ${n * dtype.Array.BYTES_PER_ELEMENT} bytes: ${error.message}`)
+  }
+}
+
 /** What a WeakRef is, for as long as its owner lives. */
 class Kept {
   constructor (node) {
@@ -232,10 +243,7 @@ class Computation {
     this.held = [...nodes, ...targets, ...updates]
     checkMemory(this.held)
     this.nodes = nodes
-    this.arrays = nodes.map((node) => {
-      const { dtype, shape } = describe(node)
-      return new dtype.Array(count(shape))
-    })
+    this.arrays = nodes.map(roomFor)
     this.leaves = new Int32Array(2 * nodes.length)
     this.args = [CTX, handles(nodes), addresses(this.arrays), nodes.length, this.leaves]
     this.fn = lib.poly_realize_into
@@ -335,6 +343,6 @@ function liveNodes () {
 }
 
 module.exports = {
-  CTX, GraphNode, beginNodes, endNodes, describe, leaf, pin, handles, addresses, count, compute, computeAsync, inThread, later,
+  CTX, GraphNode, beginNodes, endNodes, describe, leaf, pin, handles, addresses, count, roomFor, compute, computeAsync, inThread, later,
   checkMemory, liveNodes, setSizeReader, recordLeaves
 }

@@ -5,7 +5,7 @@ const { lib } = require('./library.js')
 const { CTX } = require('./graph.js')
 const { made } = require('./base.js')
 const { Linalg } = require('./linalg.js')
-const { named, small, show } = require('./arguments.js')
+const { named, small, choice, show } = require('./arguments.js')
 
 // Bytes a block and the bits behind the message, as FIPS 202 has them.
 const SPONGES = {
@@ -25,7 +25,7 @@ class Hashing extends Linalg {
    */
   keccak (...args) {
     const { cfg } = named('keccak', args, { cfg: 'sha3_256' })
-    const pair = typeof cfg === 'string' ? SPONGES[cfg] : cfg
+    const pair = typeof cfg === 'string' ? choice(SPONGES, cfg, 'keccak: cfg') : cfg
     if (!Array.isArray(pair) || pair.length !== 2) {
       throw new TypeError(`keccak: cfg: ${show(cfg)}, expected ${Object.keys(SPONGES).join(', ')} or two numbers`)
     }

@@ -11,19 +11,39 @@ const { addresses } = require('./graph.js')
 const { Instance } = require('./instance.js')
 const { Generator, generate, generateAsync, generateSteps, generateStream } = require('./generation.js')
 const { bytesOf } = require('./memory.js')
-const { small, string, show } = require('./arguments.js')
+const { toDType } = require('./dtype.js')
+const { withMapped } = require('./mapped.js')
+const { named, small, string, show } = require('./arguments.js')
+
+const OPTIONS = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32' }
 
 /**
  * A model from a folder with config.json and *.safetensors; maxSeqLen 0: as long as the model allows, but
  * 4096 for models with rotary positions. dtype is explained at loadHfBytes.
  */
-function loadHf (folder, { maxBatch = 1, maxSeqLen = 0, dtype = 'float32' } = {}) {
+function loadHf (folder, ...args) {
+  const options = named('loadHf', args, OPTIONS)
+  string(folder, 'loadHf: folder')
   const files = weightFiles(folder)
-  if (files.length === 0) throw new PolygradError(`loadHf: ${folder} holds no .safetensors file`)
-  const weights = files.map((name) => fs.readFileSync(path.join(folder, name)))
-  const instance = loadHfBytes(fs.readFileSync(path.join(folder, 'config.json')), weights, { maxBatch, maxSeqLen, dtype })
-  instance.eosTokenIds = endsOf(folder)
+  if (files.length === 0) throw new PolygradError(`loadHf: folder: ${folder} holds no .safetensors file`)
+  const config = read(path.join(folder, 'config.json'))
+  const ends = endsOf(folder)
+  const instance = withMapped(files.map((name) => path.join(folder, name)), (weights) => load('loadHf', config, weights, options))
+  instance.eosTokenIds = ends
   return instance
+}
+
+/** What fs gives, whose errors become errors of the folder. */
+function ofFolder (give) {
+  try {
+    return give()
+  } catch (error) {
+    throw new PolygradError(`loadHf: folder: ${error.message}`)
+  }
+}
+
+function read (file) {
+  return ofFolder(() => fs.readFileSync(file, 'utf8'))
 }
 
 /** The tokens that end a text. */
@@ -38,7 +58,7 @@ function endsOf (folder) {
 
 function parsed (file) {
   try {
-    return JSON.parse(fs.readFileSync(file, 'utf8'))
+    return JSON.parse(read(file))
   } catch (error) {
     throw new PolygradError(`loadHf: folder: ${file}: ${error.message}`)
   }
@@ -52,7 +72,7 @@ function weightFiles (folder) {
   const single = 'model.safetensors'
   const index = path.join(folder, `${single}.index.json`)
   if (!fs.existsSync(index) && fs.existsSync(path.join(folder, single))) return [single]
-  if (!fs.existsSync(index)) return fs.readdirSync(folder).filter((name) => name.endsWith('.safetensors')).sort()
+  if (!fs.existsSync(index)) return ofFolder(() => fs.readdirSync(folder)).filter((name) => name.endsWith('.safetensors')).sort()
   const places = parsed(index)?.weight_map
   if (places === null || typeof places !== 'object') {
     throw new PolygradError(`loadHf: folder: ${index} has no weight_map, expected files by tensors`)
@@ -73,12 +93,20 @@ function weightFiles (folder) {
  * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot
  * be trained or saved.
  */
-function loadHfBytes (config, weights, { maxBatch = 1, maxSeqLen = 0, dtype = 'float32' } = {}) {
+function loadHfBytes (config, weights, ...args) {
+  const options = named('loadHfBytes', args, OPTIONS)
   const text = typeof config === 'string' ? config : Buffer.from(bytesOf(config, 'loadHfBytes: config')).toString()
+  if (!Array.isArray(weights)) throw new TypeError(`loadHfBytes: weights: ${show(weights)}, expected a list of the bytes of files`)
   const files = weights.map((w) => bytesOf(w, 'loadHfBytes: weights'))
-  const lengths = BigInt64Array.from(files, (f) => BigInt(f.length))
-  const handle = lib.poly_hf_load_as(text, Buffer.byteLength(text), addresses(files), lengths, files.length,
-    small(maxBatch, 'loadHfBytes: maxBatch'), small(maxSeqLen, 'loadHfBytes: maxSeqLen'), string(dtype, 'loadHfBytes: dtype'))
+  return load('loadHfBytes', text, Array.from(addresses(files), (address, i) => ({ address, length: files[i].length })), options)
+}
+
+/** A model from a text and places in memory. */
+function load (fn, config, weights, { maxBatch, maxSeqLen, dtype }) {
+  const addressesOf = BigUint64Array.from(weights, ({ address }) => BigInt(address))
+  const lengths = BigInt64Array.from(weights, ({ length }) => BigInt(length))
+  const handle = lib.poly_hf_load_as(config, Buffer.byteLength(config), addressesOf, lengths, weights.length,
+    small(maxBatch, `${fn}: maxBatch`), small(maxSeqLen, `${fn}: maxSeqLen`), toDType(dtype).name)
   const instance = new Instance(handle)
   if (instance.notes.length > 0) process.emitWarning(instance.notes.join('; '), 'PolygradWarning')
   return instance

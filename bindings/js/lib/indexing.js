@@ -7,7 +7,7 @@ const { Base, registered, made, view, several, nodeOf, operand } = require('./ba
 const { Movement } = require('./movement.js')
 const { SymInt } = require('./variable.js')
 const { types } = require('./dtype.js')
-const { MAX_DIMS, named, integer, small, put, isOptions, show } = require('./arguments.js')
+const { MAX_DIMS, named, integer, small, put, isOptions, choice, show } = require('./arguments.js')
 
 const NONE = -(1n << 63n) // POLY_INDEX_NONE
 const ALL = []
@@ -158,8 +158,7 @@ class Indexing extends Movement {
     const at = nodeOf(index, 'scatter: index')
     const from = src instanceof Base ? src._node : index.fullLike(src, { dtype: this.dtype })._node
     if (reduce !== null) {
-      const op = { add: c.POLY_REDUCE_SUM, multiply: c.POLY_REDUCE_PROD }[reduce]
-      if (op === undefined) throw new TypeError(`scatter: reduce: ${show(reduce)}, expected null, 'add' or 'multiply'`)
+      const op = choice({ add: c.POLY_REDUCE_SUM, multiply: c.POLY_REDUCE_PROD }, reduce, 'scatter: reduce')
       return made(lib.poly_scatter_reduce(CTX, this._node.handle, small(dim, 'scatter: dim'), at.handle, from.handle, op, 1),
         [this._node, at, from])
     }
@@ -172,8 +171,7 @@ class Indexing extends Movement {
       { dim: undefined, index: undefined, src: undefined, reduce: undefined, includeSelf: true })
     const at = nodeOf(index, 'scatterReduce: index')
     const from = nodeOf(src, 'scatterReduce: src')
-    const op = REDUCTIONS[reduce]
-    if (op === undefined) throw new TypeError(`scatterReduce: reduce: ${show(reduce)}, expected ${Object.keys(REDUCTIONS).join(', ')}`)
+    const op = choice(REDUCTIONS, reduce, 'scatterReduce: reduce')
     return made(lib.poly_scatter_reduce(CTX, this._node.handle, small(dim, 'scatterReduce: dim'), at.handle, from.handle, op,
       includeSelf ? 1 : 0), [this._node, at, from])
   }

@@ -4,7 +4,7 @@
 const { lib, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
 const { addresses, count, inThread } = require('./graph.js')
-const { named, get, number, string, show } = require('./arguments.js')
+const { named, get, number, string, record, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
 
 const ROLES = ['param', 'input', 'target', 'output', 'aux']
@@ -120,7 +120,7 @@ class Instance {
 
   /** Bindings of named arrays for C, and what must stay alive with them. */
   _bind (fn, arrays, partial) {
-    const entries = Object.entries(arrays).map(([name, value]) => {
+    const entries = Object.entries(record(arrays, `${fn}: arrays`)).map(([name, value]) => {
       const buffer = this._buffers.get(name)
       if (buffer === undefined || (buffer.role !== 'input' && buffer.role !== 'target')) {
         const takes = [...this._buffers].filter(([, b]) => b.role === 'input' || b.role === 'target').map(([n]) => n)
@@ -222,7 +222,7 @@ class Instance {
   /** Chooses what runs the model's kernels, one of Device.available(). */
   setDevice (name) {
     const known = Device.available()
-    if (!known.includes(String(name).toUpperCase())) {
+    if (typeof name !== 'string' || !known.includes(name.toUpperCase())) {
       throw new RangeError(`setDevice: ${show(name)} is not available, expected one of ${known.join(', ')}`)
     }
     if (lib.poly_instance_set_device(this._alive(), Device.number(name)) !== 0) fail()
@@ -275,7 +275,8 @@ class Instance {
    * Reads parameters from a safetensors file of float32. With strict, every tensor must fit and every
    * parameter must be there, or nothing is changed; without, what does not fit is left out, and notes tell.
    */
-  importWeights (data, { strict = true } = {}) {
+  importWeights (data, ...args) {
+    const { strict } = named('importWeights', args, { strict: true })
     const bytes = bytesOf(data, 'importWeights: data')
     const read = strict ? lib.poly_instance_load_weights : lib.poly_instance_import_weights
     if (read(this._alive(), bytes, bytes.length) !== 0) fail()
@@ -306,9 +307,9 @@ Instance.prototype[Symbol.dispose] = Instance.prototype.dispose
 
 /** { layers, batchSize } as JSON with the keys of the library. */
 function fromConfig (make, config = {}) {
-  if (typeof config !== 'object' || config === null) throw new TypeError(`config: ${show(config)}, expected an object`)
-  const keys = Object.entries(config).map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])
-  const text = JSON.stringify(Object.fromEntries(keys))
+  const keys = Object.entries(record(config, 'config'))
+    .map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])
+  const text = JSON.stringify(Object.fromEntries(keys), (_, value) => typeof value === 'bigint' ? Number(value) : value)
   return new Instance(make(text, Buffer.byteLength(text)))
 }
 
@@ -321,8 +322,8 @@ function floats (what, value, shape, partial) {
     sizes.push(...value.shape)
     flat = value.toArray()
   } else {
-    for (let at = value; Array.isArray(at); at = at[0]) sizes.push(at.length)
-    flat = Array.isArray(value) ? value.flat(Infinity) : [value]
+    for (let at = value; Array.isArray(at) && sizes.length <= MAX_DIMS; at = at[0]) sizes.push(at.length)
+    flat = Array.isArray(value) ? value.flat(MAX_DIMS) : [value]
   }
   if (flat.length !== count(sizes)) throw new PolygradError(`${what}: a ragged list, expected shape [${shape}]`)
   const array = flat instanceof Float32Array ? flat : Float32Array.from(flat, (v) => toNumber(v, what))

@@ -5,7 +5,7 @@ const { lib, constants: c } = require('./library.js')
 const { CTX, handles, describe } = require('./graph.js')
 const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = require('./base.js')
 const { Reduce } = require('./reduce.js')
-const { named, small, integer, number, string, within, show } = require('./arguments.js')
+const { named, list, small, integer, number, string, choice, within } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 const seeds = require('./random.js')
 
@@ -13,9 +13,7 @@ const LOSSES = { mean: c.POLY_LOSS_MEAN, sum: c.POLY_LOSS_SUM, none: c.POLY_LOSS
 
 /** What becomes of the losses of the elements. */
 function reductionOf (name, fn) {
-  const op = LOSSES[name]
-  if (op === undefined) throw new TypeError(`${fn}: reduction: ${show(name)}, expected ${Object.keys(LOSSES).join(', ')}`)
-  return op
+  return choice(LOSSES, name, `${fn}: reduction`)
 }
 
 /** The shape of query @ key.T, of which heads that share a key have as many as query. */
@@ -140,7 +138,7 @@ class Linalg extends Reduce {
   /** The nearest orthogonal matrix by Newton and Schulz's iteration with the given coefficients. */
   newtonSchulz (...args) {
     const { steps, params, eps } = named('newtonSchulz', args, { steps: undefined, params: undefined, eps: 1e-7 })
-    const p = Float64Array.from(params)
+    const p = Float64Array.from(list(params), (factor) => number(factor, 'newtonSchulz: params'))
     return made(lib.poly_newton_schulz(CTX, this._node.handle, small(steps, 'newtonSchulz: steps'), p, p.length,
       number(eps, 'newtonSchulz: eps')), [this._node])
   }

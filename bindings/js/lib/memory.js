@@ -1,6 +1,7 @@
 'use strict'
 /** Memory of the library as JavaScript sees it. */
 
+const { isAnyArrayBuffer } = require('node:util').types
 const { koffi, fail } = require('./library.js')
 const { show } = require('./arguments.js')
 
@@ -20,7 +21,7 @@ function taken (address, n) {
 
 /** Bytes from a Buffer, any typed array, or an ArrayBuffer. */
 function bytesOf (data, what) {
-  if (data instanceof ArrayBuffer || data instanceof SharedArrayBuffer) return new Uint8Array(data)
+  if (isAnyArrayBuffer(data)) return new Uint8Array(data)
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
   throw new TypeError(`${what}: ${show(data)}, expected bytes`)
 }

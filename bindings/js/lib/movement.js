@@ -5,7 +5,10 @@ const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX, describe, handles } = require('./graph.js')
 const { Base, made, view, several, join, wrap } = require('./base.js')
 const { Elementwise } = require('./elementwise.js')
-const { named, shaped, list, integer, small, dims, shape: shapeOf, isOptions, number, string, show } = require('./arguments.js')
+const { SymInt } = require('./variable.js')
+const {
+  named, shaped, list, integer, small, dims, shape: shapeOf, isOptions, number, string, choice, record, show
+} = require('./arguments.js')
 
 const PAD_MODES = { reflect: c.POLY_PAD_REFLECT, replicate: c.POLY_PAD_REPLICATE, circular: c.POLY_PAD_CIRCULAR }
 
@@ -26,6 +29,12 @@ function pairsOf (arg, missing, what) {
     flat.push(...given)
   })
   return flat
+}
+
+/** How much larger a size is than another one. */
+function difference (size, old) {
+  if (size instanceof SymInt) return size.sub(old)
+  return old instanceof SymInt ? old.neg().add(size) : Number(integer(size, 'padTo: shape')) - old
 }
 
 /** Views and joining. */
@@ -113,7 +122,7 @@ class Movement extends Elementwise {
     const { shape } = shaped('padTo', args, { shape: null })
     const old = describe(this._node).shape
     if (shape.length !== old.length) throw new PolygradError(`padTo: ${shape.length} sizes, expected one for each of ${old.length} axes`)
-    return this.pad(shape.map((n, i) => n === null ? null : [0, integer(n, 'padTo: shape') - old[i]]))
+    return this.pad(shape.map((n, i) => n === null ? null : [0, difference(n, old[i])]))
   }
 
   /**
@@ -129,10 +138,7 @@ class Movement extends Elementwise {
     const node = this._node
     const n = pairs.length / 2
     if (mode !== 'constant') {
-      if (PAD_MODES[mode] === undefined) {
-        throw new TypeError(`pad: mode: ${show(mode)}, expected constant, reflect, replicate or circular`)
-      }
-      return made(lib.poly_pad_mode(CTX, node.handle, dims(pairs, 'pad: padding'), n, PAD_MODES[mode]), [node])
+      return made(lib.poly_pad_mode(CTX, node.handle, dims(pairs, 'pad: padding'), n, choice(PAD_MODES, mode, 'pad: mode')), [node])
     }
     return made(value === 0
       ? lib.poly_pad(CTX, node.handle, dims(pairs, 'pad: padding'), n)
@@ -208,7 +214,7 @@ class Movement extends Elementwise {
     else values = named('rearrange', args, { formula: undefined, sizes: {} })
     const { formula, sizes } = values
     string(formula, 'rearrange: formula')
-    const names = Object.keys(sizes)
+    const names = Object.keys(record(sizes, 'rearrange: sizes'))
     const lengths = dims(Object.values(sizes), 'rearrange: sizes')
     return view(lib.poly_rearrange(CTX, formula, this._node.handle, null, 0, names.join(' '), lengths, names.length, null, null),
       this._node)

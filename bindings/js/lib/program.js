@@ -2,7 +2,7 @@
 /** Functions of tensors as compiled programs: what TinyJit and compileStep stand on. */
 
 const { lib, koffi, fail, PolygradError } = require('./library.js')
-const { CTX, GraphNode, describe, pin, handles, addresses, count, later, checkMemory } = require('./graph.js')
+const { CTX, GraphNode, roomFor, pin, handles, addresses, later, checkMemory } = require('./graph.js')
 const { Base, apart } = require('./base.js')
 const { Trace } = require('./trace.js')
 const { recordSeeds, renew } = require('./random.js')
@@ -92,10 +92,6 @@ class Program {
     this.nodes = [...values, ...changes.flat()]
     for (const node of this.nodes) node.users++
     this._seeds = seeds
-    this._rooms = values.map((node) => {
-      const { dtype, shape } = describe(node)
-      return [dtype.Array, count(shape)]
-    })
     this.arrays = this.room().map(pin)
     const before = handles(changes.map(([node]) => node))
     const after = handles(changes.map(([, node]) => node))
@@ -106,7 +102,7 @@ class Program {
 
   /** New arrays for the values. */
   room () {
-    return this._rooms.map(([Kind, n]) => new Kind(n))
+    return this.nodes.slice(0, this.nValues).map(roomFor)
   }
 
   _alive (fn) {

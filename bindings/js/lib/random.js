@@ -50,7 +50,7 @@ function takeSeed () {
 function wordsOf (shape, each = 4) {
   let bytes = each
   for (const size of shape) {
-    const n = Number(typeof size === 'object' ? size?.max : size)
+    const n = typeof size === 'bigint' ? Number(size) : typeof size === 'number' ? size : size?.max
     if (!(n >= 0)) return 0
     bytes *= n
   }

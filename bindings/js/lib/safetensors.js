@@ -5,7 +5,7 @@ const { lib, koffi, fail, PolygradError } = require('./library.js')
 const { addresses } = require('./graph.js')
 const { Tensor } = require('./tensor.js')
 const { bytesOf, taken } = require('./memory.js')
-const { put, show } = require('./arguments.js')
+const { put, record, show } = require('./arguments.js')
 
 // Types by their number in the library; float16 and bfloat16 come as bits.
 const TYPES = [
@@ -54,7 +54,7 @@ function tensorOf (array, dtype, shape) {
 
 /** A safetensors file of float32 tensors, given by name, and metadata, an object of strings. */
 function encode (tensors, metadata = null) {
-  const held = Object.entries(tensors).map(([name, tensor]) => {
+  const held = Object.entries(record(tensors, 'encode: tensors')).map(([name, tensor]) => {
     if (!(tensor instanceof Tensor) || tensor.dtype !== 'float32') {
       throw new TypeError(`encode: ${name}: ${show(tensor)}, expected a tensor of float32`)
     }

@@ -5,7 +5,7 @@ const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX } = require('./graph.js')
 const { made, several, nodeOf, optional, handleOf, present } = require('./base.js')
 const { Hashing } = require('./hashing.js')
-const { named, list, dims, integer, show } = require('./arguments.js')
+const { named, list, dims, integer, choice, show } = require('./arguments.js')
 
 const INTERPOLATIONS = {
   linear: c.POLY_INTERPOLATE_LINEAR,
@@ -122,8 +122,7 @@ class Spatial extends Hashing {
   /** The spatial axes brought to a size; mode is linear, nearest or nearest-exact. */
   interpolate (...args) {
     const { size, mode, alignCorners } = named('interpolate', args, { size: undefined, mode: 'linear', alignCorners: false })
-    const number = INTERPOLATIONS[mode]
-    if (number === undefined) throw new TypeError(`interpolate: mode: ${show(mode)}, expected ${Object.keys(INTERPOLATIONS).join(', ')}`)
+    const number = choice(INTERPOLATIONS, mode, 'interpolate: mode')
     const sizes = list(size)
     return made(lib.poly_interpolate(CTX, this._node.handle, dims(sizes, 'interpolate: size'), sizes.length, number,
       alignCorners ? 1 : 0), [this._node])

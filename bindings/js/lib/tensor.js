@@ -1,11 +1,11 @@
 'use strict'
 /** The Tensor. */
 
-const { Base, registered, join } = require('./base.js')
+const { Base, registered, nodeOf, join } = require('./base.js')
 const { SymInt } = require('./variable.js')
 const { Gradients } = require('./gradients.js')
 const { GraphNode, describe, count } = require('./graph.js')
-const { named, list, show } = require('./arguments.js')
+const { MAX_DIMS, named, list, show } = require('./arguments.js')
 const { Device } = require('./device.js')
 const { leafOf, typeOf } = require('./data.js')
 
@@ -111,6 +111,9 @@ class Tensor extends Gradients {
 
   /** What functions make of the tensor, each of the result of the one before. */
   sequential (functions) {
+    if (!Array.isArray(functions) || functions.some((fn) => typeof fn !== 'function')) {
+      throw new TypeError(`sequential: functions: ${show(functions)}, expected a list of functions`)
+    }
     return functions.reduce((x, fn) => fn(x), this)
   }
 
@@ -151,8 +154,10 @@ registered.Tensor = Tensor
 
 function nodeFrom (data, dtype, shape, requiresGrad) {
   let tensor = null
-  if (data instanceof Base) tensor = data
-  else if (hasTensors(data)) tensor = join('poly_stack', data.map((t) => t instanceof Base ? t : new Tensor(t)), 0, 'Tensor: data')
+  if (data instanceof Base) {
+    nodeOf(data, 'Tensor: data')
+    tensor = data
+  } else if (hasTensors(data)) tensor = join('poly_stack', data.map((t) => t instanceof Base ? t : new Tensor(t)), 0, 'Tensor: data')
   if (tensor === null) return leafOf(data, dtype, shape)
   if (dtype !== null) tensor = tensor.cast(dtype.name)
   if (shape !== null) tensor = tensor.reshape(shape)
@@ -161,8 +166,9 @@ function nodeFrom (data, dtype, shape, requiresGrad) {
   return tensor._node
 }
 
-function hasTensors (data) {
-  return Array.isArray(data) && data.some((item) => item instanceof Base || hasTensors(item))
+function hasTensors (data, depth = 0) {
+  if (!Array.isArray(data) || depth > MAX_DIMS) return false
+  return data.some((item) => item instanceof Base || hasTensors(item, depth + 1))
 }
 
 module.exports = { Tensor }

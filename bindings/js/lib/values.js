@@ -87,6 +87,11 @@ class Values extends Display {
     return nested(this.toArray(), valuesOf(shape), dtype === types.bool)
   }
 
+  /** What JSON.stringify writes of the tensor: tolist. */
+  toJSON () {
+    return this.tolist()
+  }
+
   /** tolist computed in another thread. */
   async tolistAsync () {
     const { shape, dtype } = describe(this._node)

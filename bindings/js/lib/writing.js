@@ -39,7 +39,7 @@ class Writing extends Values {
 
   /** Lets the tensor stand for what x stands for; whether it requires a gradient stays. */
   replace (x) {
-    const { owner } = this._node
+    const { owner } = nodeOf(this, 'replace')
     const node = nodeOf(x, 'replace: x')
     if (trace.tracing()) trace.change(this, node)
     else this._bind(node)

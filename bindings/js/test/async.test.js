@@ -98,3 +98,14 @@ test('tensors may be disposed, and forgotten, while they are computed', async ()
   await going
   assert.strictEqual(y.isDisposed, true)
 })
+
+test('gradients of several threads add up, and those that are gone do not count', async () => {
+  const w = new Tensor([1, 2], { requiresGrad: true })
+  await Promise.all([2, 3, 4].map((k) => w.mul(k).sum().backwardAsync()))
+  assert.deepStrictEqual(w.grad.tolist(), [9, 9])
+  const optimizer = new SGD([w], { lr: 1 })
+  const running = w.mul(5).sum().backwardAsync()
+  optimizer.zeroGrad()
+  await running
+  assert.deepStrictEqual(w.grad.tolist(), [5, 5])
+})

@@ -12,7 +12,7 @@ const TABLE = path.join(__dirname, '..', '..', '..', 'tests', 'ops.json')
 // Methods that are no operation with a value of its own; other tests are about them.
 const NOT_OPERATIONS = {
   'what a tensor is': 'device dtype elementSize isDisposed isFloatingPoint isRealized length nbytes ndim numel shape size toString',
-  values: 'data from item itemAsync realize realizeAsync toArray toArrayAsync tolist tolistAsync',
+  values: 'data from item itemAsync realize realizeAsync toArray toArrayAsync toJSON tolist tolistAsync',
   memory: 'assign assignAsync cpu cuda dispose empty emptyLike fromBlob fromUrl keep replace tidy to to_',
   'names of others': 'constLike padTo sequential short shrinkTo',
   slow: 'hash',

@@ -152,3 +152,15 @@ test('what is refused', async () => {
   for (const [call, kind, message] of refused) assert.throws(call, (e) => e instanceof kind && message.test(e.message), String(call))
   await assert.rejects(generateAsync(model, [1], 1, { topK: -1 }), RangeError)
 })
+
+test('onToken may be async where the generation is', async () => {
+  const told = []
+  const onToken = async (step) => {
+    await null
+    told.push(step[0])
+    return told.length === 3
+  }
+  assert.strictEqual((await generateAsync(model, [1], 9, { seed: 1, onToken }))[0].length, 4)
+  assert.strictEqual(told.length, 3)
+  assert.throws(() => generate(model, [1], 9, { onToken }), /^TypeError: generate: onToken: returned a promise, expected/)
+})

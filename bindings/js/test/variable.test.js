@@ -95,3 +95,10 @@ test('sizes of a loop are given back', () => {
   for (let k = 0; k < 5; k++) run()
   assert.ok(liveNodes() - before < 50, `${liveNodes() - before} nodes more`)
 })
+
+test('padTo takes sizes of both kinds', () => {
+  const n = new Variable('n', 1, 5).bind(2)
+  assert.deepStrictEqual(new Tensor([1, 2, 3]).getitem([0, n]).padTo(4).tolist(), [1, 2, 0, 0])
+  assert.deepStrictEqual(new Tensor([1]).padTo(n).tolist(), [1, 0])
+  assert.deepStrictEqual(new Tensor([1]).padTo(3n).tolist(), [1, 0, 0])
+})

@@ -2,6 +2,7 @@
 /** Attention with several heads, and the block of a transformer. */
 
 const { PolygradError } = require('../library.js')
+const { nodeOf } = require('../base.js')
 const { Linear, LayerNorm, RMSNorm, Dropout } = require('./layers.js')
 const { named, integer, within, show } = require('../arguments.js')
 
@@ -22,10 +23,11 @@ class MultiHeadAttention {
   constructor (embedDim, numHeads, ...args) {
     const name = 'MultiHeadAttention'
     const { numKvHeads, bias, dropout } = named(name, args, { numKvHeads: null, bias: true, dropout: 0 })
-    this.numHeads = part(numHeads, embedDim, `${name}: numHeads`)
-    this.numKvHeads = part(numKvHeads ?? numHeads, numHeads, `${name}: numKvHeads`)
+    const width = Number(integer(embedDim, `${name}: embedDim`))
+    this.numHeads = part(numHeads, width, `${name}: numHeads`)
+    this.numKvHeads = part(numKvHeads ?? numHeads, this.numHeads, `${name}: numKvHeads`)
     this.dropout = within(dropout, 0, 1, `${name}: dropout`)
-    this.headDim = embedDim / numHeads
+    this.headDim = width / this.numHeads
     const shared = this.headDim * this.numKvHeads
     this.qProj = new Linear(embedDim, embedDim, bias)
     this.kProj = new Linear(embedDim, shared, bias)
@@ -66,7 +68,8 @@ class TransformerBlock {
     })
     if (!Object.hasOwn(NORMS, norm)) throw new PolygradError(`TransformerBlock: norm: ${show(norm)}, expected "layer" or "rms"`)
     if (typeof activation !== 'function') throw new TypeError(`TransformerBlock: activation: ${show(activation)}, expected a function`)
-    const units = ffDim ?? 4 * embedDim
+    const width = Number(integer(embedDim, 'TransformerBlock: embedDim'))
+    const units = integer(ffDim ?? 4 * width, 'TransformerBlock: ffDim')
     this.causal = causal
     this.preNorm = preNorm
     this.activation = activation
@@ -81,6 +84,7 @@ class TransformerBlock {
   /** A tensor of the shape of x, (…, L, embedDim); attnMask as in attention. */
   forward (x, ...args) {
     const { attnMask } = named('TransformerBlock', args, { attnMask: null })
+    nodeOf(x, 'TransformerBlock: x')
     const attend = (y) => this.dropout.forward(this.attn.forward(y, { attnMask, isCausal: this.causal }))
     const feed = (y) => this.dropout.forward(this.down.forward(this.activation(this.up.forward(y))))
     if (!this.preNorm) {

@@ -9,7 +9,7 @@
 
 const { lib, koffi, constants, PolygradError, lastError } = require('../library.js')
 const { addresses, describe, leaf, count, GraphNode, CTX } = require('../graph.js')
-const { MAX_DIMS, get, put, show, small, named } = require('../arguments.js')
+const { MAX_DIMS, get, put, show, small, string, record, named } = require('../arguments.js')
 const { byId, types } = require('../dtype.js')
 const { bytesOf } = require('../memory.js')
 const { Tensor } = require('../tensor.js')
@@ -26,7 +26,7 @@ const files = new FinalizationRegistry((file) => file.letGo())
 class OpenFile {
   constructor (source, format, name) {
     if (typeof source === 'string') {
-      this.handle = lib.poly_file_open(source, format)
+      this.handle = lib.poly_file_open(string(source, `${name}: file`), format)
     } else {
       const bytes = bytesOf(source instanceof Tensor ? source.data : source, `${name}: file`)
       this.handle = lib.poly_file_read(bytes, bytes.length, format)
@@ -138,14 +138,14 @@ const ENTRY = { words: 4, name: 0, data: 1, shape: 2, ndim: 3 }
  */
 function safeSave (tensors, path, ...options) {
   const { metadata, maxShardSize } = named('safeSave', options, { metadata: null, maxShardSize: null })
-  if (typeof path !== 'string') throw new TypeError(`safeSave: path: ${show(path)}, expected a path`)
-  for (const [key, text] of Object.entries(metadata ?? {})) {
+  string(path, 'safeSave: path')
+  for (const [key, text] of Object.entries(metadata === null ? {} : record(metadata, 'safeSave: metadata'))) {
     if (typeof text !== 'string') throw new TypeError(`safeSave: metadata: ${key}: ${show(text)}, expected strings`)
   }
   if (maxShardSize !== null && !(Number.isSafeInteger(maxShardSize) && maxShardSize > 0)) {
     throw new RangeError(`safeSave: maxShardSize: ${show(maxShardSize)}, expected at least 1 byte`)
   }
-  const entries = Object.entries(tensors)
+  const entries = Object.entries(record(tensors, 'safeSave: tensors'))
   for (const [name, tensor] of entries) {
     if (!(tensor instanceof Tensor)) throw new TypeError(`safeSave: ${name}: ${show(tensor)}, expected a tensor`)
     if (name.includes('\0')) throw new PolygradError(`safeSave: the name ${JSON.stringify(name)} has a character 0`)

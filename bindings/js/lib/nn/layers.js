@@ -2,18 +2,25 @@
 /** Layers: objects that hold parameters and turn a tensor into another: layer.forward(x). */
 
 const { PolygradError, lib } = require('../library.js')
-const { CTX } = require('../graph.js')
+const { CTX, describe } = require('../graph.js')
 const { made, nodeOf, optional, handleOf, present } = require('../base.js')
 const { Tensor } = require('../tensor.js')
 const { tracing } = require('../trace.js')
 const { dtypes } = require('../dtype.js')
-const { list, named, within, number, integer } = require('../arguments.js')
+const { list, named, within, number, integer, show } = require('../arguments.js')
 
 const WANTED = { requiresGrad: true }
 const UNWANTED = { requiresGrad: false }
 
 function uniform (shape, range) {
   return Tensor.uniform(shape, { low: -range, high: range, ...WANTED })
+}
+
+/** A number of units or channels. */
+function units (value, what) {
+  const n = Number(integer(value, what))
+  if (n < 0) throw new RangeError(`${what}: ${show(value)}, expected 0 or more`)
+  return n
 }
 
 function bound (fanIn) {
@@ -24,8 +31,9 @@ function bound (fanIn) {
 class Linear {
   constructor (inFeatures, outFeatures, ...args) {
     const { bias } = named('Linear', args, { bias: true })
-    const range = bound(Number(integer(inFeatures, 'Linear: inFeatures')))
-    this.weight = uniform([outFeatures, inFeatures], range)
+    const shape = [units(outFeatures, 'Linear: outFeatures'), units(inFeatures, 'Linear: inFeatures')]
+    const range = bound(shape[1])
+    this.weight = uniform(shape, range)
     this.bias = bias ? uniform([outFeatures], range) : null
   }
 
@@ -40,7 +48,7 @@ class Linear {
 class LayerNorm {
   constructor (normalizedShape, ...args) {
     const { eps, elementwiseAffine } = named('LayerNorm', args, { eps: 1e-5, elementwiseAffine: true })
-    this.normalizedShape = list(normalizedShape)
+    this.normalizedShape = list(normalizedShape).map((n) => units(n, `${this.constructor.name}: normalizedShape`))
     this.eps = number(eps, 'LayerNorm: eps')
     this.weight = elementwiseAffine ? Tensor.ones(this.normalizedShape, WANTED) : null
     this.bias = elementwiseAffine ? Tensor.zeros(this.normalizedShape, WANTED) : null
@@ -49,7 +57,7 @@ class LayerNorm {
   /** x normalised, of the same shape. */
   forward (x) {
     const want = this.normalizedShape
-    const have = x.shape.slice(-want.length)
+    const have = describe(nodeOf(x, 'LayerNorm: x')).shape.slice(-want.length)
     if (have.length !== want.length || have.some((n, i) => n !== want[i])) {
       throw new PolygradError(`LayerNorm: x: shape [${x.shape}], expected […, ${want}]`)
     }
@@ -61,7 +69,9 @@ class LayerNorm {
 class LayerNorm2d extends LayerNorm {
   /** x normalised, of the same shape. */
   forward (x) {
-    if (x.ndim !== 4) throw new PolygradError(`LayerNorm2d: x: shape [${x.shape}], expected 4 dimensions`)
+    if (describe(nodeOf(x, 'LayerNorm2d: x')).shape.length !== 4) {
+      throw new PolygradError(`LayerNorm2d: x: shape [${x.shape}], expected 4 dimensions`)
+    }
     return super.forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
   }
 }
@@ -71,11 +81,12 @@ class RMSNorm {
   constructor (dim, ...args) {
     const { eps, elementwiseAffine } = named('RMSNorm', args, { eps: 1e-6, elementwiseAffine: true })
     this.eps = number(eps, 'RMSNorm: eps')
-    this.weight = elementwiseAffine ? Tensor.ones(dim, WANTED) : null
+    this.weight = elementwiseAffine ? Tensor.ones(units(dim, 'RMSNorm: dim'), WANTED) : null
   }
 
   /** x normalised, of the same shape. */
   forward (x) {
+    nodeOf(x, 'RMSNorm: x')
     return x.rmsnorm(this.eps, this.weight)
   }
 }
@@ -84,15 +95,17 @@ class RMSNorm {
 class GroupNorm {
   constructor (numGroups, numChannels, ...args) {
     const { eps, affine } = named('GroupNorm', args, { eps: 1e-5, affine: true })
-    this.numGroups = numGroups
-    this.numChannels = numChannels
-    this.eps = number(eps, 'GroupNorm: eps')
-    this.weight = affine ? Tensor.ones(numChannels, WANTED) : null
-    this.bias = affine ? Tensor.zeros(numChannels, WANTED) : null
+    const name = this.constructor.name
+    this.numGroups = integer(numGroups, `${name}: numGroups`)
+    this.numChannels = units(numChannels, `${name}: numChannels`)
+    this.eps = number(eps, `${name}: eps`)
+    this.weight = affine ? Tensor.ones(this.numChannels, WANTED) : null
+    this.bias = affine ? Tensor.zeros(this.numChannels, WANTED) : null
   }
 
   /** x normalised, of the same shape. */
   forward (x) {
+    nodeOf(x, `${this.constructor.name}: x`)
     return x.groupnorm(this.numGroups, this.eps, this.weight, this.bias)
   }
 }
@@ -115,6 +128,7 @@ class BatchNorm {
     this.eps = number(eps, 'BatchNorm: eps')
     this.momentum = number(momentum, 'BatchNorm: momentum')
     this.trackRunningStats = trackRunningStats
+    units(numFeatures, 'BatchNorm: numFeatures')
     this.weight = affine ? Tensor.ones(numFeatures, WANTED) : null
     this.bias = affine ? Tensor.zeros(numFeatures, WANTED) : null
     this.numBatchesTracked = Tensor.zeros({ shape: [], dtype: 'int64', ...UNWANTED }).realize()
@@ -124,6 +138,7 @@ class BatchNorm {
 
   /** x normalised, of the same shape. */
   forward (x) {
+    nodeOf(x, 'BatchNorm: x')
     const training = Tensor.training || !this.trackRunningStats
     // The running statistics are computed at once, but what x is computed of only once: so are the
     // gradients, which come to x from it and from both statistics.
@@ -147,8 +162,18 @@ class BatchNorm {
 }
 
 /** A number for each of n spatial axes. */
-function each (value, n) {
-  return Array.isArray(value) ? value : new Array(n).fill(value)
+function each (value, n, what) {
+  return (Array.isArray(value) ? value : new Array(n).fill(value)).map((k) => units(k, what))
+}
+
+/** The channels of each group, of which numbers of channels can be made. */
+function perGroup (name, groups, channels) {
+  const n = Number(integer(groups, `${name}: groups`))
+  for (const what in channels) {
+    if (n >= 1 && units(channels[what], `${name}: ${what}`) % n === 0) continue
+    throw new PolygradError(`${name}: groups: ${n}, expected a positive divisor of ${what}, ${channels[what]}`)
+  }
+  return Object.values(channels).map((count) => Number(count) / n)
 }
 
 const CONV = { stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }
@@ -157,18 +182,20 @@ const CONV = { stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }
 class Conv {
   constructor (name, n, inChannels, outChannels, kernelSize, args) {
     const { stride, padding, dilation, groups, bias } = named(name, args, CONV)
-    const kernel = each(kernelSize, n)
+    const kernel = each(kernelSize, n, `${name}: kernelSize`)
+    const [width] = perGroup(name, groups, { inChannels, outChannels })
     this.stride = stride
     this.dilation = dilation
     this.groups = groups
-    this.padding = padding === 'same' ? same(name, kernel, each(dilation, n), stride) : padding
-    const range = bound(inChannels / groups * kernel.reduce((a, b) => a * b, 1))
-    this.weight = uniform([outChannels, inChannels / groups, ...kernel], range)
+    this.padding = padding === 'same' ? same(name, kernel, each(dilation, n, `${name}: dilation`), stride) : padding
+    const range = bound(width * kernel.reduce((a, b) => a * b, 1))
+    this.weight = uniform([outChannels, width, ...kernel], range)
     this.bias = bias ? uniform([outChannels], range) : null
   }
 
   /** The convolution plus bias. */
   forward (x) {
+    nodeOf(x, `${this.constructor.name}: x`)
     const { weight, bias, groups, stride, dilation, padding } = this
     return x.conv2d({ weight, bias, groups, stride, dilation, padding })
   }
@@ -204,15 +231,17 @@ class Conv3d extends Conv {
 class ConvTranspose {
   constructor (name, n, inChannels, outChannels, kernelSize, args) {
     const { stride, padding, outputPadding, dilation, groups, bias } = named(name, args, { ...CONV, outputPadding: 0 })
-    const kernel = each(kernelSize, n)
+    const kernel = each(kernelSize, n, `${name}: kernelSize`)
+    const [, width] = perGroup(name, groups, { inChannels, outChannels })
     Object.assign(this, { stride, padding, outputPadding, dilation, groups })
-    const range = bound(outChannels / groups * kernel.reduce((a, b) => a * b, 1))
-    this.weight = uniform([inChannels, outChannels / groups, ...kernel], range)
+    const range = bound(width * kernel.reduce((a, b) => a * b, 1))
+    this.weight = uniform([inChannels, width, ...kernel], range)
     this.bias = bias ? uniform([outChannels], range) : null
   }
 
   /** The transposed convolution plus bias. */
   forward (x) {
+    nodeOf(x, `${this.constructor.name}: x`)
     const { weight, bias, groups, stride, dilation, padding, outputPadding } = this
     return x.convTranspose2d({ weight, bias, groups, stride, dilation, padding, outputPadding })
   }
@@ -235,8 +264,8 @@ class ConvTranspose2d extends ConvTranspose {
 /** A table with a row for each of vocabSize tokens. */
 class Embedding {
   constructor (vocabSize, embedSize) {
-    this.vocabSize = vocabSize
-    this.embedSize = embedSize
+    this.vocabSize = units(vocabSize, 'Embedding: vocabSize')
+    this.embedSize = units(embedSize, 'Embedding: embedSize')
     this.weight = Tensor.glorotUniform(vocabSize, embedSize, WANTED)
   }
 
@@ -257,6 +286,7 @@ class Dropout {
 
   /** x with some elements dropped and the others scaled by 1 / (1 - p). */
   forward (x) {
+    nodeOf(x, 'Dropout: x')
     return x.dropout(this.p)
   }
 }
@@ -265,6 +295,10 @@ class Dropout {
 class Sequential {
   constructor (...layers) {
     this.layers = layers.flat()
+    for (const layer of this.layers) {
+      if (typeof layer === 'function' || typeof layer?.forward === 'function') continue
+      throw new TypeError(`Sequential: layers: ${show(layer)}, expected a function or an object with forward`)
+    }
   }
 
   /** What the last layer makes of x. */

@@ -2,10 +2,10 @@
 /** Layers with a state that goes from step to step. */
 
 const { lib, PolygradError } = require('../library.js')
-const { CTX } = require('../graph.js')
+const { CTX, describe } = require('../graph.js')
 const { Tensor } = require('../tensor.js')
 const { nodeOf, several, optional, handleOf, present } = require('../base.js')
-const { named, integer, within } = require('../arguments.js')
+const { named, integer, within, show } = require('../arguments.js')
 
 function size (value, what) {
   const n = Number(integer(value, what))
@@ -17,9 +17,17 @@ function uniform (shape, range) {
   return Tensor.uniform(shape, { low: -range, high: range, requiresGrad: true })
 }
 
+/** The state [h, c] that was given, or that of the start. */
+function stateOf (name, hc, start) {
+  if (hc === null) return start()
+  if (!Array.isArray(hc) || hc.length !== 2) throw new TypeError(`${name}: hc: ${show(hc)}, expected [h, c]`)
+  hc.forEach((state, i) => nodeOf(state, `${name}: ${'hc'[i]}`))
+  return hc
+}
+
 /** Runs a function of the library on an input, a state and weights. */
 function run (fn, n, x, hc, weights, ...options) {
-  const nodes = [nodeOf(x, `${fn}: x`), nodeOf(hc[0], `${fn}: h`), nodeOf(hc[1], `${fn}: c`), ...weights.map((w) => optional(w, fn))]
+  const nodes = [x._node, hc[0]._node, hc[1]._node, ...weights.map((w) => optional(w, fn))]
   const out = new BigUint64Array(n)
   return several(lib[fn](CTX, ...nodes.map(handleOf), ...options, out), out, n, present(...nodes))
 }
@@ -34,7 +42,7 @@ class LSTMCell {
     const { bias } = named('LSTMCell', args, { bias: true })
     const n = size(hiddenSize, 'LSTMCell: hiddenSize')
     const range = 1 / Math.sqrt(n)
-    this.weightIh = uniform([4 * n, inputSize], range)
+    this.weightIh = uniform([4 * n, size(inputSize, 'LSTMCell: inputSize')], range)
     this.weightHh = uniform([4 * n, n], range)
     this.biasIh = bias ? Tensor.zeros(4 * n, { requiresGrad: true }) : null
     this.biasHh = bias ? Tensor.zeros(4 * n, { requiresGrad: true }) : null
@@ -42,9 +50,10 @@ class LSTMCell {
 
   /** [h, c], each (…, hiddenSize), after an input of shape (…, inputSize) from [h, c] before, or zeros. */
   forward (x, hc = null) {
+    nodeOf(x, 'LSTMCell: x')
     const zeros = () => Tensor.zeros([...x.shape.slice(0, -1), this.weightHh.shape[1]], { dtype: x.dtype })
     const { weightIh, weightHh, biasIh, biasHh } = this
-    return run('poly_lstm_cell', 2, x, hc ?? [zeros(), zeros()], [weightIh, weightHh, biasIh, biasHh])
+    return run('poly_lstm_cell', 2, x, stateOf('LSTMCell', hc, () => [zeros(), zeros()]), [weightIh, weightHh, biasIh, biasHh])
   }
 }
 
@@ -65,6 +74,7 @@ class LSTM {
     this.batchFirst = batchFirst
     this.dropout = within(dropout, 0, 1, 'LSTM: dropout')
     this.ways = bidirectional ? ['', 'Reverse'] : ['']
+    size(inputSize, 'LSTM: inputSize')
     const n = this.hiddenSize
     for (let k = 0; k < this.numLayers; k++) {
       const shapes = [[4 * n, k > 0 ? n * this.ways.length : inputSize], [4 * n, n], [4 * n], [4 * n]]
@@ -80,10 +90,10 @@ class LSTM {
    * zeros. The outputs of all steps have the order of x, with hiddenSize, or twice that, in the last axis.
    */
   forward (x, hc = null) {
-    if (x.ndim !== 3) throw new PolygradError(`LSTM: x: shape [${x.shape}], expected 3 dimensions`)
+    if (describe(nodeOf(x, 'LSTM: x')).shape.length !== 3) throw new PolygradError(`LSTM: x: shape [${x.shape}], expected 3 dimensions`)
     const { ways, batchFirst } = this
     const shape = [this.numLayers * ways.length, x.shape[batchFirst ? 0 : 1], this.hiddenSize]
-    const start = hc ?? [0, 1].map(() => Tensor.zeros(shape, { dtype: x.dtype }))
+    const start = stateOf('LSTM', hc, () => [0, 1].map(() => Tensor.zeros(shape, { dtype: x.dtype })))
     start.forEach((state, i) => {
       if (String(state.shape) !== String(shape)) throw new PolygradError(`LSTM: ${'hc'[i]}: shape [${state.shape}], expected [${shape}]`)
     })

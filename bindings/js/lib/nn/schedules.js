@@ -175,6 +175,7 @@ class LambdaLR extends LRScheduler {
 class SequentialLR extends LRScheduler {
   constructor (optimizer, ...args) {
     const { schedulers, milestones } = named('SequentialLR', args, { schedulers: [], milestones: [] })
+    if (!Array.isArray(schedulers)) throw new TypeError(`SequentialLR: schedulers: ${show(schedulers)}, expected a list of schedules`)
     const steps = list(milestones).map((m) => Number(integer(m, 'SequentialLR: milestones')))
     if (schedulers.length !== steps.length + 1 || steps.some((m, i) => i > 0 && m < steps[i - 1])) {
       throw new PolygradError(`SequentialLR: milestones: ${show(steps)} for ${schedulers.length} schedules, expected the steps, ` +

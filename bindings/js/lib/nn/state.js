@@ -3,12 +3,18 @@
 
 const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
+const { named, record, string, show } = require('../arguments.js')
 
 /** The tensors in an object, its properties, lists and maps, by dotted name. */
 function getStateDict (object, prefix = '') {
   const found = new Map()
-  collect(object, prefix, found, new Set())
+  collect(object, string(prefix, 'getStateDict: prefix'), found, new Set())
   return Object.fromEntries(found) // __proto__ is a name as all others
+}
+
+/** A key of a map as a name. */
+function keyOf (key) {
+  return typeof key === 'string' ? key : show(key)
 }
 
 function collect (object, prefix, found, onWay) {
@@ -19,7 +25,7 @@ function collect (object, prefix, found, onWay) {
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
   onWay.add(object)
   for (const [name, item] of object instanceof Map ? object : Object.entries(object)) {
-    collect(item, prefix === '' ? String(name) : `${prefix}.${name}`, found, onWay)
+    collect(item, prefix === '' ? keyOf(name) : `${prefix}.${keyOf(name)}`, found, onWay)
   }
   onWay.delete(object)
 }
@@ -37,9 +43,10 @@ function getParameters (object) {
  * to their types. With strict, each tensor of the model must be there; what the model lacks is a warning, if
  * verbose. A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
  */
-function loadStateDict (model, stateDict, { strict = true, verbose = true } = {}) {
+function loadStateDict (model, stateDict, ...args) {
+  const { strict, verbose } = named('loadStateDict', args, { strict: true, verbose: true })
   const own = getStateDict(model)
-  const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : stateDict
+  const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))
   if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(own, name))
