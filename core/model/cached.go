@@ -52,7 +52,11 @@ type program struct {
 }
 
 // chunks are the numbers of tokens that there are programs for.
-var chunks = [...]int64{128, 16, 1}
+var chunks = [...]int64{128, 64, 32, 16, 1}
+
+// rereading is how many tokens more a program could have for what a run costs whatever their number: weights come from memory
+// and are packed.
+const rereading = 32
 
 func newCached(m *Instance, rows int64) (*cached, error) {
 	c := &cached{
@@ -125,11 +129,10 @@ func (c *cached) feed(tokens [][]int32, pad []int64, logits []float32) error {
 	return nil
 }
 
-// chunk is the number of tokens of the next program if n are left. A program that is filled to a third costs no more than
-// smaller ones.
+// chunk is the number of tokens of the next program if n are left: more than there are, where smaller ones would take longer.
 func (c *cached) chunk(n int64) int64 {
-	for _, k := range chunks {
-		if n*3 > k && c.length+k <= c.slots {
+	for i, k := range chunks[:len(chunks)-1] {
+		if n > max(chunks[i+1], k-rereading) && c.length+k <= c.slots {
 			return k
 		}
 	}

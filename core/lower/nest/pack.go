@@ -70,7 +70,7 @@ func (im *importer) findPacks(p *plan, sum *series, vec, rows *axis, walks []lev
 		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always {
 			if s := byLane.of(u.Src[0]); s.step == 1 && !s.odd {
 				detour := im.detour(u, byStep, k, vec.n, vec.tile(), p.strided)
-				if detour == 0 || reuse < least {
+				if detour == 0 || reuse < least && (reuse < 2 || !im.lost(u, byStep, k, vec.tile())) {
 					p.far = p.far || detour > 0
 					return
 				}
@@ -108,6 +108,13 @@ func (im *importer) detour(u *uop.UOp, byStep *slopes, k, columns, tile, strided
 		return costNext
 	}
 	return 0
+}
+
+// lost reports whether the columns of a tile push each other out of the second cache, so that each tile of rows fetches them
+// from beyond it.
+func (im *importer) lost(u *uop.UOp, byStep *slopes, k, tile int64) bool {
+	step, ok := im.distance(u, byStep)
+	return ok && spread(step, k, tile*int64(u.DType.Itemsize())) > im.m.L2
 }
 
 // turns reports whether vectors of what is loaded can be turned in registers.

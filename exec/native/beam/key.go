@@ -10,7 +10,7 @@ import (
 )
 
 // version counts the changes of the code generator after which other choices may be the best.
-const version = 11
+const version = 12
 
 // keyLength is the length of keys.
 const keyLength = 32
