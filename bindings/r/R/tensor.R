@@ -339,15 +339,38 @@ tensor_methods$cuda <- function(self) tensor_methods$to(self, "cuda")
 tensor_methods$requires_grad_ <- function(self, requires_grad = TRUE) .Call(C_set_tracked, self, requires_grad)
 
 tensor_methods$backward <- function(self, gradient = NULL) {
-  if (!is.null(gradient)) gradient <- .Call(C_operand, gradient, self)
+  if (!is.null(gradient)) gradient <- seed_gradient("backward", gradient, self)
   invisible(.Call(C_backward, self, gradient))
 }
 
-tensor_methods$gradient <- function(self, ..., gradient = NULL) {
+tensor_methods$gradient <- function(self, ..., gradient = NULL, materialize_grads = FALSE) {
+  need_flag("gradient", "materialize_grads", materialize_grads)
   targets <- tensor_list(...)
-  if (!is.null(gradient)) gradient <- .Call(C_operand, gradient, self)
+  if (!all(vapply(targets, is_tensor, NA))) raise("gradient: targets: expected Tensors")
+  if (!is.null(gradient)) {
+    gradient <- seed_gradient("gradient", gradient, self)
+  } else if (!identical(as.numeric(size_product(.Call(C_sizes, self))), 1)) {
+    raise(sprintf("gradient: the tensor has shape (%s), expected one element or a gradient", written(.Call(C_sizes, self))))
+  }
   found <- .Call(C_gradient, self, targets, gradient)
-  Map(function(g, target) if (is.null(g)) tensor_methods$zeros_like(target) else g, found, targets)
+  none <- which(vapply(found, is.null, NA))
+  if (length(none) > 0L && !materialize_grads) {
+    raise(sprintf("gradient: the tensor does not depend on target %d", none[1L]))
+  }
+  found[none] <- lapply(targets[none], tensor_methods$zeros_like)
+  found
+}
+
+#' The gradient of whatever follows a tensor, in its shape.
+seed_gradient <- function(name, gradient, self) {
+  gradient <- .Call(C_operand, gradient, self)
+  own <- .Call(C_sizes, self)
+  given <- .Call(C_sizes, gradient)
+  if (same_sizes(own, given)) return(gradient)
+  if (identical(as.numeric(size_product(given)), 1) && identical(as.numeric(size_product(own)), 1)) {
+    return(.Call(C_poly_reshape, gradient, own))
+  }
+  raise(sprintf("%s: gradient: shape (%s), expected that of the tensor, (%s)", name, written(given), written(own)))
 }
 
 #' f(a, b) or f(list(a, b)) as a list.

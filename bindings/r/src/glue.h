@@ -4,8 +4,9 @@
  *           that it was built from (one node, a list, or NULL), its tag NULL or
  *           a list of DATA (a raw vector: the memory of a leaf or of a computed
  *           node), ORIGIN (the lazy node that a computed one came from), OWNER
- *           (a weak reference to the variable that wants the gradient) and CELL
- *           (what the variables that stand for it stand for now, see views.c).
+ *           (a weak reference to the variable that wants the gradient), CELL
+ *           (what the variables that stand for it stand for now, see views.c)
+ *           and BACKWARD (how its gradient is computed, see gradients.c).
  *   Tensor  an S4 object whose slot "ptr" is a variable: an external pointer
  *           whose protected field is the node that it stands for and whose tag
  *           is its gradient (a Tensor or NULL).
@@ -67,7 +68,7 @@ typedef struct Node {
   struct Node *shown, *first_view, *next_view, *previous_view;
 } Node;
 
-enum { DATA = 0, ORIGIN = 1, OWNER = 2, CELL = 3, EXTRAS = 4 };
+enum { DATA = 0, ORIGIN = 1, OWNER = 2, CELL = 3, BACKWARD = 4, EXTRAS = 5 };
 
 SEXP new_node(PolyUOp *handle, SEXP sources, int tracked);
 Node *node_of(SEXP node);
@@ -162,6 +163,8 @@ const void *elements(SEXP node, int64_t *dims);
 /* gradients.c: walks mark the nodes they have seen with a number of their own */
 unsigned new_walk(void);
 int first_visit(SEXP node, unsigned mark);
+SEXP gradient_of(SEXP x);
+SEXP gradient_on_the_way(SEXP node);
 int n_sources(SEXP node);
 SEXP source(SEXP node, int i);
 

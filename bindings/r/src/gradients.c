@@ -46,8 +46,9 @@ SEXP source(SEXP node, int i) {
   return TYPEOF(from) == EXTPTRSXP ? from : VECTOR_ELT(from, i);
 }
 
-/* The nodes below root that a living variable wants the gradient of. */
-static List owners(SEXP root) {
+/* The nodes below root that a living variable wants the gradient of; *below gets all that gradients
+ * flow through. */
+static List owners(SEXP root, List *below) {
   List found = {0}, stack = {0};
   unsigned mark = new_walk();
   first_visit(root, mark);
@@ -64,7 +65,9 @@ static List owners(SEXP root) {
     int n = origin == R_NilValue ? n_sources(node) : 1;
     for (int i = 0; i < n; i++) {
       SEXP other = origin == R_NilValue ? source(node, i) : origin;
-      if (other != R_NilValue && node_of(other)->tracked && first_visit(other, mark)) push(&stack, other);
+      if (other == R_NilValue || !node_of(other)->tracked || !first_visit(other, mark)) continue;
+      push(&stack, other);
+      push(below, other);
     }
   }
   return found;
@@ -180,6 +183,71 @@ static SEXP differentiate(SEXP root, SEXP seed, const List *targets, int everywh
   return result;
 }
 
+static SEXP sum_of(SEXP a, SEXP b) {
+  SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(both, 0, a);
+  SET_VECTOR_ELT(both, 1, b);
+  PolyUOp *sum = P.poly_binary(context(), POLY_ADD, node_of(a)->handle, node_of(b)->handle);
+  if (sum == NULL) fail();
+  SEXP out = new_node(sum, both, 1);
+  UNPROTECT(1);
+  return out;
+}
+
+/* What a variable on the way stands for has a gradient too, which is computed when it is asked for: R does
+ * not say which variables there are. Until then its node holds cells with list(root, seed) of each backward,
+ * tagged with the node that the gradient belongs to there; later one cell with the gradient. */
+static void note_backward(SEXP node, SEXP what) {
+  SEXP before = extra(node, BACKWARD);
+  if (before != R_NilValue && TYPEOF(CAR(before)) == VECSXP && !tracing()) {
+    /* Nobody has asked so far: graphs of the past need not be kept for that. */
+    SEXP total = gradient_on_the_way(node);
+    if (total != R_NilValue) cut_history(total);
+    before = extra(node, BACKWARD);
+  }
+  SEXP cell = PROTECT(Rf_cons(what, before));
+  SET_TAG(cell, node);
+  set_extra(node, BACKWARD, cell);
+  UNPROTECT(1);
+}
+
+/* The gradient of a node that is no target, or NULL: what is noted there is computed. */
+SEXP gradient_on_the_way(SEXP node) {
+  node = lazy(node);
+  SEXP cells = extra(node, BACKWARD), total = R_NilValue;
+  if (cells == R_NilValue) return R_NilValue;
+  PROTECT_INDEX index;
+  PROTECT_WITH_INDEX(total, &index);
+  for (SEXP p = cells; p != R_NilValue; p = CDR(p)) {
+    SEXP found = CAR(p);
+    if (TYPEOF(found) == VECSXP) {
+      List target = {0};
+      push(&target, TAG(p));
+      found = VECTOR_ELT(differentiate(VECTOR_ELT(found, 0), VECTOR_ELT(found, 1), &target, 0), 0);
+    }
+    if (found == R_NilValue) continue;
+    PROTECT(found);
+    REPROTECT(total = total == R_NilValue ? found : sum_of(total, found), index);
+    UNPROTECT(1);
+  }
+  if (total != R_NilValue && extra(total, DATA) == R_NilValue && !tracing()) {
+    REPROTECT(total = compute_one(total, 1), index);
+  }
+  set_extra(node, BACKWARD, total == R_NilValue ? R_NilValue : Rf_cons(total, R_NilValue));
+  UNPROTECT(1);
+  return total;
+}
+
+/* The gradient of a variable: what backward gave to it, what somebody set, and what is noted on its way. */
+SEXP gradient_of(SEXP x) {
+  SEXP given = R_ExternalPtrTag(variable(x)), noted = gradient_on_the_way(node_in(x));
+  if (noted == R_NilValue) return given;
+  PROTECT(noted);
+  SEXP out = wrap(given == R_NilValue ? noted : sum_of(node_in(given), noted));
+  UNPROTECT(1);
+  return out;
+}
+
 SEXP r_backward(SEXP x, SEXP gradient);
 SEXP r_gradient(SEXP x, SEXP targets, SEXP gradient);
 
@@ -189,7 +257,7 @@ SEXP r_backward(SEXP x, SEXP gradient) {
     raise_error("backward: the tensor has %lld elements, expected one element or a gradient",
                 (long long)numel(describe(root)));
   }
-  List targets = owners(root);
+  List below = {0}, targets = owners(root, &below);
   if (targets.n == 0) raise_error("backward: no tensor that this one depends on requires a gradient");
   SEXP seed = gradient == R_NilValue ? R_NilValue : node_in(gradient);
   SEXP gradients = PROTECT(differentiate(root, seed, &targets, 0));
@@ -206,13 +274,7 @@ SEXP r_backward(SEXP x, SEXP gradient) {
     if (same < n) before = VECTOR_ELT(found, same);
     SET_VECTOR_ELT(vars, n, var);
     if (before != R_NilValue) {
-      SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
-      SET_VECTOR_ELT(both, 0, node_in(before));
-      SET_VECTOR_ELT(both, 1, node);
-      PolyUOp *sum = P.poly_binary(context(), POLY_ADD, node_of(node_in(before))->handle, node_of(node)->handle);
-      if (sum == NULL) fail();
-      node = new_node(sum, both, 1);
-      UNPROTECT(1);
+      node = sum_of(node_in(before), node);
     }
     SET_VECTOR_ELT(found, same, wrap(node));
     if (same == n) n++;
@@ -225,7 +287,15 @@ SEXP r_backward(SEXP x, SEXP gradient) {
     trace_gradient(VECTOR_ELT(vars, i));
     R_SetExternalPtrTag(VECTOR_ELT(vars, i), VECTOR_ELT(found, i));
   }
-  UNPROTECT(4);
+  SEXP what = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(what, 0, root);
+  SET_VECTOR_ELT(what, 1, seed);
+  for (int i = 0; i < below.n; i++) {
+    SEXP node = below.at[i];
+    int here = extra(node, ORIGIN) == R_NilValue && owner_of(node) == R_NilValue && node != lazy(root);
+    if (here && (!tracing() || made_in_trace(node_of(node)))) note_backward(node, what);
+  }
+  UNPROTECT(5);
   return x;
 }
 

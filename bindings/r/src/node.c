@@ -213,7 +213,7 @@ SEXP r_dtype(SEXP x) { return Rf_mkString(P.poly_dtype_id_name(describe(node_in(
 /* Whether two Tensors are one variable. */
 SEXP r_same(SEXP x, SEXP y) { return Rf_ScalarLogical(variable(x) == variable(y)); }
 
-SEXP r_gradient_of(SEXP x) { return R_ExternalPtrTag(variable(x)); }
+SEXP r_gradient_of(SEXP x) { return gradient_of(x); }
 
 SEXP r_set_gradient(SEXP x, SEXP gradient) {
   SEXP var = variable(x);
@@ -221,6 +221,7 @@ SEXP r_set_gradient(SEXP x, SEXP gradient) {
     raise_error("grad: %s, expected a Tensor or NULL", Rf_type2char(TYPEOF(gradient)));
   }
   trace_gradient(var);
+  set_extra(lazy(node_in(x)), BACKWARD, R_NilValue);
   R_SetExternalPtrTag(var, gradient);
   return R_NilValue;
 }

@@ -95,6 +95,7 @@ static SEXP moved(SEXP node, SEXP before, SEXP after) {
   PolyUOp *handle = P.poly_move_view(context(), n->handle, node_of(before)->handle, node_of(after)->handle);
   if (handle == NULL) fail();
   SEXP made = PROTECT(new_node(handle, after, n->tracked && node_of(after)->tracked));
+  set_extra(made, BACKWARD, extra(node, BACKWARD));
   node_of(made)->refused = n->refused;
   link_view(made);
   UNPROTECT(1);

@@ -29,7 +29,13 @@ test_that("gradients can be weighted, taken lazily and taken again", {
   expect_equal(as.vector(first), 3 * c(4, 9))
   expect_equal(as.vector(sum(first)$gradient(y)[[1]]), 6 * c(2, 3))
   other <- Tensor(1)
-  expect_equal(as.vector(sum(y)$gradient(other)[[1]]), 0)
+  expect_polygrad(sum(y)$gradient(y, other), "does not depend on target 2")
+  expect_equal(lapply(sum(y)$gradient(other, y, materialize_grads = TRUE), as.vector), list(0, c(1, 1)))
+  expect_polygrad(y$gradient(y), "gradient: the tensor has shape (2), expected one element", fixed = TRUE)
+  expect_polygrad(sum(y)$gradient(3), "targets: expected Tensors")
+  expect_polygrad((x * 1)$backward(Tensor(1:3)), "backward: gradient: shape (3), expected that of the tensor, (2)", fixed = TRUE)
+  z <- sum(x * 3)
+  expect_equal(as.vector(z$gradient(x, gradient = Tensor(10))[[1]]), c(30, 30))
 })
 
 test_that("what backward cannot do is an error", {
@@ -67,4 +73,76 @@ test_that("gradients agree with differences", {
     }
     expect_same(x$grad, numeric, tolerance = 1e-6)
   }
+})
+
+test_that("tensors on the way have gradients, whether they are computed or not", {
+  x <- Tensor(c(1, 2), requires_grad = TRUE)
+  h <- x * 2
+  k <- (h * 3)$realize()
+  loss <- sum(k * h)
+  loss$backward()
+  expect_same(x$grad, array(24 * c(1, 2)))
+  expect_same(k$grad, array(2 * c(1, 2)))
+  expect_same(h$grad, array(12 * c(1, 2)))
+  expect_null(loss$grad)
+  expect_null((x * 2)$grad)
+  # They add up, read or not, and can be forgotten and set.
+  (sum(h) * 5)$backward()
+  expect_same(h$grad, array(12 * c(1, 2) + 5))
+  h$realize()
+  sum(h)$backward()
+  sum(h)$backward()
+  expect_same(h$grad, array(12 * c(1, 2) + 7))
+  h$grad <- NULL
+  expect_null(h$grad)
+  h$grad <- Tensor(c(10, 20))
+  sum(h * h)$backward()
+  expect_same(h$grad, array(c(10, 20) + 4 * c(1, 2)))
+  expect_same(sum(h * h)$gradient(h, x)[[1]], array(4 * c(1, 2)))
+})
+
+test_that("a gradient on the way is that of the time of backward", {
+  x <- Tensor(c(1, 2), requires_grad = TRUE)
+  h <- x * x
+  row <- h[2:1]
+  sum(row^3)$backward()
+  SGD(list(x), lr = 1)$step()
+  gc()
+  expect_same(h$grad, array(3 * c(1, 16)))
+  expect_same(row$grad, array(3 * c(16, 1)))
+  as.vector(h) # which lets the view stand for a view of memory
+  expect_same(row$grad, array(3 * c(16, 1)))
+  first <- Tensor(2, requires_grad = TRUE)
+  y <- first * 3
+  (y^3)$backward()
+  expect_equal(as.vector(sum(y$grad)$gradient(first)[[1]]), 6 * 6 * 3)
+})
+
+test_that("gradients on the way are there in compiled functions", {
+  x <- Tensor(c(1, 2), requires_grad = TRUE)
+  f <- TinyJit(function(v) {
+    h <- x * v
+    sum(h^3)$backward()
+    out <- h$grad
+    x$grad <- NULL
+    out
+  })
+  for (i in 1:4) expect_same(f(Tensor(c(i, 1))), array(3 * c(i, 2)^2))
+})
+
+test_that("a graph that is used again and again does not keep the past", {
+  x <- Tensor(c(1, 2), requires_grad = TRUE)
+  h <- x * 2
+  for (i in 1:5) sum(h * i)$backward()
+  live <- function() {
+    gc()
+    .Call(polygrad:::C_live_nodes)
+  }
+  before <- live()
+  for (i in 1:30) {
+    sum(h * 2)$backward()
+    x$grad <- NULL
+  }
+  expect_lte(live(), before + 20)
+  expect_same(h$grad, array(c(75, 75)))
 })
