@@ -9,121 +9,129 @@ import (
 // Remainders and whole quotients of floating point numbers. x - trunc(x/y)*y, as tinygrad composes them, loses all digits
 // where x/y has more of them than the type, and is off by y where the quotient rounds to a whole number.
 
-// format says how a floating point type is made of bits, and what whole numbers are multiplied in.
-type format struct {
-	float, bits *uop.DType
-	mantissa    int // bits of it
-	bias        int
-	// whole holds the mantissas: float64 for those of float32, whose products it holds too.
-	whole *uop.DType
-	// squarings reach 2^k from a power below 2^53, k being the difference of two exponents.
-	squarings int
-}
-
-var (
-	single = format{uop.Float32, uop.Uint32, 23, 127, uop.Float64, 3} // k < 277
-	double = format{uop.Float64, uop.Uint64, 52, 1023, uop.Int64, 6}  // k < 2046
-	half   = format{uop.Float32, uop.Uint32, 23, 127, uop.Float64, 0} // k < 40
-	// formats are those that numbers of a type are divided in.
-	formats = map[*uop.DType]format{uop.Float64: double, uop.Float16: half, uop.FP8E4M3: half, uop.FP8E5M2: half}
+// bits of a float64
+const (
+	fraction64 = 52
+	bias64     = 1023
+	greatest64 = math.MaxInt64 // all bits but the sign
 )
 
-func formatOf(dt *uop.DType) format {
-	if l, ok := formats[dt]; ok {
-		return l
-	}
-	return single
-}
+// magnitude is |x| of a float64 as bits, which are in the order of the numbers.
+func magnitude(x *uop.UOp) *uop.UOp { return bitAnd(bitcast(x, uop.Uint64), greatest64) }
 
-// pieces are mantissa and exponent of a number whose bits are given, without its sign: mantissa * 2^(exponent-bias-bits).
-func (l format) pieces(magnitude *uop.UOp) (mantissa, exponent *uop.UOp) {
-	hidden := 1 << l.mantissa
-	field := binary(uop.Idiv, magnitude, hidden)
-	fraction := bitAnd(magnitude, hidden-1)
-	mantissa = where(eq(field, 0), fraction, add(fraction, hidden))
-	signed := uop.Int32
-	if l.whole == uop.Int64 {
-		signed = uop.Int64
-	}
-	return cast(cast(mantissa, signed), l.whole), cast(maximum(field, 1), uop.Int32)
-}
+// sign64 is the highest bit.
+func sign64(x *uop.UOp) *uop.UOp { return bitXor(bitcast(x, uop.Uint64), magnitude(x)) }
+
+// exponent is that of a magnitude and the bias.
+func exponent(magnitude *uop.UOp) *uop.UOp { return shiftRight(magnitude, fraction64) }
 
 // pow2 is 2^e for a float64 that is a normal number.
 func pow2(e *uop.UOp) *uop.UOp {
-	return bitcast(mul(cast(add(e, double.bias), uop.Uint64), 1<<double.mantissa), uop.Float64)
+	return bitcast(shiftLeft(add(e, bias64), fraction64), uop.Float64)
 }
 
-// modulus multiplies numbers below it and takes the remainder.
-type modulus struct{ m, inverse *uop.UOp }
-
-// product is a*b mod m for a*b/m below 2^53: a*b - q*m for a quotient q that rounding has put a little beside. Products of
-// int64 wrap around, but their difference is small.
-func (n modulus) product(a, b *uop.UOp) *uop.UOp {
-	if n.m.DType.IsFloat() {
-		p := mul(a, b)
-		r := sub(p, mul(trunc(mul(p, n.inverse)), n.m))
-		return n.less(where(lt(r, 0), add(r, n.m), r))
-	}
-	real := func(i *uop.UOp) *uop.UOp { return cast(i, uop.Float64) }
-	q := cast(mul(mul(real(a), real(b)), n.inverse), uop.Int64)
-	r := sub(mul(a, b), mul(q, n.m))
-	r = where(lt(r, 0), add(r, mul(n.m, 4)), r)
-	twice := mul(n.m, 2)
-	for range 2 {
-		r = where(ge(r, twice), sub(r, twice), r)
-	}
-	return n.less(r)
+// mantissa is the number times the power of two that makes it a whole number of so many bits and the hidden one.
+func mantissa(magnitude *uop.UOp, bits int) *uop.UOp {
+	fraction := bitAnd(magnitude, 1<<fraction64-1)
+	return bitcast(bitOr(fraction, (bias64+bits)<<fraction64), uop.Float64)
 }
 
-// less is r mod m for r below 2m.
-func (n modulus) less(r *uop.UOp) *uop.UOp {
-	r = where(ge(r, n.m), sub(r, n.m), r)
-	if r.DType.IsFloat() {
-		return r
-	}
-	return bitAnd(r, 1<<(double.mantissa+1)-1) // it is so; now the simplifier knows it too
+// reciprocalAbove is 1/m, so many units in the last place above it. (As numbers the simplifier would make divisions of
+// products with it, which are slow.)
+func reciprocalAbove(m *uop.UOp, units int) *uop.UOp {
+	return bitcast(add(bitcast(reciprocal(m), uop.Uint64), units), uop.Float64)
 }
 
-// remainder is x - trunc(x/y)*y without an error, C's fmod: the remainder of the mantissa of x times 2^k by that of y, the
-// power taken modulo as well.
-func (l format) remainder(x, y *uop.UOp) *uop.UOp {
-	bits := bitcast(x, l.bits)
-	sign := 1 << (l.bits.Bits - 1)
-	magnitude := func(bits *uop.UOp) *uop.UOp { return bitAnd(bits, sign-1) }
-	if l.bits == uop.Uint64 {
-		magnitude = func(bits *uop.UOp) *uop.UOp { return bitAnd(bits, math.MaxInt64) }
+// residue is a whole number from 0 to 2^bits, as a float64, that stands for its remainder.
+type residue struct {
+	v    *uop.UOp
+	bits int
+}
+
+// modulus is a whole number of so many bits, by which products are divided.
+type modulus struct {
+	m, inverse *uop.UOp
+	bits       int
+}
+
+// reduce is r mod m, exact below 2^48: the quotient is not rounded below a whole number, nor up to one.
+func (n modulus) reduce(r residue) residue {
+	return residue{sub(r.v, mul(trunc(mul(r.v, n.inverse)), n.m)), n.bits}
+}
+
+// product is a*b mod m, divided only where it would grow beyond what is exact.
+func (n modulus) product(a, b residue) residue {
+	for a.bits+b.bits > 48 {
+		if a.bits > b.bits {
+			a = n.reduce(a)
+		} else {
+			b = n.reduce(b)
+		}
 	}
-	ax, ay := magnitude(bits), magnitude(bitcast(y, l.bits))
-	mx, ex := l.pieces(ax)
-	my, ey := l.pieces(ay)
-	n := modulus{my, reciprocal(cast(my, uop.Float64))}
-	k := maximum(sub(ex, ey), 0)
-	one := likeConst(mx, 1)
-	power := n.product(cast(pow2(binary(uop.Idiv, k, 1<<l.squarings)), l.whole), one)
-	for bit := l.squarings - 1; bit >= 0; bit-- {
-		power = n.product(power, power)
-		odd := ne(bitAnd(k, 1<<bit), 0)
-		power = where(odd, n.less(mul(power, 2)), power)
+	return residue{mul(a.v, b.v), a.bits + b.bits}
+}
+
+// square is r*r mod m.
+func (n modulus) square(r residue) residue {
+	if 2*r.bits > 48 {
+		r = n.reduce(r)
 	}
-	r := cast(n.product(n.product(mx, one), power), uop.Float64)
-	// in two factors, since the last bit can be below the normal numbers
-	last := sub(ey, l.bias+l.mantissa)
-	first := binary(uop.Idiv, last, 2)
-	r = cast(mul(mul(r, pow2(first)), pow2(sub(last, first))), l.float)
-	r = where(ne(bits, ax), neg(r), r)
-	defined := bitAnd(bitAnd(isFinite(x), ne(y, 0)), eq(y, y))
-	return where(defined, where(lt(ax, ay), x, r), math.NaN())
+	return residue{mul(r.v, r.v), 2 * r.bits}
+}
+
+// remainderOnce is the remainder of magnitudes in float64 whose quotient has, with the bits of the divisor, at most 53:
+// the rounded quotient is not a whole number unless the exact one is.
+func remainderOnce(x, y *uop.UOp) *uop.UOp { return sub(x, mul(trunc(div(x, y)), y)) }
+
+// remainderOf is the remainder of magnitudes that have so many bits besides the hidden one and a quotient below 2^280:
+// that of the mantissa of x times 2^k by the mantissa of y, the power taken modulo as well.
+func remainderOf(bits int) func(x, y *uop.UOp) *uop.UOp {
+	return func(x, y *uop.UOp) *uop.UOp {
+		ax, ay := bitcast(x, uop.Uint64), bitcast(y, uop.Uint64)
+		m := mantissa(ay, bits)
+		n := modulus{m, reciprocalAbove(m, 4), bits + 1}
+		k := bitAnd(sub(exponent(ax), exponent(ay)), 511) // else x is below y
+		power := residue{pow2(shiftRight(k, 3)), 280/8 + 1}
+		for range 3 {
+			power = n.square(power)
+		}
+		rest := residue{pow2(bitAnd(k, 7)), 7}
+		r := n.product(power, n.product(residue{mantissa(ax, bits), bits + 1}, rest))
+		unit := sub(bitAnd(ay, greatest64-(1<<fraction64-1)), bits<<fraction64)
+		return mul(n.reduce(r).v, bitcast(unit, uop.Float64))
+	}
+}
+
+// ways are the remainders of types other than float32.
+var ways = map[*uop.DType]func(x, y *uop.UOp) *uop.UOp{
+	uop.Float64: remainder64, uop.BFloat16: remainderOf(7),
+	uop.Float16: remainderOnce, uop.FP8E4M3: remainderOnce, uop.FP8E5M2: remainderOnce,
+}
+
+// remainder is x - trunc(x/y)*y without an error, C's fmod, of numbers of a type in float64.
+func remainder(x, y *uop.UOp, dt *uop.DType) *uop.UOp {
+	way := remainderOf(23)
+	if w, ok := ways[dt]; ok {
+		way = w
+	}
+	ax, ay := bitcast(magnitude(x), uop.Float64), bitcast(magnitude(y), uop.Float64)
+	r := bitcast(bitOr(bitcast(way(ax, ay), uop.Uint64), sign64(x)), uop.Float64)
+	defined := bitAnd(lt(ax, math.Inf(1)), gt(ay, 0))
+	return where(lt(ax, ay), x, where(defined, r, math.NaN()))
 }
 
 // numberOf is the number that a tensor repeats, as its type holds it.
 func numberOf(x *uop.UOp) (c uop.Const, ok bool) {
-	for x.Op == uop.Reshape || x.Op == uop.Expand {
-		x = x.Src[0]
+	switch x.Op {
+	case uop.ConstOp:
+		c, ok = x.ConstVal(), true
+	case uop.Reshape, uop.Expand, uop.Cast:
+		c, ok = numberOf(x.Src[0])
 	}
-	if x.Op != uop.ConstOp {
+	if !ok {
 		return uop.Const{}, false
 	}
-	return x.ConstVal().Truncate(x.DType), true
+	return c.Truncate(x.DType), true
 }
 
 // powerOfTwo is the divisor, if it is a number that divides without rounding.
@@ -139,13 +147,21 @@ func powerOfTwo(y *uop.UOp) (c float64, ok bool) {
 
 // divided are the remainder of a division towards zero and its operands, in float64.
 func divided(x, y *uop.UOp) (r, a, b *uop.UOp) {
-	l := formatOf(x.DType)
-	if c, ok := numberOf(y); ok {
-		y = likeConst(y, c)
+	dt := x.DType
+	wide := func(u *uop.UOp) *uop.UOp {
+		if c, ok := numberOf(u); ok {
+			u = spreadTo(constant(u, dt, c), u.Shape())
+		}
+		return cast(atLeastF32(u), uop.Float64)
 	}
-	x, y = spread(cast(x, l.float), cast(y, l.float))
-	wide := func(u *uop.UOp) *uop.UOp { return cast(u, uop.Float64) }
-	return wide(l.remainder(x, y)), wide(x), wide(y)
+	x, y = spread(wide(x), wide(y))
+	return remainder(x, y, dt), x, y
+}
+
+// nearest is the whole number that a float64 is almost, its own where it has no fraction.
+func nearest(x *uop.UOp) *uop.UOp {
+	half := bitOr(sign64(x), int(math.Float64bits(math.Nextafter(0.5, 0))))
+	return trunc(add(x, bitcast(half, uop.Float64)))
 }
 
 // opposite is true where r is not 0 and has another sign than y.
@@ -189,8 +205,8 @@ func fullFloorDiv(a, b operand) *uop.UOp {
 		return where(isInf(x), math.NaN(), floor(mul(x, 1/c)))
 	}
 	r, dividend, divisor := divided(x, y)
-	q := div(sub(dividend, r), divisor)
-	q = roundAny(where(opposite(r, divisor), sub(q, 1), q))
+	q := nearest(div(sub(dividend, r), divisor))
+	q = where(opposite(r, divisor), sub(q, 1), q)
 	return where(eq(y, 0), quotient(x, y), cast(q, x.DType))
 }
 
