@@ -1,9 +1,11 @@
 # Functions of tensors that are compiled once and then run without being called again.
 
-TinyJit <- function(fxn) {
+TinyJit <- function(fxn, prune = FALSE) {
   if (!is.function(fxn)) raise(sprintf("TinyJit: fxn: %s, expected a function", brief(fxn)))
+  need_flag("TinyJit", "prune", prune)
   self <- new.env(parent = emptyenv())
   self$fxn <- fxn
+  self$prune <- prune
   jit_reset(self)
   structure(function(...) jit_call(self, ...), class = "TinyJit", self = self)
 }
@@ -47,7 +49,7 @@ jit_call <- function(self, ...) {
     .Call(C_realize, jit_arguments(list(result))$tensors)
     result
   } else {
-    captured <- jit_capture(self$fxn, given, ...)
+    captured <- jit_capture(self$fxn, self$prune, given, ...)
     result <- jit_run(captured, given, captured$memory)
     captured$memory <- NULL
     self$captured <- captured
@@ -107,7 +109,7 @@ jit_variables <- function(given) {
   list(values = as.integer(values[sorted]), variables = unname(variables[sorted]), names = sorted)
 }
 
-jit_capture <- function(fxn, given, ...) {
+jit_capture <- function(fxn, prune, given, ...) {
   tensors <- given$tensors
   memory <- .Call(C_jit_memory, tensors)
   kinds <- vapply(tensors, function(x) .Call(C_jit_kind, x), "")
@@ -129,7 +131,7 @@ jit_capture <- function(fxn, given, ...) {
   if (!any(made) && length(traced$before) == 0L) {
     raise("TinyJit: the function computes nothing: it returns and assigns no tensor")
   }
-  step <- .Call(C_compile, traced$nodes[made], traced$before, traced$after, traced$seeds)
+  step <- .Call(C_compile, traced$nodes[made], traced$before, traced$after, traced$seeds, if (prune) stand_ins)
   list(
     step = step, static = given$static, kinds = kinds, variables = variables, stand_ins = stand_ins, memory = memory,
     assigned = which(vapply(stand_ins, function(node) any(vapply(traced$before, identical, NA, node)), NA)) - 1L,

@@ -7,7 +7,7 @@ compile_step <- function(f, ...) {
   if (length(traced$results) == 0L && length(traced$before) == 0L) {
     raise("compile_step: the function returns nothing and changes nothing")
   }
-  step <- .Call(C_compile, traced$nodes, traced$before, traced$after, traced$seeds)
+  step <- .Call(C_compile, traced$nodes, traced$before, traced$after, traced$seeds, NULL)
   structure(list(step = step), class = "CompiledTrainingStep")
 }
 

@@ -13,7 +13,7 @@ SEXP r_bundle_read(SEXP);
 SEXP r_bundle_write(SEXP, SEXP, SEXP);
 SEXP r_bytes(SEXP);
 SEXP r_clone(SEXP);
-SEXP r_compile(SEXP, SEXP, SEXP, SEXP);
+SEXP r_compile(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_detach(SEXP);
 SEXP r_devices(void);
 SEXP r_dtype(SEXP);
@@ -282,7 +282,7 @@ static const R_CallMethodDef routines[] = {
     {"bundle_write", (DL_FUNC)&r_bundle_write, 3},
     {"bytes", (DL_FUNC)&r_bytes, 1},
     {"clone", (DL_FUNC)&r_clone, 1},
-    {"compile", (DL_FUNC)&r_compile, 4},
+    {"compile", (DL_FUNC)&r_compile, 5},
     {"detach", (DL_FUNC)&r_detach, 1},
     {"devices", (DL_FUNC)&r_devices, 0},
     {"dtype", (DL_FUNC)&r_dtype, 1},

@@ -10,7 +10,7 @@
  *   MEMORY   raw vectors with the results of the last run */
 enum { RESULTS, TARGETS, VALUES, STEP_SEEDS, PLACES, CELLS, MEMORY, STEP_FIELDS };
 
-SEXP r_compile(SEXP results, SEXP before, SEXP after, SEXP seeds);
+SEXP r_compile(SEXP results, SEXP before, SEXP after, SEXP seeds, SEXP inputs);
 SEXP r_step_run(SEXP step);
 SEXP r_step_output(SEXP step, SEXP which);
 SEXP r_step_counts(SEXP step);
@@ -105,8 +105,19 @@ static void follow(PolyStep *s, SEXP fields, SEXP found) {
   UNPROTECT(1);
 }
 
-/* Compiles what was traced; all but seeds are lists of nodes. */
-SEXP r_compile(SEXP results, SEXP before, SEXP after, SEXP seeds) {
+/* What changes from run to run beside what is written: inputs and seeds. */
+static SEXP changing(SEXP inputs, SEXP seeds) {
+  R_xlen_t n = Rf_xlength(inputs), more = Rf_xlength(seeds);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, n + more));
+  for (R_xlen_t i = 0; i < n; i++) SET_VECTOR_ELT(out, i, VECTOR_ELT(inputs, i));
+  for (R_xlen_t i = 0; i < more; i++) SET_VECTOR_ELT(out, n + i, TAG(VECTOR_ELT(seeds, i)));
+  UNPROTECT(1);
+  return out;
+}
+
+/* Compiles what was traced; all but seeds are lists of nodes. With inputs, which may be NULL, what depends on
+ * nothing that changes is computed at once. */
+SEXP r_compile(SEXP results, SEXP before, SEXP after, SEXP seeds, SEXP inputs) {
   PolyCtx *ctx = context();
   int n = (int)Rf_xlength(results), changes = (int)Rf_xlength(before);
   SEXP fields = PROTECT(Rf_allocVector(VECSXP, STEP_FIELDS));
@@ -123,8 +134,17 @@ SEXP r_compile(SEXP results, SEXP before, SEXP after, SEXP seeds) {
     SET_VECTOR_ELT(memory, i, block);
     data[i] = RAW(block);
   }
-  NEED(poly_compile_update);
-  PolyStep *s = P.poly_compile_update(ctx, handles(results), data, n, handles(before), handles(after), changes);
+  PolyStep *s;
+  if (inputs == R_NilValue) {
+    NEED(poly_compile_update);
+    s = P.poly_compile_update(ctx, handles(results), data, n, handles(before), handles(after), changes);
+  } else {
+    NEED(poly_compile_update_pruned);
+    SEXP given = PROTECT(changing(inputs, seeds));
+    s = P.poly_compile_update_pruned(ctx, handles(results), data, n, handles(before), handles(after), changes,
+                                     handles(given), (int)Rf_xlength(given));
+    UNPROTECT(1);
+  }
   if (s == NULL) fail();
   SEXP step = PROTECT(R_MakeExternalPtr(s, R_NilValue, fields));
   R_RegisterCFinalizerEx(step, finalize, FALSE);

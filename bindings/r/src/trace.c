@@ -186,7 +186,8 @@ void trace_seed(SEXP words) {
   if (active) SET_VECTOR_ELT(record, SEEDS, Rf_cons(words, VECTOR_ELT(record, SEEDS)));
 }
 
-/* The seed of a tensor that takes a number of words. It keeps that number, for the seeds of later runs. */
+/* The seed of a tensor that takes a number of words. A cell of its memory, that number and its node stays for
+ * the seeds of later runs. */
 SEXP r_seed(SEXP count) {
   Args a = begin("seed");
   int64_t n = arg_int64(&a, count, "count"), size = SEED_WORDS;
@@ -195,9 +196,11 @@ SEXP r_seed(SEXP count) {
   draw(next_words, n);
   memcpy(RAW(words), next_words, sizeof next_words);
   SEXP cell = PROTECT(Rf_cons(words, Rf_ScalarReal((double)n)));
+  SEXP node = PROTECT(new_leaf(words, POLY_DTYPE_UINT32, 1, &size));
+  SET_TAG(cell, node);
   trace_seed(cell);
-  SEXP out = wrap(new_leaf(words, POLY_DTYPE_UINT32, 1, &size));
-  UNPROTECT(2);
+  SEXP out = wrap(node);
+  UNPROTECT(3);
   return out;
 }
 

@@ -147,3 +147,44 @@ test_that("nothing is captured where the environment says so", {
   for (i in 1:3) expect_equal(as.vector(f(Tensor(1))), 5)
   expect_equal(calls, 4)
 })
+
+test_that("prune computes once what depends on no argument", {
+  set.seed(1)
+  random <- function(...) matrix(rnorm(prod(...)), ...)
+  p <- random(c(8, 8))
+  q <- random(c(8, 8))
+  w <- Tensor(p)
+  v <- Tensor(q)
+  f <- function(x) x %*% (w %*% v) + sum(w)
+  whole <- TinyJit(f)
+  rest <- TinyJit(f, prune = TRUE)
+  for (i in 1:4) {
+    x <- random(c(3, 8))
+    for (g in list(whole, rest)) expect_same(g(Tensor(x)), x %*% (p %*% q) + sum(p))
+  }
+  expect_lt(rest$n_kernels, whole$n_kernels)
+  w$assign(0 * p)
+  v$assign(0 * q)
+  expect_same(rest(Tensor(x)), x %*% (p %*% q) + sum(p))
+  expect_same(whole(Tensor(x)), 0 * x)
+  expect_polygrad(TinyJit(f, prune = NA), "TinyJit: prune: expected TRUE or FALSE")
+})
+
+test_that("prune leaves what changes", {
+  n <- Variable("n", 1, 8)
+  state <- Tensor(numeric(4))
+  x <- Tensor(matrix(seq_len(32) / 8, 8))
+  w <- Tensor(matrix(seq_len(16) / 4, 4))
+  f <- TinyJit(function(x) {
+    state$assign(state + 1)
+    list(sum(x %*% (w %*% w)), sum(state), sum(Tensor$rand(4)), sum(w %*% w))
+  }, prune = TRUE)
+  square <- as.array(w) %*% as.array(w)
+  noise <- numeric()
+  for (i in 1:5) {
+    out <- vapply(f(x[slc(1, n$bind(i)), ]), function(r) r$item(), 0)
+    expect_equal(out[-3], c(sum(as.array(x)[seq_len(i), , drop = FALSE] %*% square), 4 * i, sum(square)))
+    noise <- c(noise, out[3])
+  }
+  expect_length(unique(noise), 5L)
+})
