@@ -1786,6 +1786,35 @@ export interface HfOptions {
 /** A model (gpt2; llama, mistral, qwen2, qwen3; bert) from a folder with config.json and *.safetensors. */
 export function loadHf(folder: string, options?: HfOptions): Instance
 
+/** Options of downloads from the Hugging Face Hub. */
+export interface DownloadOptions {
+  /** Where models are kept; without it HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub, as Python's huggingface_hub has it. */
+  cacheDir?: string | null
+  /** A branch, a tag or a commit: "main" without it. */
+  revision?: string
+  /** What allows to read private and gated models: HF_TOKEN of the environment without it. */
+  token?: string | null
+  /** The server: HF_ENDPOINT of the environment, or https://huggingface.co, without it. */
+  endpoint?: string | null
+  /** Whether a line of the standard error shows how far each file has come; without it, if that is a terminal. */
+  show?: boolean | null
+  /** Gets told how many bytes of a file are there, of all that it has, null if the server does not say. */
+  onProgress?: ((state: { file: string, have: number, total: number | null }) => unknown) | null
+}
+
+/**
+ * Downloads a model of the Hugging Face Hub and returns the folder for loadHf: config.json, generation_config.json, the
+ * tokenizer's files, and of the safetensors files those that loadHf reads.
+ *
+ * What is in the cache is not downloaded again, what was cut off goes on where it ended, and the bytes are checked by their
+ * hashes. A commit that is there, HF_HUB_OFFLINE=1 and a server that cannot be reached need no network if the model is in the
+ * cache. A PolygradError says what the server refused: 401 and 403 are about the token, 404 about the name or the revision.
+ *
+ * @example
+ * const model = loadHf(await downloadHf('openai-community/gpt2'))
+ */
+export function downloadHf(repoId: string, options?: DownloadOptions): Promise<string>
+
 /** A model from the contents of config.json and of safetensors files. */
 export function loadHfBytes(config: string | ArrayBufferView, weights: readonly ArrayBufferView[], options?: HfOptions): Instance
 
@@ -1931,6 +1960,7 @@ export const nn: {
 
 /** Models in Hugging Face's format. */
 export const hf: {
+  downloadHf: typeof downloadHf
   loadHf: typeof loadHf
   loadHfBytes: typeof loadHfBytes
   Generator: typeof Generator

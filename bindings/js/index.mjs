@@ -69,6 +69,7 @@ export const {
   compileStep,
   Instance,
   hf,
+  downloadHf,
   loadHf,
   loadHfBytes,
   generate,

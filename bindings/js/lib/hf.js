@@ -13,6 +13,8 @@ const { Generator, generate, generateAsync, generateSteps, generateStream } = re
 const { bytesOf } = require('./memory.js')
 const { toDType } = require('./dtype.js')
 const { withMapped } = require('./mapped.js')
+const { given, endsOf, weightNames } = require('./hf_folder.js')
+const { downloadHf } = require('./hub.js')
 const { named, small, string, show } = require('./arguments.js')
 
 const OPTIONS = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32' }
@@ -24,66 +26,15 @@ const OPTIONS = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32' }
 function loadHf (folder, ...args) {
   const options = named('loadHf', args, OPTIONS)
   string(folder, 'loadHf: folder')
-  const files = weightFiles(folder)
-  if (files.length === 0) throw new PolygradError(`loadHf: folder: ${folder} holds no .safetensors file`)
-  const config = read(path.join(folder, 'config.json'))
-  const ends = endsOf(folder)
-  const instance = withMapped(files.map((name) => path.join(folder, name)), (weights) => load('loadHf', config, weights, options))
+  const what = 'loadHf: folder'
+  const files = weightNames(what, folder, given(what, () => fs.readdirSync(folder)))
+  if (files.length === 0) throw new PolygradError(`${what}: ${folder} holds no .safetensors file`)
+  const config = given(what, () => fs.readFileSync(path.join(folder, 'config.json'), 'utf8'))
+  const ends = endsOf(what, folder)
+  const places = files.map((name) => path.join(folder, name))
+  const instance = withMapped(what, places, (weights) => load('loadHf', config, weights, options))
   instance.eosTokenIds = ends
   return instance
-}
-
-/** What fs gives, whose errors become errors of the folder. */
-function ofFolder (give) {
-  try {
-    return give()
-  } catch (error) {
-    throw new PolygradError(`loadHf: folder: ${error.message}`)
-  }
-}
-
-function read (file) {
-  return ofFolder(() => fs.readFileSync(file, 'utf8'))
-}
-
-/** The tokens that end a text. */
-function endsOf (folder) {
-  for (const name of ['generation_config.json', 'config.json']) {
-    const file = path.join(folder, name)
-    const ends = fs.existsSync(file) ? parsed(file)?.eos_token_id : null
-    if (ends != null) return [ends].flat().map((end) => small(end, `loadHf: folder: ${file}: eos_token_id`))
-  }
-  return []
-}
-
-function parsed (file) {
-  try {
-    return JSON.parse(read(file))
-  } catch (error) {
-    throw new PolygradError(`loadHf: folder: ${file}: ${error.message}`)
-  }
-}
-
-/**
- * The files that the index names, or model.safetensors, or else all of them: folders may have the same weights
- * once more, in one file for other programs.
- */
-function weightFiles (folder) {
-  const single = 'model.safetensors'
-  const index = path.join(folder, `${single}.index.json`)
-  if (!fs.existsSync(index) && fs.existsSync(path.join(folder, single))) return [single]
-  if (!fs.existsSync(index)) return ofFolder(() => fs.readdirSync(folder)).filter((name) => name.endsWith('.safetensors')).sort()
-  const places = parsed(index)?.weight_map
-  if (places === null || typeof places !== 'object') {
-    throw new PolygradError(`loadHf: folder: ${index} has no weight_map, expected files by tensors`)
-  }
-  for (const name of Object.values(places)) {
-    // A model that came from elsewhere names no files of other folders.
-    if (typeof name !== 'string' || ['', '.', '..'].includes(name) || name !== path.basename(name)) {
-      throw new PolygradError(`loadHf: folder: ${index}: ${show(name)}, expected a file beside the index`)
-    }
-  }
-  return [...new Set(Object.values(places))].sort()
 }
 
 /**
@@ -112,4 +63,4 @@ function load (fn, config, weights, { maxBatch, maxSeqLen, dtype }) {
   return instance
 }
 
-module.exports = { loadHf, loadHfBytes, Generator, generate, generateAsync, generateSteps, generateStream }
+module.exports = { downloadHf, loadHf, loadHfBytes, Generator, generate, generateAsync, generateSteps, generateStream }

@@ -3,6 +3,7 @@
 
 const fs = require('node:fs')
 const { koffi, PolygradError } = require('./library.js')
+const { given } = require('./hf_folder.js')
 
 const PROT_READ = 1
 const MAP_PRIVATE = 2
@@ -26,11 +27,11 @@ function map (file) {
   }
 }
 
-/** Calls a function with files in memory, which is given back after that. */
-function withMapped (files, fn) {
+/** Calls a function with files in memory, which is given back after that; what is wrong with one is an error of an argument. */
+function withMapped (what, files, fn) {
   const maps = []
   try {
-    for (const file of files) maps.push(map(file))
+    for (const file of files) maps.push(given(what, () => map(file)))
     return fn(maps)
   } finally {
     for (const { address, length } of maps) if (length > 0) munmap(address, length)

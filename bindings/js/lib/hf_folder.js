@@ -1,0 +1,60 @@
+'use strict'
+/** The files of a folder with a model in Hugging Face's format. */
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { PolygradError } = require('./library.js')
+const { small, show } = require('./arguments.js')
+
+const SINGLE = 'model.safetensors'
+const INDEX = `${SINGLE}.index.json`
+
+/** What fs gives, whose errors become errors of an argument. */
+function given (what, give) {
+  try {
+    return give()
+  } catch (error) {
+    throw new PolygradError(`${what}: ${error.message}`)
+  }
+}
+
+/** The value of a text of JSON. */
+function parsed (what, text) {
+  return given(what, () => JSON.parse(text))
+}
+
+function parsedFile (what, file) {
+  return parsed(`${what}: ${file}`, given(what, () => fs.readFileSync(file, 'utf8')))
+}
+
+/** The tokens that end a text. */
+function endsOf (what, folder) {
+  for (const name of ['generation_config.json', 'config.json']) {
+    const file = path.join(folder, name)
+    const ends = fs.existsSync(file) ? parsedFile(what, file)?.eos_token_id : null
+    if (ends != null) return [ends].flat().map((end) => small(end, `${what}: ${file}: eos_token_id`))
+  }
+  return []
+}
+
+/**
+ * Those of the names of a folder's files that hold the weights: what its index names, or model.safetensors, or else all
+ * of them. Folders may have the same weights once more, in one file for other programs.
+ */
+function weightNames (what, folder, names) {
+  if (!names.includes(INDEX)) return names.includes(SINGLE) ? [SINGLE] : names.filter((name) => name.endsWith('.safetensors')).sort()
+  const index = path.join(folder, INDEX)
+  const places = parsedFile(what, index)?.weight_map
+  if (places === null || typeof places !== 'object') {
+    throw new PolygradError(`${what}: ${index} has no weight_map, expected files by tensors`)
+  }
+  for (const name of Object.values(places)) {
+    // A model that came from elsewhere names no files of other folders.
+    if (typeof name !== 'string' || ['', '.', '..'].includes(name) || name !== path.basename(name)) {
+      throw new PolygradError(`${what}: ${index}: ${show(name)}, expected a file beside the index`)
+    }
+  }
+  return [...new Set(Object.values(places))].sort()
+}
+
+module.exports = { INDEX, given, parsed, endsOf, weightNames }
