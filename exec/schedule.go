@@ -39,18 +39,7 @@ func fusionOf(d device.Device) *fuse.Options {
 // Schedule cuts a request (see Realize) into kernels, without compiling them: their SINKs in the order in which
 // they run, in a graph of their own. A request that only copies buffers has none.
 func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
-	if sink == nil || sink.Op != uop.Sink {
-		return nil, fmt.Errorf("exec.Schedule: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
-	}
-	root, _, _, err := schedule.Normalize(uop.NewScratch(), sink)
-	if err != nil {
-		return nil, err
-	}
-	req, err := split(root)
-	if err != nil {
-		return nil, err
-	}
-	sched, err := schedule.New(req.sink)
+	_, sched, _, err := portable("Schedule", sink)
 	if err != nil {
 		return nil, err
 	}
@@ -59,4 +48,20 @@ func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
 		kernels[i] = k.AST
 	}
 	return kernels, nil
+}
+
+// portable cuts a request into kernels that no device has had a say in. buffers are those that it works on.
+func portable(fn string, sink *uop.UOp) (req *request, sched *schedule.Schedule, buffers []*uop.UOp, err error) {
+	if sink == nil || sink.Op != uop.Sink {
+		return nil, nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
+	}
+	root, buffers, _, err := schedule.Normalize(uop.NewScratch(), sink)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if req, err = split(root); err != nil {
+		return nil, nil, nil, err
+	}
+	sched, err = schedule.New(req.sink)
+	return req, sched, buffers, err
 }

@@ -31,18 +31,7 @@ const (
 
 // NewWasmPlan compiles a request (see Realize) for a host that runs WebAssembly.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
-	if sink == nil || sink.Op != uop.Sink {
-		return nil, fmt.Errorf("exec.NewWasmPlan: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
-	}
-	root, buffers, _, err := schedule.Normalize(uop.NewScratch(), sink)
-	if err != nil {
-		return nil, err
-	}
-	req, err := split(root)
-	if err != nil {
-		return nil, err
-	}
-	sched, err := schedule.New(req.sink)
+	req, sched, buffers, err := portable("NewWasmPlan", sink)
 	if err != nil {
 		return nil, err
 	}

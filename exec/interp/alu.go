@@ -15,41 +15,10 @@ func truth(b bool) value {
 }
 
 var floatUnary = map[uop.Op]func(float64) float64{
-	uop.Exp2: math.Exp2, uop.Log2: log2, uop.Sin: reduced(uop.Sin, math.Sin), uop.Sqrt: math.Sqrt, uop.Trunc: math.Trunc,
-	uop.Exp: exp, uop.Cos: reduced(uop.Cos, math.Cos), uop.Tanh: math.Tanh,
+	uop.Sqrt: math.Sqrt, uop.Trunc: math.Trunc, uop.Exp2: math.Exp2, uop.Tanh: math.Tanh,
+	uop.Exp: uop.Functions[uop.Exp], uop.Log2: uop.Functions[uop.Log2], uop.Sin: uop.Functions[uop.Sin], uop.Cos: uop.Functions[uop.Cos],
 	uop.Reciprocal: func(x float64) float64 { return 1 / x },
 	uop.Neg:        func(x float64) float64 { return -x },
-}
-
-// exp is e**x. Go's, in assembly, overflows too early.
-func exp(x float64) float64 {
-	if x > 700 {
-		return math.Expm1(x)
-	}
-	return math.Exp(x)
-}
-
-// reduced is a function of Go, or exact arithmetic for great arguments and near zeros, where Go's reduction loses digits.
-func reduced(op uop.Op, f func(float64) float64) func(float64) float64 {
-	return func(x float64) float64 {
-		if y := f(x); math.Abs(x) < 1 || math.Abs(x) < 1<<20 && math.Abs(y) > 1e-6 {
-			return y
-		}
-		r, _ := uop.ExecALU(op, uop.Float(x))
-		return r.F()
-	}
-}
-
-// log2 is exact for powers of two, as Go's, and near 1, where Go's loses digits.
-func log2(x float64) float64 {
-	m, e := math.Frexp(x)
-	if !(m > 0) || math.IsInf(m, 0) {
-		return math.Log2(x)
-	}
-	if m < math.Sqrt2/2 {
-		m, e = 2*m, e-1
-	}
-	return float64(e) + math.Log(m)/math.Ln2
 }
 
 var floatBinary = map[uop.Op]func(a, b float64) float64{

@@ -252,7 +252,8 @@ func fraction(x float64) float64 {
 var floatUnary = map[Op]func(float64) float64{
 	Sqrt: math.Sqrt, Trunc: math.Trunc, Floor: math.Floor, Round: math.RoundToEven,
 	Exponent: exponent, Fraction: fraction,
-	Exp: exp, Exp2: math.Exp2, Log2: log2, Tanh: math.Tanh, Sin: reduced(uop.Sin, math.Sin), Cos: reduced(uop.Cos, math.Cos),
+	Exp2: math.Exp2, Tanh: math.Tanh,
+	Exp: uop.Functions[uop.Exp], Log2: uop.Functions[uop.Log2], Sin: uop.Functions[uop.Sin], Cos: uop.Functions[uop.Cos],
 }
 
 // floatChoice are the operations whose value is the second argument if the condition holds, else the first.
@@ -260,37 +261,6 @@ var floatChoice = map[Op]func(a, b float64) bool{
 	Max:   func(a, b float64) bool { return a < b || b != b },
 	Pick:  func(a, b float64) bool { return a < b },
 	Least: func(a, b float64) bool { return a > b },
-}
-
-// exp is e**x. Go's, in assembly, overflows too early.
-func exp(x float64) float64 {
-	if x > 700 {
-		return math.Expm1(x)
-	}
-	return math.Exp(x)
-}
-
-// reduced is a function of Go, or exact arithmetic for great arguments and near zeros, where Go's reduction loses digits.
-func reduced(op uop.Op, f func(float64) float64) func(float64) float64 {
-	return func(x float64) float64 {
-		if y := f(x); math.Abs(x) < 1 || math.Abs(x) < 1<<20 && math.Abs(y) > 1e-6 {
-			return y
-		}
-		r, _ := uop.ExecALU(op, uop.Float(x))
-		return r.F()
-	}
-}
-
-// log2 is exact for powers of two, as Go's, and near 1, where Go's loses digits.
-func log2(x float64) float64 {
-	m, e := math.Frexp(x)
-	if !(m > 0) || math.IsInf(m, 0) {
-		return math.Log2(x)
-	}
-	if m < math.Sqrt2/2 {
-		m, e = 2*m, e-1
-	}
-	return float64(e) + math.Log(m)/math.Ln2
 }
 
 func compareLane(op Op, k Kind) laneFunc {
