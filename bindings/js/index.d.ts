@@ -1661,12 +1661,17 @@ export interface CapturedJit {
  * of their own and no history. A violation is a JitError. As a method of a class it has one program for each object.
  * With the environment variable JIT=0 nothing is captured: each call runs the function.
  *
+ * With prune, what depends on no argument, no random number and nothing that the function assigns is computed once, when
+ * the function is captured: sums, products and contiguous tensors of weights that never change.
+ *
  * @example
  * const scaled = new TinyJit((x: Tensor, y: Tensor) => x.mul(2).add(y))
  * for (let i = 0; i < 4; i++) scaled(new Tensor([1, i]), new Tensor([0.5, 0.5]))
  */
 export class TinyJit<A extends any[] = any[], R extends JitResult = any, This = any> {
-  constructor(fn: (this: This, ...args: A) => R)
+  constructor(fn: (this: This, ...args: A) => R, options?: { prune?: boolean })
+  /** Whether what never changes is computed once. */
+  readonly prune: boolean
   /** The function. */
   readonly fn: (this: This, ...args: A) => R
   /** The number of calls so far. */

@@ -10,7 +10,7 @@ const { Program, Traced, Bindings } = require('./program.js')
 const { JitError, tracing } = require('./trace.js')
 const { SymInt, ofHandle } = require('./variable.js')
 const { keepReaders, cutHistory } = require('./views.js')
-const { isOptions, show } = require('./arguments.js')
+const { isOptions, named, show } = require('./arguments.js')
 
 /**
  * A function of tensors that is compiled, and then only run.
@@ -27,6 +27,9 @@ const { isOptions, show } = require('./arguments.js')
  * when the program runs). Random tensors are new in each call. The function returns tensors, in arrays and
  * object literals, or nothing; they have memory of their own and no history. A violation is a JitError.
  *
+ * With prune, what depends on no argument, no random number and nothing that the function assigns is computed once, when
+ * the function is captured: sums, products and contiguous tensors of weights that never change.
+ *
  * As a method of a class it has one program for each object.
  *
  * @example
@@ -36,8 +39,10 @@ const { isOptions, show } = require('./arguments.js')
  * result.tolist() // [2.5, 6.5]
  */
 class TinyJit extends Function {
-  /** @param {Function} fn what is compiled */
-  constructor (fn) {
+  /** @param {Function} fn what is compiled; @param {object} [options] prune */
+  constructor (fn, ...options) {
+    const { prune } = named('TinyJit', options, { prune: false })
+    if (typeof prune !== 'boolean') throw new TypeError(`TinyJit: prune: ${show(prune)}, expected true or false`)
     if (typeof fn !== 'function') throw new TypeError(`TinyJit: fn: ${show(fn)}, expected a function`)
     const jit = function (...args) {
       return jit._for(this)._call(this, args)
@@ -47,6 +52,7 @@ class TinyJit extends Function {
       name: { value: fn.name },
       length: { value: fn.length },
       fn: { value: fn, enumerable: true },
+      prune: { value: prune, enumerable: true },
       cnt: { value: 0, writable: true },
       captured: { value: null, writable: true },
       // The programs of objects, and which objects have one.
@@ -76,7 +82,7 @@ class TinyJit extends Function {
     let known = this._of.get(self)
     if (known === undefined || known.generation !== this._generation) {
       const own = Object.values(self).includes(this)
-      known = { jit: own ? this : new TinyJit(this.fn), generation: this._generation }
+      known = { jit: own ? this : new TinyJit(this.fn, { prune: this.prune }), generation: this._generation }
       this._of.set(self, known)
     }
     return known.jit
@@ -121,7 +127,7 @@ class TinyJit extends Function {
   }
 
   _capture (self, args) {
-    const captured = new CapturedJit((...given) => this.fn.apply(self, given), args)
+    const captured = new CapturedJit((...given) => this.fn.apply(self, given), args, this.prune)
     this.captured = captured
     const result = captured.first
     captured.first = null
@@ -131,7 +137,7 @@ class TinyJit extends Function {
 
 /** A function as a program, and what it takes and returns. */
 class CapturedJit {
-  constructor (fn, args) {
+  constructor (fn, args, prune) {
     const given = new Arguments(args)
     given.checkOnce()
     const { tensors } = given
@@ -156,7 +162,7 @@ class CapturedJit {
     if (values.length === 0 && traced.changes.length === 0) {
       throw new JitError('TinyJit: the function computes nothing: it returns and assigns no tensor')
     }
-    this._program = new Program(values, traced.changes, traced.seeds)
+    this._program = new Program(values, traced.changes, traced.seeds, prune ? standIns : null)
     this._inputs = standIns.map((node) => this._program.bufferOf(node))
     this._outputs = values.map((_, i) => this._program.bufferOfValue(i))
     this._results = values.map((node) => {

@@ -82,10 +82,11 @@ class Bindings {
 
 /**
  * Values to compute and memory to change, compiled once. The values are written to arrays; where a run does
- * not say otherwise, always the same ones.
+ * not say otherwise, always the same ones. Where inputs are given, only their memory, that of seeds and what is changed may
+ * be another in each run: what depends on none of it is computed once.
  */
 class Program {
-  constructor (values, changes, seeds) {
+  constructor (values, changes, seeds, inputs = null) {
     /** The number of values, whose nodes come first; then the memory and its new value of each change. */
     this.nValues = values.length
     // The program works on the memory of these nodes.
@@ -95,7 +96,13 @@ class Program {
     this.arrays = this.room().map(pin)
     const before = handles(changes.map(([node]) => node))
     const after = handles(changes.map(([, node]) => node))
-    this._handle = lib.poly_compile_update(CTX, handles(values), addresses(this.arrays), values.length, before, after, changes.length)
+    const asked = [CTX, handles(values), addresses(this.arrays), values.length, before, after, changes.length]
+    if (inputs === null) {
+      this._handle = lib.poly_compile_update(...asked)
+    } else {
+      const given = [...inputs, ...seeds.map(([, , seed]) => seed).filter((seed) => seed.handle !== 0)]
+      this._handle = lib.poly_compile_update_pruned(...asked, handles(given), given.length)
+    }
     if (this._handle === 0) fail()
     registry.register(this, this._handle, this)
   }

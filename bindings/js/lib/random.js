@@ -61,11 +61,12 @@ function wordsOf (shape, each = 4) {
 function nextSeed (count) {
   const words = new Uint32Array(3)
   take(words, count)
-  if (recorder !== null) recorder.push([words, count])
-  return leaf(words, types.uint32, [3])
+  const seed = leaf(words, types.uint32, [3])
+  if (recorder !== null) recorder.push([words, count, seed])
+  return seed
 }
 
-/** Runs a function and returns the seeds that were handed out meanwhile: their memory, and how many words they take. */
+/** Runs a function and returns the seeds that were handed out meanwhile: their memory, how many words they take, and their leaves. */
 function recordSeeds (fn) {
   const outer = recorder
   const seeds = recorder = []

@@ -43,6 +43,56 @@ for (const [name, [pack, open]] of Object.entries(CONTAINERS)) {
   })
 }
 
+test('prune computes once what depends on no argument', () => {
+  const [a, b] = [numbers(8, 8).add(1).realize(), numbers(8, 8).realize()]
+  const compute = (x) => x.matmul(a.matmul(b)).add(a.sum())
+  const [whole, rest] = [new TinyJit(compute), new TinyJit(compute, { prune: true })]
+  assert.deepStrictEqual([whole.prune, rest.prune], [false, true])
+  const x = numbers(3, 8)
+  const want = compute(x).tolist()
+  for (let i = 0; i < 4; i++) for (const f of [whole, rest]) near(f(x).tolist(), want)
+  assert.ok(rest.captured.nKernels < whole.captured.nKernels)
+  for (const weights of [a, b]) weights.assign(Tensor.zeros(8, 8))
+  near(rest(x).tolist(), want)
+  near(whole(x).tolist(), compute(x).tolist())
+  assert.throws(() => new TinyJit(compute, { prune: 1 }), /TinyJit: prune: 1, expected true or false/)
+})
+
+test('prune leaves what changes', async () => {
+  const state = Tensor.zeros(4).contiguous().realize()
+  const [x, w] = [numbers(8, 4).realize(), numbers(4, 4).realize()]
+  const f = new TinyJit((part) => {
+    state.assign(state.add(1))
+    Tensor.rand(3) // of which nothing is made
+    const square = w.matmul(w)
+    return [part.matmul(square).sum(), state.sum(), Tensor.rand(4).sum(), square.sum()]
+  }, { prune: true })
+  const square = w.matmul(w).realize()
+  const noise = new Set()
+  for (let i = 1; i < 7; i++) {
+    const part = x.getitem([null, new Variable('n', 1, 8).bind(i)])
+    const [product, sum, random, same] = (i < 5 ? f(part) : await f.callAsync(part)).map((t) => t.item())
+    near([product, sum, same], [x.getitem([null, i]).matmul(square).sum().item(), 4 * i, square.sum().item()], 1e-4)
+    noise.add(random)
+  }
+  assert.strictEqual(noise.size, 6)
+})
+
+test('a pruned method has a program for each object', () => {
+  class Layer {
+    constructor (value) {
+      this.weight = Tensor.full([4, 4], value).contiguous().realize()
+    }
+  }
+  Layer.prototype.forward = new TinyJit(function (x) {
+    return x.add(this.weight.matmul(this.weight).sum())
+  }, { prune: true })
+  for (const value of [1, 2]) {
+    const layer = new Layer(value)
+    for (let i = 0; i < 4; i++) assert.deepStrictEqual(layer.forward(new Tensor([i])).tolist(), [i + 64 * value * value])
+  }
+})
+
 test('arguments in containers, in any order of names', () => {
   const f = new TinyJit((a, { more, scale }) => a.mul(scale.by).add(more[0]).sub(more[1][0]))
   for (let i = 0; i < 4; i++) {
