@@ -60,6 +60,9 @@ generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, 
       raise(sprintf("generate: %s: %s, expected a number", name, brief(value)))
     }
   }
+  if (max_new_tokens != floor(max_new_tokens)) {
+    raise(sprintf("generate: max_new_tokens: %s, expected a whole number", brief(max_new_tokens)))
+  }
   if (temperature < 0 || top_k < 0 || max_new_tokens < 0) {
     raise("generate: temperature, top_k and max_new_tokens must not be negative")
   }

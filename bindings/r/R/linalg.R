@@ -3,6 +3,7 @@
 as_tensor <- function(x) if (is_tensor(x)) x else Tensor(x)
 
 tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
+  need_flag("matmul", "reverse", reverse)
   x <- as_tensor(x)
   a <- if (reverse) x else self
   b <- if (reverse) self else x
@@ -30,9 +31,7 @@ tensor_methods$qr <- function(self) .Call(C_poly_qr, self, 2L)
 tensor_methods$svd <- function(self, full_matrices = TRUE) .Call(C_poly_svd, self, full_matrices, 3L)
 tensor_methods$eigh <- function(self, upper = FALSE) .Call(C_poly_eigh, self, upper, 2L)
 tensor_methods$lstsq <- function(self, b, rcond = NULL) {
-  if (!is.null(rcond) && !isTRUE(rcond >= 0 && rcond < 1)) {
-    raise(sprintf("lstsq: rcond: %s, expected 0 or more, below 1", paste(format(rcond), collapse = ", ")))
-  }
+  if (!is.null(rcond)) need_setting("lstsq", "rcond", rcond, 1)
   .Call(C_poly_lstsq, self, as_tensor(b), if (is.null(rcond)) -1 else rcond, 4L)
 }
 tensor_methods$newton_schulz <- function(self, steps, params, eps = 1e-7) {
@@ -63,7 +62,8 @@ scores <- function(query, key) {
 
 tensor_methods$scaled_dot_product_attention <- function(self, key, value, attn_mask = NULL, dropout_p = 0,
                                                         is_causal = FALSE, enable_gqa = FALSE, scale = NULL) {
-  if (identical(as.numeric(scale), 0)) raise("scaled_dot_product_attention: scale: 0, expected another number")
+  need_probability("scaled_dot_product_attention", dropout_p)
+  if (is.numeric(scale) && identical(as.numeric(scale), 0)) raise("scaled_dot_product_attention: scale: 0, expected another number")
   drop <- if (state$training) dropout_p else 0
   .Call(
     C_poly_attention, self, key, value, attn_mask, is_causal, enable_gqa, if (is.null(scale)) 0 else scale, drop,

@@ -21,7 +21,9 @@ pairs_of <- function(name, arg, missing) {
   whole <- Map(function(pair, rest) if (is.null(pair)) rest else pair, arg, missing[seq_along(arg)])
   if (!all(lengths(whole) == 2L)) raise(sprintf("%s: arg: expected a pair of numbers for each axis", name))
   flat <- unlist(whole, use.names = FALSE)
-  if (is.list(flat)) flat else as.numeric(flat)
+  if (is.list(flat)) return(flat)
+  if (!is.numeric(flat)) raise(sprintf("%s: arg: %s, expected pairs of numbers", name, brief(flat)))
+  as.numeric(flat)
 }
 
 tensor_methods$shrink <- function(self, arg) {
@@ -48,6 +50,7 @@ tensor_methods$pad_to <- function(self, ..., shape = list(...)) {
 tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
   ndim <- length(.Call(C_shape, self))
   if (!is.list(padding) && !is.matrix(padding)) {
+    if (!is.numeric(padding)) raise(sprintf("pad: padding: %s, expected numbers, or a list of pairs", brief(padding)))
     # Numbers in a row are pairs too, those of the last axis first.
     if (length(padding) %% 2L || length(padding) > 2L * ndim) {
       raise(sprintf("pad: %d numbers, expected two for each of up to %d axes", length(padding), ndim))
@@ -59,7 +62,7 @@ tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
   if (!identical(mode, "constant")) {
     return(.Call(C_poly_pad_mode, self, flat, number_of("pad: mode", mode, pad_modes)))
   }
-  if (identical(as.numeric(value), 0)) .Call(C_poly_pad, self, flat) else .Call(C_poly_pad_value, self, flat, value)
+  if (is.numeric(value) && identical(as.numeric(value), 0)) .Call(C_poly_pad, self, flat) else .Call(C_poly_pad_value, self, flat, value)
 }
 
 tensor_methods$repeat_interleave <- function(self, repeats, dim = NULL) {

@@ -80,9 +80,10 @@ joining <- list(
   min = function(a, b) tensor_methods$minimum(a, b)
 )
 
-mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, ...) {
-  if (!isFALSE(na.rm)) no_missing("mean")
-  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis and keepdim")
+mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, ...) {
+  others <- list(...)
+  if (!isFALSE(others$na.rm) && !is.null(others$na.rm)) no_missing("mean")
+  if (length(others) > sum(names(others) == "na.rm")) raise("mean: a tensor takes no arguments but axis and keepdim")
   tensor_methods$mean(x, axis, keepdim)
 }
 

@@ -17,6 +17,7 @@ padding_of <- function(value, n) {
 }
 
 spatial_axes <- function(name, weight) {
+  if (!is_tensor(weight)) raise(sprintf("%s: weight: %s, expected a Tensor", name, brief(weight)))
   n <- length(.Call(C_shape, weight)) - 2L
   if (n < 1L) raise(sprintf("%s: weight: expected 3 dimensions or more", name))
   n

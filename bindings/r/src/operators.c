@@ -109,7 +109,10 @@ SEXP r_binary(SEXP op, SEXP x, SEXP y, SEXP reverse) {
   if (!is_number(y) && !is_tensor(y) && !is_size(y) && !Rf_isNumeric(y) && TYPEOF(y) != LGLSXP) {
     raise_error("expected a Tensor or numbers, got %s", Rf_type2char(TYPEOF(y)));
   }
-  return Rf_asLogical(reverse) ? combine(Rf_asInteger(op), y, x) : combine(Rf_asInteger(op), x, y);
+  if (TYPEOF(reverse) != LGLSXP || Rf_xlength(reverse) != 1 || LOGICAL(reverse)[0] == NA_LOGICAL) {
+    raise_error("reverse: expected TRUE or FALSE");
+  }
+  return LOGICAL(reverse)[0] ? combine(Rf_asInteger(op), y, x) : combine(Rf_asInteger(op), x, y);
 }
 
 /* A value as a Tensor: a number takes its type from the tensor it meets. */

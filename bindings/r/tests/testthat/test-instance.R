@@ -154,6 +154,7 @@ test_that("GPT-2 is loaded from bytes and generates", {
   expect_polygrad(generate(model, list(), 1), "rows")
   expect_polygrad(generate(model, 1, 1, top_p = 0), "top_p")
   expect_polygrad(generate(model, 1, -1), "negative")
+  expect_polygrad(generate(model, 1, 2.5), "max_new_tokens: 2.5, expected a whole number")
   expect_warning(load_hf_bytes(config, write_safetensors(list(odd = 1))), "odd")
   expect_polygrad(load_hf(tempfile()), "config.json does not exist")
   expect_polygrad(load_hf(NULL), "path: NULL, expected the path of a folder")
