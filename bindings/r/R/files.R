@@ -35,7 +35,7 @@ write_safetensors <- function(tensors, path = NULL, metadata = NULL, max_shard_s
 
 read_bundle <- function(data) {
   found <- .Call(C_bundle_read, bytes_of(data))
-  list(ir = found[[1L]], weights = found[[2L]], metadata = if (!is.null(found[[3L]])) rawToChar(found[[3L]]))
+  list(ir = found[[1L]], weights = found[[2L]], metadata = if (!is.null(found[[3L]])) as_text("read_bundle: metadata", found[[3L]]))
 }
 
 write_bundle <- function(ir, weights = NULL, metadata = NULL, path = NULL) {

@@ -69,7 +69,10 @@ generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, 
   if (!inherits(model, "Instance")) raise("generate: model: expected an instance, as load_hf makes")
   if (!is.null(on_token) && !is.function(on_token)) raise("generate: on_token: expected a function")
   need_flag("generate", "progress", progress)
+  if (is_tensor(tokens)) tokens <- r_values(tokens)
+  if (is.array(tokens) && length(dim(tokens)) == 1L) tokens <- as.vector(tokens)
   texts <- if (is.character(tokens)) tokens
+  if (anyNA(texts)) raise("generate: tokens: NA, expected texts")
   if (!is.null(texts)) {
     tokenizer <- tokenizer_of(tokenizer)
     tokens <- lapply(texts, tokenizer$encode)
@@ -131,14 +134,23 @@ progress_of <- function(count) {
 #' encode(text) and decode(tokens) of a tokenizer: functions in a list, or those of the package tok.
 tokenizer_of <- function(tokenizer) {
   if (is.null(tokenizer)) raise("generate: tokens is a text, and there is no tokenizer to read it")
-  if (!is.function(tokenizer$encode) || !is.function(tokenizer$decode)) {
+  holds <- is.list(tokenizer) || is.environment(tokenizer)
+  if (!holds || !is.function(tokenizer$encode) || !is.function(tokenizer$decode)) {
     raise("generate: tokenizer: expected functions encode and decode")
   }
   encode <- function(text) {
     made <- tokenizer$encode(text)
     if (is.numeric(made)) made else made$ids
   }
-  list(encode = encode, decode = function(tokens) if (length(tokens) == 0L) "" else tokenizer$decode(tokens))
+  decode <- function(tokens) {
+    if (length(tokens) == 0L) return("")
+    text <- tokenizer$decode(tokens)
+    if (!is.character(text) || length(text) != 1L) {
+      raise(sprintf("generate: tokenizer: decode returned %s, expected a string", brief(text)))
+    }
+    text
+  }
+  list(encode = encode, decode = decode)
 }
 
 #' A function of the next tokens that returns the next piece of each text; without tokens, all of it.

@@ -13,7 +13,12 @@ load_hf <- function(path, max_batch = 1, max_seq_len = 0, dtype = "float32") {
   model
 }
 
-text_of <- function(file) rawToChar(bytes_of(file))
+text_of <- function(file) as_text("data", bytes_of(file), file)
+
+as_text <- function(name, bytes, file = "the bytes") {
+  if (any(bytes == 0)) raise(sprintf("%s: %s: no text, since there is a byte of 0", name, file))
+  rawToChar(bytes)
+}
 
 index_name <- "model.safetensors.index.json"
 
@@ -65,7 +70,7 @@ ends_in <- function(path) {
 }
 
 load_hf_bytes <- function(config, weights, max_batch = 1, max_seq_len = 0, dtype = "float32") {
-  if (is.raw(config)) config <- rawToChar(config)
+  if (is.raw(config)) config <- as_text("load_hf_bytes: config", config)
   if (is.raw(weights)) weights <- list(weights)
   if (!is.list(weights)) raise(sprintf("load_hf_bytes: weights: %s, expected a raw vector or a list of them", brief(weights)))
   model <- new_instance(.Call(C_instance_hf, config, weights, max_batch, max_seq_len, dtype))
