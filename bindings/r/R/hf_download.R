@@ -4,7 +4,8 @@
 download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NULL, progress = interactive()) {
   need_flag("download_hf", "progress", progress)
   need_path("repo_id", repo_id, "owner/name")
-  if (lengths(strsplit(repo_id, "/", fixed = TRUE)) > 2L) {
+  # Two hyphens stand for the slash in names of folders.
+  if (lengths(strsplit(repo_id, "/", fixed = TRUE)) > 2L || grepl("--", repo_id, fixed = TRUE)) {
     raise(sprintf("download_hf: repo_id: '%s', expected owner/name", repo_id))
   }
   need_path("revision", revision, "a branch, a tag or a commit")
@@ -14,10 +15,13 @@ download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NU
     raise(sprintf("download_hf: cache_dir: %s, expected the path of a folder", brief(cache_dir)))
   }
   own <- file.path(path.expand(cache_dir), paste0("models--", gsub("/", "--", repo_id, fixed = TRUE)))
+  kept <- kept_snapshot(own, revision)
+  offline <- identical(Sys.getenv("HF_HUB_OFFLINE"), "1")
+  if (!is.null(kept) && (offline || basename(kept) == revision)) return(kept)
+  if (offline) raise(sprintf("download_hf: %s: HF_HUB_OFFLINE is 1, and the model is not in the cache", repo_id))
   found <- tryCatch(
     hub_commit(repo_id, revision, headers),
     polygrad_error = function(e) {
-      kept <- kept_snapshot(own, revision)
       # What the hub refuses is not there, whatever was in the past.
       if (is.null(kept) || grepl("HTTP status was", conditionMessage(e), fixed = TRUE)) raise(conditionMessage(e))
       warning(sprintf("%s; %s is what was downloaded before", conditionMessage(e), kept), call. = FALSE)
@@ -39,10 +43,12 @@ download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NU
   weights <- if (index_name %in% names) indexed("download_hf", get_file(index_name)) else unindexed(names)
   if (length(weights) == 0L) raise(sprintf("download_hf: repo_id: %s has no .safetensors file", repo_id))
   # The weights are last: a folder that has them all is complete.
-  for (name in c(intersect(c("generation_config.json", "tokenizer.json", "config.json"), names), weights)) get_file(name)
+  for (name in c(intersect(small_files, names), weights)) get_file(name)
   if (found$commit != revision) keep_ref(file.path(own, "refs", revision), found$commit)
   folder
 }
+
+small_files <- c("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json")
 
 #' Names that are part of paths and URLs.
 need_path <- function(name, value, expected) {

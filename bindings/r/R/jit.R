@@ -22,14 +22,15 @@ jit_reset <- function(self) {
     cnt = self$cnt,
     reset = function() jit_reset(self),
     fxn = self$fxn,
+    prune = self$prune,
     n_kernels = if (!is.null(self$captured)) .Call(C_step_counts, self$captured$step)[1L],
     n_intermediates = if (!is.null(self$captured)) .Call(C_step_counts, self$captured$step)[2L],
-    raise(sprintf("jit$%s: a captured function has cnt, reset(), fxn, n_kernels and n_intermediates", name))
+    raise(sprintf("jit$%s: a captured function has cnt, reset(), fxn, prune, n_kernels and n_intermediates", name))
   )
 }
 
 .DollarNames.TinyJit <- function(x, pattern = "") {
-  grep(pattern, c("cnt", "reset(", "fxn", "n_kernels", "n_intermediates"), value = TRUE)
+  grep(pattern, c("cnt", "reset(", "fxn", "prune", "n_kernels", "n_intermediates"), value = TRUE)
 }
 
 print.TinyJit <- function(x, ...) {

@@ -329,7 +329,12 @@ tensor_methods$to <- function(self, device = NULL) {
   self
 }
 tensor_methods$to_ <- tensor_methods$to
-tensor_methods$sequential <- function(self, functions) Reduce(function(x, fn) fn(x), functions, self)
+tensor_methods$sequential <- function(self, functions) {
+  if (!is.list(functions) || !all(vapply(functions, is.function, NA))) {
+    raise(sprintf("sequential: functions: %s, expected a list of functions", brief(functions)))
+  }
+  Reduce(function(x, fn) fn(x), functions, self)
+}
 
 tensor_methods$cpu <- function(self) tensor_methods$to(self, "cpu")
 tensor_methods$cuda <- function(self) tensor_methods$to(self, "cuda")

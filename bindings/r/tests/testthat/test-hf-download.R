@@ -20,9 +20,9 @@ make_hub <- function(files, listed = names(files)) {
 # Evaluates with a hub and an empty cache.
 with_hub <- function(hub, code, endpoint = paste0("file://", hub)) {
   home <- tempfile("home")
-  before <- Sys.getenv(c("HF_ENDPOINT", "HF_HOME", "HF_TOKEN", "HF_HUB_CACHE"), NA)
+  before <- Sys.getenv(c("HF_ENDPOINT", "HF_HOME", "HF_TOKEN", "HF_HUB_CACHE", "HF_HUB_OFFLINE"), NA)
+  Sys.unsetenv(names(before))
   Sys.setenv(HF_ENDPOINT = endpoint, HF_HOME = home)
-  Sys.unsetenv(c("HF_TOKEN", "HF_HUB_CACHE"))
   on.exit({
     Sys.unsetenv(names(before))
     if (!all(is.na(before))) do.call(Sys.setenv, as.list(before[!is.na(before)]))
@@ -51,6 +51,11 @@ test_that("a model is downloaded once, whole, and loaded", {
     unlink(other, recursive = TRUE)
     # Without the hub it is what it was.
     unlink(hub, recursive = TRUE)
+    expect_identical(download_hf("org/tiny", commit), folder)
+    Sys.setenv(HF_HUB_OFFLINE = "1")
+    expect_identical(download_hf("org/tiny"), folder)
+    expect_polygrad(download_hf("org/other"), "org/other: HF_HUB_OFFLINE is 1")
+    Sys.unsetenv("HF_HUB_OFFLINE")
     expect_warning(expect_identical(download_hf("org/tiny"), folder), "is what was downloaded before")
     unlink(file.path(folder, "model.safetensors"))
     expect_polygrad(download_hf("org/tiny"), "download_hf: file://")
@@ -135,6 +140,7 @@ test_that("a token opens a server", {
     # What the hub refuses is not taken from the cache.
     expect_polygrad(download_hf("org/tiny"), "HTTP status was '401")
     expect_polygrad(download_hf("org/none", token = "secret"), "HTTP status was '404")
+    expect_polygrad(download_hf("org--tiny", token = "secret"), "repo_id: 'org--tiny', expected owner/name")
     expect_polygrad(download_hf("org/tiny", "v1/x", token = "secret"), "revision/v1%2Fx: .*404")
     Sys.setenv(HF_TOKEN = "secret")
     expect_identical(download_hf("org/tiny"), folder)

@@ -163,6 +163,7 @@ test_that("prune computes once what depends on no argument", {
     for (g in list(whole, rest)) expect_same(g(Tensor(x)), x %*% (p %*% q) + sum(p))
   }
   expect_lt(rest$n_kernels, whole$n_kernels)
+  expect_identical(c(rest$prune, whole$prune), c(TRUE, FALSE))
   w$assign(0 * p)
   v$assign(0 * q)
   expect_same(rest(Tensor(x)), x %*% (p %*% q) + sum(p))

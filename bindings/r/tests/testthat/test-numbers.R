@@ -74,6 +74,7 @@ test_that("wrong kinds of arguments have errors with names", {
   expect_polygrad(x$div(2, rounding_mode = 1), "div: rounding_mode: 1, expected one of 'floor', 'trunc'")
   expect_polygrad(x$sub(1, reverse = "a"), "reverse: expected TRUE or FALSE")
   expect_polygrad(x$matmul(x, reverse = NA), "matmul: reverse")
+  expect_polygrad(x$sequential(list(3)), "sequential: functions: list, expected a list of functions")
   expect_polygrad(x$pad(NULL), "pad: padding: NULL")
   expect_polygrad(x$shrink(list(c("a", "b"), NULL)), "shrink: arg: 'a', 'b'")
   expect_polygrad(x$conv2d(1), "conv2d: weight: 1, expected a Tensor")
