@@ -98,7 +98,12 @@ tensor_methods$floor <- function(self) .Call(C_poly_floor, self)
 tensor_methods$trunc <- function(self) .Call(C_poly_trunc, self)
 tensor_methods$round <- function(self) .Call(C_poly_round_f, self)
 tensor_methods$isnan <- function(self) .Call(C_poly_isnan, self)
-tensor_methods$isinf <- function(self) .Call(C_poly_isinf, self)
+tensor_methods$isinf <- function(self, detect_positive = TRUE, detect_negative = TRUE) {
+  need_flag("isinf", "detect_positive", detect_positive)
+  need_flag("isinf", "detect_negative", detect_negative)
+  if (detect_positive && detect_negative) return(.Call(C_poly_isinf, self))
+  .Call(C_binary, binary_ops[["eq"]], self, if (detect_positive) Inf else if (detect_negative) -Inf else NaN, FALSE)
+}
 tensor_methods$isfinite <- function(self) .Call(C_poly_isfinite, self)
 tensor_methods$erf <- function(self) .Call(C_poly_erf, self)
 tensor_methods$erfc <- function(self) .Call(C_poly_erfc, self)

@@ -101,8 +101,14 @@ CosineAnnealingLRWithWarmup <- function(optimizer, base_lr, end_lr, warmup_steps
   scheduled("CosineAnnealingLRWithWarmup", optimizer, "warmup", settings)
 }
 
-OneCycleLR <- function(optimizer, max_lr, total_steps, pct_start = 0.3, anneal_strategy = "cos", div_factor = 25,
-                       final_div_factor = 1e4, three_phase = FALSE) {
+OneCycleLR <- function(optimizer, max_lr, total_steps = NULL, epochs = NULL, steps_per_epoch = NULL, pct_start = 0.3,
+                       anneal_strategy = "cos", div_factor = 25, final_div_factor = 1e4, three_phase = FALSE) {
+  if (is.null(total_steps)) {
+    if (is.null(epochs) || is.null(steps_per_epoch)) raise("OneCycleLR: expected total_steps, or epochs and steps_per_epoch")
+    need_size("OneCycleLR", "epochs", epochs)
+    need_size("OneCycleLR", "steps_per_epoch", steps_per_epoch)
+    total_steps <- epochs * steps_per_epoch
+  }
   need_choice("OneCycleLR", "anneal_strategy", anneal_strategy, c("cos", "linear"))
   scheduled("OneCycleLR", optimizer, "one_cycle", list(
     max_lr = max_lr, total_steps = total_steps, pct_start = pct_start, linear = anneal_strategy == "linear",
@@ -161,6 +167,24 @@ ReduceLROnPlateau <- function(optimizer, mode = "min", factor = 0.1, patience = 
   }
   self$next_state(self$best) # arguments that do not fit are an error here
   structure(list(self = self), class = c(kind, "LRScheduler"))
+}
+
+LRSchedulerGroup <- function(...) {
+  schedulers <- list(...)
+  if (length(schedulers) == 1L && is.list(schedulers[[1L]]) && !inherits(schedulers[[1L]], "LRScheduler")) {
+    schedulers <- schedulers[[1L]]
+  }
+  if (length(schedulers) == 0L || !all(vapply(schedulers, inherits, NA, "LRScheduler"))) {
+    raise("LRSchedulerGroup: expected schedules")
+  }
+  structure(list(
+    schedulers = schedulers, step = function() for (scheduler in schedulers) scheduler$step()
+  ), class = "LRSchedulerGroup")
+}
+
+print.LRSchedulerGroup <- function(x, ...) {
+  cat("<LRSchedulerGroup of ", length(x$schedulers), " schedules>\n", sep = "")
+  invisible(x)
 }
 
 plateau_step <- function(self, metric) {

@@ -128,6 +128,7 @@ tensor_properties$shape <- function(self) .Call(C_sizes, self)
 tensor_properties$ndim <- function(self) length(.Call(C_shape, self))
 tensor_properties$dtype <- dtype
 tensor_properties$device <- function(self) "CPU"
+tensor_properties$is_realized <- function(self) .Call(C_is_realized, self)
 tensor_properties$grad <- function(self) .Call(C_gradient_of, self)
 tensor_properties$requires_grad <- function(self) .Call(C_requires_grad, self)
 tensor_properties$T <- function(self) .Call(C_poly_transpose, self, -2L, -1L)

@@ -43,6 +43,7 @@ SEXP r_instance_set(SEXP, SEXP, SEXP);
 SEXP r_instance_train(SEXP, SEXP);
 SEXP r_instance_value_and_grad(SEXP, SEXP, SEXP);
 SEXP r_instance_weights(SEXP, SEXP, SEXP);
+SEXP r_is_realized(SEXP);
 SEXP r_is_size(SEXP);
 SEXP r_is_tensor(SEXP);
 SEXP r_is_view(SEXP);
@@ -312,6 +313,7 @@ static const R_CallMethodDef routines[] = {
     {"instance_train", (DL_FUNC)&r_instance_train, 2},
     {"instance_value_and_grad", (DL_FUNC)&r_instance_value_and_grad, 3},
     {"instance_weights", (DL_FUNC)&r_instance_weights, 3},
+    {"is_realized", (DL_FUNC)&r_is_realized, 1},
     {"is_size", (DL_FUNC)&r_is_size, 1},
     {"is_tensor", (DL_FUNC)&r_is_tensor, 1},
     {"is_view", (DL_FUNC)&r_is_view, 1},

@@ -94,6 +94,7 @@ SEXP realize_one(SEXP x) {
 }
 
 SEXP r_realize(SEXP tensors);
+SEXP r_is_realized(SEXP x);
 SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar);
 SEXP r_values(SEXP x, SEXP integer64);
 SEXP r_blob(SEXP data, SEXP shape, SEXP dtype);
@@ -107,6 +108,12 @@ SEXP r_clone(SEXP x);
 SEXP r_realize(SEXP tensors) {
   realize(tensors);
   return R_NilValue;
+}
+
+/* Whether the values are there, or those that it is a view of. */
+SEXP r_is_realized(SEXP x) {
+  SEXP node = node_in(x);
+  return Rf_ScalarLogical(extra(node, DATA) != R_NilValue || is_shown(node));
 }
 
 /* A Tensor on a copy of R's numbers. dtype must have storage that R's numbers

@@ -2,7 +2,7 @@
 
 # Methods that are no operation with a value of its own; other tests are about them.
 not_operations <- list(
-  "what a tensor is" = c("device", "dtype", "element_size", "is_floating_point", "nbytes", "ndim", "numel", "shape", "size"),
+  "what a tensor is" = c("device", "dtype", "element_size", "is_floating_point", "is_realized", "nbytes", "ndim", "numel", "shape", "size"),
   values = c("array", "data", "item", "realize"),
   files = c("from_blob", "from_url"),
   memory = c("assign", "cpu", "cuda", "empty", "empty_like", "replace", "to", "to_"),

@@ -174,3 +174,13 @@ test_that("memory is given back", {
   gc()
   expect_lt(.Call(polygrad:::C_live_nodes), before + 20)
 })
+
+test_that("a tensor says whether it is computed, and which infinity it holds", {
+  x <- Tensor(c(-Inf, 1, Inf))
+  expect_identical(c(x$is_realized, x[2:3]$is_realized, (x + 1)$is_realized, (x + 1)$realize()$is_realized), c(TRUE, TRUE, FALSE, TRUE))
+  expect_same(x$isinf(), array(c(TRUE, FALSE, TRUE)))
+  expect_same(x$isinf(detect_negative = FALSE), array(c(FALSE, FALSE, TRUE)))
+  expect_same(x$isinf(detect_positive = FALSE), array(c(TRUE, FALSE, FALSE)))
+  expect_same(x$isinf(FALSE, FALSE), array(c(FALSE, FALSE, FALSE)))
+  expect_polygrad(x$isinf(NA), "isinf: detect_positive")
+})

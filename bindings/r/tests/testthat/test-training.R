@@ -285,3 +285,27 @@ test_that("attention and blocks of transformers do what they say", {
   expect_polygrad(MultiHeadAttention(8, 4, 3), "num_kv_heads")
   expect_polygrad(TransformerBlock(8, 2, norm = "batch"), "norm: 'batch'")
 })
+
+test_that("schedules of several optimizers step together, and a cycle is counted in epochs", {
+  one <- SGD(list(Tensor(1)), lr = 1)
+  two <- SGD(list(Tensor(1)), lr = 1)
+  group <- LRSchedulerGroup(StepLR(one, 1), ExponentialLR(two, 0.5))
+  group$step()
+  expect_equal(c(one$lr, two$lr), c(0.1, 0.5), tolerance = 1e-6)
+  LRSchedulerGroup(group$schedulers)$step()
+  expect_equal(c(one$lr, two$lr), c(0.01, 0.25), tolerance = 1e-6)
+  expect_output(print(group), "2 schedules")
+  expect_polygrad(LRSchedulerGroup(), "expected schedules")
+  expect_polygrad(LRSchedulerGroup(one), "expected schedules")
+  rates <- function(...) {
+    optimizer <- SGD(list(Tensor(1)))
+    schedule <- OneCycleLR(optimizer, 1, ...)
+    vapply(1:6, function(i) {
+      schedule$step()
+      optimizer$lr
+    }, 0)
+  }
+  expect_identical(rates(epochs = 3, steps_per_epoch = 2), rates(6))
+  expect_polygrad(OneCycleLR(one, 1, epochs = 3), "expected total_steps, or epochs and steps_per_epoch")
+  expect_polygrad(OneCycleLR(one, 1, epochs = 1.5, steps_per_epoch = 2), "epochs: 1.5")
+})
