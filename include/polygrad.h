@@ -567,7 +567,9 @@ POLY_API PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, 
 /* A tensor filled with v (float32). Since 1.0. */
 POLY_API PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v);
 
-/* A tensor of any type filled with v. Since 2.0. */
+/* A tensor of any type filled with v, without its fraction where the type is of
+ * integers. A number that they are not is an error; from -1 down unsigned ones
+ * go on below their greatest. Since 2.0. */
 POLY_API PolyUOp *poly_full_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double v);
 POLY_API PolyUOp *poly_full_int_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t v);
 
@@ -871,7 +873,8 @@ POLY_API PolyUOp *poly_permute(PolyCtx *ctx, PolyUOp *src, int64_t *perm, int nd
 POLY_API PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
 
 /* Zeros before and after each axis: pairs[i] = {before, after}; a negative
- * number cuts off. poly_pad_value fills with value. Since 1.0, 2.0. */
+ * number cuts off. poly_pad_value fills with value, which the type of src must
+ * hold as that of poly_full_by_id. Since 1.0, 2.0. */
 POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
 POLY_API PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value);
 

@@ -1,6 +1,10 @@
 package tensor
 
-import "polygrad/core/uop"
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
 
 // A number takes its type from the integers it meets. What becomes of one that this type does not hold depends on the
 // operation: wrapped around, 300 would be 44 beside uint8, and 50 not less than it.
@@ -57,4 +61,19 @@ func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 	fail("value", "%s is none of the integers %s to %s that the tensor holds: convert it to a wider type first",
 		v, dt.Min(), dt.Max())
 	return nil, nil, nil
+}
+
+// needHeld fails for a number that integers of a type cannot be filled with. As in C and PyTorch, -1 fills unsigned ones
+// with their greatest value, and so on down to the negative of that.
+func needHeld(name string, dt *uop.DType, v uop.Const) {
+	if !dt.IsInt() || v.IsFloat() && (math.IsInf(v.F(), 0) || math.IsNaN(v.F())) {
+		return
+	}
+	lowest := dt.Min()
+	if dt.IsUnsigned() {
+		lowest = dt.Max().Neg()
+	}
+	if whole := v.As(uop.IndexT); whole.Cmp(lowest) < 0 || whole.Cmp(dt.Max()) > 0 {
+		fail(name, "is %s, expected integers from %s to %s for %s", v, dt.Min(), dt.Max(), dt)
+	}
 }

@@ -114,6 +114,7 @@ func triFor(x *uop.UOp, diagonal int64) *uop.UOp {
 func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("Full", &err)
 	needType("dtype", dt)
+	needHeld("v", dt, v)
 	return full(g, shape, v, dt), nil
 }
 
@@ -135,6 +136,7 @@ func Ones(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) 
 func FullLike(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
 	defer guard("FullLike", &err)
 	need("x", x)
+	needHeld("v", x.DType, v)
 	return fullLike(x, v), nil
 }
 

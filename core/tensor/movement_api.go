@@ -50,6 +50,7 @@ func Shrink(x *uop.UOp, bounds []uop.Pair) (r *uop.UOp, err error) {
 func Pad(x *uop.UOp, padding []uop.Pair, value uop.Const) (r *uop.UOp, err error) {
 	defer guard("Pad", &err)
 	need("x", x)
+	needHeld("value", x.DType, value)
 	return pad(x, padding, value), nil
 }
 

@@ -14,7 +14,7 @@ from polygrad._graph import CTX, Node, describe, dims, leaf, plain_scalar, sever
 from polygrad._library import ArgumentError, lib
 from polygrad._movement import sizes
 from polygrad.device import Device
-from polygrad.dtype import DTypeLike, dtypes, to_dtype
+from polygrad.dtype import DTypeLike, dtypes, need_held, to_dtype
 from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Creation(Base):
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
-        """Return a tensor filled with a value.
+        """Return a tensor filled with a value, an error where it is none of an integer type.
 
         >>> Tensor.full((2, 2), 7).tolist()
         [[7, 7], [7, 7]]
@@ -85,8 +85,10 @@ class Creation(Base):
             kind = to_dtype(type(val))
         if isinstance(val, np.generic):
             val = val.item()
-        if isinstance(val, int):
-            handle = lib.poly_full_int_by_id(CTX, kind.id, dims(new), len(new), val)
+        if isinstance(val, int) and not dtypes.is_float(kind):
+            need_held("full: fill_value", kind, val)
+            bits = val - 2**64 if val >= 2**63 else val
+            handle = lib.poly_full_int_by_id(CTX, kind.id, dims(new), len(new), bits)
         else:
             handle = lib.poly_full_by_id(CTX, kind.id, dims(new), len(new), val)
         return cls._new(handle, (), device, requires_grad)

@@ -121,6 +121,10 @@ class ChoiceError(ArgumentError, NotImplementedError):
     """A name that is none of those an argument may have."""
 
 
+class OutOfBoundsError(ArgumentError, OverflowError):
+    """A number that integers of a type are not."""
+
+
 class RangeError(IndexError, ArgumentError):
     """An index, an axis or a count that is out of range."""
 

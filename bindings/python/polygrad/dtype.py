@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Union
 
 import numpy as np
 
-from polygrad._library import UnknownTypeError, fail, lib
+from polygrad._library import OutOfBoundsError, UnknownTypeError, fail, lib
 
 
 class DType(str):
@@ -252,6 +252,25 @@ def dtype_by_id(number: int) -> DType:
 def by_numpy(kind: np.dtype[Any]) -> DType | None:
     """Return the type that has a numpy type, None if there is none or its bytes are swapped."""
     return _NUMPY.get(kind)
+
+
+def need_held(argument: str, kind: DType, *values: float) -> None:
+    """Refuse numbers that integers of a type are not; unsigned ones go on below 0, as in C.
+
+    >>> need_held("full: fill", dtypes.int8, 1, 300)
+    Traceback (most recent call last):
+      ...
+    polygrad._library.OutOfBoundsError: full: fill: 300, expected integers from -128 to 127 for int8
+    """
+    if kind.numpy is None or kind.numpy.kind not in "iu":
+        return
+    limits = np.iinfo(kind.numpy)
+    for value in values:
+        if not (limits.min or -limits.max) <= value <= limits.max:
+            raise OutOfBoundsError(
+                f"{argument}: {value}, expected integers from {limits.min} to {limits.max} "
+                f"for {kind.name}"
+            )
 
 
 def to_dtype(kind: DTypeLike) -> DType:

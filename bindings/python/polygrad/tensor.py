@@ -26,7 +26,7 @@ from polygrad._reduce import Reduce
 from polygrad._sampling import Sampling
 from polygrad._spatial import Spatial
 from polygrad.device import Device
-from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, to_dtype
+from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, need_held, to_dtype
 from polygrad.variable import SymInt, values
 
 if TYPE_CHECKING:
@@ -799,6 +799,10 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
         raise TypeError(f"Tensor: data of type {array.dtype} are not numbers of a tensor")
     if kind is not None:
         given = kind
+        if array.size and array.dtype.kind == "f" and not hasattr(data, "__array__"):
+            # whole numbers wrap around, which C leaves undefined for others
+            ends = array.min(), array.max()
+            need_held("Tensor: data", kind, *(np.trunc(end).item() for end in ends))
     elif isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
         given = to_dtype(array.dtype.newbyteorder("="))
     elif array.dtype.kind == "f":

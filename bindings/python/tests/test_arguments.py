@@ -153,3 +153,44 @@ def test_tensors_are_no_numbers(wrong):
         X.layernorm(-1, wrong)
     with pytest.raises((TypeError, ValueError)):
         X[0].cross_entropy(Tensor([0, 1, 2]), label_smoothing=wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "beyond"),
+    [
+        ("uint8", (0, 255, -1, -255), (256, 300, -256)),
+        ("int8", (-128, 127), (128, -129)),
+        ("int32", (-(2**31), 2**31 - 1), (2**31, 2**40)),
+        ("int64", (-(2**63), 2**63 - 1), (2**63, -(2**63) - 1)),
+        ("uint64", (2**64 - 1, 2**63), (2**64,)),
+    ],
+)
+def test_integers_hold_what_they_are_made_of(kind, held, beyond):
+    bits = 8 * np.dtype(kind).itemsize
+    for value in held:
+        want = [np.array(value % 2**bits, f"uint{bits}").view(kind).item()]
+        assert Tensor.full((1,), value, dtype=kind).tolist() == want
+        assert Tensor([value], dtype=kind).tolist() == want
+    for value in beyond:
+        numbers = f"{value}, expected integers from {np.iinfo(kind).min} to {np.iinfo(kind).max}"
+        with pytest.raises(OverflowError, match=f"full: fill_value: {numbers}"):
+            Tensor.full((1,), value, dtype=kind)
+        with pytest.raises(OverflowError, match=f"full: fill_value: {numbers}"):
+            Tensor.zeros(2, dtype=kind).full_like(value)
+
+
+def test_integers_are_no_other_numbers():
+    for number in (float("nan"), float("inf"), 256.0, -1e10):
+        with pytest.raises(
+            OverflowError, match=r"Tensor: data: .*, expected integers from 0 to 255"
+        ):
+            Tensor([1.0, number], dtype="uint8")
+    assert Tensor([255.9, -3.5], dtype="uint8").tolist() == [255, 253]
+    # whole numbers wrap around, and arrays are converted as numpy converts them
+    assert Tensor([300, -1], dtype="uint8").tolist() == [44, 255]
+    assert Tensor(np.array([300, -1]), dtype="uint8").tolist() == [44, 255]
+    x = Tensor([1, 2], dtype="uint8")
+    assert x.pad((0, 1), value=-1).tolist() == [1, 2, 255]
+    for bad in (lambda: x.pad((0, 1), value=300), lambda: Tensor.full((1,), 1e10, dtype="int32")):
+        with pytest.raises(ValueError, match=r"poly_\w+: \w+: is .*, expected integers from "):
+            bad()
