@@ -4,6 +4,12 @@ uniform_in <- function(bound, ...) tensor_statics$uniform(shape = c(...), low = 
 
 zero_state <- function(shape, x) tensor_statics$zeros(shape, dtype = dtype(x))
 
+#' The states h and c that a layer begins with.
+need_states <- function(kind, hc) {
+  if (!is.list(hc) || length(hc) != 2L) raise(sprintf("%s: hc: %s, expected a list of h and c", kind, brief(hc)))
+  lapply(hc, as_input)
+}
+
 LSTMCell <- function(input_size, hidden_size, bias = TRUE) {
   need_size("LSTMCell", "input_size", input_size, 0)
   need_size("LSTMCell", "hidden_size", hidden_size)
@@ -21,8 +27,9 @@ LSTMCell <- function(input_size, hidden_size, bias = TRUE) {
       zeros <- zero_state(c(shape[-length(shape)], hidden_size), x)
       hc <- list(zeros, zeros)
     }
+    hc <- need_states("LSTMCell", hc)
     out <- .Call(
-      C_poly_lstm_cell, x, as_input(hc[[1L]]), as_input(hc[[2L]]), self$weight_ih, self$weight_hh, self$bias_ih, self$bias_hh, 2L
+      C_poly_lstm_cell, x, hc[[1L]], hc[[2L]], self$weight_ih, self$weight_hh, self$bias_ih, self$bias_hh, 2L
     )
     list(h = out[[1L]], c = out[[2L]])
   })
@@ -57,7 +64,7 @@ LSTM <- function(input_size, hidden_size, num_layers = 1, bias = TRUE, batch_fir
       zeros <- zero_state(expected, x)
       hc <- list(zeros, zeros)
     }
-    hc <- lapply(hc, as_input)
+    hc <- need_states("LSTM", hc)
     for (i in 1:2) {
       given <- .Call(C_sizes, hc[[i]])
       if (!same_sizes(given, expected)) {

@@ -19,7 +19,8 @@ get_state_dict <- function(object, prefix = "") {
     } else if (is.list(x)) {
       parts <- names(x)
       if (is.null(parts)) parts <- rep("", length(x))
-      parts[!nzchar(parts)] <- seq_along(x)[!nzchar(parts)]
+      # Counted from 0: the names are those of files, which other languages read.
+      parts[!nzchar(parts)] <- (seq_along(x) - 1L)[!nzchar(parts)]
       x <- unclass(x)
       for (i in seq_along(x)) collect(x[[i]], join(parts[i]))
     } else if (is.environment(x)) {

@@ -117,7 +117,8 @@ SEXP r_bundle_read(SEXP data) {
   context();
   PolyBundleSections s;
   memset(&s, 0, sizeof s);
-  if (P.poly_bundle_decode(RAW(data), (int)Rf_xlength(data), &s) != 0) fail();
+  int n = length32(data, "read_bundle");
+  if (P.poly_bundle_decode(RAW(data), n, &s) != 0) fail();
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 3));
   SET_VECTOR_ELT(out, 0, section(s.ir, s.ir_len));
   SET_VECTOR_ELT(out, 1, section(s.weights, s.weights_len));
@@ -131,7 +132,7 @@ SEXP r_bundle_write(SEXP ir, SEXP weights, SEXP metadata) {
   int length = 0;
   const char *meta = metadata == R_NilValue ? NULL : arg_string(&a, metadata, "metadata");
   const uint8_t *w = weights == R_NilValue ? NULL : RAW(weights);
-  int n_weights = weights == R_NilValue ? 0 : (int)Rf_xlength(weights);
-  uint8_t *block = P.poly_bundle_encode(RAW(ir), (int)Rf_xlength(ir), w, n_weights, meta, &length);
+  int n = length32(ir, a.function), n_weights = weights == R_NilValue ? 0 : length32(weights, a.function);
+  uint8_t *block = P.poly_bundle_encode(RAW(ir), n, w, n_weights, meta, &length);
   return to_raw(block, length);
 }

@@ -150,6 +150,7 @@ void set_dims(SEXP value, int ndim, const int64_t *dims);
 
 /* instance.c */
 SEXP to_raw(uint8_t *block, int n);
+int length32(SEXP raw, const char *function);
 PolyInstance *instance_of(SEXP inst);
 SEXP new_instance(PolyInstance *inst);
 

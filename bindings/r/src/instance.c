@@ -43,7 +43,7 @@ PolyInstance *instance_of(SEXP inst) {
   return i;
 }
 
-static int length32(SEXP raw, const char *function) {
+int length32(SEXP raw, const char *function) {
   if (TYPEOF(raw) != RAWSXP) raise_error("%s: data: %s, expected a raw vector", function, Rf_type2char(TYPEOF(raw)));
   long long n = (long long)Rf_xlength(raw);
   if (n > INT32_MAX) raise_error("%s: data: %lld bytes, expected less than 2^31", function, n);

@@ -92,8 +92,8 @@ test_that("sequences train, in a compiled step as outside", {
   x <- sequence(4, 2, 5)
   plain <- make()
   expect_named(get_state_dict(plain), c(
-    "layers.conv.weight", "layers.conv.bias", "layers.2.weight", "layers.2.bias", "layers.2.num_batches_tracked",
-    "layers.2.running_mean", "layers.2.running_var", "layers.out.weight", "layers.out.bias"
+    "layers.conv.weight", "layers.conv.bias", "layers.1.weight", "layers.1.bias", "layers.1.num_batches_tracked",
+    "layers.1.running_mean", "layers.1.running_var", "layers.out.weight", "layers.out.bias"
   ))
   expect_output(print(plain), "layers: <Conv1d> <BatchNorm> <function> <Linear>")
   train <- function(net, optimizer) {
@@ -115,10 +115,10 @@ test_that("sequences train, in a compiled step as outside", {
     step$loss_value()
   }, 0)
   expect_equal(stepped, losses, tolerance = 1e-5)
-  for (name in c("layers.2.running_mean", "layers.2.running_var", "layers.conv.weight")) {
+  for (name in c("layers.1.running_mean", "layers.1.running_var", "layers.conv.weight")) {
     expect_same(get_state_dict(compiled)[[name]], as.array(get_state_dict(plain)[[name]]), tolerance = 1e-5)
   }
-  expect_equal(as.vector(get_state_dict(compiled)[["layers.2.num_batches_tracked"]]), 3)
+  expect_equal(as.vector(get_state_dict(compiled)[["layers.1.num_batches_tracked"]]), 3)
   expect_equal(Sequential(list(function(x) x + 1, function(x) x * 2))(3), 8)
 })
 

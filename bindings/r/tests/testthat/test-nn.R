@@ -53,7 +53,7 @@ test_that("seeds make random tensors repeatable", {
 
 test_that("state is found and loaded", {
   net <- list(first = Linear(2, 3), inner = list(Linear(3, 1)))
-  expect_named(get_state_dict(net), c("first.weight", "first.bias", "inner.1.weight", "inner.1.bias"))
+  expect_named(get_state_dict(net), c("first.weight", "first.bias", "inner.0.weight", "inner.0.bias"))
   expect_length(get_parameters(list(net, net)), 4L)
   other <- list(first = Linear(2, 3), inner = list(Linear(3, 1)))
   load_state_dict(other, get_state_dict(net))
@@ -244,4 +244,10 @@ test_that("a loss that is read after the step is the loss before it", {
   optimizer$step()
   expect_equal(loss$item(), 25)
   expect_same(w, c(0, 0))
+})
+
+test_that("parts without names are counted as in the files of other languages", {
+  net <- Sequential(Linear(2, 3), function(x) x$relu(), Linear(3, 1, bias = FALSE))
+  expect_identical(names(get_state_dict(net)), c("layers.0.weight", "layers.0.bias", "layers.2.weight"))
+  expect_identical(names(get_state_dict(list(Tensor(1), b = Tensor(2), Tensor(3)))), c("0", "b", "2"))
 })

@@ -92,6 +92,8 @@ test_that("wrong kinds of arguments have errors with names", {
   expect_polygrad(compile_step(3), "compile_step: f: 3, expected a function")
   expect_polygrad(get_state_dict(list(a = x, a = x)), "two tensors have the name 'a'")
   expect_polygrad(get_state_dict(list(x), prefix = NULL), "prefix: NULL")
+  expect_polygrad(LSTM(3, 4)(array(0, c(2, 5, 3)), 3), "LSTM: hc: 3, expected a list of h and c")
+  expect_polygrad(LSTMCell(3, 4)(matrix(0, 2, 3), list(1)), "LSTMCell: hc: list, expected a list of h and c")
   expect_polygrad(BatchNorm(2, momentum = "a"), "BatchNorm: momentum: 'a'")
   expect_polygrad(RMSNorm(2, eps = NA), "RMSNorm: eps: NA")
   optimizer <- SGD(list(x))
