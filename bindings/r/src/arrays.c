@@ -254,7 +254,10 @@ static SEXPTYPE type_for(const void *memory, int dtype, R_xlen_t n) {
 
 static void values(const void *memory, int dtype, R_xlen_t n, SEXP out, int integer64) {
   switch (dtype) {
-    case POLY_DTYPE_BOOL: NUMBERS(uint8_t, LOGICAL);
+    case POLY_DTYPE_BOOL:
+      /* R counts with the numbers behind its logicals: bytes of files may be others than 0 and 1. */
+      for (R_xlen_t i = 0; i < n; i++) LOGICAL(out)[i] = ((const uint8_t *)memory)[i] != 0;
+      break;
     case POLY_DTYPE_INT8: NUMBERS(int8_t, INTEGER);
     case POLY_DTYPE_UINT8: NUMBERS(uint8_t, INTEGER);
     case POLY_DTYPE_INT16: NUMBERS(int16_t, INTEGER);

@@ -134,17 +134,19 @@ void become(SEXP before, SEXP after) {
   UNPROTECT(1);
 }
 
-/* The variable that wants the gradient of a node wants that of the next one. */
+/* The variable that wants the gradient of a node wants that of the next one, and keeps what it has. */
 void pass_owner(SEXP before, SEXP after) {
   Node *now = node_of(after);
   now->refused = node_of(before)->refused;
   now->tracked = owner_of(before) != R_NilValue;
   if (now->tracked) set_extra(after, OWNER, extra(before, OWNER));
+  set_extra(after, BACKWARD, extra(lazy(before), BACKWARD));
 }
 
 /* Forgets how memory came about that is written to: no gradient flows on from there. */
 void cut_history(SEXP node) {
   if (extra(node, ORIGIN) == R_NilValue) return;
+  set_extra(node, BACKWARD, extra(lazy(node), BACKWARD));
   set_extra(node, ORIGIN, R_NilValue);
   node_of(node)->tracked = owner_of(node) != R_NilValue;
 }

@@ -112,6 +112,13 @@ test_that("a gradient on the way is that of the time of backward", {
   expect_same(row$grad, array(3 * c(16, 1)))
   as.vector(h) # which lets the view stand for a view of memory
   expect_same(row$grad, array(3 * c(16, 1)))
+  for (computed in c(FALSE, TRUE)) {
+    k <- x * 2
+    if (computed) k$realize()
+    sum(k * x)$backward()
+    k$assign(c(0, 0))
+    expect_same(k$grad, as.array(x))
+  }
   first <- Tensor(2, requires_grad = TRUE)
   y <- first * 3
   (y^3)$backward()

@@ -112,3 +112,9 @@ test_that("a field that was added to a layer is one of its parameters", {
   layer$scale <- Tensor(c(1, 2))
   expect_identical(names(get_state_dict(layer)), c("weight", "bias", "scale"))
 })
+
+test_that("bytes of truth are 0 or not", {
+  x <- Tensor$from_blob(as.raw(c(0, 1, 7)), 3, "bool")
+  expect_identical(sum(as.vector(x)), 2L)
+  expect_identical(as.vector(x), c(FALSE, TRUE, TRUE))
+})
