@@ -31,7 +31,8 @@ var gateAddresses = rewrite.New("gates of loads in indices",
 var loadOp = uop.Ops(uop.Load)
 
 // gatedElement is a load of one element, or what is taken of a vector, with all gates that it can have; nil if it has
-// them or needs none.
+// them or needs none. A gate that asks for memory is one if that is what its own address is made of: others say nothing of
+// it, and two elements whose gates ask for each other could never be read.
 func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	load, place := x, 0
 	if x.Op == uop.Gep && len(x.Arg.(uop.Nums)) == 1 {
@@ -55,7 +56,7 @@ func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	old := gate
 	for _, g := range gates {
 		switch {
-		case reads(g, buf, p.Src[1]): // it asks for what is read here
+		case !madeOf(g, at):
 		case gate == nil:
 			gate = g
 		case !slices.Contains(gate.SplitUOp(uop.And), g):
@@ -71,7 +72,17 @@ func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	return load.Graph().New(uop.Load, x.DType, []*uop.UOp{buf.IndexPtr(at, gate)}, nil, nil)
 }
 
-// reads reports whether a value depends on an element of a buffer.
-func reads(u, buf, at *uop.UOp) bool {
-	return u.Find(func(x *uop.UOp) bool { return x.Op == uop.Index && x.Src[0] == buf && x.Src[1] == at }) != nil
+// madeOf reports whether all that a gate asks of memory is asked by an address, too.
+func madeOf(gate, address *uop.UOp) bool {
+	if !gate.HasOp(loadOp) {
+		return true
+	}
+	if !address.HasOp(loadOp) {
+		return false
+	}
+	asked := map[*uop.UOp]bool{}
+	for _, x := range address.Toposort() {
+		asked[x] = x.Op == uop.Load
+	}
+	return gate.Find(func(x *uop.UOp) bool { return x.Op == uop.Load && !asked[x] }) == nil
 }

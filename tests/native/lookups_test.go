@@ -120,3 +120,34 @@ func (b *bed) paddedLookup(l lookup, n int64, pads [3][2]int64) {
 	near(b, name, got, want, 0)
 	near(b, name+", twice", twice, double, 0)
 }
+
+// TestLookupByMasks looks elements up by the places of two masks: each place is a number in memory, whose gate asks for
+// the other one's.
+func TestLookupByMasks(t *testing.T) {
+	eachLevel(t, func(t *testing.T, e *exec.Executor) {
+		for _, n := range []int64{2, 7, 16, 33} {
+			b := newBed(t, e, n)
+			x, data := input[float32](b, n, n)
+			var at [2]*uop.UOp
+			var places [2][]int64
+			for k := range at {
+				bits, set := input[uint8](b, n)
+				for i := range set {
+					set[i] = uint8((i + k) % 2)
+					if set[i] != 0 && int64(len(places[k])) < n/2 {
+						places[k] = append(places[k], int64(i))
+					}
+				}
+				at[k] = b.ok(tensor.NonZero(bits, n/2))
+				at[k] = b.ok(tensor.Reshape(at[k], uop.Shape{uop.N(n / 2)}))
+			}
+			got := b.want(tensor.GetItem(x, tensor.Take(at[0]), tensor.Take(at[1])))
+			b.run()
+			want := make([]float64, n/2)
+			for i := range want {
+				want[i] = float64(data[places[0][i]*n+places[1][i]])
+			}
+			near(b, fmt.Sprintf("by masks of %d", n), got, want, 0)
+		}
+	})
+}

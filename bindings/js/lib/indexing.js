@@ -29,7 +29,10 @@ const tensors = new Int32Array(2 * 2 * MAX_DIMS)
 
 function bound (value, what) {
   if (value instanceof SymInt) return value.symbolicSize
-  return value == null ? NONE : Math.max(SMALLEST, Math.min(Number(integer(value, what)), LARGEST))
+  if (value == null) return NONE
+  // Beyond 2^53, too, an end is beyond all elements.
+  const n = Number.isInteger(value) ? value : Number(integer(value, what))
+  return Math.max(SMALLEST, Math.min(n, LARGEST))
 }
 
 const isTyped = (item) => ArrayBuffer.isView(item) && !(item instanceof DataView)

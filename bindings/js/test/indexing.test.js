@@ -92,3 +92,16 @@ test('bad indices are refused', () => {
   assert.deepStrictEqual(jit(new Tensor([1, 2])).tolist(), [2])
   assert.throws(() => jit(new Tensor([1, 2])), JitError)
 })
+
+test('several masks choose elements together', () => {
+  const t = new Tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+  assert.deepStrictEqual(t.getitem([true, false, true], [false, true, true]).tolist(), [2, 9])
+  assert.deepStrictEqual(t.getitem(t.sum(1).gt(6), t.sum(0).gt(12)).tolist(), [5, 9])
+})
+
+test('an end may be as far away as a number can be', () => {
+  const t = new Tensor([1, 2, 3])
+  assert.deepStrictEqual(t.getitem([-(2 ** 60), 2 ** 60]).tolist(), [1, 2, 3])
+  assert.deepStrictEqual(t.getitem('1:99999999999999999999').tolist(), [2, 3])
+  assert.throws(() => t.getitem(2 ** 60), /out of bounds for axis 0 of size 3/)
+})
