@@ -41,8 +41,9 @@ class Generator {
    */
   sampling (...args) {
     const { temperature, topK, topP, seed } = named('sampling', args, { temperature: 1, topK: 0, topP: 1, seed: 0 })
+    const bits = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, 'sampling: seed')))
     if (lib.poly_generator_sampling(this._alive(), number(temperature, 'sampling: temperature'), small(topK, 'sampling: topK'),
-      number(topP, 'sampling: topP'), BigInt.asUintN(64, BigInt(integer(seed, 'sampling: seed')))) !== 0) fail()
+      number(topP, 'sampling: topP'), bits) !== 0) fail()
     return this
   }
 
@@ -163,8 +164,9 @@ function optionsOf (fn, args, called) {
 class Run {
   constructor (fn, instance, tokens, { maxNewTokens, temperature, topK, topP, seed, eosTokenId, tokenizer }) {
     this._count = small(maxNewTokens, `${fn}: maxNewTokens`)
-    if (!(this._count >= 0 && number(temperature, `${fn}: temperature`) >= 0 && small(topK, `${fn}: topK`) >= 0)) {
-      throw new RangeError(`${fn}: maxNewTokens, temperature and topK: expected 0 or more`)
+    const settings = { maxNewTokens: this._count, temperature: number(temperature, `${fn}: temperature`), topK: small(topK, `${fn}: topK`) }
+    for (const [name, value] of Object.entries(settings)) {
+      if (!(value >= 0)) throw new RangeError(`${fn}: ${name}: ${value}, expected 0 or more`)
     }
     this._alone = typeof tokens === 'string'
     this._texts = this._alone ? [tokens] : typeof tokens?.[0] === 'string' ? Array.from(tokens) : null

@@ -58,6 +58,9 @@ function encode (tensors, metadata = null) {
     if (!(tensor instanceof Tensor) || tensor.dtype !== 'float32') {
       throw new TypeError(`encode: ${name}: ${show(tensor)}, expected a tensor of float32`)
     }
+    if (tensor.shape.some((n) => typeof n !== 'number')) {
+      throw new PolygradError(`encode: ${name}: shape [${tensor.shape}], expected sizes without variables`)
+    }
     const shape = BigInt64Array.from(tensor.shape, BigInt)
     if (shape.length > 8) throw new PolygradError(`encode: ${name}: ${shape.length} dimensions, expected at most 8`)
     return [Buffer.from(`${name}\0`), tensor.data, shape]

@@ -107,7 +107,7 @@ async function fetchFile (url, file, { headers, size, hash, onBytes }) {
         const total = size ?? (length === null ? null : have + Number(length))
         for (let part; (part = await next()) !== null;) {
           if (total !== null && have + part.length > total) throw new PolygradError(`more bytes came than the ${total} of the file`)
-          await handle.write(part, 0, part.length, have)
+          for (let n = 0; n < part.length;) n += (await handle.write(part, n, part.length - n, have + n)).bytesWritten
           have += part.length
           onBytes(have, total)
         }

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const vm = require('node:vm')
 const polygrad = require('..')
-const { Tensor, Instance, Device, nn, dtypes, hf, safetensors } = polygrad
+const { Tensor, Variable, Instance, Device, nn, dtypes, hf, safetensors } = polygrad
 
 const x = new Tensor([[1, 2], [3, 4]])
 const itself = []
@@ -13,6 +13,7 @@ itself[0] = itself
 const gone = new Tensor([1])
 gone.dispose()
 const linear = new nn.Linear(2, 2)
+const part = x.flatten().getitem([0, new Variable('n', 1, 4).bind(2)])
 const net = Instance.mlp({ layers: [2, 1] })
 
 // What is called, and what the error says.
@@ -79,6 +80,10 @@ const REFUSED = [
   [() => nn.safeSave({}, 'x', { metadata: 5 }), 'safeSave: metadata: 5, expected an object'],
   [() => nn.safeLoad('x\0y'), 'safeLoad: file: "x\\u0000y", expected a string without a character 0'],
   [() => safetensors.encode(undefined), 'encode: tensors: undefined, expected an object'],
+  [() => nn.safeSave({ a: part }, 'x'), 'safeSave: a: shape [(n=2)], expected sizes without variables'],
+  [() => safetensors.encode({ a: part }), 'encode: a: shape [(n=2)], expected sizes without variables'],
+  [() => hf.generate(null, [1], 1, { temperature: NaN }), 'generate: temperature: NaN, expected 0 or more'],
+  [() => hf.generate(null, [1], -1), 'generate: maxNewTokens: -1, expected 0 or more'],
   [() => hf.loadHf(5), 'loadHf: folder: 5, expected a string'],
   [() => hf.loadHf('/nowhere'), /^loadHf: folder: ENOENT: .*'\/nowhere'$/],
   [() => hf.loadHf('/nowhere', { maxbatch: 2 }), 'loadHf: maxbatch: unknown argument, expected maxBatch, maxSeqLen, dtype'],

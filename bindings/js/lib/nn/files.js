@@ -148,6 +148,9 @@ function safeSave (tensors, path, ...options) {
   const entries = Object.entries(record(tensors, 'safeSave: tensors'))
   for (const [name, tensor] of entries) {
     if (!(tensor instanceof Tensor)) throw new TypeError(`safeSave: ${name}: ${show(tensor)}, expected a tensor`)
+    if (tensor.shape.some((n) => typeof n !== 'number')) {
+      throw new PolygradError(`safeSave: ${name}: shape [${tensor.shape}], expected sizes without variables`)
+    }
     if (name.includes('\0')) throw new PolygradError(`safeSave: the name ${JSON.stringify(name)} has a character 0`)
   }
   if (entries.length > 0) entries[0][1].realize(...entries.slice(1).map(([, tensor]) => tensor))
