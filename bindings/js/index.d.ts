@@ -1797,7 +1797,10 @@ export interface DownloadOptions {
   cacheDir?: string | null
   /** A branch, a tag or a commit: "main" without it. */
   revision?: string
-  /** What allows to read private and gated models: HF_TOKEN of the environment without it. */
+  /**
+   * What allows to read private and gated models. Without it, and without endpoint: HF_TOKEN of the environment, or what
+   * logging in to the Hub has saved in HF_HOME/token.
+   */
   token?: string | null
   /** The server: HF_ENDPOINT of the environment, or https://huggingface.co, without it. */
   endpoint?: string | null

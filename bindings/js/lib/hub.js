@@ -83,7 +83,18 @@ function checked (repoId, options) {
     endpoint,
     cacheDir: path.resolve(string(options.cacheDir ?? (HF_HUB_CACHE || path.join(home, 'hub')), 'downloadHf: cacheDir')),
     show: options.show ?? process.stderr.isTTY === true,
-    headers: headersOf(options.token ?? (process.env.HF_TOKEN || null))
+    // What was saved for the Hub is not told to a server that somebody else has named.
+    headers: headersOf(options.token ?? (options.endpoint === null ? savedToken(home) : null))
+  }
+}
+
+/** The token of the environment, or what logging in to the Hub has saved; null if there is none. */
+function savedToken (home) {
+  if (process.env.HF_TOKEN) return process.env.HF_TOKEN
+  try {
+    return fs.readFileSync(process.env.HF_TOKEN_PATH || path.join(home, 'token'), 'utf8').trim() || null
+  } catch {
+    return null
   }
 }
 

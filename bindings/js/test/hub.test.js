@@ -266,15 +266,29 @@ test('without a network the cache is enough', { timeout: 60_000 }, () => serving
 
 test('the environment and the display', () => serving(MODEL, async ({ endpoint, cacheDir, asked }) => {
   const program = `require(${JSON.stringify(path.join(__dirname, '..'))}).downloadHf('me/mine', { show: true }).then(console.log)`
-  const env = { ...process.env, HF_HOME: cacheDir, HF_ENDPOINT: `${endpoint}/`, HF_TOKEN: 'hf_y' }
-  delete env.HF_HUB_CACHE
-  const child = spawn(process.execPath, ['-e', program], { env })
-  const out = { stdout: '', stderr: '' }
-  for (const name in out) child[name].on('data', (text) => { out[name] += text })
-  assert.strictEqual(await new Promise((resolve) => { child.on('close', resolve) }), 0, out.stderr)
+  const run = async (more) => {
+    const env = { ...process.env, HF_HOME: cacheDir, HF_ENDPOINT: `${endpoint}/`, ...more }
+    for (const name of ['HF_HUB_CACHE', 'HF_TOKEN_PATH']) delete env[name]
+    const child = spawn(process.execPath, ['-e', program], { env })
+    const out = { stdout: '', stderr: '' }
+    for (const name in out) child[name].on('data', (text) => { out[name] += text })
+    assert.strictEqual(await new Promise((resolve) => { child.on('close', resolve) }), 0, out.stderr)
+    return out
+  }
+  const out = await run({ HF_TOKEN: 'hf_y' })
   assert.strictEqual(out.stdout, `${path.join(cacheDir, 'hub', 'models--me--mine', 'snapshots', COMMIT)}\n`)
   assert.match(out.stderr, /\rconfig\.json: 100% of 22 B.*\n([^\n]*\r)?model\.safetensors: 100% of 300\.0 kB, [\d.]+ .?B\/s\x1b\[K\n$/)
   assert.ok(asked.every(([, , token]) => token === 'Bearer hf_y'))
+  fs.writeFileSync(path.join(cacheDir, 'token'), 'hf_saved\n')
+  await run({ HF_TOKEN: '' })
+  assert.strictEqual(asked.at(-1)[2], 'Bearer hf_saved')
+  process.env.HF_TOKEN = 'hf_y'
+  try {
+    await downloadHf('me/mine', { endpoint, cacheDir })
+  } finally {
+    delete process.env.HF_TOKEN
+  }
+  assert.strictEqual(asked.at(-1)[2], null, 'an endpoint that is named gets no token of the environment')
 }))
 
 test('onProgress may end a download', () => serving(MODEL, async ({ get }) => {
