@@ -20,22 +20,29 @@ func fullPow(a, b operand) *uop.UOp {
 	return cast(differentiatedAs(power(x, y), x.Alu(uop.Pow, y)), dt)
 }
 
+// power is a**b in float32 or float64.
 func power(x, y *uop.UOp) *uop.UOp {
-	minus := lt(x, 0)
-	a := where(minus, neg(x), x)
-	r := exp2(mul(y, log2(a)))
+	number, greatest := uop.Uint64, greatest64
+	if x.DType == uop.Float32 {
+		number, greatest = uop.Uint32, math.MaxInt32
+	}
+	bits := bitcast(x, number)
+	magnitude := bitAnd(bits, greatest)
+	a := bitcast(magnitude, x.DType)
 	half := mul(y, 0.5)
 	whole := eq(trunc(y), y)
 	odd := bitAnd(whole, ne(trunc(half), half))
-	// a root of a negative number, or an odd power of one, -0 too
-	noRoot := bitAnd(bitAnd(minus, ne(a, math.Inf(1))), logicalNot(whole))
-	r = where(noRoot, math.NaN(), where(bitAnd(odd, negative(x)), neg(r), r))
+	// an odd power of a negative number, -0 too, or its root
+	sign := where(odd, bitXor(bits, magnitude), 0)
+	r := bitcast(bitOr(bitcast(exp2(mul(y, log2(a))), number), sign), x.DType)
+	noRoot := bitAnd(bitAnd(lt(x, 0), ne(a, math.Inf(1))), logicalNot(whole))
 	one := bitOr(bitOr(eq(y, 0), eq(x, 1)), bitAnd(eq(a, 1), isInf(y)))
-	return where(one, 1, r)
+	return where(one, 1, where(noRoot, math.NaN(), r))
 }
 
-// mostSquared is the exponent up to which powers are products: each of them rounds.
-const mostSquared = 64
+// mostSquared is the exponent up to which powers are products: each of them rounds. From fewRounded on those of float32 are
+// products of float64.
+const mostSquared, fewRounded = 64, 3
 
 // fullPowConst is x**e of a floating point tensor.
 func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
@@ -52,8 +59,11 @@ func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
 	x = atLeastF32(x)
 	p := binary(uop.Pow, x, likeConst(x, e))
 	switch half := v - math.Trunc(v); {
-	case math.Abs(v) > mostSquared || half != 0 && math.Abs(half) != 0.5 || v != v:
+	case math.Abs(v) > mostSquared || half != 0 && (math.Abs(half) != 0.5 || math.Abs(v) > fewRounded) || v != v:
 		return cast(fullPow(x, likeConst(x, e)), dt)
+	case half == 0 && math.Abs(v) > fewRounded && x.DType == uop.Float32:
+		wide := cast(x, uop.Float64)
+		p = differentiatedAs(cast(binary(uop.Pow, wide, likeConst(wide, e)), x.DType), p)
 	case half != 0:
 		// a product with a root, which is wrong for -0 and -infinity
 		limit := likeConst(x, 0)

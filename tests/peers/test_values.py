@@ -115,7 +115,7 @@ KNOWN = {
     "pow": Known(
         "2**(y*log2(x)) rounds beyond the greatest number",
         lambda x, y: big(x) & (y == 1),
-        ("float64", "float32"),
+        ("float64",),
     ),
     "x ** 0.5": Known("torch: inf in this type only", lambda x: x == -INF, ("float16",)),
 }

@@ -22,6 +22,9 @@ func (b *Builder) function(op Op, k Kind, x *Value) *Value {
 	case Exp:
 		return g.exp(x)
 	case Exp2:
+		if a, y := b.powerOf(x); a != nil && !g.wide() && b.Machine.FMA {
+			return g.pow(a, y)
+		}
 		return g.exp2(x)
 	case Tanh:
 		return g.tanh(x)

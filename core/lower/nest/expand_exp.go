@@ -48,11 +48,18 @@ var exp2Poly32 = []float64{1, 0.6931472420692444, 0.24022655189037323, 0.0555027
 var exp2Poly64 = []float64{1, 0.6931471805599457, 0.240226506959101, 0.05550410866478787, 0.009618129107605611, 0.0013333558153967864,
 	0.0001540353044390775, 1.5252726937777842e-05, 1.321544125415196e-06, 1.0180812348605365e-07, 7.072854029058751e-09, 4.0562073525243956e-10}
 
-func (g formula) exp2(x *Value) *Value {
-	low := pick(g, -152.0, -1078)
-	y := g.scalable(x, low, pick(g, 129.0, 1025))
+func (g formula) exp2(x *Value) *Value { return g.exp2Of(x, nil) }
+
+// exp2Of is 2**(x+low) for a low part that is no fraction to speak of, or nil.
+func (g formula) exp2Of(x, low *Value) *Value {
+	least := pick(g, -152.0, -1078)
+	y := g.scalable(x, least, pick(g, 129.0, 1025))
 	n, i := g.nearest(y, 1, 2*g.bias())
-	return g.scale(g.orZero(x, low, g.poly(g.sub(y, n), pick(g, exp2Poly32, exp2Poly64))), n, i)
+	r := g.sub(y, n)
+	if low != nil {
+		r = g.add(r, low)
+	}
+	return g.scale(g.orZero(x, least, g.poly(r, pick(g, exp2Poly32, exp2Poly64))), n, i)
 }
 
 // scalable is x within limits between which lie all results but 0 and infinity. An instruction that scales needs no lower

@@ -39,25 +39,8 @@ var ln = &base{
 // log takes the exponent off, so that a factor from 3/4 to 3/2 is left; from sqrt(1/2) to sqrt(2) if it is free to choose,
 // and float32 needs it, as less is lost then where the exponent is -1.
 func (g formula) log(x *Value, to *base) *Value {
-	if g.b.Machine.Scale {
-		// These know all special values: the exponent of 0 and of infinity is their logarithm.
-		m := g.b.legal(Fraction, g.f, x)
-		e := g.sub(g.b.legal(Exponent, g.f, x), g.b.legal(Exponent, g.f, m))
-		return g.logOf(m, e, to)
-	}
-	zero := g.float(0)
-	small := g.less(x, g.float(math.Ldexp(1, int(1-g.bias()))))
-	up := g.float(float64(g.fraction()))
-	y := g.where(small, g.mul(x, g.float(math.Ldexp(1, int(g.fraction())))), x)
-	bits := g.bits(y)
-	// The bits of a positive number less those of the least factor, exponents only.
-	e := g.iand(g.isub(bits, g.bits(g.float(pick(g, math.Sqrt2/2, 0.75)))), -1<<g.fraction())
-	m := g.floats(g.isub(bits, e))
-	out := g.logOf(m, g.sub(g.exponentToFloat(e), g.where(small, up, zero)), to)
-	out = g.where(g.equal(x, zero), g.float(math.Inf(-1)), out)
-	// Infinity is its own logarithm; what is not above or at zero has none.
-	out = g.where(g.less(x, g.float(math.Inf(1))), out, g.float(math.Inf(1)))
-	return g.where(g.lessEqual(zero, x), out, g.float(math.NaN()))
+	m, e := g.factors(x)
+	return g.logOf(m, e, to)
 }
 
 // logOf is the logarithm of m * 2**e.
