@@ -121,6 +121,14 @@ function within (value, low, high, what) {
 const SHOWN = 16 // items of a list
 const LENGTH = 200 // characters of a text
 
+/** An object of strings. */
+function strings (value, what) {
+  for (const [key, text] of Object.entries(record(value, what))) {
+    if (typeof text !== 'string') throw new TypeError(`${what}: ${key}: ${show(text)}, expected strings`)
+  }
+  return value
+}
+
 /** A value as it appears in an error, in short if it is large. */
 function show (value, depth = 0) {
   if (typeof value === 'string') return JSON.stringify(value.length > LENGTH ? `${value.slice(0, LENGTH)}…` : value)
@@ -181,5 +189,5 @@ function shape (values, what) {
 }
 
 module.exports = {
-  MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, choice, record, within, show, put, get, dims, shape
+  MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, choice, record, strings, within, show, put, get, dims, shape
 }

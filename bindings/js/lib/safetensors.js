@@ -5,7 +5,7 @@ const { lib, koffi, fail, PolygradError } = require('./library.js')
 const { addresses } = require('./graph.js')
 const { Tensor } = require('./tensor.js')
 const { bytesOf, taken } = require('./memory.js')
-const { put, record, show } = require('./arguments.js')
+const { put, record, strings, show } = require('./arguments.js')
 
 // Types by their number in the library; float16 and bfloat16 come as bits.
 const TYPES = [
@@ -71,7 +71,8 @@ function encode (tensors, metadata = null) {
     put(records, ENTRY.words * i + ENTRY.ndim, item[2].length)
   })
   const n = new Int32Array(1)
-  const address = lib.poly_safetensors_encode(records, held.length, metadata === null ? null : JSON.stringify(metadata), n)
+  const meta = metadata === null ? null : JSON.stringify(strings(metadata, 'encode: metadata'))
+  const address = lib.poly_safetensors_encode(records, held.length, meta, n)
   return taken(address, n[0])
 }
 

@@ -81,6 +81,7 @@ const REFUSED = [
   [() => nn.safeLoad('x\0y'), 'safeLoad: file: "x\\u0000y", expected a string without a character 0'],
   [() => safetensors.encode(undefined), 'encode: tensors: undefined, expected an object'],
   [() => nn.safeSave({ a: part }, 'x'), 'safeSave: a: shape [(n=2)], expected sizes without variables'],
+  [() => safetensors.encode({}, { a: 5n }), 'encode: metadata: a: 5, expected strings'],
   [() => safetensors.encode({ a: part }), 'encode: a: shape [(n=2)], expected sizes without variables'],
   [() => hf.generate(null, [1], 1, { temperature: NaN }), 'generate: temperature: NaN, expected 0 or more'],
   [() => hf.generate(null, [1], -1), 'generate: maxNewTokens: -1, expected 0 or more'],

@@ -9,7 +9,7 @@
 
 const { lib, koffi, constants, PolygradError, lastError } = require('../library.js')
 const { addresses, describe, leaf, count, GraphNode, CTX } = require('../graph.js')
-const { MAX_DIMS, get, put, show, small, string, record, named } = require('../arguments.js')
+const { MAX_DIMS, get, put, show, small, string, strings, record, named } = require('../arguments.js')
 const { byId, types } = require('../dtype.js')
 const { bytesOf } = require('../memory.js')
 const { Tensor } = require('../tensor.js')
@@ -139,9 +139,7 @@ const ENTRY = { words: 4, name: 0, data: 1, shape: 2, ndim: 3 }
 function safeSave (tensors, path, ...options) {
   const { metadata, maxShardSize } = named('safeSave', options, { metadata: null, maxShardSize: null })
   string(path, 'safeSave: path')
-  for (const [key, text] of Object.entries(metadata === null ? {} : record(metadata, 'safeSave: metadata'))) {
-    if (typeof text !== 'string') throw new TypeError(`safeSave: metadata: ${key}: ${show(text)}, expected strings`)
-  }
+  const meta = metadata === null ? null : JSON.stringify(strings(metadata, 'safeSave: metadata'))
   if (maxShardSize !== null && !(Number.isSafeInteger(maxShardSize) && maxShardSize > 0)) {
     throw new RangeError(`safeSave: maxShardSize: ${show(maxShardSize)}, expected at least 1 byte`)
   }
@@ -162,7 +160,6 @@ function safeSave (tensors, path, ...options) {
     records[at] = item[2].length
     records[at + 1] = describe(entries[i][1]._node).dtype.id
   })
-  const meta = metadata === null ? null : JSON.stringify(metadata)
   if (lib.poly_safetensors_save(path, records, held.length, meta, maxShardSize ?? 0) < 0) failed()
 }
 
