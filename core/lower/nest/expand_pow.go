@@ -29,7 +29,7 @@ func (g formula) pow(x, y *Value) *Value {
 	m, e := g.factors(x)
 	one := g.float(1)
 	// s + sLow = (m-1)/(m+1)
-	n, d := g.sub(m, one), g.add(m, one)
+	n, d := g.sub(m, one), g.atLeast(g.add(m, one), 0.5) // m of -0 may be -1
 	dLow := g.sub(m, g.sub(d, one))
 	inverse := g.div(one, d)
 	s := g.mul(n, inverse)

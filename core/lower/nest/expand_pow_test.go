@@ -15,7 +15,7 @@ func TestPowers(t *testing.T) {
 	special := [][2]float64{
 		{0, 2}, {0, -2}, {inf, 3}, {inf, -0.5}, {2, inf}, {2, -inf}, {0.5, inf}, {0.5, -inf}, {0x1p-149, 0.5}, {0x1p-149, -0.8}, {0x1p-126, 1},
 		{1, 7}, {1, 0}, {5, 0}, {math.MaxFloat32, 1}, {math.MaxFloat32, 2}, {2, -149}, {2, -151}, {2, 127}, {2, 128}, {3, 4}, {10, 10}, {math.NaN(), 2},
-		{2, math.NaN()}, {-2, 3}, {1.0000001, 1e9}, {0.99999994, 2e9},
+		{math.Copysign(0, -1), 0.5}, {math.Copysign(0, -1), -2}, {2, math.NaN()}, {-2, 3}, {1.0000001, 1e9}, {0.99999994, 2e9},
 	}
 	for i := range n {
 		x := math.Exp2(rng.Float64()*252 - 126)
