@@ -133,6 +133,15 @@ class ArgumentTypeError(TypeError, RuntimeError):
     """A tensor of a data type that the operation does not have."""
 
 
+def c_text(argument: str, value: Any) -> bytes:
+    """Return a text for C, where it ends at its first NUL."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{argument}: {type(value).__name__}, expected str")
+    if "\0" in value:
+        raise ArgumentError(f"{argument}: {value!r}, expected a text without NUL")
+    return value.encode()
+
+
 class UnknownTypeError(TypeError, AttributeError):
     """A name that is no data type: dtypes has no such attribute."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polygrad._base import Base, Operand, as_operand, call, combine, made, several_results
 from polygrad._graph import CTX, describe, handles
-from polygrad._library import ArgumentError, fail, lib
+from polygrad._library import ArgumentError, c_text, fail, lib
 from polygrad._random import next_seed, words_of
 from polygrad.dtype import DTypeLike, to_dtype
 
@@ -90,7 +90,14 @@ class Linalg(Base):
             operands = tuple(call("poly_cast_by_id", t, kind) for t in operands)
         nodes = tuple(t._node for t in operands)
         handle = lib.poly_einsum(
-            CTX, formula.encode(), handles(nodes), None, None, len(nodes), None, None
+            CTX,
+            c_text("einsum: formula", formula),
+            handles(nodes),
+            None,
+            None,
+            len(nodes),
+            None,
+            None,
         )
         return made(cls, handle, nodes)
 

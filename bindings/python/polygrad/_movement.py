@@ -11,7 +11,7 @@ import numpy as np
 from polygrad import _prototypes as c
 from polygrad._base import Base, T, call, made, view
 from polygrad._graph import CTX, describe, dims, handles, integers, plain, several
-from polygrad._library import ArgumentError, ChoiceError, fail, lib
+from polygrad._library import ArgumentError, ChoiceError, c_text, fail, lib
 from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
@@ -292,11 +292,11 @@ class Movement(Base):
         >>> Tensor.zeros(2, 12).rearrange("b (h w) -> h b w", h=3).shape
         (3, 2, 4)
         """
-        names = " ".join(sizes).encode()
+        wanted, names = c_text("rearrange: formula", formula), " ".join(sizes).encode()
         values = dims(tuple(sizes.values()))
         node = self._node
         handle = lib.poly_rearrange(
-            CTX, formula.encode(), node.handle, None, 0, names, values, len(sizes), None, None
+            CTX, wanted, node.handle, None, 0, names, values, len(sizes), None, None
         )
         result = made(type(self), handle, (node,))
         result._node.shows = True

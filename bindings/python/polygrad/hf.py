@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from polygrad._generation import Generator, generate
-from polygrad._library import lib
+from polygrad._library import c_text, lib
 from polygrad._tokenizer import Tokenizer
 from polygrad.dtype import DType
 from polygrad.instance import Instance
@@ -135,7 +135,9 @@ def load_hf_bytes(
     if kind == "float32":
         inst = Instance(lib.poly_hf_load(text, len(text), files, lengths, *sizes))
     else:
-        inst = Instance(lib.poly_hf_load_as(text, len(text), files, lengths, *sizes, kind.encode()))
+        inst = Instance(
+            lib.poly_hf_load_as(text, len(text), files, lengths, *sizes, c_text("dtype", kind))
+        )
     if inst.notes:
         warnings.warn("; ".join(inst.notes), stacklevel=2)
     return inst

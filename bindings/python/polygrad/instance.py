@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polygrad._library import fail, lib
+from polygrad._library import c_text, fail, lib
 from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
 
@@ -190,7 +190,7 @@ class Instance:
             held.append(array)
         bindings = (_IOBinding * len(held))()
         for binding, name, array in zip(bindings, arrays, held):
-            binding.name = name.encode()
+            binding.name = c_text("name", name)
             binding.data = array.ctypes.data
         return bindings, len(held), held
 
@@ -213,7 +213,7 @@ class Instance:
 
     def _run(self, entry: str, arrays: dict[str, Any], partial: bool) -> dict[str, FloatArray]:
         bindings, n, held = self._bind(arrays, partial)
-        if lib.poly_instance_call(self._handle, entry.encode(), bindings, n) != 0:
+        if lib.poly_instance_call(self._handle, c_text("entry", entry), bindings, n) != 0:
             fail(RuntimeError)
         del held
         return {n: a.copy() for n, a in self._with_role("output").items()}
@@ -231,7 +231,7 @@ class Instance:
         bindings, n, held = self._bind(arrays)
         loss = ctypes.c_float()
         status = lib.poly_instance_value_and_grad(
-            self._handle, entry.encode(), bindings, n, ctypes.byref(loss)
+            self._handle, c_text("entry", entry), bindings, n, ctypes.byref(loss)
         )
         if status != 0:
             fail(RuntimeError)

@@ -194,3 +194,17 @@ def test_integers_are_no_other_numbers():
     for bad in (lambda: x.pad((0, 1), value=300), lambda: Tensor.full((1,), 1e10, dtype="int32")):
         with pytest.raises(ValueError, match=r"poly_\w+: \w+: is .*, expected integers from "):
             bad()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda text: Tensor.einsum(text, SQUARE, SQUARE),
+        lambda text: SQUARE.rearrange(text),
+    ],
+)
+def test_formulas_are_texts_to_their_end(call):
+    with pytest.raises(ValueError, match="expected a text without NUL"):
+        call("ij,jk->ik\0garbage")
+    with pytest.raises(TypeError, match="formula: int, expected str"):
+        call(5)

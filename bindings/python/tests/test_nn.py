@@ -409,3 +409,32 @@ def test_batch_norm_of_images_and_volumes_is_the_same_layer():
         with Tensor.train():
             out = layer(3)(Tensor(RNG.uniform(-1, 1, shape).astype(np.float32)))
         close(out.mean((0, *range(2, len(shape)))), [0, 0, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [
+        (nn.Linear(2, 2), "x"),
+        (nn.LayerNorm(2), "x"),
+        (nn.LayerNorm2d(2), "x"),
+        (nn.RMSNorm(2), "x"),
+        (nn.GroupNorm(1, 2), "x"),
+        (nn.InstanceNorm(2), "x"),
+        (nn.BatchNorm(2), "x"),
+        (nn.Embedding(3, 2), "idx"),
+        (nn.Dropout(0.5), "x"),
+        (nn.Sequential(nn.Linear(2, 2)), "x"),
+        (nn.Conv2d(1, 1, 3), "x"),
+        (nn.ConvTranspose2d(1, 1, 3), "x"),
+        (nn.LSTMCell(2, 2), "x"),
+        (nn.LSTM(2, 2), "x"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_layers_say_that_they_want_tensors(layer, name):
+    for wrong in (5, [1.0, 2.0], np.ones(2), None):
+        kind = type(wrong).__name__
+        with pytest.raises(
+            TypeError, match=f"^{type(layer).__name__}: {name}: {kind}, expected a Tensor"
+        ):
+            layer(wrong)

@@ -9,6 +9,7 @@ from polygrad._base import combine, made
 from polygrad._graph import CTX, several
 from polygrad._library import lib
 from polygrad.dtype import dtypes
+from polygrad.nn._inputs import check
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Linear:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the outputs, shape (…, out_features), of inputs of shape (…, in_features)."""
+        check(self, x)
         return combine("poly_affine", x, self.weight, self.bias)
 
 
@@ -59,6 +61,7 @@ class LayerNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
+        check(self, x)
         n = len(self.normalized_shape)
         if x.shape[-n:] != self.normalized_shape:
             raise ValueError(
@@ -76,6 +79,7 @@ class LayerNorm2d(LayerNorm):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
+        check(self, x)
         if x.ndim != 4:
             raise ValueError(f"LayerNorm2d: x: shape {x.shape}, expected 4 dimensions")
         return super().__call__(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
@@ -96,6 +100,7 @@ class RMSNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
+        check(self, x)
         return x.rmsnorm(self.eps, self.weight)
 
 
@@ -120,6 +125,7 @@ class GroupNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
+        check(self, x)
         return x.groupnorm(self.num_groups, self.eps, self.weight, self.bias)
 
 
@@ -137,6 +143,7 @@ class Embedding:
 
     def __call__(self, idx: Tensor) -> Tensor:
         """Return the rows of tokens idx, shape idx.shape + (embed_size,)."""
+        check(self, idx, "idx")
         if not dtypes.is_int(idx.dtype):
             raise TypeError(f"Embedding: Expected integer dtype for index, got {idx.dtype}")
         nodes = (self.weight._node, idx._node)
@@ -160,6 +167,7 @@ class Dropout:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x with some elements dropped and the others scaled by 1 / (1 - p)."""
+        check(self, x)
         return x.dropout(self.p)
 
 
@@ -180,6 +188,7 @@ class Sequential:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return what the last layer makes of x."""
+        check(self, x)
         return x.sequential(self.layers)
 
     def __getitem__(self, i: int) -> Callable[[Tensor], Tensor]:

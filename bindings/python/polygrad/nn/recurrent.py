@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from polygrad._base import combine_all
+from polygrad.nn._inputs import check
 from polygrad.tensor import Tensor
 
 _PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -44,6 +45,7 @@ class LSTMCell:
 
         hc are h and c before, zeros if there are none.
         """
+        check(self, x)
         if hc is None:
             shape = (*x.shape[:-1], self.weight_hh.shape[1])
             hc = (Tensor.zeros(*shape, dtype=x.dtype),) * 2
@@ -103,6 +105,7 @@ class LSTM:
         (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn,
         if bidirectional; hc are those before, zeros if there are none.
         """
+        check(self, x)
         if x.ndim != 3:
             raise ValueError(f"LSTM: x: shape {x.shape}, expected 3 dimensions")
         ways = self._ways

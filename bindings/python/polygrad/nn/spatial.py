@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from polygrad import _trace
+from polygrad.nn._inputs import check
 from polygrad.nn.layers import GroupNorm
 from polygrad.tensor import Tensor, assign
 
@@ -68,6 +69,7 @@ class Conv2d:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the convolution of x, plus bias."""
+        check(self, x)
         options = (self.groups, self.stride, self.dilation, self.padding)
         return x.conv2d(self.weight, self.bias, *options)
 
@@ -120,6 +122,7 @@ class ConvTranspose2d(Conv2d):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the transposed convolution of x, plus bias."""
+        check(self, x)
         options = (self.groups, self.stride, self.dilation, self.padding, self.output_padding)
         return x.conv_transpose2d(self.weight, self.bias, *options)
 
@@ -168,6 +171,7 @@ class BatchNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
+        check(self, x)
         if Tensor.training and self.running_mean is not None and not _trace.active():
             # The statistics are computed below, for the running ones, and from what x is computed
             # of once: so are the gradients, which come to x from all three.
