@@ -1329,7 +1329,8 @@ POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *
 /* The sponge of FIPS 202 over the bytes of the last axis: rate bytes a block, and
  * suffix, the bits that a hash puts behind the message. SHA3-224 has rate 144 and
  * suffix 6, SHA3-256 136, SHA3-384 104, SHA3-512 72; SHAKE128 168 and 31, SHAKE256
- * 136. uint8 of shape (.., (200 - rate) / 2). Since 2.0. */
+ * 136. At most 256 blocks: each is 24 kernels. uint8 of shape
+ * (.., (200 - rate) / 2). Since 2.0. */
 POLY_API PolyUOp *poly_keccak(PolyCtx *ctx, PolyUOp *x, int rate, int suffix);
 
 /* 16 bytes (uint8) that depend on all bytes of x: a tree of SHAKE128 over blocks of

@@ -11,6 +11,7 @@ const (
 	keccakBytes  = 200 // of the state
 	keccakLanes  = 25
 	keccakRounds = 24
+	keccakBlocks = 256     // that a message may have: they are 6,144 kernels
 	hashBlock    = 4096    // bytes that one leaf of Hash takes
 	hashChunk    = 1 << 20 // bytes that one node of Hash takes
 	hashRate     = 168     // SHAKE128
@@ -108,7 +109,7 @@ func bytesOf(x *uop.UOp) *uop.UOp {
 
 // Keccak hashes the bytes of the last axis by the sponge of FIPS 202 with rate bytes a block and the bits that a hash puts
 // behind the message: SHA3-256 has rate 136 and suffix 6, SHAKE128 168 and 0x1f. The last axis of the result holds
-// (200-rate)/2 bytes.
+// (200-rate)/2 bytes. Messages have at most 256 blocks.
 func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	defer guard("Keccak", &err)
 	need("x", x)
@@ -121,6 +122,9 @@ func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	x = bytesOf(x)
 	s := x.Shape()
 	lead, size := s[:len(s)-1], intSize("x", s, len(s)-1)
+	if blocks := size/rate + 1; blocks > keccakBlocks {
+		fail("x", "has messages of %d bytes, %d blocks of %d: need at most %d blocks (Hash takes longer messages)", size, blocks, rate, keccakBlocks)
+	}
 	n := int64(1)
 	for _, d := range intShape("x", lead) {
 		n *= d

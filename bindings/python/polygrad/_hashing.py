@@ -31,7 +31,8 @@ class Hashing(Base):
 
         cfg is "sha3_224", "sha3_256", "sha3_384", "sha3_512", "shake_128", "shake_256" or a pair:
         the rate in bytes, and the number that a hash puts behind the message. The last axis of the
-        result, uint8, holds (200 - rate) / 2 bytes.
+        result, uint8, holds (200 - rate) / 2 bytes. Messages have fewer than 256 times the rate
+        bytes: hash takes more.
 
         >>> bytes(Tensor(b"abc").keccak().tolist()).hex()[:16]
         '3a985da74fe225b2'
