@@ -128,8 +128,8 @@ test_that("a token opens a server", {
   ready <- tempfile("port")
   writeLines(server, script)
   system2(python, c(script, hub, ready), wait = FALSE, stdout = FALSE, stderr = FALSE)
-  for (i in 1:200) if (file.exists(ready)) break else Sys.sleep(0.05)
-  skip_if(!file.exists(ready), "the server does not start")
+  for (i in 1:600) if (file.exists(ready)) break else Sys.sleep(0.05)
+  if (!file.exists(ready)) stop("the server does not start")
   at <- scan(ready, integer(), quiet = TRUE)
   on.exit(tools::pskill(at[2]))
   with_hub(hub, endpoint = sprintf("http://127.0.0.1:%d/", at[1]), {
