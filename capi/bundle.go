@@ -9,8 +9,8 @@ import "C"
 import (
 	"unsafe"
 
-	"polygrad/core/model"
 	"polygrad/exec"
+	"polygrad/model"
 )
 
 // plainly runs a request that belongs to no handle; missing if it fails.

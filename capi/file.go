@@ -12,9 +12,9 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/files"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/model/files"
 )
 
 // A file is what a PolyFile stands for, with the texts that C may keep until it is freed.

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/model"
+	"polygrad/model"
 )
 
 // A generator is what a PolyGenerator stands for. Its logits lie in memory that does not move.

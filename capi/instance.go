@@ -12,8 +12,8 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/model"
 	"polygrad/exec"
+	"polygrad/model"
 )
 
 // An instance is what a PolyInstance stands for, with the texts that C may keep until it is freed.

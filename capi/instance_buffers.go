@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"polygrad/core/model"
+	"polygrad/model"
 )
 
 // A list is the parameters of an instance, or all its buffers.

@@ -8,7 +8,7 @@ import "C"
 import (
 	"unsafe"
 
-	"polygrad/core/model"
+	"polygrad/model"
 )
 
 // feeds reads PolyIOBinding records: a name and a pointer, 16 bytes. C does not say how long an array is: it is

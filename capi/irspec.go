@@ -10,8 +10,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"polygrad/core/model"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // irSpec is PolyIrSpec.

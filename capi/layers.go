@@ -13,8 +13,8 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/model"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // starting is where random tensors begin: each is the next stream of the seed.

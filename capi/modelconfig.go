@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/model"
+	"polygrad/model"
 )
 
 // A modelConfig is what a PolyModelConfig stands for.

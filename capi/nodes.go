@@ -11,9 +11,9 @@ import (
 	"math"
 	"unsafe"
 
-	"polygrad/core/model"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // argRecord is PolyArg: the kind, and the words of its union.

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"polygrad/core/files"
 	"polygrad/core/uop"
+	"polygrad/model/files"
 )
 
 //export go_poly_safetensor_dtype_size

@@ -15,8 +15,8 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/model"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // owner is the context of a node.

@@ -12,9 +12,9 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/model"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // A zooModel is what a PolyModel stands for: a family of ours, or functions of the caller.

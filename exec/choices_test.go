@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"

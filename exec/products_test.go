@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/nested"

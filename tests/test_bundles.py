@@ -17,7 +17,7 @@ from polygrad import Instance
 from polygrad._library import lib
 
 ROOT = Path(__file__).parent.parent
-FIXTURES = ROOT / "core" / "model" / "testdata"
+FIXTURES = ROOT / "model" / "testdata"
 HERE = Path(__file__).parent / "bundles"
 LIBRARY = Path(lib._name).resolve()
 RNG = np.random.default_rng(3)

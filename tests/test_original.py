@@ -24,7 +24,7 @@ from polygrad._library import last_error, lib
 
 RNG = np.random.default_rng(5)
 ADD = OPS["ADD"]
-FIXTURES = Path(__file__).parent.parent / "core" / "model" / "testdata"
+FIXTURES = Path(__file__).parent.parent / "model" / "testdata"
 
 
 def close(got: Any, want: Any, tolerance: float = 1e-5) -> None:

@@ -1,6 +1,6 @@
 package lower
 
-// Native is the target of kernels that go on to core/lower/nest: lists of scalars with every loop as the scheduler
+// Native is the target of kernels that go on to core/nest: lists of scalars with every loop as the scheduler
 // made it, since tiles, vectors and threads are chosen there.
 func Native() *Target {
 	t := Wasm()

@@ -2,7 +2,7 @@ package lower
 
 import (
 	"polygrad/core/lower/opt"
-	"polygrad/core/lower/ranges"
+	"polygrad/core/ranges"
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"

@@ -3,7 +3,7 @@ package schedule
 import (
 	"slices"
 
-	"polygrad/core/lower/ranges"
+	"polygrad/core/ranges"
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"

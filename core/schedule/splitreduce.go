@@ -1,7 +1,7 @@
 package schedule
 
 import (
-	"polygrad/core/lower/ranges"
+	"polygrad/core/ranges"
 	"polygrad/core/uop"
 )
 

@@ -3,7 +3,7 @@ package uop
 // MemoSlot names a function of a node alone, without context, whose result is kept at the node.
 type MemoSlot uint8
 
-// The functions with kept results: two of core/symbolic, then two of core/lower/ranges.
+// The functions with kept results: two of core/symbolic, then two of core/ranges.
 const (
 	MemoDivMod MemoSlot = iota
 	MemoSimplify

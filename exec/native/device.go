@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 	"polygrad/exec/native/code"
@@ -75,7 +75,7 @@ func splitF32(mode string) (bool, error) {
 // with a kernel that reads it next, as a way through them.
 const streamFrom = 16 << 20
 
-// machine describes this processor to core/lower/nest.
+// machine describes this processor to core/nest.
 func machine(f x64.Features) nest.Machine {
 	m := map[string]nest.Machine{"avx512": nest.AVX512, "avx2": nest.AVX2, "sse4": nest.SSE4}[f.Level()]
 	c := cpuid.CPU

@@ -45,7 +45,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestMachine looks at what core/lower/nest is told: sizes that make sense, and vectors of the level.
+// TestMachine looks at what core/nest is told: sizes that make sense, and vectors of the level.
 func TestMachine(t *testing.T) {
 	for lanes, f := range map[int]x64.Features{4: {}, 8: {AVX2: true}, 16: {AVX512: true, AVX2: true}} {
 		m := machine(f)

@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64"
 )
 

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"

@@ -8,7 +8,7 @@ import (
 	"math"
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 )
 
 // dividends are numbers around the multiples of a divisor, at the ends of the range too.

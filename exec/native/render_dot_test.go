@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 	"polygrad/exec/native"
 	"polygrad/render/x64"

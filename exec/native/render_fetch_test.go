@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 )
 

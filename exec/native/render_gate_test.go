@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 )
 
 // Where a gate is shut nothing is read or written: buffers end at pages that are not there, and addresses may be anything.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/unix"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/exec/pages"

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 	"polygrad/exec/native/beam"
 	"polygrad/exec/native/code"

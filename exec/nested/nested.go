@@ -1,5 +1,5 @@
 // Package nested is a device that runs kernels as nests of loops, laid out for any machine, without making code of
-// them: what core/lower/nest does is tested with it apart from the code generators.
+// them: what core/nest does is tested with it apart from the code generators.
 package nested
 
 import (
@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 )

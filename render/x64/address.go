@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 )
 

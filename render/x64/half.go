@@ -3,7 +3,7 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 	"polygrad/render/x64/asm"
 )

@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 )
 

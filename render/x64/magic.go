@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 )
 

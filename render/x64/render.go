@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 	"polygrad/render/x64/pipeline"
 	"polygrad/render/x64/regalloc"

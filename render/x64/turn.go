@@ -3,7 +3,7 @@ package x64
 import (
 	"slices"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/render/x64/asm"
 )
 

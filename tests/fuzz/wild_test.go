@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/schedule/fuse"
 	run "polygrad/exec"
 	"polygrad/exec/device"

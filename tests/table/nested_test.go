@@ -3,7 +3,7 @@ package table
 import (
 	"testing"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/exec"
 	"polygrad/exec/nested"
 )

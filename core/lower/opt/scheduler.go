@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"polygrad/core/lower/ranges"
+	"polygrad/core/ranges"
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 )
 
 // Cache is the choices that were found before, by this process and others, in a file of text lines: the key of a

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 	"polygrad/core/uop"
 )
 

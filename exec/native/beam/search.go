@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 )
 
 // Subject is a kernel that can be laid out in several ways.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"polygrad/core/lower/nest"
+	"polygrad/core/nest"
 )
 
 // plans are choices with the times that they take, and those next to them.

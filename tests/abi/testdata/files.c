@@ -21,7 +21,7 @@ static int find(PolyInstance *m, const char *name) {
 /* A file of the original loads, computes what it computed there, and is saved as the same bytes. */
 static void original(void) {
   int len = 0, again = 0;
-  uint8_t *data = slurp("../../core/model/testdata/mlp_4_8_3.bundle", &len);
+  uint8_t *data = slurp("../../model/testdata/mlp_4_8_3.bundle", &len);
   CHECK(data && len == 2449);
   PolyInstance *m = poly_instance_from_bundle(data, len);
   CHECK(m != NULL);

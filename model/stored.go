@@ -7,8 +7,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"polygrad/core/files"
 	"polygrad/core/uop"
+	"polygrad/model/files"
 )
 
 // stored is an array of an instance that is none of its float32 buffers: a matrix in another type, or factors of one.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/files"
 	"polygrad/core/uop"
+	"polygrad/model/files"
 )
 
 // What was saved computes and learns the same bits as the instance that was saved.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/files"
 	"polygrad/core/uop"
+	"polygrad/model/files"
 )
 
 const tinyConfig = `{"model_type":"gpt2","vocab_size":13,"n_embd":8,"n_head":2,"n_layer":2,"n_positions":9}`

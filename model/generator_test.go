@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/files"
 	"polygrad/core/uop"
 	"polygrad/exec"
+	"polygrad/model/files"
 )
 
 // tinyModels are configurations of each family of language models.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"polygrad/core/files"
 	"polygrad/core/uop"
 	"polygrad/exec"
+	"polygrad/model/files"
 )
 
 // ExportIR is the graph as an IR file: the bytes it was loaded from, if it was.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"polygrad/core/files"
 	"polygrad/exec"
+	"polygrad/model/files"
 )
 
 // HFOptions are what LoadHFWith can do besides reading files.
