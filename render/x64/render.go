@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"polygrad/core/nest"
+	"polygrad/render/regalloc"
 	"polygrad/render/x64/asm"
 	"polygrad/render/x64/pipeline"
-	"polygrad/render/x64/regalloc"
 )
 
 // Code is a kernel as machine code. It is entered at its first byte, with RDI pointing to 64-bit words (the addresses
