@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/gradient"
+	"polygrad/core/schedule"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -304,7 +305,7 @@ func (c *context) descend(y *uop.UOp, params []value, grads []*uop.UOp, lr float
 			return err
 		}
 	}
-	src := append([]*uop.UOp{to.Store(y)}, exec.Simultaneous(assigns)...)
+	src := append([]*uop.UOp{to.Store(y)}, schedule.Simultaneous(assigns)...)
 	binds := []exec.Binding{{Buffer: at, Ptr: unsafe.Pointer(rate), Bytes: float32Size}, {Buffer: to, Ptr: unsafe.Pointer(loss), Bytes: float32Size}}
 	if err := c.run(c.g.Sink(nil, src...), binds, nil); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 
 	"polygrad/core/rewrite"
+	"polygrad/core/schedule"
 	"polygrad/core/uop"
-	"polygrad/exec"
 )
 
 // An update is what poly_update runs: values to compute into memory, and buffers
@@ -73,7 +73,7 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 			src = append(src, into)
 		}
 	}
-	up.sink = c.g.Sink(nil, append(src, exec.Simultaneous(assigns)...)...)
+	up.sink = c.g.Sink(nil, append(src, schedule.Simultaneous(assigns)...)...)
 	return up, nil
 }
 
@@ -88,7 +88,7 @@ func (c *context) prune(sink *uop.UOp, changing []*uop.UOp) (up update, err erro
 	up.sink = sink
 	known := rewrite.Map{}
 	var stores []*uop.UOp
-	for _, u := range exec.Fixed(sink, changing) {
+	for _, u := range schedule.Fixed(sink, changing) {
 		leaf, err := c.ownBuffer(u.DType, u.Shape())
 		if err != nil {
 			return up, err

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"polygrad/core/draw"
+	"polygrad/core/schedule"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -123,7 +124,7 @@ func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintp
 			return nil, err
 		}
 	}
-	return c.g.Sink(nil, append(src, exec.Simultaneous(assigns)...)...), nil
+	return c.g.Sink(nil, append(src, schedule.Simultaneous(assigns)...)...), nil
 }
 
 // hosts binds buffers to the host memory that they were made on.

@@ -55,11 +55,11 @@ type inspection struct {
 // build is Executor.build with all that it does kept.
 func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 	e := in.e
-	req, err := split(root)
+	req, err := schedule.Split(root)
 	if err != nil {
 		return err
 	}
-	if in.sched, err = e.schedule(req.sink); err != nil {
+	if in.sched, err = e.schedule(req.Sink); err != nil {
 		return err
 	}
 	p := newPlan(buffers)

@@ -47,11 +47,11 @@ type plan struct {
 
 // build makes the plan of a normalised request.
 func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
-	req, err := split(root)
+	req, err := schedule.Split(root)
 	if err != nil {
 		return nil, err
 	}
-	sched, err := e.schedule(req.sink)
+	sched, err := e.schedule(req.Sink)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func newPlan(buffers []*uop.UOp) *plan {
 // layout gives every slot of the schedule a slot of the plan: the request's buffers come first, in
 // order, then temporaries. What a STORE asks for is computed in place, unless its buffer is read
 // by the request too, or the value exists already; then it is copied.
-func (p *plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
+func (p *plan) layout(req *schedule.Request, sched *schedule.Schedule) ([]int, error) {
 	inputs, bytes := p.inputs, p.bytes
 	slot := make([]int, len(sched.Slots))
 	p.slots = inputs
@@ -134,16 +134,16 @@ func (p *plan) layout(req *request, sched *schedule.Schedule) ([]int, error) {
 		}
 	}
 	read := slices.Clone(used)
-	copies := slices.Clone(req.copies)
+	copies := slices.Clone(req.Copies)
 	var late []func()
 	for j, o := range sched.Outputs {
-		t := req.targets[j]
+		t := req.Targets[j]
 		if t < 0 || bytes[t] == 0 {
 			continue
 		}
 		written[t] = true
-		if in := wholeParam(o.Value); in >= 0 {
-			copies = append(copies, transfer{in, t})
+		if in := schedule.WholeParam(o.Value); in >= 0 {
+			copies = append(copies, schedule.Transfer{From: in, To: t})
 			continue
 		}
 		s := o.Slot
@@ -191,22 +191,22 @@ func isBuffer(v *uop.UOp) bool {
 
 // copies plans the STOREs of whole buffers. They take effect as if all were done at once, before any kernel: one
 // that would overwrite what is still read, or read what is overwritten, goes by way of a temporary.
-func (p *plan) copies(list []transfer, read, written []bool) {
+func (p *plan) copies(list []schedule.Transfer, read, written []bool) {
 	read, written = slices.Clone(read), slices.Clone(written)
 	for _, c := range list {
-		read[c.from], written[c.to] = true, true
+		read[c.From], written[c.To] = true, true
 	}
 	for _, c := range list {
-		n := p.bytes[c.to]
+		n := p.bytes[c.To]
 		switch {
-		case n == 0 || c.from == c.to:
-		case !read[c.to] && !written[c.from]:
-			p.before = append(p.before, move{c.from, c.to, n})
+		case n == 0 || c.From == c.To:
+		case !read[c.To] && !written[c.From]:
+			p.before = append(p.before, move{c.From, c.To, n})
 		default:
 			t := p.temporary(p.arena)
 			p.arena += aligned(n)
-			p.before = append(p.before, move{c.from, t, n})
-			p.after = append(p.after, move{t, c.to, n})
+			p.before = append(p.before, move{c.From, t, n})
+			p.after = append(p.after, move{t, c.To, n})
 		}
 	}
 }

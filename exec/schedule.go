@@ -51,7 +51,7 @@ func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
 }
 
 // portable cuts a request into kernels that no device has had a say in. buffers are those that it works on.
-func portable(fn string, sink *uop.UOp) (req *request, sched *schedule.Schedule, buffers []*uop.UOp, err error) {
+func portable(fn string, sink *uop.UOp) (req *schedule.Request, sched *schedule.Schedule, buffers []*uop.UOp, err error) {
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
@@ -59,9 +59,9 @@ func portable(fn string, sink *uop.UOp) (req *request, sched *schedule.Schedule,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if req, err = split(root); err != nil {
+	if req, err = schedule.Split(root); err != nil {
 		return nil, nil, nil, err
 	}
-	sched, err = schedule.New(req.sink)
+	sched, err = schedule.New(req.Sink)
 	return req, sched, buffers, err
 }

@@ -31,7 +31,7 @@ var below = map[string][]string{
 	"render":        {"core/nest", "core/kinds", "core/intern", "core/uop"},
 	"exec":          {"render", "core/draw", "core/nest", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/uop"},
-	"capi":          {"model", "exec", "core/draw", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
+	"capi":          {"model", "exec", "core/draw", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.

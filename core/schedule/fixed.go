@@ -1,4 +1,4 @@
-package exec
+package schedule
 
 import "polygrad/core/uop"
 

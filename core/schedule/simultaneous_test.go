@@ -1,4 +1,4 @@
-package exec
+package schedule
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ type assigner struct {
 
 func (a assigner) buffer() *uop.UOp { return a.g.NewBuffer("CPU", 4, uop.Float32) }
 
-func order(assigns, out []*uop.UOp) []int {
+func places(assigns, out []*uop.UOp) []int {
 	at := make([]int, len(out))
 	for i, o := range out {
 		at[i] = slices.IndexFunc(assigns, func(a *uop.UOp) bool { return a.Src[0] == o.Src[0] })
@@ -27,7 +27,7 @@ func TestSimultaneousPutsReadersFirst(t *testing.T) {
 	m, v, p := a.buffer(), a.buffer(), a.buffer()
 	assigns := []*uop.UOp{m.AssignTo(m.Add(m)), v.AssignTo(v.Mul(v)), p.AssignTo(p.Add(m).Add(v))}
 	out := Simultaneous(slices.Clone(assigns))
-	if got := order(assigns, out); !slices.Equal(got, []int{2, 0, 1}) {
+	if got := places(assigns, out); !slices.Equal(got, []int{2, 0, 1}) {
 		t.Errorf("order %v, expected the reader 2 before 0 and 1", got)
 	}
 	for i, o := range out {
@@ -64,7 +64,7 @@ func TestSimultaneousIgnoresReductions(t *testing.T) {
 	x, y := a.buffer(), a.buffer()
 	sum := a.g.New(uop.ReduceAxis, x.DType, []*uop.UOp{x}, uop.AxisReduce{Op: uop.Add, Axes: []int{0}}, nil)
 	assigns := []*uop.UOp{x.AssignTo(x.Add(x)), y.AssignTo(sum.Expand(uop.ShapeOf(4)))}
-	if got := order(assigns, Simultaneous(slices.Clone(assigns))); !slices.Equal(got, []int{0, 1}) {
+	if got := places(assigns, Simultaneous(slices.Clone(assigns))); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("order %v, expected it unchanged", got)
 	}
 }

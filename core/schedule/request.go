@@ -1,4 +1,4 @@
-package exec
+package schedule
 
 import (
 	"fmt"
@@ -8,23 +8,23 @@ import (
 	"polygrad/core/uop"
 )
 
-// request is a normalised SINK split into what the scheduler computes and where it goes.
-type request struct {
-	sink *uop.UOp // values and ASSIGNs
-	// targets is, per source of sink, the PARAM slot a STORE writes to; -1 for an ASSIGN.
-	targets []int
-	// copies are the STOREs of a buffer as it is.
-	copies []transfer
+// Request is a normalised SINK split into what the scheduler computes and where it goes.
+type Request struct {
+	Sink *uop.UOp // values and ASSIGNs
+	// Targets is, per source of Sink, the PARAM slot a STORE writes to; -1 for an ASSIGN.
+	Targets []int
+	// Copies are the STOREs of a buffer as it is.
+	Copies []Transfer
 }
 
-// transfer copies one PARAM slot to another.
-type transfer struct{ from, to int }
+// Transfer copies one PARAM slot to another.
+type Transfer struct{ From, To int }
 
-// split turns STORE(buffer, value) into the contiguous value in the type of the buffer,
+// Split turns STORE(buffer, value) into the contiguous value in the type of the buffer,
 // and lets later ASSIGNs see what earlier ones wrote.
-func split(root *uop.UOp) (*request, error) {
+func Split(root *uop.UOp) (*Request, error) {
 	g := root.Graph()
-	r := &request{}
+	r := &Request{}
 	var src []*uop.UOp
 	assigned := rewrite.Map{}
 	last := lastAssigns(root)
@@ -47,15 +47,15 @@ func split(root *uop.UOp) (*request, error) {
 				return nil, fmt.Errorf("exec.Realize: source %d: %w", i, err)
 			}
 			slot := int(target.Arg.(uop.Num))
-			if in := wholeParam(v); in >= 0 {
-				r.copies = append(r.copies, transfer{in, slot})
+			if in := WholeParam(v); in >= 0 {
+				r.Copies = append(r.Copies, Transfer{in, slot})
 				continue
 			}
 			if v.Op != uop.Contiguous {
 				v = v.F(uop.Contiguous, nil, nil)
 			}
 			src = append(src, v)
-			r.targets = append(r.targets, slot)
+			r.Targets = append(r.Targets, slot)
 		case uop.Assign:
 			target := s.Src[0].Base()
 			if target.Op != uop.Param {
@@ -72,12 +72,12 @@ func split(root *uop.UOp) (*request, error) {
 			a := s.Src[0].AssignTo(v)
 			assigned[target] = whole(target, s.Src[0], a)
 			src = append(src, a)
-			r.targets = append(r.targets, -1)
+			r.Targets = append(r.Targets, -1)
 		default:
 			return nil, fmt.Errorf("exec.Realize: source %d: got %s, expected STORE or ASSIGN", i, s.Op)
 		}
 	}
-	r.sink = g.Sink(nil, src...)
+	r.Sink = g.Sink(nil, src...)
 	return r, nil
 }
 
@@ -99,8 +99,8 @@ func lastAssigns(root *uop.UOp) map[*uop.UOp]int {
 	return last
 }
 
-// wholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
-func wholeParam(v *uop.UOp) int {
+// WholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
+func WholeParam(v *uop.UOp) int {
 	for v.Op == uop.Reshape || v.Op == uop.Contiguous || v.Op == uop.Detach {
 		v = v.Src[0]
 	}

@@ -1,4 +1,4 @@
-package exec
+package schedule
 
 import (
 	"polygrad/core/uop"
@@ -60,7 +60,7 @@ func cut(assigns []*uop.UOp, placed []bool, reads [][]int, waits []int) {
 		reads[i] = nil
 		return
 	}
-	panic("exec.Simultaneous: a circle without readers")
+	panic("schedule.Simultaneous: a circle without readers")
 }
 
 // readTargets lists the targets that a value reads element by element, other than its own.
