@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+
+	"polygrad/core/settings"
 )
 
 // How far the heap may grow between collections, in percent of what is alive. A compilation makes much garbage on a small
@@ -35,7 +36,7 @@ func (c *collection) over() {
 }
 
 func init() {
-	if os.Getenv("GOGC") == "" {
+	if !settings.GOGC.IsSet() {
 		debug.SetGCPercent(mostGrowth)
 		runtime.SetFinalizer(&collection{percent: mostGrowth}, (*collection).over)
 	}

@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
+	"polygrad/core/lower"
+	"polygrad/core/schedule"
+	"polygrad/core/settings"
 	"polygrad/exec/clang"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
@@ -14,18 +18,21 @@ import (
 )
 
 // Devices are the names that Open knows. The first one is the default.
-var Devices = []string{"native", "wasm", "interp", "clang"}
+var Devices = settings.Device.Values.(settings.OneOf)
 
 // Open makes the executor of a device. The empty name asks for the one that the
 // environment variable POLY_DEVICE names, or else the default.
 func Open(name string) (*Executor, error) {
+	if err := settings.Validate(dumps()...); err != nil {
+		return nil, err
+	}
 	if name == "" {
-		name = os.Getenv("POLY_DEVICE")
+		name = settings.Device.Get()
 	}
 	var d device.Device
 	var err error
 	switch name {
-	case "", "native":
+	case "native":
 		d, err = openNative()
 	case "wasm":
 		d = wasm.New()
@@ -39,7 +46,20 @@ func Open(name string) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s, ok := d.(splitter); settings.F32.Get() == "bf16x3" && (!ok || !s.SplitsF32()) {
+		noSplit.Do(func() {
+			fmt.Fprintf(os.Stderr, "polygrad: POLY_F32=bf16x3 needs native code on a processor with AMX; products stay exact\n")
+		})
+	}
 	return New(d), nil
+}
+
+// splitter is a device that may split numbers of float32 into three of bfloat16 to multiply them.
+type splitter interface{ SplitsF32() bool }
+
+// dumps are what POLY_DUMP may be.
+func dumps() []string {
+	return slices.Concat([]string{"all", "nest", "x64", "beam"}, schedule.PassNames(), lower.PassNames())
 }
 
 // openNative opens the native device, or the portable one where there is no native code. Unless POLY_CPU asks for
@@ -49,10 +69,11 @@ func openNative() (device.Device, error) {
 	if !errors.Is(err, native.ErrUnavailable) {
 		return d, err
 	}
-	if os.Getenv("POLY_CPU") != "wasm" {
-		notice.Do(func() { fmt.Fprintf(os.Stderr, "polygrad: %v; kernels are WebAssembly\n", err) })
+	if settings.CPU.Get() != "wasm" {
+		noNative.Do(func() { fmt.Fprintf(os.Stderr, "polygrad: %v; kernels are WebAssembly\n", err) })
 	}
 	return wasm.New(), nil
 }
 
-var notice sync.Once
+// What is said once in a process.
+var noNative, noSplit sync.Once

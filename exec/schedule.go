@@ -2,10 +2,10 @@ package exec
 
 import (
 	"fmt"
-	"os"
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/settings"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -29,7 +29,7 @@ const rowsForThreads = 64
 // fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
 func fusionOf(d device.Device) *fuse.Options {
 	f, ok := d.(device.Fuser)
-	if !ok || os.Getenv("POLY_FUSE") == "0" {
+	if !ok || !settings.Fuse.On() {
 		return nil
 	}
 	o := f.Fusion()

@@ -18,6 +18,7 @@ const module = "polygrad/"
 var below = map[string][]string{
 	"core/uop":      nil,
 	"core/intern":   nil,
+	"core/settings": nil,
 	"core/kinds":    {"core/uop"},
 	"core/draw":     {"core/uop"},
 	"core/rewrite":  {"core/uop"},
@@ -25,18 +26,18 @@ var below = map[string][]string{
 	"core/ranges":   {"core/symbolic", "core/rewrite", "core/uop"},
 	"core/gradient": {"core/symbolic", "core/rewrite", "core/uop"},
 	"core/tensor":   {"core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/lower":    {"core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/schedule": {"core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/nest":     {"core/kinds", "core/intern", "core/uop"},
-	"render":        {"core/nest", "core/kinds", "core/intern", "core/uop"},
-	"exec":          {"render", "core/draw", "core/nest", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/lower":    {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/schedule": {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/nest":     {"core/settings", "core/kinds", "core/intern", "core/uop"},
+	"render":        {"core/settings", "core/nest", "core/kinds", "core/intern", "core/uop"},
+	"exec":          {"core/settings", "render", "core/draw", "core/nest", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/uop"},
-	"capi":          {"model", "exec", "core/draw", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
+	"capi":          {"core/settings", "model", "exec", "core/draw", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.
 var outside = map[string][]string{
-	"exec": {"github.com/tetratelabs/wazero", "github.com/klauspost/cpuid/v2", "golang.org/x/sys"},
+	"exec": {"core/settings", "github.com/tetratelabs/wazero", "github.com/klauspost/cpuid/v2", "golang.org/x/sys"},
 }
 
 // above are the rooms that only use the library: no package of the library imports them, they may import all.

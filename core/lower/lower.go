@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"polygrad/core/settings"
 	"polygrad/core/uop"
 )
 
@@ -124,14 +125,11 @@ func accessed(u *uop.UOp) (slot int, ok bool) {
 	return slotOf(idx.Src[0]), true
 }
 
-// checking reports whether invariants are checked between passes: with POLY_CHECK=1.
-var checking = sync.OnceValue(func() bool { return os.Getenv("POLY_CHECK") == "1" })
-
-// dumped is the pass whose graph is printed before and after it: with POLY_DUMP=name, or all for every pass.
-var dumped = sync.OnceValue(func() string { return os.Getenv("POLY_DUMP") })
+// checking reports whether invariants are checked between passes.
+var checking = sync.OnceValue(settings.Check.On)
 
 func printPass(pass, when string, sink *uop.UOp) {
-	if d := dumped(); d == "" || d != pass && d != "all" {
+	if !settings.Dumps(pass) {
 		return
 	}
 	name := ""

@@ -98,3 +98,12 @@ var (
 	splitQuotients  = rewrite.Concat("split quotients", ranges.SplitQuotients, ranges.FlattenRange)
 	removeReduce    = rewrite.Concat("remove_reduce", reduceRules, symbolic.GepPushing)
 )
+
+// PassNames are the names of all passes.
+func PassNames() []string {
+	names := make([]string, len(Passes))
+	for i, p := range Passes {
+		names[i] = p.Name
+	}
+	return names
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/settings"
 	"polygrad/core/uop"
 )
 
@@ -32,7 +33,7 @@ func CompileAs(name string, list []*uop.UOp, m Machine, c Choice) (*Kernel, erro
 	if err != nil {
 		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
 	}
-	if os.Getenv("POLY_DUMP") == "nest" {
+	if settings.Dump.Get() == "nest" {
 		k.Dump(os.Stderr)
 	}
 	return k, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"polygrad/core/settings"
 	"polygrad/core/uop"
 )
 
@@ -29,10 +30,14 @@ var passes = []pass{
 	{"remove all tags", (*run).removeTags, uop.OpSet{}},
 }
 
-var (
-	dumpPass  = os.Getenv("POLY_DUMP")
-	checkEach = os.Getenv("POLY_CHECK") == "1"
-)
+// PassNames are the names of all passes.
+func PassNames() []string {
+	names := make([]string, len(passes))
+	for i, p := range passes {
+		names[i] = p.name
+	}
+	return names
+}
 
 func (r *run) do(p pass) error {
 	r.current = p.name
@@ -40,13 +45,13 @@ func (r *run) do(p pass) error {
 	if !p.run(r) {
 		return nil
 	}
-	if dumpPass == p.name {
+	if settings.Dumps(p.name) {
 		fmt.Fprintf(os.Stderr, "--- before %s\n%s--- after %s\n%s", p.name, before.Dump(), p.name, r.root.Dump())
 	}
 	if r.trace != nil {
 		r.trace(p.name, r.root)
 	}
-	if checkEach {
+	if settings.Check.On() {
 		return p.check(r.root)
 	}
 	return nil

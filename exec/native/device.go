@@ -14,6 +14,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/settings"
 	"polygrad/exec/device"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
@@ -30,10 +31,7 @@ type Device struct {
 
 // New makes the device. The error wraps ErrUnavailable if this machine cannot run native code, or is not to.
 func New() (device.Device, error) {
-	f, ok, notice, err := Features()
-	if err != nil {
-		return nil, fmt.Errorf("native.New: %w", err)
-	}
+	f, ok, notice := Features()
 	if notice != "" {
 		fmt.Fprintln(os.Stderr, "polygrad:", notice)
 	}
@@ -47,29 +45,13 @@ func New() (device.Device, error) {
 		return nil, fmt.Errorf("native.New: %w", err)
 	}
 	m := machine(f)
-	split, err := splitF32(os.Getenv("POLY_F32"))
-	if err != nil {
-		return nil, fmt.Errorf("native.New: %w", err)
-	}
-	m.SplitF32 = split && f.AMX
-	t, err := newTuner(m, f)
-	if err != nil {
-		return nil, fmt.Errorf("native.New: %w", err)
-	}
-	return &Device{lower.Native(), m, f, t}, nil
+	m.SplitF32 = f.AMX && settings.F32.Get() == "bf16x3"
+	return &Device{lower.Native(), m, f, newTuner(m, f)}, nil
 }
 
-// splitF32 reads POLY_F32: how matrices of F32 are multiplied. With bf16x3 each number is split into three of BF16, for
-// which there are tiles: faster, with an error like that of other orders of summation.
-func splitF32(mode string) (bool, error) {
-	switch mode {
-	case "", "exact":
-		return false, nil
-	case "bf16x3":
-		return true, nil
-	}
-	return false, fmt.Errorf("POLY_F32: got %q, expected exact or bf16x3", mode)
-}
+// SplitsF32 reports whether each number of a product of F32 is split into three of BF16, for which there are tiles:
+// faster, with an error like that of other orders of summation.
+func (d *Device) SplitsF32() bool { return d.machine.SplitF32 }
 
 // streamFrom is the size of a buffer from which on it is written around the caches: here that takes as long, together
 // with a kernel that reads it next, as a way through them.

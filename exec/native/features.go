@@ -4,12 +4,11 @@ package native
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/unix"
 
+	"polygrad/core/settings"
 	"polygrad/render/x64"
 )
 
@@ -30,19 +29,16 @@ var levels = []struct {
 // Features are those of this processor that generated code may use: all of them, or those of the level that the
 // environment variable POLY_CPU names. If the processor has no such level the next one counts, which notice tells.
 // ok is false where native code is not wanted or not possible: kernels are WebAssembly then.
-func Features() (f x64.Features, ok bool, notice string, err error) {
-	return features(os.Getenv("POLY_CPU"), has)
+func Features() (f x64.Features, ok bool, notice string) {
+	return features(settings.CPU.Get(), has)
 }
 
 func has(id cpuid.FeatureID) bool { return cpuid.CPU.Supports(id) }
 
-func features(wanted string, has func(cpuid.FeatureID) bool) (f x64.Features, ok bool, notice string, err error) {
+func features(wanted string, has func(cpuid.FeatureID) bool) (f x64.Features, ok bool, notice string) {
 	first := 0
-	if wanted != "" {
-		first = level(wanted)
-		if first < 0 {
-			return f, false, "", fmt.Errorf("POLY_CPU: got %q, expected one of %s", wanted, strings.Join(levelNames(), ", "))
-		}
+	for wanted != "" && levels[first].name != wanted {
+		first++
 	}
 	for i, l := range levels[first:] {
 		if !all(l.needs, has) {
@@ -52,7 +48,7 @@ func features(wanted string, has func(cpuid.FeatureID) bool) (f x64.Features, ok
 			notice = fmt.Sprintf("POLY_CPU=%s: this processor does not have that, using %s", wanted, l.name)
 		}
 		if l.name == "wasm" {
-			return f, false, notice, nil
+			return f, false, notice
 		}
 		m := l.mask
 		return x64.Features{
@@ -61,7 +57,7 @@ func features(wanted string, has func(cpuid.FeatureID) bool) (f x64.Features, ok
 			BF16: m.BF16 && has(cpuid.AVX512BF16),
 			VNNI: m.VNNI && has(cpuid.AVX512VNNI),
 			AMX:  m.AMX && has(cpuid.AMXTILE) && has(cpuid.AMXBF16) && has(cpuid.AMXINT8) && tiles(),
-		}, true, notice, nil
+		}, true, notice
 	}
 	panic("native.Features: the last level needs nothing")
 }
@@ -73,23 +69,6 @@ func all(ids []cpuid.FeatureID, has func(cpuid.FeatureID) bool) bool {
 		}
 	}
 	return true
-}
-
-func level(name string) int {
-	for i, l := range levels {
-		if l.name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-func levelNames() []string {
-	names := make([]string, len(levels))
-	for i, l := range levels {
-		names[i] = l.name
-	}
-	return names
 }
 
 // tiles asks the system to let the process use the registers of AMX, which it does not save unasked.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
+	"polygrad/core/settings"
 	"polygrad/render/x64"
 )
 
@@ -35,13 +36,17 @@ func TestFeatures(t *testing.T) {
 		{"too old", "", nil, x64.Features{}, false, ""},
 		{"too old for what is asked for", "avx2", nil, x64.Features{}, false, "using wasm"},
 	} {
-		f, ok, notice, err := features(c.wanted, func(id cpuid.FeatureID) bool { return slices.Contains(c.processor, id) })
-		if f != c.want || ok != c.ok || err != nil || !strings.Contains(notice, c.notice) || (notice == "") != (c.notice == "") {
-			t.Errorf("%s: %+v, %v, %q, %v, expected %+v, %v, %q", c.name, f, ok, notice, err, c.want, c.ok, c.notice)
+		f, ok, notice := features(c.wanted, func(id cpuid.FeatureID) bool { return slices.Contains(c.processor, id) })
+		if f != c.want || ok != c.ok || !strings.Contains(notice, c.notice) || (notice == "") != (c.notice == "") {
+			t.Errorf("%s: %+v, %v, %q, expected %+v, %v, %q", c.name, f, ok, notice, c.want, c.ok, c.notice)
 		}
 	}
-	if _, _, _, err := features("AVX2", has); err == nil || !strings.Contains(err.Error(), `"AVX2"`) {
-		t.Errorf("a wrong name: error %v, expected one that shows it", err)
+	var names []string
+	for _, l := range levels {
+		names = append(names, l.name)
+	}
+	if values := settings.CPU.Values.(settings.OneOf); !slices.Equal(names, values) {
+		t.Errorf("levels are %v, POLY_CPU may be %v", names, values)
 	}
 }
 
@@ -52,16 +57,5 @@ func TestMachine(t *testing.T) {
 		if m.Lanes != lanes || m.L1 < 8<<10 || m.L2 < m.L1 || m.L3 < m.L2 || m.Threads < 1 {
 			t.Errorf("%d lanes: %+v", lanes, m)
 		}
-	}
-}
-
-func TestSplitF32(t *testing.T) {
-	for mode, want := range map[string]bool{"": false, "exact": false, "bf16x3": true} {
-		if got, err := splitF32(mode); got != want || err != nil {
-			t.Errorf("POLY_F32=%s: %v, %v, expected %v", mode, got, err, want)
-		}
-	}
-	if _, err := splitF32("tf32"); err == nil || !strings.Contains(err.Error(), `"tf32"`) || !strings.Contains(err.Error(), "bf16x3") {
-		t.Errorf("error %v, expected one that shows what was given and what can be", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/settings"
 	"polygrad/core/uop"
 	"polygrad/exec/native/beam"
 	"polygrad/exec/native/code"
@@ -41,13 +42,13 @@ const (
 )
 
 // newTuner makes the tuner that POLY_BEAM asks for, nil for none.
-func newTuner(m nest.Machine, f x64.Features) (*tuner, error) {
-	width, err := beam.Width(os.Getenv("POLY_BEAM"))
-	if err != nil || width == 0 {
-		return nil, err
+func newTuner(m nest.Machine, f x64.Features) *tuner {
+	width := settings.Beam.Number()
+	if width == 0 {
+		return nil
 	}
 	cache := beam.OpenCache(beam.Dir(), beam.MachineKey(cpuid.CPU.BrandName, m, f))
-	return &tuner{width, m, f, cache}, nil
+	return &tuner{width, m, f, cache}
 }
 
 // choice is how a kernel is to be laid out: as it was found to run fastest.
@@ -75,7 +76,7 @@ func (t *tuner) choice(p *lower.Program) nest.Choice {
 		return ""
 	}
 	t.cache.Put(key, found.Choice, found.Time)
-	if os.Getenv("POLY_DUMP") == "beam" {
+	if settings.Dump.Get() == "beam" {
 		fmt.Fprintf(os.Stderr, "kernel %s: %.1f us by the heuristics (choice %s), %.1f us by choice %s, the best of %d\n",
 			p.Name, microseconds(found.Heuristic), k.Chosen(), microseconds(found.Time), orNone(found.Choice), found.Tried)
 	}

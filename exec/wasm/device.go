@@ -1,10 +1,10 @@
 package wasm
 
 import (
-	"os"
 	"runtime"
 
 	"polygrad/core/lower"
+	"polygrad/core/settings"
 	"polygrad/exec/device"
 	render "polygrad/render/wasm"
 	"polygrad/render/wasm/binary"
@@ -23,7 +23,7 @@ type Device struct {
 func New() *Device {
 	t := lower.Wasm()
 	t.Threads = runtime.GOMAXPROCS(0)
-	return &Device{target: t, options: render.Options{Check: os.Getenv("POLY_CHECK") == "1"}}
+	return &Device{target: t, options: render.Options{Check: settings.Check.On()}}
 }
 
 // Name is "wasm".

@@ -2,14 +2,14 @@ package regalloc
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
+	"polygrad/core/settings"
 	"polygrad/render/x64/asm"
 )
 
 // check has every allocation verified.
-var check = os.Getenv("POLY_CHECK") == "1"
+var check = settings.Check.On()
 
 // state says which virtual registers' values are in which places. Places are the registers by class and number, and
 // behind them the frame in units of 8 bytes. A virtual register that nothing has written may be anywhere.

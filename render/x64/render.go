@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"polygrad/core/nest"
+	"polygrad/core/settings"
 	"polygrad/render/regalloc"
 	"polygrad/render/x64/asm"
 	"polygrad/render/x64/pipeline"
@@ -36,7 +37,7 @@ type Code struct {
 }
 
 // dumping says that POLY_DUMP=x64 asks for listings of what is rendered.
-var dumping = sync.OnceValue(func() bool { return os.Getenv("POLY_DUMP") == "x64" })
+var dumping = sync.OnceValue(func() bool { return settings.Dump.Get() == "x64" })
 
 // Render makes machine code of a legal kernel for processors with features f.
 func Render(k *nest.Kernel, f Features) (code *Code, err error) {

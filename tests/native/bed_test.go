@@ -51,7 +51,7 @@ func eachLevel(t *testing.T, f func(t *testing.T, e *exec.Executor)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f, _, _, _ := native.Features(); f.Level() != level {
+			if f, _, _ := native.Features(); f.Level() != level {
 				t.Skipf("this processor does not have %s", level)
 			}
 			f(t, exec.New(d))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"polygrad/core/nest"
+	"polygrad/core/settings"
 )
 
 // Cache is the choices that were found before, by this process and others, in a file of text lines: the key of a
@@ -34,7 +35,7 @@ const (
 // Dir is the directory of cache files: that which the environment variable POLY_CACHE_DIR names, or else polygrad
 // among the caches of the user; "" if there is none.
 func Dir() string {
-	if d := os.Getenv("POLY_CACHE_DIR"); d != "" {
+	if d := settings.Cache.Get(); d != "" {
 		return d
 	}
 	d, err := os.UserCacheDir()

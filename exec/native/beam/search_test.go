@@ -79,17 +79,3 @@ func TestSearchEnds(t *testing.T) {
 		t.Error("a kernel that does not run was found fast")
 	}
 }
-
-func TestWidth(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "0": 0, "1": 1, "64": 64} {
-		if got, err := Width(text); err != nil || got != want {
-			t.Errorf("POLY_BEAM=%s: got %d, %v, expected %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"-1", "65", "two", "1.5", "99999999999999999999"} {
-		want := fmt.Sprintf("POLY_BEAM: got %q, expected 0 (no search) to 64", text)
-		if _, err := Width(text); err == nil || err.Error() != want {
-			t.Errorf("error %v, expected %s", err, want)
-		}
-	}
-}

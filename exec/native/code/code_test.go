@@ -332,16 +332,3 @@ func TestNeitherViewIsBoth(t *testing.T) {
 		t.Error("no executable memory was found: the test looks at nothing")
 	}
 }
-
-func TestThreadsOf(t *testing.T) {
-	for text, want := range map[string]int{"1": 1, "2": 2, "256": 256, "": min(runtime.GOMAXPROCS(0), maxThreads)} {
-		if n, err := threadsOf(text); n != want || err != nil {
-			t.Errorf("POLY_THREADS=%q gives %d, %v, expected %d", text, n, err, want)
-		}
-	}
-	for _, text := range []string{"0", "-1", "257", "two", "1.5"} {
-		if _, err := threadsOf(text); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("POLY_THREADS=%q gives error %v, expected one that shows it", text, err)
-		}
-	}
-}

@@ -10,10 +10,10 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
 	"sync"
+
+	"polygrad/core/settings"
 )
 
 // threads is how many threads share a run.
@@ -30,7 +30,7 @@ var state struct {
 var ErrNoMemory = errors.New("no executable memory")
 
 // Open makes ready what kernels need: executable memory, the handler of faults, and the number of threads,
-// which the environment variable POLY_THREADS gives. Its error says why there can be no kernels.
+// which is that of the processors unless POLY_THREADS gives it. Its error says why there can be no kernels.
 func Open() error {
 	state.once.Do(func() { state.err = open() })
 	return state.err
@@ -40,11 +40,10 @@ func Open() error {
 func Threads() int { return threads }
 
 func open() error {
-	n, err := threadsOf(os.Getenv("POLY_THREADS"))
-	if err != nil {
-		return err
+	threads = settings.Threads.Number()
+	if threads == 0 {
+		threads = min(runtime.GOMAXPROCS(0), maxThreads)
 	}
-	threads = n
 	state.memory.single = perfWanted()
 	const ret = 0xc3
 	blocks, err := state.memory.load([]text{{"probe", []byte{ret}}})
@@ -59,16 +58,4 @@ func open() error {
 }
 
 // maxThreads is the largest number of threads.
-const maxThreads = 256
-
-// threadsOf reads POLY_THREADS. Without it all processors that the process may use share a run.
-func threadsOf(text string) (int, error) {
-	if text == "" {
-		return min(runtime.GOMAXPROCS(0), maxThreads), nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxThreads {
-		return 0, fmt.Errorf("POLY_THREADS: got %q, expected 1 to %d", text, maxThreads)
-	}
-	return n, nil
-}
+var maxThreads = settings.Threads.Values.(settings.Between).Max

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"polygrad/core/settings"
 )
 
 // perf shows names of code that lies in no file if /tmp/perf-<pid>.map has them: address, size and name in each line.
@@ -18,7 +20,7 @@ var perfMap struct {
 }
 
 // perfWanted reports whether names are wanted.
-func perfWanted() bool { return os.Getenv("POLY_PERF") == "1" }
+func perfWanted() bool { return settings.Perf.On() }
 
 func perfMapPath() string { return fmt.Sprintf("/tmp/perf-%d.map", os.Getpid()) }
 
