@@ -33,11 +33,11 @@ func (d *everyChoice) Fusion() fuse.Options  { return fuse.For(d.m.L2, d.m.Threa
 func (d *everyChoice) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	var out []device.Kernel
 	for _, p := range progs {
-		k, err := nest.Compile(p.Name, p.Linear, d.m)
+		k, l, err := nest.CompileAs(p.Name, p.Linear, d.m, "")
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &choiceKernel{d, p, k})
+		out = append(out, &choiceKernel{d, p, k, l.Neighbours(d.m)})
 	}
 	return out, nil
 }
@@ -49,6 +49,8 @@ type choiceKernel struct {
 	d *everyChoice
 	p *lower.Program
 	k *nest.Kernel
+	// near are the choices next to that of the heuristics.
+	near []nest.Choice
 }
 
 // runParts runs a kernel in two calls, if it has more than one work item.
@@ -66,14 +68,14 @@ func (c *choiceKernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 		return err
 	}
 	want := c.written(bufs)
-	todo := append(nest.Neighbours(c.k, c.d.m), lowTiles...)
+	todo := append(slices.Clone(c.near), lowTiles...)
 	// Further away from the heuristics every third choice is tried.
-	for i, choice := range todo[:len(todo)-len(lowTiles)] {
-		k, err := nest.CompileAs(c.p.Name, c.p.Linear, c.d.m, choice)
+	for i, choice := range c.near {
+		_, l, err := nest.CompileAs(c.p.Name, c.p.Linear, c.d.m, choice)
 		if err != nil {
 			return err
 		}
-		for j, further := range nest.Neighbours(k, c.d.m) {
+		for j, further := range l.Neighbours(c.d.m) {
 			if (i+j)%7 == 0 {
 				todo = append(todo, further)
 			}
@@ -81,7 +83,7 @@ func (c *choiceKernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	}
 	for _, choice := range todo {
 		c.d.tried++
-		k, err := nest.CompileAs(c.p.Name, c.p.Linear, c.d.m, choice)
+		k, _, err := nest.CompileAs(c.p.Name, c.p.Linear, c.d.m, choice)
 		if err != nil {
 			return err
 		}

@@ -21,11 +21,11 @@ type layouts struct {
 
 func (d *layouts) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	for _, p := range progs {
-		k, err := nest.Compile(p.Name, p.Linear, d.m)
+		_, l, err := nest.CompileAs(p.Name, p.Linear, d.m, "")
 		if err != nil {
 			return nil, err
 		}
-		d.chosen = append(d.chosen, k.Chosen())
+		d.chosen = append(d.chosen, l.Chosen())
 	}
 	return make([]device.Kernel, len(progs)), nil
 }

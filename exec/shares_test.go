@@ -33,7 +33,7 @@ func TestShares(t *testing.T) {
 					t.Fatal(err)
 				}
 				if k.Items < int64(m.Threads) {
-					t.Errorf("%s has %d items (%s), expected one for each of %d threads at least", k.Name, k.Items, k.Chosen(), m.Threads)
+					t.Errorf("%s has %d items (%s), expected one for each of %d threads at least", k.Name, k.Items, k.Choice, m.Threads)
 				}
 			}
 		})

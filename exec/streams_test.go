@@ -20,7 +20,7 @@ type streams struct {
 
 func (d *streams) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	for _, p := range progs {
-		k, err := nest.CompileAs(p.Name, p.Linear, d.m, d.choice)
+		k, _, err := nest.CompileAs(p.Name, p.Linear, d.m, d.choice)
 		if err != nil {
 			return nil, err
 		}

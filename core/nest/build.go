@@ -1,6 +1,10 @@
 package nest
 
-import "polygrad/core/intern"
+import (
+	"encoding/binary"
+
+	"polygrad/core/intern"
+)
 
 // Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their homes.
 type Builder struct {
@@ -195,6 +199,22 @@ type stillness struct {
 	since  *Block
 }
 
+// BeginReadOnly notes that no loop which is made from here in the block Cur writes to a buffer, until EndReadOnly: loads
+// from it that are equal are one meanwhile.
+func (b *Builder) BeginReadOnly(buf *Buffer) {
+	b.times++
+	b.still[buf.ID] = stillness{b.times, b.Cur}
+}
+
+// EndReadOnly ends what BeginReadOnly began.
+func (b *Builder) EndReadOnly(buf *Buffer) { delete(b.still, buf.ID) }
+
+// Changes reports whether stores of the loops at work may write to a buffer.
+func (b *Builder) Changes(buf *Buffer) bool {
+	_, still := b.still[buf.ID]
+	return buf.Written && !still
+}
+
 // Store writes a value in the block Cur.
 func (b *Builder) Store(at *Place, val *Value) {
 	b.Cur.Items = append(b.Cur.Items, Item{Store: &Store{At: at, Val: val, Pos: b.nextPos()}})
@@ -229,4 +249,20 @@ func (b *Builder) Final(p *PhiVar) *Value {
 	v := b.New(Final, p.V.Kind, p.V.Lanes, 0, p.V)
 	v.Home = p.V.Home.Parent
 	return v
+}
+
+// Transposed is the vector of the lanes of one number of as many vectors as there are lanes.
+func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
+	r0, n := rows[0], len(rows)
+	var ids []byte
+	for _, r := range rows {
+		ids = binary.AppendVarint(ids, int64(r.ID))
+	}
+	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.numbered(ids)}
+	v, found := b.table.Find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
+	if found {
+		return v
+	}
+	v.Args = b.keep(rows)
+	return b.add(v)
 }

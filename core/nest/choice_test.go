@@ -41,7 +41,7 @@ func TestBadChoices(t *testing.T) {
 			t.Errorf("%q: error %v, expected one that shows the choice and the letters", text, err)
 		}
 	}
-	if _, err := CompileAs("k", nil, SSE4, "z3"); err == nil || !strings.Contains(err.Error(), "kernel k") {
+	if _, _, err := CompileAs("k", nil, SSE4, "z3"); err == nil || !strings.Contains(err.Error(), "kernel k") {
 		t.Errorf("CompileAs: error %v, expected one that names the kernel", err)
 	}
 }

@@ -2,6 +2,9 @@ package nest
 
 import "slices"
 
+// Layout is how the bands of loops of a kernel were laid out, and what else could be chosen.
+type Layout []*Laid
+
 // Laid is how a band was laid out, and what else could be chosen.
 type Laid struct {
 	// used are the values of the knobs that have an effect on the band, open for others.
@@ -19,13 +22,13 @@ func (im *importer) number(p *plan, c []*region) {
 	if !again {
 		i = len(im.numbered)
 		im.numbered[c[0]] = i
-		im.Bands = append(im.Bands, &Laid{})
+		im.layout = append(im.layout, &Laid{})
 	}
 	if i < len(im.wanted) {
 		p.want = im.wanted[i]
 	}
 	// What is made several times, for whole tiles and for rests, is told as it was made last.
-	p.used = im.Bands[i]
+	p.used = im.layout[i]
 	*p.used = Laid{want: p.want}
 	for _, a := range p.axes {
 		p.used.axes = append(p.used.axes, a.n)
@@ -197,15 +200,14 @@ var follows = map[knob][]knob{
 }
 
 // Neighbours are the choices that differ in one knob from the one that a kernel was laid out by. Different choices may come to the same code.
-func Neighbours(k *Kernel, m Machine) []Choice {
-	asked := make([]band, len(k.Bands))
-	for i, l := range k.Bands {
+func (laid Layout) Neighbours(m Machine) []Choice {
+	asked := make([]band, len(laid))
+	for i, l := range laid {
 		asked[i] = l.want
 	}
 	var out []Choice
 	for n := range numKnobs {
-		for i := range k.Bands {
-			l := k.Bands[i]
+		for i, l := range laid {
 			v := l.used[n]
 			if v == open || n == knobItems && m.Threads == 1 {
 				continue
@@ -228,10 +230,10 @@ func Neighbours(k *Kernel, m Machine) []Choice {
 	return out
 }
 
-// Chosen is all that was chosen about a kernel, by a choice or by the heuristics.
-func (k *Kernel) Chosen() Choice {
-	bands := make([]band, len(k.Bands))
-	for i, l := range k.Bands {
+// Chosen is all that was chosen, by a choice or by the heuristics.
+func (laid Layout) Chosen() Choice {
+	bands := make([]band, len(laid))
+	for i, l := range laid {
 		bands[i] = l.used
 	}
 	return choiceOf(bands)

@@ -12,43 +12,36 @@ import (
 
 // Compile lays the linear list of a kernel out for a machine.
 func Compile(name string, list []*uop.UOp, m Machine) (*Kernel, error) {
-	return CompileAs(name, list, m, "")
+	k, _, err := CompileAs(name, list, m, "")
+	return k, err
 }
 
-// CompileAs lays the linear list of a kernel out for a machine, as a choice says.
-func CompileAs(name string, list []*uop.UOp, m Machine, c Choice) (*Kernel, error) {
+// CompileAs lays the linear list of a kernel out for a machine, as a choice says, and tells how.
+func CompileAs(name string, list []*uop.UOp, m Machine, c Choice) (k *Kernel, l Layout, err error) {
 	wanted, err := c.bands()
 	if err != nil {
-		return nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
+		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
 	}
 	root, err := tree(list)
 	if err != nil {
-		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
+		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
 	}
-	k, err := build(name, list, root, m, wanted, false)
+	k, l, err = build(name, list, root, m, wanted, false)
 	if err != nil && m.Lanes > 1 {
 		// What cannot be spread over vectors is done as it stands.
-		k, err = build(name, list, root, m, wanted, true)
+		k, l, err = build(name, list, root, m, wanted, true)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("nest.Compile: kernel %s: %w", name, err)
+		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
 	}
 	if settings.Dump.Get() == "nest" {
 		k.Dump(os.Stderr)
 	}
-	return k, nil
+	return k, l, nil
 }
 
-func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band, plain bool) (k *Kernel, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case badList:
-			k, err = nil, r.error
-		default:
-			panic(r)
-		}
-	}()
+func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band, plain bool) (k *Kernel, l Layout, err error) {
+	defer Recover(&err)
 	lanes := m.Lanes
 	if hasWide(list) {
 		lanes = m.WideLanes
@@ -67,7 +60,8 @@ func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band,
 	im.serial = len(root.loops()) != 1 || root.hasStores()
 	im.env = newEnv(nil)
 	im.body(root, []*env{im.env})
-	return im.Kernel, nil
+	im.Choice = string(im.layout.Chosen())
+	return im.Kernel, im.layout, nil
 }
 
 // hasWide reports whether vectors of 64-bit elements may be needed.

@@ -106,7 +106,7 @@ func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
 	case from == to:
 		return v
 	case from.Size() != to.Size():
-		fail("a bitcast from %s to %s, which are not equally large", from, to)
+		Fail("a bitcast from %s to %s, which are not equally large", from, to)
 	case from == Bool:
 		return b.Bitcast(U8, to, b.cast(U8, v))
 	case to == Bool:

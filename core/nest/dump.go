@@ -8,7 +8,7 @@ import (
 
 // Dump prints a kernel: loops by indentation, each value where its home is, in the order of their numbers.
 func (k *Kernel) Dump(w io.Writer) {
-	fmt.Fprintf(w, "kernel %s: %d lanes, %d items, %d bytes of scratch, choice %s\n", k.Name, k.Lanes, k.Items, k.Scratch, k.Chosen())
+	fmt.Fprintf(w, "kernel %s: %d lanes, %d items, %d bytes of scratch, choice %s\n", k.Name, k.Lanes, k.Items, k.Scratch, k.Choice)
 	d := &dumper{w: w, homes: map[*Block][]*Value{}, seen: map[*Value]bool{}}
 	d.collect(k.Root)
 	d.block(k.Root)

@@ -29,7 +29,7 @@ func (im *importer) effect(u *uop.UOp) {
 	case uop.Store:
 		im.store(u)
 	case uop.Load:
-		if reg := u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]); reg || im.changes(im.bufs[definition(u.Src[0])]) {
+		if reg := u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]); reg || im.Changes(im.bufs[definition(u.Src[0])]) {
 			im.env.vals.set(u, im.compute(u))
 		}
 	}
@@ -38,7 +38,7 @@ func (im *importer) effect(u *uop.UOp) {
 // loops makes a loop of a region and those inside.
 func (im *importer) loops(r *region, copies []*env) {
 	for _, b := range im.keepStill(r) {
-		defer delete(im.still, b.ID)
+		defer im.EndReadOnly(b)
 	}
 	switch {
 	case !r.writes:
@@ -54,19 +54,12 @@ func (im *importer) loops(r *region, copies []*env) {
 func (im *importer) keepStill(r *region) []*Buffer {
 	var out []*Buffer
 	for _, b := range im.changing {
-		if im.changes(b) && !im.writesTo(r, b) {
-			im.times++
-			im.still[b.ID] = stillness{im.times, im.Cur}
+		if im.Changes(b) && !im.writesTo(r, b) {
+			im.BeginReadOnly(b)
 			out = append(out, b)
 		}
 	}
 	return out
-}
-
-// changes reports whether the loops at work may write to a buffer.
-func (im *importer) changes(b *Buffer) bool {
-	_, still := im.still[b.ID]
-	return b.Written && !still
 }
 
 // writesTo reports whether a loop writes to a buffer.
@@ -139,7 +132,7 @@ func (im *importer) sameLanes(p *PhiVar, v *Value) *Value {
 		return im.Splat(v)
 	}
 	if v.Lanes > p.V.Lanes {
-		fail("a variable of a loop becomes a vector in it")
+		Fail("a variable of a loop becomes a vector in it")
 	}
 	return v
 }

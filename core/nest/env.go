@@ -1,10 +1,6 @@
 package nest
 
-import (
-	"fmt"
-
-	"polygrad/core/uop"
-)
+import "polygrad/core/uop"
 
 // importer evaluates the operations of a list on demand, for the ranges as the loops around bind them: a scalar
 // list becomes vectors where a range stands for the lanes of one.
@@ -33,6 +29,8 @@ type importer struct {
 	// wanted are the knobs of the bands, numbered is how they are counted.
 	wanted   []band
 	numbered map[*region]int
+	// layout is how the bands were laid out.
+	layout Layout
 }
 
 // env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.
@@ -83,11 +81,6 @@ func (e *env) reg(s slot) *Value {
 	}
 	return nil
 }
-
-// badList is what is wrong with a list, raised where it is found.
-type badList struct{ error }
-
-func fail(format string, args ...any) { panic(badList{fmt.Errorf(format, args...)}) }
 
 // own is what the environment itself holds in a register.
 func (e *env) own(s slot) *Value {

@@ -19,7 +19,7 @@ var opOf = map[uop.Op]Op{
 func kindFor(dt *uop.DType) Kind {
 	k, ok := kinds.Of[dt.Scalar()]
 	if !ok || dt.Count > 1 {
-		fail("dtype %s cannot be rendered", dt)
+		Fail("dtype %s cannot be rendered", dt)
 	}
 	return k
 }
@@ -78,7 +78,7 @@ func (im *importer) compute(u *uop.UOp) *Value {
 	}
 	op, ok := opOf[u.Op]
 	if !ok {
-		fail("operation %s is not for the renderer", u.Op)
+		Fail("operation %s is not for the renderer", u.Op)
 	}
 	return im.ALU(op, k, args...)
 }
@@ -87,7 +87,7 @@ func (im *importer) variable(u *uop.UOp) *Value {
 	v := u.Arg.(uop.VarArg)
 	i, ok := im.vars[v.Name]
 	if !ok {
-		fail("the variable %s is not in the list", v.Name)
+		Fail("the variable %s is not in the list", v.Name)
 	}
 	return im.New(Var, kindFor(u.DType), 1, uint64(i))
 }
@@ -104,11 +104,11 @@ func (im *importer) target(ix *uop.UOp) target {
 		ix = ix.Src[0]
 	}
 	if ix.Op != uop.Index || len(ix.Src) < 2 {
-		fail("an access by way of %s, expected an INDEX", ix.Op)
+		Fail("an access by way of %s, expected an INDEX", ix.Op)
 	}
 	t := target{buf: im.bufs[definition(ix)], index: ix.Src[1]}
 	if t.buf == nil {
-		fail("an access to %s, which is no memory", definition(ix).Op)
+		Fail("an access to %s, which is no memory", definition(ix).Op)
 	}
 	if len(ix.Src) > 2 {
 		t.gate = ix.Src[2]
@@ -268,13 +268,13 @@ func (im *importer) streamFrom() int64 {
 
 // scales reports whether the elements of a row are divided by something that was summed up over the row.
 func (im *importer) scales(x, y *Value) bool {
-	return (y.Kind == F32 || y.Kind == F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && y.summed(6)
+	return (y.Kind == F32 || y.Kind == F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && summed(y, 6)
 }
 
 // summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.
-func (v *Value) summed(steps int) bool {
+func summed(v *Value, steps int) bool {
 	if v.Op == Final {
 		return true
 	}
-	return steps > 0 && slices.ContainsFunc(v.Args, func(a *Value) bool { return a.summed(steps - 1) })
+	return steps > 0 && slices.ContainsFunc(v.Args, func(a *Value) bool { return summed(a, steps-1) })
 }

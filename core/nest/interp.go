@@ -23,25 +23,17 @@ func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (er
 	base := unsafe.Pointer(unsafe.SliceData(scratch))
 	m.scratch = unsafe.Add(base, -uintptr(base)&63)
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case badKernel:
-			err = fmt.Errorf("nest.Run of %s: %w", k.Name, r.error)
-		default:
-			panic(r)
+		if err != nil {
+			err = fmt.Errorf("nest.Run of %s: %w", k.Name, err)
 		}
 	}()
+	defer Recover(&err)
 	root := m.block(k.Root)
 	m.clock++
 	root.turn = m.clock
 	m.run(k.Root)
 	return nil
 }
-
-// badKernel is what the interpreter panics with when a kernel cannot run.
-type badKernel struct{ error }
-
-func bad(format string, args ...any) { panic(badKernel{fmt.Errorf(format, args...)}) }
 
 // interpreter is the state of one run.
 type interpreter struct {
@@ -89,7 +81,7 @@ func (m *interpreter) cell(v *Value) *cell {
 	c := m.cells[v.ID]
 	if c == nil {
 		if v.Lanes != 1 && v.Lanes != m.k.Lanes {
-			bad("value %d (%s) has %d lanes, expected 1 or %d", v.ID, v.Op, v.Lanes, m.k.Lanes)
+			Fail("value %d (%s) has %d lanes, expected 1 or %d", v.ID, v.Op, v.Lanes, m.k.Lanes)
 		}
 		c = &cell{home: m.block(v.Home), bits: make([]uint64, v.Lanes)}
 		m.cells[v.ID] = c
@@ -138,7 +130,7 @@ func (m *interpreter) loop(l *Loop) {
 		m.run(l.Body)
 		for i, p := range l.Phis {
 			if p.Next == nil || p.Next.Lanes != p.V.Lanes {
-				bad("variable %d of loop %q has no next value of its %d lanes", p.V.ID, l.Label, p.V.Lanes)
+				Fail("variable %d of loop %q has no next value of its %d lanes", p.V.ID, l.Label, p.V.Lanes)
 			}
 			copy(phis[i], m.value(p.Next))
 		}
@@ -156,14 +148,14 @@ func (m *interpreter) value(v *Value) []uint64 {
 	c := m.cell(v)
 	switch {
 	case c.home.turn == 0:
-		bad("value %d (%s) is used outside of its block", v.ID, v.Op)
+		Fail("value %d (%s) is used outside of its block", v.ID, v.Op)
 	case c.turn == c.home.turn:
 		if v.Op == Load && v.Pos == 0 && c.stores != m.stores[v.At.Buf.ID] {
-			bad("load %d, which has no place, is used after a store to buffer %d", v.ID, v.At.Buf.ID)
+			Fail("load %d, which has no place, is used after a store to buffer %d", v.ID, v.At.Buf.ID)
 		}
 		return c.bits
 	case v.Op == Iter || v.Op == Phi || v.Pos > 0:
-		bad("value %d (%s) is used before its place", v.ID, v.Op)
+		Fail("value %d (%s) is used before its place", v.ID, v.Op)
 	}
 	m.compute(v, c.bits)
 	c.turn = c.home.turn
@@ -193,7 +185,7 @@ func (m *interpreter) compute(v *Value, out []uint64) {
 	case Final:
 		p := m.cell(v.Args[0])
 		if p.final == nil || p.finalTurn != m.block(v.Home).turn {
-			bad("value %d (%s) is used before its loop", v.ID, v.Op)
+			Fail("value %d (%s) is used before its loop", v.ID, v.Op)
 		}
 		copy(out, p.final)
 	case Load:
@@ -249,7 +241,7 @@ func (m *interpreter) lanewise(v *Value, out []uint64) {
 	for i, a := range v.Args {
 		args[i] = m.value(a)
 		if a.Lanes != v.Lanes && a.Lanes != 1 {
-			bad("value %d (%s) of %d lanes has an argument of %d", v.ID, v.Op, v.Lanes, a.Lanes)
+			Fail("value %d (%s) of %d lanes has an argument of %d", v.ID, v.Op, v.Lanes, a.Lanes)
 		}
 	}
 	c := m.cell(v)
@@ -272,11 +264,3 @@ func (m *interpreter) lanewise(v *Value, out []uint64) {
 
 // integer is the value of an integer scalar.
 func (m *interpreter) integer(v *Value) int64 { return intOf(v.Kind, m.value(v)[0]) }
-
-// intOf is the value of a register of an integer kind; those above the range of int64 wrap.
-func intOf(k Kind, bits uint64) int64 {
-	if k.Register() == I32 {
-		return int64(int32(bits))
-	}
-	return int64(bits)
-}

@@ -59,7 +59,7 @@ func (m *interpreter) words(p *Place, n int64) []uint32 {
 	at := m.element(p, nil, nil, first, 0)
 	m.element(p, nil, nil, first+n-1, 0)
 	if p.Stride != 0 || at == nil {
-		bad("a product from or to buffer %d with a stride", p.Buf.ID)
+		Fail("a product from or to buffer %d with a stride", p.Buf.ID)
 	}
 	return unsafe.Slice((*uint32)(at), n)
 }

@@ -1,10 +1,7 @@
 package nest
 
 import (
-	"math"
 	"unsafe"
-
-	"polygrad/core/uop"
 )
 
 // element finds lane i of a place, nil where its gate is shut.
@@ -17,7 +14,7 @@ func (m *interpreter) element(p *Place, gate, index []uint64, first, i int64) un
 		at += intOf(p.Index.Kind, index[i])
 	}
 	if b := p.Buf; at < 0 || b.Size >= 0 && at >= b.Size {
-		bad("access to element %d of buffer %d (argument %d), which has %d of %s", at, b.ID, b.Param, b.Size, b.Kind)
+		Fail("access to element %d of buffer %d (argument %d), which has %d of %s", at, b.ID, b.Param, b.Size, b.Kind)
 	}
 	base := m.scratch
 	if p.Buf.Param >= 0 {
@@ -48,7 +45,7 @@ func (m *interpreter) each(p *Place, lanes int, f func(i int, at unsafe.Pointer)
 
 func (m *interpreter) load(v *Value, out []uint64) {
 	if v.Kind != v.At.Buf.Kind {
-		bad("load %d of %s from buffer %d of %s", v.ID, v.Kind, v.At.Buf.ID, v.At.Buf.Kind)
+		Fail("load %d of %s from buffer %d of %s", v.ID, v.Kind, v.At.Buf.ID, v.At.Buf.Kind)
 	}
 	var alt []uint64
 	if v.At.Gate != nil {
@@ -66,7 +63,7 @@ func (m *interpreter) load(v *Value, out []uint64) {
 func (m *interpreter) store(s *Store) {
 	k := s.At.Buf.Kind
 	if from := s.Val.Kind; from.Float() != k.Float() || from.Width() != k.Width() {
-		bad("store of %s to buffer %d of %s", s.Val.Kind, s.At.Buf.ID, k)
+		Fail("store of %s to buffer %d of %s", s.Val.Kind, s.At.Buf.ID, k)
 	}
 	val := m.value(s.Val)
 	m.stores[s.At.Buf.ID]++
@@ -100,47 +97,4 @@ func writeBits(k Kind, at unsafe.Pointer, bits uint64) {
 	default:
 		*(*uint64)(at) = bits
 	}
-}
-
-// decode is the register that holds what lies in memory as bits.
-func decode(k Kind, bits uint64) uint64 {
-	single := func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }
-	switch k {
-	case Bool:
-		return truth(bits != 0)
-	case E4M3:
-		return single(uop.FP8ToFloat(uop.FP8E4M3, uint8(bits)))
-	case E5M2:
-		return single(uop.FP8ToFloat(uop.FP8E5M2, uint8(bits)))
-	case F16:
-		return single(float64(uop.HalfToFloat(uint16(bits))))
-	case BF16:
-		return bits << 16
-	case F32, F64:
-		return bits
-	}
-	return k.Wrap(int64(bits))
-}
-
-// encode is what lies in memory of the value of a register, in the low bits.
-func encode(k Kind, reg uint64) uint64 {
-	f := float64(math.Float32frombits(uint32(reg)))
-	switch k {
-	case E4M3:
-		return uint64(uop.FloatToFP8(uop.FP8E4M3, f))
-	case E5M2:
-		return uint64(uop.FloatToFP8(uop.FP8E5M2, f))
-	case F16:
-		return uint64(uop.FloatToHalf(f))
-	case BF16:
-		return uint64(uop.FloatToBF16(f))
-	}
-	return reg
-}
-
-func truth(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -254,6 +254,6 @@ type Kernel struct {
 	Scratch int64
 	// Flops and Bytes estimate the work of a whole run: arithmetic operations, and bytes moved from and to memory.
 	Flops, Bytes float64
-	// Bands are how its bands of loops were laid out, and what else could be chosen.
-	Bands []*Laid
+	// Choice says in dumps what was chosen about its layout.
+	Choice string
 }

@@ -195,7 +195,7 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 		return a[0]
 	case AndNot:
 	default:
-		fail("operation %s on bools", op)
+		Fail("operation %s on bools", op)
 	}
 	if v := b.fold(op, Bool, a); v != nil {
 		return v

@@ -18,7 +18,7 @@ type linear struct {
 	index *Value // a vector that is added, nil for none
 }
 
-func (b *Builder) timesLinear(a linear, c int64) linear {
+func (im *importer) timesLinear(a linear, c int64) linear {
 	if c == 1 {
 		return a
 	}
@@ -31,12 +31,12 @@ func (b *Builder) timesLinear(a linear, c int64) linear {
 		out.terms[i] = Term{t.V, t.Coef * c}
 	}
 	if a.index != nil {
-		out.index = b.Do(Mul, a.index.Kind, a.index, b.Int(a.index.Kind, c))
+		out.index = im.Do(Mul, a.index.Kind, a.index, im.Int(a.index.Kind, c))
 	}
 	return out
 }
 
-func (b *Builder) addLinear(x, y linear, sign int64) linear {
+func (im *importer) addLinear(x, y linear, sign int64) linear {
 	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane, slow: x.slow + sign*y.slow, split: max(x.split, y.split)}
 	i, j := 0, 0
 	switch {
@@ -64,7 +64,7 @@ func (b *Builder) addLinear(x, y linear, sign int64) linear {
 		}
 	}
 	if y.index != nil && sign < 0 {
-		y.index = b.Do(Neg, y.index.Kind, y.index)
+		y.index = im.Do(Neg, y.index.Kind, y.index)
 	}
 	switch {
 	case x.index == nil:
@@ -73,27 +73,27 @@ func (b *Builder) addLinear(x, y linear, sign int64) linear {
 		out.index = x.index
 	default:
 		k := max(x.index.Kind, y.index.Kind)
-		out.index = b.Do(Add, k, b.intCast(k, x.index), b.intCast(k, y.index))
+		out.index = im.Do(Add, k, im.intCast(k, x.index), im.intCast(k, y.index))
 	}
 	return out
 }
 
-func (b *Builder) timesInt(v *Value, c int64) *Value {
+func (im *importer) timesInt(v *Value, c int64) *Value {
 	if c == 1 {
 		return v
 	}
-	return b.Do(Mul, v.Kind, v, b.Int(v.Kind, c))
+	return im.Do(Mul, v.Kind, v, im.Int(v.Kind, c))
 }
 
-func (b *Builder) intCast(k Kind, v *Value) *Value {
+func (im *importer) intCast(k Kind, v *Value) *Value {
 	if v.Kind == k {
 		return v
 	}
-	return b.Do(Cast, k, v)
+	return im.Do(Cast, k, v)
 }
 
 // valueOf is the integer as a value of a kind.
-func (b *Builder) valueOf(l linear, k Kind) *Value {
+func (im *importer) valueOf(l linear, k Kind) *Value {
 	terms := slices.Clone(l.terms)
 	slices.SortStableFunc(terms, func(x, y Term) int { return x.V.Home.Depth - y.V.Home.Depth })
 	var sum *Value
@@ -101,38 +101,38 @@ func (b *Builder) valueOf(l linear, k Kind) *Value {
 		if sum == nil {
 			sum = v
 		} else {
-			sum = b.Do(Add, I64, sum, v)
+			sum = im.Do(Add, I64, sum, v)
 		}
 	}
 	for _, t := range terms {
-		v := b.intCast(I64, t.V)
+		v := im.intCast(I64, t.V)
 		if t.Coef != 1 {
-			v = b.Do(Mul, I64, v, b.Int(I64, t.Coef))
+			v = im.Do(Mul, I64, v, im.Int(I64, t.Coef))
 		}
 		add(v)
 	}
 	if l.off != 0 || sum == nil {
-		add(b.Int(I64, l.off))
+		add(im.Int(I64, l.off))
 	}
 	out := sum
 	if k != I64 {
 		if sum.Op == Const {
-			out = b.Int(k, int64(sum.Bits))
+			out = im.Int(k, int64(sum.Bits))
 		} else {
-			out = b.Do(Cast, k, sum)
+			out = im.Do(Cast, k, sum)
 		}
 	}
-	lanes := b.New(Lane, k, b.Lanes, 0)
+	lanes := im.New(Lane, k, im.Lanes, 0)
 	if l.lane != 0 {
-		out = b.Do(Add, k, b.Splat(out), b.timesInt(lanes, l.lane))
+		out = im.Do(Add, k, im.Splat(out), im.timesInt(lanes, l.lane))
 	}
 	if l.slow != 0 {
 		// Of numbers below 16 this is the quotient.
-		group := b.Do(Shr, k, b.timesInt(lanes, (256+l.split-1)/l.split), b.Int(k, 8))
-		out = b.Do(Add, k, b.Splat(out), b.timesInt(group, l.slow))
+		group := im.Do(Shr, k, im.timesInt(lanes, (256+l.split-1)/l.split), im.Int(k, 8))
+		out = im.Do(Add, k, im.Splat(out), im.timesInt(group, l.slow))
 	}
 	if l.index != nil {
-		out = b.Do(Add, k, b.Splat(out), b.intCast(k, l.index))
+		out = im.Do(Add, k, im.Splat(out), im.intCast(k, l.index))
 	}
 	return out
 }
@@ -179,7 +179,7 @@ func (im *importer) takeApart(u *uop.UOp) linear {
 	if k == I32 || k == I64 {
 		switch u.Op {
 		case uop.Range:
-			fail("the range %s is used outside of its loop", u.Arg)
+			Fail("the range %s is used outside of its loop", u.Arg)
 		case uop.ConstOp:
 			return linear{off: u.ConstVal().I()}
 		case uop.Add:

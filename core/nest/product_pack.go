@@ -300,15 +300,6 @@ func (w *packer) codes(d *env) []*Value {
 	return []*Value{w.Splat(w.ALU(And, I32, v, w.Int(I32, 0xFF)))}
 }
 
-// codeOf is the bits of an F32 that is a BF16.
-func (b *Builder) codeOf(v *Value) *Value {
-	v = b.plain(v)
-	if c := b.codes[codeKey{v, BF16}]; c != nil {
-		return c
-	}
-	return b.Bitcast(U32, I32, b.legal(Shr, U32, b.Bitcast(F32, U32, v), b.Int(U32, 16)))
-}
-
 // word is several codes as one word.
 func (w *packer) word(codes []*Value) *Value {
 	v := w.Splat(w.Int(I32, 0))

@@ -146,7 +146,7 @@ func (im *importer) fused(v, sum *Value) *Value {
 		return v
 	}
 	for i, a := range v.Args {
-		if a.adds(sum) {
+		if adds(a, sum) {
 			return im.plus(im.fused(a, sum), v.Args[1-i])
 		}
 	}
@@ -154,8 +154,8 @@ func (im *importer) fused(v, sum *Value) *Value {
 }
 
 // adds reports whether a value is a sum or something that is added to it.
-func (v *Value) adds(sum *Value) bool {
-	return v == sum || v.Op == Add && (v.Args[0].adds(sum) || v.Args[1].adds(sum))
+func adds(v, sum *Value) bool {
+	return v == sum || v.Op == Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
 }
 
 // plus adds a term to a sum: products by fused multiply-add, what is itself a sum with products one by one.
@@ -163,15 +163,15 @@ func (im *importer) plus(sum, term *Value) *Value {
 	switch {
 	case term.Op == Mul:
 		return im.New(FMA, term.Kind, term.Lanes, 0, term.Args[0], term.Args[1], sum)
-	case term.Op == Add && term.hasProduct():
+	case term.Op == Add && hasProduct(term):
 		return im.plus(im.plus(sum, term.Args[0]), term.Args[1])
 	}
 	return im.ALU(Add, sum.Kind, sum, term)
 }
 
 // hasProduct reports whether a sum has a product among its terms.
-func (v *Value) hasProduct() bool {
-	return v.Op == Mul || v.Op == Add && (v.Args[0].hasProduct() || v.Args[1].hasProduct())
+func hasProduct(v *Value) bool {
+	return v.Op == Mul || v.Op == Add && (hasProduct(v.Args[0]) || hasProduct(v.Args[1]))
 }
 
 // finish gives the registers their values after the loop.

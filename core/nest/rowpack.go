@@ -266,7 +266,7 @@ func (im *importer) fillRows(q *rowPack, a *axis, r *region, e *env, at, base li
 func (im *importer) bound(e *env, r *region) linear {
 	l, ok := e.linear(r.rng)
 	if !ok {
-		fail("the range %s is used outside of its loop", r.rng.Arg)
+		Fail("the range %s is used outside of its loop", r.rng.Arg)
 	}
 	return l
 }

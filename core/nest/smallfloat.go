@@ -127,3 +127,12 @@ func (b *Builder) decoded(k Kind, bits *Value) *Value {
 	num = g.iwhere(g.less(g.int(special), mag), extreme, num)
 	return g.floats(g.ior(num, sign))
 }
+
+// codeOf is the bits of an F32 that is a BF16.
+func (b *Builder) codeOf(v *Value) *Value {
+	v = b.plain(v)
+	if c := b.codes[codeKey{v, BF16}]; c != nil {
+		return c
+	}
+	return b.Bitcast(U32, I32, b.legal(Shr, U32, b.Bitcast(F32, U32, v), b.Int(U32, 16)))
+}

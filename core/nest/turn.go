@@ -1,7 +1,6 @@
 package nest
 
 import (
-	"encoding/binary"
 	"math"
 
 	"polygrad/core/uop"
@@ -20,7 +19,7 @@ type cross struct {
 // cannot be.
 func (im *importer) turned(t target, k Kind, at *Place) *Value {
 	x := im.env.cross
-	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.changes(at.Buf) || k == Bool {
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.Changes(at.Buf) || k == Bool {
 		return nil
 	}
 	if s := im.slopes(x.rng).of(t.index); s.step != 1 || s.odd {
@@ -31,22 +30,6 @@ func (im *importer) turned(t target, k Kind, at *Place) *Value {
 		rows[i] = im.LoadAs(k, &Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
 	}
 	return im.Transposed(rows, x.at)
-}
-
-// Transposed is the vector of the lanes of one number of as many vectors as there are lanes.
-func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
-	r0, n := rows[0], len(rows)
-	var ids []byte
-	for _, r := range rows {
-		ids = binary.AppendVarint(ids, int64(r.ID))
-	}
-	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.numbered(ids)}
-	v, found := b.table.Find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
-	if found {
-		return v
-	}
-	v.Args = b.keep(rows)
-	return b.add(v)
 }
 
 // costTurn is what a vector costs that is turned with its neighbours.

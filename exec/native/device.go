@@ -132,7 +132,7 @@ type made struct {
 }
 
 func (d *Device) render(p *lower.Program, c nest.Choice) (m made, err error) {
-	k, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
+	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
 	if err != nil {
 		return m, err
 	}
@@ -146,7 +146,7 @@ func (d *Device) render(p *lower.Program, c nest.Choice) (m made, err error) {
 	}
 	plain := d.machine
 	plain.Stream = 0
-	if k, err = nest.CompileAs(p.Name, p.Linear, plain, c); err != nil {
+	if k, _, err = nest.CompileAs(p.Name, p.Linear, plain, c); err != nil {
 		return m, err
 	}
 	return m, m.add(k, d.features)
@@ -154,7 +154,7 @@ func (d *Device) render(p *lower.Program, c nest.Choice) (m made, err error) {
 
 // List writes the machine code of a kernel as an assembler would read it, with how long its blocks take at least.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	k, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.choice(p))
+	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.choice(p))
 	if err != nil {
 		return "", "", err
 	}

@@ -141,7 +141,7 @@ func (s *subject) Enough() bool { return time.Now().After(s.until) }
 
 // Try makes the kernel as a choice says, and times it.
 func (s *subject) Try(c nest.Choice, limit time.Duration) (time.Duration, []nest.Choice, bool) {
-	k, err := nest.CompileAs(s.p.Name, s.p.Linear, s.t.machine, c)
+	k, l, err := nest.CompileAs(s.p.Name, s.p.Linear, s.t.machine, c)
 	if err != nil {
 		return 0, nil, false
 	}
@@ -160,7 +160,7 @@ func (s *subject) Try(c nest.Choice, limit time.Duration) (time.Duration, []nest
 	}
 	defer kernels[0].Close()
 	t, ok := s.run(kernels[0], limit)
-	return t, nest.Neighbours(k, s.t.machine), ok
+	return t, l.Neighbours(s.t.machine), ok
 }
 
 const (

@@ -78,7 +78,7 @@ func (t *tuner) choice(p *lower.Program) nest.Choice {
 	t.cache.Put(key, found.Choice, found.Time)
 	if settings.Dump.Get() == "beam" {
 		fmt.Fprintf(os.Stderr, "kernel %s: %.1f us by the heuristics (choice %s), %.1f us by choice %s, the best of %d\n",
-			p.Name, microseconds(found.Heuristic), k.Chosen(), microseconds(found.Time), orNone(found.Choice), found.Tried)
+			p.Name, microseconds(found.Heuristic), k.Choice, microseconds(found.Time), orNone(found.Choice), found.Tried)
 	}
 	return found.Choice
 }

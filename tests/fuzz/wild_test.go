@@ -66,11 +66,11 @@ func (w *wild) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 		m := w.machine(r)
 		choice := nest.Choice("")
 		for range r.IntN(4) {
-			k, err := nest.CompileAs(p.Name, p.Linear, m, choice)
+			_, l, err := nest.CompileAs(p.Name, p.Linear, m, choice)
 			if err != nil {
 				return nil, err
 			}
-			if near := nest.Neighbours(k, m); len(near) > 0 {
+			if near := l.Neighbours(m); len(near) > 0 {
 				choice = near[r.IntN(len(near))]
 			}
 		}
@@ -98,7 +98,7 @@ type loaded struct {
 
 // load makes code, for several threads if there is said to be much work.
 func (w *wild) load(p *lower.Program, m nest.Machine, c nest.Choice, much bool) (*loaded, error) {
-	k, err := nest.CompileAs(p.Name, p.Linear, m, c)
+	k, _, err := nest.CompileAs(p.Name, p.Linear, m, c)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func laneOp(op Op, from, to Kind) laneFunc {
 		return castLane(from, to)
 	case Bitcast:
 		if from.Size() != to.Size() {
-			bad("bitcast from %s to %s", from, to)
+			Fail("bitcast from %s to %s", from, to)
 		}
 		return func(a, _, _ uint64) uint64 { return decode(to, encodeInt(from, a)) }
 	case Narrow:
@@ -46,7 +46,7 @@ func laneOp(op Op, from, to Kind) laneFunc {
 		}
 	}
 	if f == nil {
-		bad("no operation %s from %s to %s", op, from, to)
+		Fail("no operation %s from %s to %s", op, from, to)
 	}
 	return narrowLane(to, f)
 }
@@ -345,4 +345,56 @@ func floatToInt(f float64, to Kind) int64 {
 		return math.MinInt64
 	}
 	return int64(f)
+}
+
+// intOf is the value of a register of an integer kind; those above the range of int64 wrap.
+func intOf(k Kind, bits uint64) int64 {
+	if k.Register() == I32 {
+		return int64(int32(bits))
+	}
+	return int64(bits)
+}
+
+
+// decode is the register that holds what lies in memory as bits.
+func decode(k Kind, bits uint64) uint64 {
+	single := func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }
+	switch k {
+	case Bool:
+		return truth(bits != 0)
+	case E4M3:
+		return single(uop.FP8ToFloat(uop.FP8E4M3, uint8(bits)))
+	case E5M2:
+		return single(uop.FP8ToFloat(uop.FP8E5M2, uint8(bits)))
+	case F16:
+		return single(float64(uop.HalfToFloat(uint16(bits))))
+	case BF16:
+		return bits << 16
+	case F32, F64:
+		return bits
+	}
+	return k.Wrap(int64(bits))
+}
+
+// encode is what lies in memory of the value of a register, in the low bits.
+func encode(k Kind, reg uint64) uint64 {
+	f := float64(math.Float32frombits(uint32(reg)))
+	switch k {
+	case E4M3:
+		return uint64(uop.FloatToFP8(uop.FP8E4M3, f))
+	case E5M2:
+		return uint64(uop.FloatToFP8(uop.FP8E5M2, f))
+	case F16:
+		return uint64(uop.FloatToHalf(f))
+	case BF16:
+		return uint64(uop.FloatToBF16(f))
+	}
+	return reg
+}
+
+func truth(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }
