@@ -355,7 +355,6 @@ func intOf(k Kind, bits uint64) int64 {
 	return int64(bits)
 }
 
-
 // decode is the register that holds what lies in memory as bits.
 func decode(k Kind, bits uint64) uint64 {
 	single := func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }
