@@ -9,6 +9,8 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/interp"
+	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -20,7 +22,7 @@ import (
 // whose results must be the same.
 type everyChoice struct {
 	t      *testing.T
-	m      nest.Machine
+	m      ir.Machine
 	target *lower.Target
 	tried  int
 }
@@ -48,18 +50,18 @@ var lowTiles = []nest.Choice{"h1", "c1h1", "d1h1", "c1d1h1", "c1d1h1y3x2", "c1d1
 type choiceKernel struct {
 	d *everyChoice
 	p *lower.Program
-	k *nest.Kernel
+	k *ir.Kernel
 	// near are the choices next to that of the heuristics.
 	near []nest.Choice
 }
 
 // runParts runs a kernel in two calls, if it has more than one work item.
-func runParts(k *nest.Kernel, bufs []unsafe.Pointer, vars []int64) error {
+func runParts(k *ir.Kernel, bufs []unsafe.Pointer, vars []int64) error {
 	first := k.Items / 2
-	if err := nest.Run(k, bufs, vars, 0, first); err != nil {
+	if err := interp.Run(k, bufs, vars, 0, first); err != nil {
 		return err
 	}
-	return nest.Run(k, bufs, vars, first, k.Items-first)
+	return interp.Run(k, bufs, vars, first, k.Items-first)
 }
 
 func (c *choiceKernel) Run(bufs []unsafe.Pointer, vars []int64) error {
@@ -129,9 +131,9 @@ func (c *choiceKernel) restore(bufs []unsafe.Pointer, to [][]float32) {
 
 // TestChoices runs kernels of several kinds as all choices near the heuristic one have them.
 func TestChoices(t *testing.T) {
-	small := nest.AVX512
+	small := ir.AVX512
 	small.Name, small.L1, small.L2, small.L3, small.Threads = "small caches", 2<<10, 8<<10, 64<<10, 2
-	for _, m := range []nest.Machine{small, nest.AVX2, nest.SSE4} {
+	for _, m := range []ir.Machine{small, ir.AVX2, ir.SSE4} {
 		r := rand.New(rand.NewPCG(21, 22))
 		d := &everyChoice{t, m, lower.Native(), 0}
 		e := exec.New(d)

@@ -6,6 +6,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -15,7 +16,7 @@ import (
 // nests is a device that keeps kernels as they are laid out.
 type nests struct {
 	everyChoice
-	made []*nest.Kernel
+	made []*ir.Kernel
 }
 
 func (d *nests) Compile(progs []*lower.Program) ([]device.Kernel, error) {
@@ -29,8 +30,8 @@ func (d *nests) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return make([]device.Kernel, len(progs)), nil
 }
 
-func fetches(b *nest.Block) bool {
-	return slices.ContainsFunc(b.Items, func(i nest.Item) bool { return i.Fetch != nil || i.Loop != nil && fetches(i.Loop.Body) })
+func fetches(b *ir.Block) bool {
+	return slices.ContainsFunc(b.Items, func(i ir.Item) bool { return i.Fetch != nil || i.Loop != nil && fetches(i.Loop.Body) })
 }
 
 // TestFarMatricesAreFetched compiles products with what is added to them: it is fetched ahead if it is larger than the
@@ -40,7 +41,7 @@ func TestFarMatricesAreFetched(t *testing.T) {
 		rows int64
 		want bool
 	}{{512, true}, {64, false}} {
-		m := nest.AVX512
+		m := ir.AVX512
 		m.L2 = 100 << 10
 		d := &nests{everyChoice: everyChoice{t, m, lower.Native(), 0}}
 		g := uop.NewGraph()

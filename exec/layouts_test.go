@@ -7,6 +7,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -42,7 +43,7 @@ func TestLayoutsOfProducts(t *testing.T) {
 	turnedA := func(m, k, n int64) func(in func(...int64) *uop.UOp) *uop.UOp {
 		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(turned(in(k, m)), in(k, n))) }
 	}
-	m := nest.AVX512
+	m := ir.AVX512
 	m.L1, m.L2, m.L3 = 48<<10, 2<<20, 4<<20
 	for _, c := range []struct {
 		name  string

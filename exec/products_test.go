@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -28,9 +28,9 @@ func TestProducts(t *testing.T) {
 	for range 12 {
 		shapes = append(shapes, [3]int64{1 + r.Int64N(70), 1 + r.Int64N(70), 1 + r.Int64N(70)})
 	}
-	small := nest.AVX512
+	small := ir.AVX512
 	small.Name, small.L1, small.L2, small.L3, small.Threads = "small caches", 2<<10, 8<<10, 64<<10, 2
-	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4), nested.New(small)) {
+	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4), nested.New(small)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			for _, transposed := range []string{"", "a", "b"} {
@@ -102,7 +102,7 @@ func nativeDevices(t *testing.T) []device.Device {
 // TestTwoProducts adds two products of different depths, as the cells of recurrent networks do.
 func TestTwoProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
-	for _, d := range append(nativeDevices(t), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4)) {
+	for _, d := range append(nativeDevices(t), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
 		for _, s := range [][4]int64{{4, 5, 6, 7}, {32, 128, 96, 64}, {33, 70, 50, 130}, {100, 17, 65, 40}} {
 			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -13,7 +14,7 @@ import (
 
 // TestShares: convolutions to few channels have work for all threads.
 func TestShares(t *testing.T) {
-	m := nest.AVX512
+	m := ir.AVX512
 	m.Threads = 4
 	for _, channels := range []int64{8, 16, 32, 128} {
 		t.Run(fmt.Sprint(channels), func(t *testing.T) {

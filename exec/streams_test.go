@@ -5,6 +5,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -44,24 +45,24 @@ func TestStreams(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		m      nest.Machine
+		m      ir.Machine
 		choice nest.Choice
 		build  func(in func(...int64) *uop.UOp) *uop.UOp
 		want   bool
 	}{
-		{"elements", nest.AVX512, "", elements(4 << 20), true},
-		{"elements, few", nest.AVX512, "", elements(4<<20 - 64), false},
-		{"vectors of half a line one after the other", nest.AVX2, "w1", elements(4 << 20), true},
-		{"sums", nest.AVX512, "", softmax(8192, 1024), true},
-		{"sums, few", nest.AVX512, "", softmax(8192, 1008), false},
-		{"lines that lie apart", nest.AVX512, "", turn(1024, 512), true},
-		{"lines that lie apart, few", nest.AVX512, "", turn(1024, 496), false},
-		{"rows across lines", nest.AVX512, "", turn(4100, 4096), false},
-		{"rows across lines, by half a line", nest.AVX2, "", turn(4104, 4096), false},
-		{"lines of several vectors", nest.AVX2, "", turn(4096, 4096), true},
-		{"halves of lines", nest.AVX2, "w1", turn(4096, 4096), false},
-		{"quarters of lines", nest.SSE4, "w2", turn(4096, 4096), false},
-		{"lines of four vectors", nest.SSE4, "w4", turn(4096, 4096), true},
+		{"elements", ir.AVX512, "", elements(4 << 20), true},
+		{"elements, few", ir.AVX512, "", elements(4<<20 - 64), false},
+		{"vectors of half a line one after the other", ir.AVX2, "w1", elements(4 << 20), true},
+		{"sums", ir.AVX512, "", softmax(8192, 1024), true},
+		{"sums, few", ir.AVX512, "", softmax(8192, 1008), false},
+		{"lines that lie apart", ir.AVX512, "", turn(1024, 512), true},
+		{"lines that lie apart, few", ir.AVX512, "", turn(1024, 496), false},
+		{"rows across lines", ir.AVX512, "", turn(4100, 4096), false},
+		{"rows across lines, by half a line", ir.AVX2, "", turn(4104, 4096), false},
+		{"lines of several vectors", ir.AVX2, "", turn(4096, 4096), true},
+		{"halves of lines", ir.AVX2, "w1", turn(4096, 4096), false},
+		{"quarters of lines", ir.SSE4, "w2", turn(4096, 4096), false},
+		{"lines of four vectors", ir.SSE4, "w4", turn(4096, 4096), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := c.m

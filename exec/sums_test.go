@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -20,9 +20,9 @@ import (
 func TestSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	shapes := [][2]int64{{1, 1}, {7, 1}, {1, 33}, {16, 16}, {40, 600}, {33, 515}, {100, 1024}, {67, 1037}, {300, 5}, {5, 300}, {64, 16}, {1000, 3}}
-	small := nest.AVX512
+	small := ir.AVX512
 	small.Name, small.L1, small.Threads = "small caches", 2<<10, 3
-	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4), nested.New(small)) {
+	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4), nested.New(small)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			for _, axes := range [][]int{{0}, {1}, {0, 1}} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/nested"
@@ -17,7 +17,7 @@ import (
 // TestTurns copies matrices and cubes with their axes in another order, of sizes around those of vectors and tiles.
 func TestTurns(t *testing.T) {
 	shapes := [][]int64{{16, 16}, {64, 64}, {33, 70}, {130, 48}, {17, 15}, {5, 3, 40}, {3, 32, 35}, {20, 21, 22}}
-	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(nest.AVX512), nested.New(nest.AVX2), nested.New(nest.SSE4)) {
+	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			order := []int{1, 0}

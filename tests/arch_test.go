@@ -28,9 +28,10 @@ var below = map[string][]string{
 	"core/tensor":   {"core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/lower":    {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/schedule": {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/nest":     {"core/settings", "core/kinds", "core/intern", "core/uop"},
-	"render":        {"core/settings", "core/nest", "core/kinds", "core/intern", "core/uop"},
-	"exec":          {"core/settings", "render", "core/draw", "core/nest", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/nest/ir":  {"core/kinds", "core/intern", "core/uop"},
+	"core/nest":     {"core/settings", "core/nest/ir", "core/kinds", "core/uop"},
+	"render":        {"core/settings", "core/nest/ir", "core/kinds", "core/intern", "core/uop"},
+	"exec":          {"core/settings", "render", "core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/uop"},
 	"capi":          {"core/settings", "model", "exec", "core/draw", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
 }

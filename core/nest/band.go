@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
 
 // axis is a loop whose iterations are parallel, with how it is tiled: an inner tile of so many units side by side,
 // each one iteration or one vector of them.
@@ -21,14 +24,14 @@ type axis struct {
 	// group is the number of tiles in a block of the cache, 0 for no blocks.
 	group int64
 
-	base, number linear // of the tile at work: its first iteration, and which it is of its block
-	live         int64  // its units
-	last         *Value // shuts lanes of its last unit, nil for none
+	base, number linear    // of the tile at work: its first iteration, and which it is of its block
+	live         int64     // its units
+	last         *ir.Value // shuts lanes of its last unit, nil for none
 	win          window
 }
 
 // window is a piece of the tiles of an axis: from lo on so many, and then the rest behind the last whole tile, if tail is 1.
-type window struct{ lo, count, tail *Value }
+type window struct{ lo, count, tail *ir.Value }
 
 func (a *axis) tile() int64 { return a.jam * a.unit }
 func (a *axis) full() int64 { return a.n / a.tile() }
@@ -121,7 +124,7 @@ func (im *importer) levels(p *plan, i int, e *env) {
 		im.walkLoop(p, i, e)
 	case block:
 		blocks := (a.full() + min(a.rest(), 1) + a.group - 1) / a.group
-		im.Builder.Loop(a.r.label()+" blocks", im.itemCount(p, i, blocks), func(l *Loop) {
+		im.Builder.Loop(a.r.label()+" blocks", im.itemCount(p, i, blocks), func(l *ir.Loop) {
 			im.setBlock(a, im.itemIter(p, i, l), blocks)
 			im.levels(p, i+1, e)
 		})
@@ -135,9 +138,9 @@ func (im *importer) levels(p *plan, i int, e *env) {
 			w = im.itemWindow(a)
 		}
 		if a.full() > 0 {
-			im.Builder.Loop(a.r.label()+" tiles", w.count, func(l *Loop) {
-				a.base = im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
-				a.number = linear{terms: []Term{{l.Iter, 1}}}
+			im.Builder.Loop(a.r.label()+" tiles", w.count, func(l *ir.Loop) {
+				a.base = im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.tile()}}}, 1)
+				a.number = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
 				a.live, a.last = a.jam, nil
 				im.levels(p, i+1, e)
 			})
@@ -158,16 +161,16 @@ func (im *importer) unknownTiles(p *plan, i int, e *env) {
 	im.env = e
 	n, lanes := im.count(a.r), int64(im.Lanes)
 	if a.r.multiple()%a.tile() == 0 {
-		im.Builder.Loop(a.r.label()+" tiles", im.Do(Div, I64, n, im.Int(I64, a.tile())), func(l *Loop) {
-			a.base = linear{terms: []Term{{l.Iter, a.tile()}}}
+		im.Builder.Loop(a.r.label()+" tiles", im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, a.tile())), func(l *ir.Loop) {
+			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: a.tile()}}}
 			a.live, a.last = a.jam, nil
 			im.levels(p, i+1, e)
 		})
 		return
 	}
-	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, lanes-1)), im.Int(I64, lanes))
-	im.Builder.Loop(a.r.label()+" vectors", count, func(l *Loop) {
-		a.base = linear{terms: []Term{{l.Iter, lanes}}}
+	count := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, lanes-1)), im.Int(ir.I64, lanes))
+	im.Builder.Loop(a.r.label()+" vectors", count, func(l *ir.Loop) {
+		a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}
 		a.live, a.last = 1, im.lanesBelow(n, a.base)
 		im.levels(p, i+1, e)
 		a.last = nil
@@ -175,22 +178,22 @@ func (im *importer) unknownTiles(p *plan, i int, e *env) {
 }
 
 // scaled is a value times a constant in linear form.
-func (im *importer) scaled(v *Value, c int64) linear {
-	if v.Op == Const {
-		return linear{off: constInt(v) * c}
+func (im *importer) scaled(v *ir.Value, c int64) linear {
+	if v.Op == ir.Const {
+		return linear{off: ir.ConstInt(v) * c}
 	}
-	return linear{terms: []Term{{v, c}}}
+	return linear{terms: []ir.Term{{V: v, Coef: c}}}
 }
 
 // onceIf makes what body makes if a count is 1: unconditionally if that is known.
-func (im *importer) onceIf(label string, count *Value, body func()) {
-	if count.Op == Const {
-		if constInt(count) > 0 {
+func (im *importer) onceIf(label string, count *ir.Value, body func()) {
+	if count.Op == ir.Const {
+		if ir.ConstInt(count) > 0 {
 			body()
 		}
 		return
 	}
-	im.Builder.Loop(label, count, func(*Loop) { body() })
+	im.Builder.Loop(label, count, func(*ir.Loop) { body() })
 }
 
 // walkLoop makes a loop over all iterations of an axis, or those of the work items of the call.
@@ -198,64 +201,64 @@ func (im *importer) walkLoop(p *plan, i int, e *env) {
 	a := p.levels[i].a
 	count := im.count(a.r)
 	if p.items == i {
-		count = im.New(Items, I64, 1, 0)
+		count = im.New(ir.Items, ir.I64, 1, 0)
 	}
-	im.Builder.Loop(a.r.label(), count, func(l *Loop) {
+	im.Builder.Loop(a.r.label(), count, func(l *ir.Loop) {
 		inner := newEnv(e)
 		iter := im.itemIter(p, i, l)
 		if p.items == i && p.with != nil {
 			// One item is a pair of iterations of two axes.
-			n := im.Int(I64, p.with.n)
-			inner.linears.set(p.with.r.rng, linear{terms: []Term{{im.Do(Mod, I64, iter, n), 1}}})
-			iter = im.Do(Div, I64, iter, n)
+			n := im.Int(ir.I64, p.with.n)
+			inner.linears.set(p.with.r.rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
+			iter = im.Do(ir.Div, ir.I64, iter, n)
 		}
-		inner.linears.set(a.r.rng, linear{terms: []Term{{iter, 1}}})
+		inner.linears.set(a.r.rng, linear{terms: []ir.Term{{V: iter, Coef: 1}}})
 		if iter != l.Iter && p.with == nil {
-			inner.linears.set(a.r.rng, im.addLinear(linear{terms: []Term{{l.Iter, 1}}}, linear{terms: []Term{{im.New(First, I64, 1, 0), 1}}}, 1))
+			inner.linears.set(a.r.rng, im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, linear{terms: []ir.Term{{V: im.New(ir.First, ir.I64, 1, 0), Coef: 1}}}, 1))
 		}
 		im.levels(p, i+1, inner)
 	})
 }
 
 // itemCount is the number of iterations of a level: those of the call if the level is that of the work items.
-func (im *importer) itemCount(p *plan, i int, n int64) *Value {
+func (im *importer) itemCount(p *plan, i int, n int64) *ir.Value {
 	if p.items == i {
-		return im.New(Items, I64, 1, 0)
+		return im.New(ir.Items, ir.I64, 1, 0)
 	}
-	return im.Int(I64, n)
+	return im.Int(ir.I64, n)
 }
 
 // itemIter is the number of the iteration of a level among all.
-func (im *importer) itemIter(p *plan, i int, l *Loop) *Value {
+func (im *importer) itemIter(p *plan, i int, l *ir.Loop) *ir.Value {
 	if p.items == i {
-		return im.Do(Add, I64, im.New(First, I64, 1, 0), l.Iter)
+		return im.Do(ir.Add, ir.I64, im.New(ir.First, ir.I64, 1, 0), l.Iter)
 	}
 	return l.Iter
 }
 
 // itemWindow are the tiles of the work items of the call; the rest is the last item.
 func (im *importer) itemWindow(a *axis) window {
-	first, n := im.New(First, I64, 1, 0), im.New(Items, I64, 1, 0)
+	first, n := im.New(ir.First, ir.I64, 1, 0), im.New(ir.Items, ir.I64, 1, 0)
 	if a.rest() == 0 {
-		return window{first, n, im.Int(I64, 0)}
+		return window{first, n, im.Int(ir.I64, 0)}
 	}
-	full := im.Int(I64, a.full())
-	end := im.Do(Add, I64, first, n)
-	tail := im.Do(Less, Bool, full, end)
-	count := im.Do(Sub, I64, n, im.Do(Cast, I64, tail))
-	return window{first, count, im.Do(Cast, I64, tail)}
+	full := im.Int(ir.I64, a.full())
+	end := im.Do(ir.Add, ir.I64, first, n)
+	tail := im.Do(ir.Less, ir.Bool, full, end)
+	count := im.Do(ir.Sub, ir.I64, n, im.Do(ir.Cast, ir.I64, tail))
+	return window{first, count, im.Do(ir.Cast, ir.I64, tail)}
 }
 
 // setBlock makes the tiles of a block the window of its axis.
-func (im *importer) setBlock(a *axis, number *Value, blocks int64) {
-	lo := im.Do(Mul, I64, number, im.Int(I64, a.group))
-	w := window{lo, im.Int(I64, a.group), im.Int(I64, 0)}
-	isLast := im.Do(Equal, Bool, number, im.Int(I64, blocks-1))
+func (im *importer) setBlock(a *axis, number *ir.Value, blocks int64) {
+	lo := im.Do(ir.Mul, ir.I64, number, im.Int(ir.I64, a.group))
+	w := window{lo, im.Int(ir.I64, a.group), im.Int(ir.I64, 0)}
+	isLast := im.Do(ir.Equal, ir.Bool, number, im.Int(ir.I64, blocks-1))
 	if n := a.full() - (blocks-1)*a.group; n < a.group {
-		w.count = im.Do(Where, I64, isLast, im.Int(I64, n), w.count)
+		w.count = im.Do(ir.Where, ir.I64, isLast, im.Int(ir.I64, n), w.count)
 	}
 	if a.rest() > 0 {
-		w.tail = im.Do(Cast, I64, isLast)
+		w.tail = im.Do(ir.Cast, ir.I64, isLast)
 	}
 	a.win = w
 }
@@ -273,7 +276,7 @@ func (im *importer) rest(p *plan, i int, e *env) {
 	}
 	whole := n / a.unit
 	if lanes := n % a.unit; lanes > 0 && p.masks {
-		a.live, a.last = whole+1, im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, lanes))
+		a.live, a.last = whole+1, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, lanes))
 		im.levels(p, i+1, e)
 		a.last = nil
 		return
@@ -284,8 +287,8 @@ func (im *importer) rest(p *plan, i int, e *env) {
 	}
 	if lanes := n % a.unit; lanes > 0 {
 		// Without masks they are done one by one.
-		im.Builder.Loop(a.r.label()+" lanes", im.Int(I64, lanes), func(l *Loop) {
-			a.base = linear{terms: []Term{{l.Iter, 1}}, off: start + whole*a.unit}
+		im.Builder.Loop(a.r.label()+" lanes", im.Int(ir.I64, lanes), func(l *ir.Loop) {
+			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}, off: start + whole*a.unit}
 			a.live, a.last, a.vec = 1, nil, false
 			im.levels(p, i+1, e)
 			a.vec = true

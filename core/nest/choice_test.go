@@ -2,6 +2,7 @@ package nest
 
 import (
 	"math/rand/v2"
+	"polygrad/core/nest/ir"
 	"strings"
 	"testing"
 )
@@ -41,7 +42,7 @@ func TestBadChoices(t *testing.T) {
 			t.Errorf("%q: error %v, expected one that shows the choice and the letters", text, err)
 		}
 	}
-	if _, _, err := CompileAs("k", nil, SSE4, "z3"); err == nil || !strings.Contains(err.Error(), "kernel k") {
+	if _, _, err := CompileAs("k", nil, ir.SSE4, "z3"); err == nil || !strings.Contains(err.Error(), "kernel k") {
 		t.Errorf("CompileAs: error %v, expected one that names the kernel", err)
 	}
 }

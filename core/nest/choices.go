@@ -1,6 +1,9 @@
 package nest
 
-import "slices"
+import (
+	"polygrad/core/nest/ir"
+	"slices"
+)
 
 // Layout is how the bands of loops of a kernel were laid out, and what else could be chosen.
 type Layout []*Laid
@@ -200,7 +203,7 @@ var follows = map[knob][]knob{
 }
 
 // Neighbours are the choices that differ in one knob from the one that a kernel was laid out by. Different choices may come to the same code.
-func (laid Layout) Neighbours(m Machine) []Choice {
+func (laid Layout) Neighbours(m ir.Machine) []Choice {
 	asked := make([]band, len(laid))
 	for i, l := range laid {
 		asked[i] = l.want

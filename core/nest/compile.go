@@ -1,3 +1,5 @@
+// Package nest makes nests of loops of the linear lists of lower. A kernel is imported with every loop as it stands in
+// the list; a plan says which loops are tiled, reordered, spread over vectors and registers, and which operands are packed.
 package nest
 
 import (
@@ -6,18 +8,19 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/settings"
 	"polygrad/core/uop"
 )
 
 // Compile lays the linear list of a kernel out for a machine.
-func Compile(name string, list []*uop.UOp, m Machine) (*Kernel, error) {
+func Compile(name string, list []*uop.UOp, m ir.Machine) (*ir.Kernel, error) {
 	k, _, err := CompileAs(name, list, m, "")
 	return k, err
 }
 
 // CompileAs lays the linear list of a kernel out for a machine, as a choice says, and tells how.
-func CompileAs(name string, list []*uop.UOp, m Machine, c Choice) (k *Kernel, l Layout, err error) {
+func CompileAs(name string, list []*uop.UOp, m ir.Machine, c Choice) (k *ir.Kernel, l Layout, err error) {
 	wanted, err := c.bands()
 	if err != nil {
 		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
@@ -40,15 +43,15 @@ func CompileAs(name string, list []*uop.UOp, m Machine, c Choice) (k *Kernel, l 
 	return k, l, nil
 }
 
-func build(name string, list []*uop.UOp, root *region, m Machine, wanted []band, plain bool) (k *Kernel, l Layout, err error) {
-	defer Recover(&err)
+func build(name string, list []*uop.UOp, root *region, m ir.Machine, wanted []band, plain bool) (k *ir.Kernel, l Layout, err error) {
+	defer ir.Recover(&err)
 	lanes := m.Lanes
 	if hasWide(list) {
 		lanes = m.WideLanes
 	}
 	im := &importer{
-		Builder: NewBuilder(name, lanes), m: m, plain: plain,
-		bufs: map[*uop.UOp]*Buffer{}, vars: map[string]int{}, grows: map[*uop.UOp]*slopes{}, pure: make(map[*uop.UOp]bool, len(list)),
+		Builder: ir.NewBuilder(name, lanes), m: m, plain: plain,
+		bufs: map[*uop.UOp]*ir.Buffer{}, vars: map[string]int{}, grows: map[*uop.UOp]*slopes{}, pure: make(map[*uop.UOp]bool, len(list)),
 		wanted: wanted, numbered: map[*region]int{},
 	}
 	im.Builder.Machine = m
@@ -102,14 +105,14 @@ func (im *importer) findBuffers(list []*uop.UOp) {
 	for _, u := range list {
 		switch u.Op {
 		case uop.Param:
-			im.addBuffer(u, &Buffer{Kind: kinds.Of[u.DType.Base()], Size: u.DType.Size, Param: len(im.Params)})
-			im.Params = append(im.Params, Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
+			im.addBuffer(u, &ir.Buffer{Kind: kinds.Of[u.DType.Base()], Size: u.DType.Size, Param: len(im.Params)})
+			im.Params = append(im.Params, ir.Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
 		case uop.DefineLocal:
 			im.addScratch(u)
 		case uop.DefineVar:
 			v := u.Arg.(uop.VarArg)
 			im.vars[v.Name] = len(im.Vars)
-			im.Vars = append(im.Vars, VarParam{Name: v.Name, Kind: kinds.Of[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
+			im.Vars = append(im.Vars, ir.VarParam{Name: v.Name, Kind: kinds.Of[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
 		case uop.Index:
 			if d := definition(u); d.Op == uop.DefineReg && !constIndex(u) && im.bufs[d] == nil {
 				im.addScratch(d)
@@ -135,7 +138,7 @@ func (im *importer) findBuffers(list []*uop.UOp) {
 	}
 }
 
-func (im *importer) addBuffer(u *uop.UOp, b *Buffer) {
+func (im *importer) addBuffer(u *uop.UOp, b *ir.Buffer) {
 	b.ID = int32(len(im.bufs) + 1)
 	im.bufs[u] = b
 }
@@ -146,9 +149,9 @@ func (im *importer) addScratch(u *uop.UOp) {
 }
 
 // scratch makes a buffer of scratch memory.
-func (im *importer) scratch(k Kind, size int64) *Buffer {
+func (im *importer) scratch(k ir.Kind, size int64) *ir.Buffer {
 	im.buffers++
-	b := &Buffer{ID: 1<<20 + im.buffers, Kind: k, Size: size, Param: -1, Offset: im.Scratch}
+	b := &ir.Buffer{ID: 1<<20 + im.buffers, Kind: k, Size: size, Param: -1, Offset: im.Scratch}
 	im.Scratch += (size*k.Size() + 63) &^ 63
 	return b
 }

@@ -3,6 +3,7 @@ package nest
 import (
 	"slices"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -51,8 +52,8 @@ func (im *importer) loops(r *region, copies []*env) {
 }
 
 // keepStill notes that a loop does not write to buffers of which that is not known yet, and returns them.
-func (im *importer) keepStill(r *region) []*Buffer {
-	var out []*Buffer
+func (im *importer) keepStill(r *region) []*ir.Buffer {
+	var out []*ir.Buffer
 	for _, b := range im.changing {
 		if im.Changes(b) && !im.writesTo(r, b) {
 			im.BeginReadOnly(b)
@@ -63,7 +64,7 @@ func (im *importer) keepStill(r *region) []*Buffer {
 }
 
 // writesTo reports whether a loop writes to a buffer.
-func (im *importer) writesTo(r *region, b *Buffer) bool {
+func (im *importer) writesTo(r *region, b *ir.Buffer) bool {
 	return slices.ContainsFunc(r.parts, func(p part) bool {
 		if p.sub != nil {
 			return im.writesTo(p.sub, b)
@@ -77,12 +78,12 @@ func (im *importer) sequential(r *region, copies []*env) {
 	im.env = copies[0]
 	from, count := linear{}, im.count(r)
 	if s := im.span(r); s.n >= 0 {
-		from, count = s.from, im.Int(I64, s.n)
+		from, count = s.from, im.Int(ir.I64, s.n)
 	}
-	im.Builder.Loop(r.label(), count, func(l *Loop) {
+	im.Builder.Loop(r.label(), count, func(l *ir.Loop) {
 		im.carried(l, r, copies, func(inner []*env) {
 			for _, e := range inner {
-				e.linears.set(r.rng, im.addLinear(from, linear{terms: []Term{{l.Iter, 1}}}, 1))
+				e.linears.set(r.rng, im.addLinear(from, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1))
 			}
 			im.body(r, inner)
 		})
@@ -92,18 +93,18 @@ func (im *importer) sequential(r *region, copies []*env) {
 func (r *region) label() string { return r.rng.Arg.String() }
 
 // count is the number of iterations of a loop, as a value.
-func (im *importer) count(r *region) *Value {
+func (im *importer) count(r *region) *ir.Value {
 	if n := r.trip(); n >= 0 {
-		return im.Int(I64, n)
+		return im.Int(ir.I64, n)
 	}
-	return im.intCast(I64, im.eval(r.rng.Src[0]))
+	return im.intCast(ir.I64, im.eval(r.rng.Src[0]))
 }
 
 // carried makes the registers that a loop writes variables of it, and afterwards their values after the loop.
-func (im *importer) carried(l *Loop, r *region, copies []*env, body func(inner []*env)) {
+func (im *importer) carried(l *ir.Loop, r *region, copies []*env, body func(inner []*env)) {
 	slots := r.written(nil)
 	inner := make([]*env, len(copies))
-	phis := make([]*PhiVar, 0, len(copies)*len(slots))
+	phis := make([]*ir.PhiVar, 0, len(copies)*len(slots))
 	for i, e := range copies {
 		inner[i] = newEnv(e)
 		for _, s := range slots {
@@ -127,18 +128,18 @@ func (im *importer) carried(l *Loop, r *region, copies []*env, body func(inner [
 }
 
 // sameLanes is the next value of a variable with as many lanes as it has.
-func (im *importer) sameLanes(p *PhiVar, v *Value) *Value {
+func (im *importer) sameLanes(p *ir.PhiVar, v *ir.Value) *ir.Value {
 	if v.Lanes < p.V.Lanes {
 		return im.Splat(v)
 	}
 	if v.Lanes > p.V.Lanes {
-		Fail("a variable of a loop becomes a vector in it")
+		ir.Fail("a variable of a loop becomes a vector in it")
 	}
 	return v
 }
 
 // register is what a register holds at first: 0 if nothing was stored to it.
-func (im *importer) register(e *env, s slot) *Value {
+func (im *importer) register(e *env, s slot) *ir.Value {
 	if v := e.reg(s); v != nil {
 		return v
 	}

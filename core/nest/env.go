@@ -1,16 +1,19 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
 
 // importer evaluates the operations of a list on demand, for the ranges as the loops around bind them: a scalar
 // list becomes vectors where a range stands for the lanes of one.
 type importer struct {
-	*Builder
-	m    Machine
-	bufs map[*uop.UOp]*Buffer
+	*ir.Builder
+	m    ir.Machine
+	bufs map[*uop.UOp]*ir.Buffer
 	vars map[string]int
 	// changing are the buffers that are both read and written.
-	changing []*Buffer
+	changing []*ir.Buffer
 	pure     map[*uop.UOp]bool
 	// grows tells how values depend on ranges.
 	grows map[*uop.UOp]*slopes
@@ -36,13 +39,13 @@ type importer struct {
 // env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.
 type env struct {
 	outer   *env
-	vals    assoc[*uop.UOp, *Value]
+	vals    assoc[*uop.UOp, *ir.Value]
 	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
-	regs    assoc[slot, *Value]
+	regs    assoc[slot, *ir.Value]
 	// vector says that a range stands for the lanes of vectors.
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
-	tail *Value
+	tail *ir.Value
 	// cross is the loop along which vectors may be loaded that are turned, nil for none.
 	cross *cross
 }
@@ -55,7 +58,7 @@ func newEnv(outer *env) *env {
 	return e
 }
 
-func (e *env) val(u *uop.UOp) *Value {
+func (e *env) val(u *uop.UOp) *ir.Value {
 	for ; e != nil; e = e.outer {
 		if v, ok := e.vals.get(u); ok {
 			return v
@@ -73,7 +76,7 @@ func (e *env) linear(u *uop.UOp) (linear, bool) {
 	return linear{}, false
 }
 
-func (e *env) reg(s slot) *Value {
+func (e *env) reg(s slot) *ir.Value {
 	for ; e != nil; e = e.outer {
 		if v, ok := e.regs.get(s); ok {
 			return v
@@ -83,7 +86,7 @@ func (e *env) reg(s slot) *Value {
 }
 
 // own is what the environment itself holds in a register.
-func (e *env) own(s slot) *Value {
+func (e *env) own(s slot) *ir.Value {
 	v, _ := e.regs.get(s)
 	return v
 }

@@ -4,28 +4,29 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
 // opOf are the operations that compute lane by lane.
-var opOf = map[uop.Op]Op{
-	uop.Add: Add, uop.Sub: Sub, uop.Mul: Mul, uop.Fdiv: Div, uop.Idiv: Div, uop.Mod: Mod, uop.Neg: Neg, uop.Max: Max, uop.Sqrt: Sqrt, uop.Trunc: Trunc,
-	uop.Exp: Exp, uop.Exp2: Exp2, uop.Log2: Log2, uop.Sin: Sin, uop.Cos: Cos, uop.Tanh: Tanh,
-	uop.And: And, uop.Or: Or, uop.Xor: Xor, uop.Shl: Shl, uop.Shr: Shr,
-	uop.CmpLt: Less, uop.CmpEq: Equal, uop.CmpNe: NotEqual, uop.Where: Where,
-	uop.Cast: Cast,
+var opOf = map[uop.Op]ir.Op{
+	uop.Add: ir.Add, uop.Sub: ir.Sub, uop.Mul: ir.Mul, uop.Fdiv: ir.Div, uop.Idiv: ir.Div, uop.Mod: ir.Mod, uop.Neg: ir.Neg, uop.Max: ir.Max, uop.Sqrt: ir.Sqrt, uop.Trunc: ir.Trunc,
+	uop.Exp: ir.Exp, uop.Exp2: ir.Exp2, uop.Log2: ir.Log2, uop.Sin: ir.Sin, uop.Cos: ir.Cos, uop.Tanh: ir.Tanh,
+	uop.And: ir.And, uop.Or: ir.Or, uop.Xor: ir.Xor, uop.Shl: ir.Shl, uop.Shr: ir.Shr,
+	uop.CmpLt: ir.Less, uop.CmpEq: ir.Equal, uop.CmpNe: ir.NotEqual, uop.Where: ir.Where,
+	uop.Cast: ir.Cast,
 }
 
-func kindFor(dt *uop.DType) Kind {
+func kindFor(dt *uop.DType) ir.Kind {
 	k, ok := kinds.Of[dt.Scalar()]
 	if !ok || dt.Count > 1 {
-		Fail("dtype %s cannot be rendered", dt)
+		ir.Fail("dtype %s cannot be rendered", dt)
 	}
 	return k
 }
 
 // eval is the value of an operation in the present environment.
-func (im *importer) eval(u *uop.UOp) *Value {
+func (im *importer) eval(u *uop.UOp) *ir.Value {
 	if v := im.env.val(u); v != nil {
 		return v
 	}
@@ -34,7 +35,7 @@ func (im *importer) eval(u *uop.UOp) *Value {
 	return v
 }
 
-func (im *importer) compute(u *uop.UOp) *Value {
+func (im *importer) compute(u *uop.UOp) *ir.Value {
 	if last := im.linked.total[u]; last != nil {
 		return im.eval(last)
 	}
@@ -59,42 +60,42 @@ func (im *importer) compute(u *uop.UOp) *Value {
 	if im.exact[u] {
 		from = u.Src[0]
 	}
-	args := make([]*Value, len(from.Src))
+	args := make([]*ir.Value, len(from.Src))
 	for i, s := range from.Src {
 		args[i] = im.eval(s)
 	}
 	if from != u {
-		return im.ALU(Mul, k, args...)
+		return im.ALU(ir.Mul, k, args...)
 	}
 	if u.Op == uop.Bitcast {
 		return im.Bitcast(kindFor(u.Src[0].DType), k, args[0])
 	}
 	if u.Op == uop.Reciprocal {
-		return im.ALU(Div, k, im.Constant(k, k.FloatBits(1)), args[0])
+		return im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[0])
 	}
 	if u.Op == uop.Fdiv && im.scales(args[0], args[1]) {
 		// What a whole row is divided by is a factor: a division takes ten times as long as a product.
-		return im.ALU(Mul, k, args[0], im.ALU(Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
+		return im.ALU(ir.Mul, k, args[0], im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
 	}
 	op, ok := opOf[u.Op]
 	if !ok {
-		Fail("operation %s is not for the renderer", u.Op)
+		ir.Fail("operation %s is not for the renderer", u.Op)
 	}
 	return im.ALU(op, k, args...)
 }
 
-func (im *importer) variable(u *uop.UOp) *Value {
+func (im *importer) variable(u *uop.UOp) *ir.Value {
 	v := u.Arg.(uop.VarArg)
 	i, ok := im.vars[v.Name]
 	if !ok {
-		Fail("the variable %s is not in the list", v.Name)
+		ir.Fail("the variable %s is not in the list", v.Name)
 	}
-	return im.New(Var, kindFor(u.DType), 1, uint64(i))
+	return im.New(ir.Var, kindFor(u.DType), 1, uint64(i))
 }
 
 // target is an element of memory that an INDEX stands for.
 type target struct {
-	buf   *Buffer
+	buf   *ir.Buffer
 	index *uop.UOp
 	gate  *uop.UOp
 }
@@ -104,11 +105,11 @@ func (im *importer) target(ix *uop.UOp) target {
 		ix = ix.Src[0]
 	}
 	if ix.Op != uop.Index || len(ix.Src) < 2 {
-		Fail("an access by way of %s, expected an INDEX", ix.Op)
+		ir.Fail("an access by way of %s, expected an INDEX", ix.Op)
 	}
 	t := target{buf: im.bufs[definition(ix)], index: ix.Src[1]}
 	if t.buf == nil {
-		Fail("an access to %s, which is no memory", definition(ix).Op)
+		ir.Fail("an access to %s, which is no memory", definition(ix).Op)
 	}
 	if len(ix.Src) > 2 {
 		t.gate = ix.Src[2]
@@ -118,24 +119,24 @@ func (im *importer) target(ix *uop.UOp) target {
 
 // place is where an access goes in the present environment, and by how many lanes. A gate that is known to be shut
 // makes ok false.
-func (im *importer) place(t target) (at *Place, lanes int, ok bool) {
+func (im *importer) place(t target) (at *ir.Place, lanes int, ok bool) {
 	l := im.linearOf(t.index)
 	if l.slow != 0 || l.index != nil && l.lane != 0 {
-		k := I32
+		k := ir.I32
 		if l.index != nil {
 			k = l.index.Kind
 		}
 		l.index = im.valueOf(linear{lane: l.lane, slow: l.slow, split: l.split, index: l.index}, k)
 		l.lane, l.slow = 0, 0
 	}
-	at = &Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
+	at = &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
 	lanes = 1
 	if l.lane != 0 || l.index != nil {
 		lanes = im.Lanes
 	}
 	if t.gate != nil {
 		at.Gate = im.eval(t.gate)
-		if at.Gate.Op == Const {
+		if at.Gate.Op == ir.Const {
 			if at.Gate.Bits == 0 {
 				return at, lanes, false
 			}
@@ -148,13 +149,13 @@ func (im *importer) place(t target) (at *Place, lanes int, ok bool) {
 		if at.Gate == nil {
 			at.Gate = tail
 		} else {
-			at.Gate = im.ALU(And, Bool, im.Splat(at.Gate), tail)
+			at.Gate = im.ALU(ir.And, ir.Bool, im.Splat(at.Gate), tail)
 		}
 	}
 	return at, lanes, true
 }
 
-func (im *importer) load(u *uop.UOp) *Value {
+func (im *importer) load(u *uop.UOp) *ir.Value {
 	k := kindFor(u.DType)
 	if u.Src[0].DType.Space == uop.Reg && constIndex(u.Src[0]) {
 		v := im.env.reg(slotOf(u.Src[0]))
@@ -211,7 +212,7 @@ func (im *importer) store(u *uop.UOp) {
 // stream makes a store of vectors go around the caches, if what the kernel writes is larger than they are and the
 // addresses are multiples of the size of a vector. Lines have to be written whole: one that other rows come between waits
 // in vain for its rest.
-func (im *importer) stream(at *Place, index *uop.UOp) {
+func (im *importer) stream(at *ir.Place, index *uop.UOp) {
 	b := at.Buf
 	if im.m.Stream == 0 || b.Param < 0 || b.Read || at.Stride != 1 || at.Index != nil || at.Gate != nil || b.Size*b.Kind.Size() < im.streamFrom() {
 		return
@@ -267,14 +268,14 @@ func (im *importer) streamFrom() int64 {
 }
 
 // scales reports whether the elements of a row are divided by something that was summed up over the row.
-func (im *importer) scales(x, y *Value) bool {
-	return (y.Kind == F32 || y.Kind == F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && summed(y, 6)
+func (im *importer) scales(x, y *ir.Value) bool {
+	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && summed(y, 6)
 }
 
 // summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.
-func summed(v *Value, steps int) bool {
-	if v.Op == Final {
+func summed(v *ir.Value, steps int) bool {
+	if v.Op == ir.Final {
 		return true
 	}
-	return steps > 0 && slices.ContainsFunc(v.Args, func(a *Value) bool { return summed(a, steps-1) })
+	return steps > 0 && slices.ContainsFunc(v.Args, func(a *ir.Value) bool { return summed(a, steps-1) })
 }

@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
 
 // fetchFrom is the number of steps of a tile's sums from which on it pays to fetch ahead: for fewer there is no time.
 const fetchFrom = 64
@@ -16,7 +19,7 @@ func (im *importer) fetchAhead(p *plan, copies []*env) {
 		return
 	}
 	type place struct {
-		buf  *Buffer
+		buf  *ir.Buffer
 		line int64
 	}
 	asked := map[place]bool{}
@@ -41,7 +44,7 @@ func (im *importer) fetchAhead(p *plan, copies []*env) {
 			}
 			if at := (place{b, l.off * b.Kind.Size() / line}); !asked[at] {
 				asked[at] = true
-				im.Fetch(&Place{Buf: b, Terms: l.terms, Off: l.off})
+				im.Fetch(&ir.Place{Buf: b, Terms: l.terms, Off: l.off})
 			}
 		}
 	}

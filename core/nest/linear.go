@@ -4,18 +4,19 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
 // linear is an integer as a sum: terms times constants, a constant, and so many for each lane. Indices are taken
 // apart into this form, so that accesses that differ by a constant are seen to be neighbours.
 type linear struct {
-	terms []Term // by the ID of their values, coefficients not zero
+	terms []ir.Term // by the ID of their values, coefficients not zero
 	off   int64
 	lane  int64
 	slow  int64 // so many for each split lanes
 	split int64
-	index *Value // a vector that is added, nil for none
+	index *ir.Value // a vector that is added, nil for none
 }
 
 func (im *importer) timesLinear(a linear, c int64) linear {
@@ -26,12 +27,12 @@ func (im *importer) timesLinear(a linear, c int64) linear {
 	if c == 0 {
 		return out
 	}
-	out.terms = make([]Term, len(a.terms))
+	out.terms = make([]ir.Term, len(a.terms))
 	for i, t := range a.terms {
-		out.terms[i] = Term{t.V, t.Coef * c}
+		out.terms[i] = ir.Term{V: t.V, Coef: t.Coef * c}
 	}
 	if a.index != nil {
-		out.index = im.Do(Mul, a.index.Kind, a.index, im.Int(a.index.Kind, c))
+		out.index = im.Do(ir.Mul, a.index.Kind, a.index, im.Int(a.index.Kind, c))
 	}
 	return out
 }
@@ -45,7 +46,7 @@ func (im *importer) addLinear(x, y linear, sign int64) linear {
 	case len(x.terms) == 0 && sign > 0:
 		out.terms, j = y.terms, len(y.terms)
 	default:
-		out.terms = make([]Term, 0, len(x.terms)+len(y.terms))
+		out.terms = make([]ir.Term, 0, len(x.terms)+len(y.terms))
 	}
 	for i < len(x.terms) || j < len(y.terms) {
 		switch {
@@ -53,18 +54,18 @@ func (im *importer) addLinear(x, y linear, sign int64) linear {
 			out.terms = append(out.terms, x.terms[i])
 			i++
 		case i == len(x.terms) || y.terms[j].V.ID < x.terms[i].V.ID:
-			out.terms = append(out.terms, Term{y.terms[j].V, sign * y.terms[j].Coef})
+			out.terms = append(out.terms, ir.Term{V: y.terms[j].V, Coef: sign * y.terms[j].Coef})
 			j++
 		default:
 			if c := x.terms[i].Coef + sign*y.terms[j].Coef; c != 0 {
-				out.terms = append(out.terms, Term{x.terms[i].V, c})
+				out.terms = append(out.terms, ir.Term{V: x.terms[i].V, Coef: c})
 			}
 			i++
 			j++
 		}
 	}
 	if y.index != nil && sign < 0 {
-		y.index = im.Do(Neg, y.index.Kind, y.index)
+		y.index = im.Do(ir.Neg, y.index.Kind, y.index)
 	}
 	switch {
 	case x.index == nil:
@@ -73,66 +74,66 @@ func (im *importer) addLinear(x, y linear, sign int64) linear {
 		out.index = x.index
 	default:
 		k := max(x.index.Kind, y.index.Kind)
-		out.index = im.Do(Add, k, im.intCast(k, x.index), im.intCast(k, y.index))
+		out.index = im.Do(ir.Add, k, im.intCast(k, x.index), im.intCast(k, y.index))
 	}
 	return out
 }
 
-func (im *importer) timesInt(v *Value, c int64) *Value {
+func (im *importer) timesInt(v *ir.Value, c int64) *ir.Value {
 	if c == 1 {
 		return v
 	}
-	return im.Do(Mul, v.Kind, v, im.Int(v.Kind, c))
+	return im.Do(ir.Mul, v.Kind, v, im.Int(v.Kind, c))
 }
 
-func (im *importer) intCast(k Kind, v *Value) *Value {
+func (im *importer) intCast(k ir.Kind, v *ir.Value) *ir.Value {
 	if v.Kind == k {
 		return v
 	}
-	return im.Do(Cast, k, v)
+	return im.Do(ir.Cast, k, v)
 }
 
 // valueOf is the integer as a value of a kind.
-func (im *importer) valueOf(l linear, k Kind) *Value {
+func (im *importer) valueOf(l linear, k ir.Kind) *ir.Value {
 	terms := slices.Clone(l.terms)
-	slices.SortStableFunc(terms, func(x, y Term) int { return x.V.Home.Depth - y.V.Home.Depth })
-	var sum *Value
-	add := func(v *Value) {
+	slices.SortStableFunc(terms, func(x, y ir.Term) int { return x.V.Home.Depth - y.V.Home.Depth })
+	var sum *ir.Value
+	add := func(v *ir.Value) {
 		if sum == nil {
 			sum = v
 		} else {
-			sum = im.Do(Add, I64, sum, v)
+			sum = im.Do(ir.Add, ir.I64, sum, v)
 		}
 	}
 	for _, t := range terms {
-		v := im.intCast(I64, t.V)
+		v := im.intCast(ir.I64, t.V)
 		if t.Coef != 1 {
-			v = im.Do(Mul, I64, v, im.Int(I64, t.Coef))
+			v = im.Do(ir.Mul, ir.I64, v, im.Int(ir.I64, t.Coef))
 		}
 		add(v)
 	}
 	if l.off != 0 || sum == nil {
-		add(im.Int(I64, l.off))
+		add(im.Int(ir.I64, l.off))
 	}
 	out := sum
-	if k != I64 {
-		if sum.Op == Const {
+	if k != ir.I64 {
+		if sum.Op == ir.Const {
 			out = im.Int(k, int64(sum.Bits))
 		} else {
-			out = im.Do(Cast, k, sum)
+			out = im.Do(ir.Cast, k, sum)
 		}
 	}
-	lanes := im.New(Lane, k, im.Lanes, 0)
+	lanes := im.New(ir.Lane, k, im.Lanes, 0)
 	if l.lane != 0 {
-		out = im.Do(Add, k, im.Splat(out), im.timesInt(lanes, l.lane))
+		out = im.Do(ir.Add, k, im.Splat(out), im.timesInt(lanes, l.lane))
 	}
 	if l.slow != 0 {
 		// Of numbers below 16 this is the quotient.
-		group := im.Do(Shr, k, im.timesInt(lanes, (256+l.split-1)/l.split), im.Int(k, 8))
-		out = im.Do(Add, k, im.Splat(out), im.timesInt(group, l.slow))
+		group := im.Do(ir.Shr, k, im.timesInt(lanes, (256+l.split-1)/l.split), im.Int(k, 8))
+		out = im.Do(ir.Add, k, im.Splat(out), im.timesInt(group, l.slow))
 	}
 	if l.index != nil {
-		out = im.Do(Add, k, im.Splat(out), im.intCast(k, l.index))
+		out = im.Do(ir.Add, k, im.Splat(out), im.intCast(k, l.index))
 	}
 	return out
 }
@@ -157,7 +158,7 @@ func (im *importer) indexOnly(u *uop.UOp) bool {
 	case uop.Cast:
 		ok = u.DType.IsInt() && im.indexOnly(u.Src[0])
 	}
-	if k := kinds.Of[u.DType.Scalar()]; ok && k != I32 && k != I64 {
+	if k := kinds.Of[u.DType.Scalar()]; ok && k != ir.I32 && k != ir.I64 {
 		ok = false // others wrap around
 	}
 	im.pure[u] = ok
@@ -176,10 +177,10 @@ func (im *importer) linearOf(u *uop.UOp) linear {
 
 func (im *importer) takeApart(u *uop.UOp) linear {
 	k := kinds.Of[u.DType.Scalar()]
-	if k == I32 || k == I64 {
+	if k == ir.I32 || k == ir.I64 {
 		switch u.Op {
 		case uop.Range:
-			Fail("the range %s is used outside of its loop", u.Arg)
+			ir.Fail("the range %s is used outside of its loop", u.Arg)
 		case uop.ConstOp:
 			return linear{off: u.ConstVal().I()}
 		case uop.Add:
@@ -199,25 +200,25 @@ func (im *importer) takeApart(u *uop.UOp) linear {
 				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
 			}
 		case uop.Cast:
-			if from := kinds.Of[u.Src[0].DType.Scalar()]; from == I32 || from == I64 {
+			if from := kinds.Of[u.Src[0].DType.Scalar()]; from == ir.I32 || from == ir.I64 {
 				return im.linearOf(u.Src[0])
 			}
 		}
 	}
 	v := im.eval(u)
 	switch {
-	case v.Op == Const && v.Lanes == 1:
-		return linear{off: constInt(v)}
+	case v.Op == ir.Const && v.Lanes == 1:
+		return linear{off: ir.ConstInt(v)}
 	case v.Lanes > 1:
-		return linear{index: im.Do(Cast, widestIndex(v.Kind), v)}
+		return linear{index: im.Do(ir.Cast, widestIndex(v.Kind), v)}
 	}
-	return linear{terms: []Term{{v, 1}}}
+	return linear{terms: []ir.Term{{V: v, Coef: 1}}}
 }
 
 // widestIndex is the kind in which indices of a kind are added.
-func widestIndex(k Kind) Kind {
-	if k == U32 || k.Width() == 8 {
-		return I64
+func widestIndex(k ir.Kind) ir.Kind {
+	if k == ir.U32 || k.Width() == 8 {
+		return ir.I64
 	}
-	return I32
+	return ir.I32
 }

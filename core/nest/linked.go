@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -63,7 +64,7 @@ func (c *linked) find(r *region, uses map[*uop.UOp]int) {
 				}
 			})
 			for _, up := range p.sub.updates {
-				if s := sums[up.slot]; s != nil && s.at == 0 && up.op == Add {
+				if s := sums[up.slot]; s != nil && s.at == 0 && up.op == ir.Add {
 					s.at = i
 				} else {
 					delete(sums, up.slot)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -13,7 +14,7 @@ type pack struct {
 	u      *uop.UOp
 	series *series
 	vec    *axis
-	buf    *Buffer
+	buf    *ir.Buffer
 }
 
 const (
@@ -146,7 +147,7 @@ func (q *pack) make(im *importer, vec *axis) {
 // fillPacks computes the packs of the block at work.
 func (im *importer) fillPacks(p *plan, e *env) {
 	a := p.packs[0].vec
-	fill := func(tile linear, base linear, live int64, last *Value) {
+	fill := func(tile linear, base linear, live int64, last *ir.Value) {
 		copies := make([]*env, live)
 		for j := range copies {
 			d := newEnv(e)
@@ -168,9 +169,9 @@ func (im *importer) fillPacks(p *plan, e *env) {
 	}
 	w := a.win
 	if a.full() > 0 {
-		im.Builder.Loop(a.r.label()+" pack", w.count, func(l *Loop) {
-			base := im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
-			fill(linear{terms: []Term{{l.Iter, 1}}}, base, a.jam, nil)
+		im.Builder.Loop(a.r.label()+" pack", w.count, func(l *ir.Loop) {
+			base := im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.tile()}}}, 1)
+			fill(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, base, a.jam, nil)
 		})
 	}
 	if a.rest() == 0 {
@@ -179,11 +180,11 @@ func (im *importer) fillPacks(p *plan, e *env) {
 	im.onceIf(a.r.label()+" pack rest", w.tail, func() {
 		base := linear{off: a.full() * a.tile()}
 		n := a.rest()
-		var last *Value
+		var last *ir.Value
 		if lanes := n % a.unit; !p.masks {
 			n -= lanes
 		} else if lanes > 0 {
-			last = im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, lanes))
+			last = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, lanes))
 		}
 		if n > 0 {
 			fill(im.scaled(w.count, 1), base, (n+a.unit-1)/a.unit, last)
@@ -259,10 +260,10 @@ func (im *importer) fillTile(packs []*pack, sum *series, depth int, s span, copi
 		if count == 0 {
 			return
 		}
-		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
+		im.Builder.Loop(r.label()+" pack", im.Int(ir.I64, count), func(l *ir.Loop) {
 			steps := make([]packStep, side)
 			for i := range steps {
-				at := linear{terms: []Term{{l.Iter, side}}, off: from + int64(i)}
+				at := linear{terms: []ir.Term{{V: l.Iter, Coef: side}}, off: from + int64(i)}
 				iteration := im.addLinear(s.from, at, 1)
 				inner := make([]*env, len(copies))
 				for j, e := range copies {
@@ -304,10 +305,10 @@ func (im *importer) fillSteps(packs []*pack, tile linear, steps []packStep) {
 }
 
 // place is where the vector number j of a step of a tile is kept.
-func (q *pack) place(im *importer, tile, step linear, j int64) *Place {
+func (q *pack) place(im *importer, tile, step linear, j int64) *ir.Place {
 	t := q.vec.tile()
 	at := im.addLinear(im.timesLinear(tile, q.series.steps*t), im.timesLinear(step, t), 1)
-	return &Place{Buf: q.buf, Terms: at.terms, Off: at.off + j*q.vec.unit, Stride: 1}
+	return &ir.Place{Buf: q.buf, Terms: at.terms, Off: at.off + j*q.vec.unit, Stride: 1}
 }
 
 // packed makes the operands that were packed loads of what is kept, for an iteration of the innermost loop.

@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
 
 // Two loops may be one axis of vectors: where both lie side by side in memory, the inner one is too short to fill
 // vectors. What depends on the outer one only, such as what belongs to all elements of a window, has each of its
@@ -58,7 +61,7 @@ func (a *axis) bind(e *env, at linear) {
 	}
 	outer := linear{off: at.off / a.split, slow: 1, split: a.split}
 	for _, t := range at.terms {
-		outer.terms = append(outer.terms, Term{t.V, t.Coef / a.split})
+		outer.terms = append(outer.terms, ir.Term{V: t.V, Coef: t.Coef / a.split})
 	}
 	e.linears.set(a.r.rng, outer)
 	e.linears.set(a.inner.rng, linear{lane: 1, slow: -a.split, split: a.split})
@@ -78,14 +81,14 @@ func (im *importer) spreads(l linear, lanes int64) (pattern uint64, ok bool) {
 }
 
 // spread is a load of which several lanes are one element, nil if it is none.
-func (im *importer) spread(t target, k Kind) *Value {
+func (im *importer) spread(t target, k ir.Kind) *ir.Value {
 	l := im.linearOf(t.index)
-	if l.slow == 0 || l.index != nil || t.gate != nil || k == Bool {
+	if l.slow == 0 || l.index != nil || t.gate != nil || k == ir.Bool {
 		return nil
 	}
 	lanes := int64(im.Lanes)
 	if tail := im.env.tail; tail != nil {
-		lanes = constInt(tail.Args[1])
+		lanes = ir.ConstInt(tail.Args[1])
 	}
 	pattern, ok := im.spreads(l, lanes)
 	if !ok {
@@ -95,15 +98,15 @@ func (im *importer) spread(t target, k Kind) *Value {
 	for i := range lanes {
 		last = max(last, pattern>>(4*i)&15)
 	}
-	at := &Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: 1}
+	at := &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: 1}
 	if int(last)+1 < im.Lanes {
 		at.Gate = im.lanesUpTo(int64(last) + 1)
 	}
 	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
-	return im.New(Spread, v.Kind, im.Lanes, pattern, v)
+	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
 }
 
 // lanesUpTo opens the first n lanes.
-func (im *importer) lanesUpTo(n int64) *Value {
-	return im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, n))
+func (im *importer) lanesUpTo(n int64) *ir.Value {
+	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, n))
 }

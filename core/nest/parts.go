@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
 
 // A product whose sums are long is made in parts of the sums. What is packed for one part lies in the near caches while
 // all tiles use it; the sums under way lie in memory meanwhile.
@@ -113,8 +116,8 @@ func (im *importer) inParts(p *plan, e *env) {
 		if parts == 0 {
 			return
 		}
-		im.Builder.Loop(q.sum.label()+" parts", im.Int(I64, parts), func(l *Loop) {
-			sum.from, sum.count = linear{terms: []Term{{l.Iter, n}}, off: from}, count
+		im.Builder.Loop(q.sum.label()+" parts", im.Int(ir.I64, parts), func(l *ir.Loop) {
+			sum.from, sum.count = linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}, count
 			pass(true, func(copies []*env) {
 				im.takeSums(p, copies)
 				im.reduce(q.sum, copies)

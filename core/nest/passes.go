@@ -1,6 +1,9 @@
 package nest
 
-import "slices"
+import (
+	"polygrad/core/nest/ir"
+	"slices"
+)
 
 // A sum over the rows of a matrix, with results side by side, would walk down one strip of columns after the other,
 // each step a page further. Instead the rows are gone through a few at a time, over a block of columns whose sums lie
@@ -17,8 +20,8 @@ const (
 // passes says how a sum is made in passes.
 type passes struct {
 	sum  *region
-	bufs []*Buffer // of the sums under way, one for each register
-	at   int       // the level that each pass goes through
+	bufs []*ir.Buffer // of the sums under way, one for each register
+	at   int          // the level that each pass goes through
 	work func(copies []*env)
 	// parts is the sum of a product that is made in parts, nil for others; adding is a pass that adds a part.
 	parts  *series
@@ -107,9 +110,9 @@ func (im *importer) inPasses(p *plan, e *env) {
 		if count == 0 {
 			return
 		}
-		im.Builder.Loop(q.sum.label(), im.Int(I64, count), func(l *Loop) {
+		im.Builder.Loop(q.sum.label(), im.Int(ir.I64, count), func(l *ir.Loop) {
 			pass(func(copies []*env) {
-				at := linear{terms: []Term{{l.Iter, n}}, off: from}
+				at := linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}
 				for j, c := range copies {
 					im.addRows(p, c, int64(j), at, n)
 				}
@@ -156,7 +159,7 @@ func (im *importer) until(r, sum *region, copies []*env) {
 }
 
 // place is where the sums number i of copy j of the tile at work are kept.
-func (q *passes) place(im *importer, p *plan, i int, j int64) *Place {
+func (q *passes) place(im *importer, p *plan, i int, j int64) *ir.Place {
 	a := p.vec
 	at := im.timesLinear(a.number, a.tile())
 	if q.parts != nil {
@@ -164,13 +167,13 @@ func (q *passes) place(im *importer, p *plan, i int, j int64) *Place {
 		row.off += j / a.live
 		at, j = im.addLinear(at, im.timesLinear(row, q.width), 1), j%a.live
 	}
-	return &Place{Buf: q.bufs[i], Terms: at.terms, Off: at.off + j*a.unit, Stride: 1}
+	return &ir.Place{Buf: q.bufs[i], Terms: at.terms, Off: at.off + j*a.unit, Stride: 1}
 }
 
 // addRows goes on with the sums of unit j: n rows from at on. Their terms are combined before they are added.
 func (im *importer) addRows(p *plan, c *env, j int64, at linear, n int64) {
 	q := p.passes
-	terms := make([][]*Value, len(q.sum.updates))
+	terms := make([][]*ir.Value, len(q.sum.updates))
 	for k := range n {
 		d := newEnv(c)
 		row := at

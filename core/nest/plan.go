@@ -3,6 +3,7 @@ package nest
 import (
 	"slices"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -176,7 +177,7 @@ func (a *axis) whole(im *importer) window {
 	if a.n < 0 {
 		return window{}
 	}
-	return window{im.Int(I64, 0), im.Int(I64, a.full()), im.Int(I64, min(a.rest(), 1))}
+	return window{im.Int(ir.I64, 0), im.Int(ir.I64, a.full()), im.Int(ir.I64, min(a.rest(), 1))}
 }
 
 // planElements lays out a band without reductions.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -21,7 +22,7 @@ type product struct {
 	steps int64
 	terms int
 	a, b  *dotOperand
-	c     *Buffer
+	c     *ir.Buffer
 	// streams is the operand whose tiles all go by while one of the other operand is at work.
 	streams *dotOperand
 	// passSteps is how many steps are done before the next tile is turned to, pass the pass at work.
@@ -32,14 +33,14 @@ type product struct {
 // dotOperand is one of the two factors.
 type dotOperand struct {
 	u    *uop.UOp
-	kind Kind
+	kind ir.Kind
 	ax   *axis
 	// columns says that words of different columns stand side by side.
 	columns bool
-	buf     *Buffer
+	buf     *ir.Buffer
 	// reach keeps how far numbers are out of range if they are split, bad is 1 if they are too far.
-	reach  *Buffer
-	bad    *Value
+	reach  *ir.Buffer
+	bad    *ir.Value
 	at     int // the level before which it is packed
 	blocks int64
 }
@@ -54,10 +55,10 @@ const (
 // planProduct lays a leaf out as a product of packed operands, if it is one.
 func (im *importer) planProduct(p *plan) bool {
 	q := im.findProduct(p.leaf)
-	if q == nil || !p.masks || im.Lanes != dotBlock || im.m.MaskedSize != 1 || !im.dotAxes(p, q) || !q.findSteps() {
+	if q == nil || !p.masks || im.Lanes != ir.DotBlock || im.m.MaskedSize != 1 || !im.dotAxes(p, q) || !q.findSteps() {
 		return false
 	}
-	if q.terms > 1 && q.a.ax.n*q.b.ax.n*q.steps*dotBlock*perWord(BF16) < splitLeast {
+	if q.terms > 1 && q.a.ax.n*q.b.ax.n*q.steps*ir.DotBlock*ir.PerWord(ir.BF16) < splitLeast {
 		return false
 	}
 	im.dotLevels(p, q)
@@ -82,13 +83,13 @@ func (im *importer) findProduct(leaf *region) *product {
 		}
 	}
 	q.up = in[0].innermost().updates[0]
-	if q.up.op != Add || len(q.up.terms) != 1 {
+	if q.up.op != ir.Add || len(q.up.terms) != 1 {
 		return nil
 	}
 	a, b, ok := im.factors(q.up.terms[0])
 	if !ok && q.up.terms[0].Op == uop.Mul && im.canSplit(q.up.terms[0]) {
 		t := q.up.terms[0]
-		a, b, ok = &dotOperand{u: t.Src[0], kind: BF16}, &dotOperand{u: t.Src[1], kind: BF16}, true
+		a, b, ok = &dotOperand{u: t.Src[0], kind: ir.BF16}, &dotOperand{u: t.Src[1], kind: ir.BF16}, true
 		q.terms = splitTerms
 	}
 	if !ok || im.readsWritten(a.u) || im.readsWritten(b.u) {
@@ -108,10 +109,10 @@ func (r *region) exactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 	}
 	for _, up := range r.updates {
 		for _, t := range up.terms {
-			if up.op != Add || t.Op != uop.Cast || kinds.Of[t.DType.Scalar()] != F32 || t.Src[0].Op != uop.Mul {
+			if up.op != ir.Add || t.Op != uop.Cast || kinds.Of[t.DType.Scalar()] != ir.F32 || t.Src[0].Op != uop.Mul {
 				continue
 			}
-			if k := kinds.Of[t.Src[0].DType.Scalar()]; k == F16 || k == BF16 {
+			if k := kinds.Of[t.Src[0].DType.Scalar()]; k == ir.F16 || k == ir.BF16 {
 				found[t] = true
 			}
 		}
@@ -133,8 +134,8 @@ func (im *importer) factors(t *uop.UOp) (a, b *dotOperand, ok bool) {
 	}
 	x, y := dotKind(t.Src[0]), dotKind(t.Src[1])
 	switch {
-	case k == F32 && x == BF16 && y == BF16 && im.m.DotBF16:
-	case k == I32 && x.Size() == 1 && y.Size() == 1 && im.m.DotI8:
+	case k == ir.F32 && x == ir.BF16 && y == ir.BF16 && im.m.DotBF16:
+	case k == ir.I32 && x.Size() == 1 && y.Size() == 1 && im.m.DotI8:
 	default:
 		return nil, nil, false
 	}
@@ -142,13 +143,13 @@ func (im *importer) factors(t *uop.UOp) (a, b *dotOperand, ok bool) {
 }
 
 // dotKind is the narrowest kind that has all values of a factor; F64 if Dot knows none.
-func dotKind(u *uop.UOp) Kind {
+func dotKind(u *uop.UOp) ir.Kind {
 	switch k := kinds.Of[u.DType.Scalar()]; {
-	case k == BF16 || k == I8 || k == U8:
+	case k == ir.BF16 || k == ir.I8 || k == ir.U8:
 		return k
 	case u.Op == uop.Cast:
 		switch from := kinds.Of[u.Src[0].DType.Scalar()]; {
-		case k == F32 && from == BF16, k == I32 && (from == I8 || from == U8):
+		case k == ir.F32 && from == ir.BF16, k == ir.I32 && (from == ir.I8 || from == ir.U8):
 			return from
 		}
 	case u.Op == uop.Where:
@@ -160,7 +161,7 @@ func dotKind(u *uop.UOp) Kind {
 			return y
 		}
 	}
-	return F64
+	return ir.F64
 }
 
 func isZero(u *uop.UOp) bool { return u.Op == uop.ConstOp && u.ConstVal().F() == 0 }
@@ -218,8 +219,8 @@ func (im *importer) betterAxis(x, y *axis, st *uop.UOp) *axis {
 		return y
 	}
 	score := func(a *axis) float64 {
-		full := (a.n + dotBlock - 1) / dotBlock * dotBlock
-		s := float64(a.n) / float64(full) * float64(min(full, dotTile*dotBlock))
+		full := (a.n + ir.DotBlock - 1) / ir.DotBlock * ir.DotBlock
+		s := float64(a.n) / float64(full) * float64(min(full, dotTile*ir.DotBlock))
 		if o := im.slopes(a.r.rng).of(st.Src[0]); o.step == 1 && !o.odd {
 			s *= 1.5
 		}
@@ -234,7 +235,7 @@ func (im *importer) betterAxis(x, y *axis, st *uop.UOp) *axis {
 // findSteps chooses the loop that is divided into steps: the one that leaves the fewest empty places. It reports whether
 // not too many are.
 func (q *product) findSteps() bool {
-	n := dotBlock * perWord(q.a.kind)
+	n := ir.DotBlock * ir.PerWord(q.a.kind)
 	total := int64(1)
 	for _, r := range q.outer {
 		total *= r.trip()
@@ -251,14 +252,14 @@ func (q *product) findSteps() bool {
 }
 
 // step is how many words a step of the operand has.
-func (o *dotOperand) step(q *product) int64 { return int64(q.terms) * o.blocks * dotWords }
+func (o *dotOperand) step(q *product) int64 { return int64(q.terms) * o.blocks * ir.DotWords }
 
 // panel is how many words the operand has for one tile.
 func (o *dotOperand) panel(q *product) int64 { return q.steps * o.step(q) }
 
 // fits is how many of the operand's tiles a cache holds, one at least.
 func (o *dotOperand) fits(q *product, cache int64) int64 {
-	return min(max(cache/(o.panel(q)*wordSize), 1), o.ax.tiles())
+	return min(max(cache/(o.panel(q)*ir.WordSize), 1), o.ax.tiles())
 }
 
 // dotLevels orders the loops: the operand that is packed first lies in the third cache, the other one in the second. An
@@ -267,10 +268,10 @@ func (o *dotOperand) fits(q *product, cache int64) int64 {
 // go through far memory with long strides, once for each tile.
 func (im *importer) dotLevels(p *plan, q *product) {
 	rows, cols := q.a.ax, q.b.ax
-	cols.vec, cols.unit = true, dotBlock
-	cols.jam = min(dotTile, (cols.n+dotBlock-1)/dotBlock)
-	rows.jam = min(dotTile*dotBlock, (rows.n+dotBlock-1)/dotBlock*dotBlock)
-	q.a.blocks, q.b.blocks = rows.jam/dotBlock, cols.jam
+	cols.vec, cols.unit = true, ir.DotBlock
+	cols.jam = min(dotTile, (cols.n+ir.DotBlock-1)/ir.DotBlock)
+	rows.jam = min(dotTile*ir.DotBlock, (rows.n+ir.DotBlock-1)/ir.DotBlock*ir.DotBlock)
+	q.a.blocks, q.b.blocks = rows.jam/ir.DotBlock, cols.jam
 	rows.win, cols.win = rows.whole(im), cols.whole(im)
 	var walks []level
 	for _, a := range p.axes {
@@ -292,9 +293,9 @@ func (im *importer) dotLevels(p *plan, q *product) {
 	}
 	reserve := func(o *dotOperand, cache, threads int64) {
 		o.ax.group = share(o.ax.tiles(), o.fits(q, cache), threads)
-		o.buf = im.scratch(U32, o.ax.group*o.panel(q))
+		o.buf = im.scratch(ir.U32, o.ax.group*o.panel(q))
 		if q.terms > 1 {
-			o.reach = im.scratch(U32, dotBlock)
+			o.reach = im.scratch(ir.U32, ir.DotBlock)
 			o.reach.Read, o.reach.Written = true, true
 		}
 		if o.ax.group < o.ax.tiles() || len(p.levels) == 0 && o == first {
@@ -318,7 +319,7 @@ func (im *importer) dotLevels(p *plan, q *product) {
 		q.streams = first
 	}
 	q.planPasses(first, second, im.m.L1)
-	sums := rows.jam * cols.jam * dotBlock
+	sums := rows.jam * cols.jam * ir.DotBlock
 	if q.passes() > 1 {
 		sums *= second.ax.group
 	}

@@ -2,6 +2,7 @@ package nest
 
 import (
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -18,7 +19,7 @@ func (im *importer) packProducts(p *plan, i int, e *env) {
 // packOperand packs the tiles of the window of an operand. What is loaded across the rows is gone through row by row of
 // memory, a step of all tiles after the other.
 func (im *importer) packOperand(q *product, o *dotOperand, e *env) {
-	w := &packer{importer: im, q: q, o: o, per: perWord(o.kind)}
+	w := &packer{importer: im, q: q, o: o, per: ir.PerWord(o.kind)}
 	w.along = im.runsAlong(q, o)
 	w.beginRange()
 	defer w.endRange()
@@ -37,8 +38,8 @@ func (im *importer) packOperand(q *product, o *dotOperand, e *env) {
 func (w *packer) panels(f func(number linear)) {
 	a := w.o.ax
 	if a.full() > 0 {
-		w.Builder.Loop(a.r.label()+" pack", a.win.count, func(l *Loop) {
-			at := linear{terms: []Term{{l.Iter, 1}}}
+		w.Builder.Loop(a.r.label()+" pack", a.win.count, func(l *ir.Loop) {
+			at := linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
 			w.base, w.n = w.addLinear(w.scaled(a.win.lo, a.tile()), w.timesLinear(at, a.tile()), 1), a.tile()
 			f(at)
 		})
@@ -64,7 +65,7 @@ type packer struct {
 	// different rows are.
 	along bool
 	// worst is how far numbers of the block at work are out of the range that can be split, nil for none.
-	worst *Value
+	worst *ir.Value
 }
 
 // runsAlong reports whether it costs less to load an operand along the sum than across.
@@ -97,13 +98,13 @@ type stepMaker func(e *env, step, k linear, live int64)
 
 // loops makes the loops that collect; step counts the steps.
 func (w *packer) loops(outer []*region, e *env, step linear, f stepMaker) {
-	n := dotBlock * w.per
+	n := ir.DotBlock * w.per
 	full, rest := w.q.inner.trip()/n, w.q.inner.trip()%n
 	if len(outer) > 0 {
 		r := outer[0]
-		w.Builder.Loop(r.label()+" pack", w.Int(I64, r.trip()), func(l *Loop) {
+		w.Builder.Loop(r.label()+" pack", w.Int(ir.I64, r.trip()), func(l *ir.Loop) {
 			d := newEnv(e)
-			at := linear{terms: []Term{{l.Iter, 1}}}
+			at := linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
 			d.linears.set(r.rng, at)
 			inside := full + min(rest, 1)
 			for _, o := range outer[1:] {
@@ -114,8 +115,8 @@ func (w *packer) loops(outer []*region, e *env, step linear, f stepMaker) {
 		return
 	}
 	if full > 0 {
-		w.Builder.Loop(w.q.inner.label()+" pack", w.Int(I64, full), func(l *Loop) {
-			at := linear{terms: []Term{{l.Iter, 1}}}
+		w.Builder.Loop(w.q.inner.label()+" pack", w.Int(ir.I64, full), func(l *ir.Loop) {
+			at := linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
 			f(e, w.addLinear(step, at, 1), w.timesLinear(at, n), n)
 		})
 	}
@@ -128,11 +129,11 @@ func (w *packer) loops(outer []*region, e *env, step linear, f stepMaker) {
 // step packs one step of the tile at work.
 func (w *packer) step(e *env, panel, number, k linear, live int64) {
 	to := w.addLinear(w.timesLinear(panel, w.o.panel(w.q)), w.timesLinear(number, w.o.step(w.q)), 1)
-	for j := int64(0); j*dotBlock < w.n; j++ {
-		rows := min(w.n-j*dotBlock, dotBlock)
+	for j := int64(0); j*ir.DotBlock < w.n; j++ {
+		rows := min(w.n-j*ir.DotBlock, ir.DotBlock)
 		base, at := w.base, to
-		base.off += j * dotBlock
-		at.off += j * dotWords
+		base.off += j * ir.DotBlock
+		at.off += j * ir.DotWords
 		if w.along {
 			w.blockAlong(e, at, base, rows, k, live)
 		} else {
@@ -145,13 +146,13 @@ func (w *packer) step(e *env, panel, number, k linear, live int64) {
 // blockAcross packs a block from vectors whose lanes are its rows.
 func (w *packer) blockAcross(e *env, to, base linear, rows int64, k linear, live int64) {
 	base.lane = 1
-	var tail *Value
-	if rows < dotBlock {
+	var tail *ir.Value
+	if rows < ir.DotBlock {
 		tail = w.firstLanes(rows)
 	}
-	words := make([][]*Value, w.q.terms)
-	for i := range int64(dotBlock) {
-		parts := make([][]*Value, w.q.terms)
+	words := make([][]*ir.Value, w.q.terms)
+	for i := range int64(ir.DotBlock) {
+		parts := make([][]*ir.Value, w.q.terms)
 		for x := range w.per {
 			if i*w.per+x >= live {
 				break
@@ -181,7 +182,7 @@ func (w *packer) blockAcross(e *env, to, base linear, rows int64, k linear, live
 
 // blockAlong packs a block from vectors whose lanes follow each other along the sum.
 func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live int64) {
-	words := make([][]*Value, w.q.terms)
+	words := make([][]*ir.Value, w.q.terms)
 	for i := range rows {
 		at := base
 		at.off += i
@@ -191,7 +192,7 @@ func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live 
 	}
 	for t := range words {
 		if w.o.columns {
-			w.put(to, t, w.turn(words[t], dotBlock))
+			w.put(to, t, w.turn(words[t], ir.DotBlock))
 		} else {
 			w.put(to, t, words[t])
 		}
@@ -199,58 +200,58 @@ func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live 
 }
 
 // row is the words of one row: loaded as they are if they stand in memory so, else put together there.
-func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*Value {
+func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*ir.Value {
 	bind := func(x int64) *env {
 		d := newEnv(e)
 		d.linears.set(w.o.ax.r.rng, base)
 		at := k
-		at.off += x * dotBlock
+		at.off += x * ir.DotBlock
 		at.lane = 1
 		d.linears.set(w.q.inner.rng, at)
 		d.vector = true
-		if left := live - x*dotBlock; left < dotBlock {
+		if left := live - x*ir.DotBlock; left < ir.DotBlock {
 			d.tail = w.firstLanes(left)
 		}
 		return d
 	}
 	if v := w.ready(bind(0), live); v != nil {
-		return []*Value{v}
+		return []*ir.Value{v}
 	}
 	// Narrow elements are stored one beside the other and read as words.
 	narrow := w.narrowed(w.o.buf)
-	out := make([]*Value, w.q.terms)
-	stores := make([][]*Value, w.q.terms)
+	out := make([]*ir.Value, w.q.terms)
+	stores := make([][]*ir.Value, w.q.terms)
 	for x := range w.per {
-		if x*dotBlock >= live {
+		if x*ir.DotBlock >= live {
 			for t := range stores {
-				stores[t] = append(stores[t], w.Splat(w.Int(I32, 0)))
+				stores[t] = append(stores[t], w.Splat(w.Int(ir.I32, 0)))
 			}
 			continue
 		}
 		d := bind(x)
 		for t, c := range w.codes(d) {
 			if d.tail != nil {
-				c = w.ALU(Where, I32, d.tail, w.Splat(c), w.Int(I32, 0))
+				c = w.ALU(ir.Where, ir.I32, d.tail, w.Splat(c), w.Int(ir.I32, 0))
 			}
 			stores[t] = append(stores[t], w.Splat(c))
 		}
 	}
 	for t := range out {
 		at := to
-		at.off += int64(t)*w.o.blocks*dotWords + i*dotBlock
+		at.off += int64(t)*w.o.blocks*ir.DotWords + i*ir.DotBlock
 		for x, c := range stores[t] {
-			w.Store(&Place{Buf: narrow, Terms: w.timesLinear(at, w.per).terms, Off: at.off*w.per + int64(x)*dotBlock, Stride: 1}, c)
+			w.Store(&ir.Place{Buf: narrow, Terms: w.timesLinear(at, w.per).terms, Off: at.off*w.per + int64(x)*ir.DotBlock, Stride: 1}, c)
 		}
 		if w.o.columns {
 			w.o.buf.Written = true
-			out[t] = w.Load(&Place{Buf: w.o.buf, Terms: at.terms, Off: at.off, Stride: 1}, dotBlock, nil)
+			out[t] = w.Load(&ir.Place{Buf: w.o.buf, Terms: at.terms, Off: at.off, Stride: 1}, ir.DotBlock, nil)
 		}
 	}
 	return out
 }
 
 // ready is a row of words that stands in memory as it is needed, nil if it does not.
-func (w *packer) ready(d *env, live int64) *Value {
+func (w *packer) ready(d *env, live int64) *ir.Value {
 	u := w.o.u
 	for u.Op == uop.Cast {
 		u = u.Src[0]
@@ -266,27 +267,27 @@ func (w *packer) ready(d *env, live int64) *Value {
 	if !ok || at.Gate != nil || at.Index != nil || at.Stride != 1 || at.Off%w.per != 0 {
 		return nil
 	}
-	words := &Place{Buf: w.wide(at.Buf), Off: at.Off / w.per, Stride: 1}
+	words := &ir.Place{Buf: w.wide(at.Buf), Off: at.Off / w.per, Stride: 1}
 	for _, t := range at.Terms {
 		if t.Coef%w.per != 0 {
 			return nil
 		}
-		words.Terms = append(words.Terms, Term{t.V, t.Coef / w.per})
+		words.Terms = append(words.Terms, ir.Term{V: t.V, Coef: t.Coef / w.per})
 	}
-	var alt *Value
-	if n := live / w.per; n < dotBlock {
-		words.Gate, alt = w.firstLanes(n), w.Splat(w.Int(U32, 0))
+	var alt *ir.Value
+	if n := live / w.per; n < ir.DotBlock {
+		words.Gate, alt = w.firstLanes(n), w.Splat(w.Int(ir.U32, 0))
 	}
-	return w.Load(words, dotBlock, alt)
+	return w.Load(words, ir.DotBlock, alt)
 }
 
 // firstLanes is true in the first n lanes.
-func (w *packer) firstLanes(n int64) *Value {
-	return w.Do(Less, Bool, w.New(Lane, I32, w.Lanes, 0), w.Int(I32, n))
+func (w *packer) firstLanes(n int64) *ir.Value {
+	return w.Do(ir.Less, ir.Bool, w.New(ir.Lane, ir.I32, w.Lanes, 0), w.Int(ir.I32, n))
 }
 
 // codes are the bits of the numbers of the operand in an environment, for each term, with nothing above them.
-func (w *packer) codes(d *env) []*Value {
+func (w *packer) codes(d *env) []*ir.Value {
 	outer := w.env
 	w.env = d
 	v := w.eval(w.o.u)
@@ -294,27 +295,27 @@ func (w *packer) codes(d *env) []*Value {
 	if w.q.terms > 1 {
 		return w.split(v)
 	}
-	if w.o.kind == BF16 {
-		return []*Value{w.Splat(w.codeOf(v))}
+	if w.o.kind == ir.BF16 {
+		return []*ir.Value{w.Splat(w.CodeOf(v))}
 	}
-	return []*Value{w.Splat(w.ALU(And, I32, v, w.Int(I32, 0xFF)))}
+	return []*ir.Value{w.Splat(w.ALU(ir.And, ir.I32, v, w.Int(ir.I32, 0xFF)))}
 }
 
 // word is several codes as one word.
-func (w *packer) word(codes []*Value) *Value {
-	v := w.Splat(w.Int(I32, 0))
+func (w *packer) word(codes []*ir.Value) *ir.Value {
+	v := w.Splat(w.Int(ir.I32, 0))
 	for i, c := range codes {
-		v = w.ALU(Or, I32, v, w.ALU(Shl, I32, c, w.Int(I32, int64(i)*32/w.per)))
+		v = w.ALU(ir.Or, ir.I32, v, w.ALU(ir.Shl, ir.I32, c, w.Int(ir.I32, int64(i)*32/w.per)))
 	}
 	return v
 }
 
 // turn makes rows of words columns; of the result n are used.
-func (w *packer) turn(rows []*Value, n int64) []*Value {
-	for len(rows) < dotBlock {
+func (w *packer) turn(rows []*ir.Value, n int64) []*ir.Value {
+	for len(rows) < ir.DotBlock {
 		rows = append(rows, rows[0])
 	}
-	out := make([]*Value, n)
+	out := make([]*ir.Value, n)
 	for i := range out {
 		out[i] = w.Transposed(rows, int64(i))
 	}
@@ -322,29 +323,29 @@ func (w *packer) turn(rows []*Value, n int64) []*Value {
 }
 
 // put stores the rows of a block; those that are nil are stored already.
-func (w *packer) put(to linear, term int, rows []*Value) {
+func (w *packer) put(to linear, term int, rows []*ir.Value) {
 	for i, v := range rows {
 		if v != nil {
-			w.Store(&Place{Buf: w.o.buf, Terms: to.terms, Off: to.off + int64(term)*w.o.blocks*dotWords + int64(i)*dotBlock, Stride: 1}, v)
+			w.Store(&ir.Place{Buf: w.o.buf, Terms: to.terms, Off: to.off + int64(term)*w.o.blocks*ir.DotWords + int64(i)*ir.DotBlock, Stride: 1}, v)
 		}
 	}
 }
 
 // narrowed is a buffer of words as one of the numbers in them.
-func (w *packer) narrowed(b *Buffer) *Buffer {
+func (w *packer) narrowed(b *ir.Buffer) *ir.Buffer {
 	n := *b
-	n.Kind, n.Size = U16, b.Size*w.per
+	n.Kind, n.Size = ir.U16, b.Size*w.per
 	if w.per == 4 {
-		n.Kind = U8
+		n.Kind = ir.U8
 	}
 	n.Written = true
 	return &n
 }
 
 // wide is a buffer of narrow numbers as one of words.
-func (w *packer) wide(b *Buffer) *Buffer {
+func (w *packer) wide(b *ir.Buffer) *ir.Buffer {
 	n := *b
-	n.Kind, n.Size = U32, b.Size/w.per
+	n.Kind, n.Size = ir.U32, b.Size/w.per
 	if b.Size < 0 {
 		n.Size = -1
 	}

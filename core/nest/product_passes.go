@@ -1,5 +1,7 @@
 package nest
 
+import "polygrad/core/nest/ir"
+
 // The panel of an operand, for all steps of a long sum, is more than the first cache holds. Such a sum is made in passes:
 // each goes through the tiles of one operand with as many steps of the other one's panel as stay there, and goes on with
 // sums that are in the second cache meanwhile.
@@ -20,7 +22,7 @@ func (q *product) planPasses(stays, streams *dotOperand, l1 int64) {
 	if streams.ax.group < passTiles {
 		return
 	}
-	most := max(l1*2/3/(stays.step(q)*wordSize), 1)
+	most := max(l1*2/3/(stays.step(q)*ir.WordSize), 1)
 	n := (q.steps + most - 1) / most
 	q.passSteps = (q.steps + n - 1) / n
 }
@@ -35,8 +37,8 @@ func (im *importer) inProductPasses(q *product, work func()) {
 	work()
 	q.pass.first = false
 	if n > 2 {
-		im.Builder.Loop(q.inner.label()+" passes", im.Int(I64, n-2), func(l *Loop) {
-			q.pass.from = linear{terms: []Term{{l.Iter, q.passSteps}}, off: q.passSteps}
+		im.Builder.Loop(q.inner.label()+" passes", im.Int(ir.I64, n-2), func(l *ir.Loop) {
+			q.pass.from = linear{terms: []ir.Term{{V: l.Iter, Coef: q.passSteps}}, off: q.passSteps}
 			work()
 		})
 	}
@@ -54,5 +56,5 @@ func (q *product) sums(im *importer) linear {
 		return linear{}
 	}
 	rows, cols := q.a.ax, q.b.ax
-	return im.timesLinear(q.streams.ax.number, rows.jam*cols.jam*dotBlock)
+	return im.timesLinear(q.streams.ax.number, rows.jam*cols.jam*ir.DotBlock)
 }

@@ -2,6 +2,7 @@ package nest
 
 import (
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -22,32 +23,32 @@ const (
 
 // canSplit reports whether a term is a product of two F32.
 func (im *importer) canSplit(t *uop.UOp) bool {
-	return im.m.SplitF32 && kinds.Of[t.Src[0].DType.Scalar()] == F32 && kinds.Of[t.Src[1].DType.Scalar()] == F32
+	return im.m.SplitF32 && kinds.Of[t.Src[0].DType.Scalar()] == ir.F32 && kinds.Of[t.Src[1].DType.Scalar()] == ir.F32
 }
 
 // split is the codes of the three parts of an F32, each rounded to nearest so that what is left of the number is exact.
-func (w *packer) split(v *Value) []*Value {
+func (w *packer) split(v *ir.Value) []*ir.Value {
 	v = w.Splat(v)
 	w.check(v)
-	out := make([]*Value, splitTerms)
+	out := make([]*ir.Value, splitTerms)
 	for i := range out {
-		bits := w.legal(Add, U32, w.Bitcast(F32, U32, v), w.Int(U32, 0x8000))
-		bits = w.legal(And, U32, bits, w.Int(U32, 0xFFFF0000))
-		out[i] = w.Bitcast(U32, I32, w.legal(Shr, U32, bits, w.Int(U32, 16)))
-		v = w.legal(Sub, F32, v, w.Bitcast(U32, F32, bits))
+		bits := w.Legal(ir.Add, ir.U32, w.Bitcast(ir.F32, ir.U32, v), w.Int(ir.U32, 0x8000))
+		bits = w.Legal(ir.And, ir.U32, bits, w.Int(ir.U32, 0xFFFF0000))
+		out[i] = w.Bitcast(ir.U32, ir.I32, w.Legal(ir.Shr, ir.U32, bits, w.Int(ir.U32, 16)))
+		v = w.Legal(ir.Sub, ir.F32, v, w.Bitcast(ir.U32, ir.F32, bits))
 	}
 	return out
 }
 
 // check notes how far a number is above the least that can be split; 0 is in range.
-func (w *packer) check(v *Value) {
-	mag := w.legal(And, U32, w.Bitcast(F32, U32, v), w.Int(U32, 0x7FFFFFFF))
-	above := w.legal(Sub, U32, mag, w.Int(U32, leastNormal))
-	above = w.where(U32, w.compare(Equal, mag, w.Int(U32, 0)), mag, above)
+func (w *packer) check(v *ir.Value) {
+	mag := w.Legal(ir.And, ir.U32, w.Bitcast(ir.F32, ir.U32, v), w.Int(ir.U32, 0x7FFFFFFF))
+	above := w.Legal(ir.Sub, ir.U32, mag, w.Int(ir.U32, leastNormal))
+	above = w.Where(ir.U32, w.Compare(ir.Equal, mag, w.Int(ir.U32, 0)), mag, above)
 	if w.worst == nil {
 		w.worst = above
 	} else {
-		w.worst = w.legal(Max, U32, w.worst, above)
+		w.worst = w.Legal(ir.Max, ir.U32, w.worst, above)
 	}
 }
 
@@ -56,8 +57,8 @@ func (w *packer) keepWorst() {
 	if w.worst == nil {
 		return
 	}
-	at := &Place{Buf: w.o.reach, Stride: 1}
-	w.Store(at, w.legal(Max, U32, w.worst, w.Load(at, w.Lanes, nil)))
+	at := &ir.Place{Buf: w.o.reach, Stride: 1}
+	w.Store(at, w.Legal(ir.Max, ir.U32, w.worst, w.Load(at, w.Lanes, nil)))
 	w.worst = nil
 }
 
@@ -65,7 +66,7 @@ func (w *packer) keepWorst() {
 // a number is out of range and else 0.
 func (w *packer) beginRange() {
 	if w.q.terms > 1 {
-		w.Store(&Place{Buf: w.o.reach, Stride: 1}, w.Splat(w.Int(U32, 0)))
+		w.Store(&ir.Place{Buf: w.o.reach, Stride: 1}, w.Splat(w.Int(ir.U32, 0)))
 	}
 }
 
@@ -73,9 +74,9 @@ func (w *packer) endRange() {
 	if w.q.terms == 1 {
 		return
 	}
-	most := w.Load(&Place{Buf: w.o.reach, Stride: 1}, w.Lanes, nil)
-	out := w.New(AnyLane, Bool, 1, 0, w.compare(LessEqual, w.Splat(w.Int(U32, greatest-leastNormal)), most))
-	w.o.bad = w.cast(I64, out)
+	most := w.Load(&ir.Place{Buf: w.o.reach, Stride: 1}, w.Lanes, nil)
+	out := w.New(ir.AnyLane, ir.Bool, 1, 0, w.Compare(ir.LessEqual, w.Splat(w.Int(ir.U32, greatest-leastNormal)), most))
+	w.o.bad = w.Cast(ir.I64, out)
 }
 
 // guarded makes a tile of a product, or, where an operand cannot be split, computes it as it stands.
@@ -85,8 +86,8 @@ func (im *importer) guarded(p *plan, e *env) {
 		im.productTile(p, e)
 		return
 	}
-	bad := im.legal(Or, I64, q.a.bad, q.b.bad)
-	good := im.legal(Sub, I64, im.Int(I64, 1), bad)
+	bad := im.Legal(ir.Or, ir.I64, q.a.bad, q.b.bad)
+	good := im.Legal(ir.Sub, ir.I64, im.Int(ir.I64, 1), bad)
 	im.onceIf("split", good, func() { im.productTile(p, e) })
 	if !q.pass.last {
 		return
@@ -94,7 +95,7 @@ func (im *importer) guarded(p *plan, e *env) {
 	im.onceIf("not split", bad, func() {
 		outer := im.at
 		im.at = p
-		im.rowsOfTile(p, e, func(copies []*env, _ func(int) *Place) { im.body(p.leaf, copies) })
+		im.rowsOfTile(p, e, func(copies []*env, _ func(int) *ir.Place) { im.body(p.leaf, copies) })
 		im.at = outer
 	})
 }

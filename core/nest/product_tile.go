@@ -1,54 +1,57 @@
 package nest
 
-import "slices"
+import (
+	"polygrad/core/nest/ir"
+	"slices"
+)
 
 // productTile makes a tile of a product, and what follows the sum.
 func (im *importer) productTile(p *plan, e *env) {
 	q := p.product
 	rows, cols := q.a.ax, q.b.ax
 	sums := q.sums(im)
-	panel := func(o *dotOperand) *Place {
+	panel := func(o *dotOperand) *ir.Place {
 		at := im.addLinear(im.timesLinear(o.ax.number, o.panel(q)), im.timesLinear(q.pass.from, o.step(q)), 1)
-		return &Place{Buf: o.buf, Terms: at.terms, Off: at.off}
+		return &ir.Place{Buf: o.buf, Terms: at.terms, Off: at.off}
 	}
-	width := cols.jam * dotBlock
-	im.Dot(&Dot{
-		Kind: q.a.kind, BKind: q.b.kind, C: &Place{Buf: q.c, Terms: sums.terms, Off: sums.off}, A: panel(q.a), B: panel(q.b), Terms: q.terms,
-		Rows: int((rows.live + dotBlock - 1) / dotBlock), Cols: int(cols.live), ABlocks: int(q.a.blocks), BBlocks: int(q.b.blocks),
+	width := cols.jam * ir.DotBlock
+	im.Dot(&ir.Dot{
+		Kind: q.a.kind, BKind: q.b.kind, C: &ir.Place{Buf: q.c, Terms: sums.terms, Off: sums.off}, A: panel(q.a), B: panel(q.b), Terms: q.terms,
+		Rows: int((rows.live + ir.DotBlock - 1) / ir.DotBlock), Cols: int(cols.live), ABlocks: int(q.a.blocks), BBlocks: int(q.b.blocks),
 		Steps: q.pass.steps, CRow: width, AStep: q.a.step(q), BStep: q.b.step(q),
 		AStreams: q.streams == q.a, BStreams: q.streams == q.b, More: !q.pass.first,
 	})
 	if q.pass.last {
-		im.rowsOfTile(p, e, func(copies []*env, place func(int) *Place) { im.results(p, copies, place) })
+		im.rowsOfTile(p, e, func(copies []*env, place func(int) *ir.Place) { im.results(p, copies, place) })
 	}
 }
 
 // rowsOfTile makes loops over the rows of the tile at work, and calls f with copies for a few rows and where the sums of
 // each are.
-func (im *importer) rowsOfTile(p *plan, e *env, f func(copies []*env, place func(copy int) *Place)) {
+func (im *importer) rowsOfTile(p *plan, e *env, f func(copies []*env, place func(copy int) *ir.Place)) {
 	const together = 4 // rows
 	q := p.product
 	rows, cols := q.a.ax, q.b.ax
-	width := cols.jam * dotBlock
+	width := cols.jam * ir.DotBlock
 	base := rows.base
 	part := func(from, count, n int64) {
 		if count == 0 {
 			return
 		}
-		im.Builder.Loop(rows.r.label()+" results", im.Int(I64, count), func(l *Loop) {
+		im.Builder.Loop(rows.r.label()+" results", im.Int(ir.I64, count), func(l *ir.Loop) {
 			var copies []*env
 			for i := range n {
-				at := linear{terms: []Term{{l.Iter, n}}, off: from + i}
+				at := linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from + i}
 				for j := range cols.live {
 					d := im.unit(newEnv(e), cols, cols.base, j)
 					d.linears.set(rows.r.rng, im.addLinear(base, at, 1))
 					copies = append(copies, d)
 				}
 			}
-			f(copies, func(i int) *Place {
+			f(copies, func(i int) *ir.Place {
 				row, unit := int64(i)/cols.live, int64(i)%cols.live
-				at := im.addLinear(q.sums(im), linear{terms: []Term{{l.Iter, n * width}}, off: (from+row)*width + unit*dotBlock}, 1)
-				return &Place{Buf: q.c, Terms: at.terms, Off: at.off, Stride: 1}
+				at := im.addLinear(q.sums(im), linear{terms: []ir.Term{{V: l.Iter, Coef: n * width}}, off: (from+row)*width + unit*ir.DotBlock}, 1)
+				return &ir.Place{Buf: q.c, Terms: at.terms, Off: at.off, Stride: 1}
 			})
 		})
 	}
@@ -70,15 +73,15 @@ func (im *importer) unit(d *env, a *axis, base linear, j int64) *env {
 }
 
 // results makes what a leaf contains around its sum, whose values are in memory.
-func (im *importer) results(p *plan, copies []*env, place func(copy int) *Place) {
+func (im *importer) results(p *plan, copies []*env, place func(copy int) *ir.Place) {
 	q := p.product
 	outer := im.at
 	im.at = p
 	im.until(p.leaf, q.sum, copies)
 	for i, c := range copies {
 		v := im.Load(place(i), im.Lanes, nil)
-		if init := im.register(c, q.up.slot); init.Op != Const || init.Bits != 0 {
-			v = im.ALU(Add, v.Kind, im.Splat(init), v)
+		if init := im.register(c, q.up.slot); init.Op != ir.Const || init.Bits != 0 {
+			v = im.ALU(ir.Add, v.Kind, im.Splat(init), v)
 		}
 		c.regs.set(q.up.slot, v)
 	}

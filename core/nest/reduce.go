@@ -1,6 +1,9 @@
 package nest
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
 
 // reduce makes a loop that collects into registers, for copies that stand side by side.
 func (im *importer) reduce(r *region, copies []*env) {
@@ -31,13 +34,13 @@ func (im *importer) alongUnknown(r *region, copies []*env) {
 	}
 	im.env = copies[0]
 	n := im.count(r)
-	count := im.Do(Div, I64, im.Do(Add, I64, n, im.Int(I64, round)), im.Int(I64, ways*lanes))
+	count := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, round)), im.Int(ir.I64, ways*lanes))
 	var s *sums
-	im.Builder.Loop(r.label(), count, func(l *Loop) {
+	im.Builder.Loop(r.label(), count, func(l *ir.Loop) {
 		s = im.newSums(l, r, copies, int(ways), true)
 		for w := range ways {
-			at := linear{terms: []Term{{l.Iter, ways * lanes}}, off: w * lanes, lane: 1}
-			var tail *Value
+			at := linear{terms: []ir.Term{{V: l.Iter, Coef: ways * lanes}}, off: w * lanes, lane: 1}
+			var tail *ir.Value
 			if !whole {
 				tail = im.lanesBelow(n, linear{terms: at.terms, off: at.off})
 			}
@@ -48,9 +51,9 @@ func (im *importer) alongUnknown(r *region, copies []*env) {
 }
 
 // lanesBelow are the lanes of a vector that begins at start which stand for numbers below n.
-func (im *importer) lanesBelow(n *Value, start linear) *Value {
-	left := im.Do(Sub, I64, n, im.valueOf(start, I64))
-	return im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Splat(im.Do(Cast, I32, left)))
+func (im *importer) lanesBelow(n *ir.Value, start linear) *ir.Value {
+	left := im.Do(ir.Sub, ir.I64, n, im.valueOf(start, ir.I64))
+	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Splat(im.Do(ir.Cast, ir.I32, left)))
 }
 
 // simple reports whether a loop does nothing but reductions.
@@ -70,20 +73,20 @@ const chains = 8
 type sums struct {
 	im     *importer
 	r      *region
-	l      *Loop
+	l      *ir.Loop
 	copies []*env
 	ways   int
-	phis   []*PhiVar
+	phis   []*ir.PhiVar
 }
 
 // newSums makes the variables, so many ways for each register. Vectors begin with the neutral element in all lanes.
-func (im *importer) newSums(l *Loop, r *region, copies []*env, ways int, vectors bool) *sums {
+func (im *importer) newSums(l *ir.Loop, r *region, copies []*env, ways int, vectors bool) *sums {
 	s := &sums{im: im, r: r, l: l, copies: copies, ways: ways}
 	for _, e := range copies {
 		for w := range ways {
 			for _, u := range r.updates {
 				init := im.register(e, u.slot)
-				if (w > 0 || vectors) && u.op != Max {
+				if (w > 0 || vectors) && u.op != ir.Max {
 					init = im.neutral(u.op, init.Kind)
 				}
 				if vectors || e.vector {
@@ -96,12 +99,12 @@ func (im *importer) newSums(l *Loop, r *region, copies []*env, ways int, vectors
 	return s
 }
 
-func (s *sums) phi(copy, way, update int) *PhiVar {
+func (s *sums) phi(copy, way, update int) *ir.PhiVar {
 	return s.phis[(copy*s.ways+way)*len(s.r.updates)+update]
 }
 
 // step makes one iteration of a way, with the range bound to at; what the lanes behind tail would add is left out.
-func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
+func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 	im := s.im
 	inner := make([]*env, len(s.copies))
 	for i, e := range s.copies {
@@ -120,7 +123,7 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 		}
 		inner[i] = d
 	}
-	before := make([]*Value, 0, len(s.phis))
+	before := make([]*ir.Value, 0, len(s.phis))
 	for _, d := range inner {
 		for _, u := range s.r.updates {
 			before = append(before, d.own(u.slot))
@@ -133,7 +136,7 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 			p := s.phi(i, way, j)
 			next := im.fused(im.sameLanes(p, d.own(u.slot)), before[i*len(s.r.updates)+j])
 			if tail != nil {
-				next = im.ALU(Where, p.V.Kind, tail, next, before[i*len(s.r.updates)+j])
+				next = im.ALU(ir.Where, p.V.Kind, tail, next, before[i*len(s.r.updates)+j])
 			}
 			p.Next = next
 		}
@@ -141,8 +144,8 @@ func (s *sums) step(way int, at linear, tail *Value, vectors bool) {
 }
 
 // fused is a sum as one fused multiply-add for each product among its terms, if the processor has it.
-func (im *importer) fused(v, sum *Value) *Value {
-	if !im.m.FMA || v.Op != Add || v.Kind != F32 && v.Kind != F64 {
+func (im *importer) fused(v, sum *ir.Value) *ir.Value {
+	if !im.m.FMA || v.Op != ir.Add || v.Kind != ir.F32 && v.Kind != ir.F64 {
 		return v
 	}
 	for i, a := range v.Args {
@@ -154,24 +157,24 @@ func (im *importer) fused(v, sum *Value) *Value {
 }
 
 // adds reports whether a value is a sum or something that is added to it.
-func adds(v, sum *Value) bool {
-	return v == sum || v.Op == Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
+func adds(v, sum *ir.Value) bool {
+	return v == sum || v.Op == ir.Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
 }
 
 // plus adds a term to a sum: products by fused multiply-add, what is itself a sum with products one by one.
-func (im *importer) plus(sum, term *Value) *Value {
+func (im *importer) plus(sum, term *ir.Value) *ir.Value {
 	switch {
-	case term.Op == Mul:
-		return im.New(FMA, term.Kind, term.Lanes, 0, term.Args[0], term.Args[1], sum)
-	case term.Op == Add && hasProduct(term):
+	case term.Op == ir.Mul:
+		return im.New(ir.FMA, term.Kind, term.Lanes, 0, term.Args[0], term.Args[1], sum)
+	case term.Op == ir.Add && hasProduct(term):
 		return im.plus(im.plus(sum, term.Args[0]), term.Args[1])
 	}
-	return im.ALU(Add, sum.Kind, sum, term)
+	return im.ALU(ir.Add, sum.Kind, sum, term)
 }
 
 // hasProduct reports whether a sum has a product among its terms.
-func hasProduct(v *Value) bool {
-	return v.Op == Mul || v.Op == Add && (hasProduct(v.Args[0]) || hasProduct(v.Args[1]))
+func hasProduct(v *ir.Value) bool {
+	return v.Op == ir.Mul || v.Op == ir.Add && (hasProduct(v.Args[0]) || hasProduct(v.Args[1]))
 }
 
 // finish gives the registers their values after the loop.
@@ -179,7 +182,7 @@ func (s *sums) finish(vectors bool) {
 	im := s.im
 	for i, e := range s.copies {
 		for j, u := range s.r.updates {
-			parts := make([]*Value, s.ways)
+			parts := make([]*ir.Value, s.ways)
 			for w := range parts {
 				parts[w] = im.Final(s.phi(i, w, j))
 			}
@@ -187,7 +190,7 @@ func (s *sums) finish(vectors bool) {
 			if vectors {
 				k := v.Kind
 				v = im.New(lanesOp[u.op], k, 1, 0, v)
-				if u.op != Max {
+				if u.op != ir.Max {
 					v = im.ALU(u.op, k, im.register(e, u.slot), v)
 				}
 			}
@@ -196,10 +199,10 @@ func (s *sums) finish(vectors bool) {
 	}
 }
 
-var lanesOp = map[Op]Op{Add: Sum, Mul: Product, Max: Highest, And: AndAll, Or: OrAll, Xor: XorAll}
+var lanesOp = map[ir.Op]ir.Op{ir.Add: ir.Sum, ir.Mul: ir.Product, ir.Max: ir.Highest, ir.And: ir.AndAll, ir.Or: ir.OrAll, ir.Xor: ir.XorAll}
 
 // tree combines values pairwise.
-func (im *importer) tree(op Op, vs []*Value) *Value {
+func (im *importer) tree(op ir.Op, vs []*ir.Value) *ir.Value {
 	if len(vs) == 1 {
 		return vs[0]
 	}
@@ -209,11 +212,11 @@ func (im *importer) tree(op Op, vs []*Value) *Value {
 }
 
 // neutral is what an operation leaves as it was.
-func (im *importer) neutral(op Op, k Kind) *Value {
+func (im *importer) neutral(op ir.Op, k ir.Kind) *ir.Value {
 	switch op {
-	case Mul:
+	case ir.Mul:
 		return im.Constant(k, k.Bits(uop.Int(1)))
-	case And:
+	case ir.And:
 		return im.Constant(k, k.Bits(uop.Int(-1)))
 	}
 	return im.Constant(k, 0)
@@ -232,10 +235,10 @@ func (im *importer) along(r *region, copies []*env) {
 	rest := n % step
 	if full > 0 {
 		var s *sums
-		im.Builder.Loop(r.label(), im.Int(I64, full), func(l *Loop) {
+		im.Builder.Loop(r.label(), im.Int(ir.I64, full), func(l *ir.Loop) {
 			s = im.newSums(l, r, copies, int(ways), true)
 			for w := range ways {
-				s.step(int(w), linear{terms: []Term{{l.Iter, step}}, off: w * lanes, lane: 1}, nil, true)
+				s.step(int(w), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: w * lanes, lane: 1}, nil, true)
 			}
 		})
 		s.finish(true)
@@ -248,12 +251,12 @@ func (im *importer) along(r *region, copies []*env) {
 	if vectors > 0 {
 		// What is left is a loop of one iteration, so that it has sums of its own.
 		var s *sums
-		im.Builder.Loop(r.label()+" rest", im.Int(I64, 1), func(l *Loop) {
+		im.Builder.Loop(r.label()+" rest", im.Int(ir.I64, 1), func(l *ir.Loop) {
 			s = im.newSums(l, r, copies, 1, true)
 			for w := range vectors {
-				var tail *Value
+				var tail *ir.Value
 				if left := rest - w*lanes; left < lanes {
-					tail = im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, left))
+					tail = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, left))
 				}
 				s.step(0, linear{off: full*step + w*lanes, lane: 1}, tail, true)
 			}
@@ -268,9 +271,9 @@ func (im *importer) along(r *region, copies []*env) {
 // range1 makes a loop over part of a range, one iteration at a time.
 func (im *importer) range1(r *region, copies []*env, part span) {
 	var s *sums
-	im.Builder.Loop(r.label(), im.Int(I64, part.n), func(l *Loop) {
+	im.Builder.Loop(r.label(), im.Int(ir.I64, part.n), func(l *ir.Loop) {
 		s = im.newSums(l, r, copies, 1, false)
-		s.step(0, im.addLinear(part.from, linear{terms: []Term{{l.Iter, 1}}}, 1), nil, false)
+		s.step(0, im.addLinear(part.from, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1), nil, false)
 	})
 	s.finish(false)
 }
@@ -284,21 +287,21 @@ func (im *importer) unrolled(r *region, copies []*env) {
 	for ways*sums1 < chains && (n < 0 || 2*ways <= n) && 2*ways*sums1*im.weight(r) <= 512 {
 		ways *= 2
 	}
-	var count *Value
+	var count *ir.Value
 	if n < 0 {
 		ways = gcd(ways, r.multiple())
 		im.env = copies[0]
-		count = im.Do(Div, I64, im.count(r), im.Int(I64, ways))
+		count = im.Do(ir.Div, ir.I64, im.count(r), im.Int(ir.I64, ways))
 	} else {
 		ways = im.at.ways(ways, n)
-		count, rest = im.Int(I64, n/ways), n%ways
+		count, rest = im.Int(ir.I64, n/ways), n%ways
 	}
 	if n < 0 || n >= ways {
 		var s *sums
-		im.Builder.Loop(r.label(), count, func(l *Loop) {
+		im.Builder.Loop(r.label(), count, func(l *ir.Loop) {
 			s = im.newSums(l, r, copies, int(ways), false)
 			for w := range ways {
-				s.step(int(w), im.addLinear(all.from, linear{terms: []Term{{l.Iter, ways}}, off: w}, 1), nil, false)
+				s.step(int(w), im.addLinear(all.from, linear{terms: []ir.Term{{V: l.Iter, Coef: ways}}, off: w}, 1), nil, false)
 			}
 		})
 		s.finish(false)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -13,7 +14,7 @@ import (
 type rowPack struct {
 	u      *uop.UOp
 	series *series
-	buf    *Buffer
+	buf    *ir.Buffer
 	way    rowWay
 }
 
@@ -162,9 +163,9 @@ func (im *importer) fillRowPacks(p *plan, e *env) {
 		}
 	}
 	if a.full() > 0 {
-		im.Builder.Loop(a.r.label()+" pack", w.count, func(l *Loop) {
-			base := im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []Term{{l.Iter, a.tile()}}}, 1)
-			fill(linear{terms: []Term{{l.Iter, 1}}}, base, a.tile())
+		im.Builder.Loop(a.r.label()+" pack", w.count, func(l *ir.Loop) {
+			base := im.addLinear(im.scaled(w.lo, a.tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.tile()}}}, 1)
+			fill(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, base, a.tile())
 		})
 	}
 	if a.rest() > 0 {
@@ -189,9 +190,9 @@ func (im *importer) rowSteps(sum *series, depth int, e *env, step linear, body f
 		if count == 0 {
 			return
 		}
-		im.Builder.Loop(r.label()+" pack", im.Int(I64, count), func(l *Loop) {
+		im.Builder.Loop(r.label()+" pack", im.Int(ir.I64, count), func(l *ir.Loop) {
 			inner := newEnv(e)
-			at := linear{terms: []Term{{l.Iter, together}}, off: from}
+			at := linear{terms: []ir.Term{{V: l.Iter, Coef: together}}, off: from}
 			inner.linears.set(r.rng, im.addLinear(first, at, 1))
 			now := im.addLinear(im.timesLinear(step, r.trip()), at, 1)
 			if innermost {
@@ -209,10 +210,10 @@ func (im *importer) rowSteps(sum *series, depth int, e *env, step linear, body f
 // fillRows stores the rows of so many steps of a tile, from the step that e is bound to on.
 func (im *importer) fillRows(q *rowPack, a *axis, r *region, e *env, at, base linear, live, steps int64) {
 	width, lanes := a.width(im.Lanes), int64(im.Lanes)
-	to := func(step, row int64) *Place {
-		return &Place{Buf: q.buf, Terms: at.terms, Off: at.off + step*width + row}
+	to := func(step, row int64) *ir.Place {
+		return &ir.Place{Buf: q.buf, Terms: at.terms, Off: at.off + step*width + row}
 	}
-	value := func(step, row int64, set func(d *env, step, row *linear)) *Value {
+	value := func(step, row int64, set func(d *env, step, row *linear)) *ir.Value {
 		d := newEnv(e)
 		s, w := im.bound(e, r), base
 		s.off += step
@@ -223,11 +224,11 @@ func (im *importer) fillRows(q *rowPack, a *axis, r *region, e *env, at, base li
 		im.env = d
 		return im.eval(q.u)
 	}
-	tail := func(left int64) *Value {
+	tail := func(left int64) *ir.Value {
 		if left >= lanes {
 			return nil
 		}
-		return im.Do(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, left))
+		return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, left))
 	}
 	switch q.way {
 	case byRows:
@@ -241,7 +242,7 @@ func (im *importer) fillRows(q *rowPack, a *axis, r *region, e *env, at, base li
 		}
 	case bySteps:
 		for first := int64(0); first < live; first += lanes {
-			rows := make([]*Value, lanes)
+			rows := make([]*ir.Value, lanes)
 			for i := range rows {
 				// Rows behind the last one are never used: they stand for it.
 				row := min(first+int64(i), live-1)
@@ -266,7 +267,7 @@ func (im *importer) fillRows(q *rowPack, a *axis, r *region, e *env, at, base li
 func (im *importer) bound(e *env, r *region) linear {
 	l, ok := e.linear(r.rng)
 	if !ok {
-		Fail("the range %s is used outside of its loop", r.rng.Arg)
+		ir.Fail("the range %s is used outside of its loop", r.rng.Arg)
 	}
 	return l
 }
@@ -280,6 +281,6 @@ func (im *importer) packedRows(e *env, sum *series, row int64, step linear) {
 			continue
 		}
 		at := im.addLinear(im.timesLinear(a.number, sum.steps*width), im.timesLinear(step, width), 1)
-		e.vals.set(q.u, im.Load(&Place{Buf: q.buf, Terms: at.terms, Off: at.off + row}, 1, nil))
+		e.vals.set(q.u, im.Load(&ir.Place{Buf: q.buf, Terms: at.terms, Off: at.off + row}, 1, nil))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -35,7 +36,7 @@ type slot struct {
 type update struct {
 	slot  slot
 	store *uop.UOp
-	op    Op         // of a reduction, 0 for others
+	op    ir.Op      // of a reduction, 0 for others
 	terms []*uop.UOp // what is combined with the register
 }
 
@@ -166,7 +167,7 @@ func (r *region) findUpdates() {
 	}
 }
 
-var reducing = map[uop.Op]Op{uop.Add: Add, uop.Mul: Mul, uop.Max: Max, uop.And: And, uop.Or: Or, uop.Xor: Xor}
+var reducing = map[uop.Op]ir.Op{uop.Add: ir.Add, uop.Mul: ir.Mul, uop.Max: ir.Max, uop.And: ir.And, uop.Or: ir.Or, uop.Xor: ir.Xor}
 
 func newUpdate(st *uop.UOp) *update {
 	up := &update{slot: slotOf(st.Src[0]), store: st}

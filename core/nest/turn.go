@@ -3,6 +3,7 @@ package nest
 import (
 	"math"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -17,17 +18,17 @@ type cross struct {
 
 // turned is the vector of a load from a place, as a lane of vectors that are loaded along the cross loop; nil if that
 // cannot be.
-func (im *importer) turned(t target, k Kind, at *Place) *Value {
+func (im *importer) turned(t target, k ir.Kind, at *ir.Place) *ir.Value {
 	x := im.env.cross
-	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.Changes(at.Buf) || k == Bool {
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.Changes(at.Buf) || k == ir.Bool {
 		return nil
 	}
 	if s := im.slopes(x.rng).of(t.index); s.step != 1 || s.odd {
 		return nil
 	}
-	rows := make([]*Value, im.Lanes)
+	rows := make([]*ir.Value, im.Lanes)
 	for i := range rows {
-		rows[i] = im.LoadAs(k, &Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
+		rows[i] = im.LoadAs(k, &ir.Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
 	}
 	return im.Transposed(rows, x.at)
 }
@@ -112,15 +113,15 @@ func (im *importer) turnedStores(u *uop.UOp, copies []*env) bool {
 	if rows*units != int64(len(copies)) || t.gate != nil || t.buf.Kind.Size() < 4 || across.odd || down.odd || down.step != 1 || across.step == 1 || t.buf.Read {
 		return false
 	}
-	var gate *Value
+	var gate *ir.Value
 	if rows < int64(im.Lanes) {
 		if !p.masks {
 			return false
 		}
-		gate = im.ALU(Less, Bool, im.New(Lane, I32, im.Lanes, 0), im.Int(I32, rows))
+		gate = im.ALU(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, rows))
 	}
 	for j := range units {
-		vals := make([]*Value, im.Lanes)
+		vals := make([]*ir.Value, im.Lanes)
 		for i := range vals {
 			// Rows that are not there stand for themselves as the first one; nothing stores them.
 			im.env = copies[0]
@@ -136,7 +137,7 @@ func (im *importer) turnedStores(u *uop.UOp, copies []*env) bool {
 			lanes = p.vec.rest() % p.vec.unit
 		}
 		for i := range lanes {
-			at := &Place{Buf: t.buf, Terms: l.terms, Off: l.off + i*l.lane, Stride: 1, Gate: gate}
+			at := &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + i*l.lane, Stride: 1, Gate: gate}
 			im.StoreAs(at, im.Transposed(vals, i))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
 	"polygrad/exec/device"
@@ -24,7 +25,7 @@ import (
 // Device is the device "native": kernels are machine code of this processor.
 type Device struct {
 	target   *lower.Target
-	machine  nest.Machine
+	machine  ir.Machine
 	features x64.Features
 	tuner    *tuner // nil for none
 }
@@ -58,8 +59,8 @@ func (d *Device) SplitsF32() bool { return d.machine.SplitF32 }
 const streamFrom = 16 << 20
 
 // machine describes this processor to core/nest.
-func machine(f x64.Features) nest.Machine {
-	m := map[string]nest.Machine{"avx512": nest.AVX512, "avx2": nest.AVX2, "sse4": nest.SSE4}[f.Level()]
+func machine(f x64.Features) ir.Machine {
+	m := map[string]ir.Machine{"avx512": ir.AVX512, "avx2": ir.AVX2, "sse4": ir.SSE4}[f.Level()]
 	c := cpuid.CPU
 	if c.Cache.L1D > 0 {
 		m.L1 = int64(c.Cache.L1D)
@@ -167,7 +168,7 @@ func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	return "x86-64", b.String(), nil
 }
 
-func (m *made) add(k *nest.Kernel, f x64.Features) error {
+func (m *made) add(k *ir.Kernel, f x64.Features) error {
 	c, err := x64.Render(k, f)
 	if err != nil {
 		return err

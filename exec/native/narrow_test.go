@@ -13,6 +13,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -27,7 +28,7 @@ import (
 
 // narrowDevices are the interpreter of nests and this processor, with and without what there is for narrow numbers.
 func narrowDevices(t *testing.T) map[string]device.Device {
-	m := nest.AVX512
+	m := ir.AVX512
 	m.DotBF16, m.DotI8, m.SplitF32, m.Threads = true, true, true, 2
 	small := m
 	small.L1, small.L2, small.L3 = 7<<10, 16<<10, 64<<10
@@ -256,7 +257,7 @@ func TestSplitRange(t *testing.T) {
 // dotted is a device that counts how many of its kernels have sums of products of narrow numbers.
 type dotted struct {
 	*nested.Device
-	m    nest.Machine
+	m    ir.Machine
 	dots int
 }
 
@@ -273,8 +274,8 @@ func (d *dotted) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return d.Device.Compile(progs)
 }
 
-func hasDot(b *nest.Block) bool {
-	return slices.ContainsFunc(b.Items, func(i nest.Item) bool { return i.Dot != nil || i.Loop != nil && hasDot(i.Loop.Body) })
+func hasDot(b *ir.Block) bool {
+	return slices.ContainsFunc(b.Items, func(i ir.Item) bool { return i.Dot != nil || i.Loop != nil && hasDot(i.Loop.Body) })
 }
 
 // TestDotUse looks for the instructions for narrow numbers in products of them, and in no others.
@@ -294,7 +295,7 @@ func TestDotUse(t *testing.T) {
 		{uop.Float32, true, true, true, 32, 0},
 		{uop.Float16, true, true, true, 64, 0},
 	} {
-		m := nest.AVX512
+		m := ir.AVX512
 		m.DotBF16, m.DotI8, m.SplitF32 = c.bf16, c.i8, c.f32
 		d := &dotted{Device: nested.New(m), m: m}
 		n := int64(c.size)

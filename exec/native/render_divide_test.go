@@ -8,7 +8,7 @@ import (
 	"math"
 	"testing"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 )
 
 // dividends are numbers around the multiples of a divisor, at the ends of the range too.
@@ -24,19 +24,19 @@ func dividends(d int64, n int) []int64 {
 func TestDivision(t *testing.T) {
 	const n = 64
 	for _, f := range levels() {
-		for _, k := range []nest.Kind{nest.I32, nest.U32, nest.I64, nest.U64} {
+		for _, k := range []ir.Kind{ir.I32, ir.U32, ir.I64, ir.U64} {
 			lanes := f.Lanes(k.Width() == 8)
 			for _, d := range []int64{0, 1, -1, 2, -2, 3, -3, 5, 7, 10, 16, 641, 1000, -1000, 1 << 20, 65537, math.MaxInt32, math.MinInt32, 6700417} {
-				b := nest.NewBuilder(fmt.Sprintf("divide%v by %d", k, d), lanes)
+				b := ir.NewBuilder(fmt.Sprintf("divide%v by %d", k, d), lanes)
 				x, y := param(b, k, n, false), param(b, k, 1, false)
-				by := []*nest.Value{b.Int(k, d), b.Load(&nest.Place{Buf: y}, 1, nil)}
-				for _, op := range []nest.Op{nest.Div, nest.Mod} {
+				by := []*ir.Value{b.Int(k, d), b.Load(&ir.Place{Buf: y}, 1, nil)}
+				for _, op := range []ir.Op{ir.Div, ir.Mod} {
 					for _, w := range []int{1, lanes} {
 						for _, c := range by {
 							out := param(b, k, n, true)
-							b.Loop("i", b.Int(nest.I64, int64(n/w)), func(l *nest.Loop) {
-								at := func(buf *nest.Buffer) *nest.Place {
-									return &nest.Place{Buf: buf, Terms: []nest.Term{{V: l.Iter, Coef: int64(w)}}, Stride: int64(min(1, w-1))}
+							b.Loop("i", b.Int(ir.I64, int64(n/w)), func(l *ir.Loop) {
+								at := func(buf *ir.Buffer) *ir.Place {
+									return &ir.Place{Buf: buf, Terms: []ir.Term{{V: l.Iter, Coef: int64(w)}}, Stride: int64(min(1, w-1))}
 								}
 								b.Store(at(out), b.Do(op, k, b.Load(at(x), w, nil), c))
 							})

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -15,11 +15,11 @@ func TestFetch(t *testing.T) {
 	for _, f := range levels() {
 		lanes := f.Lanes(false)
 		n := int64(lanes * 5)
-		b := nest.NewBuilder("fetch", lanes)
-		x, out := param(b, nest.F32, n, false), param(b, nest.F32, n, true)
-		b.Loop("i", b.Int(nest.I64, 5), func(l *nest.Loop) {
-			at := func(buf *nest.Buffer, off int64) *nest.Place {
-				return &nest.Place{Buf: buf, Terms: []nest.Term{{V: l.Iter, Coef: int64(lanes)}}, Off: off, Stride: 1}
+		b := ir.NewBuilder("fetch", lanes)
+		x, out := param(b, ir.F32, n, false), param(b, ir.F32, n, true)
+		b.Loop("i", b.Int(ir.I64, 5), func(l *ir.Loop) {
+			at := func(buf *ir.Buffer, off int64) *ir.Place {
+				return &ir.Place{Buf: buf, Terms: []ir.Term{{V: l.Iter, Coef: int64(lanes)}}, Off: off, Stride: 1}
 			}
 			b.Fetch(at(x, 3*n))
 			b.Store(at(out, 0), b.Load(at(x, 0), lanes, nil))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -24,30 +24,30 @@ func TestHalfArithmetic(t *testing.T) {
 		}
 		return out
 	}
-	type builder = *nest.Builder
-	half := func(b builder, op nest.Op, args ...*nest.Value) *nest.Value { return b.ALU(op, nest.F16, args...) }
-	number := func(b builder, f float64) *nest.Value {
-		return b.New(nest.Const, nest.F16, 1, nest.F16.FloatBits(f))
+	type builder = *ir.Builder
+	half := func(b builder, op ir.Op, args ...*ir.Value) *ir.Value { return b.ALU(op, ir.F16, args...) }
+	number := func(b builder, f float64) *ir.Value {
+		return b.New(ir.Const, ir.F16, 1, ir.F16.FloatBits(f))
 	}
-	chains := map[string]func(b builder, x, y *nest.Value) (half, full *nest.Value){
-		"line": func(b builder, x, y *nest.Value) (*nest.Value, *nest.Value) {
-			v := half(b, nest.Mul, x, number(b, 1.25))
-			v = half(b, nest.Add, half(b, nest.Sub, v, y), number(b, -3))
-			return half(b, nest.Div, number(b, 1), half(b, nest.Mul, v, x)), v
+	chains := map[string]func(b builder, x, y *ir.Value) (half, full *ir.Value){
+		"line": func(b builder, x, y *ir.Value) (*ir.Value, *ir.Value) {
+			v := half(b, ir.Mul, x, number(b, 1.25))
+			v = half(b, ir.Add, half(b, ir.Sub, v, y), number(b, -3))
+			return half(b, ir.Div, number(b, 1), half(b, ir.Mul, v, x)), v
 		},
-		"roots": func(b builder, x, y *nest.Value) (*nest.Value, *nest.Value) {
-			v := half(b, nest.Sqrt, half(b, nest.Add, x, number(b, 2)))
-			return half(b, nest.Div, half(b, nest.Mul, v, v), y), half(b, nest.Sub, v, number(b, 0.5))
+		"roots": func(b builder, x, y *ir.Value) (*ir.Value, *ir.Value) {
+			v := half(b, ir.Sqrt, half(b, ir.Add, x, number(b, 2)))
+			return half(b, ir.Div, half(b, ir.Mul, v, v), y), half(b, ir.Sub, v, number(b, 0.5))
 		},
-		"choices": func(b builder, x, y *nest.Value) (*nest.Value, *nest.Value) {
-			v := half(b, nest.Mul, half(b, nest.Pick, half(b, nest.Add, x, number(b, 1)), number(b, 0.25)), x)
-			w := half(b, nest.Least, number(b, 9), half(b, nest.Mul, v, number(b, 3)))
-			c := b.ALU(nest.Less, nest.F16, x, y)
-			return half(b, nest.Add, half(b, nest.Where, c, v, w), half(b, nest.Max, w, number(b, 2))), w
+		"choices": func(b builder, x, y *ir.Value) (*ir.Value, *ir.Value) {
+			v := half(b, ir.Mul, half(b, ir.Pick, half(b, ir.Add, x, number(b, 1)), number(b, 0.25)), x)
+			w := half(b, ir.Least, number(b, 9), half(b, ir.Mul, v, number(b, 3)))
+			c := b.ALU(ir.Less, ir.F16, x, y)
+			return half(b, ir.Add, half(b, ir.Where, c, v, w), half(b, ir.Max, w, number(b, 2))), w
 		},
-		"small": func(b builder, x, y *nest.Value) (*nest.Value, *nest.Value) {
-			v := half(b, nest.Mul, half(b, nest.Mul, x, number(b, 0x1p-12)), number(b, 0x1p-8))
-			return half(b, nest.Add, v, half(b, nest.Mul, y, number(b, 0x1p-14))), v
+		"small": func(b builder, x, y *ir.Value) (*ir.Value, *ir.Value) {
+			v := half(b, ir.Mul, half(b, ir.Mul, x, number(b, 0x1p-12)), number(b, 0x1p-8))
+			return half(b, ir.Add, v, half(b, ir.Mul, y, number(b, 0x1p-14))), v
 		},
 	}
 	for _, f := range levels() {
@@ -58,17 +58,17 @@ func TestHalfArithmetic(t *testing.T) {
 			wide := name == "small"
 			t.Run(fmt.Sprintf("%s/%s", f.Level(), name), func(t *testing.T) {
 				lanes := f.Lanes(wide)
-				b := nest.NewBuilder("half", lanes)
+				b := ir.NewBuilder("half", lanes)
 				b.Machine = machineOf(f)
-				in, other := param(b, nest.F16, n, false), param(b, nest.F16, n, false)
-				out, full := param(b, nest.F16, n, true), param(b, nest.F32, n, true)
-				scale := b.LoadAs(nest.F16, &nest.Place{Buf: other}, 1, nil)
-				b.Loop("i", b.Int(nest.I64, int64(n/lanes)), func(l *nest.Loop) {
-					at := func(buf *nest.Buffer) *nest.Place {
-						return &nest.Place{Buf: buf, Terms: []nest.Term{{V: l.Iter, Coef: int64(lanes)}}, Stride: 1}
+				in, other := param(b, ir.F16, n, false), param(b, ir.F16, n, false)
+				out, full := param(b, ir.F16, n, true), param(b, ir.F32, n, true)
+				scale := b.LoadAs(ir.F16, &ir.Place{Buf: other}, 1, nil)
+				b.Loop("i", b.Int(ir.I64, int64(n/lanes)), func(l *ir.Loop) {
+					at := func(buf *ir.Buffer) *ir.Place {
+						return &ir.Place{Buf: buf, Terms: []ir.Term{{V: l.Iter, Coef: int64(lanes)}}, Stride: 1}
 					}
-					x, y := b.LoadAs(nest.F16, at(in), lanes, nil), b.LoadAs(nest.F16, at(other), lanes, nil)
-					v, w := chain(b, x, half(b, nest.Add, y, b.Splat(scale)))
+					x, y := b.LoadAs(ir.F16, at(in), lanes, nil), b.LoadAs(ir.F16, at(other), lanes, nil)
+					v, w := chain(b, x, half(b, ir.Add, y, b.Splat(scale)))
 					b.StoreAs(at(out), v)
 					b.StoreAs(at(full), w)
 				})

@@ -11,33 +11,33 @@ import (
 	"strconv"
 	"testing"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64"
 )
 
 // maker makes random kernels. It keeps the values that may be used in the block that is open, by kind and lanes.
 type maker struct {
-	*nest.Builder
+	*ir.Builder
 	r     *rand.Rand
 	f     x64.Features
-	kinds []nest.Kind
-	pool  map[poolKey][]*nest.Value
-	ins   []*nest.Buffer
-	iters []*nest.Value
+	kinds []ir.Kind
+	pool  map[poolKey][]*ir.Value
+	ins   []*ir.Buffer
+	iters []*ir.Value
 	outs  []outBuffer
 	// scratch is written and read in any order.
-	scratch *nest.Buffer
+	scratch *ir.Buffer
 	depth   int // of expressions
 }
 
 type poolKey struct {
-	k     nest.Kind
+	k     ir.Kind
 	lanes int
 }
 
 // outBuffer is memory for results: each store has a place of its own.
 type outBuffer struct {
-	buf  *nest.Buffer
+	buf  *ir.Buffer
 	used int64
 }
 
@@ -46,14 +46,14 @@ const inSize = 600
 func newMaker(seed uint64, f x64.Features) *maker {
 	r := rand.New(rand.NewPCG(seed, 7))
 	wide := r.IntN(2) == 0
-	m := &maker{Builder: nest.NewBuilder(fmt.Sprintf("random%d", seed), f.Lanes(wide)), r: r, f: f, pool: map[poolKey][]*nest.Value{}, depth: int(1 + seed%5)}
-	m.kinds = []nest.Kind{nest.I32, nest.U32, nest.F32, nest.Bool}
+	m := &maker{Builder: ir.NewBuilder(fmt.Sprintf("random%d", seed), f.Lanes(wide)), r: r, f: f, pool: map[poolKey][]*ir.Value{}, depth: int(1 + seed%5)}
+	m.kinds = []ir.Kind{ir.I32, ir.U32, ir.F32, ir.Bool}
 	if wide {
-		m.kinds = append(m.kinds, nest.I64, nest.U64, nest.F64)
+		m.kinds = append(m.kinds, ir.I64, ir.U64, ir.F64)
 	}
-	mem := append([]nest.Kind{nest.I8, nest.U8, nest.I16, nest.U16}, m.kinds...)
+	mem := append([]ir.Kind{ir.I8, ir.U8, ir.I16, ir.U16}, m.kinds...)
 	if f.AVX2 {
-		mem = append(mem, nest.F16)
+		mem = append(mem, ir.F16)
 	}
 	for _, k := range mem {
 		m.ins = append(m.ins, param(m.Builder, k, inSize, false))
@@ -62,14 +62,14 @@ func newMaker(seed uint64, f x64.Features) *maker {
 		m.outs = append(m.outs, outBuffer{buf: param(m.Builder, k, 4096, true)})
 	}
 	k := pickOne(r, mem)
-	m.scratch = &nest.Buffer{ID: 99, Kind: k, Size: inSize, Param: -1, Offset: 64, Read: true, Written: true}
+	m.scratch = &ir.Buffer{ID: 99, Kind: k, Size: inSize, Param: -1, Offset: 64, Read: true, Written: true}
 	m.Scratch = 64 + inSize*8
-	m.Loop("clear", m.Int(nest.I64, inSize/4), func(l *nest.Loop) {
+	m.Loop("clear", m.Int(ir.I64, inSize/4), func(l *ir.Loop) {
 		for i := range int64(4) {
-			m.Store(&nest.Place{Buf: m.scratch, Terms: []nest.Term{{V: l.Iter, Coef: 4}}, Off: i}, m.constant(k.Register()))
+			m.Store(&ir.Place{Buf: m.scratch, Terms: []ir.Term{{V: l.Iter, Coef: 4}}, Off: i}, m.constant(k.Register()))
 		}
 	})
-	m.Vars = []nest.VarParam{{Name: "n", Kind: nest.I64, Max: 5}}
+	m.Vars = []ir.VarParam{{Name: "n", Kind: ir.I64, Max: 5}}
 	return m
 }
 
@@ -82,15 +82,15 @@ func (m *maker) lanes() int {
 	return m.Lanes
 }
 
-func (m *maker) add(v *nest.Value) *nest.Value {
+func (m *maker) add(v *ir.Value) *ir.Value {
 	k := poolKey{v.Kind.Register(), v.Lanes}
 	m.pool[k] = append(m.pool[k], v)
 	return v
 }
 
-func (m *maker) constant(k nest.Kind) *nest.Value {
+func (m *maker) constant(k ir.Kind) *ir.Value {
 	switch {
-	case k == nest.Bool:
+	case k == ir.Bool:
 		return m.Constant(k, m.r.Uint64N(2))
 	case k.Float():
 		return m.Float(k, pickOne(m.r, []float64{0, 1, -1, 2.5, -7, 0.125, 100}))
@@ -103,7 +103,7 @@ func (m *maker) constant(k nest.Kind) *nest.Value {
 }
 
 // value is a value of a kind, old or new.
-func (m *maker) value(k nest.Kind, lanes, depth int) *nest.Value {
+func (m *maker) value(k ir.Kind, lanes, depth int) *ir.Value {
 	old := m.pool[poolKey{k, lanes}]
 	if len(old) > 0 && (depth <= 0 || m.r.IntN(2) == 0) {
 		return pickOne(m.r, old)
@@ -118,7 +118,7 @@ func (m *maker) value(k nest.Kind, lanes, depth int) *nest.Value {
 	return m.add(m.fresh(k, lanes, depth-1))
 }
 
-func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
+func (m *maker) fresh(k ir.Kind, lanes, depth int) *ir.Value {
 	if m.r.IntN(3) == 0 {
 		if v := m.load(k, lanes, depth); v != nil {
 			if lanes == 1 && m.r.IntN(2) == 0 {
@@ -127,8 +127,8 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 			return v
 		}
 	}
-	arg := func() *nest.Value { return m.value(k, lanes, depth) }
-	do := func(op nest.Op, args ...*nest.Value) *nest.Value { return m.New(op, k, lanes, 0, args...) }
+	arg := func() *ir.Value { return m.value(k, lanes, depth) }
+	do := func(op ir.Op, args ...*ir.Value) *ir.Value { return m.New(op, k, lanes, 0, args...) }
 	if m.r.IntN(6) == 0 {
 		return m.between(k, lanes, depth)
 	}
@@ -138,40 +138,40 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 		}
 	}
 	if m.r.IntN(8) == 0 {
-		return do(nest.Where, m.value(nest.Bool, lanes, depth), arg(), arg())
+		return do(ir.Where, m.value(ir.Bool, lanes, depth), arg(), arg())
 	}
 	switch {
-	case k == nest.Bool:
+	case k == ir.Bool:
 		if m.r.IntN(2) == 0 {
-			return do(pickOne(m.r, []nest.Op{nest.And, nest.Or, nest.Xor, nest.AndNot}), arg(), arg())
+			return do(pickOne(m.r, []ir.Op{ir.And, ir.Or, ir.Xor, ir.AndNot}), arg(), arg())
 		}
 		of := pickOne(m.r, m.kinds)
-		op := pickOne(m.r, []nest.Op{nest.Less, nest.LessEqual, nest.Equal, nest.NotEqual})
+		op := pickOne(m.r, []ir.Op{ir.Less, ir.LessEqual, ir.Equal, ir.NotEqual})
 		return do(op, m.value(of, lanes, depth), m.value(of, lanes, depth))
-	case k == nest.F32 && m.f.AVX2 && m.r.IntN(12) == 0:
-		return m.New(nest.Cast, k, lanes, 0, m.New(nest.Narrow, nest.F16, lanes, 0, arg()))
+	case k == ir.F32 && m.f.AVX2 && m.r.IntN(12) == 0:
+		return m.New(ir.Cast, k, lanes, 0, m.New(ir.Narrow, ir.F16, lanes, 0, arg()))
 	case k.Float():
-		ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Div, nest.Max, nest.Pick, nest.Least, nest.Neg, nest.Abs, nest.Sqrt, nest.Trunc, nest.Round, nest.Floor}
+		ops := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Max, ir.Pick, ir.Least, ir.Neg, ir.Abs, ir.Sqrt, ir.Trunc, ir.Round, ir.Floor}
 		if m.f.AVX2 {
-			ops = append(ops, nest.FMA, nest.NFMA, nest.FMA)
+			ops = append(ops, ir.FMA, ir.NFMA, ir.FMA)
 		}
 		switch op := pickOne(m.r, ops); op {
-		case nest.FMA, nest.NFMA:
+		case ir.FMA, ir.NFMA:
 			return do(op, arg(), arg(), arg())
-		case nest.Neg, nest.Abs, nest.Sqrt, nest.Trunc, nest.Round, nest.Floor:
+		case ir.Neg, ir.Abs, ir.Sqrt, ir.Trunc, ir.Round, ir.Floor:
 			return do(op, arg())
 		default:
 			return do(op, arg(), arg())
 		}
 	}
-	ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Div, nest.Mod, nest.Max, nest.Neg, nest.Abs, nest.And, nest.Or, nest.Xor, nest.AndNot, nest.Shl, nest.Shr}
+	ops := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Mod, ir.Max, ir.Neg, ir.Abs, ir.And, ir.Or, ir.Xor, ir.AndNot, ir.Shl, ir.Shr}
 	switch op := pickOne(m.r, ops); op {
-	case nest.Neg, nest.Abs:
+	case ir.Neg, ir.Abs:
 		if !k.Signed() {
-			op = nest.Neg
+			op = ir.Neg
 		}
 		return do(op, arg())
-	case nest.Shl, nest.Shr:
+	case ir.Shl, ir.Shr:
 		by := lanes
 		if m.r.IntN(2) == 0 {
 			by = 1
@@ -184,13 +184,13 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 		if count.Lanes > 1 {
 			limit = m.Splat(limit)
 		}
-		if count.Op == nest.Const {
+		if count.Op == ir.Const {
 			count = m.Constant(k, count.Bits&uint64(8*k.Width()-1))
 			if by > 1 {
 				count = m.Splat(count)
 			}
 		} else {
-			count = m.New(nest.And, k, count.Lanes, 0, count, limit)
+			count = m.New(ir.And, k, count.Lanes, 0, count, limit)
 		}
 		return do(op, arg(), count)
 	default:
@@ -199,18 +199,18 @@ func (m *maker) fresh(k nest.Kind, lanes, depth int) *nest.Value {
 }
 
 // between is a value that is made of values of other lanes.
-func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
+func (m *maker) between(k ir.Kind, lanes, depth int) *ir.Value {
 	if lanes > 1 {
 		switch m.r.IntN(5) {
 		case 0:
-			return m.New(nest.Insert, k, lanes, m.r.Uint64N(uint64(lanes)), m.value(k, lanes, depth), m.value(k, 1, depth))
+			return m.New(ir.Insert, k, lanes, m.r.Uint64N(uint64(lanes)), m.value(k, lanes, depth), m.value(k, 1, depth))
 		case 1:
-			if k == nest.I32 || k == nest.I64 {
-				return m.New(nest.Lane, k, lanes, 0)
+			if k == ir.I32 || k == ir.I64 {
+				return m.New(ir.Lane, k, lanes, 0)
 			}
 		case 2:
-			if k != nest.Bool && depth > 0 {
-				rows := make([]*nest.Value, lanes)
+			if k != ir.Bool && depth > 0 {
+				rows := make([]*ir.Value, lanes)
 				for i := range rows {
 					rows[i] = m.value(k, lanes, 0)
 				}
@@ -220,84 +220,84 @@ func (m *maker) between(k nest.Kind, lanes, depth int) *nest.Value {
 				return m.Transposed(rows, m.r.Int64N(int64(lanes)))
 			}
 		case 3:
-			if k != nest.Bool && depth > 0 {
+			if k != ir.Bool && depth > 0 {
 				pattern := uint64(0)
 				for i := range lanes {
 					pattern |= m.r.Uint64N(uint64(lanes)) << (4 * i)
 				}
-				return m.New(nest.Spread, k, lanes, pattern, m.value(k, lanes, depth))
+				return m.New(ir.Spread, k, lanes, pattern, m.value(k, lanes, depth))
 			}
 		}
-		if v := m.value(k, 1, depth); v.Op != nest.Const {
+		if v := m.value(k, 1, depth); v.Op != ir.Const {
 			return m.Splat(v)
 		}
 		return m.value(k, lanes, 0)
 	}
 	vec := m.value(k, m.Lanes, depth)
-	ops := []nest.Op{nest.Sum, nest.Product, nest.Highest}
+	ops := []ir.Op{ir.Sum, ir.Product, ir.Highest}
 	switch {
-	case k == nest.Bool:
-		ops = []nest.Op{nest.AnyLane, nest.AndAll, nest.OrAll, nest.XorAll}
+	case k == ir.Bool:
+		ops = []ir.Op{ir.AnyLane, ir.AndAll, ir.OrAll, ir.XorAll}
 	case !k.Float():
-		ops = append(ops, nest.AndAll, nest.OrAll, nest.XorAll)
+		ops = append(ops, ir.AndAll, ir.OrAll, ir.XorAll)
 	}
 	if m.r.IntN(3) == 0 {
-		return m.New(nest.Extract, k, 1, m.r.Uint64N(uint64(m.Lanes)), vec)
+		return m.New(ir.Extract, k, 1, m.r.Uint64N(uint64(m.Lanes)), vec)
 	}
 	return m.New(pickOne(m.r, ops), k, 1, 0, vec)
 }
 
 // square makes rows neighbouring rows of a matrix in memory.
-func (m *maker) square(k nest.Kind, rows []*nest.Value) {
+func (m *maker) square(k ir.Kind, rows []*ir.Value) {
 	for _, b := range m.ins {
 		if b.Kind == k {
 			for i := range rows {
-				rows[i] = m.Load(&nest.Place{Buf: b, Off: int64(i*(m.Lanes+2) + 3), Stride: 1}, m.Lanes, nil)
+				rows[i] = m.Load(&ir.Place{Buf: b, Off: int64(i*(m.Lanes+2) + 3), Stride: 1}, m.Lanes, nil)
 			}
 		}
 	}
 }
 
 // converted is a value of a kind made of another kind.
-func (m *maker) converted(k nest.Kind, lanes, depth int) *nest.Value {
+func (m *maker) converted(k ir.Kind, lanes, depth int) *ir.Value {
 	from := pickOne(m.r, m.kinds)
 	v := m.value(from, lanes, depth)
-	if from.Float() && !k.Float() && k != nest.Bool {
+	if from.Float() && !k.Float() && k != ir.Bool {
 		// Numbers out of range have any value.
 		zero, limit := m.Float(from, 0), m.Float(from, 2e9)
-		size := m.New(nest.Abs, from, lanes, 0, v)
+		size := m.New(ir.Abs, from, lanes, 0, v)
 		if lanes > 1 {
 			zero, limit = m.Splat(zero), m.Splat(limit)
 		}
-		v = m.New(nest.Where, from, lanes, 0, m.New(nest.Less, nest.Bool, lanes, 0, size, limit), size, zero)
+		v = m.New(ir.Where, from, lanes, 0, m.New(ir.Less, ir.Bool, lanes, 0, size, limit), size, zero)
 	}
-	if m.r.IntN(4) == 0 && from != nest.Bool && k != nest.Bool && from.Width() == k.Width() && from != k && !from.Float() {
-		return m.New(nest.Bitcast, k, lanes, 0, v)
+	if m.r.IntN(4) == 0 && from != ir.Bool && k != ir.Bool && from.Width() == k.Width() && from != k && !from.Float() {
+		return m.New(ir.Bitcast, k, lanes, 0, v)
 	}
 	if from == k {
 		return nil
 	}
-	return m.New(nest.Cast, k, lanes, 0, v)
+	return m.New(ir.Cast, k, lanes, 0, v)
 }
 
 // place is a place in a buffer of inSize elements.
-func (m *maker) place(buf *nest.Buffer, lanes, depth int) *nest.Place {
-	p := &nest.Place{Buf: buf}
+func (m *maker) place(buf *ir.Buffer, lanes, depth int) *ir.Place {
+	p := &ir.Place{Buf: buf}
 	reach := int64(0)
 	for _, it := range m.iters {
 		if m.r.IntN(2) == 0 && !hasTerm(p, it) {
 			c := pickOne(m.r, []int64{1, 2, 3, 5, 8, int64(lanes)})
-			p.Terms = append(p.Terms, nest.Term{V: it, Coef: c})
+			p.Terms = append(p.Terms, ir.Term{V: it, Coef: c})
 			reach += 5 * c
 		}
 	}
 	if m.r.IntN(6) == 0 && depth > 0 {
 		k := pickOne(m.r, m.kinds)
-		if k != nest.Bool && !k.Float() {
-			v := m.New(nest.And, k, 1, 0, m.value(k, 1, depth-1), m.Int(k, 15))
+		if k != ir.Bool && !k.Float() {
+			v := m.New(ir.And, k, 1, 0, m.value(k, 1, depth-1), m.Int(k, 15))
 			if !hasTerm(p, v) {
 				c := pickOne(m.r, []int64{1, 2, 3})
-				p.Terms = append(p.Terms, nest.Term{V: v, Coef: c})
+				p.Terms = append(p.Terms, ir.Term{V: v, Coef: c})
 				reach += 15 * c
 			}
 		}
@@ -307,9 +307,9 @@ func (m *maker) place(buf *nest.Buffer, lanes, depth int) *nest.Place {
 		case 0:
 			p.Stride = pickOne(m.r, []int64{0, 2, 3, -1, -1, -2, 2})
 		case 1:
-			if k := pickOne(m.r, m.kinds); k == nest.I32 || k == nest.I64 {
+			if k := pickOne(m.r, m.kinds); k == ir.I32 || k == ir.I64 {
 				limit := m.Splat(m.Int(k, 63))
-				p.Index = m.New(nest.And, k, lanes, 0, m.value(k, lanes, depth), limit)
+				p.Index = m.New(ir.And, k, lanes, 0, m.value(k, lanes, depth), limit)
 				reach += 63
 				break
 			}
@@ -326,7 +326,7 @@ func (m *maker) place(buf *nest.Buffer, lanes, depth int) *nest.Place {
 	return p
 }
 
-func hasTerm(p *nest.Place, v *nest.Value) bool {
+func hasTerm(p *ir.Place, v *ir.Value) bool {
 	for _, t := range p.Terms {
 		if t.V.ID >= v.ID {
 			return true
@@ -335,20 +335,20 @@ func hasTerm(p *nest.Place, v *nest.Value) bool {
 	return false
 }
 
-func (m *maker) gate(p *nest.Place, lanes, depth int) {
+func (m *maker) gate(p *ir.Place, lanes, depth int) {
 	if m.r.IntN(3) == 0 {
 		if m.r.IntN(3) == 0 {
 			lanes = 1
 		}
-		p.Gate = m.value(nest.Bool, lanes, depth)
-		if p.Gate.Op == nest.Const {
+		p.Gate = m.value(ir.Bool, lanes, depth)
+		if p.Gate.Op == ir.Const {
 			p.Gate = nil
 		}
 	}
 }
 
-func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
-	var bufs []*nest.Buffer
+func (m *maker) load(k ir.Kind, lanes, depth int) *ir.Value {
+	var bufs []*ir.Buffer
 	for _, b := range append(m.ins[:len(m.ins):len(m.ins)], m.scratch) {
 		if b.Kind.Register() == k {
 			bufs = append(bufs, b)
@@ -360,7 +360,7 @@ func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
 	buf := pickOne(m.r, bufs)
 	p := m.place(buf, lanes, depth)
 	m.gate(p, lanes, depth)
-	var alt *nest.Value
+	var alt *ir.Value
 	if p.Gate != nil {
 		alt = m.constant(k)
 		if buf.Kind.Register() != buf.Kind {
@@ -377,7 +377,7 @@ func (m *maker) load(k nest.Kind, lanes, depth int) *nest.Value {
 	}
 	v := m.Load(p, lanes, alt)
 	if v.Kind != k {
-		return m.New(nest.Cast, k, lanes, 0, v)
+		return m.New(ir.Cast, k, lanes, 0, v)
 	}
 	return v
 }
@@ -392,13 +392,13 @@ func (m *maker) overwrite(depth int) {
 }
 
 // store writes a value to memory that nothing else writes.
-func (m *maker) store(v *nest.Value, depth int) {
+func (m *maker) store(v *ir.Value, depth int) {
 	n := m.r.IntN(len(m.outs))
 	for m.outs[n].buf.Kind.Register() != v.Kind {
 		n = m.r.IntN(len(m.outs))
 	}
 	o := &m.outs[n]
-	p := &nest.Place{Buf: o.buf, Off: o.used}
+	p := &ir.Place{Buf: o.buf, Off: o.used}
 	span := int64(v.Lanes)
 	if v.Lanes > 1 {
 		p.Stride = 1
@@ -406,9 +406,9 @@ func (m *maker) store(v *nest.Value, depth int) {
 		case 0:
 			p.Stride = pickOne(m.r, []int64{2, 3, -1, 0})
 		case 1:
-			for _, k := range []nest.Kind{nest.I32, nest.I64} {
-				if m.r.IntN(2) == 0 && (k == nest.I32 || m.kinds[len(m.kinds)-1] == nest.F64) {
-					p.Index = m.New(nest.And, k, v.Lanes, 0, m.value(k, v.Lanes, depth), m.Splat(m.Int(k, 15)))
+			for _, k := range []ir.Kind{ir.I32, ir.I64} {
+				if m.r.IntN(2) == 0 && (k == ir.I32 || m.kinds[len(m.kinds)-1] == ir.F64) {
+					p.Index = m.New(ir.And, k, v.Lanes, 0, m.value(k, v.Lanes, depth), m.Splat(m.Int(k, 15)))
 					p.Stride = 0
 					span = 16
 				}
@@ -423,7 +423,7 @@ func (m *maker) store(v *nest.Value, depth int) {
 	}
 	for _, it := range m.iters {
 		c := span + m.r.Int64N(3)
-		p.Terms = append(p.Terms, nest.Term{V: it, Coef: c})
+		p.Terms = append(p.Terms, ir.Term{V: it, Coef: c})
 		span += c * 5
 	}
 	if o.used+span > o.buf.Size {
@@ -449,20 +449,20 @@ func (m *maker) block(level int) {
 }
 
 func (m *maker) loop(level int) {
-	count := m.Int(nest.I64, m.r.Int64N(5)+1)
+	count := m.Int(ir.I64, m.r.Int64N(5)+1)
 	if m.r.IntN(2) == 0 {
-		count = m.New(nest.Var, nest.I64, 1, 0)
+		count = m.New(ir.Var, ir.I64, 1, 0)
 	}
 	outside := m.pool
-	var finals []*nest.PhiVar
-	inits := make([]*nest.Value, m.r.IntN(5))
+	var finals []*ir.PhiVar
+	inits := make([]*ir.Value, m.r.IntN(5))
 	for i := range inits {
 		inits[i] = m.value(pickOne(m.r, m.kinds), m.lanes(), 2)
 	}
-	m.Loop("l", count, func(l *nest.Loop) {
-		m.pool = map[poolKey][]*nest.Value{}
+	m.Loop("l", count, func(l *ir.Loop) {
+		m.pool = map[poolKey][]*ir.Value{}
 		for k, vs := range outside {
-			m.pool[k] = append([]*nest.Value(nil), vs...)
+			m.pool[k] = append([]*ir.Value(nil), vs...)
 		}
 		m.iters = append(m.iters, l.Iter)
 		m.add(l.Iter)
@@ -474,8 +474,8 @@ func (m *maker) loop(level int) {
 		m.block(level + 1)
 		for _, p := range finals {
 			p.Next = m.value(p.V.Kind, p.V.Lanes, 3)
-			if m.r.IntN(2) == 0 && p.V.Kind != nest.Bool {
-				p.Next = m.New(nest.Add, p.V.Kind, p.V.Lanes, 0, p.V, p.Next)
+			if m.r.IntN(2) == 0 && p.V.Kind != ir.Bool {
+				p.Next = m.New(ir.Add, p.V.Kind, p.V.Lanes, 0, p.V, p.Next)
 			}
 		}
 		m.iters = m.iters[:len(m.iters)-1]
@@ -502,16 +502,16 @@ func (m *maker) inputs() [][]byte {
 	return out
 }
 
-func (m *maker) fill(k nest.Kind, b []byte) {
+func (m *maker) fill(k ir.Kind, b []byte) {
 	small := float64(m.r.IntN(41)-20) / 4
 	switch k {
-	case nest.Bool:
+	case ir.Bool:
 		b[0] = byte(m.r.IntN(2))
-	case nest.F16:
+	case ir.F16:
 		binary.LittleEndian.PutUint16(b, uint16(0x3C00+m.r.IntN(0x800)|m.r.IntN(2)<<15))
-	case nest.F32:
+	case ir.F32:
 		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(small)))
-	case nest.F64:
+	case ir.F64:
 		binary.LittleEndian.PutUint64(b, math.Float64bits(small))
 	default:
 		v := m.r.Uint64()

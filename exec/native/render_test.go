@@ -15,7 +15,8 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/unix"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/interp"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
@@ -56,20 +57,20 @@ func newMemory(t testing.TB, size int) memory {
 	return memory{b, b[n-page-size : n-page]}
 }
 
-var dtypes = map[nest.Kind]*uop.DType{
-	nest.Bool: uop.Bool, nest.I8: uop.Int8, nest.U8: uop.Uint8, nest.I16: uop.Int16, nest.U16: uop.Uint16, nest.I32: uop.Int32, nest.U32: uop.Uint32,
-	nest.I64: uop.Int64, nest.U64: uop.Uint64, nest.F16: uop.Float16, nest.F32: uop.Float32, nest.F64: uop.Float64,
+var dtypes = map[ir.Kind]*uop.DType{
+	ir.Bool: uop.Bool, ir.I8: uop.Int8, ir.U8: uop.Uint8, ir.I16: uop.Int16, ir.U16: uop.Uint16, ir.I32: uop.Int32, ir.U32: uop.Uint32,
+	ir.I64: uop.Int64, ir.U64: uop.Uint64, ir.F16: uop.Float16, ir.F32: uop.Float32, ir.F64: uop.Float64,
 }
 
 // param adds a buffer to a kernel.
-func param(b *nest.Builder, k nest.Kind, size int64, written bool) *nest.Buffer {
-	buf := &nest.Buffer{ID: int32(len(b.Params) + 1), Kind: k, Size: size, Param: len(b.Params), Read: !written, Written: written}
-	b.Params = append(b.Params, nest.Param{DType: dtypes[k], Slot: buf.Param, Size: size, Read: !written, Written: written})
+func param(b *ir.Builder, k ir.Kind, size int64, written bool) *ir.Buffer {
+	buf := &ir.Buffer{ID: int32(len(b.Params) + 1), Kind: k, Size: size, Param: len(b.Params), Read: !written, Written: written}
+	b.Params = append(b.Params, ir.Param{DType: dtypes[k], Slot: buf.Param, Size: size, Read: !written, Written: written})
 	return buf
 }
 
 // compare runs a kernel as machine code and by the interpreter, on equal buffers, and compares what they hold then.
-func compare(t *testing.T, k *nest.Kernel, f x64.Features, vars []int64, inputs [][]byte) *x64.Code {
+func compare(t *testing.T, k *ir.Kernel, f x64.Features, vars []int64, inputs [][]byte) *x64.Code {
 	t.Helper()
 	c, err := x64.Render(k, f)
 	if err != nil {
@@ -91,14 +92,14 @@ func compare(t *testing.T, k *nest.Kernel, f x64.Features, vars []int64, inputs 
 		want, got = append(want, w), append(got, g)
 		wp, gp = append(wp, unsafe.Pointer(&w[0])), append(gp, unsafe.Pointer(&g[0]))
 	}
-	if err := nest.Run(k, wp, vars, 0, k.Items); err != nil {
+	if err := interp.Run(k, wp, vars, 0, k.Items); err != nil {
 		t.Fatal(err)
 	}
 	if err := loaded[0].Run(gp, vars); err != nil {
 		t.Fatal(err)
 	}
 	for i := range want {
-		kind := nest.F32
+		kind := ir.F32
 		for n, d := range dtypes {
 			if d == k.Params[i].DType {
 				kind = n
@@ -119,7 +120,7 @@ func compare(t *testing.T, k *nest.Kernel, f x64.Features, vars []int64, inputs 
 }
 
 // differ tells the first difference between two buffers: floats may differ by the last bit.
-func differ(k nest.Kind, want, got []byte) string {
+func differ(k ir.Kind, want, got []byte) string {
 	size := int(k.Size())
 	for i := 0; i < len(want); i += size {
 		w, g := want[i:i+size], got[i:i+size]
@@ -128,13 +129,13 @@ func differ(k nest.Kind, want, got []byte) string {
 		}
 		var x, y, ulp float64
 		switch k {
-		case nest.F32:
+		case ir.F32:
 			a, b := math.Float32frombits(binary.LittleEndian.Uint32(w)), math.Float32frombits(binary.LittleEndian.Uint32(g))
 			x, y, ulp = float64(a), float64(b), float64(math.Nextafter32(float32(math.Abs(float64(a))), math.MaxFloat32)-float32(math.Abs(float64(a))))
-		case nest.F64:
+		case ir.F64:
 			x, y = math.Float64frombits(binary.LittleEndian.Uint64(w)), math.Float64frombits(binary.LittleEndian.Uint64(g))
 			ulp = math.Nextafter(math.Abs(x), math.MaxFloat64) - math.Abs(x)
-		case nest.F16:
+		case ir.F16:
 			x, y = float64(uop.HalfToFloat(binary.LittleEndian.Uint16(w))), float64(uop.HalfToFloat(binary.LittleEndian.Uint16(g)))
 		default:
 			return fmt.Sprintf("element %d is %x, expected %x", i/size, g, w)
@@ -160,13 +161,13 @@ func TestAdd(t *testing.T) {
 	for _, f := range levels() {
 		lanes := f.Lanes(false)
 		n := int64(lanes * 5)
-		b := nest.NewBuilder("add", lanes)
-		x, y, out := param(b, nest.F32, n, false), param(b, nest.F32, n, false), param(b, nest.F32, n, true)
-		b.Loop("i", b.Int(nest.I64, 5), func(l *nest.Loop) {
-			at := func(buf *nest.Buffer) *nest.Place {
-				return &nest.Place{Buf: buf, Terms: []nest.Term{{V: l.Iter, Coef: int64(lanes)}}, Stride: 1}
+		b := ir.NewBuilder("add", lanes)
+		x, y, out := param(b, ir.F32, n, false), param(b, ir.F32, n, false), param(b, ir.F32, n, true)
+		b.Loop("i", b.Int(ir.I64, 5), func(l *ir.Loop) {
+			at := func(buf *ir.Buffer) *ir.Place {
+				return &ir.Place{Buf: buf, Terms: []ir.Term{{V: l.Iter, Coef: int64(lanes)}}, Stride: 1}
 			}
-			b.Store(at(out), b.Do(nest.Add, nest.F32, b.Load(at(x), lanes, nil), b.Load(at(y), lanes, nil)))
+			b.Store(at(out), b.Do(ir.Add, ir.F32, b.Load(at(x), lanes, nil), b.Load(at(y), lanes, nil)))
 		})
 		compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(n)), floatBytes(int(n)), make([]byte, 4*n)})
 	}
@@ -179,31 +180,31 @@ func show(t *testing.T, c *x64.Code) {
 }
 
 // tile makes the kernel of a matrix product out of panels: an inner loop over k with m*n vectors of sums.
-func tile(f x64.Features, m, n int, depth int64) *nest.Kernel {
+func tile(f x64.Features, m, n int, depth int64) *ir.Kernel {
 	lanes := f.Lanes(false)
-	b := nest.NewBuilder("tile", lanes)
-	x, y := param(b, nest.F32, int64(m)*depth, false), param(b, nest.F32, int64(n*lanes)*depth, false)
-	out := param(b, nest.F32, int64(m*n*lanes), true)
-	var phis []*nest.PhiVar
-	b.Loop("k", b.Int(nest.I64, depth), func(l *nest.Loop) {
+	b := ir.NewBuilder("tile", lanes)
+	x, y := param(b, ir.F32, int64(m)*depth, false), param(b, ir.F32, int64(n*lanes)*depth, false)
+	out := param(b, ir.F32, int64(m*n*lanes), true)
+	var phis []*ir.PhiVar
+	b.Loop("k", b.Int(ir.I64, depth), func(l *ir.Loop) {
 		for range m * n {
-			phis = append(phis, b.Phi(l, b.Splat(b.Float(nest.F32, 0))))
+			phis = append(phis, b.Phi(l, b.Splat(b.Float(ir.F32, 0))))
 		}
 		for i := range m {
-			a := b.Load(&nest.Place{Buf: x, Terms: []nest.Term{{V: l.Iter, Coef: int64(m)}}, Off: int64(i)}, 1, nil)
+			a := b.Load(&ir.Place{Buf: x, Terms: []ir.Term{{V: l.Iter, Coef: int64(m)}}, Off: int64(i)}, 1, nil)
 			for j := range n {
-				r := b.Load(&nest.Place{Buf: y, Terms: []nest.Term{{V: l.Iter, Coef: int64(n * lanes)}}, Off: int64(j * lanes), Stride: 1}, lanes, nil)
+				r := b.Load(&ir.Place{Buf: y, Terms: []ir.Term{{V: l.Iter, Coef: int64(n * lanes)}}, Off: int64(j * lanes), Stride: 1}, lanes, nil)
 				p := phis[i*n+j]
 				if f.AVX2 {
-					p.Next = b.Do(nest.FMA, nest.F32, a, r, p.V)
+					p.Next = b.Do(ir.FMA, ir.F32, a, r, p.V)
 				} else {
-					p.Next = b.Do(nest.Add, nest.F32, p.V, b.Do(nest.Mul, nest.F32, a, r))
+					p.Next = b.Do(ir.Add, ir.F32, p.V, b.Do(ir.Mul, ir.F32, a, r))
 				}
 			}
 		}
 	})
 	for i, p := range phis {
-		b.Store(&nest.Place{Buf: out, Off: int64(i * lanes), Stride: 1}, b.Final(p))
+		b.Store(&ir.Place{Buf: out, Off: int64(i * lanes), Stride: 1}, b.Final(p))
 	}
 	return b.Kernel
 }
@@ -254,21 +255,21 @@ func TestItemsAndScratch(t *testing.T) {
 	for _, f := range levels() {
 		lanes := f.Lanes(false)
 		n := int64(lanes)
-		b := nest.NewBuilder("items", lanes)
-		x, out := param(b, nest.F32, 8*n, false), param(b, nest.F32, 8*n, true)
-		tmp := &nest.Buffer{ID: 3, Kind: nest.F32, Size: 2 * n, Param: -1, Offset: 64, Read: true, Written: true}
+		b := ir.NewBuilder("items", lanes)
+		x, out := param(b, ir.F32, 8*n, false), param(b, ir.F32, 8*n, true)
+		tmp := &ir.Buffer{ID: 3, Kind: ir.F32, Size: 2 * n, Param: -1, Offset: 64, Read: true, Written: true}
 		b.Kernel.Items, b.Kernel.Scratch = 8, 64+8*n
-		first := b.New(nest.First, nest.I64, 1, 0)
-		b.Loop("item", b.New(nest.Items, nest.I64, 1, 0), func(l *nest.Loop) {
-			item := b.Do(nest.Add, nest.I64, first, l.Iter)
-			at := []nest.Term{{V: item, Coef: n}}
-			b.Store(&nest.Place{Buf: tmp, Stride: 1}, b.Load(&nest.Place{Buf: x, Terms: at, Stride: 1}, lanes, nil))
-			b.Loop("turn", b.Int(nest.I64, 3), func(l *nest.Loop) {
-				old := b.Load(&nest.Place{Buf: tmp, Stride: 1}, lanes, nil)
-				b.Store(&nest.Place{Buf: tmp, Stride: 1}, b.Do(nest.Add, nest.F32, old, old))
-				b.Store(&nest.Place{Buf: tmp, Off: 1}, b.Float(nest.F32, 0.5))
+		first := b.New(ir.First, ir.I64, 1, 0)
+		b.Loop("item", b.New(ir.Items, ir.I64, 1, 0), func(l *ir.Loop) {
+			item := b.Do(ir.Add, ir.I64, first, l.Iter)
+			at := []ir.Term{{V: item, Coef: n}}
+			b.Store(&ir.Place{Buf: tmp, Stride: 1}, b.Load(&ir.Place{Buf: x, Terms: at, Stride: 1}, lanes, nil))
+			b.Loop("turn", b.Int(ir.I64, 3), func(l *ir.Loop) {
+				old := b.Load(&ir.Place{Buf: tmp, Stride: 1}, lanes, nil)
+				b.Store(&ir.Place{Buf: tmp, Stride: 1}, b.Do(ir.Add, ir.F32, old, old))
+				b.Store(&ir.Place{Buf: tmp, Off: 1}, b.Float(ir.F32, 0.5))
 			})
-			b.Store(&nest.Place{Buf: out, Terms: at, Stride: 1}, b.Load(&nest.Place{Buf: tmp, Stride: 1}, lanes, nil))
+			b.Store(&ir.Place{Buf: out, Terms: at, Stride: 1}, b.Load(&ir.Place{Buf: tmp, Stride: 1}, lanes, nil))
 		})
 		compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(8 * n)), make([]byte, 32*n)})
 	}
@@ -277,21 +278,21 @@ func TestItemsAndScratch(t *testing.T) {
 // Offsets that do not fit into instructions.
 func TestFarOffsets(t *testing.T) {
 	for _, f := range levels() {
-		b := nest.NewBuilder("far", f.Lanes(true))
-		x, out := param(b, nest.I64, 40, false), param(b, nest.I64, 40, true)
-		b.Vars = []nest.VarParam{{Name: "one", Kind: nest.I64}}
-		one := b.New(nest.Var, nest.I64, 1, 0)
+		b := ir.NewBuilder("far", f.Lanes(true))
+		x, out := param(b, ir.I64, 40, false), param(b, ir.I64, 40, true)
+		b.Vars = []ir.VarParam{{Name: "one", Kind: ir.I64}}
+		one := b.New(ir.Var, ir.I64, 1, 0)
 		for n, c := range []int64{1 << 30, 3 << 40, -5 << 35} {
-			b.Loop("i", b.Int(nest.I64, 3), func(l *nest.Loop) {
-				at := func(buf *nest.Buffer) *nest.Place {
-					return &nest.Place{Buf: buf, Terms: []nest.Term{{V: one, Coef: c}, {V: l.Iter, Coef: 2}}, Off: int64(n) - c}
+			b.Loop("i", b.Int(ir.I64, 3), func(l *ir.Loop) {
+				at := func(buf *ir.Buffer) *ir.Place {
+					return &ir.Place{Buf: buf, Terms: []ir.Term{{V: one, Coef: c}, {V: l.Iter, Coef: 2}}, Off: int64(n) - c}
 				}
 				to := at(out)
 				to.Off += int64(10 * n)
 				b.Store(to, b.Load(at(x), 1, nil))
 			})
 		}
-		b.Loop("nothing", one, func(*nest.Loop) {})
+		b.Loop("nothing", one, func(*ir.Loop) {})
 		in := make([]byte, 320)
 		for i := range in {
 			in[i] = byte(i)
@@ -303,19 +304,19 @@ func TestFarOffsets(t *testing.T) {
 // What is stored of a narrow integer is its low bits, whatever brings it into its range before.
 func TestNarrowStores(t *testing.T) {
 	for _, f := range levels() {
-		for _, k := range []nest.Kind{nest.I8, nest.U8, nest.I16, nest.U16} {
+		for _, k := range []ir.Kind{ir.I8, ir.U8, ir.I16, ir.U16} {
 			lanes := f.Lanes(false)
-			b := nest.NewBuilder("narrow "+k.String(), lanes)
-			x := param(b, nest.I32, 64, false)
+			b := ir.NewBuilder("narrow "+k.String(), lanes)
+			x := param(b, ir.I32, 64, false)
 			for _, w := range []int{1, lanes} {
-				v := b.Load(&nest.Place{Buf: x, Stride: int64(min(w-1, 1))}, w, nil)
-				shifted := func(by int64) *nest.Value {
-					return b.Do(nest.Shr, nest.I32, b.Do(nest.Shl, nest.I32, v, b.Int(nest.I32, by)), b.Int(nest.I32, by))
+				v := b.Load(&ir.Place{Buf: x, Stride: int64(min(w-1, 1))}, w, nil)
+				shifted := func(by int64) *ir.Value {
+					return b.Do(ir.Shr, ir.I32, b.Do(ir.Shl, ir.I32, v, b.Int(ir.I32, by)), b.Int(ir.I32, by))
 				}
-				masked := func(m int64) *nest.Value { return b.Do(nest.And, nest.I32, v, b.Int(nest.I32, m)) }
-				for _, y := range []*nest.Value{shifted(24), shifted(16), shifted(28), shifted(17), masked(0xFF), masked(0xFFFF), masked(0x7F), masked(0x1FF)} {
+				masked := func(m int64) *ir.Value { return b.Do(ir.And, ir.I32, v, b.Int(ir.I32, m)) }
+				for _, y := range []*ir.Value{shifted(24), shifted(16), shifted(28), shifted(17), masked(0xFF), masked(0xFFFF), masked(0x7F), masked(0x1FF)} {
 					out := param(b, k, 64, true)
-					b.Store(&nest.Place{Buf: out, Stride: int64(min(w-1, 1))}, y)
+					b.Store(&ir.Place{Buf: out, Stride: int64(min(w-1, 1))}, y)
 				}
 			}
 			in := make([]byte, 256)
@@ -334,20 +335,20 @@ func TestNarrowStores(t *testing.T) {
 // A scalar in memory that is spread over the lanes of each operation that can read it there itself.
 func TestSpreadOperands(t *testing.T) {
 	for _, f := range levels() {
-		for _, k := range []nest.Kind{nest.I32, nest.U32, nest.I64, nest.U64, nest.F32, nest.F64} {
+		for _, k := range []ir.Kind{ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64} {
 			lanes := f.Lanes(k.Width() == 8)
-			b := nest.NewBuilder("spread "+k.String(), lanes)
+			b := ir.NewBuilder("spread "+k.String(), lanes)
 			x, y := param(b, k, int64(lanes), false), param(b, k, 64, false)
-			ops := []nest.Op{nest.Add, nest.Sub, nest.Mul, nest.Max}
+			ops := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Max}
 			if !k.Float() {
-				ops = append(ops, nest.And, nest.Or, nest.Xor, nest.AndNot)
+				ops = append(ops, ir.And, ir.Or, ir.Xor, ir.AndNot)
 			}
 			bufs := [][]byte{make([]byte, int64(lanes)*k.Size()), make([]byte, 64*k.Size())}
 			for i, op := range ops {
 				for j := range int64(2) {
-					args := []*nest.Value{b.Load(&nest.Place{Buf: x, Stride: 1}, lanes, nil), b.Load(&nest.Place{Buf: y, Off: int64(2*i) + j}, 1, nil)}
+					args := []*ir.Value{b.Load(&ir.Place{Buf: x, Stride: 1}, lanes, nil), b.Load(&ir.Place{Buf: y, Off: int64(2*i) + j}, 1, nil)}
 					out := param(b, k, int64(lanes), true)
-					b.Store(&nest.Place{Buf: out, Stride: 1}, b.Do(op, k, args[j], args[1-j]))
+					b.Store(&ir.Place{Buf: out, Stride: 1}, b.Do(op, k, args[j], args[1-j]))
 					bufs = append(bufs, make([]byte, int64(lanes)*k.Size()))
 				}
 			}
@@ -364,12 +365,12 @@ func TestSpreadOperands(t *testing.T) {
 // Loads that keep their place, of which nothing needs any, in a kernel of many values.
 func TestUnusedLoads(t *testing.T) {
 	for _, f := range levels() {
-		b := nest.NewBuilder("unused", f.Lanes(false))
-		x := param(b, nest.I32, 4, true)
+		b := ir.NewBuilder("unused", f.Lanes(false))
+		x := param(b, ir.I32, 4, true)
 		for range 600 {
-			b.Load(&nest.Place{Buf: x}, 1, nil)
+			b.Load(&ir.Place{Buf: x}, 1, nil)
 		}
-		b.Store(&nest.Place{Buf: x, Off: 1}, b.Int(nest.I32, 7))
+		b.Store(&ir.Place{Buf: x, Off: 1}, b.Int(ir.I32, 7))
 		compare(t, b.Kernel, f, nil, [][]byte{make([]byte, 16)})
 	}
 }

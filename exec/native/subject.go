@@ -11,6 +11,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/exec/pages"
@@ -21,7 +22,7 @@ import (
 type subject struct {
 	t      *tuner
 	p      *lower.Program
-	params []nest.Param
+	params []ir.Param
 	bufs   []unsafe.Pointer
 	vars   []int64
 	want   [][]byte               // of the buffers that are written: what the first run made of them
@@ -29,7 +30,7 @@ type subject struct {
 	until  time.Time
 }
 
-func newSubject(t *tuner, p *lower.Program, k *nest.Kernel) (*subject, error) {
+func newSubject(t *tuner, p *lower.Program, k *ir.Kernel) (*subject, error) {
 	s := &subject{t: t, p: p, params: k.Params, texts: map[string]nest.Choice{}, until: time.Now().Add(patience)}
 	for _, v := range k.Vars {
 		s.vars = append(s.vars, v.Max)

@@ -12,6 +12,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/settings"
 	"polygrad/core/uop"
 	"polygrad/exec/native/beam"
@@ -22,7 +23,7 @@ import (
 // tuner finds choices for kernels by timing them.
 type tuner struct {
 	width    int
-	machine  nest.Machine
+	machine  ir.Machine
 	features x64.Features
 	cache    *beam.Cache
 }
@@ -42,7 +43,7 @@ const (
 )
 
 // newTuner makes the tuner that POLY_BEAM asks for, nil for none.
-func newTuner(m nest.Machine, f x64.Features) *tuner {
+func newTuner(m ir.Machine, f x64.Features) *tuner {
 	width := settings.Beam.Number()
 	if width == 0 {
 		return nil
@@ -94,7 +95,7 @@ func orNone(c nest.Choice) nest.Choice {
 
 // measurable reports whether a kernel can be run on any numbers: it takes no addresses from memory, and its buffers
 // are not too large.
-func measurable(k *nest.Kernel, list []*uop.UOp) bool {
+func measurable(k *ir.Kernel, list []*uop.UOp) bool {
 	sum := int64(0)
 	for _, p := range k.Params {
 		if p.Size <= 0 {

@@ -8,18 +8,20 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/interp"
+	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 )
 
 // Device runs kernels that were laid out for a machine.
 type Device struct {
-	machine nest.Machine
+	machine ir.Machine
 	target  *lower.Target
 }
 
 // New makes the device of a machine.
-func New(m nest.Machine) *Device { return &Device{m, lower.Native()} }
+func New(m ir.Machine) *Device { return &Device{m, lower.Native()} }
 
 // Name is "nested" and the name of the machine.
 func (d *Device) Name() string { return "nested " + d.machine.Name }
@@ -46,7 +48,7 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return out, nil
 }
 
-type kernel struct{ *nest.Kernel }
+type kernel struct{ *ir.Kernel }
 
 // Run runs the kernel in two calls, if it has more than one work item.
 func (k kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
@@ -55,7 +57,7 @@ func (k kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 		if part[1] == 0 {
 			continue
 		}
-		if err := nest.Run(k.Kernel, bufs, vars, part[0], part[1]); err != nil {
+		if err := interp.Run(k.Kernel, bufs, vars, part[0], part[1]); err != nil {
 			return fmt.Errorf("nested: %w", err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -14,17 +14,17 @@ import (
 // is computed in the outermost block that it can be, and is shared by all places that begin with it.
 type placeTable struct {
 	parts   map[string]*part // by buffer and terms
-	bases   map[*nest.Buffer]*base
-	scaled  map[nest.Term]asm.Reg
+	bases   map[*ir.Buffer]*base
+	scaled  map[ir.Term]asm.Reg
 	key     []byte
-	planned map[*nest.Place]*part
+	planned map[*ir.Place]*part
 	args    map[int]asm.Reg
 }
 
 func newPlaceTable() placeTable {
 	return placeTable{
-		parts: map[string]*part{}, bases: map[*nest.Buffer]*base{}, scaled: map[nest.Term]asm.Reg{},
-		planned: map[*nest.Place]*part{}, args: map[int]asm.Reg{},
+		parts: map[string]*part{}, bases: map[*ir.Buffer]*base{}, scaled: map[ir.Term]asm.Reg{},
+		planned: map[*ir.Place]*part{}, args: map[int]asm.Reg{},
 	}
 }
 
@@ -40,16 +40,16 @@ func (t *placeTable) clear() {
 // base is the address of a buffer, with the places in it that were planned last: most have the terms of one of them.
 type base struct {
 	part   *part
-	recent [8]*nest.Place
+	recent [8]*ir.Place
 	next   int
 }
 
 // part is the address of a buffer plus the terms of some blocks.
 type part struct {
-	buf   *nest.Buffer
+	buf   *ir.Buffer
 	outer *part // without the terms of block, nil for the buffer itself
-	block *nest.Block
-	terms []nest.Term
+	block *ir.Block
+	terms []ir.Term
 	// mem is the address, once it is computed; flat is it without an index.
 	mem, flat asm.Mem
 	done      bool
@@ -57,7 +57,7 @@ type part struct {
 }
 
 // plan finds the parts of a place and counts how many addresses move with each loop.
-func (t *placeTable) plan(g *gen, at *nest.Place) {
+func (t *placeTable) plan(g *gen, at *ir.Place) {
 	if t.planned[at] != nil {
 		return
 	}
@@ -72,20 +72,20 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 	b.next++
 	p := b.part
 	size := at.Buf.Kind.Size()
-	terms := slices.DeleteFunc(slices.Clone(at.Terms), func(t nest.Term) bool {
-		return t.V.Op == nest.Iter && g.loopOf(t.V.Loop).trip == 1 // it is 0
+	terms := slices.DeleteFunc(slices.Clone(at.Terms), func(t ir.Term) bool {
+		return t.V.Op == ir.Iter && g.loopOf(t.V.Loop).trip == 1 // it is 0
 	})
-	slices.SortStableFunc(terms, func(a, b nest.Term) int {
+	slices.SortStableFunc(terms, func(a, b ir.Term) int {
 		return cmp.Or(cmp.Compare(a.V.Home.Depth, b.V.Home.Depth), cmp.Compare(iterFirst(a.V), iterFirst(b.V)))
 	})
 	for i := 0; i < len(terms); {
 		n := 1
-		for i+n < len(terms) && terms[i].V.Op != nest.Iter && terms[i+n].V.Home == terms[i].V.Home {
+		for i+n < len(terms) && terms[i].V.Op != ir.Iter && terms[i+n].V.Home == terms[i].V.Home {
 			n++
 		}
-		ts := make([]nest.Term, n)
+		ts := make([]ir.Term, n)
 		for j, u := range terms[i : i+n] {
-			ts[j] = nest.Term{V: u.V, Coef: u.Coef * size}
+			ts[j] = ir.Term{V: u.V, Coef: u.Coef * size}
 		}
 		p = t.inner(p, ts)
 		i += n
@@ -100,14 +100,14 @@ func (t *placeTable) plan(g *gen, at *nest.Place) {
 	}
 }
 
-func iterFirst(v *nest.Value) int {
-	if v.Op == nest.Iter {
+func iterFirst(v *ir.Value) int {
+	if v.Op == ir.Iter {
 		return 0
 	}
 	return 1
 }
 
-func (t *placeTable) base(g *gen, buf *nest.Buffer) *base {
+func (t *placeTable) base(g *gen, buf *ir.Buffer) *base {
 	b := t.bases[buf]
 	if b == nil {
 		b = &base{part: &part{buf: buf, block: g.k.Root}}
@@ -117,7 +117,7 @@ func (t *placeTable) base(g *gen, buf *nest.Buffer) *base {
 }
 
 // inner is the part that adds terms of one block, coefficients in bytes, to another.
-func (t *placeTable) inner(outer *part, terms []nest.Term) *part {
+func (t *placeTable) inner(outer *part, terms []ir.Term) *part {
 	key := t.key[:0]
 	for p := outer; ; p = p.outer {
 		if p.outer == nil {
@@ -136,7 +136,7 @@ func (t *placeTable) inner(outer *part, terms []nest.Term) *part {
 	return p
 }
 
-func appendTerms(key []byte, terms []nest.Term) []byte {
+func appendTerms(key []byte, terms []ir.Term) []byte {
 	for _, t := range terms {
 		key = binary.AppendVarint(key, int64(t.V.ID))
 		key = binary.AppendVarint(key, t.Coef)
@@ -146,14 +146,14 @@ func appendTerms(key []byte, terms []nest.Term) []byte {
 
 // moves is the loop whose iterator is what a part adds, and by how many bytes it moves.
 func (g *gen) moves(p *part) (*loop, int64) {
-	if len(p.terms) != 1 || p.terms[0].V.Op != nest.Iter {
+	if len(p.terms) != 1 || p.terms[0].V.Op != ir.Iter {
 		return nil, 0
 	}
 	return g.loopOf(p.terms[0].V.Loop), p.terms[0].Coef
 }
 
 // address is the operand for the element Off of a place plus so many bytes.
-func (g *gen) address(at *nest.Place, bytes int64) asm.Mem {
+func (g *gen) address(at *ir.Place, bytes int64) asm.Mem {
 	return g.plus(g.part(g.places.planned[at]), at.Off*at.Buf.Kind.Size()+bytes)
 }
 
@@ -226,7 +226,7 @@ func (g *gen) lea(m asm.Mem) asm.Mem {
 }
 
 // times is a term as the index of an address.
-func (g *gen) times(t nest.Term) (asm.Reg, uint8) {
+func (g *gen) times(t ir.Term) (asm.Reg, uint8) {
 	g.need(t.V)
 	if c := t.Coef; c == 1 || c == 2 || c == 4 || c == 8 {
 		return g.index(t.V), uint8(c)
@@ -258,10 +258,10 @@ func (g *gen) multiply(size int, dst, a asm.Reg, c int64) {
 }
 
 // index is an integer scalar as 64 bits with its sign.
-func (g *gen) index(v *nest.Value) asm.Reg {
+func (g *gen) index(v *ir.Value) asm.Reg {
 	g.need(v)
 	s := &g.vals[v.ID]
-	if v.Kind.Register() != nest.I32 {
+	if v.Kind.Register() != ir.I32 {
 		return s.reg // 32 bits without a sign are extended whenever they are written
 	}
 	if s.index == 0 {

@@ -3,12 +3,12 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // castScalar converts a scalar by value.
-func castScalar(g *gen, v *nest.Value) asm.Reg {
+func castScalar(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	from, to := a.Kind.Register(), v.Kind.Register()
 	if registersAgree(from, to) {
@@ -18,29 +18,29 @@ func castScalar(g *gen, v *nest.Value) asm.Reg {
 }
 
 // registersAgree reports whether the register of a value of one kind holds its value as another.
-func registersAgree(from, to nest.Kind) bool {
+func registersAgree(from, to ir.Kind) bool {
 	switch {
 	case from == to:
 		return true
-	case from.Float() || to.Float() || to == nest.Bool:
+	case from.Float() || to.Float() || to == ir.Bool:
 		return false
-	case from == nest.Bool || from == nest.U32:
+	case from == ir.Bool || from == ir.U32:
 		return true
 	}
 	return from.Width() == to.Width()
 }
 
 // castReg converts a scalar in a register.
-func (g *gen) castReg(from, to nest.Kind, r asm.Reg) asm.Reg {
+func (g *gen) castReg(from, to ir.Kind, r asm.Reg) asm.Reg {
 	switch {
 	case registersAgree(from, to):
 		return r
-	case to == nest.Bool:
+	case to == ir.Bool:
 		return g.truth(from, r)
 	case from.Float() && to.Float():
 		d := g.vec()
 		op := asm.VCVTSS2SD
-		if to == nest.F32 {
+		if to == ir.F32 {
 			op = asm.VCVTSD2SS
 		}
 		g.ins(op, 16, d, r, r)
@@ -49,7 +49,7 @@ func (g *gen) castReg(from, to nest.Kind, r asm.Reg) asm.Reg {
 		return g.intToFloat(from, to, r)
 	case from.Float():
 		return g.floatToInt(from, to, r)
-	case from == nest.I32:
+	case from == ir.I32:
 		d := g.gp()
 		g.ins(asm.MOVSXD, 8, d, r)
 		return d
@@ -60,7 +60,7 @@ func (g *gen) castReg(from, to nest.Kind, r asm.Reg) asm.Reg {
 }
 
 // truth is whether a scalar is not 0.
-func (g *gen) truth(k nest.Kind, r asm.Reg) asm.Reg {
+func (g *gen) truth(k ir.Kind, r asm.Reg) asm.Reg {
 	d := g.gp()
 	if !k.Float() {
 		size := max(4, int(k.Width()))
@@ -79,9 +79,9 @@ func (g *gen) truth(k nest.Kind, r asm.Reg) asm.Reg {
 }
 
 // intToFloat converts an integer in a general register. Unsigned ones of 4 bytes are signed ones of 8.
-func (g *gen) intToFloat(from, to nest.Kind, r asm.Reg) asm.Reg {
+func (g *gen) intToFloat(from, to ir.Kind, r asm.Reg) asm.Reg {
 	op, unsigned := asm.VCVTSI2SS, asm.VCVTUSI2SS
-	if to == nest.F64 {
+	if to == ir.F64 {
 		op, unsigned = asm.VCVTSI2SD, asm.VCVTUSI2SD
 	}
 	d := g.vec()
@@ -90,9 +90,9 @@ func (g *gen) intToFloat(from, to nest.Kind, r asm.Reg) asm.Reg {
 		g.ins(op, size, d, d, r)
 	}
 	switch {
-	case from == nest.I32 || from == nest.Bool:
+	case from == ir.I32 || from == ir.Bool:
 		convert(d, r, op, 4)
-	case from == nest.U32 || from == nest.I64:
+	case from == ir.U32 || from == ir.I64:
 		convert(d, r, op, 8)
 	case g.f.AVX512:
 		convert(d, r, unsigned, 8)
@@ -117,17 +117,17 @@ func (g *gen) intToFloat(from, to nest.Kind, r asm.Reg) asm.Reg {
 }
 
 // floatToInt truncates a float to an integer.
-func (g *gen) floatToInt(from, to nest.Kind, r asm.Reg) asm.Reg {
+func (g *gen) floatToInt(from, to ir.Kind, r asm.Reg) asm.Reg {
 	w := int(from.Width())
 	op, unsigned := sized(w, asm.VCVTTSS2SI, asm.VCVTTSD2SI), sized(w, asm.VCVTTSS2USI, asm.VCVTTSD2USI)
 	d := g.gp()
 	switch {
-	case to == nest.I32:
+	case to == ir.I32:
 		g.ins(op, 4, d, r)
-	case to == nest.U32:
+	case to == ir.U32:
 		g.ins(op, 8, d, r)
 		g.ins(asm.MOV, 4, d, d)
-	case to == nest.I64:
+	case to == ir.I64:
 		g.ins(op, 8, d, r)
 	case g.f.AVX512:
 		g.ins(unsigned, 8, d, r)
@@ -186,7 +186,7 @@ var conversions = []conversion{
 }
 
 // castVector converts the lanes of a vector by value.
-func castVector(g *gen, v *nest.Value) asm.Reg {
+func castVector(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	from, to := a.Kind.Register(), v.Kind.Register()
 	size := max(g.size(a), g.size(v))
@@ -201,23 +201,23 @@ func castVector(g *gen, v *nest.Value) asm.Reg {
 	switch {
 	case from == to || !from.Float() && !to.Float() && from.Width() == to.Width():
 		return same(g, v)
-	case to == nest.Bool:
+	case to == ir.Bool:
 		return g.truthVector(a)
-	case from == nest.Bool:
+	case from == ir.Bool:
 		return g.fromTruth(v)
 	case !from.Float() && !to.Float():
 		d := g.vec()
 		g.resize(d, g.use(a), v.Lanes, 4)
 		return d
-	case from == nest.U32 && to == nest.F32:
+	case from == ir.U32 && to == ir.F32:
 		return g.unsignedToF32(g.use(a), v.Lanes)
-	case from == nest.U32 && to == nest.F64:
+	case from == ir.U32 && to == ir.F64:
 		r, d := g.use(a), g.vec()
 		g.unsignedToF64(d, r, size)
 		return d
-	case from == nest.F32 && to == nest.U32:
+	case from == ir.F32 && to == ir.U32:
 		return g.f32ToUnsigned(g.use(a), v.Lanes)
-	case from == nest.F64 && to == nest.U32:
+	case from == ir.F64 && to == ir.U32:
 		r, d := g.use(a), g.vec()
 		g.f64ToUnsigned(d, r, size)
 		return d
@@ -226,7 +226,7 @@ func castVector(g *gen, v *nest.Value) asm.Reg {
 }
 
 // truthVector is which lanes are not 0.
-func (g *gen) truthVector(a *nest.Value) asm.Reg {
+func (g *gen) truthVector(a *ir.Value) asm.Reg {
 	r := g.use(a)
 	w := int(a.Kind.Width())
 	size := g.size(a)
@@ -251,12 +251,12 @@ func (g *gen) truthVector(a *nest.Value) asm.Reg {
 }
 
 // fromTruth is 1 in the lanes that are true, else 0.
-func (g *gen) fromTruth(v *nest.Value) asm.Reg {
+func (g *gen) fromTruth(v *ir.Value) asm.Reg {
 	one := uint64(1)
 	switch v.Kind {
-	case nest.F32:
+	case ir.F32:
 		one = uint64(math.Float32bits(1))
-	case nest.F64:
+	case ir.F64:
 		one = math.Float64bits(1)
 	}
 	w := int(v.Kind.Width())
@@ -316,8 +316,8 @@ func (g *gen) f32ToUnsigned(r asm.Reg, lanes int) asm.Reg {
 }
 
 // roundHalf rounds F32 to the precision of F16.
-func roundHalf(g *gen, v *nest.Value) asm.Reg {
-	if v.Kind != nest.F16 {
+func roundHalf(g *gen, v *ir.Value) asm.Reg {
+	if v.Kind != ir.F16 {
 		fail("values of %v are rounded", v.Kind)
 	}
 	a := g.use(v.Args[0])
@@ -328,7 +328,7 @@ func roundHalf(g *gen, v *nest.Value) asm.Reg {
 }
 
 // makeBitcast is the same bits as another kind.
-func makeBitcast(g *gen, v *nest.Value) asm.Reg {
+func makeBitcast(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	if v.Lanes > 1 || a.Kind.Float() == v.Kind.Float() {
 		return same(g, v)

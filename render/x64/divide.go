@@ -3,16 +3,16 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // divide divides scalar integers. Division by 0 gives 0, the least number divided by -1 wraps; both are kept away from
 // the instruction, which would fault.
-func divide(g *gen, v *nest.Value) asm.Reg {
+func divide(g *gen, v *ir.Value) asm.Reg {
 	a, b := v.Args[0], v.Args[1]
 	size := g.size(v)
-	if b.Op == nest.Const {
+	if b.Op == ir.Const {
 		return g.divideConst(v, a, b)
 	}
 	ra, rb := g.use(a), g.use(b)
@@ -20,7 +20,7 @@ func divide(g *gen, v *nest.Value) asm.Reg {
 }
 
 // divideRegs divides general registers.
-func (g *gen) divideRegs(op nest.Op, k nest.Kind, size int, ra, rb asm.Reg) asm.Reg {
+func (g *gen) divideRegs(op ir.Op, k ir.Kind, size int, ra, rb asm.Reg) asm.Reg {
 	// by is b, or 1 where b cannot be divided by: 0, and -1 of signed kinds.
 	by, odd := g.gp(), g.gp()
 	one := g.gp()
@@ -39,7 +39,7 @@ func (g *gen) divideRegs(op nest.Op, k nest.Kind, size int, ra, rb asm.Reg) asm.
 	// Where b is 0 or -1 the quotient is a times b, and the rest 0 for both.
 	fix := g.gp()
 	switch {
-	case op == nest.Mod:
+	case op == ir.Mod:
 		g.number(fix, 0)
 	default:
 		g.ins(asm.MOV, size, fix, ra)
@@ -56,7 +56,7 @@ func (g *gen) divideRegs(op nest.Op, k nest.Kind, size int, ra, rb asm.Reg) asm.
 }
 
 // rawDivide is the division of the processor.
-func (g *gen) rawDivide(op nest.Op, k nest.Kind, size int, d, a, b asm.Reg) {
+func (g *gen) rawDivide(op ir.Op, k ir.Kind, size int, d, a, b asm.Reg) {
 	g.ins(asm.MOV, size, asm.RAX, a)
 	switch {
 	case !k.Signed():
@@ -69,7 +69,7 @@ func (g *gen) rawDivide(op nest.Op, k nest.Kind, size int, d, a, b asm.Reg) {
 		g.ins(asm.CDQ, 4, 0)
 		g.ins(asm.IDIV, size, 0, b)
 	}
-	if op == nest.Mod {
+	if op == ir.Mod {
 		g.ins(asm.MOV, size, d, asm.RDX)
 	} else {
 		g.ins(asm.MOV, size, d, asm.RAX)
@@ -78,12 +78,12 @@ func (g *gen) rawDivide(op nest.Op, k nest.Kind, size int, d, a, b asm.Reg) {
 
 // divideVector divides integers of 4 bytes as F64, whose 53 bits hold quotients exactly enough: the quotient of such
 // numbers is at least 2**-32 away from the next integer if it is none, more than its rounding error.
-func divideVector(g *gen, v *nest.Value) asm.Reg {
+func divideVector(g *gen, v *ir.Value) asm.Reg {
 	size, lanes := g.size(v), v.Lanes
 	by := v.Args[1]
 	ra, rb := g.use(v.Args[0]), g.use(by)
 	quotient := func(d, x asm.Reg, wide, i int) { g.ins(asm.VDIVPD, wide, d, x, g.half64(rb, by.Kind, size, wide, i)) }
-	if c := signed(by); by.Op == nest.Const && c != 0 {
+	if c := signed(by); by.Op == ir.Const && c != 0 {
 		quotient = func(d, x asm.Reg, wide, _ int) { g.byReciprocal(d, x, wide, by) }
 	}
 	wide := min(2*size, 64)
@@ -106,14 +106,14 @@ func divideVector(g *gen, v *nest.Value) asm.Reg {
 		q = g.vec()
 		g.imm(g.insert128(), 32, q, 1, qs[0], qs[1])
 	}
-	if v.Op == nest.Mod {
+	if v.Op == ir.Mod {
 		p := g.vec()
 		g.ins(asm.VPMULLD, size, p, q, rb)
 		d := g.vec()
 		g.ins(asm.VPSUBD, size, d, ra, p)
 		q = d
 	}
-	if by.Op == nest.Const && by.Bits != 0 {
+	if by.Op == ir.Const && by.Bits != 0 {
 		return q
 	}
 	// Lanes divided by 0 become 0.
@@ -132,13 +132,13 @@ func divideVector(g *gen, v *nest.Value) asm.Reg {
 }
 
 // half64 is the i-th part of a vector of integers of 4 bytes, or all of it, as a vector of F64 of wide bytes.
-func (g *gen) half64(r asm.Reg, k nest.Kind, size, wide, i int) asm.Reg {
+func (g *gen) half64(r asm.Reg, k ir.Kind, size, wide, i int) asm.Reg {
 	return g.toF64(g.partOf(r, size, wide/2, i), k, wide)
 }
 
 // byReciprocal is a quotient by a constant that truncates to the right integer: half of a unit is added to the size of
 // the dividend, which keeps multiples of the divisor away from the integer below and others from the one above.
-func (g *gen) byReciprocal(d, x asm.Reg, wide int, by *nest.Value) {
+func (g *gen) byReciprocal(d, x asm.Reg, wide int, by *ir.Value) {
 	c := float64(signed(by))
 	if !by.Kind.Signed() {
 		c = float64(uint32(by.Bits))
@@ -175,7 +175,7 @@ func (g *gen) partOf(r asm.Reg, size, half, i int) asm.Reg {
 }
 
 // toF64 converts integers of 4 bytes to F64, a vector of size bytes.
-func (g *gen) toF64(r asm.Reg, k nest.Kind, size int) asm.Reg {
+func (g *gen) toF64(r asm.Reg, k ir.Kind, size int) asm.Reg {
 	d := g.vec()
 	switch {
 	case k.Signed():
@@ -189,7 +189,7 @@ func (g *gen) toF64(r asm.Reg, k nest.Kind, size int) asm.Reg {
 }
 
 // fromF64 truncates F64 to integers of 4 bytes.
-func (g *gen) fromF64(r asm.Reg, k nest.Kind, size int) asm.Reg {
+func (g *gen) fromF64(r asm.Reg, k ir.Kind, size int) asm.Reg {
 	d := g.vec()
 	switch {
 	case k.Signed():

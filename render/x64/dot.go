@@ -1,19 +1,19 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // dot emits a sum of products of packed operands.
-func (g *gen) dot(d *nest.Dot) {
-	for _, at := range []*nest.Place{d.A, d.B, d.C} {
+func (g *gen) dot(d *ir.Dot) {
+	for _, at := range []*ir.Place{d.A, d.B, d.C} {
 		g.readyPlace(at)
 	}
 	switch {
 	case g.f.AMX:
 		g.dotTiles(d)
-	case d.Terms == 1 && (g.f.BF16 && d.Kind == nest.BF16 || g.f.VNNI && d.Kind.Size() == 1):
+	case d.Terms == 1 && (g.f.BF16 && d.Kind == ir.BF16 || g.f.VNNI && d.Kind.Size() == 1):
 		g.dotVectors(d)
 	default:
 		fail("a sum of products of %v and %v, which the processor has no instruction for", d.Kind, d.BKind)
@@ -21,7 +21,7 @@ func (g *gen) dot(d *nest.Dot) {
 }
 
 // pointer is a new register that holds an address.
-func (g *gen) pointer(at *nest.Place) asm.Reg { return g.lea(g.address(at, 0)).Base }
+func (g *gen) pointer(at *ir.Place) asm.Reg { return g.lea(g.address(at, 0)).Base }
 
 // repeat emits a loop of n iterations, after each of which pointers have moved.
 func (g *gen) repeat(n int64, body func(), moves ...pointerMove) {
@@ -72,15 +72,15 @@ const (
 )
 
 // tileOps multiply tiles, by whether the numbers of the operands have signs.
-var tileOps = map[[2]nest.Kind]asm.Op{
-	{nest.BF16, nest.BF16}: asm.TDPBF16PS, {nest.I8, nest.I8}: asm.TDPBSSD, {nest.I8, nest.U8}: asm.TDPBSUD,
-	{nest.U8, nest.I8}: asm.TDPBUSD, {nest.U8, nest.U8}: asm.TDPBUUD,
+var tileOps = map[[2]ir.Kind]asm.Op{
+	{ir.BF16, ir.BF16}: asm.TDPBF16PS, {ir.I8, ir.I8}: asm.TDPBSSD, {ir.I8, ir.U8}: asm.TDPBSUD,
+	{ir.U8, ir.I8}: asm.TDPBUSD, {ir.U8, ir.U8}: asm.TDPBUUD,
 }
 
 // dotTiles multiplies with the registers of tiles.
-func (g *gen) dotTiles(d *nest.Dot) {
+func (g *gen) dotTiles(d *ir.Dot) {
 	g.useTiles()
-	op, ok := tileOps[[2]nest.Kind{d.Kind, d.BKind}]
+	op, ok := tileOps[[2]ir.Kind{d.Kind, d.BKind}]
 	if !ok {
 		fail("a sum of products of %v and %v", d.Kind, d.BKind)
 	}

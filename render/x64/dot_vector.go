@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -15,7 +15,7 @@ const (
 // dotVector is a sum of products that is made with vectors: each word of a row of A meets a word of every column.
 type dotVector struct {
 	*gen
-	*nest.Dot
+	*ir.Dot
 	sums [dotRows][2]asm.Reg
 	// The instruction for bytes multiplies those without a sign by those with one. If both operands are of one kind
 	// the highest bit of B is flipped, by flip, which adds or subtracts 128 times the sum of a row of A: over.
@@ -24,10 +24,10 @@ type dotVector struct {
 }
 
 // dotVectors multiplies with vectors.
-func (g *gen) dotVectors(d *nest.Dot) {
+func (g *gen) dotVectors(d *ir.Dot) {
 	w := &dotVector{gen: g, Dot: d}
 	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
-	if d.Kind == d.BKind && d.Kind != nest.BF16 {
+	if d.Kind == d.BKind && d.Kind != ir.BF16 {
 		w.flip = g.splat(4, 16, 0x80808080)
 	}
 	g.repeat(int64(d.Rows*tileRows/dotRows), func() {
@@ -84,11 +84,11 @@ func (w *dotVector) word(a, b asm.Reg, n int) {
 	for i := range w.sums {
 		row := asm.Mem{Base: a, Disp: int32(i*tileRow + n*wordBytes)}
 		switch w.Kind {
-		case nest.BF16:
+		case ir.BF16:
 			for j := range w.Cols {
 				w.from(asm.VDPBF16PS, 64, w.sums[i][j], row, cols[j]).Bcast = true
 			}
-		case nest.I8:
+		case ir.I8:
 			for j := range w.Cols {
 				w.from(asm.VPDPBUSD, 64, w.sums[i][j], row, cols[j]).Bcast = true
 			}

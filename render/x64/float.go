@@ -3,18 +3,18 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // pick chooses an operation by kind and form.
 type pick struct{ ss, sd, ps, pd asm.Op }
 
-func (p pick) of(v *nest.Value) asm.Op {
+func (p pick) of(v *ir.Value) asm.Op {
 	switch {
-	case v.Kind == nest.F64 && v.Lanes == 1:
+	case v.Kind == ir.F64 && v.Lanes == 1:
 		return p.sd
-	case v.Kind == nest.F64:
+	case v.Kind == ir.F64:
 		return p.pd
 	case v.Lanes == 1:
 		return p.ss
@@ -27,7 +27,7 @@ func (p pick) of(v *nest.Value) asm.Op {
 func fused(op132 asm.Op) maker {
 	op213 := op132 + asm.VFMADD213PS - asm.VFMADD132PS
 	op231 := op132 + asm.VFMADD231PS - asm.VFMADD132PS
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b, c := v.Args[0], v.Args[1], v.Args[2]
 		size := g.size(v)
 		if c != a && c != b && g.inMemory(c) && !g.inMemory(a) && !g.inMemory(b) {
@@ -65,7 +65,7 @@ func fused(op132 asm.Op) maker {
 
 // maxFloat is the greater of two numbers, NaN if either is. The instruction gives its second source if one is NaN.
 func maxFloat(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b := v.Args[0], v.Args[1]
 		if isNumber(a) {
 			a, b = b, a
@@ -84,14 +84,14 @@ func maxFloat(op asm.Op) maker {
 }
 
 // keepNaN replaces the lanes of t by those of b that are NaN.
-func (g *gen) keepNaN(v *nest.Value, t, b asm.Reg) asm.Reg {
+func (g *gen) keepNaN(v *ir.Value, t, b asm.Reg) asm.Reg {
 	size := g.size(v)
 	cmp := pick{asm.VCMPSS, asm.VCMPSD, asm.VCMPPS, asm.VCMPPD}.of(v)
 	if g.f.AVX512 {
 		k := g.fresh(asm.Mask)
 		g.imm(cmp, size, k, unordered, b, b)
 		mov := asm.VMOVAPS
-		if v.Kind == nest.F64 {
+		if v.Kind == ir.F64 {
 			mov = asm.VMOVAPD
 		}
 		g.ins(mov, size, t, b).Mask = k
@@ -103,11 +103,11 @@ func (g *gen) keepNaN(v *nest.Value, t, b asm.Reg) asm.Reg {
 }
 
 // isNumber reports whether v is a constant that is not NaN.
-func isNumber(v *nest.Value) bool {
-	if v.Op != nest.Const {
+func isNumber(v *ir.Value) bool {
+	if v.Op != ir.Const {
 		return false
 	}
-	if v.Kind == nest.F64 {
+	if v.Kind == ir.F64 {
 		return !math.IsNaN(math.Float64frombits(v.Bits))
 	}
 	return !math.IsNaN(float64(math.Float32frombits(uint32(v.Bits))))
@@ -132,7 +132,7 @@ const (
 )
 
 func rounded(how int64) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		p := pick{asm.VROUNDSS, asm.VROUNDSD, asm.VROUNDPS, asm.VROUNDPD}
 		if g.f.AVX512 {
 			p = pick{asm.VRNDSCALESS, asm.VRNDSCALESD, asm.VRNDSCALEPS, asm.VRNDSCALEPD}
@@ -148,14 +148,14 @@ func rounded(how int64) maker {
 	}
 }
 
-func signBit(k nest.Kind) uint64 { return 1 << (8*k.Width() - 1) }
+func signBit(k ir.Kind) uint64 { return 1 << (8*k.Width() - 1) }
 
 // lanesFor is how many lanes constants for v have: those of scalars fill the smallest register.
-func lanesFor(v *nest.Value) int {
+func lanesFor(v *ir.Value) int {
 	return max(v.Lanes, 16/int(v.Kind.Width()))
 }
 
-func negFloat(g *gen, v *nest.Value) asm.Reg {
+func negFloat(g *gen, v *ir.Value) asm.Reg {
 	sign := g.splat(int(v.Kind.Width()), lanesFor(v), signBit(v.Kind))
 	a := g.use(v.Args[0])
 	d := g.dst(v)
@@ -163,7 +163,7 @@ func negFloat(g *gen, v *nest.Value) asm.Reg {
 	return d
 }
 
-func absFloat(g *gen, v *nest.Value) asm.Reg {
+func absFloat(g *gen, v *ir.Value) asm.Reg {
 	rest := g.splat(int(v.Kind.Width()), lanesFor(v), signBit(v.Kind)-1)
 	a := g.use(v.Args[0])
 	d := g.dst(v)

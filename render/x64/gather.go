@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -12,7 +12,7 @@ var (
 )
 
 // vectorAddress is the operand for the lanes of a place that are not neighbours, and the width of its index.
-func (g *gen) vectorAddress(at *nest.Place, lanes int) (asm.Mem, int) {
+func (g *gen) vectorAddress(at *ir.Place, lanes int) (asm.Mem, int) {
 	m := g.address(at, 0)
 	if m.Index != 0 {
 		m = g.lea(m)
@@ -33,7 +33,7 @@ func (g *gen) vectorAddress(at *nest.Place, lanes int) (asm.Mem, int) {
 }
 
 // gather reads a vector of elements that are no neighbours.
-func (g *gen) gather(v *nest.Value) asm.Reg {
+func (g *gen) gather(v *ir.Value) asm.Reg {
 	at := v.At
 	m, iw := g.vectorAddress(at, v.Lanes)
 	w := int(v.Kind.Width())
@@ -42,7 +42,7 @@ func (g *gen) gather(v *nest.Value) asm.Reg {
 	d := g.vec()
 	if at.Gate == nil {
 		g.zero(d, g.size(v))
-	} else if alt := v.Args[0]; alt.Op == nest.Const && alt.Bits == 0 {
+	} else if alt := v.Args[0]; alt.Op == ir.Const && alt.Bits == 0 {
 		g.vals[alt.ID].left--
 		g.zero(d, g.size(v))
 	} else {
@@ -58,7 +58,7 @@ func (g *gen) gather(v *nest.Value) asm.Reg {
 }
 
 // gatherMask is a new register with the lanes to access: the instruction clears it.
-func (g *gen) gatherMask(at *nest.Place, lanes, w int) asm.Reg {
+func (g *gen) gatherMask(at *ir.Place, lanes, w int) asm.Reg {
 	if !g.f.AVX512 {
 		m := g.vec()
 		if at.Gate == nil {
@@ -78,7 +78,7 @@ func (g *gen) gatherMask(at *nest.Place, lanes, w int) asm.Reg {
 }
 
 // scatter writes a vector to elements that are no neighbours, in the order of its lanes.
-func (g *gen) scatter(at *nest.Place, val *nest.Value) {
+func (g *gen) scatter(at *ir.Place, val *ir.Value) {
 	r := g.use(val)
 	m, iw := g.vectorAddress(at, val.Lanes)
 	w := int(val.Kind.Width())
@@ -90,14 +90,14 @@ func (g *gen) scatter(at *nest.Place, val *nest.Value) {
 // lanes is what a vector access needs that is done one lane after the other.
 type laneAccess struct {
 	g     *gen
-	at    *nest.Place
+	at    *ir.Place
 	base  asm.Mem
 	gate  asm.Reg // bits
 	plain bool    // a scalar gate
 }
 
 // laneAccess prepares an access: the index goes to the second area.
-func (g *gen) laneAccess(at *nest.Place) laneAccess {
+func (g *gen) laneAccess(at *ir.Place) laneAccess {
 	a := laneAccess{g: g, at: at, base: g.address(at, 0)}
 	if at.Index != nil {
 		if a.base.Index != 0 {
@@ -146,13 +146,13 @@ func (a *laneAccess) lane(i int) asm.Mem {
 }
 
 // loadLanes reads a vector one lane after the other into the third area.
-func (g *gen) loadLanes(v *nest.Value) asm.Reg {
+func (g *gen) loadLanes(v *ir.Value) asm.Reg {
 	a := g.laneAccess(v.At)
 	k := v.At.Buf.Kind
 	w := accessWidth(k)
 	reg := v.Kind.Register()
-	if k == nest.Bool {
-		reg = nest.U32
+	if k == ir.Bool {
+		reg = ir.U32
 	}
 	for i := range v.Lanes {
 		g.scalarTo(reg, g.area(3, i*w), g.scalarOf(k, a.lane(i)))
@@ -160,7 +160,7 @@ func (g *gen) loadLanes(v *nest.Value) asm.Reg {
 	d := g.vec()
 	size := vectorSize(v.Lanes, w)
 	g.from(asm.VMOVUPS, size, d, g.area(3, 0))
-	if k == nest.Bool {
+	if k == ir.Bool {
 		d = g.boolLanes(d, v.Lanes)
 	}
 	if v.At.Gate == nil {
@@ -192,7 +192,7 @@ func (g *gen) boolLanes(r asm.Reg, lanes int) asm.Reg {
 }
 
 // orAlternativeMask is orAlternative with mask registers.
-func (g *gen) orAlternativeMask(v *nest.Value, a laneAccess, d asm.Reg) asm.Reg {
+func (g *gen) orAlternativeMask(v *ir.Value, a laneAccess, d asm.Reg) asm.Reg {
 	var k asm.Reg
 	if a.plain {
 		k = g.spreadBool(v.At.Gate, v.Lanes, 4)
@@ -200,7 +200,7 @@ func (g *gen) orAlternativeMask(v *nest.Value, a laneAccess, d asm.Reg) asm.Reg 
 		k = g.vals[v.At.Gate.ID].reg
 	}
 	alt := g.use(v.Args[0])
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		open, shut, out := g.fresh(asm.Mask), g.fresh(asm.Mask), g.fresh(asm.Mask)
 		g.ins(asm.KANDW, 8, open, k, d)
 		g.ins(asm.KANDNW, 8, shut, k, alt)
@@ -211,14 +211,14 @@ func (g *gen) orAlternativeMask(v *nest.Value, a laneAccess, d asm.Reg) asm.Reg 
 }
 
 // storeLanes writes a vector one lane after the other from the third area.
-func (g *gen) storeLanes(at *nest.Place, val *nest.Value) {
+func (g *gen) storeLanes(at *ir.Place, val *ir.Value) {
 	k := at.Buf.Kind
 	w := accessWidth(k)
 	reg := val.Kind.Register()
 	r := g.useForm(val, g.formAt(val))
 	size := vectorSize(val.Lanes, w)
-	if k == nest.Bool {
-		reg = nest.U32
+	if k == ir.Bool {
+		reg = ir.U32
 		d := g.vec()
 		ones := g.splat(4, val.Lanes, 1)
 		if g.f.AVX512 {

@@ -3,20 +3,20 @@ package x64
 import (
 	"fmt"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // gen selects the instructions of one kernel.
 type gen struct {
-	k *nest.Kernel
+	k *ir.Kernel
 	f Features
 	// vals is what is known about each value, by its ID.
 	vals     []state
-	sections map[*nest.Block]*section
+	sections map[*ir.Block]*section
 	cur      *section
-	loops    map[*nest.Loop]*loop
-	phis     map[*nest.Value]*phi
+	loops    map[*ir.Loop]*loop
+	phis     map[*ir.Value]*phi
 	places   placeTable
 	pool     pool
 	room     *room
@@ -31,7 +31,7 @@ type gen struct {
 	stamp    int32
 	closed   int64
 	args     asm.Reg
-	turned   map[*nest.Value][]turned
+	turned   map[*ir.Value][]turned
 	// splats and vectors are registers that hold constants.
 	splats  map[splatKey]asm.Reg
 	vectors map[int32]asm.Reg
@@ -62,7 +62,7 @@ type state struct {
 // section is the code of a block as far as it is known. What loops inside of it need from it is added to it as long
 // as they are not closed.
 type section struct {
-	block *nest.Block
+	block *ir.Block
 	out   []asm.Inst
 }
 
@@ -130,14 +130,14 @@ func moved(c asm.Class, f Features) int {
 }
 
 // in calls emit with block b as the current one.
-func (g *gen) in(b *nest.Block, emit func()) {
+func (g *gen) in(b *ir.Block, emit func()) {
 	outer := g.cur
 	g.cur = g.section(b)
 	emit()
 	g.cur = outer
 }
 
-func (g *gen) section(b *nest.Block) *section {
+func (g *gen) section(b *ir.Block) *section {
 	s := g.sections[b]
 	if s == nil {
 		fail("value of the block of %v, which is not open", b.Loop)
@@ -146,14 +146,14 @@ func (g *gen) section(b *nest.Block) *section {
 }
 
 // size is how many bytes the instructions for a value's register work on.
-func (g *gen) size(v *nest.Value) int {
+func (g *gen) size(v *ir.Value) int {
 	if v.Lanes == 1 {
 		if v.Kind.Float() {
 			return 16
 		}
 		return max(4, int(v.Kind.Width()))
 	}
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		return vectorSize(v.Lanes, g.width(v))
 	}
 	return vectorSize(v.Lanes, int(v.Kind.Width()))
@@ -163,23 +163,23 @@ func (g *gen) size(v *nest.Value) int {
 func vectorSize(lanes, width int) int { return max(16, lanes*width) }
 
 // class is the register file that holds a value.
-func (g *gen) class(v *nest.Value) asm.Class {
+func (g *gen) class(v *ir.Value) asm.Class {
 	switch {
 	case v.Lanes == 1 && !v.Kind.Float():
 		return asm.GP
-	case v.Lanes > 1 && v.Kind == nest.Bool && g.f.AVX512:
+	case v.Lanes > 1 && v.Kind == ir.Bool && g.f.AVX512:
 		return asm.Mask
 	}
 	return asm.Vec
 }
 
 // need computes a value if that was not done yet, in its home.
-func (g *gen) need(v *nest.Value) {
+func (g *gen) need(v *ir.Value) {
 	s := &g.vals[v.ID]
 	if s.reg != 0 {
 		return
 	}
-	if v.Op == nest.Load && v.Pos != 0 && g.cur.block != v.Home {
+	if v.Op == ir.Load && v.Pos != 0 && g.cur.block != v.Home {
 		fail("load number %d is used before its place", v.Pos)
 	}
 	outer := g.cur
@@ -191,11 +191,11 @@ func (g *gen) need(v *nest.Value) {
 
 // ready computes what an operation needs before the operation uses the first of its arguments: from there on nothing
 // may be computed that overwrites one. What can be part of the operation itself is left, but for what that needs.
-func (g *gen) ready(v *nest.Value) {
+func (g *gen) ready(v *ir.Value) {
 	switch {
-	case g.vals[v.ID].reg != 0 || v.Op == nest.Const:
+	case g.vals[v.ID].reg != 0 || v.Op == ir.Const:
 	case g.inMemory(v):
-		if v.Op == nest.Splat {
+		if v.Op == ir.Splat {
 			v = v.Args[0]
 		}
 		g.readyPlace(v.At)
@@ -209,7 +209,7 @@ func (g *gen) ready(v *nest.Value) {
 }
 
 // readyPlace is ready for what a place has.
-func (g *gen) readyPlace(at *nest.Place) {
+func (g *gen) readyPlace(at *ir.Place) {
 	g.part(g.places.planned[at])
 	if at.Index != nil {
 		g.ready(at.Index)
@@ -220,21 +220,21 @@ func (g *gen) readyPlace(at *nest.Place) {
 }
 
 // use is the register of a value, for one of its uses.
-func (g *gen) use(v *nest.Value) asm.Reg {
+func (g *gen) use(v *ir.Value) asm.Reg {
 	g.need(v)
 	g.vals[v.ID].left--
 	return g.vals[v.ID].reg
 }
 
 // dies reports whether no use of v is left, so that what is computed now in the same block may overwrite it.
-func (g *gen) dies(v *nest.Value) bool {
+func (g *gen) dies(v *ir.Value) bool {
 	s := &g.vals[v.ID]
-	return s.left <= 0 && !s.shared && v.Home == g.cur.block && v.Op != nest.Const && v.Op != nest.Iter
+	return s.left <= 0 && !s.shared && v.Home == g.cur.block && v.Op != ir.Const && v.Op != ir.Iter
 }
 
 // dst is a register for the result v of an operation whose operands have been used: that of an operand that was a
 // variable of the loop if v leads to its next value, or a new one.
-func (g *gen) dst(v *nest.Value) asm.Reg {
+func (g *gen) dst(v *ir.Value) asm.Reg {
 	if p := g.vals[v.ID].chain; p != nil && p.reg != 0 {
 		for _, a := range v.Args {
 			if g.vals[a.ID].reg == p.reg && g.class(v) == p.reg.Class() && g.dies(a) {
@@ -246,7 +246,7 @@ func (g *gen) dst(v *nest.Value) asm.Reg {
 }
 
 // over is a register for the result v that holds the operand a, which has been used already: that of a if it dies.
-func (g *gen) over(a *nest.Value) asm.Reg {
+func (g *gen) over(a *ir.Value) asm.Reg {
 	r := g.vals[a.ID].reg
 	if g.dies(a) {
 		return r

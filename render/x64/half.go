@@ -3,7 +3,7 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/render/x64/asm"
 )
@@ -13,25 +13,25 @@ import (
 // then: that of F32, and half of one with F16 as they lie in memory, which is made first where both are needed.
 
 // halfOps are the instructions for operations whose results are rounded.
-var halfOps = map[nest.Op]asm.Op{nest.Add: asm.VADDPH, nest.Sub: asm.VSUBPH, nest.Mul: asm.VMULPH, nest.Div: asm.VDIVPH, nest.Sqrt: asm.VSQRTPH}
+var halfOps = map[ir.Op]asm.Op{ir.Add: asm.VADDPH, ir.Sub: asm.VSUBPH, ir.Mul: asm.VMULPH, ir.Div: asm.VDIVPH, ir.Sqrt: asm.VSQRTPH}
 
 // halfChoices are those for operations whose results are one of their arguments.
-var halfChoices = map[nest.Op]asm.Op{nest.Pick: asm.VMAXPH, nest.Least: asm.VMINPH}
+var halfChoices = map[ir.Op]asm.Op{ir.Pick: asm.VMAXPH, ir.Least: asm.VMINPH}
 
 // halfDepth is how many operations without rounding are looked through.
 const halfDepth = 4
 
 // isHalf reports whether an F32 is known to be a number of F16.
-func isHalf(v *nest.Value, depth int) bool {
+func isHalf(v *ir.Value, depth int) bool {
 	switch v.Op {
-	case nest.Const:
+	case ir.Const:
 		_, ok := halfBits(v)
 		return ok
-	case nest.Cast:
-		return v.Kind == nest.F32 && v.Args[0].Kind == nest.F16
-	case nest.Splat, nest.Pick, nest.Least, nest.Where:
+	case ir.Cast:
+		return v.Kind == ir.F32 && v.Args[0].Kind == ir.F16
+	case ir.Splat, ir.Pick, ir.Least, ir.Where:
 		args := v.Args
-		if v.Op == nest.Where {
+		if v.Op == ir.Where {
 			args = args[1:]
 		}
 		for _, a := range args {
@@ -45,18 +45,18 @@ func isHalf(v *nest.Value, depth int) bool {
 }
 
 // halfBits is a constant of F32 as F16, if it is one.
-func halfBits(v *nest.Value) (uint16, bool) {
+func halfBits(v *ir.Value) (uint16, bool) {
 	f := math.Float32frombits(uint32(v.Bits))
 	h := uop.FloatToHalf(float64(f))
 	return h, math.Float32bits(uop.HalfToFloat(h)) == uint32(v.Bits)
 }
 
 // cheapHalf reports whether an F32 that is a number of F16 has that form without a conversion.
-func (g *gen) cheapHalf(v *nest.Value, depth int) bool {
+func (g *gen) cheapHalf(v *ir.Value, depth int) bool {
 	switch {
-	case v.Op == nest.Const || g.vals[v.ID].other != 0 || g.readsHalf(v):
+	case v.Op == ir.Const || g.vals[v.ID].other != 0 || g.readsHalf(v):
 		return true
-	case v.Op == nest.Cast && v.Args[0].Op == nest.Narrow:
+	case v.Op == ir.Cast && v.Args[0].Op == ir.Narrow:
 		return g.vals[v.Args[0].ID].other != 0 || g.roundsHalves(v.Args[0], depth)
 	case halfChoices[v.Op] != 0 && depth > 0:
 		return g.cheapHalf(v.Args[0], depth-1) && g.cheapHalf(v.Args[1], depth-1)
@@ -65,19 +65,19 @@ func (g *gen) cheapHalf(v *nest.Value, depth int) bool {
 }
 
 // readsHalf reports whether an F32 is a vector of neighbours of F16 that is not read yet.
-func (g *gen) readsHalf(v *nest.Value) bool {
-	if v.Op != nest.Cast || v.Args[0].Op != nest.Load {
+func (g *gen) readsHalf(v *ir.Value) bool {
+	if v.Op != ir.Cast || v.Args[0].Op != ir.Load {
 		return false
 	}
 	l := v.Args[0]
-	return l.Pos == 0 && l.At.Buf.Kind == nest.F16 && l.At.Stride == 1 && l.At.Gate == nil && l.At.Index == nil &&
+	return l.Pos == 0 && l.At.Buf.Kind == ir.F16 && l.At.Stride == 1 && l.At.Gate == nil && l.At.Index == nil &&
 		l.Lanes >= 8 && l.Home == v.Home && g.vals[l.ID].reg == 0
 }
 
 // roundsHalves reports whether a rounded operation is made of vectors of F16: at least one argument needs no conversion.
-func (g *gen) roundsHalves(v *nest.Value, depth int) bool {
+func (g *gen) roundsHalves(v *ir.Value, depth int) bool {
 	a := v.Args[0]
-	if !g.f.FP16 || v.Kind != nest.F16 || v.Lanes < 8 || g.vals[a.ID].reg != 0 || halfOps[a.Op] == 0 || depth == 0 {
+	if !g.f.FP16 || v.Kind != ir.F16 || v.Lanes < 8 || g.vals[a.ID].reg != 0 || halfOps[a.Op] == 0 || depth == 0 {
 		return false
 	}
 	cheap := false
@@ -94,7 +94,7 @@ func (g *gen) roundsHalves(v *nest.Value, depth int) bool {
 func halfSize(lanes int) int { return vectorSize(lanes, 2) }
 
 // rounded is the register of an operation of vectors of F16 with its rounding.
-func (g *gen) rounded(v *nest.Value) asm.Reg {
+func (g *gen) rounded(v *ir.Value) asm.Reg {
 	if r := g.vals[v.ID].other; r != 0 {
 		return r
 	}
@@ -114,12 +114,12 @@ func (g *gen) rounded(v *nest.Value) asm.Reg {
 
 // half is an F32 that is a number of F16 in that form. Its uses are not counted: the operation that they are of may be
 // computed as F32 too.
-func (g *gen) half(v *nest.Value, lanes int) asm.Reg {
-	if v.Op == nest.Const {
+func (g *gen) half(v *ir.Value, lanes int) asm.Reg {
+	if v.Op == ir.Const {
 		bits, _ := halfBits(v)
 		return g.splat(4, lanes/2, uint64(bits)<<16|uint64(bits))
 	}
-	if v.Op == nest.Cast && v.Args[0].Op == nest.Narrow && (g.vals[v.Args[0].ID].other != 0 || g.roundsHalves(v.Args[0], halfDepth)) {
+	if v.Op == ir.Cast && v.Args[0].Op == ir.Narrow && (g.vals[v.Args[0].ID].other != 0 || g.roundsHalves(v.Args[0], halfDepth)) {
 		return g.rounded(v.Args[0])
 	}
 	if r := g.vals[v.ID].other; r != 0 {
@@ -145,7 +145,7 @@ func (g *gen) half(v *nest.Value, lanes int) asm.Reg {
 }
 
 // fromHalf is a rounded operation of vectors of F16 as F32.
-func (g *gen) fromHalf(v *nest.Value) asm.Reg {
+func (g *gen) fromHalf(v *ir.Value) asm.Reg {
 	h := g.rounded(v)
 	d := g.vec()
 	g.ins(asm.VCVTPH2PS, g.size(v), d, h)

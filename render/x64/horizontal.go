@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -20,10 +20,10 @@ func (g *gen) spreadLow(d, r asm.Reg, width, size int) {
 }
 
 // makeSplat puts a scalar into every lane.
-func makeSplat(g *gen, v *nest.Value) asm.Reg {
+func makeSplat(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	size := g.size(v)
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		return g.maskOf(g.use(a), v.Lanes, g.width(v))
 	}
 	w := int(v.Kind.Width())
@@ -55,7 +55,7 @@ func makeSplat(g *gen, v *nest.Value) asm.Reg {
 }
 
 // makeLane is the vector 0, 1, 2, …
-func makeLane(g *gen, v *nest.Value) asm.Reg {
+func makeLane(g *gen, v *ir.Value) asm.Reg {
 	vs := make([]uint64, v.Lanes)
 	for i := range vs {
 		vs[i] = uint64(i)
@@ -78,7 +78,7 @@ func (g *gen) part128(r asm.Reg, size, i int) asm.Reg {
 }
 
 // toScalar moves the lowest lane of a vector register to where a scalar of a kind is.
-func (g *gen) toScalar(r asm.Reg, k nest.Kind) asm.Reg {
+func (g *gen) toScalar(r asm.Reg, k ir.Kind) asm.Reg {
 	if k.Float() {
 		return r
 	}
@@ -89,10 +89,10 @@ func (g *gen) toScalar(r asm.Reg, k nest.Kind) asm.Reg {
 }
 
 // makeExtract is one lane of a vector.
-func makeExtract(g *gen, v *nest.Value) asm.Reg {
+func makeExtract(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	i := int(v.Bits)
-	if a.Kind == nest.Bool {
+	if a.Kind == ir.Bool {
 		r := g.bits(a)
 		d := g.gp()
 		g.move(d, r)
@@ -118,7 +118,7 @@ func makeExtract(g *gen, v *nest.Value) asm.Reg {
 }
 
 // bits is a vector of bools in the low bits of a general register; those behind its lanes are 0.
-func (g *gen) bits(v *nest.Value) asm.Reg {
+func (g *gen) bits(v *ir.Value) asm.Reg {
 	d := g.gp()
 	if g.f.AVX512 {
 		g.ins(asm.KMOVW, 4, d, g.use(v))
@@ -151,10 +151,10 @@ func (g *gen) fromBits(r asm.Reg, lanes, width int) asm.Reg {
 }
 
 // makeInsert is a vector with another lane.
-func makeInsert(g *gen, v *nest.Value) asm.Reg {
+func makeInsert(g *gen, v *ir.Value) asm.Reg {
 	a, b := v.Args[0], v.Args[1]
 	i := int(v.Bits)
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		d := g.bits(a)
 		g.imm(asm.AND, 4, d, int64((1<<v.Lanes-1)&^(1<<i)))
 		g.ins(asm.MOV, 4, asm.RAX, g.use(b))
@@ -186,7 +186,7 @@ func makeInsert(g *gen, v *nest.Value) asm.Reg {
 }
 
 // makeAnyLane tells whether any lane is true.
-func makeAnyLane(g *gen, v *nest.Value) asm.Reg {
+func makeAnyLane(g *gen, v *ir.Value) asm.Reg {
 	r := g.bits(v.Args[0])
 	d := g.gp()
 	g.ins(asm.TEST, 4, 0, r, r)
@@ -196,15 +196,15 @@ func makeAnyLane(g *gen, v *nest.Value) asm.Reg {
 }
 
 // bitsAcross combines the lanes of a vector of bools.
-func bitsAcross(g *gen, v *nest.Value) asm.Reg {
+func bitsAcross(g *gen, v *ir.Value) asm.Reg {
 	r := g.bits(v.Args[0])
 	d := g.gp()
 	c := asm.NE
 	switch v.Op {
-	case nest.AndAll, nest.Product:
+	case ir.AndAll, ir.Product:
 		g.imm(asm.CMP, 4, 0, int64(1<<v.Args[0].Lanes-1), r)
 		c = asm.E
-	case nest.XorAll:
+	case ir.XorAll:
 		g.ins(asm.POPCNT, 4, d, r)
 		g.imm(asm.AND, 4, d, 1)
 		return d
@@ -218,14 +218,14 @@ func bitsAcross(g *gen, v *nest.Value) asm.Reg {
 
 // across combines the lanes of a vector, one half with the other until one lane is left.
 func across(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a := v.Args[0]
 		return g.toScalar(g.halves(a, g.use(a), func(d, x, y asm.Reg, size int) { g.ins(op, size, d, x, y) }), a.Kind)
 	}
 }
 
 // halves combines the lanes of a vector with an operation on halves of it.
-func (g *gen) halves(a *nest.Value, r asm.Reg, combine func(d, x, y asm.Reg, size int)) asm.Reg {
+func (g *gen) halves(a *ir.Value, r asm.Reg, combine func(d, x, y asm.Reg, size int)) asm.Reg {
 	w := int(a.Kind.Width())
 	n := a.Lanes
 	for size := g.size(a); n > 1; n /= 2 {
@@ -249,7 +249,7 @@ func (g *gen) halves(a *nest.Value, r asm.Reg, combine func(d, x, y asm.Reg, siz
 }
 
 // highestFloat is the maximum of all lanes, NaN if there is one.
-func highestFloat(g *gen, v *nest.Value) asm.Reg {
+func highestFloat(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	p := pick{asm.VMAXPS, asm.VMAXPD, asm.VMAXPS, asm.VMAXPD}
 	r := g.use(a)

@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -13,7 +13,7 @@ func sized(width int, op4, op8 asm.Op) asm.Op {
 	return op4
 }
 
-func negVector(g *gen, v *nest.Value) asm.Reg {
+func negVector(g *gen, v *ir.Value) asm.Reg {
 	a := g.use(v.Args[0])
 	w := int(v.Kind.Width())
 	d := g.dst(v)
@@ -28,7 +28,7 @@ func (g *gen) signs(r asm.Reg, lanes int) asm.Reg {
 	return d
 }
 
-func absWide(g *gen, v *nest.Value) asm.Reg {
+func absWide(g *gen, v *ir.Value) asm.Reg {
 	a := g.use(v.Args[0])
 	s := g.signs(a, v.Lanes)
 	d := g.vec()
@@ -38,7 +38,7 @@ func absWide(g *gen, v *nest.Value) asm.Reg {
 }
 
 // greaterWide is the greater or lesser of vectors of integers of 8 bytes.
-func greaterWide(g *gen, v *nest.Value) asm.Reg {
+func greaterWide(g *gen, v *ir.Value) asm.Reg {
 	a, b := g.use(v.Args[0]), g.use(v.Args[1])
 	x, y := a, b
 	if !v.Kind.Signed() {
@@ -46,14 +46,14 @@ func greaterWide(g *gen, v *nest.Value) asm.Reg {
 	}
 	m := g.vec()
 	g.ins(asm.VPCMPGTQ, g.size(v), m, x, y)
-	if v.Op == nest.Least {
+	if v.Op == ir.Least {
 		return g.blend(8, g.size(v), m, b, a)
 	}
 	return g.blend(8, g.size(v), m, a, b)
 }
 
 // mulWide multiplies integers of 8 bytes by their halves.
-func mulWide(g *gen, v *nest.Value) asm.Reg {
+func mulWide(g *gen, v *ir.Value) asm.Reg {
 	a, b := g.use(v.Args[0]), g.use(v.Args[1])
 	size := g.size(v)
 	t, u, d := g.vec(), g.vec(), g.vec()
@@ -70,29 +70,29 @@ func mulWide(g *gen, v *nest.Value) asm.Reg {
 
 // shiftOps are the shifts of vectors: all lanes by one count, each lane by its own.
 var shiftOps = map[shiftKey][2]asm.Op{
-	{nest.Shl, false, 4}: {asm.VPSLLD, asm.VPSLLVD},
-	{nest.Shl, true, 4}:  {asm.VPSLLD, asm.VPSLLVD},
-	{nest.Shl, false, 8}: {asm.VPSLLQ, asm.VPSLLVQ},
-	{nest.Shl, true, 8}:  {asm.VPSLLQ, asm.VPSLLVQ},
-	{nest.Shr, false, 4}: {asm.VPSRLD, asm.VPSRLVD},
-	{nest.Shr, true, 4}:  {asm.VPSRAD, asm.VPSRAVD},
-	{nest.Shr, false, 8}: {asm.VPSRLQ, asm.VPSRLVQ},
-	{nest.Shr, true, 8}:  {asm.VPSRAQ, asm.VPSRAVQ},
+	{ir.Shl, false, 4}: {asm.VPSLLD, asm.VPSLLVD},
+	{ir.Shl, true, 4}:  {asm.VPSLLD, asm.VPSLLVD},
+	{ir.Shl, false, 8}: {asm.VPSLLQ, asm.VPSLLVQ},
+	{ir.Shl, true, 8}:  {asm.VPSLLQ, asm.VPSLLVQ},
+	{ir.Shr, false, 4}: {asm.VPSRLD, asm.VPSRLVD},
+	{ir.Shr, true, 4}:  {asm.VPSRAD, asm.VPSRAVD},
+	{ir.Shr, false, 8}: {asm.VPSRLQ, asm.VPSRLVQ},
+	{ir.Shr, true, 8}:  {asm.VPSRAQ, asm.VPSRAVQ},
 }
 
 type shiftKey struct {
-	op     nest.Op
+	op     ir.Op
 	signed bool
 	width  int
 }
 
 // shiftVector shifts the lanes of a vector.
-func shiftVector(g *gen, v *nest.Value) asm.Reg {
+func shiftVector(g *gen, v *ir.Value) asm.Reg {
 	by := v.Args[1]
 	w := int(v.Kind.Width())
 	key := shiftKey{v.Op, v.Kind.Signed(), w}
 	ops := shiftOps[key]
-	each := by.Lanes > 1 && by.Op != nest.Const
+	each := by.Lanes > 1 && by.Op != ir.Const
 	if each && (!g.f.AVX2 || by.Kind.Width() != v.Kind.Width()) {
 		return lanewise(g, v)
 	}
@@ -101,7 +101,7 @@ func shiftVector(g *gen, v *nest.Value) asm.Reg {
 	// shift emits one shift of src with op.
 	var shift func(d, src asm.Reg, ops [2]asm.Op)
 	switch {
-	case by.Op == nest.Const:
+	case by.Op == ir.Const:
 		g.vals[by.ID].left--
 		shift = func(d, src asm.Reg, ops [2]asm.Op) { g.imm(ops[0], size, d, int64(by.Bits), src) }
 	case each:
@@ -118,7 +118,7 @@ func shiftVector(g *gen, v *nest.Value) asm.Reg {
 		return d
 	}
 	// The sign bit, moved along, is subtracted from where it is not to be the top.
-	logical := shiftOps[shiftKey{nest.Shr, false, 8}]
+	logical := shiftOps[shiftKey{ir.Shr, false, 8}]
 	top := g.vec()
 	shift(top, g.splat(8, v.Lanes, 1<<63), logical)
 	shift(d, a, logical)

@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -31,13 +31,13 @@ func (g *gen) spill(n int, r asm.Reg, size int) {
 }
 
 // scalarFrom reads a scalar of a register kind from memory.
-func (g *gen) scalarFrom(k nest.Kind, m asm.Mem) asm.Reg {
+func (g *gen) scalarFrom(k ir.Kind, m asm.Mem) asm.Reg {
 	r := g.fresh(asm.GP)
 	switch k {
-	case nest.F32:
+	case ir.F32:
 		r = g.vec()
 		g.from(asm.VMOVSS, 16, r, m)
-	case nest.F64:
+	case ir.F64:
 		r = g.vec()
 		g.from(asm.VMOVSD, 16, r, m)
 	default:
@@ -47,11 +47,11 @@ func (g *gen) scalarFrom(k nest.Kind, m asm.Mem) asm.Reg {
 }
 
 // scalarTo writes a scalar of a register kind to memory.
-func (g *gen) scalarTo(k nest.Kind, m asm.Mem, r asm.Reg) {
+func (g *gen) scalarTo(k ir.Kind, m asm.Mem, r asm.Reg) {
 	switch k {
-	case nest.F32:
+	case ir.F32:
 		g.to(asm.VMOVSS, 16, m, r)
-	case nest.F64:
+	case ir.F64:
 		g.to(asm.VMOVSD, 16, m, r)
 	default:
 		g.to(asm.MOV, int(k.Width()), m, r)
@@ -59,7 +59,7 @@ func (g *gen) scalarTo(k nest.Kind, m asm.Mem, r asm.Reg) {
 }
 
 // lanewise computes a vector one lane after the other, for what the processor has scalar instructions only.
-func lanewise(g *gen, v *nest.Value) asm.Reg {
+func lanewise(g *gen, v *ir.Value) asm.Reg {
 	var args [2]asm.Reg
 	for i, a := range v.Args {
 		args[i] = g.use(a)
@@ -86,16 +86,16 @@ func lanewise(g *gen, v *nest.Value) asm.Reg {
 }
 
 // laneOf computes one lane.
-func (g *gen) laneOf(v *nest.Value, xs [2]asm.Reg) asm.Reg {
+func (g *gen) laneOf(v *ir.Value, xs [2]asm.Reg) asm.Reg {
 	size := int(v.Kind.Width())
 	switch v.Op {
-	case nest.Div, nest.Mod:
+	case ir.Div, ir.Mod:
 		return g.divideRegs(v.Op, v.Kind, size, xs[0], xs[1])
-	case nest.Cast:
+	case ir.Cast:
 		return g.castReg(v.Args[0].Kind.Register(), v.Kind.Register(), xs[0])
-	case nest.Shl, nest.Shr:
+	case ir.Shl, ir.Shr:
 		op := asm.SHL
-		if v.Op == nest.Shr {
+		if v.Op == ir.Shr {
 			op = asm.SHR
 			if v.Kind.Signed() {
 				op = asm.SAR
@@ -112,13 +112,13 @@ func (g *gen) laneOf(v *nest.Value, xs [2]asm.Reg) asm.Reg {
 }
 
 // acrossLanes combines the lanes of a vector of integers of 8 bytes one after the other.
-func acrossLanes(g *gen, v *nest.Value) asm.Reg {
+func acrossLanes(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	g.spill(1, g.use(a), g.size(a))
 	d := g.scalarFrom(a.Kind, g.area(1, 0))
 	for l := 1; l < a.Lanes; l++ {
 		x := g.scalarFrom(a.Kind, g.area(1, 8*l))
-		if v.Op == nest.Product {
+		if v.Op == ir.Product {
 			g.ins(asm.IMUL, 8, d, x)
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -69,7 +69,7 @@ func (g *gen) planStrides(l *loop) {
 }
 
 // iterator is the register of the iterator of a loop.
-func (g *gen) iterator(nl *nest.Loop) asm.Reg {
+func (g *gen) iterator(nl *ir.Loop) asm.Reg {
 	l := g.loops[nl]
 	if l.iter == 0 {
 		l.iter = g.gp()
@@ -133,7 +133,7 @@ func (g *gen) close(l *loop, body *section, count asm.Reg) {
 	for _, p := range l.phis {
 		switch {
 		case p.begun:
-		case p.Init.Op == nest.Const:
+		case p.Init.Op == ir.Const:
 			g.vals[p.Init.ID].left--
 			g.constant(p.Init, p.reg, g.formOf(p.V))
 		default:

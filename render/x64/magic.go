@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -38,7 +38,7 @@ func signedMagic(d uint64, width uint) magic {
 }
 
 // quotient emits the quotient of a general register by a constant other than 0, 1 and -1.
-func (g *gen) quotient(k nest.Kind, size int, a asm.Reg, c int64) asm.Reg {
+func (g *gen) quotient(k ir.Kind, size int, a asm.Reg, c int64) asm.Reg {
 	width := uint(8 * size)
 	if !k.Signed() {
 		d := uint64(c)
@@ -106,7 +106,7 @@ func (g *gen) unsignedQuotient(size int, a asm.Reg, d uint64) asm.Reg {
 }
 
 // divideConst divides by a constant.
-func (g *gen) divideConst(v, a, b *nest.Value) asm.Reg {
+func (g *gen) divideConst(v, a, b *ir.Value) asm.Reg {
 	g.vals[b.ID].left--
 	c := signed(b)
 	size := g.size(v)
@@ -114,14 +114,14 @@ func (g *gen) divideConst(v, a, b *nest.Value) asm.Reg {
 	d := g.gp()
 	minus := c == -1 && v.Kind.Signed()
 	switch {
-	case c == 0 || v.Op == nest.Mod && (minus || c == 1):
+	case c == 0 || v.Op == ir.Mod && (minus || c == 1):
 		g.number(d, 0)
 	case minus:
 		g.move(d, ra)
 		g.ins(asm.NEG, size, d)
 	case c == 1:
 		g.move(d, ra)
-	case v.Op == nest.Div:
+	case v.Op == ir.Div:
 		return g.quotient(v.Kind, size, ra, c)
 	case !v.Kind.Signed() && c > 0 && c&(c-1) == 0 && c <= math.MaxInt32:
 		g.move(d, ra)

@@ -1,13 +1,13 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // width is the width of the lanes of a vector of bools: that of what it comes from. (With mask registers it only
 // matters as the size of what is compared.)
-func (g *gen) width(v *nest.Value) int {
+func (g *gen) width(v *ir.Value) int {
 	s := &g.vals[v.ID]
 	if s.width == 0 {
 		w := g.findWidth(v)
@@ -17,19 +17,19 @@ func (g *gen) width(v *nest.Value) int {
 	return int(s.width)
 }
 
-func (g *gen) findWidth(v *nest.Value) int {
+func (g *gen) findWidth(v *ir.Value) int {
 	switch v.Op {
-	case nest.Const, nest.Load, nest.Splat:
+	case ir.Const, ir.Load, ir.Splat:
 		return 4
-	case nest.Phi:
+	case ir.Phi:
 		return g.width(g.phis[v].Init)
-	case nest.Where:
-		if v.Args[1].Op == nest.Const {
+	case ir.Where:
+		if v.Args[1].Op == ir.Const {
 			return g.width(v.Args[2])
 		}
 		return g.width(v.Args[1])
-	case nest.Cast:
-		if k := v.Args[0].Kind; k != nest.Bool {
+	case ir.Cast:
+		if k := v.Args[0].Kind; k != ir.Bool {
 			return int(k.Width())
 		}
 	}
@@ -37,23 +37,23 @@ func (g *gen) findWidth(v *nest.Value) int {
 		return 4
 	}
 	a := v.Args[0]
-	if a.Op == nest.Const && len(v.Args) > 1 {
+	if a.Op == ir.Const && len(v.Args) > 1 {
 		a = v.Args[1]
 	}
-	if a.Kind != nest.Bool {
+	if a.Kind != ir.Bool {
 		return int(a.Kind.Width())
 	}
 	return g.width(a)
 }
 
 // useForm is use for values that may be vectors of bools: form is the width of the lanes that is asked for, 0 if v is none.
-func (g *gen) useForm(v *nest.Value, form int) asm.Reg {
+func (g *gen) useForm(v *ir.Value, form int) asm.Reg {
 	g.use(v)
 	return g.form(v, form)
 }
 
 // form is the register of a computed value in a form.
-func (g *gen) form(v *nest.Value, form int) asm.Reg {
+func (g *gen) form(v *ir.Value, form int) asm.Reg {
 	r := g.vals[v.ID].reg
 	if form == 0 || form == g.width(v) {
 		return r
@@ -82,7 +82,7 @@ func (g *gen) resize(d, r asm.Reg, lanes, to int) {
 
 // mask is a bool for the lanes of a vector access or choice of elements of a width: a mask register, or lanes of ones.
 // A scalar stands for all lanes.
-func (g *gen) mask(v *nest.Value, lanes, width int) asm.Reg {
+func (g *gen) mask(v *ir.Value, lanes, width int) asm.Reg {
 	if v.Lanes == 1 {
 		g.use(v)
 		return g.spreadBool(v, lanes, width)
@@ -94,7 +94,7 @@ func (g *gen) mask(v *nest.Value, lanes, width int) asm.Reg {
 }
 
 // spreadBool is a computed scalar bool in all lanes, which is computed once for all accesses that it is the gate of.
-func (g *gen) spreadBool(v *nest.Value, lanes, width int) asm.Reg {
+func (g *gen) spreadBool(v *ir.Value, lanes, width int) asm.Reg {
 	n := 0
 	if width == 8 && !g.f.AVX512 {
 		n = 1
@@ -123,7 +123,7 @@ func (g *gen) maskOf(r asm.Reg, lanes, width int) asm.Reg {
 }
 
 // blendMask is t where k is set, else f.
-func (g *gen) blendMask(v *nest.Value, k, t, f asm.Reg) asm.Reg {
+func (g *gen) blendMask(v *ir.Value, k, t, f asm.Reg) asm.Reg {
 	op := pick{asm.VBLENDMPS, asm.VBLENDMPD, asm.VBLENDMPS, asm.VBLENDMPD}.of(v)
 	if v.Kind.Width() == 8 {
 		op = asm.VBLENDMPD
@@ -152,9 +152,9 @@ func (g *gen) blend(width, size int, m, t, f asm.Reg) asm.Reg {
 }
 
 // chooseMask is the choice between vectors by a mask register.
-func chooseMask(g *gen, v *nest.Value) asm.Reg {
+func chooseMask(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		k, a, b := g.use(c), g.use(t), g.use(f)
 		x, d := g.fresh(asm.Mask), g.fresh(asm.Mask)
 		g.ins(asm.KANDNW, 8, x, k, b)
@@ -165,7 +165,7 @@ func chooseMask(g *gen, v *nest.Value) asm.Reg {
 	if g.maskable(t) {
 		return g.maskedOp(v)
 	}
-	if f.Op == nest.Const && f.Bits == 0 {
+	if f.Op == ir.Const && f.Bits == 0 {
 		g.vals[f.ID].left--
 		ot := g.operand(t)
 		k := g.mask(c, v.Lanes, int(v.Kind.Width()))
@@ -193,9 +193,9 @@ func chooseMask(g *gen, v *nest.Value) asm.Reg {
 }
 
 // chooseLanes is the choice between vectors by lanes of ones.
-func chooseLanes(g *gen, v *nest.Value) asm.Reg {
+func chooseLanes(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		w := g.width(v)
 		rt, rf := g.useForm(t, w), g.useForm(f, w)
 		return g.blend(w, g.size(v), g.mask(c, v.Lanes, w), rt, rf)
@@ -206,23 +206,23 @@ func chooseLanes(g *gen, v *nest.Value) asm.Reg {
 }
 
 // masking are the operations that one instruction does, which may do it in some lanes only.
-var masking = map[nest.Op]bool{
-	nest.Add: true, nest.Sub: true, nest.Mul: true, nest.Div: true, nest.Neg: true, nest.Abs: true, nest.Pick: true, nest.Least: true,
-	nest.Sqrt: true, nest.And: true, nest.Or: true, nest.Xor: true, nest.AndNot: true, nest.Shl: true, nest.Shr: true,
-	nest.Trunc: true, nest.Round: true, nest.Floor: true,
+var masking = map[ir.Op]bool{
+	ir.Add: true, ir.Sub: true, ir.Mul: true, ir.Div: true, ir.Neg: true, ir.Abs: true, ir.Pick: true, ir.Least: true,
+	ir.Sqrt: true, ir.And: true, ir.Or: true, ir.Xor: true, ir.AndNot: true, ir.Shl: true, ir.Shr: true,
+	ir.Trunc: true, ir.Round: true, ir.Floor: true,
 }
 
 // maskable reports whether v can be computed where it is chosen, by an instruction that leaves other lanes as they are.
-func (g *gen) maskable(v *nest.Value) bool {
-	return g.f.AVX512 && v.Lanes > 1 && v.Kind != nest.Bool && masking[v.Op] && g.only(v)
+func (g *gen) maskable(v *ir.Value) bool {
+	return g.f.AVX512 && v.Lanes > 1 && v.Kind != ir.Bool && masking[v.Op] && g.only(v)
 }
 
 // maskedOp is the choice between a value that nothing else needs and another: the last instruction of the first becomes
 // one for the lanes that are chosen, on a copy of the second.
-func (g *gen) maskedOp(v *nest.Value) asm.Reg {
+func (g *gen) maskedOp(v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	k := g.mask(c, v.Lanes, int(v.Kind.Width()))
-	zero := f.Op == nest.Const && f.Bits == 0
+	zero := f.Op == ir.Const && f.Bits == 0
 	if !zero {
 		g.need(f)
 	}
@@ -250,7 +250,7 @@ func (g *gen) maskedOp(v *nest.Value) asm.Reg {
 }
 
 // byElement reports whether the mask of an instruction would choose lanes of v's width, and nothing else is written.
-func (g *gen) byElement(i *asm.Inst, v *nest.Value) bool {
+func (g *gen) byElement(i *asm.Inst, v *ir.Value) bool {
 	if i.Mask != 0 || i.ReadsDst() || i.Op == asm.MOVE || i.Stores() {
 		return false
 	}
@@ -274,21 +274,21 @@ var elementOps = func() map[asm.Op]int {
 }()
 
 // predicates of comparisons of integers with mask registers.
-var predicates = map[nest.Op]int64{nest.Equal: 0, nest.Less: 1, nest.LessEqual: 2, nest.NotEqual: 4}
+var predicates = map[ir.Op]int64{ir.Equal: 0, ir.Less: 1, ir.LessEqual: 2, ir.NotEqual: 4}
 
 // compareMask compares vectors into a mask register.
-func compareMask(g *gen, v *nest.Value) asm.Reg {
+func compareMask(g *gen, v *ir.Value) asm.Reg {
 	var op asm.Op
 	switch v.Args[0].Kind.Register() {
-	case nest.F32:
+	case ir.F32:
 		op = asm.VCMPPS
-	case nest.F64:
+	case ir.F64:
 		op = asm.VCMPPD
-	case nest.I32:
+	case ir.I32:
 		op = asm.VPCMPD
-	case nest.U32:
+	case ir.U32:
 		op = asm.VPCMPUD
-	case nest.I64:
+	case ir.I64:
 		op = asm.VPCMPQ
 	default:
 		op = asm.VPCMPUQ
@@ -301,7 +301,7 @@ func compareMask(g *gen, v *nest.Value) asm.Reg {
 }
 
 // compareLanes compares vectors into lanes of ones and zeros.
-func compareLanes(g *gen, v *nest.Value) asm.Reg {
+func compareLanes(g *gen, v *ir.Value) asm.Reg {
 	x, y := v.Args[0], v.Args[1]
 	size := g.size(x)
 	a := g.use(x)
@@ -309,7 +309,7 @@ func compareLanes(g *gen, v *nest.Value) asm.Reg {
 	if x.Kind.Float() {
 		b := g.operand(y)
 		op := asm.VCMPPS
-		if x.Kind == nest.F64 {
+		if x.Kind == ir.F64 {
 			op = asm.VCMPPD
 		}
 		with(g.imm(op, size, d, predicates[v.Op], a), b)
@@ -321,18 +321,18 @@ func compareLanes(g *gen, v *nest.Value) asm.Reg {
 	if width == 8 {
 		eq, gt = asm.VPCMPEQQ, asm.VPCMPGTQ
 	}
-	if (v.Op == nest.Less || v.Op == nest.LessEqual) && !x.Kind.Signed() {
+	if (v.Op == ir.Less || v.Op == ir.LessEqual) && !x.Kind.Signed() {
 		a, b = g.flip(a, width, x.Lanes), g.flip(b, width, x.Lanes)
 	}
 	switch v.Op {
-	case nest.Equal, nest.NotEqual:
+	case ir.Equal, ir.NotEqual:
 		g.ins(eq, size, d, a, b)
-	case nest.Less:
+	case ir.Less:
 		g.ins(gt, size, d, b, a)
-	case nest.LessEqual:
+	case ir.LessEqual:
 		g.ins(gt, size, d, a, b)
 	}
-	if v.Op == nest.NotEqual || v.Op == nest.LessEqual {
+	if v.Op == ir.NotEqual || v.Op == ir.LessEqual {
 		g.ins(asm.VPXOR, size, d, d, g.splat(width, x.Lanes, ^uint64(0)))
 	}
 	return d
@@ -347,28 +347,28 @@ func (g *gen) flip(r asm.Reg, width, lanes int) asm.Reg {
 
 // logicOps are operations on vectors of bools: with mask registers, with lanes of ones. The second source is not's
 // complement where swap says so.
-var logicOps = map[nest.Op]struct {
+var logicOps = map[ir.Op]struct {
 	k, v     asm.Op
 	swap     bool // exchange the sources
 	negative bool // the complement
 }{
-	nest.And:       {asm.KANDW, asm.VANDPS, false, false},
-	nest.Mul:       {asm.KANDW, asm.VANDPS, false, false},
-	nest.Or:        {asm.KORW, asm.VORPS, false, false},
-	nest.Add:       {asm.KORW, asm.VORPS, false, false},
-	nest.Max:       {asm.KORW, asm.VORPS, false, false},
-	nest.Pick:      {asm.KORW, asm.VORPS, false, false},
-	nest.Xor:       {asm.KXORW, asm.VXORPS, false, false},
-	nest.Sub:       {asm.KXORW, asm.VXORPS, false, false},
-	nest.NotEqual:  {asm.KXORW, asm.VXORPS, false, false},
-	nest.Equal:     {asm.KXORW, asm.VXORPS, false, true},
-	nest.Less:      {asm.KANDNW, asm.VANDNPS, false, false},
-	nest.AndNot:    {asm.KANDNW, asm.VANDNPS, true, false},
-	nest.LessEqual: {asm.KANDNW, asm.VANDNPS, true, true},
+	ir.And:       {asm.KANDW, asm.VANDPS, false, false},
+	ir.Mul:       {asm.KANDW, asm.VANDPS, false, false},
+	ir.Or:        {asm.KORW, asm.VORPS, false, false},
+	ir.Add:       {asm.KORW, asm.VORPS, false, false},
+	ir.Max:       {asm.KORW, asm.VORPS, false, false},
+	ir.Pick:      {asm.KORW, asm.VORPS, false, false},
+	ir.Xor:       {asm.KXORW, asm.VXORPS, false, false},
+	ir.Sub:       {asm.KXORW, asm.VXORPS, false, false},
+	ir.NotEqual:  {asm.KXORW, asm.VXORPS, false, false},
+	ir.Equal:     {asm.KXORW, asm.VXORPS, false, true},
+	ir.Less:      {asm.KANDNW, asm.VANDNPS, false, false},
+	ir.AndNot:    {asm.KANDNW, asm.VANDNPS, true, false},
+	ir.LessEqual: {asm.KANDNW, asm.VANDNPS, true, true},
 }
 
 // logic combines vectors of bools.
-func logic(g *gen, v *nest.Value) asm.Reg {
+func logic(g *gen, v *ir.Value) asm.Reg {
 	o := logicOps[v.Op]
 	if g.f.AVX512 {
 		a, b := g.use(v.Args[0]), g.use(v.Args[1])

@@ -3,13 +3,13 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/render/x64/asm"
 )
 
 // load reads a scalar or a vector.
-func (g *gen) load(v *nest.Value) asm.Reg {
+func (g *gen) load(v *ir.Value) asm.Reg {
 	at := v.At
 	switch {
 	case v.Lanes == 1:
@@ -29,13 +29,13 @@ func (g *gen) load(v *nest.Value) asm.Reg {
 }
 
 // whole reports whether the elements of a vector access are those of a vector register, at least of the smallest.
-func (g *gen) whole(v *nest.Value) bool {
+func (g *gen) whole(v *ir.Value) bool {
 	k := v.At.Buf.Kind
-	return k != nest.Bool && k.Size() >= 4 && v.Lanes*int(k.Size()) >= 16
+	return k != ir.Bool && k.Size() >= 4 && v.Lanes*int(k.Size()) >= 16
 }
 
 // loadScalar reads a scalar. If a gate is shut the address is that of the alternative instead, so there is no branch.
-func (g *gen) loadScalar(v *nest.Value) asm.Reg {
+func (g *gen) loadScalar(v *ir.Value) asm.Reg {
 	m := g.address(v.At, 0)
 	if v.At.Gate != nil {
 		m = g.orElse(v, m)
@@ -44,11 +44,11 @@ func (g *gen) loadScalar(v *nest.Value) asm.Reg {
 }
 
 // orElse is the address m, or that of the alternative of a scalar load where its gate is shut.
-func (g *gen) orElse(v *nest.Value, m asm.Mem) asm.Mem {
+func (g *gen) orElse(v *ir.Value, m asm.Mem) asm.Mem {
 	alt := v.Args[0]
 	k := v.At.Buf.Kind
 	var other asm.Mem
-	if alt.Op == nest.Const {
+	if alt.Op == ir.Const {
 		g.vals[alt.ID].left--
 		other = g.pool.word(8, memoryBits(k, alt.Bits))
 	} else {
@@ -64,32 +64,32 @@ func (g *gen) orElse(v *nest.Value, m asm.Mem) asm.Mem {
 }
 
 // memoryBits is a constant in the form that memory has of its kind.
-func memoryBits(k nest.Kind, bits uint64) uint64 {
-	if k == nest.F16 {
+func memoryBits(k ir.Kind, bits uint64) uint64 {
+	if k == ir.F16 {
 		return uint64(uop.FloatToHalf(float64(math.Float32frombits(uint32(bits)))))
 	}
 	return bits
 }
 
 // scalarOf reads an element of a kind into the register that holds it.
-func (g *gen) scalarOf(k nest.Kind, m asm.Mem) asm.Reg {
+func (g *gen) scalarOf(k ir.Kind, m asm.Mem) asm.Reg {
 	op := asm.MOV
 	switch k {
-	case nest.Bool, nest.U8, nest.E4M3, nest.E5M2:
+	case ir.Bool, ir.U8, ir.E4M3, ir.E5M2:
 		op = asm.MOVZX8
-	case nest.I8:
+	case ir.I8:
 		op = asm.MOVSX8
-	case nest.U16, nest.BF16:
+	case ir.U16, ir.BF16:
 		op = asm.MOVZX16
-	case nest.I16:
+	case ir.I16:
 		op = asm.MOVSX16
-	case nest.F16:
+	case ir.F16:
 		r := g.vec()
 		g.from(asm.MOVZX16, 4, asm.RAX, m)
 		g.ins(asm.VMOVD, 4, r, asm.RAX)
 		g.ins(asm.VCVTPH2PS, 16, r, r)
 		return r
-	case nest.F32, nest.F64:
+	case ir.F32, ir.F64:
 		return g.scalarFrom(k, m)
 	}
 	r := g.gp()
@@ -98,14 +98,14 @@ func (g *gen) scalarOf(k nest.Kind, m asm.Mem) asm.Reg {
 }
 
 // storeReg writes a scalar register as an element of a kind.
-func (g *gen) storeReg(k nest.Kind, m asm.Mem, r asm.Reg) {
+func (g *gen) storeReg(k ir.Kind, m asm.Mem, r asm.Reg) {
 	switch {
-	case k == nest.F16:
+	case k == ir.F16:
 		h := g.vec()
 		g.imm(asm.VCVTPS2PH, 16, h, 0, r)
 		g.ins(asm.VMOVD, 4, asm.RAX, h)
 		g.to(asm.MOV16, 4, m, asm.RAX)
-	case k == nest.F32 || k == nest.F64:
+	case k == ir.F32 || k == ir.F64:
 		g.scalarTo(k, m, r)
 	case k.Size() == 1:
 		g.to(asm.MOV8, 4, m, r)
@@ -117,26 +117,26 @@ func (g *gen) storeReg(k nest.Kind, m asm.Mem, r asm.Reg) {
 }
 
 // loadOps read neighbours and widen them to elements of a register: with masks, without.
-var loadOps = map[nest.Kind]asm.Op{
-	nest.I8: asm.VPMOVSXBD, nest.U8: asm.VPMOVZXBD, nest.I16: asm.VPMOVSXWD, nest.U16: asm.VPMOVZXWD, nest.F16: asm.VCVTPH2PS,
-	nest.I32: asm.VMOVUPS, nest.U32: asm.VMOVUPS, nest.F32: asm.VMOVUPS,
-	nest.I64: asm.VMOVUPD, nest.U64: asm.VMOVUPD, nest.F64: asm.VMOVUPD,
+var loadOps = map[ir.Kind]asm.Op{
+	ir.I8: asm.VPMOVSXBD, ir.U8: asm.VPMOVZXBD, ir.I16: asm.VPMOVSXWD, ir.U16: asm.VPMOVZXWD, ir.F16: asm.VCVTPH2PS,
+	ir.I32: asm.VMOVUPS, ir.U32: asm.VMOVUPS, ir.F32: asm.VMOVUPS,
+	ir.I64: asm.VMOVUPD, ir.U64: asm.VMOVUPD, ir.F64: asm.VMOVUPD,
 }
 
 // accessWidth is the width of the lanes of a gate for an access to elements of a kind.
-func accessWidth(k nest.Kind) int { return max(4, int(k.Size())) }
+func accessWidth(k ir.Kind) int { return max(4, int(k.Size())) }
 
 // loadNeighbours reads a vector of neighbours.
-func (g *gen) loadNeighbours(v *nest.Value) asm.Reg {
+func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 	at := v.At
 	k := at.Buf.Kind
 	w := accessWidth(k)
 	switch bytes := v.Lanes * int(k.Size()); {
 	case at.Gate == nil:
 		return g.neighbours(k, v.Lanes, g.address(at, 0))
-	case g.f.AVX512 && k == nest.Bool && v.Lanes >= 8:
+	case g.f.AVX512 && k == ir.Bool && v.Lanes >= 8:
 		return g.loadBools(v)
-	case g.f.AVX512 && k != nest.Bool && bytes >= 4 && v.Lanes*w >= 16:
+	case g.f.AVX512 && k != ir.Bool && bytes >= 4 && v.Lanes*w >= 16:
 		m := g.address(at, 0)
 		mask := g.mask(at.Gate, v.Lanes, w)
 		d, shut := g.alternative(v)
@@ -166,9 +166,9 @@ func (g *gen) loadNeighbours(v *nest.Value) asm.Reg {
 
 // alternative is a new register that holds what a gated load gives where its gate is shut, or shut where that is 0
 // and the load itself can clear the lanes.
-func (g *gen) alternative(v *nest.Value) (d asm.Reg, shut bool) {
+func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {
 	alt := v.Args[0]
-	if alt.Op == nest.Const && alt.Bits == 0 {
+	if alt.Op == ir.Const && alt.Bits == 0 {
 		g.vals[alt.ID].left--
 		return g.vec(), true
 	}
@@ -177,10 +177,10 @@ func (g *gen) alternative(v *nest.Value) (d asm.Reg, shut bool) {
 }
 
 // orAlternative is d where a gate is open, else the alternative of a load: d may be anything there.
-func (g *gen) orAlternative(v *nest.Value, mask, d asm.Reg) asm.Reg {
+func (g *gen) orAlternative(v *ir.Value, mask, d asm.Reg) asm.Reg {
 	alt := v.Args[0]
 	w := accessWidth(v.At.Buf.Kind)
-	if alt.Op == nest.Const && alt.Bits == 0 {
+	if alt.Op == ir.Const && alt.Bits == 0 {
 		g.vals[alt.ID].left--
 		out := g.vec()
 		g.ins(asm.VANDPS, g.size(v), out, d, mask)
@@ -190,12 +190,12 @@ func (g *gen) orAlternative(v *nest.Value, mask, d asm.Reg) asm.Reg {
 }
 
 // neighbours reads a vector of neighbours that are there. It reads no byte more.
-func (g *gen) neighbours(k nest.Kind, lanes int, m asm.Mem) asm.Reg {
+func (g *gen) neighbours(k ir.Kind, lanes int, m asm.Mem) asm.Reg {
 	d := g.vec()
 	size := vectorSize(lanes, accessWidth(k))
 	bytes := lanes * int(k.Size())
 	switch {
-	case k == nest.Bool:
+	case k == ir.Bool:
 		return g.boolsFrom(lanes, m)
 	case bytes == size || k.Size() < 4 && lanes >= 4:
 		g.from(loadOps[k], size, d, m)
@@ -246,7 +246,7 @@ func (g *gen) boolsFrom(lanes int, m asm.Mem) asm.Reg {
 }
 
 // loadBools reads neighbouring bools with a gate into a mask register.
-func (g *gen) loadBools(v *nest.Value) asm.Reg {
+func (g *gen) loadBools(v *ir.Value) asm.Reg {
 	m := g.address(v.At, 0)
 	gate := g.mask(v.At.Gate, v.Lanes, 4)
 	few := g.fresh(asm.Mask)
@@ -258,7 +258,7 @@ func (g *gen) loadBools(v *nest.Value) asm.Reg {
 	i := g.from(asm.VMOVDQU8, 16, x, m)
 	i.Mask, i.Zero = few, true
 	g.ins(asm.VPTESTMB, 16, k, x, x)
-	if alt := v.Args[0]; alt.Op != nest.Const || alt.Bits != 0 {
+	if alt := v.Args[0]; alt.Op != ir.Const || alt.Bits != 0 {
 		o := g.fresh(asm.Mask)
 		g.ins(asm.KANDNW, 8, o, gate, g.use(alt))
 		g.ins(asm.KORW, 8, k, k, o)
@@ -269,12 +269,12 @@ func (g *gen) loadBools(v *nest.Value) asm.Reg {
 }
 
 // loadSame reads one element into all lanes.
-func (g *gen) loadSame(v *nest.Value) asm.Reg {
+func (g *gen) loadSame(v *ir.Value) asm.Reg {
 	k := v.At.Buf.Kind
 	m := g.address(v.At, 0)
 	size := g.size(v)
 	w := accessWidth(k)
-	if k == nest.Bool {
+	if k == ir.Bool {
 		return g.maskOf(g.scalarOf(k, m), v.Lanes, 4)
 	}
 	d := g.vec()
@@ -299,7 +299,7 @@ func (g *gen) loadSame(v *nest.Value) asm.Reg {
 }
 
 // loadReversed reads neighbours from the last lane to the first.
-func (g *gen) loadReversed(v *nest.Value) asm.Reg {
+func (g *gen) loadReversed(v *ir.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	size := g.size(v)
 	r := g.neighbours(v.At.Buf.Kind, v.Lanes, g.address(v.At, -int64((v.Lanes-1)*w)))
@@ -311,7 +311,7 @@ func (g *gen) loadReversed(v *nest.Value) asm.Reg {
 }
 
 // loadPairs reads every second element: two vectors, the second of which ends at the last element needed.
-func (g *gen) loadPairs(v *nest.Value) asm.Reg {
+func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	n := v.Lanes
 	vs := make([]uint64, n)

@@ -3,7 +3,7 @@ package x64
 import (
 	"math"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -31,12 +31,12 @@ func with(i *asm.Inst, o operand) *asm.Inst {
 
 // operand is a value for one use: loads that nothing else uses become memory operands, those that are spread over a
 // vector too where the processor can do that.
-func (g *gen) operand(v *nest.Value) operand {
+func (g *gen) operand(v *ir.Value) operand {
 	switch {
 	case g.foldable(v) && v.Lanes == g.lanesOfMem(v):
 		g.vals[v.ID].left--
 		return operand{mem: g.address(v.At, 0)}
-	case g.f.AVX512 && v.Op == nest.Splat && g.only(v) && g.foldable(v.Args[0]) && v.Kind.Width() >= 4:
+	case g.f.AVX512 && v.Op == ir.Splat && g.only(v) && g.foldable(v.Args[0]) && v.Kind.Width() >= 4:
 		g.vals[v.ID].left--
 		g.vals[v.Args[0].ID].left--
 		return operand{mem: g.address(v.Args[0].At, 0), bcast: true}
@@ -45,19 +45,19 @@ func (g *gen) operand(v *nest.Value) operand {
 }
 
 // only reports whether v is not computed yet and is used once, in its home.
-func (g *gen) only(v *nest.Value) bool {
+func (g *gen) only(v *ir.Value) bool {
 	s := &g.vals[v.ID]
 	return s.reg == 0 && s.left == 1 && !s.shared && v.Home == g.cur.block
 }
 
 // foldable reports whether v is a load of what its register holds, that nothing but the next use needs.
-func (g *gen) foldable(v *nest.Value) bool {
-	return v.Op == nest.Load && v.Pos == 0 && v.At.Gate == nil && v.At.Index == nil && v.Kind == v.At.Buf.Kind &&
+func (g *gen) foldable(v *ir.Value) bool {
+	return v.Op == ir.Load && v.Pos == 0 && v.At.Gate == nil && v.At.Index == nil && v.Kind == v.At.Buf.Kind &&
 		v.Kind.Width() == v.Kind.Size() && g.only(v)
 }
 
 // lanesOfMem is how many lanes instructions read if v is their memory operand, 0 if they cannot.
-func (g *gen) lanesOfMem(v *nest.Value) int {
+func (g *gen) lanesOfMem(v *ir.Value) int {
 	switch {
 	case v.Lanes == 1:
 		return 1
@@ -69,17 +69,17 @@ func (g *gen) lanesOfMem(v *nest.Value) int {
 
 // inOrder is an instruction of two sources in the order of the arguments.
 func inOrder(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg { return g.two(op, v, v.Args[0], v.Args[1]) }
+	return func(g *gen, v *ir.Value) asm.Reg { return g.two(op, v, v.Args[0], v.Args[1]) }
 }
 
 // swapped is an instruction of two sources in the other order.
 func swapped(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg { return g.two(op, v, v.Args[1], v.Args[0]) }
+	return func(g *gen, v *ir.Value) asm.Reg { return g.two(op, v, v.Args[1], v.Args[0]) }
 }
 
 // commuting is an instruction whose sources may be exchanged: if one is in memory it is the second.
 func commuting(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b := v.Args[0], v.Args[1]
 		if a != b && g.inMemory(a) && !g.inMemory(b) {
 			a, b = b, a
@@ -89,11 +89,11 @@ func commuting(op asm.Op) maker {
 }
 
 // inMemory reports whether operand will give v as memory.
-func (g *gen) inMemory(v *nest.Value) bool {
-	return g.foldable(v) && v.Lanes == g.lanesOfMem(v) || g.f.AVX512 && v.Op == nest.Splat && g.only(v) && g.foldable(v.Args[0])
+func (g *gen) inMemory(v *ir.Value) bool {
+	return g.foldable(v) && v.Lanes == g.lanesOfMem(v) || g.f.AVX512 && v.Op == ir.Splat && g.only(v) && g.foldable(v.Args[0])
 }
 
-func (g *gen) two(op asm.Op, v, a, b *nest.Value) asm.Reg {
+func (g *gen) two(op asm.Op, v, a, b *ir.Value) asm.Reg {
 	ra := g.use(a)
 	ob := g.operand(b)
 	d := g.dst(v)
@@ -103,7 +103,7 @@ func (g *gen) two(op asm.Op, v, a, b *nest.Value) asm.Reg {
 
 // unary is an instruction of one source.
 func unary(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a := g.operand(v.Args[0])
 		d := g.dst(v)
 		with(g.ins(op, g.size(v), d), a)
@@ -113,7 +113,7 @@ func unary(op asm.Op) maker {
 
 // twice is an instruction on scalars whose first source is only where the upper lanes come from.
 func twice(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a := g.use(v.Args[0])
 		d := g.dst(v)
 		g.ins(op, g.size(v), d, a, a)
@@ -122,7 +122,7 @@ func twice(op asm.Op) maker {
 }
 
 // same is a value that its argument holds already.
-func same(g *gen, v *nest.Value) asm.Reg {
+func same(g *gen, v *ir.Value) asm.Reg {
 	r := g.use(v.Args[0])
 	if g.dies(v.Args[0]) {
 		return r
@@ -134,9 +134,9 @@ func same(g *gen, v *nest.Value) asm.Reg {
 
 // alu is an instruction of general registers that overwrites its first source.
 func alu(op asm.Op) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b := v.Args[0], v.Args[1]
-		if op != asm.SUB && (a.Op == nest.Const || b.Op != nest.Const && g.willDie(b) && !g.willDie(a)) {
+		if op != asm.SUB && (a.Op == ir.Const || b.Op != ir.Const && g.willDie(b) && !g.willDie(a)) {
 			a, b = b, a
 		}
 		g.need(a)
@@ -155,14 +155,14 @@ func alu(op asm.Op) maker {
 }
 
 // willDie reports whether the next use of v is its last.
-func (g *gen) willDie(v *nest.Value) bool {
+func (g *gen) willDie(v *ir.Value) bool {
 	s := &g.vals[v.ID]
 	return s.left == 1 && !s.shared && v.Home == g.cur.block
 }
 
 // immediate is an integer constant that instructions hold themselves; it counts as used.
-func (g *gen) immediate(v *nest.Value) (int64, bool) {
-	if v.Op != nest.Const || v.Lanes != 1 || v.Kind.Float() {
+func (g *gen) immediate(v *ir.Value) (int64, bool) {
+	if v.Op != ir.Const || v.Lanes != 1 || v.Kind.Float() {
 		return 0, false
 	}
 	c := signed(v)
@@ -174,8 +174,8 @@ func (g *gen) immediate(v *nest.Value) (int64, bool) {
 }
 
 // signed is an integer constant with the sign that the instructions for its width give it.
-func signed(v *nest.Value) int64 {
-	if v.Kind == nest.I64 || v.Kind == nest.U64 {
+func signed(v *ir.Value) int64 {
+	if v.Kind == ir.I64 || v.Kind == ir.U64 {
 		return int64(v.Bits)
 	}
 	return int64(int32(v.Bits))

@@ -3,13 +3,13 @@ package x64
 import (
 	"slices"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // loop is what code is made of a loop.
 type loop struct {
-	*nest.Loop
+	*ir.Loop
 	trip int64 // -1 if it is not known
 	phis []*phi
 	// iter is the register of the iterator, if something needs it.
@@ -24,12 +24,12 @@ type loop struct {
 
 // phi is a variable of a loop.
 type phi struct {
-	*nest.PhiVar
+	*ir.PhiVar
 	reg asm.Reg
 	// begun says that reg holds the first value already, as it is the register of that value.
 	begun bool
 	// chain leads from the variable to its next value, one operation after the other.
-	chain []*nest.Value
+	chain []*ir.Value
 }
 
 // moving is a register that grows in each iteration.
@@ -44,7 +44,7 @@ func (g *gen) count() {
 	g.walk(g.k.Root)
 }
 
-func (g *gen) walk(b *nest.Block) {
+func (g *gen) walk(b *ir.Block) {
 	for _, it := range b.Items {
 		switch {
 		case it.Load != nil:
@@ -53,7 +53,7 @@ func (g *gen) walk(b *nest.Block) {
 			g.reach(stored(it.Store), b)
 			g.reachPlace(it.Store.At, b)
 		case it.Dot != nil:
-			for _, at := range []*nest.Place{it.Dot.A, it.Dot.B, it.Dot.C} {
+			for _, at := range []*ir.Place{it.Dot.A, it.Dot.B, it.Dot.C} {
 				g.reachPlace(at, b)
 			}
 		case it.Fetch != nil:
@@ -69,11 +69,11 @@ func (g *gen) walk(b *nest.Block) {
 	}
 }
 
-func (g *gen) loopOf(l *nest.Loop) *loop {
+func (g *gen) loopOf(l *ir.Loop) *loop {
 	out := g.loops[l]
 	if out == nil {
 		out = &loop{Loop: l, trip: -1, steps: map[int64]int{}}
-		if l.Count.Op == nest.Const && int64(l.Count.Bits) > 0 {
+		if l.Count.Op == ir.Const && int64(l.Count.Bits) > 0 {
 			out.trip = int64(l.Count.Bits)
 		}
 		g.loops[l] = out
@@ -82,14 +82,14 @@ func (g *gen) loopOf(l *nest.Loop) *loop {
 }
 
 // know makes room for a value.
-func (g *gen) know(v *nest.Value) {
+func (g *gen) know(v *ir.Value) {
 	for int(v.ID) >= len(g.vals) {
 		g.vals = append(g.vals, make([]state, len(g.vals))...)
 	}
 }
 
 // reach counts a use of v in block b.
-func (g *gen) reach(v *nest.Value, b *nest.Block) {
+func (g *gen) reach(v *ir.Value, b *ir.Block) {
 	g.know(v)
 	s := &g.vals[v.ID]
 	s.left++
@@ -98,12 +98,12 @@ func (g *gen) reach(v *nest.Value, b *nest.Block) {
 		return
 	}
 	switch v.Op {
-	case nest.Final:
+	case ir.Final:
 		p := v.Args[0]
 		g.reach(p, p.Home)
 		g.vals[p.ID].left--
 		return
-	case nest.Phi:
+	case ir.Phi:
 		g.reachPhi(v)
 		return
 	}
@@ -115,11 +115,11 @@ func (g *gen) reach(v *nest.Value, b *nest.Block) {
 	}
 }
 
-func (g *gen) reachPhi(v *nest.Value) {
+func (g *gen) reachPhi(v *ir.Value) {
 	if g.phis[v] != nil {
 		return
 	}
-	i := slices.IndexFunc(v.Loop.Phis, func(p *nest.PhiVar) bool { return p.V == v })
+	i := slices.IndexFunc(v.Loop.Phis, func(p *ir.PhiVar) bool { return p.V == v })
 	if i < 0 {
 		fail("a phi that its loop does not have")
 	}
@@ -131,11 +131,11 @@ func (g *gen) reachPhi(v *nest.Value) {
 
 // reachPlace counts the uses of a place. Addresses are computed once for several accesses, so that values in them
 // are never seen to die.
-func (g *gen) reachPlace(at *nest.Place, b *nest.Block) {
+func (g *gen) reachPlace(at *ir.Place, b *ir.Block) {
 	g.places.plan(g, at)
 	for _, t := range at.Terms {
 		g.know(t.V)
-		if t.V.Op != nest.Iter {
+		if t.V.Op != ir.Iter {
 			g.reach(t.V, b)
 			g.vals[t.V.ID].shared = true
 		}
@@ -149,7 +149,7 @@ func (g *gen) reachPlace(at *nest.Place, b *nest.Block) {
 }
 
 // block emits the effects of a block in order, and before each what it needs.
-func (g *gen) block(b *nest.Block) {
+func (g *gen) block(b *ir.Block) {
 	for _, it := range b.Items {
 		switch {
 		case it.Store != nil:
@@ -171,7 +171,7 @@ func (g *gen) block(b *nest.Block) {
 
 // loop emits a loop behind what the current section has: first the body, since it may still need values from
 // outside, then what comes before it.
-func (g *gen) loop(nl *nest.Loop) {
+func (g *gen) loop(nl *ir.Loop) {
 	l := g.loops[nl]
 	outer := g.cur
 	var count asm.Reg
@@ -205,9 +205,9 @@ func (g *gen) loop(nl *nest.Loop) {
 // begin chooses the register of a variable.
 func (g *gen) begin(p *phi) {
 	init := p.Init
-	if init.Op != nest.Const {
+	if init.Op != ir.Const {
 		g.need(init)
-		if g.willDie(init) && init.Op != nest.Iter && g.formOf(init) == g.formOf(p.V) {
+		if g.willDie(init) && init.Op != ir.Iter && g.formOf(init) == g.formOf(p.V) {
 			p.reg, p.begun = g.use(init), true
 		}
 	}
@@ -218,8 +218,8 @@ func (g *gen) begin(p *phi) {
 }
 
 // formOf is the width of the lanes of a vector of bools without mask registers, 0 for all else.
-func (g *gen) formOf(v *nest.Value) int {
-	if v.Kind == nest.Bool && v.Lanes > 1 && !g.f.AVX512 {
+func (g *gen) formOf(v *ir.Value) int {
+	if v.Kind == ir.Bool && v.Lanes > 1 && !g.f.AVX512 {
 		return g.width(v)
 	}
 	return 0
@@ -234,7 +234,7 @@ func (g *gen) findChains(l *loop) {
 		}
 		for v := p.Next; v != p.V; {
 			p.chain = append(p.chain, v)
-			var on *nest.Value
+			var on *ir.Value
 			for _, a := range v.Args {
 				if a == p.V || a.Home == p.V.Home && g.vals[a.ID].mark == g.stamp && g.vals[a.ID].led {
 					if on != nil && on != a {
@@ -255,11 +255,11 @@ func (g *gen) findChains(l *loop) {
 }
 
 // leads reports whether v is computed from the variable p in the same iteration, and marks what is.
-func (g *gen) leads(v *nest.Value, p *phi, stamp int32) bool {
+func (g *gen) leads(v *ir.Value, p *phi, stamp int32) bool {
 	if v == p.V {
 		return true
 	}
-	if v.Home != p.V.Home || v.Op == nest.Final || v.Op == nest.Phi {
+	if v.Home != p.V.Home || v.Op == ir.Final || v.Op == ir.Phi {
 		return false
 	}
 	s := &g.vals[v.ID]
@@ -295,14 +295,14 @@ func (g *gen) next(l *loop) {
 		}
 	}
 	for _, p := range l.phis {
-		if p.Next.Op != nest.Const {
+		if p.Next.Op != ir.Const {
 			g.need(p.Next)
 		}
 	}
 	var moves []pair
 	var consts []*phi
 	for _, p := range l.phis {
-		if p.Next.Op == nest.Const {
+		if p.Next.Op == ir.Const {
 			g.vals[p.Next.ID].left--
 			consts = append(consts, p)
 			continue

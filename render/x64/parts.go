@@ -1,7 +1,7 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -10,9 +10,9 @@ const fromPositive = 3 | 2<<2
 
 // parts takes a float apart. Scalars go through instructions on vectors, in registers: what is beside them does not matter.
 func parts(ps, pd asm.Op, how ...int64) maker {
-	return func(g *gen, v *nest.Value) asm.Reg {
+	return func(g *gen, v *ir.Value) asm.Reg {
 		op := ps
-		if v.Kind == nest.F64 {
+		if v.Kind == ir.F64 {
 			op = pd
 		}
 		a := g.use(v.Args[0])

@@ -1,12 +1,12 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // makeSpread is a vector of lanes of another.
-func makeSpread(g *gen, v *nest.Value) asm.Reg {
+func makeSpread(g *gen, v *ir.Value) asm.Reg {
 	vs := make([]uint64, v.Lanes)
 	for i := range vs {
 		vs[i] = v.Bits >> (4 * i) & 15

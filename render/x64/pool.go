@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
@@ -38,14 +38,14 @@ func (p pool) words(width int, vs []uint64) asm.Mem {
 func log2(c int64) int64 { return int64(bits.TrailingZeros64(uint64(c))) }
 
 // makeConst is a constant in a register.
-func (g *gen) makeConst(v *nest.Value) asm.Reg {
+func (g *gen) makeConst(v *ir.Value) asm.Reg {
 	r := g.fresh(g.class(v))
 	g.constant(v, r, g.formOf(v))
 	return r
 }
 
 // constant puts a constant into a register; form is the width of the lanes if it is a vector of bools.
-func (g *gen) constant(v *nest.Value, r asm.Reg, form int) {
+func (g *gen) constant(v *ir.Value, r asm.Reg, form int) {
 	switch {
 	case r.Class() == asm.GP:
 		g.number(r, v.Bits)
@@ -57,11 +57,11 @@ func (g *gen) constant(v *nest.Value, r asm.Reg, form int) {
 		g.ins(op, 8, r, r, r)
 	case v.Lanes == 1 && v.Bits == 0:
 		g.zero(r, 16)
-	case v.Lanes == 1 && v.Kind == nest.F64:
+	case v.Lanes == 1 && v.Kind == ir.F64:
 		g.from(asm.VMOVSD, 16, r, g.pool.word(8, v.Bits))
 	case v.Lanes == 1:
 		g.from(asm.VMOVSS, 16, r, g.pool.word(4, v.Bits))
-	case v.Kind == nest.Bool:
+	case v.Kind == ir.Bool:
 		g.spread(r, form, v.Lanes, -v.Bits)
 	default:
 		g.spread(r, int(v.Kind.Width()), v.Lanes, v.Bits)

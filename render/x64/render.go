@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/settings"
 	"polygrad/render/regalloc"
 	"polygrad/render/x64/asm"
@@ -40,7 +40,7 @@ type Code struct {
 var dumping = sync.OnceValue(func() bool { return settings.Dump.Get() == "x64" })
 
 // Render makes machine code of a legal kernel for processors with features f.
-func Render(k *nest.Kernel, f Features) (code *Code, err error) {
+func Render(k *ir.Kernel, f Features) (code *Code, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -117,11 +117,11 @@ type room struct {
 	vals   []state
 	outs   [][]asm.Inst // of sections that are closed
 	places placeTable
-	phis   map[*nest.Value]*phi
+	phis   map[*ir.Value]*phi
 }
 
 func newRoom() *room {
-	return &room{vals: make([]state, 1024), places: newPlaceTable(), phis: map[*nest.Value]*phi{}}
+	return &room{vals: make([]state, 1024), places: newPlaceTable(), phis: map[*ir.Value]*phi{}}
 }
 
 var rooms = sync.Pool{New: func() any { return newRoom() }}
@@ -149,7 +149,7 @@ func (g *gen) free() {
 func (g *gen) recycle(out []asm.Inst) { g.room.outs = append(g.room.outs, out[:0]) }
 
 // newSection begins the code of a block.
-func (g *gen) newSection(b *nest.Block) *section {
+func (g *gen) newSection(b *ir.Block) *section {
 	s := &section{block: b}
 	if n := len(g.room.outs) - 1; n >= 0 {
 		s.out, g.room.outs = g.room.outs[n], g.room.outs[:n]
@@ -158,14 +158,14 @@ func (g *gen) newSection(b *nest.Block) *section {
 	return s
 }
 
-func newGen(k *nest.Kernel, f Features, coder *asm.Coder) *gen {
+func newGen(k *ir.Kernel, f Features, coder *asm.Coder) *gen {
 	r := rooms.Get().(*room)
 	return &gen{
 		k: k, f: f, pool: pool{coder}, room: r,
 		vals:     r.vals,
-		sections: map[*nest.Block]*section{}, loops: map[*nest.Loop]*loop{}, phis: r.phis,
+		sections: map[*ir.Block]*section{}, loops: map[*ir.Loop]*loop{}, phis: r.phis,
 		places: r.places,
-		turned: map[*nest.Value][]turned{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
+		turned: map[*ir.Value][]turned{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
 	}
 }
 

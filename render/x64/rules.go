@@ -1,14 +1,14 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // rule says how values of an operation are computed: of these kinds (of the first argument where that decides: of
 // comparisons, extractions and reductions), scalars or vectors, on processors that have what it needs.
 type rule struct {
-	op    nest.Op
+	op    ir.Op
 	kinds kinds
 	form  form
 	level level
@@ -16,19 +16,19 @@ type rule struct {
 }
 
 // maker emits the instructions for a value into its home and returns its register.
-type maker func(g *gen, v *nest.Value) asm.Reg
+type maker func(g *gen, v *ir.Value) asm.Reg
 
 // kinds is a set of kinds.
 type kinds uint16
 
 const (
-	boolean kinds = 1 << nest.Bool
-	i32     kinds = 1 << nest.I32
-	u32     kinds = 1 << nest.U32
-	i64     kinds = 1 << nest.I64
-	u64     kinds = 1 << nest.U64
-	f32     kinds = 1 << nest.F32
-	f64     kinds = 1 << nest.F64
+	boolean kinds = 1 << ir.Bool
+	i32     kinds = 1 << ir.I32
+	u32     kinds = 1 << ir.U32
+	i64     kinds = 1 << ir.I64
+	u64     kinds = 1 << ir.U64
+	f32     kinds = 1 << ir.F32
+	f64     kinds = 1 << ir.F64
 
 	ints32 = i32 | u32
 	ints64 = i64 | u64
@@ -60,199 +60,199 @@ func (f Features) has(l level) bool {
 
 // table is the rules; the first that fits is taken.
 var table = []rule{
-	{nest.Splat, all, vector, sse, makeSplat},
-	{nest.Extract, all, scalar, sse, makeExtract},
-	{nest.Insert, all, vector, sse, makeInsert},
-	{nest.Lane, ints, vector, sse, makeLane},
-	{nest.Transpose, ints | floats, vector, sse, makeTranspose},
-	{nest.Spread, ints | floats, vector, sse, makeSpread},
-	{nest.AnyLane, boolean, scalar, sse, makeAnyLane},
-	{nest.Sum, f32, scalar, sse, across(asm.VADDPS)},
-	{nest.Sum, f64, scalar, sse, across(asm.VADDPD)},
-	{nest.Sum, ints32, scalar, sse, across(asm.VPADDD)},
-	{nest.Sum, ints64, scalar, sse, across(asm.VPADDQ)},
-	{nest.Product, f32, scalar, sse, across(asm.VMULPS)},
-	{nest.Product, f64, scalar, sse, across(asm.VMULPD)},
-	{nest.Product, ints32, scalar, sse, across(asm.VPMULLD)},
-	{nest.Product, ints64, scalar, avx512, across(asm.VPMULLQ)},
-	{nest.Product, ints64, scalar, sse, acrossLanes},
-	{nest.Highest, floats, scalar, sse, highestFloat},
-	{nest.Highest, i32, scalar, sse, across(asm.VPMAXSD)},
-	{nest.Highest, u32, scalar, sse, across(asm.VPMAXUD)},
-	{nest.Highest, i64, scalar, avx512, across(asm.VPMAXSQ)},
-	{nest.Highest, u64, scalar, avx512, across(asm.VPMAXUQ)},
-	{nest.Highest, ints64, scalar, sse, acrossLanes},
-	{nest.AndAll, ints, scalar, avx512, across(asm.VPANDD)},
-	{nest.OrAll, ints, scalar, avx512, across(asm.VPORD)},
-	{nest.XorAll, ints, scalar, avx512, across(asm.VPXORD)},
-	{nest.AndAll, ints, scalar, sse, across(asm.VPAND)},
-	{nest.OrAll, ints, scalar, sse, across(asm.VPOR)},
-	{nest.XorAll, ints, scalar, sse, across(asm.VPXOR)},
-	{nest.AndAll, boolean, scalar, sse, bitsAcross},
-	{nest.OrAll, boolean, scalar, sse, bitsAcross},
-	{nest.XorAll, boolean, scalar, sse, bitsAcross},
-	{nest.Sum, boolean, scalar, sse, bitsAcross},
-	{nest.Product, boolean, scalar, sse, bitsAcross},
-	{nest.Highest, boolean, scalar, sse, bitsAcross},
+	{ir.Splat, all, vector, sse, makeSplat},
+	{ir.Extract, all, scalar, sse, makeExtract},
+	{ir.Insert, all, vector, sse, makeInsert},
+	{ir.Lane, ints, vector, sse, makeLane},
+	{ir.Transpose, ints | floats, vector, sse, makeTranspose},
+	{ir.Spread, ints | floats, vector, sse, makeSpread},
+	{ir.AnyLane, boolean, scalar, sse, makeAnyLane},
+	{ir.Sum, f32, scalar, sse, across(asm.VADDPS)},
+	{ir.Sum, f64, scalar, sse, across(asm.VADDPD)},
+	{ir.Sum, ints32, scalar, sse, across(asm.VPADDD)},
+	{ir.Sum, ints64, scalar, sse, across(asm.VPADDQ)},
+	{ir.Product, f32, scalar, sse, across(asm.VMULPS)},
+	{ir.Product, f64, scalar, sse, across(asm.VMULPD)},
+	{ir.Product, ints32, scalar, sse, across(asm.VPMULLD)},
+	{ir.Product, ints64, scalar, avx512, across(asm.VPMULLQ)},
+	{ir.Product, ints64, scalar, sse, acrossLanes},
+	{ir.Highest, floats, scalar, sse, highestFloat},
+	{ir.Highest, i32, scalar, sse, across(asm.VPMAXSD)},
+	{ir.Highest, u32, scalar, sse, across(asm.VPMAXUD)},
+	{ir.Highest, i64, scalar, avx512, across(asm.VPMAXSQ)},
+	{ir.Highest, u64, scalar, avx512, across(asm.VPMAXUQ)},
+	{ir.Highest, ints64, scalar, sse, acrossLanes},
+	{ir.AndAll, ints, scalar, avx512, across(asm.VPANDD)},
+	{ir.OrAll, ints, scalar, avx512, across(asm.VPORD)},
+	{ir.XorAll, ints, scalar, avx512, across(asm.VPXORD)},
+	{ir.AndAll, ints, scalar, sse, across(asm.VPAND)},
+	{ir.OrAll, ints, scalar, sse, across(asm.VPOR)},
+	{ir.XorAll, ints, scalar, sse, across(asm.VPXOR)},
+	{ir.AndAll, boolean, scalar, sse, bitsAcross},
+	{ir.OrAll, boolean, scalar, sse, bitsAcross},
+	{ir.XorAll, boolean, scalar, sse, bitsAcross},
+	{ir.Sum, boolean, scalar, sse, bitsAcross},
+	{ir.Product, boolean, scalar, sse, bitsAcross},
+	{ir.Highest, boolean, scalar, sse, bitsAcross},
 
-	{nest.Add, f32, scalar, sse, commuting(asm.VADDSS)},
-	{nest.Add, f64, scalar, sse, commuting(asm.VADDSD)},
-	{nest.Add, f32, vector, sse, commuting(asm.VADDPS)},
-	{nest.Add, f64, vector, sse, commuting(asm.VADDPD)},
-	{nest.Add, ints, scalar, sse, alu(asm.ADD)},
-	{nest.Add, ints32, vector, sse, commuting(asm.VPADDD)},
-	{nest.Add, ints64, vector, sse, commuting(asm.VPADDQ)},
-	{nest.Sub, f32, scalar, sse, inOrder(asm.VSUBSS)},
-	{nest.Sub, f64, scalar, sse, inOrder(asm.VSUBSD)},
-	{nest.Sub, f32, vector, sse, inOrder(asm.VSUBPS)},
-	{nest.Sub, f64, vector, sse, inOrder(asm.VSUBPD)},
-	{nest.Sub, ints, scalar, sse, alu(asm.SUB)},
-	{nest.Sub, ints32, vector, sse, inOrder(asm.VPSUBD)},
-	{nest.Sub, ints64, vector, sse, inOrder(asm.VPSUBQ)},
-	{nest.Mul, f32, scalar, sse, commuting(asm.VMULSS)},
-	{nest.Mul, f64, scalar, sse, commuting(asm.VMULSD)},
-	{nest.Mul, f32, vector, sse, commuting(asm.VMULPS)},
-	{nest.Mul, f64, vector, sse, commuting(asm.VMULPD)},
-	{nest.Mul, ints, scalar, sse, makeProduct},
-	{nest.Mul, ints32, vector, sse, commuting(asm.VPMULLD)},
-	{nest.Mul, ints64, vector, avx512, commuting(asm.VPMULLQ)},
-	{nest.Mul, ints64, vector, sse, mulWide},
-	{nest.Div, f32, scalar, sse, inOrder(asm.VDIVSS)},
-	{nest.Div, f64, scalar, sse, inOrder(asm.VDIVSD)},
-	{nest.Div, f32, vector, sse, inOrder(asm.VDIVPS)},
-	{nest.Div, f64, vector, sse, inOrder(asm.VDIVPD)},
-	{nest.Div, ints, scalar, sse, divide},
-	{nest.Mod, ints, scalar, sse, divide},
-	{nest.Div, ints32, vector, avx2, divideVector},
-	{nest.Mod, ints32, vector, avx2, divideVector},
-	{nest.Div, ints, vector, sse, lanewise},
-	{nest.Mod, ints, vector, sse, lanewise},
-	{nest.Neg, floats, both, sse, negFloat},
-	{nest.Neg, ints, scalar, sse, negScalar},
-	{nest.Neg, ints, vector, sse, negVector},
-	{nest.Abs, floats, both, sse, absFloat},
-	{nest.Abs, u32 | u64, both, sse, same},
-	{nest.Abs, i32 | i64, scalar, sse, absScalar},
-	{nest.Abs, i32, vector, sse, unary(asm.VPABSD)},
-	{nest.Abs, i64, vector, avx512, unary(asm.VPABSQ)},
-	{nest.Abs, i64, vector, sse, absWide},
-	{nest.Max, f32, scalar, sse, maxFloat(asm.VMAXSS)},
-	{nest.Max, f64, scalar, sse, maxFloat(asm.VMAXSD)},
-	{nest.Max, f32, vector, sse, maxFloat(asm.VMAXPS)},
-	{nest.Max, f64, vector, sse, maxFloat(asm.VMAXPD)},
-	{nest.Pick, f32, scalar, sse, swapped(asm.VMAXSS)},
-	{nest.Pick, f64, scalar, sse, swapped(asm.VMAXSD)},
-	{nest.Pick, f32, vector, sse, swapped(asm.VMAXPS)},
-	{nest.Pick, f64, vector, sse, swapped(asm.VMAXPD)},
-	{nest.Least, f32, scalar, sse, swapped(asm.VMINSS)},
-	{nest.Least, f64, scalar, sse, swapped(asm.VMINSD)},
-	{nest.Least, f32, vector, sse, swapped(asm.VMINPS)},
-	{nest.Least, f64, vector, sse, swapped(asm.VMINPD)},
-	{nest.Max, ints, scalar, sse, greaterScalar},
-	{nest.Pick, ints, scalar, sse, greaterScalar},
-	{nest.Least, ints, scalar, sse, greaterScalar},
-	{nest.Max, i32, vector, sse, commuting(asm.VPMAXSD)},
-	{nest.Max, u32, vector, sse, commuting(asm.VPMAXUD)},
-	{nest.Max, i64, vector, avx512, commuting(asm.VPMAXSQ)},
-	{nest.Max, u64, vector, avx512, commuting(asm.VPMAXUQ)},
-	{nest.Max, ints64, vector, sse, greaterWide},
-	{nest.Pick, i32, vector, sse, commuting(asm.VPMAXSD)},
-	{nest.Pick, u32, vector, sse, commuting(asm.VPMAXUD)},
-	{nest.Pick, i64, vector, avx512, commuting(asm.VPMAXSQ)},
-	{nest.Pick, u64, vector, avx512, commuting(asm.VPMAXUQ)},
-	{nest.Pick, ints64, vector, sse, greaterWide},
-	{nest.Least, i32, vector, sse, commuting(asm.VPMINSD)},
-	{nest.Least, u32, vector, sse, commuting(asm.VPMINUD)},
-	{nest.Least, i64, vector, avx512, commuting(asm.VPMINSQ)},
-	{nest.Least, u64, vector, avx512, commuting(asm.VPMINUQ)},
-	{nest.Least, ints64, vector, sse, greaterWide},
-	{nest.Sqrt, f32, scalar, sse, twice(asm.VSQRTSS)},
-	{nest.Sqrt, f64, scalar, sse, twice(asm.VSQRTSD)},
-	{nest.Sqrt, f32, vector, sse, unary(asm.VSQRTPS)},
-	{nest.Sqrt, f64, vector, sse, unary(asm.VSQRTPD)},
-	{nest.Trunc, floats, both, sse, rounded(toZero)},
-	{nest.Round, floats, both, sse, rounded(toNearest)},
-	{nest.Floor, floats, both, sse, rounded(toLower)},
-	{nest.Trunc, ints, both, sse, same},
-	{nest.Round, ints, both, sse, same},
-	{nest.Floor, ints, both, sse, same},
-	{nest.FMA, f32, scalar, avx2, fused(asm.VFMADD132SS)},
-	{nest.FMA, f64, scalar, avx2, fused(asm.VFMADD132SD)},
-	{nest.FMA, f32, vector, avx2, fused(asm.VFMADD132PS)},
-	{nest.FMA, f64, vector, avx2, fused(asm.VFMADD132PD)},
-	{nest.NFMA, f32, scalar, avx2, fused(asm.VFNMADD132SS)},
-	{nest.NFMA, f64, scalar, avx2, fused(asm.VFNMADD132SD)},
-	{nest.NFMA, f32, vector, avx2, fused(asm.VFNMADD132PS)},
-	{nest.NFMA, f64, vector, avx2, fused(asm.VFNMADD132PD)},
-	{nest.Scale, f32, scalar, avx512, inOrder(asm.VSCALEFSS)},
-	{nest.Scale, f64, scalar, avx512, inOrder(asm.VSCALEFSD)},
-	{nest.Scale, f32, vector, avx512, inOrder(asm.VSCALEFPS)},
-	{nest.Scale, f64, vector, avx512, inOrder(asm.VSCALEFPD)},
-	{nest.Exponent, floats, both, avx512, parts(asm.VGETEXPPS, asm.VGETEXPPD)},
-	{nest.Fraction, floats, both, avx512, parts(asm.VGETMANTPS, asm.VGETMANTPD, fromPositive)},
+	{ir.Add, f32, scalar, sse, commuting(asm.VADDSS)},
+	{ir.Add, f64, scalar, sse, commuting(asm.VADDSD)},
+	{ir.Add, f32, vector, sse, commuting(asm.VADDPS)},
+	{ir.Add, f64, vector, sse, commuting(asm.VADDPD)},
+	{ir.Add, ints, scalar, sse, alu(asm.ADD)},
+	{ir.Add, ints32, vector, sse, commuting(asm.VPADDD)},
+	{ir.Add, ints64, vector, sse, commuting(asm.VPADDQ)},
+	{ir.Sub, f32, scalar, sse, inOrder(asm.VSUBSS)},
+	{ir.Sub, f64, scalar, sse, inOrder(asm.VSUBSD)},
+	{ir.Sub, f32, vector, sse, inOrder(asm.VSUBPS)},
+	{ir.Sub, f64, vector, sse, inOrder(asm.VSUBPD)},
+	{ir.Sub, ints, scalar, sse, alu(asm.SUB)},
+	{ir.Sub, ints32, vector, sse, inOrder(asm.VPSUBD)},
+	{ir.Sub, ints64, vector, sse, inOrder(asm.VPSUBQ)},
+	{ir.Mul, f32, scalar, sse, commuting(asm.VMULSS)},
+	{ir.Mul, f64, scalar, sse, commuting(asm.VMULSD)},
+	{ir.Mul, f32, vector, sse, commuting(asm.VMULPS)},
+	{ir.Mul, f64, vector, sse, commuting(asm.VMULPD)},
+	{ir.Mul, ints, scalar, sse, makeProduct},
+	{ir.Mul, ints32, vector, sse, commuting(asm.VPMULLD)},
+	{ir.Mul, ints64, vector, avx512, commuting(asm.VPMULLQ)},
+	{ir.Mul, ints64, vector, sse, mulWide},
+	{ir.Div, f32, scalar, sse, inOrder(asm.VDIVSS)},
+	{ir.Div, f64, scalar, sse, inOrder(asm.VDIVSD)},
+	{ir.Div, f32, vector, sse, inOrder(asm.VDIVPS)},
+	{ir.Div, f64, vector, sse, inOrder(asm.VDIVPD)},
+	{ir.Div, ints, scalar, sse, divide},
+	{ir.Mod, ints, scalar, sse, divide},
+	{ir.Div, ints32, vector, avx2, divideVector},
+	{ir.Mod, ints32, vector, avx2, divideVector},
+	{ir.Div, ints, vector, sse, lanewise},
+	{ir.Mod, ints, vector, sse, lanewise},
+	{ir.Neg, floats, both, sse, negFloat},
+	{ir.Neg, ints, scalar, sse, negScalar},
+	{ir.Neg, ints, vector, sse, negVector},
+	{ir.Abs, floats, both, sse, absFloat},
+	{ir.Abs, u32 | u64, both, sse, same},
+	{ir.Abs, i32 | i64, scalar, sse, absScalar},
+	{ir.Abs, i32, vector, sse, unary(asm.VPABSD)},
+	{ir.Abs, i64, vector, avx512, unary(asm.VPABSQ)},
+	{ir.Abs, i64, vector, sse, absWide},
+	{ir.Max, f32, scalar, sse, maxFloat(asm.VMAXSS)},
+	{ir.Max, f64, scalar, sse, maxFloat(asm.VMAXSD)},
+	{ir.Max, f32, vector, sse, maxFloat(asm.VMAXPS)},
+	{ir.Max, f64, vector, sse, maxFloat(asm.VMAXPD)},
+	{ir.Pick, f32, scalar, sse, swapped(asm.VMAXSS)},
+	{ir.Pick, f64, scalar, sse, swapped(asm.VMAXSD)},
+	{ir.Pick, f32, vector, sse, swapped(asm.VMAXPS)},
+	{ir.Pick, f64, vector, sse, swapped(asm.VMAXPD)},
+	{ir.Least, f32, scalar, sse, swapped(asm.VMINSS)},
+	{ir.Least, f64, scalar, sse, swapped(asm.VMINSD)},
+	{ir.Least, f32, vector, sse, swapped(asm.VMINPS)},
+	{ir.Least, f64, vector, sse, swapped(asm.VMINPD)},
+	{ir.Max, ints, scalar, sse, greaterScalar},
+	{ir.Pick, ints, scalar, sse, greaterScalar},
+	{ir.Least, ints, scalar, sse, greaterScalar},
+	{ir.Max, i32, vector, sse, commuting(asm.VPMAXSD)},
+	{ir.Max, u32, vector, sse, commuting(asm.VPMAXUD)},
+	{ir.Max, i64, vector, avx512, commuting(asm.VPMAXSQ)},
+	{ir.Max, u64, vector, avx512, commuting(asm.VPMAXUQ)},
+	{ir.Max, ints64, vector, sse, greaterWide},
+	{ir.Pick, i32, vector, sse, commuting(asm.VPMAXSD)},
+	{ir.Pick, u32, vector, sse, commuting(asm.VPMAXUD)},
+	{ir.Pick, i64, vector, avx512, commuting(asm.VPMAXSQ)},
+	{ir.Pick, u64, vector, avx512, commuting(asm.VPMAXUQ)},
+	{ir.Pick, ints64, vector, sse, greaterWide},
+	{ir.Least, i32, vector, sse, commuting(asm.VPMINSD)},
+	{ir.Least, u32, vector, sse, commuting(asm.VPMINUD)},
+	{ir.Least, i64, vector, avx512, commuting(asm.VPMINSQ)},
+	{ir.Least, u64, vector, avx512, commuting(asm.VPMINUQ)},
+	{ir.Least, ints64, vector, sse, greaterWide},
+	{ir.Sqrt, f32, scalar, sse, twice(asm.VSQRTSS)},
+	{ir.Sqrt, f64, scalar, sse, twice(asm.VSQRTSD)},
+	{ir.Sqrt, f32, vector, sse, unary(asm.VSQRTPS)},
+	{ir.Sqrt, f64, vector, sse, unary(asm.VSQRTPD)},
+	{ir.Trunc, floats, both, sse, rounded(toZero)},
+	{ir.Round, floats, both, sse, rounded(toNearest)},
+	{ir.Floor, floats, both, sse, rounded(toLower)},
+	{ir.Trunc, ints, both, sse, same},
+	{ir.Round, ints, both, sse, same},
+	{ir.Floor, ints, both, sse, same},
+	{ir.FMA, f32, scalar, avx2, fused(asm.VFMADD132SS)},
+	{ir.FMA, f64, scalar, avx2, fused(asm.VFMADD132SD)},
+	{ir.FMA, f32, vector, avx2, fused(asm.VFMADD132PS)},
+	{ir.FMA, f64, vector, avx2, fused(asm.VFMADD132PD)},
+	{ir.NFMA, f32, scalar, avx2, fused(asm.VFNMADD132SS)},
+	{ir.NFMA, f64, scalar, avx2, fused(asm.VFNMADD132SD)},
+	{ir.NFMA, f32, vector, avx2, fused(asm.VFNMADD132PS)},
+	{ir.NFMA, f64, vector, avx2, fused(asm.VFNMADD132PD)},
+	{ir.Scale, f32, scalar, avx512, inOrder(asm.VSCALEFSS)},
+	{ir.Scale, f64, scalar, avx512, inOrder(asm.VSCALEFSD)},
+	{ir.Scale, f32, vector, avx512, inOrder(asm.VSCALEFPS)},
+	{ir.Scale, f64, vector, avx512, inOrder(asm.VSCALEFPD)},
+	{ir.Exponent, floats, both, avx512, parts(asm.VGETEXPPS, asm.VGETEXPPD)},
+	{ir.Fraction, floats, both, avx512, parts(asm.VGETMANTPS, asm.VGETMANTPD, fromPositive)},
 
-	{nest.And, ints | boolean, scalar, sse, alu(asm.AND)},
-	{nest.Or, ints | boolean, scalar, sse, alu(asm.OR)},
-	{nest.Xor, ints | boolean, scalar, sse, alu(asm.XOR)},
-	{nest.AndNot, ints | boolean, scalar, sse, andNotScalar},
-	{nest.And, ints32, vector, avx512, commuting(asm.VPANDD)},
-	{nest.Or, ints32, vector, avx512, commuting(asm.VPORD)},
-	{nest.Xor, ints32, vector, avx512, commuting(asm.VPXORD)},
-	{nest.AndNot, ints32, vector, avx512, swapped(asm.VPANDND)},
-	{nest.And, ints64, vector, avx512, commuting(asm.VPANDQ)},
-	{nest.Or, ints64, vector, avx512, commuting(asm.VPORQ)},
-	{nest.Xor, ints64, vector, avx512, commuting(asm.VPXORQ)},
-	{nest.AndNot, ints64, vector, avx512, swapped(asm.VPANDNQ)},
-	{nest.And, ints, vector, sse, commuting(asm.VPAND)},
-	{nest.Or, ints, vector, sse, commuting(asm.VPOR)},
-	{nest.Xor, ints, vector, sse, commuting(asm.VPXOR)},
-	{nest.AndNot, ints, vector, sse, swapped(asm.VPANDN)},
-	{nest.Shl, ints, scalar, sse, shiftScalar},
-	{nest.Shr, ints, scalar, sse, shiftScalar},
-	{nest.Shl, ints, vector, sse, shiftVector},
-	{nest.Shr, ints, vector, sse, shiftVector},
+	{ir.And, ints | boolean, scalar, sse, alu(asm.AND)},
+	{ir.Or, ints | boolean, scalar, sse, alu(asm.OR)},
+	{ir.Xor, ints | boolean, scalar, sse, alu(asm.XOR)},
+	{ir.AndNot, ints | boolean, scalar, sse, andNotScalar},
+	{ir.And, ints32, vector, avx512, commuting(asm.VPANDD)},
+	{ir.Or, ints32, vector, avx512, commuting(asm.VPORD)},
+	{ir.Xor, ints32, vector, avx512, commuting(asm.VPXORD)},
+	{ir.AndNot, ints32, vector, avx512, swapped(asm.VPANDND)},
+	{ir.And, ints64, vector, avx512, commuting(asm.VPANDQ)},
+	{ir.Or, ints64, vector, avx512, commuting(asm.VPORQ)},
+	{ir.Xor, ints64, vector, avx512, commuting(asm.VPXORQ)},
+	{ir.AndNot, ints64, vector, avx512, swapped(asm.VPANDNQ)},
+	{ir.And, ints, vector, sse, commuting(asm.VPAND)},
+	{ir.Or, ints, vector, sse, commuting(asm.VPOR)},
+	{ir.Xor, ints, vector, sse, commuting(asm.VPXOR)},
+	{ir.AndNot, ints, vector, sse, swapped(asm.VPANDN)},
+	{ir.Shl, ints, scalar, sse, shiftScalar},
+	{ir.Shr, ints, scalar, sse, shiftScalar},
+	{ir.Shl, ints, vector, sse, shiftVector},
+	{ir.Shr, ints, vector, sse, shiftVector},
 	// Bools.
-	{nest.Mul, boolean, scalar, sse, alu(asm.AND)},
-	{nest.Add, boolean, scalar, sse, alu(asm.OR)},
-	{nest.Max, boolean, scalar, sse, alu(asm.OR)},
-	{nest.Pick, boolean, scalar, sse, alu(asm.OR)},
-	{nest.Sub, boolean, scalar, sse, alu(asm.XOR)},
-	{nest.Neg, boolean, both, sse, same},
-	{nest.And, boolean, vector, sse, logic},
-	{nest.Or, boolean, vector, sse, logic},
-	{nest.Xor, boolean, vector, sse, logic},
-	{nest.AndNot, boolean, vector, sse, logic},
-	{nest.Mul, boolean, vector, sse, logic},
-	{nest.Add, boolean, vector, sse, logic},
-	{nest.Max, boolean, vector, sse, logic},
-	{nest.Pick, boolean, vector, sse, logic},
-	{nest.Sub, boolean, vector, sse, logic},
-	{nest.Less, boolean, vector, sse, logic},
-	{nest.LessEqual, boolean, vector, sse, logic},
-	{nest.Equal, boolean, vector, sse, logic},
-	{nest.NotEqual, boolean, vector, sse, logic},
+	{ir.Mul, boolean, scalar, sse, alu(asm.AND)},
+	{ir.Add, boolean, scalar, sse, alu(asm.OR)},
+	{ir.Max, boolean, scalar, sse, alu(asm.OR)},
+	{ir.Pick, boolean, scalar, sse, alu(asm.OR)},
+	{ir.Sub, boolean, scalar, sse, alu(asm.XOR)},
+	{ir.Neg, boolean, both, sse, same},
+	{ir.And, boolean, vector, sse, logic},
+	{ir.Or, boolean, vector, sse, logic},
+	{ir.Xor, boolean, vector, sse, logic},
+	{ir.AndNot, boolean, vector, sse, logic},
+	{ir.Mul, boolean, vector, sse, logic},
+	{ir.Add, boolean, vector, sse, logic},
+	{ir.Max, boolean, vector, sse, logic},
+	{ir.Pick, boolean, vector, sse, logic},
+	{ir.Sub, boolean, vector, sse, logic},
+	{ir.Less, boolean, vector, sse, logic},
+	{ir.LessEqual, boolean, vector, sse, logic},
+	{ir.Equal, boolean, vector, sse, logic},
+	{ir.NotEqual, boolean, vector, sse, logic},
 
-	{nest.Less, all, scalar, sse, compareScalar},
-	{nest.LessEqual, all, scalar, sse, compareScalar},
-	{nest.Equal, all, scalar, sse, compareScalar},
-	{nest.NotEqual, all, scalar, sse, compareScalar},
-	{nest.Less, ints | floats, vector, avx512, compareMask},
-	{nest.LessEqual, ints | floats, vector, avx512, compareMask},
-	{nest.Equal, ints | floats, vector, avx512, compareMask},
-	{nest.NotEqual, ints | floats, vector, avx512, compareMask},
-	{nest.Less, ints | floats, vector, sse, compareLanes},
-	{nest.LessEqual, ints | floats, vector, sse, compareLanes},
-	{nest.Equal, ints | floats, vector, sse, compareLanes},
-	{nest.NotEqual, ints | floats, vector, sse, compareLanes},
-	{nest.Where, ints | boolean, scalar, sse, chooseScalar},
-	{nest.Where, floats, scalar, sse, chooseFloat},
-	{nest.Where, all, vector, avx512, chooseMask},
-	{nest.Where, all, vector, sse, chooseLanes},
+	{ir.Less, all, scalar, sse, compareScalar},
+	{ir.LessEqual, all, scalar, sse, compareScalar},
+	{ir.Equal, all, scalar, sse, compareScalar},
+	{ir.NotEqual, all, scalar, sse, compareScalar},
+	{ir.Less, ints | floats, vector, avx512, compareMask},
+	{ir.LessEqual, ints | floats, vector, avx512, compareMask},
+	{ir.Equal, ints | floats, vector, avx512, compareMask},
+	{ir.NotEqual, ints | floats, vector, avx512, compareMask},
+	{ir.Less, ints | floats, vector, sse, compareLanes},
+	{ir.LessEqual, ints | floats, vector, sse, compareLanes},
+	{ir.Equal, ints | floats, vector, sse, compareLanes},
+	{ir.NotEqual, ints | floats, vector, sse, compareLanes},
+	{ir.Where, ints | boolean, scalar, sse, chooseScalar},
+	{ir.Where, floats, scalar, sse, chooseFloat},
+	{ir.Where, all, vector, avx512, chooseMask},
+	{ir.Where, all, vector, sse, chooseLanes},
 
-	{nest.Cast, all, scalar, sse, castScalar},
-	{nest.Cast, all, vector, sse, castVector},
-	{nest.Bitcast, all, both, sse, makeBitcast},
-	{nest.Narrow, f32, both, avx2, roundHalf},
+	{ir.Cast, all, scalar, sse, castScalar},
+	{ir.Cast, all, vector, sse, castVector},
+	{ir.Bitcast, all, both, sse, makeBitcast},
+	{ir.Narrow, f32, both, avx2, roundHalf},
 }
 
 // rulesOf is the table by operation.
@@ -265,27 +265,27 @@ func init() {
 }
 
 // make computes a value.
-func (g *gen) make(v *nest.Value) asm.Reg {
+func (g *gen) make(v *ir.Value) asm.Reg {
 	switch v.Op {
-	case nest.Const:
+	case ir.Const:
 		return g.makeConst(v)
-	case nest.Var:
+	case ir.Var:
 		return g.argument(len(g.k.Params) + int(v.Bits))
-	case nest.First:
+	case ir.First:
 		return g.argument(len(g.k.Params) + len(g.k.Vars))
-	case nest.Items:
+	case ir.Items:
 		return g.argument(len(g.k.Params) + len(g.k.Vars) + 1)
-	case nest.Iter:
+	case ir.Iter:
 		return g.iterator(v.Loop)
-	case nest.Final:
+	case ir.Final:
 		return g.vals[v.Args[0].ID].reg
-	case nest.Load:
+	case ir.Load:
 		g.readyPlace(v.At)
 		for _, a := range v.Args {
 			g.ready(a)
 		}
 		return g.load(v)
-	case nest.Narrow:
+	case ir.Narrow:
 		if g.roundsHalves(v, halfDepth) {
 			return g.fromHalf(v)
 		}
@@ -296,14 +296,14 @@ func (g *gen) make(v *nest.Value) asm.Reg {
 	}
 	k := v.Kind
 	switch {
-	case v.Op >= nest.Less && v.Op <= nest.NotEqual, v.Op == nest.Extract, v.Op >= nest.Sum && v.Op <= nest.AnyLane:
+	case v.Op >= ir.Less && v.Op <= ir.NotEqual, v.Op == ir.Extract, v.Op >= ir.Sum && v.Op <= ir.AnyLane:
 		k = v.Args[0].Kind
 	}
 	k = k.Register()
 	for i, a := range v.Args {
 		switch {
-		case v.Op == nest.Transpose:
-		case v.Op == nest.Where && i == 1 && g.maskable(a):
+		case v.Op == ir.Transpose:
+		case v.Op == ir.Where && i == 1 && g.maskable(a):
 			for _, b := range a.Args {
 				g.ready(b)
 			}

@@ -1,14 +1,14 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // makeProduct multiplies general registers.
-func makeProduct(g *gen, v *nest.Value) asm.Reg {
+func makeProduct(g *gen, v *ir.Value) asm.Reg {
 	a, b := v.Args[0], v.Args[1]
-	if a.Op == nest.Const {
+	if a.Op == ir.Const {
 		a, b = b, a
 	}
 	g.need(a)
@@ -25,14 +25,14 @@ func makeProduct(g *gen, v *nest.Value) asm.Reg {
 	return alu(asm.IMUL)(g, v)
 }
 
-func negScalar(g *gen, v *nest.Value) asm.Reg {
+func negScalar(g *gen, v *ir.Value) asm.Reg {
 	g.use(v.Args[0])
 	d := g.over(v.Args[0])
 	g.ins(asm.NEG, g.size(v), d)
 	return d
 }
 
-func absScalar(g *gen, v *nest.Value) asm.Reg {
+func absScalar(g *gen, v *ir.Value) asm.Reg {
 	a := g.use(v.Args[0])
 	d := g.gp()
 	g.move(d, a)
@@ -42,7 +42,7 @@ func absScalar(g *gen, v *nest.Value) asm.Reg {
 }
 
 // greaterScalar is the greater or lesser of two integers.
-func greaterScalar(g *gen, v *nest.Value) asm.Reg {
+func greaterScalar(g *gen, v *ir.Value) asm.Reg {
 	c := asm.L
 	if !v.Kind.Signed() {
 		c = asm.B
@@ -52,7 +52,7 @@ func greaterScalar(g *gen, v *nest.Value) asm.Reg {
 	a := g.use(v.Args[0])
 	d := g.gp()
 	g.move(d, a)
-	if v.Op == nest.Least {
+	if v.Op == ir.Least {
 		g.ins(asm.CMP, g.size(v), 0, b, a)
 	} else {
 		g.ins(asm.CMP, g.size(v), 0, a, b)
@@ -62,7 +62,7 @@ func greaterScalar(g *gen, v *nest.Value) asm.Reg {
 }
 
 // andNotScalar is a and not b.
-func andNotScalar(g *gen, v *nest.Value) asm.Reg {
+func andNotScalar(g *gen, v *ir.Value) asm.Reg {
 	a, b := g.use(v.Args[0]), g.use(v.Args[1])
 	d := g.gp()
 	if g.f.AVX2 {
@@ -72,17 +72,17 @@ func andNotScalar(g *gen, v *nest.Value) asm.Reg {
 		g.ins(asm.NOT, g.size(v), d)
 		g.ins(asm.AND, g.size(v), d, a)
 	}
-	if v.Kind == nest.Bool {
+	if v.Kind == ir.Bool {
 		g.imm(asm.AND, 4, d, 1)
 	}
 	return d
 }
 
 // shiftScalar shifts a general register.
-func shiftScalar(g *gen, v *nest.Value) asm.Reg {
+func shiftScalar(g *gen, v *ir.Value) asm.Reg {
 	a, by := v.Args[0], v.Args[1]
 	op, x := asm.SHL, asm.SHLX
-	if v.Op == nest.Shr {
+	if v.Op == ir.Shr {
 		op, x = asm.SHR, asm.SHRX
 		if v.Kind.Signed() {
 			op, x = asm.SAR, asm.SARX
@@ -113,8 +113,8 @@ func shiftScalar(g *gen, v *nest.Value) asm.Reg {
 }
 
 // compareScalar is a comparison as 0 or 1.
-func compareScalar(g *gen, v *nest.Value) asm.Reg {
-	if v.Args[0].Kind.Float() && (v.Op == nest.Equal || v.Op == nest.NotEqual) {
+func compareScalar(g *gen, v *ir.Value) asm.Reg {
+	if v.Args[0].Kind.Float() && (v.Op == ir.Equal || v.Op == ir.NotEqual) {
 		return compareEqual(g, v)
 	}
 	c := g.compare(v)
@@ -125,11 +125,11 @@ func compareScalar(g *gen, v *nest.Value) asm.Reg {
 }
 
 // compareEqual compares floats that may be NaN: the parity flag tells so.
-func compareEqual(g *gen, v *nest.Value) asm.Reg {
+func compareEqual(g *gen, v *ir.Value) asm.Reg {
 	g.compare(v)
 	d := g.gp()
 	op := asm.AND
-	if v.Op == nest.Equal {
+	if v.Op == ir.Equal {
 		g.ins(asm.SETNP, 4, asm.RAX)
 		g.ins(asm.SETE, 4, asm.RCX)
 	} else {
@@ -144,24 +144,24 @@ func compareEqual(g *gen, v *nest.Value) asm.Reg {
 
 // compare sets the flags by a comparison and returns the condition that it is true. Floats are compared the other way
 // around, as the condition "above" is false with NaN.
-func (g *gen) compare(v *nest.Value) asm.Cond {
+func (g *gen) compare(v *ir.Value) asm.Cond {
 	a, b := v.Args[0], v.Args[1]
 	if a.Kind.Float() {
 		op := asm.VUCOMISS
-		if a.Kind == nest.F64 {
+		if a.Kind == ir.F64 {
 			op = asm.VUCOMISD
 		}
 		rb := g.use(b)
 		oa := g.operand(a)
 		with(g.ins(op, 16, 0, rb), oa)
-		if v.Op == nest.Less {
+		if v.Op == ir.Less {
 			return asm.A
 		}
 		return asm.AE
 	}
 	size := g.size(a)
 	c := conditions[condKey{v.Op, a.Kind.Signed(), false}]
-	if a.Op == nest.Const && b.Op != nest.Const {
+	if a.Op == ir.Const && b.Op != ir.Const {
 		a, b = b, a
 		c = conditions[condKey{v.Op, a.Kind.Signed(), true}]
 	}
@@ -177,32 +177,32 @@ func (g *gen) compare(v *nest.Value) asm.Cond {
 
 // condKey is a comparison of integers, of exchanged arguments with swap.
 type condKey struct {
-	op           nest.Op
+	op           ir.Op
 	signed, swap bool
 }
 
 var conditions = map[condKey]asm.Cond{
-	{nest.Equal, false, false}: asm.E, {nest.Equal, true, false}: asm.E,
-	{nest.Equal, false, true}: asm.E, {nest.Equal, true, true}: asm.E,
-	{nest.NotEqual, false, false}: asm.NE, {nest.NotEqual, true, false}: asm.NE,
-	{nest.NotEqual, false, true}: asm.NE, {nest.NotEqual, true, true}: asm.NE,
-	{nest.Less, false, false}: asm.B, {nest.Less, true, false}: asm.L,
-	{nest.Less, false, true}: asm.A, {nest.Less, true, true}: asm.G,
-	{nest.LessEqual, false, false}: asm.BE, {nest.LessEqual, true, false}: asm.LE,
-	{nest.LessEqual, false, true}: asm.AE, {nest.LessEqual, true, true}: asm.GE,
+	{ir.Equal, false, false}: asm.E, {ir.Equal, true, false}: asm.E,
+	{ir.Equal, false, true}: asm.E, {ir.Equal, true, true}: asm.E,
+	{ir.NotEqual, false, false}: asm.NE, {ir.NotEqual, true, false}: asm.NE,
+	{ir.NotEqual, false, true}: asm.NE, {ir.NotEqual, true, true}: asm.NE,
+	{ir.Less, false, false}: asm.B, {ir.Less, true, false}: asm.L,
+	{ir.Less, false, true}: asm.A, {ir.Less, true, true}: asm.G,
+	{ir.LessEqual, false, false}: asm.BE, {ir.LessEqual, true, false}: asm.LE,
+	{ir.LessEqual, false, true}: asm.AE, {ir.LessEqual, true, true}: asm.GE,
 }
 
 // fusable reports whether v is a comparison of scalars for one use, and is no value but a condition of the flags there.
-func (g *gen) fusable(v *nest.Value) bool {
+func (g *gen) fusable(v *ir.Value) bool {
 	if v.Lanes > 1 || !g.only(v) {
 		return false
 	}
-	equality := v.Op == nest.Equal || v.Op == nest.NotEqual
-	return v.Op == nest.Less || v.Op == nest.LessEqual || equality && !v.Args[0].Kind.Float()
+	equality := v.Op == ir.Equal || v.Op == ir.NotEqual
+	return v.Op == ir.Less || v.Op == ir.LessEqual || equality && !v.Args[0].Kind.Float()
 }
 
 // test sets the flags by a scalar bool for one use of it, and returns the condition that it is true.
-func (g *gen) test(v *nest.Value) asm.Cond {
+func (g *gen) test(v *ir.Value) asm.Cond {
 	if g.fusable(v) {
 		g.vals[v.ID].left--
 		return g.compare(v)
@@ -213,7 +213,7 @@ func (g *gen) test(v *nest.Value) asm.Cond {
 }
 
 // chooseScalar is the choice between two general registers.
-func chooseScalar(g *gen, v *nest.Value) asm.Reg {
+func chooseScalar(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	g.need(f)
 	rt := g.use(t)
@@ -229,7 +229,7 @@ func chooseScalar(g *gen, v *nest.Value) asm.Reg {
 }
 
 // chooseFloat is the choice between two scalars in vector registers.
-func chooseFloat(g *gen, v *nest.Value) asm.Reg {
+func chooseFloat(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	width := int(v.Kind.Width())
 	rt, rf := g.use(t), g.use(f)

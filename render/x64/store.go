@@ -1,12 +1,12 @@
 package x64
 
 import (
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // store writes a scalar or a vector.
-func (g *gen) store(s *nest.Store) {
+func (g *gen) store(s *ir.Store) {
 	at, val := s.At, stored(s)
 	g.ready(val)
 	g.readyPlace(at)
@@ -14,7 +14,7 @@ func (g *gen) store(s *nest.Store) {
 	case val.Lanes == 1:
 		g.storeScalar(at, val)
 	case at.Index == nil && at.Stride == 1 && g.storeNeighbours(at, val):
-	case g.f.AVX512 && at.Buf.Kind != nest.Bool && at.Buf.Kind.Size() >= 4 && g.size(val) == val.Lanes*int(val.Kind.Width()):
+	case g.f.AVX512 && at.Buf.Kind != ir.Bool && at.Buf.Kind.Size() >= 4 && g.size(val) == val.Lanes*int(val.Kind.Width()):
 		g.scatter(at, val)
 	default:
 		g.storeLanes(at, val)
@@ -23,14 +23,14 @@ func (g *gen) store(s *nest.Store) {
 
 // stored is the value that a store needs: of a narrow integer only the low bits are written, so that what brings it
 // into its range before is for nothing.
-func stored(s *nest.Store) *nest.Value {
+func stored(s *ir.Store) *ir.Value {
 	v, k := s.Val, s.At.Buf.Kind
 	bits := uint64(8 * k.Size())
-	for k != nest.Bool && !k.Float() && bits < 32 {
+	for k != ir.Bool && !k.Float() && bits < 32 {
 		switch x := v.Args; {
-		case v.Op == nest.And && x[1].Op == nest.Const && x[1].Bits&(1<<bits-1) == 1<<bits-1:
+		case v.Op == ir.And && x[1].Op == ir.Const && x[1].Bits&(1<<bits-1) == 1<<bits-1:
 			v = x[0]
-		case v.Op == nest.Shr && x[0].Op == nest.Shl && x[1].Op == nest.Const && x[0].Args[1].Op == nest.Const &&
+		case v.Op == ir.Shr && x[0].Op == ir.Shl && x[1].Op == ir.Const && x[0].Args[1].Op == ir.Const &&
 			x[0].Args[1].Bits == x[1].Bits && x[1].Bits+bits <= 32:
 			v = x[0].Args[0]
 		default:
@@ -41,7 +41,7 @@ func stored(s *nest.Store) *nest.Value {
 }
 
 // storeScalar writes a scalar, elsewhere if its gate is shut.
-func (g *gen) storeScalar(at *nest.Place, val *nest.Value) {
+func (g *gen) storeScalar(at *ir.Place, val *ir.Value) {
 	k := at.Buf.Kind
 	if c, ok := g.storedConst(k, val); ok && at.Gate == nil {
 		op := asm.MOV
@@ -67,7 +67,7 @@ func (g *gen) storeScalar(at *nest.Place, val *nest.Value) {
 }
 
 // storedConst is a constant that a store instruction holds itself.
-func (g *gen) storedConst(k nest.Kind, val *nest.Value) (int64, bool) {
+func (g *gen) storedConst(k ir.Kind, val *ir.Value) (int64, bool) {
 	if k.Float() {
 		return 0, false
 	}
@@ -79,19 +79,19 @@ func (g *gen) storedConst(k nest.Kind, val *nest.Value) (int64, bool) {
 }
 
 // storeNeighbours writes a vector to neighbours if there are instructions for that.
-func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
+func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 	k := at.Buf.Kind
 	lanes := val.Lanes
 	w := accessWidth(k)
 	size := vectorSize(lanes, w)
 	bytes := lanes * int(k.Size())
-	whole := k != nest.Bool && k.Size() >= 4 && bytes >= 16
+	whole := k != ir.Bool && k.Size() >= 4 && bytes >= 16
 	masked := g.f.AVX512 && (whole || lanes >= 8) || g.f.AVX2 && whole
 	if lanes < 4 && k.Size() < 4 || at.Gate != nil && at.Gate.Lanes > 1 && !masked {
 		return false
 	}
 	r := g.useForm(val, g.formAt(val))
-	if k == nest.Bool {
+	if k == ir.Bool {
 		r = g.boolBytes(r, lanes)
 	}
 	m := g.address(at, 0)
@@ -107,7 +107,7 @@ func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
 		m = asm.Mem{Base: t}
 	}
 	switch {
-	case k == nest.Bool && g.f.AVX512:
+	case k == ir.Bool && g.f.AVX512:
 		g.storeBytes(m, r, lanes, gate)
 	case whole && gate != 0 && !g.f.AVX512:
 		g.to(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), size, m, gate, r)
@@ -117,7 +117,7 @@ func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
 		g.to(asm.VMOVNTPS, size, m, r)
 	case whole:
 		g.to(sized(w, asm.VMOVUPS, asm.VMOVUPD), size, m, r).Mask = gate
-	case k == nest.F16:
+	case k == ir.F16:
 		g.to(asm.VCVTPS2PH, size, m, r).Mask = gate
 	case k.Size() >= 4:
 		g.to(asm.VMOVSD, 16, m, r)
@@ -132,8 +132,8 @@ func (g *gen) storeNeighbours(at *nest.Place, val *nest.Value) bool {
 }
 
 // formAt is the form in which bools are stored: lanes of 4 bytes, where there are no mask registers.
-func (g *gen) formAt(val *nest.Value) int {
-	if val.Kind == nest.Bool && !g.f.AVX512 {
+func (g *gen) formAt(val *ir.Value) int {
+	if val.Kind == ir.Bool && !g.f.AVX512 {
 		return 4
 	}
 	return 0

@@ -3,18 +3,18 @@ package x64
 import (
 	"slices"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
 
 // turned is a square of vectors that was transposed.
 type turned struct {
-	rows    []*nest.Value
+	rows    []*ir.Value
 	columns []asm.Reg
 }
 
 // makeTranspose is one column of as many vectors as there are lanes. All columns are computed when the first is needed.
-func makeTranspose(g *gen, v *nest.Value) asm.Reg {
+func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 	for _, a := range v.Args {
 		g.vals[a.ID].left--
 	}
@@ -39,9 +39,9 @@ func makeTranspose(g *gen, v *nest.Value) asm.Reg {
 }
 
 // inMemoryOnly reports whether all rows are loads that can be done in pieces of 16 bytes, and are not done yet.
-func (g *gen) inMemoryOnly(rows []*nest.Value) bool {
+func (g *gen) inMemoryOnly(rows []*ir.Value) bool {
 	for _, r := range rows {
-		if r.Op != nest.Load || g.vals[r.ID].reg != 0 || r.Pos != 0 || r.At.Gate != nil || r.At.Index != nil || r.At.Stride != 1 ||
+		if r.Op != ir.Load || g.vals[r.ID].reg != 0 || r.Pos != 0 || r.At.Gate != nil || r.At.Index != nil || r.At.Stride != 1 ||
 			r.Home != g.cur.block || r.At.Buf.Kind.Size() < 4 || !g.f.AVX2 || r.Lanes*int(r.Kind.Width()) <= 16 {
 			return false
 		}
@@ -51,7 +51,7 @@ func (g *gen) inMemoryOnly(rows []*nest.Value) bool {
 
 // transposeMemory turns a square of elements in memory. Vectors of pieces of 16 bytes are loaded, such that turning
 // small squares in each piece is all that is left: loads and insertions from memory cost less than shuffles.
-func (g *gen) transposeMemory(rows []*nest.Value) []asm.Reg {
+func (g *gen) transposeMemory(rows []*ir.Value) []asm.Reg {
 	n, width := len(rows), int(rows[0].Kind.Width())
 	size, per := vectorSize(n, width), 16/width
 	at := make([]asm.Mem, n)

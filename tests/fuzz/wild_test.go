@@ -13,6 +13,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
 	run "polygrad/exec"
 	"polygrad/exec/device"
@@ -42,8 +43,8 @@ func (w *wild) Reach() uintptr        { return 0 }
 func (w *wild) Fusion() fuse.Options { return merging{}.Fusion() }
 
 // machine is a random one with the instructions of this processor.
-func (w *wild) machine(r *rand.Rand) nest.Machine {
-	m := map[string]nest.Machine{"avx512": nest.AVX512, "avx2": nest.AVX2, "sse4": nest.SSE4}[w.level]
+func (w *wild) machine(r *rand.Rand) ir.Machine {
+	m := map[string]ir.Machine{"avx512": ir.AVX512, "avx2": ir.AVX2, "sse4": ir.SSE4}[w.level]
 	m.L1 = 512 << r.IntN(7)
 	m.L2 = m.L1 << r.IntN(5)
 	m.L3 = m.L2 << r.IntN(4)
@@ -93,11 +94,11 @@ func (w *wild) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 // loaded is code with what its buffers have to be.
 type loaded struct {
 	*code.Kernel
-	params []nest.Param
+	params []ir.Param
 }
 
 // load makes code, for several threads if there is said to be much work.
-func (w *wild) load(p *lower.Program, m nest.Machine, c nest.Choice, much bool) (*loaded, error) {
+func (w *wild) load(p *lower.Program, m ir.Machine, c nest.Choice, much bool) (*loaded, error) {
 	k, _, err := nest.CompileAs(p.Name, p.Linear, m, c)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (w *wild) load(p *lower.Program, m nest.Machine, c nest.Choice, much bool) 
 // wildKernel has code for aligned buffers, and for others if that differs.
 type wildKernel struct {
 	fast, plain *loaded
-	params      []nest.Param
+	params      []ir.Param
 }
 
 // Run runs the kernel.

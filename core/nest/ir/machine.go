@@ -1,4 +1,4 @@
-package nest
+package ir
 
 // Machine is what there is to know about the processor when a kernel is laid out. Nothing else in this package knows
 // sizes of registers or caches.

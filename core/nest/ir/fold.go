@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import "math"
 
@@ -13,15 +13,15 @@ func (b *Builder) fold(op Op, k Kind, args []*Value) *Value {
 		x[i] = a.Bits
 		lanes = max(lanes, a.Lanes)
 	}
-	return b.New(Const, k, lanes, laneOp(op, args[0].Kind, k)(x[0], x[1], x[2]))
+	return b.New(Const, k, lanes, LaneOp(op, args[0].Kind, k)(x[0], x[1], x[2]))
 }
 
 // constFloat is the value of a constant of a floating point kind.
 func constFloat(v *Value) float64 {
 	if v.Kind == F64 {
-		return f64Of(v.Bits)
+		return F64Of(v.Bits)
 	}
-	return wide(v.Bits)
+	return WidenF32(v.Bits)
 }
 
 // simpler is an operation in a shorter form, nil if there is none. Not all arguments are constants.
@@ -45,13 +45,13 @@ func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
 	}
 	switch {
 	case op == Add && y.Op == Neg:
-		return b.legal(Sub, k, x, y.Args[0])
+		return b.Legal(Sub, k, x, y.Args[0])
 	case op == Add && x.Op == Neg:
-		return b.legal(Sub, k, y, x.Args[0])
+		return b.Legal(Sub, k, y, x.Args[0])
 	case op == Sub && y.Op == Neg:
-		return b.legal(Add, k, x, y.Args[0])
+		return b.Legal(Add, k, x, y.Args[0])
 	case op == Sub && x.Op == Const && x.Bits == 0 && !k.Float():
-		return b.legal(Neg, k, y)
+		return b.Legal(Neg, k, y)
 	case x != y:
 		return nil
 	}
@@ -80,7 +80,7 @@ func (b *Builder) simplerUnary(op Op, k Kind, x *Value) *Value {
 			case y.Op == Neg:
 				return b.lesser(k, m[0].Args[0], y.Args[0])
 			case y.Op == Const:
-				return b.lesser(k, m[0].Args[0], b.legal(Neg, k, y))
+				return b.lesser(k, m[0].Args[0], b.Legal(Neg, k, y))
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (b *Builder) simplerUnary(op Op, k Kind, x *Value) *Value {
 
 // simplerInt is an operation on integers with a constant on the right.
 func (b *Builder) simplerInt(op Op, k Kind, x, y *Value) *Value {
-	c := intOf(k, y.Bits)
+	c := IntOf(k, y.Bits)
 	switch {
 	case c == 0 && (op == Mul || op == And || op == Div || op == Mod):
 		return b.Constant(k, 0)
@@ -100,7 +100,7 @@ func (b *Builder) simplerInt(op Op, k Kind, x, y *Value) *Value {
 	case c == -1 && op == And:
 		return x
 	case c == -1 && op == Mul:
-		return b.legal(Neg, k, x)
+		return b.Legal(Neg, k, x)
 	case op == Mul && c > 1 && c&(c-1) == 0:
 		return b.Do(Shl, k, x, b.Int(k, int64(math.Log2(float64(c)))))
 	}
@@ -113,7 +113,7 @@ func (b *Builder) simplerFloat(op Op, k Kind, x *Value, c float64) *Value {
 	case c == 1 && (op == Mul || op == Div):
 		return x
 	case c == -1 && (op == Mul || op == Div):
-		return b.legal(Neg, k, x)
+		return b.Legal(Neg, k, x)
 	case op == Mul && b.logs[x] != nil && c == constFloat(b.Float(k, math.Ln2)):
 		return b.formula(k).log(b.logs[x], ln)
 	case c == 0 && (op == Add && math.Signbit(c) || op == Sub && !math.Signbit(c)):
@@ -121,7 +121,7 @@ func (b *Builder) simplerFloat(op Op, k Kind, x *Value, c float64) *Value {
 	case op == Div:
 		// Dividing by a power of two is multiplying by another.
 		if m, _ := math.Frexp(c); math.Abs(m) == 0.5 && math.Abs(c) > 0x1p-120 && math.Abs(c) < 0x1p120 {
-			return b.legal(Mul, k, x, b.Float(k, 1/c))
+			return b.Legal(Mul, k, x, b.Float(k, 1/c))
 		}
 	}
 	return nil

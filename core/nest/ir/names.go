@@ -1,4 +1,4 @@
-package nest
+package ir
 
 // opNames are the operations as dumps and errors name them.
 var opNames = [numOps]string{

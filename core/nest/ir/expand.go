@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import "math"
 
@@ -71,7 +71,7 @@ func (g formula) limited(x *Value, lo, hi float64) *Value { return g.atLeast(g.a
 // halves with a bias each, so that results near both ends of the range are right.
 func (g formula) scale(p, n, i *Value) *Value {
 	if g.b.Machine.Scale {
-		return g.b.legal(Scale, g.f, p, n)
+		return g.b.Legal(Scale, g.f, p, n)
 	}
 	half := g.ushr(i, 1)
 	return g.mul(g.mul(p, g.power(half)), g.power(g.isub(i, half)))

@@ -1,15 +1,15 @@
-package nest
+package ir
 
 // Sums of products of narrow numbers, which some processors have instructions for: two BF16 are multiplied and added
 // to an F32 at a time, or four bytes to an I32. An operand is kept packed, in words of 32 bits that hold two or four of
 // its numbers that follow each other along the sum.
 
 const (
-	// dotBlock is how many rows or columns a block has, and how many words a row has in a step of the sum.
-	dotBlock = 16
-	// dotWords is the number of words of a block in a step.
-	dotWords = dotBlock * dotBlock
-	wordSize = 4
+	// DotBlock is how many rows or columns a block has, and how many words a row has in a step of the sum.
+	DotBlock = 16
+	// DotWords is the number of words of a block in a step.
+	DotWords = DotBlock * DotBlock
+	WordSize = 4
 )
 
 // Dot is the effect C = sum over Steps of A times B, or C + that: Rows blocks of 16 rows by Cols blocks of 16 columns.
@@ -38,9 +38,9 @@ type Dot struct {
 }
 
 // Per is how many numbers a word has.
-func (d *Dot) Per() int64 { return perWord(d.Kind) }
+func (d *Dot) Per() int64 { return PerWord(d.Kind) }
 
-func perWord(k Kind) int64 { return 4 / k.Size() }
+func PerWord(k Kind) int64 { return 4 / k.Size() }
 
 // Dot appends a sum of products to the block Cur.
 func (b *Builder) Dot(d *Dot) {

@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import "fmt"
 

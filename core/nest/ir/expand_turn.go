@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import "math"
 
@@ -71,7 +71,7 @@ func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
 	b := g.b
 	mem := b.turnMemory(g.f)
 	// Lanes that are smaller or NaN become the limit, infinity a number.
-	a = g.b.legal(Pick, g.f, g.float(limit), a)
+	a = g.b.Legal(Pick, g.f, g.float(limit), a)
 	a = g.atMost(a, pick(g, math.MaxFloat32, math.MaxFloat64))
 	if a.Lanes == 1 {
 		return g.reduceOne(a, cos)
@@ -91,7 +91,7 @@ func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
 func (g formula) reduceOne(x *Value, cos bool) *Value {
 	b := g.b
 	num := func(c int64) *Value { return b.Int(U64, c) }
-	op := func(op Op, x, y *Value) *Value { return b.legal(op, U64, x, y) }
+	op := func(op Op, x, y *Value) *Value { return b.Legal(op, U64, x, y) }
 	low := func(v *Value) *Value { return op(And, v, num(0xFFFFFFFF)) }
 	high := func(v *Value) *Value { return op(Shr, v, num(32)) }
 	pair := func(hi, lo *Value) *Value { return op(Or, op(Shl, hi, num(32)), lo) }

@@ -1,4 +1,4 @@
-package nest
+package ir
 
 // ALU applies an operation lane by lane to values of a kind, in operations that the machine has: those of the kinds
 // I32, U32, I64, U64, F32, F64 and Bool. What is made of constants is a constant, and what changes nothing is left out.
@@ -14,27 +14,27 @@ func (b *Builder) ALU(op Op, k Kind, args ...*Value) *Value {
 	}
 	switch {
 	case op == Cast:
-		return b.cast(k, plain[0])
+		return b.Cast(k, plain[0])
 	case op == Bitcast:
 		return b.Bitcast(plain[0].Kind, k, plain[0])
 	case op == Narrow:
 		return b.narrow(k, plain[0])
 	case op == Where:
-		return b.where(arithmetic(k), plain[0], plain[1], plain[2])
+		return b.Where(Arithmetic(k), plain[0], plain[1], plain[2])
 	case compares[op]:
-		return b.compare(op, plain[0], plain[1])
+		return b.Compare(op, plain[0], plain[1])
 	case k == Bool:
 		return b.logic(op, plain)
 	}
-	v := b.legal(op, arithmetic(k), plain...)
+	v := b.Legal(op, Arithmetic(k), plain...)
 	if keepsRange[op] {
 		return v
 	}
 	return b.narrow(k, v)
 }
 
-// arithmetic is the kind that values of a kind are computed in. All integers below 32 bits fit into I32.
-func arithmetic(k Kind) Kind {
+// Arithmetic is the kind that values of a kind are computed in. All integers below 32 bits fit into I32.
+func Arithmetic(k Kind) Kind {
 	if narrowInt(k) {
 		return I32
 	}
@@ -52,7 +52,7 @@ var compares = [numOps]bool{Less: true, LessEqual: true, Equal: true, NotEqual: 
 
 // plain is a value as one of the kind that it is computed in, which has the same register.
 func (b *Builder) plain(v *Value) *Value {
-	switch k := arithmetic(v.Kind); {
+	switch k := Arithmetic(v.Kind); {
 	case k == v.Kind:
 		return v
 	case v.Op == Const:
@@ -62,8 +62,8 @@ func (b *Builder) plain(v *Value) *Value {
 	}
 }
 
-// legal is an operation on plain values that gives one.
-func (b *Builder) legal(op Op, k Kind, args ...*Value) *Value {
+// Legal is an operation on plain values that gives one.
+func (b *Builder) Legal(op Op, k Kind, args ...*Value) *Value {
 	if v := b.fold(op, k, args); v != nil {
 		return v
 	}
@@ -79,13 +79,13 @@ func (b *Builder) legal(op Op, k Kind, args ...*Value) *Value {
 		}
 	}
 	if n := len(args); n == 2 && (op == Shl || op == Shr) && args[1].Kind != k {
-		args = []*Value{args[0], b.cast(k, args[1])}
+		args = []*Value{args[0], b.Cast(k, args[1])}
 	}
 	return b.Do(op, k, args...)
 }
 
-// where chooses by a condition.
-func (b *Builder) where(k Kind, c, x, y *Value) *Value {
+// Where chooses by a condition.
+func (b *Builder) Where(k Kind, c, x, y *Value) *Value {
 	switch {
 	case c.Op == Const && c.Bits != 0:
 		return x
@@ -140,7 +140,7 @@ func (b *Builder) greater(k Kind, x, y *Value) *Value {
 	}
 	v := b.Do(Pick, k, x, y)
 	if !b.number(y) {
-		v = b.where(k, b.compare(NotEqual, y, y), y, v)
+		v = b.Where(k, b.Compare(NotEqual, y, y), y, v)
 	}
 	b.maxima[v] = [2]*Value{x, y}
 	return v
@@ -150,7 +150,7 @@ func (b *Builder) greater(k Kind, x, y *Value) *Value {
 func (b *Builder) lesser(k Kind, x, y *Value) *Value {
 	v := b.Do(Least, k, x, y)
 	if !b.number(y) {
-		v = b.where(k, b.compare(NotEqual, y, y), y, v)
+		v = b.Where(k, b.Compare(NotEqual, y, y), y, v)
 	}
 	return v
 }
@@ -164,8 +164,8 @@ func (b *Builder) number(v *Value) bool {
 	return f == f
 }
 
-// compare compares plain values.
-func (b *Builder) compare(op Op, x, y *Value) *Value {
+// Compare compares plain values.
+func (b *Builder) Compare(op Op, x, y *Value) *Value {
 	args := []*Value{x, y}
 	if x.Kind == Bool {
 		return b.logic(op, args)

@@ -1,7 +1,9 @@
-package nest
+// Package interp runs kernels as nests of loops without making code of them: tests compare code generators with it.
+package interp
 
 import (
 	"fmt"
+	"polygrad/core/nest/ir"
 	"unsafe"
 )
 
@@ -11,11 +13,11 @@ import (
 //
 // Bufs are the addresses of the buffers in the order of Kernel.Params, vars the variables in that of Kernel.Vars.
 // Scratch memory is made for the call and full of garbage.
-func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (err error) {
+func Run(k *ir.Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (err error) {
 	if len(bufs) != len(k.Params) || len(vars) != len(k.Vars) {
-		return fmt.Errorf("nest.Run of %s: given %d buffers and %d variables, expected %d and %d", k.Name, len(bufs), len(vars), len(k.Params), len(k.Vars))
+		return fmt.Errorf("interp.Run of %s: given %d buffers and %d variables, expected %d and %d", k.Name, len(bufs), len(vars), len(k.Params), len(k.Vars))
 	}
-	m := &interpreter{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*Block]*blockState{}, stores: map[int32]int64{}}
+	m := &interpreter{k: k, bufs: bufs, vars: vars, first: first, items: items, blocks: map[*ir.Block]*blockState{}, stores: map[int32]int64{}}
 	scratch := make([]uint64, k.Scratch/8+9)
 	for i := range scratch {
 		scratch[i] = 0xFFF7_A5A5_7FA5_A5A5 // NaN in every float
@@ -24,10 +26,10 @@ func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (er
 	m.scratch = unsafe.Add(base, -uintptr(base)&63)
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("nest.Run of %s: %w", k.Name, err)
+			err = fmt.Errorf("interp.Run of %s: %w", k.Name, err)
 		}
 	}()
-	defer Recover(&err)
+	defer ir.Recover(&err)
 	root := m.block(k.Root)
 	m.clock++
 	root.turn = m.clock
@@ -37,12 +39,12 @@ func Run(k *Kernel, bufs []unsafe.Pointer, vars []int64, first, items int64) (er
 
 // interpreter is the state of one run.
 type interpreter struct {
-	k            *Kernel
+	k            *ir.Kernel
 	bufs         []unsafe.Pointer
 	vars         []int64
 	first, items int64
 	scratch      unsafe.Pointer
-	blocks       map[*Block]*blockState
+	blocks       map[*ir.Block]*blockState
 	cells        []*cell // by Value.ID
 	clock        int64   // counts the iterations of all loops
 	// stores counts the stores to each buffer, by Buffer.ID.
@@ -56,8 +58,8 @@ type blockState struct{ turn int64 }
 type cell struct {
 	home *blockState
 	turn int64
-	bits []uint64 // a register for each lane
-	f    laneFunc // of values computed lane by lane
+	bits []uint64    // a register for each lane
+	f    ir.LaneFunc // of values computed lane by lane
 	// final is, of a phi, its value after its loop, as of the turn finalTurn of the block around that.
 	final     []uint64
 	finalTurn int64
@@ -65,7 +67,7 @@ type cell struct {
 	stores int64
 }
 
-func (m *interpreter) block(b *Block) *blockState {
+func (m *interpreter) block(b *ir.Block) *blockState {
 	s := m.blocks[b]
 	if s == nil {
 		s = &blockState{}
@@ -74,14 +76,14 @@ func (m *interpreter) block(b *Block) *blockState {
 	return s
 }
 
-func (m *interpreter) cell(v *Value) *cell {
+func (m *interpreter) cell(v *ir.Value) *cell {
 	for int(v.ID) >= len(m.cells) {
 		m.cells = append(m.cells, make([]*cell, len(m.cells)+64)...)
 	}
 	c := m.cells[v.ID]
 	if c == nil {
 		if v.Lanes != 1 && v.Lanes != m.k.Lanes {
-			Fail("value %d (%s) has %d lanes, expected 1 or %d", v.ID, v.Op, v.Lanes, m.k.Lanes)
+			ir.Fail("value %d (%s) has %d lanes, expected 1 or %d", v.ID, v.Op, v.Lanes, m.k.Lanes)
 		}
 		c = &cell{home: m.block(v.Home), bits: make([]uint64, v.Lanes)}
 		m.cells[v.ID] = c
@@ -90,7 +92,7 @@ func (m *interpreter) cell(v *Value) *cell {
 }
 
 // run does the effects of a block in their order.
-func (m *interpreter) run(b *Block) {
+func (m *interpreter) run(b *ir.Block) {
 	for _, it := range b.Items {
 		switch {
 		case it.Store != nil:
@@ -108,14 +110,14 @@ func (m *interpreter) run(b *Block) {
 	}
 }
 
-func (m *interpreter) loop(l *Loop) {
+func (m *interpreter) loop(l *ir.Loop) {
 	count := m.integer(l.Count)
 	phis := make([][]uint64, len(l.Phis))
 	for i, p := range l.Phis {
 		phis[i] = append(phis[i], m.value(p.Init)...)
 	}
 	body := m.block(l.Body)
-	set := func(v *Value, bits []uint64) {
+	set := func(v *ir.Value, bits []uint64) {
 		c := m.cell(v)
 		copy(c.bits, bits)
 		c.turn = body.turn
@@ -130,7 +132,7 @@ func (m *interpreter) loop(l *Loop) {
 		m.run(l.Body)
 		for i, p := range l.Phis {
 			if p.Next == nil || p.Next.Lanes != p.V.Lanes {
-				Fail("variable %d of loop %q has no next value of its %d lanes", p.V.ID, l.Label, p.V.Lanes)
+				ir.Fail("variable %d of loop %q has no next value of its %d lanes", p.V.ID, l.Label, p.V.Lanes)
 			}
 			copy(phis[i], m.value(p.Next))
 		}
@@ -144,18 +146,18 @@ func (m *interpreter) loop(l *Loop) {
 }
 
 // value computes a value if it has not been since its home came to this iteration.
-func (m *interpreter) value(v *Value) []uint64 {
+func (m *interpreter) value(v *ir.Value) []uint64 {
 	c := m.cell(v)
 	switch {
 	case c.home.turn == 0:
-		Fail("value %d (%s) is used outside of its block", v.ID, v.Op)
+		ir.Fail("value %d (%s) is used outside of its block", v.ID, v.Op)
 	case c.turn == c.home.turn:
-		if v.Op == Load && v.Pos == 0 && c.stores != m.stores[v.At.Buf.ID] {
-			Fail("load %d, which has no place, is used after a store to buffer %d", v.ID, v.At.Buf.ID)
+		if v.Op == ir.Load && v.Pos == 0 && c.stores != m.stores[v.At.Buf.ID] {
+			ir.Fail("load %d, which has no place, is used after a store to buffer %d", v.ID, v.At.Buf.ID)
 		}
 		return c.bits
-	case v.Op == Iter || v.Op == Phi || v.Pos > 0:
-		Fail("value %d (%s) is used before its place", v.ID, v.Op)
+	case v.Op == ir.Iter || v.Op == ir.Phi || v.Pos > 0:
+		ir.Fail("value %d (%s) is used before its place", v.ID, v.Op)
 	}
 	m.compute(v, c.bits)
 	c.turn = c.home.turn
@@ -163,58 +165,58 @@ func (m *interpreter) value(v *Value) []uint64 {
 }
 
 // compute writes the lanes of a pure value.
-func (m *interpreter) compute(v *Value, out []uint64) {
+func (m *interpreter) compute(v *ir.Value, out []uint64) {
 	fill := func(bits uint64) {
 		for i := range out {
 			out[i] = bits
 		}
 	}
 	switch v.Op {
-	case Const:
+	case ir.Const:
 		fill(v.Bits)
-	case Var:
+	case ir.Var:
 		fill(v.Kind.Wrap(m.vars[v.Bits]))
-	case First:
+	case ir.First:
 		fill(uint64(m.first))
-	case Items:
+	case ir.Items:
 		fill(uint64(m.items))
-	case Lane:
+	case ir.Lane:
 		for i := range out {
 			out[i] = uint64(i)
 		}
-	case Final:
+	case ir.Final:
 		p := m.cell(v.Args[0])
 		if p.final == nil || p.finalTurn != m.block(v.Home).turn {
-			Fail("value %d (%s) is used before its loop", v.ID, v.Op)
+			ir.Fail("value %d (%s) is used before its loop", v.ID, v.Op)
 		}
 		copy(out, p.final)
-	case Load:
+	case ir.Load:
 		m.cells[v.ID].stores = m.stores[v.At.Buf.ID]
 		m.load(v, out)
-	case Splat:
+	case ir.Splat:
 		fill(m.value(v.Args[0])[0])
-	case Extract:
+	case ir.Extract:
 		out[0] = m.value(v.Args[0])[v.Bits]
-	case Insert:
+	case ir.Insert:
 		copy(out, m.value(v.Args[0]))
 		out[v.Bits] = m.value(v.Args[1])[0]
-	case Transpose:
+	case ir.Transpose:
 		for i, a := range v.Args {
 			out[i] = m.value(a)[v.Bits]
 		}
-	case Spread:
+	case ir.Spread:
 		from := m.value(v.Args[0])
 		for i := range out {
 			out[i] = from[v.Bits>>(4*i)&15]
 		}
-	case AnyLane:
+	case ir.AnyLane:
 		out[0] = 0
 		for _, b := range m.value(v.Args[0]) {
 			out[0] |= b
 		}
 	default:
 		if op, ok := acrossLanes[v.Op]; ok {
-			out[0] = across(laneOp(op, v.Kind, v.Kind), m.value(v.Args[0]))
+			out[0] = across(ir.LaneOp(op, v.Kind, v.Kind), m.value(v.Args[0]))
 			return
 		}
 		m.lanewise(v, out)
@@ -222,10 +224,10 @@ func (m *interpreter) compute(v *Value, out []uint64) {
 }
 
 // acrossLanes is how each reduction of a vector combines two lanes.
-var acrossLanes = map[Op]Op{Sum: Add, Product: Mul, Highest: Max, AndAll: And, OrAll: Or, XorAll: Xor}
+var acrossLanes = map[ir.Op]ir.Op{ir.Sum: ir.Add, ir.Product: ir.Mul, ir.Highest: ir.Max, ir.AndAll: ir.And, ir.OrAll: ir.Or, ir.XorAll: ir.Xor}
 
 // across combines the halves of a vector until one lane is left.
-func across(f laneFunc, v []uint64) uint64 {
+func across(f ir.LaneFunc, v []uint64) uint64 {
 	v = append([]uint64(nil), v...)
 	for n := len(v) / 2; n > 0; n /= 2 {
 		for i := range n {
@@ -236,17 +238,17 @@ func across(f laneFunc, v []uint64) uint64 {
 }
 
 // lanewise computes a value lane by lane.
-func (m *interpreter) lanewise(v *Value, out []uint64) {
+func (m *interpreter) lanewise(v *ir.Value, out []uint64) {
 	var args [3][]uint64
 	for i, a := range v.Args {
 		args[i] = m.value(a)
 		if a.Lanes != v.Lanes && a.Lanes != 1 {
-			Fail("value %d (%s) of %d lanes has an argument of %d", v.ID, v.Op, v.Lanes, a.Lanes)
+			ir.Fail("value %d (%s) of %d lanes has an argument of %d", v.ID, v.Op, v.Lanes, a.Lanes)
 		}
 	}
 	c := m.cell(v)
 	if c.f == nil {
-		c.f = laneOp(v.Op, v.Args[0].Kind, v.Kind)
+		c.f = ir.LaneOp(v.Op, v.Args[0].Kind, v.Kind)
 	}
 	f := c.f
 	var x [3]uint64
@@ -263,4 +265,4 @@ func (m *interpreter) lanewise(v *Value, out []uint64) {
 }
 
 // integer is the value of an integer scalar.
-func (m *interpreter) integer(v *Value) int64 { return intOf(v.Kind, m.value(v)[0]) }
+func (m *interpreter) integer(v *ir.Value) int64 { return ir.IntOf(v.Kind, m.value(v)[0]) }

@@ -1,14 +1,14 @@
-package nest
+package ir
 
-// cast converts a plain value to a kind by value.
-func (b *Builder) cast(k Kind, x *Value) *Value {
+// Cast converts a plain value to a kind by value.
+func (b *Builder) Cast(k Kind, x *Value) *Value {
 	if k == Bool {
 		if x.Kind == Bool {
 			return x
 		}
-		return b.compare(NotEqual, x, b.Constant(x.Kind, 0))
+		return b.Compare(NotEqual, x, b.Constant(x.Kind, 0))
 	}
-	v := b.convert(arithmetic(k), x)
+	v := b.convert(Arithmetic(k), x)
 	if x.Kind == Bool {
 		return v
 	}
@@ -24,7 +24,7 @@ func (b *Builder) convert(k Kind, x *Value) *Value {
 		return v
 	}
 	if x.Op == Cast {
-		if from := x.Args[0]; from.Kind == arithmetic(from.Kind) && holds(x.Kind, from.Kind) {
+		if from := x.Args[0]; from.Kind == Arithmetic(from.Kind) && holds(x.Kind, from.Kind) {
 			return b.convert(k, from)
 		}
 	}
@@ -47,7 +47,7 @@ func holds(k, from Kind) bool {
 // narrow brings a plain value into the range of a kind: integers wrap, floats are rounded.
 func (b *Builder) narrow(k Kind, v *Value) *Value {
 	switch {
-	case k == arithmetic(k):
+	case k == Arithmetic(k):
 		return v
 	case k.Float():
 		return b.round(k, v)
@@ -56,12 +56,12 @@ func (b *Builder) narrow(k Kind, v *Value) *Value {
 	}
 	switch k {
 	case U8:
-		return b.legal(And, I32, v, b.Int(I32, 0xFF))
+		return b.Legal(And, I32, v, b.Int(I32, 0xFF))
 	case U16:
-		return b.legal(And, I32, v, b.Int(I32, 0xFFFF))
+		return b.Legal(And, I32, v, b.Int(I32, 0xFFFF))
 	}
 	by := b.Int(I32, 32-8*k.Size())
-	return b.legal(Shr, I32, b.legal(Shl, I32, v, by), by)
+	return b.Legal(Shr, I32, b.Legal(Shl, I32, v, by), by)
 }
 
 // within reports whether an I32 is known to be in the range of a narrow kind, looking at so many operations in a row.
@@ -77,7 +77,7 @@ func within(k Kind, v *Value, depth int) bool {
 	in := func(x int64) bool { return lo <= x && x <= hi }
 	switch v.Op {
 	case Const:
-		return in(intOf(v.Kind, v.Bits))
+		return in(IntOf(v.Kind, v.Bits))
 	case Cast:
 		from := v.Args[0].Kind
 		return from == Bool || narrowInt(from) && (from == k || holds(k, from))
@@ -108,9 +108,9 @@ func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
 	case from.Size() != to.Size():
 		Fail("a bitcast from %s to %s, which are not equally large", from, to)
 	case from == Bool:
-		return b.Bitcast(U8, to, b.cast(U8, v))
+		return b.Bitcast(U8, to, b.Cast(U8, v))
 	case to == Bool:
-		return b.cast(Bool, b.Bitcast(from, U8, v))
+		return b.Cast(Bool, b.Bitcast(from, U8, v))
 	case from.Size() >= 4:
 		if w := b.fold(Bitcast, to, []*Value{v}); w != nil {
 			return w
@@ -127,7 +127,7 @@ func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
 		return b.narrow(to, v)
 	}
 	if from.Signed() {
-		v = b.legal(And, I32, v, b.Int(I32, 1<<(8*from.Size())-1))
+		v = b.Legal(And, I32, v, b.Int(I32, 1<<(8*from.Size())-1))
 	}
 	return b.decode(to, v)
 }
@@ -149,7 +149,7 @@ func (b *Builder) view(buf *Buffer) *Buffer {
 
 // native reports whether loads and stores convert a kind.
 func (b *Builder) native(k Kind) bool {
-	return k == arithmetic(k) || !k.Float() || k == F16 && b.Machine.F16C
+	return k == Arithmetic(k) || !k.Float() || k == F16 && b.Machine.F16C
 }
 
 // LoadAs is the load of a value of a kind. Alt is what lanes give where the place has a gate that is shut.

@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import (
 	"math"
@@ -6,14 +6,14 @@ import (
 	"polygrad/core/uop"
 )
 
-// laneFunc is an operation on the registers of one lane.
-type laneFunc func(a, b, c uint64) uint64
+// LaneFunc is an operation on the registers of one lane.
+type LaneFunc func(a, b, c uint64) uint64
 
-// laneOp is the operation from arguments of one kind to a value of another. A narrow kind's is that of its register,
+// LaneOp is the operation from arguments of one kind to a value of another. A narrow kind's is that of its register,
 // narrowed.
-func laneOp(op Op, from, to Kind) laneFunc {
+func LaneOp(op Op, from, to Kind) LaneFunc {
 	reg := from.Register()
-	var f laneFunc
+	var f LaneFunc
 	switch op {
 	case Where:
 		return func(a, b, c uint64) uint64 {
@@ -23,12 +23,12 @@ func laneOp(op Op, from, to Kind) laneFunc {
 			return c
 		}
 	case Cast:
-		return castLane(from, to)
+		return CastLane(from, to)
 	case Bitcast:
 		if from.Size() != to.Size() {
 			Fail("bitcast from %s to %s", from, to)
 		}
-		return func(a, _, _ uint64) uint64 { return decode(to, encodeInt(from, a)) }
+		return func(a, _, _ uint64) uint64 { return Decode(to, encodeInt(from, a)) }
 	case Narrow:
 		return narrowLane(to, func(a, _, _ uint64) uint64 { return a })
 	case Less, LessEqual, Equal, NotEqual:
@@ -52,17 +52,17 @@ func laneOp(op Op, from, to Kind) laneFunc {
 }
 
 // narrowLane brings results into the range of a kind.
-func narrowLane(k Kind, f laneFunc) laneFunc {
+func narrowLane(k Kind, f LaneFunc) LaneFunc {
 	if k == k.Register() {
 		return f
 	}
 	if k.Float() {
-		return func(a, b, c uint64) uint64 { return decode(k, encode(k, f(a, b, c))) }
+		return func(a, b, c uint64) uint64 { return Decode(k, Encode(k, f(a, b, c))) }
 	}
 	return func(a, b, c uint64) uint64 { return k.Wrap(int64(f(a, b, c))) }
 }
 
-var bitwise = map[Op]laneFunc{
+var bitwise = map[Op]LaneFunc{
 	And:    func(a, b, _ uint64) uint64 { return a & b },
 	Or:     func(a, b, _ uint64) uint64 { return a | b },
 	Xor:    func(a, b, _ uint64) uint64 { return a ^ b },
@@ -70,11 +70,11 @@ var bitwise = map[Op]laneFunc{
 }
 
 // intLane is an operation of an integer kind as wide as its register.
-func intLane(op Op, k Kind) laneFunc {
+func intLane(op Op, k Kind) LaneFunc {
 	if k == U64 {
 		switch op {
 		case Div:
-			return func(a, b, _ uint64) uint64 { return a / max(b, 1) * truth(b != 0) }
+			return func(a, b, _ uint64) uint64 { return a / max(b, 1) * Truth(b != 0) }
 		case Mod:
 			return func(a, b, _ uint64) uint64 { return a % max(b, 1) }
 		case Max:
@@ -87,7 +87,7 @@ func intLane(op Op, k Kind) laneFunc {
 	if f == nil {
 		return nil
 	}
-	return func(a, b, _ uint64) uint64 { return k.Wrap(f(intOf(k, a), intOf(k, b))) }
+	return func(a, b, _ uint64) uint64 { return k.Wrap(f(IntOf(k, a), IntOf(k, b))) }
 }
 
 var intOps = map[Op]func(a, b int64) int64{
@@ -117,40 +117,40 @@ var intOps = map[Op]func(a, b int64) int64{
 	Shr:   func(a, b int64) int64 { return a >> b },
 }
 
-func f32Of(r uint64) float32 { return math.Float32frombits(uint32(r)) }
-func ofF32(f float32) uint64 { return uint64(math.Float32bits(f)) }
-func f64Of(r uint64) float64 { return math.Float64frombits(r) }
-func ofF64(f float64) uint64 { return math.Float64bits(f) }
-func of32(f float64) uint64  { return ofF32(float32(f)) }
-func wide(r uint64) float64  { return float64(f32Of(r)) }
+func F32Of(r uint64) float32    { return math.Float32frombits(uint32(r)) }
+func OfF32(f float32) uint64    { return uint64(math.Float32bits(f)) }
+func F64Of(r uint64) float64    { return math.Float64frombits(r) }
+func OfF64(f float64) uint64    { return math.Float64bits(f) }
+func of32(f float64) uint64     { return OfF32(float32(f)) }
+func WidenF32(r uint64) float64 { return float64(F32Of(r)) }
 
-func singleLane(op Op) laneFunc {
+func singleLane(op Op) LaneFunc {
 	switch op {
 	case Add:
-		return func(a, b, _ uint64) uint64 { return ofF32(f32Of(a) + f32Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF32(F32Of(a) + F32Of(b)) }
 	case Sub:
-		return func(a, b, _ uint64) uint64 { return ofF32(f32Of(a) - f32Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF32(F32Of(a) - F32Of(b)) }
 	case Mul:
-		return func(a, b, _ uint64) uint64 { return ofF32(f32Of(a) * f32Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF32(F32Of(a) * F32Of(b)) }
 	case Div:
-		return func(a, b, _ uint64) uint64 { return ofF32(f32Of(a) / f32Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF32(F32Of(a) / F32Of(b)) }
 	case Neg:
 		return func(a, _, _ uint64) uint64 { return a ^ 1<<31 }
 	case Abs:
 		return func(a, _, _ uint64) uint64 { return a &^ (1 << 31) }
 	case FMA:
-		return func(a, b, c uint64) uint64 { return ofF32(fma32(f32Of(a), f32Of(b), f32Of(c))) }
+		return func(a, b, c uint64) uint64 { return OfF32(FMA32(F32Of(a), F32Of(b), F32Of(c))) }
 	case NFMA:
-		return func(a, b, c uint64) uint64 { return ofF32(fma32(-f32Of(a), f32Of(b), f32Of(c))) }
+		return func(a, b, c uint64) uint64 { return OfF32(FMA32(-F32Of(a), F32Of(b), F32Of(c))) }
 	case Scale:
-		return func(a, b, _ uint64) uint64 { return of32(scale(wide(a), wide(b))) }
+		return func(a, b, _ uint64) uint64 { return of32(scale(WidenF32(a), WidenF32(b))) }
 	}
-	if g := floatUnary[op]; g != nil {
-		return func(a, _, _ uint64) uint64 { return of32(g(wide(a))) }
+	if g := FloatUnary[op]; g != nil {
+		return func(a, _, _ uint64) uint64 { return of32(g(WidenF32(a))) }
 	}
 	if g := floatChoice[op]; g != nil {
 		return func(a, b, _ uint64) uint64 {
-			if g(wide(a), wide(b)) {
+			if g(WidenF32(a), WidenF32(b)) {
 				return b
 			}
 			return a
@@ -159,33 +159,33 @@ func singleLane(op Op) laneFunc {
 	return nil
 }
 
-func doubleLane(op Op) laneFunc {
+func doubleLane(op Op) LaneFunc {
 	switch op {
 	case Add:
-		return func(a, b, _ uint64) uint64 { return ofF64(f64Of(a) + f64Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF64(F64Of(a) + F64Of(b)) }
 	case Sub:
-		return func(a, b, _ uint64) uint64 { return ofF64(f64Of(a) - f64Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF64(F64Of(a) - F64Of(b)) }
 	case Mul:
-		return func(a, b, _ uint64) uint64 { return ofF64(f64Of(a) * f64Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF64(F64Of(a) * F64Of(b)) }
 	case Div:
-		return func(a, b, _ uint64) uint64 { return ofF64(f64Of(a) / f64Of(b)) }
+		return func(a, b, _ uint64) uint64 { return OfF64(F64Of(a) / F64Of(b)) }
 	case Neg:
 		return func(a, _, _ uint64) uint64 { return a ^ 1<<63 }
 	case Abs:
 		return func(a, _, _ uint64) uint64 { return a &^ (1 << 63) }
 	case FMA:
-		return func(a, b, c uint64) uint64 { return ofF64(math.FMA(f64Of(a), f64Of(b), f64Of(c))) }
+		return func(a, b, c uint64) uint64 { return OfF64(math.FMA(F64Of(a), F64Of(b), F64Of(c))) }
 	case NFMA:
-		return func(a, b, c uint64) uint64 { return ofF64(math.FMA(-f64Of(a), f64Of(b), f64Of(c))) }
+		return func(a, b, c uint64) uint64 { return OfF64(math.FMA(-F64Of(a), F64Of(b), F64Of(c))) }
 	case Scale:
-		return func(a, b, _ uint64) uint64 { return ofF64(scale(f64Of(a), f64Of(b))) }
+		return func(a, b, _ uint64) uint64 { return OfF64(scale(F64Of(a), F64Of(b))) }
 	}
-	if g := floatUnary[op]; g != nil {
-		return func(a, _, _ uint64) uint64 { return ofF64(g(f64Of(a))) }
+	if g := FloatUnary[op]; g != nil {
+		return func(a, _, _ uint64) uint64 { return OfF64(g(F64Of(a))) }
 	}
 	if g := floatChoice[op]; g != nil {
 		return func(a, b, _ uint64) uint64 {
-			if g(f64Of(a), f64Of(b)) {
+			if g(F64Of(a), F64Of(b)) {
 				return b
 			}
 			return a
@@ -194,9 +194,9 @@ func doubleLane(op Op) laneFunc {
 	return nil
 }
 
-// fma32 is a*b+c rounded once. In float64 the product is exact and the sum is rounded; if that is not exact, a sum
+// FMA32 is a*b+c rounded once. In float64 the product is exact and the sum is rounded; if that is not exact, a sum
 // whose last bit is even goes to its odd neighbour on the side of what was lost, so that rounding to float32 is right.
-func fma32(a, b, c float32) float32 {
+func FMA32(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
 	s := p + q
 	if s-s != 0 {
@@ -248,8 +248,8 @@ func fraction(x float64) float64 {
 	return m
 }
 
-// floatUnary are exact in float64, or functions whose float64 is better than any renderer's.
-var floatUnary = map[Op]func(float64) float64{
+// FloatUnary are exact in float64, or functions whose float64 is better than any renderer's.
+var FloatUnary = map[Op]func(float64) float64{
 	Sqrt: math.Sqrt, Trunc: math.Trunc, Floor: math.Floor, Round: math.RoundToEven,
 	Exponent: exponent, Fraction: fraction,
 	Exp2: math.Exp2, Tanh: math.Tanh,
@@ -263,18 +263,18 @@ var floatChoice = map[Op]func(a, b float64) bool{
 	Least: func(a, b float64) bool { return a > b },
 }
 
-func compareLane(op Op, k Kind) laneFunc {
+func compareLane(op Op, k Kind) LaneFunc {
 	switch {
 	case k.Float():
 		f := floatCompare[op]
 		if k == F32 {
-			return func(a, b, _ uint64) uint64 { return truth(f(wide(a), wide(b))) }
+			return func(a, b, _ uint64) uint64 { return Truth(f(WidenF32(a), WidenF32(b))) }
 		}
-		return func(a, b, _ uint64) uint64 { return truth(f(f64Of(a), f64Of(b))) }
+		return func(a, b, _ uint64) uint64 { return Truth(f(F64Of(a), F64Of(b))) }
 	case op == Equal:
-		return func(a, b, _ uint64) uint64 { return truth(a == b) }
+		return func(a, b, _ uint64) uint64 { return Truth(a == b) }
 	case op == NotEqual:
-		return func(a, b, _ uint64) uint64 { return truth(a != b) }
+		return func(a, b, _ uint64) uint64 { return Truth(a != b) }
 	}
 	// Unsigned numbers are ordered as signed ones are with the top bit flipped.
 	var top uint64
@@ -282,9 +282,9 @@ func compareLane(op Op, k Kind) laneFunc {
 		top = 1 << 63
 	}
 	if op == Less {
-		return func(a, b, _ uint64) uint64 { return truth(intOf(k, a^top) < intOf(k, b^top)) }
+		return func(a, b, _ uint64) uint64 { return Truth(IntOf(k, a^top) < IntOf(k, b^top)) }
 	}
-	return func(a, b, _ uint64) uint64 { return truth(intOf(k, a^top) <= intOf(k, b^top)) }
+	return func(a, b, _ uint64) uint64 { return Truth(IntOf(k, a^top) <= IntOf(k, b^top)) }
 }
 
 var floatCompare = map[Op]func(a, b float64) bool{
@@ -297,37 +297,37 @@ var floatCompare = map[Op]func(a, b float64) bool{
 // encodeInt is encode, of integers with nothing above the bits that they have in memory.
 func encodeInt(k Kind, reg uint64) uint64 {
 	if bits := 8 * k.Size(); bits < 64 {
-		return encode(k, reg) & (1<<bits - 1)
+		return Encode(k, reg) & (1<<bits - 1)
 	}
 	return reg
 }
 
-func castLane(from, to Kind) laneFunc {
-	float := f64Of
+func CastLane(from, to Kind) LaneFunc {
+	float := F64Of
 	if from.Register() == F32 {
-		float = wide
+		float = WidenF32
 	}
 	switch {
 	case to == Bool && from.Float():
-		return func(a, _, _ uint64) uint64 { return truth(float(a) != 0) }
+		return func(a, _, _ uint64) uint64 { return Truth(float(a) != 0) }
 	case to == Bool:
-		return func(a, _, _ uint64) uint64 { return truth(a != 0) }
+		return func(a, _, _ uint64) uint64 { return Truth(a != 0) }
 	case from.Float() && to == F64:
-		return func(a, _, _ uint64) uint64 { return ofF64(float(a)) }
+		return func(a, _, _ uint64) uint64 { return OfF64(float(a)) }
 	case from.Float() && to.Float():
 		return narrowLane(to, func(a, _, _ uint64) uint64 { return of32(float(a)) })
 	case from.Float():
 		return func(a, _, _ uint64) uint64 { return to.Wrap(floatToInt(float(a), to)) }
 	case to == F64 && from == U64:
-		return func(a, _, _ uint64) uint64 { return ofF64(float64(a)) }
+		return func(a, _, _ uint64) uint64 { return OfF64(float64(a)) }
 	case to == F64:
-		return func(a, _, _ uint64) uint64 { return ofF64(float64(intOf(from, a))) }
+		return func(a, _, _ uint64) uint64 { return OfF64(float64(IntOf(from, a))) }
 	case to.Float() && from == U64:
-		return narrowLane(to, func(a, _, _ uint64) uint64 { return ofF32(float32(a)) })
+		return narrowLane(to, func(a, _, _ uint64) uint64 { return OfF32(float32(a)) })
 	case to.Float():
-		return narrowLane(to, func(a, _, _ uint64) uint64 { return ofF32(float32(intOf(from, a))) })
+		return narrowLane(to, func(a, _, _ uint64) uint64 { return OfF32(float32(IntOf(from, a))) })
 	}
-	return func(a, _, _ uint64) uint64 { return to.Wrap(intOf(from, a)) }
+	return func(a, _, _ uint64) uint64 { return to.Wrap(IntOf(from, a)) }
 }
 
 // floatToInt truncates. What no integer of the kind equals may give anything; here it saturates at 64 bits and wraps.
@@ -347,20 +347,20 @@ func floatToInt(f float64, to Kind) int64 {
 	return int64(f)
 }
 
-// intOf is the value of a register of an integer kind; those above the range of int64 wrap.
-func intOf(k Kind, bits uint64) int64 {
+// IntOf is the value of a register of an integer kind; those above the range of int64 wrap.
+func IntOf(k Kind, bits uint64) int64 {
 	if k.Register() == I32 {
 		return int64(int32(bits))
 	}
 	return int64(bits)
 }
 
-// decode is the register that holds what lies in memory as bits.
-func decode(k Kind, bits uint64) uint64 {
+// Decode is the register that holds what lies in memory as bits.
+func Decode(k Kind, bits uint64) uint64 {
 	single := func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }
 	switch k {
 	case Bool:
-		return truth(bits != 0)
+		return Truth(bits != 0)
 	case E4M3:
 		return single(uop.FP8ToFloat(uop.FP8E4M3, uint8(bits)))
 	case E5M2:
@@ -375,8 +375,8 @@ func decode(k Kind, bits uint64) uint64 {
 	return k.Wrap(int64(bits))
 }
 
-// encode is what lies in memory of the value of a register, in the low bits.
-func encode(k Kind, reg uint64) uint64 {
+// Encode is what lies in memory of the value of a register, in the low bits.
+func Encode(k Kind, reg uint64) uint64 {
 	f := float64(math.Float32frombits(uint32(reg)))
 	switch k {
 	case E4M3:
@@ -391,7 +391,7 @@ func encode(k Kind, reg uint64) uint64 {
 	return reg
 }
 
-func truth(b bool) uint64 {
+func Truth(b bool) uint64 {
 	if b {
 		return 1
 	}

@@ -1,8 +1,9 @@
-package nest
+package interp
 
 import (
 	"math"
 	"math/rand/v2"
+	"polygrad/core/nest/ir"
 	"testing"
 )
 
@@ -10,7 +11,7 @@ import (
 func TestPowers(t *testing.T) {
 	const lanes, n = 1024, 256 << 10
 	rng := rand.New(rand.NewPCG(7, 8))
-	bases, exponents := newMemory(F32, n), newMemory(F32, n)
+	bases, exponents := newMemory(ir.F32, n), newMemory(ir.F32, n)
 	inf := math.Inf(1)
 	special := [][2]float64{
 		{0, 2}, {0, -2}, {inf, 3}, {inf, -0.5}, {2, inf}, {2, -inf}, {0.5, inf}, {0.5, -inf}, {0x1p-149, 0.5}, {0x1p-149, -0.8}, {0x1p-126, 1},
@@ -26,27 +27,27 @@ func TestPowers(t *testing.T) {
 		if i < len(special) {
 			x, y = special[i][0], special[i][1]
 		}
-		bases.put(i, ofF32(float32(x)))
-		exponents.put(i, ofF32(float32(y)))
+		bases.put(i, ir.OfF32(float32(x)))
+		exponents.put(i, ir.OfF32(float32(y)))
 	}
-	for _, m := range []Machine{AVX512, AVX2} { // others have no fused multiply-add
+	for _, m := range []ir.Machine{ir.AVX512, ir.AVX2} { // others have no fused multiply-add
 		t.Run(m.Name, func(t *testing.T) {
 			worst, at, power := 0.0, 0.0, 0.0
 			for _, first := range []bool{false, true} {
-				got := elementwise(t, m, lanes, n, F32, []memory{bases, exponents}, func(b *Builder, a []*Value) *Value {
-					log := b.ALU(Log2, F32, a[0])
+				got := elementwise(t, m, lanes, n, ir.F32, []memory{bases, exponents}, func(b *ir.Builder, a []*ir.Value) *ir.Value {
+					log := b.ALU(ir.Log2, ir.F32, a[0])
 					if first {
-						return b.ALU(Exp2, F32, b.ALU(Mul, F32, log, a[1]))
+						return b.ALU(ir.Exp2, ir.F32, b.ALU(ir.Mul, ir.F32, log, a[1]))
 					}
-					return b.ALU(Exp2, F32, b.ALU(Mul, F32, a[1], log))
+					return b.ALU(ir.Exp2, ir.F32, b.ALU(ir.Mul, ir.F32, a[1], log))
 				})
 				for i := range n {
-					x, y := wide(bases.get(i)), wide(exponents.get(i))
+					x, y := ir.WidenF32(bases.get(i)), ir.WidenF32(exponents.get(i))
 					want := math.Pow(x, y)
 					if x < 0 {
 						want = math.NaN()
 					}
-					if e := ulps(F32, got.get(i), want); e > worst {
+					if e := ulps(ir.F32, got.get(i), want); e > worst {
 						worst, at, power = e, x, y
 					}
 				}

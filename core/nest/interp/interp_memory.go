@@ -1,20 +1,21 @@
-package nest
+package interp
 
 import (
+	"polygrad/core/nest/ir"
 	"unsafe"
 )
 
 // element finds lane i of a place, nil where its gate is shut.
-func (m *interpreter) element(p *Place, gate, index []uint64, first, i int64) unsafe.Pointer {
+func (m *interpreter) element(p *ir.Place, gate, index []uint64, first, i int64) unsafe.Pointer {
 	if gate != nil && gate[min(i, int64(len(gate)-1))] == 0 {
 		return nil
 	}
 	at := first + p.Stride*i
 	if index != nil {
-		at += intOf(p.Index.Kind, index[i])
+		at += ir.IntOf(p.Index.Kind, index[i])
 	}
 	if b := p.Buf; at < 0 || b.Size >= 0 && at >= b.Size {
-		Fail("access to element %d of buffer %d (argument %d), which has %d of %s", at, b.ID, b.Param, b.Size, b.Kind)
+		ir.Fail("access to element %d of buffer %d (argument %d), which has %d of %s", at, b.ID, b.Param, b.Size, b.Kind)
 	}
 	base := m.scratch
 	if p.Buf.Param >= 0 {
@@ -26,7 +27,7 @@ func (m *interpreter) element(p *Place, gate, index []uint64, first, i int64) un
 }
 
 // each calls f with every lane of a place.
-func (m *interpreter) each(p *Place, lanes int, f func(i int, at unsafe.Pointer)) {
+func (m *interpreter) each(p *ir.Place, lanes int, f func(i int, at unsafe.Pointer)) {
 	first := p.Off
 	for _, t := range p.Terms {
 		first += t.Coef * m.integer(t.V)
@@ -43,9 +44,9 @@ func (m *interpreter) each(p *Place, lanes int, f func(i int, at unsafe.Pointer)
 	}
 }
 
-func (m *interpreter) load(v *Value, out []uint64) {
+func (m *interpreter) load(v *ir.Value, out []uint64) {
 	if v.Kind != v.At.Buf.Kind {
-		Fail("load %d of %s from buffer %d of %s", v.ID, v.Kind, v.At.Buf.ID, v.At.Buf.Kind)
+		ir.Fail("load %d of %s from buffer %d of %s", v.ID, v.Kind, v.At.Buf.ID, v.At.Buf.Kind)
 	}
 	var alt []uint64
 	if v.At.Gate != nil {
@@ -55,26 +56,26 @@ func (m *interpreter) load(v *Value, out []uint64) {
 		if at == nil {
 			out[i] = alt[min(i, len(alt)-1)]
 		} else {
-			out[i] = decode(v.Kind, readBits(v.Kind, at))
+			out[i] = ir.Decode(v.Kind, readBits(v.Kind, at))
 		}
 	})
 }
 
-func (m *interpreter) store(s *Store) {
+func (m *interpreter) store(s *ir.Store) {
 	k := s.At.Buf.Kind
 	if from := s.Val.Kind; from.Float() != k.Float() || from.Width() != k.Width() {
-		Fail("store of %s to buffer %d of %s", s.Val.Kind, s.At.Buf.ID, k)
+		ir.Fail("store of %s to buffer %d of %s", s.Val.Kind, s.At.Buf.ID, k)
 	}
 	val := m.value(s.Val)
 	m.stores[s.At.Buf.ID]++
 	m.each(s.At, s.Val.Lanes, func(i int, at unsafe.Pointer) {
 		if at != nil {
-			writeBits(k, at, encode(k, val[i]))
+			writeBits(k, at, ir.Encode(k, val[i]))
 		}
 	})
 }
 
-func readBits(k Kind, at unsafe.Pointer) uint64 {
+func readBits(k ir.Kind, at unsafe.Pointer) uint64 {
 	switch k.Size() {
 	case 1:
 		return uint64(*(*uint8)(at))
@@ -86,7 +87,7 @@ func readBits(k Kind, at unsafe.Pointer) uint64 {
 	return *(*uint64)(at)
 }
 
-func writeBits(k Kind, at unsafe.Pointer, bits uint64) {
+func writeBits(k ir.Kind, at unsafe.Pointer, bits uint64) {
 	switch k.Size() {
 	case 1:
 		*(*uint8)(at) = uint8(bits)

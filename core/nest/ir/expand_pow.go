@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import "math"
 
@@ -59,8 +59,8 @@ func (g formula) pow(x, y *Value) *Value {
 func (g formula) factors(x *Value) (m, e *Value) {
 	if g.b.Machine.Scale {
 		// These know all special values: the exponent of 0 and of infinity is their logarithm.
-		m = g.b.legal(Fraction, g.f, x)
-		return m, g.sub(g.b.legal(Exponent, g.f, x), g.b.legal(Exponent, g.f, m))
+		m = g.b.Legal(Fraction, g.f, x)
+		return m, g.sub(g.b.Legal(Exponent, g.f, x), g.b.Legal(Exponent, g.f, m))
 	}
 	zero := g.float(0)
 	small := g.less(x, g.float(math.Ldexp(1, int(1-g.bias()))))

@@ -1,7 +1,7 @@
-package nest
+package ir
 
-// constInt is the value of an integer constant.
-func constInt(v *Value) int64 {
+// ConstInt is the value of an integer constant.
+func ConstInt(v *Value) int64 {
 	if v.Kind == I64 || v.Kind == U64 || v.Kind == U32 {
 		return int64(v.Bits)
 	}

@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import "math"
 
@@ -35,7 +35,7 @@ type codeKey struct {
 // round rounds an F32 to a small kind.
 func (b *Builder) round(k Kind, v *Value) *Value {
 	if v.Op == Const {
-		return b.New(Const, F32, v.Lanes, decode(k, encode(k, v.Bits)))
+		return b.New(Const, F32, v.Lanes, Decode(k, Encode(k, v.Bits)))
 	}
 	if b.codes[codeKey{v, k}] != nil || v.Op == Cast && v.Args[0].Kind == k {
 		return v
@@ -52,10 +52,10 @@ func (b *Builder) encode(k Kind, v *Value) *Value {
 		return c
 	}
 	if v.Op == Const {
-		return b.New(Const, I32, v.Lanes, encode(k, v.Bits))
+		return b.New(Const, I32, v.Lanes, Encode(k, v.Bits))
 	}
 	if k == BF16 {
-		return b.Bitcast(U32, I32, b.legal(Shr, U32, b.upperHalf(v), b.Int(U32, 16)))
+		return b.Bitcast(U32, I32, b.Legal(Shr, U32, b.upperHalf(v), b.Int(U32, 16)))
 	}
 	g := b.formula(F32)
 	f := formats[k]
@@ -93,10 +93,10 @@ func (b *Builder) encode(k Kind, v *Value) *Value {
 // upperHalf is an F32 rounded so that its upper half, as a U32, is that of the nearest BF16.
 func (b *Builder) upperHalf(v *Value) *Value {
 	bits := b.Bitcast(F32, U32, v)
-	odd := b.legal(And, U32, b.legal(Shr, U32, bits, b.Int(U32, 16)), b.Int(U32, 1))
-	up := b.legal(Add, U32, b.legal(Add, U32, bits, b.Int(U32, 0x7FFF)), odd)
-	quiet := b.legal(Or, U32, bits, b.Int(U32, 0x400000))
-	return b.where(U32, b.compare(NotEqual, v, v), quiet, up)
+	odd := b.Legal(And, U32, b.Legal(Shr, U32, bits, b.Int(U32, 16)), b.Int(U32, 1))
+	up := b.Legal(Add, U32, b.Legal(Add, U32, bits, b.Int(U32, 0x7FFF)), odd)
+	quiet := b.Legal(Or, U32, bits, b.Int(U32, 0x400000))
+	return b.Where(U32, b.Compare(NotEqual, v, v), quiet, up)
 }
 
 // decode is the F32 that bits mean in memory as a small kind. They are an I32 with nothing above them.
@@ -111,7 +111,7 @@ func (b *Builder) decoded(k Kind, bits *Value) *Value {
 	f := formats[k]
 	switch {
 	case bits.Op == Const:
-		return b.New(Const, F32, bits.Lanes, decode(k, bits.Bits))
+		return b.New(Const, F32, bits.Lanes, Decode(k, bits.Bits))
 	case k == BF16:
 		return g.floats(g.shl(bits, 16))
 	}
@@ -128,11 +128,11 @@ func (b *Builder) decoded(k Kind, bits *Value) *Value {
 	return g.floats(g.ior(num, sign))
 }
 
-// codeOf is the bits of an F32 that is a BF16.
-func (b *Builder) codeOf(v *Value) *Value {
+// CodeOf is the bits of an F32 that is a BF16.
+func (b *Builder) CodeOf(v *Value) *Value {
 	v = b.plain(v)
 	if c := b.codes[codeKey{v, BF16}]; c != nil {
 		return c
 	}
-	return b.Bitcast(U32, I32, b.legal(Shr, U32, b.Bitcast(F32, U32, v), b.Int(U32, 16)))
+	return b.Bitcast(U32, I32, b.Legal(Shr, U32, b.Bitcast(F32, U32, v), b.Int(U32, 16)))
 }

@@ -1,4 +1,4 @@
-package nest
+package ir
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func (d *dumper) block(b *Block) {
 	indent := strings.Repeat("  ", b.Depth+1)
 	for _, v := range d.homes[b] {
 		if v.Op != Iter && v.Op != Phi && v.Op != Final {
-			fmt.Fprintf(d.w, "%s%s\n", indent, v.line())
+			fmt.Fprintf(d.w, "%s%s\n", indent, v.Describe())
 		}
 	}
 	for _, it := range b.Items {
@@ -113,8 +113,8 @@ func (v *Value) ref() string {
 	return fmt.Sprintf("v%d", v.ID)
 }
 
-// line is how a value is computed.
-func (v *Value) line() string {
+// Describe is how a value is computed.
+func (v *Value) Describe() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "v%d = %s.%s", v.ID, v.Op, v.Kind)
 	if v.Lanes > 1 {

@@ -1,8 +1,7 @@
-// Package nest holds kernels as nests of loops with values in SSA form, between the linear list of lower and the
-// machine code of a renderer. A kernel is imported with every loop as it stands in the list; a plan says which loops
-// are tiled, reordered, spread over vectors and registers, and which operands are packed; the result has vectors of
-// the width of the machine, and nothing is left for the renderer to choose but instructions and registers.
-package nest
+// Package ir holds kernels as nests of loops with values in SSA form, between the linear list of lower and the code of a
+// renderer, the builder that makes them in operations that a machine has, and the description of machines. Vectors have
+// the width of the machine: nothing is left for a renderer to choose but instructions and registers.
+package ir
 
 import (
 	"polygrad/core/kinds"
