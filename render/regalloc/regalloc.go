@@ -1,94 +1,96 @@
-// Package regalloc gives straight code with nested loops its registers.
+// Package regalloc assigns registers to straight code with nested loops, for any instruction set that a Machine describes.
 //
-// One walk goes forward over the code and keeps, for each register, the value it holds. An operand that is in no
-// register is brought back from the frame (or made again, or read there by the instruction itself); where no register
-// is free, the value whose next use is furthest goes to the frame, and uses behind the end of a loop count as further
-// than any inside. At the end of a loop its variables return to the registers that they had at its head. What a loop
-// does not touch and has no room for is taken out of its head after the fact, and stored before the outermost loop
-// where that is possible: so inner loops are free of spills as long as what they use themselves fits. A copy whose
-// source ends there costs nothing: the target takes over the register.
+// It is a linear scan over the code which keeps, for each register, the virtual register it holds. An operand that is in
+// no register is reloaded from its spill slot (or rematerialised, or read from the slot by the instruction itself);
+// where no register is free, the live range whose next use is furthest is spilled, and uses behind the end of a loop
+// count as further than any inside. At the back edge of a loop its variables return to the registers that they had at
+// its head. A live range that goes through a loop without a use and has no room there is taken out of the loop's entry
+// state after the fact, and stored before the outermost loop where that is possible: so inner loops are free of spills
+// as long as what they use themselves fits. A copy whose source ends there is coalesced: the target takes over the
+// register.
 package regalloc
 
-import (
-	"fmt"
-	"sync"
+import "fmt"
 
-	"polygrad/render/x64/asm"
-)
-
-// Limits are the registers that may be given away, by class and in order of preference.
-type Limits struct {
-	GP, Vec, Mask, Tile []asm.Reg
+// RegClass is what the allocator may use of a register file.
+type RegClass struct {
+	// Regs are the registers that may be given away, in order of preference.
+	Regs []Reg
+	// NoSpill says that they cannot be stored to the frame.
+	NoSpill bool
 }
 
-// Code is a function before allocation. It is straight but for loops, `LOOP n; LABEL top; …; Jcc top; ENDLOOP n`,
-// which run at least once, and conditional jumps forward that skip code of their own loop, properly nested.
+// Code is a function before allocation. It is straight but for loops, which run at least once, and conditional branches
+// forward that skip code of their own loop, properly nested.
 //
-// Virtual registers may be written more than once. A physical register in it is RDI or RSI (arguments, until they are
-// copied), RBP (the frame), or one that Regs has not; of the last only short sequences around one operation are made.
-type Code struct {
-	Insts []asm.Inst
-	Regs  Limits
+// Virtual registers may be written more than once. A physical register in it is an argument, which is free after the last
+// instruction that reads it, or one that no class lists.
+type Code[I comparable] struct {
+	Insts   []I
+	Machine Machine[I]
+	// Classes are indexed by Class.
+	Classes [classes]RegClass
 	// Reserved is how many bytes at the beginning of the frame are the caller's.
 	Reserved int32
-	// Encodings says how instructions may be encoded. With legacy encodings only, vector instructions of two sources
-	// overwrite the first: the result has Dst equal to Src[0].
-	Encodings asm.Encodings
+	// Check has the result verified.
+	Check bool
 }
 
 // Result is a function after allocation, with physical registers only.
-type Result struct {
-	Insts []asm.Inst
-	// Origin tells for each instruction the number of the one in Code.Insts that it comes from, or what it is for.
-	Origin []int32
+type Result[I comparable] struct {
+	Insts []I
 	// Frame is how many bytes at the frame's address are used.
 	Frame int32
-	// Spills counts the instructions that were added, weighted with 10 to the power of their depth in loops.
+	// Spills counts the loads, stores and moves that were added, weighted with 10 to the power of their depth in loops.
 	Spills float64
+
+	// With Code.Check: origin has for each instruction its number in Code.Insts, or -1-k for added[k].
+	origin []int32
+	added  []added
+	folded []folded
 }
 
-// What Result.Origin has for instructions that were added.
-const (
-	// Moved is a copy between registers, or between a register and the frame.
-	Moved int32 = -1
-	// Remade - i makes again what instruction i of Code.Insts makes.
-	Remade int32 = -2
-)
+// added is an instruction that the allocator added: a move, load, store or rematerialisation.
+type added struct {
+	to, from Reg   // none for a spill slot
+	size     uint8 // in bytes
+	remat    int32 // the number of the instruction in Code.Insts that is made again, or none
+	offset   int32 // of the slot in the frame
+}
 
-var pool = sync.Pool{New: func() any { return new(alloc) }}
+// folded says that an instruction of Code.Insts reads an operand from the slot at offset, or as the constant that
+// instruction remat makes.
+type folded struct {
+	inst   int32
+	at     uint8
+	remat  int32
+	offset int32 // in the frame; the interval before emit
+}
 
 // Alloc gives every virtual register of c physical ones. It may change the order of c.Insts.
-func Alloc(c *Code) (Result, error) {
-	a := pool.Get().(*alloc)
-	defer func() {
-		a.c = nil
-		pool.Put(a)
-	}()
+func (a *Allocator[I]) Alloc(c *Code[I]) (Result[I], error) {
+	defer func() { a.c, a.m = nil, nil }()
+	a.m = c.Machine
 	if err := a.read(c); err != nil {
-		return Result{}, err
+		return Result[I]{}, err
 	}
-	if a.arrangeAll() {
+	if a.relievePressure() {
 		if err := a.read(c); err != nil {
-			return Result{}, err
+			return Result[I]{}, err
 		}
 	}
-	if err := a.walk(); err != nil {
-		return Result{}, err
+	if err := a.scan(); err != nil {
+		return Result[I]{}, err
 	}
-	r := a.write()
-	if check {
-		if err := Verify(c, &r); err != nil {
-			return Result{}, err
+	r := a.emit()
+	if c.Check {
+		if err := verify(c, &r); err != nil {
+			return Result[I]{}, err
 		}
-	}
-	if c.legacy() {
-		r.destructive()
 	}
 	return r, nil
 }
 
-func (c *Code) legacy() bool { return c.Encodings&(asm.VEX|asm.EVEX) == 0 }
-
-func errorAt(c *Code, i int, format string, args ...any) error {
-	return fmt.Errorf("regalloc: instruction %d, %s: %s", i, c.Insts[i].String(), fmt.Sprintf(format, args...))
+func errorAt[I comparable](c *Code[I], i int, format string, args ...any) error {
+	return fmt.Errorf("regalloc: instruction %d, %v: %s", i, &c.Insts[i], fmt.Sprintf(format, args...))
 }

@@ -1,10 +1,8 @@
 package regalloc
 
-import "polygrad/render/x64/asm"
-
 // evict takes v out of its register, into the frame if it can not be made again.
-func (a *alloc) evict(i, v int32) {
-	x := &a.vals[v]
+func (a *Allocator[I]) evict(i, v int32) {
+	x := &a.intervals[v]
 	at, r := i, x.reg
 	// The store goes in front of the outermost loop or skipped code where the value is the same. Where the scope has not
 	// touched the value, it need not have it in a register at its beginning either.
@@ -14,18 +12,18 @@ func (a *alloc) evict(i, v int32) {
 		if e < 0 {
 			break
 		}
-		if x.touch < sc.start && x.reg == e {
+		if x.lastAccess < sc.start && x.reg == e {
 			sc.entry[x.class][e] = none
 			sc.mask[x.class] &^= 1 << e
-		} else if sc.loop != none && a.writtenIn(x, sc.loop) || sc.loop == none && x.wrot > sc.start {
+		} else if sc.loop != none && a.writtenIn(x, sc.loop) || sc.loop == none && x.lastWrite > sc.start {
 			break
 		}
 		at, r = sc.start, e
 	}
-	if !x.valid && x.remake == none {
+	if !x.inSlot && x.remat == none {
 		a.store(at, v, r)
 	}
-	x.valid = true
+	x.inSlot = true
 	a.release(v)
 	if !x.spilled {
 		x.spilled = true
@@ -34,7 +32,7 @@ func (a *alloc) evict(i, v int32) {
 }
 
 // find is the register that holds v at the beginning of the scope, or -1.
-func (s *scope) find(x *value, v int32) int8 {
+func (s *scope) find(x *interval, v int32) int8 {
 	if x.reg >= 0 && s.entry[x.class][x.reg] == v {
 		return x.reg
 	}
@@ -46,90 +44,66 @@ func (s *scope) find(x *value, v int32) int8 {
 	return -1
 }
 
-// store writes register r to the slot of v before instruction at.
-func (a *alloc) store(at, v int32, r int8) {
-	x := &a.vals[v]
-	a.slotOf(v)
-	inst := storeInst(asm.Phys(asm.Class(x.class), int(r)), x.size)
-	a.added = append(a.added, added{inst, at, Moved, v})
+// store writes register r to the spill slot of v before instruction at.
+func (a *Allocator[I]) store(at, v int32, r int8) {
+	x := &a.intervals[v]
+	x.slot = 0
+	a.move(at, 0, Phys(Class(x.class), int(r)), x.size, v)
 }
 
 // reload brings v to register r before instruction i.
-func (a *alloc) reload(i, v int32, r int8) {
-	x := &a.vals[v]
-	fresh := x.touch == none && x.next == dead && x.cur == x.acc // nothing has written it yet
+func (a *Allocator[I]) reload(i, v int32, r int8) {
+	x := &a.intervals[v]
+	fresh := x.lastAccess == none && x.nextUse == dead && x.cur == x.acc // nothing has written it yet
 	a.hold(v, r)
-	x.next, x.wrap = a.upcoming(x, x.cur, a.loop)
+	x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop)
 	if fresh && a.loop == 0 {
 		return
 	}
-	inst, slot, origin := a.fetch(v, asm.Phys(asm.Class(x.class), int(r)))
-	a.added = append(a.added, added{inst, i, origin, slot})
-	x.valid = true
+	a.fetch(i, v, x.phys())
+	x.inSlot = true
 }
 
-// fetch is the instruction that brings v to register r, the value whose slot it reads (or none), and its origin.
-func (a *alloc) fetch(v int32, r asm.Reg) (asm.Inst, int32, int32) {
-	x := &a.vals[v]
-	if x.remake != none {
-		return remade(&a.c.Insts[x.remake], r), none, Remade - x.remake
+// fetch adds the instruction that loads v into register r, or makes it again there.
+func (a *Allocator[I]) fetch(i, v int32, r Reg) {
+	x := &a.intervals[v]
+	if x.remat == none {
+		x.slot = 0
+		a.move(i, r, 0, x.size, v)
+		return
 	}
-	a.slotOf(v)
-	return loadInst(r, x.size), v, Moved
+	inst, _ := a.m.Remat(&a.c.Insts[x.remat], r)
+	a.added = append(a.added, insertion[I]{inst: inst, added: added{to: r, remat: x.remat}, pos: i, interval: none})
 }
 
-// fold lets an instruction read v from the frame, or the constant that it is, if that is the best way.
-func (a *alloc) fold(i int32, inst *asm.Inst, v int32) bool {
-	x := &a.vals[v]
-	if x.class == uint8(asm.Mask) || !x.valid && x.remake == none || inst.Mask.Virtual() && a.number(inst.Mask) == v ||
-		inst.ReadsDst() && inst.Dst.Virtual() && a.number(inst.Dst) == v {
+// fold lets an instruction read v from its spill slot, or as the constant that it is, if that is the best way.
+func (a *Allocator[I]) fold(i int32, inst *I, v int32) bool {
+	x := &a.intervals[v]
+	if !x.inSlot && x.remat == none {
 		return false
 	}
 	if a.free[x.class] != 0 && x.cur+1 < x.end && a.accs[x.cur+1].reads && a.accs[x.cur+1].pos < a.loops[a.loop].end {
 		return false // it is used again soon, and there is room
 	}
-	at := -1
-	for k, r := range inst.Src {
-		if r.Virtual() && a.number(r) == v {
-			if at >= 0 {
+	var source *Operand
+	for k := range a.ops {
+		if o := &a.ops[k]; o.Reads && o.Reg.Virtual() && a.number(o.Reg) == v {
+			if source != nil || o.Writes {
 				return false
 			}
-			at = k
+			source = o
 		}
 	}
-	if at < 0 {
+	var def *I
+	if x.remat != none {
+		def = &a.c.Insts[x.remat]
+	}
+	if !a.m.Fold(inst, source.At, def) {
 		return false
 	}
-	if !a.foldAt(i, inst, v, at) {
-		other, ok := exchanged(inst)
-		if !ok || at > 1 || !a.foldAt(i, &other, v, 1-at) {
-			return false
-		}
-		*inst = other
+	if def == nil {
+		x.slot = 0
 	}
+	a.folded = append(a.folded, folded{inst: i, at: source.At, remat: x.remat, offset: v})
 	return true
-}
-
-// foldAt puts memory in the place of source at, which is v.
-func (a *alloc) foldAt(i int32, inst *asm.Inst, v int32, at int) bool {
-	elem, ok := inst.TakesMem(at, a.c.Encodings)
-	if !ok {
-		return false
-	}
-	if d := a.vals[v].remake; d != none {
-		mem, bcast, ok := constant(&a.c.Insts[d], inst.Size, elem)
-		if !ok {
-			return false
-		}
-		inst.Src[at], inst.Mem, inst.Bcast = 0, mem, bcast
-		return true
-	}
-	inst.Src[at], inst.Mem = 0, asm.Mem{Base: asm.RBP}
-	a.slots = append(a.slots, slotRef{i, v})
-	return true
-}
-
-// slotOf makes sure that v has a place in the frame; write says where.
-func (a *alloc) slotOf(v int32) {
-	a.vals[v].slot = 0
 }

@@ -3,42 +3,65 @@ package regalloc
 import (
 	"fmt"
 	"slices"
-
-	"polygrad/core/settings"
-	"polygrad/render/x64/asm"
 )
 
-// check has every allocation verified.
-var check = settings.Check.On()
-
-// state says which virtual registers' values are in which places. Places are the registers by class and number, and
-// behind them the frame in units of 8 bytes. A virtual register that nothing has written may be anywhere.
+// state says which values are in which places. A value is what a virtual register has, or a physical one that nobody
+// gave away. Places are the registers by class and number, and behind them the frame in units of 8 bytes. A virtual
+// register that nothing has written may be anywhere.
 type state struct {
-	in    [][]asm.Reg
-	known map[asm.Reg]bool
+	in    [][]Reg
+	known map[Reg]bool
+}
+
+func newState(frame int32) *state {
+	s := &state{in: make([][]Reg, classes*nreg+int(frame+63)/8), known: map[Reg]bool{}}
+	for c := range Class(classes) {
+		for n := range nreg {
+			s.write(place(Phys(c, n)), Phys(c, n))
+		}
+	}
+	return s
 }
 
 func (s *state) clone() *state {
-	t := &state{in: slices.Clone(s.in), known: map[asm.Reg]bool{}}
+	t := &state{in: slices.Clone(s.in), known: map[Reg]bool{}}
 	for r := range s.known {
 		t.known[r] = true
 	}
 	return t
 }
 
-func (s *state) has(place int, v asm.Reg) bool { return !s.known[v] || slices.Contains(s.in[place], v) }
+func (s *state) has(place int, v Reg) bool { return !s.known[v] || slices.Contains(s.in[place], v) }
 
 // write makes v's only place this one, which holds nothing else.
-func (s *state) write(place int, v asm.Reg) {
+func (s *state) write(place int, v Reg) {
 	s.forget(v)
 	s.known[v] = true
-	s.in[place] = []asm.Reg{v}
+	s.in[place] = []Reg{v}
 }
 
-func (s *state) forget(v asm.Reg) {
+func (s *state) forget(v Reg) {
 	for p, held := range s.in {
 		if slices.Contains(held, v) {
-			s.in[p] = slices.DeleteFunc(slices.Clone(held), func(r asm.Reg) bool { return r == v })
+			s.in[p] = slices.DeleteFunc(slices.Clone(held), func(r Reg) bool { return r == v })
+		}
+	}
+}
+
+// alias lets d be where x is.
+func (s *state) alias(d, x Reg) {
+	if d == x {
+		return
+	}
+	s.forget(d)
+	if !s.known[x] {
+		delete(s.known, d)
+		return
+	}
+	s.known[d] = true
+	for p, held := range s.in {
+		if slices.Contains(held, x) {
+			s.in[p] = append(slices.Clone(held), d)
 		}
 	}
 }
@@ -58,7 +81,7 @@ func (s *state) meet(t *state) bool {
 		}
 	}
 	for p, held := range s.in {
-		kept := slices.DeleteFunc(slices.Clone(held), func(r asm.Reg) bool { return !t.has(p, r) })
+		kept := slices.DeleteFunc(slices.Clone(held), func(r Reg) bool { return !t.has(p, r) })
 		if len(kept) < len(held) {
 			s.in[p], less = kept, true
 		}
@@ -66,27 +89,31 @@ func (s *state) meet(t *state) bool {
 	return less
 }
 
-type verifier struct {
-	c       *Code
-	r       *Result
-	at      map[asm.Label]*state // what jumps bring to labels
-	defs    map[asm.Reg]int      // the instruction that writes a virtual register, -1 for several
+type verifier[I comparable] struct {
+	c       *Code[I]
+	r       *Result[I]
+	folded  map[int32][]folded
+	at      map[int32]*state // what branches bring to labels
+	defs    map[Reg]int32    // the instruction that writes a virtual register, -1 for several
 	changed bool
 	report  bool
 }
 
-// Verify follows the code of r and checks that each instruction reads what that of c says, over loops, jumps, copies and
-// the frame.
-func Verify(c *Code, r *Result) error {
-	v := verifier{c: c, r: r, at: map[asm.Label]*state{}, defs: map[asm.Reg]int{}}
+// verify follows the code of r and checks that each instruction reads what that of c says, over loops, branches, copies
+// and the frame.
+func verify[I comparable](c *Code[I], r *Result[I]) error {
+	v := verifier[I]{c: c, r: r, folded: map[int32][]folded{}, at: map[int32]*state{}, defs: map[Reg]int32{}}
 	for i := range c.Insts {
-		operands(&c.Insts[i], func(r asm.Reg, _, writes bool) {
-			if _, ok := v.defs[r]; ok && writes {
-				v.defs[r] = -1
-			} else if writes {
-				v.defs[r] = i
+		for _, o := range c.Machine.Operands(&c.Insts[i], nil) {
+			if _, ok := v.defs[o.Reg]; ok && o.Writes {
+				v.defs[o.Reg] = -1
+			} else if o.Writes {
+				v.defs[o.Reg] = int32(i)
 			}
-		})
+		}
+	}
+	for _, f := range r.folded {
+		v.folded[f.inst] = append(v.folded[f.inst], f)
 	}
 	for v.changed = true; v.changed; {
 		v.changed = false
@@ -98,269 +125,164 @@ func Verify(c *Code, r *Result) error {
 	return v.run()
 }
 
-func place(r asm.Reg) int { return int(r.Class())*nreg + r.Num() }
+func place(r Reg) int { return int(r.Class())*nreg + r.Num() }
 
-func (v *verifier) slot(m *asm.Mem) (int, bool) {
-	if m.Base != asm.RBP || m.Index != 0 || m.Disp < v.c.Reserved || m.Disp >= v.r.Frame || m.Disp%8 != 0 {
-		return 0, false
+// slot is the place of a spill slot.
+func (v *verifier[I]) slot(offset int32) (int, error) {
+	if offset < v.c.Reserved || offset >= v.r.Frame || offset%8 != 0 {
+		return 0, fmt.Errorf("offset %d is no spill slot", offset)
 	}
-	return classes*nreg + int(m.Disp/8), true
+	return classes*nreg + int(offset/8), nil
 }
 
 // run follows the code once.
-func (v *verifier) run() error {
-	s := &state{in: make([][]asm.Reg, classes*nreg+int(v.r.Frame+63)/8), known: map[asm.Reg]bool{}}
-	next := 0
+func (v *verifier[I]) run() error {
+	s := newState(v.r.Frame)
+	next := int32(0)
 	for k := range v.r.Insts {
-		inst, o := &v.r.Insts[k], v.r.Origin[k]
-		fail := func(format string, args ...any) error {
-			text := ""
-			if o >= 0 {
-				text = " (from " + v.c.Insts[o].String() + ")"
-			}
-			return fmt.Errorf("regalloc: verify: instruction %d, %s%s: %s", k, inst.String(), text, fmt.Sprintf(format, args...))
-		}
+		inst, o := &v.r.Insts[k], v.r.origin[k]
+		var err error
 		if o < 0 {
-			if err := v.added(s, inst, o, fail); err != nil {
-				return err
+			err = v.addition(s, inst, v.r.added[-1-o])
+		} else {
+			for ; next < o && err == nil; next++ {
+				err = v.left(s, &v.c.Insts[next])
 			}
-			continue
-		}
-		for ; next < int(o); next++ {
-			switch in := &v.c.Insts[next]; in.Op {
-			case asm.MOVE:
-				if !in.Dst.Virtual() {
-					return fail("the copy before it, %s, is missing", in)
-				}
-				if in.Src[0].Virtual() {
-					v.alias(s, in.Dst, in.Src[0])
-				} else {
-					s.write(place(in.Src[0]), in.Dst)
-				}
-			case asm.LOOP, asm.ENDLOOP:
-			default:
-				return fail("the instruction before it, %s, is missing", in)
+			if next = o + 1; err == nil {
+				err = v.step(s, inst, o)
 			}
 		}
-		next = int(o) + 1
-		want := &v.c.Insts[o]
-		if want.Op == asm.MOVE {
-			if err := v.move(s, inst, want, fail); err != nil {
-				return err
-			}
-			continue
+		if err != nil {
+			return fmt.Errorf("regalloc: verify: instruction %d, %v: %w", k, inst, err)
 		}
-		if v.report {
-			if err := v.compare(s, inst, want, fail); err != nil {
-				if other, ok := exchanged(want); !ok || v.compare(s, inst, &other, fail) != nil {
-					return err
-				}
-			}
-		}
-		v.step(s, inst, want)
 	}
 	return nil
 }
 
-// alias lets d be where x is.
-func (v *verifier) alias(s *state, d, x asm.Reg) {
-	if d == x {
-		return
-	}
-	s.forget(d)
-	s.known[d] = s.known[x]
-	if !s.known[x] {
-		delete(s.known, d)
-		return
-	}
-	for p, held := range s.in {
-		if slices.Contains(held, x) {
-			s.in[p] = append(slices.Clone(held), d)
+// left is an instruction of the code that the result does not have: the work of a Copy is done by what was added.
+func (v *verifier[I]) left(s *state, inst *I) error {
+	switch e := v.c.Machine.Effects(inst); {
+	case e&Copy != 0:
+		ops := v.c.Machine.Operands(inst, nil)
+		x, d := ops[0].Reg, ops[1].Reg
+		if d.Virtual() {
+			s.alias(d, x)
+			return nil
 		}
+		if v.report && !s.has(place(d), x) {
+			return fmt.Errorf("the copy before it, %v, is missing", inst)
+		}
+		s.write(place(d), d)
+	case e&(LoopBegin|LoopEnd) == 0:
+		return fmt.Errorf("the instruction before it, %v, is missing", inst)
 	}
+	return nil
 }
 
-// copied is the place that a copy, load or store of the allocator reads, and the one that it writes.
-func (v *verifier) copied(inst *asm.Inst) (from, to int, ok bool) {
-	if inst.Op != moves[asm.GP] && inst.Op != moves[asm.Vec] && inst.Op != moves[asm.Mask] {
-		return 0, 0, false
-	}
-	if inst.Mem.None() {
-		if inst.Src[0] == 0 {
-			return 0, 0, false
+// addition checks an instruction that was added and follows it.
+func (v *verifier[I]) addition(s *state, inst *I, d added) error {
+	m := v.c.Machine
+	if d.remat != none {
+		def := &v.c.Insts[d.remat]
+		ops := m.Operands(def, nil)
+		if want, ok := m.Remat(def, d.to); !ok || want != *inst || v.defs[ops[len(ops)-1].Reg] != d.remat {
+			return fmt.Errorf("it does not make again what %v does", def)
 		}
-		return place(inst.Src[0]), place(inst.Dst), true
-	}
-	p, ok := v.slot(&inst.Mem)
-	if inst.Dst != 0 {
-		return p, place(inst.Dst), ok
-	}
-	return place(inst.Src[0]), p, ok
-}
-
-func (v *verifier) added(s *state, inst *asm.Inst, o int32, fail func(string, ...any) error) error {
-	if o <= Remade {
-		def := &v.c.Insts[Remade-o]
-		if v.defs[def.Dst] != int(Remade-o) || !fromNothing(def) || *inst != remade(def, inst.Dst) {
-			return fail("it does not make %s again", def.Dst)
-		}
-		s.in[place(inst.Dst)] = []asm.Reg{def.Dst}
+		s.in[place(d.to)] = []Reg{ops[len(ops)-1].Reg}
 		return nil
 	}
-	from, to, ok := v.copied(inst)
-	if !ok {
-		return fail("it is no copy between registers and the frame")
+	want := m.Move(d.to, d.from, d.size)
+	from, to := place(d.from), place(d.to)
+	var err error
+	if d.from == 0 {
+		from, err = v.slot(d.offset)
+	} else if d.to == 0 {
+		to, err = v.slot(d.offset)
+	}
+	if d.from == 0 || d.to == 0 {
+		m.Displace(&want, d.offset)
+	}
+	if err != nil {
+		return err
+	}
+	if want != *inst {
+		return fmt.Errorf("it is not the copy %v", &want)
 	}
 	s.in[to] = s.in[from]
-	if to >= classes*nreg {
-		for p := to + 1; p < to+int(inst.Size+7)/8; p++ {
+	if d.to == 0 {
+		for p := to + 1; p < to+int(d.size+7)/8; p++ {
 			s.in[p] = nil
 		}
 	}
 	return nil
 }
 
-// compare checks that instruction inst does what want does.
-func (v *verifier) compare(s *state, inst, want *asm.Inst, fail func(string, ...any) error) error {
-	if inst.Op != want.Op || inst.Size != want.Size || inst.Imm != want.Imm || inst.To != want.To || inst.Zero != want.Zero {
-		return fail("it is another instruction")
-	}
-	var err error
-	same := func(what string, r, w asm.Reg) {
-		if err != nil {
-			return
+// step checks that inst does what instruction o of the code does, and follows it.
+func (v *verifier[I]) step(s *state, inst *I, o int32) error {
+	m := v.c.Machine
+	want := v.c.Insts[o]
+	for _, f := range v.folded[o] {
+		var def *I
+		if f.remat != none {
+			def = &v.c.Insts[f.remat]
 		}
-		switch {
-		case r.Virtual():
-			err = fail("%s is virtual", what)
-		case !w.Virtual():
-			if r != w {
-				err = fail("%s is %s, not %s", what, r, w)
+		for _, o := range m.Operands(&want, nil) {
+			if o.At != f.at || !v.report {
+				continue
 			}
-		case r.Class() != w.Class():
-			err = fail("%s is %s, which can not hold %s", what, r, w)
-		case !s.has(place(r), w):
-			err = fail("%s, %s, does not hold %s but %v", what, r, w, s.in[place(r)])
-		}
-	}
-	id := idiom(want)
-	folded := false
-	for k, w := range want.Src {
-		if id {
-			if inst.Src[k] != 0 && inst.Src[k] != inst.Dst {
-				return fail("it has sources")
+			if p, err := v.slot(f.offset); def == nil && (err != nil || !s.has(p, o.Reg)) {
+				return fmt.Errorf("the frame does not hold %v", o.Reg)
 			}
-			continue
-		}
-		if w == 0 || inst.Src[k] != 0 {
-			same(fmt.Sprintf("source %d", k), inst.Src[k], w)
-			continue
-		}
-		if folded || !want.Mem.None() {
-			return fail("source %d, %s, is missing", k, w)
-		}
-		folded = true
-		if p, ok := v.slot(&inst.Mem); ok {
-			if !s.has(p, w) {
-				err = fail("the frame does not hold %s there but %v", w, s.in[p])
+			if def != nil && v.defs[o.Reg] != f.remat {
+				return fmt.Errorf("%v is not the constant of %v", o.Reg, def)
 			}
-			continue
 		}
-		d := v.defs[w]
-		if d < 0 {
-			return fail("%s is no constant", w)
+		if !m.Fold(&want, f.at, def) {
+			return fmt.Errorf("it cannot read operand %d of %v from memory", f.at, &want)
 		}
-		elem, ok := want.TakesMem(k, v.c.Encodings)
-		mem, bcast, is := constant(&v.c.Insts[d], want.Size, elem)
-		if !ok || !is || mem != inst.Mem || bcast != inst.Bcast {
-			return fail("the constant is not %s", w)
+		if def == nil {
+			m.Displace(&want, f.offset)
 		}
 	}
-	if !folded {
-		same("the base", inst.Mem.Base, want.Mem.Base)
-		same("the index", inst.Mem.Index, want.Mem.Index)
-		if inst.Mem.Disp != want.Mem.Disp || inst.Mem.Pool != want.Mem.Pool || inst.Mem.Scale != want.Mem.Scale || inst.Bcast != want.Bcast {
-			return fail("its memory operand is another")
+	virtual, physical := m.Operands(&want, nil), m.Operands(inst, nil)
+	if len(virtual) != len(physical) {
+		return fmt.Errorf("it has %d operands, %v has %d", len(physical), &want, len(virtual))
+	}
+	for k, w := range virtual {
+		switch r := physical[k].Reg; {
+		case r.Virtual() || r.Class() != w.Reg.Class() || !w.Reg.Virtual() && r != w.Reg:
+			return fmt.Errorf("%v cannot stand for %v", r, w.Reg)
+		case v.report && w.Reads && w.Reg.Virtual() && !s.has(place(r), w.Reg):
+			return fmt.Errorf("%v does not hold %v but %v", r, w.Reg, s.in[place(r)])
+		default:
+			m.Assign(&want, w.At, r)
 		}
 	}
-	same("the mask", inst.Mask, want.Mask)
-	if want.ReadsDst() && !id {
-		same("the destination", inst.Dst, want.Dst)
+	if want != *inst {
+		return fmt.Errorf("it is not %v", &want)
 	}
-	return err
-}
-
-// step notes what instruction inst, which comes from want, writes, and where it jumps.
-func (v *verifier) step(s *state, inst, want *asm.Inst) {
-	operands(want, func(r asm.Reg, _, writes bool) {
-		if !writes {
-			return
+	for k, w := range virtual {
+		if w.Writes {
+			s.write(place(physical[k].Reg), w.Reg)
 		}
-		p := inst.Dst
-		if r == want.Mask && r != want.Dst {
-			p = inst.Mask
-		} else if r == want.Src[0] && r != want.Dst {
-			p = inst.Src[0]
-		}
-		if r.Virtual() {
-			s.write(place(p), r)
-		} else {
-			s.in[place(p)] = nil
-		}
-	})
-	switch {
-	case want.Op.Branch():
-		v.flow(s, inst.To)
-	case want.Op == asm.LABEL:
-		if t := v.at[inst.To]; t != nil {
+	}
+	switch e := m.Effects(inst); {
+	case e&Branch != 0:
+		v.flow(s, m.Label(inst))
+	case e&Label != 0:
+		if t := v.at[m.Label(inst)]; t != nil {
 			s.meet(t)
 		}
 	}
+	return nil
 }
 
-// flow notes what a jump brings to its label.
-func (v *verifier) flow(s *state, to asm.Label) {
+// flow notes what a branch brings to its label.
+func (v *verifier[I]) flow(s *state, to int32) {
 	if t := v.at[to]; t == nil {
 		v.at[to] = s.clone()
 		v.changed = true
 	} else if t.meet(s) {
 		v.changed = true
 	}
-}
-
-// move checks a MOVE that became an instruction.
-func (v *verifier) move(s *state, inst, want *asm.Inst, fail func(string, ...any) error) error {
-	d, x := want.Dst, want.Src[0]
-	from, to, ok := v.copied(inst)
-	if ok && v.report && x.Virtual() && !s.has(from, x) {
-		return fail("its source does not hold %s but %v", x, s.in[from])
-	}
-	if ok && !x.Virtual() && from != place(x) {
-		return fail("its source is not %s", x)
-	}
-	if !ok {
-		def := v.defs[x]
-		if def < 0 || !fromNothing(&v.c.Insts[def]) || *inst != remade(&v.c.Insts[def], inst.Dst) {
-			return fail("it does not make %s", x)
-		}
-		to = place(inst.Dst)
-	}
-	if inst.Dst == 0 || inst.Dst.Virtual() || !d.Virtual() && inst.Dst != d {
-		return fail("its destination is not %s", d)
-	}
-	if !d.Virtual() {
-		s.in[to] = nil
-		return nil
-	}
-	if !x.Virtual() {
-		s.write(to, d)
-		return nil
-	}
-	v.alias(s, d, x)
-	held := []asm.Reg{d, x}
-	if from, _, ok := v.copied(inst); ok {
-		held = append(slices.Clone(s.in[from]), d)
-	}
-	s.in[to] = held
-	return nil
 }

@@ -55,8 +55,7 @@ func Render(k *ir.Kernel, f Features) (code *Code, err error) {
 	g := newGen(k, f, coder)
 	defer g.free()
 	insts := g.function()
-	c := regalloc.Code{Insts: insts, Regs: registers(f), Reserved: g.reserved, Encodings: f.encodings()}
-	r, err := regalloc.Alloc(&c)
+	r, err := allocate(&regalloc.Code[asm.Inst]{Insts: insts, Machine: machine{f.encodings()}, Classes: f.classes(), Reserved: g.reserved, Check: settings.Check.On()})
 	if err != nil {
 		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)
 	}
@@ -95,21 +94,6 @@ func (f Features) vectors() int {
 		return 32
 	}
 	return 16
-}
-
-// registers are those that may hold values: RAX, RCX, RDX and k0 are for use within one operation, RBP is the address of
-// the frame.
-func registers(f Features) regalloc.Limits {
-	l := regalloc.Limits{GP: []asm.Reg{asm.RBX, asm.RSI, asm.RDI, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}}
-	for n := range f.vectors() {
-		l.Vec = append(l.Vec, asm.Phys(asm.Vec, n))
-	}
-	if f.AVX512 {
-		for n := 1; n < 8; n++ {
-			l.Mask = append(l.Mask, asm.Phys(asm.Mask, n))
-		}
-	}
-	return l
 }
 
 // room is memory for the work on one kernel after the other.

@@ -1,17 +1,17 @@
-package regalloc
+package x64
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
+	"polygrad/render/regalloc"
 	"polygrad/render/x64/asm"
 )
 
-// machine runs code, virtual or not, on values that are hashes of how they came about: any instruction works, but for
+// simulator runs code, virtual or not, on values that are hashes of how they came about: any instruction works, but for
 // copies, counting and jumps, which do what they should. A value knows how many bytes of it there are.
-type machine struct {
+type simulator struct {
 	regs  map[asm.Reg]datum
 	frame map[int32]datum
 	mem   map[uint64]datum
@@ -39,14 +39,14 @@ const (
 	frameAt  = 1 << 40
 )
 
-func newMachine() *machine {
-	return &machine{
+func newSimulator() *simulator {
+	return &simulator{
 		regs:  map[asm.Reg]datum{asm.RDI: {bufferAt, 8}, asm.RSI: {frameAt, 8}, asm.RBP: {frameAt, 8}},
 		frame: map[int32]datum{}, mem: map[uint64]datum{},
 	}
 }
 
-func (m *machine) load(i *asm.Inst) (datum, error) {
+func (m *simulator) load(i *asm.Inst) (datum, error) {
 	if i.Mem.Pool != 0 {
 		b := uint64(0)
 		if i.Bcast || i.Op == asm.VBROADCASTSS {
@@ -68,7 +68,7 @@ func (m *machine) load(i *asm.Inst) (datum, error) {
 	return datum{mix(a), i.Size}, nil
 }
 
-func (m *machine) address(x *asm.Mem) uint64 {
+func (m *simulator) address(x *asm.Mem) uint64 {
 	a := uint64(int64(x.Disp))
 	if x.Base != 0 {
 		a += m.regs[x.Base].v
@@ -80,7 +80,7 @@ func (m *machine) address(x *asm.Mem) uint64 {
 }
 
 // run executes the code; loops end when their counter is 0.
-func (m *machine) run(insts []asm.Inst) error {
+func (m *simulator) run(insts []asm.Inst) error {
 	labels := map[asm.Label]int{}
 	for k := range insts {
 		if insts[k].Op == asm.LABEL {
@@ -113,9 +113,9 @@ func (m *machine) run(insts []asm.Inst) error {
 	return nil
 }
 
-func (m *machine) step(i *asm.Inst) error {
+func (m *simulator) step(i *asm.Inst) error {
 	var in []datum
-	if !idiom(i) {
+	if !zeroIdiom(i) {
 		used := i.Mem.None()
 		for k, r := range i.Src {
 			rest := false
@@ -165,7 +165,7 @@ func (m *machine) step(i *asm.Inst) error {
 		d.bytes = min(d.bytes, i.Size)
 	case i.Op == asm.MOV:
 		d = datum{uint64(i.Imm), 8}
-	case i.Op == asm.XOR && idiom(i):
+	case i.Op == asm.XOR && zeroIdiom(i):
 		d = datum{0, 8}
 	case i.Op == asm.ADD && len(in) == 0:
 		d = datum{m.regs[i.Dst].v + uint64(i.Imm), 8}
@@ -178,7 +178,7 @@ func (m *machine) step(i *asm.Inst) error {
 		if len(in) == 2 && commutes(i.Op) && i.Dst.Class() == asm.Vec && in[0].v > in[1].v {
 			in[0], in[1] = in[1], in[0]
 		}
-		op, tied := i.Op, i.ReadsDst() && !idiom(i)
+		op, tied := i.Op, i.ReadsDst() && !zeroIdiom(i)
 		if op >= asm.VFMADD132PS && op <= asm.VFNMSUB231SD && i.Mask == 0 {
 			// a*b + c, where a and b commute.
 			form := (op - asm.VFMADD132PS) % 12 / 4
@@ -221,22 +221,33 @@ func (m *machine) step(i *asm.Inst) error {
 	return nil
 }
 
-// limits are the first n registers of each class that are given away.
-func limits(gp, vec, mask int) Limits {
-	l := Limits{GP: []asm.Reg{asm.RSI, asm.RDI, asm.RBX, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15}[:gp]}
-	for n := range vec {
-		l.Vec = append(l.Vec, asm.Phys(asm.Vec, n))
+// testCode is code for the allocator; without encodings it has all.
+type testCode struct {
+	Insts     []asm.Inst
+	Regs      [5]regalloc.RegClass
+	Reserved  int32
+	Encodings asm.Encodings
+}
+
+// code is c as the allocator takes it. Every allocation of the tests is verified.
+func (c *testCode) code() *regalloc.Code[asm.Inst] {
+	if c.Encodings == 0 {
+		c.Encodings = asm.VEX | asm.EVEX
 	}
-	for n := range mask {
-		l.Mask = append(l.Mask, asm.Phys(asm.Mask, n+1))
-	}
+	return &regalloc.Code[asm.Inst]{Insts: c.Insts, Machine: machine{c.Encodings}, Classes: c.Regs, Reserved: c.Reserved, Check: true}
+}
+
+// limits are the first n registers of each class.
+func limits(gp, vec, mask int) [5]regalloc.RegClass {
+	l := Features{AVX512: true}.classes()
+	l[asm.GP].Regs, l[asm.Vec].Regs, l[asm.Mask].Regs = l[asm.GP].Regs[:gp], l[asm.Vec].Regs[:vec], l[asm.Mask].Regs[:mask]
 	return l
 }
 
-// allocate allocates, verifies, and compares what the code does before and after.
-func allocate(t *testing.T, c *Code) Result {
+// mustAllocate allocates, verifies, and compares what the code does before and after.
+func mustAllocate(t *testing.T, c *testCode) regalloc.Result[asm.Inst] {
 	t.Helper()
-	fail := func(r *Result, format string, args ...any) {
+	fail := func(r *regalloc.Result[asm.Inst], format string, args ...any) {
 		t.Helper()
 		t.Errorf(format, args...)
 		t.Log("before:" + listing(c.Insts))
@@ -245,15 +256,12 @@ func allocate(t *testing.T, c *Code) Result {
 		}
 		t.FailNow()
 	}
-	if c.Encodings == 0 {
-		c.Encodings = asm.VEX | asm.EVEX
-	}
 	insts := slices.Clone(c.Insts)
-	r, err := Alloc(c)
+	r, err := allocate(c.code())
 	if err != nil {
 		fail(nil, "%v", err)
 	}
-	before, after := newMachine(), newMachine()
+	before, after := newSimulator(), newSimulator()
 	if err := before.run(insts); err != nil {
 		fail(&r, "before: %v", err)
 	}
@@ -270,7 +278,7 @@ func allocate(t *testing.T, c *Code) Result {
 	}
 	for k := range r.Insts {
 		i := &r.Insts[k]
-		if c.legacy() && overwrites(i) && i.Dst != i.Src[0] {
+		if c.Encodings == asm.Legacy && overwrites(i) && i.Dst != i.Src[0] {
 			fail(&r, "instruction %d, %s, has another destination than its first source", k, i)
 		}
 	}
@@ -283,10 +291,4 @@ func listing(insts []asm.Inst) string {
 		s += fmt.Sprintf("\n%4d %s", k, &insts[k])
 	}
 	return s
-}
-
-// Every allocation of the tests is verified.
-func TestMain(m *testing.M) {
-	check = true
-	os.Exit(m.Run())
 }

@@ -3,17 +3,15 @@ package regalloc
 import (
 	"math/bits"
 	"slices"
-
-	"polygrad/render/x64/asm"
 )
 
 // open begins a scope with what the registers hold now.
-func (a *alloc) open(start, loop int32, label asm.Label) {
-	a.scopes = append(a.scopes, scope{start: start, loop: loop, label: label, entry: a.held})
+func (a *Allocator[I]) open(start, loop int32, label int32) {
+	a.scopes = append(a.scopes, scope{start: start, loop: loop, label: label, entry: a.occupant})
 	s := &a.scopes[len(a.scopes)-1]
 	for k := range s.mask {
 		for m := a.all[k] &^ a.free[k]; m != 0; m &= m - 1 {
-			if r := bits.TrailingZeros32(m); a.held[k][r] != none {
+			if r := bits.TrailingZeros32(m); a.occupant[k][r] != none {
 				s.mask[k] |= 1 << r
 			}
 		}
@@ -21,18 +19,18 @@ func (a *alloc) open(start, loop int32, label asm.Label) {
 }
 
 // enter begins a loop: what it uses comes into registers before it, if there is room or they hold what it does not use.
-func (a *alloc) enter(i int32) {
+func (a *Allocator[I]) enter(i int32) {
 	l := a.loopOf[i]
 	end := a.loops[l].end
 	for n := range len(a.spilled) {
 		v := a.spilled[n]
-		x := &a.vals[v]
+		x := &a.intervals[v]
 		if x.reg >= 0 || x.cur == x.end || a.accs[x.cur].pos > end || !a.accs[x.cur].reads {
 			continue
 		}
 		if a.free[x.class] == 0 {
 			u := a.furthest(i, x.class, 0)
-			if u == none || a.vals[u].next < end {
+			if u == none || a.intervals[u].nextUse < end {
 				continue
 			}
 			a.evict(i, u)
@@ -40,14 +38,14 @@ func (a *alloc) enter(i int32) {
 		a.reload(i, v, a.best(x.class, a.free[x.class]))
 	}
 	a.spilled = slices.DeleteFunc(a.spilled, func(v int32) bool {
-		x := &a.vals[v]
+		x := &a.intervals[v]
 		x.spilled = x.cur < x.end
 		return !x.spilled
 	})
-	for k := range a.held {
+	for k := range a.occupant {
 		for m := a.all[k] &^ a.free[k]; m != 0; m &= m - 1 {
-			if v := a.held[k][bits.TrailingZeros32(m)]; v != none && a.vals[v].valid && a.writtenIn(&a.vals[v], l) {
-				a.vals[v].valid = false
+			if v := a.occupant[k][bits.TrailingZeros32(m)]; v != none && a.intervals[v].inSlot && a.writtenIn(&a.intervals[v], l) {
+				a.intervals[v].inSlot = false
 			}
 		}
 	}
@@ -56,82 +54,81 @@ func (a *alloc) enter(i int32) {
 }
 
 // leave ends a loop: what only its next turn would have used is over.
-func (a *alloc) leave() {
+func (a *Allocator[I]) leave() {
 	a.scopes = a.scopes[:len(a.scopes)-1]
 	a.loop = a.loops[a.loop].parent
-	for k := range a.held {
+	for k := range a.occupant {
 		for m := a.all[k] &^ a.free[k]; m != 0; m &= m - 1 {
-			v := a.held[k][bits.TrailingZeros32(m)]
+			v := a.occupant[k][bits.TrailingZeros32(m)]
 			if v == none {
 				continue
 			}
-			x := &a.vals[v]
-			if x.next, x.wrap = a.upcoming(x, x.cur, a.loop); x.next == dead {
+			x := &a.intervals[v]
+			if x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop); x.nextUse == dead {
 				a.release(v)
 			}
 		}
 	}
 }
 
-// jump is a branch: back to the head of its loop, or forward.
-func (a *alloc) jump(i int32, inst *asm.Inst) {
-	to := a.labels[inst.To]
-	if to < i {
+// branch goes back to the head of its loop, or forward.
+func (a *Allocator[I]) branch(i, label int32) {
+	if a.labels[label] < i {
 		s := len(a.scopes) - 1
 		for a.scopes[s].loop == none {
 			s--
 		}
-		a.conform(&a.scopes[s], i)
+		a.resolve(&a.scopes[s], i)
 		return
 	}
 	for s := len(a.scopes) - 1; s >= 0; s-- {
-		if a.scopes[s].loop == none && a.scopes[s].label == inst.To {
-			a.conform(&a.scopes[s], i) // a jump before this one has settled what the label finds
+		if a.scopes[s].loop == none && a.scopes[s].label == label {
+			a.resolve(&a.scopes[s], i) // a branch before this one has settled what the label finds
 			break
 		}
 	}
-	a.open(i, none, inst.To)
+	a.open(i, none, label)
 }
 
 // arrive is a label: what comes by a jump and what comes from before must find the same.
-func (a *alloc) arrive(i int32, label asm.Label) {
+func (a *Allocator[I]) arrive(i int32, label int32) {
 	for n := len(a.scopes); n > 0 && a.scopes[n-1].loop == none && a.scopes[n-1].label == label; n-- {
-		a.conform(&a.scopes[n-1], i)
+		a.resolve(&a.scopes[n-1], i)
 		a.scopes = a.scopes[:n-1]
 	}
 }
 
-// conform brings registers and slots before instruction i to what the scope had at its beginning: for the end of a loop
+// resolve brings registers and slots before instruction i to what the scope had at its beginning: for the end of a loop
 // all of it, for a label what is still needed, less what its code has thrown out and the frame holds.
-func (a *alloc) conform(s *scope, i int32) {
+func (a *Allocator[I]) resolve(s *scope, i int32) {
 	l := s.loop
-	for k := range a.held {
+	for k := range a.occupant {
 		class := uint8(k)
 		for m := s.mask[k]; m != 0; m &= m - 1 {
 			r := int8(bits.TrailingZeros32(m))
-			a.vals[s.entry[k][r]].want = r
+			a.intervals[s.entry[k][r]].wantReg = r
 		}
 		// What the scope did not have in a register it had in the frame.
 		for m := a.all[k] &^ a.free[k]; m != 0; m &= m - 1 {
-			v := a.held[k][bits.TrailingZeros32(m)]
+			v := a.occupant[k][bits.TrailingZeros32(m)]
 			if v == none {
 				continue
 			}
-			x := &a.vals[v]
-			if x.want >= 0 {
+			x := &a.intervals[v]
+			if x.wantReg >= 0 {
 				continue
 			}
 			if l != none {
-				if !x.valid && x.remake == none && a.exposed(x, l) {
+				if !x.inSlot && x.remat == none && a.liveIn(x, l) {
 					a.store(i, v, x.reg)
-					x.valid = true
+					x.inSlot = true
 				}
 				continue
 			}
-			if !x.valid && x.remake == none {
+			if !x.inSlot && x.remat == none {
 				a.store(i, v, x.reg)
 			}
-			x.valid = true
+			x.inSlot = true
 			a.release(v)
 			if !x.spilled {
 				x.spilled = true
@@ -144,12 +141,12 @@ func (a *alloc) conform(s *scope, i int32) {
 			for m := target; m != 0; m &= m - 1 {
 				r := bits.TrailingZeros32(m)
 				v := s.entry[k][r]
-				x := &a.vals[v]
-				x.next, x.wrap = a.upcoming(x, x.cur, a.loop)
-				if x.next == dead || x.reg < 0 && x.wrot < s.start {
+				x := &a.intervals[v]
+				x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop)
+				if x.nextUse == dead || x.reg < 0 && x.lastWrite < s.start {
 					target &^= 1 << r
 					s.entry[k][r] = none // for a second jump to the label, too
-					x.want = -1
+					x.wantReg = -1
 					if x.reg >= 0 {
 						a.release(v)
 					}
@@ -157,26 +154,26 @@ func (a *alloc) conform(s *scope, i int32) {
 			}
 		}
 		s.mask[k] = target
-		a.settle(i, class, s, target)
+		a.parallelMove(i, class, s, target)
 		for m := s.mask[k]; m != 0; m &= m - 1 {
 			v := s.entry[k][bits.TrailingZeros32(m)]
-			x := &a.vals[v]
-			x.want = -1
-			if l == none && x.wrot > s.start {
-				x.valid = false
+			x := &a.intervals[v]
+			x.wantReg = -1
+			if l == none && x.lastWrite > s.start {
+				x.inSlot = false
 			}
 		}
 	}
 }
 
-// settle moves each value of the target registers there.
-func (a *alloc) settle(i int32, class uint8, s *scope, target uint32) {
+// parallelMove brings each value of the target registers there.
+func (a *Allocator[I]) parallelMove(i int32, class uint8, s *scope, target uint32) {
 	k := class
 	// Values that stand in the way and have no place to go.
 	for m := target &^ a.free[k]; m != 0; m &= m - 1 {
 		r := bits.TrailingZeros32(m)
-		u := a.held[k][r]
-		if u == none || a.vals[u].want >= 0 {
+		u := a.occupant[k][r]
+		if u == none || a.intervals[u].wantReg >= 0 {
 			continue
 		}
 		if rest := a.free[k] &^ target; rest != 0 {
@@ -193,7 +190,7 @@ func (a *alloc) settle(i int32, class uint8, s *scope, target uint32) {
 			for m := target; m != 0; m &= m - 1 {
 				r := int8(bits.TrailingZeros32(m))
 				v := s.entry[k][r]
-				x := &a.vals[v]
+				x := &a.intervals[v]
 				if x.reg < 0 || x.reg == r {
 					continue
 				}
@@ -205,8 +202,8 @@ func (a *alloc) settle(i int32, class uint8, s *scope, target uint32) {
 		}
 		for m := target; m != 0; m &= m - 1 {
 			r := int8(bits.TrailingZeros32(m))
-			if x := &a.vals[s.entry[k][r]]; x.reg >= 0 && x.reg != r {
-				a.exchange(i, k, x.reg, r)
+			if x := &a.intervals[s.entry[k][r]]; x.reg >= 0 && x.reg != r {
+				a.swap(i, k, x.reg, r)
 				pending = true
 				break
 			}
@@ -214,39 +211,41 @@ func (a *alloc) settle(i int32, class uint8, s *scope, target uint32) {
 	}
 	for m := target; m != 0; m &= m - 1 {
 		r := int8(bits.TrailingZeros32(m))
-		if v := s.entry[k][r]; a.vals[v].reg < 0 {
+		if v := s.entry[k][r]; a.intervals[v].reg < 0 {
 			a.reload(i, v, r)
 		}
 	}
 }
 
-// shift copies what register from holds to register to, which is free.
-func (a *alloc) shift(i int32, class uint8, from, to int8) {
-	v := a.held[class][from]
-	c := asm.Class(class)
-	a.added = append(a.added, added{moveInst(asm.Phys(c, int(to)), asm.Phys(c, int(from)), a.vals[v].size), i, Moved, none})
+// shift moves what register from holds to register to, which is free.
+func (a *Allocator[I]) shift(i int32, class uint8, from, to int8) {
+	v := a.occupant[class][from]
+	c := Class(class)
+	a.move(i, Phys(c, int(to)), Phys(c, int(from)), a.intervals[v].size, none)
 	a.release(v)
 	a.hold(v, to)
 }
 
-// scratchSlot stands for the place in the frame that exchange uses.
-const scratchSlot int32 = -2
+// swapSlot stands for the place in the frame that swap uses.
+const swapSlot int32 = -2
 
-// exchange swaps what two registers hold, through a third that holds nothing or through the frame.
-func (a *alloc) exchange(i int32, class uint8, r, q int8) {
-	v, w := a.held[class][r], a.held[class][q]
-	c := asm.Class(class)
-	size := max(a.vals[v].size, a.vals[w].size)
-	x, y := asm.Phys(c, int(r)), asm.Phys(c, int(q))
-	save, back, slot := storeInst(x, size), loadInst(y, size), scratchSlot
+// swap exchanges what two registers hold, through a third that holds nothing or through the frame.
+func (a *Allocator[I]) swap(i int32, class uint8, r, q int8) {
+	v, w := a.occupant[class][r], a.occupant[class][q]
+	c := Class(class)
+	size := max(a.intervals[v].size, a.intervals[w].size)
+	x, y := Phys(c, int(r)), Phys(c, int(q))
+	var through Reg
+	slot := swapSlot
 	if a.free[class] != 0 {
-		t := asm.Phys(c, bits.TrailingZeros32(a.free[class]))
-		save, back, slot = moveInst(t, x, size), moveInst(y, t, size), none
+		through, slot = Phys(c, bits.TrailingZeros32(a.free[class])), none
 	} else {
-		a.scratch = true
+		a.swaps = true
 	}
-	a.added = append(a.added, added{save, i, Moved, slot}, added{moveInst(x, y, size), i, Moved, none}, added{back, i, Moved, slot})
-	a.held[class][r], a.held[class][q] = w, v
-	a.vals[v].reg, a.vals[v].home = q, q
-	a.vals[w].reg, a.vals[w].home = r, r
+	a.move(i, through, x, size, slot)
+	a.move(i, x, y, size, none)
+	a.move(i, y, through, size, slot)
+	a.occupant[class][r], a.occupant[class][q] = w, v
+	a.intervals[v].reg, a.intervals[v].lastReg = q, q
+	a.intervals[w].reg, a.intervals[w].lastReg = r, r
 }

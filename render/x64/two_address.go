@@ -1,6 +1,17 @@
-package regalloc
+package x64
 
-import "polygrad/render/x64/asm"
+import (
+	"polygrad/render/regalloc"
+	"polygrad/render/x64/asm"
+)
+
+// TwoAddress is the constraint of encodings without VEX.
+func (m machine) TwoAddress(inst *asm.Inst) (first, second regalloc.Reg, commute bool) {
+	if !m.legacy() || !overwrites(inst) {
+		return 0, 0, false
+	}
+	return regalloc.Reg(inst.Src[0]), regalloc.Reg(inst.Src[1]), commutes(inst.Op)
+}
 
 // overwrites reports whether the encoding of inst without VEX has its destination in the place of its first source.
 func overwrites(inst *asm.Inst) bool {
@@ -16,9 +27,9 @@ var shifts = map[asm.Op]bool{
 	asm.VPSRAW: true, asm.VPSRAD: true, asm.VPSLLDQ: true, asm.VPSRLDQ: true,
 }
 
-// commuting are the operations whose two sources may change places. The minimum and maximum of floats are not: they
+// commutingOps are the operations whose two sources may change places. The minimum and maximum of floats are not: they
 // give the second source where one is NaN.
-var commuting = [...]asm.Op{
+var commutingOps = [...]asm.Op{
 	asm.VADDPS, asm.VADDPD, asm.VMULPS, asm.VMULPD, asm.VANDPS, asm.VANDPD, asm.VORPS, asm.VORPD, asm.VXORPS, asm.VXORPD,
 	asm.VPADDB, asm.VPADDW, asm.VPADDD, asm.VPADDQ, asm.VPADDUSB, asm.VPADDUSW, asm.VPMULLW, asm.VPMULLD, asm.VPMULHW,
 	asm.VPMULHUW, asm.VPMULUDQ, asm.VPMULDQ, asm.VPAVGB, asm.VPAVGW, asm.VPSADBW, asm.VPAND, asm.VPOR, asm.VPXOR,
@@ -29,7 +40,7 @@ var commuting = [...]asm.Op{
 
 var isCommuting = func() map[asm.Op]bool {
 	m := map[asm.Op]bool{}
-	for _, op := range commuting {
+	for _, op := range commutingOps {
 		m[op] = true
 	}
 	return m
@@ -38,8 +49,8 @@ var isCommuting = func() map[asm.Op]bool {
 // commutes reports whether the sources of op may change places.
 func commutes(op asm.Op) bool { return isCommuting[op] }
 
-// destructive rewrites vector instructions of two sources so that Dst is Src[0], as encodings without VEX have it.
-func (r *Result) destructive() {
+// twoAddress rewrites vector instructions of two sources so that Dst is Src[0], as encodings without VEX have it.
+func twoAddress(r *regalloc.Result[asm.Inst]) {
 	n := 0
 	for i := range r.Insts {
 		if in := &r.Insts[i]; overwrites(in) && in.Dst != in.Src[0] {
@@ -49,19 +60,22 @@ func (r *Result) destructive() {
 	if n == 0 {
 		return
 	}
-	out, from := make([]asm.Inst, 0, len(r.Insts)+n), make([]int32, 0, len(r.Insts)+n)
-	add := func(inst asm.Inst, o int32) { out, from = append(out, inst), append(from, o) }
+	out := make([]asm.Inst, 0, len(r.Insts)+n)
+	move := func(to, from asm.Reg, size uint8) {
+		out = append(out, machine{}.Move(regalloc.Reg(to), regalloc.Reg(from), size))
+	}
 	scratch := int32(-1)
+	spill := func(to, from asm.Reg) {
+		move(to, from, 16)
+		out[len(out)-1].Mem.Disp = scratch
+	}
 	for i := range r.Insts {
-		in, o := r.Insts[i], r.Origin[i]
-		if !overwrites(&in) || in.Dst == in.Src[0] {
-			add(in, o)
-			continue
-		}
+		in := r.Insts[i]
 		d := in.Dst
 		switch {
+		case !overwrites(&in) || d == in.Src[0]:
 		case in.Src[1] != d:
-			add(moveInst(d, in.Src[0], in.Size), Moved)
+			move(d, in.Src[0], in.Size)
 			in.Src[0] = d
 		case commutes(in.Op):
 			in.Src[0], in.Src[1] = d, in.Src[0]
@@ -71,28 +85,25 @@ func (r *Result) destructive() {
 				scratch = (r.Frame + 15) &^ 15
 				r.Frame = scratch + 16
 			}
-			store, load := storeInst(d, 16), loadInst(d, 16)
-			store.Mem.Disp, load.Mem.Disp = scratch, scratch
 			if _, ok := in.TakesMem(1, asm.Legacy); ok {
-				add(store, Moved)
-				add(moveInst(d, in.Src[0], in.Size), Moved)
-				in.Src[0], in.Src[1], in.Mem = d, 0, load.Mem
+				spill(0, d)
+				move(d, in.Src[0], in.Size)
+				in.Src[0], in.Src[1], in.Mem = d, 0, asm.Mem{Base: asm.RBP, Disp: scratch}
 				break
 			}
 			t := asm.Phys(asm.Vec, 0)
 			for t == d || t == in.Src[0] {
 				t++
 			}
-			store.Src[0], load.Dst = t, t
-			add(store, Moved)
-			add(moveInst(t, d, in.Size), Moved)
-			add(moveInst(d, in.Src[0], in.Size), Moved)
+			spill(0, t)
+			move(t, d, in.Size)
+			move(d, in.Src[0], in.Size)
 			in.Src[0], in.Src[1] = d, t
-			add(in, o)
-			add(load, Moved)
+			out = append(out, in)
+			spill(t, 0)
 			continue
 		}
-		add(in, o)
+		out = append(out, in)
 	}
-	r.Insts, r.Origin = out, from
+	r.Insts = out
 }

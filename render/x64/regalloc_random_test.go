@@ -1,4 +1,4 @@
-package regalloc
+package x64
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 type program struct {
 	r      *rand.Rand
 	insts  []asm.Inst
-	count  [classes]int
-	vars   [classes][]asm.Reg // that may be read
+	count  [5]int
+	vars   [5][]asm.Reg // that may be read
 	labels asm.Label
 	legacy bool
 	left   int
@@ -41,9 +41,9 @@ func (p *program) class() asm.Class {
 	return [3]asm.Class{asm.GP, asm.Vec, asm.Vec}[p.r.IntN(3)]
 }
 
-var size = [classes]uint8{asm.GP: 8, asm.Vec: 64, asm.Mask: 8}
+var size = [5]uint8{asm.GP: 8, asm.Vec: 64, asm.Mask: 8}
 
-func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+func oneOf[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 // target is a new variable, or one that exists.
 func (p *program) target(c asm.Class) asm.Reg {
@@ -72,7 +72,7 @@ func (p *program) statement() {
 		p.add(asm.Inst{Op: moves[c], Size: size[c], Src: s(p.pick(c)), Mem: m})
 	case n == 3 && c != asm.Mask:
 		d = p.target(c)
-		p.add(asm.Inst{Op: moves[c], Size: size[c], Dst: d, Mem: asm.Mem{Base: pick(p.r, asm.Virt(asm.GP, 0), p.pick(asm.GP)), Disp: int32(p.r.IntN(3) * 64)}})
+		p.add(asm.Inst{Op: moves[c], Size: size[c], Dst: d, Mem: asm.Mem{Base: oneOf(p.r, asm.Virt(asm.GP, 0), p.pick(asm.GP)), Disp: int32(p.r.IntN(3) * 64)}})
 	case c == asm.GP && n < 6:
 		d = p.pick(c)
 		p.add(asm.Inst{Op: asm.ADD, Size: 8, Dst: d, Src: s(p.pick(c))})
@@ -99,7 +99,7 @@ func (p *program) statement() {
 		p.add(asm.Inst{Op: asm.KANDNW, Size: 8, Dst: d, Src: s(p.pick(c), p.pick(c))})
 	case n < 7 && !p.legacy:
 		d = p.pick(c)
-		p.add(asm.Inst{Op: pick(p.r, asm.VFMADD132PS, asm.VFMADD213PS, asm.VFMADD231PS), Size: 64, Dst: d, Src: s(p.pick(c), p.pick(c))})
+		p.add(asm.Inst{Op: oneOf(p.r, asm.VFMADD132PS, asm.VFMADD213PS, asm.VFMADD231PS), Size: 64, Dst: d, Src: s(p.pick(c), p.pick(c))})
 	case n == 7 && !p.legacy:
 		d = p.pick(c)
 		p.add(asm.Inst{Op: asm.VADDPS, Size: 64, Dst: d, Src: s(p.pick(c), p.pick(c)), Mask: p.pick(asm.Mask)})
@@ -249,19 +249,19 @@ func randomProgram(seed uint64, length int, legacy bool) []asm.Inst {
 	return p.insts
 }
 
-func TestRandom(t *testing.T) {
+func TestAllocRandom(t *testing.T) {
 	n := 600
 	if testing.Short() {
 		n = 100
 	}
 	for seed := range uint64(n) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		c := &Code{Regs: limits(3+r.IntN(9), 3+r.IntN(12), 2+r.IntN(6))}
+		c := &testCode{Regs: limits(3+r.IntN(9), 3+r.IntN(12), 2+r.IntN(6))}
 		if seed%4 == 0 {
 			c.Encodings = asm.Legacy
 		}
-		c.Insts = randomProgram(seed, 10+r.IntN(200), c.legacy() && c.Encodings != 0)
-		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { allocate(t, c) }) {
+		c.Insts = randomProgram(seed, 10+r.IntN(200), c.Encodings == asm.Legacy)
+		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { mustAllocate(t, c) }) {
 			return
 		}
 	}

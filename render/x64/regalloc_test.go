@@ -1,9 +1,10 @@
-package regalloc
+package x64
 
 import (
 	"strings"
 	"testing"
 
+	"polygrad/render/regalloc"
 	"polygrad/render/x64/asm"
 )
 
@@ -98,14 +99,14 @@ func matmul(rows, cols int, phis bool) []asm.Inst {
 	return append(x, shut(gp(10), 1)...)
 }
 
-func TestAccumulators(t *testing.T) {
+func TestAllocAccumulators(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		rows, cols int
 		vec        int
 	}{{"14x32", 14, 2, 31}, {"6x16 AVX2", 6, 2, 15}, {"full", 29, 1, 31}} {
 		for _, phis := range []bool{false, true} {
-			r := allocate(t, &Code{Insts: matmul(c.rows, c.cols, phis), Regs: limits(11, c.vec, 7)})
+			r := mustAllocate(t, &testCode{Insts: matmul(c.rows, c.cols, phis), Regs: limits(11, c.vec, 7)})
 			if r.Frame != 0 {
 				t.Errorf("%s, variables %v: the frame has %d bytes", c.name, phis, r.Frame)
 			}
@@ -119,7 +120,7 @@ func TestAccumulators(t *testing.T) {
 }
 
 // What an inner loop does not use goes to the frame before it, and not in it.
-func TestThroughInnerLoop(t *testing.T) {
+func TestAllocThroughInnerLoop(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := range 6 {
 		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Dst: vec(k), Mem: at(gp(0), 64*k)})
@@ -140,7 +141,7 @@ func TestThroughInnerLoop(t *testing.T) {
 	for k := range 6 {
 		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: at(gp(0), 64*k)})
 	}
-	r := allocate(t, &Code{Insts: x, Regs: limits(11, 6, 7)})
+	r := mustAllocate(t, &testCode{Insts: x, Regs: limits(11, 6, 7)})
 	if r.Frame == 0 {
 		t.Errorf("nothing went to the frame")
 	}
@@ -152,7 +153,7 @@ func TestThroughInnerLoop(t *testing.T) {
 }
 
 // More values of each class than registers, all needed at the end.
-func TestPressure(t *testing.T) {
+func TestAllocPressure(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	const n = 60
 	for k := 1; k < n; k++ {
@@ -170,9 +171,9 @@ func TestPressure(t *testing.T) {
 			asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: asm.Mem{Base: gp(0), Index: gp(k), Scale: 1}, Mask: kreg(k)})
 	}
 	x = append(x, shut(gp(100), 1)...)
-	for _, l := range []Limits{limits(11, 31, 7), limits(3, 3, 2)} {
-		c := &Code{Insts: x, Regs: l, Reserved: 100}
-		r := allocate(t, c)
+	for _, l := range [][5]regalloc.RegClass{limits(11, 31, 7), limits(3, 3, 2)} {
+		c := &testCode{Insts: x, Regs: l, Reserved: 100}
+		r := mustAllocate(t, c)
 		for k := range r.Insts {
 			if i := &r.Insts[k]; i.Mem.Base == asm.RBP && i.Mem.Disp < 128 {
 				t.Errorf("%s uses the caller's part of the frame", i)
@@ -182,7 +183,7 @@ func TestPressure(t *testing.T) {
 }
 
 // Several operands of one instruction in the frame, and its result, too.
-func TestOperandsInFrame(t *testing.T) {
+func TestAllocOperandsInFrame(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := 1; k < 9; k++ {
 		x = append(x, asm.Inst{Op: asm.MOV, Size: 8, Dst: gp(k), Mem: at(gp(0), 64*k)})
@@ -199,10 +200,10 @@ func TestOperandsInFrame(t *testing.T) {
 	for k := range 9 {
 		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(k)), Mem: asm.Mem{Base: gp(0), Index: gp(k), Scale: 1}})
 	}
-	r := allocate(t, &Code{Insts: x, Regs: limits(3, 3, 2)})
+	r := mustAllocate(t, &testCode{Insts: x, Regs: limits(3, 3, 2)})
 	folded := 0
-	for k, o := range r.Origin {
-		if i := &r.Insts[k]; o >= 0 && i.Op == asm.VFMADD231PS && i.Mem.Base == asm.RBP {
+	for k := range r.Insts {
+		if i := &r.Insts[k]; i.Op == asm.VFMADD231PS && i.Mem.Base == asm.RBP {
 			folded++
 		}
 	}
@@ -212,7 +213,7 @@ func TestOperandsInFrame(t *testing.T) {
 }
 
 // Constants are made again, or read where they are needed, and never stored.
-func TestConstants(t *testing.T) {
+func TestAllocConstants(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}, {Op: asm.VMOVAPS, Size: 64, Dst: vec(0), Mem: at(gp(0), 0)}}
 	for k := 1; k < 9; k++ {
 		x = append(x,
@@ -228,7 +229,7 @@ func TestConstants(t *testing.T) {
 			asm.Inst{Op: asm.VMOVAPS, Size: 64, Src: src(vec(0)), Mem: at(gp(0), 64*k), Mask: kreg(k)})
 	}
 	x = append(x, shut(gp(20), 1)...)
-	r := allocate(t, &Code{Insts: x, Regs: limits(6, 4, 3)})
+	r := mustAllocate(t, &testCode{Insts: x, Regs: limits(6, 4, 3)})
 	direct := 0
 	for k := range r.Insts {
 		i := &r.Insts[k]
@@ -245,7 +246,7 @@ func TestConstants(t *testing.T) {
 }
 
 // The loop's variables change places in each turn, which takes a cycle of moves, with and without a register to spare.
-func TestExchange(t *testing.T) {
+func TestAllocExchange(t *testing.T) {
 	for _, spare := range []bool{true, false} {
 		x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 		for k := range 3 {
@@ -270,7 +271,7 @@ func TestExchange(t *testing.T) {
 		if spare {
 			l = limits(6, 4, 4)
 		}
-		r := allocate(t, &Code{Insts: x, Regs: l})
+		r := mustAllocate(t, &testCode{Insts: x, Regs: l})
 		if spare != (r.Frame == 0) {
 			t.Errorf("with a register to spare %v the frame has %d bytes", spare, r.Frame)
 		}
@@ -278,7 +279,7 @@ func TestExchange(t *testing.T) {
 }
 
 // Without VEX the destination is the first source.
-func TestLegacy(t *testing.T) {
+func TestAllocLegacy(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := range 4 {
 		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 16, Dst: vec(k), Mem: at(gp(0), 16*k)})
@@ -297,11 +298,11 @@ func TestLegacy(t *testing.T) {
 		asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(3)), Mem: at(gp(0), 2048)},
 		asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(4)), Mem: at(gp(0), 2064)})
 	for _, n := range []int{2, 3, 16} {
-		allocate(t, &Code{Insts: x, Regs: limits(5, n, 0), Encodings: asm.Legacy})
+		mustAllocate(t, &testCode{Insts: x, Regs: limits(5, n, 0), Encodings: asm.Legacy})
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestAllocErrors(t *testing.T) {
 	jump := func(is ...asm.Inst) []asm.Inst { return is }
 	for _, c := range []struct {
 		insts []asm.Inst
@@ -316,66 +317,27 @@ func TestErrors(t *testing.T) {
 		{jump(asm.Inst{Op: asm.JB, To: 1}, asm.Inst{Op: asm.JB, To: 2}, asm.Inst{Op: asm.LABEL, To: 1}, asm.Inst{Op: asm.LABEL, To: 2}), "nested"},
 		{jump(asm.Inst{Op: asm.JB, To: 1}, asm.Inst{Op: asm.LOOP}, asm.Inst{Op: asm.LABEL, To: 2}, asm.Inst{Op: asm.LABEL, To: 1}, asm.Inst{Op: asm.JNE, To: 2}, asm.Inst{Op: asm.ENDLOOP}), "stay in its loop"},
 	} {
-		if _, err := Alloc(&Code{Insts: c.insts, Regs: limits(11, 2, 7)}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := allocate((&testCode{Insts: c.insts, Regs: limits(11, 2, 7)}).code()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, not an error with %q, for%s", err, c.want, listing(c.insts))
 		}
 	}
 }
 
-// The verifier finds what is wrong.
-func TestVerify(t *testing.T) {
-	c := &Code{Insts: matmul(6, 2, true), Regs: limits(4, 8, 7), Encodings: asm.VEX | asm.EVEX}
-	good, err := Alloc(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, tried := 0, 0
-	for k := range good.Insts {
-		// Another register.
-		for _, other := range []func(i *asm.Inst) *asm.Reg{
-			func(i *asm.Inst) *asm.Reg { return &i.Src[0] }, func(i *asm.Inst) *asm.Reg { return &i.Src[1] }, func(i *asm.Inst) *asm.Reg { return &i.Mem.Base },
-		} {
-			r := Result{Insts: append([]asm.Inst(nil), good.Insts...), Origin: good.Origin, Frame: good.Frame}
-			x := other(&r.Insts[k])
-			if *x == 0 || idiom(&r.Insts[k]) || *x == asm.RBP || *x == asm.RDI {
-				continue
-			}
-			*x = asm.Phys(x.Class(), (x.Num()+1)%8)
-			tried++
-			if Verify(c, &r) != nil {
-				found++
-			}
-		}
-		// An instruction that is missing, if it is a store or load of the allocator.
-		if good.Origin[k] == Moved {
-			r := Result{Insts: append(append([]asm.Inst(nil), good.Insts[:k]...), good.Insts[k+1:]...), Origin: append(append([]int32(nil), good.Origin[:k]...), good.Origin[k+1:]...), Frame: good.Frame}
-			tried++
-			if Verify(c, &r) != nil {
-				found++
-			}
-		}
-	}
-	if found < tried*9/10 {
-		t.Errorf("%d of %d mistakes found", found, tried)
-	}
-}
-
 func BenchmarkAlloc(b *testing.B) {
-	check = false
-	defer func() { check = true }()
 	for _, c := range []struct {
 		name  string
 		insts []asm.Inst
-		l     Limits
+		l     [5]regalloc.RegClass
 	}{
 		{"matmul", matmul(14, 2, true), limits(11, 31, 7)},
 		{"random2000", randomProgram(3, 2000, false), limits(11, 31, 7)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			code := &Code{Insts: c.insts, Regs: c.l, Encodings: asm.VEX | asm.EVEX}
+			code := (&testCode{Insts: c.insts, Regs: c.l}).code()
+			code.Check = false
 			for b.Loop() {
-				if _, err := Alloc(code); err != nil {
+				if _, err := allocate(code); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -385,7 +347,7 @@ func BenchmarkAlloc(b *testing.B) {
 }
 
 // Loads and operations on them in turn need few registers, all loads first need many.
-func TestOrder(t *testing.T) {
+func TestAllocOrder(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := range 6 {
 		x = append(x, asm.Inst{Op: asm.VXORPS, Size: 32, Dst: vec(k), Src: src(vec(k), vec(k))})
@@ -403,7 +365,7 @@ func TestOrder(t *testing.T) {
 	for k := range 6 {
 		x = append(x, asm.Inst{Op: asm.VMOVUPS, Size: 32, Src: src(vec(k)), Mem: at(gp(0), 32*k)})
 	}
-	r := allocate(t, &Code{Insts: x, Regs: limits(4, 9, 0), Encodings: asm.VEX})
+	r := mustAllocate(t, &testCode{Insts: x, Regs: limits(4, 9, 0), Encodings: asm.VEX})
 	if r.Frame != 0 {
 		t.Errorf("the frame has %d bytes:%s", r.Frame, listing(r.Insts))
 	}

@@ -2,19 +2,17 @@ package regalloc
 
 import (
 	"sort"
-
-	"polygrad/render/x64/asm"
 )
 
-// arrangeAll changes the order of independent instructions where more values are needed together than there are
+// relievePressure changes the order of independent instructions where more values are needed together than there are
 // registers, if another order needs fewer, and reports whether it did. What fits stays as it is: the processor finds its
 // own order.
-func (a *alloc) arrangeAll() bool {
+func (a *Allocator[I]) relievePressure() bool {
 	p := a.pressures()
 	insts := a.c.Insts
 	done, fenced := false, false
 	for i := 0; i < len(insts); i++ {
-		through := &a.through[a.loopOf[i]]
+		through := &a.liveThrough[a.loopOf[i]]
 		if !a.tooMany(&p[i], through) {
 			continue
 		}
@@ -35,35 +33,35 @@ func (a *alloc) arrangeAll() bool {
 		var over [classes]bool
 		for k := range over {
 			for j := from; j < to; j++ {
-				over[k] = over[k] || int(p[j][k]-through[k]) > len(a.order[k])
+				over[k] = over[k] || int(p[j][k]-through[k]) > len(a.c.Classes[k].Regs)
 			}
 		}
-		done = a.arrange(from, to, over) || done
+		done = a.schedule(from, to, over) || done
 		i = to
 	}
 	return done
 }
 
 // tooMany reports whether there are more values of a class than registers, less those that the loop has no use for.
-func (a *alloc) tooMany(p, through *[classes]int16) bool {
+func (a *Allocator[I]) tooMany(p, through *[classes]int16) bool {
 	for k, n := range p {
-		if int(n-through[k]) > len(a.order[k]) {
+		if int(n-through[k]) > len(a.c.Classes[k].Regs) {
 			return true
 		}
 	}
 	return false
 }
 
-// pressures are how many values of each class are alive before each instruction. It also counts those that are alive
+// pressures are how many values of each class are live before each instruction. It also counts those that are live
 // through a loop which does not touch them.
-func (a *alloc) pressures() [][classes]int16 {
-	p := grow(a.alive, len(a.c.Insts)+1)
-	a.alive = p
+func (a *Allocator[I]) pressures() [][classes]int16 {
+	p := grow(a.pressure, len(a.c.Insts)+1)
+	a.pressure = p
 	clear(p)
-	a.through = grow(a.through, len(a.loops))
-	clear(a.through)
-	for v := range a.vals {
-		x := &a.vals[v]
+	a.liveThrough = grow(a.liveThrough, len(a.loops))
+	clear(a.liveThrough)
+	for v := range a.intervals {
+		x := &a.intervals[v]
 		for k := x.acc; k < x.end; k++ {
 			if to := a.until(x, k); to > a.accs[k].pos {
 				p[a.accs[k].pos+1][x.class]++
@@ -72,7 +70,7 @@ func (a *alloc) pressures() [][classes]int16 {
 				}
 				for l := a.loopsFrom(a.accs[k].pos); l < len(a.loops) && a.loops[l].start < to; l++ {
 					if a.loops[l].end < to {
-						a.through[l][x.class]++
+						a.liveThrough[l][x.class]++
 					}
 				}
 			}
@@ -87,12 +85,12 @@ func (a *alloc) pressures() [][classes]int16 {
 }
 
 // loopsFrom is the first loop that begins behind instruction i.
-func (a *alloc) loopsFrom(i int32) int {
+func (a *Allocator[I]) loopsFrom(i int32) int {
 	return sort.Search(len(a.loops), func(l int) bool { return a.loops[l].start > i })
 }
 
-// until is how far the value that x has after its access k is alive, at most up to the next access.
-func (a *alloc) until(x *value, k int32) int32 {
+// until is how far the value that x has after its access k is live, at most up to the next access.
+func (a *Allocator[I]) until(x *interval, k int32) int32 {
 	for l := a.loopOf[a.accs[k].pos]; ; l = a.loops[l].parent {
 		if k+1 < x.end && a.accs[k+1].pos < a.loops[l].end {
 			if a.accs[k+1].reads {
@@ -125,31 +123,33 @@ func (a *alloc) until(x *value, k int32) int32 {
 	return a.accs[k].pos
 }
 
-// barriers finds the instructions that keep their place, and all others the side of them that they are on: jumps and
+// barriers finds the instructions that keep their place, and all others the side of them that they are on: branches and
 // labels, what has physical registers, and all from one that sets the flags to the one that reads them.
-func (a *alloc) barriers() {
+func (a *Allocator[I]) barriers() {
 	insts := a.c.Insts
 	a.fence = grow(a.fence, len(insts))
 	wanted := false // the flags are read before they are set again
 	for i := len(insts) - 1; i >= 0; i-- {
-		inst := &insts[i]
-		sets, reads := inst.Op.SetsFlags(), inst.Op.UsesFlags()
-		fixed := inst.Op <= asm.ENDLOOP || inst.Op.Branch() || inst.Op == asm.RET || inst.Dst == 0 && inst.Mem.None() || reads || wanted
-		operands(inst, func(r asm.Reg, _, _ bool) { fixed = fixed || !r.Virtual() })
+		e := a.effects[i]
+		fixed := e&(LoopBegin|LoopEnd|Label|Branch|ReadsFlags|Pinned) != 0 || wanted
+		a.ops = a.m.Operands(&insts[i], a.ops[:0])
+		for k := range a.ops {
+			fixed = fixed || !a.ops[k].Reg.Virtual()
+		}
 		a.fence[i] = fixed
-		if inst.Op == asm.LABEL || sets {
+		if e&(Label|SetsFlags) != 0 {
 			wanted = false
 		}
-		wanted = wanted || reads
+		wanted = wanted || e&ReadsFlags != 0
 	}
 }
 
-// order is the work of arrange, whose memory is used again. Values have numbers of their own, from 0, in it.
-type order struct {
+// scheduler is the work of schedule, whose memory is used again. Values have numbers of their own, from 0, in it.
+type scheduler[I comparable] struct {
 	local  []int32 // the number of a value, or none
 	class  []uint8 // of numbers
 	known  []int32 // the value of a number
-	ops    []operand
+	ops    []localUse
 	first  []int32 // the first operand of each instruction
 	edges  []edge
 	head   []int32 // the last of edges that end at an instruction, or none
@@ -157,15 +157,15 @@ type order struct {
 	write  []int32 // the last instruction that wrote a number, or none
 	reads  []int32 // the last of readers since then that reads a number, or none
 	reader []edge
-	alive  []bool
+	live   []bool
 	out    []bool
 	ready  []int32
 	seq    []int32
-	old    []asm.Inst
+	old    []I
 }
 
-// operand is a register that an instruction reads or writes, once for each instruction.
-type operand struct {
+// localUse is a register that an instruction reads or writes, once for each instruction.
+type localUse struct {
 	n             int32
 	reads, writes bool
 }
@@ -173,20 +173,20 @@ type operand struct {
 // edge is an instruction in a list: the list goes on with number next.
 type edge struct{ inst, next int32 }
 
-// arrange orders instructions from number from to before number to, backwards: of those that nothing waits for, next
-// comes the one that leaves the fewest values alive before it, of equals the last. It reports whether that is better
+// schedule orders instructions from number from to before number to, backwards: of those that nothing waits for, next
+// comes the one that leaves the fewest values live before it, of equals the last. It reports whether that is better
 // than it was.
-func (a *alloc) arrange(from, to int, over [classes]bool) bool {
+func (a *Allocator[I]) schedule(from, to int, over [classes]bool) bool {
 	n := to - from
 	const most = 800
 	if n < 3 || n > most {
 		return false
 	}
-	o := &a.sort
+	o := &a.scheduler
 	insts := a.c.Insts[from:to]
 	a.localize(from, int32(to))
-	o.depend(insts)
-	o.alive = append(o.alive[:0], o.out...)
+	o.depend(insts, a.effects[from:to])
+	o.live = append(o.live[:0], o.out...)
 	o.ready, o.seq = o.ready[:0], grow(o.seq, n)
 	for t := n - 1; t >= 0; t-- {
 		if o.wait[t] == 0 {
@@ -205,7 +205,7 @@ func (a *alloc) arrange(from, to int, over [classes]bool) bool {
 		o.ready = o.ready[:len(o.ready)-1]
 		o.seq[left] = t
 		for _, p := range o.ops[o.first[t]:o.first[t+1]] {
-			o.alive[p.n] = p.reads
+			o.live[p.n] = p.reads
 		}
 		for e := o.head[t]; e != none; e = o.edges[e].next {
 			b := o.edges[e].inst
@@ -214,8 +214,8 @@ func (a *alloc) arrange(from, to int, over [classes]bool) bool {
 			}
 		}
 	}
-	behind := a.alive[to]
-	for k, n := range a.through[a.loopOf[from]] {
+	behind := a.pressure[to]
+	for k, n := range a.liveThrough[a.loopOf[from]] {
 		behind[k] -= n
 	}
 	better := o.excess(func(k int) int32 { return o.seq[k] }, n, behind, a) < o.excess(func(k int) int32 { return int32(k) }, n, behind, a)
@@ -231,11 +231,11 @@ func (a *alloc) arrange(from, to int, over [classes]bool) bool {
 	return better
 }
 
-// localize numbers the values of the instructions, lists their operands, and notes which values are alive behind them.
-func (a *alloc) localize(from int, to int32) {
-	o := &a.sort
-	if len(o.local) < len(a.vals) {
-		o.local = grow(o.local, len(a.vals))
+// localize numbers the values of the instructions, lists their operands, and notes which values are live behind them.
+func (a *Allocator[I]) localize(from int, to int32) {
+	o := &a.scheduler
+	if len(o.local) < len(a.intervals) {
+		o.local = grow(o.local, len(a.intervals))
 		for v := range o.local {
 			o.local[v] = none
 		}
@@ -244,28 +244,28 @@ func (a *alloc) localize(from int, to int32) {
 	for t := range int(to) - from {
 		o.first = append(o.first, int32(len(o.ops)))
 		for _, u := range a.uses[a.first[from+t]:a.first[from+t+1]] {
-			if o.local[u.value] == none {
-				x := &a.vals[u.value]
-				o.local[u.value] = int32(len(o.known))
-				o.known = append(o.known, u.value)
+			if o.local[u.interval] == none {
+				x := &a.intervals[u.interval]
+				o.local[u.interval] = int32(len(o.known))
+				o.known = append(o.known, u.interval)
 				o.class = append(o.class, x.class)
 				o.out = append(o.out, a.liveAt(x, to))
 			}
-			o.ops = append(o.ops, operand{o.local[u.value], u.reads, u.write})
+			o.ops = append(o.ops, localUse{o.local[u.interval], u.reads, u.write})
 		}
 	}
 	o.first = append(o.first, int32(len(o.ops)))
 }
 
-// liveAt reports whether x is alive before instruction i.
-func (a *alloc) liveAt(x *value, i int32) bool {
+// liveAt reports whether x is live before instruction i.
+func (a *Allocator[I]) liveAt(x *interval, i int32) bool {
 	k := x.acc + int32(sort.Search(int(x.end-x.acc), func(k int) bool { return a.accs[x.acc+int32(k)].pos >= i }))
 	return k > x.acc && a.until(x, k-1) >= i
 }
 
 // depend finds which instructions must come before which: those that write what others read, and the other way around,
 // for registers and, as one more number, for memory.
-func (o *order) depend(insts []asm.Inst) {
+func (o *scheduler[I]) depend(insts []I, effects []Effects) {
 	numbers := len(o.known) + 1
 	o.edges, o.reader = o.edges[:0], o.reader[:0]
 	o.head, o.wait = grow(o.head, len(insts)), grow(o.wait, len(insts))
@@ -300,15 +300,15 @@ func (o *order) depend(insts []asm.Inst) {
 		for _, p := range o.ops[o.first[t]:o.first[t+1]] {
 			note(p.n, int32(t), p.reads, p.writes)
 		}
-		if inst := &insts[t]; !inst.Mem.None() && inst.Mem.Pool == 0 && inst.Op != asm.LEA {
-			note(int32(numbers-1), int32(t), !inst.Stores(), inst.Stores())
+		if e := effects[t]; e&(Loads|Stores) != 0 {
+			note(int32(numbers-1), int32(t), e&Stores == 0, e&Stores != 0)
 		}
 	}
 }
 
-// change is how many more values are alive before instruction t than behind it; those of classes that have too many
+// change is how many more values are live before instruction t than behind it; those of classes that have too many
 // count first.
-func (o *order) change(t int32, over *[classes]bool) int {
+func (o *scheduler[I]) change(t int32, over *[classes]bool) int {
 	d := 0
 	for _, p := range o.ops[o.first[t]:o.first[t+1]] {
 		w := 1
@@ -316,25 +316,25 @@ func (o *order) change(t int32, over *[classes]bool) int {
 			w = 1000
 		}
 		switch {
-		case p.reads && !o.alive[p.n]:
+		case p.reads && !o.live[p.n]:
 			d += w
-		case !p.reads && o.alive[p.n]:
+		case !p.reads && o.live[p.n]:
 			d -= w
 		}
 	}
 	return d
 }
 
-// excess is how many values too many are alive at worst if the instructions stand in a sequence; count is how many are
-// alive behind them.
-func (o *order) excess(at func(int) int32, n int, count [classes]int16, a *alloc) int {
-	o.alive = append(o.alive[:0], o.out...)
+// excess is how many values too many are live at worst if the instructions stand in a sequence; count is how many are
+// live behind them.
+func (o *scheduler[I]) excess(at func(int) int32, n int, count [classes]int16, a *Allocator[I]) int {
+	o.live = append(o.live[:0], o.out...)
 	worst := 0
 	for k := n - 1; k >= 0; k-- {
 		t := at(k)
 		for _, p := range o.ops[o.first[t]:o.first[t+1]] {
-			if o.alive[p.n] != p.reads {
-				o.alive[p.n] = p.reads
+			if o.live[p.n] != p.reads {
+				o.live[p.n] = p.reads
 				if p.reads {
 					count[o.class[p.n]]++
 				} else {
@@ -344,7 +344,7 @@ func (o *order) excess(at func(int) int32, n int, count [classes]int16, a *alloc
 		}
 		sum := 0
 		for c := range count {
-			sum += max(0, int(count[c])-len(a.order[c]))
+			sum += max(0, int(count[c])-len(a.c.Classes[c].Regs))
 		}
 		worst = max(worst, sum)
 	}
