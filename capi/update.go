@@ -88,7 +88,7 @@ func (c *context) prune(sink *uop.UOp, changing []*uop.UOp) (up update, err erro
 	up.sink = sink
 	known := rewrite.Map{}
 	var stores []*uop.UOp
-	for _, u := range schedule.Fixed(sink, changing) {
+	for _, u := range schedule.RunInvariant(sink, changing) {
 		leaf, err := c.ownBuffer(u.DType, u.Shape())
 		if err != nil {
 			return up, err

@@ -55,18 +55,13 @@ type inspection struct {
 // build is Executor.build with all that it does kept.
 func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 	e := in.e
-	req, err := schedule.Split(root)
-	if err != nil {
-		return err
-	}
-	if in.sched, err = e.schedule(req.Sink); err != nil {
+	var err error
+	if in.sched, err = e.schedule(root); err != nil {
 		return err
 	}
 	p := newPlan(buffers)
 	p.pool, p.reach = &e.pool, e.dev.Reach()
-	if in.slot, err = p.layout(req, in.sched); err != nil {
-		return err
-	}
+	in.slot = p.layout(in.sched)
 	in.plan = p
 	var asts []*uop.UOp
 	for _, k := range in.sched.Kernels {

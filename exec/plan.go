@@ -47,11 +47,7 @@ type plan struct {
 
 // build makes the plan of a normalised request.
 func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
-	req, err := schedule.Split(root)
-	if err != nil {
-		return nil, err
-	}
-	sched, err := e.schedule(req.Sink)
+	sched, err := e.schedule(root)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +58,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	}
 	p := newPlan(buffers)
 	p.pool, p.reach = &e.pool, e.dev.Reach()
-	slot, err := p.layout(req, sched)
-	if err != nil {
-		return nil, err
-	}
+	slot := p.layout(sched)
 	kernels, err := e.compile(sched)
 	if err != nil {
 		return nil, err
@@ -115,7 +108,7 @@ func newPlan(buffers []*uop.UOp) *plan {
 // layout gives every slot of the schedule a slot of the plan: the request's buffers come first, in
 // order, then temporaries. What a STORE asks for is computed in place, unless its buffer is read
 // by the request too, or the value exists already; then it is copied.
-func (p *plan) layout(req *schedule.Request, sched *schedule.Schedule) ([]int, error) {
+func (p *plan) layout(sched *schedule.Schedule) []int {
 	inputs, bytes := p.inputs, p.bytes
 	slot := make([]int, len(sched.Slots))
 	p.slots = inputs
@@ -134,29 +127,20 @@ func (p *plan) layout(req *schedule.Request, sched *schedule.Schedule) ([]int, e
 		}
 	}
 	read := slices.Clone(used)
-	copies := slices.Clone(req.Copies)
 	var late []func()
-	for j, o := range sched.Outputs {
-		t := req.Targets[j]
-		if t < 0 || bytes[t] == 0 {
+	for _, o := range sched.Outputs {
+		s, t := o.Slot, o.Target
+		if t < 0 {
 			continue
 		}
 		written[t] = true
-		if in := schedule.WholeParam(o.Value); in >= 0 {
-			copies = append(copies, schedule.Transfer{From: in, To: t})
-			continue
-		}
-		s := o.Slot
-		if s < 0 || !isBuffer(o.Value) {
-			return nil, fmt.Errorf("exec.Realize: source %d: no kernel computes %s", j, o.Value)
-		}
 		if slot[s] < 0 && !used[t] {
 			slot[s], used[t] = t, true
 		} else {
 			late = append(late, func() { p.after = append(p.after, move{slot[s], t, bytes[t]}) })
 		}
 	}
-	p.copies(copies, read, written)
+	p.copies(sched.Copies, read, written)
 	for i, s := range sched.Slots {
 		if slot[i] >= 0 {
 			continue
@@ -178,20 +162,12 @@ func (p *plan) layout(req *schedule.Request, sched *schedule.Schedule) ([]int, e
 			}
 		}
 	}
-	return slot, nil
-}
-
-// isBuffer reports whether a value is a whole buffer, perhaps reshaped.
-func isBuffer(v *uop.UOp) bool {
-	for v.Op == uop.Reshape {
-		v = v.Src[0]
-	}
-	return v.Op == uop.Buffer
+	return slot
 }
 
 // copies plans the STOREs of whole buffers. They take effect as if all were done at once, before any kernel: one
 // that would overwrite what is still read, or read what is overwritten, goes by way of a temporary.
-func (p *plan) copies(list []schedule.Transfer, read, written []bool) {
+func (p *plan) copies(list []schedule.Copy, read, written []bool) {
 	read, written = slices.Clone(read), slices.Clone(written)
 	for _, c := range list {
 		read[c.From], written[c.To] = true, true

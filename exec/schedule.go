@@ -11,16 +11,20 @@ import (
 )
 
 // schedule cuts a request into kernels for the device.
-func (e *Executor) schedule(sink *uop.UOp) (*schedule.Schedule, error) {
+func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
 	if e.fusion == nil {
-		return schedule.New(sink)
+		return schedule.OfRequest(root)
 	}
-	s, err := schedule.New(fuse.StoreShared(fuse.StorePads(sink)), schedule.WithRows(rowsForThreads))
+	req, err := schedule.NewRequest(root)
+	if err != nil {
+		return nil, err
+	}
+	s, err := schedule.New(fuse.StoreShared(fuse.StorePads(req.Sink)), schedule.WithRows(rowsForThreads))
 	if err != nil {
 		return nil, err
 	}
 	fuse.Apply(s, *e.fusion)
-	return s, nil
+	return s, req.Place(s)
 }
 
 // rowsForThreads is how many results of a reduction are enough to share among the threads of a processor.
@@ -39,7 +43,7 @@ func fusionOf(d device.Device) *fuse.Options {
 // Schedule cuts a request (see Realize) into kernels, without compiling them: their SINKs in the order in which
 // they run, in a graph of their own. A request that only copies buffers has none.
 func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
-	_, sched, _, err := portable("Schedule", sink)
+	sched, _, err := portable("Schedule", sink)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +55,14 @@ func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
 }
 
 // portable cuts a request into kernels that no device has had a say in. buffers are those that it works on.
-func portable(fn string, sink *uop.UOp) (req *schedule.Request, sched *schedule.Schedule, buffers []*uop.UOp, err error) {
+func portable(fn string, sink *uop.UOp) (sched *schedule.Schedule, buffers []*uop.UOp, err error) {
 	if sink == nil || sink.Op != uop.Sink {
-		return nil, nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
+		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
 	root, buffers, _, err := schedule.Normalize(uop.NewScratch(), sink)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if req, err = schedule.Split(root); err != nil {
-		return nil, nil, nil, err
-	}
-	sched, err = schedule.New(req.Sink)
-	return req, sched, buffers, err
+	sched, err = schedule.OfRequest(root)
+	return sched, buffers, err
 }

@@ -31,15 +31,12 @@ const (
 
 // NewWasmPlan compiles a request (see Realize) for a host that runs WebAssembly.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
-	req, sched, buffers, err := portable("NewWasmPlan", sink)
+	sched, buffers, err := portable("NewWasmPlan", sink)
 	if err != nil {
 		return nil, err
 	}
 	layout := newPlan(buffers)
-	slot, err := layout.layout(req, sched)
-	if err != nil {
-		return nil, err
-	}
+	slot := layout.layout(sched)
 	p := &WasmPlan{Inputs: buffers, Buffers: make([]WasmBuffer, layout.slots)}
 	for i, b := range buffers {
 		n := int64(b.Arg.(uop.Num))

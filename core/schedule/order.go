@@ -143,7 +143,7 @@ func (b *builder) slot(buf *uop.UOp) int {
 }
 
 func (b *builder) output(i int, v *uop.UOp) {
-	o := Output{Slot: -1, Value: b.g.ImportMap(withoutAfter(v), b.copies)}
+	o := Output{Slot: -1, Target: -1, Value: b.g.ImportMap(withoutAfter(v), b.copies)}
 	if base := v.Base(); base.Op == uop.After {
 		o.Slot = b.slot(base.BufUOp())
 		if s := &b.s.Slots[o.Slot]; s.Output < 0 {

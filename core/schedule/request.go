@@ -8,21 +8,35 @@ import (
 	"polygrad/core/uop"
 )
 
-// Request is a normalised SINK split into what the scheduler computes and where it goes.
+// Request is a normalised SINK of STOREs and ASSIGNs, divided into what is computed and where it goes.
 type Request struct {
-	Sink *uop.UOp // values and ASSIGNs
-	// Targets is, per source of Sink, the PARAM slot a STORE writes to; -1 for an ASSIGN.
-	Targets []int
-	// Copies are the STOREs of a buffer as it is.
-	Copies []Transfer
+	// Sink has the values of the STOREs, and the ASSIGNs.
+	Sink *uop.UOp
+	// targets is, for each source of Sink, the input that a STORE writes to; -1 for an ASSIGN.
+	targets []int
+	// copies are the STOREs of a whole input to another one.
+	copies []Copy
 }
 
-// Transfer copies one PARAM slot to another.
-type Transfer struct{ From, To int }
+// Copy is a copy of a whole input to another one.
+type Copy struct{ From, To int }
 
-// Split turns STORE(buffer, value) into the contiguous value in the type of the buffer,
-// and lets later ASSIGNs see what earlier ones wrote.
-func Split(root *uop.UOp) (*Request, error) {
+// OfRequest schedules a normalised SINK of STOREs and ASSIGNs.
+func OfRequest(root *uop.UOp, opts ...Option) (*Schedule, error) {
+	r, err := NewRequest(root)
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(r.Sink, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return s, r.Place(s)
+}
+
+// NewRequest turns each STORE(buffer, value) into the contiguous value in the type of the buffer, and lets later ASSIGNs see
+// what earlier ones wrote.
+func NewRequest(root *uop.UOp) (*Request, error) {
 	g := root.Graph()
 	r := &Request{}
 	var src []*uop.UOp
@@ -40,26 +54,29 @@ func Split(root *uop.UOp) (*Request, error) {
 		case uop.Store:
 			target, v := s.Src[0].Base(), s.Src[1]
 			if target.Op != uop.Param {
-				return nil, fmt.Errorf("exec.Realize: source %d: STORE to %s, expected a BUFFER", i, target)
+				return nil, fmt.Errorf("schedule.NewRequest: source %d: STORE to %s, expected a BUFFER", i, target)
 			}
 			v, err := fit(v, target)
 			if err != nil {
-				return nil, fmt.Errorf("exec.Realize: source %d: %w", i, err)
+				return nil, fmt.Errorf("schedule.NewRequest: source %d: %w", i, err)
 			}
 			slot := int(target.Arg.(uop.Num))
-			if in := WholeParam(v); in >= 0 {
-				r.Copies = append(r.Copies, Transfer{in, slot})
+			if target.Shape().Numel().IsNum(0) {
+				continue
+			}
+			if in := wholeParam(v); in >= 0 {
+				r.copies = append(r.copies, Copy{in, slot})
 				continue
 			}
 			if v.Op != uop.Contiguous {
 				v = v.F(uop.Contiguous, nil, nil)
 			}
 			src = append(src, v)
-			r.Targets = append(r.Targets, slot)
+			r.targets = append(r.targets, slot)
 		case uop.Assign:
 			target := s.Src[0].Base()
 			if target.Op != uop.Param {
-				return nil, fmt.Errorf("exec.Realize: source %d: ASSIGN to %s, expected a BUFFER or a view of one", i, target)
+				return nil, fmt.Errorf("schedule.NewRequest: source %d: ASSIGN to %s, expected a BUFFER or a view of one", i, target)
 			}
 			v := seeAssigned(s.Src[1], assigned)
 			if last[target] > i {
@@ -72,13 +89,39 @@ func Split(root *uop.UOp) (*Request, error) {
 			a := s.Src[0].AssignTo(v)
 			assigned[target] = whole(target, s.Src[0], a)
 			src = append(src, a)
-			r.Targets = append(r.Targets, -1)
+			r.targets = append(r.targets, -1)
 		default:
-			return nil, fmt.Errorf("exec.Realize: source %d: got %s, expected STORE or ASSIGN", i, s.Op)
+			return nil, fmt.Errorf("schedule.NewRequest: source %d: got %s, expected STORE or ASSIGN", i, s.Op)
 		}
 	}
 	r.Sink = g.Sink(nil, src...)
 	return r, nil
+}
+
+// Place notes in the schedule of Sink where its outputs go. A value that turned out to be a whole input is copied.
+func (r *Request) Place(s *Schedule) error {
+	s.Copies = slices.Clone(r.copies)
+	for i := range s.Outputs {
+		o := &s.Outputs[i]
+		if o.Target = r.targets[i]; o.Target < 0 {
+			continue
+		}
+		if in := wholeParam(o.Value); in >= 0 {
+			s.Copies = append(s.Copies, Copy{in, o.Target})
+			o.Target = -1
+		} else if o.Slot < 0 || !isWholeBuffer(o.Value) {
+			return fmt.Errorf("schedule.Request.Place: source %d: no kernel computes %s", i, o.Value)
+		}
+	}
+	return nil
+}
+
+// isWholeBuffer reports whether a value is a buffer, perhaps reshaped.
+func isWholeBuffer(v *uop.UOp) bool {
+	for v.Op == uop.Reshape {
+		v = v.Src[0]
+	}
+	return v.Op == uop.Buffer
 }
 
 // lastAssigns are the places of the last ASSIGN to each buffer whose ASSIGNs all write all of it.
@@ -99,8 +142,8 @@ func lastAssigns(root *uop.UOp) map[*uop.UOp]int {
 	return last
 }
 
-// WholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
-func WholeParam(v *uop.UOp) int {
+// wholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
+func wholeParam(v *uop.UOp) int {
 	for v.Op == uop.Reshape || v.Op == uop.Contiguous || v.Op == uop.Detach {
 		v = v.Src[0]
 	}

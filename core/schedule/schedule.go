@@ -21,6 +21,8 @@ type Schedule struct {
 	Slots []Slot
 	// Outputs has an entry for each source of the SINK.
 	Outputs []Output
+	// Copies take effect before the first kernel, as if all were done at once.
+	Copies []Copy
 	// ArenaBytes is the size of the memory in which all temporaries lie.
 	ArenaBytes int64
 }
@@ -53,6 +55,8 @@ type Output struct {
 	// Slot is the buffer that the kernels write the value to; -1 if nothing has to run for it,
 	// because it is a constant or a view of an input.
 	Slot int
+	// Target is the input that a Request stores the value to, -1 if there is none.
+	Target int
 	// Value is the source with all that was computed replaced by its buffer: movement operations on a BUFFER, PARAM or CONST.
 	Value *uop.UOp
 }

@@ -2,10 +2,10 @@ package schedule
 
 import "polygrad/core/uop"
 
-// Fixed are the nodes below a request that each run would compute alike: from no buffer that changes, be it one of the given
-// or the target of an ASSIGN, and from no variable. They are those that get kernels of their own, which tinygrad's TinyJit
+// RunInvariant are the nodes below a request that every run computes alike: from no buffer that changes, be it one of the
+// given or the target of an ASSIGN, and from no variable. They are those that get kernels of their own, which tinygrad's TinyJit
 // prunes: reductions of what lies in memory, and what is made contiguous. Elementwise work joins the kernels that need it.
-func Fixed(sink *uop.UOp, changing []*uop.UOp) []*uop.UOp {
+func RunInvariant(sink *uop.UOp, changing []*uop.UOp) []*uop.UOp {
 	changes, reads := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
 	for _, b := range changing {
 		changes[b] = true
@@ -32,11 +32,11 @@ func Fixed(sink *uop.UOp, changing []*uop.UOp) []*uop.UOp {
 		}
 		return !found[u]
 	})
-	var fixed []*uop.UOp
+	var invariant []*uop.UOp
 	for _, u := range order {
 		if found[u] {
-			fixed = append(fixed, u)
+			invariant = append(invariant, u)
 		}
 	}
-	return fixed
+	return invariant
 }
