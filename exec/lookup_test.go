@@ -10,8 +10,8 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/interp"
-	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

@@ -8,8 +8,8 @@ import (
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

@@ -14,8 +14,8 @@ import (
 	"polygrad/exec"
 	"polygrad/exec/device"
 	"polygrad/exec/native"
-	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

@@ -12,7 +12,7 @@ import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/nested"
+	"polygrad/tests/devices/nested"
 )
 
 // TestScatteredSums takes rows of a table, some of them several times and some by numbers that no row has, and computes the gradient of the table, alone and with what else adds to it.

@@ -11,8 +11,8 @@ import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

@@ -20,9 +20,9 @@ import (
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/native"
-	"polygrad/exec/nested"
 	"polygrad/exec/wasm"
 	"polygrad/render/x64"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"polygrad/core/nest/ir"
 	"polygrad/exec"
-	"polygrad/exec/nested"
+	"polygrad/tests/devices/nested"
 )
 
 // TestGoNested runs the table on kernels as nests of loops, laid out for each kind of processor.
