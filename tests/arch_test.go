@@ -4,17 +4,23 @@ package tests
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 const module = "polygrad/"
 
-// below lists, for each room of the house, the rooms it may import. A room is a folder with all packages
-// under it, unless a deeper folder is a room of its own; packages of one room may import each other.
+// below lists, for each room of the house, the rooms it imports. A room is a folder with all packages
+// under it, unless a deeper folder is a room of its own; packages of one room may import each other. An arrow that
+// no package uses is not listed.
 var below = map[string][]string{
 	"core/uop":      nil,
 	"core/intern":   nil,
@@ -24,41 +30,73 @@ var below = map[string][]string{
 	"core/rewrite":  {"core/uop"},
 	"core/symbolic": {"core/rewrite", "core/uop"},
 	"core/ranges":   {"core/symbolic", "core/rewrite", "core/uop"},
-	"core/gradient": {"core/symbolic", "core/rewrite", "core/uop"},
-	"core/tensor":   {"core/gradient", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/lower":    {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/schedule": {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
-	"core/nest/ir":  {"core/kinds", "core/intern", "core/uop"},
-	"core/nest":     {"core/settings", "core/nest/ir", "core/kinds", "core/uop"},
-	"render":        {"core/settings", "core/nest/ir", "core/kinds", "core/intern", "core/uop"},
-	"exec":          {"core/settings", "render", "core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop"},
-	"model":         {"exec", "core/tensor", "core/gradient", "core/uop"},
-	"capi":          {"core/settings", "model", "exec", "core/draw", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
+	"core/gradient": {"core/uop"},
+	"core/tensor":   {"core/symbolic", "core/uop"},
+	"core/lower":    {"core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/schedule": {"core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
+	"core/nest":     {"core/kinds", "core/intern", "core/uop"},
+	"render/c":      {"core/uop"},
+	"render/wasm":   {"core/kinds", "core/intern", "core/uop"},
+	"render/x64":    {"core/nest", "core/uop"},
+	"exec/pages":    nil,
+	"exec/report":   {"core/draw"},
+	"exec/device":   {"core/schedule", "core/lower", "core/uop"},
+	"exec/interp":   {"exec/device", "core/lower", "core/uop"},
+	"exec/clang":    {"exec/device", "render/c", "core/lower", "core/uop"},
+	"exec/wasm":     {"exec/device", "exec/pages", "render/wasm", "core/lower"},
+	"exec/native":   {"exec/device", "exec/pages", "render/x64", "core/nest", "core/schedule", "core/lower", "core/uop"},
+	"exec": {
+		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/pages", "exec/report", "render/wasm",
+		"core/draw", "core/schedule", "core/lower", "core/symbolic", "core/rewrite", "core/uop",
+	},
+	"model": {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
+	"capi": {
+		"model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",
+		"core/symbolic", "core/rewrite", "core/uop",
+	},
+}
+
+// beside lists what the tests of a room import besides the rooms below it and the helpers under tests/, which every test
+// may use: what makes the graphs and kernels that they look at, and what runs them for comparison.
+var beside = map[string][]string{
+	"core/gradient": {"core/symbolic"},
+	"core/schedule": {"core/tensor", "core/gradient"},
+	"core/lower":    {"exec/interp"},
+	"render/wasm":   {"core/symbolic", "core/lower"},
+	"exec/native":   {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
+	"exec/wasm":     {"core/symbolic", "core/uop"},
+	"exec":          {"core/tensor", "core/gradient", "core/nest"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.
 var outside = map[string][]string{
-	"exec": {"core/settings", "github.com/tetratelabs/wazero", "github.com/klauspost/cpuid/v2", "golang.org/x/sys"},
+	"exec/wasm":   {"github.com/tetratelabs/wazero"},
+	"exec/native": {"github.com/klauspost/cpuid/v2", "golang.org/x/sys"},
+	"exec/pages":  {"golang.org/x/sys"},
+}
+
+// outsideInTests lists the modules from elsewhere that the tests of a room use besides.
+var outsideInTests = map[string][]string{
+	"render/wasm": {"github.com/tetratelabs/wazero"},
+	"exec/wasm":   {"golang.org/x/sys"},
 }
 
 // above are the rooms that only use the library: no package of the library imports them, they may import all.
 var above = []string{"tests", "bench", "examples", "scripts"}
 
 type goPackage struct {
-	ImportPath string
-	Imports    []string
-	Standard   bool
-	Name       string
+	ImportPath, Dir   string
+	GoFiles, CgoFiles []string
+	Imports           []string
+	TestImports       []string
+	XTestImports      []string
 }
 
 func TestPackagesImportOnlyWhatStandsBelow(t *testing.T) {
-	packages := listPackages(t)
-	if len(packages) < 2 {
-		t.Fatalf("go list found %d packages: the test looks at nothing", len(packages))
-	}
-	for _, p := range packages {
+	used, usedByTests := map[string][]string{}, map[string][]string{}
+	for _, p := range listPackages(t) {
 		path := strings.TrimPrefix(p.ImportPath, module)
-		if isAbove(path) {
+		if contains(above, path) {
 			continue
 		}
 		room := roomOf(path)
@@ -69,6 +107,25 @@ func TestPackagesImportOnlyWhatStandsBelow(t *testing.T) {
 		for _, imported := range p.Imports {
 			if problem := checkImport(room, imported); problem != "" {
 				t.Errorf("%s imports %s: %s", p.ImportPath, imported, problem)
+			}
+			used[room] = append(used[room], roomOf(strings.TrimPrefix(imported, module)))
+		}
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			if problem := checkTestImport(room, imported); problem != "" {
+				t.Errorf("the tests of %s import %s: %s", p.ImportPath, imported, problem)
+			}
+			usedByTests[room] = append(usedByTests[room], roomOf(strings.TrimPrefix(imported, module)))
+		}
+	}
+	for _, table := range []struct {
+		name         string
+		listed, used map[string][]string
+	}{{"below", below, used}, {"beside", beside, usedByTests}} {
+		for room, others := range table.listed {
+			for _, other := range others {
+				if !slices.Contains(table.used[room], other) {
+					t.Errorf("%s lists %s for %s, which imports nothing of it: take it off the list", table.name, other, room)
+				}
 			}
 		}
 	}
@@ -81,9 +138,11 @@ func TestCheckImportSeesWrongArrows(t *testing.T) {
 		"core/gradient": "polygrad/exec",
 		"core/schedule": "polygrad/core/tensor",
 		"core/lower":    "polygrad/core/tensor",
-		"render":        "polygrad/exec/wasm",
+		"render/x64":    "polygrad/render/wasm",
+		"exec/wasm":     "polygrad/exec/native",
 		"core/symbolic": "golang.org/x/sys/unix",
 		"exec":          "polygrad/bench",
+		"model":         "polygrad/tests/element",
 	}
 	for room, imported := range wrong {
 		if checkImport(room, imported) == "" {
@@ -93,12 +152,20 @@ func TestCheckImportSeesWrongArrows(t *testing.T) {
 	right := map[string]string{
 		"core/rewrite": "polygrad/core/uop",
 		"core/lower":   "polygrad/core/lower/opt",
-		"exec":         "github.com/tetratelabs/wazero/experimental",
+		"exec/wasm":    "github.com/tetratelabs/wazero/experimental",
 		"capi":         "strings",
 	}
 	for room, imported := range right {
 		if problem := checkImport(room, imported); problem != "" {
 			t.Errorf("%s may not import %s: %s", room, imported, problem)
+		}
+	}
+	if checkTestImport("core/uop", "polygrad/exec") == "" || checkTestImport("core/schedule", "polygrad/model") == "" {
+		t.Error("tests may import what stands above them")
+	}
+	for room, imported := range map[string]string{"core/uop": "polygrad/tests/element", "core/schedule": "polygrad/core/tensor"} {
+		if problem := checkTestImport(room, imported); problem != "" {
+			t.Errorf("the tests of %s may not import %s: %s", room, imported, problem)
 		}
 	}
 }
@@ -113,7 +180,7 @@ func checkImport(room, imported string) string {
 		}
 		return "this room uses only the standard library"
 	}
-	if isAbove(path) {
+	if contains(above, path) {
 		return "it uses the library, the library does not use it"
 	}
 	other := roomOf(path)
@@ -121,6 +188,129 @@ func checkImport(room, imported string) string {
 		return ""
 	}
 	return "the arrows go down only (see below in tests/arch_test.go)"
+}
+
+// checkTestImport says why a test of the room must not import the path, or nothing.
+func checkTestImport(room, imported string) string {
+	path, ours := strings.CutPrefix(imported, module)
+	if contains([]string{"tests"}, path) && ours || slices.Contains(beside[room], roomOf(path)) || contains(outsideInTests[room], imported) {
+		return ""
+	}
+	return checkImport(room, imported)
+}
+
+// An arrow is not hidden in a hook: a package does not give functions to another one when the program starts.
+func TestPackagesSetNoHooks(t *testing.T) {
+	inits := 0
+	for _, p := range listPackages(t) {
+		if contains(above, strings.TrimPrefix(p.ImportPath, module)) {
+			continue
+		}
+		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, hook := range hooks(file) {
+				t.Errorf("%s/%s: %s reaches into another package when the program starts", p.ImportPath, name, hook)
+			}
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && isInit(f) {
+					inits++
+				}
+			}
+		}
+	}
+	if inits == 0 {
+		t.Error("no package has an init function: the test looks at nothing")
+	}
+}
+
+func TestHooksAreSeen(t *testing.T) {
+	const code = `package p
+import "polygrad/core/uop"
+import other "polygrad/core/rewrite"
+import _ "polygrad/exec"
+var mine = uop.Ops(uop.Add)
+var _ = uop.Register(f)
+func f() { uop.SetSimplifier(f) }
+func init() { mine = uop.Ops(); uop.SetSimplifier(f); other.Hook = f; println("x"); mine.Add(f) }
+`
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", code, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`import _ "polygrad/exec"`, "var _ = uop.Register", "uop.SetSimplifier in init", "other.Hook in init"}
+	if got := hooks(file); !slices.Equal(got, want) {
+		t.Errorf("hooks %q, expected %q", got, want)
+	}
+}
+
+func isInit(f *ast.FuncDecl) bool { return f.Recv == nil && f.Name.Name == "init" }
+
+// hooks lists what a file does to other packages of the module when the program starts: calls for their effect, and
+// assignments to their variables.
+func hooks(file *ast.File) []string {
+	var found []string
+	packages := map[string]bool{}
+	for _, i := range file.Imports {
+		path, _ := strconv.Unquote(i.Path.Value)
+		if !strings.HasPrefix(path, module) {
+			continue
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		if name == "_" {
+			found = append(found, "import _ "+i.Path.Value)
+		}
+		packages[name] = true
+	}
+	// foreign is the function or variable of another package that an expression is, or "".
+	foreign := func(e ast.Expr) string {
+		if call, ok := e.(*ast.CallExpr); ok {
+			e = call.Fun
+		}
+		if s, ok := e.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && packages[x.Name] {
+				return x.Name + "." + s.Sel.Name
+			}
+		}
+		return ""
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok && len(v.Values) == 1 && v.Names[0].Name == "_" {
+					if _, call := v.Values[0].(*ast.CallExpr); call && foreign(v.Values[0]) != "" {
+						found = append(found, "var _ = "+foreign(v.Values[0]))
+					}
+				}
+			}
+		case *ast.FuncDecl:
+			if !isInit(d) {
+				continue
+			}
+			ast.Inspect(d.Body, func(n ast.Node) bool {
+				var changed []ast.Expr
+				switch n := n.(type) {
+				case *ast.ExprStmt:
+					changed = []ast.Expr{n.X}
+				case *ast.AssignStmt:
+					changed = n.Lhs
+				}
+				for _, e := range changed {
+					if f := foreign(e); f != "" {
+						found = append(found, f+" in init")
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
 }
 
 // roomOf returns the deepest room whose folder holds the package, or "".
@@ -134,8 +324,6 @@ func roomOf(path string) string {
 	return best
 }
 
-func isAbove(path string) bool { return contains(above, path) }
-
 func contains(folders []string, path string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool {
 		return path == f || strings.HasPrefix(path, f+"/")
@@ -144,7 +332,7 @@ func contains(folders []string, path string) bool {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-pgo=off", "-e", "-json=ImportPath,Imports,Standard,Name", module+"...").Output()
+	out, err := exec.Command("go", "list", "-pgo=off", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,TestImports,XTestImports", module+"...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -154,6 +342,9 @@ func listPackages(t *testing.T) []goPackage {
 		var p goPackage
 		err := decoder.Decode(&p)
 		if errors.Is(err, io.EOF) {
+			if len(packages) < 2 {
+				t.Fatalf("go list found %d packages: the test looks at nothing", len(packages))
+			}
 			return packages
 		}
 		if err != nil {
