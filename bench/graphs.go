@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/gradient"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -28,7 +29,7 @@ type Graph struct {
 }
 
 // NewGraph makes an empty graph.
-func NewGraph() *Graph { return &Graph{Graph: uop.NewGraph()} }
+func NewGraph() *Graph { return &Graph{Graph: symbolic.NewGraph()} }
 
 // Memory is the buffers with memory for each.
 func (g *Graph) Memory() []exec.Binding {

@@ -9,6 +9,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkRewrite(b *testing.B) {
 			target.Threads = 2
 			before := rewrite.Visits()
 			for b.Loop() {
-				root, _, _, err := schedule.Normalize(uop.NewScratch(), sink)
+				root, _, _, err := schedule.Normalize(symbolic.NewScratch(), sink)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -31,7 +32,7 @@ func BenchmarkRewrite(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				kernels, done := uop.NewScratch(), map[*uop.UOp]bool{}
+				kernels, done := symbolic.NewScratch(), map[*uop.UOp]bool{}
 				for _, k := range s.Kernels {
 					ast := kernels.Import(k.AST)
 					if done[ast] {
@@ -59,7 +60,7 @@ func BenchmarkNodes(b *testing.B) {
 	start := threadSeconds(b)
 	const length = 100_000
 	for b.Loop() {
-		g := uop.NewScratch()
+		g := symbolic.NewScratch()
 		x := g.Const(uop.Float32, uop.Float(1))
 		y := x
 		var src [2]*uop.UOp

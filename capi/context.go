@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
 )
@@ -56,7 +57,7 @@ func (h hostMemory) free() {
 
 func newContext() (*context, error) {
 	c := &context{
-		g:     uop.NewGraph(),
+		g:     symbolic.NewGraph(),
 		host:  map[*uop.UOp]hostMemory{},
 		steps: map[*step]struct{}{},
 		plans: map[*wasmPlan]struct{}{},

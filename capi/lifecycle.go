@@ -156,6 +156,9 @@ func go_poly_uop_op(ctx, x C.uintptr_t) (op C.int) {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
 			op = C.int(v.u.Op)
+			if v.u.Op == uop.CustomGradient { // which the original interface shows as a CALL
+				op = C.int(uop.Call)
+			}
 		}
 		return err
 	}, func() { op = -1 })

@@ -182,7 +182,7 @@ func (w *walked) gated(gate unsafe.Pointer, calls bool) []uintptr {
 		}
 		stack = append(stack, entry{e.i, true})
 		src := w.sources[e.i]
-		if w.nodes[e.i].Op == uop.Call && !calls {
+		if w.nodes[e.i].Op == uop.CustomGradient && !calls {
 			src = src[min(1, len(src)):]
 		}
 		for _, s := range slices.Backward(src) {

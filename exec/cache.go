@@ -1,6 +1,9 @@
 package exec
 
-import "polygrad/core/uop"
+import (
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
 
 // What is kept for requests that come again is bounded: a program with more distinct ones starts over. A loop that makes
 // a new constant in each step, such as a rate of learning that is no tensor, makes a new plan in each.
@@ -47,8 +50,8 @@ func (e *Executor) keep(root *uop.UOp, p *plan) {
 
 // forget empties the caches.
 func (e *Executor) forget() {
-	e.requests, e.plans, e.launches = uop.NewGraph(), map[*uop.UOp]*plan{}, 0
-	e.asts, e.kernels = uop.NewGraph(), map[*uop.UOp]*kernel{}
+	e.requests, e.plans, e.launches = symbolic.NewGraph(), map[*uop.UOp]*plan{}, 0
+	e.asts, e.kernels = symbolic.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
 // sweep drops requests and kernels that are not kept: those that failed. Only who builds may, since nobody else holds

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
@@ -12,7 +13,7 @@ import (
 // scaled computes 16 numbers times a constant, which makes each constant a request of its own.
 func scaled(t *testing.T, e *Executor, by float64) {
 	t.Helper()
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x, y := make([]float32, 16), make([]float32, 16)
 	x[15] = 2
 	from, to := g.NewBuffer("CPU", 16, uop.Float32), g.NewBuffer("CPU", 16, uop.Float32)

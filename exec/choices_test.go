@@ -12,6 +12,7 @@ import (
 	"polygrad/core/nest/interp"
 	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -173,7 +174,7 @@ var choiceKernels = map[string]func(in func(dims ...int64) *uop.UOp) *uop.UOp{
 func turned(u *uop.UOp) *uop.UOp { return u.Permute([]int{1, 0}) }
 
 func runChoices(t *testing.T, e *exec.Executor, r *rand.Rand, build func(in func(dims ...int64) *uop.UOp) *uop.UOp) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	var binds []exec.Binding
 	buffer := func(s uop.Shape) *uop.UOp {
 		n := s.Numel().N

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
@@ -22,7 +23,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{t: t, g: uop.NewGraph(), e: New(interp.New())}
+	return &bench{t: t, g: symbolic.NewGraph(), e: New(interp.New())}
 }
 
 // floats makes a buffer bound to vals.
@@ -273,7 +274,7 @@ func TestManyThreads(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			g := uop.NewGraph()
+			g := symbolic.NewGraph()
 			x, out := make([]float32, 16), make([]float32, 16)
 			for i := range x {
 				x[i] = float32(n*100 + i)
@@ -328,7 +329,7 @@ func TestFlatMemory(t *testing.T) {
 }
 
 func TestWasmPlanRefusesWhatDoesNotFitItsMemory(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x, out := g.NewBuffer("CPU", 3<<29, uop.Float32), g.NewBuffer("CPU", 3<<29, uop.Float32)
 	if _, err := NewWasmPlan(g.Sink(nil, out.Store(x.Add(x)))); err == nil || !strings.Contains(err.Error(), "holds 4294967296") {
 		t.Errorf("12 GiB of buffers: error is %v, expected one that says what fits", err)

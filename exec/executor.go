@@ -10,6 +10,7 @@ import (
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -131,7 +132,7 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return uop.NewScratch().Import(root)
+	return symbolic.NewScratch().Import(root)
 }
 
 // Kernels is the number of kernels that a run launches.

@@ -7,6 +7,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -44,7 +45,7 @@ func TestFarMatricesAreFetched(t *testing.T) {
 		m := ir.AVX512
 		m.L2 = 100 << 10
 		d := &nests{everyChoice: everyChoice{t, m, lower.Native(), 0}}
-		g := uop.NewGraph()
+		g := symbolic.NewGraph()
 		in := func(dims ...int64) *uop.UOp {
 			s := uop.ShapeOf(dims...)
 			return g.NewBuffer("CPU", s.Numel().N, uop.Float32).Reshape(s)

@@ -6,6 +6,7 @@ import (
 
 	"polygrad/core/gradient"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -151,7 +152,7 @@ func layerNorm(m model, x, w, b *uop.UOp) *uop.UOp {
 // then and the number of kernels.
 func contents(t *testing.T, d device.Device, build func(m model) []*uop.UOp) (all [][]float64, kernels int) {
 	t.Helper()
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	step, err := exec.New(d).Compile(g.Sink(nil, build(model{t, g})...))
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +224,7 @@ func TestLongSum(t *testing.T) {
 		d       device.Device
 		kernels int
 	}{{interp.New(), 3}, {merging{interp.New()}, 2}} {
-		m := model{t, uop.NewGraph()}
+		m := model{t, symbolic.NewGraph()}
 		step, err := exec.New(c.d).Compile(m.g.Sink(nil, m.stores(m.ok(tensor.Sum(m.in(10_000_000), nil, false)))...))
 		if err != nil {
 			t.Fatal(err)

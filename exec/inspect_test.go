@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/report"
 )
@@ -17,7 +18,7 @@ type inspected struct {
 }
 
 func newInspected() *inspected {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	in := &inspected{x: g.NewBuffer("CPU", 512, uop.Float32), w: g.NewBuffer("CPU", 512, uop.Float32), sum: g.NewBuffer("CPU", 1, uop.Float32)}
 	total := in.x.Reshape(uop.ShapeOf(16, 32)).ReduceAxes(uop.Add, 0, 1)
 	scale := total.Reshape(uop.ShapeOf(1)).Expand(uop.ShapeOf(512))
@@ -84,7 +85,7 @@ func TestInspectCountsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	a, b, out := g.NewBuffer("CPU", 64, uop.Float32), g.NewBuffer("CPU", 64, uop.Float32), g.NewBuffer("CPU", 64, uop.Float32)
 	r, err := e.Inspect(g.Sink(nil, out.Store(a.Mul(b).Add(a))), func([]*uop.UOp) []Binding { return nil }, 1)
 	if err != nil {

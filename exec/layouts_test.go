@@ -8,6 +8,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -64,7 +65,7 @@ func TestLayoutsOfProducts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &layouts{everyChoice: everyChoice{t, m, lower.Native(), 0}}
-			g := uop.NewGraph()
+			g := symbolic.NewGraph()
 			v := c.build(func(dims ...int64) *uop.UOp {
 				s := uop.ShapeOf(dims...)
 				return g.NewBuffer("CPU", s.Numel().N, uop.Float32).Reshape(s)

@@ -6,12 +6,14 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/interp"
-	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
+	"polygrad/exec/wasm"
 	"polygrad/tests/guard"
 )
 
@@ -39,7 +41,7 @@ func lookup(t *testing.T, e *exec.Executor, n int64, place int) {
 		places[i] = int32(3*i+4) % rows
 	}
 	out := guard.Slice[float32](t, int(n+above+below)*width, place)
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x, at := g.NewBuffer("CPU", rows*width, uop.Float32), g.NewBuffer("CPU", n, uop.Int32)
 	to := g.NewBuffer("CPU", int64(len(out)), uop.Float32)
 	found := must(tensor.Embedding(x.Reshape(uop.ShapeOf(rows, width)), at))

@@ -6,10 +6,12 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
+	"polygrad/exec/wasm"
 	"polygrad/tests/guard"
 )
 
@@ -34,7 +36,7 @@ func TestPairs(t *testing.T) {
 func addPairs[V float32 | float64 | uint8 | int32](t *testing.T, e *exec.Executor, dt *uop.DType, rows, short int64) {
 	const images = 3
 	shape := uop.ShapeOf(images, rows, short)
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	var binds []exec.Binding
 	buffer := func(dims ...int64) (*uop.UOp, []V) {
 		s := uop.ShapeOf(dims...)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/tests/element"
@@ -13,7 +14,7 @@ import (
 
 // outputs runs the programs of some seeds, which are one request, and returns the bits they computed, twice.
 func outputs(e *exec.Executor, from, to uint64) ([]uint64, error) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	var stores []*uop.UOp
 	var binds []exec.Binding
 	var out []fuzz.Memory

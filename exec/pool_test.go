@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
@@ -123,7 +124,7 @@ func resident(t *testing.T) int64 {
 // TestManyRequestsShareTheirTemporaries runs 200 different requests that need 8 MB each for a while.
 func TestManyRequestsShareTheirTemporaries(t *testing.T) {
 	const n = 2 << 20
-	b := &bench{t: t, g: uop.NewGraph(), e: New(wasm.New())}
+	b := &bench{t: t, g: symbolic.NewGraph(), e: New(wasm.New())}
 	x, out := make([]float32, n), make([]float32, 1)
 	for i := range x {
 		x[i] = 1
@@ -179,7 +180,7 @@ func TestRunsShareThePool(t *testing.T) {
 
 // rowSums computes the sum of v + v over n elements by way of a temporary.
 func rowSums(e *Executor, n int64, v float32) error {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x, out := make([]float32, n), make([]float32, 1)
 	for i := range x {
 		x[i] = v

@@ -9,13 +9,15 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/device"
 	"polygrad/exec/native"
-	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
+	"polygrad/exec/wasm"
 	"polygrad/tests/guard"
 )
 
@@ -44,7 +46,7 @@ func TestProducts(t *testing.T) {
 
 func product(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, transposed string) {
 	m, k, n := s[0], s[1], s[2]
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	bufA, bufB := g.NewBuffer("CPU", m*k, uop.Float32), g.NewBuffer("CPU", k*n, uop.Float32)
 	bufO := g.NewBuffer("CPU", m*n, uop.Float32)
 	a, b := bufA.Reshape(uop.ShapeOf(m, k)), bufB.Reshape(uop.ShapeOf(k, n))
@@ -107,7 +109,7 @@ func TestTwoProducts(t *testing.T) {
 		for _, s := range [][4]int64{{4, 5, 6, 7}, {32, 128, 96, 64}, {33, 70, 50, 130}, {100, 17, 65, 40}} {
 			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {
 				m, n, k1, k2 := s[0], s[1], s[2], s[3]
-				g := uop.NewGraph()
+				g := symbolic.NewGraph()
 				var binds []exec.Binding
 				input := func(rows, cols int64) (*uop.UOp, []float32) {
 					x := make([]float32, rows*cols)

@@ -9,6 +9,8 @@ import (
 
 	"polygrad/core/gradient"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -30,7 +32,7 @@ func TestScatteredSums(t *testing.T) {
 
 func scattered(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, tied bool) {
 	rows, taken, width := s[0], s[1], s[2]
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	var binds []exec.Binding
 	floats := func(dims ...int64) (*uop.UOp, []float32) {
 		shape := uop.ShapeOf(dims...)

@@ -6,6 +6,7 @@ import (
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -59,7 +60,7 @@ func portable(fn string, sink *uop.UOp) (sched *schedule.Schedule, buffers []*uo
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
-	root, buffers, _, err := schedule.Normalize(uop.NewScratch(), sink)
+	root, buffers, _, err := schedule.Normalize(symbolic.NewScratch(), sink)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
-	"polygrad/core/uop"
 	"polygrad/exec"
 )
 
@@ -18,7 +18,7 @@ func TestShares(t *testing.T) {
 	m.Threads = 4
 	for _, channels := range []int64{8, 16, 32, 128} {
 		t.Run(fmt.Sprint(channels), func(t *testing.T) {
-			g := model{t, uop.NewGraph()}
+			g := model{t, symbolic.NewGraph()}
 			y := g.ok(tensor.Conv(g.in(8, 64, 20, 20), g.in(channels, 64, 3, 3), nil, 1, tensor.Window{}))
 			asts, err := exec.Schedule(g.g.Sink(nil, g.stores(y)...))
 			if err != nil {

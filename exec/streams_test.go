@@ -6,6 +6,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -68,7 +69,7 @@ func TestStreams(t *testing.T) {
 			m := c.m
 			m.Stream, m.L2 = 16<<20, 1<<20
 			d := &streams{everyChoice{t, m, lower.Native(), 0}, c.choice, false}
-			g := uop.NewGraph()
+			g := symbolic.NewGraph()
 			v := c.build(func(dims ...int64) *uop.UOp {
 				s := uop.ShapeOf(dims...)
 				return g.NewBuffer("CPU", s.Numel().N, uop.Float32).Reshape(s)

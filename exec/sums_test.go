@@ -8,11 +8,13 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
+	"polygrad/exec/wasm"
 	"polygrad/tests/guard"
 )
 
@@ -71,7 +73,7 @@ func sums[V float32 | float64 | int32 | int8](t *testing.T, e *exec.Executor, r 
 			wantMax[at] = max(wantMax[at], v)
 		}
 	}
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	in := g.NewBuffer("CPU", n*m, dt)
 	x := in.Reshape(uop.ShapeOf(n, m))
 	outSum, outMax := guard.Slice[float64](t, int(groups), int(n)), guard.Slice[float64](t, int(groups), int(m))

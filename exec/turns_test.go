@@ -7,10 +7,12 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
+	"polygrad/exec/wasm"
 	"polygrad/tests/guard"
 )
 
@@ -58,7 +60,7 @@ func turn[V float32 | float64 | uint8 | int16 | int64](t *testing.T, e *exec.Exe
 	for i := range in {
 		in[i] = V(i)
 	}
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	from, to := g.NewBuffer("CPU", n, dt), g.NewBuffer("CPU", n, dt)
 	v := from.Reshape(uop.ShapeOf(shape...)).Permute(order).Reshape(uop.ShapeOf(n))
 	binds := []exec.Binding{{Buffer: from, Ptr: unsafe.Pointer(&in[0])}, {Buffer: to, Ptr: unsafe.Pointer(&out[0])}}

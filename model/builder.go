@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -58,7 +59,7 @@ func build(e *exec.Executor, formulas func(b *builder) error) (*Instance, error)
 
 // buildStored is build for matrices that are kept in a type, nil for float32.
 func buildStored(e *exec.Executor, stored *uop.DType, formulas func(b *builder) error) (*Instance, error) {
-	b := &builder{d: Definition{Graph: uop.NewGraph()}, stored: stored}
+	b := &builder{d: Definition{Graph: symbolic.NewGraph()}, stored: stored}
 	if err := b.run(formulas); err != nil {
 		return nil, err
 	}

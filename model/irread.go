@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -14,7 +15,7 @@ func ReadIR(data []byte) (d *Definition, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
 	}
-	r := &irBuilder{file: f, g: uop.NewGraph(), shapes: map[int][]int64{}}
+	r := &irBuilder{file: f, g: symbolic.NewGraph(), shapes: map[int][]int64{}}
 	if d, err = r.build(); err != nil {
 		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
 	}

@@ -68,7 +68,7 @@ func (w *irWriter) add(u *uop.UOp) error {
 	if _, done := w.index[u]; done {
 		return nil
 	}
-	if u.Op == uop.Call { // which other readers of these files do not know: it only says how to differentiate its value
+	if u.Op == uop.CustomGradient { // other readers of these files do not know it
 		if err := w.add(u.Src[0]); err != nil {
 			return err
 		}

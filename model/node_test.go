@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -52,7 +53,7 @@ func TestPartsMakeTheNode(t *testing.T) {
 }
 
 func TestMakeNodeRefuses(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	b := NodeSource{Keep: g.NewBuffer("CPU", 6, uop.Float32)}
 	for name, c := range map[string]struct {
 		op   uop.Op

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -55,7 +56,7 @@ func NewModule(kind string, c *Config) (*Module, error) {
 			m.config.values[meant] = c.values[name]
 		}
 	}
-	b := &builder{d: Definition{Graph: uop.NewGraph()}}
+	b := &builder{d: Definition{Graph: symbolic.NewGraph()}}
 	err := b.run(func(b *builder) error { return formulas(b, m.config) })
 	if err != nil {
 		return nil, fmt.Errorf("model.NewModule: config: %w", err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -17,7 +18,7 @@ func TestModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Free()
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	asked := map[string]int{}
 	param := func(p *Buffer) *uop.UOp {
 		asked[p.Name]++

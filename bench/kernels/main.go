@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -139,7 +140,7 @@ type pair struct {
 }
 
 func newPair(e *exec.Executor, name string, build func(a, b *uop.UOp) *uop.UOp, n int64) pair {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	a, aMem := array(g, n)
 	b, bMem := array(g, n)
 	s, out := step(e, build(a, b))
@@ -165,7 +166,7 @@ func compare(call, k pair) timing {
 
 // gflops is the speed of a product of two square matrices.
 func gflops(e *exec.Executor, n int64) float64 {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	a, aMem := array(g, n, n)
 	b, bMem := array(g, n, n)
 	s, out := step(e, must(tensor.MatMul(a, b)))

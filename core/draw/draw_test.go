@@ -219,7 +219,7 @@ func TestLayout(t *testing.T) {
 
 // What only serves the library is left out, and a number that is broadcast is one node.
 func TestNodes(t *testing.T) {
-	g := uop.NewGraph()
+	g := uop.NewGraph(nil)
 	x := g.NewBuffer("CPU", 6, uop.Float32).Reshape(uop.ShapeOf(2, 3))
 	one := g.DeviceConst(uop.Float32, uop.Float(1), "CPU", uop.ShapeOf(2, 3))
 	y := x.Add(one).Pad([]uop.Pair{{Lo: uop.N(1), Hi: uop.N(0)}, {Lo: uop.N(0), Hi: uop.N(2)}})
@@ -245,7 +245,7 @@ func TestNodes(t *testing.T) {
 
 // Whatever was asked for is drawn, even what is left out elsewhere.
 func TestAnyNodeMayBeARoot(t *testing.T) {
-	g := uop.NewGraph()
+	g := uop.NewGraph(nil)
 	for _, u := range g.NewBuffer("CPU", 6, uop.Float32).Toposort() {
 		if tree := Nodes(u).Tree(); !strings.HasPrefix(tree, u.Op.String()) {
 			t.Errorf("%s is drawn as %q", u, tree)
@@ -254,7 +254,7 @@ func TestAnyNodeMayBeARoot(t *testing.T) {
 }
 
 func TestFormulasAreShort(t *testing.T) {
-	g := uop.NewGraph()
+	g := uop.NewGraph(nil)
 	r := g.Variable("n", uop.Int(0), uop.Int(9), uop.IndexT)
 	f := r
 	for range 100 {

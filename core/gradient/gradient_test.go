@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -32,9 +33,9 @@ func leaf(g *uop.Graph, dims ...int64) *uop.UOp {
 }
 
 func TestErrors(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x := leaf(g, 3)
-	foreign := leaf(uop.NewGraph(), 3)
+	foreign := leaf(symbolic.NewGraph(), 3)
 	whole := g.NewBuffer("CPU", 3, uop.Int32)
 	mod := x.Cast(uop.Int32).ModInt(2).Cast(uop.Float32)
 	for _, c := range []struct {
@@ -57,7 +58,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestUnreachableTargetsGetZeros(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x, y := leaf(g, 2, 3), leaf(g, 2, 3)
 	loss := x.Mul(x).Add(y.DetachOp())
 	grads, err := Of(loss, []*uop.UOp{y, x, loss}, nil)
@@ -77,7 +78,7 @@ func TestUnreachableTargetsGetZeros(t *testing.T) {
 
 // A comparison on the way passes no gradient but is no error.
 func TestComparisonsAreSteps(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x := leaf(g, 3)
 	grads, err := Of(x.Lt(number(x, 1)).Cast(uop.Float32), []*uop.UOp{x}, nil)
 	if err != nil {

@@ -42,10 +42,17 @@ var rules = map[uop.Op]Rule{
 	uop.ContiguousBackward: contiguousBackwardRule,
 	uop.Copy:               copyRule,
 	uop.After:              addRule,
+	uop.CustomGradient:     customRule,
 }
 
-// Define states the rule of an operation that only some package knows how to make, when the program starts.
-func Define(op uop.Op, r Rule) { rules[op] = r }
+// Stated is the arg of CUSTOM_GRADIENT: it holds the rule.
+type Stated interface {
+	uop.Arg
+	// Gradient is a Rule; there is nothing for the first source, which is the value.
+	Gradient(g, u *uop.UOp) []*uop.UOp
+}
+
+func customRule(g, u *uop.UOp) []*uop.UOp { return u.Arg.(Stated).Gradient(g, u) }
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
 

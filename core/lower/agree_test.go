@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
 	"polygrad/tests/element"
@@ -95,7 +96,7 @@ func TestTargetsAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range c.Kernels {
-				ast, err := dump.Root(uop.NewScratch(), k.AST)
+				ast, err := dump.Root(symbolic.NewScratch(), k.AST)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -27,7 +28,7 @@ func BenchmarkLower(b *testing.B) {
 			name += "/wasm"
 		}
 		b.Run(name, func(b *testing.B) {
-			g := uop.NewScratch()
+			g := symbolic.NewScratch()
 			asts := make([]*uop.UOp, len(c.Kernels))
 			for i, k := range c.Kernels {
 				if asts[i], err = dump.Root(g, k.AST); err != nil {

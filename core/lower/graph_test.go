@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -26,7 +27,7 @@ func TestSwizzle(t *testing.T) {
 }
 
 func TestSiblingLoopsAreChained(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	loop := func(id int, deps ...*uop.UOp) *uop.UOp {
 		r := g.Range(uop.N(4), uop.AxisLoop, id)
 		buf := g.New(uop.Param, uop.Float32.Ptr(4, uop.Global), nil, uop.Num(id), nil)
@@ -63,7 +64,7 @@ func TestMagicDividesEveryNumber(t *testing.T) {
 }
 
 func TestNegativeDivisors(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	x := g.Variable("x", uop.Int(-100), uop.Int(100), uop.Int32)
 	u := divByConstant(Clang(), x.IdivInt(-7))
 	if u == nil || u.Op != uop.Mul || u.Src[0].Op != uop.Idiv || !u.Src[0].Src[1].IsConst(uop.Int(7)) {
@@ -75,7 +76,7 @@ func TestNegativeDivisors(t *testing.T) {
 }
 
 func TestChecksFindFaults(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	r := g.Range(uop.N(4), uop.AxisUpcast, 0)
 	buf := g.New(uop.Param, uop.Float32.Ptr(4, uop.Global), nil, uop.Num(0), nil)
 	value := buf.IndexBy(r)

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"polygrad/core/settings"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -47,7 +48,7 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 		return nil, fmt.Errorf("lower.Lower: the kernel is %s, expected a SINK with KernelInfo", ast)
 	}
 	name = info.Name
-	sink := uop.NewScratch().Import(ast)
+	sink := symbolic.NewScratch().Import(ast)
 	for i := range Passes {
 		ps := &Passes[i]
 		if !ps.Required && !t.Optimize || ps.Needed != nil && !ps.Needed(t) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -73,7 +74,7 @@ func TestEachPassEqualsTinygrads(t *testing.T) {
 						in = append([]dump.Node(nil), in...)
 						in[len(in)-1].Arg, in[len(in)-1].Tag = p.Nodes[len(p.Nodes)-1].Arg, p.Nodes[len(p.Nodes)-1].Tag
 					}
-					g := uop.NewScratch()
+					g := symbolic.NewScratch()
 					sink, err := dump.Root(g, in)
 					if err != nil {
 						t.Fatal(err)
@@ -158,7 +159,7 @@ func TestKernelsEqualTinygrads(t *testing.T) {
 		}
 		eachCase(t, set, func(name string, c *dump.Case, target *Target) {
 			for i, k := range c.Kernels {
-				ast, err := dump.Root(uop.NewScratch(), k.AST)
+				ast, err := dump.Root(symbolic.NewScratch(), k.AST)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"polygrad/core/uop"
+	"polygrad/core/symbolic"
 	"polygrad/tests/parity/dump"
 )
 
@@ -30,7 +30,7 @@ func TestRandomKernelsEqualTinygrads(t *testing.T) {
 	plain.Optimize, plain.Devectorize = false, 0
 	optimised.Threads = 2
 	for i, k := range kernels {
-		ast, err := dump.Root(uop.NewScratch(), k.ast)
+		ast, err := dump.Root(symbolic.NewScratch(), k.ast)
 		if err != nil {
 			t.Fatal(err)
 		}

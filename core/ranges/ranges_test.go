@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -90,7 +91,7 @@ func each(rngs []*uop.UOp, e env, f func(at []int64)) {
 }
 
 func TestMovementReadsTheRightElement(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	base := g.NewBuffer("CPU", 24, uop.Float32).Reshape(uop.ShapeOf(4, 1, 6))
 	pair := func(lo, hi int64) uop.Pair { return uop.Pair{Lo: uop.N(lo), Hi: uop.N(hi)} }
 	cases := map[string]struct {
@@ -141,7 +142,7 @@ func TestMovementReadsTheRightElement(t *testing.T) {
 
 // The short way for reshapes that only move axes of size 1 gives what the long way gives.
 func TestRenamedAxesEqualPlaceholders(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	r := rand.New(rand.NewSource(1))
 	short := 0
 	for range 200 {
@@ -181,7 +182,7 @@ func TestRenamedAxesEqualPlaceholders(t *testing.T) {
 
 // So does the short way for reshapes of several axes to one.
 func TestFlatIndexEqualsPlaceholders(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	r := rand.New(rand.NewSource(1))
 	for range 200 {
 		dims, size := make([]int64, 2+r.Intn(5)), int64(1)
@@ -209,7 +210,7 @@ func TestFlatIndexEqualsPlaceholders(t *testing.T) {
 }
 
 func TestSumsOverComparisonsFold(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	n := int64(6)
 	r := g.Range(uop.N(n), uop.AxisReduceT, 0)
 	v := g.Variable("v", uop.Int(-3), uop.Int(9), uop.IndexT)
@@ -243,7 +244,7 @@ func TestSumsOverComparisonsFold(t *testing.T) {
 }
 
 func TestSumsThatNeedTheRangeStay(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	r := g.Range(uop.N(6), uop.AxisReduceT, 0)
 	buf := g.New(uop.Param, uop.IndexT.Ptr(6, uop.Global), nil, uop.Num(0), nil)
 	for name, s := range map[string]*uop.UOp{
@@ -260,7 +261,7 @@ func TestSumsThatNeedTheRangeStay(t *testing.T) {
 
 // A sum of loads that selects one element becomes a load of that element.
 func TestSelectedLoadNeedsNoSum(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	r := g.Range(uop.N(6), uop.AxisReduceT, 0)
 	i := g.Variable("i", uop.Int(-2), uop.Int(9), uop.IndexT)
 	buf := g.New(uop.Param, uop.Float32.Ptr(6, uop.Global), nil, uop.Num(0), nil)
@@ -280,7 +281,7 @@ func TestSelectedLoadNeedsNoSum(t *testing.T) {
 
 // Two sums share three loops, and those of one of them are merged.
 func TestReductionsThatShareSomeRangesGetTheirOwn(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	buf := g.New(uop.Param, uop.IndexT.Ptr(343, uop.Global), nil, uop.Num(0), nil)
 	r := make([]*uop.UOp, 3)
 	for i := range r {
@@ -317,7 +318,7 @@ func TestReductionsThatShareSomeRangesGetTheirOwn(t *testing.T) {
 }
 
 func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	buf := g.New(uop.Param, uop.IndexT.Ptr(24, uop.Global), nil, uop.Num(0), nil)
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(6), uop.AxisLoop, 1)
 	flat := a.MulInt(6).Add(b)
@@ -347,7 +348,7 @@ func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
 }
 
 func TestRangesWithATermOfTheirOwnAreNotMerged(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(6), uop.AxisLoop, 1)
 	at := func(slot, size int64, idx *uop.UOp) *uop.UOp {
 		return g.New(uop.Param, uop.Float32.Ptr(size, uop.Global), nil, uop.Num(slot), nil).IndexPtr(idx)
@@ -371,7 +372,7 @@ func TestRangesWithATermOfTheirOwnAreNotMerged(t *testing.T) {
 }
 
 func TestBufferizeBecomesAStore(t *testing.T) {
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 1), g.Range(uop.N(6), uop.AxisLoop, 0)
 	v := a.MulInt(10).Add(b)
 	for _, space := range []uop.AddrSpace{uop.Global, uop.Local} {

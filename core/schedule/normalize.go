@@ -113,10 +113,9 @@ func (n *normalizer) put(at int32) {
 	n.index[i] = at + 1
 }
 
-// neededSources are the sources that decide the value of a node: a CALL has that of the first one, the others are for
-// its gradient.
+// neededSources are the sources that decide the value of a node: a CUSTOM_GRADIENT has that of the first one.
 func neededSources(u *uop.UOp) []*uop.UOp {
-	if u.Op == uop.Call {
+	if u.Op == uop.CustomGradient {
 		return u.Src[:1]
 	}
 	return u.Src
@@ -139,7 +138,7 @@ func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 // replace is the copy of u. The slice src is used again.
 func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	switch u.Op {
-	case uop.Call:
+	case uop.CustomGradient:
 		return src[0]
 	case uop.Unique:
 		return u // only seen by the node above it, which loses it: g would fill up with them

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity"
 	"polygrad/tests/parity/dump"
@@ -34,11 +35,11 @@ func eachCase(t testing.TB, f func(t testing.TB, set, name string, c *dump.Case)
 }
 
 func normalized(t testing.TB, c *dump.Case) (root *uop.UOp, vars map[string]int64) {
-	sink, err := dump.Root(uop.NewScratch(), c.TensorGraph)
+	sink, err := dump.Root(symbolic.NewScratch(), c.TensorGraph)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, _, vars, err = schedule.Normalize(uop.NewGraph(), sink)
+	root, _, vars, err = schedule.Normalize(symbolic.NewGraph(), sink)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -93,7 +94,7 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 	if root == nil || root.Op != uop.Sink {
 		return nil, fmt.Errorf("schedule.New: root is %v, expected a SINK", root)
 	}
-	r := &run{g: uop.NewScratch(), current: "import"}
+	r := &run{g: symbolic.NewScratch(), current: "import"}
 	for _, o := range opts {
 		o(r)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -15,7 +16,7 @@ type tensors struct {
 	g *uop.Graph
 }
 
-func newTensors(t *testing.T) tensors { return tensors{t, uop.NewGraph()} }
+func newTensors(t *testing.T) tensors { return tensors{t, symbolic.NewGraph()} }
 
 func (t tensors) input(dims ...int64) *uop.UOp {
 	s := uop.ShapeOf(dims...)
@@ -32,7 +33,7 @@ func (t tensors) schedule(outs ...*uop.UOp) *schedule.Schedule {
 }
 
 func (t tensors) try(outs ...*uop.UOp) (*schedule.Schedule, error) {
-	root, _, _, err := schedule.Normalize(uop.NewGraph(), t.g.Sink(nil, outs...))
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), t.g.Sink(nil, outs...))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func TestCircleOfAssignsIsAnError(t *testing.T) {
 
 func TestNormalizeNumbersByStructure(t *testing.T) {
 	ts := newTensors(t)
-	cache := uop.NewGraph()
+	cache := symbolic.NewGraph()
 	request := func() (*uop.UOp, *uop.UOp, *uop.UOp) {
 		a, b := ts.input(4), ts.input(4)
 		return a, b, ts.g.Sink(nil, b.Add(a), a.Mul(b))
@@ -162,7 +163,7 @@ func TestNormalizeCollectsVariables(t *testing.T) {
 		return ts.input(8).Shrink([]uop.Pair{{Lo: uop.N(0), Hi: uop.S(v.BindTo(n))}})
 	}
 	x := part(3)
-	root, _, vars, err := schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, x.Add(x)))
+	root, _, vars, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, x.Add(x)))
 	if err != nil || vars["n"] != 3 {
 		t.Fatalf("variables %v, error %v, expected n = 3", vars, err)
 	}
@@ -176,14 +177,14 @@ func TestNormalizeCollectsVariables(t *testing.T) {
 	if s.Slots[s.Outputs[0].Slot].Size != 8 {
 		t.Errorf("the output has %d elements, expected room for 8", s.Slots[s.Outputs[0].Slot].Size)
 	}
-	_, _, _, err = schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, part(3).ReduceAxes(uop.Add, 0), part(4).ReduceAxes(uop.Add, 0)))
+	_, _, _, err = schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, part(3).ReduceAxes(uop.Add, 0), part(4).ReduceAxes(uop.Add, 0)))
 	if err == nil || !strings.Contains(err.Error(), "3 and to 4") {
 		t.Errorf("error %v for two values of one variable", err)
 	}
 }
 
 func TestBadRequestsAreErrors(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x := g.NewBuffer("CPU", 4, uop.Float32)
 	if _, _, _, err := schedule.Normalize(g, x); err == nil {
 		t.Error("Normalize took a BUFFER for a SINK")
@@ -213,7 +214,7 @@ func TestMaxBuffersSplitsKernels(t *testing.T) {
 	for range 11 {
 		sum = sum.Add(ts.input(16))
 	}
-	root, _, _, err := schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, sum))
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, sum))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +291,7 @@ func TestFewRowsAreEnough(t *testing.T) {
 	}{{0, 3}, {64, 2}} {
 		ts := newTensors(t)
 		x := ts.input(10_000_000)
-		root, _, _, err := schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, x.ReduceAxes(uop.Add, 0)))
+		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, x.ReduceAxes(uop.Add, 0)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -23,7 +24,7 @@ func places(assigns, out []*uop.UOp) []int {
 }
 
 func TestSimultaneousPutsReadersFirst(t *testing.T) {
-	a := assigner{uop.NewGraph()}
+	a := assigner{symbolic.NewGraph()}
 	m, v, p := a.buffer(), a.buffer(), a.buffer()
 	assigns := []*uop.UOp{m.AssignTo(m.Add(m)), v.AssignTo(v.Mul(v)), p.AssignTo(p.Add(m).Add(v))}
 	out := Simultaneous(slices.Clone(assigns))
@@ -38,7 +39,7 @@ func TestSimultaneousPutsReadersFirst(t *testing.T) {
 }
 
 func TestSimultaneousBreaksCircles(t *testing.T) {
-	a := assigner{uop.NewGraph()}
+	a := assigner{symbolic.NewGraph()}
 	x, y := a.buffer(), a.buffer()
 	assigns := []*uop.UOp{x.AssignTo(y.Add(y)), y.AssignTo(x.Add(x))}
 	out := Simultaneous(slices.Clone(assigns))
@@ -60,7 +61,7 @@ func TestSimultaneousBreaksCircles(t *testing.T) {
 }
 
 func TestSimultaneousIgnoresReductions(t *testing.T) {
-	a := assigner{uop.NewGraph()}
+	a := assigner{symbolic.NewGraph()}
 	x, y := a.buffer(), a.buffer()
 	sum := a.g.New(uop.ReduceAxis, x.DType, []*uop.UOp{x}, uop.AxisReduce{Op: uop.Add, Axes: []int{0}}, nil)
 	assigns := []*uop.UOp{x.AssignTo(x.Add(x)), y.AssignTo(sum.Expand(uop.ShapeOf(4)))}

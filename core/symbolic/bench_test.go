@@ -41,7 +41,7 @@ func BenchmarkRewrite(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for i, k := range kernels {
-			if roots[i], err = dump.Root(uop.NewScratch(), k); err != nil {
+			if roots[i], err = dump.Root(NewScratch(), k); err != nil {
 				b.Fatal(err)
 			}
 		}

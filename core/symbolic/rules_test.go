@@ -36,7 +36,7 @@ func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
 	}
 	hits := map[*rewrite.Rule]int{}
 	for i, c := range cases {
-		root, err := dump.Root(uop.NewScratch(), c.Nodes)
+		root, err := dump.Root(NewScratch(), c.Nodes)
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}

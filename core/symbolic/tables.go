@@ -26,10 +26,13 @@ var (
 // simplifyTable is Symbolic. Rules simplify in turn, so the table cannot name itself in its own initialisation.
 var simplifyTable *rewrite.Table
 
-func init() {
-	simplifyTable = Symbolic
-	uop.SetSimplifier(Simplify)
-}
+func init() { simplifyTable = Symbolic }
+
+// NewGraph makes a long-lived graph whose sizes are kept simplified.
+func NewGraph() *uop.Graph { return uop.NewGraph(Simplify) }
+
+// NewScratch makes a graph for one compilation whose sizes are kept simplified.
+func NewScratch() *uop.Graph { return uop.NewScratch(Simplify) }
 
 // Simplify applies Symbolic to the graph below u until nothing changes. The result is kept at the node.
 func Simplify(u *uop.UOp) *uop.UOp {

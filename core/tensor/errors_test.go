@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
 // Every bad argument is an error that names the function and the argument.
 func TestErrors(t *testing.T) {
-	g, other := uop.NewGraph(), uop.NewGraph()
+	g, other := symbolic.NewGraph(), symbolic.NewGraph()
 	buf := func(dt *uop.DType, dims ...int64) *uop.UOp {
 		s := uop.ShapeOf(dims...)
 		return g.NewBuffer(DeviceName, s.MaxNumel(), dt).Reshape(s)
@@ -201,7 +202,7 @@ func TestErrors(t *testing.T) {
 
 // A bad argument leaves the graph usable and returns no node.
 func TestErrorReturnsNoNode(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x := g.NewBuffer(DeviceName, 6, uop.Float32)
 	if r, err := Reshape(x, uop.ShapeOf(5)); r != nil || err == nil {
 		t.Fatalf("got %v, %v", r, err)
@@ -213,7 +214,7 @@ func TestErrorReturnsNoNode(t *testing.T) {
 
 // Constants are shared, tensors of Full are not.
 func TestIdentity(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	c1, _ := Const(g, uop.Float32, uop.Float(2))
 	c2, _ := Const(g, uop.Float32, uop.Int(2))
 	if c1 != c2 {

@@ -57,8 +57,8 @@ func fullProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	if axes == nil {
 		axes = countTo(len(x.Shape()))
 	}
-	arg := uop.AxisReduce{Op: uop.Mul, Axes: axesOf("axis", axes, len(x.Shape()))}
-	return x.Graph().New(uop.Call, r.DType, []*uop.UOp{r, x}, arg, nil)
+	of := axesOf("axis", axes, len(x.Shape()))
+	return x.Graph().New(uop.CustomGradient, r.DType, []*uop.UOp{r, x}, stated{gradientOfProduct, of}, nil)
 }
 
 // prodRule multiplies the gradient of a product with the product of the other elements: if one is 0, that of the rest

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
 // The size that -1 stands for follows from a symbolic one where the others divide it, and is an error elsewhere.
 func TestReshapeInfersSymbolicSizes(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	n := uop.S(g.Variable("n", uop.Int(1), uop.Int(4), uop.Int32))
 	x := g.NewBuffer(DeviceName, 16, uop.Float32).Reshape(uop.ShapeOf(4, 4)).Shrink([]uop.Pair{{Lo: uop.N(0), Hi: n}, {Lo: uop.N(0), Hi: uop.N(4)}})
 	for _, c := range []struct {

@@ -3,11 +3,12 @@ package tensor
 import (
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
 func TestIsView(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	base := g.NewBuffer(DeviceName, 30, uop.Float32).Reshape(uop.ShapeOf(5, 6))
 	first := func(axis int) *uop.UOp { return shrinkAxis(base, axis, uop.N(0), uop.N(1)) }
 	for name, c := range map[string]struct {
@@ -40,7 +41,7 @@ func TestIsView(t *testing.T) {
 }
 
 func TestSetViewErrors(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	base := g.NewBuffer(DeviceName, 6, uop.Float32).Reshape(uop.ShapeOf(2, 3))
 	row := shrinkAxis(base, 0, uop.N(0), uop.N(1))
 	if _, err := SetView(add(base, 1), base, base); err == nil {

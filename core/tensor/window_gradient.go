@@ -3,56 +3,78 @@ package tensor
 import (
 	"slices"
 
-	"polygrad/core/gradient"
 	"polygrad/core/uop"
 )
 
 // What pool makes of an axis has a poor gradient: the way back through the repeated axis is a sum over the repeats,
-// almost all of it zeros. So windows and convolutions are CALLs, which have the value of their first source, and whose
-// gradient is stated for the others: that of a convolution is made of two more convolutions. The same way a value is
-// differentiated as another one, where its formula has no good gradient.
+// almost all of it zeros. So windows and convolutions state theirs (CUSTOM_GRADIENT): that of a convolution is made of two
+// more convolutions. The same way a value is differentiated as another one, where its formula has no good gradient.
 
-func init() {
-	gradient.Define(uop.Call, func(g, u *uop.UOp) []*uop.UOp {
-		switch arg := u.Arg.(type) {
-		case nil:
-			return []*uop.UOp{nil, g}
-		case uop.AxisReduce:
-			return []*uop.UOp{nil, prodRule(g, u.Src[1], arg.Axes)}
-		}
-		if len(u.Src) == 3 {
-			return convRule(g, u)
-		}
+// stated is the arg of a CUSTOM_GRADIENT (gradient.Stated): a rule and its numbers.
+type stated struct {
+	rule    statedRule
+	numbers uop.Nums
+}
+
+type statedRule uint8
+
+const (
+	gradientOfOther       statedRule = iota // of another expression for the same value
+	gradientOfProduct                       // numbers are the axes of the product
+	gradientOfWindows                       // kernel, stride and dilation of each axis
+	gradientOfConvolution                   // stride and dilation of each axis, and the number of groups
+)
+
+var statedNames = [...]string{"other", "product", "windows", "convolution"}
+
+func (s stated) Equal(b uop.Arg) bool {
+	o, ok := b.(stated)
+	return ok && s.rule == o.rule && s.numbers.Equal(o.numbers)
+}
+
+func (s stated) Hash() uint64 { return s.numbers.Hash() + uint64(s.rule) }
+
+func (s stated) String() string { return statedNames[s.rule] + s.numbers.String() }
+
+// Gradient applies the rule.
+func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
+	switch s.rule {
+	case gradientOfProduct:
+		return []*uop.UOp{nil, prodRule(g, u.Src[1], s.numbers)}
+	case gradientOfWindows:
 		return windowsRule(g, u)
-	})
+	case gradientOfConvolution:
+		return convRule(g, u)
+	}
+	return []*uop.UOp{nil, g}
 }
 
-// windows is pool with a gradient of its own.
-func windows(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
-	return call(pool(x, kernel, stride, dilation), []*uop.UOp{x}, kernel, stride, dilation)
-}
-
-// call is a value that is differentiated as something made of other tensors, and of some numbers.
-func call(value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
+// customGradient is a value with the gradient of a rule for what it was made of.
+func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
 	if !value.DType.IsFloat() {
 		return value
 	}
-	var arg uop.Nums
+	arg := stated{rule: rule}
 	for _, v := range slices.Concat(numbers...) {
-		arg = append(arg, int(v))
+		arg.numbers = append(arg.numbers, int(v))
 	}
-	return value.Graph().New(uop.Call, value.DType, append([]*uop.UOp{value}, of...), arg, nil)
+	return value.Graph().New(uop.CustomGradient, value.DType, append([]*uop.UOp{value}, of...), arg, nil)
 }
 
 // differentiatedAs is a value that has the gradient of another expression for it, which is not computed.
 func differentiatedAs(value, as *uop.UOp) *uop.UOp {
-	return value.Graph().New(uop.Call, value.DType, []*uop.UOp{value, as}, nil, nil)
+	return customGradient(gradientOfOther, value, []*uop.UOp{as})
 }
 
-// callNumbers are the numbers that a CALL was made with, n in a list.
-func callNumbers(u *uop.UOp, n int) [][]int64 {
+// windows is pool with a gradient of its own.
+func windows(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
+	return customGradient(gradientOfWindows, pool(x, kernel, stride, dilation), []*uop.UOp{x}, kernel, stride, dilation)
+}
+
+// statedNumbers are the numbers of a stated gradient, n in a list.
+func statedNumbers(u *uop.UOp, n int) [][]int64 {
 	var out [][]int64
-	for part := range slices.Chunk(u.Arg.(uop.Nums), n) {
+	for part := range slices.Chunk(u.Arg.(stated).numbers, n) {
 		list := make([]int64, len(part))
 		for i, v := range part {
 			list[i] = int64(v)
@@ -110,9 +132,9 @@ func (p phases) join(x *uop.UOp, axis int, size int64) *uop.UOp {
 // windowsRule adds up for each element what the windows that it is in have got for it.
 func windowsRule(g, u *uop.UOp) []*uop.UOp {
 	xs := u.Src[1].Shape()
-	n := len(u.Arg.(uop.Nums)) / 3
+	n := len(u.Arg.(stated).numbers) / 3
 	lead := len(xs) - n
-	numbers := callNumbers(u, n)
+	numbers := statedNumbers(u, n)
 	kernel, stride, dilation := numbers[0], numbers[1], numbers[2]
 	ps := make([]phases, n)
 	var sums []int
@@ -165,7 +187,7 @@ func diagonals(g *uop.UOp, axis int, p phases) *uop.UOp {
 func convRule(g, u *uop.UOp) []*uop.UOp {
 	x, weight := u.Src[1], u.Src[2]
 	n := len(x.Shape()) - 2
-	numbers := callNumbers(u, n)
+	numbers := statedNumbers(u, n)
 	c := convolution{stride: numbers[0], dilation: numbers[1], groups: numbers[2][0]}
 	return []*uop.UOp{nil, c.backToInput(g, x, weight), c.backToWeight(g, x, weight)}
 }
@@ -178,7 +200,7 @@ type convolution struct {
 
 // of says that y is the convolution of x with weight, or of it the first elements along each axis.
 func (c convolution) of(x, weight, y *uop.UOp) *uop.UOp {
-	return call(y, []*uop.UOp{x, weight}, c.stride, c.dilation, []int64{c.groups})
+	return customGradient(gradientOfConvolution, y, []*uop.UOp{x, weight}, c.stride, c.dilation, []int64{c.groups})
 }
 
 // apply gives the first elements of a convolution.

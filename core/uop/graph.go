@@ -8,10 +8,11 @@ package uop
 // are in use and sweeps the others when there are too many (Crowded, Sweep), so a
 // loop that builds and forgets graphs runs in flat memory.
 type Graph struct {
-	table  []*UOp // open addressing, linear probing, size a power of two
-	count  int
-	limit  int // crowded from this count on; 0 never
-	nextID uint32
+	table    []*UOp // open addressing, linear probing, size a power of two
+	count    int
+	limit    int // crowded from this count on; 0 never
+	nextID   uint32
+	simplify func(*UOp) *UOp
 	// Unique numbers handed out by NewUnique.
 	unique int64
 	slabs  slabs
@@ -22,11 +23,24 @@ const (
 	minCrowded = 1 << 12
 )
 
-// NewGraph makes a long-lived graph.
-func NewGraph() *Graph { return &Graph{table: make([]*UOp, minTable), limit: minCrowded} }
+// NewGraph makes a long-lived graph. Sizes that depend on variables are kept as simplify returns them; nil leaves them as
+// they are. symbolic.NewGraph gives the graph its simplifier.
+func NewGraph(simplify func(*UOp) *UOp) *Graph {
+	return &Graph{table: make([]*UOp, minTable), limit: minCrowded, simplify: simplify}
+}
 
 // NewScratch makes a graph for one compilation: it is never swept and dies as a whole.
-func NewScratch() *Graph { return &Graph{table: make([]*UOp, 1<<8)} }
+func NewScratch(simplify func(*UOp) *UOp) *Graph {
+	return &Graph{table: make([]*UOp, 1<<8), simplify: simplify}
+}
+
+// simplest is a size in its simplest form.
+func (g *Graph) simplest(u *UOp) *UOp {
+	if g.simplify == nil {
+		return u
+	}
+	return g.simplify(u)
+}
 
 // Len is the number of nodes in the table.
 func (g *Graph) Len() int { return g.count }

@@ -3,7 +3,7 @@ package uop
 import "testing"
 
 func TestSweepKeepsWhatIsBelowRoots(t *testing.T) {
-	g := NewGraph()
+	g := NewGraph(nil)
 	x := g.Variable("x", Int(0), Int(9), IndexT)
 	gone := x.MulInt(5)
 	keep := x.MulInt(3).AddInt(1)
@@ -31,7 +31,7 @@ func TestSweepKeepsWhatIsBelowRoots(t *testing.T) {
 }
 
 func TestCrowdedGraphIsSweptInTurns(t *testing.T) {
-	g := NewGraph()
+	g := NewGraph(nil)
 	x := g.Variable("x", Int(0), Int(9), IndexT)
 	sweeps := 0
 	for i := range 5 * minCrowded {

@@ -103,11 +103,14 @@ const (
 	NumOps
 )
 
-// Functions that no graph of a user has. Lowering finds their formulas for targets that compute them as such.
+// Operations that tinygrad does not have. Lowering finds the formulas of EXP, COS and TANH for targets that compute them
+// as such; only kernels have them.
 const (
 	Exp Op = NumOps + iota // e**x
 	Cos
 	Tanh
+	// CustomGradient is its first source. Its arg (gradient.Stated) says what the gradients of the other sources are.
+	CustomGradient
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -121,7 +124,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT",
 }
 
 var opByName = func() map[string]Op {

@@ -54,25 +54,15 @@ func (s Sint) String() string {
 	return strconv.FormatInt(s.N, 10)
 }
 
-// simplify is symbolic.Simplify, set by that package: shapes with variables are kept in simplest form.
-var simplify func(*UOp) *UOp
-
-// SetSimplifier gives this package the simplifier for symbolic sizes. Called once, by core/symbolic.
-func SetSimplifier(f func(*UOp) *UOp) { simplify = f }
-
 func (s Sint) binary(o Sint, num func(a, b int64) int64, sym func(a, b *UOp) *UOp) Sint {
 	if s.U == nil && o.U == nil {
 		return N(num(s.N, o.N))
 	}
-	g := s.U
-	if g == nil {
-		g = o.U
+	u := s.U
+	if u == nil {
+		u = o.U
 	}
-	r := sym(s.UOp(g.g), o.UOp(g.g))
-	if simplify != nil {
-		r = simplify(r)
-	}
-	return S(r)
+	return S(u.g.simplest(sym(s.UOp(u.g), o.UOp(u.g))))
 }
 
 // Add is s + o, simplified.
@@ -176,10 +166,7 @@ func (g *Graph) sizes(n int, at func(int) Sint) *UOp {
 	}
 	src := make([]*UOp, n)
 	for i := range src {
-		src[i] = at(i).UOp(g)
-		if simplify != nil {
-			src[i] = simplify(src[i])
-		}
+		src[i] = g.simplest(at(i).UOp(g))
 	}
 	if n == 1 {
 		return g.New(Vectorize, dt, src, nil, nil)
@@ -345,7 +332,7 @@ func (u *UOp) sourcesAre(f func(*UOp) bool) bool {
 var noShape = Ops(Unique, LUnique, Device, Range, Load, If, Barrier, Custom, CustomI, Vectorize, VConstOp, Gep, Special,
 	Unroll, Contract, Cat, PtrCat, Sink, Linear, Program, Source, Binary, Ins, EndIf)
 
-var shapeOfSrc0 = Ops(Reduce, MStack, MSelect, Detach, Contiguous, ContiguousBackward, After, End, Call)
+var shapeOfSrc0 = Ops(Reduce, MStack, MSelect, Detach, Contiguous, ContiguousBackward, After, End, Call, CustomGradient)
 
 func (u *UOp) computeShape() Shape {
 	switch {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -27,7 +28,7 @@ func newGraph(t *testing.T) *graph {
 	if e.Device().Name() != "native" {
 		t.Skip("no native code here")
 	}
-	return &graph{t: t, g: uop.NewGraph(), e: e}
+	return &graph{t: t, g: symbolic.NewGraph(), e: e}
 }
 
 func (g *graph) floats(vals []float32) *uop.UOp {

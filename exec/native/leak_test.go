@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -50,7 +51,7 @@ func TestDistinctKernelsLeaveNothing(t *testing.T) {
 	var first, last uint64
 	for round := range rounds {
 		for range each {
-			h := &graph{t: t, g: uop.NewGraph(), e: g.e}
+			h := &graph{t: t, g: symbolic.NewGraph(), e: g.e}
 			x, out := []float32{1, 2, 3}, make([]float32, 3)
 			in := h.floats(x)
 			factor := h.must(tensor.Scalar(in, uop.Float(float64(made))))

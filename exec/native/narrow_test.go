@@ -14,15 +14,16 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/native"
+	"polygrad/tests/devices/nested"
 	"polygrad/exec/wasm"
 	"polygrad/render/x64"
-	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 
@@ -127,7 +128,7 @@ type narrowCase struct {
 func (c narrowCase) check(t *testing.T, e *exec.Executor) {
 	m, k, n := c.s[0], c.s[1], c.s[2]
 	r := rand.New(rand.NewPCG(uint64(m*n), uint64(k)))
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	a, b := newOperand(r, c.kinds[0], m*k), newOperand(r, c.kinds[1], k*n)
 	acc := uop.Float32
 	if !a.dt.IsFloat() {
@@ -227,7 +228,7 @@ func TestSplitRange(t *testing.T) {
 					} else {
 						b[3*n+70] = v
 					}
-					g := uop.NewGraph()
+					g := symbolic.NewGraph()
 					bufA, bufB, bufO := g.NewBuffer("CPU", m*k, uop.Float32), g.NewBuffer("CPU", k*n, uop.Float32), g.NewBuffer("CPU", m*n, uop.Float32)
 					p, err := tensor.MatMul(bufA.Reshape(uop.ShapeOf(m, k)), bufB.Reshape(uop.ShapeOf(k, n)))
 					if err != nil {
@@ -324,7 +325,7 @@ func TestNarrowBatches(t *testing.T) {
 				}
 				a, b := newOperand(r, uop.BFloat16, as*m*k), newOperand(r, uop.BFloat16, bs*k*n)
 				out := guard.Slice[float32](t, batches*m*n, place)
-				g := uop.NewGraph()
+				g := symbolic.NewGraph()
 				bufA, bufB, bufO := g.NewBuffer("CPU", as*m*k, a.dt), g.NewBuffer("CPU", bs*k*n, b.dt), g.NewBuffer("CPU", batches*m*n, uop.Float32)
 				v, err := tensor.MatMulAs(bufA.Reshape(sa), bufB.Reshape(sb), uop.Float32)
 				if err != nil {
@@ -359,7 +360,7 @@ func TestNarrowConvolutions(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			x, w := newOperand(r, uop.BFloat16, images*channels*size*size), newOperand(r, uop.BFloat16, out*channels*9)
 			got := guard.Slice[uint16](t, images*out*size*size, place)
-			g := uop.NewGraph()
+			g := symbolic.NewGraph()
 			bufX, bufW, bufO := g.NewBuffer("CPU", int64(len(x.values)), x.dt), g.NewBuffer("CPU", int64(len(w.values)), w.dt), g.NewBuffer("CPU", int64(len(got)), uop.BFloat16)
 			v, err := tensor.Conv(bufX.Reshape(uop.ShapeOf(images, channels, size, size)), bufW.Reshape(uop.ShapeOf(out, channels, 3, 3)), nil, 1, tensor.Window{Padding: [][2]int64{{1, 1}, {1, 1}}})
 			if err != nil {

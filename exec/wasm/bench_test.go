@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"polygrad/core/lower"
-	"polygrad/core/uop"
+	"polygrad/core/symbolic"
 	render "polygrad/render/wasm"
 	"polygrad/tests/parity/dump"
 )
@@ -20,7 +20,7 @@ func BenchmarkBuild(b *testing.B) {
 		target := lower.Wasm()
 		var progs []*lower.Program
 		for _, k := range c.Kernels {
-			ast, err := dump.Root(uop.NewScratch(), k.AST)
+			ast, err := dump.Root(symbolic.NewScratch(), k.AST)
 			if err != nil {
 				b.Fatal(err)
 			}

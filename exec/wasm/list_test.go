@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	render "polygrad/render/wasm"
 )
@@ -14,7 +15,7 @@ type maker struct {
 	list []*uop.UOp
 }
 
-func newMaker() *maker { return &maker{g: uop.NewScratch()} }
+func newMaker() *maker { return &maker{g: symbolic.NewScratch()} }
 
 func (m *maker) add(op uop.Op, dt *uop.DType, arg uop.Arg, src ...*uop.UOp) *uop.UOp {
 	u := m.g.New(op, dt, src, arg, nil)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"polygrad/core/lower"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/render/wasm/binary"
 	"polygrad/tests/parity/dump"
@@ -18,7 +19,7 @@ type lists struct {
 	list []*uop.UOp
 }
 
-func newList() *lists { return &lists{g: uop.NewScratch()} }
+func newList() *lists { return &lists{g: symbolic.NewScratch()} }
 
 func (m *lists) add(op uop.Op, dt *uop.DType, arg uop.Arg, src ...*uop.UOp) *uop.UOp {
 	u := m.g.New(op, dt, src, arg, nil)
@@ -212,7 +213,7 @@ func TestSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dk := range c.Kernels {
-			ast, err := dump.Root(uop.NewScratch(), dk.AST)
+			ast, err := dump.Root(symbolic.NewScratch(), dk.AST)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	run "polygrad/exec"
 	"polygrad/exec/device"
@@ -119,7 +120,7 @@ func checkRows(t *testing.T, devs []*run.Executor) (kernels []int) {
 	for seed := *first; seed < *first+*seeds; seed++ {
 		var want [][]float64
 		for i, e := range devs {
-			g := uop.NewGraph()
+			g := symbolic.NewGraph()
 			got, n, err := runOnce(e, g.Sink(nil, rows(g, seed)...))
 			if err != nil {
 				// Some ASSIGNs of a buffer that is read before and after are refused, and then by all.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	run "polygrad/exec"
 	"polygrad/exec/interp"
@@ -89,7 +90,7 @@ func compare(devs []*run.Executor, from, to uint64) error {
 
 // runOn runs the programs of some seeds on a device.
 func runOn(e *run.Executor, from, to uint64) (programs []*Program, err error) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	var stores []*uop.UOp
 	var binds []run.Binding
 	for seed := from; seed < to; seed++ {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/native"
@@ -75,7 +76,7 @@ func newBed(t *testing.T, e *exec.Executor, seed ...int64) *bed {
 	for _, s := range seed {
 		n = n*1009 + uint64(s)
 	}
-	return &bed{t: t, e: e, g: uop.NewGraph(), r: rand.New(rand.NewPCG(n, 77)), place: int(n % 6)}
+	return &bed{t: t, e: e, g: symbolic.NewGraph(), r: rand.New(rand.NewPCG(n, 77)), place: int(n % 6)}
 }
 
 func (b *bed) ok(u *uop.UOp, err error) *uop.UOp {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -91,7 +92,7 @@ func casted(t *testing.T, e *exec.Executor, values []uop.Const, from, to *uop.DT
 	for i, c := range values {
 		element.Put(in, int64(i), from, c)
 	}
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x, y := g.NewBuffer("CPU", int64(n), from), g.NewBuffer("CPU", int64(n), to)
 	v, err := tensor.Cast(x, to)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -29,7 +30,7 @@ func TestMisalignedMemory(t *testing.T) {
 // misaligned computes x+x, the sums of x and x times itself, of whole numbers.
 func misaligned(t *testing.T, e *exec.Executor, dt *uop.DType, shift int) {
 	const n = 37
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	var binds []exec.Binding
 	memory := func(elements int64) (*uop.UOp, unsafe.Pointer) {
 		u := g.NewBuffer("CPU", elements, dt)

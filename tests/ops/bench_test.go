@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"polygrad/core/gradient"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
 // BenchmarkTrainingGraph builds forward and backward of a three-layer network, as every step of an uncompiled loop does.
 func BenchmarkTrainingGraph(b *testing.B) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	leaf := func(s ...int64) T {
 		sh := uop.ShapeOf(s...)
 		return T{g.NewBuffer("CPU", sh.MaxNumel(), uop.Float32).Reshape(sh)}
@@ -37,7 +38,7 @@ func BenchmarkTrainingGraph(b *testing.B) {
 
 // BenchmarkAdd builds one node on two tensors.
 func BenchmarkAdd(b *testing.B) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	x := g.NewBuffer("CPU", 1000, uop.Float32)
 	y := g.NewBuffer("CPU", 1000, uop.Float32)
 	for b.Loop() {

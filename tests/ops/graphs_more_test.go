@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"polygrad/core/gradient"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
@@ -514,7 +515,7 @@ func (c graphCase) build(name string) (list []dump.Node, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	var in inputs
 	for _, v := range c.Inputs {
 		dt, err := uop.ParseDType(v.DType)

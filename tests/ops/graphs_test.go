@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -46,7 +47,7 @@ func buildCase(t *testing.T, c *dump.Case, build func(inputs) []T) (list []dump.
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	g := uop.NewScratch()
+	g := symbolic.NewScratch()
 	out := build(leaves(t, g, c))
 	return valuesOnly(g.Sink(nil, nodes(out...)...)), nil
 }
@@ -88,10 +89,10 @@ func TestGraphsEqualTheReference(t *testing.T) {
 	}
 }
 
-// valuesOnly lists a graph with each CALL replaced by its value: the others of its sources are for its gradient.
-func valuesOnly(root *uop.UOp) []dump.Node { return dump.Graph(rewrite.Graph(root, calls, nil)) }
+// valuesOnly lists a graph with each CUSTOM_GRADIENT replaced by its value.
+func valuesOnly(root *uop.UOp) []dump.Node { return dump.Graph(rewrite.Graph(root, values, nil)) }
 
-var calls = rewrite.New("values of calls", &rewrite.Rule{Name: "the value of a CALL", Ops: uop.Ops(uop.Call),
+var values = rewrite.New("values", &rewrite.Rule{Name: "the value of a CUSTOM_GRADIENT", Ops: uop.Ops(uop.CustomGradient),
 	Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }})
 
 func at(list []dump.Node, i int) string {

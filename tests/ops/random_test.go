@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -156,7 +157,7 @@ func TestRandomDistributions(t *testing.T) {
 
 // What uses each random number several times, like matmul, must not make it each time.
 func TestRandomTensorsAreComputedOnce(t *testing.T) {
-	g := uop.NewGraph()
+	g := symbolic.NewGraph()
 	shape := uop.ShapeOf(4, 4)
 	for _, c := range []struct {
 		name string

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -39,7 +40,7 @@ func newLab(t *testing.T, device string) *lab {
 		}
 		executors.byName[device] = e
 	}
-	return &lab{t: t, g: uop.NewGraph(), e: e}
+	return &lab{t: t, g: symbolic.NewGraph(), e: e}
 }
 
 func bind[V any](l *lab, dt *uop.DType, vals []V) *uop.UOp {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"polygrad/core/lower"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -115,7 +116,7 @@ func forcePass(name string, before []dump.Node, t *lower.Target, last []dump.Nod
 			err = fmt.Errorf("pass %q: %v", name, r)
 		}
 	}()
-	root, err := dump.Root(uop.NewScratch(), before)
+	root, err := dump.Root(symbolic.NewScratch(), before)
 	if err != nil {
 		return nil, err
 	}

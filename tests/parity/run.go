@@ -8,6 +8,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -167,7 +168,7 @@ func (r *Runner) kernels(ref *dump.Case) ([]*uop.UOp, *schedule.Schedule, []Trac
 	var asts []*uop.UOp
 	if r.Stage == Lower {
 		for i, k := range ref.Kernels {
-			ast, err := dump.Root(uop.NewScratch(), k.AST)
+			ast, err := dump.Root(symbolic.NewScratch(), k.AST)
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("kernel %d: %w", i, err)
 			}
@@ -190,11 +191,11 @@ func (r *Runner) kernels(ref *dump.Case) ([]*uop.UOp, *schedule.Schedule, []Trac
 // scheduled schedules the tensor graph of a case.
 func scheduled(ref *dump.Case) (*schedule.Schedule, Trace, error) {
 	trace := Trace{Stage: "schedule"}
-	sink, err := dump.Root(uop.NewGraph(), ref.TensorGraph)
+	sink, err := dump.Root(symbolic.NewGraph(), ref.TensorGraph)
 	if err != nil {
 		return nil, trace, err
 	}
-	root, _, _, err := schedule.Normalize(uop.NewGraph(), sink)
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), sink)
 	if err != nil {
 		return nil, trace, err
 	}

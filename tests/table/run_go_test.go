@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/gradient"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -121,7 +122,7 @@ func (c *goCall) values(u *uop.UOp) ([]uop.Const, error) {
 
 // newGoCall makes the inputs of a case.
 func newGoCall(t *testing.T, c *Case, e *exec.Executor) (*goCall, []*uop.UOp, error) {
-	call := &goCall{t: t, Case: c, g: uop.NewGraph(), e: e, in: make([]*uop.UOp, len(c.Inputs))}
+	call := &goCall{t: t, Case: c, g: symbolic.NewGraph(), e: e, in: make([]*uop.UOp, len(c.Inputs))}
 	leaves := make([]*uop.UOp, len(c.Inputs))
 	for i, in := range c.Inputs {
 		if in.Tensor == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/tests/parity/dump"
 )
@@ -43,7 +44,7 @@ func layout(t *testing.T, c *dump.Case, k dump.Kernel, s dump.Stage) {
 	if i < 0 || j < 0 {
 		t.Fatal("the reference has no layout for the kernel")
 	}
-	root, err := dump.Root(uop.NewScratch(), s.Passes[i].Nodes)
+	root, err := dump.Root(symbolic.NewScratch(), s.Passes[i].Nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

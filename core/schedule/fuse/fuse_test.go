@@ -7,6 +7,7 @@ import (
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -19,7 +20,7 @@ type graph struct {
 	*uop.Graph
 }
 
-func newGraph(t *testing.T) graph { return graph{t, uop.NewGraph()} }
+func newGraph(t *testing.T) graph { return graph{t, symbolic.NewGraph()} }
 
 func (g graph) in(dims ...int64) *uop.UOp {
 	s := uop.ShapeOf(dims...)
@@ -29,7 +30,7 @@ func (g graph) in(dims ...int64) *uop.UOp {
 // fused is the schedule of some outputs after kernels were merged.
 func (g graph) fused(o fuse.Options, outs ...*uop.UOp) *schedule.Schedule {
 	g.Helper()
-	root, _, _, err := schedule.Normalize(uop.NewGraph(), g.Sink(nil, outs...))
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, outs...))
 	if err != nil {
 		g.Fatal(err)
 	}

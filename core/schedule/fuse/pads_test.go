@@ -5,6 +5,7 @@ import (
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -30,7 +31,7 @@ func TestNestedPads(t *testing.T) {
 	first := g.ok(tensor.Relu(g.conv(g.in(2, 8, 12, 12), 8, 8)))
 	second := g.ok(tensor.Relu(g.conv(first, 8, 8)))
 	wide := second.Pad([]uop.Pair{{}, {}, {Lo: uop.N(2), Hi: uop.N(2)}, {Lo: uop.N(2), Hi: uop.N(2)}})
-	root, _, _, err := schedule.Normalize(uop.NewGraph(), g.Sink(nil, second.F(uop.Contiguous, nil, nil), wide.F(uop.Contiguous, nil, nil)))
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, second.F(uop.Contiguous, nil, nil), wide.F(uop.Contiguous, nil, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -20,7 +21,7 @@ func TestSharedStateIsStored(t *testing.T) {
 		cell = cell.Mul(gate.Exp2()).Add(gate.Sin())
 		state = cell.Exp2().Mul(gate.Sin())
 	}
-	root, _, _, err := schedule.Normalize(uop.NewGraph(), g.Sink(nil, state))
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, state))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"polygrad/core/nest"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -139,7 +140,7 @@ func TestDir(t *testing.T) {
 // Keys depend on what a kernel does, not on the graph that it stands in.
 func TestKey(t *testing.T) {
 	list := func(n int64, dt *uop.DType) []*uop.UOp {
-		g := uop.NewGraph()
+		g := symbolic.NewGraph()
 		b := g.NewBuffer("CPU", n, dt)
 		return []*uop.UOp{b, b.Add(b)}
 	}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 	"polygrad/tests/element"
@@ -31,7 +32,7 @@ func Load(path string) (*Case, error) {
 	}
 	c := &Case{Case: read}
 	for i, k := range read.Kernels {
-		list, err := dump.Load(uop.NewScratch(), k.Linear)
+		list, err := dump.Load(symbolic.NewScratch(), k.Linear)
 		if err != nil {
 			return nil, fmt.Errorf("%s: kernel %d: %w", path, i, err)
 		}
@@ -91,7 +92,7 @@ func (c *Case) Run(kernels []device.Kernel) error {
 
 // viewed marks the outputs that show their buffer in another order of elements.
 func (c *Case) viewed() ([]bool, error) {
-	sink, err := dump.Root(uop.NewScratch(), c.TensorGraph)
+	sink, err := dump.Root(symbolic.NewScratch(), c.TensorGraph)
 	if err != nil {
 		return nil, err
 	}
