@@ -48,16 +48,13 @@ var below = map[string][]string{
 	"exec/wasm":       {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/lower"},
 	"exec/native":     {"core/settings", "exec/device", "exec/pages", "render/x64", "core/nest", "core/schedule", "core/lower", "core/uop"},
 	"exec": {
-		"core/settings",
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/pages", "exec/report", "render/wasm",
-		"core/draw", "core/schedule", "core/lower", "core/symbolic", "core/uop",
+		"core/draw", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"model": {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi": {
-		"core/schedule",
-		"core/settings",
 		"model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",
-		"core/symbolic", "core/rewrite", "core/uop",
+		"core/schedule", "core/symbolic", "core/rewrite", "core/settings", "core/uop",
 	},
 }
 
@@ -68,7 +65,7 @@ var beside = map[string][]string{
 	"core/schedule": {"core/tensor", "core/gradient"},
 	"core/lower":    {"exec/interp"},
 	"render/wasm":   {"core/symbolic", "core/lower"},
-	"exec/native":   {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
+	"exec/native":   {"core/tensor", "core/symbolic", "render/x64/asm", "exec", "exec/interp", "exec/wasm"},
 	"exec/wasm":     {"core/symbolic", "core/uop"},
 	"exec":          {"core/tensor", "core/gradient", "core/nest"},
 }
