@@ -6,14 +6,13 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
-	"polygrad/core/nest"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/interp"
-	"polygrad/tests/devices/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

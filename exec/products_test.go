@@ -9,15 +9,14 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
-	"polygrad/core/nest"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/device"
 	"polygrad/exec/native"
-	"polygrad/tests/devices/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

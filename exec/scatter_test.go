@@ -9,7 +9,6 @@ import (
 
 	"polygrad/core/gradient"
 	"polygrad/core/nest/ir"
-	"polygrad/core/nest"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"

@@ -7,12 +7,11 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest/ir"
-	"polygrad/core/nest"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/tests/devices/nested"
 	"polygrad/exec/wasm"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 

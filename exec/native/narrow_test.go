@@ -21,9 +21,9 @@ import (
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/native"
-	"polygrad/tests/devices/nested"
 	"polygrad/exec/wasm"
 	"polygrad/render/x64"
+	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
 )
 
