@@ -160,6 +160,9 @@ func (a *Allocator[I]) nest(n int) error {
 		case e&Branch != 0:
 			label := a.m.Label(&a.c.Insts[i])
 			to := a.labels[label]
+			if a.first[i] != a.first[i+1] {
+				return errorAt(a.c, i, "a branch depends on the flags only, not on registers")
+			}
 			if to < 0 {
 				return errorAt(a.c, i, "label %d is nowhere", label)
 			}

@@ -53,7 +53,7 @@ const (
 	LoopBegin Effects = 1 << iota
 	LoopEnd
 	Label
-	Branch // may continue at a label
+	Branch // may continue at a label; the flags decide, it has no registers
 	Jump   // always does; with Branch
 	Copy   // copies its first operand to its second, and nothing else
 	ReadsFlags

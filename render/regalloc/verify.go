@@ -17,7 +17,8 @@ func newState(frame int32) *state {
 	s := &state{in: make([][]Reg, classes*nreg+int(frame+63)/8), known: map[Reg]bool{}}
 	for c := range Class(classes) {
 		for n := range nreg {
-			s.write(place(Phys(c, n)), Phys(c, n))
+			r := Phys(c, n)
+			s.known[r], s.in[place(r)] = true, []Reg{r}
 		}
 	}
 	return s
