@@ -50,7 +50,7 @@ func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	if len(p.Src) == 3 {
 		gate = p.Src[2] // what is left of it, perhaps
 	}
-	if lo, hi := at.Bounds(); gate == nil && lo.I() >= 0 && hi.I()+int64(load.DType.VCount()) <= buf.DType.Size {
+	if lo, hi := at.Bounds(); gate == nil && lo.Sign() >= 0 && hi.Add(uop.Int(int64(load.DType.VCount()))).Cmp(uop.Int(buf.DType.Size)) <= 0 {
 		return nil
 	}
 	old := gate

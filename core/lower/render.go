@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 )
@@ -20,19 +22,35 @@ func gatedLoad(u *uop.UOp) (gate *uop.UOp) {
 }
 
 // foldAlternative moves the other branch of a WHERE into the gated load of one branch. The load gives a where its gate
-// is closed; a cast that only undoes the load's own is left out.
+// is closed; a cast that only undoes the load's own is left out. A load of another type than the WHERE has must be able
+// to give a: tinygrad would take 1.5 for 1 where integers are loaded.
 func foldAlternative(load, a *uop.UOp) *uop.UOp {
 	alt := a
-	if a.Op == uop.Cast && a.Src[0].DType == load.DType {
+	switch {
+	case a.Op == uop.Cast && a.Src[0].DType == load.DType:
 		alt = a.Src[0]
-	} else {
+	case holds(load.DType, a):
 		alt = a.Cast(load.DType)
+	default:
+		return nil
 	}
 	var rest []*uop.UOp
 	if len(load.Src) > 2 {
 		rest = load.Src[2:]
 	}
 	return load.With(append([]*uop.UOp{load.Src[0], alt}, rest...)...).Cast(a.DType)
+}
+
+// holds reports whether a cast to a type and back certainly leaves every element of u as it is.
+func holds(dt *uop.DType, u *uop.UOp) bool {
+	if u.Op == uop.Vectorize {
+		return !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return !holds(dt, s) })
+	}
+	if u.Op == uop.ConstOp {
+		c := u.ConstVal().Truncate(u.DType)
+		return c.Truncate(dt).Truncate(u.DType).Same(c)
+	}
+	return uop.CanLosslessCast(u.DType.Scalar(), dt.Scalar())
 }
 
 var renderRules = rewrite.New("render",

@@ -42,15 +42,12 @@ func liftTerm(sum, c *uop.UOp, cmp func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 		}
 	}
 	return eachOrder(sum, uop.Add, func(x, y *uop.UOp) *uop.UOp {
-		if !noRange(y) || !noRange(c) || !inRange(c, sum.DType) || wraps(sum.DType) && !sumsFit(x, y, c) {
+		if !noRange(y) || !noRange(c) || !inRange(c, sum.DType) || sum.DType.Wraps() && !sumsFit(x, y, c) {
 			return nil
 		}
 		return cmp(x, c.Cast(y.DType).Sub(y))
 	})
 }
-
-// wraps reports whether sums of a type may be expected to leave it.
-func wraps(dt *uop.DType) bool { return dt.IsUnsigned() || dt.IsInt() && dt.Bits < 32 }
 
 // inRange reports whether c is a value of an integer type.
 func inRange(c *uop.UOp, dt *uop.DType) bool {

@@ -42,7 +42,8 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	switch {
 	case u.Op == uop.Param || u.Op == uop.ConstOp || u.Op == uop.Bind:
 		return u
-	case u.Op == uop.Detach || u.Op == uop.ContiguousBackward:
+	case u.Op == uop.Detach || u.Op == uop.ContiguousBackward || isCopyOfContiguous(u):
+		// A contiguous view of what is contiguous has no buffer of its own.
 		return r.resolve(u.Src[0])
 	case u.Op == uop.Assign:
 		// An ASSIGN of an ASSIGN to the same target is that one.
@@ -54,6 +55,9 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	}
 	return nil
 }
+
+// isCopyOfContiguous reports whether a CONTIGUOUS may be taken for the view that it is made of (see dropContiguous).
+func isCopyOfContiguous(u *uop.UOp) bool { return u.Op == uop.Contiguous && u.Src[0].Op == uop.Reshape }
 
 // order lists the kernel calls below sink so that each comes after those whose results it needs, and
 // otherwise in the order of the graph.

@@ -145,7 +145,9 @@ func basesOfLost(wanted, values []*uop.UOp) (bases []*uop.UOp, lost []int) {
 	bases = slices.Clone(wanted)
 	for i, v := range values {
 		if v == nil {
-			bases[i] = wanted[i].Base()
+			if bases[i] = wanted[i].Base(); isCopyOfContiguous(bases[i]) {
+				bases[i] = bases[i].Src[0].Base()
+			}
 			lost = append(lost, i)
 		}
 	}

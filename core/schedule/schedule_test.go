@@ -109,6 +109,21 @@ func TestWantedViewOfInlinedValue(t *testing.T) {
 	}
 }
 
+// A contiguous view of a contiguous value has no buffer of its own, even where its number is lost on the way.
+func TestWantedViewOfContiguousValue(t *testing.T) {
+	ts := newTensors(t)
+	a := ts.input(8)
+	a = a.Mul(a)
+	b := a.ContiguousOp()
+	s := ts.schedule(b.Reshape(uop.ShapeOf(2, 4)).ContiguousOp(), b.Alu(uop.Max, a).ContiguousOp())
+	if len(s.Kernels) != 2 {
+		t.Fatalf("%d kernels, expected 2", len(s.Kernels))
+	}
+	if o := s.Outputs[0]; o.Slot < 0 || !o.Value.Shape().Equal(uop.ShapeOf(2, 4)) {
+		t.Errorf("output 0 is %s in slot %d, expected a view of shape 2, 4 of a buffer", o.Value, o.Slot)
+	}
+}
+
 // The kernel that overwrites x runs after the kernels that read the old x.
 func TestAssignWaitsForReaders(t *testing.T) {
 	ts := newTensors(t)

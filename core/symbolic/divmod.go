@@ -2,6 +2,15 @@ package symbolic
 
 import "polygrad/core/uop"
 
+// quotientOfSum is sum//c3 for sum = x//c1 + c2 as one quotient, if its parts are of the type.
+func quotientOfSum(sum, x, c1, c2, c3 *uop.UOp) *uop.UOp {
+	n := x.Add(c2.Mul(c1))
+	if !sum.Exact() || !productFits(c1, c3) || !productFits(c2, c1) || !n.Exact() {
+		return nil
+	}
+	return n.Idiv(c1.Mul(c3))
+}
+
 // foldDivmod simplifies an integer division or remainder of index expressions. Its rules are tried
 // in order; each is a method of divmod. Division in the graph rounds towards zero, the arithmetic on
 // constants in here rounds towards minus infinity where it is Python's in tinygrad.

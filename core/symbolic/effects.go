@@ -60,10 +60,10 @@ func factorOut(u, x *uop.UOp, c uop.Const) *uop.UOp {
 }
 
 // factorsOut moves the factors that do not depend on the ranges of a reduction behind it.
-// A maximum keeps factors that may be negative.
+// A maximum keeps factors that may be negative, and all where a product may wrap.
 func factorsOut(u *uop.UOp) *uop.UOp {
 	op := uop.Op(u.Arg.(uop.OpArg))
-	if op != uop.Add && op != uop.Max || u.DType != u.Src[0].DType {
+	if op != uop.Add && op != uop.Max || u.DType != u.Src[0].DType || op == uop.Max && !exactProduct(u.Src[0]) {
 		return nil
 	}
 	inside, outside := constant(u.Src[0], one), constant(u, one)
@@ -79,6 +79,11 @@ func factorsOut(u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	return u.With(append([]*uop.UOp{inside}, u.Src[1:]...)...).Mul(outside)
+}
+
+// exactProduct reports whether no product wraps that u is made of.
+func exactProduct(u *uop.UOp) bool {
+	return u.Op != uop.Mul || u.Exact() && exactProduct(u.Src[0]) && exactProduct(u.Src[1])
 }
 
 func dependsOnAny(u *uop.UOp, rs []*uop.UOp) bool {

@@ -129,6 +129,26 @@ func lossless(from, to *uop.UOp) bool { return uop.CanLosslessCast(from.DType, t
 // fits reports whether every value of x is in the range of the type of t.
 func fits(x, t *uop.UOp) bool { return !x.Overflows(t.DType) }
 
+// holds reports whether an integer is a value of the type of u.
+func holds(u *uop.UOp, v uop.Const) bool {
+	d := u.DType.Scalar()
+	return d == uop.IndexT || d.Min().Cmp(v) <= 0 && v.Cmp(d.Max()) <= 0
+}
+
+// productFits reports whether the product of two constants is of their type.
+func productFits(a, b *uop.UOp) bool {
+	for i := range a.DType.Count {
+		if !holds(a, element(a, i).Mul(element(b, i))) {
+			return false
+		}
+	}
+	return true
+}
+
+func wraps(u *uop.UOp) bool { return u.DType.Wraps() }
+
+func unsigned(u *uop.UOp) bool { return u.DType.IsUnsigned() }
+
 func isInvalid(u *uop.UOp) bool { return u.IsInvalid() }
 
 func areConst(a, b *uop.UOp) bool { return a.Op == uop.ConstOp && b.Op == uop.ConstOp }

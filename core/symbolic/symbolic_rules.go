@@ -86,7 +86,7 @@ var simpleRules = rewrite.New("simpleRules",
 	&rewrite.Rule{Name: "symbolic.rules:17 x:integral ^ 0 => x", Ops: uop.Ops(uop.Xor), Need: uop.Ops(uop.ConstOp), Fn: simpleRules3},
 	&rewrite.Rule{Name: "symbolic.rules:18 x // x => 1", Ops: uop.Ops(uop.Idiv), Fn: simpleRules4},
 	&rewrite.Rule{Name: "symbolic.rules:19 x // 1 => x", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.ConstOp), Fn: simpleRules5},
-	&rewrite.Rule{Name: "symbolic.rules:20 x // -1 => -x", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.ConstOp), Fn: simpleRules6},
+	&rewrite.Rule{Name: "symbolic.rules:20 x // -1 => -x if !unsigned(x)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.ConstOp), Fn: simpleRules6},
 	&rewrite.Rule{Name: "symbolic.rules:21 base@(_ % y) % y => base", Ops: uop.Ops(uop.Mod), Need: uop.Ops(uop.Mod), Fn: simpleRules7},
 	&rewrite.Rule{Name: "symbolic.rules:24 x%c + (x//c)*c => x", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul, uop.Mod), Fn: simpleRules8},
 	&rewrite.Rule{Name: "symbolic.rules:25 (x//c1)%c + (x//c2)*c => x//c1 if c1*c == c2", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul, uop.Mod), Fn: simpleRules9},
@@ -189,14 +189,17 @@ func simpleRules5(_ any, u *uop.UOp) *uop.UOp {
 	return x
 }
 
-// x // -1 => -x
+// x // -1 => -x if !unsigned(x)
 func simpleRules6(_ any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	v1 := u.Src[1]
 	if !v1.IsConst(uop.Int(-1)) {
 		return nil
 	}
-	return x.Neg()
+	if !unsigned(x) {
+		return x.Neg()
+	}
+	return nil
 }
 
 // base@(_ % y) % y => base
@@ -1009,8 +1012,8 @@ var symbolicRules = rewrite.New("symbolicRules",
 	&rewrite.Rule{Name: "symbolic.rules:113 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.ConstOp), Fn: symbolicRules16},
 	&rewrite.Rule{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) else y if max(x) <= min(y)", Ops: uop.Ops(uop.Max), Fn: symbolicRules17},
 	&rewrite.Rule{Name: "symbolic.rules:117 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))", Ops: uop.GroupAssociative, Fn: symbolicRules18},
-	&rewrite.Rule{Name: "symbolic.rules:118 c0 + x < c1 => x < c1 - c0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: symbolicRules19},
-	&rewrite.Rule{Name: "symbolic.rules:119 (x // c1) // c2 => x // (c1*c2)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Idiv), Fn: symbolicRules20},
+	&rewrite.Rule{Name: "symbolic.rules:118 s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: symbolicRules19},
+	&rewrite.Rule{Name: "symbolic.rules:119 (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Idiv), Fn: symbolicRules20},
 	&rewrite.Rule{Name: "symbolic.rules:122 k0*x:index < k1 => x < [ceilDiv([k1], [k0])] if k0 > 0 && k1 > 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul, uop.ConstOp), Fn: symbolicRules21},
 	&rewrite.Rule{Name: "symbolic.rules:123 k0*x:index < k1 => -x < [-floorDiv([-k1], [-k0])] if k0 < 0 && k0 != -1 && k1 <= 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul, uop.ConstOp), Fn: symbolicRules22},
 	&rewrite.Rule{Name: "symbolic.rules:124 x:index//k0 < k1 => x < [k1*k0] if k0 > 0 && k1 > 0 else x < [k1*k0 - (k0 - 1)] if k0 > 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Idiv, uop.ConstOp), Fn: symbolicRules23},
@@ -1375,24 +1378,26 @@ func symbolicRules18(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// c0 + x < c1 => x < c1 - c0
+// s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)
 func symbolicRules19(_ any, u *uop.UOp) *uop.UOp {
-	v1 := u.Src[0]
+	s := u.Src[0]
 	c1 := u.Src[1]
-	if v1.Op != uop.Add || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
+	if s.Op != uop.Add || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 		return nil
 	}
-	for i2 := range 2 {
-		c0, x := v1.Src[i2], v1.Src[1-i2]
+	for i1 := range 2 {
+		c0, x := s.Src[i1], s.Src[1-i1]
 		if c0.Op != uop.VConstOp && c0.Op != uop.ConstOp {
 			continue
 		}
-		return x.Lt(c1.Sub(c0))
+		if r := lessMoved(s, x, c0, c1); r != nil {
+			return r
+		}
 	}
 	return nil
 }
 
-// (x // c1) // c2 => x // (c1*c2)
+// (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)
 func symbolicRules20(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	c2 := u.Src[1]
@@ -1404,7 +1409,10 @@ func symbolicRules20(_ any, u *uop.UOp) *uop.UOp {
 	if c1.Op != uop.VConstOp && c1.Op != uop.ConstOp {
 		return nil
 	}
-	return x.Idiv(c1.Mul(c2))
+	if productFits(c1, c2) {
+		return x.Idiv(c1.Mul(c2))
+	}
+	return nil
 }
 
 // k0*x:index < k1 => x < [ceilDiv([k1], [k0])] if k0 > 0 && k1 > 0
@@ -1674,7 +1682,7 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 
 // divmodRules divide. Division rounds towards zero, so the sign of the dividend matters.
 var divmodRules = rewrite.New("divmodRules",
-	&rewrite.Rule{Name: "symbolic.rules:153 (x//c1 + c2)//c3 => (x + c2*c1)//(c1*c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add), Fn: divmodRules1},
+	&rewrite.Rule{Name: "symbolic.rules:153 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add), Fn: divmodRules1},
 	&rewrite.Rule{Name: "symbolic.rules:155 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules2},
 	&rewrite.Rule{Name: "symbolic.rules:156 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules3},
 	&rewrite.Rule{Name: "symbolic.rules:157 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules4},
@@ -1684,25 +1692,27 @@ var divmodRules = rewrite.New("divmodRules",
 	&rewrite.Rule{Name: "symbolic.rules:162 x:index % d => x % -d if max(d) < 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules8},
 )
 
-// (x//c1 + c2)//c3 => (x + c2*c1)//(c1*c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)
+// s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)
 func divmodRules1(_ any, u *uop.UOp) *uop.UOp {
-	v1 := u.Src[0]
+	s := u.Src[0]
 	c3 := u.Src[1]
-	if v1.Op != uop.Add || (c3.Op != uop.VConstOp && c3.Op != uop.ConstOp) {
+	if s.Op != uop.Add || (c3.Op != uop.VConstOp && c3.Op != uop.ConstOp) {
 		return nil
 	}
-	for i2 := range 2 {
-		v4, c2 := v1.Src[i2], v1.Src[1-i2]
-		if v4.Op != uop.Idiv || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
+	for i1 := range 2 {
+		v3, c2 := s.Src[i1], s.Src[1-i1]
+		if v3.Op != uop.Idiv || (c2.Op != uop.VConstOp && c2.Op != uop.ConstOp) {
 			continue
 		}
-		x := v4.Src[0]
-		c1 := v4.Src[1]
+		x := v3.Src[0]
+		c1 := v3.Src[1]
 		if c1.Op != uop.VConstOp && c1.Op != uop.ConstOp {
 			continue
 		}
 		if c1.Vmin().Gt(uop.Int(0)) && c3.Vmin().Gt(uop.Int(0)) && (x.Vmin().Ge(uop.Int(0)) && c2.Vmin().Ge(uop.Int(0)) || x.Vmax().Le(uop.Int(0)) && c2.Vmax().Le(uop.Int(0))) {
-			return x.Add(c2.Mul(c1)).Idiv(c1.Mul(c3))
+			if r := quotientOfSum(s, x, c1, c2, c3); r != nil {
+				return r
+			}
 		}
 	}
 	return nil

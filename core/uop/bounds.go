@@ -1,13 +1,14 @@
 package uop
 
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
-// Unsigned arithmetic that can leave the range of its type wraps, so it can have any value; the bounds then
-// also hold what it would be without wrapping, so that no more is decided than in tinygrad. Signed arithmetic
-// is taken not to overflow, while casts wrap. NaN has no place between bounds: a constant that is or holds one has
+// Arithmetic that wraps (see DType.Wraps) and can leave the range of its type can have any value; the bounds then
+// also hold what it would be without wrapping, so that no more is decided than in tinygrad. Other arithmetic
+// is taken not to overflow, while casts wrap. A constant is what its type makes of it. NaN has no place between bounds: a constant that is or holds one has
 // those of its type, and so do products that grow from node to node, whose bounds would double their length each time.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid && !c.isNaN() {
+			c = u.DType.wrapped(c)
 			return c, c
 		}
 	}
@@ -24,6 +25,17 @@ func (u *UOp) Vmin() Const { lo, _ := u.Bounds(); return lo }
 
 // Vmax is the greatest value of u.
 func (u *UOp) Vmax() Const { _, hi := u.Bounds(); return hi }
+
+// Exact reports whether arithmetic has the value that it would have in unbounded integers, as far as is known.
+func (u *UOp) Exact() bool { return !u.DType.Wraps() || !u.Overflows(u.DType) }
+
+// wrapped is the value of a constant of the type: what is outside of a type that wraps comes in at its other end.
+func (d *DType) wrapped(c Const) Const {
+	if c.kind == KindInt && d.Wraps() && (c.Cmp(d.Min()) < 0 || d.Max().Cmp(c) < 0) {
+		return c.Truncate(d)
+	}
+	return c
+}
 
 // Overflows reports whether a value of u can be outside dt.
 func (u *UOp) Overflows(dt *DType) bool {
@@ -42,11 +54,11 @@ func minMaxOf(vs ...Const) (lo, hi Const) {
 func (u *UOp) computeBounds() (Const, Const) {
 	if GroupBinary.Has(u.Op) && !u.DType.IsFloat() {
 		if lo, hi, ok := u.binaryBounds(); ok {
-			if u.DType.IsUnsigned() && (lo.Sign() < 0 || u.DType.Max().Cmp(hi) < 0) {
+			if u.DType.Wraps() && (lo.Cmp(u.DType.Min()) < 0 || u.DType.Max().Cmp(hi) < 0) {
 				lo, hi = MinConst(lo, u.DType.Min()), MaxConst(hi, u.DType.Max())
 			}
 			if u.DType.IsInt() && (lo.long() || hi.long()) {
-				return u.DType.Min(), u.DType.Max()
+				return u.DType.Min().Sub(Int(1)), u.DType.Max().Add(Int(1)) // it may leave the type
 			}
 			return lo, hi
 		}
@@ -99,9 +111,26 @@ func (u *UOp) computeBounds() (Const, Const) {
 	return u.DType.Min(), u.DType.Max()
 }
 
+// modular are the operations for which an integer constant may stand outside of its type: x + -1 is x - 1 for unsigned x, too.
+var modular = Ops(Add, Sub, Mul)
+
+// unwrapped are the bounds of an operand of a modular operation.
+func (u *UOp) unwrapped() (lo, hi Const) {
+	if u.Op == ConstOp {
+		if c := u.ConstVal(); c.kind == KindInt {
+			return c, c
+		}
+	}
+	return u.Bounds()
+}
+
 func (u *UOp) binaryBounds() (lo, hi Const, ok bool) {
-	alo, ahi := u.Src[0].Bounds()
-	blo, bhi := u.Src[1].Bounds()
+	bounds := (*UOp).Bounds
+	if modular.Has(u.Op) {
+		bounds = (*UOp).unwrapped
+	}
+	alo, ahi := bounds(u.Src[0])
+	blo, bhi := bounds(u.Src[1])
 	zero := Int(0)
 	bconst := blo.Cmp(bhi) == 0
 	switch u.Op {

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ctypes import byref, c_int64
 from typing import TYPE_CHECKING, Any
+from weakref import getweakrefcount
 
 import numpy as np
 
@@ -164,7 +165,10 @@ def alone(tensor: Tensor, uses: int = 0) -> bool:
     if _references(tensor) > _ALONE + uses:
         return False
     node = tensor._node
-    return node.data is not None and not node.source and node.origin is None
+    if node.data is None or node.source or node.origin is not None:
+        return False
+    # The lazy node that was computed into it refers to it weakly: views of that may exist.
+    return getweakrefcount(node) == 0
 
 
 def _references(tensor: Tensor | _Alone) -> int:

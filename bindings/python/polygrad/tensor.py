@@ -465,14 +465,16 @@ class Tensor(
         if dtype.numpy is None or not (alone or _views.show(self)):
             self.assign(self._with_item(indices, value))
             return
-        if isinstance(value, Tensor):
-            value = value.numpy()
-        if type(indices) is not int:
-            indices = _numpy_index(expression(indices))
-        if not alone:
-            _views.keep_readers((base,))
         array = self._node.data
         assert array is not None
+        if isinstance(value, Tensor):
+            value = value.numpy()
+        if isinstance(value, np.ndarray):
+            value = _apart(value, array)
+        if type(indices) is not int:
+            indices = _numpy_index(expression(indices), array)
+        if not alone:
+            _views.keep_readers((base,))
         array[indices] = value
 
     def __delitem__(self, indices: Any) -> None:
@@ -739,13 +741,23 @@ def settle(tensor: Tensor) -> None:
         _views.cut_history(node)
 
 
-def _numpy_index(indices: Any) -> Any:
-    """Return an index expression with arrays instead of tensors."""
+def _numpy_index(indices: Any, target: np.ndarray[Any, Any]) -> Any:
+    """Return an index expression of target with arrays instead of tensors."""
     if isinstance(indices, Tensor):
-        return indices.numpy()
+        indices = indices.numpy()
+    if isinstance(indices, np.ndarray):
+        return _apart(indices, target)
     if isinstance(indices, (tuple, list)):
-        return type(indices)(map(_numpy_index, indices))
+        return type(indices)(_numpy_index(item, target) for item in indices)
     return indices
+
+
+def _apart(array: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array that does not change while target is written.
+
+    numpy looks out for that only where both are written and read by slices.
+    """
+    return array.copy() if np.may_share_memory(array, target) else array
 
 
 def _of(node: Node) -> Tensor:

@@ -536,3 +536,46 @@ def test_programs(seed: int) -> None:
             for got, want in views + readers:
                 np.testing.assert_array_equal(got.numpy(), want)
             readers = readers[3:]
+
+# What was made of a tensor before it had memory, and how it is changed then.
+CHANGES = {
+    "assign": lambda x: x.assign(Tensor(numbers(4, 5) * 10)),
+    "item": lambda x: x.__setitem__((1, 3), 100),
+    "row": lambda x: x.__setitem__(1, Tensor(numbers(5) - 7)),
+    "mask": lambda x: x.__setitem__(x > 3, 0),
+    "in place": lambda x: iadd(x, 5),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_made_before_there_was_memory(name: str, change: str) -> None:
+    x = Tensor(numbers(4, 5)) * 2
+    view, later = VIEWS[name](x), x + 1
+    x.realize()
+    CHANGES[change](x)
+    expected = VIEWS[name](Tensor(x.numpy().copy())).numpy()
+    np.testing.assert_array_equal((view * 1).numpy(), expected)
+    np.testing.assert_array_equal(view.numpy(), expected)
+    np.testing.assert_array_equal(later.numpy(), numbers(4, 5) * 2 + 1)
+    assert not np.array_equal(x.numpy(), numbers(4, 5) * 2)
+
+
+@pytest.mark.parametrize("n", [3, 8, 33])
+def test_masks_that_are_what_is_written(n: int) -> None:
+    mask = np.random.default_rng(n).random((n, n)) < 0.5
+    x, expected = Tensor(mask.copy()), mask.copy()
+    x.T[x] = False
+    expected.T[mask] = False
+    np.testing.assert_array_equal(x.numpy(), expected)
+    x, expected = Tensor(mask.copy()), mask.copy()
+    x[x.T] = False
+    expected[mask.T] = False
+    np.testing.assert_array_equal(x.numpy(), expected)
+    places = np.random.default_rng(n).permutation(n)
+    for of in (Tensor, np.ndarray):
+        x = Tensor(places.copy())
+        x[x if of is Tensor else x.numpy()] = x[::-1] if of is Tensor else x.numpy()[::-1]
+        expected = places.copy()
+        expected[places] = places[::-1]
+        np.testing.assert_array_equal(x.numpy(), expected)

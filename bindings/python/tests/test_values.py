@@ -1,0 +1,129 @@
+"""Values that rewriting must not change: constants beside casts, arithmetic that wraps, indices made of bools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor
+
+# Types, and numbers that most of them do not hold.
+TYPES = (
+    *("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    *("float16", "float32", "float64"),
+)
+NUMBERS = (0, 2, -1, 1.5, 0.1, 300, 1e6, 2.0**24 + 1, 2.0**40, float("inf"), float("-inf"))
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+
+
+def held(value: float, dtype: str) -> bool:
+    """Tell whether a type of numpy has the number, or a rounded one in its range."""
+    if dtype == "bool":
+        return value in (0, 1)
+    if np.dtype(dtype).kind == "f":
+        return dtype != "float16" or abs(value) <= 65504 or np.isinf(value)
+    info = np.iinfo(dtype)
+    return value == np.trunc(value) and info.min <= value <= info.max
+
+
+@pytest.mark.parametrize("outer", TYPES)
+@pytest.mark.parametrize("inner", TYPES)
+def test_constants_beside_casts(inner: str, outer: str) -> None:
+    x = np.array([1, 0, 1, 1], inner)
+    cast = x.astype(outer)
+    for value in NUMBERS:
+        if not held(value, outer):
+            continue
+        number = np.array(value).astype(outer)
+        given: Any = number.item()
+        padded = Tensor(x).cast(outer).pad((1, 2), value=given)
+        expected = np.pad(cast, (1, 2), constant_values=number)
+        np.testing.assert_array_equal(padded.numpy(), expected, err_msg=f"pad with {value}")
+        mask = np.array([True, False, False, True])
+        other = Tensor(np.full(4, number))
+        for t, e in [
+            (Tensor(mask).where(Tensor(x).cast(outer), other), np.where(mask, cast, number)),
+            (Tensor(mask).where(other, Tensor(x).cast(outer)), np.where(mask, number, cast)),
+        ]:
+            np.testing.assert_array_equal(t.numpy(), e, err_msg=f"where with {value}")
+    least = np.array(-np.inf if np.dtype(outer).kind == "f" else 0).astype(outer)
+    top = Tensor(x).cast(outer).pad((1, 1), value=least.item()).max()
+    assert top.item() == np.pad(cast, (1, 1), constant_values=least).max()
+
+
+WRAPPING: dict[str, Callable[[Any, Any], Any]] = {
+    "difference below": lambda x, n: x - 3 < n,
+    "sum below": lambda x, n: x + 250 < n,
+    "sum above": lambda x, n: x + 3 > n,
+    "negation below": lambda x, n: -x < n,
+    "product below": lambda x, n: x * 100 < n,
+    "clip": lambda x, n: (x - 3).clip(1, 200),
+    "max": lambda x, n: (-x).max(),
+    "min": lambda x, n: (-x).min(),
+    "max of products": lambda x, n: (x * 77).max(),
+    "argmax": lambda x, n: (-x).argmax(),
+    "argmin": lambda x, n: (x - 3).argmin(),
+    "remainder": lambda x, n: (x % (x + 1)) % ((x % (x + 1)) + 1),
+    "quotients": lambda x, n: x // 16 // 17,
+    "quotient of a sum": lambda x, n: (x // 3 + 100) // 7,
+    "quotient of a wrapped sum": lambda x, n: (x - 5) // 7,
+    "half of a sum": lambda x, n: (x + x) // 2,
+    "shifted": lambda x, n: (x << 3) >> 3,
+    "difference is not 0": lambda x, n: x - n != 0,
+}
+
+
+@pytest.mark.parametrize("dtype", (*UNSIGNED, "int8", "int16"))
+@pytest.mark.parametrize("name", WRAPPING)
+def test_arithmetic_wraps(name: str, dtype: str) -> None:
+    info = np.iinfo(dtype)
+    x = np.array([3, 6, 2, 4, 0, 5, 9, 100, 127, info.max, info.max - 1, info.min + 2], dtype)
+    if name == "sum below" and dtype == "int8":
+        x = x[x >= 0]
+        WRAPPED: Any = lambda x, n: x + 120 < n  # noqa: E731
+    else:
+        WRAPPED = WRAPPING[name]
+    if "remainder" in name:
+        x = x[(x > 0) & (x < 100)]
+    with np.errstate(over="ignore"):
+        for n in (1, 5, 100):
+            expected = WRAPPED(x, np.array(n, dtype))
+            got = WRAPPED(Tensor(x), n)
+            np.testing.assert_array_equal(got.numpy(), expected, err_msg=f"n = {n}")
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int32", "int64"))
+@pytest.mark.parametrize(
+    "mask",
+    (lambda x: x > 0, lambda x: x == 3, lambda x: (x > 0) & (x < 3), lambda x: (x > 5) | (x < 0)),
+)
+@pytest.mark.parametrize("more", (lambda i: i, lambda i: i + 0, lambda i: i * 2, lambda i: 1 - i))
+def test_indices_made_of_bools(mask: Any, more: Any, dtype: str) -> None:
+    x = np.array([3, -1, 2, 7], np.float32)
+    values = np.array([10, 20, 30], np.float32)
+    at = more(mask(x).astype(dtype))
+    index = more(mask(Tensor(x)).cast(dtype))
+    t = Tensor(values)
+    np.testing.assert_array_equal(t[index].numpy(), values[at])
+    if dtype != "uint8":
+        index = more(mask(Tensor(x)).cast(dtype))
+    np.testing.assert_array_equal(t.gather(0, index).numpy(), values[at])
+    rows = np.arange(12, dtype=np.int32).reshape(3, 4)
+    np.testing.assert_array_equal(Tensor(rows)[index].numpy(), rows[at])
+
+
+def test_index_of_an_index() -> None:
+    v = Tensor(np.arange(32, dtype=np.float32).reshape(8, 4))
+    w = (v * v).gather(-2, Tensor(np.array([[1, 2, 4]])))
+    assert w[Tensor(np.array(-1)), Tensor(np.array(1))].item() == 81
+
+
+def test_views_of_one_contiguous_value_together() -> None:
+    a = -Tensor([1, 2])
+    b = a.contiguous()
+    c, d, e = b.reshape(2, 1), b.maximum(a), b.reshape(1, 2).permute(1, 0)
+    Tensor.realize(c, d, e)
+    assert (c.tolist(), d.tolist(), e.tolist()) == ([[-1], [-2]], [-1, -2], [[-1], [-2]])
