@@ -3,30 +3,42 @@ package exec
 import (
 	"fmt"
 	"runtime"
-	"unsafe"
 
-	"polygrad/exec/pages"
+	"polygrad/exec/device"
 )
 
-// arena is memory for the temporaries of a run, outside Go's heap: page aligned, zeroed
-// by the system, touched by the kernels only.
+// arena is memory of a device for the temporaries of a run.
 type arena struct {
-	base unsafe.Pointer
+	dev  device.Device
+	base device.Buffer
 	size int64
-	// unmap frees an arena that was not released, when nothing refers to it any more.
-	unmap runtime.Cleanup
+	// cleanup frees an arena that was not released, when nothing refers to it any more.
+	cleanup runtime.Cleanup
 }
 
-// newArena maps memory anywhere.
-func newArena(bytes int64) (*arena, error) { return mapArena(bytes, 0) }
+// newArena allocates an arena. Unless hint is 0 it is memory of the host near that address, if the system likes.
+func newArena(dev device.Device, bytes int64, hint uintptr) (*arena, error) {
+	a := &arena{dev: dev, size: bytes}
+	var err error
+	if hint == 0 {
+		a.base, err = dev.Allocate(bytes)
+	} else {
+		a.base, err = device.AllocateNear(hint, bytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exec.Run: no memory for temporaries: device %s: %w", dev.Name(), err)
+	}
+	a.cleanup = runtime.AddCleanup(a, func(b device.Buffer) { _ = dev.Free(b, bytes) }, a.base)
+	return a, nil
+}
 
-// newArenaNear maps memory that lies in one range of the size reach together with near: where the system puts
-// it by itself if that will do, else in the first free one of many places. It is nil if there is no such place.
-func newArenaNear(bytes int64, near span, reach uintptr) (*arena, error) {
+// newArenaNear maps memory of the host that lies in one range of the device's reach together with near: where the system
+// puts it by itself if that will do, else in the first free one of many places. It is nil if there is no such place.
+func newArenaNear(dev device.Device, bytes int64, near span) (*arena, error) {
 	const places = 64
-	hint := uintptr(0)
+	hint, reach := uintptr(0), dev.Limits().Reach
 	for i := range uintptr(places) {
-		a, err := mapArena(bytes, hint)
+		a, err := newArena(dev, bytes, hint)
 		if err != nil {
 			return nil, err
 		}
@@ -39,20 +51,10 @@ func newArenaNear(bytes int64, near span, reach uintptr) (*arena, error) {
 	return nil, nil
 }
 
-func mapArena(bytes int64, hint uintptr) (*arena, error) {
-	at, err := pages.Reserve(hint, uintptr(bytes))
-	if err != nil {
-		return nil, fmt.Errorf("exec.Run: no memory for temporaries: %w", err)
-	}
-	a := &arena{base: pages.Pointer(at), size: bytes}
-	a.unmap = runtime.AddCleanup(a, func(at uintptr) { _ = pages.Release(at, uintptr(bytes)) }, at)
-	return a, nil
-}
-
 // release gives the memory back at once.
 func (a *arena) release() {
-	a.unmap.Stop()
-	_ = pages.Release(uintptr(a.base), uintptr(a.size))
+	a.cleanup.Stop()
+	_ = a.dev.Free(a.base, a.size)
 	runtime.KeepAlive(a)
 }
 

@@ -22,6 +22,7 @@ import (
 // everyChoice is a device that runs each kernel as the heuristics lay it out, and then as every neighbour of that does,
 // whose results must be the same.
 type everyChoice struct {
+	device.Host
 	t      *testing.T
 	m      ir.Machine
 	target *lower.Target
@@ -30,7 +31,6 @@ type everyChoice struct {
 
 func (d *everyChoice) Name() string          { return "every choice" }
 func (d *everyChoice) Target() *lower.Target { return d.target }
-func (d *everyChoice) Reach() uintptr        { return 0 }
 func (d *everyChoice) Fusion() fuse.Options  { return fuse.For(d.m.L2, d.m.Threads) }
 
 func (d *everyChoice) Compile(progs []*lower.Program) ([]device.Kernel, error) {
@@ -136,7 +136,7 @@ func TestChoices(t *testing.T) {
 	small.Name, small.L1, small.L2, small.L3, small.Threads = "small caches", 2<<10, 8<<10, 64<<10, 2
 	for _, m := range []ir.Machine{small, ir.AVX2, ir.SSE4} {
 		r := rand.New(rand.NewPCG(21, 22))
-		d := &everyChoice{t, m, lower.Native(), 0}
+		d := &everyChoice{t: t, m: m, target: lower.Native()}
 		e := exec.New(d)
 		for name, build := range choiceKernels {
 			t.Run(m.Name+"/"+name, func(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 // Direct is nil if the step cannot be run so, or not yet.
 func (b *Bound) Direct() *Direct {
 	p := b.step.plan
-	if len(p.before)+len(p.after)+len(p.vars) > 0 || len(p.launches) > maxDirectCalls || p.arena > maxDirectMemory || p.reach > 0 {
+	if len(p.before)+len(p.after)+len(p.vars) > 0 || len(p.launches) > maxDirectCalls || p.arena > maxDirectMemory {
 		return nil
 	}
 	d := &Direct{bound: b, Arena: aligned(p.arena)}
@@ -60,7 +60,7 @@ func (d *Direct) Each(arena, memory uintptr, f func(entry uintptr, args []uint64
 			if off := p.offsets[s]; off >= 0 {
 				args = append(args, uint64(arena)+uint64(off))
 			} else {
-				args = append(args, uint64(uintptr(d.bound.ptrs[s])))
+				args = append(args, uint64(uintptr(d.bound.bufs[s].Pointer())))
 			}
 		}
 		own := len(args)

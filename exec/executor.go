@@ -26,7 +26,7 @@ type Binding struct {
 // that a request belongs to must not be changed meanwhile (its context holds a lock).
 type Executor struct {
 	dev  device.Device
-	pool pool
+	pool *pool
 	// fusion says how kernels are merged, nil for not at all.
 	fusion *fuse.Options
 
@@ -47,7 +47,7 @@ type Executor struct {
 
 // New makes an executor for a device.
 func New(dev device.Device) *Executor {
-	e := &Executor{dev: dev, pool: pool{limit: idleLimit}, fusion: fusionOf(dev), limits: usual}
+	e := &Executor{dev: dev, pool: newPool(dev, idleLimit), fusion: fusionOf(dev), limits: usual}
 	e.forget()
 	return e
 }
@@ -175,9 +175,9 @@ func (s *Step) RunDetached(binds []Binding, vars map[string]int64) error {
 
 func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) error {
 	r := s.plan.take()
-	err := s.bind(r.ptrs, binds)
+	err := s.bind(r.bufs, binds)
 	if err == nil {
-		err = s.plan.run(r, s.vars, vars, stop)
+		err = s.plan.run(r, s.vars, vars, stop, nil)
 	}
 	s.plan.give(r)
 	return err
@@ -186,31 +186,31 @@ func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) er
 // Bound is a step with memory for all of its buffers.
 type Bound struct {
 	step *Step
-	ptrs []unsafe.Pointer
+	bufs []device.Buffer
 }
 
 // Bind gives the buffers of a step the memory that later runs use.
 func (s *Step) Bind(binds []Binding) (*Bound, error) {
-	b := &Bound{s, make([]unsafe.Pointer, len(s.buffers))}
-	return b, s.bind(b.ptrs, binds)
+	b := &Bound{s, make([]device.Buffer, len(s.buffers))}
+	return b, s.bind(b.bufs, binds)
 }
 
 // Run runs the step as Step.Run does, on the memory that it is bound to.
 func (b *Bound) Run(vars map[string]int64) error {
 	p := b.step.plan
 	r := p.take()
-	copy(r.ptrs, b.ptrs)
-	err := p.run(r, b.step.vars, vars, poll.Load())
+	copy(r.bufs, b.bufs)
+	err := p.run(r, b.step.vars, vars, poll.Load(), nil)
 	p.give(r)
 	return err
 }
 
-// bind finds the memory of every buffer.
-func (s *Step) bind(ptrs []unsafe.Pointer, binds []Binding) error {
+// bind finds the memory of every buffer, which is the host's.
+func (s *Step) bind(bufs []device.Buffer, binds []Binding) error {
 	for i := range binds {
 		b := &binds[i]
 		n := s.position(b.Buffer)
-		if n < 0 || ptrs[n] != nil {
+		if n < 0 || bufs[n] != (device.Buffer{}) {
 			continue
 		}
 		need := s.plan.bytes[n]
@@ -220,21 +220,21 @@ func (s *Step) bind(ptrs []unsafe.Pointer, binds []Binding) error {
 		if b.Bytes > 0 && b.Bytes < need {
 			return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) needs %d bytes, is bound to %d", n, b.Buffer.DType, b.Buffer.Arg, need, b.Bytes)
 		}
-		ptrs[n] = b.Ptr
+		bufs[n] = device.At(b.Ptr)
 		if need == 0 {
-			ptrs[n] = unsafe.Pointer(&nothing)
+			bufs[n] = nothing
 		}
 	}
 	for n, b := range s.buffers {
-		if ptrs[n] == nil {
+		if bufs[n] == (device.Buffer{}) {
 			if s.plan.bytes[n] > 0 {
 				return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is not bound to memory: %d buffers are needed", n, b.DType, b.Arg, len(s.buffers))
 			}
-			ptrs[n] = unsafe.Pointer(&nothing)
+			bufs[n] = nothing
 		}
 	}
 	return nil
 }
 
-// nothing is where buffers without elements point to.
-var nothing [64]byte
+// nothing is what buffers without elements are bound to.
+var nothing = device.At(unsafe.Pointer(&[64]byte{}))

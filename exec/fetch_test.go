@@ -44,7 +44,7 @@ func TestFarMatricesAreFetched(t *testing.T) {
 	}{{512, true}, {64, false}} {
 		m := ir.AVX512
 		m.L2 = 100 << 10
-		d := &nests{everyChoice: everyChoice{t, m, lower.Native(), 0}}
+		d := &nests{everyChoice: everyChoice{t: t, m: m, target: lower.Native()}}
 		g := symbolic.NewGraph()
 		in := func(dims ...int64) *uop.UOp {
 			s := uop.ShapeOf(dims...)

@@ -61,7 +61,7 @@ func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 		return err
 	}
 	p := newPlan(buffers)
-	p.pool, p.reach = &e.pool, e.dev.Reach()
+	p.pool = e.pool
 	in.slot = p.layout(in.sched)
 	in.plan = p
 	var asts []*uop.UOp
@@ -198,12 +198,13 @@ func (in *inspection) measure(s *Step, binds []Binding) error {
 	}
 	for i := range s.buffers {
 		if at := bound(i); at < 0 && p.bytes[i] > 0 {
-			a, err := newArena(aligned(p.bytes[i]))
+			// The buffer is memory of the host, whatever the device.
+			zeros, err := device.AllocateNear(0, p.bytes[i])
 			if err != nil {
 				return err
 			}
-			defer a.release()
-			binds = append(binds, Binding{Buffer: s.buffers[i], Ptr: a.base})
+			defer func() { _ = device.Host{}.Free(zeros, p.bytes[i]) }()
+			binds = append(binds, Binding{Buffer: s.buffers[i], Ptr: zeros.Pointer()})
 		} else if at >= 0 && p.written[i] && binds[at].Ptr != nil {
 			saved[i] = slices.Clone(unsafe.Slice((*byte)(binds[at].Ptr), p.bytes[i]))
 		}
@@ -216,56 +217,37 @@ func (in *inspection) measure(s *Step, binds []Binding) error {
 		}
 	}
 	defer restore()
-	for n := range in.report.Runs + 1 {
+	n := len(p.launches)
+	times, sum, fastest := make([]time.Duration, n), make([]time.Duration, n), make([]time.Duration, n)
+	for run := range in.report.Runs + 1 {
 		restore()
-		if err := in.once(s, binds, n > 0); err != nil {
+		if err := in.once(s, binds, times); err != nil {
 			return err
+		}
+		switch run {
+		case 0: // warms up
+			continue
+		case 1:
+			copy(fastest, times)
+		}
+		for i, t := range times {
+			sum[i], fastest[i] = sum[i]+t, min(fastest[i], t)
 		}
 	}
 	for i := range in.report.Kernels {
-		in.report.Kernels[i].Mean /= float64(in.report.Runs)
+		k := &in.report.Kernels[i]
+		k.Mean, k.Fastest = (sum[i] / time.Duration(in.report.Runs)).Seconds(), fastest[i].Seconds()
 	}
 	return nil
 }
 
-// once runs the plan; timed tells that this counts.
-func (in *inspection) once(s *Step, binds []Binding, timed bool) error {
+// once runs the plan and times its launches.
+func (in *inspection) once(s *Step, binds []Binding, times []time.Duration) error {
 	p := s.plan
 	r := p.take()
 	defer p.give(r)
-	if err := s.bind(r.ptrs, binds); err != nil {
+	if err := s.bind(r.bufs, binds); err != nil {
 		return err
 	}
-	if err := p.variables(r, s.vars, nil); err != nil {
-		return err
-	}
-	if err := p.place(r); err != nil {
-		return err
-	}
-	stop := poll.Load()
-	for _, m := range p.before {
-		r.copy(m)
-	}
-	for i := range p.launches {
-		if stop != nil && stopped(stop) {
-			return ErrInterrupted
-		}
-		start := time.Now()
-		if err := p.launches[i].run(r); err != nil {
-			return err
-		}
-		took := time.Since(start).Seconds()
-		k := &in.report.Kernels[i]
-		if timed {
-			k.Mean += took
-			if k.Fastest == 0 || took < k.Fastest {
-				k.Fastest = took
-			}
-		}
-	}
-	for _, m := range p.after {
-		r.copy(m)
-	}
-	r.unstage(p.written)
-	return nil
+	return p.run(r, s.vars, nil, poll.Load(), times)
 }

@@ -64,7 +64,7 @@ func TestLayoutsOfProducts(t *testing.T) {
 		{"rows from memory", turnedB(4096, 2048, 512), "i1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := &layouts{everyChoice: everyChoice{t, m, lower.Native(), 0}}
+			d := &layouts{everyChoice: everyChoice{t: t, m: m, target: lower.Native()}}
 			g := symbolic.NewGraph()
 			v := c.build(func(dims ...int64) *uop.UOp {
 				s := uop.ShapeOf(dims...)

@@ -17,8 +17,13 @@ import (
 	"polygrad/exec/wasm"
 )
 
-// Devices are the names that Open knows. The first one is the default.
-var Devices = settings.Device.Values.(settings.OneOf)
+// devices are those that Open knows, by the names under which POLY_DEVICE asks for them.
+var devices = map[string]func() (device.Device, error){
+	"native": openNative,
+	"wasm":   func() (device.Device, error) { return wasm.New(), nil },
+	"interp": func() (device.Device, error) { return interp.New(), nil },
+	"clang":  clang.New,
+}
 
 // Open makes the executor of a device. The empty name asks for the one that the
 // environment variable POLY_DEVICE names, or else the default.
@@ -29,20 +34,11 @@ func Open(name string) (*Executor, error) {
 	if name == "" {
 		name = settings.Device.Get()
 	}
-	var d device.Device
-	var err error
-	switch name {
-	case "native":
-		d, err = openNative()
-	case "wasm":
-		d = wasm.New()
-	case "interp":
-		d = interp.New()
-	case "clang":
-		d, err = clang.New()
-	default:
-		err = fmt.Errorf("exec.Open: unknown device %q, expected one of %v", name, Devices)
+	open := devices[name]
+	if open == nil {
+		return nil, fmt.Errorf("exec.Open: unknown device %q, expected %v", name, settings.Device.Values)
 	}
+	d, err := open()
 	if err != nil {
 		return nil, err
 	}

@@ -1,19 +1,22 @@
 package exec
 
-import "unsafe"
+import (
+	"unsafe"
 
-// staged is an input that is copied into the arena for a run, because the device cannot reach it together with the others.
+	"polygrad/exec/device"
+)
+
+// staged is an input that is copied into the arena for a run, because the device cannot work on it where it lies.
 type staged struct {
-	slot  int
-	home  unsafe.Pointer // where the caller has it
-	bytes int64
+	slot int
+	home []byte // where the caller has it
 }
 
-// span is a range of addresses.
+// span is a range of addresses of the host.
 type span struct{ lo, hi uintptr }
 
-func (s span) with(p unsafe.Pointer, n int64) span {
-	a := uintptr(p)
+func (s span) with(b device.Buffer, n int64) span {
+	a := uintptr(b.Pointer())
 	if s.hi == 0 {
 		return span{a, a + uintptr(n)}
 	}
@@ -22,33 +25,34 @@ func (s span) with(p unsafe.Pointer, n int64) span {
 
 func (s span) size() uintptr { return s.hi - s.lo }
 
-// place gives the temporaries their memory. Where the device wants the buffers of a launch near each
-// other, that memory lies near the largest input, and inputs too far from that one are copied into it.
+// place gives the temporaries their memory, and inputs that the device cannot work on where they lie.
 func (p *plan) place(r *run) error {
 	var near span
 	need := p.arena
-	if p.reach > 0 {
-		need += p.stage(r, &near)
+	switch {
+	case !p.pool.limits.HostMemory:
+		need += p.stageAll(r)
+	case p.pool.limits.Reach > 0:
+		need += p.stageFar(r, &near)
 	}
 	if need == 0 {
 		return nil
 	}
-	a, err := p.pool.take(need, near, p.reach)
+	a, err := p.pool.take(need, near)
 	if err != nil {
 		return err
 	}
 	r.arena = a
 	for i, off := range p.offsets {
 		if off >= 0 {
-			r.ptrs[i] = unsafe.Add(a.base, off)
+			r.bufs[i] = p.pool.dev.Part(a.base, off)
 		}
 	}
 	at := p.arena
 	for i := range r.staged {
 		s := &r.staged[i]
-		r.ptrs[s.slot] = unsafe.Add(a.base, at)
-		copyBytes(r.ptrs[s.slot], s.home, s.bytes)
-		at += aligned(s.bytes)
+		r.bufs[s.slot] = p.pool.dev.Part(a.base, at)
+		at += aligned(int64(len(s.home)))
 	}
 	return nil
 }
@@ -56,8 +60,22 @@ func (p *plan) place(r *run) error {
 // aligned rounds a size up to a cache line.
 func aligned(bytes int64) int64 { return (bytes + 63) &^ 63 }
 
-// stage lists the inputs to copy and returns how many bytes they take. near is set to the range of the others.
-func (p *plan) stage(r *run, near *span) (bytes int64) {
+// stage notes that an input is to be copied and returns how many bytes it takes.
+func (p *plan) stage(r *run, i int) int64 {
+	r.staged = append(r.staged, staged{i, unsafe.Slice((*byte)(r.bufs[i].Pointer()), p.bytes[i])})
+	return aligned(p.bytes[i])
+}
+
+// stageAll stages all inputs, for a device with memory of its own. Those without elements get some, too.
+func (p *plan) stageAll(r *run) (bytes int64) {
+	for i := range p.bytes {
+		bytes += max(p.stage(r, i), aligned(1))
+	}
+	return bytes
+}
+
+// stageFar stages the inputs that lie too far from the largest one. near is set to the range of the others.
+func (p *plan) stageFar(r *run, near *span) (bytes int64) {
 	largest := -1
 	for i, n := range p.bytes {
 		if n > 0 && (largest < 0 || n > p.bytes[largest]) {
@@ -67,27 +85,40 @@ func (p *plan) stage(r *run, near *span) (bytes int64) {
 	if largest < 0 {
 		return 0
 	}
-	*near = near.with(r.ptrs[largest], p.bytes[largest])
+	*near = near.with(r.bufs[largest], p.bytes[largest])
 	for i, n := range p.bytes {
 		if n == 0 {
-			r.ptrs[i] = r.ptrs[largest] // never accessed
+			r.bufs[i] = r.bufs[largest] // never accessed
 			continue
 		}
-		if s := near.with(r.ptrs[i], n); s.size() <= p.reach/2 {
+		if s := near.with(r.bufs[i], n); s.size() <= p.pool.limits.Reach/2 {
 			*near = s
 			continue
 		}
-		r.staged = append(r.staged, staged{i, r.ptrs[i], n})
-		bytes += aligned(n)
+		bytes += p.stage(r, i)
 	}
 	return bytes
 }
 
-// unstage copies what the request changed back to where the caller has it.
-func (r *run) unstage(written []bool) {
+// copyIn copies the staged inputs to the device.
+func (r *run) copyIn() error {
 	for _, s := range r.staged {
-		if written[s.slot] {
-			copyBytes(s.home, r.ptrs[s.slot], s.bytes)
+		if err := r.queue.CopyIn(r.bufs[s.slot], s.home); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// copyOut copies what the request changed back to where the caller has it.
+func (r *run) copyOut(written []bool) error {
+	for _, s := range r.staged {
+		if !written[s.slot] {
+			continue
+		}
+		if err := r.queue.CopyOut(s.home, r.bufs[s.slot]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,25 +1,37 @@
 package exec
 
 import (
+	"errors"
 	"testing"
 	"unsafe"
+
+	"polygrad/exec/device"
+	"polygrad/exec/interp"
 )
+
+// reaching is a device on the host's memory that reaches a few addresses only.
+type reaching struct {
+	device.Device
+	reach uintptr
+}
+
+func (r reaching) Limits() device.Limits { return device.Limits{HostMemory: true, Reach: r.reach} }
 
 func TestStagingCopiesWhatIsFar(t *testing.T) {
 	near, far := make([]float32, 1024), make([]float32, 4)
-	p := &plan{pool: &pool{}, inputs: 2, slots: 2, reach: 1, bytes: []int64{4096, 16}, written: []bool{false, true}}
+	p := &plan{pool: newPool(reaching{interp.New(), 1}, 0), inputs: 2, slots: 2, bytes: []int64{4096, 16}, written: []bool{false, true}}
 	far[0] = 7
-	r := &run{ptrs: []unsafe.Pointer{unsafe.Pointer(&near[0]), unsafe.Pointer(&far[0])}}
-	if err := p.place(r); err != nil {
+	r := p.take()
+	copy(r.bufs, []device.Buffer{device.At(unsafe.Pointer(&near[0])), device.At(unsafe.Pointer(&far[0]))})
+	if err := errors.Join(p.place(r), r.copyIn()); err != nil {
 		t.Fatal(err)
 	}
-	staged := unsafe.Slice((*float32)(r.ptrs[1]), 4)
+	staged := unsafe.Slice((*float32)(r.bufs[1].Pointer()), 4)
 	if &staged[0] == &far[0] || staged[0] != 7 {
 		t.Fatalf("the far buffer was not copied: %v", staged)
 	}
 	staged[1] = 9
-	r.unstage(p.written)
-	if far[1] != 9 {
-		t.Error("what was written did not come back")
+	if err := r.copyOut(p.written); err != nil || far[1] != 9 {
+		t.Error("what was written did not come back:", err)
 	}
 }

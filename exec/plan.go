@@ -34,7 +34,6 @@ type plan struct {
 	offsets  []int64 // arena offset per slot, -1 if the slot is not a temporary
 	arena    int64   // bytes
 	pool     *pool   // where the arena comes from
-	reach    uintptr // of the device
 	vars     []uop.VarArg
 	bytes    []int64 // per input
 	written  []bool  // per input: the request changes it
@@ -57,7 +56,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 		}
 	}
 	p := newPlan(buffers)
-	p.pool, p.reach = &e.pool, e.dev.Reach()
+	p.pool = e.pool
 	slot := p.layout(sched)
 	kernels, err := e.compile(sched)
 	if err != nil {

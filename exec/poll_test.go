@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"polygrad/exec/interp"
 )
 
 func TestPollStopsARun(t *testing.T) {
@@ -11,7 +13,8 @@ func TestPollStopsARun(t *testing.T) {
 	SetPoll(func() bool { asked++; return true })
 	defer SetPoll(nil)
 	polled.Store(int64(time.Since(start) - 2*pollEvery)) // the last question was long ago
-	if err := (&plan{launches: make([]launch, 1)}).run(&run{}, nil, nil, poll.Load()); !errors.Is(err, ErrInterrupted) || asked != 1 {
+	p := &plan{pool: newPool(interp.New(), 0), launches: make([]launch, 1)}
+	if err := p.run(p.take(), nil, nil, poll.Load(), nil); !errors.Is(err, ErrInterrupted) || asked != 1 {
 		t.Fatalf("run: %v after %d questions, expected ErrInterrupted after one", err, asked)
 	}
 }

@@ -4,17 +4,25 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"polygrad/exec/device"
 )
 
 // pool is the memory for temporaries that the runs of all plans share. A run takes one arena and gives it back.
 // What is idle is kept, because fresh memory costs a fault for each page, but not more than a limit, so
 // that a program of many different requests needs no more memory than its largest ones.
 type pool struct {
-	limit int64 // of the bytes that are idle; the arena that was used last may exceed it alone
+	dev    device.Device
+	limits device.Limits
+	limit  int64 // of the bytes that are idle; the arena that was used last may exceed it alone
 
 	mu    sync.Mutex
 	idle  []*arena // the one used last at the end
 	bytes int64    // of the idle ones
+}
+
+func newPool(dev device.Device, limit int64) *pool {
+	return &pool{dev: dev, limits: dev.Limits(), limit: limit}
 }
 
 // idleLimit is the limit of an executor's pool.
@@ -30,31 +38,31 @@ func arenaSize(bytes int64) int64 {
 }
 
 // take returns an arena of at least that many bytes for the caller alone. If near is not empty, the
-// arena lies within reach of it unless the system has no such room.
-func (p *pool) take(bytes int64, near span, reach uintptr) (*arena, error) {
-	if a := p.find(bytes, near, reach); a != nil {
+// arena lies within the device's reach of it unless the system has no such room.
+func (p *pool) take(bytes int64, near span) (*arena, error) {
+	if a := p.find(bytes, near); a != nil {
 		return a, nil
 	}
 	size := arenaSize(bytes)
 	p.trim(p.limit-size, 0)
 	if near.hi == 0 {
-		return newArena(size)
+		return newArena(p.dev, size, 0)
 	}
-	if a, err := newArenaNear(size, near, reach); a != nil || err != nil {
+	if a, err := newArenaNear(p.dev, size, near); a != nil || err != nil {
 		return a, err
 	}
-	if a := p.find(bytes, span{}, 0); a != nil {
+	if a := p.find(bytes, span{}); a != nil {
 		return a, nil
 	}
-	return newArena(size)
+	return newArena(p.dev, size, 0)
 }
 
 // find takes the arena that was used last among those that will do.
-func (p *pool) find(bytes int64, near span, reach uintptr) *arena {
+func (p *pool) find(bytes int64, near span) *arena {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
-		if a := p.idle[i]; a.size >= bytes && a.within(bytes, near, reach) {
+		if a := p.idle[i]; a.size >= bytes && a.within(bytes, near, p.limits.Reach) {
 			p.idle = slices.Delete(p.idle, i, i+1)
 			p.bytes -= a.size
 			return a

@@ -11,6 +11,7 @@ import (
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/wasm"
 )
@@ -18,16 +19,16 @@ import (
 // TestArenasFindRoom takes more arenas near one address than there are hints at its side.
 func TestArenasFindRoom(t *testing.T) {
 	const reach = 1 << 31
-	p := &pool{}
-	first, err := p.take(1<<16, span{}, reach)
+	p := newPool(reaching{interp.New(), reach}, 0)
+	first, err := p.take(1<<16, span{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	near := span{}.with(first.base, first.size)
-	seen := map[unsafe.Pointer]bool{first.base: true}
+	seen := map[device.Buffer]bool{first.base: true}
 	var keep []*arena
 	for range 200 {
-		a, err := p.take(1<<20, near, reach)
+		a, err := p.take(1<<20, near)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +65,10 @@ func TestArenaSizesAreFewAndNotMuchLarger(t *testing.T) {
 
 func TestPoolKeepsWhatWasUsedLast(t *testing.T) {
 	const mb = 1 << 20
-	p := &pool{limit: 8 * mb}
+	p := newPool(interp.New(), 8*mb)
 	take := func(bytes int64) *arena {
 		t.Helper()
-		a, err := p.take(bytes, span{}, 0)
+		a, err := p.take(bytes, span{})
 		if err != nil {
 			t.Fatal(err)
 		}

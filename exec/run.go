@@ -2,19 +2,22 @@ package exec
 
 import (
 	"fmt"
-	"unsafe"
+	"time"
+
+	"polygrad/exec/device"
 )
 
 // run is the state of one run of a plan.
 type run struct {
-	ptrs []unsafe.Pointer // per slot
-	vals []int64          // per variable of the plan
+	queue device.Queue
+	bufs  []device.Buffer // per slot
+	vals  []int64         // per variable of the plan
 	// args and vars are what one launch gets.
-	args []unsafe.Pointer
+	args []device.Buffer
 	vars []int64
-	// arena holds the temporaries, nil if there are none.
+	// arena holds the temporaries and the staged inputs, nil if there are none.
 	arena *arena
-	// staged are the inputs that lie too far from the others and are copied for the run.
+	// staged are the inputs that are copied for the run.
 	staged []staged
 }
 
@@ -24,8 +27,9 @@ func (p *plan) take() *run {
 		return r
 	}
 	return &run{
-		ptrs: make([]unsafe.Pointer, p.slots), vals: make([]int64, len(p.vars)),
-		args: make([]unsafe.Pointer, p.maxBufs), vars: make([]int64, p.maxVars),
+		queue: p.pool.dev.NewQueue(),
+		bufs:  make([]device.Buffer, p.slots), vals: make([]int64, len(p.vars)),
+		args: make([]device.Buffer, p.maxBufs), vars: make([]int64, p.maxVars),
 	}
 }
 
@@ -35,37 +39,54 @@ func (p *plan) give(r *run) {
 		p.pool.give(r.arena)
 		r.arena = nil
 	}
-	clear(r.ptrs)
+	clear(r.bufs)
 	clear(r.args)
 	clear(r.staged)
 	r.staged = r.staged[:0]
 	p.spare.Store(r)
 }
 
-// run launches the kernels in order, unless stop (which may be nil) ends that. r.ptrs holds the bound buffers.
-func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool) error {
+// run launches the kernels in order and waits for them, unless stop (which may be nil) ends that. r.bufs holds the bound
+// buffers. Unless times is nil it is set to how long each launch takes alone.
+func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, times []time.Duration) error {
 	if err := p.variables(r, bound, vars); err != nil {
 		return err
 	}
 	if err := p.place(r); err != nil {
 		return err
 	}
-	for _, m := range p.before {
-		r.copy(m)
+	err := p.enqueue(r, stop, times)
+	// The memory is in use until the queue is empty, also after an error.
+	if waited := r.queue.Wait(); err == nil {
+		err = waited
+	}
+	return err
+}
+
+// enqueue puts all that a run does into its queue.
+func (p *plan) enqueue(r *run, stop *func() bool, times []time.Duration) error {
+	if err := r.copyIn(); err != nil {
+		return err
+	}
+	if err := r.move(p.before); err != nil {
+		return err
 	}
 	for i := range p.launches {
 		if stop != nil && stopped(stop) {
 			return ErrInterrupted
 		}
-		if err := p.launches[i].run(r); err != nil {
+		if times != nil {
+			if err := p.launches[i].time(r, &times[i]); err != nil {
+				return err
+			}
+		} else if err := p.launches[i].run(r); err != nil {
 			return err
 		}
 	}
-	for _, m := range p.after {
-		r.copy(m)
+	if err := r.move(p.after); err != nil {
+		return err
 	}
-	r.unstage(p.written)
-	return nil
+	return r.copyOut(p.written)
 }
 
 // variables gives the variables their values: those in vars before those that the request bound.
@@ -87,16 +108,38 @@ func (p *plan) variables(r *run, bound, vars map[string]int64) error {
 	return nil
 }
 
-func (r *run) copy(m move) { copyBytes(r.ptrs[m.to], r.ptrs[m.from], m.bytes) }
+// move copies between slots.
+func (r *run) move(moves []move) error {
+	for _, m := range moves {
+		if err := r.queue.Copy(r.bufs[m.to], r.bufs[m.from], m.bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (l *launch) run(r *run) error {
 	args := r.args[:len(l.slots)]
 	for i, s := range l.slots {
-		args[i] = r.ptrs[s]
+		args[i] = r.bufs[s]
 	}
 	vars := r.vars[:len(l.vars)]
 	for i, v := range l.vars {
 		vars[i] = r.vals[v]
 	}
-	return l.code.Run(args, vars)
+	return r.queue.Launch(l.code, args, vars)
+}
+
+// time runs the launch between two waits.
+func (l *launch) time(r *run, took *time.Duration) error {
+	if err := r.queue.Wait(); err != nil {
+		return err
+	}
+	start := time.Now()
+	err := l.run(r)
+	if waited := r.queue.Wait(); err == nil {
+		err = waited
+	}
+	*took = time.Since(start)
+	return err
 }

@@ -68,7 +68,7 @@ func TestStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := c.m
 			m.Stream, m.L2 = 16<<20, 1<<20
-			d := &streams{everyChoice{t, m, lower.Native(), 0}, c.choice, false}
+			d := &streams{everyChoice{t: t, m: m, target: lower.Native()}, c.choice, false}
 			g := symbolic.NewGraph()
 			v := c.build(func(dims ...int64) *uop.UOp {
 				s := uop.ShapeOf(dims...)

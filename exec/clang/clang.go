@@ -32,12 +32,13 @@ import (
 
 // Device compiles kernels with clang.
 type Device struct {
+	device.Host
 	path   string
 	target *lower.Target
 }
 
 // New finds clang. The error says that it is missing.
-func New() (*Device, error) {
+func New() (device.Device, error) {
 	path, err := exec.LookPath("clang")
 	if err != nil {
 		return nil, fmt.Errorf("clang.New: no clang on PATH: install it or choose another device with POLY_DEVICE")
@@ -45,7 +46,7 @@ func New() (*Device, error) {
 	// Unlike tinygrad's, our C has a maximum that keeps NaN, and takes from its library what formulas compute less exactly.
 	t := lower.Clang()
 	t.Ops = t.Ops.Union(uop.Ops(uop.Max, uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh))
-	return &Device{path, t}, nil
+	return &Device{path: path, target: t}, nil
 }
 
 // Name is "clang".
@@ -53,9 +54,6 @@ func (d *Device) Name() string { return "clang" }
 
 // Target is the target of tinygrad's ClangRenderer with a few more operations.
 func (d *Device) Target() *lower.Target { return d.target }
-
-// Reach is 0: buffers may lie anywhere.
-func (d *Device) Reach() uintptr { return 0 }
 
 // library is a loaded shared object, closed when the last of its kernels is gone.
 type library struct{ handle unsafe.Pointer }

@@ -13,12 +13,15 @@ import (
 )
 
 // Device is the interpreter as a device.
-type Device struct{ target *lower.Target }
+type Device struct {
+	device.Host
+	target *lower.Target
+}
 
 // New makes an interpreter. Its kernels are not optimised and keep every operation that
 // Go's math package computes, so that they have little in common with those of other devices.
 func New() *Device {
-	return &Device{&lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc), Threads: 1}}
+	return &Device{target: &lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc), Threads: 1}}
 }
 
 // Name is "interp".
@@ -26,9 +29,6 @@ func (d *Device) Name() string { return "interp" }
 
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
-
-// Reach is 0: buffers may lie anywhere.
-func (d *Device) Reach() uintptr { return 0 }
 
 // Compile prepares the lists for running.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {

@@ -24,6 +24,7 @@ import (
 
 // Device is the device "native": kernels are machine code of this processor.
 type Device struct {
+	device.Host
 	target   *lower.Target
 	machine  ir.Machine
 	features x64.Features
@@ -47,7 +48,7 @@ func New() (device.Device, error) {
 	}
 	m := machine(f)
 	m.SplitF32 = f.AMX && settings.F32.Get() == "bf16x3"
-	return &Device{lower.Native(), m, f, newTuner(m, f)}, nil
+	return &Device{target: lower.Native(), machine: m, features: f, tuner: newTuner(m, f)}, nil
 }
 
 // SplitsF32 reports whether each number of a product of F32 is split into three of BF16, for which there are tiles:
@@ -87,9 +88,6 @@ func (d *Device) Name() string { return "native" }
 
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
-
-// Reach is 0: buffers may lie anywhere.
-func (d *Device) Reach() uintptr { return 0 }
 
 // Fusion bounds what is merged.
 func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }

@@ -14,6 +14,7 @@ import (
 // SIMD, compiled to machine code by wazero in this process. It needs nothing
 // installed and runs wherever Go does.
 type Device struct {
+	device.Host
 	target  *lower.Target
 	options render.Options
 }
@@ -32,8 +33,10 @@ func (d *Device) Name() string { return "wasm" }
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
 
-// Reach is half of a window, so that windows may begin at round addresses.
-func (d *Device) Reach() uintptr { return windowSize / 2 }
+// Limits tells that buffers lie in half of a window, so that windows may begin at round addresses.
+func (d *Device) Limits() device.Limits {
+	return device.Limits{HostMemory: true, Reach: windowSize / 2}
+}
 
 // Compile renders linear lists and compiles them as one module.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {

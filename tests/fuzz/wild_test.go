@@ -30,6 +30,7 @@ var turn = flag.Uint64("turn", 0, "which machines and layouts the random ones ar
 // cut into tiles as large ones are elsewhere, and kernels that are laid out in any way that is possible. What is
 // random about a kernel depends on the kernel alone.
 type wild struct {
+	device.Host
 	level    string
 	features x64.Features
 	target   *lower.Target
@@ -37,7 +38,6 @@ type wild struct {
 
 func (w *wild) Name() string          { return "wild " + w.level }
 func (w *wild) Target() *lower.Target { return w.target }
-func (w *wild) Reach() uintptr        { return 0 }
 
 // Fusion merges whatever can be.
 func (w *wild) Fusion() fuse.Options { return merging{}.Fusion() }
@@ -144,7 +144,7 @@ func wilds(t *testing.T) []*run.Executor {
 	for _, level := range levels {
 		t.Setenv("POLY_CPU", level)
 		if f, ok, _ := native.Features(); ok && f.Level() == level && code.Open() == nil {
-			out = append(out, run.New(&wild{level, f, lower.Native()}))
+			out = append(out, run.New(&wild{level: level, features: f, target: lower.Native()}))
 		}
 	}
 	if len(out) == 1 {

@@ -16,21 +16,19 @@ import (
 
 // Device runs kernels that were laid out for a machine.
 type Device struct {
+	device.Host
 	machine ir.Machine
 	target  *lower.Target
 }
 
 // New makes the device of a machine.
-func New(m ir.Machine) *Device { return &Device{m, lower.Native()} }
+func New(m ir.Machine) *Device { return &Device{machine: m, target: lower.Native()} }
 
 // Name is "nested" and the name of the machine.
 func (d *Device) Name() string { return "nested " + d.machine.Name }
 
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
-
-// Reach is 0: buffers may lie anywhere.
-func (d *Device) Reach() uintptr { return 0 }
 
 // Fusion bounds what is merged.
 func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }

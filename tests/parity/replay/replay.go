@@ -72,7 +72,7 @@ func (c *Case) Run(kernels []device.Kernel) error {
 			bufs[j] = mem[id].ptr
 		}
 		args, vars := c.arguments(c.Programs[*item.Kernel].Linear, bufs)
-		if err := kernels[*item.Kernel].Run(args, vars); err != nil {
+		if err := kernels[*item.Kernel].(device.HostKernel).Run(args, vars); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build !race
 
-package exec
+package device
 
 import "unsafe"
 

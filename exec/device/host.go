@@ -1,0 +1,60 @@
+package device
+
+import (
+	"unsafe"
+
+	"polygrad/exec/pages"
+)
+
+// Host is what devices have in common that work on the host's memory, where a launch is done when it returns. They embed it.
+type Host struct{}
+
+// HostKernel is a kernel of a device that embeds Host. It may be run from several goroutines at once.
+type HostKernel interface {
+	// Run runs the kernel (see Queue.Launch) on pointers, whose memory has to stay in place until it returns.
+	Run(bufs []unsafe.Pointer, vars []int64) error
+}
+
+// Limits are none, on the host's memory.
+func (Host) Limits() Limits { return Limits{HostMemory: true} }
+
+// Allocate maps memory outside Go's heap: page aligned, zeroed by the system, touched by the kernels only.
+func (Host) Allocate(bytes int64) (Buffer, error) { return AllocateNear(0, bytes) }
+
+// AllocateNear maps memory of the host near an address, if the system likes.
+func AllocateNear(hint uintptr, bytes int64) (Buffer, error) {
+	at, err := pages.Reserve(hint, uintptr(bytes))
+	return At(pages.Pointer(at)), err
+}
+
+// Free unmaps the memory.
+func (Host) Free(b Buffer, bytes int64) error { return pages.Release(uintptr(b.p), uintptr(bytes)) }
+
+// Part adds to the address.
+func (Host) Part(b Buffer, offset int64) Buffer { return Buffer{unsafe.Add(b.p, offset)} }
+
+// NewQueue makes a queue that does everything at once.
+func (Host) NewQueue() Queue { return hostQueue{} }
+
+type hostQueue struct{}
+
+func (hostQueue) Launch(k Kernel, bufs []Buffer, vars []int64) error {
+	return k.(HostKernel).Run(Pointers(bufs), vars)
+}
+
+func (hostQueue) Copy(to, from Buffer, bytes int64) error {
+	copyBytes(to.p, from.p, bytes)
+	return nil
+}
+
+func (hostQueue) CopyIn(to Buffer, from []byte) error {
+	copyBytes(to.p, unsafe.Pointer(unsafe.SliceData(from)), int64(len(from)))
+	return nil
+}
+
+func (hostQueue) CopyOut(to []byte, from Buffer) error {
+	copyBytes(unsafe.Pointer(unsafe.SliceData(to)), from.p, int64(len(to)))
+	return nil
+}
+
+func (hostQueue) Wait() error { return nil }
