@@ -14,12 +14,13 @@ import (
 	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
+	"polygrad/tests/levels"
 )
 
 // TestPaddedLookup looks up rows of a table by numbers in memory and adds zeros around them: for these neither a row nor
 // a number may be read, since both would lie beside their memory.
 func TestPaddedLookup(t *testing.T) {
-	for _, d := range append(nativeDevices(t), wasm.New(), interp.New(), nested.New(ir.AVX2)) {
+	for _, d := range append(levels.Native(t), wasm.New(), interp.New(), nested.New(ir.AVX2)) {
 		for n := int64(1); n < 10; n++ {
 			for place := range 2 {
 				t.Run(fmt.Sprintf("%s/%d/%d", d.Name(), n, place), func(t *testing.T) {

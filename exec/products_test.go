@@ -1,7 +1,6 @@
 package exec_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,11 +12,10 @@ import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/device"
-	"polygrad/exec/native"
 	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
+	"polygrad/tests/levels"
 )
 
 // TestProducts multiplies matrices of many shapes, as they are and transposed,
@@ -31,7 +29,7 @@ func TestProducts(t *testing.T) {
 	}
 	small := ir.AVX512
 	small.Name, small.L1, small.L2, small.L3, small.Threads = "small caches", 2<<10, 8<<10, 64<<10, 2
-	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4), nested.New(small)) {
+	for _, d := range append(levels.Native(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4), nested.New(small)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			for _, transposed := range []string{"", "a", "b"} {
@@ -88,22 +86,10 @@ func product(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, transpose
 	}
 }
 
-// nativeDevices is the device of native code, none where there is no native code.
-func nativeDevices(t *testing.T) []device.Device {
-	d, err := native.New()
-	if errors.Is(err, native.ErrUnavailable) {
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []device.Device{d}
-}
-
 // TestTwoProducts adds two products of different depths, as the cells of recurrent networks do.
 func TestTwoProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
-	for _, d := range append(nativeDevices(t), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
+	for _, d := range append(levels.Native(t), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
 		for _, s := range [][4]int64{{4, 5, 6, 7}, {32, 128, 96, 64}, {33, 70, 50, 130}, {100, 17, 65, 40}} {
 			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {

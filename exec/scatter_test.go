@@ -14,12 +14,13 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/tests/devices/nested"
+	"polygrad/tests/levels"
 )
 
 // TestScatteredSums takes rows of a table, some of them several times and some by numbers that no row has, and computes the gradient of the table, alone and with what else adds to it.
 func TestScatteredSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
-	for _, d := range append(nativeDevices(t), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
+	for _, d := range append(levels.Native(t), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
 		for _, s := range [][3]int64{{64, 40, 48}, {200, 33, 17}, {1000, 300, 1}, {70, 7, 100}, {65, 130, 33}} {
 			for _, tied := range []bool{false, true} {

@@ -15,6 +15,7 @@ import (
 	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
+	"polygrad/tests/levels"
 )
 
 // TestSums adds up matrices along each axis and looks for their maxima, in sizes around those of vectors and tiles.
@@ -23,7 +24,7 @@ func TestSums(t *testing.T) {
 	shapes := [][2]int64{{1, 1}, {7, 1}, {1, 33}, {16, 16}, {40, 600}, {33, 515}, {100, 1024}, {67, 1037}, {300, 5}, {5, 300}, {64, 16}, {1000, 3}}
 	small := ir.AVX512
 	small.Name, small.L1, small.Threads = "small caches", 2<<10, 3
-	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4), nested.New(small)) {
+	for _, d := range append(levels.Native(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4), nested.New(small)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			for _, axes := range [][]int{{0}, {1}, {0, 1}} {

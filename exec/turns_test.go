@@ -13,12 +13,13 @@ import (
 	"polygrad/exec/wasm"
 	"polygrad/tests/devices/nested"
 	"polygrad/tests/guard"
+	"polygrad/tests/levels"
 )
 
 // TestTurns copies matrices and cubes with their axes in another order, of sizes around those of vectors and tiles.
 func TestTurns(t *testing.T) {
 	shapes := [][]int64{{16, 16}, {64, 64}, {33, 70}, {130, 48}, {17, 15}, {5, 3, 40}, {3, 32, 35}, {20, 21, 22}}
-	for _, d := range append(nativeDevices(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
+	for _, d := range append(levels.Native(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
 		for _, s := range shapes {
 			order := []int{1, 0}
@@ -38,10 +39,10 @@ func TestTurns(t *testing.T) {
 
 // TestGreatTurns copies matrices that are written around the caches, in memory that allows that and in memory that does not.
 func TestGreatTurns(t *testing.T) {
-	for _, d := range nativeDevices(t) {
+	for _, d := range levels.Native(t) {
 		e := exec.New(d)
 		for _, s := range [][]int64{{1200, 1080}, {1200, 1085}, {1203, 1080}} {
-			t.Run(fmt.Sprint(s), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {
 				turn[float32](t, e, uop.Float32, s, []int{1, 0})
 				turn[float64](t, e, uop.Float64, s, []int{1, 0})
 			})

@@ -13,6 +13,7 @@ import (
 	run "polygrad/exec"
 	"polygrad/exec/interp"
 	"polygrad/tests/element"
+	"polygrad/tests/levels"
 )
 
 var (
@@ -170,9 +171,20 @@ func checkAll(t *testing.T, devs []*run.Executor, programs uint64) {
 
 const everyDevice = "wasm,native,clang"
 
-func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t, everyDevice), *seeds) }
+// TestFuzzDevicesAgree compares the devices other than native with the interpreter.
+func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t, "wasm,clang"), *seeds) }
 
-func TestFuzzNative(t *testing.T) { checkAll(t, devices(t, "native"), 10**seeds) }
+// TestFuzzNative compares native code for each kind of processor with the interpreter on many more programs.
+func TestFuzzNative(t *testing.T) {
+	devs := []*run.Executor{run.New(interp.New())}
+	for _, d := range levels.Native(t) {
+		devs = append(devs, run.New(d))
+	}
+	if len(devs) == 1 {
+		t.Skip("no native code here")
+	}
+	checkAll(t, devs, 10**seeds)
+}
 
 func FuzzDevicesAgree(f *testing.F) {
 	devs := devices(f, everyDevice)

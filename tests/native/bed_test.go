@@ -5,20 +5,18 @@
 package native
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"unsafe"
 
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
-	"polygrad/exec/native"
 	"polygrad/tests/guard"
+	"polygrad/tests/levels"
 )
 
 var all = flag.Bool("all", false, "all sizes up to the largest, not only some")
@@ -38,25 +36,12 @@ func sizes() (out []int64) {
 
 // eachLevel runs a test for every kind of processor, or the one that POLY_CPU names.
 func eachLevel(t *testing.T, f func(t *testing.T, e *exec.Executor)) {
-	levels := []string{"avx512", "avx2", "sse4"}
-	if one := os.Getenv("POLY_CPU"); one != "" {
-		levels = []string{one}
+	found := levels.Native(t)
+	if len(found) == 0 {
+		t.Skip("no native code here")
 	}
-	for _, level := range levels {
-		t.Run(level, func(t *testing.T) {
-			t.Setenv("POLY_CPU", level)
-			d, err := native.New()
-			if errors.Is(err, native.ErrUnavailable) {
-				t.Skipf("%s: %v", level, err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f, _, _ := native.Features(); f.Level() != level {
-				t.Skipf("this processor does not have %s", level)
-			}
-			f(t, exec.New(d))
-		})
+	for _, d := range found {
+		t.Run(d.Name(), func(t *testing.T) { f(t, exec.New(d)) })
 	}
 }
 

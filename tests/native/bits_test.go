@@ -63,7 +63,7 @@ func TestBitsAlone(t *testing.T) {
 		if err := binary.Write(&file, binary.LittleEndian, numbers); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, os.Getenv("POLY_CPU")), file.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(e.Device().Name())), file.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var all sync.WaitGroup

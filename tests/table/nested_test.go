@@ -6,6 +6,7 @@ import (
 	"polygrad/core/nest/ir"
 	"polygrad/exec"
 	"polygrad/tests/devices/nested"
+	"polygrad/tests/levels"
 )
 
 // TestGoNested runs the table on kernels as nests of loops, laid out for each kind of processor.
@@ -15,5 +16,9 @@ func TestGoNested(t *testing.T) {
 	}
 }
 
-// TestGoNative runs it on machine code.
-func TestGoNative(t *testing.T) { testGo(t, "native") }
+// TestGoNative runs it on machine code for each kind of processor.
+func TestGoNative(t *testing.T) {
+	for _, d := range levels.Native(t) {
+		t.Run(d.Name(), func(t *testing.T) { testGoOn(t, exec.New(d)) })
+	}
+}

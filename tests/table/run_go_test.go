@@ -294,8 +294,8 @@ func testGoOn(t *testing.T, e *exec.Executor) {
 	}
 }
 
-// TestGo runs the table on core/tensor and the device that is the default.
-func TestGo(t *testing.T) { testGo(t, "wasm") }
+// TestGoWasm runs the table on core/tensor and the portable device.
+func TestGoWasm(t *testing.T) { testGo(t, "wasm") }
 
 // TestGoInterpreter runs it on the device that the others are compared with.
 func TestGoInterpreter(t *testing.T) { testGo(t, "interp") }
