@@ -21,7 +21,7 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test test-peers bench parity profile generate fmt lint install uninstall clean
+.PHONY: help build demo test test-fast test-peers go ci bench parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -32,12 +32,22 @@ build: $(LIB) $(LINKED_LIB) $(LIB).gz ## build the shared library into build/
 demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
 
-test: build $(VENV)/installed ## run every suite; the last line is the sum
+test: build $(VENV)/installed ## run every suite and say what each took; the last line is the sum
 	@scripts/require.sh clang || echo "without clang its tests are skipped: it is only compared with"
 	$(PY) scripts/run_tests.py
 
-test-peers: build $(TEST_PEERS)/installed ## compare results with PyTorch's and transformers'
-	POLYGRAD_LIB=$(abspath $(LIB)) PYTHONPATH=bindings/python $(TEST_PEERS)/bin/python -m pytest -q tests/peers
+test-fast: $(VENV)/installed ## make go, then nine files of Python's tests: under two minutes
+	$(PY) scripts/run_tests.py fast-go fast-python
+
+go: ## Go's tests of all packages with -short: fewer numbers, one level; no package that is as it was
+	$(PYTHON) scripts/run_tests.py fast-go
+
+test-peers: build $(VENV)/installed $(TEST_PEERS)/installed ## compare results with PyTorch's and transformers'
+	$(PY) scripts/run_tests.py peers
+
+ci: ## make test, with what make test-peers compares if that can be installed
+	$(MAKE) $(TEST_PEERS)/installed || echo "PyTorch and transformers cannot be installed: they are not compared with"
+	$(MAKE) test
 
 bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write bench/RESULTS.md
 	scripts/require.sh gcc g++ clang

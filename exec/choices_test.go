@@ -134,7 +134,11 @@ func (c *choiceKernel) restore(bufs []unsafe.Pointer, to [][]float32) {
 func TestChoices(t *testing.T) {
 	small := ir.AVX512
 	small.Name, small.L1, small.L2, small.L3, small.Threads = "small caches", 2<<10, 8<<10, 64<<10, 2
-	for _, m := range []ir.Machine{small, ir.AVX2, ir.SSE4} {
+	machines := []ir.Machine{small, ir.AVX2, ir.SSE4}
+	if testing.Short() {
+		machines = machines[:1]
+	}
+	for _, m := range machines {
 		r := rand.New(rand.NewPCG(21, 22))
 		d := &everyChoice{t: t, m: m, target: lower.Native()}
 		e := exec.New(d)

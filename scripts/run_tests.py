@@ -1,20 +1,29 @@
 """Run every suite of the project and print the sum.
 
-python scripts/run_tests.py [SUITE...]   without names all of them: lint, go, c, python, js, r,
-                                         levels, packages
+python scripts/run_tests.py [SUITE...]   without names all of them: go, c, python, js, r, levels,
+                                         packages, peers, lint; fast-go and fast-python are short
+                                         forms, which run only when they are named
 
-The last line is `N passed, M failed, K skipped`; the exit code is 1 when anything failed.
+Parts of suites run side by side, one for each processor, at most four. Behind the sum of each
+suite stands how long its parts took, one after the other. The last line is
+`N passed, M failed, K skipped`; the exit code is 1 when anything failed.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
-from suites import SUITES
+from suites import QUICK, SUITES
 from tally import Tally
 
 LONGEST = 100  # lines that are shown of one failure
+SLOWEST = 12  # packages and programs of tests whose times are shown
 
 
 def shortened(failure: str) -> str:
@@ -24,24 +33,41 @@ def shortened(failure: str) -> str:
     return "\n".join(lines[:LONGEST] + ([f"… and {rest} more lines"] if rest > 0 else []))
 
 
+def timed(part: Callable[[], Tally]) -> tuple[Tally, float]:
+    """Run a part of a suite; one that breaks off has failed."""
+    start = time.monotonic()
+    try:
+        tally = part()
+    except Exception:
+        tally = Tally()
+        tally.fail(traceback.format_exc())
+    return tally, time.monotonic() - start
+
+
 def main() -> int:
     """Run the suites named on the command line."""
     names = sys.argv[1:] or list(SUITES)
-    unknown = [name for name in names if name not in SUITES]
+    known = {**SUITES, **QUICK}
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"run_tests.py: unknown suite {unknown[0]!r}; there are {', '.join(SUITES)}")
+        print(f"run_tests.py: unknown suite {unknown[0]!r}; there are {', '.join(known)}")
         return 2
+    start = time.monotonic()
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
+        running = {name: [pool.submit(timed, p) for p in known[name].parts] for name in names}
     total, sums = Tally(), []
-    for name in names:
-        start = time.monotonic()
-        tally = SUITES[name].run()
+    for name, parts in running.items():
+        done = [part.result() for part in parts]
+        tally = sum((tally for tally, _ in done), Tally())
         total += tally
-        sums.append(f"{SUITES[name].title}: {tally} ({time.monotonic() - start:.0f} s)")
+        sums.append(f"{known[name].title}: {tally} ({sum(took for _, took in done):.0f} s)")
     for failure in total.failures:
         print(f"\n--- {shortened(failure)}")
-    for reason in total.reasons:
-        print(f"skipped {reason}")
-    print("", *sums, total, sep="\n", flush=True)
+    for reason, count in Counter(total.reasons).items():
+        print(f"skipped {reason}" + (f" ({count} tests)" if count > 1 else ""))
+    slowest = [f"{name} {took:.0f} s" for took, name in sorted(total.times, reverse=True)[:SLOWEST]]
+    print("", *sums, f"Slowest: {', '.join(slowest)}", sep="\n")
+    print(f"All: {time.monotonic() - start:.0f} s", total, sep="\n", flush=True)
     return 1 if total.failed else 0
 
 

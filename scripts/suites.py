@@ -1,4 +1,4 @@
-"""The suites of `make test`: how each is run and counted."""
+"""The suites of `make test`: what each consists of, and how that is run and counted."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,18 +32,28 @@ RACE_CHECKED = {
 # on a machine without a network or tidy. bindings/r/cran-comments.md explains them.
 R_NOTES = {"installed package size", "for future file timestamps", "HTML version of manual"}
 # Packages of Go whose tests are programs in C, and the names of those tests.
-C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC"}
-# Tests of Go that are run for each kind of processor; ./tests/native does that by itself.
-LEVEL_TESTS = {
-    "./tests/table": "^TestGoNative",
-    "./tests/fuzz": "^TestFuzzNative",
-    "./exec": "^Test(Products|Turns|Sums|ContextsSideBySide)",
-}
-# The tests of Python that are run for each kind of processor: those that compute.
+C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC(ReachesEveryOperation)?$"}
+# Packages of Go that compute on the devices: those that take longest.
+COMPUTING = (
+    "./exec", "./exec/native", "./tests/fuzz", "./tests/native", "./tests/ops", "./tests/table",
+)  # fmt: skip
+# The tests of Python that are run for each kind of processor: those that compute. Tests of Go run
+# the table of operations, the fuzzers and the shapes of kernels for each kind by themselves.
 LEVEL_FILES = (
     "assign", "conv_gradients", "elementwise", "indexing", "instance", "jit", "linalg", "movement",
-    "nn", "nn_spatial", "optim", "reduce", "sequences", "signals", "spatial", "table", "variable",
+    "nn", "nn_spatial", "optim", "reduce", "sequences", "signals", "spatial", "variable",
 )  # fmt: skip
+# What `make test-fast` runs of Python: one file for each kind of call, in seconds.
+FAST_FILES = (
+    "elementwise", "indexing", "jit", "movement", "nn", "optim", "reduce", "table", "tensor",
+)  # fmt: skip
+# How many packages go test runs at once: other parts of the suites run beside it.
+HALF = max(1, (os.cpu_count() or 1) // 2)
+# How tests are declared.
+PYTEST = r"^ *def test_"
+JS_TEST = r"^ *(test|it)\("
+# Held by who installs tools: two package managers at once get in each other's way.
+INSTALLING = threading.Lock()
 # The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
 LEVELS = {
     "avx512": "avx512f avx512bw avx512dq avx512vl avx2 fma f16c bmi1 bmi2",
@@ -52,33 +63,32 @@ LEVELS = {
 }
 
 
-def run_lint() -> Tally:
-    """Run each checker; each is one test."""
-    python = sys.executable
+def lint_go() -> Tally:
+    """Run the checkers of Go; each is one test."""
+    # gofmt lists what it would change and still exits with 0.
+    total = check("gofmt", ["gofmt", "-l", *tracked("*.go")], silent=True)
+    total += check("go vet", [GO, "vet", "./..."])
     staticcheck = [GO, "tool", "-modfile=scripts/lint.mod", "staticcheck", "./..."]
-    checkers = {
-        "gofmt": ["gofmt", "-l", *tracked("*.go")],
-        "go vet": [GO, "vet", "./..."],
-        "staticcheck": staticcheck,
-        "ruff check": [python, "-m", "ruff", "check", "."],
-        "ruff format": [python, "-m", "ruff", "format", "--check", "."],
-        "mypy": [python, "-m", "mypy"],
-    }
-    total = Tally()
-    for name, command in checkers.items():
-        # gofmt lists what it would change and still exits with 0.
-        total += check(name, command, silent=name == "gofmt")
-    return total + lint_c() + lint_js()
+    return total + check("staticcheck", staticcheck)
+
+
+def lint_python() -> Tally:
+    """Run the checkers of Python."""
+    python = [sys.executable, "-m"]
+    total = check("ruff check", [*python, "ruff", "check", "."])
+    total += check("ruff format", [*python, "ruff", "format", "--check", "."])
+    return total + check("mypy", [*python, "mypy"])
 
 
 def lint_c() -> Tally:
     """Let the compilers of C and C++ look at the header and the examples."""
     missing = require("gcc", "g++")
-    if missing:
-        return skipped("lint of C", missing)
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-Iinclude"]
     total = Tally()
     for standard in ("c11", "c++17"):
+        if missing:
+            total.skip(f"gcc -std={standard}: {missing}")
+            continue
         language = "c++" if "+" in standard else "c"
         sources = tracked("examples/*.cpp" if language == "c++" else "examples/*.c")
         command = ["gcc", f"-std={standard}", *flags, "-x", language]
@@ -88,7 +98,7 @@ def lint_c() -> Tally:
 
 def lint_js() -> Tally:
     """Run the linter of JavaScript, and the compiler of TypeScript over the declarations."""
-    unready = js_unready("lint of JavaScript")
+    unready = js_unready("lint of JavaScript", r'"(lint|types)":', "bindings/js/package.json")
     if unready:
         return unready
     total = check("eslint", ["npm", "run", "--silent", "lint"], folder=JS)
@@ -107,12 +117,31 @@ def check(name: str, command: list[str], folder: Path = ROOT, silent: bool = Fal
     return total
 
 
-def run_go() -> Tally:
-    """Run all Go tests, and those of the packages where goroutines meet with the race detector."""
+def go_packages(options: list[str], computing: bool | None = None) -> Tally:
+    """Run tests of Go: those of packages that compute on the devices, of others, or all."""
     done = run([GO, "list", "./..."])
-    packages = [p for p in done.stdout.split() if f"./{p.partition('/')[2]}" not in C_TESTS]
-    total = go_test(packages if done.returncode == 0 else ["./..."])
-    total += go_test(["-skip=^TestC", "./tests/table"])
+    if done.returncode != 0:
+        total = Tally()
+        total.fail(f"go list\n{done.stdout}")
+        return total
+    found = [f"./{package.partition('/')[2]}" for package in done.stdout.split()]
+    wanted = [p for p in found if computing in (None, p in COMPUTING) and C_TESTS.get(p) != "."]
+    return go_test([*options, f"-skip={C_TESTS['./tests/table']}", *wanted])
+
+
+def go_computing() -> Tally:
+    """Run the Go tests of the packages that compute on the devices."""
+    return go_packages([f"-p={HALF}"], computing=True)
+
+
+def go_others() -> Tally:
+    """Run the Go tests of all other packages."""
+    return go_packages([f"-p={HALF}"], computing=False)
+
+
+def go_race() -> Tally:
+    """Run the tests in which goroutines meet with the race detector, shorter."""
+    total = Tally()
     for package, names in RACE_CHECKED.items():
         total += go_test(["-race", "-short", f"-run={names}", package])
     return total
@@ -122,9 +151,9 @@ def run_c() -> Tally:
     """Run the tests that are programs in C."""
     missing = require("gcc", "g++", "nm")
     if missing:
-        return skipped("c", missing)
-    total = Tally()
+        return left_out("c", missing, r"^func Test", "tests/abi/*_test.go")
     require("valgrind")  # a test looks at memory with it, and is skipped without
+    total = Tally()
     for package, names in C_TESTS.items():
         total += go_test([f"-run={names}", package])
     return total
@@ -148,88 +177,85 @@ def go_test(arguments: list[str]) -> Tally:
     return total
 
 
-def run_python() -> Tally:
-    """Run the Python tests, the examples in docstrings, and what crosses languages."""
-    total = pytest("binding", ["bindings/python/tests"])
-    total += pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
-    total += pytest(
-        "tools, README, examples", ["scripts", "tests", "bench", "--ignore=tests/packages"]
-    )
-    return total
-
-
-def run_levels() -> Tally:
-    """Run what computes, for each kind of processor that this one can be besides its own."""
-    if "POLY_CPU" in os.environ:
-        return skipped("levels", f"POLY_CPU={os.environ['POLY_CPU']} asks for one of them")
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    flags = {flag for line in lines if line.startswith("flags") for flag in line.split()}
-    able = [level for level, needs in LEVELS.items() if flags.issuperset(needs.split())]
-    total = Tally()
-    for level in LEVELS:
-        if level not in able:
-            total += skipped(level, "this processor does not have it")
-        elif level != able[0]:
-            total += run_level(level)
-    return total
+def python_docs_and_tools() -> Tally:
+    """Run the examples in docstrings, the tools' tests and what crosses languages."""
+    total = pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
+    folders = ["scripts", "tests", "bench", "--ignore=tests/packages", "--ignore=tests/peers"]
+    return total + pytest("tools, README, examples", folders)
 
 
 def run_level(level: str) -> Tally:
-    """Run what computes with POLY_CPU set."""
-    before = os.environ.copy()
-    os.environ.update(POLY_DEVICE="native", POLY_CPU=level)
-    try:
-        say(f"POLY_CPU={level}")
-        total = Tally()
-        for package, names in LEVEL_TESTS.items():
-            total += go_test([f"-run={names}", package])
-        files = [f"bindings/python/tests/test_{name}.py" for name in LEVEL_FILES]
-        total += pytest(f"binding, {level}", files)
-        total += run_js(f"js, {level}", "table.test.js")
-        if (R_BUILT / "library" / "polygrad").exists():
-            total += test_r(f"r, {level}", "table")
-        return total
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    """Run what computes with POLY_CPU set, unless the processor itself is of that kind."""
+    if "POLY_CPU" in os.environ:
+        why = f"POLY_CPU={os.environ['POLY_CPU']} asks for one of them"
+    else:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        flags = {flag for line in lines if line.startswith("flags") for flag in line.split()}
+        able = [name for name, needs in LEVELS.items() if flags.issuperset(needs.split())]
+        if level == able[0]:
+            return Tally()  # the other suites run it
+        why = "" if level in able else "this processor does not have it"
+    files = [f"bindings/python/tests/test_{name}.py" for name in LEVEL_FILES]
+    if why:
+        return left_out(level, why, PYTEST, *files)
+    return pytest(f"binding, {level}", files, {"POLY_DEVICE": "native", "POLY_CPU": level})
+
+
+def run_peers() -> Tally:
+    """Compare with PyTorch and transformers, where make test-peers has installed them."""
+    python = ROOT / "build" / "test-peers" / "bin" / "python"
+    if not (ROOT / "build" / "test-peers" / "installed").exists():
+        return left_out(
+            "peers", "PyTorch and transformers are not installed", PYTEST, "tests/peers/test_*.py"
+        )
+    path = {"PYTHONPATH": str(ROOT / "bindings" / "python")}
+    return pytest("peers", ["tests/peers"], path, str(python))
 
 
 def run_packages() -> Tally:
     """Make each package and use it in an empty place."""
     missing = require("gcc", "g++", "cmake", "pkg-config", "make", "readelf")
     if missing:
-        return skipped("packages", missing)
+        return left_out("packages", missing, PYTEST, "tests/packages/test_*.py")
     return pytest("packages", ["tests/packages"])
 
 
-def pytest(name: str, arguments: list[str]) -> Tally:
-    """Run pytest and count its JUnit file."""
-    command = [sys.executable, "-m", "pytest", "-q", *arguments]
-    return reported(f"python: {name}", command, lambda report: [f"--junit-xml={report}"])
-
-
-def run_js(name: str = "js", pattern: str = "*.test.*js") -> Tally:
-    """Run the tests of the JavaScript binding with Node's test runner."""
-    unready = js_unready(name)
-    if unready:
-        return unready
-    files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob(pattern))
-    command = ["node", "--test", "--test-reporter=junit"]
+def pytest(
+    name: str,
+    arguments: list[str],
+    settings: Mapping[str, str] = {},
+    python: str = sys.executable,
+) -> Tally:
+    """Run pytest with environment variables and count its JUnit file."""
+    command = [python, "-m", "pytest", "-q", *arguments]
     return reported(
-        name, command, lambda report: [f"--test-reporter-destination={report}", *files], JS
+        f"python: {name}", command, lambda report: [f"--junit-xml={report}"], settings=settings
     )
 
 
-def js_unready(name: str) -> Tally | None:
+def run_js() -> Tally:
+    """Run the tests of the JavaScript binding with Node's test runner."""
+    unready = js_unready("js", JS_TEST, "bindings/js/test/**/*.test.*js")
+    if unready:
+        return unready
+    files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
+    command = ["node", "--test", "--test-reporter=junit"]
+    return reported(
+        "js", command, lambda report: [f"--test-reporter-destination={report}", *files], JS
+    )
+
+
+def js_unready(name: str, pattern: str, files: str) -> Tally | None:
     """Make Node and the packages that the binding needs be there; count what is wrong."""
     missing = require("node", "npm")
     if missing:
-        return skipped(name, missing)
-    done = run([str(BINDING_READY), "js"])
+        return left_out(name, missing, pattern, files)
+    with INSTALLING:
+        done = run([str(BINDING_READY), "js"])
     if done.returncode == 0:
         return None
     if NO_NETWORK.search(done.stdout):
-        return skipped(name, "npm does not reach its registry")
+        return left_out(name, "npm does not reach its registry", pattern, files)
     total = Tally()
     total.fail(f"npm ci\n{done.stdout}")
     return total
@@ -239,20 +265,15 @@ def run_r() -> Tally:
     """Build and install the R package, run its tests, and let R check it as CRAN would."""
     missing = require("R")
     if missing:
-        return skipped("r", missing)
+        return left_out("r", missing, r"^test_that\(", "bindings/r/tests/testthat/test-*.R")
     total = check("R CMD build and INSTALL", [str(BINDING_READY), "r"])
     if total.failed:
         return total
-    total += test_r("r")
-    (package,) = R_BUILT.glob("polygrad_*.tar.gz")
-    return total + r_check(package)
-
-
-def test_r(name: str, *only: str) -> Tally:
-    """Run the tests of the R package that was installed, all files or those with a name."""
     script = str(ROOT / "scripts" / "test_r.R")
     command = ["Rscript", script, str(R_BUILT / "library"), "bindings/r/tests/testthat"]
-    return reported(name, command, lambda report: [str(report), *only], count=count_testthat)
+    total += reported("r", command, lambda report: [str(report)], count=count_testthat)
+    (package,) = R_BUILT.glob("polygrad_*.tar.gz")
+    return total + r_check(package)
 
 
 def r_check(package: Path) -> Tally:
@@ -260,6 +281,7 @@ def r_check(package: Path) -> Tally:
     # The tests were run; CRAN's servers need not be reached; suggested packages may be missing.
     rules = ["_R_CHECK_CRAN_INCOMING_=false", "_R_CHECK_FORCE_SUGGESTS_=false"]
     command = ["env", *rules, "R", "CMD", "check", "--as-cran", "--no-manual", "--no-tests"]
+    start = time.monotonic()
     done = run([*command, package.name], package.parent)
     status = re.search(r"^Status: (.*)", done.stdout, re.MULTILINE)
     total = Tally()
@@ -268,6 +290,7 @@ def r_check(package: Path) -> Tally:
         total.passed += 1
     else:
         total.fail(f"R CMD check: {', '.join(sorted(notes))}\n{done.stdout}")
+    total.took("R CMD check", time.monotonic() - start)
     say(f"{'fail' if total.failed else 'pass'} R CMD check: {status.group(1) if status else ''}")
     return total
 
@@ -278,38 +301,47 @@ def reported(
     report_to: Callable[[Path], list[str]],
     folder: Path = ROOT,
     count: Callable[[Path], Tally] = count_junit,
+    settings: Mapping[str, str] = {},
 ) -> Tally:
     """Run a test tool that writes a report, and count that."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary) / "report"
-        done = run([*command, *report_to(report)], folder)
+        done = run([*command, *report_to(report)], folder, settings)
         total = count(report) if report.exists() else Tally()
     if done.returncode != 0 and total.failed == 0:
         total.fail(f"{name}: exited with {done.returncode}\n{done.stdout}")
     elif total.passed + total.failed + total.skipped == 0:
         total.fail(f"{name}: no tests\n{done.stdout}")
+    total.took(name, time.monotonic() - start)
     say(f"{'fail' if total.failed else 'pass'} {name} {time.monotonic() - start:.1f}s")
     return total
 
 
 def require(*tools: str) -> str:
     """Make tools be there, installing them where that is possible; say what is missing."""
-    done = run([str(ROOT / "scripts" / "require.sh"), *tools])
+    with INSTALLING:
+        done = run([str(ROOT / "scripts" / "require.sh"), *tools])
     return "" if done.returncode == 0 else done.stdout.strip()
 
 
-def skipped(name: str, why: str) -> Tally:
-    """Count a suite that cannot run here as one skipped test, and say why."""
+def left_out(name: str, why: str, pattern: str, *files: str) -> Tally:
+    """Count as skipped each test that files declare, by a pattern of its line, and say why."""
     say(f"skip {name}: {why}")
     total = Tally()
-    total.skip(f"{name}: {why}")
+    for path in sorted(path for names in files for path in ROOT.glob(names)):
+        for _ in re.finditer(pattern, path.read_text(), re.MULTILINE):
+            total.skip(f"{name}: {why}")
+    if total.skipped == 0:
+        total.fail(f"{name}: there are no tests in {', '.join(files)}")
     return total
 
 
-def run(command: list[str], folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run(
+    command: list[str], folder: Path = ROOT, settings: Mapping[str, str] = {}
+) -> subprocess.CompletedProcess[str]:
     """Run a command; its errors go with its output. A command that is not there fails."""
-    environment = {"LANG": "C.UTF-8", **os.environ}
+    environment = {"LANG": "C.UTF-8", **os.environ, **settings}
     try:
         return subprocess.run(
             command,
@@ -338,21 +370,45 @@ def tracked(pattern: str) -> list[str]:
     ]
 
 
+def fast_go() -> Tally:
+    """Run the Go tests of all packages with -short; Go leaves out packages that did not change."""
+    return go_packages(["-short"])
+
+
+def fast_python() -> Tally:
+    """Run a part of the tests of Python, on the processor as it is."""
+    return pytest("quick", [f"bindings/python/tests/test_{name}.py" for name in FAST_FILES])
+
+
 @dataclass(frozen=True)
 class Suite:
-    """A suite by the name it has on the command line."""
+    """A suite by the name it has on the command line; its parts may run beside each other."""
 
-    run: Callable[[], Tally]
     title: str
+    parts: tuple[Callable[[], Tally], ...]
 
 
+def level_part(level: str) -> Callable[[], Tally]:
+    """Return the part of a suite that runs a level."""
+    return lambda: run_level(level)
+
+
+# Those that take longest come first, so that no long one is left when all others have ended.
 SUITES = {
-    "lint": Suite(run_lint, "Linters"),
-    "go": Suite(run_go, "Go"),
-    "c": Suite(run_c, "C"),
-    "python": Suite(run_python, "Python"),
-    "js": Suite(run_js, "JavaScript"),
-    "r": Suite(run_r, "R"),
-    "levels": Suite(run_levels, "Levels"),
-    "packages": Suite(run_packages, "Packages"),
+    "go": Suite("Go", (go_computing, go_others, go_race)),
+    "c": Suite("C", (run_c,)),
+    "python": Suite(
+        "Python", (lambda: pytest("binding", ["bindings/python/tests"]), python_docs_and_tools)
+    ),
+    "js": Suite("JavaScript", (run_js,)),
+    "r": Suite("R", (run_r,)),
+    "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
+    "packages": Suite("Packages", (run_packages,)),
+    "peers": Suite("Peers", (run_peers,)),
+    "lint": Suite("Linters", (lint_go, lint_python, lint_c, lint_js)),
+}
+# What is run when it is asked for only.
+QUICK = {
+    "fast-go": Suite("Go, quick", (fast_go,)),
+    "fast-python": Suite("Python, quick", (fast_python,)),
 }

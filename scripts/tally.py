@@ -18,6 +18,7 @@ class Tally:
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    times: list[tuple[float, str]] = field(default_factory=list)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -26,6 +27,7 @@ class Tally:
             self.skipped + other.skipped,
             self.failures + other.failures,
             self.reasons + other.reasons,
+            self.times + other.times,
         )
 
     def fail(self, message: str) -> None:
@@ -37,6 +39,10 @@ class Tally:
         """Count one test that did not run, and why."""
         self.skipped += 1
         self.reasons.append(reason.strip())
+
+    def took(self, name: str, seconds: float) -> None:
+        """Note how long a package or a program of tests ran."""
+        self.times.append((seconds, name))
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -55,6 +61,7 @@ class GoTally:
         self._said: dict[tuple[str, str], list[str]] = {}
         self._built: dict[str, list[str]] = {}
         self._broken: dict[str, str] = {}
+        self._took: dict[str, float] = {}
 
     def feed(self, line: str) -> str | None:
         """Take one line; return a line of progress when a package has ended."""
@@ -76,12 +83,13 @@ class GoTally:
                 self._broken[package] = event.get("FailedBuild", "")
             if action == "skip":
                 return None
+            self._took[package] = event.get("Elapsed", 0)
             return f"{action} {package} {event.get('Elapsed', 0):.1f}s"
         return None
 
     def result(self) -> Tally:
         """Return the count of everything fed so far."""
-        total = Tally()
+        total = Tally(times=[(seconds, package) for package, seconds in self._took.items()])
         failed_packages = set()
         verdicts_below: dict[tuple[str, str], set[str]] = {}
         for (package, test), verdict in self._verdict.items():

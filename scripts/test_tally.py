@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import run_tests
+import suites
 from tally import GoTally, Tally, count_go, count_junit, count_testthat
 
 HERE = Path(__file__).resolve().parent
@@ -84,6 +86,7 @@ def test_go_reports_progress_when_a_package_ends() -> None:
         go.feed(json.dumps({"Action": "pass", "Package": "m/p", "Elapsed": 1.25}))
         == "pass m/p 1.2s"
     )
+    assert go.result().times == [(1.25, "m/p")]
     go.feed("no such flag\n")
     assert go.stray_output() == "no such flag\n"
 
@@ -118,6 +121,53 @@ def test_testthat(tmp_path: Path) -> None:
     assert tally.reasons == ["a: left: no device"]
 
 
+def test_what_is_left_out_is_counted_test_by_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites, "ROOT", HERE)
+    tally = suites.left_out("tools", "no tools", suites.PYTEST, Path(__file__).name)
+    text = Path(__file__).read_text()
+    assert counts(tally) == (0, 0, text.count("\ndef test_"))
+    assert set(tally.reasons) == {"tools: no tools"}
+    assert counts(suites.left_out("tools", "no tools", suites.PYTEST, "nothing_*.py")) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files"),
+    [
+        (suites.JS_TEST, "bindings/js/test/**/*.test.*js"),
+        (r"^test_that\(", "bindings/r/tests/testthat/test-*.R"),
+        (r"^func Test", "tests/abi/*_test.go"),
+        (suites.PYTEST, "tests/peers/test_*.py"),
+    ],
+)
+def test_declarations_of_tests_are_found(pattern: str, files: str) -> None:
+    assert suites.left_out("some", "no tools", pattern, files).skipped > 10
+
+
+def test_parts_run_side_by_side_and_failures_of_the_runner_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def part() -> Tally:
+        done = Tally(passed=2)
+        done.skip("no tools")
+        done.took("m/p", 7)
+        return done
+
+    def broken() -> Tally:
+        raise OSError("no such program")
+
+    known = {"a": suites.Suite("A", (part, part)), "b": suites.Suite("B", (broken,))}
+    monkeypatch.setattr(run_tests, "SUITES", known)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    assert run_tests.main() == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "4 passed, 1 failed, 2 skipped"
+    assert "A: 4 passed, 0 failed, 2 skipped (0 s)" in said
+    assert "B: 0 passed, 1 failed, 0 skipped (0 s)" in said
+    assert "skipped no tools (2 tests)" in said
+    assert "Slowest: m/p 7 s, m/p 7 s" in said
+    assert "OSError: no such program" in said
+
+
 def test_tallies_add_up() -> None:
     one = Tally(passed=1)
     one.fail("x\n")
@@ -137,4 +187,4 @@ def test_runner_refuses_what_it_does_not_know(name: str) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "lint, go, c, python, js, r, levels, packages" in done.stdout
+    assert "go, c, python, js, r, levels, packages, peers, lint" in done.stdout

@@ -101,6 +101,9 @@ func TestNarrowProducts(t *testing.T) {
 	for range 14 {
 		shapes = append(shapes, [3]int64{1 + r.Int64N(80), 1 + r.Int64N(150), 1 + r.Int64N(80)})
 	}
+	if testing.Short() {
+		shapes = shapes[3:8]
+	}
 	kinds := [][2]*uop.DType{{uop.BFloat16, uop.BFloat16}, {uop.Float32, uop.Float32}, {uop.Float16, uop.Float16}, {uop.Int8, uop.Int8}, {uop.Uint8, uop.Int8}, {uop.Int8, uop.Uint8}, {uop.Uint8, uop.Uint8}}
 	for name, d := range narrowDevices(t) {
 		e := exec.New(d)

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -22,6 +23,15 @@ var (
 	most  = flag.Int("failures", 20, "number of failures after which a test ends")
 	names = flag.String("devices", "", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
 )
+
+// TestMain leaves nine of ten programs out with -short.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		*seeds /= 10
+	}
+	os.Exit(m.Run())
+}
 
 // devices opens the interpreter, which is the reference, and the other devices of this machine.
 func devices(t testing.TB, list string) []*run.Executor {
@@ -172,7 +182,13 @@ func checkAll(t *testing.T, devs []*run.Executor, programs uint64) {
 const everyDevice = "wasm,native,clang"
 
 // TestFuzzDevicesAgree compares the devices other than native with the interpreter.
-func TestFuzzDevicesAgree(t *testing.T) { checkAll(t, devices(t, "wasm,clang"), *seeds) }
+func TestFuzzDevicesAgree(t *testing.T) {
+	list := "wasm,clang"
+	if testing.Short() {
+		list = "wasm" // clang takes long to compile
+	}
+	checkAll(t, devices(t, list), *seeds)
+}
 
 // TestFuzzNative compares native code for each kind of processor with the interpreter on many more programs.
 func TestFuzzNative(t *testing.T) {

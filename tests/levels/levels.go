@@ -21,7 +21,7 @@ type level struct {
 func (l level) Name() string { return "native/" + l.name }
 
 // Native are the devices of native code, the most capable first: one for each level that the processor has, or for that
-// which POLY_CPU names. There are none where there is no native code.
+// which POLY_CPU names; with -short the first one alone. There are none where there is no native code.
 func Native(t testing.TB) (out []device.Device) {
 	wanted := settings.CPU.Get()
 	for _, name := range settings.CPU.Values.(settings.OneOf) {
@@ -39,7 +39,9 @@ func Native(t testing.TB) (out []device.Device) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, level{d.(*native.Device), name})
+		if out = append(out, level{d.(*native.Device), name}); testing.Short() {
+			break
+		}
 	}
 	t.Setenv(settings.CPU.Name, wanted)
 	return out

@@ -11,6 +11,9 @@ import (
 
 // TestGoNested runs the table on kernels as nests of loops, laid out for each kind of processor.
 func TestGoNested(t *testing.T) {
+	if testing.Short() {
+		t.Skip("interprets every kernel for three machines")
+	}
 	for _, m := range []ir.Machine{ir.AVX512, ir.AVX2, ir.SSE4} {
 		t.Run(m.Name, func(t *testing.T) { testGoOn(t, exec.New(nested.New(m))) })
 	}

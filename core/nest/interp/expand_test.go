@@ -90,6 +90,9 @@ func TestFunctions32(t *testing.T) {
 				if f.slow {
 					step *= 7
 				}
+				if testing.Short() {
+					step *= 10
+				}
 				for next := uint64(0); next < 1<<32; {
 					for i := range 64 * lanes {
 						in.put(i, next)
