@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -61,17 +62,30 @@ func checkReduced(sink *uop.UOp, _ *Target) error {
 
 func checkClosed(sink *uop.UOp) error {
 	for _, r := range sink.Ranges() {
-		if t := r.RangeID().Type; t != uop.AxisThread && t != uop.AxisGlobal {
+		if !slices.Contains(sideBySide, r.RangeID().Type) {
 			return fmt.Errorf("%s is open at the end", r)
 		}
 	}
 	return nil
 }
 
-func checkThreads(sink *uop.UOp, t *Target) error {
+// checkLaunch demands that all that runs side by side is within the limits of the target.
+func checkLaunch(sink *uop.UOp, t *Target) error {
+	items := int64(1)
 	return every(sink, func(u *uop.UOp) error {
-		if u.Op == uop.Range && u.RangeID().Type == uop.AxisThread {
+		switch {
+		case u.Op == uop.Range && slices.Contains(sideBySide, u.RangeID().Type):
 			return fmt.Errorf("%s is left", u)
+		case u.Op == uop.Special:
+			item, dim := u.LaunchIndex()
+			n, limit := u.Vmax().I()+1, t.Groups.Counts[dim]
+			if item {
+				limit = t.Groups.Sizes[dim]
+				items *= n
+			}
+			if n > limit || items > t.Groups.Items {
+				return fmt.Errorf("%s has size %d, the limit is %d, and %d for the work items of a group", u, n, limit, t.Groups.Items)
+			}
 		}
 		if v, ok := u.Arg.(uop.VarArg); ok && v.Name == ThreadVar && v.Max.I() >= int64(max(1, t.Threads)) {
 			return fmt.Errorf("%d threads, the target has %d", v.Max.I()+1, t.Threads)
@@ -79,6 +93,9 @@ func checkThreads(sink *uop.UOp, t *Target) error {
 		return nil
 	})
 }
+
+// sideBySide are the axes whose rounds do not run one after the other.
+var sideBySide = []uop.AxisType{uop.AxisThread, uop.AxisGlobal, uop.AxisWarp, uop.AxisLocal, uop.AxisGroupReduce}
 
 // checkLoads demands that memory is only read by LOAD, through pointers.
 func checkLoads(sink *uop.UOp, _ *Target) error {
@@ -103,7 +120,7 @@ func checkIndexTypes(sink *uop.UOp, _ *Target) error {
 }
 
 // rendered are the operations besides arithmetic that a code generator gets to see.
-var rendered = uop.Ops(uop.Param, uop.DefineLocal, uop.DefineReg, uop.DefineVar, uop.Sink, uop.Group, uop.After, uop.Barrier,
+var rendered = uop.Ops(uop.Param, uop.DefineLocal, uop.DefineReg, uop.DefineVar, uop.Special, uop.Sink, uop.Group, uop.After, uop.Barrier,
 	uop.Gep, uop.Vectorize, uop.Index, uop.Load, uop.Store, uop.Cast, uop.Bitcast, uop.ConstOp, uop.Range, uop.End, uop.Noop)
 
 // checkTypes demands that no type is left that the target lacks.

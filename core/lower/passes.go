@@ -50,7 +50,7 @@ var Passes = []Pass{
 		return ranges.SeparateReduces(rewrite.Graph(s, simplifyRanges, nil))
 	}},
 	{Name: "apply_opts", Run: func(s *uop.UOp, t *Target) *uop.UOp {
-		r, err := opt.Apply(s, opt.Machine{Threads: t.Threads, Plain: t.Plain})
+		r, err := opt.Apply(s, opt.Machine{Threads: t.Threads, Groups: t.Groups, Plain: t.Plain})
 		if err != nil {
 			fail("%v", err)
 		}
@@ -64,7 +64,7 @@ var Passes = []Pass{
 	{Name: "remove_reduce", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return rewrite.Graph(s, removeReduce, &reduceState{})
 	}, Check: checkReduced},
-	{Name: "add gpudims", Required: true, Run: table("add gpudims", addThreads), Check: checkThreads},
+	{Name: "add gpudims", Required: true, Run: table("add gpudims", addLaunch), Check: checkLaunch},
 	{Name: "** add loads (code)", Required: true, Run: table("add loads", addLoads), Check: checkLoads},
 	{Name: "devectorize", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().devectorize, t)

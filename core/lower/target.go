@@ -3,6 +3,7 @@ package lower
 import (
 	"sync"
 
+	"polygrad/core/lower/opt"
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
@@ -28,6 +29,8 @@ type Target struct {
 	FlatMemory bool
 	// Threads is the number of threads that a kernel may be spread over, 0 or 1 for none.
 	Threads int
+	// Groups says how it runs a kernel as work items in workgroups, nil if it does not.
+	Groups *opt.Groups
 	// Missing are the types that the target does not have.
 	Missing []*uop.DType
 	// Extra are rules of the target for the final pass, nil for none.

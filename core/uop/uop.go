@@ -458,6 +458,13 @@ func (u *UOp) IsInvalid() bool { return u.Op == ConstOp && u.Arg.(Const).IsInval
 // RangeID is the arg of a RANGE.
 func (u *UOp) RangeID() RangeArg { return u.Arg.(RangeArg) }
 
+// LaunchIndex says what a SPECIAL counts: the work items of a workgroup (lidx0 …) or the workgroups (gidx0 …), in which
+// dimension.
+func (u *UOp) LaunchIndex() (item bool, dim int) {
+	name := u.Arg.(Str)
+	return name[0] == 'l', int(name[len(name)-1] - '0')
+}
+
 // Valid makes an index that is Invalid where cond is false.
 func (u *UOp) Valid(cond *UOp) *UOp { return cond.Where(u, u.g.InvalidIndex(u.DType.Count)) }
 

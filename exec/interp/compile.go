@@ -37,8 +37,21 @@ func (c *compiler) compile(i int, u *uop.UOp) (step, error) {
 	case uop.Param:
 		return c.param(d, u), nil
 	case uop.DefineReg, uop.DefineLocal:
-		c.k.arrays = append(c.k.arrays, array{d, u.DType.Base(), u.DType.Size})
+		c.k.arrays = append(c.k.arrays, array{d, u.DType.Base(), u.DType.Size, u.Op == uop.DefineLocal})
 		return next, nil
+	case uop.Special:
+		item, dim := u.LaunchIndex()
+		n := dim
+		if !item {
+			n += 3
+		}
+		c.k.launch = append(c.k.launch, launchDim{n, c.slot[u.Src[0]]})
+		for _, x := range u.Src[0].Toposort() {
+			c.k.sizes = append(c.k.sizes, c.slot[x])
+		}
+		return func(f *frame, pc int) int { f.vals[d][0].i = f.at[n]; return pc + 1 }, nil
+	case uop.Barrier:
+		return func(f *frame, pc int) int { f.waits = true; return pc + 1 }, nil
 	case uop.DefineVar:
 		if v := u.Arg.(uop.VarArg); v.Name == lower.ThreadVar {
 			c.k.thread, c.k.threads = d, int(v.Max.I())+1
@@ -80,7 +93,7 @@ func (c *compiler) compile(i int, u *uop.UOp) (step, error) {
 			}
 			return pc + 1
 		}, nil
-	case uop.EndIf, uop.Sink, uop.Group, uop.Barrier, uop.Noop:
+	case uop.EndIf, uop.Sink, uop.Group, uop.Noop:
 		return next, nil
 	case uop.After:
 		s := c.slot[u.Src[0]]

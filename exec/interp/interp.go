@@ -5,6 +5,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"polygrad/core/lower"
@@ -58,13 +59,16 @@ type pointer struct {
 	live bool // false behind a gate that is closed
 }
 
-// frame is the state of one run.
+// frame is the state of one work item.
 type frame struct {
-	vals [][]value
-	ptrs []pointer
-	bufs []unsafe.Pointer
-	vars []int64
-	err  error
+	vals  [][]value
+	ptrs  []pointer
+	bufs  []unsafe.Pointer
+	vars  []int64
+	at    [6]int64 // its launch indices: three of the item in its workgroup, three of the workgroup
+	pc    int
+	waits bool // at a barrier
+	err   error
 }
 
 // step is one instruction; it returns the index of the next one.
@@ -81,13 +85,19 @@ type Kernel struct {
 	nvars  int
 	// thread is the slot of the thread number, -1 if the kernel is not spread over threads.
 	thread, threads int
+	launch          []launchDim
+	sizes           []int // the steps that compute the sizes of launch
 }
 
 type array struct {
-	slot int
-	elem *uop.DType
-	size int64
+	slot   int
+	elem   *uop.DType
+	size   int64
+	shared bool // by the items of a workgroup
 }
+
+// launchDim is a dimension of the launch, numbered as in frame.at, and the slot of its size.
+type launchDim struct{ n, size int }
 
 // Compile prepares a linear list.
 func Compile(name string, list []*uop.UOp) (*Kernel, error) {
@@ -107,11 +117,43 @@ func Compile(name string, list []*uop.UOp) (*Kernel, error) {
 	return c.k, nil
 }
 
-// Run runs the kernel, for all thread numbers one after the other. Variables take their values in list order.
+// Run runs the kernel, for all thread numbers and workgroups one after the other. Variables take their values in list order.
 func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if len(bufs) < k.nbufs || len(vars) < k.nvars {
 		return fmt.Errorf("interp.Kernel.Run: kernel %s: got %d buffers and %d variables, expected %d and %d", k.name, len(bufs), len(vars), k.nbufs, k.nvars)
 	}
+	items := []*frame{k.newFrame(bufs, vars)}
+	size := [6]int64{1, 1, 1, 1, 1, 1}
+	for _, s := range k.sizes {
+		k.steps[s](items[0], s)
+	}
+	for _, d := range k.launch {
+		size[d.n] = items[0].vals[d.size][0].i
+	}
+	for range size[0]*size[1]*size[2] - 1 {
+		items = append(items, k.newFrame(bufs, vars))
+	}
+	for n, f := range items {
+		f.at = [6]int64{int64(n) % size[0], int64(n) / size[0] % size[1], int64(n) / (size[0] * size[1])}
+	}
+	for t := range k.threads {
+		for n := range size[3] * size[4] * size[5] {
+			for _, f := range items {
+				f.at[3], f.at[4], f.at[5] = n%size[3], n/size[3]%size[4], n/(size[3]*size[4])
+				if f.pc = 0; k.thread >= 0 {
+					f.vals[k.thread][0].i = int64(t)
+				}
+			}
+			if err := k.runGroup(items); err != nil {
+				return fmt.Errorf("interp.Kernel.Run: kernel %s: %w", k.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// newFrame makes the state of a work item, with its own memory.
+func (k *Kernel) newFrame(bufs []unsafe.Pointer, vars []int64) *frame {
 	f := &frame{vals: make([][]value, len(k.width)), ptrs: make([]pointer, len(k.width)), bufs: bufs, vars: vars}
 	n := 0
 	for _, w := range k.width {
@@ -122,19 +164,42 @@ func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 		f.vals[i], all = all[:w:w], all[w:]
 	}
 	for _, a := range k.arrays {
-		mem := make([]uint64, (a.size*int64(a.elem.Itemsize())+7)/8+1)
-		f.ptrs[a.slot] = pointer{base: unsafe.Pointer(&mem[0]), size: a.size, elem: a.elem, live: true}
-	}
-	for t := range k.threads {
-		if k.thread >= 0 {
-			f.vals[k.thread][0].i = int64(t)
-		}
-		for pc := 0; pc < len(k.steps) && f.err == nil; {
-			pc = k.steps[pc](f, pc)
+		if !a.shared {
+			f.ptrs[a.slot] = a.alloc()
 		}
 	}
-	if f.err != nil {
-		return fmt.Errorf("interp.Kernel.Run: kernel %s: %w", k.name, f.err)
+	return f
+}
+
+// alloc is memory for an array, filled with what no kernel means: ones.
+func (a *array) alloc() pointer {
+	mem := slices.Repeat([]uint64{^uint64(0)}, int((a.size*int64(a.elem.Itemsize())+7)/8+1))
+	return pointer{base: unsafe.Pointer(&mem[0]), size: a.size, elem: a.elem, live: true}
+}
+
+// runGroup runs the work items of a workgroup: each up to its next barrier before any goes on behind it.
+func (k *Kernel) runGroup(items []*frame) error {
+	for _, a := range k.arrays {
+		if !a.shared {
+			continue
+		}
+		memory := a.alloc()
+		for _, f := range items {
+			f.ptrs[a.slot] = memory
+		}
+	}
+	for items[0].pc < len(k.steps) {
+		for _, f := range items {
+			for f.waits = false; f.pc < len(k.steps) && !f.waits && f.err == nil; {
+				f.pc = k.steps[f.pc](f, f.pc)
+			}
+			if f.err != nil {
+				return f.err
+			}
+			if f.pc != items[0].pc {
+				return fmt.Errorf("work items of a group wait at different barriers, %d and %d", items[0].pc, f.pc)
+			}
+		}
 	}
 	return nil
 }

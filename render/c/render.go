@@ -6,6 +6,7 @@ package c
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,10 +25,8 @@ func Render(names []string, lists [][]*uop.UOp) (string, error) {
 	for i, name := range names {
 		w := &writer{out: &b, names: map[*uop.UOp][]string{}, indent: 1}
 		fmt.Fprintf(&b, "void %s(void *const *bufs, const int64_t *vars) {\n", name)
-		for _, u := range lists[i] {
-			if err := w.node(u); err != nil {
-				return "", fmt.Errorf("c.Render: kernel %s: %w", name, err)
-			}
+		if err := w.body(lists[i]); err != nil {
+			return "", fmt.Errorf("c.Render: kernel %s: %w", name, err)
 		}
 		b.WriteString("}\n")
 	}
@@ -42,6 +41,26 @@ type writer struct {
 	count  int
 	bufs   int
 	vars   int
+	kept   map[*uop.UOp]bool // values that a work item needs behind a barrier
+	items  int64             // in a workgroup
+	// declared are declarations that must stand in front of the loop over the work items.
+	declared []string
+}
+
+func (w *writer) body(list []*uop.UOp) error {
+	if slices.ContainsFunc(list, func(u *uop.UOp) bool { return u.Op == uop.Special }) {
+		return w.workgroups(list)
+	}
+	return w.nodes(list)
+}
+
+func (w *writer) nodes(list []*uop.UOp) error {
+	for _, u := range list {
+		if err := w.node(u); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -69,6 +88,12 @@ func (w *writer) define(u *uop.UOp, f func(i int) string) {
 	names := make([]string, max(1, u.DType.VCount()))
 	for i := range names {
 		names[i] = w.fresh("v")
+		if w.kept[u] {
+			w.declare(t.reg, names[i], 0)
+			names[i] += "[item]"
+			w.line("%s = %s;", names[i], f(i))
+			continue
+		}
 		w.line("%s %s = %s;", t.reg, names[i], f(i))
 	}
 	w.names[u] = names
@@ -83,7 +108,12 @@ func (w *writer) node(u *uop.UOp) error {
 		w.names[u] = []string{n}
 	case uop.DefineReg, uop.DefineLocal:
 		n := w.fresh("acc")
-		w.line("%s %s[%d];", ctypes[u.DType.Base().Scalar()].mem, n, u.DType.Size)
+		if w.kept[u] {
+			w.declare(ctypes[u.DType.Base().Scalar()].mem, n, u.DType.Size)
+			n += "[item]"
+		} else {
+			w.line("%s %s[%d];", ctypes[u.DType.Base().Scalar()].mem, n, u.DType.Size)
+		}
 		w.names[u] = []string{n}
 	case uop.DefineVar:
 		n := w.fresh("var")

@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"cmp"
 	"slices"
 
 	"polygrad/core/symbolic"
@@ -14,6 +15,7 @@ func Apply(ast *uop.UOp, m Machine) (*uop.UOp, error) {
 		return ast, nil
 	}
 	k := NewScheduler(ast, m)
+	k.makeGlobal()
 	info, _ := ast.Arg.(uop.KernelInfo)
 	switch {
 	case info.HasOpts:
@@ -44,6 +46,7 @@ const (
 	unrollTotalMax  = 64   // values per round after which reductions stay loops
 	opsPerThread    = 128 << 10
 	groupOutputsMax = 2048
+	groupItemsMax   = 128 // work items of a group
 )
 
 // handCoded makes the choices that pay for most kernels.
@@ -51,7 +54,7 @@ func (k *Scheduler) handCoded() error {
 	if k.groupReduce() {
 		return nil
 	}
-	for _, step := range []func() error{k.upcastMasked, k.upcastForReuse, k.unrollReduce, k.upcastLast, k.spreadThreads} {
+	for _, step := range []func() error{k.upcastMasked, k.upcastForReuse, k.unrollReduce, k.upcastLast, k.makeGroups, k.spreadThreads} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -231,6 +234,45 @@ func (k *Scheduler) upcastLast() error {
 	}
 	if last := dims[len(dims)-1]; k.num(last)%4 == 0 {
 		return k.Apply(uop.Opt{Op: uop.OptUpcast, Axis: last, Arg: 4})
+	}
+	return nil
+}
+
+// makeGroups splits up to three output loops over the work items of a group, first those that some buffer does not
+// depend on, of equals the innermost.
+func (k *Scheduler) makeGroups() error {
+	if k.m.Groups == nil || k.noLocal {
+		return nil
+	}
+	axes := slices.DeleteFunc(k.axes(uop.AxisGlobal, uop.AxisLoop), func(i int) bool { return k.size(i).Symbolic() })
+	shared := func(i int) int {
+		if slices.ContainsFunc(k.bufs(), func(b *uop.UOp) bool { return !b.Src[1].GetIdx().DependsOn(k.Ranges()[i]) }) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(axes, func(a, b int) int { return cmp.Or(shared(a)-shared(b), b-a) })
+	items := int64(1)
+	var chosen []uop.Opt
+	for _, i := range axes {
+		for _, n := range []int64{32, 16, 8, 4, 3, 2} {
+			if (n < 32 || i == 0) && k.num(i)%n == 0 && items*n <= min(groupItemsMax, k.m.Groups.Items) && len(chosen) < 3 {
+				items *= n
+				chosen = append(chosen, uop.Opt{Op: uop.OptLocal, Axis: i, Arg: int(n)})
+				break
+			}
+		}
+	}
+	slices.SortFunc(chosen, func(a, b uop.Opt) int { return a.Axis - b.Axis })
+	gone := 0
+	for _, o := range chosen {
+		o.Axis -= gone
+		if int64(o.Arg) == k.num(o.Axis) {
+			gone++ // the loop has no rounds left
+		}
+		if err := k.Apply(o); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -19,12 +19,20 @@ import (
 type Machine struct {
 	// Threads is the number of threads a kernel may be spread over; 0 or 1 for none.
 	Threads int
-	// HasLocal says that there is memory shared by a group of threads (GPUs).
-	HasLocal bool
-	// SharedMax is the size of that memory in bytes.
-	SharedMax int64
+	// Groups says how it runs a kernel as work items in workgroups, nil if it does not.
+	Groups *Groups
 	// Plain leaves every loop as it is.
 	Plain bool
+}
+
+// Groups are the limits of a machine that runs a kernel as many work items, a workgroup of which shares memory (GPUs).
+type Groups struct {
+	// Shared is the size of that memory in bytes.
+	Shared int64
+	// Items is the most work items that a workgroup may have.
+	Items int64
+	// Counts and Sizes are, for each dimension, the most workgroups and the most work items of one.
+	Counts, Sizes [3]int64
 }
 
 // errOpt is the cause of every refused choice: it does not fit the kernel.
@@ -184,6 +192,18 @@ func (k *Scheduler) globalizable() []*uop.UOp {
 	return out
 }
 
+// makeGlobal lets the output loops run side by side, if the machine has work items.
+func (k *Scheduler) makeGlobal() {
+	if k.m.Groups == nil {
+		return
+	}
+	m := rewrite.Map{}
+	for _, r := range k.globalizable() {
+		m[r] = r.WithArg(uop.RangeArg{ID: r.RangeID().ID, Type: uop.AxisGlobal})
+	}
+	k.setAST(rewrite.Substitute(k.ast, m))
+}
+
 // shift splits a loop into an outer one and a new inner one of the given size. top makes the
 // new loop step over whole blocks instead of within one.
 func (k *Scheduler) shift(rng *uop.UOp, amount int64, t uop.AxisType, top bool) (outer, inner *uop.UOp, err error) {
@@ -274,13 +294,18 @@ func (k *Scheduler) apply(o uop.Opt) error {
 func (k *Scheduler) check(o uop.Opt, rng *uop.UOp, amount int64) error {
 	t := rng.RangeID().Type
 	group := o.Op == uop.OptGroup || o.Op == uop.OptGroupTop
-	if (group || o.Op == uop.OptLocal) && (!k.m.HasLocal || k.noLocal) {
-		return refuse("%s: no local memory", o)
+	if group || o.Op == uop.OptLocal {
+		if k.m.Groups == nil || k.noLocal {
+			return refuse("%s: no workgroups", o)
+		}
+		if items := amount * k.product(k.axes(uop.AxisWarp, uop.AxisLocal, uop.AxisGroupReduce)); items > k.m.Groups.Items {
+			return refuse("%s: a workgroup of %d, the most is %d", o, items, k.m.Groups.Items)
+		}
 	}
 	if red := k.reduceop(); red != nil && (group || len(k.axes(uop.AxisGroupReduce)) > 0) {
 		local := k.product(k.axes(uop.AxisUpcast, uop.AxisWarp, uop.AxisLocal, uop.AxisGroupReduce))
-		if need := amount * local * int64(red.DType.Itemsize()); need > k.m.SharedMax {
-			return refuse("%s: needs %d bytes of local memory, there are %d", o, need, k.m.SharedMax)
+		if need := amount * local * int64(red.DType.Itemsize()); need > k.m.Groups.Shared {
+			return refuse("%s: needs %d bytes of local memory, there are %d", o, need, k.m.Groups.Shared)
 		}
 	}
 	switch o.Op {
@@ -314,8 +339,11 @@ func (k *Scheduler) check(o uop.Opt, rng *uop.UOp, amount int64) error {
 	return nil
 }
 
-// checkGroup refuses to split a reduction that runs inside another one.
+// checkGroup refuses to split a reduction that runs inside another loop: its barrier would stand in it.
 func (k *Scheduler) checkGroup(o uop.Opt, rng *uop.UOp) error {
+	if len(k.axes(uop.AxisLoop, uop.AxisOuter)) > 0 {
+		return refuse("%s: a reduction inside a loop", o)
+	}
 	for _, u := range k.ast.BackwardSlice() {
 		if u.Op != uop.Reduce || !slices.ContainsFunc(u.Src[1:], func(r *uop.UOp) bool { return r.InRange(rng) }) {
 			continue
