@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -14,7 +15,7 @@ func (t tensors) buffer(n int64) *uop.UOp { return t.g.NewBuffer("CPU", n, uop.F
 // request schedules STOREs and ASSIGNs. inputs are the BUFFERs in the order of their numbers.
 func (t tensors) request(src ...*uop.UOp) (s *schedule.Schedule, inputs []*uop.UOp) {
 	t.Helper()
-	root, inputs, _, err := schedule.Normalize(uop.NewGraph(), t.g.Sink(nil, src...))
+	root, inputs, _, err := schedule.Normalize(symbolic.NewGraph(), t.g.Sink(nil, src...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestStoreFitsTheValue(t *testing.T) {
 		{ok, "source 0: got PARAM, expected STORE or ASSIGN"},
 		{ok.Add(ok).AssignTo(ok), "expected a BUFFER or a view of one"},
 	} {
-		root, _, _, err := schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, c.src))
+		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, c.src))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestAssignsTakeEffectInOrder(t *testing.T) {
 	x, y, z := ts.buffer(8), ts.buffer(8), ts.buffer(8)
 	whole := x.ReduceAxes(uop.Add, 0).Expand(x.Shape())
 	request := func(src ...*uop.UOp) *uop.UOp {
-		root, _, _, err := schedule.Normalize(uop.NewGraph(), ts.g.Sink(nil, src...))
+		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, src...))
 		if err != nil {
 			t.Fatal(err)
 		}
