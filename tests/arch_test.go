@@ -42,13 +42,13 @@ var below = map[string][]string{
 	"render/x64":      {"render/regalloc", "core/settings", "core/nest/ir", "core/uop"},
 	"exec/pages":      nil,
 	"exec/report":     {"core/draw"},
-	"exec/device":     {"core/schedule", "core/lower", "core/uop"},
+	"exec/device":     {"exec/pages", "core/schedule", "core/lower", "core/uop"},
 	"exec/interp":     {"exec/device", "core/lower", "core/uop"},
 	"exec/clang":      {"exec/device", "render/c", "core/lower", "core/uop"},
 	"exec/wasm":       {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/lower"},
 	"exec/native":     {"core/settings", "exec/device", "exec/pages", "render/x64", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/uop"},
 	"exec": {
-		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/pages", "exec/report", "render/wasm",
+		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
 		"core/draw", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"model": {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
@@ -61,13 +61,14 @@ var below = map[string][]string{
 // beside lists what the tests of a room import besides the rooms below it and the helpers under tests/, which every test
 // may use: what makes the graphs and kernels that they look at, and what runs them for comparison.
 var beside = map[string][]string{
-	"core/gradient": {"core/symbolic"},
-	"core/schedule": {"core/tensor", "core/gradient"},
-	"core/lower":    {"exec/interp"},
-	"render/wasm":   {"core/symbolic", "core/lower"},
-	"exec/native":   {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
-	"exec/wasm":     {"core/symbolic", "core/uop"},
-	"exec":          {"core/tensor", "core/gradient", "core/nest", "core/nest/ir"},
+	"core/gradient":   {"core/symbolic"},
+	"core/schedule":   {"core/tensor", "core/gradient"},
+	"core/lower":      {"exec/interp"},
+	"render/regalloc": {"core/nest/ir", "core/uop"},
+	"render/wasm":     {"core/symbolic", "core/lower"},
+	"exec/native":     {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
+	"exec/wasm":       {"core/symbolic", "core/uop"},
+	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.
