@@ -9,6 +9,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
 	"polygrad/exec/clang"
 	"polygrad/exec/device"
@@ -55,7 +56,7 @@ type splitter interface{ SplitsF32() bool }
 
 // dumps are what POLY_DUMP may be.
 func dumps() []string {
-	return slices.Concat([]string{"all", "nest", "x64", "beam"}, schedule.PassNames(), lower.PassNames())
+	return slices.Concat([]string{"all", "nest", "x64", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
 }
 
 // openNative opens the native device, or the portable one where there is no native code. Unless POLY_CPU asks for

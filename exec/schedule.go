@@ -16,20 +16,8 @@ func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
 	if e.fusion == nil {
 		return schedule.OfRequest(root)
 	}
-	req, err := schedule.NewRequest(root)
-	if err != nil {
-		return nil, err
-	}
-	s, err := schedule.New(fuse.StoreShared(fuse.StorePads(req.Sink)), schedule.WithRows(rowsForThreads))
-	if err != nil {
-		return nil, err
-	}
-	fuse.Apply(s, *e.fusion)
-	return s, req.Place(s)
+	return fuse.New(root, *e.fusion)
 }
-
-// rowsForThreads is how many results of a reduction are enough to share among the threads of a processor.
-const rowsForThreads = 64
 
 // fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
 func fusionOf(d device.Device) *fuse.Options {

@@ -8,62 +8,98 @@ import (
 	"polygrad/core/uop"
 )
 
-// pass is one step from tensor graph to kernels.
-type pass struct {
-	name string
-	run  func(*run) bool // reports whether the pass had anything to do; if not, it is not traced
-	// gone are operations that must not be in the graph after the pass (inside kernels too).
-	gone uop.OpSet
+// Pass is a step of scheduling or fusion: a function of a state S, with what holds before and after it.
+type Pass[S interface{ Dump() string }] struct {
+	// Name is what POLY_DUMP asks for, Reason what the pass is good for.
+	Name, Reason string
+	// Run reports whether there was anything to do.
+	Run func(S) bool
+	// Needs hold before the pass, Leaves after it: POLY_CHECK=1 verifies that.
+	Needs, Leaves []Invariant[S]
 }
 
-// passes is the whole way, in order.
-var passes = []pass{
-	{"number the uops", (*run).number, uop.OpSet{}},
-	{"earliest rewrites", (*run).earliest, uop.Ops(uop.Detach, uop.ContiguousBackward)},
-	{"get realize", (*run).getRealize, uop.OpSet{}},
-	{"apply rangeify", (*run).rangeify, uop.Ops(uop.ReduceAxis)},
-	{"symbolic+reduce_collapse+debuf", (*run).debuf, uop.OpSet{}},
-	{"limit buffers", (*run).limitBuffers, uop.OpSet{}},
-	{"bufferize to store", (*run).bufferize, uop.Ops(uop.Bufferize)},
-	{"split kernels", (*run).splitKernels, uop.Ops(uop.Contiguous, uop.Noop, uop.Assign)},
-	{"fix_assign", (*run).fixAssign, uop.OpSet{}},
-	{"remove all tags", (*run).removeTags, uop.OpSet{}},
+// Invariant is what holds between passes.
+type Invariant[S any] struct {
+	Name  string
+	Check func(S) error
 }
 
-// PassNames are the names of all passes.
-func PassNames() []string {
-	names := make([]string, len(passes))
-	for i, p := range passes {
-		names[i] = p.name
+// Do runs the pass, and prints and checks the state around it.
+func (p *Pass[S]) Do(state S) (changed bool, err error) {
+	if err := p.check("before", p.Needs, state); err != nil {
+		return false, err
+	}
+	before := ""
+	if settings.Dumps(p.Name) {
+		before = state.Dump()
+	}
+	changed = p.Run(state)
+	if changed && before != "" {
+		fmt.Fprintf(os.Stderr, "--- before %s\n%s--- after %s\n%s", p.Name, before, p.Name, state.Dump())
+	}
+	return changed, p.check("after", p.Leaves, state)
+}
+
+func (p *Pass[S]) check(when string, invariants []Invariant[S], state S) error {
+	if len(invariants) == 0 || !settings.Check.On() {
+		return nil
+	}
+	for _, i := range invariants {
+		if err := i.Check(state); err != nil {
+			return fmt.Errorf("schedule: %s pass %q: %s: %w", when, p.Name, i.Name, err)
+		}
+	}
+	return nil
+}
+
+// Names are the names of the passes of a table.
+func Names[S interface{ Dump() string }](table []Pass[S]) []string {
+	names := make([]string, len(table))
+	for i := range table {
+		names[i] = table[i].Name
 	}
 	return names
 }
 
-func (r *run) do(p pass) error {
-	r.current = p.name
-	before := r.root
-	if !p.run(r) {
-		return nil
-	}
-	if settings.Dumps(p.name) {
-		fmt.Fprintf(os.Stderr, "--- before %s\n%s--- after %s\n%s", p.name, before.Dump(), p.name, r.root.Dump())
-	}
-	if r.trace != nil {
-		r.trace(p.name, r.root)
-	}
-	if settings.Check.On() {
-		return p.check(r.root)
-	}
-	return nil
+// PassNames are the names of all passes from tensor graph to kernels.
+func PassNames() []string { return Names(passes) }
+
+// passes are the steps from tensor graph to kernels, with tinygrad's names.
+var passes = []Pass[*run]{
+	{Name: "number the uops", Run: (*run).number, Leaves: without()},
+	{Name: "earliest rewrites", Run: (*run).earliest, Leaves: without(uop.Detach, uop.ContiguousBackward)},
+	{Name: "get realize", Run: (*run).getRealize, Leaves: without()},
+	{Name: "apply rangeify", Run: (*run).rangeify, Leaves: without(uop.ReduceAxis)},
+	{Name: "symbolic+reduce_collapse+debuf", Run: (*run).debuf, Leaves: without()},
+	{Name: "limit buffers", Run: (*run).limitBuffers, Leaves: without()},
+	{Name: "bufferize to store", Run: (*run).bufferize, Leaves: without(uop.Bufferize)},
+	{Name: "split kernels", Run: (*run).splitKernels, Leaves: without(uop.Contiguous, uop.Noop, uop.Assign)},
+	{Name: "fix_assign", Run: (*run).fixAssign, Leaves: without()},
+	{Name: "remove all tags", Run: (*run).removeTags, Leaves: without()},
 }
 
-// check verifies what a pass promises about the graph it leaves.
-func (p pass) check(root *uop.UOp) error {
-	if root.Op != uop.Sink {
-		return fmt.Errorf("schedule: pass %q left %s, expected a SINK", p.name, root)
+// without is that certain operations are no longer in the graph, nor inside of kernels.
+func without(ops ...uop.Op) []Invariant[*run] {
+	gone := uop.Ops(ops...)
+	return []Invariant[*run]{{fmt.Sprintf("a SINK without %v", ops), func(r *run) error {
+		if r.root.Op != uop.Sink {
+			return fmt.Errorf("the root is %s", r.root)
+		}
+		if u := r.root.Find(func(u *uop.UOp) bool { return gone.Has(u.Op) }); u != nil {
+			return fmt.Errorf("%s is in the graph", u)
+		}
+		return nil
+	}}}
+}
+
+// Dump lists the graph.
+func (r *run) Dump() string { return r.root.Dump() }
+
+func (r *run) do(p *Pass[*run]) error {
+	r.current = p.Name
+	changed, err := p.Do(r)
+	if changed && r.trace != nil {
+		r.trace(p.Name, r.root)
 	}
-	if u := root.Find(func(u *uop.UOp) bool { return p.gone.Has(u.Op) }); u != nil {
-		return fmt.Errorf("schedule: pass %q left %s in the graph", p.name, u)
-	}
-	return nil
+	return err
 }

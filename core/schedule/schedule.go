@@ -126,8 +126,8 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 
 // compile runs all passes. The result is the wanted nodes with what was computed replaced by its AFTER, nil for those that got no buffer.
 func (r *run) compile(wanted []*uop.UOp) ([]*uop.UOp, error) {
-	for _, p := range passes {
-		if err := r.do(p); err != nil {
+	for i := range passes {
+		if err := r.do(&passes[i]); err != nil {
 			return nil, err
 		}
 	}

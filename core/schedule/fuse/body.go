@@ -13,8 +13,6 @@ type body struct {
 	stores []store
 	// loops are the ranges of all stores, in the order of the kernel that they come from.
 	loops []*uop.UOp
-	// merged says that the body is no kernel of the scheduler any more.
-	merged bool
 
 	// What was found out about the body: nil, 0 or false until it is.
 	nodes, indices []*uop.UOp
@@ -33,12 +31,12 @@ type store struct {
 
 func (s *store) index() *uop.UOp { return s.at.Src[1] }
 
-// understood are the operations that the body of a kernel may consist of.
-var understood = uop.GroupElementwise.Union(uop.Ops(uop.ConstOp, uop.Range, uop.Param, uop.Index, uop.Reduce, uop.DefineVar,
+// fusible are the operations that the body of a kernel may consist of; others make it opaque.
+var fusible = uop.GroupElementwise.Union(uop.Ops(uop.ConstOp, uop.Range, uop.Param, uop.Index, uop.Reduce, uop.DefineVar,
 	uop.Store, uop.End, uop.Sink))
 
-// open is the body of a kernel, nil if the kernel has something in it that is not understood.
-func (f *fuser) open(k schedule.Kernel) *body {
+// bodyOf is the body of a kernel, nil if the kernel has something in it that is not fusible.
+func (f *fuser) bodyOf(k schedule.Kernel) *body {
 	sink := k.AST
 	if sink.Op != uop.Sink || len(sink.Src) != 1 {
 		return nil
@@ -47,7 +45,7 @@ func (f *fuser) open(k schedule.Kernel) *body {
 	var rs []*uop.UOp
 	for _, u := range sink.Toposort() {
 		switch {
-		case !understood.Has(u.Op) || u.Op == uop.Index && len(u.Src) != 2:
+		case !fusible.Has(u.Op) || u.Op == uop.Index && len(u.Src) != 2:
 			return nil
 		case u.Op == uop.Range:
 			if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 {
@@ -72,7 +70,7 @@ func (f *fuser) open(k schedule.Kernel) *body {
 		return nil
 	}
 	b.stores = []store{{slot: slotOf(st.Src[0]), at: st.Src[0], value: st.Src[1], loops: b.loops}}
-	c := cuts{}
+	c := loopSplits{}
 	c.ofDivisions(b.root(), b.loops)
 	if len(c) > 0 {
 		if s := f.split(b, c); s != nil {
@@ -103,7 +101,7 @@ func volume(rs []*uop.UOp) int64 {
 
 // with is the body with nodes replaced and simplified; loops are its new ranges.
 func (b *body) with(m map[*uop.UOp]*uop.UOp, loops []*uop.UOp) *body {
-	out := &body{loops: loops, merged: b.merged}
+	out := &body{loops: loops}
 	for _, s := range b.stores {
 		out.stores = append(out.stores, s.with(m))
 	}

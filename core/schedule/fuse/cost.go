@@ -34,7 +34,7 @@ func (b *body) work() float64 {
 }
 
 func (b *body) countWork() float64 {
-	order, ok := nest(b)
+	order, ok := loopOrder(b)
 	if !ok {
 		order = b.loops
 	}

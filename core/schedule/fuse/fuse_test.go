@@ -2,6 +2,7 @@ package fuse_test
 
 import (
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -13,6 +14,12 @@ import (
 )
 
 var options = fuse.For(1<<20, 2)
+
+// All tests check the invariants between passes.
+func TestMain(m *testing.M) {
+	os.Setenv("POLY_CHECK", "1")
+	os.Exit(m.Run())
+}
 
 // graph builds small requests.
 type graph struct {
@@ -30,16 +37,29 @@ func (g graph) in(dims ...int64) *uop.UOp {
 // fused is the schedule of some outputs after kernels were merged.
 func (g graph) fused(o fuse.Options, outs ...*uop.UOp) *schedule.Schedule {
 	g.Helper()
-	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, outs...))
-	if err != nil {
-		g.Fatal(err)
-	}
-	s, err := schedule.New(root)
-	if err != nil {
-		g.Fatal(err)
-	}
-	fuse.Apply(s, o)
+	s, _ := g.decided(o, outs...)
 	return s
+}
+
+// decided is that schedule with all that was decided.
+func (g graph) decided(o fuse.Options, outs ...*uop.UOp) (*schedule.Schedule, []fuse.Decision) {
+	g.Helper()
+	src := slices.Clone(outs)
+	for i, u := range src {
+		if u.Op != uop.Assign {
+			src[i] = g.NewBuffer("CPU", u.Shape().MaxNumel(), u.DType).Store(u)
+		}
+	}
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, src...))
+	if err != nil {
+		g.Fatal(err)
+	}
+	var decisions []fuse.Decision
+	s, err := fuse.New(root, o, func(d fuse.Decision) { decisions = append(decisions, d) })
+	if err != nil {
+		g.Fatal(err)
+	}
+	return s, decisions
 }
 
 func (g graph) expect(s *schedule.Schedule, kernels int) {

@@ -144,11 +144,11 @@ var multipliedOut = rewrite.Concat("fuse", symbolic.Symbolic, rewrite.New("", &r
 		return u.Src[0].Src[0].Mul(u.Src[1]).Add(u.Src[0].Src[1].Mul(u.Src[1]))
 	}}))
 
-// cuts are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.
-type cuts map[*uop.UOp][]int64
+// loopSplits are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.
+type loopSplits map[*uop.UOp][]int64
 
 // add notes a cut of r into size/inner times inner. It reports whether there is one.
-func (c cuts) add(r *uop.UOp, inner int64) bool {
+func (c loopSplits) add(r *uop.UOp, inner int64) bool {
 	if inner <= 1 || inner >= sizeOf(r) || sizeOf(r)%inner != 0 {
 		return false
 	}
@@ -158,8 +158,8 @@ func (c cuts) add(r *uop.UOp, inner int64) bool {
 	return true
 }
 
-// ofDivisions adds the cuts of loops that appear divided by constants below u.
-func (c cuts) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
+// ofDivisions adds the splits of loops that appear divided by constants below u.
+func (c loopSplits) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
 	for _, x := range u.Toposort() {
 		if x.Op != uop.Idiv && x.Op != uop.Mod || x.Src[1].Op != uop.ConstOp {
 			continue
@@ -176,8 +176,8 @@ func (c cuts) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
 	}
 }
 
-// split splits loops of a body. It is nil if the cuts of a range do not divide each other.
-func (f *fuser) split(b *body, c cuts) *body {
+// split splits loops of a body. It is nil if the splits of a range do not divide each other.
+func (f *fuser) split(b *body, c loopSplits) *body {
 	m := map[*uop.UOp]*uop.UOp{}
 	var loops []*uop.UOp
 	for _, r := range b.loops {
@@ -208,7 +208,7 @@ func (f *fuser) split(b *body, c cuts) *body {
 	return b.with(m, loops)
 }
 
-// innerSizes are the cuts of a range from the greatest to 1.
+// innerSizes are the splits of a range from the greatest to 1.
 func innerSizes(inner []int64) []int64 {
 	out := slices.Clone(inner)
 	slices.Reverse(out)

@@ -7,27 +7,43 @@ import (
 	"polygrad/core/uop"
 )
 
-// withoutMasked leaves out what a causal mask takes away, in a body that goes through blocks of rows: where it makes the
+// skipMaskedColumns leaves out what a causal mask takes away, in kernels that go through blocks of rows: where it makes the
 // scores of all rows of a block minus infinity from some column on, their exponentials are 0 and add nothing to sums, so
 // that the loops over columns end there.
-func (f *fuser) withoutMasked(b *body, block *uop.UOp) *body {
-	for _, u := range b.values() {
-		if u.Op != uop.Bufferize || len(u.Src) != 3 {
+func (f *fuser) skipMaskedColumns() (changed bool) {
+	for i, g := range f.groups {
+		if g.kernel != nil {
 			continue
 		}
-		scores, rows, columns := u, u.Src[1], u.Src[2]
-		extra, ok := maskedBehind(maskOf(u.Src[0]), block, rows, columns)
-		high, n := sizeOf(rows), sizeOf(columns)
-		// The blocks of columns that count are those before and beside that of the rows, and so many more.
-		more := (high - 1 + extra + high - 1) / high
-		if !ok || n%high != 0 || more < 1 || (sizeOf(block)-1+more)*high > n {
-			continue
-		}
-		if all, ok := columnsOf(b, scores); ok {
-			return f.cutColumns(b, scores, all, block.AddInt(more), high)
+		if b := f.withoutMaskedColumns(g.body); b != nil {
+			f.replace(i, i+1, []*group{groupOf(b, g.kernels)})
+			changed = true
 		}
 	}
-	return b
+	return changed
+}
+
+// withoutMaskedColumns is nil if a body has no masked columns that can be left out.
+func (f *fuser) withoutMaskedColumns(b *body) *body {
+	for _, scores := range b.values() {
+		if scores.Op != uop.Bufferize || len(scores.Src) != 3 {
+			continue
+		}
+		mask, rows, columns := maskOf(scores.Src[0]), scores.Src[1], scores.Src[2]
+		for _, block := range b.loops {
+			extra, ok := causalOffset(mask, block, rows, columns)
+			high, n := sizeOf(rows), sizeOf(columns)
+			// The blocks of columns that count are those before and beside that of the rows, and so many more.
+			more := (high - 1 + extra + high - 1) / high
+			if !ok || n%high != 0 || more < 1 || (sizeOf(block)-1+more)*high > n {
+				continue
+			}
+			if all, ok := columnsOf(b, scores); ok {
+				return f.shortenColumns(b, scores, all, block.AddInt(more), high)
+			}
+		}
+	}
+	return nil
 }
 
 // maskOf is the condition without which a score is minus infinity, nil if there is none.
@@ -54,8 +70,8 @@ func minusInfinity(u *uop.UOp) bool {
 	return u.Op == uop.ConstOp && u.DType.IsFloat() && math.IsInf(u.ConstVal().F(), -1)
 }
 
-// maskedBehind reports whether a condition is column < row + extra, for a row that is counted by blocks and in its block.
-func maskedBehind(cond, block, rows, columns *uop.UOp) (extra int64, ok bool) {
+// causalOffset reports whether a condition is column < row + extra, for a row that is counted by blocks and in its block.
+func causalOffset(cond, block, rows, columns *uop.UOp) (extra int64, ok bool) {
 	if cond == nil || cond.Op != uop.CmpLt || cond.Src[0].DType.IsFloat() {
 		return 0, false
 	}
@@ -136,8 +152,8 @@ func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind) maskedKind {
 	return someValue
 }
 
-// cutColumns ends the loops over columns behind so many blocks of high columns.
-func (f *fuser) cutColumns(b *body, scores *uop.UOp, columns []*uop.UOp, blocks *uop.UOp, high int64) *body {
+// shortenColumns ends the loops over columns behind so many blocks of high columns.
+func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, blocks *uop.UOp, high int64) *body {
 	rangeOf := func(like, size *uop.UOp) *uop.UOp { return f.newRange(like.With(size)) }
 	to := map[*uop.UOp]*uop.UOp{}
 	for _, r := range columns {
@@ -154,7 +170,7 @@ func (f *fuser) cutColumns(b *body, scores *uop.UOp, columns []*uop.UOp, blocks 
 			to[u] = memory.IndexBy(u.Src[1], at.IdivInt(high), at.ModInt(high))
 		}
 	}
-	out := &body{loops: b.loops, merged: true}
+	out := &body{loops: b.loops}
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, to), s.loops})
 	}

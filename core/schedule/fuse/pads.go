@@ -10,10 +10,10 @@ import (
 // without conditions saves more than the copy costs.
 const padReuse = 4
 
-// StorePads gives values memory of their own where padding meets products, in a normalised graph before it is
+// storePads gives values memory of their own where padding meets products, in a normalised graph before it is
 // scheduled: padded tensors that products read several times, since sums over them then need no conditions, and
 // products that are padded, since what surrounds them would be computed and thrown away.
-func StorePads(root *uop.UOp) *uop.UOp {
+func storePads(root *uop.UOp) *uop.UOp {
 	stored := map[*uop.UOp]bool{}
 	store := func(u *uop.UOp) {
 		if u.Op != uop.Contiguous {

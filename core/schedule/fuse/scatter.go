@@ -17,8 +17,8 @@ import (
 //
 //	for row { store base }; for t { row = number[t]; store what is there + x[t] }
 
-// scatterRows is the number of rows from which on sums are scattered.
-const scatterRows = 64
+// minScatterRows is the number of rows from which on sums are scattered.
+const minScatterRows = 64
 
 // scatter is a sum that can be scattered.
 type scatter struct {
@@ -27,49 +27,68 @@ type scatter struct {
 	row, number, x *uop.UOp
 }
 
-// scatters cuts kernels in two that have a sum which can be scattered. It reports whether there are any.
-func (f *fuser) scatters() (found bool) {
-	for i := 0; i < len(f.items); i++ {
-		if b := f.items[i].body; b != nil {
-			if cut := f.scattered(b); cut != nil {
-				f.items = slices.Replace(f.items, i, i+1, cut...)
-				found = true
-			}
+// scatterSums cuts kernels in two that have a sum which can be scattered.
+func (f *fuser) scatterSums() (changed bool) {
+	for i := 0; i < len(f.groups); i++ {
+		g := f.groups[i]
+		if g.body == nil {
+			continue
+		}
+		n, s, base, factor := g.body.findScatter()
+		if s == nil {
+			continue
+		}
+		c := Costs{Rows: sizeOf(s.row), Stores: len(g.body.stores)}
+		reason := Pays
+		if c.Rows < minScatterRows {
+			reason = FewTableRows
+		}
+		f.observe(g, nil, reason, c)
+		if reason == Pays {
+			f.replace(i, i+1, f.scattered(g, n, s, base, factor))
+			changed = true
 		}
 	}
-	return found
+	return changed
 }
 
-// scattered are the kernels that a body with a sum is cut into, nil if there is none that can be scattered.
-func (f *fuser) scattered(b *body) []*item {
+// findScatter finds a sum that can be scattered, of a large table if there is one: store n is of base + factor * sum.
+func (b *body) findScatter() (n int, found *scatter, base, factor *uop.UOp) {
 	for i, st := range b.stores {
 		for _, u := range st.value.Toposort() {
 			s := b.scatterOf(u, st.loops)
-			if s == nil {
+			if s == nil || found != nil && sizeOf(s.row) < minScatterRows {
 				continue
 			}
-			base, factor := linearIn(st.value, s.sum)
-			if factor == nil || factor.DependsOn(s.row) || b.readsOwn(factor) || b.readsOwn(s.x) || b.readsOwn(s.number) || b.elsewhere(s.sum, i) {
+			rest, times := linearIn(st.value, s.sum)
+			if times == nil || times.DependsOn(s.row) || b.readsOwn(times) || b.readsOwn(s.x) || b.readsOwn(s.number) || b.elsewhere(s.sum, i) {
 				continue
 			}
-			add := opaque(f.addition(&st, s, factor))
-			if base == nil {
-				base = st.value.ConstLike(uop.Int(0))
+			if n, found, base, factor = i, s, rest, times; sizeOf(s.row) >= minScatterRows {
+				return n, found, base, factor
 			}
-			first := &body{stores: slices.Clone(b.stores), loops: b.loops, merged: true}
-			first.stores[i].value = symbolic.Simplify(base)
-			if base.Op == uop.Index && slotOf(base) == st.slot && base.Src[1] == st.index() {
-				first.stores = slices.Delete(first.stores, i, i+1) // it would store what is there already
-			}
-			if len(first.stores) == 0 {
-				return []*item{add}
-			}
-			it := &item{body: first}
-			it.note()
-			return []*item{it, add}
 		}
 	}
-	return nil
+	return n, found, base, factor
+}
+
+// scattered are the kernels that a group with a sum is cut into: the base, if it is not in memory already, and the terms.
+func (f *fuser) scattered(g *group, n int, s *scatter, base, factor *uop.UOp) []*group {
+	b := g.body
+	st := b.stores[n]
+	terms := opaque(f.addition(&st, s, factor), g.kernels)
+	if base == nil {
+		base = st.value.ConstLike(uop.Int(0))
+	}
+	first := &body{stores: slices.Clone(b.stores), loops: b.loops}
+	first.stores[n].value = symbolic.Simplify(base)
+	if base.Op == uop.Index && slotOf(base) == st.slot && base.Src[1] == st.index() {
+		first.stores = slices.Delete(first.stores, n, n+1) // it would store what is there already
+	}
+	if len(first.stores) == 0 {
+		return []*group{terms}
+	}
+	return []*group{groupOf(first, g.kernels), terms}
 }
 
 // readsOwn reports whether a value is made of what is in a buffer that the body writes.
@@ -112,7 +131,7 @@ func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
 		if row.Op == uop.Cast && row.DType.IsInt() {
 			row = row.Src[0]
 		}
-		if row.Op == uop.Range && slices.Contains(loops, row) && sizeOf(row) >= scatterRows && number.DType.IsInt() &&
+		if row.Op == uop.Range && slices.Contains(loops, row) && number.DType.IsInt() &&
 			!number.InRange(row) && !x.InRange(row) && x.Find(func(v *uop.UOp) bool { return v.Op == uop.Reduce }) == nil {
 			return &scatter{u, row, number, x}
 		}
@@ -166,7 +185,7 @@ func (f *fuser) addition(st *store, s *scatter, factor *uop.UOp) schedule.Kernel
 		}
 	}
 	to, from := st.at.Src[0].IndexPtr(index), st.at.Src[0].IndexBy(index)
-	out := &body{loops: loops, merged: true}
+	out := &body{loops: loops}
 	out.stores = []store{{st.slot, replace(to, m), symbolic.Simplify(replace(from.Add(s.x.Mul(factor)), m)), loops}}
-	return f.finish(out)
+	return f.kernelOf(f.cacheFunctionRows(out))
 }

@@ -6,15 +6,29 @@ import (
 	"polygrad/core/uop"
 )
 
-// keepFunctions puts functions that several loops over a row compute from the same values into memory of the kernel, one
+// cacheFunctions computes functions of rows once in each group that is to be written down.
+func (f *fuser) cacheFunctions() (changed bool) {
+	for i, g := range f.groups {
+		if g.kernel != nil {
+			continue
+		}
+		if b := f.cacheFunctionRows(g.body); b != g.body {
+			f.replace(i, i+1, []*group{groupOf(b, g.kernels)})
+			changed = true
+		}
+	}
+	return changed
+}
+
+// cacheFunctionRows puts functions that several loops over a row compute from the same values into memory of the kernel, one
 // row of it: the exponentials of a softmax are then computed once, added up and scaled.
-func (f *fuser) keepFunctions(b *body) *body {
+func (f *fuser) cacheFunctionRows(b *body) *body {
 	for {
 		same := f.repeated(b)
 		if same == nil {
 			return b
 		}
-		b = f.keepRow(b, same)
+		b = f.cacheRow(b, same)
 	}
 }
 
@@ -77,8 +91,8 @@ func (b *body) innerOf(u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// keepRow computes a row of values first, and reads it where they were computed.
-func (f *fuser) keepRow(b *body, same []rowValue) *body {
+// cacheRow computes a row of values first, and reads it where they were computed.
+func (f *fuser) cacheRow(b *body, same []rowValue) *body {
 	v := same[0]
 	r := f.newRange(v.inner)
 	r = r.WithArg(uop.RangeArg{ID: r.RangeID().ID, Type: uop.AxisLoop})
@@ -88,7 +102,7 @@ func (f *fuser) keepRow(b *body, same []rowValue) *body {
 	for _, v := range same {
 		m[v.u] = row.IndexBy(v.inner)
 	}
-	out := &body{loops: b.loops, merged: b.merged}
+	out := &body{loops: b.loops}
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, m), s.loops})
 	}

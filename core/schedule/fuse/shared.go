@@ -21,10 +21,10 @@ type shared struct {
 	stored bool
 }
 
-// StoreShared gives values memory of their own that take several functions to compute and that several sums need, in a
+// storeShared gives values memory of their own that take several functions to compute and that several sums need, in a
 // normalised graph before it is scheduled: the state of a recurrent network would otherwise be computed in each of its
 // steps from that of the steps before.
-func StoreShared(root *uop.UOp) *uop.UOp {
+func storeShared(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
 	if n := slices.IndexFunc(order, func(u *uop.UOp) bool { return functions.Has(u.Op) }); n < 0 {
 		return root
@@ -39,28 +39,28 @@ func StoreShared(root *uop.UOp) *uop.UOp {
 				continue
 			}
 			x, uses, ends := known[s], 1, []*uop.UOp{u}
-			if passes(u) {
+			if computedWithUser(u) {
 				ends = known[u].ends
 			}
 			if uop.GroupMovement.Has(u.Op) {
 				uses = known[u].uses
 			}
 			x.uses += uses
-			x.ends = merged(x.ends, ends)
+			x.ends = union(x.ends, ends)
 			x.stored = x.stored || u.Op == uop.Contiguous || u.Op == uop.Sink
 		}
 	}
 	stored := map[*uop.UOp]bool{}
 	for _, u := range order {
 		x := known[u]
-		if !passes(u) {
+		if !computedWithUser(u) {
 			continue
 		}
 		for _, s := range u.Src {
-			x.functions = merged(x.functions, known[s].functions)
+			x.functions = union(x.functions, known[s].functions)
 		}
 		if functions.Has(u.Op) {
-			x.functions = merged(x.functions, []*uop.UOp{u})
+			x.functions = union(x.functions, []*uop.UOp{u})
 		}
 		if uop.GroupMovement.Has(u.Op) || x.stored || x.uses < 2 || len(x.ends) < 2 || !u.DType.IsFloat() {
 			continue
@@ -73,11 +73,13 @@ func StoreShared(root *uop.UOp) *uop.UOp {
 	return storeAll(root, stored)
 }
 
-// passes reports whether a value is computed together with what it is used for.
-func passes(u *uop.UOp) bool { return uop.GroupElementwise.Has(u.Op) || uop.GroupMovement.Has(u.Op) }
+// computedWithUser reports whether a value is computed together with what it is used for.
+func computedWithUser(u *uop.UOp) bool {
+	return uop.GroupElementwise.Has(u.Op) || uop.GroupMovement.Has(u.Op)
+}
 
-// merged are the members of two lists, a few of them.
-func merged(a, b []*uop.UOp) []*uop.UOp {
+// union are the members of two lists, a few of them.
+func union(a, b []*uop.UOp) []*uop.UOp {
 	const most = 8
 	for _, u := range b {
 		if len(a) < most && !slices.Contains(a, u) {

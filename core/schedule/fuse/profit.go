@@ -6,25 +6,64 @@ import (
 	"polygrad/core/uop"
 )
 
-// pays reports whether a merged body is right and better than the bodies it is made of, whose work was before. rows are
-// the loops that both run in.
-func (f *fuser) pays(b *body, rows []*uop.UOp, before float64) bool {
-	order, ok := nest(b)
-	if !ok || !harmless(b) || f.buffers(b) > f.o.MaxBuffers {
-		return false
+// evaluate finds out whether a merged body is legal and better than the bodies that it is made of. rows are the loops that
+// all of them run in.
+func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool) candidate {
+	c := candidate{body: b}
+	order, ok := loopOrder(b)
+	switch {
+	case !ok:
+		c.reason = NoLoopOrder
+	case !hazardFree(b):
+		c.reason = Hazard
+	case !contiguousInnermost(b, order):
+		c.reason = ShortRuns
+	default:
+		c.costs = f.costsOf(b, rows, before)
+		c.costs.Epilogue = epilogue
+		c.reason = f.o.judge(&c.costs)
 	}
-	if !wideEnough(b, order) {
-		return false
-	}
-	if f.o.MinRows > volume(rows) && b.elements() > f.o.SmallWork {
-		return false
-	}
-	return b.work() <= f.o.MaxWork*before && b.rowBytes(rows) <= f.o.RowBytes
+	return c
 }
 
-// harmless reports whether every buffer that the body writes is read, if at all, just where it is written, for the
+func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
+	c := Costs{Rows: volume(rows), Iterations: b.iterations(), RowBytes: b.rowBytes(rows), Stores: len(b.stores), WorkAfter: b.work()}
+	var after int64
+	after, c.Buffers = f.traffic(b)
+	for _, x := range before {
+		bytes, _ := f.traffic(x)
+		c.WorkBefore += x.work()
+		c.BytesSaved += bytes
+	}
+	c.BytesSaved -= after
+	return c
+}
+
+// traffic is how many bytes the buffers of a body have, those that it reads and writes twice, and how many buffers there are.
+func (f *fuser) traffic(b *body) (bytes int64, buffers int) {
+	var all access
+	count := func(of *slotSet, slot int) {
+		if of.has(slot) {
+			return
+		}
+		if !all.reads.has(slot) && !all.writes.has(slot) {
+			buffers++
+		}
+		of.add(slot)
+		bytes += f.slots[slot].Size * int64(f.slots[slot].DType.Itemsize())
+	}
+	for _, s := range b.stores {
+		count(&all.writes, s.slot)
+	}
+	for _, l := range b.loads() {
+		count(&all.reads, slotOf(l))
+	}
+	return bytes, buffers
+}
+
+// hazardFree reports whether every buffer that the body writes is read, if at all, just where it is written, for the
 // value that is written there: what is read is then always what was there before.
-func harmless(b *body) bool {
+func hazardFree(b *body) bool {
 	loads := b.loads()
 	for i := range b.stores {
 		s := &b.stores[i]
@@ -42,20 +81,8 @@ func harmless(b *body) bool {
 	return true
 }
 
-// buffers counts the buffers of a body.
-func (f *fuser) buffers(b *body) int {
-	seen := map[int]bool{}
-	for _, s := range b.stores {
-		seen[s.slot] = true
-	}
-	for _, l := range b.loads() {
-		seen[slotOf(l)] = true
-	}
-	return len(seen)
-}
-
-// elements is the number of values that the body goes through, reductions included.
-func (b *body) elements() int64 {
+// iterations is how often the innermost loop of the body runs, reductions included.
+func (b *body) iterations() int64 {
 	most := int64(1)
 	for _, u := range b.root().Toposort() {
 		n := volume(b.loopsOf(u))
@@ -105,19 +132,19 @@ func (b *body) rowBytes(rows []*uop.UOp) int64 {
 	return total
 }
 
-// contiguousMin is how many neighbours a loop should go through before it jumps.
-const contiguousMin = 8
+// minContiguousRun is how many contiguousRun a loop should go through before it jumps.
+const minContiguousRun = 8
 
-// wideEnough reports whether the innermost loops go through memory in order: those around the stores, if they had to
+// contiguousInnermost reports whether the innermost loops go through memory in order: those around the stores, if they had to
 // change places, and those of reductions, if other loops follow them in the same row.
-func wideEnough(b *body, order []*uop.UOp) bool {
+func contiguousInnermost(b *body, order []*uop.UOp) bool {
 	for _, s := range b.stores {
 		path := within(order, s.loops)
-		if len(path) > 1 && !slices.Equal(path, byStride(&s)) && neighbours(s.index(), path[len(path)-1:]) < contiguousMin {
+		if len(path) > 1 && !slices.Equal(path, byStride(&s)) && contiguousRun(s.index(), path[len(path)-1:]) < minContiguousRun {
 			return false
 		}
 	}
-	if !b.rowwise() {
+	if !b.multiPass() {
 		return true
 	}
 	for _, u := range b.values() {
@@ -141,8 +168,8 @@ func byStride(s *store) []*uop.UOp {
 	return out
 }
 
-// rowwise reports whether several loops follow each other in the same row: of reductions, or around stores.
-func (b *body) rowwise() bool {
+// multiPass reports whether several loops follow each other in the same row: of reductions, or around stores.
+func (b *body) multiPass() bool {
 	var loop *uop.UOp
 	for _, u := range b.values() {
 		if u.Op != uop.Reduce {
@@ -170,15 +197,15 @@ func contiguous(red *uop.UOp) bool {
 			continue
 		}
 		reads = true
-		if neighbours(u.Src[1], red.Src[1:]) >= min(contiguousMin, volume(red.Src[1:])) {
+		if contiguousRun(u.Src[1], red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) {
 			return true
 		}
 	}
 	return !reads
 }
 
-// neighbours is how many elements an index goes through one after the other when the ranges run.
-func neighbours(index *uop.UOp, rs []*uop.UOp) int64 {
+// contiguousRun is how many elements an index goes through one after the other when the ranges run.
+func contiguousRun(index *uop.UOp, rs []*uop.UOp) int64 {
 	n := int64(1)
 	for grown := true; grown; {
 		grown = false

@@ -8,9 +8,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// nest puts the loops of a body in an order in which every reduction runs outside of the loops that it does not depend
+// loopOrder puts the loops of a body in an order in which every reduction runs outside of the loops that it does not depend
 // on, and stores of less than all loops outside of the others. ok is false if there is none.
-func nest(b *body) (order []*uop.UOp, ok bool) {
+func loopOrder(b *body) (order []*uop.UOp, ok bool) {
 	// A range belongs the further out the fewer ranges those depend on who depend on it.
 	least := map[*uop.UOp]int{}
 	note := func(rs []*uop.UOp) {
@@ -73,12 +73,12 @@ func sameSet(a, b []*uop.UOp) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(r *uop.UOp) bool { return !slices.Contains(b, r) })
 }
 
-// share gives reductions that depend on the same loops, and not on each other, the same ranges, so that they share one
+// shareReductionLoops gives reductions that depend on the same loops, and not on each other, the same ranges, so that they share one
 // loop, and those that are equal become one.
-func (f *fuser) share(b *body) *body {
+func (f *fuser) shareReductionLoops(b *body) *body {
 	to, level := newImages(), map[*uop.UOp]int{}
 	groups := map[string][]*uop.UOp{}
-	out := &body{loops: b.loops, merged: b.merged}
+	out := &body{loops: b.loops}
 	for _, u := range b.values() {
 		v := rebuilt(u, to)
 		n := 0
@@ -87,7 +87,7 @@ func (f *fuser) share(b *body) *body {
 		}
 		if v.Op == uop.Reduce {
 			n++
-			v = f.regroup(v, n, groups)
+			v = f.joinReduction(v, n, groups)
 		}
 		to.set(u, v)
 		if n > level[v] {
@@ -101,8 +101,8 @@ func (f *fuser) share(b *body) *body {
 	return out
 }
 
-// regroup gives a reduction the ranges of its group.
-func (f *fuser) regroup(u *uop.UOp, level int, groups map[string][]*uop.UOp) *uop.UOp {
+// joinReduction gives a reduction the ranges of its group.
+func (f *fuser) joinReduction(u *uop.UOp, level int, groups map[string][]*uop.UOp) *uop.UOp {
 	rs := slices.Clone(u.Src[1:])
 	slices.SortFunc(rs, byID)
 	on := slices.Clone(u.Ranges())
@@ -130,9 +130,9 @@ func (f *fuser) regroup(u *uop.UOp, level int, groups map[string][]*uop.UOp) *uo
 
 func byID(a, b *uop.UOp) int { return a.RangeID().ID[0] - b.RangeID().ID[0] }
 
-// close makes a kernel of a body, the inverse of open for several stores.
-func (f *fuser) close(b *body) schedule.Kernel {
-	order, ok := nest(b)
+// kernelOf is the kernel of a body: the inverse of bodyOf, for several stores.
+func (f *fuser) kernelOf(b *body) schedule.Kernel {
+	order, ok := loopOrder(b)
 	if !ok {
 		panic("fuse: a body without an order of its loops")
 	}
@@ -167,6 +167,12 @@ func (f *fuser) close(b *body) schedule.Kernel {
 		}
 	}
 	k.AST = replace(sink, m)
+	for _, u := range k.AST.Toposort() {
+		if u.Op == uop.DefineVar {
+			k.Vars = append(k.Vars, u)
+		}
+	}
+	schedule.SortVars(k.Vars)
 	return k
 }
 

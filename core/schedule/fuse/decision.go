@@ -1,0 +1,156 @@
+package fuse
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"polygrad/core/settings"
+)
+
+// Decision says whether a pass merges two kernels, or cuts one in two, and why. It is made before the pass changes anything.
+type Decision struct {
+	// Pass is the name of the pass.
+	Pass string
+	// First and Second are the kernels, by their numbers before fusion; those of a fusion group are all that are in it. Second
+	// is nil if the decision is about one kernel.
+	First, Second []int
+	Reason        Reason
+	Costs         Costs
+	// Limits are those that the costs were compared with.
+	Limits Options
+}
+
+// Reason says why kernels are merged or not.
+type Reason uint8
+
+// Reasons for a change.
+const (
+	// Pays: the result is legal and its costs are within the limits.
+	Pays Reason = iota
+	// Legality: the merged kernel would be wrong, or cannot be written down.
+	Opaque            // a kernel has operations that fusion does not know
+	OrderBetween      // a kernel must run between them
+	ReadsOtherOrder   // the consumer does not read what the producer stores loop by loop
+	ReductionRepeated // a reduction of the producer would run again in loops of the consumer that it does not depend on
+	StoresTwice       // both store to one buffer
+	NoLoopOrder       // no order of the loops has each reduction and store at its depth
+	Hazard            // an element would be read after another iteration has overwritten it
+	Dependent         // one of two siblings needs the other
+	// Profit: the merged kernel would be right, but slower.
+	ConsumerContracts  // the consumer is a matrix product or convolution, whose loops are tiled as they are
+	ContractionReduced // the consumer reduces over elements of a product
+	SiblingContracts   // one of two siblings is a matrix product or convolution
+	EpilogueLoops      // the epilogue of a product has other loops than the product
+	EpilogueStores     // the epilogue of a product has too many outputs
+	NoStreamedLoad     // siblings share no load that goes through all that they go through
+	ShortRuns          // an innermost loop would jump through memory
+	TooManyBuffers
+	FewRows      // too few rows for the threads to share
+	Recompute    // values would be computed again too often
+	RowTooLarge  // a row that is gone through several times does not fit into its part of the cache
+	FitsCache    // the rows between two products stay in the cache without blocks
+	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
+	RowsNeedAll  // blocks of rows need loops that go through all of a row
+	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
+)
+
+var reasons = [...]string{
+	Pays: "pays", Opaque: "opaque kernel", OrderBetween: "a kernel must run between them", ReadsOtherOrder: "reads in another order than stored",
+	ReductionRepeated: "a reduction would be repeated", StoresTwice: "both store to one buffer", NoLoopOrder: "no order of the loops",
+	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", ConsumerContracts: "the consumer is a contraction",
+	ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
+	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
+	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much work computed again",
+	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
+	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
+}
+
+func (r Reason) String() string { return reasons[r] }
+
+// Costs are what is known of a merged kernel; those that a decision did not need are 0.
+type Costs struct {
+	// BytesSaved is the memory traffic that goes away: each buffer counts once for each kernel that reads it, and once for each
+	// that writes it.
+	BytesSaved int64
+	// WorkBefore and WorkAfter estimate the arithmetic of a run.
+	WorkBefore, WorkAfter float64
+	// Rows is the trip count of the loops that both have in common, Iterations that of all loops.
+	Rows, Iterations int64
+	// RowBytes is what is gone through several times in a row, or the size of a row that lies between two contractions.
+	RowBytes int64
+	// Buffers is the number of buffers, Stores that of outputs.
+	Buffers, Stores int
+	// BlockRows is the height of a block of rows.
+	BlockRows int64
+	// Epilogue says that the consumer joins a contraction.
+	Epilogue bool
+}
+
+// Fused reports whether the kernels are merged (or the one is cut in two).
+func (d *Decision) Fused() bool { return d.Reason == Pays }
+
+// judge compares the costs of a legal kernel with the limits.
+func (o *Options) judge(c *Costs) Reason {
+	switch {
+	case c.Epilogue && c.Stores > maxEpilogueStores:
+		return EpilogueStores
+	case c.Buffers > o.MaxBuffers:
+		return TooManyBuffers
+	case c.Rows < o.MinRows && c.Iterations > o.SmallWork:
+		return FewRows
+	case c.WorkAfter > o.MaxWork*c.WorkBefore:
+		return Recompute
+	case c.RowBytes > o.RowBytes:
+		return RowTooLarge
+	}
+	return Pays
+}
+
+// String is a line: the pass, the kernels, what is done and why, and each cost that is known with its limit.
+func (d *Decision) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", d.Pass, numbers(d.First))
+	if d.Second != nil {
+		fmt.Fprintf(&b, " -> %s", numbers(d.Second))
+	}
+	verdict := "keep"
+	if d.Fused() {
+		verdict = "fuse"
+	}
+	fmt.Fprintf(&b, ": %s: %s", verdict, d.Reason)
+	c, o := &d.Costs, &d.Limits
+	if c.WorkBefore > 0 {
+		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g, limit %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %d buffers, limit %d; %d stores",
+			c.BytesSaved, c.WorkAfter, c.WorkBefore, o.MaxWork*c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.Buffers, o.MaxBuffers, c.Stores)
+	} else if c.Rows > 0 {
+		fmt.Fprintf(&b, "; %d rows of %d bytes; blocks of %d rows, at least %d, limit %d bytes", c.Rows, c.RowBytes, c.BlockRows, o.MinBlock, o.BlockBytes)
+	}
+	return b.String()
+}
+
+func numbers(kernels []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(kernels), "[]"), " ", "+")
+}
+
+// observe tells the hooks of a decision, and prints it for POLY_DUMP=fuse.
+func (f *fuser) observe(first, second *group, r Reason, c Costs) {
+	if len(f.hooks) == 0 && !f.dumping {
+		return
+	}
+	d := Decision{Pass: f.current, First: first.kernels, Reason: r, Costs: c, Limits: f.o}
+	if second != nil {
+		d.Second = second.kernels
+	}
+	for _, h := range f.hooks {
+		h(d)
+	}
+	if f.dumping {
+		fmt.Fprintln(os.Stderr, d.String())
+	}
+}
+
+// Dump is what POLY_DUMP has to be for decisions to be printed.
+const Dump = "fuse"
+
+func dumping() bool { return settings.Dump.Get() == Dump }

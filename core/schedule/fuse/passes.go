@@ -1,0 +1,159 @@
+package fuse
+
+import (
+	"fmt"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+)
+
+// Passes are the steps of the optimised pipeline in order: from a normalised request to a schedule of merged kernels.
+var Passes = []schedule.Pass[*fuser]{
+	{Name: "request", Reason: "STOREs become values and copies, and ASSIGNs see those before them",
+		Run: (*fuser).splitRequest, Leaves: tensorGraph},
+	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
+		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "store shared", Reason: "costly values that several reductions need are not computed again for each",
+		Run: graphPass(storeShared), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",
+		Run: (*fuser).makeKernels, Needs: tensorGraph, Leaves: runnable},
+	{Name: "producers", Reason: "what is reduced over a row joins what is done to the same row next: the row is read from memory once",
+		Run: (*fuser).fuseProducers, Needs: runnable, Leaves: runnable},
+	{Name: "siblings", Reason: "kernels that stream through the same data share its loads",
+		Run: (*fuser).fuseSiblings, Needs: runnable, Leaves: runnable},
+	{Name: "epilogues", Reason: "what is done to the elements of a contraction is done in its tiles; last, when that is one kernel already",
+		Run: (*fuser).fuseEpilogues, Needs: runnable, Leaves: runnable},
+	{Name: "scatter sums", Reason: "the gradient of a look-up adds each term where it belongs, not all terms for each row of the table",
+		Run: (*fuser).scatterSums, Needs: runnable, Leaves: runnable},
+	{Name: "row blocks", Reason: "rows between two contractions stay in the cache, a block at a time: attention",
+		Run: (*fuser).fuseRowBlocks, Needs: runnable, Leaves: runnable},
+	{Name: "masked columns", Reason: "blocks of rows end where a causal mask makes all their scores minus infinity",
+		Run: (*fuser).skipMaskedColumns, Needs: runnable, Leaves: runnable},
+	{Name: "scratch rows", Reason: "functions that several loops over a row need are computed once, into scratch memory",
+		Run: (*fuser).cacheFunctions, Needs: runnable, Leaves: runnable},
+	{Name: "emit", Reason: "fusion groups become kernels again",
+		Run: (*fuser).emit, Needs: runnable, Leaves: emitted},
+	{Name: "place", Reason: "temporaries that no kernel uses any more go; the others, and the outputs, get their memory",
+		Run: (*fuser).place, Needs: emitted, Leaves: placed},
+}
+
+// PassNames are the names of all passes, and of the print of decisions.
+func PassNames() []string { return append(schedule.Names(Passes), Dump) }
+
+// New schedules a normalised request and merges its kernels. The hooks see each decision.
+func New(root *uop.UOp, o Options, hooks ...func(Decision)) (s *schedule.Schedule, err error) {
+	f := &fuser{root: root, o: o, hooks: hooks, dumping: dumping()}
+	defer func() {
+		if r := recover(); r != nil {
+			if e, ok := r.(failure); ok {
+				s, err = nil, e.err
+			} else {
+				s, err = nil, fmt.Errorf("fuse.New: pass %q: %v", f.current, r)
+			}
+		}
+	}()
+	for i := range Passes {
+		f.current = Passes[i].Name
+		if _, err := Passes[i].Do(f); err != nil {
+			return nil, err
+		}
+	}
+	return f.s, nil
+}
+
+// failure is an error that ends the passes.
+type failure struct{ err error }
+
+func must(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// fuser is the state of a run.
+type fuser struct {
+	o       Options
+	hooks   []func(Decision)
+	dumping bool
+	current string // the pass that runs
+
+	root    *uop.UOp // the tensor graph, nil when there are kernels
+	request *schedule.Request
+	s       *schedule.Schedule // nil before there are kernels
+	// groups are the kernels in the order in which they run, slots what they work on.
+	groups  []*group
+	slots   []schedule.Slot
+	ranges  int  // the last number of a range
+	changed bool // some kernel is no longer one of the scheduler
+}
+
+// Dump lists the tensor graph, or the groups.
+func (f *fuser) Dump() string {
+	if f.s == nil {
+		return f.root.Dump()
+	}
+	out := ""
+	for _, g := range f.groups {
+		out += fmt.Sprintf("kernel %s\n", numbers(g.kernels))
+		if g.kernel != nil {
+			out += g.kernel.AST.Dump()
+		} else {
+			out += g.body.root().Dump()
+		}
+	}
+	return out
+}
+
+func (f *fuser) splitRequest() bool {
+	r, err := schedule.NewRequest(f.root)
+	must(err)
+	f.request, f.root = r, r.Sink
+	return true
+}
+
+// graphPass makes a pass of a function of tensor graphs.
+func graphPass(fn func(*uop.UOp) *uop.UOp) func(*fuser) bool {
+	return func(f *fuser) bool {
+		before := f.root
+		f.root = fn(before)
+		return f.root != before
+	}
+}
+
+// rowsForThreads is how many results of a reduction are enough to share among the threads of a processor.
+const rowsForThreads = 64
+
+func (f *fuser) makeKernels() bool {
+	s, err := schedule.New(f.root, schedule.WithRows(rowsForThreads))
+	must(err)
+	f.s, f.slots = s, s.Slots
+	for i, k := range s.Kernels {
+		f.groups = append(f.groups, f.newGroup(k, []int{i}))
+	}
+	return true
+}
+
+// emit makes kernels of the groups that are none yet.
+func (f *fuser) emit() bool {
+	for _, g := range f.groups {
+		if g.kernel == nil {
+			k := f.kernelOf(g.body)
+			g.kernel = &k
+		}
+	}
+	return f.changed
+}
+
+func (f *fuser) place() bool {
+	if f.changed {
+		f.s.Kernels = f.s.Kernels[:0]
+		for _, g := range f.groups {
+			f.s.Kernels = append(f.s.Kernels, *g.kernel)
+		}
+		f.s.Slots = f.slots
+		f.dropSlots()
+		f.s.PlanMemory()
+	}
+	must(f.request.Place(f.s))
+	return f.changed
+}

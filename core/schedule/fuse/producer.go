@@ -1,0 +1,266 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// edge is a place where one body reads what another one stores.
+type edge struct {
+	load *uop.UOp // the INDEX
+	from *store
+	// at says for each loop of the store which range of the reader runs in its place.
+	at map[*uop.UOp]*uop.UOp
+}
+
+// fuseProducers merges kernels other than contractions with those that read what they write.
+func (f *fuser) fuseProducers() bool { return f.fuseConsumers(false) }
+
+// fuseEpilogues merges contractions with what is done to their elements.
+func (f *fuser) fuseEpilogues() bool { return f.fuseConsumers(true) }
+
+// fuseConsumers merges producers, contractions or all others, with their consumers.
+func (f *fuser) fuseConsumers(contractions bool) (changed bool) {
+	for j := 0; j < len(f.groups); j++ {
+		for i := j - 1; i >= 0; i-- {
+			p, k := f.groups[i], f.groups[j]
+			if !overlap(p.writes, k.reads) || p.body != nil && p.body.contraction() != contractions {
+				continue
+			}
+			before, after, ok := f.between(i, j)
+			c := candidate{reason: OrderBetween}
+			switch {
+			case p.body == nil || k.body == nil:
+				c.reason = Opaque
+			case k.body.contraction():
+				c.reason = ConsumerContracts
+			case ok:
+				c = f.intoConsumer(p.body, k.body, func(slot int) bool { return f.needed(slot, i, j) })
+			}
+			f.observe(p, k, c.reason, c.costs)
+			if c.reason == Pays {
+				j = f.merge(i, j, before, after, c.body)
+				i, changed = j, true
+			}
+		}
+	}
+	return changed
+}
+
+// candidate is what two bodies would be in one, and whether they are to be: body is nil if that cannot be written down.
+type candidate struct {
+	body   *body
+	reason Reason
+	costs  Costs
+}
+
+// intoConsumer computes what body p stores where body k, which is no contraction, reads it. The stores of p for which keep
+// is true stay.
+func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
+	if p.contraction() && k.reduces() {
+		return candidate{reason: ContractionReduced}
+	}
+	before := []*body{p, k}
+	p, k, edges := f.align(p, k)
+	if edges == nil {
+		return candidate{reason: ReadsOtherOrder}
+	}
+	rows := commonLoops(p, k, edges)
+	if rows == nil {
+		return candidate{reason: ReductionRepeated}
+	}
+	out := f.inline(p, k, edges, rows, keep)
+	if out == nil {
+		return candidate{reason: StoresTwice}
+	}
+	// Only what is done to each element of a contraction may join it.
+	if p.contraction() && !sameSet(out.loops, within(out.loops, valuesOf(rows))) {
+		return candidate{reason: EpilogueLoops}
+	}
+	return f.evaluate(f.shareReductionLoops(out), valuesOf(rows), before, p.contraction())
+}
+
+// maxEpilogueStores is the most outputs of a kernel with a contraction: a whole optimizer in its tiles takes longer to
+// compile and is no faster.
+const maxEpilogueStores = 2
+
+func valuesOf(m map[*uop.UOp]*uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, 0, len(m))
+	for _, r := range m {
+		out = append(out, r)
+	}
+	return out
+}
+
+// align splits loops of both bodies until every loop of p that is read through runs as one range of k.
+func (f *fuser) align(p, k *body) (*body, *body, []edge) {
+	const rounds = 4
+	for range rounds {
+		edges, inP, inK := findEdges(p, k)
+		if len(inP) == 0 && len(inK) == 0 {
+			return p, k, edges
+		}
+		if len(inP) > 0 {
+			p = f.split(p, inP)
+		}
+		if len(inK) > 0 {
+			k = f.split(k, inK)
+		}
+		if p == nil || k == nil {
+			return nil, nil, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// findEdges lists the places where k reads what p stores. If there is no such place, or one that reads it otherwise than
+// loop by loop, it is nil; splitting loops may change that.
+func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
+	inP, inK = loopSplits{}, loopSplits{}
+	plain := true
+	for _, load := range k.loads() {
+		from := p.storeTo(slotOf(load))
+		if from == nil {
+			continue
+		}
+		if load.DType != from.value.DType || load.Src[1].Find((*uop.UOp).IsInvalid) != nil {
+			return nil, nil, nil
+		}
+		own, ok := rowMajor(from.index())
+		if !ok || len(own) != len(from.loops) || extentOf(own) != sizeOfBuffer(load) {
+			return nil, nil, nil
+		}
+		s := edge{load: load, from: from, at: map[*uop.UOp]*uop.UOp{}}
+		positions := positionsIn(own, load.Src[1])
+		for i, t := range own {
+			at := positions[i]
+			s.at[t.r] = at
+			if at.Op == uop.Range {
+				if sizeOf(at) != sizeOf(t.r) {
+					return nil, nil, nil
+				}
+				continue
+			}
+			plain = false
+			if parts, ok := rowMajor(at); ok && extentOf(parts) == sizeOf(t.r) {
+				for _, part := range parts {
+					inP.add(t.r, part.stride)
+				}
+			}
+			inK.ofDivisions(at, k.loops)
+		}
+		edges = append(edges, s)
+	}
+	if !plain {
+		edges = nil
+	}
+	return edges, inP, inK
+}
+
+func extentOf(ts []term) int64 {
+	n := int64(1)
+	for _, t := range ts {
+		n *= sizeOf(t.r)
+	}
+	return n
+}
+
+func sizeOfBuffer(load *uop.UOp) int64 { return load.Src[0].DType.Size }
+
+// commonLoops are the loops of p that can be loops of k: those in whose place one and the same loop of k runs wherever k
+// reads from p. Every reduction of p must be inside such loops only, and there must be no other way to compute it less
+// often. Nil if that is not so.
+func commonLoops(p, k *body, edges []edge) map[*uop.UOp]*uop.UOp {
+	rows := map[*uop.UOp]*uop.UOp{}
+	mixed := map[*uop.UOp]bool{}
+	for _, s := range edges {
+		taken := map[*uop.UOp]bool{}
+		for r, at := range s.at {
+			if taken[at] {
+				return nil // a diagonal
+			}
+			taken[at] = true
+			if old, ok := rows[r]; ok && old != at || !slices.Contains(k.loops, at) {
+				mixed[r] = true
+			}
+			rows[r] = at
+		}
+	}
+	for r := range mixed {
+		delete(rows, r)
+	}
+	used := map[*uop.UOp]bool{}
+	for r, at := range rows {
+		if used[at] {
+			return nil
+		}
+		used[at] = true
+		_ = r
+	}
+	for _, u := range p.values() {
+		if u.Op != uop.Reduce {
+			continue
+		}
+		for _, r := range p.loopsOf(u) {
+			if rows[r] == nil {
+				return nil
+			}
+		}
+	}
+	return rows
+}
+
+// inline puts the values of p where k reads them, and the stores of p that stay before those of k.
+func (f *fuser) inline(p, k *body, edges []edge, rows map[*uop.UOp]*uop.UOp, keep func(slot int) bool) *body {
+	out := &body{loops: slices.Clone(k.loops)}
+	loads := map[*uop.UOp]*uop.UOp{}
+	for _, s := range edges {
+		loads[s.load] = replace(s.from.value, s.at)
+	}
+	for _, s := range p.stores {
+		if !keep(s.slot) {
+			continue
+		}
+		if k.storeTo(s.slot) != nil {
+			return nil
+		}
+		m := f.loopsOfStore(&s, edges, rows, k)
+		for _, r := range s.loops {
+			if !slices.Contains(out.loops, m[r]) {
+				out.loops = append(out.loops, m[r])
+			}
+		}
+		out.stores = append(out.stores, s.with(m))
+	}
+	for _, s := range k.stores {
+		out.stores = append(out.stores, store{s.slot, s.at, symbolic.Simplify(replace(s.value, loads)), s.loops})
+	}
+	return out
+}
+
+// loopsOfStore are the loops in which a store of p stays: those of k where it reads the value, if it does so in loops
+// only, else any loops of k that run like them inside the rows, else loops of their own.
+func (f *fuser) loopsOfStore(s *store, edges []edge, rows map[*uop.UOp]*uop.UOp, k *body) map[*uop.UOp]*uop.UOp {
+	for _, x := range edges {
+		if x.from.slot == s.slot && !slices.ContainsFunc(s.loops, func(r *uop.UOp) bool { return !slices.Contains(k.loops, x.at[r]) }) {
+			return x.at
+		}
+	}
+	m := map[*uop.UOp]*uop.UOp{}
+	taken := valuesOf(rows)
+	for _, r := range s.loops {
+		if m[r] = rows[r]; m[r] != nil {
+			continue
+		}
+		i := slices.IndexFunc(k.loops, func(x *uop.UOp) bool { return sizeOf(x) == sizeOf(r) && !slices.Contains(taken, x) })
+		if i >= 0 {
+			m[r] = k.loops[i]
+		} else {
+			m[r] = f.newRange(r)
+		}
+		taken = append(taken, m[r])
+	}
+	return m
+}

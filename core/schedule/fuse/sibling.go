@@ -1,0 +1,149 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// fuseSiblings merges kernels that read the same data.
+func (f *fuser) fuseSiblings() (changed bool) {
+	for j := 1; j < len(f.groups); j++ {
+		var needed access // of the groups after i that come before j whatever is done
+		for i := j - 1; i >= 0; i-- {
+			p, k := f.groups[i], f.groups[j]
+			apart := needed.dependsOn(&p.access)
+			if apart || k.dependsOn(&p.access) {
+				needed.merge(&p.access)
+			}
+			if !overlap(p.reads, k.reads) {
+				continue
+			}
+			c, before, after := f.inSameLoops(i, j, apart)
+			f.observe(p, k, c.reason, c.costs)
+			if c.reason == Pays {
+				j = f.merge(i, j, before, after, c.body)
+				i, needed, changed = j, access{}, true
+			}
+		}
+	}
+	return changed
+}
+
+// inSameLoops is group i in the loops of group j, or the other way round. apart says that a group between them needs i and
+// is needed by j.
+func (f *fuser) inSameLoops(i, j int, apart bool) (c candidate, before, after []*group) {
+	p, k := f.groups[i], f.groups[j]
+	switch {
+	case apart:
+		return candidate{reason: OrderBetween}, nil, nil
+	case overlap(p.writes, k.reads) || overlap(p.writes, k.writes):
+		return candidate{reason: Dependent}, nil, nil
+	case p.body == nil || k.body == nil:
+		return candidate{reason: Opaque}, nil, nil
+	case p.body.contraction() || k.body.contraction():
+		return candidate{reason: SiblingContracts}, nil, nil
+	}
+	before, after, ok := f.between(i, j)
+	if !ok {
+		return candidate{reason: OrderBetween}, nil, nil
+	}
+	return f.join(p.body, k.body), before, after
+}
+
+// join puts two bodies that do not need each other into the same loops, if they read the same data there. One of them
+// may have more loops inside of those.
+func (f *fuser) join(a, b *body) candidate {
+	before := []*body{a, b}
+	if a, b = f.sameLoops(a, b); a == nil || b == nil {
+		return candidate{reason: ReadsOtherOrder}
+	}
+	outer, inner := a, b
+	if len(a.loops) > len(b.loops) {
+		outer, inner = b, a
+	}
+	m := loopsByCommonLoad(outer, inner)
+	if m == nil {
+		return candidate{reason: ReadsOtherOrder}
+	}
+	outer = outer.with(m, nil)
+	out := f.shareReductionLoops(&body{loops: inner.loops, stores: append(slices.Clone(outer.stores), inner.stores...)})
+	if !sharesStreamedLoad(out, len(outer.stores)) {
+		return candidate{reason: NoStreamedLoad}
+	}
+	return f.evaluate(out, valuesOf(m), before, false)
+}
+
+// loopsByCommonLoad finds for each loop of a one of b that goes through some buffer in the same steps, nil if there is none
+// for one of them.
+func loopsByCommonLoad(a, b *body) map[*uop.UOp]*uop.UOp {
+	for _, x := range a.loads() {
+		for _, y := range b.loads() {
+			if slotOf(x) != slotOf(y) {
+				continue
+			}
+			if m := loopsByStrides(a.loops, b.loops, x.Src[1], y.Src[1]); m != nil {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+func loopsByStrides(from, to []*uop.UOp, x, y *uop.UOp) map[*uop.UOp]*uop.UOp {
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, r := range from {
+		stride := strideIn(x, r)
+		i := slices.IndexFunc(to, func(o *uop.UOp) bool { return sizeOf(o) == sizeOf(r) && strideIn(y, o) == stride })
+		if stride <= 0 || i < 0 {
+			return nil
+		}
+		m[r] = to[i]
+	}
+	return m
+}
+
+// sameLoops splits the one loop of a body as the loops of the other, if those go through as much.
+func (f *fuser) sameLoops(a, b *body) (*body, *body) {
+	switch {
+	case len(a.loops) == len(b.loops) || volume(a.loops) != volume(b.loops):
+		return a, b
+	case len(a.loops) == 1:
+		return f.splitLike(a, b), b
+	case len(b.loops) == 1:
+		return a, f.splitLike(b, a)
+	}
+	return a, b
+}
+
+func (f *fuser) splitLike(b, like *body) *body {
+	c := loopSplits{}
+	inner := int64(1)
+	order, ok := loopOrder(like)
+	if !ok {
+		return nil
+	}
+	for _, r := range slices.Backward(order) {
+		inner *= sizeOf(r)
+		c.add(b.loops[0], inner)
+	}
+	return f.split(b, c)
+}
+
+// sharesStreamedLoad reports whether the first n stores and the others have a load in common that goes through all that their
+// body goes through; where a row is gone through several times it is in the cache, and another loop may have the load.
+func sharesStreamedLoad(b *body, n int) bool {
+	first, rest := &body{stores: b.stores[:n], loops: b.loops}, &body{stores: b.stores[n:], loops: b.loops}
+	all, cached := b.iterations(), b.multiPass()
+	if first.iterations() != rest.iterations() {
+		return false
+	}
+	for _, x := range first.loads() {
+		for _, y := range rest.loads() {
+			if x == y && volume(x.Ranges()) == all || cached && slotOf(x) == slotOf(y) && volume(x.Ranges()) == all && volume(y.Ranges()) == all {
+				return true
+			}
+		}
+	}
+	return false
+}
