@@ -95,15 +95,14 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 // given brings an operand into the shape that its caller says it has. NULL says nothing.
 func (v value) given(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
 	if err := v.tensor(arg); err != nil || p == nil {
-		return v.u, err
+		return v.Keep, err
 	}
 	s, err := sizes(arg, p, n)
 	if err != nil {
 		return nil, err
 	}
-	u := v.reading(func(u *uop.UOp) bool { return u.Shape().Equal(s) })
+	u := v.WithShape(s)
 	if !u.Shape().Equal(s) {
-		u = v.withNumel(s.MaxNumel())
 		if u, err = tensor.Reshape(u, s); err != nil {
 			return nil, &argError{arg, err}
 		}

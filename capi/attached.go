@@ -5,7 +5,11 @@ package main
 */
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"polygrad/capi/original"
+)
 
 // attached is what belongs to the handle of a node and ends with it: memory that C was given a look at, references to
 // other nodes, and compiled plans.
@@ -21,13 +25,13 @@ type attached struct {
 
 // attach is what belongs to the handle of a value.
 func (c *context) attach(v value) *attached {
-	a := c.attachments[v.readings]
+	a := c.attachments[v.Readings]
 	if a == nil {
 		a = &attached{}
 		if c.attachments == nil {
-			c.attachments = map[readings]*attached{}
+			c.attachments = map[original.Readings]*attached{}
 		}
-		c.attachments[v.readings] = a
+		c.attachments[v.Readings] = a
 	}
 	return a
 }
@@ -50,7 +54,7 @@ func (a *attached) free() {
 }
 
 // detach ends what belongs to a handle.
-func (c *context) detach(r readings) {
+func (c *context) detach(r original.Readings) {
 	a := c.attachments[r]
 	if a == nil {
 		return

@@ -6,73 +6,36 @@ package main
 import "C"
 
 import (
+	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
 type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
 
-// binaryOps lists the operations by their PolyBinaryOp, and what they do with a number that the integers on the other side
-// cannot be.
-var binaryOps = []struct {
-	run    binaryOp
-	beyond tensor.Beyond
-}{
-	{tensor.Add, tensor.BeyondWraps}, {tensor.Sub, tensor.BeyondWraps}, {tensor.Mul, tensor.BeyondWraps},
-	{tensor.Div, tensor.BeyondFloats},
-	{tensor.FullFloorDiv, tensor.BeyondFails}, {tensor.FullMod, tensor.BeyondFails}, {tensor.FullPow, tensor.BeyondFails},
-	{tensor.Maximum, tensor.BeyondBelow}, {tensor.Minimum, tensor.BeyondAbove},
-	{tensor.Lt, tensor.BeyondCompares}, {tensor.FullLe, tensor.BeyondCompares}, {tensor.Gt, tensor.BeyondCompares},
-	{tensor.FullGe, tensor.BeyondCompares}, {tensor.Eq, tensor.BeyondCompares}, {tensor.Ne, tensor.BeyondCompares},
-	{tensor.BitAnd, tensor.BeyondWraps}, {tensor.BitOr, tensor.BeyondWraps}, {tensor.BitXor, tensor.BeyondWraps},
-	{tensor.ShiftLeft, tensor.BeyondFails}, {tensor.ShiftRight, tensor.BeyondFails}, {tensor.TruncDiv, tensor.BeyondFails},
-	{tensor.FullLogAddExp, tensor.BeyondFloats}, {tensor.FullCopySign, tensor.BeyondFails},
-	{tensor.FullTruncMod, tensor.BeyondFails}, {tensor.Atan2, tensor.BeyondFloats}, {tensor.Hypot, tensor.BeyondFloats},
-}
-
-// Codes of binaryOps that treat a number on the right in their own way.
-const (
-	binaryPow = 6
-	binaryShl = 18
-	binaryShr = 19
-)
-
-func binaryOf(op C.int) (binaryOp, error) {
-	if op < 0 || int(op) >= len(binaryOps) {
-		return nil, wrong("op", "%d is not a binary operation, expected 0 to %d", op, len(binaryOps)-1)
-	}
-	return binaryOps[op].run, nil
-}
-
 // binary runs an operation of two tensors.
 func binary(fn string, ctx, a, b C.uintptr_t, op binaryOp) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) { return c.binary(a, b, op) })
-}
-
-func (c *context) binary(a, b C.uintptr_t, op binaryOp) (value, error) {
-	x, err := c.arg("a", uintptr(a))
-	if err != nil {
-		return value{}, err
-	}
-	y, err := c.arg("b", uintptr(b))
-	if err != nil {
-		return value{}, err
-	}
-	if x.drop == nil && y.drop == nil {
-		u, err := op(x.u, y.u)
-		return single(u), err
-	}
-	return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1]) }, x, y)
+	return build(fn, ctx, func(c *context) (value, error) {
+		x, err := c.arg("a", uintptr(a))
+		if err != nil {
+			return value{}, err
+		}
+		y, err := c.arg("b", uintptr(b))
+		if err != nil {
+			return value{}, err
+		}
+		if x.Drop == nil && y.Drop == nil {
+			u, err := op(x.Keep, y.Keep)
+			return single(u), err
+		}
+		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1]) }, x, y)
+	})
 }
 
 //export go_poly_binary
 func go_poly_binary(ctx C.uintptr_t, op C.int, a, b C.uintptr_t) C.uintptr_t {
-	return build("poly_binary", ctx, func(c *context) (value, error) {
-		f, err := binaryOf(op)
-		if err != nil {
-			return value{}, err
-		}
-		return c.binary(a, b, f)
+	return binary("poly_binary", ctx, a, b, func(x, y *uop.UOp) (*uop.UOp, error) {
+		return tensor.Binary(tensor.BinaryOp(op), x, y)
 	})
 }
 
@@ -91,47 +54,9 @@ func go_poly_binary_bool(ctx C.uintptr_t, op C.int, x C.uintptr_t, v C.int, reve
 	return binaryNumber("poly_binary_bool", ctx, op, x, uop.BoolConst(v != 0), reversed)
 }
 
-// power is x**e: of integers a floating tensor if e is a floating number, since rounding it would surprise.
-func power(x *uop.UOp, e uop.Const) (*uop.UOp, error) {
-	if !x.DType.IsFloat() {
-		if e.IsFloat() {
-			f, err := tensor.Cast(x, uop.Float32)
-			if err != nil {
-				return nil, err
-			}
-			x = f
-		} else if e.Sign() < 0 {
-			return nil, wrong("value", "integers to the power %s are no integers; convert the tensor to a floating type first", e)
-		}
-	}
-	return tensor.FullPowConst(x, e)
-}
-
 func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Const, reversed C.int) C.uintptr_t {
 	return unary(fn, ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
-		f, err := binaryOf(op)
-		if err != nil {
-			return nil, err
-		}
-		if reversed == 0 {
-			n, whole := v.Int64()
-			switch {
-			case op == binaryPow:
-				return power(u, v)
-			case op == binaryShl && whole:
-				return tensor.ShiftLeftConst(u, int(n))
-			case op == binaryShr && whole:
-				return tensor.ShiftRightConst(u, int(n))
-			}
-		}
-		u, s, err := tensor.Meet(u, v, binaryOps[op].beyond)
-		if err != nil {
-			return nil, err
-		}
-		if reversed != 0 {
-			return f(s, u)
-		}
-		return f(u, s)
+		return tensor.BinaryNumber(tensor.BinaryOp(op), u, v, reversed != 0)
 	})
 }
 
@@ -145,24 +70,9 @@ func go_poly_minimum(ctx, a, b C.uintptr_t) C.uintptr_t {
 	return binary("poly_minimum", ctx, a, b, tensor.Minimum)
 }
 
-// asFloat turns a comparison into 1 and 0 in the type of a, or float32 if that is not floating.
-func asFloat(cmp binaryOp) binaryOp {
-	return func(a, b *uop.UOp) (*uop.UOp, error) {
-		r, err := cmp(a, b)
-		if err != nil {
-			return nil, err
-		}
-		dt := a.DType
-		if !dt.IsFloat() {
-			dt = uop.DefaultFloat
-		}
-		return tensor.Cast(r, dt)
-	}
-}
-
 //export go_poly_eq
 func go_poly_eq(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_eq", ctx, a, b, asFloat(tensor.Eq))
+	return binary("poly_eq", ctx, a, b, original.Compared(tensor.Eq))
 }
 
 //export go_poly_ne
@@ -173,12 +83,12 @@ func go_poly_gt(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_gt", ct
 
 //export go_poly_ge
 func go_poly_ge(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_ge", ctx, a, b, asFloat(tensor.FullGe))
+	return binary("poly_ge", ctx, a, b, original.Compared(tensor.FullGe))
 }
 
 //export go_poly_le
 func go_poly_le(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_le", ctx, a, b, asFloat(tensor.FullLe))
+	return binary("poly_le", ctx, a, b, original.Compared(tensor.FullLe))
 }
 
 //export go_poly_where_op

@@ -43,7 +43,7 @@ func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.u == nil {
+		if v.Keep == nil {
 			continue
 		}
 		if err := v.tensor(in.name); err != nil {

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
+	"polygrad/capi/original"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -30,7 +31,7 @@ type context struct {
 	// pending is closed when the last job that was started has ended; nil if there was none.
 	pending chan struct{}
 
-	attachments map[readings]*attached
+	attachments map[original.Readings]*attached
 	schedules   map[*scheduled]struct{}
 	models      map[*zooModel]struct{}
 	// farewell are the models that ended with the context, for their callers to hear of it.
@@ -94,7 +95,7 @@ func (c *context) destroy() {
 	c.idle()
 	c.dead = true
 	handles.Drop(c.entry)
-	c.nodes.all(func(_ readings, e *handle.Entry) { handles.Drop(e) })
+	c.nodes.all(func(_ original.Readings, e *handle.Entry) { handles.Drop(e) })
 	for s := range c.steps {
 		s.slow()
 		handles.Drop(s.entry)
@@ -153,7 +154,7 @@ func (c *context) optional(name string, h uintptr) (value, error) {
 
 // out hands a value to C: a new handle, or one more reference to the one it has.
 func (c *context) out(v value) (uintptr, error) {
-	if e := c.nodes.get(v.readings); e != nil {
+	if e := c.nodes.get(v.Readings); e != nil {
 		e.Refs++
 		return uintptr(e.Token()), nil
 	}
@@ -165,7 +166,7 @@ func (c *context) out(v value) (uintptr, error) {
 	if err := handles.Issue(&n.Entry); err != nil {
 		return 0, err
 	}
-	c.nodes.put(v.readings, &n.Entry)
+	c.nodes.put(v.Readings, &n.Entry)
 	return uintptr(n.Token()), nil
 }
 
@@ -181,7 +182,7 @@ func (c *context) release(h uintptr) {
 	if v.host != nil {
 		c.unbind(v.host)
 	}
-	c.nodes.remove(v.readings)
+	c.nodes.remove(v.Readings)
 	handles.Drop(e)
-	c.detach(v.readings)
+	c.detach(v.Readings)
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"unsafe"
 
+	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -94,7 +95,7 @@ func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		_, u, err := tensor.Meet(of.u, v, tensor.BeyondWraps)
+		_, u, err := tensor.Meet(of.Keep, v, tensor.BeyondWraps)
 		return single(u), err
 	})
 }
@@ -149,7 +150,7 @@ func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 
 // hostBuffer makes a fresh tensor on caller's memory.
 func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nbytes uintptr) (value, error) {
-	n, err := elements(s)
+	n, err := tensor.MostElements(s)
 	if err != nil {
 		return value{}, err
 	}
@@ -163,34 +164,12 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, dt)
-	u, err := beginning(b, s)
+	u, err := tensor.Beginning(b, s)
 	if err != nil {
 		return value{}, err
 	}
 	c.host[b] = hostMemory{data: data, nbytes: nbytes}
-	return value{readings: readings{u: u}, host: b}, nil
-}
-
-// elements is the number of elements of a shape from C, the greatest if it is symbolic.
-func elements(s uop.Shape) (int64, error) {
-	n := int64(1)
-	for i, d := range s {
-		if d.Max() < 0 {
-			return 0, wrong(indexed("shape", i), "%s, expected 0 or more", d)
-		}
-	}
-	for _, d := range s {
-		if d.Max() == 0 {
-			return 0, nil
-		}
-	}
-	for _, d := range s {
-		if n > math.MaxInt64/8/d.Max() {
-			return 0, wrong("shape", "%s has too many elements", s)
-		}
-		n *= d.Max()
-	}
-	return n, nil
+	return value{Readings: original.Readings{Keep: u}, host: b}, nil
 }
 
 //export go_poly_define_var
@@ -228,8 +207,8 @@ func (c *context) size(arg string, h uintptr) (v, bound *uop.UOp, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.u.Op == uop.Bind {
-		return x.u.Src[0], x.u, nil
+	if x.Keep.Op == uop.Bind {
+		return x.Keep.Src[0], x.Keep, nil
 	}
 	v, err = c.variable(arg, h)
 	return v, v, err
@@ -241,12 +220,12 @@ func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := v.u
+	u := v.Keep
 	if u.Op == uop.Cast { // as a size
 		u = u.Src[0]
 	}
 	if u.Op != uop.DefineVar {
-		return nil, wrong(arg, "is a %s, expected a variable (poly_define_var)", v.u.Op)
+		return nil, wrong(arg, "is a %s, expected a variable (poly_define_var)", v.Keep.Op)
 	}
 	return u, nil
 }
@@ -266,7 +245,7 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 		if err != nil {
 			return value{}, err
 		}
-		count, err := elements(s)
+		count, err := tensor.MostElements(s)
 		if err != nil {
 			return value{}, err
 		}
@@ -275,13 +254,7 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 			return value{}, wrong("var", "%s is from %s to %s, expected a size: 0 or more", v.Arg.(uop.VarArg).Name, v.Arg.(uop.VarArg).Min, v.Arg.(uop.VarArg).Max)
 		}
 		b := c.g.NewBuffer(tensor.DeviceName, most*count, dt)
-		full := append(uop.ShapeOf(most), s...)
-		bounds := make([]uop.Pair, len(full))
-		for i, d := range full {
-			bounds[i] = uop.Pair{Lo: uop.N(0), Hi: d}
-		}
-		bounds[0].Hi = uop.S(bound)
-		u, err := tensor.Shrink(b.Reshape(full), bounds)
+		u, err := tensor.Beginning(b, append(uop.Shape{uop.S(bound)}, s...))
 		return single(u), err
 	})
 }
@@ -297,7 +270,7 @@ func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if err != nil {
 			return value{}, err
 		}
-		if _, err := elements(s); err != nil {
+		if _, err := tensor.MostElements(s); err != nil {
 			return value{}, err
 		}
 		u, err := f(c.g, dt, s)

@@ -6,8 +6,6 @@ package main
 import "C"
 
 import (
-	"math"
-
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -24,8 +22,8 @@ func unaryIn(fn string, ctx, x C.uintptr_t, op func(c *context, u *uop.UOp) (*uo
 		if err != nil {
 			return value{}, err
 		}
-		if v.drop == nil {
-			u, err := op(c, v.u)
+		if v.Drop == nil {
+			u, err := op(c, v.Keep)
 			return single(u), err
 		}
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(c, us[0]) }, v)
@@ -118,30 +116,16 @@ func go_poly_bitwise_not(ctx, x C.uintptr_t) C.uintptr_t {
 
 //export go_poly_clamp
 func go_poly_clamp(ctx, x C.uintptr_t, lo, hi C.double) C.uintptr_t {
-	return unary("poly_clamp", ctx, x, clampTo(float64(lo), float64(hi)))
+	return clampTo("poly_clamp", ctx, x, lo, hi)
 }
 
 //export go_poly_hardtanh
 func go_poly_hardtanh(ctx, x C.uintptr_t, lo, hi C.double) C.uintptr_t {
-	return unary("poly_hardtanh", ctx, x, clampTo(float64(lo), float64(hi)))
+	return clampTo("poly_hardtanh", ctx, x, lo, hi)
 }
 
-// clampTo limits a tensor to lo..hi; an infinite bound is none. Integers keep their type when the bounds are whole.
-func clampTo(lo, hi float64) func(*uop.UOp) (*uop.UOp, error) {
-	return func(u *uop.UOp) (*uop.UOp, error) {
-		var l, h *uop.UOp
-		var err error
-		if !math.IsInf(lo, -1) {
-			l, err = tensor.Bound(u, lo)
-		}
-		if err == nil && !math.IsInf(hi, 1) {
-			h, err = tensor.Bound(u, hi)
-		}
-		if err != nil || l == nil && h == nil {
-			return u, err
-		}
-		return tensor.FullClamp(u, l, h)
-	}
+func clampTo(fn string, ctx, x C.uintptr_t, lo, hi C.double) C.uintptr_t {
+	return unary(fn, ctx, x, func(u *uop.UOp) (*uop.UOp, error) { return tensor.ClampTo(u, float64(lo), float64(hi)) })
 }
 
 //export go_poly_cast_by_id

@@ -1,58 +1,61 @@
 package main
 
-import "polygrad/capi/handle"
+import (
+	"polygrad/capi/handle"
+	"polygrad/capi/original"
+)
 
 // entries finds the handles of the nodes of a graph: by the number of the node, which is dense between two sweeps, or,
 // for the few values with two readings, by both.
 type entries struct {
 	single []*handle.Entry // by ID
-	double map[readings]*handle.Entry
+	double map[original.Readings]*handle.Entry
 	count  int
 }
 
-func (s *entries) get(r readings) *handle.Entry {
-	if r.drop != nil {
+func (s *entries) get(r original.Readings) *handle.Entry {
+	if r.Drop != nil {
 		return s.double[r]
 	}
-	if id := r.u.ID(); id < len(s.single) {
+	if id := r.Keep.ID(); id < len(s.single) {
 		return s.single[id]
 	}
 	return nil
 }
 
-func (s *entries) put(r readings, e *handle.Entry) {
+func (s *entries) put(r original.Readings, e *handle.Entry) {
 	s.count++
-	if r.drop != nil {
+	if r.Drop != nil {
 		if s.double == nil {
-			s.double = map[readings]*handle.Entry{}
+			s.double = map[original.Readings]*handle.Entry{}
 		}
 		s.double[r] = e
 		return
 	}
-	id := r.u.ID()
+	id := r.Keep.ID()
 	if id >= len(s.single) {
 		s.single = append(s.single, make([]*handle.Entry, id+1+id/2-len(s.single))...)
 	}
 	s.single[id] = e
 }
 
-func (s *entries) remove(r readings) {
+func (s *entries) remove(r original.Readings) {
 	if s.get(r) == nil {
 		return
 	}
 	s.count--
-	if r.drop != nil {
+	if r.Drop != nil {
 		delete(s.double, r)
 	} else {
-		s.single[r.u.ID()] = nil
+		s.single[r.Keep.ID()] = nil
 	}
 }
 
 // all calls f for every handle.
-func (s *entries) all(f func(r readings, e *handle.Entry)) {
+func (s *entries) all(f func(r original.Readings, e *handle.Entry)) {
 	for _, e := range s.single {
 		if e != nil {
-			f(e.Value.(*value).readings, e)
+			f(e.Value.(*value).Readings, e)
 		}
 	}
 	for r, e := range s.double {
@@ -66,7 +69,7 @@ func (c *context) sweep() {
 	single := make([]*handle.Entry, 2*c.g.Len()) // not as many as there once were: a peak would cost at every sweep
 	for _, e := range c.nodes.single {
 		if e != nil {
-			single[e.Value.(*value).u.ID()] = e
+			single[e.Value.(*value).Keep.ID()] = e
 		}
 	}
 	c.nodes.single = single

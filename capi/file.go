@@ -231,7 +231,7 @@ func go_poly_dequantize(ctx, x C.uintptr_t, kind C.int, n C.int64_t) C.uintptr_t
 		if err := v.tensor("x"); err != nil {
 			return value{}, err
 		}
-		u, err := tensor.Dequantize(v.u, int(kind), int64(n))
+		u, err := tensor.Dequantize(v.Keep, int(kind), int64(n))
 		return single(u), err
 	})
 }
@@ -257,7 +257,7 @@ func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 			return nil, err
 		}
 		shape, _ := s.Ints()
-		count, err := elements(s)
+		count, err := tensor.MostElements(s)
 		if err != nil {
 			return nil, &argError{arg, err}
 		}

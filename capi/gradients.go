@@ -8,13 +8,11 @@ import "C"
 import (
 	"unsafe"
 
+	"polygrad/capi/original"
 	"polygrad/core/gradient"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
-
-// toDifferentiate is the reading of y that a gradient is taken of: the one that is a number, if one is.
-func (v value) toDifferentiate() *uop.UOp { return v.withNumel(1) }
 
 //export go_poly_grad
 func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
@@ -27,14 +25,11 @@ func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		loss := v.toDifferentiate()
-		if loss.Shape() != nil && !loss.DType.IsFloat() {
-			// A comparison or a count has a derivative too: 0.
-			if loss, err = tensor.Cast(loss, uop.Float32); err != nil {
-				return value{}, err
-			}
+		loss, err := original.Loss(v.Readings)
+		if err != nil {
+			return value{}, err
 		}
-		gs, err := gradient.Of(loss, []*uop.UOp{w.u}, nil)
+		gs, err := gradient.Of(loss, []*uop.UOp{w.Keep}, nil)
 		if err != nil {
 			return value{}, err
 		}
@@ -65,20 +60,15 @@ func go_poly_grad_many(ctx, y, seed C.uintptr_t, wrts *C.uintptr_t, n C.int, out
 		}
 		targets := make([]*uop.UOp, len(ws))
 		for i, w := range ws {
-			targets[i] = w.u
+			targets[i] = w.Keep
 		}
-		loss := v.toDifferentiate()
-		if s.u != nil {
-			if s.u, err = tensor.Cast(s.u, loss.DType); err != nil {
+		loss := v.WithElements(1)
+		if s.Keep != nil {
+			if s.Keep, err = tensor.CastLike(s.Keep, loss); err != nil {
 				return &argError{"seed", err}
 			}
-			if !s.u.Shape().Equal(loss.Shape()) {
-				if s.u, err = tensor.Expand(s.u, loss.Shape()); err != nil {
-					return &argError{"seed", err}
-				}
-			}
 		}
-		gs, err := gradient.Of(loss, targets, s.u)
+		gs, err := gradient.Of(loss, targets, s.Keep)
 		if err != nil {
 			return err
 		}

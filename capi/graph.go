@@ -16,7 +16,7 @@ func go_poly_uop_print(ctx, x C.uintptr_t) (text *C.char) {
 	ask("poly_uop_print", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			text = C.CString(v.u.Dump())
+			text = C.CString(v.Keep.Dump())
 		}
 		return err
 	}, func() {})
@@ -40,20 +40,20 @@ func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.in
 		}
 		m := make(map[*uop.UOp]*uop.UOp, n)
 		for i, f := range fs {
-			if !f.u.Shape().Equal(ts[i].u.Shape()) || f.u.DType != ts[i].u.DType {
+			if !f.Keep.Shape().Equal(ts[i].Keep.Shape()) || f.Keep.DType != ts[i].Keep.DType {
 				return value{}, wrong(indexed("to", i), "is %s %s, expected %s %s as from has",
-					ts[i].u.DType, ts[i].u.Shape(), f.u.DType, f.u.Shape())
+					ts[i].Keep.DType, ts[i].Keep.Shape(), f.Keep.DType, f.Keep.Shape())
 			}
-			if f.u != ts[i].u {
-				m[f.u] = ts[i].u
+			if f.Keep != ts[i].Keep {
+				m[f.Keep] = ts[i].Keep
 			}
 		}
 		for i, f := range fs {
-			if m[f.u] != nil && returns(m, f.u) {
+			if m[f.Keep] != nil && returns(m, f.Keep) {
 				return value{}, wrong(indexed("to", i), "leads back to from[%d], which would be replaced without end", i)
 			}
 		}
-		return single(rewrite.Substitute(r.u, m)), nil
+		return single(rewrite.Substitute(r.Keep, m)), nil
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/model"
 )
@@ -59,7 +60,7 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 			return nil, wrong(at, "%d dimensions, expected 0 to %d", b.ndim, maxOutDims)
 		}
 		v := model.Variable{Name: goString(b.name), Role: model.Role(b.role), Shape: slices.Clone(b.shape[:b.ndim])}
-		count, err := elements(uop.ShapeOf(v.Shape...))
+		count, err := tensor.MostElements(uop.ShapeOf(v.Shape...))
 		if err != nil {
 			return nil, &argError{at, err}
 		}
@@ -68,11 +69,11 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 			if err != nil {
 				return nil, err
 			}
-			if v.Node, err = baseBuffer(at, x.u); err != nil {
+			if v.Node, err = baseBuffer(at, x.Keep); err != nil {
 				return nil, err
 			}
-			if v.Node.DType != uop.Float32 || numel(v.Node) != count {
-				return nil, wrong(at, "is %s of %d elements, expected float of %d", v.Node.DType, numel(v.Node), count)
+			if v.Node.DType != uop.Float32 || tensor.Elements(v.Node) != count {
+				return nil, wrong(at, "is %s of %d elements, expected float of %d", v.Node.DType, tensor.Elements(v.Node), count)
 			}
 			named[v.Node] = true
 		}
@@ -87,13 +88,13 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 		if err != nil {
 			return nil, err
 		}
-		if x.u.Op != uop.Sink {
-			return nil, wrong(at, "is a %s, expected a SINK (poly_sink1, poly_sink_n)", x.u.Op)
+		if x.Keep.Op != uop.Sink {
+			return nil, wrong(at, "is a %s, expected a SINK (poly_sink1, poly_sink_n)", x.Keep.Op)
 		}
-		if u := x.u.Find(func(u *uop.UOp) bool { return u.Op == uop.Buffer && !named[u] }); u != nil {
+		if u := x.Keep.Find(func(u *uop.UOp) bool { return u.Op == uop.Buffer && !named[u] }); u != nil {
 			return nil, wrong(at, "uses a buffer of %s elements that has no name", u.Arg)
 		}
-		d.Entries = append(d.Entries, model.Entry{Name: goString(e.name), Sink: x.u})
+		d.Entries = append(d.Entries, model.Entry{Name: goString(e.name), Sink: x.Keep})
 	}
 	return d, nil
 }

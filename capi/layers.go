@@ -161,7 +161,7 @@ func go_poly_nn_linear_forward(h, ctx, x C.uintptr_t) C.uintptr_t {
 			if err != nil {
 				return nil, err
 			}
-			us = append(us, v.u)
+			us = append(us, v.Keep)
 		}
 		u, err := layer(us)
 		if err != nil {

@@ -9,6 +9,7 @@ import "C"
 import (
 	"unsafe"
 
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -74,10 +75,10 @@ func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.u.DType == uop.Void || v.u.Shape() == nil {
-		return nil, wrong(arg, "a %s has no shape, expected a tensor", v.u.Op)
+	if v.Keep.DType == uop.Void || v.Keep.Shape() == nil {
+		return nil, wrong(arg, "a %s has no shape, expected a tensor", v.Keep.Op)
 	}
-	return v.u, nil
+	return v.Keep, nil
 }
 
 //export go_poly_ndim
@@ -131,7 +132,7 @@ func go_poly_numel(ctx, x C.uintptr_t) (n C.int64_t) {
 	ask("poly_numel", ctx, func(c *context) error {
 		u, err := c.shaped("x", x)
 		if err == nil {
-			n = C.int64_t(numel(u))
+			n = C.int64_t(tensor.Elements(u))
 		}
 		return err
 	}, func() { n = -1 })
@@ -143,7 +144,7 @@ func go_poly_dtype(ctx, x C.uintptr_t) (id C.int) {
 	ask("poly_dtype", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			id = dtypeID(v.u.DType)
+			id = dtypeID(v.Keep.DType)
 		}
 		return err
 	}, func() { id = -1 })
@@ -155,8 +156,8 @@ func go_poly_uop_op(ctx, x C.uintptr_t) (op C.int) {
 	ask("poly_uop_op", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			op = C.int(v.u.Op)
-			if v.u.Op == uop.CustomGradient { // which the original interface shows as a CALL
+			op = C.int(v.Keep.Op)
+			if v.Keep.Op == uop.CustomGradient { // which the original interface shows as a CALL
 				op = C.int(uop.Call)
 			}
 		}

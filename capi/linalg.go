@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -16,11 +17,7 @@ import (
 //export go_poly_dot
 func go_poly_dot(ctx, x C.uintptr_t, xShape *C.int64_t, xNdim C.int, w C.uintptr_t, wShape *C.int64_t, wNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return compose("poly_dot", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
-		u, err := tensor.MatMul(us[0], us[1])
-		if err == nil && len(u.Shape()) == 0 {
-			u = u.Reshape(uop.ShapeOf(1))
-		}
-		return u, err
+		return original.AtLeastOneAxis(tensor.MatMul(us[0], us[1]))
 	}, shaped("x", x, "x_shape", xShape, xNdim), shaped("w", w, "w_shape", wShape, wNdim))
 }
 
@@ -66,7 +63,7 @@ func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes *
 		}
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
-			us[i] = v.u
+			us[i] = v.Keep
 			if shapes == nil || ndims == nil {
 				continue
 			}

@@ -22,22 +22,10 @@ func loss(fn string, ctx C.uintptr_t, reduction C.int, f func(us []*uop.UOp, r t
 	}, ins...)
 }
 
-// classes turns class numbers that came as floats into integers; probabilities stay.
-func classes(logits, target *uop.UOp) (*uop.UOp, error) {
-	if target.DType.IsFloat() && len(target.Shape()) < len(logits.Shape()) {
-		return tensor.Cast(target, uop.Int32)
-	}
-	return target, nil
-}
-
 //export go_poly_cross_entropy
 func go_poly_cross_entropy(ctx, logits C.uintptr_t, lShape *C.int64_t, lNdim C.int, target C.uintptr_t, tShape *C.int64_t, tNdim, axis C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return compose("poly_cross_entropy", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
-		y, err := classes(us[0], us[1])
-		if err != nil {
-			return nil, err
-		}
-		return tensor.CrossEntropy(us[0], y, int(axis), tensor.ReduceMean, 0)
+		return tensor.CrossEntropy(us[0], us[1], int(axis), tensor.ReduceMean, 0)
 	}, shaped("logits", logits, "l_shape", lShape, lNdim), shaped("target", target, "t_shape", tShape, tNdim))
 }
 
@@ -63,29 +51,21 @@ func go_poly_sparse_cross_entropy_loss(ctx, logits, target C.uintptr_t, ignore C
 		if err != nil {
 			return nil, err
 		}
-		y, err := classes(us[0], us[1])
-		if err != nil {
-			return nil, err
-		}
-		return tensor.SparseCategoricalCrossEntropy(us[0], y, i, r, float64(smoothing))
+		return tensor.SparseCategoricalCrossEntropy(us[0], us[1], i, r, float64(smoothing))
 	}, operandOf("logits", logits), operandOf("target", target))
 }
 
 //export go_poly_nll_loss
 func go_poly_nll_loss(ctx, x, target, weight C.uintptr_t, useIgnore C.int, ignore C.int64_t, reduction C.int) C.uintptr_t {
 	return loss("poly_nll_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
-		y, err := classes(us[0], us[1])
-		if err != nil {
-			return nil, err
-		}
 		if useIgnore == 0 {
-			return tensor.NLLLoss(us[0], y, us[2], nil, r)
+			return tensor.NLLLoss(us[0], us[1], us[2], nil, r)
 		}
 		i, err := classIndex(ignore)
 		if err != nil {
 			return nil, err
 		}
-		return tensor.NLLLoss(us[0], y, us[2], &i, r)
+		return tensor.NLLLoss(us[0], us[1], us[2], &i, r)
 	}, operandOf("x", x), operandOf("target", target), optional("weight", weight))
 }
 

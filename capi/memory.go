@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec/pages"
 )
@@ -56,7 +57,7 @@ func copyBytes(to, from unsafe.Pointer, n uintptr) {
 
 // ownBuffer makes a buffer on memory of the library's own, which unbind gives back.
 func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
-	n, err := elements(s)
+	n, err := tensor.MostElements(s)
 	if err != nil {
 		return value{}, err
 	}
@@ -85,7 +86,7 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if err != nil {
 			return value{}, err
 		}
-		n, err := elements(s)
+		n, err := tensor.MostElements(s)
 		if err != nil {
 			return value{}, err
 		}
@@ -112,7 +113,7 @@ func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes
 		if err != nil {
 			return err
 		}
-		b, err := baseBuffer("buffer", v.u)
+		b, err := baseBuffer("buffer", v.Keep)
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes
 		if !ok {
 			return wrong("buffer", "has no memory, expected a node of poly_buffer_host, poly_from_host or a leaf")
 		}
-		size := uintptr(numel(b)) * uintptr(b.DType.Itemsize())
+		size := uintptr(tensor.Elements(b)) * uintptr(b.DType.Itemsize())
 		switch {
 		case uintptr(nbytes) != size:
 			return wrong("nbytes", "%d bytes, but the buffer has %d", nbytes, size)
@@ -143,16 +144,16 @@ func go_poly_copy_to_host(ctx, x C.uintptr_t, data unsafe.Pointer, nbytes C.size
 		if err := v.tensor("x"); err != nil {
 			return err
 		}
-		size := uintptr(numel(v.u)) * uintptr(v.u.DType.Itemsize())
+		size := uintptr(tensor.Elements(v.Keep)) * uintptr(v.Keep.DType.Itemsize())
 		switch {
 		case uintptr(nbytes) < size:
-			return wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(v.u.DType), v.u.Shape(), size)
+			return wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(v.Keep.DType), v.Keep.Shape(), size)
 		case size == 0:
 			return nil
 		case data == nil:
 			return wrong("data", "is NULL, expected %d bytes", size)
 		}
-		if b, err := baseBuffer("x", v.u); err == nil {
+		if b, err := baseBuffer("x", v.Keep); err == nil {
 			if h, ok := c.host[b]; ok {
 				c.idle()
 				copyBytes(data, h.data, size)

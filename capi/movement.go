@@ -20,7 +20,7 @@ func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op fu
 		if err != nil {
 			return value{}, err
 		}
-		u, err := op(c, v.reading(fits))
+		u, err := op(c, v.That(fits))
 		return single(u), err
 	})
 }
@@ -36,7 +36,7 @@ func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintpt
 		if err != nil {
 			return value{}, err
 		}
-		u, err := tensor.Reshape(v.withNumel(s.MaxNumel()), s)
+		u, err := tensor.Reshape(v.WithElements(s.MaxNumel()), s)
 		return single(u), err
 	})
 }
@@ -52,7 +52,7 @@ func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr
 		if err != nil {
 			return value{}, err
 		}
-		u, err := tensor.Expand(v.withNdim(len(s)), s)
+		u, err := tensor.Expand(v.WithAxes(len(s)), s)
 		return single(u), err
 	})
 }
@@ -324,7 +324,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 			if err != nil {
 				return nil, err
 			}
-			items[i] = tensor.Take(t.u)
+			items[i] = tensor.Take(t.Keep)
 		default:
 			return nil, wrong(indexed("kinds", i), "%d is not a kind of index, expected 0 to 4", kind)
 		}

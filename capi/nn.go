@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -40,13 +41,8 @@ func go_poly_triu(ctx, x C.uintptr_t, shape *C.int64_t, ndim, diagonal C.int) C.
 
 //export go_poly_causal_mask
 func go_poly_causal_mask(ctx C.uintptr_t, T C.int64_t, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	const hidden = -1e9
 	return told{shapeOut, ndimOut}.build("poly_causal_mask", ctx, func(c *context) (*uop.UOp, error) {
-		u, err := tensor.Full(c.g, uop.ShapeOf(int64(T), int64(T)), uop.Float(hidden), uop.Float32)
-		if err != nil {
-			return nil, err
-		}
-		return tensor.Triu(u, 1)
+		return original.CausalMask(c.g, int64(T))
 	})
 }
 
@@ -55,22 +51,6 @@ func go_poly_layernorm(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis C.int, e
 	return compose("poly_layernorm", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.FullLayerNorm(us[0], []int{int(axis)}, float64(eps))
 	}, shaped("x", x, "shape", shape, ndim))
-}
-
-// scaled is x * weight + bias where these are given.
-func scaled(x, weight, bias *uop.UOp) (*uop.UOp, error) {
-	var err error
-	if weight != nil {
-		if x, err = tensor.Mul(x, weight); err != nil {
-			return nil, &argError{"weight", err}
-		}
-	}
-	if bias != nil {
-		if x, err = tensor.Add(x, bias); err != nil {
-			return nil, &argError{"bias", err}
-		}
-	}
-	return x, nil
 }
 
 //export go_poly_layernorm_axes
@@ -84,7 +64,7 @@ func go_poly_layernorm_axes(ctx, x C.uintptr_t, axes *C.int64_t, n C.int, eps C.
 		if err != nil {
 			return nil, err
 		}
-		return scaled(u, us[1], us[2])
+		return tensor.ScaleShift(u, us[1], us[2])
 	}, operandOf("x", x), optional("weight", weight), optional("bias", bias))
 }
 
@@ -95,7 +75,7 @@ func go_poly_rmsnorm(ctx, x C.uintptr_t, eps C.double, weight C.uintptr_t) C.uin
 		if err != nil {
 			return nil, err
 		}
-		return scaled(u, us[1], nil)
+		return tensor.ScaleShift(u, us[1], nil)
 	}, operandOf("x", x), optional("weight", weight))
 }
 
@@ -109,15 +89,7 @@ func go_poly_groupnorm(ctx, x C.uintptr_t, groups C.int64_t, eps C.double, weigh
 //export go_poly_gather
 func go_poly_gather(ctx, table C.uintptr_t, tShape *C.int64_t, tNdim C.int, idx C.uintptr_t, iShape *C.int64_t, iNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return compose("poly_gather", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
-		i := us[1]
-		// Frontends that know only floats send indices as such.
-		if i.DType.IsFloat() {
-			var err error
-			if i, err = tensor.Cast(i, uop.Int32); err != nil {
-				return nil, err
-			}
-		}
-		return tensor.Embedding(us[0], i)
+		return original.Embedding(us[0], us[1])
 	}, shaped("table", table, "t_shape", tShape, tNdim), shaped("idx", idx, "i_shape", iShape, iNdim))
 }
 

@@ -11,6 +11,7 @@ import (
 	"math"
 	"unsafe"
 
+	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/model"
@@ -153,7 +154,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 			if err != nil {
 				return value{}, err
 			}
-			from = append(from, model.NodeSource{Keep: v.u, Drop: v.drop})
+			from = append(from, model.NodeSource{Keep: v.Keep, Drop: v.Drop})
 		}
 		a, err := argFrom(arg)
 		if err != nil {
@@ -163,7 +164,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 		if n.Drop == n.Keep {
 			n.Drop = nil
 		}
-		return value{readings: readings{n.Keep, n.Drop}}, err
+		return value{Readings: original.Readings{Keep: n.Keep, Drop: n.Drop}}, err
 	})
 }
 
@@ -234,7 +235,7 @@ func go_uop_dtype(ctx, x C.uintptr_t, out unsafe.Pointer) {
 	ask("poly_uop_dtype", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			tellType(v.u.DType, out)
+			tellType(v.Keep.DType, out)
 		}
 		return err
 	}, func() {})
@@ -245,7 +246,7 @@ func go_poly_uop_n_src(ctx, x C.uintptr_t) (n C.int) {
 	ask("poly_uop_n_src", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			src, _ := model.NodeParts(v.u)
+			src, _ := model.NodeParts(v.Keep)
 			n = C.int(len(src))
 		}
 		return err
@@ -260,9 +261,9 @@ func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		src, _ := model.NodeParts(v.u)
+		src, _ := model.NodeParts(v.Keep)
 		if i < 0 || int(i) >= len(src) {
-			return value{}, wrong("i", "%d is out of range, a %s has %d sources here", i, v.u.Op, len(src))
+			return value{}, wrong("i", "%d is out of range, a %s has %d sources here", i, v.Keep.Op, len(src))
 		}
 		return single(src[i]), nil
 	})
@@ -278,7 +279,7 @@ func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
 		a := c.attach(v)
 		if a.arg == nil {
 			a.arg = a.block(int(unsafe.Sizeof(argRecord{})))
-			_, parts := model.NodeParts(v.u)
+			_, parts := model.NodeParts(v.Keep)
 			tellArg(parts, a.arg, a.keep)
 		}
 		*(*argRecord)(out) = *(*argRecord)(a.arg)

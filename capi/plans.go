@@ -338,7 +338,7 @@ func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
 		if err != nil {
 			return err
 		}
-		b, err := baseBuffer("buf", v.u)
+		b, err := baseBuffer("buf", v.Keep)
 		if err == nil {
 			p = c.host[b].data
 		}

@@ -60,14 +60,14 @@ func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if err != nil {
 			return value{}, err
 		}
-		if _, err = elements(s); err != nil {
+		if _, err = tensor.MostElements(s); err != nil {
 			return value{}, err
 		}
 		v, err := c.arg("seed", uintptr(seed))
 		if err != nil {
 			return value{}, err
 		}
-		u, err := f(dt, s, v.u)
+		u, err := f(dt, s, v.Keep)
 		return single(u), err
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"polygrad/capi/handle"
+	"polygrad/capi/original"
 	"polygrad/core/uop"
 )
 
@@ -10,8 +11,8 @@ import (
 func (c *context) roots(mark func(*uop.UOp)) {
 	values := func(vs ...value) {
 		for _, v := range vs {
-			mark(v.u)
-			mark(v.drop)
+			mark(v.Keep)
+			mark(v.Drop)
 		}
 	}
 	nodes := func(us []*uop.UOp) {
@@ -19,9 +20,9 @@ func (c *context) roots(mark func(*uop.UOp)) {
 			mark(u)
 		}
 	}
-	c.nodes.all(func(r readings, _ *handle.Entry) {
-		mark(r.u)
-		mark(r.drop)
+	c.nodes.all(func(r original.Readings, _ *handle.Entry) {
+		mark(r.Keep)
+		mark(r.Drop)
 	})
 	for b := range c.host {
 		mark(b)

@@ -79,14 +79,10 @@ func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
 
 // baseBuffer is the BUFFER that a node is, perhaps reshaped, or of a variable size.
 func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
-	b := u
-	for b.Op == uop.Reshape || variable(b) {
-		b = b.Src[0]
+	if b := tensor.BaseBuffer(u); b != nil {
+		return b, nil
 	}
-	if b.Op != uop.Buffer {
-		return nil, wrong(arg, "is a %s, expected a buffer or a reshaped one", u.Op)
-	}
-	return b, nil
+	return nil, wrong(arg, "is a %s, expected a buffer or a reshaped one", u.Op)
 }
 
 // buffersOf are the buffers behind handles from C.
@@ -97,91 +93,11 @@ func (c *context) buffersOf(arg string, list *C.uintptr_t, n C.int) ([]*uop.UOp,
 	}
 	buffers := make([]*uop.UOp, len(vs))
 	for i, v := range vs {
-		if buffers[i], err = baseBuffer(indexed(arg, i), v.u); err != nil {
+		if buffers[i], err = baseBuffer(indexed(arg, i), v.Keep); err != nil {
 			return nil, err
 		}
 	}
 	return buffers, nil
-}
-
-// variable reports whether a node is the beginning of a tensor whose length is a variable.
-func variable(u *uop.UOp) bool {
-	if u.Op != uop.Shrink {
-		return false
-	}
-	_, fixed := u.Shape().Ints()
-	for _, p := range u.MovementPairs() {
-		if !p.Lo.IsNum(0) {
-			return false
-		}
-	}
-	return !fixed
-}
-
-// beginning is the part of a buffer that a shape with variables takes of it, laid out as the largest such shape is.
-func beginning(buffer *uop.UOp, s uop.Shape) (*uop.UOp, error) {
-	if _, fixed := s.Ints(); fixed {
-		return buffer.Reshape(s), nil
-	}
-	most := make(uop.Shape, len(s))
-	bounds := make([]uop.Pair, len(s))
-	for i, d := range s {
-		most[i] = uop.N(d.Max())
-		bounds[i] = uop.Pair{Lo: uop.N(0), Hi: d}
-	}
-	return tensor.Shrink(buffer.Reshape(most), bounds)
-}
-
-// store makes the STORE of a value into a buffer. A value of variable size fills the beginning, as an ASSIGN.
-func store(target *uop.UOp, v value) (*uop.UOp, error) {
-	if variable(target) {
-		return assign(target, v)
-	}
-	buffer, err := baseBuffer("buf", target)
-	if err != nil {
-		return nil, err
-	}
-	n := numel(buffer)
-	u := v.withNumel(n)
-	if _, fixed := u.Shape().Ints(); u.Shape() != nil && !fixed && numel(u) == n {
-		part, err := beginning(buffer, u.Shape())
-		if err != nil {
-			return nil, &argError{"value", err}
-		}
-		return assign(part, single(u))
-	}
-	if have := numel(u); have != n && have != 1 {
-		return nil, wrong("value", "has shape %s, expected %d elements as the buffer has, or one", u.Shape(), n)
-	}
-	return buffer.Store(u), nil
-}
-
-// assign makes the ASSIGN of a value to a buffer, a reshaped one or a view of one.
-func assign(target *uop.UOp, v value) (*uop.UOp, error) {
-	if _, err := baseBuffer("target", target); err != nil {
-		a, err := tensor.AssignView(target, v.reading(func(u *uop.UOp) bool { return u.Shape().Equal(target.Shape()) }))
-		if err != nil {
-			return nil, &argError{"target", err}
-		}
-		return a, nil
-	}
-	u := v.withNumel(numel(target))
-	if u.Shape() == nil {
-		return nil, wrong("value", "a %s has no shape, expected a tensor", u.Op)
-	}
-	u, err := tensor.Cast(u, target.DType)
-	if err != nil {
-		return nil, err
-	}
-	if numel(u) == numel(target) {
-		u, err = tensor.Reshape(u, target.Shape())
-	} else {
-		u, err = tensor.Expand(u, target.Shape())
-	}
-	if err != nil {
-		return nil, &argError{"value", err}
-	}
-	return target.AssignTo(u), nil
 }
 
 //export go_poly_store_val
@@ -195,7 +111,7 @@ func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		s, err := store(t.u, v)
+		s, err := tensor.Store(t.Keep, v.For(t.Keep))
 		return single(s), err
 	})
 }
@@ -211,7 +127,7 @@ func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
 		if err != nil {
 			return value{}, err
 		}
-		a, err := assign(t.u, v)
+		a, err := tensor.AssignTo(t.Keep, v.For(t.Keep))
 		return single(a), err
 	})
 }
@@ -241,10 +157,10 @@ func go_poly_sink_n(ctx C.uintptr_t, stores *C.uintptr_t, n C.int) C.uintptr_t {
 func (c *context) sink(stores []value) (value, error) {
 	src := make([]*uop.UOp, len(stores))
 	for i, v := range stores {
-		if v.u.Op != uop.Store && v.u.Op != uop.Assign {
-			return value{}, wrong(indexed("stores", i), "is a %s, expected a STORE or an ASSIGN", v.u.Op)
+		if v.Keep.Op != uop.Store && v.Keep.Op != uop.Assign {
+			return value{}, wrong(indexed("stores", i), "is a %s, expected a STORE or an ASSIGN", v.Keep.Op)
 		}
-		src[i] = v.u
+		src[i] = v.Keep
 	}
 	return single(c.g.Sink(nil, src...)), nil
 }
@@ -255,10 +171,10 @@ func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.u.Op != uop.Sink {
-		return nil, wrong("sink", "is a %s, expected a SINK (poly_sink1, poly_sink_n)", v.u.Op)
+	if v.Keep.Op != uop.Sink {
+		return nil, wrong("sink", "is a %s, expected a SINK (poly_sink1, poly_sink_n)", v.Keep.Op)
 	}
-	return v.u, nil
+	return v.Keep, nil
 }
 
 // word reads the n-th 8 bytes of an array of records.
@@ -294,7 +210,7 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 		if err != nil {
 			return nil, at(i, err)
 		}
-		b, err := baseBuffer("binds", v.u)
+		b, err := baseBuffer("binds", v.Keep)
 		if err != nil {
 			return nil, at(i, err)
 		}
@@ -316,7 +232,7 @@ func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error)
 		if err != nil {
 			return nil, err
 		}
-		u := v.u
+		u := v.Keep
 		for u.Op == uop.Bind || u.Op == uop.Cast {
 			u = u.Src[0]
 		}
@@ -407,7 +323,7 @@ func go_poly_realize_bind(ctx, buffer C.uintptr_t, data unsafe.Pointer) {
 	v, err := c.arg("buffer", uintptr(buffer))
 	if err == nil {
 		var b *uop.UOp
-		if b, err = baseBuffer("buffer", v.u); err == nil {
+		if b, err = baseBuffer("buffer", v.Keep); err == nil {
 			c.begun.binds = append(c.begun.binds, exec.Binding{Buffer: b, Ptr: data})
 		}
 	}

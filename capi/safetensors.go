@@ -13,6 +13,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/model/files"
 )
@@ -56,7 +57,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 				return nil, err
 			}
 			shape, _ := s.Ints()
-			count, err := elements(s)
+			count, err := tensor.MostElements(s)
 			if err != nil {
 				return nil, &argError{arg, err}
 			}

@@ -117,19 +117,13 @@ func go_poly_scatter(ctx, x C.uintptr_t, axis C.int, index, src C.uintptr_t) C.u
 	}, operandOf("x", x), operandOf("index", index), operandOf("src", src))
 }
 
-// scatterModes are the modes of scatter_reduce by their PolyReduceOp.
-var scatterModes = map[C.int]tensor.ScatterMode{
-	0: tensor.ScatterSum, 1: tensor.ScatterProd, 2: tensor.ScatterMax, 3: tensor.ScatterMin, 4: tensor.ScatterMean,
-}
-
 //export go_poly_scatter_reduce
 func go_poly_scatter_reduce(ctx, x C.uintptr_t, axis C.int, index, src C.uintptr_t, op, includeSelf C.int) C.uintptr_t {
 	return compose("poly_scatter_reduce", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		mode, ok := scatterModes[op]
-		if !ok {
+		if op < 0 || op > C.int(tensor.ScatterMean) {
 			return nil, wrong("op", "%d, expected POLY_REDUCE_SUM, PROD, MAX, MIN or MEAN", op)
 		}
-		return tensor.ScatterReduce(us[0], int(axis), us[1], us[2], mode, includeSelf != 0)
+		return tensor.ScatterReduce(us[0], int(axis), us[1], us[2], tensor.ScatterMode(op), includeSelf != 0)
 	}, operandOf("x", x), operandOf("index", index), operandOf("src", src))
 }
 
@@ -159,7 +153,7 @@ func go_poly_meshgrid(ctx C.uintptr_t, xs *C.uintptr_t, n, xy C.int, out *C.uint
 		}
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
-			us[i] = v.u
+			us[i] = v.Keep
 		}
 		grids, err := tensor.Meshgrid(us, xy != 0)
 		if err != nil {

@@ -28,7 +28,7 @@ func (c *context) sizeOf(arg string, n int64) (uop.Sint, error) {
 	if err != nil {
 		return uop.Sint{}, err
 	}
-	s, err := tensor.SizeOf(v.u)
+	s, err := tensor.SizeOf(v.Keep)
 	if err != nil {
 		return uop.Sint{}, &argError{arg, err}
 	}
@@ -156,7 +156,7 @@ func (c *context) sizeArg(x C.uintptr_t) (uop.Sint, error) {
 	if err != nil {
 		return uop.Sint{}, err
 	}
-	s, err := tensor.SizeOf(v.u)
+	s, err := tensor.SizeOf(v.Keep)
 	if err != nil {
 		return uop.Sint{}, &argError{"x", err}
 	}

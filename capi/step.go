@@ -171,13 +171,13 @@ func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, 
 		if err != nil {
 			return nil, err
 		}
-		y := v.withNumel(1)
-		if numel(y) != 1 {
+		y := v.WithElements(1)
+		if tensor.Elements(y) != 1 {
 			return nil, wrong("loss", "has shape %s, expected one element", y.Shape())
 		}
 		wrts := make([]*uop.UOp, len(ps))
 		for i, p := range ps {
-			wrts[i] = p.u
+			wrts[i] = p.Keep
 		}
 		grads, err := gradient.Of(y, wrts, nil)
 		if err != nil {
@@ -185,7 +185,7 @@ func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, 
 		}
 		src := make([]*uop.UOp, 0, len(grads)+1)
 		for _, u := range append([]*uop.UOp{y}, grads...) {
-			b := c.g.NewBuffer(tensor.DeviceName, numel(u), u.DType)
+			b := c.g.NewBuffer(tensor.DeviceName, tensor.Elements(u), u.DType)
 			src = append(src, b.Store(u))
 		}
 		s, err := c.compile(c.g.Sink(nil, src...), nil)
@@ -350,7 +350,7 @@ func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.
 			*role = roleOutput
 		}
 		*dtype = dtypeID(b.DType)
-		*count = C.int64_t(numel(b))
+		*count = C.int64_t(tensor.Elements(b))
 		*nbytes = *count * C.int64_t(b.DType.Itemsize())
 		return nil
 	}, func() { rc = -1 })
@@ -364,7 +364,7 @@ func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
 		if err != nil {
 			return err
 		}
-		b, err := baseBuffer("x", v.u)
+		b, err := baseBuffer("x", v.Keep)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"polygrad/capi/original"
 	"polygrad/core/gradient"
 	"polygrad/core/schedule"
 	"polygrad/core/tensor"
@@ -186,7 +187,7 @@ func tensorList(arg string, ts *C.uintptr_t, n C.int) ([]*memTensor, error) {
 }
 
 // gradients differentiates a loss; it also gives the nodes of the parameters.
-func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, params []value, grads []*uop.UOp, err error) {
+func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, params, grads []*uop.UOp, err error) {
 	l, err := tensorAt("loss", loss)
 	if err != nil {
 		return nil, nil, nil, err
@@ -195,20 +196,18 @@ func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, para
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if numel(v.u) != 1 {
-		return nil, nil, nil, wrong("loss", "has shape %s, expected one number", v.u.Shape())
+	if tensor.Elements(v.Keep) != 1 {
+		return nil, nil, nil, wrong("loss", "has shape %s, expected one number", v.Keep.Shape())
 	}
-	wrts := make([]*uop.UOp, len(ts))
 	for i, t := range ts {
 		p, err := c.tensor(indexed("params", i), t)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		params = append(params, p)
-		wrts[i] = p.u
+		params = append(params, p.Keep)
 	}
-	grads, err = gradient.Of(v.u, wrts, nil)
-	return v.u, params, grads, err
+	grads, err = gradient.Of(v.Keep, params, nil)
+	return v.Keep, params, grads, err
 }
 
 //export go_poly_tensor_backward
@@ -281,7 +280,7 @@ func paramsOf(err error, arg string) error {
 
 // descend stores a loss and replaces each parameter by itself - lr * gradient, all from the values before. lr lies in
 // memory, so that it may change from step to step.
-func (c *context) descend(y *uop.UOp, params []value, grads []*uop.UOp, lr float32, out *C.float) error {
+func (c *context) descend(y *uop.UOp, params, grads []*uop.UOp, lr float32, out *C.float) error {
 	numbers, err := floats(32)
 	if err != nil {
 		return err
@@ -291,19 +290,9 @@ func (c *context) descend(y *uop.UOp, params []value, grads []*uop.UOp, lr float
 	*rate = lr
 	at := c.g.NewBuffer(tensor.DeviceName, 1, uop.Float32)
 	to := c.g.NewBuffer(tensor.DeviceName, 1, uop.Float32)
-	factor := at.Reshape(uop.Shape{})
-	assigns := make([]*uop.UOp, len(params))
-	for i, p := range params {
-		step, err := tensor.Mul(grads[i], factor)
-		if err != nil {
-			return err
-		}
-		if step, err = tensor.Sub(p.u, step); err != nil {
-			return err
-		}
-		if assigns[i], err = assign(p.u, single(step)); err != nil {
-			return err
-		}
+	assigns, err := original.Descend(params, grads, at.Reshape(uop.Shape{}))
+	if err != nil {
+		return err
 	}
 	src := append([]*uop.UOp{to.Store(y)}, schedule.Simultaneous(assigns)...)
 	binds := []exec.Binding{{Buffer: at, Ptr: unsafe.Pointer(rate), Bytes: float32Size}, {Buffer: to, Ptr: unsafe.Pointer(loss), Bytes: float32Size}}

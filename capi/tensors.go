@@ -230,14 +230,14 @@ func tensorShape(shape *C.int64_t, ndim C.int) (uop.Shape, error) {
 	}
 	s, err := sizes("shape", shape, ndim)
 	if err == nil {
-		_, err = elements(s)
+		_, err = tensor.MostElements(s)
 	}
 	return s, err
 }
 
 // inContext makes a tensor of a value of a context, which is locked.
 func (c *context) inContext(v value, data unsafe.Pointer) (*memTensor, error) {
-	s := v.u.Shape()
+	s := v.Keep.Shape()
 	if len(s) > maxOutDims {
 		return nil, fmt.Errorf("arguments: the result has %d dimensions, expected at most %d", len(s), maxOutDims)
 	}
@@ -294,7 +294,7 @@ func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, err
 			if err != nil {
 				return nil, err
 			}
-			us[i] = v.u
+			us[i] = v.Keep
 		}
 		u, err := op(us)
 		if err != nil {
@@ -322,7 +322,7 @@ func (c *context) realizeTensor(t *memTensor) error {
 		return nil
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, uop.Float32)
-	return c.run(c.g.Sink(nil, b.Store(t.leaf.v.u)), []exec.Binding{{Buffer: b, Ptr: t.data, Bytes: n * float32Size}}, nil)
+	return c.run(c.g.Sink(nil, b.Store(t.leaf.v.Keep)), []exec.Binding{{Buffer: b, Ptr: t.data, Bytes: n * float32Size}}, nil)
 }
 
 // alive is an error for a tensor whose memory is gone.

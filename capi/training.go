@@ -69,7 +69,7 @@ func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, 
 			if err := v.tensor("grads"); err != nil {
 				return at(i, err)
 			}
-			us[i] = v.u
+			us[i] = v.Keep
 		}
 		norm, clipped, err := tensor.ClipNorm(us, float64(most), float64(order))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -39,7 +40,7 @@ func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, tar
 	}
 	assigns := make([]*uop.UOp, len(ts))
 	for i, t := range ts {
-		if assigns[i], err = assign(t.u, us[i]); err != nil {
+		if assigns[i], err = tensor.AssignTo(t.Keep, us[i].For(t.Keep)); err != nil {
 			return up, err
 		}
 	}
@@ -58,15 +59,15 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 		if err := v.tensor("values"); err != nil {
 			return up, at(i, err)
 		}
-		s := v.u.Shape()
+		s := v.Keep.Shape()
 		// The caller gave no size: it is what the value needs.
-		leaf, err := c.hostBuffer(v.u.DType, s, data[i], uintptr(numel(v.u))*uintptr(v.u.DType.Itemsize()))
+		leaf, err := c.hostBuffer(v.Keep.DType, s, data[i], uintptr(tensor.Elements(v.Keep))*uintptr(v.Keep.DType.Itemsize()))
 		if err != nil {
 			return up, err
 		}
 		up.leaves = append(up.leaves, leaf)
-		if numel(v.u) > 0 {
-			into, err := store(leaf.u, v)
+		if tensor.Elements(v.Keep) > 0 {
+			into, err := tensor.Store(leaf.Keep, v.For(leaf.Keep))
 			if err != nil {
 				return up, at(i, err)
 			}
@@ -94,9 +95,9 @@ func (c *context) prune(sink *uop.UOp, changing []*uop.UOp) (up update, err erro
 			return up, err
 		}
 		up.leaves = append(up.leaves, leaf)
-		known[u] = leaf.u
-		if numel(u) > 0 {
-			into, err := store(leaf.u, single(u))
+		known[u] = leaf.Keep
+		if tensor.Elements(u) > 0 {
+			into, err := tensor.Store(leaf.Keep, u)
 			if err != nil {
 				return up, err
 			}

@@ -29,7 +29,7 @@ func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (tex
 		}
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
-			us[i] = v.u
+			us[i] = v.Keep
 		}
 		s := ""
 		if f := draw.Format(view); f == report.Code {
@@ -101,18 +101,18 @@ func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintp
 		if err := v.tensor("values"); err != nil {
 			return nil, at(i, err)
 		}
-		n, err := elements(v.u.Shape())
+		n, err := tensor.MostElements(v.Keep.Shape())
 		if err != nil {
 			return nil, at(i, err)
 		}
 		if n == 0 {
 			continue
 		}
-		u, err := beginning(c.g.NewBuffer(tensor.DeviceName, n, v.u.DType), v.u.Shape())
+		u, err := tensor.Beginning(c.g.NewBuffer(tensor.DeviceName, n, v.Keep.DType), v.Keep.Shape())
 		if err != nil {
 			return nil, at(i, err)
 		}
-		into, err := store(u, v)
+		into, err := tensor.Store(u, v.For(u))
 		if err != nil {
 			return nil, at(i, err)
 		}
@@ -120,7 +120,7 @@ func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintp
 	}
 	assigns := make([]*uop.UOp, len(ts))
 	for i, t := range ts {
-		if assigns[i], err = assign(t.u, us[i]); err != nil {
+		if assigns[i], err = tensor.AssignTo(t.Keep, us[i].For(t.Keep)); err != nil {
 			return nil, err
 		}
 	}

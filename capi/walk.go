@@ -38,7 +38,7 @@ func text(fn, arg string, x C.uintptr_t, f func(u *uop.UOp) string) (out *C.char
 	ask(fn, C.uintptr_t(c.entry.Token()), func(c *context) error {
 		v, err := c.arg(arg, uintptr(x))
 		if err == nil {
-			out = C.CString(f(v.u))
+			out = C.CString(f(v.Keep))
 		}
 		return err
 	}, func() {})
@@ -67,7 +67,7 @@ func go_poly_debug_uop(ctx, x C.uintptr_t) {
 	ask("poly_debug_uop", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			fmt.Fprintln(os.Stderr, line(v.u))
+			fmt.Fprintln(os.Stderr, line(v.Keep))
 		}
 		return err
 	}, func() {})
@@ -202,7 +202,7 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 		if err != nil {
 			return err
 		}
-		w, err = c.walk(v.u, uintptr(root))
+		w, err = c.walk(v.Keep, uintptr(root))
 		return err
 	}, func() {})
 	if len(w.nodes) == 0 {

@@ -261,7 +261,7 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 			if err := v.tensor(indexed("inputs", i)); err != nil {
 				return err
 			}
-			us[i] = v.u
+			us[i] = v.Keep
 		}
 		outs, err := of.apply(us)
 		if err != nil {
@@ -294,7 +294,7 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 func (m *zooModel) apply(inputs []*uop.UOp) ([]value, error) {
 	byName := map[string]*uop.UOp{}
 	for _, p := range m.params {
-		byName[goString(p.name)] = p.leaf.v.u
+		byName[goString(p.name)] = p.leaf.v.Keep
 	}
 	us, err := m.module.Apply(inputs, func(p *model.Buffer) *uop.UOp { return byName[p.Name] })
 	if err != nil {

@@ -51,8 +51,10 @@ var below = map[string][]string{
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
 		"core/draw", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
-	"model": {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
+	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
+	"capi/original": {"core/tensor", "core/uop"},
 	"capi": {
+		"capi/original",
 		"model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",
 		"core/schedule", "core/symbolic", "core/rewrite", "core/settings", "core/uop",
 	},

@@ -102,11 +102,15 @@ func FullGe(a, b *uop.UOp) (*uop.UOp, error) {
 func FullLogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("FullLogSumExp", &err)
 	need("x", x)
+	return fullLogSumExp(x, axes, keepdim), nil
+}
+
+func fullLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	x = asFloat(x)
 	m := detach(maxOf(x, axes, true))
 	m = where(isFinite(m), m, 0)
-	r = log(sum(exp(sub(x, m)), axes, keepdim))
-	return add(r, reshape(m, r.Shape())), nil
+	r := log(sum(exp(sub(x, m)), axes, keepdim))
+	return add(r, reshape(m, r.Shape()))
 }
 
 // fullAbs is |x|, of -0 too; its gradient at 0 is 0.

@@ -71,6 +71,13 @@ func ContiguousBackward(x *uop.UOp) (*uop.UOp, error) {
 	return run1("ContiguousBackward", func(x *uop.UOp) *uop.UOp { return x.Alu(uop.ContiguousBackward) }, x)
 }
 
+// CastLike is x in the type of another tensor, broadcast to its shape.
+func CastLike(x, like *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("CastLike", &err)
+	need("x", x)
+	return broadcastTo(cast(x, like.DType), like.Shape()), nil
+}
+
 // Detach is x without its gradient.
 func Detach(x *uop.UOp) (*uop.UOp, error) { return run1("Detach", detach, x) }
 

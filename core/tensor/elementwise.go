@@ -406,6 +406,20 @@ func FullClamp(x *uop.UOp, lo, hi *uop.UOp) (*uop.UOp, error) {
 	return runClamp("FullClamp", fullClamp, x, lo, hi)
 }
 
+// ClampTo limits x to numbers; an infinite one is no bound. Integers keep their type where the bounds are whole.
+func ClampTo(x *uop.UOp, lo, hi float64) (r *uop.UOp, err error) {
+	defer guard("ClampTo", &err)
+	need("x", x)
+	var l, h operand
+	if !math.IsInf(lo, -1) {
+		l = bound(x, lo)
+	}
+	if !math.IsInf(hi, 1) {
+		h = bound(x, hi)
+	}
+	return fullClamp(x, l, h), nil
+}
+
 func runClamp(fn string, f func(x *uop.UOp, lo, hi operand) *uop.UOp, x, lo, hi *uop.UOp) (r *uop.UOp, err error) {
 	defer guard(fn, &err)
 	need("x", x)

@@ -73,13 +73,13 @@ func maskedSet(target, values, mask *uop.UOp, axes []int) *uop.UOp {
 // ScatterMode says what ScatterReduce makes of the values that meet in one place.
 type ScatterMode uint8
 
-// Modes of ScatterReduce.
+// Modes of ScatterReduce, in the order of PolyReduceOp.
 const (
 	ScatterSum ScatterMode = iota
 	ScatterProd
-	ScatterMean
 	ScatterMax
 	ScatterMin
+	ScatterMean
 )
 
 func scatterReduce(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {

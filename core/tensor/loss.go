@@ -54,6 +54,14 @@ func classTarget(x, target *uop.UOp, axis int) *uop.UOp {
 	return oneHot(unsqueeze(target, axis), intSize("x", s, axis), axis)
 }
 
+// classNumbers turns class numbers that came as floating point numbers into integers; probabilities stay.
+func classNumbers(x, target *uop.UOp) *uop.UOp {
+	if target.DType.IsFloat() && len(target.Shape()) < len(x.Shape()) {
+		return cast(target, uop.Int32)
+	}
+	return target
+}
+
 func crossEntropy(x, target *uop.UOp, axis int, r Reduction, smoothing float64) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
@@ -126,6 +134,7 @@ func SparseCategoricalCrossEntropy(x, target *uop.UOp, ignore int, r Reduction, 
 	defer guard("SparseCategoricalCrossEntropy", &err)
 	needSame("operands", x, target)
 	needFloat("x", x)
+	target = classNumbers(x, target)
 	needInt("target", target)
 	needReduction(r)
 	needSmoothing(smoothing)
@@ -190,6 +199,7 @@ func NLLLoss(x, target, weight *uop.UOp, ignore *int, r Reduction) (loss *uop.UO
 	defer guard("NLLLoss", &err)
 	needSame("operands", x, target)
 	needFloat("x", x)
+	target = classNumbers(x, target)
 	needInt("target", target)
 	needReduction(r)
 	s := x.Shape()

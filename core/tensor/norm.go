@@ -99,6 +99,29 @@ func FullLayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) 
 	return inWide(func(x *uop.UOp) *uop.UOp { return layerNorm(x, axes, eps) }, x), nil
 }
 
+// ScaleShift is x * weight + bias; both may be nil.
+func ScaleShift(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("ScaleShift", &err)
+	need("x", x)
+	if weight != nil {
+		needBeside("weight", x, weight)
+		x = mul(x, weight)
+	}
+	if bias != nil {
+		needBeside("bias", x, bias)
+		x = add(x, bias)
+	}
+	return x, nil
+}
+
+// needBeside checks that x is broadcast with w.
+func needBeside(arg string, x, w *uop.UOp) {
+	needSame(arg, x, w)
+	if _, ok := broadcastShape(x.Shape(), w.Shape()); !ok {
+		fail(arg, "has shape %s, which cannot be broadcast with %s", w.Shape(), x.Shape())
+	}
+}
+
 // RMSNorm is x / sqrt(mean(x^2) + eps) over the last axis.
 func RMSNorm(x *uop.UOp, eps float64) (r *uop.UOp, err error) {
 	defer guard("RMSNorm", &err)

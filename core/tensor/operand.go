@@ -130,24 +130,22 @@ func Scalar(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
 	return scalarFor(x, v), nil
 }
 
-// Bound is the constant that a number becomes as a bound of x. To integers a whole number is an integer of their type, as
+// bound is the constant that a number becomes as a bound of x. To integers a whole number is an integer of their type, as
 // near to v as the type comes: no uint8 is below 0, so that 0 bounds them as -1 does.
-func Bound(x *uop.UOp, v float64) (r *uop.UOp, err error) {
-	defer guard("Bound", &err)
-	need("x", x)
+func bound(x *uop.UOp, v float64) *uop.UOp {
 	if !x.DType.IsInt() || v != math.Trunc(v) || math.IsInf(v, 0) {
-		return scalarFor(x, uop.Float(v)), nil
+		return scalarFor(x, uop.Float(v))
 	}
 	least, most := x.DType.Min(), x.DType.Max()
 	switch {
 	case v <= least.F():
-		return scalarFor(x, least), nil
+		return scalarFor(x, least)
 	case v >= most.F():
-		return scalarFor(x, most), nil
+		return scalarFor(x, most)
 	case v >= 1<<63:
-		return scalarFor(x, uop.Int(int64(v/2)).Mul(uop.Int(2))), nil
+		return scalarFor(x, uop.Int(int64(v/2)).Mul(uop.Int(2)))
 	}
-	return scalarFor(x, uop.Int(int64(v))), nil
+	return scalarFor(x, uop.Int(int64(v)))
 }
 
 // Const is a scalar tensor of a given type. Equal constants are one node.

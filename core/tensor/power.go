@@ -78,11 +78,18 @@ func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
 // FullPow is Pow of all numbers, NaN and infinities too.
 func FullPow(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullPow", fullPow, a, b) }
 
-// FullPowConst is PowConst of all numbers, NaN and infinities too.
+// FullPowConst is PowConst of all numbers, NaN and infinities too. Integers to the power of a floating point number are
+// floating point, since rounding it would surprise.
 func FullPowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
 	defer guard("FullPowConst", &err)
 	need("x", x)
-	if !x.DType.IsFloat() {
+	switch {
+	case x.DType.IsFloat():
+	case e.IsFloat():
+		x = cast(x, uop.Float32)
+	case e.Sign() < 0:
+		fail("value", "integers to the power %s are no integers; convert the tensor to a floating type first", e)
+	default:
 		return pow(x, e), nil
 	}
 	return fullPowConst(x, e), nil

@@ -124,14 +124,6 @@ func (c *goCall) binary(name string, f two) (*uop.UOp, error) {
 	if c.in[second] == nil && !reverse {
 		n, whole := number.Int64()
 		switch {
-		case name == "pow" && !x.DType.IsFloat() && !number.IsFloat() && number.Sign() < 0:
-			return nil, fmt.Errorf("integers to the power %s are no integers: use a floating type", number)
-		case name == "pow" && !x.DType.IsFloat() && number.IsFloat():
-			f, err := tensor.Cast(x, uop.Float32)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.FullPowConst(f, number)
 		case name == "pow":
 			return tensor.FullPowConst(x, number)
 		case name == "lshift" && whole:
@@ -159,14 +151,6 @@ func (c *goCall) binary(name string, f two) (*uop.UOp, error) {
 	return f(x, y)
 }
 
-// bound is a bound of clamp, given as a number or as a tensor.
-func (c *goCall) bound(name string) (*uop.UOp, error) {
-	if i := c.Input(name); i >= 0 || !c.Has(name) {
-		return c.optional(name), nil
-	}
-	return tensor.Bound(c.x[0], c.Float(name, 0))
-}
-
 // optional is the tensor that an argument names, or nil.
 func (c *goCall) optional(name string) *uop.UOp {
 	if i := c.Input(name); i >= 0 {
@@ -176,15 +160,10 @@ func (c *goCall) optional(name string) *uop.UOp {
 }
 
 func (c *goCall) clamp(low, high string) ([]*uop.UOp, error) {
-	lo, err := c.bound(low)
-	if err != nil {
-		return nil, err
+	if c.Input(low) >= 0 || c.Input(high) >= 0 {
+		return one(tensor.FullClamp(c.x[0], c.optional(low), c.optional(high)))
 	}
-	hi, err := c.bound(high)
-	if err != nil {
-		return nil, err
-	}
-	return one(tensor.FullClamp(c.x[0], lo, hi))
+	return one(tensor.ClampTo(c.x[0], c.Float(low, math.Inf(-1)), c.Float(high, math.Inf(1))))
 }
 
 // dtype is the type that an argument names.

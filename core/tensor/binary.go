@@ -1,0 +1,64 @@
+package tensor
+
+import "polygrad/core/uop"
+
+// BinaryOp is an operation of two tensors, or of a tensor and a number. Their order is that of PolyBinaryOp.
+type BinaryOp int
+
+// Operations that treat a number on the right in their own way.
+const (
+	binaryPow BinaryOp = 6
+	binaryShl BinaryOp = 18
+	binaryShr BinaryOp = 19
+)
+
+// binaryOps are the operations, and what they do with a number that the integers on the other side cannot be.
+var binaryOps = []struct {
+	run    func(a, b *uop.UOp) (*uop.UOp, error)
+	beyond Beyond
+}{
+	{Add, BeyondWraps}, {Sub, BeyondWraps}, {Mul, BeyondWraps}, {Div, BeyondFloats},
+	{FullFloorDiv, BeyondFails}, {FullMod, BeyondFails}, {FullPow, BeyondFails},
+	{Maximum, BeyondBelow}, {Minimum, BeyondAbove},
+	{Lt, BeyondCompares}, {FullLe, BeyondCompares}, {Gt, BeyondCompares}, {FullGe, BeyondCompares}, {Eq, BeyondCompares}, {Ne, BeyondCompares},
+	{BitAnd, BeyondWraps}, {BitOr, BeyondWraps}, {BitXor, BeyondWraps},
+	{ShiftLeft, BeyondFails}, {ShiftRight, BeyondFails}, {TruncDiv, BeyondFails},
+	{FullLogAddExp, BeyondFloats}, {FullCopySign, BeyondFails}, {FullTruncMod, BeyondFails}, {Atan2, BeyondFloats}, {Hypot, BeyondFloats},
+}
+
+func needBinary(op BinaryOp) {
+	if op < 0 || int(op) >= len(binaryOps) {
+		fail("op", "%d is not a binary operation, expected 0 to %d", op, len(binaryOps)-1)
+	}
+}
+
+// Binary runs an operation of two tensors.
+func Binary(op BinaryOp, a, b *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Binary", &err)
+	needBinary(op)
+	return binaryOps[op].run(a, b)
+}
+
+// BinaryNumber runs an operation of a tensor and a number, which is on the left if reversed.
+func BinaryNumber(op BinaryOp, x *uop.UOp, v uop.Const, reversed bool) (r *uop.UOp, err error) {
+	defer guard("BinaryNumber", &err)
+	needBinary(op)
+	n, whole := v.Int64()
+	switch {
+	case reversed:
+	case op == binaryPow:
+		return FullPowConst(x, v)
+	case op == binaryShl && whole:
+		return ShiftLeftConst(x, int(n))
+	case op == binaryShr && whole:
+		return ShiftRightConst(x, int(n))
+	}
+	x, s, err := Meet(x, v, binaryOps[op].beyond)
+	if err != nil {
+		return nil, err
+	}
+	if reversed {
+		x, s = s, x
+	}
+	return binaryOps[op].run(x, s)
+}
