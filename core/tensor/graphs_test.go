@@ -1,4 +1,4 @@
-package ops
+package tensor_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"polygrad/tests/parity/dump"
 )
 
-const reference = "../parity/testdata"
+const reference = "../../tests/parity/testdata"
 
 // leaves makes the inputs of a case: buffers, or copies of host arrays where the reference has them.
 func leaves(t *testing.T, g *uop.Graph, c *dump.Case) inputs {

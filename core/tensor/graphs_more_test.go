@@ -1,4 +1,4 @@
-package ops
+package tensor_test
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package ops tests the operations of core/tensor: their graphs against the reference data, their values
+// Tests of the operations: their graphs against the reference data, their values
 // against float64 references, their gradients against finite differences.
-package ops
+package tensor_test
 
 import (
 	"polygrad/core/gradient"
