@@ -16,11 +16,11 @@ func unaryWith(fn string, ctx, x C.uintptr_t, a C.double, op func(*uop.UOp, floa
 }
 
 //export go_poly_relu
-func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ctx, x, tensor.ReluNaN) }
+func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ctx, x, tensor.Relu) }
 
 //export go_poly_relu6
 func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_relu6", ctx, x, tensor.FullRelu6)
+	return unary("poly_relu6", ctx, x, tensor.Relu6)
 }
 
 //export go_poly_sigmoid
@@ -30,7 +30,7 @@ func go_poly_sigmoid(ctx, x C.uintptr_t) C.uintptr_t {
 
 //export go_poly_logsigmoid
 func go_poly_logsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_logsigmoid", ctx, x, tensor.FullLogSigmoid)
+	return unary("poly_logsigmoid", ctx, x, tensor.LogSigmoid)
 }
 
 //export go_poly_tanh_act
@@ -50,22 +50,22 @@ func go_poly_quick_gelu(ctx, x C.uintptr_t) C.uintptr_t {
 func go_poly_silu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_silu", ctx, x, tensor.Silu) }
 
 //export go_poly_mish
-func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ctx, x, tensor.FullMish) }
+func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ctx, x, tensor.Mish) }
 
 //export go_poly_hardswish
 func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardswish", ctx, x, tensor.FullHardSwish)
+	return unary("poly_hardswish", ctx, x, tensor.HardSwish)
 }
 
 //export go_poly_hardsigmoid
 func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardsigmoid", ctx, x, tensor.FullHardSigmoid)
+	return unary("poly_hardsigmoid", ctx, x, tensor.HardSigmoid)
 }
 
 //export go_poly_hardsigmoid_by
 func go_poly_hardsigmoid_by(ctx, x C.uintptr_t, alpha, beta C.double) C.uintptr_t {
 	return unary("poly_hardsigmoid_by", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.FullHardSigmoidBy(u, float64(alpha), float64(beta))
+		return tensor.HardSigmoidBy(u, float64(alpha), float64(beta))
 	})
 }
 
@@ -81,22 +81,22 @@ func go_poly_leaky_relu(ctx, x C.uintptr_t, slope C.double) C.uintptr_t {
 
 //export go_poly_elu
 func go_poly_elu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
-	return unaryWith("poly_elu", ctx, x, alpha, tensor.FullElu)
+	return unaryWith("poly_elu", ctx, x, alpha, tensor.Elu)
 }
 
 //export go_poly_celu
 func go_poly_celu(ctx, x C.uintptr_t, alpha C.double) C.uintptr_t {
-	return unaryWith("poly_celu", ctx, x, alpha, tensor.FullCelu)
+	return unaryWith("poly_celu", ctx, x, alpha, tensor.Celu)
 }
 
 //export go_poly_selu
 func go_poly_selu(ctx, x C.uintptr_t, alpha, gamma C.double) C.uintptr_t {
 	return unary("poly_selu", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
-		return tensor.FullSelu(u, float64(alpha), float64(gamma))
+		return tensor.Selu(u, float64(alpha), float64(gamma))
 	})
 }
 
 //export go_poly_softplus
 func go_poly_softplus(ctx, x C.uintptr_t, beta C.double) C.uintptr_t {
-	return unaryWith("poly_softplus", ctx, x, beta, tensor.FullSoftplus)
+	return unaryWith("poly_softplus", ctx, x, beta, tensor.Softplus)
 }

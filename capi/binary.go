@@ -83,12 +83,12 @@ func go_poly_gt(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_gt", ct
 
 //export go_poly_ge
 func go_poly_ge(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_ge", ctx, a, b, original.Compared(tensor.FullGe))
+	return binary("poly_ge", ctx, a, b, original.Compared(tensor.Ge))
 }
 
 //export go_poly_le
 func go_poly_le(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_le", ctx, a, b, original.Compared(tensor.FullLe))
+	return binary("poly_le", ctx, a, b, original.Compared(tensor.Le))
 }
 
 //export go_poly_where_op
@@ -98,7 +98,7 @@ func go_poly_where_op(ctx, cond, x, y C.uintptr_t) C.uintptr_t {
 
 //export go_poly_lerp
 func go_poly_lerp(ctx, start, end, weight C.uintptr_t) C.uintptr_t {
-	return ternary("poly_lerp", ctx, [3]string{"start", "end", "weight"}, start, end, weight, tensor.FullLerp)
+	return ternary("poly_lerp", ctx, [3]string{"start", "end", "weight"}, start, end, weight, tensor.Lerp)
 }
 
 func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, op func(x, y, z *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
@@ -118,7 +118,7 @@ func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, o
 //export go_poly_clip
 func go_poly_clip(ctx, x, lo, hi C.uintptr_t) C.uintptr_t {
 	return compose("poly_clip", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		return tensor.FullClamp(us[0], us[1], us[2])
+		return tensor.Clamp(us[0], us[1], us[2])
 	}, operandOf("x", x), optional("lo", lo), optional("hi", hi))
 }
 

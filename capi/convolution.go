@@ -119,7 +119,7 @@ func go_poly_max_pool_indices(ctx, x C.uintptr_t, kernel, stride, dilation, padd
 		if err != nil {
 			return nil, err
 		}
-		return both(tensor.FullMaxPoolIndices(us[0], size, w))
+		return both(tensor.MaxPoolIndices(us[0], size, w))
 	}, operandOf("x", x))
 }
 

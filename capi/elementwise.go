@@ -65,10 +65,10 @@ func go_poly_square(ctx, x C.uintptr_t) C.uintptr_t {
 func go_poly_neg(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_neg", ctx, x, tensor.Neg) }
 
 //export go_poly_abs
-func go_poly_abs(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_abs", ctx, x, tensor.FullAbs) }
+func go_poly_abs(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_abs", ctx, x, tensor.Abs) }
 
 //export go_poly_sign
-func go_poly_sign(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sign", ctx, x, tensor.FullSign) }
+func go_poly_sign(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sign", ctx, x, tensor.Sign) }
 
 //export go_poly_sin
 func go_poly_sin(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_sin", ctx, x, tensor.Sin) }

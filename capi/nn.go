@@ -49,7 +49,7 @@ func go_poly_causal_mask(ctx C.uintptr_t, T C.int64_t, shapeOut *C.int64_t, ndim
 //export go_poly_layernorm
 func go_poly_layernorm(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis C.int, eps C.double, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	return compose("poly_layernorm", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
-		return tensor.FullLayerNorm(us[0], []int{int(axis)}, float64(eps))
+		return tensor.LayerNorm(us[0], []int{int(axis)}, float64(eps))
 	}, shaped("x", x, "shape", shape, ndim))
 }
 
@@ -60,7 +60,7 @@ func go_poly_layernorm_axes(ctx, x C.uintptr_t, axes *C.int64_t, n C.int, eps C.
 		if err != nil {
 			return nil, err
 		}
-		u, err := tensor.FullLayerNorm(us[0], list, float64(eps))
+		u, err := tensor.LayerNorm(us[0], list, float64(eps))
 		if err != nil {
 			return nil, err
 		}

@@ -23,14 +23,14 @@ func alongAxis(fn string, ctx, x C.uintptr_t, axis C.int, op func(*uop.UOp, int)
 //export go_poly_sort
 func go_poly_sort(ctx, x C.uintptr_t, axis, descending C.int, out *C.uintptr_t) C.int {
 	return pairOf("poly_sort", ctx, x, out, func(u *uop.UOp) (a, b *uop.UOp, err error) {
-		return tensor.FullSort(u, int(axis), descending != 0)
+		return tensor.Sort(u, int(axis), descending != 0)
 	})
 }
 
 //export go_poly_argsort
 func go_poly_argsort(ctx, x C.uintptr_t, axis, descending C.int) C.uintptr_t {
 	return compose("poly_argsort", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		_, order, err := tensor.FullSort(us[0], int(axis), descending != 0)
+		_, order, err := tensor.Sort(us[0], int(axis), descending != 0)
 		return order, err
 	}, operandOf("x", x))
 }
@@ -38,7 +38,7 @@ func go_poly_argsort(ctx, x C.uintptr_t, axis, descending C.int) C.uintptr_t {
 //export go_poly_topk
 func go_poly_topk(ctx, x C.uintptr_t, k C.int64_t, axis, largest C.int, out *C.uintptr_t) C.int {
 	return pairOf("poly_topk", ctx, x, out, func(u *uop.UOp) (a, b *uop.UOp, err error) {
-		return tensor.FullTopK(u, int64(k), int(axis), largest != 0)
+		return tensor.TopK(u, int64(k), int(axis), largest != 0)
 	})
 }
 
@@ -54,15 +54,15 @@ func go_poly_cumprod(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
 
 //export go_poly_logcumsumexp
 func go_poly_logcumsumexp(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
-	return alongAxis("poly_logcumsumexp", ctx, x, axis, tensor.FullLogCumSumExp)
+	return alongAxis("poly_logcumsumexp", ctx, x, axis, tensor.LogCumSumExp)
 }
 
 //export go_poly_cummax
 func go_poly_cummax(ctx, x C.uintptr_t, axis C.int, out *C.uintptr_t) C.int {
-	return pairOf("poly_cummax", ctx, x, out, func(u *uop.UOp) (a, b *uop.UOp, err error) { return tensor.FullCumMax(u, int(axis)) })
+	return pairOf("poly_cummax", ctx, x, out, func(u *uop.UOp) (a, b *uop.UOp, err error) { return tensor.CumMax(u, int(axis)) })
 }
 
 //export go_poly_cummin
 func go_poly_cummin(ctx, x C.uintptr_t, axis C.int, out *C.uintptr_t) C.int {
-	return pairOf("poly_cummin", ctx, x, out, func(u *uop.UOp) (a, b *uop.UOp, err error) { return tensor.FullCumMin(u, int(axis)) })
+	return pairOf("poly_cummin", ctx, x, out, func(u *uop.UOp) (a, b *uop.UOp, err error) { return tensor.CumMin(u, int(axis)) })
 }

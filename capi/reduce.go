@@ -68,7 +68,7 @@ func go_poly_var_reduce(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep, 
 
 //export go_poly_logsumexp
 func go_poly_logsumexp(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return reduceOne("poly_logsumexp", ctx, x, shape, ndim, axis, keep, true, shapeOut, ndimOut, tensor.FullLogSumExp)
+	return reduceOne("poly_logsumexp", ctx, x, shape, ndim, axis, keep, true, shapeOut, ndimOut, tensor.LogSumExp)
 }
 
 //export go_poly_reduce

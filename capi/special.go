@@ -38,7 +38,7 @@ func go_poly_acosh(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_acosh", 
 func go_poly_atanh(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_atanh", ctx, x, tensor.Atanh) }
 
 //export go_poly_erf
-func go_poly_erf(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_erf", ctx, x, tensor.FullErf) }
+func go_poly_erf(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_erf", ctx, x, tensor.Erf) }
 
 //export go_poly_erfc
 func go_poly_erfc(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_erfc", ctx, x, tensor.Erfc) }

@@ -56,7 +56,7 @@ func go_poly_tensor_neg(t C.uintptr_t) C.uintptr_t {
 
 //export go_poly_tensor_relu
 func go_poly_tensor_relu(t C.uintptr_t) C.uintptr_t {
-	return tensorUnary("poly_tensor_relu", t, tensor.ReluNaN)
+	return tensorUnary("poly_tensor_relu", t, tensor.Relu)
 }
 
 //export go_poly_tensor_sigmoid

@@ -171,7 +171,7 @@ type activation func(x *uop.UOp) (*uop.UOp, error)
 func identity(x *uop.UOp) (*uop.UOp, error) { return x, nil }
 
 var activations = map[string]activation{
-	"relu": tensor.ReluNaN, "gelu": tensor.Gelu, "silu": tensor.Silu, "tanh": tensor.Tanh, "sigmoid": tensor.Sigmoid, "none": identity,
+	"relu": tensor.Relu, "gelu": tensor.Gelu, "silu": tensor.Silu, "tanh": tensor.Tanh, "sigmoid": tensor.Sigmoid, "none": identity,
 }
 
 // common are the settings that all families have.

@@ -23,13 +23,13 @@ type GPT2Config struct {
 // hfActivations are the activations by their names in configurations.
 var hfActivations = map[string]activation{
 	"gelu_new": tensor.Gelu, "gelu_fast": tensor.Gelu, "gelu_pytorch_tanh": tensor.Gelu, "gelu": exactGelu,
-	"quick_gelu": tensor.QuickGelu, "relu": tensor.ReluNaN, "silu": tensor.Silu, "swish": tensor.Silu, "tanh": tensor.Tanh,
+	"quick_gelu": tensor.QuickGelu, "relu": tensor.Relu, "silu": tensor.Silu, "swish": tensor.Silu, "tanh": tensor.Tanh,
 	"sigmoid": tensor.Sigmoid,
 }
 
 // exactGelu is x * Φ(x) with Φ the distribution function of the normal distribution.
 func exactGelu(x *uop.UOp) (*uop.UOp, error) {
-	erf := must(tensor.FullErf(must(tensor.Mul(x, number(x, math.Sqrt(0.5))))))
+	erf := must(tensor.Erf(must(tensor.Mul(x, number(x, math.Sqrt(0.5))))))
 	return tensor.Mul(must(tensor.Mul(number(x, 0.5), x)), must(tensor.Add(number(x, 1), erf)))
 }
 

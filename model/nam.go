@@ -81,5 +81,5 @@ func (n *nam) feature(k int64, h *uop.UOp) *uop.UOp {
 
 // exu is relu(e^w * (h - b)).
 func exu(h, w, b *uop.UOp) *uop.UOp {
-	return must(tensor.ReluNaN(must(tensor.Mul(must(tensor.Exp(w)), must(tensor.Sub(h, b))))))
+	return must(tensor.Relu(must(tensor.Mul(must(tensor.Exp(w)), must(tensor.Sub(h, b))))))
 }

@@ -22,10 +22,18 @@ var alu1 = map[uop.Op]unary{
 }
 
 var alu2 = map[uop.Op]binary{
-	uop.Add: tensor.Add, uop.Mul: tensor.Mul, uop.Sub: tensor.Sub, uop.Fdiv: tensor.Div, uop.Pow: tensor.Pow,
+	uop.Add: tensor.Add, uop.Mul: tensor.Mul, uop.Sub: tensor.Sub, uop.Fdiv: tensor.Div, uop.Pow: pow,
 	uop.Idiv: tensor.TruncDiv, uop.Mod: tensor.TruncMod, uop.Max: tensor.Maximum, uop.CmpLt: tensor.Lt,
 	uop.CmpNe: tensor.Ne, uop.CmpEq: tensor.Eq, uop.Xor: tensor.BitXor, uop.Or: tensor.BitOr, uop.And: tensor.BitAnd,
 	uop.Shl: tensor.ShiftLeft, uop.Shr: tensor.ShiftRight,
+}
+
+// pow of floating point numbers is the primitive, which a constant exponent makes a product.
+func pow(a, b *uop.UOp) (*uop.UOp, error) {
+	if a.DType.IsFloat() || b.DType.IsFloat() {
+		return tensor.Alu(uop.Pow, a, b)
+	}
+	return tensor.Pow(a, b)
 }
 
 // ALU runs the operation of a code.
@@ -106,7 +114,7 @@ func Var(x *uop.UOp, axis int, keepdim bool, correction float64) (*uop.UOp, erro
 	if a >= 0 && a < len(s) {
 		correction = min(correction, float64(s[a].Max())-1)
 	}
-	return tensor.FullVar(x, []int{axis}, keepdim, correction)
+	return tensor.Var(x, []int{axis}, keepdim, correction)
 }
 
 // Embedding takes rows of a table. Frontends that know only floats send indices as such.

@@ -41,12 +41,12 @@ func reluNaN(x *uop.UOp) *uop.UOp {
 // between0And is x limited to 0..top.
 func between0And(x *uop.UOp, top float64) *uop.UOp { return where(gt(x, top), top, reluNaN(x)) }
 
-// ReluNaN is Relu that keeps NaN.
-func ReluNaN(x *uop.UOp) (*uop.UOp, error) { return run1("ReluNaN", reluNaN, x) }
+// Relu is max(x, 0), NaN of NaN; its gradient at 0 is 0.
+func Relu(x *uop.UOp) (*uop.UOp, error) { return run1("Relu", reluNaN, x) }
 
-// FullRelu6 is Relu6 of all numbers, NaN and infinities too.
-func FullRelu6(x *uop.UOp) (*uop.UOp, error) {
-	return run1("FullRelu6", func(x *uop.UOp) *uop.UOp {
+// Relu6 is x limited to 0..6, NaN of NaN.
+func Relu6(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Relu6", func(x *uop.UOp) *uop.UOp {
 		if !x.DType.IsFloat() {
 			return relu6(x)
 		}
@@ -54,26 +54,26 @@ func FullRelu6(x *uop.UOp) (*uop.UOp, error) {
 	}, x)
 }
 
-// FullHardSigmoid is HardSigmoid of all numbers, NaN and infinities too.
-func FullHardSigmoid(x *uop.UOp) (*uop.UOp, error) { return FullHardSigmoidBy(x, 1.0/6, 0.5) }
+// HardSigmoid is the line x/6 + 1/2 cut at 0 and 1.
+func HardSigmoid(x *uop.UOp) (*uop.UOp, error) { return HardSigmoidBy(x, 1.0/6, 0.5) }
 
-// FullHardSigmoidBy is the line alpha x + beta cut at 0 and 1.
-func FullHardSigmoidBy(x *uop.UOp, alpha, beta float64) (*uop.UOp, error) {
-	return runFloat("FullHardSigmoid", func(x *uop.UOp) *uop.UOp { return between0And(add(mul(x, alpha), beta), 1) }, x)
+// HardSigmoidBy is the line alpha x + beta cut at 0 and 1.
+func HardSigmoidBy(x *uop.UOp, alpha, beta float64) (*uop.UOp, error) {
+	return runFloat("HardSigmoid", func(x *uop.UOp) *uop.UOp { return between0And(add(mul(x, alpha), beta), 1) }, x)
 }
 
-// FullHardSwish is HardSwish of all numbers, NaN and infinities too.
-func FullHardSwish(x *uop.UOp) (*uop.UOp, error) {
-	return runFloat("FullHardSwish", func(x *uop.UOp) *uop.UOp {
+// HardSwish is x*relu6(x+3)/6, also of infinities.
+func HardSwish(x *uop.UOp) (*uop.UOp, error) {
+	return runFloat("HardSwish", func(x *uop.UOp) *uop.UOp {
 		above := bitOr(gt(x, -3), isNaN(x))
 		x = where(above, x, 0)
 		return mul(x, same(mul(between0And(add(x, 3), 6), 1.0/6), -1))
 	}, x)
 }
 
-// FullSign is Sign that keeps NaN.
-func FullSign(x *uop.UOp) (*uop.UOp, error) {
-	return run1("FullSign", func(x *uop.UOp) *uop.UOp {
+// Sign is -1, 0 or 1, NaN of NaN.
+func Sign(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Sign", func(x *uop.UOp) *uop.UOp {
 		if !x.DType.IsFloat() {
 			return sign(x)
 		}
@@ -90,17 +90,17 @@ func fullLe(a, b operand) *uop.UOp {
 	return bitOr(lt(x, y), eq(x, y))
 }
 
-// FullLe is a <= b, false beside NaN.
-func FullLe(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullLe", fullLe, a, b) }
+// Le is a <= b, false beside NaN.
+func Le(a, b *uop.UOp) (*uop.UOp, error) { return run2("Le", fullLe, a, b) }
 
-// FullGe is a >= b, false beside NaN.
-func FullGe(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("FullGe", func(a, b operand) *uop.UOp { return fullLe(b, a) }, a, b)
+// Ge is a >= b, false beside NaN.
+func Ge(a, b *uop.UOp) (*uop.UOp, error) {
+	return run2("Ge", func(a, b operand) *uop.UOp { return fullLe(b, a) }, a, b)
 }
 
-// FullLogSumExp is LogSumExp of all numbers: infinite where the greatest one is, which is then not subtracted.
-func FullLogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
-	defer guard("FullLogSumExp", &err)
+// LogSumExp is log(sum(e^x)) over axes, without overflow: infinite where the greatest element is, which is then not subtracted.
+func LogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("LogSumExp", &err)
 	need("x", x)
 	return fullLogSumExp(x, axes, keepdim), nil
 }
@@ -172,32 +172,32 @@ func fullClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 	return x
 }
 
-// FullAbs is Abs, of -0 too.
-func FullAbs(x *uop.UOp) (*uop.UOp, error) { return run1("FullAbs", fullAbs, x) }
+// Abs is |x|, 0 of -0; its gradient at 0 is 0.
+func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", fullAbs, x) }
 
-// FullCopySign is CopySign, of -0 too.
-func FullCopySign(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("FullCopySign", fullCopySign, a, b)
+// CopySign is |a| with the sign of b, that of -0 too.
+func CopySign(a, b *uop.UOp) (*uop.UOp, error) {
+	return run2("CopySign", fullCopySign, a, b)
 }
 
-// FullLerp is Lerp that meets b, computed in float32 at least.
-func FullLerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
-	defer guard("FullLerp", &err)
+// Lerp is a + (b-a)*w, exactly b at w = 1, computed in float32 at least.
+func Lerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Lerp", &err)
 	needSame("operands", a, b, w)
 	return fullLerp(a, b, w), nil
 }
 
-// FullLogAddExp is LogAddExp of all numbers, infinities too, accurate where the result is near 0.
-func FullLogAddExp(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("FullLogAddExp", fullLogAddExp, a, b)
+// LogAddExp is log(e^a + e^b), without overflow, also of infinities, accurate where the result is near 0.
+func LogAddExp(a, b *uop.UOp) (*uop.UOp, error) {
+	return run2("LogAddExp", fullLogAddExp, a, b)
 }
 
-// FullErf is Erf with a relative error of a few units in the last place.
-func FullErf(x *uop.UOp) (*uop.UOp, error) { return run1("FullErf", inFloat(fullErf), x) }
+// Erf is the error function, with a relative error of a few units in the last place.
+func Erf(x *uop.UOp) (*uop.UOp, error) { return run1("Erf", inFloat(fullErf), x) }
 
-// FullSoftplus is Softplus that is accurate below 0 too; beta must not be 0.
-func FullSoftplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
-	defer guard("FullSoftplus", &err)
+// Softplus is log(1+e^(beta*x))/beta, without overflow and accurate below 0; beta must not be 0.
+func Softplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
+	defer guard("Softplus", &err)
 	need("x", x)
 	if beta == 0 {
 		fail("beta", "is 0")
@@ -205,24 +205,24 @@ func FullSoftplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
 	return inFloat(func(x *uop.UOp) *uop.UOp { return fullSoftplus(x, beta) })(x), nil
 }
 
-// FullLogSigmoid is LogSigmoid that is accurate above 0 too.
-func FullLogSigmoid(x *uop.UOp) (*uop.UOp, error) {
-	return run1("FullLogSigmoid", inFloat(func(x *uop.UOp) *uop.UOp { return neg(fullSoftplus(neg(x), 1)) }), x)
+// LogSigmoid is log(sigmoid(x)), without underflow and accurate above 0.
+func LogSigmoid(x *uop.UOp) (*uop.UOp, error) {
+	return run1("LogSigmoid", inFloat(func(x *uop.UOp) *uop.UOp { return neg(fullSoftplus(neg(x), 1)) }), x)
 }
 
-// FullMish is Mish that is accurate below 0 too.
-func FullMish(x *uop.UOp) (*uop.UOp, error) {
-	return run1("FullMish", inFloat(func(x *uop.UOp) *uop.UOp { return mul(x, tanh(fullSoftplus(x, 1))) }), x)
+// Mish is x*tanh(softplus(x)).
+func Mish(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Mish", inFloat(func(x *uop.UOp) *uop.UOp { return mul(x, tanh(fullSoftplus(x, 1))) }), x)
 }
 
-// FullElu is Elu that is accurate near 0 too.
-func FullElu(x *uop.UOp, alpha float64) (*uop.UOp, error) {
-	return run1("FullElu", inFloat(func(x *uop.UOp) *uop.UOp { return fullElu(x, alpha, 1) }), x)
+// Elu is x for x > 0, else alpha*(e^x-1), accurate near 0.
+func Elu(x *uop.UOp, alpha float64) (*uop.UOp, error) {
+	return run1("Elu", inFloat(func(x *uop.UOp) *uop.UOp { return fullElu(x, alpha, 1) }), x)
 }
 
-// FullCelu is Celu that is accurate near 0 too; alpha must not be 0.
-func FullCelu(x *uop.UOp, alpha float64) (r *uop.UOp, err error) {
-	defer guard("FullCelu", &err)
+// Celu is x for x > 0, else alpha*(e^(x/alpha)-1), accurate near 0; alpha must not be 0.
+func Celu(x *uop.UOp, alpha float64) (r *uop.UOp, err error) {
+	defer guard("Celu", &err)
 	need("x", x)
 	if alpha == 0 {
 		fail("alpha", "is 0")
@@ -230,7 +230,7 @@ func FullCelu(x *uop.UOp, alpha float64) (r *uop.UOp, err error) {
 	return inFloat(func(x *uop.UOp) *uop.UOp { return fullElu(x, alpha, alpha) })(x), nil
 }
 
-// FullSelu is Selu that is accurate near 0 too.
-func FullSelu(x *uop.UOp, alpha, gamma float64) (*uop.UOp, error) {
-	return run1("FullSelu", inFloat(func(x *uop.UOp) *uop.UOp { return mul(gamma, fullElu(x, alpha, 1)) }), x)
+// Selu is gamma*Elu(x, alpha).
+func Selu(x *uop.UOp, alpha, gamma float64) (*uop.UOp, error) {
+	return run1("Selu", inFloat(func(x *uop.UOp) *uop.UOp { return mul(gamma, fullElu(x, alpha, 1)) }), x)
 }

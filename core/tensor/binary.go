@@ -18,12 +18,12 @@ var binaryOps = []struct {
 	beyond Beyond
 }{
 	{Add, BeyondWraps}, {Sub, BeyondWraps}, {Mul, BeyondWraps}, {Div, BeyondFloats},
-	{FullFloorDiv, BeyondFails}, {FullMod, BeyondFails}, {FullPow, BeyondFails},
+	{FloorDiv, BeyondFails}, {Mod, BeyondFails}, {Pow, BeyondFails},
 	{Maximum, BeyondBelow}, {Minimum, BeyondAbove},
-	{Lt, BeyondCompares}, {FullLe, BeyondCompares}, {Gt, BeyondCompares}, {FullGe, BeyondCompares}, {Eq, BeyondCompares}, {Ne, BeyondCompares},
+	{Lt, BeyondCompares}, {Le, BeyondCompares}, {Gt, BeyondCompares}, {Ge, BeyondCompares}, {Eq, BeyondCompares}, {Ne, BeyondCompares},
 	{BitAnd, BeyondWraps}, {BitOr, BeyondWraps}, {BitXor, BeyondWraps},
 	{ShiftLeft, BeyondFails}, {ShiftRight, BeyondFails}, {TruncDiv, BeyondFails},
-	{FullLogAddExp, BeyondFloats}, {FullCopySign, BeyondFails}, {FullTruncMod, BeyondFails}, {Atan2, BeyondFloats}, {Hypot, BeyondFloats},
+	{LogAddExp, BeyondFloats}, {CopySign, BeyondFails}, {TruncMod, BeyondFails}, {Atan2, BeyondFloats}, {Hypot, BeyondFloats},
 }
 
 func needBinary(op BinaryOp) {
@@ -47,7 +47,7 @@ func BinaryNumber(op BinaryOp, x *uop.UOp, v uop.Const, reversed bool) (r *uop.U
 	switch {
 	case reversed:
 	case op == binaryPow:
-		return FullPowConst(x, v)
+		return PowConst(x, v)
 	case op == binaryShl && whole:
 		return ShiftLeftConst(x, int(n))
 	case op == binaryShr && whole:

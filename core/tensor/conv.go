@@ -322,15 +322,6 @@ func MaxPool(x *uop.UOp, kernel []int64, w Window) (r *uop.UOp, err error) {
 	return values, nil
 }
 
-// MaxPoolIndices is MaxPool with the place of each maximum, counted over the flattened last axes.
-func MaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp, err error) {
-	defer guard("MaxPoolIndices", &err)
-	need("x", x)
-	needKernel(x, kernel)
-	values, indices = maxPool(x, kernel, w, equal)
-	return values, indices, nil
-}
-
 // Conv convolves x (batch, in, …) with weight (out, in/groups, …) and adds bias (out), which may be nil.
 func Conv(x, weight, bias *uop.UOp, groups int64, w Window) (r *uop.UOp, err error) {
 	defer guard("Conv", &err)

@@ -308,39 +308,14 @@ func Mul(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mul", mul, a, b) }
 // Div is a / b in floating point; integers give float32.
 func Div(a, b *uop.UOp) (*uop.UOp, error) { return run2("Div", div, a, b) }
 
-// FloorDiv is a / b rounded towards minus infinity (Python's //).
-func FloorDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("FloorDiv", floorDiv, a, b) }
-
 // TruncDiv is a / b rounded towards zero (C's / on integers).
 func TruncDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncDiv", truncDiv, a, b) }
-
-// Mod is a - floor(a/b)*b, with the sign of b (Python's %).
-func Mod(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mod", mod, a, b) }
-
-// TruncMod is the remainder of TruncDiv, with the sign of a (C's %).
-func TruncMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncMod", truncMod, a, b) }
-
-// Pow is a**b. Two integer tensors are computed in float64 and rounded; see PowConst for a number as exponent.
-func Pow(a, b *uop.UOp) (*uop.UOp, error) { return run2("Pow", pow, a, b) }
-
-// PowConst is x**e for a number. Integers to a power >= 0 stay exact.
-func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
-	defer guard("PowConst", &err)
-	need("x", x)
-	return pow(x, e), nil
-}
 
 // Lt is a < b, bool.
 func Lt(a, b *uop.UOp) (*uop.UOp, error) { return run2("Lt", lt, a, b) }
 
 // Gt is a > b, bool.
 func Gt(a, b *uop.UOp) (*uop.UOp, error) { return run2("Gt", gt, a, b) }
-
-// Le is a <= b, bool, written not a > b.
-func Le(a, b *uop.UOp) (*uop.UOp, error) { return run2("Le", le, a, b) }
-
-// Ge is a >= b, bool, written not a < b.
-func Ge(a, b *uop.UOp) (*uop.UOp, error) { return run2("Ge", ge, a, b) }
 
 // Eq is a == b, bool.
 func Eq(a, b *uop.UOp) (*uop.UOp, error) { return run2("Eq", eq, a, b) }
@@ -396,14 +371,9 @@ func Where(cond, x, y *uop.UOp) (r *uop.UOp, err error) {
 	return where(cond, x, y), nil
 }
 
-// Clamp limits x to lo..hi; a nil bound leaves that side open, but one must be given.
+// Clamp limits x to lo..hi; a nil bound leaves that side open, but one must be given. Where a bound is NaN, the result is.
 func Clamp(x *uop.UOp, lo, hi *uop.UOp) (*uop.UOp, error) {
-	return runClamp("Clamp", clamp, x, lo, hi)
-}
-
-// FullClamp is Clamp by bounds that may be NaN: the result is NaN there.
-func FullClamp(x *uop.UOp, lo, hi *uop.UOp) (*uop.UOp, error) {
-	return runClamp("FullClamp", fullClamp, x, lo, hi)
+	return runClamp("Clamp", fullClamp, x, lo, hi)
 }
 
 // ClampTo limits x to numbers; an infinite one is no bound. Integers keep their type where the bounds are whole.
@@ -452,25 +422,6 @@ func IsInf(x *uop.UOp) (*uop.UOp, error) { return run1("IsInf", isInf, x) }
 
 // IsFinite is true where x is neither infinite nor NaN.
 func IsFinite(x *uop.UOp) (*uop.UOp, error) { return run1("IsFinite", isFinite, x) }
-
-// Sign is -1, 0 or 1.
-func Sign(x *uop.UOp) (*uop.UOp, error) { return run1("Sign", sign, x) }
-
-// Abs is x times its sign.
-func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", abs, x) }
-
-// CopySign is |a| with the sign of b.
-func CopySign(a, b *uop.UOp) (*uop.UOp, error) { return run2("CopySign", copysign, a, b) }
-
-// Lerp is a + (b-a)*w.
-func Lerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
-	defer guard("Lerp", &err)
-	needSame("operands", a, b, w)
-	return lerp(a, b, w), nil
-}
-
-// LogAddExp is log(e^a + e^b), without overflow.
-func LogAddExp(a, b *uop.UOp) (*uop.UOp, error) { return run2("LogAddExp", logAddExp, a, b) }
 
 // Atan2 is the angle of the point with the coordinates x (to the right) and y (up), in -pi..pi.
 func Atan2(y, x *uop.UOp) (*uop.UOp, error) { return run2("Atan2", atan2, y, x) }

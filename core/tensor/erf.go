@@ -6,13 +6,6 @@ import (
 	"polygrad/core/uop"
 )
 
-// erf is formula 7.1.26 of Abramowitz and Stegun, with an absolute error below 1.5e-7.
-func erf(x *uop.UOp) *uop.UOp {
-	t := div(1.0, add(1.0, mul(0.3275911, abs(x))))
-	p := polynomial(t, 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
-	return mul(sign(x), sub(1.0, mul(mul(t, p), exp(neg(square(x))))))
-}
-
 // erfc is 1 - erf(x) without cancellation: W. J. Cody's rational approximations (Math. Comp. 23, 1969, 631-637), on
 // |x| <= 0.46875, up to 4 and beyond, with e^(-x^2) computed in two factors.
 func erfc(x *uop.UOp) *uop.UOp {
@@ -95,9 +88,6 @@ func erfinv(x *uop.UOp) *uop.UOp {
 	a := mul(x, signOf(x))
 	return mul(quantile(mul(x, 0.5), mul(sub(1, a), 0.5)), math.Sqrt2/2)
 }
-
-// Erf is the error function, with an absolute error below 1.5e-7.
-func Erf(x *uop.UOp) (*uop.UOp, error) { return runFloat("Erf", erf, x) }
 
 // Erfc is 1 - erf(x), accurate in the tail.
 func Erfc(x *uop.UOp) (*uop.UOp, error) { return run1("Erfc", inDouble(erfc), x) }

@@ -150,7 +150,7 @@ func TestComparisons(t *testing.T) {
 			ref func(a, b float64) bool
 		}{
 			"lt": {tensor.Lt, func(a, b float64) bool { return a < b }}, "gt": {tensor.Gt, func(a, b float64) bool { return a > b }},
-			"le": {tensor.FullLe, func(a, b float64) bool { return a <= b }}, "ge": {tensor.FullGe, func(a, b float64) bool { return a >= b }},
+			"le": {tensor.Le, func(a, b float64) bool { return a <= b }}, "ge": {tensor.Ge, func(a, b float64) bool { return a >= b }},
 			"eq": {tensor.Eq, func(a, b float64) bool { return a == b }}, "ne": {tensor.Ne, func(a, b float64) bool { return a != b }},
 		} {
 			want := build(func(i []int64) float64 { return truth(c.ref(a.at(i...), b.at(i...))) }, n, n)
@@ -187,7 +187,7 @@ func TestNaNStays(t *testing.T) {
 					l.check(name+" of rows", must(f(x.UOp, []int{1}, false)), all, 0)
 					l.check(name+" of columns", must(f(x.UOp, []int{0}, false)), all, 0)
 				}
-				for name, f := range map[string]func(*uop.UOp) (*uop.UOp, error){"relu": tensor.ReluNaN, "relu6": tensor.FullRelu6} {
+				for name, f := range map[string]func(*uop.UOp) (*uop.UOp, error){"relu": tensor.Relu, "relu6": tensor.Relu6} {
 					got := l.values(x.do(f))
 					for i, g := range got {
 						if want := max(0, v[i]); !same(g, want, 0) {

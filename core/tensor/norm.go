@@ -24,12 +24,6 @@ func logSoftmax(x *uop.UOp, axes []int) *uop.UOp {
 	return sub(m, log(total))
 }
 
-func logSumExp(x *uop.UOp, axes []int, keep bool) *uop.UOp {
-	m := maxOf(x, axes, true)
-	r := log(sum(exp(sub(x, m)), axes, keep))
-	return add(r, reshape(m, r.Shape()))
-}
-
 // layerNorm is (x - mean) / sqrt(mean of squares + eps).
 func layerNorm(x *uop.UOp, axes []int, eps float64) *uop.UOp {
 	y := sub(x, mean(x, axes, true))
@@ -71,29 +65,14 @@ func LogSoftmax(x *uop.UOp, axes ...int) (r *uop.UOp, err error) {
 	return logSoftmax(asFloat(x), axes), nil
 }
 
-// LogSumExp is log(sum(e^x)) over axes, without overflow.
-func LogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
-	defer guard("LogSumExp", &err)
-	need("x", x)
-	return logSumExp(asFloat(x), axes, keepdim), nil
-}
-
-// LayerNorm is (x - mean) / sqrt(variance + eps) over axes.
-func LayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
-	defer guard("LayerNorm", &err)
-	need("x", x)
-	needFloat("x", x)
-	return layerNorm(x, axes, eps), nil
-}
-
 // inWide computes f of a small float, whose squares overflow, in float32.
 func inWide(f func(*uop.UOp) *uop.UOp, x *uop.UOp) *uop.UOp {
 	return cast(f(atLeastF32(x)), x.DType)
 }
 
-// FullLayerNorm is LayerNorm of small floats computed in float32.
-func FullLayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
-	defer guard("FullLayerNorm", &err)
+// LayerNorm is (x - mean) / sqrt(variance + eps) over axes, of small floats computed in float32.
+func LayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
+	defer guard("LayerNorm", &err)
 	need("x", x)
 	needFloat("x", x)
 	return inWide(func(x *uop.UOp) *uop.UOp { return layerNorm(x, axes, eps) }, x), nil

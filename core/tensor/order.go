@@ -133,17 +133,17 @@ func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	return p.both(func(u *uop.UOp) *uop.UOp { return shrinkTo(flatten(u, axis, axis+stages-1), s) })
 }
 
-// FullSort is Sort with NaN behind all numbers (before them if descending).
-func FullSort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
-	defer guard("FullSort", &err)
+// Sort sorts along an axis and gives the positions that the elements had. NaN is greater than every number.
+func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
+	defer guard("Sort", &err)
 	need("x", x)
 	p := ordered(x, dim, descending)
 	return p.value, p.at, nil
 }
 
-// FullTopK is TopK for which NaN is the greatest.
-func FullTopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
-	defer guard("FullTopK", &err)
+// TopK gives the k greatest elements (or least ones) along an axis and their positions; NaN is the greatest.
+func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
+	defer guard("TopK", &err)
 	need("x", x)
 	s := joinShapes(x.Shape())
 	dim = needTopK(x, k, dim)
@@ -163,34 +163,34 @@ func equalOrNaN(a, b *uop.UOp) *uop.UOp {
 	return bitOr(eq(a, b), bitAnd(isNaN(a), isNaN(b)))
 }
 
-// FullCumMax is CumMax for which NaN is the greatest.
-func FullCumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
-	defer guard("FullCumMax", &err)
+// CumMax is the greatest element so far along an axis and its position; NaN is the greatest.
+func CumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
+	defer guard("CumMax", &err)
 	need("x", x)
 	values, indices = cumMax(x, axis, equalOrNaN)
 	return values, indices, nil
 }
 
-// FullCumMin is CumMin for which NaN is the least.
-func FullCumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
-	defer guard("FullCumMin", &err)
+// CumMin is the least element so far along an axis and its position; NaN is the least.
+func CumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
+	defer guard("CumMin", &err)
 	need("x", x)
 	values, indices = cumMax(inverse(x), axis, equalOrNaN)
 	return inverse(values), indices, nil
 }
 
-// FullMaxPoolIndices is MaxPoolIndices for which NaN is the greatest.
-func FullMaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp, err error) {
-	defer guard("FullMaxPoolIndices", &err)
+// MaxPoolIndices is MaxPool and the positions of the greatest elements in the flattened axes; NaN is the greatest.
+func MaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.UOp, err error) {
+	defer guard("MaxPoolIndices", &err)
 	need("x", x)
 	needKernel(x, kernel)
 	values, indices = maxPool(x, kernel, w, equalOrNaN)
 	return values, indices, nil
 }
 
-// FullLogCumSumExp is LogCumSumExp of all numbers: infinite where the greatest one so far is, which is then not subtracted.
-func FullLogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
-	defer guard("FullLogCumSumExp", &err)
+// LogCumSumExp is log(cumsum(e^x)), without overflow: infinite where the greatest element so far is, which is then not subtracted.
+func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("LogCumSumExp", &err)
 	need("x", x)
 	x = asFloat(x)
 	s := x.Shape()

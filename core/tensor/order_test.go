@@ -27,24 +27,24 @@ func (l *lab) same(name string, got, want []float64) {
 func TestOrderOfNaN(t *testing.T) {
 	l := newLab(t, "wasm")
 	x := l.tensor(uop.Float32, []float64{3, nan, 1, inf, -inf, nan, 2}, 7).UOp
-	v, i := must2(tensor.FullSort(x, 0, false))
+	v, i := must2(tensor.Sort(x, 0, false))
 	l.same("sort", l.values(v), []float64{-inf, 1, 2, 3, inf, nan, nan})
 	l.same("places", l.values(i), []float64{4, 2, 6, 0, 3, 1, 5})
-	v, i = must2(tensor.FullSort(x, 0, true))
+	v, i = must2(tensor.Sort(x, 0, true))
 	l.same("sort down", l.values(v), []float64{nan, nan, inf, 3, 2, 1, -inf})
 	l.same("places down", l.values(i), []float64{1, 5, 3, 0, 6, 2, 4})
-	v, i = must2(tensor.FullTopK(x, 2, 0, false))
+	v, i = must2(tensor.TopK(x, 2, 0, false))
 	l.same("least", l.values(v), []float64{-inf, 1})
 	l.same("places of the least", l.values(i), []float64{4, 2})
-	v, i = must2(tensor.FullCumMax(x, 0))
+	v, i = must2(tensor.CumMax(x, 0))
 	l.same("cummax", l.values(v), []float64{3, nan, nan, nan, nan, nan, nan})
 	l.same("places of cummax", l.values(i), []float64{0, 1, 1, 1, 1, 1, 1})
-	v, i = must2(tensor.FullCumMin(l.tensor(uop.Float32, []float64{3, 1, 2, nan, 0}, 5).UOp, 0))
+	v, i = must2(tensor.CumMin(l.tensor(uop.Float32, []float64{3, 1, 2, nan, 0}, 5).UOp, 0))
 	l.same("cummin", l.values(v), []float64{3, 1, 1, nan, nan})
 	l.same("places of cummin", l.values(i), []float64{0, 1, 1, 3, 3})
-	l.same("logcumsumexp", l.values(must(tensor.FullLogCumSumExp(l.tensor(uop.Float32, []float64{-inf, 0, inf, 0, nan}, 5).UOp, 0))),
+	l.same("logcumsumexp", l.values(must(tensor.LogCumSumExp(l.tensor(uop.Float32, []float64{-inf, 0, inf, 0, nan}, 5).UOp, 0))),
 		[]float64{-inf, 0, inf, inf, nan})
-	v, i = must2(tensor.FullMaxPoolIndices(l.tensor(uop.Float32, []float64{1, nan, 2, 5}, 4).UOp, []int64{2}, tensor.Window{}))
+	v, i = must2(tensor.MaxPoolIndices(l.tensor(uop.Float32, []float64{1, nan, 2, 5}, 4).UOp, []int64{2}, tensor.Window{}))
 	l.same("maxpool", l.values(v), []float64{nan, 5})
 	l.same("places of maxpool", l.values(i), []float64{1, 3})
 }
@@ -81,7 +81,7 @@ func TestOrder(t *testing.T) {
 					}
 					return greater(b, a)
 				})
-				v, at := must2(tensor.FullSort(x.tensor(l, dt).UOp, 0, down))
+				v, at := must2(tensor.Sort(x.tensor(l, dt).UOp, 0, down))
 				if v.DType != dt {
 					t.Fatalf("sorted %s are %s", dt, v.DType)
 				}

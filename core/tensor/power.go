@@ -75,13 +75,13 @@ func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
 	return cast(p, dt)
 }
 
-// FullPow is Pow of all numbers, NaN and infinities too.
-func FullPow(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullPow", fullPow, a, b) }
+// Pow is a**b, as C's pow for NaN, infinities and zeros.
+func Pow(a, b *uop.UOp) (*uop.UOp, error) { return run2("Pow", fullPow, a, b) }
 
-// FullPowConst is PowConst of all numbers, NaN and infinities too. Integers to the power of a floating point number are
+// PowConst is x**e, as C's pow for NaN, infinities and zeros. Integers to the power of a floating point number are
 // floating point, since rounding it would surprise.
-func FullPowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
-	defer guard("FullPowConst", &err)
+func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
+	defer guard("PowConst", &err)
 	need("x", x)
 	switch {
 	case x.DType.IsFloat():

@@ -235,14 +235,9 @@ func SumAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err
 	return sumAs(x, dt, axes, keepdim), nil
 }
 
-// Prod multiplies over axes, in the type of x.
+// Prod multiplies over axes, in the type of x. It has a gradient where elements are 0.
 func Prod(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
-	return runReduce("Prod", prod, x, axes, keepdim)
-}
-
-// FullProd is Prod with a gradient where elements are 0.
-func FullProd(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
-	return runReduce("FullProd", fullProd, x, axes, keepdim)
+	return runReduce("Prod", fullProd, x, axes, keepdim)
 }
 
 // ProdAs multiplies over axes in a given type, which the result keeps.
@@ -278,29 +273,16 @@ func Mean(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 	return runReduce("Mean", mean, x, axes, keepdim)
 }
 
-// Var is the variance over axes: the squared distances from the mean, summed and divided by max(n - correction, 0).
-func Var(x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
-	defer guard("Var", &err)
-	need("x", x)
-	return variance(x, axes, keepdim, correction), nil
+// Var is the variance over axes: the squared distances from the mean, summed and divided by max(n - correction, 0). That of
+// small floats is computed in float32.
+func Var(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
+	return runSpread("Var", variance, x, axes, keepdim, correction)
 }
 
-// Std is the square root of Var.
-func Std(x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
-	defer guard("Std", &err)
-	need("x", x)
-	return std(x, axes, keepdim, correction), nil
-}
-
-// FullVar is Var of small floats computed in float32.
-func FullVar(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
-	return runSpread("FullVar", variance, x, axes, keepdim, correction)
-}
-
-// FullStd is Std with the gradient 0 where all elements are the same, of small floats computed in float32: their variance
+// Std is the square root of Var, with the gradient 0 where all elements are the same, of small floats computed in float32: their variance
 // may overflow where it does not.
-func FullStd(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
-	return runSpread("FullStd", fullStd, x, axes, keepdim, correction)
+func Std(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
+	return runSpread("Std", fullStd, x, axes, keepdim, correction)
 }
 
 func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp, x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
@@ -312,44 +294,16 @@ func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction f
 	return cast(f(cast(x, uop.Float32), axes, keepdim, correction), x.DType), nil
 }
 
-// ArgMax is the index of the greatest value along an axis (the first of equal ones), int32.
+// ArgMax is the index of the greatest value along an axis (the first of equal ones), or of the first NaN, int32.
 func ArgMax(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMax", &err)
-	need("x", x)
-	return argMax(x, axis, keepdim), nil
-}
-
-// ArgMaxNaN is ArgMax, or the index of the first NaN.
-func ArgMaxNaN(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
-	defer guard("ArgMaxNaN", &err)
 	need("x", x)
 	return argMaxNaN(x, axis, keepdim), nil
 }
 
-// ArgMinNaN is ArgMin, or the index of the first NaN.
-func ArgMinNaN(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
-	defer guard("ArgMinNaN", &err)
-	need("x", x)
-	return argMaxNaN(inverse(x), axis, keepdim), nil
-}
-
-// ArgMaxAll is the index of the greatest value in the flattened tensor, int32.
-func ArgMaxAll(x *uop.UOp) (r *uop.UOp, err error) {
-	defer guard("ArgMaxAll", &err)
-	need("x", x)
-	return argMax(flatten(x, 0, -1), 0, false), nil
-}
-
-// ArgMin is the index of the least value along an axis (the first of equal ones), int32.
+// ArgMin is the index of the least value along an axis (the first of equal ones), or of the first NaN, int32.
 func ArgMin(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMin", &err)
 	need("x", x)
-	return argMax(inverse(x), axis, keepdim), nil
-}
-
-// ArgMinAll is the index of the least value in the flattened tensor, int32.
-func ArgMinAll(x *uop.UOp) (r *uop.UOp, err error) {
-	defer guard("ArgMinAll", &err)
-	need("x", x)
-	return argMax(flatten(inverse(x), 0, -1), 0, false), nil
+	return argMaxNaN(inverse(x), axis, keepdim), nil
 }

@@ -24,9 +24,9 @@ func Reduce(op ReduceOp, x *uop.UOp, axes []int, keepdim bool, correction float6
 	need("x", x)
 	switch {
 	case op == reduceVar:
-		return FullVar(x, axes, keepdim, correction)
+		return Var(x, axes, keepdim, correction)
 	case op == reduceStd:
-		return FullStd(x, axes, keepdim, correction)
+		return Std(x, axes, keepdim, correction)
 	case op < 0 || int(op) >= len(reduceOps):
 		fail("op", "%d is not a reduction, expected 0 to %d", op, reduceStd)
 	}

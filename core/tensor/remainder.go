@@ -210,11 +210,11 @@ func fullFloorDiv(a, b operand) *uop.UOp {
 	return where(eq(y, 0), quotient(x, y), cast(q, x.DType))
 }
 
-// FullMod is Mod without an error of the quotient.
-func FullMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullMod", fullMod, a, b) }
+// Mod is the remainder of FloorDiv, as Python's %, without an error of the quotient.
+func Mod(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mod", fullMod, a, b) }
 
-// FullTruncMod is TruncMod without an error.
-func FullTruncMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullTruncMod", fullTruncMod, a, b) }
+// TruncMod is the remainder of TruncDiv, with the sign of a, without an error.
+func TruncMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncMod", fullTruncMod, a, b) }
 
-// FullFloorDiv is FloorDiv of a quotient that has not been rounded.
-func FullFloorDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("FullFloorDiv", fullFloorDiv, a, b) }
+// FloorDiv is a / b rounded towards minus infinity, as Python's //, of a quotient that has not been rounded.
+func FloorDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("FloorDiv", fullFloorDiv, a, b) }

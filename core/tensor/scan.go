@@ -80,22 +80,6 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
 }
 
-// logCumSumExp is the running log(sum(e^x)) without overflow.
-func logCumSumExp(x *uop.UOp, axis int) *uop.UOp {
-	s := x.Shape()
-	if len(s) == 0 {
-		return x
-	}
-	axis = axisOf("axis", axis, len(s))
-	t := transpose(x, axis, -1)
-	n := intSize("axis", t.Shape(), len(s)-1)
-	wide := expand(unsqueeze(t, -2), joinShapes(t.Shape()[:len(s)-1], uop.ShapeOf(n, n)))
-	most, _ := cumMax(t, -1, equal)
-	mask := tril(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
-	e := exp(where(mask, sub(wide, unsqueeze(most, -1)), x.DType.Min()))
-	return transpose(add(log(sum(e, []int{-1}, false)), most), -1, axis)
-}
-
 // CumSum is the running sum along an axis.
 func CumSum(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("CumSum", &err)
@@ -108,28 +92,4 @@ func CumProd(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("CumProd", &err)
 	need("x", x)
 	return scan(x, axis, uop.Mul), nil
-}
-
-// CumMax is the running maximum along an axis and the int32 indices of the maxima.
-func CumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
-	defer guard("CumMax", &err)
-	need("x", x)
-	values, indices = cumMax(x, axis, equal)
-	return values, indices, nil
-}
-
-// CumMin is the running minimum along an axis and the int32 indices of the minima.
-func CumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
-	defer guard("CumMin", &err)
-	need("x", x)
-	values, indices = cumMax(inverse(x), axis, equal)
-	return inverse(values), indices, nil
-}
-
-// LogCumSumExp is the running log(sum(e^x)) along an axis.
-func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
-	defer guard("LogCumSumExp", &err)
-	need("x", x)
-	needFloat("x", x)
-	return logCumSumExp(x, axis), nil
 }

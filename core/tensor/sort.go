@@ -81,14 +81,6 @@ func sortedIndices(x, sorted *uop.UOp, axis int, same func(a, b *uop.UOp) *uop.U
 	return sum(mul(match, unsqueeze(idx, axis+1)), []int{axis}, false)
 }
 
-// Sort sorts along an axis and gives the indices the values came from. Equal values keep their order.
-func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
-	defer guard("Sort", &err)
-	need("x", x)
-	values, indices = sortAxis(x, dim, descending)
-	return values, indices, nil
-}
-
 // needTopK checks the arguments of TopK and gives the axis.
 func needTopK(x *uop.UOp, k int64, dim int) int {
 	s := x.Shape()
@@ -100,15 +92,4 @@ func needTopK(x *uop.UOp, k int64, dim int) int {
 		fail("k", "%d is out of range for axis %d of size %d", k, dim, n)
 	}
 	return dim
-}
-
-// TopK gives the k greatest (or least) values along an axis, sorted, and their indices.
-func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp, err error) {
-	defer guard("TopK", &err)
-	need("x", x)
-	s := joinShapes(x.Shape())
-	dim = needTopK(x, k, dim)
-	values, indices = sortAxis(x, dim, largest)
-	s[dim] = uop.N(k)
-	return shrinkTo(values, s), shrinkTo(indices, s), nil
 }

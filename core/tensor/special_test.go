@@ -20,7 +20,7 @@ var special = map[string]struct {
 	limit float64
 	terms func(x float64) float64
 }{
-	"erf":     {tensor.FullErf, 4, nil},
+	"erf":     {tensor.Erf, 4, nil},
 	"erfc":    {tensor.Erfc, 1, nil},
 	"erfinv":  {tensor.Erfinv, 1, nil},
 	"ndtri":   {tensor.Ndtri, 1, nil},

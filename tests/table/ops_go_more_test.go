@@ -56,11 +56,11 @@ func (c *goCall) argument(name string) (uop.Const, error) { return number(c.Args
 var goOthers = map[string]goOp{
 	// elementwise
 	"leaky_relu": number1(tensor.LeakyRelu, "neg_slope", 0.01),
-	"elu":        number1(tensor.FullElu, "alpha", 1),
-	"celu":       number1(tensor.FullCelu, "alpha", 1),
-	"softplus":   number1(tensor.FullSoftplus, "beta", 1),
+	"elu":        number1(tensor.Elu, "alpha", 1),
+	"celu":       number1(tensor.Celu, "alpha", 1),
+	"softplus":   number1(tensor.Softplus, "beta", 1),
 	"selu": func(c *goCall) ([]*uop.UOp, error) {
-		return one(tensor.FullSelu(c.x[0], c.Float("alpha", 1.67326), c.Float("gamma", 1.0507)))
+		return one(tensor.Selu(c.x[0], c.Float("alpha", 1.67326), c.Float("gamma", 1.0507)))
 	},
 	"hardtanh": func(c *goCall) ([]*uop.UOp, error) {
 		if !c.Has("min_val") {
@@ -101,7 +101,7 @@ var goOthers = map[string]goOp{
 		if err != nil {
 			return nil, err
 		}
-		return one(tensor.FullLerp(c.x[0], c.x[1], w))
+		return one(tensor.Lerp(c.x[0], c.x[1], w))
 	},
 
 	// reductions
@@ -117,13 +117,13 @@ var goOthers = map[string]goOp{
 		if c.Has("dtype") {
 			return one(tensor.ProdAs(c.x[0], c.dtype(nil), axes, keep))
 		}
-		return one(tensor.FullProd(c.x[0], axes, keep))
+		return one(tensor.Prod(c.x[0], axes, keep))
 	},
 	"var": func(c *goCall) ([]*uop.UOp, error) {
-		return one(tensor.FullVar(c.x[0], toInts(c.Ints("axis")), c.Bool("keepdim", false), c.Float("correction", 1)))
+		return one(tensor.Var(c.x[0], toInts(c.Ints("axis")), c.Bool("keepdim", false), c.Float("correction", 1)))
 	},
 	"std": func(c *goCall) ([]*uop.UOp, error) {
-		return one(tensor.FullStd(c.x[0], toInts(c.Ints("axis")), c.Bool("keepdim", false), c.Float("correction", 1)))
+		return one(tensor.Std(c.x[0], toInts(c.Ints("axis")), c.Bool("keepdim", false), c.Float("correction", 1)))
 	},
 	"cumsum":  along(tensor.CumSum, "axis", 0),
 	"softmax": along(func(x *uop.UOp, axis int) (*uop.UOp, error) { return tensor.Softmax(x, axis) }, "axis", -1),

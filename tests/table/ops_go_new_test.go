@@ -71,7 +71,7 @@ var goSpatial = map[string]goOp{
 	"max_pool2d": func(c *goCall) ([]*uop.UOp, error) {
 		k := c.Ints("kernel_size")
 		if c.Bool("return_indices", false) {
-			return pair(tensor.FullMaxPoolIndices(c.x[0], k, c.window(len(k))))
+			return pair(tensor.MaxPoolIndices(c.x[0], k, c.window(len(k))))
 		}
 		return one(tensor.MaxPool(c.x[0], k, c.window(len(k))))
 	},
@@ -92,7 +92,7 @@ var goSpatial = map[string]goOp{
 		if axes == nil {
 			axes = []int{-1}
 		}
-		u, err := tensor.FullLayerNorm(c.x[0], axes, c.Float("eps", 1e-5))
+		u, err := tensor.LayerNorm(c.x[0], axes, c.Float("eps", 1e-5))
 		return one(scaled(u, c.optional("weight"), c.optional("bias"), err))
 	},
 	"groupnorm": func(c *goCall) ([]*uop.UOp, error) {
@@ -149,18 +149,18 @@ var goArrays = map[string]goOp{
 	"isclose":      closeness(tensor.IsClose),
 	"allclose":     closeness(tensor.AllClose),
 	"cumprod":      along(tensor.CumProd, "axis", 0),
-	"logcumsumexp": along(tensor.FullLogCumSumExp, "axis", 0),
-	"cummax":       extreme(tensor.FullCumMax),
-	"cummin":       extreme(tensor.FullCumMin),
+	"logcumsumexp": along(tensor.LogCumSumExp, "axis", 0),
+	"cummax":       extreme(tensor.CumMax),
+	"cummin":       extreme(tensor.CumMin),
 	"sort": func(c *goCall) ([]*uop.UOp, error) {
-		return pair(tensor.FullSort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false)))
+		return pair(tensor.Sort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false)))
 	},
 	"argsort": func(c *goCall) ([]*uop.UOp, error) {
-		_, at, err := tensor.FullSort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false))
+		_, at, err := tensor.Sort(c.x[0], int(c.Int("dim", -1)), c.Bool("descending", false))
 		return one(at, err)
 	},
 	"topk": func(c *goCall) ([]*uop.UOp, error) {
-		return pair(tensor.FullTopK(c.x[0], c.Int("k", 0), int(c.Int("dim", -1)), c.Bool("largest", true)))
+		return pair(tensor.TopK(c.x[0], c.Int("k", 0), int(c.Int("dim", -1)), c.Bool("largest", true)))
 	},
 	"repeat_interleave": func(c *goCall) ([]*uop.UOp, error) {
 		x := c.x[0]
@@ -235,7 +235,7 @@ var goArrays = map[string]goOp{
 		return one(tensor.Keccak(c.x[0], int64(s[0]), byte(s[1])))
 	},
 	"hardsigmoid": func(c *goCall) ([]*uop.UOp, error) {
-		return one(tensor.FullHardSigmoidBy(c.x[0], c.Float("alpha", 1.0/6), c.Float("beta", 0.5)))
+		return one(tensor.HardSigmoidBy(c.x[0], c.Float("alpha", 1.0/6), c.Float("beta", 0.5)))
 	},
 	"qr": func(c *goCall) ([]*uop.UOp, error) { return pair(tensor.QR(c.x[0])) },
 	"svd": func(c *goCall) ([]*uop.UOp, error) {

@@ -47,14 +47,14 @@ func init() {
 var goUnary = map[string]unary{
 	"exp": tensor.Exp, "exp2": tensor.Exp2, "expm1": tensor.Expm1, "log": tensor.Log, "log2": tensor.Log2,
 	"log10": tensor.Log10, "log1p": tensor.Log1p, "sqrt": tensor.Sqrt, "rsqrt": tensor.Rsqrt,
-	"reciprocal": tensor.Reciprocal, "square": tensor.Square, "neg": tensor.Neg, "abs": tensor.FullAbs, "sign": tensor.FullSign,
+	"reciprocal": tensor.Reciprocal, "square": tensor.Square, "neg": tensor.Neg, "abs": tensor.Abs, "sign": tensor.Sign,
 	"sin": tensor.Sin, "cos": tensor.Cos, "tan": tensor.Tan, "asin": tensor.Asin, "acos": tensor.Acos, "atan": tensor.Atan,
 	"sinh": tensor.Sinh, "cosh": tensor.Cosh, "tanh": tensor.Tanh, "asinh": tensor.Asinh, "acosh": tensor.Acosh,
 	"atanh": tensor.Atanh, "ceil": tensor.Ceil, "floor": tensor.Floor, "trunc": tensor.Trunc, "round": tensor.RoundAny,
-	"erf": tensor.FullErf, "erfc": tensor.Erfc, "erfinv": tensor.Erfinv, "ndtri": tensor.Ndtri, "lgamma": tensor.Lgamma,
-	"digamma": tensor.Digamma, "relu": tensor.ReluNaN, "relu6": tensor.FullRelu6, "sigmoid": tensor.Sigmoid,
-	"logsigmoid": tensor.FullLogSigmoid, "gelu": tensor.Gelu, "quick_gelu": tensor.QuickGelu, "silu": tensor.Silu,
-	"swish": tensor.Silu, "mish": tensor.FullMish, "softsign": tensor.Softsign, "hardswish": tensor.FullHardSwish,
+	"erf": tensor.Erf, "erfc": tensor.Erfc, "erfinv": tensor.Erfinv, "ndtri": tensor.Ndtri, "lgamma": tensor.Lgamma,
+	"digamma": tensor.Digamma, "relu": tensor.Relu, "relu6": tensor.Relu6, "sigmoid": tensor.Sigmoid,
+	"logsigmoid": tensor.LogSigmoid, "gelu": tensor.Gelu, "quick_gelu": tensor.QuickGelu, "silu": tensor.Silu,
+	"swish": tensor.Silu, "mish": tensor.Mish, "softsign": tensor.Softsign, "hardswish": tensor.HardSwish,
 	"isnan": tensor.IsNaN, "isinf": tensor.IsInf, "isfinite": tensor.IsFinite,
 	"logical_not": tensor.LogicalNot, "bitwise_not": tensor.BitNot, "contiguous": tensor.Contiguous,
 	"contiguous_backward": tensor.ContiguousBackward, "detach": tensor.Detach, "clone": tensor.Contiguous,
@@ -63,19 +63,19 @@ var goUnary = map[string]unary{
 }
 
 var goBinary = map[string]two{
-	"add": tensor.Add, "sub": tensor.Sub, "mul": tensor.Mul, "div": tensor.Div, "floordiv": tensor.FullFloorDiv,
-	"mod": tensor.FullMod, "pow": tensor.FullPow, "maximum": tensor.Maximum, "minimum": tensor.Minimum, "lt": tensor.Lt,
-	"le": tensor.FullLe, "gt": tensor.Gt, "ge": tensor.FullGe, "eq": tensor.Eq, "ne": tensor.Ne, "bitwise_and": tensor.BitAnd,
+	"add": tensor.Add, "sub": tensor.Sub, "mul": tensor.Mul, "div": tensor.Div, "floordiv": tensor.FloorDiv,
+	"mod": tensor.Mod, "pow": tensor.Pow, "maximum": tensor.Maximum, "minimum": tensor.Minimum, "lt": tensor.Lt,
+	"le": tensor.Le, "gt": tensor.Gt, "ge": tensor.Ge, "eq": tensor.Eq, "ne": tensor.Ne, "bitwise_and": tensor.BitAnd,
 	"bitwise_or": tensor.BitOr, "bitwise_xor": tensor.BitXor, "lshift": tensor.ShiftLeft, "rshift": tensor.ShiftRight,
-	"idiv": tensor.TruncDiv, "logaddexp": tensor.FullLogAddExp, "copysign": tensor.FullCopySign,
-	"dot": tensor.MatMul, "atan2": tensor.Atan2, "hypot": tensor.Hypot, "fmod": tensor.FullTruncMod, "solve": tensor.Solve,
+	"idiv": tensor.TruncDiv, "logaddexp": tensor.LogAddExp, "copysign": tensor.CopySign,
+	"dot": tensor.MatMul, "atan2": tensor.Atan2, "hypot": tensor.Hypot, "fmod": tensor.TruncMod, "solve": tensor.Solve,
 }
 
 type reduction = func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
 
 var goReductions = map[string]reduction{
 	"max": tensor.Max, "min": tensor.Min, "mean": tensor.Mean, "any": tensor.Any, "all": tensor.All,
-	"logsumexp": tensor.FullLogSumExp, "argmax": argReduction(tensor.ArgMaxNaN), "argmin": argReduction(tensor.ArgMinNaN),
+	"logsumexp": tensor.LogSumExp, "argmax": argReduction(tensor.ArgMax), "argmin": argReduction(tensor.ArgMin),
 }
 
 // argReduction finds a position along one axis, or in the flattened tensor.
@@ -125,7 +125,7 @@ func (c *goCall) binary(name string, f two) (*uop.UOp, error) {
 		n, whole := number.Int64()
 		switch {
 		case name == "pow":
-			return tensor.FullPowConst(x, number)
+			return tensor.PowConst(x, number)
 		case name == "lshift" && whole:
 			return tensor.ShiftLeftConst(x, int(n))
 		case name == "rshift" && whole:
@@ -161,7 +161,7 @@ func (c *goCall) optional(name string) *uop.UOp {
 
 func (c *goCall) clamp(low, high string) ([]*uop.UOp, error) {
 	if c.Input(low) >= 0 || c.Input(high) >= 0 {
-		return one(tensor.FullClamp(c.x[0], c.optional(low), c.optional(high)))
+		return one(tensor.Clamp(c.x[0], c.optional(low), c.optional(high)))
 	}
 	return one(tensor.ClampTo(c.x[0], c.Float(low, math.Inf(-1)), c.Float(high, math.Inf(1))))
 }
