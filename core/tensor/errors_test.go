@@ -175,7 +175,7 @@ func TestErrors(t *testing.T) {
 		{r1(CrossEntropy(x, buf(uop.Int32, 3), 1, ReduceMean, 0)), "tensor.CrossEntropy: target: has shape (3), need (2) for classes or (2,3) for probabilities"},
 		{r1(CrossEntropy(x, i, 1, ReduceMean, 2)), "tensor.CrossEntropy: label_smoothing: is 2, need 0..1"},
 		{r1(CrossEntropy(x, i, 1, 9, 0)), "tensor.CrossEntropy: reduction: is 9"},
-		{r1(SparseCategoricalCrossEntropy(x, v, -1, ReduceMean, 0)), "tensor.SparseCategoricalCrossEntropy: target: is float"},
+		{r1(SparseCategoricalCrossEntropy(x, v, -1, ReduceMean, 0)), "tensor.SparseCategoricalCrossEntropy: target: has shape (3)"},
 		{r1(NLLLoss(x, i, x, nil, ReduceMean)), "tensor.NLLLoss: weight: has shape (2,3), need (3)"},
 		{r1(MSELoss(x, y, ReduceMean)), "tensor.MSELoss: target: has shape (4,2), need the shape (2,3) of x"},
 		{r1(Conv(x, y, nil, 1, Window{})), "tensor.Conv: weight: has shape (4,2)"},

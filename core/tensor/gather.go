@@ -134,7 +134,7 @@ func Scatter(x *uop.UOp, dim int, idx, src *uop.UOp) (r *uop.UOp, err error) {
 func ScatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) (r *uop.UOp, err error) {
 	defer guard("ScatterReduce", &err)
 	needSame("operands", x, idx, src)
-	if mode > ScatterMin {
+	if mode > ScatterMean {
 		fail("mode", "%d is unknown", mode)
 	}
 	return scatterReduce(x, dim, idx, src, mode, includeSelf), nil
