@@ -286,9 +286,9 @@ func (a *Allocator[I]) writtenIn(v *interval, l int32) bool {
 	return false
 }
 
-// upcoming is the next use of v as seen from loop l if the accesses before k are over: where it is, or, if a loop carries the
-// value around, the last place in that loop and the use in its next turn; dead if there is none.
-func (a *Allocator[I]) upcoming(v *interval, k, l int32) (next, wrap int32) {
+// nextUseAfter is the next use of v as seen from loop l if the accesses before k are over: where it is, or, if a loop carries the
+// value around, the last place in that loop and the use in its next iteration; dead if there is none.
+func (a *Allocator[I]) nextUseAfter(v *interval, k, l int32) (next, wrap int32) {
 	for {
 		if k < v.end && a.accs[k].pos < a.loops[l].end {
 			if a.accs[k].reads {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// open begins a scope with what the registers hold now.
-func (a *Allocator[I]) open(start, loop int32, label int32) {
+// openScope begins a scope with what the registers hold now.
+func (a *Allocator[I]) openScope(start, loop, label int32) {
 	a.scopes = append(a.scopes, scope{start: start, loop: loop, label: label, entry: a.occupant})
 	s := &a.scopes[len(a.scopes)-1]
 	for k := range s.mask {
@@ -18,8 +18,8 @@ func (a *Allocator[I]) open(start, loop int32, label int32) {
 	}
 }
 
-// enter begins a loop: what it uses comes into registers before it, if there is room or they hold what it does not use.
-func (a *Allocator[I]) enter(i int32) {
+// enterLoop begins a loop: what it uses comes into registers before it, if there is room or they hold what it does not use.
+func (a *Allocator[I]) enterLoop(i int32) {
 	l := a.loopOf[i]
 	end := a.loops[l].end
 	for n := range len(a.spilled) {
@@ -29,13 +29,13 @@ func (a *Allocator[I]) enter(i int32) {
 			continue
 		}
 		if a.free[x.class] == 0 {
-			u := a.furthest(i, x.class, 0)
+			u := a.furthestUse(i, x.class, 0)
 			if u == none || a.intervals[u].nextUse < end {
 				continue
 			}
 			a.evict(i, u)
 		}
-		a.reload(i, v, a.best(x.class, a.free[x.class]))
+		a.reload(i, v, a.preferred(x.class, a.free[x.class]))
 	}
 	a.spilled = slices.DeleteFunc(a.spilled, func(v int32) bool {
 		x := &a.intervals[v]
@@ -50,11 +50,11 @@ func (a *Allocator[I]) enter(i int32) {
 		}
 	}
 	a.loop = l
-	a.open(i, l, 0)
+	a.openScope(i, l, 0)
 }
 
-// leave ends a loop: what only its next turn would have used is over.
-func (a *Allocator[I]) leave() {
+// leaveLoop ends a loop: what only its next iteration would have used is dead.
+func (a *Allocator[I]) leaveLoop() {
 	a.scopes = a.scopes[:len(a.scopes)-1]
 	a.loop = a.loops[a.loop].parent
 	for k := range a.occupant {
@@ -64,7 +64,7 @@ func (a *Allocator[I]) leave() {
 				continue
 			}
 			x := &a.intervals[v]
-			if x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop); x.nextUse == dead {
+			if x.nextUse, x.wrapUse = a.nextUseAfter(x, x.cur, a.loop); x.nextUse == dead {
 				a.release(v)
 			}
 		}
@@ -87,19 +87,19 @@ func (a *Allocator[I]) branch(i, label int32) {
 			break
 		}
 	}
-	a.open(i, none, label)
+	a.openScope(i, none, label)
 }
 
-// arrive is a label: what comes by a jump and what comes from before must find the same.
-func (a *Allocator[I]) arrive(i int32, label int32) {
+// reachLabel is a label: the state at its branches and the one before it must agree.
+func (a *Allocator[I]) reachLabel(i, label int32) {
 	for n := len(a.scopes); n > 0 && a.scopes[n-1].loop == none && a.scopes[n-1].label == label; n-- {
 		a.resolve(&a.scopes[n-1], i)
 		a.scopes = a.scopes[:n-1]
 	}
 }
 
-// resolve brings registers and slots before instruction i to what the scope had at its beginning: for the end of a loop
-// all of it, for a label what is still needed, less what its code has thrown out and the frame holds.
+// resolve brings registers and slots before instruction i into the state that the scope had at its beginning: at a back
+// edge all of it, at a label what is live, less what was evicted in between.
 func (a *Allocator[I]) resolve(s *scope, i int32) {
 	l := s.loop
 	for k := range a.occupant {
@@ -135,14 +135,14 @@ func (a *Allocator[I]) resolve(s *scope, i int32) {
 				a.spilled = append(a.spilled, v)
 			}
 		}
-		// A label does not need everything.
+		// At a label not everything is live.
 		target := s.mask[k]
 		if l == none {
 			for m := target; m != 0; m &= m - 1 {
 				r := bits.TrailingZeros32(m)
 				v := s.entry[k][r]
 				x := &a.intervals[v]
-				x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop)
+				x.nextUse, x.wrapUse = a.nextUseAfter(x, x.cur, a.loop)
 				if x.nextUse == dead || x.reg < 0 && x.lastWrite < s.start {
 					target &^= 1 << r
 					s.entry[k][r] = none // for a second jump to the label, too
@@ -177,7 +177,7 @@ func (a *Allocator[I]) parallelMove(i int32, class uint8, s *scope, target uint3
 			continue
 		}
 		if rest := a.free[k] &^ target; rest != 0 {
-			to := a.best(k, rest)
+			to := a.preferred(k, rest)
 			a.shift(i, k, int8(r), to)
 		} else {
 			a.evict(i, u)
@@ -223,7 +223,7 @@ func (a *Allocator[I]) shift(i int32, class uint8, from, to int8) {
 	c := Class(class)
 	a.move(i, Phys(c, int(to)), Phys(c, int(from)), a.intervals[v].size, none)
 	a.release(v)
-	a.hold(v, to)
+	a.occupy(v, to)
 }
 
 // swapSlot stands for the place in the frame that swap uses.

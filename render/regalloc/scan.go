@@ -75,13 +75,13 @@ func (a *Allocator[I]) scan() error {
 		var err error
 		switch e, p := a.effects[i], int32(i); {
 		case e&LoopBegin != 0:
-			a.enter(p)
+			a.enterLoop(p)
 			a.deleted[i] = true
 		case e&LoopEnd != 0:
-			a.leave()
+			a.leaveLoop()
 			a.deleted[i] = true
 		case e&Label != 0:
-			a.arrive(p, a.m.Label(inst))
+			a.reachLabel(p, a.m.Label(inst))
 		case e&Copy != 0:
 			err = a.copy(p, inst)
 			a.deleted[i] = true
@@ -131,7 +131,7 @@ sources:
 			a.advance(v, i)
 			return a.step(i, inst)
 		}
-		r, err := a.take(i, v, pin)
+		r, err := a.allocate(i, v, pin)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ sources:
 				if err != nil {
 					return err
 				}
-				a.hold(dst, r)
+				a.occupy(dst, r)
 			}
 		}
 		if x.reg < 0 {
@@ -184,7 +184,7 @@ sources:
 			if err != nil {
 				return err
 			}
-			a.hold(dst, r)
+			a.occupy(dst, r)
 		}
 		pin[x.class] |= 1 << x.reg
 		a.m.Assign(inst, o.At, x.phys())
@@ -233,7 +233,7 @@ func (a *Allocator[I]) copy(i int32, inst *I) error {
 		a.argument(i, s)
 	}
 	if !d.Virtual() {
-		a.bring(i, d, from, src, size)
+		a.materialise(i, d, from, src, size)
 		return nil
 	}
 	dst := a.number(d)
@@ -241,16 +241,16 @@ func (a *Allocator[I]) copy(i int32, inst *I) error {
 	switch {
 	case x.reg >= 0:
 	case from != 0 && a.free[x.class]>>from.Num()&1 != 0:
-		a.hold(dst, int8(from.Num()))
+		a.occupy(dst, int8(from.Num()))
 	default:
 		r, err := a.choose(i, dst, [classes]uint32{}, 0, 0, false)
 		if err != nil {
 			return err
 		}
-		a.hold(dst, r)
+		a.occupy(dst, r)
 	}
 	if r := x.phys(); r != from {
-		a.bring(i, r, from, src, max(size, x.size))
+		a.materialise(i, r, from, src, max(size, x.size))
 	}
 	a.advance(dst, i)
 	x.inSlot, x.lastWrite = false, i
@@ -260,12 +260,12 @@ func (a *Allocator[I]) copy(i int32, inst *I) error {
 	return nil
 }
 
-// bring is the instruction for a Copy to register r: from a register, or else of interval v, which is in none.
-func (a *Allocator[I]) bring(i int32, r, from Reg, v int32, size uint8) {
+// materialise adds the instruction for a Copy to register r: from a register, or else of interval v, which is in none.
+func (a *Allocator[I]) materialise(i int32, r, from Reg, v int32, size uint8) {
 	if from != 0 {
 		a.move(i, r, from, size, none)
 	} else {
-		a.fetch(i, v, r)
+		a.restore(i, v, r)
 	}
 	a.added[len(a.added)-1].copies = true
 }
@@ -290,11 +290,11 @@ func (a *Allocator[I]) advance(v, i int32) {
 		x.cur++
 	}
 	x.lastAccess = i
-	x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop)
+	x.nextUse, x.wrapUse = a.nextUseAfter(x, x.cur, a.loop)
 }
 
-// hold puts v into register r.
-func (a *Allocator[I]) hold(v int32, r int8) {
+// occupy puts v into register r.
+func (a *Allocator[I]) occupy(v int32, r int8) {
 	x := &a.intervals[v]
 	a.occupant[x.class][r] = v
 	a.free[x.class] &^= 1 << r
@@ -315,7 +315,7 @@ func (a *Allocator[I]) choose(i, v int32, pin [classes]uint32, first, second Reg
 	x := &a.intervals[v]
 	free := a.free[x.class] &^ pin[x.class]
 	if free == 0 {
-		return a.take(i, v, pin)
+		return a.allocate(i, v, pin)
 	}
 	if x.lastReg >= 0 && free>>x.lastReg&1 != 0 && a.wanted(v, x.lastReg) {
 		return x.lastReg, nil
@@ -336,7 +336,7 @@ func (a *Allocator[I]) choose(i, v int32, pin [classes]uint32, first, second Reg
 			free = rest
 		}
 	}
-	return a.best(x.class, free), nil
+	return a.preferred(x.class, free), nil
 }
 
 // wanted reports whether an open loop has v in register r at its head.
@@ -349,8 +349,8 @@ func (a *Allocator[I]) wanted(v int32, r int8) bool {
 	return false
 }
 
-// best is the first in order of the free registers, rather one to which no open loop has to return something.
-func (a *Allocator[I]) best(class uint8, free uint32) int8 {
+// preferred is the first in order of the free registers, rather one to which no open loop has to return something.
+func (a *Allocator[I]) preferred(class uint8, free uint32) int8 {
 	for s := range a.scopes {
 		if rest := free &^ a.scopes[s].mask[class]; rest != 0 {
 			free = rest
@@ -365,17 +365,17 @@ func (a *Allocator[I]) best(class uint8, free uint32) int8 {
 	return best
 }
 
-// take is a free register for v, made free if there is none.
-func (a *Allocator[I]) take(i, v int32, pin [classes]uint32) (int8, error) {
+// allocate is a free register for v, by an eviction if there is none.
+func (a *Allocator[I]) allocate(i, v int32, pin [classes]uint32) (int8, error) {
 	x := &a.intervals[v]
 	free := a.free[x.class] &^ pin[x.class]
 	if free != 0 {
 		if x.lastReg >= 0 && free>>x.lastReg&1 != 0 {
 			return x.lastReg, nil
 		}
-		return a.best(x.class, free), nil
+		return a.preferred(x.class, free), nil
 	}
-	victim := a.furthest(i, x.class, pin[x.class])
+	victim := a.furthestUse(i, x.class, pin[x.class])
 	if victim == none || a.c.Classes[x.class].NoSpill {
 		return 0, errorAt(a.c, int(i), "it needs more registers than the %d of its class", bits.OnesCount32(a.all[x.class]))
 	}
@@ -384,8 +384,8 @@ func (a *Allocator[I]) take(i, v int32, pin [classes]uint32) (int8, error) {
 	return r, nil
 }
 
-// furthest is the value in a register of a class whose next use is furthest away.
-func (a *Allocator[I]) furthest(i int32, class uint8, pin uint32) int32 {
+// furthestUse is the interval in a register of a class whose next use is furthest away.
+func (a *Allocator[I]) furthestUse(i int32, class uint8, pin uint32) int32 {
 	best, score, wrap := none, int64(-1), int32(0)
 	for m := a.all[class] &^ a.free[class] &^ pin; m != 0; m &= m - 1 {
 		v := a.occupant[class][bits.TrailingZeros32(m)]

@@ -63,7 +63,7 @@ func (a *Allocator[I]) pressures() [][classes]int16 {
 	for v := range a.intervals {
 		x := &a.intervals[v]
 		for k := x.acc; k < x.end; k++ {
-			if to := a.until(x, k); to > a.accs[k].pos {
+			if to := a.liveUntil(x, k); to > a.accs[k].pos {
 				p[a.accs[k].pos+1][x.class]++
 				if int(to)+1 < len(p) {
 					p[to+1][x.class]--
@@ -89,8 +89,8 @@ func (a *Allocator[I]) loopsFrom(i int32) int {
 	return sort.Search(len(a.loops), func(l int) bool { return a.loops[l].start > i })
 }
 
-// until is how far the value that x has after its access k is live, at most up to the next access.
-func (a *Allocator[I]) until(x *interval, k int32) int32 {
+// liveUntil is how far the value that x has after its access k is live, at most up to the next access.
+func (a *Allocator[I]) liveUntil(x *interval, k int32) int32 {
 	for l := a.loopOf[a.accs[k].pos]; ; l = a.loops[l].parent {
 		if k+1 < x.end && a.accs[k+1].pos < a.loops[l].end {
 			if a.accs[k+1].reads {
@@ -260,7 +260,7 @@ func (a *Allocator[I]) localize(from int, to int32) {
 // liveAt reports whether x is live before instruction i.
 func (a *Allocator[I]) liveAt(x *interval, i int32) bool {
 	k := x.acc + int32(sort.Search(int(x.end-x.acc), func(k int) bool { return a.accs[x.acc+int32(k)].pos >= i }))
-	return k > x.acc && a.until(x, k-1) >= i
+	return k > x.acc && a.liveUntil(x, k-1) >= i
 }
 
 // depend finds which instructions must come before which: those that write what others read, and the other way around,

@@ -1,6 +1,6 @@
 package regalloc
 
-// evict takes v out of its register, into the frame if it can not be made again.
+// evict spills v: into its slot, if it cannot be rematerialised.
 func (a *Allocator[I]) evict(i, v int32) {
 	x := &a.intervals[v]
 	at, r := i, x.reg
@@ -55,17 +55,17 @@ func (a *Allocator[I]) store(at, v int32, r int8) {
 func (a *Allocator[I]) reload(i, v int32, r int8) {
 	x := &a.intervals[v]
 	fresh := x.lastAccess == none && x.nextUse == dead && x.cur == x.acc // nothing has written it yet
-	a.hold(v, r)
-	x.nextUse, x.wrapUse = a.upcoming(x, x.cur, a.loop)
+	a.occupy(v, r)
+	x.nextUse, x.wrapUse = a.nextUseAfter(x, x.cur, a.loop)
 	if fresh && a.loop == 0 {
 		return
 	}
-	a.fetch(i, v, x.phys())
+	a.restore(i, v, x.phys())
 	x.inSlot = true
 }
 
-// fetch adds the instruction that loads v into register r, or makes it again there.
-func (a *Allocator[I]) fetch(i, v int32, r Reg) {
+// restore adds the instruction that loads v into register r, or makes it again there.
+func (a *Allocator[I]) restore(i, v int32, r Reg) {
 	x := &a.intervals[v]
 	if x.remat == none {
 		x.slot = 0

@@ -17,8 +17,7 @@ func newState(frame int32) *state {
 	s := &state{in: make([][]Reg, classes*nreg+int(frame+63)/8), known: map[Reg]bool{}}
 	for c := range Class(classes) {
 		for n := range nreg {
-			r := Phys(c, n)
-			s.known[r], s.in[place(r)] = true, []Reg{r}
+			s.in[place(Phys(c, n))] = []Reg{Phys(c, n)}
 		}
 	}
 	return s
@@ -32,12 +31,16 @@ func (s *state) clone() *state {
 	return t
 }
 
-func (s *state) has(place int, v Reg) bool { return !s.known[v] || slices.Contains(s.in[place], v) }
+func (s *state) has(place int, v Reg) bool { return s.undefined(v) || slices.Contains(s.in[place], v) }
+
+func (s *state) undefined(v Reg) bool { return v.Virtual() && !s.known[v] }
 
 // write makes v's only place this one, which holds nothing else.
 func (s *state) write(place int, v Reg) {
 	s.forget(v)
-	s.known[v] = true
+	if v.Virtual() {
+		s.known[v] = true
+	}
 	s.in[place] = []Reg{v}
 }
 
@@ -55,7 +58,7 @@ func (s *state) alias(d, x Reg) {
 		return
 	}
 	s.forget(d)
-	if !s.known[x] {
+	if s.undefined(x) {
 		delete(s.known, d)
 		return
 	}

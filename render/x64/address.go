@@ -195,7 +195,7 @@ func (g *gen) makePart(p *part) asm.Mem {
 			return g.plus(m, s.back*scale)
 		}
 		r := g.gp()
-		l.moving = append(l.moving, moving{reg: r, first: m, step: step})
+		l.inductions = append(l.inductions, induction{reg: r, first: m, step: step})
 		return asm.Mem{Base: r}
 	}
 	for _, t := range p.terms {

@@ -34,10 +34,10 @@ func fused(op132 asm.Op) maker {
 			g.use(a)
 			rb := g.use(b)
 			oc := g.operand(c)
-			if !g.dies(a) && g.dies(b) {
+			if !g.lastUse(a) && g.lastUse(b) {
 				a, rb = b, g.vals[a.ID].reg
 			}
-			d := g.over(a)
+			d := g.overwriting(a)
 			with(g.ins(op213, size, d, rb), oc)
 			return d
 		}
@@ -48,16 +48,16 @@ func fused(op132 asm.Op) maker {
 		ob := g.operand(b)
 		rc := g.use(c)
 		switch {
-		case g.dies(c) || !g.dies(a) && (ob.reg == 0 || !g.dies(b)):
-			d := g.over(c)
+		case g.lastUse(c) || !g.lastUse(a) && (ob.reg == 0 || !g.lastUse(b)):
+			d := g.overwriting(c)
 			with(g.ins(op231, size, d, ra), ob)
 			return d
-		case g.dies(a) && ra != rc:
-			d := g.over(a)
+		case g.lastUse(a) && ra != rc:
+			d := g.overwriting(a)
 			with(g.ins(op132, size, d, rc), ob)
 			return d
 		}
-		d := g.over(b)
+		d := g.overwriting(b)
 		g.ins(op132, size, d, rc, ra)
 		return d
 	}

@@ -27,11 +27,11 @@ type gen struct {
 	virtual [asm.Tile + 1]int
 	labels  asm.Label
 	// reserved is how much of the frame is for operations that need memory.
-	reserved int32
-	stamp    int32
-	closed   int64
-	args     asm.Reg
-	turned   map[*ir.Value][]turned
+	reserved   int32
+	stamp      int32
+	closed     int64
+	args       asm.Reg
+	transposed map[*ir.Value][]transposed
 	// splats and vectors are registers that hold constants.
 	splats  map[splatKey]asm.Reg
 	vectors map[int32]asm.Reg
@@ -50,7 +50,7 @@ type state struct {
 	width int8
 	// left counts the uses that are not emitted yet.
 	left int32
-	// shared values are used in loops inside of their home, or by addresses: they die at no use.
+	// shared values are used in loops inside of their home, or by addresses: no use is known to be the last.
 	shared bool
 	// chain is the variable of a loop that the value brings towards its next value.
 	chain *phi
@@ -226,8 +226,8 @@ func (g *gen) use(v *ir.Value) asm.Reg {
 	return g.vals[v.ID].reg
 }
 
-// dies reports whether no use of v is left, so that what is computed now in the same block may overwrite it.
-func (g *gen) dies(v *ir.Value) bool {
+// lastUse reports whether no use of v is left, so that what is computed now in the same block may overwrite it.
+func (g *gen) lastUse(v *ir.Value) bool {
 	s := &g.vals[v.ID]
 	return s.left <= 0 && !s.shared && v.Home == g.cur.block && v.Op != ir.Const && v.Op != ir.Iter
 }
@@ -237,7 +237,7 @@ func (g *gen) dies(v *ir.Value) bool {
 func (g *gen) dst(v *ir.Value) asm.Reg {
 	if p := g.vals[v.ID].chain; p != nil && p.reg != 0 {
 		for _, a := range v.Args {
-			if g.vals[a.ID].reg == p.reg && g.class(v) == p.reg.Class() && g.dies(a) {
+			if g.vals[a.ID].reg == p.reg && g.class(v) == p.reg.Class() && g.lastUse(a) {
 				return p.reg
 			}
 		}
@@ -245,10 +245,11 @@ func (g *gen) dst(v *ir.Value) asm.Reg {
 	return g.fresh(g.class(v))
 }
 
-// over is a register for the result v that holds the operand a, which has been used already: that of a if it dies.
-func (g *gen) over(a *ir.Value) asm.Reg {
+// overwriting is a register for a result that holds the operand a, which has been used already: that of a at its last
+// use.
+func (g *gen) overwriting(a *ir.Value) asm.Reg {
 	r := g.vals[a.ID].reg
-	if g.dies(a) {
+	if g.lastUse(a) {
 		return r
 	}
 	d := g.fresh(r.Class())

@@ -58,12 +58,12 @@ func (g *gen) planStrides(l *loop) {
 			continue
 		}
 		s.reg = g.gp()
-		m := moving{reg: s.reg, step: s.unit}
+		m := induction{reg: s.reg, step: s.unit}
 		if counts {
 			s.back = l.trip * s.unit
 			m.first.Disp = int32(-s.back)
 		}
-		l.moving = append(l.moving, m)
+		l.inductions = append(l.inductions, m)
 		l.strides = append(l.strides, s)
 	}
 }
@@ -73,7 +73,7 @@ func (g *gen) iterator(nl *ir.Loop) asm.Reg {
 	l := g.loops[nl]
 	if l.iter == 0 {
 		l.iter = g.gp()
-		l.moving = append(l.moving, moving{reg: l.iter, step: 1})
+		l.inductions = append(l.inductions, induction{reg: l.iter, step: 1})
 	}
 	return l.iter
 }
@@ -83,9 +83,9 @@ func (g *gen) control(l *loop, count asm.Reg) {
 	if l.trip == 1 {
 		return
 	}
-	var offset *moving
-	for i := range l.moving {
-		m := &l.moving[i]
+	var offset *induction
+	for i := range l.inductions {
+		m := &l.inductions[i]
 		switch {
 		case len(l.strides) > 0 && l.strides[0].back != 0 && m.reg == l.strides[0].reg:
 			offset = m
@@ -132,7 +132,7 @@ func (g *gen) jump(c asm.Cond, to asm.Label) {
 func (g *gen) close(l *loop, body *section, count asm.Reg) {
 	for _, p := range l.phis {
 		switch {
-		case p.begun:
+		case p.initialised:
 		case p.Init.Op == ir.Const:
 			g.vals[p.Init.ID].left--
 			g.constant(p.Init, p.reg, g.formOf(p.V))
@@ -146,8 +146,8 @@ func (g *gen) close(l *loop, body *section, count asm.Reg) {
 		g.ins(asm.TEST, 8, 0, count, count)
 		g.jump(asm.LE, exit)
 	}
-	for _, m := range l.moving {
-		g.begins(m)
+	for _, m := range l.inductions {
+		g.initInduction(m)
 	}
 	if l.counter != 0 {
 		if l.trip < 0 {
@@ -171,8 +171,8 @@ func (g *gen) close(l *loop, body *section, count asm.Reg) {
 	}
 }
 
-// begins sets a moving register to its first value.
-func (g *gen) begins(m moving) {
+// initInduction sets an induction variable to its initial value.
+func (g *gen) initInduction(m induction) {
 	switch {
 	case m.first.Base == 0:
 		g.imm(asm.MOV, 8, m.reg, int64(m.first.Disp))

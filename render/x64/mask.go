@@ -241,7 +241,7 @@ func (g *gen) maskedOp(v *ir.Value) asm.Reg {
 	last.Dst, last.Mask, last.Zero = rf, k, zero
 	if zero {
 		last.Dst = g.vec()
-	} else if !g.dies(f) {
+	} else if !g.lastUse(f) {
 		last.Dst = g.vec()
 		g.move(last.Dst, rf)
 	}

@@ -173,7 +173,7 @@ func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {
 		return g.vec(), true
 	}
 	g.use(alt)
-	return g.over(alt), false
+	return g.overwriting(alt), false
 }
 
 // orAlternative is d where a gate is open, else the alternative of a load: d may be anything there.

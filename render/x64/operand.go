@@ -124,7 +124,7 @@ func twice(op asm.Op) maker {
 // same is a value that its argument holds already.
 func same(g *gen, v *ir.Value) asm.Reg {
 	r := g.use(v.Args[0])
-	if g.dies(v.Args[0]) {
+	if g.lastUse(v.Args[0]) {
 		return r
 	}
 	d := g.fresh(r.Class())
@@ -142,13 +142,13 @@ func alu(op asm.Op) maker {
 		g.need(a)
 		if c, ok := g.immediate(b); ok {
 			g.use(a)
-			d := g.over(a)
+			d := g.overwriting(a)
 			g.imm(op, g.size(v), d, c)
 			return d
 		}
 		ob := g.operand(b)
 		g.use(a)
-		d := g.over(a)
+		d := g.overwriting(a)
 		with(g.ins(op, g.size(v), d), ob)
 		return d
 	}

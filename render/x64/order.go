@@ -7,33 +7,34 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// loop is what code is made of a loop.
+// loop is the code generation state of a loop.
 type loop struct {
 	*ir.Loop
 	trip int64 // -1 if it is not known
 	phis []*phi
 	// iter is the register of the iterator, if something needs it.
 	iter asm.Reg
-	// strides are the offsets that several addresses share; other addresses have a pointer of their own among moving.
-	strides []*stride
-	moving  []moving
-	steps   map[int64]int // how many addresses move by so many bytes
-	counter asm.Reg
-	top     asm.Label
+	// strides are the offsets that several addresses share; other addresses have a pointer of their own among the
+	// inductions.
+	strides    []*stride
+	inductions []induction
+	steps      map[int64]int // how many addresses move by so many bytes
+	counter    asm.Reg
+	top        asm.Label
 }
 
-// phi is a variable of a loop.
+// phi is the variable of a loop.
 type phi struct {
 	*ir.PhiVar
 	reg asm.Reg
-	// begun says that reg holds the first value already, as it is the register of that value.
-	begun bool
+	// initialised says that reg is the register of the initial value.
+	initialised bool
 	// chain leads from the variable to its next value, one operation after the other.
 	chain []*ir.Value
 }
 
-// moving is a register that grows in each iteration.
-type moving struct {
+// induction is an induction variable: a register that grows by a constant in each iteration.
+type induction struct {
 	reg   asm.Reg
 	first asm.Mem // its first value is this address, Disp if that has no register
 	step  int64
@@ -50,18 +51,18 @@ func (g *gen) walk(b *ir.Block) {
 		case it.Load != nil:
 			g.know(it.Load) // nothing may need it
 		case it.Store != nil:
-			g.reach(stored(it.Store), b)
-			g.reachPlace(it.Store.At, b)
+			g.countUse(stored(it.Store), b)
+			g.countPlace(it.Store.At, b)
 		case it.Dot != nil:
 			for _, at := range []*ir.Place{it.Dot.A, it.Dot.B, it.Dot.C} {
-				g.reachPlace(at, b)
+				g.countPlace(at, b)
 			}
 		case it.Fetch != nil:
-			g.reachPlace(it.Fetch, b)
+			g.countPlace(it.Fetch, b)
 		case it.Loop != nil:
 			l := g.loopOf(it.Loop)
 			if l.trip < 0 {
-				g.reach(it.Loop.Count, b)
+				g.countUse(it.Loop.Count, b)
 				g.vals[it.Loop.Count.ID].shared = true
 			}
 			g.walk(it.Loop.Body)
@@ -88,8 +89,8 @@ func (g *gen) know(v *ir.Value) {
 	}
 }
 
-// reach counts a use of v in block b.
-func (g *gen) reach(v *ir.Value, b *ir.Block) {
+// countUse counts a use of v in block b.
+func (g *gen) countUse(v *ir.Value, b *ir.Block) {
 	g.know(v)
 	s := &g.vals[v.ID]
 	s.left++
@@ -100,22 +101,22 @@ func (g *gen) reach(v *ir.Value, b *ir.Block) {
 	switch v.Op {
 	case ir.Final:
 		p := v.Args[0]
-		g.reach(p, p.Home)
+		g.countUse(p, p.Home)
 		g.vals[p.ID].left--
 		return
 	case ir.Phi:
-		g.reachPhi(v)
+		g.countPhi(v)
 		return
 	}
 	if v.At != nil {
-		g.reachPlace(v.At, v.Home)
+		g.countPlace(v.At, v.Home)
 	}
 	for _, a := range v.Args {
-		g.reach(a, v.Home)
+		g.countUse(a, v.Home)
 	}
 }
 
-func (g *gen) reachPhi(v *ir.Value) {
+func (g *gen) countPhi(v *ir.Value) {
 	if g.phis[v] != nil {
 		return
 	}
@@ -125,26 +126,26 @@ func (g *gen) reachPhi(v *ir.Value) {
 	}
 	p := &phi{PhiVar: v.Loop.Phis[i]}
 	g.phis[v] = p
-	g.reach(p.Init, v.Home.Parent)
-	g.reach(p.Next, v.Home)
+	g.countUse(p.Init, v.Home.Parent)
+	g.countUse(p.Next, v.Home)
 }
 
-// reachPlace counts the uses of a place. Addresses are computed once for several accesses, so that values in them
-// are never seen to die.
-func (g *gen) reachPlace(at *ir.Place, b *ir.Block) {
+// countPlace counts the uses of a place. Addresses are computed once for several accesses, so that values in them
+// have no last use.
+func (g *gen) countPlace(at *ir.Place, b *ir.Block) {
 	g.places.plan(g, at)
 	for _, t := range at.Terms {
 		g.know(t.V)
 		if t.V.Op != ir.Iter {
-			g.reach(t.V, b)
+			g.countUse(t.V, b)
 			g.vals[t.V.ID].shared = true
 		}
 	}
 	if at.Index != nil {
-		g.reach(at.Index, b)
+		g.countUse(at.Index, b)
 	}
 	if at.Gate != nil {
-		g.reach(at.Gate, b)
+		g.countUse(at.Gate, b)
 	}
 }
 
@@ -181,7 +182,7 @@ func (g *gen) loop(nl *ir.Loop) {
 	for _, pv := range l.Phis {
 		if p := g.phis[pv.V]; p != nil {
 			l.phis = append(l.phis, p)
-			g.begin(p)
+			g.initPhi(p)
 		}
 	}
 	g.planStrides(l)
@@ -202,13 +203,13 @@ func (g *gen) loop(nl *ir.Loop) {
 	g.recycle(body.out)
 }
 
-// begin chooses the register of a variable.
-func (g *gen) begin(p *phi) {
+// initPhi chooses the register of a variable.
+func (g *gen) initPhi(p *phi) {
 	init := p.Init
 	if init.Op != ir.Const {
 		g.need(init)
 		if g.willDie(init) && init.Op != ir.Iter && g.formOf(init) == g.formOf(p.V) {
-			p.reg, p.begun = g.use(init), true
+			p.reg, p.initialised = g.use(init), true
 		}
 	}
 	if p.reg == 0 {
@@ -229,7 +230,7 @@ func (g *gen) formOf(v *ir.Value) int {
 func (g *gen) findChains(l *loop) {
 	for _, p := range l.phis {
 		g.stamp++
-		if !g.leads(p.Next, p, g.stamp) {
+		if !g.dependsOnPhi(p.Next, p, g.stamp) {
 			continue
 		}
 		for v := p.Next; v != p.V; {
@@ -254,8 +255,8 @@ func (g *gen) findChains(l *loop) {
 	}
 }
 
-// leads reports whether v is computed from the variable p in the same iteration, and marks what is.
-func (g *gen) leads(v *ir.Value, p *phi, stamp int32) bool {
+// dependsOnPhi reports whether v is computed from the variable p in the same iteration, and marks what is.
+func (g *gen) dependsOnPhi(v *ir.Value, p *phi, stamp int32) bool {
 	if v == p.V {
 		return true
 	}
@@ -269,7 +270,7 @@ func (g *gen) leads(v *ir.Value, p *phi, stamp int32) bool {
 	s.mark, s.led = stamp, false
 	led := false
 	for _, a := range v.Args {
-		led = g.leads(a, p, stamp) || led
+		led = g.dependsOnPhi(a, p, stamp) || led
 	}
 	s = &g.vals[v.ID]
 	s.led = led
@@ -312,7 +313,7 @@ func (g *gen) next(l *loop) {
 			moves = append(moves, pair{p.reg, r})
 		}
 	}
-	g.parallel(moves)
+	g.parallelMove(moves)
 	for _, p := range consts {
 		g.constant(p.Next, p.reg, g.formOf(p.V))
 	}
@@ -320,8 +321,8 @@ func (g *gen) next(l *loop) {
 
 type pair struct{ dst, src asm.Reg }
 
-// parallel emits moves that happen at once.
-func (g *gen) parallel(moves []pair) {
+// parallelMove emits moves that happen at once.
+func (g *gen) parallelMove(moves []pair) {
 	for len(moves) > 0 {
 		i := slices.IndexFunc(moves, func(m pair) bool {
 			return !slices.ContainsFunc(moves, func(o pair) bool { return o.src == m.dst })

@@ -148,8 +148,8 @@ func newGen(k *ir.Kernel, f Features, coder *asm.Coder) *gen {
 		k: k, f: f, pool: pool{coder}, room: r,
 		vals:     r.vals,
 		sections: map[*ir.Block]*section{}, loops: map[*ir.Loop]*loop{}, phis: r.phis,
-		places: r.places,
-		turned: map[*ir.Value][]turned{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
+		places:     r.places,
+		transposed: map[*ir.Value][]transposed{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
 	}
 }
 

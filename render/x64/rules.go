@@ -188,8 +188,8 @@ var table = []rule{
 	{ir.Scale, f64, scalar, avx512, inOrder(asm.VSCALEFSD)},
 	{ir.Scale, f32, vector, avx512, inOrder(asm.VSCALEFPS)},
 	{ir.Scale, f64, vector, avx512, inOrder(asm.VSCALEFPD)},
-	{ir.Exponent, floats, both, avx512, parts(asm.VGETEXPPS, asm.VGETEXPPD)},
-	{ir.Fraction, floats, both, avx512, parts(asm.VGETMANTPS, asm.VGETMANTPD, fromPositive)},
+	{ir.Exponent, floats, both, avx512, exponentOrMantissa(asm.VGETEXPPS, asm.VGETEXPPD)},
+	{ir.Fraction, floats, both, avx512, exponentOrMantissa(asm.VGETMANTPS, asm.VGETMANTPD, fromPositive)},
 
 	{ir.And, ints | boolean, scalar, sse, alu(asm.AND)},
 	{ir.Or, ints | boolean, scalar, sse, alu(asm.OR)},

@@ -27,7 +27,7 @@ func makeProduct(g *gen, v *ir.Value) asm.Reg {
 
 func negScalar(g *gen, v *ir.Value) asm.Reg {
 	g.use(v.Args[0])
-	d := g.over(v.Args[0])
+	d := g.overwriting(v.Args[0])
 	g.ins(asm.NEG, g.size(v), d)
 	return d
 }
@@ -92,7 +92,7 @@ func shiftScalar(g *gen, v *ir.Value) asm.Reg {
 	size := g.size(v)
 	if c, ok := g.immediate(by); ok {
 		g.use(a)
-		d := g.over(a)
+		d := g.overwriting(a)
 		if c &= int64(8*size - 1); c != 0 {
 			g.imm(op, size, d, c)
 		}
@@ -106,7 +106,7 @@ func shiftScalar(g *gen, v *ir.Value) asm.Reg {
 		return d
 	}
 	g.use(a)
-	d := g.over(a)
+	d := g.overwriting(a)
 	g.ins(asm.MOV, 4, asm.RCX, rb)
 	g.ins(op, size, d, asm.RCX)
 	return d

@@ -7,8 +7,8 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// turned is a square of vectors that was transposed.
-type turned struct {
+// transposed is a square of vectors and its transpose.
+type transposed struct {
 	rows    []*ir.Value
 	columns []asm.Reg
 }
@@ -18,12 +18,12 @@ func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 	for _, a := range v.Args {
 		g.vals[a.ID].left--
 	}
-	for _, t := range g.turned[v.Args[0]] {
+	for _, t := range g.transposed[v.Args[0]] {
 		if slices.Equal(t.rows, v.Args) {
 			return t.columns[v.Bits]
 		}
 	}
-	t := turned{rows: v.Args}
+	t := transposed{rows: v.Args}
 	if g.inMemoryOnly(v.Args) {
 		t.columns = g.transposeMemory(v.Args)
 	} else {
@@ -34,7 +34,7 @@ func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 		}
 		t.columns = g.transpose(rows, int(v.Kind.Width()))
 	}
-	g.turned[v.Args[0]] = append(g.turned[v.Args[0]], t)
+	g.transposed[v.Args[0]] = append(g.transposed[v.Args[0]], t)
 	return t.columns[v.Bits]
 }
 
@@ -49,7 +49,7 @@ func (g *gen) inMemoryOnly(rows []*ir.Value) bool {
 	return true
 }
 
-// transposeMemory turns a square of elements in memory. Vectors of pieces of 16 bytes are loaded, such that turning
+// transposeMemory transposes a square of elements in memory. Vectors of pieces of 16 bytes are loaded, such that transposing
 // small squares in each piece is all that is left: loads and insertions from memory cost less than shuffles.
 func (g *gen) transposeMemory(rows []*ir.Value) []asm.Reg {
 	n, width := len(rows), int(rows[0].Kind.Width())
@@ -74,13 +74,13 @@ func (g *gen) transposeMemory(rows []*ir.Value) []asm.Reg {
 				square[i] = d
 			}
 		}
-		out = append(out, g.turnPieces(square, width, size)...)
+		out = append(out, g.transposePieces(square, width, size)...)
 	}
 	return out
 }
 
-// turnPieces turns the squares of elements that lie in the same 16 bytes of as many vectors as such a piece has elements.
-func (g *gen) turnPieces(rows []asm.Reg, width, size int) []asm.Reg {
+// transposePieces transposes the squares of elements that lie in the same 16 bytes of as many vectors as such a piece has elements.
+func (g *gen) transposePieces(rows []asm.Reg, width, size int) []asm.Reg {
 	if width == 4 {
 		rows = g.unpack(rows, size, asm.VUNPCKLPS, asm.VUNPCKHPS)
 		// Of each four, the two low halves and the two high halves belong together.
@@ -91,7 +91,7 @@ func (g *gen) turnPieces(rows []asm.Reg, width, size int) []asm.Reg {
 	return g.unpack(rows, size, asm.VUNPCKLPD, asm.VUNPCKHPD)
 }
 
-// transpose turns a square of elements: first the elements of 16 bytes and as many rows, then pieces of 16 bytes.
+// transpose transposes a square of elements: first the elements of 16 bytes and as many rows, then pieces of 16 bytes.
 func (g *gen) transpose(rows []asm.Reg, width int) []asm.Reg {
 	n := len(rows)
 	size := vectorSize(n, width)
@@ -102,7 +102,7 @@ func (g *gen) transpose(rows []asm.Reg, width int) []asm.Reg {
 		return []asm.Reg{lo, hi}
 	}
 	per := 16 / width
-	rows = g.turnPieces(rows, width, size)
+	rows = g.transposePieces(rows, width, size)
 	// rows[per*p+j] has in piece L the column per*L+j of the p-th group of rows.
 	out := make([]asm.Reg, n)
 	for j := range per {

@@ -8,8 +8,8 @@ import (
 // fromPositive is how VGETMANT is to give fractions: from 3/4 to 3/2, and none of negative numbers.
 const fromPositive = 3 | 2<<2
 
-// parts takes a float apart. Scalars go through instructions on vectors, in registers: what is beside them does not matter.
-func parts(ps, pd asm.Op, how ...int64) maker {
+// exponentOrMantissa is VGETEXP or VGETMANT. Scalars go through instructions on vectors, in registers: what is beside them does not matter.
+func exponentOrMantissa(ps, pd asm.Op, how ...int64) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		op := ps
 		if v.Kind == ir.F64 {
