@@ -41,16 +41,21 @@ func (g graph) fused(o fuse.Options, outs ...*uop.UOp) *schedule.Schedule {
 	return s
 }
 
-// decided is that schedule with all that was decided.
-func (g graph) decided(o fuse.Options, outs ...*uop.UOp) (*schedule.Schedule, []fuse.Decision) {
-	g.Helper()
+// stored are STOREs of values to buffers of their own, and ASSIGNs as they are.
+func (g graph) stored(outs []*uop.UOp) []*uop.UOp {
 	src := slices.Clone(outs)
 	for i, u := range src {
 		if u.Op != uop.Assign {
 			src[i] = g.NewBuffer("CPU", u.Shape().MaxNumel(), u.DType).Store(u)
 		}
 	}
-	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, src...))
+	return src
+}
+
+// decided is that schedule with all that was decided.
+func (g graph) decided(o fuse.Options, outs ...*uop.UOp) (*schedule.Schedule, []fuse.Decision) {
+	g.Helper()
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, g.stored(outs)...))
 	if err != nil {
 		g.Fatal(err)
 	}

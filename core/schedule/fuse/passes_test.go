@@ -1,0 +1,154 @@
+package fuse_test
+
+import (
+	"slices"
+	"testing"
+
+	"polygrad/core/gradient"
+	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// Each pass has a name of its own and a reason, and needs what the pass before leaves.
+func TestPassTable(t *testing.T) {
+	seen := map[string]bool{}
+	for i, p := range fuse.Passes {
+		if p.Name == "" || seen[p.Name] || p.Reason == "" || len(p.Leaves) == 0 {
+			t.Errorf("pass %d, %q: no name, reason or invariant, or the name stands twice", i, p.Name)
+		}
+		seen[p.Name] = true
+		for _, need := range p.Needs {
+			if i == 0 || !slices.ContainsFunc(fuse.Passes[i-1].Leaves, func(x schedule.Invariant[fuse.State]) bool { return x.Name == need.Name }) {
+				t.Errorf("pass %q needs %q, which pass %q does not leave", p.Name, need.Name, fuse.Passes[i-1].Name)
+			}
+		}
+	}
+	if names := fuse.PassNames(); !slices.Contains(names, fuse.Dump) || len(names) != len(fuse.Passes)+1 {
+		t.Errorf("names %v, expected those of %d passes and %s", names, len(fuse.Passes), fuse.Dump)
+	}
+}
+
+// Every pass has something to do in one of a few graphs, in which all invariants hold.
+func TestEveryPassIsNeeded(t *testing.T) {
+	o := options
+	o.BlockBytes = 256*256*4 - 1
+	used := map[string]bool{}
+	for _, build := range []func(g graph) []*uop.UOp{
+		func(g graph) []*uop.UOp { return []*uop.UOp{softmax(g.in(64, 128), 1)} },
+		func(g graph) []*uop.UOp {
+			h := times(g.in(64, 32), g.in(48, 32)).ContiguousOp()
+			return []*uop.UOp{h, h.Exp2()}
+		},
+		func(g graph) []*uop.UOp { return []*uop.UOp{g.conv(g.in(2, 8, 12, 12), 8, 8)} },
+		func(g graph) []*uop.UOp {
+			x := g.in(64, 64).Exp2().Sin()
+			return []*uop.UOp{x.ReduceAxes(uop.Add, 1), x.ReduceAxes(uop.Max, 0)}
+		},
+		func(g graph) []*uop.UOp {
+			x := g.in(64, 128)
+			return []*uop.UOp{x.Exp2(), x.Sin()}
+		},
+		func(g graph) []*uop.UOp {
+			table := g.in(fuse.MinScatterRows, 32)
+			taken := g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32)))
+			y := g.ok(tensor.Sum(g.ok(tensor.Mul(taken, g.in(40, 32))), nil, false))
+			grads, err := gradient.Of(y, []*uop.UOp{table}, nil)
+			if err != nil {
+				g.Fatal(err)
+			}
+			return grads
+		},
+		func(g graph) []*uop.UOp {
+			return []*uop.UOp{g.ok(tensor.ScaledDotProductAttention(g.in(256, 32), g.in(256, 32), g.in(256, 32), tensor.AttentionOptions{Causal: true}))}
+		},
+	} {
+		g := newGraph(t)
+		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, g.stored(build(g))...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := fuse.Changes(root, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, changed := range changes {
+			used[name] = used[name] || changed
+		}
+	}
+	for _, p := range fuse.Passes {
+		if !used[p.Name] {
+			t.Errorf("pass %q has nothing to do", p.Name)
+		}
+	}
+}
+
+// Numbers that stand in the passes, from both sides.
+func TestThresholdsOfPasses(t *testing.T) {
+	t.Run("rows of a table", func(t *testing.T) {
+		for _, c := range []struct {
+			rows int64
+			want fuse.Reason
+		}{{fuse.MinScatterRows - 1, fuse.FewTableRows}, {fuse.MinScatterRows, fuse.Pays}} {
+			g := newGraph(t)
+			table := g.in(c.rows, 32)
+			taken := g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32)))
+			grads, err := gradient.Of(g.ok(tensor.Sum(g.ok(tensor.Mul(taken, g.in(40, 32))), nil, false)), []*uop.UOp{table}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, ds := g.decided(options, grads[0])
+			if d := last(ds, "scatter sums"); d == nil || d.Reason != c.want || d.Costs.Rows != c.rows {
+				t.Errorf("%d rows: %v, expected %q", c.rows, d, c.want)
+			}
+		}
+	})
+	t.Run("functions of a shared value", func(t *testing.T) {
+		g := newGraph(t)
+		x := g.in(8, 32)
+		for functions, value := range map[int]*uop.UOp{1: x.Exp2(), 2: x.Exp2().Sin()} {
+			root := g.Sink(nil, value.ReduceAxes(uop.Add, 1), value.ReduceAxes(uop.Max, 0))
+			if stored := fuse.StoreShared(root) != root; stored != (functions == 2) {
+				t.Errorf("a value of %d functions is stored: %v", functions, stored)
+			}
+		}
+	})
+	t.Run("reuse of a pad", func(t *testing.T) {
+		g := newGraph(t)
+		for n := int64(fuse.PadReuse - 1); n <= fuse.PadReuse; n++ {
+			// Each of 8x10 padded elements is read for n columns.
+			padded := g.in(8, 8).Pad([]uop.Pair{{}, {Lo: uop.N(1), Hi: uop.N(1)}})
+			root := g.Sink(nil, times(padded, g.in(n, 10)))
+			if stored := fuse.StorePads(root) != root; stored != (n == fuse.PadReuse) {
+				t.Errorf("a pad that is read %d times is stored: %v", n, stored)
+			}
+		}
+	})
+	t.Run("scratch rows", func(t *testing.T) {
+		for n := options.MinScratch - 1; n <= options.MinScratch; n++ {
+			g := newGraph(t)
+			s := g.fused(options, softmax(g.in(64, n), 1))
+			if rows := count(s, uop.Bufferize); (rows == 1) != (n == options.MinScratch) {
+				t.Errorf("rows of %d: %d in scratch memory", n, rows)
+			}
+		}
+	})
+	t.Run("contiguous runs", func(t *testing.T) {
+		// The maximum over the last but one axis goes through n neighbours before it jumps.
+		for n := int64(fuse.MinContiguousRun - 1); n <= fuse.MinContiguousRun; n++ {
+			g := newGraph(t)
+			x := g.in(32, 64, 16, n)
+			peak := x.ReduceAxes(uop.Max, 1, 3).Expand(x.Shape())
+			_, ds := g.decided(options, x.Mul(peak))
+			want := fuse.ShortRuns
+			if n == fuse.MinContiguousRun {
+				want = fuse.Pays
+			}
+			if d := last(ds, "producers"); d == nil || d.Reason != want {
+				t.Errorf("runs of %d: %v, expected %q", n, d, want)
+			}
+		}
+	})
+}
