@@ -5,7 +5,9 @@ import (
 
 	"polygrad/core/nest/ir"
 	"polygrad/exec"
+	"polygrad/exec/interp"
 	"polygrad/tests/devices/nested"
+	"polygrad/tests/devices/workgroups"
 	"polygrad/tests/levels"
 )
 
@@ -24,4 +26,12 @@ func TestGoNative(t *testing.T) {
 	for _, d := range levels.Native(t) {
 		t.Run(d.Name(), func(t *testing.T) { testGoOn(t, exec.New(d)) })
 	}
+}
+
+// TestGoWorkgroups runs it on work items in workgroups.
+func TestGoWorkgroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("interprets every kernel")
+	}
+	testGoOn(t, exec.New(workgroups.New(interp.New(), workgroups.Tight)))
 }
