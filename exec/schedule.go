@@ -12,11 +12,14 @@ import (
 )
 
 // schedule cuts a request into kernels for the device.
-func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
-	if e.fusion == nil {
+func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) { return cut(root, e.fusion) }
+
+// cut cuts a request into kernels, which are merged if fusion is not nil.
+func cut(root *uop.UOp, fusion *fuse.Options) (*schedule.Schedule, error) {
+	if fusion == nil {
 		return schedule.OfRequest(root)
 	}
-	return fuse.New(root, *e.fusion)
+	return fuse.New(root, *fusion)
 }
 
 // fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
@@ -32,7 +35,7 @@ func fusionOf(d device.Device) *fuse.Options {
 // Schedule cuts a request (see Realize) into kernels, without compiling them: their SINKs in the order in which
 // they run, in a graph of their own. A request that only copies buffers has none.
 func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
-	sched, _, err := portable("Schedule", sink)
+	sched, _, err := portable("Schedule", sink, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +46,8 @@ func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
 	return kernels, nil
 }
 
-// portable cuts a request into kernels that no device has had a say in. buffers are those that it works on.
-func portable(fn string, sink *uop.UOp) (sched *schedule.Schedule, buffers []*uop.UOp, err error) {
+// portable cuts a request into kernels without a device. buffers are those that it works on.
+func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.Schedule, buffers []*uop.UOp, err error) {
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
@@ -52,6 +55,6 @@ func portable(fn string, sink *uop.UOp) (sched *schedule.Schedule, buffers []*uo
 	if err != nil {
 		return nil, nil, err
 	}
-	sched, err = schedule.OfRequest(root)
+	sched, err = cut(root, fusion)
 	return sched, buffers, err
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"polygrad/core/lower"
+	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
 	"polygrad/core/uop"
 	render "polygrad/render/wasm"
 )
@@ -31,7 +34,8 @@ const (
 
 // NewWasmPlan compiles a request (see Realize) for a host that runs WebAssembly.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
-	sched, buffers, err := portable("NewWasmPlan", sink)
+	fusion := fuse.For(ir.Wasm.L2, ir.Wasm.Threads)
+	sched, buffers, err := portable("NewWasmPlan", sink, &fusion)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func (p *WasmPlan) copies(kernels []*render.Kernel, moves []move) []*render.Kern
 }
 
 func (p *WasmPlan) render(sched *schedule.Schedule, slot []int, layout *plan) error {
-	target := lower.Wasm()
+	target := lower.Native()
 	kernels := p.copies(nil, layout.before)
 	for _, k := range sched.Kernels {
 		prog, err := lower.Lower(k.AST, target)
@@ -73,7 +77,11 @@ func (p *WasmPlan) render(sched *schedule.Schedule, slot []int, layout *plan) er
 		if len(prog.Vars) > 0 {
 			return fmt.Errorf("exec.NewWasmPlan: kernel %s takes variables, which a plan has no place for", prog.Name)
 		}
-		r, err := render.Render(prog.Name, prog.Linear, render.Options{})
+		nk, err := nest.Compile(prog.Name, prog.Linear, ir.Wasm)
+		if err != nil {
+			return err
+		}
+		r, err := render.Render(nk, render.Options{Whole: true})
 		if err != nil {
 			return err
 		}
@@ -83,7 +91,7 @@ func (p *WasmPlan) render(sched *schedule.Schedule, slot []int, layout *plan) er
 		}
 		if r.Scratch > 0 {
 			args = append(args, len(p.Buffers))
-			p.Buffers = append(p.Buffers, WasmBuffer{int64(r.Scratch), int64(r.Scratch)})
+			p.Buffers = append(p.Buffers, WasmBuffer{r.Scratch, r.Scratch})
 		}
 		kernels = append(kernels, r)
 		p.Kernels = append(p.Kernels, args)

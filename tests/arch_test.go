@@ -38,18 +38,18 @@ var below = map[string][]string{
 	"core/nest/ir":    {"core/kinds", "core/intern", "core/uop"},
 	"render/c":        {"core/uop"},
 	"render/regalloc": nil,
-	"render/wasm":     {"core/kinds", "core/intern", "core/uop"},
+	"render/wasm":     {"core/nest/ir", "core/intern", "core/uop"},
 	"render/x64":      {"render/regalloc", "core/settings", "core/nest/ir", "core/uop"},
 	"exec/pages":      nil,
 	"exec/report":     {"core/draw"},
-	"exec/device":     {"exec/pages", "core/schedule", "core/lower", "core/uop"},
+	"exec/device":     {"exec/pages", "core/nest/ir", "core/schedule", "core/lower", "core/uop"},
 	"exec/interp":     {"exec/device", "core/lower", "core/uop"},
 	"exec/clang":      {"exec/device", "render/c", "core/lower", "core/uop"},
-	"exec/wasm":       {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/lower"},
+	"exec/wasm":       {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/nest", "core/nest/ir", "core/schedule", "core/lower"},
 	"exec/native":     {"core/settings", "exec/device", "exec/pages", "render/x64", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/uop"},
 	"exec": {
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
-		"core/draw", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
+		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"core/tensor", "core/uop"},
@@ -68,15 +68,16 @@ var beside = map[string][]string{
 	"core/schedule":   {"core/tensor", "core/gradient"},
 	"core/lower":      {"exec/interp"},
 	"render/regalloc": {"core/nest/ir", "core/uop"},
-	"render/wasm":     {"core/symbolic", "core/lower"},
+	"render/wasm":     {"core/symbolic", "core/lower", "core/nest"},
 	"exec/native":     {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
 	"exec/wasm":       {"core/symbolic", "core/uop"},
-	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir"},
+	"exec":            {"core/tensor", "core/gradient"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.
 var outside = map[string][]string{
 	"exec/wasm":   {"github.com/tetratelabs/wazero"},
+	"exec/device": {"github.com/klauspost/cpuid/v2"},
 	"exec/native": {"github.com/klauspost/cpuid/v2", "golang.org/x/sys"},
 	"exec/pages":  {"golang.org/x/sys"},
 }

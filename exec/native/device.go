@@ -59,22 +59,10 @@ func (d *Device) SplitsF32() bool { return d.machine.SplitF32 }
 // with a kernel that reads it next, as a way through them.
 const streamFrom = 16 << 20
 
-// machine describes this processor to core/nest.
+// machine describes this processor to core/ir.
 func machine(f x64.Features) ir.Machine {
 	m := map[string]ir.Machine{"avx512": ir.AVX512, "avx2": ir.AVX2, "sse4": ir.SSE4}[f.Level()]
-	c := cpuid.CPU
-	if c.Cache.L1D > 0 {
-		m.L1 = int64(c.Cache.L1D)
-	}
-	if c.Cache.L2 > 0 {
-		m.L2 = int64(c.Cache.L2)
-	}
-	if c.Cache.L3 > 0 {
-		// Virtual machines tell the cache of the whole processor and only a few of its cores.
-		const mostPerCore = 4 << 20
-		m.L3 = min(int64(c.Cache.L3)/int64(max(c.PhysicalCores, 1)), mostPerCore)
-	}
-	m.L3 = max(m.L3, m.L2)
+	device.Caches(&m)
 	m.Stream = streamFrom
 	m.Threads = code.Threads()
 	// Intel's processors take longer for a vector of products of BF16 than for those of F32.

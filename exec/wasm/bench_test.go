@@ -17,7 +17,7 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		target := lower.Wasm()
+		target := lower.Native()
 		var progs []*lower.Program
 		for _, k := range c.Kernels {
 			ast, err := dump.Root(symbolic.NewScratch(), k.AST)
@@ -33,11 +33,7 @@ func BenchmarkBuild(b *testing.B) {
 		rendered := func() []*render.Kernel {
 			var out []*render.Kernel
 			for _, p := range progs {
-				k, err := render.Render(p.Name, p.Linear, render.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				out = append(out, k)
+				out = append(out, renderList(b, p.Name, p.Linear, render.Options{}))
 			}
 			return out
 		}
@@ -49,7 +45,7 @@ func BenchmarkBuild(b *testing.B) {
 		})
 		b.Run("compile/"+name, func(b *testing.B) {
 			for b.Loop() {
-				ks, err := Compile(rendered()...)
+				ks, err := Compile(1, rendered()...)
 				if err != nil {
 					b.Fatal(err)
 				}

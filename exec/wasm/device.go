@@ -4,6 +4,9 @@ import (
 	"runtime"
 
 	"polygrad/core/lower"
+	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
+	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
 	"polygrad/exec/device"
 	render "polygrad/render/wasm"
@@ -16,15 +19,20 @@ import (
 type Device struct {
 	device.Host
 	target  *lower.Target
+	machine ir.Machine
 	options render.Options
 }
 
 // New makes the device. With POLY_CHECK=1 in the environment its kernels check
 // the bounds of every access.
 func New() *Device {
-	t := lower.Wasm()
-	t.Threads = runtime.GOMAXPROCS(0)
-	return &Device{target: t, options: render.Options{Check: settings.Check.On()}}
+	m := ir.Wasm
+	device.Caches(&m)
+	m.Threads = settings.Threads.Number()
+	if m.Threads == 0 {
+		m.Threads = runtime.GOMAXPROCS(0)
+	}
+	return &Device{target: lower.Native(), machine: m, options: render.Options{Check: settings.Check.On()}}
 }
 
 // Name is "wasm".
@@ -38,16 +46,19 @@ func (d *Device) Limits() device.Limits {
 	return device.Limits{HostMemory: true, Reach: windowSize / 2}
 }
 
-// Compile renders linear lists and compiles them as one module.
+// Fusion bounds what is merged.
+func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }
+
+// Compile lays kernels out, renders them and compiles them as one module.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	rendered, errs := make([]*render.Kernel, len(progs)), make([]error, len(progs))
-	device.Each(len(progs), func(i int) { rendered[i], errs[i] = render.Render(progs[i].Name, progs[i].Linear, d.options) })
+	device.Each(len(progs), func(i int) { rendered[i], errs[i] = d.render(progs[i]) })
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
 		}
 	}
-	kernels, err := Compile(rendered...)
+	kernels, err := Compile(d.machine.Threads, rendered...)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +69,17 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return out, nil
 }
 
+func (d *Device) render(p *lower.Program) (*render.Kernel, error) {
+	k, err := nest.Compile(p.Name, p.Linear, d.machine)
+	if err != nil {
+		return nil, err
+	}
+	return render.Render(k, d.options)
+}
+
 // List writes a kernel as a module in the text format of WebAssembly.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	k, err := render.Render(p.Name, p.Linear, d.options)
+	k, err := d.render(p)
 	if err != nil {
 		return "", "", err
 	}

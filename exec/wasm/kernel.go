@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"polygrad/core/nest/ir"
 	render "polygrad/render/wasm"
 )
 
@@ -19,12 +20,14 @@ type Kernel struct {
 	// Name is the kernel's name, for messages.
 	Name string
 	// Params are its buffers, in the order of the pointers that Run takes.
-	Params []render.Param
+	Params []ir.Param
 	// Vars are its variables, in the order of the values that Run takes.
-	Vars []render.Var
-	// Threads is how many parts a run has; Run makes them run in parallel.
+	Vars []ir.VarParam
+	// Items is how many work items a run has, and Threads how many threads share them.
+	Items   int64
 	Threads int
 
+	piece   int64 // how many work items a thread takes at a time
 	export  string
 	scratch uintptr
 	state   *state
@@ -47,11 +50,12 @@ type binding struct {
 	scratch unsafe.Pointer
 }
 
-func newKernel(k *render.Kernel, m *module, export string) *Kernel {
+func newKernel(k *render.Kernel, threads int, m *module, export string) *Kernel {
 	out := &Kernel{
-		Name: k.Name, Params: k.Params, Vars: k.Vars, Threads: max(k.Threads, 1),
+		Name: k.Name, Params: k.Params, Vars: k.Vars, Items: k.Items,
 		export: export, scratch: uintptr(k.Scratch), state: &state{of: m},
 	}
+	out.Threads, out.piece = share(k.Items, threads, k.Flops, k.Bytes)
 	runtime.AddCleanup(out, (*state).close, out.state)
 	return out
 }
@@ -87,8 +91,8 @@ func (b *binding) freeScratch() {
 	}
 }
 
-// Run runs the kernel on buffers and values of its variables, all threads of
-// it, and waits for them. The buffers may lie anywhere; where one window cannot
+// Run runs the kernel on buffers and values of its variables, all work items
+// of it, and waits for them. The buffers may lie anywhere; where one window cannot
 // cover them, they are copied. A trap is an error that names the kernel.
 func (k *Kernel) Run(ptrs []unsafe.Pointer, vars []int64) error {
 	if len(ptrs) != len(k.Params) || len(vars) != len(k.Vars) {
@@ -120,24 +124,24 @@ func (k *Kernel) runInPlace(ptrs []unsafe.Pointer, vars []int64) (ok bool, err e
 		return false, nil
 	case k.Threads > 1:
 		k.put(b)
-		err = runThreads(k, ptrs, vars)
+		err = runShared(k, ptrs, vars)
 	default:
-		err = k.call(b, 0, ptrs, vars)
+		err = k.call(b, 0, k.Items, ptrs, vars)
 		k.put(b)
 	}
 	return true, err
 }
 
-// runThread runs one of the kernel's threads in the calling goroutine.
-func (k *Kernel) runThread(thread int, ptrs []unsafe.Pointer, vars []int64) error {
+// runItems runs some of the kernel's work items in the calling goroutine.
+func (k *Kernel) runItems(first, n int64, ptrs []unsafe.Pointer, vars []int64) error {
 	b, err := k.bind(k.extent(ptrs))
 	if err != nil {
 		return fmt.Errorf("wasm kernel %s: %w", k.Name, err)
 	}
 	if b == nil {
-		return fmt.Errorf("wasm kernel %s: no room for scratch memory of thread %d", k.Name, thread)
+		return fmt.Errorf("wasm kernel %s: no room for scratch memory of work item %d", k.Name, first)
 	}
-	err = k.call(b, thread, ptrs, vars)
+	err = k.call(b, first, n, ptrs, vars)
 	k.put(b)
 	return err
 }
@@ -156,7 +160,7 @@ func (k *Kernel) extent(ptrs []unsafe.Pointer) (lo, hi uintptr) {
 }
 
 // call runs the function with the addresses that the buffers have in the window.
-func (k *Kernel) call(b *binding, thread int, ptrs []unsafe.Pointer, vars []int64) error {
+func (k *Kernel) call(b *binding, first, items int64, ptrs []unsafe.Pointer, vars []int64) error {
 	for i, p := range ptrs {
 		b.stack[i] = uint64(uintptr(p) - b.in.base)
 	}
@@ -165,12 +169,9 @@ func (k *Kernel) call(b *binding, thread int, ptrs []unsafe.Pointer, vars []int6
 		b.stack[n] = uint64(v)
 		n++
 	}
-	if k.Threads > 1 {
-		b.stack[n] = uint64(thread)
-		n++
-	}
+	b.stack[n], b.stack[n+1] = uint64(first), uint64(items)
 	if k.scratch > 0 {
-		b.stack[n] = uint64(uintptr(b.scratch) - b.in.base)
+		b.stack[n+2] = uint64(uintptr(b.scratch) - b.in.base)
 	}
 	if err := b.fn.CallWithStack(context.Background(), b.stack); err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
@@ -206,7 +207,7 @@ func (k *Kernel) bind(lo, hi uintptr) (*binding, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &binding{in: in, fn: in.mod.ExportedFunction(k.export), stack: make([]uint64, len(k.Params)+len(k.Vars)+2)}
+	b := &binding{in: in, fn: in.mod.ExportedFunction(k.export), stack: make([]uint64, len(k.Params)+len(k.Vars)+3)}
 	if k.scratch > 0 {
 		b.heap = scratchIn(base)
 	}

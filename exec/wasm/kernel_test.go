@@ -304,34 +304,34 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// threadKernel writes its thread number to a quarter of the output each.
-func threadKernel(t testing.TB) *Kernel {
-	m := newMaker()
-	o := m.param(0, uop.Int32, 4096)
-	core := m.add(uop.DefineVar, uop.Int32, uop.VarArg{Name: "core_id", Min: uop.Int(0), Max: uop.Int(3)})
-	size := m.int(1024)
-	base := m.alu(uop.Mul, core, size)
-	i := m.loop(0, 1024, uop.AxisLoop)
-	m.end(m.store(m.index(o, m.alu(uop.Add, base, i)), core), i)
-	return m.compile(t, "threads")
+// shared makes a kernel that adds one to elements in many pieces on 4 threads.
+func shared(t testing.TB, n int64) *Kernel {
+	k := addOne(t, n)
+	if k.Items < 8 {
+		t.Fatalf("%d work items for %d elements", k.Items, n)
+	}
+	k.Threads, k.piece = 4, max(k.Items/11, 1)
+	return k
 }
 
 func TestThreads(t *testing.T) {
-	k := threadKernel(t)
-	if k.Threads != 4 || len(k.Vars) != 0 {
-		t.Fatalf("%d threads, variables %v", k.Threads, k.Vars)
+	const n = 1 << 16
+	k := shared(t, n)
+	in := make([]float32, n)
+	for i := range in {
+		in[i] = float32(i)
 	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				out := make([]int32, 4096)
-				if err := k.Run([]unsafe.Pointer{ptr(out)}, nil); err != nil {
+				out := make([]float32, n)
+				if err := k.Run([]unsafe.Pointer{ptr(out), ptr(in)}, nil); err != nil {
 					t.Error(err)
 				}
 				for i, v := range out {
-					if v != int32(i/1024) {
-						t.Errorf("element %d is %d", i, v)
+					if v != float32(i)+1 {
+						t.Errorf("element %d is %g", i, v)
 						return
 					}
 				}
@@ -341,13 +341,35 @@ func TestThreads(t *testing.T) {
 	wg.Wait()
 }
 
+// TestShare: runs are shared if they take long enough, in pieces that threads can take one after the other.
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		items   int64
+		threads int
+		flops   float64
+		n       int
+		piece   int64
+	}{
+		{1, 4, 1e9, 1, 1},
+		{1000, 1, 1e9, 1, 1000},
+		{1000, 4, 1e5, 1, 1000},
+		{1000, 4, 1e6, 4, 250},
+		{1000, 4, 1e9, 4, 16},
+		{3, 4, 1e9, 3, 1},
+	} {
+		if n, piece := share(c.items, c.threads, c.flops, 0); n != c.n || piece != c.piece {
+			t.Errorf("%d items, %d threads, %g operations: %d threads with pieces of %d, expected %d with %d", c.items, c.threads, c.flops, n, piece, c.n, c.piece)
+		}
+	}
+}
+
 // TestFarBuffers runs on buffers that no window covers: on Go's heap, near the
 // bottom of the address space and in mapped memory.
 func TestFarBuffers(t *testing.T) {
-	const n = 1000
+	const n = 1 << 14
 	low := mapAt(t, 0x100000000, 1<<16)
 	high := mapAt(t, 0x7000_0000_0000, 1<<16)
-	for _, k := range []*Kernel{addOne(t, n), farThreads(t)} {
+	for _, k := range []*Kernel{addOne(t, n), shared(t, n)} {
 		out := unsafe.Slice((*float32)(high), n)
 		in := unsafe.Slice((*float32)(low), n)
 		for i := range in {
@@ -368,20 +390,6 @@ func TestFarBuffers(t *testing.T) {
 	if inUse, _ := Default.Stats(); inUse != 0 {
 		t.Errorf("copies of %d bytes were not freed", inUse)
 	}
-}
-
-// farThreads adds one to 1000 elements in 4 threads.
-func farThreads(t testing.TB) *Kernel {
-	m := newMaker()
-	o, a := m.param(0, uop.Float32, 1000), m.param(1, uop.Float32, 1000)
-	core := m.add(uop.DefineVar, uop.Int32, uop.VarArg{Name: "core_id", Min: uop.Int(0), Max: uop.Int(3)})
-	one := m.float(uop.Float32, 1)
-	size := m.int(250)
-	base := m.alu(uop.Mul, core, size)
-	i := m.loop(0, 250, uop.AxisLoop)
-	at := m.alu(uop.Add, base, i)
-	m.end(m.store(m.index(o, at), m.alu(uop.Add, m.load(m.index(a, at)), one)), i)
-	return m.compile(t, "threads")
 }
 
 func mapAt(t *testing.T, addr, n uintptr) unsafe.Pointer {
@@ -452,13 +460,9 @@ func TestCloseAndCollect(t *testing.T) {
 		m := newMaker()
 		o := m.param(0, uop.Float32, 4)
 		m.store(m.index(o, m.int(0)), m.float(uop.Float32, 3))
-		r, err := render.Render("three", m.list, render.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rs = append(rs, r)
+		rs = append(rs, renderList(t, "three", m.list, render.Options{}))
 	}
-	ks, err := Compile(rs...)
+	ks, err := Compile(1, rs...)
 	if err != nil {
 		t.Fatal(err)
 	}

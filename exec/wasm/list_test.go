@@ -4,6 +4,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	render "polygrad/render/wasm"
@@ -65,16 +67,25 @@ func (m *maker) compile(t testing.TB, name string) *Kernel {
 
 func compileList(t testing.TB, name string, list []*uop.UOp, opt render.Options) *Kernel {
 	t.Helper()
-	r, err := render.Render(name, list, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ks, err := Compile(r)
+	ks, err := Compile(1, renderList(t, name, list, opt))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(ks[0].Close)
 	return ks[0]
+}
+
+func renderList(t testing.TB, name string, list []*uop.UOp, opt render.Options) *render.Kernel {
+	t.Helper()
+	k, err := nest.Compile(name, list, ir.Wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := render.Render(k, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // mapKernel is out[i] = f(in[i]) for n elements.

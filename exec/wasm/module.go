@@ -39,9 +39,9 @@ type instance struct {
 	refs int
 }
 
-// Compile compiles kernels as one module. That costs less than one by one, so
-// the kernels of a schedule should come together.
-func Compile(kernels ...*render.Kernel) ([]*Kernel, error) {
+// Compile compiles kernels, which so many threads may share, as one module. That
+// costs less than one by one, so the kernels of a schedule should come together.
+func Compile(threads int, kernels ...*render.Kernel) ([]*Kernel, error) {
 	if len(kernels) == 0 {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func Compile(kernels ...*render.Kernel) ([]*Kernel, error) {
 	m := &module{compiled: compiled, kernels: len(kernels), at: map[uintptr]*instance{}}
 	out := make([]*Kernel, len(kernels))
 	for i, k := range kernels {
-		out[i] = newKernel(k, m, "k"+strconv.Itoa(i))
+		out[i] = newKernel(k, threads, m, "k"+strconv.Itoa(i))
 	}
 	return out, nil
 }

@@ -1,40 +1,74 @@
 package wasm
 
 import (
+	"math"
+
+	"polygrad/core/nest/ir"
 	"polygrad/render/wasm/binary"
 )
 
-// cast converts between kinds as C does where C defines it. Floats that no
-// integer equals are truncated; those out of range saturate at 32 (64) bits and
-// then wrap to the kind; NaN becomes 0. Nothing traps.
-func (s *selector) cast(v *inst, from, to kind, lanes uint8) *inst {
-	hf, ht := shapeFor(from, lanes), shapeFor(to, lanes)
+var nan = math.NaN()
+
+// makeCast converts by value, as C does where C defines it. Floats that no integer equals are truncated; those out of
+// range give any value. Nothing traps.
+func (s *selector) makeCast(v *ir.Value) *inst {
+	a := v.Args[0]
+	from, to := a.Kind.Register(), v.Kind.Register()
+	hf, ht := s.shape(a), s.shape(v)
 	switch {
 	case from == to:
-		return v
-	case to == kBool && from.Float():
-		return s.do(pNe, hf, v, s.float(hf, 0))
-	case to == kBool:
-		return s.do(pNe, hf, v, s.int(hf, 0))
-	case from == kBool:
-		return s.fromBool(v, ht, to)
-	case from.Float() && to.Float():
-		return s.floatToFloat(v, from, to, lanes)
-	case from.Float():
-		return s.wrap(to, lanes, s.floatToInt(v, hf, to))
-	case to.Float():
-		return s.round(to, lanes, s.intToFloat(v, from, ht))
+		return s.value(a)
+	case to == ir.Bool && from.Float():
+		return s.do(pNe, hf, s.value(a), s.float(hf, 0))
+	case to == ir.Bool:
+		return s.do(pNe, hf, s.value(a), s.int(hf, 0))
+	case from == ir.Bool:
+		return s.fromBool(a, ht, to)
+	case v.Lanes == 1:
+		return s.castScalar(s.value(a), from, to)
+	case from.Float() != to.Float() && (from.Wide() && !from.Float() || to.Wide() && !to.Float()), from == ir.F64 && to == ir.U32:
+		// There are no instructions for vectors of 64-bit integers, and none that wraps.
+		return s.lanewise(v, func(args []*inst) *inst { return s.castScalar(args[0], from, to) })
 	}
-	return s.wrap(to, lanes, s.intToInt(v, from, hf, ht))
+	x := s.value(a)
+	op := func(op binary.Op) *inst { return s.op(op, binary.V128, x) }
+	switch {
+	case from == ir.F64 && to == ir.F32:
+		return op(binary.F32x4DemoteF64x2Zero)
+	case from == ir.F32 && to == ir.F64:
+		return op(binary.F64x2PromoteLowF32x4)
+	case from == ir.F32:
+		return s.floatToInt(x, binary.I32x4TruncSatF32x4S, hf, to)
+	case from == ir.F64:
+		return op(binary.I32x4TruncSatF64x2SZ)
+	case from == ir.I32 && to == ir.F32:
+		return op(binary.F32x4ConvertI32x4S)
+	case from == ir.U32 && to == ir.F32:
+		return op(binary.F32x4ConvertI32x4U)
+	case from == ir.I32 && to == ir.F64:
+		return op(binary.F64x2ConvertLowI32S)
+	case from == ir.U32 && to == ir.F64:
+		return op(binary.F64x2ConvertLowI32U)
+	case hf.elem == ht.elem:
+		return x
+	case ht.elem == e32:
+		return s.evenLanes(x)
+	case from.Signed():
+		return op(binary.I64x2ExtendLowS)
+	}
+	return op(binary.I64x2ExtendLowU)
 }
 
-func (s *selector) fromBool(v *inst, h shape, to kind) *inst {
+// fromBool is 1 where a bool is true, else 0.
+func (s *selector) fromBool(a *ir.Value, h shape, to ir.Kind) *inst {
 	if h.lanes > 1 {
+		one := s.int(h, 1)
 		if to.Float() {
-			return s.do(pAnd, h.ints(), v, s.toInts(h, s.float(h, 1)))
+			one = s.float(h, 1)
 		}
-		return s.do(pAnd, h, v, s.int(h, 1))
+		return s.op(binary.V128And, binary.V128, s.mask(a, int(h.lanes), h.width()), one)
 	}
+	v := s.value(a)
 	switch h.elem {
 	case e64:
 		return s.op(binary.I64ExtendI32U, binary.I64, v)
@@ -46,66 +80,19 @@ func (s *selector) fromBool(v *inst, h shape, to kind) *inst {
 	return v
 }
 
-func (s *selector) floatToFloat(v *inst, from, to kind, lanes uint8) *inst {
-	if from == kF64 {
-		v = s.op(binary.F32DemoteF64, binary.F32, v)
-	}
-	if to == kF64 {
-		return s.op(binary.F64PromoteF32, binary.F64, v)
-	}
-	return s.round(to, lanes, v)
-}
-
-// floatToInt truncates to the register of an integer kind.
-func (s *selector) floatToInt(v *inst, h shape, to kind) *inst {
-	var op binary.Op
-	switch wide := to.Wide(); {
-	case h.lanes > 1:
-		op = binary.I32x4TruncSatF32x4S
-	case wide && h.elem == f32:
-		op = binary.I64TruncSatF32S
-	case wide:
-		op = binary.I64TruncSatF64S
-	case h.elem == f32:
-		op = binary.I32TruncSatF32S
-	default:
-		op = binary.I32TruncSatF64S
-	}
-	ih := shapeFor(to, h.lanes)
-	small := s.op(op, ih.typ(), v)
-	if to != kU32 && to != kU64 {
-		return small
-	}
-	// The upper half of the unsigned range is reached by way of the lower.
-	half, top := float64(1<<31), int64(-1)<<31
-	if to == kU64 {
-		half, top = 1<<63, -1<<63
-	}
-	limit := s.float(h, half)
-	large := s.do(pXor, ih, s.op(op, ih.typ(), s.do(pSub, h, v, limit)), s.int(ih, top))
-	return s.choose(ih, s.do(pLe, h, limit, v), large, small)
-}
-
-func (s *selector) intToFloat(v *inst, from kind, h shape) *inst {
-	ops := map[shape][2]binary.Op{
-		{f32, 1}: {binary.F32ConvertI32S, binary.F32ConvertI32U},
-		{f64, 1}: {binary.F64ConvertI32S, binary.F64ConvertI32U},
-		{f32, 4}: {binary.F32x4ConvertI32x4S, binary.F32x4ConvertI32x4U},
-	}[h]
-	if from.Wide() {
-		ops = [2]binary.Op{binary.F32ConvertI64S, binary.F32ConvertI64U}
-		if h.elem == f64 {
-			ops = [2]binary.Op{binary.F64ConvertI64S, binary.F64ConvertI64U}
-		}
-	}
-	if from == kU32 || from == kU64 {
-		return s.op(ops[1], h.typ(), v)
-	}
-	return s.op(ops[0], h.typ(), v)
-}
-
-func (s *selector) intToInt(v *inst, from kind, hf, ht shape) *inst {
+// castScalar converts a scalar between numbers.
+func (s *selector) castScalar(v *inst, from, to ir.Kind) *inst {
+	hf, ht := shapeOf(from, 1), shapeOf(to, 1)
 	switch {
+	case from == ir.F64 && to == ir.F32:
+		return s.op(binary.F32DemoteF64, binary.F32, v)
+	case from == ir.F32 && to == ir.F64:
+		return s.op(binary.F64PromoteF32, binary.F64, v)
+	case from.Float():
+		ops := [2][2]binary.Op{{binary.I32TruncSatF32S, binary.I32TruncSatF64S}, {binary.I64TruncSatF32S, binary.I64TruncSatF64S}}
+		return s.floatToInt(v, ops[ht.elem][hf.elem&1], hf, to)
+	case to.Float():
+		return s.intToFloat(v, from, ht)
 	case hf.elem == ht.elem:
 		return v
 	case ht.elem == e32:
@@ -116,24 +103,47 @@ func (s *selector) intToInt(v *inst, from kind, hf, ht shape) *inst {
 	return s.op(binary.I64ExtendI32U, binary.I64, v)
 }
 
-// bitcast keeps the bits that a value has in memory.
-func (s *selector) bitcast(v *inst, from, to kind, lanes uint8) *inst {
-	if from.Size() != to.Size() {
-		fail("BITCAST between types of different size")
+// floatToInt truncates with an instruction for signed integers.
+func (s *selector) floatToInt(v *inst, op binary.Op, h shape, to ir.Kind) *inst {
+	ih := shapeOf(to, int(h.lanes))
+	small := s.op(op, ih.typ(), v)
+	if to != ir.U32 && to != ir.U64 {
+		return small
 	}
+	// The upper half of the unsigned range is reached by way of the lower.
+	half, top := float64(1<<31), int64(math.MinInt32)
+	if to == ir.U64 {
+		half, top = 1<<63, math.MinInt64
+	}
+	limit := s.float(h, half)
+	large := s.do(pXor, ih, s.op(op, ih.typ(), s.do(pSub, h, v, limit)), s.int(ih, top))
+	return s.choose(ih, s.do(pLe, h, limit, v), large, small)
+}
+
+func (s *selector) intToFloat(v *inst, from ir.Kind, h shape) *inst {
+	ops := [2][2][2]binary.Op{
+		{{binary.F32ConvertI32S, binary.F32ConvertI32U}, {binary.F32ConvertI64S, binary.F32ConvertI64U}},
+		{{binary.F64ConvertI32S, binary.F64ConvertI32U}, {binary.F64ConvertI64S, binary.F64ConvertI64U}},
+	}
+	wide, unsigned := 0, 0
+	if from.Wide() {
+		wide = 1
+	}
+	if !from.Signed() {
+		unsigned = 1
+	}
+	return s.op(ops[h.elem&1][wide][unsigned], h.typ(), v)
+}
+
+// makeBitcast is the same bits as another kind.
+func (s *selector) makeBitcast(v *ir.Value) *inst {
+	a := v.Args[0]
+	x := s.value(a)
 	switch {
-	case from.Float() == to.Float() && from.Size() >= 4:
-		return v
-	case from.Float() == to.Float() && !from.Float():
-		return s.wrap(to, lanes, v)
-	case from.Float() && to.Float():
-		return s.decode(to, lanes, s.encode(from, lanes, v))
-	case from.Float():
-		return s.wrap(to, lanes, s.encode(from, lanes, v))
+	case v.Lanes > 1 || a.Kind.Float() == v.Kind.Float():
+		return x
+	case v.Kind.Float():
+		return s.toFloats(s.shape(v), x)
 	}
-	if to.Size() < 4 {
-		mask := int64(1)<<(8*to.Size()) - 1
-		v = s.do(pAnd, shapeFor(from, lanes), v, s.int(shapeFor(from, lanes), mask))
-	}
-	return s.decode(to, lanes, v)
+	return s.toInts(s.shape(v), x)
 }

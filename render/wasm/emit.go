@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"polygrad/core/nest/ir"
 	wb "polygrad/render/wasm/binary"
 )
 
@@ -11,8 +12,6 @@ import (
 type emitter struct {
 	*wb.Code
 	s *selector
-	h *helpers
-	m *wb.Module
 	// touched are the pointers whose farthest access the current block has checked.
 	touched map[touch]bool
 	locals  map[*inst]uint32
@@ -20,7 +19,7 @@ type emitter struct {
 }
 
 type touch struct {
-	b   *block
+	b   *ir.Block
 	ptr *inst
 }
 
@@ -80,7 +79,7 @@ func (e *emitter) loop(l *loopCode) {
 	for i := len(l.vars) - 1; i >= 0; i-- {
 		e.Set(e.local(l.vars[i].v))
 	}
-	e.Get(e.local(l.iter.v))
+	e.Get(e.local(l.counter))
 	e.push(l.count)
 	e.Op(map[wb.ValType]wb.Op{wb.I32: wb.I32GeS, wb.I64: wb.I64GeS}[l.count.typ])
 	e.BrIf(1)
@@ -122,7 +121,12 @@ func (e *emitter) compute(n *inst) {
 		e.touch(n.args[0], n.mem)
 		e.push(n.args[0])
 		e.checked(n.mem, int64(n.imm[0]))
-		e.Mem(n.op, uint32(n.imm[0]))
+		if len(n.args) == 1 {
+			e.Mem(n.op, uint32(n.imm[0]))
+			return
+		}
+		e.push(n.args[1])
+		e.MemLane(n.op, uint32(n.imm[0]), byte(n.imm[1]))
 	case isLane:
 		e.operands(n)
 		e.Lane(n.op, byte(n.imm[0]))
@@ -132,8 +136,6 @@ func (e *emitter) compute(n *inst) {
 		binary.LittleEndian.PutUint64(lanes[:8], n.imm[0])
 		binary.LittleEndian.PutUint64(lanes[8:], n.imm[1])
 		e.Shuffle(lanes)
-	case isGuard:
-		e.guard(n)
 	default:
 		e.operands(n)
 		e.Op(n.op)
@@ -161,29 +163,13 @@ func (e *emitter) constant(n *inst) {
 	}
 }
 
-// guard calls a helper where a condition holds in any lane.
-func (e *emitter) guard(n *inst) {
-	e.push(n.args[0])
-	if n.args[0].typ == wb.V128 {
-		e.Op(wb.V128AnyTrue)
-	}
-	e.If(n.typ)
-	for _, a := range n.args[1:] {
-		e.push(a)
-	}
-	e.Call(e.h.index(e.m, n.fn))
-	e.Else()
-	e.push(n.args[1])
-	e.End()
-}
-
 func (e *emitter) write(w *write) {
 	e.touch(w.ptr, w.mem)
 	e.push(w.ptr)
 	e.checked(w.mem, w.off)
 	e.push(w.val)
-	if w.lane {
-		e.MemLane(w.op, uint32(w.off), 0)
+	if w.lane >= 0 {
+		e.MemLane(w.op, uint32(w.off), byte(w.lane))
 	} else {
 		e.Mem(w.op, uint32(w.off))
 	}
@@ -218,13 +204,13 @@ func (e *emitter) touch(ptr *inst, m *access) {
 // checked compares the address on the stack with the bounds of its buffer and
 // traps outside of them, if that was asked for.
 func (e *emitter) checked(m *access, off int64) {
-	if !e.s.check || m.buf.size < 0 {
+	if !e.s.check || m.buf.Size < 0 {
 		return
 	}
 	if e.tmp < 0 {
 		e.tmp = int64(e.Local(wb.I32))
 	}
-	room := m.buf.size*m.buf.kind.Size() - off - m.lanes*m.buf.kind.Size()
+	room := m.buf.Size*m.buf.Kind.Size() - off - m.bytes
 	e.Tee(uint32(e.tmp))
 	e.push(e.s.bufferBase(m.buf))
 	e.Op(wb.I32Sub)
@@ -233,6 +219,12 @@ func (e *emitter) checked(m *access, off int64) {
 	if room < 0 {
 		e.Op(wb.Drop)
 		e.I32(1)
+	}
+	if m.spare != nil {
+		e.Get(uint32(e.tmp))
+		e.push(m.spare)
+		e.Op(wb.I32Ne)
+		e.Op(wb.I32And)
 	}
 	e.If(wb.Empty)
 	e.Op(wb.Unreachable)

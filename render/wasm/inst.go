@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"polygrad/core/intern"
+	"polygrad/core/nest/ir"
 	"polygrad/render/wasm/binary"
 )
 
@@ -16,10 +17,9 @@ type inst struct {
 	imm  [2]uint64 // constant, lane, memory offset, or number of a parameter
 	args []*inst
 	id   int32
-	home *block
+	home *ir.Block
 
 	mem *access // of loads
-	fn  helper  // of calls
 	// through are the accesses that are sure to be made through this pointer.
 	through []*access
 
@@ -35,10 +35,9 @@ const (
 	isParam                  // parameter imm[0] of the function
 	isPhi                    // a variable of a loop
 	isFinal                  // the value of a variable after its loop
-	isLoad                   // op at args[0] + imm[0]
+	isLoad                   // op at args[0] + imm[0], into lane imm[1] of args[1] if there is one
 	isLane                   // op with lane imm[0]
 	isShuffl                 // i8x16.shuffle with the lanes imm
-	isGuard                  // args[1], or if any lane of args[0] is set, fn(args[2:]...)
 )
 
 type instKey struct {
@@ -47,9 +46,9 @@ type instKey struct {
 	typ  binary.ValType
 	imm  [2]uint64
 	args [3]int32
-	fn   helper
 }
 
+// Hash is the key as a number.
 func (k instKey) Hash() uint64 {
 	h := intern.Mix(uint64(k.what)<<32|uint64(k.typ)<<16^uint64(k.op), uint64(k.args[0])<<32|uint64(k.args[1]))
 	return intern.Mix(intern.Mix(intern.Mix(h, uint64(k.args[2])), k.imm[0]), k.imm[1])
@@ -59,39 +58,66 @@ func (k instKey) Hash() uint64 {
 type variable struct {
 	v          *inst
 	init, next *inst
-	// chain are the steps that lead to next, one for each term; see schedule.
+	// chain are the steps that lead to next, one for each term; see scheduler.chains.
 	chain []*inst
 }
 
 // selector makes insts.
 type selector struct {
-	g      *graph
-	k      *Kernel
-	check  bool
-	table  intern.Table[instKey, inst]
-	vars   map[*block][]*variable
-	iters  map[*loop]*inst
-	ptrs   map[ptrKey]*inst
-	lowest map[*group]int64
-	nextID int32
+	k     *Kernel
+	root  *ir.Block
+	items int64
+	check bool
+	table intern.Table[instKey, inst]
+	// vals is what is known about each value, by its ID.
+	vals []state
+	vars map[*ir.Block][]*variable
+	// counters count the iterations of loops.
+	counters map[*ir.Loop]*inst
+	groups   map[string]*group
+	key      []byte
+	ptrs     map[ptrKey]*inst
+	// spareAt is where in scratch memory the spare area lies, -1 if there is none yet.
+	spareAt int64
+	nextID  int32
+}
+
+// state is what is known about a value.
+type state struct {
+	inst *inst
+	// other is a vector of bools with lanes of the other width.
+	other *inst
+	// width is that of the lanes of a vector of bools, once it is known.
+	width int8
+	// seen says that the search for groups was here.
+	seen bool
+}
+
+// of is the state of a value.
+func (s *selector) of(v *ir.Value) *state {
+	for int(v.ID) >= len(s.vals) {
+		s.vals = append(s.vals, make([]state, max(512, len(s.vals)))...)
+	}
+	return &s.vals[v.ID]
 }
 
 func (s *selector) add(n *inst) *inst {
 	s.nextID++
 	n.id = s.nextID
 	if n.home == nil {
-		n.home = s.g.root
-		for _, a := range n.args {
-			if a.home.depth > n.home.depth {
-				n.home = a.home
-			}
+		n.home = s.root
+	}
+	for _, a := range n.args {
+		if a.home.Depth > n.home.Depth {
+			n.home = a.home
 		}
 	}
 	return n
 }
 
+// intern is the pure inst that is equal to n.
 func (s *selector) intern(n inst) *inst {
-	k := instKey{what: n.what, op: n.op, typ: n.typ, imm: n.imm, fn: n.fn}
+	k := instKey{what: n.what, op: n.op, typ: n.typ, imm: n.imm}
 	for i, a := range n.args {
 		k.args[i] = a.id
 	}
@@ -108,6 +134,10 @@ func (s *selector) op(op binary.Op, t binary.ValType, args ...*inst) *inst {
 
 func (s *selector) lane(op binary.Op, t binary.ValType, lane int, args ...*inst) *inst {
 	return s.intern(inst{what: isLane, op: op, typ: t, imm: [2]uint64{uint64(lane)}, args: args})
+}
+
+func (s *selector) param(n int, t binary.ValType) *inst {
+	return s.intern(inst{what: isParam, typ: t, imm: [2]uint64{uint64(n)}})
 }
 
 func (s *selector) i32(v int64) *inst {
@@ -129,17 +159,32 @@ const (
 	f64
 )
 
-func shapeFor(k kind, lanes uint8) shape {
+// shapeOf is the shape of values of a kind but of vectors of bools, whose lanes are as wide as what they come from.
+func shapeOf(k ir.Kind, lanes int) shape {
 	switch {
-	case k == kF64:
-		return shape{f64, lanes}
+	case k == ir.F64:
+		return shape{f64, uint8(lanes)}
 	case k.Float():
-		return shape{f32, lanes}
-	case k.Wide() || k == kBool && lanes == 2:
-		return shape{e64, lanes}
+		return shape{f32, uint8(lanes)}
+	case k.Wide():
+		return shape{e64, uint8(lanes)}
 	}
-	return shape{e32, lanes}
+	return shape{e32, uint8(lanes)}
 }
+
+// boolShape is that of a vector of bools with lanes of a width.
+func boolShape(lanes, width int) shape {
+	if width == 8 {
+		return shape{e64, uint8(lanes)}
+	}
+	return shape{e32, uint8(lanes)}
+}
+
+// width is how many bytes a lane has.
+func (h shape) width() int { return 4 + 4*int(h.elem&1) }
+
+// one is the shape of a lane.
+func (h shape) one() shape { return shape{h.elem, 1} }
 
 func (h shape) typ() binary.ValType {
 	if h.lanes > 1 {
@@ -177,20 +222,33 @@ var (
 
 	pSqrt  = prim{2: binary.F32Sqrt, 3: binary.F64Sqrt, 6: binary.F32x4Sqrt, 7: binary.F64x2Sqrt}
 	pTrunc = prim{2: binary.F32Trunc, 3: binary.F64Trunc, 6: binary.F32x4Trunc, 7: binary.F64x2Trunc}
-	pAbs   = prim{2: binary.F32Abs, 3: binary.F64Abs, 6: binary.F32x4Abs, 7: binary.F64x2Abs}
+	pRound = prim{2: binary.F32Nearest, 3: binary.F64Nearest, 6: binary.F32x4Nearest, 7: binary.F64x2Nearest}
+	pFloor = prim{2: binary.F32Floor, 3: binary.F64Floor, 6: binary.F32x4Floor, 7: binary.F64x2Floor}
+	pAbs   = prim{2: binary.F32Abs, 3: binary.F64Abs, 4: binary.I32x4Abs, 5: binary.I64x2Abs, 6: binary.F32x4Abs, 7: binary.F64x2Abs}
 	pNeg   = prim{2: binary.F32Neg, 3: binary.F64Neg, 4: binary.I32x4Neg, 5: binary.I64x2Neg, 6: binary.F32x4Neg, 7: binary.F64x2Neg}
+	pMaxS  = prim{4: binary.I32x4MaxS}
+	pMaxU  = prim{4: binary.I32x4MaxU}
+	pMinS  = prim{4: binary.I32x4MinS}
+	pMinU  = prim{4: binary.I32x4MinU}
+	pPMax  = prim{6: binary.F32x4PMax, 7: binary.F64x2PMax}
+	pPMin  = prim{6: binary.F32x4PMin, 7: binary.F64x2PMin}
 
 	pEq  = prim{binary.I32Eq, binary.I64Eq, binary.F32Eq, binary.F64Eq, binary.I32x4Eq, binary.I64x2Eq, binary.F32x4Eq, binary.F64x2Eq}
 	pNe  = prim{binary.I32Ne, binary.I64Ne, binary.F32Ne, binary.F64Ne, binary.I32x4Ne, binary.I64x2Ne, binary.F32x4Ne, binary.F64x2Ne}
 	pLt  = prim{binary.I32LtS, binary.I64LtS, binary.F32Lt, binary.F64Lt, binary.I32x4LtS, binary.I64x2LtS, binary.F32x4Lt, binary.F64x2Lt}
 	pLe  = prim{binary.I32LeS, binary.I64LeS, binary.F32Le, binary.F64Le, binary.I32x4LeS, binary.I64x2LeS, binary.F32x4Le, binary.F64x2Le}
-	pLtU = prim{0: binary.I32LtU, 1: binary.I64LtU, 4: binary.I32x4LtU}
+	pLtU = prim{binary.I32LtU, binary.I64LtU, 4: binary.I32x4LtU}
+	pLeU = prim{binary.I32LeU, binary.I64LeU, 4: binary.I32x4LeU}
+
+	pSplat   = prim{4: binary.I32x4Splat, 5: binary.I64x2Splat, 6: binary.F32x4Splat, 7: binary.F64x2Splat}
+	pExtract = prim{4: binary.I32x4ExtractLane, 5: binary.I64x2ExtractLane, 6: binary.F32x4ExtractLane, 7: binary.F64x2ExtractLane}
+	pReplace = prim{4: binary.I32x4ReplaceLane, 5: binary.I64x2ReplaceLane, 6: binary.F32x4ReplaceLane, 7: binary.F64x2ReplaceLane}
 )
 
 var comparisons = map[binary.Op]bool{}
 
 func init() {
-	for _, p := range []prim{pEq, pNe, pLt, pLe, pLtU} {
+	for _, p := range []prim{pEq, pNe, pLt, pLe, pLtU, pLeU} {
 		for _, o := range p[:4] {
 			comparisons[o] = true
 		}
@@ -201,7 +259,7 @@ func init() {
 func (s *selector) do(p prim, h shape, args ...*inst) *inst {
 	op := p[h.index()]
 	if op == 0 {
-		panic("wasm: no instruction for this shape")
+		fail("no instruction for %d lanes of type %d", h.lanes, h.elem)
 	}
 	if comparisons[op] {
 		return s.op(op, binary.I32, args...)
@@ -269,6 +327,16 @@ func (s *selector) choose(h shape, cond, a, b *inst) *inst {
 	return s.op(binary.Select, h.typ(), a, b, cond)
 }
 
+// extract is a lane of a vector.
+func (s *selector) extract(h shape, v *inst, lane int) *inst {
+	return s.lane(pExtract[h.index()], h.one().typ(), lane, v)
+}
+
+// replace is a vector with another lane.
+func (s *selector) replace(h shape, v *inst, lane int, x *inst) *inst {
+	return s.lane(pReplace[h.index()], binary.V128, lane, v, x)
+}
+
 // shift shifts every lane of an integer shape by a constant.
 func (s *selector) shift(p prim, h shape, v *inst, by int64) *inst {
 	if h.lanes == 1 && h.elem&1 == 1 {
@@ -278,7 +346,7 @@ func (s *selector) shift(p prim, h shape, v *inst, by int64) *inst {
 }
 
 // addLoopVar makes a local that a loop updates.
-func (s *selector) addLoopVar(b *block, init *inst) *variable {
+func (s *selector) addLoopVar(b *ir.Block, init *inst) *variable {
 	v := &variable{init: init}
 	v.v = s.add(&inst{what: isPhi, typ: init.typ, home: b})
 	s.vars[b] = append(s.vars[b], v)

@@ -1,58 +1,73 @@
-// Package wasm turns a linear list of UOps into a WebAssembly function with
-// SIMD code. Many kernels share one module; see Module.
+// Package wasm renders kernels as WebAssembly functions with SIMD code: it selects instructions for the values of a
+// nest of loops, puts them in order and encodes them. Many kernels share one module; see Module.
 package wasm
 
 import (
-	"polygrad/core/uop"
+	"strconv"
+
+	"polygrad/core/nest/ir"
 	"polygrad/render/wasm/binary"
 )
 
-// Param is one buffer of a kernel, in the order of its arguments.
-type Param struct {
-	DType *uop.DType
-	Slot  int
-	// Size is the number of elements, -1 if it is not known.
-	Size          int64
-	Read, Written bool
-}
-
-// Bytes is the size of the buffer, -1 if it is not known.
-func (p Param) Bytes() int64 {
-	if p.Size < 0 {
-		return -1
-	}
-	return p.Size * int64(p.DType.Itemsize())
-}
-
-// Var is an integer argument of a kernel.
-type Var struct {
-	Name     string
-	DType    *uop.DType
-	Min, Max int64
-}
-
-// Kernel is a rendered kernel, not yet part of a module. Its function takes the
-// 32-bit addresses of the buffers, the variables, the thread number if Threads
-// is more than 1, and the address of the scratch memory if it needs some.
+// Kernel is a rendered kernel, not yet part of a module. Its function takes the 32-bit addresses of the buffers, the
+// variables, the first work item and the number of work items (64 bits each; unless it is whole), and the address of
+// the scratch memory if it needs some.
 type Kernel struct {
 	Name   string
-	Params []Param
-	Vars   []Var
-	// Threads is how many calls, with thread numbers from 0, make up one run.
-	Threads int
-	// Scratch is how many bytes of scratch memory each thread needs, 64-byte aligned.
-	Scratch int
+	Params []ir.Param
+	Vars   []ir.VarParam
+	// Items is how many independent work items a run has. Calls for different items may run at the same time, each with
+	// scratch memory of its own.
+	Items int64
+	// Scratch is how many bytes of scratch memory a call needs, 64-byte aligned.
+	Scratch int64
+	// Flops and Bytes estimate the work of a whole run.
+	Flops, Bytes float64
 
-	build func(m *binary.Module, h *helpers)
+	// whole says that a call does all work items.
+	whole bool
+	build func(c *binary.Code)
 }
+
+// spareSize is the scratch memory that loads read from which must not happen.
+const spareSize = 64
 
 // Module encodes the kernels as one module with a function k0, k1, … for each.
 func Module(memoryPages uint32, kernels ...*Kernel) []byte {
 	m := &binary.Module{}
 	m.Memory("memory", memoryPages, memoryPages)
-	h := &helpers{}
-	for _, k := range kernels {
-		k.build(m, h)
+	for i, k := range kernels {
+		c := binary.NewCode(k.paramTypes()...)
+		k.build(c)
+		m.Func("k"+strconv.Itoa(i), c)
 	}
 	return m.Bytes()
+}
+
+func (k *Kernel) paramTypes() []binary.ValType {
+	var out []binary.ValType
+	for range k.Params {
+		out = append(out, binary.I32)
+	}
+	for _, v := range k.Vars {
+		out = append(out, shapeOf(v.Kind, 1).typ())
+	}
+	if !k.whole {
+		out = append(out, binary.I64, binary.I64)
+	}
+	if k.Scratch > 0 {
+		out = append(out, binary.I32)
+	}
+	return out
+}
+
+// firstParam is the number of the parameter for the first work item, scratchParam that for scratch memory.
+func (k *Kernel) firstParam() int { return len(k.Params) + len(k.Vars) }
+
+func (k *Kernel) scratchParam() int {
+	n := k.firstParam()
+	if !k.whole {
+		n += 2
+	}
+	return n
 }

@@ -2,23 +2,33 @@ package wasm
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 
-	"polygrad/core/uop"
-	"polygrad/render/wasm/binary"
+	"polygrad/core/nest/ir"
+	wb "polygrad/render/wasm/binary"
 )
 
-// access is what is known about a load or store: where it is made and which
-// bytes behind its pointer it needs.
+// group is the variable part of an address: a buffer and terms. Places of a group differ by constants.
+type group struct {
+	id    int32
+	buf   *ir.Buffer
+	terms []ir.Term
+	// lowest is the lowest element of those that are sure to be accessed, or if there is none of the others.
+	lowest int64
+	begun  bool
+	sure   bool
+}
+
+// access is what is known about a load or store: where it is made and which bytes behind its pointer it needs.
 type access struct {
-	home    *block
-	place   *place
-	lanes   int64
+	home    *ir.Block
+	buf     *ir.Buffer
+	bytes   int64
 	end     int64 // offset of the first byte behind it
-	pos     int   // not 0: keeps its place among the stores of its block
-	guarded bool  // may not happen
-	buf     *buffer
+	guarded bool  // may not happen, or the pointer is its own
+	spare   *inst // where it goes if it must not happen and that is not the beginning of its buffer
 }
 
 type ptrKey struct {
@@ -26,36 +36,128 @@ type ptrKey struct {
 	base int64
 }
 
-// chunk is the span of bytes that one pointer serves by constant offsets. It
-// must not exceed the slack that the runtime leaves below buffers.
+// chunk is the span of bytes that one pointer serves by constant offsets. It must not exceed the slack that the
+// runtime leaves below buffers: the first access of a pointer may be in a loop that runs zero times.
 const chunk = 1 << 15
 
-// findLowest notes the lowest offset of each group, where its first pointer points.
-func (s *selector) findLowest(places []*place) {
-	for _, p := range places {
-		if lo, ok := s.lowest[p.group]; !ok || p.off < lo {
-			s.lowest[p.group] = p.off
+// trip is the number of iterations of a loop, -1 if it is not known.
+func trip(l *ir.Loop) int64 {
+	if l.Count.Op == ir.Const && int64(l.Count.Bits) > 0 {
+		return int64(l.Count.Bits)
+	}
+	return -1
+}
+
+// home is the block that code of a block belongs to: that around it if it is the body of a loop that runs once.
+func (s *selector) home(b *ir.Block) *ir.Block {
+	for b.Loop != nil && trip(b.Loop) == 1 {
+		b = b.Parent
+	}
+	return b
+}
+
+// once reports whether a term is the iterator of a loop that runs once: it is 0.
+func once(t ir.Term) bool { return t.V.Op == ir.Iter && trip(t.V.Loop) == 1 }
+
+// group is the group of a place.
+func (s *selector) group(at *ir.Place) *group {
+	key := binary.AppendVarint(s.key[:0], int64(at.Buf.ID))
+	for _, t := range at.Terms {
+		if !once(t) {
+			key = binary.AppendVarint(key, int64(t.V.ID))
+			key = binary.AppendVarint(key, t.Coef)
+		}
+	}
+	s.key = key
+	g := s.groups[string(key)]
+	if g == nil {
+		g = &group{id: int32(len(s.groups) + 1), buf: at.Buf, terms: slices.DeleteFunc(slices.Clone(at.Terms), once)}
+		slices.SortStableFunc(g.terms, func(a, b ir.Term) int { return cmp.Compare(a.V.Home.Depth, b.V.Home.Depth) })
+		s.groups[string(key)] = g
+	}
+	return g
+}
+
+// findGroups notes the lowest offset of each group, where its first pointer points.
+func (s *selector) findGroups(k *ir.Kernel) {
+	s.groupsOf(k.Root)
+}
+
+func (s *selector) groupsOf(b *ir.Block) {
+	for _, it := range b.Items {
+		switch {
+		case it.Store != nil:
+			s.groupOf(it.Store.At, it.Store.Val.Lanes)
+			s.groupsIn(it.Store.Val)
+		case it.Load != nil:
+			s.groupsIn(it.Load)
+		case it.Loop != nil:
+			s.groupsIn(it.Loop.Count)
+			for _, p := range it.Loop.Phis {
+				s.groupsIn(p.Init)
+				s.groupsIn(p.Next)
+			}
+			s.groupsOf(it.Loop.Body)
 		}
 	}
 }
 
-// locate is the pointer for a place and the offset from it in bytes.
-func (s *selector) locate(p *place, guarded bool) (*inst, int64) {
-	size := p.buf.kind.Size()
-	if guarded {
-		return s.pointer(ptrKey{p.group, p.off}), 0
+func (s *selector) groupsIn(v *ir.Value) {
+	st := s.of(v)
+	if st.seen {
+		return
 	}
-	lo := s.lowest[p.group]
-	base := lo + (p.off-lo)*size/chunk*chunk/size
-	return s.pointer(ptrKey{p.group, base}), (p.off - base) * size
+	st.seen = true
+	for _, a := range v.Args {
+		s.groupsIn(a)
+	}
+	if v.At != nil {
+		s.groupOf(v.At, v.Lanes)
+	}
 }
 
-func (s *selector) bufferBase(b *buffer) *inst {
-	if b.param >= 0 {
-		return s.intern(inst{what: isParam, typ: binary.I32, imm: [2]uint64{uint64(b.param)}})
+func (s *selector) groupOf(at *ir.Place, lanes int) {
+	for _, t := range at.Terms {
+		s.groupsIn(t.V)
 	}
-	n := s.intern(inst{what: isParam, typ: binary.I32, imm: [2]uint64{uint64(s.k.scratchParam())}})
-	return s.plus(n, b.offset)
+	if at.Index != nil {
+		s.groupsIn(at.Index)
+	}
+	if at.Gate != nil {
+		s.groupsIn(at.Gate)
+	}
+	g := s.group(at)
+	lowest := at.Off + min(0, at.Stride*int64(lanes-1))
+	sure := at.Gate == nil && at.Index == nil
+	if !g.begun || sure && !g.sure || sure == g.sure && lowest < g.lowest {
+		g.begun, g.sure, g.lowest = true, sure, lowest
+	}
+}
+
+// locate is the pointer for an element of a group and the offset from it in bytes.
+func (s *selector) locate(g *group, element int64) (*inst, int64) {
+	size := g.buf.Kind.Size()
+	base := g.lowest
+	if element >= base {
+		base += (element - base) * size / chunk * chunk / size
+	}
+	return s.pointer(ptrKey{g, base}), (element - base) * size
+}
+
+func (s *selector) bufferBase(b *ir.Buffer) *inst {
+	if b.Param >= 0 {
+		return s.param(b.Param, wb.I32)
+	}
+	return s.plus(s.param(s.k.scratchParam(), wb.I32), b.Offset)
+}
+
+// spare is memory where loads go that must not happen.
+func (s *selector) spare() *inst {
+	if s.spareAt < 0 {
+		s.spareAt = s.k.Scratch
+		s.k.Scratch += spareSize
+	}
+	return s.plus(s.param(s.k.scratchParam(), wb.I32), s.spareAt)
 }
 
 // plus adds a constant to an address.
@@ -63,37 +165,55 @@ func (s *selector) plus(a *inst, c int64) *inst {
 	if uint32(c) == 0 {
 		return a
 	}
-	return s.op(binary.I32Add, binary.I32, a, s.i32(c))
+	return s.op(wb.I32Add, wb.I32, a, s.i32(c))
 }
 
-// pointer computes an address from the outermost terms inwards, so that each
-// part is computed in the outermost loop that it can be. A term that is the
-// iterator of a loop becomes a pointer that moves with the loop.
+// pointer computes an address from the outermost terms inwards, so that each part is computed in the outermost loop
+// that it can be. A term that is the iterator of a loop becomes a pointer that moves with the loop.
 func (s *selector) pointer(k ptrKey) *inst {
 	if p := s.ptrs[k]; p != nil {
 		return p
 	}
-	size := k.g.buf.kind.Size()
+	size := k.g.buf.Kind.Size()
 	addr := s.plus(s.bufferBase(k.g.buf), k.base*size)
-	terms := slices.Clone(k.g.terms)
-	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.v.home.depth, b.v.home.depth) })
-	for i, t := range terms {
-		step := t.coef * size
-		alone := i+1 == len(terms) || terms[i+1].v.home.depth > t.v.home.depth
-		if t.v.op == uop.Range && alone {
-			v := s.addLoopVar(t.v.home, addr)
+	for i, t := range k.g.terms {
+		step := t.Coef * size
+		alone := i+1 == len(k.g.terms) || k.g.terms[i+1].V.Home.Depth > t.V.Home.Depth
+		if t.V.Op == ir.Iter && alone {
+			v := s.addLoopVar(t.V.Home, addr)
 			v.next = s.plus(v.v, step)
 			addr = v.v
 			continue
 		}
-		n := s.value(t.v)
-		if t.v.kind.Wide() {
-			n = s.op(binary.I32WrapI64, binary.I32, n)
-		}
-		addr = s.op(binary.I32Add, binary.I32, addr, s.scaled(n, step))
+		addr = s.op(wb.I32Add, wb.I32, addr, s.scaled(s.low(s.value(t.V), lowDepth), step))
 	}
 	s.ptrs[k] = addr
 	return addr
+}
+
+// lowDepth is how many operations low computes again.
+const lowDepth = 6
+
+// lowOps are operations of 64 bits whose low 32 bits depend on those of their arguments only.
+var lowOps = map[wb.Op]wb.Op{wb.I64Add: wb.I32Add, wb.I64Sub: wb.I32Sub, wb.I64Mul: wb.I32Mul, wb.I64And: wb.I32And, wb.I64Or: wb.I32Or, wb.I64Xor: wb.I32Xor}
+
+// low is the low 32 bits of an integer.
+func (s *selector) low(n *inst, depth int) *inst {
+	if n.typ == wb.I32 {
+		return n
+	}
+	switch op := lowOps[n.op]; {
+	case n.what == isConst:
+		return s.i32(int64(n.imm[0]))
+	case n.what != isOp || depth == 0:
+	case n.op == wb.I64ExtendI32S || n.op == wb.I64ExtendI32U:
+		return n.args[0]
+	case op != 0:
+		return s.op(op, wb.I32, s.low(n.args[0], depth-1), s.low(n.args[1], depth-1))
+	case n.op == wb.I64Shl && n.args[1].what == isConst && n.args[1].imm[0] < 32:
+		return s.op(wb.I32Shl, wb.I32, s.low(n.args[0], depth-1), s.i32(int64(n.args[1].imm[0])))
+	}
+	return s.op(wb.I32WrapI64, wb.I32, n)
 }
 
 func (s *selector) scaled(n *inst, by int64) *inst {
@@ -101,138 +221,258 @@ func (s *selector) scaled(n *inst, by int64) *inst {
 	case by == 1:
 		return n
 	case by > 0 && u&(u-1) == 0:
-		return s.op(binary.I32Shl, binary.I32, n, s.i32(int64(bits.TrailingZeros64(u))))
+		return s.op(wb.I32Shl, wb.I32, n, s.i32(int64(bits.TrailingZeros64(u))))
 	}
-	return s.op(binary.I32Mul, binary.I32, n, s.i32(by))
+	return s.op(wb.I32Mul, wb.I32, n, s.i32(by))
 }
 
-// load makes the insts of a LOAD. A gated load reads the start of its buffer,
-// which is always there, where the gate is shut, and gives the alternative.
-func (s *selector) load(v *value) *inst {
-	guarded := v.at.gate != nil
-	ptr, off := s.locate(v.at, guarded)
-	n := &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}}
-	n.mem = &access{home: v.home, place: v.at, lanes: int64(v.lanes), end: off + v.kind.Size()*int64(v.lanes), pos: v.at.pos, buf: v.at.buf}
-	var gate *inst
-	if guarded {
-		gate = s.value(v.args[0])
-		n.args[0] = s.op(binary.Select, binary.I32, ptr, s.bufferBase(v.at.buf), gate)
-	} else {
-		ptr.through = append(ptr.through, n.mem)
+// elements is an access to neighbouring elements of a place, from so many elements behind its first on, with a gate of
+// its own or none. A load that must not happen reads the start of its buffer, or the spare area.
+func (s *selector) elements(at *ir.Place, from, n int64, home *ir.Block, gate *inst, load bool) (ptr *inst, off int64, m *access) {
+	k := at.Buf.Kind
+	g := s.group(at)
+	ptr, off = s.locate(g, at.Off+from)
+	m = &access{home: home, buf: at.Buf, bytes: n * k.Size()}
+	if gate == nil {
+		m.end = off + m.bytes
+		ptr.through = append(ptr.through, m)
+		return ptr, off, m
 	}
-	n.home = v.home
-	out := s.widen(n, v.kind, v.lanes)
-	if guarded {
-		return s.op(binary.Select, out.typ, out, s.value(v.args[1]), gate)
+	m.guarded = true
+	ptr = s.plus(ptr, off)
+	if load {
+		ptr = s.guarded(ptr, gate, m)
 	}
-	return out
+	return ptr, 0, m
 }
 
-var loadOps = [...]binary.Op{
-	kBool: binary.I32Load8U, kI8: binary.I32Load8S, kU8: binary.I32Load8U, kI16: binary.I32Load16S, kU16: binary.I32Load16U,
-	kI32: binary.I32Load, kU32: binary.I32Load, kI64: binary.I64Load, kU64: binary.I64Load, kE4M3: binary.I32Load8U,
-	kE5M2: binary.I32Load8U, kF16: binary.I32Load16U, kBF16: binary.I32Load16U, kF32: binary.F32Load, kF64: binary.F64Load,
+// guarded is an address if a gate is open, else one that can be read.
+func (s *selector) guarded(ptr, gate *inst, m *access) *inst {
+	safe := s.bufferBase(m.buf)
+	if size := m.buf.Kind.Size(); m.bytes > size && m.buf.Size*size < m.bytes {
+		m.spare = s.spare()
+		safe = m.spare
+	}
+	return s.op(wb.Select, wb.I32, ptr, safe, gate)
 }
 
-var storeOps = [...]binary.Op{
-	kBool: binary.I32Store8, kI8: binary.I32Store8, kU8: binary.I32Store8, kI16: binary.I32Store16, kU16: binary.I32Store16,
-	kI32: binary.I32Store, kU32: binary.I32Store, kI64: binary.I64Store, kU64: binary.I64Store, kE4M3: binary.I32Store8,
-	kE5M2: binary.I32Store8, kF16: binary.I32Store16, kBF16: binary.I32Store16, kF32: binary.F32Store, kF64: binary.F64Store,
+// lane is the access to one lane of a place.
+func (s *selector) laneOf(at *ir.Place, i int, home *ir.Block, gate *inst, load bool) (ptr *inst, off int64, m *access) {
+	if at.Index == nil {
+		return s.elements(at, int64(i)*at.Stride, 1, home, gate, load)
+	}
+	size := at.Buf.Kind.Size()
+	ptr, off = s.locate(s.group(at), at.Off)
+	h := shapeOf(at.Index.Kind, at.Index.Lanes)
+	index := s.low(s.extract(h, s.value(at.Index), i), lowDepth)
+	ptr = s.op(wb.I32Add, wb.I32, s.plus(ptr, off), s.scaled(index, size))
+	m = &access{home: home, buf: at.Buf, bytes: size, guarded: true}
+	if gate != nil && load {
+		ptr = s.guarded(ptr, gate, m)
+	}
+	return ptr, 0, m
 }
 
-// widen completes a load with its instruction and brings the bits into the
-// form that a register of the kind has.
-func (s *selector) widen(n *inst, k kind, lanes uint8) *inst {
-	fix := func(op binary.Op, t binary.ValType) *inst {
-		n.op, n.typ = op, t
-		if n.mem.pos > 0 {
-			return s.add(n)
+// laneGate is the gate of a lane, nil if there is none.
+func (s *selector) laneGate(at *ir.Place, lanes, i int) *inst {
+	switch {
+	case at.Gate == nil:
+		return nil
+	case at.Gate.Lanes == 1:
+		return s.value(at.Gate)
+	}
+	w := s.width(at.Gate)
+	return s.low(s.extract(boolShape(lanes, w), s.form(at.Gate, w), i), lowDepth)
+}
+
+// load makes the insts of a load. Equal loads are one value unless memory changes between them.
+func (s *selector) load(v *ir.Value) *inst {
+	at := v.At
+	k := at.Buf.Kind
+	if k.Float() && k.Size() < 4 {
+		fail("a load of %v", k)
+	}
+	switch {
+	case v.Lanes == 1, at.Index == nil && at.Stride == 1 && (at.Gate == nil || at.Gate.Lanes == 1):
+		var gate *inst
+		if at.Gate != nil {
+			gate = s.value(at.Gate)
 		}
-		return s.intern(*n)
+		ptr, off, m := s.elements(at, 0, int64(v.Lanes), s.home(v.Home), gate, true)
+		out := s.neighbours(k, v.Lanes, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
+		if gate == nil {
+			return out
+		}
+		return s.op(wb.Select, out.typ, out, s.form(v.Args[0], s.formOf(v)), gate)
+	case at.Index == nil && at.Stride == 0 && at.Gate == nil:
+		ptr, off, m := s.elements(at, 0, 1, s.home(v.Home), nil, true)
+		x := s.neighbours(k, 1, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
+		return s.splat(v, x, true)
+	}
+	return s.loadLanes(v)
+}
+
+// loadLanes reads a vector one lane after the other.
+func (s *selector) loadLanes(v *ir.Value) *inst {
+	at := v.At
+	k := at.Buf.Kind
+	h := shapeOf(k, v.Lanes)
+	var out *inst
+	for i := range v.Lanes {
+		ptr, off, m := s.laneOf(at, i, s.home(v.Home), s.laneGate(at, v.Lanes, i), true)
+		n := &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off), uint64(i)}, home: m.home, mem: m}
+		switch {
+		case k.Size() < 4 || k == ir.Bool:
+			x := s.neighbours(k, 1, n)
+			if out == nil {
+				out = s.op(pSplat[h.index()], wb.V128, x)
+			} else {
+				out = s.replace(h, out, i, x)
+			}
+		case out == nil:
+			n.op, n.typ = sized(h, wb.V128Load32Zero, wb.V128Load64Zero), wb.V128
+			out = s.add(n)
+		default:
+			n.op, n.typ = sized(h, wb.V128Load32Lane, wb.V128Load64Lane), wb.V128
+			n.args = append(n.args, out)
+			out = s.add(n)
+		}
+	}
+	if k == ir.Bool {
+		out = s.do(pNeg, h, out)
+	}
+	if at.Gate == nil {
+		return out
+	}
+	return s.choose(h, s.mask(at.Gate, v.Lanes, h.width()), out, s.form(v.Args[0], s.formOf(v)))
+}
+
+// sized is an operation for lanes of 4 bytes, or of 8.
+func sized(h shape, narrow, wide wb.Op) wb.Op {
+	if h.width() == 8 {
+		return wide
+	}
+	return narrow
+}
+
+var loadOps = [...]wb.Op{
+	ir.Bool: wb.I32Load8U, ir.I8: wb.I32Load8S, ir.U8: wb.I32Load8U, ir.I16: wb.I32Load16S, ir.U16: wb.I32Load16U,
+	ir.I32: wb.I32Load, ir.U32: wb.I32Load, ir.I64: wb.I64Load, ir.U64: wb.I64Load, ir.F32: wb.F32Load, ir.F64: wb.F64Load,
+}
+
+var storeOps = [...]wb.Op{
+	ir.Bool: wb.I32Store8, ir.I8: wb.I32Store8, ir.U8: wb.I32Store8, ir.I16: wb.I32Store16, ir.U16: wb.I32Store16,
+	ir.I32: wb.I32Store, ir.U32: wb.I32Store, ir.I64: wb.I64Store, ir.U64: wb.I64Store, ir.F32: wb.F32Store, ir.F64: wb.F64Store,
+}
+
+// neighbours completes a load of neighbours with its instruction and brings the elements into the form that a register
+// of the kind has.
+func (s *selector) neighbours(k ir.Kind, lanes int, n *inst) *inst {
+	with := func(op wb.Op, t wb.ValType) *inst {
+		n.op, n.typ = op, t
+		return s.add(n)
 	}
 	if lanes == 1 {
-		t := typeOf(k)
-		if k.Float() && k.Size() < 4 {
-			return s.decode(k, 1, fix(loadOps[k], binary.I32))
-		}
-		return fix(loadOps[k], t)
+		return with(loadOps[k], shapeOf(k, 1).typ())
 	}
-	switch k.Size() {
-	case 1:
-		v := fix(binary.V128Load32Zero, binary.V128)
-		h := shapeFor(k, lanes)
-		if k == kI8 {
-			v = s.op(binary.I16x8ExtendLowS, binary.V128, v)
-			return s.op(binary.I32x4ExtendLowS, binary.V128, v)
-		}
-		v = s.op(binary.I16x8ExtendLowU, binary.V128, v)
-		v = s.op(binary.I32x4ExtendLowU, binary.V128, v)
-		if k == kBool {
-			return s.do(pNeg, h, v)
-		}
-		if k.Float() {
-			return s.decode(k, lanes, v)
-		}
-		return v
-	case 2:
-		if k == kI16 {
-			return fix(binary.V128Load16x4S, binary.V128)
-		}
-		v := fix(binary.V128Load16x4U, binary.V128)
-		if k.Float() {
-			return s.decode(k, lanes, v)
-		}
-		return v
+	halves := [2]wb.Op{wb.I16x8ExtendLowU, wb.I32x4ExtendLowU}
+	if k.Signed() {
+		halves = [2]wb.Op{wb.I16x8ExtendLowS, wb.I32x4ExtendLowS}
 	}
-	return fix(binary.V128Load, binary.V128)
+	switch bytes := int64(lanes) * k.Size(); {
+	case bytes == 16:
+		return with(wb.V128Load, wb.V128)
+	case k.Size() >= 4:
+		return with(wb.V128Load64Zero, wb.V128)
+	case k == ir.I16 && lanes == 4:
+		return with(wb.V128Load16x4S, wb.V128)
+	case k == ir.U16 && lanes == 4:
+		return with(wb.V128Load16x4U, wb.V128)
+	case k.Size() == 2:
+		return s.op(halves[1], wb.V128, with(wb.V128Load32Zero, wb.V128))
+	}
+	op := wb.V128Load32Zero
+	if lanes == 2 {
+		op = wb.V128Load16Splat
+	}
+	v := s.op(halves[1], wb.V128, s.op(halves[0], wb.V128, with(op, wb.V128)))
+	if k == ir.Bool {
+		return s.do(pNeg, shapeOf(k, lanes), v)
+	}
+	return v
 }
 
 // write is a store ready to be emitted.
 type write struct {
 	ptr, val, gate *inst
-	op             binary.Op
-	lane           bool // op stores lane 0
+	op             wb.Op
+	lane           int // that op stores, -1 if it does not store a lane
 	off            int64
 	mem            *access
 }
 
-func (s *selector) store(st *store, b *block) *write {
-	v := st.val
-	ptr, off := s.locate(st.at, st.gate != nil)
-	w := &write{ptr: ptr, off: off}
-	w.mem = &access{home: b, place: st.at, lanes: int64(v.lanes), end: off + v.kind.Size()*int64(v.lanes), pos: st.pos, guarded: st.gate != nil, buf: st.at.buf}
-	if st.gate != nil {
-		w.gate = s.value(st.gate)
-	} else {
-		ptr.through = append(ptr.through, w.mem)
+// store is the writes of a store.
+func (s *selector) store(st *ir.Store, b *ir.Block) []*write {
+	at, v := st.At, st.Val
+	k := at.Buf.Kind
+	if k.Float() && k.Size() < 4 {
+		fail("a store of %v", k)
 	}
-	w.val = s.value(v)
-	if v.kind.Float() && v.kind.Size() < 4 {
-		w.val = s.encode(v.kind, v.lanes, w.val)
+	val := s.form(v, min(s.formOf(v), 4))
+	if v.Lanes > 1 && (at.Index != nil || at.Stride != 1 || at.Gate != nil && at.Gate.Lanes > 1) {
+		return s.storeLanes(at, v, val, b)
 	}
-	if v.lanes == 1 {
-		w.op = storeOps[v.kind]
-		return w
+	w := &write{val: val, lane: -1}
+	if at.Gate != nil {
+		w.gate = s.value(at.Gate)
 	}
-	w.op = binary.V128Store
-	if v.kind == kBool {
-		w.val = s.do(pAnd, shapeFor(kBool, v.lanes), w.val, s.int(shapeFor(kBool, v.lanes), 1))
+	w.ptr, w.off, w.mem = s.elements(at, 0, int64(v.Lanes), b, w.gate, false)
+	if v.Lanes == 1 {
+		w.op = storeOps[k]
+		return []*write{w}
 	}
-	if v.kind.Size() <= 2 {
-		op := binary.I16x8NarrowI32x4U
-		if v.kind.Signed() {
-			op = binary.I16x8NarrowI32x4S
+	h := shapeOf(k, v.Lanes)
+	if k == ir.Bool {
+		w.val = s.do(pAnd, h, w.val, s.int(h, 1))
+	}
+	if k.Size() <= 2 {
+		op := wb.I16x8NarrowI32x4U
+		if k.Signed() {
+			op = wb.I16x8NarrowI32x4S
 		}
-		w.val = s.op(op, binary.V128, w.val, w.val)
-		w.op, w.lane = binary.V128Store64Lane, true
+		w.val = s.op(op, wb.V128, w.val, w.val)
 	}
-	if v.kind.Size() == 1 {
-		op := binary.I8x16NarrowI16x8U
-		if v.kind.Signed() {
-			op = binary.I8x16NarrowI16x8S
+	if k.Size() == 1 {
+		op := wb.I8x16NarrowI16x8U
+		if k.Signed() {
+			op = wb.I8x16NarrowI16x8S
 		}
-		w.val = s.op(op, binary.V128, w.val, w.val)
-		w.op = binary.V128Store32Lane
+		w.val = s.op(op, wb.V128, w.val, w.val)
 	}
-	return w
+	w.op = map[int64]wb.Op{2: wb.V128Store16Lane, 4: wb.V128Store32Lane, 8: wb.V128Store64Lane, 16: wb.V128Store}[w.mem.bytes]
+	if w.mem.bytes < 16 {
+		w.lane = 0
+	}
+	return []*write{w}
+}
+
+// storeLanes writes a vector one lane after the other.
+func (s *selector) storeLanes(at *ir.Place, v *ir.Value, val *inst, b *ir.Block) []*write {
+	k := at.Buf.Kind
+	h := shapeOf(k, v.Lanes)
+	if k == ir.Bool {
+		val = s.do(pAnd, h, val, s.int(h, 1))
+	}
+	var out []*write
+	for i := range v.Lanes {
+		w := &write{val: val, lane: -1, gate: s.laneGate(at, v.Lanes, i)}
+		w.ptr, w.off, w.mem = s.laneOf(at, i, b, w.gate, false)
+		if k.Size() < 4 {
+			w.op, w.val = storeOps[k], s.extract(h, val, i)
+		} else {
+			w.op, w.lane = sized(h, wb.V128Store32Lane, wb.V128Store64Lane), i
+		}
+		out = append(out, w)
+	}
+	return out
 }

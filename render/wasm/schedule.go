@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"polygrad/core/nest/ir"
 	"polygrad/render/wasm/binary"
 )
 
@@ -22,10 +23,10 @@ type code struct {
 
 // loopCode is a loop ready to be emitted.
 type loopCode struct {
-	body  *code
-	vars  []*variable
-	iter  *variable
-	count *inst
+	body *code
+	vars []*variable
+	// counter is compared with count at the end of an iteration.
+	counter, count *inst
 	// sure: the count is a constant above 0.
 	sure bool
 }
@@ -41,74 +42,90 @@ const (
 // a local at all.
 type scheduler struct {
 	*selector
-	writes map[*store]*write
-	counts map[*loop]*inst
-	open   map[*block]*code
-	pinned map[*block][]*inst
+	writes map[*ir.Store][]*write
+	counts map[*ir.Loop]*inst
+	open   map[*ir.Block]*code
 	hoist  map[*inst]bool
+	// reached are the insts that are used.
+	reached []*inst
 }
 
 // all schedules the kernel.
 func (s *selector) all() *code {
 	sc := &scheduler{
-		selector: s, writes: map[*store]*write{}, counts: map[*loop]*inst{}, open: map[*block]*code{},
-		pinned: map[*block][]*inst{}, hoist: map[*inst]bool{},
+		selector: s, writes: map[*ir.Store][]*write{}, counts: map[*ir.Loop]*inst{}, open: map[*ir.Block]*code{}, hoist: map[*inst]bool{},
 	}
-	blocks := s.g.blocks()
-	for _, b := range blocks {
-		for _, it := range b.items {
-			switch {
-			case it.store != nil:
-				sc.writes[it.store] = s.store(it.store, b)
-			case it.loop != nil:
-				sc.counts[it.loop] = s.value(it.loop.count)
-				s.iter(it.loop)
-			}
-		}
-	}
-	sc.countUses(blocks)
-	return sc.block(s.g.root)
+	sc.selectIn(s.root)
+	sc.countIn(s.root)
+	sc.constantsIn(s.root)
+	return sc.block(s.root)
 }
 
-func (sc *scheduler) countUses(blocks []*block) {
-	var reached []*inst
-	var use func(n *inst)
-	use = func(n *inst) {
-		if n == nil {
-			return
-		}
-		n.uses++
-		if n.uses > 1 {
-			return
-		}
-		reached = append(reached, n)
-		if n.mem != nil && n.mem.pos > 0 {
-			sc.pinned[n.home] = append(sc.pinned[n.home], n)
-		}
-		for _, a := range n.args {
-			use(a)
+// selectIn selects the insts for the effects of a block.
+func (sc *scheduler) selectIn(b *ir.Block) {
+	for _, it := range b.Items {
+		switch {
+		case it.Store != nil:
+			sc.writes[it.Store] = sc.store(it.Store, sc.home(b))
+		case it.Dot != nil:
+			fail("a product of packed operands")
+		case it.Loop != nil:
+			n := sc.counter(it.Loop)
+			count := sc.value(it.Loop.Count)
+			if n.typ == binary.I32 {
+				count = sc.low(count, 0)
+			}
+			sc.counts[it.Loop] = count
+			sc.selectIn(it.Loop.Body)
 		}
 	}
-	for _, b := range blocks {
-		for _, it := range b.items {
-			if w := sc.writes[it.store]; w != nil {
-				use(w.ptr)
-				use(w.val)
-				use(w.gate)
-			}
-			if it.loop != nil {
-				use(sc.counts[it.loop])
-			}
+}
+
+// use counts a use of an inst, and with the first one those of its arguments.
+func (sc *scheduler) use(n *inst) {
+	if n == nil {
+		return
+	}
+	n.uses++
+	if n.uses > 1 {
+		return
+	}
+	sc.reached = append(sc.reached, n)
+	for _, a := range n.args {
+		sc.use(a)
+	}
+}
+
+// countIn counts the uses by the effects of a block.
+func (sc *scheduler) countIn(b *ir.Block) {
+	for _, it := range b.Items {
+		for _, w := range sc.writes[it.Store] {
+			sc.use(w.ptr)
+			sc.use(w.val)
+			sc.use(w.gate)
 		}
-		for _, v := range sc.vars[b] {
-			use(v.init)
-			use(v.next)
+		if it.Loop != nil {
+			sc.use(sc.counts[it.Loop])
+			sc.countIn(it.Loop.Body)
 		}
 	}
-	for _, b := range blocks {
-		if b.loop != nil && !slices.ContainsFunc(b.items, func(it item) bool { return it.loop != nil }) {
-			sc.chooseConstants(b, reached)
+	for _, v := range sc.vars[b] {
+		sc.use(v.init)
+		sc.use(v.next)
+	}
+}
+
+// constantsIn chooses constants for the innermost loops of a block.
+func (sc *scheduler) constantsIn(b *ir.Block) {
+	inner := b.Loop != nil && trip(b.Loop) != 1
+	for _, it := range b.Items {
+		if it.Loop != nil {
+			inner = inner && trip(it.Loop) == 1
+			sc.constantsIn(it.Loop.Body)
 		}
+	}
+	if inner {
+		sc.chooseConstants(b)
 	}
 }
 
@@ -118,7 +135,7 @@ const registers = 11
 
 // chooseConstants picks the float and vector constants that an innermost loop
 // keeps in registers; others are loaded at each use.
-func (sc *scheduler) chooseConstants(b *block, reachable []*inst) {
+func (sc *scheduler) chooseConstants(b *ir.Block) {
 	uses := map[*inst]int{}
 	busy := 0
 	isFloat := func(n *inst) bool { return n.typ == binary.V128 || n.typ == binary.F32 || n.typ == binary.F64 }
@@ -127,7 +144,7 @@ func (sc *scheduler) chooseConstants(b *block, reachable []*inst) {
 			busy++
 		}
 	}
-	for _, n := range reachable {
+	for _, n := range sc.reached {
 		if n.home != b {
 			continue
 		}
@@ -136,7 +153,7 @@ func (sc *scheduler) chooseConstants(b *block, reachable []*inst) {
 			case !isFloat(a):
 			case a.what == isConst:
 				uses[a]++
-			case a.home != b && a.home.depth < b.depth:
+			case a.home != b && a.home.Depth < b.Depth:
 				if uses[a] == 0 {
 					busy++
 				}
@@ -159,82 +176,65 @@ func (sc *scheduler) chooseConstants(b *block, reachable []*inst) {
 }
 
 // block schedules a block. Its code is open for what inner blocks move out.
-func (sc *scheduler) block(b *block) *code {
+func (sc *scheduler) block(b *ir.Block) *code {
 	c := &code{}
 	sc.open[b] = c
-	for _, it := range b.items {
-		switch {
-		case it.store != nil:
-			w := sc.writes[it.store]
-			sc.forced(b, w.mem)
-			for _, n := range []*inst{w.ptr, w.val, w.gate} {
-				sc.operand(n, b)
-			}
-			c.steps = append(c.steps, step{write: w})
-		case it.loop != nil:
-			sc.beforeLoop(b, it.loop)
-			c.steps = append(c.steps, step{loop: sc.loop(it.loop)})
-		}
-	}
+	sc.effects(b, c)
 	return c
 }
 
-// forced computes the pinned loads that must come before a store.
-func (sc *scheduler) forced(b *block, m *access) {
-	for _, n := range sc.pinned[b] {
-		if n.mem.pos < m.pos && n.state == fresh && n.mem.place.meets(n.mem.lanes, m.place, m.lanes) {
-			sc.compute(n)
-		}
-	}
-}
-
-// beforeLoop computes pinned loads of buffers that the loop stores to. The
-// order of positions tells which loads come before it.
-func (sc *scheduler) beforeLoop(b *block, l *loop) {
-	var stores []*access
-	var collect func(b *block)
-	collect = func(b *block) {
-		for _, it := range b.items {
-			if it.store != nil {
-				stores = append(stores, sc.writes[it.store].mem)
+// effects schedules the effects of a block. Those of loops that run once are its own.
+func (sc *scheduler) effects(b *ir.Block, c *code) {
+	for _, it := range b.Items {
+		switch {
+		case it.Store != nil:
+			for _, w := range sc.writes[it.Store] {
+				for _, n := range []*inst{w.ptr, w.val, w.gate} {
+					sc.operand(n, sc.home(b))
+				}
+				c.steps = append(c.steps, step{write: w})
 			}
-			if it.loop != nil {
-				collect(it.loop.body)
+		case it.Load != nil:
+			// It reads what the memory holds here.
+			if n := sc.of(it.Load).inst; n != nil && n.uses > 0 {
+				sc.schedule(n)
 			}
-		}
-	}
-	collect(l.body)
-	for ; b != nil; b = b.parent {
-		for _, n := range sc.pinned[b] {
-			if n.state == fresh && slices.ContainsFunc(stores, func(m *access) bool { return m.buf == n.mem.buf && n.mem.pos < m.pos }) {
-				sc.compute(n)
+		case it.Loop != nil && trip(it.Loop) == 1:
+			sc.effects(it.Loop.Body, c)
+		case it.Loop != nil:
+			if l := sc.loop(it.Loop); l != nil {
+				c.steps = append(c.steps, step{loop: l})
 			}
 		}
 	}
 }
 
-func (sc *scheduler) loop(l *loop) *loopCode {
-	out := &loopCode{vars: sc.vars[l.body], count: sc.counts[l]}
-	out.body = sc.block(l.body)
-	sc.chains(l.body, out.vars)
+// loop schedules a loop, nil if nothing in it is needed.
+func (sc *scheduler) loop(l *ir.Loop) *loopCode {
+	outer := sc.home(l.Body.Parent)
+	out := &loopCode{vars: sc.vars[l.Body], counter: sc.counters[l], count: sc.counts[l], sure: trip(l) > 0}
+	out.body = sc.block(l.Body)
+	sc.chains(l.Body, out.vars)
 	for _, v := range out.vars {
-		sc.operand(v.next, l.body)
-		if v.v == sc.iters[l] {
-			out.iter = v
+		if v.chain != nil {
+			// What it needs for a term is used at once, before that of the next variable is loaded.
+			sc.schedule(v.next)
 		}
+		sc.operand(v.next, l.Body)
 	}
-	outer := l.body.parent
+	if len(out.body.steps) == 0 && !slices.ContainsFunc(l.Phis, func(p *ir.PhiVar) bool { return sc.of(p.V).inst != nil }) {
+		return nil
+	}
 	for _, v := range out.vars {
 		sc.operand(v.init, outer)
 	}
 	sc.operand(out.count, outer)
-	out.sure = out.count.what == isConst && out.count.imm[0] > 0
 	return out
 }
 
 // chains computes variables that collect many terms term by term for all of
 // them, so that what a term needs is loaded once and soon free.
-func (sc *scheduler) chains(b *block, vars []*variable) {
+func (sc *scheduler) chains(b *ir.Block, vars []*variable) {
 	for t := 0; ; t++ {
 		more := false
 		for _, v := range vars {
@@ -250,7 +250,7 @@ func (sc *scheduler) chains(b *block, vars []*variable) {
 }
 
 // operand makes sure that n can be pushed in block b.
-func (sc *scheduler) operand(n *inst, b *block) {
+func (sc *scheduler) operand(n *inst, b *ir.Block) {
 	if n == nil || n.state != fresh {
 		return
 	}
@@ -258,46 +258,39 @@ func (sc *scheduler) operand(n *inst, b *block) {
 	case isConst:
 		if sc.hoist[n] {
 			n.state = scheduled
-			root := sc.open[sc.g.root]
+			root := sc.open[sc.root]
 			root.steps = append(root.steps, step{inst: n})
 		}
 		return
 	case isParam, isPhi, isFinal:
 		return
 	}
-	pinned := n.mem != nil && n.mem.pos > 0
-	if n.uses == 1 && n.home == b && !pinned {
+	if n.uses == 1 && n.home == b {
 		n.state = inlined
-		sc.operands(n)
+		for _, a := range n.args {
+			sc.operand(a, b)
+		}
 		return
 	}
-	sc.compute(n)
-}
-
-func (sc *scheduler) operands(n *inst) {
-	if n.what == isGuard {
-		// Both branches of a guard use its arguments.
-		for _, a := range n.args[1:] {
-			if a.what == isOp || a.what == isLoad {
-				sc.schedule(a)
-			}
-		}
-	}
-	for _, a := range n.args {
-		sc.operand(a, n.home)
-	}
+	sc.schedule(n)
 }
 
 // schedule computes n into a local even if it is used only once.
 func (sc *scheduler) schedule(n *inst) {
-	if n.state == fresh {
-		sc.compute(n)
+	if n.state != fresh {
+		return
 	}
-}
-
-func (sc *scheduler) compute(n *inst) {
+	switch n.what {
+	case isConst, isParam, isPhi, isFinal:
+		return
+	}
 	n.state = scheduled
-	sc.operands(n)
+	for _, a := range n.args {
+		sc.operand(a, n.home)
+	}
 	c := sc.open[n.home]
+	if c == nil {
+		fail("an inst of a block that is not open")
+	}
 	c.steps = append(c.steps, step{inst: n})
 }

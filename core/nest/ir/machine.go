@@ -36,4 +36,6 @@ var (
 	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them.
+	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

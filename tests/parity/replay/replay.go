@@ -41,6 +41,23 @@ func Load(path string) (*Case, error) {
 	return c, nil
 }
 
+// Lowered is the case with lists of scalars, made of the same kernels for devices that lay loops out by themselves.
+func (c *Case) Lowered(target *lower.Target) (*Case, error) {
+	out := &Case{Case: c.Case}
+	for i, k := range c.Kernels {
+		ast, err := dump.Root(symbolic.NewScratch(), k.AST)
+		if err != nil {
+			return nil, fmt.Errorf("%s: kernel %d: %w", c.Name, i, err)
+		}
+		p, err := lower.Lower(ast, target)
+		if err != nil {
+			return nil, fmt.Errorf("%s: kernel %d: %w", c.Name, i, err)
+		}
+		out.Programs = append(out.Programs, p)
+	}
+	return out, nil
+}
+
 // Recorded reports whether the data has all inputs: values that come from Python it does not have.
 func (c *Case) Recorded() bool {
 	for _, b := range c.Buffers {

@@ -1,0 +1,24 @@
+package device
+
+import (
+	"github.com/klauspost/cpuid/v2"
+
+	"polygrad/core/nest/ir"
+)
+
+// Caches gives a machine the caches of this processor, as far as they are known.
+func Caches(m *ir.Machine) {
+	c := cpuid.CPU
+	if c.Cache.L1D > 0 {
+		m.L1 = int64(c.Cache.L1D)
+	}
+	if c.Cache.L2 > 0 {
+		m.L2 = int64(c.Cache.L2)
+	}
+	if c.Cache.L3 > 0 {
+		// Virtual machines tell the cache of the whole processor and only a few of its cores.
+		const mostPerCore = 4 << 20
+		m.L3 = min(int64(c.Cache.L3)/int64(max(c.PhysicalCores, 1)), mostPerCore)
+	}
+	m.L3 = max(m.L3, m.L2)
+}
