@@ -11,6 +11,7 @@ import (
 	"polygrad/core/nest"
 	"polygrad/core/nest/interp"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
@@ -46,14 +47,14 @@ func (d *everyChoice) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 }
 
 // lowTiles are choices of tiles that are one row high, which are far away from those of the heuristics.
-var lowTiles = []nest.Choice{"h1", "c1h1", "d1h1", "c1d1h1", "c1d1h1y3x2", "c1d1h1i-1", "h1w1"}
+var lowTiles = []plan.Choice{"h1", "c1h1", "d1h1", "c1d1h1", "c1d1h1y3x2", "c1d1h1i-1", "h1w1"}
 
 type choiceKernel struct {
 	d *everyChoice
 	p *lower.Program
 	k *ir.Kernel
 	// near are the choices next to that of the heuristics.
-	near []nest.Choice
+	near []plan.Choice
 }
 
 // runParts runs a kernel in two calls, if it has more than one work item.

@@ -8,6 +8,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -18,7 +19,7 @@ import (
 // layouts is a device that notes how kernels are laid out.
 type layouts struct {
 	everyChoice
-	chosen []nest.Choice
+	chosen []plan.Choice
 }
 
 func (d *layouts) Compile(progs []*lower.Program) ([]device.Kernel, error) {

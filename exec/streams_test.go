@@ -6,6 +6,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -16,7 +17,7 @@ import (
 // streams is a device that notes whether kernels store around the caches.
 type streams struct {
 	everyChoice
-	choice nest.Choice
+	choice plan.Choice
 	found  bool
 }
 
@@ -47,7 +48,7 @@ func TestStreams(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		m      ir.Machine
-		choice nest.Choice
+		choice plan.Choice
 		build  func(in func(...int64) *uop.UOp) *uop.UOp
 		want   bool
 	}{

@@ -14,6 +14,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
 	"polygrad/exec/device"
@@ -83,7 +84,7 @@ func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine
 // Compile lays kernels out and makes machine code of them, side by side.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	// Kernels that are timed are timed one after the other.
-	choices := make([]nest.Choice, len(progs))
+	choices := make([]plan.Choice, len(progs))
 	for i, p := range progs {
 		choices[i] = d.tuner.choice(p)
 	}
@@ -118,7 +119,7 @@ type made struct {
 	aligned []int // the buffers that have to be aligned
 }
 
-func (d *Device) render(p *lower.Program, c nest.Choice) (m made, err error) {
+func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
 	if err != nil {
 		return m, err

@@ -12,6 +12,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/exec/pages"
@@ -26,12 +27,12 @@ type subject struct {
 	bufs   []unsafe.Pointer
 	vars   []int64
 	want   [][]byte               // of the buffers that are written: what the first run made of them
-	texts  map[string]nest.Choice // of the code that was made
+	texts  map[string]plan.Choice // of the code that was made
 	until  time.Time
 }
 
 func newSubject(t *tuner, p *lower.Program, k *ir.Kernel) (*subject, error) {
-	s := &subject{t: t, p: p, params: k.Params, texts: map[string]nest.Choice{}, until: time.Now().Add(patience)}
+	s := &subject{t: t, p: p, params: k.Params, texts: map[string]plan.Choice{}, until: time.Now().Add(patience)}
 	for _, v := range k.Vars {
 		s.vars = append(s.vars, v.Max)
 	}
@@ -141,7 +142,7 @@ func same(dt *uop.DType, got, want []byte) bool {
 func (s *subject) Enough() bool { return time.Now().After(s.until) }
 
 // Try makes the kernel as a choice says, and times it.
-func (s *subject) Try(c nest.Choice, limit time.Duration) (time.Duration, []nest.Choice, bool) {
+func (s *subject) Try(c plan.Choice, limit time.Duration) (time.Duration, []plan.Choice, bool) {
 	k, l, err := nest.CompileAs(s.p.Name, s.p.Linear, s.t.machine, c)
 	if err != nil {
 		return 0, nil, false

@@ -13,6 +13,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/settings"
 	"polygrad/core/uop"
 	"polygrad/exec/native/beam"
@@ -53,7 +54,7 @@ func newTuner(m ir.Machine, f x64.Features) *tuner {
 }
 
 // choice is how a kernel is to be laid out: as it was found to run fastest.
-func (t *tuner) choice(p *lower.Program) nest.Choice {
+func (t *tuner) choice(p *lower.Program) plan.Choice {
 	if t == nil {
 		return ""
 	}
@@ -86,7 +87,7 @@ func (t *tuner) choice(p *lower.Program) nest.Choice {
 
 func microseconds(t time.Duration) float64 { return t.Seconds() * 1e6 }
 
-func orNone(c nest.Choice) nest.Choice {
+func orNone(c plan.Choice) plan.Choice {
 	if c == "" {
 		return "none"
 	}

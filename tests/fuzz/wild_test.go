@@ -14,6 +14,7 @@ import (
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	run "polygrad/exec"
 	"polygrad/exec/device"
@@ -65,7 +66,7 @@ func (w *wild) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 		fmt.Fprint(h, beam.Key(p.Linear), *turn)
 		r := rand.New(rand.NewPCG(h.Sum64(), 0))
 		m := w.machine(r)
-		choice := nest.Choice("")
+		choice := plan.Choice("")
 		for range r.IntN(4) {
 			_, l, err := nest.CompileAs(p.Name, p.Linear, m, choice)
 			if err != nil {
@@ -98,7 +99,7 @@ type loaded struct {
 }
 
 // load makes code, for several threads if there is said to be much work.
-func (w *wild) load(p *lower.Program, m ir.Machine, c nest.Choice, much bool) (*loaded, error) {
+func (w *wild) load(p *lower.Program, m ir.Machine, c plan.Choice, much bool) (*loaded, error) {
 	k, _, err := nest.CompileAs(p.Name, p.Linear, m, c)
 	if err != nil {
 		return nil, err

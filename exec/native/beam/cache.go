@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/plan"
 	"polygrad/core/settings"
 )
 
@@ -21,7 +21,7 @@ type Cache struct {
 	path string
 
 	mu    sync.Mutex
-	found map[string]nest.Choice
+	found map[string]plan.Choice
 	read  int64 // bytes of the file that were read
 }
 
@@ -47,7 +47,7 @@ func Dir() string {
 
 // OpenCache opens the cache of a machine in a directory. Without one it keeps choices for this process.
 func OpenCache(dir, machine string) *Cache {
-	c := &Cache{found: map[string]nest.Choice{}}
+	c := &Cache{found: map[string]plan.Choice{}}
 	if dir == "" {
 		return c
 	}
@@ -59,7 +59,7 @@ func OpenCache(dir, machine string) *Cache {
 }
 
 // Get returns the choice for a kernel.
-func (c *Cache) Get(key string) (nest.Choice, bool) {
+func (c *Cache) Get(key string) (plan.Choice, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	choice, ok := c.found[key]
@@ -71,7 +71,7 @@ func (c *Cache) Get(key string) (nest.Choice, bool) {
 }
 
 // Put adds the choice for a kernel.
-func (c *Cache) Put(key string, choice nest.Choice, t time.Duration) {
+func (c *Cache) Put(key string, choice plan.Choice, t time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.found[key] = choice
@@ -112,7 +112,7 @@ func (c *Cache) reload() {
 }
 
 // parseLine reads a line; what is no whole line is left out.
-func parseLine(line string) (key string, choice nest.Choice, ok bool) {
+func parseLine(line string) (key string, choice plan.Choice, ok bool) {
 	words := strings.Fields(line)
 	if len(words) != 3 || len(words[0]) != keyLength || !strings.HasSuffix(line, "\n") {
 		return "", "", false
@@ -123,7 +123,7 @@ func parseLine(line string) (key string, choice nest.Choice, ok bool) {
 	if words[1] == noChoice {
 		return words[0], "", true
 	}
-	choice, err := nest.ParseChoice(words[1])
+	choice, err := plan.ParseChoice(words[1])
 	return words[0], choice, err == nil
 }
 

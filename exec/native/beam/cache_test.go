@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/plan"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
@@ -19,7 +19,7 @@ func keyOf(i int) string { return digest(fmt.Sprint(i)) }
 func TestCacheIsSharedByProcesses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "polygrad")
 	a, b := OpenCache(dir, "m"), OpenCache(dir, "m")
-	for i, c := range []nest.Choice{"w4v2", "", "h3/x2"} {
+	for i, c := range []plan.Choice{"w4v2", "", "h3/x2"} {
 		a.Put(keyOf(i), c, time.Millisecond)
 		if got, ok := b.Get(keyOf(i)); !ok || got != c {
 			t.Errorf("another cache has %q, %v, expected %q", got, ok, c)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"polygrad/core/nest"
+	"polygrad/core/nest/plan"
 )
 
 // Subject is a kernel that can be laid out in several ways.
@@ -15,14 +15,14 @@ type Subject interface {
 	// Try times a choice. One that takes longer than limit may be given up early, and its time is then a lower bound.
 	// near are the choices next to it; ok is false if it has no use, because it cannot be, or is the same as another, or
 	// computes something else.
-	Try(c nest.Choice, limit time.Duration) (t time.Duration, near []nest.Choice, ok bool)
+	Try(c plan.Choice, limit time.Duration) (t time.Duration, near []plan.Choice, ok bool)
 	// Enough reports whether no more time should be spent.
 	Enough() bool
 }
 
 // Found is what a search found.
 type Found struct {
-	Choice nest.Choice
+	Choice plan.Choice
 	// Time is that of a run, Heuristic that of a run without a choice.
 	Time, Heuristic time.Duration
 	// Tried is how many choices were timed.
@@ -30,9 +30,9 @@ type Found struct {
 }
 
 type trial struct {
-	choice nest.Choice
+	choice plan.Choice
 	time   time.Duration
-	near   []nest.Choice
+	near   []plan.Choice
 	opened bool // its neighbours were tried
 }
 
@@ -54,7 +54,7 @@ func Search(s Subject, width, most int) (f Found, ok bool) {
 		return f, false
 	}
 	all := []*trial{{time: t, near: near}}
-	seen := map[nest.Choice]bool{"": true}
+	seen := map[plan.Choice]bool{"": true}
 	best := t
 	for {
 		var open []*trial
@@ -91,8 +91,8 @@ func ranked(all []*trial) []*trial {
 }
 
 // neighbours are those of trials by turns, so that each has its best ones tried if there is not time for all.
-func neighbours(of []*trial) []nest.Choice {
-	var out []nest.Choice
+func neighbours(of []*trial) []plan.Choice {
+	var out []plan.Choice
 	for i := 0; ; i++ {
 		more := false
 		for _, x := range of {

@@ -1,0 +1,418 @@
+package analysis
+
+import (
+	"slices"
+
+	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
+// Facts are what is known about a kernel before anything is decided: its loops, its memory, how its indices move with
+// its loops, and which of its sums are special.
+type Facts struct {
+	Tree      *Region
+	Arguments []ir.Param
+	Variables []ir.VarParam
+	// VariableNumber is the place of a variable in vars, by name.
+	VariableNumber map[string]int
+	Buffers        map[*uop.UOp]*ir.Buffer
+	// Changing are the buffers that are both read and written.
+	Changing []*ir.Buffer
+	// Memory is the scratch memory that the list asks for.
+	Memory ir.ScratchMemory
+	// ExactProducts are products of narrow floats that are added as they are, without the rounding of their own kind.
+	ExactProducts map[*uop.UOp]bool
+	// Chains are the sums that begin where others have ended.
+	Chains SumChains
+	// Wide says that there are elements of 64 bits.
+	Wide   bool
+	affine map[*uop.UOp]bool
+	// slopesAlong tells how values depend on ranges.
+	slopesAlong map[*uop.UOp]*Slopes
+}
+
+// New finds what is known about a list.
+func New(list []*uop.UOp) (f *Facts, err error) {
+	defer ir.Recover(&err)
+	root, err := tree(list)
+	if err != nil {
+		return nil, err
+	}
+	f = &Facts{
+		Tree: root, VariableNumber: map[string]int{}, Buffers: map[*uop.UOp]*ir.Buffer{}, Wide: hasWide(list),
+		affine: make(map[*uop.UOp]bool, len(list)), slopesAlong: map[*uop.UOp]*Slopes{}, ExactProducts: root.findExactProducts(map[*uop.UOp]bool{}),
+	}
+	f.findBuffers(list)
+	f.Chains = newSumChains(list, root)
+	return f, nil
+}
+
+// Work estimates the arithmetic operations of a run, and the bytes that it moves.
+func (f *Facts) Work() (flops, bytes float64) {
+	for _, p := range f.Arguments {
+		if p.Size > 0 {
+			bytes += float64(p.Bytes())
+		}
+	}
+	return f.flops(f.Tree), bytes
+}
+
+// hasWide reports whether vectors of 64-bit elements may be needed.
+func hasWide(list []*uop.UOp) bool {
+	for _, u := range list {
+		switch u.Op {
+		case uop.Range, uop.ConstOp, uop.DefineVar, uop.Param, uop.DefineReg, uop.DefineLocal, uop.Index, uop.After:
+			continue
+		}
+		dt := u.DType
+		if u.Op == uop.Store {
+			dt = u.Src[1].DType
+		}
+		if k, ok := kinds.Of[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
+			return true
+		}
+	}
+	return false
+}
+
+// Collects reports whether any loop in a region collects into registers.
+func (r *Region) Collects() bool {
+	return slices.ContainsFunc(r.Loops(), func(in *Region) bool { return !in.Writes || in.Collects() })
+}
+
+// HasStores reports whether a region writes memory outside of its loops.
+func (r *Region) HasStores() bool {
+	for _, p := range r.Parts {
+		if p.U != nil && p.U.Op == uop.Store && !(p.U.Src[0].DType.Space == uop.Reg && ConstIndex(p.U.Src[0])) {
+			return true
+		}
+	}
+	return false
+}
+
+// findBuffers numbers the buffers and learns which are written before anything is read.
+func (f *Facts) findBuffers(list []*uop.UOp) {
+	for _, u := range list {
+		switch u.Op {
+		case uop.Param:
+			f.addBuffer(u, &ir.Buffer{Kind: kinds.Of[u.DType.Base()], Size: u.DType.Size, Param: len(f.Arguments)})
+			f.Arguments = append(f.Arguments, ir.Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
+		case uop.DefineLocal:
+			f.addScratch(u)
+		case uop.DefineVar:
+			v := u.Arg.(uop.VarArg)
+			f.VariableNumber[v.Name] = len(f.Variables)
+			f.Variables = append(f.Variables, ir.VarParam{Name: v.Name, Kind: kinds.Of[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
+		case uop.Index:
+			if d := Definition(u); d.Op == uop.DefineReg && !ConstIndex(u) && f.Buffers[d] == nil {
+				f.addScratch(d)
+			}
+		case uop.Store:
+			if b := f.Buffers[Definition(u.Src[0])]; b != nil {
+				b.Written = true
+			}
+		case uop.Load:
+			if b := f.Buffers[Definition(u.Src[0])]; b != nil {
+				b.Read = true
+			}
+		}
+	}
+	for _, u := range list {
+		b := f.Buffers[u]
+		if b != nil && b.Param >= 0 {
+			f.Arguments[b.Param].Read, f.Arguments[b.Param].Written = b.Read, b.Written
+		}
+		if b != nil && b.Read && b.Written {
+			f.Changing = append(f.Changing, b)
+		}
+	}
+}
+
+func (f *Facts) addBuffer(u *uop.UOp, b *ir.Buffer) {
+	b.ID = int32(len(f.Buffers) + 1)
+	f.Buffers[u] = b
+}
+
+func (f *Facts) addScratch(u *uop.UOp) {
+	f.Buffers[u] = f.Memory.NewUpdated(KindFor(u.DType.Base()), u.DType.Size)
+}
+
+// flops are the operations of a region.
+func (f *Facts) flops(r *Region) float64 {
+	sum := 0.0
+	for _, p := range r.Parts {
+		switch {
+		case p.Sub != nil:
+			n := p.Sub.Trip()
+			if n < 0 {
+				n = unknownTrip
+			}
+			sum += float64(n) * f.flops(p.Sub)
+		case uop.GroupALU.Has(p.U.Op) && !f.Affine(p.U):
+			sum += float64(operations(p.U.Op))
+		}
+	}
+	return sum
+}
+
+// operations is how much an operation counts.
+func operations(op uop.Op) int64 {
+	switch op {
+	case uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh:
+		return 20
+	}
+	return 1
+}
+
+// Maskable reports whether all memory that the kernel accesses has elements of at least so many bytes, the least of
+// which a machine can shut lanes.
+func (f *Facts) Maskable(least int64) bool {
+	for _, b := range f.Buffers {
+		if b.Kind.Size() < least {
+			return false
+		}
+	}
+	return true
+}
+
+// Independent reports whether the iterations of a band may be done in any order, side by side: what it both reads and
+// writes is one element for each of them.
+func (f *Facts) Independent(leaf *Region) bool {
+	written := map[*uop.UOp]*uop.UOp{}
+	ok := true
+	acc := leaf.Accesses(1, nil)
+	index := func(u *uop.UOp) *uop.UOp {
+		ix := u.Src[0]
+		for ix.Op == uop.Cast || ix.Op == uop.After {
+			ix = ix.Src[0]
+		}
+		return ix.Src[1]
+	}
+	for _, a := range acc {
+		if a.U.Op == uop.Store {
+			d := Definition(a.U.Src[0])
+			if at, again := written[d]; again && at != index(a.U) {
+				ok = false
+			}
+			written[d] = index(a.U)
+		}
+	}
+	for _, a := range acc {
+		if at, is := written[Definition(a.U.Src[0])]; is && a.U.Op == uop.Load && at != index(a.U) {
+			ok = false
+		}
+	}
+	return ok
+}
+
+// Access is a load or store of memory in the leaf of a band.
+type Access struct {
+	U     *uop.UOp
+	Times float64 // how often in one iteration of the leaf
+}
+
+// Accesses are those in a region and the loops inside; reduced tells those in loops that collect.
+func (r *Region) Accesses(times float64, out []Access) []Access {
+	for _, p := range r.Parts {
+		switch {
+		case p.Sub != nil:
+			n := p.Sub.Trip()
+			if n < 0 {
+				n = unknownTrip
+			}
+			out = p.Sub.Accesses(times*float64(n), out)
+		case (p.U.Op == uop.Load || p.U.Op == uop.Store) && !(p.U.Src[0].DType.Space == uop.Reg && ConstIndex(p.U.Src[0])):
+			out = append(out, Access{p.U, times})
+		}
+	}
+	return out
+}
+
+// unknownTrip stands for the number of iterations of a loop whose count is a variable.
+const unknownTrip = 64
+
+// LoadsIn are the loads that a value is computed from.
+func LoadsIn(u *uop.UOp, seen map[*uop.UOp]bool) []*uop.UOp {
+	if seen[u] || u.Op == uop.Range {
+		return nil
+	}
+	seen[u] = true
+	if u.Op == uop.Load {
+		return []*uop.UOp{u}
+	}
+	var out []*uop.UOp
+	for _, s := range u.Src {
+		out = append(out, LoadsIn(s, seen)...)
+	}
+	return out
+}
+
+// Weight is the number of operations in a region without the loops inside and what only computes indices.
+func (f *Facts) Weight(r *Region) int64 {
+	n := int64(0)
+	for _, p := range r.Parts {
+		switch {
+		case p.U == nil || f.Affine(p.U):
+		case uop.GroupComparison.Has(p.U.Op) && f.Affine(p.U.Src[0]) && f.Affine(p.U.Src[1]):
+		case uop.GroupElementwise.Has(p.U.Op) && !p.U.DType.IsPtr():
+			n += operations(p.U.Op)
+		case p.U.Op == uop.Load, p.U.Op == uop.Store:
+			n++
+		}
+	}
+	return n
+}
+
+// Innermost is the deepest loop of a chain of loops that collect.
+func (r *Region) Innermost() *Region {
+	for {
+		in := r.Loops()
+		if len(in) == 0 {
+			return r
+		}
+		r = in[0]
+	}
+}
+
+// findExactProducts finds the terms of sums in F32 that are products of F16 or BF16, rounded only to be made F32 again. To
+// round them is no part of what is asked for: matrix units do not do it either.
+func (r *Region) findExactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
+	for _, p := range r.Parts {
+		if p.Sub != nil {
+			p.Sub.findExactProducts(found)
+		}
+	}
+	for _, up := range r.Updates {
+		for _, t := range up.Terms {
+			if up.Op != ir.Add || t.Op != uop.Cast || kinds.Of[t.DType.Scalar()] != ir.F32 || t.Src[0].Op != uop.Mul {
+				continue
+			}
+			if k := kinds.Of[t.Src[0].DType.Scalar()]; k == ir.F16 || k == ir.BF16 {
+				found[t] = true
+			}
+		}
+	}
+	return found
+}
+
+// ReadsWritten reports whether a value depends on memory that the kernel writes.
+func (f *Facts) ReadsWritten(u *uop.UOp) bool {
+	if u.Op == uop.Load {
+		b := f.Buffers[Definition(u.Src[0])]
+		return b == nil || b.Written || f.ReadsWritten(u.Src[0].Src[1])
+	}
+	if u.Op == uop.Range {
+		return false
+	}
+	return slices.ContainsFunc(u.Src, f.ReadsWritten)
+}
+
+// Affine reports whether an integer is made of ranges and constants alone, by operations that linear forms have.
+func (f *Facts) Affine(u *uop.UOp) bool {
+	if known, ok := f.affine[u]; ok {
+		return known
+	}
+	ok := false
+	switch u.Op {
+	case uop.Range, uop.DefineVar:
+		ok = true
+	case uop.ConstOp:
+		ok = u.DType.IsInt()
+	case uop.Add, uop.Sub:
+		ok = u.DType.IsInt() && f.Affine(u.Src[0]) && f.Affine(u.Src[1])
+	case uop.Mul, uop.Shl:
+		ok = u.DType.IsInt() && u.Src[1].Op == uop.ConstOp && f.Affine(u.Src[0])
+	case uop.Neg:
+		ok = u.DType.IsInt() && f.Affine(u.Src[0])
+	case uop.Cast:
+		ok = u.DType.IsInt() && f.Affine(u.Src[0])
+	}
+	if k := kinds.Of[u.DType.Scalar()]; ok && k != ir.I32 && k != ir.I64 {
+		ok = false // others wrap around
+	}
+	f.affine[u] = ok
+	return ok
+}
+
+// WritesTo reports whether a loop writes to a buffer.
+func (f *Facts) WritesTo(r *Region, b *ir.Buffer) bool {
+	return slices.ContainsFunc(r.Parts, func(p Part) bool {
+		if p.Sub != nil {
+			return f.WritesTo(p.Sub, b)
+		}
+		return p.U.Op == uop.Store && f.Buffers[Definition(p.U.Src[0])] == b
+	})
+}
+
+func (r *Region) Label() string { return r.Rng.Arg.String() }
+
+// Written are the registers that a region stores to.
+func (r *Region) Written(out []Slot) []Slot {
+	for _, p := range r.Parts {
+		switch {
+		case p.Sub != nil:
+			out = p.Sub.Written(out)
+		case p.U.Op == uop.Store && p.U.Src[0].DType.Space == uop.Reg && ConstIndex(p.U.Src[0]):
+			if s := SlotOf(p.U.Src[0]); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func KindFor(dt *uop.DType) ir.Kind {
+	k, ok := kinds.Of[dt.Scalar()]
+	if !ok || dt.Count > 1 {
+		ir.Fail("dtype %s cannot be rendered", dt)
+	}
+	return k
+}
+
+// Chain are the loops of a band: each contains nothing but the next, what is pure, and the last one the work.
+func Chain(r *Region) []*Region {
+	out := []*Region{r}
+	for {
+		var next *Region
+		for _, p := range r.Parts {
+			switch {
+			case p.Sub != nil && next == nil && p.Sub.Writes:
+				next = p.Sub
+			case p.Sub != nil || p.U.Op == uop.Store:
+				return out
+			case p.U.Op == uop.Load && p.U.Src[0].DType.Space == uop.Reg:
+				return out
+			}
+		}
+		if next == nil {
+			return out
+		}
+		out = append(out, next)
+		r = next
+	}
+}
+
+// Simple reports whether a loop does nothing but reductions.
+func (r *Region) Simple() bool {
+	for _, u := range r.Updates {
+		if u.Op == 0 {
+			return false
+		}
+	}
+	return len(r.Updates) > 0
+}
+
+// AddressOf is the buffer, the index and the gate, nil for none, of an INDEX; ok is false if it is none.
+func (f *Facts) AddressOf(ix *uop.UOp) (b *ir.Buffer, index, gate *uop.UOp, ok bool) {
+	for ix.Op == uop.Cast || ix.Op == uop.After {
+		ix = ix.Src[0]
+	}
+	if ix.Op != uop.Index || len(ix.Src) < 2 {
+		return nil, nil, nil, false
+	}
+	if len(ix.Src) > 2 {
+		gate = ix.Src[2]
+	}
+	return f.Buffers[Definition(ix)], ix.Src[1], gate, true
+}

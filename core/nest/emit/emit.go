@@ -1,0 +1,150 @@
+package emit
+
+import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+	"polygrad/core/uop"
+)
+
+// Kernel makes a kernel as it was planned.
+func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
+	defer ir.Recover(&err)
+	im := &emitter{Builder: ir.NewBuilder(name, p.Lanes), Facts: p.Facts, planned: p, env: newEnv(nil)}
+	im.Builder.Machine = p.Machine
+	im.Params, im.Vars = slices.Clone(p.Arguments), p.Variables
+	im.Scratch, im.Items = p.Memory.Bytes, p.Items
+	im.Flops, im.Bytes = p.Work()
+	im.Choice = string(p.Layout.Chosen())
+	im.body(p.Tree, []*env{im.env})
+	return im.Kernel, nil
+}
+
+// body makes what a region contains, in its order, for copies of an iteration that stand side by side.
+func (im *emitter) body(r *analysis.Region, copies []*env) {
+	for _, p := range r.Parts {
+		if p.Sub != nil {
+			im.loops(p.Sub, copies)
+			continue
+		}
+		if p.U.Op == uop.Store && im.transposedStores(p.U, copies) {
+			continue
+		}
+		for _, e := range copies {
+			im.env = e
+			im.effect(p.U)
+		}
+	}
+}
+
+// effect does what must happen where it stands: stores, and loads of what may change.
+func (im *emitter) effect(u *uop.UOp) {
+	switch u.Op {
+	case uop.Store:
+		im.store(u)
+	case uop.Load:
+		if reg := u.Src[0].DType.Space == uop.Reg && analysis.ConstIndex(u.Src[0]); reg || im.Changes(im.Buffers[analysis.Definition(u.Src[0])]) {
+			im.env.vals.set(u, im.compute(u))
+		}
+	}
+}
+
+// loops makes a loop of a region and those inside.
+func (im *emitter) loops(r *analysis.Region, copies []*env) {
+	for _, b := range im.keepStill(r) {
+		defer im.EndReadOnly(b)
+	}
+	switch {
+	case !r.Writes:
+		im.reduce(r, copies)
+	case len(copies) > 1:
+		im.sequential(r, copies)
+	default:
+		im.band(r, copies[0])
+	}
+}
+
+// keepStill notes that a loop does not write to buffers of which that is not known yet, and returns them.
+func (im *emitter) keepStill(r *analysis.Region) []*ir.Buffer {
+	var out []*ir.Buffer
+	for _, b := range im.Changing {
+		if im.Changes(b) && !im.WritesTo(r, b) {
+			im.BeginReadOnly(b)
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// sequential makes a loop as it stands.
+func (im *emitter) sequential(r *analysis.Region, copies []*env) {
+	im.env = copies[0]
+	from, count := linear{}, im.count(r)
+	if s := im.span(r); s.n >= 0 {
+		from, count = s.from, im.Int(ir.I64, s.n)
+	}
+	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
+		im.carried(l, r, copies, func(inner []*env) {
+			for _, e := range inner {
+				e.linears.set(r.Rng, im.addLinear(from, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1))
+			}
+			im.body(r, inner)
+		})
+	})
+}
+
+// count is the number of iterations of a loop, as a value.
+func (im *emitter) count(r *analysis.Region) *ir.Value {
+	if n := r.Trip(); n >= 0 {
+		return im.Int(ir.I64, n)
+	}
+	return im.intCast(ir.I64, im.eval(r.Rng.Src[0]))
+}
+
+// carried makes the registers that a loop writes variables of it, and afterwards their values after the loop.
+func (im *emitter) carried(l *ir.Loop, r *analysis.Region, copies []*env, body func(inner []*env)) {
+	slots := r.Written(nil)
+	inner := make([]*env, len(copies))
+	phis := make([]*ir.PhiVar, 0, len(copies)*len(slots))
+	for i, e := range copies {
+		inner[i] = newEnv(e)
+		for _, s := range slots {
+			init := im.register(e, s)
+			if e.vector {
+				init = im.Splat(init)
+			}
+			p := im.Phi(l, init)
+			inner[i].regs.set(s, p.V)
+			phis = append(phis, p)
+		}
+	}
+	body(inner)
+	for i, e := range copies {
+		for j, s := range slots {
+			p := phis[i*len(slots)+j]
+			p.Next = im.sameLanes(p, inner[i].own(s))
+			e.regs.set(s, im.Final(p))
+		}
+	}
+}
+
+// sameLanes is the next value of a variable with as many lanes as it has.
+func (im *emitter) sameLanes(p *ir.PhiVar, v *ir.Value) *ir.Value {
+	if v.Lanes < p.V.Lanes {
+		return im.Splat(v)
+	}
+	if v.Lanes > p.V.Lanes {
+		ir.Fail("a variable of a loop becomes a vector in it")
+	}
+	return v
+}
+
+// register is what a register holds at first: 0 if nothing was stored to it.
+func (im *emitter) register(e *env, s analysis.Slot) *ir.Value {
+	if v := e.reg(s); v != nil {
+		return v
+	}
+	return im.Constant(analysis.KindFor(s.Reg.DType.Base()), 0)
+}

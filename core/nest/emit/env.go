@@ -1,0 +1,74 @@
+package emit
+
+import (
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+	"polygrad/core/uop"
+)
+
+// emitter evaluates the operations of a list on demand, for the ranges as the loops around bind them: a scalar
+// list becomes vectors where a range stands for the lanes of one.
+type emitter struct {
+	*ir.Builder
+	*analysis.Facts
+	planned *plan.Kernel
+	env     *env
+	// at is the band at work.
+	at *openBand
+}
+
+// env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.
+type env struct {
+	outer   *env
+	vals    assoc[*uop.UOp, *ir.Value]
+	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
+	regs    assoc[analysis.Slot, *ir.Value]
+	// vector says that a range stands for the lanes of vectors.
+	vector bool
+	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
+	tail *ir.Value
+	// cross is the loop along which vectors may be loaded that are turned, nil for none.
+	cross *cross
+}
+
+func newEnv(outer *env) *env {
+	e := &env{outer: outer}
+	if outer != nil {
+		e.tail, e.vector, e.cross = outer.tail, outer.vector, outer.cross
+	}
+	return e
+}
+
+func (e *env) val(u *uop.UOp) *ir.Value {
+	for ; e != nil; e = e.outer {
+		if v, ok := e.vals.get(u); ok {
+			return v
+		}
+	}
+	return nil
+}
+
+func (e *env) linear(u *uop.UOp) (linear, bool) {
+	for ; e != nil; e = e.outer {
+		if l, ok := e.linears.get(u); ok {
+			return l, true
+		}
+	}
+	return linear{}, false
+}
+
+func (e *env) reg(s analysis.Slot) *ir.Value {
+	for ; e != nil; e = e.outer {
+		if v, ok := e.regs.get(s); ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// own is what the environment itself holds in a register.
+func (e *env) own(s analysis.Slot) *ir.Value {
+	v, _ := e.regs.get(s)
+	return v
+}

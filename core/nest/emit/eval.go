@@ -1,0 +1,228 @@
+package emit
+
+import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
+// opOf are the operations that compute lane by lane.
+var opOf = map[uop.Op]ir.Op{
+	uop.Add: ir.Add, uop.Sub: ir.Sub, uop.Mul: ir.Mul, uop.Fdiv: ir.Div, uop.Idiv: ir.Div, uop.Mod: ir.Mod, uop.Neg: ir.Neg, uop.Max: ir.Max, uop.Sqrt: ir.Sqrt, uop.Trunc: ir.Trunc,
+	uop.Exp: ir.Exp, uop.Exp2: ir.Exp2, uop.Log2: ir.Log2, uop.Sin: ir.Sin, uop.Cos: ir.Cos, uop.Tanh: ir.Tanh,
+	uop.And: ir.And, uop.Or: ir.Or, uop.Xor: ir.Xor, uop.Shl: ir.Shl, uop.Shr: ir.Shr,
+	uop.CmpLt: ir.Less, uop.CmpEq: ir.Equal, uop.CmpNe: ir.NotEqual, uop.Where: ir.Where,
+	uop.Cast: ir.Cast,
+}
+
+// eval is the value of an operation in the present environment.
+func (im *emitter) eval(u *uop.UOp) *ir.Value {
+	if v := im.env.val(u); v != nil {
+		return v
+	}
+	v := im.compute(u)
+	im.env.vals.set(u, v)
+	return v
+}
+
+func (im *emitter) compute(u *uop.UOp) *ir.Value {
+	if last := im.Chains.LastOf[u]; last != nil {
+		return im.eval(last)
+	}
+	switch u.Op {
+	case uop.ConstOp:
+		k := analysis.KindFor(u.DType)
+		return im.Constant(k, k.Bits(u.ConstVal()))
+	case uop.DefineVar:
+		return im.variable(u)
+	case uop.Load:
+		return im.load(u)
+	case uop.After, uop.Noop:
+		return im.eval(u.Src[0])
+	case uop.Range:
+		return im.valueOf(im.linearOf(u), analysis.KindFor(u.DType))
+	}
+	k := analysis.KindFor(u.DType)
+	if im.Affine(u) && u.Op != uop.Neg {
+		return im.valueOf(im.linearOf(u), k)
+	}
+	from := u
+	if im.ExactProducts[u] {
+		from = u.Src[0]
+	}
+	args := make([]*ir.Value, len(from.Src))
+	for i, s := range from.Src {
+		args[i] = im.eval(s)
+	}
+	if from != u {
+		return im.ALU(ir.Mul, k, args...)
+	}
+	if u.Op == uop.Bitcast {
+		return im.Bitcast(analysis.KindFor(u.Src[0].DType), k, args[0])
+	}
+	if u.Op == uop.Reciprocal {
+		return im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[0])
+	}
+	if u.Op == uop.Fdiv && im.scales(args[0], args[1]) {
+		// What a whole row is divided by is a factor: a division takes ten times as long as a product.
+		return im.ALU(ir.Mul, k, args[0], im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
+	}
+	op, ok := opOf[u.Op]
+	if !ok {
+		ir.Fail("operation %s is not for the renderer", u.Op)
+	}
+	return im.ALU(op, k, args...)
+}
+
+func (im *emitter) variable(u *uop.UOp) *ir.Value {
+	v := u.Arg.(uop.VarArg)
+	i, ok := im.VariableNumber[v.Name]
+	if !ok {
+		ir.Fail("the variable %s is not in the list", v.Name)
+	}
+	return im.New(ir.Var, analysis.KindFor(u.DType), 1, uint64(i))
+}
+
+// target is an element of memory that an INDEX stands for.
+type target struct {
+	buf   *ir.Buffer
+	index *uop.UOp
+	gate  *uop.UOp
+}
+
+func (im *emitter) target(ix *uop.UOp) target {
+	b, index, gate, ok := im.AddressOf(ix)
+	switch {
+	case !ok:
+		ir.Fail("an access by way of %s, expected an INDEX", ix.Op)
+	case b == nil:
+		ir.Fail("an access to %s, which is no memory", analysis.Definition(ix).Op)
+	}
+	return target{b, index, gate}
+}
+
+// place is where an access goes in the present environment, and by how many lanes. A gate that is known to be shut
+// makes ok false.
+func (im *emitter) place(t target) (at *ir.Place, lanes int, ok bool) {
+	l := im.linearOf(t.index)
+	if l.slow != 0 || l.index != nil && l.lane != 0 {
+		k := ir.I32
+		if l.index != nil {
+			k = l.index.Kind
+		}
+		l.index = im.valueOf(linear{lane: l.lane, slow: l.slow, split: l.split, index: l.index}, k)
+		l.lane, l.slow = 0, 0
+	}
+	at = &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
+	lanes = 1
+	if l.lane != 0 || l.index != nil {
+		lanes = im.Lanes
+	}
+	if t.gate != nil {
+		at.Gate = im.eval(t.gate)
+		if at.Gate.Op == ir.Const {
+			if at.Gate.Bits == 0 {
+				return at, lanes, false
+			}
+			at.Gate = nil
+		} else {
+			lanes = max(lanes, at.Gate.Lanes)
+		}
+	}
+	if tail := im.env.tail; tail != nil && lanes > 1 {
+		if at.Gate == nil {
+			at.Gate = tail
+		} else {
+			at.Gate = im.ALU(ir.And, ir.Bool, im.Splat(at.Gate), tail)
+		}
+	}
+	return at, lanes, true
+}
+
+func (im *emitter) load(u *uop.UOp) *ir.Value {
+	k := analysis.KindFor(u.DType)
+	if u.Src[0].DType.Space == uop.Reg && analysis.ConstIndex(u.Src[0]) {
+		v := im.env.reg(analysis.SlotOf(u.Src[0]))
+		if v == nil {
+			return im.Constant(k, 0)
+		}
+		return v
+	}
+	t := im.target(u.Src[0])
+	if v := im.spread(t, k); v != nil {
+		return v
+	}
+	at, lanes, ok := im.place(t)
+	alt := im.Constant(k, 0)
+	if t.gate != nil && len(u.Src) > 1 {
+		alt = im.eval(u.Src[1])
+	}
+	if !ok {
+		return alt
+	}
+	if lanes > 1 {
+		if v := im.transposedLoad(t, k, at); v != nil {
+			return v
+		}
+	}
+	if lanes > 1 && at.Gate != nil {
+		alt = im.Splat(alt)
+	}
+	return im.LoadAs(k, at, max(lanes, alt.Lanes), alt)
+}
+
+func (im *emitter) store(u *uop.UOp) {
+	if u.Src[0].DType.Space == uop.Reg && analysis.ConstIndex(u.Src[0]) {
+		v := im.eval(u.Src[1])
+		if from, ok := im.Chains.StartsFrom[u]; ok {
+			v = im.register(im.env, from)
+		}
+		im.env.regs.set(analysis.SlotOf(u.Src[0]), v)
+		return
+	}
+	t := im.target(u.Src[0])
+	at, lanes, ok := im.place(t)
+	if !ok {
+		return
+	}
+	v := im.eval(u.Src[1])
+	if lanes > 1 {
+		v = im.Splat(v)
+		im.stream(u, at)
+	}
+	im.StoreAs(at, v)
+}
+
+// stream makes a store of vectors go around the caches where the plan says so, if its addresses are multiples of what has
+// to be written together.
+func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
+	if im.at == nil {
+		return
+	}
+	whole, ok := im.at.Streams[u]
+	if !ok || at.Stride != 1 || at.Index != nil || at.Gate != nil || at.Off%int64(im.Lanes) != 0 {
+		return
+	}
+	for _, t := range at.Terms {
+		if t.Coef%whole != 0 {
+			return
+		}
+	}
+	at.Stream = true
+	im.Params[at.Buf.Param].Aligned = true
+}
+
+// scales reports whether the elements of a row are divided by something that was summed up over the row.
+func (im *emitter) scales(x, y *ir.Value) bool {
+	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && summed(y, 6)
+}
+
+// summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.
+func summed(v *ir.Value, steps int) bool {
+	if v.Op == ir.Final {
+		return true
+	}
+	return steps > 0 && slices.ContainsFunc(v.Args, func(a *ir.Value) bool { return summed(a, steps-1) })
+}

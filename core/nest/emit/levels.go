@@ -1,0 +1,321 @@
+package emit
+
+import (
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+)
+
+// openBand is a band whose loops are being made.
+type openBand struct {
+	*plan.Band
+	tilings map[*plan.Axis]*tiling
+	// work makes a tile of the pass at work of a sum in passes, adding says that the pass adds a part of it, which is part.
+	work   func(copies []*env)
+	adding bool
+	part   span
+	// pass is the pass at work of a product of packed operands, bad is 1 for operands that cannot be split.
+	pass *productPass
+	bad  map[*plan.DotOperand]*ir.Value
+}
+
+// tiling is the tile at work of an axis.
+type tiling struct {
+	*plan.Axis
+	base, number linear    // its first iteration, and which tile it is of its block
+	live         int64     // its units
+	last         *ir.Value // shuts lanes of its last unit, nil for none
+	vec          bool      // its units are vectors: not where lanes that are left are done one by one
+	win          window
+}
+
+// window is a piece of the tiles of an axis: from lo on so many, and then the rest behind the last whole tile, if tail is 1.
+type window struct{ lo, count, tail *ir.Value }
+
+// at is the tile at work of an axis.
+func (p *openBand) at(a *plan.Axis) *tiling { return p.tilings[a] }
+
+// trip is the number of iterations of loop i of a sum: of the outermost one those of the part at work.
+func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
+	if i == 0 && p.part.n > 0 {
+		return p.part.n
+	}
+	return s.Loops[i].Trip()
+}
+
+// band makes a band of parallel loops as the plan says.
+func (im *emitter) band(r *analysis.Region, e *env) {
+	p := &openBand{Band: im.planned.BandOf[r], tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
+	for _, a := range p.Axes {
+		t := &tiling{Axis: a, vec: a.Vector}
+		if a.Count >= 0 {
+			t.win = window{im.Int(ir.I64, 0), im.Int(ir.I64, a.Full()), im.Int(ir.I64, min(a.Rest(), 1))}
+		}
+		p.tilings[a] = t
+	}
+	im.env = e
+	im.levels(p, 0, e)
+}
+
+// levels makes the loops from level i on.
+func (im *emitter) levels(p *openBand, i int, e *env) {
+	if p.Product != nil {
+		im.packProducts(p, i, e)
+	}
+	if i == len(p.Levels) {
+		if p.Product != nil {
+			im.guarded(p, e)
+		} else {
+			im.tile(p, e)
+		}
+		return
+	}
+	if q := p.MultiPass; q != nil && i == q.At && p.work == nil {
+		if q.SplitK != nil {
+			im.inParts(p, e)
+		} else {
+			im.inPasses(p, e)
+		}
+		return
+	}
+	if len(p.Packs) > 0 && i == p.PackAt && p.adds() {
+		im.fillPacks(p, e)
+	}
+	if len(p.RowPacks) > 0 && i == p.RowPackAt && p.adds() {
+		im.fillRowPacks(p, e)
+	}
+	if q := p.Product; q != nil && i == len(p.Levels)-1 && p.pass == nil {
+		im.inProductPasses(p, func() { im.levels(p, i, e) })
+		return
+	}
+	lv := p.Levels[i]
+	a := p.at(lv.Axis)
+	switch lv.Kind {
+	case plan.Walk:
+		im.env = e
+		im.walkLoop(p, i, e)
+	case plan.Blocks:
+		blocks := (a.Full() + min(a.Rest(), 1) + a.Group - 1) / a.Group
+		im.Builder.Loop(a.Region.Label()+" blocks", im.itemCount(p, i, blocks), func(l *ir.Loop) {
+			im.setBlock(a, im.itemIter(p, i, l), blocks)
+			im.levels(p, i+1, e)
+		})
+	case plan.Tiles:
+		if a.Count < 0 {
+			im.unknownTiles(p, i, e)
+			return
+		}
+		w := a.win
+		if p.Items == i {
+			w = im.itemWindow(a)
+		}
+		if a.Full() > 0 {
+			im.Builder.Loop(a.Region.Label()+" tiles", w.count, func(l *ir.Loop) {
+				a.base = im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
+				a.number = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
+				a.live, a.last = a.Units, nil
+				im.levels(p, i+1, e)
+			})
+		}
+		if a.Rest() > 0 {
+			im.onceIf(a.Region.Label()+" rest", w.tail, func() {
+				a.number = im.scaled(w.count, 1)
+				im.rest(p, i, e)
+			})
+		}
+	}
+}
+
+// unknownTiles makes the vectors of an axis whose count is known when the kernel runs: as many as there are, or with only
+// the lanes that there are.
+func (im *emitter) unknownTiles(p *openBand, i int, e *env) {
+	a := p.at(p.Levels[i].Axis)
+	im.env = e
+	n, lanes := im.count(a.Region), int64(im.Lanes)
+	if a.Region.TripMultiple()%a.Tile() == 0 {
+		im.Builder.Loop(a.Region.Label()+" tiles", im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, a.Tile())), func(l *ir.Loop) {
+			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}
+			a.live, a.last = a.Units, nil
+			im.levels(p, i+1, e)
+		})
+		return
+	}
+	count := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, lanes-1)), im.Int(ir.I64, lanes))
+	im.Builder.Loop(a.Region.Label()+" vectors", count, func(l *ir.Loop) {
+		a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}
+		a.live, a.last = 1, im.lanesBelow(n, a.base)
+		im.levels(p, i+1, e)
+		a.last = nil
+	})
+}
+
+// scaled is a value times a constant in linear form.
+func (im *emitter) scaled(v *ir.Value, c int64) linear {
+	if v.Op == ir.Const {
+		return linear{off: ir.ConstInt(v) * c}
+	}
+	return linear{terms: []ir.Term{{V: v, Coef: c}}}
+}
+
+// onceIf makes what body makes if a count is 1: unconditionally if that is known.
+func (im *emitter) onceIf(label string, count *ir.Value, body func()) {
+	if count.Op == ir.Const {
+		if ir.ConstInt(count) > 0 {
+			body()
+		}
+		return
+	}
+	im.Builder.Loop(label, count, func(*ir.Loop) { body() })
+}
+
+// walkLoop makes a loop over all iterations of an axis, or those of the work items of the call.
+func (im *emitter) walkLoop(p *openBand, i int, e *env) {
+	a := p.at(p.Levels[i].Axis)
+	count := im.count(a.Region)
+	if p.Items == i {
+		count = im.New(ir.Items, ir.I64, 1, 0)
+	}
+	im.Builder.Loop(a.Region.Label(), count, func(l *ir.Loop) {
+		inner := newEnv(e)
+		iter := im.itemIter(p, i, l)
+		if p.Items == i && p.Joined != nil {
+			// One item is a pair of iterations of two axes.
+			n := im.Int(ir.I64, p.Joined.Count)
+			inner.linears.set(p.Joined.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
+			iter = im.Do(ir.Div, ir.I64, iter, n)
+		}
+		inner.linears.set(a.Region.Rng, linear{terms: []ir.Term{{V: iter, Coef: 1}}})
+		if iter != l.Iter && p.Joined == nil {
+			inner.linears.set(a.Region.Rng, im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, linear{terms: []ir.Term{{V: im.New(ir.First, ir.I64, 1, 0), Coef: 1}}}, 1))
+		}
+		im.levels(p, i+1, inner)
+	})
+}
+
+// itemCount is the number of iterations of a level: those of the call if the level is that of the work items.
+func (im *emitter) itemCount(p *openBand, i int, n int64) *ir.Value {
+	if p.Items == i {
+		return im.New(ir.Items, ir.I64, 1, 0)
+	}
+	return im.Int(ir.I64, n)
+}
+
+// itemIter is the number of the iteration of a level among all.
+func (im *emitter) itemIter(p *openBand, i int, l *ir.Loop) *ir.Value {
+	if p.Items == i {
+		return im.Do(ir.Add, ir.I64, im.New(ir.First, ir.I64, 1, 0), l.Iter)
+	}
+	return l.Iter
+}
+
+// itemWindow are the tiles of the work items of the call; the rest is the last item.
+func (im *emitter) itemWindow(a *tiling) window {
+	first, n := im.New(ir.First, ir.I64, 1, 0), im.New(ir.Items, ir.I64, 1, 0)
+	if a.Rest() == 0 {
+		return window{first, n, im.Int(ir.I64, 0)}
+	}
+	full := im.Int(ir.I64, a.Full())
+	end := im.Do(ir.Add, ir.I64, first, n)
+	tail := im.Do(ir.Less, ir.Bool, full, end)
+	count := im.Do(ir.Sub, ir.I64, n, im.Do(ir.Cast, ir.I64, tail))
+	return window{first, count, im.Do(ir.Cast, ir.I64, tail)}
+}
+
+// setBlock makes the tiles of a block the window of its axis.
+func (im *emitter) setBlock(a *tiling, number *ir.Value, blocks int64) {
+	lo := im.Do(ir.Mul, ir.I64, number, im.Int(ir.I64, a.Group))
+	w := window{lo, im.Int(ir.I64, a.Group), im.Int(ir.I64, 0)}
+	isLast := im.Do(ir.Equal, ir.Bool, number, im.Int(ir.I64, blocks-1))
+	if n := a.Full() - (blocks-1)*a.Group; n < a.Group {
+		w.count = im.Do(ir.Where, ir.I64, isLast, im.Int(ir.I64, n), w.count)
+	}
+	if a.Rest() > 0 {
+		w.tail = im.Do(ir.Cast, ir.I64, isLast)
+	}
+	a.win = w
+}
+
+// rest makes what is left behind the last whole tile of an axis.
+func (im *emitter) rest(p *openBand, i int, e *env) {
+	a := p.at(p.Levels[i].Axis)
+	n := a.Rest()
+	start := a.Full() * a.Tile()
+	a.base = linear{off: start}
+	if !a.vec {
+		a.live, a.last = n, nil
+		im.levels(p, i+1, e)
+		return
+	}
+	whole := n / a.Unit
+	if lanes := n % a.Unit; lanes > 0 && p.Masks {
+		a.live, a.last = whole+1, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, lanes))
+		im.levels(p, i+1, e)
+		a.last = nil
+		return
+	}
+	if whole > 0 {
+		a.live, a.last = whole, nil
+		im.levels(p, i+1, e)
+	}
+	if lanes := n % a.Unit; lanes > 0 {
+		// Without masks they are done one by one.
+		im.Builder.Loop(a.Region.Label()+" lanes", im.Int(ir.I64, lanes), func(l *ir.Loop) {
+			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}, off: start + whole*a.Unit}
+			a.live, a.last, a.vec = 1, nil, false
+			im.levels(p, i+1, e)
+			a.vec = true
+		})
+	}
+}
+
+// tile makes the copies of the innermost iteration: the units of all tiled axes.
+func (im *emitter) tile(p *openBand, e *env) {
+	copies := []*env{newEnv(e)}
+	for _, ax := range p.Axes {
+		a := p.at(ax)
+		if a.Plain() {
+			continue
+		}
+		var next []*env
+		for _, c := range copies {
+			for j := range a.live {
+				d := newEnv(c)
+				at := a.base
+				at.off += j * a.step()
+				if a.vec {
+					at.lane = 1
+					d.vector = true
+					switch {
+					case j == a.live-1 && a.last != nil:
+						d.tail = a.last
+					case a.Unit < int64(im.Lanes):
+						d.tail = im.lanesUpTo(a.Unit)
+					}
+				}
+				if ax == p.Transpose && a.live == int64(im.Lanes) {
+					d.cross = &cross{a.Region.Rng, j}
+				}
+				a.bind(d, at)
+				next = append(next, d)
+			}
+		}
+		copies = next
+	}
+	outer := im.at
+	im.at = p
+	if p.work != nil {
+		p.work(copies)
+	} else {
+		im.prefetch(p, copies)
+		im.body(p.Leaf, copies)
+	}
+	im.at = outer
+}
+
+// step is the distance between the units of a tile.
+func (a *tiling) step() int64 {
+	if a.vec {
+		return a.Unit
+	}
+	return 1
+}

@@ -1,0 +1,197 @@
+package emit
+
+import (
+	"slices"
+
+	"polygrad/core/kinds"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
+// linear is an integer as a sum: terms times constants, a constant, and so many for each lane. Indices are taken
+// apart into this form, so that accesses that differ by a constant are seen to be neighbours.
+type linear struct {
+	terms []ir.Term // by the ID of their values, coefficients not zero
+	off   int64
+	lane  int64
+	slow  int64 // so many for each split lanes
+	split int64
+	index *ir.Value // a vector that is added, nil for none
+}
+
+func (im *emitter) timesLinear(a linear, c int64) linear {
+	if c == 1 {
+		return a
+	}
+	out := linear{off: a.off * c, lane: a.lane * c, slow: a.slow * c, split: a.split}
+	if c == 0 {
+		return out
+	}
+	out.terms = make([]ir.Term, len(a.terms))
+	for i, t := range a.terms {
+		out.terms[i] = ir.Term{V: t.V, Coef: t.Coef * c}
+	}
+	if a.index != nil {
+		out.index = im.Do(ir.Mul, a.index.Kind, a.index, im.Int(a.index.Kind, c))
+	}
+	return out
+}
+
+func (im *emitter) addLinear(x, y linear, sign int64) linear {
+	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane, slow: x.slow + sign*y.slow, split: max(x.split, y.split)}
+	i, j := 0, 0
+	switch {
+	case len(y.terms) == 0:
+		out.terms, i = x.terms, len(x.terms)
+	case len(x.terms) == 0 && sign > 0:
+		out.terms, j = y.terms, len(y.terms)
+	default:
+		out.terms = make([]ir.Term, 0, len(x.terms)+len(y.terms))
+	}
+	for i < len(x.terms) || j < len(y.terms) {
+		switch {
+		case j == len(y.terms) || i < len(x.terms) && x.terms[i].V.ID < y.terms[j].V.ID:
+			out.terms = append(out.terms, x.terms[i])
+			i++
+		case i == len(x.terms) || y.terms[j].V.ID < x.terms[i].V.ID:
+			out.terms = append(out.terms, ir.Term{V: y.terms[j].V, Coef: sign * y.terms[j].Coef})
+			j++
+		default:
+			if c := x.terms[i].Coef + sign*y.terms[j].Coef; c != 0 {
+				out.terms = append(out.terms, ir.Term{V: x.terms[i].V, Coef: c})
+			}
+			i++
+			j++
+		}
+	}
+	if y.index != nil && sign < 0 {
+		y.index = im.Do(ir.Neg, y.index.Kind, y.index)
+	}
+	switch {
+	case x.index == nil:
+		out.index = y.index
+	case y.index == nil:
+		out.index = x.index
+	default:
+		k := max(x.index.Kind, y.index.Kind)
+		out.index = im.Do(ir.Add, k, im.intCast(k, x.index), im.intCast(k, y.index))
+	}
+	return out
+}
+
+func (im *emitter) timesInt(v *ir.Value, c int64) *ir.Value {
+	if c == 1 {
+		return v
+	}
+	return im.Do(ir.Mul, v.Kind, v, im.Int(v.Kind, c))
+}
+
+func (im *emitter) intCast(k ir.Kind, v *ir.Value) *ir.Value {
+	if v.Kind == k {
+		return v
+	}
+	return im.Do(ir.Cast, k, v)
+}
+
+// valueOf is the integer as a value of a kind.
+func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
+	terms := slices.Clone(l.terms)
+	slices.SortStableFunc(terms, func(x, y ir.Term) int { return x.V.Home.Depth - y.V.Home.Depth })
+	var sum *ir.Value
+	add := func(v *ir.Value) {
+		if sum == nil {
+			sum = v
+		} else {
+			sum = im.Do(ir.Add, ir.I64, sum, v)
+		}
+	}
+	for _, t := range terms {
+		v := im.intCast(ir.I64, t.V)
+		if t.Coef != 1 {
+			v = im.Do(ir.Mul, ir.I64, v, im.Int(ir.I64, t.Coef))
+		}
+		add(v)
+	}
+	if l.off != 0 || sum == nil {
+		add(im.Int(ir.I64, l.off))
+	}
+	out := sum
+	if k != ir.I64 {
+		if sum.Op == ir.Const {
+			out = im.Int(k, int64(sum.Bits))
+		} else {
+			out = im.Do(ir.Cast, k, sum)
+		}
+	}
+	lanes := im.New(ir.Lane, k, im.Lanes, 0)
+	if l.lane != 0 {
+		out = im.Do(ir.Add, k, im.Splat(out), im.timesInt(lanes, l.lane))
+	}
+	if l.slow != 0 {
+		// Of numbers below 16 this is the quotient.
+		group := im.Do(ir.Shr, k, im.timesInt(lanes, (256+l.split-1)/l.split), im.Int(k, 8))
+		out = im.Do(ir.Add, k, im.Splat(out), im.timesInt(group, l.slow))
+	}
+	if l.index != nil {
+		out = im.Do(ir.Add, k, im.Splat(out), im.intCast(k, l.index))
+	}
+	return out
+}
+
+// linearOf takes an index apart.
+func (im *emitter) linearOf(u *uop.UOp) linear {
+	if l, ok := im.env.linear(u); ok {
+		return l
+	}
+	l := im.takeApart(u)
+	im.env.linears.set(u, l)
+	return l
+}
+
+func (im *emitter) takeApart(u *uop.UOp) linear {
+	k := kinds.Of[u.DType.Scalar()]
+	if k == ir.I32 || k == ir.I64 {
+		switch u.Op {
+		case uop.Range:
+			ir.Fail("the range %s is used outside of its loop", u.Arg)
+		case uop.ConstOp:
+			return linear{off: u.ConstVal().I()}
+		case uop.Add:
+			return im.addLinear(im.linearOf(u.Src[0]), im.linearOf(u.Src[1]), 1)
+		case uop.Sub:
+			return im.addLinear(im.linearOf(u.Src[0]), im.linearOf(u.Src[1]), -1)
+		case uop.Neg:
+			return im.timesLinear(im.linearOf(u.Src[0]), -1)
+		case uop.Mul:
+			for i := range 2 {
+				if c := u.Src[1-i]; c.Op == uop.ConstOp {
+					return im.timesLinear(im.linearOf(u.Src[i]), c.ConstVal().I())
+				}
+			}
+		case uop.Shl:
+			if c := u.Src[1]; c.Op == uop.ConstOp {
+				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
+			}
+		case uop.Cast:
+			if from := kinds.Of[u.Src[0].DType.Scalar()]; from == ir.I32 || from == ir.I64 {
+				return im.linearOf(u.Src[0])
+			}
+		}
+	}
+	v := im.eval(u)
+	switch {
+	case v.Op == ir.Const && v.Lanes == 1:
+		return linear{off: ir.ConstInt(v)}
+	case v.Lanes > 1:
+		return linear{index: im.Do(ir.Cast, widestIndex(v.Kind), v)}
+	}
+	return linear{terms: []ir.Term{{V: v, Coef: 1}}}
+}
+
+// widestIndex is the kind in which indices of a kind are added.
+func widestIndex(k ir.Kind) ir.Kind {
+	if k == ir.U32 || k.Width() == 8 {
+		return ir.I64
+	}
+	return ir.I32
+}

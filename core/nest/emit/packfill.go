@@ -1,0 +1,182 @@
+package emit
+
+import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+)
+
+// fillPacks computes the packs of the block at work.
+func (im *emitter) fillPacks(p *openBand, e *env) {
+	a := p.at(p.Packs[0].Axis)
+	fill := func(tile linear, base linear, live int64, last *ir.Value) {
+		copies := make([]*env, live)
+		for j := range copies {
+			d := newEnv(e)
+			at := base
+			at.off += int64(j) * a.Unit
+			at.lane = 1
+			d.linears.set(a.Region.Rng, at)
+			d.vector = true
+			if int64(j) == live-1 {
+				d.tail = last
+			}
+			copies[j] = d
+		}
+		for _, sum := range p.Sums {
+			if packs := p.PacksOf(sum); len(packs) > 0 {
+				im.fillSum(p, packs, sum, copies, tile)
+			}
+		}
+	}
+	w := a.win
+	if a.Full() > 0 {
+		im.Builder.Loop(a.Region.Label()+" pack", w.count, func(l *ir.Loop) {
+			base := im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
+			fill(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, base, a.Units, nil)
+		})
+	}
+	if a.Rest() == 0 {
+		return
+	}
+	im.onceIf(a.Region.Label()+" pack rest", w.tail, func() {
+		base := linear{off: a.Full() * a.Tile()}
+		n := a.Rest()
+		var last *ir.Value
+		if lanes := n % a.Unit; !p.Masks {
+			n -= lanes
+		} else if lanes > 0 {
+			last = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, lanes))
+		}
+		if n > 0 {
+			fill(im.scaled(w.count, 1), base, (n+a.Unit-1)/a.Unit, last)
+		}
+	})
+}
+
+// fillSum fills the packs of a sum for a tile.
+func (im *emitter) fillSum(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, copies []*env, tile linear) {
+	if !sum.OneLoop {
+		im.fillTile(p, packs, sum, 0, span{p.part.from, p.trip(sum, 0)}, copies, tile, linear{})
+		return
+	}
+	// What moves with the loops together as with a single one is gone through by a single one.
+	last := len(sum.Loops) - 1
+	inner := make([]*env, len(copies))
+	for i, e := range copies {
+		inner[i] = newEnv(e)
+		for _, r := range sum.Loops[:last] {
+			inner[i].linears.set(r.Rng, linear{})
+		}
+	}
+	each := int64(1) // steps of an iteration of the outermost loop
+	for i := 1; i <= last; i++ {
+		each *= p.trip(sum, i)
+	}
+	im.fillTile(p, packs, sum, last, span{im.timesLinear(p.part.from, each), p.trip(sum, 0) * each}, inner, tile, linear{})
+}
+
+// span are so many iterations of a loop, from one on.
+type span struct {
+	from linear
+	n    int64
+}
+
+// fillTile makes the loops of a sum, from one on, of which it goes through a span, around the computation of the
+// packs' vectors for one tile. Of the innermost one as many iterations are done side by side as there are lanes, so
+// that vectors can be turned.
+func (im *emitter) fillTile(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, depth int, s span, copies []*env, tile, step linear) {
+	r, side, n := sum.Loops[depth], int64(1), s.n
+	innermost := depth == len(sum.Loops)-1
+	if innermost && n >= int64(im.Lanes) {
+		side = int64(im.Lanes)
+	}
+	part := func(from, count, side int64) {
+		if count == 0 {
+			return
+		}
+		im.Builder.Loop(r.Label()+" pack", im.Int(ir.I64, count), func(l *ir.Loop) {
+			steps := make([]packStep, side)
+			for i := range steps {
+				at := linear{terms: []ir.Term{{V: l.Iter, Coef: side}}, off: from + int64(i)}
+				iteration := im.addLinear(s.from, at, 1)
+				inner := make([]*env, len(copies))
+				for j, e := range copies {
+					inner[j] = newEnv(e)
+					inner[j].linears.set(r.Rng, iteration)
+					if side > 1 {
+						inner[j].cross = &cross{r.Rng, int64(i)}
+					}
+				}
+				steps[i] = packStep{inner, im.addLinear(im.timesLinear(step, n), at, 1)}
+			}
+			if !innermost {
+				im.fillTile(p, packs, sum, depth+1, span{n: p.trip(sum, depth+1)}, steps[0].copies, tile, steps[0].number)
+				return
+			}
+			im.fillSteps(packs, tile, steps)
+		})
+	}
+	part(0, n/side, side)
+	part(n/side*side, n%side, 1)
+}
+
+// packStep is one step of the sum, for the units of a tile.
+type packStep struct {
+	copies []*env
+	number linear
+}
+
+// fillSteps stores the packs of some steps, unit by unit: what is turned together is used up before the next.
+func (im *emitter) fillSteps(packs []*plan.Pack, tile linear, steps []packStep) {
+	for _, q := range packs {
+		for j := range steps[0].copies {
+			for _, s := range steps {
+				im.env = s.copies[j]
+				im.Store(im.packPlace(q, tile, s.number, int64(j)), im.Splat(im.eval(q.U)))
+			}
+		}
+	}
+}
+
+// packPlace is where the vector number j of a step of a tile is kept.
+func (im *emitter) packPlace(q *plan.Pack, tile, step linear, j int64) *ir.Place {
+	t := q.Axis.Tile()
+	at := im.addLinear(im.timesLinear(tile, q.Sum.Steps*t), im.timesLinear(step, t), 1)
+	return &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + j*q.Axis.Unit, Stride: 1}
+}
+
+// packed makes the operands that were packed loads of what is kept, for an iteration of the innermost loop.
+func (im *emitter) packed(r *analysis.Region, copies []*env) {
+	p := im.at
+	if p == nil || len(p.Packs)+len(p.RowPacks) == 0 {
+		return
+	}
+	i := slices.IndexFunc(p.Sums, func(s *plan.SumLoops) bool { return s.Innermost() == r })
+	if i < 0 {
+		return
+	}
+	sum := p.Sums[i]
+	for i, e := range copies {
+		im.env = e
+		step := linear{}
+		for i, c := range sum.Loops {
+			step = im.addLinear(im.timesLinear(step, c.Trip()), im.linearOf(c.Rng), 1)
+			if i == 0 {
+				step = im.addLinear(step, p.part.from, -1)
+			}
+		}
+		im.packedRows(e, sum, int64(i)/p.at(p.Vec).live, step)
+		if !e.vector {
+			continue
+		}
+		for _, q := range p.Packs {
+			if q.Sum == sum {
+				at := im.packPlace(q, p.at(q.Axis).number, step, int64(i)%p.at(q.Axis).live)
+				e.vals.set(q.U, im.Load(at, im.Lanes, nil))
+			}
+		}
+	}
+}

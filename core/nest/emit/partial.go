@@ -1,0 +1,151 @@
+package emit
+
+import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+)
+
+// inParts makes the passes: one that begins the sums, one for each part, and one that ends them.
+func (im *emitter) inParts(p *openBand, e *env) {
+	q := p.MultiPass
+	pass := func(adding bool, work func(copies []*env)) {
+		p.work, p.adding = work, adding
+		im.levels(p, q.At, e)
+		p.work, p.adding = nil, false
+	}
+	pass(false, func(copies []*env) {
+		im.until(p.Leaf, q.Loop, copies)
+		im.keepSums(p, copies)
+	})
+	n, whole := q.SplitK.Count, q.Loop.Trip()
+	part := func(from, parts, count int64) {
+		if parts == 0 {
+			return
+		}
+		im.Builder.Loop(q.Loop.Label()+" parts", im.Int(ir.I64, parts), func(l *ir.Loop) {
+			p.part = span{linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}, count}
+			pass(true, func(copies []*env) {
+				im.takeSums(p, copies)
+				im.reduce(q.Loop, copies)
+				im.keepSums(p, copies)
+			})
+		})
+	}
+	part(0, whole/n, n)
+	part(whole/n*n, min(whole%n, 1), whole%n)
+	p.part = span{}
+	pass(false, func(copies []*env) { im.endSums(p, copies) })
+}
+
+// adds reports whether operands are to be packed: not in passes that add nothing.
+func (p *openBand) adds() bool { return p.MultiPass == nil || p.MultiPass.SplitK == nil || p.adding }
+
+// span are the iterations of a loop that are at work: all, unless it is the outermost of a sum in parts.
+func (im *emitter) span(r *analysis.Region) span {
+	if p := im.at; p != nil && p.MultiPass != nil && p.MultiPass.SplitK != nil && p.MultiPass.Loop == r {
+		return p.part
+	}
+	return span{n: r.Trip()}
+}
+
+// inPasses makes the passes over the window of the columns.
+func (im *emitter) inPasses(p *openBand, e *env) {
+	q := p.MultiPass
+	pass := func(work func(copies []*env)) {
+		p.work = work
+		im.levels(p, q.At, e)
+		p.work = nil
+	}
+	pass(func(copies []*env) {
+		im.until(p.Leaf, q.Loop, copies)
+		im.keepSums(p, copies)
+	})
+	rows := func(from, count, n int64) {
+		if count == 0 {
+			return
+		}
+		im.Builder.Loop(q.Loop.Label(), im.Int(ir.I64, count), func(l *ir.Loop) {
+			pass(func(copies []*env) {
+				at := linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}
+				for j, c := range copies {
+					im.addRows(p, c, int64(j), at, n)
+				}
+			})
+		})
+	}
+	n := q.Loop.Trip()
+	rows(0, n/plan.PassRows, plan.PassRows)
+	rows(n/plan.PassRows*plan.PassRows, n%plan.PassRows, 1)
+	pass(func(copies []*env) { im.endSums(p, copies) })
+}
+
+// keepSums stores the sums of copies until the next pass.
+func (im *emitter) keepSums(p *openBand, copies []*env) {
+	for j, c := range copies {
+		for i, u := range p.MultiPass.Loop.Updates {
+			im.Store(im.sumPlace(p, i, int64(j)), im.Splat(im.register(c, u.Slot)))
+		}
+	}
+}
+
+// takeSums loads them again.
+func (im *emitter) takeSums(p *openBand, copies []*env) {
+	for j, c := range copies {
+		for i, u := range p.MultiPass.Loop.Updates {
+			c.regs.set(u.Slot, im.Load(im.sumPlace(p, i, int64(j)), im.Lanes, nil))
+		}
+	}
+}
+
+// endSums makes what follows the sums.
+func (im *emitter) endSums(p *openBand, copies []*env) {
+	sum := p.MultiPass.Loop
+	im.until(p.Leaf, sum, copies)
+	im.takeSums(p, copies)
+	at := slices.IndexFunc(p.Leaf.Parts, func(x analysis.Part) bool { return x.Sub == sum })
+	im.body(&analysis.Region{Parts: p.Leaf.Parts[at+1:]}, copies)
+}
+
+// until makes what a region contains before one of its loops.
+func (im *emitter) until(r, sum *analysis.Region, copies []*env) {
+	at := slices.IndexFunc(r.Parts, func(x analysis.Part) bool { return x.Sub == sum })
+	im.body(&analysis.Region{Parts: r.Parts[:at]}, copies)
+}
+
+// sumPlace is where the sums number i of copy j of the tile at work are kept.
+func (im *emitter) sumPlace(p *openBand, i int, j int64) *ir.Place {
+	q, a := p.MultiPass, p.at(p.Vec)
+	at := im.timesLinear(a.number, a.Tile())
+	if q.SplitK != nil {
+		row := p.at(p.Rows).base
+		row.off += j / a.live
+		at, j = im.addLinear(at, im.timesLinear(row, q.Width), 1), j%a.live
+	}
+	return &ir.Place{Buf: q.Sums[i], Terms: at.terms, Off: at.off + j*a.Unit, Stride: 1}
+}
+
+// addRows goes on with the sums of unit j: n rows from at on. Their terms are combined before they are added.
+func (im *emitter) addRows(p *openBand, c *env, j int64, at linear, n int64) {
+	q := p.MultiPass
+	terms := make([][]*ir.Value, len(q.Loop.Updates))
+	for k := range n {
+		d := newEnv(c)
+		row := at
+		row.off += k
+		d.linears.set(q.Loop.Rng, row)
+		im.env = d
+		for i, u := range q.Loop.Updates {
+			for _, t := range u.Terms {
+				terms[i] = append(terms[i], im.Splat(im.eval(t)))
+			}
+		}
+	}
+	for i, u := range q.Loop.Updates {
+		place := im.sumPlace(p, i, j)
+		sum := im.Load(place, im.Lanes, nil)
+		im.Store(place, im.ALU(u.Op, sum.Kind, sum, im.tree(u.Op, terms[i])))
+	}
+}

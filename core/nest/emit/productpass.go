@@ -1,0 +1,43 @@
+package emit
+
+import (
+	"polygrad/core/nest/ir"
+)
+
+// productPass is the pass at work: its first step, how many it has, and whether it begins and ends the sums.
+type productPass struct {
+	from        linear
+	steps       int64
+	first, last bool
+}
+
+// inProductPasses makes what work makes in passes.
+func (im *emitter) inProductPasses(p *openBand, work func()) {
+	q := p.Product
+	n := q.Passes()
+	p.pass = &productPass{steps: q.PassSteps, first: true, last: n == 1}
+	work()
+	p.pass.first = false
+	if n > 2 {
+		im.Builder.Loop(q.Inner.Label()+" passes", im.Int(ir.I64, n-2), func(l *ir.Loop) {
+			p.pass.from = linear{terms: []ir.Term{{V: l.Iter, Coef: q.PassSteps}}, off: q.PassSteps}
+			work()
+		})
+	}
+	if n > 1 {
+		at := (n - 1) * q.PassSteps
+		p.pass.from, p.pass.steps, p.pass.last = linear{off: at}, q.Steps-at, true
+		work()
+	}
+	p.pass = nil
+}
+
+// productSums is where the sums of the tile at work are.
+func (im *emitter) productSums(p *openBand) linear {
+	q := p.Product
+	if q.Passes() == 1 {
+		return linear{}
+	}
+	rows, cols := q.Rows.Axis, q.Columns.Axis
+	return im.timesLinear(p.at(q.Streams.Axis).number, rows.Units*cols.Units*ir.DotBlock)
+}

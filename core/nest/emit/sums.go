@@ -1,0 +1,288 @@
+package emit
+
+import (
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+	"polygrad/core/uop"
+)
+
+// reduce makes a loop that collects into registers, for copies that stand side by side.
+func (im *emitter) reduce(r *analysis.Region, copies []*env) {
+	switch n := im.planned.ReductionOf[r]; n.Form {
+	case plan.Sequential:
+		im.sequential(r, copies)
+	case plan.Along:
+		im.along(n, copies)
+	case plan.AlongUnknown:
+		im.alongUnknown(n, copies)
+	default:
+		im.unrolled(n, copies)
+	}
+}
+
+// alongUnknown spreads a loop over the lanes of vectors whose count is known when the kernel runs: each vector has
+// only the lanes that there are, if their number may be no multiple of those of a vector.
+func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
+	r, lanes := p.Loop, p.Lanes
+	ways, round := p.Ways(int64(len(copies)), -1), int64(0)
+	whole := p.Multiple%lanes == 0
+	if !whole {
+		round = lanes*ways - 1
+	}
+	im.env = copies[0]
+	n := im.count(r)
+	count := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, round)), im.Int(ir.I64, ways*lanes))
+	var s *sums
+	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
+		s = im.newSums(l, r, copies, int(ways), true)
+		for w := range ways {
+			at := linear{terms: []ir.Term{{V: l.Iter, Coef: ways * lanes}}, off: w * lanes, lane: 1}
+			var tail *ir.Value
+			if !whole {
+				tail = im.lanesBelow(n, linear{terms: at.terms, off: at.off})
+			}
+			s.step(int(w), at, tail, true)
+		}
+	})
+	s.finish(true)
+}
+
+// lanesBelow are the lanes of a vector that begins at start which stand for numbers below n.
+func (im *emitter) lanesBelow(n *ir.Value, start linear) *ir.Value {
+	left := im.Do(ir.Sub, ir.I64, n, im.valueOf(start, ir.I64))
+	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Splat(im.Do(ir.Cast, ir.I32, left)))
+}
+
+// sums are the registers of copies of a loop, several for each: partial results that are combined after it.
+type sums struct {
+	im     *emitter
+	r      *analysis.Region
+	l      *ir.Loop
+	copies []*env
+	ways   int
+	phis   []*ir.PhiVar
+}
+
+// newSums makes the variables, so many ways for each register. Vectors begin with the neutral element in all lanes.
+func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways int, vectors bool) *sums {
+	s := &sums{im: im, r: r, l: l, copies: copies, ways: ways}
+	for _, e := range copies {
+		for w := range ways {
+			for _, u := range r.Updates {
+				init := im.register(e, u.Slot)
+				if (w > 0 || vectors) && u.Op != ir.Max {
+					init = im.neutral(u.Op, init.Kind)
+				}
+				if vectors || e.vector {
+					init = im.Splat(init)
+				}
+				s.phis = append(s.phis, im.Phi(l, init))
+			}
+		}
+	}
+	return s
+}
+
+func (s *sums) phi(copy, way, update int) *ir.PhiVar {
+	return s.phis[(copy*s.ways+way)*len(s.r.Updates)+update]
+}
+
+// step makes one iteration of a way, with the range bound to at; what the lanes behind tail would add is left out.
+func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
+	im := s.im
+	inner := make([]*env, len(s.copies))
+	for i, e := range s.copies {
+		d := newEnv(e)
+		d.linears.set(s.r.Rng, at)
+		d.vector = d.vector || vectors
+		if vectors {
+			d.tail = tail
+		}
+		for j, u := range s.r.Updates {
+			p := s.phi(i, way, j)
+			d.regs.set(u.Slot, p.V)
+			if p.Next != nil {
+				d.regs.set(u.Slot, p.Next)
+			}
+		}
+		inner[i] = d
+	}
+	before := make([]*ir.Value, 0, len(s.phis))
+	for _, d := range inner {
+		for _, u := range s.r.Updates {
+			before = append(before, d.own(u.Slot))
+		}
+	}
+	im.packed(s.r, inner)
+	im.body(s.r, inner)
+	for i, d := range inner {
+		for j, u := range s.r.Updates {
+			p := s.phi(i, way, j)
+			next := im.fused(im.sameLanes(p, d.own(u.Slot)), before[i*len(s.r.Updates)+j])
+			if tail != nil {
+				next = im.ALU(ir.Where, p.V.Kind, tail, next, before[i*len(s.r.Updates)+j])
+			}
+			p.Next = next
+		}
+	}
+}
+
+// fused is a sum as one fused multiply-add for each product among its terms, if the processor has it.
+func (im *emitter) fused(v, sum *ir.Value) *ir.Value {
+	if !im.Machine.FMA || v.Op != ir.Add || v.Kind != ir.F32 && v.Kind != ir.F64 {
+		return v
+	}
+	for i, a := range v.Args {
+		if adds(a, sum) {
+			return im.plus(im.fused(a, sum), v.Args[1-i])
+		}
+	}
+	return v
+}
+
+// adds reports whether a value is a sum or something that is added to it.
+func adds(v, sum *ir.Value) bool {
+	return v == sum || v.Op == ir.Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
+}
+
+// plus adds a term to a sum: products by fused multiply-add, what is itself a sum with products one by one.
+func (im *emitter) plus(sum, term *ir.Value) *ir.Value {
+	switch {
+	case term.Op == ir.Mul:
+		return im.New(ir.FMA, term.Kind, term.Lanes, 0, term.Args[0], term.Args[1], sum)
+	case term.Op == ir.Add && hasProduct(term):
+		return im.plus(im.plus(sum, term.Args[0]), term.Args[1])
+	}
+	return im.ALU(ir.Add, sum.Kind, sum, term)
+}
+
+// hasProduct reports whether a sum has a product among its terms.
+func hasProduct(v *ir.Value) bool {
+	return v.Op == ir.Mul || v.Op == ir.Add && (hasProduct(v.Args[0]) || hasProduct(v.Args[1]))
+}
+
+// finish gives the registers their values after the loop.
+func (s *sums) finish(vectors bool) {
+	im := s.im
+	for i, e := range s.copies {
+		for j, u := range s.r.Updates {
+			parts := make([]*ir.Value, s.ways)
+			for w := range parts {
+				parts[w] = im.Final(s.phi(i, w, j))
+			}
+			v := im.tree(u.Op, parts)
+			if vectors {
+				k := v.Kind
+				v = im.New(lanesOp[u.Op], k, 1, 0, v)
+				if u.Op != ir.Max {
+					v = im.ALU(u.Op, k, im.register(e, u.Slot), v)
+				}
+			}
+			e.regs.set(u.Slot, v)
+		}
+	}
+}
+
+var lanesOp = map[ir.Op]ir.Op{ir.Add: ir.Sum, ir.Mul: ir.Product, ir.Max: ir.Highest, ir.And: ir.AndAll, ir.Or: ir.OrAll, ir.Xor: ir.XorAll}
+
+// tree combines values pairwise.
+func (im *emitter) tree(op ir.Op, vs []*ir.Value) *ir.Value {
+	if len(vs) == 1 {
+		return vs[0]
+	}
+	mid := (len(vs) + 1) / 2
+	a, b := im.tree(op, vs[:mid]), im.tree(op, vs[mid:])
+	return im.ALU(op, a.Kind, a, b)
+}
+
+// neutral is what an operation leaves as it was.
+func (im *emitter) neutral(op ir.Op, k ir.Kind) *ir.Value {
+	switch op {
+	case ir.Mul:
+		return im.Constant(k, k.Bits(uop.Int(1)))
+	case ir.And:
+		return im.Constant(k, k.Bits(uop.Int(-1)))
+	}
+	return im.Constant(k, 0)
+}
+
+// along spreads the iterations of a loop over the lanes of vectors.
+func (im *emitter) along(p *plan.Reduction, copies []*env) {
+	r, lanes := p.Loop, p.Lanes
+	n := r.Trip()
+	ways := p.Ways(int64(len(copies)), n)
+	step := ways * lanes
+	full := n / step
+	rest := n % step
+	if full > 0 {
+		var s *sums
+		im.Builder.Loop(r.Label(), im.Int(ir.I64, full), func(l *ir.Loop) {
+			s = im.newSums(l, r, copies, int(ways), true)
+			for w := range ways {
+				s.step(int(w), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: w * lanes, lane: 1}, nil, true)
+			}
+		})
+		s.finish(true)
+	}
+	vectors := rest / lanes
+	if im.planned.Masks {
+		vectors = (rest + lanes - 1) / lanes
+	}
+	if vectors > 0 {
+		// What is left is a loop of one iteration, so that it has sums of its own.
+		var s *sums
+		im.Builder.Loop(r.Label()+" rest", im.Int(ir.I64, 1), func(l *ir.Loop) {
+			s = im.newSums(l, r, copies, 1, true)
+			for w := range vectors {
+				var tail *ir.Value
+				if left := rest - w*lanes; left < lanes {
+					tail = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, left))
+				}
+				s.step(0, linear{off: full*step + w*lanes, lane: 1}, tail, true)
+			}
+		})
+		s.finish(true)
+	}
+	if done := full*step + vectors*lanes; done < n {
+		im.range1(r, copies, span{linear{off: done}, n - done})
+	}
+}
+
+// range1 makes a loop over part of a range, one iteration at a time.
+func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
+	var s *sums
+	im.Builder.Loop(r.Label(), im.Int(ir.I64, part.n), func(l *ir.Loop) {
+		s = im.newSums(l, r, copies, 1, false)
+		s.step(0, im.addLinear(part.from, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1), nil, false)
+	})
+	s.finish(false)
+}
+
+// unrolled makes a loop with several iterations in one, so that enough sums are under way.
+func (im *emitter) unrolled(p *plan.Reduction, copies []*env) {
+	r := p.Loop
+	all := im.span(r)
+	n, rest := all.n, int64(0)
+	ways := p.Ways(int64(len(copies)), n)
+	var count *ir.Value
+	if n < 0 {
+		im.env = copies[0]
+		count = im.Do(ir.Div, ir.I64, im.count(r), im.Int(ir.I64, ways))
+	} else {
+		count, rest = im.Int(ir.I64, n/ways), n%ways
+	}
+	if n < 0 || n >= ways {
+		var s *sums
+		im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
+			s = im.newSums(l, r, copies, int(ways), false)
+			for w := range ways {
+				s.step(int(w), im.addLinear(all.from, linear{terms: []ir.Term{{V: l.Iter, Coef: ways}}, off: w}, 1), nil, false)
+			}
+		})
+		s.finish(false)
+	}
+	if rest > 0 {
+		im.range1(r, copies, span{im.addLinear(all.from, linear{off: n - rest}, 1), rest})
+	}
+}

@@ -1,0 +1,23 @@
+package ir
+
+// ScratchMemory gives out pieces of the scratch memory of a kernel.
+type ScratchMemory struct {
+	// Bytes is how many are given out, a multiple of 64.
+	Bytes   int64
+	buffers int32
+}
+
+// New is a buffer of so many elements.
+func (m *ScratchMemory) New(k Kind, size int64) *Buffer {
+	m.buffers++
+	b := &Buffer{ID: 1<<20 + m.buffers, Kind: k, Size: size, Param: -1, Offset: m.Bytes}
+	m.Bytes += (size*k.Size() + 63) &^ 63
+	return b
+}
+
+// NewUpdated is one that is read as well as written.
+func (m *ScratchMemory) NewUpdated(k Kind, size int64) *Buffer {
+	b := m.New(k, size)
+	b.Read, b.Written = true, true
+	return b
+}

@@ -1,0 +1,44 @@
+package plan
+
+import "polygrad/core/nest/analysis"
+
+// Axis is a loop whose iterations are parallel, with how it is tiled: an inner tile of so many units side by side,
+// each one iteration or one vector of them.
+type Axis struct {
+	Region *analysis.Region
+	Count  int64 // iterations, -1 if not constant
+	// Inner is the inner loop of a pair, nil for others, and split its iterations; then n counts those of both.
+	Inner *analysis.Region
+	Split int64
+	// Number is its number among the axes of the band, from 1 on.
+	Number int64
+	Vector bool // the lanes of vectors are iterations of it
+	Rows   bool // it has tiles, if only of one iteration each
+	// ordered axes are those whose iterations may store to the same place, and have to be done one after the other.
+	ordered bool
+	Units   int64 // units in a tile
+	Unit    int64 // iterations in a unit
+	// Group is the number of tiles in a block of the cache, 0 for no blocks.
+	Group int64
+}
+
+func (a *Axis) Tile() int64 { return a.Units * a.Unit }
+func (a *Axis) Full() int64 { return a.Count / a.Tile() }
+func (a *Axis) Rest() int64 { return a.Count % a.Tile() }
+
+// Plain reports whether the axis is walked one by one.
+func (a *Axis) Plain() bool { return a.Tile() == 1 && !a.Vector && !a.Rows }
+
+// level is one loop of the nest that a band becomes.
+type level struct {
+	Axis *Axis
+	Kind levelKind
+}
+
+type levelKind uint8
+
+const (
+	Walk   levelKind = iota // all iterations, one by one
+	Blocks                  // blocks of tiles
+	Tiles                   // the tiles of the window
+)

@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"polygrad/core/nest/ir"
+	"slices"
+)
+
+// Layout is how the bands of loops of a kernel were laid out, and what else could be chosen.
+type Layout []*Laid
+
+// Laid is how a band was laid out, and what else could be chosen.
+type Laid struct {
+	// used are the values of the knobs that have an effect on the band, open for others.
+	used Knobs
+	want Knobs
+	// axes are the iterations of the axes, -1 if they are not constant; items are the levels that could be shared.
+	axes  []int64
+	items []int64
+	sums  bool
+}
+
+// number gives a band its knobs.
+func (pl *planner) number(p *Band) {
+	if i := len(pl.bands); i < len(pl.wanted) {
+		p.want = pl.wanted[i]
+	}
+	p.used = &Laid{want: p.want}
+	for _, a := range p.Axes {
+		p.used.axes = append(p.used.axes, a.Count)
+	}
+	pl.Layout = append(pl.Layout, p.used)
+}
+
+// shareable are the levels whose iterations may be the work items: their number does not depend on a block around.
+func (p *Band) shareable() []int64 {
+	var out []int64
+	for i, l := range p.Levels {
+		if p.MultiPass != nil && i >= p.MultiPass.At || p.Product != nil && i > 0 {
+			break
+		}
+		if l.Axis.Count > 0 && !l.Axis.ordered && (l.Kind != Tiles || l.Axis.Group == 0) {
+			out = append(out, int64(i))
+		}
+	}
+	return out
+}
+
+// joined moves the levels behind one that has taken in the next.
+func (p *Band) joined(at int) {
+	after := []*int{&p.PackAt, &p.RowPackAt}
+	if p.MultiPass != nil {
+		after = append(after, &p.MultiPass.At)
+	}
+	if q := p.Product; q != nil {
+		after = append(after, &q.Rows.PackAt, &q.Columns.PackAt)
+	}
+	for _, n := range after {
+		if *n > at+1 {
+			*n--
+		}
+	}
+}
+
+// record notes what has been chosen.
+func (p *Band) record(sums bool) {
+	l := p.used
+	l.sums = sums
+	set := func(k knob, is bool) {
+		l.used[k] = off
+		if is {
+			l.used[k] = on
+		}
+	}
+	if p.Items >= 0 {
+		l.used[knobWorkItems] = int64(p.Items + 1)
+	}
+	if p.Product != nil {
+		return
+	}
+	l.used[knobVectorAxis] = none
+	for _, a := range p.Axes {
+		if a.Vector {
+			l.used[knobVectorAxis], l.used[knobTileVectors] = a.Number, a.Units
+			if a.Group > 0 {
+				l.used[knobColumnBlock] = a.Group
+			}
+		}
+	}
+	if !sums {
+		set(knobTranspose, p.Transpose != nil)
+		if p.Transpose != nil {
+			l.used[knobColumnBlock] = p.Transpose.Group
+		}
+		return
+	}
+	set(knobMultiPass, p.MultiPass != nil && p.MultiPass.SplitK == nil)
+	if p.Along {
+		for _, a := range p.Axes {
+			if a.Units > 1 {
+				l.used[knobRowAxis], l.used[knobTileRows] = a.Number, a.Units
+			}
+		}
+		return
+	}
+	l.used[knobRowAxis] = none
+	if p.Rows == nil {
+		return
+	}
+	l.used[knobRowAxis], l.used[knobTileRows] = p.Rows.Number, p.Rows.Units
+	set(knobPackColumns, len(p.Packs) > 0)
+	set(knobPackRows, len(p.RowPacks) > 0)
+	l.used[knobSplitK] = none
+	if p.MultiPass != nil {
+		l.used[knobSplitK] = p.MultiPass.SplitK.Steps
+	}
+	l.used[knobRowBlock] = none
+	if p.Rows.Group > 0 {
+		l.used[knobRowBlock] = p.Rows.Group
+	}
+	n := len(p.Levels)
+	set(knobRowsInnermost, n > 0 && p.Levels[n-1].Axis == p.Rows)
+}
+
+// near tells of each knob which other values are worth a try. Knobs of value open have no effect on the band.
+var near = [numKnobs]func(l *Laid, v int64) []int64{
+	knobVectorAxis:    otherAxes,
+	knobRowAxis:       otherAxes,
+	knobTranspose:     otherOfTwo,
+	knobMultiPass:     otherOfTwo,
+	knobPackColumns:   otherOfTwo,
+	knobPackRows:      otherOfTwo,
+	knobTileVectors:   func(_ *Laid, v int64) []int64 { return []int64{v - 1, v + 1, v * 2, v / 2} },
+	knobTileRows:      func(_ *Laid, v int64) []int64 { return []int64{v - 1, v + 1, v - 2, v + 2, v * 2, v / 2} },
+	knobRowsInnermost: otherOfTwo,
+	knobColumnBlock:   halfAndDouble,
+	knobRowBlock: func(l *Laid, v int64) []int64 {
+		if v == none {
+			return []int64{4, 16}
+		}
+		return append(halfAndDouble(l, v), none)
+	},
+	knobSplitK: func(l *Laid, v int64) []int64 {
+		if v == none {
+			return []int64{128, 256}
+		}
+		return append(halfAndDouble(l, v), none)
+	},
+	knobPartialSums: halfAndDouble,
+	knobWorkItems: func(l *Laid, _ int64) []int64 {
+		var out []int64
+		for _, i := range l.items {
+			out = append(out, i+1)
+		}
+		return out
+	},
+}
+
+func otherOfTwo(_ *Laid, v int64) []int64 { return []int64{-v} }
+
+func halfAndDouble(_ *Laid, v int64) []int64 { return []int64{v * 2, v / 2} }
+
+func otherAxes(l *Laid, _ int64) []int64 {
+	var out []int64
+	for i, n := range l.axes {
+		if n > 1 {
+			out = append(out, int64(i+1))
+		}
+	}
+	if l.sums {
+		out = append(out, none)
+	}
+	return out
+}
+
+// follows are the knobs whose values mean nothing once another one is changed.
+var follows = map[knob][]knob{
+	knobVectorAxis:  {knobRowAxis, knobTranspose, knobTileVectors, knobTileRows, knobRowsInnermost, knobColumnBlock, knobRowBlock, knobPartialSums, knobWorkItems},
+	knobRowAxis:     {knobTileRows, knobRowsInnermost, knobRowBlock, knobWorkItems},
+	knobTranspose:   {knobVectorAxis, knobTileVectors, knobColumnBlock, knobWorkItems},
+	knobMultiPass:   {knobTileVectors, knobColumnBlock, knobPartialSums, knobWorkItems},
+	knobPackColumns: {knobColumnBlock, knobWorkItems},
+	knobPackRows:    {knobRowBlock, knobWorkItems},
+	knobSplitK:      {knobPackColumns, knobColumnBlock, knobRowBlock, knobWorkItems},
+	knobTileVectors: {knobColumnBlock},
+	knobTileRows:    {knobRowBlock},
+}
+
+// Neighbours are the choices that differ in one knob from the one that a kernel was laid out by. Different choices may come to the same code.
+func (laid Layout) Neighbours(m ir.Machine) []Choice {
+	asked := make([]Knobs, len(laid))
+	for i, l := range laid {
+		asked[i] = l.want
+	}
+	var out []Choice
+	for n := range numKnobs {
+		for i, l := range laid {
+			v := l.used[n]
+			if v == open || n == knobWorkItems && m.Threads == 1 {
+				continue
+			}
+			for _, w := range near[n](l, v) {
+				if w == open || w == v || w < known[n].low || w > known[n].high {
+					continue
+				}
+				bands := slices.Clone(asked)
+				for _, f := range follows[n] {
+					bands[i][f] = open
+				}
+				bands[i][n] = w
+				if c := choiceOf(bands); !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Chosen is all that was chosen, by a choice or by the heuristics.
+func (laid Layout) Chosen() Choice {
+	bands := make([]Knobs, len(laid))
+	for i, l := range laid {
+		bands[i] = l.used
+	}
+	return choiceOf(bands)
+}

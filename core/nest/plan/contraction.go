@@ -1,0 +1,311 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/uop"
+)
+
+// A leaf that collects is laid out in one of two ways. Either the lanes of vectors are iterations of the loop that
+// collects (a dot product of two rows, the sum of a row), or they are results that stand side by side: then a tile of
+// rows by vectors of results fills the registers, and what a row or a column needs is loaded once for all of the tile.
+
+// SumLoops is a nest of loops that collect, each the only one in the one around it, with constant counts.
+type SumLoops struct {
+	Loops []*analysis.Region
+	Steps int64
+	// Count is the iterations of the outermost loop in a part, if the sum is made in parts of which each has so many
+	// steps, and else 0.
+	Count int64
+	// OneLoop says that the loops are gone through as a single one to fill the packs.
+	OneLoop bool
+}
+
+func (s *SumLoops) Innermost() *analysis.Region { return s.Loops[len(s.Loops)-1] }
+
+// seriesOf is the series that a loop begins, nil if it is none or does more than add up.
+func seriesOf(r *analysis.Region) *SumLoops {
+	s := &SumLoops{Steps: 1}
+	for {
+		in := r.Loops()
+		if r.Trip() < 1 || len(in) > 1 {
+			return nil
+		}
+		s.Loops = append(s.Loops, r)
+		s.Steps *= r.Trip()
+		if len(in) == 0 {
+			break
+		}
+		r = in[0]
+	}
+	if !r.Simple() {
+		return nil
+	}
+	return s
+}
+
+// planReduction lays out a band whose leaf collects.
+func (pl *planner) planReduction(p *Band) {
+	if pl.planProduct(p) {
+		return
+	}
+	acc := p.Leaf.Accesses(1, nil)
+	var k *analysis.Region
+	simple, results := true, 1
+	for _, r := range p.Leaf.Loops() {
+		in := r.Innermost()
+		if k == nil || in.Trip() > k.Trip() {
+			k = in
+		}
+		results = max(results, len(in.Updates))
+		for _, u := range in.Updates {
+			simple = simple && u.Op != 0
+		}
+	}
+	best := math.Inf(1)
+	var vec, rows *Axis
+	if simple && (p.want[knobVectorAxis] == open || p.want[knobVectorAxis] == none) {
+		rows = pl.sharing(p, acc, nil)
+		best = pl.alongCost(k, rows, acc)
+	}
+	for _, a := range p.Axes {
+		if a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
+			continue
+		}
+		shared := pl.sharing(p, acc, a)
+		if cost := pl.tileCost(p, k, a, shared, acc); cost <= best {
+			best, vec, rows = cost, a, shared
+		}
+	}
+	if vec == nil {
+		p.Along = simple
+		if rows != nil && simple {
+			rows.Units = p.want.or(knobTileRows, alongRows(rows.Count), rows.Count)
+		}
+		return
+	}
+	vec.Vector, vec.Unit = true, int64(pl.Lanes)
+	if rows == nil && pl.planPasses(p, vec, acc) {
+		return
+	}
+	apart := rows != nil && pl.splitKIfLong(p, vec, rows, acc)
+	pl.registerTile(p, vec, rows, int64(results), acc, apart)
+	if rows == nil {
+		return
+	}
+	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
+	p.Rows, p.Vec, rows.Rows = rows, vec, true
+	// Vectors come last, so that the number of a copy tells that of its vector.
+	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == vec })
+	p.Axes = append(append([]*Axis{rows}, p.Axes...), vec)
+	pl.blocks(p, vec, rows, acc)
+}
+
+// element is how many bytes an element of a pack is taken to have.
+const element = 4
+
+// aliasing is the distance in bytes at which rows compete for the same places in the nearest cache.
+const aliasing = 4096
+
+// tileWide is how many vectors of columns a tile has mostly.
+const tileWide = 2
+
+// tileRows is how many rows a tile has then.
+func (pl *planner) tileRows() int64 { return int64(pl.m.Vectors-4) / tileWide }
+
+// registerTile fills the vector registers with results: rows by columns of vectors. Sums in parts stay so near that it
+// does not matter how far apart their rows lie.
+func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []analysis.Access, parts bool) {
+	vectors := (vec.Count + vec.Unit - 1) / vec.Unit
+	if rows == nil {
+		vec.Units = p.want.or(knobTileVectors, max(8/results, 1), vectors)
+		return
+	}
+	room := int64(pl.m.Vectors-4) / results
+	wide, tall := int64(tileWide), pl.tileRows()
+	beside := int64(1)
+	byRow := pl.Slopes(rows.Region.Rng)
+	for _, a := range acc {
+		if s := byRow.Of(a.U.Src[0]); !parts && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
+			wide, tall = 3, 8
+			if vectors == 4 || pl.m.Vectors > 16 && (vectors%4 == 0 || vectors%4 > 1 && vectors%3 > 0) {
+				wide, tall = 4, 6 // fewer loads, and no rest of one
+			}
+		}
+	}
+	if !parts {
+		p.secondRows, beside = pl.secondRowsFor(p, vec, rows, room/wide, acc)
+	}
+	if rows.Count <= room/4 && p.secondRows == nil {
+		wide = 4
+	}
+	vec.Units = p.want.or(knobTileVectors, min(wide, room), vectors)
+	rows.Units = p.want.or(knobTileRows, even(rows.Count, max(min(tall, room/vec.Units), 1)), rows.Count)
+	if p.secondRows != nil && rows.Units == rows.Count && vec.Units*rows.Units*beside <= room {
+		p.secondRows.Units = beside
+	} else {
+		p.secondRows = nil
+	}
+}
+
+// even is a height of tiles, up to a limit, that leaves no small rest.
+func even(n, most int64) int64 {
+	if n <= most {
+		return n
+	}
+	const least = 5 // a lower tile takes as long: sums wait for each other
+	best, found := int64(math.MaxInt64), most
+	for h := most; h > most/2; h-- {
+		cost := n / h * max(h, least)
+		if r := n % h; r > 0 {
+			cost += max(r, least)
+		}
+		if cost < best {
+			best, found = cost, h
+		}
+	}
+	return found
+}
+
+// blocks divides a product of matrices so that what is used again lies in the nearest caches: columns into blocks
+// that are packed, rows into blocks of half of the second cache.
+func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
+	k := int64(0) // of all sums together
+	for _, r := range p.Leaf.Loops() {
+		if p.MultiPass != nil {
+			break
+		}
+		sum := seriesOf(r)
+		if sum == nil {
+			p.Sums = nil
+			return
+		}
+		p.Sums = append(p.Sums, sum)
+	}
+	for _, sum := range p.Sums {
+		k += sum.Steps
+	}
+	var walks []level
+	for _, a := range p.Axes {
+		switch {
+		case a.Plain():
+			walks = append(walks, level{a, Walk})
+		case a == p.secondRows:
+			walks = append(walks, level{a, Tiles})
+		}
+	}
+	near := k*vec.Tile()*element <= pl.m.L1
+	if p.MultiPass == nil && near && p.want[knobPackColumns] != on && pl.interleaved(vec, walks, acc) {
+		// Each walked loop would go through all of the result. What a tile needs stays in the nearest cache instead.
+		p.Levels = append(append(p.Levels, level{vec, Tiles}, level{rows, Tiles}), walks...)
+		return
+	}
+	for _, sum := range p.Sums {
+		p.RowPacks = append(p.RowPacks, pl.findRowPacks(p, sum, vec, rows)...)
+		p.Packs = append(p.Packs, pl.findPacks(p, sum, vec, rows, walks)...)
+	}
+	if len(p.RowPacks) > 0 && p.secondRows != nil {
+		// What is packed belongs to one axis of rows.
+		i := slices.IndexFunc(walks, func(l level) bool { return l.Axis == p.secondRows })
+		walks[i].Kind, p.secondRows.Units, p.secondRows = Walk, 1, nil
+	}
+	tilesAcross := vec.Full() + min(vec.Rest(), 1)
+	tilesDown := rows.Full() + min(rows.Rest(), 1)
+	if len(p.Packs) > 0 || p.MultiPass != nil {
+		// With each block the rows are packed again.
+		room := pl.m.L2 * 3 / 8
+		if len(p.RowPacks) > 0 {
+			room = pl.m.L3
+		}
+		most := max(room/(k*vec.Tile()*element), 1)
+		if p.MultiPass != nil {
+			most = max(min(most, pl.m.L2/2/(rows.Count*vec.Tile()*element)), 1)
+		}
+		inside := p.MultiPass != nil || slices.ContainsFunc(p.Packs, func(q *Pack) bool { return pl.movesWith(q.U, walks) })
+		group := share(tilesAcross, most, int64(pl.m.Threads))
+		if p.MultiPass == nil && (inside || len(walks) == 0) && near && len(p.RowPacks) == 0 && tilesDown*k*rows.Tile()*element <= pl.m.L2/2 {
+			group = 1 // all rows go by while the columns of a tile lie in the nearest cache
+		}
+		vec.Group = p.want.or(knobColumnBlock, group, tilesAcross)
+		if inside {
+			p.Levels = append(walks, level{vec, Blocks})
+			walks = nil
+		} else {
+			p.Levels = append(p.Levels, level{vec, Blocks})
+		}
+		p.PackAt = len(p.Levels)
+		for _, q := range p.Packs {
+			q.make(pl, vec)
+		}
+		for _, sum := range p.Sums {
+			sum.OneLoop = pl.oneLoop(p.PacksOf(sum), sum)
+		}
+	}
+	p.Levels = append(p.Levels, walks...)
+	pl.reserveSplitK(p)
+	// Columns go by while a tile of rows stays. They stay while rows go by that are packed, or if either come from far.
+	columnsInner := p.want[knobRowsInnermost] == off || p.want[knobRowsInnermost] == open && len(p.RowPacks) == 0 && !p.l2Miss
+	tall := rows.Tile()
+	if len(p.RowPacks) > 0 {
+		tall = rows.Width(pl.Lanes)
+	}
+	most := max(pl.m.L2/2/(k*tall*element), 1)
+	if len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == open && !columnsInner && tilesDown > most {
+		threads := int64(1)
+		if len(p.Levels) == 0 {
+			threads = int64(pl.m.Threads)
+		}
+		rows.Group = p.want.or(knobRowBlock, share(tilesDown, most, threads), tilesDown)
+		p.Levels = append(p.Levels, level{rows, Blocks})
+		p.RowPackAt = len(p.Levels)
+		for _, q := range p.RowPacks {
+			q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), rows.Group*q.Sum.Steps*rows.Width(pl.Lanes))
+		}
+	}
+	if columnsInner {
+		p.Levels = append(p.Levels, level{rows, Tiles}, level{vec, Tiles})
+	} else {
+		p.Levels = append(p.Levels, level{vec, Tiles}, level{rows, Tiles})
+	}
+}
+
+// interleaved reports whether what the walked loops store lies between the lanes of vectors, and columns are loaded as
+// neighbours.
+func (pl *planner) interleaved(vec *Axis, walks []level, acc []analysis.Access) bool {
+	byLane := pl.Slopes(vec.Region.Rng)
+	for _, a := range acc {
+		s := byLane.Of(a.U.Src[0])
+		if a.U.Op != uop.Store {
+			if c := costOf(s, a.U.Op); a.Times > 1 && c > costNext {
+				return false
+			}
+			continue
+		}
+		for _, w := range walks {
+			if t := pl.Slopes(w.Axis.Region.Rng).Of(a.U.Src[0]); s.Irregular || t.Irregular || !t.Depends || t.Step >= s.Step {
+				return false
+			}
+		}
+	}
+	return len(walks) > 0
+}
+
+// movesWith reports whether a value depends on any of the loops that are walked.
+func (pl *planner) movesWith(u *uop.UOp, walks []level) bool {
+	return slices.ContainsFunc(walks, func(l level) bool { return pl.Slopes(l.Axis.Region.Rng).Of(u).Depends })
+}
+
+// share is the size of equal blocks of at most so many tiles, that give all threads as much to do, or nearly.
+func share(tiles, most, threads int64) int64 {
+	const nearly = 32 // parts of which one more does not matter
+	fair := (tiles + threads - 1) / threads
+	for n := (tiles + most - 1) / most; ; n++ {
+		size := max((tiles+n-1)/n, 1)
+		blocks := (tiles + size - 1) / size
+		if busiest := min((blocks+threads-1)/threads*size, tiles); busiest <= fair+fair/nearly {
+			return size
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package plan
+
+import (
+	"polygrad/core/nest/analysis"
+	"polygrad/core/uop"
+)
+
+// What the ways to lay out a leaf that collects cost: in units of a vector of products, for each of them.
+
+// fill is how many vectors are made for each that would do if all lanes were used. Without masks the lanes that are left
+// are done one by one.
+func (pl *planner) fill(n int64) float64 {
+	lanes := int64(pl.Lanes)
+	switch {
+	case n < 1:
+		return 1
+	case !pl.m.Masks:
+		return float64((n/lanes+n%lanes)*lanes) / float64(n)
+	}
+	return float64((n+lanes-1)/lanes*lanes) / float64(n)
+}
+
+// alongRows is how many of n rows share what is loaded, if lanes are iterations of a loop: a few, or most of those that
+// there are, so that what they share is not loaded again.
+func alongRows(n int64) int64 {
+	const few = 4
+	if n <= few*few {
+		return even(n, 2*few)
+	}
+	return few
+}
+
+// alongCost is the cost of the accesses for a vector of products whose lanes are iterations of the loop k.
+func (pl *planner) alongCost(k *analysis.Region, rows *Axis, acc []analysis.Access) float64 {
+	sum, times := 0.0, 1.0
+	for _, a := range acc {
+		times = max(times, a.Times)
+	}
+	along := pl.Slopes(k.Rng)
+	var byRow *analysis.Slopes
+	if rows != nil {
+		byRow = pl.Slopes(rows.Region.Rng)
+	}
+	for _, a := range acc {
+		c := costOf(along.Of(a.U.Src[0]), a.U.Op)
+		if byRow != nil && !byRow.Of(a.U.Src[0]).Depends {
+			c /= float64(alongRows(rows.Count))
+		}
+		sum += c * a.Times / times
+	}
+	const horizontal = 8 // of each result, after each run of the loop
+	if n := k.Trip(); n > 0 {
+		times = min(times, float64(n))
+	}
+	return max(1, sum)*pl.fill(k.Trip()) + horizontal*float64(pl.Lanes)/times
+}
+
+// tileCost is the same for a tile of results, the lanes of whose vectors are iterations of an axis. What is loaded in
+// the loop k costs time only if that is more than the products take.
+func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []analysis.Access) float64 {
+	times := 1.0
+	for _, a := range acc {
+		times = max(times, a.Times)
+	}
+	byLane := pl.Slopes(vec.Region.Rng)
+	if rows == nil {
+		loads := 0.0
+		for _, a := range acc {
+			loads += costOf(byLane.Of(a.U.Src[0]), a.U.Op) * a.Times / times
+		}
+		return max(1, loads) * pl.fill(vec.Count)
+	}
+	byRow := pl.Slopes(rows.Region.Rng)
+	loads, once, strided := pl.rowsCost(k, vec, rows, acc, times)
+	for _, a := range acc {
+		lane, row := byLane.Of(a.U.Src[0]), byRow.Of(a.U.Src[0])
+		c := costOf(lane, a.U.Op)
+		switch {
+		case a.Times < 2 && c == costAcross && row.Step == 1 && !row.Irregular:
+			once += costTranspose / times
+		case a.Times < 2:
+			once += c / times
+		case !row.Depends:
+			load, pack := pl.columnCost(p, k, a, c, vec, rows, strided)
+			loads += load * a.Times / times
+			once += pack * a.Times / times
+		case lane.Depends:
+			loads += c * a.Times / times
+		}
+	}
+	return (max(1, loads) + once) * pl.fill(vec.Count)
+}
+
+// rowsCost is the cost of what belongs to the rows: of one element for all lanes, whichever loads it is made of, in the
+// loop, and once, if it is packed; strided is how much of the second cache it needs if it is not.
+func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.Access, times float64) (loads, once float64, strided int64) {
+	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(k.Rng)
+	for _, a := range acc {
+		if at := a.U.Src[0]; a.Times < 2 || byLane.Of(at).Depends || !byRow.Of(at).Depends {
+			continue
+		}
+		share := a.Times / times
+		loads = max(loads, costSplat/2*share)
+		switch how, need := pl.reach(a.U, byStep, int64(a.Times), rows); {
+		case how == reachMiss:
+			once += costPack / float64(vec.Count) * share
+		case how == reachStrided:
+			strided += need
+		case need > pl.m.L2:
+			// A line of it comes from far for each block of columns.
+			vectors := (vec.Count + int64(pl.Lanes) - 1) / int64(pl.Lanes)
+			once += costFar * float64(a.U.DType.Itemsize()) / Line / float64(vectors) * share
+		}
+	}
+	return loads, once, strided
+}
+
+// columnCost is the cost of a load of columns, c for a vector, for each row of a tile, and that of bringing it near for
+// each of its uses.
+func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c float64, vec, rows *Axis, strided int64) (load, pack float64) {
+	uses, tall, byStep := float64(rows.Count), float64(min(rows.Count, pl.tileRows())), pl.Slopes(k.Rng)
+	for _, w := range p.Axes {
+		if w != vec && w != rows && w.Count > 1 && !pl.Slopes(w.Region.Rng).Of(a.U.Src[0]).Depends {
+			uses *= float64(w.Count)
+		}
+	}
+	switch {
+	case c == costNext:
+		detour := pl.detour(a.U, byStep, int64(a.Times), vec.Count, tileWide*int64(pl.Lanes), strided)
+		return costNext / tall, min(detour/tall, costPack/uses)
+	case pl.transposes(a.U, byStep):
+		return costNext / tall, costPack / uses
+	case c > costNext+c*tall/uses:
+		return costNext / tall, c / uses
+	}
+	return c / tall, 0
+}
+
+// costOf is the cost of an access that moves with the lanes of a vector like this.
+func costOf(s analysis.Slope, op uop.Op) float64 {
+	switch {
+	case !s.Depends:
+		return costSplat
+	case s.Step == 1 && !s.Irregular:
+		return costNext
+	case op == uop.Store:
+		return costAcross
+	}
+	return costApart
+}
+
+// sharing finds the axis for whose iterations most is loaded in common, while each loads something of its own. What is one
+// element for all lanes counts little.
+func (pl *planner) sharing(p *Band, acc []analysis.Access, except *Axis) *Axis {
+	var found *Axis
+	var byLane *analysis.Slopes
+	if except != nil {
+		byLane = pl.Slopes(except.Region.Rng)
+	}
+	best := 0.0
+	for _, a := range p.Axes {
+		if a == except || a.Count < 2 || p.want[knobRowAxis] == none {
+			continue
+		}
+		if a.Number == p.want[knobRowAxis] {
+			return a
+		}
+		s := pl.Slopes(a.Region.Rng)
+		n := min(a.Count, pl.tileRows())
+		if except != nil {
+			if _, beside := pl.secondRowsFor(p, except, a, pl.tileRows(), acc); beside > 0 {
+				n = a.Count * beside
+			}
+		}
+		common, own := 0.0, false
+		for _, x := range acc {
+			switch {
+			case x.U.Op != uop.Load || x.Times < 2:
+			case s.Of(x.U).Depends:
+				own = true
+			case byLane != nil && !byLane.Of(x.U).Depends:
+				common += x.Times * float64(n) * costSplat
+			default:
+				common += x.Times * float64(n)
+			}
+		}
+		if except == nil {
+			// All rows that share something are as good; of few of them less is loaded again by the next ones.
+			common = min(common, 1/float64(a.Count))
+		}
+		if own && common > 0 && common >= best {
+			found, best = a, common
+		}
+	}
+	return found
+}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"slices"
+
+	"polygrad/core/kinds"
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
+// Pack is an operand of a product of matrices that is computed once for a block of columns and kept in scratch
+// memory in the order of use: an expression that does not depend on the rows, whatever it loads from and however.
+type Pack struct {
+	U    *uop.UOp
+	Sum  *SumLoops
+	Axis *Axis
+	Buf  *ir.Buffer
+}
+
+const (
+	// Line is the size of a line of the caches in bytes: two of them come together, of one step those of a tile.
+	Line = 64
+	// farStep is the distance in bytes of steps from which on they lie on too many pages, if they are many.
+	farStep = 1 << 10
+)
+
+// packReuse is how many tiles of rows must use a packed column, if vectors of it can be loaded as they lie; half of that if
+// what is packed lies in the nearest cache until it is used.
+const packReuse = 6
+
+// findPacks lists the operands of a sum that are worth packing.
+func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []level) []*Pack {
+	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackColumns] == on
+	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
+	reuse := rows.Count / rows.Tile()
+	least := int64(packReuse)
+	if k*vec.Tile()*4 <= pl.m.L1 {
+		least /= 2
+	}
+	if k*vec.Tile()*4 > pl.m.L3 || p.want[knobPackColumns] == off {
+		return nil
+	}
+	often := reuse
+	for _, w := range walks {
+		often *= max(w.Axis.Count, 1)
+	}
+	var out []*Pack
+	seen := map[*uop.UOp]bool{}
+	var find func(u *uop.UOp)
+	find = func(u *uop.UOp) {
+		reuse := reuse
+		if seen[u] || pl.Affine(u) || !byLane.Of(u).Depends {
+			return
+		}
+		seen[u] = true
+		if byRow.Of(u).Depends {
+			for _, s := range u.Src {
+				find(s)
+			}
+			return
+		}
+		if k := kinds.Of[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
+			return
+		}
+		if !byStep.Of(u).Depends && !pl.collected(sum, u) {
+			return
+		}
+		if !pl.movesWith(u, walks) {
+			reuse = often
+		}
+		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always {
+			if s := byLane.Of(u.Src[0]); s.Step == 1 && !s.Irregular {
+				detour := pl.detour(u, byStep, k, vec.Count, vec.Tile(), p.stridedL2)
+				if detour == 0 || reuse < least && (reuse < 2 || !pl.lost(u, byStep, k, vec.Tile())) {
+					p.l2Miss = p.l2Miss || detour > 0
+					return
+				}
+			}
+		}
+		if reuse < 2 && !always && !pl.transposes(u, byStep) {
+			return
+		}
+		out = append(out, &Pack{U: u, Sum: sum, Axis: vec})
+	}
+	for _, up := range in.Updates {
+		for _, t := range up.Terms {
+			find(t)
+		}
+	}
+	return out
+}
+
+// detour is what a vector of neighbours costs more where it lies than in a pack, for a load in k steps of so many
+// columns: nothing if all of them stay in the second cache, in which rows need so much already, and no vector lies across
+// two lines.
+func (pl *planner) detour(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile, strided int64) float64 {
+	step, ok := pl.distance(u, byStep)
+	size, lanes := int64(u.DType.Itemsize()), int64(pl.Lanes)
+	room := pl.m.L2 / 2
+	if strided > 0 {
+		room = room/2 - strided
+	}
+	switch {
+	case ok && step < lanes*size:
+		return 0 // they overlap
+	case !ok || spread(step, k, columns*size) > room || step >= farStep && tile*size < 2*Line:
+		return costFar
+	case step%(lanes*size) != 0 && k*tile*size > pl.m.L1/2:
+		return costNext
+	}
+	return 0
+}
+
+// lost reports whether the columns of a tile push each other out of the second cache, so that each tile of rows fetches them
+// from beyond it.
+func (pl *planner) lost(u *uop.UOp, byStep *analysis.Slopes, k, tile int64) bool {
+	step, ok := pl.distance(u, byStep)
+	return ok && spread(step, k, tile*int64(u.DType.Itemsize())) > pl.m.L2
+}
+
+// transposes reports whether vectors of what is loaded can be turned in registers.
+func (pl *planner) transposes(u *uop.UOp, byStep *analysis.Slopes) bool {
+	s := byStep.Of(u.Src[0])
+	return u.Op == uop.Load && len(u.Src) == 1 && s.Step == 1 && !s.Irregular && u.DType.Itemsize() >= 4
+}
+
+// distance is that in bytes between what a load brings in one step of a sum and the next; ok is false if it varies.
+func (pl *planner) distance(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, ok bool) {
+	t := byStep.Of(u.Src[0])
+	return max(t.Step, -t.Step) * int64(u.DType.Itemsize()), !t.Irregular
+}
+
+// spread is how much of a cache k pieces of memory of so many bytes need at such a distance from each other: those at a
+// multiple of a large power of two share few places.
+func spread(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
+
+// collected reports whether a value depends on any of the loops that collect.
+func (pl *planner) collected(sum *SumLoops, u *uop.UOp) bool {
+	return slices.ContainsFunc(sum.Loops, func(r *analysis.Region) bool { return pl.Slopes(r.Rng).Of(u).Depends })
+}
+
+// make reserves the scratch memory: for each tile of a block, for each step of the sum, its vectors.
+func (q *Pack) make(pl *planner, vec *Axis) {
+	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), vec.Group*q.Sum.Steps*vec.Tile())
+}
+
+// oneLoop reports whether the packs are loads whose indices grow by the same step with each iteration of the loops
+// that collect, of the inner ones as of the outer ones.
+func (pl *planner) oneLoop(packs []*Pack, sum *SumLoops) bool {
+	last := len(sum.Loops) - 1
+	for _, q := range packs {
+		if q.U.Op != uop.Load || len(q.U.Src[0].Src) != 2 {
+			return false
+		}
+		r := sum.Loops[last]
+		s := pl.Slopes(r.Rng).Of(q.U.Src[0])
+		step := s.Step * r.Trip()
+		for i := last - 1; i >= 0; i-- {
+			o := pl.Slopes(sum.Loops[i].Rng).Of(q.U.Src[0])
+			if s.Irregular || o.Irregular || o.Step != step {
+				return false
+			}
+			step *= sum.Loops[i].Trip()
+		}
+	}
+	return true
+}
+
+// PacksOf are the packs of a sum.
+func (p *Band) PacksOf(sum *SumLoops) []*Pack {
+	return slices.DeleteFunc(slices.Clone(p.Packs), func(q *Pack) bool { return q.Sum != sum })
+}

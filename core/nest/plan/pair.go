@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"polygrad/core/nest/analysis"
+	"polygrad/core/uop"
+)
+
+// Two loops may be one axis of vectors: where both lie side by side in memory, the inner one is too short to fill
+// vectors. What depends on the outer one only, such as what belongs to all elements of a window, has each of its
+// elements in several lanes; it is loaded once and spread in registers.
+
+// paired makes one axis of two, the lanes of whose vectors are iterations of both: as many whole runs of the inner one as
+// there is room for.
+func (pl *planner) paired(outer, inner *Axis) *Axis {
+	lanes := int64(pl.Lanes)
+	return &Axis{Region: outer.Region, Inner: inner.Region, Split: inner.Count, Count: outer.Count * inner.Count, Number: inner.Number, Units: 1, Unit: lanes - lanes%inner.Count}
+}
+
+// pairCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a pair.
+func (pl *planner) pairCost(acc []analysis.Access, a *Axis) float64 {
+	outer, inner := pl.Slopes(a.Region.Rng), pl.Slopes(a.Inner.Rng)
+	sum := 0.0
+	for _, x := range acc {
+		o, i := outer.Of(x.U.Src[0]), inner.Of(x.U.Src[0])
+		both := analysis.Slope{Step: i.Step, Depends: o.Depends || i.Depends, Irregular: o.Irregular || i.Irregular || o.Step != i.Step*a.Split}
+		cost := costOf(both, x.U.Op)
+		if both.Irregular && !o.Irregular && !i.Irregular && x.U.Op == uop.Load && len(x.U.Src[0].Src) == 2 && x.U.DType != uop.Bool {
+			if _, ok := Spreads(i.Step, o.Step-i.Step*a.Split, a.Split, a.Unit, int64(pl.Lanes)); ok {
+				cost = costSpread
+			}
+		}
+		sum += x.Times * cost
+	}
+	return sum
+}
+
+// bestPair is the pair of axes that costs least, if that is less than best.
+func (pl *planner) bestPair(p *Band, acc []analysis.Access, best float64) *Axis {
+	var found *Axis
+	lanes := int64(pl.Lanes)
+	for _, o := range p.Axes {
+		for _, i := range p.Axes {
+			if o == i || o.Count < 2 || i.Count < 2 || i.Count > lanes/2 || !p.Masks || !p.want.allows(knobVectorAxis, i) {
+				continue
+			}
+			a := pl.paired(o, i)
+			vectors := (a.Count + a.Unit - 1) / a.Unit
+			if cost := pl.pairCost(acc, a) * float64(vectors*lanes) / float64(a.Count); cost < best {
+				found, best = a, cost
+			}
+		}
+	}
+	return found
+}
+
+// Spreads is the lanes of one vector of neighbours that the first so many lanes of an access are, four bits for each, if
+// it moves by step each lane, and by slow each split lanes; ok is false if they are in no such vector.
+func Spreads(step, slow, split, lanes, vector int64) (pattern uint64, ok bool) {
+	for i := range lanes {
+		at := step*i + slow*(i/split)
+		if at < 0 || at >= vector {
+			return 0, false
+		}
+		pattern |= uint64(at) << (4 * i)
+	}
+	return pattern, true
+}

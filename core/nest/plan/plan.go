@@ -1,0 +1,229 @@
+package plan
+
+import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/uop"
+)
+
+// Band says how a band of loops is laid out.
+type Band struct {
+	Axes   []*Axis // in the order of the copies in a tile: rows before columns
+	Levels []level
+	Leaf   *analysis.Region
+	Masks  bool
+	// Items is the level whose iterations are the work items, -1 for none; with is the axis that is walked along with
+	// it, one pair of iterations an item.
+	Items  int
+	Joined *Axis
+	// Along says that the innermost loops of the leaf's reductions are spread over the lanes of vectors.
+	Along bool
+	// Rows and Vec are the axes of a register tile, nil if there is none.
+	Rows, Vec *Axis
+	// secondRows is an axis of more rows in the tile, nil for none.
+	secondRows *Axis
+	// MultiPass says how the leaf's sum is made in passes, nil if it is not.
+	MultiPass *MultiPass
+	// Product says how the leaf is a product of packed operands, nil if it is not.
+	Product *Product
+	// Transpose is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
+	Transpose *Axis
+	// Sums are the sums of products of the leaf, if it may be divided into blocks.
+	Sums []*SumLoops
+	// Packs are operands that are computed before the level packAt.
+	Packs  []*Pack
+	PackAt int
+	// l2Miss says that operands that are not packed come from far, strided is how much of the second cache those of the
+	// rows need that lie apart.
+	l2Miss    bool
+	stridedL2 int64
+	// RowPacks are operands of the rows that are computed before the level rowPackAt.
+	RowPacks  []*RowPack
+	RowPackAt int
+	// transposed are the stores of tiles that are transposed in registers, streams those around the caches, with how many
+	// neighbouring elements have to be written together, prefetch the loads that are asked for before the sums of a tile.
+	transposed []*uop.UOp
+	Streams    map[*uop.UOp]int64
+	Prefetch   []*uop.UOp
+	// want is what was chosen for the band, used what it has come to.
+	want Knobs
+	used *Laid
+}
+
+// What accesses cost in vectors: one of neighbours, one element for all lanes, one whose lanes are spread, and one by one.
+const (
+	costNext   = 1
+	costSplat  = 0.25
+	costSpread = 2
+	costApart  = 20
+	costAcross = 30 // of a store, one by one
+	costPack   = 10 // of a vector that is packed, of neighbours or turned
+	costFar    = 4  // of one that comes from beyond the nearest caches, beside what it costs anyway
+)
+
+// vectorCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a range.
+func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
+	s := pl.Slopes(rng)
+	sum := 0.0
+	for _, a := range acc {
+		d := s.Of(a.U.Src[0])
+		sum += a.Times * costOf(d, a.U.Op)
+	}
+	return sum
+}
+
+// plan chooses how a band is laid out.
+func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
+	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
+	for i, r := range c {
+		p.Axes = append(p.Axes, &Axis{Region: r, Count: r.Trip(), Number: int64(i + 1), Units: 1, Unit: 1})
+	}
+	pl.number(p)
+	pl.findOrdered(p)
+	inner := p.Leaf.Loops()
+	collects := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return !r.Writes })
+	nested := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes })
+	switch {
+	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
+	case nested:
+		p.Along = true
+	case !collects:
+		pl.planElements(p)
+	default:
+		pl.planReduction(p)
+	}
+	pl.order(p)
+	if outermost {
+		pl.chooseItems(p)
+	}
+	p.record(collects && !nested)
+	return p
+}
+
+// findOrdered finds the axes that addresses of stores depend on by way of what is read from memory.
+func (pl *planner) findOrdered(p *Band) {
+	for _, x := range p.Leaf.Accesses(1, nil) {
+		if x.U.Op != uop.Store {
+			continue
+		}
+		loads := analysis.LoadsIn(x.U.Src[0], map[*uop.UOp]bool{})
+		for _, a := range p.Axes {
+			s := pl.Slopes(a.Region.Rng)
+			a.ordered = a.ordered || slices.ContainsFunc(loads, func(l *uop.UOp) bool { return s.Of(l).Depends })
+		}
+	}
+}
+
+// order makes the levels: walked axes, then tiles.
+func (pl *planner) order(p *Band) {
+	if len(p.Levels) > 0 {
+		return
+	}
+	for _, a := range p.Axes {
+		if a.Plain() {
+			p.Levels = append(p.Levels, level{a, Walk})
+		}
+	}
+	for _, vec := range []bool{true, false} {
+		for _, a := range p.Axes {
+			if !a.Plain() && a.Vector == vec {
+				p.Levels = append(p.Levels, level{a, Tiles})
+			}
+		}
+	}
+}
+
+// planElements lays out a band without reductions.
+func (pl *planner) planElements(p *Band) {
+	acc := p.Leaf.Accesses(1, nil)
+	var vec *Axis
+	best := 0.0
+	for _, a := range p.Axes {
+		if a.Count >= 0 && a.Count < 2 || a.Count < 0 && !p.Masks && a.Region.TripMultiple()%int64(pl.Lanes) != 0 || a.ordered || !p.want.allows(knobVectorAxis, a) {
+			continue
+		}
+		// A vector that is not full costs as much as one that is.
+		cost := pl.vectorCost(acc, a.Region.Rng) * pl.fill(a.Count)
+		if vec == nil || cost <= best {
+			vec, best = a, cost
+		}
+	}
+	if vec == nil {
+		return
+	}
+	ordered := p.ordered()
+	if a := pl.bestPair(p, acc, best); a != nil && !ordered {
+		vec = a
+		p.Axes = append(slices.DeleteFunc(p.Axes, func(b *Axis) bool { return b.Region == a.Region || b.Region == a.Inner }), a)
+	} else if !ordered && pl.planTranspose(p, acc, best) || p.want[knobVectorAxis] == open && best > float64(len(acc))*costApart {
+		return
+	}
+	vec.Vector = true
+	if vec.Inner == nil {
+		vec.Unit = int64(pl.Lanes)
+	}
+	weight := pl.Weight(p.Leaf)
+	for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > 256 || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
+	}
+	if vec.Count < 0 {
+		return
+	}
+	vec.Units = p.want.or(knobTileVectors, vec.Units, max(vec.Count/vec.Unit, 1))
+}
+
+// chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
+func (pl *planner) chooseItems(p *Band) {
+	shareable := p.shareable()
+	at := slices.IndexFunc(p.Levels, func(l level) bool { return !l.Axis.ordered })
+	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) || p.Levels[at].Axis.Count < 0 || pl.serial {
+		return
+	}
+	enough := func(i int64) bool { return p.Levels[i].iterations() >= int64(pl.m.Threads) }
+	if i := int(p.want[knobWorkItems]) - 1; slices.Contains(shareable, int64(i)) {
+		at = i
+	} else if i := slices.IndexFunc(shareable, func(i int64) bool { return p.manyRows(at, int(i)) && enough(i) }); i >= 0 {
+		at = int(shareable[i])
+	} else if i := slices.IndexFunc(shareable, enough); i >= 0 && !enough(int64(at)) {
+		at = int(shareable[i])
+	}
+	p.used.items = shareable
+	n := p.Levels[at].iterations()
+	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && n < manyItems {
+		if next := p.Levels[at+1]; next.Kind == Walk && next.Axis.Count > 0 && !next.Axis.ordered {
+			p.Joined = next.Axis
+			n *= next.Axis.Count
+			p.Levels = slices.Delete(p.Levels, at+1, at+2)
+			p.joined(at)
+		}
+	}
+	p.Items = at
+	pl.Items = n
+}
+
+// manyRows reports whether threads had better share the rows of level i than the columns of level at. Who shares columns
+// goes through all rows, which other threads may have written last; who shares rows packs all columns, which costs about
+// as much again.
+func (p *Band) manyRows(at, i int) bool {
+	return p.Rows != nil && len(p.Packs) > 0 && p.Levels[at].Axis == p.Vec && p.Levels[i].Axis == p.Rows && p.Rows.Count > 2*p.Vec.Count
+}
+
+// iterations is how many iterations the loop of a level has, if the level is none of the tiles of a block.
+func (l level) iterations() int64 {
+	all := l.Axis.Full() + min(l.Axis.Rest(), 1)
+	switch l.Kind {
+	case Tiles:
+		return all
+	case Blocks:
+		return (all + l.Axis.Group - 1) / l.Axis.Group
+	}
+	return l.Axis.Count
+}
+
+// manyItems are enough for any number of threads.
+const manyItems = 64
+
+// ordered reports whether there are axes whose iterations have to be done one after the other.
+func (p *Band) ordered() bool {
+	return slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.ordered })
+}

@@ -1,0 +1,316 @@
+package plan
+
+import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
+// Kernel says how all loops of a kernel are laid out. It is made once, and nothing changes it.
+type Kernel struct {
+	*analysis.Facts
+	Machine ir.Machine
+	Lanes   int
+	// Masks says that lanes of all accesses can be shut.
+	Masks bool
+	// serial kernels have no work items: they do more than one nest of loops. Others have so many.
+	Items int64
+	bands []*Band // in the order of their first loops
+	// BandOf finds the band that a loop begins, reductionOf how a loop that collects is spread.
+	BandOf      map[*analysis.Region]*Band
+	ReductionOf map[*analysis.Region]*Reduction
+	// Memory is the scratch memory of the list and of what is packed or kept between passes.
+	Memory ir.ScratchMemory
+	Layout Layout
+}
+
+// planner makes the plan of a kernel.
+type planner struct {
+	*Kernel
+	m ir.Machine
+	// Lanes is how many lanes vectors have.
+	Lanes int
+	// plain kernels keep their loops as they are.
+	plain, serial bool
+	// collects says that there are sums.
+	collects bool
+	wanted   []Knobs
+}
+
+// Make plans a kernel for a machine: as wanted, and what is left open by the heuristics. A plain one keeps its loops as
+// they are.
+func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kernel, err error) {
+	defer ir.Recover(&err)
+	lanes := m.Lanes
+	if f.Wide {
+		lanes = m.WideLanes
+	}
+	k = &Kernel{
+		Facts: f, Machine: m, Lanes: lanes, Masks: m.Masks && f.Maskable(m.MaskedSize), Items: 1, BandOf: map[*analysis.Region]*Band{},
+		ReductionOf: map[*analysis.Region]*Reduction{}, Memory: f.Memory,
+	}
+	pl := &planner{
+		Kernel: k, m: m, Lanes: lanes, plain: plain, collects: f.Tree.Collects(), wanted: wanted,
+		serial: len(f.Tree.Loops()) != 1 || f.Tree.HasStores(),
+	}
+	pl.region(f.Tree, nil)
+	return k, nil
+}
+
+// region plans the loops of a region: the leaf of a band, or what is outside of all bands.
+func (pl *planner) region(r *analysis.Region, around *Band) {
+	for _, in := range r.Loops() {
+		if !in.Writes {
+			pl.reduction(in, around)
+			continue
+		}
+		p := pl.plan(analysis.Chain(in), around == nil)
+		pl.BandOf[in] = p
+		pl.bands = append(pl.bands, p)
+		pl.region(p.Leaf, p)
+		pl.finish(p)
+	}
+}
+
+// finish says what follows from the layout of a band.
+func (pl *planner) finish(p *Band) {
+	p.planTransposedStores(pl)
+	p.planStreams(pl)
+	p.planPrefetch(pl)
+	p.recordWays(pl)
+}
+
+// reductionForm is how the iterations of a loop that collects are done.
+type reductionForm uint8
+
+const (
+	Sequential   reductionForm = iota // as they stand
+	Unrolled                          // several in one, each with a partial sum of its own
+	Along                             // spread over the lanes of vectors
+	AlongUnknown                      // the same for a count that is known when the kernel runs
+)
+
+// Reduction says how a loop that collects is done.
+type Reduction struct {
+	Loop *analysis.Region
+	Form reductionForm
+	// Lanes is how many iterations a step of one partial sum has, multiple divides the trip count.
+	Lanes, Multiple int64
+	// updates is how many registers it collects into, weight how many operations an iteration has.
+	updates, weight int64
+	// wanted is the number of partial sums that is asked for, 0 if it is left open.
+	wanted int64
+}
+
+// reduction plans a loop that collects, and those inside; the band around is nil for none.
+func (pl *planner) reduction(r *analysis.Region, around *Band) {
+	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r)}
+	lanes := int64(pl.Lanes)
+	// A sum that no band is around has no results side by side.
+	spread := around == nil && !pl.plain || around != nil && around.Along
+	switch {
+	case len(r.Loops()) > 0 || !r.Simple():
+		n.Form = Sequential
+	case r.Trip() < 0 && spread && (n.Multiple%lanes == 0 || pl.Masks):
+		n.Form, n.Lanes = AlongUnknown, lanes
+	case r.Trip() >= 0 && spread:
+		n.Form, n.Lanes = Along, lanes
+	}
+	if around != nil {
+		n.wanted = around.want[knobPartialSums]
+	}
+	pl.ReductionOf[r] = n
+	pl.region(r, around)
+}
+
+// chains is how many sums should be under way at a time: so many additions begin before the first has ended.
+const chains = 8
+
+const (
+	// alongWeight and unrolledWeight bound the operations of an iteration with all of its partial sums.
+	alongWeight    = 256
+	unrolledWeight = 512
+)
+
+// Ways is how many partial sums each register has, if so many copies of the loop stand side by side and n iterations of it
+// are done, -1 if that is not known.
+func (r *Reduction) Ways(copies, n int64) int64 {
+	ways, sums := int64(1), copies*r.updates
+	switch {
+	case r.Form == AlongUnknown && r.Multiple%r.Lanes != 0:
+		return 4
+	case r.Form == AlongUnknown:
+		for ways = chains; r.Multiple%(ways*r.Lanes) != 0 || ways > 1 && (ways*sums > chains || ways*r.weight > alongWeight); ways /= 2 {
+		}
+		return ways
+	case r.Form == Along:
+		for ways = max(chains/sums, 1); ways > 1 && (ways*r.Lanes > n || ways*r.weight > alongWeight); ways /= 2 {
+		}
+	default:
+		for ways*sums < chains && (n < 0 || 2*ways <= n) && 2*ways*sums*r.weight <= unrolledWeight {
+			ways *= 2
+		}
+		if n < 0 {
+			return analysis.GCD(ways, r.Multiple)
+		}
+	}
+	if r.wanted > 0 {
+		ways = r.wanted
+	}
+	return max(min(ways, n/r.Lanes), 1)
+}
+
+// recordWays notes how many partial sums a whole tile has.
+func (p *Band) recordWays(pl *planner) {
+	if p.Product != nil || p.MultiPass != nil && p.MultiPass.SplitK == nil {
+		return
+	}
+	copies := int64(1)
+	for _, a := range p.Axes {
+		if !a.Plain() && a.Count >= 0 {
+			copies *= min(a.Units, (a.Count+a.Unit-1)/a.Unit)
+		}
+	}
+	var last func(r *analysis.Region) *Reduction
+	last = func(r *analysis.Region) (found *Reduction) {
+		for _, in := range r.Loops() {
+			if n := pl.ReductionOf[in]; n != nil && n.Form == Sequential {
+				found = last(in)
+			} else if n != nil {
+				found = n
+			}
+		}
+		return found
+	}
+	if n := last(p.Leaf); n != nil && (n.Form == Along || n.Form == Unrolled && n.Loop.Trip() >= 0) {
+		p.used.used[knobPartialSums] = n.Ways(copies, p.trip(n.Loop))
+	}
+}
+
+// trip is how many iterations of a loop of the leaf are done at a time: those of a part, if its sum is made in parts.
+func (p *Band) trip(r *analysis.Region) int64 {
+	if q := p.MultiPass; q != nil && q.SplitK != nil && q.Loop == r {
+		return q.SplitK.Count
+	}
+	return r.Trip()
+}
+
+// stores are the stores of the leaf to memory.
+func (p *Band) stores() []*uop.UOp {
+	var out []*uop.UOp
+	for _, x := range p.Leaf.Parts {
+		if x.U != nil && x.U.Op == uop.Store && x.U.Src[0].DType.Space != uop.Reg {
+			out = append(out, x.U)
+		}
+	}
+	return out
+}
+
+// planTransposedStores finds the stores of a tile whose rows stand side by side in memory while the lanes of its vectors
+// do not: the tile is transposed in registers.
+func (p *Band) planTransposedStores(pl *planner) {
+	if p.Rows == nil {
+		return
+	}
+	for _, u := range p.stores() {
+		b, index, gate, ok := pl.AddressOf(u.Src[0])
+		if !ok || b == nil {
+			continue
+		}
+		across, down := pl.Slopes(p.Vec.Region.Rng).Of(index), pl.Slopes(p.Rows.Region.Rng).Of(index)
+		if gate == nil && b.Kind.Size() >= 4 && !across.Irregular && !down.Irregular && down.Step == 1 && across.Step != 1 && !b.Read {
+			p.transposed = append(p.transposed, u)
+		}
+	}
+}
+
+// Transposes reports whether a store of a tile with so many rows is transposed.
+func (p *Band) Transposes(u *uop.UOp, rows, lanes int64) bool {
+	return rows >= 2 && rows <= lanes && (rows == lanes || p.Masks) && slices.Contains(p.transposed, u)
+}
+
+// planStreams finds the stores that go around the caches: what they write is larger than the caches are. Lines have to be
+// written whole: one that other rows come between waits in vain for its rest.
+func (p *Band) planStreams(pl *planner) {
+	if pl.m.Stream == 0 {
+		return
+	}
+	for _, u := range p.stores() {
+		b, index, gate, ok := pl.AddressOf(u.Src[0])
+		if !ok || b == nil || gate != nil || b.Param < 0 || b.Read || b.Kind.Size() < 4 || b.Size*b.Kind.Size() < p.streamFrom(pl) {
+			continue
+		}
+		whole := int64(pl.Lanes)
+		if a := p.apart(); a != nil {
+			whole = Line / b.Kind.Size()
+			if p.across()%whole != 0 || pl.Slopes(a.Region.Rng).Of(index).Step%whole != 0 {
+				continue
+			}
+		}
+		if p.Streams == nil {
+			p.Streams = map[*uop.UOp]int64{}
+		}
+		p.Streams[u] = whole
+	}
+}
+
+// apart is the axis whose iterations are the rows of a tile, nil if it has one row.
+func (p *Band) apart() *Axis {
+	if p.Transpose != nil {
+		return p.Transpose
+	}
+	return p.Rows
+}
+
+// across is the number of elements of a row of a tile.
+func (p *Band) across() int64 {
+	for _, a := range p.Axes {
+		if a.Vector {
+			return a.Tile()
+		}
+	}
+	return 1
+}
+
+// streamFrom is the size in bytes from which on a buffer is written around the caches. Where lines are written one here
+// and one there nothing foresees which is the next, and each would be read before it is written. Where sums are
+// computed that hardly shows.
+func (p *Band) streamFrom(pl *planner) int64 {
+	switch {
+	case p.Transpose != nil:
+		return min(pl.m.Stream, 2*pl.m.L2)
+	case pl.collects:
+		return 2 * pl.m.Stream
+	}
+	return pl.m.Stream
+}
+
+// prefetchFrom is the number of steps of a tile's sums from which on it pays to fetch ahead: for fewer there is no time.
+const prefetchFrom = 64
+
+// planPrefetch finds what the sums of a tile will be combined with, if that lies in matrices larger than the caches: a tile
+// has little of many rows, which come too late if they are asked for when the sums are made.
+func (p *Band) planPrefetch(pl *planner) {
+	steps := int64(0)
+	for _, s := range p.Sums {
+		steps += s.Steps
+	}
+	if p.Rows == nil || p.MultiPass != nil || steps < prefetchFrom {
+		return
+	}
+	for _, x := range p.Leaf.Parts {
+		u := x.U
+		if u == nil || u.Op != uop.Load || u.Src[0].DType.Space == uop.Reg {
+			continue
+		}
+		b, index, gate, ok := pl.AddressOf(u.Src[0])
+		if !ok || b == nil || gate != nil || b.Param < 0 || b.Size*b.Kind.Size() < pl.m.L2 {
+			continue
+		}
+		if s := pl.Slopes(p.Vec.Region.Rng).Of(index); s.Step == 1 && !s.Irregular {
+			p.Prefetch = append(p.Prefetch, u)
+		}
+	}
+}
