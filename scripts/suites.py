@@ -35,7 +35,7 @@ R_NOTES = {"installed package size", "for future file timestamps", "HTML version
 C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC(ReachesEveryOperation)?$"}
 # Packages of Go that compute on the devices: those that take longest.
 COMPUTING = (
-    "./exec", "./exec/native", "./tests/fuzz", "./tests/native", "./tests/ops", "./tests/table",
+    "./core/tensor", "./exec", "./exec/native", "./tests/fuzz", "./tests/native", "./tests/table",
 )  # fmt: skip
 # The tests of Python that are run for each kind of processor: those that compute. Tests of Go run
 # the table of operations, the fuzzers and the shapes of kernels for each kind by themselves.
