@@ -15,63 +15,11 @@ func unaryWith(fn string, ctx, x C.uintptr_t, a C.double, op func(*uop.UOp, floa
 	return unary(fn, ctx, x, func(u *uop.UOp) (*uop.UOp, error) { return op(u, float64(a)) })
 }
 
-//export go_poly_relu
-func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_relu", ctx, x, tensor.Relu) }
-
-//export go_poly_relu6
-func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_relu6", ctx, x, tensor.Relu6)
-}
-
-//export go_poly_sigmoid
-func go_poly_sigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_sigmoid", ctx, x, tensor.Sigmoid)
-}
-
-//export go_poly_logsigmoid
-func go_poly_logsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_logsigmoid", ctx, x, tensor.LogSigmoid)
-}
-
-//export go_poly_tanh_act
-func go_poly_tanh_act(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_tanh_act", ctx, x, tensor.Tanh)
-}
-
-//export go_poly_gelu
-func go_poly_gelu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_gelu", ctx, x, tensor.Gelu) }
-
-//export go_poly_quick_gelu
-func go_poly_quick_gelu(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_quick_gelu", ctx, x, tensor.QuickGelu)
-}
-
-//export go_poly_silu
-func go_poly_silu(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_silu", ctx, x, tensor.Silu) }
-
-//export go_poly_mish
-func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_mish", ctx, x, tensor.Mish) }
-
-//export go_poly_hardswish
-func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardswish", ctx, x, tensor.HardSwish)
-}
-
-//export go_poly_hardsigmoid
-func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_hardsigmoid", ctx, x, tensor.HardSigmoid)
-}
-
 //export go_poly_hardsigmoid_by
 func go_poly_hardsigmoid_by(ctx, x C.uintptr_t, alpha, beta C.double) C.uintptr_t {
 	return unary("poly_hardsigmoid_by", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
 		return tensor.HardSigmoidBy(u, float64(alpha), float64(beta))
 	})
-}
-
-//export go_poly_softsign
-func go_poly_softsign(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_softsign", ctx, x, tensor.Softsign)
 }
 
 //export go_poly_leaky_relu

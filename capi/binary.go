@@ -60,26 +60,10 @@ func binaryNumber(fn string, ctx C.uintptr_t, op C.int, x C.uintptr_t, v uop.Con
 	})
 }
 
-//export go_poly_maximum
-func go_poly_maximum(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_maximum", ctx, a, b, tensor.Maximum)
-}
-
-//export go_poly_minimum
-func go_poly_minimum(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_minimum", ctx, a, b, tensor.Minimum)
-}
-
 //export go_poly_eq
 func go_poly_eq(ctx, a, b C.uintptr_t) C.uintptr_t {
 	return binary("poly_eq", ctx, a, b, original.Compared(tensor.Eq))
 }
-
-//export go_poly_ne
-func go_poly_ne(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_ne", ctx, a, b, tensor.Ne) }
-
-//export go_poly_gt
-func go_poly_gt(ctx, a, b C.uintptr_t) C.uintptr_t { return binary("poly_gt", ctx, a, b, tensor.Gt) }
 
 //export go_poly_ge
 func go_poly_ge(ctx, a, b C.uintptr_t) C.uintptr_t {

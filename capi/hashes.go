@@ -19,6 +19,3 @@ func go_poly_keccak(ctx, x C.uintptr_t, rate, suffix C.int) C.uintptr_t {
 		return tensor.Keccak(u, int64(rate), byte(suffix))
 	})
 }
-
-//export go_poly_hash
-func go_poly_hash(ctx, x C.uintptr_t) C.uintptr_t { return unary("poly_hash", ctx, x, tensor.Hash) }

@@ -21,11 +21,6 @@ func go_poly_dot(ctx, x C.uintptr_t, xShape *C.int64_t, xNdim C.int, w C.uintptr
 	}, shaped("x", x, "x_shape", xShape, xNdim), shaped("w", w, "w_shape", wShape, wNdim))
 }
 
-//export go_poly_matmul
-func go_poly_matmul(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return binary("poly_matmul", ctx, a, b, tensor.MatMul)
-}
-
 //export go_poly_linear
 func go_poly_linear(ctx, x C.uintptr_t, xShape *C.int64_t, xNdim C.int, w C.uintptr_t, wShape *C.int64_t, wNdim C.int, bias C.uintptr_t, bShape *C.int64_t, bNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	add := shaped("bias", bias, "b_shape", bShape, bNdim)

@@ -134,11 +134,6 @@ func go_poly_squeeze(ctx, src C.uintptr_t, axis C.int) C.uintptr_t {
 	return unary("poly_squeeze", ctx, src, func(u *uop.UOp) (*uop.UOp, error) { return tensor.Squeeze(u, int(axis)) })
 }
 
-//export go_poly_squeeze_all
-func go_poly_squeeze_all(ctx, src C.uintptr_t) C.uintptr_t {
-	return unary("poly_squeeze_all", ctx, src, tensor.SqueezeAll)
-}
-
 //export go_poly_unsqueeze
 func go_poly_unsqueeze(ctx, src C.uintptr_t, axis C.int) C.uintptr_t {
 	return unary("poly_unsqueeze", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {

@@ -28,6 +28,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if err := os.WriteFile("plain_gen.go", []byte(plainGo()), 0o644); err != nil {
+		return err
+	}
 	inGo, err := goExports(".")
 	if err != nil {
 		return err
