@@ -56,7 +56,7 @@ type splitter interface{ SplitsF32() bool }
 
 // dumps are what POLY_DUMP may be.
 func dumps() []string {
-	return slices.Concat([]string{"all", "nest", "x64", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
+	return slices.Concat([]string{"all", "plan", "nest", "x64", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
 }
 
 // openNative opens the native device, or the portable one where there is no native code. Unless POLY_CPU asks for

@@ -19,7 +19,7 @@ func TestWrongSettings(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"all", "nest", "x64", "beam", "number the uops", "expander"} {
+	for _, what := range []string{"all", "plan", "nest", "x64", "beam", "number the uops", "expander"} {
 		t.Setenv("POLY_DUMP", what)
 		if _, err := exec.Open("interp"); err != nil {
 			t.Errorf("POLY_DUMP=%s: %v", what, err)

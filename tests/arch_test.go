@@ -74,6 +74,7 @@ var beside = map[string][]string{
 	"render/regalloc":  {"core/nest/ir", "core/uop"},
 	"render/wasm":      {"core/symbolic", "core/lower", "core/nest"},
 	"core/nest/interp": {"core/kinds", "core/uop"},
+	"core/nest/plan":   {"core/lower", "core/symbolic", "core/tensor", "exec"},
 	"exec/native":      {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm", "core/nest/interp"},
 	"exec/wasm":        {"core/symbolic", "core/uop"},
 	"exec":             {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/interp", "core/nest/plan"},

@@ -49,6 +49,12 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 	if err != nil {
 		return nil, nil, err
 	}
+	if settings.Dump.Get() == "plan" {
+		fmt.Fprintf(os.Stderr, "kernel %s: %s", name, p)
+	}
+	if err := p.Check(); err != nil {
+		return nil, nil, err
+	}
 	k, err := emit.Kernel(name, p)
 	return k, p.Layout, err
 }

@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+var (
+	levelNames = [...]string{Walk: "iterations", Blocks: "blocks", Tiles: "tiles"}
+	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown"}
+	wayNames   = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps"}
+)
+
+// String prints a plan: for each band its choice, its axes, its loops from the outermost on, and what is packed before which.
+func (k *Kernel) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d lanes, masks %v, %d items, %d bytes of scratch memory\n", k.Lanes, k.Masks, k.Items, k.Memory.Bytes)
+	for i, p := range k.bands {
+		fmt.Fprintf(&s, "band %d: %s\n", i+1, choiceOf([]Knobs{p.used.used}))
+		p.print(&s, k)
+	}
+	return s.String()
+}
+
+func (p *Band) print(s *strings.Builder, k *Kernel) {
+	for _, a := range p.Axes {
+		fmt.Fprintf(s, "  axis %d: %s of %d", a.Number, a.Region.Label(), a.Count)
+		if !a.Plain() {
+			fmt.Fprintf(s, ", tiles of %d x %d", a.Units, a.Unit)
+		}
+		for _, is := range []struct {
+			yes  bool
+			word string
+		}{{a.Vector, "vectors"}, {a == p.Rows, "rows"}, {a == p.secondRows, "more rows"}, {a == p.Transpose, "transposed"}, {a.ordered, "in order"}} {
+			if is.yes {
+				s.WriteString(", " + is.word)
+			}
+		}
+		s.WriteString("\n")
+	}
+	for i, l := range p.Levels {
+		p.printPacks(s, i)
+		fmt.Fprintf(s, "  loop over %s of axis %d", levelNames[l.Kind], l.Axis.Number)
+		if l.Kind == Blocks {
+			fmt.Fprintf(s, " of %d tiles", l.Axis.Group)
+		}
+		if p.Items == i {
+			s.WriteString(", shared by threads")
+			if p.Joined != nil {
+				fmt.Fprintf(s, " with axis %d", p.Joined.Number)
+			}
+		}
+		s.WriteString("\n")
+	}
+	p.printPacks(s, len(p.Levels))
+	for _, r := range p.Leaf.Loops() {
+		if n := k.ReductionOf[r]; n != nil {
+			fmt.Fprintf(s, "  sum over %s of %d: %s\n", r.Label(), r.Trip(), formNames[n.Form])
+		}
+	}
+	if q := p.Product; q != nil {
+		fmt.Fprintf(s, "  dot of %s and %s: %d steps, %d in a pass, %d terms\n", q.Rows.Kind, q.Columns.Kind, q.Steps, q.PassSteps, q.Splits)
+	}
+	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
+}
+
+// printPacks prints what is done before a level.
+func (p *Band) printPacks(s *strings.Builder, at int) {
+	if at == p.PackAt {
+		for _, q := range p.Packs {
+			fmt.Fprintf(s, "  pack %s for columns, %d steps\n", q.U.Op, q.Sum.Steps)
+		}
+	}
+	if at == p.RowPackAt {
+		for _, q := range p.RowPacks {
+			fmt.Fprintf(s, "  pack %s for rows, %d steps, %s\n", q.U.Op, q.Sum.Steps, wayNames[q.Way])
+		}
+	}
+	if q := p.MultiPass; q != nil && at == q.At {
+		if q.SplitK != nil {
+			fmt.Fprintf(s, "  split the sum into parts of %d steps\n", q.SplitK.Steps)
+		} else {
+			s.WriteString("  in passes over rows\n")
+		}
+	}
+	if q := p.Product; q != nil {
+		for _, o := range []*DotOperand{q.Rows, q.Columns} {
+			if o.PackAt == at {
+				fmt.Fprintf(s, "  pack %s of axis %d\n", o.Kind, o.Axis.Number)
+			}
+		}
+	}
+}

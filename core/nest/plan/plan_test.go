@@ -1,0 +1,232 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/core/lower"
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+	"polygrad/core/symbolic"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+type inputs func(dt *uop.DType, dims ...int64) *uop.UOp
+
+func must(u *uop.UOp, err error) *uop.UOp {
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// planOf plans the last kernel of a graph: nothing is emitted or run.
+func planOf(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uop.UOp) *plan.Kernel {
+	t.Helper()
+	g := symbolic.NewGraph()
+	v := build(func(dt *uop.DType, dims ...int64) *uop.UOp {
+		s := uop.ShapeOf(dims...)
+		return g.NewBuffer("CPU", s.Numel().N, dt).Reshape(s)
+	})
+	n := v.Shape().Numel().N
+	asts, err := exec.Schedule(g.Sink(nil, g.NewBuffer("CPU", n, v.DType).Store(v.Reshape(uop.ShapeOf(n)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := lower.Lower(asts[len(asts)-1], lower.Native())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := analysis.New(p.Linear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := c.Knobs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := plan.Make(f, m, wanted, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Check(); err != nil {
+		t.Fatalf("%v\n%s", err, k)
+	}
+	return k
+}
+
+func matmul(dt *uop.DType, m, k, n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { return must(tensor.MatMul(in(dt, m, k), in(dt, k, n))) }
+}
+
+func turned(u *uop.UOp) *uop.UOp { return u.Permute([]int{1, 0}) }
+
+func sumRows(rows, columns int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { return must(tensor.Sum(in(uop.Float32, rows, columns), []int{0}, false)) }
+}
+
+func transposed(rows, columns int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { v := turned(in(uop.Float32, rows, columns)); return v.Add(v) }
+}
+
+func elements(n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { v := in(uop.Float32, n); return v.Add(v) }
+}
+
+// biased is a product to which a matrix is added.
+func biased(m, k, n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { return matmul(uop.Float32, m, k, n)(in).Add(in(uop.Float32, m, n)) }
+}
+
+// TestDecisions plans kernels on each side of the thresholds of decisions. Want is text that the plan has, or lacks
+// after an exclamation mark.
+func TestDecisions(t *testing.T) {
+	big := ir.AVX512
+	big.L1, big.L2, big.L3, big.Stream = 48<<10, 2<<20, 4<<20, 32<<20
+	dot := big
+	dot.DotBF16, dot.DotI8 = true, true
+	split := dot
+	split.SplitF32 = true
+	threads := big
+	threads.Threads = 8
+	f32 := uop.Float32
+	broadcast := func(in inputs) *uop.UOp {
+		return in(f32, 4, 8, 1024).Add(in(f32, 4, 1, 1024).Expand(uop.ShapeOf(4, 8, 1024)))
+	}
+	for _, c := range []struct {
+		name   string
+		m      ir.Machine
+		choice plan.Choice
+		build  func(inputs) *uop.UOp
+		want   string
+	}{
+		{"tiles of four vectors", big, "", elements(64), "tiles of 4 x 16"},
+		{"fewer elements than those", big, "", elements(63), "tiles of 2 x 16"},
+		{"one iteration has no vectors", big, "", elements(1), "!vectors"},
+		{"vectors of a tile as asked", big, "w2", elements(64), "tiles of 2 x 16"},
+		{"stores around the caches", big, "", elements(8 << 20), "1 around the caches"},
+		{"stores into the caches", big, "", elements(8<<20 - 64), " 0 around the caches"},
+		{"transposed squares", big, "", transposed(16, 16), "of 16, tiles of 16 x 1, transposed"},
+		{"transposed squares not wanted", big, "t-1", transposed(64, 64), "!, transposed"},
+		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},
+		{"transposed tiles around the caches", big, "", transposed(2048, 512), "1 around the caches"},
+
+		{"sum of rows in passes", big, "", sumRows(32, 512), "in passes over rows"},
+		{"too few rows for passes", big, "", sumRows(31, 512), "!passes"},
+		{"rows too near for passes", big, "", sumRows(64, 511), "!passes"},
+		{"too few columns for passes", big, "p1", sumRows(64, 127), "!passes"},
+		{"passes wanted", big, "p1", sumRows(16, 128), "in passes over rows"},
+		{"passes not wanted", big, "p-1", sumRows(32, 512), "!passes"},
+		{"passes without masks", ir.SSE4, "", sumRows(64, 1024), "in passes over rows"},
+		{"passes without masks, a rest", ir.SSE4, "", sumRows(64, 1023), "!passes"},
+
+		{"sums along vectors", big, "", func(in inputs) *uop.UOp { return must(tensor.Sum(in(f32, 64, 1024), []int{1}, false)) }, "along vectors"},
+		{"columns stay in the second cache", big, "", matmul(f32, 256, 256, 256), "!pack"},
+		{"columns do not", big, "", matmul(f32, 1024, 1024, 1024), "pack LOAD for columns, 1024 steps"},
+		{"columns packed as asked", big, "c1", matmul(f32, 256, 256, 256), "for columns"},
+		{"columns not packed as asked", big, "c-1", matmul(f32, 1024, 1024, 1024), "!for columns"},
+		{"rows packed as asked", big, "d1", matmul(f32, 256, 256, 256), "for rows"},
+		{"rows lie apart", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(turned(in(f32, 1024, 1024)), in(f32, 1024, 1024)))
+		}, "for rows, 1024 steps, by vectors of rows"},
+		{"rows do not", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(turned(in(f32, 256, 256)), in(f32, 256, 256)))
+		}, "!for rows"},
+		{"columns are transposed into packs", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 1024, 256), turned(in(f32, 1024, 256))))
+		}, "for columns"},
+		{"few rows: along vectors", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 4, 1024), turned(in(f32, 1024, 1024))))
+		}, "along vectors"},
+		{"split-K as asked", big, "k128", matmul(f32, 64, 1024, 64), "parts of 128 steps"},
+		{"long sums of every row are split", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 8, 64, 4096), in(f32, 8, 4096, 64)))
+		}, "split the sum"},
+		{"short sums are not", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 8, 64, 1024), in(f32, 8, 1024, 64)))
+		}, "!split the sum"},
+		{"split-K not wanted", big, "k-1", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 8, 64, 4096), in(f32, 8, 4096, 64)))
+		}, "!split the sum"},
+
+		{"prefetch", big, "", biased(1024, 64, 1024), "1 prefetches"},
+		{"sums too short for prefetch", big, "", biased(1024, 63, 1024), " 0 prefetches"},
+		{"matrix in the caches", big, "", biased(256, 64, 1024), " 0 prefetches"},
+
+		{"bf16 product", dot, "", matmul(uop.BFloat16, 64, 64, 64), "dot of bf16 and bf16"},
+		{"bf16 product of too few rows", dot, "", matmul(uop.BFloat16, 7, 64, 64), "!dot of"},
+		{"bf16 product without the instruction", big, "", matmul(uop.BFloat16, 64, 64, 64), "!dot of"},
+		{"bf16 product in passes", dot, "", matmul(uop.BFloat16, 256, 8192, 256), "dot of"},
+		{"split product", split, "", matmul(f32, 64, 64, 64), "3 terms"},
+		{"split product too small", split, "", matmul(f32, 64, 63, 32), "!terms"},
+
+		{"one item for each thread", threads, "", elements(1 << 20), "loop over tiles of axis 1, shared"},
+		{"an axis with an iteration for each thread", threads, "", broadcast, "iterations of axis 2, shared"},
+		{"two axes are shared where either will do", big, "", broadcast, "iterations of axis 1, shared by threads with axis 2"},
+		{"level as asked", threads, "n2", matmul(f32, 512, 512, 512), "shared"},
+		{"tall matrices share rows", threads, "", matmul(f32, 8192, 512, 512), "shared"},
+		{"convolution", threads, "", func(in inputs) *uop.UOp {
+			return must(tensor.Conv(in(f32, 8, 64, 20, 20), in(f32, 32, 64, 3, 3), nil, 1, tensor.Window{}))
+		}, "shared by threads with axis 3"},
+		{"lines of small images", threads, "", func(in inputs) *uop.UOp {
+			return must(tensor.Conv(in(f32, 8, 16, 8, 8), in(f32, 8, 16, 3, 3), nil, 1, tensor.Window{}))
+		}, "more rows"},
+		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},
+		{"vectors of doubles", ir.SSE4, "", matmul(uop.Float64, 33, 65, 31), "2 lanes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := planOf(t, c.m, c.choice, c.build)
+			text, has := strings.CutPrefix(c.want, "!")
+			if got := k.String(); strings.Contains(got, text) == has {
+				t.Errorf("the plan is\n%s\nexpected %q", got, c.want)
+			}
+			if again := planOf(t, c.m, k.Layout.Chosen(), c.build).Layout.Chosen(); again != k.Layout.Chosen() {
+				t.Errorf("laid out as %s, and as %s if that is asked for", k.Layout.Chosen(), again)
+			}
+			for _, near := range k.Layout.Neighbours(c.m) {
+				planOf(t, c.m, near, c.build)
+			}
+		})
+	}
+}
+
+// TestCheck breaks plans and asks for what is wrong.
+func TestCheck(t *testing.T) {
+	m := ir.AVX512
+	m.L1, m.L2, m.L3, m.DotBF16 = 48<<10, 2<<20, 4<<20, true
+	rowsApart := func(in inputs) *uop.UOp {
+		return must(tensor.MatMul(turned(in(uop.Float32, 1024, 1024)), in(uop.Float32, 1024, 1024)))
+	}
+	for _, c := range []struct {
+		name, want string
+		build      func(inputs) *uop.UOp
+		spoil      func(k *plan.Kernel, p *plan.Band)
+	}{
+		{"an axis that no loop covers", "walked 0 times", elements(64), func(_ *plan.Kernel, p *plan.Band) { p.Levels = nil }},
+		{"an axis that two loops cover", "its tiles 2 times", elements(64), func(_ *plan.Kernel, p *plan.Band) { p.Levels = append(p.Levels, p.Levels[0]) }},
+		{"tiles that are walked", "is walked, but", elements(64), func(_ *plan.Kernel, p *plan.Band) { p.Levels[0].Kind = plan.Walk }},
+		{"empty blocks", "blocks of 0 tiles", transposed(64, 64), func(_ *plan.Kernel, p *plan.Band) { p.Transpose.Group = 0 }},
+		{"empty tiles", "expected one at least", elements(64), func(_ *plan.Kernel, p *plan.Band) { p.Axes[0].Units = 0 }},
+		{"vectors that are too long", "expected at most 16", elements(64), func(_ *plan.Kernel, p *plan.Band) { p.Axes[0].Unit = 32 }},
+		{"too many registers", "a tile has 1 results", matmul(uop.Float32, 256, 256, 256), func(_ *plan.Kernel, p *plan.Band) { p.Rows.Units = 64 }},
+		{"a shared level that is not there", "is shared", elements(64), func(_ *plan.Kernel, p *plan.Band) { p.Items = 9 }},
+		{"a pack of columns that is too small", "a pack of columns does not hold", matmul(uop.Float32, 1024, 1024, 1024), func(_ *plan.Kernel, p *plan.Band) { p.Packs[0].Buf.Size = 1 }},
+		{"a pack of rows that is too small", "a pack of rows does not hold", rowsApart, func(_ *plan.Kernel, p *plan.Band) { p.RowPacks[0].Buf.Size = 1 }},
+		{"scratch memory that is too small", "ends behind the 64 bytes", rowsApart, func(k *plan.Kernel, _ *plan.Band) { k.Memory.Bytes = 64 }},
+		{"passes behind all loops", "the sums of passes before level", sumRows(64, 512), func(_ *plan.Kernel, p *plan.Band) { p.MultiPass.At = 9 }},
+		{"an operand without memory", "an operand does not hold", matmul(uop.BFloat16, 64, 64, 64), func(_ *plan.Kernel, p *plan.Band) { p.Product.Rows.Buf = nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := planOf(t, m, "", c.build)
+			for _, p := range k.BandOf {
+				c.spoil(k, p)
+			}
+			if err := k.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, expected one with %q", err, c.want)
+			}
+		})
+	}
+}
