@@ -102,8 +102,8 @@ func TestErrors(t *testing.T) {
 		{r1(RandInt(g, shape(2), 0, 300, uop.Uint8, 1)), "tensor.RandInt: dtype: uchar does not hold 0..299"},
 		{r1(RandInt(g, shape(2), 0, 3, uop.Float32, 1)), "tensor.RandInt: dtype: is float"},
 		{r1(Rand(g, shape(1<<33), 1)), "tensor.Rand: shape: (8589934592) has more than 2^32 elements"},
-		{r1(Dropout(x, 1.5, 1)), "tensor.Dropout: p: is 1.5, need 0..1"},
-		{r1(Dropout(x, math.NaN(), 1)), "tensor.Dropout: p: is NaN"},
+		{r1(Dropout(x, 1.5, 1)), "tensor.Dropout: p: 1.5, expected 0 to 1"},
+		{r1(Dropout(x, math.NaN(), 1)), "tensor.Dropout: p: NaN, expected 0 to 1"},
 
 		{r1(Sum(x, []int{2}, false)), "tensor.Sum: axis: 2 is out of range for 2 dimensions, need -2..1"},
 		{r1(Max(x, []int{0, -2}, false)), "tensor.Max: axis: axis 0 is given twice"},

@@ -171,7 +171,7 @@ func dropout(s seed, x *uop.UOp, p float64) *uop.UOp {
 
 func needProbability(arg string, p float64) {
 	if !(p >= 0 && p <= 1) {
-		fail(arg, "is %v, need 0..1", p)
+		fail(arg, "%v, expected 0 to 1", p)
 	}
 }
 

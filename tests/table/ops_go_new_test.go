@@ -315,7 +315,7 @@ var goSamples = map[string]goOp{
 	},
 	"rand": drawn(func(c *goCall, s uop.Shape) (*uop.UOp, error) {
 		if !c.dtype(uop.Float32).IsFloat() {
-			return nil, fmt.Errorf("dtype is no floating type")
+			return nil, fmt.Errorf("dtype: %s, expected a floating type", c.dtype(uop.Float32))
 		}
 		return tensor.RandSeeded(s, uop.Float32, c.seed(0))
 	}),

@@ -195,7 +195,7 @@ func (c *goCall) seed(k uint64) *uop.UOp {
 func (c *goCall) sizes() (uop.Shape, error) {
 	for _, n := range c.Ints("shape") {
 		if n < 0 {
-			return nil, fmt.Errorf("shape: size %d is negative", n)
+			return nil, fmt.Errorf("shape: %d, expected 0 or more", n)
 		}
 	}
 	return uop.ShapeOf(c.Ints("shape")...), nil

@@ -274,7 +274,11 @@ def error(
     *,
     kind: str = "method",
 ) -> None:
-    """Add a call that must fail with a message that contains a text."""
+    """Add a call that must fail with a message that contains a text, which says what is wrong.
+
+    One word is too little: every message has the names of the function and an argument.
+    """
+    assert " " in text, f"{name}: any message may contain {text!r}"
     _add(_record(name, op, kind, inputs, args, {"error": text}))
 
 

@@ -289,7 +289,12 @@ def _decompositions() -> None:
             any_out=[1],
             **loose,
         )
-    error("eigh of a matrix that is not square", "eigh", [Tensor(draw.reals([2, 3]))], "square")
+    error(
+        "eigh of a matrix that is not square",
+        "eigh",
+        [Tensor(draw.reals([2, 3]))],
+        "need square matrices",
+    )
     four = ["float32", "float32", "int32", "float32"]
     for m, n, k in ((4, 2, []), (4, 2, [3]), (2, 3, [2]), (3, 3, [])):
         a, b = Tensor(draw.reals([m, n], -2, 2)), Tensor(draw.reals([m, *k], -2, 2))
