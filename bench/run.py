@@ -468,6 +468,12 @@ def main() -> None:
     save(args.output, results)
     (args.output / "RESULTS.md").write_text("\n".join(lines))
     print("\n".join(lines))
+    # All is written: a result that differs from that of the others fails the run none the less.
+    wrong = [
+        f"{r['workload']}, threads: {r['threads']}" for r in results["rows"] if not r["same_values"]
+    ]
+    if wrong:
+        raise SystemExit(f"wrong values: {'; '.join(wrong)}")
 
 
 if __name__ == "__main__":

@@ -74,9 +74,9 @@ func TestEveryFunctionWithAddressSanitizer(t *testing.T) {
 	sweep(t, build(t, "everything.c", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"), addressSanitizer)
 }
 
-// Random sequences of calls: POLY_FUZZ_SECONDS long (60; 5 with -short), from POLY_FUZZ_SEED on (as it comes).
+// Random sequences of calls: POLY_FUZZ_SECONDS long (20; 5 with -short), from POLY_FUZZ_SEED on (as it comes).
 func TestRandomCalls(t *testing.T) {
-	seconds, seed := "60", fmt.Sprint(rand.Uint32())
+	seconds, seed := "20", fmt.Sprint(rand.Uint32())
 	if testing.Short() {
 		seconds = "5"
 	}

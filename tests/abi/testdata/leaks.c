@@ -4,7 +4,7 @@
 
 #include "calls_gen.h"
 
-enum { WARM = 40, ROUNDS = 120 };
+enum { WARM = 30, ROUNDS = 60 };
 
 static long resident(void) { /* KiB */
   long pages = 0, rss = 0;
@@ -49,5 +49,5 @@ int main(void) {
   }
   long grown = (long)(mallinfo2().uordblks - heap);
   printf("C heap %+ld bytes in %d rounds, at most %ld MiB in the first half, %ld MiB in the second\n", grown, ROUNDS, rss >> 10, most >> 10);
-  return grown > 100 * ROUNDS || most > rss + (24 << 10);
+  return grown > 100 * ROUNDS || most > rss + (16 << 10);
 }
