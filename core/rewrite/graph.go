@@ -27,11 +27,6 @@ func Graph(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, t, nil,
 // tinygrad calls this order bottom_up.
 func GraphTopDown(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, nil, t, ctx, t.ops) }
 
-// GraphBoth rewrites with one table on the way down and another on the way up.
-func GraphBoth(root *uop.UOp, down, up *Table, ctx any) *uop.UOp {
-	return run(root, up, down, ctx, up.ops.Union(down.ops))
-}
-
 // rewriters are kept for reuse: most rewrites are of a handful of nodes, many thousand times.
 var rewriters = sync.Pool{New: func() any { return &rewriter{} }}
 

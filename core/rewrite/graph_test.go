@@ -86,21 +86,6 @@ func TestGateKeepsWhatIsBelow(t *testing.T) {
 	}
 }
 
-func TestBothTables(t *testing.T) {
-	g := uop.NewScratch(nil)
-	x := variable(g, "x")
-	down := New("down", &Rule{Name: "max -> add", Ops: uop.Ops(uop.Max), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0].Add(u.Src[1]) }})
-	up := New("up", &Rule{Name: "x+x -> x*2", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
-		if u.Src[0] == u.Src[1] {
-			return u.Src[0].MulInt(2)
-		}
-		return nil
-	}})
-	if got := GraphBoth(x.Maximum(x).Maximum(x), down, up, nil).Render(); got != "((x*2)+x)" {
-		t.Error(got)
-	}
-}
-
 func TestFirstRuleThatAnswersWins(t *testing.T) {
 	g := uop.NewScratch(nil)
 	x := variable(g, "x")

@@ -66,9 +66,6 @@ func (u *UOp) Hash() uint64 { return u.hash }
 // SrcOps is the set of operations among the direct sources.
 func (u *UOp) SrcOps() OpSet { return u.srcOps }
 
-// AllOps is the set of operations of u and of all nodes below it.
-func (u *UOp) AllOps() OpSet { return u.allOps }
-
 // HasOp reports whether u or a node below it has one of the operations.
 func (u *UOp) HasOp(ops OpSet) bool { return u.allOps.Intersects(ops) }
 
