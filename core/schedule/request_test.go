@@ -42,6 +42,20 @@ func TestStoresAreOutputsAndCopies(t *testing.T) {
 	}
 }
 
+// A schedule is printed with all that a device needs to know.
+func TestScheduleIsPrinted(t *testing.T) {
+	ts := newTensors(t)
+	x, y, z := ts.buffer(8), ts.buffer(8), ts.buffer(8)
+	sum := x.ReduceAxes(uop.Add, 0).ContiguousOp().Expand(x.Shape())
+	s, _ := ts.request(y.Store(x.Mul(sum)), z.Store(x))
+	text := s.Dump()
+	for _, part := range []string{"8 float", "input 0\n", "1 float, at 0 of 64 bytes\n", "output 0\n", "kernel 1 on slots", "STORE", "= input", "to input"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s\nexpected it to say %q", text, part)
+		}
+	}
+}
+
 // One number fills a buffer, in the type of the buffer.
 func TestStoreFitsTheValue(t *testing.T) {
 	ts := newTensors(t)

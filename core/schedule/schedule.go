@@ -9,6 +9,7 @@ package schedule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
@@ -60,6 +61,38 @@ type Output struct {
 	Target int
 	// Value is the source with all that was computed replaced by its buffer: movement operations on a BUFFER, PARAM or CONST.
 	Value *uop.UOp
+}
+
+// Dump lists buffers, kernels, and where the outputs go.
+func (s *Schedule) Dump() string {
+	var b strings.Builder
+	for i, x := range s.Slots {
+		fmt.Fprintf(&b, "slot %d: %d %s", i, x.Size, x.DType)
+		switch {
+		case x.Input >= 0:
+			fmt.Fprintf(&b, ", input %d", x.Input)
+		case x.Output < 0:
+			fmt.Fprintf(&b, ", at %d of %d bytes", x.Offset, s.ArenaBytes)
+		}
+		if x.Output >= 0 {
+			fmt.Fprintf(&b, ", output %d", x.Output)
+		}
+		b.WriteByte('\n')
+	}
+	for _, c := range s.Copies {
+		fmt.Fprintf(&b, "input %d = input %d\n", c.To, c.From)
+	}
+	for i, k := range s.Kernels {
+		fmt.Fprintf(&b, "kernel %d on slots %v\n%s", i, k.Bufs, k.AST.Dump())
+	}
+	for i, o := range s.Outputs {
+		fmt.Fprintf(&b, "output %d: slot %d", i, o.Slot)
+		if o.Target >= 0 {
+			fmt.Fprintf(&b, ", to input %d", o.Target)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // Option changes how New works.

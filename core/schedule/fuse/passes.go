@@ -85,12 +85,16 @@ type fuser struct {
 	slots   []schedule.Slot
 	ranges  int  // the last number of a range
 	changed bool // some kernel is no longer one of the scheduler
+	placed  bool // s is complete
 }
 
 // Dump lists the tensor graph, or the groups.
 func (f *fuser) Dump() string {
-	if f.s == nil {
+	switch {
+	case f.s == nil:
 		return f.root.Dump()
+	case f.placed:
+		return f.s.Dump()
 	}
 	out := ""
 	for _, g := range f.groups {
@@ -155,5 +159,6 @@ func (f *fuser) place() bool {
 		f.s.PlanMemory()
 	}
 	must(f.request.Place(f.s))
-	return f.changed
+	f.placed = true
+	return true
 }
