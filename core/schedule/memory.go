@@ -8,7 +8,7 @@ import (
 // arenaAlign is the alignment of temporaries: a cache line.
 const arenaAlign = 64
 
-// temporary is the memory of one slot while the kernels from first to last run.
+// temporary is a slot in the arena with its live range: the kernels from first to last.
 type temporary struct {
 	slot        int
 	first, last int
@@ -16,8 +16,8 @@ type temporary struct {
 	offset      int64
 }
 
-// PlanMemory gives the temporaries places in one arena. Those that live at the same time do not overlap. The
-// largest are placed first, each into the smallest gap that is wide enough for it.
+// PlanMemory gives the temporaries offsets in one arena, so that those whose live ranges intersect do not overlap: best fit,
+// the largest first.
 func (s *Schedule) PlanMemory() {
 	s.ArenaBytes = 0
 	ts := s.temporaries()
@@ -32,7 +32,8 @@ func (s *Schedule) PlanMemory() {
 	}
 }
 
-// bestGap is the offset of the smallest gap for t between the placed temporaries that live at the same time, or behind them all.
+// bestGap is the offset of the smallest gap for t among the placed temporaries whose live ranges intersect its own, or the end
+// of them all.
 func bestGap(placed []*temporary, t *temporary) int64 {
 	best, bestSize := int64(-1), int64(0)
 	end := int64(0)

@@ -124,7 +124,7 @@ func (b *builder) kernel(call *uop.UOp) {
 		}
 	}
 	SortVars(k.Vars)
-	b.s.Kernels = append(b.s.Kernels, b.apart(k)...)
+	b.s.Kernels = append(b.s.Kernels, b.splitHazard(k)...)
 }
 
 // SortVars puts variables into the order in which a Kernel lists them.

@@ -12,7 +12,7 @@ var (
 	free      = uop.Ops(uop.ConstOp, uop.Param, uop.Range, uop.DefineVar)
 )
 
-// weight is the cost of an operation, for a comparison of a merged kernel with those that it is made of.
+// weight is the relative cost of an operation.
 func weight(op uop.Op) float64 {
 	switch {
 	case functions.Has(op):
@@ -25,7 +25,7 @@ func weight(op uop.Op) float64 {
 	return 1
 }
 
-// work estimates what a run of the body costs: each value, as often as it is computed.
+// work estimates the arithmetic of a run: the weight of each value times how often it is computed.
 func (b *body) work() float64 {
 	if b.cost == 0 {
 		b.cost = b.countWork()

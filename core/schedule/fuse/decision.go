@@ -43,12 +43,12 @@ const (
 	SiblingContracts   // one of two siblings is a matrix product or convolution
 	EpilogueLoops      // the epilogue of a product has other loops than the product
 	EpilogueStores     // the epilogue of a product has too many outputs
-	NoStreamedLoad     // siblings share no load that goes through all that they go through
+	NoStreamedLoad     // siblings share no load that streams through the whole iteration space
 	ShortRuns          // an innermost loop would jump through memory
 	TooManyBuffers
 	FewRows      // too few rows for the threads to share
-	Recompute    // values would be computed again too often
-	RowTooLarge  // a row that is gone through several times does not fit into its part of the cache
+	Recompute    // too much recomputation
+	RowTooLarge  // a row that several loops stream through does not fit into its part of the cache
 	FitsCache    // the rows between two products stay in the cache without blocks
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
 	RowsNeedAll  // blocks of rows need loops that go through all of a row
@@ -61,7 +61,7 @@ var reasons = [...]string{
 	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", ConsumerContracts: "the consumer is a contraction",
 	ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
-	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much work computed again",
+	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
 }
@@ -77,7 +77,7 @@ type Costs struct {
 	WorkBefore, WorkAfter float64
 	// Rows is the trip count of the loops that both have in common, Iterations that of all loops.
 	Rows, Iterations int64
-	// RowBytes is what is gone through several times in a row, or the size of a row that lies between two contractions.
+	// RowBytes is what several loops stream through in a row, or the size of a row between two contractions.
 	RowBytes int64
 	// Buffers is the number of buffers, Stores that of outputs.
 	Buffers, Stores int

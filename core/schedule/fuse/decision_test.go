@@ -204,7 +204,7 @@ func TestRowBlockDecisions(t *testing.T) {
 func TestDecisionIsPrinted(t *testing.T) {
 	d := fuse.Decision{Pass: "producers", First: []int{0, 2}, Second: []int{5}, Reason: fuse.Recompute, Limits: fuse.Options{MaxWork: 1.5, MaxBuffers: 9, RowBytes: 77},
 		Costs: fuse.Costs{BytesSaved: 4096, WorkBefore: 100, WorkAfter: 180, Rows: 64, RowBytes: 33, Buffers: 3, Stores: 2}}
-	for _, part := range []string{"producers: 0+2 -> 5: keep: too much work computed again", "saves 4096 bytes", "work 180 of 100, limit 150", "64 rows", "row 33 bytes, limit 77", "3 buffers, limit 9", "2 stores"} {
+	for _, part := range []string{"producers: 0+2 -> 5: keep: too much recomputation", "saves 4096 bytes", "work 180 of 100, limit 150", "64 rows", "row 33 bytes, limit 77", "3 buffers, limit 9", "2 stores"} {
 		if !strings.Contains(d.String(), part) {
 			t.Errorf("%q, expected it to say %q", d.String(), part)
 		}

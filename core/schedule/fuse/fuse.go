@@ -1,5 +1,5 @@
-// Package fuse merges the kernels of a schedule: what is reduced over a row with what is done to the same row next, what
-// is done to the elements of a matrix product with the product, and kernels that read the same data.
+// Package fuse is the optimised pipeline from requests to kernels: it merges producers with consumers, contractions with
+// their epilogues, siblings that read the same data, and contractions by blocks of rows. The table Passes has all steps.
 //
 // tinygrad's rules make a kernel of each reduction whose result is used more than once; this package works on their
 // result and is for devices that run the loops of a kernel as they stand, where
@@ -11,19 +11,18 @@ package fuse
 
 // Options bound what may be merged.
 type Options struct {
-	// RowBytes is how much memory one row may take that is gone through several times: part of a cache.
+	// RowBytes is the most memory of a row that several loops of a kernel stream through: part of a cache.
 	RowBytes int64
-	// BlockBytes is how much memory a block of rows may take that goes through several kernels in one, MinBlock the least
-	// number of its rows: products of few rows are slow.
+	// BlockBytes is the most scratch memory of a block of rows between two contractions, MinBlock the least number of its rows:
+	// contractions of few rows are slow.
 	BlockBytes, MinBlock int64
 	// MinRows is how many rows there must be, for threads to share them; kernels of up to SmallWork elements need none.
 	MinRows, SmallWork int64
-	// MaxWork is by how much the arithmetic may grow because values are computed again instead of being stored.
+	// MaxWork is the factor by which recomputation may increase the arithmetic.
 	MaxWork float64
 	// MaxBuffers is the most buffers that a merged kernel may have.
 	MaxBuffers int
-	// MinScratch is the length of the shortest row for which scratch memory pays: there a kernel keeps values of functions
-	// that several of its loops need.
+	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
 }
 

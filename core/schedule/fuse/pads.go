@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// padReuse is how often each element of a padded tensor must be read for the padding to be stored: a convolution
-// without conditions saves more than the copy costs.
+// padReuse is how often each element of a padded tensor must be read for the padding to be stored: a contraction
+// without conditions (the halo is memory) saves more than the copy costs.
 const padReuse = 4
 
 // storePads gives values memory of their own where padding meets products, in a normalised graph before it is

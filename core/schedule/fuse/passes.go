@@ -13,7 +13,7 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).splitRequest, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
-	{Name: "store shared", Reason: "costly values that several reductions need are not computed again for each",
+	{Name: "store shared", Reason: "costly values that several reductions need are stored, not recomputed for each",
 		Run: graphPass(storeShared), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",
 		Run: (*fuser).makeKernels, Needs: tensorGraph, Leaves: runnable},

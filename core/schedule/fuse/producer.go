@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// edge is a place where one body reads what another one stores.
+// edge is a load of a consumer that reads a store of its producer.
 type edge struct {
 	load *uop.UOp // the INDEX
 	from *store
@@ -115,7 +115,7 @@ func (f *fuser) align(p, k *body) (*body, *body, []edge) {
 	return nil, nil, nil
 }
 
-// findEdges lists the places where k reads what p stores. If there is no such place, or one that reads it otherwise than
+// findEdges lists the edges from p to k. If there is none, or one that reads otherwise than
 // loop by loop, it is nil; splitting loops may change that.
 func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 	inP, inK = loopSplits{}, loopSplits{}
@@ -169,9 +169,8 @@ func extentOf(ts []term) int64 {
 
 func sizeOfBuffer(load *uop.UOp) int64 { return load.Src[0].DType.Size }
 
-// commonLoops are the loops of p that can be loops of k: those in whose place one and the same loop of k runs wherever k
-// reads from p. Every reduction of p must be inside such loops only, and there must be no other way to compute it less
-// often. Nil if that is not so.
+// commonLoops maps loops of producer p to those of consumer k that run in their place at every edge. A reduction of p may
+// depend on such loops only, else it would be recomputed: then the result is nil.
 func commonLoops(p, k *body, edges []edge) map[*uop.UOp]*uop.UOp {
 	rows := map[*uop.UOp]*uop.UOp{}
 	mixed := map[*uop.UOp]bool{}

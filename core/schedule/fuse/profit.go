@@ -96,7 +96,7 @@ func (b *body) iterations() int64 {
 	return most
 }
 
-// rowBytes is how much memory the body goes through more than once for the same values of the rows.
+// rowBytes is how much memory several loads of one buffer stream through within a row: it should stay in the cache.
 func (b *body) rowBytes(rows []*uop.UOp) int64 {
 	type use struct {
 		loads int
@@ -135,8 +135,8 @@ func (b *body) rowBytes(rows []*uop.UOp) int64 {
 // minContiguousRun is how many contiguousRun a loop should go through before it jumps.
 const minContiguousRun = 8
 
-// contiguousInnermost reports whether the innermost loops go through memory in order: those around the stores, if they had to
-// change places, and those of reductions, if other loops follow them in the same row.
+// contiguousInnermost reports whether the innermost loops have unit stride: those around the stores, if they were
+// interchanged, and those of reductions, if the body streams through a row several times.
 func contiguousInnermost(b *body, order []*uop.UOp) bool {
 	for _, s := range b.stores {
 		path := within(order, s.loops)
@@ -168,7 +168,7 @@ func byStride(s *store) []*uop.UOp {
 	return out
 }
 
-// multiPass reports whether several loops follow each other in the same row: of reductions, or around stores.
+// multiPass reports whether several loops stream through the same row: of reductions, or around stores.
 func (b *body) multiPass() bool {
 	var loop *uop.UOp
 	for _, u := range b.values() {
@@ -204,7 +204,7 @@ func contiguous(red *uop.UOp) bool {
 	return !reads
 }
 
-// contiguousRun is how many elements an index goes through one after the other when the ranges run.
+// contiguousRun is how many elements lie next to each other in what an index goes through when the ranges run.
 func contiguousRun(index *uop.UOp, rs []*uop.UOp) int64 {
 	n := int64(1)
 	for grown := true; grown; {

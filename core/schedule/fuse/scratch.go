@@ -32,7 +32,7 @@ func (f *fuser) cacheFunctionRows(b *body) *body {
 	}
 }
 
-// rowValue is a value that is computed for each element of a row, in a loop over the range inner.
+// rowValue is a value of each element of a row, in the loop over the range inner.
 type rowValue struct{ u, inner *uop.UOp }
 
 // repeated lists values that are the same function of the same row, computed in different loops: the outermost of them

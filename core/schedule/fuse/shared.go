@@ -6,8 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// sharedFunctions is how many functions it must take to compute an element of a value for the value to be stored
-// instead of being computed wherever it is needed.
+// sharedFunctions is the number of functions in an element from which on a value is stored instead of recomputed.
 const sharedFunctions = 2
 
 // shared is what is known of a value of a graph.
@@ -73,7 +72,7 @@ func storeShared(root *uop.UOp) *uop.UOp {
 	return storeAll(root, stored)
 }
 
-// computedWithUser reports whether a value is computed together with what it is used for.
+// computedWithUser reports whether a value is computed in the loops of its consumer.
 func computedWithUser(u *uop.UOp) bool {
 	return uop.GroupElementwise.Has(u.Op) || uop.GroupMovement.Has(u.Op)
 }

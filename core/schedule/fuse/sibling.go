@@ -74,7 +74,7 @@ func (f *fuser) join(a, b *body) candidate {
 	return f.evaluate(out, valuesOf(m), before, false)
 }
 
-// loopsByCommonLoad finds for each loop of a one of b that goes through some buffer in the same steps, nil if there is none
+// loopsByCommonLoad finds for each loop of a one of b with the same stride in a load of the same buffer, nil if there is none
 // for one of them.
 func loopsByCommonLoad(a, b *body) map[*uop.UOp]*uop.UOp {
 	for _, x := range a.loads() {
@@ -130,8 +130,8 @@ func (f *fuser) splitLike(b, like *body) *body {
 	return f.split(b, c)
 }
 
-// sharesStreamedLoad reports whether the first n stores and the others have a load in common that goes through all that their
-// body goes through; where a row is gone through several times it is in the cache, and another loop may have the load.
+// sharesStreamedLoad reports whether the first n stores and the others share a load that streams through the whole iteration
+// space. In a multi-pass body the row is in the cache, so that the load may stand in another loop.
 func sharesStreamedLoad(b *body, n int) bool {
 	first, rest := &body{stores: b.stores[:n], loops: b.loops}, &body{stores: b.stores[n:], loops: b.loops}
 	all, cached := b.iterations(), b.multiPass()

@@ -6,10 +6,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// apart cuts a kernel in two that reads elements of the buffer it writes, after an ASSIGN, which other iterations write:
-// it stores to a temporary then, from which the second kernel copies. So all threads and loops read what was there before.
-// The result is k alone if it has no such reads.
-func (b *builder) apart(k Kernel) []Kernel {
+// splitHazard cuts a kernel in two that reads elements of the buffer it assigns to which other iterations write: the first
+// stores to a temporary, from which the second copies, so that all iterations read the old contents. A kernel without this
+// write-after-read hazard is the result alone.
+func (b *builder) splitHazard(k Kernel) []Kernel {
 	store := k.AST
 	for store.Op == uop.Sink || store.Op == uop.End {
 		store = store.Src[0]
