@@ -32,7 +32,7 @@ func (d *nests) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 }
 
 func fetches(b *ir.Block) bool {
-	return slices.ContainsFunc(b.Items, func(i ir.Item) bool { return i.Fetch != nil || i.Loop != nil && fetches(i.Loop.Body) })
+	return slices.ContainsFunc(b.Items, func(i ir.Item) bool { return i.Prefetch != nil || i.Loop != nil && fetches(i.Loop.Body) })
 }
 
 // TestFarMatricesAreFetched compiles products with what is added to them: it is fetched ahead if it is larger than the

@@ -21,7 +21,7 @@ func TestFetch(t *testing.T) {
 			at := func(buf *ir.Buffer, off int64) *ir.Place {
 				return &ir.Place{Buf: buf, Terms: []ir.Term{{V: l.Iter, Coef: int64(lanes)}}, Off: off, Stride: 1}
 			}
-			b.Fetch(at(x, 3*n))
+			b.Prefetch(at(x, 3*n))
 			b.Store(at(out, 0), b.Load(at(x, 0), lanes, nil))
 		})
 		c := compare(t, b.Kernel, f, nil, [][]byte{floatBytes(int(n)), make([]byte, 4*n)})

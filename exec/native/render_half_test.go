@@ -40,8 +40,8 @@ func TestHalfArithmetic(t *testing.T) {
 			return half(b, ir.Div, half(b, ir.Mul, v, v), y), half(b, ir.Sub, v, number(b, 0.5))
 		},
 		"choices": func(b builder, x, y *ir.Value) (*ir.Value, *ir.Value) {
-			v := half(b, ir.Mul, half(b, ir.Pick, half(b, ir.Add, x, number(b, 1)), number(b, 0.25)), x)
-			w := half(b, ir.Least, number(b, 9), half(b, ir.Mul, v, number(b, 3)))
+			v := half(b, ir.Mul, half(b, ir.MaxSS, half(b, ir.Add, x, number(b, 1)), number(b, 0.25)), x)
+			w := half(b, ir.MinSS, number(b, 9), half(b, ir.Mul, v, number(b, 3)))
 			c := b.ALU(ir.Less, ir.F16, x, y)
 			return half(b, ir.Add, half(b, ir.Where, c, v, w), half(b, ir.Max, w, number(b, 2))), w
 		},

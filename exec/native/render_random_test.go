@@ -151,7 +151,7 @@ func (m *maker) fresh(k ir.Kind, lanes, depth int) *ir.Value {
 	case k == ir.F32 && m.f.AVX2 && m.r.IntN(12) == 0:
 		return m.New(ir.Cast, k, lanes, 0, m.New(ir.Narrow, ir.F16, lanes, 0, arg()))
 	case k.Float():
-		ops := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Max, ir.Pick, ir.Least, ir.Neg, ir.Abs, ir.Sqrt, ir.Trunc, ir.Round, ir.Floor}
+		ops := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Max, ir.MaxSS, ir.MinSS, ir.Neg, ir.Abs, ir.Sqrt, ir.Trunc, ir.Round, ir.Floor}
 		if m.f.AVX2 {
 			ops = append(ops, ir.FMA, ir.NFMA, ir.FMA)
 		}
@@ -234,7 +234,7 @@ func (m *maker) between(k ir.Kind, lanes, depth int) *ir.Value {
 		return m.value(k, lanes, 0)
 	}
 	vec := m.value(k, m.Lanes, depth)
-	ops := []ir.Op{ir.Sum, ir.Product, ir.Highest}
+	ops := []ir.Op{ir.Sum, ir.Product, ir.MaxLanes}
 	switch {
 	case k == ir.Bool:
 		ops = []ir.Op{ir.AnyLane, ir.AndAll, ir.OrAll, ir.XorAll}

@@ -210,14 +210,14 @@ func (s *selector) across(v *ir.Value) *inst {
 		case ir.XorAll:
 			return s.do(pXor, h, x, y)
 		}
-		return s.pick(ir.Pick, a.Kind, h, x, y)
+		return s.pick(ir.MaxSS, a.Kind, h, x, y)
 	}
 	out := x
 	if a.Lanes == 4 {
 		out = combine(h, x, s.shuffle(x, x, 2, 1, 1))
 	}
 	top := combine(h.one(), s.extract(h, out, 0), s.extract(h, out, 1))
-	if v.Op != ir.Highest || !a.Kind.Float() {
+	if v.Op != ir.MaxLanes || !a.Kind.Float() {
 		return top
 	}
 	// Which of two numbers is taken says nothing of NaN: whether there is one is found apart.

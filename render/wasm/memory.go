@@ -72,7 +72,7 @@ func (s *selector) group(at *ir.Place) *group {
 	g := s.groups[string(key)]
 	if g == nil {
 		g = &group{id: int32(len(s.groups) + 1), buf: at.Buf, terms: slices.DeleteFunc(slices.Clone(at.Terms), once)}
-		slices.SortStableFunc(g.terms, func(a, b ir.Term) int { return cmp.Compare(a.V.Home.Depth, b.V.Home.Depth) })
+		slices.SortStableFunc(g.terms, func(a, b ir.Term) int { return cmp.Compare(a.V.Block.Depth, b.V.Block.Depth) })
 		s.groups[string(key)] = g
 	}
 	return g
@@ -178,9 +178,9 @@ func (s *selector) pointer(k ptrKey) *inst {
 	addr := s.plus(s.bufferBase(k.g.buf), k.base*size)
 	for i, t := range k.g.terms {
 		step := t.Coef * size
-		alone := i+1 == len(k.g.terms) || k.g.terms[i+1].V.Home.Depth > t.V.Home.Depth
+		alone := i+1 == len(k.g.terms) || k.g.terms[i+1].V.Block.Depth > t.V.Block.Depth
 		if t.V.Op == ir.Iter && alone {
-			v := s.addLoopVar(t.V.Home, addr)
+			v := s.addLoopVar(t.V.Block, addr)
 			v.next = s.plus(v.v, step)
 			addr = v.v
 			continue
@@ -298,14 +298,14 @@ func (s *selector) load(v *ir.Value) *inst {
 		if at.Gate != nil {
 			gate = s.value(at.Gate)
 		}
-		ptr, off, m := s.elements(at, 0, int64(v.Lanes), s.home(v.Home), gate, true)
+		ptr, off, m := s.elements(at, 0, int64(v.Lanes), s.home(v.Block), gate, true)
 		out := s.neighbours(k, v.Lanes, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
 		if gate == nil {
 			return out
 		}
 		return s.op(wb.Select, out.typ, out, s.form(v.Args[0], s.formOf(v)), gate)
 	case at.Index == nil && at.Stride == 0 && at.Gate == nil:
-		ptr, off, m := s.elements(at, 0, 1, s.home(v.Home), nil, true)
+		ptr, off, m := s.elements(at, 0, 1, s.home(v.Block), nil, true)
 		x := s.neighbours(k, 1, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
 		return s.splat(v, x, true)
 	}
@@ -319,7 +319,7 @@ func (s *selector) loadLanes(v *ir.Value) *inst {
 	h := shapeOf(k, v.Lanes)
 	var out *inst
 	for i := range v.Lanes {
-		ptr, off, m := s.laneOf(at, i, s.home(v.Home), s.laneGate(at, v.Lanes, i), true)
+		ptr, off, m := s.laneOf(at, i, s.home(v.Block), s.laneGate(at, v.Lanes, i), true)
 		n := &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off), uint64(i)}, home: m.home, mem: m}
 		switch {
 		case k.Size() < 4 || k == ir.Bool:

@@ -46,7 +46,7 @@ func init() {
 		ir.AnyLane:   (*selector).across,
 		ir.Sum:       (*selector).across,
 		ir.Product:   (*selector).across,
-		ir.Highest:   (*selector).across,
+		ir.MaxLanes:  (*selector).across,
 		ir.AndAll:    (*selector).across,
 		ir.OrAll:     (*selector).across,
 		ir.XorAll:    (*selector).across,
@@ -59,8 +59,8 @@ func init() {
 		ir.Neg:    (*selector).makeNeg,
 		ir.Abs:    (*selector).makeAbs,
 		ir.Max:    (*selector).makeGreater,
-		ir.Pick:   (*selector).makeGreater,
-		ir.Least:  (*selector).makeGreater,
+		ir.MaxSS:  (*selector).makeGreater,
+		ir.MinSS:  (*selector).makeGreater,
 		ir.Sqrt:   byKind(0, prim{}, pSqrt),
 		ir.Trunc:  rounding(pTrunc),
 		ir.Round:  rounding(pRound),
@@ -210,7 +210,7 @@ func (s *selector) makePhi(v *ir.Value) *inst {
 	if trip(v.Loop) == 1 {
 		return s.form(p.Init, form)
 	}
-	lv := s.addLoopVar(v.Home, s.form(p.Init, form))
+	lv := s.addLoopVar(v.Block, s.form(p.Init, form))
 	s.of(v).inst = lv.v
 	lv.next = s.form(p.Next, form)
 	lv.chain = s.chainOf(p)
@@ -242,7 +242,7 @@ func (s *selector) makeFinal(v *ir.Value) *inst {
 	}
 	p := s.value(phi)
 	n := s.intern(inst{what: isFinal, typ: p.typ, args: []*inst{p}})
-	n.home = s.home(v.Home)
+	n.home = s.home(v.Block)
 	return n
 }
 
@@ -270,12 +270,12 @@ func (s *selector) makeAbs(v *ir.Value) *inst {
 	return s.do(pAbs, h, x)
 }
 
-// makeGreater is Max and Pick, the second argument where it is greater, and Least, the second where it is less.
+// makeGreater is Max and MaxSS, the second argument where it is greater, and MinSS, the second where it is less.
 func (s *selector) makeGreater(v *ir.Value) *inst {
 	h := s.shape(v)
 	a := s.args(v)
 	if v.Kind == ir.Bool {
-		return s.do(map[ir.Op]prim{ir.Max: pOr, ir.Pick: pOr, ir.Least: pAnd}[v.Op], h, a...)
+		return s.do(map[ir.Op]prim{ir.Max: pOr, ir.MaxSS: pOr, ir.MinSS: pAnd}[v.Op], h, a...)
 	}
 	if v.Kind.Float() {
 		if v.Op == ir.Max {
@@ -285,7 +285,7 @@ func (s *selector) makeGreater(v *ir.Value) *inst {
 	}
 	if v.Lanes > 1 && h.elem == e32 {
 		p := map[bool][2]prim{true: {pMaxS, pMinS}, false: {pMaxU, pMinU}}[v.Kind.Signed()]
-		if v.Op == ir.Least {
+		if v.Op == ir.MinSS {
 			return s.do(p[1], h, a...)
 		}
 		return s.do(p[0], h, a...)
@@ -293,10 +293,10 @@ func (s *selector) makeGreater(v *ir.Value) *inst {
 	return s.pick(v.Op, v.Kind, h, a[0], a[1])
 }
 
-// pick is b where a < b (for Least where b < a), else a.
+// pick is b where a < b (for MinSS where b < a), else a.
 func (s *selector) pick(op ir.Op, k ir.Kind, h shape, a, b *inst) *inst {
 	less, p := [2]*inst{a, b}, pPMax
-	if op == ir.Least {
+	if op == ir.MinSS {
 		less, p = [2]*inst{b, a}, pPMin
 	}
 	if k.Float() && h.lanes > 1 {
@@ -309,7 +309,7 @@ func (s *selector) pick(op ir.Op, k ir.Kind, h shape, a, b *inst) *inst {
 func (s *selector) maximumNaN(h shape, a, b *inst) *inst {
 	k := map[elem]ir.Kind{f32: ir.F32, f64: ir.F64}[h.elem]
 	isNaN := s.do(pNe, h, b, b)
-	return s.choose(h, isNaN, b, s.pick(ir.Pick, k, h, a, b))
+	return s.choose(h, isNaN, b, s.pick(ir.MaxSS, k, h, a, b))
 }
 
 func (s *selector) makeAndNot(v *ir.Value) *inst {

@@ -76,11 +76,11 @@ func (t *placeTable) plan(g *gen, at *ir.Place) {
 		return t.V.Op == ir.Iter && g.loopOf(t.V.Loop).trip == 1 // it is 0
 	})
 	slices.SortStableFunc(terms, func(a, b ir.Term) int {
-		return cmp.Or(cmp.Compare(a.V.Home.Depth, b.V.Home.Depth), cmp.Compare(iterFirst(a.V), iterFirst(b.V)))
+		return cmp.Or(cmp.Compare(a.V.Block.Depth, b.V.Block.Depth), cmp.Compare(iterFirst(a.V), iterFirst(b.V)))
 	})
 	for i := 0; i < len(terms); {
 		n := 1
-		for i+n < len(terms) && terms[i].V.Op != ir.Iter && terms[i+n].V.Home == terms[i].V.Home {
+		for i+n < len(terms) && terms[i].V.Op != ir.Iter && terms[i+n].V.Block == terms[i].V.Block {
 			n++
 		}
 		ts := make([]ir.Term, n)
@@ -130,7 +130,7 @@ func (t *placeTable) inner(outer *part, terms []ir.Term) *part {
 	t.key = key
 	p := t.parts[string(key)]
 	if p == nil {
-		p = &part{buf: outer.buf, outer: outer, block: terms[0].V.Home, terms: terms}
+		p = &part{buf: outer.buf, outer: outer, block: terms[0].V.Block, terms: terms}
 		t.parts[string(key)] = p
 	}
 	return p
@@ -236,7 +236,7 @@ func (g *gen) times(t ir.Term) (asm.Reg, uint8) {
 		i := g.index(t.V)
 		r = g.gp()
 		g.places.scaled[t] = r
-		g.in(t.V.Home, func() { g.multiply(8, r, i, t.Coef) })
+		g.in(t.V.Block, func() { g.multiply(8, r, i, t.Coef) })
 	}
 	return r, 1
 }
@@ -266,7 +266,7 @@ func (g *gen) index(v *ir.Value) asm.Reg {
 	}
 	if s.index == 0 {
 		r := g.gp()
-		g.in(v.Home, func() { g.ins(asm.MOVSXD, 8, r, g.vals[v.ID].reg) })
+		g.in(v.Block, func() { g.ins(asm.MOVSXD, 8, r, g.vals[v.ID].reg) })
 		g.vals[v.ID].index = r
 	}
 	return g.vals[v.ID].index

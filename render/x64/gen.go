@@ -50,7 +50,7 @@ type state struct {
 	width int8
 	// left counts the uses that are not emitted yet.
 	left int32
-	// shared values are used in loops inside of their home, or by addresses: no use is known to be the last.
+	// shared values are used in loops inside of their block, or by addresses: no use is known to be the last.
 	shared bool
 	// chain is the variable of a loop that the value brings towards its next value.
 	chain *phi
@@ -173,17 +173,17 @@ func (g *gen) class(v *ir.Value) asm.Class {
 	return asm.Vec
 }
 
-// need computes a value if that was not done yet, in its home.
+// need computes a value if that was not done yet, in its block.
 func (g *gen) need(v *ir.Value) {
 	s := &g.vals[v.ID]
 	if s.reg != 0 {
 		return
 	}
-	if v.Op == ir.Load && v.Pos != 0 && g.cur.block != v.Home {
+	if v.Op == ir.Load && v.Pos != 0 && g.cur.block != v.Block {
 		fail("load number %d is used before its place", v.Pos)
 	}
 	outer := g.cur
-	g.cur = g.section(v.Home)
+	g.cur = g.section(v.Block)
 	r := g.make(v)
 	g.cur = outer
 	g.vals[v.ID].reg = r
@@ -229,7 +229,7 @@ func (g *gen) use(v *ir.Value) asm.Reg {
 // lastUse reports whether no use of v is left, so that what is computed now in the same block may overwrite it.
 func (g *gen) lastUse(v *ir.Value) bool {
 	s := &g.vals[v.ID]
-	return s.left <= 0 && !s.shared && v.Home == g.cur.block && v.Op != ir.Const && v.Op != ir.Iter
+	return s.left <= 0 && !s.shared && v.Block == g.cur.block && v.Op != ir.Const && v.Op != ir.Iter
 }
 
 // dst is a register for the result v of an operation whose operands have been used: that of an operand that was a

@@ -16,7 +16,7 @@ import (
 var halfOps = map[ir.Op]asm.Op{ir.Add: asm.VADDPH, ir.Sub: asm.VSUBPH, ir.Mul: asm.VMULPH, ir.Div: asm.VDIVPH, ir.Sqrt: asm.VSQRTPH}
 
 // halfChoices are those for operations whose results are one of their arguments.
-var halfChoices = map[ir.Op]asm.Op{ir.Pick: asm.VMAXPH, ir.Least: asm.VMINPH}
+var halfChoices = map[ir.Op]asm.Op{ir.MaxSS: asm.VMAXPH, ir.MinSS: asm.VMINPH}
 
 // halfDepth is how many operations without rounding are looked through.
 const halfDepth = 4
@@ -29,7 +29,7 @@ func isHalf(v *ir.Value, depth int) bool {
 		return ok
 	case ir.Cast:
 		return v.Kind == ir.F32 && v.Args[0].Kind == ir.F16
-	case ir.Splat, ir.Pick, ir.Least, ir.Where:
+	case ir.Splat, ir.MaxSS, ir.MinSS, ir.Where:
 		args := v.Args
 		if v.Op == ir.Where {
 			args = args[1:]
@@ -71,7 +71,7 @@ func (g *gen) readsHalf(v *ir.Value) bool {
 	}
 	l := v.Args[0]
 	return l.Pos == 0 && l.At.Buf.Kind == ir.F16 && l.At.Stride == 1 && l.At.Gate == nil && l.At.Index == nil &&
-		l.Lanes >= 8 && l.Home == v.Home && g.vals[l.ID].reg == 0
+		l.Lanes >= 8 && l.Block == v.Block && g.vals[l.ID].reg == 0
 }
 
 // roundsHalves reports whether a rounded operation is made of vectors of F16: at least one argument needs no conversion.
@@ -99,7 +99,7 @@ func (g *gen) rounded(v *ir.Value) asm.Reg {
 		return r
 	}
 	a := v.Args[0]
-	g.in(v.Home, func() {
+	g.in(v.Block, func() {
 		var room [2]asm.Reg
 		args := room[:len(a.Args)]
 		for i, x := range a.Args {
@@ -125,7 +125,7 @@ func (g *gen) half(v *ir.Value, lanes int) asm.Reg {
 	if r := g.vals[v.ID].other; r != 0 {
 		return r
 	}
-	g.in(v.Home, func() {
+	g.in(v.Block, func() {
 		r := g.vec()
 		switch op := halfChoices[v.Op]; {
 		case op != 0 && g.cheapHalf(v, halfDepth):

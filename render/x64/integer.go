@@ -46,7 +46,7 @@ func greaterWide(g *gen, v *ir.Value) asm.Reg {
 	}
 	m := g.vec()
 	g.ins(asm.VPCMPGTQ, g.size(v), m, x, y)
-	if v.Op == ir.Least {
+	if v.Op == ir.MinSS {
 		return g.blend(8, g.size(v), m, b, a)
 	}
 	return g.blend(8, g.size(v), m, a, b)

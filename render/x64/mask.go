@@ -60,7 +60,7 @@ func (g *gen) form(v *ir.Value, form int) asm.Reg {
 	}
 	if g.vals[v.ID].other == 0 {
 		o := g.vec()
-		g.in(v.Home, func() { g.resize(o, r, v.Lanes, form) })
+		g.in(v.Block, func() { g.resize(o, r, v.Lanes, form) })
 		g.vals[v.ID].other = o
 	}
 	return g.vals[v.ID].other
@@ -101,7 +101,7 @@ func (g *gen) spreadBool(v *ir.Value, lanes, width int) asm.Reg {
 	}
 	if g.vals[v.ID].lanes[n] == 0 {
 		var m asm.Reg
-		g.in(v.Home, func() { m = g.maskOf(g.vals[v.ID].reg, lanes, width) })
+		g.in(v.Block, func() { m = g.maskOf(g.vals[v.ID].reg, lanes, width) })
 		g.vals[v.ID].lanes[n] = m
 	}
 	return g.vals[v.ID].lanes[n]
@@ -207,7 +207,7 @@ func chooseLanes(g *gen, v *ir.Value) asm.Reg {
 
 // masking are the operations that one instruction does, which may do it in some lanes only.
 var masking = map[ir.Op]bool{
-	ir.Add: true, ir.Sub: true, ir.Mul: true, ir.Div: true, ir.Neg: true, ir.Abs: true, ir.Pick: true, ir.Least: true,
+	ir.Add: true, ir.Sub: true, ir.Mul: true, ir.Div: true, ir.Neg: true, ir.Abs: true, ir.MaxSS: true, ir.MinSS: true,
 	ir.Sqrt: true, ir.And: true, ir.Or: true, ir.Xor: true, ir.AndNot: true, ir.Shl: true, ir.Shr: true,
 	ir.Trunc: true, ir.Round: true, ir.Floor: true,
 }
@@ -357,7 +357,7 @@ var logicOps = map[ir.Op]struct {
 	ir.Or:        {asm.KORW, asm.VORPS, false, false},
 	ir.Add:       {asm.KORW, asm.VORPS, false, false},
 	ir.Max:       {asm.KORW, asm.VORPS, false, false},
-	ir.Pick:      {asm.KORW, asm.VORPS, false, false},
+	ir.MaxSS:     {asm.KORW, asm.VORPS, false, false},
 	ir.Xor:       {asm.KXORW, asm.VXORPS, false, false},
 	ir.Sub:       {asm.KXORW, asm.VXORPS, false, false},
 	ir.NotEqual:  {asm.KXORW, asm.VXORPS, false, false},

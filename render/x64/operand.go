@@ -44,10 +44,10 @@ func (g *gen) operand(v *ir.Value) operand {
 	return operand{reg: g.use(v)}
 }
 
-// only reports whether v is not computed yet and is used once, in its home.
+// only reports whether v is not computed yet and is used once, in its block.
 func (g *gen) only(v *ir.Value) bool {
 	s := &g.vals[v.ID]
-	return s.reg == 0 && s.left == 1 && !s.shared && v.Home == g.cur.block
+	return s.reg == 0 && s.left == 1 && !s.shared && v.Block == g.cur.block
 }
 
 // foldable reports whether v is a load of what its register holds, that nothing but the next use needs.
@@ -157,7 +157,7 @@ func alu(op asm.Op) maker {
 // willDie reports whether the next use of v is its last.
 func (g *gen) willDie(v *ir.Value) bool {
 	s := &g.vals[v.ID]
-	return s.left == 1 && !s.shared && v.Home == g.cur.block
+	return s.left == 1 && !s.shared && v.Block == g.cur.block
 }
 
 // immediate is an integer constant that instructions hold themselves; it counts as used.

@@ -57,8 +57,8 @@ func (g *gen) walk(b *ir.Block) {
 			for _, at := range []*ir.Place{it.Dot.A, it.Dot.B, it.Dot.C} {
 				g.countPlace(at, b)
 			}
-		case it.Fetch != nil:
-			g.countPlace(it.Fetch, b)
+		case it.Prefetch != nil:
+			g.countPlace(it.Prefetch, b)
 		case it.Loop != nil:
 			l := g.loopOf(it.Loop)
 			if l.trip < 0 {
@@ -94,14 +94,14 @@ func (g *gen) countUse(v *ir.Value, b *ir.Block) {
 	g.know(v)
 	s := &g.vals[v.ID]
 	s.left++
-	s.shared = s.shared || b != v.Home
+	s.shared = s.shared || b != v.Block
 	if s.left > 1 {
 		return
 	}
 	switch v.Op {
 	case ir.Final:
 		p := v.Args[0]
-		g.countUse(p, p.Home)
+		g.countUse(p, p.Block)
 		g.vals[p.ID].left--
 		return
 	case ir.Phi:
@@ -109,10 +109,10 @@ func (g *gen) countUse(v *ir.Value, b *ir.Block) {
 		return
 	}
 	if v.At != nil {
-		g.countPlace(v.At, v.Home)
+		g.countPlace(v.At, v.Block)
 	}
 	for _, a := range v.Args {
-		g.countUse(a, v.Home)
+		g.countUse(a, v.Block)
 	}
 }
 
@@ -126,8 +126,8 @@ func (g *gen) countPhi(v *ir.Value) {
 	}
 	p := &phi{PhiVar: v.Loop.Phis[i]}
 	g.phis[v] = p
-	g.countUse(p.Init, v.Home.Parent)
-	g.countUse(p.Next, v.Home)
+	g.countUse(p.Init, v.Block.Parent)
+	g.countUse(p.Next, v.Block)
 }
 
 // countPlace counts the uses of a place. Addresses are computed once for several accesses, so that values in them
@@ -157,9 +157,9 @@ func (g *gen) block(b *ir.Block) {
 			g.store(it.Store)
 		case it.Dot != nil:
 			g.dot(it.Dot)
-		case it.Fetch != nil:
-			g.readyPlace(it.Fetch)
-			g.to(asm.PREFETCHT0, 0, g.address(it.Fetch, 0))
+		case it.Prefetch != nil:
+			g.readyPlace(it.Prefetch)
+			g.to(asm.PREFETCHT0, 0, g.address(it.Prefetch, 0))
 		case it.Load != nil:
 			if g.vals[it.Load.ID].left > 0 {
 				g.need(it.Load)
@@ -237,7 +237,7 @@ func (g *gen) findChains(l *loop) {
 			p.chain = append(p.chain, v)
 			var on *ir.Value
 			for _, a := range v.Args {
-				if a == p.V || a.Home == p.V.Home && g.vals[a.ID].mark == g.stamp && g.vals[a.ID].led {
+				if a == p.V || a.Block == p.V.Block && g.vals[a.ID].mark == g.stamp && g.vals[a.ID].led {
 					if on != nil && on != a {
 						on = nil
 						break
@@ -260,7 +260,7 @@ func (g *gen) dependsOnPhi(v *ir.Value, p *phi, stamp int32) bool {
 	if v == p.V {
 		return true
 	}
-	if v.Home != p.V.Home || v.Op == ir.Final || v.Op == ir.Phi {
+	if v.Block != p.V.Block || v.Op == ir.Final || v.Op == ir.Phi {
 		return false
 	}
 	s := &g.vals[v.ID]

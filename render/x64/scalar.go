@@ -52,7 +52,7 @@ func greaterScalar(g *gen, v *ir.Value) asm.Reg {
 	a := g.use(v.Args[0])
 	d := g.gp()
 	g.move(d, a)
-	if v.Op == ir.Least {
+	if v.Op == ir.MinSS {
 		g.ins(asm.CMP, g.size(v), 0, b, a)
 	} else {
 		g.ins(asm.CMP, g.size(v), 0, a, b)

@@ -42,7 +42,7 @@ func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 func (g *gen) inMemoryOnly(rows []*ir.Value) bool {
 	for _, r := range rows {
 		if r.Op != ir.Load || g.vals[r.ID].reg != 0 || r.Pos != 0 || r.At.Gate != nil || r.At.Index != nil || r.At.Stride != 1 ||
-			r.Home != g.cur.block || r.At.Buf.Kind.Size() < 4 || !g.f.AVX2 || r.Lanes*int(r.Kind.Width()) <= 16 {
+			r.Block != g.cur.block || r.At.Buf.Kind.Size() < 4 || !g.f.AVX2 || r.Lanes*int(r.Kind.Width()) <= 16 {
 			return false
 		}
 	}

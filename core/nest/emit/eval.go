@@ -216,7 +216,7 @@ func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
 
 // scales reports whether the elements of a row are divided by something that was summed up over the row.
 func (im *emitter) scales(x, y *ir.Value) bool {
-	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && x.Home.Depth > y.Home.Depth && summed(y, 6)
+	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && x.Block.Depth > y.Block.Depth && summed(y, 6)
 }
 
 // summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.

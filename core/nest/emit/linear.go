@@ -96,7 +96,7 @@ func (im *emitter) intCast(k ir.Kind, v *ir.Value) *ir.Value {
 // valueOf is the integer as a value of a kind.
 func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 	terms := slices.Clone(l.terms)
-	slices.SortStableFunc(terms, func(x, y ir.Term) int { return x.V.Home.Depth - y.V.Home.Depth })
+	slices.SortStableFunc(terms, func(x, y ir.Term) int { return x.V.Block.Depth - y.V.Block.Depth })
 	var sum *ir.Value
 	add := func(v *ir.Value) {
 		if sum == nil {

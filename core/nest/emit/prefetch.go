@@ -22,7 +22,7 @@ func (im *emitter) prefetch(p *openBand, copies []*env) {
 			}
 			if at := (place{t.buf, l.off * t.buf.Kind.Size() / plan.Line}); !asked[at] {
 				asked[at] = true
-				im.Fetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off})
+				im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off})
 			}
 		}
 	}

@@ -184,7 +184,7 @@ func (s *sums) finish(vectors bool) {
 	}
 }
 
-var lanesOp = map[ir.Op]ir.Op{ir.Add: ir.Sum, ir.Mul: ir.Product, ir.Max: ir.Highest, ir.And: ir.AndAll, ir.Or: ir.OrAll, ir.Xor: ir.XorAll}
+var lanesOp = map[ir.Op]ir.Op{ir.Add: ir.Sum, ir.Mul: ir.Product, ir.Max: ir.MaxLanes, ir.And: ir.AndAll, ir.Or: ir.OrAll, ir.Xor: ir.XorAll}
 
 // tree combines values pairwise.
 func (im *emitter) tree(op ir.Op, vs []*ir.Value) *ir.Value {

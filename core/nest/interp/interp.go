@@ -54,7 +54,7 @@ type interpreter struct {
 // blockState says in which iteration a block is: no two have the same turn. It is 0 while the block does not run.
 type blockState struct{ turn int64 }
 
-// cell holds what a value was in the turn of its home in which it was computed last.
+// cell holds what a value was in the turn of its block in which it was computed last.
 type cell struct {
 	home *blockState
 	turn int64
@@ -85,7 +85,7 @@ func (m *interpreter) cell(v *ir.Value) *cell {
 		if v.Lanes != 1 && v.Lanes != m.k.Lanes {
 			ir.Fail("value %d (%s) has %d lanes, expected 1 or %d", v.ID, v.Op, v.Lanes, m.k.Lanes)
 		}
-		c = &cell{home: m.block(v.Home), bits: make([]uint64, v.Lanes)}
+		c = &cell{home: m.block(v.Block), bits: make([]uint64, v.Lanes)}
 		m.cells[v.ID] = c
 	}
 	return c
@@ -99,7 +99,7 @@ func (m *interpreter) run(b *ir.Block) {
 			m.store(it.Store)
 		case it.Dot != nil:
 			m.dot(it.Dot)
-		case it.Fetch != nil: // changes nothing
+		case it.Prefetch != nil: // changes nothing
 		case it.Load != nil:
 			c := m.cell(it.Load)
 			m.load(it.Load, c.bits)
@@ -145,7 +145,7 @@ func (m *interpreter) loop(l *ir.Loop) {
 	}
 }
 
-// value computes a value if it has not been since its home came to this iteration.
+// value computes a value if it has not been since its block came to this iteration.
 func (m *interpreter) value(v *ir.Value) []uint64 {
 	c := m.cell(v)
 	switch {
@@ -186,7 +186,7 @@ func (m *interpreter) compute(v *ir.Value, out []uint64) {
 		}
 	case ir.Final:
 		p := m.cell(v.Args[0])
-		if p.final == nil || p.finalTurn != m.block(v.Home).turn {
+		if p.final == nil || p.finalTurn != m.block(v.Block).turn {
 			ir.Fail("value %d (%s) is used before its loop", v.ID, v.Op)
 		}
 		copy(out, p.final)
@@ -224,7 +224,7 @@ func (m *interpreter) compute(v *ir.Value, out []uint64) {
 }
 
 // acrossLanes is how each reduction of a vector combines two lanes.
-var acrossLanes = map[ir.Op]ir.Op{ir.Sum: ir.Add, ir.Product: ir.Mul, ir.Highest: ir.Max, ir.AndAll: ir.And, ir.OrAll: ir.Or, ir.XorAll: ir.Xor}
+var acrossLanes = map[ir.Op]ir.Op{ir.Sum: ir.Add, ir.Product: ir.Mul, ir.MaxLanes: ir.Max, ir.AndAll: ir.And, ir.OrAll: ir.Or, ir.XorAll: ir.Xor}
 
 // across combines the halves of a vector until one lane is left.
 func across(f ir.LaneFunc, v []uint64) uint64 {

@@ -140,7 +140,7 @@ func TestRunLanes(t *testing.T) {
 	}
 	r := rows[1]
 	scalars := []*ir.Value{
-		b.New(ir.Extract, ir.I32, 1, 2, r), b.New(ir.Sum, ir.I32, 1, 0, r), b.New(ir.Product, ir.I32, 1, 0, r), b.New(ir.Highest, ir.I32, 1, 0, r),
+		b.New(ir.Extract, ir.I32, 1, 2, r), b.New(ir.Sum, ir.I32, 1, 0, r), b.New(ir.Product, ir.I32, 1, 0, r), b.New(ir.MaxLanes, ir.I32, 1, 0, r),
 		b.New(ir.AndAll, ir.I32, 1, 0, r), b.New(ir.OrAll, ir.I32, 1, 0, r), b.New(ir.XorAll, ir.I32, 1, 0, r),
 		b.Do(ir.Cast, ir.I32, b.New(ir.AnyLane, ir.Bool, 1, 0, b.Do(ir.Less, ir.Bool, r, b.Int(ir.I32, 5)))),
 		b.Do(ir.Cast, ir.I32, b.New(ir.AnyLane, ir.Bool, 1, 0, b.Do(ir.Less, ir.Bool, r, b.Int(ir.I32, 4)))),

@@ -193,7 +193,7 @@ var allKinds = []ir.Kind{ir.Bool, ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, 
 
 func TestALU(t *testing.T) {
 	const n = 1600
-	floats, ints := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Neg, ir.Max, ir.Pick, ir.Least, ir.Abs, ir.Sqrt, ir.Trunc, ir.Round, ir.Floor}, []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Mod, ir.Neg, ir.Max, ir.And, ir.Or, ir.Xor, ir.AndNot}
+	floats, ints := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Neg, ir.Max, ir.MaxSS, ir.MinSS, ir.Abs, ir.Sqrt, ir.Trunc, ir.Round, ir.Floor}, []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Mod, ir.Neg, ir.Max, ir.And, ir.Or, ir.Xor, ir.AndNot}
 	for _, k := range allKinds[1:] {
 		ops := ints
 		if k.Float() {

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/intern"
 )
 
-// Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their homes.
+// Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their placement blocks.
 type Builder struct {
 	*Kernel
 	Cur   *Block
@@ -27,10 +27,10 @@ type Builder struct {
 	// logs are the arguments of logarithms to base 2, sines what sinKey makes, turns the memory that turning needs.
 	logs  map[*Value]*Value
 	sines map[sinKey]*Value
-	turns *turnMemory
-	// still is the memory, by Buffer.ID, that the kernel writes, but not in the loops at work; times counts such times.
-	still map[int32]stillness
-	times uint64
+	pi    *piMemory
+	// readOnly is the memory, by Buffer.ID, that the kernel writes, but not in the loops at work; times counts such times.
+	readOnly  map[int32]readOnlyInterval
+	intervals uint64
 }
 
 // NewBuilder begins an empty kernel for vectors of so many lanes.
@@ -39,7 +39,7 @@ func NewBuilder(name string, lanes int) *Builder {
 	return &Builder{
 		Kernel: k, Cur: k.Root, table: intern.NewTable[valueKey, Value](512), places: map[string]int32{},
 		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{}, logs: map[*Value]*Value{}, sines: map[sinKey]*Value{},
-		still: map[int32]stillness{},
+		readOnly: map[int32]readOnlyInterval{},
 	}
 }
 
@@ -67,15 +67,15 @@ func (b *Builder) Unique(v Value) *Value {
 func (b *Builder) add(v *Value) *Value {
 	b.next++
 	v.ID = b.next
-	if v.Home == nil {
+	if v.Block == nil {
 		v.settle(b.Root)
 	}
 	return v
 }
 
-// settle makes the innermost block of the arguments the home, or one that it must be in.
+// settle places a value in the innermost block of its arguments, or in one that it must be in.
 func (v *Value) settle(outermost *Block) {
-	v.Home = outermost
+	v.Block = outermost
 	for _, a := range v.Args {
 		v.deepen(a)
 	}
@@ -94,8 +94,8 @@ func (v *Value) settle(outermost *Block) {
 }
 
 func (v *Value) deepen(o *Value) {
-	if o.Home.Depth > v.Home.Depth {
-		v.Home = o.Home
+	if o.Block.Depth > v.Block.Depth {
+		v.Block = o.Block
 	}
 }
 
@@ -165,16 +165,16 @@ func (b *Builder) Int(k Kind, v int64) *Value { return b.Constant(k, k.Wrap(v)) 
 // Float is a scalar F32 or F64 constant.
 func (b *Builder) Float(k Kind, f float64) *Value { return b.Constant(k, k.FloatBits(f)) }
 
-// Load is the load from a place. Loads of equal places are one while their memory is still; others keep their place in
+// Load is the load from a place. Loads of equal places are one in a read-only interval of their memory; others keep their place in
 // the block Cur.
 func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 	var args []*Value
 	if at.Gate != nil {
 		args = []*Value{alt}
 	}
-	still, ok := b.still[at.Buf.ID]
+	still, ok := b.readOnly[at.Buf.ID]
 	if at.Buf.Written && !ok {
-		v := b.Unique(Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at, Args: b.keep(args), Home: b.Cur, Pos: b.nextPos()})
+		v := b.Unique(Value{Op: Load, Kind: at.Buf.Kind, Lanes: lanes, At: at, Args: b.keep(args), Block: b.Cur, Pos: b.nextPos()})
 		b.Cur.Items = append(b.Cur.Items, Item{Load: v})
 		return v
 	}
@@ -193,8 +193,8 @@ func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 	return b.add(v)
 }
 
-// stillness is a time in which nothing writes to some memory: loops that are made in the block since.
-type stillness struct {
+// readOnlyInterval is a read-only interval of a buffer: no store to it happens in the loops that are made in the block since.
+type readOnlyInterval struct {
 	number uint64 // from 1
 	since  *Block
 }
@@ -202,16 +202,16 @@ type stillness struct {
 // BeginReadOnly notes that no loop which is made from here in the block Cur writes to a buffer, until EndReadOnly: loads
 // from it that are equal are one meanwhile.
 func (b *Builder) BeginReadOnly(buf *Buffer) {
-	b.times++
-	b.still[buf.ID] = stillness{b.times, b.Cur}
+	b.intervals++
+	b.readOnly[buf.ID] = readOnlyInterval{b.intervals, b.Cur}
 }
 
 // EndReadOnly ends what BeginReadOnly began.
-func (b *Builder) EndReadOnly(buf *Buffer) { delete(b.still, buf.ID) }
+func (b *Builder) EndReadOnly(buf *Buffer) { delete(b.readOnly, buf.ID) }
 
 // Changes reports whether stores of the loops at work may write to a buffer.
 func (b *Builder) Changes(buf *Buffer) bool {
-	_, still := b.still[buf.ID]
+	_, still := b.readOnly[buf.ID]
 	return buf.Written && !still
 }
 
@@ -220,14 +220,14 @@ func (b *Builder) Store(at *Place, val *Value) {
 	b.Cur.Items = append(b.Cur.Items, Item{Store: &Store{At: at, Val: val, Pos: b.nextPos()}})
 }
 
-// Fetch says in the block Cur that a place is needed soon.
-func (b *Builder) Fetch(at *Place) { b.Cur.Items = append(b.Cur.Items, Item{Fetch: at}) }
+// Prefetch says in the block Cur that a place is needed soon.
+func (b *Builder) Prefetch(at *Place) { b.Cur.Items = append(b.Cur.Items, Item{Prefetch: at}) }
 
 // Loop makes a loop in the block Cur and calls body, which makes what is in it.
 func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 	l := &Loop{Count: count, Label: label}
 	l.Body = &Block{Parent: b.Cur, Loop: l, Depth: b.Cur.Depth + 1}
-	l.Iter = b.Unique(Value{Op: Iter, Kind: I64, Lanes: 1, Loop: l, Home: l.Body})
+	l.Iter = b.Unique(Value{Op: Iter, Kind: I64, Lanes: 1, Loop: l, Block: l.Body})
 	outer := b.Cur
 	b.Cur = l.Body
 	body(l)
@@ -239,7 +239,7 @@ func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 // Phi makes a variable of a loop; its Next is to be set.
 func (b *Builder) Phi(l *Loop, init *Value) *PhiVar {
 	p := &PhiVar{Init: init}
-	p.V = b.Unique(Value{Op: Phi, Kind: init.Kind, Lanes: init.Lanes, Loop: l, Home: l.Body})
+	p.V = b.Unique(Value{Op: Phi, Kind: init.Kind, Lanes: init.Lanes, Loop: l, Block: l.Body})
 	l.Phis = append(l.Phis, p)
 	return p
 }
@@ -247,7 +247,7 @@ func (b *Builder) Phi(l *Loop, init *Value) *PhiVar {
 // Final is the value of a variable after its loop.
 func (b *Builder) Final(p *PhiVar) *Value {
 	v := b.New(Final, p.V.Kind, p.V.Lanes, 0, p.V)
-	v.Home = p.V.Home.Parent
+	v.Block = p.V.Block.Parent
 	return v
 }
 

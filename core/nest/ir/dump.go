@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Dump prints a kernel: loops by indentation, each value where its home is, in the order of their numbers.
+// Dump prints a kernel: loops by indentation, each value in its placement block, in the order of their numbers.
 func (k *Kernel) Dump(w io.Writer) {
 	fmt.Fprintf(w, "kernel %s: %d lanes, %d items, %d bytes of scratch, choice %s\n", k.Name, k.Lanes, k.Items, k.Scratch, k.Choice)
 	d := &dumper{w: w, homes: map[*Block][]*Value{}, seen: map[*Value]bool{}}
@@ -32,7 +32,7 @@ func (d *dumper) visit(v *Value) {
 		d.place(v.At)
 	}
 	if v.Op != Const {
-		d.homes[v.Home] = append(d.homes[v.Home], v)
+		d.homes[v.Block] = append(d.homes[v.Block], v)
 	}
 }
 
@@ -52,8 +52,8 @@ func (d *dumper) collect(b *Block) {
 			d.place(it.Store.At)
 		case it.Load != nil:
 			d.visit(it.Load)
-		case it.Fetch != nil:
-			d.place(it.Fetch)
+		case it.Prefetch != nil:
+			d.place(it.Prefetch)
 		case it.Dot != nil:
 			for _, p := range []*Place{it.Dot.A, it.Dot.B, it.Dot.C} {
 				d.place(p)
@@ -82,8 +82,8 @@ func (d *dumper) block(b *Block) {
 		switch {
 		case it.Store != nil:
 			fmt.Fprintf(d.w, "%s%s = %s\n", indent, it.Store.At, it.Store.Val.ref())
-		case it.Fetch != nil:
-			fmt.Fprintf(d.w, "%sfetch %s\n", indent, it.Fetch)
+		case it.Prefetch != nil:
+			fmt.Fprintf(d.w, "%sprefetch %s\n", indent, it.Prefetch)
 		case it.Dot != nil:
 			t := it.Dot
 			sign := "="

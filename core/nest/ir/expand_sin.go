@@ -50,7 +50,7 @@ func (g formula) sin(x *Value, cos bool) *Value {
 	}
 	r := g.withoutPi(a, n, parts, cos)
 	r = g.floats(g.ixor(g.bits(r), g.shl(i, pick[int64](g, 31, 63))))
-	r = g.turned(r, a, limit, cos)
+	r = g.reduced(r, a, limit, cos)
 	z := g.mul(r, r)
 	// R is added last: near pi/2 a product would be rounded to more than 1.
 	poly := pick(g, sinPoly32, sinPoly64)

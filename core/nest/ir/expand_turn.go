@@ -10,28 +10,28 @@ var invPiWords = [...]int64{0, 0,
 	0xBA93DD63, 0xF5F2F8BD, 0x9E839CFB, 0xC5294975, 0x35FDAFD8, 0x8FC6AE84, 0x2B019823,
 }
 
-// turnMemory is scratch memory for reducing great arguments: the words of 1/pi, and the lanes of a vector.
-type turnMemory struct {
+// piMemory is scratch memory for reducing great arguments: the words of 1/pi, and the lanes of a vector.
+type piMemory struct {
 	words *Buffer
 	lanes map[Kind]*Buffer
 }
 
-// turnMemory is that memory, with lanes of a kind.
-func (b *Builder) turnMemory(k Kind) *turnMemory {
-	if b.turns == nil {
-		b.turns = &turnMemory{words: b.ownScratch(0, U32, int64(len(invPiWords))), lanes: map[Kind]*Buffer{}}
+// piMemory is that memory, with lanes of a kind.
+func (b *Builder) piMemory(k Kind) *piMemory {
+	if b.pi == nil {
+		b.pi = &piMemory{words: b.ownScratch(0, U32, int64(len(invPiWords))), lanes: map[Kind]*Buffer{}}
 		// The words are written once, before all else: there are few, and code for every use would be long.
 		outer, rest := b.Cur, b.Root.Items
 		b.Cur, b.Root.Items = b.Root, nil
 		for i, w := range invPiWords {
-			b.Store(&Place{Buf: b.turns.words, Off: int64(i)}, b.Int(U32, w))
+			b.Store(&Place{Buf: b.pi.words, Off: int64(i)}, b.Int(U32, w))
 		}
 		b.Cur, b.Root.Items = outer, append(b.Root.Items, rest...)
 	}
-	if b.turns.lanes[k] == nil {
-		b.turns.lanes[k] = b.ownScratch(int32(k), k, int64(b.Lanes))
+	if b.pi.lanes[k] == nil {
+		b.pi.lanes[k] = b.ownScratch(int32(k), k, int64(b.Lanes))
 	}
-	return b.turns
+	return b.pi
 }
 
 // ownScratch is scratch memory of the builder's own; its number is one that no importer gives.
@@ -41,17 +41,17 @@ func (b *Builder) ownScratch(n int32, k Kind, size int64) *Buffer {
 	return buf
 }
 
-// turned is r, what is left of a without multiples of pi, with the sign that they turn. Where a is beyond the limit
+// reduced is r, what is left of a without multiples of pi, with the sign that they turn. Where a is beyond the limit
 // it is reduced with many bits of 1/pi instead: if any lane is, in a loop that otherwise runs zero times. What is in
 // it depends on the variables of the loop, so that none of it is computed without need.
-func (g formula) turned(r, a *Value, limit float64, cos bool) *Value {
+func (g formula) reduced(r, a *Value, limit float64, cos bool) *Value {
 	b := g.b
 	any := g.lessEqual(g.float(limit), a)
 	if any.Lanes > 1 {
 		any = b.New(AnyLane, Bool, 1, 0, any)
 	}
 	outer := b.Cur
-	b.Cur = r.Home
+	b.Cur = r.Block
 	var left *PhiVar
 	b.Loop("great arguments", b.convert(I64, any), func(l *Loop) {
 		left = b.Phi(l, r)
@@ -69,9 +69,9 @@ func (g formula) turned(r, a *Value, limit float64, cos bool) *Value {
 // reduceLanes reduces numbers of at least the limit, lane by lane.
 func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
 	b := g.b
-	mem := b.turnMemory(g.f)
+	mem := b.piMemory(g.f)
 	// Lanes that are smaller or NaN become the limit, infinity a number.
-	a = g.b.Legal(Pick, g.f, g.float(limit), a)
+	a = g.b.Legal(MaxSS, g.f, g.float(limit), a)
 	a = g.atMost(a, pick(g, math.MaxFloat32, math.MaxFloat64))
 	if a.Lanes == 1 {
 		return g.reduceOne(a, cos)
@@ -107,7 +107,7 @@ func (g formula) reduceOne(x *Value, cos bool) *Value {
 	// The product modulo 2**192, from the lowest of six limbs of 32 bits that start at that bit: each limb times the low
 	// half of m, plus the limb before it times the high half. The last four results are kept.
 	words := func(iter *Value, off int64) *Value {
-		at := &Place{Buf: b.turnMemory(g.f).words, Terms: []Term{{first, 1}, {iter, -1}}, Off: off}
+		at := &Place{Buf: b.piMemory(g.f).words, Terms: []Term{{first, 1}, {iter, -1}}, Off: off}
 		return b.convert(U64, b.Load(at, 1, nil))
 	}
 	var limb, carry *PhiVar

@@ -56,7 +56,7 @@ func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
 		return nil
 	}
 	switch op {
-	case And, Or, Max, Pick, Least:
+	case And, Or, Max, MaxSS, MinSS:
 		return x
 	case Sub, Xor, AndNot:
 		if !k.Float() {

@@ -34,8 +34,8 @@ func (g formula) div(x, y *Value) *Value { return g.b.Legal(Div, g.f, x, y) }
 func (g formula) abs(x *Value) *Value    { return g.b.Legal(Abs, g.f, x) }
 
 // atMost and atLeast limit x; NaN stays.
-func (g formula) atMost(x *Value, c float64) *Value  { return g.b.Legal(Least, g.f, x, g.float(c)) }
-func (g formula) atLeast(x *Value, c float64) *Value { return g.b.Legal(Pick, g.f, x, g.float(c)) }
+func (g formula) atMost(x *Value, c float64) *Value  { return g.b.Legal(MinSS, g.f, x, g.float(c)) }
+func (g formula) atLeast(x *Value, c float64) *Value { return g.b.Legal(MaxSS, g.f, x, g.float(c)) }
 
 // fma is x*y + z, rounded once if the machine can do that.
 func (g formula) fma(x, y, z *Value) *Value {

@@ -9,17 +9,17 @@ import (
 )
 
 // Value is one scalar of the kernel, or a vector of Kernel.Lanes of them. Pure values are interned and have no place:
-// each is computed in its home, the innermost block of its arguments, before it is first needed.
+// each is computed in its placement block, the innermost of those of its arguments, before it is first needed.
 type Value struct {
 	Op    Op
 	Kind  Kind
 	Lanes int
 	Args  []*Value
 	// Bits is the constant of Const, as the register of its kind holds it; of others what their operation says.
-	Bits uint64
-	At   *Place // of a load
-	Loop *Loop  // of Iter and Phi
-	Home *Block
+	Bits  uint64
+	At    *Place // of a load
+	Loop  *Loop  // of Iter and Phi
+	Block *Block
 	// ID numbers the values of a kernel from 1.
 	ID int32
 	// Pos is the place of a load among the effects of its kernel if it must keep it, from 1: it reads memory that the kernel writes.
@@ -42,13 +42,13 @@ const (
 	Load                // At; if that has a gate, Args[0] is what lanes give where it is shut
 
 	// Between scalars and vectors.
-	Splat   // a scalar in every lane
-	Extract // lane Bits of a vector
-	Insert  // Args[0] with the scalar Args[1] in lane Bits
-	Sum     // the sum of all lanes, a scalar: halves are added, lane i and lane i+n/2, until one is left; so with those below
-	Product // the product of all lanes
-	Highest // the maximum of all lanes, with the rule of Max
-	AndAll  // all lanes combined with And, Or, Xor
+	Splat    // a scalar in every lane
+	Extract  // lane Bits of a vector
+	Insert   // Args[0] with the scalar Args[1] in lane Bits
+	Sum      // the sum of all lanes, a scalar: halves are added, lane i and lane i+n/2, until one is left; so with those below
+	Product  // the product of all lanes
+	MaxLanes // the maximum of all lanes, with the rule of Max
+	AndAll   // all lanes combined with And, Or, Xor
 	OrAll
 	XorAll
 	AnyLane // whether any lane of a Bool vector is true, a scalar Bool
@@ -65,9 +65,9 @@ const (
 	Mod // integers: the rest of Div with the sign of the dividend; 0 where the divisor is 0
 	Neg
 	Max // the greater; floats: NaN if either is
-	// Pick and Least are the machine's maximum and minimum of floats: Args[1] where Args[0] < Args[1] (Args[0] > Args[1]), else Args[0].
-	Pick
-	Least
+	// MaxSS and MinSS are the machine's maximum and minimum of floats: Args[1] where Args[0] < Args[1] (Args[0] > Args[1]), else Args[0].
+	MaxSS
+	MinSS
 	Abs
 	Sqrt
 	Trunc // towards zero
@@ -150,8 +150,8 @@ type Item struct {
 	Loop  *Loop
 	Load  *Value
 	Dot   *Dot
-	// Fetch is a place that is needed soon and may be far away.
-	Fetch *Place
+	// Prefetch is a place that is needed soon and may be far away.
+	Prefetch *Place
 }
 
 // Loop runs its body Count times with an iterator from 0. Count is a scalar I64; a count below 1 is none.

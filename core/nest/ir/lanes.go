@@ -259,8 +259,8 @@ var FloatUnary = map[Op]func(float64) float64{
 // floatChoice are the operations whose value is the second argument if the condition holds, else the first.
 var floatChoice = map[Op]func(a, b float64) bool{
 	Max:   func(a, b float64) bool { return a < b || b != b },
-	Pick:  func(a, b float64) bool { return a < b },
-	Least: func(a, b float64) bool { return a > b },
+	MaxSS: func(a, b float64) bool { return a < b },
+	MinSS: func(a, b float64) bool { return a > b },
 }
 
 func compareLane(op Op, k Kind) LaneFunc {

@@ -45,7 +45,7 @@ func Arithmetic(k Kind) Kind {
 func narrowInt(k Kind) bool { return k >= I8 && k <= U16 }
 
 // keepsRange are the operations whose results are in the range of a narrow kind if their arguments are.
-var keepsRange = [numOps]bool{Max: true, Pick: true, Least: true, Trunc: true, Floor: true, Round: true, And: true, Or: true, Xor: true,
+var keepsRange = [numOps]bool{Max: true, MaxSS: true, MinSS: true, Trunc: true, Floor: true, Round: true, And: true, Or: true, Xor: true,
 	AndNot: true, Shr: true, Mod: true}
 
 var compares = [numOps]bool{Less: true, LessEqual: true, Equal: true, NotEqual: true}
@@ -113,13 +113,13 @@ func (b *Builder) Where(k Kind, c, x, y *Value) *Value {
 func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 	greater := Max
 	if k.Float() {
-		greater = Pick
+		greater = MaxSS
 	}
 	switch {
 	case c.Op == Less && c.Args[0] == y && c.Args[1] == x:
 		return b.Do(greater, k, y, x)
 	case c.Op == Less && c.Args[0] == x && c.Args[1] == y && k.Float():
-		return b.Do(Least, k, y, x)
+		return b.Do(MinSS, k, y, x)
 	case c.Op != Or || !k.Float() || y.Op != Const || y.Bits != 0:
 		return nil
 	}
@@ -127,18 +127,18 @@ func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 		isNaN := c.Args[1-i]
 		if d.Op == Less && d.Args[0] == y && d.Args[1] == x && isNaN.Op == NotEqual && isNaN.Args[0] == x && isNaN.Args[1] == x {
 			// The sum makes 0 of -0.
-			return b.Do(Add, k, b.Do(Pick, k, x, y), y)
+			return b.Do(Add, k, b.Do(MaxSS, k, x, y), y)
 		}
 	}
 	return nil
 }
 
-// greater is the greater of two floats, NaN if either is. Pick keeps a NaN in its first argument only.
+// greater is the greater of two floats, NaN if either is. MaxSS keeps a NaN in its first argument only.
 func (b *Builder) greater(k Kind, x, y *Value) *Value {
 	if x.Op == Const {
 		x, y = y, x
 	}
-	v := b.Do(Pick, k, x, y)
+	v := b.Do(MaxSS, k, x, y)
 	if !b.number(y) {
 		v = b.Where(k, b.Compare(NotEqual, y, y), y, v)
 	}
@@ -148,7 +148,7 @@ func (b *Builder) greater(k Kind, x, y *Value) *Value {
 
 // lesser is the lesser of two floats, NaN if either is.
 func (b *Builder) lesser(k Kind, x, y *Value) *Value {
-	v := b.Do(Least, k, x, y)
+	v := b.Do(MinSS, k, x, y)
 	if !b.number(y) {
 		v = b.Where(k, b.Compare(NotEqual, y, y), y, v)
 	}

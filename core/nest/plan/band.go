@@ -7,7 +7,7 @@ import "polygrad/core/nest/analysis"
 type Axis struct {
 	Region *analysis.Region
 	Count  int64 // iterations, -1 if not constant
-	// Inner is the inner loop of a pair, nil for others, and split its iterations; then n counts those of both.
+	// Inner is the inner loop of a pair, nil for others, and Split its iterations; then Count is of both.
 	Inner *analysis.Region
 	Split int64
 	// Number is its number among the axes of the band, from 1 on.

@@ -1,3 +1,12 @@
+// Package plan decides how the loops of a kernel are laid out on a machine. A plan is made of what analysis found, the
+// description of the machine and the knobs of a Choice; nothing is emitted while it is made, and nothing changes it after.
+//
+// Its words: a band is a nest of parallel loops, its axes, with one body, its leaf. An axis is walked one by one or in tiles
+// of units side by side, a unit being an iteration or a vector of them; tiles may be gone through in blocks that fit a
+// cache. A register tile has rows by vectors of columns, and a second tile axis where rows are few. An operand that is used
+// by many tiles is packed: computed into scratch memory in the order of use. A sum is multi-pass if its partial results
+// lie in scratch memory while a few rows at a time are added, and split-K if the loop of a product is cut into parts that
+// are added one after the other. Two short axes may share vectors as a pair.
 package plan
 
 import (
@@ -13,7 +22,7 @@ type Band struct {
 	Levels []level
 	Leaf   *analysis.Region
 	Masks  bool
-	// Items is the level whose iterations are the work items, -1 for none; with is the axis that is walked along with
+	// Items is the level whose iterations are the work items, -1 for none; Joined is the axis that is walked along with
 	// it, one pair of iterations an item.
 	Items  int
 	Joined *Axis
@@ -21,28 +30,28 @@ type Band struct {
 	Along bool
 	// Rows and Vec are the axes of a register tile, nil if there is none.
 	Rows, Vec *Axis
-	// secondRows is an axis of more rows in the tile, nil for none.
+	// secondRows is the second tile axis: more rows of the tile, where there are few along the first. Nil for none.
 	secondRows *Axis
 	// MultiPass says how the leaf's sum is made in passes, nil if it is not.
 	MultiPass *MultiPass
 	// Product says how the leaf is a product of packed operands, nil if it is not.
 	Product *Product
-	// Transpose is the axis whose iterations are the lanes of what is loaded, if vectors are turned in registers.
+	// Transpose is the axis whose iterations are the lanes of what is loaded, if squares of vectors are transposed in registers.
 	Transpose *Axis
 	// Sums are the sums of products of the leaf, if it may be divided into blocks.
 	Sums []*SumLoops
-	// Packs are operands that are computed before the level packAt.
+	// Packs are operands that are computed into scratch memory before the level PackAt.
 	Packs  []*Pack
 	PackAt int
-	// l2Miss says that operands that are not packed come from far, strided is how much of the second cache those of the
-	// rows need that lie apart.
+	// l2Miss says that unpacked operands are read from beyond L2, stridedL2 is how many bytes of L2 strided operands of the
+	// rows occupy.
 	l2Miss    bool
 	stridedL2 int64
-	// RowPacks are operands of the rows that are computed before the level rowPackAt.
+	// RowPacks are operands of the rows that are computed before the level RowPackAt.
 	RowPacks  []*RowPack
 	RowPackAt int
-	// transposed are the stores of tiles that are transposed in registers, streams those around the caches, with how many
-	// neighbouring elements have to be written together, prefetch the loads that are asked for before the sums of a tile.
+	// transposed are the stores of tiles that are transposed in registers, Streams the non-temporal stores, with how many
+	// neighbouring elements have to be written together, Prefetch the loads that are prefetched before the sums of a tile.
 	transposed []*uop.UOp
 	Streams    map[*uop.UOp]int64
 	Prefetch   []*uop.UOp
@@ -58,7 +67,7 @@ const (
 	costSpread = 2
 	costApart  = 20
 	costAcross = 30 // of a store, one by one
-	costPack   = 10 // of a vector that is packed, of neighbours or turned
+	costPack   = 10 // of a vector that is packed, of neighbours or transposed
 	costFar    = 4  // of one that comes from beyond the nearest caches, beside what it costs anyway
 )
 
