@@ -132,7 +132,7 @@ func (b *body) rowBytes(rows []*uop.UOp) int64 {
 	return total
 }
 
-// minContiguousRun is how many contiguousRun a loop should go through before it jumps.
+// minContiguousRun is the shortest contiguous run of an innermost loop.
 const minContiguousRun = 8
 
 // contiguousInnermost reports whether the innermost loops have unit stride: those around the stores, if they were
