@@ -186,7 +186,7 @@ def test_training_goes_on_after_loading():
         assert (same.params[name] == array).all()
 
 
-FIXTURES = Path(__file__).parents[3] / "core" / "model" / "testdata"
+FIXTURES = Path(__file__).parents[3] / "model" / "testdata"
 
 
 @pytest.mark.parametrize("name", ["mlp_4_8_3", "mlp_gelu_b3", "tabm_4_8_1", "nam_3"])

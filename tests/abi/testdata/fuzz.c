@@ -388,7 +388,7 @@ int main(int argc, char **argv) {
     if (r % 20 == 19) { /* compiled kernels are no leak */
       poly_cpu_cache_flush();
       rss = resident();
-      if (past < seconds / 3) first = rss > first ? rss : first;
+      if (!first || past < seconds / 3) first = rss > first ? rss : first;
       /* Go gives memory back some time after it was used: a leak shows in every look. */
       if (past > seconds * 2 / 3) last = last && last < rss ? last : rss;
     }
