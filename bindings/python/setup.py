@@ -19,7 +19,7 @@ from setuptools.command.build_py import build_py
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NAME = "libpolygrad.so"
-SOURCES = ("capi", "core", "exec", "render", "include")
+SOURCES = ("capi", "core", "exec", "include", "model", "render")
 
 
 def library() -> Path:
