@@ -537,6 +537,7 @@ def test_programs(seed: int) -> None:
                 np.testing.assert_array_equal(got.numpy(), want)
             readers = readers[3:]
 
+
 # What was made of a tensor before it had memory, and how it is changed then.
 CHANGES = {
     "assign": lambda x: x.assign(Tensor(numbers(4, 5) * 10)),

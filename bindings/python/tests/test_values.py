@@ -1,4 +1,4 @@
-"""Values that rewriting must not change: constants beside casts, arithmetic that wraps, indices made of bools."""
+"""Values that rules must not change: constants beside casts, wrapped sums, boolean indices."""
 
 from __future__ import annotations
 
