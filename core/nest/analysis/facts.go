@@ -1,3 +1,5 @@
+// Package analysis finds what is known about a kernel before anything is decided: its loops as a tree of regions, the
+// slopes of indices along loops, its memory, and chains of sums.
 package analysis
 
 import (

@@ -1,3 +1,5 @@
+// Package emit makes the nest of loops of a kernel as its plan says. It evaluates the linear list on demand and decides
+// nothing but which legal form a value has.
 package emit
 
 import (
