@@ -2,7 +2,9 @@ package exec
 
 import (
 	"math"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,18 +14,20 @@ import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
+	"polygrad/tests/devices/remote"
 )
 
-// bench is a graph with named float buffers on one executor.
+// bench is a graph with named float buffers on one executor, and another one on a device with memory of its own.
 type bench struct {
-	t *testing.T
-	g *uop.Graph
-	e *Executor
-	b []Binding
+	t      *testing.T
+	g      *uop.Graph
+	e      *Executor
+	remote *Executor
+	b      []Binding
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{t: t, g: symbolic.NewGraph(), e: New(interp.New())}
+	return &bench{t: t, g: symbolic.NewGraph(), e: New(interp.New()), remote: New(remote.New())}
 }
 
 // floats makes a buffer bound to vals.
@@ -41,11 +45,44 @@ func (b *bench) must(u *uop.UOp, err error) *uop.UOp {
 	return u
 }
 
+// run runs a request on both executors, which must agree.
 func (b *bench) run(src ...*uop.UOp) {
 	b.t.Helper()
-	if err := b.e.Realize(b.g.Sink(nil, src...), b.b, nil); err != nil {
+	b.realize(b.g.Sink(nil, src...), nil)
+}
+
+func (b *bench) realize(sink *uop.UOp, vars map[string]int64) {
+	b.t.Helper()
+	before := b.contents()
+	if err := b.remote.Realize(sink, b.b, vars); err != nil {
 		b.t.Fatal(err)
 	}
+	got := b.contents()
+	for i, m := range b.memory() {
+		copy(m, before[i])
+	}
+	if err := b.e.Realize(sink, b.b, vars); err != nil {
+		b.t.Fatal(err)
+	}
+	if want := b.contents(); !reflect.DeepEqual(got, want) {
+		b.t.Fatalf("memory of its own gives %v, expected %v", got, want)
+	}
+}
+
+// memory is that of all buffers.
+func (b *bench) memory() (all [][]byte) {
+	for _, x := range b.b {
+		all = append(all, unsafe.Slice((*byte)(x.Ptr), x.Bytes))
+	}
+	return all
+}
+
+// contents are copies of the memory.
+func (b *bench) contents() (all [][]byte) {
+	for _, m := range b.memory() {
+		all = append(all, slices.Clone(m))
+	}
+	return all
 }
 
 func (b *bench) expect(got []float32, want ...float32) {
@@ -192,9 +229,7 @@ func TestVariables(t *testing.T) {
 		vars map[string]int64
 		want []float32
 	}{{nil, []float32{2, 3}}, {map[string]int64{"start": 2}, []float32{3, 4}}} {
-		if err := b.e.Realize(sink, b.b, c.vars); err != nil {
-			t.Fatal(err)
-		}
+		b.realize(sink, c.vars)
 		b.expect(out, c.want...)
 	}
 	if err := b.e.Realize(sink, b.b, map[string]int64{"start": 3}); err == nil {
@@ -218,9 +253,7 @@ func TestAfterAssign(t *testing.T) {
 		sum  float32
 		want []float32
 	}{{1, -25, []float32{1, 100, 400, 16}}, {2, -39, []float32{1, 100, 100, 400}}, {0, -60, []float32{100, 400, 100, 400}}} {
-		if err := b.e.Realize(sink, b.b, map[string]int64{"at": c.at}); err != nil {
-			t.Fatal(err)
-		}
+		b.realize(sink, map[string]int64{"at": c.at})
 		b.expect(sum, c.sum)
 		b.expect(squares, c.want...)
 	}

@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"polygrad/core/draw"
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
@@ -12,14 +13,39 @@ import (
 )
 
 // schedule cuts a request into kernels for the device.
-func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) { return cut(root, e.fusion) }
+func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
+	s, err := cut(root, e.fusion, e.pool.limits.Buffers)
+	if err != nil {
+		return nil, err
+	}
+	return s, e.check(s)
+}
 
-// cut cuts a request into kernels, which are merged if fusion is not nil.
-func cut(root *uop.UOp, fusion *fuse.Options) (*schedule.Schedule, error) {
+// cut cuts a request into kernels of at most so many buffers, if that is not 0, which are merged if fusion is not nil.
+func cut(root *uop.UOp, fusion *fuse.Options, buffers int) (*schedule.Schedule, error) {
 	if fusion == nil {
-		return schedule.OfRequest(root)
+		return schedule.OfRequest(root, schedule.WithMaxBuffers(buffers))
 	}
 	return fuse.New(root, *fusion)
+}
+
+// check tells whether the device can run the kernels of a schedule.
+func (e *Executor) check(s *schedule.Schedule) error {
+	target, most := e.dev.Target(), e.pool.limits.Buffers
+	for i, k := range s.Kernels {
+		if most > 0 && len(k.Bufs) > most {
+			return fmt.Errorf("exec.Compile: kernel %d of %d takes %d buffers, expected at most %d on device %s", i+1, len(s.Kernels), len(k.Bufs), most, e.dev.Name())
+		}
+		if len(target.Missing) == 0 {
+			continue
+		}
+		for _, u := range k.AST.Toposort() {
+			if dt := u.DType.Base().Scalar(); !target.Emulates(dt) {
+				return fmt.Errorf("exec.Compile: device %s has no %s, which kernel %d of %d needs for %s", e.dev.Name(), draw.DTypeName(dt), i+1, len(s.Kernels), u.Op)
+			}
+		}
+	}
+	return nil
 }
 
 // fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
@@ -29,6 +55,9 @@ func fusionOf(d device.Device) *fuse.Options {
 		return nil
 	}
 	o := f.Fusion()
+	if most := d.Limits().Buffers; most > 0 {
+		o.MaxBuffers, o.KernelBuffers = min(o.MaxBuffers, most), most
+	}
 	return &o
 }
 
@@ -55,6 +84,6 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if err != nil {
 		return nil, nil, err
 	}
-	sched, err = cut(root, fusion)
+	sched, err = cut(root, fusion, 0)
 	return sched, buffers, err
 }

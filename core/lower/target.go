@@ -58,6 +58,12 @@ func (t *Target) Supports(dt *uop.DType) bool {
 	return true
 }
 
+// Emulates reports whether kernels for the target may use a type, perhaps one that it does not have: those that are missing
+// are emulated, but for the wide floats.
+func (t *Target) Emulates(dt *uop.DType) bool {
+	return t.Supports(dt) || dt.IsInt() || smallFloats[dt] != nil
+}
+
 func (t *Target) accessWidths(buf *uop.DType) []int {
 	if t.Widths == nil || buf.Space == uop.Reg && !t.FlatMemory {
 		return nil

@@ -18,6 +18,9 @@ var limitTable = rewrite.New("limit buffers",
 
 var countedAsBuffer = ops(uop.Bufferize, uop.After, uop.Param, uop.DefineVar)
 
+// splittable are the operands that can get a buffer. tinygrad leaves reductions where they are, which may have too many buffers together.
+var splittable = uop.GroupElementwise.Union(ops(uop.Reduce))
+
 func limitBuffers(ctx any, u *uop.UOp) *uop.UOp {
 	r := ctx.(*run)
 	if u.Device() == "" {
@@ -38,7 +41,7 @@ func limitBuffers(ctx any, u *uop.UOp) *uop.UOp {
 	src := make([]*uop.UOp, len(u.Src))
 	for i, s := range u.Src {
 		src[i] = s
-		if uop.GroupElementwise.Has(s.Op) && s.Device() != "" {
+		if splittable.Has(s.Op) && s.Device() != "" {
 			src[i] = r.materialize(s)
 		}
 	}

@@ -187,9 +187,13 @@ func (c *goCall) gradients(outs, leaves []*uop.UOp) error {
 		if c.Weights[i] == nil {
 			continue
 		}
-		w, p := c.bind(uop.Float64, int64(len(c.Weights[i])))
+		dt := uop.Float64
+		if !c.e.Device().Target().Supports(dt) {
+			dt = uop.Float32
+		}
+		w, p := c.bind(dt, int64(len(c.Weights[i])))
 		for k, v := range c.Weights[i] {
-			element.Put(p, int64(k), uop.Float64, uop.Float(v))
+			element.Put(p, int64(k), dt, uop.Float(v))
 		}
 		part, err := tensor.Mul(out, w.Reshape(out.Shape()))
 		if err == nil {
@@ -276,6 +280,15 @@ func testGo(t *testing.T, device string) {
 	testGoOn(t, e)
 }
 
+// runOn runs a case on a device.
+func runOn(t *testing.T, c *Case, e *exec.Executor) error {
+	call, leaves, err := newGoCall(t, c, e)
+	if err != nil {
+		return err
+	}
+	return call.run(leaves)
+}
+
 func testGoOn(t *testing.T, e *exec.Executor) {
 	cases, err := Read(Path)
 	if err != nil {
@@ -283,11 +296,7 @@ func testGoOn(t *testing.T, e *exec.Executor) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			call, leaves, err := newGoCall(t, c, e)
-			if err == nil {
-				err = call.run(leaves)
-			}
-			if err != nil {
+			if err := runOn(t, c, e); err != nil {
 				t.Error(err)
 			}
 		})

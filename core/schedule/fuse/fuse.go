@@ -22,6 +22,8 @@ type Options struct {
 	MaxWork float64
 	// MaxBuffers is the most buffers that a merged kernel may have.
 	MaxBuffers int
+	// KernelBuffers is the most buffers that a kernel may have before any is merged, 0 for any number.
+	KernelBuffers int
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
 }

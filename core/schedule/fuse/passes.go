@@ -128,7 +128,7 @@ func graphPass(fn func(*uop.UOp) *uop.UOp) func(*fuser) bool {
 const rowsForThreads = 64
 
 func (f *fuser) makeKernels() bool {
-	s, err := schedule.New(f.root, schedule.WithRows(rowsForThreads))
+	s, err := schedule.New(f.root, schedule.WithRows(rowsForThreads), schedule.WithMaxBuffers(f.o.KernelBuffers))
 	must(err)
 	f.s, f.slots = s, s.Slots
 	for i, k := range s.Kernels {
