@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Callable
 
 import numpy as np
 
 from polygrad import Tensor
 
-# WebAssembly's planner makes more and smaller kernels.
-PORTABLE = os.environ.get("POLY_CPU") == "wasm"
 RNG = np.random.default_rng(0)
 
 

@@ -119,6 +119,14 @@ func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e
 				im.Store(p, im.Transposed(rows, step))
 			}
 		}
+	case plan.Broadcast:
+		for step := range steps {
+			for row := range live {
+				p := to(step, row*lanes)
+				p.Stride = 1
+				im.Store(p, im.Splat(value(step, row, func(*env, *linear, *linear) {})))
+			}
+		}
 	default:
 		for step := range steps {
 			for row := range live {
@@ -146,6 +154,11 @@ func (im *emitter) packedRows(e *env, sum *plan.SumLoops, row int64, step linear
 			continue
 		}
 		at := im.addLinear(im.timesLinear(a.number, sum.Steps*width), im.timesLinear(step, width), 1)
-		e.vals.set(q.U, im.Load(&ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + row}, 1, nil))
+		place, lanes := &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + row}, 1
+		if a.Broadcast {
+			lanes = im.Lanes
+			place.Off, place.Stride = at.off+row*int64(lanes), 1
+		}
+		e.vals.set(q.U, im.Load(place, lanes, nil))
 	}
 }

@@ -15,6 +15,9 @@ type Machine struct {
 	// FMA, F16C and Scale are instructions that not every processor has: fused multiply-add, conversions
 	// of half precision, and multiplication by powers of two.
 	FMA, F16C, Scale bool
+	// SlowBroadcast says that it takes several instructions to bring an element from memory into all lanes: the rows of
+	// products are packed in that form.
+	SlowBroadcast bool
 	// DotBF16 and DotI8 say that there are instructions for sums of products of BF16, and of bytes.
 	DotBF16, DotI8 bool
 	// SplitF32 says that products of F32 are made of products of BF16, three for each number.
@@ -37,5 +40,5 @@ var (
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them.
-	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, SlowBroadcast: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

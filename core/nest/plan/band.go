@@ -18,6 +18,8 @@ type Axis struct {
 	ordered bool
 	Units   int64 // units in a tile
 	Unit    int64 // iterations in a unit
+	// Broadcast says that packed rows have each element in all lanes of a vector.
+	Broadcast bool
 	// Group is the number of tiles in a block of the cache, 0 for no blocks.
 	Group int64
 }

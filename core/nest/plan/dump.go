@@ -8,7 +8,7 @@ import (
 var (
 	levelNames = [...]string{Walk: "iterations", Blocks: "blocks", Tiles: "tiles"}
 	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown"}
-	wayNames   = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps"}
+	wayNames   = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
 )
 
 // String prints a plan: for each band its choice, its axes, its loops from the outermost on, and what is packed before which.

@@ -138,6 +138,9 @@ func TestDecisions(t *testing.T) {
 		{"columns are transposed into packs", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.MatMul(in(f32, 1024, 256), turned(in(f32, 1024, 256))))
 		}, "for columns"},
+		{"rows in all lanes", ir.Wasm, "", matmul(f32, 64, 64, 32), "for rows, 64 steps, in all lanes"},
+		{"too few columns for that", ir.Wasm, "", matmul(f32, 64, 64, 24), "!for rows"},
+		{"rows in all lanes not wanted", ir.Wasm, "d-1", matmul(f32, 64, 64, 32), "!for rows"},
 		{"few rows: along vectors", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.MatMul(in(f32, 4, 1024), turned(in(f32, 1024, 1024))))
 		}, "along vectors"},

@@ -17,13 +17,15 @@ type RowPack struct {
 	Way rowWay
 }
 
-// rowWay is how a pack of rows is filled: one by one, by vectors of rows, or by vectors of steps, which are turned.
+// rowWay is how a pack of rows is filled: one by one, by vectors of rows, by vectors of steps, which are turned, or with
+// each element in all lanes of a vector.
 type rowWay uint8
 
 const (
 	oneByOne rowWay = iota
 	ByRows
 	BySteps
+	Broadcast
 )
 
 // rowPackReuse is how many tiles of columns must use a packed row that needs no more than a load.
@@ -34,7 +36,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackRows] == on
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
 	reuse := (vec.Count + vec.Tile() - 1) / vec.Tile()
-	if k < int64(pl.Lanes) || !pl.m.Masks || p.want[knobPackRows] == off {
+	if k < int64(pl.Lanes) || !pl.m.Masks && !pl.m.SlowBroadcast || p.want[knobPackRows] == off {
 		return nil
 	}
 	var out []*RowPack
@@ -56,6 +58,8 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 		}
 		q := &RowPack{U: u, Sum: sum}
 		switch {
+		case pl.m.SlowBroadcast:
+			q.Way = Broadcast
 		case pl.neighbours(u, byRow, map[*uop.UOp]bool{}):
 			q.Way = ByRows
 		case pl.neighbours(u, byStep, map[*uop.UOp]bool{}):
@@ -67,7 +71,12 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 			how, need = pl.reach(u, byStep, k, rows)
 			competes = pl.compete(p, rows, byRow.Of(u.Src[0]), u)
 		}
-		if (plain || q.Way == oneByOne) && !always && (!competes && p.loadable(pl, how, need) || reuse < rowPackReuse) {
+		if q.Way == Broadcast && reuse >= rowPackReuse {
+			rows.Broadcast = true
+			out = append(out, q)
+			return
+		}
+		if q.Way == Broadcast || (plain || q.Way == oneByOne) && !always && (!competes && p.loadable(pl, how, need) || reuse < rowPackReuse) {
 			return
 		}
 		out = append(out, q)
@@ -140,5 +149,8 @@ func (pl *planner) neighbours(u *uop.UOp, s *analysis.Slopes, seen map[*uop.UOp]
 
 // Width is the room of a tile's rows in a step.
 func (a *Axis) Width(lanes int) int64 {
+	if a.Broadcast {
+		return a.Tile() * int64(lanes)
+	}
 	return (a.Tile() + int64(lanes) - 1) / int64(lanes) * int64(lanes)
 }
