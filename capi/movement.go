@@ -105,8 +105,8 @@ func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(c *context, u *uop.U
 
 // numberFor is a number that came as a double: an integer if it is whole and meets an integer tensor.
 func numberFor(u *uop.UOp, v float64) uop.Const {
-	if u.DType.IsInt() && v == math.Trunc(v) && math.Abs(v) < 1<<63 {
-		return uop.Int(int64(v))
+	if u.DType.IsInt() && v == math.Trunc(v) && !math.IsInf(v, 0) {
+		return uop.Float(v).As(u.DType)
 	}
 	return uop.Float(v)
 }

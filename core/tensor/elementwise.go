@@ -161,6 +161,8 @@ func shift(op uop.Op, a, b operand) *uop.UOp {
 				return mul(x, p)
 			case x.DType.IsUnsigned():
 				return binary(uop.Idiv, x, p)
+			case n.I() == int64(x.DType.Bits)-1: // the type does not have p
+				return where(lt(x, 0), likeConst(x, -1), likeConst(x, 0))
 			}
 			return floorDiv(x, p)
 		}

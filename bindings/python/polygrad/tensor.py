@@ -611,7 +611,8 @@ class Tensor(
         # else it would have to be computed again before an optimizer changes the parameters.
         held: Any = [t for t in _live.lazy() if t._node in below and t._node is not root]
         for tensor in held:
-            wanted.setdefault(tensor._node, {})[id(tensor)] = tensor
+            if dtypes.is_float(tensor.dtype):
+                wanted.setdefault(tensor._node, {})[id(tensor)] = tensor
         found = []
         grads = _autograd.differentiate(root, self._seed(gradient), list(wanted))
         for node, grad in zip(wanted, grads):

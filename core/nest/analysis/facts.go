@@ -60,11 +60,16 @@ func (f *Facts) Work() (flops, bytes float64) {
 	return f.flops(f.Tree), bytes
 }
 
-// hasWide reports whether vectors of 64-bit elements may be needed.
+// hasWide reports whether vectors of 64-bit elements may be needed. Those of indices that are uint32 are.
 func hasWide(list []*uop.UOp) bool {
 	for _, u := range list {
 		switch u.Op {
-		case uop.Range, uop.ConstOp, uop.DefineVar, uop.Param, uop.DefineReg, uop.DefineLocal, uop.Index, uop.After:
+		case uop.Index:
+			if u.Src[1].DType.Scalar() == uop.Uint32 {
+				return true
+			}
+			continue
+		case uop.Range, uop.ConstOp, uop.DefineVar, uop.Param, uop.DefineReg, uop.DefineLocal, uop.After:
 			continue
 		}
 		dt := u.DType
