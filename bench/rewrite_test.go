@@ -20,7 +20,7 @@ func BenchmarkRewrite(b *testing.B) {
 		b.Run(w.Name, func(b *testing.B) {
 			g := NewGraph()
 			sink := g.Graph.Sink(nil, w.Build(g)...)
-			target := lower.Wasm()
+			target := lower.Clang()
 			target.Threads = 2
 			before := rewrite.Visits()
 			for b.Loop() {

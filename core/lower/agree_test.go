@@ -74,14 +74,14 @@ func run(t *testing.T, where string, p *lower.Program) []unsafe.Pointer {
 func TestTargetsAgree(t *testing.T) {
 	plain := lower.Clang()
 	plain.Optimize, plain.Devectorize = false, 0
-	threads := lower.Wasm()
+	threads := lower.Clang()
 	threads.Threads = 2
 	bare := lower.Clang()
 	bare.Missing = []*uop.DType{uop.Int64, uop.Uint64, uop.Float16, uop.BFloat16}
-	// Every kernel goes to wasm and, in turn, to one of the others.
-	wasm := lower.Wasm()
+	// Every kernel goes to native and, in turn, to one of the others.
+	native := lower.Native()
 	others := []map[string]*lower.Target{
-		{"wasm": wasm, "clang": lower.Clang()}, {"wasm": wasm, "wasm with threads": threads}, {"wasm": wasm, "bare": bare},
+		{"native": native, "clang": lower.Clang()}, {"native": native, "clang with threads": threads}, {"native": native, "bare": bare},
 	}
 	kernels := 0
 	for _, set := range []string{"golden", "cases", "opt"} {

@@ -13,7 +13,7 @@ import (
 func BenchmarkLower(b *testing.B) {
 	for _, bc := range []struct {
 		set, name string
-		wasm      bool
+		native    bool
 	}{
 		{"golden", "vecadd", false}, {"golden", "grad_fdiv_sum_y", false}, {"cases", "un_sin", false}, {"cases", "rn_dropout", false}, {"opt", "vecadd", false},
 		{"opt", "o_vecadd_1027", false}, {"opt", "o_mm_256", false}, {"opt", "o_layernorm_32x128", false}, {"opt", "o_conv_16x16", false}, {"opt", "un_sin", false},
@@ -24,8 +24,8 @@ func BenchmarkLower(b *testing.B) {
 			b.Fatal(err)
 		}
 		name := bc.set + "/" + bc.name
-		if bc.wasm {
-			name += "/wasm"
+		if bc.native {
+			name += "/native"
 		}
 		b.Run(name, func(b *testing.B) {
 			g := symbolic.NewScratch()
@@ -37,8 +37,8 @@ func BenchmarkLower(b *testing.B) {
 			}
 			target := Clang()
 			target.Optimize, target.Devectorize, target.Threads = c.Settings.Optimize, c.Settings.Devectorize, c.Settings.CPUCount
-			if bc.wasm {
-				target = Wasm()
+			if bc.native {
+				target = Native()
 			}
 			for b.Loop() {
 				for _, ast := range asts {

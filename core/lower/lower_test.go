@@ -95,7 +95,7 @@ func TestErrorsNameThePassAndTheKernel(t *testing.T) {
 func TestLoweringDoesNotChangeTheGraphOfItsKernel(t *testing.T) {
 	ast := vecadd(8)
 	before, n := ast.Dump(), ast.Graph().Len()
-	if _, err := lower.Lower(ast, lower.Wasm()); err != nil {
+	if _, err := lower.Lower(ast, lower.Clang()); err != nil {
 		t.Fatal(err)
 	}
 	if ast.Dump() != before || ast.Graph().Len() != n {
@@ -119,7 +119,7 @@ func TestGatedStoresAreBracketed(t *testing.T) {
 }
 
 func TestKernelsOfOneGraphAreLoweredSideBySide(t *testing.T) {
-	ast, target := vecadd(1<<12), lower.Wasm()
+	ast, target := vecadd(1<<12), lower.Clang()
 	lists := make(chan string, 8)
 	for range cap(lists) {
 		go func() {

@@ -1,13 +1,29 @@
 package lower
 
+import (
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
 // Native is the target of kernels that go on to core/nest: lists of scalars with every loop as the scheduler
 // made it, since tiles, vectors and threads are chosen there.
 func Native() *Target {
-	t := Wasm()
-	t.Name = "native"
-	t.Widths = nil
-	t.FlatMemory = false
-	t.Devectorize = 1
-	t.Plain = true
-	return t
+	return &Target{
+		Name: "native",
+		Ops: uop.Ops(uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh, uop.Sqrt, uop.Neg, uop.Trunc, uop.Add, uop.Sub, uop.Mul, uop.Fdiv, uop.Idiv, uop.Mod,
+			uop.Max, uop.Shl, uop.Shr, uop.And, uop.Or, uop.Xor, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Where),
+		Optimize:    true,
+		Plain:       true,
+		Devectorize: 1,
+		Threads:     1,
+		Extra:       boolDivision,
+	}
 }
+
+// boolDivision divides bools, as gradients of any and of maxima of bools do; a zero divisor gives false.
+var boolDivision = rewrite.New("bool division", &rewrite.Rule{Name: "a / b", Ops: uop.Ops(uop.Fdiv), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	if !u.DType.IsBool() {
+		return nil
+	}
+	return u.Src[0].And(u.Src[1])
+}})

@@ -24,9 +24,6 @@ type Target struct {
 	Plain bool
 	// Devectorize says what becomes of vectors: 0 keeps arithmetic on them, 1 makes it scalar.
 	Devectorize int
-	// FlatMemory makes a kernel's own memory of vectors, its accumulators, memory of scalars that is accessed in vectors.
-	// Devectorize 1 does that in any case, and accesses it in scalars.
-	FlatMemory bool
 	// Threads is the number of threads that a kernel may be spread over, 0 or 1 for none.
 	Threads int
 	// Groups says how it runs a kernel as work items in workgroups, nil if it does not.
@@ -65,7 +62,7 @@ func (t *Target) Emulates(dt *uop.DType) bool {
 }
 
 func (t *Target) accessWidths(buf *uop.DType) []int {
-	if t.Widths == nil || buf.Space == uop.Reg && !t.FlatMemory {
+	if t.Widths == nil || buf.Space == uop.Reg {
 		return nil
 	}
 	return t.Widths(buf.Base())
@@ -75,10 +72,7 @@ func (t *Target) table() *targetTables {
 	t.once.Do(func() {
 		vectors := []*rewrite.Table{symbolic.Sym}
 		if t.Devectorize == 1 {
-			vectors = append(vectors, scalarALU)
-		}
-		if t.Devectorize == 1 || t.FlatMemory {
-			vectors = append(vectors, scalarMemory)
+			vectors = append(vectors, scalarALU, scalarMemory)
 		}
 		vectors = append(vectors, loadStoreFolding, correctLoadStore, loadStoreIndexing)
 		decompose := rewrite.Concat("decompositions", symbolic.SymbolicSimple, lateRules(t))

@@ -3,6 +3,7 @@
 package nest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -27,8 +28,8 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
 	}
 	k, l, err = build(name, list, m, wanted, false)
-	if err != nil && m.Lanes > 1 {
-		// What cannot be spread over vectors is done as it stands.
+	if err != nil && m.Lanes > 1 && !(errors.As(err, new(badPlan)) && settings.Check.On()) {
+		// What cannot be spread over vectors is done as it stands. A wrong plan is a defect, which POLY_CHECK=1 shows.
 		k, l, err = build(name, list, m, wanted, true)
 	}
 	if err != nil {
@@ -39,6 +40,9 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 	}
 	return k, l, nil
 }
+
+// badPlan is an error of a plan that contradicts itself.
+type badPlan struct{ error }
 
 func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plain bool) (*ir.Kernel, plan.Layout, error) {
 	f, err := analysis.New(list)
@@ -53,7 +57,7 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 		fmt.Fprintf(os.Stderr, "kernel %s: %s", name, p)
 	}
 	if err := p.Check(); err != nil {
-		return nil, nil, err
+		return nil, nil, badPlan{err}
 	}
 	k, err := emit.Kernel(name, p)
 	return k, p.Layout, err
