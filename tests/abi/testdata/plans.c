@@ -127,12 +127,17 @@ static void modules(void) {
   CHECK(seen == 7);
   free(module);
   FAILS(poly_kernel_buf(ctx, 3), "poly_kernel_buf", "out of range");
-  PolyUOp *many = softmax(ctx, poly_buffer_f32(ctx, 32), poly_buffer_f32(ctx, 32), poly_buffer_f32(ctx, 32));
+  /* Two outputs of different sizes have no loop in common. */
+  PolyUOp *few = poly_buffer_f32(ctx, 7), *stores[2];
+  stores[0] = poly_store_val(ctx, out, poly_alu2(ctx, POLY_OP_MUL, a, b));
+  stores[1] = poly_store_val(ctx, poly_buffer_f32(ctx, 7), poly_alu2(ctx, POLY_OP_MUL, few, few));
+  PolyUOp *many = poly_sink_n(ctx, stores, 2);
   FAILS(poly_render_kernel_wasm(ctx, many, &length, &n), "poly_render_kernel_wasm", "kernels");
   CHECK(length == 0 && n == 0);
   FAILS(poly_render_kernel_wasm(ctx, NULL, &length, &n), "poly_render_kernel_wasm", "NULL");
 
-  PolyWasmStepPlan *plan = poly_render_step_wasm_plan(ctx, many);
+  PolyUOp *step = softmax(ctx, poly_buffer_f32(ctx, 32), poly_buffer_f32(ctx, 32), poly_buffer_f32(ctx, 32));
+  PolyWasmStepPlan *plan = poly_render_step_wasm_plan(ctx, step);
   CHECK(poly_wasm_stepplan_bindable_buf_index(plan, 2) == 2);
   FAILS(poly_wasm_stepplan_bindable_buf_index(plan, 3) >= 0, "poly_wasm_stepplan_bindable_buf_index", "out of range");
   FAILS(poly_wasm_stepplan_bindable_buf_index(NULL, 0) >= 0, "poly_wasm_stepplan_bindable_buf_index", "NULL");
