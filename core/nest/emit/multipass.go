@@ -146,6 +146,6 @@ func (im *emitter) addRows(p *openBand, c *env, j int64, at linear, n int64) {
 	for i, u := range q.Loop.Updates {
 		place := im.sumPlace(p, i, j)
 		sum := im.Load(place, im.Lanes, nil)
-		im.Store(place, im.ALU(u.Op, sum.Kind, sum, im.tree(u.Op, terms[i])))
+		im.Store(place, im.ALU(u.Op, sum.Kind, sum, im.tree(u.Op, sum.Kind, terms[i])))
 	}
 }

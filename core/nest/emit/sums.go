@@ -171,10 +171,12 @@ func (s *sums) finish(vectors bool) {
 			for w := range parts {
 				parts[w] = im.Final(s.phi(i, w, j))
 			}
-			v := im.tree(u.Op, parts)
+			// Results wrap as the register does: the kind of a value may be that of a machine register, which is wider.
+			k := analysis.KindFor(u.Slot.Reg.DType.Base())
+			v := im.tree(u.Op, k, parts)
 			if vectors {
-				k := v.Kind
-				v = im.New(lanesOp[u.Op], k, 1, 0, v)
+				wide := ir.Arithmetic(k)
+				v = im.New(lanesOp[u.Op], wide, 1, 0, im.ALU(ir.Cast, wide, v))
 				if u.Op != ir.Max {
 					v = im.ALU(u.Op, k, im.register(e, u.Slot), v)
 				}
@@ -187,13 +189,12 @@ func (s *sums) finish(vectors bool) {
 var lanesOp = map[ir.Op]ir.Op{ir.Add: ir.Sum, ir.Mul: ir.Product, ir.Max: ir.MaxLanes, ir.And: ir.AndAll, ir.Or: ir.OrAll, ir.Xor: ir.XorAll}
 
 // tree combines values pairwise.
-func (im *emitter) tree(op ir.Op, vs []*ir.Value) *ir.Value {
+func (im *emitter) tree(op ir.Op, k ir.Kind, vs []*ir.Value) *ir.Value {
 	if len(vs) == 1 {
 		return vs[0]
 	}
 	mid := (len(vs) + 1) / 2
-	a, b := im.tree(op, vs[:mid]), im.tree(op, vs[mid:])
-	return im.ALU(op, a.Kind, a, b)
+	return im.ALU(op, k, im.tree(op, k, vs[:mid]), im.tree(op, k, vs[mid:]))
 }
 
 // neutral is what an operation leaves as it was.
