@@ -19,12 +19,12 @@ func (b *builder) splitHazard(k Kernel) []Kernel {
 	}
 	at, value := store.Src[0], store.Src[1]
 	param := at.Src[0]
+	target := k.Bufs[int(param.Arg.(uop.Num))]
 	if !slices.ContainsFunc(value.Toposort(), func(u *uop.UOp) bool {
-		return u.Op == uop.Index && u.Src[0] == param && !sameElement(u, at)
+		return u.Op == uop.Index && u.Src[0].Op == uop.Param && k.Bufs[int(u.Src[0].Arg.(uop.Num))] == target && !sameElement(u, at)
 	}) {
 		return []Kernel{k}
 	}
-	target := k.Bufs[int(param.Arg.(uop.Num))]
 	slot := b.s.Slots[target]
 	b.s.Slots = append(b.s.Slots, Slot{DType: slot.DType, Size: slot.Size, Input: -1, Output: -1})
 	temporary := len(b.s.Slots) - 1

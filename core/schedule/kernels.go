@@ -201,18 +201,22 @@ func (r *run) fixAssign() bool {
 	for _, u := range r.root.ToposortGated(func(u *uop.UOp) bool { return !isKernel(u) }) {
 		if u.Op == uop.After {
 			afters = append(afters, u)
-			writer[u.BufUOp()] = u
+			writer[buffer(u)] = u
 		}
 	}
 	m := rewrite.Map{}
 	for _, u := range afters {
-		buf := u.BufUOp()
+		buf := buffer(u)
 		for _, s := range u.Src[1].Src {
-			w := writer[s]
-			if s.Op != uop.Buffer && s.Op != uop.Param || s == buf || w == nil || w.Src[1] == u.Src[1] {
+			if s.Op != uop.Buffer && s.Op != uop.Param {
 				continue
 			}
-			if x := u.Find(func(x *uop.UOp) bool { return x.Op == uop.After && x.BufUOp() == s }); x != nil {
+			s = buffer(s)
+			w := writer[s]
+			if s == buf || w == nil || w.Src[1] == u.Src[1] {
+				continue
+			}
+			if x := u.Find(func(x *uop.UOp) bool { return x.Op == uop.After && buffer(x) == s }); x != nil {
 				panic("cycle: the kernel that writes " + buf.String() + " depends on a buffer before and after it is written")
 			}
 			v := w.With(append(append([]*uop.UOp(nil), w.Src...), u)...)
@@ -225,6 +229,9 @@ func (r *run) fixAssign() bool {
 	r.root = rewrite.Substitute(r.root, m)
 	return true
 }
+
+// buffer is the memory of a node. A numbered value that turned out to be an input has its number, but it is the same memory.
+func buffer(u *uop.UOp) *uop.UOp { return u.BufUOp().WithTag(nil) }
 
 // removeTags drops the numbers, after it has noted which node became which buffer.
 func (r *run) removeTags() bool {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 from programs import failure
 
@@ -30,3 +31,17 @@ def test_gradients_beside_held_masks() -> None:
 def test_shifts_by_all_but_one_bit() -> None:
     x = Tensor([-128, -1, 0, 127], dtype="int8")
     assert (x >> 7).tolist() == [-1, -1, 0, 0]
+
+
+def test_narrow_products_wrap() -> None:
+    wrapped = Tensor([7, 255], dtype="uint8").prod(axis=0)
+    assert (~wrapped).cast("int64").item() == 6
+    x = Tensor([-127, 3, 3] * 40, dtype="int8")
+    assert (x.prod(axis=0).cast("int32") - 1).item() == int(np.prod(x.numpy(), dtype="int8")) - 1
+
+
+def test_indices_of_what_is_overwritten() -> None:
+    x = Tensor([144, 240], dtype="uint8")
+    least = x.argmin()
+    x += x
+    assert (least.item(), x.tolist()) == (0, [32, 224])
