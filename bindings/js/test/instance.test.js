@@ -8,7 +8,7 @@ const os = require('node:os')
 const path = require('node:path')
 const { Instance, Tensor, Generator, safetensors, loadHf, loadHfBytes, generate, generateSteps } = require('..')
 
-const FIXTURES = path.join(__dirname, '..', '..', '..', 'core', 'model', 'testdata')
+const FIXTURES = path.join(__dirname, '..', '..', '..', 'model', 'testdata')
 const MADE = {
   mlp_4_8_3: () => Instance.mlp({ layers: [4, 8, 3], activation: 'relu', bias: true, loss: 'mse', batchSize: 1, seed: 42 }),
   mlp_gelu_b3: () => Instance.mlp({ layers: [5, 7, 7, 2], activation: 'gelu', bias: false, loss: 'none', batchSize: 3, seed: 7 }),
