@@ -129,7 +129,7 @@ def write(tensor: Tensor, value: Tensor) -> None:
         # Nothing else is computed from it.
         compute((), (tensor._node,), (value._node,))
         if uses:
-            _show_written(value, tensor._node)
+            _show_written((value,), tensor._node)
         return
     base = find_memory(tensor)
     if base.data is None and tensor._node is base:
@@ -143,21 +143,26 @@ def write(tensor: Tensor, value: Tensor) -> None:
     cut_history(base)
     node = tensor._node
     readers = _readers((base,))
-    reads = readers.get(value._node, ())
-    if reads and not value._node.tracked:
-        del readers[value._node]
-    _bind(readers, compute(list(readers), (node,), (value._node,)))
-    for other in () if value._node in readers else reads:
-        _show_written(other, node)
+    source = value._node
+    reads = readers.get(source, [])
+    if source.tracked or any(other._node is not source for other in reads):
+        reads = []
+    if reads:
+        del readers[source]
+    _bind(readers, compute(list(readers), (node,), (source,)))
+    if reads:
+        _show_written(reads, node)
 
 
-def _show_written(value: Tensor, node: Node) -> None:
-    """Let a value that was computed from what is gone be what has been written."""
+def _show_written(values: Sequence[Tensor], node: Node) -> None:
+    """Let tensors that stand for a value computed from what is gone be what has been written."""
     handle = lib.poly_contiguous(CTX, node.handle)
     if handle is None:
         fail()
-    value._node = Node(handle, (node,))
-    _live.watch(value)
+    made = Node(handle, (node,))
+    for value in values:
+        value._node = made
+        _live.watch(value)
 
 
 def alone(tensor: Tensor, uses: int = 0) -> bool:
@@ -213,10 +218,10 @@ def keep_readers(targets: Iterable[Node]) -> None:
 
 
 def _bind(tensors: dict[Node, list[Tensor]], made: Iterable[Node]) -> None:
-    """Let tensors stand for the computed nodes."""
+    """Let tensors stand for the computed nodes, or views of them."""
     for node, computed in zip(tensors, made):
         for tensor in tensors[node]:
-            tensor._node = computed
+            tensor._node = moved(tensor._node, node, computed)
 
 
 # How a node depends on memory: directly, or by a node that was computed into it.
@@ -224,14 +229,15 @@ _DIRECTLY, _ONCE = 1, 2
 
 
 def _readers(nodes: Iterable[Node], but: Container[int] = frozenset()) -> dict[Node, list[Tensor]]:
-    """Return the lazy tensors that need the memory of nodes, by what they stand for.
+    """Return the lazy tensors that need the memory of nodes, by what is to be computed for them.
 
-    Views of it do not, and views of a lazy node that was computed into it are made its views.
-    Tensors whose id is in but are left out.
+    That is the root of those that show one root, so that they still do. Views of the memory need
+    nothing, and views of a lazy node that was computed into some are made its views. Tensors whose
+    id is in but are left out.
     """
     targets = set(nodes)
     ways = dict.fromkeys(targets, _DIRECTLY)
-    readers: dict[Node, list[Tensor]] = {}
+    groups: dict[Node, list[Tensor]] = {}
     lazy: Any = _live.lazy()
     for tensor in lazy:
         if id(tensor) in but:
@@ -239,14 +245,16 @@ def _readers(nodes: Iterable[Node], but: Container[int] = frozenset()) -> dict[N
         node = tensor._node
         way = _way(node, targets, ways)
         base = root(node) if way and node.shows else node
-        if way & _DIRECTLY:
-            if base not in targets:
-                readers.setdefault(node, []).append(tensor)
-        elif way:
-            kept = base.memory and base.memory()
-            if kept and kept in targets:
-                tensor._node = moved(node, base, kept)
-    return readers
+        if not way or base in targets:
+            continue
+        kept = base.memory and base.memory()
+        if kept and (way & _DIRECTLY or kept in targets):
+            tensor._node = moved(node, base, kept)
+        elif way & _DIRECTLY:
+            groups.setdefault(base, []).append(tensor)
+    return {
+        base if len(tensors) > 1 else tensors[0]._node: tensors for base, tensors in groups.items()
+    }
 
 
 def _way(start: Node, targets: set[Node], ways: dict[Node, int]) -> int:

@@ -580,3 +580,33 @@ def test_masks_that_are_what_is_written(n: int) -> None:
         expected = places.copy()
         expected[places] = places[::-1]
         np.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_views_of_lazy_readers_keep_their_root() -> None:
+    x = Tensor([1, 2, 3])
+    y = x * 2
+    column = y.reshape(3, 1)
+    x += x  # computes y, and column as a view of it
+    y[-1] = 9
+    assert column.tolist() == [[2], [4], [9]]
+    column[0] = 7
+    assert y.tolist() == [7, 4, 9]
+
+
+def test_views_of_an_assigned_reader_keep_their_root() -> None:
+    x = Tensor([[1, 2], [3, 4]])
+    y = x + 10
+    turned = y.T
+    x.assign(y)
+    turned[0] = 5
+    assert (y.tolist(), x.tolist()) == ([[5, 12], [5, 14]], [[11, 12], [13, 14]])
+
+
+def test_views_of_computed_roots_stay_when_the_source_is_written() -> None:
+    x = Tensor([1, 2, 3])
+    y = x * 2
+    tail = y[1:]
+    y.realize()
+    x[0] = 5
+    y[1] = 100
+    assert tail.tolist() == [100, 6]
