@@ -16,7 +16,8 @@ import (
 
 // Of differentiates loss with respect to each tensor of wrt, in order. seed is the gradient of
 // loss itself and has its shape; nil means ones. A tensor that loss does not depend on, or only
-// through DETACH or ASSIGN, gets zeros. An operation without a derivative on the way is an error.
+// through DETACH, ASSIGN or an operation that only integers and bools have, gets zeros. An operation on floats without a
+// derivative on the way is an error.
 func Of(loss *uop.UOp, wrt []*uop.UOp, seed *uop.UOp) ([]*uop.UOp, error) {
 	if err := check("loss", loss, nil); err != nil {
 		return nil, err
@@ -100,6 +101,9 @@ func (p *pass) run(seed *uop.UOp) error {
 			continue
 		}
 		r := rules[u.Op]
+		if r == nil && !u.DType.IsFloat() {
+			continue // a step, whose derivative is 0 wherever it exists
+		}
 		if r == nil {
 			return fmt.Errorf("gradient.Of: loss: %s has no derivative (%s of shape %s)", u.Op, u.DType, u.Shape())
 		}

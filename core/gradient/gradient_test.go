@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// without are the operations of a tensor graph that have no derivative: they work on integers or
-// bools, stop gradients, or have no tensor as source.
+// without are the operations of a tensor graph that have no rule: they work on integers or
+// bools, where nothing flows back, stop gradients, or have no tensor as source.
 var without = uop.Ops(uop.Idiv, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr, uop.Threefry, uop.Assign, uop.Detach,
 	uop.ConstOp, uop.Buffer, uop.Bind)
 
@@ -37,7 +37,6 @@ func TestErrors(t *testing.T) {
 	x := leaf(g, 3)
 	foreign := leaf(symbolic.NewGraph(), 3)
 	whole := g.NewBuffer("CPU", 3, uop.Int32)
-	mod := x.Cast(uop.Int32).ModInt(2).Cast(uop.Float32)
 	for _, c := range []struct {
 		loss, wrt, seed *uop.UOp
 		want            string
@@ -49,11 +48,29 @@ func TestErrors(t *testing.T) {
 		{x, foreign, nil, "gradient.Of: wrt[0]: belongs to a different context"},
 		{g.Sink(nil, x), x, nil, "gradient.Of: loss: is a SINK node without a shape"},
 		{x, x, leaf(g, 4), "gradient.Of: seed: is float (4), need float (3) as the loss"},
-		{mod, x, nil, "gradient.Of: loss: MOD has no derivative (int of shape (3))"},
+		{g.New(uop.Threefry, x.DType, []*uop.UOp{x, x}, nil, nil), x, nil, "gradient.Of: loss: THREEFRY has no derivative (float of shape (3))"},
 	} {
 		if _, err := Of(c.loss, []*uop.UOp{c.wrt}, c.seed); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, need %q", err, c.want)
 		}
+	}
+}
+
+// What integers and bools are combined by is a step: nothing flows back through it, and what stands beside it has its gradient.
+func TestStepsHaveNoGradient(t *testing.T) {
+	g := symbolic.NewGraph()
+	x := leaf(g, 3)
+	mask := x.Lt(number(x, 0)).Or(x.Lt(number(x, 9)))
+	rest := x.Cast(uop.Int32).ModInt(2).Cast(uop.Float32)
+	for _, loss := range []*uop.UOp{rest, mask.Cast(uop.Float32)} {
+		grads, err := Of(loss, []*uop.UOp{x}, nil)
+		if err != nil || grads[0] != number(x, 0) {
+			t.Errorf("gradient %v, error %v, need zeros", grads, err)
+		}
+	}
+	grads, err := Of(rest.Add(x), []*uop.UOp{x}, nil)
+	if err != nil || grads[0] != number(x, 1) {
+		t.Errorf("gradient %v, error %v, need ones", grads, err)
 	}
 }
 
