@@ -64,12 +64,17 @@ class Root:
 
 @dataclass
 class Value:
-    """What a tensor shows: places in the values of its root."""
+    """What a tensor shows: places in the values of its root.
+
+    The gradient of what is computed in steps, by a cast to integers, is not that of differences:
+    it flows through the cast.
+    """
 
     root: Root
     at: np.ndarray
     is_view: bool = False
     tracked: bool = False
+    steps: bool = False
 
     @property
     def array(self) -> np.ndarray:
@@ -83,20 +88,24 @@ class State:
     values: dict[str, Value] = field(default_factory=dict)
     expected: list[np.ndarray] = field(default_factory=list)
 
-    def fresh(self, name: str, array: Any, tracked: bool = False) -> None:
+    def fresh(self, name: str, array: Any, tracked: bool = False, steps: bool = False) -> None:
         array = np.asarray(array)
         at = np.arange(array.size).reshape(array.shape)
-        self.values[name] = Value(Root(array.reshape(-1).copy()), at, tracked=tracked)
+        steps = steps or tracked and array.dtype.kind in "iu"
+        root = Root(array.reshape(-1).copy())
+        self.values[name] = Value(root, at, tracked=tracked, steps=steps)
 
     def view(self, name: str, of: str, move: Callable[[np.ndarray], np.ndarray]) -> None:
         value = self.values[of]
-        self.values[name] = Value(value.root, move(value.at), True, value.tracked)
+        self.values[name] = Value(value.root, move(value.at), True, value.tracked, value.steps)
 
     def compute(self, names: tuple[str, ...]) -> None:
         """Computed views of what has no memory get memory of their own."""
         before = [self.values[n].root.computed for n in names]
         for name, there in zip(names, before):
             value = self.values[name]
+            if value.root.flat.dtype.kind != "f":
+                value.tracked = False  # only floats remember how they were computed
             if there:
                 continue
             if value.is_view:
@@ -269,7 +278,7 @@ class Generator:
             r = f(*[v.array for v in values])
             if np.asarray(r).size > 64:
                 raise Reject
-            state.fresh(name, r, any(v.tracked for v in values))
+            state.fresh(name, r, any(v.tracked for v in values), any(v.steps for v in values))
 
         return Step(f"{name} = {text}", run)
 
@@ -681,7 +690,7 @@ class Generator:
         ends = [
             n
             for n, v in self.state.values.items()
-            if v.tracked and n != leaf and self.dtype(n) == "float64"
+            if v.tracked and not v.steps and n != leaf and self.dtype(n) == "float64"
         ]
         if not ends:
             return []
@@ -692,6 +701,8 @@ class Generator:
             data = state.values[leaf].array
             slopes = np.zeros(data.size)
             base = self.replayed(before, leaf, data, end)
+            if not abs(base) < 2.0**36:
+                raise Reject  # differences are lost
             for i in range(data.size):
                 sides = []
                 for h in (2.0**-12, -(2.0**-12)):
