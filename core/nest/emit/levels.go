@@ -132,7 +132,7 @@ func (im *emitter) unknownTiles(p *openBand, i int, e *env) {
 	a := p.at(p.Levels[i].Axis)
 	im.env = e
 	n, lanes := im.count(a.Region), int64(im.Lanes)
-	if a.Region.TripMultiple()%a.Tile() == 0 {
+	if a.Region.TripMultiple(im.planned.Machine.ShiftedCounts)%a.Tile() == 0 {
 		im.Builder.Loop(a.Region.Label()+" tiles", im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, a.Tile())), func(l *ir.Loop) {
 			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}
 			a.live, a.last = a.Units, nil

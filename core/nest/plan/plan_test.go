@@ -76,6 +76,16 @@ func elements(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := in(uop.Float32, n); return v.Add(v) }
 }
 
+// tiles are so many elements of a row for each value of a variable.
+func tiles(n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		v := in(uop.Float32, 64, 16*n)
+		count := v.Graph().Variable("count", uop.Int(1), uop.Int(16), uop.IndexT).BindTo(3)
+		part := v.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Hi: uop.S(count.Mul(v.Graph().ConstInt(n)))}})
+		return must(tensor.Sum(part, []int{1}, false))
+	}
+}
+
 // biased is a product to which a matrix is added.
 func biased(m, k, n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return matmul(uop.Float32, m, k, n)(in).Add(in(uop.Float32, m, n)) }
@@ -124,6 +134,9 @@ func TestDecisions(t *testing.T) {
 		{"passes without masks, a rest", ir.SSE4, "", sumRows(64, 1023), "!passes"},
 
 		{"sums along vectors", big, "", func(in inputs) *uop.UOp { return must(tensor.Sum(in(f32, 64, 1024), []int{1}, false)) }, "along vectors"},
+		{"vectors of a count that a shift makes", ir.Wasm, "", tiles(4), "along vectors, count unknown"},
+		{"those would not be full", ir.Wasm, "", tiles(2), "!count unknown"},
+		{"shifts are not looked at", ir.SSE4, "", tiles(4), "!count unknown"},
 		{"columns stay in the second cache", big, "", matmul(f32, 256, 256, 256), "!pack"},
 		{"columns do not", big, "", matmul(f32, 1024, 1024, 1024), "pack LOAD for columns, 1024 steps"},
 		{"columns packed as asked", big, "c1", matmul(f32, 256, 256, 256), "for columns"},

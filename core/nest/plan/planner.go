@@ -106,7 +106,7 @@ type Reduction struct {
 
 // reduction plans a loop that collects, and those inside; the band around is nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
-	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r)}
+	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(pl.m.ShiftedCounts), updates: int64(len(r.Updates)), weight: pl.Weight(r)}
 	lanes := int64(pl.Lanes)
 	// A sum that no band is around has no results side by side.
 	spread := around == nil && !pl.plain || around != nil && around.Along
