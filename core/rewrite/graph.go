@@ -163,13 +163,13 @@ func (r *rewriter) run(root *uop.UOp) *uop.UOp {
 
 func (r *rewriter) enter(at int32) {
 	n := r.list[at].now
-	if r.down != nil {
+	if r.down != nil && !r.list[at].entered { // a node whose sources are waited for may be met again
 		v, gated := r.fixpoint(n, at)
 		if gated {
 			r.done(at, v)
 			return
 		}
-		r.list[at].now, n = v, v
+		r.list[at].now, r.list[at].entered, n = v, true, v
 	}
 	top := len(r.stack)
 	r.push(work{at: at, stage: built})

@@ -12,6 +12,7 @@ type slot struct {
 	sources     int32 // where the slots of its sources are
 	placed      bool  // on the work list, or done
 	asked       bool
+	entered     bool // now is what the parents-first table made of it
 }
 
 // slots finds the slot of a node by the number of the node. What earlier rewrites left in the index is

@@ -289,3 +289,10 @@ def test_lists_of_other_things_are_tuples() -> None:
 def test_what_selects_everything_is_the_tensor() -> None:
     x = Tensor(CUBE.copy())
     assert x[...] is x[:] is x[()] is x
+
+
+def test_indices_of_one_element_by_each_other() -> None:
+    x = Tensor([[2]], dtype="uint8")
+    zero = (x % 1).cast("int32")
+    same = x.minimum(x) % 1
+    assert x[zero].maximum(x.detach()[same.cast("int8")]).tolist() == [[[2]]]
