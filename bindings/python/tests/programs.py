@@ -54,12 +54,14 @@ class Reject(Exception):
     """A step has no one right answer."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Root:
     """Memory, or a value that has none yet."""
 
     flat: np.ndarray
     computed: bool = False
+    # The memory that it is computed from: a write there computes it.
+    needs: frozenset[Root] = frozenset()
 
 
 @dataclass
@@ -88,11 +90,13 @@ class State:
     values: dict[str, Value] = field(default_factory=dict)
     expected: list[np.ndarray] = field(default_factory=list)
 
-    def fresh(self, name: str, array: Any, tracked: bool = False, steps: bool = False) -> None:
+    def fresh(self, name: str, array: Any, sources: list[Value], tracked: bool = False) -> None:
         array = np.asarray(array)
         at = np.arange(array.size).reshape(array.shape)
-        steps = steps or tracked and array.dtype.kind in "iu"
-        root = Root(array.reshape(-1).copy())
+        tracked = tracked or any(v.tracked for v in sources)
+        steps = any(v.steps for v in sources) or tracked and array.dtype.kind in "iu"
+        needs = [{v.root} if v.root.computed else v.root.needs for v in sources]
+        root = Root(array.reshape(-1).copy(), needs=frozenset().union(*needs))
         self.values[name] = Value(root, at, tracked=tracked, steps=steps)
 
     def view(self, name: str, of: str, move: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -114,7 +118,17 @@ class State:
             value.root.computed = True
 
     def write(self, name: str, at: np.ndarray, new: Any) -> None:
-        self.values[name].root.flat[at] = new
+        root = self.values[name].root
+        shown: dict[Root, list[str]] = {}
+        for n, v in self.values.items():
+            if not v.root.computed and v.root is not root and root in v.root.needs:
+                shown.setdefault(v.root, []).append(n)
+        for names in shown.values():
+            if len(names) == 1:
+                self.compute((names[0],))
+            else:
+                self.values[names[0]].root.computed = True
+        root.flat[at] = new
 
 
 @dataclass
@@ -278,7 +292,7 @@ class Generator:
             r = f(*[v.array for v in values])
             if np.asarray(r).size > 64:
                 raise Reject
-            state.fresh(name, r, any(v.tracked for v in values), any(v.steps for v in values))
+            state.fresh(name, r, values)
 
         return Step(f"{name} = {text}", run)
 
@@ -296,7 +310,7 @@ class Generator:
         name = f"v{self.count}"
 
         def run(state: State) -> None:
-            state.fresh(name, data, tracked)
+            state.fresh(name, data, [], tracked)
             state.values[name].root.computed = True
 
         more = ", requires_grad=True" if tracked else ""
