@@ -94,7 +94,7 @@ class State:
         array = np.asarray(array)
         at = np.arange(array.size).reshape(array.shape)
         tracked = tracked or any(v.tracked for v in sources)
-        steps = any(v.steps for v in sources) or tracked and array.dtype.kind in "iu"
+        steps = any(v.steps for v in sources) or (tracked and array.dtype.kind in "iu")
         needs = [{v.root} if v.root.computed else v.root.needs for v in sources]
         root = Root(array.reshape(-1).copy(), needs=frozenset().union(*needs))
         self.values[name] = Value(root, at, tracked=tracked, steps=steps)
