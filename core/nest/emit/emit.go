@@ -24,7 +24,7 @@ func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
 	return im.Kernel, nil
 }
 
-// body makes what a region contains, in its order, for copies of an iteration that stand side by side.
+// body emits the parts of a region in order, for unrolled copies of one iteration.
 func (im *emitter) body(r *analysis.Region, copies []*env) {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
@@ -41,7 +41,7 @@ func (im *emitter) body(r *analysis.Region, copies []*env) {
 	}
 }
 
-// effect does what must happen where it stands: stores, and loads of what may change.
+// effect emits what must keep its place: stores, and loads of memory that the kernel writes.
 func (im *emitter) effect(u *uop.UOp) {
 	switch u.Op {
 	case uop.Store:
@@ -53,7 +53,7 @@ func (im *emitter) effect(u *uop.UOp) {
 	}
 }
 
-// loops makes a loop of a region and those inside.
+// loops emits the loop of a region with its inner loops.
 func (im *emitter) loops(r *analysis.Region, copies []*env) {
 	for _, b := range im.keepStill(r) {
 		defer im.EndReadOnly(b)
@@ -68,7 +68,7 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 	}
 }
 
-// keepStill notes that a loop does not write to buffers of which that is not known yet, and returns them.
+// keepStill begins read-only intervals: it returns the buffers that the loop does not write and that had none yet.
 func (im *emitter) keepStill(r *analysis.Region) []*ir.Buffer {
 	var out []*ir.Buffer
 	for _, b := range im.Changing {
@@ -80,7 +80,7 @@ func (im *emitter) keepStill(r *analysis.Region) []*ir.Buffer {
 	return out
 }
 
-// sequential makes a loop as it stands.
+// sequential emits a loop as it stands in the list, one iteration at a time.
 func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	im.env = copies[0]
 	from, count := linear{}, im.count(r)
@@ -97,7 +97,7 @@ func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	})
 }
 
-// count is the number of iterations of a loop, as a value.
+// count is the trip count of a loop, as a value.
 func (im *emitter) count(r *analysis.Region) *ir.Value {
 	if n := r.Trip(); n >= 0 {
 		return im.Int(ir.I64, n)
@@ -105,7 +105,7 @@ func (im *emitter) count(r *analysis.Region) *ir.Value {
 	return im.intCast(ir.I64, im.eval(r.Rng.Src[0]))
 }
 
-// carried makes the registers that a loop writes variables of it, and afterwards their values after the loop.
+// carried makes phis of the registers that a loop writes, and binds the registers to their final values behind it.
 func (im *emitter) carried(l *ir.Loop, r *analysis.Region, copies []*env, body func(inner []*env)) {
 	slots := r.Written(nil)
 	inner := make([]*env, len(copies))
@@ -132,7 +132,7 @@ func (im *emitter) carried(l *ir.Loop, r *analysis.Region, copies []*env, body f
 	}
 }
 
-// sameLanes is the next value of a variable with as many lanes as it has.
+// sameLanes broadcasts the next value of a phi if the phi is a vector.
 func (im *emitter) sameLanes(p *ir.PhiVar, v *ir.Value) *ir.Value {
 	if v.Lanes < p.V.Lanes {
 		return im.Splat(v)
@@ -143,7 +143,7 @@ func (im *emitter) sameLanes(p *ir.PhiVar, v *ir.Value) *ir.Value {
 	return v
 }
 
-// register is what a register holds at first: 0 if nothing was stored to it.
+// register is the initial value of a register: 0 if nothing was stored to it.
 func (im *emitter) register(e *env, s analysis.Slot) *ir.Value {
 	if v := e.reg(s); v != nil {
 		return v

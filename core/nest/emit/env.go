@@ -14,21 +14,21 @@ type emitter struct {
 	*analysis.Facts
 	planned *plan.Kernel
 	env     *env
-	// at is the band at work.
+	// at is the current band.
 	at *openBand
 }
 
-// env is what the list means for one iteration of the loops around, or, of copies that are made side by side, for one.
+// env binds ranges and registers to values for one iteration of the enclosing loops; each unrolled copy has its own.
 type env struct {
 	outer   *env
 	vals    assoc[*uop.UOp, *ir.Value]
 	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
 	regs    assoc[analysis.Slot, *ir.Value]
-	// vector says that a range stands for the lanes of vectors.
+	// vector says that a range is bound to the lanes of vectors.
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
 	tail *ir.Value
-	// cross is the loop along which vectors may be loaded that are turned, nil for none.
+	// cross is the loop along which vectors may be loaded to be transposed in registers, nil for none.
 	cross *cross
 }
 
@@ -67,7 +67,7 @@ func (e *env) reg(s analysis.Slot) *ir.Value {
 	return nil
 }
 
-// own is what the environment itself holds in a register.
+// own is the value of a register in this environment, without those around it.
 func (e *env) own(s analysis.Slot) *ir.Value {
 	v, _ := e.regs.get(s)
 	return v

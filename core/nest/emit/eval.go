@@ -17,7 +17,7 @@ var opOf = map[uop.Op]ir.Op{
 	uop.Cast: ir.Cast,
 }
 
-// eval is the value of an operation in the present environment.
+// eval is the value of a node in the current environment.
 func (im *emitter) eval(u *uop.UOp) *ir.Value {
 	if v := im.env.val(u); v != nil {
 		return v
@@ -66,7 +66,7 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 		return im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[0])
 	}
 	if u.Op == uop.Fdiv && im.scales(args[0], args[1]) {
-		// What a whole row is divided by is a factor: a division takes ten times as long as a product.
+		// A row is multiplied by the reciprocal of its divisor: a division takes ten times as long as a product.
 		return im.ALU(ir.Mul, k, args[0], im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
 	}
 	op, ok := opOf[u.Op]
@@ -219,7 +219,7 @@ func (im *emitter) scales(x, y *ir.Value) bool {
 	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && x.Block.Depth > y.Block.Depth && summed(y, 6)
 }
 
-// summed reports whether a value is computed, in a few steps, from the value of a variable after its loop.
+// summed reports whether a value follows, in a few steps, from the final value of a phi.
 func summed(v *ir.Value, steps int) bool {
 	if v.Op == ir.Final {
 		return true

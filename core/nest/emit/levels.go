@@ -6,7 +6,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// openBand is a band whose loops are being made.
+// openBand is a band while its loops are emitted.
 type openBand struct {
 	*plan.Band
 	tilings map[*plan.Axis]*tiling
@@ -19,7 +19,7 @@ type openBand struct {
 	bad  map[*plan.DotOperand]*ir.Value
 }
 
-// tiling is the tile at work of an axis.
+// tiling is the current tile of an axis.
 type tiling struct {
 	*plan.Axis
 	base, number linear    // its first iteration, and which tile it is of its block
@@ -29,13 +29,13 @@ type tiling struct {
 	win          window
 }
 
-// window is a piece of the tiles of an axis: from lo on so many, and then the rest behind the last whole tile, if tail is 1.
+// window is a run of tiles of an axis: a count of whole tiles from lo on, then the remainder behind the last whole tile if tail is 1.
 type window struct{ lo, count, tail *ir.Value }
 
-// at is the tile at work of an axis.
+// at is the current tile of an axis.
 func (p *openBand) at(a *plan.Axis) *tiling { return p.tilings[a] }
 
-// trip is the number of iterations of loop i of a sum: of the outermost one those of the part at work.
+// trip is the trip count of loop i of a reduction; with split-K that of the outermost one is the length of the current part.
 func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 	if i == 0 && p.part.n > 0 {
 		return p.part.n
@@ -43,7 +43,7 @@ func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 	return s.Loops[i].Trip()
 }
 
-// band makes a band of parallel loops as the plan says.
+// band emits a band of parallel loops as planned.
 func (im *emitter) band(r *analysis.Region, e *env) {
 	p := &openBand{Band: im.planned.BandOf[r], tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
 	for _, a := range p.Axes {
@@ -57,7 +57,7 @@ func (im *emitter) band(r *analysis.Region, e *env) {
 	im.levels(p, 0, e)
 }
 
-// levels makes the loops from level i on.
+// levels emits the loops from level i on.
 func (im *emitter) levels(p *openBand, i int, e *env) {
 	if p.Product != nil {
 		im.packProducts(p, i, e)
@@ -126,8 +126,8 @@ func (im *emitter) levels(p *openBand, i int, e *env) {
 	}
 }
 
-// unknownTiles makes the vectors of an axis whose count is known when the kernel runs: as many as there are, or with only
-// the lanes that there are.
+// unknownTiles emits the vectors of an axis whose trip count is known only at run time: whole vectors where it is a
+// multiple of the lanes, else with a mask for the remainder.
 func (im *emitter) unknownTiles(p *openBand, i int, e *env) {
 	a := p.at(p.Levels[i].Axis)
 	im.env = e
@@ -157,7 +157,7 @@ func (im *emitter) scaled(v *ir.Value, c int64) linear {
 	return linear{terms: []ir.Term{{V: v, Coef: c}}}
 }
 
-// onceIf makes what body makes if a count is 1: unconditionally if that is known.
+// onceIf emits the body under the condition that a count is 1; unconditionally if that is known.
 func (im *emitter) onceIf(label string, count *ir.Value, body func()) {
 	if count.Op == ir.Const {
 		if ir.ConstInt(count) > 0 {
@@ -168,7 +168,7 @@ func (im *emitter) onceIf(label string, count *ir.Value, body func()) {
 	im.Builder.Loop(label, count, func(*ir.Loop) { body() })
 }
 
-// walkLoop makes a loop over all iterations of an axis, or those of the work items of the call.
+// walkLoop emits a loop over all iterations of an axis, or over the work items of the call.
 func (im *emitter) walkLoop(p *openBand, i int, e *env) {
 	a := p.at(p.Levels[i].Axis)
 	count := im.count(a.Region)
@@ -200,7 +200,7 @@ func (im *emitter) itemCount(p *openBand, i int, n int64) *ir.Value {
 	return im.Int(ir.I64, n)
 }
 
-// itemIter is the number of the iteration of a level among all.
+// itemIter is the iteration number of a level, counted over all work items.
 func (im *emitter) itemIter(p *openBand, i int, l *ir.Loop) *ir.Value {
 	if p.Items == i {
 		return im.Do(ir.Add, ir.I64, im.New(ir.First, ir.I64, 1, 0), l.Iter)
@@ -235,7 +235,7 @@ func (im *emitter) setBlock(a *tiling, number *ir.Value, blocks int64) {
 	a.win = w
 }
 
-// rest makes what is left behind the last whole tile of an axis.
+// rest emits the remainder behind the last whole tile of an axis.
 func (im *emitter) rest(p *openBand, i int, e *env) {
 	a := p.at(p.Levels[i].Axis)
 	n := a.Rest()
@@ -268,7 +268,7 @@ func (im *emitter) rest(p *openBand, i int, e *env) {
 	}
 }
 
-// tile makes the copies of the innermost iteration: the units of all tiled axes.
+// tile emits the unrolled copies of the innermost iteration: the units of all tiled axes.
 func (im *emitter) tile(p *openBand, e *env) {
 	copies := []*env{newEnv(e)}
 	for _, ax := range p.Axes {
@@ -312,7 +312,7 @@ func (im *emitter) tile(p *openBand, e *env) {
 	im.at = outer
 }
 
-// step is the distance between the units of a tile.
+// step is the stride between the units of a tile.
 func (a *tiling) step() int64 {
 	if a.vec {
 		return a.Unit

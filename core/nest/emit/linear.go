@@ -93,7 +93,7 @@ func (im *emitter) intCast(k ir.Kind, v *ir.Value) *ir.Value {
 	return im.Do(ir.Cast, k, v)
 }
 
-// valueOf is the integer as a value of a kind.
+// valueOf emits a linear form as a value of a kind.
 func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 	terms := slices.Clone(l.terms)
 	slices.SortStableFunc(terms, func(x, y ir.Term) int { return x.V.Block.Depth - y.V.Block.Depth })
@@ -138,7 +138,7 @@ func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 	return out
 }
 
-// linearOf takes an index apart.
+// linearOf is the linear form of an index.
 func (im *emitter) linearOf(u *uop.UOp) linear {
 	if l, ok := im.env.linear(u); ok {
 		return l

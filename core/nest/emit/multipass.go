@@ -8,7 +8,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// inParts makes the passes: one that begins the sums, one for each part, and one that ends them.
+// inParts emits a split-K reduction: a pass that initialises the accumulators, one for each part, and one for the epilogue.
 func (im *emitter) inParts(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(adding bool, work func(copies []*env)) {
@@ -43,7 +43,7 @@ func (im *emitter) inParts(p *openBand, e *env) {
 // adds reports whether operands are to be packed: not in passes that add nothing.
 func (p *openBand) adds() bool { return p.MultiPass == nil || p.MultiPass.SplitK == nil || p.adding }
 
-// span are the iterations of a loop that are at work: all, unless it is the outermost of a sum in parts.
+// span is the range of iterations to run: all, or the current part of the outermost loop with split-K.
 func (im *emitter) span(r *analysis.Region) span {
 	if p := im.at; p != nil && p.MultiPass != nil && p.MultiPass.SplitK != nil && p.MultiPass.Loop == r {
 		return p.part
@@ -51,7 +51,7 @@ func (im *emitter) span(r *analysis.Region) span {
 	return span{n: r.Trip()}
 }
 
-// inPasses makes the passes over the window of the columns.
+// inPasses emits the passes over the window of columns.
 func (im *emitter) inPasses(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(work func(copies []*env)) {
@@ -82,7 +82,7 @@ func (im *emitter) inPasses(p *openBand, e *env) {
 	pass(func(copies []*env) { im.endSums(p, copies) })
 }
 
-// keepSums stores the sums of copies until the next pass.
+// keepSums stores the accumulators of the copies until the next pass.
 func (im *emitter) keepSums(p *openBand, copies []*env) {
 	for j, c := range copies {
 		for i, u := range p.MultiPass.Loop.Updates {
@@ -91,7 +91,7 @@ func (im *emitter) keepSums(p *openBand, copies []*env) {
 	}
 }
 
-// takeSums loads them again.
+// takeSums reloads the accumulators that keepSums stored.
 func (im *emitter) takeSums(p *openBand, copies []*env) {
 	for j, c := range copies {
 		for i, u := range p.MultiPass.Loop.Updates {
@@ -100,7 +100,7 @@ func (im *emitter) takeSums(p *openBand, copies []*env) {
 	}
 }
 
-// endSums makes what follows the sums.
+// endSums emits the epilogue.
 func (im *emitter) endSums(p *openBand, copies []*env) {
 	sum := p.MultiPass.Loop
 	im.until(p.Leaf, sum, copies)
@@ -109,13 +109,13 @@ func (im *emitter) endSums(p *openBand, copies []*env) {
 	im.body(&analysis.Region{Parts: p.Leaf.Parts[at+1:]}, copies)
 }
 
-// until makes what a region contains before one of its loops.
+// until emits the parts of a region before one of its loops.
 func (im *emitter) until(r, sum *analysis.Region, copies []*env) {
 	at := slices.IndexFunc(r.Parts, func(x analysis.Part) bool { return x.Sub == sum })
 	im.body(&analysis.Region{Parts: r.Parts[:at]}, copies)
 }
 
-// sumPlace is where the sums number i of copy j of the tile at work are kept.
+// sumPlace is the place of accumulator i of copy j of the current tile.
 func (im *emitter) sumPlace(p *openBand, i int, j int64) *ir.Place {
 	q, a := p.MultiPass, p.at(p.Vec)
 	at := im.timesLinear(a.number, a.Tile())

@@ -8,7 +8,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// fillPacks computes the packs of the block at work.
+// fillPacks packs the operands of the current block.
 func (im *emitter) fillPacks(p *openBand, e *env) {
 	a := p.at(p.Packs[0].Axis)
 	fill := func(tile linear, base linear, live int64, last *ir.Value) {
@@ -56,7 +56,7 @@ func (im *emitter) fillPacks(p *openBand, e *env) {
 	})
 }
 
-// fillSum fills the packs of a sum for a tile.
+// fillSum packs the operands of a reduction for one tile.
 func (im *emitter) fillSum(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, copies []*env, tile linear) {
 	if !sum.OneLoop {
 		im.fillTile(p, packs, sum, 0, span{p.part.from, p.trip(sum, 0)}, copies, tile, linear{})
@@ -86,7 +86,7 @@ type span struct {
 
 // fillTile makes the loops of a sum, from one on, of which it goes through a span, around the computation of the
 // packs' vectors for one tile. Of the innermost one as many iterations are done side by side as there are lanes, so
-// that vectors can be turned.
+// that vectors can be transposed in registers.
 func (im *emitter) fillTile(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, depth int, s span, copies []*env, tile, step linear) {
 	r, side, n := sum.Loops[depth], int64(1), s.n
 	innermost := depth == len(sum.Loops)-1
@@ -129,7 +129,8 @@ type packStep struct {
 	number linear
 }
 
-// fillSteps stores the packs of some steps, unit by unit: what is turned together is used up before the next.
+// fillSteps stores several steps of the packs, unit by unit: vectors that are transposed together are stored before the next
+// are loaded.
 func (im *emitter) fillSteps(packs []*plan.Pack, tile linear, steps []packStep) {
 	for _, q := range packs {
 		for j := range steps[0].copies {
@@ -141,14 +142,14 @@ func (im *emitter) fillSteps(packs []*plan.Pack, tile linear, steps []packStep) 
 	}
 }
 
-// packPlace is where the vector number j of a step of a tile is kept.
+// packPlace is the place of vector j of a step of a tile.
 func (im *emitter) packPlace(q *plan.Pack, tile, step linear, j int64) *ir.Place {
 	t := q.Axis.Tile()
 	at := im.addLinear(im.timesLinear(tile, q.Sum.Steps*t), im.timesLinear(step, t), 1)
 	return &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + j*q.Axis.Unit, Stride: 1}
 }
 
-// packed makes the operands that were packed loads of what is kept, for an iteration of the innermost loop.
+// packed replaces packed operands by loads from the pack, for an iteration of the innermost loop.
 func (im *emitter) packed(r *analysis.Region, copies []*env) {
 	p := im.at
 	if p == nil || len(p.Packs)+len(p.RowPacks) == 0 {

@@ -5,7 +5,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// prefetch asks at the beginning of a tile for what its sums will be combined with, a line of the caches once.
+// prefetch emits prefetches, at the beginning of a tile, of what its epilogue reads: one for each cache line.
 func (im *emitter) prefetch(p *openBand, copies []*env) {
 	type place struct {
 		buf  *ir.Buffer

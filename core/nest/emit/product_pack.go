@@ -18,8 +18,8 @@ func (im *emitter) packProducts(p *openBand, i int, e *env) {
 	}
 }
 
-// packOperand packs the tiles of the window of an operand. What is loaded across the rows is gone through row by row of
-// memory, a step of all tiles after the other.
+// packOperand packs the tiles in the window of an operand. An operand that is loaded across its rows is packed step by step
+// for all tiles, in the order of memory.
 func (im *emitter) packOperand(p *openBand, o *plan.DotOperand, e *env) {
 	q := p.Product
 	w := &packer{emitter: im, p: p, q: q, o: o, per: ir.PerWord(o.Kind)}
@@ -284,7 +284,7 @@ func (w *packer) word(codes []*ir.Value) *ir.Value {
 	return v
 }
 
-// turn makes rows of words columns; of the result n are used.
+// turn transposes rows of words in registers; n of the results are used.
 func (w *packer) turn(rows []*ir.Value, n int64) []*ir.Value {
 	for len(rows) < ir.DotBlock {
 		rows = append(rows, rows[0])

@@ -4,14 +4,14 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// productPass is the pass at work: its first step, how many it has, and whether it begins and ends the sums.
+// productPass is the current pass: its first step, their number, and whether it is the first and the last one.
 type productPass struct {
 	from        linear
 	steps       int64
 	first, last bool
 }
 
-// inProductPasses makes what work makes in passes.
+// inProductPasses emits work once for each pass.
 func (im *emitter) inProductPasses(p *openBand, work func()) {
 	q := p.Product
 	n := q.Passes()
@@ -32,7 +32,7 @@ func (im *emitter) inProductPasses(p *openBand, work func()) {
 	p.pass = nil
 }
 
-// productSums is where the sums of the tile at work are.
+// productSums is the place of the accumulators of the current tile.
 func (im *emitter) productSums(p *openBand) linear {
 	q := p.Product
 	if q.Passes() == 1 {

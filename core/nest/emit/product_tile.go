@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// productTile makes a tile of a product, and what follows the sum.
+// productTile emits a tile of a product with its epilogue.
 func (im *emitter) productTile(p *openBand, e *env) {
 	q := p.Product
 	rows, cols := p.at(q.Rows.Axis), p.at(q.Columns.Axis)
@@ -62,7 +62,7 @@ func (im *emitter) rowsOfTile(p *openBand, e *env, f func(copies []*env, place f
 	part(n/together*together, n%together, 1)
 }
 
-// unit binds an axis of vectors to unit j of the tile at work.
+// unit binds the vector axis to unit j of the current tile.
 func (im *emitter) unit(d *env, a *tiling, base linear, j int64) *env {
 	base.off += j * a.Unit
 	base.lane = 1
@@ -74,7 +74,7 @@ func (im *emitter) unit(d *env, a *tiling, base linear, j int64) *env {
 	return d
 }
 
-// results makes what a leaf contains around its sum, whose values are in memory.
+// results emits the epilogue of a leaf whose accumulators are in memory.
 func (im *emitter) results(p *openBand, copies []*env, place func(copy int) *ir.Place) {
 	q := p.Product
 	outer := im.at

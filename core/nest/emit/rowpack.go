@@ -8,7 +8,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// fillRowPacks computes the packs of the block of rows at work.
+// fillRowPacks packs the operands of the current block of rows.
 func (im *emitter) fillRowPacks(p *openBand, e *env) {
 	a := p.at(p.Rows)
 	w := a.win
@@ -145,7 +145,7 @@ func (im *emitter) bound(e *env, r *analysis.Region) linear {
 	return l
 }
 
-// packedRows makes the operands that were packed loads of what is kept, for the step of an iteration.
+// packedRows replaces packed row operands by loads from the pack, for the step of an iteration.
 func (im *emitter) packedRows(e *env, sum *plan.SumLoops, row int64, step linear) {
 	p := im.at
 	a, width := p.at(p.Rows), p.Rows.Width(im.Lanes)

@@ -19,7 +19,7 @@ func (a *tiling) bind(e *env, at linear) {
 	e.linears.set(a.Inner.Rng, linear{lane: 1, slow: -a.Split, split: a.Split})
 }
 
-// spread is a load of which several lanes are one element, nil if it is none.
+// spread is a load in which groups of lanes read one element, nil if the load has another form.
 func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	l := im.linearOf(t.index)
 	if l.slow == 0 || l.index != nil || t.gate != nil || k == ir.Bool {
@@ -45,7 +45,7 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
 }
 
-// lanesUpTo opens the first n lanes.
+// lanesUpTo is a mask of the first n lanes.
 func (im *emitter) lanesUpTo(n int64) *ir.Value {
 	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, n))
 }

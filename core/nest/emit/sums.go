@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// reduce makes a loop that collects into registers, for copies that stand side by side.
+// reduce emits a reduction loop for unrolled copies of the surrounding iteration.
 func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	switch n := im.planned.ReductionOf[r]; n.Form {
 	case plan.Sequential:
@@ -21,8 +21,8 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	}
 }
 
-// alongUnknown spreads a loop over the lanes of vectors whose count is known when the kernel runs: each vector has
-// only the lanes that there are, if their number may be no multiple of those of a vector.
+// alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time. Vectors are masked unless
+// the trip count is a multiple of the lanes.
 func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	r, lanes := p.Loop, p.Lanes
 	ways, round := p.Ways(int64(len(copies)), -1), int64(0)
@@ -48,13 +48,13 @@ func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	s.finish(true)
 }
 
-// lanesBelow are the lanes of a vector that begins at start which stand for numbers below n.
+// lanesBelow is a mask of the lanes whose iteration, start plus the lane, is below n.
 func (im *emitter) lanesBelow(n *ir.Value, start linear) *ir.Value {
 	left := im.Do(ir.Sub, ir.I64, n, im.valueOf(start, ir.I64))
 	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Splat(im.Do(ir.Cast, ir.I32, left)))
 }
 
-// sums are the registers of copies of a loop, several for each: partial results that are combined after it.
+// sums are the accumulators of a loop, several for each register of each copy; they are combined behind the loop.
 type sums struct {
 	im     *emitter
 	r      *analysis.Region
@@ -64,7 +64,7 @@ type sums struct {
 	phis   []*ir.PhiVar
 }
 
-// newSums makes the variables, so many ways for each register. Vectors begin with the neutral element in all lanes.
+// newSums makes the phis of the accumulators, a number of ways for each register. Vectors begin with the neutral element in all lanes.
 func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways int, vectors bool) *sums {
 	s := &sums{im: im, r: r, l: l, copies: copies, ways: ways}
 	for _, e := range copies {
@@ -88,7 +88,7 @@ func (s *sums) phi(copy, way, update int) *ir.PhiVar {
 	return s.phis[(copy*s.ways+way)*len(s.r.Updates)+update]
 }
 
-// step makes one iteration of a way, with the range bound to at; what the lanes behind tail would add is left out.
+// step emits one iteration of one way, with the range bound to at; lanes that tail masks add nothing.
 func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 	im := s.im
 	inner := make([]*env, len(s.copies))
@@ -162,7 +162,7 @@ func hasProduct(v *ir.Value) bool {
 	return v.Op == ir.Mul || v.Op == ir.Add && (hasProduct(v.Args[0]) || hasProduct(v.Args[1]))
 }
 
-// finish gives the registers their values after the loop.
+// finish combines the accumulators and binds the registers to the results.
 func (s *sums) finish(vectors bool) {
 	im := s.im
 	for i, e := range s.copies {
@@ -188,7 +188,7 @@ func (s *sums) finish(vectors bool) {
 
 var lanesOp = map[ir.Op]ir.Op{ir.Add: ir.Sum, ir.Mul: ir.Product, ir.Max: ir.MaxLanes, ir.And: ir.AndAll, ir.Or: ir.OrAll, ir.Xor: ir.XorAll}
 
-// tree combines values pairwise.
+// tree reduces values pairwise, as a balanced tree.
 func (im *emitter) tree(op ir.Op, k ir.Kind, vs []*ir.Value) *ir.Value {
 	if len(vs) == 1 {
 		return vs[0]
@@ -197,7 +197,7 @@ func (im *emitter) tree(op ir.Op, k ir.Kind, vs []*ir.Value) *ir.Value {
 	return im.ALU(op, k, im.tree(op, k, vs[:mid]), im.tree(op, k, vs[mid:]))
 }
 
-// neutral is what an operation leaves as it was.
+// neutral is the neutral element of an operation.
 func (im *emitter) neutral(op ir.Op, k ir.Kind) *ir.Value {
 	switch op {
 	case ir.Mul:
@@ -208,7 +208,7 @@ func (im *emitter) neutral(op ir.Op, k ir.Kind) *ir.Value {
 	return im.Constant(k, 0)
 }
 
-// along spreads the iterations of a loop over the lanes of vectors.
+// along spreads the iterations of a reduction loop over the lanes of vectors.
 func (im *emitter) along(p *plan.Reduction, copies []*env) {
 	r, lanes := p.Loop, p.Lanes
 	n := r.Trip()
@@ -250,7 +250,7 @@ func (im *emitter) along(p *plan.Reduction, copies []*env) {
 	}
 }
 
-// range1 makes a loop over part of a range, one iteration at a time.
+// range1 emits a scalar loop over part of a range.
 func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
 	var s *sums
 	im.Builder.Loop(r.Label(), im.Int(ir.I64, part.n), func(l *ir.Loop) {
@@ -260,7 +260,7 @@ func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
 	s.finish(false)
 }
 
-// unrolled makes a loop with several iterations in one, so that enough sums are under way.
+// unrolled emits a loop unrolled by the number of ways, so that enough independent accumulators hide the latency.
 func (im *emitter) unrolled(p *plan.Reduction, copies []*env) {
 	r := p.Loop
 	all := im.span(r)

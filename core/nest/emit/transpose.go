@@ -5,7 +5,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// cross is the loop whose neighbouring iterations are copies that stand side by side, as many as a vector has lanes.
+// cross is the loop whose neighbouring iterations are unrolled copies, as many as a vector has lanes.
 type cross struct {
 	rng *uop.UOp
 	at  int64 // the number of the copy
@@ -29,7 +29,7 @@ func (im *emitter) transposedLoad(t target, k ir.Kind, at *ir.Place) *ir.Value {
 }
 
 // transposedStores stores what copies have computed, if the rows of a tile stand side by side in memory and the lanes of
-// its vectors do not: the tile is turned in registers. It reports whether that is so.
+// its vectors do not: the tile is transposed in registers. It reports whether it has stored them.
 func (im *emitter) transposedStores(u *uop.UOp, copies []*env) bool {
 	p := im.at
 	if p == nil || p.Rows == nil || !copies[0].vector {
