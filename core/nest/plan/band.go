@@ -2,8 +2,8 @@ package plan
 
 import "polygrad/core/nest/analysis"
 
-// Axis is a loop whose iterations are parallel, with how it is tiled: an inner tile of so many units side by side,
-// each one iteration or one vector of them.
+// Axis is a parallel loop with its tiling: a tile is a number of unrolled units, each one iteration or one vector of
+// iterations.
 type Axis struct {
 	Region *analysis.Region
 	Count  int64 // iterations, -1 if not constant
@@ -28,7 +28,7 @@ func (a *Axis) Tile() int64 { return a.Units * a.Unit }
 func (a *Axis) Full() int64 { return a.Count / a.Tile() }
 func (a *Axis) Rest() int64 { return a.Count % a.Tile() }
 
-// Plain reports whether the axis is walked one by one.
+// Plain reports whether the axis is neither tiled nor vectorised.
 func (a *Axis) Plain() bool { return a.Tile() == 1 && !a.Vector && !a.Rows }
 
 // level is one loop of the nest that a band becomes.

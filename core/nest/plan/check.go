@@ -6,7 +6,7 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// Check returns what is wrong with a plan, nil for nothing: it is asked before anything is emitted.
+// Check returns an error for a plan that contradicts itself. It runs before anything is emitted.
 func (k *Kernel) Check() error {
 	for i, p := range k.bands {
 		if err := p.check(k); err != nil {
@@ -64,8 +64,8 @@ func (p *Band) check(k *Kernel) error {
 	return nil
 }
 
-// checkLevels checks that the levels cover each iteration of an axis once: it is walked, or its tiles are gone through, in
-// blocks or not.
+// checkLevels checks that the levels cover each iteration of an axis once: one level of iterations, or one of tiles, with
+// or without a level of blocks around it.
 func (p *Band) checkLevels(a *Axis) error {
 	if a.Units < 1 || a.Unit < 1 {
 		return fmt.Errorf("axis %d has tiles of %d times %d iterations, expected one at least", a.Number, a.Units, a.Unit)
@@ -92,7 +92,7 @@ func (p *Band) checkLevels(a *Axis) error {
 	return nil
 }
 
-// checkScratch checks that memory which is filled before a level holds so many elements and lies in the scratch memory.
+// checkScratch checks that a pack has its size in elements and lies within the scratch memory.
 func (k *Kernel) checkScratch(what string, b *ir.Buffer, at int, p *Band, need int64) error {
 	switch {
 	case at < 0 || at > len(p.Levels):

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// knob is one of the things that can be chosen about how a band of loops is laid out, in the order in which other
-// values are tried: those first that are seldom many times slower.
+// knob is one decision about the layout of a band. Knobs are in the order in which a search tries other values: first
+// those that are seldom many times slower.
 type knob uint8
 
 const (
@@ -55,7 +55,7 @@ type Choice string
 // Knobs is the knobs of a band.
 type Knobs [numKnobs]int64
 
-// known tells of each knob its letter and the values that mean something.
+// known lists the letter and the valid values of each knob.
 var known = [numKnobs]struct {
 	letter    byte
 	low, high int64
@@ -141,7 +141,7 @@ func choiceOf(bands []Knobs) Choice {
 	return Choice(strings.Join(texts[:last], "/"))
 }
 
-// or is what a knob is set to, or what the heuristics say, at least 1 and at most so much.
+// or is the value of a knob, or else the given one of the heuristics, clamped to 1 … most.
 func (b *Knobs) or(k knob, heuristic, most int64) int64 {
 	if b[k] > 0 {
 		heuristic = b[k]

@@ -45,7 +45,7 @@ func (p *Band) shareable() []int64 {
 	return out
 }
 
-// joined moves the levels behind one that has taken in the next.
+// joined renumbers the levels behind one that was joined with the next.
 func (p *Band) joined(at int) {
 	after := []*int{&p.PackAt, &p.RowPackAt}
 	if p.MultiPass != nil {
@@ -121,7 +121,7 @@ func (p *Band) record(sums bool) {
 	set(knobRowsInnermost, n > 0 && p.Levels[n-1].Axis == p.Rows)
 }
 
-// near tells of each knob which other values are worth a try. Knobs of value open have no effect on the band.
+// near lists the neighbouring values of each knob that a search tries. Knobs of value open have no effect on the band.
 var near = [numKnobs]func(l *Laid, v int64) []int64{
 	knobVectorAxis:    otherAxes,
 	knobRowAxis:       otherAxes,
@@ -172,7 +172,7 @@ func otherAxes(l *Laid, _ int64) []int64 {
 	return out
 }
 
-// follows are the knobs whose values mean nothing once another one is changed.
+// follows lists the knobs that are reset when another one changes.
 var follows = map[knob][]knob{
 	knobVectorAxis:  {knobRowAxis, knobTranspose, knobTileVectors, knobTileRows, knobRowsInnermost, knobColumnBlock, knobRowBlock, knobPartialSums, knobWorkItems},
 	knobRowAxis:     {knobTileRows, knobRowsInnermost, knobRowBlock, knobWorkItems},

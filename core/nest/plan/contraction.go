@@ -8,11 +8,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// A leaf that collects is laid out in one of two ways. Either the lanes of vectors are iterations of the loop that
-// collects (a dot product of two rows, the sum of a row), or they are results that stand side by side: then a tile of
-// rows by vectors of results fills the registers, and what a row or a column needs is loaded once for all of the tile.
+// A leaf with a reduction is laid out in one of two ways. Either the lanes of vectors are iterations of the reduction loop
+// (a dot product of two rows, the sum of a row), or they are neighbouring results: then a register tile holds the
+// accumulators of rows by vectors of columns, and an operand of a row or column is loaded once for the whole tile.
 
-// SumLoops is a nest of loops that collect, each the only one in the one around it, with constant counts.
+// SumLoops is a perfect nest of reduction loops with constant trip counts.
 type SumLoops struct {
 	Loops []*analysis.Region
 	Steps int64
@@ -25,7 +25,7 @@ type SumLoops struct {
 
 func (s *SumLoops) Innermost() *analysis.Region { return s.Loops[len(s.Loops)-1] }
 
-// seriesOf is the series that a loop begins, nil if it is none or does more than add up.
+// seriesOf is the nest of reduction loops that begins with a loop, nil if it is not perfect or does more than add up.
 func seriesOf(r *analysis.Region) *SumLoops {
 	s := &SumLoops{Steps: 1}
 	for {
@@ -46,7 +46,7 @@ func seriesOf(r *analysis.Region) *SumLoops {
 	return s
 }
 
-// planReduction lays out a band whose leaf collects.
+// planReduction lays out a band whose leaf has a reduction.
 func (pl *planner) planReduction(p *Band) {
 	if pl.planProduct(p) {
 		return
@@ -103,20 +103,20 @@ func (pl *planner) planReduction(p *Band) {
 	pl.blocks(p, vec, rows, acc)
 }
 
-// element is how many bytes an element of a pack is taken to have.
+// element is the assumed size in bytes of an element of a pack.
 const element = 4
 
-// aliasing is the distance in bytes at which rows compete for the same places in the nearest cache.
+// aliasing is the stride in bytes at which rows map to the same sets of the L1 cache.
 const aliasing = 4096
 
-// tileWide is how many vectors of columns a tile has mostly.
+// tileWide is the usual width of a register tile, in vectors of columns.
 const tileWide = 2
 
-// tileRows is how many rows a tile has then.
+// tileRows is the height of a register tile of that width.
 func (pl *planner) tileRows() int64 { return int64(pl.m.Vectors-4) / tileWide }
 
-// registerTile fills the vector registers with results: rows by columns of vectors. Sums in parts stay so near that it
-// does not matter how far apart their rows lie.
+// registerTile fills the vector registers with accumulators: rows by vectors of columns. With split-K the rows of a part
+// stay in cache, so their stride does not matter.
 func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []analysis.Access, parts bool) {
 	vectors := (vec.Count + vec.Unit - 1) / vec.Unit
 	if rows == nil {
@@ -150,7 +150,7 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	}
 }
 
-// even is a height of tiles, up to a limit, that leaves no small rest.
+// even is a tile height, up to a limit, that leaves no small remainder.
 func even(n, most int64) int64 {
 	if n <= most {
 		return n
@@ -169,8 +169,7 @@ func even(n, most int64) int64 {
 	return found
 }
 
-// blocks divides a product of matrices so that what is used again lies in the nearest caches: columns into blocks
-// that are packed, rows into blocks of half of the second cache.
+// blocks tiles a matrix product for the caches: columns into blocks that are packed, rows into blocks of half of L2.
 func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	k := int64(0) // of all sums together
 	for _, r := range p.Leaf.Loops() {
@@ -292,12 +291,12 @@ func (pl *planner) interleaved(vec *Axis, walks []level, acc []analysis.Access) 
 	return len(walks) > 0
 }
 
-// movesWith reports whether a value depends on any of the loops that are walked.
+// movesWith reports whether a value depends on a level of plain iterations.
 func (pl *planner) movesWith(u *uop.UOp, walks []level) bool {
 	return slices.ContainsFunc(walks, func(l level) bool { return pl.Slopes(l.Axis.Region.Rng).Of(u).Depends })
 }
 
-// share is the size of equal blocks of at most so many tiles, that give all threads as much to do, or nearly.
+// share is the size of equal blocks, of at most so many tiles, that balances the threads.
 func share(tiles, most, threads int64) int64 {
 	const nearly = 32 // parts of which one more does not matter
 	fair := (tiles + threads - 1) / threads

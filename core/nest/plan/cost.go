@@ -5,10 +5,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// What the ways to lay out a leaf that collects cost: in units of a vector of products, for each of them.
+// Costs of the layouts of a leaf with a reduction, per vector of products, in units of one such vector.
 
-// fill is how many vectors are made for each that would do if all lanes were used. Without masks the lanes that are left
-// are done one by one.
+// fill is the factor by which partly filled vectors raise the cost. Without masks the remainder runs scalar.
 func (pl *planner) fill(n int64) float64 {
 	lanes := int64(pl.Lanes)
 	switch {
@@ -20,8 +19,7 @@ func (pl *planner) fill(n int64) float64 {
 	return float64((n+lanes-1)/lanes*lanes) / float64(n)
 }
 
-// alongRows is how many of n rows share what is loaded, if lanes are iterations of a loop: a few, or most of those that
-// there are, so that what they share is not loaded again.
+// alongRows is how many of n rows are unrolled together, if lanes are iterations of the reduction, so that they share loads.
 func alongRows(n int64) int64 {
 	const few = 4
 	if n <= few*few {
@@ -55,8 +53,8 @@ func (pl *planner) alongCost(k *analysis.Region, rows *Axis, acc []analysis.Acce
 	return max(1, sum)*pl.fill(k.Trip()) + horizontal*float64(pl.Lanes)/times
 }
 
-// tileCost is the same for a tile of results, the lanes of whose vectors are iterations of an axis. What is loaded in
-// the loop k costs time only if that is more than the products take.
+// tileCost is the same for a register tile whose lanes are iterations of an axis. Loads in the loop k cost only what they
+// take beyond the products.
 func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []analysis.Access) float64 {
 	times := 1.0
 	for _, a := range acc {
@@ -136,7 +134,7 @@ func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c 
 	return c / tall, 0
 }
 
-// costOf is the cost of an access that moves with the lanes of a vector like this.
+// costOf is the cost of an access by its slope along the lanes.
 func costOf(s analysis.Slope, op uop.Op) float64 {
 	switch {
 	case !s.Depends:
@@ -149,8 +147,8 @@ func costOf(s analysis.Slope, op uop.Op) float64 {
 	return costApart
 }
 
-// sharing finds the axis for whose iterations most is loaded in common, while each loads something of its own. What is one
-// element for all lanes counts little.
+// sharing finds the axis whose iterations share the most loads, while each has loads of its own. A broadcast element counts
+// little.
 func (pl *planner) sharing(p *Band, acc []analysis.Access, except *Axis) *Axis {
 	var found *Axis
 	var byLane *analysis.Slopes

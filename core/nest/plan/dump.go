@@ -64,7 +64,7 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
 }
 
-// printPacks prints what is done before a level.
+// printPacks prints the operands that are packed before a level.
 func (p *Band) printPacks(s *strings.Builder, at int) {
 	if at == p.PackAt {
 		for _, q := range p.Packs {

@@ -17,7 +17,7 @@ const (
 	passMin  = 32
 )
 
-// MultiPass says how a sum is made in passes.
+// MultiPass is the plan of a multi-pass reduction.
 type MultiPass struct {
 	Loop *analysis.Region
 	Sums []*ir.Buffer // of the sums under way, one for each register
@@ -27,7 +27,7 @@ type MultiPass struct {
 	Width  int64 // of a row of the sums under way, for parts
 }
 
-// planPasses lays a sum out in passes if that pays.
+// planPasses plans a multi-pass reduction if that pays.
 func (pl *planner) planPasses(p *Band, vec *Axis, acc []analysis.Access) bool {
 	in := p.Leaf.Loops()
 	least, farthest := int64(passMin), int64(passStep)

@@ -29,7 +29,7 @@ const (
 // what is packed lies in the nearest cache until it is used.
 const packReuse = 6
 
-// findPacks lists the operands of a sum that are worth packing.
+// findPacks lists the operands of a reduction that are worth packing.
 func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []level) []*Pack {
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackColumns] == on
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
@@ -112,30 +112,30 @@ func (pl *planner) detour(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile,
 	return 0
 }
 
-// lost reports whether the columns of a tile push each other out of the second cache, so that each tile of rows fetches them
-// from beyond it.
+// lost reports whether the columns of a tile evict each other from L2 (conflict misses), so that each tile of rows reads
+// them from beyond it.
 func (pl *planner) lost(u *uop.UOp, byStep *analysis.Slopes, k, tile int64) bool {
 	step, ok := pl.distance(u, byStep)
 	return ok && spread(step, k, tile*int64(u.DType.Itemsize())) > pl.m.L2
 }
 
-// transposes reports whether vectors of what is loaded can be turned in registers.
+// transposes reports whether vectors of a load can be transposed in registers.
 func (pl *planner) transposes(u *uop.UOp, byStep *analysis.Slopes) bool {
 	s := byStep.Of(u.Src[0])
 	return u.Op == uop.Load && len(u.Src) == 1 && s.Step == 1 && !s.Irregular && u.DType.Itemsize() >= 4
 }
 
-// distance is that in bytes between what a load brings in one step of a sum and the next; ok is false if it varies.
+// distance is the stride in bytes of a load between two steps of a reduction; ok is false if it varies.
 func (pl *planner) distance(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, ok bool) {
 	t := byStep.Of(u.Src[0])
 	return max(t.Step, -t.Step) * int64(u.DType.Itemsize()), !t.Irregular
 }
 
-// spread is how much of a cache k pieces of memory of so many bytes need at such a distance from each other: those at a
-// multiple of a large power of two share few places.
+// spread is how much of a cache k pieces of memory of so many bytes occupy at a stride: strides that are multiples of a
+// large power of two share few sets.
 func spread(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
 
-// collected reports whether a value depends on any of the loops that collect.
+// collected reports whether a value depends on a reduction loop.
 func (pl *planner) collected(sum *SumLoops, u *uop.UOp) bool {
 	return slices.ContainsFunc(sum.Loops, func(r *analysis.Region) bool { return pl.Slopes(r.Rng).Of(u).Depends })
 }
@@ -145,8 +145,8 @@ func (q *Pack) make(pl *planner, vec *Axis) {
 	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), vec.Group*q.Sum.Steps*vec.Tile())
 }
 
-// oneLoop reports whether the packs are loads whose indices grow by the same step with each iteration of the loops
-// that collect, of the inner ones as of the outer ones.
+// oneLoop reports whether the packs are loads whose indices have one stride over all reduction loops, so that they can be
+// flattened into one.
 func (pl *planner) oneLoop(packs []*Pack, sum *SumLoops) bool {
 	last := len(sum.Loops) - 1
 	for _, q := range packs {

@@ -5,9 +5,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Two loops may be one axis of vectors: where both lie side by side in memory, the inner one is too short to fill
-// vectors. What depends on the outer one only, such as what belongs to all elements of a window, has each of its
-// elements in several lanes; it is loaded once and spread in registers.
+// Two loops may be fused into one vector axis where both are contiguous in memory and the inner one is too short to fill
+// vectors. A value that depends on the outer loop only, such as one for all elements of a window, has each element in
+// several lanes: it is loaded once and permuted in registers.
 
 // paired makes one axis of two, the lanes of whose vectors are iterations of both: as many whole runs of the inner one as
 // there is room for.
@@ -34,7 +34,7 @@ func (pl *planner) pairCost(acc []analysis.Access, a *Axis) float64 {
 	return sum
 }
 
-// bestPair is the pair of axes that costs least, if that is less than best.
+// bestPair is the cheapest pair of axes, if it costs less than best.
 func (pl *planner) bestPair(p *Band, acc []analysis.Access, best float64) *Axis {
 	var found *Axis
 	lanes := int64(pl.Lanes)

@@ -82,7 +82,7 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	return sum
 }
 
-// plan chooses how a band is laid out.
+// plan makes the layout of a band.
 func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
 	for i, r := range c {
@@ -110,7 +110,7 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	return p
 }
 
-// findOrdered finds the axes that addresses of stores depend on by way of what is read from memory.
+// findOrdered finds the axes with indirect stores: their addresses depend on values loaded from memory.
 func (pl *planner) findOrdered(p *Band) {
 	for _, x := range p.Leaf.Accesses(1, nil) {
 		if x.U.Op != uop.Store {
@@ -232,7 +232,7 @@ func (l level) iterations() int64 {
 // manyItems are enough for any number of threads.
 const manyItems = 64
 
-// ordered reports whether there are axes whose iterations have to be done one after the other.
+// ordered reports whether an axis has to run sequentially.
 func (p *Band) ordered() bool {
 	return slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.ordered })
 }

@@ -82,7 +82,7 @@ func (pl *planner) finish(p *Band) {
 	p.recordWays(pl)
 }
 
-// reductionForm is how the iterations of a loop that collects are done.
+// reductionForm is how the iterations of a reduction loop run.
 type reductionForm uint8
 
 const (
@@ -92,7 +92,7 @@ const (
 	AlongUnknown                      // the same for a count that is known when the kernel runs
 )
 
-// Reduction says how a loop that collects is done.
+// Reduction is the plan of a reduction loop.
 type Reduction struct {
 	Loop *analysis.Region
 	Form reductionForm
@@ -104,7 +104,7 @@ type Reduction struct {
 	wanted int64
 }
 
-// reduction plans a loop that collects, and those inside; the band around is nil for none.
+// reduction plans a reduction loop and the loops inside; the band around is nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(pl.m.ShiftedCounts), updates: int64(len(r.Updates)), weight: pl.Weight(r)}
 	lanes := int64(pl.Lanes)
@@ -125,7 +125,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	pl.region(r, around)
 }
 
-// chains is how many sums should be under way at a time: so many additions begin before the first has ended.
+// chains is the number of independent accumulators that hide the latency of an addition.
 const chains = 8
 
 const (
@@ -134,8 +134,8 @@ const (
 	unrolledWeight = 512
 )
 
-// Ways is how many partial sums each register has, if so many copies of the loop stand side by side and n iterations of it
-// are done, -1 if that is not known.
+// Ways is the number of accumulators of each register, for a number of unrolled copies of the loop and n iterations (-1 if
+// unknown).
 func (r *Reduction) Ways(copies, n int64) int64 {
 	ways, sums := int64(1), copies*r.updates
 	switch {
@@ -162,7 +162,7 @@ func (r *Reduction) Ways(copies, n int64) int64 {
 	return max(min(ways, n/r.Lanes), 1)
 }
 
-// recordWays notes how many partial sums a whole tile has.
+// recordWays notes the number of accumulators of a whole tile.
 func (p *Band) recordWays(pl *planner) {
 	if p.Product != nil || p.MultiPass != nil && p.MultiPass.SplitK == nil {
 		return
@@ -208,8 +208,8 @@ func (p *Band) stores() []*uop.UOp {
 	return out
 }
 
-// planTransposedStores finds the stores of a tile whose rows stand side by side in memory while the lanes of its vectors
-// do not: the tile is transposed in registers.
+// planTransposedStores finds the stores of a tile whose rows are contiguous in memory while the lanes of its vectors are
+// not: the tile is transposed in registers.
 func (p *Band) planTransposedStores(pl *planner) {
 	if p.Rows == nil {
 		return
@@ -231,8 +231,8 @@ func (p *Band) Transposes(u *uop.UOp, rows, lanes int64) bool {
 	return rows >= 2 && rows <= lanes && (rows == lanes || p.Masks) && slices.Contains(p.transposed, u)
 }
 
-// planStreams finds the stores that go around the caches: what they write is larger than the caches are. Lines have to be
-// written whole: one that other rows come between waits in vain for its rest.
+// planStreams finds the non-temporal stores: those of buffers larger than the caches. A cache line has to be written at
+// once: a partly written one is flushed when other rows come between.
 func (p *Band) planStreams(pl *planner) {
 	if pl.m.Stream == 0 {
 		return
@@ -274,9 +274,8 @@ func (p *Band) across() int64 {
 	return 1
 }
 
-// streamFrom is the size in bytes from which on a buffer is written around the caches. Where lines are written one here
-// and one there nothing foresees which is the next, and each would be read before it is written. Where sums are
-// computed that hardly shows.
+// streamFrom is the size in bytes from which on a buffer gets non-temporal stores. Scattered lines are not prefetched, so
+// each would be read before it is written: there the limit is lower. Where reductions take the time it is higher.
 func (p *Band) streamFrom(pl *planner) int64 {
 	switch {
 	case p.Transpose != nil:
