@@ -49,15 +49,21 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 	}
 	name = info.Name
 	sink := symbolic.NewScratch().Import(ast)
+	dumped := settings.Dump.Get() // looked up once: a kernel has fifty places to print at
 	for i := range Passes {
 		ps := &Passes[i]
 		if !ps.Required && !t.Optimize || ps.Needed != nil && !ps.Needed(t) {
 			continue
 		}
 		pass = ps.Name
-		printPass(ps.Name, "before", sink)
+		dumps := dumped == pass || dumped == "all"
+		if dumps {
+			printPass(pass, "before", sink)
+		}
 		sink = ps.Run(sink, t)
-		printPass(ps.Name, "after", sink)
+		if dumps {
+			printPass(pass, "after", sink)
+		}
 		if checking() && ps.Check != nil {
 			if err := ps.Check(sink, t); err != nil {
 				return nil, fmt.Errorf("lower.Lower: kernel %s: after pass %q: %w", name, pass, err)
@@ -130,9 +136,6 @@ func accessed(u *uop.UOp) (slot int, ok bool) {
 var checking = sync.OnceValue(settings.Check.On)
 
 func printPass(pass, when string, sink *uop.UOp) {
-	if !settings.Dumps(pass) {
-		return
-	}
 	name := ""
 	if info, ok := sink.Arg.(uop.KernelInfo); ok {
 		name = info.Name

@@ -1,10 +1,11 @@
 package uop
 
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
-// Arithmetic that wraps (see DType.Wraps) and can leave the range of its type can have any value; the bounds then
-// also hold what it would be without wrapping, so that no more is decided than in tinygrad. Other arithmetic
-// is taken not to overflow, while casts wrap. A constant is what its type makes of it. NaN has no place between bounds: a constant that is or holds one has
-// those of its type, and so do products that grow from node to node, whose bounds would double their length each time.
+// Arithmetic that wraps (see DType.Wraps) and can leave the range of its type can have any value; the bounds then also
+// hold what it would be without wrapping, so that no more is decided than in tinygrad. Other arithmetic is taken not to
+// overflow, while casts wrap. A constant is what its type makes of it. NaN has no place between bounds: a constant that is
+// or holds one has those of its type, and so do products that grow from node to node, whose bounds would double their
+// length each time.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid && !c.isNaN() {
