@@ -1,0 +1,171 @@
+"""The oracle: numpy arrays that change as the tensors of a program do.
+
+A view is an array of places in the memory of its root, so a write through one view shows in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+class Reject(Exception):
+    """A step has no one right answer."""
+
+
+@dataclass(eq=False)
+class Root:
+    """A buffer, or a lazy value without one."""
+
+    flat: np.ndarray
+    computed: bool = False
+    # The buffers it is computed from; a write to one of them computes it first.
+    needs: frozenset[Root] = frozenset()
+
+
+@dataclass
+class Value:
+    """A tensor: an array of places in its root.
+
+    A step function (steps: some cast to integers) has no finite differences to compare with:
+    its gradient flows through the cast.
+    """
+
+    root: Root
+    at: np.ndarray
+    is_view: bool = False
+    tracked: bool = False
+    steps: bool = False
+
+    @property
+    def array(self) -> np.ndarray:
+        return self.root.flat[self.at]
+
+
+@dataclass
+class State:
+    """The variables of the oracle, and the results of the checks so far."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    expected: list[np.ndarray] = field(default_factory=list)
+
+    def fresh(self, name: str, array: Any, sources: list[Value], tracked: bool = False) -> None:
+        array = np.asarray(array)
+        at = np.arange(array.size).reshape(array.shape)
+        tracked = tracked or any(v.tracked for v in sources)
+        steps = any(v.steps for v in sources) or (tracked and array.dtype.kind in "iu")
+        needs = [{v.root} if v.root.computed else v.root.needs for v in sources]
+        root = Root(array.reshape(-1).copy(), needs=frozenset().union(*needs))
+        self.values[name] = Value(root, at, tracked=tracked, steps=steps)
+
+    def view(self, name: str, of: str, move: Callable[[np.ndarray], np.ndarray]) -> None:
+        value = self.values[of]
+        self.values[name] = Value(value.root, move(value.at), True, value.tracked, value.steps)
+
+    def compute(self, names: tuple[str, ...]) -> None:
+        """Give the variables buffers; a view of a lazy value gets a buffer of its own."""
+        before = [self.values[n].root.computed for n in names]
+        for name, there in zip(names, before):
+            value = self.values[name]
+            if value.root.flat.dtype.kind != "f":
+                value.tracked = False  # only floats keep their graph for gradients
+            if there:
+                continue
+            if value.is_view:
+                value.root, value.is_view = Root(value.array.reshape(-1)), False
+                value.at = np.arange(value.at.size).reshape(value.at.shape)
+            value.root.computed = True
+
+    def write(self, name: str, at: np.ndarray, new: Any) -> None:
+        root = self.values[name].root
+        shown: dict[Root, list[str]] = {}
+        for n, v in self.values.items():
+            if not v.root.computed and v.root is not root and root in v.root.needs:
+                shown.setdefault(v.root, []).append(n)
+        for names in shown.values():
+            if len(names) == 1:
+                self.compute((names[0],))
+            else:
+                self.values[names[0]].root.computed = True
+        root.flat[at] = new
+
+
+@dataclass
+class Step:
+    """A line of the program, and its effect on the oracle."""
+
+    line: str
+    run: Callable[[State], None]
+
+
+_exact = True
+
+
+@contextmanager
+def inexact() -> Iterator[None]:
+    """Allow numbers that rounding or the order of arithmetic may change."""
+    global _exact
+    _exact = False
+    try:
+        yield
+    finally:
+        _exact = True
+
+
+def held(array: np.ndarray) -> np.ndarray:
+    """Return numbers that arithmetic in any order gives exactly; raise Reject otherwise."""
+    if array.dtype.kind != "f" or not _exact:
+        return array
+    limit = 255 if array.dtype == np.float16 else 2.0**17
+    if not np.all(np.abs(array) <= limit) or np.any(array * 8 != np.round(array * 8)):
+        raise Reject
+    return array
+
+
+def exact(f: Callable[..., Any], *arrays: Any) -> np.ndarray:
+    """Compute f; int32 and int64 must not overflow, floats stay exact."""
+    for a in arrays:
+        held(np.asarray(a))
+    r = np.asarray(f(*arrays))
+    if r.dtype.kind == "i" and r.dtype.itemsize >= 4:
+        big = np.asarray(f(*[np.asarray(a).astype(object) for a in arrays]), dtype=object)
+        if not np.array_equal(big, r.astype(object)):
+            raise Reject
+    return held(r)
+
+
+def converted(array: np.ndarray, dtype: str) -> np.ndarray:
+    if array.dtype.kind == "f" and dtype != "bool":
+        if not np.all(np.isfinite(array)):
+            if np.dtype(dtype).kind != "f":
+                raise Reject
+        elif np.dtype(dtype).kind in "iu":
+            info = np.iinfo(dtype)
+            if array.size and (
+                array.min() < float(info.min) or array.max() > min(float(info.max), 2.0**30)
+            ):
+                raise Reject
+    r = array.astype(dtype)
+    rounds = np.dtype(dtype).kind == "f" and array.dtype.kind != "b"
+    if rounds and not np.array_equal(r.astype(np.float64), array.astype(np.float64)):
+        raise Reject
+    return r
+
+
+def sum_type(dtype: np.dtype) -> np.dtype:
+    if dtype.kind == "f" or dtype.itemsize > 4:
+        return dtype
+    return np.dtype("uint32" if dtype.kind == "u" else "int32")
+
+
+def expectations(steps: list[Step]) -> list[np.ndarray]:
+    """Return the expected values of the checks of a program."""
+    state = State()
+    with np.errstate(all="ignore"):
+        for step in steps:
+            step.run(state)
+    return state.expected
