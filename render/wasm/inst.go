@@ -3,7 +3,6 @@ package wasm
 import (
 	"math"
 
-	"polygrad/core/intern"
 	"polygrad/core/nest/ir"
 	"polygrad/render/wasm/binary"
 )
@@ -50,8 +49,8 @@ type instKey struct {
 
 // Hash is the key as a number.
 func (k instKey) Hash() uint64 {
-	h := intern.Mix(uint64(k.what)<<32|uint64(k.typ)<<16^uint64(k.op), uint64(k.args[0])<<32|uint64(k.args[1]))
-	return intern.Mix(intern.Mix(intern.Mix(h, uint64(k.args[2])), k.imm[0]), k.imm[1])
+	h := ir.MixHash(uint64(k.what)<<32|uint64(k.typ)<<16^uint64(k.op), uint64(k.args[0])<<32|uint64(k.args[1]))
+	return ir.MixHash(ir.MixHash(ir.MixHash(h, uint64(k.args[2])), k.imm[0]), k.imm[1])
 }
 
 // variable is a local that a loop updates: a phi, an iterator or a pointer.
@@ -68,7 +67,7 @@ type selector struct {
 	root  *ir.Block
 	items int64
 	check bool
-	table intern.Table[instKey, inst]
+	table ir.InternTable[instKey, inst]
 	// vals is what is known about each value, by its ID.
 	vals []state
 	vars map[*ir.Block][]*variable

@@ -3,7 +3,6 @@ package wasm
 import (
 	"fmt"
 
-	"polygrad/core/intern"
 	"polygrad/core/nest/ir"
 	"polygrad/render/wasm/binary"
 )
@@ -53,7 +52,7 @@ func newKernel(k *ir.Kernel, opt Options) *Kernel {
 // schedule selects instructions and puts them in order.
 func (k *Kernel) schedule(nk *ir.Kernel, opt Options) (*selector, *code) {
 	s := &selector{
-		k: k, root: nk.Root, items: nk.Items, check: opt.Check, table: intern.NewTable[instKey, inst](512),
+		k: k, root: nk.Root, items: nk.Items, check: opt.Check, table: ir.NewInternTable[instKey, inst](512),
 		vars: map[*ir.Block][]*variable{}, counters: map[*ir.Loop]*inst{}, groups: map[string]*group{},
 		ptrs: map[ptrKey]*inst{}, spareAt: -1,
 	}

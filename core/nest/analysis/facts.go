@@ -5,7 +5,6 @@ package analysis
 import (
 	"slices"
 
-	"polygrad/core/kinds"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
@@ -76,7 +75,7 @@ func hasWide(list []*uop.UOp) bool {
 		if u.Op == uop.Store {
 			dt = u.Src[1].DType
 		}
-		if k, ok := kinds.Of[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
+		if k, ok := ir.KindOf[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
 			return true
 		}
 	}
@@ -103,14 +102,14 @@ func (f *Facts) findBuffers(list []*uop.UOp) {
 	for _, u := range list {
 		switch u.Op {
 		case uop.Param:
-			f.addBuffer(u, &ir.Buffer{Kind: kinds.Of[u.DType.Base()], Size: u.DType.Size, Param: len(f.Arguments)})
+			f.addBuffer(u, &ir.Buffer{Kind: ir.KindOf[u.DType.Base()], Size: u.DType.Size, Param: len(f.Arguments)})
 			f.Arguments = append(f.Arguments, ir.Param{DType: u.DType.Base(), Slot: int(u.Arg.(uop.Num)), Size: u.DType.Size})
 		case uop.DefineLocal:
 			f.addScratch(u)
 		case uop.DefineVar:
 			v := u.Arg.(uop.VarArg)
 			f.VariableNumber[v.Name] = len(f.Variables)
-			f.Variables = append(f.Variables, ir.VarParam{Name: v.Name, Kind: kinds.Of[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
+			f.Variables = append(f.Variables, ir.VarParam{Name: v.Name, Kind: ir.KindOf[u.DType.Scalar()], Min: v.Min.I(), Max: v.Max.I()})
 		case uop.Index:
 			if d := Definition(u); d.Op == uop.DefineReg && !ConstIndex(u) && f.Buffers[d] == nil {
 				f.addScratch(d)
@@ -292,10 +291,10 @@ func (r *Region) findExactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 	}
 	for _, up := range r.Updates {
 		for _, t := range up.Terms {
-			if up.Op != ir.Add || t.Op != uop.Cast || kinds.Of[t.DType.Scalar()] != ir.F32 || t.Src[0].Op != uop.Mul {
+			if up.Op != ir.Add || t.Op != uop.Cast || ir.KindOf[t.DType.Scalar()] != ir.F32 || t.Src[0].Op != uop.Mul {
 				continue
 			}
-			if k := kinds.Of[t.Src[0].DType.Scalar()]; k == ir.F16 || k == ir.BF16 {
+			if k := ir.KindOf[t.Src[0].DType.Scalar()]; k == ir.F16 || k == ir.BF16 {
 				found[t] = true
 			}
 		}
@@ -335,7 +334,7 @@ func (f *Facts) Affine(u *uop.UOp) bool {
 	case uop.Cast:
 		ok = u.DType.IsInt() && f.Affine(u.Src[0])
 	}
-	if k := kinds.Of[u.DType.Scalar()]; ok && k != ir.I32 && k != ir.I64 {
+	if k := ir.KindOf[u.DType.Scalar()]; ok && k != ir.I32 && k != ir.I64 {
 		ok = false // others wrap around
 	}
 	f.affine[u] = ok
@@ -370,7 +369,7 @@ func (r *Region) Written(out []Slot) []Slot {
 }
 
 func KindFor(dt *uop.DType) ir.Kind {
-	k, ok := kinds.Of[dt.Scalar()]
+	k, ok := ir.KindOf[dt.Scalar()]
 	if !ok || dt.Count > 1 {
 		ir.Fail("dtype %s cannot be rendered", dt)
 	}

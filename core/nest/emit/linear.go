@@ -3,7 +3,6 @@ package emit
 import (
 	"slices"
 
-	"polygrad/core/kinds"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
@@ -149,7 +148,7 @@ func (im *emitter) linearOf(u *uop.UOp) linear {
 }
 
 func (im *emitter) takeApart(u *uop.UOp) linear {
-	k := kinds.Of[u.DType.Scalar()]
+	k := ir.KindOf[u.DType.Scalar()]
 	if k == ir.I32 || k == ir.I64 {
 		switch u.Op {
 		case uop.Range:
@@ -173,7 +172,7 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
 			}
 		case uop.Cast:
-			if from := kinds.Of[u.Src[0].DType.Scalar()]; from == ir.I32 || from == ir.I64 {
+			if from := ir.KindOf[u.Src[0].DType.Scalar()]; from == ir.I32 || from == ir.I64 {
 				return im.linearOf(u.Src[0])
 			}
 		}

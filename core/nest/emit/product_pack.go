@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"polygrad/core/kinds"
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
@@ -230,7 +229,7 @@ func (w *packer) ready(d *env, live int64) *ir.Value {
 	for u.Op == uop.Cast {
 		u = u.Src[0]
 	}
-	if u.Op != uop.Load || len(u.Src) > 1 || kinds.Of[u.DType.Scalar()] != w.o.Kind || live%w.per != 0 || w.q.Splits > 1 {
+	if u.Op != uop.Load || len(u.Src) > 1 || ir.KindOf[u.DType.Scalar()] != w.o.Kind || live%w.per != 0 || w.q.Splits > 1 {
 		return nil
 	}
 	outer := w.env

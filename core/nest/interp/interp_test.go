@@ -8,14 +8,13 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/kinds"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
 // param adds a buffer argument to a kernel.
 func param(k *ir.Kernel, dt *uop.DType, size int64, written bool) *ir.Buffer {
-	b := &ir.Buffer{ID: int32(len(k.Params) + 1), Kind: kinds.Of[dt], Size: size, Param: len(k.Params), Read: !written, Written: written}
+	b := &ir.Buffer{ID: int32(len(k.Params) + 1), Kind: ir.KindOf[dt], Size: size, Param: len(k.Params), Read: !written, Written: written}
 	k.Params = append(k.Params, ir.Param{DType: dt, Slot: b.Param, Size: size, Read: !written, Written: written})
 	return b
 }

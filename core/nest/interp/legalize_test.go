@@ -7,14 +7,13 @@ import (
 	"testing"
 	"unsafe"
 
-	"polygrad/core/kinds"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
 var dtypeOf = func() map[ir.Kind]*uop.DType {
 	m := map[ir.Kind]*uop.DType{}
-	for dt, k := range kinds.Of {
+	for dt, k := range ir.KindOf {
 		m[k] = dt
 	}
 	return m

@@ -1,16 +1,12 @@
 package ir
 
-import (
-	"encoding/binary"
-
-	"polygrad/core/intern"
-)
+import "encoding/binary"
 
 // Builder makes the values of a kernel. Values are made in the block Cur; pure ones float to their placement blocks.
 type Builder struct {
 	*Kernel
 	Cur   *Block
-	table intern.Table[valueKey, Value]
+	table InternTable[valueKey, Value]
 	args  []*Value
 	next  int32
 	pos   int
@@ -37,7 +33,7 @@ type Builder struct {
 func NewBuilder(name string, lanes int) *Builder {
 	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
 	return &Builder{
-		Kernel: k, Cur: k.Root, table: intern.NewTable[valueKey, Value](512), places: map[string]int32{},
+		Kernel: k, Cur: k.Root, table: NewInternTable[valueKey, Value](512), places: map[string]int32{},
 		views: map[*Buffer]*Buffer{}, codes: map[codeKey]*Value{}, maxima: map[*Value][2]*Value{}, logs: map[*Value]*Value{}, sines: map[sinKey]*Value{},
 		readOnly: map[int32]readOnlyInterval{},
 	}
@@ -54,9 +50,9 @@ type valueKey struct {
 }
 
 func (k valueKey) Hash() uint64 {
-	h := intern.Mix(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes)<<32, uint64(k.args[0])<<32|uint64(k.args[1]))
-	h = intern.Mix(h, uint64(k.args[2])<<32|uint64(uint32(k.place)))
-	return intern.Mix(intern.Mix(h, k.bits), uint64(k.off))
+	h := MixHash(uint64(k.op)<<16|uint64(k.kind)<<8|uint64(k.lanes)<<32, uint64(k.args[0])<<32|uint64(k.args[1]))
+	h = MixHash(h, uint64(k.args[2])<<32|uint64(uint32(k.place)))
+	return MixHash(MixHash(h, k.bits), uint64(k.off))
 }
 
 // Unique makes a value that no other is equal to.

@@ -3,10 +3,7 @@
 // the width of the machine: nothing is left for a renderer to choose but instructions and registers.
 package ir
 
-import (
-	"polygrad/core/kinds"
-	"polygrad/core/uop"
-)
+import "polygrad/core/uop"
 
 // Value is one scalar of the kernel, or a vector of Kernel.Lanes of them. Pure values are interned and have no place:
 // each is computed in its placement block, the innermost of those of its arguments, before it is first needed.
@@ -111,28 +108,6 @@ const (
 	Narrow
 
 	numOps
-)
-
-// Kind is the type of a value.
-type Kind = kinds.Kind
-
-// The kinds.
-const (
-	Bool = kinds.Bool
-	I8   = kinds.I8
-	U8   = kinds.U8
-	I16  = kinds.I16
-	U16  = kinds.U16
-	I32  = kinds.I32
-	U32  = kinds.U32
-	I64  = kinds.I64
-	U64  = kinds.U64
-	E4M3 = kinds.E4M3
-	E5M2 = kinds.E5M2
-	F16  = kinds.F16
-	BF16 = kinds.BF16
-	F32  = kinds.F32
-	F64  = kinds.F64
 )
 
 // Block is a sequence of effects: the body of the kernel or of a loop.

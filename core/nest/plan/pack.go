@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"polygrad/core/kinds"
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
@@ -60,7 +59,7 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 			}
 			return
 		}
-		if k := kinds.Of[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
+		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
 			return
 		}
 		if !byStep.Of(u).Depends && !pl.collected(sum, u) {

@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"polygrad/core/kinds"
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
@@ -102,7 +101,7 @@ func (pl *planner) findProduct(leaf *analysis.Region) *Product {
 
 // factors takes a term apart.
 func (pl *planner) factors(t *uop.UOp) (a, b *DotOperand, ok bool) {
-	k, known := kinds.Of[t.DType.Scalar()]
+	k, known := ir.KindOf[t.DType.Scalar()]
 	if !known {
 		return nil, nil, false
 	}
@@ -124,11 +123,11 @@ func (pl *planner) factors(t *uop.UOp) (a, b *DotOperand, ok bool) {
 
 // dotKind is the narrowest kind that has all values of a factor; F64 if Dot knows none.
 func dotKind(u *uop.UOp) ir.Kind {
-	switch k := kinds.Of[u.DType.Scalar()]; {
+	switch k := ir.KindOf[u.DType.Scalar()]; {
 	case k == ir.BF16 || k == ir.I8 || k == ir.U8:
 		return k
 	case u.Op == uop.Cast:
-		switch from := kinds.Of[u.Src[0].DType.Scalar()]; {
+		switch from := ir.KindOf[u.Src[0].DType.Scalar()]; {
 		case k == ir.F32 && from == ir.BF16, k == ir.I32 && (from == ir.I8 || from == ir.U8):
 			return from
 		}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"polygrad/core/kinds"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
@@ -23,5 +22,5 @@ const (
 
 // canSplit reports whether a term is a product of two F32.
 func (pl *planner) canSplit(t *uop.UOp) bool {
-	return pl.m.SplitF32 && kinds.Of[t.Src[0].DType.Scalar()] == ir.F32 && kinds.Of[t.Src[1].DType.Scalar()] == ir.F32
+	return pl.m.SplitF32 && ir.KindOf[t.Src[0].DType.Scalar()] == ir.F32 && ir.KindOf[t.Src[1].DType.Scalar()] == ir.F32
 }

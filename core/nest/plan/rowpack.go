@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"polygrad/core/kinds"
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
@@ -53,7 +52,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 			}
 			return
 		}
-		if k := kinds.Of[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !pl.collected(sum, u) {
+		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !pl.collected(sum, u) {
 			return
 		}
 		q := &RowPack{U: u, Sum: sum}

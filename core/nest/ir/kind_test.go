@@ -1,4 +1,4 @@
-package kinds
+package ir
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	for dt, k := range Of {
+	for dt, k := range KindOf {
 		if k.Size() != int64(dt.Itemsize()) || k.Float() != dt.IsFloat() || k.Wide() != (dt.Itemsize() == 8) {
 			t.Errorf("%s: size %d, float %v, wide %v", k, k.Size(), k.Float(), k.Wide())
 		}

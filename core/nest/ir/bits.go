@@ -1,4 +1,4 @@
-package kinds
+package ir
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Bits is a constant as a register for values of the kind holds it. Integers wrap.
+// Bits is the register content for a constant of kind k. Integers wrap.
 func (k Kind) Bits(c uop.Const) uint64 {
 	if k == Bool {
 		if c.Truth() {
@@ -24,7 +24,7 @@ func (k Kind) Bits(c uop.Const) uint64 {
 	return k.Wrap(v)
 }
 
-// FloatBits is a number as a register of a floating point kind holds it.
+// FloatBits is the register content for a number of the floating point kind k.
 func (k Kind) FloatBits(f float64) uint64 {
 	switch k {
 	case F64:
