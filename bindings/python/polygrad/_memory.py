@@ -7,9 +7,7 @@ next ones of the same size, in huge pages where the system has such.
 
 from __future__ import annotations
 
-import mmap
 from contextlib import suppress
-from ctypes import addressof, c_char
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+_Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
 LARGE = 4 << 20
 _HUGE_PAGE = 2 << 20
 # As much memory as this is kept at most.
@@ -26,28 +26,29 @@ _LIMIT = 512 << 20
 
 # Memory that no array uses, by size. An array may end in any thread and at any allocation, so
 # nothing here takes a lock: append and pop of a list are atomic.
-_idle: dict[int, list[mmap.mmap]] = {}
+_idle: dict[int, list[_Bytes]] = {}
 
 
 class _Block:
     """Memory in use by one array and its views, all of which have it as their base."""
 
-    def __init__(self, memory: mmap.mmap, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
+    def __init__(self, memory: _Bytes, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
         self._memory = memory
+        at: int = memory.ctypes.data
         self.__array_interface__ = {
             "version": 3,
             "shape": tuple(shape),
             "typestr": dtype.str,
-            "data": (addressof(c_char.from_buffer(memory)), False),
+            "data": (at + -at % _HUGE_PAGE, False),
         }
 
     def __del__(self) -> None:
         _keep(self._memory)
 
 
-def _keep(memory: mmap.mmap) -> None:
+def _keep(memory: _Bytes) -> None:
     """Keep memory for later; what is of other sizes goes first if it becomes too much."""
-    size = len(memory)
+    size = memory.nbytes
     _idle.setdefault(size, []).append(memory)
     total = sum(other * len(kept) for other, kept in list(_idle.items()))
     sizes = list(_idle)
@@ -59,14 +60,16 @@ def _keep(memory: mmap.mmap) -> None:
                 total -= other
 
 
-def _take(size: int) -> mmap.mmap:
-    """Return memory that was used before, or else fresh memory."""
+def _take(size: int) -> _Bytes:
+    """Return memory that was used before, or else fresh memory.
+
+    It comes from numpy, which asks for huge pages, and so lies where inputs lie: kernels of the
+    device wasm reach 4 GiB, and buffers that are farther apart are copied.
+    """
     try:
         return _idle[size].pop()
     except (KeyError, IndexError):
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        return memory
+        return np.empty(size, np.uint8)
 
 
 def empty(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
@@ -78,7 +81,7 @@ def maker(shape: Sequence[int], dtype: Any) -> Callable[[], np.ndarray[Any, Any]
     """Return what makes arrays like those of empty, again and again."""
     dtype = np.dtype(dtype)
     n = prod(shape) * dtype.itemsize
-    if n < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+    if n < LARGE:
         return partial(np.empty, shape, dtype)
-    size = -(-n // _HUGE_PAGE) * _HUGE_PAGE
+    size = (-(-n // _HUGE_PAGE) + 1) * _HUGE_PAGE  # one more, to begin at a multiple
     return lambda: np.asarray(_Block(_take(size), shape, dtype))

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import gc
-import mmap
 
 import numpy as np
 import pytest
 
 from polygrad import Tensor, _memory
 from polygrad.nn import compile_step
-
-pytestmark = pytest.mark.skipif(
-    not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system has no advice about huge pages"
-)
 
 N = _memory.LARGE // 4
 
@@ -58,14 +53,25 @@ def test_small_arrays_are_numpys():
 
 
 def test_what_is_kept_has_a_limit(monkeypatch):
-    monkeypatch.setattr(_memory, "_LIMIT", 3 * _memory.LARGE)
     arrays = [_memory.empty((N,), np.float32) for _ in range(5)]
+    size = arrays[0].base._memory.nbytes
+    monkeypatch.setattr(_memory, "_LIMIT", 3 * size)
     del arrays
-    assert len(_memory._idle[_memory.LARGE]) == 3
+    assert len(_memory._idle[size]) == 3
     larger = _memory.empty((3 * N,), np.float32)
+    larger_size = larger.base._memory.nbytes
     del larger
-    assert not _memory._idle[_memory.LARGE]
-    assert len(_memory._idle[3 * _memory.LARGE]) == 1
+    assert not _memory._idle[size]
+    assert len(_memory._idle[larger_size]) == 1
+
+
+def test_large_arrays_begin_at_huge_pages():
+    array = _memory.empty((3 * N + 1,), np.float32)
+    array[:] = 1
+    assert address(array) % (2 << 20) == 0
+    memory = array.base._memory
+    assert address(memory) <= address(array)
+    assert address(array) + array.nbytes <= address(memory) + memory.nbytes
 
 
 def test_results_of_tensors():
