@@ -1,8 +1,12 @@
 package wasm
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
+	"unsafe"
 
 	"polygrad/core/lower"
 	"polygrad/core/symbolic"
@@ -54,5 +58,42 @@ func BenchmarkBuild(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkRun adds 1 to numbers, by one thread or two, one run after the other or after a pause in which workers fall asleep.
+func BenchmarkRun(b *testing.B) {
+	for _, n := range []int64{16, 1e3, 1e4, 1e5, 1e6} {
+		in, err := Default.Alloc(int(4 * n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		out, err := Default.Alloc(int(4 * n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, threads := range []int{1, 2} {
+			k := addOne(b, n)
+			if threads > 1 {
+				if k.Threads, k.pieces = share(k.Items, threads, float64(n), 8*float64(n), 0); k.Threads == 1 {
+					continue
+				}
+			}
+			for _, pause := range []time.Duration{0, time.Millisecond} {
+				b.Run(fmt.Sprintf("%d/%d threads/pause %s", n, threads, pause), func(b *testing.B) {
+					bufs := []unsafe.Pointer{out, in}
+					took := make([]time.Duration, 0, b.N)
+					for range b.N {
+						time.Sleep(pause)
+						start := time.Now()
+						mustRun(b, k, bufs...)
+						took = append(took, time.Since(start))
+					}
+					slices.Sort(took)
+					b.ReportMetric(float64(took[len(took)/2]), "ns/median")
+					b.ReportMetric(float64(took[len(took)/20]), "ns/5%")
+				})
+			}
+		}
 	}
 }

@@ -27,7 +27,7 @@ type Kernel struct {
 	Items   int64
 	Threads int
 
-	piece   int64 // how many work items a thread takes at a time
+	pieces  int // of the work of each thread
 	export  string
 	scratch uintptr
 	state   *state
@@ -55,7 +55,7 @@ func newKernel(k *render.Kernel, threads int, m *module, export string) *Kernel 
 		Name: k.Name, Params: k.Params, Vars: k.Vars, Items: k.Items,
 		export: export, scratch: uintptr(k.Scratch), state: &state{of: m},
 	}
-	out.Threads, out.piece = share(k.Items, threads, k.Flops, k.Bytes)
+	out.Threads, out.pieces = share(k.Items, threads, k.Flops, k.Bytes, out.scratch)
 	runtime.AddCleanup(out, (*state).close, out.state)
 	return out
 }

@@ -310,7 +310,7 @@ func shared(t testing.TB, n int64) *Kernel {
 	if k.Items < 8 {
 		t.Fatalf("%d work items for %d elements", k.Items, n)
 	}
-	k.Threads, k.piece = 4, max(k.Items/11, 1)
+	k.Threads, k.pieces = 4, 3
 	return k
 }
 
@@ -343,22 +343,28 @@ func TestThreads(t *testing.T) {
 
 // TestShare: runs are shared if they take long enough, in pieces that threads can take one after the other.
 func TestShare(t *testing.T) {
+	all := runtime.GOMAXPROCS(4)
+	defer runtime.GOMAXPROCS(all)
 	for _, c := range []struct {
 		items   int64
 		threads int
 		flops   float64
+		scratch uintptr
 		n       int
-		piece   int64
+		pieces  int
 	}{
-		{1, 4, 1e9, 1, 1},
-		{1000, 1, 1e9, 1, 1000},
-		{1000, 4, 1e5, 1, 1000},
-		{1000, 4, 1e6, 4, 250},
-		{1000, 4, 1e9, 4, 16},
-		{3, 4, 1e9, 3, 1},
+		{1, 4, 1e9, 0, 1, 1},
+		{1000, 1, 1e9, 0, 1, 1},
+		{1000, 4, 1e5, 0, 1, 1},
+		{1000, 4, 1e6, 0, 4, 1},
+		{1000, 4, 1e7, 0, 4, 2},
+		{1000, 4, 1e9, 0, 4, 16},
+		{1000, 4, 1e9, 64, 4, 1},
+		{1000, 8, 1e9, 0, 4, 16},
+		{3, 4, 1e9, 0, 3, 16},
 	} {
-		if n, piece := share(c.items, c.threads, c.flops, 0); n != c.n || piece != c.piece {
-			t.Errorf("%d items, %d threads, %g operations: %d threads with pieces of %d, expected %d with %d", c.items, c.threads, c.flops, n, piece, c.n, c.piece)
+		if n, pieces := share(c.items, c.threads, c.flops, 0, c.scratch); n != c.n || pieces != c.pieces {
+			t.Errorf("%d items, %d threads, %g operations: %d threads with %d pieces, expected %d with %d", c.items, c.threads, c.flops, n, pieces, c.n, c.pieces)
 		}
 	}
 }

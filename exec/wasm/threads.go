@@ -8,36 +8,6 @@ import (
 	"unsafe"
 )
 
-// run is one call of a kernel that several threads share: each takes the next piece of the work items until none is left.
-type run struct {
-	k     *Kernel
-	ptrs  []unsafe.Pointer
-	vars  []int64
-	piece int64
-	next  atomic.Int64
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	err   error
-}
-
-var (
-	runs = sync.Pool{New: func() any { return new(run) }}
-	// work feeds the workers, which are started with the first parallel kernel
-	// and wait for the next one after that.
-	work = sync.OnceValue(func() chan *run {
-		c := make(chan *run)
-		for range max(runtime.GOMAXPROCS(0)-1, 1) {
-			go func() {
-				for r := range c {
-					r.do()
-					r.wg.Done()
-				}
-			}()
-		}
-		return c
-	})
-)
-
 const (
 	// shareFrom is the time from which on a run is shared by threads, and pieceTime how long a piece should be.
 	shareFrom = 20 * time.Microsecond
@@ -45,54 +15,192 @@ const (
 	maxPieces = 16 // for each thread
 	// A core does about so many operations and moves so many bytes in a nanosecond.
 	flopsPerNs, bytesPerNs = 10, 10
+	// spinTime is how long a worker looks for the next run before it sleeps, and waitTime how long a caller looks for the
+	// end of one: to wake a thread takes longer than a short run.
+	spinTime = 50 * time.Microsecond
+	waitTime = 100 * time.Microsecond
+	// clockEvery is how many times they look between two readings of the clock.
+	clockEvery = 16
 )
 
-// share is how many threads share a run, and how many work items are a piece of it.
-func share(items int64, threads int, flops, bytes float64) (int, int64) {
+// share is how many threads share a run, and in how many pieces each does its part of the work items. What a call brings
+// into its scratch memory, each piece would bring there again.
+func share(items int64, threads int, flops, bytes float64, scratch uintptr) (n, pieces int) {
 	took := time.Duration(max(flops/flopsPerNs, bytes/bytesPerNs)) * time.Nanosecond
-	n := min(int64(threads), items)
-	if n <= 1 || took < shareFrom {
-		return 1, items
+	n = int(min(int64(threads), items, int64(runtime.GOMAXPROCS(0)), maxThreads))
+	switch {
+	case n <= 1 || took < shareFrom:
+		return 1, 1
+	case scratch > 0:
+		return n, 1
 	}
-	pieces := n * min(max(int64(took)/n/int64(pieceTime), 1), maxPieces)
-	return int(n), max((items+pieces-1)/pieces, 1)
+	return n, int(min(max(took/time.Duration(n)/pieceTime, 1), maxPieces))
 }
 
-// do does pieces of a run until none is left.
-func (r *run) do() {
+// maxThreads is how many threads can share a run.
+const maxThreads = 256
+
+// pool shares runs among workers and the goroutine that asks for one, as that of the device native does: a run is cut into
+// parts, one for each thread, and parts into pieces. A thread takes the pieces of its own part first, so that it meets
+// the same memory in one run after the other, and then what is left of the others. Pieces are taken with one
+// compare-and-swap on a word that also holds the number of the run: who is late fails there and touches nothing.
+var pool struct {
+	run   padded[atomic.Uint32] // the number of the last run: what workers wait for
+	done  padded[atomic.Uint32] // pieces of the run that are finished
+	busy  atomic.Bool           // somebody's run has the pool
+	parts atomic.Uint32
+	// waiting says that the caller sleeps until finished is sent to.
+	waiting  atomic.Bool
+	finished chan struct{}
+	// left are the pieces of each part that nobody has taken; see wordOf.
+	left [maxThreads]padded[atomic.Uint64]
+	// What a run is: written while busy is set and no piece is left, read after a piece was taken.
+	k      *Kernel
+	ptrs   []unsafe.Pointer
+	vars   []int64
+	pieces uint32
+	mu     sync.Mutex
+	err    error
+	// workers are those that were started; number i is at i-1, the caller is 0.
+	workers []*worker
+}
+
+// padded is what has a cache line of its own.
+type padded[T any] struct {
+	v T
+	_ [64]byte
+}
+
+// wordOf says which pieces of a part are left: the number of the run, the end, and the next one.
+func wordOf(run, end, next uint32) uint64 { return uint64(run)<<32 | uint64(end)<<16 | uint64(next) }
+
+// take takes a piece of a part of a run; ok is false if there is none.
+func take(part, run uint32) (piece uint32, ok bool) {
+	word := &pool.left[part].v
 	for {
-		first := r.next.Add(r.piece) - r.piece
-		n := min(r.piece, r.k.Items-first)
-		if n <= 0 {
-			return
+		v := word.Load()
+		next, end := uint32(v&0xffff), uint32(v>>16&0xffff)
+		if uint32(v>>32) != run || next >= end {
+			return 0, false
 		}
-		if err := r.k.runItems(first, n, r.ptrs, r.vars); err != nil {
-			r.mu.Lock()
-			r.err = err
-			r.mu.Unlock()
-			return
+		if word.CompareAndSwap(v, v+1) {
+			return next, true
 		}
 	}
 }
 
-// runShared runs a kernel on several threads: workers where they are free, and the calling one.
-func runShared(k *Kernel, ptrs []unsafe.Pointer, vars []int64) error {
-	r := runs.Get().(*run)
-	r.k, r.ptrs, r.vars, r.err, r.piece = k, ptrs, vars, nil, k.piece
-	r.next.Store(0)
-	workers := work()
-	for range k.Threads - 1 {
-		r.wg.Add(1)
-		select {
-		case workers <- r:
-		default:
-			r.wg.Done()
+// begin is where share i of n equal ones of the count from first on begins.
+func begin(first, count, n, i int64) int64 {
+	return first + count/n*i + min(i, count%n)
+}
+
+// piece does a piece of a part.
+func piece(part, number uint32) {
+	k, parts, pieces := pool.k, int64(pool.parts.Load()), int64(pool.pieces)
+	total := uint32(parts * pieces) // once the last piece is done all this belongs to the next run
+	lo, hi := begin(0, k.Items, parts, int64(part)), begin(0, k.Items, parts, int64(part)+1)
+	first, end := begin(lo, hi-lo, pieces, int64(number)), begin(lo, hi-lo, pieces, int64(number)+1)
+	if first < end {
+		if err := k.runItems(first, end-first, pool.ptrs, pool.vars); err != nil {
+			pool.mu.Lock()
+			pool.err = err
+			pool.mu.Unlock()
 		}
 	}
-	r.do()
-	r.wg.Wait()
-	err := r.err
-	r.k, r.ptrs, r.vars = nil, nil, nil
-	runs.Put(r)
+	if pool.done.v.Add(1) == total && pool.waiting.CompareAndSwap(true, false) {
+		pool.finished <- struct{}{}
+	}
+}
+
+// work is a thread's share of a run: its own part, then what is left of the others.
+func work(number, run uint32) {
+	parts := pool.parts.Load() // of a later run already, if nothing can be taken
+	for i := range parts {
+		part := (number + i) % parts
+		for n, ok := take(part, run); ok; n, ok = take(part, run) {
+			piece(part, n)
+		}
+	}
+}
+
+// worker is a goroutine that looks for runs, and sleeps where none comes.
+type worker struct {
+	number uint32
+	asleep padded[atomic.Bool]
+	wake   chan struct{}
+}
+
+func (w *worker) main() {
+	seen, since := uint32(0), time.Now()
+	for spins := uint(1); ; spins++ {
+		run := pool.run.v.Load()
+		switch {
+		case run != seen:
+			seen = run
+			work(w.number, run)
+		case spins%clockEvery != 0 || time.Since(since) < spinTime:
+			continue
+		default:
+			w.asleep.v.Store(true)
+			if pool.run.v.Load() == seen || !w.asleep.v.CompareAndSwap(true, false) {
+				<-w.wake
+			}
+		}
+		since = time.Now()
+	}
+}
+
+// rouse starts the workers that a run of so many threads needs, and wakes those that sleep.
+func rouse(threads int) {
+	for len(pool.workers) < threads-1 {
+		w := &worker{number: uint32(len(pool.workers) + 1), wake: make(chan struct{}, 1)}
+		pool.workers = append(pool.workers, w)
+		go w.main()
+	}
+	for _, w := range pool.workers[:threads-1] {
+		if w.asleep.v.CompareAndSwap(true, false) {
+			w.wake <- struct{}{}
+		}
+	}
+}
+
+// runShared runs a kernel on several threads, the calling one among them. Whoever finds the pool busy does the work
+// alone: the cores are busy, too.
+func runShared(k *Kernel, ptrs []unsafe.Pointer, vars []int64) error {
+	if !pool.busy.CompareAndSwap(false, true) {
+		return k.runItems(0, k.Items, ptrs, vars)
+	}
+	if pool.finished == nil {
+		pool.finished = make(chan struct{}, 1)
+	}
+	pool.k, pool.ptrs, pool.vars, pool.err = k, ptrs, vars, nil
+	pool.pieces = uint32(k.pieces)
+	pool.parts.Store(uint32(k.Threads))
+	pool.done.v.Store(0)
+	run := pool.run.v.Load() + 1
+	for part := range k.Threads {
+		pool.left[part].v.Store(wordOf(run, pool.pieces, 0))
+	}
+	pool.run.v.Store(run)
+	rouse(k.Threads)
+	work(0, run)
+	wait(uint32(k.Threads * k.pieces))
+	err := pool.err
+	pool.k, pool.ptrs, pool.vars = nil, nil, nil
+	pool.busy.Store(false)
 	return err
+}
+
+// wait waits until so many pieces are done.
+func wait(total uint32) {
+	since := time.Now()
+	for spins := uint(1); pool.done.v.Load() != total; spins++ {
+		if spins%clockEvery != 0 || time.Since(since) < waitTime {
+			continue
+		}
+		pool.waiting.Store(true)
+		if pool.done.v.Load() != total || !pool.waiting.CompareAndSwap(true, false) {
+			<-pool.finished
+		}
+	}
 }
