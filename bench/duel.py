@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import values
 from contestants import BEAM, CONTESTANTS, WAYS
 from tasks import TASKS, Task
 
@@ -141,7 +142,8 @@ class Outcome:
     turns: list[float] = field(default_factory=list)
     least: float = 0.0
     first: float = 0.0
-    values: list[float] = field(default_factory=list)
+    values: Path | None = None  # the folder of what it computed
+    difference: str | None = None  # where that differs from ours, None if it was not compared
     note: str = ""
 
     @property
@@ -159,8 +161,8 @@ class Pace:
     most: float  # seconds of all turns of one framework
 
 
-def prepare(contestant: Contestant, task: Task) -> Outcome:
-    """Let a framework prepare a task."""
+def prepare(contestant: Contestant, task: Task, folder: Path) -> Outcome:
+    """Let a framework prepare a task and write what it computes into a folder."""
     if contestant.name in task.skip:
         return Outcome(note=task.skip[contestant.name])
     if task.group in NO_GAIN.get(contestant.name, ()):
@@ -171,18 +173,32 @@ def prepare(contestant: Contestant, task: Task) -> Outcome:
         if patience < LEAST_SEARCH:
             return Outcome(note=f"{SEARCH_BUDGET:.0f} s of searching were over")
     try:
-        answer = contestant.ask(patience, do="prepare", task=task.name)
+        answer = contestant.ask(patience, do="prepare", task=task.name, folder=str(folder))
     except Gone as gone:
         return Outcome(note=str(gone))
     if "error" in answer:
         return Outcome(note=answer["error"])
-    return Outcome(first=answer["first"], values=answer["sample"])
+    return Outcome(first=answer["first"], values=folder)
+
+
+def compare(task: Task, outcomes: dict[str, Outcome]) -> None:
+    """Compare what the peers computed with ours."""
+    ours = outcomes[task.subject].values
+    if ours is None:
+        return
+    before, _ = task.arrays()
+    for name, outcome in outcomes.items():
+        if name != task.subject and outcome.values is not None:
+            theirs = outcome.values
+            outcome.difference = values.difference(ours, theirs, task.precision, before)
 
 
 def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Outcome]:
     """Measure a task by turns: those that are no way of ours to run another task."""
     contestants = [c for c in contestants if c.name == task.subject or c.name not in SUBJECTS]
-    outcomes = {c.name: prepare(c, task) for c in contestants}
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = {c.name: prepare(c, task, Path(folder) / c.name) for c in contestants}
+        compare(task, outcomes)
     spent = dict.fromkeys(outcomes, 0.0)
     for number in range(pace.rounds):
         shift = number % len(contestants)

@@ -42,7 +42,8 @@ def main() -> None:
 
     def build() -> Any:
         if parameters:
-            return ours.training(task.program, parameters, arrays, TRAINING_RATE)
+            run, _ = ours.training(task.program, parameters, arrays, TRAINING_RATE)
+            return run
         return ours.program(task.program, arrays)
 
     times: list[float] = []

@@ -188,6 +188,11 @@ def dense_shapes(*sizes: int) -> list[tuple[int, ...]]:
     return [shape for a, b in zip(sizes, sizes[1:]) for shape in ((b, a), (b,))]
 
 
+def dense_flops(batch: int, *sizes: int) -> float:
+    """Return the floating point operations of linear layers forward."""
+    return 2.0 * batch * sum(a * b for a, b in zip(sizes, sizes[1:]))
+
+
 def count(shapes: Sequence[Sequence[int]]) -> int:
     """Return how many numbers there are in arrays of these shapes."""
     return sum(math.prod(shape) for shape in shapes)

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from contestants import SPLIT
+from limits import has_tiles
 from rows import Row
-from tasks import GOAL_PEERS, PARITY
+from tasks import PARITY
 
 UNITS = (("s", 1e6), ("ms", 1e3), ("us", 1.0))
 GROUPS = {
@@ -56,12 +58,14 @@ def _marked(verdict: str) -> str:
 def _to_goal_peers(row: Row) -> list[str]:
     if row["goal"] is None:
         return ["", ""]
-    promise = f"{number(row['goal'])} / {number(row['gate']) or '-'}"
+    promise = f"{number(row['goal'])} / {number(row['gate']) or '-'} of {row['goal_peer']}"
+    if row["goal_ratio"] is None:
+        return ["not measured", promise]
     return [f"{number(row['goal_ratio'])} {_marked(row['verdict'])}".strip(), promise]
 
 
 def _to_best(row: Row) -> str:
-    wrong = "" if row["same_values"] else " **wrong values**"
+    wrong = " **other values**" if row["differences"] else ""
     word = "optional" if row["optional"] else _marked(row["parity_verdict"])
     return f"{number(row['ratio'])} {word}{wrong}".strip()
 
@@ -79,8 +83,8 @@ def times(rows: list[Row], names: Sequence[str]) -> list[str]:
         ]
         bound = f"{share(row.get('share_of_limit'))} {row.get('bound', '')}".strip()
         lines.append([*cells, *_to_goal_peers(row), _to_best(row), bound])
-    own = ", ".join(name for name in names if name in GOAL_PEERS)
-    heads = ["work", "threads", "ours", *names, f"to {own}", "goal / gate", "to the best of all"]
+    heads = ["work", "threads", "ours", *names, "to the goal's peer", "goal / gate"]
+    heads += ["to the best of all"]
     return table([*heads, "of the limit"], lines)
 
 
@@ -129,12 +133,18 @@ def summary(rows: list[Row]) -> list[str]:
     """Count what is kept."""
     goals = Counter(row["verdict"] for row in rows if row["verdict"])
     best = Counter(row["parity_verdict"] for row in rows if row["parity_verdict"])
+    unknown = [row for row in rows if row["goal"] is not None and row["goal_ratio"] is None]
+    differing = sum(bool(row["differences"]) for row in rows)
+    alone = [f"{row['workload']}, {_threads(row)}" for row in rows if not row["compared"]]
     return [
-        f"Against the best of {', '.join(GOAL_PEERS)}: of {sum(goals.values())} rows with",
-        f"a gate {goals['goal']} reach the goal, {goals['gate']} more keep the gate and",
-        f"{goals['missed']} miss it. Against the best of all: {best['kept']} of "
-        f"{sum(best.values())} rows take at most",
-        f"{PARITY:g} times as long.",
+        f"Against the peer that a goal was set for: of {sum(goals.values())} rows {goals['goal']}",
+        f"reach the goal, {goals['gate']} more keep the gate and {goals['missed']} miss it; of",
+        f"{len(unknown)} rows that peer did not run, which tells nothing. Against the best of all:",
+        f"{best['kept']} of {sum(best.values())} rows take at most {PARITY:g} times as long.",
+        "",
+        "All values of all results, gradients and updated weights included, were compared with",
+        f"those of every peer: {differing} rows differ from one.",
+        *([f"Nobody computed these too: {'; '.join(alone)}."] if alone else []),
     ]
 
 
@@ -176,13 +186,14 @@ def section(rows: list[Row], limits: dict[str, dict[str, Any]], names: Sequence[
         "programs are compiled, results are written into memory that was used before. The best",
         "peer is bold. There are two ratios of our time to a peer's:",
         "",
-        f"- to the best of {', '.join(GOAL_PEERS)}, against which goal and gate were set, the",
-        "  largest ratios that are wanted and allowed (with two threads; few are for one);",
+        "- to the peer for which goal and gate were set, the largest ratios that are wanted and",
+        "  allowed (with two threads; few are for one);",
         f"- to the best of all, where at most {PARITY:g} is allowed.",
         "",
         "The last column is the least time that this machine's arithmetic (counted operations, as",
-        "fused multiply-adds, or on tiles for narrow numbers) or memory (bytes that must be read",
-        "and written, at the rate of the level that they fit in) needs, as a share of our time.",
+        "fused multiply-adds, or with what it has for narrow numbers) or memory (bytes that must",
+        "be read and written, each at the rate of the nearest level with room for it) needs, as a",
+        "share of our time.",
         "Rows that are optional promise nothing against all.",
         "",
         *summary(rows),
@@ -200,7 +211,8 @@ def section(rows: list[Row], limits: dict[str, dict[str, Any]], names: Sequence[
             members.sort(key=lambda row: (order[row["workload"]], -row["threads"]))
             lines += [f"### {title}", "", *times(members, names), ""]
     lines += ["### Goals and gates that are missed", "", *missed(rows), ""]
-    lines += ["### Not measured", "", *left_out(rows), ""]
+    without = [] if has_tiles(limits) else [f"- {SPLIT}: this processor has no AMX"]
+    lines += ["### Not measured", "", *left_out(rows), *without, ""]
     lines += [
         "### Compiling, code and memory",
         "",
@@ -228,5 +240,7 @@ def _limits(limits: dict[str, dict[str, Any]]) -> list[str]:
         for threads, found in limits.items()
     ]
     heads = ["threads", "float32, GFLOP/s", *(f"{name}, Gop/s" for name in narrow)]
-    first = "Limits measured in this run, by C loops with the processor's vectors and tiles:"
+    how = {found["how"][name] for found in limits.values() for name in narrow}
+    first = "Limits measured in this run, by C loops"
+    first += f", narrow numbers with {' and '.join(sorted(how))}:" if how else ":"
     return [first, "", *table([*heads, *(f"{level}, GB/s" for level in levels)], rows)]

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from typing import Any
 
 from duel import Outcome
 from limits import bounds
-from tasks import GOAL_PEERS, PARITY, Task
+from tasks import PARITY, Task
 
 Row = dict[str, Any]
-
-
-def agrees(values: list[float], others: list[list[float]]) -> bool:
-    """Tell whether values are those of half of the others, roughly."""
-
-    def close(other: list[float]) -> bool:
-        slack = 2e-3 * max(map(abs, other), default=0)
-        near = (math.isclose(a, b, rel_tol=2e-2, abs_tol=slack) for a, b in zip(values, other))
-        return len(values) == len(other) and all(near)
-
-    return not others or sum(map(close, others)) * 2 >= len(others)
 
 
 def microseconds(seconds: float | None) -> float | None:
@@ -47,18 +36,29 @@ def _best(times: dict[str, float]) -> str | None:
     return min(times, key=lambda name: times[name]) if times else None
 
 
+def failures(rows: Iterable[Row]) -> list[str]:
+    """Say which results differ from a peer's, and which were not there."""
+    found = []
+    for row in rows:
+        where = f"{row['workload']}, threads: {row['threads']}"
+        found += [f"{where}: {name}: {text}" for name, text in row["differences"].items()]
+        if row["ours_us"] is None:
+            found.append(f"{where}: {'; '.join(row['notes'].values())}")
+    return found
+
+
 def row(task: Task, threads: int, outcomes: dict[str, Outcome], limits: Any = None) -> Row:
     """Return what was measured, with limits if they are known."""
     ours = outcomes[task.subject]
     peers = {name: o for name, o in outcomes.items() if name != task.subject}
     times = {name: o.seconds for name, o in peers.items() if o.seconds is not None}
     best = _best(times)
-    goal_peer = _best({name: s for name, s in times.items() if name in GOAL_PEERS})
-    goal, gate = task.limit(threads) or (None, None)
+    promise = task.promise(threads)
+    goal, gate, goal_peer = promise or (None, None, None)
     ratio = least = goal_ratio = None
     if ours.seconds is not None:
         ratio = ours.seconds / times[best] if best else None
-        goal_ratio = ours.seconds / times[goal_peer] if goal_peer else None
+        goal_ratio = ours.seconds / times[goal_peer] if goal_peer in times else None
         least = ours.least / min(o.least for o in peers.values() if o.turns) if best else None
     parity = None if task.optional else PARITY
     found: Row = {
@@ -78,8 +78,8 @@ def row(task: Task, threads: int, outcomes: dict[str, Outcome], limits: Any = No
         "ratio_of_least": least and round(least, 4),
         "parity": parity,
         "parity_verdict": _kept(ratio, parity),
-        "same_values": not ours.values
-        or agrees(ours.values, [o.values for o in peers.values() if o.values]),
+        "compared": [name for name, o in peers.items() if o.difference is not None],
+        "differences": {name: o.difference for name, o in peers.items() if o.difference},
         "notes": {name: o.note for name, o in outcomes.items() if o.note},
         "first_ms": {name: round(o.first * 1e3, 2) for name, o in outcomes.items() if o.first},
     }

@@ -33,7 +33,7 @@ import showcase
 from contestants import PORTABLE, USUAL, WAYS
 from duel import Pace
 from report import table
-from rows import Row
+from rows import Row, failures
 from tasks import BY_NAME, TASKS, Task
 
 HERE = Path(__file__).resolve().parent
@@ -203,10 +203,15 @@ def probe(rows: list[Row]) -> None:
         row["probe"] = json.loads(done.stdout)
 
 
-def portable_section(pace: Pace) -> list[str]:
+def portable_rows(pace: Pace) -> list[Row]:
     """Compare our two devices."""
     tasks = [task for task in TASKS if task.name in PORTABLE_LIMIT]
     rows, _, _ = compare.measure(tasks, [PORTABLE], [1, 2], pace)
+    return rows
+
+
+def portable_section(rows: list[Row]) -> list[str]:
+    """Return the part of bench/RESULTS.md about the portable device."""
     lines = []
     for row in rows:
         times = [report.duration(row["ours_us"]), report.duration(row["peers_us"][PORTABLE])]
@@ -456,7 +461,8 @@ def main() -> None:
     results["overheads"] = overhead_rows(ours, calls, results["rows"])
     lines += overheads.section(results["overheads"])
     if os.environ.get("POLY_DEVICE", "native") != "wasm":
-        lines += portable_section(pace)
+        results["portable"] = portable_rows(pace)
+        lines += portable_section(results["portable"])
     lines += overhead_section(ours, peer)
     lines += frontend_section(calls)
     lines += binding_section(measure("binding.py"))
@@ -480,11 +486,9 @@ def main() -> None:
     (args.output / "RESULTS.md").write_text("\n".join(lines))
     print("\n".join(lines))
     # All is written: a result that differs from that of the others fails the run none the less.
-    wrong = [
-        f"{r['workload']}, threads: {r['threads']}" for r in results["rows"] if not r["same_values"]
-    ]
+    wrong = failures([*results["rows"], *results.get("portable", [])])
     if wrong:
-        raise SystemExit(f"wrong values: {'; '.join(wrong)}")
+        raise SystemExit("\n".join(["other values than a peer's:", *wrong]))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 python bench/worker.py FRAMEWORK VARIANT THREADS
 
 Reads a request as a line of JSON and prints a line as the answer:
-    {"do": "prepare", "task"}    compile it and run it once
+    {"do": "prepare", "task", "folder"}  compile it, run it; its results go into files, see values
     {"do": "time", "seconds"}    run it again and again
     {"do": "drop"}               forget it
     {"do": "load", "folder", "kind", "prompt"}      load a GPT-2 (see gpt2), see a prompt, compile
@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
+import values
 from tasks import BY_NAME, TRAINING_RATE
 
 STATUS = Path("/proc/self/status")
@@ -37,13 +37,6 @@ def peak_mib() -> float:
     """Return the peak of resident memory of this process."""
     line = next(s for s in STATUS.read_text().splitlines() if s.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
-
-
-def sample(values: Any) -> list[float]:
-    """Return some of the values of a result, to compare with those of others."""
-    flat = np.asarray(values, np.float64).reshape(-1)
-    places = np.linspace(0, flat.size - 1, min(flat.size, 50)).astype(int)
-    return [float(v) for v in flat[places]]
 
 
 class Worker:
@@ -62,38 +55,48 @@ class Worker:
         """Say which version is running."""
         return {"version": self.ops.version()}
 
-    def prepare(self, task: str) -> dict[str, Any]:
-        """Make a task ready to be timed."""
+    def prepare(self, task: str, folder: str = "") -> dict[str, Any]:
+        """Make a task ready to be timed; write what it computes into a folder if one is given."""
         self.drop()
         wanted = BY_NAME[task]
+        to = Path(folder) if folder else None
+        if to and wanted.parameters and hasattr(self.ops, "gradients"):
+            self.keep(to, "gradient", self.ops.gradients(wanted.program, *wanted.arrays()))
         parameters, arrays = wanted.arrays()
+        weights: Any = None
         start = time.perf_counter()
         if parameters:
-            run = self.ops.training(wanted.program, parameters, arrays, TRAINING_RATE)
+            run, weights = self.ops.training(wanted.program, parameters, arrays, TRAINING_RATE)
         else:
             run = self.ops.program(wanted.program, arrays)
         result = run()
         first = time.perf_counter() - start
         self.check(result)
-        values = self.sampled(run, result)
+        if to:
+            self.keep(to, "loss 1, output" if parameters else "output", self.results(run, result))
         seconds = first
         for i in range(3):  # the first ones may compile
             start = time.perf_counter()
             result = run()
             seconds = time.perf_counter() - start
-            if i == 0 and parameters:  # a second step computes with what the first one has updated
-                values += self.sampled(run, result)
+            if to and weights and i == 0:  # a second step computes with what the first has updated
+                self.keep(to, "loss 2, output", self.results(run, result))
+                self.keep(to, "weight", weights())
             if seconds > 0.3:
                 break
         self.run = run
         self.calls = max(1, min(1000, int(SHORT / seconds)))
-        return {"first": first, "sample": values}
+        return {"first": first}
 
-    def sampled(self, run: Any, result: Any) -> list[float]:
-        """Return some of the values of each output of a run."""
+    def results(self, run: Any, result: Any) -> Any:
+        """Return the outputs of a run."""
         results = getattr(run, "results", result)
-        results = results if isinstance(results, (tuple, list)) else [results]
-        return [value for r in results for value in sample(self.ops.read(r))]
+        return results if isinstance(results, (tuple, list)) else [results]
+
+    def keep(self, folder: Path, kind: str, results: Any) -> None:
+        """Write results down, to compare them with those of others."""
+        for i, result in enumerate(results):
+            values.save(folder, f"{kind} {i}", self.ops.read(result))
 
     def time(self, seconds: float) -> dict[str, Any]:
         """Time calls for some seconds, one at least."""

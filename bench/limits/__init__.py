@@ -12,13 +12,16 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 OPTIONS = ["-O3", "-march=native", "-Wall", "-Wextra", "-pthread"]
-
-# Up to which bytes per thread, or in all, work counts as lying in a level of memory.
-LEVELS = (("L1", 32 << 10, 0), ("L2", 1536 << 10, 0), ("L3", 0, 80 << 20))
+TILES = "AMX"  # what the program calls them
+OWN = ("L1", "L2")  # caches of which each thread has one
 
 
 def measure(folder: Path, threads: list[int]) -> Any:
-    """Return {threads: {"gflops", "narrow": {numbers: rate}, "gbytes": {level: rate}}}."""
+    """Return the limits for each number of threads.
+
+    {threads: {"gflops", "narrow": {numbers: rate}, "how": {numbers: what computes them},
+    "caches": {level: bytes}, "gbytes": {level: rate}}}
+    """
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "limits"
     command = ["gcc", *OPTIONS, str(HERE / "limits.c"), "-o", str(program)]
@@ -28,15 +31,35 @@ def measure(folder: Path, threads: list[int]) -> Any:
     return json.loads(done.stdout)
 
 
-def level(moved: float, threads: int) -> str:
-    """Return the level of memory in which so many bytes lie."""
-    fits = (name for name, each, both in LEVELS if moved <= each * threads + both)
-    return next(fits, "DRAM")
+def traffic(moved: float, threads: int, limits: Any) -> tuple[str, float]:
+    """Return the least seconds in which bytes are moved, and the level that the last come from.
+
+    Each cache holds as many of them as it can, the next what is left: no order of accesses, and
+    no way to keep something from the run before, is faster.
+    """
+    seconds, name = 0.0, "DRAM"
+    for name, rate in limits["gbytes"].items():
+        room = limits["caches"].get(name, moved) * (threads if name in OWN else 1)
+        seconds += min(moved, room) / rate / 1e9
+        moved -= min(moved, room)
+        if moved <= 0:
+            break
+    return name, seconds
+
+
+def arithmetic(task: Task, limits: Any) -> float:
+    """Return the least seconds for the operations of a task."""
+    rate = max(limits["gflops"], limits["narrow"].get(task.numbers, 0.0))
+    return float(task.flops / rate / 1e9)
+
+
+def has_tiles(limits: Any) -> bool:
+    """Tell whether the processor multiplies tiles, and this process may use them."""
+    return all(found["how"].get("bfloat16") == TILES for found in limits.values())
 
 
 def bounds(limits: Any, threads: int, task: Task) -> dict[str, float]:
     """Return the seconds that work takes at least for its arithmetic, and for its memory."""
     found = limits[str(threads)]
-    at = level(task.moved, threads)
-    rate = found["narrow"].get(task.numbers, found["gflops"])
-    return {"arithmetic": task.flops / rate / 1e9, at: task.moved / found["gbytes"][at] / 1e9}
+    level, seconds = traffic(task.moved, threads, found)
+    return {"arithmetic": arithmetic(task, found), level: seconds}

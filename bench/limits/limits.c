@@ -1,6 +1,7 @@
 /* The limits of this machine: float32 operations a second, those of narrow numbers where it has
- * tiles for them, and bytes a second from each level of its memory. Prints one JSON object:
- * {threads: {"gflops", "narrow": {type: billions a second}, "gbytes": {working set: rate}}}.
+ * instructions for them, and bytes a second from each level of its memory. Prints one JSON object:
+ * {threads: {"gflops", "narrow": {type: billions a second}, "how": {type: which instructions},
+ * "caches": {level: bytes}, "gbytes": {level: rate}}}.
  *
  * Compiled with gcc -O3 -march=native: the vectors are as wide as the processor's. */
 #define _GNU_SOURCE
@@ -54,6 +55,15 @@ static void multiply_add(Job *job) {
   for (int i = 0; i < CHAINS; i++) job->result += a[i];
 }
 
+/* Products of narrow numbers, added up in 32 bits: what computes them, and how many operations one
+ * time is. The first of a type that may run counts. */
+typedef struct {
+  const char *type, *how;
+  Work work;
+  double units;
+  int (*allowed)(void);
+} Narrow;
+
 #if defined(__AMX_BF16__) && defined(__AMX_INT8__)
 enum { TILE_WORDS = 16 * 16 * 16, TILES = 8 };
 
@@ -88,26 +98,59 @@ static void begin_tiles(void) {
     }                                               \
     _tile_release();                                \
   }
-MULTIPLY_TILES(multiply_bfloat16, _tile_dpbf16ps)
-MULTIPLY_TILES(multiply_int8, _tile_dpbssd)
-
-/* What narrow numbers there are, and how many operations one time is: a word has 2 or 4 of them. */
-static const struct {
-  const char *name;
-  Work work;
-  double units;
-} narrow[] = {{"bfloat16", multiply_bfloat16, 4 * 2 * 2 * TILE_WORDS},
-              {"int8", multiply_int8, 4 * 2 * 4 * TILE_WORDS}};
-enum { NARROW = sizeof narrow / sizeof *narrow };
-#else
-static const struct {
-  const char *name;
-  Work work;
-  double units;
-} narrow[1];
-enum { NARROW = 0 };
-static int tiles_allowed(void) { return 0; }
+MULTIPLY_TILES(tile_bfloat16, _tile_dpbf16ps)
+MULTIPLY_TILES(tile_int8, _tile_dpbssd)
 #endif
+
+#define EACH(one) \
+  one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11)
+#define REGISTERS                                                                              \
+  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+      "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+/* A loop of CHAINS instructions that add products to a register each; gcc keeps none in memory. */
+#define MULTIPLY_VECTORS(name, each)                                 \
+  static void name(Job *job) {                                       \
+    __asm__ volatile("vzeroall" ::: REGISTERS);                      \
+    for (long t = 0; t < job->times; t++) {                          \
+      __asm__ volatile(EACH(each) ::: REGISTERS);                    \
+    }                                                                \
+  }
+#if defined(__AVX512BF16__)
+#define ADD_BFLOAT16(n) "vdpbf16ps %%zmm12, %%zmm12, %%zmm" #n "\n"
+MULTIPLY_VECTORS(vector_bfloat16, ADD_BFLOAT16)
+#endif
+#if defined(__AVX512VNNI__)
+#define ADD_INT8(n) "vpdpbusd %%zmm12, %%zmm12, %%zmm" #n "\n"
+MULTIPLY_VECTORS(vector_int8, ADD_INT8)
+#elif defined(__AVXVNNI__)
+#define ADD_INT8(n) "%{vex%} vpdpbusd %%ymm12, %%ymm12, %%ymm" #n "\n"
+MULTIPLY_VECTORS(vector_int8, ADD_INT8)
+#endif
+
+static const Narrow narrow[] = {
+#if defined(__AMX_BF16__) && defined(__AMX_INT8__)
+    {"bfloat16", "AMX", tile_bfloat16, 4 * 2 * 2 * TILE_WORDS, tiles_allowed},
+    {"int8", "AMX", tile_int8, 4 * 2 * 4 * TILE_WORDS, tiles_allowed},
+#endif
+#if defined(__AVX512BF16__)
+    {"bfloat16", "AVX512-BF16", vector_bfloat16, CHAINS * 2 * 2 * 16, NULL},
+#endif
+#if defined(__AVX512VNNI__)
+    {"int8", "AVX512-VNNI", vector_int8, CHAINS * 2 * 4 * 16, NULL},
+#elif defined(__AVXVNNI__)
+    {"int8", "AVX-VNNI", vector_int8, CHAINS * 2 * 4 * 8, NULL},
+#endif
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+/* Whether narrow[i] may run, and none before it for the same type. */
+static int counts(int i) {
+  if (narrow[i].allowed && !narrow[i].allowed()) return 0;
+  for (int j = 0; j < i; j++) {
+    if (!strcmp(narrow[j].type, narrow[i].type) && (!narrow[j].allowed || narrow[j].allowed())) return 0;
+  }
+  return 1;
+}
 
 static void read_all(Job *job) {
   for (long t = 0; t < job->times; t++) {
@@ -204,14 +247,48 @@ static char *allocate(size_t bytes) {
   return memory;
 }
 
+/* The size of a cache for data, or what it usually is where the kernel does not tell. (sysconf says
+ * how much of the third level all sockets of a host have.) */
+static size_t cache(int level, size_t usual) {
+  for (int i = 0; i < 8; i++) {
+    static const char *const folder = "/sys/devices/system/cpu/cpu0/cache/index";
+    char path[96], kind[16] = "";
+    int found = 0;
+    size_t kib = 0;
+    snprintf(path, sizeof path, "%s%d/level", folder, i);
+    FILE *f = fopen(path, "r");
+    if (!f) break;
+    if (fscanf(f, "%d", &found) != 1) found = 0;
+    fclose(f);
+    snprintf(path, sizeof path, "%s%d/type", folder, i);
+    if ((f = fopen(path, "r"))) {
+      if (fscanf(f, "%15s", kind) != 1) kind[0] = 0;
+      fclose(f);
+    }
+    snprintf(path, sizeof path, "%s%d/size", folder, i);
+    if ((f = fopen(path, "r"))) {
+      if (fscanf(f, "%zuK", &kib) != 1) kib = 0;
+      fclose(f);
+    }
+    if (found == level && kib && strcmp(kind, "Instruction")) return kib << 10;
+  }
+  return usual;
+}
+
 int main(int argc, char **argv) {
-  /* Bytes per thread, or of all together. */
-  static const struct {
+  /* What a level holds (a cache of each thread, or of all), and the working set to measure it with:
+   * larger than the caches before it, and for memory than all of them. */
+  size_t l1 = cache(1, 32 << 10), l2 = cache(2, 1 << 20);
+  size_t l3 = cache(3, 32 << 20), most = (size_t)1 << 30;
+  size_t beyond = 4 * l3 < most ? 4 * l3 : most;
+  const struct {
     const char *name;
-    size_t each, all;
-  } sets[] = {{"L1", 24 << 10, 0}, {"L2", 768 << 10, 0}, {"L3", 0, 32 << 20}, {"DRAM", 0, 160 << 20}};
+    size_t holds, each, all;
+  } sets[] = {{"L1", l1, l1 * 3 / 4, 0},
+              {"L2", l2, l2 * 3 / 4, 0},
+              {"L3", l3, 0, l3 * 3 / 4},
+              {"DRAM", 0, 0, beyond > 160 << 20 ? beyond : 160 << 20}};
   static const Work ways[] = {read_all, copy, copy_past_caches};
-  int tiles = tiles_allowed();
   printf("{");
   for (int a = 1; a < argc; a++) {
     int threads = atoi(argv[a]);
@@ -231,11 +308,16 @@ int main(int argc, char **argv) {
     }
     double flops = rate(multiply_add, threads, 2.0 * CHAINS * LANES);
     printf("%s\"%d\": {\"gflops\": %.1f, \"narrow\": {", a > 1 ? ", " : "", threads, flops / 1e9);
-    for (int i = 0; i < (tiles ? NARROW : 0); i++) {
+    for (int i = 0, n = 0; narrow[i].type; i++) {
+      if (!counts(i)) continue;
       double found = rate(narrow[i].work, threads, narrow[i].units);
-      printf("%s\"%s\": %.1f", i ? ", " : "", narrow[i].name, found / 1e9);
+      printf("%s\"%s\": %.1f", n++ ? ", " : "", narrow[i].type, found / 1e9);
     }
-    printf("}, \"gbytes\": {");
+    printf("}, \"how\": {");
+    for (int i = 0, n = 0; narrow[i].type; i++) {
+      if (counts(i)) printf("%s\"%s\": \"%s\"", n++ ? ", " : "", narrow[i].type, narrow[i].how);
+    }
+    printf("}, \"caches\": {\"L1\": %zu, \"L2\": %zu, \"L3\": %zu}, \"gbytes\": {", l1, l2, l3);
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
       size_t bytes = sets[s].each ? sets[s].each : sets[s].all / threads;
       for (int i = 0; i < threads; i++) {

@@ -45,8 +45,8 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
-) -> Callable[[], Any]:
-    """Return what makes one step; the parameters are written in place."""
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return what makes one step, which writes the parameters in place, and these."""
     tensors = [array(a) for a in arrays]
     weights = [array(p) for p in parameters]
 
@@ -61,7 +61,17 @@ def training(
         value, weights = jax.block_until_ready(compiled(weights, *tensors))
         return value
 
-    return run
+    return run, lambda: weights
+
+
+def gradients(
+    loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array]
+) -> Sequence[Tensor]:
+    """Return the gradients of a loss."""
+    found: Sequence[Tensor] = jax.grad(partial(loss, OPS))(
+        [array(p) for p in parameters], *map(array, arrays)
+    )
+    return found
 
 
 exp, sin, tanh, maximum, matmul = jnp.exp, jnp.sin, jnp.tanh, jnp.maximum, jnp.matmul

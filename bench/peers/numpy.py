@@ -39,8 +39,8 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
-) -> Callable[[], Any]:
-    """Return what makes one step, for the losses that have a gradient below."""
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return what makes one step, for the losses that have a gradient below, and the weights."""
     gradient = GRADIENTS[loss.__name__]
 
     def step() -> Any:
@@ -50,7 +50,15 @@ def training(
             p -= g
         return value
 
-    return step
+    return step, lambda: parameters
+
+
+def gradients(
+    loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array]
+) -> Sequence[Array]:
+    """Return the gradients of a loss."""
+    _, found = GRADIENTS[loss.__name__](parameters, *arrays)
+    return found
 
 
 exp, sin, tanh = np.exp, np.sin, np.tanh

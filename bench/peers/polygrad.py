@@ -69,8 +69,8 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Run:
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
-) -> Run:
-    """Return what makes one step."""
+) -> tuple[Run, Callable[[], list[Array]]]:
+    """Return what makes one step, and the weights."""
     weights = [Tensor(p, requires_grad=True) for p in parameters]
     optimizer = SGD(weights, lr=rate)
 
@@ -81,7 +81,18 @@ def training(
         optimizer.step()
         return value
 
-    return _run(compile_step(step, *map(array, arrays)))
+    run = _run(compile_step(step, *map(array, arrays)))
+    return run, lambda: [weight.numpy() for weight in weights]
+
+
+def gradients(
+    loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array]
+) -> list[Array]:
+    """Return the gradients of a loss."""
+    weights = [Tensor(p, requires_grad=True) for p in parameters]
+    found: Sequence[Tensor] = loss(OPS, weights, *map(array, arrays)).gradient(*weights)
+    Tensor.realize(*found)
+    return [gradient.numpy() for gradient in found]
 
 
 exp, sin, tanh, gelu = Tensor.exp, Tensor.sin, Tensor.tanh, Tensor.gelu

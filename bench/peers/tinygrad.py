@@ -70,8 +70,8 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
-) -> Callable[[], Any]:
-    """Return what makes one step."""
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return what makes one step, and the weights."""
     tensors = [array(a) for a in arrays]
     weights = [array(p) for p in parameters]
     for weight in weights:
@@ -84,7 +84,10 @@ def training(
             value = loss(OPS, weights, *tensors).backward()
             return value.realize(*optimizer.schedule_step())
 
-    return _replayed(step)
+    run = _replayed(step)
+    for weight, parameter in zip(weights, parameters):  # which recording has changed
+        weight.assign(array(parameter)).realize()
+    return run, lambda: weights
 
 
 exp, sin, tanh, gelu = Tensor.exp, Tensor.sin, Tensor.tanh, Tensor.gelu

@@ -59,8 +59,8 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
-) -> Callable[[], Any]:
-    """Return what makes one step."""
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return what makes one step, and the weights."""
     weights = [array(p).requires_grad_() for p in parameters]
     tensors = [array(a) for a in arrays]
     prepared = _prepared(lambda weights, *given: loss(OPS, weights, *given))
@@ -72,7 +72,16 @@ def training(
             torch._foreach_add_(weights, gradients, alpha=-rate)
         return value
 
-    return run
+    return run, lambda: weights
+
+
+def gradients(
+    loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array]
+) -> Sequence[Tensor]:
+    """Return the gradients of a loss, without compiling it."""
+    weights = [array(p).requires_grad_() for p in parameters]
+    found: Sequence[Tensor] = torch.autograd.grad(loss(OPS, weights, *map(array, arrays)), weights)
+    return found
 
 
 exp, sin, tanh, relu, sigmoid = torch.exp, torch.sin, torch.tanh, torch.relu, torch.sigmoid
