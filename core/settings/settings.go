@@ -51,6 +51,17 @@ func (Text) Has(string) bool { return true }
 
 func (t Text) String() string { return string(t) }
 
+// Percent is a whole number, or "off".
+type Percent struct{}
+
+// Has reports whether text is a percentage or off.
+func (Percent) Has(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return text == "off" || err == nil && n >= 0
+}
+
+func (Percent) String() string { return "a percentage or off" }
+
 var toggle = OneOf{"0", "1"}
 
 // The variables.
@@ -65,7 +76,7 @@ var (
 	Check   = Variable{"POLY_CHECK", toggle, "0", "invariants are checked between passes"}
 	Dump    = Variable{"POLY_DUMP", Text("what to print"), "", "the pass or code that is printed"}
 	Perf    = Variable{"POLY_PERF", toggle, "0", "the profiler perf is told the names of kernels"}
-	GOGC    = Variable{"GOGC", Text("percent, or off"), "400", "how far Go's heap grows between collections"}
+	GOGC    = Variable{"GOGC", Percent{}, "400", "how far Go's heap grows between collections"}
 )
 
 // Table has all variables.

@@ -57,6 +57,9 @@ func TestValues(t *testing.T) {
 		{&Dump, "typo", `POLY_DUMP: got "typo", expected one of all, number`},
 		{&Perf, "yes", `POLY_PERF: got "yes", expected one of 0, 1`},
 		{&GOGC, "off", ""},
+		{&GOGC, "100", ""},
+		{&GOGC, "-1", `GOGC: got "-1", expected a percentage or off`},
+		{&GOGC, "50%", `GOGC: got "50%", expected a percentage or off`},
 	} {
 		t.Run(c.v.Name+"="+c.text, func(t *testing.T) {
 			t.Setenv(c.v.Name, c.text)

@@ -24,6 +24,14 @@ const COMMIT = /^[0-9a-f]{40}$/
 
 const DEFAULTS = { cacheDir: null, revision: 'main', token: null, endpoint: null, show: null, onProgress: null }
 
+/** Whether nothing is loaded from the Hub: HF_HUB_OFFLINE, with huggingface_hub's words. */
+function offline () {
+  const value = process.env.HF_HUB_OFFLINE || '0'
+  if (/^(1|on|yes|true)$/i.test(value)) return true
+  if (/^(0|off|no|false)$/i.test(value)) return false
+  throw new PolygradError(`HF_HUB_OFFLINE: got '${value}', expected 1 or 0`)
+}
+
 /**
  * Downloads a model of the Hugging Face Hub, as much as loadHf and a tokenizer need, and returns the folder. What is
  * there already is not downloaded again; what was cut off goes on where it ended.
@@ -32,7 +40,7 @@ async function downloadHf (repoId, ...args) {
   const options = checked(repoId, named('downloadHf', args, DEFAULTS))
   const store = path.join(options.cacheDir, `models--${repoId.replace('/', '--')}`)
   const known = knownSnapshot(store, options.revision)
-  const isOffline = process.env.HF_HUB_OFFLINE === '1'
+  const isOffline = offline()
   if (known !== null && (COMMIT.test(options.revision) || isOffline)) return known
   try {
     if (isOffline) throw new PolygradError('HF_HUB_OFFLINE is 1, and the model is not in the cache')

@@ -12,6 +12,13 @@ const { SymInt, ofHandle } = require('./variable.js')
 const { keepReaders, cutHistory } = require('./views.js')
 const { isOptions, named, show } = require('./arguments.js')
 
+/** Whether functions are captured: what the environment variable JIT says. */
+function enabled () {
+  const value = process.env.JIT || '1'
+  if (!['0', '1', '2'].includes(value)) throw new JitError(`JIT: got '${value}', expected one of 0, 1, 2`)
+  return value !== '0'
+}
+
 /**
  * A function of tensors that is compiled, and then only run.
  *
@@ -93,7 +100,7 @@ class TinyJit extends Function {
     let result
     if (this.captured !== null) {
       result = this.captured.run(args)
-    } else if (this.cnt === 0 || process.env.JIT === '0') {
+    } else if (this.cnt === 0 || !enabled()) {
       const tensors = this._plain(self, args)
       result = tensors.result
       if (tensors.found.length > 0) tensors.found[0].realize(...tensors.found.slice(1))
@@ -111,7 +118,7 @@ class TinyJit extends Function {
       this.cnt++
       return result
     }
-    if (this.cnt++ > 0 && process.env.JIT !== '0') return this._capture(self, args)
+    if (this.cnt++ > 0 && enabled()) return this._capture(self, args)
     const { result, found } = this._plain(self, args)
     if (found.length > 0) await found[0].realizeAsync(...found.slice(1))
     return result

@@ -259,6 +259,10 @@ test('without a network the cache is enough', { timeout: 60_000 }, () => serving
     // A snapshot that is not whole is none.
     fs.rmSync(path.join(folder, 'model.safetensors'))
     await assert.rejects(get(), /HF_HUB_OFFLINE is 1, and the model is not in the cache$/)
+    process.env.HF_HUB_OFFLINE = 'Yes'
+    await assert.rejects(get(), /HF_HUB_OFFLINE is 1/)
+    process.env.HF_HUB_OFFLINE = 'maybe'
+    await assert.rejects(get(), /HF_HUB_OFFLINE: got 'maybe', expected 1 or 0$/)
   } finally {
     delete process.env.HF_HUB_OFFLINE
   }

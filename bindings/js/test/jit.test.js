@@ -421,6 +421,8 @@ test('nothing is captured where the environment says so', async () => {
     for (const want of [2, 3]) assert.deepStrictEqual(f(new Tensor([1])).tolist(), [want])
     for (const want of [4, 5]) assert.deepStrictEqual((await f.callAsync(new Tensor([1]))).tolist(), [want])
     assert.strictEqual(f.captured, null)
+    process.env.JIT = 'off'
+    assert.throws(() => f(new Tensor([1])), /JIT: got 'off', expected one of 0, 1, 2$/)
   } finally {
     if (before === undefined) delete process.env.JIT
     else process.env.JIT = before

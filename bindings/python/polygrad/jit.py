@@ -39,6 +39,14 @@ _COPIED = 16 << 10
 _PLAIN = (int, float, complex, str, bytes, type(None))
 
 
+def _enabled() -> bool:
+    """Tell whether functions are captured: what the environment variable JIT says."""
+    value = os.environ.get("JIT") or "1"
+    if value not in ("0", "1", "2"):
+        raise JitError(f"JIT: got {value!r}, expected one of 0, 1, 2")
+    return value != "0"
+
+
 class TinyJit(Generic[R]):
     """A decorator that compiles a function of tensors, which later calls only run.
 
@@ -112,7 +120,7 @@ class TinyJit(Generic[R]):
             result: Any
             if captured is not None:
                 result = captured(args, kwargs)
-            elif self.cnt == 0 or os.environ.get("JIT") == "0":
+            elif self.cnt == 0 or not _enabled():
                 Arguments(args, kwargs)
                 result = self.fxn(*args, **kwargs)
                 _compute(result)

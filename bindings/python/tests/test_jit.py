@@ -454,3 +454,8 @@ def test_nothing_is_captured_where_the_environment_says_so(monkeypatch):
     monkeypatch.setenv("JIT", "2")
     assert [f(Tensor([1.0])).item() for _ in range(3)] == [5.0, 5.0, 5.0]
     assert len(calls) == 4 and f.captured is not None
+    f.reset()
+    f(Tensor([1.0]))
+    monkeypatch.setenv("JIT", "off")
+    with pytest.raises(JitError, match="JIT: got 'off', expected one of 0, 1, 2"):
+        f(Tensor([1.0]))

@@ -16,7 +16,7 @@ download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NU
   }
   own <- file.path(path.expand(cache_dir), paste0("models--", gsub("/", "--", repo_id, fixed = TRUE)))
   kept <- kept_snapshot(own, revision)
-  offline <- identical(Sys.getenv("HF_HUB_OFFLINE"), "1")
+  offline <- hub_offline()
   if (!is.null(kept) && (offline || basename(kept) == revision)) return(kept)
   if (offline) raise(sprintf("download_hf: %s: HF_HUB_OFFLINE is 1, and the model is not in the cache", repo_id))
   found <- tryCatch(
@@ -65,6 +65,14 @@ hub_home <- function() {
   home <- Sys.getenv("HF_HOME")
   if (nzchar(home)) return(path.expand(home))
   file.path(Sys.getenv("XDG_CACHE_HOME", path.expand("~/.cache")), "huggingface")
+}
+
+# Whether nothing is loaded from the Hub: HF_HUB_OFFLINE, with huggingface_hub's words.
+hub_offline <- function() {
+  value <- tolower(Sys.getenv("HF_HUB_OFFLINE"))
+  if (value %in% c("1", "on", "yes", "true")) return(TRUE)
+  if (value %in% c("", "0", "off", "no", "false")) return(FALSE)
+  raise(sprintf("HF_HUB_OFFLINE: got '%s', expected 1 or 0", value))
 }
 
 hub_cache <- function() Sys.getenv("HF_HUB_CACHE", file.path(hub_home(), "hub"))

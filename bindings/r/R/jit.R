@@ -39,13 +39,20 @@ print.TinyJit <- function(x, ...) {
   invisible(x)
 }
 
+# Whether functions are captured: what the environment variable JIT says.
+jit_enabled <- function() {
+  value <- Sys.getenv("JIT")
+  if (!value %in% c("", "0", "1", "2")) raise(sprintf("JIT: got '%s', expected one of 0, 1, 2", value))
+  value != "0"
+}
+
 jit_call <- function(self, ...) {
   if (.Call(C_tracing)) raise("TinyJit: a captured function is called while another one is traced")
   given <- jit_arguments(list(...))
   out <- if (!is.null(self$captured)) {
     jit_check(self$captured, given)
     jit_run(self$captured, given, .Call(C_jit_memory, given$tensors))
-  } else if (self$cnt == 0L || Sys.getenv("JIT") == "0") {
+  } else if (self$cnt == 0L || !jit_enabled()) {
     result <- self$fxn(...)
     .Call(C_realize, jit_arguments(list(result))$tensors)
     result

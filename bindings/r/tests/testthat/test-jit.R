@@ -141,6 +141,8 @@ test_that("nothing is captured where the environment says so", {
   before <- Sys.getenv("JIT", NA)
   Sys.setenv(JIT = "0")
   out <- vapply(1:3, function(i) as.vector(f(Tensor(1))), 0)
+  Sys.setenv(JIT = "off")
+  expect_error(f(Tensor(1)), "JIT: got 'off', expected one of 0, 1, 2")
   if (is.na(before)) Sys.unsetenv("JIT") else Sys.setenv(JIT = before)
   expect_equal(out, c(2, 3, 4))
   expect_null(f$n_kernels)
