@@ -8,7 +8,7 @@ import "C"
 import (
 	"unsafe"
 
-	"polygrad/capi/original"
+	"polygrad/model"
 )
 
 // attached is what belongs to the handle of a node and ends with it: memory that C was given a look at, references to
@@ -29,7 +29,7 @@ func (c *context) attach(v value) *attached {
 	if a == nil {
 		a = &attached{}
 		if c.attachments == nil {
-			c.attachments = map[original.Readings]*attached{}
+			c.attachments = map[model.Readings]*attached{}
 		}
 		c.attachments[v.Readings] = a
 	}
@@ -54,7 +54,7 @@ func (a *attached) free() {
 }
 
 // detach ends what belongs to a handle.
-func (c *context) detach(r original.Readings) {
+func (c *context) detach(r model.Readings) {
 	a := c.attachments[r]
 	if a == nil {
 		return

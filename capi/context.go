@@ -4,10 +4,10 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/capi/original"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
+	"polygrad/model"
 )
 
 // handles holds the tokens of everything C can point to.
@@ -31,7 +31,7 @@ type context struct {
 	// pending is closed when the last job that was started has ended; nil if there was none.
 	pending chan struct{}
 
-	attachments map[original.Readings]*attached
+	attachments map[model.Readings]*attached
 	schedules   map[*scheduled]struct{}
 	models      map[*zooModel]struct{}
 	// farewell are the models that ended with the context, for their callers to hear of it.
@@ -95,7 +95,7 @@ func (c *context) destroy() {
 	c.idle()
 	c.dead = true
 	handles.Drop(c.entry)
-	c.nodes.all(func(_ original.Readings, e *handle.Entry) { handles.Drop(e) })
+	c.nodes.all(func(_ model.Readings, e *handle.Entry) { handles.Drop(e) })
 	for s := range c.steps {
 		s.slow()
 		handles.Drop(s.entry)

@@ -10,9 +10,9 @@ import (
 	"math"
 	"unsafe"
 
-	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // make1 runs a request that makes a node out of numbers.
@@ -169,7 +169,7 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 		return value{}, err
 	}
 	c.host[b] = hostMemory{data: data, nbytes: nbytes}
-	return value{Readings: original.Readings{Keep: u}, host: b}, nil
+	return value{Readings: model.Readings{Keep: u}, host: b}, nil
 }
 
 //export go_poly_define_var

@@ -2,18 +2,18 @@ package main
 
 import (
 	"polygrad/capi/handle"
-	"polygrad/capi/original"
+	"polygrad/model"
 )
 
 // entries finds the handles of the nodes of a graph: by the number of the node, which is dense between two sweeps, or,
 // for the few values with two readings, by both.
 type entries struct {
 	single []*handle.Entry // by ID
-	double map[original.Readings]*handle.Entry
+	double map[model.Readings]*handle.Entry
 	count  int
 }
 
-func (s *entries) get(r original.Readings) *handle.Entry {
+func (s *entries) get(r model.Readings) *handle.Entry {
 	if r.Drop != nil {
 		return s.double[r]
 	}
@@ -23,11 +23,11 @@ func (s *entries) get(r original.Readings) *handle.Entry {
 	return nil
 }
 
-func (s *entries) put(r original.Readings, e *handle.Entry) {
+func (s *entries) put(r model.Readings, e *handle.Entry) {
 	s.count++
 	if r.Drop != nil {
 		if s.double == nil {
-			s.double = map[original.Readings]*handle.Entry{}
+			s.double = map[model.Readings]*handle.Entry{}
 		}
 		s.double[r] = e
 		return
@@ -39,7 +39,7 @@ func (s *entries) put(r original.Readings, e *handle.Entry) {
 	s.single[id] = e
 }
 
-func (s *entries) remove(r original.Readings) {
+func (s *entries) remove(r model.Readings) {
 	if s.get(r) == nil {
 		return
 	}
@@ -52,7 +52,7 @@ func (s *entries) remove(r original.Readings) {
 }
 
 // all calls f for every handle.
-func (s *entries) all(f func(r original.Readings, e *handle.Entry)) {
+func (s *entries) all(f func(r model.Readings, e *handle.Entry)) {
 	for _, e := range s.single {
 		if e != nil {
 			f(e.Value.(*value).Readings, e)

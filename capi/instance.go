@@ -176,7 +176,7 @@ func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64
 		if weights != nil {
 			o.Weights = goString(weights)
 		}
-		return model.LoadHFWith(e, text, list, o)
+		return model.LoadHF(e, text, list, o)
 	})
 }
 

@@ -20,7 +20,7 @@ func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op fu
 		if err != nil {
 			return value{}, err
 		}
-		u, err := op(c, v.That(fits))
+		u, err := op(c, v.Where(fits))
 		return single(u), err
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"math"
 	"unsafe"
 
-	"polygrad/capi/original"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/model"
@@ -144,7 +143,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 		if err != nil {
 			return value{}, err
 		}
-		var from []model.NodeSource // grows as sources are found: a count that is too large ends at the first that is none
+		var from []model.Readings // grows as sources are found: a count that is too large ends at the first that is none
 		for i, h := range src {
 			name := indexed("src", i)
 			if names != nil {
@@ -154,17 +153,14 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 			if err != nil {
 				return value{}, err
 			}
-			from = append(from, model.NodeSource{Keep: v.Keep, Drop: v.Drop})
+			from = append(from, v.Readings)
 		}
 		a, err := argFrom(arg)
 		if err != nil {
 			return value{}, err
 		}
-		n, err := model.MakeNode(c.g, uop.Op(op), dt, from, a)
-		if n.Drop == n.Keep {
-			n.Drop = nil
-		}
-		return value{Readings: original.Readings{Keep: n.Keep, Drop: n.Drop}}, err
+		r, err := model.MakeNode(c.g, uop.Op(op), dt, from, a)
+		return value{Readings: r}, err
 	})
 }
 

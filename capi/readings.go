@@ -1,26 +1,26 @@
 package main
 
 import (
-	"polygrad/capi/original"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // A value is a node as C means it, in both readings of the original interface.
 type value struct {
-	original.Readings
+	model.Readings
 	// host is the BUFFER whose memory the caller has bound for as long as the handle of this value lives.
 	host *uop.UOp
 }
 
-func single(u *uop.UOp) value { return value{Readings: original.Readings{Keep: u}} }
+func single(u *uop.UOp) value { return value{Readings: model.Readings{Keep: u}} }
 
 // lift applies an operation to both readings of its operands.
 func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) {
-	rs := make([]original.Readings, len(vs))
+	rs := make([]model.Readings, len(vs))
 	for i, v := range vs {
 		rs[i] = v.Readings
 	}
-	r, err := original.Lift(op, rs...)
+	r, err := model.Lift(op, rs...)
 	return value{Readings: r}, err
 }
 

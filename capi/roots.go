@@ -2,8 +2,8 @@ package main
 
 import (
 	"polygrad/capi/handle"
-	"polygrad/capi/original"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // roots marks the nodes that calls to come may use: those with handles, and those that are known to anything else
@@ -20,7 +20,7 @@ func (c *context) roots(mark func(*uop.UOp)) {
 			mark(u)
 		}
 	}
-	c.nodes.all(func(r original.Readings, _ *handle.Entry) {
+	c.nodes.all(func(r model.Readings, _ *handle.Entry) {
 		mark(r.Keep)
 		mark(r.Drop)
 	})

@@ -14,11 +14,11 @@ type bert struct {
 
 	eps float64
 	act activation
-	// pooler and masked tell which heads the model has: the value of the whole row, and the logits of masked tokens.
+	// pooler and masked select the heads: the value of the whole row, and the logits of masked tokens.
 	pooler, masked bool
 }
 
-// bertConfig reads the keys of a config.json; has tells which tensors there are.
+// bertConfig reads the keys of a config.json; has reports whether the files hold a tensor.
 func bertConfig(j *Config, seq int64, has func(name string) bool) (*bert, error) {
 	c := &bert{
 		vocab: j.Int("vocab_size", 30522), embd: j.Int("hidden_size", 768), inner: j.Int("intermediate_size", 3072),
@@ -62,9 +62,9 @@ func bertConfig(j *Config, seq int64, has func(name string) bool) (*bert, error)
 	return c, onlyOptions(j, option{"is_decoder", false}, option{"add_cross_attention", false})
 }
 
-// define writes the entry point forward. Its inputs are x, positions (0, 1, …), token_type (0) and attention_mask (1: a token
-// that is there), its outputs hidden, pooled if there is a pooler, and output: the logits of masked tokens, or hidden again.
-// With these logits there is the entry point of their cross entropy, too.
+// define writes the entry point forward. Inputs: x, positions (0, 1, …), token_type (0) and attention_mask (1 for a token
+// that is present). Outputs: hidden, pooled if there is a pooler, and output, the logits of masked tokens or else hidden. With
+// logits there is also the entry point of their cross entropy.
 func (c *bert) define(b *builder, batch int64) {
 	n := c.room
 	s, x, positions := b.wholeSpan(batch, n, 0)

@@ -9,16 +9,16 @@ import (
 	"polygrad/exec"
 )
 
-// builder collects what the formulas of a family name. A formula that does not fit panics with a
-// buildError, which build turns into an error: so the formulas can be read as such.
+// builder collects the buffers that the formulas of a family name. A formula with wrong shapes panics with a buildError, and
+// build returns it as an error, so formulas read without error handling.
 type builder struct {
 	d     Definition
 	first []initializer
-	// supply gives the node of a name, of the shape that the formulas want; nil for a new BUFFER.
+	// supply gives the node of a name, in the shape that the formula asks for; nil for a new BUFFER.
 	supply func(name string, shape []int64) (*uop.UOp, error)
 	// stored is the type of the matrices, nil for float32.
 	stored *uop.DType
-	// matrices are those that were named so far.
+	// matrices are the matrices named so far.
 	matrices map[string]matrix
 }
 
@@ -52,12 +52,12 @@ func (b *builder) run(formulas func(b *builder) error) (err error) {
 	return formulas(b)
 }
 
-// build runs the formulas of a family and makes an instance of what they named.
+// build runs the formulas of a family and makes an instance of the buffers they name.
 func build(e *exec.Executor, formulas func(b *builder) error) (*Instance, error) {
 	return buildStored(e, nil, formulas)
 }
 
-// buildStored is build for matrices that are kept in a type, nil for float32.
+// buildStored is build with matrices stored in a data type, nil for float32.
 func buildStored(e *exec.Executor, stored *uop.DType, formulas func(b *builder) error) (*Instance, error) {
 	b := &builder{d: Definition{Graph: symbolic.NewGraph()}, stored: stored}
 	if err := b.run(formulas); err != nil {
@@ -100,7 +100,7 @@ func (b *builder) declare(role Role, name string, node *uop.UOp, shape ...int64)
 
 func shaped(u *uop.UOp, shape []int64) *uop.UOp { return u.Reshape(uop.ShapeOf(shape...)) }
 
-// param names a parameter and says how it begins; fill may be nil, for zeros.
+// param names a parameter and its initializer; fill nil means zeros.
 func (b *builder) param(name string, fill func(data []float32), shape ...int64) *uop.UOp {
 	node := b.buffer(name, shape)
 	b.declare(Param, name, node, shape...)
@@ -127,12 +127,12 @@ func counting(data []float32) {
 	}
 }
 
-// entry adds an entry point that stores a value of a shape in a new output buffer.
+// entry adds an entry point that stores a value in a new output buffer.
 func (b *builder) entry(name, output string, value *uop.UOp, shape ...int64) {
 	b.d.Entries = append(b.d.Entries, Entry{name, b.d.Graph.Sink(nil, b.output(output, value, shape...))})
 }
 
-// output makes an output buffer that a value is stored in.
+// output makes an output buffer and the STORE of a value to it.
 func (b *builder) output(name string, value *uop.UOp, shape ...int64) *uop.UOp {
 	node := b.buffer(name, shape)
 	b.declare(Output, name, node, shape...)
@@ -159,13 +159,13 @@ func (b *builder) supervised(x, output *uop.UOp, loss string, batch, in, out int
 	b.entry(EntryLoss, "loss", value, 1)
 }
 
-// once makes a value, and backwards its gradient, be computed once and kept: without, a product of matrices
-// computes an activation or a norm again for each of its columns.
+// once materializes a value and, in the backward pass, its gradient. Otherwise a matrix product would recompute an activation
+// or norm for each of its columns.
 func once(h *uop.UOp) *uop.UOp {
 	return must(tensor.ContiguousBackward(must(tensor.Contiguous(h))))
 }
 
-// An activation is applied between layers.
+// An activation stands between layers.
 type activation func(x *uop.UOp) (*uop.UOp, error)
 
 func identity(x *uop.UOp) (*uop.UOp, error) { return x, nil }
@@ -174,7 +174,7 @@ var activations = map[string]activation{
 	"relu": tensor.Relu, "gelu": tensor.Gelu, "silu": tensor.Silu, "tanh": tensor.Tanh, "sigmoid": tensor.Sigmoid, "none": identity,
 }
 
-// common are the settings that all families have.
+// common are the settings of all families.
 type common struct {
 	batch int64
 	loss  string
@@ -208,7 +208,7 @@ func (c *Config) layers() ([]int64, error) {
 	return list, nil
 }
 
-// family makes an instance of a JSON text.
+// family makes an instance from a JSON text.
 func family(name string, e *exec.Executor, text []byte, formulas func(b *builder, c *Config) error) (*Instance, error) {
 	c, err := ParseConfig(text)
 	if err != nil {

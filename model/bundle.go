@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// SectionType says what a section of a bundle holds.
+// SectionType is the kind of content of a section.
 type SectionType uint32
 
-// The sections of a bundle. A reader skips those that it does not know.
+// The sections of a bundle. Readers skip unknown ones.
 const (
 	SectionIR       SectionType = 1 // the graph
 	SectionWeights  SectionType = 2 // parameters and auxiliary data, safetensors
@@ -47,7 +47,7 @@ func EncodeBundle(sections []Section) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeBundle finds the sections of a bundle, which point into data. There is an IR section.
+// DecodeBundle finds the sections of a bundle, which must include an IR section. Their data points into data.
 func DecodeBundle(data []byte) (sections []Section, flags uint32, err error) {
 	bad := func(format string, a ...any) ([]Section, uint32, error) {
 		return nil, 0, fmt.Errorf("model.DecodeBundle: data: "+format, a...)

@@ -10,17 +10,17 @@ import (
 	"polygrad/exec"
 )
 
-// cached runs a decoder over new tokens only: the keys and values of those before lie in a cache. There is one program for
-// each number of tokens in chunks, which holds for all places in the text: the place is a variable.
+// cached runs a decoder over new tokens only: keys and values of earlier tokens lie in a cache. There is one program for each
+// chunk length; the position is a variable, so it serves any position.
 type cached struct {
 	m *Instance
-	// g is a graph of its own, whose buffers are bound to the memory of the model and of the generator.
+	// g is a graph of its own: its buffers are bound to the memory of the model and of the generator.
 	g     *uop.Graph
 	binds []exec.Binding
 	nodes map[string]*uop.UOp // of the model's arrays
 	rows  int64
 	size  decoderSize
-	// slots is how many tokens the cache has room for: the last chunk may be longer than what is left.
+	// slots is the capacity of the cache in tokens: the last chunk may be longer than the rest of the text.
 	slots  int64
 	length int64
 	pad    []int64
@@ -37,7 +37,7 @@ type place struct {
 	data []float32
 }
 
-// numbers are the elements as the int32 that they are.
+// numbers are the elements as int32.
 func (p place) numbers() []int32 {
 	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(p.data))), len(p.data))
 }
@@ -47,16 +47,15 @@ type program struct {
 	exec *exec.Executor
 	run  *exec.Bound
 	vars map[string]int64
-	// tokens and positions are (rows, n), at, the places in the cache, (n), pad (rows).
+	// tokens and positions are (rows, n), at, the positions in the cache, (n), pad (rows).
 	tokens, positions, at, pad place
 	memory                     *block
 }
 
-// chunks are the numbers of tokens that there are programs for.
+// chunks are the chunk lengths with a program.
 var chunks = [...]int64{128, 64, 32, 16, 1}
 
-// rereading is how many tokens more a program could have for what a run costs whatever their number: weights come from memory
-// and are packed.
+// rereading is the fixed cost of a run, in tokens: weights are read from memory and packed whatever the chunk length.
 const rereading = 32
 
 func newCached(m *Instance, rows int64) (*cached, error) {
@@ -94,7 +93,7 @@ func newCached(m *Instance, rows int64) (*cached, error) {
 	return c, nil
 }
 
-// place makes a buffer of memory.
+// place makes a buffer bound to memory.
 func (c *cached) place(data []float32, dt *uop.DType) place {
 	node := c.g.NewBuffer(tensor.DeviceName, int64(len(data)), dt)
 	c.binds = append(c.binds, binding(node, data))
@@ -130,7 +129,7 @@ func (c *cached) feed(tokens [][]int32, pad []int64, logits []float32) error {
 	return nil
 }
 
-// chunk is the number of tokens of the next program if n are left: more than there are, where smaller ones would take longer.
+// chunk is the length of the next chunk if n tokens are left. It may exceed n where several shorter chunks would take longer.
 func (c *cached) chunk(n int64) int64 {
 	for i, k := range chunks[:len(chunks)-1] {
 		if n > max(chunks[i+1], k-rereading) && c.length+k <= c.slots {
@@ -140,8 +139,8 @@ func (c *cached) chunk(n int64) int64 {
 	return 1
 }
 
-// step runs a program of n tokens, of which the first ones are real. Those behind them are written to the cache, too, but
-// nothing before them sees them, and what follows overwrites them.
+// step runs a program of n tokens; the first ones are real. The others are padding: their keys and values are written to the
+// cache as well, but no earlier token reads them and later chunks overwrite them.
 func (c *cached) step(n, real int64, tokens func(row int64) []int32) error {
 	p, err := c.program(n)
 	if err != nil {
@@ -189,7 +188,7 @@ func (c *cached) program(n int64) (*program, error) {
 	return p, nil
 }
 
-// compile writes the formulas for n tokens at any place and makes them ready to run.
+// compile builds and compiles the program for n tokens at any position.
 func (c *cached) compile(p *program, n int64) (*exec.Bound, error) {
 	g := c.g
 	var sink *uop.UOp
@@ -241,8 +240,8 @@ func (c *cached) supply(name string, _ []int64) (*uop.UOp, error) {
 	return c.nodes[name], nil
 }
 
-// seen says which of the first m tokens in the cache those of the chunk see, (rows, 1, n, m): themselves, and what is not
-// after them, in their window and not before the text of their row.
+// seen is the attention mask of a chunk over the first m tokens in the cache, (rows, 1, n, m): true for the token itself and
+// for earlier ones in its window and after the padding of its row.
 func (c *cached) seen(p *program, m uop.Sint) *uop.UOp {
 	seen := seenKeys(p.at.node, c.slots, c.size.window)
 	n := seen.Shape()[2].N
@@ -253,7 +252,7 @@ func (c *cached) seen(p *program, m uop.Sint) *uop.UOp {
 	return must(tensor.Shrink(seen, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(c.rows)}, {Lo: uop.N(0), Hi: uop.N(1)}, {Lo: uop.N(0), Hi: uop.N(n)}, {Lo: uop.N(0), Hi: m}}))
 }
 
-// remember writes x, (rows, heads, n, width), to a cache from a place on and gives all of the cache up to its end.
+// remember writes x, (rows, heads, n, width), to a cache from a position on and returns the whole cache.
 func (c *cached) remember(cache place, x *uop.UOp, start uop.Sint, n int64) *uop.UOp {
 	part := func(u *uop.UOp, lo, hi uop.Sint) *uop.UOp {
 		u = shaped(u, []int64{c.rows, c.size.heads, c.slots, c.size.width})

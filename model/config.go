@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Config is a JSON object whose keys are found whatever their case; of equal ones the first counts.
+// Config is a JSON object with keys that ignore case; of equal keys the first counts.
 type Config struct {
 	values map[string]json.RawMessage
-	// wrong is the first value that was asked for and is of another kind: the fallback counted instead.
+	// wrong is the first requested value of another type; its fallback was used instead.
 	wrong error
 }
 
@@ -59,16 +59,16 @@ func (c *Config) Set(name string, v any) error {
 	return nil
 }
 
-// Has reports whether there is a value of that name.
+// Has reports whether there is a value of this name.
 func (c *Config) Has(name string) bool { return c.values[strings.ToLower(name)] != nil }
 
 // Clone is a copy.
 func (c *Config) Clone() *Config { return &Config{values: maps.Clone(c.values)} }
 
-// Wrong is an error if a value that was asked for is not of the kind that was expected, and not null either.
+// Wrong is an error if a requested value has an unexpected type other than null.
 func (c *Config) Wrong() error { return c.wrong }
 
-// decode reads a value; false if there is none of that name and kind.
+// decode reads a value; false if there is none of this name and type.
 func decode[T any](c *Config, name, want string) (v T, ok bool) {
 	raw := c.values[strings.ToLower(name)]
 	if raw == nil || string(raw) == "null" {
@@ -81,7 +81,7 @@ func decode[T any](c *Config, name, want string) (v T, ok bool) {
 	return v, true
 }
 
-// refuse notes that a value is not what is expected.
+// refuse records a value of an unexpected type.
 func (c *Config) refuse(name, want string) {
 	if c.wrong == nil {
 		const most = 80
@@ -90,7 +90,7 @@ func (c *Config) refuse(name, want string) {
 	}
 }
 
-// Number is a number, or fallback if there is none of that name. Fractions are allowed.
+// Number is a number, or fallback if there is none of this name. Fractions are allowed.
 func (c *Config) Number(name string, fallback float64) float64 {
 	if v, ok := decode[float64](c, name, "a number"); ok {
 		return v
@@ -98,7 +98,7 @@ func (c *Config) Number(name string, fallback float64) float64 {
 	return fallback
 }
 
-// Int is a number without its fraction.
+// Int is the integer part of a number.
 func (c *Config) Int(name string, fallback int64) int64 {
 	v := c.Number(name, float64(fallback))
 	if v != math.Trunc(v) {
@@ -107,12 +107,12 @@ func (c *Config) Int(name string, fallback int64) int64 {
 	return int64(min(max(v, -maxElements), maxElements))
 }
 
-// StringOf is a string; ok is false if there is none of that name.
+// StringOf is a string; ok is false if there is none of this name.
 func (c *Config) StringOf(name string) (text string, ok bool) {
 	return decode[string](c, name, "a string")
 }
 
-// Text is a string, or fallback if there is none of that name.
+// Text is a string, or fallback if there is none of this name.
 func (c *Config) Text(name, fallback string) string {
 	if v, ok := c.StringOf(name); ok {
 		return v
@@ -120,7 +120,7 @@ func (c *Config) Text(name, fallback string) string {
 	return fallback
 }
 
-// Object is an object, nil if there is none of that name or it is null.
+// Object is an object, nil if there is none of this name or it is null.
 func (c *Config) Object(name string) (*Config, error) {
 	raw, ok := c.values[strings.ToLower(name)]
 	if !ok || string(raw) == "null" {
@@ -133,7 +133,7 @@ func (c *Config) Object(name string) (*Config, error) {
 	return o, nil
 }
 
-// True reports whether the value is the JSON word true; fallback if there is none of that name.
+// True reports whether the value is the JSON word true; fallback if there is none of this name.
 func (c *Config) True(name string, fallback bool) bool {
 	if !c.Has(name) {
 		return fallback
@@ -142,7 +142,7 @@ func (c *Config) True(name string, fallback bool) bool {
 	return v
 }
 
-// seed is a seed, which passes through a float64.
+// seed is a seed; JSON gives it as a float64.
 func (c *Config) seed() uint64 {
 	v := c.Number("seed", 42)
 	switch {
@@ -154,7 +154,7 @@ func (c *Config) seed() uint64 {
 	return uint64(int64(max(v, math.MinInt64)))
 }
 
-// widths is a list of sizes; ok is false if there is none of that name.
+// widths is a list of sizes; ok is false if there is none of this name.
 func (c *Config) widths(name string) (list []int64, ok bool, err error) {
 	raw, ok := c.values[strings.ToLower(name)]
 	if !ok {

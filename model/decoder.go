@@ -10,33 +10,33 @@ import (
 // decoder is the formulas of a causal language model.
 type decoder interface {
 	size() decoderSize
-	// stack is the value (batch, n, width of the model) of each token after all layers.
+	// stack is the hidden state (batch, n, model width) of each token after all layers.
 	stack(b *builder, s *span) *uop.UOp
-	// logits are those of values of tokens.
+	// logits are the logits of hidden states.
 	logits(b *builder, h *uop.UOp) *uop.UOp
 }
 
-// decoderSize is what memory and masks of a decoder depend on.
+// decoderSize are the sizes that memory and masks of a decoder depend on.
 type decoderSize struct {
 	vocab, room, layers int64
-	// heads are those of keys and values, width is that of one.
+	// heads is the number of key-value heads, width the width of one.
 	heads, width int64
-	// window is how many tokens, itself included, a token sees, 0 for all before it.
+	// window is the number of tokens that a token attends to, itself included; 0 for all before it.
 	window int64
 }
 
-// span is what one program of a language model works on: n tokens of each row.
+// span is the part of the text that one program works on: n tokens of each row.
 type span struct {
 	batch, n int64
 	// tokens (batch, n) and positions (batch or 1, n) are int32.
 	tokens, positions *uop.UOp
-	// attend gives what queries (batch, heads, queries a head * n, width) see in layer l, whose keys and values of the span
-	// are (batch, heads, n, width).
+	// attend is the attention of queries (batch, heads, queries a head * n, width) in layer l, with the keys and values (batch,
+	// heads, n, width) of the span.
 	attend func(l int64, q, k, v *uop.UOp) *uop.UOp
 }
 
-// attention is softmax(q kᵀ / sqrt(width)) v where query i sees key j if seen (…, 1, n, m) is true. The queries of one head
-// of keys, (batch, heads, n * any, width), are n tokens for one query head after the other.
+// attention is softmax(q kᵀ / sqrt(width)) v with query i attending to key j if seen (…, 1, n, m) is true. The queries of one
+// key-value head, (batch, heads, n * any, width), are the n tokens of one query head after the other.
 func attention(q, k, v, seen *uop.UOp) *uop.UOp {
 	scores := must(tensor.MatMul(q, must(tensor.Transpose(k, -2, -1))))
 	s := q.Shape()
@@ -55,8 +55,8 @@ func attention(q, k, v, seen *uop.UOp) *uop.UOp {
 	return must(tensor.MatMul(once(weights), v))
 }
 
-// seenKeys says which of m keys each query sees: those that are not after it, nor out of the window. at are the places of
-// the queries, (n).
+// seenKeys is the causal mask of queries over m keys: true for keys not after the query nor out of the window. at are the
+// positions of the queries, (n).
 func seenKeys(at *uop.UOp, m, window int64) *uop.UOp {
 	n := at.Shape()[0].N
 	keys := shaped(must(tensor.Arange(at.Graph(), uop.Int(0), uop.Int(m), uop.Int(1), uop.Int32)), []int64{1, m})
@@ -69,19 +69,19 @@ func seenKeys(at *uop.UOp, m, window int64) *uop.UOp {
 	return shaped(seen, []int64{1, 1, n, m})
 }
 
-// splitHeads is h (batch, n, heads * width) as (batch, heads, n, width).
+// splitHeads reshapes h (batch, n, heads * width) to (batch, heads, n, width).
 func splitHeads(h *uop.UOp, heads int64) *uop.UOp {
 	s, _ := h.Shape().Ints()
 	return must(tensor.Transpose(shaped(h, []int64{s[0], s[1], heads, s[2] / heads}), 1, 2))
 }
 
-// joinHeads is the way back.
+// joinHeads is the inverse of splitHeads.
 func joinHeads(h *uop.UOp) *uop.UOp {
 	s, _ := h.Shape().Ints()
 	return shaped(must(tensor.Transpose(h, 1, 2)), []int64{s[0], s[2], s[1] * s[3]})
 }
 
-// columns are the columns from lo to hi-1 of the last axis.
+// columns are columns lo to hi-1 of the last axis.
 func columns(h *uop.UOp, lo, hi int64) *uop.UOp {
 	s := h.Shape()
 	pairs := make([]uop.Pair, len(s))
@@ -92,7 +92,7 @@ func columns(h *uop.UOp, lo, hi int64) *uop.UOp {
 	return must(tensor.Shrink(h, pairs))
 }
 
-// wholeSpan is the span of a program that sees rows of n tokens at once, numbers in the inputs x and positions.
+// wholeSpan is the span of a program over whole rows of n tokens, with token numbers in the inputs x and positions.
 func (b *builder) wholeSpan(batch, n, window int64) (s *span, x, positions *uop.UOp) {
 	x, positions = b.buffer("x", []int64{batch, n}), b.buffer("positions", []int64{1, n})
 	s = &span{batch: batch, n: n, tokens: b.whole(x, batch, n), positions: b.whole(positions, 1, n)}
@@ -101,7 +101,7 @@ func (b *builder) wholeSpan(batch, n, window int64) (s *span, x, positions *uop.
 	return s, x, positions
 }
 
-// whole are the numbers of an input as int32.
+// whole is an input as int32.
 func (b *builder) whole(input *uop.UOp, shape ...int64) *uop.UOp {
 	return must(tensor.Cast(shaped(input, shape), uop.Int32))
 }
@@ -120,8 +120,8 @@ func (b *builder) languageModel(d decoder, batch, n int64, more func()) {
 	b.tokenLoss(logits, batch, n, size.vocab)
 }
 
-// tokenLoss names the target y, the tokens (batch, n) that logits should give, and writes the entry point of the mean cross
-// entropy of those that are not negative. Numbers that are no tokens make it NaN.
+// tokenLoss names the target y, the expected tokens (batch, n), and writes the entry point of the mean cross entropy. Negative
+// targets are ignored; other invalid tokens make the loss NaN.
 func (b *builder) tokenLoss(logits *uop.UOp, batch, n, vocab int64) {
 	node := b.buffer("y", []int64{batch, n})
 	b.declare(Target, "y", node, batch, n)
@@ -140,7 +140,7 @@ func (b *builder) tokenLoss(logits *uop.UOp, batch, n, vocab int64) {
 	b.entry(EntryCrossEntropy, "cross_entropy", must(tensor.Div(must(tensor.Sum(each, nil, false)), total)), 1)
 }
 
-// layerNorm is a layer normalization over the last axis with scale and shift.
+// layerNorm is layer normalization over the last axis with scale and shift.
 func (b *builder) layerNorm(name string, h *uop.UOp, n int64, eps float64) *uop.UOp {
 	w, shift := b.param(name+".weight", nil, n), b.param(name+".bias", nil, n)
 	return must(tensor.Add(must(tensor.Mul(must(tensor.LayerNorm(h, []int{-1}, eps)), w)), shift))

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Role says what a named buffer is for.
+// Role is the purpose of a named buffer.
 type Role uint8
 
 // The roles, as files and the C interface number them.
@@ -28,11 +28,11 @@ func (r Role) String() string {
 	return fmt.Sprintf("role %d", uint8(r))
 }
 
-// Names that have a meaning: the entry points of the families, and the buffer of the loss.
+// Names with a meaning: the entry points of the families, and the buffer of the loss.
 const (
 	EntryForward = "forward"
 	EntryLoss    = "loss"
-	// EntryCrossEntropy is the loss of language models by the tokens y that they should predict.
+	// EntryCrossEntropy is the loss of language models against the target tokens y.
 	EntryCrossEntropy = "cross_entropy"
 )
 
@@ -43,8 +43,8 @@ type Variable struct {
 	Shape []int64
 	// Node is the BUFFER, nil if no entry point uses it.
 	Node *uop.UOp
-	// Stored is the type of an array that the instance keeps beside its float32 buffers (see storages), nil for a buffer.
-	// Of one of int8, PerColumn says that the columns have the factors, else the rows.
+	// Stored is the data type of an array that the instance keeps beside its float32 buffers (see storages), nil for a buffer.
+	// With int8, PerColumn selects scale factors of columns instead of rows.
 	Stored    *uop.DType
 	PerColumn bool
 }
@@ -55,7 +55,7 @@ type Entry struct {
 	Sink *uop.UOp
 }
 
-// Definition is a model without memory. All its nodes belong to one graph, which nothing else uses.
+// Definition is a model without memory. All its nodes belong to one graph of its own.
 type Definition struct {
 	Graph     *uop.Graph
 	Variables []Variable

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Generator continues texts with a language model. It keeps what the model has to know of the tokens so far, so that each
-// further token costs one pass over the weights. Its methods may be called from any goroutine; they take turns.
+// Generator continues texts with a language model. It keeps the state of earlier tokens (the key-value cache), so each further
+// token costs one pass over the weights. Its methods may be called from any goroutine; calls are serialized.
 type Generator struct {
 	mu      sync.Mutex
 	m       *Instance
@@ -19,13 +19,13 @@ type Generator struct {
 	texts   [][]int32 // the tokens of each row
 	logits  []float32 // (rows, vocab) after the last tokens
 	memory  *block    // of the logits, which C may read
-	pending []int32   // the tokens that Next drew last, which the model has not seen
+	pending []int32   // drawn last by Next, not yet fed to the model
 	sampling
 }
 
 // engine computes logits for a Generator.
 type engine interface {
-	// feed appends n tokens to each row; of the first ones after reset, pad[r] come before the text of row r.
+	// feed appends n tokens to each row; after a reset, row r begins with pad[r] padding tokens.
 	feed(tokens [][]int32, pad []int64, logits []float32) error
 	// fits reports whether n more tokens have room.
 	fits(n int) bool
@@ -33,9 +33,9 @@ type engine interface {
 	free()
 }
 
-// NewGenerator makes a generator of rows texts, 0 for as many as the instance has. An instance that is no language model
-// of this package can be used if it has an input x (rows, tokens) and an entry point forward with an output (rows, tokens,
-// vocabulary): there, each token costs a run over all of them.
+// NewGenerator makes a generator of rows texts, 0 for as many as the instance has. Any instance works that has an input x
+// (rows, tokens) and an entry point forward with an output (rows, tokens, vocabulary); without a language model of this
+// package, each token costs a run over all of them.
 func (m *Instance) NewGenerator(rows int64) (*Generator, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,12 +79,12 @@ func (m *Instance) newGenerator(rows int64) (*Generator, error) {
 	return g, nil
 }
 
-// Rows, Vocab and Room are the number of texts, of tokens that there are, and of tokens that a text can have.
+// Rows, Vocab and Room are the number of texts, the size of the vocabulary, and the capacity of a text in tokens.
 func (g *Generator) Rows() int64  { return g.rows }
 func (g *Generator) Vocab() int64 { return g.vocab }
 func (g *Generator) Room() int64  { return g.room }
 
-// Free gives the memory back.
+// Free releases the memory.
 func (g *Generator) Free() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,7 +96,7 @@ func (g *Generator) Free() {
 	}
 }
 
-// Reset forgets all tokens; the sampling stays, but begins anew.
+// Reset drops all tokens and restarts the sampling from its seed.
 func (g *Generator) Reset() error {
 	return g.do("Reset", func() error {
 		g.engine.reset()
@@ -109,7 +109,7 @@ func (g *Generator) Reset() error {
 	})
 }
 
-// do runs a method. The instance is in use meanwhile.
+// do runs a method with the instance locked.
 func (g *Generator) do(name string, f func() error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,13 +126,13 @@ func (g *Generator) do(name string, f func() error) error {
 }
 
 // Feed appends tokens to each row. Rows of different lengths are only possible at the beginning. A model with room for T
-// tokens sees the last T of each row; once they are more, each call costs as much as all of them.
+// tokens sees the last T of each row; beyond T, each call costs a run over all of them.
 func (g *Generator) Feed(tokens [][]int32) error {
 	return g.do("Feed", func() error {
 		if err := g.check(tokens); err != nil {
 			return err
 		}
-		if g.pending != nil { // drawn, but something else follows
+		if g.pending != nil { // drawn tokens, then other ones are fed
 			last := g.pending
 			g.pending = nil
 			tokens = slices.Clone(tokens)
@@ -186,7 +186,7 @@ func (g *Generator) feed(tokens [][]int32) error {
 	return err
 }
 
-// padded makes all rows as long as the longest one by zeros in front.
+// padded pads all rows in front with zeros to the longest length.
 func padded(tokens [][]int32) ([][]int32, []int64) {
 	n := 0
 	for _, row := range tokens {
@@ -201,8 +201,8 @@ func padded(tokens [][]int32) ([][]int32, []int64) {
 	return tokens, pad
 }
 
-// Logits are those of the token that comes next, (rows, vocab). They stay at one address until Free and change with each
-// Feed and Next.
+// Logits are the logits of the next token, (rows, vocab). They stay at one address until Free and change with each Feed and
+// Next.
 func (g *Generator) Logits() ([]float32, error) {
 	var out []float32
 	err := g.do("Logits", func() error {
@@ -212,7 +212,7 @@ func (g *Generator) Logits() ([]float32, error) {
 	return out, err
 }
 
-// settle lets the model see the tokens that were drawn last.
+// settle feeds the tokens drawn last to the model.
 func (g *Generator) settle() error {
 	if g.texts[0] == nil {
 		return fmt.Errorf("there are no tokens yet, expected a call of Feed")

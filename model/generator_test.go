@@ -25,7 +25,7 @@ var tinyModels = map[string]string{
 // tinyModel is a model of random weights, kept in a type, and one of the same weights in float32.
 func tinyModel(t *testing.T, e *exec.Executor, config, weights string, batch int64) (m, plain *Instance) {
 	t.Helper()
-	empty, err := LoadHF(e, []byte(config), nil, batch, 0)
+	empty, err := LoadHF(e, []byte(config), nil, HFOptions{Batch: batch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func tinyModel(t *testing.T, e *exec.Executor, config, weights string, batch int
 		t.Fatal(err)
 	}
 	load := func(weights string) *Instance {
-		m, err := LoadHFWith(e, []byte(config), [][]byte{file}, HFOptions{Batch: batch, Weights: weights})
+		m, err := LoadHF(e, []byte(config), [][]byte{file}, HFOptions{Batch: batch, Weights: weights})
 		if err != nil {
 			t.Fatal(err)
 		}

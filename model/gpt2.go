@@ -16,30 +16,30 @@ type GPT2Config struct {
 	NormEps                          float64
 	// Inner is the width of the feed-forward layers, 4*Embd if it is 0.
 	Inner int64
-	// Activation is that of the feed-forward layers; "" is gelu_new.
+	// Activation is the activation of the feed-forward layers; "" is gelu_new.
 	Activation string
 }
 
-// hfActivations are the activations by their names in configurations.
+// hfActivations are the activations by their names in config.json.
 var hfActivations = map[string]activation{
 	"gelu_new": tensor.Gelu, "gelu_fast": tensor.Gelu, "gelu_pytorch_tanh": tensor.Gelu, "gelu": exactGelu,
 	"quick_gelu": tensor.QuickGelu, "relu": tensor.Relu, "silu": tensor.Silu, "swish": tensor.Silu, "tanh": tensor.Tanh,
 	"sigmoid": tensor.Sigmoid,
 }
 
-// exactGelu is x * Φ(x) with Φ the distribution function of the normal distribution.
+// exactGelu is x * Φ(x) with the normal distribution function Φ.
 func exactGelu(x *uop.UOp) (*uop.UOp, error) {
 	erf := must(tensor.Erf(must(tensor.Mul(x, number(x, math.Sqrt(0.5))))))
 	return tensor.Mul(must(tensor.Mul(number(x, 0.5), x)), must(tensor.Add(number(x, 1), erf)))
 }
 
-// number is a constant beside x.
+// number is a constant of the type of x.
 func number(x *uop.UOp, v float64) *uop.UOp { return must(tensor.Scalar(x, uop.Float(v))) }
 
-// maxLayers is far above any model: a damaged configuration must not keep the process building.
+// maxLayers is far above any real model: it bounds the time spent on a damaged configuration.
 const maxLayers = 4096
 
-// check gives the activation of a configuration that makes sense.
+// check validates a configuration and returns its activation.
 func (c *GPT2Config) check(batch int64) (activation, error) {
 	for _, v := range []struct {
 		name string
@@ -65,9 +65,9 @@ func (c *GPT2Config) check(batch int64) (activation, error) {
 	return act, nil
 }
 
-// NewGPT2 makes a GPT-2 model for batch rows of MaxSeq tokens; all parameters are zero. Inputs are x (token numbers)
-// and positions, which begins as 0, 1, …; the mask is causal. The output is the logits. arange and vocab_arange are
-// there for callers that fill them; the graph counts by itself.
+// NewGPT2 makes a GPT-2 model for batch rows of MaxSeq tokens; all parameters are zero. Inputs are x (token numbers) and
+// positions, initially 0, 1, …; the mask is causal. The output is the logits. The inputs arange and vocab_arange exist for
+// old callers; the graph does not read them.
 func NewGPT2(e *exec.Executor, c GPT2Config, batch int64) (*Instance, error) {
 	act, err := c.check(batch)
 	if err == nil {
@@ -99,7 +99,7 @@ func (g gpt2) define(b *builder, batch int64) {
 	})
 }
 
-// table is the table of tokens, which also gives the logits.
+// table is the embedding table of tokens; the output layer shares it.
 func (g gpt2) table(b *builder) matrix { return b.matrix("wte.weight", g.c.Vocab, g.c.Embd, false) }
 
 func (g gpt2) stack(b *builder, s *span) *uop.UOp {
@@ -117,12 +117,12 @@ func (g gpt2) stack(b *builder, s *span) *uop.UOp {
 
 func (g gpt2) logits(b *builder, h *uop.UOp) *uop.UOp { return g.table(b).times(h) }
 
-// norm is a layer normalization over the last axis with scale and shift.
+// norm is layer normalization over the last axis with scale and shift.
 func (g gpt2) norm(b *builder, name string, h *uop.UOp) *uop.UOp {
 	return b.layerNorm(name, h, g.c.Embd, g.c.NormEps)
 }
 
-// linear is h @ w + b for a weight of shape (in, out), as GPT-2 keeps them.
+// linear is h @ w + b with a weight of shape (in, out), GPT-2's layout.
 func (g gpt2) linear(b *builder, name string, h *uop.UOp, in, out int64) *uop.UOp {
 	w, bias := b.matrix(name+".weight", out, in, true), b.param(name+".bias", nil, out)
 	return once(must(tensor.Add(w.times(once(h)), bias)))

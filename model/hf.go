@@ -11,25 +11,19 @@ import (
 	"polygrad/model/files"
 )
 
-// HFOptions are what LoadHFWith can do besides reading files.
+// HFOptions are the choices of LoadHF.
 type HFOptions struct {
-	// Batch is the number of rows of the entry points, Seq that of tokens in each; 0: as many as the model allows, but
-	// for models with rotary positions at most 4096.
+	// Batch is the number of rows of the entry points, Seq the number of tokens in each. Seq 0 is the most that the model
+	// allows, with rotary positions at most 4096.
 	Batch, Seq int64
-	// Weights is the type in which matrices are kept: float32, float16, bfloat16 or int8; "" is float32. Only models
+	// Weights is the type of the stored matrices: float32, float16, bfloat16 or int8; "" is float32. Only models
 	// of float32 can be trained and saved.
 	Weights string
 }
 
-// LoadHF makes a model of a Hugging Face config.json and the safetensors files beside it, for batch rows of seq
-// tokens (0: as many as the model allows). Numbers of any type become float32. Files that cannot be read and tensors
-// that do not fit are left out and noted (Notes).
-func LoadHF(e *exec.Executor, config []byte, weights [][]byte, batch, seq int64) (*Instance, error) {
-	return LoadHFWith(e, config, weights, HFOptions{Batch: batch, Seq: seq})
-}
-
-// LoadHFWith is LoadHF with options. The model types are those of hfFamilies.
-func LoadHFWith(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
+// LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. Files
+// that cannot be read and tensors that do not fit are left out and noted (Notes). The model types are those of hfFamilies.
+func LoadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
 	m, err := loadHF(e, config, weights, o)
 	if err != nil {
 		return nil, fmt.Errorf("model.LoadHF: %w", err)
@@ -37,22 +31,22 @@ func LoadHFWith(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) 
 	return m, nil
 }
 
-// hfModel is a model as a configuration describes it.
+// hfModel is the model of a configuration.
 type hfModel struct {
 	define func(b *builder)
 	// text is set for causal language models.
 	text decoder
-	// names are the names of parameters for those of files.
+	// names maps the names in files to parameters.
 	names hfNames
 }
 
-// hfNames turns the names of tensors in files into those of parameters.
+// hfNames maps the names of tensors in files to parameters.
 type hfNames struct {
-	// prefixes are left out, the first one that a name begins with.
+	// prefixes are removed from names: the first one that matches.
 	prefixes []string
-	// silent are the ends of names of tensors that hold nothing that the model needs.
+	// silent are suffixes of tensors that the model does not need.
 	silent []string
-	// old are ends of names as old files have them.
+	// old maps suffixes in old files to the current ones.
 	old map[string]string
 }
 
@@ -87,7 +81,7 @@ var (
 	}
 )
 
-// hfFamilies read the configurations of the model types. has tells whether the files hold a tensor.
+// hfFamilies read the configurations of each model type. has reports whether the files hold a tensor.
 var hfFamilies = map[string]func(kind string, j *Config, o HFOptions, has func(name string) bool) (*hfModel, error){
 	"gpt2": readGPT2, "llama": readLlama, "mistral": readLlama, "qwen2": readLlama, "qwen3": readLlama, "bert": readBert,
 }
@@ -130,7 +124,7 @@ func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*In
 	if err != nil {
 		return nil, err
 	}
-	// A file that came from elsewhere is held to more than what callers write by hand: no key twice, nothing deep.
+	// A downloaded file is checked more strictly than a hand-written configuration: no duplicate key, no deep nesting.
 	if _, err := files.ParseObject(config); err != nil {
 		return nil, fmt.Errorf("config: %w", errors.Unwrap(err))
 	}
@@ -162,7 +156,7 @@ func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*In
 	}
 	c, err := read(kind, j, o, func(name string) bool { return there[name] || there["bert."+name] })
 	if wrong := j.Wrong(); wrong != nil {
-		err = wrong // what else does not fit may follow from its fallback
+		err = wrong // report it first: later errors may follow from its fallback
 	}
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -211,8 +205,8 @@ func (m *Instance) loadFiles(opened []*files.File, names *hfNames) {
 	}
 }
 
-// loadTensor copies a tensor to the parameter of a name. Of a larger one the first elements count: position tables hold
-// more rows than the model was made for.
+// loadTensor copies a tensor to the parameter of a name. Of a larger tensor the first elements count: position tables may have
+// more rows than the model.
 func (m *Instance) loadTensor(name string, t *files.Tensor, note func(format string, a ...any)) {
 	b := m.named[name]
 	if b == nil || b.Role != Param {
@@ -227,7 +221,7 @@ func (m *Instance) loadTensor(name string, t *files.Tensor, note func(format str
 	}
 }
 
-// gpt2Positions is the number of tokens that GPT-2 takes if its configuration does not say.
+// gpt2Positions is GPT-2's number of positions if its configuration has none.
 const gpt2Positions = 1024
 
 // gpt2Config reads the keys of a config.json.
@@ -247,13 +241,13 @@ func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
 		option{"tie_word_embeddings", true}, option{"add_cross_attention", false})
 }
 
-// option is a switch of a model with the one position in which it is the model that is known here.
+// option is a configuration switch with the one value that the model implements.
 type option struct {
 	name string
 	want bool
 }
 
-// onlyOptions is an error if a switch is in another position.
+// onlyOptions is an error if a switch has another value.
 func onlyOptions(j *Config, options ...option) error {
 	for _, o := range options {
 		if j.True(o.name, o.want) != o.want {

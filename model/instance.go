@@ -11,7 +11,7 @@ import (
 	"polygrad/exec"
 )
 
-// ErrFreed says that an instance is used after Free.
+// ErrFreed is the error of an instance that is used after Free.
 var ErrFreed = errors.New("the instance was freed")
 
 // Buffer is a named buffer of an instance. Data stays at one address until Free.
@@ -24,14 +24,14 @@ type Buffer struct {
 	Grad []float32
 
 	node *uop.UOp
-	// given tells that Data is part of the model though the buffer is an input: callers need not feed it.
+	// given marks an input with initial contents in Data: callers need not feed it.
 	given bool
 }
 
 // saved reports whether the contents belong to the model.
 func (b *Buffer) saved() bool { return b.Role == Param || b.Role == Aux || b.given }
 
-// Instance is a model with its memory. Its methods may be called from any goroutine; they take turns.
+// Instance is a model with its memory. Its methods may be called from any goroutine; calls are serialized.
 type Instance struct {
 	mu      sync.Mutex
 	freed   bool
@@ -43,32 +43,32 @@ type Instance struct {
 	params  []*Buffer
 	named   map[string]*Buffer
 	memory  *block
-	flat    []float32 // all parameters, with what lies between them
-	// stored are the matrices that are kept in another type than float32.
+	flat    []float32 // all parameters, with the padding between them
+	// stored are the matrices kept in a data type other than float32.
 	stored       []*stored
 	storedMemory *block
-	// text is the language model that the instance is, nil if it is none.
+	// text is the language model of the instance, nil if it is none.
 	text decoder
 
-	ir       []byte    // as it was loaded, nil if the definition was made here
-	sections []Section // of a loaded bundle, which the package does not know
+	ir       []byte    // the file it was loaded from, nil if the definition was made here
+	sections []Section // unknown sections of a loaded bundle
 
 	training training
 	notes    []string
 }
 
-// entry is an entry point and the programs made of it.
+// entry is an entry point with its compiled programs.
 type entry struct {
 	name string
 	sink *uop.UOp
 	run  *exec.Step
 	grad *exec.Step
-	// The gradient program writes loss and the gradients of all parameters but still, which the loss does not use.
+	// The gradient program writes the loss and the gradients of all parameters; still are the ones that the loss does not use.
 	loss  *Buffer
 	still []*Buffer
 }
 
-// New gives a definition memory, all zeros.
+// New allocates a definition, all zeros.
 func New(d *Definition, e *exec.Executor) (*Instance, error) {
 	m := &Instance{exec: e, g: d.Graph, named: map[string]*Buffer{}}
 	var plain, others []Variable
@@ -108,7 +108,7 @@ func New(d *Definition, e *exec.Executor) (*Instance, error) {
 	return m, nil
 }
 
-// allocate makes the buffers: the parameters lie together, in order.
+// allocate makes the buffers: the parameters are adjacent, in order.
 func (m *Instance) allocate(vs []Variable) error {
 	order := make([]int, 0, len(vs))
 	sizes := make([]int64, 0, len(vs))
@@ -156,7 +156,7 @@ func (m *Instance) allocate(vs []Variable) error {
 	return nil
 }
 
-// Free gives the memory back. Slices and addresses of buffers must not be used afterwards.
+// Free releases the memory. Slices and addresses of buffers must not be used afterwards.
 func (m *Instance) Free() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +174,7 @@ func (m *Instance) Free() {
 	}
 }
 
-// SetExecutor moves the instance to another device; parameters and moments stay.
+// SetExecutor moves the instance to another device; parameters and moments are kept.
 func (m *Instance) SetExecutor(e *exec.Executor) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,7 +209,7 @@ func (m *Instance) Entries() []string {
 	return out
 }
 
-// Notes says what was odd about the weights that were read last: tensors that are missing, unknown or do not fit.
+// Notes lists the problems of the last import of weights: tensors that are missing, unknown or of another size.
 func (m *Instance) Notes() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

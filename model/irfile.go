@@ -41,7 +41,7 @@ const (
 	argInvalid
 )
 
-// irArg is the arg of a node; kind says which fields count.
+// irArg is the arg of a node; kind selects the fields that count.
 type irArg struct {
 	kind   uint8
 	num    int64   // int, bool, op, reduce (the operation), range (the id)
@@ -77,7 +77,7 @@ type irFile struct {
 	entries   []irEntry
 }
 
-// irDTypes are the types by their number in files.
+// irDTypes are the data types by their number in files.
 var irDTypes = [...]*uop.DType{
 	uop.Void, uop.Bool, uop.Int8, uop.Uint8, uop.Int16, uop.Uint16, uop.Int32, uop.Uint32, uop.Int64, uop.Uint64,
 	uop.Float16, uop.BFloat16, uop.Float32, uop.Float64, uop.IndexT,
@@ -175,7 +175,7 @@ func (a *irArg) append(b []byte) []byte {
 	return b
 }
 
-// decodeIR reads a file and checks that every number in it can be used.
+// decodeIR reads a file and checks the range of every number in it.
 func decodeIR(data []byte) (*irFile, error) {
 	r := &irReader{b: data}
 	if len(data) < 32 || string(data[:4]) != irMagic {
@@ -224,7 +224,7 @@ func decodeIR(data []byte) (*irFile, error) {
 	return f, nil
 }
 
-// irReader reads numbers until the bytes end; then it gives zeros and remembers.
+// irReader reads numbers; beyond the end it gives zeros and sets an error.
 type irReader struct {
 	b      []byte
 	at     int

@@ -9,7 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// ReadIR makes a definition of an IR file. Buffers get fresh numbers: those of the file count only in it.
+// ReadIR makes a definition from an IR file. Buffers get fresh numbers: the numbers in a file are local to it.
 func ReadIR(data []byte) (d *Definition, err error) {
 	f, err := decodeIR(data)
 	if err != nil {
@@ -22,62 +22,10 @@ func ReadIR(data []byte) (d *Definition, err error) {
 	return d, nil
 }
 
-// A reading is what a node of a file stands for. Files of the original library reduce with a node that
-// keeps reduced axes as size 1, and then may go on as if the axes were gone (its losses do). So a
-// reduction has two readings: keep, and drop, nil where both are the same. What stores or reshapes decides.
-type reading struct{ keep, drop *uop.UOp }
-
-func (v reading) dropped() *uop.UOp {
-	if v.drop != nil {
-		return v.drop
-	}
-	return v.keep
-}
-
-func (v reading) where(ok func(u *uop.UOp) bool) *uop.UOp {
-	if v.drop != nil && !ok(v.keep) && ok(v.drop) {
-		return v.drop
-	}
-	return v.keep
-}
-
-func (v reading) withNumel(n int64) *uop.UOp {
-	return v.where(func(u *uop.UOp) bool { return u.Shape().MaxNumel() == n })
-}
-
-func (v reading) withNdim(n int) *uop.UOp {
-	return v.where(func(u *uop.UOp) bool { return len(u.Shape()) == n })
-}
-
-// lift applies an operation to both readings; one in which it is impossible falls away.
-func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs []reading) (reading, error) {
-	us := make([]*uop.UOp, len(vs))
-	two := false
-	for i, v := range vs {
-		us[i] = v.keep
-		two = two || v.drop != nil
-	}
-	keep, err := op(us)
-	if !two {
-		return reading{keep: keep}, err
-	}
-	for i, v := range vs {
-		us[i] = v.dropped()
-	}
-	drop, dropErr := op(slices.Clone(us))
-	switch {
-	case err == nil && dropErr == nil:
-		return reading{keep, drop}, nil
-	case err == nil:
-		return reading{keep: keep}, nil
-	}
-	return reading{keep: drop}, dropErr
-}
-
 type irBuilder struct {
 	file   *irFile
 	g      *uop.Graph
-	values []reading
+	values []Readings
 	shapes map[int][]int64 // of the named buffers, by node
 }
 
@@ -101,7 +49,7 @@ func (r *irBuilder) build() (*Definition, error) {
 		}
 		r.shapes[i] = v.shape
 	}
-	r.values = make([]reading, len(r.file.nodes))
+	r.values = make([]Readings, len(r.file.nodes))
 	for i := range r.file.nodes {
 		v, err := r.node(i, &r.file.nodes[i])
 		if err != nil {
@@ -114,13 +62,13 @@ func (r *irBuilder) build() (*Definition, error) {
 		name := r.file.strings[v.name]
 		out := Variable{Name: name, Role: v.role, Shape: v.shape}
 		if v.node != noNode {
-			out.Node = r.values[v.node].keep
+			out.Node = r.values[v.node].Keep
 		}
 		d.Variables = append(d.Variables, out)
 	}
 	for _, e := range r.file.entries {
 		name := r.file.strings[e.name]
-		s := r.values[e.node].keep
+		s := r.values[e.node].Keep
 		if s == nil || s.Op != uop.Sink {
 			return nil, fmt.Errorf("entry %q: node %d is a %s, expected a SINK", name, e.node, r.file.nodes[e.node].op)
 		}
@@ -129,7 +77,7 @@ func (r *irBuilder) build() (*Definition, error) {
 	return d, nil
 }
 
-// needSources are the operations of files, with the number of their sources.
+// needSources are the operations of files, with their number of sources.
 var needSources = func() map[uop.Op]int {
 	m := map[uop.Op]int{
 		uop.Unique: 0, uop.Device: 0, uop.ConstOp: 0, uop.DefineVar: 0, uop.Bind: 2, uop.Cast: 1, uop.Bitcast: 1, uop.Detach: 1,
@@ -146,10 +94,10 @@ var needSources = func() map[uop.Op]int {
 	return m
 }()
 
-// anyDType are the operations whose type in the file is not that of a tensor.
+// anyDType are the operations with a type in the file that is not a tensor's.
 var anyDType = uop.Ops(uop.Unique, uop.Device, uop.Store, uop.Sink)
 
-func (r *irBuilder) node(i int, n *irNode) (v reading, err error) {
+func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
 	want, known := needSources[n.op]
 	switch {
 	case n.op == uop.Sink, n.op == uop.Buffer && len(n.src) > 0:
@@ -161,7 +109,7 @@ func (r *irBuilder) node(i int, n *irNode) (v reading, err error) {
 	if !anyDType.Has(n.op) && (n.dtype == uop.Void || n.dtype == uop.IndexT) {
 		return v, fmt.Errorf("has type %s, expected that of a tensor", n.dtype)
 	}
-	src := make([]reading, len(n.src))
+	src := make([]Readings, len(n.src))
 	for k, s := range n.src {
 		src[k] = r.values[s]
 	}
@@ -172,19 +120,19 @@ func (r *irBuilder) node(i int, n *irNode) (v reading, err error) {
 		if n.arg.kind != argInt || n.arg.num < 0 || n.arg.num > maxElements {
 			return v, fmt.Errorf("has no number of elements")
 		}
-		return reading{keep: r.g.NewBuffer(tensor.DeviceName, n.arg.num, n.dtype)}, nil
+		return Readings{Keep: r.g.NewBuffer(tensor.DeviceName, n.arg.num, n.dtype)}, nil
 	case uop.ConstOp:
 		return r.constant(n)
 	case uop.DefineVar:
 		if n.arg.kind != argVar || n.arg.lo > n.arg.hi {
 			return v, fmt.Errorf("has no name and bounds")
 		}
-		return reading{keep: r.g.Variable(r.file.strings[n.arg.name], uop.Int(n.arg.lo), uop.Int(n.arg.hi), n.dtype)}, nil
+		return Readings{Keep: r.g.Variable(r.file.strings[n.arg.name], uop.Int(n.arg.lo), uop.Int(n.arg.hi), n.dtype)}, nil
 	case uop.Sink:
 		return r.sink(n.src)
 	}
 	for k, s := range src {
-		if s.keep == nil || s.keep.Op == uop.Sink || s.keep.Op == uop.Store {
+		if s.Keep == nil || s.Keep.Op == uop.Sink || s.Keep.Op == uop.Store {
 			return v, fmt.Errorf("source %d is a %s, expected a tensor", k, r.file.nodes[n.src[k]].op)
 		}
 	}
@@ -201,10 +149,10 @@ func (r *irBuilder) node(i int, n *irNode) (v reading, err error) {
 	for k := range src {
 		src[k] = r.shaped(n.src[k], src[k])
 	}
-	return lift(func(us []*uop.UOp) (*uop.UOp, error) { return elementwise(n, us) }, src)
+	return Lift(func(us []*uop.UOp) (*uop.UOp, error) { return elementwise(n, us) }, src...)
 }
 
-func (r *irBuilder) constant(n *irNode) (reading, error) {
+func (r *irBuilder) constant(n *irNode) (Readings, error) {
 	var c uop.Const
 	switch n.arg.kind {
 	case argInt:
@@ -217,71 +165,71 @@ func (r *irBuilder) constant(n *irNode) (reading, error) {
 	case argBool:
 		c = uop.BoolConst(n.arg.num != 0)
 	default:
-		return reading{}, fmt.Errorf("has no value")
+		return Readings{}, fmt.Errorf("has no value")
 	}
-	return reading{keep: r.g.DeviceConst(n.dtype, c, tensor.DeviceName, nil)}, nil
+	return Readings{Keep: r.g.DeviceConst(n.dtype, c, tensor.DeviceName, nil)}, nil
 }
 
-func (r *irBuilder) bind(src []reading) (reading, error) {
-	v, c := src[0].keep, src[1].keep
+func (r *irBuilder) bind(src []Readings) (Readings, error) {
+	v, c := src[0].Keep, src[1].Keep
 	if v.Op != uop.DefineVar || c.Op != uop.ConstOp {
-		return reading{}, fmt.Errorf("binds %s to %s, expected a variable and a constant", v.Op, c.Op)
+		return Readings{}, fmt.Errorf("binds %s to %s, expected a variable and a constant", v.Op, c.Op)
 	}
-	return reading{keep: r.g.New(uop.Bind, v.DType, []*uop.UOp{v, r.g.Const(v.DType, c.ConstVal())}, nil, nil)}, nil
+	return Readings{Keep: r.g.New(uop.Bind, v.DType, []*uop.UOp{v, r.g.Const(v.DType, c.ConstVal())}, nil, nil)}, nil
 }
 
-// shaped gives a named buffer its shape: the original's losses use the target as it lies in memory.
-func (r *irBuilder) shaped(i int, v reading) reading {
-	if s, ok := r.shapes[i]; ok && len(s) > 1 && v.keep.Op == uop.Buffer {
-		return reading{keep: v.keep.Reshape(uop.ShapeOf(s...))}
+// shaped gives a named buffer its shape: the original's losses use the target flat, as it lies in memory.
+func (r *irBuilder) shaped(i int, v Readings) Readings {
+	if s, ok := r.shapes[i]; ok && len(s) > 1 && v.Keep.Op == uop.Buffer {
+		return Readings{Keep: v.Keep.Reshape(uop.ShapeOf(s...))}
 	}
 	return v
 }
 
 // sink takes STOREs and ASSIGNs.
-func (r *irBuilder) sink(src []int) (reading, error) {
+func (r *irBuilder) sink(src []int) (Readings, error) {
 	us := make([]*uop.UOp, len(src))
 	for k, s := range src {
-		if us[k] = r.values[s].keep; us[k] == nil || us[k].Op != uop.Store && us[k].Op != uop.Assign {
-			return reading{}, fmt.Errorf("source %d is a %s, expected a STORE or an ASSIGN", k, r.file.nodes[s].op)
+		if us[k] = r.values[s].Keep; us[k] == nil || us[k].Op != uop.Store && us[k].Op != uop.Assign {
+			return Readings{}, fmt.Errorf("source %d is a %s, expected a STORE or an ASSIGN", k, r.file.nodes[s].op)
 		}
 	}
-	return reading{keep: r.g.Sink(nil, us...)}, nil
+	return Readings{Keep: r.g.Sink(nil, us...)}, nil
 }
 
 // write makes a STORE or an ASSIGN of the reading that fits the target.
-func (r *irBuilder) write(op uop.Op, src []reading) (reading, error) {
-	target := src[0].keep
+func (r *irBuilder) write(op uop.Op, src []Readings) (Readings, error) {
+	target := src[0].Keep
 	base := target
 	for base.Op == uop.Reshape {
 		base = base.Src[0]
 	}
 	if base.Op != uop.Buffer {
-		return reading{}, fmt.Errorf("writes to a %s, expected a BUFFER", target.Op)
+		return Readings{}, fmt.Errorf("writes to a %s, expected a BUFFER", target.Op)
 	}
 	n := base.Shape().MaxNumel()
-	v := src[1].withNumel(n)
+	v := src[1].WithElements(n)
 	s := v.Shape()
 	if have := s.MaxNumel(); have != n && have != 1 {
-		return reading{}, fmt.Errorf("a value of shape %s does not fit a buffer of %d elements", s, n)
+		return Readings{}, fmt.Errorf("a value of shape %s does not fit a buffer of %d elements", s, n)
 	}
 	if op == uop.Store {
-		return reading{keep: base.Store(v)}, nil
+		return Readings{Keep: base.Store(v)}, nil
 	}
 	if v.DType != target.DType {
-		return reading{}, fmt.Errorf("assigns %s to a buffer of %s", v.DType, target.DType)
+		return Readings{}, fmt.Errorf("assigns %s to a buffer of %s", v.DType, target.DType)
 	}
 	if s.MaxNumel() == n {
 		v = v.Reshape(target.Shape())
 	}
 	u, err := tensor.Assign(target, v)
-	return reading{keep: u}, err
+	return Readings{Keep: u}, err
 }
 
-func reduce(n *irNode, x reading) (reading, error) {
+func reduce(n *irNode, x Readings) (Readings, error) {
 	op := uop.Op(n.arg.num)
 	if n.arg.kind != argReduce || op != uop.Add && op != uop.Mul && op != uop.Max {
-		return reading{}, fmt.Errorf("has no operation ADD, MUL or MAX")
+		return Readings{}, fmt.Errorf("has no operation ADD, MUL or MAX")
 	}
 	along := func(u *uop.UOp) (*uop.UOp, []int, error) {
 		axes := make([]int, len(n.arg.nums))
@@ -293,18 +241,15 @@ func reduce(n *irNode, x reading) (reading, error) {
 		}
 		return u.ReduceAxes(op, axes...), axes, nil
 	}
-	keep, _, err := along(x.keep)
-	drop, axes, dropErr := along(x.dropped())
-	switch {
-	case dropErr != nil:
-		return reading{keep: keep}, err
-	case err != nil:
-		return reading{keep: without(drop, axes)}, nil
+	keep, _, err := along(x.Keep)
+	drop, axes, dropErr := along(x.Dropped())
+	if dropErr == nil {
+		drop = without(drop, axes)
 	}
-	return reading{keep, without(drop, axes)}, nil
+	return Feasible(keep, drop, err, dropErr)
 }
 
-// without takes reduced axes out of the shape.
+// without removes reduced axes from the shape.
 func without(u *uop.UOp, axes []int) *uop.UOp {
 	out := uop.Shape{}
 	for i, d := range u.Shape() {
@@ -315,14 +260,14 @@ func without(u *uop.UOp, axes []int) *uop.UOp {
 	return u.Reshape(out)
 }
 
-func (r *irBuilder) movement(n *irNode, x reading) (reading, error) {
+func (r *irBuilder) movement(n *irNode, x Readings) (Readings, error) {
 	nums := n.arg.nums
 	kind := uint8(argInts)
 	if n.op == uop.Pad || n.op == uop.Shrink {
 		kind = argPairs
 	}
 	if n.arg.kind != kind {
-		return reading{}, fmt.Errorf("has no sizes")
+		return Readings{}, fmt.Errorf("has no sizes")
 	}
 	var u *uop.UOp
 	var err error
@@ -330,16 +275,16 @@ func (r *irBuilder) movement(n *irNode, x reading) (reading, error) {
 	case uop.Reshape:
 		m := int64(-1)
 		if m, err = elements(nums); err == nil {
-			u, err = tensor.Reshape(x.withNumel(m), uop.ShapeOf(nums...))
+			u, err = tensor.Reshape(x.WithElements(m), uop.ShapeOf(nums...))
 		}
 	case uop.Expand:
-		u, err = tensor.Expand(x.withNdim(len(nums)), uop.ShapeOf(nums...))
+		u, err = tensor.Expand(x.WithAxes(len(nums)), uop.ShapeOf(nums...))
 	case uop.Permute:
-		u, err = tensor.Permute(x.withNdim(len(nums)), narrow(nums)...)
+		u, err = tensor.Permute(x.WithAxes(len(nums)), narrow(nums)...)
 	case uop.Flip:
-		u, err = tensor.Flip(x.keep, narrow(nums)...)
+		u, err = tensor.Flip(x.Keep, narrow(nums)...)
 	default:
-		x := x.withNdim(len(nums) / 2)
+		x := x.WithAxes(len(nums) / 2)
 		pairs := make([]uop.Pair, len(nums)/2)
 		for i := range pairs {
 			pairs[i] = uop.Pair{Lo: uop.N(nums[2*i]), Hi: uop.N(nums[2*i+1])}
@@ -352,7 +297,7 @@ func (r *irBuilder) movement(n *irNode, x reading) (reading, error) {
 			u, err = tensor.Shrink(x, pairs)
 		}
 	}
-	return reading{keep: u}, err
+	return Readings{Keep: u}, err
 }
 
 func narrow(v []int64) []int {
@@ -363,7 +308,7 @@ func narrow(v []int64) []int {
 	return out
 }
 
-// primitive are the operations that the compiler takes as they are; the others are composed of them.
+// primitive are the operations of the compiler; the others are composed of them.
 var primitive = uop.GroupALU.Minus(uop.Neg, uop.Sub, uop.Fdiv, uop.CmpEq, uop.Pow, uop.MulAcc)
 
 func elementwise(n *irNode, us []*uop.UOp) (*uop.UOp, error) {
@@ -386,10 +331,10 @@ func elementwise(n *irNode, us []*uop.UOp) (*uop.UOp, error) {
 	return tensor.Alu(n.op, us...)
 }
 
-// whole are the operations that floats do not have.
+// whole are the operations that are undefined on floats.
 var whole = uop.Ops(uop.Idiv, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr, uop.Threefry)
 
-// alike reports whether an operation can be made of its sources as they are.
+// alike reports whether sources need neither promotion nor broadcasting for an operation.
 func alike(op uop.Op, us []*uop.UOp) bool {
 	if float := us[0].DType.IsFloat(); float && whole.Has(op) || !float && uop.GroupUnary.Has(op) {
 		return false

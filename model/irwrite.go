@@ -68,7 +68,7 @@ func (w *irWriter) add(u *uop.UOp) error {
 	if _, done := w.index[u]; done {
 		return nil
 	}
-	if u.Op == uop.CustomGradient { // other readers of these files do not know it
+	if u.Op == uop.CustomGradient { // other readers of IR files do not know it
 		if err := w.add(u.Src[0]); err != nil {
 			return err
 		}

@@ -2,8 +2,8 @@ package model
 
 import "math"
 
-// InitKaiming fills data with uniform numbers in ±sqrt(6/fanIn). They depend on seed, name
-// and position only, so the same model starts from the same bits everywhere.
+// InitKaiming fills data with uniform numbers in ±sqrt(6/fanIn). They depend on seed, name and position only, so a model has
+// the same initial bits everywhere.
 func InitKaiming(seed uint64, name string, data []float32, fanIn int64) {
 	stream := uint64(0xcbf29ce484222325)
 	for i := 0; i < len(name); i++ {

@@ -8,22 +8,21 @@ import (
 	"polygrad/core/uop"
 )
 
-// llama is a model of the LLaMA family: rotary positions, root mean square norms, a gated feed-forward network, and heads of
-// keys and values that several query heads may share. Touvron et al., arXiv 2302.13971 and 2307.09288; Jiang et al.,
-// arXiv 2310.06825 (window); Qwen team, arXiv 2407.10671 (biases) and 2505.09388 (norms of queries and keys).
+// llama is the LLaMA family: rotary positions, root mean square norms, a gated feed-forward network, and key-value heads that
+// several query heads may share. Touvron et al., arXiv 2302.13971 and 2307.09288; Jiang et al., arXiv 2310.06825 (window); Qwen
+// team, arXiv 2407.10671 (biases) and 2505.09388 (norms of queries and keys).
 type llama struct {
 	vocab, embd, inner, layers, heads, kvHeads, width, room, window int64
 
 	eps  float64
 	act  activation
 	rope rope
-	// tied tells that the logits come from the table of tokens; qkvBias, outBias and mlpBias which layers have biases,
-	// headNorm that queries and keys are normed.
+	// tied: the output layer shares the embedding table. qkvBias, outBias, mlpBias: layers with biases. headNorm: norms of
+	// queries and keys.
 	tied, qkvBias, outBias, mlpBias, headNorm bool
 }
 
-// usualRoom is the number of tokens that a model with rotary positions is made for if nothing else is asked for and it
-// allows more: memory grows with it.
+// usualRoom is the default number of positions of a model with rotary positions that allows more: memory grows with it.
 const usualRoom = 4096
 
 // llamaConfig reads the keys of a config.json.
@@ -117,7 +116,7 @@ func (c *llama) norm(b *builder, name string, h *uop.UOp, n int64) *uop.UOp {
 	return must(tensor.Mul(must(tensor.RMSNorm(h, c.eps)), w))
 }
 
-// linear is h @ wᵀ, or that + b.
+// linear is h @ wᵀ, plus b if there is one.
 func (b *builder) linear(name string, h *uop.UOp, in, out int64, biased bool) *uop.UOp {
 	y := b.matrix(name+".weight", out, in, false).times(h)
 	if biased {

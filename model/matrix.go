@@ -9,13 +9,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// storages are the types that a language model can keep its matrices in. With float32 they are parameters like all others.
-// The others take less memory, and less time where reading them is most of the work: float16 and bfloat16 round, int8
-// holds w as q * s, where s, one number for each output of the layer, is the greatest |w| of that output / 127: the
-// error of a weight is at most s / 2.
+// storages are the data types of a language model's matrices. In float32 they are ordinary parameters. The others take less
+// memory, and less time where reading weights dominates: float16 and bfloat16 round; int8 holds w as q * s with one scale
+// factor s for each output of the layer, the greatest |w| of that output
+// / 127, so the error of a weight is at most s / 2.
 var storages = map[string]*uop.DType{"float32": uop.Float32, "float16": uop.Float16, "bfloat16": uop.BFloat16, "int8": uop.Int8}
 
-// storage is the type of a name, nil for float32.
+// storage is the data type of a name, nil for float32.
 func storage(name string) (*uop.DType, error) {
 	dt, ok := storages[name]
 	switch {
@@ -27,19 +27,19 @@ func storage(name string) (*uop.DType, error) {
 	return dt, nil
 }
 
-// scaleOf is the name of the factors of an int8 matrix.
+// scaleOf is the name of the scale factors of an int8 matrix.
 func scaleOf(name string) string { return name + ".scale" }
 
-// matrix is the weight of a linear layer, or a table of rows.
+// matrix is the weight of a linear layer, or an embedding table.
 type matrix struct {
 	w *uop.UOp // in float32
-	// inFirst tells that w is (in, out), else (out, in).
+	// inFirst: the layout of w is (in, out), else (out, in).
 	inFirst bool
-	// scale are the factors of the outputs, nil for none.
+	// scale are the scale factors of the outputs, nil for none.
 	scale *uop.UOp
 }
 
-// matrix names a weight, which is kept in the type that the model keeps its matrices in. The same name is the same weight.
+// matrix names a weight, in the data type of the model's matrices. Equal names are the same weight.
 func (b *builder) matrix(name string, out, in int64, inFirst bool) matrix {
 	m, ok := b.matrices[name]
 	if !ok {
@@ -67,7 +67,7 @@ func (b *builder) newMatrix(name string, out, in int64, inFirst bool) matrix {
 	return m
 }
 
-// stow names a stored array: it belongs to the model, but is none of the parameters that are trained.
+// stow names a stored array: part of the model, but not a trainable parameter.
 func (b *builder) stow(name string, dt *uop.DType, perColumn bool, shape ...int64) *uop.UOp {
 	node := b.bufferOf(name, dt, shape)
 	b.d.Variables = append(b.d.Variables, Variable{Name: name, Role: Param, Shape: shape, Node: node, Stored: dt, PerColumn: perColumn})
@@ -87,7 +87,7 @@ func (m matrix) times(h *uop.UOp) *uop.UOp {
 	return y
 }
 
-// rows are the rows of a table at some places.
+// rows are rows of an embedding table by index.
 func (m matrix) rows(at *uop.UOp) *uop.UOp {
 	r := must(tensor.Embedding(m.w, at))
 	if m.scale != nil {

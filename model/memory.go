@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// block is zeroed memory outside Go's heap, cut into arrays: callers in C keep
-// pointers into it, so it must not move, and lie together, so that kernels reach
-// all of it through one window.
+// block is zeroed memory outside Go's heap, cut into arrays. It must not move because C callers keep pointers into it; the
+// arrays are adjacent so that one window covers them for kernels.
 type block struct {
 	mem    []byte
 	arrays [][]float32
@@ -38,7 +37,7 @@ func newBlock(sizes ...int64) (*block, error) {
 
 func paddedFloats(n int64) int64 { return (n + lineFloats - 1) / lineFloats * lineFloats }
 
-// free gives the memory back; the arrays must not be used any more.
+// free releases the memory; the arrays must not be used any more.
 func (b *block) free() {
 	if b != nil && b.mem != nil {
 		_ = syscall.Munmap(b.mem)

@@ -2,8 +2,7 @@ package model
 
 import "syscall"
 
-// wantHugePages asks for large pages, whose addresses are translated faster, for memory that is not yet touched. It is
-// advice only.
+// wantHugePages asks for large pages, which translate addresses faster, before memory is first touched. It is advice only.
 func wantHugePages(mem []byte) {
 	const least = 4 << 20
 	if len(mem) >= least {

@@ -8,8 +8,8 @@ import (
 	"polygrad/exec"
 )
 
-// maxHidden is the number of hidden layers that a NAM may have, maxFeatures that of its networks: each is built, and
-// a number that nobody meant would keep building for hours.
+// maxHidden is the limit of hidden layers of a NAM, maxFeatures of its networks. Each is built, so an absurd number would keep
+// building for hours.
 const (
 	maxHidden   = 16
 	maxFeatures = 1 << 16

@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// ArgKind says which fields of a NodeArg count. The numbers are those of IR files.
+// ArgKind selects the fields of a NodeArg that count. The numbers are those of IR files.
 type ArgKind uint8
 
 // The kinds of args.
@@ -26,7 +26,7 @@ const (
 	ArgInvalid ArgKind = argInvalid
 )
 
-// NodeArg is the arg of a node as IR files and the C interface mean it.
+// NodeArg is the arg of a node in IR files and the C interface.
 type NodeArg struct {
 	Kind   ArgKind
 	Num    int64
@@ -37,22 +37,18 @@ type NodeArg struct {
 	Axis   uop.AxisType
 }
 
-// A NodeSource is a source for MakeNode: a node and, of one that comes from a reduction whose axes may be meant as gone,
-// the node without them (else nil).
-type NodeSource struct{ Keep, Drop *uop.UOp }
-
-// MakeNode makes a node of a tensor graph from its parts as IR files have them: sizes are in the arg, and devices are
-// left out. Everything is checked; operations that only kernels have are an error.
-func MakeNode(g *uop.Graph, op uop.Op, dtype *uop.DType, src []NodeSource, arg NodeArg) (NodeSource, error) {
-	fail := func(err error) (NodeSource, error) {
-		return NodeSource{}, fmt.Errorf("model.MakeNode: %s: %w", op, err)
+// MakeNode makes a node of a tensor graph from its parts in IR files: sizes are in the arg, devices are left out. Everything is
+// checked; operations of kernels are an error.
+func MakeNode(g *uop.Graph, op uop.Op, dtype *uop.DType, src []Readings, arg NodeArg) (Readings, error) {
+	fail := func(err error) (Readings, error) {
+		return Readings{}, fmt.Errorf("model.MakeNode: %s: %w", op, err)
 	}
 	f := &irFile{strings: []string{arg.Text}}
 	r := &irBuilder{file: f, g: g}
 	n := irNode{op: op, dtype: dtype, arg: irArg{kind: uint8(arg.Kind), num: arg.Num, float: arg.Float, nums: arg.Nums, lo: arg.Lo, hi: arg.Hi, axis: uint8(arg.Axis)}}
 	for i, s := range src {
 		f.nodes = append(f.nodes, irNode{op: s.Keep.Op})
-		r.values = append(r.values, reading{s.Keep, s.Drop})
+		r.values = append(r.values, s)
 		n.src = append(n.src, i)
 	}
 	switch op {
@@ -60,7 +56,7 @@ func MakeNode(g *uop.Graph, op uop.Op, dtype *uop.DType, src []NodeSource, arg N
 		if arg.Kind != ArgInt || arg.Num < 0 || arg.Num > maxElements || len(src) > 0 {
 			return fail(fmt.Errorf("has sources or no number from 0 to %d", int64(maxElements)))
 		}
-		return NodeSource{Keep: g.UniqueOf(arg.Num)}, nil
+		return Readings{Keep: g.UniqueOf(arg.Num)}, nil
 	case uop.Buffer:
 		if len(src) != 1 || src[0].Keep.Op != uop.Unique || arg.Kind != ArgInt || arg.Num < 0 || arg.Num > maxElements {
 			return fail(fmt.Errorf("expected a UNIQUE as source and a number of elements from 0 to %d", int64(maxElements)))
@@ -68,21 +64,21 @@ func MakeNode(g *uop.Graph, op uop.Op, dtype *uop.DType, src []NodeSource, arg N
 		if dtype == uop.Void || dtype == uop.IndexT {
 			return fail(fmt.Errorf("has type %s, expected that of a tensor", dtype))
 		}
-		return NodeSource{Keep: g.BufferOf(src[0].Keep, tensor.DeviceName, arg.Num, dtype)}, nil
+		return Readings{Keep: g.BufferOf(src[0].Keep, tensor.DeviceName, arg.Num, dtype)}, nil
 	}
 	v, err := r.node(len(src), &n)
 	switch {
 	case err != nil:
 		return fail(err)
-	case v.keep == nil:
+	case v.Keep == nil:
 		return fail(fmt.Errorf("is no operation of a tensor graph"))
-	case v.keep.DType != dtype:
-		return fail(fmt.Errorf("has type %s, but %s was given", v.keep.DType, dtype))
+	case v.Keep.DType != dtype:
+		return fail(fmt.Errorf("has type %s, but %s was given", v.Keep.DType, dtype))
 	}
-	return NodeSource{v.keep, v.drop}, nil
+	return v, nil
 }
 
-// NodeParts takes a node apart: the sources and the arg that MakeNode makes it of. An arg that only kernels have is ArgInvalid.
+// NodeParts is the inverse of MakeNode: sources and arg. The arg of an operation of kernels is ArgInvalid.
 func NodeParts(u *uop.UOp) (src []*uop.UOp, arg NodeArg) {
 	w := irWriter{texts: map[string]uint32{}, unique: map[*uop.UOp]int64{}}
 	switch v := u.Arg.(type) {
@@ -108,7 +104,7 @@ func NodeParts(u *uop.UOp) (src []*uop.UOp, arg NodeArg) {
 	return nodeSources(u), arg
 }
 
-// nodeSources are the sources of a node without devices and sizes, which are no nodes in files.
+// nodeSources are the sources of a node without devices and sizes, which files do not store as nodes.
 func nodeSources(u *uop.UOp) []*uop.UOp {
 	switch u.Op {
 	case uop.ConstOp:

@@ -32,9 +32,9 @@ func TestPartsMakeTheNode(t *testing.T) {
 					continue
 				}
 				src, arg := NodeParts(u)
-				var from []NodeSource
+				var from []Readings
 				for _, s := range src {
-					from = append(from, NodeSource{Keep: s})
+					from = append(from, Readings{Keep: s})
 				}
 				v, err := MakeNode(i.g, u.Op, u.DType, from, arg)
 				if err == nil && u.Op == uop.ConstOp && u.DType == v.Keep.DType && uop.ArgEqual(u.Arg, v.Keep.Arg) {
@@ -54,22 +54,22 @@ func TestPartsMakeTheNode(t *testing.T) {
 
 func TestMakeNodeRefuses(t *testing.T) {
 	g := symbolic.NewGraph()
-	b := NodeSource{Keep: g.NewBuffer("CPU", 6, uop.Float32)}
+	b := Readings{Keep: g.NewBuffer("CPU", 6, uop.Float32)}
 	for name, c := range map[string]struct {
 		op   uop.Op
 		dt   *uop.DType
-		src  []NodeSource
+		src  []Readings
 		arg  NodeArg
 		text string
 	}{
-		"kernel":   {uop.Load, uop.Float32, []NodeSource{b}, NodeArg{}, "no operation of a model"},
-		"arity":    {uop.Add, uop.Float32, []NodeSource{b}, NodeArg{}, "1 sources"},
-		"type":     {uop.Add, uop.Int32, []NodeSource{b, b}, NodeArg{}, "type float"},
-		"arg":      {uop.Reshape, uop.Float32, []NodeSource{b}, NodeArg{}, "no sizes"},
-		"size":     {uop.Reshape, uop.Float32, []NodeSource{b}, NodeArg{Kind: ArgInts, Nums: []int64{4}}, "4"},
-		"axis":     {uop.ReduceAxis, uop.Float32, []NodeSource{b}, NodeArg{Kind: ArgReduce, Num: int64(uop.Add), Nums: []int64{3}}, "axis 3"},
-		"sink":     {uop.Sink, uop.Void, []NodeSource{b}, NodeArg{}, "STORE"},
-		"buffer":   {uop.Buffer, uop.Float32, []NodeSource{b}, NodeArg{Kind: ArgInt, Num: 2}, "UNIQUE"},
+		"kernel":   {uop.Load, uop.Float32, []Readings{b}, NodeArg{}, "no operation of a model"},
+		"arity":    {uop.Add, uop.Float32, []Readings{b}, NodeArg{}, "1 sources"},
+		"type":     {uop.Add, uop.Int32, []Readings{b, b}, NodeArg{}, "type float"},
+		"arg":      {uop.Reshape, uop.Float32, []Readings{b}, NodeArg{}, "no sizes"},
+		"size":     {uop.Reshape, uop.Float32, []Readings{b}, NodeArg{Kind: ArgInts, Nums: []int64{4}}, "4"},
+		"axis":     {uop.ReduceAxis, uop.Float32, []Readings{b}, NodeArg{Kind: ArgReduce, Num: int64(uop.Add), Nums: []int64{3}}, "axis 3"},
+		"sink":     {uop.Sink, uop.Void, []Readings{b}, NodeArg{}, "STORE"},
+		"buffer":   {uop.Buffer, uop.Float32, []Readings{b}, NodeArg{Kind: ArgInt, Num: 2}, "UNIQUE"},
 		"device":   {uop.Device, uop.Void, nil, NodeArg{Kind: ArgString, Text: "CPU"}, "tensor graph"},
 		"variable": {uop.DefineVar, uop.Int32, nil, NodeArg{Kind: ArgVar, Text: "n", Lo: 2, Hi: 1}, "bounds"},
 	} {

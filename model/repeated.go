@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// repeated runs the entry point forward of any model over all tokens for each new one.
+// repeated runs the entry point forward of any model over all tokens again for each new one.
 type repeated struct {
 	m         *Instance
 	x, output *Buffer

@@ -8,12 +8,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// rope is a rotary position embedding: pair i of a head's values, i and i + width/2, is turned by position * rate[i].
-// Su et al., RoFormer, arXiv 2104.09864; halves instead of neighbours as Hugging Face has them.
+// rope is a rotary position embedding: the pair of values i and i + width/2 of a head is rotated by position * rate[i]. Su et
+// al., RoFormer, arXiv 2104.09864; halves instead of neighbours, as in Hugging Face.
 type rope []float32
 
-// ropeOf reads the rates of heads of a width from a configuration: rope_theta, and rope_scaling (or rope_parameters) of
-// type default, linear or llama3.
+// ropeOf reads the rotation rates of a head from a configuration: rope_theta, and rope_scaling (or rope_parameters) of type
+// default, linear or llama3.
 func ropeOf(c *Config, width int64) (rope, error) {
 	s, err := c.Object("rope_scaling")
 	if err == nil && s == nil {
@@ -48,7 +48,7 @@ func ropeOf(c *Config, width int64) (rope, error) {
 	return r, nil
 }
 
-// ropeScaling is what a type of scaling makes of a rate.
+// ropeScaling scales a rotation rate, by scaling type.
 func ropeScaling(s *Config, positions float64) (func(rate float64) float64, error) {
 	kind, factor := s.Text("rope_type", s.Text("type", "default")), s.Number("factor", 1)
 	if !(factor > 0) {
@@ -60,7 +60,7 @@ func ropeScaling(s *Config, positions float64) (func(rate float64) float64, erro
 	case "linear":
 		return func(rate float64) float64 { return rate / factor }, nil
 	case "llama3":
-		// Slow turns are slowed down by the factor, fast ones are left alone, those between are a mixture.
+		// Low frequencies are divided by the factor, high ones are kept, and those between are interpolated.
 		low, high := s.Number("low_freq_factor", 1), s.Number("high_freq_factor", 4)
 		old := s.Number("original_max_position_embeddings", positions)
 		if !(high > low && low > 0 && old > 0) {
@@ -91,7 +91,7 @@ func (b *builder) ropeTable(r rope, positions int64) (cos, sin *uop.UOp) {
 	return table("rope.cos", math.Cos), table("rope.sin", math.Sin)
 }
 
-// turn turns heads x (batch, heads, n, width) by cosines and sines (batch or 1, 1, n, width/2).
+// turn rotates heads x (batch, heads, n, width) by cosines and sines (batch or 1, 1, n, width/2).
 func turn(x, cos, sin *uop.UOp) *uop.UOp {
 	s, _ := x.Shape().Ints()
 	half := s[3] / 2

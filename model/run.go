@@ -8,14 +8,14 @@ import (
 	"polygrad/exec"
 )
 
-// Feed is a named array for an instance. Data of inputs and targets is copied in; other names are ignored.
-// A nil Data is an error. It may be longer than the buffer.
+// Feed is a named array for an instance. Data of inputs and targets is copied; other names are ignored. A nil Data is an error.
+// Data may be longer than the buffer.
 type Feed struct {
 	Name string
 	Data []float32
 }
 
-// Size is the number of elements that a name takes as input or target, -1 if it takes none.
+// Size is the number of elements of an input or target, -1 if there is none of this name.
 func (m *Instance) Size(name string) int64 {
 	b := m.named[name]
 	if b == nil || b.Role != Input && b.Role != Target {
@@ -71,7 +71,7 @@ func (m *Instance) feed(feeds []Feed) error {
 	return nil
 }
 
-// bind lists the memory of named buffers, and of more.
+// bind lists the memory of named buffers, and more bindings.
 func (m *Instance) bind(s *exec.Step, more map[*uop.UOp][]float32) []exec.Binding {
 	binds := make([]exec.Binding, 0, len(s.Buffers()))
 	for _, b := range m.buffers {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Sampling says how tokens are drawn.
+// Sampling are the settings for drawing tokens.
 type Sampling struct {
 	// Temperature divides the logits; 0 always takes the most likely token, the first of equal ones.
 	Temperature float64
@@ -17,11 +17,11 @@ type Sampling struct {
 	// TopP < 1 draws from the most likely tokens whose probabilities first sum up to p or more, after temperature and TopK.
 	// Holtzman et al., The Curious Case of Neural Text Degeneration, arXiv 1904.09751.
 	TopP float64
-	// Seed decides what is drawn: the same seed gives the same tokens for the same logits. Rows draw independently.
+	// Seed is the seed of the draws: the same seed and logits give the same tokens. Rows draw independently.
 	Seed uint64
 }
 
-// sampling is a Sampling at work.
+// sampling is a Sampling with its random state.
 type sampling struct {
 	Sampling
 	random []*rand.Rand
@@ -31,8 +31,7 @@ type sampling struct {
 
 var greedy = sampling{Sampling: Sampling{TopP: 1}}
 
-// SetSampling says how Next draws, from the beginning of the random numbers of the seed. Without, it takes the most
-// likely token.
+// SetSampling sets how Next draws and restarts the random numbers of the seed. By default Next takes the most likely token.
 func (g *Generator) SetSampling(s Sampling) error {
 	return g.do("SetSampling", func() error {
 		switch {
@@ -49,7 +48,7 @@ func (g *Generator) SetSampling(s Sampling) error {
 	})
 }
 
-// restart begins the random numbers anew.
+// restart restarts the random numbers from the seed.
 func (s *sampling) restart(rows int64) {
 	s.random = make([]*rand.Rand, rows)
 	for r := range s.random {
@@ -59,7 +58,7 @@ func (s *sampling) restart(rows int64) {
 
 var errLogits = errors.New("the logits are not finite")
 
-// draw is a token of a row.
+// draw draws a token of a row.
 func (s *sampling) draw(row int, logits []float32) (int32, error) {
 	best := 0
 	for i, v := range logits {
@@ -97,10 +96,10 @@ func (s *sampling) draw(row int, logits []float32) (int32, error) {
 			return i, nil
 		}
 	}
-	return kept[0], nil // rounding: never far from the end
+	return kept[0], nil // rounding; the last one is close
 }
 
-// likely are the tokens that TopK and TopP leave, the most likely first.
+// likely are the tokens left by TopK and TopP, the most likely first.
 func (s *sampling) likely(logits []float32) []int32 {
 	kept := s.order
 	slices.SortStableFunc(kept, func(a, b int32) int {

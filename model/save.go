@@ -12,7 +12,7 @@ import (
 	"polygrad/model/files"
 )
 
-// ExportIR is the graph as an IR file: the bytes it was loaded from, if it was.
+// ExportIR is the graph as an IR file; for a loaded graph, the bytes it was loaded from.
 func (m *Instance) ExportIR() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,9 +88,9 @@ func floatsToBytes(x []float32) []byte {
 	return out
 }
 
-// ImportWeights reads parameters, auxiliary buffers and inputs from a safetensors file of F32. If it is strict, each tensor
-// must be one of the model, with its number of elements, and each parameter must be there; otherwise what does not
-// fit is left out and noted (Notes). Nothing is changed where an error is returned.
+// ImportWeights reads parameters, auxiliary buffers and inputs from a safetensors file of F32. With strict, each tensor must be
+// one of the model with its number of elements, and each parameter must be present; otherwise mismatches are left out and
+// noted (Notes). An error changes nothing.
 func (m *Instance) ImportWeights(file []byte, strict bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +116,7 @@ func (m *Instance) ImportWeights(file []byte, strict bool) error {
 	return nil
 }
 
-// loadable buffers are those that saved can hold.
+// loadable reports whether saved files may contain the buffer.
 func (b *Buffer) loadable() bool { return b.Role == Param || b.Role == Aux || b.Role == Input }
 
 // load copies tensors to the parameters and auxiliary buffers of their names.
@@ -155,7 +155,7 @@ func (m *Instance) load(list []*files.Tensor, strict bool) error {
 	return nil
 }
 
-// FromIR makes an instance of an IR file and, if it is not empty, a safetensors file; without, all is zero.
+// FromIR makes an instance from an IR file and a safetensors file; if that is empty, all parameters are zero.
 func FromIR(e *exec.Executor, ir, weights []byte) (*Instance, error) {
 	d, err := ReadIR(ir)
 	if err != nil {
@@ -175,9 +175,8 @@ func FromIR(e *exec.Executor, ir, weights []byte) (*Instance, error) {
 	return m, nil
 }
 
-// SaveBundle is the whole instance as bytes: graph, parameters, auxiliary data, inputs that
-// the model fills itself and, if an optimizer is set, its
-// settings and moments, so that training goes on where it stopped.
+// SaveBundle is the whole instance as bytes: graph, parameters, auxiliary data, inputs with initial contents, and the settings
+// and moments of the optimizer, so training continues from there.
 func (m *Instance) SaveBundle() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,7 +207,7 @@ func (m *Instance) saveBundle() ([]byte, error) {
 	return EncodeBundle(append(sections, m.sections...))
 }
 
-// FromBundle makes an instance of the bytes of SaveBundle. Sections that the package does not know are kept.
+// FromBundle makes an instance from the bytes of SaveBundle. Unknown sections are kept.
 func FromBundle(e *exec.Executor, data []byte) (*Instance, error) {
 	sections, _, err := DecodeBundle(data)
 	if err != nil {
@@ -232,7 +231,7 @@ func FromBundle(e *exec.Executor, data []byte) (*Instance, error) {
 	return m, nil
 }
 
-// The names under which the moments of a parameter are saved begin with these.
+// Prefixes of the names of saved moments.
 const (
 	prefixM = "m."
 	prefixV = "v."

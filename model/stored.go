@@ -11,14 +11,14 @@ import (
 	"polygrad/model/files"
 )
 
-// stored is an array of an instance that is none of its float32 buffers: a matrix in another type, or factors of one.
+// stored is an array outside the float32 buffers of an instance: a matrix in another data type, or its scale factors.
 type stored struct {
 	name  string
 	dtype *uop.DType
 	shape []int64
 	data  []byte
 	node  *uop.UOp
-	// perColumn says whether the factors of an int8 matrix are those of its columns or of its rows.
+	// perColumn: the scale factors of an int8 matrix belong to columns, else to rows.
 	perColumn bool
 }
 
@@ -53,7 +53,7 @@ func (m *Instance) storedArray(name string) *stored {
 	return nil
 }
 
-// needFloats is an error if matrices are stored in another type than float32: what it names needs parameters.
+// needFloats is an error if matrices are stored in a data type other than float32: the named function needs parameters.
 func (m *Instance) needFloats(what string) error {
 	for _, s := range m.stored {
 		return fmt.Errorf("the weights are %s, %s needs them as float32", s.dtype, what)
@@ -61,7 +61,7 @@ func (m *Instance) needFloats(what string) error {
 	return nil
 }
 
-// load converts a tensor of a file. Of a table the first rows count.
+// load converts a tensor of a file. Of a longer table the first rows count.
 func (s *stored) load(t *files.Tensor, scale *stored) error {
 	if len(t.Shape) != 2 || t.Shape[1] != s.shape[1] || t.Shape[0] < s.shape[0] {
 		return fmt.Errorf("shape %v, expected %v", t.Shape, s.shape)
@@ -93,7 +93,7 @@ func (s *stored) load(t *files.Tensor, scale *stored) error {
 	return nil
 }
 
-// quantize rounds a matrix to int8 with a factor for each row or column.
+// quantize rounds a matrix to int8 with a scale factor for each row or column.
 func (s *stored) quantize(read func(i int64) error, row []float32, scale *stored) error {
 	factors := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(scale.data))), scale.shape[0])
 	factor := func(i int64, j int) *float32 {

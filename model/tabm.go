@@ -7,8 +7,8 @@ import (
 	"polygrad/exec"
 )
 
-// NewTabM makes an ensemble of perceptrons that share their weights; each member scales inputs and outputs of a
-// layer in its own way. JSON: layers, n_ensemble (32), activation (relu, gelu, silu, none), loss, batch_size, seed.
+// NewTabM makes an ensemble of perceptrons with shared weights; each member scales inputs and outputs of a layer by its own
+// factors. JSON: layers, n_ensemble (32), activation (relu, gelu, silu, none), loss, batch_size, seed.
 func NewTabM(e *exec.Executor, json []byte) (*Instance, error) {
 	return family("NewTabM", e, json, tabm)
 }

@@ -11,7 +11,7 @@ import (
 	"polygrad/exec"
 )
 
-// OptimizerKind is a way to change parameters by gradients.
+// OptimizerKind is an optimizer algorithm.
 type OptimizerKind uint8
 
 // The optimizers, as the C interface numbers them.
@@ -22,13 +22,13 @@ const (
 	AdamW
 )
 
-// Optimizer is a kind with its settings. SGD uses only LR, Adam all but WeightDecay.
+// Optimizer is an algorithm with its settings. SGD uses only LR, Adam all but WeightDecay.
 type Optimizer struct {
 	Kind                               OptimizerKind
 	LR, Beta1, Beta2, Eps, WeightDecay float32
 }
 
-// training is what an instance needs to learn, made when it is first asked for.
+// training is the state of training, made on first use.
 type training struct {
 	opt     Optimizer
 	t       int64 // steps so far
@@ -45,7 +45,7 @@ func (t *training) free() {
 	t.step, t.nodes, t.gradOf = nil, nil, nil
 }
 
-// SetOptimizer chooses the optimizer of TrainStep and begins anew: no steps so far, no moments.
+// SetOptimizer sets the optimizer of TrainStep and resets its step count and moments.
 func (m *Instance) SetOptimizer(o Optimizer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,15 +72,15 @@ func (m *Instance) setOptimizer(o Optimizer) {
 	t.opt, t.t = o, 0
 }
 
-// Optimizer is the optimizer that is set and the number of its steps.
+// Optimizer is the current optimizer and its step count.
 func (m *Instance) Optimizer() (o Optimizer, steps int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.training.opt, m.training.t
 }
 
-// ValueAndGrad runs an entry point that stores one number, the loss, and leaves the gradients in the parameters'
-// Grad. The loss is also stored where the entry point stores it; nothing else is changed.
+// ValueAndGrad runs an entry point with one number as its output, the loss, and stores the gradients in the Grad of the
+// parameters. Apart from the entry point's own output nothing else is changed.
 func (m *Instance) ValueAndGrad(name string, feeds []Feed) (loss float32, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,8 +90,8 @@ func (m *Instance) ValueAndGrad(name string, feeds []Feed) (loss float32, err er
 	return loss, nil
 }
 
-// TrainStep computes the loss and its gradients and lets the optimizer change the parameters. It returns the
-// loss before the change. A language model that is given y learns by its cross entropy.
+// TrainStep computes the loss and its gradients and runs the optimizer. It returns the loss before the update. A language model
+// with a target y trains on the cross entropy.
 func (m *Instance) TrainStep(feeds []Feed) (loss float32, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,7 +124,7 @@ func (m *Instance) trainStep(feeds []Feed) (float32, error) {
 	return loss, t.step.Run(binds, nil)
 }
 
-// lossFor is the entry point that a step with these arrays learns by.
+// lossFor is the entry point of the loss for these arrays.
 func (m *Instance) lossFor(feeds []Feed) string {
 	given := slices.ContainsFunc(feeds, func(f Feed) bool { return f.Name == "y" })
 	if _, err := m.entry(EntryCrossEntropy); given && err == nil {
@@ -164,7 +164,7 @@ func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {
 	return e.loss.Data[0], nil
 }
 
-// needGrads makes the memory of the gradients and the buffers that programs write them to.
+// needGrads allocates the gradients and the buffers that programs write them to.
 func (m *Instance) needGrads() error {
 	t := &m.training
 	if t.gradOf != nil {
@@ -184,7 +184,7 @@ func (m *Instance) needGrads() error {
 	return nil
 }
 
-// needMoments makes the memory of the moments, which SGD has not, and of the scalars.
+// needMoments allocates the scalars and the moments; SGD has none.
 func (m *Instance) needMoments() error {
 	t := &m.training
 	if t.moments != nil {
@@ -232,7 +232,7 @@ func (m *Instance) compileGrad(e *entry) error {
 	return nil
 }
 
-// lossOf finds the STORE of an entry point that is its loss: to the buffer of that name, or the only one.
+// lossOf finds the STORE of an entry point's loss: to the buffer of that name, or the only STORE.
 func (m *Instance) lossOf(e *entry) (loss *uop.UOp, buffer *Buffer, err error) {
 	for _, s := range e.sink.Src {
 		to := s.Src[0].Base()
@@ -251,7 +251,7 @@ func (m *Instance) lossOf(e *entry) (loss *uop.UOp, buffer *Buffer, err error) {
 	return loss, buffer, nil
 }
 
-// The scalars that an update reads, by their place.
+// The scalars that an update reads, by their index.
 const (
 	scalarLR = iota
 	scalarBeta1
@@ -274,7 +274,7 @@ func (t *training) scalars() {
 	})
 }
 
-// compileUpdate makes the program that changes all parameters at once: they lie together.
+// compileUpdate makes the program that updates all parameters at once: they are adjacent in memory.
 func (m *Instance) compileUpdate() error {
 	if err := m.needGrads(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// kinds are the families that a Module can be of.
+// kinds are the families of a Module.
 var kinds = map[string]func(b *builder, c *Config) error{
 	"mlp": mlp, "tabm": tabm, "nam": additive, "gpt2": func(b *builder, c *Config) error {
 		g, err := gpt2Config(c, 0)
@@ -26,10 +26,10 @@ var kinds = map[string]func(b *builder, c *Config) error{
 	},
 }
 
-// Kinds are the names of the families that NewModule knows.
+// Kinds are the names of the families of NewModule.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Module is a model of a family that is applied to nodes of any graph: parameters with memory, and formulas.
+// Module is a model of a family for use in any graph: parameters with memory, and formulas.
 type Module struct {
 	kind   string
 	config *Config
@@ -37,11 +37,11 @@ type Module struct {
 	memory *block
 }
 
-// otherNames are the keys of a GPT2Config that a config.json calls otherwise.
+// otherNames maps the keys of a config.json to those of a GPT2Config.
 var otherNames = map[string]string{"max_seq_len": "n_positions", "norm_eps": "layer_norm_epsilon"}
 
-// NewModule makes a model of a kind. The keys of the configuration are those of the instances of that kind; for gpt2
-// those of a config.json, max_seq_len and norm_eps. Parameters begin as those of instances do.
+// NewModule makes a model of a kind. The configuration has the keys of the kind's instances; for gpt2 those of a config.json,
+// max_seq_len and norm_eps. Parameters are initialized like those of instances.
 func NewModule(kind string, c *Config) (*Module, error) {
 	formulas := kinds[kind]
 	if formulas == nil {
@@ -89,11 +89,11 @@ func NewModule(kind string, c *Config) (*Module, error) {
 // Params are the parameters, in order. Their Data stays at one address until Free.
 func (m *Module) Params() []*Buffer { return m.params }
 
-// Free gives the memory of the parameters back.
+// Free releases the memory of the parameters.
 func (m *Module) Free() { m.memory.free() }
 
-// Apply writes the formulas in the graph of the inputs: x of shape (batch, in), any batch; for gpt2 token numbers
-// (batch, up to n_positions) and, if given, positions (1, as many). param gives the node of a parameter.
+// Apply writes the formulas in the graph of the inputs: x of shape (batch, in), any batch; for gpt2 token numbers (batch, up to
+// n_positions) and optionally positions (1, same). param gives the node of a parameter.
 func (m *Module) Apply(inputs []*uop.UOp, param func(p *Buffer) *uop.UOp) ([]*uop.UOp, error) {
 	fail := func(format string, a ...any) ([]*uop.UOp, error) {
 		return nil, fmt.Errorf("model.Module.Apply: "+format, a...)
@@ -163,7 +163,7 @@ func (m *Module) supply(inputs []*uop.UOp, param func(p *Buffer) *uop.UOp, name 
 	return nil, nil
 }
 
-// rows is a parameter, or as many of its first rows as are wanted: of a table of positions for a shorter text.
+// rows is a parameter, or its first rows: of a position table for a shorter text.
 func rows(u *uop.UOp, shape []int64) (*uop.UOp, error) {
 	s := u.Shape()
 	if s.Equal(uop.ShapeOf(shape...)) {

@@ -54,7 +54,7 @@ var below = map[string][]string{
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
-	"capi/original": {"core/tensor", "core/uop"},
+	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
 		"capi/original",
 		"model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",

@@ -180,10 +180,3 @@ func (t *Table) Drop(e *Entry) bool {
 	t.mu.Unlock()
 	return first
 }
-
-// Len is the number of live tokens.
-func (t *Table) Len() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.live
-}

@@ -46,8 +46,8 @@ func TestLookupTellsWhatIsWrong(t *testing.T) {
 	if tab.Drop(e) {
 		t.Error("Drop is true twice: two threads would free the same memory")
 	}
-	if n := tab.Len(); n != 0 {
-		t.Errorf("Len = %d after dropping everything", n)
+	if n := tab.live; n != 0 {
+		t.Errorf("%d tokens are live after dropping everything", n)
 	}
 }
 

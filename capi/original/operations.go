@@ -1,3 +1,4 @@
+// Package original is what only the original interface has: functions with rules of their own.
 package original
 
 import (
@@ -5,6 +6,7 @@ import (
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/model"
 )
 
 // Operations by code: what the original interface calls the ALU. They are the machine's view of operations, except that
@@ -62,19 +64,18 @@ func ALU(op int, us ...*uop.UOp) (*uop.UOp, error) {
 var reductions = map[uop.Op]reduce{uop.Add: tensor.Sum, uop.Mul: tensor.Prod, uop.Max: tensor.Max}
 
 // ReduceAxis reduces axes by the operation of a code, in both readings: the axes stay with size 1, or they are gone.
-func ReduceAxis(op int, r Readings, axes []int) (Readings, error) {
+func ReduceAxis(op int, r model.Readings, axes []int) (model.Readings, error) {
 	if op < 0 || op >= int(uop.NumOps) || reductions[uop.Op(op)] == nil {
-		return Readings{}, fmt.Errorf("original.ReduceAxis: op: %d, expected ADD, MUL or MAX", op)
+		return model.Readings{}, fmt.Errorf("original.ReduceAxis: op: %d, expected ADD, MUL or MAX", op)
 	}
 	f := reductions[uop.Op(op)]
 	keep, keepErr := f(r.Keep, axes, true)
-	drop, dropErr := f(r.dropped(), axes, false)
-	return either(keep, drop, keepErr, dropErr)
+	drop, dropErr := f(r.Dropped(), axes, false)
+	return model.Feasible(keep, drop, keepErr, dropErr)
 }
 
-// Loss is the reading of a node that a gradient is taken of: the one that is a number, if one is. A comparison or a count
-// has a derivative too, which is 0.
-func Loss(r Readings) (*uop.UOp, error) {
+// Loss is the reading with one element, of which a gradient is taken. The derivative of a comparison or a count is 0.
+func Loss(r model.Readings) (*uop.UOp, error) {
 	u := r.WithElements(1)
 	if u.Shape() == nil || u.DType.IsFloat() {
 		return u, nil

@@ -32,19 +32,6 @@ func sumFromZero(like *uop.UOp, us []*uop.UOp) *uop.UOp {
 	return s
 }
 
-// IsIncreasing reports whether u certainly grows with each of its variables. False may mean unknown.
-func IsIncreasing(u *uop.UOp) bool {
-	switch {
-	case uop.GroupIrreducible.Has(u.Op):
-		return true
-	case u.Op == uop.Add:
-		return IsIncreasing(u.Src[0]) && IsIncreasing(u.Src[1])
-	case (u.Op == uop.Mul || u.Op == uop.Idiv) && u.Src[1].Op == uop.ConstOp && u.Src[1].ConstVal().Sign() >= 0:
-		return IsIncreasing(u.Src[0])
-	}
-	return false
-}
-
 // ConstFactor is an integer that certainly divides u; the largest one where nothing is negative.
 func ConstFactor(u *uop.UOp) uop.Const {
 	switch u.Op {

@@ -153,11 +153,7 @@ func countConst(x *uop.UOp, n int) *uop.UOp {
 	return constant(x, uop.DefaultInt, uop.Int(int64(n)))
 }
 
-func std(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
-	return sqrt(variance(x, axes, keep, correction))
-}
-
-// fullStd is std that has the gradient 0 where all elements are the same.
+// fullStd is the square root of the variance, with the gradient 0 where all elements are equal.
 func fullStd(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	v := variance(x, axes, keep, correction)
 	zero := eq(v, 0)

@@ -15,18 +15,6 @@ func horner(x *uop.UOp, c ...float64) *uop.UOp {
 	return r
 }
 
-// polynomial is horner that begins with 0*x, as tinygrad's polynomials do.
-func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
-	r := mul(0.0, x)
-	for i, v := range c {
-		if i > 0 {
-			r = mul(r, x)
-		}
-		r = add(r, v)
-	}
-	return r
-}
-
 // same is x, as max(x, floor) with a floor that x never reaches. The simplifier treats sums and products of floating
 // point numbers as if they did not round: it gathers the terms of x in x*a + x*b and moves the 1 in (x-1) + y to the
 // end. Where that rounding is the point of a formula, same(x) keeps the terms apart.

@@ -286,3 +286,19 @@ func erf(x *uop.UOp) *uop.UOp {
 	p := polynomial(t, 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 	return mul(sign(x), sub(1.0, mul(mul(t, p), exp(neg(square(x))))))
 }
+
+func std(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
+	return sqrt(variance(x, axes, keep, correction))
+}
+
+// polynomial is horner that begins with 0*x, as tinygrad's polynomials do.
+func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
+	r := mul(0.0, x)
+	for i, v := range c {
+		if i > 0 {
+			r = mul(r, x)
+		}
+		r = add(r, v)
+	}
+	return r
+}

@@ -270,7 +270,8 @@ func (u *UOp) sizeAt(i int) Sint {
 	panic("uop: no size in " + u.Op.String())
 }
 
-func (u *UOp) sizeList() Shape {
+// ShapeVec is the shape in an index vector, a source of RESHAPE, EXPAND and PARAM.
+func (u *UOp) ShapeVec() Shape {
 	s := make(Shape, u.DType.Count)
 	for i := range s {
 		s[i] = u.sizeAt(i)
@@ -278,11 +279,8 @@ func (u *UOp) sizeList() Shape {
 	return s
 }
 
-// ShapeVec is the shape that an index vector (the argument source of a RESHAPE, EXPAND or PARAM) stands for.
-func (u *UOp) ShapeVec() Shape { return u.sizeList() }
-
 // MovementShape is the target shape of a RESHAPE or EXPAND.
-func (u *UOp) MovementShape() Shape { return u.Src[1].sizeList() }
+func (u *UOp) MovementShape() Shape { return u.Src[1].ShapeVec() }
 
 // MovementPairs are the pairs of a PAD or SHRINK.
 func (u *UOp) MovementPairs() []Pair {
@@ -371,7 +369,7 @@ func (u *UOp) computeShape() Shape {
 			return Shape{N(u.DType.Size)}
 		}
 		if len(u.Src) >= 1 && u.Src[0].Op != Noop {
-			return u.Src[0].sizeList()
+			return u.Src[0].ShapeVec()
 		}
 		return nil
 	case Bitcast:

@@ -1,5 +1,4 @@
-// Package files reads and writes the files in which models are kept: safetensors (one file or a folder of shards), GGUF,
-// PyTorch's .pth, and JSON.
+// Package files reads and writes model files: safetensors (one file or a folder of shards), GGUF, PyTorch's .pth, and JSON.
 //
 //	f, err := files.Open("model.safetensors") // or .gguf, .pth, a folder with model.safetensors.index.json
 //	defer f.Close()
@@ -8,11 +7,9 @@
 //		err = t.Floats(out) // from any type, quantised ones too
 //	}
 //
-// Files are mapped into memory, so opening one costs little whatever its size: the bytes of a tensor are read when they
-// are used. The mapping is private: what is written into it stays in this process. A file must not be made shorter
-// while it is open.
+// Files are mapped into memory, so opening one costs little whatever its size: the bytes of a tensor are read on first use. The
+// mapping is private: writes to it stay in this process. A file must not be truncated while it is open.
 //
-// Nothing in a file is believed before it is checked against the file's own size; what is wrong is refused with an error
-// that names the file, the tensor and the numbers. No reader allocates more than a small multiple of the bytes that it
-// reads, and nothing that a file says is run.
+// Every size and offset in a file is checked against the file's own size; errors name the file, the tensor and the numbers. No
+// reader allocates more than a small multiple of the bytes that it reads, and no code in a file is run.
 package files

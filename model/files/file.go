@@ -16,7 +16,7 @@ import (
 // Format is the format of a file.
 type Format uint8
 
-// The formats. Auto stands for the one that the contents show.
+// The formats. Auto detects the format from the contents.
 const (
 	Auto Format = iota
 	Safetensors
@@ -39,15 +39,15 @@ func (f Format) String() string {
 // Known reports whether f is one of the formats.
 func (f Format) Known() bool { return f < numFormats }
 
-// File is what a file, or a folder of shards, holds. It may be used by several goroutines.
+// File is the contents of a file or a folder of shards. It may be used by several goroutines.
 type File struct {
 	// Path is the path that was opened, "" if the file is in memory.
 	Path   string
 	Format Format
-	// Tensors are the tensors in the order in which the file lists them. Their memory is the file's.
+	// Tensors are the tensors in the order of the file. Their memory is the file's.
 	Tensors []*Tensor
-	// Value is what else the file says: of a safetensors file its metadata, a *Dict of strings, or nil; of a GGUF file its
-	// metadata, a *Dict; of a file of PyTorch what was saved, in which *Tensor stands where tensors were.
+	// Value is the rest of the file: of safetensors its metadata, a *Dict of strings, or nil; of GGUF its metadata, a *Dict; of
+	// PyTorch the saved object, with a *Tensor for each tensor.
 	Value Value
 	// Size is the number of bytes of the file, of all shards together.
 	Size int64
@@ -55,15 +55,15 @@ type File struct {
 	named  map[string]*Tensor
 	refs   atomic.Int64
 	mu     sync.Mutex
-	memory [][]byte           // to be given back
-	copies map[*Tensor][]byte // of what does not lie as it is needed
+	memory [][]byte           // to release
+	copies map[*Tensor][]byte // of tensors that are not contiguous or not aligned
 	spare  []byte             // memory for further copies
 }
 
-// maxReferences bounds how much longer than the file the JSON text of its Value may be.
+// maxReferences bounds the ratio of the JSON text of Value to the file's size.
 const maxReferences = 16
 
-// ValueJSON is Value as EncodeJSON writes it.
+// ValueJSON is Value as JSON (see EncodeJSON).
 func (f *File) ValueJSON() ([]byte, error) {
 	place := make(map[*Tensor]int, len(f.Tensors))
 	for i, t := range f.Tensors {
@@ -73,7 +73,7 @@ func (f *File) ValueJSON() ([]byte, error) {
 	return EncodeJSON(f.Value, func(t *Tensor) int { return place[t] }, least+maxReferences*int(min(f.Size, 1<<26)))
 }
 
-// Texts are the strings that Value has, by their keys; nil if Value is no map.
+// Texts are the strings in Value, by key; nil if Value is no map.
 func (f *File) Texts() map[string]string {
 	d, ok := f.Value.(*Dict)
 	if !ok {
@@ -92,10 +92,10 @@ func (f *File) Texts() map[string]string {
 // Find is the tensor of a name, nil if there is none.
 func (f *File) Find(name string) *Tensor { return f.named[name] }
 
-// Retain makes one more Close necessary before the memory of the file is given back.
+// Retain adds a reference: one more Close is needed before the memory of the file is released.
 func (f *File) Retain() { f.refs.Add(1) }
 
-// Close gives the memory of the file back, unless it was retained; then its tensors must not be used any more.
+// Close releases the memory of the file unless references remain; its tensors must not be used afterwards.
 func (f *File) Close() {
 	if f.refs.Add(-1) != 0 {
 		return
@@ -108,7 +108,7 @@ func (f *File) Close() {
 	f.memory, f.copies, f.spare = nil, nil, nil
 }
 
-// add makes a tensor the last one of the file.
+// add appends a tensor.
 func (f *File) add(t *Tensor) error {
 	if f.named == nil {
 		f.named = map[string]*Tensor{}
@@ -151,10 +151,10 @@ func (f *File) open(path string) error {
 	return f.parse(data)
 }
 
-// isIndex reports whether a file is the index of shards, by its name.
+// isIndex reports whether a file name is that of an index of shards.
 func isIndex(path string) bool { return filepath.Ext(path) == ".json" }
 
-// load maps one file, for as long as f is open.
+// load maps one file until f is closed.
 func (f *File) load(path string) ([]byte, error) {
 	data, err := mapFile(path)
 	if err != nil {
@@ -165,8 +165,8 @@ func (f *File) load(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Read reads a file that is in memory, which must stay as it is until Close. With owned, it is copied. What errors.Unwrap
-// gives for the error does not name this function.
+// Read reads a file in memory, which must not change until Close; with owned, it is copied. The cause that errors.Unwrap gives
+// does not name this function.
 func Read(data []byte, format Format, owned bool) (*File, error) {
 	f := &File{Format: format, Size: int64(len(data))}
 	f.Retain()
@@ -211,7 +211,7 @@ func (f *File) parse(data []byte) error {
 	return f.parseSafetensors(data)
 }
 
-// formatOf tells the format by the first bytes, Auto if they are of none.
+// formatOf detects the format by the first bytes; Auto if unknown.
 func formatOf(data []byte) Format {
 	switch {
 	case bytes.HasPrefix(data, []byte(ggufMagic)):

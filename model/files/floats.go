@@ -9,7 +9,7 @@ import (
 
 var le = binary.LittleEndian
 
-// each makes a conversion of all elements of one of them.
+// each lifts the conversion of one element to all elements.
 func each(size int, f func(b []byte) float32) func(b []byte, out []float32) {
 	return func(b []byte, out []float32) {
 		for i := range out {
@@ -18,7 +18,7 @@ func each(size int, f func(b []byte) float32) func(b []byte, out []float32) {
 	}
 }
 
-// floats convert elements of each type to float32.
+// floats convert elements of each data type to float32.
 var floats = map[*uop.DType]func(b []byte, out []float32){
 	uop.Bool: each(1, func(b []byte) float32 {
 		if b[0] != 0 {

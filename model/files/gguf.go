@@ -15,7 +15,7 @@ import (
 
 const ggufMagic = "GGUF"
 
-// ggufPlain are the types of GGUF files that are not packed, by their numbers.
+// ggufPlain are the unquantised types of GGUF files, by number.
 var ggufPlain = map[uint32]struct {
 	name  string
 	dtype *uop.DType
@@ -24,7 +24,7 @@ var ggufPlain = map[uint32]struct {
 	27: {"I64", uop.Int64}, 28: {"F64", uop.Float64}, 30: {"BF16", uop.BFloat16},
 }
 
-// ggufUnread are types that exist but cannot be read, by their numbers.
+// ggufUnread are known types without a reader, by number.
 var ggufUnread = map[uint32]string{
 	4: "Q4_2", 5: "Q4_3", 9: "Q8_1", 15: "Q8_K", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 20: "IQ4_NL", 21: "IQ3_S",
 	22: "IQ2_S", 23: "IQ4_XS", 29: "IQ1_M", 34: "TQ1_0", 35: "TQ2_0",
@@ -33,15 +33,15 @@ var ggufUnread = map[uint32]string{
 const (
 	ggufDims      = 4 // the most axes that ggml has
 	ggufAlign     = "general.alignment"
-	ggufAlignment = 32 // unless the file says otherwise
+	ggufAlignment = 32 // default
 	ggufNesting   = 8  // lists in lists
 )
 
-// ggufReader walks over a file. The first error stays, and everything after it is 0.
+// ggufReader reads a file in order. After the first error everything reads as 0.
 type ggufReader struct {
 	data   []byte
 	pos    int
-	values int // that lists have so far
+	values int // elements of lists so far
 	err    error
 }
 
@@ -81,7 +81,7 @@ type ggufScalar struct {
 	read func(bits uint64) Value
 }
 
-// ggufScalars are the kinds of values by their numbers; 8 is a string and 9 a list.
+// ggufScalars are the types of values by number; 8 is a string and 9 a list.
 var ggufScalars = map[uint32]ggufScalar{
 	0:  {1, func(b uint64) Value { return int64(b) }},
 	1:  {1, func(b uint64) Value { return int64(int8(b)) }},
@@ -108,7 +108,7 @@ const (
 	ggufList   = 9
 )
 
-// value reads a value of a kind.
+// value reads a value of a type.
 func (r *ggufReader) value(kind uint32, depth int) Value {
 	if s, ok := ggufScalars[kind]; ok {
 		return s.read(r.uint(s.size))
@@ -150,7 +150,7 @@ func (r *ggufReader) list(depth int) Value {
 	return l
 }
 
-// ggufInfo is the description of a tensor, with the place of its bytes behind the descriptions.
+// ggufInfo is the description of a tensor, with the offset of its bytes behind the descriptions.
 type ggufInfo struct {
 	*Tensor
 	from, size uint64
@@ -223,7 +223,7 @@ func (r *ggufReader) tensor() (ggufInfo, error) {
 	if strings.ContainsRune(t.Name, 0) || !utf8.ValidString(t.Name) {
 		return t, fmt.Errorf("the name has a character 0, or is no UTF-8")
 	}
-	slices.Reverse(t.Shape) // the file has the axis first whose elements are neighbours
+	slices.Reverse(t.Shape) // ggml lists the contiguous axis first
 	count, err := numel(t.Shape)
 	if err != nil {
 		return t, err
@@ -255,7 +255,7 @@ func quantNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ggufPlace finds the bytes of tensors, which begin at multiples of an alignment and do not overlap.
+// ggufPlace finds the bytes of tensors. They begin at multiples of the alignment and must not overlap.
 func ggufPlace(list []ggufInfo, data []byte, end int, meta *Dict) error {
 	align := uint64(ggufAlignment)
 	if v, ok := meta.Get(ggufAlign); ok {
@@ -268,7 +268,7 @@ func ggufPlace(list []ggufInfo, data []byte, end int, meta *Dict) error {
 	}
 	start := (uint64(end) + align - 1) &^ (align - 1)
 	if start > uint64(len(data)) {
-		start = uint64(len(data)) // a file without data may end before
+		start = uint64(len(data)) // a file without data may end before the alignment
 	}
 	data = data[start:]
 	for _, t := range list {

@@ -10,10 +10,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// torchStorage is a block of memory in which tensors lie.
+// torchStorage is a block of memory with the elements of tensors.
 type torchStorage struct {
 	key   string
-	dtype *uop.DType // nil for one that is bytes only
+	dtype *uop.DType // nil for untyped bytes
 	size  int64      // bytes
 	data  []byte
 	found bool
@@ -37,7 +37,7 @@ var storageTypes = map[string]*uop.DType{
 	"ByteStorage": uop.Uint8, "BoolStorage": uop.Bool,
 }
 
-// torchTypes are the types of PyTorch that have one here; those without it can be named, but no tensor can have them.
+// torchTypes maps PyTorch's data types to ours. Types without an equivalent may be named, but not used by a tensor.
 var torchTypes = map[string]*uop.DType{
 	"float64": uop.Float64, "float32": uop.Float32, "float16": uop.Float16, "bfloat16": uop.BFloat16, "int64": uop.Int64,
 	"int32": uop.Int32, "int16": uop.Int16, "int8": uop.Int8, "uint8": uop.Uint8, "uint16": uop.Uint16, "uint32": uop.Uint32,
@@ -55,7 +55,7 @@ func torchName(d *uop.DType) string {
 	return d.String()
 }
 
-// functions are what pickles may call. args were counted only where a function says so.
+// functions are the globals that pickles may call. Arguments were counted only where a function says so.
 var functions map[string]func(p *pickle, args []Value) (Value, error)
 
 func init() { // they call each other
@@ -80,7 +80,7 @@ func init() { // they call each other
 	}
 }
 
-// torchGlobal finds what a pickle of PyTorch may name.
+// torchGlobal resolves a global in a pickle of PyTorch.
 func torchGlobal(module, name string) *global {
 	full := module + "." + name
 	if f, ok := functions[full]; ok {
@@ -97,7 +97,7 @@ func torchGlobal(module, name string) *global {
 	if d, ok := torchTypes[name]; ok && module == "torch" {
 		return &global{name: full, value: &torchDType{full, d}}
 	}
-	// Classes that only say what a tensor was.
+	// Classes that only mark the kind of a tensor.
 	if full == "torch.Tensor" || full == "torch._tensor.Tensor" || module == "torch" && tensorClasses[name] {
 		return &global{name: full, value: full}
 	}
@@ -117,7 +117,7 @@ func wanted(what string, args []Value) error {
 	return fmt.Errorf("called with %v, expected %s", kinds, what)
 }
 
-// orderedDict makes a map of nothing, of another map or of a list of pairs.
+// orderedDict makes a map, empty or of another map or a list of pairs.
 func orderedDict(p *pickle, args []Value) (Value, error) {
 	d := NewDict()
 	if len(args) == 0 {
@@ -180,7 +180,7 @@ func device(_ *pickle, args []Value) (Value, error) {
 	return name, nil
 }
 
-// encode makes the bytes that were written as a text of them.
+// encode is codecs.encode: pickles of protocol 2 hold bytes as a latin1 text.
 func encode(p *pickle, args []Value) (Value, error) {
 	if len(args) != 2 || args[1] != "latin1" {
 		return nil, wanted("a text and latin1", args)
@@ -238,7 +238,7 @@ func numpyScalar(_ *pickle, args []Value) (Value, error) {
 	return nil, wanted("a type of numbers and the bytes of one", args)
 }
 
-// numberOf is the number of a type that bytes are.
+// numberOf decodes a number of a type.
 func numberOf(d *uop.DType, b []byte) Value {
 	var room [8]byte
 	copy(room[:], b)
@@ -255,8 +255,8 @@ func numberOf(d *uop.DType, b []byte) Value {
 	return int64(bits<<shift) >> shift
 }
 
-// rebuild makes a function that makes a tensor of a storage, an offset, a shape and strides; what follows does not count,
-// but for the type that is the seventh.
+// rebuild makes a function that makes a tensor from a storage, an offset, a shape and strides. Further arguments are ignored,
+// except the seventh, the type.
 func rebuild(least int) func(p *pickle, args []Value) (Value, error) {
 	const dtypeAt = 6
 	return func(_ *pickle, args []Value) (Value, error) {
@@ -303,7 +303,7 @@ func ints(v Value) ([]int64, bool) {
 	return out, true
 }
 
-// firstTensor is the tensor that a parameter is made of.
+// firstTensor is the tensor in a parameter.
 func firstTensor(_ *pickle, args []Value) (Value, error) {
 	if len(args) > 0 {
 		if t, ok := args[0].(*torchTensor); ok {
@@ -313,7 +313,7 @@ func firstTensor(_ *pickle, args []Value) (Value, error) {
 	return nil, wanted("a tensor", args)
 }
 
-// fromType makes a tensor of a class by another function.
+// fromType wraps another function for tensors of a class.
 func fromType(p *pickle, args []Value) (Value, error) {
 	if len(args) >= 3 {
 		g, ok := args[0].(*global)
@@ -325,7 +325,7 @@ func fromType(p *pickle, args []Value) (Value, error) {
 	return nil, wanted("a function that makes a tensor, its class and arguments", args)
 }
 
-// parameter makes a parameter of a tensor, or of one that comes later.
+// parameter makes a parameter from a tensor, or from a later one.
 func parameter(p *pickle, args []Value) (Value, error) {
 	if len(args) > 0 {
 		return firstTensor(p, args)

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseJSON reads a JSON text as RFC 8259 has it. Keys that occur twice in an object, texts that are no UTF-8, numbers
-// that no float64 holds and objects more than 64 deep in each other are errors, which say where they are.
+// ParseJSON reads a JSON text by RFC 8259. Duplicate keys, invalid UTF-8, numbers out of the range of float64, and nesting deeper
+// than 64 are errors, with their position.
 func ParseJSON(text []byte) (Value, error) {
 	s := jsonScanner{text: text}
 	v, err := s.value()
@@ -26,19 +26,19 @@ func ParseJSON(text []byte) (Value, error) {
 	return v, nil
 }
 
-// jsonScanner walks over a JSON text without building more than it is asked for.
+// jsonScanner reads a JSON text and builds only the requested values.
 type jsonScanner struct {
 	text   []byte
 	pos    int
 	depth  int
-	values int // that were built
+	values int // built so far
 }
 
 func (s *jsonScanner) bad(format string, a ...any) error {
 	return fmt.Errorf("byte %d: "+format, append([]any{s.pos}, a...)...)
 }
 
-// peek is the next character behind blanks, 0 at the end.
+// peek is the next character after white space, 0 at the end.
 func (s *jsonScanner) peek() byte {
 	for s.pos < len(s.text) {
 		switch c := s.text[s.pos]; c {
@@ -73,7 +73,7 @@ func (s *jsonScanner) take(c byte) bool {
 	return true
 }
 
-// items walks over what stands between two brackets, separated by commas.
+// items iterates over the comma-separated items between two brackets.
 func (s *jsonScanner) items(open, end byte, what string, item func() error) error {
 	if !s.take(open) {
 		return s.bad("%s, expected %s", s.found(), what)
@@ -171,7 +171,7 @@ func (s *jsonScanner) string() (string, error) {
 
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escaped goes on with a string that has escapes.
+// escaped reads the rest of a string with escapes.
 func (s *jsonScanner) escaped(start int) (string, error) {
 	out := append([]byte{}, s.text[start:s.pos]...)
 	for s.pos < len(s.text) {
@@ -227,7 +227,7 @@ func (s *jsonScanner) unit() (rune, bool) {
 	return rune(n), err == nil
 }
 
-// maxDigits bounds the integers that do not fit into 64 bits.
+// maxDigits bounds integers of more than 64 bits.
 const maxDigits = 100
 
 func (s *jsonScanner) number() (Value, error) {
@@ -336,7 +336,7 @@ func ParseObject(text []byte) (*Dict, error) {
 	return d, nil
 }
 
-// quote is a text from a file as an error shows it: of a long one only the beginning.
+// quote is a text from a file for an error message, shortened.
 func quote[T string | []byte](s T) string {
 	const most = 80
 	if len(s) > most {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// mapFile maps a regular file for reading and private writing. An empty file gives no memory.
+// mapFile maps a regular file for reading and private writing. An empty file has no mapping.
 func mapFile(path string) ([]byte, error) {
-	// Without O_NONBLOCK opening a pipe would wait for its other end.
+	// Without O_NONBLOCK opening a pipe would block until its other end is opened.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -2,5 +2,5 @@ package files
 
 import "syscall"
 
-// noReserve keeps the system from counting a private mapping, of which few pages are ever written, against its memory.
+// noReserve: a private mapping does not count against the system's memory; few of its pages are ever written.
 const noReserve = syscall.MAP_NORESERVE

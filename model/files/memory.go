@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// ErrClosed says that a file is used after Close.
+// ErrClosed is the error of a file that is used after Close.
 var ErrClosed = errors.New("the file was closed")
 
-// Memory are the bytes of tensor i row by row and at an address that fits its type: its Data where that lies so, else a
-// copy that is made once and lives as long as the file. Of a quantised tensor they are its blocks.
+// Memory are the bytes of tensor i in row-major order at an aligned address: its Data, or else a copy that is made once and
+// lives as long as the file. Of a quantised tensor they are its blocks.
 func (f *File) Memory(i int) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +39,7 @@ func (f *File) Memory(i int) ([]byte, error) {
 	return mem, nil
 }
 
-// room is memory for a copy. Small ones share a mapping: the system gives no less than a page, and not many of them.
+// room allocates a copy. Small copies share a mapping: the system maps whole pages, and limits their number.
 func (f *File) room(n int) ([]byte, error) {
 	const block, align = 1 << 20, 64
 	if n > len(f.spare) {

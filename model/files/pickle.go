@@ -11,31 +11,31 @@ import (
 	"unicode/utf8"
 )
 
-// pickle reads Python's pickles of numbers, texts, containers and what the table of globals allows. It is a machine with a
-// stack, as Python's is, but it has no way to call anything that is not in that table.
+// pickle reads Python's pickles of numbers, texts, containers and the globals of a table. Like Python's it is a stack machine,
+// but it cannot call anything outside of that table.
 type pickle struct {
 	data  []byte
 	pos   int
 	stack []Value
 	marks []int
 	memo  map[uint64]Value
-	// persistent turns the name of something that lies beside the pickle into a value.
+	// persistent resolves the name of data beside the pickle.
 	persistent func(id Value) (Value, error)
-	// global finds what a pickle may call or name, nil if it may not.
+	// global resolves a global, nil if it is not allowed.
 	global func(module, name string) *global
-	// work bounds how much is copied: a pickle can name one list many times.
+	// work bounds copying: a pickle can name one list many times.
 	work int
 }
 
-// global is a function or a class of Python that pickles may name. Those without call are only named.
+// global is a function or a class of Python that pickles may name. One without call can only be named.
 type global struct {
 	name string
 	call func(p *pickle, args []Value) (Value, error)
-	// value is what the name stands for, if it is no function.
+	// value is the value of a global that is no function.
 	value Value
 }
 
-// pending is an object whose state comes after it was made.
+// pending is an object whose state follows later.
 type pending struct {
 	value Value
 	set   func(o *pending, state Value) error
@@ -47,7 +47,7 @@ const (
 	maxPickleLine = 4096
 )
 
-// load reads one pickle, up to its end, and leaves pos behind it.
+// load reads one pickle and advances pos behind it.
 func (p *pickle) load() (Value, error) {
 	p.stack, p.marks, p.memo = nil, nil, map[uint64]Value{}
 	p.work = 1024 + 2*min(len(p.data), maxPickle)
@@ -98,7 +98,7 @@ func (p *pickle) uint(n int) (uint64, error) {
 	return le.Uint64(room[:]), nil
 }
 
-// sized reads a length of n bytes and as many bytes as it says.
+// sized reads a length of n bytes, then so many bytes.
 func (p *pickle) sized(n int) ([]byte, error) {
 	size, err := p.uint(n)
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *pickle) spend(n int) error {
 	return nil
 }
 
-// text is a string, or bytes if it is no UTF-8.
+// text is a string, or bytes if it is not UTF-8.
 func text(b []byte) Value {
 	if utf8.Valid(b) {
 		return string(b)
@@ -174,7 +174,7 @@ func text(b []byte) Value {
 	return slices.Clone(b)
 }
 
-// put makes the value of a request the top of the stack.
+// put pushes the value of a read.
 func (p *pickle) put(v Value, err error) error {
 	if err == nil {
 		p.push(v)
@@ -182,7 +182,7 @@ func (p *pickle) put(v Value, err error) error {
 	return err
 }
 
-// putBytes does so for bytes of which make makes a value.
+// putBytes reads bytes and pushes the value that make gives for them.
 func (p *pickle) putBytes(make func(b []byte) Value) func(b []byte, err error) error {
 	return func(b []byte, err error) error {
 		if err != nil {
@@ -203,7 +203,7 @@ func (p *pickle) putInt(make func(n uint64) Value) func(n uint64, err error) err
 
 func octets(b []byte) Value { return slices.Clone(b) }
 
-// tuple replaces the n values on top by a tuple.
+// tuple replaces the top n values by a tuple.
 func (p *pickle) tuple(n int) error {
 	if len(p.stack)-n < p.bottom() {
 		return errEmpty
@@ -213,8 +213,7 @@ func (p *pickle) tuple(n int) error {
 	return p.put(&List{items, true}, nil)
 }
 
-// step carries out one operation. They are Python's, of protocols 0 to 5 (pickletools.py); what is missing has no place in
-// the files of models.
+// step runs one instruction: Python's protocols 0 to 5 (pickletools.py) without those that never occur in model files.
 func (p *pickle) step(op byte) error {
 	switch op {
 	case 0x80: // PROTO
@@ -348,7 +347,7 @@ func integer(v *big.Int) Value {
 	return v
 }
 
-// number reads a number that is written as text.
+// number reads a number in text form.
 func (p *pickle) number(op byte) error {
 	s, err := p.line()
 	if err != nil {
@@ -369,7 +368,7 @@ func (p *pickle) number(op byte) error {
 	return p.put(integer(v), nil)
 }
 
-// quoted reads a text of protocol 0.
+// quoted reads a string of protocol 0.
 func (p *pickle) quoted(op byte) error {
 	s, err := p.line()
 	if err != nil {
@@ -397,7 +396,7 @@ func (p *pickle) dict() error {
 	return fill(d, items)
 }
 
-// fill gives a map keys and values in turn.
+// fill sets keys and values of a map, in turn.
 func fill(d *Dict, items []Value) error {
 	if len(items)%2 != 0 {
 		return errors.New("a key without a value")
@@ -405,7 +404,7 @@ func fill(d *Dict, items []Value) error {
 	for i := 0; i < len(items); i += 2 {
 		switch items[i].(type) {
 		case nil, bool, int64, float64, string:
-			if items[i] != items[i] { // it would be found by no one
+			if items[i] != items[i] { // a NaN key would never be found
 				return errors.New("the key of a map is NaN, expected a number or a string")
 			}
 			d.Set(items[i], items[i+1])
@@ -433,7 +432,7 @@ func (p *pickle) append(one bool) error {
 	return nil
 }
 
-// taken is the n values on top, or everything above the mark.
+// taken pops the top n values, or everything above the mark.
 func (p *pickle) taken(some bool, n int) ([]Value, error) {
 	if !some {
 		return p.popMark()
@@ -465,7 +464,7 @@ func (p *pickle) setItems(one bool) error {
 	return fill(d, items)
 }
 
-// place reads the number of a memo.
+// place reads the index of a memo.
 func (p *pickle) place(op byte) (uint64, error) {
 	switch op {
 	case 'q', 'h':
@@ -506,7 +505,7 @@ func (p *pickle) recall(op byte) error {
 	return p.put(v, nil)
 }
 
-// named finds a global.
+// named resolves a global.
 func (p *pickle) named(onStack bool) error {
 	var names [2]string
 	for i := range names {
@@ -560,7 +559,7 @@ func (p *pickle) reduce() error {
 	return p.put(v, nil)
 }
 
-// build gives an object its state. Attributes of maps, as PyTorch's state dicts have, do not count.
+// build sets the state of an object. Attributes of maps, as in PyTorch's state dicts, are ignored.
 func (p *pickle) build() error {
 	state, err := p.pop()
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// Quant is a way of GGUF files to pack numbers: blocks of a few numbers with scales of their own.
+// Quant is a quantisation of GGUF files: blocks of a few numbers with scales of their own.
 type Quant struct {
 	Name string
-	// ID is the number that ggml has for the type.
+	// ID is ggml's number of the type.
 	ID int
 	// Block is the number of elements of a block, Bytes its size.
 	Block, Bytes int64
@@ -17,7 +17,7 @@ type Quant struct {
 	unpack func(b []byte, out []float32)
 }
 
-// floats unpacks the first len(out) elements. The last block may be needed in part.
+// floats unpacks the first len(out) elements. The last block may be unpacked in part.
 func (q *Quant) floats(data []byte, out []float32) {
 	last := make([]float32, q.Block)
 	for len(out) > 0 {
@@ -31,7 +31,7 @@ func (q *Quant) floats(data []byte, out []float32) {
 	}
 }
 
-// Quants are the known ways, as ggml defines them (ggml-common.h, ggml-quants.c).
+// Quants are the known quantisations, as ggml defines them (ggml-common.h, ggml-quants.c).
 var Quants = []*Quant{
 	{"Q4_0", 2, 32, 18, unpackQ40}, {"Q4_1", 3, 32, 20, unpackQ41}, {"Q5_0", 6, 32, 22, unpackQ50},
 	{"Q5_1", 7, 32, 24, unpackQ51}, {"Q8_0", 8, 32, 34, unpackQ80}, {"Q2_K", 10, 256, 84, unpackQ2K},
@@ -39,7 +39,7 @@ var Quants = []*Quant{
 	{"Q6_K", 14, 256, 210, unpackQ6K}, {"MXFP4", 39, 32, 17, unpackMXFP4},
 }
 
-// QuantByID finds a way by ggml's number, nil if there is none.
+// QuantByID finds a quantisation by ggml's number, nil if there is none.
 func QuantByID(id int) *Quant {
 	for _, q := range Quants {
 		if q.ID == id {
@@ -118,7 +118,7 @@ func unpackQ3K(b []byte, out []float32) {
 	}
 }
 
-// scale6 is the scale and the minimum, of 6 bits each, of part j of 8, as Q4_K and Q5_K keep them in 12 bytes.
+// scale6 is the 6-bit scale and minimum of part j of 8, packed in 12 bytes as in Q4_K and Q5_K.
 func scale6(s []byte, j int) (scale, least float32) {
 	if j < 4 {
 		return float32(s[j] & 63), float32(s[j+4] & 63)
@@ -158,7 +158,7 @@ func unpackQ6K(b []byte, out []float32) {
 	}
 }
 
-// fp4 are twice the numbers that 4 bits stand for: a sign, 2 bits of exponent, 1 of fraction.
+// fp4 are the doubled values of 4-bit floats: a sign, 2 bits of exponent, 1 of fraction.
 var fp4 = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
 // unpackMXFP4: an exponent, halves of bytes.

@@ -9,7 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// SafeTypes are the types of safetensors files by their names there, as the C interface numbers them.
+// SafeTypes are the data types of safetensors files by name, in the order of the C interface's numbers.
 var SafeTypes = []struct {
 	Name  string
 	DType *uop.DType
@@ -19,7 +19,7 @@ var SafeTypes = []struct {
 	{"U32", uop.Uint32}, {"U64", uop.Uint64}, {"F8_E4M3", uop.FP8E4M3}, {"F8_E5M2", uop.FP8E5M2},
 }
 
-// safeType is the data type that safetensors files have by a name, nil if there is none.
+// safeType is the data type of a safetensors name, nil if there is none.
 func safeType(name string) *uop.DType {
 	for _, t := range SafeTypes {
 		if t.Name == name {
@@ -29,7 +29,7 @@ func safeType(name string) *uop.DType {
 	return nil
 }
 
-// safeName is the name that safetensors files have for a data type, "" if they have none.
+// safeName is the safetensors name of a data type, "" if there is none.
 func safeName(d *uop.DType) string {
 	for _, t := range SafeTypes {
 		if t.DType == d {
@@ -42,18 +42,18 @@ func safeName(d *uop.DType) string {
 const (
 	// safeLength is the number of bytes that hold the length of the header.
 	safeLength = 8
-	// maxSafeHeader bounds the header; 100 MB is what the format's own library allows.
+	// maxSafeHeader bounds the header; 100 MB is the limit of the format's own library.
 	maxSafeHeader = 100_000_000
 	safeMetadata  = "__metadata__"
 )
 
-// placed is a tensor with the place of its bytes.
+// placed is a tensor with the offset of its bytes.
 type placed struct {
 	*Tensor
 	from, to int64
 }
 
-// parseSafetensors reads a whole file. The tensors must lie one behind the other and fill it, as the format says.
+// parseSafetensors reads a whole file. The tensors must be adjacent and fill it, as the format demands.
 func (f *File) parseSafetensors(file []byte) error {
 	if len(file) < safeLength {
 		return fmt.Errorf("%d bytes, expected at least %d", len(file), safeLength)
@@ -91,7 +91,7 @@ func (f *File) parseSafetensors(file []byte) error {
 	return filled(list, int64(len(data)))
 }
 
-// safeMetadata reads the texts that a file has besides its tensors.
+// safeMetadata reads the metadata strings.
 func (f *File) safeMetadata(s *jsonScanner) error {
 	meta := NewDict()
 	f.Value = meta
@@ -155,7 +155,7 @@ func safeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// filled checks that tensors fill size bytes one behind the other.
+// filled checks that the tensors are adjacent and fill size bytes.
 func filled(list []placed, size int64) error {
 	slices.SortStableFunc(list, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// EncodeSafetensors is a safetensors file in memory: tensors sorted by name, a compact header that is padded with blanks
-// to a multiple of 4. meta may be nil.
+// EncodeSafetensors is a safetensors file in memory: tensors sorted by name, a compact header padded with blanks to a multiple
+// of 4. meta may be nil.
 func EncodeSafetensors(tensors []*Tensor, meta map[string]string) ([]byte, error) {
 	sorted := slices.Clone(tensors)
 	slices.SortFunc(sorted, func(a, b *Tensor) int { return strings.Compare(a.Name, b.Name) })
@@ -33,7 +33,7 @@ func EncodeSafetensors(tensors []*Tensor, meta map[string]string) ([]byte, error
 	return out, nil
 }
 
-// safeHeader is everything before the data: tensors are listed in one order and lie in another.
+// safeHeader is everything before the data. The order of the list may differ from the order of the data.
 func safeHeader(listed, lie []*Tensor, meta map[string]string, pad int) ([]byte, error) {
 	end := map[string]int64{}
 	total := int64(0)
@@ -106,10 +106,10 @@ func (w *jsonWriter) texts(d *Dict) error {
 	return nil
 }
 
-// SaveSafetensors writes tensors to a file; meta may be nil. The header lists them in the order given; the widest types lie
-// first, so that all are aligned. If they have more than maxBytes together (0: no limit), they are written to shards
-// beside it, model-00001-of-00003.safetensors for model.safetensors, with an index, model.safetensors.index.json.
-// Each file appears whole or not at all, and a file of that name that is open stays as it was. It returns the paths.
+// SaveSafetensors writes tensors to a file; meta may be nil. The header lists them in the given order; the data begins with the
+// widest types, so all are aligned. Tensors of more than maxBytes together (0: no limit) are written to shards,
+// model-00001-of-00003.safetensors for model.safetensors, with an index, model.safetensors.index.json. Each file is replaced
+// atomically, and open files of that name keep their contents. It returns the paths.
 func SaveSafetensors(path string, tensors []*Tensor, meta map[string]string, maxBytes int64) ([]string, error) {
 	paths, err := saveSafetensors(path, tensors, meta, maxBytes)
 	if err != nil {
@@ -126,7 +126,7 @@ func saveSafetensors(path string, tensors []*Tensor, meta map[string]string, max
 	if len(shards) <= 1 {
 		return []string{path}, saveOne(path, tensors, meta)
 	}
-	if _, err := safeHeader(tensors, tensors, nil, 1); err != nil { // names that occur twice, in whichever shards
+	if _, err := safeHeader(tensors, tensors, nil, 1); err != nil { // duplicate names, in any shards
 		return nil, err
 	}
 	const most = 99999
@@ -205,7 +205,7 @@ func saveOne(path string, tensors []*Tensor, meta map[string]string) error {
 	})
 }
 
-// writeFile writes a file under another name first.
+// writeFile writes to a temporary name and renames the file.
 func writeFile(path string, write func(out io.Writer) error) (err error) {
 	const mode = 0o666
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
@@ -235,7 +235,7 @@ func writeFile(path string, write func(out io.Writer) error) (err error) {
 	return os.Rename(temp.Name(), path)
 }
 
-// umask is the mode that new files of the process lack. Reading it by changing it would race with other threads.
+// umask is the file mode mask of the process. Reading it by setting it would race with other threads.
 func umask() os.FileMode {
 	text, err := os.ReadFile("/proc/self/status")
 	if err == nil {

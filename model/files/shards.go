@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The names that the files of a model have in a folder.
+// The names of model files in a folder.
 const (
 	singleName = "model.safetensors"
 	indexName  = singleName + ".index.json"
@@ -17,7 +17,7 @@ const (
 // maxIndex bounds the index of shards, a list of names.
 const maxIndex = maxSafeHeader
 
-// openShards opens all files of a folder, or those that an index names.
+// openShards opens all files of a folder, or those in an index.
 func (f *File) openShards(path string, folder bool) error {
 	f.Format = Safetensors
 	if !folder {
@@ -53,7 +53,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// globQuoted is a path in which no character is a pattern.
+// globQuoted is a path with pattern characters escaped.
 func globQuoted(path string) string {
 	var out []byte
 	for i := range len(path) {
@@ -73,8 +73,7 @@ func (f *File) openShard(path string) error {
 	return f.parseSafetensors(data)
 }
 
-// openIndex opens the files that an index names. Each tensor must be where the index says; what else the files hold
-// stays out.
+// openIndex opens the files in an index. Each tensor must be in the file of its index entry; other tensors are ignored.
 func (f *File) openIndex(path string) error {
 	index, err := readIndex(path)
 	if err != nil {
@@ -105,13 +104,13 @@ func (f *File) openIndex(path string) error {
 	return nil
 }
 
-// shardIndex says in which file each tensor is.
+// shardIndex maps tensors to files.
 type shardIndex struct {
 	meta Value
 	list []struct{ tensor, file string }
 }
 
-// files are the files in the order in which the index names them first.
+// files are the files in the order of their first entry.
 func (x *shardIndex) files() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -167,7 +166,7 @@ func readIndex(path string) (*shardIndex, error) {
 	return x, nil
 }
 
-// isPlain reports whether a name is that of a file, without a way to another folder.
+// isPlain reports whether a name is a file name without a path.
 func isPlain(name string) bool {
 	return name != "" && name != "." && name != ".." && filepath.Base(name) == name && !slices.Contains([]byte(name), 0)
 }

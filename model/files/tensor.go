@@ -10,17 +10,17 @@ import (
 // Tensor is a tensor of a file.
 type Tensor struct {
 	Name string
-	// Type is the name that the file has for the type: "F32", "Q4_K", "bfloat16".
+	// Type is the file's name of the type: "F32", "Q4_K", "bfloat16".
 	Type string
-	// DType is the type of the elements; of quantised ones the type that they stand for, float32.
+	// DType is the type of the elements; of quantised ones the decoded type, float32.
 	DType *uop.DType
-	// Quant says how the elements are packed, nil if they are not.
+	// Quant is the quantisation, nil if there is none.
 	Quant *Quant
 	Shape []int64
-	// Strides are the elements between neighbours along each axis, nil if they lie row by row.
+	// Strides are in elements, nil for row-major order.
 	Strides []int64
-	// Data are the bytes of the elements, little-endian, or of the blocks of quantised ones, in the memory of the file:
-	// from the first element to the last. They may lie at any address.
+	// Data are the bytes from the first element to the last, little-endian, or the blocks of quantised ones, in the memory of the
+	// file. They may be unaligned.
 	Data []byte
 }
 
@@ -35,7 +35,7 @@ func numel(shape []int64) (int64, error) {
 	if len(shape) > maxDims {
 		return 0, fmt.Errorf("%d dimensions, expected at most %d", len(shape), maxDims)
 	}
-	// An axis of size 0 does not make room for others of any size: the products that strides are would overflow.
+	// An axis of size 0 does not make room for others of any size: the products in the strides would overflow.
 	n, zero := int64(1), false
 	for _, d := range shape {
 		switch {
@@ -61,7 +61,7 @@ func (t *Tensor) Numel() int64 {
 	return n
 }
 
-// Contiguous are the bytes of the elements, row by row: Data itself if they lie so.
+// Contiguous are the bytes of the elements in row-major order: Data itself where it is contiguous.
 func (t *Tensor) Contiguous() []byte {
 	if t.Strides == nil {
 		return t.Data
@@ -69,7 +69,7 @@ func (t *Tensor) Contiguous() []byte {
 	return t.gather(make([]byte, 0, t.Numel()*int64(t.DType.Itemsize())))
 }
 
-// gather appends the elements, row by row.
+// gather appends the elements in row-major order.
 func (t *Tensor) gather(out []byte) []byte {
 	if t.Strides == nil {
 		return append(out, t.Data...)
@@ -97,7 +97,7 @@ func (t *Tensor) gather(out []byte) []byte {
 	}
 }
 
-// Floats converts the first len(out) elements, row by row, to float32.
+// Floats converts the first len(out) elements in row-major order to float32.
 func (t *Tensor) Floats(out []float32) error {
 	if n := t.Numel(); int64(len(out)) > n {
 		return fmt.Errorf("files.Tensor.Floats: out: tensor %s has %d elements, expected at least %d", quote(t.Name), n, len(out))

@@ -16,7 +16,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// torchTensor is a tensor before its storage was found.
+// torchTensor is a tensor without its storage.
 type torchTensor struct {
 	tensor  *Tensor
 	storage *torchStorage
@@ -30,15 +30,15 @@ type torchReader struct {
 	data     []byte
 	storages map[string]*torchStorage
 	order    []*torchStorage
-	// copied counts the bytes of tensors that do not lie row by row: whoever uses them copies them.
+	// copied counts the bytes of non-contiguous tensors: their users copy them.
 	copied int64
-	// called counts how many tensors have had a name, named the bytes of all names.
+	// called counts the named tensors, named the bytes of all names.
 	called map[string]int
 	named  int64
 	seen   map[any]Value
 }
 
-// magic is the integer 0x1950a86a20f9469cfc6c, pickled: files of PyTorch before 1.6 begin with it.
+// magic is the integer 0x1950a86a20f9469cfc6c, pickled: the first bytes of files of PyTorch before 1.6.
 const torchMagic = "\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 const (
@@ -47,7 +47,7 @@ const (
 	tarMagicAt = 257
 )
 
-// isTorch tells a file of PyTorch by its first bytes.
+// isTorch recognizes a file of PyTorch by its first bytes.
 func isTorch(data []byte) bool {
 	return bytes.HasPrefix(data, []byte(zipMagic)) || isLegacy(data) || isTar(data)
 }
@@ -60,8 +60,8 @@ func isTar(data []byte) bool {
 	return len(data) > tarMagicAt && bytes.HasPrefix(data[tarMagicAt:], []byte(tarMagic))
 }
 
-// parseTorch reads what torch.save wrote: since 1.6 a zip archive, before that pickles and storages one behind the
-// other, and in the beginning a tar archive.
+// parseTorch reads a file of torch.save: since 1.6 a zip archive, before that pickles and storages in sequence, and in the
+// beginning a tar archive.
 func (f *File) parseTorch(data []byte) error {
 	r := &torchReader{f: f, data: data, storages: map[string]*torchStorage{}, called: map[string]int{}, seen: map[any]Value{}}
 	var v Value
@@ -85,8 +85,7 @@ func (r *torchReader) pickle(data []byte) *pickle {
 	return &pickle{data: data, global: torchGlobal, persistent: r.storage}
 }
 
-// storage is what a pickle means by ("storage", type, key, location, elements) and perhaps (key, offset, elements) of a
-// part.
+// storage resolves ("storage", type, key, location, elements), for a part followed by (key, offset, elements).
 func (r *torchReader) storage(id Value) (Value, error) {
 	l, ok := id.(*List)
 	if !ok || len(l.Items) < 5 || l.Items[0] != "storage" {
@@ -131,7 +130,7 @@ func (s *torchStorage) itemsize() int64 {
 	return int64(s.dtype.Itemsize())
 }
 
-// keyed is the storage of a key, which is made when it is first named.
+// keyed is the storage of a key, made on first use.
 func (r *torchReader) keyed(key string, d *uop.DType, n int64) (*torchStorage, error) {
 	s := &torchStorage{key: key, dtype: d}
 	s.size = n * s.itemsize()
@@ -166,7 +165,7 @@ func (s *torchStorage) bytes() ([]byte, error) {
 	return s.data, nil
 }
 
-// place gives a storage its bytes.
+// place sets the bytes of a storage.
 func (s *torchStorage) place(data []byte) error {
 	if int64(len(data)) < s.size {
 		return fmt.Errorf("storage %s: %d bytes, expected %d", quote(s.key), len(data), s.size)
@@ -175,7 +174,7 @@ func (s *torchStorage) place(data []byte) error {
 	return nil
 }
 
-// finish gives a tensor its bytes.
+// finish sets the bytes of a tensor.
 func (r *torchReader) finish(t *torchTensor) error {
 	if t.done {
 		return nil
@@ -202,7 +201,7 @@ func (r *torchReader) finish(t *torchTensor) error {
 			last += (d - 1) * s
 		}
 	}
-	// An empty view begins anywhere: torch leaves its offset where a slice put it.
+	// An empty view may have any offset: torch keeps the offset of the slice.
 	if t.offset < 0 || n > 0 && (last < t.offset || last >= have) {
 		return fmt.Errorf("shape %v with strides %v from element %d reaches element %d, but storage %s has %d", x.Shape, x.Strides, t.offset, last, quote(t.storage.key), have)
 	}
@@ -215,8 +214,7 @@ func (r *torchReader) finish(t *torchTensor) error {
 		x.Strides = nil
 		return nil
 	}
-	// A few bytes of a file can make a tensor that repeats elements of a storage, or one more that sees all of it in
-	// another order.
+	// A few bytes of a file can make a tensor that repeats elements of a storage, or one more that permutes all of it.
 	const least, times = 16 << 20, 4
 	most := least + times*r.f.Size
 	if n > (most-r.copied)/size {
@@ -226,7 +224,7 @@ func (r *torchReader) finish(t *torchTensor) error {
 	return nil
 }
 
-// contiguous reports whether elements lie row by row.
+// contiguous reports whether elements are in row-major order.
 func contiguous(shape, strides []int64) bool {
 	n := int64(1)
 	for i, d := range slices.Backward(shape) {
@@ -238,7 +236,7 @@ func contiguous(shape, strides []int64) bool {
 	return true
 }
 
-// clean replaces what only the pickle knows by values, and gives tensors the names of their places.
+// clean replaces pickle objects by values, and names tensors by their path.
 func (r *torchReader) clean(v Value, names []string) (Value, error) {
 	if len(names) > maxDepth {
 		return nil, fmt.Errorf("values stand more than %d deep in each other", maxDepth)
@@ -295,9 +293,9 @@ func (r *torchReader) clean(v Value, names []string) (Value, error) {
 	return v, nil
 }
 
-// name is a name that no tensor has yet, made of the keys that lead to one.
+// name is a unique name for a tensor, made of the keys on its path.
 func (r *torchReader) name(names []string) (string, error) {
-	// A long key that many containers share is long in each name.
+	// A long key that many containers share makes many long names.
 	const least, times = 1 << 20, 4
 	for _, n := range names {
 		r.named += int64(len(n)) + 1
@@ -314,8 +312,8 @@ func (r *torchReader) name(names []string) (string, error) {
 	return unique, nil
 }
 
-// legacy reads pickles one behind the other: a magic number, a version, what machine it was, the value, the keys of the
-// storages; then each storage, its number of elements first.
+// legacy reads pickles in sequence: a magic number, a version, the machine, the value, the keys of the storages; then each
+// storage, its number of elements first.
 func (r *torchReader) legacy() (Value, error) {
 	p := r.pickle(r.data)
 	var parts [5]Value
@@ -405,7 +403,7 @@ func (r *torchReader) zip() (Value, error) {
 	for _, s := range r.order {
 		m := a.members[base+"data/"+s.key]
 		if m == nil {
-			continue // an error if a tensor lies in it
+			continue // an error if a tensor uses it
 		}
 		b, err := r.member(a, m)
 		if err == nil {
@@ -439,7 +437,7 @@ func openZip(data []byte) (*archive, error) {
 	return a, nil
 }
 
-// member is the contents of a member: the archive's own bytes unless they are compressed.
+// member is the contents of a member: the archive's own bytes unless compressed.
 func (r *torchReader) member(a *archive, m *zip.File) ([]byte, error) {
 	b, err := r.contents(a, m)
 	if err != nil {
@@ -489,7 +487,7 @@ func (r *torchReader) contents(a *archive, m *zip.File) ([]byte, error) {
 	return out, nil
 }
 
-// tar reads an archive of three files: storages, tensors, and a pickle that names these.
+// tar reads an archive of three files: storages, tensors, and a pickle that refers to them.
 func (r *torchReader) tar() (Value, error) {
 	members, err := tarMembers(r.data)
 	if err != nil {
@@ -510,7 +508,7 @@ func (r *torchReader) tar() (Value, error) {
 	p := r.pickle(members["pickle"])
 	p.persistent = func(id Value) (Value, error) {
 		if l, ok := id.(*List); ok && len(l.Items) > 0 {
-			id = l.Items[0] // the source of a class, which does not count
+			id = l.Items[0] // the source code of a class is ignored
 		}
 		t := tensors[fmt.Sprint(id)]
 		if t == nil {
@@ -525,7 +523,7 @@ func (r *torchReader) tar() (Value, error) {
 	return v, nil
 }
 
-// tarMembers are the plain files of an archive.
+// tarMembers are the regular files of an archive.
 func tarMembers(data []byte) (map[string][]byte, error) {
 	in := bytes.NewReader(data)
 	t := tar.NewReader(in)
@@ -552,8 +550,8 @@ func tarMembers(data []byte) (map[string][]byte, error) {
 	}
 }
 
-// tarStorages reads a number of storages: for each a pickle of its key, place and class, its number of elements, and
-// these; then a pickle of those that are parts of others.
+// tarStorages reads a number of storages: for each a pickle of its key, place and class, its number of elements, and the
+// elements; then a pickle of the storages that are parts of others.
 func (r *torchReader) tarStorages(data []byte) error {
 	p := r.pickle(data)
 	n, err := p.count()
@@ -596,7 +594,7 @@ func (r *torchReader) tarStorages(data []byte) error {
 	return r.tarParts(p)
 }
 
-// tarParts reads the storages that are parts of others: (key, key of the other, offset, elements).
+// tarParts reads the storages that are parts of others: (key, parent key, offset, elements).
 func (r *torchReader) tarParts(p *pickle) error {
 	v, err := p.load()
 	if err != nil {
@@ -617,7 +615,7 @@ func (r *torchReader) tarParts(p *pickle) error {
 		if root == nil || !okFrom || !okN || from < 0 || n < 0 || from > root.size/root.itemsize() || n > root.size/root.itemsize()-from {
 			return fmt.Errorf("a part of storage %s: elements %v to %v", quote(fmt.Sprint(part.Items[1])), part.Items[2], part.Items[3])
 		}
-		// Its bytes are looked up at once: a chain of parts of parts can be as long as the file.
+		// Its bytes are resolved at once: a chain of parts of parts can be as long as the file.
 		data, err := root.bytes()
 		if err != nil {
 			return err
@@ -629,8 +627,8 @@ func (r *torchReader) tarParts(p *pickle) error {
 	return nil
 }
 
-// tarTensors reads a number of tensors: for each a pickle of its key, its storage and its class, the number of its axes in
-// 8 bytes, sizes, strides and offset.
+// tarTensors reads a number of tensors: for each a pickle of its key, its storage and its class, then the number of axes in 8
+// bytes, sizes, strides and offset.
 func (r *torchReader) tarTensors(data []byte) (map[string]*torchTensor, error) {
 	p := r.pickle(data)
 	n, err := p.count()
@@ -663,7 +661,7 @@ func (r *torchReader) tarTensors(data []byte) (map[string]*torchTensor, error) {
 	return found, nil
 }
 
-// count reads the pickle of a number of things, of which each takes some bytes.
+// count reads a count from a pickle and checks it against the bytes left.
 func (p *pickle) count() (int64, error) {
 	v, err := p.load()
 	if err != nil {
@@ -676,7 +674,7 @@ func (p *pickle) count() (int64, error) {
 	return n, nil
 }
 
-// axes reads sizes and strides, their number first, and an offset.
+// axes reads the number of axes, sizes, strides and an offset.
 func (p *pickle) axes() ([]int64, error) {
 	const pad = 4
 	d, err := p.uint(4)

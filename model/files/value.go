@@ -5,21 +5,21 @@ import (
 	"math/big"
 )
 
-// Value is what a file says besides the numbers of its tensors: nil, bool, int64, *big.Int, float64, string, []byte,
-// *List, *Dict or *Tensor.
+// Value is the contents of a file besides the elements of tensors: nil, bool, int64, *big.Int, float64, string, []byte, *List,
+// *Dict or *Tensor.
 type Value any
 
-// maxValues bounds what one file says besides numbers of tensors: a value takes up to a hundred bytes of memory, in a file
-// as little as one. Vocabularies of a million tokens and checkpoints of a million parts stay far below.
+// maxValues bounds the values of a file: one takes up to a hundred bytes of memory, but as little as one byte in a file.
+// Vocabularies of a million tokens and checkpoints of a million tensors stay far below.
 const maxValues = 1 << 23
 
-// List is a list, or a tuple, which Python tells apart.
+// List is a list or a tuple; Python distinguishes them.
 type List struct {
 	Items []Value
 	Tuple bool
 }
 
-// Dict is a map in the order of its keys, which are nil, bool, int64, float64 or string.
+// Dict is a map with ordered keys: nil, bool, int64, float64 or string.
 type Dict struct {
 	keys   []Value
 	values []Value
@@ -65,21 +65,21 @@ func (d *Dict) All() iter.Seq2[Value, Value] {
 	}
 }
 
-// Text is the string of a key; ok is false if there is none.
+// Text is the string at a key; ok is false if there is none.
 func (d *Dict) Text(key string) (text string, ok bool) {
 	v, _ := d.Get(key)
 	text, ok = v.(string)
 	return text, ok
 }
 
-// Int is the integer of a key; ok is false if there is none, or none of 64 bits.
+// Int is the integer at a key; ok is false if there is none, or none of 64 bits.
 func (d *Dict) Int(key string) (n int64, ok bool) {
 	v, _ := d.Get(key)
 	n, ok = v.(int64)
 	return n, ok
 }
 
-// Float is the number of a key; ok is false if there is none.
+// Float is the number at a key; ok is false if there is none.
 func (d *Dict) Float(key string) (x float64, ok bool) {
 	v, _ := d.Get(key)
 	switch v := v.(type) {
@@ -94,7 +94,7 @@ func (d *Dict) Float(key string) (x float64, ok bool) {
 	return 0, false
 }
 
-// kindOf is what a value is, in words.
+// kindOf is the kind of a value, for messages.
 func kindOf(v Value) string {
 	switch v := v.(type) {
 	case nil:

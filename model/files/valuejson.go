@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep lists and maps may stand in each other.
+// maxDepth bounds the nesting of lists and maps.
 const maxDepth = 64
 
-// EncodeJSON writes a value as JSON. Integers have no fraction and other numbers have one or an exponent. What JSON does
-// not have becomes an object with one key: {"$float": "nan"}, "inf" or "-inf"; {"$int": "digits"} for an integer of more
-// than 53 bits; {"$bytes": base64}; {"$tuple": [...]}; {"$tensor": its place in File.Tensors}; {"$dict": [[key, value],
-// ...]} for a map with keys that are no strings, or with one key that begins with $. limit bounds the bytes that are
-// written: a value may refer to the same part many times.
+// EncodeJSON writes a value as JSON. Integers have no fraction; other numbers have one or an exponent. Values without a JSON form
+// become an object with one key: {"$float": "nan"}, "inf" or "-inf"; {"$int": "digits"} for an integer of more than 53 bits;
+// {"$bytes": base64}; {"$tuple": [...]}; {"$tensor": its index in File.Tensors}; {"$dict": [[key, value], ...]} for a map with a
+// key that is no string, or with one key that begins with $. limit bounds the output: a value may refer to the same part often.
 func EncodeJSON(v Value, place func(*Tensor) int, limit int) ([]byte, error) {
 	w := jsonWriter{place: place, limit: limit}
 	if err := w.value(v, 0); err != nil {
@@ -98,7 +97,7 @@ func (w *jsonWriter) float(v float64) {
 	}
 }
 
-// string writes a text; one that is no UTF-8 as bytes.
+// string writes a string; invalid UTF-8 as bytes.
 func (w *jsonWriter) string(s string) error {
 	if len(s) > w.limit {
 		return w.tooLong(len(s))
@@ -142,7 +141,7 @@ func (w *jsonWriter) list(l *List, depth int) error {
 	return nil
 }
 
-// plain reports whether a map is one that JSON has, and not to be taken for one of the special objects.
+// plain reports whether a map has a JSON form that cannot be mistaken for one of the special objects.
 func plain(d *Dict) bool {
 	for k := range d.All() {
 		s, ok := k.(string)

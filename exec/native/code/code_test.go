@@ -332,3 +332,16 @@ func TestNeitherViewIsBoth(t *testing.T) {
 		t.Error("no executable memory was found: the test looks at nothing")
 	}
 }
+
+// used is the number of bytes in blocks and of regions.
+func (m *memory) used() (bytes uintptr, regions int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.regions {
+		bytes += r.size
+		for _, f := range r.free {
+			bytes -= f.size
+		}
+	}
+	return bytes, len(m.regions)
+}

@@ -7,18 +7,18 @@ package code
 */
 import "C"
 
-// Counts is how often the pool of threads did not work as it does best.
-type Counts struct {
-	// Woken counts runs that found workers asleep, Slept callers that fell asleep before the workers were done, and
-	// Alone callers that found the pool busy and worked alone.
-	Woken, Slept, Alone uint64
+// poolCounts counts the runs in which the pool of threads was not at its best; tests read it.
+type poolCounts struct {
+	// woken counts runs that found workers asleep, slept callers that fell asleep before the workers were done, and
+	// alone callers that found the pool busy and worked alone.
+	woken, slept, alone uint64
 }
 
-// PoolCounts is what happened since the process began.
-func PoolCounts() Counts {
+// countPool is the counts since the process began.
+func countPool() poolCounts {
 	var c C.poly_native_counts_t
 	C.poly_native_counts(&c)
-	return Counts{uint64(c.woken), uint64(c.slept), uint64(c.alone)}
+	return poolCounts{uint64(c.woken), uint64(c.slept), uint64(c.alone)}
 }
 
 // settle waits until all workers sleep.

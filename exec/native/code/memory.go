@@ -254,16 +254,3 @@ func (r *region) unmap() {
 	}
 	_ = pages.Release(r.run, r.size)
 }
-
-// used is the number of bytes that blocks take, for tests.
-func (m *memory) used() (bytes uintptr, regions int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, r := range m.regions {
-		bytes += r.size
-		for _, f := range r.free {
-			bytes -= f.size
-		}
-	}
-	return bytes, len(m.regions)
-}

@@ -40,7 +40,7 @@ func TestEveryItemOnce(t *testing.T) {
 		})
 	}
 	users.Wait()
-	if c := PoolCounts(); c.Woken == 0 || c.Alone == 0 {
+	if c := countPool(); c.woken == 0 || c.alone == 0 {
 		t.Errorf("no worker was woken, or nobody found the pool busy: %+v; the test looks at nothing", c)
 	}
 }
