@@ -260,25 +260,27 @@ func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
 	s.finish(false)
 }
 
-// unrolled emits a loop unrolled by the number of ways, so that enough independent accumulators hide the latency.
+// unrolled emits a loop unrolled by the number of ways, so that enough independent accumulators hide the latency, and by the
+// number of rounds.
 func (im *emitter) unrolled(p *plan.Reduction, copies []*env) {
 	r := p.Loop
 	all := im.span(r)
 	n, rest := all.n, int64(0)
 	ways := p.Ways(int64(len(copies)), n)
+	steps := ways * p.Rounds(int64(len(copies)), ways, max(n/ways, -1))
 	var count *ir.Value
 	if n < 0 {
 		im.env = copies[0]
-		count = im.Do(ir.Div, ir.I64, im.count(r), im.Int(ir.I64, ways))
+		count = im.Do(ir.Div, ir.I64, im.count(r), im.Int(ir.I64, steps))
 	} else {
-		count, rest = im.Int(ir.I64, n/ways), n%ways
+		count, rest = im.Int(ir.I64, n/steps), n%steps
 	}
-	if n < 0 || n >= ways {
+	if n < 0 || n >= steps {
 		var s *sums
 		im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 			s = im.newSums(l, r, copies, int(ways), false)
-			for w := range ways {
-				s.step(int(w), im.addLinear(all.from, linear{terms: []ir.Term{{V: l.Iter, Coef: ways}}, off: w}, 1), nil, false)
+			for w := range steps {
+				s.step(int(w%ways), im.addLinear(all.from, linear{terms: []ir.Term{{V: l.Iter, Coef: steps}}, off: w}, 1), nil, false)
 			}
 		})
 		s.finish(false)

@@ -18,6 +18,9 @@ type Machine struct {
 	// SlowBroadcast says that it takes several instructions to bring an element from memory into all lanes: the rows of
 	// products are packed in that form.
 	SlowBroadcast bool
+	// SlowLoops says that each iteration of a loop costs as much as dozens of operations: loops that collect do several
+	// steps in one.
+	SlowLoops bool
 	// ShiftedCounts says that the shifts in a trip count are searched for what divides it: where lanes cannot be shut,
 	// loops of unknown counts have vectors only if all of them are full.
 	ShiftedCounts bool
@@ -43,5 +46,5 @@ var (
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them.
-	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, SlowBroadcast: true, ShiftedCounts: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, SlowBroadcast: true, SlowLoops: true, ShiftedCounts: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

@@ -55,7 +55,12 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 	p.printPacks(s, len(p.Levels))
 	for _, r := range p.Leaf.Loops() {
 		if n := k.ReductionOf[r]; n != nil {
-			fmt.Fprintf(s, "  sum over %s of %d: %s\n", r.Label(), r.Trip(), formNames[n.Form])
+			fmt.Fprintf(s, "  sum over %s of %d: %s", r.Label(), r.Trip(), formNames[n.Form])
+			if n.long && n.Form == Unrolled && r.Trip() > 0 {
+				ways := n.Ways(p.copies(), p.trip(r))
+				fmt.Fprintf(s, ", %d steps an iteration", ways*n.Rounds(p.copies(), ways, p.trip(r)/ways))
+			}
+			s.WriteString("\n")
 		}
 	}
 	if q := p.Product; q != nil {

@@ -153,6 +153,10 @@ func TestDecisions(t *testing.T) {
 		}, "for columns"},
 		{"rows in all lanes", ir.Wasm, "", matmul(f32, 64, 64, 32), "for rows, 64 steps, in all lanes"},
 		{"too few columns for that", ir.Wasm, "", matmul(f32, 64, 64, 24), "!for rows"},
+		{"steps of a slow loop", ir.Wasm, "", matmul(f32, 64, 64, 32), "unrolled, 7 steps an iteration"},
+		{"as many as leave few iterations", ir.Wasm, "", matmul(f32, 64, 67, 32), "unrolled, 6 steps an iteration"},
+		{"a short sum is no loop", ir.Wasm, "", matmul(f32, 64, 6, 32), "unrolled, 6 steps an iteration"},
+		{"loops of processors are fast", ir.SSE4, "", matmul(f32, 64, 64, 32), "!steps an iteration"},
 		{"rows in all lanes not wanted", ir.Wasm, "d-1", matmul(f32, 64, 64, 32), "!for rows"},
 		{"few rows: along vectors", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.MatMul(in(f32, 4, 1024), turned(in(f32, 1024, 1024))))

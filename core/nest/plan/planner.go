@@ -102,11 +102,13 @@ type Reduction struct {
 	updates, weight int64
 	// wanted is the number of partial sums that is asked for, 0 if it is left open.
 	wanted int64
+	// long says that an iteration does several steps of each accumulator: loops are slow.
+	long bool
 }
 
 // reduction plans a reduction loop and the loops inside; the band around is nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
-	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(pl.m.ShiftedCounts), updates: int64(len(r.Updates)), weight: pl.Weight(r)}
+	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(pl.m.ShiftedCounts), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops}
 	lanes := int64(pl.Lanes)
 	// A sum that no band is around has no results side by side.
 	spread := around == nil && !pl.plain || around != nil && around.Along
@@ -162,16 +164,28 @@ func (r *Reduction) Ways(copies, n int64) int64 {
 	return max(min(ways, n/r.Lanes), 1)
 }
 
+// Rounds is how many steps of each accumulator an iteration of the loop does, for a number of unrolled copies and n steps of
+// each (-1 if unknown): as many as leave the fewest iterations, those of the remainder included.
+func (r *Reduction) Rounds(copies, ways, n int64) int64 {
+	best := int64(1)
+	if !r.long {
+		return best
+	}
+	for k := unrolledWeight / max(copies*ways*r.weight, 1); k > 1; k-- {
+		switch {
+		case n < 0 && r.Multiple%(ways*r.Lanes*k) == 0:
+			return k
+		case n >= k && n/k+n%k < n/best+n%best:
+			best = k
+		}
+	}
+	return best
+}
+
 // recordWays notes the number of accumulators of a whole tile.
 func (p *Band) recordWays(pl *planner) {
 	if p.Product != nil || p.MultiPass != nil && p.MultiPass.SplitK == nil {
 		return
-	}
-	copies := int64(1)
-	for _, a := range p.Axes {
-		if !a.Plain() && a.Count >= 0 {
-			copies *= min(a.Units, (a.Count+a.Unit-1)/a.Unit)
-		}
 	}
 	var last func(r *analysis.Region) *Reduction
 	last = func(r *analysis.Region) (found *Reduction) {
@@ -185,8 +199,19 @@ func (p *Band) recordWays(pl *planner) {
 		return found
 	}
 	if n := last(p.Leaf); n != nil && (n.Form == Along || n.Form == Unrolled && n.Loop.Trip() >= 0) {
-		p.used.used[knobPartialSums] = n.Ways(copies, p.trip(n.Loop))
+		p.used.used[knobPartialSums] = n.Ways(p.copies(), p.trip(n.Loop))
 	}
+}
+
+// copies is the number of copies of the leaf in a whole tile.
+func (p *Band) copies() int64 {
+	n := int64(1)
+	for _, a := range p.Axes {
+		if !a.Plain() && a.Count >= 0 {
+			n *= min(a.Units, (a.Count+a.Unit-1)/a.Unit)
+		}
+	}
+	return n
 }
 
 // trip is how many iterations of a loop of the leaf are done at a time: those of a part, if its sum is made in parts.
