@@ -2,30 +2,29 @@ package tensor
 
 import "polygrad/core/uop"
 
-// Functions whose formulas in tinygrad lose their relative accuracy somewhere, or NaN, or make NaN of infinity,
-// written so that they do not.
+// Functions whose formulas in tinygrad lose relative accuracy, drop NaN, or make NaN of infinity, rewritten without these flaws.
 
-// fullErf is erf by Cody's approximations; see erfc. The first one is good farther than it is used there.
-func fullErf(x *uop.UOp) *uop.UOp {
+// accurateErf is erf by Cody's approximations; see erfc. The first one is valid beyond its range here.
+func accurateErf(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	limit := 0.5
 	if x.DType.Itemsize() <= 4 {
-		limit = 1 // where the approximation is still better than what the tail leaves of 1
+		limit = 1 // up to here the approximation beats 1 - erfc
 	}
 	near, far := le(a, limit), gt(a, 4)
 	return where(near, erfNear(where(near, x, 0)), mul(s, sub(1, erfcTail(a, a, near, far))))
 }
 
-// fullSoftplus is max(y, 0) + log(1 + e^-|y|) for y = beta*x, over beta. Its gradient at 0 is 1/2.
-func fullSoftplus(x *uop.UOp, beta float64) *uop.UOp {
+// accurateSoftplus is max(y, 0) + log(1 + e^-|y|) for y = beta*x, over beta. Its gradient at 0 is 1/2.
+func accurateSoftplus(x *uop.UOp, beta float64) *uop.UOp {
 	y := mul(x, beta)
 	r := add(where(lt(y, 0), 0, y), log1p(exp(neg(mul(y, signOf(y))))))
 	return mul(r, 1/beta)
 }
 
-// fullElu is x above 0, else alpha*(e^(x/width) - 1).
-func fullElu(x *uop.UOp, alpha, width float64) *uop.UOp {
+// accurateElu is x above 0, else alpha*(e^(x/width) - 1).
+func accurateElu(x *uop.UOp, alpha, width float64) *uop.UOp {
 	above := gt(x, 0)
 	return where(above, x, mul(alpha, expm1(mul(where(above, 0, x), 1/width))))
 }
@@ -38,7 +37,7 @@ func reluNaN(x *uop.UOp) *uop.UOp {
 	return where(bitOr(gt(x, 0), isNaN(x)), x, 0)
 }
 
-// between0And is x limited to 0..top.
+// between0And clamps x to 0..top.
 func between0And(x *uop.UOp, top float64) *uop.UOp { return where(gt(x, top), top, reluNaN(x)) }
 
 // Relu is max(x, 0), NaN of NaN; its gradient at 0 is 0.
@@ -81,8 +80,8 @@ func Sign(x *uop.UOp) (*uop.UOp, error) {
 	}, x)
 }
 
-// fullLe is a <= b, false beside NaN, where not a > b is true.
-func fullLe(a, b operand) *uop.UOp {
+// accurateLe is a <= b, false for NaN, unlike not a > b.
+func accurateLe(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() {
 		return le(x, y)
@@ -90,22 +89,22 @@ func fullLe(a, b operand) *uop.UOp {
 	return bitOr(lt(x, y), eq(x, y))
 }
 
-// Le is a <= b, false beside NaN.
-func Le(a, b *uop.UOp) (*uop.UOp, error) { return run2("Le", fullLe, a, b) }
+// Le is a <= b, false for NaN.
+func Le(a, b *uop.UOp) (*uop.UOp, error) { return run2("Le", accurateLe, a, b) }
 
-// Ge is a >= b, false beside NaN.
+// Ge is a >= b, false for NaN.
 func Ge(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("Ge", func(a, b operand) *uop.UOp { return fullLe(b, a) }, a, b)
+	return run2("Ge", func(a, b operand) *uop.UOp { return accurateLe(b, a) }, a, b)
 }
 
-// LogSumExp is log(sum(e^x)) over axes, without overflow: infinite where the greatest element is, which is then not subtracted.
+// LogSumExp is log(sum(e^x)) over axes, without overflow. An infinite maximum is the result; it is not subtracted.
 func LogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("LogSumExp", &err)
 	need("x", x)
-	return fullLogSumExp(x, axes, keepdim), nil
+	return accurateLogSumExp(x, axes, keepdim), nil
 }
 
-func fullLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
+func accurateLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	x = asFloat(x)
 	m := detach(maxOf(x, axes, true))
 	m = where(isFinite(m), m, 0)
@@ -113,37 +112,37 @@ func fullLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	return add(r, reshape(m, r.Shape()))
 }
 
-// fullAbs is |x|, of -0 too; its gradient at 0 is 0.
-func fullAbs(x *uop.UOp) *uop.UOp {
+// accurateAbs is |x|, of -0 too; its gradient at 0 is 0.
+func accurateAbs(x *uop.UOp) *uop.UOp {
 	if !x.DType.IsFloat() {
 		return abs(x)
 	}
 	return where(gt(x, 0), x, where(eq(x, 0), 0, neg(x)))
 }
 
-// fullCopySign is |a| with the sign of b. The gradient of b is 0.
-func fullCopySign(a, b operand) *uop.UOp {
+// accurateCopySign is |a| with the sign of b. The gradient of b is 0.
+func accurateCopySign(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() {
 		return copysign(x, y)
 	}
-	m := fullAbs(x)
+	m := accurateAbs(x)
 	return add(where(negative(y), neg(m), m), mul(sign(y), 0))
 }
 
-// fullLerp goes from a to b, and meets b at w = 1.
-func fullLerp(a, b, w *uop.UOp) *uop.UOp {
+// accurateLerp interpolates from a to b, exactly b at w = 1.
+func accurateLerp(a, b, w *uop.UOp) *uop.UOp {
 	if !a.DType.IsFloat() || !b.DType.IsFloat() || !w.DType.IsFloat() {
 		return lerp(a, b, w)
 	}
 	out := uop.LeastUpper(uop.LeastUpper(a.DType, b.DType), w.DType)
 	a, b, w = atLeastF32(a), atLeastF32(b), atLeastF32(w)
 	d := sub(b, a)
-	return cast(where(lt(fullAbs(w), 0.5), add(a, mul(d, w)), sub(b, mul(d, sub(1, w)))), out)
+	return cast(where(lt(accurateAbs(w), 0.5), add(a, mul(d, w)), sub(b, mul(d, sub(1, w)))), out)
 }
 
-// fullLogAddExp is the greater one and log(1 + e^-|a-b|). Equal infinities are not subtracted.
-func fullLogAddExp(a, b operand) *uop.UOp {
+// accurateLogAddExp is max(a, b) + log(1 + e^-|a-b|). Equal infinities are not subtracted.
+func accurateLogAddExp(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	x = asFloat(x)
 	dt := x.DType
@@ -154,8 +153,8 @@ func fullLogAddExp(a, b operand) *uop.UOp {
 	return cast(add(most, log1p(exp(d))), dt)
 }
 
-// fullClamp is clamp by bounds that may be NaN: the result is NaN there.
-func fullClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
+// accurateClamp is clamp with bounds that may be NaN: the result is NaN there.
+func accurateClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 	bound := func(x *uop.UOp, b operand, beyond func(a, b operand) *uop.UOp) *uop.UOp {
 		t, ok := b.(*uop.UOp)
 		if !ok || !t.DType.IsFloat() {
@@ -173,27 +172,27 @@ func fullClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 }
 
 // Abs is |x|, 0 of -0; its gradient at 0 is 0.
-func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", fullAbs, x) }
+func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", accurateAbs, x) }
 
 // CopySign is |a| with the sign of b, that of -0 too.
 func CopySign(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("CopySign", fullCopySign, a, b)
+	return run2("CopySign", accurateCopySign, a, b)
 }
 
 // Lerp is a + (b-a)*w, exactly b at w = 1, computed in float32 at least.
 func Lerp(a, b, w *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Lerp", &err)
 	needSame("operands", a, b, w)
-	return fullLerp(a, b, w), nil
+	return accurateLerp(a, b, w), nil
 }
 
 // LogAddExp is log(e^a + e^b), without overflow, also of infinities, accurate where the result is near 0.
 func LogAddExp(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("LogAddExp", fullLogAddExp, a, b)
+	return run2("LogAddExp", accurateLogAddExp, a, b)
 }
 
 // Erf is the error function, with a relative error of a few units in the last place.
-func Erf(x *uop.UOp) (*uop.UOp, error) { return run1("Erf", inFloat(fullErf), x) }
+func Erf(x *uop.UOp) (*uop.UOp, error) { return run1("Erf", inFloat(accurateErf), x) }
 
 // Softplus is log(1+e^(beta*x))/beta, without overflow and accurate below 0; beta must not be 0.
 func Softplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
@@ -202,22 +201,22 @@ func Softplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
 	if beta == 0 {
 		fail("beta", "is 0")
 	}
-	return inFloat(func(x *uop.UOp) *uop.UOp { return fullSoftplus(x, beta) })(x), nil
+	return inFloat(func(x *uop.UOp) *uop.UOp { return accurateSoftplus(x, beta) })(x), nil
 }
 
 // LogSigmoid is log(sigmoid(x)), without underflow and accurate above 0.
 func LogSigmoid(x *uop.UOp) (*uop.UOp, error) {
-	return run1("LogSigmoid", inFloat(func(x *uop.UOp) *uop.UOp { return neg(fullSoftplus(neg(x), 1)) }), x)
+	return run1("LogSigmoid", inFloat(func(x *uop.UOp) *uop.UOp { return neg(accurateSoftplus(neg(x), 1)) }), x)
 }
 
 // Mish is x*tanh(softplus(x)).
 func Mish(x *uop.UOp) (*uop.UOp, error) {
-	return run1("Mish", inFloat(func(x *uop.UOp) *uop.UOp { return mul(x, tanh(fullSoftplus(x, 1))) }), x)
+	return run1("Mish", inFloat(func(x *uop.UOp) *uop.UOp { return mul(x, tanh(accurateSoftplus(x, 1))) }), x)
 }
 
 // Elu is x for x > 0, else alpha*(e^x-1), accurate near 0.
 func Elu(x *uop.UOp, alpha float64) (*uop.UOp, error) {
-	return run1("Elu", inFloat(func(x *uop.UOp) *uop.UOp { return fullElu(x, alpha, 1) }), x)
+	return run1("Elu", inFloat(func(x *uop.UOp) *uop.UOp { return accurateElu(x, alpha, 1) }), x)
 }
 
 // Celu is x for x > 0, else alpha*(e^(x/alpha)-1), accurate near 0; alpha must not be 0.
@@ -227,10 +226,10 @@ func Celu(x *uop.UOp, alpha float64) (r *uop.UOp, err error) {
 	if alpha == 0 {
 		fail("alpha", "is 0")
 	}
-	return inFloat(func(x *uop.UOp) *uop.UOp { return fullElu(x, alpha, alpha) })(x), nil
+	return inFloat(func(x *uop.UOp) *uop.UOp { return accurateElu(x, alpha, alpha) })(x), nil
 }
 
 // Selu is gamma*Elu(x, alpha).
 func Selu(x *uop.UOp, alpha, gamma float64) (*uop.UOp, error) {
-	return run1("Selu", inFloat(func(x *uop.UOp) *uop.UOp { return mul(gamma, fullElu(x, alpha, 1)) }), x)
+	return run1("Selu", inFloat(func(x *uop.UOp) *uop.UOp { return mul(gamma, accurateElu(x, alpha, 1)) }), x)
 }

@@ -9,7 +9,7 @@ import (
 // relu is where(0 < x, x, 0): its gradient at 0 is 0.
 func relu(x *uop.UOp) *uop.UOp { return where(gt(x, 0), x, 0) }
 
-// relu6 is relu(x) - relu(x-6); of integers, where x-6 may wrap around, the lesser of relu(x) and 6.
+// relu6 is relu(x) - relu(x-6); of integers min(relu(x), 6), since x-6 may wrap around.
 func relu6(x *uop.UOp) *uop.UOp {
 	if !x.DType.IsFloat() {
 		return minimum(relu(x), 6)
@@ -64,7 +64,7 @@ func QuickGelu(x *uop.UOp) (*uop.UOp, error) { return runFloat("QuickGelu", quic
 // Silu is x*sigmoid(x), also called swish.
 func Silu(x *uop.UOp) (*uop.UOp, error) { return runFloat("Silu", silu, x) }
 
-// HardTanh limits x to lo..hi.
+// HardTanh clamps x to lo..hi.
 func HardTanh(x *uop.UOp, lo, hi float64) (*uop.UOp, error) {
 	return run1("HardTanh", func(x *uop.UOp) *uop.UOp { return clamp(x, lo, hi) }, x)
 }

@@ -30,17 +30,17 @@ func attention(q, k, v *uop.UOp, o AttentionOptions) *uop.UOp {
 	return dot(weights, v, nil)
 }
 
-// AttentionOptions are what ScaledDotProductAttention can do besides its formula.
+// AttentionOptions are the options of ScaledDotProductAttention.
 type AttentionOptions struct {
-	// Mask is added to the scores, or, if it is bool, keeps those where it is true. It broadcasts. May be nil.
+	// Mask is added to the scores; a bool mask keeps the scores where it is true. It broadcasts and may be nil.
 	Mask *uop.UOp
-	// Causal keeps the scores of keys that are not after the query.
+	// Causal masks the scores of keys after the query.
 	Causal bool
-	// Grouped lets several query heads (axis -3) share one head of keys and values.
+	// Grouped lets several query heads (axis -3) share one key-value head.
 	Grouped bool
-	// Scale replaces 1/sqrt(d) where it is not 0.
+	// Scale replaces 1/sqrt(d) unless it is 0.
 	Scale float64
-	// Dropout is the probability that a weight is dropped, by the random numbers of Seed (see RandSeeded).
+	// Dropout is the probability of dropping a weight, with the random numbers of Seed (see RandSeeded).
 	Dropout float64
 	Seed    *uop.UOp
 }
@@ -70,7 +70,7 @@ func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp
 	return attention(q, k, v, o), nil
 }
 
-// shareHeads repeats the heads of k so that they are as many as those of q.
+// shareHeads repeats the heads of k to match those of q.
 func shareHeads(q, k *uop.UOp) *uop.UOp {
 	if len(q.Shape()) < 3 || len(k.Shape()) < 3 {
 		fail("operands", "shapes %s and %s have no axis of heads", q.Shape(), k.Shape())

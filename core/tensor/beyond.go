@@ -6,30 +6,30 @@ import (
 	"polygrad/core/uop"
 )
 
-// A number takes its type from the integers it meets. What becomes of one that this type does not hold depends on the
-// operation: wrapped around, 300 would be 44 beside uint8, and 50 not less than it.
+// A number takes the type of the integers in the same operation. A number out of that type's range is treated by operation:
+// wrapped around, 300 would be 44 for uint8, and 50 not less than it.
 
-// Beyond says what an operation does with a whole number outside of the type of the integers that it meets.
+// Beyond is the treatment of a whole number outside of the range of the integer operand.
 type Beyond uint8
 
-// What operations do with such a number. The zero value refuses it.
+// The treatments. The zero value is an error.
 const (
 	// BeyondFails is an error.
 	BeyondFails Beyond = iota
-	// BeyondWraps is for what counts modulo 2^bits, as sums, products and bits do: the number may be one of as many bits,
-	// with a sign or without.
+	// BeyondWraps is for arithmetic modulo 2^bits (sums, products, bit operations): any number of as many bits, signed or
+	// unsigned.
 	BeyondWraps
-	// BeyondFloats is for results that are floating point numbers, as the number then is.
+	// BeyondFloats is for floating point results: the number becomes a float.
 	BeyondFloats
-	// BeyondCompares is for comparisons, which are done in int64.
+	// BeyondCompares is for comparisons: they are done in int64.
 	BeyondCompares
-	// BeyondAbove and BeyondBelow are for bounds: one above all integers of the type, or below them, bounds none.
+	// BeyondAbove and BeyondBelow are for bounds: one above (below) all integers of the type has no effect.
 	BeyondAbove
 	BeyondBelow
 )
 
-// Meet is a tensor and the constant that a number becomes in an operation with it, as of Scalar. Where x is of integers
-// whose type does not hold the number, both may change.
+// Meet is a tensor and a number made constant for an operation with it, as by Scalar. Both may change type where x is of
+// integers that do not hold the number.
 func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 	defer guard("Meet", &err)
 	need("x", x)
@@ -63,8 +63,8 @@ func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 	return nil, nil, nil
 }
 
-// needHeld fails for a number that integers of a type cannot be filled with. As in C and PyTorch, -1 fills unsigned ones
-// with their greatest value, and so on down to the negative of that.
+// needHeld fails for a number that cannot fill integers of a type. As in C and PyTorch, -1 fills unsigned integers with their
+// greatest value, and so on down to the negative of that.
 func needHeld(name string, dt *uop.DType, v uop.Const) {
 	if !dt.IsInt() || v.IsFloat() && (math.IsInf(v.F(), 0) || math.IsNaN(v.F())) {
 		return

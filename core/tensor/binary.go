@@ -5,14 +5,14 @@ import "polygrad/core/uop"
 // BinaryOp is an operation of two tensors, or of a tensor and a number. Their order is that of PolyBinaryOp.
 type BinaryOp int
 
-// Operations that treat a number on the right in their own way.
+// Operations with their own treatment of a number on the right.
 const (
 	binaryPow BinaryOp = 6
 	binaryShl BinaryOp = 18
 	binaryShr BinaryOp = 19
 )
 
-// binaryOps are the operations, and what they do with a number that the integers on the other side cannot be.
+// binaryOps are the operations, with the treatment of a number out of the range of the integer operand.
 var binaryOps = []struct {
 	run    func(a, b *uop.UOp) (*uop.UOp, error)
 	beyond Beyond
@@ -39,7 +39,7 @@ func Binary(op BinaryOp, a, b *uop.UOp) (r *uop.UOp, err error) {
 	return binaryOps[op].run(a, b)
 }
 
-// BinaryNumber runs an operation of a tensor and a number, which is on the left if reversed.
+// BinaryNumber runs an operation of a tensor and a number; reversed puts the number on the left.
 func BinaryNumber(op BinaryOp, x *uop.UOp, v uop.Const, reversed bool) (r *uop.UOp, err error) {
 	defer guard("BinaryNumber", &err)
 	needBinary(op)

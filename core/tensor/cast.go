@@ -61,12 +61,12 @@ func bitcast(x *uop.UOp, dt *uop.DType) *uop.UOp {
 	return bitcast(squeeze(r, -1), dt)
 }
 
-// Contiguous asks for a buffer of its own for x. A buffer, reshaped or not, stays as it is.
+// Contiguous requests a buffer of its own for x. A buffer, reshaped or not, stays as it is.
 func Contiguous(x *uop.UOp) (*uop.UOp, error) {
 	return run1("Contiguous", (*uop.UOp).ContiguousOp, x)
 }
 
-// ContiguousBackward is x, whose gradient gets a buffer of its own.
+// ContiguousBackward is x with a gradient in a buffer of its own.
 func ContiguousBackward(x *uop.UOp) (*uop.UOp, error) {
 	return run1("ContiguousBackward", func(x *uop.UOp) *uop.UOp { return x.Alu(uop.ContiguousBackward) }, x)
 }
@@ -81,8 +81,8 @@ func CastLike(x, like *uop.UOp) (r *uop.UOp, err error) {
 // Detach is x without its gradient.
 func Detach(x *uop.UOp) (*uop.UOp, error) { return run1("Detach", detach, x) }
 
-// Assign writes value into target, a buffer or a view of one, when it is realized. The node stands for
-// the new contents. value is broadcast to the shape of target and must have its type.
+// Assign writes value into target, a buffer or a view of one, when it is realized. The node is the new contents. value is
+// broadcast to the shape of target and must have its type.
 func Assign(target, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Assign", &err)
 	need("target", target)
@@ -97,8 +97,7 @@ func Assign(target, value *uop.UOp) (r *uop.UOp, err error) {
 	return target.AssignTo(broadcastTo(value, target.Shape())), nil
 }
 
-// Alu is a primitive operation by its code, with promotion and broadcasting. Operations that are no
-// primitives (SUB, FDIV, NEG, CMPEQ) are composed of them.
+// Alu is a primitive operation by its code, with promotion and broadcasting. Composed operations (SUB, FDIV, NEG, CMPEQ) work, too.
 func Alu(op uop.Op, src ...*uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Alu", &err)
 	if len(src) == 0 {

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Window describes a sliding window over the last axes. A list of one number stands for all axes.
+// Window describes a sliding window over the last axes. A list of one number applies to all axes.
 type Window struct {
 	// Stride is the distance of neighbouring windows; empty means 1 for convolutions and the window size for pools.
 	Stride []int64
@@ -14,7 +14,7 @@ type Window struct {
 	Dilation []int64
 	// Padding is added before and after each axis; empty means none.
 	Padding [][2]int64
-	// CeilMode lets pools have a last window that reaches over the end.
+	// CeilMode allows a last window that reaches beyond the end.
 	CeilMode bool
 }
 
@@ -75,7 +75,7 @@ func padSpatial(x *uop.UOp, p [][2]int64, value operand) *uop.UOp {
 	return pad(x, ps, value)
 }
 
-// ceilPads grows the padding so that a window that begins inside is counted (https://arxiv.org/pdf/1603.07285, relationship 15).
+// ceilPads grows the padding so that every window that begins inside counts (https://arxiv.org/pdf/1603.07285, relationship 15).
 func ceilPads(x *uop.UOp, kernel, stride, dilation []int64, p [][2]int64) [][2]int64 {
 	n := len(kernel)
 	s := x.Shape()
@@ -120,7 +120,7 @@ func avgPool(x *uop.UOp, kernel []int64, w Window, countPad bool) *uop.UOp {
 	return div(sum(slide(x, grown), axes, false), sum(slide(fullLike(padSpatial(x, p, 0), 1), extra), axes, false))
 }
 
-// maxPool gives the maxima and where they are taken from (the first, as same finds them).
+// maxPool gives the maxima and their positions (of equal ones the first).
 func maxPool(x *uop.UOp, kernel []int64, w Window, same func(x, m *uop.UOp) *uop.UOp) (values, indices *uop.UOp) {
 	n := len(kernel)
 	stride, dilation, p := w.resolve(n, kernel)
@@ -243,10 +243,10 @@ func spreadBy(x *uop.UOp, stride []int64) *uop.UOp {
 	return shrinkTo(x, joinShapes(head, cut))
 }
 
-// Interpolation is the way Interpolate finds values between elements.
+// Interpolation is the method of Interpolate.
 type Interpolation uint8
 
-// Ways of interpolation.
+// Methods of interpolation.
 const (
 	Bilinear Interpolation = iota // linear along every axis
 	Nearest
@@ -330,7 +330,7 @@ func Conv(x, weight, bias *uop.UOp, groups int64, w Window) (r *uop.UOp, err err
 	return conv(x, weight, bias, groups, w), nil
 }
 
-// ConvTranspose is the transpose of Conv for weight (in, out/groups, …); outPadding adds to the far side of the result.
+// ConvTranspose is the transpose of Conv with weight (in, out/groups, …); outPadding extends the end of the result.
 func ConvTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding []int64) (r *uop.UOp, err error) {
 	defer guard("ConvTranspose", &err)
 	needSame("operands", x, weight)

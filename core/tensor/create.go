@@ -43,7 +43,7 @@ func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
 	if n <= 0 {
 		return emptyBuffer(g, uop.ShapeOf(0), dt)
 	}
-	if last.Less(dt.Min()) || dt.Max().Less(start) { // downwards
+	if last.Less(dt.Min()) || dt.Max().Less(start) { // descending
 		fail("dtype", "the values %s..%s are not representable in %s", start, stop, dt)
 	}
 	if n > mostScanned {
@@ -53,10 +53,10 @@ func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
 	return cast(add(cumulate(ones, 0, uop.Add, false), start.Sub(step)), dt)
 }
 
-// mostScanned is how many numbers can be made as a running sum, whose windows have more elements than their number squared.
+// mostScanned limits running sums: their windows have more elements than the square of the length.
 const mostScanned = 1 << 28
 
-// countInRows is 0..n-1, made as a matrix whose rows go on from each other.
+// countInRows is 0..n-1, made as a matrix, row after row.
 func countInRows(g *uop.Graph, n int64) *uop.UOp {
 	const columns = 1 << 16
 	rows := (n + columns - 1) / columns
@@ -70,7 +70,7 @@ func count0(g *uop.Graph, n int64) *uop.UOp {
 	return arange(g, uop.Int(0), uop.Int(n), uop.Int(1), counts(n))
 }
 
-// counts is int32, or int64 if that is needed for n and the numbers below it.
+// counts is int32, or int64 where n or the numbers below it need it.
 func counts(n int64) *uop.DType {
 	if n > math.MaxInt32 {
 		return uop.Int64
@@ -147,8 +147,8 @@ func Empty(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error)
 	return emptyBuffer(g, shape, dt), nil
 }
 
-// Arange is start, start+step … as long as it is before stop: ceil((stop-start)/step) values, none if that
-// is not positive. A nil type means int32 if all three are integers, else float32.
+// Arange is start, start+step … while before stop: ceil((stop-start)/step) values, none if that is not positive. A nil type
+// means int32 if all three are integers, else float32.
 func Arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("Arange", &err)
 	if dt == nil {

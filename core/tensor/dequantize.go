@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// packing is a way to pack numbers, by ggml's number for it: blocks of elements in bytes. unpack turns bytes, (blocks,
-// bytes) of uint8, into numbers whose order is that of the elements.
+// packing is one of ggml's quantised types, by number: blocks of elements in bytes. unpack turns bytes, (blocks, bytes) of
+// uint8, into the numbers in order.
 type packing struct {
 	elements, bytes int64
 	unpack          func(b *uop.UOp) *uop.UOp
@@ -18,8 +18,8 @@ func plain(dt *uop.DType) packing {
 	return packing{1, int64(dt.Itemsize()), func(b *uop.UOp) *uop.UOp { return bitcast(b, dt) }}
 }
 
-// packings are those of ggml (ggml-common.h, ggml-quants.c). What they compute is exact but for one rounding, so the
-// results are ggml's to the last bit.
+// packings are ggml's (ggml-common.h, ggml-quants.c). All steps but one rounding are exact, so the results equal ggml's to the
+// last bit.
 var packings = map[int]packing{
 	0: plain(uop.Float32), 1: plain(uop.Float16), 24: plain(uop.Int8), 25: plain(uop.Int16), 26: plain(uop.Int32),
 	27: plain(uop.Int64), 28: plain(uop.Float64), 30: plain(uop.BFloat16),
@@ -28,8 +28,8 @@ var packings = map[int]packing{
 	39: {32, 17, unpackMXFP4},
 }
 
-// Dequantize is the n numbers that packed ones stand for, of shape (n): x holds blocks of bytes, and kind is the number
-// that ggml has for the way they are packed. Types that are not packed are those of their numbers.
+// Dequantize decodes n packed numbers, shape (n): x holds blocks of bytes, and kind is ggml's number of their type. Unpacked
+// types are allowed, too.
 func Dequantize(x *uop.UOp, kind int, n int64) (r *uop.UOp, err error) {
 	defer guard("Dequantize", &err)
 	need("x", x)
@@ -63,8 +63,8 @@ func halfAt(b *uop.UOp, at int64) *uop.UOp {
 	return cast(bitcast(bytesAt(b, at, at+2), uop.Float16), uop.Float32)
 }
 
-// planes takes width bits of each of x, (blocks, groups * size), once for each of n places, that of the lowest bits
-// first: (blocks, groups * n * size), within a group by place.
+// planes takes width bits of each of x, (blocks, groups * size), at each of n places, lowest bits first: (blocks, groups * n *
+// size), within a group by place.
 func planes(x *uop.UOp, size, n int64, width int) *uop.UOp {
 	s := x.Shape()
 	blocks, count := intSize("x", s, 0), intSize("x", s, 1)
@@ -80,7 +80,7 @@ func ramp(x *uop.UOp, n int64) *uop.UOp {
 
 func number(q *uop.UOp) *uop.UOp { return cast(q, uop.Float32) }
 
-// grouped splits what each block has into n groups, (blocks, n, …).
+// grouped splits each block into n groups, (blocks, n, …).
 func grouped(x *uop.UOp, n int64) *uop.UOp {
 	s := x.Shape()
 	return reshape(x, uop.ShapeOf(intSize("x", s, 0), n, intSize("x", s, 1)/n))
@@ -94,7 +94,7 @@ func unpackQ41(b *uop.UOp) *uop.UOp {
 	return add(mul(halfAt(b, 0), number(planes(field(b, 4, 20), 16, 2, 4))), halfAt(b, 2))
 }
 
-// fifth is the fifth bit of each of 32 numbers, which are in 4 bytes.
+// fifth is the fifth bit of each of 32 numbers, packed in 4 bytes.
 func fifth(b *uop.UOp, at int64) *uop.UOp { return shiftLeft(planes(field(b, at, at+4), 1, 8, 1), 4) }
 
 func unpackQ50(b *uop.UOp) *uop.UOp {
@@ -125,10 +125,10 @@ func unpackQ3K(b *uop.UOp) *uop.UOp {
 	return mul(grouped(scale, 16), number(sub(grouped(q, 16), 4)))
 }
 
-// scales6 are the 8 scales and 8 minima, of 6 bits each, that Q4_K and Q5_K keep in bytes 4 to 16.
+// scales6 are the 8 scales and 8 minima of 6 bits that Q4_K and Q5_K store in bytes 4 to 16.
 func scales6(b *uop.UOp) (scale, least *uop.UOp) {
 	s := [3]*uop.UOp{field(b, 4, 8), field(b, 8, 12), field(b, 12, 16)}
-	join := func(low, rest *uop.UOp) *uop.UOp { // the first 4 have their own 6 bits, the others what is left of the bytes
+	join := func(low, rest *uop.UOp) *uop.UOp { // the first 4 have 6 bits in one byte, the others are split
 		low, rest = unsqueeze(low, 1), unsqueeze(rest, 1)
 		first := lt(reshape(ramp(b, 2), uop.ShapeOf(2, 1)), 1)
 		return flatten(where(first, bitAnd(low, 63), bitOr(rest, shiftLeft(shiftRight(low, 6), 4))), 1, 2)
@@ -156,8 +156,8 @@ func unpackQ6K(b *uop.UOp) *uop.UOp {
 	return mul(grouped(scale, 16), number(sub(grouped(q, 16), 32)))
 }
 
-// unpackMXFP4 takes the bits of 4 as twice their number: a sign, 2 bits of exponent, 1 of fraction; and of the power of 2
-// that scales them its half, as float32 has it.
+// unpackMXFP4 decodes 4 bits as twice their number: a sign, 2 bits of exponent, 1 of fraction; and scales by half the power of
+// 2, which float32 can hold.
 func unpackMXFP4(b *uop.UOp) *uop.UOp {
 	e := cast(bytesAt(b, 0, 1), uop.Uint32)
 	small := lt(e, 2)

@@ -1,5 +1,4 @@
-// Package tensor is what users call: every operation on tensors, composed of the
-// few primitives that the compiler knows.
+// Package tensor is the operations that users call, composed of the few primitives of the compiler.
 //
 // A tensor is a *uop.UOp with a shape; functions build nodes and compute nothing.
 // Shapes and types are checked here, when the node is built: an error names the
@@ -7,9 +6,8 @@
 //
 // The compositions, type promotion and broadcasting are tinygrad's (commit
 // c2be31e75b366638965337b96f2c66c2ba8c4068), so the graphs equal the graphs that
-// tinygrad builds, node for node. What tinygrad does not have (erfc, erfinv,
-// lgamma, …) or has only with large errors (asin, sinh, …) is defined here; the
-// formulas say where they come from.
+// tinygrad builds, node for node. Functions missing in tinygrad (erfc, erfinv, lgamma, …) or with large errors there (asin,
+// sinh, …) are defined here, with their sources.
 //
 // Only these operations reach a graph: ADD MUL IDIV MOD MAX CMPLT CMPNE XOR OR AND
 // SHL SHR RECIPROCAL EXP2 LOG2 SIN SQRT TRUNC POW WHERE THREEFRY CAST BITCAST,

@@ -15,8 +15,8 @@ type einsumTerms struct {
 	out, dots string
 }
 
-// parseEinsum reads "ab,bc->ac". Without an arrow the result has every letter that occurs once, sorted;
-// an ellipsis stands for as many letters as an operand has axes left.
+// parseEinsum parses "ab,bc->ac". Without an arrow the result has every letter that occurs once, sorted; an ellipsis is one
+// letter for each remaining axis of an operand.
 func parseEinsum(formula string, ranks []int) einsumTerms {
 	f := strings.ReplaceAll(formula, " ", "")
 	lhs, rhs, arrow := strings.Cut(f, "->")
@@ -129,7 +129,7 @@ func diagonalOfLast(x *uop.UOp) *uop.UOp {
 	return index(unflatten(flat, -1, uop.ShapeOf(n, n+1)), Ellipsis(), At(0))
 }
 
-// einsum aligns all operands to the sorted letters, multiplies, sums what the result lacks and permutes.
+// einsum aligns all operands to the sorted letters, multiplies, sums over letters missing in the result, and permutes.
 func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 	ranks := make([]int, len(xs))
 	for i, x := range xs {

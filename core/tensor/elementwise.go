@@ -282,7 +282,7 @@ func hypot(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	x, y = asFloat(x), asFloat(y)
 	dt := x.DType
-	x, y = fullAbs(atLeastF32(x)), fullAbs(atLeastF32(y))
+	x, y = accurateAbs(atLeastF32(x)), accurateAbs(atLeastF32(y))
 	m := maximum(x, y)
 	unscaled := bitOr(eq(m, 0), isInf(m))
 	scale := where(unscaled, 1, m)
@@ -375,7 +375,7 @@ func Where(cond, x, y *uop.UOp) (r *uop.UOp, err error) {
 
 // Clamp limits x to lo..hi; a nil bound leaves that side open, but one must be given. Where a bound is NaN, the result is.
 func Clamp(x *uop.UOp, lo, hi *uop.UOp) (*uop.UOp, error) {
-	return runClamp("Clamp", fullClamp, x, lo, hi)
+	return runClamp("Clamp", accurateClamp, x, lo, hi)
 }
 
 // ClampTo limits x to numbers; an infinite one is no bound. Integers keep their type where the bounds are whole.
@@ -389,7 +389,7 @@ func ClampTo(x *uop.UOp, lo, hi float64) (r *uop.UOp, err error) {
 	if !math.IsInf(hi, 1) {
 		h = bound(x, hi)
 	}
-	return fullClamp(x, l, h), nil
+	return accurateClamp(x, l, h), nil
 }
 
 func runClamp(fn string, f func(x *uop.UOp, lo, hi operand) *uop.UOp, x, lo, hi *uop.UOp) (r *uop.UOp, err error) {

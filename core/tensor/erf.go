@@ -14,8 +14,8 @@ func erfc(x *uop.UOp) *uop.UOp {
 	return where(near, sub(1, erfNear(where(near, x, 0))), erfcTail(x, a, near, far))
 }
 
-// erfNear is erf for |x| <= 0.46875: x and a small part of it, whose rounding matters less. The coefficients above are
-// Cody's less those below.
+// erfNear is erf for |x| <= 0.46875: x plus a small part of it, so rounding of the part matters less. The coefficients are
+// Cody's minus the linear term.
 func erfNear(x *uop.UOp) *uop.UOp {
 	z := square(x)
 	p := horner(z, -0.814222293815396847, -20.44016720847355530, -130.160483783394017, -905.131288392070259, 365.14075569929885)
@@ -45,7 +45,7 @@ func erfcTail(x, a, near, far *uop.UOp) *uop.UOp {
 // expOfMinusSquare is e^(-a^2): a is cut to sixteenths, whose square is exact.
 func expOfMinusSquare(a *uop.UOp) *uop.UOp {
 	h := mul(detach(trunc(mul(a, 16))), 1.0/16)
-	return mul(fullExp(neg(square(h))), fullExp(neg(mul(sub(a, h), add(a, h)))))
+	return mul(accurateExp(neg(square(h))), accurateExp(neg(mul(sub(a, h), add(a, h)))))
 }
 
 // quantile is the quantile of the normal distribution for p = 1/2 + q, where tail is min(p, 1-p): algorithm AS 241

@@ -6,13 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// argError is a bad argument found somewhere below an exported function. The
-// compositions call each other without error returns, which keeps them readable
-// as formulas; a bad argument travels up as a panic of this type and every
-// exported function turns it into an error with its own name (guard).
+// argError is a bad argument found somewhere below an exported function. Compositions call each other without error returns,
+// so they read as formulas; a bad argument unwinds as a panic of this type, and every exported function turns it into an
+// error with its own name (guard).
 type argError struct{ arg, text string }
 
-// fail reports a bad argument of the exported function that is running.
+// fail reports a bad argument of the current exported function.
 func fail(arg, format string, a ...any) {
 	panic(argError{arg, fmt.Sprintf(format, a...)})
 }
@@ -30,7 +29,7 @@ func guard(fn string, err *error) {
 	*err = fmt.Errorf("tensor.%s: %s: %s", fn, e.arg, e.text)
 }
 
-// need checks that u is a tensor: a node with a shape and a type that has values.
+// need checks that u is a tensor: a node with a shape and a numeric type.
 func need(arg string, u *uop.UOp) {
 	switch {
 	case u == nil:
@@ -90,7 +89,7 @@ func axisOf(arg string, axis, n int) int {
 	return axis
 }
 
-// sameAxis resolves an axis; for a scalar it gives -1, which stands for no axis at all.
+// sameAxis resolves an axis; for a scalar it gives -1: no axis.
 func axesOf(arg string, axes []int, n int) []int {
 	out := make([]int, 0, len(axes))
 	seen := make([]bool, max(n, 1))

@@ -9,8 +9,8 @@ import (
 // f32 is a constant rounded to float32.
 func f32(v float64) float64 { return float64(float32(v)) }
 
-// exactLog is the natural logarithm of a normal float32 below infinity, by the polynomial of log2 in
-// (m-1)/(m+1) (https://arxiv.org/pdf/2001.09258), every step rounded to float32.
+// exactLog is the natural logarithm of a normal finite float32, by the polynomial of log2 in (m-1)/(m+1)
+// (https://arxiv.org/pdf/2001.09258), every step rounded to float32.
 func exactLog(d *uop.UOp) *uop.UOp {
 	tiny := lt(d, f32(1e-4))
 	a := where(tiny, mul(d, math.Ldexp(1, 64)), d)

@@ -7,8 +7,8 @@ import (
 )
 
 // lgamma is log|Gamma(x)|: the rational approximations of FreeBSD's e_lgamma_r.c for x > 0, the reflection
-// log(pi/|x sin(pi x)|) - lgamma(-x) below; infinite at the poles 0, -1, -2 …. x is float64, whatever the tensor is: the
-// terms of the reflection cancel near its zeros.
+// log(pi/|x sin(pi x)|) - lgamma(-x) below; infinite at the poles 0, -1, -2 …. x is always float64: the terms of the
+// reflection cancel near its zeros.
 func lgamma(x *uop.UOp) *uop.UOp {
 	a := mul(x, signOf(x))
 	low, high := lt(a, 2), ge(a, 8)
@@ -25,8 +25,8 @@ func lgamma(x *uop.UOp) *uop.UOp {
 	return where(isNaN(x), x, r)
 }
 
-// lgammaBelow2 is for 0 <= x < 2: with u = x-1, or u = x and -log(x) added, a polynomial around 1, around the
-// minimum 1.46 and around 2.
+// lgammaBelow2 is for 0 <= x < 2: polynomials around 1 and around the minimum 1.46 in u = x-1, or in u = x with -log(x)
+// added.
 func lgammaBelow2(x *uop.UOp) *uop.UOp {
 	const minimumAt = 0.46163214496836234126
 	down := le(x, 0.9)
@@ -62,7 +62,7 @@ func lgammaBelow2(x *uop.UOp) *uop.UOp {
 	return where(down, sub(r, log(where(down, x, 1))), r)
 }
 
-// lgammaMiddle is for 2 <= x < 8: the value between 2 and 3 plus the log of the product that leads to x.
+// lgammaMiddle is for 2 <= x < 8: lgamma between 2 and 3 plus the log of the product that leads to x.
 func lgammaMiddle(x *uop.UOp) *uop.UOp {
 	y := sub(x, detach(floor(x)))
 	p := mul(y, horner(y, 3.19475326584100867617e-05, 1.84028451407337715652e-03, 2.66422703033638609560e-02, 1.46350472652464452805e-01,
@@ -84,9 +84,9 @@ func lgammaAbove8(x *uop.UOp) *uop.UOp {
 	return add(mul(sub(x, 0.5), sub(log(x), 1)), add(mul(z, w), 4.18938533204672725052e-01))
 }
 
-// digamma is the derivative of lgamma. For x > 0: a rational approximation between 1 and 2; below 1
-// psi(x+1) - 1/x; up to 10 eight steps of that to the asymptotic series. Else psi(1-x) - pi/tan(pi x), NaN at
-// -1, -2 …, infinite at 0. x is float64, for what is said at lgamma.
+// digamma is the derivative of lgamma. For x > 0: a rational approximation between 1 and 2; below 1 psi(x+1) - 1/x; up to 10
+// eight such steps to the asymptotic series. Else psi(1-x) - pi/tan(pi x), NaN at -1, -2 …, infinite at 0. x is float64 for
+// the same reason as in lgamma.
 func digamma(x *uop.UOp) *uop.UOp {
 	negative := le(x, 0)
 	y := where(negative, sub(1, x), x)
@@ -98,7 +98,7 @@ func digamma(x *uop.UOp) *uop.UOp {
 	f = where(gt(x, -0.5), x, where(gt(f, 0.5), sub(f, 1), f))
 	angle := mul(math.Pi, where(negative, f, 0.5))
 	p = where(negative, sub(p, mul(math.Pi, div(cos(angle), sin(angle)))), p)
-	// cos/sin has lost the sign of a zero; 1/x has it, and NaN at the other poles.
+	// cos/sin loses the sign of a zero; 1/x keeps it, and gives NaN at the other poles.
 	p = where(eq(x, 0), neg(reciprocal(where(eq(x, 0), x, 1))), p)
 	return where(bitAnd(lt(x, 0), eq(f, 0)), math.NaN(), p)
 }

@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// gather picks along an axis: r[i][j] = x[i][index[i][j]] for axis 1.
+// gather selects along an axis: r[i][j] = x[i][index[i][j]] for axis 1.
 func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
 	s, is := x.Shape(), idx.Shape()
 	needInt("index", idx)
@@ -27,7 +27,7 @@ func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
 	return sumAs(where(hot, x, 0), x.DType, []int{-1}, false)
 }
 
-// scatterParts spreads src over a new last axis and marks where index points to, both padded to the shape of x.
+// scatterParts spreads src over a new last axis with a mask of the target indices, both padded to the shape of x.
 func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UOp) {
 	s, is, ss := x.Shape(), idx.Shape(), src.Shape()
 	needInt("index", idx)
@@ -50,7 +50,7 @@ func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UO
 	return padTo(values, joinShapes(s, values.Shape()[len(s):])), padTo(mask, joinShapes(s, mask.Shape()[len(s):]))
 }
 
-// maskedSet replaces target where mask is true. Over axes, which are reduced, the last true element wins.
+// maskedSet replaces target where mask is true. Over reduced axes the last true element wins.
 func maskedSet(target, values, mask *uop.UOp, axes []int) *uop.UOp {
 	if values.Shape().MaxNumel() == 0 {
 		return target
@@ -70,7 +70,7 @@ func maskedSet(target, values, mask *uop.UOp, axes []int) *uop.UOp {
 	return where(mask, values, target)
 }
 
-// ScatterMode says what ScatterReduce makes of the values that meet in one place.
+// ScatterMode is the combination of values for one place.
 type ScatterMode uint8
 
 // Modes of ScatterReduce, in the order of PolyReduceOp.
@@ -107,14 +107,14 @@ func scatterReduce(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, in
 	return div(add(sum(where(mask, values, 0), last, false), own(x, 0)), count)
 }
 
-// embedding looks up rows of a table: the one-hot rows of the indices select and sum.
+// embedding looks up rows of a table: a sum over the one-hot rows of the indices.
 func embedding(table, idx *uop.UOp) *uop.UOp {
 	hot := eq(count0(table.Graph(), intSize("weight", table.Shape(), 0)), unsqueeze(idx, -1))
 	return sumAs(where(unsqueeze(hot, -1), table, 0), table.DType, []int{-2}, false)
 }
 
-// Gather picks along an axis by an integer tensor of as many dimensions: for axis 1,
-// r[i][j] = x[i][index[i][j]]. Numbers out of range give 0.
+// Gather selects along an axis by an integer tensor of as many dimensions: for axis 1, r[i][j] = x[i][index[i][j]]. Indices
+// out of range give 0.
 func Gather(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Gather", &err)
 	needSame("operands", x, idx)
@@ -130,7 +130,7 @@ func Scatter(x *uop.UOp, dim int, idx, src *uop.UOp) (r *uop.UOp, err error) {
 	return maskedSet(x, values, mask, []int{-1}), nil
 }
 
-// ScatterReduce is Scatter that combines the values for one place, with or without what x holds there.
+// ScatterReduce is Scatter with the values for one place combined, with or without the element of x there.
 func ScatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) (r *uop.UOp, err error) {
 	defer guard("ScatterReduce", &err)
 	needSame("operands", x, idx, src)
@@ -140,7 +140,7 @@ func ScatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 	return scatterReduce(x, dim, idx, src, mode, includeSelf), nil
 }
 
-// OneHot gives each class number a new last axis that is 1 at that place and 0 elsewhere, int32.
+// OneHot is 1 at each class number along a new last axis and 0 elsewhere, int32.
 func OneHot(x *uop.UOp, classes int64) (r *uop.UOp, err error) {
 	defer guard("OneHot", &err)
 	need("x", x)

@@ -24,10 +24,10 @@ type Index struct {
 	t           *uop.UOp
 }
 
-// At picks one element of an axis, which disappears; negative numbers count from the end.
+// At selects one element and removes the axis; negative numbers count from the end.
 func At(i int64) Index { return Index{kind: indexAt, lo: uop.N(i)} }
 
-// AtSize picks one element of an axis by a size that may be symbolic.
+// AtSize is At with an index that may be symbolic.
 func AtSize(i uop.Sint) Index { return Index{kind: indexAt, lo: i} }
 
 // Slice is Python's start:stop:step; nil leaves a bound open, a negative step goes backwards.
@@ -50,20 +50,20 @@ func SliceSizes(start, stop *uop.Sint, step int64) Index {
 // Whole is the slice of a whole axis.
 func Whole() Index { return Slice(nil, nil, 1) }
 
-// Range keeps lo..hi-1, where the bounds may be symbolic.
+// Range keeps lo..hi-1; the bounds may be symbolic.
 func Range(lo, hi uop.Sint) Index { return Index{kind: indexRange, lo: lo, hi: hi} }
 
 // NewAxis inserts an axis of size 1.
 func NewAxis() Index { return Index{kind: indexNew} }
 
-// Ellipsis stands for whole axes, as many as are left over.
+// Ellipsis stands for all remaining axes.
 func Ellipsis() Index { return Index{kind: indexRest} }
 
-// Take picks elements of an axis by an integer tensor, whose shape takes the place of the axis.
-// Negative numbers count from the end; numbers out of range give 0.
+// Take selects elements of an axis by an integer tensor; its shape replaces the axis. Negative numbers count from the end;
+// numbers out of range give 0.
 func Take(t *uop.UOp) Index { return Index{kind: indexTake, t: t} }
 
-// parsedIndex is an entry after its bounds are known.
+// parsedIndex is an entry with resolved bounds.
 type parsedIndex struct {
 	kind   indexKind
 	size   uop.Sint // of the result axis
@@ -151,7 +151,7 @@ func (p *parsedIndex) parse(x *uop.UOp, e Index, axis int) {
 	}
 }
 
-// parseAt finds the element that a number means.
+// parseAt resolves an index to an element.
 func (p *parsedIndex) parseAt(i uop.Sint, axis int) {
 	given := i
 	outside := func() {
@@ -168,7 +168,7 @@ func (p *parsedIndex) parseAt(i uop.Sint, axis int) {
 	p.bounds = uop.Pair{Lo: i, Hi: i.Add(uop.N(1))}
 }
 
-// fromEnd is a number that counts from the end of an axis as one that counts from its begin.
+// fromEnd converts an index that counts from the end of an axis.
 func fromEnd(i, n uop.Sint) uop.Sint {
 	if _, hi := sizeBounds(i); hi < 0 {
 		return i.Add(n)
@@ -226,7 +226,7 @@ func sliceBounds(e Index, n uop.Sint) (lo, hi uop.Sint) {
 	return clip(e.start, last), clip(e.stop, first)
 }
 
-// certain reports whether a <= b: for all values of their variables, or for those that these are bound to.
+// certain reports whether a <= b: for all values of their variables, or for the bound values.
 func certain(a, b uop.Sint) bool {
 	d := b.Sub(a)
 	if lo, _ := sizeBounds(d); lo >= 0 {
@@ -236,7 +236,7 @@ func certain(a, b uop.Sint) bool {
 	return ok && n >= 0
 }
 
-// possible reports whether a <= b for some values of their variables, those that they are bound to if they are.
+// possible reports whether a <= b for some values of their variables, or for the bound values.
 func possible(a, b uop.Sint) bool {
 	d := b.Sub(a)
 	if n, ok := SizeValue(d); ok {
@@ -261,8 +261,8 @@ func absInt(v int64) int64 {
 	return v
 }
 
-// sliceAxes does what movement operations can do: bounds, steps, picked and new axes. It returns
-// the entries of the axes that are left.
+// sliceAxes does the part of indexing that is movement operations: bounds, steps, single elements and new axes. It returns
+// the entries of the remaining axes.
 func sliceAxes(x *uop.UOp, parsed []parsedIndex) (*uop.UOp, []parsedIndex) {
 	var bounds []uop.Pair
 	var back []int
@@ -315,7 +315,7 @@ func oneHot(x *uop.UOp, classes int64, axis int) *uop.UOp {
 	return oneOf(x, uop.N(classes), axis)
 }
 
-// oneOf is oneHot for a number of classes that may be symbolic.
+// oneOf is oneHot with a number of classes that may be symbolic.
 func oneOf(x *uop.UOp, classes uop.Sint, axis int) *uop.UOp {
 	needInt("index", x)
 	n := len(x.Shape())

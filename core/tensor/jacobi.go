@@ -14,7 +14,7 @@ import (
 // rotation is the angle of each pair, cosine c and sine s of shape (…, 1, n/2).
 type rotation struct{ c, s *uop.UOp }
 
-// rotationOf makes 0 of product, what two columns have in common, where left and right are what each has of its own.
+// rotationOf is the rotation of two columns that makes their dot product 0; left and right are their squared norms.
 func rotationOf(left, right, product *uop.UOp) rotation {
 	turn := ne(product, 0)
 	tau := div(sub(right, left), mul(2, where(turn, product, 1)))
@@ -24,7 +24,7 @@ func rotationOf(left, right, product *uop.UOp) rotation {
 	return rotation{c, mul(c, t).ContiguousOp()}
 }
 
-// halves are the columns of the left places, those that they meet, and the one that rests if their number is odd.
+// halves are the left columns, their partners, and the idle column if the number is odd.
 func halves(x *uop.UOp) (left, right, odd *uop.UOp) {
 	n := intSize("a", x.Shape(), len(x.Shape())-1)
 	parts := split(x, []int64{n / 2, n / 2, n % 2}, -1)
@@ -37,10 +37,10 @@ func (r rotation) turned(x *uop.UOp) *uop.UOp {
 	left, right = sub(mul(r.c, left), mul(r.s, right)), add(mul(r.s, left), mul(r.c, right))
 	n := intSize("a", x.Shape(), len(x.Shape())-1)
 	half := n / 2
-	// The circle of places: left from first to last, then right backwards; so column i meets the one half places on.
+	// The circle of places: left from first to last, then right backwards; column i has its partner half the circle on.
 	circle := []*uop.UOp{left, flip(right, -1)}
 	fixed := int64(1)
-	if n%2 == 1 { // all move: one of them rests
+	if n%2 == 1 { // all move: one column is idle
 		circle, fixed = append(circle, odd), 0
 	}
 	ends := split(cat(circle, -1), []int64{fixed, n - 1 - fixed, 1}, -1)
@@ -48,8 +48,8 @@ func (r rotation) turned(x *uop.UOp) *uop.UOp {
 	return cat([]*uop.UOp{parts[0], flip(parts[1], -1), parts[2]}, -1).ContiguousOp()
 }
 
-// jacobiRounds is a number of rounds that suffices for n columns in any floating type: a sweep lets every pair meet once
-// and takes n rounds; convergence is quadratic after a number of sweeps that grows with log2(n).
+// jacobiRounds is enough rounds for n columns in any floating type: a sweep of n rounds pairs all columns once, and convergence
+// is quadratic after a number of sweeps that grows with log2(n).
 func jacobiRounds(n int64) int64 {
 	if n < 2 {
 		return 0
@@ -81,7 +81,7 @@ func diagonalised(a, v *uop.UOp) (*uop.UOp, *uop.UOp) {
 	return a, v
 }
 
-// orthonormal is u (…, n, n), whose columns are orthonormal or 0, the latter last, with others in the place of these.
+// orthonormal replaces the zero columns of u (…, n, n), the last ones, by columns that make the matrix orthonormal.
 func orthonormal(u *uop.UOp) *uop.UOp {
 	q, r := qr(u)
 	d := unsqueeze(diagonalOf(r), -2)
@@ -93,7 +93,7 @@ func picked(x, at *uop.UOp) *uop.UOp {
 	return gather(x, -1, expand(unsqueeze(at, -2), x.Shape()))
 }
 
-// svd makes the matrix square by QR, its columns orthogonal by rotations, and sorts them by their length.
+// svd reduces the matrix to a square one by QR, orthogonalises its columns by rotations, and sorts them by length.
 func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	shape := a.Shape()
 	m, n := intSize("a", shape, len(shape)-2), intSize("a", shape, len(shape)-1)
@@ -123,7 +123,7 @@ func sqrtOrZero(x *uop.UOp) *uop.UOp {
 	return where(some, sqrt(where(some, x, 1)), x)
 }
 
-// eigh rotates the matrix that one triangle of a stands for until it is diagonal.
+// eigh rotates the symmetric matrix given by one triangle of a until it is diagonal.
 func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 	n := squareSize("a", a)
 	if upper {
@@ -135,8 +135,8 @@ func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 	return sorted.value, picked(v, sorted.at)
 }
 
-// SVD is the singular value decomposition a = u diag(s) vt of matrices (…, m, n), with k = min(m, n) singular values s, the
-// greatest first, u of shape (…, m, k), or (…, m, m) if fullMatrices, and vt of shape (…, k, n), or (…, n, n).
+// SVD is the singular value decomposition a = u diag(s) vt of matrices (…, m, n), with k = min(m, n) singular values s in
+// descending order, u of shape (…, m, k), or (…, m, m) if fullMatrices, and vt of shape (…, k, n), or (…, n, n).
 func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 	defer guard("SVD", &err)
 	a = needMatrices("a", a)
@@ -144,8 +144,8 @@ func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 	return u, s, vt, nil
 }
 
-// Eigh are the eigenvalues (…, n) of symmetric matrices (…, n, n), the least first, and orthonormal eigenvectors, the columns
-// of a matrix (…, n, n). Only one triangle of a is read, the lower one or the upper one.
+// Eigh are the eigenvalues (…, n) of symmetric matrices (…, n, n) in ascending order, and orthonormal eigenvectors, the columns
+// of a matrix (…, n, n). Only one triangle of a is read, the lower or the upper.
 func Eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp, err error) {
 	defer guard("Eigh", &err)
 	a = needMatrices("a", a)
@@ -153,10 +153,10 @@ func Eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp, err error) {
 	return values, vectors, nil
 }
 
-// LeastSquares is the x (…, n) or (…, n, k) of the least norm among those for which |a x - b| is least, for matrices a
-// (…, m, n) and b of shape (m), (…, m) with the leading axes of a, or (…, m, k); the squares |a x - b|² of the columns of
-// b; the rank of a, int32; and its singular values. Those up to cutoff times the greatest count as 0; a negative cutoff
-// stands for the distance of 1 to the next number, times the greater of m and n.
+// LeastSquares is the minimum-norm x (…, n) or (…, n, k) that minimizes |a x - b|, for matrices a (…, m, n) and b of shape
+// (m), (…, m) with the leading axes of a, or (…, m, k); the residuals |a x - b|² of the columns of b; the rank of a, int32;
+// and its singular values. Singular values up to cutoff times the greatest count as 0; a negative cutoff means machine
+// epsilon times max(m, n).
 func LeastSquares(a, b *uop.UOp, cutoff float64) (x, squares, rank, s *uop.UOp, err error) {
 	defer guard("LeastSquares", &err)
 	needSame("operands", a, b)

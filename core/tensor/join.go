@@ -109,7 +109,7 @@ func chunk(x *uop.UOp, n int64, axis int) []*uop.UOp {
 	return splitEvery(x, ceil64(size, n), axis)
 }
 
-// roll shifts elements along axes; what leaves one end enters at the other.
+// roll shifts elements along axes with wrap-around.
 func roll(x *uop.UOp, shifts []int64, axes []int) *uop.UOp {
 	s := x.Shape()
 	axes = axesOf("dims", axes, len(s))
@@ -196,7 +196,7 @@ func Chunk(x *uop.UOp, n int64, dim int) (r []*uop.UOp, err error) {
 	return chunk(x, n, dim), nil
 }
 
-// Roll shifts elements along axes; what leaves one end enters at the other. Without axes the flattened tensor is shifted.
+// Roll shifts elements along axes with wrap-around. Without axes the flattened tensor is shifted.
 func Roll(x *uop.UOp, shifts []int64, dims []int) (r *uop.UOp, err error) {
 	defer guard("Roll", &err)
 	need("x", x)

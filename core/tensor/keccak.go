@@ -8,17 +8,17 @@ import (
 // bytes of the message before each of them.
 
 const (
-	keccakBytes  = 200 // of the state
+	keccakBytes  = 200 // of state
 	keccakLanes  = 25
 	keccakRounds = 24
-	keccakBlocks = 256     // that a message may have: they are 6,144 kernels
-	hashBlock    = 4096    // bytes that one leaf of Hash takes
-	hashChunk    = 1 << 20 // bytes that one node of Hash takes
+	keccakBlocks = 256     // limit of a message: 6,144 kernels
+	hashBlock    = 4096    // bytes of a leaf of Hash
+	hashChunk    = 1 << 20 // bytes of a node of Hash
 	hashRate     = 168     // SHAKE128
 	hashSuffix   = 0x1f
 )
 
-// keccakTurns are the rotations of the lanes (x, y) at x + 5y, and keccakOnes the constants of the rounds.
+// keccakTurns are the rotations of the lanes (x, y) at x + 5y, keccakOnes the constants of the rounds.
 var (
 	keccakTurns = [keccakLanes]uint64{
 		0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14,
@@ -45,7 +45,7 @@ func keccakRound(a, turns *uop.UOp, one uint64) *uop.UOp {
 	n := a.Shape()[0]
 	row := func(y int64) *uop.UOp { return squeeze(shrinkAxis(a, 1, uop.N(y), uop.N(y+1)), 1) }
 	turned := func(x *uop.UOp, by int64) *uop.UOp { return roll(x, []int64{by}, []int{-1}) }
-	// theta: every lane takes in the parities of two columns.
+	// theta: every lane is xored with the parities of two columns.
 	c := bitXor(bitXor(bitXor(row(0), row(1)), bitXor(row(2), row(3))), row(4))
 	next := turned(c, -1)
 	d := bitXor(turned(c, 1), bitOr(shiftLeft(next, 1), shiftRight(next, 63)))
@@ -54,7 +54,7 @@ func keccakRound(a, turns *uop.UOp, one uint64) *uop.UOp {
 	wide := reshape(repeat(a, uop.ShapeOf(1, 1, 4)), uop.Shape{n, uop.N(100)})
 	skew := reshape(padAxis(wide, 1, 0, 5, 0), uop.Shape{n, uop.N(5), uop.N(21)})
 	a = permute(index(skew, Whole(), Whole(), Slice(ptr(0), ptr(15), 3)), []int{0, 2, 1})
-	// rho: rotations. Two shifts to the right, since 64 is none.
+	// pi's rotations. Two shifts to the right, since a shift by 64 is not defined.
 	a = bitOr(shiftLeft(a, turns), shiftRight(shiftRight(a, 1), sub(uop.Uint(63), turns)))
 	// chi and iota
 	a = bitXor(a, bitAnd(bitNot(turned(a, -1)), turned(a, -2)))
@@ -96,7 +96,7 @@ func keccakOf(x *uop.UOp, rate int64, suffix byte) *uop.UOp {
 	return shrinkAxis(bytes, 1, uop.N(0), uop.N((keccakBytes-rate)/2))
 }
 
-// bytesOf is x as bytes, the last axis grown by their number in an element.
+// bytesOf is x as bytes; the last axis grows by the element size.
 func bytesOf(x *uop.UOp) *uop.UOp {
 	if len(x.Shape()) == 0 {
 		x = reshape(x, uop.ShapeOf(1))
@@ -107,9 +107,9 @@ func bytesOf(x *uop.UOp) *uop.UOp {
 	return bitcast(x, uop.Uint8)
 }
 
-// Keccak hashes the bytes of the last axis by the sponge of FIPS 202 with rate bytes a block and the bits that a hash puts
-// behind the message: SHA3-256 has rate 136 and suffix 6, SHAKE128 168 and 0x1f. The last axis of the result holds
-// (200-rate)/2 bytes. Messages have at most 256 blocks.
+// Keccak hashes the bytes of the last axis by the sponge of FIPS 202 with rate bytes a block and a suffix of the message:
+// SHA3-256 has rate 136 and suffix 6, SHAKE128 168 and 0x1f. The last axis of the result holds (200-rate)/2 bytes. Messages
+// have at most 256 blocks.
 func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	defer guard("Keccak", &err)
 	need("x", x)
@@ -133,7 +133,7 @@ func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	return reshape(out, joinShapes(lead, uop.ShapeOf((keccakBytes-rate)/2))), nil
 }
 
-// Hash is a hash of 16 bytes of all elements: a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last MB.
+// Hash is a hash of 16 bytes of all elements: a tree of SHAKE128 over blocks of 4096 bytes, padded with zeros to whole MB.
 func Hash(x *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Hash", &err)
 	need("x", x)

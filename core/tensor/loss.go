@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Reduction says what a loss makes of the losses of the single samples.
+// Reduction is the reduction of the losses of single samples.
 type Reduction uint8
 
 // Reductions of losses.
@@ -54,7 +54,7 @@ func classTarget(x, target *uop.UOp, axis int) *uop.UOp {
 	return oneHot(unsqueeze(target, axis), intSize("x", s, axis), axis)
 }
 
-// classNumbers turns class numbers that came as floating point numbers into integers; probabilities stay.
+// classNumbers turns class numbers given as floats into integers; probabilities stay.
 func classNumbers(x, target *uop.UOp) *uop.UOp {
 	if target.DType.IsFloat() && len(target.Shape()) < len(x.Shape()) {
 		return cast(target, uop.Int32)
@@ -70,7 +70,7 @@ func crossEntropy(x, target *uop.UOp, axis int, r Reduction, smoothing float64) 
 	}
 	y := classTarget(x, target, axis)
 	if x.DType == uop.Float64 && !y.DType.IsFloat() {
-		y = cast(y, x.DType) // or the smoothing would be a float32
+		y = cast(y, x.DType) // otherwise the smoothing would be float32
 	}
 	y = add(mul(1-smoothing, y), smoothing/float64(intSize("x", s, axis)))
 	return neg(r.of(sum(mul(logSoftmax(x, []int{axis}), y), []int{axis}, false)))
@@ -102,7 +102,7 @@ func binaryCrossEntropy(x, y *uop.UOp) *uop.UOp {
 	return sub(mul(neg(y), log(x)), mul(sub(1, y), log(sub(1, x))))
 }
 
-// binaryCrossEntropyLogits is the same of x = sigmoid of the logits, without overflow.
+// binaryCrossEntropyLogits is binaryCrossEntropy of sigmoid(x), without overflow.
 func binaryCrossEntropyLogits(x, y *uop.UOp, posWeight operand) *uop.UOp {
 	logp, logq := logSigmoid(x), logSigmoid(neg(x))
 	return neg(add(mul(mul(posWeight, y), logp), mul(sub(1, y), logq)))

@@ -26,7 +26,7 @@ func LSTMCell(x, h, c *uop.UOp, w LSTMWeights) (newH, newC *uop.UOp, err error) 
 	return newH, newC, nil
 }
 
-// lstmStep is a step from what the input gives to the gates.
+// lstmStep is a step from the input's part of the gates.
 func lstmStep(given, h, c *uop.UOp, w LSTMWeights) (newH, newC *uop.UOp) {
 	gates := chunk(add(given, linear(h, transpose(w.Hidden, 0, 1), w.HiddenBias)), 4, -1)
 	i, f, g, o := sigmoid(gates[0]), sigmoid(gates[1]), tanh(gates[2]), sigmoid(gates[3])
@@ -67,11 +67,11 @@ func LSTM(x, h, c *uop.UOp, w LSTMWeights, batchFirst, reverse bool) (out, newH,
 	return stackSteps(outs, time), h, c, nil
 }
 
-// group is how many steps of a sequence are joined at once. What is joined is padded and added, so each element of n parts
-// costs n additions; in groups, which get memory of their own, it costs far fewer.
+// group is the number of steps joined at once. Joining pads and adds, so n parts cost n additions for each element; groups with
+// buffers of their own cost far fewer.
 const group = 16
 
-// steps are the parts of x along an axis, without it.
+// steps are the slices of x along an axis, without that axis.
 func steps(x *uop.UOp, axis int) (parts []*uop.UOp) {
 	n := int(intSize("x", x.Shape(), axis))
 	for lo := 0; lo < n; lo += group {
@@ -87,7 +87,7 @@ func steps(x *uop.UOp, axis int) (parts []*uop.UOp) {
 	return parts
 }
 
-// stackSteps puts the parts that steps gives together again.
+// stackSteps stacks the slices that steps gives.
 func stackSteps(parts []*uop.UOp, axis int) *uop.UOp {
 	if len(parts) <= group {
 		return stack(parts, axis)

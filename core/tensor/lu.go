@@ -4,16 +4,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// factored is what Gaussian elimination makes of the matrices a and the right sides b of a x = b.
+// factored is the result of Gaussian elimination of the matrices a with right sides b of a x = b.
 type factored struct {
-	upper *uop.UOp // (…, n, n), to be read on and above the diagonal
+	upper *uop.UOp // (…, n, n), valid on and above the diagonal
 	right *uop.UOp // b after the same steps, nil without one
 	sign  *uop.UOp // (…), -1 for an odd number of exchanged rows, else 1
 }
 
-// eliminate takes one column after the other: the row with the largest element changes places with the row on the
-// diagonal, and its multiples are taken off the rows below. Each step is computed into memory, or the graph would repeat
-// all steps before it. Where a column is 0 nothing is taken off, so singular matrices stay finite.
+// eliminate processes one column after the other: it swaps the row of the largest element with the row of the diagonal and
+// subtracts its multiples from the rows below. Each step is realized, since the graph would otherwise repeat all steps before
+// it. A zero column subtracts nothing, so singular matrices stay finite.
 func eliminate(a, b *uop.UOp) factored {
 	n := squareSize("a", a)
 	rows := count0(a.Graph(), n)
@@ -40,8 +40,7 @@ func eliminate(a, b *uop.UOp) factored {
 	return factored{a, b, sign}
 }
 
-// asColumns makes a matrix of a right side that is a vector, or a stack of vectors, one for each of the matrices a, of which
-// the last axis counts its rows.
+// asColumns makes a matrix of a right side that is a vector, or a stack of vectors, one for each matrix of a.
 func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 	as, bs := a.Shape(), b.Shape()
 	each := joinShapes(as[:len(as)-2], as[len(as)-1:])

@@ -17,7 +17,7 @@ func sin(x *uop.UOp) *uop.UOp        { return unary(uop.Sin, x) }
 // rsqrt is 1/sqrt(x).
 func rsqrt(x *uop.UOp) *uop.UOp { return reciprocal(sqrt(x)) }
 
-// atLeastF32 is the type in which functions with large arguments to a primitive are computed.
+// atLeastF32 is the type for functions that call a primitive with large arguments.
 func atLeastF32(x *uop.UOp) *uop.UOp { return cast(x, uop.LeastUpper(x.DType, uop.Float32)) }
 
 // exp is 2^(x/ln 2), computed in float32 at least.
@@ -78,8 +78,8 @@ func round(x *uop.UOp) *uop.UOp {
 	return where(eq(gt(x, 0), even), ceil(sub(x, 0.5)), floor(add(x, 0.5)))
 }
 
-// roundAny is round where that changes anything. From 2^23 on, in float32, all numbers are whole, and adding 1/2 to
-// one gives another; a half and less loses all but its sign.
+// roundAny is round for numbers of any size. From 2^23 on, in float32, all numbers are whole, and adding 1/2 gives another one;
+// numbers of at most a half lose all but their sign.
 func roundAny(x *uop.UOp) *uop.UOp {
 	if !x.DType.IsFloat() {
 		return x
@@ -138,8 +138,8 @@ func Ceil(x *uop.UOp) (*uop.UOp, error) { return run1("Ceil", ceil, x) }
 // Floor rounds down.
 func Floor(x *uop.UOp) (*uop.UOp, error) { return run1("Floor", floor, x) }
 
-// RoundAny is Round, and right for numbers of any size.
+// RoundAny is Round for numbers of any size.
 func RoundAny(x *uop.UOp) (*uop.UOp, error) { return run1("RoundAny", roundAny, x) }
 
-// Round rounds to the nearest integer, halves to the even one, if that is below 2^23 in float32, 2^52 in float64.
+// Round rounds to the nearest integer, halves to even, for numbers below 2^23 in float32, 2^52 in float64.
 func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", round, x) }

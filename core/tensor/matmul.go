@@ -4,8 +4,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// dot is the matrix product over the last axis of x and the last but one of w, leading axes
-// broadcast: x as (…,1,K) times w as (…,N,K), summed over K. acc nil means the usual accumulator.
+// dot is the matrix product over the last axis of x and the last but one of w, leading axes broadcast: x as (…,1,K) times w
+// as (…,N,K), summed over K. acc nil means the default accumulator.
 func dot(x, w *uop.UOp, acc *uop.DType) *uop.UOp {
 	xs, ws := x.Shape(), w.Shape()
 	nx, nw := len(xs), len(ws)
@@ -49,7 +49,7 @@ func MatMul(x, w *uop.UOp) (r *uop.UOp, err error) {
 	return dot(x, w, nil), nil
 }
 
-// MatMulAs is MatMul that accumulates in a given type, which the result keeps.
+// MatMulAs is MatMul with the accumulator and result in a given type.
 func MatMulAs(x, w *uop.UOp, acc *uop.DType) (r *uop.UOp, err error) {
 	defer guard("MatMulAs", &err)
 	needSame("operands", x, w)
@@ -79,8 +79,8 @@ func Linear(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	return linear(x, transpose(weight, 1, 0), bias), nil
 }
 
-// Dense is x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; bias may be nil. A
-// weight of shape (out, in), as layers keep it, is turned where its shape shows that.
+// Dense is x @ weight + bias for a weight of shape (in, out), or x * weight + bias for a vector; bias may be nil. A weight of
+// shape (out, in) is transposed where the shapes are unambiguous.
 func Dense(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Dense", &err)
 	needSame("operands", x, weight)

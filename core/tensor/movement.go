@@ -10,7 +10,7 @@ import (
 // maxElements bounds the number of elements of any tensor, views included: byte offsets stay inside an int64.
 const maxElements = math.MaxInt64 / 16
 
-// numel is the product of the sizes, which must not overflow.
+// numel is the product of the sizes; overflow is an error.
 func numel(arg string, s uop.Shape) uop.Sint {
 	total, most := uop.N(1), int64(1)
 	for _, d := range s {
@@ -110,7 +110,7 @@ func broadcastTo(x *uop.UOp, s uop.Shape) *uop.UOp {
 	return reshape(x, from).Expand(s)
 }
 
-// expand is broadcastTo where a size of -1 keeps what is there.
+// expand is broadcastTo with -1 for sizes to keep.
 func expand(x *uop.UOp, s uop.Shape) *uop.UOp {
 	from := alignLeft(x.Shape(), len(s))
 	to := alignLeft(s, len(from))
@@ -153,8 +153,8 @@ func shrink(x *uop.UOp, ps []uop.Pair) *uop.UOp {
 	return x.Shrink(ps)
 }
 
-// roomFor adds zeros around a tensor where symbolic bounds leave it for some values of their variables, so that
-// nothing outside of its memory is read, and moves the bounds accordingly.
+// roomFor pads a tensor with zeros where symbolic bounds exceed it for some values of their variables, so that no index leaves
+// its memory, and shifts the bounds accordingly.
 func roomFor(x *uop.UOp, ps []uop.Pair) (*uop.UOp, []uop.Pair) {
 	s := x.Shape()
 	room, moved := make([]uop.Pair, len(s)), slices.Clone(ps)
@@ -188,7 +188,7 @@ func wholes(s uop.Shape) []uop.Pair {
 	return ps
 }
 
-// shrinkTo cuts every axis to the given size, from its begin.
+// shrinkTo cuts every axis to the given size, from its beginning.
 func shrinkTo(x *uop.UOp, s uop.Shape) *uop.UOp { return shrink(x, wholes(s)) }
 
 // shrinkAxis keeps lo..hi-1 of one axis.
@@ -207,7 +207,7 @@ func padAxis(x *uop.UOp, axis int, before, after int64, value operand) *uop.UOp 
 	return pad(x, ps, value)
 }
 
-// pad adds elements of a value around x; negative amounts cut.
+// pad adds elements of a value around x; negative amounts crop.
 func pad(x *uop.UOp, ps []uop.Pair, value operand) *uop.UOp {
 	s := x.Shape()
 	if len(ps) != len(s) {

@@ -46,7 +46,7 @@ func Shrink(x *uop.UOp, bounds []uop.Pair) (r *uop.UOp, err error) {
 	return shrink(x, bounds), nil
 }
 
-// Pad adds elements of a value before and after every axis; negative amounts cut.
+// Pad adds elements of a value before and after every axis; negative amounts crop.
 func Pad(x *uop.UOp, padding []uop.Pair, value uop.Const) (r *uop.UOp, err error) {
 	defer guard("Pad", &err)
 	need("x", x)
@@ -54,7 +54,7 @@ func Pad(x *uop.UOp, padding []uop.Pair, value uop.Const) (r *uop.UOp, err error
 	return pad(x, padding, value), nil
 }
 
-// PadMode says where the elements come from that PadWith adds.
+// PadMode is the source of the elements that PadWith adds.
 type PadMode uint8
 
 // Modes of padding: mirror without the edge, repeat the edge, wrap around.
@@ -121,7 +121,7 @@ func RepeatInterleave(x *uop.UOp, n int64, dim int) (r *uop.UOp, err error) {
 	return repeatInterleave(x, n, dim), nil
 }
 
-// Unfold replaces an axis by its windows of a size, one every step elements; the window is a new last axis.
+// Unfold replaces an axis by its windows of a size, one every step elements; the window becomes a new last axis.
 func Unfold(x *uop.UOp, dim int, size, step int64) (r *uop.UOp, err error) {
 	defer guard("Unfold", &err)
 	need("x", x)

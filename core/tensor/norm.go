@@ -6,8 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// softmaxParts are x minus its maximum, e to that power, and the sum of these powers. The maximum is
-// detached: it cancels out of the gradient.
+// softmaxParts are x minus its maximum, the exponentials, and their sum. The maximum is detached: it cancels out of the gradient.
 func softmaxParts(x *uop.UOp, axes []int) (m, e, total *uop.UOp) {
 	m = sub(x, detach(maxOf(x, axes, true)))
 	e = exp(m)
@@ -39,7 +38,7 @@ func rmsNorm(x *uop.UOp, eps float64) *uop.UOp {
 	return cast(mul(f, rsqrt(add(mean(square(f), []int{-1}, true), eps))), x.DType)
 }
 
-// channels is a vector as (1, C, 1, …) beside x.
+// channels reshapes a vector to (1, C, 1, …) to broadcast with x.
 func channels(x, w *uop.UOp) *uop.UOp {
 	return reshape(w, joinShapes(uop.ShapeOf(1, -1), onesShape(len(x.Shape())-2)))
 }
@@ -65,7 +64,7 @@ func LogSoftmax(x *uop.UOp, axes ...int) (r *uop.UOp, err error) {
 	return logSoftmax(asFloat(x), axes), nil
 }
 
-// inWide computes f of a small float, whose squares overflow, in float32.
+// inWide computes f in float32 for a small float type: its squares would overflow.
 func inWide(f func(*uop.UOp) *uop.UOp, x *uop.UOp) *uop.UOp {
 	return cast(f(atLeastF32(x)), x.DType)
 }
@@ -93,7 +92,7 @@ func ScaleShift(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	return x, nil
 }
 
-// needBeside checks that x is broadcast with w.
+// needBeside checks that x broadcasts with w.
 func needBeside(arg string, x, w *uop.UOp) {
 	needSame(arg, x, w)
 	if _, ok := broadcastShape(x.Shape(), w.Shape()); !ok {

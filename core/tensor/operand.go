@@ -6,11 +6,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// operand is what the compositions calculate with: a tensor (*uop.UOp), or a
-// number (int, float64, bool, uop.Const) that takes its type from the tensor it meets.
+// operand is an operand of a composition: a tensor (*uop.UOp), or a number (int, float64, bool, uop.Const) with a type that
+// follows the tensor beside it.
 type operand = any
 
-// DeviceName is the device that tensors of this package live on unless a source says otherwise.
+// DeviceName is the default device of tensors.
 const DeviceName = "CPU"
 
 func constOf(o operand) uop.Const {
@@ -27,7 +27,7 @@ func constOf(o operand) uop.Const {
 	panic("tensor: operand of unknown kind")
 }
 
-// typeOfConst is the type of a number that meets no tensor.
+// typeOfConst is the type of a number without a tensor beside it.
 func typeOfConst(c uop.Const) *uop.DType {
 	switch c.Kind() {
 	case uop.KindFloat:
@@ -38,8 +38,8 @@ func typeOfConst(c uop.Const) *uop.DType {
 	return uop.DefaultInt
 }
 
-// scalarFor is the constant that a number becomes beside x: it takes the type of x if x is a
-// float, or if x is an integer and the number is not a float; otherwise the number's own type.
+// scalarFor is a number as a constant beside x: it takes the type of x if x is a float, or if x is an integer and the number
+// is not a float; otherwise the number's own type.
 func scalarFor(x *uop.UOp, c uop.Const) *uop.UOp {
 	dt := typeOfConst(c)
 	if x.DType.IsFloat() || x.DType.IsInt() && !c.IsFloat() {
@@ -70,7 +70,7 @@ func asTensor(o, other operand) *uop.UOp {
 	return scalarFor(other.(*uop.UOp), constOf(o))
 }
 
-// matched gives two operands one type and one shape.
+// matched promotes and broadcasts two operands.
 func matched(a, b operand) (x, y *uop.UOp) {
 	x, y = asTensor(a, b), asTensor(b, a)
 	if x.DType != y.DType {
@@ -80,8 +80,8 @@ func matched(a, b operand) (x, y *uop.UOp) {
 	return spread(x, y)
 }
 
-// spread gives two tensors one shape. Each is expanded in the type its sums accumulate in:
-// backwards an expand is a sum, which must not overflow or lose digits.
+// spread broadcasts two tensors. Each is expanded in the type of its sums: the gradient of an expand is a sum, and must not
+// overflow or lose digits.
 func spread(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
 	sx, sy := x.Shape(), y.Shape()
 	if sx.Equal(sy) && uop.SumAcc(x.DType) == x.DType && uop.SumAcc(y.DType) == y.DType {
@@ -122,16 +122,16 @@ func broadcastShape(shapes ...uop.Shape) (out uop.Shape, ok bool) {
 	return out, true
 }
 
-// Scalar is the constant that a number becomes in an operation with x: of the type of x if x is
-// a float, or if x is an integer and v is no float; else of v's own type (bool, int32, float32).
+// Scalar is a number as a constant in an operation with x: of the type of x if x is a float, or if x is an integer and v is no
+// float; else of v's own type (bool, int32, float32).
 func Scalar(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
 	defer guard("Scalar", &err)
 	need("x", x)
 	return scalarFor(x, v), nil
 }
 
-// bound is the constant that a number becomes as a bound of x. To integers a whole number is an integer of their type, as
-// near to v as the type comes: no uint8 is below 0, so that 0 bounds them as -1 does.
+// bound is a number as a bound of x. For integers it is the nearest number of their type: no uint8 is below 0, so 0 bounds them
+// as -1 does.
 func bound(x *uop.UOp, v float64) *uop.UOp {
 	if !x.DType.IsInt() || v != math.Trunc(v) || math.IsInf(v, 0) {
 		return scalarFor(x, uop.Float(v))

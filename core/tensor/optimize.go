@@ -9,22 +9,22 @@ import (
 // LARSOptions are the settings of LARS; the zero value is plain gradient descent.
 type LARSOptions struct {
 	Momentum, WeightDecay float64
-	// Trust is the coefficient of the ratio of the norms of parameter and gradient that scales a step; 0 leaves it out.
+	// Trust is the trust coefficient: it scales a step by the ratio of the norms of parameter and gradient; 0 turns it off.
 	Trust float64
-	// Nesterov looks one step of the momentum ahead.
+	// Nesterov uses Nesterov momentum.
 	Nesterov bool
-	// Classic lets the rate go into the momentum rather than multiply it.
+	// Classic multiplies the rate into the momentum buffer rather than the step.
 	Classic bool
 	// DecoupledDecay shrinks the parameter itself; otherwise decay is added to the gradient.
 	DecoupledDecay bool
-	// Steps of Newton and Schulz's iteration with Coefficients make a step orthogonal; no coefficients leave it out.
+	// Steps of the Newton-Schulz iteration with Coefficients orthogonalize a step; no coefficients turn it off.
 	Steps        int
 	Coefficients []float64
 }
 
-// LARS is a step of a parameter by layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888), of which
-// gradient descent is the case without trust and Muon (Jordan et al., 2024; Liu et al., arXiv:2502.16982) the one that makes
-// the step orthogonal. lr has one element, buffer is the momentum so far, nil if the momentum is 0.
+// LARS is an update by layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888). Gradient descent is the
+// case without trust, Muon (Jordan et al., 2024; Liu et al., arXiv:2502.16982) the case with orthogonal steps. lr has one
+// element, buffer is the current momentum, nil if the momentum is 0.
 func LARS(param, grad, lr, buffer *uop.UOp, o LARSOptions) (newParam, newBuffer *uop.UOp, err error) {
 	defer guard("LARS", &err)
 	p, g, rate := stepOperands(param, grad, lr)
@@ -88,15 +88,15 @@ func orthogonal(g *uop.UOp, steps int, coefficients []float64) *uop.UOp {
 // LAMBOptions are the settings of LAMB.
 type LAMBOptions struct {
 	Beta1, Beta2, Eps, WeightDecay float64
-	// Adam leaves out the ratio of the norms of parameter and step.
+	// Adam drops the ratio of the norms of parameter and step.
 	Adam bool
 	// CoupledDecay adds decay to the gradient; otherwise it is part of the step.
 	CoupledDecay bool
 }
 
-// LAMB is a step of a parameter by moments of its gradient and the ratio of norms (You et al., arXiv:1904.00962), of which
-// Adam (Kingma and Ba, arXiv:1412.6980) and AdamW (Loshchilov and Hutter, arXiv:1711.05101) are the cases without the ratio.
-// m and v are the moments so far; power1 and power2, of one element, are beta1 and beta2 to the number of this step.
+// LAMB is an update by moments of the gradient and the ratio of norms (You et al., arXiv:1904.00962); Adam (Kingma and Ba,
+// arXiv:1412.6980) and AdamW (Loshchilov and Hutter, arXiv:1711.05101) are the cases without the ratio. m and v are the
+// current moments; power1 and power2, of one element, are beta1 and beta2 to the power of the step count.
 func LAMB(param, grad, lr, m, v, power1, power2 *uop.UOp, o LAMBOptions) (newParam, newM, newV *uop.UOp, err error) {
 	defer guard("LAMB", &err)
 	p, g, rate := stepOperands(param, grad, lr)
@@ -142,7 +142,7 @@ func LAMB(param, grad, lr, m, v, power1, power2 *uop.UOp, o LAMBOptions) (newPar
 	return cast(p, param.DType), cast(m1, m.DType), cast(v1, v.DType), nil
 }
 
-// stepOperands checks what every step of an optimizer is computed from and gives it in at least float32; the rate is a scalar.
+// stepOperands checks the operands of an optimizer step and casts them to at least float32; the rate is a scalar.
 func stepOperands(param, grad, lr *uop.UOp) (p, g, rate *uop.UOp) {
 	needSame("operands", param, grad, lr)
 	needFloat("param", param)
@@ -187,9 +187,9 @@ func needFinite(arg string, values ...float64) {
 	}
 }
 
-// ClipNorm scales gradients so that their norm, as one vector, is at most a number: by max/(norm + 1e-6) where that is less
-// than 1 (Pascanu, Mikolov and Bengio, arXiv:1211.5063, section 3.2). The norm is that of order p, which may be infinite. The
-// first result is the norm before, a scalar.
+// ClipNorm scales gradients so that their joint norm is at most max: by max/(norm + 1e-6) where that is less than 1 (Pascanu,
+// Mikolov and Bengio, arXiv:1211.5063, section 3.2). The norm is of order p, which may be infinite. The first result is the
+// norm before, a scalar.
 func ClipNorm(grads []*uop.UOp, most, p float64) (norm *uop.UOp, clipped []*uop.UOp, err error) {
 	defer guard("ClipNorm", &err)
 	if len(grads) == 0 {

@@ -7,10 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Sort, TopK, CumMax and CumMin as tinygrad composes them lose their way where NaN is among the numbers. Here NaN is greater
-// than every number.
+// tinygrad's Sort, TopK, CumMax and CumMin give wrong results with NaN. Here NaN is greater than every number.
 
-// placed are elements and where they come from.
+// placed are elements with their original positions.
 type placed struct{ value, at *uop.UOp }
 
 // greater is true where a is greater than b, NaN being the greatest.
@@ -33,7 +32,7 @@ func (a placed) later(b placed, descending bool) *uop.UOp {
 // both applies a movement to elements and positions.
 func (a placed) both(f func(*uop.UOp) *uop.UOp) placed { return placed{f(a.value), f(a.at)} }
 
-// halves cuts an axis of size 2.
+// halves splits an axis of size 2.
 func (a placed) halves(axis int) (first, second placed) {
 	v, at := splitEvery(a.value, 1, axis), splitEvery(a.at, 1, axis)
 	return placed{v[0], at[0]}, placed{v[1], at[1]}
@@ -43,14 +42,14 @@ func joined(axis int, a, b placed) placed {
 	return placed{cat([]*uop.UOp{a.value, b.value}, axis), cat([]*uop.UOp{a.at, b.at}, axis)}
 }
 
-// exchange puts two elements into order.
+// exchange orders two elements.
 func exchange(a, b placed, descending bool) (first, second placed) {
 	swap := a.later(b, descending)
 	return placed{where(swap, b.value, a.value), where(swap, b.at, a.at)}, placed{where(swap, a.value, b.value), where(swap, a.at, b.at)}
 }
 
-// longAxis is the size from which the positions are sorted along with the elements. Below it, it takes less time to look for
-// the elements afterwards, which compares all with all, than to compile the many kernels of two tensors.
+// longAxis is the size from which positions are sorted along with the elements. Below it, searching for the elements afterwards,
+// all against all, takes less time than compiling the many kernels of two tensors.
 const longAxis = 16384
 
 // ordered sorts along an axis.
@@ -71,7 +70,7 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 		values, at := sortAxis(x, axis, descending)
 		return placed{values, at}
 	}
-	// NaN counts as infinity; afterwards as many of the greatest are NaN as there were.
+	// NaN counts as infinity; then as many of the greatest become NaN as there were.
 	nan := isNaN(x)
 	values := sortedValues(where(nan, math.Inf(1), x), axis, descending)
 	numbers := onesShape(len(s))
@@ -84,8 +83,7 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 	return placed{values, sortedIndices(x, values, axis, equalOrNaN)}
 }
 
-// orderedPairs is the bitonic sort of sortedValues for elements and positions. What fills the axis up to a power of two is
-// behind everything else.
+// orderedPairs is the bitonic sort of sortedValues for elements and positions. The padding to a power of two sorts last.
 func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
 	n, size := len(s), intSize("dim", s, axis)
@@ -108,7 +106,7 @@ func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	}
 	p = p.both(func(u *uop.UOp) *uop.UOp { return unflatten(u, axis, twos) })
 	for stage := 1; stage <= stages; stage++ {
-		// Every second block is sorted backwards: it is turned around before and after.
+		// Every second block is sorted in descending order: it is flipped before and after.
 		turn := func() {
 			if stage == stages {
 				return
@@ -133,7 +131,7 @@ func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	return p.both(func(u *uop.UOp) *uop.UOp { return shrinkTo(flatten(u, axis, axis+stages-1), s) })
 }
 
-// Sort sorts along an axis and gives the positions that the elements had. NaN is greater than every number.
+// Sort sorts along an axis and gives the original positions of the elements. NaN is greater than every number.
 func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
 	defer guard("Sort", &err)
 	need("x", x)
@@ -188,7 +186,7 @@ func MaxPoolIndices(x *uop.UOp, kernel []int64, w Window) (values, indices *uop.
 	return values, indices, nil
 }
 
-// LogCumSumExp is log(cumsum(e^x)), without overflow: infinite where the greatest element so far is, which is then not subtracted.
+// LogCumSumExp is log(cumsum(e^x)), without overflow. An infinite running maximum is the result; it is not subtracted.
 func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("LogCumSumExp", &err)
 	need("x", x)

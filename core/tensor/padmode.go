@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// padWith pads with elements of x; negative amounts cut.
+// padWith pads with elements of x; negative amounts crop.
 func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 	s := intShape("x", x.Shape())
 	if len(padding) != len(s) {
@@ -36,7 +36,7 @@ func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 	return shrink(x, bounds)
 }
 
-// padPart is what stands before or after an axis.
+// padPart is the padding before or after an axis.
 func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp {
 	s := x.Shape()
 	size := s[axis].N
@@ -87,7 +87,7 @@ func padCircular(x *uop.UOp, s []int64, padding []uop.Pair) *uop.UOp {
 	x = repeat(x, reps)
 	bounds := wholes(x.Shape())
 	for a, p := range padding {
-		// The copies before and after are cut to what is wanted of them, and x itself where there are none.
+		// The copies before and after, cropped to the padding, and x itself for amounts of 0 or less.
 		lo, hi := -p.Lo.N, bounds[a].Hi.N+p.Hi.N
 		if p.Lo.N > 0 {
 			lo += s[a]

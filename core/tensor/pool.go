@@ -4,8 +4,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// windowRow says how an axis is repeated for its windows: so many times, into rows of a length, one for each place in
-// a window; count is the number of windows.
+// windowRow is the way an axis is repeated for its windows: repeats of it, cut into one row for each element of a window; count is
+// the number of windows.
 type windowRow struct {
 	times      int64
 	row, count uop.Sint
@@ -30,7 +30,7 @@ func windowsOf(size uop.Sint, k, stride, dilation int64) windowRow {
 	least = max(least, 1)
 	if !size.Symbolic() {
 		count := ceil64(size.N-dilation*(k-1), stride)
-		// As many copies as put the cut for the stride inside.
+		// So many copies that the cut for the stride stays inside.
 		f := max(1, ceil64(count*stride-dilation, size.N))
 		needRoom(k, f, most, stride, dilation)
 		row := size.N*f + dilation
@@ -54,8 +54,8 @@ func needRoom(k, f, most, stride, dilation int64) {
 	}
 }
 
-// pool gives the sliding windows over the last axes: (…, i) becomes (…, o, k) with o = ceil((i - d*(k-1)) / s).
-// It repeats the axis, cuts it so that every window begins one dilated step further, and reshapes.
+// pool gives the sliding windows over the last axes: (…, i) becomes (…, o, k) with o = ceil((i - d*(k-1)) / s). It repeats the
+// axis, cuts it so that every window begins one dilated step further, and reshapes.
 func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 	s := x.Shape()
 	nk := len(kernel)
@@ -98,7 +98,7 @@ func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 
 func ceil64(a, b int64) int64 { return uop.Int(a).Neg().FloorDiv(uop.Int(b)).Neg().I() }
 
-// unfold replaces an axis by windows of a size every step elements: (windows, size), the size at the end.
+// unfold replaces an axis by windows, one every step elements: (windows, size), with size as the last axis.
 func unfold(x *uop.UOp, axis int, size, step int64) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))

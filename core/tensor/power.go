@@ -6,11 +6,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// The powers of C's pow: 1 to any power and anything to the power 0 are 1, infinities and zeros have the signs of the
-// limits. tinygrad's POW has them for finite numbers, and parities of exponents only below 2^31.
+// C's pow: 1 to any power and anything to the power 0 are 1; infinities and zeros have the signs of the limits. tinygrad's POW
+// agrees for finite numbers and exponents below 2^31 only.
 
-// fullPow is a**b for floating point operands.
-func fullPow(a, b operand) *uop.UOp {
+// accuratePow is a**b for floating point operands.
+func accuratePow(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() {
 		return pow(a, b)
@@ -32,7 +32,7 @@ func power(x, y *uop.UOp) *uop.UOp {
 	half := mul(y, 0.5)
 	whole := eq(trunc(y), y)
 	odd := bitAnd(whole, ne(trunc(half), half))
-	// an odd power of a negative number, -0 too, or its root
+	// an odd power keeps the sign of x, also of -0
 	sign := where(odd, bitXor(bits, magnitude), 0)
 	r := bitcast(bitOr(bitcast(exp2(mul(y, log2(a))), number), sign), x.DType)
 	noRoot := bitAnd(bitAnd(lt(x, 0), ne(a, math.Inf(1))), logicalNot(whole))
@@ -40,12 +40,12 @@ func power(x, y *uop.UOp) *uop.UOp {
 	return where(one, 1, where(noRoot, math.NaN(), r))
 }
 
-// mostSquared is the exponent up to which powers are products: each of them rounds. From fewRounded on those of float32 are
-// products of float64.
+// mostSquared is the greatest exponent computed by products: each rounds. From fewRounded on, powers of float32 are products of
+// float64.
 const mostSquared, fewRounded = 64, 3
 
-// fullPowConst is x**e of a floating point tensor.
-func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
+// accuratePowConst is x**e of a floating point tensor.
+func accuratePowConst(x *uop.UOp, e uop.Const) *uop.UOp {
 	v := e.F()
 	dt := x.DType
 	switch {
@@ -60,12 +60,12 @@ func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
 	p := binary(uop.Pow, x, likeConst(x, e))
 	switch half := v - math.Trunc(v); {
 	case math.Abs(v) > mostSquared || half != 0 && (math.Abs(half) != 0.5 || math.Abs(v) > fewRounded) || v != v:
-		return cast(fullPow(x, likeConst(x, e)), dt)
+		return cast(accuratePow(x, likeConst(x, e)), dt)
 	case half == 0 && math.Abs(v) > fewRounded && x.DType == uop.Float32:
 		wide := cast(x, uop.Float64)
 		p = differentiatedAs(cast(binary(uop.Pow, wide, likeConst(wide, e)), x.DType), p)
 	case half != 0:
-		// a product with a root, which is wrong for -0 and -infinity
+		// a product with a root, wrong for -0 and -infinity
 		limit := likeConst(x, 0)
 		if v > 0 {
 			limit = likeConst(x, math.Inf(1))
@@ -75,11 +75,10 @@ func fullPowConst(x *uop.UOp, e uop.Const) *uop.UOp {
 	return cast(p, dt)
 }
 
-// Pow is a**b, as C's pow for NaN, infinities and zeros.
-func Pow(a, b *uop.UOp) (*uop.UOp, error) { return run2("Pow", fullPow, a, b) }
+// Pow is a**b, with C's results for NaN, infinities and zeros.
+func Pow(a, b *uop.UOp) (*uop.UOp, error) { return run2("Pow", accuratePow, a, b) }
 
-// PowConst is x**e, as C's pow for NaN, infinities and zeros. Integers to the power of a floating point number are
-// floating point, since rounding it would surprise.
+// PowConst is x**e, with C's results for NaN, infinities and zeros. Integers to a floating point power are floating point.
 func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
 	defer guard("PowConst", &err)
 	need("x", x)
@@ -92,5 +91,5 @@ func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
 	default:
 		return pow(x, e), nil
 	}
-	return fullPowConst(x, e), nil
+	return accuratePowConst(x, e), nil
 }

@@ -10,8 +10,8 @@ func identityLike(x *uop.UOp, n int64) *uop.UOp {
 	return expand(eye(x.Graph(), n, n, x.DType), joinShapes(s[:len(s)-2], uop.ShapeOf(n, n)))
 }
 
-// householder is the reflection I - tau w wᵀ that makes 0 of what stands below row i in the column x, with w[i] = 1 and
-// w[:i] = 0; tau is 0, and nothing is done, where there is nothing to make 0 (as LAPACK's dlarfg).
+// householder is the reflection I - tau w wᵀ that zeroes the column x below row i, with w[i] = 1 and w[:i] = 0; tau is 0 where
+// the column is zero already (as LAPACK's dlarfg).
 func householder(x *uop.UOp, i int64) (w, tau *uop.UOp) {
 	rows := count0(x.Graph(), intSize("a", x.Shape(), len(x.Shape())-1))
 	head := index(x, Ellipsis(), Slice(&i, ptr(i+1), 1))
@@ -26,7 +26,7 @@ func householder(x *uop.UOp, i int64) (w, tau *uop.UOp) {
 
 func ptr(v int64) *int64 { return &v }
 
-// qr reflects one column after the other; each step is computed into memory.
+// qr reflects one column after the other; each step is realized.
 func qr(a *uop.UOp) (q, r *uop.UOp) {
 	s := a.Shape()
 	m, n := intSize("a", s, len(s)-2), intSize("a", s, len(s)-1)
@@ -41,10 +41,10 @@ func qr(a *uop.UOp) (q, r *uop.UOp) {
 	return q, triu(r, 0)
 }
 
-// maxIterations bounds iterations that a caller asks for: each is part of the graph.
+// maxIterations bounds the iterations of a caller: each is part of the graph.
 const maxIterations = 1000
 
-// newtonSchulz runs the odd polynomial sum of p_i (x xᵀ)^i x, which drives singular values towards 1, on a scaled to norm 1.
+// newtonSchulz runs the odd polynomial sum of p_i (x xᵀ)^i x, which drives singular values towards 1, on x scaled to norm 1.
 func newtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) *uop.UOp {
 	s := a.Shape()
 	if intSize("a", s, len(s)-2) > intSize("a", s, len(s)-1) {
@@ -63,7 +63,7 @@ func newtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) *uop.UOp
 	return g
 }
 
-// needMatrices is a in a floating type, matrices that have elements.
+// needMatrices is a in a floating type; it must be non-empty matrices.
 func needMatrices(arg string, a *uop.UOp) *uop.UOp {
 	need(arg, a)
 	a = asFloat(a)

@@ -6,16 +6,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// maxRandom is the number of values one seed can give: they are numbered with 32 bits.
+// maxRandom is the number of values of one seed: their counter has 32 bits.
 const maxRandom = 1 << 32
 
-// narrowRange is the size of a range of integers that one uniform float32 can tell apart.
+// narrowRange is the largest range of integers that one uniform float32 covers.
 const narrowRange = 1 << 23
 
-// secondStream separates the seeds of the two uniform numbers of a normal one.
+// secondStream separates the seeds of the two uniform numbers behind a normal one.
 const secondStream = 0x9E3779B97F4A7C15
 
-// seed is what random numbers are made from.
+// seed is the source of random numbers.
 type seed interface {
 	graph() *uop.Graph
 	// uniform is in [0, 1), in a floating type.
@@ -41,8 +41,8 @@ func numberSeed(g *uop.Graph, s uint64) seed {
 	return keys{g, key(s), key(s ^ secondStream)}
 }
 
-// tensorSeed is a seed in a tensor of uint32, so that the kernels are the same for every seed, and a loop that draws new
-// numbers compiles once: two words are a seed of 64 bits, the low half first, and three a place in a stream.
+// tensorSeed is a seed in a tensor of uint32, so the kernels are the same for every seed, and a training loop compiles once: two
+// words are a seed of 64 bits, the low half first, and three a position in a stream.
 func tensorSeed(u *uop.UOp) seed {
 	need("seed", u)
 	stream := u.Shape().Equal(uop.ShapeOf(3))
@@ -61,7 +61,7 @@ func tensorSeed(u *uop.UOp) seed {
 	return keys{u.Graph(), key(lo, hi), key(bitXor(lo, uop.Uint(second&math.MaxUint32)), bitXor(hi, uop.Uint(second>>32)))}
 }
 
-// randomCount is the number of elements of a shape that is to be filled with random numbers.
+// randomCount is the number of elements of a shape of random numbers.
 func randomCount(s uop.Shape) int64 {
 	needShape("shape", s)
 	intShape("shape", s)
@@ -91,8 +91,8 @@ func ofMost(shape uop.Shape, draw func(uop.Shape) *uop.UOp) *uop.UOp {
 	return shrinkTo(draw(most), shape)
 }
 
-// drawn is a random tensor to be computed once: what uses each of its elements several times, like
-// matmul, would otherwise make the same random number each time.
+// drawn is a realized random tensor: a consumer that reads each element several times, like matmul, would otherwise compute each
+// random number several times.
 func drawn(shape uop.Shape, draw func(uop.Shape) *uop.UOp) *uop.UOp {
 	return ofMost(shape, func(s uop.Shape) *uop.UOp { return draw(s).ContiguousOp() })
 }
@@ -103,8 +103,8 @@ func (s keys) uniform(shape uop.Shape, dt *uop.DType) *uop.UOp {
 	return s.uniformOf(s.first, shape, dt)
 }
 
-// uniformOf has the upper n bits times 2^-n, where n is what the type holds without rounding, since rounding makes 1 of
-// numbers close to it. No type gets more than float32.
+// uniformOf is the upper n bits times 2^-n, with the n bits that the type holds exactly: rounding would turn numbers close to 1
+// into 1. No type gets more than float32.
 func (s keys) uniformOf(key operand, shape uop.Shape, dt *uop.DType) *uop.UOp {
 	needFloatType(dt)
 	n := randomCount(shape)
@@ -126,14 +126,14 @@ func (s keys) long(n int64) *uop.UOp {
 	return bitOr(shiftLeft(word(s.first), 32), word(s.second))
 }
 
-// normal is normally distributed by the Box-Muller transform. Logarithm and sine are spelled out
-// (exactLog), so that the bits depend on no kernel's choice of approximation.
+// normal is normally distributed by the Box-Muller transform. Logarithm and sine are spelled out (exactLog), so the bits do not
+// depend on a kernel's approximation.
 func normal(s seed, shape uop.Shape) *uop.UOp {
 	radius, angle := s.polar(shape)
 	return mul(sqrt(mul(exactLog(radius), -2.0)), exactSin(sub(f32(math.Pi/2), mul(angle, f32(2*math.Pi)))))
 }
 
-// integers are uniform in lo..hi-1. One uniform float has 24 bits: a larger range is taken from 64 random bits.
+// integers are uniform in lo..hi-1. One uniform float has 24 bits: larger ranges take 64 random bits.
 func integers(s seed, shape uop.Shape, lo, hi int64, dt *uop.DType) *uop.UOp {
 	needType("dtype", dt)
 	if !dt.IsInt() {
@@ -200,27 +200,27 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 	return dropout(numberSeed(x.Graph(), seed), x, p), nil
 }
 
-// RandSeeded is Rand in a floating type, with the seed as a tensor: two uint32 are a seed of 64 bits, the low half first,
-// which gives the same values but for types of fewer bits, whose values are multiples of a larger step; three are a place
-// in a stream, as Stream gives them out.
+// RandSeeded is Rand in a floating type, with the seed as a tensor. Two uint32 are a seed of 64 bits, the low half first, with
+// the values of Rand except in types of fewer bits, where they are multiples of a larger step; three are a position in a
+// stream, as handed out by Stream.
 func RandSeeded(shape uop.Shape, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
 	return drawn(shape, func(s uop.Shape) *uop.UOp { return tensorSeed(seed).uniform(s, dt) }), nil
 }
 
-// RandnSeeded is Randn with a seed as RandSeeded has.
+// RandnSeeded is Randn with a seed as in RandSeeded.
 func RandnSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandnSeeded", &err)
 	return drawn(shape, func(s uop.Shape) *uop.UOp { return normal(tensorSeed(seed), s) }), nil
 }
 
-// RandIntSeeded is RandInt with a seed as RandSeeded has.
+// RandIntSeeded is RandInt with a seed as in RandSeeded.
 func RandIntSeeded(shape uop.Shape, lo, hi int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandIntSeeded", &err)
 	return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(tensorSeed(seed), s, lo, hi, dt) }), nil
 }
 
-// DropoutSeeded is Dropout with a seed as RandSeeded has.
+// DropoutSeeded is Dropout with a seed as in RandSeeded.
 func DropoutSeeded(x *uop.UOp, p float64, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("DropoutSeeded", &err)
 	needSame("operands", x, seed)

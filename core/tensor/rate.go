@@ -6,12 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// RateSchedule says how a learning rate depends on the number of steps.
+// RateSchedule is the dependence of a learning rate on the step count.
 type RateSchedule uint8
 
-// Schedules of LearningRate. t is the number of steps so far, lr the rate that the schedule begins with; the parameters stand
-// behind each. Cosines are those of Loshchilov and Hutter, SGDR (arXiv:1608.03983), one cycle that of Smith and Topin,
-// Super-convergence (arXiv:1708.07120); names and conventions are PyTorch's.
+// Schedules of LearningRate. t is the number of steps so far, lr the initial rate; the parameters are listed after each formula.
+// Cosine schedules follow Loshchilov and Hutter, SGDR (arXiv:1608.03983), one cycle Smith and Topin, Super-convergence
+// (arXiv:1708.07120); names and conventions are PyTorch's.
 const (
 	// RateStep is lr * gamma^floor(t/size): size, gamma.
 	RateStep RateSchedule = iota
@@ -25,22 +25,22 @@ const (
 	RateLinear
 	// RatePolynomial is lr * (1 - t/total)^power before total steps, then 0: total, power.
 	RatePolynomial
-	// RateCosine goes from lr to least and back in half periods of total steps: total, least.
+	// RateCosine oscillates between lr and least in half periods of total steps: total, least.
 	RateCosine
-	// RateCosineRestarts goes from lr to least in first steps and begins again, each time with factor times as many steps:
-	// first, factor, least.
+	// RateCosineRestarts falls from lr to least in first steps and restarts, each time with factor times as many steps: first,
+	// factor, least.
 	RateCosineRestarts
 	// RateWarmupCosine rises to lr in warmup steps and falls to least in decay steps: warmup, decay, least.
 	RateWarmupCosine
-	// RateOneCycle goes from most/divisor to most and down to most/(divisor*final): most, total, share of the steps that
-	// rise, 1 for lines and 0 for cosines, divisor, final, 1 for a fall as long as the rise before the last one, else 0.
+	// RateOneCycle rises from most/divisor to most and falls to most/(divisor*final): most, total, fraction of rising steps, 1 for
+	// linear and 0 for cosine, divisor, final, 1 for three phases (a fall as long as the rise first), else 0.
 	RateOneCycle
 )
 
-// rates are the formulas of the schedules, in float64, and what they accept.
+// rates are the formulas of the schedules, in float64, with their parameters' limits.
 var rates = [...]struct {
 	name   string
-	params int // how many, with the milestones left out
+	params int // number of parameters without the milestones
 	check  func(p []float64)
 	rate   func(lr, t *uop.UOp, p []float64) *uop.UOp
 }{
@@ -97,15 +97,15 @@ var rates = [...]struct {
 	}, oneCycle},
 }
 
-// needSteps checks a number of steps, which may be a part of one.
+// needSteps checks a number of steps; it may be fractional.
 func needSteps(arg string, v float64) {
 	if !(v > 0) || math.IsInf(v, 1) {
 		fail(arg, "is %v, need a number greater than 0", v)
 	}
 }
 
-// LearningRate is the rate of a schedule after t steps. lr and t have one element; the result is float32, or the type of lr if
-// that is a wider floating type, and has the shape of lr.
+// LearningRate is the rate of a schedule after t steps. lr and t have one element; the result has the shape of lr, in float32 or
+// the type of lr if that is a wider float.
 func LearningRate(lr, t *uop.UOp, schedule RateSchedule, params []float64) (r *uop.UOp, err error) {
 	defer guard("LearningRate", &err)
 	needSame("operands", lr, t)
@@ -125,15 +125,15 @@ func LearningRate(lr, t *uop.UOp, schedule RateSchedule, params []float64) (r *u
 	return reshape(cast(r, uop.LeastUpper(lr.DType, uop.Float32)), lr.Shape()), nil
 }
 
-// part is how much of the way from lo to hi has been gone, 0..1.
+// part is the fraction of the way from lo to hi, clamped to 0..1.
 func part(t *uop.UOp, lo, hi float64) *uop.UOp {
 	return clamp(div(sub(t, lo), max(hi-lo, math.SmallestNonzeroFloat32)), 0, 1)
 }
 
-// between is a + (b - a) * share.
+// between interpolates: a + (b - a) * share.
 func between(a, b float64, share *uop.UOp) *uop.UOp { return add(a, mul(b-a, share)) }
 
-// halfCosine goes from a to b in half a period while x goes from 0 to 1.
+// halfCosine falls from a to b in half a period while x goes from 0 to 1.
 func halfCosine(a operand, b float64, x *uop.UOp) *uop.UOp {
 	wave := mul(0.5, add(1, cos(mul(x, math.Pi))))
 	return add(b, mul(sub(asTensor(a, x), b), wave))
@@ -146,7 +146,7 @@ func restarts(lr, t *uop.UOp, p []float64) *uop.UOp {
 		return halfCosine(lr, p[2], div(mod(t, length), length))
 	}
 	share := div(t, length)
-	// A counter of steps, an int32, is less than 2^31.
+	// A step counter, an int32, is less than 2^31.
 	for end := length; end < math.MaxInt32; end += length {
 		length *= factor
 		share = where(ge(t, end), div(sub(t, end), length), share)
@@ -154,7 +154,7 @@ func restarts(lr, t *uop.UOp, p []float64) *uop.UOp {
 	return halfCosine(lr, p[2], share)
 }
 
-// oneCycle is made of two or three pieces; the counts of steps are PyTorch's.
+// oneCycle has two or three phases; their step counts are PyTorch's.
 func oneCycle(_, t *uop.UOp, p []float64) *uop.UOp {
 	most, total, share := p[0], p[1], p[2]
 	low := most / p[4]
@@ -186,21 +186,21 @@ func halfCosineBetween(a, b float64, x *uop.UOp) *uop.UOp { return halfCosine(a,
 
 // PlateauOptions are the settings of Plateau.
 type PlateauOptions struct {
-	// Maximize says that a greater metric is better.
+	// Maximize: a greater metric is better.
 	Maximize bool
-	// Relative says that Threshold is a share of the best metric.
+	// Relative: Threshold is a fraction of the best metric.
 	Relative bool
 	// A metric is better if it differs by more than Threshold.
 	Threshold float64
-	// Factor multiplies the rate after more than Patience steps without a better metric; then Cooldown steps do not count.
-	// The rate does not fall below Least, nor change by Eps or less.
+	// Factor multiplies the rate after more than Patience steps without a better metric; the next Cooldown steps do not count. The
+	// rate does not fall below Least, nor change by Eps or less.
 	Factor, Least, Eps float64
 	Patience, Cooldown int64
 }
 
-// Plateau lowers a learning rate when a metric has stopped getting better (PyTorch's ReduceLROnPlateau). lr, the metric and the
-// state have one element: best is the best metric so far (infinite at first), bad and cooldown count steps. Results are the
-// new rate and the new state.
+// Plateau lowers a learning rate when a metric stops improving (PyTorch's ReduceLROnPlateau). lr, the metric and the state have
+// one element: best is the best metric so far (initially infinite), bad and cooldown count steps. Results are the new rate
+// and the new state.
 func Plateau(lr, metric, best, bad, cooldown *uop.UOp, o PlateauOptions) (out []*uop.UOp, err error) {
 	defer guard("Plateau", &err)
 	ins := []*uop.UOp{lr, metric, best, bad, cooldown}

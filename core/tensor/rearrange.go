@@ -85,7 +85,7 @@ func (a arrangement) expandDots(n int) arrangement {
 	return out
 }
 
-// rank is the number of axes that a side describes.
+// rank is the number of axes of a side.
 func (a arrangement) rank() int {
 	n := len(a.names)
 	for _, g := range a.groups {
@@ -166,7 +166,7 @@ func splitGroups(x *uop.UOp, formula string, l arrangement, sizes map[string]int
 	return x
 }
 
-// rejoin puts the axes into the order of the right side and joins its groups.
+// rejoin permutes the axes into the order of the right side and joins its groups.
 func rejoin(x *uop.UOp, l, r arrangement) *uop.UOp {
 	order := make([]int, len(r.names))
 	for i, name := range r.names {
@@ -183,9 +183,9 @@ func rejoin(x *uop.UOp, l, r arrangement) *uop.UOp {
 	return x
 }
 
-// Rearrange reorders, splits and joins axes by a formula of names: "b (h d) -> h b d". Groups in
-// parentheses are axes split (left) or joined (right), 1 is an axis of size 1, ... stands for further
-// axes. sizes gives sizes of names; one name of a group may be left out.
+// Rearrange reorders, splits and joins axes by a formula of names: "b (h d) -> h b d". Groups in parentheses are axes to split
+// (left) or join (right), 1 is an axis of size 1, ... stands for further axes. sizes gives sizes of names; one name of a group
+// may be left out.
 func Rearrange(x *uop.UOp, formula string, sizes map[string]int64) (r *uop.UOp, err error) {
 	defer guard("Rearrange", &err)
 	need("x", x)

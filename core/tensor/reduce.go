@@ -32,7 +32,7 @@ func reduce(op uop.Op, x *uop.UOp, axes []int, keep bool) *uop.UOp {
 
 var smallFloats = map[*uop.DType]bool{uop.Float16: true, uop.BFloat16: true, uop.FP8E4M3: true, uop.FP8E5M2: true}
 
-// sum adds up in the accumulator type; small floats are converted back.
+// sum accumulates in the accumulator type; small floats are converted back.
 func sum(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	r := reduce(uop.Add, cast(x, uop.SumAcc(x.DType)), axes, keep)
 	if smallFloats[x.DType] {
@@ -41,15 +41,15 @@ func sum(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return r
 }
 
-// sumAs adds up in a given type.
+// sumAs accumulates in a given type.
 func sumAs(x *uop.UOp, dt *uop.DType, axes []int, keep bool) *uop.UOp {
 	return reduce(uop.Add, cast(x, dt), axes, keep)
 }
 
 func prod(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Mul, x, axes, keep) }
 
-// fullProd is prod with a gradient where elements are 0.
-func fullProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+// accurateProd is prod with a gradient for elements that are 0.
+func accurateProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	r := prod(x, axes, keep)
 	if !x.DType.IsFloat() {
 		return r
@@ -61,8 +61,8 @@ func fullProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return x.Graph().New(uop.CustomGradient, r.DType, []*uop.UOp{r, x}, stated{gradientOfProduct, of}, nil)
 }
 
-// prodRule multiplies the gradient of a product with the product of the other elements: if one is 0, that of the rest
-// for this one, and 0 for the rest.
+// prodRule multiplies the gradient of a product with the product of the other elements: with one 0, the product of the rest for
+// this element, and 0 for the others.
 func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
 	kept := joinShapes(x.Shape())
 	for _, a := range axes {
@@ -89,8 +89,7 @@ func allOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return logicalNot(anyOf(logicalNot(x), axes, keep))
 }
 
-// reducedCount is the number of elements that one result of a reduction over axes comes from: a number,
-// or a tensor if a size is symbolic.
+// reducedCount is the number of elements reduced to one result: a number, or a tensor if a size is symbolic.
 func reducedCount(x *uop.UOp, axes []int) operand {
 	s := x.Shape()
 	if axes == nil {
@@ -130,7 +129,7 @@ func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return cast(div(total, reducedCount(x, axes)), out)
 }
 
-// variance is the sum of squared distances from the mean over n - correction, which is not negative.
+// variance is the sum of squared distances from the mean over max(n - correction, 0).
 func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	squares := square(sub(x, mean(x, axes, true)))
 	n := reducedCount(x, axes)
@@ -145,7 +144,7 @@ func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	return div(sum(squares, axes, keep), relu(sub(count, c)))
 }
 
-// countConst is a number of elements as a constant: an integer while it fits.
+// countConst is a number of elements as a constant: an integer if it fits.
 func countConst(x *uop.UOp, n int) *uop.UOp {
 	if n > math.MaxInt32 {
 		return constant(x, uop.DefaultFloat, uop.Int(int64(n)))
@@ -153,8 +152,8 @@ func countConst(x *uop.UOp, n int) *uop.UOp {
 	return constant(x, uop.DefaultInt, uop.Int(int64(n)))
 }
 
-// fullStd is the square root of the variance, with the gradient 0 where all elements are equal.
-func fullStd(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
+// accurateStd is the square root of the variance, with the gradient 0 where all elements are equal.
+func accurateStd(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	v := variance(x, axes, keep, correction)
 	zero := eq(v, 0)
 	return where(zero, 0, sqrt(where(zero, 1, v)))
@@ -165,8 +164,8 @@ func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return eq(x, m) })
 }
 
-// argMaxNaN is argMax, or the first index of a NaN. Without that, no value equals a greatest value that is NaN, and
-// the index would be one too far.
+// argMaxNaN is argMax, or the first index of a NaN. argMax alone finds no element equal to a NaN maximum, and its index would be
+// out of range.
 func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	if !x.DType.IsFloat() {
 		return argMax(x, axis, keep)
@@ -174,7 +173,7 @@ func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return bitOr(eq(x, m), isNaN(x)) })
 }
 
-// firstIndex is the first index along an axis where hit, given the greatest value, is true.
+// firstIndex is the first index along an axis where hit is true for the maximum.
 func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
@@ -191,7 +190,7 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 	return cast(sub(uop.Int(n), maxOf(idx, []int{axis}, keep)), counts(n))
 }
 
-// intSize is the size of an axis that must be a number.
+// intSize is the size of an axis; a symbolic one is an error.
 func intSize(arg string, s uop.Shape, axis int) int64 {
 	if s[axis].Symbolic() {
 		fail(arg, "axis %d has the symbolic size %s, need a number", axis, s[axis])
@@ -199,7 +198,7 @@ func intSize(arg string, s uop.Shape, axis int) int64 {
 	return s[axis].N
 }
 
-// intShape is a shape that must consist of numbers.
+// intShape is a shape; a symbolic size is an error.
 func intShape(arg string, s uop.Shape) []int64 {
 	d, ok := s.Ints()
 	if !ok {
@@ -216,14 +215,14 @@ func runReduce(fn string, f reduction, x *uop.UOp, axes []int, keep bool) (r *uo
 	return f(x, axes, keep), nil
 }
 
-// Sum adds up over axes. Here and in all reductions nil axes mean every axis, an empty list none; negative
-// axes count from the end; keepdim leaves reduced axes with size 1. float16 and its like accumulate in
-// float32, bool and small integers give int32 or uint32.
+// Sum adds over axes. Here and in all reductions nil axes mean every axis, an empty list none; negative axes count from the end;
+// keepdim keeps reduced axes with size 1. float16 and the like accumulate in float32; bool and small integers give int32 or
+// uint32.
 func Sum(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 	return runReduce("Sum", sum, x, axes, keepdim)
 }
 
-// SumAs adds up over axes in a given type, which the result keeps.
+// SumAs is Sum with the accumulator and result in a given type.
 func SumAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("SumAs", &err)
 	need("x", x)
@@ -231,17 +230,17 @@ func SumAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err
 	return sumAs(x, dt, axes, keepdim), nil
 }
 
-// Prod multiplies over axes, in the type of x. It has a gradient where elements are 0.
+// Prod multiplies over axes, in the type of x. It has a gradient for elements that are 0.
 func Prod(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
-	return runReduce("Prod", fullProd, x, axes, keepdim)
+	return runReduce("Prod", accurateProd, x, axes, keepdim)
 }
 
-// ProdAs multiplies over axes in a given type, which the result keeps.
+// ProdAs is Prod with the accumulator and result in a given type.
 func ProdAs(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ProdAs", &err)
 	need("x", x)
 	needType("dtype", dt)
-	return fullProd(cast(x, dt), axes, keepdim), nil
+	return accurateProd(cast(x, dt), axes, keepdim), nil
 }
 
 // Max is the greatest value over axes.
@@ -269,16 +268,16 @@ func Mean(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error) {
 	return runReduce("Mean", mean, x, axes, keepdim)
 }
 
-// Var is the variance over axes: the squared distances from the mean, summed and divided by max(n - correction, 0). That of
-// small floats is computed in float32.
+// Var is the variance over axes: the sum of squared distances from the mean over max(n - correction, 0). Small floats are
+// computed in float32.
 func Var(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
 	return runSpread("Var", variance, x, axes, keepdim, correction)
 }
 
-// Std is the square root of Var, with the gradient 0 where all elements are the same, of small floats computed in float32: their variance
-// may overflow where it does not.
+// Std is the square root of Var, with the gradient 0 where all elements are equal. Small floats are computed in float32: their
+// variance may overflow where the deviation does not.
 func Std(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error) {
-	return runSpread("Std", fullStd, x, axes, keepdim, correction)
+	return runSpread("Std", accurateStd, x, axes, keepdim, correction)
 }
 
 func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp, x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
@@ -290,14 +289,14 @@ func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction f
 	return cast(f(cast(x, uop.Float32), axes, keepdim, correction), x.DType), nil
 }
 
-// ArgMax is the index of the greatest value along an axis (the first of equal ones), or of the first NaN, int32.
+// ArgMax is the first index of the greatest value along an axis, or of the first NaN, int32.
 func ArgMax(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMax", &err)
 	need("x", x)
 	return argMaxNaN(x, axis, keepdim), nil
 }
 
-// ArgMin is the index of the least value along an axis (the first of equal ones), or of the first NaN, int32.
+// ArgMin is the first index of the least value along an axis, or of the first NaN, int32.
 func ArgMin(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMin", &err)
 	need("x", x)

@@ -5,7 +5,7 @@ import "polygrad/core/uop"
 // ReduceOp is a reduction. Their order is that of PolyReduceOp.
 type ReduceOp int
 
-// Reductions that take more than axes.
+// Reductions with arguments besides axes.
 const (
 	reduceSum  ReduceOp = 0
 	reduceProd ReduceOp = 1
@@ -15,7 +15,7 @@ const (
 
 // reduceOps are the reductions without VAR and STD.
 var reduceOps = []func(x *uop.UOp, axes []int, keepdim bool) *uop.UOp{
-	sum, fullProd, maxOf, minOf, mean, anyOf, allOf, fullLogSumExp, argMaxOver, argMinOver,
+	sum, accurateProd, maxOf, minOf, mean, anyOf, allOf, accurateLogSumExp, argMaxOver, argMinOver,
 }
 
 // Reduce runs a reduction over axes, nil for all. VAR and STD divide by n - correction.
@@ -46,7 +46,7 @@ func ReduceAs(op ReduceOp, x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) 
 	return nil, nil
 }
 
-// argMaxOver is the position of the greatest element along one axis, or in the flattened tensor.
+// argMaxOver is the index of the maximum along one axis, or in the flattened tensor.
 func argMaxOver(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	switch {
 	case len(axes) == 1:

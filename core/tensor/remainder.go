@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Remainders and whole quotients of floating point numbers. x - trunc(x/y)*y, as tinygrad composes them, loses all digits
-// where x/y has more of them than the type, and is off by y where the quotient rounds to a whole number.
+// Remainders and integer quotients of floats. tinygrad's x - trunc(x/y)*y loses all digits where x/y has more digits than the
+// type, and is off by y where the quotient rounds to an integer.
 
 // bits of a float64
 const (
@@ -16,50 +16,50 @@ const (
 	greatest64 = math.MaxInt64 // all bits but the sign
 )
 
-// magnitude is |x| of a float64 as bits, which are in the order of the numbers.
+// magnitude is |x| of a float64 as bits: they order like the numbers.
 func magnitude(x *uop.UOp) *uop.UOp { return bitAnd(bitcast(x, uop.Uint64), greatest64) }
 
 // sign64 is the highest bit.
 func sign64(x *uop.UOp) *uop.UOp { return bitXor(bitcast(x, uop.Uint64), magnitude(x)) }
 
-// exponent is that of a magnitude and the bias.
+// exponent is the biased exponent of a magnitude.
 func exponent(magnitude *uop.UOp) *uop.UOp { return shiftRight(magnitude, fraction64) }
 
-// pow2 is 2^e for a float64 that is a normal number.
+// pow2 is 2^e for an e in the range of normal float64.
 func pow2(e *uop.UOp) *uop.UOp {
 	return bitcast(shiftLeft(add(e, bias64), fraction64), uop.Float64)
 }
 
-// mantissa is the number times the power of two that makes it a whole number of so many bits and the hidden one.
+// mantissa is the number scaled by a power of two to an integer of so many bits plus the hidden one.
 func mantissa(magnitude *uop.UOp, bits int) *uop.UOp {
 	fraction := bitAnd(magnitude, 1<<fraction64-1)
 	return bitcast(bitOr(fraction, (bias64+bits)<<fraction64), uop.Float64)
 }
 
-// reciprocalAbove is 1/m, so many units in the last place above it. (As numbers the simplifier would make divisions of
-// products with it, which are slow.)
+// reciprocalAbove is 1/m, rounded up by so many units in the last place. (As floats: the simplifier would turn products with it
+// into divisions, which are slow.)
 func reciprocalAbove(m *uop.UOp, units int) *uop.UOp {
 	return bitcast(add(bitcast(reciprocal(m), uop.Uint64), units), uop.Float64)
 }
 
-// residue is a whole number from 0 to 2^bits, as a float64, that stands for its remainder.
+// residue is an integer from 0 to 2^bits as a float64, a representative of its remainder class.
 type residue struct {
 	v    *uop.UOp
 	bits int
 }
 
-// modulus is a whole number of so many bits, by which products are divided.
+// modulus is an integer of so many bits, the divisor of products.
 type modulus struct {
 	m, inverse *uop.UOp
 	bits       int
 }
 
-// reduce is r mod m, exact below 2^48: the quotient is not rounded below a whole number, nor up to one.
+// reduce is r mod m, exact below 2^48: the quotient never rounds across an integer.
 func (n modulus) reduce(r residue) residue {
 	return residue{sub(r.v, mul(trunc(mul(r.v, n.inverse)), n.m)), n.bits}
 }
 
-// product is a*b mod m, divided only where it would grow beyond what is exact.
+// product is a*b mod m, reduced only where it would outgrow the exact range.
 func (n modulus) product(a, b residue) residue {
 	for a.bits+b.bits > 48 {
 		if a.bits > b.bits {
@@ -79,18 +79,18 @@ func (n modulus) square(r residue) residue {
 	return residue{mul(r.v, r.v), 2 * r.bits}
 }
 
-// remainderOnce is the remainder of magnitudes in float64 whose quotient has, with the bits of the divisor, at most 53:
-// the rounded quotient is not a whole number unless the exact one is.
+// remainderOnce is the remainder of magnitudes in float64 if quotient and divisor together have at most 53 bits: the rounded
+// quotient is an integer only if the exact one is.
 func remainderOnce(x, y *uop.UOp) *uop.UOp { return sub(x, mul(trunc(div(x, y)), y)) }
 
-// remainderOf is the remainder of magnitudes that have so many bits besides the hidden one and a quotient below 2^280:
-// that of the mantissa of x times 2^k by the mantissa of y, the power taken modulo as well.
+// remainderOf is the remainder of magnitudes with so many bits besides the hidden one and a quotient below 2^280: of the mantissa
+// of x times 2^k by the mantissa of y, with the power reduced as well.
 func remainderOf(bits int) func(x, y *uop.UOp) *uop.UOp {
 	return func(x, y *uop.UOp) *uop.UOp {
 		ax, ay := bitcast(x, uop.Uint64), bitcast(y, uop.Uint64)
 		m := mantissa(ay, bits)
 		n := modulus{m, reciprocalAbove(m, 4), bits + 1}
-		k := bitAnd(sub(exponent(ax), exponent(ay)), 511) // else x is below y
+		k := bitAnd(sub(exponent(ax), exponent(ay)), 511) // otherwise x is below y
 		power := residue{pow2(shiftRight(k, 3)), 280/8 + 1}
 		for range 3 {
 			power = n.square(power)
@@ -102,13 +102,13 @@ func remainderOf(bits int) func(x, y *uop.UOp) *uop.UOp {
 	}
 }
 
-// ways are the remainders of types other than float32.
+// ways are the remainders by type, except float32.
 var ways = map[*uop.DType]func(x, y *uop.UOp) *uop.UOp{
 	uop.Float64: remainder64, uop.BFloat16: remainderOf(7),
 	uop.Float16: remainderOnce, uop.FP8E4M3: remainderOnce, uop.FP8E5M2: remainderOnce,
 }
 
-// remainder is x - trunc(x/y)*y without an error, C's fmod, of numbers of a type in float64.
+// remainder is C's fmod, x - trunc(x/y)*y without an error, for a type's numbers in float64.
 func remainder(x, y *uop.UOp, dt *uop.DType) *uop.UOp {
 	way := remainderOf(23)
 	if w, ok := ways[dt]; ok {
@@ -120,7 +120,7 @@ func remainder(x, y *uop.UOp, dt *uop.DType) *uop.UOp {
 	return where(lt(ax, ay), x, where(defined, r, math.NaN()))
 }
 
-// numberOf is the number that a tensor repeats, as its type holds it.
+// numberOf is the constant that a tensor repeats, rounded to its type.
 func numberOf(x *uop.UOp) (c uop.Const, ok bool) {
 	switch x.Op {
 	case uop.ConstOp:
@@ -134,7 +134,7 @@ func numberOf(x *uop.UOp) (c uop.Const, ok bool) {
 	return c.Truncate(x.DType), true
 }
 
-// powerOfTwo is the divisor, if it is a number that divides without rounding.
+// powerOfTwo is the divisor if it is a constant that divides exactly.
 func powerOfTwo(y *uop.UOp) (c float64, ok bool) {
 	number, ok := numberOf(y)
 	if !ok {
@@ -145,7 +145,7 @@ func powerOfTwo(y *uop.UOp) (c float64, ok bool) {
 	return c, fraction == 0.5 && exponent > -10 && exponent < 10
 }
 
-// divided are the remainder of a division towards zero and its operands, in float64.
+// divided are the remainder of a truncating division and its operands, in float64.
 func divided(x, y *uop.UOp) (r, a, b *uop.UOp) {
 	dt := x.DType
 	wide := func(u *uop.UOp) *uop.UOp {
@@ -158,17 +158,17 @@ func divided(x, y *uop.UOp) (r, a, b *uop.UOp) {
 	return remainder(x, y, dt), x, y
 }
 
-// nearest is the whole number that a float64 is almost, its own where it has no fraction.
+// nearest is the nearest integer of a float64 that is almost one; itself where it has no fraction.
 func nearest(x *uop.UOp) *uop.UOp {
 	half := bitOr(sign64(x), int(math.Float64bits(math.Nextafter(0.5, 0))))
 	return trunc(add(x, bitcast(half, uop.Float64)))
 }
 
-// opposite is true where r is not 0 and has another sign than y.
+// opposite is true where r is not 0 and differs in sign from y.
 func opposite(r, y *uop.UOp) *uop.UOp { return bitAnd(ne(r, 0), bitXor(lt(r, 0), lt(y, 0))) }
 
-// fullTruncMod is the remainder that has the sign of a, exact.
-func fullTruncMod(a, b operand) *uop.UOp {
+// accurateTruncMod is the remainder with the sign of a, exact.
+func accurateTruncMod(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() {
 		return truncMod(x, y)
@@ -181,8 +181,8 @@ func fullTruncMod(a, b operand) *uop.UOp {
 	return differentiatedAs(cast(r, x.DType), composed)
 }
 
-// fullMod is the remainder that has the sign of b, rounded once.
-func fullMod(a, b operand) *uop.UOp {
+// accurateMod is the remainder with the sign of b, rounded once.
+func accurateMod(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() {
 		return mod(x, y)
@@ -195,8 +195,8 @@ func fullMod(a, b operand) *uop.UOp {
 	return differentiatedAs(cast(where(opposite(r, wide), add(r, wide), r), x.DType), composed)
 }
 
-// fullFloorDiv is the greatest whole number that is not above the quotient.
-func fullFloorDiv(a, b operand) *uop.UOp {
+// accurateFloorDiv is the floor of the quotient.
+func accurateFloorDiv(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() {
 		return floorDiv(x, y)
@@ -210,11 +210,11 @@ func fullFloorDiv(a, b operand) *uop.UOp {
 	return where(eq(y, 0), quotient(x, y), cast(q, x.DType))
 }
 
-// Mod is the remainder of FloorDiv, as Python's %, without an error of the quotient.
-func Mod(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mod", fullMod, a, b) }
+// Mod is the remainder of FloorDiv, Python's %, without an error of the quotient.
+func Mod(a, b *uop.UOp) (*uop.UOp, error) { return run2("Mod", accurateMod, a, b) }
 
 // TruncMod is the remainder of TruncDiv, with the sign of a, without an error.
-func TruncMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncMod", fullTruncMod, a, b) }
+func TruncMod(a, b *uop.UOp) (*uop.UOp, error) { return run2("TruncMod", accurateTruncMod, a, b) }
 
-// FloorDiv is a / b rounded towards minus infinity, as Python's //, of a quotient that has not been rounded.
-func FloorDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("FloorDiv", fullFloorDiv, a, b) }
+// FloorDiv is a / b rounded down, Python's //, from the exact quotient.
+func FloorDiv(a, b *uop.UOp) (*uop.UOp, error) { return run2("FloorDiv", accurateFloorDiv, a, b) }

@@ -2,41 +2,40 @@ package tensor
 
 import "polygrad/core/uop"
 
-// Remainders of float64: their mantissas are divided as int64, in which products wrap around, but the difference of two
-// products that are near to each other is right.
+// Remainders of float64: mantissas are divided as int64. Products wrap around, but the difference of two close products is right.
 
-// long is a whole number as int64, and rounded.
+// long is an integer as int64, and rounded to float64.
 type long struct{ v, real *uop.UOp }
 
 func newLong(v *uop.UOp) long { return long{v, cast(v, uop.Float64)} }
 
-// powerLong is 2^e; from 2^63 on only the rounded one is right, which is all that a factor of a wrapping product needs.
+// powerLong is 2^e; from 2^63 on only the rounded form is right, which suffices as a factor of a wrapping product.
 func powerLong(e *uop.UOp) long {
 	real := pow2(e)
 	return long{cast(real, uop.Int64), real}
 }
 
-// longModulus is a mantissa with its hidden bit. Quotients are rounded by less than 7 * 2^-53 of them.
+// longModulus is a mantissa with its hidden bit. The error of quotients is less than 7 * 2^-53 of them.
 type longModulus struct {
 	m              *uop.UOp
 	inverse, above *uop.UOp
 }
 
-// without is v, which is p modulo 2^64, less the multiple of m that the quotient of p says.
+// without is v, congruent to p modulo 2^64, minus the multiple of m given by the quotient of p.
 func (n longModulus) without(v, p, inverse *uop.UOp) long {
 	return newLong(sub(v, mul(cast(mul(p, inverse), uop.Int64), n.m)))
 }
 
-// product is a*b mod m, between -8m and 8m where a and b are between -m and m, and between -449m and 449m, which int64
-// holds, where they are between -8m and 8m.
+// product is a*b mod m, between -8m and 8m for a and b between -m and m, and between -449m and 449m, in the range of int64, for
+// a and b between -8m and 8m.
 func (n longModulus) product(a, b long) long {
 	return n.without(mul(a.v, b.v), mul(a.real, b.real), n.inverse)
 }
 
-// reduce is r mod m between -m and m: the quotient is not rounded down.
+// reduce is r mod m between -m and m: the quotient is rounded to nearest.
 func (n longModulus) reduce(r long) long { return n.without(r.v, r.real, n.above) }
 
-// withoutSubnormals is a magnitude, times 2^54 where it is subnormal, and its exponent plus 54.
+// withoutSubnormals is a magnitude, times 2^54 where it is subnormal, with its exponent plus 54.
 func withoutSubnormals(x *uop.UOp) (magnitude, e *uop.UOp) {
 	bits := bitcast(x, uop.Uint64)
 	subnormal := lt(bits, 1<<fraction64)
@@ -54,7 +53,7 @@ func remainder64(x, y *uop.UOp) *uop.UOp {
 	}
 	m := whole(by)
 	n := longModulus{m.v, reciprocalAbove(m.real, 1), reciprocalAbove(m.real, 4)}
-	k := bitAnd(sub(ex, ey), 4095) // below 2100, or x is below y
+	k := bitAnd(sub(ex, ey), 4095) // below 2100, unless x is below y
 	t := shiftRight(k, 5)
 	first := shiftRight(t, 1)
 	power := n.product(powerLong(first), powerLong(sub(t, first)))

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Random tensors of floating types that are composed of Rand and Randn.
+// Random tensors of floating types, composed of Rand and Randn.
 
 func needFloatType(dt *uop.DType) {
 	needType("dtype", dt)
@@ -15,7 +15,7 @@ func needFloatType(dt *uop.DType) {
 	}
 }
 
-// wideFloat is the type in which numbers for dt are drawn.
+// wideFloat is the type for drawing numbers of type dt.
 func wideFloat(dt *uop.DType) *uop.DType {
 	if dt == uop.Float64 {
 		return dt
@@ -31,7 +31,7 @@ func normalAround(s seed, shape uop.Shape, mean, std float64, dt *uop.DType) *uo
 	return add(mul(cast(normal(s, shape), dt), std), mean)
 }
 
-// wholeNumber is a number without a fraction, which an integer type needs as a bound.
+// wholeNumber is a number without a fraction, as bounds of integer types must be.
 func wholeNumber(arg string, v float64, dt *uop.DType) int64 {
 	if v != math.Trunc(v) || math.Abs(v) >= 1<<63 {
 		fail(arg, "is %v, need a whole number for %s", v, dt)
@@ -39,7 +39,7 @@ func wholeNumber(arg string, v float64, dt *uop.DType) int64 {
 	return int64(v)
 }
 
-// UniformSeeded is uniform in low..high, with a seed as RandSeeded has. Integer types hold low..high-1.
+// UniformSeeded is uniform in low..high, with a seed as in RandSeeded. Integer types hold low..high-1.
 func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("UniformSeeded", &err)
 	needType("dtype", dt)
@@ -51,7 +51,7 @@ func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.
 	return ofMost(shape, func(s uop.Shape) *uop.UOp { return uniformIn(tensorSeed(seed), s, low, high, dt) }), nil
 }
 
-// NormalSeeded is normal with a mean and a standard deviation, with a seed as RandSeeded has; integer types round to 0.
+// NormalSeeded is normal with a mean and a standard deviation, with a seed as in RandSeeded; integer types round to 0.
 func NormalSeeded(shape uop.Shape, mean, std float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("NormalSeeded", &err)
 	needType("dtype", dt)
@@ -63,7 +63,7 @@ func NormalSeeded(shape uop.Shape, mean, std float64, dt *uop.DType, seed *uop.U
 	return cast(r, dt), nil
 }
 
-// InitScheme says how the weights of a layer begin.
+// InitScheme is an initialization of weights.
 type InitScheme uint8
 
 // Schemes of InitSeeded for weights of shape (out, in, …).
@@ -79,7 +79,7 @@ const (
 	InitKaimingNormal
 )
 
-// InitSeeded makes weights of shape (out, in, …) by a scheme; a is the slope below 0 of the rectifier that follows them.
+// InitSeeded initializes weights of shape (out, in, …) by a scheme; a is the negative slope of the following rectifier.
 func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("InitSeeded", &err)
 	needFloatType(dt)
@@ -111,7 +111,7 @@ func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, se
 	return uniformIn(tensorSeed(seed), shape, -bound, bound, dt), nil
 }
 
-// RandPermSeeded is a random order of 0..n-1, in an integer type, with a seed as RandSeeded has.
+// RandPermSeeded is a random permutation of 0..n-1, in an integer type, with a seed as in RandSeeded.
 func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandPermSeeded", &err)
 	needType("dtype", dt)
@@ -121,9 +121,9 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	return cast(ordered(tensorSeed(seed).uniform(uop.ShapeOf(n), uop.Float32), 0, false).at, dt), nil
 }
 
-// multinomial with replacement finds the class in whose share of the running sum a uniform number falls. Without, each class
-// has an exponential waiting time with its weight as the rate, and the first n are taken
-// (Efraimidis and Spirakis, Weighted random sampling with a reservoir).
+// multinomial with replacement finds the class of a uniform number in the cumulative sum of the weights. Without, each class gets
+// an exponential waiting time with its weight as the rate, and the first n are taken (Efraimidis and Spirakis, Weighted
+// random sampling with a reservoir).
 func multinomial(s seed, w *uop.UOp, n int64, replacement bool) *uop.UOp {
 	shape := w.Shape()
 	lead := shape[:len(shape)-1]
@@ -131,7 +131,7 @@ func multinomial(s seed, w *uop.UOp, n int64, replacement bool) *uop.UOp {
 		total := scan(w, -1, uop.Add)
 		share := div(total, index(total, Ellipsis(), Slice(ptr(-1), nil, 1)))
 		u := s.uniform(joinShapes(uop.ShapeOf(n), lead, uop.ShapeOf(1)), uop.Float32)
-		// The last class ends at 1 whatever rounding makes of it.
+		// The last class ends at 1 despite rounding.
 		inner := shrinkAxis(share, len(shape)-1, uop.N(0), shape[len(shape)-1].Sub(uop.N(1)))
 		drawn := sum(cast(ge(u, unsqueeze(inner, 0)), uop.Int32), []int{-1}, false)
 		return permute(drawn, append(countTo(len(lead) + 1)[1:], 0))
@@ -141,7 +141,7 @@ func multinomial(s seed, w *uop.UOp, n int64, replacement bool) *uop.UOp {
 	return cast(shrinkAxis(ordered(wait, -1, false).at, len(shape)-1, uop.N(0), uop.N(n)), uop.Int32)
 }
 
-// MultinomialSeeded draws n classes, int32, for every row of weights in the last axis of x, which are not negative and not all 0.
+// MultinomialSeeded draws n classes, int32, for every row of weights in the last axis of x; weights are nonnegative, not all 0.
 // Without replacement no class is drawn twice.
 func MultinomialSeeded(x *uop.UOp, n int64, replacement bool, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("MultinomialSeeded", &err)

@@ -4,8 +4,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// cumulate is the running reduction along an axis, as a reduction over sliding windows of a padded
-// copy. withInitial shifts the result by one and begins with the identity element.
+// cumulate is the running reduction along an axis, as a reduction over sliding windows of a padded copy. withInitial shifts the
+// result by one and begins with the identity element.
 func cumulate(x *uop.UOp, axis int, op uop.Op, withInitial bool) *uop.UOp {
 	n := intSize("axis", x.Shape(), axis)
 	before, after := n-1, int64(0)
@@ -21,15 +21,15 @@ func cumulate(x *uop.UOp, axis int, op uop.Op, withInitial bool) *uop.UOp {
 	case uop.Max:
 		r = maxOf(windows, axes, false)
 	default:
-		r = fullProd(windows, axes, false)
+		r = accurateProd(windows, axes, false)
 		if smallFloats[x.DType] {
-			r = cast(fullProd(cast(windows, uop.Float32), axes, false), x.DType)
+			r = cast(accurateProd(cast(windows, uop.Float32), axes, false), x.DType)
 		}
 	}
 	return transpose(r, axis, -1)
 }
 
-// scanBlock is the length of the blocks in which long axes are scanned: first inside every block, then over the block totals.
+// scanBlock is the block length for long axes: scanned inside every block first, then over the block totals.
 const scanBlock = 256
 
 // scan is cumulate in two stages for long axes.
@@ -60,7 +60,7 @@ func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 	return binary(op, fix(inner), fix(base))
 }
 
-// cumMax gives the running maximum and the index where it is taken from (the first, as same finds it), int32.
+// cumMax gives the running maximum and its first index, int32.
 func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, indices *uop.UOp) {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// truePositions are the places of the first count true elements of a vector, then its length. The running count of the
-// elements does not fall, so each place is found by bisection, all at once.
+// truePositions are the indices of the first count true elements of a vector, then its length. The running count of true
+// elements is monotonic, so all indices are found by one bisection in parallel.
 func truePositions(mask *uop.UOp, count int64) *uop.UOp {
 	n := intSize("mask", mask.Shape(), 0)
 	if count == 0 || n == 0 {
@@ -24,7 +24,7 @@ func truePositions(mask *uop.UOp, count int64) *uop.UOp {
 	return at
 }
 
-// maskedSelect takes the first count elements of the flattened x for which mask holds, then 0.
+// maskedSelect takes the first count elements of the flattened x where mask is true, then 0.
 func maskedSelect(x, mask *uop.UOp, count int64) *uop.UOp {
 	at := truePositions(flatten(broadcastTo(mask, x.Shape()), 0, -1), count)
 	flat := flatten(x, 0, -1)
@@ -34,7 +34,7 @@ func maskedSelect(x, mask *uop.UOp, count int64) *uop.UOp {
 	return index(flat, Take(at))
 }
 
-// nonzero are the indices, one row each, of the first count elements that are not 0; then 0.
+// nonzero are the indices, one row each, of the first count nonzero elements; then 0.
 func nonzero(x *uop.UOp, count int64) *uop.UOp {
 	s := intShape("x", x.Shape())
 	if len(s) == 0 {
@@ -57,7 +57,7 @@ func needCount(count int64) {
 	}
 }
 
-// IndexSelect picks elements along an axis by a vector of integers; negative ones count from the end, and those out of range give 0.
+// IndexSelect selects along an axis by a vector of integers; negative ones count from the end, those out of range give 0.
 func IndexSelect(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("IndexSelect", &err)
 	needSame("operands", x, idx)
@@ -75,8 +75,8 @@ func IndexSelect(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
 	return index(x, entries...), nil
 }
 
-// MaskedSelect gives the first count elements of x, in order, for which the bool mask (which broadcasts) holds. A graph
-// must know its sizes: count is what the sum of the mask gives. Elements that are missing are 0.
+// MaskedSelect is the first count elements of x, in order, where the bool mask (which broadcasts) is true, padded with 0. The
+// size of the result is part of the graph: count is usually the sum of the mask.
 func MaskedSelect(x, mask *uop.UOp, count int64) (r *uop.UOp, err error) {
 	defer guard("MaskedSelect", &err)
 	needSame("operands", x, mask)
@@ -90,7 +90,7 @@ func MaskedSelect(x, mask *uop.UOp, count int64) (r *uop.UOp, err error) {
 	return maskedSelect(x, mask, count), nil
 }
 
-// NonZero gives the indices of the first count elements of x that are not 0, a row (of as many int32 as x has axes) each.
+// NonZero are the indices of the first count nonzero elements of x, one row of int32 each, a column for each axis of x.
 func NonZero(x *uop.UOp, count int64) (r *uop.UOp, err error) {
 	defer guard("NonZero", &err)
 	need("x", x)

@@ -30,7 +30,7 @@ func setItem(x, v *uop.UOp, entries []Index) *uop.UOp {
 	return setItem(x, y, rest)
 }
 
-// set replaces what the index tensors select.
+// set replaces the elements that the index tensors select.
 func (t takes) set(x, v *uop.UOp) *uop.UOp {
 	r, mask, axes, moved := t.masked(x)
 	s, ok := broadcastShape(r.Shape(), v.Shape())
@@ -52,7 +52,7 @@ func (t takes) set(x, v *uop.UOp) *uop.UOp {
 	return maskedSet(x, v, mask, spread)
 }
 
-// setSlices puts v, spread over the steps and padded, where a mask over every axis says so. s is the shape of the slices.
+// setSlices puts v, spread over the steps and padded, where a mask over every axis is true. s is the shape of the slices.
 func setSlices(x, v *uop.UOp, s uop.Shape, parsed []parsedIndex) *uop.UOp {
 	v = broadcastTo(v, s)
 	xs := x.Shape()
@@ -99,7 +99,7 @@ func setSlices(x, v *uop.UOp, s uop.Shape, parsed []parsedIndex) *uop.UOp {
 	return where(mask, pad(flip(v, back...), pads, 0), x)
 }
 
-// unstride puts step-1 zeros behind every element of an axis and cuts it to n.
+// unstride inserts step-1 zeros after every element of an axis and crops it to n.
 func unstride(v *uop.UOp, axis int, step, n int64) *uop.UOp {
 	v = padAxis(unsqueeze(v, axis+1), axis+1, 0, step-1, 0)
 	v = flatten(v, axis, axis+1)
@@ -107,7 +107,7 @@ func unstride(v *uop.UOp, axis int, step, n int64) *uop.UOp {
 }
 
 // SetItem is x with the part x[entries…] replaced by value, which is converted to the type of x and broadcast.
-// Where index tensors name a place twice, the last value wins.
+// Where index tensors repeat an index, the last value wins.
 func SetItem(x, value *uop.UOp, entries ...Index) (r *uop.UOp, err error) {
 	defer guard("SetItem", &err)
 	needSame("operands", x, value)

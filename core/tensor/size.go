@@ -12,7 +12,7 @@ import (
 // SizeOperation is an operation on sizes.
 type SizeOperation uint8
 
-// Operations on sizes. Division and remainder are Python's: they round down.
+// Operations on sizes. Division and remainder round down, as Python's.
 const (
 	SizeAdd SizeOperation = iota
 	SizeSub
@@ -24,10 +24,10 @@ const (
 	NumSizeOperations
 )
 
-// sizeNodes are what a size is made of.
+// sizeNodes are the operations allowed in a size.
 var sizeNodes = uop.Ops(uop.ConstOp, uop.DefineVar, uop.Bind, uop.Cast, uop.Add, uop.Mul, uop.Idiv, uop.Mod, uop.Max, uop.Neg)
 
-// SizeOf is the size that an integer made of variables stands for, in the form in which shapes hold it.
+// SizeOf is a size in the form of shapes, from an integer made of variables.
 func SizeOf(u *uop.UOp) (s uop.Sint, err error) {
 	defer guard("SizeOf", &err)
 	if u == nil || !u.DType.IsInt() && !u.DType.IsIndex() || u.DType.Count != 1 || u.Shape() != nil {
@@ -65,8 +65,8 @@ func SizeOp(g *uop.Graph, op SizeOperation, a, b uop.Sint) (r uop.Sint, err erro
 	return m, nil
 }
 
-// sizeDivMod is the quotient, rounded down, and the remainder. Kernels round towards zero, so that what may be
-// negative is moved up by a multiple of the divisor.
+// sizeDivMod is the quotient, rounded down, and the remainder. Kernels round towards zero, so a dividend that may be negative is
+// shifted up by a multiple of the divisor.
 func sizeDivMod(g *uop.Graph, a, b uop.Sint) (q, m uop.Sint) {
 	lo, hi := sizeBounds(b)
 	if lo <= 0 && hi >= 0 {
@@ -106,7 +106,7 @@ func sizeBounds(s uop.Sint) (lo, hi int64) {
 // SizeBounds are the least and the greatest value of a size.
 func SizeBounds(s uop.Sint) (lo, hi int64) { return sizeBounds(s) }
 
-// SizeValue is the value of a size whose variables are all bound; ok is false if one is not.
+// SizeValue is the value of a size with all variables bound; ok is false if one is not.
 func SizeValue(s uop.Sint) (n int64, ok bool) {
 	if !s.Symbolic() {
 		return s.N, true
@@ -151,7 +151,7 @@ func SizeValue(s uop.Sint) (n int64, ok bool) {
 	return c.Int64()
 }
 
-// A Binding is a variable of a size with its value, if it has one.
+// A Binding is a variable of a size, with its value if it is bound.
 type Binding struct {
 	Variable *uop.UOp
 	Value    int64
@@ -188,12 +188,12 @@ func SizeVariables(s uop.Sint) []Binding {
 	return out
 }
 
-// Unbound is a size without the values of its variables: the same for all values.
+// Unbound is a size without the values of its variables: equal for all values.
 func Unbound(s uop.Sint) uop.Sint {
 	return eachVariable(s, func(v, _ *uop.UOp) *uop.UOp { return v })
 }
 
-// SizeWith is a size whose variables have the given values; the others keep what they have.
+// SizeWith is a size with the given values of variables; other variables keep theirs.
 func SizeWith(s uop.Sint, values map[string]int64) uop.Sint {
 	return eachVariable(s, func(v, old *uop.UOp) *uop.UOp {
 		if n, ok := values[v.Arg.(uop.VarArg).Name]; ok {
@@ -203,7 +203,7 @@ func SizeWith(s uop.Sint, values map[string]int64) uop.Sint {
 	})
 }
 
-// eachVariable replaces the variables of a size. f gets a variable, and the node that gives it a value or the variable again.
+// eachVariable replaces the variables of a size. f gets a variable, and the BIND of its value or the variable again.
 func eachVariable(s uop.Sint, f func(v, old *uop.UOp) *uop.UOp) uop.Sint {
 	if !s.Symbolic() {
 		return s
@@ -248,7 +248,7 @@ func sizeText(s uop.Sint) string {
 	return SizeString(s)
 }
 
-// SizeString is a size as Python writes it: n*4+1, with the values of variables as n=3.
+// SizeString is a size in Python's syntax: n*4+1, with the values of variables as n=3.
 func SizeString(s uop.Sint) string {
 	if !s.Symbolic() {
 		return strconv.FormatInt(s.N, 10)
@@ -256,13 +256,13 @@ func SizeString(s uop.Sint) string {
 	return sizeTerm(s.U, 0)
 }
 
-// How strongly what makes a size binds, and how it is written.
+// Operator precedence and symbols of sizes.
 var sizeSigns = map[uop.Op]struct {
 	strength int
 	sign     string
 }{uop.Add: {1, "+"}, uop.Mul: {2, "*"}, uop.Idiv: {2, "//"}, uop.Mod: {2, "%"}}
 
-// sizeTerm writes a part of a size, in parentheses if it binds less strongly than what it stands in.
+// sizeTerm writes a part of a size, in parentheses if its precedence is lower than that of its context.
 func sizeTerm(u *uop.UOp, within int) string {
 	switch u.Op {
 	case uop.ConstOp:

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// sortAxis gives the sorted values along an axis and the indices they come from.
+// sortAxis gives the sorted values along an axis and their original indices.
 func sortAxis(x *uop.UOp, axis int, descending bool) (values, indices *uop.UOp) {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
@@ -64,7 +64,7 @@ func sortedValues(x *uop.UOp, axis int, descending bool) *uop.UOp {
 	return shrinkTo(flatten(y, axis, axis+stages-1), s)
 }
 
-// sortedIndices finds where each sorted value came from: the same values are matched by how many of them came before.
+// sortedIndices finds the original index of each sorted value: equal values are matched by their count before.
 func sortedIndices(x, sorted *uop.UOp, axis int, same func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	size := s[axis].N

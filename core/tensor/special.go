@@ -15,9 +15,9 @@ func horner(x *uop.UOp, c ...float64) *uop.UOp {
 	return r
 }
 
-// same is x, as max(x, floor) with a floor that x never reaches. The simplifier treats sums and products of floating
-// point numbers as if they did not round: it gathers the terms of x in x*a + x*b and moves the 1 in (x-1) + y to the
-// end. Where that rounding is the point of a formula, same(x) keeps the terms apart.
+// same is x, as max(x, floor) with a floor below any x. The simplifier treats floating point sums and products as exact: it
+// gathers the terms of x in x*a + x*b and moves the 1 in (x-1) + y to the end. Where a formula depends on that rounding,
+// same(x) keeps the terms apart.
 func same(x *uop.UOp, floor float64) *uop.UOp { return maximum(x, floor) }
 
 // inFloat computes f in float32 at least and converts the result back.
@@ -28,8 +28,7 @@ func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	}
 }
 
-// inDouble computes f in float64 and converts the result back: for functions whose formulas subtract what float32
-// does not hold.
+// inDouble computes f in float64 and converts the result back, for formulas that cancel in float32.
 func inDouble(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	return func(x *uop.UOp) *uop.UOp {
 		x = asFloat(x)
@@ -37,14 +36,14 @@ func inDouble(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	}
 }
 
-// signOf is -1 below 0, else 1, without a gradient.
+// signOf is -1 below 0, else 1, with no gradient.
 func signOf(x *uop.UOp) *uop.UOp { return where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)) }
 
-// fullExp is e^x with an error of a few units in the last place for every x.
-func fullExp(x *uop.UOp) *uop.UOp { return scaledExp(x, 0) }
+// accurateExp is e^x with an error of a few units in the last place for every x.
+func accurateExp(x *uop.UOp) *uop.UOp { return scaledExp(x, 0) }
 
-// scaledExp is e^x * 2^by, which may be a number where e^x is too large: x = n ln 2 + r, where n ln 2 is subtracted in
-// two parts. exp(x) alone loses digits in the product x/ln 2 on devices that compute it as such.
+// scaledExp is e^x * 2^by, which may be finite where e^x overflows: x = n ln 2 + r, with n ln 2 subtracted in two parts. exp(x)
+// alone loses digits in the product x/ln 2 on some devices.
 func scaledExp(x *uop.UOp, by float64) *uop.UOp {
 	hi, lo := 0.693359375, -2.12194440054690583e-4
 	if x.DType == uop.Float64 {
@@ -57,7 +56,7 @@ func scaledExp(x *uop.UOp, by float64) *uop.UOp {
 	x = clamp(x, -limit, limit)
 	n := detach(floor(add(mul(x, log2e), 0.5)))
 	r := sub(sub(x, mul(n, hi)), mul(same(n, -4096), lo))
-	// in two steps, since 2^n can be outside of the range where e^x is not
+	// in two steps, since 2^n can be out of range where e^x is not
 	half := floor(mul(n, 0.5))
 	rest := sub(n, half)
 	if by != 0 {
@@ -74,7 +73,7 @@ func log1p(x *uop.UOp) *uop.UOp {
 	return where(near, twice, log(add(1, where(near, 1, x))))
 }
 
-// atanhSeries is s + s^3/3 + s^5/5 …, with so many terms in float32 or float64.
+// atanhSeries is s + s^3/3 + s^5/5 …, with enough terms for float32 or float64.
 func atanhSeries(s *uop.UOp, n32, n64 int) *uop.UOp {
 	n := n32
 	if s.DType == uop.Float64 {
@@ -91,7 +90,7 @@ func atanhSeries(s *uop.UOp, n32, n64 int) *uop.UOp {
 func expm1(x *uop.UOp) *uop.UOp {
 	near := bitAnd(gt(x, -0.5), lt(x, 0.5))
 	small := where(near, x, 0)
-	return where(near, mul(small, horner(small, inverseFactorials(x, 10, 17, 1)...)), sub(fullExp(x), 1))
+	return where(near, mul(small, horner(small, inverseFactorials(x, 10, 17, 1)...)), sub(accurateExp(x), 1))
 }
 
 // inverseFactorials are 1/k! for k = 1, 1+step …, highest first, in float32 or float64.
@@ -135,8 +134,8 @@ func asinh(x *uop.UOp) *uop.UOp {
 	return mul(s, where(far, add(log(where(far, a, 1)), ln2), log1p(add(near, div(n2, add(1, sqrt(add(n2, 1))))))))
 }
 
-// acosh is log(x + sqrt(x^2-1)), written with log1p(t + sqrt(t)*sqrt(t+2)) for t = x-1 and as log(2x) far away. Below 1 it is NaN, below -1 with the
-// gradient that the formula has there, 1/sqrt(x^2-1): that of -acosh(-x).
+// acosh is log(x + sqrt(x^2-1)), written with log1p(t + sqrt(t)*sqrt(t+2)) for t = x-1 and as log(2x) far away. Below 1 it is
+// NaN, below -1 with the formula's gradient 1/sqrt(x^2-1): that of -acosh(-x).
 func acosh(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(s, x)
@@ -163,8 +162,8 @@ func arcSeries(z *uop.UOp) *uop.UOp {
 	return div(mul(z, p), q)
 }
 
-// arcParts prepare asin and acos: near says |x| <= 1/2; then small is x, and r = asin(x)/x - 1. Otherwise
-// root = sqrt((1-|x|)/2) and r = asin(root)/root - 1, from which asin(|x|) = pi/2 - 2 asin(root).
+// arcParts prepare asin and acos: near means |x| <= 1/2; then small is x, and r = asin(x)/x - 1. Otherwise root = sqrt((1-|x|)/2)
+// and r = asin(root)/root - 1, for asin(|x|) = pi/2 - 2 asin(root).
 func arcParts(x *uop.UOp) (near, small, root, r, s *uop.UOp) {
 	s = signOf(x)
 	a := mul(x, s)
@@ -188,7 +187,7 @@ func acos(x *uop.UOp) *uop.UOp {
 	return where(near, sub(math.Pi/2, add(small, mul(small, r))), far)
 }
 
-// atan turns its argument by pi/4 or pi/2 towards 0 and uses the rational approximation of Cephes' atan.c there.
+// atan rotates its argument by pi/4 or pi/2 towards 0 and uses the rational approximation of Cephes' atan.c there.
 func atan(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)

@@ -7,10 +7,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// Values are stored in buffers. A STORE fills one whole. A tensor of variable size is the beginning of a buffer that is laid
-// out as the largest one is, and it is stored as an ASSIGN, which leaves the rest as it is.
+// A STORE fills a whole buffer. A tensor of variable size is the beginning of a buffer for the largest size; storing it is an
+// ASSIGN, which keeps the rest.
 
-// MostElements is the greatest number of elements of a shape, an error if memory cannot have as many.
+// MostElements is the greatest number of elements of a shape; an error if it exceeds memory.
 func MostElements(s uop.Shape) (n int64, err error) {
 	defer guard("MostElements", &err)
 	empty := false
@@ -42,7 +42,7 @@ func Elements(u *uop.UOp) int64 {
 	return s.MaxNumel()
 }
 
-// Beginning is the part of a buffer that a shape with variables takes of it, laid out as the largest such shape is.
+// Beginning is the part of a buffer for a shape with variables; the buffer has the size of the largest such shape.
 func Beginning(buffer *uop.UOp, s uop.Shape) (r *uop.UOp, err error) {
 	defer guard("Beginning", &err)
 	return beginning(buffer, s), nil
@@ -61,7 +61,7 @@ func beginning(buffer *uop.UOp, s uop.Shape) *uop.UOp {
 	return shrink(buffer.Reshape(most), bounds)
 }
 
-// variableSize reports whether a node is the beginning of a tensor whose length is a variable.
+// variableSize reports whether a node is the beginning of a buffer with a variable length.
 func variableSize(u *uop.UOp) bool {
 	if u.Op != uop.Shrink {
 		return false
@@ -75,7 +75,7 @@ func variableSize(u *uop.UOp) bool {
 	return !fixed
 }
 
-// BaseBuffer is the BUFFER that a node is, perhaps reshaped, or of a variable size; nil if it is none of these.
+// BaseBuffer is the BUFFER under a node that is one, perhaps reshaped or of a variable size; else nil.
 func BaseBuffer(u *uop.UOp) *uop.UOp {
 	for u.Op == uop.Reshape || variableSize(u) {
 		u = u.Src[0]
@@ -86,8 +86,8 @@ func BaseBuffer(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// Store is the STORE of a value into a buffer, in the order of the elements, or of one element into all. A value of variable
-// size fills the beginning, as an ASSIGN.
+// Store is the STORE of a value into a buffer, in the order of the elements, or of one element into all. A value of variable size
+// is assigned to the beginning.
 func Store(target, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Store", &err)
 	if variableSize(target) {
@@ -109,7 +109,7 @@ func Store(target, value *uop.UOp) (r *uop.UOp, err error) {
 	return buffer.Store(value), nil
 }
 
-// AssignTo is the ASSIGN of a value to a buffer, to a reshaped one, in the order of the elements, or to a view of one.
+// AssignTo is the ASSIGN of a value to a buffer, to a reshaped one (in the order of the elements), or to a view of one.
 func AssignTo(target, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("AssignTo", &err)
 	if BaseBuffer(target) == nil {

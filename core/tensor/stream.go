@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// A Stream hands out the words of a generator that numbers them: the numbers of a random tensor are THREEFRY2x32 (Salmon
-// et al., Parallel random numbers: as easy as 1, 2, 3) of their places. Keys, places and how words become numbers are those
-// of tinygrad, so that the same seed gives the same numbers there.
+// A Stream allocates the words of a counter-based generator: the numbers of a random tensor are THREEFRY2x32 (Salmon et al.,
+// Parallel random numbers: as easy as 1, 2, 3) of their positions. Keys, positions and the mapping from words to numbers are
+// tinygrad's: equal seeds give equal numbers.
 type Stream struct {
 	sync.Mutex
 	seed  uint64
@@ -20,18 +20,18 @@ type Stream struct {
 // streamKey is the end of SHA-256 of four zero bytes, tinygrad's key of its first device.
 const streamKey = 0x14b81119
 
-// wordsOfKey is how many words one key gives: places have 32 bits.
+// wordsOfKey is the number of words of one key: positions have 32 bits.
 const wordsOfKey = 1 << 32
 
-// Seed starts the stream again.
+// Seed restarts the stream.
 func (s *Stream) Seed(seed uint64) {
 	s.Lock()
 	defer s.Unlock()
 	s.seed, s.taken, s.begun = seed, 0, true
 }
 
-// Take is the seed, three uint32, of a tensor that needs up to 2^32 words, which nobody else gets. A stream without a seed
-// begins anywhere.
+// Take is a seed, three uint32, for a tensor of up to 2^32 words; no other tensor gets these words. A stream without a seed
+// starts at a random position.
 func (s *Stream) Take(words uint64) [3]uint32 {
 	s.Lock()
 	defer s.Unlock()
@@ -47,12 +47,12 @@ func (s *Stream) Take(words uint64) [3]uint32 {
 	return r
 }
 
-// place is where a tensor's words begin in a stream.
+// place is the position of a tensor's first word in a stream.
 type place struct{ key, first *uop.UOp }
 
 func (p place) graph() *uop.Graph { return p.key.Graph() }
 
-// words are n random uint32: the low words of the first half of the places, then the high words of the same numbers.
+// words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
 	if n > wordsOfKey {
 		fail("shape", "needs %d random words, more than 2^32", n)
@@ -66,7 +66,7 @@ func (p place) words(n int64) *uop.UOp {
 	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
 }
 
-// fractions are n numbers in [0, 1): random bits for the mantissa of numbers in [1, 2).
+// fractions are n numbers in [0, 1): random bits as the mantissa of numbers in [1, 2), minus 1.
 func (p place) fractions(n int64, dt *uop.DType) *uop.UOp {
 	_, mantissa := dt.FloatInfo()
 	size := dt.Itemsize()

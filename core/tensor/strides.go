@@ -4,15 +4,14 @@ import (
 	"polygrad/core/uop"
 )
 
-// layout says where in the memory of a row by row tensor the elements of a view of it are.
+// layout is the place of the elements of a view in a row-major tensor.
 type layout struct {
 	sizes, strides []int64
 	offset         int64
 }
 
-// ViewLayout is where x, a view of base, has its elements in the memory of base: the element at i, j, … is the
-// one at offset + i*strides[0] + j*strides[1] + … of base, row by row. ok is false if x is no view of base, if
-// its places have no such form, or if it has no elements.
+// ViewLayout is the layout of x, a view of base: the element at i, j, … is the element offset + i*strides[0] + j*strides[1] + …
+// of base, in row-major order. ok is false if x is no view of base, if it has no such strides, or if it has no elements.
 func ViewLayout(x, base *uop.UOp) (strides []int64, offset int64, ok bool, err error) {
 	defer guard("ViewLayout", &err)
 	need("x", x)
@@ -36,7 +35,7 @@ func ViewLayout(x, base *uop.UOp) (strides []int64, offset int64, ok bool, err e
 	return l.strides, l.offset, n > 0, nil
 }
 
-// move follows one node of a view.
+// move applies one node of a view.
 func (l *layout) move(u *uop.UOp) bool {
 	sizes, fixed := u.Shape().Ints()
 	if !fixed {
@@ -68,7 +67,7 @@ func (l *layout) move(u *uop.UOp) bool {
 			}
 		}
 	case uop.Shrink, uop.Pad:
-		// What a PAD adds is cut off again.
+		// The elements added by a PAD are cut off again.
 		for i, p := range u.MovementPairs() {
 			lo, known := SizeValue(p.Lo)
 			if !known {
@@ -121,7 +120,7 @@ func splitStrides(sizes, strides, to []int64) []int64 {
 	return out
 }
 
-// common is the stride of axes that lie one after the other like one axis.
+// common is the stride of axes that can be merged into one.
 func common(sizes, strides []int64) (step int64, ok bool) {
 	step = 1
 	next := int64(0)

@@ -41,7 +41,7 @@ func (t takes) symbolic(x *uop.UOp) bool {
 	return slices.ContainsFunc(t.at, func(a int) bool { return x.Shape()[a].Symbolic() })
 }
 
-// takeAxes indexes by tensors.
+// takeAxes indexes with tensors.
 func takeAxes(x *uop.UOp, axes []parsedIndex) *uop.UOp {
 	t := takesOf(axes)
 	switch {
@@ -82,8 +82,8 @@ func (t takes) linear(x *uop.UOp) *uop.UOp {
 	return where(reshape(valid, joinShapes(onesShape(len(pre)), big, onesShape(len(post)))), x, 0)
 }
 
-// masked gives what the index tensors select, and how: the one-hot mask, the axes that were summed, and
-// whether the shape of the index tensors was moved to the front.
+// masked gives the elements selected by the index tensors, the one-hot mask, the summed axes, and whether the shape of the index
+// tensors was moved to the front.
 func (t takes) masked(x *uop.UOp) (r, mask *uop.UOp, axes []int, moved bool) {
 	s := x.Shape()
 	first, at, ts, big := t.at[0], t.at, t.ts, t.shape
@@ -98,7 +98,7 @@ func (t takes) masked(x *uop.UOp) (r, mask *uop.UOp, axes []int, moved bool) {
 		}
 		axes = append(axes, a+len(big))
 	}
-	// each element is the sum over an axis of what a one-hot mask leaves
+	// each element is a sum over the one-hot mask along an axis
 	picked := where(mask, reshape(x, joinShapes(s[:first], onesShape(len(big)), s[first:])), 0)
 	r = sumAs(picked, x.DType, axes, false)
 	moved = first != 0 && len(at) > 1 && !t.consecutive()
@@ -108,7 +108,7 @@ func (t takes) masked(x *uop.UOp) (r, mask *uop.UOp, axes []int, moved bool) {
 	return r, mask, axes, moved
 }
 
-// toFront moves n axes to the front: index tensors with whole axes between them put their shape there.
+// toFront moves n axes to the front: separated index tensors put their shape there.
 func toFront(x *uop.UOp, from, n int) *uop.UOp {
 	order := countTo(len(x.Shape()))
 	front := append([]int(nil), order[from:from+n]...)

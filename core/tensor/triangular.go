@@ -17,8 +17,8 @@ func squareSize(arg string, x *uop.UOp) int64 {
 func column(x *uop.UOp, i int64) *uop.UOp { return index(x, Ellipsis(), Whole(), At(i)) }
 func line(x *uop.UOp, i int64) *uop.UOp   { return index(x, Ellipsis(), At(i), Whole()) }
 
-// cholesky takes one column after the other off the matrix: l = a[:, j] / sqrt(a[j, j]), a -= l lᵀ. Only
-// the lower triangle of a is read. Each step is computed into memory, or the graph would repeat all steps before it.
+// cholesky processes one column after the other: l = a[:, j] / sqrt(a[j, j]), a -= l lᵀ. Only the lower triangle of a is read.
+// Each step is realized, since the graph would otherwise repeat all steps before it.
 func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 	n := squareSize("x", a)
 	rows := count0(a.Graph(), n)
@@ -45,7 +45,7 @@ func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 	return stack(columns, axis)
 }
 
-// triangularSolve finds one row of x after the other and takes its part off b: x_i = b_i / a_ii, b -= a[:, i] x_i.
+// triangularSolve computes one row of x after the other and subtracts its part from b: x_i = b_i / a_ii, b -= a[:, i] x_i.
 func triangularSolve(a, b *uop.UOp, upper, unitDiagonal bool) *uop.UOp {
 	n := squareSize("a", a)
 	known := make([]*uop.UOp, n)
@@ -71,9 +71,8 @@ func triangularSolve(a, b *uop.UOp, upper, unitDiagonal bool) *uop.UOp {
 	return stack(known, -2)
 }
 
-// Cholesky is the triangular factor of symmetric positive definite matrices x (…, n, n): L with
-// x = L Lᵀ, or U with x = Uᵀ U if upper. Only the triangle that is asked for is read; where x is
-// not positive definite the factor is NaN.
+// Cholesky is the triangular factor of symmetric positive definite matrices x (…, n, n): L with x = L Lᵀ, or U with x = Uᵀ U if
+// upper. Only that triangle of x is read; where x is not positive definite the factor is NaN.
 func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	defer guard("Cholesky", &err)
 	need("x", x)
@@ -81,9 +80,8 @@ func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	return cholesky(x, upper), nil
 }
 
-// TriangularSolve is x with a x = b for triangular matrices a (…, n, n), and b of shape (…, n) or (…, n, k).
-// transposed solves aᵀ x = b. Only the named triangle of a is read, and its diagonal
-// not if unitDiagonal: it counts as ones.
+// TriangularSolve is x with a x = b for triangular matrices a (…, n, n), and b of shape (…, n) or (…, n, k). transposed solves
+// aᵀ x = b. Only the named triangle of a is read, without its diagonal if unitDiagonal: it counts as ones.
 func TriangularSolve(a, b *uop.UOp, upper, transposed, unitDiagonal bool) (r *uop.UOp, err error) {
 	defer guard("TriangularSolve", &err)
 	needSame("operands", a, b)

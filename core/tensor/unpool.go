@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// maxUnpool puts every value at its place in the flattened spatial axes, zeros elsewhere; values for one place are added.
+// maxUnpool puts every value at its index in the flattened spatial axes, zeros elsewhere; values with one index are added.
 func maxUnpool(x, indices *uop.UOp, size []int64) *uop.UOp {
 	s := x.Shape()
 	lead := s[:len(s)-len(size)]
@@ -18,9 +18,9 @@ func maxUnpool(x, indices *uop.UOp, size []int64) *uop.UOp {
 	return reshape(sumAs(where(hot, values, 0), x.DType, []int{-1}, false), joinShapes(lead, uop.ShapeOf(size...)))
 }
 
-// MaxUnpool is the inverse of MaxPoolIndices: zeros with every value of x where it was taken from. size are the sizes of the last
-// axes of the result; without them they are the least that a pool with this window makes x of
-// (https://arxiv.org/pdf/1603.07285, the inverse of relationship 15).
+// MaxUnpool is the inverse of MaxPoolIndices: zeros, with every value of x at its original index. size are the last axes of the
+// result; the default is the smallest input of a pool with this window and output (https://arxiv.org/pdf/1603.07285, the
+// inverse of relationship 15).
 func MaxUnpool(x, indices *uop.UOp, kernel []int64, w Window, size []int64) (r *uop.UOp, err error) {
 	defer guard("MaxUnpool", &err)
 	needSame("operands", x, indices)

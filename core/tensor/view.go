@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// viewChain lists the nodes from x down to, but not including, base if x is a view of it: if x shows elements of
-// base in another order, shape or type, none of them twice and nothing else. ok is false if it is none.
+// viewChain lists the nodes from x down to, but not including, base if x is a view of it: a rearrangement of elements of base,
+// each at most once. ok is false otherwise.
 func viewChain(x, base *uop.UOp) (chain []*uop.UOp, ok bool) {
 	for ; x != base; x = x.Src[0] {
 		switch {
@@ -37,7 +37,7 @@ func showsOnce(x *uop.UOp) bool {
 	return false
 }
 
-// isRoom reports whether a PAD is what roomFor makes for the symbolic bounds of a SHRINK: what is written there is lost.
+// isRoom reports whether a PAD comes from roomFor, for the symbolic bounds of a SHRINK: writes to the padding are lost.
 func isRoom(pad, cut *uop.UOp) bool {
 	if cut.Op != uop.Shrink {
 		return false
@@ -58,8 +58,8 @@ func isRoom(pad, cut *uop.UOp) bool {
 	return true
 }
 
-// cutAgain reports whether a RESHAPE that splits axes and a SHRINK leave nothing of what a PAD has added behind
-// the axes, as where every step-th element or a diagonal is taken.
+// cutAgain reports whether a RESHAPE that splits axes and a SHRINK remove all that a PAD has appended to the axes, as in slices
+// with a step or a diagonal.
 func cutAgain(pad, split, cut *uop.UOp) bool {
 	if split.Op != uop.Reshape || cut.Op != uop.Shrink {
 		return false
@@ -71,7 +71,7 @@ func cutAgain(pad, split, cut *uop.UOp) bool {
 		if !p.Lo.IsNum(0) || have[i].Symbolic() || wide[i].Symbolic() {
 			return false
 		}
-		// The last place of the axis that is kept: parts k… make up the axis.
+		// The last index kept of the axis; parts k… make up the axis.
 		last, stride := int64(0), wide[i].N
 		for stride > 1 {
 			if k == len(parts) || parts[k].Symbolic() || bounds[k].Hi.Symbolic() || parts[k].N == 0 || stride%parts[k].N != 0 {
@@ -88,9 +88,9 @@ func cutAgain(pad, split, cut *uop.UOp) bool {
 	return true
 }
 
-// setView is base with the elements that a view of it, given by its chain, shows replaced by v of the view's shape.
+// setView is base with the elements under a view, given by its chain, replaced by v of the view's shape.
 func setView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
-	// The way back pads what the view does not show, with 0: the mask is false there.
+	// The inverse of the view pads the other elements with 0: the mask is false there.
 	mask := full(v.Graph(), v.Shape(), uop.BoolConst(true), uop.Bool)
 	whole := true
 	for _, u := range chain {
@@ -107,7 +107,7 @@ func setView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
 	return where(mask, v, base)
 }
 
-// back takes x from the result of a movement operation to its source.
+// back inverts a movement operation on x.
 func back(u, x *uop.UOp) *uop.UOp {
 	s := u.Src[0].Shape()
 	switch u.Op {
@@ -140,7 +140,7 @@ func back(u, x *uop.UOp) *uop.UOp {
 // assignView writes v, of the view's shape, through a view of a buffer.
 func assignView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
 	if reads(v, base) {
-		// What is written must not be read again.
+		// A repeated element cannot be assigned to.
 		v = v.F(uop.Contiguous, nil, nil)
 	}
 	target := base
@@ -167,8 +167,8 @@ func reads(v, base *uop.UOp) bool {
 	return found
 }
 
-// IsView reports whether x shows elements of base in another order, shape or type of the same size, none of
-// them twice and nothing else: what Reshape, Permute, Shrink, Flip, Detach and slices make.
+// IsView reports whether x is a rearrangement of elements of base, each at most once, in any shape or type of the same size: a
+// chain of Reshape, Permute, Shrink, Flip, Detach and slices.
 func IsView(x, base *uop.UOp) (is bool, err error) {
 	defer guard("IsView", &err)
 	need("x", x)
@@ -177,8 +177,8 @@ func IsView(x, base *uop.UOp) (is bool, err error) {
 	return is, nil
 }
 
-// SetView is base with the elements that x, a view of it, shows replaced by value, which is broadcast to the shape
-// of x and converted to its type. base itself does not change.
+// SetView is base with the elements under its view x replaced by value, broadcast to the shape of x and converted to its type.
+// base itself does not change.
 func SetView(x, base, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("SetView", &err)
 	need("x", x)
@@ -192,7 +192,7 @@ func SetView(x, base, value *uop.UOp) (r *uop.UOp, err error) {
 	return setView(chain, base, broadcastTo(cast(value, x.DType), x.Shape())), nil
 }
 
-// MoveView is the view of other, of the shape and type of base, that x is of base.
+// MoveView applies the view x of base to other, a tensor of base's shape and type.
 func MoveView(x, base, other *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("MoveView", &err)
 	need("x", x)
@@ -212,8 +212,8 @@ func MoveView(x, base, other *uop.UOp) (r *uop.UOp, err error) {
 	return other, nil
 }
 
-// AssignView is the ASSIGN of a value to a buffer through a view of it. The value is broadcast to the shape of the
-// view and converted to its type; it is computed from what was in the buffer before.
+// AssignView is the ASSIGN of a value to a buffer through a view of it. The value is broadcast to the shape of the view and
+// converted to its type; it is computed from the old contents of the buffer.
 func AssignView(x, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("AssignView", &err)
 	need("target", x)

@@ -6,9 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// What pool makes of an axis has a poor gradient: the way back through the repeated axis is a sum over the repeats,
-// almost all of it zeros. So windows and convolutions state theirs (CUSTOM_GRADIENT): that of a convolution is made of two
-// more convolutions. The same way a value is differentiated as another one, where its formula has no good gradient.
+// The derived gradient of pool is slow: the gradient of the repeated axis is a sum over the repeats, almost all of them zeros. So
+// windows and convolutions state their own (CUSTOM_GRADIENT); a convolution's consists of two more convolutions. In the same
+// way a value can have the gradient of another expression, where its own formula has no good one.
 
 // stated is the arg of a CUSTOM_GRADIENT (gradient.Stated): a rule and its numbers.
 type stated struct {
@@ -49,7 +49,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, g}
 }
 
-// customGradient is a value with the gradient of a rule for what it was made of.
+// customGradient is a value with the gradient that a rule gives for its inputs.
 func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
 	if !value.DType.IsFloat() {
 		return value
@@ -61,12 +61,12 @@ func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[
 	return value.Graph().New(uop.CustomGradient, value.DType, append([]*uop.UOp{value}, of...), arg, nil)
 }
 
-// differentiatedAs is a value that has the gradient of another expression for it, which is not computed.
+// differentiatedAs is a value with the gradient of another expression for it; that expression is not computed.
 func differentiatedAs(value, as *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfOther, value, []*uop.UOp{as})
 }
 
-// windows is pool with a gradient of its own.
+// windows is pool with its own gradient rule.
 func windows(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 	return customGradient(gradientOfWindows, pool(x, kernel, stride, dilation), []*uop.UOp{x}, kernel, stride, dilation)
 }
@@ -84,15 +84,15 @@ func statedNumbers(u *uop.UOp, n int) [][]int64 {
 	return out
 }
 
-// phases says how the elements of an axis that windows slide over are reached: element q*stride+r is tap t*stride+r of
-// window q-t. There are taps t for each of the first parts r; the other elements up to the stride are in no window.
+// phases describes how windows reach the elements of an axis: element q*stride+r is tap t*stride+r of window q-t. The first parts
+// r have taps t each; the other elements up to the stride are in no window.
 type phases struct {
 	stride, parts, taps int64
 	dilation            int64 // of the taps
-	spread              int64 // the windows are spread by it first
+	spread              int64 // zero-insertion of the windows
 }
 
-// phasesOf are the phases of an axis. Where windows skip elements and have gaps, windows with zeros stand between.
+// phasesOf are the phases of an axis. For windows with both stride and gaps, zeros are inserted between them.
 func phasesOf(kernel, stride, dilation int64) phases {
 	switch {
 	case stride == 1 || dilation > 1 && kernel > 1:
@@ -103,10 +103,10 @@ func phasesOf(kernel, stride, dilation int64) phases {
 	return phases{stride: stride, parts: stride, taps: ceil64(kernel, stride), dilation: 1, spread: 1}
 }
 
-// reach is how far the first and the last tap are apart.
+// reach is the distance of the first and the last tap.
 func (p phases) reach() int64 { return (p.taps - 1) * p.dilation }
 
-// spreadAxis puts n-1 zeros between the elements of an axis.
+// spreadAxis inserts n-1 zeros between the elements of an axis.
 func spreadAxis(x *uop.UOp, axis int, n int64) *uop.UOp {
 	if n == 1 {
 		return x
@@ -116,7 +116,7 @@ func spreadAxis(x *uop.UOp, axis int, n int64) *uop.UOp {
 	return shrinkAxis(flatten(x, axis, axis+1), axis, uop.N(0), uop.N((size-1)*n+1))
 }
 
-// fitAxis brings an axis to a size with zeros at its end, or without its end.
+// fitAxis pads an axis with zeros at its end, or crops it, to a size.
 func fitAxis(x *uop.UOp, axis int, size int64) *uop.UOp {
 	if have := intSize("x", x.Shape(), axis); have < size {
 		return padAxis(x, axis, 0, size-have, 0)
@@ -124,12 +124,12 @@ func fitAxis(x *uop.UOp, axis int, size int64) *uop.UOp {
 	return shrinkAxis(x, axis, uop.N(0), uop.N(size))
 }
 
-// join puts the parts of axis next to each other, which follow on it, and gives the axis its size.
+// join interleaves the parts, an axis behind axis, and crops to the size.
 func (p phases) join(x *uop.UOp, axis int, size int64) *uop.UOp {
 	return fitAxis(flatten(fitAxis(x, axis+1, p.stride), axis, axis+1), axis, size)
 }
 
-// windowsRule adds up for each element what the windows that it is in have got for it.
+// windowsRule sums for each element the gradients of the windows that contain it.
 func windowsRule(g, u *uop.UOp) []*uop.UOp {
 	xs := u.Src[1].Shape()
 	n := len(u.Arg.(stated).numbers) / 3
@@ -141,7 +141,7 @@ func windowsRule(g, u *uop.UOp) []*uop.UOp {
 	for a := range n {
 		ps[a] = phasesOf(kernel[a], stride[a], dilation[a])
 		p := ps[a]
-		// Windows, parts and taps of the axes before, windows of this one and the next ones, kernels.
+		// Earlier axes: windows, parts and taps; this axis and later ones: windows and kernels.
 		at, k := lead+3*a, lead+n+2*a
 		g = spreadAxis(g, at, p.spread)
 		g = unflatten(fitAxis(g, k, p.taps*p.parts), k, uop.ShapeOf(p.taps, p.parts))
@@ -164,18 +164,18 @@ func windowsRule(g, u *uop.UOp) []*uop.UOp {
 
 func dropAxis(s uop.Shape, axis int) uop.Shape { return joinShapes(s[:axis], s[axis+1:]) }
 
-// moveAxis takes an axis to another place.
+// moveAxis moves an axis to another position.
 func moveAxis(x *uop.UOp, from, to int) *uop.UOp {
 	order := countTo(len(x.Shape()))
 	return permute(x, slices.Insert(slices.Delete(order, from, from+1), to, from))
 }
 
-// diagonals moves tap t, two axes behind axis, by t: element (q, t) is what (q-t, t) was.
+// diagonals shifts tap t, two axes behind axis, by t: element (q, t) becomes (q-t, t).
 func diagonals(g *uop.UOp, axis int, p phases) *uop.UOp {
 	end := len(g.Shape())
 	g = moveAxis(padAxis(g, axis, p.reach(), p.reach(), 0), axis, end-1)
 	g = flip(pool(g, []int64{p.taps}, []int64{1}, []int64{p.dilation}), end)
-	// The tap meets the shifts of its windows. Of all pairs those are wanted where both are equal.
+	// The product of taps and shifts; only pairs with equal numbers are kept.
 	g = flatten(moveAxis(g, axis+1, end), end-1, end)
 	g = unflatten(padAxis(g, end-1, 0, p.taps, 0), end-1, uop.ShapeOf(p.taps, p.taps+1))
 	g = shrinkAxis(g, end, uop.N(0), uop.N(1))
@@ -183,7 +183,7 @@ func diagonals(g *uop.UOp, axis int, p phases) *uop.UOp {
 	return moveAxis(moveAxis(g, end-2, axis), end-1, axis+2)
 }
 
-// convRule gives the gradients of what is convolved and of the weights.
+// convRule gives the gradients of the input and of the weights.
 func convRule(g, u *uop.UOp) []*uop.UOp {
 	x, weight := u.Src[1], u.Src[2]
 	n := len(x.Shape()) - 2
@@ -192,13 +192,13 @@ func convRule(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, c.backToInput(g, x, weight), c.backToWeight(g, x, weight)}
 }
 
-// convolution is one without padding.
+// convolution is a convolution without padding.
 type convolution struct {
 	stride, dilation []int64
 	groups           int64
 }
 
-// of says that y is the convolution of x with weight, or of it the first elements along each axis.
+// of says that y is the convolution of x with weight, or its first elements along each axis.
 func (c convolution) of(x, weight, y *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfConvolution, y, []*uop.UOp{x, weight}, c.stride, c.dilation, []int64{c.groups})
 }
@@ -209,8 +209,8 @@ func (c convolution) apply(x, weight *uop.UOp, out []int64) *uop.UOp {
 	return c.of(x, weight, correlate(c.windows(x, kernel, out), weight, c.groups))
 }
 
-// windows are the first windows along each axis. An axis is repeated for each element of a window, or for each window if
-// they are fewer.
+// windows are the first windows along each axis. An axis is repeated once for each element of a window, or for each window,
+// whichever are fewer.
 func (c convolution) windows(x *uop.UOp, kernel, out []int64) *uop.UOp {
 	first, second := uop.ShapeOf(out...), uop.ShapeOf(kernel...)
 	few := second.Numel().N > first.Numel().N
@@ -227,8 +227,8 @@ func (c convolution) windows(x *uop.UOp, kernel, out []int64) *uop.UOp {
 	return permute(y, slices.Concat(order[:2], order[n:], order[2:n]))
 }
 
-// backToInput is a convolution of the padded gradient with the weights. Their taps are taken apart by the phase of the
-// stride that they belong to, as if each phase were a channel of its own.
+// backToInput is a convolution of the padded gradient with the weights. Their taps are split by phase of the stride, as if each
+// phase were a channel.
 func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
 	xs, ws := x.Shape(), weight.Shape()
 	n := len(xs) - 2
@@ -256,7 +256,7 @@ func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
 	phased := uop.ShapeOf(parts...).Numel()
 	w = reshape(permute(w, append(order, inner...)), joinShapes(uop.Shape{xs[1].Mul(phased), cout}, uop.ShapeOf(taps...)))
 	if !phased.IsNum(1) {
-		w = w.ContiguousOp() // where its indices need no remainders
+		w = w.ContiguousOp() // avoids remainders in its indices
 	}
 	y := back.apply(padSpatial(g, pads, 0), w, out)
 	if slices.ContainsFunc(ps, func(p phases) bool { return p.stride > 1 }) {
@@ -269,20 +269,20 @@ func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
 	return y
 }
 
-// backToWeight is a convolution of the channels of x with those of the gradient, in which the batch is what is summed,
-// and in which stride and dilation change places.
+// backToWeight is a convolution of the channels of x with those of the gradient: the batch is summed over, and stride and dilation
+// swap roles.
 func (c convolution) backToWeight(g, x, weight *uop.UOp) *uop.UOp {
 	xs, ws, groups := x.Shape(), weight.Shape(), uop.N(c.groups)
 	cout, kernel := ws[0].Div(groups), intShape("weight", ws[2:])
 	parts := c.partsOfBatch(g)
-	// channels makes (in, group batch, …) of (batch, group in, …).
+	// channels reshapes (batch, group in, …) to (in, group batch, …).
 	channels := func(t *uop.UOp) *uop.UOp {
 		t = reshape(t, joinShapes(xs[:1], uop.Shape{groups, ws[1]}, xs[2:]))
 		order := countTo(len(t.Shape()))
 		order[0], order[2] = 2, 0
 		return flatten(permute(t, order), 1, 2)
 	}
-	// weights makes (group part out, batch of a part, …) of (batch, group out, …).
+	// weights reshapes (batch, group out, …) to (group part out, batch of a part, …).
 	weights := func(parts int64) *uop.UOp {
 		s := g.Shape()
 		batch := s[0].Div(uop.N(parts))
@@ -308,17 +308,17 @@ func (c convolution) backToWeight(g, x, weight *uop.UOp) *uop.UOp {
 }
 
 const (
-	// partSteps is how many products are summed at least for each element of the gradient of weights in a part of the
-	// batch: fewer do not pay for storing the sums.
+	// partSteps is the least number of products summed for each weight's gradient in a part of the batch: with fewer, storing the
+	// partial sums does not pay.
 	partSteps = 512
-	// fewSteps are so few that storing the sums is best done side by side, to be put in order afterwards.
+	// fewSteps: with so few, the sums are stored in the order of computation and transposed afterwards.
 	fewSteps = 512
-	// vectorChannels are enough to fill vectors.
+	// vectorChannels are enough channels to fill vectors.
 	vectorChannels = 16
 )
 
-// partsOfBatch is in how many parts of the batch the gradient of weights is summed: a part is small enough for what is
-// read to stay in the caches.
+// partsOfBatch is the number of parts into which the batch is split for the gradient of weights: the operands of a part stay in
+// the caches.
 func (c convolution) partsOfBatch(g *uop.UOp) int64 {
 	s := g.Shape()
 	steps := s[2:].Numel().N
@@ -333,7 +333,7 @@ func (c convolution) partsOfBatch(g *uop.UOp) int64 {
 	return 1
 }
 
-// byChannel stores x with the channels of an element side by side, if they are enough to fill vectors.
+// byChannel stores x with channels innermost, if they are enough to fill vectors.
 func byChannel(x *uop.UOp, channels uop.Sint) *uop.UOp {
 	if channels.Symbolic() || channels.N < vectorChannels {
 		return x
