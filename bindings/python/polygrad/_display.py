@@ -17,14 +17,22 @@ _ROWS, _COLUMNS = 10, 8
 
 
 class Display(Base):
-    """Texts of tensors. None of them computes anything: of a lazy tensor there are no values."""
+    """Texts of tensors. None of them computes a tensor: of a lazy one there are no values."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:
+        is_realized: bool
+        _data: np.ndarray[Any, Any]
 
         def item(self) -> Any:
             """See Tensor."""
+
+    def _stored(self) -> np.ndarray[Any, Any] | None:
+        """Return what is in memory of the tensor, None if it is lazy."""
+        if _trace.active():
+            return self._node.data
+        return self._data if self.is_realized else None
 
     def __repr__(self) -> str:
         """Return the values as numpy prints them, in short for large tensors, with their type.
@@ -40,7 +48,7 @@ class Display(Base):
         shape, dtype = describe(self._node)
         name = type(self).__name__
         text = "lazy"
-        stored = self._node.data
+        stored = self._stored()
         if stored is not None and not (_trace.active() and dtype.numpy is None):
             values, threshold = _shown(stored, dtype)
             prefix = f"{name}("
@@ -64,7 +72,7 @@ class Display(Base):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the values as a table, shape, type and memory."""
         shape, dtype = describe(self._node)
-        stored = self._node.data
+        stored = self._stored()
         facts = {
             "shape": str(shape),
             "dtype": dtype.name,

@@ -86,8 +86,12 @@ class Exchange(Base):
         >>> shared.tolist()
         [1.0, 7.0]
         """
-        dtype = describe(self._node)[1]
-        return _dlpack.export(self._data, dtype, stream, max_version, dl_device, copy)
+        dtype, array = describe(self._node)[1], self._data
+        if not array.flags.writeable:  # a view that comes as a copy
+            if copy is False:
+                raise BufferError("__dlpack__: copy: False of a view without regular steps")
+            array.flags.writeable = True
+        return _dlpack.export(array, dtype, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's number of the device that the memory is on."""

@@ -82,6 +82,11 @@ def show(tensor: Tensor) -> bool:
     return True
 
 
+def is_there(tensor: Tensor) -> bool:
+    """Tell whether the values of a tensor are there: its own, or those that it is a view of."""
+    return show(tensor) or find_memory(tensor).data is not None
+
+
 def settle_root(tensor: Tensor) -> Node:
     """Return the root of a tensor, computed: the tensor shows its memory then."""
     base = find_memory(tensor)

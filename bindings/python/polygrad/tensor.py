@@ -239,7 +239,7 @@ class Tensor(
         >>> x.is_realized, x[1:].is_realized, (x + 1).is_realized, (x + 1).realize().is_realized
         (True, True, False, True)
         """
-        return self._node.data is not None or _views.find_memory(self).data is not None
+        return self._node.data is not None or _views.is_there(self)
 
     def realize(self, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
         """Compute this tensor (and others with it) and return it.
@@ -271,13 +271,19 @@ class Tensor(
 
     @property
     def _data(self) -> np.ndarray[Any, Any]:
-        """The memory of the computed tensor; what is written there counts from then on."""
+        """The memory of the computed tensor; what is written there counts from then on.
+
+        A view that numpy cannot see in its root's memory is copied, and the copy may not be written.
+        """
         if self._node.data is None:
             if _trace.active():
                 raise _trace.value_needed()
             self.realize()
         array = self._node.data
-        assert array is not None
+        if array is None:
+            array = compute([self._node])[0].data
+            assert array is not None
+            array.flags.writeable = False
         shape = self.shape
         if array.shape != shape and any(isinstance(n, SymInt) for n in shape):
             return array[tuple(slice(n) for n in values(shape))]
@@ -286,7 +292,8 @@ class Tensor(
     def numpy(self) -> np.ndarray[Any, Any]:
         """Compute the tensor and return its values: the memory itself, not a copy.
 
-        bfloat16 and fp8, which numpy does not have, come as float32.
+        bfloat16 and fp8, which numpy does not have, come as float32. A view whose elements do not
+        lie in regular steps comes as a copy that may not be written.
 
         >>> Tensor([1, 2]).numpy()
         array([1, 2], dtype=int32)
@@ -691,7 +698,7 @@ def _to_compute(tensors: Iterable[Tensor]) -> dict[Node, list[Tensor]]:
     """Return the nodes that have no value yet, with the tensors that stand for them."""
     todo: dict[Node, list[Tensor]] = {}
     for tensor in tensors:
-        if tensor._node.data is None and not (tensor._node.shows and _views.show(tensor)):
+        if tensor._node.data is None and not (tensor._node.shows and _views.is_there(tensor)):
             todo.setdefault(tensor._node, []).append(tensor)
     if todo and _trace.active():
         raise _trace.value_needed()
@@ -736,8 +743,7 @@ def settle(tensor: Tensor) -> None:
     """Make a tensor a leaf: computed, without history, with memory of its own."""
     node = tensor.realize()._node
     if node.source:
-        assert node.data is not None
-        tensor._node = leaf(node.data.copy(), tensor.dtype, tensor.shape)
+        tensor._node = leaf(tensor._data.copy(), tensor.dtype, tensor.shape)
     else:
         _views.cut_history(node)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy as copies
+import pickle
 import random
 from operator import iadd, imul
 
@@ -110,6 +112,53 @@ def test_views_that_were_computed_are_views_still() -> None:
     t.numpy()[1, 2] = 9
     assert row.tolist() == [7, 9]
     assert np.shares_memory(row.numpy(), t.numpy())
+
+
+# Views whose elements do not lie in regular steps: numpy copies them.
+IRREGULAR = {
+    "reshaped part": lambda x: x[:, 1:].reshape(12),
+    "reshaped transpose": lambda x: x.T.reshape(2, 6),
+    "row of a reshaped transpose": lambda x: x.T.reshape(2, 6)[1],
+}
+
+
+@pytest.mark.parametrize("name", IRREGULAR)
+@pytest.mark.parametrize("use", ["numpy", "realize", "realize_async", "repr"])
+def test_irregular_views_that_were_read_are_views_still(name: str, use: str) -> None:
+    x = Tensor(numbers(3, 5)) if "part" in name else Tensor(numbers(3, 4))
+    expected = x.numpy().copy()
+    view = IRREGULAR[name](x)
+    if use == "realize_async":
+        view.realize_async().wait()
+    else:
+        getattr(view, {"repr": "__repr__"}.get(use, use))()
+    x += 10
+    expected = IRREGULAR[name](expected + 10)
+    assert view.is_realized
+    assert "lazy" not in repr(view)
+    np.testing.assert_array_equal(view.numpy(), expected)
+    np.testing.assert_array_equal((view + 0).numpy(), expected)
+    view.assign(0)
+    assert x.numpy().sum() == 0 if view.numel() == x.numel() else x.numpy().sum() > 0
+    assert view.tolist() == np.zeros(view.shape).tolist()
+
+
+def test_values_of_irregular_views_are_copies_that_say_so() -> None:
+    x = Tensor(numbers(3, 4))
+    view = x.T.reshape(12)
+    with pytest.raises(ValueError, match="read-only"):
+        view.numpy()[0] = 1
+    with pytest.raises(BufferError, match="copy: False"):
+        view.__dlpack__(copy=False)
+    np.testing.assert_array_equal(np.from_dlpack(view), numbers(3, 4).T.reshape(12))
+    for copy in (copies.copy(view), pickle.loads(pickle.dumps(view)), view.clone()):
+        copy += 1
+        assert copy.tolist() == (numbers(3, 4).T.reshape(12) + 1).tolist()
+    assert x.tolist() == numbers(3, 4).tolist()
+    view.requires_grad = True
+    (view * view).sum().backward()
+    assert view.grad is not None
+    assert view.grad.tolist() == (view * 2).tolist()
 
 
 def test_views_made_before_their_root_was_computed() -> None:
