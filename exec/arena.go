@@ -7,16 +7,16 @@ import (
 	"polygrad/exec/device"
 )
 
-// arena is memory of a device for the temporaries of a run.
+// arena is device memory for the temporaries of a run.
 type arena struct {
 	dev  device.Device
 	base device.Buffer
 	size int64
-	// cleanup frees an arena that was not released, when nothing refers to it any more.
+	// cleanup frees an unreleased arena that is garbage.
 	cleanup runtime.Cleanup
 }
 
-// newArena allocates an arena. Unless hint is 0 it is memory of the host near that address, if the system likes.
+// newArena allocates an arena. With a hint other than 0 it is host memory near that address, if the system permits.
 func newArena(dev device.Device, bytes int64, hint uintptr) (*arena, error) {
 	a := &arena{dev: dev, size: bytes}
 	var err error
@@ -32,8 +32,8 @@ func newArena(dev device.Device, bytes int64, hint uintptr) (*arena, error) {
 	return a, nil
 }
 
-// newArenaNear maps memory of the host that lies in one range of the device's reach together with near: where the system
-// puts it by itself if that will do, else in the first free one of many places. It is nil if there is no such place.
+// newArenaNear maps host memory within the device's reach together with near: where the system places it, or else in the first
+// free one of many places. It is nil if there is none.
 func newArenaNear(dev device.Device, bytes int64, near span) (*arena, error) {
 	const places = 64
 	hint, reach := uintptr(0), dev.Limits().Reach
@@ -51,14 +51,14 @@ func newArenaNear(dev device.Device, bytes int64, near span) (*arena, error) {
 	return nil, nil
 }
 
-// release gives the memory back at once.
+// release frees the memory at once.
 func (a *arena) release() {
 	a.cleanup.Stop()
 	_ = a.dev.Free(a.base, a.size)
 	runtime.KeepAlive(a)
 }
 
-// within reports whether the first bytes of the arena and near lie in one range of the size reach.
+// within reports whether the beginnings of the arena and of near lie within reach.
 func (a *arena) within(bytes int64, near span, reach uintptr) bool {
 	return near.hi == 0 || near.with(a.base, bytes).size() <= reach
 }

@@ -5,38 +5,38 @@ import (
 	"polygrad/core/uop"
 )
 
-// What is kept for requests that come again is bounded: a program with more distinct ones starts over. A loop that makes
-// a new constant in each step, such as a rate of learning that is no tensor, makes a new plan in each.
+// The caches are bounded: when one is full it is emptied. A loop with a new constant in each step, such as a learning rate that
+// is no tensor, makes a new plan in each.
 
-// limits bound what is kept.
+// limits bound the caches.
 type limits struct {
 	plans, kernels int
-	bytes          int // about; few plans are kept whatever they take
+	bytes          int // estimated; a few plans are kept whatever their size
 	few            int
 }
 
 var usual = limits{plans: 4096, kernels: 8192, bytes: 256 << 20, few: 16}
 
-// What is kept takes about so many bytes: a node of a graph, a launch of a plan, a kernel with its code (measured with
-// training steps on the native device).
+// Estimated bytes of a node of a graph, a launch of a plan, a kernel with its code (measured with training steps on the native
+// device).
 const (
 	nodeBytes   = 320
 	launchBytes = 160
 	kernelBytes = 6 << 10
 )
 
-// bytes estimates what is kept.
+// bytes estimates the size of the caches.
 func (e *Executor) bytes() int {
 	return nodeBytes*(e.requests.Len()+e.asts.Len()) + launchBytes*e.launches + kernelBytes*len(e.kernels)
 }
 
-// full reports whether nothing more is to be kept.
+// full reports whether a limit is reached.
 func (e *Executor) full() bool {
 	l := &e.limits
 	return len(e.plans) >= l.plans || len(e.kernels) >= l.kernels || len(e.plans) >= l.few && e.bytes() >= l.bytes
 }
 
-// keep puts a plan into the cache. If that is full the cache starts over, and the plan is not in it.
+// keep caches a plan. A full cache is emptied first, and the plan is not kept.
 func (e *Executor) keep(root *uop.UOp, p *plan) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,8 +54,8 @@ func (e *Executor) forget() {
 	e.asts, e.kernels = symbolic.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
-// sweep drops requests and kernels that are not kept: those that failed. Only who builds may, since nobody else holds
-// nodes without the lock.
+// sweep frees the nodes of requests and kernels that were not cached, such as failed ones. The caller must be building: others
+// hold nodes only under the lock.
 func (e *Executor) sweep() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,7 +75,7 @@ func keysOf[V any](m map[*uop.UOp]V) func(mark func(*uop.UOp)) {
 	}
 }
 
-// CacheSize is the number of plans and of kernels that are kept.
+// CacheSize is the number of cached plans and kernels.
 func (e *Executor) CacheSize() (plans, kernels int) {
 	e.building.Lock()
 	defer e.building.Unlock()

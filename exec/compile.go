@@ -7,12 +7,12 @@ import (
 	"polygrad/exec/device"
 )
 
-// kernel is a compiled kernel with what a launch needs to know. It keeps nothing of the graph it was made from.
+// kernel is a compiled kernel with the data of a launch. It keeps no reference to its graph.
 type kernel struct {
 	code device.Kernel
-	// globals are the PARAMs that it takes, outs those that it writes.
+	// globals are its PARAMs, outs the PARAMs that it stores to.
 	globals, outs []int
-	// vars are the variables that it takes.
+	// vars are its variables.
 	vars []uop.VarArg
 }
 
@@ -26,7 +26,7 @@ func newKernel(p *lower.Program, code device.Kernel) *kernel {
 	return k
 }
 
-// compile finds or makes the kernels of a schedule. Those that are new are lowered side by side and compiled together.
+// compile finds or makes the kernels of a schedule. New ones are lowered in parallel and compiled together.
 func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 	asts := make([]*uop.UOp, len(sched.Kernels))
 	var fresh []*uop.UOp

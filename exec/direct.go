@@ -2,8 +2,7 @@ package exec
 
 import "polygrad/exec/device"
 
-// Direct is a bound step as calls that C can make without Go, for steps that take so little time that the way to
-// Go and back costs more.
+// Direct is a bound step as calls that C can make without Go, for steps so short that the way to Go and back costs more.
 type Direct struct {
 	bound *Bound
 	calls []device.Call
@@ -12,14 +11,13 @@ type Direct struct {
 	Memory uintptr
 }
 
-// Limits of what is run directly: the caller's thread is not interrupted meanwhile, and the memory is not shared with
-// other steps.
+// Limits of direct steps: the caller's thread cannot be interrupted meanwhile, and the memory is not shared with other steps.
 const (
 	maxDirectCalls  = 64
 	maxDirectMemory = 64 << 10
 )
 
-// Direct is nil if the step cannot be run so, or not yet.
+// Direct is nil if the step cannot run directly, or not yet.
 func (b *Bound) Direct() *Direct {
 	p := b.step.plan
 	if len(p.before)+len(p.after)+len(p.vars) > 0 || len(p.launches) > maxDirectCalls || p.arena > maxDirectMemory {
@@ -41,7 +39,7 @@ func (b *Bound) Direct() *Direct {
 	return d
 }
 
-// Words is how many words the arguments of all calls take.
+// Words is the number of words of the arguments of all calls.
 func (d *Direct) Words() int {
 	n := 0
 	for i := range d.calls {
@@ -50,7 +48,7 @@ func (d *Direct) Words() int {
 	return n
 }
 
-// Each calls f for every call in order, with its arguments on an arena and on memory for kernels. They are valid until f returns.
+// Each calls f for every call in order, with its arguments for an arena and private memory. They are valid until f returns.
 func (d *Direct) Each(arena, memory uintptr, f func(entry uintptr, args []uint64)) {
 	p := d.bound.step.plan
 	var args []uint64

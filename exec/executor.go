@@ -1,6 +1,5 @@
-// Package exec computes graphs: it turns a request (a SINK of STOREs and ASSIGNs)
-// into a plan of compiled kernels, keeps plans and kernels for the next request of
-// the same structure, and runs them on memory that the caller binds to buffers.
+// Package exec computes graphs: it turns a request (a SINK of STOREs and ASSIGNs) into a plan of compiled kernels, caches plans
+// and kernels by structure, and runs them on memory that the caller binds to buffers.
 package exec
 
 import (
@@ -22,23 +21,23 @@ type Binding struct {
 	Bytes  int64
 }
 
-// Executor computes requests on one device. It may be used from any goroutine; the graph
-// that a request belongs to must not be changed meanwhile (its context holds a lock).
+// Executor computes requests on one device. It may be used from any goroutine; the graph of a request must not change meanwhile
+// (its context holds a lock).
 type Executor struct {
 	dev  device.Device
 	pool *pool
-	// fusion says how kernels are merged, nil for not at all.
+	// fusion are the limits of kernel fusion, nil for none.
 	fusion *fuse.Options
 
-	// building is held while a plan is made, so that equal kernels are compiled once.
+	// building is held while a plan is made, so equal kernels are compiled once.
 	building sync.Mutex
-	// asts holds the kernels' graphs: there, equal structure is one pointer.
+	// asts holds the graphs of kernels, interned: equal structure is one pointer.
 	asts    *uop.Graph
 	kernels map[*uop.UOp]*kernel
 
-	// mu is held for look-ups only: who runs a plan that exists never waits for a compilation. It comes after building.
+	// mu is held for look-ups only: a run of a cached plan never waits for a compilation. It is locked after building.
 	mu sync.Mutex
-	// requests does for requests what asts does for kernels.
+	// requests interns requests.
 	requests *uop.Graph
 	plans    map[*uop.UOp]*plan
 	launches int // of all plans
@@ -52,7 +51,7 @@ func New(dev device.Device) *Executor {
 	return e
 }
 
-// Flush forgets all plans and kernels and releases the memory for temporaries that is idle.
+// Flush empties the caches and releases idle memory for temporaries.
 func (e *Executor) Flush() {
 	e.building.Lock()
 	defer e.building.Unlock()
@@ -65,12 +64,11 @@ func (e *Executor) Flush() {
 // Device is the device that the executor runs on.
 func (e *Executor) Device() device.Device { return e.dev }
 
-// Realize computes a SINK whose sources are STORE(buffer, value) and ASSIGN(target, value).
+// Realize computes a SINK of STORE(buffer, value) and ASSIGN(target, value).
 //
-// STOREs see all buffers as they were before any ASSIGN. ASSIGNs take effect in source
-// order: a later one that reads an assigned buffer element by element sees the new
-// value, through a reduction the old one. Every BUFFER in the graph must be bound; of
-// several bindings of one buffer the first counts. vars overrides the values in BINDs.
+// STOREs see all buffers as before any ASSIGN. ASSIGNs take effect in source order: a later one that reads an assigned buffer
+// element by element sees the new value, through a reduction the old one. Every BUFFER in the graph must be bound; of several
+// bindings of one buffer the first counts. vars overrides the values in BINDs.
 func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64) error {
 	s, err := e.Compile(sink)
 	if err != nil {
@@ -79,7 +77,7 @@ func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64
 	return s.Run(binds, vars)
 }
 
-// Step is a request that is ready to run, any number of times, also from several goroutines at once.
+// Step is a compiled request. It can run any number of times, also from several goroutines at once.
 type Step struct {
 	plan    *plan
 	buffers []*uop.UOp
@@ -87,7 +85,7 @@ type Step struct {
 	vars    map[string]int64
 }
 
-// Compile makes a request ready to run.
+// Compile compiles a request.
 func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, fmt.Errorf("exec.Compile: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
@@ -110,7 +108,7 @@ func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
 	return s, nil
 }
 
-// find normalises a request and looks for its plan.
+// find normalises a request and looks up its plan.
 func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -128,26 +126,26 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 	return root, s, nil
 }
 
-// copyOf is the request in a graph of its own, in which the plan is made without the lock.
+// copyOf is the request in a graph of its own, so its plan is made without the lock.
 func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return symbolic.NewScratch().Import(root)
 }
 
-// Kernels is the number of kernels that a run launches.
+// Kernels is the number of kernels of a run.
 func (s *Step) Kernels() int { return len(s.plan.launches) }
 
 // Temporaries is the number of intermediate buffers.
 func (s *Step) Temporaries() int { return s.plan.temps }
 
-// Buffers are the BUFFERs that a run needs, in order of first use in the graph.
+// Buffers are the BUFFERs of a run, in order of first use in the graph.
 func (s *Step) Buffers() []*uop.UOp { return s.buffers }
 
-// manyBuffers is the number of buffers from which a map beats looking through the list.
+// manyBuffers is the number of buffers from which a map is faster than linear search.
 const manyBuffers = 12
 
-// position finds a buffer among those of the step, -1 if it is none of them.
+// position is the index of a buffer in the step, -1 if it is not there.
 func (s *Step) position(b *uop.UOp) int {
 	if s.index != nil {
 		if i, ok := s.index[b]; ok {
@@ -168,7 +166,7 @@ func (s *Step) Run(binds []Binding, vars map[string]int64) error {
 	return s.run(binds, vars, poll.Load())
 }
 
-// RunDetached is Run on a thread that is not the host's, on which the host must not be asked whether to go on.
+// RunDetached is Run on another thread than the host's: the host is not polled for interruption.
 func (s *Step) RunDetached(binds []Binding, vars map[string]int64) error {
 	return s.run(binds, vars, nil)
 }
@@ -189,13 +187,13 @@ type Bound struct {
 	bufs []device.Buffer
 }
 
-// Bind gives the buffers of a step the memory that later runs use.
+// Bind sets the memory of a step's buffers for later runs.
 func (s *Step) Bind(binds []Binding) (*Bound, error) {
 	b := &Bound{s, make([]device.Buffer, len(s.buffers))}
 	return b, s.bind(b.bufs, binds)
 }
 
-// Run runs the step as Step.Run does, on the memory that it is bound to.
+// Run is Step.Run on the bound memory.
 func (b *Bound) Run(vars map[string]int64) error {
 	p := b.step.plan
 	r := p.take()
@@ -205,7 +203,7 @@ func (b *Bound) Run(vars map[string]int64) error {
 	return err
 }
 
-// bind finds the memory of every buffer, which is the host's.
+// bind finds the host memory of every buffer.
 func (s *Step) bind(bufs []device.Buffer, binds []Binding) error {
 	for i := range binds {
 		b := &binds[i]
@@ -236,5 +234,5 @@ func (s *Step) bind(bufs []device.Buffer, binds []Binding) error {
 	return nil
 }
 
-// nothing is what buffers without elements are bound to.
+// nothing is the memory of buffers without elements.
 var nothing = device.At(unsafe.Pointer(&[64]byte{}))

@@ -18,9 +18,8 @@ import (
 // MaxInspectRuns bounds how often Inspect runs a computation.
 const MaxInspectRuns = 1_000_000
 
-// Inspect tells what Realize would run for a SINK. The kernels are compiled anew and run on the memory that bind gives
-// for the buffers it is asked for: once to warm up, and then as often as runs says, each timed. Buffers without
-// memory get some, full of zeros. What the computation writes is put back afterwards.
+// Inspect reports the kernels of a SINK's computation. They are compiled anew and run on the memory that bind gives for the
+// buffers: once to warm up, then runs times, each timed. Buffers without memory get zeros. Afterwards the memory is restored.
 func (e *Executor) Inspect(sink *uop.UOp, bind func(buffers []*uop.UOp) []Binding, runs int) (*report.Report, error) {
 	if runs < 0 || runs > MaxInspectRuns {
 		return nil, fmt.Errorf("exec.Inspect: runs: %d, expected 0 to %d", runs, MaxInspectRuns)
@@ -44,7 +43,7 @@ func (e *Executor) Inspect(sink *uop.UOp, bind func(buffers []*uop.UOp) []Bindin
 	return in.report, in.measure(step, bind(buffers))
 }
 
-// inspection is a report in the making.
+// inspection is a report under construction.
 type inspection struct {
 	e      *Executor
 	plan   *plan
@@ -53,7 +52,7 @@ type inspection struct {
 	report *report.Report
 }
 
-// build is Executor.build with all that it does kept.
+// build is Executor.build that keeps all intermediate results.
 func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 	e := in.e
 	var err error
@@ -97,7 +96,7 @@ func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 	return nil
 }
 
-// kernel describes a kernel and how it is called.
+// kernel describes a kernel and its launch.
 func (in *inspection) kernel(p *lower.Program, bufs []int) (report.Kernel, error) {
 	language, code, err := device.Listing(in.e.dev, p)
 	if err != nil {
@@ -117,7 +116,7 @@ func (in *inspection) kernel(p *lower.Program, bufs []int) (report.Kernel, error
 	}, nil
 }
 
-// describe lists the buffers of the plan: those of the request, then temporaries.
+// describe lists the buffers of the plan: the request's, then temporaries.
 func (in *inspection) describe(sink *uop.UOp, buffers []*uop.UOp) {
 	p, r := in.plan, in.report
 	r.Temporary = p.arena
@@ -164,7 +163,7 @@ func (in *inspection) describe(sink *uop.UOp, buffers []*uop.UOp) {
 	}
 }
 
-// shapesOf finds the shapes in which buffers are used: that of the first RESHAPE, or of what is stored.
+// shapesOf finds the shapes of buffers: of the first RESHAPE, or of the stored value.
 func shapesOf(sink *uop.UOp) map[*uop.UOp][]int64 {
 	shapes := map[*uop.UOp][]int64{}
 	for _, u := range sink.Toposort() {
@@ -188,17 +187,17 @@ func shapesOf(sink *uop.UOp) map[*uop.UOp][]int64 {
 	return shapes
 }
 
-// measure runs the plan and notes how long its kernels take.
+// measure runs the plan and times its kernels.
 func (in *inspection) measure(s *Step, binds []Binding) error {
 	p := s.plan
-	// The caller's memory that is written is put back.
+	// Written memory of the caller is restored.
 	saved := make([][]byte, p.inputs)
 	bound := func(i int) int {
 		return slices.IndexFunc(binds, func(b Binding) bool { return b.Buffer == s.buffers[i] })
 	}
 	for i := range s.buffers {
 		if at := bound(i); at < 0 && p.bytes[i] > 0 {
-			// The buffer is memory of the host, whatever the device.
+			// The buffer is host memory on every device.
 			zeros, err := device.AllocateNear(0, p.bytes[i])
 			if err != nil {
 				return err
@@ -225,7 +224,7 @@ func (in *inspection) measure(s *Step, binds []Binding) error {
 			return err
 		}
 		switch run {
-		case 0: // warms up
+		case 0: // warm-up
 			continue
 		case 1:
 			copy(fastest, times)

@@ -18,7 +18,7 @@ import (
 	"polygrad/exec/wasm"
 )
 
-// devices are those that Open knows, by the names under which POLY_DEVICE asks for them.
+// devices are the values of POLY_DEVICE.
 var devices = map[string]func() (device.Device, error){
 	"native": openNative,
 	"wasm":   func() (device.Device, error) { return wasm.New(), nil },
@@ -26,8 +26,7 @@ var devices = map[string]func() (device.Device, error){
 	"clang":  clang.New,
 }
 
-// Open makes the executor of a device. The empty name asks for the one that the
-// environment variable POLY_DEVICE names, or else the default.
+// Open makes the executor of a device. The empty name selects POLY_DEVICE, or else the default.
 func Open(name string) (*Executor, error) {
 	if err := settings.Validate(dumps()...); err != nil {
 		return nil, err
@@ -51,16 +50,16 @@ func Open(name string) (*Executor, error) {
 	return New(d), nil
 }
 
-// splitter is a device that may split numbers of float32 into three of bfloat16 to multiply them.
+// splitter is a device that may split float32 factors into three bfloat16.
 type splitter interface{ SplitsF32() bool }
 
-// dumps are what POLY_DUMP may be.
+// dumps are the values of POLY_DUMP.
 func dumps() []string {
 	return slices.Concat([]string{"all", "plan", "nest", "x64", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
 }
 
-// openNative opens the native device, or the portable one where there is no native code. Unless POLY_CPU asks for
-// that, a notice says so, once.
+// openNative opens the native device, or the portable one where native code is not available. It prints a notice, once, unless
+// POLY_CPU selects the portable device.
 func openNative() (device.Device, error) {
 	d, err := native.New()
 	if !errors.Is(err, native.ErrUnavailable) {
@@ -72,5 +71,5 @@ func openNative() (device.Device, error) {
 	return wasm.New(), nil
 }
 
-// What is said once in a process.
+// Notices printed once in a process.
 var noNative, noSplit sync.Once

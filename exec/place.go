@@ -6,13 +6,13 @@ import (
 	"polygrad/exec/device"
 )
 
-// staged is an input that is copied into the arena for a run, because the device cannot work on it where it lies.
+// staged is an input that is copied into the arena for a run, because the device cannot use it in place.
 type staged struct {
 	slot int
-	home []byte // where the caller has it
+	home []byte // the caller's memory
 }
 
-// span is a range of addresses of the host.
+// span is a range of host addresses.
 type span struct{ lo, hi uintptr }
 
 func (s span) with(b device.Buffer, n int64) span {
@@ -25,7 +25,7 @@ func (s span) with(b device.Buffer, n int64) span {
 
 func (s span) size() uintptr { return s.hi - s.lo }
 
-// place gives the temporaries their memory, and inputs that the device cannot work on where they lie.
+// place assigns memory to the temporaries, and to inputs that the device cannot use in place.
 func (p *plan) place(r *run) error {
 	var near span
 	need := p.arena
@@ -60,13 +60,13 @@ func (p *plan) place(r *run) error {
 // aligned rounds a size up to a cache line.
 func aligned(bytes int64) int64 { return (bytes + 63) &^ 63 }
 
-// stage notes that an input is to be copied and returns how many bytes it takes.
+// stage marks an input for copying and returns its size.
 func (p *plan) stage(r *run, i int) int64 {
 	r.staged = append(r.staged, staged{i, unsafe.Slice((*byte)(r.bufs[i].Pointer()), p.bytes[i])})
 	return aligned(p.bytes[i])
 }
 
-// stageAll stages all inputs, for a device with memory of its own. Those without elements get some, too.
+// stageAll stages all inputs, for a device with memory of its own. Empty inputs get some memory, too.
 func (p *plan) stageAll(r *run) (bytes int64) {
 	for i := range p.bytes {
 		bytes += max(p.stage(r, i), aligned(1))
@@ -74,7 +74,7 @@ func (p *plan) stageAll(r *run) (bytes int64) {
 	return bytes
 }
 
-// stageFar stages the inputs that lie too far from the largest one. near is set to the range of the others.
+// stageFar stages the inputs out of reach of the largest one. near is set to the range of the others.
 func (p *plan) stageFar(r *run, near *span) (bytes int64) {
 	largest := -1
 	for i, n := range p.bytes {
@@ -110,7 +110,7 @@ func (r *run) copyIn() error {
 	return nil
 }
 
-// copyOut copies what the request changed back to where the caller has it.
+// copyOut copies the changed inputs back to the caller's memory.
 func (r *run) copyOut(written []bool) error {
 	for _, s := range r.staged {
 		if !written[s.slot] {

@@ -10,7 +10,7 @@ import (
 	"polygrad/exec/device"
 )
 
-// launch is one kernel with the slots of its buffers and the numbers of its variables, in the order in which it takes them.
+// launch is one kernel with the slots of its buffers and the numbers of its variables, in argument order.
 type launch struct {
 	code  device.Kernel
 	slots []int
@@ -33,14 +33,14 @@ type plan struct {
 	temps    int
 	offsets  []int64 // arena offset per slot, -1 if the slot is not a temporary
 	arena    int64   // bytes
-	pool     *pool   // where the arena comes from
+	pool     *pool   // the source of the arena
 	vars     []uop.VarArg
 	bytes    []int64 // per input
 	written  []bool  // per input: the request changes it
 	maxBufs  int
 	maxVars  int
 
-	// spare is the state of the last run, for the next one.
+	// spare is the state of the last run, for reuse.
 	spare atomic.Pointer[run]
 }
 
@@ -68,7 +68,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	return p, nil
 }
 
-// add appends the launch of a kernel. slot maps the slots of the schedule to the plan's, bufs the kernel's PARAMs to the schedule's.
+// add appends the launch of a kernel. slot maps the schedule's slots to the plan's, bufs the kernel's PARAMs to the schedule's.
 func (p *plan) add(k *kernel, slot, bufs []int) {
 	l := launch{code: k.code}
 	for _, b := range k.globals {
@@ -86,7 +86,7 @@ func (p *plan) add(k *kernel, slot, bufs []int) {
 	p.launches = append(p.launches, l)
 }
 
-// variable is the number of a variable of the plan.
+// variable is the plan's number of a variable.
 func (p *plan) variable(v uop.VarArg) int {
 	i := slices.IndexFunc(p.vars, func(o uop.VarArg) bool { return uop.ArgEqual(o, v) })
 	if i < 0 {
@@ -104,9 +104,8 @@ func newPlan(buffers []*uop.UOp) *plan {
 	return p
 }
 
-// layout gives every slot of the schedule a slot of the plan: the request's buffers come first, in
-// order, then temporaries. What a STORE asks for is computed in place, unless its buffer is read
-// by the request too, or the value exists already; then it is copied.
+// layout gives every slot of the schedule a slot of the plan: the request's buffers first, in order, then temporaries. A STORE is
+// computed in place unless its buffer is also read by the request, or the value exists already; then it is copied.
 func (p *plan) layout(sched *schedule.Schedule) []int {
 	inputs, bytes := p.inputs, p.bytes
 	slot := make([]int, len(sched.Slots))
@@ -145,7 +144,7 @@ func (p *plan) layout(sched *schedule.Schedule) []int {
 			continue
 		}
 		off := s.Offset
-		if s.Output >= 0 { // the scheduler leaves results to us
+		if s.Output >= 0 { // results are allocated by us
 			off = p.arena
 			p.arena += aligned(s.Size * int64(s.DType.Itemsize()))
 		}
@@ -164,8 +163,8 @@ func (p *plan) layout(sched *schedule.Schedule) []int {
 	return slot
 }
 
-// copies plans the STOREs of whole buffers. They take effect as if all were done at once, before any kernel: one
-// that would overwrite what is still read, or read what is overwritten, goes by way of a temporary.
+// copies plans the STOREs of whole buffers. They take effect simultaneously, before any kernel: where one would overwrite the
+// source of another it goes through a temporary.
 func (p *plan) copies(list []schedule.Copy, read, written []bool) {
 	read, written = slices.Clone(read), slices.Clone(written)
 	for _, c := range list {

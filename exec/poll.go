@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// ErrInterrupted is how a run ends that the host has stopped.
+// ErrInterrupted is the error of a run that the host has stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// pollEvery is the time that has to pass before the host is asked again.
+// pollEvery is the interval between polls of the host.
 const pollEvery = 10 * time.Millisecond
 
 var (
 	poll   atomic.Pointer[func() bool]
-	polled atomic.Int64 // when, as nanoseconds since start
+	polled atomic.Int64 // last poll, in nanoseconds since start
 	start  = time.Now()
 )
 
-// SetPoll lets stop decide, between kernels and on the goroutine that called Run, whether a run goes on; nil ends that.
+// SetPoll sets a function that stops a run, called between kernels on the goroutine of Run; nil removes it.
 func SetPoll(stop func() bool) {
 	if stop == nil {
 		poll.Store(nil)
@@ -27,7 +27,7 @@ func SetPoll(stop func() bool) {
 	poll.Store(&stop)
 }
 
-// stopped asks the host, if it is time to.
+// stopped polls the host if the interval has passed.
 func stopped(stop *func() bool) bool {
 	now, last := int64(time.Since(start)), polled.Load()
 	if now-last < int64(pollEvery) || !polled.CompareAndSwap(last, now) {

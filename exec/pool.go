@@ -8,13 +8,13 @@ import (
 	"polygrad/exec/device"
 )
 
-// pool is the memory for temporaries that the runs of all plans share. A run takes one arena and gives it back.
-// What is idle is kept, because fresh memory costs a fault for each page, but not more than a limit, so
-// that a program of many different requests needs no more memory than its largest ones.
+// pool is the memory for temporaries, shared by the runs of all plans. Each run takes one arena and returns it. Idle arenas are
+// kept, because fresh memory costs a fault for each page, but only up to a limit, so a program of many different requests
+// needs no more memory than its largest ones.
 type pool struct {
 	dev    device.Device
 	limits device.Limits
-	limit  int64 // of the bytes that are idle; the arena that was used last may exceed it alone
+	limit  int64 // of idle bytes; the last arena alone may exceed it
 
 	mu    sync.Mutex
 	idle  []*arena // the one used last at the end
@@ -28,17 +28,17 @@ func newPool(dev device.Device, limit int64) *pool {
 // idleLimit is the limit of an executor's pool.
 const idleLimit = 512 << 20
 
-// smallArena is the size of the smallest arena: large enough for most requests to fit in any.
+// smallArena is the smallest arena size: most requests fit in any arena.
 const smallArena = 1 << 20
 
-// arenaSize rounds up to one of four sizes in each doubling, so that requests of similar sizes share.
+// arenaSize rounds up to one of four sizes in each doubling, so requests of similar sizes share arenas.
 func arenaSize(bytes int64) int64 {
 	step := int64(1) << max(bits.Len64(uint64(max(bytes, smallArena)-1))-3, 0)
 	return (max(bytes, smallArena) + step - 1) &^ (step - 1)
 }
 
-// take returns an arena of at least that many bytes for the caller alone. If near is not empty, the
-// arena lies within the device's reach of it unless the system has no such room.
+// take returns an arena of at least n bytes for the caller alone. If near is not empty, the arena lies within the device's reach
+// of it, if the system has room there.
 func (p *pool) take(bytes int64, near span) (*arena, error) {
 	if a := p.find(bytes, near); a != nil {
 		return a, nil
@@ -57,7 +57,7 @@ func (p *pool) take(bytes int64, near span) (*arena, error) {
 	return newArena(p.dev, size, 0)
 }
 
-// find takes the arena that was used last among those that will do.
+// find takes the most recently used of the suitable arenas.
 func (p *pool) find(bytes int64, near span) *arena {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *pool) find(bytes int64, near span) *arena {
 	return nil
 }
 
-// give takes an arena back.
+// give returns an arena.
 func (p *pool) give(a *arena) {
 	p.mu.Lock()
 	p.idle = append(p.idle, a)
@@ -83,8 +83,7 @@ func (p *pool) give(a *arena) {
 	}
 }
 
-// trim releases idle arenas, those first that were not used for the longest time, until they
-// have no more than that many bytes or only so many are left.
+// trim releases idle arenas, the least recently used first, down to a number of bytes or of arenas.
 func (p *pool) trim(bytes int64, keep int) {
 	p.mu.Lock()
 	n := 0

@@ -12,16 +12,16 @@ type run struct {
 	queue device.Queue
 	bufs  []device.Buffer // per slot
 	vals  []int64         // per variable of the plan
-	// args and vars are what one launch gets.
+	// args and vars are the arguments of one launch.
 	args []device.Buffer
 	vars []int64
 	// arena holds the temporaries and the staged inputs, nil if there are none.
 	arena *arena
-	// staged are the inputs that are copied for the run.
+	// staged are the inputs copied for the run.
 	staged []staged
 }
 
-// take gets the state for a run: that of the last one, if no other run is using it.
+// take gets the state for a run: the last one's, unless another run is using it.
 func (p *plan) take() *run {
 	if r := p.spare.Swap(nil); r != nil {
 		return r
@@ -33,7 +33,7 @@ func (p *plan) take() *run {
 	}
 }
 
-// give ends a run. Its state keeps no pointer to memory that may be gone when it is used again.
+// give ends a run. Its state keeps no pointer to memory that may be freed before its next use.
 func (p *plan) give(r *run) {
 	if r.arena != nil {
 		p.pool.give(r.arena)
@@ -46,8 +46,8 @@ func (p *plan) give(r *run) {
 	p.spare.Store(r)
 }
 
-// run launches the kernels in order and waits for them, unless stop (which may be nil) ends that. r.bufs holds the bound
-// buffers. Unless times is nil it is set to how long each launch takes alone.
+// run launches the kernels in order and waits for them, unless stop (may be nil) ends the run. r.bufs holds the bound buffers.
+// Unless times is nil it is set to the time of each launch alone.
 func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, times []time.Duration) error {
 	if err := p.variables(r, bound, vars); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, time
 	return err
 }
 
-// enqueue puts all that a run does into its queue.
+// enqueue puts all operations of a run into its queue.
 func (p *plan) enqueue(r *run, stop *func() bool, times []time.Duration) error {
 	if err := r.copyIn(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (p *plan) enqueue(r *run, stop *func() bool, times []time.Duration) error {
 	return r.copyOut(p.written)
 }
 
-// variables gives the variables their values: those in vars before those that the request bound.
+// variables sets the values of the variables: vars takes precedence over the request's bindings.
 func (p *plan) variables(r *run, bound, vars map[string]int64) error {
 	for i := range p.vars {
 		arg := &p.vars[i]

@@ -21,7 +21,7 @@ func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
 	return s, e.check(s)
 }
 
-// cut cuts a request into kernels of at most so many buffers, if that is not 0, which are merged if fusion is not nil.
+// cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil.
 func cut(root *uop.UOp, fusion *fuse.Options, buffers int) (*schedule.Schedule, error) {
 	if fusion == nil {
 		return schedule.OfRequest(root, schedule.WithMaxBuffers(buffers))
@@ -29,7 +29,7 @@ func cut(root *uop.UOp, fusion *fuse.Options, buffers int) (*schedule.Schedule, 
 	return fuse.New(root, *fusion)
 }
 
-// check tells whether the device can run the kernels of a schedule.
+// check is an error if the device cannot run the kernels of a schedule.
 func (e *Executor) check(s *schedule.Schedule) error {
 	target, most := e.dev.Target(), e.pool.limits.Buffers
 	for i, k := range s.Kernels {
@@ -48,7 +48,7 @@ func (e *Executor) check(s *schedule.Schedule) error {
 	return nil
 }
 
-// fusionOf is how a device wants kernels merged, nil for not at all: that is also what POLY_FUSE=0 asks for.
+// fusionOf are the device's limits of fusion, nil for none: also with POLY_FUSE=0.
 func fusionOf(d device.Device) *fuse.Options {
 	f, ok := d.(device.Fuser)
 	if !ok || !settings.Fuse.On() {
@@ -61,8 +61,8 @@ func fusionOf(d device.Device) *fuse.Options {
 	return &o
 }
 
-// Schedule cuts a request (see Realize) into kernels, without compiling them: their SINKs in the order in which
-// they run, in a graph of their own. A request that only copies buffers has none.
+// Schedule cuts a request (see Realize) into kernels without compiling them: their SINKs in execution order, in a graph of their
+// own. A request of copies has none.
 func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
 	sched, _, err := portable("Schedule", sink, nil)
 	if err != nil {
@@ -75,7 +75,7 @@ func Schedule(sink *uop.UOp) ([]*uop.UOp, error) {
 	return kernels, nil
 }
 
-// portable cuts a request into kernels without a device. buffers are those that it works on.
+// portable cuts a request into kernels without a device. buffers are the request's buffers.
 func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.Schedule, buffers []*uop.UOp, err error) {
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)

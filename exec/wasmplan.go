@@ -12,14 +12,13 @@ import (
 	render "polygrad/render/wasm"
 )
 
-// WasmPlan is a request as a WebAssembly module, for a host that runs it itself.
+// WasmPlan is a request as a WebAssembly module, for a host that runs it by itself.
 type WasmPlan struct {
-	// Module exports "memory" and a function k0, k1, … for each kernel, which takes 32-bit addresses.
+	// Module exports "memory" and, for each kernel, a function k0, k1, … of 32-bit addresses.
 	Module []byte
-	// Kernels has, for each kernel in the order of execution, the buffer behind each address.
+	// Kernels are the kernels in execution order, each with the buffers of its addresses.
 	Kernels [][]int
-	// Buffers are the memory that the kernels work on. The first of them are those of Inputs, the BUFFERs of the request,
-	// the others temporaries.
+	// Buffers are all buffers of the kernels: first those of Inputs, the BUFFERs of the request, then temporaries.
 	Buffers []WasmBuffer
 	Inputs  []*uop.UOp
 }
@@ -32,7 +31,7 @@ const (
 	maxWasmPages = 1 << 16
 )
 
-// NewWasmPlan compiles a request (see Realize) for a host that runs WebAssembly.
+// NewWasmPlan compiles a request (see Realize) for a WebAssembly host.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
 	fusion := fuse.For(ir.Wasm.L2, ir.Wasm.Threads)
 	sched, buffers, err := portable("NewWasmPlan", sink, &fusion)
@@ -54,7 +53,7 @@ func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
 	return p, p.render(sched, slot, layout)
 }
 
-// copies adds kernels that copy whole buffers; a temporary is as large as what is copied to it.
+// copies adds kernels that copy whole buffers; a temporary is as large as its source.
 func (p *WasmPlan) copies(kernels []*render.Kernel, moves []move) []*render.Kernel {
 	for _, m := range moves {
 		if p.Buffers[m.to].Bytes == 0 {

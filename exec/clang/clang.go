@@ -1,6 +1,5 @@
-// Package clang runs kernels through the clang that is installed on the machine. It
-// is not needed for anything: it is the oracle against which our own code
-// generators are tested, and is used only when asked for (POLY_DEVICE=clang).
+// Package clang compiles kernels with the machine's clang. It is the oracle for testing our own code generators, and is used only
+// on request (POLY_DEVICE=clang).
 package clang
 
 /*
@@ -37,13 +36,13 @@ type Device struct {
 	target *lower.Target
 }
 
-// New finds clang. The error says that it is missing.
+// New finds clang; the error is that it is missing.
 func New() (device.Device, error) {
 	path, err := exec.LookPath("clang")
 	if err != nil {
 		return nil, fmt.Errorf("clang.New: no clang on PATH: install it or choose another device with POLY_DEVICE")
 	}
-	// Unlike tinygrad's, our C has a maximum that keeps NaN, and takes from its library what formulas compute less exactly.
+	// Unlike tinygrad's, our C has a maximum that keeps NaN, and calls library functions that are more accurate than formulas.
 	t := lower.Clang()
 	t.Ops = t.Ops.Union(uop.Ops(uop.Max, uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh))
 	return &Device{path: path, target: t}, nil
@@ -55,7 +54,7 @@ func (d *Device) Name() string { return "clang" }
 // Target is the target of tinygrad's ClangRenderer with a few more operations.
 func (d *Device) Target() *lower.Target { return d.target }
 
-// library is a loaded shared object, closed when the last of its kernels is gone.
+// library is a loaded shared object, closed with the last of its kernels.
 type library struct{ handle unsafe.Pointer }
 
 // Kernel is a function of a loaded library.
@@ -64,7 +63,7 @@ type Kernel struct {
 	lib          *library
 	fn           unsafe.Pointer
 	nbufs, nvars int
-	// thread is the position of the thread number among the variables, -1 if the kernel is not spread over threads.
+	// thread is the index of the thread number among the variables, -1 if the kernel is not spread over threads.
 	thread, threads int
 }
 
@@ -97,13 +96,13 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return ks, nil
 }
 
-// List writes the function in C that clang compiles.
+// List is the C source of the kernel.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	code, err = c.Render([]string{p.Name}, [][]*uop.UOp{p.Linear})
 	return "C", code, err
 }
 
-// arguments counts what the kernel takes.
+// arguments counts the arguments of the kernel.
 func (k *Kernel) arguments(list []*uop.UOp) {
 	k.thread, k.threads = -1, 1
 	for _, u := range list {
@@ -120,7 +119,7 @@ func (k *Kernel) arguments(list []*uop.UOp) {
 	}
 }
 
-// build compiles a source file in a folder of its own, which is gone afterwards: a loaded library needs no file.
+// build compiles a source file in a temporary folder; a loaded library needs no file.
 func (d *Device) build(src string) (*library, error) {
 	dir, err := os.MkdirTemp("", "polygrad")
 	if err != nil {
@@ -155,7 +154,7 @@ func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if k.thread >= 0 {
 		vars = slices.Insert(slices.Clone(vars), k.thread, 0)
 	}
-	// The arguments are copied to C memory: Go's may not hold pointers while C looks at it.
+	// The arguments are copied to C memory: C must not see Go memory that holds pointers.
 	n := max(1, len(bufs)+len(vars))
 	mem := C.malloc(C.size_t(n) * 8)
 	defer C.free(mem)

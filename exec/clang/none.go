@@ -8,7 +8,7 @@ import (
 	"polygrad/exec/device"
 )
 
-// New says that there is no way to load what clang would make.
+// New fails: without cgo there is no way to load compiled code.
 func New() (device.Device, error) {
 	return nil, errors.New("clang.New: this program was built without cgo, choose another device with POLY_DEVICE")
 }

@@ -2,17 +2,16 @@ package device
 
 import "unsafe"
 
-// Buffer is a handle of memory that a device can work on. What it points to only the device knows: the memory itself where
-// that is the host's, else a record of the device's own. The zero Buffer is none.
+// Buffer is a handle of device memory: the address of host memory, or of a record of the device's own. The zero Buffer is none.
 type Buffer struct{ p unsafe.Pointer }
 
-// At is the Buffer that points to p: memory of the host, or the record of a device with memory of its own.
+// At is the Buffer for p: the address of host memory, or of a record of a device with memory of its own.
 func At(p unsafe.Pointer) Buffer { return Buffer{p} }
 
-// Pointer is what At was given.
+// Pointer is the argument of At.
 func (b Buffer) Pointer() unsafe.Pointer { return b.p }
 
-// Pointers are the pointers of buffers, in the same memory.
+// Pointers are the pointers of buffers; the slice shares their memory.
 func Pointers(bufs []Buffer) []unsafe.Pointer {
 	return unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(bufs))), len(bufs))
 }

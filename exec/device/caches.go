@@ -6,7 +6,7 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// Caches gives a machine the caches of this processor, as far as they are known.
+// Caches adds the known cache sizes of this processor to a machine.
 func Caches(m *ir.Machine) {
 	c := cpuid.CPU
 	if c.Cache.L1D > 0 {
@@ -16,7 +16,7 @@ func Caches(m *ir.Machine) {
 		m.L2 = int64(c.Cache.L2)
 	}
 	if c.Cache.L3 > 0 {
-		// Virtual machines tell the cache of the whole processor and only a few of its cores.
+		// Virtual machines report the cache of the whole processor but only a few of its cores.
 		const mostPerCore = 4 << 20
 		m.L3 = min(int64(c.Cache.L3)/int64(max(c.PhysicalCores, 1)), mostPerCore)
 	}

@@ -4,8 +4,8 @@ package device
 
 import "unsafe"
 
-// copyBytes does without copy, which tells the race detector what it writes. Arenas may lie between parts of Go's
-// heap, where the detector takes all memory for Go's and faults on what it was not told of.
+// copyBytes avoids copy, which reports its writes to the race detector. Arenas may lie between parts of Go's heap, where the
+// detector faults on memory that it does not know.
 //
 //go:norace
 func copyBytes(to, from unsafe.Pointer, n int64) {

@@ -1,5 +1,5 @@
-// Package device is what a device has to offer: a compiler from linear lists to kernels, memory, and queues that copy and
-// launch. Its buffers and kernels are handles, which nobody but the device looks into.
+// Package device is the interface of devices: a compiler from linear lists to kernels, memory, and queues of copies and launches.
+// Buffers and kernels are opaque handles.
 package device
 
 import (
@@ -9,61 +9,60 @@ import (
 
 // Device compiles kernels and runs them on its memory. Its methods may be called from any goroutine.
 type Device interface {
-	// Name is the name by which POLY_DEVICE asks for the device.
+	// Name is the device's value of POLY_DEVICE.
 	Name() string
-	// Target tells core/lower what the device's code generator supports.
+	// Target is the capabilities of the device's code generator, for core/lower.
 	Target() *lower.Target
-	// Limits tells what else the device can do.
+	// Limits are the other capabilities of the device.
 	Limits() Limits
 	// Compile turns linear lists into kernels, all of them or none.
 	Compile(progs []*lower.Program) ([]Kernel, error)
-	// Allocate makes a buffer, aligned to 64 bytes. What it contains is undefined.
+	// Allocate makes a buffer, aligned to 64 bytes, with undefined contents.
 	Allocate(bytes int64) (Buffer, error)
-	// Free gives back what Allocate made, with the same number of bytes. No queue may be using it.
+	// Free frees a buffer of Allocate, with the same number of bytes. No queue may be using it.
 	Free(b Buffer, bytes int64) error
-	// Part is the rest of a buffer from an offset in bytes on, which is a multiple of 64. It is not freed.
+	// Part is the rest of a buffer from a byte offset, a multiple of 64. It is not freed by itself.
 	Part(b Buffer, offset int64) Buffer
-	// NewQueue makes a queue. One that is garbage needs no closing.
+	// NewQueue makes a queue. It needs no closing.
 	NewQueue() Queue
 }
 
-// Limits are what a device can do, as far as others have to know it.
+// Limits are the capabilities of a device, for its callers.
 type Limits struct {
-	// HostMemory tells that kernels work on the host's memory where it lies (see At). Other devices get it copied.
+	// HostMemory: kernels work on host memory in place (see At). Other devices get copies.
 	HostMemory bool
-	// Reach is the size in bytes of the range of the host's addresses that the buffers of a launch should lie in, 0 if they
-	// may lie anywhere. Buffers that are further apart work too, but slowly.
+	// Reach is the size in bytes of an address range that should contain all buffers of a launch, 0 if they may lie anywhere. Buffers
+	// further apart work, but slowly.
 	Reach uintptr
-	// Buffers is how many buffers a kernel may take, 0 for any number.
+	// Buffers is the limit of buffers of a kernel, 0 for none.
 	Buffers int
 }
 
-// Fuser is a Device that wants the kernels of a schedule merged.
+// Fuser is a Device with fused kernels.
 type Fuser interface {
-	// Fusion bounds what is merged.
+	// Fusion are the limits of fusion.
 	Fusion() fuse.Options
 }
 
-// Kernel is what Compile made of a linear list. It may be in several queues at once. On devices that embed Host it is a HostKernel.
+// Kernel is a compiled linear list. It may be in several queues at once. On devices that embed Host it is a HostKernel.
 type Kernel any
 
-// Queue does what it is told in that order, at once or later. One goroutine at a time uses it. Buffers have to stay until
-// Wait has returned, and so has the host's memory that is copied; slices of buffers and variables are the caller's again
-// when the call returns.
+// Queue runs its operations in order, at once or later. One goroutine at a time uses it. Buffers, and host memory that is copied,
+// have to stay valid until Wait returns; the slices of buffers and variables only until the call returns.
 //
-// Each method may return an error of its own call. One that shows later is returned by Wait and names the kernel; until
-// then the queue does nothing more.
+// Each method may return an error of its own call. A later error is returned by Wait and names the kernel; after it the queue
+// does nothing until Wait.
 type Queue interface {
-	// Launch runs a kernel on one buffer for each PARAM of its list, in slot order, and one value for each variable, in list
-	// order. A kernel that is spread over threads gets no value for lower.ThreadVar: its launch does the work of all
-	// threads. A buffer must hold the elements of its PARAM.
+	// Launch runs a kernel on one buffer for each PARAM of its list, in slot order, and one value for each variable, in list order. A
+	// kernel that is spread over threads gets no value for lower.ThreadVar: its launch does the work of all threads. A buffer
+	// must hold the elements of its PARAM.
 	Launch(k Kernel, bufs []Buffer, vars []int64) error
 	// Copy copies from one buffer to another; they do not overlap.
 	Copy(to, from Buffer, bytes int64) error
-	// CopyIn copies from the host's memory.
+	// CopyIn copies from host memory.
 	CopyIn(to Buffer, from []byte) error
-	// CopyOut copies to the host's memory.
+	// CopyOut copies to host memory.
 	CopyOut(to []byte, from Buffer) error
-	// Wait returns when all is done.
+	// Wait waits until the queue is empty.
 	Wait() error
 }

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Each calls f for 0 … n-1 on all processors and waits. The caller works too: a single call needs
-// no other goroutine, whose stack would have to grow first. A panic in f is one of Each.
+// Each calls f for 0 … n-1 on all processors and waits. The caller takes part, so a single call needs no other goroutine and its
+// stack growth. A panic in f becomes a panic of Each.
 func Each(n int, f func(i int)) {
 	var next atomic.Int64
 	var panicked atomic.Pointer[any]

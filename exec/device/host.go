@@ -6,22 +6,22 @@ import (
 	"polygrad/exec/pages"
 )
 
-// Host is what devices have in common that work on the host's memory, where a launch is done when it returns. They embed it.
+// Host is the common part of devices on host memory with synchronous launches, for embedding.
 type Host struct{}
 
 // HostKernel is a kernel of a device that embeds Host. It may be run from several goroutines at once.
 type HostKernel interface {
-	// Run runs the kernel (see Queue.Launch) on pointers, whose memory has to stay in place until it returns.
+	// Run runs the kernel (see Queue.Launch) on pointers; their memory has to stay in place until it returns.
 	Run(bufs []unsafe.Pointer, vars []int64) error
 }
 
-// Limits are none, on the host's memory.
+// Limits are none, on host memory.
 func (Host) Limits() Limits { return Limits{HostMemory: true} }
 
-// Allocate maps memory outside Go's heap: page aligned, zeroed by the system, touched by the kernels only.
+// Allocate maps memory outside Go's heap: page aligned, zeroed by the system, touched only by kernels.
 func (Host) Allocate(bytes int64) (Buffer, error) { return AllocateNear(0, bytes) }
 
-// AllocateNear maps memory of the host near an address, if the system likes.
+// AllocateNear maps host memory near an address, if the system permits.
 func AllocateNear(hint uintptr, bytes int64) (Buffer, error) {
 	at, err := pages.Reserve(hint, uintptr(bytes))
 	return At(pages.Pointer(at)), err
@@ -33,7 +33,7 @@ func (Host) Free(b Buffer, bytes int64) error { return pages.Release(uintptr(b.p
 // Part adds to the address.
 func (Host) Part(b Buffer, offset int64) Buffer { return Buffer{unsafe.Add(b.p, offset)} }
 
-// NewQueue makes a queue that does everything at once.
+// NewQueue makes a synchronous queue.
 func (Host) NewQueue() Queue { return hostQueue{} }
 
 type hostQueue struct{}

@@ -28,7 +28,7 @@ var floatBinary = map[uop.Op]func(a, b float64) float64{
 	uop.Fdiv: func(a, b float64) float64 { return a / b },
 	uop.Mod:  math.Mod,
 	uop.Pow:  math.Pow,
-	// A NaN in either operand is kept.
+	// A NaN operand is the result.
 	uop.Max: func(a, b float64) float64 {
 		if a < b || b != b {
 			return b
@@ -37,7 +37,7 @@ var floatBinary = map[uop.Op]func(a, b float64) float64{
 	},
 }
 
-// less orders integers, as unsigned ones where the type is.
+// less orders integers, unsigned types as unsigned.
 func less(d *uop.DType) func(a, b int64) bool {
 	if d == uop.Uint64 {
 		return func(a, b int64) bool { return uint64(a) < uint64(b) }
@@ -45,7 +45,7 @@ func less(d *uop.DType) func(a, b int64) bool {
 	return func(a, b int64) bool { return a < b }
 }
 
-// divMod divides rounding towards zero; a zero divisor gives 0 and the dividend.
+// divMod divides rounding towards zero; a zero divisor gives quotient 0 and the dividend as remainder.
 func divMod(d *uop.DType) func(a, b int64) (q, r int64) {
 	return func(a, b int64) (int64, int64) {
 		switch {
@@ -105,7 +105,7 @@ func (c *compiler) alu(d int, u *uop.UOp) (step, error) {
 		return nil, err
 	}
 	src, n := c.slots(u.Src), max(1, u.DType.VCount())
-	scalar := make([]bool, len(src)) // a scalar operand of a vector operation goes to every element
+	scalar := make([]bool, len(src)) // a scalar operand of a vector operation is broadcast
 	for i, s := range u.Src {
 		scalar[i] = s.DType.VCount() == 1 && n > 1
 	}

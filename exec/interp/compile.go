@@ -180,7 +180,7 @@ func constant(d int, u *uop.UOp) step {
 	return func(f *frame, pc int) int { copy(f.vals[d], vals); return pc + 1 }
 }
 
-// index computes a pointer; a third source is the condition under which it may be used.
+// index computes a pointer; a third source is its gate.
 func (c *compiler) index(d int, u *uop.UOp) step {
 	b, i, gate := c.slot[u.Src[0]], c.slot[u.Src[1]], -1
 	if len(u.Src) > 2 {

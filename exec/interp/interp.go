@@ -1,6 +1,5 @@
-// Package interp runs linear lists without generating code. It is the reference
-// against which code generators are tested, so it is written for plainness: every
-// value is computed in Go and every access to memory is checked.
+// Package interp interprets linear lists. It is the reference for testing code generators, so it is written plainly: every value
+// is computed in Go and every memory access is checked.
 package interp
 
 import (
@@ -19,8 +18,8 @@ type Device struct {
 	target *lower.Target
 }
 
-// New makes an interpreter. Its kernels are not optimised and keep every operation that
-// Go's math package computes, so that they have little in common with those of other devices.
+// New makes an interpreter. Its kernels are not optimised and keep every operation of Go's math package, so they have little in
+// common with those of other devices.
 func New() *Device {
 	return &Device{target: &lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc), Threads: 1}}
 }
@@ -28,7 +27,7 @@ func New() *Device {
 // Name is "interp".
 func (d *Device) Name() string { return "interp" }
 
-// Target is the target that lists are lowered for.
+// Target is the target of its lists.
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Compile prepares the lists for running.
@@ -50,13 +49,13 @@ type value struct {
 	f float64
 }
 
-// pointer is a place in memory: an element of an array, or nothing where the index is invalid.
+// pointer is a position in memory: an element of an array, or nothing where the index is invalid.
 type pointer struct {
 	base unsafe.Pointer
 	size int64 // elements of the array
 	off  int64 // element pointed to
 	elem *uop.DType
-	live bool // false behind a gate that is closed
+	live bool // false if the gate is closed
 }
 
 // frame is the state of one work item.
@@ -65,7 +64,7 @@ type frame struct {
 	ptrs  []pointer
 	bufs  []unsafe.Pointer
 	vars  []int64
-	at    [6]int64 // its launch indices: three of the item in its workgroup, three of the workgroup
+	at    [6]int64 // launch indices: three of the item in its workgroup, three of the workgroup
 	pc    int
 	waits bool // at a barrier
 	err   error
@@ -86,7 +85,7 @@ type Kernel struct {
 	// thread is the slot of the thread number, -1 if the kernel is not spread over threads.
 	thread, threads int
 	launch          []launchDim
-	sizes           []int // the steps that compute the sizes of launch
+	sizes           []int // steps that compute the sizes of launch
 }
 
 type array struct {
@@ -171,13 +170,13 @@ func (k *Kernel) newFrame(bufs []unsafe.Pointer, vars []int64) *frame {
 	return f
 }
 
-// alloc is memory for an array, filled with what no kernel means: ones.
+// alloc is memory for an array, filled with an improbable value: ones.
 func (a *array) alloc() pointer {
 	mem := slices.Repeat([]uint64{^uint64(0)}, int((a.size*int64(a.elem.Itemsize())+7)/8+1))
 	return pointer{base: unsafe.Pointer(&mem[0]), size: a.size, elem: a.elem, live: true}
 }
 
-// runGroup runs the work items of a workgroup: each up to its next barrier before any goes on behind it.
+// runGroup runs the work items of a workgroup: each up to its next barrier before any continues.
 func (k *Kernel) runGroup(items []*frame) error {
 	for _, a := range k.arrays {
 		if !a.shared {

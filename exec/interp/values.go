@@ -31,7 +31,7 @@ func wrap(d *uop.DType, i int64) int64 {
 	return i
 }
 
-// fix brings a computed value into its type: integers wrap, floats are rounded.
+// fix converts a computed value to its type: integers wrap, floats are rounded.
 func fix(d *uop.DType) func(value) value {
 	switch {
 	case d == uop.Float64:
@@ -96,7 +96,7 @@ func castFn(from, to *uop.DType) func(value) value {
 	return fix(to)
 }
 
-// roundInt rounds an integer once: from it directly to float32, not by way of float64.
+// roundInt rounds an integer once: directly to float32, not through float64.
 func roundInt(to *uop.DType, wide, single float64) float64 {
 	if to == uop.Float32 {
 		return single

@@ -32,7 +32,7 @@ type Device struct {
 	tuner    *tuner // nil for none
 }
 
-// New makes the device. The error wraps ErrUnavailable if this machine cannot run native code, or is not to.
+// New makes the device. The error wraps ErrUnavailable if this machine cannot run native code, or must not.
 func New() (device.Device, error) {
 	f, ok, notice := Features()
 	if notice != "" {
@@ -52,21 +52,21 @@ func New() (device.Device, error) {
 	return &Device{target: lower.Native(), machine: m, features: f, tuner: newTuner(m, f)}, nil
 }
 
-// SplitsF32 reports whether each number of a product of F32 is split into three of BF16, for which there are tiles:
-// faster, with an error like that of other orders of summation.
+// SplitsF32 reports whether products of F32 split each factor into three BF16, for AMX tiles: faster, with an error like that of
+// other summation orders.
 func (d *Device) SplitsF32() bool { return d.machine.SplitF32 }
 
-// streamFrom is the size of a buffer from which on it is written around the caches: here that takes as long, together
-// with a kernel that reads it next, as a way through them.
+// streamFrom is the buffer size from which non-temporal stores are used: there, together with the next kernel that reads the
+// buffer, they take as long as cached stores.
 const streamFrom = 16 << 20
 
-// machine describes this processor to core/ir.
+// machine describes this processor to core/nest/ir.
 func machine(f x64.Features) ir.Machine {
 	m := map[string]ir.Machine{"avx512": ir.AVX512, "avx2": ir.AVX2, "sse4": ir.SSE4}[f.Level()]
 	device.Caches(&m)
 	m.Stream = streamFrom
 	m.Threads = code.Threads()
-	// Intel's processors take longer for a vector of products of BF16 than for those of F32.
+	// Intel's processors are slower at vector products of BF16 than of F32.
 	m.DotBF16 = f.AMX || f.BF16 && cpuid.CPU.IsVendor(cpuid.AMD)
 	m.DotI8 = f.AMX || f.VNNI
 	return m
@@ -75,13 +75,13 @@ func machine(f x64.Features) ir.Machine {
 // Name is "native".
 func (d *Device) Name() string { return "native" }
 
-// Target is the target that lists are lowered for.
+// Target is the target of its lists.
 func (d *Device) Target() *lower.Target { return d.target }
 
-// Fusion bounds what is merged.
+// Fusion are the limits of fusion.
 func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }
 
-// Compile lays kernels out and makes machine code of them, side by side.
+// Compile plans kernels and compiles them to machine code, in parallel.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	// Kernels that are timed are timed one after the other.
 	choices := make([]plan.Choice, len(progs))
@@ -112,8 +112,7 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return out, nil
 }
 
-// made is the code of a kernel. If it stores around the caches, which it can do to aligned buffers only, there is
-// code for other buffers too.
+// made is the code of a kernel. Non-temporal stores need aligned buffers, so a kernel with such stores has code for others, too.
 type made struct {
 	specs   []code.Spec
 	aligned []int // the buffers that have to be aligned
@@ -140,7 +139,7 @@ func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 	return m, m.add(k, d.features)
 }
 
-// List writes the machine code of a kernel as an assembler would read it, with how long its blocks take at least.
+// List is the machine code of a kernel in assembler syntax, with the minimal time of its blocks.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.choice(p))
 	if err != nil {
@@ -164,7 +163,7 @@ func (m *made) add(k *ir.Kernel, f x64.Features) error {
 	return nil
 }
 
-// spec is what is to be loaded of a kernel's code.
+// spec is the loadable part of a kernel's code.
 func spec(c *x64.Code) code.Spec {
 	return code.Spec{
 		Name: c.Name, Text: c.Text, Buffers: c.Buffers, Vars: c.Vars, Items: c.Items,

@@ -12,8 +12,8 @@ import (
 	"polygrad/render/x64"
 )
 
-// levels are the values of POLY_CPU, the most capable first: what a level needs of the processor, and the
-// features that code may use then.
+// levels are the values of POLY_CPU, the most capable first: the required features of the processor, and the features for
+// generated code.
 var levels = []struct {
 	name  string
 	needs []cpuid.FeatureID
@@ -26,9 +26,9 @@ var levels = []struct {
 	{"wasm", nil, x64.Features{}},
 }
 
-// Features are those of this processor that generated code may use: all of them, or those of the level that the
-// environment variable POLY_CPU names. If the processor has no such level the next one counts, which notice tells.
-// ok is false where native code is not wanted or not possible: kernels are WebAssembly then.
+// Features are this processor's features for generated code: all of them, or those of the level in POLY_CPU. If the processor
+// lacks that level the next one counts, and notice says so. ok is false where native code is not wanted or not possible:
+// kernels are WebAssembly then.
 func Features() (f x64.Features, ok bool, notice string) {
 	return features(settings.CPU.Get(), has)
 }
@@ -71,7 +71,7 @@ func all(ids []cpuid.FeatureID, has func(cpuid.FeatureID) bool) bool {
 	return true
 }
 
-// tiles asks the system to let the process use the registers of AMX, which it does not save unasked.
+// tiles requests permission for the AMX registers: the system does not save them by default.
 func tiles() bool {
 	const requestPermission, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM
 	_, _, errno := unix.Syscall(unix.SYS_ARCH_PRCTL, requestPermission, tileData, 0)

@@ -8,7 +8,7 @@ import (
 	"polygrad/exec/device"
 )
 
-// New says that there is no native code for this system.
+// New fails: there is no native code for this system.
 func New() (device.Device, error) {
 	return nil, fmt.Errorf("native.New: %w for this system", ErrUnavailable)
 }

@@ -26,8 +26,8 @@ type subject struct {
 	params []ir.Param
 	bufs   []unsafe.Pointer
 	vars   []int64
-	want   [][]byte               // of the buffers that are written: what the first run made of them
-	texts  map[string]plan.Choice // of the code that was made
+	want   [][]byte               // of the written buffers: the results of the first run
+	texts  map[string]plan.Choice // the choice of each distinct code
 	until  time.Time
 }
 
@@ -57,10 +57,10 @@ func (s *subject) release() {
 
 func (s *subject) bytes(i int) []byte { return unsafe.Slice((*byte)(s.bufs[i]), s.params[i].Bytes()) }
 
-// pattern is how many elements of a buffer are random; the others repeat them.
+// pattern is the number of random elements in a buffer; the others repeat them.
 const pattern = 4099
 
-// fill sets a buffer to numbers that are always the same: floats from -1 to 1, others from 0 to 3.
+// fill sets a buffer to reproducible numbers: floats from -1 to 1, others from 0 to 3.
 func (s *subject) fill(i int) {
 	r := rand.New(rand.NewPCG(uint64(i), 41))
 	q, data := s.params[i], s.bytes(i)
@@ -95,8 +95,7 @@ func putFloat(dt *uop.DType, to []byte, f float64, small byte) {
 	}
 }
 
-// float reads what putFloat has written, with the error relative to large results that is allowed; ok is false for
-// types of whole numbers.
+// float reads a number of putFloat, with the allowed error relative to large results; ok is false for integer types.
 func float(dt *uop.DType, from []byte) (f, tolerance float64, ok bool) {
 	at := unsafe.Pointer(&from[0])
 	switch dt {
@@ -114,7 +113,7 @@ func float(dt *uop.DType, from []byte) (f, tolerance float64, ok bool) {
 	return 0, 0, false
 }
 
-// same reports whether results are the same but for rounding.
+// same reports whether results are equal up to rounding.
 func same(dt *uop.DType, got, want []byte) bool {
 	if bytes.Equal(got, want) {
 		return true
@@ -138,10 +137,10 @@ func same(dt *uop.DType, got, want []byte) bool {
 	return true
 }
 
-// Enough reports whether the time for the kernel is over.
+// Enough reports whether the search time of the kernel is over.
 func (s *subject) Enough() bool { return time.Now().After(s.until) }
 
-// Try makes the kernel as a choice says, and times it.
+// Try compiles the kernel with a choice and times it.
 func (s *subject) Try(c plan.Choice, limit time.Duration) (time.Duration, []plan.Choice, bool) {
 	k, l, err := nest.CompileAs(s.p.Name, s.p.Linear, s.t.machine, c)
 	if err != nil {
@@ -166,14 +165,14 @@ func (s *subject) Try(c plan.Choice, limit time.Duration) (time.Duration, []plan
 }
 
 const (
-	// samples are how many runs are timed, or as many as fit into sampleTime, but at least two.
+	// samples is the number of timed runs, limited by sampleTime, but at least two.
 	samples    = 24
 	sampleTime = 15 * time.Millisecond
-	// settling is how many short runs a kernel has until it runs where it always will.
+	// settling is the number of short runs until a kernel runs on its final thread count.
 	settling = 4
 )
 
-// run checks what a kernel computes and times it. A run is as long as the shortest of several.
+// run checks the results of a kernel and times it: the shortest of several runs.
 func (s *subject) run(k *code.Kernel, limit time.Duration) (time.Duration, bool) {
 	for i, q := range s.params {
 		if q.Written {
@@ -199,7 +198,7 @@ func (s *subject) run(k *code.Kernel, limit time.Duration) (time.Duration, bool)
 	return best, true
 }
 
-// right compares what was written with what the first run wrote.
+// right compares the written buffers with those of the first run.
 func (s *subject) right() bool {
 	if s.want == nil {
 		s.want = make([][]byte, len(s.bufs))

@@ -29,21 +29,21 @@ type tuner struct {
 	cache    *beam.Cache
 }
 
-// timing lets one kernel be timed at a time.
+// timing serializes the timing of kernels.
 var timing sync.Mutex
 
 const (
-	// worthwhile is the estimated time of a run from which on a kernel is timed.
+	// worthwhile is the estimated time of a run from which a kernel is tuned.
 	worthwhile = 20 * time.Microsecond
-	// patience is how long one kernel is searched, choices how many are tried.
+	// patience is the time limit of a search, choices the limit of tried ones.
 	patience = time.Second
 	choices  = 24
 	perWidth = 12
-	// mostMemory is the size of all buffers of a kernel up to which it is timed.
+	// mostMemory is the limit of the sizes of all buffers of a kernel that is tuned.
 	mostMemory = 1 << 30
 )
 
-// newTuner makes the tuner that POLY_BEAM asks for, nil for none.
+// newTuner makes the tuner of POLY_BEAM, nil for none.
 func newTuner(m ir.Machine, f x64.Features) *tuner {
 	width := settings.Beam.Number()
 	if width == 0 {
@@ -53,7 +53,7 @@ func newTuner(m ir.Machine, f x64.Features) *tuner {
 	return &tuner{width, m, f, cache}
 }
 
-// choice is how a kernel is to be laid out: as it was found to run fastest.
+// choice is the fastest known choice for a kernel.
 func (t *tuner) choice(p *lower.Program) plan.Choice {
 	if t == nil {
 		return ""
@@ -94,8 +94,7 @@ func orNone(c plan.Choice) plan.Choice {
 	return c
 }
 
-// measurable reports whether a kernel can be run on any numbers: it takes no addresses from memory, and its buffers
-// are not too large.
+// measurable reports whether a kernel runs on any numbers: it loads no addresses from memory, and its buffers are not too large.
 func measurable(k *ir.Kernel, list []*uop.UOp) bool {
 	sum := int64(0)
 	for _, p := range k.Params {

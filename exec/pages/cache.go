@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// cacheLimit is how many bytes a cache keeps.
+// cacheLimit is the limit of cached bytes.
 const cacheLimit = 256 << 20
 
-// Cache keeps memory that was given back for those who take as much next: fresh memory costs a fault for each page.
-// The zero value is empty. It may be used by several goroutines at once.
+// Cache keeps freed memory for the next request of the same size: fresh memory costs a fault for each page. The zero value is
+// empty. It may be used by several goroutines at once.
 type Cache struct {
 	mu    sync.Mutex
-	idle  []idle // what was given back last at the end
+	idle  []idle // freed last at the end
 	bytes uintptr
 }
 
@@ -21,7 +21,7 @@ type idle struct{ at, n uintptr }
 // whole rounds a size up to whole huge pages, so that similar sizes share.
 func whole(n uintptr) uintptr { return (n + hugePage - 1) &^ (hugePage - 1) }
 
-// Take returns n bytes that may hold anything.
+// Take returns n bytes with undefined contents.
 func (c *Cache) Take(n uintptr) (uintptr, error) {
 	n = whole(n)
 	c.mu.Lock()
@@ -37,7 +37,7 @@ func (c *Cache) Take(n uintptr) (uintptr, error) {
 	return Reserve(0, n)
 }
 
-// Give gives back the n bytes at an address that Take returned. What was given back first is unmapped if it becomes too much.
+// Give frees the n bytes at an address of Take. Beyond the limit the oldest are unmapped.
 func (c *Cache) Give(at, n uintptr) {
 	c.mu.Lock()
 	c.idle = append(c.idle, idle{at, whole(n)})
@@ -50,7 +50,7 @@ func (c *Cache) Give(at, n uintptr) {
 	c.idle = slices.Delete(c.idle, 0, old)
 	c.mu.Unlock()
 	for _, m := range gone {
-		// That the system keeps it is no reason to fail.
+		// If unmapping fails the system keeps the memory: no reason to fail.
 		_ = Release(m.at, m.n)
 	}
 }

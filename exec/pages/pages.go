@@ -1,12 +1,11 @@
-// Package pages maps memory outside Go's heap, where and as the executors need it.
-// Addresses are integers: as pointers, even for a moment, Go's collector would look
-// at them, and stop the process if they lie where its heap has nothing.
+// Package pages maps memory outside Go's heap. Addresses are integers: Go's collector inspects pointers and stops the process
+// if one points where its heap has nothing.
 package pages
 
 import "unsafe"
 
 const (
-	// HugeFrom is the size in bytes from which on memory is mapped with huge pages.
+	// HugeFrom is the size in bytes from which memory is mapped with huge pages.
 	HugeFrom = 4 << 20
 	hugePage = 2 << 20
 )

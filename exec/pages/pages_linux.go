@@ -7,15 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserve maps n bytes of zeroed memory, near hint if the system likes. Pages
-// take room only once they are touched. Memory of HugeFrom bytes and more has huge
-// pages where the system has such: a page fault for 2 MiB instead of 512, and fewer misses
-// of the translation cache.
+// Reserve maps n bytes of zeroed memory, near hint if the system permits. Pages are allocated on first touch. Memory of HugeFrom
+// bytes and more has huge pages where the system supports them: one page fault for 2 MiB instead of 512, and fewer TLB
+// misses.
 func Reserve(hint, n uintptr) (uintptr, error) {
 	huge := n >= HugeFrom
 	more := uintptr(0)
 	if huge && hint == 0 {
-		more = hugePage // to begin at a multiple of it
+		more = hugePage // for alignment
 	}
 	p, err := mmap(hint, n+more, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_NORESERVE)
 	if err != nil {
@@ -31,7 +30,7 @@ func Reserve(hint, n uintptr) (uintptr, error) {
 	return p, nil
 }
 
-// trimmed keeps n bytes from a multiple of hugePage on, of a mapping of that many more.
+// trimmed keeps n bytes, aligned to hugePage, of a mapping that is larger by hugePage.
 func trimmed(p, n uintptr) uintptr {
 	page := uintptr(os.Getpagesize())
 	end := p + (n+hugePage+page-1)&^(page-1)
@@ -45,7 +44,7 @@ func trimmed(p, n uintptr) uintptr {
 	return at
 }
 
-// Claim takes the addresses from addr on, which nothing may use, if they are free.
+// Claim maps memory at exactly addr, if those addresses are free; nothing may use them.
 func Claim(addr, n uintptr) bool {
 	p, err := mmap(addr, n, unix.PROT_NONE, unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE)
 	if err != nil {
@@ -84,7 +83,7 @@ func Release(addr, n uintptr) error {
 	return nil
 }
 
-// Discard gives the pages back to the system and keeps the addresses.
+// Discard returns the pages to the system and keeps the addresses.
 func Discard(addr, n uintptr) {
 	// Advice only: if it fails the pages stay, which is correct too.
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, addr, n, unix.MADV_DONTNEED)

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserve maps n bytes of zeroed memory, near hint if the system likes. Pages
-// take room only once they are touched.
+// Reserve maps n bytes of zeroed memory, near hint if the system permits. Pages are allocated on first touch.
 func Reserve(hint uintptr, n uintptr) (uintptr, error) {
 	p, err := unix.MmapPtr(-1, 0, Pointer(hint), n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
@@ -19,7 +18,7 @@ func Reserve(hint uintptr, n uintptr) (uintptr, error) {
 	return uintptr(p), nil
 }
 
-// Claim takes the addresses from addr on, which nothing may use, if they are free.
+// Claim maps memory at exactly addr, if those addresses are free; nothing may use them.
 func Claim(addr, n uintptr) bool {
 	p, err := unix.MmapPtr(-1, 0, Pointer(addr), n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
@@ -34,7 +33,7 @@ func Claim(addr, n uintptr) bool {
 // Release unmaps what Reserve mapped.
 func Release(addr, n uintptr) error { return unix.MunmapPtr(Pointer(addr), n) }
 
-// Discard gives the pages back to the system and keeps the addresses.
+// Discard returns the pages to the system and keeps the addresses.
 func Discard(addr, n uintptr) {
 	b := unsafe.Slice((*byte)(Pointer(addr)), n)
 	// Advice only: if it fails the pages stay, which is correct too.

@@ -1,5 +1,4 @@
-// Package report tells what a computation is made of: its kernels with their buffers, their work, their code and how
-// long they take. exec.Inspect makes reports.
+// Package report describes a computation: its kernels with their buffers, work, code and times. exec.Inspect makes reports.
 package report
 
 import (
@@ -9,25 +8,25 @@ import (
 	"polygrad/core/draw"
 )
 
-// Code is the format of In that writes the code of all kernels; the others are those of draw.
+// Code is the format of In for the code of all kernels; the other formats are draw's.
 const Code draw.Format = 4
 
 // A Report is a computation on a device.
 type Report struct {
 	Device string `json:"device"`
-	// Kernels are in the order in which they run.
+	// Kernels are in execution order.
 	Kernels []Kernel `json:"kernels"`
 	Buffers []Buffer `json:"buffers"`
 	Copies  []Copy   `json:"copies"`
-	// Temporary is the size in bytes of the memory in which all temporaries lie.
+	// Temporary is the size in bytes of the memory for temporaries.
 	Temporary int64 `json:"temporary_bytes"`
-	// Compile is how many seconds compiling took, all kernels anew.
+	// Compile is the time of compilation in seconds, all kernels anew.
 	Compile float64 `json:"compile_seconds"`
-	// Runs is how often all kernels were run and timed.
+	// Runs is the number of timed runs.
 	Runs int `json:"runs"`
 }
 
-// A Buffer is memory that kernels work on.
+// A Buffer is a buffer of the kernels.
 type Buffer struct {
 	// Role is input, output, updated (read and written) or temporary.
 	Role  string  `json:"role"`
@@ -36,26 +35,26 @@ type Buffer struct {
 	Bytes int64   `json:"bytes"`
 }
 
-// A Copy is memory that is copied as it is, before or after the kernels.
+// A Copy is a copy of memory before or after the kernels.
 type Copy struct {
 	From  int   `json:"from"`
 	To    int   `json:"to"`
 	Bytes int64 `json:"bytes"`
 }
 
-// A Kernel is one thing to run.
+// A Kernel is one launch.
 type Kernel struct {
 	Name string `json:"name"`
 	// Reads and Writes are numbers of buffers.
 	Reads  []int `json:"reads"`
 	Writes []int `json:"writes"`
-	// Ops is the number of arithmetic operations of a run, Bytes how much memory it touches: estimates.
+	// Ops is the estimated number of arithmetic operations of a run, Bytes of bytes touched.
 	Ops   int64 `json:"flops"`
 	Bytes int64 `json:"bytes"`
 	// Fastest and Mean are seconds of a run, 0 without runs.
 	Fastest float64 `json:"seconds"`
 	Mean    float64 `json:"mean_seconds"`
-	// Graph is what it computes, as a tree. Language and Code are how it does: the text of what runs.
+	// Graph is its computation, as a tree. Language and Code are the generated code.
 	Graph    string `json:"graph"`
 	Language string `json:"language"`
 	Code     string `json:"code"`
@@ -80,7 +79,7 @@ func (r *Report) In(f draw.Format) (string, error) {
 	return "", fmt.Errorf("report: format %d, expected 0 (text), 1 (JSON), 2 (DOT), 3 (SVG) or 4 (code)", f)
 }
 
-// Graph is how kernels and buffers depend on each other. A buffer that is written again is a node of its own.
+// Graph is the dependences of kernels and buffers. A buffer that is written again becomes another node.
 func (r *Report) Graph() *draw.Graph {
 	g := &draw.Graph{}
 	now := map[int]int{}

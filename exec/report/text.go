@@ -73,7 +73,7 @@ func (r *Report) kernels(b *strings.Builder) {
 	table(b, rows, align)
 }
 
-// code is what runs, kernel by kernel, each under what it computes.
+// code is the code of all kernels, each under its computation.
 func (r *Report) code() string {
 	var b strings.Builder
 	for i, k := range r.Kernels {
@@ -85,7 +85,7 @@ func (r *Report) code() string {
 	return b.String()
 }
 
-// mostNamed is how many buffers a line of a table names.
+// mostNamed is the limit of buffers named in a line of a table.
 const mostNamed = 8
 
 func named(list []int) string {
@@ -141,7 +141,7 @@ func table(b *strings.Builder, rows [][]string, align string) {
 	}
 }
 
-// scaled is a number with three digits and a unit, of which each is step times the one before.
+// scaled is a number with three digits and a unit; consecutive units differ by the factor step.
 func scaled(x, step float64, units ...string) string {
 	i := 0
 	for x >= step && i < len(units)-1 {

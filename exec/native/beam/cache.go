@@ -14,9 +14,9 @@ import (
 	"polygrad/core/settings"
 )
 
-// Cache is the choices that were found before, by this process and others, in a file of text lines: the key of a
-// kernel, its choice (- for none), and the time of a run in nanoseconds. Of several lines for a key the last one counts. Whatever goes
-// wrong with the file is no error: what it does not give is searched again.
+// Cache is the choices found before, by this process and others, in a file of text lines: the key of a kernel, its choice (- for
+// none), and the time of a run in nanoseconds. Of several lines for a key the last one counts. Problems with the file are no
+// errors: missing entries are searched again.
 type Cache struct {
 	path string
 
@@ -26,14 +26,13 @@ type Cache struct {
 }
 
 const (
-	// mostBytes is the size from which on a file is cut to its newer half.
+	// mostBytes is the file size from which the older half is dropped.
 	mostBytes = 1 << 20
-	// noChoice stands for a choice that leaves everything to the heuristics.
+	// noChoice is the heuristics' choice.
 	noChoice = "-"
 )
 
-// Dir is the directory of cache files: that which the environment variable POLY_CACHE_DIR names, or else polygrad
-// among the caches of the user; "" if there is none.
+// Dir is the directory of cache files: POLY_CACHE_DIR, or else polygrad in the user's cache directory; "" if there is none.
 func Dir() string {
 	if d := settings.Cache.Get(); d != "" {
 		return d
@@ -45,7 +44,7 @@ func Dir() string {
 	return filepath.Join(d, "polygrad")
 }
 
-// OpenCache opens the cache of a machine in a directory. Without one it keeps choices for this process.
+// OpenCache opens the cache of a machine in a directory. Without one it keeps choices in memory.
 func OpenCache(dir, machine string) *Cache {
 	c := &Cache{found: map[string]plan.Choice{}}
 	if dir == "" {
@@ -86,7 +85,7 @@ func (c *Cache) Put(key string, choice plan.Choice, t time.Duration) {
 	if text == "" {
 		text = noChoice
 	}
-	// One write of a whole line: those of several processes do not mix.
+	// One write of a whole line: lines of several processes do not mix.
 	_, _ = fmt.Fprintf(f, "%s %s %d\n", key, text, t.Nanoseconds())
 	_ = f.Close()
 }
@@ -111,7 +110,7 @@ func (c *Cache) reload() {
 	}
 }
 
-// parseLine reads a line; what is no whole line is left out.
+// parseLine parses a line; incomplete lines are ignored.
 func parseLine(line string) (key string, choice plan.Choice, ok bool) {
 	words := strings.Fields(line)
 	if len(words) != 3 || len(words[0]) != keyLength || !strings.HasSuffix(line, "\n") {
@@ -127,7 +126,7 @@ func parseLine(line string) (key string, choice plan.Choice, ok bool) {
 	return words[0], choice, err == nil
 }
 
-// shrink leaves the newer half of the file.
+// shrink drops the older half of the file.
 func (c *Cache) shrink() {
 	data, err := os.ReadFile(c.path)
 	if err != nil {

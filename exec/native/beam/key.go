@@ -9,14 +9,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// version counts the changes of the code generator after which other choices may be the best.
+// version counts the changes of the code generator that invalidate cached choices.
 const version = 12
 
 // keyLength is the length of keys.
 const keyLength = 32
 
-// Key stands for a kernel: equal for lists of equal structure, types and sizes, whatever they are called and whichever
-// buffers they are run on.
+// Key identifies a kernel: equal for lists of equal structure, types and sizes, whatever their names and buffers.
 func Key(list []*uop.UOp) string {
 	number := make(map[*uop.UOp]int, len(list))
 	var b strings.Builder
@@ -41,7 +40,7 @@ func Key(list []*uop.UOp) string {
 	return digest(b.String())
 }
 
-// MachineKey stands for whatever describes a machine, and the version of the code generator.
+// MachineKey identifies a description of a machine and the version of the code generator.
 func MachineKey(description ...any) string {
 	return digest(fmt.Sprintf("%d %+v", version, description))[:16]
 }

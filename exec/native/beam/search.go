@@ -1,5 +1,5 @@
-// Package beam searches among the ways to lay a kernel out for the one that runs fastest, and keeps on disk what it
-// found. It knows neither how kernels are made nor how they are timed.
+// Package beam searches the layouts of a kernel for the fastest one, and caches the results on disk. It knows neither how kernels
+// are compiled nor how they are timed.
 package beam
 
 import (
@@ -10,22 +10,21 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// Subject is a kernel that can be laid out in several ways.
+// Subject is a kernel with several possible layouts.
 type Subject interface {
-	// Try times a choice. One that takes longer than limit may be given up early, and its time is then a lower bound.
-	// near are the choices next to it; ok is false if it has no use, because it cannot be, or is the same as another, or
-	// computes something else.
+	// Try times a choice. One that takes longer than limit may be aborted; its time is then a lower bound. near are the neighbouring
+	// choices; ok is false if the choice is impossible, equals another one, or computes something else.
 	Try(c plan.Choice, limit time.Duration) (t time.Duration, near []plan.Choice, ok bool)
-	// Enough reports whether no more time should be spent.
+	// Enough reports whether the search should end.
 	Enough() bool
 }
 
-// Found is what a search found.
+// Found is the result of a search.
 type Found struct {
 	Choice plan.Choice
-	// Time is that of a run, Heuristic that of a run without a choice.
+	// Time is the time of a run, Heuristic that of the heuristics' choice.
 	Time, Heuristic time.Duration
-	// Tried is how many choices were timed.
+	// Tried is the number of timed choices.
 	Tried int
 }
 
@@ -37,17 +36,17 @@ type trial struct {
 }
 
 const (
-	// better is what share of another's time a choice must take to count as faster: times vary by more than nothing.
+	// better is the fraction of another's time below which a choice counts as faster: times are noisy.
 	better = 0.97
-	// hopeless is how many times the best time a choice may take before it is given up.
+	// hopeless is the multiple of the best time at which a choice is aborted.
 	hopeless = 1.5
-	// duels is how often the best one is compared with the heuristics in the end: often enough for both to have all
-	// processors for themselves at least once, if others use them too.
+	// duels is the number of final comparisons between the best choice and the heuristics: enough for both to run undisturbed at
+	// least once on a shared machine.
 	duels = 6
 )
 
-// Search begins with the heuristics and goes on from the best choices so far, as many as width, to their neighbours,
-// until these are no faster, most have been tried, or it is enough.
+// Search begins with the heuristics' choice and expands the width best choices so far to their neighbours, until these are no
+// faster, most have been tried, or Enough.
 func Search(s Subject, width, most int) (f Found, ok bool) {
 	t, near, ok := s.Try("", time.Hour)
 	if !ok {
@@ -83,14 +82,14 @@ func Search(s Subject, width, most int) (f Found, ok bool) {
 	return settle(s, all), true
 }
 
-// ranked are trials by time; of those that take the same the earlier comes first.
+// ranked sorts trials by time; ties keep their order.
 func ranked(all []*trial) []*trial {
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b *trial) int { return cmp.Compare(a.time, b.time) })
 	return out
 }
 
-// neighbours are those of trials by turns, so that each has its best ones tried if there is not time for all.
+// neighbours interleaves the neighbours of trials, so each gets its best ones tried if time is short.
 func neighbours(of []*trial) []plan.Choice {
 	var out []plan.Choice
 	for i := 0; ; i++ {
@@ -107,7 +106,7 @@ func neighbours(of []*trial) []plan.Choice {
 	}
 }
 
-// settle compares the fastest choice with the heuristics once more, by turns: noise must not decide.
+// settle compares the fastest choice with the heuristics again, alternating, so noise does not decide.
 func settle(s Subject, all []*trial) Found {
 	first, winner := all[0], all[0]
 	for _, x := range all {
@@ -115,7 +114,7 @@ func settle(s Subject, all []*trial) Found {
 			winner = x
 		}
 	}
-	// Among equally fast ones the earlier, simpler one is taken.
+	// Of equally fast ones the earlier, simpler one wins.
 	for _, x := range all {
 		if better*float64(x.time) <= float64(winner.time) {
 			winner = x

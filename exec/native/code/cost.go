@@ -7,38 +7,37 @@ import (
 	"time"
 )
 
-// What a run costs decides where it happens. Operations and bytes give a first estimate, which may be wrong by several
-// times; where that could matter the first runs are timed.
+// The time of a run decides where it happens. Operations and bytes give a first estimate, which may be wrong by several times;
+// where that matters the first runs are timed.
 type cost struct {
 	ns     atomic.Int64 // of a run on one thread
-	trials atomic.Int32 // how many runs are still to be timed
+	trials atomic.Int32 // runs left to be timed
 }
 
 const (
-	// shareFrom is the time from which on a run is shared by threads. To share it costs 0.3 us if they are awake: a run
-	// of 17 us takes 9.1. If they sleep it takes 14 to 18, since they are late and the caller does most of it.
+	// shareFrom is the time from which a run is shared by threads. Sharing costs 0.3 us if they are awake: a run of 17 us takes 9.1.
+	// If they sleep it takes 14 to 18, since they start late and the caller does most of it.
 	shareFrom = 12 * time.Microsecond
-	// doubtful are the estimates that are checked by runs: from shareFrom/spread to shareFrom*spread.
+	// Estimates from shareFrom/spread to shareFrom*spread are checked by timing.
 	spread = 8
 	trials = 3
-	// pieceTime is how long a piece of the work of a thread should be. It is what a run loses at most if a thread of
-	// it is stopped.
+	// pieceTime is the intended time of a thread's piece of work: the most that a run loses if one of its threads is preempted.
 	pieceTime = 100 * time.Microsecond
 	maxPieces = 16
-	// A core does about so many operations and moves so many bytes in a nanosecond.
+	// Operations and bytes of a core in a nanosecond, roughly.
 	flopsPerNs, bytesPerNs = 40, 20
 )
 
-// where a run happens.
+// where is the place of a run.
 type where int
 
 const (
 	here     where = iota // on the goroutine
-	measured              // there, and is timed
+	measured              // on the goroutine, and timed
 	pooled                // in C, by several threads
 )
 
-// Estimate is about how long a run takes on one thread.
+// Estimate is the estimated time of a run on one thread.
 func Estimate(flops, bytes float64) time.Duration {
 	return time.Duration(max(flops/flopsPerNs, bytes/bytesPerNs)) * time.Nanosecond
 }
@@ -61,7 +60,7 @@ func (c *cost) how() where {
 	return pooled
 }
 
-// took is told how long a run took: the shortest of the trials counts.
+// took records the time of a run: the shortest of the trials counts.
 func (c *cost) took(t time.Duration) {
 	left := c.trials.Add(-1)
 	if old := c.ns.Load(); left >= trials-1 || int64(t) < old {
@@ -69,7 +68,7 @@ func (c *cost) took(t time.Duration) {
 	}
 }
 
-// pieces is how many pieces the work of each thread is cut into.
+// pieces is the number of pieces of each thread's work.
 func (c *cost) pieces() int {
 	return int(min(max(c.ns.Load()/int64(threads)/int64(pieceTime), 1), maxPieces))
 }

@@ -9,8 +9,8 @@ import "C"
 
 // poolCounts counts the runs in which the pool of threads was not at its best; tests read it.
 type poolCounts struct {
-	// woken counts runs that found workers asleep, slept callers that fell asleep before the workers were done, and
-	// alone callers that found the pool busy and worked alone.
+	// woken counts runs that found workers asleep, slept callers that fell asleep before the workers were done, and alone callers
+	// that found the pool busy and worked alone.
 	woken, slept, alone uint64
 }
 

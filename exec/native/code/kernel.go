@@ -24,19 +24,19 @@ import (
 type Spec struct {
 	// Name is the name of the kernel, for messages and profilers.
 	Name string
-	// Text is the code and its constants. It may lie at any multiple of 64, and is entered at its first byte.
+	// Text is the code and its constants. Any multiple of 64 is a valid address; the entry is its first byte.
 	Text []byte
-	// Buffers and Vars are how many addresses and values it takes.
+	// Buffers and Vars are the numbers of addresses and values among its arguments.
 	Buffers, Vars int
-	// Items is how many work items a run has.
+	// Items is the number of work items of a run.
 	Items int64
-	// Frame and Scratch are how many bytes of memory it needs for itself, each thread its own.
+	// Frame and Scratch are the bytes of private memory, of each thread.
 	Frame, Scratch int64
 	// Flops and Bytes estimate the work of a run: arithmetic operations, and bytes moved.
 	Flops, Bytes float64
 }
 
-// Kernel is code that can be run, from several goroutines at once.
+// Kernel is loaded code. It can run in several goroutines at once.
 type Kernel struct {
 	// Name is the name of the kernel.
 	Name string
@@ -49,7 +49,7 @@ type Kernel struct {
 	loaded  *loaded
 }
 
-// loaded is what a kernel has to give back.
+// loaded is the memory of a kernel.
 type loaded struct {
 	of   *memory
 	at   block
@@ -95,7 +95,7 @@ func loadInto(m *memory, specs []Spec) ([]*Kernel, error) {
 
 func aligned(n int64) uintptr { return (uintptr(n) + 63) &^ 63 }
 
-// Close frees the memory of the kernel. No run of it may be under way.
+// Close frees the memory of the kernel. No run of it may be in progress.
 func (k *Kernel) Close() { k.loaded.free() }
 
 // ownWords are the arguments behind buffers and variables: first item, number of items, scratch memory.
@@ -106,10 +106,10 @@ const smallArgs = 16
 
 // Run runs the kernel, all its items, on the addresses of its buffers and the values of its variables, and waits.
 //
-// A short run happens here, on the goroutine, which costs 15 ns (30 with a frame) but cannot be stopped: Go's collector
-// waits for it. A longer one is left to C, which costs 50 ns, for which the collector does not wait, and which shares
-// the items with other threads. So nothing has to be cut into pieces for the collector's sake: while kernels of 20 ms
-// run one after the other runtime.GC() takes 3 ms; if they ran on the goroutine it would take 96.
+// A short run happens on the goroutine, which costs 15 ns (30 with a frame) but cannot be preempted: Go's collector waits for it.
+// A longer one goes to C, which costs 50 ns; the collector does not wait for it, and other threads share the items. So no work
+// has to be cut for the collector's sake: while kernels of 20 ms run one after the other runtime.GC() takes 3 ms; on the
+// goroutine it would take 96.
 func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if len(bufs) != k.buffers || len(vars) != k.vars {
 		return fmt.Errorf("code.Kernel.Run: %s: got %d buffers and %d variables, expected %d and %d", k.Name, len(bufs), len(vars), k.buffers, k.vars)
@@ -136,7 +136,7 @@ func (k *Kernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	return nil
 }
 
-// fill sets the arguments that a caller gives.
+// fill sets the arguments given by the caller.
 func (k *Kernel) fill(args []uint64, bufs []unsafe.Pointer, vars []int64) error {
 	for i, p := range bufs {
 		if p == nil {
@@ -151,13 +151,13 @@ func (k *Kernel) fill(args []uint64, bufs []unsafe.Pointer, vars []int64) error 
 	return nil
 }
 
-// launch runs the kernel on n arguments, where it should run.
+// launch runs the kernel on n arguments, here or on the pool.
 func (k *Kernel) launch(args *uint64, n int, memory uintptr) {
 	how := k.cost.how()
 	if how == pooled {
 		pieces := k.cost.pieces()
 		if k.c.scratch > 0 {
-			pieces = 1 // what a call brings into its scratch memory, each piece would bring there again
+			pieces = 1 // each piece would fill its scratch memory again
 		}
 		C.poly_native_run(&k.c, (*C.uint64_t)(args), C.uintptr_t(memory), C.int(threads), C.int(pieces))
 		return

@@ -20,22 +20,22 @@ import (
 	"polygrad/exec/pages"
 )
 
-// Memory for code is never writable and executable at one address. A region is a file in memory that is mapped twice:
-// code is written through the one view and runs in the other, so that neither loading nor freeing asks the system for
-// anything, and kernels lie side by side in pages whose neighbours run meanwhile. Loading and freeing a kernel of 500 bytes takes
-// 0.4 us this way; with a mapping of its own and mprotect, 5 us and a page (measured). Where files in memory may not be
-// executed a batch gets a mapping of its own, which is made executable when it is written. It also does where names
-// of kernels are wanted by perf, which takes a file for a library and asks that for its names.
+// Code memory is never writable and executable at one address. A region is a memory file that is mapped twice: code is written
+// through one mapping and runs in the other. So neither loading nor freeing calls the system, and kernels lie side by side in
+// pages whose neighbours are running. Loading and freeing a kernel of 500 bytes takes 0.4 us this way; with a mapping of its
+// own and mprotect, 5 us and a page (measured). Where memory files may not be executed, a batch gets an anonymous mapping that
+// is made executable after writing. It also does when perf wants names of kernels: perf takes a file for a library and looks
+// up names there.
 
 // regionBytes is the size of a region, unless a batch needs a larger one.
 const regionBytes = 1 << 20
 
-// unit is what blocks are multiples of and aligned to: a cache line, and the size of a header.
+// unit is the size and alignment unit of blocks: a cache line, and the size of a header.
 const unit = uintptr(unsafe.Sizeof(C.poly_native_header_t{}))
 
 // region is executable memory.
 type region struct {
-	write, run uintptr // where it can be written (0: nowhere any more) and where it runs
+	write, run uintptr // address for writing (0: no longer writable) and for running
 	size       uintptr
 	free       []extent // in order
 	live       int      // blocks
@@ -50,11 +50,11 @@ type block struct {
 	extent
 }
 
-// memory is where code lies.
+// memory is the code memory of the process.
 type memory struct {
 	mu      sync.Mutex
 	regions []*region
-	// single is set if batches get mappings of their own.
+	// single: each batch gets a mapping of its own.
 	single bool
 }
 
@@ -91,7 +91,7 @@ func (m *memory) load(texts []text) ([]block, error) {
 	return m.separate(texts, total)
 }
 
-// share puts code where there is room.
+// share puts code into a region with room.
 func (m *memory) share(texts []text, total uintptr) ([]block, error) {
 	out := make([]block, len(texts))
 	for i, t := range texts {
@@ -114,7 +114,7 @@ func (m *memory) share(texts []text, total uintptr) ([]block, error) {
 	return out, nil
 }
 
-// separate maps a region for the code alone.
+// separate maps a region for this code alone.
 func (m *memory) separate(texts []text, total uintptr) ([]block, error) {
 	at, err := pages.Reserve(0, total)
 	if err != nil {
@@ -137,7 +137,7 @@ func (m *memory) separate(texts []text, total uintptr) ([]block, error) {
 	return out, nil
 }
 
-// take finds room for a block.
+// take allocates a block.
 func (m *memory) take(size uintptr) (block, bool) {
 	for _, r := range m.regions {
 		for i := range r.free {
@@ -173,7 +173,7 @@ func (b block) entry() uintptr { return b.of.run + b.at + unit }
 // trap is an instruction that faults.
 const trap = 0xcc
 
-// free gives the memory of a kernel back.
+// free frees the memory of a kernel.
 func (m *memory) free(b block) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,14 +191,14 @@ func (m *memory) give(b block) {
 		C.poly_native_forget_code(C.uintptr_t(r.run+b.at), C.size_t(b.size))
 		r.release(b.extent)
 	}
-	// One region is kept though empty.
+	// One empty region is kept.
 	if r.live == 0 && (r.write == 0 || len(m.regions) > 1) {
 		m.regions = slices.DeleteFunc(m.regions, func(o *region) bool { return o == r })
 		r.unmap()
 	}
 }
 
-// release adds an extent to the free ones, together with its neighbours.
+// release adds an extent to the free list and merges it with its neighbours.
 func (r *region) release(e extent) {
 	i, _ := slices.BinarySearchFunc(r.free, e.at, func(f extent, at uintptr) int {
 		if f.at < at {
@@ -217,11 +217,11 @@ func (r *region) release(e extent) {
 	r.free = slices.Insert(r.free, i, e)
 }
 
-// newRegion maps a file in memory twice.
+// newRegion maps a memory file twice.
 func newRegion(size uintptr) (*region, error) {
 	page := uintptr(os.Getpagesize())
 	size = (size + page - 1) &^ (page - 1)
-	// Newer systems want to be told that the file is meant to be executed, older ones do not know that flag.
+	// Newer systems want the flag of executable files, older ones do not know it.
 	fd, err := unix.MemfdCreate("polygrad", unix.MFD_CLOEXEC|unix.MFD_EXEC)
 	if err != nil {
 		fd, err = unix.MemfdCreate("polygrad", unix.MFD_CLOEXEC)

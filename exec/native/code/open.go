@@ -16,27 +16,27 @@ import (
 	"polygrad/core/settings"
 )
 
-// threads is how many threads share a run.
+// threads is the number of threads of a run.
 var threads = 1
 
-// state is what the process has of this package.
+// state is the state of this package in the process.
 var state struct {
 	once   sync.Once
 	err    error
 	memory memory
 }
 
-// ErrNoMemory says that the system lets no memory be executed.
+// ErrNoMemory: the system permits no executable memory.
 var ErrNoMemory = errors.New("no executable memory")
 
-// Open makes ready what kernels need: executable memory, the handler of faults, and the number of threads,
-// which is that of the processors unless POLY_THREADS gives it. Its error says why there can be no kernels.
+// Open prepares executable memory, the fault handler, and the number of threads: POLY_THREADS, or else that of the processors.
+// Its error says why there can be no kernels.
 func Open() error {
 	state.once.Do(func() { state.err = open() })
 	return state.err
 }
 
-// Threads is how many threads share a run, from Open on.
+// Threads is the number of threads of a run, from Open on.
 func Threads() int { return threads }
 
 func open() error {
@@ -57,5 +57,5 @@ func open() error {
 	return nil
 }
 
-// maxThreads is the largest number of threads.
+// maxThreads is the limit of threads.
 var maxThreads = settings.Threads.Values.(settings.Between).Max

@@ -13,7 +13,7 @@ import (
 	"polygrad/core/settings"
 )
 
-// perf shows names of code that lies in no file if /tmp/perf-<pid>.map has them: address, size and name in each line.
+// perf shows names of code without a file if /tmp/perf-<pid>.map has them: address, size and name in each line.
 var perfMap struct {
 	sync.Mutex
 	file *os.File

@@ -10,17 +10,17 @@ import (
 	"polygrad/exec/pages"
 )
 
-// workspace is what a caller needs for a run: the arguments, and frame and scratch memory. One goroutine uses it at a
-// time; what is idle is kept for the next run, and freed when the collector has found it idle twice.
+// workspace is the memory of a run: arguments, frame and scratch memory. One goroutine uses it at a time; idle ones are kept for
+// the next run, and freed when the collector has found them idle twice.
 type workspace struct {
 	args   []uint64
 	memory uintptr // aligned to 64 bytes
 	size   uintptr
-	heap   []uint64        // where the memory is, if it is little
-	unmap  runtime.Cleanup // of the memory, if it is much
+	heap   []uint64        // backs memory if it is small
+	unmap  runtime.Cleanup // unmaps memory if it is large
 }
 
-// mappedFrom is the size from which on memory is mapped.
+// mappedFrom is the size from which memory is mapped.
 const mappedFrom = 64 << 10
 
 var workspaces = sync.Pool{New: func() any { return &workspace{} }}
@@ -58,7 +58,7 @@ func (w *workspace) grow(size uintptr) error {
 	return nil
 }
 
-// release gives the memory back.
+// release frees the memory.
 func (w *workspace) release() {
 	if w.size >= mappedFrom {
 		w.unmap.Stop()
