@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// The checks say what must hold after a pass, so that a broken rule is caught where it broke something.
+// The invariants after passes: a broken rule is caught right after its pass.
 
 // without reports the first node with one of the operations.
 func without(sink *uop.UOp, ops uop.OpSet) error {
@@ -52,7 +52,7 @@ func checkExpanded(sink *uop.UOp, _ *Target) error {
 
 func checkBuffers(sink *uop.UOp, _ *Target) error { return without(sink, uop.Ops(uop.Bufferize)) }
 
-// checkReduced also demands that every range is closed at the end.
+// checkReduced demands that no REDUCE is left and that every range is closed at the end.
 func checkReduced(sink *uop.UOp, _ *Target) error {
 	if err := without(sink, uop.Ops(uop.Reduce)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func checkClosed(sink *uop.UOp) error {
 	return nil
 }
 
-// checkLaunch demands that all that runs side by side is within the limits of the target.
+// checkLaunch demands that parallel axes are within the limits of the target.
 func checkLaunch(sink *uop.UOp, t *Target) error {
 	items := int64(1)
 	return every(sink, func(u *uop.UOp) error {
@@ -94,7 +94,7 @@ func checkLaunch(sink *uop.UOp, t *Target) error {
 	})
 }
 
-// sideBySide are the axes whose rounds do not run one after the other.
+// sideBySide are the axis types with parallel iterations.
 var sideBySide = []uop.AxisType{uop.AxisThread, uop.AxisGlobal, uop.AxisWarp, uop.AxisLocal, uop.AxisGroupReduce}
 
 // checkLoads demands that memory is only read by LOAD, through pointers.
@@ -119,7 +119,7 @@ func checkIndexTypes(sink *uop.UOp, _ *Target) error {
 	})
 }
 
-// rendered are the operations besides arithmetic that a code generator gets to see.
+// rendered are the operations besides arithmetic in the input of a code generator.
 var rendered = uop.Ops(uop.Param, uop.DefineLocal, uop.DefineReg, uop.DefineVar, uop.Special, uop.Sink, uop.Group, uop.After, uop.Barrier,
 	uop.Gep, uop.Vectorize, uop.Index, uop.Load, uop.Store, uop.Cast, uop.Bitcast, uop.ConstOp, uop.Range, uop.End, uop.Noop)
 
@@ -133,7 +133,7 @@ func checkTypes(sink *uop.UOp, t *Target) error {
 	})
 }
 
-// checkFinal demands that only what the target has is left.
+// checkFinal demands that only operations of the target are left.
 func checkFinal(sink *uop.UOp, t *Target) error {
 	if err := checkClosed(sink); err != nil {
 		return err

@@ -31,7 +31,7 @@ func float4(dt *uop.DType) []int {
 	return nil
 }
 
-// clangCasts avoids conversions for which the compiler calls a library, or which the processor lacks.
+// clangCasts avoids conversions that call a library function or that the processor lacks.
 var clangCasts = rewrite.New("clang casts",
 	&rewrite.Rule{Name: "to half types by way of float", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
 		from, to := c.Src[0].DType.Scalar(), c.DType.Scalar()
@@ -43,7 +43,7 @@ var clangCasts = rewrite.New("clang casts",
 	&rewrite.Rule{Name: "scalar SQRT and TRUNC", Ops: uop.Ops(uop.Sqrt, uop.Trunc), Fn: scalarize},
 )
 
-// clangVectors makes scalar what C has no vectors of: booleans, and choices by them.
+// clangVectors scalarizes what C has no vectors of: booleans, and selections by them.
 var clangVectors = rewrite.New("clang vectors",
 	&rewrite.Rule{Name: "scalar booleans", Ops: uop.GroupElementwise.Union(uop.Ops(uop.Index)), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		if u.DType.Scalar() != uop.Bool {
@@ -63,7 +63,7 @@ var clangVectors = rewrite.New("clang vectors",
 // floatLike is float32 with as many elements as dt.
 func floatLike(dt *uop.DType) *uop.DType { return uop.Float32.Vec(dt.Count) }
 
-// computeInFloat makes arithmetic on types that are only good for storage happen in float32.
+// computeInFloat moves arithmetic on storage-only types to float32.
 func computeInFloat(types ...*uop.DType) *rewrite.Table {
 	small := func(u *uop.UOp) bool { return slices.Contains(types, u.DType.Scalar()) }
 	float := func(us []*uop.UOp) []*uop.UOp {
@@ -126,7 +126,7 @@ var castBF16 = rewrite.New("bfloat16 casts",
 		x := c.Src[0].BitcastTo(uop.Uint32.Vec(n))
 		high := func(x *uop.UOp) *uop.UOp { return x.Shr(x.IntLike(16)) }
 		finite := x.Neg().And(x.IntLike(0x7f800000)).Ne(x.IntLike(0))
-		// Ties go to even; a NaN keeps a bit that is not shifted out.
+		// Ties go to even; a NaN keeps a bit in the upper half.
 		rounded := x.Add(high(x).And(x.IntLike(1))).Add(x.IntLike(0x7fff))
 		kept := x.And(x.IntLike(0xffff)).Ne(x.IntLike(0)).Where(x.Or(x.IntLike(0x10000)), x)
 		return high(finite.Where(rounded, kept)).Cast(uop.Uint16).BitcastTo(c.DType)

@@ -8,13 +8,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// controlFlow says after what each loop has to open: loops that stand side by side are chained, so that the
-// linear list never interleaves them.
+// controlFlow orders loops: sibling loops are chained, so the linear list never interleaves them.
 type controlFlow struct {
 	after map[*uop.UOp]*uop.UOp
 }
 
-// Unordered says that rules only read it.
+// Unordered: rules only read it.
 func (*controlFlow) Unordered() {}
 
 // loopDeps is the set of RANGEs and ENDs that a node depends on, in order of appearance. Sets are shared and never changed.
@@ -25,7 +24,7 @@ type loopDeps struct {
 
 func (d *loopDeps) contains(loop int32) bool { return d != nil && d.has[loop>>6]>>(loop&63)&1 != 0 }
 
-// union is d with what only o has after it.
+// union is d followed by the elements of o that d lacks.
 func (d *loopDeps) union(o *loopDeps, number []int32) *loopDeps {
 	if d == nil || d == o {
 		return o
@@ -95,7 +94,7 @@ func newControlFlow(sink *uop.UOp) *controlFlow {
 	return cf
 }
 
-// chain orders the loops inside one parent: those that need fewer of their siblings come first.
+// chain orders the loops inside one parent: those that depend on fewer siblings come first.
 func (cf *controlFlow) chain(parent *uop.UOp, loops []*uop.UOp, deps []*loopDeps, number []int32) {
 	if len(loops) == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// lateRules write operations as the target has them: what it lacks in terms of what it has, multiplication and
-// division by powers of two as shifts, comparisons in their shortest form. Their order is meaning.
+// lateRules express operations in those of the target: missing ones by others, multiplication and division by powers of two as
+// shifts, comparisons in their shortest form. Order matters.
 func lateRules(t *Target) *rewrite.Table {
 	var rules []*rewrite.Rule
 	has := t.Ops.Has
@@ -47,7 +47,7 @@ func lateRules(t *Target) *rewrite.Table {
 	return rewrite.New("late", rules...)
 }
 
-// sigmoid computes 1/(1 + e^x), or with 2^x, without overflow of the power, with which it would be 0 too early.
+// sigmoid computes 1/(1 + e^x), or with 2^x, without overflow of the power: with that it would become 0 too early.
 func sigmoid(_ any, r *uop.UOp) *uop.UOp {
 	if r.Src[0].Op != uop.Add {
 		return nil
@@ -102,7 +102,7 @@ func mulPowerOfTwo(_ any, m *uop.UOp) *uop.UOp {
 			return nil
 		}
 		if bits := x.DType.Scalar().Bits; n >= int64(bits) && !x.DType.IsIndex() {
-			return m.IntLike(0) // nothing is left of x, while a shift by its width is what the processor makes of it
+			return m.IntLike(0) // nothing is left of x; processors mask a shift count of the full width
 		}
 		return x.Shl(x.IntLike(n))
 	})
@@ -117,7 +117,7 @@ func udivPowerOfTwo(_ any, d *uop.UOp) *uop.UOp {
 	return x.Shr(x.IntLike(n))
 }
 
-// divPowerOfTwo rounds towards zero: a negative number is first raised by the divisor minus one.
+// divPowerOfTwo rounds towards zero: the divisor minus one is added to a negative dividend first.
 func divPowerOfTwo(_ any, d *uop.UOp) *uop.UOp {
 	x, c := d.Src[0], d.Src[1]
 	n, ok := log2Exact(c)
@@ -250,8 +250,8 @@ func mulReciprocal(_ any, m *uop.UOp) *uop.UOp {
 	})
 }
 
-// threefry is the random function of that name: 20 rounds on two 32-bit halves.
-// See https://www.thesalmons.org/john/random123/papers/random123sc11.pdf
+// threefry is the random function Threefry-2x32: 20 rounds on two 32-bit halves. See
+// https://www.thesalmons.org/john/random123/papers/random123sc11.pdf
 func threefry(_ any, u *uop.UOp) *uop.UOp {
 	if u.DType.Scalar() != uop.Uint64 {
 		return nil

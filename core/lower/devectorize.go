@@ -12,7 +12,7 @@ func scalarize(_ any, alu *uop.UOp) *uop.UOp {
 		return nil
 	}
 	if alu.Op == uop.Where && alu.Src[2].IsInvalid() {
-		return nil // a gated index stays whole, it is taken apart with its INDEX
+		return nil // a gated index is scalarized together with its INDEX
 	}
 	g, dt := alu.Graph(), alu.DType.Scalar()
 	parts := make([]*uop.UOp, n)
@@ -28,13 +28,13 @@ func scalarize(_ any, alu *uop.UOp) *uop.UOp {
 
 func isOwnMemory(u *uop.UOp) bool { return u.Op == uop.DefineLocal || u.Op == uop.DefineReg }
 
-// scalarBuffer makes memory of vectors memory of scalars.
+// scalarBuffer makes a scalar buffer of a buffer of vectors.
 func scalarBuffer(_ any, buf *uop.UOp) *uop.UOp {
 	p := buf.DType
 	return buf.WithDType(p.Base().Scalar().Ptr(p.Size*int64(p.Count), p.Space)).Cast(p)
 }
 
-// vectorMemory is the memory of scalars below a CAST to vectors, or nil.
+// vectorMemory is the scalar buffer below a CAST to vectors, or nil.
 func vectorMemory(c *uop.UOp) *uop.UOp {
 	if c.Op == uop.Cast && isOwnMemory(unafter(c.Src[0])) {
 		return c.Src[0]
@@ -42,7 +42,7 @@ func vectorMemory(c *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// scalarIndex indexes memory of scalars in place of the memory of vectors that it stands for.
+// scalarIndex indexes the scalar buffer behind a buffer of vectors.
 func scalarIndex(_ any, u *uop.UOp) *uop.UOp {
 	if len(u.Src) != 2 {
 		return nil
@@ -104,12 +104,12 @@ func constants(is []int) []uop.Const {
 	return out
 }
 
-// scalarALU leaves only scalar arithmetic; loads and stores keep their vectors.
+// scalarALU leaves only scalar arithmetic; loads and stores stay vectors.
 var scalarALU = rewrite.New("scalar ALU",
 	&rewrite.Rule{Name: "no arithmetic on vectors", Ops: uop.GroupElementwise, Fn: scalarize},
 )
 
-// scalarMemory makes a kernel's own memory of vectors memory of scalars.
+// scalarMemory makes a kernel's private buffers of vectors scalar.
 var scalarMemory = rewrite.New("scalar memory",
 	&rewrite.Rule{Name: "CAST after AFTER", Ops: uop.Ops(uop.After), Need: uop.Ops(uop.Cast), Fn: func(_ any, a *uop.UOp) *uop.UOp {
 		c := a.Src[0]

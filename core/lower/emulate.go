@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Types that a target lacks are emulated: small floats by float32, 64-bit integers by two words of 32 bits. The graph is
-// rebuilt from its leaves; a value of a missing type is held as something else until it meets memory, a cast or a comparison.
+// Missing types are emulated: small floats by float32, 64-bit integers by two words of 32 bits. The graph is rebuilt from its
+// leaves; a value of a missing type has its other form until it meets memory, a cast or a comparison.
 
 func (t *Target) lacksLongs() bool { return !t.Supports(uop.Int64) || !t.Supports(uop.Uint64) }
 
@@ -33,7 +33,7 @@ func rebuild(u *uop.UOp, dt *uop.DType, src []*uop.UOp) *uop.UOp {
 	return u.Graph().New(u.Op, dt, src, u.Arg, u.Tag)
 }
 
-// pointerLike is a pointer type like p, or a vector of them, to elements of another type, factor times as many.
+// pointerLike is a pointer type like p, or a vector of them, to factor times as many elements of another type.
 func pointerLike(p, elem *uop.DType, factor int64) *uop.DType {
 	size := p.Size
 	if size > 0 {

@@ -5,11 +5,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// Estimates say how much work one run of a kernel is. Sizes that depend on variables count with their greatest value.
+// Estimates are the work of one run of a kernel. Sizes that depend on variables count with their maximum.
 type Estimates struct {
-	// Ops is the number of arithmetic operations, indexing left out.
+	// Ops is the number of arithmetic operations, without indexing.
 	Ops int64
-	// Loads is the number of bytes loaded and stored, each time they are; Memory counts bytes of a buffer once.
+	// Loads is the number of bytes loaded and stored, counted each time; Memory counts each byte of a buffer once.
 	Loads, Memory int64
 }
 
@@ -73,7 +73,7 @@ func bottom(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// indexingNodes are the nodes that only say where to load and store, and whether.
+// indexingNodes are the nodes that only compute addresses and gates of accesses.
 func indexingNodes(list []*uop.UOp) map[*uop.UOp]bool {
 	seen := map[*uop.UOp]bool{}
 	notRange := func(x *uop.UOp) bool { return x.Op != uop.Range }

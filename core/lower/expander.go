@@ -7,13 +7,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// The expander turns ranges that are to be unrolled or vectorised into vectors.
-// UNROLL(vector, axes) is a vector whose elements run over the axes, the last one
-// fastest; it travels from the ranges to their users, which become operations on
-// vectors. CONTRACT takes axes back into the element type.
+// The expander turns ranges of types UNROLL and UPCAST into vectors. UNROLL(vector, axes) is a vector over the axes, the last one
+// fastest; it propagates from the ranges to their users, which become vector operations. CONTRACT moves axes into the element
+// type.
 
-// swizzle says, for each place of a vector over the axes to, which element of a vector over from belongs there.
-// Elements are repeated along axes that from lacks.
+// swizzle maps each lane of a vector over the axes to to a lane of a vector over from. Elements are repeated along axes missing
+// in from.
 func swizzle(to, from uop.AxisSizes) []int {
 	stride := make([]int, len(to))
 	for i, a := range to {
@@ -76,7 +75,7 @@ func commonAxes(unrolls []*uop.UOp) uop.AxisSizes {
 
 func isUnroll(u *uop.UOp) bool { return u.Op == uop.Unroll }
 
-// expand makes an operation on unrolled sources an operation on vectors.
+// expand vectorizes an operation on unrolled sources.
 func expand(_ any, root *uop.UOp) *uop.UOp {
 	unrolls, _ := partition(root.Src, isUnroll)
 	if len(unrolls) == 0 {
@@ -112,14 +111,14 @@ func expand(_ any, root *uop.UOp) *uop.UOp {
 	return g.New(uop.Unroll, root.DType, []*uop.UOp{v}, axes, nil)
 }
 
-// expandSource brings the vector of an UNROLL into the order of axes.
+// expandSource permutes the vector of an UNROLL into the order of axes.
 func expandSource(s *uop.UOp, axes uop.AxisSizes) *uop.UOp {
 	if slices.Equal(axesOf(s), axes) {
 		return s.Src[0]
 	}
 	is := swizzle(axes, axesOf(s))
 	if n := s.DType.Count; n > 1 {
-		// The elements of a vector type stay together, behind the axes.
+		// The elements of a vector type stay together, innermost.
 		all := make([]int, 0, len(is)*n)
 		for _, i := range is {
 			for j := range n {
@@ -214,7 +213,7 @@ var expander = rewrite.New("expander",
 		}},
 )
 
-// unrollRange turns a range that is to be unrolled or vectorised into the vector of its values.
+// unrollRange replaces a range to unroll or vectorize by the vector of its values.
 func unrollRange(_ any, r *uop.UOp) *uop.UOp {
 	id := r.RangeID()
 	if len(id.ID) != 1 || id.Type != uop.AxisUnroll && id.Type != uop.AxisUpcast {
@@ -232,7 +231,7 @@ func unrollRange(_ any, r *uop.UOp) *uop.UOp {
 // contractTag marks CONTRACTs made before expansion.
 const contractTag = uop.Num(1)
 
-// unrollReduce gives a REDUCE the elements of its unrolled axes side by side, to be reduced horizontally.
+// unrollReduce gives a REDUCE the elements of its unrolled axes as a vector for a horizontal reduction.
 func unrollReduce(_ any, x *uop.UOp) *uop.UOp {
 	ranges, other := partition(x.Src[1:], func(s *uop.UOp) bool { return s.Op == uop.Range })
 	if len(other) == 0 {
@@ -266,8 +265,8 @@ var preExpander = rewrite.New("pre expander",
 	&rewrite.Rule{Name: "STORE over unrolled axes", Ops: uop.Ops(uop.Store), Fn: unrollStore},
 )
 
-// groupForReduce splits a REDUCE over a grouped axis in two: each member of the group reduces its part into local
-// memory, then the parts are reduced.
+// groupForReduce splits a REDUCE over a grouped axis in two: each work item of the group reduces its part into local memory,
+// then the partial results are reduced.
 var groupForReduce = rewrite.New("group for reduce", &rewrite.Rule{
 	Name: "REDUCE over a grouped axis", Ops: uop.Ops(uop.Reduce),
 	Fn: func(_ any, x *uop.UOp) *uop.UOp {

@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Tensors compute e^x as 2^(x/ln 2), cos(x) as sin(pi/2 - x) and tanh(x) as 2/(1 + e^-2x) - 1. Computed like that,
-// digits are lost: in the product x/ln 2 for a large x, in the subtraction from pi/2, and in that of 1 near x = 0.
-// For targets that have EXP, COS and TANH these rules find the formulas.
+// Tensors compute e^x as 2^(x/ln 2), cos(x) as sin(pi/2 - x) and tanh(x) as 2/(1 + e^-2x) - 1. These formulas lose digits: in the
+// product x/ln 2 for large x, in the subtraction from pi/2, and in the subtraction of 1 near x = 0. For targets with EXP, COS
+// and TANH these rules recognize the formulas.
 var functions = rewrite.New("functions",
 	&rewrite.Rule{Name: "2^(x/ln 2)", Ops: uop.Ops(uop.Exp2), Need: uop.Ops(uop.Mul), Fn: findExp},
 	&rewrite.Rule{Name: "sin(pi/2 - x)", Ops: uop.Ops(uop.Sin), Need: uop.Ops(uop.Add), Fn: findCos},
@@ -47,7 +47,7 @@ func constTerm(u *uop.UOp) (x *uop.UOp, c float64, ok bool) {
 	return nil, 0, false
 }
 
-// is reports whether c is a number as float64 or float32 hold it, but for the last bits, which products of constants lose.
+// is reports whether c equals a number in float64 or float32, up to the last bits lost in products of constants.
 func is(c, number float64) bool {
 	return math.Abs(c-number) <= 4e-16*math.Abs(number) || c == float64(float32(number))
 }
@@ -60,7 +60,7 @@ func scaled(x *uop.UOp, c float64) *uop.UOp {
 	return x.Mul(num(x, c))
 }
 
-// findExp finds 2^(x*k/ln 2) for powers of two k and their negatives, with which the product x*k does not round.
+// findExp recognizes 2^(x*k/ln 2) for k and -k a power of two: then the product x*k is exact.
 func findExp(_ any, u *uop.UOp) *uop.UOp {
 	x, c, ok := constFactor(u.Src[0])
 	if !ok || c == 0 || math.IsInf(c, 0) || c != c {
@@ -84,7 +84,7 @@ func findCos(_ any, u *uop.UOp) *uop.UOp {
 	return x.Alu(uop.Cos)
 }
 
-// findTanh finds a/(1+e^y) - a/2, which is a/2 tanh(-y/2), with the exponential as EXP or EXP2.
+// findTanh recognizes a/(1+e^y) - a/2, which is a/2 tanh(-y/2), with the exponential as EXP or EXP2.
 func findTanh(_ any, u *uop.UOp) *uop.UOp {
 	p, b, ok1 := constTerm(u)
 	if !ok1 {

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// An index may itself be made of numbers in memory, as in a padded lookup. Where the gate of the access is shut those may
-// not be read either: symbolic simplification has taken their own gates away, as it may assume that of the access.
+// An index may itself be loaded from memory, as in a padded lookup. Where the gate of the access is closed its loads must be gated,
+// too: symbolic simplification has removed their own gates, since it may assume the gate of the access.
 
 var gateAddresses = rewrite.New("gates of loads in indices",
 	&rewrite.Rule{Name: "gate loads in a gated index", Ops: uop.Ops(uop.Index), Fn: func(_ any, u *uop.UOp) *uop.UOp {
@@ -30,9 +30,9 @@ var gateAddresses = rewrite.New("gates of loads in indices",
 
 var loadOp = uop.Ops(uop.Load)
 
-// gatedElement is a load of one element, or what is taken of a vector, with all gates that it can have; nil if it has
-// them or needs none. A gate that asks for memory is one if that is what its own address is made of: others say nothing of
-// it, and two elements whose gates ask for each other could never be read.
+// gatedElement is a load of one element, or an element of a vector, with all gates that it can have; nil if it has them or needs
+// none. A gate with loads is used only if the address has the same loads: others say nothing about it, and two elements whose
+// gates load each other could never be read.
 func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	load, place := x, 0
 	if x.Op == uop.Gep && len(x.Arg.(uop.Nums)) == 1 {
@@ -48,7 +48,7 @@ func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	buf, at := p.Src[0], p.Src[1]
 	var gate *uop.UOp
 	if len(p.Src) == 3 {
-		gate = p.Src[2] // what is left of it, perhaps
+		gate = p.Src[2] // the remaining gate, perhaps
 	}
 	if lo, hi := at.Bounds(); gate == nil && lo.Sign() >= 0 && hi.Add(uop.Int(int64(load.DType.VCount()))).Cmp(uop.Int(buf.DType.Size)) <= 0 {
 		return nil
@@ -72,7 +72,7 @@ func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	return load.Graph().New(uop.Load, x.DType, []*uop.UOp{buf.IndexPtr(at, gate)}, nil, nil)
 }
 
-// madeOf reports whether all that a gate asks of memory is asked by an address, too.
+// madeOf reports whether all loads in a gate are also in an address.
 func madeOf(gate, address *uop.UOp) bool {
 	if !gate.HasOp(loadOp) {
 		return true

@@ -10,11 +10,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// ThreadVar is the name of the variable that tells a thread of a kernel which part of the work is its own.
+// ThreadVar is the name of the variable that holds the number of a thread.
 const ThreadVar = "core_id"
 
-// addLaunch replaces the ranges that run side by side by what tells a thread or a work item which part of the work is
-// its own. Each runs the whole kernel with another value of it.
+// addLaunch replaces parallel ranges by thread numbers or work item indices. Each thread or item runs the whole kernel with its own
+// value.
 var addLaunch = rewrite.New("launch", &rewrite.Rule{
 	Name: "ranges that run side by side", Ops: uop.Ops(uop.Sink),
 	Fn: func(ctx any, s *uop.UOp) *uop.UOp {
@@ -64,8 +64,8 @@ func addThreads(s *uop.UOp, threads []*uop.UOp) *uop.UOp {
 	return rewrite.Substitute(s, subs)
 }
 
-// addWorkItems replaces global ranges by indices of workgroups and local ones by indices of work items. Where a store
-// does not depend on a range, the item that is first in it does it.
+// addWorkItems replaces global ranges by indices of workgroups and local ones by indices of work items. A store that does not
+// depend on a range is done by the first item of it.
 func addWorkItems(s *uop.UOp, global, local []*uop.UOp, groups *opt.Groups) *uop.UOp {
 	g := s.Graph()
 	subs := rewrite.Map{}
@@ -106,12 +106,12 @@ func both(a, b *uop.UOp) *uop.UOp {
 	return a.And(b)
 }
 
-// distribute makes launch indices for ranges, the first dimension for the last of them, whose elements are neighbours in
-// memory. Where a dimension would be too long or there are too many, ranges that stand side by side share one; if that
-// is not enough the product of all is cut into dimensions again. Dimensions that the product does not fill go on behind
-// the last element, where indices stay at the last: inside is the condition that an item is not such a one, nil if none is.
+// distribute makes launch indices for ranges, the first dimension for the last of them, which is contiguous in memory. Where a
+// dimension would be too long or there are too many, adjacent ranges share one; if that is not enough the product of all is cut
+// into dimensions again. Dimensions beyond the product have surplus items, with indices clamped to the last: inside is the
+// condition that excludes them, nil if there are none.
 func distribute(subs rewrite.Map, g *uop.Graph, prefix string, ranges []*uop.UOp, limit [3]int64) (inside *uop.UOp) {
-	var sizes []uop.Sint // of each axis, the last first
+	var sizes []uop.Sint // sizes of the axes, last first
 	var axes [][]*uop.UOp
 	slices.SortStableFunc(ranges, func(a, b *uop.UOp) int { return slices.Compare(b.RangeID().ID, a.RangeID().ID) })
 	for _, r := range ranges {
@@ -122,7 +122,7 @@ func distribute(subs rewrite.Map, g *uop.Graph, prefix string, ranges []*uop.UOp
 		axes = append(axes, []*uop.UOp{r})
 		sizes = append(sizes, uop.S(symbolic.Simplify(r.Src[0])))
 	}
-	// runs are how many neighbouring axes share each dimension.
+	// runs are the numbers of adjacent axes that share each dimension.
 	dims, runs := slices.Clone(sizes), slices.Repeat([]int{1}, len(sizes))
 	fits := func() bool { return fitsIn(dims, limit) }
 	for d := 0; !fits() && d < len(dims)-1; {
@@ -194,7 +194,7 @@ func fitsIn(dims []uop.Sint, limit [3]int64) bool {
 	return true
 }
 
-// cut makes up to three dimensions of a number of items: exactly if its divisors allow, else with more than are needed.
+// cut makes up to three dimensions of a number of items: exactly if its divisors allow, else with surplus.
 func cut(total uop.Sint, limit [3]int64) (dims []uop.Sint, covered uop.Sint) {
 	covered = uop.N(1)
 	for rest, d := total, 0; d < 3 && !rest.IsNum(1); d++ {
@@ -213,8 +213,8 @@ func cut(total uop.Sint, limit [3]int64) (dims []uop.Sint, covered uop.Sint) {
 	return dims, covered
 }
 
-// divisor is the greatest divisor of n up to a limit that it exceeds. If there is none of at least half the limit, it is
-// the number that leaves the least rest when it is taken as often as the limit would have to be.
+// divisor is the greatest divisor of n up to a limit that it exceeds. If there is none of at least half the limit, it is the
+// number that leaves the fewest surplus items.
 func divisor(n, limit int64) int64 {
 	for d := limit; d > max(limit/2, limit-1<<16); d-- {
 		if n%d == 0 {

@@ -8,7 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// sortKey is where a node would like to stand: fewer runs first, then its operation's place, then the node itself.
+// sortKey is the preferred position of a node: lower run count first, then the operation's priority, then the node itself.
 type sortKey struct {
 	u        *uop.UOp
 	runs     int64
@@ -34,7 +34,7 @@ func counted(seen map[rangeList]int64, rs []*uop.UOp) int64 {
 	return n
 }
 
-// runCount is how often a node inside ranges runs: the product of their sizes. A count that does not fit stays at the top.
+// runCount is the number of executions of a node inside ranges: the product of their sizes. A count that overflows saturates.
 func runCount(rs []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range rs {
@@ -48,7 +48,7 @@ func runCount(rs []*uop.UOp) int64 {
 	return n
 }
 
-// priorityOf puts definitions first, loads early and stores late; it is good to open a loop and bad to close one.
+// priorityOf puts definitions first, loads early and stores late; opening a loop is good and closing one bad.
 func priorityOf(op uop.Op) int {
 	switch op {
 	case uop.Param:
@@ -78,8 +78,8 @@ func (k *sortKey) less(o *sortKey) bool {
 	case k.priority != o.priority:
 		return k.priority < o.priority
 	}
-	// Parameters and variables are ordered by their arg before anything else; the comparison of nodes does the
-	// same, as the operations are equal.
+	// Parameters and variables are ordered by their arg before anything else; the comparison of nodes does the same, as the operations
+	// are equal.
 	return uop.TupleLess(k.u, o.u)
 }
 
@@ -92,7 +92,7 @@ func highestID(list []*uop.UOp) int {
 	return top
 }
 
-// rankHeap holds nodes whose users are all placed; the one with the greatest rank comes out first.
+// rankHeap holds nodes with all users placed; the one with the greatest rank comes out first.
 type rankHeap struct {
 	nodes []*uop.UOp
 	rank  []int32 // by node ID
@@ -109,7 +109,7 @@ func (h *rankHeap) Pop() any {
 	return u
 }
 
-// linearize lists the graph in the order in which it runs: as close to the order of the sort keys as the edges allow.
+// linearize lists the graph in execution order: as close to the order of the sort keys as the edges allow.
 func linearize(sink *uop.UOp) []*uop.UOp {
 	list := sink.Toposort()
 	top := highestID(list)
@@ -145,8 +145,7 @@ func linearize(sink *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// gateStores puts a store through a gated index between IF and ENDIF: only stores need it, gated loads have an
-// alternative value.
+// gateStores puts a store through a gated index between IF and ENDIF. Gated loads need none: they have an alternative value.
 func gateStores(list []*uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, 0, len(list))
 	for _, u := range list {

@@ -9,13 +9,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// A vector of indices becomes scalar pointers, the pointers that stand side by side in memory become one pointer
-// to a vector, and such vectors are split to the widths that the target can load and store.
+// A vector of indices becomes scalar pointers, adjacent pointers become one pointer to a vector, and such vectors are split to the
+// widths that the target can load and store.
 
 // pointerTo is the pointer to element idx of buf.
 func pointerTo(buf *uop.UOp, idx ...*uop.UOp) *uop.UOp { return buf.IndexPtr(idx...) }
 
-// simplifyGated simplifies an index as far as its gate allows.
+// simplifyGated simplifies an index under its gate.
 func simplifyGated(buf, idx, gate *uop.UOp) *uop.UOp {
 	v := symbolic.GivenValid(gate, idx, true)
 	if v == idx {
@@ -24,8 +24,8 @@ func simplifyGated(buf, idx, gate *uop.UOp) *uop.UOp {
 	return pointerTo(buf, v.Valid(gate))
 }
 
-// boolAsIndex makes numbers of bools in indices. A cast from bool to an integer and on to index has become one cast
-// before, but an address cannot be computed from bools.
+// boolAsIndex casts bools in indices to numbers. A cast from bool to integer to index was merged into one, but an address cannot
+// be computed from bools.
 var boolAsIndex = rewrite.New("bool as index", &rewrite.Rule{Name: "a bool as an index", Ops: uop.Ops(uop.Cast),
 	Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || !u.Src[0].DType.IsBool() {
@@ -77,7 +77,7 @@ func expandIndex(_ any, u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.Vectorize, buf.DType, src, nil, nil)
 }
 
-// offsets are the pointers of a vector that differ only by a constant, with their places.
+// offsets are the pointers of a vector with a common root, by constant, with their lanes.
 type offsets struct {
 	valid, root *uop.UOp
 	invalid     bool
@@ -120,7 +120,7 @@ func groupOffsets(ptrs []*uop.UOp) []*offsets {
 	return groups
 }
 
-// runs are the offsets in ascending order, cut where their constants do not follow on each other.
+// runs are the offsets in ascending order, cut where they are not consecutive.
 func (g *offsets) runs() [][]offset {
 	slices.SortStableFunc(g.at, func(a, b offset) int { return cmp.Compare(a.off, b.off) })
 	var out [][]offset
@@ -139,7 +139,7 @@ func vectorPointer(p, buf *uop.UOp, n int) *uop.UOp {
 	return p.Cast(buf.DType.Base().Vec(n).Ptr(buf.DType.Size, buf.DType.Space))
 }
 
-// foldPointers joins pointers that stand side by side into pointers to vectors.
+// foldPointers joins adjacent pointers into pointers to vectors.
 func foldPointers(_ any, u *uop.UOp) *uop.UOp {
 	if len(u.Src) == 0 || u.Src[0].Op != uop.Index {
 		return nil
@@ -171,7 +171,7 @@ func foldPointers(_ any, u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.PtrCat, dt, ptrs, nil, nil).GepList(place)
 }
 
-// loadBeforeGep loads the vector and selects the elements afterwards.
+// loadBeforeGep loads the whole vector and then selects the elements.
 func loadBeforeGep(_ any, ld *uop.UOp) *uop.UOp {
 	gep := ld.Src[0]
 	if gep.Op != uop.Gep {
@@ -239,7 +239,7 @@ var loadStoreFolding = rewrite.New("load/store folding",
 	&rewrite.Rule{Name: "PTRCAT after STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.PtrCat), Fn: storeCat},
 )
 
-// splitAccess cuts a vector LOAD or STORE into pieces of the widths that the target has.
+// splitAccess cuts a vector LOAD or STORE into widths of the target.
 func splitAccess(ctx any, ls *uop.UOp) *uop.UOp {
 	if ls.Src[0].Op != uop.Cast || ls.Src[0].Src[0].Op != uop.Index {
 		return nil

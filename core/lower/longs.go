@@ -10,7 +10,7 @@ type words struct{ lo, hi *uop.UOp }
 // longs rebuilds a graph without 64-bit integers.
 type longs struct {
 	g *uop.Graph
-	// plain are the nodes of other types, split the words of long values, ptrs the pointers to the words behind a pointer.
+	// plain are the rebuilt nodes of other types, split the words of long values, ptrs the pointers to the words behind a pointer.
 	plain       map[*uop.UOp]*uop.UOp
 	split, ptrs map[*uop.UOp]words
 }
@@ -21,7 +21,7 @@ func isLong(dt *uop.DType) bool {
 
 func isLongPtr(dt *uop.DType) bool { return dt.IsPtr() && isLong(dt.Base()) }
 
-// splitLongs writes 64-bit integers as pairs of 32-bit ones.
+// splitLongs rewrites 64-bit integers as pairs of 32-bit words.
 func splitLongs(sink *uop.UOp) *uop.UOp {
 	topo := sink.Toposort()
 	found := false
@@ -52,7 +52,7 @@ func (l *longs) num(v int64) *uop.UOp { return l.g.Const(uop.Uint32, uop.Int(v))
 
 func (l *longs) bit(c *uop.UOp) *uop.UOp { return c.Cast(uop.Uint32) }
 
-// sources are the rebuilt sources of u from the given one on, words one after the other.
+// sources are the rebuilt sources of u from index from on, words one after the other.
 func (l *longs) sources(us []*uop.UOp) []*uop.UOp {
 	var out []*uop.UOp
 	for _, s := range us {
@@ -147,7 +147,7 @@ func (l *longs) widen(u *uop.UOp) words {
 	v := l.plain[s]
 	switch {
 	case isFloat(s):
-		// The magnitude is taken apart, so that both parts are in the range of an unsigned word.
+		// The magnitude is split, so both parts are in the range of an unsigned word.
 		negative := v.LtInt(0)
 		mag := negative.Where(v.Neg(), v).TruncF()
 		hi := mag.Mul(num(mag, 1.0/(1<<32))).TruncF()
@@ -214,7 +214,7 @@ func (l *longs) mul(a, b words) words {
 	return words{w.lo, w.hi.Add(a.lo.Mul(b.hi)).Add(a.hi.Mul(b.lo))}
 }
 
-// shl shifts to the left; a shift by a whole word or more moves the low word up.
+// shl shifts to the left; a shift by 32 or more moves the low word up.
 func (l *longs) shl(a words, n *uop.UOp) words {
 	k := n.And(l.num(31))
 	lo := a.lo.Shl(k)
@@ -242,7 +242,7 @@ func (l *longs) less(signed bool, a, b words) *uop.UOp {
 	return ah.Lt(bh).Or(a.hi.Eq(b.hi).And(a.lo.Lt(b.lo)))
 }
 
-// div divides bit by bit, as one does on paper.
+// div is long division, bit by bit.
 func (l *longs) div(op uop.Op, signed bool, a, b words) words {
 	zero := words{l.num(0), l.num(0)}
 	var aNeg, bNeg *uop.UOp
@@ -277,7 +277,7 @@ func (l *longs) div(op uop.Op, signed bool, a, b words) words {
 	return q
 }
 
-// other rebuilds a node that is no long itself.
+// other rebuilds a node of another type.
 func (l *longs) other(u *uop.UOp) *uop.UOp {
 	switch {
 	case isLongPtr(u.DType):

@@ -1,8 +1,5 @@
-// Package lower turns a kernel, a SINK of stores under ranges, into a linear list of
-// operations that a code generator writes down one by one.
-//
-// The way there is the table Passes. With a Target that does not optimise, its
-// result equals tinygrad's, node for node.
+// Package lower turns a kernel, a SINK of stores under ranges, into a linear list of operations for code generators. The passes are
+// the table Passes. For a Target without optimisation the result equals tinygrad's, node for node.
 package lower
 
 import (
@@ -19,16 +16,16 @@ import (
 // Program is a lowered kernel.
 type Program struct {
 	Name string
-	// AST is the kernel as it was given, Rewritten the graph after all passes, Linear its list in the order of execution.
+	// AST is the input, Rewritten the graph after all passes, Linear the list in execution order.
 	AST, Rewritten *uop.UOp
 	Linear         []*uop.UOp
-	// Info says what was decided about the kernel.
+	// Info are the decisions about the kernel.
 	Info uop.KernelInfo
-	// Globals are the slots of the parameters that the kernel uses, Outs and Ins those that it stores to and loads from; in ascending order.
+	// Globals are the slots of the kernel's parameters, Outs and Ins those that it stores to and loads from; in ascending order.
 	Globals, Outs, Ins []int
-	// Vars are the variables that the kernel takes, in the order of their names; core_id is among them if there are threads.
+	// Vars are the variables of the kernel, ordered by name; core_id is among them if there are threads.
 	Vars []*uop.UOp
-	// Threads is how often the kernel has to be called, with core_id from 0: once if it has no threads.
+	// Threads is the number of calls of the kernel, with core_id from 0; 1 without threads.
 	Threads int
 }
 
@@ -77,8 +74,8 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 	return describe(ast, sink, gateStores(linearize(sink))), nil
 }
 
-// lowerError makes an error of a panic. What this package and its helpers say by panicking is text; anything else, a
-// nil dereference for one, is a bug and names itself.
+// lowerError makes an error of a panic. Panics of this package and its helpers are text; anything else, such as a nil dereference,
+// is an internal error.
 func lowerError(kernel, pass string, r any) error {
 	switch r := r.(type) {
 	case failure:
@@ -89,7 +86,7 @@ func lowerError(kernel, pass string, r any) error {
 	return fmt.Errorf("lower.Lower: kernel %s: pass %q: %v", kernel, pass, r)
 }
 
-// describe collects what a caller of the kernel has to know.
+// describe collects the properties of a kernel that its callers need.
 func describe(ast, sink *uop.UOp, list []*uop.UOp) *Program {
 	p := &Program{AST: ast, Rewritten: sink, Linear: list, Threads: 1}
 	p.Info, _ = sink.Arg.(uop.KernelInfo)
@@ -123,7 +120,7 @@ func describe(ast, sink *uop.UOp, list []*uop.UOp) *Program {
 
 func slotOf(param *uop.UOp) int { return int(param.Arg.(uop.Num)) }
 
-// accessed is the slot of the parameter that a LOAD or STORE goes to; ok is false if it goes elsewhere.
+// accessed is the slot of the parameter of a LOAD or STORE; ok is false if it accesses other memory.
 func accessed(u *uop.UOp) (slot int, ok bool) {
 	idx := uncast(u.Src[0])
 	if idx.Op != uop.Index || idx.Src[0].Op != uop.Param {

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// failure is a panic of this package: what could not be lowered. Lower turns it into an error.
+// failure is a panic of this package: the kernel cannot be lowered. Lower turns it into an error.
 type failure struct{ msg string }
 
 func fail(format string, args ...any) { panic(failure{fmt.Sprintf(format, args...)}) }

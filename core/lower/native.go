@@ -5,8 +5,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Native is the target of kernels that go on to core/nest: lists of scalars with every loop as the scheduler
-// made it, since tiles, vectors and threads are chosen there.
+// Native is the target of kernels for core/nest: scalar lists with the scheduler's loops; tiles, vectors and threads are chosen
+// there.
 func Native() *Target {
 	return &Target{
 		Name: "native",

@@ -8,21 +8,21 @@ import (
 	"polygrad/core/uop"
 )
 
-// Pass is one step of lowering: it turns a kernel into an equal one.
+// Pass is one step of lowering, a function from kernel to equivalent kernel.
 type Pass struct {
 	// Name is tinygrad's name of the pass.
 	Name string
-	// Required says that no kernel can do without it. Other passes only run for targets with Optimize.
+	// Required passes run for every kernel, others only for targets with Optimize.
 	Required bool
-	// Needed says for which targets the pass runs at all, nil for every one.
+	// Needed selects the targets of the pass, nil for all.
 	Needed func(t *Target) bool
 	// Run returns the kernel after the pass.
 	Run func(sink *uop.UOp, t *Target) *uop.UOp
-	// Check says what is wrong with a kernel after the pass, nil for nothing.
+	// Check is the invariant after the pass, nil for none.
 	Check func(sink *uop.UOp, t *Target) error
 }
 
-// table makes the Run of a pass that applies a table, children first.
+// table is the Run of a pass that applies rewrite tables, children first.
 func table(name string, tables ...*rewrite.Table) func(*uop.UOp, *Target) *uop.UOp {
 	t := tables[0]
 	if len(tables) > 1 {
@@ -31,8 +31,7 @@ func table(name string, tables ...*rewrite.Table) func(*uop.UOp, *Target) *uop.U
 	return func(sink *uop.UOp, target *Target) *uop.UOp { return rewrite.Graph(sink, t, target) }
 }
 
-// Passes are the steps of lowering in order. From a SINK of stores under ranges they make one that can be listed and
-// written down as code.
+// Passes are the steps of lowering in order, from a SINK of stores under ranges to a graph that can be linearized and rendered.
 var Passes = []Pass{
 	{Name: "early movement ops", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return rewrite.GraphTopDown(s, movement, nil)

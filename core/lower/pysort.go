@@ -1,15 +1,13 @@
 package lower
 
-// The linearizer sorts by a key that is only a partial order: pointers are
-// compared without what they point to, so two different keys can be neither less
-// nor greater. The resulting order is then a property of the sorting algorithm.
-// To place nodes where tinygrad places them, the algorithm has to be CPython's
-// list.sort: natural runs extended by binary insertion, merged by powersort with
+// The linearizer's sort key is only a partial order: pointers are compared without their base type, so two different keys can be
+// neither less nor greater. The resulting order then depends on the sorting algorithm. To place nodes where tinygrad places
+// them, the algorithm has to be CPython's list.sort: natural runs extended by binary insertion, merged by powersort with
 // galloping. See https://github.com/python/cpython/blob/main/Objects/listsort.txt
 
 const minGallop = 7
 
-// pending is a sorted run that waits to be merged.
+// pending is a sorted run waiting to be merged.
 type pending struct {
 	base, n, power int
 }
@@ -17,13 +15,13 @@ type pending struct {
 type sorter[T any] struct {
 	a    []T
 	less func(x, y T) bool
-	// gallop is how many wins in a row start galloping; it adapts to the data.
+	// gallop is the number of consecutive wins that starts galloping; it adapts to the data.
 	gallop int
 	runs   []pending
 	tmp    []T
 }
 
-// pySort sorts a in place, comparing the same elements in the same order as CPython.
+// pySort sorts a in place with CPython's sequence of comparisons.
 func pySort[T any](a []T, less func(x, y T) bool) {
 	n := len(a)
 	if n < 2 {
@@ -127,7 +125,7 @@ func (s *sorter[T]) binaryInsertion(lo, hi, start int) {
 	}
 }
 
-// gallopLeft is the place of key in the sorted a, left of equal elements, searched outwards from hint.
+// gallopLeft is the insertion point of key in the sorted a, left of equal elements, searched outwards from hint.
 func (s *sorter[T]) gallopLeft(key T, a []T, hint int) int {
 	last, ofs := 0, 1
 	if s.less(a[hint], key) {
@@ -200,14 +198,14 @@ func (s *sorter[T]) mergeAt(i int) {
 	}
 }
 
-// mergeLow merges two neighbouring runs from the left; the first, shorter one is set aside.
+// mergeLow merges two adjacent runs from the left; the first, shorter one is copied aside.
 func (s *sorter[T]) mergeLow(pa, na, pb, nb int) {
 	a := s.a
 	s.tmp = append(s.tmp[:0], a[pa:pa+na]...)
 	t, d := s.tmp, pa
 	takeB := func() { a[d] = a[pb]; d++; pb++; nb-- }
 	takeA := func() { a[d] = t[0]; d++; t = t[1:] }
-	// rest puts what remains: the elements set aside belong at the end, or B has to move over them.
+	// rest moves the remaining elements: those set aside belong at the end, or B has to move over them.
 	rest := func() {
 		if nb > 0 {
 			copy(a[d:d+nb], a[pb:pb+nb])
@@ -278,7 +276,7 @@ func (s *sorter[T]) mergeLow(pa, na, pb, nb int) {
 	}
 }
 
-// mergeHigh merges two neighbouring runs from the right; the second, shorter one is set aside.
+// mergeHigh merges two adjacent runs from the right; the second, shorter one is copied aside.
 func (s *sorter[T]) mergeHigh(pa, na, pb, nb int) {
 	a := s.a
 	s.tmp = append(s.tmp[:0], a[pb:pb+nb]...)

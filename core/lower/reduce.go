@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// reduceState hands out accumulators and remembers which loops each of them runs over.
+// reduceState allocates accumulators and records the loops of each.
 type reduceState struct {
 	accumulators int64
 	loops        []reduceLoop
@@ -29,7 +29,7 @@ func (st *reduceState) add(ranges []*uop.UOp, end *uop.UOp) {
 	st.loops = append(st.loops, reduceLoop{ranges, []*uop.UOp{end}})
 }
 
-// horizontal splits a vector into the vectors of type dt that have to be combined: [0 1 2 3] to [0 2] and [1 3].
+// horizontal splits a vector into the vectors of type dt to combine: [0 1 2 3] into [0 2] and [1 3].
 func horizontal(v *uop.UOp, dt *uop.DType) []*uop.UOp {
 	if v.DType == dt {
 		return []*uop.UOp{v}
@@ -50,7 +50,7 @@ func horizontal(v *uop.UOp, dt *uop.DType) []*uop.UOp {
 	return out
 }
 
-// accumulate turns a REDUCE into an accumulator that is set before the loop, updated in it and read after it.
+// accumulate turns a REDUCE into an accumulator, initialized before the loop, updated in it and read after it.
 func accumulate(ctx any, red *uop.UOp) *uop.UOp {
 	st := ctx.(*reduceState)
 	g, in, ranges := red.Graph(), red.Src[0], red.Src[1:]
@@ -78,7 +78,7 @@ func combine(op uop.Op, parts []*uop.UOp) *uop.UOp {
 	return r
 }
 
-// outerRanges are the ranges around a reduction of in over ranges: those that in depends on and that nothing has ended.
+// outerRanges are the open ranges around a reduction of in over ranges.
 func outerRanges(in *uop.UOp, ranges []*uop.UOp) []*uop.UOp {
 	topo := in.Toposort()
 	ended := slices.Clone(ranges)
@@ -96,7 +96,7 @@ func outerRanges(in *uop.UOp, ranges []*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// mergeLoops lets accumulations over the same ranges share one loop.
+// mergeLoops merges the loops of accumulations over the same ranges.
 func mergeLoops(ctx any, sink *uop.UOp) *uop.UOp {
 	subs := rewrite.Map{}
 	for _, l := range ctx.(*reduceState).loops {
@@ -122,7 +122,7 @@ var reduceRules = rewrite.New("reduce",
 	&rewrite.Rule{Name: "one loop for equal ranges", Ops: uop.Ops(uop.Sink), Fn: mergeLoops},
 )
 
-// addLoads makes reading explicit: an INDEX of the value type becomes a LOAD through a pointer.
+// addLoads makes loads explicit: an INDEX of the value type becomes a LOAD through a pointer.
 var addLoads = rewrite.New("add loads",
 	&rewrite.Rule{Name: "INDEX of a value is a LOAD", Ops: uop.Ops(uop.Index), Fn: func(_ any, idx *uop.UOp) *uop.UOp {
 		if idx.DType.IsPtr() {

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// The last rules bring the graph into the shape that renderers expect: constants are scalars, vectors are built by
-// VECTORIZE, GEP takes one element, a gated load has the value that it gives when the gate is closed.
+// The last rules bring the graph into the form for renderers: constants are scalars, vectors are built by VECTORIZE, GEP takes one
+// element, a gated load has an alternative value for a closed gate.
 
 // gatedLoad reports whether u is a LOAD through a gated index, and the gate.
 func gatedLoad(u *uop.UOp) (gate *uop.UOp) {
@@ -21,9 +21,9 @@ func gatedLoad(u *uop.UOp) (gate *uop.UOp) {
 	return nil
 }
 
-// foldAlternative moves the other branch of a WHERE into the gated load of one branch. The load gives a where its gate
-// is closed; a cast that only undoes the load's own is left out. A load of another type than the WHERE has must be able
-// to give a: tinygrad would take 1.5 for 1 where integers are loaded.
+// foldAlternative moves the other branch of a WHERE into the gated load of one branch, as its alternative value a; a cast that only
+// undoes the load's own is dropped. A load of another type than the WHERE must be able to hold a: tinygrad would take 1.5 for
+// 1 where integers are loaded.
 func foldAlternative(load, a *uop.UOp) *uop.UOp {
 	alt := a
 	switch {
@@ -41,7 +41,7 @@ func foldAlternative(load, a *uop.UOp) *uop.UOp {
 	return load.With(append([]*uop.UOp{load.Src[0], alt}, rest...)...).Cast(a.DType)
 }
 
-// holds reports whether a cast to a type and back certainly leaves every element of u as it is.
+// holds reports whether a cast to a type and back certainly preserves every element of u.
 func holds(dt *uop.DType, u *uop.UOp) bool {
 	if u.Op == uop.Vectorize {
 		return !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return !holds(dt, s) })

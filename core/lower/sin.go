@@ -6,10 +6,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// The sine: the argument is reduced to a multiple of pi/2 and a rest, by Cody and Waite's method where it is small and
-// by Payne and Hanek's where it is large; a polynomial does the rest. The steps are SLEEF's.
+// The sine: the argument is reduced modulo pi/2, by Cody and Waite's method for small arguments and by Payne and Hanek's for large
+// ones; then a polynomial. The steps are SLEEF's.
 
-// payneHanekFrom is where the large reduction takes over.
+// payneHanekFrom is the threshold of the large reduction.
 const payneHanekFrom = 30.0
 
 // twoOverPi holds 190 bits of 2/pi.
@@ -29,7 +29,7 @@ func frexp(v *uop.UOp) (mantissa, exponent *uop.UOp) {
 	return mantissa, exponent.SubInt(exponentBias(v.DType)).AddInt(1)
 }
 
-// selectWord is twoOverPi[i+offset], zero if i is past the table.
+// selectWord is twoOverPi[i+offset], zero if i is beyond the table.
 func selectWord(i, zero *uop.UOp, offset int) *uop.UOp {
 	w := zero
 	for k := len(twoOverPi) - 2 - offset; k >= 0; k-- {
@@ -38,7 +38,7 @@ func selectWord(i, zero *uop.UOp, offset int) *uop.UOp {
 	return w
 }
 
-// reduceLarge gives the rest of d modulo pi/2, for d of at least payneHanekFrom, and the multiple.
+// reduceLarge gives the remainder of d modulo pi/2, for d of at least payneHanekFrom, and the quotient.
 func reduceLarge(d *uop.UOp) (r, q *uop.UOp) {
 	wide := d.DType
 	if d.DType.Scalar() == uop.Float16 {

@@ -6,15 +6,15 @@ import (
 	"polygrad/core/uop"
 )
 
-// smallFloat is a floating point type of at most 16 bits: its widths, and what becomes of numbers that are too large.
+// smallFloat is a floating point type of at most 16 bits: its widths, and its treatment of overflow.
 type smallFloat struct {
 	dt            *uop.DType
 	bits          *uop.DType
 	exponent      int64
 	mantissa      int64
-	top, inf, nan int64 // greatest finite number, infinity, not a number; as bits
-	saturate      bool  // numbers that are too large become the greatest finite one
-	noInf         bool  // there is no infinity, it becomes NaN
+	top, inf, nan int64 // greatest finite number, infinity, NaN; as bits
+	saturate      bool  // overflow gives the greatest finite number
+	noInf         bool  // no infinity: overflow gives NaN
 }
 
 var smallFloats = map[*uop.DType]*smallFloat{
@@ -26,7 +26,7 @@ var smallFloats = map[*uop.DType]*smallFloat{
 
 func (f *smallFloat) bias() int64 { return 1<<(f.exponent-1) - 1 }
 
-// is reports whether dt is the type or a vector of it; isPtr whether it points to such.
+// is reports whether dt is the type or a vector of it; isPtr whether it is a pointer to it.
 func (f *smallFloat) is(dt *uop.DType) bool { return !dt.IsPtr() && dt.Scalar() == f.dt }
 
 func (f *smallFloat) isPtr(dt *uop.DType) bool { return dt.IsPtr() && f.is(dt.Base()) }
@@ -45,7 +45,7 @@ func (f *smallFloat) widen(b *uop.UOp) *uop.UOp {
 		return v.Shl(c(shift)).BitcastTo(float)
 	}
 	mag := v.And(c(1<<(f.exponent+f.mantissa) - 1))
-	// The exponent is too small by the difference of the biases; multiplying puts denormal numbers right, too.
+	// The exponent is too small by the difference of the biases; multiplying corrects denormal numbers, too.
 	x := mag.Shl(c(shift))
 	scaled := x.BitcastTo(float)
 	scaled = scaled.Mul(num(scaled, math.Ldexp(1, int(127-f.bias())))).BitcastTo(v.DType)
@@ -65,7 +65,7 @@ func (f *smallFloat) narrow(x *uop.UOp) *uop.UOp {
 	r := a.Add(c(1<<(shift-1) - 1)).Add(odd).Shr(c(shift))
 	if f.exponent < 8 {
 		r = r.Add(c(-((127 - f.bias()) << f.mantissa)))
-		// Adding a number whose last bit is worth the type's smallest number rounds to a multiple of that.
+		// Adding a number whose last bit is the type's smallest number rounds to a multiple of that.
 		magic := math.Ldexp(1, int(24-f.bias()-f.mantissa))
 		y := a.BitcastTo(x.DType)
 		tiny := y.Add(num(y, magic)).BitcastTo(u.DType).Add(c(-int64(math.Float32bits(float32(magic)))))

@@ -9,26 +9,25 @@ import (
 	"polygrad/core/uop"
 )
 
-// Target is what a code generator can do: lowering leaves nothing else in the list. A Target is not changed once it is in use.
+// Target is the capabilities of a code generator: the lowered list uses nothing else. A Target is immutable once in use.
 type Target struct {
 	// Name is the name of the code generator.
 	Name string
-	// Ops are the arithmetic operations it has; others are expressed by them.
+	// Ops are its arithmetic operations; others are expressed by them.
 	Ops uop.OpSet
-	// Widths are the numbers of elements, greatest first, that can be loaded and stored at once from memory of a
-	// type; single elements always can. Nil for none.
+	// Widths are the vector widths, greatest first, of loads and stores of a type; width 1 always works. Nil for none.
 	Widths func(dt *uop.DType) []int
-	// Optimize asks for the optimiser; without it the kernel keeps the loops that the scheduler gave it.
+	// Optimize runs the optimiser; without it the kernel keeps the scheduler's loops.
 	Optimize bool
-	// Plain says that the optimiser chooses nothing: every loop stays as it is after the ranges were simplified.
+	// Plain: the optimiser chooses nothing; every loop stays as it is after the ranges were simplified.
 	Plain bool
-	// Devectorize says what becomes of vectors: 0 keeps arithmetic on them, 1 makes it scalar.
+	// Devectorize is the treatment of vectors: 0 keeps vector arithmetic, 1 makes it scalar.
 	Devectorize int
-	// Threads is the number of threads that a kernel may be spread over, 0 or 1 for none.
+	// Threads is the number of threads of a kernel, 0 or 1 for none.
 	Threads int
-	// Groups says how it runs a kernel as work items in workgroups, nil if it does not.
+	// Groups are the limits of workgroups, nil for a target without them.
 	Groups *opt.Groups
-	// Missing are the types that the target does not have.
+	// Missing are the types that the target lacks.
 	Missing []*uop.DType
 	// Extra are rules of the target for the final pass, nil for none.
 	Extra *rewrite.Table
@@ -42,7 +41,7 @@ type targetTables struct {
 	devectorize, decompose, transcendental, final *rewrite.Table
 }
 
-// Unordered says that rules only read it.
+// Unordered: rules only read it.
 func (t *Target) Unordered() {}
 
 // Supports reports whether the target has a type.
@@ -55,8 +54,7 @@ func (t *Target) Supports(dt *uop.DType) bool {
 	return true
 }
 
-// Emulates reports whether kernels for the target may use a type, perhaps one that it does not have: those that are missing
-// are emulated, but for the wide floats.
+// Emulates reports whether kernels for the target may use a type, perhaps by emulation: all but missing wide floats.
 func (t *Target) Emulates(dt *uop.DType) bool {
 	return t.Supports(dt) || dt.IsInt() || smallFloats[dt] != nil
 }

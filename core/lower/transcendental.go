@@ -10,13 +10,13 @@ import (
 // Exponential and logarithm as arithmetic on numbers and their bits, after SLEEF (https://arxiv.org/abs/2001.09258).
 // sin.go holds the sine.
 
-// expandable reports whether the functions below exist for a type; other floats go by way of float32.
+// expandable reports whether the functions below exist for a type; other floats go through float32.
 func expandable(dt *uop.DType) bool {
 	dt = dt.Scalar()
 	return dt == uop.Float16 || dt == uop.Float32 || dt == uop.Float64
 }
 
-// lacksFunctions reports whether the pass can find anything that the passes before it have left.
+// lacksFunctions reports whether earlier passes may have left functions for this pass.
 func (t *Target) lacksFunctions() bool {
 	return !uop.Ops(uop.Exp2, uop.Log2, uop.Sin).SubsetOf(t.Ops) || t.lacksFloats()
 }
@@ -59,7 +59,7 @@ func exponentBias(dt *uop.DType) int64 { e, _ := dt.FloatInfo(); return 1<<(e-1)
 // num is the constant f of the type of u.
 func num(u *uop.UOp, f float64) *uop.UOp { return u.ConstLike(uop.Float(f)) }
 
-// shiftRight and shiftLeft are written as division and multiplication: whether the target shifts is decided later.
+// shiftRight and shiftLeft are written as division and multiplication: the target's form is decided later.
 func shiftRight(u *uop.UOp, n int64) *uop.UOp { return u.Idiv(u.ConstLike(uop.Int(1).Shl(uop.Int(n)))) }
 
 func shiftLeft(u *uop.UOp, n int64) *uop.UOp { return u.Mul(u.ConstLike(uop.Int(1).Shl(uop.Int(n)))) }
@@ -73,7 +73,7 @@ func poly(x *uop.UOp, cs ...float64) *uop.UOp {
 	return acc
 }
 
-// special gives nan, inf and negInf where x is that, and ratio elsewhere.
+// special is nan, inf and negInf where x is that, and ratio elsewhere.
 func special(x, inf, negInf, nan, ratio *uop.UOp) *uop.UOp {
 	finite := x.Ne(num(x, math.Inf(-1))).Where(ratio, negInf)
 	return x.Ne(num(x, math.Inf(1))).Where(x.Ne(x).Where(nan, finite), inf)
@@ -131,7 +131,7 @@ func addExponent(d, e *uop.UOp) *uop.UOp {
 
 func log2(d *uop.UOp) *uop.UOp {
 	dt := d.DType.Scalar()
-	// Small numbers are scaled up, so that none is denormal; 2**64 would overflow a half.
+	// Small numbers are scaled up out of the denormal range; 2**64 would overflow a half.
 	up, least := int64(64), 1e-4
 	if dt == uop.Float16 {
 		up, least = 10, 6.1e-5
@@ -160,6 +160,6 @@ func log2(d *uop.UOp) *uop.UOp {
 	r = d.Ne(num(d, 0)).Where(r, negInf)
 	r = d.Lt(num(d, math.Copysign(0, -1))).Where(nan, r)
 	r = d.Ne(d).Where(nan, r)
-	// A comparison does not tell -0.0 from 0.0 everywhere, its reciprocal does.
+	// A comparison does not distinguish -0.0 from 0.0 everywhere, the reciprocal does.
 	return d.Recip().Ne(num(d, math.Inf(-1))).Where(r, negInf)
 }

@@ -8,8 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Apply lays out a kernel: with the choices its KernelInfo asks for, or those of the
-// heuristics. A kernel that is tagged was laid out before.
+// Apply optimises a kernel: with the choices in its KernelInfo, or those of the heuristics. A tagged kernel was optimised before.
 func Apply(ast *uop.UOp, m Machine) (*uop.UOp, error) {
 	if ast.Tag != nil {
 		return ast, nil
@@ -38,12 +37,12 @@ func Apply(ast *uop.UOp, m Machine) (*uop.UOp, error) {
 
 // The limits of the heuristics. They are tinygrad's.
 const (
-	maskedAxisMax   = 7    // a masked axis up to this size becomes a vector
-	maskedTotalMax  = 49   // … as long as all of them together stay below this
-	upcastWorkMin   = 1024 // outputs left per loop before reuse of loads is sought
-	upcastTotalMax  = 32   // values per round that reuse may reach
-	unrollWholeMax  = 32   // a reduction up to this size is unrolled as a whole
-	unrollTotalMax  = 64   // values per round after which reductions stay loops
+	maskedAxisMax   = 7    // a masked axis up to this size is vectorized
+	maskedTotalMax  = 49   // … as long as their product stays below this
+	upcastWorkMin   = 1024 // outputs left in each loop before loads are reused
+	upcastTotalMax  = 32   // limit of values per iteration for reuse
+	unrollWholeMax  = 32   // a reduction up to this size is unrolled completely
+	unrollTotalMax  = 64   // values per iteration beyond which reductions stay loops
 	opsPerThread    = 128 << 10
 	groupOutputsMax = 2048
 	groupItemsMax   = 128 // work items of a group
@@ -78,7 +77,7 @@ func (k *Scheduler) groupReduce() bool {
 	return false
 }
 
-// upcastMasked turns small axes that conditions depend on into vectors, which decides the conditions (they come from stack and pad).
+// upcastMasked vectorizes small axes that conditions depend on (from stack and pad), which resolves the conditions.
 func (k *Scheduler) upcastMasked() error {
 	var wheres []map[*uop.UOp]struct{}
 	for _, u := range k.ast.BackwardSlice() {
@@ -104,7 +103,7 @@ func (k *Scheduler) upcastMasked() error {
 	return nil
 }
 
-// choice is a way to reuse loads: fewer and smaller strides come first.
+// choice is a candidate for reuse of loads: fewer and smaller strides come first.
 type choice struct {
 	strides int
 	sum     int64
@@ -127,7 +126,7 @@ func (a choice) compare(b choice) int {
 	return a.amount - b.amount
 }
 
-// upcastForReuse makes a vector of an axis that some buffer does not depend on, so that one load serves several outputs.
+// upcastForReuse vectorizes an axis that some buffer does not depend on, so one load serves several outputs.
 func (k *Scheduler) upcastForReuse() error {
 	done := map[int]bool{}
 	for k.product(k.upcastable()) >= upcastWorkMin && k.upcastSize() < upcastTotalMax {
@@ -184,7 +183,7 @@ func (k *Scheduler) reuseChoices(done map[int]bool) []choice {
 	return out
 }
 
-// strideSum adds up the factors with which rng enters an index.
+// strideSum is the sum of the strides of rng in an index.
 func strideSum(idx, rng *uop.UOp) int64 {
 	sum := int64(0)
 	for _, c := range idx.SplitUOp(uop.Add) {
@@ -200,8 +199,8 @@ func strideSum(idx, rng *uop.UOp) int64 {
 	return sum
 }
 
-// unrollReduce unrolls the innermost reduction: whole if it is small, else by 4. A kernel that
-// cannot take it (reductions of different sizes) stays as it is.
+// unrollReduce unrolls the innermost reduction: completely if it is small, else by 4. A kernel that does not allow it (reductions
+// of different sizes) is left alone.
 func (k *Scheduler) unrollReduce() error {
 	dims := k.unrollable()
 	if len(dims) == 0 || k.upcastSize() >= unrollTotalMax || k.upcastSize() > 4 && len(k.axes(uop.AxisUnroll)) > 0 {
@@ -226,7 +225,7 @@ func (k *Scheduler) unrollReduce() error {
 	return nil
 }
 
-// upcastLast makes vectors of 4 along the last axis if nothing else did.
+// upcastLast vectorizes the last axis by 4 if nothing else is vectorized.
 func (k *Scheduler) upcastLast() error {
 	dims := k.upcastable()
 	if len(k.axes(uop.AxisUpcast, uop.AxisUnroll)) > 0 || len(dims) == 0 {
@@ -238,8 +237,8 @@ func (k *Scheduler) upcastLast() error {
 	return nil
 }
 
-// makeGroups splits up to three output loops over the work items of a group, first those that some buffer does not
-// depend on, of equals the innermost.
+// makeGroups splits up to three output loops over the work items of a group, first those that some buffer does not depend on, of
+// equals the innermost.
 func (k *Scheduler) makeGroups() error {
 	if k.m.Groups == nil || k.noLocal {
 		return nil
@@ -268,7 +267,7 @@ func (k *Scheduler) makeGroups() error {
 	for _, o := range chosen {
 		o.Axis -= gone
 		if int64(o.Arg) == k.num(o.Axis) {
-			gone++ // the loop has no rounds left
+			gone++ // the loop has a single iteration left
 		}
 		if err := k.Apply(o); err != nil {
 			return err
@@ -277,7 +276,7 @@ func (k *Scheduler) makeGroups() error {
 	return nil
 }
 
-// spreadThreads splits the first loop that can be over threads, if there is work for them.
+// spreadThreads splits the first possible loop over threads, if there is work for them.
 func (k *Scheduler) spreadThreads() error {
 	for _, t := range []int{32, 16, 12, 8, 6, 5, 4, 3, 2} {
 		if t > k.m.Threads || k.workBelow(int64(t)) {
@@ -295,7 +294,7 @@ func (k *Scheduler) spreadThreads() error {
 	return nil
 }
 
-// workBelow reports whether each of t threads would get too little to do; for symbolic sizes, whether it may be so.
+// workBelow reports whether t threads would get too little work each; for symbolic sizes, whether they may.
 func (k *Scheduler) workBelow(t int64) bool {
 	work := uop.N(1)
 	for i := range k.Ranges() {

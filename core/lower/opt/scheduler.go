@@ -1,6 +1,5 @@
-// Package opt decides how a kernel is laid out: which loops become vectors
-// (UPCAST, UNROLL) and which are spread over threads. A choice is an Opt; Scheduler
-// applies choices to a kernel, heuristic.go makes them.
+// Package opt decides the layout of a kernel: the loops that become vectors (UPCAST, UNROLL) or are spread over threads. A choice is
+// an Opt; Scheduler applies choices to a kernel, heuristic.go makes them.
 package opt
 
 import (
@@ -15,23 +14,23 @@ import (
 	"polygrad/core/uop"
 )
 
-// Machine is what the optimiser has to know about where a kernel will run.
+// Machine is the properties of a machine that the optimiser uses.
 type Machine struct {
-	// Threads is the number of threads a kernel may be spread over; 0 or 1 for none.
+	// Threads is the number of threads of a kernel; 0 or 1 for none.
 	Threads int
-	// Groups says how it runs a kernel as work items in workgroups, nil if it does not.
+	// Groups are the limits of workgroups, nil for a machine without them.
 	Groups *Groups
 	// Plain leaves every loop as it is.
 	Plain bool
 }
 
-// Groups are the limits of a machine that runs a kernel as many work items, a workgroup of which shares memory (GPUs).
+// Groups are the limits of a machine with work items in workgroups of shared memory (GPUs).
 type Groups struct {
 	// Shared is the size of that memory in bytes.
 	Shared int64
-	// Items is the most work items that a workgroup may have.
+	// Items is the limit of work items in a workgroup.
 	Items int64
-	// Counts and Sizes are, for each dimension, the most workgroups and the most work items of one.
+	// Counts and Sizes are the limits of workgroups, and of work items in one, for each dimension.
 	Counts, Sizes [3]int64
 }
 
@@ -48,7 +47,7 @@ var axisPos = map[uop.AxisType]int{
 	uop.AxisGroupReduce: 2, uop.AxisReduceT: 4, uop.AxisUnroll: 5, uop.AxisOuter: -2,
 }
 
-// Scheduler is a kernel while choices are applied to it.
+// Scheduler is a kernel under optimisation.
 type Scheduler struct {
 	ast     *uop.UOp
 	m       Machine
@@ -71,7 +70,7 @@ func NewScheduler(ast *uop.UOp, m Machine) *Scheduler {
 	return k
 }
 
-// Ranges are the loops of more than one round, in the order of their types and numbers.
+// Ranges are the loops of more than one iteration, ordered by type and number.
 func (k *Scheduler) Ranges() []*uop.UOp {
 	if k.rngs != nil {
 		return k.rngs
@@ -95,10 +94,10 @@ func (k *Scheduler) Ranges() []*uop.UOp {
 
 func (k *Scheduler) setAST(ast *uop.UOp) { k.ast, k.rngs = ast, nil }
 
-// size is the number of rounds of axis i, symbolic ones simplified.
+// size is the trip count of axis i, simplified if symbolic.
 func (k *Scheduler) size(i int) uop.Sint { return uop.S(symbolic.Simplify(k.Ranges()[i].Src[0])) }
 
-// num is the size of an axis that is known to be a number.
+// num is the trip count of an axis with a constant one.
 func (k *Scheduler) num(i int) int64 { return k.size(i).N }
 
 // axes are the numbers of the loops of the given types.
@@ -120,7 +119,7 @@ func (k *Scheduler) rangesOf(types ...uop.AxisType) []*uop.UOp {
 	return out
 }
 
-// numeric leaves the axes whose size is a number above 1.
+// numeric filters axes with a constant trip count above 1.
 func (k *Scheduler) numeric(axes []int) []int {
 	return slices.DeleteFunc(axes, func(i int) bool { s := k.size(i); return s.Symbolic() || s.N <= 1 })
 }
@@ -141,7 +140,7 @@ func (k *Scheduler) product(axes []int) int64 {
 	return p
 }
 
-// upcastSize is the number of values that one round of the innermost loop computes.
+// upcastSize is the number of values computed in an iteration of the innermost loop.
 func (k *Scheduler) upcastSize() int64 { return k.product(k.axes(uop.AxisUpcast, uop.AxisUnroll)) }
 
 // reduceop is the first REDUCE of the kernel, nil if there is none.
@@ -181,7 +180,7 @@ func (k *Scheduler) outputRanges() []*uop.UOp {
 	return out
 }
 
-// globalizable are the output loops whose rounds do not depend on each other.
+// globalizable are the output loops with independent iterations.
 func (k *Scheduler) globalizable() []*uop.UOp {
 	out := slices.DeleteFunc(k.outputRanges(), func(r *uop.UOp) bool { return r.RangeID().Type != uop.AxisLoop })
 	for _, x := range k.ast.Toposort() {
@@ -192,7 +191,7 @@ func (k *Scheduler) globalizable() []*uop.UOp {
 	return out
 }
 
-// makeGlobal lets the output loops run side by side, if the machine has work items.
+// makeGlobal makes the output loops parallel, if the machine has work items.
 func (k *Scheduler) makeGlobal() {
 	if k.m.Groups == nil {
 		return
@@ -204,8 +203,7 @@ func (k *Scheduler) makeGlobal() {
 	k.setAST(rewrite.Substitute(k.ast, m))
 }
 
-// shift splits a loop into an outer one and a new inner one of the given size. top makes the
-// new loop step over whole blocks instead of within one.
+// shift splits a loop into an outer one and a new inner one of the given size. With top the new loop is the outer one.
 func (k *Scheduler) shift(rng *uop.UOp, amount int64, t uop.AxisType, top bool) (outer, inner *uop.UOp, err error) {
 	g := rng.Graph()
 	old := symbolic.Divides(rng.Src[0], uop.Int(amount))
@@ -225,7 +223,7 @@ func (k *Scheduler) shift(rng *uop.UOp, amount int64, t uop.AxisType, top bool) 
 	return outer, inner, nil
 }
 
-// axis finds the loop that a choice means.
+// axis finds the loop of a choice.
 func (k *Scheduler) axis(o uop.Opt) (int, error) {
 	list := k.Ranges()
 	idx := make([]int, len(list))
@@ -290,7 +288,7 @@ func (k *Scheduler) apply(o uop.Opt) error {
 	return err
 }
 
-// check says whether a split may be made.
+// check validates a split.
 func (k *Scheduler) check(o uop.Opt, rng *uop.UOp, amount int64) error {
 	t := rng.RangeID().Type
 	group := o.Op == uop.OptGroup || o.Op == uop.OptGroupTop
@@ -339,7 +337,7 @@ func (k *Scheduler) check(o uop.Opt, rng *uop.UOp, amount int64) error {
 	return nil
 }
 
-// checkGroup refuses to split a reduction that runs inside another loop: its barrier would stand in it.
+// checkGroup refuses to split a reduction inside another loop: its barrier would be inside, too.
 func (k *Scheduler) checkGroup(o uop.Opt, rng *uop.UOp) error {
 	if len(k.axes(uop.AxisLoop, uop.AxisOuter)) > 0 {
 		return refuse("%s: a reduction inside a loop", o)
@@ -358,7 +356,7 @@ func (k *Scheduler) checkGroup(o uop.Opt, rng *uop.UOp) error {
 	return nil
 }
 
-// pad makes a loop longer, up to a multiple; the rounds beyond the old end read and write nothing.
+// pad extends a loop to a multiple; the surplus iterations read and write nothing.
 func (k *Scheduler) pad(o uop.Opt, rng *uop.UOp) error {
 	id := rng.RangeID()
 	if rng.Src[0].Op != uop.ConstOp || id.Type == uop.AxisUpcast || id.Type == uop.AxisUnroll || id.Type == uop.AxisThread {
