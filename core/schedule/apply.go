@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// rangeify gives every node its ranges and rewrites the graph so that they are in it: buffers become
-// BUFFERIZE, reads INDEX, and movement operations are gone into the indices.
+// rangeify assigns ranges to every node and applies them: buffers become BUFFERIZE, reads INDEX, and movement operations dissolve
+// into the indices.
 func (r *run) rangeify() bool {
 	r.index.assignRanges()
 	r.root = rewrite.GraphTopDown(r.root, applyTable, r.index)
@@ -52,7 +52,7 @@ func padToWhere(ctx any, u *uop.UOp) *uop.UOp {
 		valid = valid.And(r.GetValid())
 	}
 	where := valid.Where(u.Src[0], x.g.Const(u.DType, uop.Int(0)))
-	// Pads of one value that only differ in what is cut off again look the same now; each keeps ranges of its own.
+	// PADs of one value that differed only in parts cut off again are equal now; each keeps its own ranges.
 	for m := x.at(where); m.known && !slices.Equal(m.in, n.in); m = x.at(where) {
 		valid = valid.And(x.g.ConstBool(true))
 		where = valid.Where(u.Src[0], where.Src[2])
@@ -82,7 +82,7 @@ func bufferizeAndIndex(ctx any, u *uop.UOp) *uop.UOp {
 	}
 	x := ctx.(*indexing)
 	n := *x.at(u)
-	if u.Op == uop.After { // who reads it has indices, the memory and what happens before have none
+	if u.Op == uop.After { // its readers have indices; the buffer and its dependences have none
 		n = noRanges
 	}
 	var src []*uop.UOp
@@ -101,7 +101,7 @@ func bufferizeAndIndex(ctx any, u *uop.UOp) *uop.UOp {
 	return u.With(src...)
 }
 
-// read is source s as u, with ranges n, reads it.
+// read is source s of u, read with the ranges n.
 func (x *indexing) read(u, s *uop.UOp, n *nodeRanges) *uop.UOp {
 	if s.Op == uop.Param || s.Op == uop.After {
 		if n.known {

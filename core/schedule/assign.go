@@ -22,8 +22,8 @@ func assignBitcast(_ any, u *uop.UOp) *uop.UOp {
 	return target.AssignTo(u.Src[1].BitcastTo(target.DType)).WithTag(u.Tag)
 }
 
-// assignToContiguous: what is assigned to must be a buffer. An ASSIGN to a computed value is that value
-// made contiguous; one to a part of it first gives the whole a buffer.
+// assignToContiguous: the target of an ASSIGN must be a buffer. An ASSIGN to a computed value becomes that value made contiguous;
+// one to a part of it first gives the whole value a buffer.
 func assignToContiguous(_ any, u *uop.UOp) *uop.UOp {
 	target, v := u.Src[0], u.Src[1]
 	base := target.Base()
@@ -74,7 +74,7 @@ func fixHazard(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// readersOf is the set of nodes below v that reach base without passing another buffer.
+// readersOf is the set of nodes below v that reach base without another buffer in between.
 func readersOf(base, v *uop.UOp) map[*uop.UOp]bool {
 	buffers := alwaysContiguous.Minus(uop.Param)
 	reads := map[*uop.UOp]bool{}

@@ -26,10 +26,10 @@ func (r *run) debuf() bool {
 	return true
 }
 
-// alwaysRun are operations that someone asked for: their buffer is never optimised away.
+// alwaysRun are operations requested by the user: their buffer is never optimised away.
 var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign)
 
-// cleanupDeadAxes drops the axes of a buffer along which its value does not change; the tag moves to the EXPAND that brings them back.
+// cleanupDeadAxes drops the axes of a buffer along which its value is constant; the tag moves to the EXPAND that restores them.
 func cleanupDeadAxes(_ any, u *uop.UOp) *uop.UOp {
 	if alwaysRun.Has(u.Src[0].Op) {
 		return nil
@@ -55,7 +55,7 @@ func cleanupDeadAxes(_ any, u *uop.UOp) *uop.UOp {
 	return v.Reshape(reshape).Expand(shape).WithTag(u.Tag)
 }
 
-// removeNoopBufferize drops a buffer that would be a copy of the buffer it reads.
+// removeNoopBufferize drops a buffer that would only copy another one.
 func removeNoopBufferize(_ any, u *uop.UOp) *uop.UOp {
 	idx := u.Src[0]
 	if idx.Op != uop.Index || !slices.Equal(idx.Src[1:], u.Src[1:]) {
@@ -111,7 +111,7 @@ func noopConst(_ any, u *uop.UOp) *uop.UOp {
 	return u.Src[0].WithTag(u.Tag)
 }
 
-// removeBufferize computes a value where it is read instead of storing it, if that is cheap.
+// removeBufferize inlines a cheap value into its readers instead of storing it.
 func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 	buf := u.Src[0]
 	if buf.Op != uop.Bufferize {
@@ -140,7 +140,7 @@ func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 	return rewrite.GraphTopDown(v, substituteWithin, m)
 }
 
-// maxInlineBuffers is the most buffers that a value may read to be computed again at each use.
+// maxInlineBuffers is the limit of buffers read by an inlined value.
 const maxInlineBuffers = 3
 
 // cheapToRepeat reports whether the kernel of v reads few buffers, and none of them in a reduction.
@@ -163,8 +163,8 @@ func cheapToRepeat(v *uop.UOp) bool {
 	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
 }
 
-// substituteWithin replaces ranges in the nodes inside them. It does not go further down: a range of the same
-// name that ended there is another one.
+// substituteWithin replaces ranges in the nodes inside them. It stops at their end: a range of the same name further down is
+// another one.
 var substituteWithin = rewrite.New("substitute within ranges", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Below: ops(uop.Range), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 	m := ctx.(rewrite.Map)
 	for _, r := range u.Ranges() {

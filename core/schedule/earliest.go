@@ -10,11 +10,11 @@ import (
 
 // early is the context of the earliest rewrites.
 type early struct {
-	// views maps a node to the contiguous copy of a view of it, seen from the node.
+	// views maps a node to the contiguous copy of a view of it, expressed from the node.
 	views map[*uop.UOp]*uop.UOp
-	// folded are constants that numbered nodes turned into without passing their number on.
+	// folded are constants that replaced numbered nodes without passing their number on.
 	folded map[int]*uop.UOp
-	// rows is how many values a reduction may at most have to be split, 0 for no limit.
+	// rows is the most values of a reduction that is split, 0 for no limit.
 	rows int64
 }
 
@@ -108,7 +108,7 @@ func copyNothing(_ any, u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.Noop, u.DType, u.Src[:1:1], nil, u.Tag)
 }
 
-// noteContiguous remembers that a permuted or reshaped view of a node exists as a contiguous copy.
+// noteContiguous records that a permuted or reshaped view of a node exists as a contiguous copy.
 func noteContiguous(ctx any, u *uop.UOp) *uop.UOp {
 	src := u.Src[0]
 	if len(u.Src) != 1 || !uop.GroupMovement.Has(src.Op) {

@@ -6,9 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// splitHazard cuts a kernel in two that reads elements of the buffer it assigns to which other iterations write: the first
-// stores to a temporary, from which the second copies, so that all iterations read the old contents. A kernel without this
-// write-after-read hazard is the result alone.
+// splitHazard cuts a kernel in two if it reads elements of its target buffer that other iterations write (a write-after-read
+// hazard): the first kernel stores to a temporary, the second copies it, so all iterations read the old contents. A kernel
+// without the hazard is the result alone.
 func (b *builder) splitHazard(k Kernel) []Kernel {
 	store := k.AST
 	for store.Op == uop.Sink || store.Op == uop.End {
@@ -42,7 +42,7 @@ func (b *builder) splitHazard(k Kernel) []Kernel {
 	return []Kernel{first, second}
 }
 
-// sameElement reports whether a load, if it loads anything, is of the element that is stored.
+// sameElement reports whether a load, where it loads anything, loads the element of the store.
 func sameElement(load, at *uop.UOp) bool {
 	return slices.EqualFunc(load.Src[1:], at.Src[1:], func(x, y *uop.UOp) bool { return x == y || x.GetIdx() == y.GetIdx() })
 }

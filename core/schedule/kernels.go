@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// bufferize turns the values that get buffers into stores. The new SINK has exactly the numbered
-// nodes that ended up in a buffer, in the order of the graph.
+// bufferize turns the values with buffers into stores. The new SINK has exactly the numbered nodes that ended up in a buffer, in
+// the order of the graph.
 func (r *run) bufferize() bool {
 	var src []*uop.UOp
 	lunique := -1
@@ -25,14 +25,14 @@ func (r *run) bufferize() bool {
 
 var holdsValue = ops(uop.Bufferize, uop.ConstOp, uop.Param, uop.After)
 
-// The mark of a range that still has its number in the whole graph: a kernel numbers its ranges anew.
+// Marks a range with its number in the whole graph: a kernel renumbers its ranges.
 var globalRange = uop.Nums{}
 
 var bufferizeTable = rewrite.Concat("bufferize to store", ranges.MovementOps, ranges.FlattenBufferize, ranges.BufferizeToStore,
 	rewrite.New("", &rewrite.Rule{Name: "mark range", Ops: ops(uop.Range), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.WithTag(globalRange) }},
 		&rewrite.Rule{Name: "after assign", Ops: ops(uop.After), Fn: afterAssign}))
 
-// afterAssign makes of a buffer after an ASSIGN to a part of it the buffer after the kernel that carries it out.
+// afterAssign turns a buffer after an ASSIGN to a part of it into the buffer after the kernel of the ASSIGN.
 func afterAssign(_ any, u *uop.UOp) *uop.UOp {
 	a := u.Src[1].Base()
 	if a.Op != uop.After {
@@ -62,7 +62,7 @@ func isKernel(u *uop.UOp) bool {
 	return u.Op == uop.Sink && ok
 }
 
-// kernelContext numbers what one kernel uses.
+// kernelContext numbers the buffers and variables of one kernel.
 type kernelContext struct {
 	bufs  []*uop.UOp // the buffer, or its AFTER, by order of appearance
 	after map[*uop.UOp]int
@@ -123,7 +123,7 @@ var kernelTable = rewrite.Concat("kernel split", rewrite.New("",
 		return u.WithTag(nil)
 	}}))
 
-// checkReads makes sure that the kernel reads no buffer both before and after it is written.
+// checkReads is an error if the kernel reads a buffer both before and after it is written.
 func checkReads(_ any, u *uop.UOp) *uop.UOp {
 	from := map[*uop.UOp]uop.Op{}
 	for _, x := range u.ToposortGated(func(x *uop.UOp) bool { return x.Op != uop.After }) {
@@ -194,7 +194,7 @@ func numberRange(ctx any, u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.Range, u.DType, u.Src, uop.RangeArg{ID: id, Type: u.RangeID().Type}, nil)
 }
 
-// fixAssign makes a kernel that writes a buffer wait for the kernels that read what was there before.
+// fixAssign orders a kernel that writes a buffer after the kernels that read its old contents.
 func (r *run) fixAssign() bool {
 	var afters []*uop.UOp
 	writer := map[*uop.UOp]*uop.UOp{}
@@ -230,10 +230,10 @@ func (r *run) fixAssign() bool {
 	return true
 }
 
-// buffer is the memory of a node. A numbered value that turned out to be an input has its number, but it is the same memory.
+// buffer is the buffer of a node. A numbered value that turned out to be an input has its own number, but the same buffer.
 func buffer(u *uop.UOp) *uop.UOp { return u.BufUOp().WithTag(nil) }
 
-// removeTags drops the numbers, after it has noted which node became which buffer.
+// removeTags drops the numbers, after recording the buffer of each node.
 func (r *run) removeTags() bool {
 	tags := make([]uop.Arg, len(r.root.Src))
 	for i, s := range r.root.Src {
@@ -253,7 +253,7 @@ func (r *run) removeTags() bool {
 	return true
 }
 
-// untag copies the graph without tags. There is nothing to match, so it needs no rule table.
+// untag copies the graph without tags.
 func untag(root *uop.UOp) map[*uop.UOp]*uop.UOp {
 	list := root.Toposort()
 	to := make(map[*uop.UOp]*uop.UOp, len(list))

@@ -5,7 +5,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// limitBuffers gives the operands of operations that need too many buffers buffers of their own.
+// limitBuffers materializes operands of operations that would need too many buffers.
 func (r *run) limitBuffers() bool {
 	if r.maxBuffers > 0 {
 		r.root = rewrite.Graph(r.root, limitTable, r)
@@ -18,7 +18,7 @@ var limitTable = rewrite.New("limit buffers",
 
 var countedAsBuffer = ops(uop.Bufferize, uop.After, uop.Param, uop.DefineVar)
 
-// splittable are the operands that can get a buffer. tinygrad leaves reductions where they are, which may have too many buffers together.
+// splittable are the operands that can be materialized. tinygrad leaves reductions, which may exceed the limit together.
 var splittable = uop.GroupElementwise.Union(ops(uop.Reduce))
 
 func limitBuffers(ctx any, u *uop.UOp) *uop.UOp {
@@ -48,7 +48,7 @@ func limitBuffers(ctx any, u *uop.UOp) *uop.UOp {
 	return u.With(src...)
 }
 
-// materialize puts s into a buffer over its open ranges. Reduce ranges become loops before it.
+// materialize stores s in a buffer over its open ranges. Reduce ranges become loops around it.
 func (r *run) materialize(s *uop.UOp) *uop.UOp {
 	open := s.Ranges()
 	m := rewrite.Map{}

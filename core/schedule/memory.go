@@ -16,8 +16,8 @@ type temporary struct {
 	offset      int64
 }
 
-// PlanMemory gives the temporaries offsets in one arena, so that those whose live ranges intersect do not overlap: best fit,
-// the largest first.
+// PlanMemory gives the temporaries offsets in one arena; those with intersecting live ranges do not overlap: best fit, the largest
+// first.
 func (s *Schedule) PlanMemory() {
 	s.ArenaBytes = 0
 	ts := s.temporaries()
@@ -32,8 +32,8 @@ func (s *Schedule) PlanMemory() {
 	}
 }
 
-// bestGap is the offset of the smallest gap for t among the placed temporaries whose live ranges intersect its own, or the end
-// of them all.
+// bestGap is the offset of the smallest gap for t among the placed temporaries with intersecting live ranges, or the end of them
+// all.
 func bestGap(placed []*temporary, t *temporary) int64 {
 	best, bestSize := int64(-1), int64(0)
 	end := int64(0)

@@ -6,11 +6,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// Normalize copies the graph of a request into g, without what does not decide its kernels: each BUFFER
-// becomes a PARAM, numbered by first visit, unique CONSTs are numbered too, BIND loses its value and CALL becomes what it
-// has the value of. Two requests with
-// the same root in one g have the same schedule. buffers are the BUFFERs in order of their numbers,
-// vars the values of the bound variables.
+// Normalize copies the graph of a request into g without everything that does not affect its kernels: each BUFFER becomes a PARAM,
+// numbered by first visit, unique CONSTs are numbered too, BIND loses its value, and CALL becomes its value. Two requests with
+// the same root in one g have the same schedule. buffers are the BUFFERs in order of their numbers, vars the values of the
+// bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if g == nil || sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("schedule.Normalize: sink is %v, expected a SINK and a graph to copy it to", sink)
@@ -37,7 +36,7 @@ type normalizer struct {
 	err     error
 }
 
-// normalNode is a node that is on the stack or done.
+// normalNode is a node on the stack or done.
 type normalNode struct {
 	node, copy *uop.UOp
 	waiting    []int32 // places of the nodes that go on when this one is done
@@ -48,8 +47,8 @@ type normalWork struct {
 	ready bool // the sources were put on the stack
 }
 
-// run visits the graph as rewrite.Graph does (children first, and a node that waits for a source goes on as soon
-// as that is done), because the numbers of the PARAMs depend on the order.
+// run visits the graph as rewrite.Graph does (children first; a node waiting for a source continues as soon as that is done),
+// because the numbers of the PARAMs depend on the order.
 func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 	n.push(sink)
 	for len(n.stack) > 0 {
@@ -113,7 +112,7 @@ func (n *normalizer) put(at int32) {
 	n.index[i] = at + 1
 }
 
-// neededSources are the sources that decide the value of a node: a CUSTOM_GRADIENT has that of the first one.
+// neededSources are the sources that affect the value of a node: of a CUSTOM_GRADIENT only the first.
 func neededSources(u *uop.UOp) []*uop.UOp {
 	if u.Op == uop.CustomGradient {
 		return u.Src[:1]
@@ -141,7 +140,7 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	case uop.CustomGradient:
 		return src[0]
 	case uop.Unique:
-		return u // only seen by the node above it, which loses it: g would fill up with them
+		return u // only its user sees it and drops it: g would fill up with them
 	case uop.Buffer:
 		if src[0].Op == uop.Unique {
 			n.buffers = append(n.buffers, u)

@@ -20,8 +20,8 @@ var numberTable = rewrite.New("number the uops", &rewrite.Rule{Name: "number", O
 	return u.WithTag(uop.Nums{len(r.numbered) - 1})
 }})
 
-// number tags every node that may become a buffer with its number, so that it is known at the end which
-// node of the tensor graph a buffer stands for.
+// number tags every node that may become a buffer with its number, so that in the end each buffer is known by its node in the
+// tensor graph.
 func (r *run) number() bool {
 	r.root = rewrite.GraphTopDown(r.root, numberTable, r)
 	return true

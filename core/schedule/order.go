@@ -9,8 +9,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// build puts the kernels that the values need in order, numbers the buffers and lays out the temporaries.
-// The values with the numbers in late come last.
+// build orders the kernels behind the values, numbers the buffers and lays out the temporaries. The values numbered in late come
+// last.
 func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
 	if i := slices.Index(values, nil); i >= 0 {
 		return nil, fmt.Errorf("schedule.New: source %d of the SINK got no buffer", i)
@@ -34,7 +34,7 @@ func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
 	return b.s, nil
 }
 
-// resolve is a node of the tensor graph with what was computed replaced by its AFTER, nil if it has no buffer.
+// resolve is a node of the tensor graph with computed nodes replaced by their AFTER, nil if it has no buffer.
 func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	if v, ok := r.becomes[u]; ok {
 		return v
@@ -43,7 +43,7 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	case u.Op == uop.Param || u.Op == uop.ConstOp || u.Op == uop.Bind:
 		return u
 	case u.Op == uop.Detach || u.Op == uop.ContiguousBackward || isCopyOfContiguous(u):
-		// A contiguous view of what is contiguous has no buffer of its own.
+		// A contiguous view of a contiguous value has no buffer of its own.
 		return r.resolve(u.Src[0])
 	case u.Op == uop.Assign:
 		// An ASSIGN of an ASSIGN to the same target is that one.
@@ -56,11 +56,10 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// isCopyOfContiguous reports whether a CONTIGUOUS may be taken for the view that it is made of (see dropContiguous).
+// isCopyOfContiguous reports whether a CONTIGUOUS may be replaced by its source, a view (see dropContiguous).
 func isCopyOfContiguous(u *uop.UOp) bool { return u.Op == uop.Contiguous && u.Src[0].Op == uop.Reshape }
 
-// order lists the kernel calls below sink so that each comes after those whose results it needs, and
-// otherwise in the order of the graph.
+// order lists the kernel calls below sink so that each comes after its producers, and otherwise in the order of the graph.
 func order(sink *uop.UOp) []*uop.UOp {
 	var queue []*uop.UOp
 	users := map[*uop.UOp][]*uop.UOp{}
@@ -95,7 +94,7 @@ func order(sink *uop.UOp) []*uop.UOp {
 	return queue
 }
 
-// unwrap is the buffer, AFTER or BIND that a kernel argument is a view of.
+// unwrap is the buffer, AFTER or BIND under a kernel argument.
 func unwrap(u *uop.UOp) *uop.UOp {
 	for len(u.Src) > 0 && u.Op != uop.After && u.Op != uop.Buffer && u.Op != uop.Param && u.Op != uop.Bind {
 		u = u.Src[0]
@@ -103,7 +102,7 @@ func unwrap(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// builder makes the Schedule. What stays is copied to a graph of its own, so that the nodes of the passes can go.
+// builder makes the Schedule. Its nodes are copied to a graph of their own, so the nodes of the passes can be freed.
 type builder struct {
 	s      *Schedule
 	slots  map[*uop.UOp]int
@@ -127,7 +126,7 @@ func (b *builder) kernel(call *uop.UOp) {
 	b.s.Kernels = append(b.s.Kernels, b.splitHazard(k)...)
 }
 
-// SortVars puts variables into the order in which a Kernel lists them.
+// SortVars sorts variables in the order of Kernel.Vars.
 func SortVars(vars []*uop.UOp) {
 	slices.SortFunc(vars, func(x, y *uop.UOp) int {
 		return strings.Compare(x.Arg.(uop.VarArg).Name, y.Arg.(uop.VarArg).Name)

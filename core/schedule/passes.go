@@ -8,23 +8,23 @@ import (
 	"polygrad/core/uop"
 )
 
-// Pass is a step of scheduling or fusion: a function of a state S, with what holds before and after it.
+// Pass is a step of scheduling or fusion: a function of a state S with invariants before and after it.
 type Pass[S interface{ Dump() string }] struct {
-	// Name is what POLY_DUMP asks for, Reason what the pass is good for.
+	// Name is the value of POLY_DUMP, Reason the purpose of the pass.
 	Name, Reason string
-	// Run reports whether there was anything to do.
+	// Run reports whether it changed anything.
 	Run func(S) bool
 	// Needs hold before the pass, Leaves after it: POLY_CHECK=1 verifies that.
 	Needs, Leaves []Invariant[S]
 }
 
-// Invariant is what holds between passes.
+// Invariant is a property of the state between passes.
 type Invariant[S any] struct {
 	Name  string
 	Check func(S) error
 }
 
-// Do runs the pass, and prints and checks the state around it.
+// Do runs the pass, with dumps and checks around it.
 func (p *Pass[S]) Do(state S) (changed bool, err error) {
 	if err := p.check("before", p.Needs, state); err != nil {
 		return false, err
@@ -78,7 +78,7 @@ var passes = []Pass[*run]{
 	{Name: "remove all tags", Run: (*run).removeTags, Leaves: without()},
 }
 
-// without is that certain operations are no longer in the graph, nor inside of kernels.
+// without is the invariant that operations are gone from the graph and from kernels.
 func without(ops ...uop.Op) []Invariant[*run] {
 	gone := uop.Ops(ops...)
 	return []Invariant[*run]{{fmt.Sprintf("a SINK without %v", ops), func(r *run) error {

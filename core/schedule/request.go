@@ -8,7 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Request is a normalised SINK of STOREs and ASSIGNs, divided into what is computed and where it goes.
+// Request is a normalised SINK of STOREs and ASSIGNs, separated into values and targets.
 type Request struct {
 	// Sink has the values of the STOREs, and the ASSIGNs.
 	Sink *uop.UOp
@@ -34,8 +34,8 @@ func OfRequest(root *uop.UOp, opts ...Option) (*Schedule, error) {
 	return s, r.Place(s)
 }
 
-// NewRequest turns each STORE(buffer, value) into the contiguous value in the type of the buffer, and lets later ASSIGNs see
-// what earlier ones wrote.
+// NewRequest turns each STORE(buffer, value) into the contiguous value in the type of the buffer, and makes the results of ASSIGNs
+// visible to later ones.
 func NewRequest(root *uop.UOp) (*Request, error) {
 	g := root.Graph()
 	r := &Request{}
@@ -45,7 +45,7 @@ func NewRequest(root *uop.UOp) (*Request, error) {
 	replaced := rewrite.Map{}
 	for i, s := range root.Src {
 		if slices.Contains(root.Src[:i], s) {
-			continue // the same node once more
+			continue // a duplicate
 		}
 		if len(replaced) > 0 {
 			s = rewrite.Substitute(s, replaced)
@@ -80,7 +80,7 @@ func NewRequest(root *uop.UOp) (*Request, error) {
 			}
 			v := seeAssigned(s.Src[1], assigned)
 			if last[target] > i {
-				// A later ASSIGN writes all of it again: what would be there until then lies elsewhere.
+				// A later ASSIGN overwrites all of it: until then the value lies elsewhere.
 				v = v.F(uop.Contiguous, nil, nil)
 				assigned[target] = whole(target, s.Src[0], v)
 				replaced[root.Src[i]] = v
@@ -98,7 +98,7 @@ func NewRequest(root *uop.UOp) (*Request, error) {
 	return r, nil
 }
 
-// Place notes in the schedule of Sink where its outputs go. A value that turned out to be a whole input is copied.
+// Place records in the schedule of Sink the targets of its outputs. A value that turned out to be a whole input is copied.
 func (r *Request) Place(s *Schedule) error {
 	s.Copies = slices.Clone(r.copies)
 	for i := range s.Outputs {
@@ -124,7 +124,7 @@ func isWholeBuffer(v *uop.UOp) bool {
 	return v.Op == uop.Buffer
 }
 
-// lastAssigns are the places of the last ASSIGN to each buffer whose ASSIGNs all write all of it.
+// lastAssigns are the positions of the last ASSIGN to each buffer if all its ASSIGNs write the whole buffer.
 func lastAssigns(root *uop.UOp) map[*uop.UOp]int {
 	last, parts := map[*uop.UOp]int{}, map[*uop.UOp]bool{}
 	for i, s := range root.Src {
@@ -142,7 +142,7 @@ func lastAssigns(root *uop.UOp) map[*uop.UOp]int {
 	return last
 }
 
-// wholeParam is the slot of the PARAM whose elements v has, all of them in their order; -1 if there is none.
+// wholeParam is the slot of the PARAM that v equals element by element, in order; -1 if there is none.
 func wholeParam(v *uop.UOp) int {
 	for v.Op == uop.Reshape || v.Op == uop.Contiguous || v.Op == uop.Detach {
 		v = v.Src[0]
@@ -153,7 +153,7 @@ func wholeParam(v *uop.UOp) int {
 	return int(v.Arg.(uop.Num))
 }
 
-// fit brings a value into the type and the number of elements of the buffer it is stored to.
+// fit converts a value to the type and number of elements of its target buffer.
 func fit(v, target *uop.UOp) (*uop.UOp, error) {
 	shape := target.Shape()
 	if v.Shape() == nil {

@@ -2,9 +2,9 @@ package schedule
 
 import "polygrad/core/uop"
 
-// RunInvariant are the nodes below a request that every run computes alike: from no buffer that changes, be it one of the
-// given or the target of an ASSIGN, and from no variable. They are those that get kernels of their own, which tinygrad's TinyJit
-// prunes: reductions of what lies in memory, and what is made contiguous. Elementwise work joins the kernels that need it.
+// RunInvariant are the nodes below a request with the same value in every run: they depend on no variable and no buffer that
+// changes, neither the given ones nor targets of ASSIGNs. As in tinygrad's TinyJit, only nodes with kernels of their own count:
+// reductions of buffers, and contiguous values. Elementwise work is fused into its consumers.
 func RunInvariant(sink *uop.UOp, changing []*uop.UOp) []*uop.UOp {
 	changes, reads := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
 	for _, b := range changing {

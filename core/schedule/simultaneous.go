@@ -4,9 +4,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Simultaneous orders ASSIGNs so that each value is computed from the contents before any of them.
-// An ASSIGN that reads the target of another one element by element comes before it (see
-// Realize); where two read each other, the value of one is made contiguous, which sets it apart.
+// Simultaneous orders ASSIGNs so that each value is computed from the contents before any of them. An ASSIGN that reads the target
+// of another one element by element comes before it (see Realize); where two read each other, the value of one is made
+// contiguous, which breaks the cycle.
 func Simultaneous(assigns []*uop.UOp) []*uop.UOp {
 	if len(assigns) < 2 {
 		return assigns
@@ -47,7 +47,7 @@ func Simultaneous(assigns []*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// cut sets the first ASSIGN apart that waits in a circle.
+// cut makes the value of the first ASSIGN in a cycle contiguous.
 func cut(assigns []*uop.UOp, placed []bool, reads [][]int, waits []int) {
 	for i, a := range assigns {
 		if placed[i] || len(reads[i]) == 0 {

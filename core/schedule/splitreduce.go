@@ -5,8 +5,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// A reduction to few values of at least splitRatio inputs each is done in two kernels, for parallelism.
-// The first one makes at most splitOutputs values.
+// A reduction to few values of at least splitRatio inputs each is done in two kernels, for parallelism. The first one makes at most
+// splitOutputs values.
 const (
 	splitRatio   = 32768
 	splitOutputs = 1 << 22
@@ -14,8 +14,8 @@ const (
 	splitMin     = 8
 )
 
-// splitReduce splits the first reduced axis that allows it in two, moves one of them to the end for
-// locality in the second kernel, and reduces first without and then over it.
+// splitReduce splits the first reduced axis that allows it in two, moves one of them to the end for locality in the second kernel,
+// and reduces first without and then over it.
 func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	x := u.Src[0]
 	in, ok := x.Shape().Ints()
@@ -44,7 +44,7 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	return first.ReduceAxes(arg.Op, len(in)).Reshape(u.Shape()).WithTag(u.Tag)
 }
 
-// splitCandidate is the first axis, with its greatest divisor within limits, that is not expanded; axis is -1 if there is none.
+// splitCandidate is the first axis that is not expanded, with its greatest divisor within limits; axis is -1 if there is none.
 func splitCandidate(x *uop.UOp, in []int64, axes []int, most int64) (axis int, d int64) {
 	var expanded []bool
 	for _, a := range axes {
@@ -64,7 +64,7 @@ func splitCandidate(x *uop.UOp, in []int64, axes []int, most int64) (axis int, d
 	return -1, 0
 }
 
-// expandedAxes tells for each axis of x whether its index is lost on the way to the base of x.
+// expandedAxes reports for each axis of x whether its index is dropped on the way to the base of x.
 func expandedAxes(x *uop.UOp, in []int64) []bool {
 	g := x.Graph()
 	rngs := make([]*uop.UOp, len(in))
