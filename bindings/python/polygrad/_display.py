@@ -25,6 +25,14 @@ class Display(Base):
         is_realized: bool
         _data: np.ndarray[Any, Any]
 
+        @property
+        def is_realized(self) -> bool:
+            """See Tensor."""
+
+        @property
+        def _data(self) -> np.ndarray[Any, Any]:
+            """See Tensor."""
+
         def item(self) -> Any:
             """See Tensor."""
 

@@ -273,7 +273,7 @@ class Tensor(
     def _data(self) -> np.ndarray[Any, Any]:
         """The memory of the computed tensor; what is written there counts from then on.
 
-        A view that numpy cannot see in its root's memory is copied, and the copy may not be written.
+        A view that numpy cannot see in its root's memory comes as a copy that may not be written.
         """
         if self._node.data is None:
             if _trace.active():
