@@ -2,6 +2,7 @@ package lower
 
 import (
 	"math/bits"
+	"slices"
 
 	"polygrad/core/rewrite"
 	"polygrad/core/uop"
@@ -160,12 +161,29 @@ func addNeg(_ any, a *uop.UOp) *uop.UOp {
 
 func isConstLike(u *uop.UOp) bool { return u.Op == uop.ConstOp || u.Op == uop.VConstOp }
 
+// within reports whether each value of a constant is of its type after a change.
+func within(c *uop.UOp, change func(uop.Const) uop.Const) bool {
+	vs, ok := c.Arg.(uop.Consts)
+	if !ok {
+		vs = uop.Consts{c.ConstVal()}
+	}
+	d := c.DType.Scalar()
+	return !slices.ContainsFunc(vs, func(v uop.Const) bool {
+		v = change(v)
+		return v.Less(d.Min()) || d.Max().Less(v)
+	})
+}
+
 func notLessConst(_ any, u *uop.UOp) *uop.UOp {
 	lt := negated(u)
 	if lt == nil || lt.Op != uop.CmpLt || !isSigned(lt.Src[0]) || !isConstLike(lt.Src[1]) {
 		return nil
 	}
-	return minusOne(lt.Src[1]).Lt(lt.Src[0])
+	c := lt.Src[1]
+	if !within(c, func(v uop.Const) uop.Const { return v.Sub(uop.Int(1)) }) {
+		return nil
+	}
+	return minusOne(c).Lt(lt.Src[0])
 }
 
 func notConstLess(_ any, u *uop.UOp) *uop.UOp {
@@ -173,7 +191,11 @@ func notConstLess(_ any, u *uop.UOp) *uop.UOp {
 	if lt == nil || lt.Op != uop.CmpLt || !isConstLike(lt.Src[0]) || !isSigned(lt.Src[0]) {
 		return nil
 	}
-	return lt.Src[1].Lt(lt.Src[0].AddInt(1))
+	c := lt.Src[0]
+	if !within(c, func(v uop.Const) uop.Const { return v.Add(uop.Int(1)) }) {
+		return nil
+	}
+	return lt.Src[1].Lt(c.AddInt(1))
 }
 
 // minus is x if u is x * -1 on signed integers.
@@ -191,20 +213,23 @@ func minus(u *uop.UOp) *uop.UOp {
 
 func negLessMul(_ any, lt *uop.UOp) *uop.UOp {
 	x, m := minus(lt.Src[0]), lt.Src[1]
-	if x == nil || m.Op != uop.Mul {
+	if x == nil || m.Op != uop.Mul || !lt.Src[0].Exact() || !m.Exact() {
 		return nil
 	}
 	return eitherOrder(m, func(y, c *uop.UOp) *uop.UOp {
-		if !isConstLike(c) || !isSigned(y) {
+		if !isConstLike(c) || !isSigned(y) || !within(c, uop.Const.Neg) {
 			return nil
 		}
-		return y.Mul(c.Neg()).Lt(x)
+		if r := y.Mul(c.Neg()); r.Exact() {
+			return r.Lt(x)
+		}
+		return nil
 	})
 }
 
 func negLessConst(_ any, lt *uop.UOp) *uop.UOp {
 	x, c := minus(lt.Src[0]), lt.Src[1]
-	if x == nil || !isConstLike(c) {
+	if x == nil || !isConstLike(c) || !lt.Src[0].Exact() || !within(c, uop.Const.Neg) {
 		return nil
 	}
 	return c.Neg().Lt(x)

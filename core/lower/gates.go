@@ -16,13 +16,19 @@ var gateAddresses = rewrite.New("gates of loads in indices",
 			return nil
 		}
 		gates := u.Src[2].SplitUOp(uop.And)
-		m := rewrite.Map{}
-		for _, x := range u.Src[1].Toposort() {
+		m, found := rewrite.Map{}, false
+		outside := func(x *uop.UOp) bool {
+			if x.Op == uop.End { // of a reduction: a copy of its loop would write to the same accumulator
+				m[x] = rewrite.Gate
+			}
+			return x.Op != uop.End
+		}
+		for _, x := range u.Src[1].ToposortGated(outside) {
 			if v := gatedElement(x, gates); v != nil {
-				m[x] = v
+				m[x], found = v, true
 			}
 		}
-		if len(m) == 0 {
+		if !found {
 			return nil
 		}
 		return u.With(u.Src[0], rewrite.Substitute(u.Src[1], m), u.Src[2])

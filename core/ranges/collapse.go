@@ -37,12 +37,13 @@ var loadCollapseRules = rewrite.New("load collapse",
 // integers wrap around, and then neither side means what the other does: (x+255 as uint8) < 4 is not x < 4-255.
 func liftTerm(sum, c *uop.UOp, cmp func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	if sum.Op == uop.Cast {
-		if sum = sum.Src[0]; !sum.DType.IsInt() || !c.DType.IsInt() {
+		cast := sum
+		if sum = sum.Src[0]; !sum.DType.IsInt() || !c.DType.IsInt() || sum.Overflows(cast.DType) {
 			return nil
 		}
 	}
 	return eachOrder(sum, uop.Add, func(x, y *uop.UOp) *uop.UOp {
-		if !noRange(y) || !noRange(c) || !inRange(c, sum.DType) || sum.DType.Wraps() && !sumsFit(x, y, c) {
+		if noRange(x) || !noRange(y) || !noRange(c) || !inRange(c, sum.DType) || sum.DType.Wraps() && !sumsFit(x, y, c) {
 			return nil
 		}
 		return cmp(x, c.Cast(y.DType).Sub(y))
@@ -61,10 +62,15 @@ func sumsFit(x, y, c *uop.UOp) bool {
 
 func fits(lo, hi uop.Const, dt *uop.DType) bool { return !lo.Less(dt.Min()) && !dt.Max().Less(hi) }
 
+// liftFactor turns x*y < c, where only x has ranges, into x < c/y, rounded up. Division rounds towards zero, so that the
+// quotient of a negative c is greater, which matters for negative x.
 func liftFactor(_ any, u *uop.UOp) *uop.UOp {
-	c := u.Src[1]
-	return eachOrder(u.Src[0], uop.Mul, func(x, y *uop.UOp) *uop.UOp {
-		if !noRange(y) || !noRange(c) || !y.DType.IsInt() || y.Vmin().Sign() <= 0 {
+	product, c := u.Src[0], u.Src[1]
+	return eachOrder(product, uop.Mul, func(x, y *uop.UOp) *uop.UOp {
+		if noRange(x) || !noRange(y) || !noRange(c) || !y.DType.IsInt() || y.Vmin().Sign() <= 0 || !product.Exact() {
+			return nil
+		}
+		if x.Vmin().Sign() < 0 && c.Vmin().Sign() < 0 || c.DType.Wraps() && !fits(c.Vmin(), c.Vmax().Add(y.Vmax()), c.DType) {
 			return nil
 		}
 		return x.Lt(c.Add(y).SubInt(1).Idiv(y))
@@ -184,7 +190,7 @@ func foldSelect(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	return eachOrder(cond, uop.CmpNe, func(idx, x *uop.UOp) *uop.UOp {
-		if x.Op == uop.Cast {
+		if x.Op == uop.Cast && !x.Src[0].Overflows(x.DType) { // else several values of r may be equal to idx
 			x = x.Src[0]
 		}
 		if x != r || !idx.DType.IsInt() {

@@ -45,3 +45,53 @@ def test_indices_of_what_is_overwritten() -> None:
     least = x.argmin()
     x += x
     assert (least.item(), x.tolist()) == (0, [32, 224])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint16"])
+def test_comparisons_of_products_with_the_ends_of_their_type(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    values = np.array([info.min, info.min + 1, 0, 1, 3, 11, 100, info.max - 1, info.max], dtype)
+    x = Tensor(values)
+    for product, expected in ((x * x, values * values), (-x, -values), (-x * 3, -values * 3)):
+        for end in (info.min, info.min + 1, info.max - 1, info.max):
+            assert (product <= end).tolist() == (expected <= end).tolist()
+            assert (product >= end).tolist() == (expected >= end).tolist()
+            assert (product < end).tolist() == (expected < end).tolist()
+            assert (product > end).tolist() == (expected > end).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_sums_over_positions_that_wrap(dtype: str) -> None:
+    wanted = np.array([3, 127, 44, 0, 100], dtype)
+    places, values = np.arange(300), np.arange(300, dtype=np.float32)
+    tensors = Tensor.arange(300), Tensor(values)
+    for change in (lambda a: a, lambda a: a + 7, lambda a: a * 2):
+        at = change(places).astype(dtype)
+        found = change(tensors[0]).cast(dtype) == Tensor(wanted).reshape(5, 1)
+        expected = np.where(at == wanted[:, None], values, 0).sum(1)
+        assert found.where(tensors[1], 0).sum(1).tolist() == expected.tolist()
+        less = change(tensors[0]).cast(dtype) < Tensor(wanted).reshape(5, 1)
+        assert less.sum(1).tolist() == (at < wanted[:, None]).sum(1).tolist()
+
+
+def test_multiples_that_wrap_select_elements() -> None:
+    values = np.array([[-3, -127, -8], [3, -2, 9], [-128, 8, -127], [7, -128, -1]], "int8")
+    rest = (Tensor(values) << 3).abs() % 127
+    expected = np.abs(values << 3) % 127
+    none = np.zeros((4, 3), np.int32)
+    np.testing.assert_array_equal(rest[Tensor(none)].numpy(), expected[none])
+
+
+def test_indices_that_are_compared_with_each_other() -> None:
+    x = Tensor([0, 8], dtype="uint8")
+    changed = x.scatter(0, (x == 253).cast("uint8"), 0)
+    padded = changed.cast("int8").pad(((1, 0),), value=125)
+    assert padded.gather(0, (changed % 3).cast("uint8")).tolist() == [125, 8]
+
+
+def test_padded_lookups_by_reductions() -> None:
+    values = np.array([[2, 6, 65535, 3], [4, 9, 8, 1], [9, 6, 6, 6], [3, 7, 2, 3]], "uint16")
+    x = Tensor(values)
+    row = x.cast("int16").pad(((1, 2), (1, 2)), value=-32768).argmax() % 4
+    padded = x[row.cast("int32")].cast("float32").pad(((1, 0),), value=1.25)
+    assert padded.tolist() == [1.25, 2, 6, 65535, 3]
