@@ -137,7 +137,13 @@ func (e *emitter) compute(n *inst) {
 		binary.LittleEndian.PutUint64(lanes[8:], n.imm[1])
 		e.Shuffle(lanes)
 	default:
-		e.operands(n)
+		if (n.op == wb.F32x4Mul || n.op == wb.F64x2Mul) && n.args[1].uses < n.args[0].uses {
+			// The product takes the register of the first factor, unless that is used again.
+			e.push(n.args[1])
+			e.push(n.args[0])
+		} else {
+			e.operands(n)
+		}
 		e.Op(n.op)
 	}
 }

@@ -220,19 +220,35 @@ func (s *selector) makePhi(v *ir.Value) *inst {
 // chainOf lists the steps from a variable of a loop to its next value.
 func (s *selector) chainOf(p *ir.PhiVar) []*inst {
 	var out []*inst
-	for v := p.Next; v != p.V; {
-		out = append(out, s.value(v))
-		switch {
-		case v.Op != p.Next.Op || len(v.Args) != 2:
+	next := throughOnce(p.Next)
+	for v := next; v != p.V; {
+		if v.Op != next.Op || len(v.Args) != 2 {
 			return nil
-		case v.Args[0] == p.V || v.Args[0].Op == v.Op:
-			v = v.Args[0]
-		default:
-			v = v.Args[1]
+		}
+		out = append(out, s.value(v))
+		a, b := throughOnce(v.Args[0]), throughOnce(v.Args[1])
+		if a == p.V || a.Op == v.Op {
+			v = a
+		} else {
+			v = b
 		}
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// throughOnce is a value without the variables of loops that run once between.
+func throughOnce(v *ir.Value) *ir.Value {
+	for {
+		switch {
+		case v.Op == ir.Final && trip(v.Args[0].Loop) == 1:
+			v = phiOf(v.Args[0]).Next
+		case v.Op == ir.Phi && trip(v.Loop) == 1:
+			v = phiOf(v).Init
+		default:
+			return v
+		}
+	}
 }
 
 func (s *selector) makeFinal(v *ir.Value) *inst {

@@ -97,6 +97,24 @@ func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	})
 }
 
+// straight emits the iterations of a loop one behind the other.
+func (im *emitter) straight(r *analysis.Region, copies []*env) {
+	all := im.span(r)
+	for i := range all.n {
+		inner := make([]*env, len(copies))
+		for j, e := range copies {
+			inner[j] = newEnv(e)
+			inner[j].linears.set(r.Rng, im.addLinear(all.from, linear{off: i}, 1))
+		}
+		im.body(r, inner)
+		for j, e := range copies {
+			for _, s := range r.Written(nil) {
+				e.regs.set(s, inner[j].own(s))
+			}
+		}
+	}
+}
+
 // count is the trip count of a loop, as a value.
 func (im *emitter) count(r *analysis.Region) *ir.Value {
 	if n := r.Trip(); n >= 0 {

@@ -9,12 +9,14 @@ import (
 
 // reduce emits a reduction loop for unrolled copies of the surrounding iteration.
 func (im *emitter) reduce(r *analysis.Region, copies []*env) {
-	switch n := im.planned.ReductionOf[r]; n.Form {
-	case plan.Sequential:
+	switch n := im.planned.ReductionOf[r]; {
+	case n.Form == plan.Sequential && n.Straight(int64(len(copies))):
+		im.straight(r, copies)
+	case n.Form == plan.Sequential:
 		im.sequential(r, copies)
-	case plan.Along:
+	case n.Form == plan.Along:
 		im.along(n, copies)
-	case plan.AlongUnknown:
+	case n.Form == plan.AlongUnknown:
 		im.alongUnknown(n, copies)
 	default:
 		im.unrolled(n, copies)

@@ -212,6 +212,13 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 	tilesAcross := vec.Full() + min(vec.Rest(), 1)
 	tilesDown := rows.Full() + min(rows.Rest(), 1)
+	tall := rows.Tile()
+	if len(p.RowPacks) > 0 {
+		tall = rows.Width(pl.Lanes)
+	}
+	mostRows := max(pl.m.L2/2/(k*tall*element), 1)
+	// Rows that the walked loops do not change are packed before them.
+	early := p.MultiPass == nil && len(p.RowPacks) > 0 && !slices.ContainsFunc(p.RowPacks, func(q *RowPack) bool { return pl.movesWith(q.U, walks) })
 	if len(p.Packs) > 0 || p.MultiPass != nil {
 		// With each block the rows are packed again.
 		room := pl.m.L2 * 3 / 8
@@ -228,8 +235,11 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 			group = 1 // all rows go by while the columns of a tile lie in the nearest cache
 		}
 		vec.Group = p.want.or(knobColumnBlock, group, tilesAcross)
+		if inside && early && tilesDown <= mostRows {
+			pl.blockRows(p, tilesDown, mostRows)
+		}
 		if inside {
-			p.Levels = append(walks, level{vec, Blocks})
+			p.Levels = append(append(p.Levels, walks...), level{vec, Blocks})
 			walks = nil
 		} else {
 			p.Levels = append(p.Levels, level{vec, Blocks})
@@ -242,31 +252,36 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 			sum.OneLoop = pl.oneLoop(p.PacksOf(sum), sum)
 		}
 	}
-	p.Levels = append(p.Levels, walks...)
+	if !early {
+		p.Levels = append(p.Levels, walks...)
+	}
 	pl.reserveSplitK(p)
 	// Columns go by while a tile of rows stays. They stay while rows go by that are packed, or if either come from far.
 	columnsInner := p.want[knobRowsInnermost] == off || p.want[knobRowsInnermost] == open && len(p.RowPacks) == 0 && !p.l2Miss
-	tall := rows.Tile()
-	if len(p.RowPacks) > 0 {
-		tall = rows.Width(pl.Lanes)
+	if rows.Group == 0 && (len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == open && !columnsInner && tilesDown > mostRows) {
+		pl.blockRows(p, tilesDown, mostRows)
 	}
-	most := max(pl.m.L2/2/(k*tall*element), 1)
-	if len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == open && !columnsInner && tilesDown > most {
-		threads := int64(1)
-		if len(p.Levels) == 0 {
-			threads = int64(pl.m.Threads)
-		}
-		rows.Group = p.want.or(knobRowBlock, share(tilesDown, most, threads), tilesDown)
-		p.Levels = append(p.Levels, level{rows, Blocks})
-		p.RowPackAt = len(p.Levels)
-		for _, q := range p.RowPacks {
-			q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), rows.Group*q.Sum.Steps*rows.Width(pl.Lanes))
-		}
+	if early {
+		p.Levels = append(p.Levels, walks...)
 	}
 	if columnsInner {
 		p.Levels = append(p.Levels, level{rows, Tiles}, level{vec, Tiles})
 	} else {
 		p.Levels = append(p.Levels, level{vec, Tiles}, level{rows, Tiles})
+	}
+}
+
+// blockRows makes the level of the blocks of rows, of at most so many tiles, before whose tiles rows are packed.
+func (pl *planner) blockRows(p *Band, tiles, most int64) {
+	rows, threads := p.Rows, int64(1)
+	if len(p.Levels) == 0 {
+		threads = int64(pl.m.Threads)
+	}
+	rows.Group = p.want.or(knobRowBlock, share(tiles, most, threads), tiles)
+	p.Levels = append(p.Levels, level{rows, Blocks})
+	p.RowPackAt = len(p.Levels)
+	for _, q := range p.RowPacks {
+		q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), rows.Group*q.Sum.Steps*rows.Width(pl.Lanes))
 	}
 }
 

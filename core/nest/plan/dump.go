@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"polygrad/core/nest/analysis"
 )
 
 var (
@@ -53,20 +55,31 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		s.WriteString("\n")
 	}
 	p.printPacks(s, len(p.Levels))
-	for _, r := range p.Leaf.Loops() {
-		if n := k.ReductionOf[r]; n != nil {
-			fmt.Fprintf(s, "  sum over %s of %d: %s", r.Label(), r.Trip(), formNames[n.Form])
-			if n.long && n.Form == Unrolled && r.Trip() > 0 {
-				ways := n.Ways(p.copies(), p.trip(r))
-				fmt.Fprintf(s, ", %d steps an iteration", ways*n.Rounds(p.copies(), ways, p.trip(r)/ways))
-			}
-			s.WriteString("\n")
-		}
-	}
+	p.printSums(s, k, p.Leaf)
 	if q := p.Product; q != nil {
 		fmt.Fprintf(s, "  dot of %s and %s: %d steps, %d in a pass, %d terms\n", q.Rows.Kind, q.Columns.Kind, q.Steps, q.PassSteps, q.Splits)
 	}
 	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
+}
+
+// printSums prints the reduction loops of a region, inner ones behind those around.
+func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region) {
+	for _, r := range around.Loops() {
+		n := k.ReductionOf[r]
+		if n == nil {
+			continue
+		}
+		fmt.Fprintf(s, "  sum over %s of %d: %s", r.Label(), r.Trip(), formNames[n.Form])
+		switch {
+		case n.Form == Sequential && n.Straight(p.copies()):
+			s.WriteString(", without a loop")
+		case n.long && n.Form == Unrolled && r.Trip() > 0:
+			ways := n.Ways(p.copies(), p.trip(r))
+			fmt.Fprintf(s, ", %d steps an iteration", ways*n.Rounds(p.copies(), ways, p.trip(r)/ways))
+		}
+		s.WriteString("\n")
+		p.printSums(s, k, r)
+	}
 }
 
 // printPacks prints the operands that are packed before a level.

@@ -153,8 +153,8 @@ func TestDecisions(t *testing.T) {
 		}, "for columns"},
 		{"rows in all lanes", ir.Wasm, "", matmul(f32, 64, 64, 32), "for rows, 64 steps, in all lanes"},
 		{"too few columns for that", ir.Wasm, "", matmul(f32, 64, 64, 24), "!for rows"},
-		{"steps of a slow loop", ir.Wasm, "", matmul(f32, 64, 64, 32), "unrolled, 7 steps an iteration"},
-		{"as many as leave few iterations", ir.Wasm, "", matmul(f32, 64, 67, 32), "unrolled, 6 steps an iteration"},
+		{"steps of a slow loop", ir.Wasm, "", matmul(f32, 64, 64, 32), "unrolled, 9 steps an iteration"},
+		{"as many as leave few iterations", ir.Wasm, "", matmul(f32, 64, 67, 32), "unrolled, 13 steps an iteration"},
 		{"a short sum is no loop", ir.Wasm, "", matmul(f32, 64, 6, 32), "unrolled, 6 steps an iteration"},
 		{"loops of processors are fast", ir.SSE4, "", matmul(f32, 64, 64, 32), "!steps an iteration"},
 		{"rows in all lanes not wanted", ir.Wasm, "d-1", matmul(f32, 64, 64, 32), "!for rows"},
@@ -188,6 +188,12 @@ func TestDecisions(t *testing.T) {
 		{"two axes are shared where either will do", big, "", broadcast, "iterations of axis 1, shared by threads with axis 2"},
 		{"level as asked", threads, "n2", matmul(f32, 512, 512, 512), "shared"},
 		{"tall matrices share rows", threads, "", matmul(f32, 8192, 512, 512), "shared"},
+		{"taps of a convolution are no loops", ir.Wasm, "", func(in inputs) *uop.UOp {
+			return must(tensor.Conv(in(f32, 1, 64, 58, 58), in(f32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
+		}, "of 3: as it stands, without a loop\n  sum over 2:REDUCE of 3: unrolled, 3 steps an iteration"},
+		{"its weights are packed once for all rows of results", ir.Wasm, "", func(in inputs) *uop.UOp {
+			return must(tensor.Conv(in(f32, 1, 64, 58, 58), in(f32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
+		}, "for rows, 576 steps, in all lanes\n  loop over iterations of axis 2\n"},
 		{"convolution", threads, "", func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(f32, 8, 64, 20, 20), in(f32, 32, 64, 3, 3), nil, 1, tensor.Window{}))
 		}, "shared by threads with axis 3"},

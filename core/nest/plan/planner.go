@@ -125,15 +125,22 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	}
 	pl.ReductionOf[r] = n
 	pl.region(r, around)
+	for _, in := range r.Loops() {
+		if s := pl.ReductionOf[in]; s != nil {
+			n.weight += s.weight * max(in.Trip(), 1)
+		}
+	}
 }
 
 // chains is the number of independent accumulators that hide the latency of an addition.
 const chains = 8
 
 const (
-	// alongWeight and unrolledWeight bound the operations of an iteration with all of its partial sums.
+	// alongWeight and unrolledWeight bound the operations of an iteration with all of its partial sums, longWeight where loops
+	// are slow.
 	alongWeight    = 256
 	unrolledWeight = 512
+	longWeight     = 1024
 )
 
 // Ways is the number of accumulators of each register, for a number of unrolled copies of the loop and n iterations (-1 if
@@ -171,7 +178,7 @@ func (r *Reduction) Rounds(copies, ways, n int64) int64 {
 	if !r.long {
 		return best
 	}
-	for k := unrolledWeight / max(copies*ways*r.weight, 1); k > 1; k-- {
+	for k := longWeight / max(copies*ways*r.weight, 1); k > 1; k-- {
 		switch {
 		case n < 0 && r.Multiple%(ways*r.Lanes*k) == 0:
 			return k
@@ -201,6 +208,12 @@ func (p *Band) recordWays(pl *planner) {
 	if n := last(p.Leaf); n != nil && (n.Form == Along || n.Form == Unrolled && n.Loop.Trip() >= 0) {
 		p.used.used[knobPartialSums] = n.Ways(p.copies(), p.trip(n.Loop))
 	}
+}
+
+// Straight reports whether all iterations of a loop around others are done one behind the other, without a loop.
+func (r *Reduction) Straight(copies int64) bool {
+	n := r.Loop.Trip()
+	return n > 0 && r.Rounds(copies, 1, n) == n
 }
 
 // copies is the number of copies of the leaf in a whole tile.
