@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// emit puts the added instructions between the others and gives the spilled intervals their slots.
+// emit merges the added instructions with the others and assigns the slots of spilled intervals.
 func (a *Allocator[I]) emit() Result[I] {
 	r := Result[I]{Frame: a.frame()}
 	n := len(a.insts)
@@ -26,7 +26,7 @@ func (a *Allocator[I]) emit() Result[I] {
 		}
 		depth := a.loops[a.loopOf[d.pos]].depth
 		if a.effects[d.pos]&LoopBegin != 0 {
-			depth-- // it stands before the loop
+			depth-- // before the loop
 		}
 		r.Spills += weight(depth)
 	}
@@ -71,7 +71,7 @@ func (a *Allocator[I]) emit() Result[I] {
 	return r
 }
 
-// weight is how often an instruction of that depth is thought to run.
+// weight is the assumed number of executions of an instruction at that depth.
 func weight(depth int32) float64 {
 	w := 1.0
 	for range depth {
@@ -80,7 +80,7 @@ func weight(depth int32) float64 {
 	return w
 }
 
-// frame gives the spilled intervals their slots; intervals that do not overlap share one.
+// frame assigns slots to the spilled intervals; disjoint intervals share one.
 func (a *Allocator[I]) frame() int32 {
 	size := (a.c.Reserved + 63) &^ 63
 	type place struct {
@@ -127,7 +127,7 @@ func (a *Allocator[I]) frame() int32 {
 	return size
 }
 
-// span is where the value begins and ends to matter, with the loops that carry it around.
+// span is the range in which the value is live, including the loops that carry it around.
 func (a *Allocator[I]) span(x *interval) (from, to int32) {
 	from, to = a.accs[x.acc].pos, a.accs[x.end-1].pos
 	for k := x.acc; k < x.end; k++ {

@@ -10,30 +10,30 @@ const (
 	dead = int32(math.MaxInt32)
 )
 
-// access is one instruction that reads or writes a virtual register.
+// access is an instruction that reads or writes a virtual register.
 type access struct {
 	pos   int32
-	reads bool // the value before matters, also where a write may be jumped over
+	reads bool // the old value matters, also where a branch may skip a write
 	write bool
 }
 
-// interval is the live range of a virtual register, and where it is at the place that the scan has reached.
+// interval is the live range of a virtual register, and its location at the current position of the scan.
 type interval struct {
 	class      uint8
-	size       uint8 // bytes of the widest instruction that has it
-	hintDepth  uint8 // the loop depth of the copy that hint comes from
+	size       uint8 // bytes of its widest access
+	hintDepth  uint8 // the loop depth of the copy behind hint
 	inSlot     bool  // its spill slot holds the value
 	spilled    bool  // is in the list of intervals that have been in the frame
-	reg        int8  // where it is, or -1
-	lastReg    int8  // where it was last
-	wantReg    int8  // where resolve wants it, or -1
-	acc, end   int32 // its accesses; cur is the next of them
+	reg        int8  // its register, or -1
+	lastReg    int8  // its last register
+	wantReg    int8  // the target register of resolve, or -1
+	acc, end   int32 // its accesses; cur is the next one
 	cur        int32
-	writes     int32 // how many of them write
+	writes     int32 // the number of writing accesses
 	hint       int32 // the interval that it is copied to
-	remat      int32 // the instruction that makes it from nothing, or none
+	remat      int32 // the instruction that rematerialises it, or none
 	slot       int32 // the offset of its spill slot, or none
-	nextUse    int32 // where the next use is, or the end of the loop that carries the value there
+	nextUse    int32 // the next use, or the end of the loop that carries the value there
 	wrapUse    int32 // with a loop's end: the first use in the loop
 	lastAccess int32
 	lastWrite  int32
@@ -46,10 +46,10 @@ type loop struct {
 	depth      int32
 }
 
-// skip is code that a forward branch jumps over.
+// skip is code that a forward branch skips.
 type skip struct{ start, end int32 }
 
-// read computes live intervals: it numbers the virtual registers and notes loops, labels, accesses and copy hints.
+// read computes live intervals: it numbers the virtual registers and records loops, labels, accesses and copy hints.
 func (a *Allocator[I]) read(c *Code[I]) error {
 	a.c = c
 	a.registers()
@@ -62,13 +62,13 @@ func (a *Allocator[I]) read(c *Code[I]) error {
 	return nil
 }
 
-// use is an interval that an instruction reads or writes, once for each instruction.
+// use is an access of an instruction to an interval, one for each instruction.
 type use struct {
 	interval     int32
 	reads, write bool
 }
 
-// gather lists the intervals of all instructions, the places of labels, and the registers that hold arguments.
+// gather lists the intervals of all instructions, the positions of labels, and the registers of arguments.
 func (a *Allocator[I]) gather() {
 	insts := a.c.Insts
 	a.intervals, a.uses, a.labels = a.intervals[:0], a.uses[:0], a.labels[:0]
@@ -191,7 +191,7 @@ func (a *Allocator[I]) nest(n int) error {
 	return nil
 }
 
-// registers makes those of the classes free, but for the ones that hold arguments.
+// registers frees the registers of the classes, except those of arguments.
 func (a *Allocator[I]) registers() {
 	for k := range a.free {
 		a.free[k] = 0
@@ -208,7 +208,7 @@ func (a *Allocator[I]) registers() {
 	}
 }
 
-// accesses lists, for each interval, the instructions that have it.
+// accesses lists, for each interval, its instructions.
 func (a *Allocator[I]) accesses() {
 	insts := a.c.Insts
 	sum := int32(0)
@@ -243,8 +243,8 @@ func (a *Allocator[I]) accesses() {
 	}
 }
 
-// skipped lets a write that may be jumped over leave what was there before, if anything outside its region knows the
-// value.
+// skipped marks a write that may be skipped as a read as well, if the value is used outside of the skipped code: the old value
+// survives.
 func (a *Allocator[I]) skipped() {
 	if len(a.skips) == 0 {
 		return
@@ -261,16 +261,16 @@ func (a *Allocator[I]) skipped() {
 	}
 }
 
-// number is the place of a virtual register in vals.
+// number is the index of a virtual register in vals.
 func (a *Allocator[I]) number(r Reg) int32 { return a.index[r.Class()][r.Num()] }
 
-// firstIn is the first access of v in loop l, or behind it.
+// firstIn is the first access of v at or behind the beginning of loop l.
 func (a *Allocator[I]) firstIn(v *interval, l int32) int32 {
 	start := a.loops[l].start
 	return v.acc + int32(sort.Search(int(v.end-v.acc), func(k int) bool { return a.accs[v.acc+int32(k)].pos > start }))
 }
 
-// liveIn reports whether the value that v has at the head of loop l is read in it.
+// liveIn reports whether loop l reads the value that v has at its head.
 func (a *Allocator[I]) liveIn(v *interval, l int32) bool {
 	f := a.firstIn(v, l)
 	return f < v.end && a.accs[f].pos < a.loops[l].end && a.accs[f].reads
@@ -286,8 +286,8 @@ func (a *Allocator[I]) writtenIn(v *interval, l int32) bool {
 	return false
 }
 
-// nextUseAfter is the next use of v as seen from loop l if the accesses before k are over: where it is, or, if a loop carries the
-// value around, the last place in that loop and the use in its next iteration; dead if there is none.
+// nextUseAfter is the next use of v seen from loop l, after its first k accesses: the position, or, if a loop carries the value
+// around, the end of that loop and the use in its next iteration; dead if there is none.
 func (a *Allocator[I]) nextUseAfter(v *interval, k, l int32) (next, wrap int32) {
 	for {
 		if k < v.end && a.accs[k].pos < a.loops[l].end {
@@ -308,7 +308,7 @@ func (a *Allocator[I]) nextUseAfter(v *interval, k, l int32) (next, wrap int32) 
 	}
 }
 
-// grow is s with length n; what it holds is undefined.
+// grow is s with length n and undefined contents.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/2)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// openScope begins a scope with what the registers hold now.
+// openScope begins a scope with the current contents of the registers.
 func (a *Allocator[I]) openScope(start, loop, label int32) {
 	a.scopes = append(a.scopes, scope{start: start, loop: loop, label: label, entry: a.occupant})
 	s := &a.scopes[len(a.scopes)-1]
@@ -18,7 +18,7 @@ func (a *Allocator[I]) openScope(start, loop, label int32) {
 	}
 }
 
-// enterLoop begins a loop: what it uses comes into registers before it, if there is room or they hold what it does not use.
+// enterLoop begins a loop: values used in it are brought into registers first, where one is free or holds a value unused in it.
 func (a *Allocator[I]) enterLoop(i int32) {
 	l := a.loopOf[i]
 	end := a.loops[l].end
@@ -53,7 +53,7 @@ func (a *Allocator[I]) enterLoop(i int32) {
 	a.openScope(i, l, 0)
 }
 
-// leaveLoop ends a loop: what only its next iteration would have used is dead.
+// leaveLoop ends a loop: values for its next iteration only are dead.
 func (a *Allocator[I]) leaveLoop() {
 	a.scopes = a.scopes[:len(a.scopes)-1]
 	a.loop = a.loops[a.loop].parent
@@ -71,7 +71,7 @@ func (a *Allocator[I]) leaveLoop() {
 	}
 }
 
-// branch goes back to the head of its loop, or forward.
+// branch is a back edge to the head of its loop, or a forward branch.
 func (a *Allocator[I]) branch(i, label int32) {
 	if a.labels[label] < i {
 		s := len(a.scopes) - 1
@@ -83,14 +83,14 @@ func (a *Allocator[I]) branch(i, label int32) {
 	}
 	for s := len(a.scopes) - 1; s >= 0; s-- {
 		if a.scopes[s].loop == none && a.scopes[s].label == label {
-			a.resolve(&a.scopes[s], i) // a branch before this one has settled what the label finds
+			a.resolve(&a.scopes[s], i) // an earlier branch has fixed the state at the label
 			break
 		}
 	}
 	a.openScope(i, none, label)
 }
 
-// reachLabel is a label: the state at its branches and the one before it must agree.
+// reachLabel is a label: the states at its branches and before it must agree.
 func (a *Allocator[I]) reachLabel(i, label int32) {
 	for n := len(a.scopes); n > 0 && a.scopes[n-1].loop == none && a.scopes[n-1].label == label; n-- {
 		a.resolve(&a.scopes[n-1], i)
@@ -98,8 +98,8 @@ func (a *Allocator[I]) reachLabel(i, label int32) {
 	}
 }
 
-// resolve brings registers and slots before instruction i into the state that the scope had at its beginning: at a back
-// edge all of it, at a label what is live, less what was evicted in between.
+// resolve brings registers and slots before instruction i into the state at the scope's beginning: at a back edge all of it, at a
+// label only live values, without those evicted in between.
 func (a *Allocator[I]) resolve(s *scope, i int32) {
 	l := s.loop
 	for k := range a.occupant {
@@ -108,7 +108,7 @@ func (a *Allocator[I]) resolve(s *scope, i int32) {
 			r := int8(bits.TrailingZeros32(m))
 			a.intervals[s.entry[k][r]].wantReg = r
 		}
-		// What the scope did not have in a register it had in the frame.
+		// A value that was not in a register at the scope's beginning was in the frame.
 		for m := a.all[k] &^ a.free[k]; m != 0; m &= m - 1 {
 			v := a.occupant[k][bits.TrailingZeros32(m)]
 			if v == none {
@@ -169,7 +169,7 @@ func (a *Allocator[I]) resolve(s *scope, i int32) {
 // parallelMove brings each value of the target registers there.
 func (a *Allocator[I]) parallelMove(i int32, class uint8, s *scope, target uint32) {
 	k := class
-	// Values that stand in the way and have no place to go.
+	// Values in the way that no longer have a target register.
 	for m := target &^ a.free[k]; m != 0; m &= m - 1 {
 		r := bits.TrailingZeros32(m)
 		u := a.occupant[k][r]
@@ -217,7 +217,7 @@ func (a *Allocator[I]) parallelMove(i int32, class uint8, s *scope, target uint3
 	}
 }
 
-// shift moves what register from holds to register to, which is free.
+// shift moves a value from register from to register to, which is free.
 func (a *Allocator[I]) shift(i int32, class uint8, from, to int8) {
 	v := a.occupant[class][from]
 	c := Class(class)
@@ -226,10 +226,10 @@ func (a *Allocator[I]) shift(i int32, class uint8, from, to int8) {
 	a.occupy(v, to)
 }
 
-// swapSlot stands for the place in the frame that swap uses.
+// swapSlot stands for the frame slot used by swap.
 const swapSlot int32 = -2
 
-// swap exchanges what two registers hold, through a third that holds nothing or through the frame.
+// swap exchanges two registers, through a free third one or through the frame.
 func (a *Allocator[I]) swap(i int32, class uint8, r, q int8) {
 	v, w := a.occupant[class][r], a.occupant[class][q]
 	c := Class(class)

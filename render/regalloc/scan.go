@@ -2,7 +2,7 @@ package regalloc
 
 import "math/bits"
 
-// Allocator is the state of one allocation; its memory is used again by the next. The zero Allocator is ready for use.
+// Allocator is the state of one allocation; the next one reuses its memory. The zero Allocator is ready for use.
 type Allocator[I comparable] struct {
 	c         *Code[I]
 	m         Machine[I]
@@ -21,44 +21,44 @@ type Allocator[I comparable] struct {
 	skipOf    []int32
 	stack     []int32
 
-	rank     [classes][nreg]int8  // place in the order of preference
-	all      [classes]uint32      // registers that may be given away
-	free     [classes]uint32      // those that hold nothing
-	occupant [classes][nreg]int32 // what they hold
-	fixed    [classes][nreg]int32 // the last instruction that has them as arguments
+	rank     [classes][nreg]int8  // index in the order of preference
+	all      [classes]uint32      // allocatable registers
+	free     [classes]uint32      // free registers
+	occupant [classes][nreg]int32 // their values
+	fixed    [classes][nreg]int32 // their last instruction as arguments
 
-	loop        int32 // the innermost loop at this place
+	loop        int32 // the innermost loop here
 	scopes      []scope
-	spilled     []int32          // intervals that have been in the frame
-	pressure    [][classes]int16 // how many values are live before each instruction
-	liveThrough [][classes]int16 // how many values are live through each loop and not used in it
-	fence       []bool           // instructions that keep their place
+	spilled     []int32          // intervals that have been spilled
+	pressure    [][classes]int16 // numbers of live values before each instruction
+	liveThrough [][classes]int16 // numbers of values that are live through each loop without a use in it
+	fence       []bool           // instructions that must not be reordered
 	scheduler   scheduler[I]
 
 	insts   []I    // Code.Insts with physical registers
-	deleted []bool // instructions that are not needed
+	deleted []bool // removed instructions
 	added   []insertion[I]
 	folded  []folded
-	reads   []int32 // intervals that the instruction reads
+	reads   []int32 // intervals read by the instruction
 	ids     []int32
 	swaps   bool // registers are swapped through the frame
 }
 
-// scope is code that begins with known registers, to which its end returns: a loop, or what a forward branch skips.
+// scope is code with a fixed register state at its beginning and end: a loop, or code that a forward branch skips.
 type scope struct {
 	start int32 // the LoopBegin or the branch
 	label int32 // of a branch
 	loop  int32 // number of the loop, none for branches
 	entry [classes][nreg]int32
-	mask  [classes]uint32 // registers that hold something
+	mask  [classes]uint32 // registers in use
 }
 
-// insertion is an added instruction that stands before number pos.
+// insertion is an added instruction before number pos.
 type insertion[I comparable] struct {
 	inst I
 	added
 	pos      int32
-	interval int32 // whose spill slot it reads or writes, or none
+	interval int32 // the interval of its spill slot, or none
 	copies   bool  // stands for a Copy of the code
 }
 
@@ -97,11 +97,11 @@ func (a *Allocator[I]) scan() error {
 	return nil
 }
 
-// step gives one instruction its registers.
+// step assigns the registers of one instruction.
 func (a *Allocator[I]) step(i int32, inst *I) error {
 	a.ops = a.m.Operands(inst, a.ops[:0])
 	reads := a.reads[:0]
-	var pin [classes]uint32 // registers that this instruction reads
+	var pin [classes]uint32 // registers read by this instruction
 	early := false
 sources:
 	for k := range a.ops {
@@ -167,7 +167,7 @@ sources:
 		x := &a.intervals[dst]
 		first, second, commutes := a.m.TwoAddress(inst)
 		if x.reg >= 0 && second == x.phys() && !commutes {
-			// The first source can not go there while the second is: the value moves elsewhere, if there is room.
+			// The first source cannot go there while the second is there: the second moves elsewhere, if there is room.
 			if free := a.free[x.class]; free != 0 {
 				a.release(dst)
 				a.free[x.class] &^= 1 << second.Num()
@@ -201,10 +201,10 @@ sources:
 	return nil
 }
 
-// phys is the register that x is in.
+// phys is the register of x.
 func (x *interval) phys() Reg { return Phys(Class(x.class), int(x.reg)) }
 
-// copy is a Copy: nothing if its source ends there.
+// copy is a Copy: removed if its source ends there.
 func (a *Allocator[I]) copy(i int32, inst *I) error {
 	a.ops = a.m.Operands(inst, a.ops[:0])
 	s, d, size := a.ops[0].Reg, a.ops[1].Reg, a.ops[0].Size
@@ -275,7 +275,7 @@ func (a *Allocator[I]) move(i int32, to, from Reg, size uint8, interval int32) {
 	a.added = append(a.added, insertion[I]{inst: a.m.Move(to, from, size), added: added{to: to, from: from, size: size, remat: none}, pos: i, interval: interval})
 }
 
-// argument lets a register go after the last instruction that has it as an argument.
+// argument frees a register after its last instruction as an argument.
 func (a *Allocator[I]) argument(i int32, r Reg) {
 	if k, n := r.Class(), r.Num(); a.fixed[k][n] == i {
 		a.free[k] |= 1 << n
@@ -283,7 +283,7 @@ func (a *Allocator[I]) argument(i int32, r Reg) {
 	}
 }
 
-// advance notes that instruction i has v, and looks for the next use.
+// advance passes instruction i, an access of v, and finds the next use.
 func (a *Allocator[I]) advance(v, i int32) {
 	x := &a.intervals[v]
 	for x.cur < x.end && a.accs[x.cur].pos <= i {
@@ -309,8 +309,8 @@ func (a *Allocator[I]) release(v int32) {
 	x.reg = -1
 }
 
-// choose is a register for the result of an instruction: one that it will be moved to anyway, or one of a source that
-// ends there where the instruction would overwrite it.
+// choose is a register for a result: the target of a later move, or that of a source that ends there if the instruction would
+// overwrite it.
 func (a *Allocator[I]) choose(i, v int32, pin [classes]uint32, first, second Reg, commutes bool) (int8, error) {
 	x := &a.intervals[v]
 	free := a.free[x.class] &^ pin[x.class]
@@ -349,7 +349,7 @@ func (a *Allocator[I]) wanted(v int32, r int8) bool {
 	return false
 }
 
-// preferred is the first in order of the free registers, rather one to which no open loop has to return something.
+// preferred is the first of the free registers in order, avoiding those that an open loop expects a value in.
 func (a *Allocator[I]) preferred(class uint8, free uint32) int8 {
 	for s := range a.scopes {
 		if rest := free &^ a.scopes[s].mask[class]; rest != 0 {
@@ -365,7 +365,7 @@ func (a *Allocator[I]) preferred(class uint8, free uint32) int8 {
 	return best
 }
 
-// allocate is a free register for v, by an eviction if there is none.
+// allocate is a free register for v, after an eviction if necessary.
 func (a *Allocator[I]) allocate(i, v int32, pin [classes]uint32) (int8, error) {
 	x := &a.intervals[v]
 	free := a.free[x.class] &^ pin[x.class]
@@ -384,7 +384,7 @@ func (a *Allocator[I]) allocate(i, v int32, pin [classes]uint32) (int8, error) {
 	return r, nil
 }
 
-// furthestUse is the interval in a register of a class whose next use is furthest away.
+// furthestUse is the interval in a register of a class with the furthest next use.
 func (a *Allocator[I]) furthestUse(i int32, class uint8, pin uint32) int32 {
 	best, score, wrap := none, int64(-1), int32(0)
 	for m := a.all[class] &^ a.free[class] &^ pin; m != 0; m &= m - 1 {

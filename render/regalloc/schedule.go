@@ -4,9 +4,8 @@ import (
 	"sort"
 )
 
-// relievePressure changes the order of independent instructions where more values are needed together than there are
-// registers, if another order needs fewer, and reports whether it did. What fits stays as it is: the processor finds its
-// own order.
+// relievePressure reorders independent instructions where more values are live than there are registers, if another order needs
+// fewer, and reports whether it did. Other code keeps its order: the processor reorders by itself.
 func (a *Allocator[I]) relievePressure() bool {
 	p := a.pressures()
 	insts := a.c.Insts
@@ -42,7 +41,7 @@ func (a *Allocator[I]) relievePressure() bool {
 	return done
 }
 
-// tooMany reports whether there are more values of a class than registers, less those that the loop has no use for.
+// tooMany reports whether there are more values of a class than registers, apart from those that the loop does not use.
 func (a *Allocator[I]) tooMany(p, through *[classes]int16) bool {
 	for k, n := range p {
 		if int(n-through[k]) > len(a.c.Classes[k].Regs) {
@@ -52,8 +51,8 @@ func (a *Allocator[I]) tooMany(p, through *[classes]int16) bool {
 	return false
 }
 
-// pressures are how many values of each class are live before each instruction. It also counts those that are live
-// through a loop which does not touch them.
+// pressures are the numbers of live values of each class before each instruction, and of those that are live through a loop
+// without a use in it.
 func (a *Allocator[I]) pressures() [][classes]int16 {
 	p := grow(a.pressure, len(a.c.Insts)+1)
 	a.pressure = p
@@ -89,7 +88,7 @@ func (a *Allocator[I]) loopsFrom(i int32) int {
 	return sort.Search(len(a.loops), func(l int) bool { return a.loops[l].start > i })
 }
 
-// liveUntil is how far the value that x has after its access k is live, at most up to the next access.
+// liveUntil is the end of the live range of x after its access k, at most up to the next access.
 func (a *Allocator[I]) liveUntil(x *interval, k int32) int32 {
 	for l := a.loopOf[a.accs[k].pos]; ; l = a.loops[l].parent {
 		if k+1 < x.end && a.accs[k+1].pos < a.loops[l].end {
@@ -102,7 +101,7 @@ func (a *Allocator[I]) liveUntil(x *interval, k int32) int32 {
 			break
 		}
 		if f := a.firstIn(x, l); a.accs[f].reads {
-			// It lives to the end of the loop at least, and on if it is used behind it.
+			// It is live to the end of the loop at least, and beyond it if it is used there.
 			to := a.loops[l].end
 			for q := a.loops[l].parent; ; q = a.loops[q].parent {
 				if k+1 < x.end && a.accs[k+1].pos < a.loops[q].end {
@@ -123,8 +122,8 @@ func (a *Allocator[I]) liveUntil(x *interval, k int32) int32 {
 	return a.accs[k].pos
 }
 
-// barriers finds the instructions that keep their place, and all others the side of them that they are on: branches and
-// labels, what has physical registers, and all from one that sets the flags to the one that reads them.
+// barriers finds the instructions that keep their position, and the region of all others: barriers are branches and labels,
+// instructions with physical registers, and everything from one that sets the flags to the one that reads them.
 func (a *Allocator[I]) barriers() {
 	insts := a.c.Insts
 	a.fence = grow(a.fence, len(insts))
@@ -144,7 +143,7 @@ func (a *Allocator[I]) barriers() {
 	}
 }
 
-// scheduler is the work of schedule, whose memory is used again. Values have numbers of their own, from 0, in it.
+// scheduler is the state of schedule, reused. It numbers the values locally, from 0.
 type scheduler[I comparable] struct {
 	local  []int32 // the number of a value, or none
 	class  []uint8 // of numbers
@@ -152,8 +151,8 @@ type scheduler[I comparable] struct {
 	ops    []localUse
 	first  []int32 // the first operand of each instruction
 	edges  []edge
-	head   []int32 // the last of edges that end at an instruction, or none
-	wait   []int32 // how many instructions that must come later have no place yet
+	head   []int32 // the last edge that ends at an instruction, or none
+	wait   []int32 // numbers of unscheduled instructions that must come later
 	write  []int32 // the last instruction that wrote a number, or none
 	reads  []int32 // the last of readers since then that reads a number, or none
 	reader []edge
@@ -173,9 +172,9 @@ type localUse struct {
 // edge is an instruction in a list: the list goes on with number next.
 type edge struct{ inst, next int32 }
 
-// schedule orders instructions from number from to before number to, backwards: of those that nothing waits for, next
-// comes the one that leaves the fewest values live before it, of equals the last. It reports whether that is better
-// than it was.
+// schedule orders instructions from number from to before number to, bottom up: of the instructions without unscheduled
+// successors, the next is the one with the fewest live values before it, of equals the last. It reports whether the new order
+// is better.
 func (a *Allocator[I]) schedule(from, to int, over [classes]bool) bool {
 	n := to - from
 	const most = 800
@@ -231,7 +230,7 @@ func (a *Allocator[I]) schedule(from, to int, over [classes]bool) bool {
 	return better
 }
 
-// localize numbers the values of the instructions, lists their operands, and notes which values are live behind them.
+// localize numbers the values of the instructions, lists their operands, and records the values live behind them.
 func (a *Allocator[I]) localize(from int, to int32) {
 	o := &a.scheduler
 	if len(o.local) < len(a.intervals) {
@@ -263,8 +262,7 @@ func (a *Allocator[I]) liveAt(x *interval, i int32) bool {
 	return k > x.acc && a.liveUntil(x, k-1) >= i
 }
 
-// depend finds which instructions must come before which: those that write what others read, and the other way around,
-// for registers and, as one more number, for memory.
+// depend finds the order constraints of instructions: between reads and writes of registers and, as one more number, of memory.
 func (o *scheduler[I]) depend(insts []I, effects []Effects) {
 	numbers := len(o.known) + 1
 	o.edges, o.reader = o.edges[:0], o.reader[:0]
@@ -306,8 +304,7 @@ func (o *scheduler[I]) depend(insts []I, effects []Effects) {
 	}
 }
 
-// change is how many more values are live before instruction t than behind it; those of classes that have too many
-// count first.
+// change is the change in the number of live values from behind instruction t to before it; classes above their limit count first.
 func (o *scheduler[I]) change(t int32, over *[classes]bool) int {
 	d := 0
 	for _, p := range o.ops[o.first[t]:o.first[t+1]] {
@@ -325,8 +322,7 @@ func (o *scheduler[I]) change(t int32, over *[classes]bool) int {
 	return d
 }
 
-// excess is how many values too many are live at worst if the instructions stand in a sequence; count is how many are
-// live behind them.
+// excess is the maximal number of live values above the limits in a sequence of instructions; count are the values live behind it.
 func (o *scheduler[I]) excess(at func(int) int32, n int, count [classes]int16, a *Allocator[I]) int {
 	o.live = append(o.live[:0], o.out...)
 	worst := 0

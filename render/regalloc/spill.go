@@ -1,11 +1,11 @@
 package regalloc
 
-// evict spills v: into its slot, if it cannot be rematerialised.
+// evict spills v: into its slot, unless it can be rematerialised.
 func (a *Allocator[I]) evict(i, v int32) {
 	x := &a.intervals[v]
 	at, r := i, x.reg
-	// The store goes in front of the outermost loop or skipped code where the value is the same. Where the scope has not
-	// touched the value, it need not have it in a register at its beginning either.
+	// The store is placed before the outermost loop or skipped code in which the value is unchanged. If the scope has not used the
+	// value, its entry state need not have it in a register either.
 	for s := len(a.scopes) - 1; s >= 0; s-- {
 		sc := &a.scopes[s]
 		e := sc.find(x, v)
@@ -31,7 +31,7 @@ func (a *Allocator[I]) evict(i, v int32) {
 	}
 }
 
-// find is the register that holds v at the beginning of the scope, or -1.
+// find is the register of v at the beginning of the scope, or -1.
 func (s *scope) find(x *interval, v int32) int8 {
 	if x.reg >= 0 && s.entry[x.class][x.reg] == v {
 		return x.reg
@@ -51,10 +51,10 @@ func (a *Allocator[I]) store(at, v int32, r int8) {
 	a.move(at, 0, Phys(Class(x.class), int(r)), x.size, v)
 }
 
-// reload brings v to register r before instruction i.
+// reload loads v into register r before instruction i.
 func (a *Allocator[I]) reload(i, v int32, r int8) {
 	x := &a.intervals[v]
-	fresh := x.lastAccess == none && x.nextUse == dead && x.cur == x.acc // nothing has written it yet
+	fresh := x.lastAccess == none && x.nextUse == dead && x.cur == x.acc // not written yet
 	a.occupy(v, r)
 	x.nextUse, x.wrapUse = a.nextUseAfter(x, x.cur, a.loop)
 	if fresh && a.loop == 0 {
@@ -64,7 +64,7 @@ func (a *Allocator[I]) reload(i, v int32, r int8) {
 	x.inSlot = true
 }
 
-// restore adds the instruction that loads v into register r, or makes it again there.
+// restore adds the instruction that loads v into register r, or rematerialises it.
 func (a *Allocator[I]) restore(i, v int32, r Reg) {
 	x := &a.intervals[v]
 	if x.remat == none {
@@ -76,14 +76,14 @@ func (a *Allocator[I]) restore(i, v int32, r Reg) {
 	a.added = append(a.added, insertion[I]{inst: inst, added: added{to: r, remat: x.remat}, pos: i, interval: none})
 }
 
-// fold lets an instruction read v from its spill slot, or as the constant that it is, if that is the best way.
+// fold lets an instruction read v from its spill slot, or as a constant, if that is cheaper than a reload.
 func (a *Allocator[I]) fold(i int32, inst *I, v int32) bool {
 	x := &a.intervals[v]
 	if !x.inSlot && x.remat == none {
 		return false
 	}
 	if a.free[x.class] != 0 && x.cur+1 < x.end && a.accs[x.cur+1].reads && a.accs[x.cur+1].pos < a.loops[a.loop].end {
-		return false // it is used again soon, and there is room
+		return false // used again soon, and a register is free
 	}
 	var source *Operand
 	for k := range a.ops {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// state says which values are in which places. A value is what a virtual register has, or a physical one that nobody
-// gave away. Places are the registers by class and number, and behind them the frame in units of 8 bytes. A virtual
-// register that nothing has written may be anywhere.
+// state maps values to locations. A value is that of a virtual register, or of a physical one outside of the allocation. Locations
+// are the registers by class and number, then the frame in units of 8 bytes. An unwritten virtual register may be anywhere.
 type state struct {
 	in    [][]Reg
 	known map[Reg]bool
@@ -35,7 +34,7 @@ func (s *state) has(place int, v Reg) bool { return s.undefined(v) || slices.Con
 
 func (s *state) undefined(v Reg) bool { return v.Virtual() && !s.known[v] }
 
-// write makes v's only place this one, which holds nothing else.
+// write makes this v's only location; it holds no other value.
 func (s *state) write(place int, v Reg) {
 	s.forget(v)
 	if v.Virtual() {
@@ -52,7 +51,7 @@ func (s *state) forget(v Reg) {
 	}
 }
 
-// alias lets d be where x is.
+// alias adds the locations of x to d.
 func (s *state) alias(d, x Reg) {
 	if d == x {
 		return
@@ -70,12 +69,12 @@ func (s *state) alias(d, x Reg) {
 	}
 }
 
-// meet keeps what s and t agree on, and reports whether that is less than s had.
+// meet is the intersection of s with t; it reports whether s has shrunk.
 func (s *state) meet(t *state) bool {
 	less := false
 	for r := range t.known {
 		if !s.known[r] {
-			// s has it everywhere: from here it is where t has it.
+			// s has it everywhere: now it is where t has it.
 			for p := range s.in {
 				if slices.Contains(t.in[p], r) {
 					s.in[p] = append(slices.Clone(s.in[p]), r)
@@ -97,14 +96,14 @@ type verifier[I comparable] struct {
 	c       *Code[I]
 	r       *Result[I]
 	folded  map[int32][]folded
-	at      map[int32]*state // what branches bring to labels
+	at      map[int32]*state // the states of branches at their labels
 	defs    map[Reg]int32    // the instruction that writes a virtual register, -1 for several
 	changed bool
 	report  bool
 }
 
-// verify follows the code of r and checks that each instruction reads what that of c says, over loops, branches, copies
-// and the frame.
+// verify follows the code of r and checks that each instruction reads the values that c's does, across loops, branches, copies and
+// the frame.
 func verify[I comparable](c *Code[I], r *Result[I]) error {
 	v := verifier[I]{c: c, r: r, folded: map[int32][]folded{}, at: map[int32]*state{}, defs: map[Reg]int32{}}
 	for i := range c.Insts {
@@ -131,7 +130,7 @@ func verify[I comparable](c *Code[I], r *Result[I]) error {
 
 func place(r Reg) int { return int(r.Class())*nreg + r.Num() }
 
-// slot is the place of a spill slot.
+// slot is the location of a spill slot.
 func (v *verifier[I]) slot(offset int32) (int, error) {
 	if offset < v.c.Reserved || offset >= v.r.Frame || offset%8 != 0 {
 		return 0, fmt.Errorf("offset %d is no spill slot", offset)
@@ -163,7 +162,7 @@ func (v *verifier[I]) run() error {
 	return nil
 }
 
-// left is an instruction of the code that the result does not have: the work of a Copy is done by what was added.
+// left checks an instruction missing in the result: a Copy replaced by added instructions.
 func (v *verifier[I]) left(s *state, inst *I) error {
 	switch e := v.c.Machine.Effects(inst); {
 	case e&Copy != 0:
@@ -183,7 +182,7 @@ func (v *verifier[I]) left(s *state, inst *I) error {
 	return nil
 }
 
-// addition checks an instruction that was added and follows it.
+// addition checks an added instruction and follows it.
 func (v *verifier[I]) addition(s *state, inst *I, d added) error {
 	m := v.c.Machine
 	if d.remat != none {
@@ -221,7 +220,7 @@ func (v *verifier[I]) addition(s *state, inst *I, d added) error {
 	return nil
 }
 
-// step checks that inst does what instruction o of the code does, and follows it.
+// step checks that inst corresponds to instruction o of the code, and follows it.
 func (v *verifier[I]) step(s *state, inst *I, o int32) error {
 	m := v.c.Machine
 	want := v.c.Insts[o]
@@ -281,7 +280,7 @@ func (v *verifier[I]) step(s *state, inst *I, o int32) error {
 	return nil
 }
 
-// flow notes what a branch brings to its label.
+// flow merges the state of a branch into its label's.
 func (v *verifier[I]) flow(s *state, to int32) {
 	if t := v.at[to]; t == nil {
 		v.at[to] = s.clone()

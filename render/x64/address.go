@@ -10,8 +10,8 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// placeTable knows the addresses of a kernel. An address is built from the outermost terms inwards, so that each part
-// is computed in the outermost block that it can be, and is shared by all places that begin with it.
+// placeTable computes the addresses of a kernel. An address is built from the outermost terms inwards, so each part is computed in
+// the outermost block possible, and shared by all places with the same beginning.
 type placeTable struct {
 	parts   map[string]*part // by buffer and terms
 	bases   map[*ir.Buffer]*base
@@ -28,7 +28,7 @@ func newPlaceTable() placeTable {
 	}
 }
 
-// clear makes room for the next kernel.
+// clear resets the table for the next kernel.
 func (t *placeTable) clear() {
 	clear(t.parts)
 	clear(t.bases)
@@ -37,7 +37,7 @@ func (t *placeTable) clear() {
 	clear(t.args)
 }
 
-// base is the address of a buffer, with the places in it that were planned last: most have the terms of one of them.
+// base is the address of a buffer, with its most recently planned places: most new ones share the terms of one of them.
 type base struct {
 	part   *part
 	recent [8]*ir.Place
@@ -50,13 +50,13 @@ type part struct {
 	outer *part // without the terms of block, nil for the buffer itself
 	block *ir.Block
 	terms []ir.Term
-	// mem is the address, once it is computed; flat is it without an index.
+	// mem is the address once it is computed; flat is the address without an index.
 	mem, flat asm.Mem
 	done      bool
 	last      bool // places end here
 }
 
-// plan finds the parts of a place and counts how many addresses move with each loop.
+// plan finds the parts of a place and counts the addresses that move with each loop.
 func (t *placeTable) plan(g *gen, at *ir.Place) {
 	if t.planned[at] != nil {
 		return
@@ -116,7 +116,7 @@ func (t *placeTable) base(g *gen, buf *ir.Buffer) *base {
 	return b
 }
 
-// inner is the part that adds terms of one block, coefficients in bytes, to another.
+// inner is the part that adds the terms of one block, coefficients in bytes, to another part.
 func (t *placeTable) inner(outer *part, terms []ir.Term) *part {
 	key := t.key[:0]
 	for p := outer; ; p = p.outer {
@@ -144,7 +144,7 @@ func appendTerms(key []byte, terms []ir.Term) []byte {
 	return binary.AppendVarint(key, -1)
 }
 
-// moves is the loop whose iterator is what a part adds, and by how many bytes it moves.
+// moves is the loop of the iterator in a part, and the stride in bytes.
 func (g *gen) moves(p *part) (*loop, int64) {
 	if len(p.terms) != 1 || p.terms[0].V.Op != ir.Iter {
 		return nil, 0
@@ -152,12 +152,12 @@ func (g *gen) moves(p *part) (*loop, int64) {
 	return g.loopOf(p.terms[0].V.Loop), p.terms[0].Coef
 }
 
-// address is the operand for the element Off of a place plus so many bytes.
+// address is the operand for the element Off of a place, at a byte offset.
 func (g *gen) address(at *ir.Place, bytes int64) asm.Mem {
 	return g.plus(g.part(g.places.planned[at]), at.Off*at.Buf.Kind.Size()+bytes)
 }
 
-// plus is an address so many bytes on.
+// plus is an address plus an offset in bytes.
 func (g *gen) plus(m asm.Mem, bytes int64) asm.Mem {
 	d := int64(m.Disp) + bytes
 	if d >= math.MinInt32 && d <= math.MaxInt32 {
@@ -257,12 +257,12 @@ func (g *gen) multiply(size int, dst, a asm.Reg, c int64) {
 	}
 }
 
-// index is an integer scalar as 64 bits with its sign.
+// index is an integer scalar, sign-extended to 64 bits.
 func (g *gen) index(v *ir.Value) asm.Reg {
 	g.need(v)
 	s := &g.vals[v.ID]
 	if v.Kind.Register() != ir.I32 {
-		return s.reg // 32 bits without a sign are extended whenever they are written
+		return s.reg // 32-bit writes zero-extend
 	}
 	if s.index == 0 {
 		r := g.gp()
@@ -272,7 +272,7 @@ func (g *gen) index(v *ir.Value) asm.Reg {
 	return g.vals[v.ID].index
 }
 
-// baseOf is the address that is the i-th argument. Buffers may share it: scratch memory, or views as another kind.
+// baseOf is the address in the i-th argument. Buffers may share it: scratch memory, or views of another kind.
 func (g *gen) baseOf(i int) asm.Reg {
 	r := g.places.args[i]
 	if r == 0 {
@@ -282,7 +282,7 @@ func (g *gen) baseOf(i int) asm.Reg {
 	return r
 }
 
-// argument reads the i-th word of the arguments.
+// argument loads the i-th word of the arguments.
 func (g *gen) argument(i int) asm.Reg {
 	r := g.gp()
 	g.in(g.k.Root, func() { g.from(asm.MOV, 8, r, asm.Mem{Base: g.args, Disp: int32(8 * i)}) })

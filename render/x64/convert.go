@@ -17,7 +17,7 @@ func castScalar(g *gen, v *ir.Value) asm.Reg {
 	return g.castReg(from, to, g.use(a))
 }
 
-// registersAgree reports whether the register of a value of one kind holds its value as another.
+// registersAgree reports whether a register holds the same value for both kinds.
 func registersAgree(from, to ir.Kind) bool {
 	switch {
 	case from == to:
@@ -78,7 +78,7 @@ func (g *gen) truth(k ir.Kind, r asm.Reg) asm.Reg {
 	return d
 }
 
-// intToFloat converts an integer in a general register. Unsigned ones of 4 bytes are signed ones of 8.
+// intToFloat converts an integer in a general register. Unsigned 4-byte integers are converted as signed 8-byte ones.
 func (g *gen) intToFloat(from, to ir.Kind, r asm.Reg) asm.Reg {
 	op, unsigned := asm.VCVTSI2SS, asm.VCVTUSI2SS
 	if to == ir.F64 {
@@ -86,7 +86,7 @@ func (g *gen) intToFloat(from, to ir.Kind, r asm.Reg) asm.Reg {
 	}
 	d := g.vec()
 	convert := func(d, r asm.Reg, op asm.Op, size int) {
-		g.zero(d, 16) // the upper lanes come from there: nothing to wait for
+		g.zero(d, 16) // the upper lanes come from d: breaks the dependence on its old value
 		g.ins(op, size, d, d, r)
 	}
 	switch {
@@ -97,7 +97,7 @@ func (g *gen) intToFloat(from, to ir.Kind, r asm.Reg) asm.Reg {
 	case g.f.AVX512:
 		convert(d, r, unsigned, 8)
 	default:
-		// Halved, with the lost bit kept for rounding, and doubled again where the top bit is set.
+		// Where the top bit is set: halved, with the lost bit kept for rounding, and doubled again.
 		half := g.gp()
 		g.move(half, r)
 		g.imm(asm.SHR, 8, half, 1)
@@ -132,7 +132,7 @@ func (g *gen) floatToInt(from, to ir.Kind, r asm.Reg) asm.Reg {
 	case g.f.AVX512:
 		g.ins(unsigned, 8, d, r)
 	default:
-		// Numbers from 2**63 on are converted less that.
+		// Numbers from 2**63 on are converted minus that.
 		top := g.splat(w, 16/w, topBit(w))
 		less, large := g.vec(), g.gp()
 		g.ins(sized(w, asm.VSUBSS, asm.VSUBSD), 16, less, r, top)
@@ -154,7 +154,7 @@ func topBit(width int) uint64 {
 	return uint64(math.Float32bits(1 << 63))
 }
 
-// conversion is an instruction for a cast between vectors. Its size is that of the wider one.
+// conversion is an instruction for a cast of vectors. Its size is that of the wider one.
 type conversion struct {
 	from, to kinds
 	level    level
@@ -225,7 +225,7 @@ func castVector(g *gen, v *ir.Value) asm.Reg {
 	return lanewise(g, v)
 }
 
-// truthVector is which lanes are not 0.
+// truthVector is the mask of lanes that are not 0.
 func (g *gen) truthVector(a *ir.Value) asm.Reg {
 	r := g.use(a)
 	w := int(a.Kind.Width())
@@ -250,7 +250,7 @@ func (g *gen) truthVector(a *ir.Value) asm.Reg {
 	return d
 }
 
-// fromTruth is 1 in the lanes that are true, else 0.
+// fromTruth is 1 in true lanes, else 0.
 func (g *gen) fromTruth(v *ir.Value) asm.Reg {
 	one := uint64(1)
 	switch v.Kind {
@@ -272,7 +272,7 @@ func (g *gen) fromTruth(v *ir.Value) asm.Reg {
 	return d
 }
 
-// unsignedToF32 converts both halves of the integers, of which each is exact, and rounds once when it adds them.
+// unsignedToF32 converts both halves of the integers exactly, and rounds once in the addition.
 func (g *gen) unsignedToF32(r asm.Reg, lanes int) asm.Reg {
 	size := vectorSize(lanes, 4)
 	hi, lo := g.vec(), g.vec()
@@ -285,7 +285,7 @@ func (g *gen) unsignedToF32(r asm.Reg, lanes int) asm.Reg {
 	return hi
 }
 
-// unsignedToF64 makes the integers the low bits of 2**52 and subtracts that; size is that of d.
+// unsignedToF64 puts the integers into the low bits of 2**52 and subtracts that; size is that of d.
 func (g *gen) unsignedToF64(d, r asm.Reg, size int) {
 	magic := g.splat(8, size/8, math.Float64bits(1<<52))
 	g.ins(asm.VPMOVZXDQ, size, d, r)
@@ -293,7 +293,7 @@ func (g *gen) unsignedToF64(d, r asm.Reg, size int) {
 	g.ins(asm.VSUBPD, size, d, d, magic)
 }
 
-// f64ToUnsigned adds 2**52 to truncated numbers, whose integers are then in the low bits; size is that of r.
+// f64ToUnsigned adds 2**52 to truncated numbers, so their integers are in the low bits; size is that of r.
 func (g *gen) f64ToUnsigned(d, r asm.Reg, size int) {
 	t := g.vec()
 	g.imm(asm.VROUNDPD, size, t, toZero|exactly, r)
@@ -301,7 +301,7 @@ func (g *gen) f64ToUnsigned(d, r asm.Reg, size int) {
 	g.resize(d, t, size/8, 4)
 }
 
-// f32ToUnsigned converts numbers from 2**31 on less that, and puts the top bit back.
+// f32ToUnsigned converts numbers from 2**31 on minus that, and restores the top bit.
 func (g *gen) f32ToUnsigned(r asm.Reg, lanes int) asm.Reg {
 	size := vectorSize(lanes, 4)
 	top := g.splat(4, lanes, uint64(math.Float32bits(1<<31)))

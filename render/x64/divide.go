@@ -7,8 +7,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// divide divides scalar integers. Division by 0 gives 0, the least number divided by -1 wraps; both are kept away from
-// the instruction, which would fault.
+// divide divides scalar integers. Division by 0 gives 0, the least number divided by -1 wraps: the instruction would fault on both.
 func divide(g *gen, v *ir.Value) asm.Reg {
 	a, b := v.Args[0], v.Args[1]
 	size := g.size(v)
@@ -21,7 +20,7 @@ func divide(g *gen, v *ir.Value) asm.Reg {
 
 // divideRegs divides general registers.
 func (g *gen) divideRegs(op ir.Op, k ir.Kind, size int, ra, rb asm.Reg) asm.Reg {
-	// by is b, or 1 where b cannot be divided by: 0, and -1 of signed kinds.
+	// by is b, or 1 for the excluded divisors: 0, and -1 of signed kinds.
 	by, odd := g.gp(), g.gp()
 	one := g.gp()
 	g.number(one, 1)
@@ -36,7 +35,7 @@ func (g *gen) divideRegs(op ir.Op, k ir.Kind, size int, ra, rb asm.Reg) asm.Reg 
 	}
 	d := g.gp()
 	g.rawDivide(op, k, size, d, ra, by)
-	// Where b is 0 or -1 the quotient is a times b, and the rest 0 for both.
+	// For b = 0 and b = -1 the quotient is a times b, and the remainder 0.
 	fix := g.gp()
 	switch {
 	case op == ir.Mod:
@@ -55,7 +54,7 @@ func (g *gen) divideRegs(op ir.Op, k ir.Kind, size int, ra, rb asm.Reg) asm.Reg 
 	return d
 }
 
-// rawDivide is the division of the processor.
+// rawDivide is the division instruction.
 func (g *gen) rawDivide(op ir.Op, k ir.Kind, size int, d, a, b asm.Reg) {
 	g.ins(asm.MOV, size, asm.RAX, a)
 	switch {
@@ -76,8 +75,8 @@ func (g *gen) rawDivide(op ir.Op, k ir.Kind, size int, d, a, b asm.Reg) {
 	}
 }
 
-// divideVector divides integers of 4 bytes as F64, whose 53 bits hold quotients exactly enough: the quotient of such
-// numbers is at least 2**-32 away from the next integer if it is none, more than its rounding error.
+// divideVector divides 4-byte integers as F64. Its 53 bits are enough: a quotient that is no integer is at least 2**-32 away from
+// the next one, more than its rounding error.
 func divideVector(g *gen, v *ir.Value) asm.Reg {
 	size, lanes := g.size(v), v.Lanes
 	by := v.Args[1]
@@ -136,8 +135,8 @@ func (g *gen) half64(r asm.Reg, k ir.Kind, size, wide, i int) asm.Reg {
 	return g.toF64(g.partOf(r, size, wide/2, i), k, wide)
 }
 
-// byReciprocal is a quotient by a constant that truncates to the right integer: half of a unit is added to the size of
-// the dividend, which keeps multiples of the divisor away from the integer below and others from the one above.
+// byReciprocal is a quotient by a constant that truncates to the right integer: half a unit is added to the magnitude of the
+// dividend, which keeps multiples of the divisor from rounding down and other numbers from rounding up.
 func (g *gen) byReciprocal(d, x asm.Reg, wide int, by *ir.Value) {
 	c := float64(signed(by))
 	if !by.Kind.Signed() {

@@ -5,7 +5,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// dot emits a sum of products of packed operands.
+// dot emits a dot product of packed operands.
 func (g *gen) dot(d *ir.Dot) {
 	for _, at := range []*ir.Place{d.A, d.B, d.C} {
 		g.readyPlace(at)
@@ -20,10 +20,10 @@ func (g *gen) dot(d *ir.Dot) {
 	}
 }
 
-// pointer is a new register that holds an address.
+// pointer is a new register with an address.
 func (g *gen) pointer(at *ir.Place) asm.Reg { return g.lea(g.address(at, 0)).Base }
 
-// repeat emits a loop of n iterations, after each of which pointers have moved.
+// repeat emits a loop of n iterations, each followed by steps of the pointers.
 func (g *gen) repeat(n int64, body func(), moves ...pointerMove) {
 	if n == 1 {
 		body()
@@ -57,7 +57,7 @@ type pointerMove struct {
 	by  int64
 }
 
-// The registers of tiles: four sums, then two blocks of each operand.
+// The tile registers: four sums, then two blocks of each operand.
 var (
 	tileSums = [2][2]asm.Reg{{asm.Phys(asm.Tile, 0), asm.Phys(asm.Tile, 1)}, {asm.Phys(asm.Tile, 2), asm.Phys(asm.Tile, 3)}}
 	tilesOfA = [2]asm.Reg{asm.Phys(asm.Tile, 4), asm.Phys(asm.Tile, 5)}
@@ -71,13 +71,13 @@ const (
 	wordBytes = 4
 )
 
-// tileOps multiply tiles, by whether the numbers of the operands have signs.
+// tileOps multiply tiles, by the signedness of the operands.
 var tileOps = map[[2]ir.Kind]asm.Op{
 	{ir.BF16, ir.BF16}: asm.TDPBF16PS, {ir.I8, ir.I8}: asm.TDPBSSD, {ir.I8, ir.U8}: asm.TDPBSUD,
 	{ir.U8, ir.I8}: asm.TDPBUSD, {ir.U8, ir.U8}: asm.TDPBUUD,
 }
 
-// dotTiles multiplies with the registers of tiles.
+// dotTiles multiplies with tile registers.
 func (g *gen) dotTiles(d *ir.Dot) {
 	g.useTiles()
 	op, ok := tileOps[[2]ir.Kind{d.Kind, d.BKind}]
@@ -130,10 +130,10 @@ func (g *gen) dotTiles(d *ir.Dot) {
 	eachSum(func(sum asm.Reg, at asm.Mem) { g.to(asm.TILESTORED, 0, at, sum) })
 }
 
-// useTiles says that the function needs the registers of tiles.
+// useTiles marks the function as using tile registers.
 func (g *gen) useTiles() { g.tiles = true }
 
-// tileConfig is what LDTILECFG reads: all tiles have 16 rows of 64 bytes.
+// tileConfig is the memory operand of LDTILECFG: all tiles have 16 rows of 64 bytes.
 func tileConfig() []byte {
 	const colsAt, rowsAt = 16, 48
 	c := make([]byte, 64)

@@ -6,19 +6,18 @@ import (
 )
 
 const (
-	// dotRows is how many rows are multiplied together with two vectors of columns, dotUnroll how many words of them
-	// without a jump.
+	// dotRows is the number of rows multiplied together with two vectors of columns, dotUnroll the unroll factor over their words.
 	dotRows   = 8
 	dotUnroll = 4
 )
 
-// dotVector is a sum of products that is made with vectors: each word of a row of A meets a word of every column.
+// dotVector is a dot product by vectors: each word of a row of A times a word of every column.
 type dotVector struct {
 	*gen
 	*ir.Dot
 	sums [dotRows][2]asm.Reg
-	// The instruction for bytes multiplies those without a sign by those with one. If both operands are of one kind
-	// the highest bit of B is flipped, by flip, which adds or subtracts 128 times the sum of a row of A: over.
+	// The byte instruction multiplies unsigned by signed bytes. If both operands are of one kind the highest bit of B is flipped (flip),
+	// which adds or subtracts 128 times the sum of a row of A (over).
 	flip asm.Reg
 	over [dotRows]asm.Reg
 }
@@ -46,7 +45,7 @@ func (g *gen) dotVectors(d *ir.Dot) {
 	}, pointerMove{a, dotRows * tileRow}, pointerMove{c, dotRows * d.CRow * wordBytes})
 }
 
-// begin sets the sums to 0, or to what there is.
+// begin initializes the sums with 0, or with their current values.
 func (w *dotVector) begin(c asm.Reg) {
 	for i := range w.sums {
 		for j := range w.Cols {
@@ -64,7 +63,7 @@ func (w *dotVector) begin(c asm.Reg) {
 	}
 }
 
-// at is where a sum is.
+// at is the register of a sum.
 func (w *dotVector) at(c asm.Reg, row, col int) asm.Mem {
 	return asm.Mem{Base: c, Disp: int32(int64(row)*w.CRow*wordBytes) + int32(col*tileRow)}
 }
@@ -108,7 +107,7 @@ func (w *dotVector) word(a, b asm.Reg, n int) {
 	}
 }
 
-// write writes the sums.
+// write stores the sums.
 func (w *dotVector) write(c asm.Reg) {
 	for i := range w.sums {
 		for j := range w.Cols {

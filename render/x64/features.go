@@ -1,6 +1,6 @@
 package x64
 
-// Features is what a processor has beyond SSE4.2, which every processor needs for native code.
+// Features are the features of a processor beyond SSE4.2, the minimum for native code.
 type Features struct {
 	// AVX512 means AVX-512 F, BW, DQ and VL (and all of AVX2), AVX2 means AVX2, FMA, F16C, BMI1 and BMI2.
 	AVX512, AVX2 bool
@@ -8,7 +8,7 @@ type Features struct {
 	FP16, BF16, VNNI, AMX bool
 }
 
-// Level is the name of the features that code is chosen by.
+// Level is the name of the features' level.
 func (f Features) Level() string {
 	switch {
 	case f.AVX512:
@@ -30,7 +30,7 @@ func (f Features) Bytes() int {
 	return 16
 }
 
-// Lanes is how many lanes the vectors of a kernel have; wide says that some have elements of 8 bytes.
+// Lanes is the number of lanes of a kernel's vectors; wide: some have elements of 8 bytes.
 func (f Features) Lanes(wide bool) int {
 	if wide {
 		return f.Bytes() / 8

@@ -22,8 +22,8 @@ func (p pick) of(v *ir.Value) asm.Op {
 	return p.ps
 }
 
-// fused multiplies and adds with one rounding. Of the three forms of the instruction (op is the first, the others
-// follow in the table of operations after those for other types) it takes the one that overwrites an argument that dies.
+// fused is a fused multiply-add. Of the three forms of the instruction (op is the first, the others follow in the table after those
+// for other types) it takes one that overwrites a dying argument.
 func fused(op132 asm.Op) maker {
 	op213 := op132 + asm.VFMADD213PS - asm.VFMADD132PS
 	op231 := op132 + asm.VFMADD231PS - asm.VFMADD132PS
@@ -63,7 +63,7 @@ func fused(op132 asm.Op) maker {
 	}
 }
 
-// maxFloat is the greater of two numbers, NaN if either is. The instruction gives its second source if one is NaN.
+// maxFloat is the maximum, NaN if either number is. The instruction gives its second source if one is NaN.
 func maxFloat(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b := v.Args[0], v.Args[1]
@@ -83,7 +83,7 @@ func maxFloat(op asm.Op) maker {
 	}
 }
 
-// keepNaN replaces the lanes of t by those of b that are NaN.
+// keepNaN replaces lanes of t by those of b that are NaN.
 func (g *gen) keepNaN(v *ir.Value, t, b asm.Reg) asm.Reg {
 	size := g.size(v)
 	cmp := pick{asm.VCMPSS, asm.VCMPSD, asm.VCMPPS, asm.VCMPPD}.of(v)
@@ -122,12 +122,12 @@ const (
 	notEqual  = 4
 )
 
-// How to round.
+// Rounding modes.
 const (
 	toNearest = 0
 	toLower   = 1
 	toZero    = 3
-	// exactly says that a result that differs from its source is no exception.
+	// exactly suppresses the inexact exception.
 	exactly = 8
 )
 
@@ -150,7 +150,7 @@ func rounded(how int64) maker {
 
 func signBit(k ir.Kind) uint64 { return 1 << (8*k.Width() - 1) }
 
-// lanesFor is how many lanes constants for v have: those of scalars fill the smallest register.
+// lanesFor is the number of lanes of constants for v: for scalars they fill the smallest register.
 func lanesFor(v *ir.Value) int {
 	return max(v.Lanes, 16/int(v.Kind.Width()))
 }

@@ -11,7 +11,7 @@ var (
 	scatterOps = [2][2]asm.Op{{asm.VSCATTERDPS, asm.VSCATTERDPD}, {asm.VSCATTERQPS, asm.VSCATTERQPD}}
 )
 
-// vectorAddress is the operand for the lanes of a place that are not neighbours, and the width of its index.
+// vectorAddress is the operand for lanes at non-contiguous addresses, and the width of its index.
 func (g *gen) vectorAddress(at *ir.Place, lanes int) (asm.Mem, int) {
 	m := g.address(at, 0)
 	if m.Index != 0 {
@@ -32,7 +32,7 @@ func (g *gen) vectorAddress(at *ir.Place, lanes int) (asm.Mem, int) {
 	return m, w
 }
 
-// gather reads a vector of elements that are no neighbours.
+// gather loads a vector of non-contiguous elements.
 func (g *gen) gather(v *ir.Value) asm.Reg {
 	at := v.At
 	m, iw := g.vectorAddress(at, v.Lanes)
@@ -57,7 +57,7 @@ func (g *gen) gather(v *ir.Value) asm.Reg {
 	return d
 }
 
-// gatherMask is a new register with the lanes to access: the instruction clears it.
+// gatherMask is a new register with the mask of lanes: the instruction clears it.
 func (g *gen) gatherMask(at *ir.Place, lanes, w int) asm.Reg {
 	if !g.f.AVX512 {
 		m := g.vec()
@@ -77,7 +77,7 @@ func (g *gen) gatherMask(at *ir.Place, lanes, w int) asm.Reg {
 	return k
 }
 
-// scatter writes a vector to elements that are no neighbours, in the order of its lanes.
+// scatter stores a vector to non-contiguous elements, in lane order.
 func (g *gen) scatter(at *ir.Place, val *ir.Value) {
 	r := g.use(val)
 	m, iw := g.vectorAddress(at, val.Lanes)
@@ -87,7 +87,7 @@ func (g *gen) scatter(at *ir.Place, val *ir.Value) {
 	g.to(op, vectorSize(val.Lanes, max(iw, w)), m, r).Mask = k
 }
 
-// lanes is what a vector access needs that is done one lane after the other.
+// lanes is the state of a vector access that is done lane by lane.
 type laneAccess struct {
 	g     *gen
 	at    *ir.Place
@@ -115,7 +115,7 @@ func (g *gen) laneAccess(at *ir.Place) laneAccess {
 	return a
 }
 
-// lane is the address of a lane, or that of the spare area if it is shut.
+// lane is the address of a lane, or that of the spare area if its gate is closed.
 func (a *laneAccess) lane(i int) asm.Mem {
 	g := a.g
 	m := a.base
@@ -145,7 +145,7 @@ func (a *laneAccess) lane(i int) asm.Mem {
 	return asm.Mem{Base: t}
 }
 
-// loadLanes reads a vector one lane after the other into the third area.
+// loadLanes loads a vector lane by lane into the third area.
 func (g *gen) loadLanes(v *ir.Value) asm.Reg {
 	a := g.laneAccess(v.At)
 	k := v.At.Buf.Kind
@@ -178,7 +178,7 @@ func (g *gen) loadLanes(v *ir.Value) asm.Reg {
 	return g.orAlternative(v, mask, d)
 }
 
-// boolLanes turns lanes of 4 bytes that are 0 or 1 into a vector of bools.
+// boolLanes turns 4-byte lanes of 0 or 1 into a vector of bools.
 func (g *gen) boolLanes(r asm.Reg, lanes int) asm.Reg {
 	size := vectorSize(lanes, 4)
 	if g.f.AVX512 {
@@ -210,7 +210,7 @@ func (g *gen) orAlternativeMask(v *ir.Value, a laneAccess, d asm.Reg) asm.Reg {
 	return g.blendMask(v, k, d, alt)
 }
 
-// storeLanes writes a vector one lane after the other from the third area.
+// storeLanes stores a vector lane by lane from the third area.
 func (g *gen) storeLanes(at *ir.Place, val *ir.Value) {
 	k := at.Buf.Kind
 	w := accessWidth(k)

@@ -11,7 +11,7 @@ import (
 type gen struct {
 	k *ir.Kernel
 	f Features
-	// vals is what is known about each value, by its ID.
+	// vals is the state of each value, by its ID.
 	vals     []state
 	sections map[*ir.Block]*section
 	cur      *section
@@ -20,53 +20,52 @@ type gen struct {
 	places   placeTable
 	pool     pool
 	room     *room
-	// streams says that some stores go around the caches.
+	// streams: some stores are non-temporal.
 	streams bool
-	// tiles says that the registers of tiles are used.
+	// tiles: tile registers are used.
 	tiles   bool
 	virtual [asm.Tile + 1]int
 	labels  asm.Label
-	// reserved is how much of the frame is for operations that need memory.
+	// reserved is the part of the frame for operations that need memory.
 	reserved   int32
 	stamp      int32
 	closed     int64
 	args       asm.Reg
 	transposed map[*ir.Value][]transposed
-	// splats and vectors are registers that hold constants.
+	// splats and vectors are registers with constants.
 	splats  map[splatKey]asm.Reg
 	vectors map[int32]asm.Reg
 }
 
-// state is what is known about a value.
+// state is the state of a value.
 type state struct {
-	// reg holds the value once it is computed. Vectors of bools without mask registers also have the form for
-	// elements of the other width, vectors of F16 that of memory.
+	// reg holds the value once it is computed. Vectors of bools without mask registers also have a form for the other element width,
+	// vectors of F16 that of memory.
 	reg, other asm.Reg
-	// index is the value as 64 bits with its sign, if that is not reg.
+	// index is the value sign-extended to 64 bits, if that is not reg.
 	index asm.Reg
-	// lanes is a scalar bool in all lanes: a mask register, or of 4 and of 8 bytes.
+	// lanes is a scalar bool in all lanes: a mask register, or lanes of 4 and of 8 bytes.
 	lanes [2]asm.Reg
-	// width is that of the lanes of a vector of bools, once it is known.
+	// width is the lane width of a vector of bools, once it is known.
 	width int8
-	// left counts the uses that are not emitted yet.
+	// left is the number of uses not emitted yet.
 	left int32
-	// shared values are used in loops inside of their block, or by addresses: no use is known to be the last.
+	// shared values are used in inner loops, or by addresses: no use is known to be the last.
 	shared bool
-	// chain is the variable of a loop that the value brings towards its next value.
+	// chain is the loop variable whose next value is computed from this value in place.
 	chain *phi
-	// mark is the stamp of the last walk that came here, led what it found.
+	// mark is the stamp of the last walk that visited the value, led its result.
 	mark int32
 	led  bool
 }
 
-// section is the code of a block as far as it is known. What loops inside of it need from it is added to it as long
-// as they are not closed.
+// section is the code of a block so far. Until its inner loops are closed, values for them are added to it.
 type section struct {
 	block *ir.Block
 	out   []asm.Inst
 }
 
-// failure is why a kernel cannot be rendered.
+// failure is the reason why a kernel cannot be rendered.
 type failure struct{ error }
 
 func fail(format string, args ...any) {
@@ -86,7 +85,7 @@ func (g *gen) label() asm.Label {
 	return g.labels
 }
 
-// ins appends an instruction to the current section. The result may be completed until the next one is appended.
+// ins appends an instruction to the current section. The result may be modified until the next one is appended.
 func (g *gen) ins(op asm.Op, size int, dst asm.Reg, src ...asm.Reg) *asm.Inst {
 	i := asm.Inst{Op: op, Size: uint8(size), Dst: dst}
 	copy(i.Src[:], src)
@@ -94,7 +93,7 @@ func (g *gen) ins(op asm.Op, size int, dst asm.Reg, src ...asm.Reg) *asm.Inst {
 	return &g.cur.out[len(g.cur.out)-1]
 }
 
-// imm is ins with a constant.
+// imm is ins with an immediate.
 func (g *gen) imm(op asm.Op, size int, dst asm.Reg, imm int64, src ...asm.Reg) *asm.Inst {
 	i := g.ins(op, size, dst, src...)
 	i.Imm = imm
@@ -108,12 +107,12 @@ func (g *gen) from(op asm.Op, size int, dst asm.Reg, m asm.Mem, src ...asm.Reg) 
 	return i
 }
 
-// to writes a register to memory.
+// to stores a register.
 func (g *gen) to(op asm.Op, size int, m asm.Mem, src ...asm.Reg) *asm.Inst {
 	return g.from(op, size, 0, m, src...)
 }
 
-// move copies a register, all of it.
+// move copies a whole register.
 func (g *gen) move(dst, src asm.Reg) {
 	if dst == src {
 		return
@@ -121,7 +120,7 @@ func (g *gen) move(dst, src asm.Reg) {
 	g.ins(asm.MOVE, moved(dst.Class(), g.f), dst, src)
 }
 
-// moved is how many bytes a copy of a register has: all that may be in use.
+// moved is the number of bytes to copy of a register: all that may be in use.
 func moved(c asm.Class, f Features) int {
 	if c == asm.Vec {
 		return f.Bytes()
@@ -129,7 +128,7 @@ func moved(c asm.Class, f Features) int {
 	return 8
 }
 
-// in calls emit with block b as the current one.
+// in calls emit with b as the current block.
 func (g *gen) in(b *ir.Block, emit func()) {
 	outer := g.cur
 	g.cur = g.section(b)
@@ -145,7 +144,7 @@ func (g *gen) section(b *ir.Block) *section {
 	return s
 }
 
-// size is how many bytes the instructions for a value's register work on.
+// size is the operand size of the instructions for a value.
 func (g *gen) size(v *ir.Value) int {
 	if v.Lanes == 1 {
 		if v.Kind.Float() {
@@ -159,10 +158,10 @@ func (g *gen) size(v *ir.Value) int {
 	return vectorSize(v.Lanes, int(v.Kind.Width()))
 }
 
-// vectorSize is the register for so many lanes of a width: half of the smallest register may be all that is used.
+// vectorSize is the register size for so many lanes of a width; of the smallest register only half may be in use.
 func vectorSize(lanes, width int) int { return max(16, lanes*width) }
 
-// class is the register file that holds a value.
+// class is the register file of a value.
 func (g *gen) class(v *ir.Value) asm.Class {
 	switch {
 	case v.Lanes == 1 && !v.Kind.Float():
@@ -173,7 +172,7 @@ func (g *gen) class(v *ir.Value) asm.Class {
 	return asm.Vec
 }
 
-// need computes a value if that was not done yet, in its block.
+// need computes a value in its block unless that is done.
 func (g *gen) need(v *ir.Value) {
 	s := &g.vals[v.ID]
 	if s.reg != 0 {
@@ -189,8 +188,8 @@ func (g *gen) need(v *ir.Value) {
 	g.vals[v.ID].reg = r
 }
 
-// ready computes what an operation needs before the operation uses the first of its arguments: from there on nothing
-// may be computed that overwrites one. What can be part of the operation itself is left, but for what that needs.
+// ready computes the operands of an operation before it uses its first argument: from there on no computation may overwrite one.
+// Operands that can be folded into the operation are left, but their own operands are computed.
 func (g *gen) ready(v *ir.Value) {
 	switch {
 	case g.vals[v.ID].reg != 0 || v.Op == ir.Const:
@@ -208,7 +207,7 @@ func (g *gen) ready(v *ir.Value) {
 	}
 }
 
-// readyPlace is ready for what a place has.
+// readyPlace is ready for the operands of a place.
 func (g *gen) readyPlace(at *ir.Place) {
 	g.part(g.places.planned[at])
 	if at.Index != nil {
@@ -219,21 +218,21 @@ func (g *gen) readyPlace(at *ir.Place) {
 	}
 }
 
-// use is the register of a value, for one of its uses.
+// use is the register of a value, and counts as one of its uses.
 func (g *gen) use(v *ir.Value) asm.Reg {
 	g.need(v)
 	g.vals[v.ID].left--
 	return g.vals[v.ID].reg
 }
 
-// lastUse reports whether no use of v is left, so that what is computed now in the same block may overwrite it.
+// lastUse reports whether v has no use left, so a result in the same block may overwrite it.
 func (g *gen) lastUse(v *ir.Value) bool {
 	s := &g.vals[v.ID]
 	return s.left <= 0 && !s.shared && v.Block == g.cur.block && v.Op != ir.Const && v.Op != ir.Iter
 }
 
-// dst is a register for the result v of an operation whose operands have been used: that of an operand that was a
-// variable of the loop if v leads to its next value, or a new one.
+// dst is a register for the result v of an operation with used operands: the register of a loop variable if v leads to its next
+// value, or a new one.
 func (g *gen) dst(v *ir.Value) asm.Reg {
 	if p := g.vals[v.ID].chain; p != nil && p.reg != 0 {
 		for _, a := range v.Args {
@@ -245,8 +244,7 @@ func (g *gen) dst(v *ir.Value) asm.Reg {
 	return g.fresh(g.class(v))
 }
 
-// overwriting is a register for a result that holds the operand a, which has been used already: that of a at its last
-// use.
+// overwriting is a register for a result that starts from operand a, already used: the register of a at its last use.
 func (g *gen) overwriting(a *ir.Value) asm.Reg {
 	r := g.vals[a.ID].reg
 	if g.lastUse(a) {

@@ -8,20 +8,20 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// Numbers of F16 are computed as F32 and rounded after every operation, which takes two conversions. With instructions
-// for vectors of F16, which give the same numbers, an operation and its rounding are one. Such a vector has two forms
-// then: that of F32, and half of one with F16 as they lie in memory, which is made first where both are needed.
+// F16 is computed as F32 and rounded after every operation, which takes two conversions. With F16 vector instructions, which give
+// the same results, an operation and its rounding are one. Such a vector has two forms: that of F32, and one of half the size
+// with F16 as in memory; if both are needed the latter is made first.
 
 // halfOps are the instructions for operations whose results are rounded.
 var halfOps = map[ir.Op]asm.Op{ir.Add: asm.VADDPH, ir.Sub: asm.VSUBPH, ir.Mul: asm.VMULPH, ir.Div: asm.VDIVPH, ir.Sqrt: asm.VSQRTPH}
 
-// halfChoices are those for operations whose results are one of their arguments.
+// halfChoices are the instructions for operations that return one of their arguments.
 var halfChoices = map[ir.Op]asm.Op{ir.MaxSS: asm.VMAXPH, ir.MinSS: asm.VMINPH}
 
-// halfDepth is how many operations without rounding are looked through.
+// halfDepth is the number of operations without rounding that are looked through.
 const halfDepth = 4
 
-// isHalf reports whether an F32 is known to be a number of F16.
+// isHalf reports whether an F32 certainly has an F16 value.
 func isHalf(v *ir.Value, depth int) bool {
 	switch v.Op {
 	case ir.Const:
@@ -44,14 +44,14 @@ func isHalf(v *ir.Value, depth int) bool {
 	return false
 }
 
-// halfBits is a constant of F32 as F16, if it is one.
+// halfBits is an F32 constant as F16, if it is exact.
 func halfBits(v *ir.Value) (uint16, bool) {
 	f := math.Float32frombits(uint32(v.Bits))
 	h := uop.FloatToHalf(float64(f))
 	return h, math.Float32bits(uop.HalfToFloat(h)) == uint32(v.Bits)
 }
 
-// cheapHalf reports whether an F32 that is a number of F16 has that form without a conversion.
+// cheapHalf reports whether an F32 with an F16 value has the F16 form without a conversion.
 func (g *gen) cheapHalf(v *ir.Value, depth int) bool {
 	switch {
 	case v.Op == ir.Const || g.vals[v.ID].other != 0 || g.readsHalf(v):
@@ -64,7 +64,7 @@ func (g *gen) cheapHalf(v *ir.Value, depth int) bool {
 	return false
 }
 
-// readsHalf reports whether an F32 is a vector of neighbours of F16 that is not read yet.
+// readsHalf reports whether an F32 is a pending load of contiguous F16.
 func (g *gen) readsHalf(v *ir.Value) bool {
 	if v.Op != ir.Cast || v.Args[0].Op != ir.Load {
 		return false
@@ -74,7 +74,7 @@ func (g *gen) readsHalf(v *ir.Value) bool {
 		l.Lanes >= 8 && l.Block == v.Block && g.vals[l.ID].reg == 0
 }
 
-// roundsHalves reports whether a rounded operation is made of vectors of F16: at least one argument needs no conversion.
+// roundsHalves reports whether a rounded operation takes vectors of F16: at least one argument needs no conversion.
 func (g *gen) roundsHalves(v *ir.Value, depth int) bool {
 	a := v.Args[0]
 	if !g.f.FP16 || v.Kind != ir.F16 || v.Lanes < 8 || g.vals[a.ID].reg != 0 || halfOps[a.Op] == 0 || depth == 0 {
@@ -93,7 +93,7 @@ func (g *gen) roundsHalves(v *ir.Value, depth int) bool {
 // halfSize is the size of a vector of F16.
 func halfSize(lanes int) int { return vectorSize(lanes, 2) }
 
-// rounded is the register of an operation of vectors of F16 with its rounding.
+// rounded is the register of an F16 operation with its rounding.
 func (g *gen) rounded(v *ir.Value) asm.Reg {
 	if r := g.vals[v.ID].other; r != 0 {
 		return r
@@ -112,8 +112,7 @@ func (g *gen) rounded(v *ir.Value) asm.Reg {
 	return g.vals[v.ID].other
 }
 
-// half is an F32 that is a number of F16 in that form. Its uses are not counted: the operation that they are of may be
-// computed as F32 too.
+// half is the F16 form of an F32 with an F16 value. Its uses are not counted: the operation may also be computed as F32.
 func (g *gen) half(v *ir.Value, lanes int) asm.Reg {
 	if v.Op == ir.Const {
 		bits, _ := halfBits(v)
@@ -130,7 +129,7 @@ func (g *gen) half(v *ir.Value, lanes int) asm.Reg {
 		switch op := halfChoices[v.Op]; {
 		case op != 0 && g.cheapHalf(v, halfDepth):
 			x, y := g.half(v.Args[0], lanes), g.half(v.Args[1], lanes)
-			g.ins(op, halfSize(lanes), r, y, x) // of two, the second is the result where they are not in order
+			g.ins(op, halfSize(lanes), r, y, x) // the second source is the result for unordered operands
 		case g.readsHalf(v):
 			at := v.Args[0].At
 			g.readyPlace(at)
@@ -144,7 +143,7 @@ func (g *gen) half(v *ir.Value, lanes int) asm.Reg {
 	return g.vals[v.ID].other
 }
 
-// fromHalf is a rounded operation of vectors of F16 as F32.
+// fromHalf is a rounded F16 operation as F32.
 func (g *gen) fromHalf(v *ir.Value) asm.Reg {
 	h := g.rounded(v)
 	d := g.vec()

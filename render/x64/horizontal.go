@@ -5,7 +5,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// spreadLow puts the lowest lane of a vector register into all lanes.
+// spreadLow broadcasts the lowest lane of a vector register.
 func (g *gen) spreadLow(d, r asm.Reg, width, size int) {
 	switch {
 	case g.f.AVX2 && width == 4:
@@ -19,7 +19,7 @@ func (g *gen) spreadLow(d, r asm.Reg, width, size int) {
 	}
 }
 
-// makeSplat puts a scalar into every lane.
+// makeSplat broadcasts a scalar.
 func makeSplat(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	size := g.size(v)
@@ -63,7 +63,7 @@ func makeLane(g *gen, v *ir.Value) asm.Reg {
 	return g.lanesOf(int(v.Kind.Width()), vs)
 }
 
-// part128 is 16 bytes of a vector register.
+// part128 is a 16-byte part of a vector register.
 func (g *gen) part128(r asm.Reg, size, i int) asm.Reg {
 	if i == 0 {
 		return r
@@ -77,7 +77,7 @@ func (g *gen) part128(r asm.Reg, size, i int) asm.Reg {
 	return d
 }
 
-// toScalar moves the lowest lane of a vector register to where a scalar of a kind is.
+// toScalar moves the lowest lane of a vector register to the scalar register of a kind.
 func (g *gen) toScalar(r asm.Reg, k ir.Kind) asm.Reg {
 	if k.Float() {
 		return r
@@ -117,7 +117,7 @@ func makeExtract(g *gen, v *ir.Value) asm.Reg {
 	return g.toScalar(d, a.Kind)
 }
 
-// bits is a vector of bools in the low bits of a general register; those behind its lanes are 0.
+// bits is a vector of bools in the low bits of a general register; the upper bits are 0.
 func (g *gen) bits(v *ir.Value) asm.Reg {
 	d := g.gp()
 	if g.f.AVX512 {
@@ -129,7 +129,7 @@ func (g *gen) bits(v *ir.Value) asm.Reg {
 	return d
 }
 
-// fromBits is a vector of bools from the low bits of a general register, with lanes of a width.
+// fromBits is a vector of bools from the low bits of a general register, with a lane width.
 func (g *gen) fromBits(r asm.Reg, lanes, width int) asm.Reg {
 	if g.f.AVX512 {
 		k := g.fresh(asm.Mask)
@@ -150,7 +150,7 @@ func (g *gen) fromBits(r asm.Reg, lanes, width int) asm.Reg {
 	return d
 }
 
-// makeInsert is a vector with another lane.
+// makeInsert is a vector with one lane replaced.
 func makeInsert(g *gen, v *ir.Value) asm.Reg {
 	a, b := v.Args[0], v.Args[1]
 	i := int(v.Bits)
@@ -185,7 +185,7 @@ func makeInsert(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// makeAnyLane tells whether any lane is true.
+// makeAnyLane is whether any lane is true.
 func makeAnyLane(g *gen, v *ir.Value) asm.Reg {
 	r := g.bits(v.Args[0])
 	d := g.gp()
@@ -195,7 +195,7 @@ func makeAnyLane(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// bitsAcross combines the lanes of a vector of bools.
+// bitsAcross reduces a vector of bools.
 func bitsAcross(g *gen, v *ir.Value) asm.Reg {
 	r := g.bits(v.Args[0])
 	d := g.gp()
@@ -216,7 +216,7 @@ func bitsAcross(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// across combines the lanes of a vector, one half with the other until one lane is left.
+// across reduces the lanes of a vector, halving until one lane is left.
 func across(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		a := v.Args[0]
@@ -224,7 +224,7 @@ func across(op asm.Op) maker {
 	}
 }
 
-// halves combines the lanes of a vector with an operation on halves of it.
+// halves combines the two halves of a vector.
 func (g *gen) halves(a *ir.Value, r asm.Reg, combine func(d, x, y asm.Reg, size int)) asm.Reg {
 	w := int(a.Kind.Width())
 	n := a.Lanes
@@ -254,7 +254,7 @@ func highestFloat(g *gen, v *ir.Value) asm.Reg {
 	p := pick{asm.VMAXPS, asm.VMAXPD, asm.VMAXPS, asm.VMAXPD}
 	r := g.use(a)
 	top := g.halves(a, r, func(d, x, y asm.Reg, size int) { g.ins(p.of(a), size, d, x, y) })
-	// What the maximum says of NaN depends on the order: whether there is one is found apart.
+	// The maximum treats NaN by order of operands: NaNs are found separately.
 	size := g.size(a)
 	cmp := pick{asm.VCMPPS, asm.VCMPPD, asm.VCMPPS, asm.VCMPPD}.of(a)
 	bits := g.gp()
@@ -270,7 +270,7 @@ func highestFloat(g *gen, v *ir.Value) asm.Reg {
 	if a.Lanes < 4 || a.Lanes*int(a.Kind.Width()) < 16 {
 		g.imm(asm.AND, 4, bits, 1<<a.Lanes-1)
 	}
-	// All ones is a NaN: the bits of the maximum are combined with 0 or that.
+	// All ones is a NaN: the bits of the maximum are or-ed with 0 or with that.
 	g.imm(asm.CMP, 8, 0, 1, bits)
 	g.ins(asm.SBB, 8, asm.RAX, asm.RAX)
 	g.ins(asm.NOT, 8, asm.RAX)

@@ -5,7 +5,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// sized chooses an operation by the width of elements.
+// sized selects an operation by element width.
 func sized(width int, op4, op8 asm.Op) asm.Op {
 	if width == 8 {
 		return op8
@@ -21,7 +21,7 @@ func negVector(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// signs is ones in the lanes of 8 bytes that are negative.
+// signs is ones in the 8-byte lanes that are negative.
 func (g *gen) signs(r asm.Reg, lanes int) asm.Reg {
 	d := g.vec()
 	g.ins(asm.VPCMPGTQ, vectorSize(lanes, 8), d, g.splat(8, lanes, 0), r)
@@ -37,7 +37,7 @@ func absWide(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// greaterWide is the greater or lesser of vectors of integers of 8 bytes.
+// greaterWide is the maximum or minimum of vectors of 8-byte integers.
 func greaterWide(g *gen, v *ir.Value) asm.Reg {
 	a, b := g.use(v.Args[0]), g.use(v.Args[1])
 	x, y := a, b
@@ -52,7 +52,7 @@ func greaterWide(g *gen, v *ir.Value) asm.Reg {
 	return g.blend(8, g.size(v), m, a, b)
 }
 
-// mulWide multiplies integers of 8 bytes by their halves.
+// mulWide multiplies 8-byte integers by their halves.
 func mulWide(g *gen, v *ir.Value) asm.Reg {
 	a, b := g.use(v.Args[0]), g.use(v.Args[1])
 	size := g.size(v)
@@ -68,7 +68,7 @@ func mulWide(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// shiftOps are the shifts of vectors: all lanes by one count, each lane by its own.
+// shiftOps are the shifts of vectors: all lanes by one count, or each lane by its own.
 var shiftOps = map[shiftKey][2]asm.Op{
 	{ir.Shl, false, 4}: {asm.VPSLLD, asm.VPSLLVD},
 	{ir.Shl, true, 4}:  {asm.VPSLLD, asm.VPSLLVD},
@@ -117,7 +117,7 @@ func shiftVector(g *gen, v *ir.Value) asm.Reg {
 		shift(d, a, ops)
 		return d
 	}
-	// The sign bit, moved along, is subtracted from where it is not to be the top.
+	// The sign bit, shifted along, is subtracted to extend the sign.
 	logical := shiftOps[shiftKey{ir.Shr, false, 8}]
 	top := g.vec()
 	shift(top, g.splat(8, v.Lanes, 1<<63), logical)

@@ -5,21 +5,20 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// The beginning of the frame is for what an operation has to keep in memory while it is computed lane by lane.
+// The beginning of the frame is memory for operations that are computed lane by lane.
 const (
 	areaSize = 64
-	// reserved is how much of the frame the areas take: a spare one, where gated accesses go that must not happen, and
-	// four others.
+	// reserved is the size of the areas of the frame: a spare one, the target of gated accesses that must not happen, and four others.
 	reserved = 5 * areaSize
 )
 
-// spare is the address of the area where accesses go that must not happen.
+// spare is the address of the spare area.
 func (g *gen) spare() asm.Reg {
 	g.reserved = reserved
 	return asm.RBP
 }
 
-// area is the n-th of the areas from 1 on, from a byte on.
+// area is the n-th area, from 1, at a byte offset.
 func (g *gen) area(n, byte int) asm.Mem {
 	g.reserved = reserved
 	return asm.Mem{Base: asm.RBP, Disp: int32(n*areaSize + byte)}
@@ -30,7 +29,7 @@ func (g *gen) spill(n int, r asm.Reg, size int) {
 	g.to(asm.VMOVUPS, size, g.area(n, 0), r)
 }
 
-// scalarFrom reads a scalar of a register kind from memory.
+// scalarFrom loads a scalar of a register kind.
 func (g *gen) scalarFrom(k ir.Kind, m asm.Mem) asm.Reg {
 	r := g.fresh(asm.GP)
 	switch k {
@@ -46,7 +45,7 @@ func (g *gen) scalarFrom(k ir.Kind, m asm.Mem) asm.Reg {
 	return r
 }
 
-// scalarTo writes a scalar of a register kind to memory.
+// scalarTo stores a scalar of a register kind.
 func (g *gen) scalarTo(k ir.Kind, m asm.Mem, r asm.Reg) {
 	switch k {
 	case ir.F32:
@@ -58,7 +57,7 @@ func (g *gen) scalarTo(k ir.Kind, m asm.Mem, r asm.Reg) {
 	}
 }
 
-// lanewise computes a vector one lane after the other, for what the processor has scalar instructions only.
+// lanewise computes a vector lane by lane, for operations with scalar instructions only.
 func lanewise(g *gen, v *ir.Value) asm.Reg {
 	var args [2]asm.Reg
 	for i, a := range v.Args {
@@ -111,7 +110,7 @@ func (g *gen) laneOf(v *ir.Value, xs [2]asm.Reg) asm.Reg {
 	return 0
 }
 
-// acrossLanes combines the lanes of a vector of integers of 8 bytes one after the other.
+// acrossLanes reduces the lanes of a vector of 8-byte integers one after the other.
 func acrossLanes(g *gen, v *ir.Value) asm.Reg {
 	a := v.Args[0]
 	g.spill(1, g.use(a), g.size(a))

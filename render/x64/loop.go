@@ -8,8 +8,8 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// stride is an offset that several addresses of a loop share: it grows by unit, and they have it times 1, 2, 4 or 8.
-// If the number of iterations is known it ends at 0, so that it counts them too, and addresses are back bytes on.
+// stride is an offset shared by several addresses of a loop: it grows by unit in each iteration, and they scale it by 1, 2, 4 or
+// 8. If the trip count is known it ends at 0, so it also counts the iterations, and addresses start back bytes further.
 type stride struct {
 	unit, back int64
 	reg        asm.Reg
@@ -26,8 +26,8 @@ func (l *loop) stride(step int64) *stride {
 	return nil
 }
 
-// planStrides chooses the addresses that share an offset: fewer registers are live than with a pointer for each. One
-// address alone has an offset only if that replaces the counter.
+// planStrides chooses the addresses that share an offset: fewer registers are live than with a pointer for each. A single
+// address has an offset only if that replaces the counter.
 func (g *gen) planStrides(l *loop) {
 	if l.trip == 1 {
 		return
@@ -68,7 +68,7 @@ func (g *gen) planStrides(l *loop) {
 	}
 }
 
-// iterator is the register of the iterator of a loop.
+// iterator is the register of a loop's iterator.
 func (g *gen) iterator(nl *ir.Loop) asm.Reg {
 	l := g.loops[nl]
 	if l.iter == 0 {
@@ -78,7 +78,7 @@ func (g *gen) iterator(nl *ir.Loop) asm.Reg {
 	return l.iter
 }
 
-// control emits the end of the body: what moves with the loop, and the jump back to its top.
+// control emits the end of the body: the updates of induction variables, and the back edge.
 func (g *gen) control(l *loop, count asm.Reg) {
 	if l.trip == 1 {
 		return
@@ -128,7 +128,7 @@ func (g *gen) jump(c asm.Cond, to asm.Label) {
 	g.ins(c.J(), 8, 0).To = to
 }
 
-// close puts a loop behind what comes before it.
+// close appends a loop to the code before it.
 func (g *gen) close(l *loop, body *section, count asm.Reg) {
 	for _, p := range l.phis {
 		switch {

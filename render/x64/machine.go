@@ -9,8 +9,8 @@ import (
 
 // machine describes x86-64 to the register allocator.
 //
-// Physical registers in selected code are RDI or RSI (arguments, until they are copied), RBP (the frame), or one of
-// those for use within one operation: RAX, RCX, RDX and k0.
+// Physical registers in selected code are RDI or RSI (arguments, until they are copied), RBP (the frame), or one of the temporaries
+// within one operation: RAX, RCX, RDX and k0.
 type machine struct{ encodings asm.Encodings }
 
 var allocators = sync.Pool{New: func() any { return new(regalloc.Allocator[asm.Inst]) }}
@@ -28,7 +28,7 @@ func allocate(c *regalloc.Code[asm.Inst]) (regalloc.Result[asm.Inst], error) {
 
 func (m machine) legacy() bool { return m.encodings&(asm.VEX|asm.EVEX) == 0 }
 
-// classes are the registers that may hold values.
+// classes are the allocatable registers.
 func (f Features) classes() (c [5]regalloc.RegClass) {
 	for _, r := range [...]asm.Reg{asm.RBX, asm.RSI, asm.RDI, asm.R8, asm.R9, asm.R10, asm.R11, asm.R12, asm.R13, asm.R14, asm.R15} {
 		c[asm.GP].Regs = append(c[asm.GP].Regs, regalloc.Reg(r))
@@ -152,7 +152,7 @@ func (m machine) Move(to, from regalloc.Reg, size uint8) asm.Inst {
 
 func (m machine) Displace(inst *asm.Inst, offset int32) { inst.Mem.Disp = offset }
 
-// zeroIdiom reports whether inst is a way to write 0 or all ones that names registers as sources without reading them.
+// zeroIdiom reports whether inst writes 0 or all ones without a dependence on its source registers.
 func zeroIdiom(inst *asm.Inst) bool {
 	d, s := inst.Dst, inst.Src[0]
 	if d == 0 || s == 0 || inst.Mask != 0 || !inst.Mem.None() || s != d && !d.Virtual() {
@@ -171,12 +171,12 @@ func zeroIdiom(inst *asm.Inst) bool {
 	return false
 }
 
-// Remat makes again what has no registers as sources, reads at most a constant, and leaves the flags alone.
+// Remat repeats instructions without source registers, with at most a constant, that leave the flags alone.
 func (m machine) Remat(def *asm.Inst, r regalloc.Reg) (asm.Inst, bool) {
 	inst := *def
 	switch {
 	case zeroIdiom(def):
-		if def.Op == asm.XOR { // which sets the flags
+		if def.Op == asm.XOR { // the idiom sets the flags
 			return asm.Inst{Op: asm.MOV, Size: 4, Dst: asm.Reg(r)}, true
 		}
 		m.Assign(&inst, atDst, r)
@@ -203,7 +203,7 @@ func (m machine) Fold(inst *asm.Inst, at uint8, def *asm.Inst) bool {
 	return false
 }
 
-// foldSource puts memory in the place of a source.
+// foldSource replaces a source by memory.
 func (m machine) foldSource(inst *asm.Inst, k int, def *asm.Inst) bool {
 	elem, ok := inst.TakesMem(k, m.encodings)
 	if !ok {
@@ -219,8 +219,7 @@ func (m machine) foldSource(inst *asm.Inst, k int, def *asm.Inst) bool {
 	return true
 }
 
-// constantOperand is the memory operand by which an instruction of that size can read what def loads from the pool of
-// constants.
+// constantOperand is the memory operand through which an instruction of that size can read def's constant from the pool.
 func constantOperand(def *asm.Inst, size uint8, elem int) (mem asm.Mem, bcast, ok bool) {
 	if def.Mem.Pool == 0 || def.Bcast {
 		return asm.Mem{}, false, false
@@ -236,7 +235,7 @@ func constantOperand(def *asm.Inst, size uint8, elem int) (mem asm.Mem, bcast, o
 	return asm.Mem{}, false, false
 }
 
-// exchanged is inst with its two sources in each other's place, if there is such an instruction.
+// exchanged is inst with its two sources swapped, if there is such an instruction.
 func exchanged(inst *asm.Inst) (asm.Inst, bool) {
 	x := *inst
 	x.Src[0], x.Src[1] = inst.Src[1], inst.Src[0]

@@ -9,15 +9,15 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// magic is how a division by a constant becomes a multiplication: the quotient is the high half of the product with a
-// number that has one bit more than fits, shifted right. By is that number without its top bit, for which the dividend is
-// added to the high half (Granlund and Montgomery 1994).
+// magic is a division by a constant as a multiplication: the quotient is the high half of the product with a number of one bit more
+// than fits, shifted right. By is that number without its top bit; instead the dividend is added to the high half (Granlund
+// and Montgomery 1994).
 type magic struct {
 	by    uint64
 	shift uint
 }
 
-// unsignedMagic is for divisors that are no powers of two.
+// unsignedMagic is for divisors other than powers of two.
 func unsignedMagic(d uint64, width uint) magic {
 	l := uint(bits.Len64(d - 1))
 	// by = floor(2**width * (2**l - d) / d) + 1
@@ -28,10 +28,10 @@ func unsignedMagic(d uint64, width uint) magic {
 	return magic{by: n.Uint64() + 1, shift: l - 1}
 }
 
-// signedMagic is for divisors from 3 on that are no powers of two. Numbers below 0 get 1 more after the shift.
+// signedMagic is for divisors from 3 on other than powers of two. Negative numbers get 1 more after the shift.
 func signedMagic(d uint64, width uint) magic {
 	l := uint(bits.Len64(d - 1))
-	// by = floor(2**(width+l-1) / d) + 1, from 2**(width-1) on: as a signed number it is that less 2**width.
+	// by = floor(2**(width+l-1) / d) + 1, at least 2**(width-1): as a signed number it is that minus 2**width.
 	n := new(big.Int).Lsh(big.NewInt(1), width+l-1)
 	n.Quo(n, new(big.Int).SetUint64(d))
 	return magic{by: n.Uint64() + 1, shift: l - 1}
@@ -53,7 +53,7 @@ func (g *gen) quotient(k ir.Kind, size int, a asm.Reg, c int64) asm.Reg {
 	}
 	q := g.gp()
 	if d&(d-1) == 0 {
-		// Numbers below 0 get d-1 more, so that the shift rounds to zero.
+		// Negative numbers get d-1 more, so the shift rounds towards zero.
 		n := log2(int64(d))
 		g.move(q, a)
 		if n > 1 {
@@ -94,7 +94,7 @@ func (g *gen) unsignedQuotient(size int, a asm.Reg, d uint64) asm.Reg {
 	g.number(by, m.by)
 	g.ins(asm.MOV, size, asm.RAX, by)
 	g.ins(asm.MUL, size, 0, a)
-	// (high + (a - high)/2) >> shift is (a + high) >> (shift+1) without its carry.
+	// (high + (a - high)/2) >> shift is (a + high) >> (shift+1) without the carry.
 	g.ins(asm.MOV, size, q, a)
 	g.ins(asm.SUB, size, q, asm.RDX)
 	g.imm(asm.SHR, size, q, 1)

@@ -5,10 +5,10 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// fromPositive is how VGETMANT is to give fractions: from 3/4 to 3/2, and none of negative numbers.
+// fromPositive is the immediate of VGETMANT: fractions from 3/4 to 3/2, NaN for negative numbers.
 const fromPositive = 3 | 2<<2
 
-// exponentOrMantissa is VGETEXP or VGETMANT. Scalars go through instructions on vectors, in registers: what is beside them does not matter.
+// exponentOrMantissa is VGETEXP or VGETMANT. Scalars use the vector instructions; their upper lanes do not matter.
 func exponentOrMantissa(ps, pd asm.Op, how ...int64) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		op := ps

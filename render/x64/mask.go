@@ -5,8 +5,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// width is the width of the lanes of a vector of bools: that of what it comes from. (With mask registers it only
-// matters as the size of what is compared.)
+// width is the lane width of a vector of bools: that of its operands. (With mask registers it only matters as the size compared.)
 func (g *gen) width(v *ir.Value) int {
 	s := &g.vals[v.ID]
 	if s.width == 0 {
@@ -46,7 +45,7 @@ func (g *gen) findWidth(v *ir.Value) int {
 	return g.width(a)
 }
 
-// useForm is use for values that may be vectors of bools: form is the width of the lanes that is asked for, 0 if v is none.
+// useForm is use for values that may be vectors of bools: form is the requested lane width, 0 if v is none.
 func (g *gen) useForm(v *ir.Value, form int) asm.Reg {
 	g.use(v)
 	return g.form(v, form)
@@ -66,7 +65,7 @@ func (g *gen) form(v *ir.Value, form int) asm.Reg {
 	return g.vals[v.ID].other
 }
 
-// resize turns lanes of ones and zeros into such of another width.
+// resize converts lanes of ones and zeros to another width.
 func (g *gen) resize(d, r asm.Reg, lanes, to int) {
 	if to == 8 {
 		g.ins(asm.VPMOVSXDQ, vectorSize(lanes, 8), d, r)
@@ -80,8 +79,8 @@ func (g *gen) resize(d, r asm.Reg, lanes, to int) {
 	g.imm(asm.VSHUFPS, 16, d, 0x88, r, d)
 }
 
-// mask is a bool for the lanes of a vector access or choice of elements of a width: a mask register, or lanes of ones.
-// A scalar stands for all lanes.
+// mask is a bool as the mask of a vector access or selection with a lane width: a mask register, or lanes of ones. A scalar applies
+// to all lanes.
 func (g *gen) mask(v *ir.Value, lanes, width int) asm.Reg {
 	if v.Lanes == 1 {
 		g.use(v)
@@ -93,7 +92,7 @@ func (g *gen) mask(v *ir.Value, lanes, width int) asm.Reg {
 	return g.useForm(v, width)
 }
 
-// spreadBool is a computed scalar bool in all lanes, which is computed once for all accesses that it is the gate of.
+// spreadBool is a computed scalar bool in all lanes, shared by all accesses that it gates.
 func (g *gen) spreadBool(v *ir.Value, lanes, width int) asm.Reg {
 	n := 0
 	if width == 8 && !g.f.AVX512 {
@@ -107,7 +106,7 @@ func (g *gen) spreadBool(v *ir.Value, lanes, width int) asm.Reg {
 	return g.vals[v.ID].lanes[n]
 }
 
-// maskOf spreads a bool in a general register.
+// maskOf broadcasts a bool in a general register.
 func (g *gen) maskOf(r asm.Reg, lanes, width int) asm.Reg {
 	g.ins(asm.MOV, 4, asm.RAX, r)
 	g.ins(asm.NEG, 4, asm.RAX)
@@ -151,7 +150,7 @@ func (g *gen) blend(width, size int, m, t, f asm.Reg) asm.Reg {
 	return d
 }
 
-// chooseMask is the choice between vectors by a mask register.
+// chooseMask selects between vectors by a mask register.
 func chooseMask(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	if v.Kind == ir.Bool {
@@ -192,7 +191,7 @@ func chooseMask(g *gen, v *ir.Value) asm.Reg {
 	return g.blendMask(v, k, rt, rf)
 }
 
-// chooseLanes is the choice between vectors by lanes of ones.
+// chooseLanes selects between vectors by lanes of ones.
 func chooseLanes(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	if v.Kind == ir.Bool {
@@ -205,20 +204,20 @@ func chooseLanes(g *gen, v *ir.Value) asm.Reg {
 	return g.blend(w, g.size(v), g.mask(c, v.Lanes, w), rt, rf)
 }
 
-// masking are the operations that one instruction does, which may do it in some lanes only.
+// masking are the operations with a single instruction that can be masked.
 var masking = map[ir.Op]bool{
 	ir.Add: true, ir.Sub: true, ir.Mul: true, ir.Div: true, ir.Neg: true, ir.Abs: true, ir.MaxSS: true, ir.MinSS: true,
 	ir.Sqrt: true, ir.And: true, ir.Or: true, ir.Xor: true, ir.AndNot: true, ir.Shl: true, ir.Shr: true,
 	ir.Trunc: true, ir.Round: true, ir.Floor: true,
 }
 
-// maskable reports whether v can be computed where it is chosen, by an instruction that leaves other lanes as they are.
+// maskable reports whether v can be computed by a masked instruction that preserves the other lanes.
 func (g *gen) maskable(v *ir.Value) bool {
 	return g.f.AVX512 && v.Lanes > 1 && v.Kind != ir.Bool && masking[v.Op] && g.only(v)
 }
 
-// maskedOp is the choice between a value that nothing else needs and another: the last instruction of the first becomes
-// one for the lanes that are chosen, on a copy of the second.
+// maskedOp selects between a value without other uses and another: the last instruction of the first becomes a masked one, on a copy
+// of the second.
 func (g *gen) maskedOp(v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	k := g.mask(c, v.Lanes, int(v.Kind.Width()))
@@ -249,7 +248,7 @@ func (g *gen) maskedOp(v *ir.Value) asm.Reg {
 	return last.Dst
 }
 
-// byElement reports whether the mask of an instruction would choose lanes of v's width, and nothing else is written.
+// byElement reports whether an instruction's mask selects lanes of v's width, and it writes nothing else.
 func (g *gen) byElement(i *asm.Inst, v *ir.Value) bool {
 	if i.Mask != 0 || i.ReadsDst() || i.Op == asm.MOVE || i.Stores() {
 		return false
@@ -338,15 +337,15 @@ func compareLanes(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// flip changes the sign bits, so that comparisons of signed numbers order unsigned ones.
+// flip flips the sign bits, so comparisons of signed numbers order unsigned ones.
 func (g *gen) flip(r asm.Reg, width, lanes int) asm.Reg {
 	d := g.vec()
 	g.ins(asm.VPXOR, vectorSize(lanes, width), d, r, g.splat(width, lanes, 1<<(8*width-1)))
 	return d
 }
 
-// logicOps are operations on vectors of bools: with mask registers, with lanes of ones. The second source is not's
-// complement where swap says so.
+// logicOps are operations on vectors of bools: with mask registers, with lanes of ones. And-not instructions complement their
+// first source.
 var logicOps = map[ir.Op]struct {
 	k, v     asm.Op
 	swap     bool // exchange the sources

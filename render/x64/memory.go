@@ -28,13 +28,13 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 	return g.loadLanes(v)
 }
 
-// whole reports whether the elements of a vector access are those of a vector register, at least of the smallest.
+// whole reports whether the elements of a vector access fill a vector register, at least the smallest.
 func (g *gen) whole(v *ir.Value) bool {
 	k := v.At.Buf.Kind
 	return k != ir.Bool && k.Size() >= 4 && v.Lanes*int(k.Size()) >= 16
 }
 
-// loadScalar reads a scalar. If a gate is shut the address is that of the alternative instead, so there is no branch.
+// loadScalar loads a scalar. If a gate is closed the address is that of the alternative, so there is no branch.
 func (g *gen) loadScalar(v *ir.Value) asm.Reg {
 	m := g.address(v.At, 0)
 	if v.At.Gate != nil {
@@ -43,7 +43,7 @@ func (g *gen) loadScalar(v *ir.Value) asm.Reg {
 	return g.scalarOf(v.At.Buf.Kind, m)
 }
 
-// orElse is the address m, or that of the alternative of a scalar load where its gate is shut.
+// orElse is the address m, or that of a scalar load's alternative where its gate is closed.
 func (g *gen) orElse(v *ir.Value, m asm.Mem) asm.Mem {
 	alt := v.Args[0]
 	k := v.At.Buf.Kind
@@ -63,7 +63,7 @@ func (g *gen) orElse(v *ir.Value, m asm.Mem) asm.Mem {
 	return asm.Mem{Base: t}
 }
 
-// memoryBits is a constant in the form that memory has of its kind.
+// memoryBits is a constant in memory format of its kind.
 func memoryBits(k ir.Kind, bits uint64) uint64 {
 	if k == ir.F16 {
 		return uint64(uop.FloatToHalf(float64(math.Float32frombits(uint32(bits)))))
@@ -71,7 +71,7 @@ func memoryBits(k ir.Kind, bits uint64) uint64 {
 	return bits
 }
 
-// scalarOf reads an element of a kind into the register that holds it.
+// scalarOf loads an element of a kind into its register format.
 func (g *gen) scalarOf(k ir.Kind, m asm.Mem) asm.Reg {
 	op := asm.MOV
 	switch k {
@@ -97,7 +97,7 @@ func (g *gen) scalarOf(k ir.Kind, m asm.Mem) asm.Reg {
 	return r
 }
 
-// storeReg writes a scalar register as an element of a kind.
+// storeReg stores a scalar register as an element of a kind.
 func (g *gen) storeReg(k ir.Kind, m asm.Mem, r asm.Reg) {
 	switch {
 	case k == ir.F16:
@@ -116,7 +116,7 @@ func (g *gen) storeReg(k ir.Kind, m asm.Mem, r asm.Reg) {
 	}
 }
 
-// loadOps read neighbours and widen them to elements of a register: with masks, without.
+// loadOps load contiguous elements and widen them to lanes: with masks, without.
 var loadOps = map[ir.Kind]asm.Op{
 	ir.I8: asm.VPMOVSXBD, ir.U8: asm.VPMOVZXBD, ir.I16: asm.VPMOVSXWD, ir.U16: asm.VPMOVZXWD, ir.F16: asm.VCVTPH2PS,
 	ir.I32: asm.VMOVUPS, ir.U32: asm.VMOVUPS, ir.F32: asm.VMOVUPS,
@@ -126,7 +126,7 @@ var loadOps = map[ir.Kind]asm.Op{
 // accessWidth is the width of the lanes of a gate for an access to elements of a kind.
 func accessWidth(k ir.Kind) int { return max(4, int(k.Size())) }
 
-// loadNeighbours reads a vector of neighbours.
+// loadNeighbours loads contiguous elements into a vector.
 func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 	at := v.At
 	k := at.Buf.Kind
@@ -150,7 +150,7 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 		g.from(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), g.size(v), d, m, mask)
 		return g.orAlternative(v, mask, d)
 	case !g.f.AVX512 && at.Gate.Lanes == 1:
-		// What is read where the gate is shut is of no use: it only has to be there.
+		// The value loaded for a closed gate is unused: the address only has to be valid.
 		m := g.address(at, 0)
 		gate := g.use(at.Gate)
 		mask := g.spreadBool(at.Gate, v.Lanes, w)
@@ -164,8 +164,7 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 	return g.loadLanes(v)
 }
 
-// alternative is a new register that holds what a gated load gives where its gate is shut, or shut where that is 0
-// and the load itself can clear the lanes.
+// alternative is a new register with the alternative of a gated load, or shut if that is 0 and the load itself can clear the lanes.
 func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {
 	alt := v.Args[0]
 	if alt.Op == ir.Const && alt.Bits == 0 {
@@ -176,7 +175,7 @@ func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {
 	return g.overwriting(alt), false
 }
 
-// orAlternative is d where a gate is open, else the alternative of a load: d may be anything there.
+// orAlternative is d where a gate is open, else the alternative of a load: d is arbitrary there.
 func (g *gen) orAlternative(v *ir.Value, mask, d asm.Reg) asm.Reg {
 	alt := v.Args[0]
 	w := accessWidth(v.At.Buf.Kind)
@@ -189,7 +188,7 @@ func (g *gen) orAlternative(v *ir.Value, mask, d asm.Reg) asm.Reg {
 	return g.blend(w, g.size(v), mask, d, g.useForm(alt, g.formOf(v)))
 }
 
-// neighbours reads a vector of neighbours that are there. It reads no byte more.
+// neighbours loads contiguous elements, and no byte more.
 func (g *gen) neighbours(k ir.Kind, lanes int, m asm.Mem) asm.Reg {
 	d := g.vec()
 	size := vectorSize(lanes, accessWidth(k))
@@ -208,7 +207,7 @@ func (g *gen) neighbours(k ir.Kind, lanes int, m asm.Mem) asm.Reg {
 	return d
 }
 
-// small reads 2, 4, 8 or 16 bytes into a vector register.
+// small loads 2, 4, 8 or 16 bytes into a vector register.
 func (g *gen) small(d asm.Reg, bytes int, m asm.Mem) {
 	switch bytes {
 	case 2:
@@ -225,7 +224,7 @@ func (g *gen) small(d asm.Reg, bytes int, m asm.Mem) {
 	}
 }
 
-// boolsFrom reads neighbouring bools.
+// boolsFrom loads contiguous bools.
 func (g *gen) boolsFrom(lanes int, m asm.Mem) asm.Reg {
 	d := g.vec()
 	if g.f.AVX512 {
@@ -245,7 +244,7 @@ func (g *gen) boolsFrom(lanes int, m asm.Mem) asm.Reg {
 	return out
 }
 
-// loadBools reads neighbouring bools with a gate into a mask register.
+// loadBools loads contiguous bools with a gate into a mask register.
 func (g *gen) loadBools(v *ir.Value) asm.Reg {
 	m := g.address(v.At, 0)
 	gate := g.mask(v.At.Gate, v.Lanes, 4)
@@ -268,7 +267,7 @@ func (g *gen) loadBools(v *ir.Value) asm.Reg {
 	return k
 }
 
-// loadSame reads one element into all lanes.
+// loadSame broadcasts one element to all lanes.
 func (g *gen) loadSame(v *ir.Value) asm.Reg {
 	k := v.At.Buf.Kind
 	m := g.address(v.At, 0)
@@ -298,7 +297,7 @@ func (g *gen) loadSame(v *ir.Value) asm.Reg {
 	return d
 }
 
-// loadReversed reads neighbours from the last lane to the first.
+// loadReversed loads contiguous elements in reverse order of lanes.
 func (g *gen) loadReversed(v *ir.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	size := g.size(v)
@@ -310,7 +309,7 @@ func (g *gen) loadReversed(v *ir.Value) asm.Reg {
 	return g.permute(r, w, size, vs)
 }
 
-// loadPairs reads every second element: two vectors, the second of which ends at the last element needed.
+// loadPairs loads every second element: two vectors, the second of which ends at the last element needed.
 func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	n := v.Lanes

@@ -7,14 +7,14 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// operand is the last source of an instruction: a register, or memory that the instruction reads itself.
+// operand is the last source of an instruction: a register or memory.
 type operand struct {
 	reg   asm.Reg
 	mem   asm.Mem
 	bcast bool
 }
 
-// with appends an operand to an instruction.
+// with adds an operand to an instruction.
 func with(i *asm.Inst, o operand) *asm.Inst {
 	if o.reg == 0 {
 		i.Mem, i.Bcast = o.mem, o.bcast
@@ -29,8 +29,8 @@ func with(i *asm.Inst, o operand) *asm.Inst {
 	return i
 }
 
-// operand is a value for one use: loads that nothing else uses become memory operands, those that are spread over a
-// vector too where the processor can do that.
+// operand is a value for one use: loads without other uses become memory operands, also broadcast to a vector where the processor can
+// do that.
 func (g *gen) operand(v *ir.Value) operand {
 	switch {
 	case g.foldable(v) && v.Lanes == g.lanesOfMem(v):
@@ -44,19 +44,19 @@ func (g *gen) operand(v *ir.Value) operand {
 	return operand{reg: g.use(v)}
 }
 
-// only reports whether v is not computed yet and is used once, in its block.
+// only reports whether v is pending and has one use, in its block.
 func (g *gen) only(v *ir.Value) bool {
 	s := &g.vals[v.ID]
 	return s.reg == 0 && s.left == 1 && !s.shared && v.Block == g.cur.block
 }
 
-// foldable reports whether v is a load of what its register holds, that nothing but the next use needs.
+// foldable reports whether v is a load in register format for the next use alone.
 func (g *gen) foldable(v *ir.Value) bool {
 	return v.Op == ir.Load && v.Pos == 0 && v.At.Gate == nil && v.At.Index == nil && v.Kind == v.At.Buf.Kind &&
 		v.Kind.Width() == v.Kind.Size() && g.only(v)
 }
 
-// lanesOfMem is how many lanes instructions read if v is their memory operand, 0 if they cannot.
+// lanesOfMem is the number of lanes that instructions read from v as their memory operand, 0 if they cannot.
 func (g *gen) lanesOfMem(v *ir.Value) int {
 	switch {
 	case v.Lanes == 1:
@@ -72,12 +72,12 @@ func inOrder(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg { return g.two(op, v, v.Args[0], v.Args[1]) }
 }
 
-// swapped is an instruction of two sources in the other order.
+// swapped is an instruction of two sources in reverse order.
 func swapped(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg { return g.two(op, v, v.Args[1], v.Args[0]) }
 }
 
-// commuting is an instruction whose sources may be exchanged: if one is in memory it is the second.
+// commuting is an instruction with commutative sources: one in memory becomes the second.
 func commuting(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b := v.Args[0], v.Args[1]
@@ -88,7 +88,7 @@ func commuting(op asm.Op) maker {
 	}
 }
 
-// inMemory reports whether operand will give v as memory.
+// inMemory reports whether operand will be a memory operand.
 func (g *gen) inMemory(v *ir.Value) bool {
 	return g.foldable(v) && v.Lanes == g.lanesOfMem(v) || g.f.AVX512 && v.Op == ir.Splat && g.only(v) && g.foldable(v.Args[0])
 }
@@ -111,7 +111,7 @@ func unary(op asm.Op) maker {
 	}
 }
 
-// twice is an instruction on scalars whose first source is only where the upper lanes come from.
+// twice is a scalar instruction whose first source only provides the upper lanes.
 func twice(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		a := g.use(v.Args[0])
@@ -121,7 +121,7 @@ func twice(op asm.Op) maker {
 	}
 }
 
-// same is a value that its argument holds already.
+// same is a value that equals its argument's register.
 func same(g *gen, v *ir.Value) asm.Reg {
 	r := g.use(v.Args[0])
 	if g.lastUse(v.Args[0]) {
@@ -160,7 +160,7 @@ func (g *gen) willDie(v *ir.Value) bool {
 	return s.left == 1 && !s.shared && v.Block == g.cur.block
 }
 
-// immediate is an integer constant that instructions hold themselves; it counts as used.
+// immediate is an integer constant as an immediate; this counts as a use.
 func (g *gen) immediate(v *ir.Value) (int64, bool) {
 	if v.Op != ir.Const || v.Lanes != 1 || v.Kind.Float() {
 		return 0, false
@@ -173,7 +173,7 @@ func (g *gen) immediate(v *ir.Value) (int64, bool) {
 	return c, true
 }
 
-// signed is an integer constant with the sign that the instructions for its width give it.
+// signed is an integer constant, sign-extended as the instructions of its width do.
 func signed(v *ir.Value) int64 {
 	if v.Kind == ir.I64 || v.Kind == ir.U64 {
 		return int64(v.Bits)

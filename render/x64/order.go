@@ -10,26 +10,25 @@ import (
 // loop is the code generation state of a loop.
 type loop struct {
 	*ir.Loop
-	trip int64 // -1 if it is not known
+	trip int64 // -1 if unknown
 	phis []*phi
-	// iter is the register of the iterator, if something needs it.
+	// iter is the register of the iterator, if it is used.
 	iter asm.Reg
-	// strides are the offsets that several addresses share; other addresses have a pointer of their own among the
-	// inductions.
+	// strides are the offsets shared by several addresses; other addresses have a pointer of their own among the inductions.
 	strides    []*stride
 	inductions []induction
-	steps      map[int64]int // how many addresses move by so many bytes
+	steps      map[int64]int // numbers of addresses by stride in bytes
 	counter    asm.Reg
 	top        asm.Label
 }
 
-// phi is the variable of a loop.
+// phi is the state of a loop variable.
 type phi struct {
 	*ir.PhiVar
 	reg asm.Reg
-	// initialised says that reg is the register of the initial value.
+	// initialised: reg is the register of the initial value.
 	initialised bool
-	// chain leads from the variable to its next value, one operation after the other.
+	// chain is the sequence of operations from the variable to its next value.
 	chain []*ir.Value
 }
 
@@ -40,7 +39,7 @@ type induction struct {
 	step  int64
 }
 
-// count finds what the effects of the kernel need, and how often.
+// count marks and counts the uses of values by the effects of the kernel.
 func (g *gen) count() {
 	g.walk(g.k.Root)
 }
@@ -49,7 +48,7 @@ func (g *gen) walk(b *ir.Block) {
 	for _, it := range b.Items {
 		switch {
 		case it.Load != nil:
-			g.know(it.Load) // nothing may need it
+			g.know(it.Load) // it may have no uses
 		case it.Store != nil:
 			g.countUse(stored(it.Store), b)
 			g.countPlace(it.Store.At, b)
@@ -82,7 +81,7 @@ func (g *gen) loopOf(l *ir.Loop) *loop {
 	return out
 }
 
-// know makes room for a value.
+// know makes room for a value's state.
 func (g *gen) know(v *ir.Value) {
 	for int(v.ID) >= len(g.vals) {
 		g.vals = append(g.vals, make([]state, len(g.vals))...)
@@ -130,8 +129,7 @@ func (g *gen) countPhi(v *ir.Value) {
 	g.countUse(p.Next, v.Block)
 }
 
-// countPlace counts the uses of a place. Addresses are computed once for several accesses, so that values in them
-// have no last use.
+// countPlace counts the uses of a place. Addresses are computed once for several accesses, so values in them have no last use.
 func (g *gen) countPlace(at *ir.Place, b *ir.Block) {
 	g.places.plan(g, at)
 	for _, t := range at.Terms {
@@ -149,7 +147,7 @@ func (g *gen) countPlace(at *ir.Place, b *ir.Block) {
 	}
 }
 
-// block emits the effects of a block in order, and before each what it needs.
+// block emits the effects of a block in order, and before each its operands.
 func (g *gen) block(b *ir.Block) {
 	for _, it := range b.Items {
 		switch {
@@ -170,8 +168,7 @@ func (g *gen) block(b *ir.Block) {
 	}
 }
 
-// loop emits a loop behind what the current section has: first the body, since it may still need values from
-// outside, then what comes before it.
+// loop emits a loop after the current section: first the body, since it may still add values to the outside, then the code before it.
 func (g *gen) loop(nl *ir.Loop) {
 	l := g.loops[nl]
 	outer := g.cur
@@ -194,7 +191,7 @@ func (g *gen) loop(nl *ir.Loop) {
 	if len(body.out) == 0 && len(l.phis) == 0 {
 		g.cur = outer
 		delete(g.sections, l.Body)
-		return // nothing in it is needed
+		return // it has no effect
 	}
 	g.control(l, count)
 	g.cur = outer
@@ -203,7 +200,7 @@ func (g *gen) loop(nl *ir.Loop) {
 	g.recycle(body.out)
 }
 
-// initPhi chooses the register of a variable.
+// initPhi chooses the register of a loop variable.
 func (g *gen) initPhi(p *phi) {
 	init := p.Init
 	if init.Op != ir.Const {
@@ -218,7 +215,7 @@ func (g *gen) initPhi(p *phi) {
 	g.vals[p.V.ID].reg = p.reg
 }
 
-// formOf is the width of the lanes of a vector of bools without mask registers, 0 for all else.
+// formOf is the lane width of a vector of bools without mask registers, else 0.
 func (g *gen) formOf(v *ir.Value) int {
 	if v.Kind == ir.Bool && v.Lanes > 1 && !g.f.AVX512 {
 		return g.width(v)
@@ -226,7 +223,7 @@ func (g *gen) formOf(v *ir.Value) int {
 	return 0
 }
 
-// findChains finds the values that lead from each variable of a loop to its next value.
+// findChains finds the values between each loop variable and its next value.
 func (g *gen) findChains(l *loop) {
 	for _, p := range l.phis {
 		g.stamp++
@@ -255,7 +252,7 @@ func (g *gen) findChains(l *loop) {
 	}
 }
 
-// dependsOnPhi reports whether v is computed from the variable p in the same iteration, and marks what is.
+// dependsOnPhi reports whether v depends on the variable p in the same iteration, and marks the values on the way.
 func (g *gen) dependsOnPhi(v *ir.Value, p *phi, stamp int32) bool {
 	if v == p.V {
 		return true
@@ -280,8 +277,8 @@ func (g *gen) dependsOnPhi(v *ir.Value, p *phi, stamp int32) bool {
 	return led
 }
 
-// next computes the next values of the variables of a loop. Those that are reached by several operations go on one
-// operation at a time for all of them, so that what an operation needs is soon free.
+// next computes the next values of a loop's variables. Chains of several operations are interleaved, one operation of each at a time,
+// so the operands die early.
 func (g *gen) next(l *loop) {
 	for t := 0; ; t++ {
 		more := false
@@ -321,14 +318,14 @@ func (g *gen) next(l *loop) {
 
 type pair struct{ dst, src asm.Reg }
 
-// parallelMove emits moves that happen at once.
+// parallelMove emits simultaneous moves.
 func (g *gen) parallelMove(moves []pair) {
 	for len(moves) > 0 {
 		i := slices.IndexFunc(moves, func(m pair) bool {
 			return !slices.ContainsFunc(moves, func(o pair) bool { return o.src == m.dst })
 		})
 		if i < 0 {
-			// A cycle: what is to be overwritten is kept elsewhere.
+			// A cycle: the overwritten value is saved in a temporary.
 			keep := g.fresh(moves[0].dst.Class())
 			g.move(keep, moves[0].dst)
 			for j := range moves {

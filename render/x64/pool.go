@@ -8,7 +8,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// pool is the constants of a kernel that instructions read from memory.
+// pool is the constants of a kernel in memory.
 type pool struct{ coder *asm.Coder }
 
 // mem is the operand for a constant, aligned to its size.
@@ -44,7 +44,7 @@ func (g *gen) makeConst(v *ir.Value) asm.Reg {
 	return r
 }
 
-// constant puts a constant into a register; form is the width of the lanes if it is a vector of bools.
+// constant loads a constant into a register; form is the lane width of a vector of bools.
 func (g *gen) constant(v *ir.Value, r asm.Reg, form int) {
 	switch {
 	case r.Class() == asm.GP:
@@ -68,7 +68,7 @@ func (g *gen) constant(v *ir.Value, r asm.Reg, form int) {
 	}
 }
 
-// number puts an integer into a general register, without changing the flags.
+// number loads an integer into a general register and preserves the flags.
 func (g *gen) number(r asm.Reg, v uint64) {
 	if v <= 1<<32-1 {
 		g.imm(asm.MOV, 4, r, int64(v))
@@ -102,7 +102,7 @@ type splatKey struct {
 	v            uint64
 }
 
-// spread puts a constant into all lanes of a vector register.
+// spread broadcasts a constant to all lanes of a vector register.
 func (g *gen) spread(r asm.Reg, width, lanes int, v uint64) {
 	size := vectorSize(lanes, width)
 	switch {

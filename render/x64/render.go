@@ -1,5 +1,5 @@
-// Package x64 renders kernels as machine code of x86-64 processors: it selects instructions for the values of a nest
-// of loops and puts them in order (this package), gives them registers (regalloc) and encodes them (asm).
+// Package x64 renders kernels as machine code of x86-64 processors: it selects instructions for the values of a loop nest and orders
+// them (this package), assigns registers (regalloc) and encodes them (asm).
 package x64
 
 import (
@@ -15,28 +15,28 @@ import (
 	"polygrad/render/x64/pipeline"
 )
 
-// Code is a kernel as machine code. It is entered at its first byte, with RDI pointing to 64-bit words (the addresses
-// of the buffers, the values of the variables, the first work item, the number of work items, the address of scratch
-// memory) and RSI to a frame that is aligned to 64 bytes.
+// Code is a kernel as machine code. The entry is its first byte, with RDI pointing to 64-bit words (the addresses of the buffers, the
+// values of the variables, the first work item, the number of work items, the address of scratch memory) and RSI to a frame
+// aligned to 64 bytes.
 type Code struct {
 	Name string
-	// Text is the code with its constants; it may lie at any multiple of 64.
+	// Text is the code with its constants; any multiple of 64 is a valid address.
 	Text []byte
-	// Buffers and Vars are how many addresses and values it takes.
+	// Buffers and Vars are the numbers of addresses and values among its arguments.
 	Buffers, Vars int
-	// Items is how many work items a run has.
+	// Items is the number of work items of a run.
 	Items int64
-	// Frame and Scratch are how many bytes of memory it needs.
+	// Frame and Scratch are its memory in bytes.
 	Frame, Scratch int64
 	// Flops and Bytes estimate the work of a run.
 	Flops, Bytes float64
 	// Insts are the instructions, for tests and dumps.
 	Insts []asm.Inst
-	// Spills counts the instructions that the register allocator added, weighted with 10 to the power of their depth.
+	// Spills counts the instructions added by the register allocator, weighted with 10 to the power of their depth.
 	Spills float64
 }
 
-// dumping says that POLY_DUMP=x64 asks for listings of what is rendered.
+// dumping: POLY_DUMP=x64 prints the rendered kernels.
 var dumping = sync.OnceValue(func() bool { return settings.Dump.Get() == "x64" })
 
 // Render makes machine code of a legal kernel for processors with features f.
@@ -88,7 +88,7 @@ func (f Features) encodings() asm.Encodings {
 	return asm.Legacy
 }
 
-// vectors is how many vector registers there are.
+// vectors is the number of vector registers.
 func (f Features) vectors() int {
 	if f.AVX512 {
 		return 32
@@ -96,7 +96,7 @@ func (f Features) vectors() int {
 	return 16
 }
 
-// room is memory for the work on one kernel after the other.
+// room is memory that is reused from kernel to kernel.
 type room struct {
 	vals   []state
 	outs   [][]asm.Inst // of sections that are closed
@@ -113,7 +113,7 @@ var rooms = sync.Pool{New: func() any { return newRoom() }}
 // maxPlaces bounds the tables that are kept.
 const maxPlaces = 1 << 13
 
-// free gives the room back. What the last section has must not be in use any more.
+// free returns the memory. Slices of the last section must not be in use any more.
 func (g *gen) free() {
 	if len(g.places.planned) > maxPlaces {
 		return
@@ -177,13 +177,12 @@ func (g *gen) function() []asm.Inst {
 	return g.cur.out
 }
 
-// alignLoops puts innermost loops at addresses that suit the decoder. A loop is innermost if no other jump goes back
-// between its top and its end.
+// alignLoops aligns innermost loops for the decoder. A loop is innermost if no other back edge lies between its top and its end.
 func alignLoops(insts []asm.Inst) []asm.Inst {
 	const boundary = 32
 	var tops []int32 // of each label, 1 + where it is
 	var inner []int  // tops of innermost loops, in order
-	back := -1       // the last jump back
+	back := -1       // the last back edge
 	for i := range insts {
 		to := int(insts[i].To)
 		switch {

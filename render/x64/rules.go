@@ -5,8 +5,8 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// rule says how values of an operation are computed: of these kinds (of the first argument where that decides: of
-// comparisons, extractions and reductions), scalars or vectors, on processors that have what it needs.
+// rule computes the values of an operation: for these kinds (of the first argument for comparisons, extractions and reductions),
+// scalars or vectors, on processors of this level.
 type rule struct {
 	op    ir.Op
 	kinds kinds
@@ -45,7 +45,7 @@ const (
 	both = scalar | vector
 )
 
-// level is what a rule needs of the processor.
+// level is the processor level that a rule needs.
 type level uint8
 
 const (
@@ -58,7 +58,7 @@ func (f Features) has(l level) bool {
 	return l == sse || l == avx2 && (f.AVX2 || f.AVX512) || l == avx512 && f.AVX512
 }
 
-// table is the rules; the first that fits is taken.
+// table is the rules; the first match is taken.
 var table = []rule{
 	{ir.Splat, all, vector, sse, makeSplat},
 	{ir.Extract, all, scalar, sse, makeExtract},

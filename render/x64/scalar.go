@@ -41,7 +41,7 @@ func absScalar(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// greaterScalar is the greater or lesser of two integers.
+// greaterScalar is the maximum or minimum of two integers.
 func greaterScalar(g *gen, v *ir.Value) asm.Reg {
 	c := asm.L
 	if !v.Kind.Signed() {
@@ -124,7 +124,7 @@ func compareScalar(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// compareEqual compares floats that may be NaN: the parity flag tells so.
+// compareEqual compares floats that may be NaN: the parity flag is set for NaN.
 func compareEqual(g *gen, v *ir.Value) asm.Reg {
 	g.compare(v)
 	d := g.gp()
@@ -142,8 +142,8 @@ func compareEqual(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// compare sets the flags by a comparison and returns the condition that it is true. Floats are compared the other way
-// around, as the condition "above" is false with NaN.
+// compare sets the flags by a comparison and returns the condition for true. Floats are compared in reverse order, as the condition
+// "above" is false with NaN.
 func (g *gen) compare(v *ir.Value) asm.Cond {
 	a, b := v.Args[0], v.Args[1]
 	if a.Kind.Float() {
@@ -175,7 +175,7 @@ func (g *gen) compare(v *ir.Value) asm.Cond {
 	return c
 }
 
-// condKey is a comparison of integers, of exchanged arguments with swap.
+// condKey is a comparison of integers; swap exchanges the arguments.
 type condKey struct {
 	op           ir.Op
 	signed, swap bool
@@ -192,7 +192,7 @@ var conditions = map[condKey]asm.Cond{
 	{ir.LessEqual, false, true}: asm.AE, {ir.LessEqual, true, true}: asm.GE,
 }
 
-// fusable reports whether v is a comparison of scalars for one use, and is no value but a condition of the flags there.
+// fusable reports whether v is a comparison of scalars with one use, where it remains a condition of the flags.
 func (g *gen) fusable(v *ir.Value) bool {
 	if v.Lanes > 1 || !g.only(v) {
 		return false
@@ -201,7 +201,7 @@ func (g *gen) fusable(v *ir.Value) bool {
 	return v.Op == ir.Less || v.Op == ir.LessEqual || equality && !v.Args[0].Kind.Float()
 }
 
-// test sets the flags by a scalar bool for one use of it, and returns the condition that it is true.
+// test sets the flags by a scalar bool for one use of it, and returns the condition for true.
 func (g *gen) test(v *ir.Value) asm.Cond {
 	if g.fusable(v) {
 		g.vals[v.ID].left--
@@ -212,7 +212,7 @@ func (g *gen) test(v *ir.Value) asm.Cond {
 	return asm.NE
 }
 
-// chooseScalar is the choice between two general registers.
+// chooseScalar selects one of two general registers.
 func chooseScalar(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	g.need(f)
@@ -228,7 +228,7 @@ func chooseScalar(g *gen, v *ir.Value) asm.Reg {
 	return d
 }
 
-// chooseFloat is the choice between two scalars in vector registers.
+// chooseFloat selects one of two scalars in vector registers.
 func chooseFloat(g *gen, v *ir.Value) asm.Reg {
 	c, t, f := v.Args[0], v.Args[1], v.Args[2]
 	width := int(v.Kind.Width())

@@ -21,8 +21,7 @@ func (g *gen) store(s *ir.Store) {
 	}
 }
 
-// stored is the value that a store needs: of a narrow integer only the low bits are written, so that what brings it
-// into its range before is for nothing.
+// stored is the value that a store needs: for a narrow integer only the low bits, so a Narrow before it is skipped.
 func stored(s *ir.Store) *ir.Value {
 	v, k := s.Val, s.At.Buf.Kind
 	bits := uint64(8 * k.Size())
@@ -40,7 +39,7 @@ func stored(s *ir.Store) *ir.Value {
 	return v
 }
 
-// storeScalar writes a scalar, elsewhere if its gate is shut.
+// storeScalar stores a scalar, to the spare area if its gate is closed.
 func (g *gen) storeScalar(at *ir.Place, val *ir.Value) {
 	k := at.Buf.Kind
 	if c, ok := g.storedConst(k, val); ok && at.Gate == nil {
@@ -66,7 +65,7 @@ func (g *gen) storeScalar(at *ir.Place, val *ir.Value) {
 	g.storeReg(k, m, r)
 }
 
-// storedConst is a constant that a store instruction holds itself.
+// storedConst is a constant that fits into a store instruction.
 func (g *gen) storedConst(k ir.Kind, val *ir.Value) (int64, bool) {
 	if k.Float() {
 		return 0, false
@@ -78,7 +77,7 @@ func (g *gen) storedConst(k ir.Kind, val *ir.Value) (int64, bool) {
 	return c, ok
 }
 
-// storeNeighbours writes a vector to neighbours if there are instructions for that.
+// storeNeighbours stores a vector to contiguous elements if there are instructions for that.
 func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 	k := at.Buf.Kind
 	lanes := val.Lanes
@@ -112,7 +111,7 @@ func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 	case whole && gate != 0 && !g.f.AVX512:
 		g.to(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), size, m, gate, r)
 	case whole && at.Stream && at.Gate == nil:
-		// Around the caches, to an address that is a multiple of the vector's size.
+		// Non-temporal stores, to addresses aligned to the vector.
 		g.streams = true
 		g.to(asm.VMOVNTPS, size, m, r)
 	case whole:
@@ -131,7 +130,7 @@ func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 	return true
 }
 
-// formAt is the form in which bools are stored: lanes of 4 bytes, where there are no mask registers.
+// formAt is the form of bools for a store: lanes of 4 bytes where there are no mask registers.
 func (g *gen) formAt(val *ir.Value) int {
 	if val.Kind == ir.Bool && !g.f.AVX512 {
 		return 4
@@ -151,7 +150,7 @@ func (g *gen) boolBytes(r asm.Reg, lanes int) asm.Reg {
 	return d
 }
 
-// storeBytes writes the low bytes of a vector, one for each lane.
+// storeBytes stores the low byte of each lane.
 func (g *gen) storeBytes(m asm.Mem, r asm.Reg, lanes int, gate asm.Reg) {
 	if gate != 0 {
 		few := g.fresh(asm.Mask)
@@ -165,7 +164,7 @@ func (g *gen) storeBytes(m asm.Mem, r asm.Reg, lanes int, gate asm.Reg) {
 	g.smallTo(m, r, lanes)
 }
 
-// smallTo writes the low 4, 8 or 16 bytes of a vector register.
+// smallTo stores the low 4, 8 or 16 bytes of a vector register.
 func (g *gen) smallTo(m asm.Mem, r asm.Reg, bytes int) {
 	switch bytes {
 	case 4:
@@ -179,11 +178,11 @@ func (g *gen) smallTo(m asm.Mem, r asm.Reg, bytes int) {
 	}
 }
 
-// storeNarrow writes the low 1 or 2 bytes of lanes of 4: they are brought together in each 16 bytes, then in the first.
+// storeNarrow stores the low 1 or 2 bytes of 4-byte lanes: packed within each 16 bytes, then across them.
 func (g *gen) storeNarrow(m asm.Mem, r asm.Reg, lanes, width int) {
 	pattern := make([]byte, 16)
 	for i := range pattern {
-		pattern[i] = 0x80 // gives 0
+		pattern[i] = 0x80 // zeroes the byte
 		if i < 4*width {
 			pattern[i] = byte(i/width*4 + i%width)
 		}

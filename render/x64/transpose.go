@@ -13,7 +13,7 @@ type transposed struct {
 	columns []asm.Reg
 }
 
-// makeTranspose is one column of as many vectors as there are lanes. All columns are computed when the first is needed.
+// makeTranspose is one column of a square of vectors. All columns are computed when the first is needed.
 func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 	for _, a := range v.Args {
 		g.vals[a.ID].left--
@@ -38,7 +38,7 @@ func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 	return t.columns[v.Bits]
 }
 
-// inMemoryOnly reports whether all rows are loads that can be done in pieces of 16 bytes, and are not done yet.
+// inMemoryOnly reports whether all rows are pending loads that can be done in pieces of 16 bytes.
 func (g *gen) inMemoryOnly(rows []*ir.Value) bool {
 	for _, r := range rows {
 		if r.Op != ir.Load || g.vals[r.ID].reg != 0 || r.Pos != 0 || r.At.Gate != nil || r.At.Index != nil || r.At.Stride != 1 ||
@@ -49,8 +49,8 @@ func (g *gen) inMemoryOnly(rows []*ir.Value) bool {
 	return true
 }
 
-// transposeMemory transposes a square of elements in memory. Vectors of pieces of 16 bytes are loaded, such that transposing
-// small squares in each piece is all that is left: loads and insertions from memory cost less than shuffles.
+// transposeMemory transposes a square of elements in memory. Vectors are loaded in pieces of 16 bytes, so that only the small squares
+// in each piece are left to transpose: loads and insertions from memory cost less than shuffles.
 func (g *gen) transposeMemory(rows []*ir.Value) []asm.Reg {
 	n, width := len(rows), int(rows[0].Kind.Width())
 	size, per := vectorSize(n, width), 16/width
@@ -79,11 +79,11 @@ func (g *gen) transposeMemory(rows []*ir.Value) []asm.Reg {
 	return out
 }
 
-// transposePieces transposes the squares of elements that lie in the same 16 bytes of as many vectors as such a piece has elements.
+// transposePieces transposes the squares within pieces of 16 bytes, over as many vectors as a piece has elements.
 func (g *gen) transposePieces(rows []asm.Reg, width, size int) []asm.Reg {
 	if width == 4 {
 		rows = g.unpack(rows, size, asm.VUNPCKLPS, asm.VUNPCKHPS)
-		// Of each four, the two low halves and the two high halves belong together.
+		// Of each four, the two low halves and the two high halves are paired.
 		for i := 0; i < len(rows); i += 4 {
 			rows[i+1], rows[i+2] = rows[i+2], rows[i+1]
 		}
@@ -103,7 +103,7 @@ func (g *gen) transpose(rows []asm.Reg, width int) []asm.Reg {
 	}
 	per := 16 / width
 	rows = g.transposePieces(rows, width, size)
-	// rows[per*p+j] has in piece L the column per*L+j of the p-th group of rows.
+	// Piece L of rows[per*p+j] is column per*L+j of the p-th group of rows.
 	out := make([]asm.Reg, n)
 	for j := range per {
 		switch n / per {
@@ -132,7 +132,7 @@ func (g *gen) unpack(rows []asm.Reg, size int, low, high asm.Op) []asm.Reg {
 	return out
 }
 
-// crossTwo exchanges the upper half of a with the lower of b.
+// crossTwo swaps the upper half of a with the lower half of b.
 func (g *gen) crossTwo(a, b asm.Reg) (lo, hi asm.Reg) {
 	lo, hi = g.vec(), g.vec()
 	if g.f.AVX512 {

@@ -13,7 +13,7 @@ func (m machine) TwoAddress(inst *asm.Inst) (first, second regalloc.Reg, commute
 	return regalloc.Reg(inst.Src[0]), regalloc.Reg(inst.Src[1]), commutes(inst.Op)
 }
 
-// overwrites reports whether the encoding of inst without VEX has its destination in the place of its first source.
+// overwrites reports whether inst without VEX overwrites its first source.
 func overwrites(inst *asm.Inst) bool {
 	if inst.Dst.Class() != asm.Vec || inst.Src[0].Class() != asm.Vec || inst.ReadsDst() {
 		return false
@@ -27,8 +27,8 @@ var shifts = map[asm.Op]bool{
 	asm.VPSRAW: true, asm.VPSRAD: true, asm.VPSLLDQ: true, asm.VPSRLDQ: true,
 }
 
-// commutingOps are the operations whose two sources may change places. The minimum and maximum of floats are not: they
-// give the second source where one is NaN.
+// commutingOps are the operations with commutative sources. The minimum and maximum of floats are not: they give the second
+// source where one is NaN.
 var commutingOps = [...]asm.Op{
 	asm.VADDPS, asm.VADDPD, asm.VMULPS, asm.VMULPD, asm.VANDPS, asm.VANDPD, asm.VORPS, asm.VORPD, asm.VXORPS, asm.VXORPD,
 	asm.VPADDB, asm.VPADDW, asm.VPADDD, asm.VPADDQ, asm.VPADDUSB, asm.VPADDUSW, asm.VPMULLW, asm.VPMULLD, asm.VPMULHW,
@@ -49,7 +49,7 @@ var isCommuting = func() map[asm.Op]bool {
 // commutes reports whether the sources of op may change places.
 func commutes(op asm.Op) bool { return isCommuting[op] }
 
-// twoAddress rewrites vector instructions of two sources so that Dst is Src[0], as encodings without VEX have it.
+// twoAddress rewrites vector instructions of two sources so that Dst is Src[0], as encodings without VEX demand.
 func twoAddress(r *regalloc.Result[asm.Inst]) {
 	n := 0
 	for i := range r.Insts {
@@ -80,7 +80,7 @@ func twoAddress(r *regalloc.Result[asm.Inst]) {
 		case commutes(in.Op):
 			in.Src[0], in.Src[1] = d, in.Src[0]
 		default:
-			// The second source is where the first has to go: it moves to the frame, or to a register that does so.
+			// The second source is in the destination: it moves to the frame, or to another register.
 			if scratch < 0 {
 				scratch = (r.Frame + 15) &^ 15
 				r.Frame = scratch + 16

@@ -7,19 +7,19 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// Block is a sequence of instructions that jumps neither leave nor enter but at its ends.
+// Block is a basic block: a sequence of instructions without jumps in or out but at its ends.
 type Block struct {
-	From, To int // the instructions number From to To-1
-	Depth    int // how many loops are around it
-	// Cycles is how long one pass takes if nothing has to be waited for, because of what Bound says.
+	From, To int // instructions From to To-1
+	Depth    int // loop depth
+	// Cycles is the time of one pass without waiting for operands, limited by the resource Bound.
 	Cycles float64
 	Bound  string
-	// Chain is, for the body of an innermost loop, how much longer its longest chain of instructions gets with each
-	// turn: a turn takes this or Cycles, whichever is more.
+	// Chain is, for the body of an innermost loop, the growth of its longest dependence chain with each iteration: an iteration takes
+	// this or Cycles, whichever is more.
 	Chain float64
 }
 
-// work adds up what instructions need.
+// work sums the resources of instructions.
 type work struct {
 	on                    [32]float64 // by set of ports
 	uops                  float64
@@ -43,7 +43,7 @@ func (w *work) add(inst *asm.Inst) {
 	w.uops += max(0, u.uops-1)
 }
 
-// cycles is the least time that all of it takes, and why.
+// cycles is the least time of the sum, and its bound.
 func (w *work) cycles() (float64, string) {
 	best, why := w.uops/6, "issue"
 	raise := func(c float64, what string) {
@@ -54,7 +54,7 @@ func (w *work) cycles() (float64, string) {
 	raise(w.loads/2, "loads")
 	raise(w.stores, "stores")
 	raise(w.divide, "divider")
-	// Whatever must go to some of the ports takes at least its number by theirs.
+	// Instructions restricted to a set of ports take at least their number divided by the set's size.
 	for set := ports(1); int(set) < len(w.on); set++ {
 		sum := 0.0
 		for s, n := range w.on {
@@ -79,7 +79,7 @@ func (p ports) String() string {
 	return s
 }
 
-// Blocks are the blocks of code whose loops are jumps back.
+// Blocks are the basic blocks of code with loops.
 func Blocks(insts []asm.Inst) []Block {
 	at := map[asm.Label]int{}
 	depth := make([]int, len(insts)+1)
@@ -125,7 +125,7 @@ func Blocks(insts []asm.Inst) []Block {
 	return out
 }
 
-// chain is by how much the longest chain of instructions through registers and the frame grows with each turn of a body.
+// chain is the growth of the longest dependence chain through registers and the frame with each iteration of a body.
 func chain(body []asm.Inst) float64 {
 	ready := map[asm.Reg]float64{}
 	frame := map[int32]float64{}

@@ -8,8 +8,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// Dump writes a listing of the code: each block behind a line that says how long it takes, moved to the right by the
-// loops around it.
+// Dump writes a listing of the code: each block after a line with its time, indented by its loop depth.
 func Dump(w io.Writer, name string, insts []asm.Inst) {
 	var s strings.Builder
 	blocks := Blocks(insts)

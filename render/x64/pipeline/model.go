@@ -1,6 +1,5 @@
-// Package pipeline estimates how long machine code takes: a model of the execution ports and latencies of the Intel
-// cores with AVX-512 of about 2019 and later; throughputs are as measured on Sapphire Rapids. It knows nothing of caches or
-// mispredicted jumps.
+// Package pipeline estimates the time of machine code: a model of the execution ports and latencies of the Intel cores with AVX-512
+// since about 2019, with throughputs measured on Sapphire Rapids. It ignores caches and branch mispredictions.
 package pipeline
 
 import "polygrad/render/x64/asm"
@@ -8,7 +7,7 @@ import "polygrad/render/x64/asm"
 // ports is a set of execution ports.
 type ports uint8
 
-// The vector ports (p1 is closed to vectors while 512-bit instructions run), and the others of general registers.
+// The vector ports (p1 is closed to vectors while 512-bit instructions run), and the other ports of general registers.
 const (
 	p0 ports = 1 << iota
 	p1
@@ -17,16 +16,16 @@ const (
 	pA // the port 10 of later cores
 )
 
-// unit is what an instruction needs beside its loads and stores.
+// unit is the resources of an instruction besides its loads and stores.
 type unit struct {
 	ports   ports   // with vectors of 256 bits at most
 	wide    ports   // with 512 bits; 0 if that follows from ports
 	uops    float64 // on those ports
 	latency float64 // from register to register
-	divider float64 // cycles for which the divider takes no other, of 256 bits at most
+	divider float64 // cycles for which the divider is busy, up to 256 bits
 }
 
-// A class of instructions: of each line of the table, all operations from the first to the last.
+// A class of instructions: each line covers the operations from the first to the last.
 type class struct {
 	from, to asm.Op
 	unit
@@ -38,7 +37,7 @@ const (
 	float   = p0 | p1 // with 512 bits, p0 and p5
 )
 
-// table is searched from the end: later lines are exceptions of earlier ones.
+// table is searched from the end: later lines are exceptions from earlier ones.
 var table = []class{
 	{asm.LABEL, asm.MOVE, unit{}},
 	{asm.MOV, asm.POP, unit{general, 0, 1, 1, 0}},
@@ -130,15 +129,14 @@ var units = func() []unit {
 	return u
 }()
 
-// Latencies of what is not one of units.
+// Latencies of loads and stores.
 const (
 	loadLatency    = 5 // to general registers
 	vectorLatency  = 7 // to vectors
 	forwardLatency = 5 // from a store to a load of the same place
 )
 
-// copies reports whether inst is a copy between registers that register renaming does, or writes 0 without an execution
-// port.
+// copies reports whether inst is a register copy or zeroing that needs no execution port.
 func copies(inst *asm.Inst) (copied, zero bool) {
 	if !inst.Mem.None() || inst.Mask != 0 || inst.Dst == 0 {
 		return false, false
@@ -155,7 +153,7 @@ func copies(inst *asm.Inst) (copied, zero bool) {
 	return false, false
 }
 
-// memory is how many loads and stores inst makes.
+// memory is the number of loads and stores of inst.
 func memory(inst *asm.Inst) (loads, stores float64) {
 	if inst.Mem.None() || inst.Op == asm.LEA {
 		return 0, 0
@@ -170,7 +168,7 @@ func memory(inst *asm.Inst) (loads, stores float64) {
 	return n, 0
 }
 
-// moves reports whether inst does nothing but load or store.
+// moves reports whether inst only loads or stores.
 func moves(inst *asm.Inst) bool {
 	if inst.Mem.None() {
 		return false
@@ -184,7 +182,7 @@ func moves(inst *asm.Inst) bool {
 	return false
 }
 
-// unitOf is what inst needs.
+// unitOf is the resources of inst.
 func unitOf(inst *asm.Inst) unit {
 	u := units[inst.Op]
 	if inst.Dst.Class() == asm.Mask && inst.Src[0].Class() == asm.Vec {
