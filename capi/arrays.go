@@ -12,15 +12,15 @@ import (
 	"polygrad/core/uop"
 )
 
-// maxDims is POLY_MAX_DIMS, maxOutDims POLY_MAX_OUT_DIMS, and maxInts the longest list of numbers that means
-// something: a count beyond it is an error before the array is read.
+// maxDims is POLY_MAX_DIMS, maxOutDims POLY_MAX_OUT_DIMS, and maxInts the limit of other lists: a larger count is an error before
+// the array is read.
 const (
 	maxDims    = 16
 	maxOutDims = 8
 	maxInts    = 1 << 16
 )
 
-// ints reads an array of numbers.
+// ints reads an array of integers.
 func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 	switch {
 	case n < 0 || n > maxInts:
@@ -49,7 +49,7 @@ func sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 	return uop.ShapeOf(d...), nil
 }
 
-// axesFrom reads a list of axes; -1 axes stand for all, which is nil.
+// axesFrom reads a list of axes; -1 axes means all, which is nil.
 func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 	if n == -1 {
 		return nil, nil
@@ -79,7 +79,7 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 	if n > 0 && p == nil {
 		return nil, wrong(arg, "is NULL, expected %d nodes", n)
 	}
-	// The list grows as nodes are found: a count that is too large ends at the first entry that is none.
+	// The list grows with each valid node: a count that is too large ends at the first invalid entry.
 	var out []value
 	for i := range int(n) {
 		h := *(*uintptr)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
@@ -92,7 +92,7 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 	return out, nil
 }
 
-// given brings an operand into the shape that its caller says it has. NULL says nothing.
+// given reshapes an operand to the shape that the caller states; NULL states nothing.
 func (v value) given(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
 	if err := v.tensor(arg); err != nil || p == nil {
 		return v.Keep, err

@@ -11,19 +11,18 @@ import (
 	"polygrad/model"
 )
 
-// attached is what belongs to the handle of a node and ends with it: memory that C was given a look at, references to
-// other nodes, and compiled plans.
+// attached is the data with the lifetime of a node's handle: memory shown to C, references to other nodes, and compiled plans.
 type attached struct {
 	memory []unsafe.Pointer
 	refs   []uintptr
-	// arg is a PolyArg, nil before anyone asked.
+	// arg is a PolyArg, nil until requested.
 	arg unsafe.Pointer
-	// lists are the arrays of poly_toposort, as C has them.
+	// lists are the arrays of poly_toposort in C memory.
 	lists [][]uintptr
 	plans map[string]*step
 }
 
-// attach is what belongs to the handle of a value.
+// attach is the attached data of a value's handle.
 func (c *context) attach(v value) *attached {
 	a := c.attachments[v.Readings]
 	if a == nil {
@@ -36,10 +35,10 @@ func (c *context) attach(v value) *attached {
 	return a
 }
 
-// keep makes a block of C's memory part of what is attached.
+// keep adds a block of C memory to the attached data.
 func (a *attached) keep(p unsafe.Pointer) { a.memory = append(a.memory, p) }
 
-// block is a new block of C's memory.
+// block is a new block of C memory.
 func (a *attached) block(size int) unsafe.Pointer {
 	p := C.malloc(C.size_t(max(size, 1)))
 	a.keep(p)
@@ -53,7 +52,7 @@ func (a *attached) free() {
 	a.memory = nil
 }
 
-// detach ends what belongs to a handle.
+// detach frees the attached data of a handle.
 func (c *context) detach(r model.Readings) {
 	a := c.attachments[r]
 	if a == nil {

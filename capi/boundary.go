@@ -16,7 +16,7 @@ import (
 	"polygrad/capi/handle"
 )
 
-// An argError is a complaint about one argument.
+// An argError is an error about one argument.
 type argError struct {
 	arg string
 	err error
@@ -28,13 +28,12 @@ func (e *argError) Error() string {
 
 func (e *argError) Unwrap() error { return e.err }
 
-// wrong makes an argError: what was given and what was expected.
+// wrong makes an argError from the given value and the expected ones.
 func wrong(arg, format string, a ...any) error {
 	return &argError{arg, fmt.Errorf(format, a...)}
 }
 
-// fail turns an error into the last error of the calling thread. A NULL operand
-// keeps the error that made it NULL.
+// fail sets the last error of the calling thread. A NULL operand keeps the error that made it NULL.
 func fail(fn string, err error) {
 	text := fn + ": " + inWordsOf(fn, withoutOrigin(err.Error()))
 	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
@@ -45,7 +44,7 @@ func fail(fn string, err error) {
 	}
 }
 
-// withoutOrigin drops the name of the Go function that found the error: C knows the function it called.
+// withoutOrigin removes the name of the Go function from an error: C callers know the C name.
 func withoutOrigin(text string) string {
 	origin, rest, ok := strings.Cut(text, ": ")
 	if pkg, _, qualified := strings.Cut(origin, "."); ok && qualified && !strings.ContainsAny(pkg, " (") {
@@ -54,14 +53,14 @@ func withoutOrigin(text string) string {
 	return text
 }
 
-// rescue turns a panic into an error. It is deferred by everything that runs user requests.
+// rescue turns a panic into an error. Every entry point defers it.
 func rescue(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("internal error: %v", r)
 	}
 }
 
-// at says that it is element i of an array argument that is wrong.
+// at attributes an error to element i of an array argument.
 func at(i int, err error) error {
 	var a *argError
 	if errors.As(err, &a) {
@@ -70,5 +69,5 @@ func at(i int, err error) error {
 	return err
 }
 
-// indexed names an element of an array argument.
+// indexed is the name of an element of an array argument.
 func indexed(arg string, i int) string { return fmt.Sprintf("%s[%d]", arg, i) }

@@ -13,7 +13,7 @@ import (
 	"polygrad/model"
 )
 
-// plainly runs a request that belongs to no handle; missing if it fails.
+// plainly runs a request without a handle; missing if it fails.
 func plainly[T any](fn string, missing T, f func() (T, error)) T {
 	v, err := func() (v T, err error) {
 		defer rescue(&err)

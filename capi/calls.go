@@ -5,8 +5,7 @@ package main
 */
 import "C"
 
-// build runs a request that makes a node: it enters the context, hands the
-// result out and reports what goes wrong.
+// build runs a request that makes a node: it enters the context, returns a handle of the result, and reports errors.
 func build(fn string, ctx C.uintptr_t, f func(c *context) (value, error)) C.uintptr_t {
 	h, err := buildIn(uintptr(ctx), f)
 	if err != nil {
@@ -30,8 +29,7 @@ func buildIn(ctx uintptr, f func(c *context) (value, error)) (h uintptr, err err
 	return c.out(v)
 }
 
-// ask runs a request that returns something else than a node. If it fails, the
-// error is reported and failed called.
+// ask runs a request with another kind of result. If it fails, the error is reported and failed called.
 func ask(fn string, ctx C.uintptr_t, f func(c *context) error, failed func()) {
 	if err := askIn(uintptr(ctx), f); err != nil {
 		fail(fn, err)

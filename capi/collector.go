@@ -8,9 +8,9 @@ import (
 	"polygrad/core/settings"
 )
 
-// How far the heap may grow between collections, in percent of what is alive. A compilation makes much garbage on a small
-// heap: with Go's 100 the collector is its largest cost (matmul 256: 6.9 ms, with 400 3.6 ms). A large heap, which a
-// graph of a thousand kernels makes, must not be left behind five times its size: it may grow by roomyHeap.
+// Heap growth between collections, in percent of live memory. A compilation makes much garbage on a small heap: with Go's 100 the
+// collector is its largest cost (matmul 256: 6.9 ms, with 400 3.6 ms). A large heap, as of a graph of a thousand kernels, must
+// not grow to five times its size: its growth is limited to roomyHeap.
 const (
 	mostGrowth  = 400
 	leastGrowth = 100
@@ -21,8 +21,8 @@ func growth(live uint64) int {
 	return int(min(max(roomyHeap*100/max(live, 1), leastGrowth), mostGrowth))
 }
 
-// collection is an object without references: the collector finalizes it once in each cycle. Objects below 16 bytes
-// without pointers share their memory and would not be.
+// collection is an object without references: the collector finalizes it once in each cycle. Pointer-free objects below 16 bytes
+// share memory, so they would not be finalized.
 type collection struct{ percent, _ int }
 
 func (c *collection) over() {

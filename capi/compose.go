@@ -11,13 +11,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// An operand is a tensor as C gives it.
+// An operand is a tensor argument from C.
 type operand struct {
 	name string
 	h    C.uintptr_t
 	// NULL is allowed and gives nil.
 	optional bool
-	// The shape that the caller says it has, as functions of the original interface are told; NULL says nothing.
+	// The shape stated by the caller, as in functions of the original interface; NULL states nothing.
 	shapeName string
 	shape     *C.int64_t
 	ndim      C.int
@@ -31,7 +31,7 @@ func shaped(name string, h C.uintptr_t, shapeName string, shape *C.int64_t, ndim
 	return operand{name: name, h: h, shapeName: shapeName, shape: shape, ndim: ndim}
 }
 
-// resolve finds the nodes of operands, in the shapes that they are said to have.
+// resolve finds the nodes of operands, in their stated shapes.
 func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
 	us := make([]*uop.UOp, len(ins))
 	for i, in := range ins {
@@ -56,13 +56,13 @@ func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
 	return us, nil
 }
 
-// told is where a function of the original interface writes the shape of its result; the zero value is nowhere.
+// told is the destination of the result's shape in functions of the original interface; the zero value is none.
 type told struct {
 	dims *C.int64_t
 	ndim *C.int
 }
 
-// build runs a request that makes a node and tells its shape, or that there is none.
+// build runs a request that makes a node and writes its shape, or its failure.
 func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, error)) C.uintptr_t {
 	h := build(fn, ctx, func(c *context) (value, error) {
 		u, err := f(c)
@@ -82,7 +82,7 @@ func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, er
 	return h
 }
 
-// compose runs an operation of some tensors that makes one.
+// compose runs an operation of several tensors with one result.
 func compose(fn string, ctx C.uintptr_t, t told, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) C.uintptr_t {
 	return t.build(fn, ctx, func(c *context) (*uop.UOp, error) {
 		us, err := c.resolve(ins)
@@ -93,7 +93,7 @@ func compose(fn string, ctx C.uintptr_t, t told, f func(us []*uop.UOp) (*uop.UOp
 	})
 }
 
-// composeAll runs an operation of some tensors that makes n of them, which are written to out.
+// composeAll runs an operation of several tensors with n results, written to out.
 func composeAll(fn string, ctx C.uintptr_t, out *C.uintptr_t, f func(us []*uop.UOp) ([]*uop.UOp, error), ins ...operand) C.int {
 	return status(fn, ctx, func(c *context) error {
 		if out == nil {

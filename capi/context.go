@@ -10,11 +10,11 @@ import (
 	"polygrad/model"
 )
 
-// handles holds the tokens of everything C can point to.
+// handles holds the tokens of all objects that C can refer to.
 var handles handle.Table
 
-// A context is what a PolyCtx stands for: a graph, the handles of its nodes and
-// the programs made from it. Its lock is held during every call on it.
+// A context is the object of a PolyCtx: a graph, the handles of its nodes and its compiled programs. Its lock is held during every
+// call on it.
 type context struct {
 	mu    contextLock
 	entry *handle.Entry
@@ -23,33 +23,33 @@ type context struct {
 	nodes entries
 	host  map[*uop.UOp]hostMemory
 	begun begun
-	// given and bound are used again from run to run.
+	// given and bound are reused from run to run.
 	given, bound []exec.Binding
 	steps        map[*step]struct{}
 	plans        map[*wasmPlan]struct{}
 	jobs         map[*job]struct{}
-	// pending is closed when the last job that was started has ended; nil if there was none.
+	// pending is closed when the last started job has ended; nil if there was none.
 	pending chan struct{}
 
 	attachments map[model.Readings]*attached
 	schedules   map[*scheduled]struct{}
 	models      map[*zooModel]struct{}
-	// farewell are the models that ended with the context, for their callers to hear of it.
+	// farewell are models freed with the context, whose callers are to be notified.
 	farewell []*zooModel
-	// rendered are the buffers of the kernel that poly_render_kernel_wasm rendered last, nil for scratch memory.
+	// rendered are the buffers of the last kernel of poly_render_kernel_wasm, nil for scratch memory.
 	rendered []*uop.UOp
-	// wrapped are the persistent tensors that the context uses.
+	// wrapped are the persistent tensors in use by the context.
 	wrapped map[*memTensor]leaf
 }
 
-// hostMemory is the memory behind a BUFFER: the caller's, or the library's own.
+// hostMemory is the memory of a BUFFER: the caller's, or the library's own.
 type hostMemory struct {
 	data   unsafe.Pointer
 	nbytes uintptr
 	own    bool
 }
 
-// free gives the library's own memory back.
+// free frees the library's own memory.
 func (h hostMemory) free() {
 	if h.own && h.nbytes > 0 {
 		free(h.data, h.nbytes)
@@ -90,7 +90,7 @@ func enter(ctx uintptr) (*context, error) {
 	return c, nil
 }
 
-// destroy ends all handles of the context.
+// destroy invalidates all handles of the context.
 func (c *context) destroy() {
 	c.idle()
 	c.dead = true
@@ -144,7 +144,7 @@ func (c *context) arg(name string, h uintptr) (value, error) {
 	return *v, nil
 }
 
-// optional is arg for a handle that may be NULL, which gives no node.
+// optional is arg for a handle that may be NULL.
 func (c *context) optional(name string, h uintptr) (value, error) {
 	if h == 0 {
 		return value{}, nil
@@ -152,7 +152,7 @@ func (c *context) optional(name string, h uintptr) (value, error) {
 	return c.arg(name, h)
 }
 
-// out hands a value to C: a new handle, or one more reference to the one it has.
+// out returns a value to C: a new handle, or one more reference to its existing one.
 func (c *context) out(v value) (uintptr, error) {
 	if e := c.nodes.get(v.Readings); e != nil {
 		e.Refs++
@@ -170,7 +170,7 @@ func (c *context) out(v value) (uintptr, error) {
 	return uintptr(n.Token()), nil
 }
 
-// release gives references to a node back.
+// release drops references to a node.
 func (c *context) release(h uintptr) {
 	v, e, err := c.lookup("x", h)
 	if err != nil {

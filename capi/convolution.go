@@ -10,7 +10,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// given reads n numbers, or none where C gives NULL.
+// given reads n numbers, or none for NULL.
 func given(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 	if p == nil {
 		return nil, nil
@@ -40,7 +40,7 @@ func windowOf(stride, dilation, padding *C.int64_t, n C.int) (w tensor.Window, e
 	return w, nil
 }
 
-// spatial checks that a weight has n axes behind its two of channels.
+// spatial checks that a weight has n axes behind the two channel axes.
 func spatial(weight *uop.UOp, n C.int) error {
 	if have := len(weight.Shape()) - 2; have != int(n) {
 		return wrong("n", "%d axes, expected %d: the weight has shape %s", n, have, weight.Shape())

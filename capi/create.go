@@ -15,7 +15,7 @@ import (
 	"polygrad/model"
 )
 
-// make1 runs a request that makes a node out of numbers.
+// make1 runs a request that makes a node from numbers.
 func make1(fn string, ctx C.uintptr_t, f func(g *uop.Graph) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
 		u, err := f(c.g)
@@ -66,7 +66,7 @@ func go_poly_const_int_by_id(ctx C.uintptr_t, dtype C.int, v C.int64_t) C.uintpt
 	return constant("poly_const_int_by_id", ctx, dtype, integer(dtype, v))
 }
 
-// integer is a whole number of a type: the 64 bits are unsigned for uint64.
+// integer is an integer of a type: the 64 bits are unsigned for uint64.
 func integer(dtype C.int, v C.int64_t) uop.Const {
 	if dtype == dtypeUint64 {
 		return uop.Uint(uint64(v))
@@ -148,7 +148,7 @@ func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 	})
 }
 
-// hostBuffer makes a fresh tensor on caller's memory.
+// hostBuffer makes a tensor on the caller's memory.
 func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nbytes uintptr) (value, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
@@ -201,7 +201,7 @@ func go_poly_bind_var(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
 	})
 }
 
-// size is a variable of this context, and the same with its default value if it has one.
+// size is a variable of this context, with its default value bound if it has one.
 func (c *context) size(arg string, h uintptr) (v, bound *uop.UOp, err error) {
 	x, err := c.arg(arg, h)
 	if err != nil {
@@ -259,7 +259,7 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 	})
 }
 
-// filled runs a request that needs a type and a shape.
+// filled runs a request with a type and a shape.
 func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
 		dt, err := dtypeOf(dtype)

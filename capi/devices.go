@@ -7,8 +7,8 @@ import "C"
 
 import "polygrad/exec"
 
-// devices lists the devices by their PolyDeviceId: the name, and the device of exec that runs its kernels: chosen is that
-// of POLY_DEVICE or the default, none says that nothing in this library does.
+// devices lists the devices by PolyDeviceId: the name, and the device of exec that runs its kernels: chosen is that of POLY_DEVICE or
+// the default, none means that this library cannot run them.
 var devices = []struct{ name, backend string }{
 	{"AUTO", chosen}, {"CPU", chosen}, {"INTERP", "interp"}, {"CUDA", none}, {"WASM_JIT", "wasm"},
 	{"WEBGPU", none}, {"X64_JIT", "native"}, {"CLANG", "clang"},
@@ -16,7 +16,7 @@ var devices = []struct{ name, backend string }{
 
 const chosen, none = "", "none"
 
-// deviceExecutor is what runs the kernels of a PolyDeviceId.
+// deviceExecutor is the executor of a PolyDeviceId.
 func deviceExecutor(device C.int) (*exec.Executor, error) {
 	if device < 0 || int(device) >= len(devices) {
 		return nil, wrong("device", "%d, expected 0 to %d", device, len(devices)-1)

@@ -17,7 +17,7 @@ const (
 	addrSpaces = 3
 )
 
-// recordType is the type that a PolyDType record describes.
+// recordType is the type of a PolyDType record.
 func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
 	r := (*C.PolyDType)(p)
 	count := max(int(r.count), 1)
@@ -41,7 +41,7 @@ func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
 	return d.Ptr(int64(r.ptr_size), uop.AddrSpace(r.addrspace)).Vec(max(int(r.vcount), 1)), nil
 }
 
-// recordScalar is the type of a tensor that a PolyDType record describes.
+// recordScalar is the tensor type of a PolyDType record.
 func recordScalar(arg string, p unsafe.Pointer) (*uop.DType, error) {
 	d, err := recordType(arg, p)
 	if err == nil && !slices.Contains(uop.Scalars, d) {
@@ -58,7 +58,7 @@ func recordName(d *uop.DType) *C.char {
 	return static(d.Name)
 }
 
-// tellType writes a type as a PolyDType record.
+// tellType writes a type to a PolyDType record.
 func tellType(d *uop.DType, p unsafe.Pointer) {
 	*(*C.PolyDType)(p) = C.PolyDType{
 		priority: C.int8_t(d.Priority), bitsize: C.uint16_t(d.Bits), name: recordName(d), fmt: C.char(d.Fmt), count: C.uint16_t(d.Count),
@@ -66,7 +66,7 @@ func tellType(d *uop.DType, p unsafe.Pointer) {
 	}
 }
 
-// changeType makes a type of another one; the record at out stays as it is on error.
+// changeType derives a type; the record at out is unchanged on error.
 func changeType(fn string, in, out unsafe.Pointer, f func(d *uop.DType) (*uop.DType, error)) {
 	d, err := recordType("dtype", in)
 	if err == nil {

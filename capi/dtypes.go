@@ -14,7 +14,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// dtypes lists the data types by the numbers they have in C, with their names.
+// dtypes lists the data types by their numbers in C, with their names.
 var dtypes = []struct {
 	name string
 	dt   *uop.DType
@@ -55,7 +55,7 @@ func dtypeName(d *uop.DType) string {
 	return d.String()
 }
 
-// cStrings keeps C copies of strings that C may hold for ever.
+// cStrings caches permanent C copies of strings.
 var cStrings sync.Map
 
 func static(s string) *C.char {

@@ -15,7 +15,7 @@ func unary(fn string, ctx, x C.uintptr_t, op func(*uop.UOp) (*uop.UOp, error)) C
 	return unaryIn(fn, ctx, x, func(_ *context, u *uop.UOp) (*uop.UOp, error) { return op(u) })
 }
 
-// unaryIn is unary for an operation with arguments that are nodes.
+// unaryIn is unary for an operation with nodes as arguments.
 func unaryIn(fn string, ctx, x C.uintptr_t, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
 		v, err := c.arg("x", uintptr(x))

@@ -5,8 +5,8 @@ import (
 	"polygrad/model"
 )
 
-// entries finds the handles of the nodes of a graph: by the number of the node, which is dense between two sweeps, or,
-// for the few values with two readings, by both.
+// entries finds the handles of the nodes of a graph: by the node's number, which is dense between two sweeps, or, for the few values
+// with two readings, by both nodes.
 type entries struct {
 	single []*handle.Entry // by ID
 	double map[model.Readings]*handle.Entry
@@ -63,10 +63,10 @@ func (s *entries) all(f func(r model.Readings, e *handle.Entry)) {
 	}
 }
 
-// sweep drops the nodes that nobody will use again, and finds the handles by the new numbers of their nodes.
+// sweep drops unreachable nodes, and re-indexes the handles by the new numbers of their nodes.
 func (c *context) sweep() {
 	c.g.Sweep(c.roots)
-	single := make([]*handle.Entry, 2*c.g.Len()) // not as many as there once were: a peak would cost at every sweep
+	single := make([]*handle.Entry, 2*c.g.Len()) // sized by what is left: a peak would cost at every sweep
 	for _, e := range c.nodes.single {
 		if e != nil {
 			single[e.Value.(*value).Keep.ID()] = e

@@ -17,12 +17,12 @@ import (
 	"polygrad/model/files"
 )
 
-// A file is what a PolyFile stands for, with the texts that C may keep until it is freed.
+// A file is the object of a PolyFile, with strings that C may keep until it is freed.
 type file struct {
 	*files.File
 	entry *handle.Entry
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	ended bool
 	names []*C.char
 	value *C.char
@@ -52,7 +52,7 @@ func makeFile(f func() (*files.File, error)) (h uintptr, err error) {
 	return uintptr(made.entry.Token()), nil
 }
 
-// askFile runs a request on a file, which does not end meanwhile, and gives what it gives; missing if it fails.
+// askFile runs a request on a file, which cannot be freed meanwhile; missing if it fails.
 func askFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, error)) T {
 	v, err := askFileIn(h, f)
 	if err != nil {
@@ -236,7 +236,7 @@ func go_poly_dequantize(ctx, x C.uintptr_t, kind C.int, n C.int64_t) C.uintptr_t
 	})
 }
 
-// entriesFrom reads the tensors that are to be written.
+// entriesFrom reads the tensors to write.
 func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 	if err := records("tensors", unsafe.Pointer(list), n); err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ import (
 	"polygrad/model"
 )
 
-// A generator is what a PolyGenerator stands for. Its logits lie in memory that does not move.
+// A generator is the object of a PolyGenerator. Its logits stay at one address.
 type generator struct {
 	*model.Generator
 	entry *handle.Entry
 }
 
-// askGenerator runs a request on a generator and gives what it gives; missing if it fails.
+// askGenerator runs a request on a generator; missing if it fails.
 func askGenerator[T any](fn string, h C.uintptr_t, missing T, f func(g *generator) (T, error)) T {
 	v, err := askGeneratorIn(h, f)
 	if err != nil {

@@ -57,7 +57,7 @@ func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.in
 	})
 }
 
-// returns says whether what replaces u contains u, or would after other replacements.
+// returns reports whether a replacement of u contains u, also after other replacements.
 func returns(m map[*uop.UOp]*uop.UOp, u *uop.UOp) bool {
 	seen := map[*uop.UOp]bool{}
 	todo := []*uop.UOp{u}

@@ -16,7 +16,7 @@ import (
 	"polygrad/model"
 )
 
-// An instance is what a PolyInstance stands for, with the texts that C may keep until it is freed.
+// An instance is the object of a PolyInstance, with strings that C may keep until it is freed.
 type instance struct {
 	*model.Instance
 	entry *handle.Entry
@@ -65,7 +65,7 @@ func instanceOf(h C.uintptr_t) (*instance, error) {
 	return e.Value.(*instance), nil
 }
 
-// askInstance runs a request on an instance and gives what it gives; missing if it fails.
+// askInstance runs a request on an instance; missing if it fails.
 func askInstance[T any](fn string, h C.uintptr_t, missing T, f func(i *instance) (T, error)) T {
 	v, err := askInstanceIn(h, f)
 	if err != nil {
@@ -89,7 +89,7 @@ func tellInstance(fn string, h C.uintptr_t, f func(i *instance) error) C.int {
 	return askInstance(fn, h, -1, func(i *instance) (C.int, error) { return 0, f(i) })
 }
 
-// bytesFrom is memory of the caller as it lies, for the time of a call.
+// bytesFrom is the caller's memory as a slice, for the time of a call.
 func bytesFrom(arg string, p unsafe.Pointer, n C.int64_t) ([]byte, error) {
 	switch {
 	case n < 0:
@@ -102,7 +102,7 @@ func bytesFrom(arg string, p unsafe.Pointer, n C.int64_t) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), n), nil
 }
 
-// give copies bytes to memory that C frees.
+// give copies bytes to memory for C to free.
 func give(b []byte, n *C.int) (*C.uint8_t, error) {
 	if len(b) > math.MaxInt32 {
 		return nil, wrong("len_out", "%d bytes do not fit an int", len(b))

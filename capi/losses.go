@@ -12,7 +12,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// loss runs a loss of a tensor and its target, and perhaps of weights.
+// loss runs a loss of a tensor and its target, with optional weights.
 func loss(fn string, ctx C.uintptr_t, reduction C.int, f func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error), ins ...operand) C.uintptr_t {
 	return compose(fn, ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		if reduction < 0 || reduction > C.int(tensor.ReduceNone) {
@@ -36,7 +36,7 @@ func go_poly_cross_entropy_loss(ctx, logits, target C.uintptr_t, axis C.int, smo
 	}, operandOf("logits", logits), operandOf("target", target))
 }
 
-// classIndex is a class number as the losses take it.
+// classIndex is a class number as an argument of the losses.
 func classIndex(v C.int64_t) (int, error) {
 	if v < math.MinInt32 || v > math.MaxInt32 {
 		return 0, wrong("ignore_index", "%d, expected a number of 32 bits", v)

@@ -16,14 +16,14 @@ import (
 	"polygrad/exec/pages"
 )
 
-// alignment of memory of the library: a cache line, and the widest vector.
+// alignment of the library's memory: a cache line, and the widest vector.
 const alignment = 64
 
-// large is memory of the library that was given back.
+// large caches freed memory of the library.
 var large pages.Cache
 
-// allocate makes memory of the library, which free gives back. Go's collector does not know of it: it would let as much
-// garbage gather as there are weights.
+// allocate makes memory for free. Go's collector does not see it: it would otherwise let as much garbage accumulate as there are
+// weights.
 func allocate(nbytes uintptr) (unsafe.Pointer, error) {
 	switch {
 	case nbytes == 0:
@@ -39,7 +39,7 @@ func allocate(nbytes uintptr) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// free gives memory back that allocate made.
+// free frees memory of allocate.
 func free(p unsafe.Pointer, nbytes uintptr) {
 	if nbytes >= pages.HugeFrom {
 		large.Give(uintptr(p), nbytes)
@@ -48,14 +48,14 @@ func free(p unsafe.Pointer, nbytes uintptr) {
 	}
 }
 
-// copyBytes copies memory; nothing may be NULL unless n is 0.
+// copyBytes copies memory; NULL is allowed only for n = 0.
 func copyBytes(to, from unsafe.Pointer, n uintptr) {
 	if n > 0 {
 		copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
 	}
 }
 
-// ownBuffer makes a buffer on memory of the library's own, which unbind gives back.
+// ownBuffer makes a buffer on the library's own memory, for unbind to free.
 func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {

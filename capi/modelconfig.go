@@ -14,12 +14,12 @@ import (
 	"polygrad/model"
 )
 
-// A modelConfig is what a PolyModelConfig stands for.
+// A modelConfig is the object of a PolyModelConfig.
 type modelConfig struct {
 	entry *handle.Entry
 	mu    sync.Mutex
 	*model.Config
-	// texts are the strings that C was given, which stay until the end.
+	// texts are the strings given to C; they stay until it is freed.
 	texts map[string]*C.char
 }
 
@@ -33,7 +33,7 @@ func newConfig(fn string, c *model.Config) C.uintptr_t {
 	return C.uintptr_t(m.entry.Token())
 }
 
-// askConfig runs a request on a key of a configuration and gives what it gives; missing if it fails.
+// askConfig runs a request on a key of a configuration; missing if it fails.
 func askConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(c *modelConfig, key string) (T, error)) T {
 	e, err := handles.Get(handle.Token(h), handle.ModelConfig)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// explicit runs an operation that names sizes or axes, on the reading of src that fits.
+// explicit runs an operation with sizes or axes on the fitting reading of src.
 func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
 		v, err := c.arg("src", uintptr(src))
@@ -103,7 +103,7 @@ func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(c *context, u *uop.U
 	}
 }
 
-// numberFor is a number that came as a double: an integer if it is whole and meets an integer tensor.
+// numberFor is a number given as a double: an integer if it is whole and the tensor is of integers.
 func numberFor(u *uop.UOp, v float64) uop.Const {
 	if u.DType.IsInt() && v == math.Trunc(v) && !math.IsInf(v, 0) {
 		return uop.Float(v).As(u.DType)
@@ -204,7 +204,7 @@ func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.u
 	}, operandOf("x", x))
 }
 
-// partsOf reads the sizes of parts, and no more of them than x can have.
+// partsOf reads the sizes of parts, at most as many as x can have.
 func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 	switch {
 	case n < 0:
@@ -228,7 +228,7 @@ func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 	return list, nil
 }
 
-// outAll hands several nodes to C, or none if one fails.
+// outAll returns several nodes to C, or none if one fails.
 func (c *context) outAll(vs []value, out []C.uintptr_t) error {
 	for i, v := range vs {
 		h, err := c.out(v)
@@ -267,7 +267,7 @@ const (
 	indexTensor
 )
 
-// maxItems is more than any index has: an axis made for each one there is, and an ellipsis.
+// maxItems is more than any index has: a new axis for each existing one, and an ellipsis.
 const maxItems = 2*maxDims + 1
 
 func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) ([]tensor.Index, error) {
@@ -330,7 +330,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 // indexNone is POLY_INDEX_NONE.
 const indexNone = -1 << 63
 
-// open is a bound of a slice; POLY_INDEX_NONE leaves it open.
+// open is a bound of a slice; POLY_INDEX_NONE is an open one.
 func (c *context) open(arg string, v C.int64_t) (*uop.Sint, error) {
 	if v == indexNone {
 		return nil, nil

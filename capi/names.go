@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// The packages behind this one call their parameters as tensors' users do, the header often as the original
-// interface did. Errors that reach C name the argument as the header names it.
+// The packages below name their parameters for users of tensors, the header often as the original interface did. Errors in C name
+// the argument as in the header.
 
-// headerNames are the names that the header may have for a parameter of the core.
+// headerNames are the header's possible names of a parameter of the core.
 var headerNames = map[string][]string{
 	"axis":        {"axes"},
 	"bounds":      {"pairs"},
@@ -39,11 +39,11 @@ var headerNames = map[string][]string{
 	"poly_eye_by_id shape": {"n"}, "poly_eye_by_id repeats": {"n"}, "poly_eye_by_id stop": {"n"},
 }
 
-// origins are names of Go functions before what they complain about.
+// origins are names of Go functions at the beginning of errors.
 var origins = regexp.MustCompile(`\b[a-z]+\.[A-Z]\w*: `)
 
-// inWordsOf puts the name that the header has for an argument of fn in front of what is wrong with it. What is found
-// inside of a composed operation is a matter of its arguments together.
+// inWordsOf prefixes an error with the header's name of the argument of fn. An error inside a composed operation concerns its
+// arguments together.
 func inWordsOf(fn, text string) string {
 	text = origins.ReplaceAllString(text, "")
 	i := strings.IndexAny(text, ":[ ")

@@ -92,7 +92,7 @@ func argFrom(p unsafe.Pointer) (a model.NodeArg, err error) {
 	return a, err
 }
 
-// tellArg writes a PolyArg; memory is called for what it points to.
+// tellArg writes a PolyArg; memory allocates the arrays and strings it points to.
 func tellArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 	r := (*argRecord)(p)
 	*r = argRecord{kind: int32(a.Kind)}
@@ -143,7 +143,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 		if err != nil {
 			return value{}, err
 		}
-		var from []model.Readings // grows as sources are found: a count that is too large ends at the first that is none
+		var from []model.Readings // grows with each valid source: a count that is too large ends at the first invalid one
 		for i, h := range src {
 			name := indexed("src", i)
 			if names != nil {

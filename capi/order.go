@@ -10,7 +10,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// pairOf runs an operation of one tensor that makes two.
+// pairOf runs an operation of one tensor with two results.
 func pairOf(fn string, ctx, x C.uintptr_t, out *C.uintptr_t, op func(u *uop.UOp) (a, b *uop.UOp, err error)) C.int {
 	return composeAll(fn, ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) { return both(op(us[0])) }, operandOf("x", x))
 }

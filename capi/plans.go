@@ -16,7 +16,7 @@ import (
 	"polygrad/exec"
 )
 
-// A scheduled is what a PolySchedule stands for: a program cut into kernels.
+// A scheduled is the object of a PolySchedule: a program cut into kernels.
 type scheduled struct {
 	entry   *handle.Entry
 	ctx     *context
@@ -131,7 +131,7 @@ func go_poly_schedule_kernel(h C.uintptr_t, i C.int) (u C.uintptr_t) {
 	return u
 }
 
-// backend is the device of exec for a PolyDeviceId, which must be there.
+// backend is the device of exec for a PolyDeviceId; its absence is an error.
 func backend(device C.int) (string, error) {
 	if _, err := deviceExecutor(device); err != nil {
 		return "", err
@@ -251,7 +251,7 @@ func go_poly_compiled_plan_slot_buf(h C.uintptr_t, i C.int) (u C.uintptr_t) {
 	return u
 }
 
-// backendDescs are the PolyBackendDescs that were asked for, which stay.
+// backendDescs caches the PolyBackendDescs permanently.
 var backendDescs struct {
 	sync.Mutex
 	byDevice map[C.int]*C.PolyBackendDesc

@@ -15,8 +15,7 @@ import (
 	"polygrad/exec/native"
 )
 
-// contextLock is the lock of a context, which holds off Go and the steps that C runs by itself. Those are short, so that
-// it is not worth sleeping until they end.
+// contextLock is the lock of a context, against Go and the steps that C runs directly. Those are so short that waiting spins.
 type contextLock struct {
 	mu sync.Mutex
 	c  *C.poly_quick_context
@@ -24,7 +23,7 @@ type contextLock struct {
 
 func (l *contextLock) word() *uint32 { return (*uint32)(unsafe.Pointer(&l.c.lock)) }
 
-// Lock waits until nobody works in the context.
+// Lock waits for exclusive use of the context.
 func (l *contextLock) Lock() {
 	l.mu.Lock()
 	for !atomic.CompareAndSwapUint32(l.word(), 0, 1) {
@@ -32,7 +31,7 @@ func (l *contextLock) Lock() {
 	}
 }
 
-// Unlock lets others work in the context.
+// Unlock ends exclusive use of the context.
 func (l *contextLock) Unlock() {
 	atomic.StoreUint32(l.word(), 0)
 	l.mu.Unlock()
@@ -44,15 +43,15 @@ func (c *context) newQuick() error {
 	if c.mu.c == nil {
 		return errors.New("out of memory")
 	}
-	// A late caller may still want the lock of a context that has ended.
+	// A late caller may still want the lock of a destroyed context.
 	runtime.AddCleanup(c, func(q *C.poly_quick_context) { C.poly_quick_context_free(q) }, c.mu.c)
 	return nil
 }
 
-// quickTries is how many runs of a step are looked at: the kernels' first runs, in which they are timed, and some more.
+// quickTries is the number of runs after which a step is examined: the first runs of kernels are timed.
 const quickTries = 16
 
-// quicken leaves a step to C if it is short. It ran on s.bound.
+// quicken lets C run a step directly if it is short. It ran on s.bound.
 func (s *step) quicken() {
 	if s.quick != nil || s.tries >= quickTries {
 		return
@@ -79,7 +78,7 @@ func (s *step) quicken() {
 	s.quick = q
 }
 
-// slow ends that C runs the step by itself.
+// slow stops C from running the step directly.
 func (s *step) slow() {
 	if s.quick != nil {
 		C.poly_quick_drop(s.quick)

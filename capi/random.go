@@ -12,7 +12,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// stream is where the bindings' random tensors take their numbers from.
+// stream is the source of the bindings' random tensors.
 var stream tensor.Stream
 
 //export go_poly_random_seed

@@ -5,10 +5,10 @@ import (
 	"polygrad/model"
 )
 
-// A value is a node as C means it, in both readings of the original interface.
+// A value is a node as seen from C, in both readings of the original interface.
 type value struct {
 	model.Readings
-	// host is the BUFFER whose memory the caller has bound for as long as the handle of this value lives.
+	// host is the BUFFER on memory of the caller, bound for the lifetime of this value's handle.
 	host *uop.UOp
 }
 
@@ -24,7 +24,7 @@ func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) 
 	return value{Readings: r}, err
 }
 
-// tensor is an error for a node that is none: a STORE, a SINK.
+// tensor is an error for other nodes: STORE, SINK.
 func (v value) tensor(arg string) error {
 	if v.Keep != nil && (v.Keep.DType == uop.Void || v.Keep.Shape() == nil) {
 		return wrong(arg, "a %s is no tensor", v.Keep.Op)

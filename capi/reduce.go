@@ -32,7 +32,7 @@ func go_poly_reduce_axis(ctx C.uintptr_t, op C.int, src C.uintptr_t, axes *C.int
 	})
 }
 
-// reduceOne reduces one axis of a tensor whose shape the caller gives, and tells the shape of the result.
+// reduceOne reduces one axis of a tensor with the shape given by the caller, and writes the shape of the result.
 func reduceOne(fn string, ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.int, scalar bool, shapeOut *C.int64_t, ndimOut *C.int, f reduction) C.uintptr_t {
 	return compose(fn, ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		u, err := f(us[0], []int{int(axis)}, keep != 0)

@@ -6,8 +6,8 @@ import (
 	"polygrad/model"
 )
 
-// roots marks the nodes that calls to come may use: those with handles, and those that are known to anything else
-// that lives longer than a call. What keeps nodes without handles has to be here.
+// roots marks the nodes that later calls may use: those with handles, and those known to any other object that outlives a call.
+// Every owner of nodes without handles must be here.
 func (c *context) roots(mark func(*uop.UOp)) {
 	values := func(vs ...value) {
 		for _, v := range vs {

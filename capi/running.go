@@ -15,13 +15,13 @@ import (
 	"polygrad/exec"
 )
 
-// executors are shared by all contexts, one for each device, so that a kernel is compiled once.
+// executors are shared by all contexts, one for each device, so a kernel is compiled once.
 var executors struct {
 	sync.Mutex
 	byName map[string]*exec.Executor
 }
 
-// executor opens a device; "" is the one of the environment.
+// executor opens a device; "" is that of the environment.
 func executor(name string) (*exec.Executor, error) {
 	executors.Lock()
 	defer executors.Unlock()
@@ -53,7 +53,7 @@ func flushExecutors() {
 	}
 }
 
-// run computes a sink. Buffers that are not bound use the host memory they were made on.
+// run computes a sink. Unbound buffers use their host memory.
 func (c *context) run(sink *uop.UOp, binds []exec.Binding, vars map[string]int64) error {
 	e, err := executor("")
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
 	return c.bound
 }
 
-// baseBuffer is the BUFFER that a node is, perhaps reshaped, or of a variable size.
+// baseBuffer is the BUFFER under a node that is one, perhaps reshaped or of a variable size.
 func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
 	if b := tensor.BaseBuffer(u); b != nil {
 		return b, nil
@@ -165,7 +165,7 @@ func (c *context) sink(stores []value) (value, error) {
 	return single(c.g.Sink(nil, src...)), nil
 }
 
-// sinkArg is a node that is a program.
+// sinkArg is an argument that is a program.
 func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
 	v, err := c.arg("sink", uintptr(h))
 	if err != nil {
@@ -180,8 +180,8 @@ func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
 // word reads the n-th 8 bytes of an array of records.
 func word(p unsafe.Pointer, n int) uintptr { return *(*uintptr)(unsafe.Add(p, 8*n)) }
 
-// records checks the count and the address of an array of records. Readers of such arrays make no room for n at
-// once: a count that is too large ends at the first record that is none.
+// records checks the count and the address of an array of records. Readers allocate as they read: a count that is too large ends at
+// the first invalid record.
 func records(arg string, p unsafe.Pointer, n C.int) error {
 	switch {
 	case n < 0:
@@ -192,10 +192,9 @@ func records(arg string, p unsafe.Pointer, n C.int) error {
 	return nil
 }
 
-// bindings reads PolyBufferBinding records of either layout; the next call uses the result again. A record begins with
-// buffer and pointer; the older ones are 16 bytes long and the newer 32, with a
-// byte count third. From two records on, the third word tells: it is a handle or
-// a count.
+// bindings reads PolyBufferBinding records of either layout; the next call reuses the result. A record begins with buffer and
+// pointer; old ones are 16 bytes long and new ones 32, with a byte count as third word. From two records on, the third word
+// distinguishes them: it is a handle or a count.
 func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 	if err := records("binds", p, n); err != nil {
 		return nil, err

@@ -81,8 +81,8 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 	})
 }
 
-// decode reads a file for C: the tensors in the order of their data, of one type only unless that is nil, and, where it is
-// asked for, the metadata as JSON, which is allocated last: the caller has nothing to free after an error.
+// decode reads a file for C: the tensors in the order of their data, restricted to one type unless that is nil, and on request the
+// metadata as JSON, allocated last so that errors leave nothing to free.
 func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*files.Tensor, error) {
 	if meta != nil {
 		*meta = nil
@@ -118,7 +118,7 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*fi
 	return list, nil
 }
 
-// address is the place of the bytes of a tensor.
+// address is the address of the bytes of a tensor.
 func address(t *files.Tensor) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(t.Data))) }
 
 // safeNumber is the PolySafetensorDType of a type, -1 if there is none.
@@ -131,7 +131,7 @@ func safeNumber(d *uop.DType) C.int32_t {
 	return -1
 }
 
-// room is malloc'd room for n records and at least one, set to 0; nil if there is no memory.
+// room is malloc'd zeroed memory for n records, at least one; nil if there is none.
 func room[T any](n int) (*T, []T) {
 	p := (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(*new(T)))))
 	if p == nil {

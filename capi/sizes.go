@@ -13,8 +13,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// A size that C gives is a number, or POLY_SIZE of a node: the negative of its handle. No number that means anything
-// is there: sizes, paddings and indices are far from it.
+// A size from C is a number, or POLY_SIZE of a node: the negative of its handle. No valid number collides with it: sizes, paddings
+// and indices are far smaller.
 
 // isNode reports whether a number stands for a node.
 func isNode(n int64) bool { return n < 0 && handle.Looks(handle.Token(-n)) }
@@ -74,10 +74,10 @@ func (c *context) pairs(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
 	return out, nil
 }
 
-// symbolicSize is what stands for a symbolic size where a shape is told.
+// symbolicSize stands for a symbolic size in a shape written for C.
 const symbolicSize = -1
 
-// tellSizes writes the first n sizes of a shape, symbolicSize for those that are no numbers.
+// tellSizes writes the first n sizes of a shape, symbolicSize for symbolic ones.
 func tellSizes(s uop.Shape, dims *C.int64_t, n C.int) {
 	if dims == nil {
 		return
@@ -150,7 +150,7 @@ func go_poly_size_bind(ctx, x C.uintptr_t, vars unsafe.Pointer, n C.int) C.uintp
 	})
 }
 
-// sizeArg is the size that a node stands for.
+// sizeArg is the size given by a node.
 func (c *context) sizeArg(x C.uintptr_t) (uop.Sint, error) {
 	v, err := c.arg("x", uintptr(x))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"polygrad/exec"
 )
 
-// A step is what a PolyStep stands for: a compiled program of a context.
+// A step is the object of a PolyStep: a compiled program of a context.
 type step struct {
 	entry   *handle.Entry
 	ctx     *context
@@ -24,16 +24,16 @@ type step struct {
 	buffers []*uop.UOp
 	// outputs are the buffers that the program writes.
 	outputs map[*uop.UOp]bool
-	// leaves are the host buffers that the step made for its results.
+	// leaves are the host buffers that the step allocated for its results.
 	leaves []value
-	// kept are those of what was computed once, when the step was made.
+	// kept are the host buffers of values computed once, when the step was made.
 	kept []value
-	// cached tells that the step belongs to the handle of its sink (poly_get_plan).
+	// cached: the step belongs to the handle of its sink (poly_get_plan).
 	cached bool
-	// bound is the program on the memory of host buffers, as it was when so many had lost theirs.
+	// bound is the program on the memory of host buffers; it is valid as long as none of them has been freed since.
 	bound   *exec.Bound
 	boundAt uint64
-	// quick is the program as C runs it by itself, nil if it does not; tries is how often that was looked at.
+	// quick is the program as run directly by C, nil if it is not; tries counts the examinations of that.
 	quick *C.poly_quick_step
 	tries int
 }
@@ -43,7 +43,7 @@ func (c *context) compile(sink *uop.UOp, leaves []value) (*step, error) {
 	return c.compileOn("", handle.Step, sink, leaves)
 }
 
-// compileOn makes a program of a sink for a device, with a handle of a kind.
+// compileOn compiles a sink for a device, with a handle of a kind.
 func (c *context) compileOn(device string, kind handle.Kind, sink *uop.UOp, leaves []value) (*step, error) {
 	e, err := executor(device)
 	if err != nil {
@@ -81,7 +81,7 @@ func askStep(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
 	askProgram(fn, "step", handle.Step, h, f, failed)
 }
 
-// askProgram is askStep for a handle of any kind that stands for a step.
+// askProgram is askStep for a handle of any kind of step.
 func askProgram(fn, arg string, kind handle.Kind, h C.uintptr_t, f func(s *step) error, failed func()) {
 	if err := askProgramIn(arg, kind, uintptr(h), f); err != nil {
 		fail(fn, err)
@@ -204,7 +204,7 @@ func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, 
 	})
 }
 
-// index is the place of a buffer among those of the step, -1 if it is none of them.
+// index is the index of a buffer in the step, -1 if it is not there.
 func (s *step) index(b *uop.UOp) C.int {
 	for i, x := range s.buffers {
 		if x == b {
@@ -226,7 +226,7 @@ func go_poly_step_destroy(h C.uintptr_t) {
 	s.ctx.drop(s)
 }
 
-// drop ends a step.
+// drop frees a step.
 func (c *context) drop(s *step) {
 	s.slow()
 	handles.Drop(s.entry)
@@ -298,7 +298,7 @@ func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error
 	}
 }
 
-// countOf answers a question about a step; 0 for NULL and stale steps.
+// countOf is a number of a step; 0 for NULL and stale steps.
 func countOf(fn string, h C.uintptr_t, f func(s *step) int) (n C.int) {
 	askStep(fn, h, func(s *step) error { n = C.int(f(s)); return nil }, func() { n = 0 })
 	return n

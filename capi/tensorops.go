@@ -186,7 +186,7 @@ func tensorList(arg string, ts *C.uintptr_t, n C.int) ([]*memTensor, error) {
 	return out, nil
 }
 
-// gradients differentiates a loss; it also gives the nodes of the parameters.
+// gradients differentiates a loss; it also returns the nodes of the parameters.
 func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, params, grads []*uop.UOp, err error) {
 	l, err := tensorAt("loss", loss)
 	if err != nil {
@@ -270,7 +270,7 @@ func go_poly_sgd_step(opt unsafe.Pointer, ctx, loss C.uintptr_t, out *C.float) C
 	})
 }
 
-// paramsOf names the argument that the parameters came in.
+// paramsOf attributes errors to the argument of the parameters.
 func paramsOf(err error, arg string) error {
 	if e, ok := err.(*argError); ok && strings.HasPrefix(e.arg, "params") {
 		return &argError{arg + strings.TrimPrefix(e.arg, "params"), e.err}
@@ -278,8 +278,8 @@ func paramsOf(err error, arg string) error {
 	return err
 }
 
-// descend stores a loss and replaces each parameter by itself - lr * gradient, all from the values before. lr lies in
-// memory, so that it may change from step to step.
+// descend stores a loss and replaces each parameter by itself - lr * gradient, all from the old values. lr is in memory, so it may
+// change from step to step.
 func (c *context) descend(y *uop.UOp, params, grads []*uop.UOp, lr float32, out *C.float) error {
 	numbers, err := floats(32)
 	if err != nil {

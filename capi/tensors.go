@@ -18,17 +18,17 @@ import (
 	"polygrad/exec"
 )
 
-// memTensor is what a PolyTensor stands for: float32 memory, a node, or both. One without a context is persistent:
-// contexts wrap its memory when they use it.
+// memTensor is the object of a PolyTensor: float32 memory, a node, or both. One without a context is persistent: contexts wrap its
+// memory when they use it.
 type memTensor struct {
 	rec  *tensorRecord
 	ctx  *context
 	leaf leaf // in ctx
 	data unsafe.Pointer
-	// owned tells that the data is freed with the tensor.
+	// owned data is freed with the tensor.
 	owned bool
 	shape uop.Shape
-	// of is the persistent tensor whose memory this one shows, nil for others.
+	// of is the persistent tensor with the same memory, nil for others.
 	of *memTensor
 
 	// freed and wraps are guarded by tensors.mu.
@@ -36,7 +36,7 @@ type memTensor struct {
 	wraps map[*context]leaf
 }
 
-// leaf is a tensor in a context: the node and the reference that is given back with the tensor.
+// leaf is a tensor in a context: the node and a reference to it for the tensor's lifetime.
 type leaf struct {
 	v value
 	h uintptr
@@ -63,7 +63,7 @@ var tensors struct {
 
 const float32Size = 4
 
-// homeContext is where tensors meet that belong to no context.
+// homeContext is the context of operations on persistent tensors only.
 func homeContext() (*context, error) {
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
@@ -91,7 +91,7 @@ func tensorAt(arg string, h C.uintptr_t) (*memTensor, error) {
 	return t, nil
 }
 
-// floats is zeroed memory for n numbers.
+// floats is zeroed memory for n floats.
 func floats(n int64) (unsafe.Pointer, error) {
 	p := C.aligned_alloc(64, C.size_t((max(n, 1)*float32Size+63)/64*64))
 	if p == nil {
@@ -121,7 +121,7 @@ func (t *memTensor) add() C.uintptr_t {
 	return C.uintptr_t(h)
 }
 
-// free ends a tensor: no context uses its memory afterwards.
+// free frees a tensor: no context uses its memory afterwards.
 func (t *memTensor) free() {
 	tensors.mu.Lock()
 	if t.freed {
@@ -139,7 +139,7 @@ func (t *memTensor) free() {
 	for c, l := range leaves {
 		c.mu.Lock()
 		if !c.dead {
-			c.idle() // no job uses the memory any longer
+			c.idle() // wait for jobs on the memory
 			if t.of == nil {
 				c.unbind(l.v.host)
 			}
@@ -154,7 +154,7 @@ func (t *memTensor) free() {
 	C.free(unsafe.Pointer(t.rec))
 }
 
-// unwrap forgets the persistent tensors that a dying context used.
+// unwrap drops the leaves of persistent tensors in a dying context.
 func (c *context) unwrap() {
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *context) unwrap() {
 	c.wrapped = nil
 }
 
-// tensor is the node of a tensor in a context. Persistent tensors get one, which stays the same.
+// tensor is the node of a tensor in a context. A persistent tensor keeps its node.
 func (c *context) tensor(arg string, t *memTensor) (value, error) {
 	switch {
 	case t.ctx == c:
@@ -198,7 +198,7 @@ func (c *context) tensor(arg string, t *memTensor) (value, error) {
 	return v, nil
 }
 
-// persistent makes a tensor without a context whose memory fill fills.
+// persistent makes a tensor without a context with memory initialized by fill.
 func persistent(fn string, shape *C.int64_t, ndim C.int, fill func(data []float32)) C.uintptr_t {
 	s, err := tensorShape(shape, ndim)
 	if err != nil {
@@ -235,7 +235,7 @@ func tensorShape(shape *C.int64_t, ndim C.int) (uop.Shape, error) {
 	return s, err
 }
 
-// inContext makes a tensor of a value of a context, which is locked.
+// inContext makes a tensor of a value; its context is locked.
 func (c *context) inContext(v value, data unsafe.Pointer) (*memTensor, error) {
 	s := v.Keep.Shape()
 	if len(s) > maxOutDims {
@@ -266,7 +266,7 @@ type tensorArg struct {
 	h   C.uintptr_t
 }
 
-// tensorOp runs an operation of tensors, in the context of the first that has one.
+// tensorOp runs an operation of tensors in the context of the first one that has a context.
 func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	ts := make([]*memTensor, len(args))
 	var c *context
@@ -325,7 +325,7 @@ func (c *context) realizeTensor(t *memTensor) error {
 	return c.run(c.g.Sink(nil, b.Store(t.leaf.v.Keep)), []exec.Binding{{Buffer: b, Ptr: t.data, Bytes: n * float32Size}}, nil)
 }
 
-// alive is an error for a tensor whose memory is gone.
+// alive is an error for a tensor with freed memory.
 func (t *memTensor) alive() error {
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
@@ -335,7 +335,7 @@ func (t *memTensor) alive() error {
 	return nil
 }
 
-// computed reports whether the data of a tensor is the result of its node, not memory that was given.
+// computed reports whether the data of a tensor is the result of its node, not given memory.
 func (t *memTensor) computed() bool { return t.ctx != nil && t.leaf.v.host == nil }
 
 //export go_poly_tensor_realize

@@ -14,8 +14,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// An update is what poly_update runs: values to compute into memory, and buffers
-// to replace, all from the contents before.
+// An update is the program of poly_update: values to compute into memory, and buffers to replace, all from the old contents.
 type update struct {
 	sink   *uop.UOp
 	leaves []value // a buffer for each value
@@ -60,7 +59,7 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 			return up, at(i, err)
 		}
 		s := v.Keep.Shape()
-		// The caller gave no size: it is what the value needs.
+		// The caller gave no size: it is that of the value.
 		leaf, err := c.hostBuffer(v.Keep.DType, s, data[i], uintptr(tensor.Elements(v.Keep))*uintptr(v.Keep.DType.Itemsize()))
 		if err != nil {
 			return up, err
@@ -78,8 +77,7 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 	return up, nil
 }
 
-// prune computes what a program would compute alike in each run, if only the given buffers change, and puts what came of it
-// in its place.
+// prune computes run-invariant parts of a program, assuming that only the given buffers change, and replaces them by the results.
 func (c *context) prune(sink *uop.UOp, changing []*uop.UOp) (up update, err error) {
 	defer func() {
 		if err != nil {
@@ -113,14 +111,14 @@ func (c *context) prune(sink *uop.UOp, changing []*uop.UOp) (up update, err erro
 	return up, nil
 }
 
-// forget unbinds the memory of buffers that are not handed out.
+// forget unbinds the memory of buffers without handles.
 func (c *context) forget(leaves []value) {
 	for _, l := range leaves {
 		c.unbind(l.host)
 	}
 }
 
-// unbind ends that a program finds the memory of a buffer.
+// unbind removes a buffer's memory.
 func (c *context) unbind(b *uop.UOp) {
 	h := c.host[b]
 	delete(c.host, b)
@@ -130,7 +128,7 @@ func (c *context) unbind(b *uop.UOp) {
 	case c.pending == nil:
 		h.free()
 	default:
-		// The jobs under way may use it.
+		// Running jobs may use it.
 		go func(done chan struct{}) {
 			<-done
 			h.free()

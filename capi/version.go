@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// buildInfo says how the library was built.
+// buildInfo describes the build of the library.
 var buildInfo = sync.OnceValue(func() string {
 	parts := []string{"version=" + C.POLY_VERSION, "go=" + runtime.Version(), "os=" + runtime.GOOS, "arch=" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -79,7 +79,7 @@ func knownView(view C.int) error {
 	return nil
 }
 
-// viewed is the program that poly_update would run. Its results have buffers without memory.
+// viewed is the program of poly_update. Its results have buffers without memory.
 func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) (*uop.UOp, error) {
 	vs, err := c.args("values", values, n)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintp
 	return c.g.Sink(nil, append(src, schedule.Simultaneous(assigns)...)...), nil
 }
 
-// hosts binds buffers to the host memory that they were made on.
+// hosts binds buffers to their host memory.
 func (c *context) hosts(buffers []*uop.UOp) []exec.Binding {
 	var out []exec.Binding
 	for _, b := range buffers {

@@ -103,7 +103,7 @@ func go_poly_ctx_owns_ptr(ctx C.uintptr_t, p unsafe.Pointer) (owns C.bool) {
 	return owns
 }
 
-// walked is a graph as C sees it: the nodes with their handles, the root last, and the numbers of their sources.
+// walked is a graph for C: the nodes with their handles, the root last, and the numbers of their sources.
 type walked struct {
 	nodes   []*uop.UOp
 	handles []uintptr
@@ -157,7 +157,7 @@ func (c *context) releaseAll(hs []uintptr) {
 	}
 }
 
-// gated is the part of the graph that a walk enters, sources first. It runs without the lock: the gate may call the library.
+// gated is the part of the graph that the gate admits, sources first. It runs without the lock: the gate may call the library.
 func (w *walked) gated(gate unsafe.Pointer, calls bool) []uintptr {
 	var out []uintptr
 	type entry struct {

@@ -13,7 +13,7 @@ import (
 	"polygrad/exec"
 )
 
-// A wasmPlan is what a PolyWasmStepPlan stands for. C holds its bytes and its order.
+// A wasmPlan is the object of a PolyWasmStepPlan. C holds its bytes and its order.
 type wasmPlan struct {
 	*exec.WasmPlan
 	ctx    C.uintptr_t
@@ -66,7 +66,7 @@ func go_poly_wasm_stepplan_destroy(h C.uintptr_t) {
 	}
 }
 
-// askPlan answers a question about a plan; missing where there is no such plan, kernel or buffer.
+// askPlan reads a property of a plan; missing where there is no such plan, kernel or buffer.
 func askPlan[T any](fn string, h C.uintptr_t, missing T, f func(w *wasmPlan) (T, error)) T {
 	e, err := handles.Get(handle.Token(h), handle.WasmPlan)
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 	"polygrad/model"
 )
 
-// A zooModel is what a PolyModel stands for: a family of ours, or functions of the caller.
+// A zooModel is the object of a PolyModel: a family of ours, or functions of the caller.
 type zooModel struct {
 	entry  *handle.Entry
 	ctx    *context
-	module *model.Module // nil if forward is the caller's
+	module *model.Module // nil for a forward of the caller
 	params []zooParam
 
 	forward, release, user unsafe.Pointer
 }
 
-// zooParam is a parameter: a node that the model holds a reference to.
+// zooParam is a parameter, with a reference to its node.
 type zooParam struct {
 	name *C.char
 	leaf leaf
-	data []float32 // nil for one that the caller made
+	data []float32 // nil for the caller's own
 }
 
-// kinds are the constructors that callers registered.
+// kinds are the constructors registered by callers.
 var kinds struct {
 	sync.Mutex
 	create map[string]unsafe.Pointer
@@ -72,7 +72,7 @@ func (m *zooModel) add() (C.uintptr_t, error) {
 	return C.uintptr_t(m.entry.Token()), nil
 }
 
-// end gives back what the model holds. The context is locked.
+// end drops everything that the model holds. The context is locked.
 func (m *zooModel) end() {
 	m.ctx.idle()
 	for _, p := range m.params {
@@ -91,7 +91,7 @@ func (m *zooModel) end() {
 	}
 }
 
-// param is the place of a parameter, -1 if there is none of that name.
+// param is the index of a parameter, -1 if there is none of that name.
 func (m *zooModel) param(name string) int {
 	for i, p := range m.params {
 		if goString(p.name) == name {
@@ -232,7 +232,7 @@ func go_poly_model_free(h C.uintptr_t) {
 	}
 }
 
-// released tells the caller that a model ended. The context is not locked.
+// released notifies the caller that a model ended. The context is not locked.
 func (m *zooModel) released() {
 	if m.release != nil {
 		C.poly_call_release(m.release, m.user)
@@ -290,7 +290,7 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 	return out
 }
 
-// apply writes the formulas of a module into its context.
+// apply writes the formulas of a module in its context.
 func (m *zooModel) apply(inputs []*uop.UOp) ([]value, error) {
 	byName := map[string]*uop.UOp{}
 	for _, p := range m.params {

@@ -1,6 +1,5 @@
-// Gen reads the prototypes of include/polygrad.h and writes what repeats them:
-// the C functions before the Go exports and Python's ctypes table. It runs in
-// capi (go generate).
+// Gen reads the prototypes of include/polygrad.h and writes the code derived from them: the C functions before the Go exports, the
+// tables of the bindings. It runs in capi (go generate).
 package main
 
 import (
@@ -69,7 +68,7 @@ func run() error {
 
 var exportLine = regexp.MustCompile(`(?m)^//export (go_poly_\w+)$`)
 
-// goExports finds the names that the Go files of a folder export to C.
+// goExports finds the names of the exports in a folder's Go files.
 func goExports(dir string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

@@ -11,10 +11,8 @@ import (
 	"polygrad/capi/header"
 )
 
-// The R package calls the library through three generated files: a table of
-// pointers to all functions, a wrapper for each operation that its R code
-// names as C_poly_…, and the registration of the wrappers and of those that are
-// written by hand.
+// The R package calls the library through three generated files: a table of pointers to all functions, a wrapper for each operation
+// named C_poly_… in its R code, and the registration of these and of the hand-written wrappers.
 const rPackage = "../bindings/r"
 
 // A rFile is a generated file of the package's sources.
@@ -147,7 +145,7 @@ func rDeclarations(names []string, counts map[string]int) string {
 	return b.String()
 }
 
-// rInit writes the registration of everything that R may call.
+// rInit writes the registration of all functions callable from R.
 func rInit(counts map[string]int) string {
 	var names []string
 	for name := range counts {
@@ -168,17 +166,15 @@ func rInit(counts map[string]int) string {
 	return b.String()
 }
 
-// Numbers of these names are positions, which R counts from 1.
+// Parameters of these names are positions; R counts from 1.
 var rPositions = map[string]bool{
 	"axis": true, "axis0": true, "axis1": true, "first": true, "last": true, "axes": true, "perm": true,
 	"axis2": true,
 }
 
-// rWrapper writes the function that R calls for an operation, and counts its
-// arguments. A shape after its operand and an out-shape are left to the library.
-// An array is one argument with its count; of arrays that share a count the
-// count is an argument too. What writes several results to out gets their number
-// as its last argument and returns a list.
+// rWrapper writes the wrapper of an operation for R, and counts its arguments. A shape after its operand and an out-shape are left
+// to the library. An array is one argument with its count; for arrays with a common count the count is an argument, too. A
+// function with several results in out gets their number as its last argument and returns a list.
 func rWrapper(p header.Proto) (string, int, error) {
 	last := header.Param{}
 	if len(p.Params) > 1 {
@@ -194,9 +190,9 @@ func rWrapper(p header.Proto) (string, int, error) {
 		body = append(body, fmt.Sprintf("  %s%s_ = %s;\n", typ, name, convert))
 		args = append(args, name+"_")
 	}
-	array := ""      // the last array that was taken, for the count behind it
-	arrays := 0      // how many wait for a count
-	operand := false // the parameter before is a node
+	array := ""      // the last array parameter, for the count behind it
+	arrays := 0      // arrays without a count yet
+	operand := false // the previous parameter is a node
 	skip := false    // the next one is the count of a shape that is left out
 	for _, a := range p.Params[1:] {
 		name, wasOperand := a.Name, operand

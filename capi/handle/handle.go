@@ -1,10 +1,7 @@
-// Package handle issues the tokens that stand for Go objects on the C side of
-// the boundary and finds the objects again.
+// Package handle issues the tokens that stand for Go objects on the C side, and finds the objects again.
 //
-// A token looks like an address (so that a caller, or a record layout, can tell
-// it from a small number) but points to nothing. It carries a slot and the
-// generation of that slot, so a released token is recognised for ever: no token
-// is issued twice.
+// A token looks like an address (so that a caller, or a record layout, can tell it from a small number) but points to nothing. It
+// consists of a slot and the slot's generation, so a released token is detected for ever: no token is issued twice.
 package handle
 
 import (
@@ -35,10 +32,10 @@ const (
 	chunkSize = 1 << chunkBits
 )
 
-// Kind says what a token stands for.
+// Kind is the kind of object of a token.
 type Kind uint8
 
-// The kinds of objects that have handles; Any is what Get takes for all of them.
+// The kinds of objects with handles; Any is Get's argument for all of them.
 const (
 	Any Kind = iota
 	Context
@@ -59,12 +56,12 @@ var kindNames = [...]string{"object", "context", "node", "step", "instance", "wa
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Entry is what a token leads to. All but Refs is set once, before it has its token.
+// Entry is the object of a token. All fields but Refs are set once, before it has its token.
 type Entry struct {
 	Kind  Kind
 	Owner any
 	Value any
-	// Refs counts how often the token was handed out; the owner's lock guards it.
+	// Refs counts the handles given out; the owner's lock guards it.
 	Refs  int
 	token Token
 }
@@ -72,7 +69,7 @@ type Entry struct {
 // Token is the token of the entry.
 func (e *Entry) Token() Token { return e.token }
 
-// The reasons for which a token is refused.
+// The reasons for refusing a token.
 var (
 	ErrNull     = errors.New("is NULL")
 	ErrForeign  = errors.New("is not a polygrad handle")
@@ -108,7 +105,7 @@ func (t *Table) New(kind Kind, owner, value any) (*Entry, error) {
 	return e, t.Issue(e)
 }
 
-// Issue gives a new entry, which may be part of its value, a token.
+// Issue gives a token to a new entry, which may be part of its value.
 func (t *Table) Issue(e *Entry) error {
 	t.mu.Lock()
 	var slot uint32
@@ -136,7 +133,7 @@ func (t *Table) Issue(e *Entry) error {
 	return nil
 }
 
-// Looks reports whether a word has the form of a token, live or not.
+// Looks reports whether a word has the form of a token, valid or not.
 func Looks(t Token) bool { return t>>topShift == prefix && t&(1<<alignBits-1) == 0 }
 
 // Get finds the entry of a token, which must be live and of the given kind.
@@ -162,8 +159,7 @@ func (t *Table) Get(tok Token, kind Kind) (*Entry, error) {
 	return e, nil
 }
 
-// Drop ends the life of an entry's token and reports whether it had not ended before. A slot whose generations are
-// used up is retired.
+// Drop invalidates an entry's token and reports whether it was valid. A slot with all generations used is retired.
 func (t *Table) Drop(e *Entry) bool {
 	slot := uint32(e.token>>slotShift) & (maxSlots - 1)
 	c := t.chunks[slot>>chunkBits].Load()

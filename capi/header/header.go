@@ -1,4 +1,4 @@
-// Package header reads include/polygrad.h: what is generated from the header, and what tests all of it, stand on it.
+// Package header parses include/polygrad.h for the generators and for tests.
 package header
 
 import (
@@ -21,7 +21,7 @@ type Proto struct {
 	Params []Param
 }
 
-// A Constant is a number that an enum of the header names.
+// A Constant is an enum member of the header.
 type Constant struct {
 	Name  string
 	Value int
@@ -91,7 +91,7 @@ func parseProto(decl string) (Proto, error) {
 	return p, nil
 }
 
-// IsHandle reports whether a type is a pointer that the library checks before it uses it: the opaque types, tensors and layers.
+// IsHandle reports whether a type is a pointer that the library validates: the opaque types, tensors and layers.
 func IsHandle(typ string) bool {
 	switch strings.TrimPrefix(typ, "const ") {
 	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *", "PolySchedule *", "PolyCompiledPlan *",

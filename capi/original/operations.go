@@ -9,8 +9,7 @@ import (
 	"polygrad/model"
 )
 
-// Operations by code: what the original interface calls the ALU. They are the machine's view of operations, except that
-// operands are promoted and broadcast.
+// Operations by code, the original interface's ALU: the primitive operations, but with promotion and broadcasting.
 
 type (
 	unary  = func(*uop.UOp) (*uop.UOp, error)
@@ -30,7 +29,7 @@ var alu2 = map[uop.Op]binary{
 	uop.Shl: tensor.ShiftLeft, uop.Shr: tensor.ShiftRight,
 }
 
-// pow of floating point numbers is the primitive, which a constant exponent makes a product.
+// pow of floats is the primitive, which becomes products for a constant exponent.
 func pow(a, b *uop.UOp) (*uop.UOp, error) {
 	if a.DType.IsFloat() || b.DType.IsFloat() {
 		return tensor.Alu(uop.Pow, a, b)
@@ -98,7 +97,7 @@ func Compared(compare binary) binary {
 	}
 }
 
-// AtLeastOneAxis makes a number an array of one.
+// AtLeastOneAxis reshapes a scalar to one axis.
 func AtLeastOneAxis(u *uop.UOp, err error) (*uop.UOp, error) {
 	if err == nil && len(u.Shape()) == 0 {
 		u = u.Reshape(uop.ShapeOf(1))
@@ -118,7 +117,7 @@ func Var(x *uop.UOp, axis int, keepdim bool, correction float64) (*uop.UOp, erro
 	return tensor.Var(x, []int{axis}, keepdim, correction)
 }
 
-// Embedding takes rows of a table. Frontends that know only floats send indices as such.
+// Embedding looks up rows of a table. Frontends that only know floats send float indices.
 func Embedding(table, index *uop.UOp) (*uop.UOp, error) {
 	if index.DType.IsFloat() {
 		var err error
@@ -129,7 +128,7 @@ func Embedding(table, index *uop.UOp) (*uop.UOp, error) {
 	return tensor.Embedding(table, index)
 }
 
-// CausalMask is 0 where a position may be looked at, and -1e9 behind it.
+// CausalMask is 0 for visible positions and -1e9 after them.
 func CausalMask(g *uop.Graph, n int64) (*uop.UOp, error) {
 	u, err := tensor.Full(g, uop.ShapeOf(n, n), uop.Float(-1e9), uop.Float32)
 	if err != nil {
