@@ -71,10 +71,10 @@
  *   weak: they take the type of the tensor they meet where it can hold them.
  *
  * THREADS
- *   Every function may be called from every thread. Calls on one context take
- *   turns. Contexts do not wait for each other but to compile: what was not seen
- *   before is compiled for one at a time. The last error is kept for
- *   each thread. A thread may end before what it made.
+ *   Every function may be called from every thread. Calls on one context are
+ *   serialized. Contexts run in parallel, except that only one at a time compiles
+ *   new kernels. The last error is kept for each thread. Objects outlive the
+ *   thread that made them.
  *
  * SIGNALS
  *   They belong to the program: the library's threads do not take them, and
@@ -145,9 +145,9 @@ typedef enum PolyDTypeId {
   POLY_DTYPE_FP8E5M2 = 16  /* since 2.0 */
 } PolyDTypeId;
 
-/* Devices by number. AUTO and CPU are what the environment variable POLY_DEVICE
- * names, or else machine code of this processor (X64_JIT); where that cannot be
- * (another processor, no executable memory), WebAssembly (WASM_JIT). */
+/* Devices by number. AUTO and CPU select the device in the environment variable
+ * POLY_DEVICE, or else machine code of this processor (X64_JIT); where that
+ * cannot be (another processor, no executable memory), WebAssembly (WASM_JIT). */
 typedef enum PolyDeviceId {
   POLY_DEVICE_AUTO = 0,
   POLY_DEVICE_CPU = 1,
@@ -368,8 +368,8 @@ POLY_API const char *poly_device_name(int i);
 /* 1 if a device can run kernels in this process, 0 if not. Since 2.0. */
 POLY_API int poly_device_available(int device);
 
-/* Forgets compiled kernels, plans and schedules of every context; what is
- * needed again is compiled again. Since 1.0. */
+/* Empties the caches of compiled kernels, plans and schedules of every context.
+ * Since 1.0. */
 POLY_API void poly_cpu_cache_flush(void);
 POLY_API void poly_sched_cache_flush(void);
 
@@ -378,9 +378,9 @@ POLY_API void poly_sched_cache_flush(void);
  * It must not call the library. */
 typedef int (*PolyPollFn)(void *data);
 
-/* Lets a host with signals of its own (Ctrl-C) stop long runs: poll is asked by
- * all runs of the process from then on, NULL by none. What an interrupted run
- * was to write is not defined. Since 2.0. */
+/* Lets a host with signals of its own (Ctrl-C) stop long runs: from then on
+ * all runs of the process call poll; NULL ends that. The outputs of an
+ * interrupted run are undefined. Since 2.0. */
 POLY_API void poly_set_poll(PolyPollFn poll, void *data);
 
 /* ======================================================================== */
@@ -397,8 +397,8 @@ POLY_API PolyCtx *poly_ctx_new(void);
  * Since 1.0. */
 POLY_API void poly_ctx_destroy(PolyCtx *ctx);
 
-/* Number of live handles to nodes of a context, -1 on error: what a leak test
- * looks at. Since 2.0. */
+/* Number of live handles to nodes of a context, -1 on error; for leak tests.
+ * Since 2.0. */
 POLY_API int64_t poly_ctx_live_nodes(PolyCtx *ctx);
 
 /* ======================================================================== */
@@ -485,8 +485,8 @@ typedef enum {
   POLY_SIZE_MAX = 6
 } PolySizeOp;
 
-/* a op b of numbers or POLY_SIZEs, in the form in which shapes hold it: equal
- * results are one node, and what does not depend on variables is a constant. A
+/* a op b of numbers or POLY_SIZEs, in canonical form: equal results are one
+ * node, and a result without variables is a constant. A
  * divisor must not be 0 for any value of its variables. Since 2.0. */
 POLY_API PolyUOp *poly_size_op(PolyCtx *ctx, int op, int64_t a, int64_t b);
 
@@ -507,8 +507,8 @@ POLY_API PolyUOp *poly_size_of(PolyCtx *ctx, PolyUOp *x, int axis);
 POLY_API int poly_size_n_variables(PolyCtx *ctx, PolyUOp *x);
 POLY_API PolyUOp *poly_size_variable(PolyCtx *ctx, PolyUOp *x, int i, int64_t *value);
 
-/* The size with other values of its variables: those of vars, which it need not have,
- * override what they are bound to. Since 2.0. */
+/* The size with other values of its variables: vars override the bound values;
+ * variables that are not in the size are ignored. Since 2.0. */
 POLY_API PolyUOp *poly_size_bind(PolyCtx *ctx, PolyUOp *x, PolyVarBinding *vars, int n_vars);
 
 /* Writes a size as text ("n*4+1", with values "(n=3)*4+1") and a 0 into out, as
@@ -602,8 +602,8 @@ POLY_API PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint6
 
 /* Numbers whose seed is a tensor, so that one compiled program serves every
  * seed. Two uint32 (low word, high word) give the same numbers as above, cast to
- * dtype, for poly_rand_seeded a floating type; three are what poly_random_take
- * has written. Since 2.0. */
+ * dtype, for poly_rand_seeded a floating type; three are a position from
+ * poly_random_take. Since 2.0. */
 POLY_API PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 
@@ -710,9 +710,9 @@ POLY_API PolyUOp *poly_isfinite(PolyCtx *ctx, PolyUOp *x); /* bool. Since 2.0 */
 POLY_API PolyUOp *poly_logical_not(PolyCtx *ctx, PolyUOp *x); /* bool, x == 0. Since 2.0 */
 POLY_API PolyUOp *poly_bitwise_not(PolyCtx *ctx, PolyUOp *x); /* integers and bool. Since 2.0 */
 
-/* To a unit in the last place in float32 and 1e-12 of the value in float64. Near
- * their zeros below 0 lgamma and digamma of float64 are exact to 2e-15 times what is
- * subtracted there: 1 + lgamma(|x|), log(2 + |x|). */
+/* To a unit in the last place in float32 and 1e-12 of the value in float64.
+ * Near their zeros below 0 the error of lgamma and digamma of float64 is 2e-15
+ * times the terms that cancel there: 1 + lgamma(|x|), log(2 + |x|). */
 POLY_API PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x);     /* error function. Since 1.0 */
 POLY_API PolyUOp *poly_erfc(PolyCtx *ctx, PolyUOp *x);    /* 1 - erf(x), accurate in the tail. Since 1.0 */
 POLY_API PolyUOp *poly_erfinv(PolyCtx *ctx, PolyUOp *x);  /* inverse of erf on (-1, 1). Since 1.0 */
@@ -952,7 +952,7 @@ POLY_API PolyUOp *poly_rearrange(PolyCtx *ctx, const char *formula, PolyUOp *x, 
 /* One item of an index expression is a kind and three numbers. */
 typedef enum PolyIndexKind {
   POLY_INDEX_INT = 0,      /* element a; the axis disappears */
-  POLY_INDEX_SLICE = 1,    /* a:b:c with POLY_INDEX_NONE for what is left out */
+  POLY_INDEX_SLICE = 1,    /* a:b:c with POLY_INDEX_NONE for an omitted bound or step */
   POLY_INDEX_NEWAXIS = 2,  /* a new axis of size 1 */
   POLY_INDEX_ELLIPSIS = 3, /* all axes that no other item names */
   POLY_INDEX_TENSOR = 4    /* elements chosen by an integer tensor (NumPy's rules) */
@@ -973,9 +973,9 @@ POLY_API PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, con
 POLY_API PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors,
                                int n, PolyUOp *value);
 
-/* Views: what poly_reshape, poly_permute, poly_shrink, poly_flip, poly_detach,
- * slices, and poly_bitcast_by_id to a type of the same size make, one after the
- * other. poly_is_view is 1 if x is a view of base, or base itself: if it shows
+/* Views: chains of poly_reshape, poly_permute, poly_shrink, poly_flip,
+ * poly_detach, slices, and poly_bitcast_by_id to a type of the same size.
+ * poly_is_view is 1 if x is a view of base, or base itself: if it shows
  * elements of base, none of them twice and nothing else; 0 if not, -1 on error.
  * poly_set_view is base with the elements that its view x shows replaced by
  * value, which broadcasts to the shape of x and is converted to its type; base
@@ -1014,9 +1014,9 @@ POLY_API PolyUOp *poly_scatter(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *inde
 POLY_API PolyUOp *poly_scatter_reduce(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src, int op,
                                       int include_self);
 
-/* The elements of x, in order, for which a bool mask holds, which broadcasts to
- * the shape of x: a vector. A graph must know its sizes, so the caller says how
- * many there are (the sum of the mask); missing ones are 0. Since 2.0. */
+/* The elements of x where a bool mask, broadcast to the shape of x, is true, in
+ * order: a vector. The size of a result is part of the graph, so the caller
+ * gives it as count (the sum of the mask); missing elements are 0. Since 2.0. */
 POLY_API PolyUOp *poly_masked_select(PolyCtx *ctx, PolyUOp *x, PolyUOp *mask, int64_t count);
 
 /* Where x is not 0: (count, ndim of x) int32, an index in each row. count as in
@@ -1460,7 +1460,7 @@ typedef enum PolyRateSchedule {
 
 /* The learning rate after t steps, computed in float64, of the type (at least
  * float32) and shape of lr; lr and t have one element. Names and conventions are
- * those of PyTorch. Since 2.0. */
+ * PyTorch's. Since 2.0. */
 POLY_API PolyUOp *poly_learning_rate(PolyCtx *ctx, PolyUOp *lr, PolyUOp *t, int schedule, const double *params, int n);
 
 /* Multiplies lr by factor, in (0, 1), when a metric has not become better for
@@ -1613,7 +1613,7 @@ POLY_API void poly_job_release(PolyJob *job);
 /* Compiles a SINK. NULL on error. Since 1.0. */
 POLY_API PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink);
 
-/* Compiles what poly_update would run. Since 2.0. */
+/* Compiles the program of poly_update. Since 2.0. */
 POLY_API PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets,
                                        PolyUOp **updates, int n_updates);
 
@@ -1740,8 +1740,8 @@ typedef enum PolyOptimizer {
   POLY_OPTIMIZER_ADAMW = 3
 } PolyOptimizer;
 
-/* MODELS FROM JSON. The text is json_len bytes long. Keys are found whatever
- * their case; numbers lose their fraction. All three take
+/* MODELS FROM JSON. The text is json_len bytes long. Keys ignore case;
+ * numbers lose their fraction. All three take
  *   "loss":       "mse" (mean of squares over all elements), "cross_entropy"
  *                 (mean over the batch of -sum(y * log_softmax(output))) or
  *                 "none" (default)
@@ -1788,8 +1788,8 @@ POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
  *     sum of their squares. gpt2 has arange (seq) and vocab_arange (vocabulary)
  *     too, which begin as 0, 1, …
  *   bert: token_type (batch, seq) begins as 0, attention_mask (batch, seq) as 1
- *     (0: a token that is not there). hidden (batch, seq, width) are the values
- *     of tokens, pooled (batch, width) those of rows, if the files hold a
+ *     (0: padding). hidden (batch, seq, width) are the hidden states of tokens,
+ *     pooled (batch, width) the pooled states of rows, if the files hold a
  *     pooler; output the logits (batch, seq, vocabulary) of masked tokens, if
  *     the files hold that head, else hidden again.
  * Models with logits have a target y (batch, seq), which begins as -1: the token
@@ -1888,8 +1888,8 @@ POLY_API int poly_instance_set_optimizer(PolyInstance *inst, int kind, float lr,
 
 /* Runs the entry point "forward" or another one on named arrays, which are
  * copied to the inputs and targets of these names before the call returns; each
- * must hold as many floats as the buffer. Other names are ignored; what is not
- * given keeps its last value, zeros at first. 0 or -1. Since 1.0. */
+ * must hold as many floats as the buffer. Other names are ignored; inputs that
+ * are not given keep their last values, initially zeros. 0 or -1. Since 1.0. */
 POLY_API int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_inputs);
 POLY_API int poly_instance_call(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io);
 
@@ -1923,12 +1923,12 @@ POLY_API int poly_instance_value_and_grad(PolyInstance *inst, const char *entry,
 
 typedef struct PolyGenerator PolyGenerator;
 
-/* A generator of rows texts, 0 for as many as the instance has rows. Other models
- * than those of poly_hf_load work if they have an input x (rows, tokens) and an
- * entry point forward with an output "output" (rows, tokens, vocabulary), such as
- * a GPT-2 from a bundle; there each token costs a run over all of them, and rows
- * are at most those of the instance. It uses the instance, which must live as long
- * as it generates. Since 2.0. */
+/* A generator of rows texts, 0 for as many as the instance has rows. Besides
+ * models of poly_hf_load, any model works that has an input x (rows, tokens)
+ * and an entry point forward with an output "output" (rows, tokens,
+ * vocabulary), such as a GPT-2 from a bundle; there each token costs a run over
+ * all of them, and rows is limited to the instance's. The instance must outlive
+ * the generator. Since 2.0. */
 POLY_API PolyGenerator *poly_generator_new(PolyInstance *inst, int rows);
 
 /* Ends a generator and its memory. NULL and stale handles are ignored. Since 2.0. */
@@ -1962,7 +1962,8 @@ POLY_API int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows);
  * is until poly_generator_free and changes with each call. Since 2.0. */
 POLY_API const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out);
 
-/* Forgets all tokens; what poly_generator_sampling set stays. 0 or -1. Since 2.0. */
+/* Drops all tokens and keeps the settings of poly_generator_sampling. 0 or -1.
+ * Since 2.0. */
 POLY_API int poly_generator_reset(PolyGenerator *gen);
 
 /* ======================================================================== */
@@ -2081,20 +2082,20 @@ POLY_API PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch);
 /* ======================================================================== */
 /* Files of tensors                                                         */
 /* ======================================================================== */
-/* Files in which models are kept, as they come: safetensors (one file, a folder
- * of shards, or their index model.safetensors.index.json), GGUF (versions 2 and
- * 3) and what torch.save of PyTorch wrote, in each of its formats. Of Python's
- * pickles, only what tensors need is understood; any other global is refused by
- * its name. A file is mapped into memory: opening one costs little whatever its
- * size, and nothing is copied before it is used. What is written into its
- * memory stays in this process; the file itself is never changed. It must not be
- * made shorter while it is open. A damaged or hostile file is an error that
- * names the file, the tensor and the numbers; it makes the library allocate no
- * more than a small multiple of its own size, and nothing in it is run. */
+/* Model files: safetensors (one file, a folder of shards, or their index
+ * model.safetensors.index.json), GGUF (versions 2 and 3) and files of PyTorch's
+ * torch.save, in each of its formats. In Python's pickles only the globals of
+ * tensors are allowed; any other is an error with its name. A file is mapped
+ * into memory: opening one costs little whatever its size, and nothing is
+ * copied before its use. Writes to its memory stay in this process; the file
+ * itself is never changed. It must not be made shorter while it is open. A
+ * damaged or hostile file is an error that names the file, the tensor and the
+ * numbers; it makes the library allocate no more than a small multiple of its
+ * own size, and nothing in it is run. */
 
 typedef struct PolyFile PolyFile;
 
-/* Formats. POLY_FILE_AUTO takes the one that the contents show; POLY_FILE_RAW is
+/* Formats. POLY_FILE_AUTO detects the format from the contents; POLY_FILE_RAW is
  * any file, as one tensor of uint8 without a name. */
 typedef enum PolyFileFormat {
   POLY_FILE_AUTO = 0,
@@ -2144,14 +2145,15 @@ POLY_API int poly_file_quant(PolyFile *file, int i);
  * elements, whose size is 0. Since 2.0. */
 POLY_API void *poly_file_data(PolyFile *file, int i, int64_t *len_out);
 
-/* What the file says besides its tensors, as JSON: the metadata of safetensors,
- * an object of strings or null; the metadata of GGUF, an object; of a file of
- * PyTorch what was saved, with tensors by their number. Integers have no fraction,
- * other numbers have one or an exponent. What JSON lacks is an object
- * with one key: {"$float": "nan"}, "inf" or "-inf"; {"$int": "digits"} for more
- * than 53 bits; {"$bytes": base64} for texts that are no UTF-8; {"$tuple": [...]};
- * {"$tensor": i}; {"$dict": [[key, value], ...]} for keys that are no strings.
- * Valid until poly_file_free. NULL on error. Since 2.0. */
+/* The rest of the file besides its tensors, as JSON: the metadata of
+ * safetensors, an object of strings or null; the metadata of GGUF, an object;
+ * of PyTorch the saved object, with tensors by their number. Integers have no
+ * fraction, other numbers have one or an exponent. A value without a JSON form
+ * is an object with one key: {"$float": "nan"}, "inf" or "-inf"; {"$int":
+ * "digits"} for more than 53 bits; {"$bytes": base64} for texts that are no
+ * UTF-8; {"$tuple": [...]}; {"$tensor": i}; {"$dict": [[key, value], ...]} for
+ * keys that are no strings. Valid until poly_file_free. NULL on error. Since
+ * 2.0. */
 POLY_API const char *poly_file_value(PolyFile *file);
 
 /* The n numbers, float32, that blocks of a quantised type stand for: x holds the
@@ -2234,7 +2236,7 @@ POLY_API bool poly_dtype_is_bool(PolyDType dtype);
 POLY_API int poly_dtype_itemsize(PolyDType dtype);
 
 /* The name of a type in C: "float", "unsigned char", for a vector "float4", for
- * a pointer that of what it points to. Never freed. NULL if the record is no
+ * a pointer the name of its base type. Never freed. NULL if the record is no
  * type. Since 1.0. */
 POLY_API const char *poly_dtype_name(PolyDType dtype);
 
@@ -2279,8 +2281,8 @@ POLY_API PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, c
  *   STORE, ASSIGN             target, value     NONE (STORE and SINK are void)
  *   SINK                      any number        NONE
  *
- * What the original library showed as the fields of a PolyUOp record is asked
- * for by functions here: a node is a handle. */
+ * A node is a handle. The fields of the original library's PolyUOp record are
+ * read by functions here. */
 
 /* What an argument is. */
 typedef enum PolyArgKind {
@@ -2382,11 +2384,11 @@ POLY_API char *poly_graph_str(PolyUOp *root);
 typedef bool (*PolyGateFn)(PolyUOp *x);
 
 /* The graph below root, sources before users, root last; *n_out (may be NULL)
- * receives the number of nodes. poly_toposort_ex leaves out nodes for which gate
- * (may be NULL) is false, with all that only they lead to, and does not look into
- * what a CALL calls unless enter_calls. The array and one reference to each node
- * in it belong to the handle of root. NULL and 0 on error; an array of no nodes is
- * not NULL. Since 1.0. */
+ * receives the number of nodes. poly_toposort_ex leaves out nodes for which
+ * gate (may be NULL) is false, with everything reachable only through them, and
+ * does not enter the callee of a CALL unless enter_calls. The array and one
+ * reference to each node in it belong to the handle of root. NULL and 0 on
+ * error; an array of no nodes is not NULL. Since 1.0. */
 POLY_API PolyUOp **poly_toposort(PolyCtx *ctx, PolyUOp *root, int *n_out);
 POLY_API PolyUOp **poly_toposort_ex(PolyCtx *ctx, PolyUOp *root, int *n_out, PolyGateFn gate, bool enter_calls);
 
@@ -2514,8 +2516,9 @@ POLY_API int poly_tensor_realize(PolyTensor *t);
 POLY_API float poly_tensor_item(PolyTensor *t);
 
 /* The gradients of a loss of one element with respect to n_params tensors, of
- * their shapes, not realized; zeros for those that it does not depend on. A
- * malloc'd array; the caller frees it and each tensor. NULL on error. Since 1.0. */
+ * their shapes, not realized; zeros for parameters without influence on the
+ * loss. A malloc'd array; the caller frees it and each tensor. NULL on error.
+ * Since 1.0. */
 POLY_API PolyTensor **poly_tensor_backward(PolyCtx *ctx, PolyTensor *loss, PolyTensor **params, int n_params);
 
 /* A layer with weights in +-sqrt(6 / n_in) and a bias of zeros. Its tensors
@@ -2560,8 +2563,8 @@ typedef enum PolyCompileMode {
   POLY_COMPILE_CALL = 0 /* as one call of the whole program */
 } PolyCompileMode;
 
-/* The SINK of the last kernel that a program needs: a look at what is computed.
- * NULL on error, and for a program that only copies buffers. Since 1.0. */
+/* The SINK of the last kernel of a program, for inspection. NULL on error, and
+ * for a program that only copies buffers. Since 1.0. */
 POLY_API PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink);
 
 /* A program cut into kernels; ended by poly_schedule_free, which ignores NULL and
@@ -2633,7 +2636,7 @@ typedef enum PolyView {
   POLY_VIEW_JSON = 1, /* records */
   POLY_VIEW_DOT = 2,  /* the language of Graphviz */
   POLY_VIEW_SVG = 3,  /* a picture, of at most 3000 nodes */
-  POLY_VIEW_CODE = 4  /* of a graph: its nodes, one a line; of kernels: what they compute and their code */
+  POLY_VIEW_CODE = 4  /* of a graph: its nodes, one a line; of kernels: their graphs and their code */
 } PolyView;
 
 /* The graph of n nodes. But for POLY_VIEW_CODE it shows no devices, no identities of
@@ -2644,9 +2647,9 @@ POLY_API char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view);
 
 /* What poly_update runs for the same values, targets and updates, on the device of
  * the context: its kernels, their buffers, estimates of their work, their code. It
- * compiles them anew and runs them once more than runs says, at most 1000000 times,
- * each but the first run timed. Nothing has changed afterwards: values go to memory
- * that is freed, targets get back what they held. With runs 0 nothing runs. DOT and
+ * compiles them anew and runs them runs + 1 times, with runs at most 1000000,
+ * and times each but the first run. No memory is changed afterwards: values are
+ * discarded, targets get their old contents back. With runs 0 nothing runs. DOT and
  * SVG draw kernels and buffers. JSON:
  *   {"device", "kernels": [{"name", "reads": [buffers], "writes": [buffers], "flops",
  *    "bytes", "seconds" (the fastest run), "mean_seconds", "graph", "language",
@@ -2679,9 +2682,9 @@ POLY_API char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp 
 typedef struct PolyModelConfig PolyModelConfig;
 typedef struct PolyModel PolyModel;
 
-/* A configuration: an object with keys, which are found whatever their case. An
- * empty one, or that of a JSON text of len bytes (NULL if it is no object). Freed
- * with poly_model_config_free, which ignores NULL and stale handles; models do not
+/* A configuration: an object with keys that ignore case, empty or from a JSON
+ * text of len bytes (NULL if it is no object). Freed with
+ * poly_model_config_free, which ignores NULL and stale handles; models do not
  * need it afterwards. Since 1.0. */
 POLY_API PolyModelConfig *poly_model_config_new(void);
 POLY_API PolyModelConfig *poly_model_config_from_json(const char *json, int len);
@@ -2765,7 +2768,7 @@ typedef struct PolyIrEntry {
   PolyUOp *sink;
 } PolyIrEntry;
 
-/* A graph with what its file names. */
+/* A graph with the names of its file. */
 typedef struct PolyIrSpec {
   PolyCtx *ctx;
   PolyIrBuffer *buffers;
