@@ -246,7 +246,15 @@ var (
 
 var comparisons = map[binary.Op]bool{}
 
+// commutes are the operations on vectors whose arguments may change places.
+var commutes = map[binary.Op]bool{}
+
 func init() {
+	for _, p := range []prim{pAdd, pMul, pAnd, pOr, pXor, pMaxS, pMaxU, pMinS, pMinU} {
+		for _, o := range p[4:] {
+			commutes[o] = o != 0
+		}
+	}
 	for _, p := range []prim{pEq, pNe, pLt, pLe, pLtU, pLeU} {
 		for _, o := range p[:4] {
 			comparisons[o] = true

@@ -3,6 +3,7 @@ package wasm
 import (
 	"bytes"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,46 @@ func TestStridedLoadsGoLaneByLane(t *testing.T) {
 }
 
 // sumRows is out[r] = the sum of row r.
+// TestLongComputationsTakeTurns: the vectors of a tile of exp are computed side by side, with each constant in a local that all
+// of them use; those of a sum of two vectors, which is short, one after the other.
+func TestLongComputationsTakeTurns(t *testing.T) {
+	text := func(f func(m *lists, x *uop.UOp) *uop.UOp) string {
+		m := newList()
+		o, a := m.param(0, uop.Float32, 1024), m.param(1, uop.Float32, 1024)
+		i := m.loop(0, 1024, uop.AxisLoop)
+		m.end(m.store(o, i, f(m, m.load(a, i))), i)
+		nk, err := nest.Compile("test", m.list, ir.Wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := Render(nk, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := binary.Text(Module(1, k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	vectors := regexp.MustCompile(`v128\.(load|store|const)|f32x4\.mul|f32x4\.add`)
+	exp := strings.Join(vectors.FindAllString(text(func(m *lists, x *uop.UOp) *uop.UOp { return m.add(uop.Exp, x.DType, nil, x) }), -1), " ")
+	for _, abreast := range []string{
+		strings.Repeat("v128.load ", 4), "v128.const " + strings.Repeat("f32x4.mul ", 4), "v128.const " + strings.Repeat("f32x4.add ", 4),
+	} {
+		if !strings.Contains(exp, strings.TrimSpace(abreast)) {
+			t.Errorf("exp has no %q: %s", abreast, exp)
+		}
+	}
+	if n := strings.Count(exp, "const"); n > 20 {
+		t.Errorf("exp of four vectors sets %d constants, expected up to 20: %s", n, exp)
+	}
+	add := strings.Join(vectors.FindAllString(text(func(m *lists, x *uop.UOp) *uop.UOp { return m.alu(uop.Add, x, x) }), -1), " ")
+	if want := strings.TrimSpace(strings.Repeat("v128.load f32x4.add v128.store ", 4)); !strings.Contains(add, want) {
+		t.Errorf("a sum has %s, expected %s", add, want)
+	}
+}
+
 func sumRows(rows, cols int64) []*uop.UOp {
 	m := newList()
 	o, a := m.param(0, uop.Float32, rows), m.param(1, uop.Float32, rows*cols)

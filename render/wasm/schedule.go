@@ -46,6 +46,8 @@ type scheduler struct {
 	counts map[*ir.Loop]*inst
 	open   map[*ir.Block]*code
 	hoist  map[*inst]bool
+	// apart says that each inst with a float or a vector is a step of its own.
+	apart bool
 	// reached are the insts that are used.
 	reached []*inst
 }
@@ -124,9 +126,23 @@ func (sc *scheduler) constantsIn(b *ir.Block) {
 			sc.constantsIn(it.Loop.Body)
 		}
 	}
-	if inner {
+	if inner && !sc.several(b) {
 		sc.chooseConstants(b)
 	}
+}
+
+// several reports whether computations of a block are scheduled side by side, with constants of their own.
+func (sc *scheduler) several(b *ir.Block) bool {
+	n := 0
+	for _, it := range b.Items {
+		n += len(sc.writes[it.Store])
+	}
+	for _, v := range sc.vars[b] {
+		if isFloat(v.v) && len(v.chain) <= 1 {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // registers is how many vector registers an innermost loop may fill with
@@ -138,7 +154,6 @@ const registers = 11
 func (sc *scheduler) chooseConstants(b *ir.Block) {
 	uses := map[*inst]int{}
 	busy := 0
-	isFloat := func(n *inst) bool { return n.typ == binary.V128 || n.typ == binary.F32 || n.typ == binary.F64 }
 	for _, v := range sc.vars[b] {
 		if isFloat(v.v) {
 			busy++
@@ -175,6 +190,11 @@ func (sc *scheduler) chooseConstants(b *ir.Block) {
 	}
 }
 
+// isFloat reports whether an inst lies in a vector register.
+func isFloat(n *inst) bool {
+	return n.typ == binary.V128 || n.typ == binary.F32 || n.typ == binary.F64
+}
+
 // block schedules a block. Its code is open for what inner blocks move out.
 func (sc *scheduler) block(b *ir.Block) *code {
 	c := &code{}
@@ -185,15 +205,22 @@ func (sc *scheduler) block(b *ir.Block) *code {
 
 // effects schedules the effects of a block. Those of loops that run once are its own.
 func (sc *scheduler) effects(b *ir.Block, c *code) {
-	for _, it := range b.Items {
+	for i := 0; i < len(b.Items); i++ {
+		it := b.Items[i]
 		switch {
 		case it.Store != nil:
-			for _, w := range sc.writes[it.Store] {
+			var ws []*write
+			for ; i < len(b.Items) && b.Items[i].Store != nil; i++ {
+				ws = append(ws, sc.writes[b.Items[i].Store]...)
+			}
+			i--
+			sc.sideBySide(c, len(ws), func(i int) {
+				w := ws[i]
 				for _, n := range []*inst{w.ptr, w.val, w.gate} {
 					sc.operand(n, sc.home(b))
 				}
 				c.steps = append(c.steps, step{write: w})
-			}
+			})
 		case it.Load != nil:
 			// It reads what the memory holds here.
 			if n := sc.of(it.Load).inst; n != nil && n.uses > 0 {
@@ -215,11 +242,15 @@ func (sc *scheduler) loop(l *ir.Loop) *loopCode {
 	out := &loopCode{vars: sc.vars[l.Body], counter: sc.counters[l], count: sc.counts[l], sure: trip(l) > 0}
 	out.body = sc.block(l.Body)
 	sc.chains(l.Body, out.vars)
-	for _, v := range out.vars {
-		if v.chain != nil {
+	sums := slices.DeleteFunc(slices.Clone(out.vars), func(v *variable) bool { return !isFloat(v.v) })
+	sc.sideBySide(out.body, len(sums), func(i int) {
+		if sums[i].chain != nil {
 			// What it needs for a term is used at once, before that of the next variable is loaded.
-			sc.schedule(v.next)
+			sc.schedule(sums[i].next)
 		}
+		sc.operand(sums[i].next, l.Body)
+	})
+	for _, v := range out.vars {
 		sc.operand(v.next, l.Body)
 	}
 	if len(out.body.steps) == 0 && !slices.ContainsFunc(l.Phis, func(p *ir.PhiVar) bool { return sc.of(p.V).inst != nil }) {
@@ -261,6 +292,95 @@ func (sc *scheduler) chains(b *ir.Block, vars []*variable) {
 	}
 }
 
+// abreast is how many computations take turns: processors look ahead for what does not have to wait, but not far enough to
+// find the next one behind a long chain of operations.
+const abreast = 4
+
+// long is how many steps a computation has that others take turns with. Shorter ones only fill the registers.
+const long = 8
+
+// sideBySide schedules n computations into c, each by a call of one: a few at a time, step by step in turns.
+func (sc *scheduler) sideBySide(c *code, n int, one func(i int)) {
+	defer func(old bool) { sc.apart = old }(sc.apart)
+	sc.apart = n > 1
+	for first := 0; first < n; first += abreast {
+		begin := len(c.steps)
+		var parts [][]step
+		later := map[*inst]bool{}
+		for i := first; i < min(first+abreast, n); i++ {
+			at := len(c.steps)
+			one(i)
+			parts = append(parts, slices.Clone(c.steps[at:]))
+			for _, st := range c.steps[at:] {
+				later[st.inst] = st.inst != nil
+			}
+		}
+		if len(parts) == 1 || slices.ContainsFunc(parts, func(p []step) bool { return len(p) < long }) {
+			continue
+		}
+		c.steps = c.steps[:begin]
+		near := nearConstants{}
+		for slices.ContainsFunc(parts, func(p []step) bool { return len(p) > 0 }) {
+			for i, p := range parts {
+				if len(p) > 0 && !p[0].waits(later) {
+					near.keep(c, p[0].inst)
+					c.steps = append(c.steps, p[0])
+					delete(later, p[0].inst)
+					parts[i] = p[1:]
+				}
+			}
+		}
+	}
+}
+
+// waits reports whether a step uses one of some insts.
+func (st step) waits(later map[*inst]bool) bool {
+	if w := st.write; w != nil {
+		return needs(w.ptr, later) || needs(w.val, later) || needs(w.gate, later)
+	}
+	return st.inst != nil && slices.ContainsFunc(st.inst.args, func(a *inst) bool { return needs(a, later) })
+}
+
+func needs(n *inst, later map[*inst]bool) bool {
+	return n != nil && (later[n] || n.state == inlined && slices.ContainsFunc(n.args, func(a *inst) bool { return needs(a, later) }))
+}
+
+// nearConstants are the constants that computations side by side share, each in a local that is set shortly before: in
+// registers for the whole loop they would leave none for the computations, and wazero loads a constant for each use.
+type nearConstants map[*inst]*nearConstant
+
+type nearConstant struct {
+	local *inst
+	used  int // the step that used it last
+}
+
+// keptSteps is for how many steps a constant that is not used stays in its local.
+const keptSteps = 12
+
+// keep gives the constants that an inst uses locals.
+func (k nearConstants) keep(c *code, n *inst) {
+	if n == nil {
+		return
+	}
+	for i, a := range n.args {
+		switch {
+		case a.state == inlined:
+			k.keep(c, a)
+		case a.what == isConst && isFloat(a) && a.state == fresh:
+			l := k[a]
+			if l == nil || len(c.steps)-l.used > keptSteps {
+				local := *a
+				local.state = scheduled
+				l = &nearConstant{local: &local}
+				k[a] = l
+				c.steps = append(c.steps, step{inst: l.local})
+			}
+			l.used = len(c.steps)
+			n.args[i] = l.local
+		}
+	}
+}
+
 // operand makes sure that n can be pushed in block b.
 func (sc *scheduler) operand(n *inst, b *ir.Block) {
 	if n == nil || n.state != fresh {
@@ -277,7 +397,7 @@ func (sc *scheduler) operand(n *inst, b *ir.Block) {
 	case isParam, isPhi, isFinal:
 		return
 	}
-	if n.uses == 1 && n.home == b {
+	if n.uses == 1 && n.home == b && !(sc.apart && isFloat(n)) {
 		n.state = inlined
 		for _, a := range n.args {
 			sc.operand(a, b)

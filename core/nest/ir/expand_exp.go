@@ -35,11 +35,10 @@ func (g formula) withoutLn2(x *Value, plus int64) (r, n, i *Value) {
 
 // exp takes multiples of ln 2 off.
 func (g formula) exp(x *Value) *Value {
-	low := pick(g, -104.0, -746)
-	y := g.scalable(x, low, pick(g, 89.0, 710))
+	y := g.scalable(x, math.Ln2, pick(g, 89.0, 710))
 	r, n, i := g.withoutLn2(y, 2*g.bias())
 	p := g.poly(r, append([]float64{1, 1}, pick(g, expPoly32, expPoly64)...))
-	return g.scale(g.orZero(x, low, p), n, i)
+	return g.scale(g.orZero(x, pick(g, -104.0, -746), p), n, i)
 }
 
 // exp2Poly are 2**r for |r| up to 1/2.
@@ -52,28 +51,31 @@ func (g formula) exp2(x *Value) *Value { return g.exp2Of(x, nil) }
 
 // exp2Of is 2**(x+low) for a low part that is no fraction to speak of, or nil.
 func (g formula) exp2Of(x, low *Value) *Value {
-	least := pick(g, -152.0, -1078)
-	y := g.scalable(x, least, pick(g, 129.0, 1025))
+	y := g.scalable(x, 1, pick(g, 129.0, 1025))
 	n, i := g.nearest(y, 1, 2*g.bias())
 	r := g.sub(y, n)
 	if low != nil {
 		r = g.add(r, low)
 	}
-	return g.scale(g.orZero(x, least, g.poly(r, pick(g, exp2Poly32, exp2Poly64))), n, i)
+	return g.scale(g.orZero(x, pick(g, -152.0, -1078), g.poly(r, pick(g, exp2Poly32, exp2Poly64))), n, i)
 }
 
-// scalable is x within limits between which lie all results but 0 and infinity. An instruction that scales needs no lower
-// one, as it makes 0 of 0.
-func (g formula) scalable(x *Value, lo, hi float64) *Value {
+// scalable is x within limits between which lie all results but 0 and infinity; unit is the logarithm of 2. What scale
+// makes of the lower limit is 0, without a number that is too small on the way: to make one takes processors a hundred
+// times as long, and what a mask took out of a softmax is always scaled so. An instruction that scales needs no lower
+// limit; see orZero.
+func (g formula) scalable(x *Value, unit, hi float64) *Value {
 	if g.b.Machine.Scale {
 		return g.atMost(x, hi)
 	}
-	return g.limited(x, lo, hi)
+	return g.limited(x, float64(-2*g.bias())*unit, hi)
 }
 
-// orZero is p, but 0 where x is below the limit: to scale a number until nothing is left of it takes processors a hundred
-// times as long, and what a mask took out of a softmax is always scaled so.
+// orZero is p, but 0 where x is below the limit and an instruction is to scale p.
 func (g formula) orZero(x *Value, lo float64, p *Value) *Value {
+	if !g.b.Machine.Scale {
+		return p
+	}
 	return g.where(g.less(x, g.float(lo)), g.float(0), p)
 }
 
