@@ -71,6 +71,9 @@ func TestEveryFunction(t *testing.T) { sweep(t, build(t, "everything.c")) }
 const addressSanitizer = "ASAN_OPTIONS=detect_leaks=0:handle_segv=0:use_sigaltstack=0:allocator_may_return_null=1"
 
 func TestEveryFunctionWithAddressSanitizer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the sweep again, slower; other programs run with the sanitizer")
+	}
 	sweep(t, build(t, "everything.c", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"), addressSanitizer)
 }
 

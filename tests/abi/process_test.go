@@ -1,9 +1,18 @@
 package abi
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // After fork every function of the header says in the child what is wrong, and the parent goes on.
 func TestEveryFunctionAfterFork(t *testing.T) { within(t, nil, build(t, "forked.c")) }
 
-// What is made and ended leaves nothing behind, neither on the heap of C nor on that of Go.
-func TestNothingLeaks(t *testing.T) { within(t, []string{"GOGC=50"}, build(t, "leaks.c")) }
+// TestNothingLeaks makes and frees every object in rounds: neither the C heap nor Go's grows.
+func TestNothingLeaks(t *testing.T) {
+	warm, rounds := 30, 60
+	if testing.Short() {
+		warm, rounds = 8, 12
+	}
+	within(t, []string{"GOGC=50"}, build(t, "leaks.c"), fmt.Sprint(warm), fmt.Sprint(rounds))
+}

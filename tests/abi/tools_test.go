@@ -29,6 +29,9 @@ type report struct {
 // TestKernelsUnderValgrind looks for memory that generated code must not read or write, and for results that were never
 // written. Of Go's own code nothing is said: valgrind knows neither its heap nor its stacks.
 func TestKernelsUnderValgrind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("valgrind simulates every instruction")
+	}
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		t.Skip(err)
 	}
