@@ -126,14 +126,18 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	room := int64(pl.m.Vectors-4) / results
 	wide, tall := int64(tileWide), pl.tileRows()
 	beside := int64(1)
+	spread := pl.broadcasts(p, vectors)
 	byRow := pl.Slopes(rows.Region.Rng)
 	for _, a := range acc {
-		if s := byRow.Of(a.U.Src[0]); !parts && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
+		if s := byRow.Of(a.U.Src[0]); !parts && !spread && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8
 			if vectors == 4 || pl.m.Vectors > 16 && (vectors%4 == 0 || vectors%4 > 1 && vectors%3 > 0) {
 				wide, tall = 4, 6 // fewer loads, and no rest of one
 			}
 		}
+	}
+	if pl.m.SlowBroadcast && !spread {
+		wide, tall = 4, 2 // few elements to spread, and registers for what spreads them
 	}
 	if !parts {
 		p.secondRows, beside = pl.secondRowsFor(p, vec, rows, room/wide, acc)
@@ -148,6 +152,16 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	} else {
 		p.secondRows = nil
 	}
+}
+
+// broadcasts reports whether the rows of a band are packed in all lanes of vectors, if there are so many vectors of columns.
+func (pl *planner) broadcasts(p *Band, vectors int64) bool {
+	for _, r := range p.Leaf.Loops() {
+		if s := seriesOf(r); s == nil || s.Steps < int64(pl.Lanes) {
+			return false
+		}
+	}
+	return pl.m.SlowBroadcast && p.want[knobPackRows] != off && (vectors+tileWide-1)/tileWide >= rowPackReuse
 }
 
 // even is a tile height, up to a limit, that leaves no small remainder.
