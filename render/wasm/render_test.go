@@ -221,6 +221,11 @@ func TestProductIsTiled(t *testing.T) {
 	if n[binary.F32Mul] != 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
 		t.Errorf("instructions: %v", n)
 	}
+	// A column that is left uses the same rows, one by one.
+	n, _ = count(t, product(65))
+	if n[binary.F32Mul] == 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
+		t.Errorf("instructions with a column left: %v", n)
+	}
 }
 
 // TestErrors renders what the machine that nest knows as wasm does not have.

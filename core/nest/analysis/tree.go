@@ -48,20 +48,19 @@ func (r *Region) Trip() int64 {
 	return -1
 }
 
-// TripMultiple is a number that the number of iterations of a loop is a multiple of; shifts says whether factors that
-// are shifts count.
-func (r *Region) TripMultiple(shifts bool) int64 { return tripMultipleOf(r.Rng.Src[0], shifts) }
+// TripMultiple is a number that the number of iterations of a loop is a multiple of.
+func (r *Region) TripMultiple() int64 { return tripMultipleOf(r.Rng.Src[0]) }
 
-func tripMultipleOf(u *uop.UOp, shifts bool) int64 {
+func tripMultipleOf(u *uop.UOp) int64 {
 	switch {
 	case u.Op == uop.ConstOp:
 		return u.ConstVal().I()
 	case u.Op == uop.Mul:
-		return tripMultipleOf(u.Src[0], shifts) * tripMultipleOf(u.Src[1], shifts)
+		return tripMultipleOf(u.Src[0]) * tripMultipleOf(u.Src[1])
 	case u.Op == uop.Add:
-		return GCD(tripMultipleOf(u.Src[0], shifts), tripMultipleOf(u.Src[1], shifts))
-	case u.Op == uop.Shl && shifts && u.Src[1].Op == uop.ConstOp:
-		return tripMultipleOf(u.Src[0], shifts) << u.Src[1].ConstVal().I()
+		return GCD(tripMultipleOf(u.Src[0]), tripMultipleOf(u.Src[1]))
+	case u.Op == uop.Shl && u.Src[1].Op == uop.ConstOp:
+		return tripMultipleOf(u.Src[0]) << u.Src[1].ConstVal().I()
 	}
 	return 1
 }

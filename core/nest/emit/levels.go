@@ -127,16 +127,31 @@ func (im *emitter) levels(p *openBand, i int, e *env) {
 }
 
 // unknownTiles emits the vectors of an axis whose trip count is known only at run time: whole vectors where it is a
-// multiple of the lanes, else with a mask for the remainder.
+// multiple of the lanes, else with a mask for the remainder, which is done one by one without masks.
 func (im *emitter) unknownTiles(p *openBand, i int, e *env) {
 	a := p.at(p.Levels[i].Axis)
 	im.env = e
 	n, lanes := im.count(a.Region), int64(im.Lanes)
-	if a.Region.TripMultiple(im.planned.Machine.ShiftedCounts)%a.Tile() == 0 {
+	if a.Region.TripMultiple()%a.Tile() == 0 {
 		im.Builder.Loop(a.Region.Label()+" tiles", im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, a.Tile())), func(l *ir.Loop) {
 			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}
 			a.live, a.last = a.Units, nil
 			im.levels(p, i+1, e)
+		})
+		return
+	}
+	if !p.Masks {
+		whole := im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, lanes))
+		im.Builder.Loop(a.Region.Label()+" vectors", whole, func(l *ir.Loop) {
+			a.base, a.live, a.last = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}, 1, nil
+			im.levels(p, i+1, e)
+		})
+		done := im.Do(ir.Mul, ir.I64, whole, im.Int(ir.I64, lanes))
+		im.Builder.Loop(a.Region.Label()+" lanes", im.Do(ir.Sub, ir.I64, n, done), func(l *ir.Loop) {
+			a.base = im.addLinear(im.scaled(done, 1), linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1)
+			a.live, a.vec = 1, false
+			im.levels(p, i+1, e)
+			a.vec = true
 		})
 		return
 	}

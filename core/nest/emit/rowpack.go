@@ -156,8 +156,10 @@ func (im *emitter) packedRows(e *env, sum *plan.SumLoops, row int64, step linear
 		at := im.addLinear(im.timesLinear(a.number, sum.Steps*width), im.timesLinear(step, width), 1)
 		place, lanes := &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + row}, 1
 		if a.Broadcast {
-			lanes = im.Lanes
-			place.Off, place.Stride = at.off+row*int64(lanes), 1
+			place.Off = at.off + row*int64(im.Lanes)
+		}
+		if a.Broadcast && e.vector {
+			lanes, place.Stride = im.Lanes, 1
 		}
 		e.vals.set(q.U, im.Load(place, lanes, nil))
 	}

@@ -23,12 +23,12 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	}
 }
 
-// alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time. Vectors are masked unless
-// the trip count is a multiple of the lanes.
+// alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time. Unless that is a multiple
+// of the lanes, vectors are masked, or what is left is done one by one.
 func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	r, lanes := p.Loop, p.Lanes
 	ways, round := p.Ways(int64(len(copies)), -1), int64(0)
-	whole := p.Multiple%lanes == 0
+	whole := p.Multiple%lanes == 0 || !im.planned.Masks
 	if !whole {
 		round = lanes*ways - 1
 	}
@@ -48,6 +48,11 @@ func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 		}
 	})
 	s.finish(true)
+	if whole && p.Multiple%(ways*lanes) != 0 {
+		im.env = copies[0]
+		done := im.Do(ir.Mul, ir.I64, count, im.Int(ir.I64, ways*lanes))
+		im.oneByOne(r, copies, im.Do(ir.Sub, ir.I64, n, done), im.scaled(done, 1))
+	}
 }
 
 // lanesBelow is a mask of the lanes whose iteration, start plus the lane, is below n.
@@ -254,10 +259,15 @@ func (im *emitter) along(p *plan.Reduction, copies []*env) {
 
 // range1 emits a scalar loop over part of a range.
 func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
+	im.oneByOne(r, copies, im.Int(ir.I64, part.n), part.from)
+}
+
+// oneByOne emits a scalar loop over so many iterations of a range, from one on.
+func (im *emitter) oneByOne(r *analysis.Region, copies []*env, count *ir.Value, from linear) {
 	var s *sums
-	im.Builder.Loop(r.Label(), im.Int(ir.I64, part.n), func(l *ir.Loop) {
+	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 		s = im.newSums(l, r, copies, 1, false)
-		s.step(0, im.addLinear(part.from, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1), nil, false)
+		s.step(0, im.addLinear(from, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1), nil, false)
 	})
 	s.finish(false)
 }

@@ -21,9 +21,6 @@ type Machine struct {
 	// SlowLoops says that each iteration of a loop costs as much as dozens of operations: loops that collect do several
 	// steps in one.
 	SlowLoops bool
-	// ShiftedCounts says that the shifts in a trip count are searched for what divides it: where lanes cannot be shut,
-	// loops of unknown counts have vectors only if all of them are full.
-	ShiftedCounts bool
 	// DotBF16 and DotI8 say that there are instructions for sums of products of BF16, and of bytes.
 	DotBF16, DotI8 bool
 	// SplitF32 says that products of F32 are made of products of BF16, three for each number.
@@ -46,5 +43,5 @@ var (
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them.
-	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, SlowBroadcast: true, SlowLoops: true, ShiftedCounts: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, SlowBroadcast: true, SlowLoops: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

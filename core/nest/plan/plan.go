@@ -149,7 +149,7 @@ func (pl *planner) planElements(p *Band) {
 	var vec *Axis
 	best := 0.0
 	for _, a := range p.Axes {
-		if a.Count >= 0 && a.Count < 2 || a.Count < 0 && !p.Masks && a.Region.TripMultiple(pl.m.ShiftedCounts)%int64(pl.Lanes) != 0 || a.ordered || !p.want.allows(knobVectorAxis, a) {
+		if a.Count >= 0 && a.Count < 2 || a.ordered || !p.want.allows(knobVectorAxis, a) {
 			continue
 		}
 		// A vector that is not full costs as much as one that is.
@@ -173,7 +173,7 @@ func (pl *planner) planElements(p *Band) {
 		vec.Unit = int64(pl.Lanes)
 	}
 	weight := pl.Weight(p.Leaf)
-	for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > 256 || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple(pl.m.ShiftedCounts)%vec.Tile() != 0); vec.Units /= 2 {
+	for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > 256 || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
 	if vec.Count < 0 {
 		return

@@ -135,8 +135,7 @@ func TestDecisions(t *testing.T) {
 
 		{"sums along vectors", big, "", func(in inputs) *uop.UOp { return must(tensor.Sum(in(f32, 64, 1024), []int{1}, false)) }, "along vectors"},
 		{"vectors of a count that a shift makes", ir.Wasm, "", tiles(4), "along vectors, count unknown"},
-		{"those would not be full", ir.Wasm, "", tiles(2), "!count unknown"},
-		{"shifts are not looked at", ir.SSE4, "", tiles(4), "!count unknown"},
+		{"those are not full: what is left is done one by one", ir.Wasm, "", tiles(2), "along vectors, count unknown"},
 		{"columns stay in the second cache", big, "", matmul(f32, 256, 256, 256), "!pack"},
 		{"columns do not", big, "", matmul(f32, 1024, 1024, 1024), "pack LOAD for columns, 1024 steps"},
 		{"columns packed as asked", big, "c1", matmul(f32, 256, 256, 256), "for columns"},

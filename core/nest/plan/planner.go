@@ -108,14 +108,14 @@ type Reduction struct {
 
 // reduction plans a reduction loop and the loops inside; the band around is nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
-	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(pl.m.ShiftedCounts), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops}
+	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops}
 	lanes := int64(pl.Lanes)
 	// A sum that no band is around has no results side by side.
 	spread := around == nil && !pl.plain || around != nil && around.Along
 	switch {
 	case len(r.Loops()) > 0 || !r.Simple():
 		n.Form = Sequential
-	case r.Trip() < 0 && spread && (n.Multiple%lanes == 0 || pl.Masks):
+	case r.Trip() < 0 && spread:
 		n.Form, n.Lanes = AlongUnknown, lanes
 	case r.Trip() >= 0 && spread:
 		n.Form, n.Lanes = Along, lanes
