@@ -205,6 +205,7 @@ func (sc *scheduler) block(b *ir.Block) *code {
 
 // effects schedules the effects of a block. Those of loops that run once are its own.
 func (sc *scheduler) effects(b *ir.Block, c *code) {
+	begun := false
 	for i := 0; i < len(b.Items); i++ {
 		it := b.Items[i]
 		switch {
@@ -229,11 +230,58 @@ func (sc *scheduler) effects(b *ir.Block, c *code) {
 		case it.Loop != nil && trip(it.Loop) == 1:
 			sc.effects(it.Loop.Body, c)
 		case it.Loop != nil:
+			if !begun {
+				sc.begins(b, c, b.Items[i:])
+				begun = true
+			}
 			if l := sc.loop(it.Loop); l != nil {
 				c.steps = append(c.steps, step{loop: l})
 			}
 		}
 	}
+}
+
+// begins schedules what loops among items of a block begin with, as far as it is there before the first of them: those
+// for arguments of sines that are great have long computations in front of them.
+func (sc *scheduler) begins(b *ir.Block, c *code, items []ir.Item) {
+	var loops []*ir.Loop
+	later := map[*inst]bool{} // whether an inst depends on what an item makes
+	for _, it := range items {
+		switch {
+		case it.Load != nil:
+			if n := sc.of(it.Load).inst; n != nil {
+				later[n] = true
+			}
+		case it.Loop != nil:
+			loops = append(loops, it.Loop)
+			for _, v := range sc.vars[it.Loop.Body] {
+				later[v.v] = true
+			}
+		}
+	}
+	var depends func(n *inst) bool
+	depends = func(n *inst) bool {
+		is, known := later[n]
+		if !known {
+			is = n.state != scheduled && slices.ContainsFunc(n.args, depends)
+			later[n] = is
+		}
+		return is
+	}
+	loops = slices.DeleteFunc(loops, func(l *ir.Loop) bool {
+		floats := func(v *variable) bool { return isFloat(v.v) }
+		return trip(l) > 0 || !slices.ContainsFunc(sc.vars[l.Body], floats) || depends(sc.counts[l]) ||
+			slices.ContainsFunc(sc.vars[l.Body], func(v *variable) bool { return depends(v.init) })
+	})
+	if len(loops) < 2 {
+		return
+	}
+	sc.sideBySide(c, len(loops), func(i int) {
+		for _, v := range sc.vars[loops[i].Body] {
+			sc.operand(v.init, sc.home(b))
+		}
+		sc.operand(sc.counts[loops[i]], sc.home(b))
+	})
 }
 
 // loop schedules a loop, nil if nothing in it is needed.
