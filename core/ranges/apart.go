@@ -2,6 +2,7 @@ package ranges
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"polygrad/core/rewrite"
@@ -9,9 +10,10 @@ import (
 )
 
 // Several reductions may share their ranges, and are one loop then. If the ranges of only one of them were merged, split
-// or left out, the loops that they still have in common would have to be in two places: they get loops of their own.
+// or left out, or if they stand inside of different loops, the loops that they still have in common would have to be in two
+// places: they get loops of their own.
 
-// apart says which ranges replace those of a reduction, by what reductions end.
+// apart says which ranges replace those of a reduction, by the loops of reductions.
 type apart map[string]rewrite.Map
 
 // Unordered says that rules only read it.
@@ -19,15 +21,32 @@ func (apart) Unordered() {}
 
 var separate = rewrite.New("separate reductions", &rewrite.Rule{Name: "loops of its own", Ops: uop.Ops(uop.Reduce),
 	Fn: func(ctx any, u *uop.UOp) *uop.UOp {
-		if m := ctx.(apart)[endedKey(u)]; m != nil {
-			return rewrite.Substitute(u, m)
+		m := ctx.(apart)[loopsKey(u)]
+		if m == nil {
+			return nil
 		}
-		return nil
+		m = maps.Clone(m)
+		for _, x := range u.BackwardSlice() {
+			if x.Op == uop.Reduce && slices.ContainsFunc(x.EndedRanges(), func(r *uop.UOp) bool { return m[r] != nil }) {
+				m[x] = rewrite.Gate // it has loops of its own
+			}
+		}
+		return rewrite.Substitute(u, m)
 	}})
 
-// SeparateReduces gives reductions that share some of their ranges, but not all, ranges of their own.
+// SeparateReduces gives reductions that share some of their loops, but not all, ranges of their own.
 func SeparateReduces(sink *uop.UOp) *uop.UOp {
-	owner := map[*uop.UOp]string{} // of a range: what the first reduction ends that ends it
+	for {
+		next := separateOnce(sink)
+		if next == sink {
+			return sink
+		}
+		sink = next // what was copied with its ranges may share others
+	}
+}
+
+func separateOnce(sink *uop.UOp) *uop.UOp {
+	owner := map[*uop.UOp]string{} // of a range: the loops of the first reduction that ends it
 	m := apart{}
 	fresh := -1
 	list := sink.Toposort()
@@ -35,7 +54,7 @@ func SeparateReduces(sink *uop.UOp) *uop.UOp {
 		if u.Op != uop.Reduce {
 			continue
 		}
-		key := endedKey(u)
+		key := loopsKey(u)
 		shared := slices.ContainsFunc(u.EndedRanges(), func(r *uop.UOp) bool { return owner[r] != "" && owner[r] != key })
 		if !shared {
 			for _, r := range u.EndedRanges() {
@@ -63,11 +82,13 @@ func SeparateReduces(sink *uop.UOp) *uop.UOp {
 	return rewrite.Graph(sink, separate, m)
 }
 
-// endedKey stands for the ranges that a reduction ends, in any order.
-func endedKey(u *uop.UOp) string {
-	ids := make([]int, 0, len(u.Src))
-	for _, r := range u.EndedRanges() {
-		ids = append(ids, r.ID())
+// loopsKey stands for the ranges that a reduction ends and for those that it is inside of, in any order.
+func loopsKey(u *uop.UOp) string { return numbersOf(u.EndedRanges()) + numbersOf(u.Ranges()) }
+
+func numbersOf(us []*uop.UOp) string {
+	ids := make([]int, len(us))
+	for i, u := range us {
+		ids[i] = u.ID()
 	}
 	slices.Sort(ids)
 	return fmt.Sprint(ids)

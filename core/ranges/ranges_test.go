@@ -317,6 +317,45 @@ func TestReductionsThatShareSomeRangesGetTheirOwn(t *testing.T) {
 	}
 }
 
+// Sums over the same range, one of them inside of another sum's loop, and one that has a sum over the range of others inside.
+func TestReductionsInsideOfOtherLoopsGetTheirOwn(t *testing.T) {
+	g := symbolic.NewScratch()
+	out := g.New(uop.Param, uop.IndexT.Ptr(8, uop.Global), nil, uop.Num(1), nil)
+	i, j := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(5), uop.AxisReduceT, 1)
+	r, q := g.Range(uop.N(6), uop.AxisReduceT, 2), g.Range(uop.N(3), uop.AxisReduceT, 3)
+	inner := r.Add(i).ReduceOver(uop.Add, r)
+	nested := r.Mul(j).ReduceOver(uop.Add, r).ReduceOver(uop.Add, j)
+	deep := q.Mul(r).ReduceOver(uop.Add, q)
+	alone := deep.Mul(r).ReduceOver(uop.Add, r)
+	beside := deep.Mul(j).ReduceOver(uop.Add, r).ReduceOver(uop.Add, j)
+	sums := []*uop.UOp{inner, nested, alone, beside}
+	var stores []*uop.UOp
+	for _, s := range sums {
+		stores = append(stores, out.IndexPtr(i).Store(s))
+	}
+	got := SeparateReduces(g.Sink(nil, g.Group(stores...).EndRanges(i)))
+	loops := map[*uop.UOp]string{}
+	for _, u := range got.Toposort() {
+		if u.Op != uop.Reduce {
+			continue
+		}
+		for _, x := range u.EndedRanges() {
+			if key := loopsKey(u); loops[x] != "" && loops[x] != key {
+				t.Errorf("%s is the loop of sums inside of different loops:\n%s", x, got.Dump())
+			} else {
+				loops[x] = key
+			}
+		}
+	}
+	for k, s := range got.Src[0].Src[0].Src {
+		for v := range int64(4) {
+			if a, b := eval(t, sums[k], env{i: v}), eval(t, s.Src[1], env{i: v}); !a.Eq(b) {
+				t.Errorf("sum %d is %s for i=%d, expected %s:\n%s", k, b, v, a, s.Dump())
+			}
+		}
+	}
+}
+
 func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
 	g := symbolic.NewScratch()
 	buf := g.New(uop.Param, uop.IndexT.Ptr(24, uop.Global), nil, uop.Num(0), nil)

@@ -95,3 +95,14 @@ def test_padded_lookups_by_reductions() -> None:
     row = x.cast("int16").pad(((1, 2), (1, 2)), value=-32768).argmax() % 4
     padded = x[row.cast("int32")].cast("float32").pad(((1, 0),), value=1.25)
     assert padded.tolist() == [1.25, 2, 6, 65535, 3]
+
+
+def test_gradients_through_sums_inside_of_sums() -> None:
+    x = Tensor([2.25, 0.125, -3.875, 4.375], dtype="float64", requires_grad=True)
+    (x[3:4] + x).cumsum(0).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [4, 3, 2, 11]
+    y = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    ((y[:1] * y + y[1:2]).square().cumsum(0) * y).sum().backward()
+    assert y.grad is not None
+    assert y.grad.tolist() == [251, 171, 80]

@@ -123,6 +123,8 @@ def extreme(g: Choices) -> Step:
 def clip(g: Choices) -> Step:
     x = g.pick(*SIGNED, *UNSIGNED, *FLOATS)
     lo, hi = sorted((g.filling(g.dtype(x)), g.filling(g.dtype(x))))
+    if g.state.values[x].tracked and np.any(np.isin(g.array(x), (lo, hi))):
+        raise Reject  # at an edge on both sides
     return g.fresh(f"{x}.clip({number(lo)}, {number(hi)})", lambda a: np.clip(a, lo, hi), x)
 
 

@@ -47,6 +47,8 @@ def reduce(g: Choices) -> Step:
             lambda a: exact(lambda b: b.prod(axis=axis, dtype=b.dtype), a),
             x,
         )
+    if g.state.values[x].tracked and np.any(np.diff(np.sort(g.array(x), axis), axis=axis) == 0):
+        raise Reject  # equal elements share the gradient
     return g.fresh(f"{x}.sort({axis})[0]", lambda a: np.sort(a, axis), x)
 
 
