@@ -111,27 +111,29 @@ const DIRECTLY = 1
 const ONCE = 2
 
 /**
- * The lazy tensors that need the memory of nodes, by what they stand for. Views of it do not, and views of a lazy
- * node that was computed into it are made its views.
+ * The lazy tensors that need the memory of nodes, by what is to be computed for them: the root of those that show
+ * one root, so that they still do. Views of the memory need nothing, and views of a lazy node that was computed into
+ * some are made its views.
  */
 function readersOf (bases) {
   const targets = new Set(bases)
   const ways = new Map(bases.map((base) => [base, DIRECTLY]))
-  const readers = new Map()
+  const groups = new Map()
   for (const tensor of lazyTensors()) {
     const node = tensor._node
     const way = wayOf(node, targets, ways)
     if (way === 0) continue
     const base = root(node)
-    if ((way & DIRECTLY) === 0) {
-      const kept = memoryOf(base)
-      if (targets.has(kept)) tensor._bind(moved(node, base, kept))
-    } else if (!targets.has(base)) {
-      if (readers.has(node)) readers.get(node).push(tensor)
-      else readers.set(node, [tensor])
+    if (targets.has(base)) continue
+    const kept = memoryOf(base)
+    if (kept !== null && ((way & DIRECTLY) !== 0 || targets.has(kept))) {
+      tensor._bind(moved(node, base, kept))
+    } else if ((way & DIRECTLY) !== 0) {
+      if (groups.has(base)) groups.get(base).push(tensor)
+      else groups.set(base, [tensor])
     }
   }
-  return readers
+  return new Map(Array.from(groups, ([base, tensors]) => [tensors.length > 1 ? base : tensors[0]._node, tensors]))
 }
 
 /** Computes the lazy tensors that need memory which is about to be overwritten. */
@@ -159,10 +161,13 @@ function wayOf (start, targets, ways) {
   return ways.get(start)
 }
 
+/** Lets tensors stand for the computed nodes, or views of them, if they do not stand for something else by now. */
 function bind (tensors, nodes) {
   let i = 0
-  for (const waiting of tensors.values()) {
-    for (const tensor of waiting) tensor._bind(nodes[i])
+  for (const [node, waiting] of tensors) {
+    const showing = waiting.filter((t) => !t.isDisposed && (t._node === node || root(t._node) === node))
+    const bound = showing.map((tensor) => moved(tensor._node, node, nodes[i]))
+    showing.forEach((tensor, k) => tensor._bind(bound[k]))
     i++
   }
 }
@@ -175,9 +180,10 @@ function prepare (tensor, value) {
   cutHistory(settleRoot(tensor))
   const base = root(tensor._node)
   const readers = readersOf([base])
-  let same = readers.get(value._node) ?? []
-  if (value._node.tracked) same = []
-  else readers.delete(value._node)
+  const source = value._node
+  let same = readers.get(source) ?? []
+  if (source.tracked || same.some((other) => other._node !== source)) same = []
+  else readers.delete(source)
   return {
     nodes: [...readers.keys()],
     done (nodes) {

@@ -53,13 +53,17 @@ class Writing extends Values {
     if (value instanceof Base && value.dtype !== this.dtype) {
       throw new PolygradError(`setitem: value: ${value.dtype}, expected ${this.dtype} as the tensor has`)
     }
-    const given = this._items(Array.isArray(items) ? items : [items])
+    const list = Array.isArray(items) ? items : [items]
+    const mask = list.length === 1 && isWholeMask(list[0], this) && isSingle(value)
+    const given = mask ? list : this._items(list)
     if (this._node.tracked && views.root(this._node).owner !== null) {
       throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
     }
     if (trace.tracing() || this._node.tracked || (value instanceof Base && value._node.tracked)) {
       // Gradients and compiled steps see the change.
-      views.put(this, this._withItems(given, value)._node)
+      views.put(this, (mask ? given[0].where(value, this) : this._withItems(given, value))._node)
+    } else if (mask) {
+      this.assign(given[0].where(value, this))
     } else if (given.some((item) => item instanceof Base)) {
       this.assign(this._withItems(given, value))
     } else {
@@ -67,6 +71,15 @@ class Writing extends Values {
     }
     return this
   }
+}
+
+/** Whether an item of an index says of each element of a tensor if it is taken. */
+function isWholeMask (item, tensor) {
+  return item instanceof Base && item.dtype === 'bool' && String(item.shape) === String(tensor.shape)
+}
+
+function isSingle (value) {
+  return value instanceof Base ? value.numel() === 1 : ['number', 'boolean', 'bigint'].includes(typeof value)
 }
 
 /** A new value of a tensor in its shape. */
