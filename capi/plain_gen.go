@@ -161,7 +161,7 @@ func go_poly_trunc(ctx, x C.uintptr_t) C.uintptr_t {
 
 //export go_poly_round_f
 func go_poly_round_f(ctx, x C.uintptr_t) C.uintptr_t {
-	return unary("poly_round_f", ctx, x, tensor.RoundAny)
+	return unary("poly_round_f", ctx, x, tensor.Round)
 }
 
 //export go_poly_isnan

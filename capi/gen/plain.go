@@ -11,7 +11,7 @@ const (
 	unaries = `
 relu relu6 sigmoid logsigmoid=LogSigmoid tanh_act=Tanh gelu quick_gelu silu mish hardswish=HardSwish
 hardsigmoid=HardSigmoid softsign exp exp2 log log2 log10 sqrt rsqrt reciprocal square neg abs sign sin cos tan
-ceil floor trunc round_f=RoundAny isnan=IsNaN isinf=IsInf isfinite=IsFinite logical_not bitwise_not=BitNot
+ceil floor trunc round_f=Round isnan=IsNaN isinf=IsInf isfinite=IsFinite logical_not bitwise_not=BitNot
 detach contiguous contiguous_backward hash squeeze_all expm1 log1p asin acos atan sinh cosh asinh acosh atanh
 erf erfc erfinv ndtri lgamma digamma
 `

@@ -6,6 +6,9 @@ import "polygrad/core/uop"
 
 // accurateErf is erf by Cody's approximations; see erfc. The first one is valid beyond its range here.
 func accurateErf(x *uop.UOp) *uop.UOp {
+	if asTinygrad(x) {
+		return erf(x)
+	}
 	s := signOf(x)
 	a := mul(x, s)
 	limit := 0.5
@@ -18,6 +21,9 @@ func accurateErf(x *uop.UOp) *uop.UOp {
 
 // accurateSoftplus is max(y, 0) + log(1 + e^-|y|) for y = beta*x, over beta. Its gradient at 0 is 1/2.
 func accurateSoftplus(x *uop.UOp, beta float64) *uop.UOp {
+	if asTinygrad(x) {
+		return softplus(x, beta)
+	}
 	y := mul(x, beta)
 	r := add(where(lt(y, 0), 0, y), log1p(exp(neg(mul(y, signOf(y))))))
 	return mul(r, 1/beta)
@@ -31,7 +37,7 @@ func accurateElu(x *uop.UOp, alpha, width float64) *uop.UOp {
 
 // reluNaN is max(x, 0) and keeps NaN; its gradient at 0 is 0.
 func reluNaN(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if !x.DType.IsFloat() || asTinygrad(x) {
 		return relu(x)
 	}
 	return where(bitOr(gt(x, 0), isNaN(x)), x, 0)
@@ -46,7 +52,7 @@ func Relu(x *uop.UOp) (*uop.UOp, error) { return run1("Relu", reluNaN, x) }
 // Relu6 is x limited to 0..6, NaN of NaN.
 func Relu6(x *uop.UOp) (*uop.UOp, error) {
 	return run1("Relu6", func(x *uop.UOp) *uop.UOp {
-		if !x.DType.IsFloat() {
+		if !x.DType.IsFloat() || asTinygrad(x) {
 			return relu6(x)
 		}
 		return between0And(x, 6)
@@ -58,12 +64,20 @@ func HardSigmoid(x *uop.UOp) (*uop.UOp, error) { return HardSigmoidBy(x, 1.0/6, 
 
 // HardSigmoidBy is the line alpha x + beta cut at 0 and 1.
 func HardSigmoidBy(x *uop.UOp, alpha, beta float64) (*uop.UOp, error) {
-	return runFloat("HardSigmoid", func(x *uop.UOp) *uop.UOp { return between0And(add(mul(x, alpha), beta), 1) }, x)
+	return runFloat("HardSigmoid", func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return hardsigmoid(x, alpha, beta)
+		}
+		return between0And(add(mul(x, alpha), beta), 1)
+	}, x)
 }
 
 // HardSwish is x*relu6(x+3)/6, also of infinities.
 func HardSwish(x *uop.UOp) (*uop.UOp, error) {
 	return runFloat("HardSwish", func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return hardswish(x)
+		}
 		above := bitOr(gt(x, -3), isNaN(x))
 		x = where(above, x, 0)
 		return mul(x, same(mul(between0And(add(x, 3), 6), 1.0/6), -1))
@@ -73,7 +87,7 @@ func HardSwish(x *uop.UOp) (*uop.UOp, error) {
 // Sign is -1, 0 or 1, NaN of NaN.
 func Sign(x *uop.UOp) (*uop.UOp, error) {
 	return run1("Sign", func(x *uop.UOp) *uop.UOp {
-		if !x.DType.IsFloat() {
+		if !x.DType.IsFloat() || asTinygrad(x) {
 			return sign(x)
 		}
 		return where(isNaN(x), x, sign(x))
@@ -83,8 +97,8 @@ func Sign(x *uop.UOp) (*uop.UOp, error) {
 // accurateLe is a <= b, false for NaN, unlike not a > b.
 func accurateLe(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	if !x.DType.IsFloat() {
-		return le(x, y)
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return le(a, b)
 	}
 	return bitOr(lt(x, y), eq(x, y))
 }
@@ -106,6 +120,9 @@ func LogSumExp(x *uop.UOp, axes []int, keepdim bool) (r *uop.UOp, err error) {
 
 func accurateLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	x = asFloat(x)
+	if asTinygrad(x) {
+		return logSumExp(x, axes, keepdim)
+	}
 	m := detach(maxOf(x, axes, true))
 	m = where(isFinite(m), m, 0)
 	r := log(sum(exp(sub(x, m)), axes, keepdim))
@@ -114,7 +131,7 @@ func accurateLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 
 // accurateAbs is |x|, of -0 too; its gradient at 0 is 0.
 func accurateAbs(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if !x.DType.IsFloat() || asTinygrad(x) {
 		return abs(x)
 	}
 	return where(gt(x, 0), x, where(eq(x, 0), 0, neg(x)))
@@ -123,8 +140,8 @@ func accurateAbs(x *uop.UOp) *uop.UOp {
 // accurateCopySign is |a| with the sign of b. The gradient of b is 0.
 func accurateCopySign(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	if !x.DType.IsFloat() {
-		return copysign(x, y)
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return copysign(a, b)
 	}
 	m := accurateAbs(x)
 	return add(where(negative(y), neg(m), m), mul(sign(y), 0))
@@ -132,7 +149,7 @@ func accurateCopySign(a, b operand) *uop.UOp {
 
 // accurateLerp interpolates from a to b, exactly b at w = 1.
 func accurateLerp(a, b, w *uop.UOp) *uop.UOp {
-	if !a.DType.IsFloat() || !b.DType.IsFloat() || !w.DType.IsFloat() {
+	if !a.DType.IsFloat() || !b.DType.IsFloat() || !w.DType.IsFloat() || asTinygrad(a) {
 		return lerp(a, b, w)
 	}
 	out := uop.LeastUpper(uop.LeastUpper(a.DType, b.DType), w.DType)
@@ -144,6 +161,9 @@ func accurateLerp(a, b, w *uop.UOp) *uop.UOp {
 // accurateLogAddExp is max(a, b) + log(1 + e^-|a-b|). Equal infinities are not subtracted.
 func accurateLogAddExp(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
+	if asTinygrad(x) {
+		return logAddExp(a, b)
+	}
 	x = asFloat(x)
 	dt := x.DType
 	x, y = atLeastF32(x), atLeastF32(cast(y, dt))
@@ -155,6 +175,9 @@ func accurateLogAddExp(a, b operand) *uop.UOp {
 
 // accurateClamp is clamp with bounds that may be NaN: the result is NaN there.
 func accurateClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
+	if asTinygrad(x) {
+		return clamp(x, lo, hi)
+	}
 	bound := func(x *uop.UOp, b operand, beyond func(a, b operand) *uop.UOp) *uop.UOp {
 		t, ok := b.(*uop.UOp)
 		if !ok || !t.DType.IsFloat() {
@@ -206,7 +229,12 @@ func Softplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
 
 // LogSigmoid is log(sigmoid(x)), without underflow and accurate above 0.
 func LogSigmoid(x *uop.UOp) (*uop.UOp, error) {
-	return run1("LogSigmoid", inFloat(func(x *uop.UOp) *uop.UOp { return neg(accurateSoftplus(neg(x), 1)) }), x)
+	return run1("LogSigmoid", inFloat(func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return logSigmoid(x)
+		}
+		return neg(accurateSoftplus(neg(x), 1))
+	}), x)
 }
 
 // Mish is x*tanh(softplus(x)).
@@ -216,7 +244,12 @@ func Mish(x *uop.UOp) (*uop.UOp, error) {
 
 // Elu is x for x > 0, else alpha*(e^x-1), accurate near 0.
 func Elu(x *uop.UOp, alpha float64) (*uop.UOp, error) {
-	return run1("Elu", inFloat(func(x *uop.UOp) *uop.UOp { return accurateElu(x, alpha, 1) }), x)
+	return run1("Elu", inFloat(func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return elu(x, alpha)
+		}
+		return accurateElu(x, alpha, 1)
+	}), x)
 }
 
 // Celu is x for x > 0, else alpha*(e^(x/alpha)-1), accurate near 0; alpha must not be 0.
@@ -226,10 +259,20 @@ func Celu(x *uop.UOp, alpha float64) (r *uop.UOp, err error) {
 	if alpha == 0 {
 		fail("alpha", "is 0")
 	}
-	return inFloat(func(x *uop.UOp) *uop.UOp { return accurateElu(x, alpha, alpha) })(x), nil
+	return inFloat(func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return celu(x, alpha)
+		}
+		return accurateElu(x, alpha, alpha)
+	})(x), nil
 }
 
 // Selu is gamma*Elu(x, alpha).
 func Selu(x *uop.UOp, alpha, gamma float64) (*uop.UOp, error) {
-	return run1("Selu", inFloat(func(x *uop.UOp) *uop.UOp { return mul(gamma, accurateElu(x, alpha, 1)) }), x)
+	return run1("Selu", inFloat(func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return selu(x, alpha, gamma)
+		}
+		return mul(gamma, accurateElu(x, alpha, 1))
+	}), x)
 }

@@ -72,8 +72,8 @@ func (t T) rdiv(v any) T { return t.rop(tensor.Div, v) }
 func (t T) lt(v any) T   { return t.op(tensor.Lt, v) }
 func (t T) gt(v any) T   { return t.op(tensor.Gt, v) }
 func (t T) ne(v any) T   { return t.op(tensor.Ne, v) }
-func (t T) pow(v any) T  { return t.op(tensor.TinygradPow, v) }
-func (t T) rpow(v any) T { return t.rop(tensor.TinygradPow, v) }
+func (t T) pow(v any) T  { return t.op(tensor.Pow, v) }
+func (t T) rpow(v any) T { return t.rop(tensor.Pow, v) }
 
 // do applies an operation of one tensor.
 func (t T) do(f func(*uop.UOp) (*uop.UOp, error)) T { return must(f(t.UOp)) }

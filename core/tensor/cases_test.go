@@ -30,7 +30,7 @@ func conv(x, w T, groups int64, win tensor.Window) T {
 
 func one(t T) []T { return []T{t} }
 
-func layerNorm(x T) T { return must(tensor.TinygradLayerNorm(x.UOp, []int{-1}, 1e-5)) }
+func layerNorm(x T) T { return must(tensor.LayerNorm(x.UOp, []int{-1}, 1e-5)) }
 
 func softmax(x T) T { return must(tensor.Softmax(x.UOp, -1)) }
 
@@ -131,37 +131,37 @@ var graphs = map[string]func(in inputs) []T{
 	// element by element
 	"bf16_arith":     func(in inputs) []T { return one(in[0].mul(in[1]).add(in[0])) },
 	"bi_const_fold":  func(in inputs) []T { x := in[0]; return one(x.add(1).add(2).mul(3).mul(2).sub(x.mul(0)).add(0.0)) },
-	"bi_copysign":    func(in inputs) []T { return one(in[0].op(tensor.TinygradCopySign, in[1])) },
+	"bi_copysign":    func(in inputs) []T { return one(in[0].op(tensor.CopySign, in[1])) },
 	"bi_div_chain":   func(in inputs) []T { return one(in[0].div(in[1]).div(in[0])) },
 	"bi_fma_like":    func(in inputs) []T { return one(in[0].mul(in[1]).add(in[0])) },
-	"bi_lerp":        func(in inputs) []T { return one(must(tensor.TinygradLerp(in[0].UOp, in[1].UOp, num(in[0], 0.25).UOp))) },
+	"bi_lerp":        func(in inputs) []T { return one(must(tensor.Lerp(in[0].UOp, in[1].UOp, num(in[0], 0.25).UOp))) },
 	"bi_lt":          func(in inputs) []T { return one(in[0].lt(in[1])) },
 	"bi_ne":          func(in inputs) []T { return one(in[0].ne(in[1])) },
 	"f64_arith":      func(in inputs) []T { return one(in[0].mul(in[1]).add(0.1)) },
 	"int_add":        func(in inputs) []T { return one(in[0].add(in[1])) },
-	"int_c_mod7":     func(in inputs) []T { return one(in[0].op(tensor.TinygradMod, 7)) },
+	"int_c_mod7":     func(in inputs) []T { return one(in[0].op(tensor.Mod, 7)) },
 	"int_cmp":        func(in inputs) []T { return one(in[0].lt(in[1]).op(tensor.BitAnd, in[0].ne(3))) },
 	"int_div_trunc":  func(in inputs) []T { return one(in[0].op(tensor.TruncDiv, in[1])) },
 	"int_mul":        func(in inputs) []T { return one(in[0].mul(in[1])) },
 	"int_or":         func(in inputs) []T { return one(in[0].op(tensor.BitOr, in[1])) },
 	"uint8_arith":    func(in inputs) []T { return one(in[0].mul(3).add(in[1])) },
-	"uint_c_mod12":   func(in inputs) []T { return one(in[0].op(tensor.TinygradMod, 12)) },
+	"uint_c_mod12":   func(in inputs) []T { return one(in[0].op(tensor.Mod, 12)) },
 	"uint_c_shl3":    func(in inputs) []T { return one(must(tensor.ShiftLeftConst(in[0].UOp, 3))) },
-	"un_abs":         func(in inputs) []T { return one(in[0].do(tensor.TinygradAbs)) },
+	"un_abs":         func(in inputs) []T { return one(in[0].do(tensor.Abs)) },
 	"un_clip":        func(in inputs) []T { return one(must(tensor.HardTanh(in[0].UOp, -1.0, 1.5))) },
 	"un_cos":         func(in inputs) []T { return one(in[0].do(tensor.Cos)) },
 	"un_log":         func(in inputs) []T { return one(in[0].do(tensor.Log)) },
 	"un_log2":        func(in inputs) []T { return one(in[0].do(tensor.Log2)) },
 	"un_log2_f16":    func(in inputs) []T { return one(in[0].do(tensor.Log2)) },
 	"un_log2_f64":    func(in inputs) []T { return one(in[0].do(tensor.Log2)) },
-	"un_mish":        func(in inputs) []T { return one(in[0].do(tensor.TinygradMish)) },
+	"un_mish":        func(in inputs) []T { return one(in[0].do(tensor.Mish)) },
 	"un_pow3":        func(in inputs) []T { return one(in[0].pow(3)) },
 	"un_pow_1p7":     func(in inputs) []T { return one(in[0].pow(1.7)) },
 	"un_recip_chain": func(in inputs) []T { return one(in[0].mul(in[0]).rop(tensor.Add, 1.0).rdiv(1.0)) },
-	"un_relu6":       func(in inputs) []T { return one(in[0].do(tensor.TinygradRelu6)) },
+	"un_relu6":       func(in inputs) []T { return one(in[0].do(tensor.Relu6)) },
 	"un_rsqrt":       func(in inputs) []T { return one(in[0].do(tensor.Rsqrt)) },
 	"un_sigmoid":     func(in inputs) []T { return one(in[0].do(tensor.Sigmoid)) },
-	"un_sign":        func(in inputs) []T { return one(in[0].do(tensor.TinygradSign)) },
+	"un_sign":        func(in inputs) []T { return one(in[0].do(tensor.Sign)) },
 	"un_sin":         func(in inputs) []T { return one(in[0].do(tensor.Sin)) },
 	"un_sin_f16":     func(in inputs) []T { return one(in[0].do(tensor.Sin)) },
 	"un_softsign":    func(in inputs) []T { return one(in[0].do(tensor.Softsign)) },
@@ -198,17 +198,17 @@ var graphs = map[string]func(in inputs) []T{
 	"d2_softmax_dot": twice(func(in inputs) T { return softmax(in[0]).mul(in[1]) }),
 	"gr_batchnorm": sumGrad(func(in inputs) T {
 		m := in[0].drop(tensor.Mean, 0, 2)
-		invstd := must(tensor.TinygradVar(in[0].UOp, []int{0, 2}, false, 0)).add(1e-5).do(tensor.Rsqrt)
+		invstd := must(tensor.Var(in[0].UOp, []int{0, 2}, false, 0)).add(1e-5).do(tensor.Rsqrt)
 		return must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, m.UOp, invstd.UOp, nil)).mul(in[3])
 	}, 0, 1, 2),
 	"gr_cat":  sumGrad(func(in inputs) T { return cat(0, in[0], in[1]).mul(in[2]) }, 0, 1),
 	"gr_div":  sumGrad(func(in inputs) T { return in[0].div(in[1]) }, 0, 1),
-	"gr_elu":  sumGrad(func(in inputs) T { return must(tensor.TinygradElu(in[0].UOp, 1)).mul(in[1]) }, 0),
-	"gr_erf":  sumGrad(func(in inputs) T { return in[0].do(tensor.TinygradErf).mul(in[1]) }, 0),
+	"gr_elu":  sumGrad(func(in inputs) T { return must(tensor.Elu(in[0].UOp, 1)).mul(in[1]) }, 0),
+	"gr_erf":  sumGrad(func(in inputs) T { return in[0].do(tensor.Erf).mul(in[1]) }, 0),
 	"gr_exp":  sumGrad(func(in inputs) T { return in[0].do(tensor.Exp).mul(in[1]) }, 0),
 	"gr_log":  sumGrad(func(in inputs) T { return in[0].do(tensor.Log).mul(in[1]) }, 0),
 	"gr_tanh": sumGrad(func(in inputs) T { return in[0].do(tensor.Tanh).mul(in[1]) }, 0),
-	"gr_var":  sumGrad(func(in inputs) T { return must(tensor.TinygradVar(in[0].UOp, []int{1}, false, 1)) }, 0),
+	"gr_var":  sumGrad(func(in inputs) T { return must(tensor.Var(in[0].UOp, []int{1}, false, 1)) }, 0),
 	"gr_embedding": sumGrad(func(in inputs) T {
 		return in[0].at(tensor.Take(in[1].UOp)).mul(in[2])
 	}, 0),
@@ -250,7 +250,7 @@ var graphs = map[string]func(in inputs) []T{
 	"mm_4x5x6": func(in inputs) []T { return one(in[0].dot(in[1])) },
 	"mm_i32":   func(in inputs) []T { return one(in[0].dot(in[1])) },
 	"mm_linear_relu": func(in inputs) []T {
-		return one(must(tensor.Linear(in[0].UOp, in[1].UOp, in[2].UOp)).do(tensor.TinygradRelu))
+		return one(must(tensor.Linear(in[0].UOp, in[1].UOp, in[2].UOp)).do(tensor.Relu))
 	},
 
 	// movement
@@ -258,7 +258,7 @@ var graphs = map[string]func(in inputs) []T{
 	"mv_cat1_three": func(in inputs) []T { return one(cat(1, in...)) },
 	"mv_neg_stride": func(in inputs) []T { return one(in[0].at(tensor.Slice(nil, nil, -2)).contiguous()) },
 	"mv_pad_alu": func(in inputs) []T {
-		return one(in[0].pad([2]int64{1, 1}, [2]int64{2, 0}).add(1).do(tensor.TinygradRelu))
+		return one(in[0].pad([2]int64{1, 1}, [2]int64{2, 0}).add(1).do(tensor.Relu))
 	},
 	"mv_pad_flip": func(in inputs) []T {
 		return one(in[0].pad([2]int64{1, 1}).at(tensor.Slice(nil, nil, -1)).contiguous())
@@ -282,15 +282,15 @@ var graphs = map[string]func(in inputs) []T{
 		return one(must(tensor.BatchNorm(in[0].UOp, in[1].UOp, in[2].UOp, in[3].UOp, invstd.UOp, nil)))
 	},
 	"nn_rmsnorm":      func(in inputs) []T { return one(must(tensor.RMSNorm(in[0].UOp, 1e-6)).mul(in[1])) },
-	"rd_argmax":       func(in inputs) []T { return one(must(tensor.TinygradArgMax(in[0].UOp, 2, false))) },
+	"rd_argmax":       func(in inputs) []T { return one(must(tensor.ArgMax(in[0].UOp, 2, false))) },
 	"rd_cumprod":      func(in inputs) []T { return one(must(tensor.CumProd(in[0].UOp, 0))) },
 	"rd_flip_sum":     func(in inputs) []T { return one(in[0].flip(1).sum(2)) },
 	"rd_max_axis":     func(in inputs) []T { return one(in[0].max(2)) },
 	"rd_mean_all":     func(in inputs) []T { return one(in[0].drop(tensor.Mean)) },
 	"rd_norm":         func(in inputs) []T { return one(in[0].do(tensor.Square).sum(2).do(tensor.Sqrt)) },
 	"rd_pad_sum":      func(in inputs) []T { return one(in[0].pad([2]int64{}, [2]int64{1, 1}, [2]int64{0, 2}).sum(1)) },
-	"rd_prod":         func(in inputs) []T { return one(in[0].mul(0.5).drop(tensor.TinygradProd, 2)) },
-	"rd_std":          func(in inputs) []T { return one(must(tensor.TinygradStd(in[0].UOp, []int{2}, false, 1))) },
+	"rd_prod":         func(in inputs) []T { return one(in[0].mul(0.5).drop(tensor.Prod, 2)) },
+	"rd_std":          func(in inputs) []T { return one(must(tensor.Std(in[0].UOp, []int{2}, false, 1))) },
 	"rd_sum_axis0":    func(in inputs) []T { return one(in[0].sum(0)) },
 	"rd_sum_keepdim":  func(in inputs) []T { return one(in[0].keep(tensor.Sum, 1).add(in[0])) },
 	"sh_multi_output": func(in inputs) []T { return []T{in[0].add(in[1]), in[0].mul(in[1])} },

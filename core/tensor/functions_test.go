@@ -90,7 +90,7 @@ var functions = []function{
 	{"elu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.Elu(x, 1) }, eluRef, 4},
 	{"celu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.Celu(x, 2) }, func(x float64) float64 { return 2 * eluRef(x/2) }, 4},
 	{"selu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.Selu(x, 1, 2) }, func(x float64) float64 { return 2 * eluRef(x) }, 4},
-	{"round", tensor.RoundAny, math.RoundToEven, 0},
+	{"round", tensor.Round, math.RoundToEven, 0},
 	{"floor", tensor.Floor, math.Floor, 0},
 	{"ceil", tensor.Ceil, math.Ceil, 0},
 	{"trunc", tensor.Trunc, math.Trunc, 0},

@@ -81,8 +81,8 @@ func round(x *uop.UOp) *uop.UOp {
 // roundAny is round for numbers of any size. From 2^23 on, in float32, all numbers are whole, and adding 1/2 gives another one;
 // numbers of at most a half lose all but their sign.
 func roundAny(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
-		return x
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return round(x)
 	}
 	_, bits := x.DType.FloatInfo()
 	whole := math.Ldexp(1, bits)
@@ -138,8 +138,5 @@ func Ceil(x *uop.UOp) (*uop.UOp, error) { return run1("Ceil", ceil, x) }
 // Floor rounds down.
 func Floor(x *uop.UOp) (*uop.UOp, error) { return run1("Floor", floor, x) }
 
-// RoundAny is Round for numbers of any size.
-func RoundAny(x *uop.UOp) (*uop.UOp, error) { return run1("RoundAny", roundAny, x) }
-
-// Round rounds to the nearest integer, halves to even, for numbers below 2^23 in float32, 2^52 in float64.
-func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", round, x) }
+// Round rounds to the nearest integer, halves to the even one.
+func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", roundAny, x) }

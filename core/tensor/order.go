@@ -135,6 +135,10 @@ func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
 	defer guard("Sort", &err)
 	need("x", x)
+	if asTinygrad(x) {
+		values, indices = sortAxis(x, dim, descending)
+		return values, indices, nil
+	}
 	p := ordered(x, dim, descending)
 	return p.value, p.at, nil
 }
@@ -145,8 +149,11 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 	need("x", x)
 	s := joinShapes(x.Shape())
 	dim = needTopK(x, k, dim)
+	if s[dim] = uop.N(k); asTinygrad(x) {
+		values, indices = sortAxis(x, dim, largest)
+		return shrinkTo(values, s), shrinkTo(indices, s), nil
+	}
 	p := ordered(x, dim, largest)
-	s[dim] = uop.N(k)
 	return shrinkTo(p.value, s), shrinkTo(p.at, s), nil
 }
 
@@ -155,7 +162,7 @@ func equal(a, b *uop.UOp) *uop.UOp { return eq(a, b) }
 
 // equalOrNaN is a == b where NaN equals NaN.
 func equalOrNaN(a, b *uop.UOp) *uop.UOp {
-	if !a.DType.IsFloat() {
+	if !a.DType.IsFloat() || asTinygrad(a) {
 		return eq(a, b)
 	}
 	return bitOr(eq(a, b), bitAnd(isNaN(a), isNaN(b)))
@@ -191,6 +198,9 @@ func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("LogCumSumExp", &err)
 	need("x", x)
 	x = asFloat(x)
+	if asTinygrad(x) {
+		return logCumSumExp(x, axis), nil
+	}
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
 	if len(s) == 0 {

@@ -51,7 +51,7 @@ func prod(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Mul, x
 // accurateProd is prod with a gradient for elements that are 0.
 func accurateProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	r := prod(x, axes, keep)
-	if !x.DType.IsFloat() {
+	if !x.DType.IsFloat() || asTinygrad(x) {
 		return r
 	}
 	if axes == nil {
@@ -154,6 +154,9 @@ func countConst(x *uop.UOp, n int) *uop.UOp {
 
 // accurateStd is the square root of the variance, with the gradient 0 where all elements are equal.
 func accurateStd(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
+	if asTinygrad(x) {
+		return std(x, axes, keep, correction)
+	}
 	v := variance(x, axes, keep, correction)
 	zero := eq(v, 0)
 	return where(zero, 0, sqrt(where(zero, 1, v)))
@@ -167,7 +170,7 @@ func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
 // argMaxNaN is argMax, or the first index of a NaN. argMax alone finds no element equal to a NaN maximum, and its index would be
 // out of range.
 func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if !x.DType.IsFloat() || asTinygrad(x) {
 		return argMax(x, axis, keep)
 	}
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return bitOr(eq(x, m), isNaN(x)) })
@@ -283,7 +286,7 @@ func Std(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, er
 func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp, x *uop.UOp, axes []int, keepdim bool, correction float64) (r *uop.UOp, err error) {
 	defer guard(fn, &err)
 	need("x", x)
-	if !smallFloats[x.DType] {
+	if !smallFloats[x.DType] || asTinygrad(x) {
 		return f(x, axes, keepdim, correction), nil
 	}
 	return cast(f(cast(x, uop.Float32), axes, keepdim, correction), x.DType), nil

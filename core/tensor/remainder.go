@@ -170,8 +170,8 @@ func opposite(r, y *uop.UOp) *uop.UOp { return bitAnd(ne(r, 0), bitXor(lt(r, 0),
 // accurateTruncMod is the remainder with the sign of a, exact.
 func accurateTruncMod(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	if !x.DType.IsFloat() {
-		return truncMod(x, y)
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return truncMod(a, b)
 	}
 	composed := sub(x, mul(detach(truncDiv(x, y)), y))
 	if _, ok := powerOfTwo(y); ok {
@@ -184,8 +184,8 @@ func accurateTruncMod(a, b operand) *uop.UOp {
 // accurateMod is the remainder with the sign of b, rounded once.
 func accurateMod(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	if !x.DType.IsFloat() {
-		return mod(x, y)
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return mod(a, b)
 	}
 	composed := sub(x, mul(detach(floorDiv(x, y)), y))
 	if _, ok := powerOfTwo(y); ok {
@@ -198,8 +198,8 @@ func accurateMod(a, b operand) *uop.UOp {
 // accurateFloorDiv is the floor of the quotient.
 func accurateFloorDiv(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	if !x.DType.IsFloat() {
-		return floorDiv(x, y)
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return floorDiv(a, b)
 	}
 	if c, ok := powerOfTwo(y); ok {
 		return where(isInf(x), math.NaN(), floor(mul(x, 1/c)))

@@ -24,6 +24,9 @@ func same(x *uop.UOp, floor float64) *uop.UOp { return maximum(x, floor) }
 func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	return func(x *uop.UOp) *uop.UOp {
 		x = asFloat(x)
+		if asTinygrad(x) {
+			return f(x)
+		}
 		return cast(f(atLeastF32(x)), x.DType)
 	}
 }

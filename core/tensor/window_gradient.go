@@ -51,7 +51,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 
 // customGradient is a value with the gradient that a rule gives for its inputs.
 func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
-	if !value.DType.IsFloat() {
+	if !value.DType.IsFloat() || asTinygrad(value) {
 		return value
 	}
 	arg := stated{rule: rule}

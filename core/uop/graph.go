@@ -16,6 +16,8 @@ type Graph struct {
 	// Unique numbers handed out by NewUnique.
 	unique int64
 	slabs  slabs
+	// tinygrads says that operations are composed as tinygrad composes them.
+	tinygrads bool
 }
 
 const (
@@ -33,6 +35,13 @@ func NewGraph(simplify func(*UOp) *UOp) *Graph {
 func NewScratch(simplify func(*UOp) *UOp) *Graph {
 	return &Graph{table: make([]*UOp, 1<<8), simplify: simplify}
 }
+
+// AsTinygrad makes operations in the graph be composed as tinygrad composes them, whatever they lose: see core/tensor. It
+// is called before anything is built.
+func (g *Graph) AsTinygrad() { g.tinygrads = true }
+
+// IsAsTinygrad reports whether operations are composed as tinygrad composes them.
+func (g *Graph) IsAsTinygrad() bool { return g.tinygrads }
 
 // simplest is a size in its simplest form.
 func (g *Graph) simplest(u *UOp) *UOp {

@@ -50,7 +50,7 @@ var goUnary = map[string]unary{
 	"reciprocal": tensor.Reciprocal, "square": tensor.Square, "neg": tensor.Neg, "abs": tensor.Abs, "sign": tensor.Sign,
 	"sin": tensor.Sin, "cos": tensor.Cos, "tan": tensor.Tan, "asin": tensor.Asin, "acos": tensor.Acos, "atan": tensor.Atan,
 	"sinh": tensor.Sinh, "cosh": tensor.Cosh, "tanh": tensor.Tanh, "asinh": tensor.Asinh, "acosh": tensor.Acosh,
-	"atanh": tensor.Atanh, "ceil": tensor.Ceil, "floor": tensor.Floor, "trunc": tensor.Trunc, "round": tensor.RoundAny,
+	"atanh": tensor.Atanh, "ceil": tensor.Ceil, "floor": tensor.Floor, "trunc": tensor.Trunc, "round": tensor.Round,
 	"erf": tensor.Erf, "erfc": tensor.Erfc, "erfinv": tensor.Erfinv, "ndtri": tensor.Ndtri, "lgamma": tensor.Lgamma,
 	"digamma": tensor.Digamma, "relu": tensor.Relu, "relu6": tensor.Relu6, "sigmoid": tensor.Sigmoid,
 	"logsigmoid": tensor.LogSigmoid, "gelu": tensor.Gelu, "quick_gelu": tensor.QuickGelu, "silu": tensor.Silu,
