@@ -199,6 +199,10 @@ func scheduled(ref *dump.Case) (*schedule.Schedule, Trace, error) {
 	if err != nil {
 		return nil, trace, err
 	}
-	s, err := schedule.New(root, schedule.WithTrace(trace.Record))
+	opts := []schedule.Option{schedule.WithTrace(trace.Record), schedule.WithMaxBuffers(ref.Settings.MaxBuffers)}
+	if split := ref.Settings.SplitReduce; split != nil && *split == 0 {
+		opts = append(opts, schedule.WithRows(1)) // any number of values is enough
+	}
+	s, err := schedule.New(root, opts...)
 	return s, trace, err
 }
