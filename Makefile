@@ -56,8 +56,9 @@ bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write ben
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
 
-parity: ## compare the kernels with tinygrad's, case by case
+parity: $(VENV)/installed ## compare the kernels with tinygrad's: case by case, and of programs in Python
 	$(GO) run ./tests/parity/cmd/parity
+	$(PY) tests/parity/programs/compare.py
 
 profile: ## profile the compiler, which the next build is made faster by
 	$(GO) run ./bench/cold -reps 40 -cpuprofile capi/default.pgo

@@ -64,6 +64,9 @@ func newContext() (*context, error) {
 		plans: map[*wasmPlan]struct{}{},
 		jobs:  map[*job]struct{}{},
 	}
+	if exec.AsTinygrad() {
+		c.g.AsTinygrad()
+	}
 	if err := c.newQuick(); err != nil {
 		return nil, err
 	}

@@ -20,10 +20,11 @@ import (
 
 // devices are the values of POLY_DEVICE.
 var devices = map[string]func() (device.Device, error){
-	"native": openNative,
-	"wasm":   func() (device.Device, error) { return wasm.New(), nil },
-	"interp": func() (device.Device, error) { return interp.New(), nil },
-	"clang":  clang.New,
+	"native":         openNative,
+	"wasm":           func() (device.Device, error) { return wasm.New(), nil },
+	"interp":         func() (device.Device, error) { return interp.New(), nil },
+	"clang":          clang.New,
+	interp.Reference: func() (device.Device, error) { return interp.NewReference(), nil },
 }
 
 // Open makes the executor of a device. The empty name selects POLY_DEVICE, or else the default.
@@ -49,6 +50,9 @@ func Open(name string) (*Executor, error) {
 	}
 	return New(d), nil
 }
+
+// AsTinygrad reports whether graphs are to be composed as tinygrad composes them: POLY_DEVICE is the reference.
+func AsTinygrad() bool { return settings.Device.Get() == interp.Reference }
 
 // splitter is a device that may split float32 factors into three bfloat16.
 type splitter interface{ SplitsF32() bool }

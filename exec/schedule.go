@@ -14,17 +14,26 @@ import (
 
 // schedule cuts a request into kernels for the device.
 func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
-	s, err := cut(root, e.fusion, e.pool.limits.Buffers)
+	keeper, ok := e.dev.(shapeKeeper)
+	s, err := cut(root, e.fusion, e.pool.limits.Buffers, ok && keeper.KeepsShapes())
 	if err != nil {
 		return nil, err
 	}
 	return s, e.check(s)
 }
 
-// cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil.
-func cut(root *uop.UOp, fusion *fuse.Options, buffers int) (*schedule.Schedule, error) {
+// shapeKeeper is a device whose kernels store values in their shapes, not as one axis.
+type shapeKeeper interface{ KeepsShapes() bool }
+
+// cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil, which store
+// values in their shapes if shapes is set.
+func cut(root *uop.UOp, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	if fusion == nil {
-		return schedule.OfRequest(root, schedule.WithMaxBuffers(buffers))
+		opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
+		if shapes {
+			opts = append(opts, schedule.WithShapes())
+		}
+		return schedule.OfRequest(root, opts...)
 	}
 	return fuse.New(root, *fusion)
 }
@@ -84,6 +93,6 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if err != nil {
 		return nil, nil, err
 	}
-	sched, err = cut(root, fusion, 0)
+	sched, err = cut(root, fusion, 0, false)
 	return sched, buffers, err
 }

@@ -388,8 +388,9 @@ POLY_API void poly_set_poll(PolyPollFn poll, void *data);
 /* ======================================================================== */
 
 /* A new, empty context, which runs kernels on the device that the environment
- * variable POLY_DEVICE names: "native" (the default), "wasm", "interp" or "clang".
- * Since 1.0. */
+ * variable POLY_DEVICE names: "native" (the default), "wasm", "interp", "clang"
+ * or "reference", whose contexts compose operations as tinygrad does and run its
+ * kernels. Since 1.0. */
 POLY_API PolyCtx *poly_ctx_new(void);
 
 /* Ends a context: all its nodes, buffers and compiled programs. Handles that
@@ -2603,7 +2604,7 @@ POLY_API PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i);
 typedef struct PolyBackendDesc {
   int32_t device;      /* PolyDeviceId */
   const char *name;    /* as poly_device_name */
-  const char *runs_on; /* the code generator: "native", "wasm", "interp" or "clang" */
+  const char *runs_on; /* the code generator: "native", "wasm", "interp", "clang" or "reference" */
 } PolyBackendDesc;
 
 /* The description of a device; never freed. NULL if it cannot run kernels in this

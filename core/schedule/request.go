@@ -23,7 +23,7 @@ type Copy struct{ From, To int }
 
 // OfRequest schedules a normalised SINK of STOREs and ASSIGNs.
 func OfRequest(root *uop.UOp, opts ...Option) (*Schedule, error) {
-	r, err := NewRequest(root)
+	r, err := NewRequest(root, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,12 @@ func OfRequest(root *uop.UOp, opts ...Option) (*Schedule, error) {
 
 // NewRequest turns each STORE(buffer, value) into the contiguous value in the type of the buffer, and makes the results of ASSIGNs
 // visible to later ones.
-func NewRequest(root *uop.UOp) (*Request, error) {
+func NewRequest(root *uop.UOp, opts ...Option) (*Request, error) {
 	g := root.Graph()
+	var how run
+	for _, o := range opts {
+		o(&how)
+	}
 	r := &Request{}
 	var src []*uop.UOp
 	assigned := rewrite.Map{}
@@ -67,6 +71,9 @@ func NewRequest(root *uop.UOp) (*Request, error) {
 			if in := wholeParam(v); in >= 0 {
 				r.copies = append(r.copies, Copy{in, slot})
 				continue
+			}
+			if how.shapes {
+				v = unshaped(v)
 			}
 			if v.Op != uop.Contiguous {
 				v = v.F(uop.Contiguous, nil, nil)
@@ -116,12 +123,17 @@ func (r *Request) Place(s *Schedule) error {
 	return nil
 }
 
-// isWholeBuffer reports whether a value is a buffer, perhaps reshaped.
-func isWholeBuffer(v *uop.UOp) bool {
+// unshaped is a value before it was reshaped.
+func unshaped(v *uop.UOp) *uop.UOp {
 	for v.Op == uop.Reshape {
 		v = v.Src[0]
 	}
-	return v.Op == uop.Buffer
+	return v
+}
+
+// isWholeBuffer reports whether a value is a buffer, perhaps reshaped.
+func isWholeBuffer(v *uop.UOp) bool {
+	return unshaped(v).Op == uop.Buffer
 }
 
 // lastAssigns are the positions of the last ASSIGN to each buffer if all its ASSIGNs write the whole buffer.

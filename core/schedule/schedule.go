@@ -104,12 +104,17 @@ func WithTrace(f func(pass string, root *uop.UOp)) Option { return func(r *run) 
 // WithMaxBuffers limits the number of buffers of one kernel, for devices that have a limit. 0 is no limit.
 func WithMaxBuffers(n int) Option { return func(r *run) { r.maxBuffers = n } }
 
+// WithShapes stores the values of a request in the shapes that they have. Without it a value is stored as one axis, which fits the
+// kernels of neighbours that see it so.
+func WithShapes() Option { return func(r *run) { r.shapes = true } }
+
 // WithRows keeps reductions to at least n values in one kernel, because n are enough to keep all threads busy. Without it
 // a reduction is split in two whenever each value takes many inputs, as tinygrad does for devices with many more threads.
 func WithRows(n int64) Option { return func(r *run) { r.rows = n } }
 
 // run is the state of one scheduling.
 type run struct {
+	shapes     bool
 	g          *uop.Graph
 	root       *uop.UOp // the SINK
 	numbered   []*uop.UOp

@@ -15,17 +15,33 @@ import (
 // Device is the interpreter as a device.
 type Device struct {
 	device.Host
+	name   string
 	target *lower.Target
+	shapes bool
 }
 
 // New makes an interpreter. Its kernels are not optimised and keep every operation of Go's math package, so they have little in
 // common with those of other devices.
 func New() *Device {
-	return &Device{target: &lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc), Threads: 1}}
+	return &Device{name: "interp", target: &lower.Target{Name: "interp", Ops: uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc), Threads: 1}}
 }
 
-// Name is "interp".
-func (d *Device) Name() string { return "interp" }
+// Reference is the name of the device that NewReference makes.
+const Reference = "reference"
+
+// NewReference makes an interpreter of tinygrad's kernels: they are cut and lowered as tinygrad does it for its ClangRenderer with
+// DEVECTORIZE=0 and optimisation off. Graphs that are built for it are AsTinygrad (core/uop).
+func NewReference() *Device {
+	t := lower.Clang()
+	t.Optimize, t.Devectorize = false, 0
+	return &Device{name: Reference, target: t, shapes: true}
+}
+
+// Name is "interp" or "reference".
+func (d *Device) Name() string { return d.name }
+
+// KeepsShapes reports whether kernels store values in the shapes that they have: others store them as one axis.
+func (d *Device) KeepsShapes() bool { return d.shapes }
 
 // Target is the target of its lists.
 func (d *Device) Target() *lower.Target { return d.target }

@@ -384,7 +384,7 @@ class Elementwise(Base):
             first, second = operand(x, y), y._node
         else:
             make: Any = type(self)
-            first, second = make(x)._node, make(y)._node
+            first, second = make.full((), x)._node, make.full((), y)._node
         handle = lib.poly_where_op(CTX, self._node.handle, first.handle, second.handle)
         return made(type(self), handle, (self._node, first, second))
 

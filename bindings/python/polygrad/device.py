@@ -66,7 +66,7 @@ class _Devices:
 
     @property
     def backend(self) -> str:
-        """What runs kernels of the CPU device: "native", "wasm", "interp" or "clang"."""
+        """What runs kernels of the CPU: "native", "wasm", "interp", "clang" or "reference"."""
         address = lib.poly_backend_get(c.POLY_DEVICE_CPU)
         if not address:
             fail(RuntimeError)
