@@ -21,7 +21,7 @@ from polygrad import Tensor, TinyJit, nn, viz
 _EPILOG = """\
 WHAT is Python code whose last line is an expression of tensors (Tensor, nn, dtypes, viz, np and
 math are there), or FILE.py:FUNCTION or MODULE:FUNCTION: a function without arguments that returns
-tensors, a compiled step or a TinyJit. Nothing may have been computed yet of what is to be shown.
+tensors, a compiled step or a TinyJit. The tensors must not be computed yet.
 
   python -m polygrad "Tensor.rand(64, 64) @ Tensor.rand(64, 64)"
   python -m polygrad --code "Tensor.rand(1000).softmax()"
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("what", metavar="WHAT", help="an expression, or FILE.py:FUNCTION")
     parser.add_argument("--graph", action="store_true", help="the graph (with --kernels, default)")
     parser.add_argument("--kernels", action="store_true", help="the kernels, each timed")
-    parser.add_argument("--code", action="store_true", help="what each kernel computes, its code")
+    parser.add_argument("--code", action="store_true", help="the graph and the code of each kernel")
     formats = [name for name in viz.FORMATS if name != "code"]
     parser.add_argument("--format", choices=formats, default="text", help="text if not given")
     parser.add_argument("--runs", type=_count, default=20, help="times each kernel runs (20)")

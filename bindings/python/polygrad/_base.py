@@ -33,7 +33,7 @@ class Base:
 
 
 def made(cls: type[T], handle: int | None, source: tuple[Node, ...]) -> T:
-    """Make a tensor of what the library returned; NULL raises its error."""
+    """Make a tensor from a handle of the library; NULL raises its error."""
     if handle is None:
         fail()
     tracked = False if source else None

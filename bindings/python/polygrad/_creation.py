@@ -135,10 +135,10 @@ class Creation(Base):
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
-        """Return a tensor on memory that belongs to somebody else, at an address.
+        """Return a tensor on foreign memory, by its address.
 
         Nothing is copied: the elements must stay there, in row-major order, as long as the tensor
-        and what is computed from it. dtype is default_float if it is not given.
+        and lazy values computed from it. dtype is default_float if it is not given.
 
         >>> a = np.array([1, 2, 3], np.int32)
         >>> Tensor.from_blob(a.ctypes.data, (3,), dtype="int32").tolist()

@@ -37,7 +37,7 @@ class Display(Base):
             """See Tensor."""
 
     def _stored(self) -> np.ndarray[Any, Any] | None:
-        """Return what is in memory of the tensor, None if it is lazy."""
+        """Return the memory of the tensor, None if it is lazy."""
         if _trace.active():
             return self._node.data
         return self._data if self.is_realized else None
@@ -78,7 +78,7 @@ class Display(Base):
         return format(self.item(), spec)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the values as a table, shape, type and memory."""
+        """Return the HTML for notebooks: the values as a table, shape, type and memory."""
         shape, dtype = describe(self._node)
         stored = self._stored()
         facts = {
@@ -94,7 +94,7 @@ class Display(Base):
         return f"<div>{head}{'' if stored is None else _body(stored, dtype)}</div>"
 
     def __dir__(self) -> list[str]:
-        """Return the public names and those of Python's protocols, for completion."""
+        """Return the public names and Python's special methods, for completion."""
         names = super().__dir__()
         return [n for n in names if not n.startswith("_") or n.startswith("__")]
 
@@ -169,7 +169,7 @@ def _body(stored: np.ndarray[Any, Any], dtype: DType) -> str:
 
 
 def _some(n: int, most: int) -> list[int | None]:
-    """Return the indices of an axis that are shown; None stands for what is left out."""
+    """Return the indices of an axis that are shown; None stands for omitted ones."""
     if n <= most:
         return list(range(n))
     half = most // 2

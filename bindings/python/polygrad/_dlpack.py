@@ -74,7 +74,7 @@ _Capsule = type(np.zeros(1).__dlpack__())
 
 
 def _opened(capsule: Any) -> tuple[_Tensor, int]:
-    """Return what a capsule holds, and its flags."""
+    """Return the contents of a capsule, and its flags."""
     name: bytes = _name_of(capsule)
     if name == b"dltensor":
         return _Tensor.from_address(_pointer_of(capsule, name)), 0

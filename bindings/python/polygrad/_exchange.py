@@ -165,7 +165,7 @@ def _on(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
 
 
 def _wish(node: Node) -> bool | None:
-    """Return what has been said about gradients of a node itself."""
+    """Return the requires_grad set on a node itself, None if unset."""
     return True if node.owner is not None else False if node.tracked is False else None
 
 

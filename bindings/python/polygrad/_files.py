@@ -1,4 +1,4 @@
-"""Model files that the library opens: tensors on their memory, and what else they say."""
+"""Model files opened by the library: tensors on their memory, and metadata."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OpenFile:
             data = _contents(source, name)
             self.handle = lib.poly_file_read(pointer(data), data.nbytes, kind)
         elif isinstance(source, (str, os.PathLike)):
-            os.stat(source)  # Python's own errors for what is not there
+            os.stat(source)  # Python's own errors for missing files
             self.handle = lib.poly_file_open(os.fsencode(source), kind)
         else:
             raise TypeError(f"{name}: fn: {source!r}, expected a path, bytes or a tensor of uint8")
@@ -88,14 +88,14 @@ class OpenFile:
         return {self.name(i): self.tensor(i) for i in range(len(self))}
 
     def value(self) -> Any:
-        """Return what the file says besides its tensors."""
+        """Return the metadata of the file."""
         text = lib.poly_file_value(self.handle)
         if text is None:
             fail(ValueError)
         return json.loads(text, object_hook=self._special)
 
     def _special(self, found: dict[str, Any]) -> Any:
-        """Return what an object with one key that begins with $ stands for."""
+        """Decode an object with one key that begins with $."""
         if len(found) != 1:
             return found
         ((key, value),) = found.items()

@@ -22,9 +22,9 @@ _Ids = npt.NDArray[np.int32]
 class Generator:
     """Rows of tokens that a causal language model continues.
 
-    The model keeps what it has to know of the tokens so far (keys and values): each further token
-    costs one pass over the weights. Models of load_hf can continue any number of rows; others,
-    such as a GPT-2 from a bundle, as many as they have, and see all tokens again for each new one.
+    Keys and values of earlier tokens are cached: each further token costs one pass over the
+    weights. Models of load_hf can continue any number of rows; others, such as a GPT-2 from a
+    bundle, as many as they have, and they process all tokens again for each new one.
 
     >>> import numpy as np
     >>> from polygrad.hf import Generator, load_hf_bytes
@@ -133,9 +133,9 @@ def generate(
     A row ends at one of eos_token_id, and is filled with it while others go on. None means the
     model's own for texts, and none for numbers.
 
-    With stream, the result is an iterator over what comes: for numbers an array (rows,) each time,
-    for a text the next piece of it, for texts a list of pieces. callback gets the same; what is
-    true from it ends the generation. progress shows the tokens so far and their speed.
+    With stream, the result is an iterator: for numbers over arrays (rows,), for a text over its
+    pieces, for texts over lists of pieces. callback gets the same; a true result of it ends the
+    generation. progress shows the tokens so far and their speed.
 
     A model with room for T tokens sees the last T of each row.
 

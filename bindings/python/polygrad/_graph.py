@@ -1,8 +1,8 @@
 """The Python side of the graph: nodes that hold handles of the library.
 
-A Tensor is a variable; what it stands for is a Node, which never changes. A Node keeps alive
-what its value is computed from: the nodes it was made of and, at the leaves, numpy arrays whose
-memory the library reads without copying.
+A Tensor is a variable; its value is a Node, which never changes. A Node keeps its sources alive:
+the nodes that it was made of and, at the leaves, numpy arrays whose memory the library reads
+without copying.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Node:
     data    the value as an array, of a node that has been computed or is a leaf
     origin  the lazy node that a computed one came from, for gradients
     owner   the tensor that wants the gradient with respect to this node
-    tracked whether a gradient may be asked for through this node; None if nobody has said
-    known   shape and type, once somebody has asked
+    tracked whether gradients flow through this node; None if unset
+    known   shape and type, cached on first use
     shows   whether it may be a view of its only source
     memory  the computed node that has the value of this one
     is_input whether it stands for an argument of a function that is being captured
@@ -165,7 +165,7 @@ def dims(shape: Sequence[int], name: str = "shape") -> Any:
 
 
 def integers(values: Iterable[Any], name: str) -> packed[int]:
-    """Return integers that fit in 64 bits: ctypes would cut off what does not."""
+    """Check that integers fit in 64 bits and return them: ctypes would truncate others."""
     try:
         return packed("q", values)
     except TypeError:

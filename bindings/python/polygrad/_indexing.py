@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NONE = -(1 << 63)  # POLY_INDEX_NONE
 _LARGEST = (1 << 63) - 1
 _ALL = (slice(None),)
-_SMALLEST = -(1 << 46)  # what is far below stands for symbolic sizes
+_SMALLEST = -(1 << 46)  # far smaller numbers encode symbolic sizes
 _SCATTER = {
     "sum": c.POLY_REDUCE_SUM,
     "prod": c.POLY_REDUCE_PROD,
@@ -39,10 +39,10 @@ class Indexing(Base):
     def __getitem__(self, indices: Any) -> Self:
         """Select elements by integers, slices, None, ..., tensors of integers and masks.
 
-        Lists and arrays are tensors; a list that holds something else than numbers is a tuple. A
-        mask is a tensor of bool with the shape of the axes that it stands for, which become one;
-        it is computed, since the graph must know how many elements it selects. What only has
-        integers, slices, None and ... is a view: it shows what is written later.
+        Lists and arrays are tensors; a list with items other than numbers is a tuple. A mask is a
+        bool tensor with the shape of the axes that it indexes, which become one axis; it is
+        computed at once, since its count is the size of the result. An index of integers, slices,
+        None and ... only is a view: it shows later writes.
 
         >>> t = Tensor([[1, 2, 3], [4, 5, 6]])
         >>> t[1, ::-1].tolist(), t[..., 0].tolist(), t[:, Tensor([2, 0])].tolist()
@@ -85,10 +85,10 @@ class Indexing(Base):
         return made(type(self), handle, nodes)
 
     def scatter(self, dim: int, index: Base, src: Base | Number, reduce: str | None = None) -> Self:
-        """Write src along an axis where index says: for axis 1, out[i, index[i, j]] = src[i, j].
+        """Write src along an axis by index: for axis 1, out[i, index[i, j]] = src[i, j].
 
         Of several values for one place the last one wins. A number as src may be combined with
-        what is there, by reduce "add" or "multiply".
+        the old element, by reduce "add" or "multiply".
 
         >>> Tensor([[0, 0, 0]]).scatter(1, Tensor([[2, 0]]), Tensor([[5, 6]])).tolist()
         [[6, 0, 5]]
@@ -138,7 +138,7 @@ class Indexing(Base):
     def masked_select(self, mask: Self) -> Self:
         """Return the elements for which a bool mask holds, as a vector.
 
-        The mask is computed, since the graph must know how many there are.
+        The mask is computed at once, since its count is the size of the result.
 
         >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
         [1, 3]
@@ -151,7 +151,7 @@ class Indexing(Base):
     def nonzero(self) -> Self:
         """Return the indices of the elements that are not 0, one in each row.
 
-        The tensor is computed, since the graph must know how many there are.
+        The tensor is computed at once, since its count is the size of the result.
 
         >>> Tensor([[0, 1], [2, 0]]).nonzero().tolist()
         [[0, 1], [1, 0]]
@@ -162,7 +162,7 @@ class Indexing(Base):
     def one_hot(self, num_classes: int = -1) -> Self:
         """Turn class numbers into rows with a 1 at the place of the class.
 
-        Without num_classes the tensor is computed: there are as many as its greatest value says.
+        Without num_classes the tensor is computed: the number is its greatest value + 1.
 
         >>> Tensor([0, 2]).one_hot(3).tolist()
         [[1, 0, 0], [0, 0, 1]]
@@ -233,7 +233,7 @@ def _as_tensor(item: Any, of: Any) -> Any:
 
 
 def _axes(item: Any) -> int:
-    """Return how many axes an item of an index stands for; those of ... are left over."""
+    """Return the number of axes that an item of an index takes; ... counts as none."""
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, Base):

@@ -84,7 +84,7 @@ class Job:
         lib.poly_job_release(handle)
 
     def __del__(self) -> None:
-        # The job writes to arrays that nobody else holds.
+        # The job writes to arrays of its own.
         if self._handle is not None:
             lib.poly_job_wait(self._handle, -1)
             computed(self._nodes, self._arrays, self._out)

@@ -155,8 +155,8 @@ def last_error() -> str:
 def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     """Raise the last error of the library.
 
-    kind is what a bad argument of the failed call means; indices that are out of range and
-    wrong types are told apart from it by what the message says.
+    kind is the exception for a bad argument of the failed call; the message distinguishes indices
+    out of range and wrong types from it.
     """
     text = last_error() or "the library reported no error"
     if kind is ArgumentError:

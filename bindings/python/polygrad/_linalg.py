@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _scores(query: tuple[Any, ...], key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the shape of query @ key.T, of which heads that share a key have as many as query."""
+    """Return the shape of query @ key.T, with the heads of query where they share a key."""
     try:
         lead = np.broadcast_shapes(query[:-2], key[:-2])
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Which tensors exist.
+"""The registry of tensors.
 
-A write must find the tensors that are to be computed from what is overwritten, and those that
-show it. So every tensor is noted here by a weak reference, and looked up only then.
+A write must find the lazy tensors that depend on the overwritten memory, and its views. So every
+tensor is registered here by a weak reference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polygrad._base import Base
 
 _lock = threading.Lock()
-# Tensors that nobody has looked at yet, those without values, and the others.
+# Tensors not examined yet, tensors without values, and the others.
 _recent: list[ref[Base]] = []
 _lazy: list[ref[Base]] = []
 _settled: list[ref[Base]] = []
@@ -75,7 +75,7 @@ def every() -> list[Base]:
 
 
 def forget_dead() -> None:
-    """Drop what was noted of tensors that are gone, if it has become much."""
+    """Drop the entries of freed tensors, if there are many."""
     global _limit
     # Called by finalizers: it must not wait for the lock.
     if len(_recent) + len(_settled) < _limit or not _lock.acquire(blocking=False):

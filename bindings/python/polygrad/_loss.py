@@ -22,7 +22,7 @@ def _reduction(name: str) -> int:
 
 
 class Loss(Base):
-    """Losses. reduction is what is made of those of the elements: "mean", "sum" or "none"."""
+    """Losses. reduction combines the losses of the elements: "mean", "sum" or "none"."""
 
     __slots__ = ()
 

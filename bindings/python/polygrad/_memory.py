@@ -47,7 +47,7 @@ class _Block:
 
 
 def _keep(memory: _Bytes) -> None:
-    """Keep memory for later; what is of other sizes goes first if it becomes too much."""
+    """Cache memory; beyond the limit memory of other sizes is dropped first."""
     size = memory.nbytes
     _idle.setdefault(size, []).append(memory)
     total = sum(other * len(kept) for other, kept in list(_idle.items()))
@@ -78,7 +78,7 @@ def empty(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def maker(shape: Sequence[int], dtype: Any) -> Callable[[], np.ndarray[Any, Any]]:
-    """Return what makes arrays like those of empty, again and again."""
+    """Return a function that makes arrays like those of empty."""
     dtype = np.dtype(dtype)
     n = prod(shape) * dtype.itemsize
     if n < LARGE:

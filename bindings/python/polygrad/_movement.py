@@ -46,7 +46,7 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _pairs(arg: Sequence[Any], ndim: int, missing: list[tuple[int, int]]) -> Any:
-    """Return pairs, one an axis, as int64[n][2]; None stands for what is missing."""
+    """Return pairs, one an axis, as int64[n][2]; None stands for a default pair."""
     pairs = [missing[i] if p is None and i < ndim else plain(p) for i, p in enumerate(arg)]
     flat: list[int] = []
     for pair in pairs:

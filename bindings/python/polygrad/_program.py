@@ -36,10 +36,10 @@ class VarBinding(ctypes.Structure):
 
 
 class Traced:
-    """What a function did while it was traced.
+    """The effects of a function while it was traced.
 
-    result   what it returned
-    changes  what it assigned: memory, and the node of its new value
+    result   its return value
+    changes  its assignments: memory, and the node of its new value
     written  the memory that it assigned
     assigned the ids of the tensors that stand for other values after it
     leaves   the leaves that it made
@@ -69,16 +69,16 @@ class Traced:
                 self._note(item)
 
     def node(self, tensor: Tensor) -> Node:
-        """Return what a tensor that the function returned stood for at its end."""
+        """Return the node of a returned tensor at the end of the function."""
         return self.nodes[id(tensor)][1]
 
 
 class Program:
     """Values to compute and memory to change, compiled once.
 
-    The values are written to arrays; where a run does not say otherwise, always the same ones.
-    Where inputs are given, only their memory, that of seeds and what is changed may be another
-    in each run: what depends on none of it is computed once.
+    The values are written to arrays, by default the same in each run. If inputs are given, only
+    their memory, that of seeds and changed memory may differ from run to run: values that depend
+    on none of it are computed once.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Program:
             _random.renew(self._seeds)
 
     def run(self) -> None:
-        """Run with what was given when the program was made."""
+        """Run with the inputs given when the program was made."""
         if _run(self._handle, None, 0) != 0:
             fail(RuntimeError)
 

@@ -27,8 +27,8 @@ MOST = 1 << 32  # words that a tensor can take
 def words_of(shape: tuple[Any, ...], each: int = 4) -> int:
     """Return the words of numbers that take 4, 8 or fewer bytes each.
 
-    An axis of symbolic size takes those of the largest. Sizes that are none get no words: the
-    call that they are for says what is wrong with them.
+    An axis of symbolic size takes the words of its largest size. Invalid sizes get no words: the
+    following call reports them.
     """
     number = each
     for size in shape:

@@ -46,7 +46,7 @@ class Reduce(Base):
     def sum(self, axis: Axes = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Self:
         """Add up along axes (None: all).
 
-        dtype is what is added in and returned; by default small integers and bools are added
+        dtype is the type of accumulator and result; by default small integers and bools are added
         in 32 bits, and float16 in float32.
 
         >>> t = Tensor([[1.0, 2.0], [3.0, 4.0]])

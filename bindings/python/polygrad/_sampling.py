@@ -25,14 +25,14 @@ def _integer_size(low: Any, high: Any) -> int:
 class Sampling(Creation):
     """Random tensors, of which equal seeds make equal ones on every device.
 
-    dtype, device and requires_grad are those of every new tensor.
+    dtype, device and requires_grad apply to every new tensor.
     """
 
     __slots__ = ()
 
     @staticmethod
     def manual_seed(seed: int = 0) -> None:
-        """Make the random tensors that follow repeatable: those of tinygrad for the same seed.
+        """Seed later random tensors: equal to tinygrad's for the same seed.
 
         >>> Tensor.manual_seed(42)
         >>> a = Tensor.rand(3).tolist()

@@ -71,8 +71,8 @@ class Spatial(Base):
     ) -> Self:
         """Convolve (N, in, …) with weight (out, in/groups, …), and add bias (out).
 
-        The number of axes of weight says over how many the windows slide: one, two, three or
-        more. An axis of size i becomes
+        The windows slide over one, two, three or more axes, as many as weight has beyond two. An
+        axis of size i becomes
         (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, self and weight
         are converted first.
 

@@ -27,7 +27,7 @@ class Tokenizer:
         self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
 
     def encode(self, text: str, special: bool = True) -> list[int]:
-        """Return the tokens of a text; special adds what the model wants around it."""
+        """Return the tokens of a text; special adds the model's special tokens around it."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=special).ids
         return ids
 
@@ -72,7 +72,7 @@ class Writer:
         return [self._piece(i, final=False) for i in range(len(self._rows))]
 
     def rest(self) -> list[str]:
-        """Return what was kept back."""
+        """Return the pending text."""
         return [self._piece(i, final=True) for i in range(len(self._rows))]
 
     def _piece(self, i: int, final: bool) -> str:

@@ -1,7 +1,7 @@
-"""Tracing: running a function of tensors without computing, to compile what it does.
+"""Tracing: running a function of tensors without computing, to compile it.
 
-While a function is traced, assignments are not carried out. The tensor stands for its new value
-until the end, when what has changed becomes part of the program and everything is put back.
+While a function is traced, assignments only change the node of the tensor. At the end the changes
+become part of the program, and all tensors are restored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _state = threading.local()
 
 
 class JitError(RuntimeError):
-    """A function that cannot be captured, or a call unlike the one that was captured."""
+    """A function that cannot be captured, or a call that does not match the captured one."""
 
 
 class Trace:
@@ -54,7 +54,7 @@ class Trace:
             tensor.grad = grad
 
     def keep(self, tensor: Tensor) -> None:
-        """Remember what a tensor that is older than the trace stands for."""
+        """Save the node of a tensor that is older than the trace."""
         node = tensor._node
         if node in self._outside or self._is_memory(node):
             self._before.setdefault(id(tensor), (tensor, node))
@@ -68,7 +68,7 @@ class Trace:
         return (node.data is not None or node.is_input) and node not in self.leaves
 
     def changed(self, before: Node, after: Node) -> None:
-        """Note that a node is what another one has become."""
+        """Record that a node replaces another one."""
         if before in self._memory:
             self._memory[after] = self._memory.pop(before)
         elif self._is_memory(before):
@@ -89,13 +89,13 @@ def active() -> bool:
 
 
 def keep(tensor: Tensor) -> None:
-    """Put back what a tensor stands for when the trace ends, if there is one."""
+    """Restore a tensor's node when the trace ends, if there is one."""
     if active():
         _state.trace.keep(tensor)
 
 
 def changed(before: Node, after: Node) -> None:
-    """Tell the trace, if there is one, that a node is what another one has become."""
+    """Tell the trace, if there is one, that a node replaces another one."""
     if active():
         _state.trace.changed(before, after)
 

@@ -1,12 +1,11 @@
 """Views of tensors, and writing.
 
-A view shows elements of another tensor, its root, in another order or shape. A root that has
-been computed is memory: what is written to it, or through one of its views, counts for all of
-them. Everything else that was made of a tensor has the value of that time: tensors that are not
-computed yet, but need what is about to be overwritten, are computed first.
+A view shows elements of another tensor, its root, in another order or shape. A computed root
+is memory: a write to it, or through one of its views, changes all of them. All other tensors keep
+their values: lazy tensors that depend on memory about to be overwritten are computed first.
 
-A root without memory is not written. The tensors that stand for it, and its views, stand for
-the new value from then on. So it is also for tensors with gradients and while a trace runs.
+A root without memory is not written; instead its tensors and views get the node of the new value.
+The same holds for tensors with gradients and during a trace.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def show(tensor: Tensor) -> bool:
 
 
 def is_there(tensor: Tensor) -> bool:
-    """Tell whether the values of a tensor are there: its own, or those that it is a view of."""
+    """Tell whether the values of a tensor, or of its root, are computed."""
     return show(tensor) or find_memory(tensor).data is not None
 
 
@@ -115,7 +114,7 @@ def stand_for(before: Node, after: Node) -> None:
 
 
 def put(tensor: Tensor, value: Node) -> None:
-    """Let a tensor, and what it is a view of, stand for a new value of its shape and type."""
+    """Give a tensor, and its root, a new value of its shape and type."""
     node = tensor._node
     base = root(node)
     if node is not base:
@@ -160,7 +159,7 @@ def write(tensor: Tensor, value: Tensor) -> None:
 
 
 def _show_written(values: Sequence[Tensor], node: Node) -> None:
-    """Let tensors that stand for a value computed from what is gone be what has been written."""
+    """Let tensors whose sources were overwritten refer to the written memory."""
     handle = lib.poly_contiguous(CTX, node.handle)
     if handle is None:
         fail()
@@ -206,7 +205,7 @@ def cut_history(node: Node) -> None:
 def overwrite(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
     """Write values into the memory of tensors that have their own.
 
-    Lazy tensors that need what was there are computed with them, except the values.
+    Lazy tensors that need the old contents are computed in the same run, except the values.
     """
     nodes = [t._node for t in targets]
     readers = _readers(nodes, {id(v) for v in values})
@@ -234,11 +233,11 @@ _DIRECTLY, _ONCE = 1, 2
 
 
 def _readers(nodes: Iterable[Node], but: Container[int] = frozenset()) -> dict[Node, list[Tensor]]:
-    """Return the lazy tensors that need the memory of nodes, by what is to be computed for them.
+    """Return the lazy tensors that need the memory of nodes, by the node to compute for them.
 
-    That is the root of those that show one root, so that they still do. Views of the memory need
-    nothing, and views of a lazy node that was computed into some are made its views. Tensors whose
-    id is in but are left out.
+    For views of one root that is the root, so they stay its views. Views of the memory need
+    nothing, and views of a lazy node that was computed into the memory become its views. Tensors
+    whose id is in but are left out.
     """
     targets = set(nodes)
     ways = dict.fromkeys(targets, _DIRECTLY)
@@ -263,7 +262,7 @@ def _readers(nodes: Iterable[Node], but: Container[int] = frozenset()) -> dict[N
 
 
 def _way(start: Node, targets: set[Node], ways: dict[Node, int]) -> int:
-    """Return how a node depends on targets; ways is what is known of others."""
+    """Return how a node depends on targets; ways caches the results of others."""
     stack = [start]
     while stack:
         node = stack[-1]

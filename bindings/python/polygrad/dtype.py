@@ -156,7 +156,7 @@ class dtypes:
 
     @staticmethod
     def finfo(dtype: DType) -> Any:
-        """Return how many bits of a floating type are exponent and how many mantissa.
+        """Return the numbers of exponent and mantissa bits of a floating type.
 
         >>> dtypes.finfo(dtypes.float16)
         (5, 10)

@@ -59,7 +59,7 @@ class _Memory:
 class Instance:
     """A model that owns its parameters, inputs, outputs and optimizer.
 
-    Arrays of the model (params, buffers) are views of its memory: what is written there counts.
+    Arrays of the model (params, buffers) are views of its memory: writes to them change the model.
 
     >>> net = Instance.mlp(layers=[2, 8, 1], loss="mse", seed=1)
     >>> sorted(net.params)
@@ -308,7 +308,7 @@ class Instance:
         """Read parameters from a safetensors file of float32.
 
         With strict, every tensor must fit and every parameter must be there, or nothing is
-        changed; without, what does not fit is left out, and notes tell.
+        changed; otherwise mismatches are left out and listed in notes.
         """
         read = lib.poly_instance_load_weights if strict else lib.poly_instance_import_weights
         if read(self._handle, data, len(data)) != 0:

@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 def _no_node() -> None:
-    """Return what no argument stands for, as a reference to a node that is gone does."""
+    """Return None, like a weak reference to a node that has been freed."""
 
 
 # Results of as many bytes are copied out of the program's own memory: a run that is told nothing
@@ -40,7 +40,7 @@ _PLAIN = (int, float, complex, str, bytes, type(None))
 
 
 def _enabled() -> bool:
-    """Tell whether functions are captured: what the environment variable JIT says."""
+    """Tell whether functions are captured, by the environment variable JIT."""
     value = os.environ.get("JIT") or "1"
     if value not in ("0", "1", "2"):
         raise JitError(f"JIT: got {value!r}, expected one of 0, 1, 2")
@@ -48,18 +48,18 @@ def _enabled() -> bool:
 
 
 class TinyJit(Generic[R]):
-    """A decorator that compiles a function of tensors, which later calls only run.
+    """A decorator that compiles a function of tensors; later calls only run the program.
 
-    The first call runs the function as it is, the second one captures it: all that it computes,
-    and what it assigns, becomes one program. From then on the program runs on the tensors that
-    are given, and the function itself is not called again. A training step may be such a
-    function: gradients and steps of an optimizer are captured with the rest.
+    The first call runs the function as it is, the second one captures it: all its computations
+    and assignments become one program. Later calls run the program on their arguments, and the
+    function itself is not called again. A training step may be such a function: gradients and
+    optimizer steps are captured, too.
 
     Tensors are found among the arguments, also in lists, tuples and dicts, and must keep their
     shapes and types; sizes may be variables, which one program serves with all values. Variables
-    may be arguments too. All other arguments must stay what they were: what the function made
-    of them is part of the program, and so is what it found elsewhere (the memory of other
-    tensors is shared, their values are seen as they are when the program runs). Random tensors
+    may be arguments too. All other arguments must stay the same: their values are part of the
+    program, and so are captured globals (the memory of captured tensors is shared, so the
+    program sees their current values). Random tensors
     are new in each call. The function returns tensors, in lists, tuples and dicts, or None; they
     have memory of their own and no history. A violation is a JitError.
 
@@ -94,7 +94,7 @@ class TinyJit(Generic[R]):
         """Forget the program: the next call runs the function, the one after it captures."""
         #: The number of calls so far.
         self.cnt = 0
-        #: The program with what a call has to give it, or None before the second call.
+        #: The program with its arguments, or None before the second call.
         self.captured: CapturedJit | None = None
         for bound in list(self._of.values()):
             bound.reset()
@@ -112,7 +112,7 @@ class TinyJit(Generic[R]):
         return functools.partial(jit.__call__, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> R:
-        """Call the function, or run what was captured of it."""
+        """Call the function, or run its captured program."""
         with self._lock:
             if active():
                 raise JitError("having TinyJit inside another TinyJit is not supported")
@@ -135,7 +135,7 @@ class TinyJit(Generic[R]):
 
 
 class CapturedJit:
-    """A function as a program, and what it takes and returns."""
+    """A function as a program, with its arguments and results."""
 
     def __init__(
         self,
@@ -220,8 +220,8 @@ class CapturedJit:
     def _given(self, args: tuple[Any, ...]) -> bool:
         """Take the memory of arguments that are tensors on memory of their own, as expected.
 
-        A node never changes: what was taken for a call before this one is right again. Whatever
-        there is to do or to refuse is left to Arguments.
+        A node never changes, so memory taken for an earlier call is valid again. All other work
+        and all errors are left to Arguments.
         """
         seen, kinds = self._seen, self._kinds
         if len(args) != len(kinds):
@@ -267,7 +267,7 @@ class CapturedJit:
         return self._results(tensors, [array.copy() for array in program.arrays], 0)
 
     def _check(self, given: Arguments) -> None:
-        """Raise an error if the arguments are not like those of the capture."""
+        """Raise an error if the arguments do not match the capture."""
         if given.static != self._static:
             raise JitError(_difference(given.static, self._static))
         for i, (tensor, kind) in enumerate(zip(given.tensors, self._kinds)):
@@ -278,7 +278,7 @@ class CapturedJit:
                 )
 
     def _needs_memory(self, tensors: list[Tensor]) -> None:
-        """Raise an error if what is assigned is a view: the program writes to a copy of it."""
+        """Raise an error if an assigned tensor is a view: the program would write to a copy."""
         for i in self._assigned:
             if tensors[i]._node.source:
                 raise JitError(f"TinyJit: the function assigns argument {i}, which is a view")
@@ -300,7 +300,7 @@ class CapturedJit:
         return self._launch(tensors, count)
 
     def _launch(self, tensors: Sequence[Tensor], count: int) -> Any:
-        """Run the program on what is in _memory and _bindings, into new memory."""
+        """Run the program on _memory and _bindings, into new memory."""
         memory = self._memory
         arrays = self._program.room()
         for index, array in zip(self._outputs, arrays):
@@ -310,7 +310,7 @@ class CapturedJit:
         return self._results(tensors, arrays, count)
 
     def _results(self, tensors: Sequence[Tensor], arrays: Sequence[Any], count: int) -> Any:
-        """Return what the function returns, on the arrays of its values."""
+        """Return the result of the function, on the arrays of its values."""
         made = [
             _tensor(array, shape, self._bindings, count)
             for array, shape in zip(arrays, self._shapes)
@@ -318,7 +318,7 @@ class CapturedJit:
         return _fill(self._form, tensors, made)
 
     def _result(self, value: Any, traced: Traced, at: dict[int, int]) -> Any:
-        """Return how a result is made in each call; what has to be computed goes to _values."""
+        """Return how a result is made in each call; add computed ones to _values."""
         if isinstance(value, Tensor):
             node = traced.node(value)
             if id(value) in at:
@@ -381,7 +381,7 @@ class Arguments:
             self.static.append(_Other(value))
 
     def memory(self) -> list[Node]:
-        """Return the tensors as memory of their own: what is none is computed or copied."""
+        """Return the tensors with memory of their own: lazy ones are computed, views copied."""
         nodes = [t._node for t in self.tensors]
         for node in nodes:
             if node.data is None or node.source:
@@ -526,7 +526,7 @@ def _text(kind: tuple[tuple[Any, ...], DType]) -> str:
 
 
 def _difference(a: list[Any], b: list[Any]) -> str:
-    """Say how the plain arguments of a call differ from those of the capture."""
+    """Describe the difference of the plain arguments from the captured ones."""
     for x, y in zip(a, b):
         if x != y and len(a) == len(b) and type(x) is type(y) and isinstance(x, (_Other, SymInt)):
             return (

@@ -71,7 +71,7 @@ class track(Generic[T]):
             display.close()
 
     def set(self, **values: Any) -> None:
-        """Show values beside the progress; those of tensors are computed only if they are shown.
+        """Show values beside the progress; lazy tensors are computed only when shown.
 
         >>> track(range(2)).set(loss=0.5, accuracy=0.9)
         """
@@ -137,6 +137,6 @@ class _Line:
         text = (
             f"{self._name}{self._count}{self._of} {self._unit}, {speed:.1f} a second{self._after}"
         )
-        gap = " " * max(0, self._width - len(text))  # over what a longer line has left
+        gap = " " * max(0, self._width - len(text))  # overwrites the rest of a longer line
         self._width = len(text)
         print(f"\r{text}{gap}", end=end, file=sys.stderr, flush=True)

@@ -81,8 +81,8 @@ class Tensor(
     >>> t[:, -1].tolist(), t[1, ::2].tolist()
     ([3, 6], [4, 6])
 
-    Gradients: what was made with requires_grad=True gets its .grad from backward(), which adds to
-    what is there; gradient() returns gradients and keeps nothing.
+    Gradients: backward() adds to the .grad of tensors made with requires_grad=True; gradient()
+    returns gradients and stores none.
 
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> loss = (x * x).sum().backward()
@@ -271,9 +271,9 @@ class Tensor(
 
     @property
     def _data(self) -> np.ndarray[Any, Any]:
-        """The memory of the computed tensor; what is written there counts from then on.
+        """The memory of the computed tensor; writes to it change the tensor.
 
-        A view that numpy cannot see in its root's memory comes as a copy that may not be written.
+        A view that numpy cannot express on its root's memory is a read-only copy.
         """
         if self._node.data is None:
             if _trace.active():
@@ -552,8 +552,7 @@ class Tensor(
     def requires_grad(self) -> bool | None:
         """Whether backward gives this tensor, or one that it was computed from, a gradient.
 
-        None means that nobody has said: an optimizer makes it True, and leaves alone what is
-        False.
+        None means unset: an optimizer sets it to True, and leaves tensors with False alone.
 
         >>> x, w = Tensor([1.0]), Tensor([1.0], requires_grad=True)
         >>> x.requires_grad, w.requires_grad, (x * w).requires_grad, w.detach().requires_grad
@@ -593,9 +592,9 @@ class Tensor(
     def backward(self, gradient: Tensor | None = None) -> Tensor:
         """Compute the gradients of this tensor for all tensors that require one.
 
-        They are added to .grad. Tensors on the way from those to this one, if they still exist,
-        get theirs too. A tensor that is not a scalar needs the gradient of whatever follows it, of
-        its own shape. Gradients can be differentiated again.
+        They are added to .grad. Intermediate tensors that still exist get theirs, too. A tensor
+        that is not a scalar needs its incoming gradient, of its own shape. Gradients can be
+        differentiated again.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> loss = (x ** 3).sum().backward()
@@ -643,7 +642,7 @@ class Tensor(
     ) -> list[Tensor]:
         """Return the gradients of this tensor with respect to targets, as lazy tensors.
 
-        gradient is that of whatever follows this tensor, of its shape; one element needs none.
+        gradient is the incoming gradient, of this tensor's shape; one element needs none.
         Targets that the tensor does not depend on are an error, or with materialize_grads have
         gradients of zeros.
 

@@ -24,16 +24,16 @@ Size: TypeAlias = "int | SymInt"
 _NONE = -(1 << 63)
 _TEXT = 4096
 
-# Sizes by their handles: what is equal is one object.
+# Sizes by handle: equal sizes are one object.
 _known: WeakValueDictionary[int, SymInt] = WeakValueDictionary()
 
 
 class SymInt:
     """An integer made of variables: a size, a bound or an index of a tensor.
 
-    Integers, variables and what is computed from them can be added, subtracted, multiplied and
-    divided (//, %). Two of them are equal if they are the same expression, with the same values
-    of their variables. An order that depends on values is an error: see val.
+    Integers, variables and sizes can be added, subtracted, multiplied and divided (//, %). Two of
+    them are equal if they are the same expression, with the same values of their variables.
+    An order that depends on values is an error: see val.
 
     >>> n = Variable("n", 1, 8)
     >>> n * 2 + 1, (n.bind(3) * 2 + 1).val, (n * 4) // 4 == n
@@ -218,10 +218,10 @@ class SymInt:
 
 
 class Variable(SymInt):
-    """An integer from min_val to max_val, both included, whose value a program gets as it runs.
+    """An integer from min_val to max_val, both included, bound to a value in each run of a program.
 
-    Sizes, bounds and indices of tensors may be variables and what is computed from them. A
-    program that is computed with one value of a variable serves all of them.
+    Sizes, bounds and indices of tensors may be variables and expressions of variables. A program
+    compiled with one value of a variable serves all values.
 
     >>> from polygrad import Tensor
     >>> n = Variable("n", 1, 4)

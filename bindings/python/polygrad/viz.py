@@ -84,8 +84,8 @@ class Kernel:
     """One thing that runs.
 
     reads and writes are numbers of buffers; flops and bytes estimate the arithmetic and the
-    memory of one run; seconds is the fastest run; graph is what it computes, code in language
-    what runs.
+    memory of one run; seconds is the fastest run; graph is its computation, code its
+    generated code in language.
     """
 
     name: str
@@ -142,11 +142,11 @@ def graph(*tensors: Tensor, format: str = "text") -> View:
 
 
 def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
-    """Return the kernels that compute tensors, or those of a compiled step or a TinyJit.
+    """Return the kernels of tensors, a compiled step or a TinyJit.
 
-    They are compiled anew and, with runs, run so often and timed; what they write is put back.
-    format is "text" (tables), "dot" or "svg" (how kernels and buffers depend on each other),
-    "json", or "code" (what each kernel computes, and its machine code).
+    They are compiled anew and, with runs, run and timed that often; memory is restored.
+    format is "text" (tables), "dot" or "svg" (the dependences of kernels and buffers),
+    "json", or "code" (the graph of each kernel, and its machine code).
 
     >>> print(viz.kernels(Tensor([1.0]) + Tensor([2.0])).splitlines()[0].partition(" on ")[0])
     1 kernel
@@ -167,7 +167,7 @@ def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
 
 
 def profile(*what: Any, runs: int = 20) -> Profile:
-    """Time each kernel that computes tensors, or those of a compiled step or a TinyJit.
+    """Time each kernel of tensors, a compiled step or a TinyJit.
 
     >>> print(viz.profile(Tensor.rand(64, 64) @ Tensor.rand(64, 64)))  # doctest: +SKIP
     3 kernels on native, 32 KiB of temporaries, compiled in 9.51 ms
@@ -212,7 +212,7 @@ def _number(function: str, format: str) -> int:
 
 
 def _nodes(function: str, tensors: Sequence[Any]) -> list[Node]:
-    """Return the lazy nodes of tensors: a computed one is shown as what it came from."""
+    """Return the lazy nodes of tensors: for a computed one the node it came from."""
     if not tensors:
         raise TypeError(f"{function}: no tensors, expected at least one")
     for tensor in tensors:

@@ -1,4 +1,4 @@
-"""Layers, optimizers, and what a training loop needs beside them.
+"""Layers, optimizers, and tools for training loops.
 
 >>> from polygrad.nn import Linear, SGD, get_parameters
 >>> model = Linear(2, 1)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class MultiHeadAttention:
     """Attention of num_heads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762).
 
-    q_proj, k_proj and v_proj (Linear) make queries, keys and values of embed_dim / num_heads
-    numbers for each head, o_proj makes the result of what all heads give. num_kv_heads, a divisor
-    of num_heads, lets several query heads share one of keys and values (Ainslie et al., GQA,
+    q_proj, k_proj and v_proj (Linear) make queries, keys and values of width embed_dim / num_heads
+    for each head, o_proj projects the concatenated heads. num_kv_heads, a divisor of num_heads,
+    lets several query heads share one key-value head (Ainslie et al., GQA,
     arXiv:2305.13245). dropout acts on the weights while Tensor.training is set.
 
     >>> x = Tensor.ones(2, 5, 8)
@@ -60,7 +60,7 @@ class MultiHeadAttention:
 
         key is query by default, and value is key. attn_mask, which broadcasts to
         (…, heads, L, S), is bool and tells which pairs may attend, or is added to the scores;
-        is_causal hides what comes after the query.
+        is_causal masks the keys after the query.
         """
         key = query if key is None else key
         value = key if value is None else value
@@ -78,12 +78,12 @@ _NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer": LayerNorm, "rms":
 
 
 class TransformerBlock:
-    """The block of a transformer: attention, then two linear layers, each beside a way past it.
+    """A transformer block: attention, then two linear layers, each with a residual connection.
 
-    x + attn(attn_norm(x)), and that plus down(activation(up(ff_norm(…)))). norm says which: "layer"
+    x + attn(attn_norm(x)), and that plus down(activation(up(ff_norm(…)))). norm is "layer"
     or "rms"; without pre_norm the norms come behind the sums instead. up has ff_dim units, 4 *
-    embed_dim by default. dropout acts on weights of attention and on what is added, while
-    Tensor.training is set. causal hides what comes later.
+    embed_dim by default. dropout acts on attention weights and on both residual branches while
+    Tensor.training is set. causal masks later positions.
 
     >>> TransformerBlock(8, num_heads=2, causal=True)(Tensor.ones(1, 5, 8)).shape
     (1, 5, 8)

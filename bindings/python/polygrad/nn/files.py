@@ -1,9 +1,9 @@
-"""Model files: safetensors, GGUF, and what PyTorch saves.
+"""Model files: safetensors, GGUF, and PyTorch's.
 
-A file is mapped into memory: loading it costs little whatever its size, its tensors lie on the
-mapped memory, and what is written into them stays in this process. A file must not be made
-shorter while its tensors are in use. A damaged or hostile file raises ValueError with the file,
-the tensor and the numbers that are wrong; nothing in it is run.
+A file is mapped into memory: loading it costs little whatever its size, its tensors are
+views of the mapping, and writes to them stay in this process. A file must not be truncated while
+its tensors are in use. A damaged or hostile file raises ValueError with the file, the tensor and
+the wrong numbers; no code in it is run.
 """
 
 from __future__ import annotations

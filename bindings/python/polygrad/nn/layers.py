@@ -187,7 +187,7 @@ class Sequential:
         self.layers = list(layers)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return what the last layer makes of x."""
+        """Apply the layers in order."""
         check(self, x)
         return x.sequential(self.layers)
 

@@ -47,10 +47,10 @@ def _at_least_float32(dtype: DType) -> DType:
 
 
 class Optimizer:
-    """What all optimizers share.
+    """The base class of optimizers.
 
     params are tensors of floating types, each of which counts once. They are made to require
-    gradients; those whose requires_grad is False, and tensors of integers, are buffers, which no
+    gradients; tensors with requires_grad=False, and tensors of integers, are buffers, which no
     step changes. step() computes all new values from the old ones, in one program, and writes
     them in place.
     """
@@ -117,7 +117,7 @@ class Optimizer:
             assign(targets, values)
 
     def schedule_step(self) -> list[Tensor]:
-        """Do a step; return the parameters, state and buffers, as what a program has to realize.
+        """Do a step; return the parameters, state and buffers for a program to realize.
 
         >>> p = Tensor([1.0], requires_grad=True)
         >>> optimizer = SGD([p], lr=0.5)
@@ -129,7 +129,7 @@ class Optimizer:
         return [*self._tensors(), *self.params, *self.buffers]
 
     def _collect(self, targets: list[Tensor], values: list[Tensor]) -> None:
-        """Add what a step changes and the new values, all made of the old ones."""
+        """Add the tensors that a step changes and their new values, all computed from the old."""
         chosen = [i for i, p in enumerate(self.params) if p.grad is not None]
         if not chosen:
             return
@@ -152,14 +152,14 @@ class Optimizer:
         return []
 
     def _begin(self, targets: list[Tensor], values: list[Tensor]) -> list[Tensor]:
-        """Add updates that concern no single parameter; return what all of them need."""
+        """Add updates of shared state; return the values that all parameters need."""
         del targets, values
         return []
 
     def _update(
         self, i: int, param: Tensor, grad: Tensor, common: list[Tensor]
     ) -> tuple[list[Tensor], Sequence[Tensor]]:
-        """Return what the step of parameter i changes, and the new values."""
+        """Return the tensors that the step of parameter i changes, and their new values."""
         raise TypeError("Optimizer is only a base; use SGD, Adam or another one")
 
 

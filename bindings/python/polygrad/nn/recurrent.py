@@ -57,10 +57,10 @@ class LSTMCell:
 class LSTM:
     """Layers of long short-term memory over a sequence, with PyTorch's names and arguments.
 
-    Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as LSTMCell has
-    them; bidirectional layers also those of the way back, with _reverse behind the name. dropout
-    acts on what a layer gives to the next one, while Tensor.training is set. All begin uniform in
-    1/sqrt(hidden_size). The program has a part for each step of the sequence.
+    Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in LSTMCell;
+    bidirectional layers also have them for the reverse direction, with the suffix _reverse. dropout
+    acts on the outputs of all layers but the last while Tensor.training is set. Weights are
+    initialized uniformly in ±1/sqrt(hidden_size). The program is unrolled over the sequence.
 
     >>> out, (h, c) = LSTM(3, 2, num_layers=2)(Tensor.ones(7, 5, 3))
     >>> out.shape, h.shape, c.shape

@@ -97,9 +97,9 @@ def load_state_dict(
 
     Values are converted to the model's data types and written into its memory, so that
     optimizers and compiled steps go on with them. With strict, each tensor of the model must be
-    there; what the model lacks is a warning, if verbose. A tensor of shape () may stand for one
-    of (1,). All is checked before the first tensor changes. consume takes each out of state_dict
-    when it has been copied; realize=False leaves the copying to whoever needs the values.
+    in state_dict; unknown names there are a warning, if verbose. A tensor of shape () may stand for
+    one of (1,). All is checked before the first tensor changes. consume removes each from
+    state_dict after copying it; realize=False copies lazily.
 
     >>> from polygrad.nn import Linear
     >>> a, b = Linear(2, 1), Linear(2, 1)
