@@ -33,7 +33,7 @@ export type Operand = Scalar | Tensor | SymInt | NestedList | TypedArray
 /** One axis or several; null means all of them. */
 export type Axes = number | readonly number[] | null
 
-/** A start (included), an end (excluded) and a step; null stands for what is left out. */
+/** A start (included), an end (excluded) and a step; null stands for an omitted part. */
 export type Slice =
   | readonly [start?: Size | null, stop?: Size | null, step?: number | null]
   | { start?: Size | null, stop?: Size | null, step?: number | null }
@@ -104,7 +104,7 @@ export class PolygradError extends Error {}
 
 /** A tensor that dispose ended cannot be used; the node behind it goes when nothing else needs it. */
 interface Disposing {
-  /** Gives back what the object holds, without waiting for the garbage collector. */
+  /** Frees the object without waiting for the garbage collector. */
   dispose(): void
   /** dispose(), for `using`. */
   [Symbol.dispose](): void
@@ -127,7 +127,7 @@ export class SymInt {
   readonly val: number
   /** The same without the values of its variables. */
   readonly unbound: Size
-  /** The variables that take part, with their values, null for those that are not bound. */
+  /** The variables of the size, with their values, null for unbound ones. */
   readonly variables: Map<SymInt, number | null>
   /** this + other. */
   add(other: Size): SymInt
@@ -203,7 +203,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   /**
    * A tensor on memory that belongs to somebody else, at an address, as foreign functions give it. Nothing is copied:
-   * the elements must stay there, in row-major order, as long as the tensor and what is computed from it.
+   * the elements must stay there, in row-major order, as long as the tensor and lazy values computed from it.
    */
   static fromBlob(ptr: number | bigint, shape: number | readonly number[], options?: CreationOptions): Tensor
 
@@ -244,7 +244,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   static eye(n: number, options: CreationOptions): Tensor
   static eye(options: CreationOptions & { n: number, m?: number | null }): Tensor
 
-  /** Makes the random tensors that follow repeatable: they are those of tinygrad, and of polygrad in Python, for the seed. */
+  /** Seeds later random tensors: equal to tinygrad's, and to polygrad's in Python, for the same seed. */
   static manualSeed(seed?: number | bigint): void
 
   /** Numbers that are uniform in [0, 1). */
@@ -335,7 +335,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   nbytes(): number
   /** Whether the data type is a floating one. */
   isFloatingPoint(): boolean
-  /** Whether the tensor has been computed: its values, or those that it is a view of, are there. */
+  /** Whether the values of the tensor, or of its root, are computed. */
   readonly isRealized: boolean
   /** The values if they have been computed, in short for large tensors, and shape and type; nothing is computed. */
   toString(): string
@@ -350,7 +350,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   realizeAsync(...others: Tensor[]): Promise<this>
 
   /**
-   * The memory of the computed tensor, without a copy: what is written there counts from then on.
+   * The memory of the computed tensor, without a copy: writes to it change the tensor.
    * float16, bfloat16 and fp8 are there as bits (Uint16Array, Uint8Array), bools as 0 and 1
    * (Uint8Array), 64-bit integers as bigints.
    */
@@ -422,7 +422,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   requiresGrad_(wanted?: boolean | null): this
   /**
    * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
-   * tensor that is not a scalar needs the gradient of whatever follows it, of its own shape.
+   * tensor that is not a scalar needs its incoming gradient, of its own shape.
    */
   backward(gradient?: Tensor | null): this
   backward(options: { gradient?: Tensor | null }): this
@@ -851,7 +851,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   shrink(arg: ReadonlyArray<readonly [Size, Size] | null> | { arg: ReadonlyArray<readonly [Size, Size] | null> }): Tensor
   /**
    * Elements added before and after each axis; null adds none. A flat list has before and after of the
-   * last axis first. mode says what is added: a value, or elements of the tensor.
+   * last axis first. mode is the kind of padding: a value, or elements of the tensor.
    */
   pad(padding: Padding, mode?: PadMode, value?: number): Tensor
   pad(padding: Padding, options: { mode?: PadMode, value?: number }): Tensor
@@ -918,7 +918,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** Elements of src put at positions along an axis; of several the last one stays, or they are added or multiplied. */
   scatter(dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null): Tensor
   scatter(options: { dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null }): Tensor
-  /** Elements of src combined at positions along an axis; includeSelf (true): with those that are there. */
+  /** Elements of src combined at positions along an axis; includeSelf (true): with the old elements. */
   scatterReduce(dim: number, index: Tensor, src: Tensor, reduce: ScatterReduction, includeSelf?: boolean): Tensor
   scatterReduce(options: { dim: number, index: Tensor, src: Tensor, reduce: ScatterReduction, includeSelf?: boolean }): Tensor
   /** The elements where mask holds, as a vector; how many there are is computed at once. */
@@ -972,7 +972,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** Eigenvalues of symmetric matrices, the least first, and eigenvectors, the columns; upper: of that triangle. */
   eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
   /**
-   * The x for which |this @ x - b| is least, of the least norm if there are many, the squares of what is left, the rank
+   * The x for which |this @ x - b| is least, of minimum norm if there are many, the squared residuals, the rank
    * and the singular values. Those up to rcond times the greatest count as 0.
    */
   lstsq(b: Tensor, options?: { rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
@@ -1015,7 +1015,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   // Losses
 
-  /** The cross entropy of logits (N, C, …) and class numbers (N, …) or probabilities; axis is the one of the classes. */
+  /** The cross entropy of logits (N, C, …) and class numbers (N, …) or probabilities; axis holds the classes. */
   crossEntropy(target: Operand, reduction?: LossReduction, labelSmoothing?: number, axis?: number | null): Tensor
   crossEntropy(target: Operand, options: { reduction?: LossReduction, labelSmoothing?: number, axis?: number | null }): Tensor
   /** The cross entropy of logits along the last axis and class numbers; those equal to ignoreIndex do not count. */
@@ -1295,7 +1295,7 @@ export class MultiHeadAttention implements Layer {
   /**
    * The attention of query (…, L, embedDim) to key and value (…, S, embedDim); key is query if it is not given, and
    * value is key. attnMask, which broadcasts to (…, heads, L, S), is bool and tells which pairs may attend, or is added
-   * to the scores; isCausal hides what comes after the query.
+   * to the scores; isCausal masks the keys after the query.
    */
   forward(query: Tensor, options?: { key?: Tensor | null, value?: Tensor | null, attnMask?: Tensor | null, isCausal?: boolean }): Tensor
   forward(query: Tensor, key: Tensor | null, value?: Tensor | null, attnMask?: Tensor | null, isCausal?: boolean): Tensor
@@ -1633,7 +1633,7 @@ export class CompiledTrainingStep implements Disposing {
  */
 export function compileStep<A extends unknown[]>(fn: (...args: A) => Tensor | Tensor[] | void, ...args: A): CompiledTrainingStep
 
-/** A function that TinyJit cannot capture, or a call unlike the one that was captured. */
+/** A function that TinyJit cannot capture, or a call that does not match the captured one. */
 export class JitError extends PolygradError {}
 
 /** What a TinyJit function returns: tensors, in arrays and object literals, or nothing. */
@@ -1704,7 +1704,7 @@ export interface ModelConfig {
 
 /**
  * A model that owns its parameters, inputs, outputs and optimizer. Arrays of the model (params,
- * buffers) are views of its memory: what is written there counts.
+ * buffers) are views of its memory: writes to them change the model.
  */
 export class Instance implements Disposing {
   private constructor()
@@ -1852,7 +1852,7 @@ export interface GenerateOptions extends Sampling {
   tokenizer?: TextTokenizer
 }
 
-/** Options of generate with what is told of each token; what is true from it ends the generation. */
+/** Options of generate with a callback for each token; a true result of it ends the generation. */
 export interface ToldOptions<P> extends GenerateOptions {
   onToken?: (piece: P) => unknown
 }
@@ -1863,7 +1863,7 @@ type Told<T extends string | readonly string[]> = ToldOptions<Piece<T>> & { toke
 /** What comes of a text, and of texts, one after the other. */
 type Piece<T extends string | readonly string[]> = T extends string ? string : string[]
 
-/** Token sequences continued by up to maxNewTokens tokens, or a text or texts; what was given comes first. */
+/** Token sequences continued by up to maxNewTokens tokens, or a text or texts; the input comes first. */
 export function generate(instance: Instance, tokens: Tokens, maxNewTokens: number, options?: ToldOptions<Int32Array>): number[][]
 export function generate<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Piece<T>
@@ -1908,7 +1908,7 @@ export class Generator {
   [Symbol.dispose](): void
 }
 
-/** Layers, optimizers, and what a training loop needs beside them. */
+/** Layers, optimizers, and tools for training loops. */
 export const nn: {
   Linear: typeof Linear
   LayerNorm: typeof LayerNorm
@@ -1978,7 +1978,7 @@ export const hf: {
   generateStream: typeof generateStream
 }
 
-/** A form in which viz shows what is computed. */
+/** An output format of viz. */
 export type ViewFormat = 'text' | 'json' | 'dot' | 'svg' | 'code'
 
 /** One thing that runs. */
@@ -2028,7 +2028,7 @@ export interface Profile {
 export const viz: {
   /** The graph by which tensors are computed. */
   graph(tensors: Tensor | Tensor[], options?: { format?: ViewFormat }): string
-  /** The kernels that compute tensors, or those of a compiled step or a TinyJit; with runs each is timed. */
+  /** The kernels of tensors, a compiled step or a TinyJit; with runs each is timed. */
   kernels(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { format?: ViewFormat, runs?: number }): string
   /** Times each kernel, 20 times if runs is not given. What is written is put back. */
   profile(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { runs?: number }): Profile
@@ -2075,7 +2075,7 @@ export const safetensors: {
   encode(tensors: Record<string, Tensor>, metadata?: Record<string, string> | null): Uint8Array
 }
 
-/** The number of nodes that the library keeps for this thread: what a leak test looks at. */
+/** The number of nodes that the library keeps for this thread, for leak tests. */
 export function liveNodes(): number
 
 /** The version of the library that was loaded. */

@@ -30,7 +30,7 @@ module.exports = {
   ...hf,
   safetensors,
   viz,
-  /** The number of nodes that the library keeps for this thread: what a leak test looks at. */
+  /** The number of nodes that the library keeps for this thread, for leak tests. */
   liveNodes,
   /** The version of the library that was loaded. */
   version: lib.poly_version()

@@ -102,13 +102,13 @@ function trackedBy (source) {
   return tracked
 }
 
-/** Makes a tensor of what the library returned for some nodes; NULL throws its error. */
+/** Makes a tensor from a handle of the library; NULL throws its error. */
 function made (handle, source) {
   if (handle === 0) fail()
   return wrap(new GraphNode(handle, source, null, trackedBy(source)))
 }
 
-/** Makes a tensor of what the library returned that may be a view of a node. */
+/** Makes a tensor from a handle of the library that may be a view of a node. */
 function view (handle, node) {
   const tensor = made(handle, [node])
   tensor._node.shows = true

@@ -7,7 +7,7 @@ const { show } = require('./arguments.js')
 const names = Array.from({ length: lib.poly_device_count() }, (_, i) => lib.poly_device_name(i))
 const KINDS = ['CPU', 'CUDA', 'WEBGPU']
 
-/** A name in capitals, '' of what is no name. */
+/** A name in capitals, '' for other values. */
 function upperCase (name) {
   return typeof name === 'string' ? name.toUpperCase() : ''
 }

@@ -57,7 +57,7 @@ class Gradients extends Writing {
 
   /**
    * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
-   * tensor that is not a scalar needs the gradient of whatever follows it, of its own shape.
+   * tensor that is not a scalar needs its incoming gradient, of its own shape.
    */
   backward (...args) {
     const found = gradientsOf(this, args)

@@ -13,7 +13,7 @@ const NONE = -(1n << 63n) // POLY_INDEX_NONE
 const ALL = []
 const EXPECTED = "expected integers, [start, stop, step], 'start:stop:step', null, '...', tensors and masks"
 const LARGEST = 2 ** 53 - 1
-const SMALLEST = -(2 ** 46) // what is far below stands for symbolic sizes
+const SMALLEST = -(2 ** 46) // far smaller numbers encode symbolic sizes
 const REDUCTIONS = {
   sum: c.POLY_REDUCE_SUM,
   prod: c.POLY_REDUCE_PROD,
@@ -37,7 +37,7 @@ function bound (value, what) {
 
 const isTyped = (item) => ArrayBuffer.isView(item) && !(item instanceof DataView)
 
-/** A list of positions or booleans: what is no slice [start, stop, step]. */
+/** A list of positions or booleans, not a slice [start, stop, step]. */
 function isList (item) {
   return isTyped(item) || (Array.isArray(item) && item.some((part) => typeof part === 'boolean' || Array.isArray(part)))
 }
@@ -67,7 +67,7 @@ function isMask (item) {
   return item instanceof Base && describe(item._node).dtype === types.bool
 }
 
-/** How many axes an item of an index stands for; those of '...' are left over. */
+/** The number of axes that an item of an index takes; '...' counts as none. */
 function axes (item) {
   if (item === null || item === '...') return 0
   return isMask(item) ? describe(item._node).shape.length : 1
@@ -123,7 +123,7 @@ function items (given, what) {
 /** Selecting, placing and ordering. */
 class Indexing extends Movement {
   /**
-   * Elements chosen by one item for each axis: integers; slices [start, stop, step] (null for what is left out)
+   * Elements chosen by one item for each axis: integers; slices [start, stop, step] (null for omitted parts)
    * or 'start:stop:step'; null (a new axis); '...' (all other axes); tensors or typed arrays of positions. A mask,
    * a tensor or list of booleans, has the shape of the axes that it stands for, which become one; it is computed,
    * since the graph must know how many elements it selects. Without tensors and masks the result is a view.

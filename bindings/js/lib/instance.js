@@ -19,7 +19,7 @@ const owners = new WeakMap()
 /**
  * A model that owns its parameters, inputs, outputs and optimizer.
  *
- * Arrays of the model (params, buffers) are views of its memory: what is written there counts. Arrays
+ * Arrays of the model (params, buffers) are views of its memory: writes to them change the model. Arrays
  * that go in may be flat or nested, typed or not, or tensors.
  */
 class Instance {
@@ -45,7 +45,7 @@ class Instance {
         data
       })
     }
-    // Calls in other threads take turns.
+    // Calls in other threads are serialized.
     this._turn = Promise.resolve()
   }
 
@@ -273,7 +273,7 @@ class Instance {
 
   /**
    * Reads parameters from a safetensors file of float32. With strict, every tensor must fit and every
-   * parameter must be there, or nothing is changed; without, what does not fit is left out, and notes tell.
+   * parameter must be there, or nothing is changed; otherwise mismatches are left out and listed in notes.
    */
   importWeights (data, ...args) {
     const { strict } = named('importWeights', args, { strict: true })

@@ -12,7 +12,7 @@ const { SymInt, ofHandle } = require('./variable.js')
 const { keepReaders, cutHistory } = require('./views.js')
 const { isOptions, named, show } = require('./arguments.js')
 
-/** Whether functions are captured: what the environment variable JIT says. */
+/** Whether functions are captured, by the environment variable JIT. */
 function enabled () {
   const value = process.env.JIT || '1'
   if (!['0', '1', '2'].includes(value)) throw new JitError(`JIT: got '${value}', expected one of 0, 1, 2`)
@@ -46,7 +46,7 @@ function enabled () {
  * result.tolist() // [2.5, 6.5]
  */
 class TinyJit extends Function {
-  /** @param {Function} fn what is compiled; @param {object} [options] prune */
+  /** @param {Function} fn the function to compile; @param {object} [options] prune */
   constructor (fn, ...options) {
     const { prune } = named('TinyJit', options, { prune: false })
     if (typeof prune !== 'boolean') throw new TypeError(`TinyJit: prune: ${show(prune)}, expected true or false`)
@@ -73,7 +73,7 @@ class TinyJit extends Function {
   reset () {
     /** The number of calls so far. */
     this.cnt = 0
-    /** The program with what a call has to give it, or null before the second call. */
+    /** The program with its arguments, or null before the second call. */
     this.captured = null
     this._generation++
   }
@@ -142,7 +142,7 @@ class TinyJit extends Function {
   }
 }
 
-/** A function as a program, and what it takes and returns. */
+/** A function as a program, with its arguments and results. */
 class CapturedJit {
   constructor (fn, args, prune) {
     const given = new Arguments(args)
@@ -241,7 +241,7 @@ class CapturedJit {
     keepReaders(targets)
   }
 
-  /** Throws if the arguments are not like those of the capture. */
+  /** Throws if the arguments do not match the capture. */
   _check (given) {
     const difference = differenceOf(given.static, this._static)
     if (difference !== null) throw new JitError(difference)
@@ -255,7 +255,7 @@ class CapturedJit {
     })
   }
 
-  /** Throws if what is assigned is a view: the program writes to a copy of it. */
+  /** Throws if an assigned tensor is a view: the program would write to a copy. */
   _needsMemory (tensors) {
     for (const i of this._assigned) {
       const { data, source } = tensors[i]._node

@@ -44,7 +44,7 @@ class Arguments {
     }
   }
 
-  /** The tensors as memory of their own: what is none is computed or copied. */
+  /** The tensors with memory of their own: lazy ones are computed, views copied. */
   memory () {
     const todo = this.tensors.filter((tensor) => tensor._node.data === null)
     if (todo.length > 0) todo[0].realize(...todo.slice(1))

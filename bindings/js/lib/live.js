@@ -10,7 +10,7 @@
 /** The tensors of each tidy that runs. */
 const scopes = []
 
-// Tensors that nobody has looked at yet, those without values, and the others.
+// Tensors not examined yet, tensors without values, and the others.
 let recent = []
 let lazy = []
 let settled = []

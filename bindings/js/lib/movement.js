@@ -17,7 +17,7 @@ function axisOrFlat (value, what) {
   return value == null ? -(2 ** 31) : small(value, what)
 }
 
-/** Pairs, one an axis, as a flat list; null stands for what is missing. */
+/** Pairs, one an axis, as a flat list; null stands for a default pair. */
 function pairsOf (arg, missing, what) {
   const flat = []
   if (!Array.isArray(arg)) throw new TypeError(`${what}: ${show(arg)}, expected a pair of integers for each axis`)

@@ -123,7 +123,7 @@ class Program {
     if (this._seeds.length > 0) renew(this._seeds)
   }
 
-  /** Runs with what was given when the program was made. */
+  /** Runs with the inputs given when the program was made. */
   run () {
     const handle = this._alive('run')
     this.renew()
@@ -136,7 +136,7 @@ class Program {
     await later(lib.poly_step_run_async, [this._alive('runAsync'), null, 0, null, 0], this, () => this.renew())
   }
 
-  /** Runs on other memory, with other values of variables; what is bound must stay alive. */
+  /** Runs on other memory, with other values of variables; bound memory must stay alive. */
   runOn (bindings) {
     if (lib.poly_step_run_ex(this._alive('run'), ...bindings.args) !== 0) fail()
   }
@@ -175,7 +175,7 @@ class Program {
     return lib.poly_step_n_intermediates(this._handle)
   }
 
-  /** Gives back what the program holds; it cannot run any more. */
+  /** Frees the program; it cannot run any more. */
   dispose () {
     if (this._handle === 0) return
     lib.poly_step_destroy(this._handle)

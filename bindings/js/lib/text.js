@@ -4,7 +4,7 @@
 const { PolygradError } = require('./library.js')
 const { small, show } = require('./arguments.js')
 
-const CONTEXT = 8 // tokens before the new ones that may change what these stand for
+const CONTEXT = 8 // earlier tokens that may affect the text of new ones
 
 /** What turns text into tokens and back: anything with encode and decode, such as @huggingface/tokenizers. */
 class Tokenizer {
@@ -26,7 +26,7 @@ class Tokenizer {
     return Array.from(ids, (id) => small(id, `${this._fn}: tokenizer: encode`))
   }
 
-  /** The text of tokens, without those that stand for no text. */
+  /** The text of tokens, without special tokens. */
   decode (ids) {
     const text = this._tokenizer.decode(ids, { skip_special_tokens: true })
     if (typeof text !== 'string') throw new TypeError(`${this._fn}: tokenizer: decode returns ${show(text)}, expected a string`)

@@ -1,6 +1,6 @@
 'use strict'
 /**
- * Tracing: running a function of tensors without computing, to compile what it does.
+ * Tracing: running a function of tensors without computing, to compile it.
  *
  * While a function is traced, assignments are not carried out. The tensor stands for its new value
  * until the end, when what has changed becomes part of the program and everything is put back.
@@ -10,7 +10,7 @@ const { PolygradError } = require('./library.js')
 const { recordLeaves } = require('./graph.js')
 const { note, lazyTensors } = require('./live.js')
 
-/** A function that cannot be captured, or a call unlike the one that was captured. */
+/** A function that cannot be captured, or a call that does not match the captured one. */
 class JitError extends PolygradError {
   constructor (message) {
     super(message)
@@ -25,7 +25,7 @@ class Trace {
   /** @param {string} who what traces, for errors */
   constructor (who) {
     this.who = who
-    /** Tensors that stand for other values after the function, with what they stood for. */
+    /** Tensors with another node after the function, with their old nodes. */
     this.before = new Map()
     this.gradients = new Map()
     // What is in memory, by what stands for it now.
@@ -64,7 +64,7 @@ class Trace {
     return this.outside.has(node) || this.isMemory(node)
   }
 
-  /** Notes that a node is what another one has become. */
+  /** Records that a node replaces another one. */
   changed (before, after) {
     if (this.memory.has(before)) {
       this.memory.set(after, this.memory.get(before))
@@ -85,7 +85,7 @@ function tracing () {
   return current !== null
 }
 
-/** Tells the trace, if there is one, that a node is what another one has become. */
+/** Tells the trace, if there is one, that a node replaces another one. */
 function changed (before, after) {
   if (current !== null) current.changed(before, after)
 }

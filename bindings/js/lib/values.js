@@ -13,7 +13,7 @@ const views = require('./views.js')
 
 /** Computing tensors and reading them. */
 class Values extends Display {
-  /** Whether the tensor has been computed: its values, or those that it is a view of, are there. */
+  /** Whether the values of the tensor, or of its root, are computed. */
   get isRealized () {
     return views.isThere(this)
   }
@@ -37,7 +37,7 @@ class Values extends Display {
   }
 
   /**
-   * The memory of the computed tensor, without a copy: what is written there counts from then on.
+   * The memory of the computed tensor, without a copy: writes to it change the tensor.
    * float16, bfloat16 and fp8 are there as bits, bools as 0 and 1. Elements of a view that do not lie
    * one after the other in memory are copied. A symbolic size has room for its largest value.
    */

@@ -12,7 +12,7 @@ const NONE = -(2 ** 63)
 const written = new Int32Array(6)
 const [low, high, result] = [written.subarray(0, 2), written.subarray(2, 4), written.subarray(4, 6)]
 
-// Sizes by their handles: what is equal is one object.
+// Sizes by handle: equal sizes are one object.
 const known = new Map()
 const gone = new FinalizationRegistry((handle) => {
   if (known.get(handle)?.deref() === undefined) known.delete(handle)
@@ -87,7 +87,7 @@ class SymInt {
     return ofHandle(lib.poly_size_unbind(CTX, this._node.handle))
   }
 
-  /** The variables that take part, with their values, null for those that are not bound. */
+  /** The variables of the size, with their values, null for unbound ones. */
   get variables () {
     const { handle } = this._node
     const count = lib.poly_size_n_variables(CTX, handle)

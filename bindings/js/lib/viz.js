@@ -30,7 +30,7 @@ function formatNumber (name, format) {
   return FORMATS[format]
 }
 
-/** The lazy nodes of tensors: a computed one is shown as what it came from. */
+/** The lazy nodes of tensors: for a computed one the node it came from. */
 function nodesOf (name, tensors) {
   const all = Array.isArray(tensors) ? tensors : [tensors]
   if (all.length === 0) throw new TypeError(`${name}: no tensors, expected at least one`)
@@ -113,7 +113,7 @@ class Profile {
   }
 }
 
-/** Times each kernel that computes tensors, or those of a compiled step or a TinyJit. */
+/** Times each kernel of tensors, a compiled step or a TinyJit. */
 function profile (what, options = {}) {
   const { runs } = optionsOf('profile', options, { runs: 20 })
   return new Profile(JSON.parse(kernels(what, { runs, format: 'json' })))

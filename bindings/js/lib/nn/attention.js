@@ -38,7 +38,7 @@ class MultiHeadAttention {
   /**
    * The attention of query (…, L, embedDim) to key and value (…, S, embedDim); key is query if it is not given, and
    * value is key. attnMask, which broadcasts to (…, heads, L, S), is bool and tells which pairs may attend, or is added
-   * to the scores; isCausal hides what comes after the query.
+   * to the scores; isCausal masks the keys after the query.
    */
   forward (query, ...args) {
     const { key, value, attnMask, isCausal } = named('MultiHeadAttention', args,

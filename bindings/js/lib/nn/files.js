@@ -95,7 +95,7 @@ const SPECIAL = {
   $bytes: (text) => Uint8Array.from(Buffer.from(text, 'base64'))
 }
 
-/** Opens a file, reads it and lets it go; what was read keeps it open. */
+/** Opens a file, reads it and releases it; the tensors keep it open. */
 function reading (source, format, name, read) {
   const file = new OpenFile(source, format, name)
   try {

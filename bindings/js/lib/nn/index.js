@@ -1,5 +1,5 @@
 'use strict'
-/** Layers, optimizers, and what a training loop needs beside them. */
+/** Layers, optimizers, and tools for training loops. */
 
 module.exports = {
   ...require('./layers.js'),

@@ -150,7 +150,7 @@ class BatchNorm {
     return x.batchnorm(this.weight, this.bias, mean, variance.add(this.eps).rsqrt())
   }
 
-  /** Moves the running statistics towards those of a batch. */
+  /** Updates the running statistics by a batch's. */
   track (x, mean, variance) {
     const n = x.numel() / x.shape[1]
     const unbiased = n > 1 ? variance.mul(n / (n - 1)) : variance

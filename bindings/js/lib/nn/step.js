@@ -47,7 +47,7 @@ class CompiledTrainingStep {
     return this._program.nIntermediates
   }
 
-  /** Gives back what the step holds; it cannot run any more. */
+  /** Frees the step; it cannot run any more. */
   dispose () {
     this._program.dispose()
   }
