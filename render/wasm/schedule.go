@@ -126,12 +126,12 @@ func (sc *scheduler) constantsIn(b *ir.Block) {
 			sc.constantsIn(it.Loop.Body)
 		}
 	}
-	if inner && !sc.several(b) {
+	if inner {
 		sc.chooseConstants(b)
 	}
 }
 
-// several reports whether computations of a block are scheduled side by side, with constants of their own.
+// several reports whether computations of a block may take turns, with constants of their own.
 func (sc *scheduler) several(b *ir.Block) bool {
 	n := 0
 	for _, it := range b.Items {
@@ -148,6 +148,9 @@ func (sc *scheduler) several(b *ir.Block) bool {
 // registers is how many vector registers an innermost loop may fill with
 // variables, invariants and constants; the others are for what it computes.
 const registers = 11
+
+// fewConstants are so many that they may stay in registers beside computations that take turns.
+const fewConstants = 3
 
 // chooseConstants picks the float and vector constants that an innermost loop
 // keeps in registers; others are loaded at each use.
@@ -181,6 +184,9 @@ func (sc *scheduler) chooseConstants(b *ir.Block) {
 		if c > 0 {
 			cs = append(cs, n)
 		}
+	}
+	if len(cs) > fewConstants && sc.several(b) {
+		return
 	}
 	slices.SortFunc(cs, func(x, y *inst) int { return cmp.Or(cmp.Compare(uses[y], uses[x]), cmp.Compare(x.id, y.id)) })
 	for i, n := range cs {
