@@ -182,6 +182,9 @@ func (gen *generator) outputs(p *Program) error {
 		}
 		gen.finals = append(gen.finals, it)
 	}
+	if err := gen.views(); err != nil {
+		return err
+	}
 	for _, it := range gen.finals {
 		m, err := gen.memory(it.u.Shape().Numel().N, it.u.DType)
 		if err != nil {
@@ -190,6 +193,53 @@ func (gen *generator) outputs(p *Program) error {
 		p.Outputs = append(p.Outputs, m)
 		p.Loose = append(p.Loose, !it.exact)
 		p.Stores = append(p.Stores, m.Buffer.Store(it.u))
+	}
+	return nil
+}
+
+// views asks for some outputs in other shapes and orders, too: results that may share memory.
+func (gen *generator) views() error {
+	for _, it := range gen.finals {
+		if !gen.chance(4) {
+			continue
+		}
+		var err error
+		u := it.u
+		if gen.chance(2) {
+			if u, err = tensor.Contiguous(u); err != nil {
+				return err
+			}
+		}
+		for range 1 + gen.r.IntN(2) {
+			s := u.Shape()
+			switch gen.r.IntN(5) {
+			case 0:
+				u, err = tensor.Flatten(u, 0, -1)
+			case 1:
+				u, err = tensor.Permute(u, gen.r.Perm(len(s))...)
+			case 2:
+				if len(s) > 0 {
+					u, err = tensor.Flip(u, gen.r.IntN(len(s)))
+				}
+			case 3:
+				if len(s) > 0 {
+					lo := gen.r.Int64N(s[0].N)
+					cut := make([]uop.Pair, len(s))
+					for i := range cut {
+						cut[i] = uop.Pair{Lo: uop.N(0), Hi: s[i]}
+					}
+					cut[0].Lo = uop.N(lo)
+					u, err = tensor.Shrink(u, cut)
+				}
+			case 4:
+				u, err = tensor.Unsqueeze(u, 0)
+			}
+			if err != nil {
+				return err
+			}
+			it.u = u
+			gen.finals = append(gen.finals, it)
+		}
 	}
 	return nil
 }

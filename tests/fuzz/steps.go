@@ -9,7 +9,8 @@ import (
 
 // step adds one value made from others.
 func (gen *generator) step() error {
-	kinds := []func() error{gen.binary, gen.binary, gen.compare, gen.where, gen.unary, gen.reduce, gen.movement, gen.movement, gen.cast, gen.matmul, gen.index, gen.layer, gen.layer, gen.layer}
+	kinds := []func() error{gen.binary, gen.binary, gen.compare, gen.where, gen.unary, gen.reduce, gen.movement, gen.movement, gen.cast, gen.matmul, gen.index,
+		gen.foreign, gen.ends, gen.divide, gen.layer, gen.layer, gen.layer}
 	return kinds[gen.r.IntN(len(kinds))]()
 }
 
@@ -272,5 +273,150 @@ func (gen *generator) index() error {
 	}
 	u, err := tensor.GetItem(a.u, entries...)
 	gen.add(u, a.exact, a.size)
+	return err
+}
+
+// foreign casts a value and puts numbers beside it that its own type may not have: around it, or where a mask is false.
+func (gen *generator) foreign() error {
+	a := gen.pick()
+	to := inputTypes[gen.r.IntN(len(inputTypes))]
+	if !a.exact || a.u.DType.IsFloat() && !to.IsFloat() || !a.u.DType.IsFloat() && to.IsFloat() && a.size > exactLimit {
+		return nil
+	}
+	if limit := narrow[to]; limit > 0 && a.size > limit {
+		return nil
+	}
+	u, err := tensor.Cast(a.u, to)
+	if err != nil {
+		return err
+	}
+	v, size, last := gen.stranger(to)
+	if gen.chance(2) {
+		pads := make([]uop.Pair, len(u.Shape()))
+		for i := range pads {
+			pads[i] = uop.Pair{Lo: uop.N(int64(gen.r.IntN(3))), Hi: uop.N(int64(gen.r.IntN(3)))}
+		}
+		u, err = tensor.Pad(u, pads, v)
+	} else {
+		var mask *uop.UOp
+		for range 8 {
+			if m := gen.pick(); m.u.DType.IsBool() && broadcasts(m.u.Shape(), u.Shape()) {
+				mask = m.u
+			}
+		}
+		if mask == nil {
+			return nil
+		}
+		var other *uop.UOp
+		if other, err = tensor.FullLike(u, v); err != nil {
+			return err
+		}
+		u, err = tensor.Where(mask, u, other)
+	}
+	if err != nil || u.Shape().Numel().N > 4096 {
+		return err
+	}
+	if !to.IsFloat() {
+		a.size, size = math.Ldexp(1, to.Bits), 0
+	}
+	if last {
+		gen.finals = append(gen.finals, item{u, true, 0})
+		return nil
+	}
+	gen.add(u, true, max(a.size, size))
+	return nil
+}
+
+// stranger is a number of a type that other types do not have, with its size. With the last ones nothing is computed.
+func (gen *generator) stranger(dt *uop.DType) (v uop.Const, size float64, last bool) {
+	switch {
+	case dt.IsBool():
+		return uop.BoolConst(gen.chance(2)), 1, false
+	case !dt.IsFloat():
+		return gen.end(dt), 0, false
+	case gen.chance(3):
+		return []uop.Const{uop.Float(math.Inf(1)), uop.Float(math.Inf(-1)), uop.Float(0.1), uop.Float(1e6)}[gen.r.IntN(4)].Truncate(dt), 0, true
+	}
+	x := []float64{1.5, -0.125, -7, 300, 255.5, -1000}[gen.r.IntN(6)]
+	if limit := narrow[dt]; limit > 0 && math.Abs(x) > limit {
+		x = 1.5
+	}
+	return uop.Float(x), math.Abs(x), false
+}
+
+// end is a number at an end of an integer type, or a small one.
+func (gen *generator) end(dt *uop.DType) uop.Const {
+	one := uop.Int(1)
+	return []uop.Const{dt.Min(), dt.Min().Add(one), dt.Max(), dt.Max().Sub(one), one, uop.Int(7)}[gen.r.IntN(6)]
+}
+
+// integers is an integer value, which is a new one with numbers at the ends of its type if there is none.
+func (gen *generator) integers() (item, error) {
+	for range 4 {
+		if a := gen.pick(); a.u.DType.IsInt() {
+			return a, nil
+		}
+	}
+	dt := []*uop.DType{uop.Int8, uop.Uint8, uop.Int16, uop.Uint16, uop.Int32, uop.Uint32, uop.Int64, uop.Uint64}[gen.r.IntN(8)]
+	u, err := gen.buffer(dt, []int64{gen.size()}, func() uop.Const {
+		if gen.chance(3) {
+			return gen.end(dt)
+		}
+		return number(dt, gen.r.IntN(65)-32)
+	})
+	a := item{u, true, math.Ldexp(1, dt.Bits)}
+	if err == nil {
+		gen.add(a.u, a.exact, a.size)
+	}
+	return a, err
+}
+
+// ends compares integers with numbers at the ends of their type, or clips them there.
+func (gen *generator) ends() error {
+	a, err := gen.integers()
+	if err != nil {
+		return err
+	}
+	dt := a.u.DType
+	if !dt.Wraps() && a.size >= math.Ldexp(1, dt.Bits-2) {
+		return nil // that int32 and int64 do not overflow is taken for granted
+	}
+	c, err := tensor.FullLike(a.u, gen.end(dt))
+	if err != nil {
+		return err
+	}
+	compare := []func(a, b *uop.UOp) (*uop.UOp, error){tensor.Lt, tensor.Gt, tensor.Le, tensor.Ge, tensor.Eq, tensor.Ne}
+	choose := []func(a, b *uop.UOp) (*uop.UOp, error){tensor.Maximum, tensor.Minimum}
+	if gen.chance(2) {
+		u, err := choose[gen.r.IntN(len(choose))](a.u, c)
+		gen.add(u, true, math.Ldexp(1, dt.Bits))
+		return err
+	}
+	u, err := compare[gen.r.IntN(len(compare))](a.u, c)
+	gen.add(u, true, 1)
+	return err
+}
+
+// divide divides integers by a constant, shifts them or takes some of their bits.
+func (gen *generator) divide() error {
+	a, err := gen.integers()
+	if err != nil {
+		return err
+	}
+	dt := a.u.DType
+	if !dt.Wraps() && a.size >= math.Ldexp(1, dt.Bits-2) {
+		return nil
+	}
+	by := []int64{1, 2, 3, 7, 8, 10, 64, 100, 127}[gen.r.IntN(9)]
+	if !dt.IsUnsigned() && gen.chance(3) {
+		by = -by - 1
+	}
+	c, err := tensor.FullLike(a.u, uop.Int(by))
+	if err != nil {
+		return err
+	}
+	ops := []func(a, b *uop.UOp) (*uop.UOp, error){tensor.FloorDiv, tensor.Mod, tensor.BitAnd, tensor.BitOr, tensor.BitXor}
+	u, err := ops[gen.r.IntN(len(ops))](a.u, c)
+	gen.add(u, true, math.Ldexp(1, dt.Bits))
 	return err
 }
