@@ -229,3 +229,88 @@ test_that("whole numbers of 64 bits stay what they are when others are replaced"
   x[c(1, 3)] <- c(7, 8)
   expect_equal(as.vector(x), c(7, 5, 8))
 })
+
+test_that("views that were made before there was memory show it", {
+  x <- Tensor(1:3)
+  z <- x * 2L
+  column <- z$reshape(3, 1)
+  tail <- z[2:3]
+  z$realize()
+  z$assign(c(10L, 20L, 30L))
+  expect_equal(as.vector(column + 1L), c(11, 21, 31))
+  z[2]$assign(100L)
+  expect_equal(as.vector(tail * 1L), c(100, 30))
+  expect_equal(as.vector(tail), c(100, 30))
+  w <- Tensor(matrix(0, 3, 2)) + 1
+  row <- w[1, ]
+  w$realize()
+  w[1, ]$assign(c(5, 6))
+  expect_equal(as.vector(sum(row * c(1, 1))), 11)
+})
+
+test_that("views of lazy readers keep their root", {
+  x <- Tensor(1:3)
+  y <- x * 2L
+  column <- y$reshape(3, 1)
+  x$assign(x + x)
+  y[3]$assign(9L)
+  expect_equal(as.vector(column), c(2, 4, 9))
+  column[1, 1]$assign(7L)
+  expect_equal(as.vector(y), c(7, 4, 9))
+  a <- Tensor(matrix(c(1, 3, 2, 4), 2))
+  b <- a + 10
+  turned <- t(b)
+  a$assign(b)
+  turned[1, ]$assign(c(5, 5))
+  expect_same(b, matrix(c(5, 5, 12, 14), 2))
+  expect_same(a, matrix(c(11, 13, 12, 14), 2))
+})
+
+test_that("masks that are what is changed", {
+  for (n in c(3, 5, 8)) {
+    mask <- outer(1:n, 1:n, function(i, k) (i * 7 + k * k * 3) %% 5 < 2)
+    y <- t(Tensor(mask))
+    y[Tensor(mask)] <- FALSE
+    expected <- t(mask)
+    expected[mask] <- FALSE
+    expect_same(y, expected)
+  }
+})
+
+test_that("results are views of each other", {
+  a <- -Tensor(1:2)
+  b <- a$contiguous()
+  column <- b$reshape(2, 1)
+  greater <- b$maximum(a)
+  column$realize(greater)
+  expect_equal(as.vector(column), c(-1, -2))
+  expect_equal(as.vector(greater), c(-1, -2))
+})
+
+test_that("irregular views that were read are views still", {
+  x <- Tensor(matrix(1:12 + 0, 3))
+  flat <- t(x)$reshape(12)
+  before <- as.vector(flat)
+  flat$realize()
+  x$assign(x + 10)
+  expect_equal(as.vector(flat), before + 10)
+  flat$assign(0)
+  expect_equal(as.vector(sum(x)), 0)
+})
+
+test_that("pads are not cut down to the type in front of a cast, and unsigned numbers wrap", {
+  padded <- function(x, type, value) as.vector(x$cast(type)$pad(list(c(1, 1)), value = value))
+  expect_equal(padded(Tensor(c(TRUE, FALSE)), "float32", 2), c(2, 1, 0, 2))
+  expect_equal(padded(Tensor(1:2), "float32", 1.5), c(1.5, 1, 2, 1.5))
+  expect_equal(padded(Tensor(1:2, dtype = "int8"), "int32", 300), c(300, 1, 2, 300))
+  expect_equal(padded(Tensor(1:2, dtype = "uint8"), "float32", -1), c(-1, 1, 2, -1))
+  expect_equal(padded(Tensor(1:2), "float32", -Inf), c(-Inf, 1, 2, -Inf))
+  expect_equal(padded(Tensor(1:2, dtype = "float16"), "float32", 1e6), c(1e6, 1, 2, 1e6))
+  expect_equal(padded(Tensor(c(1, 2)), "float64", 0.1), c(0.1, 1, 2, 0.1))
+  x <- Tensor(c(3, 6, 2, 4, 0, 5, 9), dtype = "uint32")
+  expect_equal(as.vector((x - 3L)$clip(1, 3)), c(1, 3, 3, 1, 3, 2, 3))
+  y <- -Tensor(c(7, 0, 1, 2), dtype = "uint8")
+  expect_equal(as.vector(max(y)), 255)
+  z <- Tensor(3, dtype = "uint32") %% 4L
+  expect_equal(as.vector(z %% (z + 1L)), 3)
+})
