@@ -22,9 +22,6 @@ class Display(Base):
     __slots__ = ()
 
     if TYPE_CHECKING:
-        is_realized: bool
-        _data: np.ndarray[Any, Any]
-
         @property
         def is_realized(self) -> bool:
             """See Tensor."""
