@@ -104,11 +104,13 @@ type Reduction struct {
 	wanted int64
 	// long says that an iteration does several steps of each accumulator: loops are slow.
 	long bool
+	// siblings is the number of sums of the leaf: where they are many each has fewer steps, as the code of all is to stay short.
+	siblings int64
 }
 
 // reduction plans a reduction loop and the loops inside; the band around is nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
-	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops}
+	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops, siblings: 1}
 	lanes := int64(pl.Lanes)
 	// A sum that no band is around has no results side by side.
 	spread := around == nil && !pl.plain || around != nil && around.Along
@@ -121,7 +123,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		n.Form, n.Lanes = Along, lanes
 	}
 	if around != nil {
-		n.wanted = around.want[knobPartialSums]
+		n.wanted, n.siblings = around.want[knobPartialSums], int64(max(len(around.Leaf.Loops()), 1))
 	}
 	pl.ReductionOf[r] = n
 	pl.region(r, around)
@@ -178,7 +180,8 @@ func (r *Reduction) Rounds(copies, ways, n int64) int64 {
 	if !r.long {
 		return best
 	}
-	for k := longWeight / max(copies*ways*r.weight, 1); k > 1; k-- {
+	room := longWeight / min(r.siblings, 4)
+	for k := room / max(copies*ways*r.weight, 1); k > 1; k-- {
 		switch {
 		case n < 0 && r.Multiple%(ways*r.Lanes*k) == 0:
 			return k
