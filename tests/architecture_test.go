@@ -115,6 +115,7 @@ func stagesOfExample(t *testing.T) map[string]string {
 		t.Fatalf("the example has %d kernels, expected 1", len(s.Kernels))
 	}
 	stages["schedule"] = s.Kernels[0].AST.Dump()
+	stages["fuse"] = decisionsOfMeanOfProduct(t)
 	p, err := lower.Lower(s.Kernels[0].AST, lower.Native())
 	must(err)
 	stages["lower"] = uop.DumpList(p.Linear)
@@ -134,4 +135,32 @@ func stagesOfExample(t *testing.T) map[string]string {
 	pipeline.Dump(&b, p.Name, c.Insts)
 	stages["x64"] = b.String()
 	return stages
+}
+
+// decisionsOfMeanOfProduct prints what fusion decides about (a @ a).mean(), a line each, but for values that are read seldom.
+func decisionsOfMeanOfProduct(t *testing.T) string {
+	t.Helper()
+	g := symbolic.NewGraph()
+	a := g.NewBuffer("CPU", 512*512, uop.Float32).Reshape(uop.ShapeOf(512, 512))
+	product, err := tensor.MatMul(a, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := tensor.Mean(product, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, g.NewBuffer("CPU", 1, uop.Float32).Store(mean)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	if _, err := fuse.New(root, fuse.For(1<<20, 1), func(d fuse.Decision) {
+		if d.Reason != fuse.ReadSeldom {
+			text += d.String() + "\n"
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"polygrad/core/ranges"
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
@@ -15,17 +17,41 @@ type indexing struct {
 	nodes []nodeRanges
 	users []*uop.UOp // of all nodes, one node after the other
 	next  int        // number of the next range
+	// store decides what gets a buffer although tinygrad computes it where it is read; nil for nothing.
+	store func(Reread) bool
+}
+
+// Reread is a value that would be computed where it is read.
+type Reread struct {
+	Value *uop.UOp
+	// Elements is how many the value has, Evaluations how often one is computed, for all users together.
+	Elements, Evaluations int64
+	// Reduced says that it would be computed in the loops of a reduction, Factor that it is a factor of the terms of a sum,
+	// Chosen that it is a term under some condition.
+	Reduced, Factor, Chosen bool
 }
 
 // nodeRanges are the ranges of one node.
 type nodeRanges struct {
-	// realize: the node gets a buffer.
-	realize bool
+	// realize: the node gets a buffer, keep: which must not be removed.
+	realize, keep bool
 	// ended: a range ended at an EXPAND between here and the next buffer.
 	ended bool
 	// known: the node has ranges. in are the indices with which it reads its sources, out those with which it is read itself.
 	known   bool
 	in, out []*uop.UOp
+	// loops are the ranges of the kernel that reads the sources; only for store.
+	loops []*uop.UOp
+	// reads: computing the node takes something from memory.
+	reads bool
+	// evaluations is how often an element is computed for all users together.
+	evaluations int64
+	// kernels is how many times the loops run, where those of several users stand for one.
+	kernels int64
+	// across: some user goes through it otherwise than row by row.
+	across bool
+	// term: the node is what a sum adds up, factor: it is a factor of that, chosen: it is that under some condition.
+	term, factor, chosen bool
 	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
 	nUsers, lastUser int32
 }
@@ -43,8 +69,12 @@ func newIndexing(g *uop.Graph, list []*uop.UOp) *indexing {
 		n += int32(len(u.Src))
 	}
 	for _, u := range list {
+		n := x.at(u)
+		n.reads = u.Op == uop.Param || u.Op == uop.Buffer
 		for _, s := range u.Src {
-			x.at(s).nUsers++
+			m := x.at(s)
+			m.nUsers++
+			n.reads = n.reads || m.reads
 		}
 	}
 	// Room for all sources, then each user once.
@@ -134,6 +164,11 @@ func (x *indexing) assign(u *uop.UOp) {
 	if !x.outputRanges(u, n) {
 		return
 	}
+	if x.store != nil {
+		x.countEvaluations(u, n)
+		x.findFactors(n)
+		x.storeReread(u, n)
+	}
 	// A value that is used past an EXPAND would be computed again for each repetition; here is where it gets a buffer instead.
 	if n.ended && (uop.GroupElementwise.Has(u.Op) || u.Op == uop.ReduceAxis) {
 		n.ended = false
@@ -156,6 +191,161 @@ func (x *indexing) assign(u *uop.UOp) {
 		}
 	}
 	n.known = true
+	if x.store != nil {
+		x.setLoops(u, n)
+	}
+}
+
+// storeReread asks whether a value that would be computed where it is read gets a buffer.
+func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
+	if !uop.GroupElementwise.Has(u.Op) && u.Op != uop.ReduceAxis || n.realize && alwaysContiguous.Has(u.Op) {
+		return
+	}
+	size := u.Shape().Numel()
+	if size.Symbolic() || size.N == 0 || !n.reads {
+		return
+	}
+	r := Reread{Value: u, Elements: size.N, Evaluations: n.evaluations}
+	var loops []*uop.UOp
+	for _, c := range x.usersOf(n) {
+		loops = union(loops, x.at(c).loops)
+	}
+	r.Reduced, r.Factor, r.Chosen = reducedOver(loops), n.factor, n.chosen
+	if x.store(r) {
+		n.keep = true
+		if !n.realize {
+			x.realizeAll(u, n)
+		}
+	}
+}
+
+// countEvaluations finds out how often an element is computed, for all users together; users that go through the same rows
+// can share what they compute, and count once.
+func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
+	var loops []*uop.UOp
+	var most, kernels int64 = 0, 1
+	for _, c := range x.usersOf(n) {
+		m := x.at(c)
+		if !m.known {
+			continue
+		}
+		n.across = n.across || x.readsAcross(u, c, m)
+		kernels = max(kernels, m.kernels)
+		if !n.realize {
+			loops = union(loops, m.loops)
+			continue
+		}
+		// Users that disagree are in loops of their own.
+		times := max(m.kernels, 1) * volume(loopsAround(m.loops, m.in))
+		n.evaluations += times
+		most = max(most, times)
+	}
+	switch {
+	case !n.realize:
+		n.evaluations = kernels * volume(loopsAround(loops, n.out))
+	case !n.across && !transposed(u):
+		n.evaluations = most
+	}
+	n.kernels = kernels
+}
+
+// readsAcross reports whether a user goes through a value otherwise than row by row.
+func (x *indexing) readsAcross(u, c *uop.UOp, m *nodeRanges) bool {
+	if c.Op != uop.ReduceAxis {
+		return !m.realize && m.across && (uop.GroupElementwise.Has(c.Op) || uop.GroupMovement.Has(c.Op))
+	}
+	last, all := 0, true
+	for i, s := range u.Shape() {
+		if !s.IsNum(1) {
+			last = i
+			all = all && slices.Contains(c.Arg.(uop.AxisReduce).Axes, i)
+		}
+	}
+	return all || !slices.Contains(c.Arg.(uop.AxisReduce).Axes, last)
+}
+
+// transposed reports whether neighbours in a row of a value are none in memory.
+func transposed(u *uop.UOp) bool {
+	const most = 32
+	seen := []*uop.UOp{u}
+	for i := 0; i < len(seen) && i < most; i++ {
+		v := seen[i]
+		if order, ok := v.Arg.(uop.Nums); ok && v.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1 {
+			return true
+		}
+		for _, s := range v.Src {
+			if (uop.GroupElementwise.Has(s.Op) || uop.GroupMovement.Has(s.Op)) && !slices.Contains(seen, s) {
+				seen = append(seen, s)
+			}
+		}
+	}
+	return false
+}
+
+// findFactors finds out whether a node is a term of a sum, a factor of one or a choice in one, perhaps as a view of it or cast.
+func (x *indexing) findFactors(n *nodeRanges) {
+	for _, c := range x.usersOf(n) {
+		m := x.at(c)
+		same := c.Op == uop.Cast || uop.GroupMovement.Has(c.Op)
+		n.term = n.term || same && m.term || c.Op == uop.ReduceAxis && c.Arg.(uop.AxisReduce).Op == uop.Add
+		n.chosen = n.chosen || same && m.chosen || c.Op == uop.Where && m.term
+		n.factor = n.factor || m.factor && !m.realize && (same || uop.GroupElementwise.Has(c.Op)) || c.Op == uop.Mul && m.term
+	}
+}
+
+// loopsAround are the loops that run around what is computed at some indices: the innermost that these depend on, and those
+// made before it.
+func loopsAround(loops, indices []*uop.UOp) []*uop.UOp {
+	innermost := -1
+	for _, i := range indices {
+		for _, r := range i.Ranges() {
+			innermost = max(innermost, r.RangeID().ID[0])
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(loops), func(r *uop.UOp) bool { return r.RangeID().ID[0] > innermost })
+}
+
+// setLoops notes the ranges of the kernel that reads the sources of a node, and for how many kernels it stands.
+func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
+	if n.realize {
+		n.kernels = 1
+	}
+	if n.realize && !n.keep && u.Op != uop.ReduceAxis && !alwaysContiguous.Has(u.Op) { // it may be computed where it is read
+		var own []*uop.UOp
+		for _, i := range n.out {
+			own = union(own, i.Ranges())
+		}
+		n.kernels = max(1, n.evaluations/volume(own))
+	}
+	if !n.realize {
+		for _, c := range x.usersOf(n) {
+			n.loops = union(n.loops, x.at(c).loops)
+		}
+	}
+	for _, i := range n.in {
+		n.loops = union(n.loops, i.Ranges())
+	}
+}
+
+// union adds to a list what is not in it yet.
+func union(list, more []*uop.UOp) []*uop.UOp {
+	for _, u := range more {
+		if !slices.Contains(list, u) {
+			list = append(list[:len(list):len(list)], u)
+		}
+	}
+	return list
+}
+
+// volume is how often loops run, at most 2^60 times.
+func volume(loops []*uop.UOp) int64 {
+	n := int64(1)
+	for _, r := range loops {
+		if s := r.Src[0]; s.Op == uop.ConstOp {
+			n = min(n*max(s.ConstVal().I(), 1), 1<<60/(1<<20))
+		}
+	}
+	return n
 }
 
 // outputRanges sets the ranges at which u is read: new ones if it has a buffer or its users disagree, else theirs.
@@ -236,6 +426,11 @@ func allSame(users [][]*uop.UOp, i int) bool {
 		}
 	}
 	return true
+}
+
+// reducedOver reports whether loops are those of a reduction.
+func reducedOver(loops []*uop.UOp) bool {
+	return slices.ContainsFunc(loops, func(r *uop.UOp) bool { return r.RangeID().Type == uop.AxisReduceT })
 }
 
 // endsRange reports whether an index that an EXPAND does not pass on depends on a range.

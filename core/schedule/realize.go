@@ -11,6 +11,7 @@ var alwaysContiguous = ops(uop.Contiguous, uop.Assign, uop.Copy, uop.Buffer, uop
 func (r *run) getRealize() bool {
 	list := r.root.Toposort()
 	r.index = newIndexing(r.g, list)
+	r.index.store = r.store
 	mark := func(u *uop.UOp) { r.index.at(u).realize = true }
 	for _, u := range list {
 		switch u.Op {

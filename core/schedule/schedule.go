@@ -112,6 +112,9 @@ func WithShapes() Option { return func(r *run) { r.shapes = true } }
 // a reduction is split in two whenever each value takes many inputs, as tinygrad does for devices with many more threads.
 func WithRows(n int64) Option { return func(r *run) { r.rows = n } }
 
+// WithStore gives those values buffers for which a function says so, instead of computing them where they are read.
+func WithStore(f func(Reread) bool) Option { return func(r *run) { r.store = f } }
+
 // run is the state of one scheduling.
 type run struct {
 	shapes     bool
@@ -124,6 +127,7 @@ type run struct {
 	trace      func(pass string, root *uop.UOp)
 	maxBuffers int
 	rows       int64
+	store      func(Reread) bool
 	current    string // the pass that runs
 }
 
@@ -152,7 +156,7 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 	}
 	var late []int // the sources that were lost: what only they need runs last
 	if bases, lost := basesOfLost(wanted, values); len(lost) > 0 {
-		r = &run{g: r.g, root: r.g.Sink(nil, bases...), maxBuffers: r.maxBuffers, rows: r.rows}
+		r = &run{g: r.g, root: r.g.Sink(nil, bases...), maxBuffers: r.maxBuffers, rows: r.rows, store: r.store}
 		if values, err = r.compile(wanted); err != nil {
 			return nil, err
 		}

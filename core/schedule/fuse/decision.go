@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"polygrad/core/settings"
+	"polygrad/core/uop"
 )
 
 // Decision says whether a pass merges two kernels, or cuts one in two, and why. It is made before the pass changes anything.
@@ -15,8 +16,10 @@ type Decision struct {
 	// First and Second are the kernels, by their numbers before fusion; those of a fusion group are all that are in it. Second
 	// is nil if the decision is about one kernel.
 	First, Second []int
-	Reason        Reason
-	Costs         Costs
+	// Value is what is stored or not, if the decision is about a value of the tensor graph.
+	Value  *uop.UOp
+	Reason Reason
+	Costs  Costs
 	// Limits are those that the costs were compared with.
 	Limits Options
 }
@@ -53,6 +56,13 @@ const (
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
 	RowsNeedAll  // blocks of rows need loops that go through all of a row
 	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
+	// Values of the tensor graph: the first two are stored.
+	NestedReduction // a reduction is read by another one
+	RereadPays      // it would be computed so often that storing it costs less
+	ReadSeldom      // it is computed a few times at most
+	CheapMask       // comparisons are cheaper than memory
+	CheapFactor     // a factor of a product that takes few operations
+	CheapAgain      // storing it costs more than computing it again
 )
 
 var reasons = [...]string{
@@ -64,6 +74,9 @@ var reasons = [...]string{
 	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
+	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
+	RereadPays:      "computing it again costs more than memory", ReadSeldom: "computed a few times at most", CheapMask: "comparisons cost less than memory",
+	CheapFactor: "the tiles of a product compute it for many terms at once", CheapAgain: "computing it again costs less than memory",
 }
 
 func (r Reason) String() string { return reasons[r] }
@@ -83,6 +96,10 @@ type Costs struct {
 	Buffers, Stores int
 	// BlockRows is the height of a block of rows.
 	BlockRows int64
+	// Elements is how many a value has, Evaluations how often one would be computed without a store; Work are the operations
+	// for one of them, StoreWork those that storing and loading all of them cost.
+	Elements, Evaluations int64
+	Work, StoreWork       float64
 	// Epilogue says that the consumer joins a contraction.
 	Epilogue bool
 }
@@ -107,8 +124,27 @@ func (o *Options) judge(c *Costs) Reason {
 	return Pays
 }
 
+// text is the line of a decision about a value.
+func (d *Decision) text() string {
+	verdict := "inline"
+	if d.Reason == NestedReduction || d.Reason == RereadPays {
+		verdict = "store"
+	}
+	v, c := d.Value, &d.Costs
+	name := strings.ToLower(v.Op.String())
+	if v.Op == uop.ReduceAxis {
+		a := v.Arg.(uop.AxisReduce)
+		name = fmt.Sprintf("reduction (%s of %s over axes %v)", strings.ToLower(a.Op.String()), v.Src[0].Shape(), a.Axes)
+	}
+	return fmt.Sprintf("%s: value %s of shape %s: %s: %s; %d elements, computed %d times, %g operations each; storing costs %g",
+		d.Pass, name, v.Shape(), verdict, d.Reason, c.Elements, c.Evaluations, c.Work, c.StoreWork)
+}
+
 // String is a line: the pass, the kernels, what is done and why, and each cost that is known with its limit.
 func (d *Decision) String() string {
+	if d.Value != nil {
+		return d.text()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", d.Pass, numbers(d.First))
 	if d.Second != nil {
@@ -142,8 +178,19 @@ func (f *fuser) observe(first, second *group, r Reason, c Costs) {
 	if second != nil {
 		d.Second = second.kernels
 	}
+	f.tell(&d)
+}
+
+// observeValue tells of a decision about a value of the tensor graph.
+func (f *fuser) observeValue(v *uop.UOp, r Reason, c Costs) {
+	if len(f.hooks) > 0 || f.dumping && r != ReadSeldom {
+		f.tell(&Decision{Pass: f.current, Value: v, Reason: r, Costs: c, Limits: f.o})
+	}
+}
+
+func (f *fuser) tell(d *Decision) {
 	for _, h := range f.hooks {
-		h(d)
+		h(*d)
 	}
 	if f.dumping {
 		fmt.Fprintln(os.Stderr, d.String())

@@ -11,6 +11,8 @@ import (
 var Passes = []schedule.Pass[*fuser]{
 	{Name: "request", Reason: "STOREs become values and copies, and ASSIGNs see those before them",
 		Run: (*fuser).splitRequest, Leaves: tensorGraph},
+	{Name: "share outputs", Reason: "what needs the value of an output reads it there",
+		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store shared", Reason: "costly values that several reductions need are stored, not recomputed for each",
@@ -128,7 +130,7 @@ func graphPass(fn func(*uop.UOp) *uop.UOp) func(*fuser) bool {
 const rowsForThreads = 64
 
 func (f *fuser) makeKernels() bool {
-	s, err := schedule.New(f.root, schedule.WithRows(rowsForThreads), schedule.WithMaxBuffers(f.o.KernelBuffers))
+	s, err := schedule.New(f.root, schedule.WithRows(rowsForThreads), schedule.WithStore(f.storeReread), schedule.WithMaxBuffers(f.o.KernelBuffers))
 	must(err)
 	f.s, f.slots = s, s.Slots
 	for i, k := range s.Kernels {

@@ -19,7 +19,7 @@ func TestSumsAreScattered(t *testing.T) {
 	}{
 		{"gradient of a table", 500, false, 2, 0},
 		{"gradient and product", 500, true, 2, 1},
-		{"small table", 20, false, 1, 1},
+		{"small table", 20, false, 2, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGraph(t)

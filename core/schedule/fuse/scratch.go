@@ -59,13 +59,14 @@ func (f *fuser) repeated(b *body) []rowValue {
 		groups[key] = append(groups[key], v)
 	}
 	values := b.values()
+	costly := costlyValues(values)
 	for _, u := range values {
-		if in := b.innerOf(u); functions.Has(u.Op) && len(in) == 1 {
+		if in := b.innerOf(u); costly[u] && len(in) == 1 {
 			add(rowValue{u, in[0]}, true)
 		}
 	}
 	for _, u := range values {
-		if !functions.Has(u.Op) || len(b.innerOf(u)) > 0 {
+		if !costly[u] || len(b.innerOf(u)) > 0 {
 			continue
 		}
 		for _, r := range u.Ranges() {
@@ -78,6 +79,28 @@ func (f *fuser) repeated(b *body) []rowValue {
 		}
 	}
 	return nil
+}
+
+// scratchWork is how many operations a value has to take for it to be kept for the next loop.
+const scratchWork = 4
+
+// costlyValues are those that take several operations to compute from what is loaded and from reductions.
+func costlyValues(values []*uop.UOp) map[*uop.UOp]bool {
+	work := map[*uop.UOp]float64{}
+	out := map[*uop.UOp]bool{}
+	for _, u := range values {
+		if u.Op == uop.Index || u.Op == uop.Reduce || u.DType.IsIndex() || len(u.Ranges()) == 0 {
+			continue
+		}
+		// What several operations need counts for one of them.
+		w := weight(u.Op)
+		for _, s := range u.Src {
+			w += work[s]
+		}
+		work[u] = w
+		out[u] = w >= scratchWork && u.DType.IsFloat()
+	}
+	return out
 }
 
 // innerOf are the ranges of a value that are not those of loops around stores.

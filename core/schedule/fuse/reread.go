@@ -1,0 +1,81 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+)
+
+// storeReread decides whether a value is stored that would be computed where it is read: in the loops of a reduction, or
+// several times. What is not sure to gain by that is left to the passes that merge kernels.
+func (f *fuser) storeReread(r schedule.Reread) bool {
+	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: workBelow(r.Value)}
+	reason := judgeReread(&r, &c)
+	f.observeValue(r.Value, reason, c)
+	return reason == NestedReduction || reason == RereadPays
+}
+
+func judgeReread(r *schedule.Reread, c *Costs) Reason {
+	c.StoreWork = storeWork*float64(c.Elements) + launchWork
+	switch {
+	case r.Value.Op == uop.ReduceAxis && r.Reduced:
+		return NestedReduction
+	case c.Evaluations <= fewEvaluations*c.Elements:
+		return ReadSeldom
+	case isMask(r.Value) || r.Chosen && c.Evaluations >= minScatterRows*c.Elements:
+		return CheapMask
+	case r.Factor && c.Work < factorWork:
+		return CheapFactor
+	case float64(c.Evaluations-c.Elements)*c.Work < c.StoreWork:
+		return CheapAgain
+	}
+	return RereadPays
+}
+
+const (
+	// storeWork is what it costs to store an element of a value and to load it again, launchWork what another kernel costs, in
+	// operations on an element.
+	storeWork  = 12
+	launchWork = 1 << 12
+	// fewEvaluations is how often each element may be computed without a thought of storing it: the passes that merge kernels
+	// find those users together more often than not, and training steps get more kernels if it is less.
+	fewEvaluations = 4
+	// factorWork is from where on a factor of the terms of a sum is stored: the tiles of a product compute it once for many terms.
+	factorWork = 8
+	// padWork is what the condition of a padded value costs.
+	padWork = 4
+)
+
+// isMask reports whether a value is a bool, or 0 or 1: masks are compared anew, or vanish with the sum over them.
+func isMask(u *uop.UOp) bool {
+	for u.Op == uop.Cast && !u.DType.IsBool() {
+		u = u.Src[0]
+	}
+	return u.DType.IsBool()
+}
+
+// workBelow estimates the operations that it takes to compute an element of a value from what is in memory.
+func workBelow(u *uop.UOp) float64 {
+	const most = 32
+	total := weight(u.Op)
+	if u.Op == uop.ReduceAxis {
+		total = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
+	}
+	seen := []*uop.UOp{u}
+	for i := 0; i < len(seen) && i < most; i++ {
+		for _, s := range seen[i].Src {
+			if !computedWithUser(s) || slices.Contains(seen, s) {
+				continue
+			}
+			seen = append(seen, s)
+			switch {
+			case s.Op == uop.Pad:
+				total += padWork
+			case uop.GroupElementwise.Has(s.Op):
+				total += weight(s.Op)
+			}
+		}
+	}
+	return total
+}

@@ -1,0 +1,59 @@
+package fuse_test
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/uop"
+)
+
+// What would be computed in the loops of a reduction, or several times, is stored where that costs less, for a reason.
+func TestValuesAreStoredByCost(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		out     func(g graph) *uop.UOp
+		reason  fuse.Reason
+		kernels int
+	}{
+		{"sum of a product", func(g graph) *uop.UOp { return times(g.in(64, 64), g.in(64, 64)).ReduceAxes(uop.Add, 0) }, fuse.NestedReduction, 2},
+		{"factor with a function", func(g graph) *uop.UOp { return times(g.in(64, 64).Exp2(), g.in(64, 64)) }, fuse.RereadPays, 2},
+		{"factor with an addition", func(g graph) *uop.UOp { x := g.in(64, 64); return times(x.Add(g.in(64, 64)), x) }, fuse.CheapFactor, 1},
+		{"few elements", func(g graph) *uop.UOp { return g.in(1, 8).Exp2().Expand(uop.ShapeOf(8, 8)).Add(g.in(8, 8)) }, fuse.CheapAgain, 1},
+		{"many repetitions", func(g graph) *uop.UOp { return g.in(1, 512).Exp2().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512)) }, fuse.RereadPays, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			s, ds := g.decided(options, c.out(g))
+			if !decided(ds, "kernels", c.reason) {
+				t.Errorf("%v, expected a value with the reason %q", ds, c.reason)
+			}
+			g.expect(s, c.kernels)
+		})
+	}
+}
+
+// Who needs the value of an output reads the output.
+func TestOutputsAreShared(t *testing.T) {
+	g := newGraph(t)
+	h := times(g.in(64, 64), g.in(64, 64))
+	g.expect(g.fused(options, h, h.Exp2().ReduceAxes(uop.Max, 0)), 2)
+}
+
+// A decision about a value says what is done, why, and with which costs.
+func TestDecisionAboutAValueIsALine(t *testing.T) {
+	g := newGraph(t)
+	_, ds := g.decided(options, times(g.in(64, 64), g.in(64, 64)).ReduceAxes(uop.Add, 0))
+	for _, d := range ds {
+		if d.Value != nil && d.Reason == fuse.NestedReduction {
+			line := d.String()
+			for _, want := range []string{"kernels: value reduction (add of", "store: another reduction reads it", "4096 elements, computed 4096 times"} {
+				if !strings.Contains(line, want) {
+					t.Errorf("%q, expected %q in it", line, want)
+				}
+			}
+			return
+		}
+	}
+	t.Errorf("%v, expected a decision about the product", ds)
+}
