@@ -12,7 +12,7 @@ func TestEveryFunctionAfterFork(t *testing.T) { within(t, nil, build(t, "forked.
 func TestNothingLeaks(t *testing.T) {
 	warm, rounds := 30, 60
 	if testing.Short() {
-		warm, rounds = 8, 12
+		warm, rounds = 10, 20
 	}
 	within(t, []string{"GOGC=50"}, build(t, "leaks.c"), fmt.Sprint(warm), fmt.Sprint(rounds))
 }
