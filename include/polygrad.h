@@ -1751,12 +1751,13 @@ typedef enum PolyOptimizer {
  *                 only (default 42; see poly_init_param_kaiming)
  * and have the buffers x (batch, in), output (batch, out) and, with a loss,
  * y (batch, out; probabilities for cross_entropy) and loss (1). NULL if the
- * text is no JSON object or a size is missing or impossible. */
+ * text is no JSON object, a size is missing or impossible, or a key or the name
+ * of an activation or a loss is unknown. */
 
 /* A multi-layer perceptron.
  *   "layers":     [in, …, out], two sizes or more (required)
- *   "activation": between layers: relu (default, also for other words), gelu,
- *                 silu, tanh, sigmoid, none
+ *   "activation": between layers: relu (default), gelu, silu, tanh,
+ *                 sigmoid, none
  *   "bias":       default true; anything but true means none
  * Parameters layers.L.weight (out, in) and layers.L.bias (out), zeros. Since
  * 1.0. */

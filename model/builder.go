@@ -2,6 +2,8 @@ package model
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
@@ -182,18 +184,16 @@ type common struct {
 }
 
 func (c *Config) common() common {
-	return common{max(c.Int("batch_size", 1), 1), c.Text("loss", "none"), c.seed()}
+	return common{max(c.Int("batch_size", 1), 1), c.word("loss", "none", "mse", "cross_entropy"), c.seed()}
 }
 
-// activation is one of the allowed activations, the first one by default.
-func (c *Config) activation(allowed ...string) string {
-	name := c.Text("activation", "")
-	for _, a := range allowed {
-		if a == name {
-			return a
-		}
+// word is one of the allowed words, the first one by default.
+func (c *Config) word(name string, allowed ...string) string {
+	text := c.Text(name, allowed[0])
+	if !slices.Contains(allowed, text) {
+		panic(buildError{fmt.Errorf("%s: %q, expected one of %s", name, text, strings.Join(allowed, ", "))})
 	}
-	return allowed[0]
+	return text
 }
 
 // layers is the required list of at least two widths.
@@ -214,7 +214,13 @@ func family(name string, e *exec.Executor, text []byte, formulas func(b *builder
 	if err != nil {
 		return nil, fmt.Errorf("model.%s: json: %w", name, err)
 	}
-	m, err := build(e, func(b *builder) error { return formulas(b, c) })
+	c.asked = map[string]bool{}
+	m, err := build(e, func(b *builder) error {
+		if err := formulas(b, c); err != nil {
+			return err
+		}
+		return c.unknown()
+	})
 	if err != nil {
 		return nil, fmt.Errorf("model.%s: json: %w", name, err)
 	}

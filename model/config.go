@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,8 @@ type Config struct {
 	values map[string]json.RawMessage
 	// wrong is the first requested value of another type; its fallback was used instead.
 	wrong error
+	// asked are the names that were asked for, if that is of interest.
+	asked map[string]bool
 }
 
 // ParseConfig reads a JSON object.
@@ -49,6 +52,25 @@ func ParseConfig(text []byte) (*Config, error) {
 // NewConfig makes an object without keys.
 func NewConfig() *Config { return &Config{values: map[string]json.RawMessage{}} }
 
+// value is what a key has, nil if it is not there.
+func (c *Config) value(name string) json.RawMessage {
+	if c.asked != nil {
+		c.asked[name] = true
+	}
+	return c.values[strings.ToLower(name)]
+}
+
+// unknown is an error if there is a key that nobody has asked for.
+func (c *Config) unknown() error {
+	known := slices.Sorted(maps.Keys(c.asked))
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+			return fmt.Errorf("%s: unknown, expected %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
 // Set gives a key a number or a text.
 func (c *Config) Set(name string, v any) error {
 	raw, err := json.Marshal(v)
@@ -60,7 +82,7 @@ func (c *Config) Set(name string, v any) error {
 }
 
 // Has reports whether there is a value of this name.
-func (c *Config) Has(name string) bool { return c.values[strings.ToLower(name)] != nil }
+func (c *Config) Has(name string) bool { return c.value(name) != nil }
 
 // Clone is a copy.
 func (c *Config) Clone() *Config { return &Config{values: maps.Clone(c.values)} }
@@ -70,7 +92,7 @@ func (c *Config) Wrong() error { return c.wrong }
 
 // decode reads a value; false if there is none of this name and type.
 func decode[T any](c *Config, name, want string) (v T, ok bool) {
-	raw := c.values[strings.ToLower(name)]
+	raw := c.value(name)
 	if raw == nil || string(raw) == "null" {
 		return v, false
 	}
@@ -122,8 +144,8 @@ func (c *Config) Text(name, fallback string) string {
 
 // Object is an object, nil if there is none of this name or it is null.
 func (c *Config) Object(name string) (*Config, error) {
-	raw, ok := c.values[strings.ToLower(name)]
-	if !ok || string(raw) == "null" {
+	raw := c.value(name)
+	if raw == nil || string(raw) == "null" {
 		return nil, nil
 	}
 	o, err := ParseConfig(raw)
@@ -156,8 +178,8 @@ func (c *Config) seed() uint64 {
 
 // widths is a list of sizes; ok is false if there is none of this name.
 func (c *Config) widths(name string) (list []int64, ok bool, err error) {
-	raw, ok := c.values[strings.ToLower(name)]
-	if !ok {
+	raw := c.value(name)
+	if raw == nil {
 		return nil, false, nil
 	}
 	var numbers []float64

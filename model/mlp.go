@@ -21,7 +21,7 @@ func mlp(b *builder, c *Config) error {
 		return err
 	}
 	s := c.common()
-	act := activations[c.activation("relu", "gelu", "silu", "tanh", "sigmoid", "none")]
+	act := activations[c.word("activation", "relu", "gelu", "silu", "tanh", "sigmoid", "none")]
 	bias := c.True("bias", true)
 	x := b.buffer("x", []int64{s.batch, layers[0]})
 	h := shaped(x, []int64{s.batch, layers[0]})

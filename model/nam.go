@@ -40,7 +40,7 @@ func additive(b *builder, c *Config) error {
 		return fmt.Errorf("n_outputs: %d, expected at least 1", outputs)
 	}
 	s := c.common()
-	n := nam{b, s.seed, c.activation("exu", "relu", "gelu", "silu"), append(hidden, outputs)}
+	n := nam{b, s.seed, c.word("activation", "exu", "relu", "gelu", "silu"), append(hidden, outputs)}
 	x := b.buffer("x", []int64{s.batch, features})
 	all := shaped(x, []int64{s.batch, features})
 	out := b.param("intercept", nil, outputs)

@@ -212,8 +212,19 @@ func TestBadConfigurations(t *testing.T) {
 			t.Errorf("NewNAM accepts %s", text)
 		}
 	}
-	// Keys in any case, numbers as C reads them, odd values as the defaults.
-	m, err := NewMLP(e, []byte(`{"LAYERS":[2.9,3],"Activation":"nonsense","bias":1,"batch_size":-3,"loss":7}`))
+	for text, want := range map[string]string{
+		`{"layers":[4,2],"activation":"swish"}`:            `activation: "swish", expected one of relu, gelu, silu, tanh, sigmoid, none`,
+		`{"layers":[4,2],"loss":"mae"}`:                    `loss: "mae", expected one of none, mse, cross_entropy`,
+		`{"layers":[4,2],"n_ensemble":3}`:                  `n_ensemble: unknown, expected activation, batch_size, bias, layers, loss, seed`,
+		`{"layers":[4,2],"batchSize":3,"activation":null}`: `batchsize: unknown`,
+	} {
+		if m, err := NewMLP(e, []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			m.Free()
+			t.Errorf("NewMLP of %s: %v, expected %s", text, err, want)
+		}
+	}
+	// Keys in any case, numbers as C reads them, values of odd types as the defaults.
+	m, err := NewMLP(e, []byte(`{"LAYERS":[2.9,3],"Activation":3,"bias":1,"batch_size":-3,"loss":7}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func tabm(b *builder, c *Config) error {
 		return fmt.Errorf("n_ensemble: %d, expected at least 1", k)
 	}
 	s := c.common()
-	act := activations[c.activation("relu", "gelu", "silu", "none")]
+	act := activations[c.word("activation", "relu", "gelu", "silu", "none")]
 	x := b.buffer("x", []int64{s.batch, layers[0]})
 	h := shaped(x, []int64{s.batch, 1, layers[0]})
 	last := len(layers) - 2

@@ -19,6 +19,15 @@ def relu(x):
     return np.maximum(x, 0)
 
 
+def test_words_that_no_model_knows():
+    with pytest.raises(RuntimeError, match='activation: "swish", expected one of relu'):
+        Instance.mlp(layers=[2, 1], activation="swish")
+    with pytest.raises(RuntimeError, match='loss: "mae", expected one of none, mse'):
+        Instance.tabm(layers=[2, 1], loss="mae")
+    with pytest.raises(RuntimeError, match="n_layers: unknown, expected activation"):
+        Instance.nam(n_features=2, n_layers=3)
+
+
 def test_mlp_forward():
     net = Instance.mlp(layers=[4, 8, 3], activation="relu", batch_size=5, seed=42)
     x = RNG.uniform(-1, 1, (5, 4)).astype(np.float32)
