@@ -36,7 +36,12 @@ func (c *collection) over() {
 }
 
 func init() {
-	if !settings.GOGC.IsSet() {
+	switch {
+	case settings.GOGC.Get() == "off":
+		debug.SetGCPercent(-1)
+	case settings.GOGC.IsSet():
+		debug.SetGCPercent(settings.GOGC.Number())
+	default:
 		debug.SetGCPercent(mostGrowth)
 		runtime.SetFinalizer(&collection{percent: mostGrowth}, (*collection).over)
 	}

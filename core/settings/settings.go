@@ -82,6 +82,15 @@ var (
 // Table has all variables.
 var Table = []*Variable{&Device, &CPU, &Threads, &F32, &Fuse, &Beam, &Cache, &Check, &Dump, &Perf, &GOGC}
 
+// Copy gives each variable the value that lookup has for its name, "" where it is not set.
+func Copy(lookup func(name string) string) {
+	for _, v := range Table {
+		if value := lookup(v.Name); value != os.Getenv(v.Name) {
+			_ = os.Setenv(v.Name, value) // fails for names and values that C strings cannot be
+		}
+	}
+}
+
 // IsSet reports whether the variable has a value.
 func (v *Variable) IsSet() bool { return os.Getenv(v.Name) != "" }
 

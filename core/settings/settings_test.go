@@ -105,3 +105,20 @@ func TestDumps(t *testing.T) {
 		}
 	}
 }
+
+func TestCopy(t *testing.T) {
+	clear(t)
+	t.Setenv(Threads.Name, "3")
+	t.Setenv(Beam.Name, "2")
+	host := map[string]string{Device.Name: "interp", Beam.Name: "2"}
+	Copy(func(name string) string { return host[name] })
+	for _, v := range Table {
+		want := host[v.Name]
+		if want == "" {
+			want = v.Default
+		}
+		if v.Get() != want || v.IsSet() != (host[v.Name] != "") {
+			t.Errorf("%s is %q, want %q", v.Name, v.Get(), want)
+		}
+	}
+}

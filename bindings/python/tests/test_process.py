@@ -228,6 +228,24 @@ def test_unknown_back_end():
     assert 'POLY_DEVICE: got "abacus", expected one of native, wasm, interp, clang' in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("began", "change"), [("wasm", '["POLY_DEVICE"] = "interp"'), ("abacus", '.pop("POLY_DEVICE")')]
+)
+def test_variables_that_the_program_sets_before_the_import(began, change):
+    out = check(
+        f"""
+        import os
+        os.environ{change}
+        from polygrad import Device, Tensor
+        print((Tensor([1.0]) + 1).item(), Device.backend)
+        """,
+        POLY_DEVICE=began,
+    )
+    number, runs = out.split()
+    assert number == "2.0"
+    assert runs == "interp" if "interp" in change else runs in {"native", "wasm"}
+
+
 def test_unknown_processor():
     done = run(
         "from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()",
