@@ -60,7 +60,17 @@ function plain (given, of, what) {
     return registered.Tensor.from(item, { dtype: found.has('boolean') ? 'bool' : 'int32' })
   })
   const { shape } = describe(of._node)
+  some.forEach((item, i) => {
+    if (isList(given[i]) && !isMask(item)) mustExist(item._node.data, axisOf(some, i, shape.length), shape, what)
+  })
   return some.flatMap((item, i) => isMask(item) ? places(item, axisOf(some, i, shape.length), shape, what) : [item])
+}
+
+/** Refuses positions of a list or typed array, which are known, that an axis does not have. */
+function mustExist (positions, axis, shape, what) {
+  const n = shape[axis]
+  const bad = typeof n === 'number' ? positions.find((at) => at < -n || at >= n) : undefined
+  if (bad !== undefined) throw new RangeError(`${what}: ${bad} is out of bounds for axis ${axis} of size ${n}`)
 }
 
 function isMask (item) {

@@ -22,6 +22,7 @@ class Display(Base):
     __slots__ = ()
 
     if TYPE_CHECKING:
+
         @property
         def is_realized(self) -> bool:
             """See Tensor."""

@@ -39,7 +39,8 @@ class Indexing(Base):
     def __getitem__(self, indices: Any) -> Self:
         """Select elements by integers, slices, None, ..., tensors of integers and masks.
 
-        Lists and arrays are tensors; a list with items other than numbers is a tuple. A mask is a
+        Lists and arrays are tensors, whose positions must exist: what a tensor of positions takes
+        from beyond an axis is 0. A list with items other than numbers is a tuple. A mask is a
         bool tensor with the shape of the axes that it indexes, which become one axis; it is
         computed at once, since its count is the size of the result. An index of integers, slices,
         None and ... only is a view: it shows later writes.
@@ -201,7 +202,12 @@ def _is_number(item: Any) -> bool:
 
 def _items(indices: Any, of: Base) -> tuple[tuple[Any, ...], tuple[Node, ...]]:
     """Return an index as arguments for C, and the nodes that take part."""
-    items = _without_masks([_as_tensor(item, of) for item in expression(indices)], of)
+    given = expression(indices)
+    items = [_as_tensor(item, of) for item in given]
+    for i, item in enumerate(items):
+        if item is not given[i] and isinstance(item, Base):
+            _check_positions(items, i, describe(of._node)[0])
+    items = _without_masks(items, of)
     kinds: list[int] = []
     numbers: list[int] = []
     tensors: list[int | None] = []
@@ -232,6 +238,25 @@ def _as_tensor(item: Any, of: Any) -> Any:
     return item
 
 
+def _check_positions(items: list[Any], i: int, shape: tuple[Any, ...]) -> None:
+    """Refuse positions of a list or array, which are known, that an axis does not have."""
+    node = items[i]._node
+    axis = _axis(items, i, len(shape))
+    if describe(node)[1] is dtypes.bool or not node.data.size or axis >= len(shape):
+        return
+    low, high, n = int(node.data.min()), int(node.data.max()), shape[axis]
+    if isinstance(n, int) and not -n <= low <= high < n:
+        bad = high if high >= n else low
+        raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+
+
+def _axis(items: list[Any], i: int, ndim: int) -> int:
+    """Return the axis that an item of an index begins at."""
+    if any(other is Ellipsis for other in items[:i]):
+        return ndim - sum(map(_axes, items[i:]))
+    return sum(map(_axes, items[:i]))
+
+
 def _axes(item: Any) -> int:
     """Return the number of axes that an item of an index takes; ... counts as none."""
     if item is None or item is Ellipsis:
@@ -251,9 +276,7 @@ def _without_masks(items: list[Any], of: Base) -> list[Any]:
             result.append(item)
             continue
         mask: Any = item
-        axis = sum(map(_axes, items[:i]))
-        if any(other is Ellipsis for other in items[:i]):
-            axis = len(shape) - sum(map(_axes, items[i:]))
+        axis = _axis(items, i, len(shape))
         n = len(mask.shape)
         if n == 0 or mask.shape != shape[axis : axis + n]:
             raise IndexError(

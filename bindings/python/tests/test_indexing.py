@@ -296,3 +296,20 @@ def test_indices_of_one_element_by_each_other() -> None:
     zero = (x % 1).cast("int32")
     same = x.minimum(x) % 1
     assert x[zero].maximum(x.detach()[same.cast("int8")]).tolist() == [[[2]]]
+
+
+def test_positions_of_lists_and_arrays_must_exist() -> None:
+    x = Tensor(np.arange(24).reshape(2, 3, 4))
+    for index, error in (
+        (([0, 2],), "index 2 is out of bounds for axis 0 with size 2"),
+        ((slice(None), [-4]), "index -4 is out of bounds for axis 1 with size 3"),
+        ((..., np.array([[4, 0]], "uint8")), "index 4 is out of bounds for axis 2 with size 4"),
+        ((None, [True, False], [3]), "index 3 is out of bounds for axis 1 with size 3"),
+        ((0, (1, 2, 3)), "index 3 is out of bounds for axis 1 with size 3"),
+    ):
+        with pytest.raises(IndexError, match=error):
+            x[index]
+        with pytest.raises(IndexError):
+            x.numpy()[index]
+    assert x[[], [-3]].shape == (0, 4)
+    assert x[..., [-4, 3], None].tolist() == x.numpy()[..., [-4, 3], None].tolist()
