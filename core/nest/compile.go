@@ -28,8 +28,9 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
 	}
 	k, l, err = build(name, list, m, wanted, false)
-	if err != nil && m.Lanes > 1 && !(errors.As(err, new(badPlan)) && settings.Check.On()) {
-		// What cannot be spread over vectors is done as it stands. A wrong plan is a defect, which POLY_CHECK=1 shows.
+	if err != nil && m.Lanes > 1 && !(errors.As(err, new(defect)) && settings.Check.On()) {
+		// A kernel that cannot be planned is emitted without vectors. A wrong plan, or one that cannot be emitted, is a defect, which
+		// POLY_CHECK=1 shows.
 		k, l, err = build(name, list, m, wanted, true)
 	}
 	if err != nil {
@@ -41,8 +42,8 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 	return k, l, nil
 }
 
-// badPlan is an error of a plan that contradicts itself.
-type badPlan struct{ error }
+// defect is an error of the compiler: a plan that contradicts itself or that cannot be emitted.
+type defect struct{ error }
 
 func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plain bool) (*ir.Kernel, plan.Layout, error) {
 	f, err := analysis.New(list)
@@ -57,8 +58,11 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 		fmt.Fprintf(os.Stderr, "kernel %s: %s", name, p)
 	}
 	if err := p.Check(); err != nil {
-		return nil, nil, badPlan{err}
+		return nil, nil, defect{err}
 	}
 	k, err := emit.Kernel(name, p)
-	return k, p.Layout, err
+	if err != nil {
+		return nil, nil, defect{err}
+	}
+	return k, p.Layout, nil
 }
