@@ -252,24 +252,32 @@ func (sc *scheduler) effects(b *ir.Block, c *code) {
 func (sc *scheduler) begins(b *ir.Block, c *code, items []ir.Item) {
 	var loops []*ir.Loop
 	later := map[*inst]bool{} // whether an inst depends on what an item makes
-	for _, it := range items {
-		switch {
-		case it.Load != nil:
-			if n := sc.of(it.Load).inst; n != nil {
-				later[n] = true
+	var mark func(items []ir.Item)
+	mark = func(items []ir.Item) {
+		for _, it := range items {
+			if it.Loop == nil {
+				continue
 			}
-		case it.Loop != nil:
-			loops = append(loops, it.Loop)
 			for _, v := range sc.vars[it.Loop.Body] {
 				later[v.v] = true
 			}
+			if trip(it.Loop) == 1 { // its loops are those of the block
+				mark(it.Loop.Body.Items)
+			}
+		}
+	}
+	mark(items)
+	for _, it := range items {
+		if it.Loop != nil {
+			loops = append(loops, it.Loop)
 		}
 	}
 	var depends func(n *inst) bool
 	depends = func(n *inst) bool {
 		is, known := later[n]
 		if !known {
-			is = n.state != scheduled && slices.ContainsFunc(n.args, depends)
+			read := n.what == isLoad && n.mem.buf.Written // perhaps behind a store among the items
+			is = n.state != scheduled && (read || slices.ContainsFunc(n.args, depends))
 			later[n] = is
 		}
 		return is
