@@ -207,7 +207,7 @@ class Generator:
             kinds += ["var", "logsumexp"]
         kind = self.rng.choice(kinds)
         ndim = self.values[x].ndim
-        axes = self.rng.choice([None, self.axis(x), self.axis(x), -1])
+        axes: int | tuple[int, ...] | None = self.rng.choice([None, self.axis(x), self.axis(x), -1])
         if ndim > 2 and self.rng.random() < 0.3:
             axes = tuple(sorted(self.rng.sample(range(ndim), 2)))
         keep = ", keepdim=True" if self.rng.random() < 0.5 else ""

@@ -338,3 +338,14 @@ def test_unsigned_minimum_with_a_number(name):
     x = np.array([0, 3, 7, 100]).astype(name)
     close(Tensor(x).minimum(6), np.minimum(x, 6))
     close(~Tensor(x), ~x)
+
+
+@pytest.mark.parametrize(
+    "name", ["sigmoid", "silu", "gelu", "quick_gelu", "tanh", "softplus", "mish"]
+)
+@pytest.mark.parametrize("n", [1, 11, 64, 1000])
+def test_gradients_are_finite_for_large_arguments(name, n):
+    values = np.linspace(-100, 100, n, dtype=np.float32) if n > 1 else np.float32([-100])
+    x = Tensor(values, requires_grad=True)
+    getattr(x, name)().sum().backward()
+    assert np.isfinite(x.grad.numpy()).all(), x.grad.numpy()

@@ -11,6 +11,8 @@ import (
 var Passes = []schedule.Pass[*fuser]{
 	{Name: "request", Reason: "STOREs become values and copies, and ASSIGNs see those before them",
 		Run: (*fuser).splitRequest, Leaves: tensorGraph},
+	{Name: "stable quotients", Reason: "x/(1+x) is 1 - 1/(1+x) also where x and 1/(1+x) are stored: infinity times 0 would be NaN",
+		Run: graphPass(stableQuotients), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "share outputs", Reason: "what needs the value of an output reads it there",
 		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",

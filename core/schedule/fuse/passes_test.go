@@ -42,6 +42,10 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			h := times(g.in(64, 32), g.in(48, 32)).ContiguousOp()
 			return []*uop.UOp{h, h.Exp2()}
 		},
+		func(g graph) []*uop.UOp {
+			e := g.in(64, 64).Exp2()
+			return []*uop.UOp{e.Mul(e.Add(e.ConstLike(uop.Float(1))).Recip())}
+		},
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.conv(g.in(2, 8, 12, 12), 8, 8)} },
 		func(g graph) []*uop.UOp {
 			x := g.in(64, 64).Exp2().Sin()
