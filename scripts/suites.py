@@ -41,7 +41,8 @@ COMPUTING = (
 # the table of operations, the fuzzers and the shapes of kernels for each kind by themselves.
 LEVEL_FILES = (
     "assign", "conv_gradients", "elementwise", "indexing", "instance", "jit", "linalg", "movement",
-    "nn", "nn_spatial", "optim", "reduce", "sequences", "signals", "spatial", "variable",
+    "nn", "nn_spatial", "optim", "programs", "reduce", "sequences", "signals", "spatial",
+    "variable",
 )  # fmt: skip
 # What `make test-fast` runs of Python: one file for each kind of call, in seconds.
 FAST_FILES = (

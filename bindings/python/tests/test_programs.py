@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from programs import failure
 
 from polygrad import Tensor
 
-COUNT = int(os.environ.get("POLY_PROGRAMS", "240"))
+COUNT = int(os.environ.get("POLY_PROGRAMS", "1000"))
 GROUPS = 8
 
 
@@ -18,6 +21,16 @@ GROUPS = 8
 def test_random_programs(group: int) -> None:
     failures = [found for found in map(failure, range(group, COUNT, GROUPS)) if found]
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("device", ["wasm", "interp"])
+def test_random_programs_on_other_devices(device: str) -> None:
+    folder = Path(__file__).parent
+    paths = [folder.parent, *filter(None, [os.environ.get("PYTHONPATH")])]
+    settings = {"POLY_DEVICE": device, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    command = [sys.executable, "-m", "programs", str(COUNT // 5), "100000"]
+    run = subprocess.run(command, cwd=folder, env={**os.environ, **settings}, capture_output=True)
+    assert b"\n0 of" in b"\n" + run.stdout, (run.stdout + run.stderr).decode()
 
 
 def test_gradients_beside_held_masks() -> None:
