@@ -38,9 +38,9 @@ function loadHf (folder, ...args) {
 }
 
 /**
- * A model from the contents of config.json (text or bytes) and of safetensors files. Files that cannot
- * be read and tensors that are missing or do not fit are warned about. dtype is the type in which
- * matrices are kept: float32; float16 and bfloat16, which round; int8, which keeps q * s with one number s
+ * A model from the contents of config.json (text or bytes) and of safetensors files. Tensors that are
+ * missing or do not fit are warned about: missing ones are zeros. dtype is the type in which matrices
+ * are kept: float32; float16 and bfloat16, which round; int8, which keeps q * s with one number s
  * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot
  * be trained or saved.
  */
@@ -59,6 +59,8 @@ function load (fn, config, weights, { maxBatch, maxSeqLen, dtype }) {
   const handle = lib.poly_hf_load_as(config, Buffer.byteLength(config), addressesOf, lengths, weights.length,
     small(maxBatch, `${fn}: maxBatch`), small(maxSeqLen, `${fn}: maxSeqLen`), toDType(dtype).name)
   const instance = new Instance(handle)
+  const broken = instance.notes.filter((note) => note.startsWith('files['))
+  if (broken.length > 0) throw new PolygradError(`${fn}: weights: ${broken.join('; ')}`)
   if (instance.notes.length > 0) process.emitWarning(instance.notes.join('; '), 'PolygradWarning')
   return instance
 }

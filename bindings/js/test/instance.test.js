@@ -153,6 +153,13 @@ function loadQuietly (...args) {
   }
 }
 
+test('files that cannot be read', () => {
+  const weights = gpt2Weights()
+  for (const broken of [weights.slice(0, -1), weights.slice(0, 100), new Uint8Array(0), Buffer.from('junk'.repeat(9))]) {
+    assert.throws(() => loadHfBytes(JSON.stringify(GPT2), [weights, broken]), /^PolygradError: loadHfBytes: weights: files\[1\]: /)
+  }
+})
+
 test('a model in the format of Hugging Face', () => {
   const weights = gpt2Weights()
   const model = loadHfBytes(JSON.stringify(GPT2), [weights], { maxSeqLen: 4 })

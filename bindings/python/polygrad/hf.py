@@ -120,7 +120,7 @@ def load_hf_bytes(
     layer, the greatest |w| there / 127, so that no weight changes by more than s / 2. Smaller ones
     make generate faster, as it is bound by reading weights; they cannot be trained or saved.
 
-    Files that cannot be read and tensors that are missing or do not fit are warned about.
+    Tensors that are missing or do not fit are warned about: missing ones are zeros.
     """
     text = config.encode() if isinstance(config, str) else config
     if not isinstance(text, bytes):
@@ -138,6 +138,9 @@ def load_hf_bytes(
         inst = Instance(
             lib.poly_hf_load_as(text, len(text), files, lengths, *sizes, c_text("dtype", kind))
         )
+    broken = [note for note in inst.notes if note.startswith("files[")]
+    if broken:
+        raise ValueError(f"load_hf_bytes: weights: {'; '.join(broken)}")
     if inst.notes:
         warnings.warn("; ".join(inst.notes), stacklevel=2)
     return inst

@@ -153,6 +153,15 @@ def test_shards_and_types(weights):
         load_hf_bytes(json.dumps(LLAMA), parts, dtype="int4")
 
 
+def test_files_that_cannot_be_read(weights):
+    whole = safetensors(weights, prefix="")
+    for broken in (whole[:-1], whole[:100], b"", b"junk" * 10, whole[: len(whole) // 2]):
+        with pytest.raises(ValueError, match=r"weights: files\[1\]: "):
+            load_hf_bytes(json.dumps(LLAMA), [whole, broken])
+    with pytest.warns(UserWarning, match="is missing"):
+        load_hf_bytes(json.dumps(LLAMA), [])
+
+
 def bert(w, tokens, kinds, there):
     """Return the values of tokens, that of the row, and the logits."""
     from math import erf

@@ -74,6 +74,8 @@ load_hf_bytes <- function(config, weights, max_batch = 1, max_seq_len = 0, dtype
   if (is.raw(weights)) weights <- list(weights)
   if (!is.list(weights)) raise(sprintf("load_hf_bytes: weights: %s, expected a raw vector or a list of them", brief(weights)))
   model <- new_instance(.Call(C_instance_hf, config, weights, max_batch, max_seq_len, dtype))
+  broken <- startsWith(model$notes, "files[")
+  if (any(broken)) raise(sprintf("load_hf_bytes: weights: %s", paste(model$notes[broken], collapse = "; ")))
   if (length(model$notes) > 0L) warning(paste(model$notes, collapse = "; "), call. = FALSE)
   model
 }

@@ -162,6 +162,7 @@ test_that("GPT-2 is loaded from bytes and generates", {
   expect_polygrad(generate(model, "a", 1, tokenizer = odd), "decode returned NULL, expected a string")
   expect_polygrad(generate(model, 1, 2.5), "max_new_tokens: 2.5, expected a whole number")
   expect_warning(load_hf_bytes(config, write_safetensors(list(odd = 1))), "odd")
+  expect_polygrad(load_hf_bytes(config, as.raw(1:50)), "weights: files\\[0\\]: ")
   expect_polygrad(load_hf(tempfile()), "config.json does not exist")
   expect_polygrad(load_hf(NULL), "path: NULL, expected the path of a folder")
 })
