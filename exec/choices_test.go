@@ -9,7 +9,6 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
-	"polygrad/core/nest/interp"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
@@ -18,6 +17,7 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/exec/device"
+	"polygrad/tests/interp"
 )
 
 // everyChoice is a device that runs each kernel as the heuristics lay it out, and then as every neighbour of that does,

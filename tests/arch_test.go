@@ -36,7 +36,6 @@ var below = map[string][]string{
 	"core/nest/emit":     {"core/nest/plan", "core/nest/analysis", "core/nest/ir", "core/uop"},
 	"core/nest/plan":     {"core/nest/analysis", "core/nest/ir", "core/uop"},
 	"core/nest/analysis": {"core/nest/ir", "core/uop"},
-	"core/nest/interp":   {"core/nest/ir"},
 	"core/nest/ir":       {"core/uop"},
 	"render/c":           {"core/uop"},
 	"render/regalloc":    nil,
@@ -65,17 +64,16 @@ var below = map[string][]string{
 // beside lists what the tests of a room import besides the rooms below it and the helpers under tests/, which every test
 // may use: what makes the graphs and kernels that they look at, and what runs them for comparison.
 var beside = map[string][]string{
-	"core/tensor":      {"core/gradient", "exec"},
-	"core/gradient":    {"core/symbolic"},
-	"core/schedule":    {"core/tensor", "core/gradient"},
-	"core/lower":       {"exec/interp"},
-	"render/regalloc":  {"core/nest/ir", "core/uop"},
-	"render/wasm":      {"core/symbolic", "core/lower", "core/nest"},
-	"core/nest/interp": {"core/uop"},
-	"core/nest/plan":   {"core/lower", "core/symbolic", "core/tensor", "exec"},
-	"exec/native":      {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm", "core/nest/interp"},
-	"exec/wasm":        {"core/symbolic", "core/uop"},
-	"exec":             {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/interp", "core/nest/plan"},
+	"core/tensor":     {"core/gradient", "exec"},
+	"core/gradient":   {"core/symbolic"},
+	"core/schedule":   {"core/tensor", "core/gradient"},
+	"core/lower":      {"exec/interp"},
+	"render/regalloc": {"core/nest/ir", "core/uop"},
+	"render/wasm":     {"core/symbolic", "core/lower", "core/nest"},
+	"core/nest/plan":  {"core/lower", "core/symbolic", "core/tensor", "exec"},
+	"exec/native":     {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
+	"exec/wasm":       {"core/symbolic", "core/uop"},
+	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.

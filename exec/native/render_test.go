@@ -15,12 +15,12 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/unix"
 
-	"polygrad/core/nest/interp"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
 	"polygrad/render/x64/asm"
+	"polygrad/tests/interp"
 )
 
 // levels are the features that the tests can have on this machine.

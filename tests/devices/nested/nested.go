@@ -8,10 +8,10 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
-	"polygrad/core/nest/interp"
 	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
+	"polygrad/tests/interp"
 )
 
 // Device runs kernels that were laid out for a machine.
