@@ -160,53 +160,49 @@ type signature struct {
 func TestEveryInstruction(t *testing.T) {
 	v, i, l, f, d := V128, I32, I64, F32, F64
 	for _, s := range []signature{
-		{I32Eqz, I32Eqz, []ValType{i}, i, false}, {I32Eq, I32GeU, []ValType{i, i}, i, false},
-		{I64Eqz, I64Eqz, []ValType{l}, i, false}, {I64Eq, I64GeU, []ValType{l, l}, i, false},
-		{F32Eq, F32Ge, []ValType{f, f}, i, false}, {F64Eq, F64Ge, []ValType{d, d}, i, false},
-		{I32Clz, I32Popcnt, []ValType{i}, i, false}, {I32Add, I32Rotr, []ValType{i, i}, i, false},
-		{I64Clz, I64Popcnt, []ValType{l}, l, false}, {I64Add, I64Rotr, []ValType{l, l}, l, false},
-		{F32Abs, F32Sqrt, []ValType{f}, f, false}, {F32Add, F32Copysign, []ValType{f, f}, f, false},
-		{F64Abs, F64Sqrt, []ValType{d}, d, false}, {F64Add, F64Copysign, []ValType{d, d}, d, false},
-		{I32WrapI64, I32WrapI64, []ValType{l}, i, false}, {I32TruncF32S, I32TruncF32U, []ValType{f}, i, false},
-		{I32TruncF64S, I32TruncF64U, []ValType{d}, i, false}, {I64ExtendI32S, I64ExtendI32U, []ValType{i}, l, false},
-		{I64TruncF32S, I64TruncF32U, []ValType{f}, l, false}, {I64TruncF64S, I64TruncF64U, []ValType{d}, l, false},
+		{I32Eqz, I32Eqz, []ValType{i}, i, false}, {I32Eq, I32GeS, []ValType{i, i}, i, false},
+		{I64Eq, I64GeS, []ValType{l, l}, i, false},
+		{F32Eq, F32Le, []ValType{f, f}, i, false}, {F64Eq, F64Le, []ValType{d, d}, i, false},
+		{I32Popcnt, I32Popcnt, []ValType{i}, i, false}, {I32Add, I32ShrU, []ValType{i, i}, i, false},
+		{I64Add, I64ShrU, []ValType{l, l}, l, false},
+		{F32Abs, F32Sqrt, []ValType{f}, f, false}, {F32Add, F32Div, []ValType{f, f}, f, false},
+		{F64Abs, F64Sqrt, []ValType{d}, d, false}, {F64Add, F64Div, []ValType{d, d}, d, false},
+		{I32WrapI64, I32WrapI64, []ValType{l}, i, false},
+		{I64ExtendI32S, I64ExtendI32U, []ValType{i}, l, false},
 		{F32ConvertI32S, F32ConvertI32U, []ValType{i}, f, false}, {F32ConvertI64S, F32ConvertI64U, []ValType{l}, f, false},
 		{F32DemoteF64, F32DemoteF64, []ValType{d}, f, false}, {F64ConvertI32S, F64ConvertI32U, []ValType{i}, d, false},
 		{F64ConvertI64S, F64ConvertI64U, []ValType{l}, d, false}, {F64PromoteF32, F64PromoteF32, []ValType{f}, d, false},
 		{I32ReinterpretF32, I32ReinterpretF32, []ValType{f}, i, false}, {I64ReinterpretF64, I64ReinterpretF64, []ValType{d}, l, false},
 		{F32ReinterpretI32, F32ReinterpretI32, []ValType{i}, f, false}, {F64ReinterpretI64, F64ReinterpretI64, []ValType{l}, d, false},
-		{I32Extend8S, I32Extend16S, []ValType{i}, i, false}, {I64Extend8S, I64Extend32S, []ValType{l}, l, false},
-		{I32TruncSatF32S, I32TruncSatF32U, []ValType{f}, i, false}, {I32TruncSatF64S, I32TruncSatF64U, []ValType{d}, i, false},
-		{I64TruncSatF32S, I64TruncSatF32U, []ValType{f}, l, false}, {I64TruncSatF64S, I64TruncSatF64U, []ValType{d}, l, false},
-		{I8x16Swizzle, I8x16Swizzle, []ValType{v, v}, v, false}, {I8x16Splat, I32x4Splat, []ValType{i}, v, false},
+		{I32TruncSatF32S, I32TruncSatF32S, []ValType{f}, i, false}, {I32TruncSatF64S, I32TruncSatF64S, []ValType{d}, i, false},
+		{I64TruncSatF32S, I64TruncSatF32S, []ValType{f}, l, false}, {I64TruncSatF64S, I64TruncSatF64S, []ValType{d}, l, false},
+		{I8x16Swizzle, I8x16Swizzle, []ValType{v, v}, v, false}, {I32x4Splat, I32x4Splat, []ValType{i}, v, false},
 		{I64x2Splat, I64x2Splat, []ValType{l}, v, false}, {F32x4Splat, F32x4Splat, []ValType{f}, v, false}, {F64x2Splat, F64x2Splat, []ValType{d}, v, false},
-		{I8x16ExtractLaneS, I8x16ExtractLaneU, []ValType{v}, i, true}, {I8x16ReplaceLane, I8x16ReplaceLane, []ValType{v, i}, v, true},
-		{I16x8ExtractLaneS, I16x8ExtractLaneU, []ValType{v}, i, true}, {I16x8ReplaceLane, I16x8ReplaceLane, []ValType{v, i}, v, true},
+		{I8x16ExtractLaneS, I8x16ExtractLaneS, []ValType{v}, i, true},
 		{I32x4ExtractLane, I32x4ExtractLane, []ValType{v}, i, true}, {I32x4ReplaceLane, I32x4ReplaceLane, []ValType{v, i}, v, true},
 		{I64x2ExtractLane, I64x2ExtractLane, []ValType{v}, l, true}, {I64x2ReplaceLane, I64x2ReplaceLane, []ValType{v, l}, v, true},
 		{F32x4ExtractLane, F32x4ExtractLane, []ValType{v}, f, true}, {F32x4ReplaceLane, F32x4ReplaceLane, []ValType{v, f}, v, true},
 		{F64x2ExtractLane, F64x2ExtractLane, []ValType{v}, d, true}, {F64x2ReplaceLane, F64x2ReplaceLane, []ValType{v, d}, v, true},
-		{I8x16Eq, F64x2Ge, []ValType{v, v}, v, false}, {V128Not, V128Not, []ValType{v}, v, false}, {V128And, V128Xor, []ValType{v, v}, v, false},
+		{I32x4Eq, F64x2Le, []ValType{v, v}, v, false}, {V128Not, V128Not, []ValType{v}, v, false}, {V128And, V128Xor, []ValType{v, v}, v, false},
 		{V128Bitselect, V128Bitselect, []ValType{v, v, v}, v, false}, {V128AnyTrue, V128AnyTrue, []ValType{v}, i, false},
 		{F32x4DemoteF64x2Zero, F64x2PromoteLowF32x4, []ValType{v}, v, false},
-		{I8x16Abs, I8x16Popcnt, []ValType{v}, v, false}, {I8x16AllTrue, I8x16Bitmask, []ValType{v}, i, false},
-		{I8x16NarrowI16x8S, I8x16NarrowI16x8U, []ValType{v, v}, v, false}, {F32x4Ceil, F32x4Nearest, []ValType{v}, v, false},
-		{I8x16Shl, I8x16ShrU, []ValType{v, i}, v, false}, {I8x16Add, I8x16Add, []ValType{v, v}, v, false}, {I8x16Sub, I8x16Sub, []ValType{v, v}, v, false},
-		{F64x2Ceil, F64x2Floor, []ValType{v}, v, false}, {I8x16MinS, I8x16MaxU, []ValType{v, v}, v, false}, {F64x2Trunc, F64x2Trunc, []ValType{v}, v, false},
-		{I16x8Abs, I16x8Neg, []ValType{v}, v, false}, {I16x8AllTrue, I16x8Bitmask, []ValType{v}, i, false},
-		{I16x8NarrowI32x4S, I16x8NarrowI32x4U, []ValType{v, v}, v, false}, {I16x8ExtendLowS, I16x8ExtendHighU, []ValType{v}, v, false},
-		{I16x8Shl, I16x8ShrU, []ValType{v, i}, v, false}, {I16x8Add, I16x8Add, []ValType{v, v}, v, false}, {I16x8Sub, I16x8Sub, []ValType{v, v}, v, false},
-		{F64x2Nearest, F64x2Nearest, []ValType{v}, v, false}, {I16x8Mul, I16x8MaxU, []ValType{v, v}, v, false},
-		{I32x4Abs, I32x4Neg, []ValType{v}, v, false}, {I32x4AllTrue, I32x4Bitmask, []ValType{v}, i, false}, {I32x4ExtendLowS, I32x4ExtendHighU, []ValType{v}, v, false},
+		{I8x16NarrowI16x8S, I8x16NarrowI16x8U, []ValType{v, v}, v, false}, {F32x4Floor, F32x4Nearest, []ValType{v}, v, false},
+		{F64x2Floor, F64x2Floor, []ValType{v}, v, false}, {F64x2Trunc, F64x2Trunc, []ValType{v}, v, false},
+		{I16x8NarrowI32x4S, I16x8NarrowI32x4U, []ValType{v, v}, v, false}, {I16x8ExtendLowS, I16x8ExtendLowU, []ValType{v}, v, false},
+		{F64x2Nearest, F64x2Nearest, []ValType{v}, v, false},
+		{I32x4Abs, I32x4Neg, []ValType{v}, v, false}, {I32x4Bitmask, I32x4Bitmask, []ValType{v}, i, false}, {I32x4ExtendLowS, I32x4ExtendLowU, []ValType{v}, v, false},
 		{I32x4Shl, I32x4ShrU, []ValType{v, i}, v, false}, {I32x4Add, I32x4Add, []ValType{v, v}, v, false}, {I32x4Sub, I32x4Sub, []ValType{v, v}, v, false},
-		{I32x4Mul, I32x4DotI16x8S, []ValType{v, v}, v, false}, {I64x2Abs, I64x2Neg, []ValType{v}, v, false}, {I64x2AllTrue, I64x2Bitmask, []ValType{v}, i, false},
-		{I64x2ExtendLowS, I64x2ExtendHighU, []ValType{v}, v, false}, {I64x2Shl, I64x2ShrU, []ValType{v, i}, v, false}, {I64x2Add, I64x2Add, []ValType{v, v}, v, false},
-		{I64x2Sub, I64x2Sub, []ValType{v, v}, v, false}, {I64x2Mul, I64x2GeS, []ValType{v, v}, v, false},
+		{I32x4Mul, I32x4MaxU, []ValType{v, v}, v, false}, {I64x2Abs, I64x2Neg, []ValType{v}, v, false}, {I64x2Bitmask, I64x2Bitmask, []ValType{v}, i, false},
+		{I64x2ExtendLowS, I64x2ExtendLowU, []ValType{v}, v, false}, {I64x2Shl, I64x2ShrU, []ValType{v, i}, v, false}, {I64x2Add, I64x2Add, []ValType{v, v}, v, false},
+		{I64x2Sub, I64x2Sub, []ValType{v, v}, v, false}, {I64x2Mul, I64x2LeS, []ValType{v, v}, v, false},
 		{F32x4Abs, F32x4Neg, []ValType{v}, v, false}, {F32x4Sqrt, F32x4Sqrt, []ValType{v}, v, false}, {F32x4Add, F32x4PMax, []ValType{v, v}, v, false},
 		{F64x2Abs, F64x2Neg, []ValType{v}, v, false}, {F64x2Sqrt, F64x2Sqrt, []ValType{v}, v, false}, {F64x2Add, F64x2PMax, []ValType{v, v}, v, false},
 		{I32x4TruncSatF32x4S, F64x2ConvertLowI32U, []ValType{v}, v, false},
 	} {
 		for op := s.first; op <= s.last; op++ {
+			if names[op] == "" {
+				continue // the renderer has no use for it
+			}
 			m := &Module{}
 			c := NewCode(s.args...)
 			for a := range s.args {
@@ -246,22 +242,20 @@ func TestMemoryInstructions(t *testing.T) {
 		compile(t, m)
 	}
 	types := []ValType{I32, I64, F32, F64, I32, I32, I32, I32, I64, I64, I64, I64, I64, I64, I32, I64, F32, F64, I32, I32, I64, I64, I64}
-	for i, v := range types {
-		op := I32Load + Op(i)
-		check(op, v, op >= I32Store, false)
+	each := func(first, last Op, f func(Op)) {
+		for op := first; op <= last; op++ {
+			if names[op] != "" {
+				f(op)
+			}
+		}
 	}
-	for op := V128Load; op <= V128Load64Splat; op++ {
-		check(op, V128, false, false)
-	}
+	each(I32Load, I64Store32, func(op Op) { check(op, types[op-I32Load], op >= I32Store, false) })
+	each(V128Load, V128Load16Splat, func(op Op) { check(op, V128, false, false) })
 	check(V128Store, V128, true, false)
 	check(V128Load32Zero, V128, false, false)
 	check(V128Load64Zero, V128, false, false)
-	for op := V128Load8Lane; op <= V128Load64Lane; op++ {
-		check(op, V128, false, true)
-	}
-	for op := V128Store8Lane; op <= V128Store64Lane; op++ {
-		check(op, V128, true, true)
-	}
+	each(V128Load8Lane, V128Load64Lane, func(op Op) { check(op, V128, false, true) })
+	each(V128Store16Lane, V128Store64Lane, func(op Op) { check(op, V128, true, true) })
 }
 
 func TestShuffleAndVectorConstants(t *testing.T) {

@@ -7,7 +7,6 @@ type Op uint16
 // Control, parametric and variable instructions.
 const (
 	Unreachable Op = 0x00
-	Nop         Op = 0x01
 	block       Op = 0x02
 	loop        Op = 0x03
 	ifOp        Op = 0x04
@@ -15,7 +14,6 @@ const (
 	end         Op = 0x0B
 	br          Op = 0x0C
 	brIf        Op = 0x0D
-	Return      Op = 0x0F
 	call        Op = 0x10
 	Drop        Op = 0x1A
 	Select      Op = 0x1B
@@ -30,347 +28,218 @@ const (
 
 // Scalar memory instructions.
 const (
-	I32Load Op = 0x28 + iota
-	I64Load
-	F32Load
-	F64Load
-	I32Load8S
-	I32Load8U
-	I32Load16S
-	I32Load16U
-	I64Load8S
-	I64Load8U
-	I64Load16S
-	I64Load16U
-	I64Load32S
-	I64Load32U
-	I32Store
-	I64Store
-	F32Store
-	F64Store
-	I32Store8
-	I32Store16
-	I64Store8
-	I64Store16
-	I64Store32
+	I32Load    Op = 0x28
+	I64Load    Op = 0x29
+	F32Load    Op = 0x2A
+	F64Load    Op = 0x2B
+	I32Load8S  Op = 0x2C
+	I32Load8U  Op = 0x2D
+	I32Load16S Op = 0x2E
+	I32Load16U Op = 0x2F
+	I32Store   Op = 0x36
+	I64Store   Op = 0x37
+	F32Store   Op = 0x38
+	F64Store   Op = 0x39
+	I32Store8  Op = 0x3A
+	I32Store16 Op = 0x3B
+	I64Store32 Op = 0x3E
 )
 
 // Scalar comparisons.
 const (
-	I32Eqz Op = 0x45 + iota
-	I32Eq
-	I32Ne
-	I32LtS
-	I32LtU
-	I32GtS
-	I32GtU
-	I32LeS
-	I32LeU
-	I32GeS
-	I32GeU
-	I64Eqz
-	I64Eq
-	I64Ne
-	I64LtS
-	I64LtU
-	I64GtS
-	I64GtU
-	I64LeS
-	I64LeU
-	I64GeS
-	I64GeU
-	F32Eq
-	F32Ne
-	F32Lt
-	F32Gt
-	F32Le
-	F32Ge
-	F64Eq
-	F64Ne
-	F64Lt
-	F64Gt
-	F64Le
-	F64Ge
+	I32Eqz Op = 0x45
+	I32Eq  Op = 0x46
+	I32Ne  Op = 0x47
+	I32LtS Op = 0x48
+	I32LtU Op = 0x49
+	I32GtS Op = 0x4A
+	I32GtU Op = 0x4B
+	I32LeS Op = 0x4C
+	I32LeU Op = 0x4D
+	I32GeS Op = 0x4E
+	I64Eq  Op = 0x51
+	I64Ne  Op = 0x52
+	I64LtS Op = 0x53
+	I64LtU Op = 0x54
+	I64GtS Op = 0x55
+	I64LeS Op = 0x57
+	I64LeU Op = 0x58
+	I64GeS Op = 0x59
+	F32Eq  Op = 0x5B
+	F32Ne  Op = 0x5C
+	F32Lt  Op = 0x5D
+	F32Le  Op = 0x5F
+	F64Eq  Op = 0x61
+	F64Ne  Op = 0x62
+	F64Lt  Op = 0x63
+	F64Le  Op = 0x65
 )
 
 // Scalar arithmetic.
 const (
-	I32Clz Op = 0x67 + iota
-	I32Ctz
-	I32Popcnt
-	I32Add
-	I32Sub
-	I32Mul
-	I32DivS
-	I32DivU
-	I32RemS
-	I32RemU
-	I32And
-	I32Or
-	I32Xor
-	I32Shl
-	I32ShrS
-	I32ShrU
-	I32Rotl
-	I32Rotr
-	I64Clz
-	I64Ctz
-	I64Popcnt
-	I64Add
-	I64Sub
-	I64Mul
-	I64DivS
-	I64DivU
-	I64RemS
-	I64RemU
-	I64And
-	I64Or
-	I64Xor
-	I64Shl
-	I64ShrS
-	I64ShrU
-	I64Rotl
-	I64Rotr
-	F32Abs
-	F32Neg
-	F32Ceil
-	F32Floor
-	F32Trunc
-	F32Nearest
-	F32Sqrt
-	F32Add
-	F32Sub
-	F32Mul
-	F32Div
-	F32Min
-	F32Max
-	F32Copysign
-	F64Abs
-	F64Neg
-	F64Ceil
-	F64Floor
-	F64Trunc
-	F64Nearest
-	F64Sqrt
-	F64Add
-	F64Sub
-	F64Mul
-	F64Div
-	F64Min
-	F64Max
-	F64Copysign
+	I32Popcnt  Op = 0x69
+	I32Add     Op = 0x6A
+	I32Sub     Op = 0x6B
+	I32Mul     Op = 0x6C
+	I32DivS    Op = 0x6D
+	I32DivU    Op = 0x6E
+	I32RemS    Op = 0x6F
+	I32RemU    Op = 0x70
+	I32And     Op = 0x71
+	I32Or      Op = 0x72
+	I32Xor     Op = 0x73
+	I32Shl     Op = 0x74
+	I32ShrS    Op = 0x75
+	I32ShrU    Op = 0x76
+	I64Add     Op = 0x7C
+	I64Sub     Op = 0x7D
+	I64Mul     Op = 0x7E
+	I64DivS    Op = 0x7F
+	I64DivU    Op = 0x80
+	I64RemS    Op = 0x81
+	I64RemU    Op = 0x82
+	I64And     Op = 0x83
+	I64Or      Op = 0x84
+	I64Xor     Op = 0x85
+	I64Shl     Op = 0x86
+	I64ShrS    Op = 0x87
+	I64ShrU    Op = 0x88
+	F32Abs     Op = 0x8B
+	F32Neg     Op = 0x8C
+	F32Floor   Op = 0x8E
+	F32Trunc   Op = 0x8F
+	F32Nearest Op = 0x90
+	F32Sqrt    Op = 0x91
+	F32Add     Op = 0x92
+	F32Sub     Op = 0x93
+	F32Mul     Op = 0x94
+	F32Div     Op = 0x95
+	F64Abs     Op = 0x99
+	F64Neg     Op = 0x9A
+	F64Floor   Op = 0x9C
+	F64Trunc   Op = 0x9D
+	F64Nearest Op = 0x9E
+	F64Sqrt    Op = 0x9F
+	F64Add     Op = 0xA0
+	F64Sub     Op = 0xA1
+	F64Mul     Op = 0xA2
+	F64Div     Op = 0xA3
 )
 
 // Scalar conversions.
 const (
-	I32WrapI64 Op = 0xA7 + iota
-	I32TruncF32S
-	I32TruncF32U
-	I32TruncF64S
-	I32TruncF64U
-	I64ExtendI32S
-	I64ExtendI32U
-	I64TruncF32S
-	I64TruncF32U
-	I64TruncF64S
-	I64TruncF64U
-	F32ConvertI32S
-	F32ConvertI32U
-	F32ConvertI64S
-	F32ConvertI64U
-	F32DemoteF64
-	F64ConvertI32S
-	F64ConvertI32U
-	F64ConvertI64S
-	F64ConvertI64U
-	F64PromoteF32
-	I32ReinterpretF32
-	I64ReinterpretF64
-	F32ReinterpretI32
-	F64ReinterpretI64
-	I32Extend8S
-	I32Extend16S
-	I64Extend8S
-	I64Extend16S
-	I64Extend32S
+	I32WrapI64        Op = 0xA7
+	I64ExtendI32S     Op = 0xAC
+	I64ExtendI32U     Op = 0xAD
+	F32ConvertI32S    Op = 0xB2
+	F32ConvertI32U    Op = 0xB3
+	F32ConvertI64S    Op = 0xB4
+	F32ConvertI64U    Op = 0xB5
+	F32DemoteF64      Op = 0xB6
+	F64ConvertI32S    Op = 0xB7
+	F64ConvertI32U    Op = 0xB8
+	F64ConvertI64S    Op = 0xB9
+	F64ConvertI64U    Op = 0xBA
+	F64PromoteF32     Op = 0xBB
+	I32ReinterpretF32 Op = 0xBC
+	I64ReinterpretF64 Op = 0xBD
+	F32ReinterpretI32 Op = 0xBE
+	F64ReinterpretI64 Op = 0xBF
 )
 
 // Conversions that saturate instead of trapping.
 const (
-	I32TruncSatF32S Op = 0xFC00 + iota
-	I32TruncSatF32U
-	I32TruncSatF64S
-	I32TruncSatF64U
-	I64TruncSatF32S
-	I64TruncSatF32U
-	I64TruncSatF64S
-	I64TruncSatF64U
+	I32TruncSatF32S Op = 0xFC00
+	I32TruncSatF64S Op = 0xFC02
+	I64TruncSatF32S Op = 0xFC04
+	I64TruncSatF64S Op = 0xFC06
 )
 
 const memoryCopy Op = 0xFC0A
 
 // SIMD memory, shuffles, splats and lanes.
 const (
-	V128Load Op = 0xFD00 + iota
-	V128Load8x8S
-	V128Load8x8U
-	V128Load16x4S
-	V128Load16x4U
-	V128Load32x2S
-	V128Load32x2U
-	V128Load8Splat
-	V128Load16Splat
-	V128Load32Splat
-	V128Load64Splat
-	V128Store
-	v128Const
-	i8x16Shuffle
-	I8x16Swizzle
-	I8x16Splat
-	I16x8Splat
-	I32x4Splat
-	I64x2Splat
-	F32x4Splat
-	F64x2Splat
-	I8x16ExtractLaneS
-	I8x16ExtractLaneU
-	I8x16ReplaceLane
-	I16x8ExtractLaneS
-	I16x8ExtractLaneU
-	I16x8ReplaceLane
-	I32x4ExtractLane
-	I32x4ReplaceLane
-	I64x2ExtractLane
-	I64x2ReplaceLane
-	F32x4ExtractLane
-	F32x4ReplaceLane
-	F64x2ExtractLane
-	F64x2ReplaceLane
+	V128Load          Op = 0xFD00
+	V128Load16x4S     Op = 0xFD03
+	V128Load16x4U     Op = 0xFD04
+	V128Load16Splat   Op = 0xFD08
+	V128Store         Op = 0xFD0B
+	v128Const         Op = 0xFD0C
+	i8x16Shuffle      Op = 0xFD0D
+	I8x16Swizzle      Op = 0xFD0E
+	I32x4Splat        Op = 0xFD11
+	I64x2Splat        Op = 0xFD12
+	F32x4Splat        Op = 0xFD13
+	F64x2Splat        Op = 0xFD14
+	I8x16ExtractLaneS Op = 0xFD15
+	I32x4ExtractLane  Op = 0xFD1B
+	I32x4ReplaceLane  Op = 0xFD1C
+	I64x2ExtractLane  Op = 0xFD1D
+	I64x2ReplaceLane  Op = 0xFD1E
+	F32x4ExtractLane  Op = 0xFD1F
+	F32x4ReplaceLane  Op = 0xFD20
+	F64x2ExtractLane  Op = 0xFD21
+	F64x2ReplaceLane  Op = 0xFD22
 )
 
 // SIMD comparisons and bit operations.
 const (
-	I8x16Eq Op = 0xFD23 + iota
-	I8x16Ne
-	I8x16LtS
-	I8x16LtU
-	I8x16GtS
-	I8x16GtU
-	I8x16LeS
-	I8x16LeU
-	I8x16GeS
-	I8x16GeU
-	I16x8Eq
-	I16x8Ne
-	I16x8LtS
-	I16x8LtU
-	I16x8GtS
-	I16x8GtU
-	I16x8LeS
-	I16x8LeU
-	I16x8GeS
-	I16x8GeU
-	I32x4Eq
-	I32x4Ne
-	I32x4LtS
-	I32x4LtU
-	I32x4GtS
-	I32x4GtU
-	I32x4LeS
-	I32x4LeU
-	I32x4GeS
-	I32x4GeU
-	F32x4Eq
-	F32x4Ne
-	F32x4Lt
-	F32x4Gt
-	F32x4Le
-	F32x4Ge
-	F64x2Eq
-	F64x2Ne
-	F64x2Lt
-	F64x2Gt
-	F64x2Le
-	F64x2Ge
-	V128Not
-	V128And
-	V128AndNot
-	V128Or
-	V128Xor
-	V128Bitselect
-	V128AnyTrue
-	V128Load8Lane
-	V128Load16Lane
-	V128Load32Lane
-	V128Load64Lane
-	V128Store8Lane
-	V128Store16Lane
-	V128Store32Lane
-	V128Store64Lane
-	V128Load32Zero
-	V128Load64Zero
-	F32x4DemoteF64x2Zero
-	F64x2PromoteLowF32x4
+	I32x4Eq              Op = 0xFD37
+	I32x4Ne              Op = 0xFD38
+	I32x4LtS             Op = 0xFD39
+	I32x4LtU             Op = 0xFD3A
+	I32x4LeS             Op = 0xFD3D
+	I32x4LeU             Op = 0xFD3E
+	F32x4Eq              Op = 0xFD41
+	F32x4Ne              Op = 0xFD42
+	F32x4Lt              Op = 0xFD43
+	F32x4Le              Op = 0xFD45
+	F64x2Eq              Op = 0xFD47
+	F64x2Ne              Op = 0xFD48
+	F64x2Lt              Op = 0xFD49
+	F64x2Le              Op = 0xFD4B
+	V128Not              Op = 0xFD4D
+	V128And              Op = 0xFD4E
+	V128AndNot           Op = 0xFD4F
+	V128Or               Op = 0xFD50
+	V128Xor              Op = 0xFD51
+	V128Bitselect        Op = 0xFD52
+	V128AnyTrue          Op = 0xFD53
+	V128Load8Lane        Op = 0xFD54
+	V128Load32Lane       Op = 0xFD56
+	V128Load64Lane       Op = 0xFD57
+	V128Store16Lane      Op = 0xFD59
+	V128Store32Lane      Op = 0xFD5A
+	V128Store64Lane      Op = 0xFD5B
+	V128Load32Zero       Op = 0xFD5C
+	V128Load64Zero       Op = 0xFD5D
+	F32x4DemoteF64x2Zero Op = 0xFD5E
+	F64x2PromoteLowF32x4 Op = 0xFD5F
 )
 
 // SIMD integer arithmetic on bytes and halves.
 const (
-	I8x16Abs          Op = 0xFD60
-	I8x16Neg          Op = 0xFD61
-	I8x16Popcnt       Op = 0xFD62
-	I8x16AllTrue      Op = 0xFD63
-	I8x16Bitmask      Op = 0xFD64
 	I8x16NarrowI16x8S Op = 0xFD65
 	I8x16NarrowI16x8U Op = 0xFD66
-	F32x4Ceil         Op = 0xFD67
 	F32x4Floor        Op = 0xFD68
 	F32x4Trunc        Op = 0xFD69
 	F32x4Nearest      Op = 0xFD6A
-	I8x16Shl          Op = 0xFD6B
-	I8x16ShrS         Op = 0xFD6C
-	I8x16ShrU         Op = 0xFD6D
-	I8x16Add          Op = 0xFD6E
-	I8x16Sub          Op = 0xFD71
-	F64x2Ceil         Op = 0xFD74
 	F64x2Floor        Op = 0xFD75
-	I8x16MinS         Op = 0xFD76
-	I8x16MinU         Op = 0xFD77
-	I8x16MaxS         Op = 0xFD78
-	I8x16MaxU         Op = 0xFD79
 	F64x2Trunc        Op = 0xFD7A
-	I16x8Abs          Op = 0xFD80
-	I16x8Neg          Op = 0xFD81
-	I16x8AllTrue      Op = 0xFD83
-	I16x8Bitmask      Op = 0xFD84
 	I16x8NarrowI32x4S Op = 0xFD85
 	I16x8NarrowI32x4U Op = 0xFD86
 	I16x8ExtendLowS   Op = 0xFD87
-	I16x8ExtendHighS  Op = 0xFD88
 	I16x8ExtendLowU   Op = 0xFD89
-	I16x8ExtendHighU  Op = 0xFD8A
-	I16x8Shl          Op = 0xFD8B
-	I16x8ShrS         Op = 0xFD8C
-	I16x8ShrU         Op = 0xFD8D
-	I16x8Add          Op = 0xFD8E
-	I16x8Sub          Op = 0xFD91
 	F64x2Nearest      Op = 0xFD94
-	I16x8Mul          Op = 0xFD95
-	I16x8MinS         Op = 0xFD96
-	I16x8MinU         Op = 0xFD97
-	I16x8MaxS         Op = 0xFD98
-	I16x8MaxU         Op = 0xFD99
 )
 
 // SIMD arithmetic on words, doublewords and floats.
 const (
 	I32x4Abs             Op = 0xFDA0
 	I32x4Neg             Op = 0xFDA1
-	I32x4AllTrue         Op = 0xFDA3
 	I32x4Bitmask         Op = 0xFDA4
 	I32x4ExtendLowS      Op = 0xFDA7
-	I32x4ExtendHighS     Op = 0xFDA8
 	I32x4ExtendLowU      Op = 0xFDA9
-	I32x4ExtendHighU     Op = 0xFDAA
 	I32x4Shl             Op = 0xFDAB
 	I32x4ShrS            Op = 0xFDAC
 	I32x4ShrU            Op = 0xFDAD
@@ -381,15 +250,11 @@ const (
 	I32x4MinU            Op = 0xFDB7
 	I32x4MaxS            Op = 0xFDB8
 	I32x4MaxU            Op = 0xFDB9
-	I32x4DotI16x8S       Op = 0xFDBA
 	I64x2Abs             Op = 0xFDC0
 	I64x2Neg             Op = 0xFDC1
-	I64x2AllTrue         Op = 0xFDC3
 	I64x2Bitmask         Op = 0xFDC4
 	I64x2ExtendLowS      Op = 0xFDC7
-	I64x2ExtendHighS     Op = 0xFDC8
 	I64x2ExtendLowU      Op = 0xFDC9
-	I64x2ExtendHighU     Op = 0xFDCA
 	I64x2Shl             Op = 0xFDCB
 	I64x2ShrS            Op = 0xFDCC
 	I64x2ShrU            Op = 0xFDCD
@@ -399,9 +264,7 @@ const (
 	I64x2Eq              Op = 0xFDD6
 	I64x2Ne              Op = 0xFDD7
 	I64x2LtS             Op = 0xFDD8
-	I64x2GtS             Op = 0xFDD9
 	I64x2LeS             Op = 0xFDDA
-	I64x2GeS             Op = 0xFDDB
 	F32x4Abs             Op = 0xFDE0
 	F32x4Neg             Op = 0xFDE1
 	F32x4Sqrt            Op = 0xFDE3
@@ -409,8 +272,6 @@ const (
 	F32x4Sub             Op = 0xFDE5
 	F32x4Mul             Op = 0xFDE6
 	F32x4Div             Op = 0xFDE7
-	F32x4Min             Op = 0xFDE8
-	F32x4Max             Op = 0xFDE9
 	F32x4PMin            Op = 0xFDEA
 	F32x4PMax            Op = 0xFDEB
 	F64x2Abs             Op = 0xFDEC
@@ -420,16 +281,12 @@ const (
 	F64x2Sub             Op = 0xFDF1
 	F64x2Mul             Op = 0xFDF2
 	F64x2Div             Op = 0xFDF3
-	F64x2Min             Op = 0xFDF4
-	F64x2Max             Op = 0xFDF5
 	F64x2PMin            Op = 0xFDF6
 	F64x2PMax            Op = 0xFDF7
 	I32x4TruncSatF32x4S  Op = 0xFDF8
-	I32x4TruncSatF32x4U  Op = 0xFDF9
 	F32x4ConvertI32x4S   Op = 0xFDFA
 	F32x4ConvertI32x4U   Op = 0xFDFB
 	I32x4TruncSatF64x2SZ Op = 0xFDFC
-	I32x4TruncSatF64x2UZ Op = 0xFDFD
 	F64x2ConvertLowI32S  Op = 0xFDFE
 	F64x2ConvertLowI32U  Op = 0xFDFF
 )
