@@ -294,7 +294,7 @@ func TestAllocLegacy(t *testing.T) {
 		x = append(x, asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(k)), Mem: at(gp(0), 1024+16*k)})
 	}
 	x = append(x,
-		asm.Inst{Op: asm.VMOVHLPS, Size: 16, Dst: vec(3), Src: src(vec(4), vec(3))}, // which has no form with memory
+		asm.Inst{Op: asm.VMOVSS, Size: 16, Dst: vec(3), Src: src(vec(4), vec(3))}, // which has no form with memory
 		asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(3)), Mem: at(gp(0), 2048)},
 		asm.Inst{Op: asm.VMOVAPS, Size: 16, Src: src(vec(4)), Mem: at(gp(0), 2064)})
 	for _, n := range []int{2, 3, 16} {

@@ -9,7 +9,7 @@ import (
 // Coder makes machine code of instructions, one after the other. The zero Coder is ready for use.
 type Coder struct {
 	// SSE makes vector instructions without VEX: of 16 bytes, and those of three operands need Dst and Src[0] to be
-	// the same register. LZCNT and TZCNT are refused, too: processors of that level take them for something else.
+	// the same register.
 	SSE bool
 	// VEX makes no instruction that only processors with AVX-512 have.
 	VEX bool

@@ -65,7 +65,7 @@ func (c *Coder) instruction(i *Inst) error {
 func (c *Coder) coding(r *row, high bool) (coding, bool) {
 	switch {
 	case r.traits&leg != 0 && (c.SSE || r.traits&ve == 0):
-		return legacy, !high && !(c.SSE && r.traits&noSSE != 0)
+		return legacy, !high
 	case c.SSE:
 		return 0, false
 	case r.traits&vex != 0 && !high:
@@ -215,8 +215,6 @@ func (p *parts) place(r *row, how coding, i *Inst) error {
 			if reg.Num() != 0 {
 				return fmt.Errorf("asm.Emit: %v: without VEX the selector is in xmm0", i)
 			}
-		case inBoth:
-			p.reg, p.vvvv = reg.Num(), reg.Num()
 		}
 	}
 	return nil

@@ -123,7 +123,7 @@ func (m maker) immediate(r *row, size uint8) int64 {
 // inst is an instruction of row n; false if there is none of those properties.
 func (m maker) inst(n int, size uint8, mem, high, masked bool) (Inst, bool) {
 	r := &rows[n]
-	if mem && forms[n].mem == 0 || !mem && forms[n].reg == 0 || m.sse && (r.traits&leg == 0 || r.traits&noSSE != 0) {
+	if mem && forms[n].mem == 0 || !mem && forms[n].reg == 0 || m.sse && r.traits&leg == 0 {
 		return Inst{}, false
 	}
 	if (high || masked) && (m.sse || r.traits&evex == 0) || !m.sse && r.mnemonic[0] == 'v' && r.traits&ve == 0 {

@@ -14,7 +14,7 @@ const (
 )
 
 var extensions = map[Extension]string{
-	VBMI: "avx512vbmi", CD: "avx512cd", VPOPCNTDQ: "avx512_vpopcntdq", VNNI: "avx512_vnni", BF16: "avx512_bf16", FP16: "avx512_fp16",
+	VNNI: "avx512_vnni", BF16: "avx512_bf16", FP16: "avx512_fp16",
 	AMX: "amx_tile", AMXBF16: "amx_bf16", AMXINT8: "amx_int8",
 }
 

@@ -113,9 +113,6 @@ func (i *Inst) formatted(r *row, legacy bool) string {
 				add(reg.name(o.kind, i.Size))
 			}
 		case o.place == inRM && legacy && shape[0].place == inVvvv:
-		case o.place == inBoth:
-			add(reg.name(o.kind, i.Size))
-			add(reg.name(o.kind, i.Size))
 		case r.traits&immBits == imm64 && i.Imm == int64(uint32(i.Imm)):
 			add(reg.name(kindD, i.Size))
 		default:
@@ -229,8 +226,6 @@ func (r Reg) name(k kind, size uint8) string {
 		bytes /= 2
 	case kindF:
 		bytes /= 4
-	case kindE:
-		bytes /= 8
 	case kindX:
 		bytes = 16
 	}

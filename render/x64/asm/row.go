@@ -25,7 +25,6 @@ const (
 const (
 	p00     prefix = pNone
 	p66     prefix = p66x
-	pF3     prefix = pF3x
 	p0F     prefix = pNone | 1
 	p660F   prefix = p66x | 1
 	pF30F   prefix = pF3x | 1
@@ -35,7 +34,6 @@ const (
 	pF30F38 prefix = pF3x | 2
 	pF20F38 prefix = pF2x | 2
 	p660F3A prefix = p66x | 3
-	pF20F3A prefix = pF2x | 3
 	pMap5   prefix = pNone | 5
 )
 
@@ -67,15 +65,13 @@ const (
 	noMask                       // EVEX without Mask
 	min32                        // Size is 32 at least
 	min64                        // Size is 64
-	noSSE                        // not there with SSE4.2 alone, though the encoding is
 
 	lv  = leg | vex
 	ve  = vex | evex
 	lve = leg | vex | evex
 )
 
-// What Mem reads or writes: so many bytes, or Size of general registers (memG), of vectors or a part of it. The last two
-// are of a vector's size, yet their displacement is counted in elements of 4 or 8 bytes.
+// What Mem reads or writes: so many bytes, or Size of general registers (memG), of vectors or a part of it.
 const (
 	mem1 traits = (iota + 1) << 24
 	mem2
@@ -88,10 +84,7 @@ const (
 	memV
 	memH
 	memF
-	memE
 	memDup // 8 bytes of a vector of 16, else all
-	memV4
-	memV8
 
 	memBits traits = 15 << 24
 )
@@ -135,10 +128,7 @@ type Extension uint8
 
 // The extensions of AVX-512, and the tiles.
 const (
-	VBMI Extension = iota + 1
-	CD
-	VPOPCNTDQ
-	VNNI
+	VNNI Extension = iota + 1
 	BF16
 	FP16
 	AMX
@@ -148,9 +138,6 @@ const (
 
 // The extensions as traits.
 const (
-	vbmi   = traits(VBMI) << extShift
-	cd     = traits(CD) << extShift
-	popcnt = traits(VPOPCNTDQ) << extShift
 	vnni   = traits(VNNI) << extShift
 	bf16   = traits(BF16) << extShift
 	fp16   = traits(FP16) << extShift
@@ -175,8 +162,6 @@ func (t traits) memBytes(size int) int {
 		return size / 2
 	case memF:
 		return size / 4
-	case memE:
-		return size / 8
 	case memDup:
 		if size == 16 {
 			return 8
@@ -189,13 +174,8 @@ func (t traits) memBytes(size int) int {
 
 // scale is what the short displacement of EVEX counts in.
 func (t traits) scale(size int, bcast bool) int {
-	switch {
-	case bcast:
+	if bcast {
 		return t.elem()
-	case t&memBits == memV4:
-		return 4
-	case t&memBits == memV8:
-		return 8
 	}
 	return t.memBytes(size)
 }
@@ -226,7 +206,7 @@ var (
 const hasMem = 1 << 12
 
 func init() {
-	tables := [][]row{tableGeneral, tableFloat, tableMove, tableShuffle, tableConvert, tableInteger, tableMask}
+	tables := [][]row{tableGeneral, conditional(), tableFloat, tableMove, tableShuffle, tableConvert, tableInteger, tableMask}
 	n := 0
 	for _, t := range tables {
 		n += len(t)
@@ -272,7 +252,7 @@ func (r *row) form() form {
 		switch o.kind {
 		case kindG:
 			f.sizes |= sizeG
-		case kindV, kindH, kindF, kindE:
+		case kindV, kindH, kindF:
 			f.sizes |= sizeV
 		case kindK:
 			f.sizes |= masks

@@ -11,7 +11,6 @@ const (
 	inOpcode                  // the low bits of the opcode
 	isCL                      // nowhere: it is RCX
 	isXMM0                    // nowhere: it is the vector register 0
-	inBoth                    // ModRM.reg and vvvv
 )
 
 // kind is what an operand is, and how wide.
@@ -27,7 +26,6 @@ const (
 	kindV             // vector of Inst.Size
 	kindH             // half of that, 16 at least
 	kindF             // a fourth
-	kindE             // an eighth
 	kindX             // vector of 16 bytes
 	kindK             // mask
 	kindT             // tile
@@ -54,19 +52,16 @@ type operand struct {
 }
 
 // shape is the operands of a row. The names are made of places (n nothing, r reg, v vvvv, m rm, i imm, o opcode, c CL,
-// x xmm0, b both) and then their kinds, Dst first.
+// x xmm0) and then their kinds, Dst first.
 type shape uint8
 
 const (
-	bmGG shape = iota
-	mA
-	mB
+	mB shape = iota
 	mG
 	mW
 	mcGB
 	mrBB
 	mrDX
-	mrEV
 	mrFV
 	mrGG
 	mrHV
@@ -81,16 +76,11 @@ const (
 	mvrVVV
 	nmA
 	nmG
-	nmQ
 	nmrGG
-	noQ
 	none
 	nrmGG
-	nrmKK
-	nrmVV
 	nrmXX
 	oG
-	oQ
 	rT
 	rmDK
 	rmDV
@@ -102,15 +92,12 @@ const (
 	rmKD
 	rmKK
 	rmKQ
-	rmKV
 	rmQD
 	rmQK
 	rmTT
 	rmVD
-	rmVE
 	rmVF
 	rmVH
-	rmVK
 	rmVQ
 	rmVV
 	rmVX
@@ -127,9 +114,7 @@ const (
 	rvmVVH
 	rvmVVV
 	rvmVVX
-	rvmXXD
 	rvmXXG
-	rvmXXQ
 	rvmXXX
 	rvmiVVVV
 	rvmxVVVX
@@ -140,15 +125,12 @@ const (
 
 // shapes are the operands of each shape: Dst and the three of Src.
 var shapes = [numShapes][4]operand{
-	bmGG:     {{inBoth, kindG}, {inRM, kindG}},
-	mA:       {{inRM, kindA}},
 	mB:       {{inRM, kindB}},
 	mG:       {{inRM, kindG}},
 	mW:       {{inRM, kindW}},
 	mcGB:     {{inRM, kindG}, {isCL, kindB}},
 	mrBB:     {{inRM, kindB}, {inReg, kindB}},
 	mrDX:     {{inRM, kindD}, {inReg, kindX}},
-	mrEV:     {{inRM, kindE}, {inReg, kindV}},
 	mrFV:     {{inRM, kindF}, {inReg, kindV}},
 	mrGG:     {{inRM, kindG}, {inReg, kindG}},
 	mrHV:     {{inRM, kindH}, {inReg, kindV}},
@@ -163,16 +145,11 @@ var shapes = [numShapes][4]operand{
 	mvrVVV:   {{inRM, kindV}, {inVvvv, kindV}, {inReg, kindV}},
 	nmA:      {{}, {inRM, kindA}},
 	nmG:      {{}, {inRM, kindG}},
-	nmQ:      {{}, {inRM, kindQ}},
 	nmrGG:    {{}, {inRM, kindG}, {inReg, kindG}},
-	noQ:      {{}, {inOpcode, kindQ}},
 	none:     {},
 	nrmGG:    {{}, {inReg, kindG}, {inRM, kindG}},
-	nrmKK:    {{}, {inReg, kindK}, {inRM, kindK}},
-	nrmVV:    {{}, {inReg, kindV}, {inRM, kindV}},
 	nrmXX:    {{}, {inReg, kindX}, {inRM, kindX}},
 	oG:       {{inOpcode, kindG}},
-	oQ:       {{inOpcode, kindQ}},
 	rT:       {{inReg, kindT}},
 	rmDK:     {{inReg, kindD}, {inRM, kindK}},
 	rmDV:     {{inReg, kindD}, {inRM, kindV}},
@@ -184,15 +161,12 @@ var shapes = [numShapes][4]operand{
 	rmKD:     {{inReg, kindK}, {inRM, kindD}},
 	rmKK:     {{inReg, kindK}, {inRM, kindK}},
 	rmKQ:     {{inReg, kindK}, {inRM, kindQ}},
-	rmKV:     {{inReg, kindK}, {inRM, kindV}},
 	rmQD:     {{inReg, kindQ}, {inRM, kindD}},
 	rmQK:     {{inReg, kindQ}, {inRM, kindK}},
 	rmTT:     {{inReg, kindT}, {inRM, kindT}},
 	rmVD:     {{inReg, kindV}, {inRM, kindD}},
-	rmVE:     {{inReg, kindV}, {inRM, kindE}},
 	rmVF:     {{inReg, kindV}, {inRM, kindF}},
 	rmVH:     {{inReg, kindV}, {inRM, kindH}},
-	rmVK:     {{inReg, kindV}, {inRM, kindK}},
 	rmVQ:     {{inReg, kindV}, {inRM, kindQ}},
 	rmVV:     {{inReg, kindV}, {inRM, kindV}},
 	rmVX:     {{inReg, kindV}, {inRM, kindX}},
@@ -209,9 +183,7 @@ var shapes = [numShapes][4]operand{
 	rvmVVH:   {{inReg, kindV}, {inVvvv, kindV}, {inRM, kindH}},
 	rvmVVV:   {{inReg, kindV}, {inVvvv, kindV}, {inRM, kindV}},
 	rvmVVX:   {{inReg, kindV}, {inVvvv, kindV}, {inRM, kindX}},
-	rvmXXD:   {{inReg, kindX}, {inVvvv, kindX}, {inRM, kindD}},
 	rvmXXG:   {{inReg, kindX}, {inVvvv, kindX}, {inRM, kindG}},
-	rvmXXQ:   {{inReg, kindX}, {inVvvv, kindX}, {inRM, kindQ}},
 	rvmXXX:   {{inReg, kindX}, {inVvvv, kindX}, {inRM, kindX}},
 	rvmiVVVV: {{inReg, kindV}, {inVvvv, kindV}, {inRM, kindV}, {inImm, kindV}},
 	rvmxVVVX: {{inReg, kindV}, {inVvvv, kindV}, {inRM, kindV}, {isXMM0, kindX}},

@@ -40,17 +40,16 @@ const (
 // table is searched from the end: later lines are exceptions from earlier ones.
 var table = []class{
 	{asm.LABEL, asm.MOVE, unit{}},
-	{asm.MOV, asm.POP, unit{general, 0, 1, 1, 0}},
+	{asm.MOV, asm.BT, unit{general, 0, 1, 1, 0}},
 	{asm.LEA, asm.LEA, unit{p0 | p1 | p5 | p6, 0, 1, 1, 0}},
 	{asm.IMUL, asm.MUL, unit{p1, 0, 1, 3, 0}},
 	{asm.IDIV, asm.DIV, unit{p1, 0, 4, 14, 6}},
-	{asm.SHL, asm.RORX, unit{p0 | p6, 0, 1, 1, 0}},
-	{asm.MULX, asm.MULX, unit{p1, 0, 1, 4, 0}},
-	{asm.LZCNT, asm.POPCNT, unit{p1, 0, 1, 3, 0}},
+	{asm.SHL, asm.SARX, unit{p0 | p6, 0, 1, 1, 0}},
+	{asm.POPCNT, asm.POPCNT, unit{p1, 0, 1, 3, 0}},
 	{asm.SETO, asm.CMOVG, unit{p0 | p6, 0, 1, 1, 0}},
 	{asm.JO, asm.JMP, unit{p6 | p0, 0, 1, 1, 0}},
-	{asm.CALL, asm.UD2, unit{p6, 0, 1, 1, 0}},
-	{asm.PREFETCHT0, asm.PREFETCHW, unit{}},
+	{asm.RET, asm.SFENCE, unit{p6, 0, 1, 1, 0}},
+	{asm.PREFETCHT0, asm.PREFETCHT0, unit{}},
 
 	{asm.VADDPS, asm.VSQRTPH, unit{float, 0, 1, 4, 0}},
 	{asm.VDIVPS, asm.VDIVSD, unit{p0, 0, 1, 11, 5}},
@@ -62,30 +61,22 @@ var table = []class{
 	{asm.VANDPS, asm.VXORPD, unit{vector, 0, 1, 1, 0}},
 	{asm.VCMPPS, asm.VCMPSD, unit{float, 0, 1, 3, 0}},
 	{asm.VROUNDPS, asm.VRNDSCALESD, unit{float, 0, 2, 8, 0}},
-	{asm.VRCP14PS, asm.VRSQRT14PD, unit{p0, p0, 1, 4, 0}},
-	{asm.VRCPPS, asm.VRSQRTPS, unit{p0, 0, 1, 4, 0}},
 	{asm.VUCOMISS, asm.VUCOMISD, unit{p0, 0, 1, 3, 0}},
-	{asm.VHADDPS, asm.VHADDPD, unit{vector, 0, 3, 6, 0}},
 
-	{asm.VMOVAPS, asm.VLDDQU, unit{vector, 0, 1, 1, 0}},
+	{asm.VMOVAPS, asm.VMOVMSKPD, unit{vector, 0, 1, 1, 0}},
 	{asm.VMOVD, asm.VMOVQ, unit{p0 | p5, 0, 1, 3, 0}},
-	{asm.VMOVLPS, asm.VMOVDDUP, unit{p1 | p5, 0, 1, 1, 0}},
-	{asm.VMASKMOVPS, asm.VPMASKMOVQ, unit{vector, 0, 1, 3, 0}},
-	{asm.VMOVMSKPS, asm.VPMOVMSKB, unit{p0, 0, 1, 4, 0}},
+	{asm.VMOVDDUP, asm.VMOVDDUP, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VMASKMOVPS, asm.VMASKMOVPD, unit{vector, 0, 1, 3, 0}},
+	{asm.VMOVMSKPS, asm.VMOVMSKPD, unit{p0, 0, 1, 4, 0}},
 
 	{asm.VBROADCASTSS, asm.VPBROADCASTQ, unit{p5, 0, 1, 3, 0}},
 	{asm.VUNPCKLPS, asm.VUNPCKHPD, unit{p5, 0, 1, 1, 0}},
-	{asm.VSHUFPS, asm.VSHUFPD, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VSHUFPS, asm.VSHUFPS, unit{p1 | p5, 0, 1, 1, 0}},
 	{asm.VSHUFF32X4, asm.VPERMQ, unit{p5, 0, 1, 3, 0}},
-	{asm.VPERMW, asm.VPERMB, unit{p5, 0, 1, 4, 0}},
-	{asm.VPERMILPS, asm.VPERMILPD, unit{p5, 0, 1, 1, 0}},
 	{asm.VPERMT2PS, asm.VEXTRACTI64X4, unit{p5, 0, 1, 3, 0}},
-	{asm.VINSERTPS, asm.VINSERTPS, unit{p5, 0, 1, 1, 0}},
-	{asm.VEXTRACTPS, asm.VPEXTRQ, unit{p0 | p5, 0, 2, 4, 0}},
-	{asm.VBLENDPS, asm.VPBLENDMQ, unit{vector, 0, 1, 1, 0}},
-	{asm.VBLENDVPS, asm.VPBLENDVB, unit{vector, 0, 3, 3, 0}},
-	{asm.VPCOMPRESSD, asm.VEXPANDPD, unit{p5, 0, 2, 5, 0}},
-	{asm.VGATHERDPS, asm.VPSCATTERQQ, unit{vector, 0, 5, 20, 0}},
+	{asm.VBLENDPS, asm.VBLENDMPD, unit{vector, 0, 1, 1, 0}},
+	{asm.VBLENDVPS, asm.VBLENDVPD, unit{vector, 0, 3, 3, 0}},
+	{asm.VGATHERDPS, asm.VSCATTERQPD, unit{vector, 0, 5, 20, 0}},
 
 	{asm.VCVTDQ2PS, asm.VDPBF16PS, unit{float, 0, 1, 4, 0}},
 	{asm.VCVTDQ2PD, asm.VCVTDQ2PD, unit{float, 0, 2, 7, 0}},
@@ -96,24 +87,19 @@ var table = []class{
 	{asm.VPMULLD, asm.VPMULLD, unit{float, 0, 2, 10, 0}},
 	{asm.VPMULLQ, asm.VPMULLQ, unit{float, 0, 3, 15, 0}},
 	{asm.VPSADBW, asm.VPSADBW, unit{p5, 0, 1, 3, 0}},
-	{asm.VPSLLW, asm.VPRORVQ, unit{float, p0, 1, 1, 0}},
+	{asm.VPSLLW, asm.VPSRAVQ, unit{float, p0, 1, 1, 0}},
 	{asm.VPSLLDQ, asm.VPSRLDQ, unit{p1 | p5, 0, 1, 1, 0}},
 	{asm.VPMINSB, asm.VPABSQ, unit{float, p0, 1, 1, 0}},
 	{asm.VPMINSQ, asm.VPMINSQ, unit{float, 0, 2, 3, 0}},
-	{asm.VPCMPEQB, asm.VPTEST, unit{float, 0, 1, 2, 0}},
-	{asm.VPMOVZXBW, asm.VPMOVSXDQ, unit{p5, 0, 1, 3, 0}},
-	{asm.VPMOVWB, asm.VPMOVQD, unit{p1 | p5, 0, 2, 4, 0}},
-	{asm.VPSHUFD, asm.VPALIGNR, unit{p1 | p5, 0, 1, 1, 0}},
-	{asm.VALIGND, asm.VALIGNQ, unit{p5, 0, 1, 3, 0}},
-	{asm.VPMADDWD, asm.VPDPWSSD, unit{float, 0, 1, 5, 0}},
-	{asm.VPLZCNTD, asm.VPOPCNTQ, unit{p0 | p5, 0, 1, 4, 0}},
-	{asm.VPMOVM2B, asm.VPMOVQ2M, unit{p0, 0, 1, 3, 0}},
-	{asm.VZEROUPPER, asm.VZEROALL, unit{general, 0, 4, 1, 0}},
+	{asm.VPCMPEQB, asm.VPTESTMQ, unit{float, 0, 1, 2, 0}},
+	{asm.VPMOVZXBD, asm.VPMOVSXDQ, unit{p5, 0, 1, 3, 0}},
+	{asm.VPMOVDB, asm.VPMOVQD, unit{p1 | p5, 0, 2, 4, 0}},
+	{asm.VPSHUFD, asm.VPUNPCKLQDQ, unit{p1 | p5, 0, 1, 1, 0}},
+	{asm.VPDPBUSD, asm.VPDPBUSD, unit{float, 0, 1, 5, 0}},
+	{asm.VZEROUPPER, asm.VZEROUPPER, unit{general, 0, 4, 1, 0}},
 
-	{asm.KMOVB, asm.KUNPCKDQ, unit{p0, 0, 1, 1, 0}},
-	{asm.KADDB, asm.KADDQ, unit{p5, 0, 1, 4, 0}},
-	{asm.KSHIFTLB, asm.KUNPCKDQ, unit{p5, 0, 1, 4, 0}},
-	{asm.LDTILECFG, asm.STTILECFG, unit{general, 0, 20, 20, 0}},
+	{asm.KMOVB, asm.KNOTW, unit{p0, 0, 1, 1, 0}},
+	{asm.LDTILECFG, asm.LDTILECFG, unit{general, 0, 20, 20, 0}},
 	{asm.TILERELEASE, asm.TILESTORED, unit{general, 0, 8, 20, 0}},
 	{asm.TDPBF16PS, asm.TDPBUUD, unit{p5, 0, 16, 52, 0}},
 }
@@ -143,7 +129,7 @@ func copies(inst *asm.Inst) (copied, zero bool) {
 	}
 	s := inst.Src[0]
 	switch op := inst.Op; {
-	case op == asm.MOV || op >= asm.VMOVAPS && op <= asm.VMOVUPD || op >= asm.VMOVDQA && op <= asm.VMOVDQU64 || op == asm.MOVE:
+	case op == asm.MOV || op >= asm.VMOVAPS && op <= asm.VMOVUPD || op >= asm.VMOVDQA && op <= asm.VMOVDQU8 || op == asm.MOVE:
 		return s.Class() == inst.Dst.Class(), false
 	case op == asm.XOR || op == asm.SUB:
 		return false, s == inst.Dst && inst.Src[1] == 0
@@ -174,9 +160,9 @@ func moves(inst *asm.Inst) bool {
 		return false
 	}
 	switch op := inst.Op; {
-	case op >= asm.MOV && op <= asm.MOVSXD, op >= asm.VMOVAPS && op <= asm.VMOVQ, op == asm.VLDDQU,
+	case op >= asm.MOV && op <= asm.MOVSXD, op >= asm.VMOVAPS && op <= asm.VMOVQ,
 		op >= asm.VBROADCASTSS && op <= asm.VPBROADCASTQ, op >= asm.KMOVB && op <= asm.KMOVQ,
-		op >= asm.PREFETCHT0 && op <= asm.PREFETCHW:
+		op == asm.PREFETCHT0:
 		return inst.Mask == 0 || inst.Stores() || inst.Zero
 	}
 	return false
