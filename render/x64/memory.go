@@ -137,15 +137,15 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 	case g.f.AVX512 && k == ir.Bool && v.Lanes >= 8:
 		return g.loadBools(v)
 	case g.f.AVX512 && k != ir.Bool && bytes >= 4 && v.Lanes*w >= 16:
-		m := g.address(at, 0)
 		mask := g.mask(at.Gate, v.Lanes, w)
+		m := g.within(at, mask, v.Lanes)
 		d, shut := g.alternative(v)
 		i := g.from(loadOps[k], g.size(v), d, m)
 		i.Mask, i.Zero = mask, shut
 		return d
 	case g.f.AVX2 && !g.f.AVX512 && g.whole(v):
-		m := g.address(at, 0)
 		mask := g.mask(at.Gate, v.Lanes, w)
+		m := g.within(at, mask, v.Lanes)
 		d := g.vec()
 		g.from(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), g.size(v), d, m, mask)
 		return g.orAlternative(v, mask, d)
@@ -163,6 +163,36 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 	}
 	return g.loadLanes(v)
 }
+
+// within is the address of a masked load, or that of the spare area if all lanes are shut: that may be far outside of the buffer, and
+// processors take hundreds of cycles to load nothing from a page that there is not.
+func (g *gen) within(at *ir.Place, mask asm.Reg, lanes int) asm.Mem {
+	m := g.address(at, 0)
+	w := accessWidth(at.Buf.Kind)
+	if opensFirst(at.Gate) || lanes*w > areaSize {
+		return m
+	}
+	t := g.gp()
+	g.from(asm.LEA, 8, t, m)
+	switch {
+	case at.Gate.Lanes == 1:
+		gate := g.vals[at.Gate.ID].reg
+		g.ins(asm.TEST, 4, 0, gate, gate)
+	default:
+		open := g.gp()
+		if g.f.AVX512 {
+			g.ins(asm.KMOVW, 4, open, mask)
+		} else {
+			g.ins(sized(w, asm.VMOVMSKPS, asm.VMOVMSKPD), vectorSize(lanes, w), open, mask)
+		}
+		g.ins(asm.TEST, 4, 0, open, open)
+	}
+	g.ins(asm.CMOVE, 8, t, g.spare())
+	return asm.Mem{Base: t}
+}
+
+// opensFirst reports whether a gate is that of the end of a row, in which at least the first lane is.
+func opensFirst(gate *ir.Value) bool { return gate.Op == ir.Less && gate.Args[0].Op == ir.Lane }
 
 // alternative is a new register with the alternative of a gated load, or shut if that is 0 and the load itself can clear the lanes.
 func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {
