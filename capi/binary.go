@@ -16,14 +16,8 @@ type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
 // binary runs an operation of two tensors.
 func binary(fn string, ctx, a, b C.uintptr_t, op binaryOp) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
-		x, err := c.arg("a", uintptr(a))
-		if err != nil {
-			return value{}, err
-		}
-		y, err := c.arg("b", uintptr(b))
-		if err != nil {
-			return value{}, err
-		}
+		x := must(c.arg("a", uintptr(a)))
+		y := must(c.arg("b", uintptr(b)))
 		if x.Drop == nil && y.Drop == nil {
 			u, err := op(x.Keep, y.Keep)
 			return single(u), err
@@ -89,10 +83,7 @@ func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, o
 	return build(fn, ctx, func(c *context) (value, error) {
 		var vs [3]value
 		for i, h := range [3]C.uintptr_t{x, y, z} {
-			v, err := c.arg(names[i], uintptr(h))
-			if err != nil {
-				return value{}, err
-			}
+			v := must(c.arg(names[i], uintptr(h)))
 			vs[i] = v
 		}
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1], us[2]) }, vs[:]...)

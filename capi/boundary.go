@@ -55,9 +55,30 @@ func withoutOrigin(text string) string {
 
 // rescue turns a panic into an error. Every entry point defers it.
 func rescue(err *error) {
-	if r := recover(); r != nil {
+	switch r := recover().(type) {
+	case nil:
+	case refused:
+		*err = r.error
+	default:
 		*err = fmt.Errorf("internal error: %v", r)
 	}
+}
+
+// refused is what check and must panic with.
+type refused struct{ error }
+
+// check ends a request that an error makes impossible. It is for the functions that entry points give to build, ask and their
+// kind, which rescue; what may be tried again, as by lift, returns its errors.
+func check(err error) {
+	if err != nil {
+		panic(refused{err})
+	}
+}
+
+// must is v, where check(err) lets it.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
 }
 
 // at attributes an error to element i of an array argument.

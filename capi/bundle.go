@@ -39,10 +39,7 @@ func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weigh
 		if err != nil {
 			return nil, err
 		}
-		w, err := bytesFrom("weights", unsafe.Pointer(weights), C.int64_t(weightsLen))
-		if err != nil {
-			return nil, err
-		}
+		w := must(bytesFrom("weights", unsafe.Pointer(weights), C.int64_t(weightsLen)))
 		sections := []model.Section{{Type: model.SectionIR, Data: b}}
 		if weights != nil {
 			sections = append(sections, model.Section{Type: model.SectionWeights, Data: w})
@@ -50,10 +47,7 @@ func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weigh
 		if meta != nil {
 			sections = append(sections, model.Section{Type: model.SectionMetadata, Data: []byte(goString(meta))})
 		}
-		out, err := model.EncodeBundle(sections)
-		if err != nil {
-			return nil, err
-		}
+		out := must(model.EncodeBundle(sections))
 		return give(out, n)
 	})
 }
@@ -64,10 +58,7 @@ func go_poly_bundle_decode(data *C.uint8_t, n C.int, out *C.PolyBundleSections) 
 		if out == nil {
 			return -1, wrong("out", "is NULL")
 		}
-		b, err := bytesFrom("data", unsafe.Pointer(data), C.int64_t(n))
-		if err != nil {
-			return -1, err
-		}
+		b := must(bytesFrom("data", unsafe.Pointer(data), C.int64_t(n)))
 		sections, flags, err := model.DecodeBundle(b)
 		if err != nil {
 			return -1, err

@@ -65,10 +65,7 @@ type told struct {
 // build runs a request that makes a node and writes its shape, or its failure.
 func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, error)) C.uintptr_t {
 	h := build(fn, ctx, func(c *context) (value, error) {
-		u, err := f(c)
-		if err != nil {
-			return value{}, err
-		}
+		u := must(f(c))
 		s := u.Shape()
 		writeShape(s, t.dims, maxOutDims)
 		if t.ndim != nil {
@@ -85,10 +82,7 @@ func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, er
 // compose runs an operation of several tensors with one result.
 func compose(fn string, ctx C.uintptr_t, t told, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) C.uintptr_t {
 	return t.build(fn, ctx, func(c *context) (*uop.UOp, error) {
-		us, err := c.resolve(ins)
-		if err != nil {
-			return nil, err
-		}
+		us := must(c.resolve(ins))
 		return f(us)
 	})
 }
@@ -99,14 +93,8 @@ func composeAll(fn string, ctx C.uintptr_t, out *C.uintptr_t, f func(us []*uop.U
 		if out == nil {
 			return wrong("out", "is NULL, expected an array for the results")
 		}
-		us, err := c.resolve(ins)
-		if err != nil {
-			return err
-		}
-		made, err := f(us)
-		if err != nil {
-			return err
-		}
+		us := must(c.resolve(ins))
+		made := must(f(us))
 		return c.outAll(singles(made), unsafe.Slice(out, len(made)))
 	})
 }

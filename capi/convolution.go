@@ -72,10 +72,7 @@ func go_poly_conv_transpose(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, 
 		if err != nil {
 			return nil, err
 		}
-		extra, err := given("output_padding", outputPadding, n)
-		if err != nil {
-			return nil, err
-		}
+		extra := must(given("output_padding", outputPadding, n))
 		return tensor.ConvTranspose(us[0], us[1], us[2], int64(groups), w, extra)
 	}, operandOf("x", x), operandOf("weight", weight), optional("bias", bias))
 }
@@ -130,10 +127,7 @@ func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, p
 		if err != nil {
 			return nil, err
 		}
-		to, err := given("output_size", outputSize, n)
-		if err != nil {
-			return nil, err
-		}
+		to := must(given("output_size", outputSize, n))
 		return tensor.MaxUnpool(us[0], us[1], size, w, to)
 	}, operandOf("x", x), operandOf("indices", indices))
 }
@@ -141,10 +135,7 @@ func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, p
 //export go_poly_interpolate
 func go_poly_interpolate(ctx, x C.uintptr_t, size *C.int64_t, n, mode, alignCorners C.int) C.uintptr_t {
 	return compose("poly_interpolate", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		to, err := ints("size", size, n)
-		if err != nil {
-			return nil, err
-		}
+		to := must(ints("size", size, n))
 		if mode < 0 || mode > C.int(tensor.NearestExact) {
 			return nil, wrong("mode", "%d, expected 0 to %d", mode, tensor.NearestExact)
 		}

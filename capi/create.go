@@ -25,10 +25,7 @@ func make1(fn string, ctx C.uintptr_t, f func(g *uop.Graph) (*uop.UOp, error)) C
 
 func constant(fn string, ctx C.uintptr_t, dtype C.int, v uop.Const) C.uintptr_t {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		return tensor.Const(g, dt, v)
 	})
 }
@@ -91,10 +88,7 @@ func go_poly_const_like_bool(ctx, x C.uintptr_t, v C.int) C.uintptr_t {
 
 func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
-		of, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
+		of := must(c.arg("x", uintptr(x)))
 		_, u, err := tensor.Meet(of.Keep, v, tensor.BeyondWraps)
 		return single(u), err
 	})
@@ -102,10 +96,7 @@ func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
 
 func buffer(fn string, ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		return newBuffer(g, size, dt)
 	})
 }
@@ -135,14 +126,8 @@ func go_poly_buffer_by_id(ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintpt
 //export go_poly_buffer_host
 func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
 	return build("poly_buffer_host", ctx, func(c *context) (value, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return value{}, err
-		}
-		s, err := c.sizes("shape", shape, ndim)
-		if err != nil {
-			return value{}, err
-		}
+		dt := must(dtypeOf(dtype))
+		s := must(c.sizes("shape", shape, ndim))
 		v, err := c.hostBuffer(dt, s, data, uintptr(nbytes))
 		return v, err
 	})
@@ -189,10 +174,7 @@ func go_poly_define_var(ctx C.uintptr_t, name *C.char, lo, hi C.int64_t) C.uintp
 //export go_poly_bind_var
 func go_poly_bind_var(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
 	return build("poly_bind_var", ctx, func(c *context) (value, error) {
-		u, err := c.variable("var", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
+		u := must(c.variable("var", uintptr(x)))
 		a := u.Arg.(uop.VarArg)
 		if k := uop.Int(int64(v)); k.Less(a.Min) || a.Max.Less(k) {
 			return value{}, wrong("value", "%d is outside of %s", v, a)
@@ -233,22 +215,13 @@ func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 //export go_poly_buffer_var
 func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, inner *C.int64_t, n C.int) C.uintptr_t {
 	return build("poly_buffer_var", ctx, func(c *context) (value, error) {
-		dt, err := recordScalar("dtype", dtype)
-		if err != nil {
-			return value{}, err
-		}
+		dt := must(recordScalar("dtype", dtype))
 		v, bound, err := c.size("var", uintptr(x))
 		if err != nil {
 			return value{}, err
 		}
-		s, err := sizes("inner", inner, n)
-		if err != nil {
-			return value{}, err
-		}
-		count, err := tensor.MostElements(s)
-		if err != nil {
-			return value{}, err
-		}
+		s := must(sizes("inner", inner, n))
+		count := must(tensor.MostElements(s))
 		most, _ := v.Arg.(uop.VarArg).Max.Int64()
 		if most < 0 || v.Arg.(uop.VarArg).Min.Sign() < 0 {
 			return value{}, wrong("var", "%s is from %s to %s, expected a size: 0 or more", v.Arg.(uop.VarArg).Name, v.Arg.(uop.VarArg).Min, v.Arg.(uop.VarArg).Max)
@@ -262,17 +235,9 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 // filled runs a request with a type and a shape.
 func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return value{}, err
-		}
-		s, err := c.sizes("shape", shape, ndim)
-		if err != nil {
-			return value{}, err
-		}
-		if _, err := tensor.MostElements(s); err != nil {
-			return value{}, err
-		}
+		dt := must(dtypeOf(dtype))
+		s := must(c.sizes("shape", shape, ndim))
+		must(tensor.MostElements(s))
 		u, err := f(c.g, dt, s)
 		return single(u), err
 	})
@@ -301,10 +266,7 @@ func go_poly_full_int_by_id(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim
 
 func arange(fn string, ctx C.uintptr_t, dtype C.int, start, stop, step C.double) C.uintptr_t {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		number := func(v C.double) uop.Const {
 			if f := float64(v); dt.IsInt() && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 				return uop.Int(int64(f))
@@ -327,10 +289,7 @@ func go_poly_arange_by_id(ctx C.uintptr_t, dtype C.int, start, stop, step C.doub
 
 func linspace(fn string, ctx C.uintptr_t, dtype C.int, start, stop C.double, steps C.int64_t) C.uintptr_t {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		return tensor.Linspace(g, uop.Float(float64(start)), uop.Float(float64(stop)), int64(steps), dt)
 	})
 }
@@ -347,10 +306,7 @@ func go_poly_linspace_by_id(ctx C.uintptr_t, dtype C.int, start, stop C.double, 
 
 func eye(fn string, ctx C.uintptr_t, dtype C.int, n, m C.int64_t) C.uintptr_t {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		return tensor.Eye(g, int64(n), int64(m), dt)
 	})
 }

@@ -65,10 +65,7 @@ func go_poly_lstsq(ctx, a, b C.uintptr_t, rcond C.double, out *C.uintptr_t) C.in
 //export go_poly_newton_schulz
 func go_poly_newton_schulz(ctx, a C.uintptr_t, steps C.int, params *C.double, n C.int, eps C.double) C.uintptr_t {
 	return compose("poly_newton_schulz", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		list, err := reals("params", params, n)
-		if err != nil {
-			return nil, err
-		}
+		list := must(reals("params", params, n))
 		return tensor.NewtonSchulz(us[0], int(steps), list, float64(eps))
 	}, operandOf("a", a))
 }

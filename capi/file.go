@@ -97,10 +97,7 @@ func formatFrom(n C.int) (files.Format, error) {
 //export go_poly_file_open
 func go_poly_file_open(path *C.char, format C.int) C.uintptr_t {
 	return newFile("poly_file_open", func() (*files.File, error) {
-		f, err := formatFrom(format)
-		if err != nil {
-			return nil, err
-		}
+		f := must(formatFrom(format))
 		if path == nil {
 			return nil, wrong("path", "is NULL")
 		}
@@ -111,14 +108,8 @@ func go_poly_file_open(path *C.char, format C.int) C.uintptr_t {
 //export go_poly_file_read
 func go_poly_file_read(data unsafe.Pointer, n C.int64_t, format C.int) C.uintptr_t {
 	return newFile("poly_file_read", func() (*files.File, error) {
-		f, err := formatFrom(format)
-		if err != nil {
-			return nil, err
-		}
-		b, err := bytesFrom("data", data, n)
-		if err != nil {
-			return nil, err
-		}
+		f := must(formatFrom(format))
+		b := must(bytesFrom("data", data, n))
 		return files.Read(b, f, true)
 	})
 }
@@ -193,10 +184,7 @@ func go_poly_file_quant(h C.uintptr_t, i C.int) C.int {
 //export go_poly_file_data
 func go_poly_file_data(h C.uintptr_t, i C.int, length *C.int64_t) unsafe.Pointer {
 	return askTensor("poly_file_data", h, i, nil, func(f *file, _ *files.Tensor) (unsafe.Pointer, error) {
-		mem, err := f.Memory(int(i))
-		if err != nil {
-			return nil, err
-		}
+		mem := must(f.Memory(int(i)))
 		if length != nil {
 			*length = C.int64_t(len(mem))
 		}
@@ -224,13 +212,8 @@ func go_poly_file_value(h C.uintptr_t) *C.char {
 //export go_poly_dequantize
 func go_poly_dequantize(ctx, x C.uintptr_t, kind C.int, n C.int64_t) C.uintptr_t {
 	return build("poly_dequantize", ctx, func(c *context) (value, error) {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
-		if err := v.tensor("x"); err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("x", uintptr(x)))
+		check(v.tensor("x"))
 		u, err := tensor.Dequantize(v.Keep, int(kind), int64(n))
 		return single(u), err
 	})
@@ -279,10 +262,7 @@ func go_poly_safetensors_save(path *C.char, list *C.PolyFileTensor, n C.int, met
 		if limit < 0 {
 			return -1, wrong("max_shard_bytes", "%d, expected 0 or more", limit)
 		}
-		tensors, err := entriesFrom(list, n)
-		if err != nil {
-			return -1, err
-		}
+		tensors := must(entriesFrom(list, n))
 		var texts map[string]string
 		if meta != nil {
 			if err := json.Unmarshal([]byte(goString(meta)), &texts); err != nil {

@@ -47,9 +47,7 @@ func tellGenerator(fn string, h C.uintptr_t, f func(g *generator) error) C.int {
 func go_poly_generator_new(inst C.uintptr_t, rows C.int) C.uintptr_t {
 	return askInstance("poly_generator_new", inst, 0, func(i *instance) (C.uintptr_t, error) {
 		m, err := i.NewGenerator(int64(rows))
-		if err != nil {
-			return 0, err
-		}
+		check(err)
 		g := &generator{Generator: m}
 		if g.entry, err = handles.New(handle.Generator, nil, g); err != nil {
 			m.Free()
@@ -133,9 +131,7 @@ func go_poly_generator_next(h C.uintptr_t, tokens *C.int32_t, rows C.int) C.int 
 			return wrong("tokens", "is NULL, expected room for %d tokens", rows)
 		}
 		out := make([]int32, rows)
-		if err := g.Next(out); err != nil {
-			return err
-		}
+		check(g.Next(out))
 		copy(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), rows), out)
 		return nil
 	})
@@ -147,10 +143,7 @@ func go_poly_generator_logits(h C.uintptr_t, n *C.int64_t) *C.float {
 		*n = 0
 	}
 	return askGenerator("poly_generator_logits", h, nil, func(g *generator) (*C.float, error) {
-		logits, err := g.Logits()
-		if err != nil {
-			return nil, err
-		}
+		logits := must(g.Logits())
 		if n != nil {
 			*n = C.int64_t(len(logits))
 		}

@@ -17,22 +17,10 @@ import (
 //export go_poly_grad
 func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
 	return build("poly_grad", ctx, func(c *context) (value, error) {
-		v, err := c.arg("y", uintptr(y))
-		if err != nil {
-			return value{}, err
-		}
-		w, err := c.arg("wrt", uintptr(wrt))
-		if err != nil {
-			return value{}, err
-		}
-		loss, err := original.Loss(v.Readings)
-		if err != nil {
-			return value{}, err
-		}
-		gs, err := gradient.Of(loss, []*uop.UOp{w.Keep}, nil)
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("y", uintptr(y)))
+		w := must(c.arg("wrt", uintptr(wrt)))
+		loss := must(original.Loss(v.Readings))
+		gs := must(gradient.Of(loss, []*uop.UOp{w.Keep}, nil))
 		return single(gs[0]), nil
 	})
 }
@@ -40,38 +28,27 @@ func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
 //export go_poly_grad_many
 func go_poly_grad_many(ctx, y, seed C.uintptr_t, wrts *C.uintptr_t, n C.int, out *C.uintptr_t) C.int {
 	return status("poly_grad_many", ctx, func(c *context) error {
-		v, err := c.arg("y", uintptr(y))
-		if err != nil {
-			return err
-		}
-		s, err := c.optional("seed", uintptr(seed))
-		if err != nil {
-			return err
-		}
+		v := must(c.arg("y", uintptr(y)))
+		s := must(c.optional("seed", uintptr(seed)))
 		switch {
 		case n <= 0:
 			return wrong("n", "%d nodes, expected 1 or more", n)
 		case out == nil:
 			return wrong("out", "is NULL, expected room for %d nodes", n)
 		}
-		ws, err := c.args("wrts", wrts, n)
-		if err != nil {
-			return err
-		}
+		ws := must(c.args("wrts", wrts, n))
 		targets := make([]*uop.UOp, len(ws))
 		for i, w := range ws {
 			targets[i] = w.Keep
 		}
 		loss := v.WithElements(1)
 		if s.Keep != nil {
+			var err error
 			if s.Keep, err = tensor.CastLike(s.Keep, loss); err != nil {
 				return &argError{"seed", err}
 			}
 		}
-		gs, err := gradient.Of(loss, targets, s.Keep)
-		if err != nil {
-			return err
-		}
+		gs := must(gradient.Of(loss, targets, s.Keep))
 		return c.outAll(singles(gs), unsafe.Slice(out, n))
 	})
 }

@@ -30,14 +30,8 @@ func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.in
 		if err != nil || n <= 0 {
 			return r, err
 		}
-		fs, err := c.args("from", from, n)
-		if err != nil {
-			return value{}, err
-		}
-		ts, err := c.args("to", to, n)
-		if err != nil {
-			return value{}, err
-		}
+		fs := must(c.args("from", from, n))
+		ts := must(c.args("to", to, n))
 		m := make(map[*uop.UOp]*uop.UOp, n)
 		for i, f := range fs {
 			if !f.Keep.Shape().Equal(ts[i].Keep.Shape()) || f.Keep.DType != ts[i].Keep.DType {

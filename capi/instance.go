@@ -119,10 +119,7 @@ func give(b []byte, n *C.int) (*C.uint8_t, error) {
 // fromJSON makes an instance of a family.
 func fromJSON(fn string, json *C.char, n C.int, f func(e *exec.Executor, json []byte) (*model.Instance, error)) C.uintptr_t {
 	return newInstance(fn, func(e *exec.Executor) (*model.Instance, error) {
-		text, err := bytesFrom("json", unsafe.Pointer(json), C.int64_t(n))
-		if err != nil {
-			return nil, err
-		}
+		text := must(bytesFrom("json", unsafe.Pointer(json), C.int64_t(n)))
 		return f(e, text)
 	})
 }
@@ -154,22 +151,12 @@ func go_poly_hf_load_as(config *C.char, n C.int, files **C.uint8_t, lens *C.int6
 
 func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, weights *C.char) C.uintptr_t {
 	return newInstance(fn, func(e *exec.Executor) (*model.Instance, error) {
-		text, err := bytesFrom("config", unsafe.Pointer(config), C.int64_t(n))
-		if err != nil {
-			return nil, err
-		}
-		if err := records("files", unsafe.Pointer(files), count); err != nil {
-			return nil, err
-		}
-		if err := records("file_lens", unsafe.Pointer(lens), count); err != nil {
-			return nil, err
-		}
+		text := must(bytesFrom("config", unsafe.Pointer(config), C.int64_t(n)))
+		check(records("files", unsafe.Pointer(files), count))
+		check(records("file_lens", unsafe.Pointer(lens), count))
 		var list [][]byte
 		for i := range int(count) {
-			b, err := bytesFrom(indexed("files", i), unsafe.Pointer(unsafe.Slice(files, count)[i]), unsafe.Slice(lens, count)[i])
-			if err != nil {
-				return nil, err
-			}
+			b := must(bytesFrom(indexed("files", i), unsafe.Pointer(unsafe.Slice(files, count)[i]), unsafe.Slice(lens, count)[i]))
 			list = append(list, b)
 		}
 		o := model.HFOptions{Batch: int64(batch), Seq: int64(seq)}
@@ -183,14 +170,8 @@ func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64
 //export go_poly_instance_from_ir
 func go_poly_instance_from_ir(ir *C.uint8_t, n C.int, weights *C.uint8_t, nWeights C.int) C.uintptr_t {
 	return newInstance("poly_instance_from_ir", func(e *exec.Executor) (*model.Instance, error) {
-		b, err := bytesFrom("ir", unsafe.Pointer(ir), C.int64_t(n))
-		if err != nil {
-			return nil, err
-		}
-		w, err := bytesFrom("weights", unsafe.Pointer(weights), C.int64_t(nWeights))
-		if err != nil {
-			return nil, err
-		}
+		b := must(bytesFrom("ir", unsafe.Pointer(ir), C.int64_t(n)))
+		w := must(bytesFrom("weights", unsafe.Pointer(weights), C.int64_t(nWeights)))
 		return model.FromIR(e, b, w)
 	})
 }
@@ -198,10 +179,7 @@ func go_poly_instance_from_ir(ir *C.uint8_t, n C.int, weights *C.uint8_t, nWeigh
 //export go_poly_instance_from_bundle
 func go_poly_instance_from_bundle(data *C.uint8_t, n C.int) C.uintptr_t {
 	return newInstance("poly_instance_from_bundle", func(e *exec.Executor) (*model.Instance, error) {
-		b, err := bytesFrom("data", unsafe.Pointer(data), C.int64_t(n))
-		if err != nil {
-			return nil, err
-		}
+		b := must(bytesFrom("data", unsafe.Pointer(data), C.int64_t(n)))
 		return model.FromBundle(e, b)
 	})
 }
@@ -245,20 +223,14 @@ func export(fn string, h C.uintptr_t, n *C.int, f func(m *model.Instance) ([]byt
 		*n = 0
 	}
 	return askInstance(fn, h, nil, func(i *instance) (*C.uint8_t, error) {
-		b, err := f(i.Instance)
-		if err != nil {
-			return nil, err
-		}
+		b := must(f(i.Instance))
 		return give(b, n)
 	})
 }
 
 func importWeights(fn string, h C.uintptr_t, data *C.uint8_t, n C.int, strict bool) C.int {
 	return tellInstance(fn, h, func(i *instance) error {
-		b, err := bytesFrom("data", unsafe.Pointer(data), C.int64_t(n))
-		if err != nil {
-			return err
-		}
+		b := must(bytesFrom("data", unsafe.Pointer(data), C.int64_t(n)))
 		return i.ImportWeights(b, strict)
 	})
 }

@@ -49,10 +49,7 @@ func go_poly_instance_call(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.
 
 func callEntry(fn string, h C.uintptr_t, entry string, io unsafe.Pointer, n C.int) C.int {
 	return tellInstance(fn, h, func(i *instance) error {
-		in, err := i.feeds(io, n)
-		if err != nil {
-			return err
-		}
+		in := must(i.feeds(io, n))
 		return i.Call(entry, in)
 	})
 }
@@ -60,10 +57,7 @@ func callEntry(fn string, h C.uintptr_t, entry string, io unsafe.Pointer, n C.in
 // learn runs a request that gives a loss.
 func learn(fn string, h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float, f func(i *instance, in []model.Feed) (float32, error)) C.int {
 	return tellInstance(fn, h, func(i *instance) error {
-		in, err := i.feeds(io, n)
-		if err != nil {
-			return err
-		}
+		in := must(i.feeds(io, n))
 		v, err := f(i, in)
 		if err == nil && loss != nil {
 			*loss = C.float(v)
@@ -102,10 +96,7 @@ func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2,
 //export go_poly_instance_set_device
 func go_poly_instance_set_device(h C.uintptr_t, device C.int) C.int {
 	return tellInstance("poly_instance_set_device", h, func(i *instance) error {
-		e, err := deviceExecutor(device)
-		if err != nil {
-			return err
-		}
+		e := must(deviceExecutor(device))
 		return i.SetExecutor(e)
 	})
 }

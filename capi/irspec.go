@@ -111,10 +111,7 @@ func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
 	}
 	s := (*irSpec)(spec)
 	ask(fn, C.uintptr_t(s.ctx), func(c *context) error {
-		d, err := c.definition(s)
-		if err != nil {
-			return err
-		}
+		d := must(c.definition(s))
 		b, err := model.WriteIR(d)
 		if err != nil {
 			return &argError{"spec", err}

@@ -112,10 +112,7 @@ const maxWait = 365 * 24 * time.Hour
 // startUpdate is runUpdate as a job.
 func startUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) (h C.uintptr_t) {
 	ask(fn, ctx, func(c *context) error {
-		up, err := c.update(values, data, n, targets, updates, nUpdates)
-		if err != nil {
-			return err
-		}
+		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		j, err := c.startSink(up)
 		if err == nil && leaves != nil {
 			if err = c.outAll(up.leaves, unsafe.Slice(leaves, n)); err != nil {
@@ -168,14 +165,8 @@ func go_poly_update_async(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Poi
 //export go_poly_step_run_async
 func go_poly_step_run_async(h C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (token C.uintptr_t) {
 	askStep("poly_step_run_async", h, func(s *step) error {
-		list, err := s.ctx.bindings(binds, n)
-		if err != nil {
-			return err
-		}
-		v, err := s.ctx.variables(vars, nVars)
-		if err != nil {
-			return err
-		}
+		list := must(s.ctx.bindings(binds, n))
+		v := must(s.ctx.variables(vars, nVars))
 		j, err := s.ctx.start(s.exec, list, v)
 		if err == nil {
 			token = C.uintptr_t(j.entry.Token())

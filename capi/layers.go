@@ -147,26 +147,14 @@ func go_poly_nn_linear_params(h C.uintptr_t, out *C.uintptr_t, most C.int) C.int
 //export go_poly_nn_linear_forward
 func go_poly_nn_linear_forward(h, ctx, x C.uintptr_t) C.uintptr_t {
 	return buildTensor("poly_nn_linear_forward", ctx, func(c *context) (*memTensor, error) {
-		l, err := layerAt("l", h)
-		if err != nil {
-			return nil, err
-		}
-		t, err := tensorAt("x", x)
-		if err != nil {
-			return nil, err
-		}
+		l := must(layerAt("l", h))
+		t := must(tensorAt("x", x))
 		us := make([]*uop.UOp, 0, 3)
 		for i, t := range append([]*memTensor{t}, l.params()...) {
-			v, err := c.tensor([]string{"x", "l", "l"}[i], t)
-			if err != nil {
-				return nil, err
-			}
+			v := must(c.tensor([]string{"x", "l", "l"}[i], t))
 			us = append(us, v.Keep)
 		}
-		u, err := layer(us)
-		if err != nil {
-			return nil, err
-		}
+		u := must(layer(us))
 		return c.inContext(single(u), nil)
 	})
 }

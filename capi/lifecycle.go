@@ -104,10 +104,7 @@ func go_poly_describe(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.i
 // describe tells about a tensor, and returns the number of its dimensions.
 func describe(fn string, ctx, x C.uintptr_t, tell func(u *uop.UOp)) (ndim C.int) {
 	ask(fn, ctx, func(c *context) error {
-		u, err := c.shaped("x", x)
-		if err != nil {
-			return err
-		}
+		u := must(c.shaped("x", x))
 		ndim = C.int(len(u.Shape()))
 		tell(u)
 		return nil

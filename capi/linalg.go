@@ -52,20 +52,14 @@ func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes *
 		if n < 1 || n > 8 {
 			return nil, wrong("n", "%d operands, expected 1 to 8", n)
 		}
-		vs, err := c.args("ops", ops, n)
-		if err != nil {
-			return nil, err
-		}
+		vs := must(c.args("ops", ops, n))
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
 			us[i] = v.Keep
 			if shapes == nil || ndims == nil {
 				continue
 			}
-			us[i], err = v.given(indexed("shapes", i), unsafe.Slice(shapes, n)[i], unsafe.Slice(ndims, n)[i])
-			if err != nil {
-				return nil, err
-			}
+			us[i] = must(v.given(indexed("shapes", i), unsafe.Slice(shapes, n)[i], unsafe.Slice(ndims, n)[i]))
 		}
 		return tensor.Einsum(goString(formula), us...)
 	})
@@ -81,10 +75,7 @@ func go_poly_rearrange(ctx C.uintptr_t, formula *C.char, x C.uintptr_t, shape *C
 		if len(list) != int(n) {
 			return nil, wrong("names", "%d names for %d sizes", len(list), n)
 		}
-		known, err := ints("sizes", lengths, n)
-		if err != nil {
-			return nil, err
-		}
+		known := must(ints("sizes", lengths, n))
 		sizes := make(map[string]int64, len(list))
 		for i, name := range list {
 			sizes[name] = known[i]
@@ -119,10 +110,7 @@ func go_poly_attention(ctx, q, k, v, mask C.uintptr_t, causal, grouped C.int, sc
 //export go_poly_matmul_as
 func go_poly_matmul_as(ctx, a, b C.uintptr_t, dtype C.int) C.uintptr_t {
 	return compose("poly_matmul_as", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		return tensor.MatMulAs(us[0], us[1], dt)
 	}, operandOf("a", a), operandOf("b", b))
 }

@@ -78,18 +78,9 @@ func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
 //export go_poly_from_host
 func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
 	return build("poly_from_host", ctx, func(c *context) (value, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return value{}, err
-		}
-		s, err := sizes("shape", shape, ndim)
-		if err != nil {
-			return value{}, err
-		}
-		n, err := tensor.MostElements(s)
-		if err != nil {
-			return value{}, err
-		}
+		dt := must(dtypeOf(dtype))
+		s := must(sizes("shape", shape, ndim))
+		n := must(tensor.MostElements(s))
 		size := uintptr(n) * uintptr(dt.Itemsize())
 		if uintptr(nbytes) != size {
 			return value{}, wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(dt), s, size)
@@ -97,10 +88,7 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 		if size > 0 && data == nil {
 			return value{}, wrong("data", "is NULL, expected %d bytes", size)
 		}
-		v, err := c.ownBuffer(dt, s)
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.ownBuffer(dt, s))
 		copyBytes(c.host[v.host].data, data, size)
 		return v, nil
 	})
@@ -109,14 +97,8 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 //export go_poly_copy_from_host
 func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes C.size_t) C.int {
 	return status("poly_copy_from_host", ctx, func(c *context) error {
-		v, err := c.arg("buffer", uintptr(buffer))
-		if err != nil {
-			return err
-		}
-		b, err := baseBuffer("buffer", v.Keep)
-		if err != nil {
-			return err
-		}
+		v := must(c.arg("buffer", uintptr(buffer)))
+		b := must(baseBuffer("buffer", v.Keep))
 		h, ok := c.host[b]
 		if !ok {
 			return wrong("buffer", "has no memory, expected a node of poly_buffer_host, poly_from_host or a leaf")
@@ -137,13 +119,8 @@ func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes
 //export go_poly_copy_to_host
 func go_poly_copy_to_host(ctx, x C.uintptr_t, data unsafe.Pointer, nbytes C.size_t) C.int {
 	return status("poly_copy_to_host", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return err
-		}
-		if err := v.tensor("x"); err != nil {
-			return err
-		}
+		v := must(c.arg("x", uintptr(x)))
+		check(v.tensor("x"))
 		size := uintptr(tensor.Elements(v.Keep)) * uintptr(v.Keep.DType.Itemsize())
 		switch {
 		case uintptr(nbytes) < size:

@@ -16,10 +16,7 @@ import (
 // explicit runs an operation with sizes or axes on the fitting reading of src.
 func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
-		v, err := c.arg("src", uintptr(src))
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("src", uintptr(src)))
 		u, err := op(c, v.Where(fits))
 		return single(u), err
 	})
@@ -28,14 +25,8 @@ func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op fu
 //export go_poly_reshape
 func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
 	return build("poly_reshape", ctx, func(c *context) (value, error) {
-		v, err := c.arg("src", uintptr(src))
-		if err != nil {
-			return value{}, err
-		}
-		s, err := c.sizes("dims", dims, ndim)
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("src", uintptr(src)))
+		s := must(c.sizes("dims", dims, ndim))
 		u, err := tensor.Reshape(v.WithElements(s.MaxNumel()), s)
 		return single(u), err
 	})
@@ -44,14 +35,8 @@ func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintpt
 //export go_poly_expand
 func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
 	return build("poly_expand", ctx, func(c *context) (value, error) {
-		v, err := c.arg("src", uintptr(src))
-		if err != nil {
-			return value{}, err
-		}
-		s, err := c.sizes("dims", dims, ndim)
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("src", uintptr(src)))
+		s := must(c.sizes("dims", dims, ndim))
 		u, err := tensor.Expand(v.WithAxes(len(s)), s)
 		return single(u), err
 	})
@@ -60,10 +45,7 @@ func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr
 //export go_poly_permute
 func go_poly_permute(ctx, src C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
 	return explicit("poly_permute", ctx, src, hasNdim(ndim), func(_ *context, u *uop.UOp) (*uop.UOp, error) {
-		order, err := axesFrom("perm", perm, max(ndim, 0))
-		if err != nil {
-			return nil, err
-		}
+		order := must(axesFrom("perm", perm, max(ndim, 0)))
 		return tensor.Permute(u, order...)
 	})
 }
@@ -75,10 +57,7 @@ func hasNdim(n C.int) func(*uop.UOp) bool {
 //export go_poly_shrink
 func go_poly_shrink(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
 	return explicit("poly_shrink", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
-		ps, err := c.pairs("pairs", pairs, ndim)
-		if err != nil {
-			return nil, err
-		}
+		ps := must(c.pairs("pairs", pairs, ndim))
 		return tensor.Shrink(u, ps)
 	})
 }
@@ -185,10 +164,7 @@ func go_poly_stack(ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int) C.uintptr_t 
 
 func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]*uop.UOp, int) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
-		vs, err := c.args("xs", xs, n)
-		if err != nil {
-			return value{}, err
-		}
+		vs := must(c.args("xs", xs, n))
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us, int(axis)) }, vs...)
 	})
 }
@@ -196,10 +172,7 @@ func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]
 //export go_poly_split
 func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.uintptr_t) C.int {
 	return composeAll("poly_split", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
-		list, err := partsOf(us[0], parts, n)
-		if err != nil {
-			return nil, err
-		}
+		list := must(partsOf(us[0], parts, n))
 		return tensor.Split(us[0], list, int(axis))
 	}, operandOf("x", x))
 }
@@ -246,14 +219,8 @@ func (c *context) outAll(vs []value, out []C.uintptr_t) error {
 //export go_poly_index
 func go_poly_index(ctx, x C.uintptr_t, kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) C.uintptr_t {
 	return build("poly_index", ctx, func(c *context) (value, error) {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
-		items, err := c.indexItems(kinds, numbers, tensors, n)
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("x", uintptr(x)))
+		items := must(c.indexItems(kinds, numbers, tensors, n))
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return tensor.GetItem(us[0], items...) }, v)
 	})
 }

@@ -56,14 +56,8 @@ func go_poly_layernorm(ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis C.int, e
 //export go_poly_layernorm_axes
 func go_poly_layernorm_axes(ctx, x C.uintptr_t, axes *C.int64_t, n C.int, eps C.double, weight, bias C.uintptr_t) C.uintptr_t {
 	return compose("poly_layernorm_axes", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		list, err := axesFrom("axes", axes, n)
-		if err != nil {
-			return nil, err
-		}
-		u, err := tensor.LayerNorm(us[0], list, float64(eps))
-		if err != nil {
-			return nil, err
-		}
+		list := must(axesFrom("axes", axes, n))
+		u := must(tensor.LayerNorm(us[0], list, float64(eps)))
 		return tensor.ScaleShift(u, us[1], us[2])
 	}, operandOf("x", x), optional("weight", weight), optional("bias", bias))
 }
@@ -71,10 +65,7 @@ func go_poly_layernorm_axes(ctx, x C.uintptr_t, axes *C.int64_t, n C.int, eps C.
 //export go_poly_rmsnorm
 func go_poly_rmsnorm(ctx, x C.uintptr_t, eps C.double, weight C.uintptr_t) C.uintptr_t {
 	return compose("poly_rmsnorm", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		u, err := tensor.RMSNorm(us[0], float64(eps))
-		if err != nil {
-			return nil, err
-		}
+		u := must(tensor.RMSNorm(us[0], float64(eps)))
 		return tensor.ScaleShift(u, us[1], nil)
 	}, operandOf("x", x), optional("weight", weight))
 }
@@ -108,10 +99,7 @@ func go_poly_one_hot(ctx, x C.uintptr_t, n C.int64_t) C.uintptr_t {
 //export go_poly_batchnorm
 func go_poly_batchnorm(ctx, x, weight, bias, mean, invstd C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
 	return compose("poly_batchnorm", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		list, err := axesFrom("axes", axes, max(n, 0))
-		if err != nil {
-			return nil, err
-		}
+		list := must(axesFrom("axes", axes, max(n, 0)))
 		if n == 0 {
 			list = nil // the channels
 		}

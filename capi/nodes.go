@@ -139,26 +139,17 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 		if op < 1 || op >= C.int(uop.NumOps) {
 			return value{}, wrong("op", "%d is not an operation, expected 1 to %d", op, uop.NumOps-1)
 		}
-		dt, err := recordType("dtype", dtype)
-		if err != nil {
-			return value{}, err
-		}
+		dt := must(recordType("dtype", dtype))
 		var from []model.Readings // grows with each valid source: a count that is too large ends at the first invalid one
 		for i, h := range src {
 			name := indexed("src", i)
 			if names != nil {
 				name = names[i]
 			}
-			v, err := c.arg(name, uintptr(h))
-			if err != nil {
-				return value{}, err
-			}
+			v := must(c.arg(name, uintptr(h)))
 			from = append(from, v.Readings)
 		}
-		a, err := argFrom(arg)
-		if err != nil {
-			return value{}, err
-		}
+		a := must(argFrom(arg))
 		r, err := model.MakeNode(c.g, uop.Op(op), dt, from, a)
 		return value{Readings: r}, err
 	})
@@ -207,10 +198,7 @@ func go_poly_cast(ctx, x C.uintptr_t, dtype unsafe.Pointer) C.uintptr_t {
 //export go_poly_const_typed
 func go_poly_const_typed(ctx C.uintptr_t, dtype unsafe.Pointer, v C.double) C.uintptr_t {
 	return make1("poly_const_typed", ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := recordScalar("dtype", dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(recordScalar("dtype", dtype))
 		return tensor.Const(g, dt, uop.Float(float64(v)))
 	})
 }
@@ -218,10 +206,7 @@ func go_poly_const_typed(ctx C.uintptr_t, dtype unsafe.Pointer, v C.double) C.ui
 //export go_poly_buffer
 func go_poly_buffer(ctx C.uintptr_t, dtype unsafe.Pointer, size C.int64_t) C.uintptr_t {
 	return make1("poly_buffer", ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt, err := recordScalar("dtype", dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(recordScalar("dtype", dtype))
 		return newBuffer(g, size, dt)
 	})
 }
@@ -253,10 +238,7 @@ func go_poly_uop_n_src(ctx, x C.uintptr_t) (n C.int) {
 //export go_poly_uop_src
 func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
 	return build("poly_uop_src", ctx, func(c *context) (value, error) {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("x", uintptr(x)))
 		src, _ := model.NodeParts(v.Keep)
 		if i < 0 || int(i) >= len(src) {
 			return value{}, wrong("i", "%d is out of range, a %s has %d sources here", i, v.Keep.Op, len(src))
@@ -268,10 +250,7 @@ func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
 //export go_uop_arg
 func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
 	ask("poly_uop_arg", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
-		if err != nil {
-			return err
-		}
+		v := must(c.arg("x", uintptr(x)))
 		a := c.attach(v)
 		if a.arg == nil {
 			a.arg = a.block(int(unsafe.Sizeof(argRecord{})))
@@ -286,10 +265,7 @@ func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
 //export go_uop_shape
 func go_uop_shape(ctx, x C.uintptr_t, dims **C.int64_t, ndim *C.int) {
 	ask("poly_uop_shape", ctx, func(c *context) error {
-		u, err := c.shaped("x", x)
-		if err != nil {
-			return err
-		}
+		u := must(c.shaped("x", x))
 		s := u.Shape()
 		if len(s) > 0 {
 			*dims = (*C.int64_t)(C.malloc(C.size_t(8 * len(s))))

@@ -66,9 +66,7 @@ func go_poly_schedule_for(ctx, sink C.uintptr_t, mode C.int) (h C.uintptr_t) {
 		if s.sink, s.kernels, err = c.schedule(sink); err != nil {
 			return err
 		}
-		if s.entry, err = handles.New(handle.Schedule, c, s); err != nil {
-			return err
-		}
+		s.entry = must(handles.New(handle.Schedule, c, s))
 		if c.schedules == nil {
 			c.schedules = map[*scheduled]struct{}{}
 		}
@@ -155,10 +153,7 @@ func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr
 		if c != of {
 			return nil, wrong("prepared", "belongs to another context")
 		}
-		name, err := backend(device)
-		if err != nil {
-			return nil, err
-		}
+		name := must(backend(device))
 		return c.compileOn(name, handle.Plan, sink, nil)
 	})
 }
@@ -166,26 +161,14 @@ func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr
 //export go_poly_get_plan
 func go_poly_get_plan(ctx, sink C.uintptr_t, device C.int) C.uintptr_t {
 	return buildStep("poly_get_plan", ctx, func(c *context) (*step, error) {
-		u, err := c.sinkArg(sink)
-		if err != nil {
-			return nil, err
-		}
-		name, err := backend(device)
-		if err != nil {
-			return nil, err
-		}
-		v, err := c.arg("sink", uintptr(sink))
-		if err != nil {
-			return nil, err
-		}
+		u := must(c.sinkArg(sink))
+		name := must(backend(device))
+		v := must(c.arg("sink", uintptr(sink)))
 		a := c.attach(v)
 		if s := a.plans[name]; s != nil {
 			return s, nil
 		}
-		s, err := c.compileOn(name, handle.Plan, u, nil)
-		if err != nil {
-			return nil, err
-		}
+		s := must(c.compileOn(name, handle.Plan, u, nil))
 		if a.plans == nil {
 			a.plans = map[string]*step{}
 		}
@@ -288,20 +271,12 @@ func go_poly_render_kernel_wasm(ctx, sink C.uintptr_t, length, buffers *C.int) (
 		*buffers = 0
 	}
 	ask("poly_render_kernel_wasm", ctx, func(c *context) error {
-		u, err := c.sinkArg(sink)
-		if err != nil {
-			return err
-		}
-		p, err := exec.NewWasmPlan(u)
-		if err != nil {
-			return err
-		}
+		u := must(c.sinkArg(sink))
+		p := must(exec.NewWasmPlan(u))
 		if len(p.Kernels) != 1 {
 			return wrong("sink", "needs %d kernels, expected one; poly_render_step_wasm_plan renders them all", len(p.Kernels))
 		}
-		if module, err = give(p.Module, length); err != nil {
-			return err
-		}
+		module = must(give(p.Module, length))
 		c.rendered = nil
 		for _, b := range p.Kernels[0] {
 			var node *uop.UOp
@@ -334,10 +309,7 @@ func go_poly_kernel_buf(ctx C.uintptr_t, i C.int) C.uintptr_t {
 //export go_poly_const_buffer_data
 func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
 	ask("poly_const_buffer_data", ctx, func(c *context) error {
-		v, err := c.arg("buf", uintptr(buf))
-		if err != nil {
-			return err
-		}
+		v := must(c.arg("buf", uintptr(buf)))
 		b, err := baseBuffer("buf", v.Keep)
 		if err == nil {
 			p = c.host[b].data

@@ -52,21 +52,10 @@ func go_poly_randn(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, seed C.uint64_
 // seeded runs a request for random numbers of a type and shape, with the seed in a tensor.
 func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t, f func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
 	return build(fn, ctx, func(c *context) (value, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return value{}, err
-		}
-		s, err := c.sizes("shape", shape, ndim)
-		if err != nil {
-			return value{}, err
-		}
-		if _, err = tensor.MostElements(s); err != nil {
-			return value{}, err
-		}
-		v, err := c.arg("seed", uintptr(seed))
-		if err != nil {
-			return value{}, err
-		}
+		dt := must(dtypeOf(dtype))
+		s := must(c.sizes("shape", shape, ndim))
+		must(tensor.MostElements(s))
+		v := must(c.arg("seed", uintptr(seed)))
 		u, err := f(dt, s, v.Keep)
 		return single(u), err
 	})
@@ -82,9 +71,7 @@ func needFloat(dt *uop.DType) error {
 //export go_poly_rand_seeded
 func go_poly_rand_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
 	return seeded("poly_rand_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
-		if err := needFloat(dt); err != nil {
-			return nil, err
-		}
+		check(needFloat(dt))
 		return tensor.RandSeeded(s, dt, seed)
 	})
 }
@@ -92,10 +79,7 @@ func go_poly_rand_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 //export go_poly_randn_seeded
 func go_poly_randn_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t) C.uintptr_t {
 	return seeded("poly_randn_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
-		u, err := tensor.RandnSeeded(s, seed)
-		if err != nil {
-			return nil, err
-		}
+		u := must(tensor.RandnSeeded(s, seed))
 		return tensor.Cast(u, dt)
 	})
 }
@@ -141,10 +125,7 @@ func go_poly_init_seeded(ctx C.uintptr_t, scheme, dtype C.int, shape *C.int64_t,
 //export go_poly_randperm_seeded
 func go_poly_randperm_seeded(ctx C.uintptr_t, dtype C.int, n C.int64_t, seed C.uintptr_t) C.uintptr_t {
 	return compose("poly_randperm_seeded", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		dt := must(dtypeOf(dtype))
 		return tensor.RandPermSeeded(int64(n), dt, us[0])
 	}, operandOf("seed", seed))
 }

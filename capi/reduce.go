@@ -16,14 +16,8 @@ type reduction func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
 //export go_poly_reduce_axis
 func go_poly_reduce_axis(ctx C.uintptr_t, op C.int, src C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
 	return build("poly_reduce_axis", ctx, func(c *context) (value, error) {
-		v, err := c.arg("src", uintptr(src))
-		if err != nil {
-			return value{}, err
-		}
-		list, err := axesFrom("axes", axes, max(n, 0))
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("src", uintptr(src)))
+		list := must(axesFrom("axes", axes, max(n, 0)))
 		if list == nil {
 			list = []int{}
 		}
@@ -88,14 +82,8 @@ func go_poly_reduce(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n
 //export go_poly_reduce_as
 func go_poly_reduce_as(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n, keepdim, dtype C.int) C.uintptr_t {
 	return compose("poly_reduce_as", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		list, err := axesFrom("axes", axes, n)
-		if err != nil {
-			return nil, err
-		}
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return nil, err
-		}
+		list := must(axesFrom("axes", axes, n))
+		dt := must(dtypeOf(dtype))
 		return tensor.ReduceAs(tensor.ReduceOp(op), us[0], dt, list, keepdim != 0)
 	}, operandOf("x", x))
 }

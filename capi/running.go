@@ -103,14 +103,8 @@ func (c *context) buffersOf(arg string, list *C.uintptr_t, n C.int) ([]*uop.UOp,
 //export go_poly_store_val
 func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
 	return build("poly_store_val", ctx, func(c *context) (value, error) {
-		t, err := c.arg("buf", uintptr(buf))
-		if err != nil {
-			return value{}, err
-		}
-		v, err := c.arg("value", uintptr(val))
-		if err != nil {
-			return value{}, err
-		}
+		t := must(c.arg("buf", uintptr(buf)))
+		v := must(c.arg("value", uintptr(val)))
 		s, err := tensor.Store(t.Keep, v.For(t.Keep))
 		return single(s), err
 	})
@@ -119,14 +113,8 @@ func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
 //export go_poly_assign
 func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
 	return build("poly_assign", ctx, func(c *context) (value, error) {
-		t, err := c.arg("target", uintptr(target))
-		if err != nil {
-			return value{}, err
-		}
-		v, err := c.arg("value", uintptr(val))
-		if err != nil {
-			return value{}, err
-		}
+		t := must(c.arg("target", uintptr(target)))
+		v := must(c.arg("value", uintptr(val)))
 		a, err := tensor.AssignTo(t.Keep, v.For(t.Keep))
 		return single(a), err
 	})
@@ -135,10 +123,7 @@ func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
 //export go_poly_sink1
 func go_poly_sink1(ctx, s C.uintptr_t) C.uintptr_t {
 	return build("poly_sink1", ctx, func(c *context) (value, error) {
-		v, err := c.arg("store", uintptr(s))
-		if err != nil {
-			return value{}, err
-		}
+		v := must(c.arg("store", uintptr(s)))
 		return c.sink([]value{v})
 	})
 }
@@ -146,10 +131,7 @@ func go_poly_sink1(ctx, s C.uintptr_t) C.uintptr_t {
 //export go_poly_sink_n
 func go_poly_sink_n(ctx C.uintptr_t, stores *C.uintptr_t, n C.int) C.uintptr_t {
 	return build("poly_sink_n", ctx, func(c *context) (value, error) {
-		vs, err := c.args("stores", stores, n)
-		if err != nil {
-			return value{}, err
-		}
+		vs := must(c.args("stores", stores, n))
 		return c.sink(vs)
 	})
 }
@@ -250,18 +232,9 @@ func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error)
 
 func realize(fn string, ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
 	return status(fn, ctx, func(c *context) error {
-		s, err := c.sinkArg(sink)
-		if err != nil {
-			return err
-		}
-		b, err := c.bindings(binds, n)
-		if err != nil {
-			return err
-		}
-		v, err := c.variables(vars, nVars)
-		if err != nil {
-			return err
-		}
+		s := must(c.sinkArg(sink))
+		b := must(c.bindings(binds, n))
+		v := must(c.variables(vars, nVars))
 		return c.run(s, b, v)
 	})
 }
@@ -279,14 +252,8 @@ func go_poly_realize_ex(ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, va
 //export go_poly_realize_flat
 func go_poly_realize_flat(ctx, sink C.uintptr_t, buffers *C.uintptr_t, datas *unsafe.Pointer, n C.int) C.int {
 	return status("poly_realize_flat", ctx, func(c *context) error {
-		s, err := c.sinkArg(sink)
-		if err != nil {
-			return err
-		}
-		bs, err := c.buffersOf("buffers", buffers, n)
-		if err != nil {
-			return err
-		}
+		s := must(c.sinkArg(sink))
+		bs := must(c.buffersOf("buffers", buffers, n))
 		if n > 0 && datas == nil {
 			return wrong("datas", "is NULL, expected %d pointers", n)
 		}
@@ -339,10 +306,7 @@ func go_poly_realize_exec(ctx, sink C.uintptr_t) C.int {
 		if list.err != nil {
 			return list.err
 		}
-		s, err := c.sinkArg(sink)
-		if err != nil {
-			return err
-		}
+		s := must(c.sinkArg(sink))
 		return c.run(s, list.binds, nil)
 	})
 }

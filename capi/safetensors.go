@@ -42,9 +42,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 		*length = 0
 	}
 	return plainly("poly_safetensors_encode", nil, func() (*C.uint8_t, error) {
-		if err := records("entries", unsafe.Pointer(entries), n); err != nil {
-			return nil, err
-		}
+		check(records("entries", unsafe.Pointer(entries), n))
 		var list []*files.Tensor
 		for i := range int(n) {
 			e := unsafe.Slice(entries, n)[i]
@@ -52,19 +50,13 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 			if e.name == nil {
 				return nil, wrong(arg, "has no name")
 			}
-			s, err := sizes(arg, e.shape, e.ndim)
-			if err != nil {
-				return nil, err
-			}
+			s := must(sizes(arg, e.shape, e.ndim))
 			shape, _ := s.Ints()
 			count, err := tensor.MostElements(s)
 			if err != nil {
 				return nil, &argError{arg, err}
 			}
-			data, err := bytesFrom(arg, unsafe.Pointer(e.data), C.int64_t(count*4))
-			if err != nil {
-				return nil, err
-			}
+			data := must(bytesFrom(arg, unsafe.Pointer(e.data), C.int64_t(count*4)))
 			list = append(list, &files.Tensor{Name: goString(e.name), DType: uop.Float32, Shape: shape, Data: data})
 		}
 		var texts map[string]string
@@ -73,10 +65,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 				return nil, wrong("meta", "is no JSON object of strings: %v", err)
 			}
 		}
-		b, err := files.EncodeSafetensors(list, texts)
-		if err != nil {
-			return nil, err
-		}
+		b := must(files.EncodeSafetensors(list, texts))
 		return give(b, length)
 	})
 }
@@ -154,10 +143,7 @@ func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C
 			return nil, wrong("n_out", "is NULL")
 		}
 		*count = 0
-		list, err := decode(data, C.int64_t(n), meta, uop.Float32)
-		if err != nil {
-			return nil, err
-		}
+		list := must(decode(data, C.int64_t(n), meta, uop.Float32))
 		p, views := room[C.PolySafetensorView](len(list))
 		if p == nil {
 			return nil, wrong("data", "has %d tensors, for which there is no memory", len(list))
@@ -179,10 +165,7 @@ func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, m
 			return nil, wrong("n_out", "is NULL")
 		}
 		*count = 0
-		list, err := decode(data, n, meta, nil)
-		if err != nil {
-			return nil, err
-		}
+		list := must(decode(data, n, meta, nil))
 		p, views := room[C.PolySafetensorViewEx](len(list))
 		if p == nil {
 			return nil, wrong("data", "has %d tensors, for which there is no memory", len(list))
@@ -207,10 +190,7 @@ func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
 		if err != nil || view.numel < 0 || view.numel > math.MaxInt64/16 {
 			return nil, wrong("view", "has type %d and %d elements", view.dtype, view.numel)
 		}
-		data, err := bytesFrom("view", view.data, view.numel*C.int64_t(d.Itemsize()))
-		if err != nil {
-			return nil, err
-		}
+		data := must(bytesFrom("view", view.data, view.numel*C.int64_t(d.Itemsize())))
 		p, out := room[float32](int(view.numel))
 		if p == nil {
 			return nil, wrong("view", "has %d elements, for which there is no memory", view.numel)

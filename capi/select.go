@@ -19,10 +19,7 @@ const axisFlat = math.MinInt32
 //export go_poly_pad_mode
 func go_poly_pad_mode(ctx, src C.uintptr_t, pairs *C.int64_t, ndim, mode C.int) C.uintptr_t {
 	return explicit("poly_pad_mode", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
-		ps, err := c.pairs("pairs", pairs, ndim)
-		if err != nil {
-			return nil, err
-		}
+		ps := must(c.pairs("pairs", pairs, ndim))
 		if mode < 0 || mode > C.int(tensor.PadCircular) {
 			return nil, wrong("mode", "%d, expected 0 to %d", mode, tensor.PadCircular)
 		}
@@ -35,10 +32,7 @@ func go_poly_repeat_interleave(ctx, src C.uintptr_t, repeats C.int64_t, axis C.i
 	return compose("poly_repeat_interleave", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		u, along := us[0], int(axis)
 		if axis == axisFlat {
-			var err error
-			if u, err = tensor.Flatten(u, 0, -1); err != nil {
-				return nil, err
-			}
+			u = must(tensor.Flatten(u, 0, -1))
 			along = 0
 		}
 		return tensor.RepeatInterleave(u, int64(repeats), along)
@@ -65,10 +59,7 @@ func go_poly_roll(ctx, src C.uintptr_t, shifts, axes *C.int64_t, n C.int) C.uint
 			}
 			return tensor.Roll(us[0], by, nil)
 		}
-		along, err := axesFrom("axes", axes, n)
-		if err != nil {
-			return nil, err
-		}
+		along := must(axesFrom("axes", axes, n))
 		if n == 0 {
 			along = []int{}
 		}
@@ -91,14 +82,8 @@ func go_poly_diag(ctx, src C.uintptr_t) C.uintptr_t {
 //export go_poly_setitem
 func go_poly_setitem(ctx, x C.uintptr_t, kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int, val C.uintptr_t) C.uintptr_t {
 	return told{}.build("poly_setitem", ctx, func(c *context) (*uop.UOp, error) {
-		us, err := c.resolve([]operand{operandOf("x", x), operandOf("value", val)})
-		if err != nil {
-			return nil, err
-		}
-		items, err := c.indexItems(kinds, numbers, tensors, n)
-		if err != nil {
-			return nil, err
-		}
+		us := must(c.resolve([]operand{operandOf("x", x), operandOf("value", val)}))
+		items := must(c.indexItems(kinds, numbers, tensors, n))
 		return tensor.SetItem(us[0], us[1], items...)
 	})
 }
@@ -144,10 +129,7 @@ func go_poly_nonzero(ctx, x C.uintptr_t, count C.int64_t) C.uintptr_t {
 //export go_poly_meshgrid
 func go_poly_meshgrid(ctx C.uintptr_t, xs *C.uintptr_t, n, xy C.int, out *C.uintptr_t) C.int {
 	return status("poly_meshgrid", ctx, func(c *context) error {
-		vs, err := c.args("xs", xs, n)
-		if err != nil {
-			return err
-		}
+		vs := must(c.args("xs", xs, n))
 		if out == nil {
 			return wrong("out", "is NULL, expected an array for the results")
 		}
@@ -155,10 +137,7 @@ func go_poly_meshgrid(ctx C.uintptr_t, xs *C.uintptr_t, n, xy C.int, out *C.uint
 		for i, v := range vs {
 			us[i] = v.Keep
 		}
-		grids, err := tensor.Meshgrid(us, xy != 0)
-		if err != nil {
-			return err
-		}
+		grids := must(tensor.Meshgrid(us, xy != 0))
 		return c.outAll(singles(grids), unsafe.Slice(out, len(grids)))
 	})
 }

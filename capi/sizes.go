@@ -93,10 +93,7 @@ func tellSizes(s uop.Shape, dims *C.int64_t, n C.int) {
 //export go_poly_size_of
 func go_poly_size_of(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
 	return build("poly_size_of", ctx, func(c *context) (value, error) {
-		u, err := c.shaped("x", x)
-		if err != nil {
-			return value{}, err
-		}
+		u := must(c.shaped("x", x))
 		s := u.Shape()
 		if axis < 0 || int(axis) >= len(s) {
 			return value{}, wrong("axis", "%d is out of range for %d dimensions", axis, len(s))
@@ -114,18 +111,9 @@ func go_poly_size_op(ctx C.uintptr_t, op C.int, a, b C.int64_t) C.uintptr_t {
 		if op < 0 || op >= C.int(tensor.NumSizeOperations) {
 			return value{}, wrong("op", "%d, expected 0 to %d", op, tensor.NumSizeOperations-1)
 		}
-		x, err := c.sizeOf("a", int64(a))
-		if err != nil {
-			return value{}, err
-		}
-		y, err := c.sizeOf("b", int64(b))
-		if err != nil {
-			return value{}, err
-		}
-		r, err := tensor.SizeOp(c.g, tensor.SizeOperation(op), x, y)
-		if err != nil {
-			return value{}, err
-		}
+		x := must(c.sizeOf("a", int64(a)))
+		y := must(c.sizeOf("b", int64(b)))
+		r := must(tensor.SizeOp(c.g, tensor.SizeOperation(op), x, y))
 		return c.sizeNode(r), nil
 	})
 }
@@ -141,10 +129,7 @@ func go_poly_size_unbind(ctx, x C.uintptr_t) C.uintptr_t {
 //export go_poly_size_bind
 func go_poly_size_bind(ctx, x C.uintptr_t, vars unsafe.Pointer, n C.int) C.uintptr_t {
 	return build("poly_size_bind", ctx, func(c *context) (value, error) {
-		s, err := c.sizeArg(x)
-		if err != nil {
-			return value{}, err
-		}
+		s := must(c.sizeArg(x))
 		values, err := c.variables(vars, n)
 		return c.sizeNode(tensor.SizeWith(s, values)), err
 	})
@@ -166,10 +151,7 @@ func (c *context) sizeArg(x C.uintptr_t) (uop.Sint, error) {
 //export go_poly_size_info
 func go_poly_size_info(ctx, x C.uintptr_t, lo, hi, val *C.int64_t) (known C.int) {
 	ask("poly_size_info", ctx, func(c *context) error {
-		s, err := c.sizeArg(x)
-		if err != nil {
-			return err
-		}
+		s := must(c.sizeArg(x))
 		least, greatest := tensor.SizeBounds(s)
 		n, ok := tensor.SizeValue(s)
 		for _, w := range []struct {
@@ -201,10 +183,7 @@ func go_poly_size_n_variables(ctx, x C.uintptr_t) (n C.int) {
 //export go_poly_size_variable
 func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintptr_t {
 	return build("poly_size_variable", ctx, func(c *context) (value, error) {
-		s, err := c.sizeArg(x)
-		if err != nil {
-			return value{}, err
-		}
+		s := must(c.sizeArg(x))
 		list := tensor.SizeVariables(s)
 		if i < 0 || int(i) >= len(list) {
 			return value{}, wrong("i", "%d is out of range for %d variables", i, len(list))
@@ -222,10 +201,7 @@ func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintpt
 //export go_poly_size_text
 func go_poly_size_text(ctx, x C.uintptr_t, out *C.char, capacity C.int) (n C.int) {
 	ask("poly_size_text", ctx, func(c *context) error {
-		s, err := c.sizeArg(x)
-		if err != nil {
-			return err
-		}
+		s := must(c.sizeArg(x))
 		text := tensor.SizeString(s)
 		n = C.int(len(text))
 		if out != nil && capacity > 0 {
@@ -240,10 +216,7 @@ func go_poly_size_text(ctx, x C.uintptr_t, out *C.char, capacity C.int) (n C.int
 //export go_poly_size_tensor
 func go_poly_size_tensor(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
 	return build("poly_size_tensor", ctx, func(c *context) (value, error) {
-		s, err := c.sizeOf("size", int64(size))
-		if err != nil {
-			return value{}, err
-		}
+		s := must(c.sizeOf("size", int64(size)))
 		u, err := tensor.FromSize(c.g, s)
 		return single(u), err
 	})
@@ -252,15 +225,10 @@ func go_poly_size_tensor(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
 //export go_poly_arange_size
 func go_poly_arange_size(ctx C.uintptr_t, dtype C.int, start, stop, step C.int64_t) C.uintptr_t {
 	return build("poly_arange_size", ctx, func(c *context) (value, error) {
-		dt, err := dtypeOf(dtype)
-		if err != nil {
-			return value{}, err
-		}
+		dt := must(dtypeOf(dtype))
 		var s [3]uop.Sint
 		for i, n := range []C.int64_t{start, stop, step} {
-			if s[i], err = c.sizeOf([]string{"start", "stop", "step"}[i], int64(n)); err != nil {
-				return value{}, err
-			}
+			s[i] = must(c.sizeOf([]string{"start", "stop", "step"}[i], int64(n)))
 		}
 		u, err := tensor.ArangeSizes(c.g, s[0], s[1], s[2], dt)
 		return single(u), err

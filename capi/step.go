@@ -107,10 +107,7 @@ func askProgramIn(arg string, kind handle.Kind, h uintptr, f func(s *step) error
 //export go_poly_compile_step
 func go_poly_compile_step(ctx, sink C.uintptr_t) C.uintptr_t {
 	return buildStep("poly_compile_step", ctx, func(c *context) (*step, error) {
-		u, err := c.sinkArg(sink)
-		if err != nil {
-			return nil, err
-		}
+		u := must(c.sinkArg(sink))
 		return c.compile(u, nil)
 	})
 }
@@ -118,10 +115,7 @@ func go_poly_compile_step(ctx, sink C.uintptr_t) C.uintptr_t {
 //export go_poly_compile_update
 func go_poly_compile_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) C.uintptr_t {
 	return buildStep("poly_compile_update", ctx, func(c *context) (*step, error) {
-		up, err := c.update(values, data, n, targets, updates, nUpdates)
-		if err != nil {
-			return nil, err
-		}
+		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		s, err := c.compile(up.sink, up.leaves)
 		if err != nil {
 			c.forget(up.leaves)
@@ -133,14 +127,8 @@ func go_poly_compile_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.P
 //export go_poly_compile_update_pruned
 func go_poly_compile_update_pruned(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int, inputs *C.uintptr_t, nInputs C.int) C.uintptr_t {
 	return buildStep("poly_compile_update_pruned", ctx, func(c *context) (*step, error) {
-		changing, err := c.buffersOf("inputs", inputs, nInputs)
-		if err != nil {
-			return nil, err
-		}
-		up, err := c.update(values, data, n, targets, updates, nUpdates)
-		if err != nil {
-			return nil, err
-		}
+		changing := must(c.buffersOf("inputs", inputs, nInputs))
+		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		pruned, err := c.prune(up.sink, changing)
 		if err != nil {
 			c.forget(up.leaves)
@@ -160,17 +148,11 @@ func go_poly_compile_update_pruned(ctx C.uintptr_t, values *C.uintptr_t, data *u
 //export go_poly_compile_value_and_grad
 func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int, lossIndex, gradIndexes *C.int) C.uintptr_t {
 	return buildStep("poly_compile_value_and_grad", ctx, func(c *context) (*step, error) {
-		v, err := c.arg("loss", uintptr(loss))
-		if err != nil {
-			return nil, err
-		}
+		v := must(c.arg("loss", uintptr(loss)))
 		if n <= 0 {
 			return nil, wrong("n_params", "%d, expected 1 or more", n)
 		}
-		ps, err := c.args("params", params, n)
-		if err != nil {
-			return nil, err
-		}
+		ps := must(c.args("params", params, n))
 		y := v.WithElements(1)
 		if tensor.Elements(y) != 1 {
 			return nil, wrong("loss", "has shape %s, expected one element", y.Shape())
@@ -179,19 +161,13 @@ func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, 
 		for i, p := range ps {
 			wrts[i] = p.Keep
 		}
-		grads, err := gradient.Of(y, wrts, nil)
-		if err != nil {
-			return nil, err
-		}
+		grads := must(gradient.Of(y, wrts, nil))
 		src := make([]*uop.UOp, 0, len(grads)+1)
 		for _, u := range append([]*uop.UOp{y}, grads...) {
 			b := c.g.NewBuffer(tensor.DeviceName, tensor.Elements(u), u.DType)
 			src = append(src, b.Store(u))
 		}
-		s, err := c.compile(c.g.Sink(nil, src...), nil)
-		if err != nil {
-			return nil, err
-		}
+		s := must(c.compile(c.g.Sink(nil, src...), nil))
 		if lossIndex != nil {
 			*lossIndex = s.index(src[0].Src[0])
 		}
@@ -360,14 +336,8 @@ func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.
 //export go_poly_step_buf_index
 func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
 	askStep("poly_step_buf_index", h, func(s *step) error {
-		v, err := s.ctx.arg("x", uintptr(x))
-		if err != nil {
-			return err
-		}
-		b, err := baseBuffer("x", v.Keep)
-		if err != nil {
-			return err
-		}
+		v := must(s.ctx.arg("x", uintptr(x)))
+		b := must(baseBuffer("x", v.Keep))
 		if i = s.index(b); i < 0 {
 			return wrong("x", "is no buffer of the step")
 		}

@@ -213,10 +213,7 @@ func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, para
 //export go_poly_tensor_backward
 func go_poly_tensor_backward(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int) (out unsafe.Pointer) {
 	ask("poly_tensor_backward", ctx, func(c *context) error {
-		ts, err := tensorList("params", params, n)
-		if err != nil {
-			return err
-		}
+		ts := must(tensorList("params", params, n))
 		_, _, grads, err := c.gradients(loss, ts)
 		if err != nil {
 			return err
@@ -253,10 +250,7 @@ func go_poly_sgd_step(opt unsafe.Pointer, ctx, loss C.uintptr_t, out *C.float) C
 			return wrong("opt", "is NULL")
 		}
 		o := (*sgdRecord)(opt)
-		ts, err := tensorList("opt", o.params, o.n)
-		if err != nil {
-			return err
-		}
+		ts := must(tensorList("opt", o.params, o.n))
 		for i, t := range ts {
 			if t.computed() {
 				return wrong(indexed("opt", i), "is computed, expected a tensor with memory of its own")

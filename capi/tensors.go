@@ -290,16 +290,10 @@ func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, err
 	return buildTensor(fn, C.uintptr_t(c.entry.Token()), func(c *context) (*memTensor, error) {
 		us := make([]*uop.UOp, len(ts))
 		for i, t := range ts {
-			v, err := c.tensor(args[i].arg, t)
-			if err != nil {
-				return nil, err
-			}
+			v := must(c.tensor(args[i].arg, t))
 			us[i] = v.Keep
 		}
-		u, err := op(us)
-		if err != nil {
-			return nil, err
-		}
+		u := must(op(us))
 		return c.inContext(single(u), nil)
 	})
 }
@@ -372,9 +366,7 @@ func go_poly_tensor_item(h C.uintptr_t) (v C.float) {
 	}
 	ask(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error {
 		if t.data == nil {
-			if err := c.realizeTensor(t); err != nil {
-				return err
-			}
+			check(c.realizeTensor(t))
 		}
 		v = *(*C.float)(t.data)
 		return nil
@@ -392,14 +384,8 @@ func go_poly_tensor_free(h C.uintptr_t) {
 //export go_poly_tensor_input
 func go_poly_tensor_input(ctx C.uintptr_t, data *C.float, shape *C.int64_t, ndim C.int) C.uintptr_t {
 	return buildTensor("poly_tensor_input", ctx, func(c *context) (*memTensor, error) {
-		s, err := tensorShape(shape, ndim)
-		if err != nil {
-			return nil, err
-		}
-		v, err := c.hostBuffer(uop.Float32, s, unsafe.Pointer(data), uintptr(s.MaxNumel()*float32Size))
-		if err != nil {
-			return nil, err
-		}
+		s := must(tensorShape(shape, ndim))
+		v := must(c.hostBuffer(uop.Float32, s, unsafe.Pointer(data), uintptr(s.MaxNumel()*float32Size)))
 		return c.inContext(v, unsafe.Pointer(data))
 	})
 }
@@ -407,14 +393,8 @@ func go_poly_tensor_input(ctx C.uintptr_t, data *C.float, shape *C.int64_t, ndim
 //export go_poly_tensor_wrap
 func go_poly_tensor_wrap(ctx, h C.uintptr_t) C.uintptr_t {
 	return buildTensor("poly_tensor_wrap", ctx, func(c *context) (*memTensor, error) {
-		t, err := tensorAt("persistent", h)
-		if err != nil {
-			return nil, err
-		}
-		v, err := c.tensor("persistent", t)
-		if err != nil {
-			return nil, err
-		}
+		t := must(tensorAt("persistent", h))
+		v := must(c.tensor("persistent", t))
 		w, err := c.inContext(v, t.data)
 		if err == nil && t.ctx == nil {
 			w.of = t

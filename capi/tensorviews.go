@@ -15,10 +15,7 @@ import (
 //export go_poly_is_view
 func go_poly_is_view(ctx, x, base C.uintptr_t) (is C.int) {
 	ask("poly_is_view", ctx, func(c *context) error {
-		us, err := c.resolve([]operand{operandOf("x", x), operandOf("base", base)})
-		if err != nil {
-			return err
-		}
+		us := must(c.resolve([]operand{operandOf("x", x), operandOf("base", base)}))
 		view, err := tensor.IsView(us[0], us[1])
 		if view {
 			is = 1
@@ -45,10 +42,7 @@ func go_poly_move_view(ctx, x, base, other C.uintptr_t) C.uintptr_t {
 //export go_poly_view_layout
 func go_poly_view_layout(ctx, x, base C.uintptr_t, strides *C.int64_t, ndim C.int, offset *C.int64_t) (is C.int) {
 	ask("poly_view_layout", ctx, func(c *context) error {
-		us, err := c.resolve([]operand{operandOf("x", x), operandOf("base", base)})
-		if err != nil {
-			return err
-		}
+		us := must(c.resolve([]operand{operandOf("x", x), operandOf("base", base)}))
 		if n := len(us[0].Shape()); int(ndim) != n {
 			return wrong("ndim", "%d, expected %d as x has", ndim, n)
 		}

@@ -27,10 +27,7 @@ func reals(arg string, p *C.double, n C.int) ([]float64, error) {
 //export go_poly_lars
 func go_poly_lars(ctx, param, grad, lr, buffer C.uintptr_t, momentum, decay, trust C.double, nesterov, classic, decoupled, steps C.int, coefficients *C.double, n C.int, out *C.uintptr_t) C.int {
 	return composeAll("poly_lars", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
-		list, err := reals("ns_coefficients", coefficients, n)
-		if err != nil {
-			return nil, err
-		}
+		list := must(reals("ns_coefficients", coefficients, n))
 		p, b, err := tensor.LARS(us[0], us[1], us[2], us[3], tensor.LARSOptions{
 			Momentum: float64(momentum), WeightDecay: float64(decay), Trust: float64(trust), Nesterov: nesterov != 0,
 			Classic: classic != 0, DecoupledDecay: decoupled != 0, Steps: int(steps), Coefficients: list,
@@ -57,10 +54,7 @@ func go_poly_lamb(ctx, param, grad, lr, m, v, power1, power2 C.uintptr_t, b1, b2
 //export go_poly_clip_grad_norm
 func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, order C.double, out *C.uintptr_t) C.int {
 	return status("poly_clip_grad_norm", ctx, func(c *context) error {
-		vs, err := c.args("grads", grads, n)
-		if err != nil {
-			return err
-		}
+		vs := must(c.args("grads", grads, n))
 		if out == nil {
 			return wrong("out", "is NULL, expected an array for %d results", n+1)
 		}
@@ -82,10 +76,7 @@ func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, 
 //export go_poly_learning_rate
 func go_poly_learning_rate(ctx, lr, t C.uintptr_t, schedule C.int, params *C.double, n C.int) C.uintptr_t {
 	return compose("poly_learning_rate", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		list, err := reals("params", params, n)
-		if err != nil {
-			return nil, err
-		}
+		list := must(reals("params", params, n))
 		if schedule < 0 || schedule > 255 {
 			return nil, wrong("schedule", "is %d, expected a PolyRateSchedule", schedule)
 		}

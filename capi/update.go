@@ -138,10 +138,8 @@ func (c *context) unbind(b *uop.UOp) {
 
 func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {
 	return status(fn, ctx, func(c *context) error {
-		up, err := c.update(values, data, n, targets, updates, nUpdates)
-		if err != nil {
-			return err
-		}
+		up := must(c.update(values, data, n, targets, updates, nUpdates))
+		var err error
 		if len(up.sink.Src) > 0 {
 			err = c.run(up.sink, nil, nil)
 		}

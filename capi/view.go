@@ -17,13 +17,8 @@ import (
 //export go_poly_view_graph
 func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (text *C.char) {
 	ask("poly_view_graph", ctx, func(c *context) error {
-		if err := knownView(view); err != nil {
-			return err
-		}
-		vs, err := c.args("roots", roots, n)
-		if err != nil {
-			return err
-		}
+		check(knownView(view))
+		vs := must(c.args("roots", roots, n))
 		if len(vs) == 0 {
 			return wrong("n", "%d, expected 1 or more", n)
 		}
@@ -31,13 +26,11 @@ func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (tex
 		for i, v := range vs {
 			us[i] = v.Keep
 		}
-		s := ""
 		if f := draw.Format(view); f == report.Code {
-			s = draw.List(us...)
-		} else if s, err = draw.Nodes(us...).In(f); err != nil {
-			return err
+			text = C.CString(draw.List(us...))
+		} else {
+			text = C.CString(must(draw.Nodes(us...).In(f)))
 		}
-		text = C.CString(s)
 		return nil
 	}, func() {})
 	return text
@@ -46,22 +39,11 @@ func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (tex
 //export go_poly_view_kernels
 func go_poly_view_kernels(ctx C.uintptr_t, values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates, runs, view C.int) (text *C.char) {
 	ask("poly_view_kernels", ctx, func(c *context) error {
-		if err := knownView(view); err != nil {
-			return err
-		}
-		sink, err := c.viewed(values, n, targets, updates, nUpdates)
-		if err != nil {
-			return err
-		}
-		e, err := executor("")
-		if err != nil {
-			return err
-		}
+		check(knownView(view))
+		sink := must(c.viewed(values, n, targets, updates, nUpdates))
+		e := must(executor(""))
 		c.idle()
-		r, err := e.Inspect(sink, c.hosts, int(runs))
-		if err != nil {
-			return err
-		}
+		r := must(e.Inspect(sink, c.hosts, int(runs)))
 		s, err := r.In(draw.Format(view))
 		if err == nil {
 			text = C.CString(s)

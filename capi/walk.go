@@ -198,12 +198,9 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 	}
 	var w walked
 	ask(fn, ctx, func(c *context) error {
-		v, err := c.arg("root", uintptr(root))
-		if err != nil {
-			return err
-		}
-		w, err = c.walk(v.Keep, uintptr(root))
-		return err
+		v := must(c.arg("root", uintptr(root)))
+		w = must(c.walk(v.Keep, uintptr(root)))
+		return nil
 	}, func() {})
 	if len(w.nodes) == 0 {
 		return nil
@@ -214,16 +211,11 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 	}
 	ask(fn, ctx, func(c *context) error {
 		defer c.releaseAll(w.handles[:len(w.handles)-1])
-		v, err := c.arg("root", uintptr(root))
-		if err != nil {
-			return err
-		}
+		v := must(c.arg("root", uintptr(root)))
 		a := c.attach(v)
 		i := slices.IndexFunc(a.lists, func(l []uintptr) bool { return slices.Equal(l, list) })
 		if i < 0 {
-			if i, err = a.addList(c, list, uintptr(root)); err != nil {
-				return err
-			}
+			i = must(a.addList(c, list, uintptr(root)))
 		}
 		if n != nil {
 			*n = C.int(len(list))

@@ -24,23 +24,14 @@ type wasmPlan struct {
 //export go_poly_render_step_wasm_plan
 func go_poly_render_step_wasm_plan(ctx, sink C.uintptr_t) (h C.uintptr_t) {
 	ask("poly_render_step_wasm_plan", ctx, func(c *context) error {
-		u, err := c.sinkArg(sink)
-		if err != nil {
-			return err
-		}
-		p, err := exec.NewWasmPlan(u)
-		if err != nil {
-			return err
-		}
+		u := must(c.sinkArg(sink))
+		p := must(exec.NewWasmPlan(u))
 		w := &wasmPlan{WasmPlan: p, ctx: ctx, module: C.CBytes(p.Module)}
 		w.order = (*C.int)(C.malloc(C.size_t(len(p.Kernels)+1) * C.sizeof_int))
 		for i := range p.Kernels {
 			unsafe.Slice(w.order, len(p.Kernels))[i] = C.int(i)
 		}
-		e, err := handles.New(handle.WasmPlan, nil, w)
-		if err != nil {
-			return err
-		}
+		e := must(handles.New(handle.WasmPlan, nil, w))
 		c.plans[w] = struct{}{}
 		h = C.uintptr_t(e.Token())
 		return nil

@@ -142,10 +142,7 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 		from.mu.Unlock()
 	}
 	ask(fn, ctx, func(in *context) error {
-		module, err := model.NewModule(name, c)
-		if err != nil {
-			return err
-		}
+		module := must(model.NewModule(name, c))
 		m := &zooModel{ctx: in, module: module}
 		for _, p := range module.Params() {
 			v, err := in.hostBuffer(uop.Float32, uop.ShapeOf(p.Shape...), unsafe.Pointer(unsafe.SliceData(p.Data)), uintptr(len(p.Data)*float32Size))
@@ -157,8 +154,8 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 				return err
 			}
 		}
-		h, err = m.add()
-		return err
+		h = must(m.add())
+		return nil
 	}, func() {})
 	return h
 }
@@ -204,10 +201,7 @@ func go_poly_model_add_parameter(h C.uintptr_t, name *C.char, node C.uintptr_t) 
 		case m.param(goString(name)) >= 0:
 			return wrong("name", "there is a parameter %q already", goString(name))
 		}
-		v, err := m.ctx.arg("node", uintptr(node))
-		if err != nil {
-			return err
-		}
+		v := must(m.ctx.arg("node", uintptr(node)))
 		return m.addParam(goString(name), v, nil)
 	}, func() { rc = -1 })
 	return rc
@@ -248,25 +242,17 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 	var m *zooModel
 	var count C.int
 	askModel(fn, h, func(of *zooModel) error {
-		vs, err := of.ctx.args("inputs", inputs, n)
-		if err != nil {
-			return err
-		}
+		vs := must(of.ctx.args("inputs", inputs, n))
 		if of.module == nil {
 			m = of
 			return nil
 		}
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
-			if err := v.tensor(indexed("inputs", i)); err != nil {
-				return err
-			}
+			check(v.tensor(indexed("inputs", i)))
 			us[i] = v.Keep
 		}
-		outs, err := of.apply(us)
-		if err != nil {
-			return err
-		}
+		outs := must(of.apply(us))
 		out, count = C.malloc(C.size_t(8*len(outs)+1)), C.int(len(outs))
 		return of.ctx.outAll(outs, unsafe.Slice((*C.uintptr_t)(out), len(outs)))
 	}, func() {
