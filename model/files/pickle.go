@@ -1,6 +1,7 @@
 package files
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -47,115 +48,141 @@ const (
 	maxPickleLine = 4096
 )
 
-// load reads one pickle and advances pos behind it.
-func (p *pickle) load() (Value, error) {
-	p.stack, p.marks, p.memo = nil, nil, map[uint64]Value{}
-	p.work = 1024 + 2*min(len(p.data), maxPickle)
-	start := p.pos
-	for steps := 0; ; steps++ {
-		at := p.pos
-		if at-start > maxPickle || steps > maxValues {
-			return nil, fmt.Errorf("the pickle has more than %d bytes or %d operations", maxPickle, maxValues)
+// malformed is what refuse panics with.
+type malformed struct{ error }
+
+// read runs f, which may refuse what it reads.
+func (p *pickle) read(f func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case malformed:
+			err = r.error
+		default:
+			panic(r)
 		}
-		op, err := p.byte()
-		if err == nil {
-			if op == '.' {
-				return p.pop()
-			}
-			err = p.step(op)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("byte %d of the pickle: %w", at, err)
-		}
+	}()
+	f()
+	return nil
+}
+
+// refuse ends the reading where there is an error.
+func refuse(err error) {
+	if err != nil {
+		panic(malformed{err})
 	}
 }
 
-func (p *pickle) bytes(n uint64) ([]byte, error) {
+// must is v, where refuse(err) lets it.
+func must[T any](v T, err error) T {
+	refuse(err)
+	return v
+}
+
+// load reads one pickle and advances pos behind it.
+func (p *pickle) load() (v Value, err error) {
+	p.stack, p.marks, p.memo = nil, nil, map[uint64]Value{}
+	p.work = 1024 + 2*min(len(p.data), maxPickle)
+	start, at := p.pos, p.pos
+	err = p.read(func() {
+		for range maxValues {
+			at = p.pos
+			if at-start > maxPickle {
+				break
+			}
+			op := p.byte()
+			if op == '.' {
+				v = p.pop()
+				return
+			}
+			p.step(op)
+		}
+		refuse(fmt.Errorf("the pickle has more than %d bytes or %d operations", maxPickle, maxValues))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("byte %d of the pickle: %w", at, err)
+	}
+	return v, nil
+}
+
+func (p *pickle) bytes(n uint64) []byte {
 	if n > uint64(len(p.data)-p.pos) {
-		return nil, fmt.Errorf("%d bytes are needed, but %d follow", n, len(p.data)-p.pos)
+		refuse(fmt.Errorf("%d bytes are needed, but %d follow", n, len(p.data)-p.pos))
 	}
 	b := p.data[p.pos : p.pos+int(n)]
 	p.pos += int(n)
-	return b, nil
+	return b
 }
 
-func (p *pickle) byte() (byte, error) {
-	b, err := p.bytes(1)
-	if err != nil {
-		return 0, err
-	}
-	return b[0], nil
-}
+func (p *pickle) byte() byte { return p.bytes(1)[0] }
 
 // uint reads an unsigned number of n bytes.
-func (p *pickle) uint(n int) (uint64, error) {
-	b, err := p.bytes(uint64(n))
-	if err != nil {
-		return 0, err
-	}
+func (p *pickle) uint(n int) uint64 {
 	var room [8]byte
-	copy(room[:], b)
-	return le.Uint64(room[:]), nil
+	copy(room[:], p.bytes(uint64(n)))
+	return le.Uint64(room[:])
 }
 
 // sized reads a length of n bytes, then so many bytes.
-func (p *pickle) sized(n int) ([]byte, error) {
-	size, err := p.uint(n)
-	if err != nil {
-		return nil, err
-	}
-	return p.bytes(size)
-}
+func (p *pickle) sized(n int) []byte { return p.bytes(p.uint(n)) }
 
 // line reads a text up to the end of the line.
-func (p *pickle) line() (string, error) {
+func (p *pickle) line() string {
 	rest := p.data[p.pos:]
 	n := slices.Index(rest[:min(len(rest), maxPickleLine)], '\n')
 	if n < 0 {
-		return "", fmt.Errorf("a line without an end, or of more than %d bytes", maxPickleLine)
+		refuse(fmt.Errorf("a line without an end, or of more than %d bytes", maxPickleLine))
 	}
 	p.pos += n + 1
-	return string(rest[:n]), nil
+	return string(rest[:n])
 }
 
 func (p *pickle) push(v Value) { p.stack = append(p.stack, v) }
 
-var errEmpty = errors.New("the stack is empty")
-
-func (p *pickle) bottom() int {
-	if n := len(p.marks); n > 0 {
-		return p.marks[n-1]
+// held checks that the stack has n values above the last mark.
+func (p *pickle) held(n int) {
+	bottom := 0
+	if m := len(p.marks); m > 0 {
+		bottom = p.marks[m-1]
 	}
-	return 0
+	if len(p.stack)-n < bottom {
+		refuse(errors.New("the stack is empty"))
+	}
 }
 
-func (p *pickle) pop() (Value, error) {
-	n := len(p.stack) - 1
-	if n < p.bottom() {
-		return nil, errEmpty
-	}
-	v := p.stack[n]
-	p.stack = p.stack[:n]
-	return v, nil
+func (p *pickle) pop() Value {
+	v := p.top()
+	p.stack = p.stack[:len(p.stack)-1]
+	return v
 }
 
-func (p *pickle) top() (Value, error) {
-	if len(p.stack) <= p.bottom() {
-		return nil, errEmpty
-	}
-	return p.stack[len(p.stack)-1], nil
+func (p *pickle) top() Value {
+	p.held(1)
+	return p.stack[len(p.stack)-1]
+}
+
+// popped takes the top n values.
+func (p *pickle) popped(n int) []Value {
+	p.held(n)
+	return p.above(len(p.stack) - n)
 }
 
 // popMark takes everything above the last mark.
-func (p *pickle) popMark() ([]Value, error) {
+func (p *pickle) popMark() []Value {
 	n := len(p.marks) - 1
 	if n < 0 {
-		return nil, errors.New("there is no mark")
+		refuse(errors.New("there is no mark"))
 	}
-	items := slices.Clone(p.stack[p.marks[n]:])
-	p.stack = p.stack[:p.marks[n]]
+	from := p.marks[n]
 	p.marks = p.marks[:n]
-	return items, nil
+	return p.above(from)
+}
+
+// above takes the values of the stack from one on.
+func (p *pickle) above(from int) []Value {
+	items := slices.Clone(p.stack[from:])
+	p.stack = p.stack[:from]
+	return items
 }
 
 // spend counts work.
@@ -174,170 +201,122 @@ func text(b []byte) Value {
 	return slices.Clone(b)
 }
 
-// put pushes the value of a read.
-func (p *pickle) put(v Value, err error) error {
-	if err == nil {
-		p.push(v)
-	}
-	return err
-}
-
-// putBytes reads bytes and pushes the value that make gives for them.
-func (p *pickle) putBytes(make func(b []byte) Value) func(b []byte, err error) error {
-	return func(b []byte, err error) error {
-		if err != nil {
-			return err
-		}
-		return p.put(make(b), nil)
-	}
-}
-
-func (p *pickle) putInt(make func(n uint64) Value) func(n uint64, err error) error {
-	return func(n uint64, err error) error {
-		if err != nil {
-			return err
-		}
-		return p.put(make(n), nil)
-	}
-}
-
-func octets(b []byte) Value { return slices.Clone(b) }
-
-// tuple replaces the top n values by a tuple.
-func (p *pickle) tuple(n int) error {
-	if len(p.stack)-n < p.bottom() {
-		return errEmpty
-	}
-	items := slices.Clone(p.stack[len(p.stack)-n:])
-	p.stack = p.stack[:len(p.stack)-n]
-	return p.put(&List{items, true}, nil)
-}
-
 // step runs one instruction: Python's protocols 0 to 5 (pickletools.py) without those that never occur in model files.
-func (p *pickle) step(op byte) error {
+func (p *pickle) step(op byte) {
 	switch op {
 	case 0x80: // PROTO
-		_, err := p.byte()
-		return err
+		p.byte()
 	case 0x95: // FRAME
-		_, err := p.uint(8)
-		return err
+		p.uint(8)
 	case '(':
 		p.marks = append(p.marks, len(p.stack))
-		return nil
 	case '0': // POP, also of a mark
 		if n := len(p.marks); n > 0 && p.marks[n-1] == len(p.stack) {
 			p.marks = p.marks[:n-1]
-			return nil
+		} else {
+			p.pop()
 		}
-		_, err := p.pop()
-		return err
 	case '1':
-		_, err := p.popMark()
-		return err
+		p.popMark()
 	case '2':
-		return p.put(p.top())
+		p.push(p.top())
 	case 'N':
-		return p.put(nil, nil)
+		p.push(nil)
 	case 0x88, 0x89:
-		return p.put(op == 0x88, nil)
+		p.push(op == 0x88)
 	case 'K':
-		return p.putInt(func(n uint64) Value { return int64(n) })(p.uint(1))
+		p.push(int64(p.uint(1)))
 	case 'M':
-		return p.putInt(func(n uint64) Value { return int64(n) })(p.uint(2))
+		p.push(int64(p.uint(2)))
 	case 'J':
-		return p.putInt(func(n uint64) Value { return int64(int32(n)) })(p.uint(4))
+		p.push(int64(int32(p.uint(4))))
 	case 'G':
-		return p.putBytes(func(b []byte) Value {
-			slices.Reverse(b[:8:8])
-			return math.Float64frombits(le.Uint64(b))
-		})(p.copied(8))
-	case 0x8a, 0x8b:
-		return p.long(map[byte]int{0x8a: 1, 0x8b: 4}[op])
+		p.push(math.Float64frombits(binary.BigEndian.Uint64(p.bytes(8))))
+	case 0x8a:
+		p.push(long(p.sized(1)))
+	case 0x8b:
+		p.push(long(p.sized(4)))
 	case 'I', 'L', 'F':
-		return p.number(op)
-	case 'X':
-		return p.putBytes(text)(p.sized(4))
+		p.push(number(op, p.line()))
 	case 0x8c, 'U':
-		return p.putBytes(text)(p.sized(1))
+		p.push(text(p.sized(1)))
+	case 'X', 'T':
+		p.push(text(p.sized(4)))
 	case 0x8d:
-		return p.putBytes(text)(p.sized(8))
-	case 'T':
-		return p.putBytes(text)(p.sized(4))
+		p.push(text(p.sized(8)))
 	case 'C':
-		return p.putBytes(octets)(p.sized(1))
+		p.push(slices.Clone(p.sized(1)))
 	case 'B':
-		return p.putBytes(octets)(p.sized(4))
+		p.push(slices.Clone(p.sized(4)))
 	case 0x8e, 0x96:
-		return p.putBytes(octets)(p.sized(8))
+		p.push(slices.Clone(p.sized(8)))
 	case 'S', 'V':
-		return p.quoted(op)
+		p.push(quoted(op, p.line()))
 	case ']':
-		return p.put(&List{}, nil)
+		p.push(&List{})
 	case ')':
-		return p.put(&List{Tuple: true}, nil)
+		p.push(&List{Tuple: true})
 	case '}':
-		return p.put(NewDict(), nil)
+		p.push(NewDict())
 	case 0x8f: // EMPTY_SET
-		return p.put(&List{}, nil)
+		p.push(&List{})
 	case 0x85, 0x86, 0x87:
-		return p.tuple(int(op) - 0x84)
+		p.push(&List{p.popped(int(op) - 0x84), true})
 	case 't', 'l', 0x91: // TUPLE, LIST, FROZENSET
-		items, err := p.popMark()
-		return p.put(&List{items, op == 't'}, err)
+		p.push(&List{p.popMark(), op == 't'})
 	case 'd':
-		return p.dict()
-	case 'a', 'e', 0x90: // APPEND, APPENDS, ADDITEMS
-		return p.append(op == 'a')
-	case 's', 'u':
-		return p.setItems(op == 's')
+		d, items := NewDict(), p.popMark()
+		p.push(d)
+		refuse(fill(d, items))
+	case 'a':
+		p.append(p.popped(1))
+	case 'e', 0x90: // APPENDS, ADDITEMS
+		p.append(p.popMark())
+	case 's':
+		p.setItems(p.popped(2))
+	case 'u':
+		p.setItems(p.popMark())
 	case 'q', 'r', 0x94, 'p':
-		return p.memoize(op)
+		n := p.place(op)
+		p.memo[n] = p.top()
 	case 'h', 'j', 'g':
-		return p.recall(op)
-	case 'c', 0x93:
-		return p.named(op == 0x93)
+		n := p.place(op)
+		v, ok := p.memo[n]
+		if !ok {
+			refuse(fmt.Errorf("nothing was remembered as %d", n))
+		}
+		p.push(v)
+	case 'c':
+		module := p.line()
+		p.named(module, p.line())
+	case 0x93: // STACK_GLOBAL
+		name := p.name()
+		p.named(p.name(), name)
 	case 'R', 0x81:
-		return p.reduce()
+		p.reduce()
 	case 'b':
-		return p.build()
+		p.build()
 	case 'Q':
-		id, err := p.pop()
-		if err != nil {
-			return err
-		}
-		return p.put(p.persistent(id))
+		p.push(must(p.persistent(p.pop())))
 	case 'P':
-		id, err := p.line()
-		if err != nil {
-			return err
-		}
-		return p.put(p.persistent(id))
+		p.push(must(p.persistent(p.line())))
+	default:
+		refuse(fmt.Errorf("operation %q, which files of tensors do not need, is refused", op))
 	}
-	return fmt.Errorf("operation %q, which files of tensors do not need, is refused", op)
-}
-
-func (p *pickle) copied(n uint64) ([]byte, error) {
-	b, err := p.bytes(n)
-	return slices.Clone(b), err
 }
 
 // long reads an integer of any size in two's complement.
-func (p *pickle) long(n int) error {
-	b, err := p.sized(n)
-	if err != nil {
-		return err
-	}
+func long(b []byte) Value {
 	if len(b) > maxPickleInt {
-		return fmt.Errorf("an integer of %d bytes, expected at most %d", len(b), maxPickleInt)
+		refuse(fmt.Errorf("an integer of %d bytes, expected at most %d", len(b), maxPickleInt))
 	}
-	be := slices.Clone(b)
-	slices.Reverse(be)
-	v := new(big.Int).SetBytes(be)
-	if len(be) > 0 && be[0] >= 0x80 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(be))))
+	b = slices.Clone(b)
+	slices.Reverse(b)
+	v := new(big.Int).SetBytes(b)
+	if len(b) > 0 && b[0] >= 0x80 {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
-	return p.put(integer(v), nil)
+	return integer(v)
 }
 
 func integer(v *big.Int) Value {
@@ -348,52 +327,33 @@ func integer(v *big.Int) Value {
 }
 
 // number reads a number in text form.
-func (p *pickle) number(op byte) error {
-	s, err := p.line()
-	if err != nil {
-		return err
-	}
+func number(op byte, s string) Value {
 	if op == 'F' {
-		x, err := strconv.ParseFloat(s, 64)
-		return p.put(x, err)
+		return must(strconv.ParseFloat(s, 64))
 	}
 	if op == 'I' && (s == "00" || s == "01") {
-		return p.put(s == "01", nil)
+		return s == "01"
 	}
 	s = strings.TrimSuffix(s, "L")
 	v, ok := new(big.Int).SetString(s, 10)
 	if !ok || len(s) > maxPickleInt {
-		return fmt.Errorf("%s is no integer", quote(s))
+		refuse(fmt.Errorf("%s is no integer", quote(s)))
 	}
-	return p.put(integer(v), nil)
+	return integer(v)
 }
 
 // quoted reads a string of protocol 0.
-func (p *pickle) quoted(op byte) error {
-	s, err := p.line()
-	if err != nil {
-		return err
-	}
+func quoted(op byte, s string) Value {
 	if op == 'S' {
 		if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '\'' && s[0] != '"' {
-			return fmt.Errorf("%s is no text in quotes", quote(s))
+			refuse(fmt.Errorf("%s is no text in quotes", quote(s)))
 		}
 		s = s[1 : len(s)-1]
 	}
 	if strings.Contains(s, `\`) {
-		return fmt.Errorf("%s: escapes are not read", quote(s))
+		refuse(fmt.Errorf("%s: escapes are not read", quote(s)))
 	}
-	return p.put(text([]byte(s)), nil)
-}
-
-func (p *pickle) dict() error {
-	items, err := p.popMark()
-	if err != nil {
-		return err
-	}
-	d := NewDict()
-	p.push(d)
-	return fill(d, items)
+	return text([]byte(s))
 }
 
 // fill sets keys and values of a map, in turn.
@@ -415,165 +375,83 @@ func fill(d *Dict, items []Value) error {
 	return nil
 }
 
-func (p *pickle) append(one bool) error {
-	items, err := p.taken(one, 1)
-	if err != nil {
-		return err
-	}
-	v, err := p.top()
-	if err != nil {
-		return err
-	}
+func (p *pickle) append(items []Value) {
+	v := p.top()
 	l, ok := v.(*List)
 	if !ok || l.Tuple {
-		return fmt.Errorf("elements are appended to %s", kindOf(v))
+		refuse(fmt.Errorf("elements are appended to %s", kindOf(v)))
 	}
 	l.Items = append(l.Items, items...)
-	return nil
 }
 
-// taken pops the top n values, or everything above the mark.
-func (p *pickle) taken(some bool, n int) ([]Value, error) {
-	if !some {
-		return p.popMark()
-	}
-	items := make([]Value, n)
-	for i := n - 1; i >= 0; i-- {
-		v, err := p.pop()
-		if err != nil {
-			return nil, err
-		}
-		items[i] = v
-	}
-	return items, nil
-}
-
-func (p *pickle) setItems(one bool) error {
-	items, err := p.taken(one, 2)
-	if err != nil {
-		return err
-	}
-	v, err := p.top()
-	if err != nil {
-		return err
-	}
+func (p *pickle) setItems(items []Value) {
+	v := p.top()
 	d, ok := v.(*Dict)
 	if !ok {
-		return fmt.Errorf("keys are set in %s", kindOf(v))
+		refuse(fmt.Errorf("keys are set in %s", kindOf(v)))
 	}
-	return fill(d, items)
+	refuse(fill(d, items))
 }
 
 // place reads the index of a memo.
-func (p *pickle) place(op byte) (uint64, error) {
+func (p *pickle) place(op byte) uint64 {
 	switch op {
 	case 'q', 'h':
 		return p.uint(1)
 	case 'r', 'j':
 		return p.uint(4)
 	case 0x94:
-		return uint64(len(p.memo)), nil
+		return uint64(len(p.memo))
 	}
-	s, err := p.line()
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseUint(s, 10, 32)
+	return must(strconv.ParseUint(p.line(), 10, 32))
 }
 
-func (p *pickle) memoize(op byte) error {
-	n, err := p.place(op)
-	if err != nil {
-		return err
-	}
-	v, err := p.top()
-	if err == nil {
-		p.memo[n] = v
-	}
-	return err
-}
-
-func (p *pickle) recall(op byte) error {
-	n, err := p.place(op)
-	if err != nil {
-		return err
-	}
-	v, ok := p.memo[n]
+// name takes a part of the name of a global.
+func (p *pickle) name() string {
+	v := p.pop()
+	s, ok := v.(string)
 	if !ok {
-		return fmt.Errorf("nothing was remembered as %d", n)
+		refuse(fmt.Errorf("the name of a global is %s", kindOf(v)))
 	}
-	return p.put(v, nil)
+	return s
 }
 
 // named resolves a global.
-func (p *pickle) named(onStack bool) error {
-	var names [2]string
-	for i := range names {
-		if onStack {
-			v, err := p.pop()
-			if err != nil {
-				return err
-			}
-			s, ok := v.(string)
-			if !ok {
-				return fmt.Errorf("the name of a global is %s", kindOf(v))
-			}
-			names[1-i] = s
-			continue
-		}
-		s, err := p.line()
-		if err != nil {
-			return err
-		}
-		names[i] = s
-	}
-	g := p.global(names[0], names[1])
+func (p *pickle) named(module, name string) {
+	g := p.global(module, name)
 	switch {
 	case g == nil:
-		return fmt.Errorf("the global %s is refused: it is none of those that tensors need", quote(names[0]+"."+names[1]))
+		refuse(fmt.Errorf("the global %s is refused: it is none of those that tensors need", quote(module+"."+name)))
 	case g.call == nil:
-		return p.put(g.value, nil)
+		p.push(g.value)
+	default:
+		p.push(g)
 	}
-	return p.put(g, nil)
 }
 
 // reduce calls a global.
-func (p *pickle) reduce() error {
-	args, err := p.pop()
-	if err != nil {
-		return err
-	}
-	f, err := p.pop()
-	if err != nil {
-		return err
-	}
+func (p *pickle) reduce() {
+	args, f := p.pop(), p.pop()
 	g, ok := f.(*global)
 	list, isList := args.(*List)
 	if !ok || !isList {
-		return fmt.Errorf("%s is called with %s, expected a global that may be called, and a tuple", kindOf(f), kindOf(args))
+		refuse(fmt.Errorf("%s is called with %s, expected a global that may be called, and a tuple", kindOf(f), kindOf(args)))
 	}
 	v, err := g.call(p, list.Items)
 	if err != nil {
-		return fmt.Errorf("%s: %w", g.name, err)
+		refuse(fmt.Errorf("%s: %w", g.name, err))
 	}
-	return p.put(v, nil)
+	p.push(v)
 }
 
 // build sets the state of an object. Attributes of maps, as in PyTorch's state dicts, are ignored.
-func (p *pickle) build() error {
-	state, err := p.pop()
-	if err != nil {
-		return err
-	}
-	v, err := p.top()
-	if err != nil {
-		return err
-	}
-	switch v := v.(type) {
+func (p *pickle) build() {
+	state := p.pop()
+	switch v := p.top().(type) {
 	case *Dict, *Tensor:
-		return nil
 	case *pending:
-		return v.set(v, state)
+		refuse(v.set(v, state))
+	default:
+		refuse(fmt.Errorf("a state is given to %s", kindOf(v)))
 	}
-	return fmt.Errorf("a state is given to %s", kindOf(v))
 }

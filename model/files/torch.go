@@ -343,17 +343,12 @@ func (r *torchReader) legacy() (Value, error) {
 		if s == nil || s.found {
 			return nil, fmt.Errorf("storage %s is not named, or twice", quote(text))
 		}
-		n, err := p.uint(8)
-		if err != nil {
-			return nil, fmt.Errorf("storage %s: %w", quote(text), err)
-		}
-		if n != uint64(s.size/s.itemsize()) {
-			return nil, fmt.Errorf("storage %s: %d elements, expected %d", quote(text), n, s.size/s.itemsize())
-		}
-		b, err := p.bytes(uint64(s.size))
-		if err == nil {
-			err = s.place(b)
-		}
+		err := p.read(func() {
+			if n := p.uint(8); n != uint64(s.size/s.itemsize()) {
+				refuse(fmt.Errorf("%d elements, expected %d", n, s.size/s.itemsize()))
+			}
+			refuse(s.place(p.bytes(uint64(s.size))))
+		})
 		if err != nil {
 			return nil, fmt.Errorf("storage %s: %w", quote(text), err)
 		}
@@ -498,14 +493,14 @@ func (r *torchReader) tar() (Value, error) {
 			return nil, fmt.Errorf("the archive has no %s", name)
 		}
 	}
-	if err := r.tarStorages(members["storages"]); err != nil {
+	storages, inTensors, p := r.pickle(members["storages"]), r.pickle(members["tensors"]), r.pickle(members["pickle"])
+	if err := storages.read(func() { r.tarStorages(storages) }); err != nil {
 		return nil, fmt.Errorf("storages: %w", err)
 	}
-	tensors, err := r.tarTensors(members["tensors"])
-	if err != nil {
+	var tensors map[string]*torchTensor
+	if err := inTensors.read(func() { tensors = r.tarTensors(inTensors) }); err != nil {
 		return nil, fmt.Errorf("tensors: %w", err)
 	}
-	p := r.pickle(members["pickle"])
 	p.persistent = func(id Value) (Value, error) {
 		if l, ok := id.(*List); ok && len(l.Items) > 0 {
 			id = l.Items[0] // the source code of a class is ignored
@@ -552,148 +547,98 @@ func tarMembers(data []byte) (map[string][]byte, error) {
 
 // tarStorages reads a number of storages: for each a pickle of its key, place and class, its number of elements, and the
 // elements; then a pickle of the storages that are parts of others.
-func (r *torchReader) tarStorages(data []byte) error {
-	p := r.pickle(data)
-	n, err := p.count()
-	if err != nil {
-		return err
-	}
-	for range n {
-		v, err := p.load()
-		if err != nil {
-			return err
-		}
+func (r *torchReader) tarStorages(p *pickle) {
+	for range p.count() {
+		v := must(p.load())
 		l, ok := v.(*List)
 		if !ok || len(l.Items) != 3 {
-			return fmt.Errorf("a storage is described by %s, expected a key, a place and a class", kindOf(v))
+			refuse(fmt.Errorf("a storage is described by %s, expected a key, a place and a class", kindOf(v)))
 		}
 		key := fmt.Sprint(l.Items[0])
 		t, ok := l.Items[2].(*storageType)
 		if !ok || t.dtype == nil || r.storages[key] != nil {
-			return fmt.Errorf("storage %s is of %s, or occurs twice", quote(key), kindOf(l.Items[2]))
+			refuse(fmt.Errorf("storage %s is of %s, or occurs twice", quote(key), kindOf(l.Items[2])))
 		}
-		count, err := p.uint(8)
-		if err != nil {
-			return err
+		count := p.uint(8)
+		if left := uint64(len(p.data) - p.pos); count > left/uint64(t.dtype.Itemsize()) {
+			refuse(fmt.Errorf("storage %s: %d elements, but %d bytes follow", quote(key), count, left))
 		}
-		if left := uint64(len(data) - p.pos); count > left/uint64(t.dtype.Itemsize()) {
-			return fmt.Errorf("storage %s: %d elements, but %d bytes follow", quote(key), count, left)
-		}
-		s, err := r.keyed(key, t.dtype, int64(count))
-		if err != nil {
-			return err
-		}
-		b, err := p.bytes(uint64(s.size))
-		if err != nil {
-			return err
-		}
-		if err := s.place(b); err != nil {
-			return err
-		}
+		s := must(r.keyed(key, t.dtype, int64(count)))
+		refuse(s.place(p.bytes(uint64(s.size))))
 	}
-	return r.tarParts(p)
+	r.tarParts(p)
 }
 
 // tarParts reads the storages that are parts of others: (key, parent key, offset, elements).
-func (r *torchReader) tarParts(p *pickle) error {
-	v, err := p.load()
-	if err != nil {
-		return err
-	}
+func (r *torchReader) tarParts(p *pickle) {
+	v := must(p.load())
 	l, ok := v.(*List)
 	if !ok {
-		return fmt.Errorf("the parts of storages are %s, expected a list", kindOf(v))
+		refuse(fmt.Errorf("the parts of storages are %s, expected a list", kindOf(v)))
 	}
 	for _, item := range l.Items {
 		part, ok := item.(*List)
 		if !ok || len(part.Items) != 4 {
-			return fmt.Errorf("a part of a storage is %s, expected a key, a key, an offset and a size", kindOf(item))
+			refuse(fmt.Errorf("a part of a storage is %s, expected a key, a key, an offset and a size", kindOf(item)))
 		}
 		root := r.storages[fmt.Sprint(part.Items[1])]
 		from, okFrom := part.Items[2].(int64)
 		n, okN := part.Items[3].(int64)
 		if root == nil || !okFrom || !okN || from < 0 || n < 0 || from > root.size/root.itemsize() || n > root.size/root.itemsize()-from {
-			return fmt.Errorf("a part of storage %s: elements %v to %v", quote(fmt.Sprint(part.Items[1])), part.Items[2], part.Items[3])
+			refuse(fmt.Errorf("a part of storage %s: elements %v to %v", quote(fmt.Sprint(part.Items[1])), part.Items[2], part.Items[3]))
 		}
 		// Its bytes are resolved at once: a chain of parts of parts can be as long as the file.
-		data, err := root.bytes()
-		if err != nil {
-			return err
-		}
+		data := must(root.bytes())
 		size := root.itemsize()
 		key := fmt.Sprint(part.Items[0])
 		r.storages[key] = &torchStorage{key: key, dtype: root.dtype, size: n * size, data: data[from*size : (from+n)*size], found: true}
 	}
-	return nil
 }
 
 // tarTensors reads a number of tensors: for each a pickle of its key, its storage and its class, then the number of axes in 8
 // bytes, sizes, strides and offset.
-func (r *torchReader) tarTensors(data []byte) (map[string]*torchTensor, error) {
-	p := r.pickle(data)
-	n, err := p.count()
-	if err != nil {
-		return nil, err
-	}
+func (r *torchReader) tarTensors(p *pickle) map[string]*torchTensor {
 	found := map[string]*torchTensor{}
-	for range n {
-		v, err := p.load()
-		if err != nil {
-			return nil, err
-		}
+	for range p.count() {
+		v := must(p.load())
 		l, ok := v.(*List)
 		if !ok || len(l.Items) != 3 {
-			return nil, fmt.Errorf("a tensor is described by %s, expected a key, a storage and a class", kindOf(v))
+			refuse(fmt.Errorf("a tensor is described by %s, expected a key, a storage and a class", kindOf(v)))
 		}
 		key := fmt.Sprint(l.Items[0])
 		s := r.storages[fmt.Sprint(l.Items[1])]
 		if s == nil || found[key] != nil {
-			return nil, fmt.Errorf("tensor %s: storage %s is not in the file, or the tensor occurs twice", quote(key), quote(fmt.Sprint(l.Items[1])))
+			refuse(fmt.Errorf("tensor %s: storage %s is not in the file, or the tensor occurs twice", quote(key), quote(fmt.Sprint(l.Items[1]))))
 		}
-		numbers, err := p.axes()
-		if err != nil {
-			return nil, fmt.Errorf("tensor %s: %w", quote(key), err)
-		}
+		numbers := p.axes()
 		d := len(numbers) / 2
 		found[key] = &torchTensor{storage: s, offset: numbers[2*d], tensor: &Tensor{
 			DType: s.dtype, Type: torchName(s.dtype), Shape: numbers[:d:d], Strides: numbers[d : 2*d : 2*d]}}
 	}
-	return found, nil
+	return found
 }
 
 // count reads a count from a pickle and checks it against the bytes left.
-func (p *pickle) count() (int64, error) {
-	v, err := p.load()
-	if err != nil {
-		return 0, err
-	}
+func (p *pickle) count() int64 {
+	v := must(p.load())
 	n, ok := v.(int64)
 	if !ok || n < 0 || n > int64(len(p.data)-p.pos) {
-		return 0, fmt.Errorf("%v parts in %d bytes", v, len(p.data)-p.pos)
+		refuse(fmt.Errorf("%v parts in %d bytes", v, len(p.data)-p.pos))
 	}
-	return n, nil
+	return n
 }
 
 // axes reads the number of axes, sizes, strides and an offset.
-func (p *pickle) axes() ([]int64, error) {
+func (p *pickle) axes() []int64 {
 	const pad = 4
-	d, err := p.uint(4)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := p.bytes(pad); err != nil {
-		return nil, err
-	}
+	d := p.uint(4)
+	p.bytes(pad)
 	if d > maxDims {
-		return nil, fmt.Errorf("%d dimensions, expected at most %d", d, maxDims)
+		refuse(fmt.Errorf("%d dimensions, expected at most %d", d, maxDims))
 	}
 	out := make([]int64, 2*d+1)
 	for i := range out {
-		n, err := p.uint(8)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = int64(n)
+		out[i] = int64(p.uint(8))
 	}
-	return out, nil
+	return out
 }
