@@ -242,7 +242,7 @@ func exchanged(inst *asm.Inst) (asm.Inst, bool) {
 	if x.Src[0] == 0 || x.Src[1] == 0 || x.Src[2] != 0 || x.Dst.Class() != asm.Vec || !x.Mem.None() {
 		return x, false
 	}
-	if op := inst.Op; op >= asm.VFMADD132PS && op <= asm.VFNMSUB231SD {
+	if op := inst.Op; op >= asm.VFMADD132PS && op <= asm.VFNMADD231SD {
 		// Four types each of 132 (Dst*Src[1] + Src[0]), 213 (Src[0]*Dst + Src[1]) and 231 (Src[0]*Src[1] + Dst).
 		switch (op - asm.VFMADD132PS) % 12 / 4 {
 		case 0:

@@ -179,7 +179,7 @@ func (m *simulator) step(i *asm.Inst) error {
 			in[0], in[1] = in[1], in[0]
 		}
 		op, tied := i.Op, i.ReadsDst() && !zeroIdiom(i)
-		if op >= asm.VFMADD132PS && op <= asm.VFNMSUB231SD && i.Mask == 0 {
+		if op >= asm.VFMADD132PS && op <= asm.VFNMADD231SD && i.Mask == 0 {
 			// a*b + c, where a and b commute.
 			form := (op - asm.VFMADD132PS) % 12 / 4
 			op -= form * 4

@@ -206,7 +206,7 @@ var (
 const hasMem = 1 << 12
 
 func init() {
-	tables := [][]row{tableGeneral, conditional(), tableFloat, tableMove, tableShuffle, tableConvert, tableInteger, tableMask}
+	tables := [][]row{tableGeneral, conditional(), tableFloat, fused(), tableMove, tableShuffle, tableConvert, tableInteger, tableMask}
 	n := 0
 	for _, t := range tables {
 		n += len(t)

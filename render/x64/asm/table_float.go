@@ -30,54 +30,6 @@ var tableFloat = []row{
 	{VSQRTPD, "vsqrtpd", rmVV, p660F, 0x51, lve | w | memV | bcast8},
 	{VSQRTSS, "vsqrtss", rvmXXX, pF30F, 0x51, lve | mem4},
 	{VSQRTSD, "vsqrtsd", rvmXXX, pF20F, 0x51, lve | w | mem8},
-	{VFMADD132PS, "vfmadd132ps", rvmVVV, p660F38, 0x98, ve | memV | bcast4 | readsDst},
-	{VFMADD132PD, "vfmadd132pd", rvmVVV, p660F38, 0x98, ve | w | vw | memV | bcast8 | readsDst},
-	{VFMADD132SS, "vfmadd132ss", rvmXXX, p660F38, 0x99, ve | mem4 | readsDst},
-	{VFMADD132SD, "vfmadd132sd", rvmXXX, p660F38, 0x99, ve | w | vw | mem8 | readsDst},
-	{VFMADD213PS, "vfmadd213ps", rvmVVV, p660F38, 0xA8, ve | memV | bcast4 | readsDst},
-	{VFMADD213PD, "vfmadd213pd", rvmVVV, p660F38, 0xA8, ve | w | vw | memV | bcast8 | readsDst},
-	{VFMADD213SS, "vfmadd213ss", rvmXXX, p660F38, 0xA9, ve | mem4 | readsDst},
-	{VFMADD213SD, "vfmadd213sd", rvmXXX, p660F38, 0xA9, ve | w | vw | mem8 | readsDst},
-	{VFMADD231PS, "vfmadd231ps", rvmVVV, p660F38, 0xB8, ve | memV | bcast4 | readsDst},
-	{VFMADD231PD, "vfmadd231pd", rvmVVV, p660F38, 0xB8, ve | w | vw | memV | bcast8 | readsDst},
-	{VFMADD231SS, "vfmadd231ss", rvmXXX, p660F38, 0xB9, ve | mem4 | readsDst},
-	{VFMADD231SD, "vfmadd231sd", rvmXXX, p660F38, 0xB9, ve | w | vw | mem8 | readsDst},
-	{VFMSUB132PS, "vfmsub132ps", rvmVVV, p660F38, 0x9A, ve | memV | bcast4 | readsDst},
-	{VFMSUB132PD, "vfmsub132pd", rvmVVV, p660F38, 0x9A, ve | w | vw | memV | bcast8 | readsDst},
-	{VFMSUB132SS, "vfmsub132ss", rvmXXX, p660F38, 0x9B, ve | mem4 | readsDst},
-	{VFMSUB132SD, "vfmsub132sd", rvmXXX, p660F38, 0x9B, ve | w | vw | mem8 | readsDst},
-	{VFMSUB213PS, "vfmsub213ps", rvmVVV, p660F38, 0xAA, ve | memV | bcast4 | readsDst},
-	{VFMSUB213PD, "vfmsub213pd", rvmVVV, p660F38, 0xAA, ve | w | vw | memV | bcast8 | readsDst},
-	{VFMSUB213SS, "vfmsub213ss", rvmXXX, p660F38, 0xAB, ve | mem4 | readsDst},
-	{VFMSUB213SD, "vfmsub213sd", rvmXXX, p660F38, 0xAB, ve | w | vw | mem8 | readsDst},
-	{VFMSUB231PS, "vfmsub231ps", rvmVVV, p660F38, 0xBA, ve | memV | bcast4 | readsDst},
-	{VFMSUB231PD, "vfmsub231pd", rvmVVV, p660F38, 0xBA, ve | w | vw | memV | bcast8 | readsDst},
-	{VFMSUB231SS, "vfmsub231ss", rvmXXX, p660F38, 0xBB, ve | mem4 | readsDst},
-	{VFMSUB231SD, "vfmsub231sd", rvmXXX, p660F38, 0xBB, ve | w | vw | mem8 | readsDst},
-	{VFNMADD132PS, "vfnmadd132ps", rvmVVV, p660F38, 0x9C, ve | memV | bcast4 | readsDst},
-	{VFNMADD132PD, "vfnmadd132pd", rvmVVV, p660F38, 0x9C, ve | w | vw | memV | bcast8 | readsDst},
-	{VFNMADD132SS, "vfnmadd132ss", rvmXXX, p660F38, 0x9D, ve | mem4 | readsDst},
-	{VFNMADD132SD, "vfnmadd132sd", rvmXXX, p660F38, 0x9D, ve | w | vw | mem8 | readsDst},
-	{VFNMADD213PS, "vfnmadd213ps", rvmVVV, p660F38, 0xAC, ve | memV | bcast4 | readsDst},
-	{VFNMADD213PD, "vfnmadd213pd", rvmVVV, p660F38, 0xAC, ve | w | vw | memV | bcast8 | readsDst},
-	{VFNMADD213SS, "vfnmadd213ss", rvmXXX, p660F38, 0xAD, ve | mem4 | readsDst},
-	{VFNMADD213SD, "vfnmadd213sd", rvmXXX, p660F38, 0xAD, ve | w | vw | mem8 | readsDst},
-	{VFNMADD231PS, "vfnmadd231ps", rvmVVV, p660F38, 0xBC, ve | memV | bcast4 | readsDst},
-	{VFNMADD231PD, "vfnmadd231pd", rvmVVV, p660F38, 0xBC, ve | w | vw | memV | bcast8 | readsDst},
-	{VFNMADD231SS, "vfnmadd231ss", rvmXXX, p660F38, 0xBD, ve | mem4 | readsDst},
-	{VFNMADD231SD, "vfnmadd231sd", rvmXXX, p660F38, 0xBD, ve | w | vw | mem8 | readsDst},
-	{VFNMSUB132PS, "vfnmsub132ps", rvmVVV, p660F38, 0x9E, ve | memV | bcast4 | readsDst},
-	{VFNMSUB132PD, "vfnmsub132pd", rvmVVV, p660F38, 0x9E, ve | w | vw | memV | bcast8 | readsDst},
-	{VFNMSUB132SS, "vfnmsub132ss", rvmXXX, p660F38, 0x9F, ve | mem4 | readsDst},
-	{VFNMSUB132SD, "vfnmsub132sd", rvmXXX, p660F38, 0x9F, ve | w | vw | mem8 | readsDst},
-	{VFNMSUB213PS, "vfnmsub213ps", rvmVVV, p660F38, 0xAE, ve | memV | bcast4 | readsDst},
-	{VFNMSUB213PD, "vfnmsub213pd", rvmVVV, p660F38, 0xAE, ve | w | vw | memV | bcast8 | readsDst},
-	{VFNMSUB213SS, "vfnmsub213ss", rvmXXX, p660F38, 0xAF, ve | mem4 | readsDst},
-	{VFNMSUB213SD, "vfnmsub213sd", rvmXXX, p660F38, 0xAF, ve | w | vw | mem8 | readsDst},
-	{VFNMSUB231PS, "vfnmsub231ps", rvmVVV, p660F38, 0xBE, ve | memV | bcast4 | readsDst},
-	{VFNMSUB231PD, "vfnmsub231pd", rvmVVV, p660F38, 0xBE, ve | w | vw | memV | bcast8 | readsDst},
-	{VFNMSUB231SS, "vfnmsub231ss", rvmXXX, p660F38, 0xBF, ve | mem4 | readsDst},
-	{VFNMSUB231SD, "vfnmsub231sd", rvmXXX, p660F38, 0xBF, ve | w | vw | mem8 | readsDst},
 	{VANDPS, "vandps", rvmVVV, p0F, 0x54, lve | memV | bcast4},
 	{VANDPD, "vandpd", rvmVVV, p660F, 0x54, lve | w | memV | bcast8},
 	{VANDNPS, "vandnps", rvmVVV, p0F, 0x55, lve | memV | bcast4},
@@ -118,4 +70,20 @@ var tableFloat = []row{
 	{VMINPH, "vminph", rvmVVV, pMap5, 0x5D, evex | memV | bcast2 | fp16},
 	{VMAXPH, "vmaxph", rvmVVV, pMap5, 0x5F, evex | memV | bcast2 | fp16},
 	{VSQRTPH, "vsqrtph", rmVV, pMap5, 0x51, evex | memV | bcast2 | fp16},
+}
+
+// fused are the rows of fused multiply-additions: each operation in three forms, each form for four types.
+func fused() []row {
+	var rows []row
+	for n, name := range [...]string{"vfmadd", "vfnmadd"} {
+		for m, form := range [...]string{"132", "213", "231"} {
+			op, code := VFMADD132PS+Op(12*n+4*m), uint8(0x98+4*n+0x10*m)
+			rows = append(rows,
+				row{op, name + form + "ps", rvmVVV, p660F38, code, ve | memV | bcast4 | readsDst},
+				row{op + 1, name + form + "pd", rvmVVV, p660F38, code, ve | w | vw | memV | bcast8 | readsDst},
+				row{op + 2, name + form + "ss", rvmXXX, p660F38, code + 1, ve | mem4 | readsDst},
+				row{op + 3, name + form + "sd", rvmXXX, p660F38, code + 1, ve | w | vw | mem8 | readsDst})
+		}
+	}
+	return rows
 }
