@@ -13,19 +13,6 @@ import (
 	"polygrad/model"
 )
 
-// plainly runs a request without a handle; missing if it fails.
-func plainly[T any](fn string, missing T, f func() (T, error)) T {
-	v, err := func() (v T, err error) {
-		defer rescue(&err)
-		return f()
-	}()
-	if err != nil {
-		fail(fn, err)
-		return missing
-	}
-	return v
-}
-
 //export go_poly_bundle_encode
 func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weightsLen C.int, meta *C.char, n *C.int) *C.uint8_t {
 	if n != nil {

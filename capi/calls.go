@@ -5,6 +5,8 @@ package main
 */
 import "C"
 
+import "polygrad/capi/handle"
+
 // build runs a request that makes a node: it enters the context, returns a handle of the result, and reports errors.
 func build(fn string, ctx C.uintptr_t, f func(c *context) (value, error)) C.uintptr_t {
 	h, err := buildIn(uintptr(ctx), f)
@@ -51,4 +53,26 @@ func askIn(ctx uintptr, f func(c *context) error) (err error) {
 func status(fn string, ctx C.uintptr_t, f func(c *context) error) (rc C.int) {
 	ask(fn, ctx, f, func() { rc = -1 })
 	return rc
+}
+
+// plainly runs a request without a context; missing if it fails.
+func plainly[T any](fn string, missing T, f func() (T, error)) T {
+	v, err := func() (v T, err error) {
+		defer rescue(&err)
+		return f()
+	}()
+	if err != nil {
+		fail(fn, err)
+		return missing
+	}
+	return v
+}
+
+// found is the object behind a handle of a kind.
+func found[T any](arg string, h C.uintptr_t, kind handle.Kind) (v T, err error) {
+	e, err := handles.Get(handle.Token(h), kind)
+	if err != nil {
+		return v, &argError{arg, err}
+	}
+	return e.Value.(T), nil
 }

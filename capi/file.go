@@ -30,51 +30,29 @@ type file struct {
 
 // newFile runs a request that opens a file.
 func newFile(fn string, f func() (*files.File, error)) C.uintptr_t {
-	h, err := makeFile(f)
-	if err != nil {
-		fail(fn, err)
-		return 0
-	}
-	return C.uintptr_t(h)
-}
-
-func makeFile(f func() (*files.File, error)) (h uintptr, err error) {
-	defer rescue(&err)
-	opened, err := f()
-	if err != nil {
-		return 0, err
-	}
-	made := &file{File: opened, names: make([]*C.char, len(opened.Tensors))}
-	if made.entry, err = handles.New(handle.File, nil, made); err != nil {
-		opened.Close()
-		return 0, err
-	}
-	return uintptr(made.entry.Token()), nil
+	return plainly(fn, 0, func() (C.uintptr_t, error) {
+		opened, err := f()
+		check(err)
+		made := &file{File: opened, names: make([]*C.char, len(opened.Tensors))}
+		if made.entry, err = handles.New(handle.File, nil, made); err != nil {
+			opened.Close()
+			return 0, err
+		}
+		return C.uintptr_t(made.entry.Token()), nil
+	})
 }
 
 // askFile runs a request on a file, which cannot be freed meanwhile; missing if it fails.
 func askFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, error)) T {
-	v, err := askFileIn(h, f)
-	if err != nil {
-		fail(fn, err)
-		return missing
-	}
-	return v
-}
-
-func askFileIn[T any](h C.uintptr_t, f func(f *file) (T, error)) (v T, err error) {
-	e, err := handles.Get(handle.Token(h), handle.File)
-	if err != nil {
-		return v, &argError{"file", err}
-	}
-	x := e.Value.(*file)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.ended {
-		return v, &argError{"file", handle.ErrStale}
-	}
-	defer rescue(&err)
-	return f(x)
+	return plainly(fn, missing, func() (T, error) {
+		x := must(found[*file]("file", h, handle.File))
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.ended {
+			return missing, &argError{"file", handle.ErrStale}
+		}
+		return f(x)
+	})
 }
 
 // askTensor is askFile for tensor i.

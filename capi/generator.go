@@ -21,21 +21,7 @@ type generator struct {
 
 // askGenerator runs a request on a generator; missing if it fails.
 func askGenerator[T any](fn string, h C.uintptr_t, missing T, f func(g *generator) (T, error)) T {
-	v, err := askGeneratorIn(h, f)
-	if err != nil {
-		fail(fn, err)
-		return missing
-	}
-	return v
-}
-
-func askGeneratorIn[T any](h C.uintptr_t, f func(g *generator) (T, error)) (v T, err error) {
-	e, err := handles.Get(handle.Token(h), handle.Generator)
-	if err != nil {
-		return v, &argError{"gen", err}
-	}
-	defer rescue(&err)
-	return f(e.Value.(*generator))
+	return plainly(fn, missing, func() (T, error) { return f(must(found[*generator]("gen", h, handle.Generator))) })
 }
 
 // tellGenerator runs a request that gives 0 or -1.

@@ -28,60 +28,28 @@ type instance struct {
 
 // newInstance runs a request that makes an instance on the device of the environment.
 func newInstance(fn string, f func(e *exec.Executor) (*model.Instance, error)) C.uintptr_t {
-	h, err := makeInstance(f)
-	if err != nil {
-		fail(fn, err)
-		return 0
-	}
-	return C.uintptr_t(h)
-}
-
-func makeInstance(f func(e *exec.Executor) (*model.Instance, error)) (h uintptr, err error) {
-	defer rescue(&err)
-	e, err := executor("")
-	if err != nil {
-		return 0, err
-	}
-	m, err := f(e)
-	if err != nil {
-		return 0, err
-	}
-	i := &instance{Instance: m, names: map[*model.Buffer]*C.char{}}
-	if i.entry, err = handles.New(handle.Instance, nil, i); err != nil {
-		m.Free()
-		return 0, err
-	}
-	for _, b := range m.Buffers() {
-		i.names[b] = C.CString(b.Name)
-	}
-	return uintptr(i.entry.Token()), nil
+	return plainly(fn, 0, func() (C.uintptr_t, error) {
+		m, err := f(must(executor("")))
+		check(err)
+		i := &instance{Instance: m, names: map[*model.Buffer]*C.char{}}
+		if i.entry, err = handles.New(handle.Instance, nil, i); err != nil {
+			m.Free()
+			return 0, err
+		}
+		for _, b := range m.Buffers() {
+			i.names[b] = C.CString(b.Name)
+		}
+		return C.uintptr_t(i.entry.Token()), nil
+	})
 }
 
 func instanceOf(h C.uintptr_t) (*instance, error) {
-	e, err := handles.Get(handle.Token(h), handle.Instance)
-	if err != nil {
-		return nil, &argError{"inst", err}
-	}
-	return e.Value.(*instance), nil
+	return found[*instance]("inst", h, handle.Instance)
 }
 
 // askInstance runs a request on an instance; missing if it fails.
 func askInstance[T any](fn string, h C.uintptr_t, missing T, f func(i *instance) (T, error)) T {
-	v, err := askInstanceIn(h, f)
-	if err != nil {
-		fail(fn, err)
-		return missing
-	}
-	return v
-}
-
-func askInstanceIn[T any](h C.uintptr_t, f func(i *instance) (T, error)) (v T, err error) {
-	i, err := instanceOf(h)
-	if err != nil {
-		return v, err
-	}
-	defer rescue(&err)
-	return f(i)
+	return plainly(fn, missing, func() (T, error) { return f(must(instanceOf(h))) })
 }
 
 // tellInstance runs a request that gives 0 or -1.

@@ -23,56 +23,41 @@ type modelConfig struct {
 	texts map[string]*C.char
 }
 
-func newConfig(fn string, c *model.Config) C.uintptr_t {
-	m := &modelConfig{Config: c, texts: map[string]*C.char{}}
-	var err error
-	if m.entry, err = handles.New(handle.ModelConfig, nil, m); err != nil {
-		fail(fn, err)
-		return 0
-	}
-	return C.uintptr_t(m.entry.Token())
+func newConfig(fn string, f func() (*model.Config, error)) C.uintptr_t {
+	return plainly(fn, 0, func() (C.uintptr_t, error) {
+		m := &modelConfig{Config: must(f()), texts: map[string]*C.char{}}
+		m.entry = must(handles.New(handle.ModelConfig, nil, m))
+		return C.uintptr_t(m.entry.Token()), nil
+	})
 }
 
 // askConfig runs a request on a key of a configuration; missing if it fails.
 func askConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(c *modelConfig, key string) (T, error)) T {
-	e, err := handles.Get(handle.Token(h), handle.ModelConfig)
-	if err != nil {
-		fail(fn, &argError{"config", err})
-		return missing
-	}
-	if key == nil {
-		fail(fn, wrong("key", "is NULL"))
-		return missing
-	}
-	c := e.Value.(*modelConfig)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, err := f(c, goString(key))
-	if err != nil {
-		fail(fn, err)
-		return missing
-	}
-	return v
+	return plainly(fn, missing, func() (T, error) {
+		c := must(found[*modelConfig]("config", h, handle.ModelConfig))
+		if key == nil {
+			return missing, wrong("key", "is NULL")
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return f(c, goString(key))
+	})
 }
 
 //export go_poly_model_config_new
 func go_poly_model_config_new() C.uintptr_t {
-	return newConfig("poly_model_config_new", model.NewConfig())
+	return newConfig("poly_model_config_new", func() (*model.Config, error) { return model.NewConfig(), nil })
 }
 
 //export go_poly_model_config_from_json
 func go_poly_model_config_from_json(json *C.char, n C.int) C.uintptr_t {
-	const fn = "poly_model_config_from_json"
-	text, err := bytesFrom("json", unsafe.Pointer(json), C.int64_t(n))
-	if err == nil {
-		var c *model.Config
-		if c, err = model.ParseConfig(text); err == nil {
-			return newConfig(fn, c)
+	return newConfig("poly_model_config_from_json", func() (*model.Config, error) {
+		c, err := model.ParseConfig(must(bytesFrom("json", unsafe.Pointer(json), C.int64_t(n))))
+		if err != nil {
+			return nil, &argError{"json", err}
 		}
-		err = &argError{"json", err}
-	}
-	fail(fn, err)
-	return 0
+		return c, nil
+	})
 }
 
 //export go_poly_model_config_free

@@ -92,18 +92,14 @@ func go_poly_schedule_free(h C.uintptr_t) {
 
 // askSchedule runs a request on a schedule, in its context.
 func askSchedule(fn, arg string, h C.uintptr_t, f func(s *scheduled) error, failed func()) {
-	e, err := handles.Get(handle.Token(h), handle.Schedule)
+	s, err := found[*scheduled](arg, h, handle.Schedule)
 	if err != nil {
-		fail(fn, &argError{arg, err})
+		fail(fn, err)
 		failed()
 		return
 	}
-	s := e.Value.(*scheduled)
 	ask(fn, C.uintptr_t(s.ctx.entry.Token()), func(*context) error {
-		if _, err := handles.Get(handle.Token(h), handle.Schedule); err != nil {
-			return &argError{arg, err}
-		}
-		return f(s)
+		return f(must(found[*scheduled](arg, h, handle.Schedule)))
 	}, failed)
 }
 

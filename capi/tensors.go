@@ -200,17 +200,9 @@ func (c *context) tensor(arg string, t *memTensor) (value, error) {
 
 // persistent makes a tensor without a context with memory initialized by fill.
 func persistent(fn string, shape *C.int64_t, ndim C.int, fill func(data []float32)) C.uintptr_t {
-	s, err := tensorShape(shape, ndim)
-	if err != nil {
-		fail(fn, err)
-		return 0
-	}
-	t, err := newPersistent(s, fill)
-	if err != nil {
-		fail(fn, err)
-		return 0
-	}
-	return t.add()
+	return plainly(fn, 0, func() (C.uintptr_t, error) {
+		return must(newPersistent(must(tensorShape(shape, ndim)), fill)).add(), nil
+	})
 }
 
 func newPersistent(s uop.Shape, fill func(data []float32)) (*memTensor, error) {

@@ -59,17 +59,7 @@ func go_poly_wasm_stepplan_destroy(h C.uintptr_t) {
 
 // askPlan reads a property of a plan; missing where there is no such plan, kernel or buffer.
 func askPlan[T any](fn string, h C.uintptr_t, missing T, f func(w *wasmPlan) (T, error)) T {
-	e, err := handles.Get(handle.Token(h), handle.WasmPlan)
-	if err != nil {
-		fail(fn, &argError{"plan", err})
-		return missing
-	}
-	v, err := f(e.Value.(*wasmPlan))
-	if err != nil {
-		fail(fn, err)
-		return missing
-	}
-	return v
+	return plainly(fn, missing, func() (T, error) { return f(must(found[*wasmPlan]("plan", h, handle.WasmPlan))) })
 }
 
 //export go_poly_wasm_stepplan_n_kernels

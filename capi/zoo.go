@@ -175,18 +175,14 @@ func go_poly_model_new(ctx C.uintptr_t, forward, user, release unsafe.Pointer) (
 
 // askModel runs a request on a model, in its context.
 func askModel(fn string, h C.uintptr_t, f func(m *zooModel) error, failed func()) {
-	e, err := handles.Get(handle.Token(h), handle.Model)
+	m, err := found[*zooModel]("model", h, handle.Model)
 	if err != nil {
-		fail(fn, &argError{"model", err})
+		fail(fn, err)
 		failed()
 		return
 	}
-	m := e.Value.(*zooModel)
 	ask(fn, C.uintptr_t(m.ctx.entry.Token()), func(*context) error {
-		if _, err := handles.Get(handle.Token(h), handle.Model); err != nil {
-			return &argError{"model", err}
-		}
-		return f(m)
+		return f(must(found[*zooModel]("model", h, handle.Model)))
 	}, failed)
 }
 
