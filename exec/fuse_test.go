@@ -19,7 +19,7 @@ import (
 // merging is a device for which kernels are merged.
 type merging struct{ device.Device }
 
-func (merging) Fusion() fuse.Options { return fuse.For(1<<20, 2) }
+func (merging) Fusion() fuse.Options { return fuse.For(1<<20, 16, 2) }
 
 // model builds requests; the first error stays.
 type model struct {

@@ -33,7 +33,7 @@ const (
 
 // NewWasmPlan compiles a request (see Realize) for a WebAssembly host.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
-	fusion := fuse.For(ir.Wasm.L2, ir.Wasm.Threads)
+	fusion := fuse.For(ir.Wasm.L2, ir.Wasm.Lanes, ir.Wasm.Threads)
 	sched, buffers, err := portable("NewWasmPlan", sink, &fusion)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type Reread struct {
 	Value *uop.UOp
 	// Elements is how many the value has, Evaluations how often one is computed, for all users together.
 	Elements, Evaluations int64
-	// Reduced says that it would be computed in the loops of a reduction, Factor that it is a factor of the terms of a sum,
+	// Reduced says that it would be computed in the loops of a reduction, Factor that it is a factor of several terms of a sum,
 	// Chosen that it is a term under some condition.
 	Reduced, Factor, Chosen bool
 }
@@ -206,11 +206,12 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		return
 	}
 	r := Reread{Value: u, Elements: size.N, Evaluations: n.evaluations}
-	var loops []*uop.UOp
 	for _, c := range x.usersOf(n) {
-		loops = union(loops, x.at(c).loops)
+		loops := x.at(c).loops
+		r.Reduced = r.Reduced || reducedOver(loops)
+		r.Factor = r.Factor || n.factor && volume(loops) > size.N
 	}
-	r.Reduced, r.Factor, r.Chosen = reducedOver(loops), n.factor, n.chosen
+	r.Chosen = n.chosen
 	if x.store(r) {
 		n.keep = true
 		if !n.realize {

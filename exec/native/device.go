@@ -79,7 +79,9 @@ func (d *Device) Name() string { return "native" }
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion are the limits of fusion.
-func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }
+func (d *Device) Fusion() fuse.Options {
+	return fuse.For(d.machine.L2, d.machine.Lanes, d.machine.Threads)
+}
 
 // Compile plans kernels and compiles them to machine code, in parallel.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {

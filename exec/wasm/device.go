@@ -47,7 +47,9 @@ func (d *Device) Limits() device.Limits {
 }
 
 // Fusion bounds what is merged.
-func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }
+func (d *Device) Fusion() fuse.Options {
+	return fuse.For(d.machine.L2, d.machine.Lanes, d.machine.Threads)
+}
 
 // Compile lays kernels out, renders them and compiles them as one module.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {

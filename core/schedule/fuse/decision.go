@@ -59,7 +59,7 @@ const (
 	// Values of the tensor graph: the first two are stored.
 	NestedReduction // a reduction is read by another one
 	RereadPays      // it would be computed so often that storing it costs less
-	ReadSeldom      // it is computed a few times at most
+	ComputedOnce    // no user computes it again
 	CheapMask       // comparisons are cheaper than memory
 	CheapFactor     // a factor of a product that takes few operations
 	CheapAgain      // storing it costs more than computing it again
@@ -75,7 +75,7 @@ var reasons = [...]string{
 	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
-	RereadPays:      "computing it again costs more than memory", ReadSeldom: "computed a few times at most", CheapMask: "comparisons cost less than memory",
+	RereadPays:      "computing it again costs more than memory", ComputedOnce: "computed once", CheapMask: "comparisons cost less than memory",
 	CheapFactor: "the tiles of a product compute it for many terms at once", CheapAgain: "computing it again costs less than memory",
 }
 
@@ -183,7 +183,7 @@ func (f *fuser) observe(first, second *group, r Reason, c Costs) {
 
 // observeValue tells of a decision about a value of the tensor graph.
 func (f *fuser) observeValue(v *uop.UOp, r Reason, c Costs) {
-	if len(f.hooks) > 0 || f.dumping && r != ReadSeldom {
+	if len(f.hooks) > 0 || f.dumping && r != ComputedOnce {
 		f.tell(&Decision{Pass: f.current, Value: v, Reason: r, Costs: c, Limits: f.o})
 	}
 }

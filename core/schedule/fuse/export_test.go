@@ -4,8 +4,7 @@ import "polygrad/core/uop"
 
 // For tests of the steps before there are kernels, and of single decisions.
 var (
-	StorePads   = storePads
-	StoreShared = storeShared
+	StorePads = storePads
 )
 
 const (

@@ -24,11 +24,24 @@ type Options struct {
 	MaxBuffers int
 	// KernelBuffers is the most buffers that a kernel may have before any is merged, 0 for any number.
 	KernelBuffers int
+	// StoreWork is what it costs to store an element of a value and to load it again, LaunchWork what another kernel costs, in
+	// operations on an element.
+	StoreWork, LaunchWork float64
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
 }
 
-// For returns options for a processor with a second-level cache of some size, and a number of threads.
-func For(cacheBytes int64, threads int) Options {
-	return Options{RowBytes: cacheBytes / 4, BlockBytes: cacheBytes / 2, MinBlock: 16, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
+const (
+	// storeCycles is how long an element that is stored and loaded again passes through the caches, launchCycles how long a kernel
+	// takes to begin.
+	storeCycles, launchCycles = 0.375, 128
+	// issued is how many operations on vectors begin in a cycle.
+	issued = 2
+)
+
+// For returns options for a processor with a second-level cache of some size, vectors of some lanes, and a number of threads.
+func For(cacheBytes int64, lanes, threads int) Options {
+	operations := float64(issued * lanes) // in a cycle
+	return Options{StoreWork: storeCycles * operations, LaunchWork: launchCycles * operations,
+		RowBytes: cacheBytes / 4, BlockBytes: cacheBytes / 2, MinBlock: 16, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
 }

@@ -13,7 +13,7 @@ import (
 	"polygrad/core/uop"
 )
 
-var options = fuse.For(1<<20, 2)
+var options = fuse.For(1<<20, 16, 2)
 
 // All tests check the invariants between passes.
 func TestMain(m *testing.M) {

@@ -24,7 +24,7 @@ func until(t *testing.T, pass string) *fuser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fuser{root: root, o: For(1<<20, 2)}
+	f := &fuser{root: root, o: For(1<<20, 16, 2)}
 	for i := range Passes {
 		if Passes[i].Name == pass {
 			return f

@@ -17,8 +17,6 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
-	{Name: "store shared", Reason: "costly values that several reductions need are stored, not recomputed for each",
-		Run: graphPass(storeShared), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",
 		Run: (*fuser).makeKernels, Needs: tensorGraph, Leaves: runnable},
 	{Name: "producers", Reason: "what is reduced over a row joins what is done to the same row next: the row is read from memory once",

@@ -109,13 +109,16 @@ func TestThresholdsOfPasses(t *testing.T) {
 			}
 		}
 	})
-	t.Run("functions of a shared value", func(t *testing.T) {
-		g := newGraph(t)
-		x := g.in(8, 32)
-		for functions, value := range map[int]*uop.UOp{1: x.Exp2(), 2: x.Exp2().Sin()} {
-			root := g.Sink(nil, value.ReduceAxes(uop.Add, 1), value.ReduceAxes(uop.Max, 0))
-			if stored := fuse.StoreShared(root) != root; stored != (functions == 2) {
-				t.Errorf("a value of %d functions is stored: %v", functions, stored)
+	t.Run("values of several users", func(t *testing.T) {
+		o := options
+		o.StoreWork, o.LaunchWork = 12, 4<<10
+		// Two functions for each of 1024 elements take as long as a kernel that stores them.
+		for columns, want := range map[int64]fuse.Reason{31: fuse.CheapAgain, 32: fuse.RereadPays} {
+			g := newGraph(t)
+			value := g.in(32, columns).Exp2().Sin()
+			_, ds := g.decided(o, value.Mul(value.ReduceAxes(uop.Add, 0).Expand(value.Shape())))
+			if !decided(ds, "kernels", want) {
+				t.Errorf("%d columns: %v, expected %q", columns, ds, want)
 			}
 		}
 	})

@@ -11,18 +11,18 @@ import (
 // several times. What is not sure to gain by that is left to the passes that merge kernels.
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: workBelow(r.Value)}
+	c.StoreWork = f.o.StoreWork*float64(c.Elements) + f.o.LaunchWork
 	reason := judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason == NestedReduction || reason == RereadPays
 }
 
 func judgeReread(r *schedule.Reread, c *Costs) Reason {
-	c.StoreWork = storeWork*float64(c.Elements) + launchWork
 	switch {
 	case r.Value.Op == uop.ReduceAxis && r.Reduced:
 		return NestedReduction
-	case c.Evaluations <= fewEvaluations*c.Elements:
-		return ReadSeldom
+	case c.Evaluations <= c.Elements:
+		return ComputedOnce
 	case isMask(r.Value) || r.Chosen && c.Evaluations >= minScatterRows*c.Elements:
 		return CheapMask
 	case r.Factor && c.Work < factorWork:
@@ -34,13 +34,6 @@ func judgeReread(r *schedule.Reread, c *Costs) Reason {
 }
 
 const (
-	// storeWork is what it costs to store an element of a value and to load it again, launchWork what another kernel costs, in
-	// operations on an element.
-	storeWork  = 12
-	launchWork = 1 << 12
-	// fewEvaluations is how often each element may be computed without a thought of storing it: the passes that merge kernels
-	// find those users together more often than not, and training steps get more kernels if it is less.
-	fewEvaluations = 4
 	// factorWork is from where on a factor of the terms of a sum is stored: the tiles of a product compute it once for many terms.
 	factorWork = 8
 	// padWork is what the condition of a padded value costs.
@@ -78,4 +71,9 @@ func workBelow(u *uop.UOp) float64 {
 		}
 	}
 	return total
+}
+
+// computedWithUser reports whether a value is computed in the loops of its consumer.
+func computedWithUser(u *uop.UOp) bool {
+	return uop.GroupElementwise.Has(u.Op) || uop.GroupMovement.Has(u.Op)
 }

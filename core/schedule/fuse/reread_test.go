@@ -20,6 +20,21 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"factor with a function", func(g graph) *uop.UOp { return times(g.in(64, 64).Exp2(), g.in(64, 64)) }, fuse.RereadPays, 2},
 		{"factor with an addition", func(g graph) *uop.UOp { x := g.in(64, 64); return times(x.Add(g.in(64, 64)), x) }, fuse.CheapFactor, 1},
 		{"few elements", func(g graph) *uop.UOp { return g.in(1, 8).Exp2().Expand(uop.ShapeOf(8, 8)).Add(g.in(8, 8)) }, fuse.CheapAgain, 1},
+		{"several users", func(g graph) *uop.UOp {
+			x := g.in(64, 512)
+			e := x.Exp2().Sin().Add(x)
+			return e.Mul(e.ReduceAxes(uop.Add, 0).Expand(e.Shape()))
+		}, fuse.RereadPays, 3},
+		{"several users, an addition", func(g graph) *uop.UOp {
+			x := g.in(64, 512)
+			e := x.Add(g.in(64, 512))
+			return e.Mul(e.ReduceAxes(uop.Add, 0).Expand(e.Shape()))
+		}, fuse.CheapAgain, 2},
+		{"one user", func(g graph) *uop.UOp { return g.in(64, 64).Exp2().Sin().ReduceAxes(uop.Add, 1) }, fuse.ComputedOnce, 1},
+		{"factor of no other terms", func(g graph) *uop.UOp {
+			x, y := g.in(64, 64), g.in(64, 64)
+			return x.Add(y).Mul(y).ReduceAxes(uop.Add, 1)
+		}, fuse.ComputedOnce, 1},
 		{"many repetitions", func(g graph) *uop.UOp { return g.in(1, 512).Exp2().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512)) }, fuse.RereadPays, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,5 +92,23 @@ func TestQuotientsAreStable(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The state of a recurrent network is computed in each step from the one before, not from the first on.
+func TestSharedStateIsStored(t *testing.T) {
+	g := newGraph(t)
+	const steps, rows, size = 8, 64, 128
+	state, cell, weight := g.in(rows, size), g.in(rows, size), g.in(size, size)
+	for range steps {
+		wide := state.Reshape(uop.ShapeOf(rows, 1, size)).Expand(uop.ShapeOf(rows, size, size))
+		product := wide.Mul(weight.Reshape(uop.ShapeOf(1, size, size)).Expand(uop.ShapeOf(rows, size, size))).ReduceAxes(uop.Add, 2)
+		gate := product.Reshape(uop.ShapeOf(rows, size))
+		cell = cell.Mul(gate.Exp2()).Add(gate.Sin())
+		state = cell.Exp2().Mul(gate.Sin())
+	}
+	const most = 3 * steps // one function costs less than memory
+	if n := count(g.fused(options, state), uop.Exp2); n > most {
+		t.Errorf("%d exponentials, expected at most %d for %d steps", n, most, steps)
 	}
 }

@@ -31,7 +31,9 @@ func (d *Device) Name() string { return "nested " + d.machine.Name }
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion bounds what is merged.
-func (d *Device) Fusion() fuse.Options { return fuse.For(d.machine.L2, d.machine.Threads) }
+func (d *Device) Fusion() fuse.Options {
+	return fuse.For(d.machine.L2, d.machine.Lanes, d.machine.Threads)
+}
 
 // Compile lays kernels out.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
