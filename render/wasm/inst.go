@@ -349,6 +349,9 @@ func (s *selector) shift(p prim, h shape, v *inst, by int64) *inst {
 	if h.lanes == 1 && h.elem&1 == 1 {
 		return s.do(p, h.ints(), v, s.int(shape{e64, 1}, by))
 	}
+	if p == pShl && h.lanes > 1 && h.elem&1 == 0 {
+		return s.do(pMul, h.ints(), v, s.int(h.ints(), 1<<by)) // wazero brings the number of bits into a vector each time
+	}
 	return s.do(p, h.ints(), v, s.i32(by))
 }
 

@@ -49,17 +49,24 @@ func (g formula) poly(x *Value, cs []float64) *Value {
 	return v
 }
 
-// halves is a polynomial as one in x*x of the even powers and one of the odd ones, which are computed side by side: with
-// a product and a sum for each term, one after the other they would take twice as long.
+// halves is a polynomial whose terms are computed side by side: with a product and a sum for each term, one after the
+// other they would take twice as long. Of few terms pairs are, of many the even and the odd powers.
 func (g formula) halves(x *Value, cs []float64) *Value {
 	if len(cs) <= 3 {
 		return g.poly(x, cs)
+	}
+	z := g.mul(x, x)
+	if len(cs) <= 6 {
+		v := g.poly(x, cs[(len(cs)-1)/2*2:])
+		for i := (len(cs)-1)/2*2 - 2; i >= 0; i -= 2 {
+			v = g.add(g.mul(v, z), g.poly(x, cs[i:i+2]))
+		}
+		return v
 	}
 	var parts [2][]float64
 	for i, c := range cs {
 		parts[i%2] = append(parts[i%2], c)
 	}
-	z := g.mul(x, x)
 	return g.add(g.mul(x, g.halves(z, parts[1])), g.halves(z, parts[0]))
 }
 
