@@ -200,7 +200,7 @@ func TestErrorsLeaveEverythingAsItIs(t *testing.T) {
 		want string
 	}{
 		{b.g.Sink(nil, bo.Store(free)), "not bound"},
-		{b.g.Sink(nil, bo.Store(b.must(tensor.Zeros(b.g, uop.ShapeOf(3), uop.Float32)))), "does not fit"},
+		{b.g.Sink(nil, bo.Store(b.must(tensor.Full(b.g, uop.ShapeOf(3), uop.Float(0), uop.Float32)))), "does not fit"},
 		{bo, "expected a SINK"},
 		{nil, "expected a SINK"},
 		{b.g.Sink(nil, bo), "expected STORE or ASSIGN"},

@@ -7,7 +7,6 @@ package rewrite
 
 import (
 	"fmt"
-	"strings"
 
 	"polygrad/core/uop"
 )
@@ -88,14 +87,4 @@ func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
 		}
 	}
 	return nil
-}
-
-// String names the rules, one a line.
-func (t *Table) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%d rules)\n", t.Name, len(t.Rules))
-	for _, r := range t.Rules {
-		fmt.Fprintf(&b, "  %s\n", r.Name)
-	}
-	return b.String()
 }

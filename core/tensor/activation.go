@@ -64,10 +64,5 @@ func QuickGelu(x *uop.UOp) (*uop.UOp, error) { return runFloat("QuickGelu", quic
 // Silu is x*sigmoid(x), also called swish.
 func Silu(x *uop.UOp) (*uop.UOp, error) { return runFloat("Silu", silu, x) }
 
-// HardTanh clamps x to lo..hi.
-func HardTanh(x *uop.UOp, lo, hi float64) (*uop.UOp, error) {
-	return run1("HardTanh", func(x *uop.UOp) *uop.UOp { return clamp(x, lo, hi) }, x)
-}
-
 // Softsign is x/(1+|x|).
 func Softsign(x *uop.UOp) (*uop.UOp, error) { return runFloat("Softsign", softsign, x) }

@@ -148,7 +148,7 @@ var graphs = map[string]func(in inputs) []T{
 	"uint_c_mod12":   func(in inputs) []T { return one(in[0].op(tensor.Mod, 12)) },
 	"uint_c_shl3":    func(in inputs) []T { return one(must(tensor.ShiftLeftConst(in[0].UOp, 3))) },
 	"un_abs":         func(in inputs) []T { return one(in[0].do(tensor.Abs)) },
-	"un_clip":        func(in inputs) []T { return one(must(tensor.HardTanh(in[0].UOp, -1.0, 1.5))) },
+	"un_clip":        func(in inputs) []T { return one(must(tensor.ClampTo(in[0].UOp, -1.0, 1.5))) },
 	"un_cos":         func(in inputs) []T { return one(in[0].do(tensor.Cos)) },
 	"un_log":         func(in inputs) []T { return one(in[0].do(tensor.Log)) },
 	"un_log2":        func(in inputs) []T { return one(in[0].do(tensor.Log2)) },

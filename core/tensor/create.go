@@ -118,20 +118,6 @@ func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp
 	return full(g, shape, v, dt), nil
 }
 
-// Zeros is a tensor of zeros.
-func Zeros(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
-	defer guard("Zeros", &err)
-	needType("dtype", dt)
-	return full(g, shape, uop.Float(0), dt), nil
-}
-
-// Ones is a tensor of ones.
-func Ones(g *uop.Graph, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
-	defer guard("Ones", &err)
-	needType("dtype", dt)
-	return full(g, shape, uop.Float(1), dt), nil
-}
-
 // FullLike is a tensor of one value with the shape and type of x.
 func FullLike(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
 	defer guard("FullLike", &err)
@@ -216,15 +202,6 @@ func Eye(g *uop.Graph, n, m int64, dt *uop.DType) (r *uop.UOp, err error) {
 
 func eye(g *uop.Graph, n, m int64, dt *uop.DType) *uop.UOp {
 	return cast(eq(unsqueeze(count0(g, n), -1), count0(g, m)), dt)
-}
-
-// Tri is the rows x cols bool matrix that is true where column >= row + diagonal.
-func Tri(g *uop.Graph, rows, cols, diagonal int64) (r *uop.UOp, err error) {
-	defer guard("Tri", &err)
-	if rows < 0 || cols < 0 {
-		fail("rows", "cannot make a %d x %d matrix", rows, cols)
-	}
-	return tri(g, rows, cols, diagonal), nil
 }
 
 // Triu keeps the upper triangle of the last two axes (column >= row + diagonal); the rest is 0.

@@ -461,13 +461,13 @@ func TestLosses(t *testing.T) {
 // Sizes of 0 and no dimensions at all work everywhere.
 func TestEmptyAndScalar(t *testing.T) {
 	onDevices(t, func(l *lab) {
-		empty := must(tensor.Zeros(l.g, uop.ShapeOf(0, 3), uop.Float32))
+		empty := must(tensor.Full(l.g, uop.ShapeOf(0, 3), uop.Float(0), uop.Float32))
 		l.check("sum of nothing", empty.sum(0), array{[]int64{3}, []float64{0, 0, 0}}, 0)
 		l.check("prod of nothing", empty.drop(tensor.Prod), array{nil, []float64{1}}, 0)
 		l.check("mean of nothing", empty.drop(tensor.Mean, 0), array{[]int64{3}, []float64{math.NaN(), math.NaN(), math.NaN()}}, 0)
 		l.check("empty + 1", empty.add(1), newArray(0, 3), 0)
 		l.check("empty matmul", empty.permute(1, 0).dot(empty), newArray(3, 3), 0)
-		l.check("cat with empty", cat(0, empty, must(tensor.Ones(l.g, uop.ShapeOf(1, 3), uop.Float32))), array{[]int64{1, 3}, []float64{1, 1, 1}}, 0)
+		l.check("cat with empty", cat(0, empty, must(tensor.Full(l.g, uop.ShapeOf(1, 3), uop.Float(1), uop.Float32))), array{[]int64{1, 3}, []float64{1, 1, 1}}, 0)
 		l.check("cumsum of nothing", must(tensor.CumSum(empty.UOp, 0)), newArray(0, 3), 0)
 		l.check("arange of nothing", must(tensor.Arange(l.g, uop.Int(3), uop.Int(3), uop.Int(1), nil)), newArray(0), 0)
 		s := must(tensor.Const(l.g, uop.Float32, uop.Float(4)))

@@ -71,7 +71,7 @@ var derivatives = []derivative{
 	elementwise("full erf", -2, 2, tensor.Erf), elementwise("full mish", -3, 3, tensor.Mish),
 	from("softplus", func(x T) T { return must(tensor.Softplus(x.UOp, 2)) }, 7),
 	from("leaky_relu", func(x T) T { return must(tensor.LeakyRelu(x.UOp, 0.1)) }, 7),
-	from("hardtanh", func(x T) T { return must(tensor.HardTanh(x.UOp, -1, 1)) }, 7),
+	from("hardtanh", func(x T) T { return must(tensor.ClampTo(x.UOp, -1, 1)) }, 7),
 	from("pow 3", func(x T) T { return x.pow(3) }, 7),
 
 	pairwise("add", -2, 2, tensor.Add), pairwise("sub", -2, 2, tensor.Sub), pairwise("mul", -2, 2, tensor.Mul),

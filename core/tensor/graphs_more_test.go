@@ -143,7 +143,7 @@ func full(g *uop.Graph, v uop.Const, dt *uop.DType, shape ...int64) []T {
 // made are the cases without inputs.
 var made = map[string]func(g *uop.Graph) []T{
 	"mk_full":   func(g *uop.Graph) []T { return full(g, uop.Int(4), uop.Int32, 2, 3) },
-	"mk_zeros":  func(g *uop.Graph) []T { return one(must(tensor.Zeros(g, uop.ShapeOf(2, 3), uop.Float32))) },
+	"mk_zeros":  func(g *uop.Graph) []T { return one(must(tensor.Full(g, uop.ShapeOf(2, 3), uop.Float(0), uop.Float32))) },
 	"mk_scalar": func(g *uop.Graph) []T { return full(g, uop.Float(4), uop.Float32) },
 	"mk_arange_step": func(g *uop.Graph) []T {
 		return one(must(tensor.Arange(g, uop.Int(3), uop.Int(20), uop.Int(4), nil)))
@@ -194,7 +194,7 @@ var more = map[string]func(in inputs) []T{
 	"un_selu":     func(in inputs) []T { return one(must(tensor.Selu(in[0].UOp, 1.67326, 1.0507))) },
 	"un_leaky":    func(in inputs) []T { return one(must(tensor.LeakyRelu(in[0].UOp, 0.1))) },
 	"un_softplus": func(in inputs) []T { return one(must(tensor.Softplus(in[0].UOp, 2))) },
-	"un_hardtanh": func(in inputs) []T { return one(must(tensor.HardTanh(in[0].UOp, -2, 3))) },
+	"un_hardtanh": func(in inputs) []T { return one(must(tensor.ClampTo(in[0].UOp, -2, 3))) },
 	"un_clamp_lo": func(in inputs) []T { return one(must(tensor.Clamp(in[0].UOp, num(in[0], -1.0).UOp, nil))) },
 	"un_clamp_hi": func(in inputs) []T { return one(must(tensor.Clamp(in[0].UOp, nil, num(in[0], 1.0).UOp))) },
 	"int_exp":     func(in inputs) []T { return one(in[0].do(tensor.Exp)) },

@@ -136,7 +136,7 @@ func TestRandomDistributions(t *testing.T) {
 		{"randn", must(tensor.Randn(l.g, uop.ShapeOf(n), 7)), -7, 7, 0, 1},
 		{"randint", must(tensor.RandInt(l.g, uop.ShapeOf(n), -3, 5, uop.Int32, 7)), -3, 4, 0.5, math.Sqrt(63.0 / 12)},
 		{"randint wide", must(tensor.RandInt(l.g, uop.ShapeOf(n), -1<<30, 1<<30, uop.Int64, 7)), -1 << 30, 1 << 30, 0, math.Sqrt(1.0/12) * (1 << 31)},
-		{"dropout", must(tensor.Dropout(must(tensor.Ones(l.g, uop.ShapeOf(n), uop.Float32)).UOp, 0.25, 7)), 0, 4.0 / 3, 1, math.Sqrt(1.0 / 3)},
+		{"dropout", must(tensor.Dropout(must(tensor.Full(l.g, uop.ShapeOf(n), uop.Float(1), uop.Float32)).UOp, 0.25, 7)), 0, 4.0 / 3, 1, math.Sqrt(1.0 / 3)},
 	} {
 		sum, sq := 0.0, 0.0
 		for _, v := range l.values(c.x) {
