@@ -53,6 +53,14 @@ func TestOutputsAreShared(t *testing.T) {
 	g := newGraph(t)
 	h := times(g.in(64, 64), g.in(64, 64))
 	g.expect(g.fused(options, h, h.Exp2().ReduceAxes(uop.Max, 0)), 2)
+	// One that is padded needs no conditions there.
+	g = newGraph(t)
+	padded := g.in(64, 64).Exp2().Pad([]uop.Pair{{}, {Lo: uop.N(1), Hi: uop.N(1)}})
+	s := g.fused(options, padded, padded.ReduceAxes(uop.Add, 0))
+	g.expect(s, 2)
+	if n := count(s, uop.Exp2); n != 1 {
+		t.Errorf("%d exponentials, expected 1", n)
+	}
 }
 
 // A decision about a value says what is done, why, and with which costs.
