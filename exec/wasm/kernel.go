@@ -55,7 +55,7 @@ func newKernel(k *render.Kernel, threads int, m *module, export string) *Kernel 
 		Name: k.Name, Params: k.Params, Vars: k.Vars, Items: k.Items,
 		export: export, scratch: uintptr(k.Scratch), state: &state{of: m},
 	}
-	out.Threads, out.pieces = share(k.Items, threads, k.Flops, k.Bytes, out.scratch)
+	out.Threads, out.pieces = share(k.Items, threads, k.Flops, k.Bytes, k.Setup)
 	runtime.AddCleanup(out, (*state).close, out.state)
 	return out
 }

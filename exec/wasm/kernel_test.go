@@ -349,7 +349,7 @@ func TestShare(t *testing.T) {
 		items   int64
 		threads int
 		flops   float64
-		scratch uintptr
+		setup   float64
 		n       int
 		pieces  int
 	}{
@@ -359,11 +359,14 @@ func TestShare(t *testing.T) {
 		{1000, 4, 1e6, 0, 4, 1},
 		{1000, 4, 1e7, 0, 4, 2},
 		{1000, 4, 1e9, 0, 4, 16},
-		{1000, 4, 1e9, 64, 4, 1},
+		{1000, 4, 1e9, 1. / 2048, 4, 16},
+		{1000, 4, 1e9, 1. / 256, 4, 2},
+		{1000, 4, 1e9, 1. / 200, 4, 1},
+		{1000, 4, 1e9, .5, 4, 1},
 		{1000, 8, 1e9, 0, 4, 16},
 		{3, 4, 1e9, 0, 3, 16},
 	} {
-		if n, pieces := share(c.items, c.threads, c.flops, 0, c.scratch); n != c.n || pieces != c.pieces {
+		if n, pieces := share(c.items, c.threads, c.flops, 0, c.setup); n != c.n || pieces != c.pieces {
 			t.Errorf("%d items, %d threads, %g operations: %d threads with %d pieces, expected %d with %d", c.items, c.threads, c.flops, n, pieces, c.n, c.pieces)
 		}
 	}

@@ -13,6 +13,8 @@ const (
 	shareFrom = 20 * time.Microsecond
 	pieceTime = 100 * time.Microsecond
 	maxPieces = 16 // for each thread
+	// maxSetup is the share of a run that the setup of all its pieces may take.
+	maxSetup = 1. / 32
 	// A core does about so many operations and moves so many bytes in a nanosecond.
 	flopsPerNs, bytesPerNs = 10, 10
 	// spinTime is how long a worker looks for the next run before it sleeps, and waitTime how long a caller looks for the
@@ -23,18 +25,19 @@ const (
 	clockEvery = 16
 )
 
-// share is how many threads share a run, and in how many pieces each does its part of the work items. What a call brings
-// into its scratch memory, each piece would bring there again.
-func share(items int64, threads int, flops, bytes float64, scratch uintptr) (n, pieces int) {
+// share is how many threads share a run, and in how many pieces each does its part of the work items: no more than the
+// setup of each allows.
+func share(items int64, threads int, flops, bytes, setup float64) (n, pieces int) {
 	took := time.Duration(max(flops/flopsPerNs, bytes/bytesPerNs)) * time.Nanosecond
 	n = int(min(int64(threads), items, int64(runtime.GOMAXPROCS(0)), maxThreads))
-	switch {
-	case n <= 1 || took < shareFrom:
+	if n <= 1 || took < shareFrom {
 		return 1, 1
-	case scratch > 0:
-		return n, 1
 	}
-	return n, int(min(max(took/time.Duration(n)/pieceTime, 1), maxPieces))
+	most := float64(maxPieces)
+	if setup > 0 {
+		most = min(most, maxSetup/setup/float64(n))
+	}
+	return n, max(int(min(float64(took/time.Duration(n)/pieceTime), most)), 1)
 }
 
 // maxThreads is how many threads can share a run.
@@ -49,20 +52,19 @@ var pool struct {
 	done  padded[atomic.Uint32] // pieces of the run that are finished
 	busy  atomic.Bool           // somebody's run has the pool
 	parts atomic.Uint32
-	// waiting says that the caller sleeps until finished is sent to.
+	// waiting says that the caller sleeps until all pieces are done, sleepers how many workers do until a run comes.
 	waiting  atomic.Bool
-	finished chan struct{}
+	sleepers padded[atomic.Int32]
 	// left are the pieces of each part that nobody has taken; see wordOf.
 	left [maxThreads]padded[atomic.Uint64]
 	// What a run is: written while busy is set and no piece is left, read after a piece was taken.
-	k      *Kernel
-	ptrs   []unsafe.Pointer
-	vars   []int64
-	pieces uint32
-	mu     sync.Mutex
-	err    error
-	// workers are those that were started; number i is at i-1, the caller is 0.
-	workers []*worker
+	k       *Kernel
+	ptrs    []unsafe.Pointer
+	vars    []int64
+	pieces  uint32
+	mu      sync.Mutex
+	err     error
+	workers int // that were started; their numbers count from 1, the caller is 0
 }
 
 // padded is what has a cache line of its own.
@@ -107,8 +109,8 @@ func piece(part, number uint32) {
 			pool.mu.Unlock()
 		}
 	}
-	if pool.done.v.Add(1) == total && pool.waiting.CompareAndSwap(true, false) {
-		pool.finished <- struct{}{}
+	if pool.done.v.Add(1) == total && pool.waiting.Load() {
+		wake(&pool.done.v, 1)
 	}
 }
 
@@ -123,44 +125,33 @@ func work(number, run uint32) {
 	}
 }
 
-// worker is a goroutine that looks for runs, and sleeps where none comes.
-type worker struct {
-	number uint32
-	asleep padded[atomic.Bool]
-	wake   chan struct{}
-}
-
-func (w *worker) main() {
+// worker is a goroutine that looks for runs, and sleeps where none comes. Any of them may take pieces of any part.
+func worker(number uint32) {
 	seen, since := uint32(0), time.Now()
 	for spins := uint(1); ; spins++ {
 		run := pool.run.v.Load()
 		switch {
 		case run != seen:
 			seen = run
-			work(w.number, run)
+			work(number, run)
 		case spins%clockEvery != 0 || time.Since(since) < spinTime:
 			continue
 		default:
-			w.asleep.v.Store(true)
-			if pool.run.v.Load() == seen || !w.asleep.v.CompareAndSwap(true, false) {
-				<-w.wake
-			}
+			pool.sleepers.v.Add(1)
+			sleepWhile(&pool.run.v, seen)
+			pool.sleepers.v.Add(-1)
 		}
 		since = time.Now()
 	}
 }
 
-// rouse starts the workers that a run of so many threads needs, and wakes those that sleep.
+// rouse starts the workers that a run of so many threads needs, and wakes as many if any sleeps.
 func rouse(threads int) {
-	for len(pool.workers) < threads-1 {
-		w := &worker{number: uint32(len(pool.workers) + 1), wake: make(chan struct{}, 1)}
-		pool.workers = append(pool.workers, w)
-		go w.main()
+	for ; pool.workers < threads-1; pool.workers++ {
+		go worker(uint32(pool.workers + 1))
 	}
-	for _, w := range pool.workers[:threads-1] {
-		if w.asleep.v.CompareAndSwap(true, false) {
-			w.wake <- struct{}{}
-		}
+	if pool.sleepers.v.Load() > 0 {
+		wake(&pool.run.v, threads-1)
 	}
 }
 
@@ -169,9 +160,6 @@ func rouse(threads int) {
 func runShared(k *Kernel, ptrs []unsafe.Pointer, vars []int64) error {
 	if !pool.busy.CompareAndSwap(false, true) {
 		return k.runItems(0, k.Items, ptrs, vars)
-	}
-	if pool.finished == nil {
-		pool.finished = make(chan struct{}, 1)
 	}
 	pool.k, pool.ptrs, pool.vars, pool.err = k, ptrs, vars, nil
 	pool.pieces = uint32(k.pieces)
@@ -199,8 +187,9 @@ func wait(total uint32) {
 			continue
 		}
 		pool.waiting.Store(true)
-		if pool.done.v.Load() != total || !pool.waiting.CompareAndSwap(true, false) {
-			<-pool.finished
+		if done := pool.done.v.Load(); done != total {
+			sleepWhile(&pool.done.v, done)
 		}
+		pool.waiting.Store(false)
 	}
 }

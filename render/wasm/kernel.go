@@ -19,6 +19,8 @@ type Kernel struct {
 	// Items is how many independent work items a run has. Calls for different items may run at the same time, each with
 	// scratch memory of its own.
 	Items int64
+	// Setup is the share of the work of a run that each call does, for however many items.
+	Setup float64
 	// Scratch is how many bytes of scratch memory a call needs, 64-byte aligned.
 	Scratch int64
 	// Flops and Bytes estimate the work of a whole run.

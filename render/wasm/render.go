@@ -44,7 +44,7 @@ func Render(nk *ir.Kernel, opt Options) (k *Kernel, err error) {
 
 func newKernel(k *ir.Kernel, opt Options) *Kernel {
 	return &Kernel{
-		Name: k.Name, Params: k.Params, Vars: k.Vars, Items: k.Items, Scratch: k.Scratch, Flops: k.Flops, Bytes: k.Bytes,
+		Name: k.Name, Params: k.Params, Vars: k.Vars, Items: k.Items, Scratch: k.Scratch, Setup: k.Setup, Flops: k.Flops, Bytes: k.Bytes,
 		whole: opt.Whole,
 	}
 }

@@ -17,7 +17,7 @@ func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
 	im := &emitter{Builder: ir.NewBuilder(name, p.Lanes), Facts: p.Facts, planned: p, env: newEnv(nil)}
 	im.Builder.Machine = p.Machine
 	im.Params, im.Vars = slices.Clone(p.Arguments), p.Variables
-	im.Scratch, im.Items = p.Memory.Bytes, p.Items
+	im.Scratch, im.Items, im.Setup = p.Memory.Bytes, p.Items, p.Setup
 	im.Flops, im.Bytes = p.Work()
 	im.Choice = string(p.Layout.Chosen())
 	im.body(p.Tree, []*env{im.env})

@@ -191,6 +191,8 @@ func (pl *planner) chooseItems(p *Band) {
 	enough := func(i int64) bool { return p.Levels[i].iterations() >= int64(pl.m.Threads) }
 	if i := int(p.want[knobWorkItems]) - 1; slices.Contains(shareable, int64(i)) {
 		at = i
+	} else if len(p.RowPacks) > 0 && at == 0 {
+		at = pl.fastestShared(p, shareable)
 	} else if i := slices.IndexFunc(shareable, func(i int64) bool { return p.manyRows(at, int(i)) && enough(i) }); i >= 0 {
 		at = int(shareable[i])
 	} else if i := slices.IndexFunc(shareable, enough); i >= 0 && !enough(int64(at)) {
@@ -198,16 +200,25 @@ func (pl *planner) chooseItems(p *Band) {
 	}
 	p.used.items = shareable
 	n := p.Levels[at].iterations()
-	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && n < manyItems {
-		if next := p.Levels[at+1]; next.Kind == Walk && next.Axis.Count > 0 && !next.Axis.ordered {
-			p.Joined = next.Axis
-			n *= next.Axis.Count
-			p.Levels = slices.Delete(p.Levels, at+1, at+2)
-			p.joined(at)
-		}
+	pl.Setup = pl.setup(p, at)
+	if next := p.joinable(at); next != nil {
+		p.Joined = next
+		n *= next.Count
+		p.Levels = slices.Delete(p.Levels, at+1, at+2)
+		p.joined(at)
 	}
 	p.Items = at
 	pl.Items = n
+}
+
+// joinable is the axis that is walked along with a level if that is shared, nil for none.
+func (p *Band) joinable(at int) *Axis {
+	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && p.Levels[at].Axis.Count < manyItems {
+		if next := p.Levels[at+1]; next.Kind == Walk && next.Axis.Count > 0 && !next.Axis.ordered {
+			return next.Axis
+		}
+	}
+	return nil
 }
 
 // manyRows reports whether threads had better share the rows of level i than the columns of level at. Who shares columns

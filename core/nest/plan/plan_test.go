@@ -102,9 +102,16 @@ func TestDecisions(t *testing.T) {
 	split.SplitF32 = true
 	threads := big
 	threads.Threads = 8
+	wasm2 := ir.Wasm
+	wasm2.L2, wasm2.L3, wasm2.Threads = 1<<20, 4<<20, 2
 	f32 := uop.Float32
 	broadcast := func(in inputs) *uop.UOp {
 		return in(f32, 4, 8, 1024).Add(in(f32, 4, 1, 1024).Expand(uop.ShapeOf(4, 8, 1024)))
+	}
+	conv := func(channels int64) func(inputs) *uop.UOp {
+		return func(in inputs) *uop.UOp {
+			return must(tensor.Conv(in(f32, 1, 64, 58, 58), in(f32, channels, 64, 3, 3), nil, 1, tensor.Window{}))
+		}
 	}
 	for _, c := range []struct {
 		name   string
@@ -187,12 +194,12 @@ func TestDecisions(t *testing.T) {
 		{"two axes are shared where either will do", big, "", broadcast, "iterations of axis 1, shared by threads with axis 2"},
 		{"level as asked", threads, "n2", matmul(f32, 512, 512, 512), "shared"},
 		{"tall matrices share rows", threads, "", matmul(f32, 8192, 512, 512), "shared"},
-		{"taps of a convolution are no loops", ir.Wasm, "", func(in inputs) *uop.UOp {
-			return must(tensor.Conv(in(f32, 1, 64, 58, 58), in(f32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
-		}, "of 3: as it stands, without a loop\n  sum over 2:REDUCE of 3: unrolled, 3 steps an iteration"},
-		{"its weights are packed once for all rows of results", ir.Wasm, "", func(in inputs) *uop.UOp {
-			return must(tensor.Conv(in(f32, 1, 64, 58, 58), in(f32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
-		}, "for rows, 576 steps, in all lanes\n  loop over iterations of axis 2\n"},
+		{"columns are shared though each thread packs all rows", wasm2, "", matmul(f32, 512, 512, 512), "blocks of axis 2 of 32 tiles, shared"},
+		{"rows are shared though each thread packs the columns, which are too few", wasm2, "", matmul(f32, 512, 64, 40), "of axis 1 of 43 tiles, shared"},
+		{"lines of a convolution divide better than rows", wasm2, "", conv(64), "iterations of axis 2, shared"},
+		{"rows divide as well, and each thread packs its own", wasm2, "", conv(72), "blocks of axis 1 of 6 tiles, shared"},
+		{"taps of a convolution are no loops", ir.Wasm, "", conv(64), "of 3: as it stands, without a loop\n  sum over 2:REDUCE of 3: unrolled, 3 steps an iteration"},
+		{"its weights are packed once for all rows of results", ir.Wasm, "", conv(64), "for rows, 576 steps, in all lanes\n  loop over iterations of axis 2\n"},
 		{"convolution", threads, "", func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(f32, 8, 64, 20, 20), in(f32, 32, 64, 3, 3), nil, 1, tensor.Window{}))
 		}, "shared by threads with axis 3"},

@@ -17,6 +17,9 @@ type Kernel struct {
 	Masks bool
 	// serial kernels have no work items: they do more than one nest of loops. Others have so many.
 	Items int64
+	// Setup is the share of the work of a run that each call does, for however many of the items: what is packed before
+	// the loop over them.
+	Setup float64
 	bands []*Band // in the order of their first loops
 	// BandOf finds the band that a loop begins, reductionOf how a loop that collects is spread.
 	BandOf      map[*analysis.Region]*Band

@@ -1,0 +1,102 @@
+package plan
+
+// Threads share the iterations of a level. What is packed before the level each of them packs, what is packed inside only
+// for the iterations of its own.
+
+// operandCost is the cost of packing an operand once, own its axis, before the level at.
+type operandCost struct {
+	cost float64
+	own  *Axis
+	at   int
+}
+
+// work is the cost of the products of a band, and that of each of its operands that is packed.
+func (pl *planner) work(p *Band) (products float64, packs []operandCost) {
+	products = 1 / float64(pl.Lanes)
+	for _, a := range p.Axes {
+		products *= float64(max(a.Count, 1))
+	}
+	steps := int64(0)
+	for _, s := range p.Sums {
+		steps += s.Steps
+	}
+	vector := costPack / float64(pl.Lanes)
+	for _, q := range p.Packs {
+		packs = append(packs, operandCost{float64(p.Vec.Count*q.Sum.Steps) * vector, p.Vec, p.PackAt})
+	}
+	if p.Rows.Broadcast {
+		vector = costNext // one element for all lanes
+	}
+	for _, q := range p.RowPacks {
+		packs = append(packs, operandCost{float64(p.Rows.Count*q.Sum.Steps) * vector, p.Rows, p.RowPackAt})
+	}
+	return products * float64(steps), packs
+}
+
+// times is how often an operand is packed as a whole: once for each iteration of the loops around that do not divide it.
+func (p *Band) times(o operandCost) float64 {
+	n := 1.0
+	for _, l := range p.Levels[:o.at] {
+		if l.Axis != o.own {
+			n *= float64(max(l.iterations(), 1))
+		}
+	}
+	return n
+}
+
+// fastestShared is the level of which a thread has least to do if threads share it, the outermost of those that are nearly
+// as good.
+func (pl *planner) fastestShared(p *Band, levels []int64) int {
+	const nearly = 1.0 / 64
+	products, packs := pl.work(p)
+	best, at := 0.0, -1
+	for _, i := range levels {
+		part := p.busiest(int(i), int64(pl.m.Threads))
+		sum := products * part
+		for _, o := range packs {
+			if c := o.cost * p.times(o); o.at > int(i) {
+				sum += c * part
+			} else {
+				sum += c
+			}
+		}
+		if at < 0 || sum < best*(1-nearly) {
+			best, at = sum, int(i)
+		}
+	}
+	return at
+}
+
+// busiest is the greatest share that a thread has of a level.
+func (p *Band) busiest(i int, threads int64) float64 {
+	l := p.Levels[i]
+	n, size, all := l.iterations(), int64(1), l.Axis.Count
+	switch l.Kind {
+	case Walk:
+		if next := p.joinable(i); next != nil {
+			n, all = n*next.Count, all*next.Count
+		}
+	case Tiles:
+		size = l.Axis.Tile()
+	case Blocks:
+		size = l.Axis.Tile() * l.Axis.Group
+	}
+	return float64(min((n+threads-1)/threads*size, all)) / float64(all)
+}
+
+// setup is the share of the work of a band that is packed before a level.
+func (pl *planner) setup(p *Band, at int) float64 {
+	if p.Rows == nil {
+		return 0
+	}
+	products, packs := pl.work(p)
+	before := 0.0
+	for _, o := range packs {
+		c := o.cost * p.times(o)
+		products += c
+		if o.at <= at {
+			before += c
+		}
+	}
+	return before / products
+}
