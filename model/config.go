@@ -60,7 +60,7 @@ func (c *Config) value(name string) json.RawMessage {
 	return c.values[strings.ToLower(name)]
 }
 
-// unknown is an error if there is a key that nobody has asked for.
+// unknown is an error if there is a key that was never read.
 func (c *Config) unknown() error {
 	known := slices.Sorted(maps.Keys(c.asked))
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {

@@ -35,7 +35,7 @@ const (
 // A Node is something with a name that depends on others.
 type Node struct {
 	Name string `json:"name"`
-	// Detail is what else there is to say, shown behind or under the name.
+	// Detail is further text, shown behind or under the name.
 	Detail string `json:"detail,omitempty"`
 	Kind   Kind   `json:"kind"`
 	// Sources are the numbers of the nodes it depends on, all smaller than its own.

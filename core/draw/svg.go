@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxDrawn bounds the nodes of a picture, and maxBends the places where lines pass rows: nobody can look at more. A node
+// maxDrawn bounds the nodes of a picture, and maxBends the places where lines pass rows: larger pictures cannot be read. A node
 // that all others of a long chain use has a line past every row to each of them.
 const (
 	maxDrawn = 3000

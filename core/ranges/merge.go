@@ -124,7 +124,7 @@ var divmodOps = uop.Ops(uop.Idiv, uop.Mod)
 // Splits collects the ranges that SplitRanges will split, with the size of their inner part.
 type Splits map[*uop.UOp]*uop.UOp
 
-// Unordered says that it is a set.
+// Unordered marks that the set of ranges does not depend on the order of visits.
 func (Splits) Unordered() {}
 
 // SplitRanges splits a range r that occurs as r % c, with c dividing its size, into an outer and an inner

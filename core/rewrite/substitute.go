@@ -14,7 +14,7 @@ func Visits() int64 { return visits.Load() }
 // Map is a set of replacements.
 type Map map[*uop.UOp]*uop.UOp
 
-// Unordered says that visits may come in any order.
+// Unordered marks that visits may come in any order.
 func (Map) Unordered() {}
 
 var substituteTable = New("substitute", &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(Map)[u] }})

@@ -17,7 +17,7 @@ type Rule struct {
 	Name string
 	// Ops are the operations of the nodes that the rule looks at.
 	Ops uop.OpSet
-	// Below, if it is not empty, says that nodes with none of these operations at or below them are of no interest either.
+	// Below, if it is not empty, prunes: nodes without one of these operations at or below them are not visited.
 	Below uop.OpSet
 	// Need are operations that must all occur among the direct sources; others are not looked at.
 	Need uop.OpSet

@@ -48,7 +48,7 @@ type nodeRanges struct {
 	evaluations int64
 	// kernels is how many times the loops run, where those of several users stand for one.
 	kernels int64
-	// across: some user goes through it otherwise than row by row.
+	// across: some user reads it in another order than row-major.
 	across bool
 	// term: the node is what a sum adds up, factor: it is a factor of that, chosen: it is that under some condition.
 	term, factor, chosen bool
@@ -146,7 +146,7 @@ func isCertainlyOne(u *uop.UOp) bool {
 	return lo.Eq(hi) && !lo.Truth()
 }
 
-// assignRanges goes through the graph from the outputs to the inputs and gives each node the indices at which it is computed.
+// assignRanges walks the graph from the outputs to the inputs and gives each node the indices at which it is computed.
 func (x *indexing) assignRanges() {
 	for i := len(x.list) - 1; i >= 0; i-- {
 		u := x.list[i]
@@ -250,7 +250,7 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 	n.kernels = kernels
 }
 
-// readsAcross reports whether a user goes through a value otherwise than row by row.
+// readsAcross reports whether a user reads a value in another order than row-major.
 func (x *indexing) readsAcross(u, c *uop.UOp, m *nodeRanges) bool {
 	if c.Op != uop.ReduceAxis {
 		return !m.realize && m.across && (uop.GroupElementwise.Has(c.Op) || uop.GroupMovement.Has(c.Op))

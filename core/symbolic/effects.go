@@ -4,7 +4,7 @@ import "polygrad/core/uop"
 
 func emptyNode(u *uop.UOp) *uop.UOp { return u.Graph().New(uop.Noop, uop.Void, nil, nil, nil) }
 
-// gatedStore stores alt where gate holds, instead of alt or else what is there already.
+// gatedStore stores alt where gate holds, and leaves the memory unchanged elsewhere, instead of storing alt or the old value.
 func gatedStore(store, index, gate, alt *uop.UOp) *uop.UOp {
 	at := gate.Where(index.Src[1], index.Graph().InvalidIndex(1))
 	return index.Src[0].IndexBy(at).Store(alt, store.Src[2:]...)

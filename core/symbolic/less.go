@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// ceilDiv is a/b rounded up. The division is that of floats, as in tinygrad.
+// ceilDiv is a/b rounded up. It divides floats, as tinygrad does.
 func ceilDiv(a, b uop.Const) uop.Const { return roundQuotient(a, b, math.Ceil) }
 
 // floorDiv is a/b rounded down, divided as floats.

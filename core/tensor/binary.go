@@ -2,7 +2,7 @@ package tensor
 
 import "polygrad/core/uop"
 
-// BinaryOp is an operation of two tensors, or of a tensor and a number. Their order is that of PolyBinaryOp.
+// BinaryOp is an operation of two tensors, or of a tensor and a number. The values equal those of PolyBinaryOp.
 type BinaryOp int
 
 // Operations with their own treatment of a number on the right.

@@ -2,7 +2,7 @@ package tensor
 
 import "polygrad/core/uop"
 
-// ReduceOp is a reduction. Their order is that of PolyReduceOp.
+// ReduceOp is a reduction. The values equal those of PolyReduceOp.
 type ReduceOp int
 
 // Reductions with arguments besides axes.

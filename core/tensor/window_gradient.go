@@ -198,7 +198,7 @@ type convolution struct {
 	groups           int64
 }
 
-// of says that y is the convolution of x with weight, or its first elements along each axis.
+// of reports whether y is the convolution of x with weight, or its first elements along each axis.
 func (c convolution) of(x, weight, y *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfConvolution, y, []*uop.UOp{x, weight}, c.stride, c.dilation, []int64{c.groups})
 }

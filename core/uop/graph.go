@@ -2,7 +2,7 @@ package uop
 
 // Graph is a set of interned nodes: two nodes with equal operation, type,
 // sources, arg and tag are the same pointer. A Graph is not safe for concurrent
-// use; whoever owns it (a context, one compilation) locks.
+// use; its owner (a context, one compilation) locks.
 //
 // The table holds its nodes. Whoever owns a long-lived graph knows which of them
 // are in use and sweeps the others when there are too many (Crowded, Sweep), so a
@@ -16,7 +16,7 @@ type Graph struct {
 	// Unique numbers handed out by NewUnique.
 	unique int64
 	slabs  slabs
-	// tinygrads says that operations are composed as tinygrad composes them.
+	// tinygrads: operations are composed as tinygrad composes them.
 	tinygrads bool
 }
 

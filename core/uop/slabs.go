@@ -59,7 +59,7 @@ func (g *Graph) newProps() *props {
 	return p
 }
 
-// copySrc is a copy of a list of sources that nobody else changes, in the given room if it is large enough.
+// copySrc is a copy of a list of sources that no caller changes, in the given room if it is large enough.
 func (g *Graph) copySrc(src, room []*UOp) []*UOp {
 	n := len(src)
 	if n == 0 {

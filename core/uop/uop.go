@@ -31,7 +31,7 @@ type props struct {
 	memo      *memo
 }
 
-// tensorProps are those that whoever builds tensors asks for.
+// tensorProps are the properties that building tensors asks for.
 type tensorProps struct {
 	shape     Shape
 	device    string
@@ -197,7 +197,7 @@ func (u *UOp) ConstVecLike(vs []Const) *UOp { return u.g.ConstVec(u.DType, vs) }
 // IntLike is ConstLike of an integer.
 func (u *UOp) IntLike(v int64) *UOp { return u.ConstLike(Int(v)) }
 
-// Alu makes an operation on u and more sources. Its type is that of the last source; bool for comparisons.
+// Alu makes an operation on u and more sources. It has the type of the last source; bool for comparisons.
 func (u *UOp) Alu(op Op, src ...*UOp) *UOp {
 	var room [3]*UOp
 	all := append(append(room[:0], u), src...)

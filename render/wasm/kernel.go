@@ -26,7 +26,7 @@ type Kernel struct {
 	// Flops and Bytes estimate the work of a whole run.
 	Flops, Bytes float64
 
-	// whole says that a call does all work items.
+	// whole: a call runs all work items.
 	whole bool
 	build func(c *binary.Code)
 }

@@ -154,7 +154,7 @@ func topBit(width int) uint64 {
 	return uint64(math.Float32bits(1 << 63))
 }
 
-// conversion is an instruction for a cast of vectors. Its size is that of the wider one.
+// conversion is an instruction for a cast of vectors. Its size is the wider of both.
 type conversion struct {
 	from, to kinds
 	level    level
@@ -285,7 +285,7 @@ func (g *gen) unsignedToF32(r asm.Reg, lanes int) asm.Reg {
 	return hi
 }
 
-// unsignedToF64 puts the integers into the low bits of 2**52 and subtracts that; size is that of d.
+// unsignedToF64 puts the integers into the low bits of 2**52 and subtracts that; size is the size of d.
 func (g *gen) unsignedToF64(d, r asm.Reg, size int) {
 	magic := g.splat(8, size/8, math.Float64bits(1<<52))
 	g.ins(asm.VPMOVZXDQ, size, d, r)
@@ -293,7 +293,7 @@ func (g *gen) unsignedToF64(d, r asm.Reg, size int) {
 	g.ins(asm.VSUBPD, size, d, d, magic)
 }
 
-// f64ToUnsigned adds 2**52 to truncated numbers, so their integers are in the low bits; size is that of r.
+// f64ToUnsigned adds 2**52 to truncated numbers, so their integers are in the low bits; size is the size of r.
 func (g *gen) f64ToUnsigned(d, r asm.Reg, size int) {
 	t := g.vec()
 	g.imm(asm.VROUNDPD, size, t, toZero|exactly, r)

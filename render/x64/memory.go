@@ -34,7 +34,7 @@ func (g *gen) whole(v *ir.Value) bool {
 	return k != ir.Bool && k.Size() >= 4 && v.Lanes*int(k.Size()) >= 16
 }
 
-// loadScalar loads a scalar. If a gate is closed the address is that of the alternative, so there is no branch.
+// loadScalar loads a scalar. A gate selects the address of the alternative instead of branching.
 func (g *gen) loadScalar(v *ir.Value) asm.Reg {
 	m := g.address(v.At, 0)
 	if v.At.Gate != nil {

@@ -26,7 +26,7 @@ type Facts struct {
 	ExactProducts map[*uop.UOp]bool
 	// Chains are the sums that begin where others have ended.
 	Chains SumChains
-	// Wide says that there are elements of 64 bits.
+	// Wide: there are elements of 64 bits.
 	Wide   bool
 	affine map[*uop.UOp]bool
 	// slopesAlong tells how values depend on ranges.

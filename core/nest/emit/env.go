@@ -24,7 +24,7 @@ type env struct {
 	vals    assoc[*uop.UOp, *ir.Value]
 	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
 	regs    assoc[analysis.Slot, *ir.Value]
-	// vector says that a range is bound to the lanes of vectors.
+	// vector: a range is bound to the lanes of vectors.
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
 	tail *ir.Value

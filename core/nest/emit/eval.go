@@ -103,7 +103,7 @@ func (im *emitter) target(ix *uop.UOp) target {
 	return target{b, index, gate}
 }
 
-// place is where an access goes in the present environment, and by how many lanes. A gate that is known to be shut
+// place is where an access goes in the present environment, and by how many lanes. A gate that is known to be false
 // makes ok false.
 func (im *emitter) place(t target) (at *ir.Place, lanes int, ok bool) {
 	l := im.linearOf(t.index)

@@ -207,7 +207,7 @@ func (im *emitter) walkLoop(p *openBand, i int, e *env) {
 	})
 }
 
-// itemCount is the number of iterations of a level: those of the call if the level is that of the work items.
+// itemCount is the trip count of a level: the number of work items of the call for the level of work items.
 func (im *emitter) itemCount(p *openBand, i int, n int64) *ir.Value {
 	if p.Items == i {
 		return im.New(ir.Items, ir.I64, 1, 0)

@@ -18,7 +18,7 @@ const (
 // A step of B has them BStep words apart, and a block of it has 16 words for each of its 16 columns, those of the first
 // words first. Word w of a row of A meets word w of a column of B. C has rows of CRow elements.
 type Dot struct {
-	// Kind is that of the numbers of A: BF16, I8 or U8. BKind is that of B. C is F32 or I32.
+	// Kind and BKind are the types of the elements of A (BF16, I8 or U8) and B. C is F32 or I32.
 	Kind, BKind Kind
 	C, A, B     *Place
 	Rows, Cols  int
@@ -32,7 +32,7 @@ type Dot struct {
 	AStep, BStep int64
 	// AStreams and BStreams say that the operand goes by while the other one is to stay in the first cache.
 	AStreams, BStreams bool
-	// More says that the sum goes on from what is in C, instead of from 0.
+	// More: the accumulators begin with the contents of C, not with 0.
 	More bool
 	Pos  int // its place among the effects of the kernel
 }

@@ -176,7 +176,7 @@ type Place struct {
 	// Gate is a Bool of as many lanes as the access: where it is false nothing is read or written, and the address
 	// may be anything. A scalar gate of a vector access opens or shuts all lanes. Nil is open.
 	Gate *Value
-	// Stream says that the store goes around the caches: the whole output is much larger than they are.
+	// Stream: a non-temporal store, since the output is much larger than the caches.
 	Stream bool
 }
 
@@ -194,7 +194,7 @@ type Param struct {
 	// Size is the number of elements, -1 if it is not known.
 	Size          int64
 	Read, Written bool
-	// Aligned says that the kernel needs an address that is a multiple of 64: it stores around the caches.
+	// Aligned: the address must be a multiple of 64, for non-temporal stores.
 	Aligned bool
 }
 

@@ -1,7 +1,7 @@
 package ir
 
-// Machine is what there is to know about the processor when a kernel is laid out. Nothing else in this package knows
-// sizes of registers or caches.
+// Machine describes the processor for which a kernel is planned. Nothing else in this package knows sizes of
+// registers or caches.
 type Machine struct {
 	// Name says which machine it is in dumps.
 	Name string
@@ -9,27 +9,26 @@ type Machine struct {
 	Lanes, WideLanes int
 	// Vectors is the number of vector registers.
 	Vectors int
-	// Masks says that lanes of loads and stores can be shut at no cost, for elements of at least MaskedSize bytes.
+	// Masks: loads and stores can be masked at no cost, for elements of at least MaskedSize bytes.
 	Masks      bool
 	MaskedSize int64
 	// FMA, F16C and Scale are instructions that not every processor has: fused multiply-add, conversions
 	// of half precision, and multiplication by powers of two.
 	FMA, F16C, Scale bool
-	// SlowBroadcast says that it takes several instructions to bring an element from memory into all lanes: the rows of
-	// products are packed in that form.
+	// SlowBroadcast: a load that broadcasts an element takes several instructions, so the rows of products are packed
+	// broadcast.
 	SlowBroadcast bool
-	// SlowLoops says that each iteration of a loop costs as much as dozens of operations: loops that collect do several
-	// steps in one.
+	// SlowLoops: an iteration costs as much as dozens of operations, so the loops of reductions are unrolled.
 	SlowLoops bool
-	// DotBF16 and DotI8 say that there are instructions for sums of products of BF16, and of bytes.
+	// DotBF16 and DotI8: there are instructions for dot products of BF16, and of bytes.
 	DotBF16, DotI8 bool
-	// SplitF32 says that products of F32 are made of products of BF16, three for each number.
+	// SplitF32: products of F32 are computed as sums of products of BF16 (bf16x3).
 	SplitF32 bool
 	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).
 	L1, L2, L3 int64
-	// Pages is how many pages may be gone through in turns without that their addresses have to be translated again.
+	// Pages is the number of pages whose translations the TLB holds.
 	Pages int64
-	// Stream is the size in bytes from which on a buffer is written around the caches, 0 for never.
+	// Stream is the size in bytes from which a buffer is written by non-temporal stores, 0 for never.
 	Stream int64
 	// Threads is how many threads share a run.
 	Threads int

@@ -90,7 +90,7 @@ func (b *Builder) encode(k Kind, v *Value) *Value {
 	return g.ior(g.iwhere(isNaN, g.int(inf|1<<(f.man-1)), out), sign)
 }
 
-// upperHalf is an F32 rounded so that its upper half, as a U32, is that of the nearest BF16.
+// upperHalf rounds an F32 so that its upper 16 bits are the nearest BF16.
 func (b *Builder) upperHalf(v *Value) *Value {
 	bits := b.Bitcast(F32, U32, v)
 	odd := b.Legal(And, U32, b.Legal(Shr, U32, bits, b.Int(U32, 16)), b.Int(U32, 1))

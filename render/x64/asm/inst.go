@@ -91,7 +91,7 @@ type Inst struct {
 	// become 0 with Zero, and keep what they held without.
 	Mask Reg
 	Zero bool
-	// Bcast says that Mem is one element for all lanes.
+	// Bcast: Mem is one element, broadcast to all lanes.
 	Bcast bool
 	Imm   int64
 	// To is the target of a jump, or the place that a LABEL marks.

@@ -14,8 +14,8 @@ package asm
 // Imm. Stores have no Dst: the value is Src[0] (masked VEX stores: Src[0] the mask, Src[1] the value).
 // Gathers in VEX form have their vector mask in Src[0], in EVEX form their mask register in Mask; both are cleared.
 //
-// Size is that of the widest vector operand (VPMOVDB, VCVTPD2PS, VEXTRACTF32X4: the source's, VPMOVZXBD: Dst's); with
-// conversions between scalars and general registers it is that of the general register.
+// Size is the size of the widest vector operand (VPMOVDB, VCVTPD2PS, VEXTRACTF32X4: the source's, VPMOVZXBD: Dst's); with
+// conversions between scalars and general registers it is the size of the general register.
 type Op uint16
 
 const (

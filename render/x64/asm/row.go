@@ -42,7 +42,7 @@ func (p prefix) opmap() byte { return byte(p & 7) }
 // mandatory is 0 for none, 1 for 66, 2 for F3, 3 for F2: the pp of VEX and EVEX.
 func (p prefix) mandatory() byte { return byte(p >> 3) }
 
-// traits are what else there is to know of a row.
+// traits are the further properties of a row.
 type traits uint64
 
 const (
