@@ -122,6 +122,17 @@ func TestThresholdsOfPasses(t *testing.T) {
 			}
 		}
 	})
+	t.Run("look-up in choices", func(t *testing.T) {
+		g := newGraph(t)
+		x := g.in(512, 32)
+		table := x.Lt(x.ConstLike(uop.Float(0))).Where(x.ConstLike(uop.Float(0)), x)
+		_, ds := g.decided(options, g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32))))
+		if !slices.ContainsFunc(ds, func(d fuse.Decision) bool {
+			return d.Value != nil && d.Value.Op == uop.Where && d.Reason == fuse.RereadPays
+		}) {
+			t.Errorf("%v, expected that the table is stored", ds)
+		}
+	})
 	t.Run("reuse of a pad", func(t *testing.T) {
 		g := newGraph(t)
 		for n := int64(fuse.PadReuse - 1); n <= fuse.PadReuse; n++ {

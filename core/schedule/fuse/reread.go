@@ -23,7 +23,8 @@ func judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return NestedReduction
 	case c.Evaluations <= c.Elements:
 		return ComputedOnce
-	case isMask(r.Value) || r.Chosen && c.Evaluations >= minScatterRows*c.Elements:
+	// A choice of its own would merge with the condition of the sum, which then is no look-up any more.
+	case isMask(r.Value) || r.Chosen && r.Value.Op != uop.Where && c.Evaluations >= minScatterRows*c.Elements:
 		return CheapMask
 	case r.Factor && c.Work < factorWork:
 		return CheapFactor
