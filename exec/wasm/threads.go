@@ -10,7 +10,7 @@ import (
 
 const (
 	// shareFrom is the time from which on a run is shared by threads, and pieceTime how long a piece should be.
-	shareFrom = 20 * time.Microsecond
+	shareFrom = 12 * time.Microsecond
 	pieceTime = 100 * time.Microsecond
 	maxPieces = 16 // for each thread
 	// maxSetup is the share of a run that the setup of all its pieces may take.
