@@ -102,21 +102,3 @@ func TestQuotientsAreStable(t *testing.T) {
 		}
 	}
 }
-
-// The state of a recurrent network is computed in each step from the one before, not from the first on.
-func TestSharedStateIsStored(t *testing.T) {
-	g := newGraph(t)
-	const steps, rows, size = 8, 64, 128
-	state, cell, weight := g.in(rows, size), g.in(rows, size), g.in(size, size)
-	for range steps {
-		wide := state.Reshape(uop.ShapeOf(rows, 1, size)).Expand(uop.ShapeOf(rows, size, size))
-		product := wide.Mul(weight.Reshape(uop.ShapeOf(1, size, size)).Expand(uop.ShapeOf(rows, size, size))).ReduceAxes(uop.Add, 2)
-		gate := product.Reshape(uop.ShapeOf(rows, size))
-		cell = cell.Mul(gate.Exp2()).Add(gate.Sin())
-		state = cell.Exp2().Mul(gate.Sin())
-	}
-	const most = 3 * steps // one function costs less than memory
-	if n := count(g.fused(options, state), uop.Exp2); n > most {
-		t.Errorf("%d exponentials, expected at most %d for %d steps", n, most, steps)
-	}
-}
