@@ -48,6 +48,11 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 	if im.Affine(u) && u.Op != uop.Neg {
 		return im.valueOf(im.linearOf(u), k)
 	}
+	if u.Op == uop.CmpLt && !im.Machine.Masks {
+		if v := im.uniformLess(u, k); v != nil {
+			return v
+		}
+	}
 	from := u
 	if im.ExactProducts[u] {
 		from = u.Src[0]
@@ -74,6 +79,32 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 		ir.Fail("operation %s is not for the renderer", u.Op)
 	}
 	return im.ALU(op, k, args...)
+}
+
+// uniformLess is a comparison of indices that has the same result in all lanes, as at the edges of pads and joins that are
+// multiples of the lanes, made once as a scalar: loads that it gates stay vectors. It is nil for other comparisons.
+func (im *emitter) uniformLess(u *uop.UOp, k ir.Kind) *ir.Value {
+	of := analysis.KindFor(u.Src[0].DType)
+	for _, s := range u.Src {
+		if of != ir.I32 && of != ir.I64 || s.Op != uop.ConstOp && !im.Affine(s) {
+			return nil
+		}
+	}
+	x, y := im.linearOf(u.Src[0]), im.linearOf(u.Src[1])
+	d := im.addLinear(x, y, -1)
+	period := d.lane * int64(im.Lanes)
+	if d.lane == 0 || d.slow != 0 || d.index != nil || slices.ContainsFunc(d.terms, func(t ir.Term) bool { return t.Coef%period != 0 }) {
+		return nil
+	}
+	// The difference is rest plus a multiple of the period in the first lane: no multiple of the period may lie between
+	// two lanes.
+	period = max(period, -period)
+	rest := (d.off%period + period) % period
+	if last := rest + d.lane*int64(im.Lanes-1); last < 0 || last >= period {
+		return nil
+	}
+	x.lane, y.lane = 0, 0
+	return im.ALU(ir.Less, k, im.valueOf(x, of), im.valueOf(y, of))
 }
 
 func (im *emitter) variable(u *uop.UOp) *ir.Value {
