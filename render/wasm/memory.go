@@ -10,10 +10,11 @@ import (
 	wb "polygrad/render/wasm/binary"
 )
 
-// group is the variable part of an address: a buffer and terms. Places of a group differ by constants.
+// group is the variable part of an address: a parameter or the scratch memory, and terms. Places of a group differ by
+// constants.
 type group struct {
 	id    int32
-	buf   *ir.Buffer
+	buf   *ir.Buffer // of scratch memory the first one: elements count from its start
 	terms []ir.Term
 	// lowest is the lowest element of those that are sure to be accessed, or if there is none of the others.
 	lowest int64
@@ -40,6 +41,10 @@ type ptrKey struct {
 // runtime leaves below buffers: the first access of a pointer may be in a loop that runs zero times.
 const chunk = 1 << 15
 
+// scratchChunk is that span in scratch memory, where all addresses are the kernel's: buffers that are read in step, as the
+// packs of several products of one sum, have one pointer instead of one each.
+const scratchChunk = 1 << 20
+
 // trip is the number of iterations of a loop, -1 if it is not known.
 func trip(l *ir.Loop) int64 {
 	if l.Count.Op == ir.Const && int64(l.Count.Bits) > 0 {
@@ -61,7 +66,11 @@ func once(t ir.Term) bool { return t.V.Op == ir.Iter && trip(t.V.Loop) == 1 }
 
 // group is the group of a place.
 func (s *selector) group(at *ir.Place) *group {
-	key := binary.AppendVarint(s.key[:0], int64(at.Buf.ID))
+	id := int64(at.Buf.ID)
+	if at.Buf.Param < 0 {
+		id = -at.Buf.Kind.Size()
+	}
+	key := binary.AppendVarint(s.key[:0], id)
 	for _, t := range at.Terms {
 		if !once(t) {
 			key = binary.AppendVarint(key, int64(t.V.ID))
@@ -76,6 +85,14 @@ func (s *selector) group(at *ir.Place) *group {
 		s.groups[string(key)] = g
 	}
 	return g
+}
+
+// element is the number of the first element of a place in its group.
+func (g *group) element(at *ir.Place) int64 {
+	if g.buf == at.Buf {
+		return at.Off
+	}
+	return at.Off + (at.Buf.Offset-g.buf.Offset)/g.buf.Kind.Size()
 }
 
 // findGroups notes the lowest offset of each group, where its first pointer points.
@@ -127,7 +144,7 @@ func (s *selector) groupOf(at *ir.Place, lanes int) {
 		s.groupsIn(at.Gate)
 	}
 	g := s.group(at)
-	lowest := at.Off + min(0, at.Stride*int64(lanes-1))
+	lowest := g.element(at) + min(0, at.Stride*int64(lanes-1))
 	sure := at.Gate == nil && at.Index == nil
 	if !g.begun || sure && !g.sure || sure == g.sure && lowest < g.lowest {
 		g.begun, g.sure, g.lowest = true, sure, lowest
@@ -137,9 +154,12 @@ func (s *selector) groupOf(at *ir.Place, lanes int) {
 // locate is the pointer for an element of a group and the offset from it in bytes.
 func (s *selector) locate(g *group, element int64) (*inst, int64) {
 	size := g.buf.Kind.Size()
-	base := g.lowest
+	base, span := g.lowest, int64(chunk)
+	if g.buf.Param < 0 {
+		span = scratchChunk
+	}
 	if element >= base {
-		base += (element - base) * size / chunk * chunk / size
+		base += (element - base) * size / span * span / size
 	}
 	return s.pointer(ptrKey{g, base}), (element - base) * size
 }
@@ -231,7 +251,7 @@ func (s *selector) scaled(n *inst, by int64) *inst {
 func (s *selector) elements(at *ir.Place, from, n int64, home *ir.Block, gate *inst, load bool) (ptr *inst, off int64, m *access) {
 	k := at.Buf.Kind
 	g := s.group(at)
-	ptr, off = s.locate(g, at.Off+from)
+	ptr, off = s.locate(g, g.element(at)+from)
 	m = &access{home: home, buf: at.Buf, bytes: n * k.Size()}
 	if gate == nil {
 		m.end = off + m.bytes
@@ -262,7 +282,8 @@ func (s *selector) laneOf(at *ir.Place, i int, home *ir.Block, gate *inst, load 
 		return s.elements(at, int64(i)*at.Stride, 1, home, gate, load)
 	}
 	size := at.Buf.Kind.Size()
-	ptr, off = s.locate(s.group(at), at.Off)
+	g := s.group(at)
+	ptr, off = s.locate(g, g.element(at))
 	h := shapeOf(at.Index.Kind, at.Index.Lanes)
 	index := s.low(s.extract(h, s.value(at.Index), i), lowDepth)
 	ptr = s.op(wb.I32Add, wb.I32, s.plus(ptr, off), s.scaled(index, size))

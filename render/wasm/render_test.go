@@ -130,6 +130,29 @@ func TestStridedLoadsGoLaneByLane(t *testing.T) {
 	}
 }
 
+// TestGatesOfWholeVectors: a join whose parts begin at multiples of the lanes is loaded by vectors, any other one lane by lane.
+func TestGatesOfWholeVectors(t *testing.T) {
+	for _, c := range []struct {
+		edge    int64
+		vectors bool
+	}{{32, true}, {33, false}, {4, true}, {-1, false}} {
+		m := newList()
+		o, a := m.param(0, uop.Float32, 64), m.param(1, uop.Float32, 64)
+		i := m.loop(0, 64, uop.AxisLoop)
+		gate := m.add(uop.CmpLt, uop.Bool, nil, i, m.int(c.edge))
+		if c.edge < 0 { // 31 < i is the other side of i < 32, 32 < i is not
+			gate = m.add(uop.CmpLt, uop.Bool, nil, m.int(32), i)
+		}
+		at := m.add(uop.Index, a.DType, nil, a, i, gate)
+		v := m.add(uop.Load, uop.Float32, nil, at, m.add(uop.ConstOp, uop.Float32, uop.Float(0)))
+		m.end(m.store(o, i, v), i)
+		n, _ := count(t, m.list)
+		if lanes := n[binary.V128Load32Lane] + n[binary.F32Load]; (lanes == 0) != c.vectors || (n[binary.V128Load] > 0) != c.vectors {
+			t.Errorf("edge %d: instructions %v", c.edge, n)
+		}
+	}
+}
+
 // sumRows is out[r] = the sum of row r.
 // TestLongComputationsTakeTurns: the vectors of a tile of exp are computed side by side, with each constant in a local that all
 // of them use; those of a sum of two vectors, which is short, one after the other.
@@ -194,10 +217,14 @@ func TestSumHasVectorsOfPartialSums(t *testing.T) {
 	}
 }
 
-// product is the product of two n x n matrices, one result at a time.
-func product(n int64) []*uop.UOp {
+// product is the sum of so many products of two n x n matrices, one result at a time.
+func product(n int64, terms int) []*uop.UOp {
 	m := newList()
-	o, a, b := m.param(0, uop.Float32, n*n), m.param(1, uop.Float32, n*n), m.param(2, uop.Float32, n*n)
+	o := m.param(0, uop.Float32, n*n)
+	var as, bs []*uop.UOp
+	for i := range terms {
+		as, bs = append(as, m.param(1+2*i, uop.Float32, n*n)), append(bs, m.param(2+2*i, uop.Float32, n*n))
+	}
 	acc := m.add(uop.DefineReg, uop.Float32.Ptr(1, uop.Reg), uop.Num(0))
 	zero, width := m.int(0), m.int(n)
 	none := m.add(uop.ConstOp, uop.Float32, uop.Float(0))
@@ -207,8 +234,16 @@ func product(n int64) []*uop.UOp {
 	init := m.store(m.add(uop.After, acc.DType, nil, acc, i, j), zero, none)
 	k := m.loop(2, n, uop.AxisReduceT)
 	in := m.add(uop.After, acc.DType, nil, acc, init, k)
-	term := m.alu(uop.Mul, m.load(a, m.alu(uop.Add, row, k)), m.load(b, m.alu(uop.Add, m.alu(uop.Mul, k, width), j)))
-	m.end(m.store(acc, zero, m.alu(uop.Add, m.load(in, zero), term)), k)
+	rowAt, columnAt := m.alu(uop.Add, row, k), m.alu(uop.Add, m.alu(uop.Mul, k, width), j)
+	var all *uop.UOp
+	for i := range terms {
+		term := m.alu(uop.Mul, m.load(as[i], rowAt), m.load(bs[i], columnAt))
+		if all != nil {
+			term = m.alu(uop.Add, all, term)
+		}
+		all = term
+	}
+	m.end(m.store(acc, zero, m.alu(uop.Add, m.load(in, zero), all)), k)
 	sum := m.load(m.add(uop.After, acc.DType, nil, acc, m.list[len(m.list)-1]), zero)
 	m.end(m.store(o, m.alu(uop.Add, row, j), sum), j)
 	m.end(m.list[len(m.list)-1], i)
@@ -216,15 +251,79 @@ func product(n int64) []*uop.UOp {
 }
 
 func TestProductIsTiled(t *testing.T) {
-	n, _ := count(t, product(64))
+	n, _ := count(t, product(64, 1))
 	// Rows are packed in all lanes; a vector that is loaded of them, and one of columns, is used several times.
 	if n[binary.F32Mul] != 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
 		t.Errorf("instructions: %v", n)
 	}
 	// A column that is left uses the same rows, one by one.
-	n, _ = count(t, product(65))
+	n, _ = count(t, product(65, 1))
 	if n[binary.F32Mul] == 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
 		t.Errorf("instructions with a column left: %v", n)
+	}
+}
+
+// TestManyProducts: the terms of a sum of several products are added for all results in turn, so that what is loaded is
+// used soon, and the packs of all of them have two pointers.
+func TestManyProducts(t *testing.T) {
+	nk, err := nest.Compile("test", product(64, 9), ir.Wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, c := newKernel(nk, Options{}).schedule(nk, Options{})
+	products := 0
+	var walk func(c *code)
+	walk = func(c *code) {
+		for _, st := range c.steps {
+			if st.loop == nil {
+				continue
+			}
+			walk(st.loop.body)
+			sums, pointers := 0, 0
+			for _, v := range st.loop.vars {
+				if isFloat(v.v) {
+					sums++
+				} else {
+					pointers++
+				}
+			}
+			if sums < 8 { // not that of full tiles
+				continue
+			}
+			products++
+			if pointers > 3 {
+				t.Errorf("%d pointers and counters, expected at most 3", pointers)
+			}
+			most, at := 0, map[*inst]int{}
+			var used func(n *inst, i int)
+			used = func(n *inst, i int) {
+				if from, ok := at[n]; ok {
+					most = max(most, i-from)
+				} else if n.state == inlined {
+					for _, a := range n.args {
+						used(a, i)
+					}
+				}
+			}
+			for i, st := range st.loop.body.steps {
+				if st.inst == nil {
+					continue
+				}
+				for _, a := range st.inst.args {
+					used(a, i)
+				}
+				if st.inst.what == isLoad {
+					at[st.inst] = i
+				}
+			}
+			if limit := 5 * sums; most == 0 || most > limit {
+				t.Errorf("a load is used %d steps later, expected at most %d", most, limit)
+			}
+		}
+	}
+	walk(c)
+	if products == 0 {
+		t.Error("no loop has the accumulators of a tile")
 	}
 }
 
@@ -252,7 +351,7 @@ func TestErrors(t *testing.T) {
 
 // TestWholeTakesAddresses: a function for hosts that know nothing of work items takes 32-bit addresses only.
 func TestWholeTakesAddresses(t *testing.T) {
-	nk, err := nest.Compile("test", product(64), ir.Wasm)
+	nk, err := nest.Compile("test", product(64, 1), ir.Wasm)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,21 +217,28 @@ func (s *selector) makePhi(v *ir.Value) *inst {
 	return lv.v
 }
 
-// chainOf lists the steps from a variable of a loop to its next value.
+// chainOf lists the steps from a variable of a loop to its next value, with those of what is added to it.
 func (s *selector) chainOf(p *ir.PhiVar) []*inst {
-	var out []*inst
 	next := throughOnce(p.Next)
-	for v := next; v != p.V; {
-		if v.Op != next.Op || len(v.Args) != 2 {
-			return nil
-		}
-		out = append(out, s.value(v))
-		a, b := throughOnce(v.Args[0]), throughOnce(v.Args[1])
-		if a == p.V || a.Op == v.Op {
+	var out []*inst
+	// down goes from a sum to what it begins with.
+	down := func(v, end *ir.Value, each func(sum, term *ir.Value)) *ir.Value {
+		for v != end && v.Op == next.Op && len(v.Args) == 2 {
+			a, b := throughOnce(v.Args[0]), throughOnce(v.Args[1])
+			if a != end && (b == end || a.Op != v.Op) {
+				a, b = b, a
+			}
+			each(v, b)
 			v = a
-		} else {
-			v = b
 		}
+		return v
+	}
+	begin := down(next, p.V, func(sum, term *ir.Value) {
+		out = append(out, s.value(sum))
+		down(term, nil, func(sum, _ *ir.Value) { out = append(out, s.value(sum)) })
+	})
+	if begin != p.V {
+		return nil
 	}
 	slices.Reverse(out)
 	return out
