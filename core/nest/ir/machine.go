@@ -9,6 +9,8 @@ type Machine struct {
 	Lanes, WideLanes int
 	// Vectors is the number of vector registers.
 	Vectors int
+	// Pointers is the number of addresses that a loop can advance in registers.
+	Pointers int
 	// Masks: loads and stores can be masked at no cost, for elements of at least MaskedSize bytes.
 	Masks      bool
 	MaskedSize int64
@@ -36,11 +38,11 @@ type Machine struct {
 
 // AVX512, AVX2 and SSE4 are the kinds of processors that there is code for, with caches that all of them have at least.
 var (
-	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true,
+	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Pointers: 12, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true,
 		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
-	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
+	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Pointers: 12, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
-	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 12, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them.
-	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, SlowBroadcast: true, SlowLoops: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 6, SlowBroadcast: true, SlowLoops: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

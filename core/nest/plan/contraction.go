@@ -230,7 +230,20 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	if len(p.RowPacks) > 0 {
 		tall = rows.Width(pl.Lanes)
 	}
-	mostRows := max(pl.m.L2/2/(k*tall*element), 1)
+	rowSteps, columnSteps := k, k
+	if len(p.RowPacks) > 0 {
+		rowSteps = 0
+	}
+	for _, q := range p.RowPacks {
+		rowSteps += q.Sum.Steps
+	}
+	if len(p.Packs) > 0 {
+		columnSteps = 0
+	}
+	for _, q := range p.Packs {
+		columnSteps += q.Sum.Steps
+	}
+	mostRows := max(pl.m.L2/2/(rowSteps*tall*element), 1)
 	// Rows that the walked loops do not change are packed before them.
 	early := p.MultiPass == nil && len(p.RowPacks) > 0 && !slices.ContainsFunc(p.RowPacks, func(q *RowPack) bool { return pl.movesWith(q.U, walks) })
 	if len(p.Packs) > 0 || p.MultiPass != nil {
@@ -239,7 +252,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		if len(p.RowPacks) > 0 {
 			room = pl.m.L3
 		}
-		most := max(room/(k*vec.Tile()*element), 1)
+		most := max(room/(columnSteps*vec.Tile()*element), 1)
 		if p.MultiPass != nil {
 			most = max(min(most, pl.m.L2/2/(rows.Count*vec.Tile()*element)), 1)
 		}

@@ -44,6 +44,8 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 	for _, w := range walks {
 		often *= max(w.Axis.Count, 1)
 	}
+	// Packs are neighbours in scratch memory: loops over many operands need fewer addresses.
+	crowded := pl.operands(in, byLane) > pl.m.Pointers
 	var out []*Pack
 	seen := map[*uop.UOp]bool{}
 	var find func(u *uop.UOp)
@@ -68,7 +70,7 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 		if !pl.movesWith(u, walks) {
 			reuse = often
 		}
-		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always {
+		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always && !(crowded && reuse >= least) {
 			if s := byLane.Of(u.Src[0]); s.Step == 1 && !s.Irregular {
 				detour := pl.detour(u, byStep, k, vec.Count, vec.Tile(), p.stridedL2)
 				if detour == 0 || reuse < least && (reuse < 2 || !pl.lost(u, byStep, k, vec.Tile())) {
@@ -88,6 +90,31 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 		}
 	}
 	return out
+}
+
+// operands is the number of loads of a loop that depend on the columns.
+func (pl *planner) operands(loop *analysis.Region, byLane *analysis.Slopes) int {
+	loads := map[*uop.UOp]bool{}
+	seen := map[*uop.UOp]bool{}
+	var find func(u *uop.UOp)
+	find = func(u *uop.UOp) {
+		switch {
+		case seen[u] || pl.Affine(u) || !byLane.Of(u).Depends:
+			return
+		case u.Op == uop.Load:
+			loads[u] = true
+		}
+		seen[u] = true
+		for _, s := range u.Src {
+			find(s)
+		}
+	}
+	for _, up := range loop.Updates {
+		for _, t := range up.Terms {
+			find(t)
+		}
+	}
+	return len(loads)
 }
 
 // detour is what a vector of neighbours costs more where it lies than in a pack, for a load in k steps of so many

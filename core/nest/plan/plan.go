@@ -172,8 +172,11 @@ func (pl *planner) planElements(p *Band) {
 	if vec.Inner == nil {
 		vec.Unit = int64(pl.Lanes)
 	}
-	weight := pl.Weight(p.Leaf)
-	for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > 256 || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
+	weight, most := pl.Weight(p.Leaf), int64(256)
+	if pl.m.SlowLoops {
+		most = 1024 // what is computed side by side has to stand in one iteration
+	}
+	for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > most || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
 	if vec.Count < 0 {
 		return

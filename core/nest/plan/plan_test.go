@@ -76,6 +76,17 @@ func elements(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := in(uop.Float32, n); return v.Add(v) }
 }
 
+// sigmoids are so many of them, one of the other.
+func sigmoids(n int) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		v := in(uop.Float32, 1024)
+		for range n {
+			v = must(tensor.Sigmoid(v))
+		}
+		return v
+	}
+}
+
 // tiles are so many elements of a row for each value of a variable.
 func tiles(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
@@ -89,6 +100,23 @@ func tiles(n int64) func(inputs) *uop.UOp {
 // biased is a product to which a matrix is added.
 func biased(m, k, n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return matmul(uop.Float32, m, k, n)(in).Add(in(uop.Float32, m, n)) }
+}
+
+// products is the sum of several products of matrices in one loop.
+func products(count int, m, k, n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		all := uop.ShapeOf(m, k, n)
+		var sum *uop.UOp
+		for range count {
+			v := in(uop.Float32, m, k, 1).Expand(all).Mul(in(uop.Float32, 1, k, n).Expand(all))
+			if sum == nil {
+				sum = v
+			} else {
+				sum = sum.Add(v)
+			}
+		}
+		return must(tensor.Sum(sum, []int{1}, false))
+	}
 }
 
 // TestDecisions plans kernels on each side of the thresholds of decisions. Want is text that the plan has, or lacks
@@ -124,6 +152,9 @@ func TestDecisions(t *testing.T) {
 		{"fewer elements than those", big, "", elements(63), "tiles of 2 x 16"},
 		{"one iteration has no vectors", big, "", elements(1), "!vectors"},
 		{"vectors of a tile as asked", big, "w2", elements(64), "tiles of 2 x 16"},
+		{"long computations fill a processor by themselves", ir.SSE4, "", sigmoids(4), "tiles of 2 x 4"},
+		{"on slow loops they stand side by side", ir.Wasm, "", sigmoids(4), "tiles of 4 x 4"},
+		{"but in code of limited size", ir.Wasm, "", sigmoids(16), "tiles of 2 x 4"},
 		{"stores around the caches", big, "", elements(8 << 20), "1 around the caches"},
 		{"stores into the caches", big, "", elements(8<<20 - 64), " 0 around the caches"},
 		{"transposed squares", big, "", transposed(16, 16), "of 16, tiles of 16 x 1, transposed"},
@@ -163,6 +194,10 @@ func TestDecisions(t *testing.T) {
 		{"as many as leave few iterations", ir.Wasm, "", matmul(f32, 64, 67, 32), "unrolled, 13 steps an iteration"},
 		{"a short sum is no loop", ir.Wasm, "", matmul(f32, 64, 6, 32), "unrolled, 6 steps an iteration"},
 		{"loops of processors are fast", ir.SSE4, "", matmul(f32, 64, 64, 32), "!steps an iteration"},
+		{"columns of many products share addresses in packs", ir.Wasm, "", products(7, 64, 32, 64), "for columns"},
+		{"those of few have registers for theirs", ir.Wasm, "", products(6, 64, 32, 64), "!for columns"},
+		{"rows of one product fill half of the second cache", ir.Wasm, "", products(1, 512, 32, 128), "blocks of axis 1 of 29 tiles"},
+		{"so do those of several", ir.Wasm, "", products(4, 512, 32, 128), "blocks of axis 1 of 10 tiles"},
 		{"rows in all lanes not wanted", ir.Wasm, "d-1", matmul(f32, 64, 64, 32), "!for rows"},
 		{"few rows: along vectors", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.MatMul(in(f32, 4, 1024), turned(in(f32, 1024, 1024))))
