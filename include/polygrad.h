@@ -49,10 +49,10 @@
  *   return -1 (where not stated otherwise), and poly_last_error() says which
  *   function and argument failed, what was given and what was expected.
  *   Nothing else is changed by a call that fails. A NULL node as an operand
- *   makes the result NULL and keeps the error that made it NULL, so that a
- *   chain of calls may be checked once, at its end. Zero-size and scalar tensors
- *   are errors only where a result would mean nothing: the position of the greatest
- *   of no elements, the decomposition of a matrix without rows.
+ *   makes the result NULL and keeps the first error, so a chain of calls may be
+ *   checked once, at its end. Zero-size and scalar tensors are errors only where
+ *   no result is defined: argmax of no elements, the decomposition of a matrix
+ *   without rows.
  *
  * SHAPES
  *   A shape is an array of int64_t and a count (ndim, 0 for a scalar; the array
@@ -568,9 +568,9 @@ POLY_API PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, 
 /* A tensor filled with v (float32). Since 1.0. */
 POLY_API PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v);
 
-/* A tensor of any type filled with v, without its fraction where the type is of
- * integers. A number that they are not is an error; from -1 down unsigned ones
- * go on below their greatest. Since 2.0. */
+/* A tensor of any type filled with v. Integer types drop the fraction of v; a
+ * negative v of an unsigned type wraps around (-1 is the greatest value). A v
+ * outside of the type's range is an error. Since 2.0. */
 POLY_API PolyUOp *poly_full_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double v);
 POLY_API PolyUOp *poly_full_int_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t v);
 
@@ -601,18 +601,18 @@ POLY_API PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64
 /* Normal float32 with mean 0 and deviation 1 (Box-Muller). Since 1.0. */
 POLY_API PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed);
 
-/* Numbers whose seed is a tensor, so that one compiled program serves every
- * seed. Two uint32 (low word, high word) give the same numbers as above, cast to
- * dtype, for poly_rand_seeded a floating type; three are a position from
- * poly_random_take. Since 2.0. */
+/* Random numbers whose seed is a tensor, so that one compiled program serves
+ * every seed. A seed of two uint32 (low word, high word) gives the same numbers
+ * as the functions above, cast to dtype (a floating type for poly_rand_seeded); a
+ * seed of three uint32 is a position from poly_random_take. Since 2.0. */
 POLY_API PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 POLY_API PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed);
 
-/* The stream of random words of this process, for bindings whose random tensors
- * continue each other: poly_random_seed begins it again (it begins anywhere
- * without), poly_random_take gives the next words, 0 to 2^32, to one tensor and
- * writes the three uint32 of its seed; 0, or -1 on error. Keys and places are
- * tinygrad's, and so are the numbers of a tensor that takes
+/* The process-wide stream of random words, for bindings whose random tensors draw
+ * from one stream. poly_random_seed restarts it (an unseeded stream starts at a
+ * random position). poly_random_take reserves the next 0 to 2^32 words for one
+ * tensor and writes the three uint32 of its seed; 0, or -1 on error. Keys and
+ * counters are tinygrad's, so a tensor has tinygrad's numbers if it takes
  *
  *   n words (8-byte types 2n, 2-byte types n/2, …)  rand
  *   n words                                         dropout, uniform, randperm
@@ -819,10 +819,10 @@ typedef enum PolyBinaryOp {
 POLY_API PolyUOp *poly_binary(PolyCtx *ctx, int op, PolyUOp *a, PolyUOp *b);
 
 /* x op value, or value op x if reversed is not 0, with a weak number (see
- * poly_const_like_float). A value that the integers of x cannot be is compared
- * as a number (300 is greater than every uint8), divides and bounds as one, and
- * counts modulo 2^bits in sums, products and bits if it has no more bits than
- * they; else it is an error. Since 2.0. */
+ * poly_const_like_float). If x is of integers and value is outside of their
+ * range, comparisons, divisions, maximum and minimum use its exact value (300 is
+ * greater than every uint8); sums, products and bit operations take it modulo
+ * 2^bits if it has at most that many bits, and fail otherwise. Since 2.0. */
 POLY_API PolyUOp *poly_binary_float(PolyCtx *ctx, int op, PolyUOp *x, double value, int reversed);
 POLY_API PolyUOp *poly_binary_int(PolyCtx *ctx, int op, PolyUOp *x, int64_t value, int reversed);
 POLY_API PolyUOp *poly_binary_bool(PolyCtx *ctx, int op, PolyUOp *x, int value, int reversed);
@@ -873,9 +873,9 @@ POLY_API PolyUOp *poly_permute(PolyCtx *ctx, PolyUOp *src, int64_t *perm, int nd
  * end}, 0 <= start <= end <= size. Since 1.0. */
 POLY_API PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
 
-/* Zeros before and after each axis: pairs[i] = {before, after}; a negative
- * number cuts off. poly_pad_value fills with value, which the type of src must
- * hold as that of poly_full_by_id. Since 1.0, 2.0. */
+/* Zeros before and after each axis: pairs[i] = {before, after}; a negative number
+ * removes elements. poly_pad_value fills with value, converted as by
+ * poly_full_by_id. Since 1.0, 2.0. */
 POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
 POLY_API PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value);
 
@@ -917,8 +917,8 @@ POLY_API PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts,
 /* As an axis: the function works on the flattened tensor. */
 #define POLY_AXIS_FLAT INT32_MIN
 
-/* Each element of an axis repeated in place: a a b b; repeats >= 0; the axis may
- * be POLY_AXIS_FLAT. Since 2.0. */
+/* Each element of an axis repeated: a a b b; repeats >= 0; the axis may be
+ * POLY_AXIS_FLAT. Since 2.0. */
 POLY_API PolyUOp *poly_repeat_interleave(PolyCtx *ctx, PolyUOp *src, int64_t repeats, int axis);
 
 /* Windows of `size` elements along an axis, one every `step` elements: the axis
@@ -1179,9 +1179,9 @@ POLY_API int poly_batchnorm_stats(PolyCtx *ctx, PolyUOp *x, PolyUOp **out);
 POLY_API PolyUOp *poly_conv(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups,
                             const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n);
 
-/* The transpose of poly_conv as a linear map, for weight (in, out/groups,
- * kernel…): an axis of size i becomes (i-1)*stride - padding + dilation*(kernel-1)
- * + output_padding + 1 long. Since 2.0. */
+/* Transposed convolution, the gradient of poly_conv with respect to its input,
+ * for weight (in, out/groups, kernel…): an axis of size i becomes (i-1)*stride -
+ * padding + dilation*(kernel-1) + output_padding + 1 long. Since 2.0. */
 POLY_API PolyUOp *poly_conv_transpose(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups,
                                       const int64_t *stride, const int64_t *dilation, const int64_t *padding,
                                       const int64_t *output_padding, int n);
@@ -1242,8 +1242,9 @@ POLY_API PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, 
 /* x @ w^T + bias with the nodes' own shapes; bias may be NULL. Since 2.0. */
 POLY_API PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias);
 
-/* x @ w + bias for w of shape (in, out), x * w + bias for one of one axis; bias
- * may be NULL. w of shape (out, in) is turned where only that fits. Since 2.0. */
+/* x @ w + bias for w of shape (in, out), x * w + bias for w of one axis; bias may
+ * be NULL. w of shape (out, in) is transposed if only its transpose fits x. Since
+ * 2.0. */
 POLY_API PolyUOp *poly_dense(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias);
 
 /* Einstein summation of 1 to 8 operands: "ij,jk->ik", letters, one per dimension;
@@ -1318,8 +1319,8 @@ POLY_API PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const 
  *   scale       0 means 1/sqrt(d)
  *   dropout_p   weights are dropped with this probability by the numbers of seed
  *               (see "Random numbers"; may be NULL if it is 0)
- * What is hidden may be left out of the computation: a NaN or an infinity there
- * shows in the result or not, as the sizes have it. Since 2.0. */
+ * Masked pairs may be skipped: whether a NaN or an infinity in a masked position
+ * reaches the result is unspecified. Since 2.0. */
 POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal,
                                  int enable_gqa, double scale, double dropout_p, PolyUOp *seed);
 
@@ -1348,11 +1349,11 @@ POLY_API PolyUOp *poly_hash(PolyCtx *ctx, PolyUOp *x);
 POLY_API PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target,
                                      const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out);
 
-/* What a loss makes of the losses of the elements. */
+/* Reduction of the losses of all elements. */
 typedef enum PolyLossReduction {
   POLY_LOSS_MEAN = 0,
   POLY_LOSS_SUM = 1,
-  POLY_LOSS_NONE = 2 /* they stay as they are */
+  POLY_LOSS_NONE = 2 /* no reduction: a loss for each element */
 } PolyLossReduction;
 
 /* Cross entropy of logits along an axis of classes: -sum(p log softmax(logits)),
@@ -1375,8 +1376,9 @@ POLY_API PolyUOp *poly_sparse_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, 
 POLY_API PolyUOp *poly_nll_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *weight, int use_ignore,
                                 int64_t ignore_index, int reduction);
 
-/* Of d = x - target: d^2; |d|; d^2/2 for |d| <= delta, else delta*(|d| -
- * delta/2), with delta > 0. Shapes broadcast, x is floating. Since 2.0. */
+/* Losses of d = x - target. Squared: d^2. Absolute: |d|. Huber: d^2/2 for |d| <=
+ * delta, else delta*(|d| - delta/2), with delta > 0. Shapes broadcast, x is
+ * floating. Since 2.0. */
 POLY_API PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction);
 POLY_API PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction);
 POLY_API PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, double delta, int reduction);
@@ -1391,10 +1393,11 @@ POLY_API PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, Pol
 /* ======================================================================== */
 /* Training                                                                 */
 /* ======================================================================== */
-/* What optimizers, learning rate schedules and recurrent layers compute. All are
- * graphs of the state before: who trains keeps the state and replaces it by the
- * results, all in one program (poly_update, poly_compile_update). State is
- * computed in float32, or in float64 beside such parameters, and keeps its type. */
+/* What optimizers, learning rate schedules and recurrent layers compute. Each
+ * builds the new state as a graph of the old one; the caller owns the state and
+ * replaces all of it in one program (poly_update, poly_compile_update). State is
+ * computed in float32, or in float64 if the parameter is float64, and keeps its
+ * type. */
 
 /* A step of a parameter (floating) by layer-wise adaptive rate scaling (You,
  * Gitman and Ginsburg, arXiv:1708.03888), g being its gradient, of its shape:
@@ -1435,10 +1438,10 @@ POLY_API int poly_lamb(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr,
                        PolyUOp *b2_t, double b1, double b2, double eps, double weight_decay, int adam,
                        int coupled_decay, PolyUOp **out);
 
-/* n gradients times min(1, max_norm / (norm + 1e-6)), norm being that of all
- * their elements together, of order norm_type (> 0; INFINITY: the greatest
- * absolute value). Writes norm, a scalar, to out[0] and the gradients behind it. 0
- * or -1. Since 2.0. */
+/* Clips n gradients by their common norm: each is multiplied by min(1, max_norm /
+ * (norm + 1e-6)), where norm is the norm of order norm_type (> 0; INFINITY: the
+ * greatest absolute value) of all elements of all gradients. Writes norm, a
+ * scalar, to out[0] and the clipped gradients to out[1 .. n]. 0 or -1. Since 2.0. */
 POLY_API int poly_clip_grad_norm(PolyCtx *ctx, PolyUOp **grads, int n, double max_norm, double norm_type,
                                  PolyUOp **out);
 
@@ -1845,10 +1848,9 @@ POLY_API int poly_instance_import_weights(PolyInstance *inst, const uint8_t *dat
  * nothing is changed and the result is -1. Since 2.0. */
 POLY_API int poly_instance_load_weights(PolyInstance *inst, const uint8_t *data, int len);
 
-/* What was odd about the weights that were read last: one line for each tensor
- * that was missing, unknown or did not fit; "" if all was well. The text is valid
- * until the next call of this function on the instance. NULL on error. Since
- * 2.0. */
+/* Warnings of the last read of weights: one line for each tensor that was
+ * missing, unknown or of another size; "" if there were none. The text is valid
+ * until the next call of this function on the instance. NULL on error. Since 2.0. */
 POLY_API const char *poly_instance_notes(PolyInstance *inst);
 
 /* Parameters, i from 0: how many (0 for NULL); name (valid until free); memory
@@ -1960,8 +1962,8 @@ POLY_API int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, cons
  * the rows. 0 or -1. Since 2.0. */
 POLY_API int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows);
 
-/* The logits (rows, vocab) of the tokens that come next. The memory stays where it
- * is until poly_generator_free and changes with each call. Since 2.0. */
+/* The logits (rows, vocab) of the tokens that come next. The pointer stays valid
+ * until poly_generator_free; each call overwrites the values. Since 2.0. */
 POLY_API const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out);
 
 /* Drops all tokens and keeps the settings of poly_generator_sampling. 0 or -1.
@@ -2158,12 +2160,12 @@ POLY_API void *poly_file_data(PolyFile *file, int i, int64_t *len_out);
  * 2.0. */
 POLY_API const char *poly_file_value(PolyFile *file);
 
-/* The n numbers, float32, that blocks of a quantised type stand for: x holds the
- * blocks, uint8 in any shape, and type is ggml's number: 2 Q4_0, 3 Q4_1, 6 Q5_0, 7
- * Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 39 MXFP4; or one
- * that is not quantised, whose bytes x holds: 0 F32, 1 F16, 24 I8, 25 I16, 26
- * I32, 27 I64, 28 F64, 30 BF16. Lazy: the numbers are computed where they are
- * used, so that weights may stay packed in memory. Since 2.0. */
+/* Dequantises blocks to n float32 numbers: x holds the blocks, uint8 in any
+ * shape, and type is ggml's number: 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10
+ * Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 39 MXFP4; or one that is not
+ * quantised, whose bytes x holds: 0 F32, 1 F16, 24 I8, 25 I16, 26 I32, 27 I64, 28
+ * F64, 30 BF16. Lazy: the numbers are computed where they are used, so that
+ * weights may stay packed in memory. Since 2.0. */
 POLY_API PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n);
 
 /* A tensor to be written. */

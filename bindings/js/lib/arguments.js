@@ -105,7 +105,7 @@ function choice (table, name, what) {
   throw new TypeError(`${what}: ${show(name)}, expected one of ${Object.keys(table).join(', ')}`)
 }
 
-/** An object that holds things by name. */
+/** A plain object (not null, not an array). */
 function record (value, what) {
   if (typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)) return value
   throw new TypeError(`${what}: ${show(value)}, expected an object`)

@@ -72,7 +72,7 @@ class Creation extends Spatial {
     return finish(filled('ones', options.shape, 1, options.dtype), options)
   }
 
-  /** A tensor whose contents do not matter. */
+  /** A tensor with unspecified contents. */
   static empty (...args) {
     const options = shaped('empty', args, { shape: null, ...OPTIONS })
     return finish(filled('empty', options.shape, 0, options.dtype), options)

@@ -25,7 +25,7 @@ const Device = {
     return upper
   },
 
-  /** The name of a device, which must be there. */
+  /** The name of a device, which must be available. */
   require (name) {
     const device = Device.canonicalize(name)
     if (device !== 'CPU' && !lib.poly_device_available(names.indexOf(device))) {

@@ -18,7 +18,7 @@ process.on('exit', () => lib.poly_ctx_destroy(CTX))
 
 const { poly_describe, poly_buffer_host, poly_uop_release_n } = lib
 
-// Handles of nodes that are gone, given back to the library many at a time.
+// Handles of collected nodes, released in batches.
 const RELEASE_AT = 256
 const dead = new Int32Array(2 * RELEASE_AT)
 let deadCount = 0
@@ -85,7 +85,7 @@ class GraphNode {
     this.tracked = tracked
     /** The lazy node that a computed one came from, for gradients. */
     this.origin = null
-    /** The tensor that wants the gradient with respect to this node. */
+    /** The tensor that receives the gradient with respect to this node. */
     this.owner = null
     /** Whether the node may be a view of its only source. */
     this.shows = false
@@ -93,7 +93,7 @@ class GraphNode {
     this.memory = null
     /** Whether the node stands for an argument of a function that is being captured. */
     this.isInput = false
-    /** Shape and type, once somebody has asked. */
+    /** Shape and type, cached on first use. */
     this.shape = null
     this.dtype = null
     /** Tensors and nodes that need this one. */
@@ -226,7 +226,7 @@ function roomFor (node) {
   }
 }
 
-/** What a WeakRef is, for as long as its owner lives. */
+/** A strong reference with the interface of a WeakRef. */
 class Kept {
   constructor (node) {
     this._node = node

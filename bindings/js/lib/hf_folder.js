@@ -49,7 +49,7 @@ function weightNames (what, folder, names) {
     throw new PolygradError(`${what}: ${index} has no weight_map, expected files by tensors`)
   }
   for (const name of Object.values(places)) {
-    // A model that came from elsewhere names no files of other folders.
+    // A downloaded index must not name files outside of its folder.
     if (typeof name !== 'string' || ['', '.', '..'].includes(name) || name !== path.basename(name)) {
       throw new PolygradError(`${what}: ${index}: ${show(name)}, expected a file beside the index`)
     }

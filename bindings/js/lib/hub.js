@@ -91,7 +91,7 @@ function checked (repoId, options) {
     endpoint,
     cacheDir: path.resolve(string(options.cacheDir ?? (HF_HUB_CACHE || path.join(home, 'hub')), 'downloadHf: cacheDir')),
     show: options.show ?? process.stderr.isTTY === true,
-    // What was saved for the Hub is not told to a server that somebody else has named.
+    // The token saved for the Hub is not sent to any other server.
     headers: headersOf(options.token ?? (options.endpoint === null ? savedToken(home) : null))
   }
 }

@@ -30,7 +30,7 @@ const tensors = new Int32Array(2 * 2 * MAX_DIMS)
 function bound (value, what) {
   if (value instanceof SymInt) return value.symbolicSize
   if (value == null) return NONE
-  // Beyond 2^53, too, an end is beyond all elements.
+  // An end beyond 2^53 is beyond all elements too.
   const n = Number.isInteger(value) ? value : Number(integer(value, what))
   return Math.max(SMALLEST, Math.min(n, LARGEST))
 }

@@ -49,7 +49,7 @@ class Instance {
     this._turn = Promise.resolve()
   }
 
-  // Where instances come from
+  // Construction
 
   /**
    * A multi-layer perceptron: layers [inputs, …, outputs]; activation relu, gelu, silu, tanh, sigmoid

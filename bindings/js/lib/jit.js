@@ -263,7 +263,7 @@ class CapturedJit {
     }
   }
 
-  /** What a run is given, and what makes the result after it. */
+  /** The inputs of a run, and the recipe of its result. */
   _call (given, memory, values) {
     const bindings = new Bindings(this._inputs.length + this._outputs.length, values.length)
     this._inputs.forEach((buffer, i) => bindings.add(buffer, memory[i].data))

@@ -25,7 +25,7 @@ class Traced {
     this.nodes = nodes
     /** What it assigned: memory, and the node of its new value. */
     this.changes = trace.changes
-    /** The memory that it assigned. */
+    /** The memory that the function assigned. */
     this.written = new Set(trace.changes.map(([before]) => before))
     /** The tensors that stood for other values at its end. */
     this.assigned = trace.before

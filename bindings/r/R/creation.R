@@ -32,7 +32,7 @@ tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad =
   wanting(tensor, requires_grad)
 }
 
-#' The type of tensors that are made without numbers of R.
+#' The data type of tensors created without a value.
 default_float <- function() "float32"
 
 tensor_statics$zeros <- function(..., shape = NULL, dtype = default_float(), requires_grad = NULL) {

@@ -1,10 +1,10 @@
 # Files from the network.
 
-#' Puts the contents of a URL into a file, whole or not at all: another process may look for it at the same time.
+#' Downloads a URL to a file atomically: another process may look for the file at the same time.
 fetch <- function(caller, url, to, headers = NULL, progress = FALSE) {
   dir.create(dirname(to), recursive = TRUE, showWarnings = FALSE)
   part <- tempfile("part", tmpdir = dirname(to))
-  # R's limit of a minute is one for the whole of a file.
+  # R's timeout of 60 s covers the whole download.
   before <- options(timeout = max(getOption("timeout"), 24 * 3600))
   on.exit({
     options(before)
@@ -24,7 +24,7 @@ fetch <- function(caller, url, to, headers = NULL, progress = FALSE) {
       1L
     }
   )
-  # R warns of a part of a file as well.
+  # R only warns about a truncated download.
   if (status != 0L || length(said) > 0L || !file.rename(part, to)) {
     status <- grep("HTTP status was", said, fixed = TRUE, value = TRUE)
     raise(sprintf("%s: %s: %s", caller, url, c(status, said, "it cannot be downloaded")[1L]))

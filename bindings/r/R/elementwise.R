@@ -8,7 +8,7 @@ binary_ops <- c(
   fmod = 23L, atan2 = 24L, hypot = 25L
 )
 
-# A loop would bind the last name only; each method keeps its own number.
+# A closure in a loop would see the last value only; a function call keeps each number.
 binary_method <- function(op) {
   force(op)
   function(self, x, reverse = FALSE) .Call(C_binary, op, self, x, reverse)

@@ -116,7 +116,7 @@ draw <- function(generator, count, ends, see, progress) {
   matrix(as.integer(unlist(drawn)), n, steps)
 }
 
-#' A bar on the error output, with the speed in the end.
+#' A progress bar on stderr, with the speed at its end.
 progress_of <- function(count) {
   bar <- utils::txtProgressBar(max = count, style = 3, file = stderr())
   begun <- proc.time()[[3L]]
@@ -159,7 +159,7 @@ text_writer <- function(tokenizer, rows, ends) {
   begin <- vapply(rows, tokenizer$decode, "")
   ended <- logical(n)
   written <- character(n)
-  # What a token means depends on those before it.
+  # The text of a token depends on the tokens before it.
   added <- function(i) {
     whole <- tokenizer$decode(rows[[i]])
     if (startsWith(whole, begin[i])) substring(whole, nchar(begin[i]) + 1L) else whole
@@ -171,7 +171,7 @@ text_writer <- function(tokenizer, rows, ends) {
       if (ended[i]) return("")
       rows[[i]] <<- c(rows[[i]], last[i])
       text <- added(i)
-      # Part of a character comes with the rest of it.
+      # Bytes of an incomplete UTF-8 character wait for the rest of it.
       if (endsWith(text, "\ufffd") || !startsWith(text, written[i])) return("")
       piece <- substring(text, nchar(written[i]) + 1L)
       written[i] <<- text

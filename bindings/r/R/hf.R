@@ -46,7 +46,7 @@ indexed <- function(caller, index) {
   map <- sub("[^{]*", "", map)
   pairs <- regmatches(map, gregexpr('"[^"]*"[[:space:]]*:[[:space:]]*"[^"]*"', map))[[1L]]
   names <- unique(sub('.*"([^"]*)"$', "\\1", pairs))
-  # A model that came from elsewhere names no files of other folders.
+  # A downloaded index must not name files outside of its folder.
   for (name in names) {
     if (name %in% c("", ".", "..") || grepl("[/\\\\]", name)) {
       raise(sprintf("%s: %s: '%s', expected a file beside the index", caller, index, name))

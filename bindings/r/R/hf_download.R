@@ -22,7 +22,7 @@ download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NU
   found <- tryCatch(
     hub_commit(repo_id, revision, headers),
     polygrad_error = function(e) {
-      # What the hub refuses is not there, whatever was in the past.
+      # A file that the hub refuses counts as missing, whatever the cache holds.
       if (is.null(kept) || grepl("HTTP status was", conditionMessage(e), fixed = TRUE)) raise(conditionMessage(e))
       warning(sprintf("%s; %s is what was downloaded before", conditionMessage(e), kept), call. = FALSE)
       kept
@@ -42,7 +42,7 @@ download_hf <- function(repo_id, revision = "main", cache_dir = NULL, token = NU
   if (!"config.json" %in% names) raise(sprintf("download_hf: repo_id: %s has no config.json", repo_id))
   weights <- if (index_name %in% names) indexed("download_hf", get_file(index_name)) else unindexed(names)
   if (length(weights) == 0L) raise(sprintf("download_hf: repo_id: %s has no .safetensors file", repo_id))
-  # The weights are last: a folder that has them all is complete.
+  # Weights are downloaded last: a folder that has them all is complete.
   for (name in c(intersect(small_files, names), weights)) get_file(name)
   if (found$commit != revision) keep_ref(file.path(own, "refs", revision), found$commit)
   folder

@@ -12,7 +12,7 @@ mlp_instance <- function(layers, ...) from_config("mlp", list(layers = layers, .
 tabm_instance <- function(layers, ...) from_config("tabm", list(layers = layers, ...))
 nam_instance <- function(n_features, ...) from_config("nam", list(n_features = n_features, ...))
 
-# What a model may be configured with; the library takes other words for its defaults.
+# The settings of a model; the library's names of the defaults differ.
 config_names <- list(
   mlp = c("layers", "activation", "bias", "loss", "batch_size", "seed"),
   tabm = c("layers", "activation", "n_ensemble", "loss", "batch_size", "seed"),

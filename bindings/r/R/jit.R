@@ -95,7 +95,7 @@ jit_arguments <- function(args) {
   list(tensors = tensors, sizes = sizes, static = static)
 }
 
-#' The variables that take part in arguments, with their values.
+#' The variables in the sizes of the arguments, with their values.
 jit_variables <- function(given) {
   values <- integer()
   variables <- list()
@@ -129,7 +129,7 @@ jit_capture <- function(fxn, prune, given, ...) {
   stand_ins <- .Call(C_jit_leave, tensors, before)
   entered <- FALSE
 
-  # What is made in each call; the other results are tensors that the function was given or found.
+  # Results computed by each call; the other results are arguments or captured tensors.
   results <- traced$results
   at <- vapply(results, function(x) {
     same <- which(vapply(tensors, function(y) .Call(C_same, x, y), NA))

@@ -19,7 +19,7 @@ new_layer <- function(kind, fields, forward) {
 `[[.Layer` <- function(x, name) `$.Layer`(x, name)
 `[[<-.Layer` <- function(x, name, value) `$<-.Layer`(x, name, value)
 
-# Those that it was made with, and those that were added.
+# Parameters of the constructor, and those added later.
 names.Layer <- function(x) union(attr(x, "order"), ls(attr(x, "fields")))
 
 print.Layer <- function(x, ...) {
@@ -51,7 +51,7 @@ need_sizes <- function(layer, name, value, least = 1, counts = NULL) {
   raise(sprintf("%s: %s: %s, expected %s from %d", layer, name, brief(value), expected, least))
 }
 
-#' What was given, in a message.
+#' A value as text for an error message.
 brief <- function(value) {
   if (!is.atomic(value) || length(value) == 0L) return(class(value)[1L])
   text <- as.character(utils::head(value, 8L))
@@ -77,7 +77,7 @@ Linear <- function(in_features, out_features, bias = TRUE) {
   new_layer("Linear", fields, function(self, x) .Call(C_poly_affine, as_input(x), self$weight, self$bias))
 }
 
-#' What a layer is called with: a Tensor, or numbers, which become one of float32.
+#' The input of a layer: a Tensor, or numbers, which become a float32 Tensor.
 as_input <- function(x) if (is_tensor(x)) x else Tensor(x, dtype = if (is.double(x) || is.data.frame(x)) "float32")
 
 LayerNorm <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {

@@ -92,7 +92,7 @@ LSTM <- function(input_size, hidden_size, num_layers = 1, bias = TRUE, batch_fir
   })
 }
 
-#' A count that divides another one.
+#' A count that must divide another one.
 need_part <- function(kind, name, value, whole) {
   need_size(kind, name, value)
   if (whole %% value != 0) raise(sprintf("%s: %s: %g, expected a part of %g", kind, name, value, whole))

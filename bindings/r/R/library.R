@@ -1,6 +1,6 @@
 # Where the library is, and how its errors become R's conditions.
 
-#' The places where libpolygrad.so may be, the most wanted first.
+#' The paths searched for libpolygrad.so, in order.
 library_candidates <- function() {
   chosen <- Sys.getenv("POLYGRAD_LIB")
   if (nzchar(chosen)) return(chosen)
@@ -39,7 +39,7 @@ number_of <- function(what, name, known) {
   known[[at]]
 }
 
-#' Raises the interrupt that came while the library was running.
+#' Raises an interrupt that arrived during a call of the library.
 interrupt <- function() {
   signalCondition(structure(list(message = "", call = NULL), class = c("interrupt", "condition")))
   invokeRestart("abort")

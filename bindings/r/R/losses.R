@@ -15,7 +15,7 @@ class_target <- function(target, logits) {
   if (length(.Call(C_shape, target)) < length(.Call(C_shape, logits))) from_zero(target) else target
 }
 
-#' The class that does not count, from 0; a negative one stands for none of them.
+#' ignore_index counted from 0; a negative number ignores no class.
 class_from_zero <- function(name, class) {
   whole <- is.numeric(class) && length(class) == 1L && !is.na(class) && class == floor(class) && class != 0
   if (!whole) raise(sprintf("%s: ignore_index: %s, expected a class from 1, or a negative number", name, brief(class)))

@@ -1,6 +1,6 @@
 # R's operators and group generics.
 
-# One function for both classes: R asks for that where they meet.
+# One function for both classes: R requires it when operands of both classes meet.
 Ops.Tensor <- function(e1, e2) {
   second <- if (missing(e2)) NULL else if (is.null(e2)) raise(sprintf("%s: NULL, expected a Tensor or numbers", .Generic)) else e2
   if (is_tensor(e1) || is_tensor(second)) .Call(C_ops, .Generic, e1, second) else ops_of_sizes(.Generic, e1, second)
@@ -74,7 +74,7 @@ Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
   if (.Generic == "range") .Call(C_poly_stack, list(over("min"), over("max")), 1L) else over(.Generic)
 }
 
-#' How the results of several tensors become one.
+#' Combines the results of several tensors into one.
 joining <- list(
   sum = `+`, prod = `*`, any = `|`, all = `&`, max = function(a, b) tensor_methods$maximum(a, b),
   min = function(a, b) tensor_methods$minimum(a, b)

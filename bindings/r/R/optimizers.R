@@ -1,6 +1,6 @@
 # Optimizers: they hold parameters and change them by their gradients.
 
-#' A setting: a number from 0 on and less than below.
+#' A hyperparameter: a number in [0, below).
 need_setting <- function(kind, name, value, below = Inf) {
   if (is.numeric(value) && length(value) == 1L && !is.na(value) && value >= 0 && value < below) return(invisible())
   limit <- if (below < Inf) sprintf(" and less than %g", below) else ""
@@ -10,7 +10,7 @@ need_setting <- function(kind, name, value, below = Inf) {
 new_optimizer <- function(kind, params, lr, fields, update, begin = NULL) {
   if (is_tensor(params)) raise(sprintf("%s: params is a tensor, expected a list of them", kind))
   if (!is.list(params) || !all(vapply(params, is_tensor, NA))) raise(sprintf("%s: params: expected a list of tensors", kind))
-  # What refuses a gradient, and tensors of integers, are no parameters.
+  # Integer tensors and tensors with requires_grad = FALSE are not parameters.
   params <- Filter(may_learn, unique_tensors(params))
   if (length(params) == 0L) raise(sprintf("%s: params is empty", kind))
   need_setting(kind, "lr", lr)
@@ -20,7 +20,7 @@ new_optimizer <- function(kind, params, lr, fields, update, begin = NULL) {
   }
   self <- list2env(fields, parent = emptyenv())
   self$params <- params
-  # A leaf rather than a constant: another rate needs no other program.
+  # A leaf, not a constant: another rate needs no other program.
   self$rate <- from_r(lr, "float32", scalar = TRUE)
   self$update <- update
   self$begin <- begin
@@ -84,7 +84,7 @@ optimizer_step <- function(self) {
   invisible()
 }
 
-#' What a step changes, and the new values, all made of the old ones.
+#' The tensors that a step updates, and their new values as graphs of the old ones.
 optimizer_updates <- function(self) {
   if (!is.null(self$optimizers)) {
     each <- lapply(self$optimizers, function(o) optimizer_updates(.subset2(o, "self")))
@@ -95,7 +95,7 @@ optimizer_updates <- function(self) {
   gradients <- lapply(self$params, function(p) .Call(C_gradient_of, p))
   chosen <- which(!vapply(gradients, is.null, NA))
   if (length(chosen) == 0L) return(list(targets = list(), values = list()))
-  # What all parameters need; it is no state of the optimizer.
+  # Shared by all parameters; not part of the optimizer's state.
   common <- if (!is.null(self$begin)) self$begin(self) else list(targets = list(), values = list())
   each <- lapply(chosen, function(i) self$update(self, i, self$params[[i]], gradients[[i]], common$values))
   list(

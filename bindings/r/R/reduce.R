@@ -12,7 +12,7 @@ reduce_method <- function(op) {
 for (name in names(reduce_ops)) tensor_methods[[name]] <- reduce_method(reduce_ops[[name]])
 rm(name)
 
-# With dtype, sums and products are accumulated in it.
+# dtype: the accumulator's type of sums and products.
 tensor_methods$sum <- function(self, axis = NULL, keepdim = FALSE, dtype = NULL) {
   if (is.null(dtype)) return(.Call(C_poly_reduce, 0L, self, axis, keepdim, 0L))
   .Call(C_poly_reduce_as, 0L, self, axis, keepdim, dtype)

@@ -19,7 +19,7 @@ get_state_dict <- function(object, prefix = "") {
     } else if (is.list(x)) {
       parts <- names(x)
       if (is.null(parts)) parts <- rep("", length(x))
-      # Counted from 0: the names are those of files, which other languages read.
+      # Counted from 0: the names are written to files, which other languages read.
       parts[!nzchar(parts)] <- (seq_along(x) - 1L)[!nzchar(parts)]
       x <- unclass(x)
       for (i in seq_along(x)) collect(x[[i]], join(parts[i]))
@@ -39,7 +39,7 @@ get_parameters <- function(object) {
   found[first]
 }
 
-#' Whether a tensor may be a parameter: of a floating type, and nobody refused it a gradient.
+#' Whether a tensor may be a parameter: a floating type, and requires_grad is not FALSE.
 may_learn <- function(x) {
   !identical(.Call(C_requires_grad, x), FALSE) && tensor_methods$is_floating_point(x)
 }

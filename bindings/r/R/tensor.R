@@ -10,7 +10,7 @@ tensor_statics <- new.env(parent = emptyenv())
 Tensor <- structure(function(data, dtype = NULL, requires_grad = NULL) {
   tensor <- if (is_tensor(data)) {
     made <- if (is.null(dtype) || identical(dtype, dtype(data))) data else tensor_methods$cast(data, dtype)
-    # Another variable, whose wish is its own.
+    # A new variable: requires_grad is not inherited.
     if (is.null(requires_grad)) made else if (isTRUE(requires_grad)) tensor_methods$clone(made) else .Call(C_detach, made)
   } else if (is_size(data)) {
     made <- .Call(C_size_tensor, data)
@@ -98,7 +98,7 @@ print.tensor_class <- function(x, ...) {
   grep(pattern, c("training", ls(tensor_statics)), value = TRUE)
 }
 
-# What is the same for all tensors.
+# Attributes shared by all tensors.
 state <- new.env(parent = emptyenv())
 state$training <- FALSE
 
@@ -367,7 +367,7 @@ tensor_methods$gradient <- function(self, ..., gradient = NULL, materialize_grad
   found
 }
 
-#' The gradient of whatever follows a tensor, in its shape.
+#' The incoming gradient of a tensor, in its shape.
 seed_gradient <- function(name, gradient, self) {
   gradient <- .Call(C_operand, gradient, self)
   own <- .Call(C_sizes, self)
