@@ -68,7 +68,7 @@ func (pl *planner) planReduction(p *Band) {
 	var vec, rows *Axis
 	if simple && (p.want[knobVectorAxis] == open || p.want[knobVectorAxis] == none) {
 		rows = pl.sharing(p, acc, nil)
-		best = pl.alongCost(k, rows, acc)
+		best = pl.alongCost(p, k, rows, acc)
 	}
 	for _, a := range p.Axes {
 		if a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
@@ -82,7 +82,7 @@ func (pl *planner) planReduction(p *Band) {
 	if vec == nil {
 		p.Along = simple
 		if rows != nil && simple {
-			rows.Units = p.want.or(knobTileRows, alongRows(rows.Count), rows.Count)
+			rows.Units = p.want.or(knobTileRows, pl.streamedRows(k, rows, acc), rows.Count)
 		}
 		return
 	}

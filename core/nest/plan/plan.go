@@ -66,9 +66,10 @@ const (
 	costSplat  = 0.25
 	costSpread = 2
 	costApart  = 20
-	costAcross = 30 // of a store, one by one
-	costPack   = 10 // of a vector that is packed, of neighbours or transposed
-	costFar    = 4  // of one that comes from beyond the nearest caches, beside what it costs anyway
+	costAcross = 30   // of a store, one by one
+	costPack   = 10   // of a vector that is packed, of neighbours or transposed
+	costL2     = 0.75 // of a vector that comes from the second cache, beside what it costs anyway
+	costFar    = 4    // of one that comes from beyond the nearest caches, beside what it costs anyway
 )
 
 // vectorCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a range.

@@ -97,6 +97,11 @@ func tiles(n int64) func(inputs) *uop.UOp {
 	}
 }
 
+// rowSums is the product of a matrix and a vector.
+func rowSums(m, k int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { return must(tensor.MatMul(in(uop.Float32, m, k), in(uop.Float32, k))) }
+}
+
 // biased is a product to which a matrix is added.
 func biased(m, k, n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return matmul(uop.Float32, m, k, n)(in).Add(in(uop.Float32, m, n)) }
@@ -164,6 +169,7 @@ func TestDecisions(t *testing.T) {
 
 		{"sum of rows in passes", big, "", sumRows(32, 512), "in passes over rows"},
 		{"too few rows for passes", big, "", sumRows(31, 512), "!passes"},
+		{"passes over all columns whose sums fit in L2", big, "", sumRows(64, 65536), "blocks of axis 1 of 2048 tiles"},
 		{"rows too near for passes", big, "", sumRows(64, 511), "!passes"},
 		{"too few columns for passes", big, "p1", sumRows(64, 127), "!passes"},
 		{"passes wanted", big, "p1", sumRows(16, 128), "in passes over rows"},
@@ -172,6 +178,11 @@ func TestDecisions(t *testing.T) {
 		{"passes without masks, a rest", ir.SSE4, "", sumRows(64, 1023), "!passes"},
 
 		{"sums along vectors", big, "", func(in inputs) *uop.UOp { return must(tensor.Sum(in(f32, 64, 1024), []int{1}, false)) }, "along vectors"},
+		{"rows from memory are one stream", big, "", rowSums(4096, 1024), "!tiles of 4"},
+		{"rows in the second cache share loads", big, "", rowSums(512, 1024), "tiles of 4 x 1"},
+		{"very short rows are one stream anyway", big, "", rowSums(65536, 64), "tiles of 4 x 1"},
+		{"short ones are not", big, "", rowSums(65536, 65), "!tiles of 4"},
+		{"long rows share what leaves L1", big, "", rowSums(1024, 3073), "tiles of 8 x 1"},
 		{"vectors of a count that a shift makes", ir.Wasm, "", tiles(4), "along vectors, count unknown"},
 		{"those are not full: what is left is done one by one", ir.Wasm, "", tiles(2), "along vectors, count unknown"},
 		{"columns stay in the second cache", big, "", matmul(f32, 256, 256, 256), "!pack"},
@@ -201,6 +212,12 @@ func TestDecisions(t *testing.T) {
 		{"rows in all lanes not wanted", ir.Wasm, "d-1", matmul(f32, 64, 64, 32), "!for rows"},
 		{"few rows: along vectors", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.MatMul(in(f32, 4, 1024), turned(in(f32, 1024, 1024))))
+		}, "along vectors"},
+		{"so many that they leave L1: register tiles", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 11, 1024), turned(in(f32, 1024, 1024))))
+		}, "!along vectors"},
+		{"as many in L1: along vectors", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 11, 512), turned(in(f32, 1024, 512))))
 		}, "along vectors"},
 		{"split-K as asked", big, "k128", matmul(f32, 64, 1024, 64), "parts of 128 steps"},
 		{"long sums of every row are split", big, "", func(in inputs) *uop.UOp {
