@@ -21,7 +21,7 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz parity profile generate fmt lint install uninstall clean
+.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-variations parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -58,6 +58,9 @@ bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write ben
 
 bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by step; FUZZ="--seed 1000 --count 1000"
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bindings/python $(PY) bench/fuzz.py $(FUZZ)
+
+bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations of the benchmark's shapes and write bench/VARIATIONS.md
+	$(PY) bench/variations.py --write bench/VARIATIONS.md
 
 parity: $(VENV)/installed ## compare the kernels with tinygrad's: case by case, and of programs in Python
 	$(GO) run ./tests/parity/cmd/parity

@@ -199,12 +199,18 @@ def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Out
     with tempfile.TemporaryDirectory() as folder:
         outcomes = {c.name: prepare(c, task, Path(folder) / c.name) for c in contestants}
         compare(task, outcomes)
-    spent = dict.fromkeys(outcomes, 0.0)
+    take_turns([(c, outcomes[c.name]) for c in contestants], pace)
+    return outcomes
+
+
+def take_turns(entrants: list[tuple[Contestant, Outcome]], pace: Pace) -> None:
+    """Time what processes have prepared, by turns, and let them forget it."""
+    spent = [0.0] * len(entrants)
     for number in range(pace.rounds):
-        shift = number % len(contestants)
-        for contestant in contestants[shift:] + contestants[:shift]:
-            outcome = outcomes[contestant.name]
-            if outcome.note or spent[contestant.name] > pace.most:
+        shift = number % len(entrants)
+        for i in [*range(shift, len(entrants)), *range(shift)]:
+            contestant, outcome = entrants[i]
+            if outcome.note or spent[i] > pace.most:
                 continue
             try:
                 answer = contestant.ask(60, do="time", seconds=pace.turn)
@@ -216,8 +222,7 @@ def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Out
                 continue
             outcome.turns.append(answer["median"])
             outcome.least = min(outcome.least or answer["least"], answer["least"])
-            spent[contestant.name] += max(pace.turn, answer["median"] * (answer["n"] + 1))
-    for contestant in contestants:
-        if outcomes[contestant.name].turns:
+            spent[i] += max(pace.turn, answer["median"] * (answer["n"] + 1))
+    for contestant, outcome in entrants:
+        if outcome.turns:
             contestant.ask(60, do="drop")
-    return outcomes

@@ -67,9 +67,9 @@ def transposed_copy(f: Ops, x: Tensor) -> Tensor:
     return f.copy(f.transpose(x, 0, 1))
 
 
-def convolution(stride: int, padding: int) -> Program:
-    """Return a convolution."""
-    return lambda f, x, w: f.conv2d(x, w, stride, padding)
+def convolution(*options: int) -> Program:
+    """Return a convolution of a stride, padding, dilation and number of groups."""
+    return lambda f, x, w: f.conv2d(x, w, *options)
 
 
 def convolution_backward(stride: int, padding: int) -> Program:

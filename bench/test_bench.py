@@ -21,6 +21,7 @@ import pytest
 import report
 import showcase
 import values
+import variations
 from contestants import BEAM, OURS, SPLIT
 from duel import SEARCH_BUDGET, Contestant, Outcome, Pace, duel, prepare
 from limits import bounds
@@ -446,3 +447,13 @@ def test_examples_are_shown_with_their_figures() -> None:
 def test_every_example_in_python_is_shown() -> None:
     folder = showcase.ROOT / "examples"
     assert {e.name for e in showcase.EXAMPLES} == {p.name for p in folder.glob("*.py")}
+
+
+def test_variations_are_rows_with_two_ratios() -> None:
+    names = [v.task.name for v in variations.VARIATIONS]
+    assert len({*names, *BY_NAME}) == len(names) + len(BY_NAME)
+    for v in variations.VARIATIONS:
+        base = BY_NAME[v.of]
+        assert 0.1 < v.task.flops / (base.flops or base.moved) < 7, v.task.name
+    found = variations.Result(variations.VARIATIONS[0], 2, 2e-3, 1.31, 4e-3, 0.5, [])
+    assert found.cells()[1:] == ["2", "2.00 ms", "1.31 **missed**", "4.00 ms", "0.50"]

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import values
-from tasks import BY_NAME, TRAINING_RATE
+from tasks import TRAINING_RATE
+from variations import BY_NAME
 
 STATUS = Path("/proc/self/status")
 UNTIMED_TOKENS, LEAST_TOKENS = 3, 4

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polygrad import Tensor, dtypes
+from polygrad import Tensor, Variable, dtypes
 from polygrad._library import lib
 from polygrad.nn import SGD, CompiledTrainingStep, compile_step
 
@@ -113,9 +113,11 @@ def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = Non
     return x.layernorm(weight=weight, bias=bias)
 
 
-def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+def conv2d(
+    x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1
+) -> Tensor:
     """Return the convolution."""
-    return x.conv2d(weight, stride=stride, padding=padding)
+    return x.conv2d(weight, None, groups, stride, dilation, padding)
 
 
 def conv2d_backward(
@@ -145,9 +147,53 @@ def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
     return logits.cross_entropy(target)
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Return causal attention."""
-    return q.scaled_dot_product_attention(k, v, is_causal=True)
+def cross_entropy_ignoring(logits: Tensor, target: Tensor, ignored: int) -> Tensor:
+    """Return the same of the rows that are not of the ignored class."""
+    return logits.sparse_categorical_crossentropy(target, ignored)
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    causal: bool = True,
+    dropout: float = 0.0,
+    **options: Any,
+) -> Tensor:
+    """Return attention, causal unless there is a mask."""
+    causal = causal and mask is None
+    with Tensor.train(dropout > 0):
+        return q.scaled_dot_product_attention(k, v, mask, dropout, causal, **options)
+
+
+def window(length: int, width: int) -> Tensor:
+    """Return the mask of attention to the last keys."""
+    columns = Tensor.arange(length)
+    rows = columns.reshape(-1, 1)
+    return (columns <= rows) & (columns > rows - width)
+
+
+def padded(lengths: Tensor, length: int) -> Tensor:
+    """Return the causal masks of texts of some lengths."""
+    columns = Tensor.arange(length)
+    return (columns <= columns.reshape(-1, 1)) & (columns < lengths.reshape(-1, 1, 1, 1))
+
+
+def largest(x: Tensor, axis: int) -> Tensor:
+    """Return the maximum over an axis."""
+    return x.max(axis)
+
+
+def prefix(x: Tensor, axis: int, length: int) -> Tensor:
+    """Return the first elements of an axis, whose number is a variable."""
+    n = Variable("n", 1, x.shape[axis]).bind(length)
+    return x[(slice(None),) * axis + (slice(0, n),)]
+
+
+def einsum(formula: str, *tensors: Tensor) -> Tensor:
+    """Return a sum of products."""
+    return Tensor.einsum(formula, *tensors)
 
 
 def lstm(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:

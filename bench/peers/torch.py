@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -125,9 +126,11 @@ def reshape(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x.reshape(shape)
 
 
-def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tensor:
+def conv2d(
+    x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1
+) -> Tensor:
     """Return the convolution."""
-    return F.conv2d(x, weight, None, stride, padding)
+    return F.conv2d(x, weight, None, stride, padding, dilation, groups)
 
 
 def conv2d_backward(
@@ -155,9 +158,50 @@ def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
     return F.cross_entropy(logits, target.long())
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Return causal attention."""
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+def cross_entropy_ignoring(logits: Tensor, target: Tensor, ignored: int) -> Tensor:
+    """Return the same of the rows that are not of the ignored class."""
+    return F.cross_entropy(logits, target.long(), ignore_index=ignored)
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    causal: bool = True,
+    dropout: float = 0.0,
+    **options: Any,
+) -> Tensor:
+    """Return attention, causal unless there is a mask."""
+    causal = causal and mask is None
+    return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal, **options)
+
+
+@functools.cache
+def window(length: int, width: int) -> Tensor:
+    """Return the mask of attention to the last keys, made once."""
+    return torch.ones(length, length, dtype=torch.bool).tril().triu(1 - width)
+
+
+def padded(lengths: Tensor, length: int) -> Tensor:
+    """Return the causal masks of texts of some lengths."""
+    columns = torch.arange(length)
+    return (columns <= columns[:, None]) & (columns < lengths[:, None, None, None])
+
+
+def largest(x: Tensor, axis: int) -> Tensor:
+    """Return the maximum over an axis."""
+    return x.amax(axis)
+
+
+def prefix(x: Tensor, axis: int, length: int) -> Tensor:
+    """Return the first elements of an axis."""
+    return x.narrow(axis, 0, length)
+
+
+def einsum(formula: str, *tensors: Tensor) -> Tensor:
+    """Return a sum of products."""
+    return torch.einsum(formula, *tensors)
 
 
 def lstm(x: Tensor, wi: Tensor, wh: Tensor, bias: Tensor) -> Tensor:
