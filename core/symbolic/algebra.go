@@ -180,6 +180,38 @@ func GCD(us ...*uop.UOp) *uop.UOp {
 	return common.mulInto(constant(first, one)).Mul(constant(first, g))
 }
 
+// multiple is u / v for sums whose terms have one ratio, (4*n + 8) / (n + 2), else nil. Products of sums and constants are
+// multiplied out, so the size 4*(n+2) of two axes occurs in this form only.
+func multiple(u, v *uop.UOp) *uop.UOp {
+	us, vs := u.SplitUOp(uop.Add), slices.Clone(v.SplitUOp(uop.Add))
+	if len(us) != len(vs) {
+		return nil
+	}
+	var ratio uop.Const
+	for i, t := range us {
+		x, f := bare(t)
+		j := slices.IndexFunc(vs, func(w *uop.UOp) bool { y, _ := bare(w); return x == y })
+		if j < 0 {
+			return nil
+		}
+		_, g := bare(vs[j])
+		if g.Sign() == 0 || f.FloorMod(g).Sign() != 0 || i > 0 && !f.FloorDiv(g).Eq(ratio) {
+			return nil
+		}
+		ratio = f.FloorDiv(g)
+		vs = slices.Delete(vs, j, j+1)
+	}
+	return constant(u, ratio)
+}
+
+// bare is a term without its constant factor: 1 for a constant.
+func bare(t *uop.UOp) (*uop.UOp, uop.Const) {
+	if t.Op == uop.ConstOp {
+		return constant(t, one), t.ConstVal()
+	}
+	return t.PopConst(uop.Mul)
+}
+
 // DivideExact is u / v where v certainly divides u, else nil.
 func DivideExact(u, v *uop.UOp) *uop.UOp {
 	switch {
@@ -193,8 +225,18 @@ func DivideExact(u, v *uop.UOp) *uop.UOp {
 				return a.Add(b)
 			}
 		}
+		return multiple(u, v)
 	case u.Op == uop.Mul:
 		fac, c := u.PopConst(uop.Mul)
+		if v.Op == uop.Add {
+			for i, f := range fac.SplitUOp(uop.Mul) {
+				if q := multiple(f, v); q != nil {
+					factors := slices.Clone(fac.SplitUOp(uop.Mul))
+					factors[i] = q
+					return scaled(c, uop.ProdOf(factors...))
+				}
+			}
+		}
 		divFac, divC := v.PopConst(uop.Mul)
 		if divC.Sign() == 0 || c.FloorMod(divC).Sign() != 0 {
 			return nil

@@ -166,3 +166,29 @@ func TestNaNDiffersFromItself(t *testing.T) {
 		}
 	}
 }
+
+// TestSizesOfSeveralAxes divides by sizes that are sums, such as the length start+1 of a text: the size of several axes is
+// multiplied out.
+func TestSizesOfSeveralAxes(t *testing.T) {
+	for text, want := range map[string]string{
+		"((n*64+64)*b+a)//(n+1)":       "((b*64)+(a//(n+1)))",
+		"((n*64+64)*b+a)%(n+1)":        "(a%(n+1))",
+		"(n*64+64)*b*3//(n+1)":         "(b*192)",
+		"((n+c*2)*6*b+a)//(n+c*2)":     "((b*6)+(a//(n+(c*2))))",
+		"((n*64+32)*b+a)//(n+1)":       "((a+(b*((n*64)+32)))//(n+1))",
+		"((n*64+64+c)*b+a)//(n+1)":     "((a+(b*((c+(n*64))+64)))//(n+1))",
+		"((n*2+2)*b+a)//(n*4+4)":       "((a+(b*((n*2)+2)))//((n*4)+4))",
+		"((n*64+c*64)*b+a)//(n+c*2+1)": "((a+(b*((c*64)+(n*64))))//((n+(c*2))+1))",
+		"((n*n*2+n*2)*b+a)//(n*n+n)":   "((b*2)+(a//(n+(n*n))))",
+	} {
+		g := NewScratch()
+		u := parseFormula(t, g, text)
+		got := Simplify(u)
+		if got.Render() != want {
+			t.Errorf("%s is simplified to\n %s, not\n %s", text, got.Render(), want)
+		}
+		if i := differAt(u, got); i != nil {
+			t.Errorf("%s is not %s at %v", text, got.Render(), i)
+		}
+	}
+}
