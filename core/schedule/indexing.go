@@ -24,7 +24,7 @@ type indexing struct {
 // Reread is a value that would be computed where it is read.
 type Reread struct {
 	Value *uop.UOp
-	// Elements is how many the value has, Evaluations how often one is computed, for all users together.
+	// Elements is how many different ones the value has, Evaluations how often one is computed, for all users together.
 	Elements, Evaluations int64
 	// Reduced says that it would be computed in the loops of a reduction, Factor that it is a factor of several terms of a sum,
 	// Chosen that it is a term under some condition.
@@ -44,6 +44,8 @@ type nodeRanges struct {
 	loops []*uop.UOp
 	// reads: computing the node takes something from memory.
 	reads bool
+	// uniform are the axes along which the value does not vary.
+	uniform axisSet
 	// evaluations is how often an element is computed for all users together.
 	evaluations int64
 	// kernels is how many times the loops run, where those of several users stand for one.
@@ -56,8 +58,8 @@ type nodeRanges struct {
 	nUsers, lastUser int32
 }
 
-func newIndexing(g *uop.Graph, list []*uop.UOp) *indexing {
-	x := &indexing{g: g, list: list, nodes: make([]nodeRanges, len(list), len(list)+len(list)/4)}
+func newIndexing(g *uop.Graph, list []*uop.UOp, store func(Reread) bool) *indexing {
+	x := &indexing{g: g, list: list, store: store, nodes: make([]nodeRanges, len(list), len(list)+len(list)/4)}
 	most := 0
 	for _, u := range list {
 		most = max(most, u.ID())
@@ -75,6 +77,9 @@ func newIndexing(g *uop.Graph, list []*uop.UOp) *indexing {
 			m := x.at(s)
 			m.nUsers++
 			n.reads = n.reads || m.reads
+		}
+		if store != nil {
+			n.uniform = uniformAxes(u, func(s *uop.UOp) axisSet { return x.at(s).uniform })
 		}
 	}
 	// Room for all sources, then each user once.
@@ -206,10 +211,15 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		return
 	}
 	r := Reread{Value: u, Elements: size.N, Evaluations: n.evaluations}
+	for i, s := range u.Shape() {
+		if n.uniform.has(i) {
+			r.Elements /= s.N
+		}
+	}
 	for _, c := range x.usersOf(n) {
 		loops := x.at(c).loops
 		r.Reduced = r.Reduced || reducedOver(loops)
-		r.Factor = r.Factor || n.factor && volume(loops) > size.N
+		r.Factor = r.Factor || n.factor && volume(loops) > r.Elements
 	}
 	r.Chosen = n.chosen
 	if x.store(r) {
@@ -237,13 +247,13 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 			continue
 		}
 		// Users that disagree are in loops of their own.
-		times := max(m.kernels, 1) * volume(loopsAround(m.loops, m.in))
+		times := max(m.kernels, 1) * evaluationsAt(m.loops, varying(m.in, n.uniform))
 		n.evaluations += times
 		most = max(most, times)
 	}
 	switch {
 	case !n.realize:
-		n.evaluations = kernels * volume(loopsAround(loops, n.out))
+		n.evaluations = kernels * evaluationsAt(loops, varying(n.out, n.uniform))
 	case !n.across && !transposed(u):
 		n.evaluations = most
 	}
@@ -294,16 +304,47 @@ func (x *indexing) findFactors(n *nodeRanges) {
 	}
 }
 
-// loopsAround are the loops that run around what is computed at some indices: the innermost that these depend on, and those
-// made before it.
-func loopsAround(loops, indices []*uop.UOp) []*uop.UOp {
-	innermost := -1
+// evaluationsAt is how often loops compute something at some indices: in the innermost loop that these depend on, and in those
+// made before it. Of a loop that they only divide the outer part counts.
+func evaluationsAt(loops, indices []*uop.UOp) int64 {
+	innermost, part := -1, int64(1)
 	for _, i := range indices {
 		for _, r := range i.Ranges() {
-			innermost = max(innermost, r.RangeID().ID[0])
+			switch n := r.RangeID().ID[0]; {
+			case n > innermost:
+				innermost, part = n, divisor(i, r)
+			case n == innermost:
+				part = min(part, divisor(i, r))
+			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(loops), func(r *uop.UOp) bool { return r.RangeID().ID[0] > innermost })
+	around := slices.DeleteFunc(slices.Clone(loops), func(r *uop.UOp) bool { return r.RangeID().ID[0] > innermost })
+	return max(volume(around)/part, 1)
+}
+
+// divisor is the constant by which an index divides a range.
+func divisor(index, r *uop.UOp) int64 {
+	for index.Op == uop.Mod && index.Src[1].Op == uop.ConstOp {
+		index = index.Src[0]
+	}
+	if index.Op == uop.Idiv && index.Src[0] == r && index.Src[1].Op == uop.ConstOp {
+		return index.Src[1].ConstVal().I()
+	}
+	return 1
+}
+
+// varying are the indices of axes along which a value varies.
+func varying(indices []*uop.UOp, uniform axisSet) []*uop.UOp {
+	if uniform == 0 {
+		return indices
+	}
+	var out []*uop.UOp
+	for i, u := range indices {
+		if !uniform.has(i) {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // setLoops notes the ranges of the kernel that reads the sources of a node, and for how many kernels it stands.
@@ -323,8 +364,11 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 			n.loops = union(n.loops, x.at(c).loops)
 		}
 	}
-	for _, i := range n.in {
-		n.loops = union(n.loops, i.Ranges())
+	for i, index := range n.in {
+		// What is stored has no axes along which it does not vary.
+		if !n.realize || !n.uniform.has(i) || i >= len(n.out) || index != n.out[i] {
+			n.loops = union(n.loops, index.Ranges())
+		}
 	}
 }
 

@@ -10,8 +10,7 @@ var alwaysContiguous = ops(uop.Contiguous, uop.Assign, uop.Copy, uop.Buffer, uop
 // and what copies and assigns read.
 func (r *run) getRealize() bool {
 	list := r.root.Toposort()
-	r.index = newIndexing(r.g, list)
-	r.index.store = r.store
+	r.index = newIndexing(r.g, list, r.store)
 	mark := func(u *uop.UOp) { r.index.at(u).realize = true }
 	for _, u := range list {
 		switch u.Op {

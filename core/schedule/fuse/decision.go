@@ -61,6 +61,7 @@ const (
 	RereadPays      // it would be computed so often that storing it costs less
 	ComputedOnce    // no user computes it again
 	CheapMask       // comparisons are cheaper than memory
+	NarrowStored    // what it is cast from is smaller, and stored if need be
 	CheapFactor     // a factor of a product that takes few operations
 	CheapAgain      // storing it costs more than computing it again
 )
@@ -76,7 +77,8 @@ var reasons = [...]string{
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
 	RereadPays:      "computing it again costs more than memory", ComputedOnce: "computed once", CheapMask: "comparisons cost less than memory",
-	CheapFactor: "the tiles of a product compute it for many terms at once", CheapAgain: "computing it again costs less than memory",
+	NarrowStored: "what it is cast from takes less memory",
+	CheapFactor:  "the tiles of a product compute it for many terms at once", CheapAgain: "computing it again costs less than memory",
 }
 
 func (r Reason) String() string { return reasons[r] }

@@ -197,7 +197,7 @@ func contiguous(red *uop.UOp) bool {
 			continue
 		}
 		reads = true
-		if contiguousRun(u.Src[1], red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) {
+		if contiguousRun(u.Src[1].GetIdx(), red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) {
 			return true
 		}
 	}

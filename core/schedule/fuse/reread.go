@@ -26,6 +26,8 @@ func judgeReread(r *schedule.Reread, c *Costs) Reason {
 	// A choice of its own would merge with the condition of the sum, which then is no look-up any more.
 	case isMask(r.Value) || r.Chosen && r.Value.Op != uop.Where && c.Evaluations >= minScatterRows*c.Elements:
 		return CheapMask
+	case widens(r.Value):
+		return NarrowStored
 	case r.Factor && c.Work < factorWork:
 		return CheapFactor
 	case float64(c.Evaluations-c.Elements)*c.Work < c.StoreWork:
@@ -47,6 +49,11 @@ func isMask(u *uop.UOp) bool {
 		u = u.Src[0]
 	}
 	return u.DType.IsBool()
+}
+
+// widens reports whether a value is a cast to a larger type, so that its source takes less memory.
+func widens(u *uop.UOp) bool {
+	return u.Op == uop.Cast && u.Src[0].DType.Itemsize() < u.DType.Itemsize()
 }
 
 // workBelow estimates the operations that it takes to compute an element of a value from what is in memory.

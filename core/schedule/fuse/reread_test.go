@@ -35,6 +35,14 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			x, y := g.in(64, 64), g.in(64, 64)
 			return x.Add(y).Mul(y).ReduceAxes(uop.Add, 1)
 		}, fuse.ComputedOnce, 1},
+		{"sum of other axes", func(g graph) *uop.UOp {
+			shape := uop.ShapeOf(64, 64, 64)
+			return g.in(1, 64, 64).Expand(shape).ReduceAxes(uop.Add, 1).Mul(g.in(64, 1, 64))
+		}, fuse.RereadPays, 2},
+		{"cast to a larger type", func(g graph) *uop.UOp {
+			narrow := g.in(1, 512).Exp2().Cast(uop.Float16)
+			return narrow.Cast(uop.Float32).Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
+		}, fuse.NarrowStored, 2},
 		{"many repetitions", func(g graph) *uop.UOp { return g.in(1, 512).Exp2().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512)) }, fuse.RereadPays, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
