@@ -3,12 +3,11 @@
 python bench/fuzz.py [--seed FIRST] [--count N] [--sizes 24,96,384] [--limit 1.15]
 
 A program is 2 to 6 steps of the public interface. It is timed as it is, with each step made
-contiguous (forward and backward), and, if it has no gradients, as a chain of programs that realize
-one step each; views cost nothing there. The results are compared too. A program must not take more
+contiguous (forward and backward), and as a chain of programs that realize one step each, or the
+gradients of one step; views cost nothing there. The results are compared too. A program must not take more
 than the limit times as long as the faster of the other forms: those that do are printed, as Python
-that runs. Then comes the distribution of the ratios to the chain (or to the contiguous steps where
-there are gradients). POLY_DEVICE and POLY_THREADS say what is timed. Exits with 1 if a program is
-over the limit or has other values.
+that runs. Then comes the distribution of the ratios to the chain. POLY_DEVICE and POLY_THREADS say
+what is timed. Exits with 1 if a program is over the limit or has other values.
 """
 
 from __future__ import annotations
@@ -76,27 +75,62 @@ class Program:
         return scope["run"]
 
     def chain(self) -> list[Any]:
-        """Return a compiled program for each step, on the results of those before it."""
+        """Return a compiled program for each step, on the results of those before it.
+
+        Behind them are those of gradients: one for each step, last steps first, which returns the
+        gradients of what the step reads, with what later steps have added to them.
+        """
         scope: dict[str, Any] = {}
         exec(HEAD.format(seed=self.seed) + "".join(f"{line}\n" for line in self.inputs), scope)
         views: dict[str, list[str]] = {}  # what makes a value of those in scope
-        runs = []
-        for step in self.steps:
-            name, text = step[:-1].split(" = step(", 1)
+        runs: list[Any] = []
+
+        def realize(names: list[str], body: str, values: str) -> None:
+            given = ", ".join(n for n in dict.fromkeys(NAME.findall(body + values)) if n in scope)
+            exec(f"def program({given}): {body}; return {values},", scope)
+            runs.append(eval(f"compile_step(program, {given})", scope))
+            for name, out in zip(names, runs[-1].outputs):
+                scope[name] = Tensor(out)
+                views.pop(name, None)
+                if out.dtype == np.uint16:
+                    views[name] = [f"{name} = {name}.bitcast(dtypes.bfloat16)"]
+
+        steps = [step[:-1].split(" = step(", 1) for step in self.steps if " = step(" in step]
+        loss = LOSS.search(self.returns)
+        if loss:
+            steps.append(["v999", loss[1]])
+        bodies = {}  # of the steps that are realized
+        for name, text in steps:
             lines = [line for n in NAME.findall(text) for line in views.get(n, ())]
             lines = [*dict.fromkeys(lines), f"{name} = {text}"]
             if VIEW.fullmatch(text) and name not in NAME.findall(self.returns):
                 views[name] = lines
                 continue
-            body = "; ".join(lines)
-            given = ", ".join(n for n in dict.fromkeys(NAME.findall(body)) if n in scope)
-            exec(f"def program({given}): {body}; return {name},", scope)
-            runs.append(eval(f"compile_step(program, {given})", scope))
-            [out] = runs[-1].outputs
-            scope[name] = Tensor(out)
-            if out.dtype == np.uint16:
-                views[name] = [f"{name} = {name}.bitcast(dtypes.bfloat16)"]
+            bodies[name] = "; ".join(lines)
+            realize([name], bodies[name], name)
+        if not loss:
+            return runs
+        depends = set(NAME.findall(loss[2]))  # what gradients flow to
+        for name, body in bodies.items():
+            if depends.intersection(NAME.findall(body)):
+                depends.add(name)
+        for name, body in reversed(bodies.items()):
+            own = [n for n in dict.fromkeys(NAME.findall(body)) if n in scope and n != name]
+            to = [n for n in own if n in depends and dtypes.is_float(eval_type(scope, views, n))]
+            if not to or (name != "v999" and f"g{name}" not in scope):
+                continue
+            seeds = [f"g{n}" for n in (name, *to) if f"g{n}" in scope]
+            body = "; ".join([*(line for n in seeds for line in views.get(n, ())), body])
+            seed = "" if name == "v999" else f", gradient=g{name}"
+            body += f"; g = {name}.gradient({', '.join(to)}{seed}, materialize_grads=True)"
+            sums = [f"g[{i}]" + f" + g{n}" * (f"g{n}" in scope) for i, n in enumerate(to)]
+            realize([f"g{n}" for n in to], body, ", ".join(sums))
         return runs
+
+
+def eval_type(scope: dict[str, Any], views: dict[str, list[str]], name: str) -> Any:
+    """Return the type of a value, of which bfloat16 is kept as bits."""
+    return dtypes.bfloat16 if name in views else scope[name].dtype
 
 
 FUSED, APART = "t", "t.contiguous().contiguous_backward()"
@@ -104,7 +138,8 @@ FUSED, APART = "t", "t.contiguous().contiguous_backward()"
 VIEW = re.compile(
     r"[vx]\d+(\.T|\.(flip|transpose|flatten|unsqueeze|unflatten|reshape|expand)\([^()]*(\(.*\))?\)|\[[:, \d-]+\])*"  # noqa: E501
 )
-NAME = re.compile(r"\b[vxi]\d+\b")
+NAME = re.compile(r"\bg?[vxi]\d+\b")
+LOSS = re.compile(r"\*step\((.*)\)\.gradient\((.*)\),\)")
 
 
 class Generator:
@@ -405,7 +440,20 @@ class Generator:
         self.values[name] = self.scope[name] = value
 
     def program(self) -> Program:
-        """Return the program."""
+        """Return a program in which at least two steps compute something."""
+        while True:
+            program = self.draw()
+            steps = [step[:-1].split(" = step(", 1)[1] for step in program.steps if "step(" in step]
+            computing = sum(not VIEW.fullmatch(text) for text in steps)
+            if computing + ("gradient" in program.returns) > 1:
+                return program
+            self.inputs, self.steps = [], []
+            for name in [n for n in self.scope if NAME.fullmatch(n)]:
+                del self.scope[name]
+            self.values = {}
+
+    def draw(self) -> Program:
+        """Return some program."""
         shape = (self.length(), self.length())
         self.numbers(shape)
         weighted = self.rng.random() < 0.35
@@ -544,10 +592,9 @@ def measure(program: Program, size: int, limit: float) -> Outcome:
     """Compile and time a program in all forms, by turns."""
     fused, apart = Timed([program.compile(FUSED)]), Timed([program.compile(APART)])
     forms = [fused, apart]
-    if "gradient" not in program.returns:
-        chain = Timed(program.chain())
-        if chain.runs:
-            forms.append(chain)
+    chain = Timed(program.chain())
+    if chain.runs:
+        forms.append(chain)
     different = other_values(fused.values, apart.values, "bf" in program.text(FUSED))
     gc.disable()
     for turn in range(TURNS + MORE_TURNS):

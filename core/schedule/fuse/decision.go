@@ -42,6 +42,7 @@ const (
 	Dependent         // one of two siblings needs the other
 	// Profit: the merged kernel would be right, but slower.
 	ConsumerContracts  // the consumer is a matrix product or convolution, whose loops are tiled as they are
+	ConsumerScatters   // the consumer adds each term where it belongs
 	ContractionReduced // the consumer reduces over elements of a product
 	SiblingContracts   // one of two siblings is a matrix product or convolution
 	EpilogueLoops      // the epilogue of a product has other loops than the product
@@ -70,7 +71,7 @@ var reasons = [...]string{
 	Pays: "pays", Opaque: "opaque kernel", OrderBetween: "a kernel must run between them", ReadsOtherOrder: "reads in another order than stored",
 	ReductionRepeated: "a reduction would be repeated", StoresTwice: "both store to one buffer", NoLoopOrder: "no order of the loops",
 	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", ConsumerContracts: "the consumer is a contraction",
-	ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
+	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
 	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",

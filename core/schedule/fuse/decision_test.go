@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/gradient"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -137,6 +139,16 @@ func TestReasons(t *testing.T) {
 		}},
 		{"producers", fuse.ConsumerContracts, func(g graph) []*uop.UOp {
 			return []*uop.UOp{times(softmax(g.in(64, 32), 1), g.in(48, 32))}
+		}},
+		{"producers", fuse.ConsumerScatters, func(g graph) []*uop.UOp {
+			table, turn := g.in(32, 500), []int{1, 0}
+			taken := g.ok(tensor.Embedding(table.Permute(turn), g.NewBuffer("CPU", 40, uop.Int32)))
+			each := g.in(32, 128).ReduceAxes(uop.Max, 1).Permute(turn).Expand(taken.Shape())
+			grads, err := gradient.Of(g.ok(tensor.Sum(g.ok(tensor.Mul(taken, each)), nil, false)), []*uop.UOp{table}, nil)
+			if err != nil {
+				g.Fatal(err)
+			}
+			return grads
 		}},
 		{"epilogues", fuse.Pays, func(g graph) []*uop.UOp {
 			h := times(g.in(64, 32), g.in(48, 32))

@@ -36,6 +36,8 @@ func (f *fuser) fuseConsumers(contractions bool) (changed bool) {
 				c.reason = Opaque
 			case k.body.contraction():
 				c.reason = ConsumerContracts
+			case p.body.reduces() && k.body.scatters():
+				c.reason = ConsumerScatters
 			case ok:
 				c = f.intoConsumer(p.body, k.body, func(slot int) bool { return f.needed(slot, i, j) })
 			}

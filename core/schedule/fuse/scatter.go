@@ -52,6 +52,12 @@ func (f *fuser) scatterSums() (changed bool) {
 	return changed
 }
 
+// scatters reports whether a sum of the body is going to be scattered: its terms must not have loops.
+func (b *body) scatters() bool {
+	_, s, _, _ := b.findScatter()
+	return s != nil && sizeOf(s.row) >= minScatterRows
+}
+
 // findScatter finds a sum that can be scattered, of a large table if there is one: store n is of base + factor * sum.
 func (b *body) findScatter() (n int, found *scatter, base, factor *uop.UOp) {
 	for i, st := range b.stores {
