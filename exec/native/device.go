@@ -68,7 +68,7 @@ func machine(f x64.Features) ir.Machine {
 	m.Threads = code.Threads()
 	// Intel's processors are slower at vector products of BF16 than of F32.
 	m.DotBF16 = f.AMX || f.BF16 && cpuid.CPU.IsVendor(cpuid.AMD)
-	m.DotI8 = f.AMX || f.VNNI
+	m.DotI8, m.DotMixed = f.AMX || f.VNNI, !f.AMX
 	return m
 }
 

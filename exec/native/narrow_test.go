@@ -33,7 +33,9 @@ func narrowDevices(t *testing.T) map[string]device.Device {
 	m.DotBF16, m.DotI8, m.SplitF32, m.Threads = true, true, true, 2
 	small := m
 	small.L1, small.L2, small.L3 = 7<<10, 16<<10, 64<<10
-	out := map[string]device.Device{"nested": nested.New(m), "small caches": nested.New(small)}
+	mixed := small
+	mixed.DotMixed = true
+	out := map[string]device.Device{"nested": nested.New(m), "small caches": nested.New(small), "mixed bytes": nested.New(mixed)}
 	f, ok, _ := native.Features()
 	if !ok || !f.AVX512 {
 		return out

@@ -24,6 +24,7 @@ func TestDot(t *testing.T) {
 	vectors := f
 	vectors.AMX = false
 	kinds := [][2]ir.Kind{{ir.BF16, ir.BF16}, {ir.I8, ir.I8}, {ir.U8, ir.I8}, {ir.I8, ir.U8}, {ir.U8, ir.U8}}
+	biases := []map[ir.Kind]int32{{}, {ir.U8: 128, ir.I8: -128}}
 	for _, f := range []x64.Features{f, vectors} {
 		if !f.AMX && !(f.BF16 && f.VNNI) {
 			continue
@@ -35,8 +36,15 @@ func TestDot(t *testing.T) {
 					if terms == 3 && (k[0] != ir.BF16 || !f.AMX) {
 						continue
 					}
+					bias := int32(0)
+					if !f.AMX && k[0] != ir.BF16 {
+						if k[0] == k[1] {
+							continue
+						}
+						bias = biases[n%2][k[0]]
+					}
 					t.Run(fmt.Sprintf("tiles %v/%v/%v/%d terms", f.AMX, k, size, terms), func(t *testing.T) {
-						c := dotKernel(t, f, ir.Dot{Kind: k[0], BKind: k[1], Rows: size[0], Cols: size[1], Steps: int64(size[2]), Terms: terms,
+						c := dotKernel(t, f, ir.Dot{Kind: k[0], BKind: k[1], Rows: size[0], Cols: size[1], Steps: int64(size[2]), Terms: terms, Bias: bias,
 							More: more, AStreams: streams, BStreams: more != streams})
 						tiles := 0
 						for _, i := range c.Insts {

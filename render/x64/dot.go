@@ -81,8 +81,8 @@ var tileOps = map[[2]ir.Kind]asm.Op{
 func (g *gen) dotTiles(d *ir.Dot) {
 	g.useTiles()
 	op, ok := tileOps[[2]ir.Kind{d.Kind, d.BKind}]
-	if !ok {
-		fail("a sum of products of %v and %v", d.Kind, d.BKind)
+	if !ok || d.Bias != 0 {
+		fail("a sum of products of %v, which have %d too much, and %v", d.Kind, d.Bias, d.BKind)
 	}
 	a, b, c := g.pointer(d.A), g.pointer(d.B), g.pointer(d.C)
 	row := g.gp()

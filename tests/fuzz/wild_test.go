@@ -55,6 +55,7 @@ func (w *wild) machine(r *rand.Rand) ir.Machine {
 	}
 	m.DotBF16 = (w.features.AMX || w.features.BF16) && r.IntN(2) == 0
 	m.DotI8 = (w.features.AMX || w.features.VNNI) && r.IntN(2) == 0
+	m.DotMixed = !w.features.AMX
 	return m
 }
 

@@ -30,7 +30,7 @@ func (m *interpreter) dot(d *ir.Dot) {
 								if d.Kind == ir.BF16 {
 									f = float32(math.FMA(float64(math.Float32frombits(u)), float64(math.Float32frombits(v)), float64(f)))
 								} else {
-									n += int32(u) * int32(v)
+									n += (int32(u) - d.Bias) * int32(v)
 								}
 							}
 						}

@@ -251,7 +251,7 @@ func (w *packer) ready(d *env, live int64) *ir.Value {
 	if n := live / w.per; n < ir.DotBlock {
 		words.Gate, alt = w.firstLanes(n), w.Splat(w.Int(ir.U32, 0))
 	}
-	return w.Load(words, ir.DotBlock, alt)
+	return w.flipped(w.Load(words, ir.DotBlock, alt))
 }
 
 // firstLanes is true in the first n lanes.
@@ -271,7 +271,15 @@ func (w *packer) codes(d *env) []*ir.Value {
 	if w.o.Kind == ir.BF16 {
 		return []*ir.Value{w.Splat(w.CodeOf(v))}
 	}
-	return []*ir.Value{w.Splat(w.ALU(ir.And, ir.I32, v, w.Int(ir.I32, 0xFF)))}
+	return []*ir.Value{w.Splat(w.ALU(ir.And, ir.I32, w.flipped(v), w.Int(ir.I32, 0xFF)))}
+}
+
+// flipped is a vector of bytes, or of words of them, as it is packed.
+func (w *packer) flipped(v *ir.Value) *ir.Value {
+	if !w.o.Flipped {
+		return v
+	}
+	return w.ALU(ir.Xor, v.Kind, v, w.Int(v.Kind, 0x80808080))
 }
 
 // word is several codes as one word.

@@ -17,8 +17,9 @@ func (im *emitter) productTile(p *openBand, e *env) {
 		return &ir.Place{Buf: o.Buf, Terms: at.terms, Off: at.off}
 	}
 	width := cols.Units * ir.DotBlock
+	kind, bias := q.Rows.Packed()
 	im.Dot(&ir.Dot{
-		Kind: q.Rows.Kind, BKind: q.Columns.Kind, C: &ir.Place{Buf: q.Sums, Terms: sums.terms, Off: sums.off}, A: panel(q.Rows), B: panel(q.Columns), Terms: q.Splits,
+		Kind: kind, BKind: q.Columns.Kind, Bias: bias, C: &ir.Place{Buf: q.Sums, Terms: sums.terms, Off: sums.off}, A: panel(q.Rows), B: panel(q.Columns), Terms: q.Splits,
 		Rows: int((rows.live + ir.DotBlock - 1) / ir.DotBlock), Cols: int(cols.live), ABlocks: int(q.Rows.Blocks), BBlocks: int(q.Columns.Blocks),
 		Steps: p.pass.steps, CRow: width, AStep: q.Rows.Step(q), BStep: q.Columns.Step(q),
 		AStreams: q.Streams == q.Rows, BStreams: q.Streams == q.Columns, More: !p.pass.first,

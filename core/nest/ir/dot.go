@@ -20,8 +20,10 @@ const (
 type Dot struct {
 	// Kind and BKind are the types of the elements of A (BF16, I8 or U8) and B. C is F32 or I32.
 	Kind, BKind Kind
-	C, A, B     *Place
-	Rows, Cols  int
+	// Bias is subtracted from each number of A.
+	Bias       int32
+	C, A, B    *Place
+	Rows, Cols int
 	// Terms is how many numbers stand for one: with 3, number i of A and number j of B, from 0, are multiplied if i+j is
 	// below 3, so that F32 split into three BF16 each are multiplied with the error of F32.
 	Terms        int

@@ -90,7 +90,7 @@ func (d *dumper) block(b *Block) {
 			if t.More {
 				sign = "+="
 			}
-			fmt.Fprintf(d.w, "%s%s %s %d x %d blocks of %d steps of %s %s times %s %s\n", indent, t.C, sign, t.Rows, t.Cols, t.Steps, t.Kind, t.A, t.BKind, t.B)
+			fmt.Fprintf(d.w, "%s%s %s %d x %d blocks of %d steps of %s %s - %d times %s %s\n", indent, t.C, sign, t.Rows, t.Cols, t.Steps, t.Kind, t.A, t.Bias, t.BKind, t.B)
 		case it.Loop != nil:
 			l := it.Loop
 			fmt.Fprintf(d.w, "%sloop %s = 0 … %s (%s)\n", indent, l.Iter.ref(), l.Count.ref(), l.Label)

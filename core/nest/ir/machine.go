@@ -24,6 +24,8 @@ type Machine struct {
 	SlowLoops bool
 	// DotBF16 and DotI8: there are instructions for dot products of BF16, and of bytes.
 	DotBF16, DotI8 bool
+	// DotMixed: of two bytes that are multiplied one is signed and the other one is not.
+	DotMixed bool
 	// SplitF32: products of F32 are computed as sums of products of BF16 (bf16x3).
 	SplitF32 bool
 	// L1, L2 and L3 are the sizes in bytes of the data caches of one core (L3: its share).

@@ -34,6 +34,8 @@ type DotOperand struct {
 	U    *uop.UOp
 	Kind ir.Kind
 	Axis *Axis
+	// Flipped says that the highest bit of each byte is flipped, which adds or subtracts 128.
+	Flipped bool
 	// Columns says that words of different columns stand side by side.
 	Columns bool
 	Buf     *ir.Buffer
@@ -218,6 +220,17 @@ func (q *Product) findSteps() bool {
 	return q.Steps*n <= 2*total
 }
 
+// Packed is the kind of the packed numbers, bias what has been added to them.
+func (o *DotOperand) Packed() (k ir.Kind, bias int32) {
+	switch {
+	case !o.Flipped:
+		return o.Kind, 0
+	case o.Kind == ir.I8:
+		return ir.U8, 128
+	}
+	return ir.I8, -128
+}
+
 // Step is how many words a step of the operand has.
 func (o *DotOperand) Step(q *Product) int64 { return int64(q.Splits) * o.Blocks * ir.DotWords }
 
@@ -238,6 +251,7 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 	cols.Vector, cols.Unit = true, ir.DotBlock
 	cols.Units = min(dotTile, (cols.Count+ir.DotBlock-1)/ir.DotBlock)
 	rows.Units = min(dotTile*ir.DotBlock, (rows.Count+ir.DotBlock-1)/ir.DotBlock*ir.DotBlock)
+	q.Rows.Flipped = pl.m.DotMixed && q.Rows.Kind == q.Columns.Kind && q.Rows.Kind != ir.BF16
 	q.Rows.Blocks, q.Columns.Blocks = rows.Units/ir.DotBlock, cols.Units
 	q.Rows.Along, q.Columns.Along = pl.runsAlong(q, q.Rows), pl.runsAlong(q, q.Columns)
 	var walks []level
