@@ -347,3 +347,34 @@ def test_hash_of_all_bytes():
         return hashlib.shake_128(leaves).digest(16)
 
     assert bytes(Tensor(b"abc").hash().tolist()) == node(b"abc".ljust(1 << 20, b"\0"))
+
+
+@pytest.mark.parametrize("length", [256, 517, 771])
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda row, column: column <= row,
+        lambda row, column: (column <= row) & (column > row - 100),
+        lambda row, column: (column < row + 70) & (column + 70 > row),
+        lambda row, column: column >= row + 3,  # nothing is left of the last rows
+        lambda row, column: column >= 0,
+    ],
+    ids=["causal", "window", "band", "future", "all"],
+)
+def test_attention_with_blocks_of_any_height(length: int, mask: Any) -> None:
+    # The scores of all heads are too many for blocks of whole matrices.
+    shape = (max(2, 2**20 // length**2), length, 8)
+    q, k, v = (RNG.normal(size=shape).astype(np.float32) for _ in range(3))
+    at = Tensor.arange(length)
+    got = (
+        Tensor(q)
+        .scaled_dot_product_attention(Tensor(k), Tensor(v), mask(at.reshape(-1, 1), at))
+        .numpy()
+    )
+    numbers = np.arange(length)
+    hidden = ~mask(numbers[:, None], numbers)
+    scores = q.astype(np.float64) @ np.swapaxes(k, 1, 2) / np.sqrt(8)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(-1, keepdims=True)) * ~hidden
+        want = weights / weights.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)

@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// skipMaskedColumns leaves out what a causal mask takes away, in kernels that go through blocks of rows: where it makes the
-// scores of all rows of a block minus infinity from some column on, their exponentials are 0 and add nothing to sums, so
-// that the loops over columns end there.
+// skipMaskedColumns leaves out what a mask takes away, in kernels that go through blocks of rows: where it makes the scores of
+// all rows of a block minus infinity before some column or from one on, their exponentials are 0 and add nothing to sums, so
+// that the loops over columns go through the others.
 func (f *fuser) skipMaskedColumns() (changed bool) {
 	for i, g := range f.groups {
 		if g.kernel != nil {
@@ -30,20 +30,103 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 			continue
 		}
 		mask, rows, columns := maskOf(scores.Src[0]), scores.Src[1], scores.Src[2]
-		for _, block := range b.loops {
-			extra, ok := causalOffset(mask, block, rows, columns)
-			high, n := sizeOf(rows), sizeOf(columns)
-			// The blocks of columns that count are those before and beside that of the rows, and so many more.
-			more := (high - 1 + extra + high - 1) / high
-			if !ok || n%high != 0 || more < 1 || (sizeOf(block)-1+more)*high > n {
-				continue
-			}
-			if all, ok := columnsOf(b, scores); ok {
-				return f.shortenColumns(b, scores, all, block.AddInt(more), high)
-			}
+		if mask == nil || sizeOf(columns) < sizeOf(rows) {
+			continue
+		}
+		s := b.unmasked(mask, false, rows, columns)
+		s.toBlocks(columns, sizeOf(rows))
+		if s.end.Op == uop.ConstOp && s.first.Op == uop.ConstOp {
+			continue
+		}
+		if all, places, ok := columnsOf(b, scores); ok {
+			return f.shortenColumns(b, scores, all, places, s, sizeOf(rows))
 		}
 	}
 	return nil
+}
+
+// span are columns from first to before end, which depend on loops around a block of rows; nil is no limit.
+type span struct{ first, end *uop.UOp }
+
+// unmasked is a span outside of which a condition (or its opposite) holds for no row of a block.
+func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s span) {
+	switch {
+	case cond.Op == uop.And && !opposite, cond.Op == uop.Or && opposite:
+		s = b.unmasked(cond.Src[0], opposite, rows, columns)
+		o := b.unmasked(cond.Src[1], opposite, rows, columns)
+		s.first, s.end = either(s.first, o.first, (*uop.UOp).Maximum), either(s.end, o.end, (*uop.UOp).Minimum)
+	case cond.Op == uop.CmpNe && cond.Src[1].IsConst(uop.BoolConst(true)):
+		s = b.unmasked(cond.Src[0], !opposite, rows, columns)
+	case cond.Op == uop.CmpLt && cond.Src[0].DType.IsInt():
+		// The condition says that the sum of some terms is positive: right - left, or the opposite.
+		sign, sum := int64(1), columns.IntLike(0)
+		if opposite {
+			sign, sum = -1, columns.IntLike(1)
+		}
+		strides, ok := map[*uop.UOp]int64{}, true
+		var add func(t *uop.UOp, factor int64)
+		add = func(t *uop.UOp, factor int64) {
+			switch {
+			case t.Op == uop.Cast && t.Src[0].DType.IsInt():
+				eachTerm(t.Src[0], factor, add)
+			case t == rows || t == columns:
+				strides[t] += factor
+			case t.Op == uop.ConstOp || t.DType.IsIndex() && len(b.loopsOf(t)) == len(t.Ranges()) && t.Find(func(u *uop.UOp) bool { return u.Op == uop.Index }) == nil:
+				sum = sum.Add(t.Cast(columns.DType).MulInt(factor))
+			default:
+				ok = false
+			}
+		}
+		eachTerm(cond.Src[1], sign, add)
+		eachTerm(cond.Src[0], -sign, add)
+		sum = sum.AddInt(max(0, strides[rows]) * (sizeOf(rows) - 1))
+		switch {
+		case ok && strides[columns] == -1:
+			s.end = sum
+		case ok && strides[columns] == 1:
+			s.first = sum.MulInt(-1).AddInt(1)
+		}
+	}
+	return s
+}
+
+// either is the one of two values that there is, both combined if there are both.
+func either(a, b *uop.UOp, combine func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return combine(a, b)
+}
+
+// toBlocks makes a span one of blocks of columns, within all of them, with one at least.
+func (s *span) toBlocks(columns *uop.UOp, wide int64) {
+	n := (sizeOf(columns) + wide - 1) / wide
+	block := func(column *uop.UOp, more, least, most int64) *uop.UOp {
+		column = simplify(column)
+		if lo := column.Vmin(); lo.Cmp(uop.Int(0)) < 0 {
+			column = column.Maximum(column.IntLike(0))
+		}
+		at := simplify(column.AddInt(more).IdivInt(wide))
+		if at.Vmin().Cmp(uop.Int(least)) < 0 {
+			at = at.Maximum(at.IntLike(least))
+		}
+		if at.Vmax().Cmp(uop.Int(most)) > 0 {
+			at = at.Minimum(at.IntLike(most))
+		}
+		return simplify(at)
+	}
+	if s.end == nil {
+		s.end = columns.IntLike(sizeOf(columns))
+	}
+	s.end = block(s.end, wide-1, 1, n)
+	if s.first == nil {
+		s.first = columns.IntLike(0)
+	} else {
+		s.first = block(s.first, 0, 0, n-1)
+	}
 }
 
 // maskOf is the condition without which a score is minus infinity, nil if there is none.
@@ -70,31 +153,6 @@ func minusInfinity(u *uop.UOp) bool {
 	return u.Op == uop.ConstOp && u.DType.IsFloat() && math.IsInf(u.ConstVal().F(), -1)
 }
 
-// causalOffset reports whether a condition is column < row + extra, for a row that is counted by blocks and in its block.
-func causalOffset(cond, block, rows, columns *uop.UOp) (extra int64, ok bool) {
-	if cond == nil || cond.Op != uop.CmpLt || cond.Src[0].DType.IsFloat() {
-		return 0, false
-	}
-	strides := map[*uop.UOp]int64{}
-	ok = true
-	var count func(t *uop.UOp, factor int64)
-	count = func(t *uop.UOp, factor int64) {
-		switch {
-		case t.Op == uop.Cast:
-			eachTerm(t.Src[0], factor, count)
-		case t.Op == uop.ConstOp:
-			extra += factor * t.ConstVal().I()
-		case t == block || t == rows || t == columns:
-			strides[t] += factor
-		default:
-			ok = false
-		}
-	}
-	eachTerm(cond.Src[0], -1, count)
-	eachTerm(cond.Src[1], 1, count)
-	return extra, ok && strides[columns] == -1 && strides[rows] == 1 && strides[block] == sizeOf(rows)
-}
-
 // maskedKind is what a value is where the score is minus infinity.
 type maskedKind uint8
 
@@ -104,10 +162,11 @@ const (
 	zero
 )
 
-// columnsOf finds the ranges that go through the columns of scores, and of what is kept of them. ok is false if what a body
+// columnsOf finds the ranges that go through the columns of scores, and of what is kept of them, and the places of those. ok is false if what a body
 // stores depends on columns whose scores are minus infinity, all other values being finite.
-func columnsOf(b *body, scores *uop.UOp) (columns []*uop.UOp, ok bool) {
-	kinds, places := map[*uop.UOp]maskedKind{scores: lowest}, map[*uop.UOp]int{scores: 2}
+func columnsOf(b *body, scores *uop.UOp) (columns []*uop.UOp, places map[*uop.UOp]int, ok bool) {
+	kinds := map[*uop.UOp]maskedKind{scores: lowest}
+	places = map[*uop.UOp]int{scores: 2}
 	for _, u := range b.values() {
 		switch {
 		case u == scores:
@@ -120,7 +179,7 @@ func columnsOf(b *body, scores *uop.UOp) (columns []*uop.UOp, ok bool) {
 		case u.Op == uop.Index && places[u.Src[0]] > 0:
 			r := u.Src[places[u.Src[0]]]
 			if r.Op != uop.Range || slices.Contains(b.loops, r) || sizeOf(r) != sizeOf(scores.Src[2]) {
-				return nil, false
+				return nil, nil, false
 			}
 			if !slices.Contains(columns, r) {
 				columns = append(columns, r)
@@ -129,13 +188,13 @@ func columnsOf(b *body, scores *uop.UOp) (columns []*uop.UOp, ok bool) {
 		case u.Op == uop.Reduce && len(within(u.Src[1:], columns)) > 0:
 			op := uop.Op(u.Arg.(uop.OpArg))
 			if kind := kinds[u.Src[0]]; len(u.Src) != 2 || !(op == uop.Max && kind == lowest || op == uop.Add && kind == zero) {
-				return nil, false
+				return nil, nil, false
 			}
 		default:
 			kinds[u] = maskedTo(u, kinds)
 		}
 	}
-	return columns, true
+	return columns, places, true
 }
 
 // maskedTo is what an operation makes of such values.
@@ -152,27 +211,73 @@ func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind) maskedKind {
 	return someValue
 }
 
-// shortenColumns ends the loops over columns behind so many blocks of high columns.
-func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, blocks *uop.UOp, high int64) *body {
+// shortenColumns lets the loops over columns go through a span of blocks of them. places says where bufferized values
+// have a range over columns.
+func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, places map[*uop.UOp]int, s span, wide int64) *body {
 	rangeOf := func(like, size *uop.UOp) *uop.UOp { return f.newRange(like.With(size)) }
-	to := map[*uop.UOp]*uop.UOp{}
-	for _, r := range columns {
-		to[r] = rangeOf(r, blocks.MulInt(high))
-	}
-	// The product that makes the scores has blocks of columns too, so that the size of its tiles is known.
 	own := scores.Src[2]
-	block, inner := rangeOf(own, blocks), rangeOf(own, own.Src[0].IntLike(high))
-	value := simplify(replace(scores.Src[0], map[*uop.UOp]*uop.UOp{own: block.MulInt(high).Add(inner)}))
-	memory := value.Graph().New(uop.Bufferize, value.DType, []*uop.UOp{value, scores.Src[1], block, inner}, scores.Arg, nil)
-	for _, u := range b.values() {
-		if u.Op == uop.Index && u.Src[0] == scores {
-			at := to[u.Src[2]]
-			to[u] = memory.IndexBy(u.Src[1], at.IdivInt(high), at.ModInt(high))
+	n := sizeOf(own)
+	count := s.end
+	if !s.first.IsConst(uop.Int(0)) {
+		count = simplify(count.Sub(s.first))
+		if count.Vmin().Cmp(uop.Int(1)) < 0 {
+			count = count.Maximum(count.IntLike(1))
 		}
+	}
+	size, from := simplify(count.MulInt(wide)), simplify(s.first.MulInt(wide))
+	// Where blocks do not divide the columns the last one overlaps the one before it.
+	columnOf := func(block, inner *uop.UOp) *uop.UOp {
+		at := simplify(from.Add(block.MulInt(wide)))
+		if n%wide != 0 {
+			at = at.Minimum(at.IntLike(n - wide))
+		}
+		return at.Add(inner)
+	}
+	// The product that makes the scores has blocks of columns, so that the size of its tiles is known.
+	block, inner := rangeOf(own, count), rangeOf(own, own.Src[0].IntLike(wide))
+	value := simplify(replace(scores.Src[0], map[*uop.UOp]*uop.UOp{own: columnOf(block, inner)}))
+	if n%wide != 0 { // the columns that both blocks have count once
+		twice := columnOf(block, inner).Lt(from.Add(block.MulInt(wide)))
+		value = twice.Where(value.ConstLike(uop.Float(math.Inf(-1))), value)
+	}
+	memory := value.Graph().New(uop.Bufferize, value.DType, []*uop.UOp{value, scores.Src[1], block, inner}, scores.Arg, nil)
+
+	of, ranges := newImages(), map[*uop.UOp]*uop.UOp{}
+	for _, r := range columns {
+		ranges[r] = rangeOf(r, size)
+		if of.set(r, simplify(from.Add(ranges[r]))); n%wide != 0 {
+			of.set(r, columnOf(ranges[r].IdivInt(wide), ranges[r].ModInt(wide)))
+		}
+	}
+	of.set(scores, memory)
+	for _, u := range b.values() {
+		if of.get(u) != nil {
+			continue
+		}
+		v := rebuilt(u, of)
+		if u.Op == uop.Reduce || u.Op == uop.Bufferize || u.Op == uop.Index && places[u.Src[0]] > 0 {
+			src := slices.Clone(v.Src)
+			for i, x := range u.Src {
+				if r := ranges[x]; r != nil {
+					src[i] = r
+				}
+			}
+			if u.Src[0] == scores {
+				src = append(src[:2], src[2].IdivInt(wide), src[2].ModInt(wide))
+			}
+			if v = v.With(src...); u.Op == uop.Reduce && n%wide != 0 && len(src) == 2 && ranges[u.Src[1]] != nil {
+				// Memory is read block by block.
+				block, inner := rangeOf(src[1], count), rangeOf(src[1], own.Src[0].IntLike(wide))
+				terms := simplify(replace(src[0], map[*uop.UOp]*uop.UOp{src[1]: block.MulInt(wide).Add(inner)}))
+				v = v.With(terms, block, inner)
+			}
+		}
+		of.set(u, v)
 	}
 	out := &body{loops: b.loops}
 	for _, s := range b.stores {
-		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, to), s.loops})
+		out.stores = append(out.stores, store{s.slot, s.at, simplify(of.get(s.value)), s.loops})
 	}
+	freeImages.Put(of)
 	return out
 }

@@ -60,7 +60,13 @@ func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 		if h = f.onlyProducer(j, true); h < 0 {
 			c.reason = RowsNeedAll
 		} else {
-			j, c = f.mergeInto(h, j, func(p, k *body) candidate { return f.intoScratch(p, k, outer) })
+			j, c = f.mergeInto(h, j, func(p, k *body) candidate {
+				c := f.intoScratch(p, k, outer)
+				if c.reason == Pays {
+					c.body = f.inBlocks(c.body, outer[len(outer)-1], costs.BlockRows)
+				}
+				return c
+			})
 		}
 	}
 	c.costs = costs
@@ -214,7 +220,7 @@ func (f *fuser) mergeInto(i, j int, make func(p, k *body) candidate) (int, candi
 	return f.merge(i, j, before, after, c.body), c
 }
 
-// blocksOfRows splits the rows that p makes and k uses into blocks. outer are the loops of k over the blocks.
+// blocksOfRows says how high the blocks are of the rows that p makes and k uses. outer are the loops of k over the rows.
 func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candidate) {
 	p, k, edges := f.align(p, k)
 	if edges == nil {
@@ -238,32 +244,79 @@ func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candid
 	if c.costs.BlockRows, c.reason = f.o.blockRows(c.costs.Rows, c.costs.RowBytes, sizeOf(last)); c.reason != Pays {
 		return nil, nil, nil, c
 	}
-	outer = outer[:n-1]
-	if splits := (loopSplits{}); splits.add(last, c.costs.BlockRows) {
-		i := slices.Index(k.loops, last)
-		k = f.split(k, splits)
-		outer = append(outer, k.loops[i])
-	}
 	inner := slices.DeleteFunc(slices.Clone(k.loops), func(r *uop.UOp) bool { return slices.Contains(outer, r) })
 	k = &body{stores: k.stores, loops: slices.Concat(outer, inner)}
 	return f.cacheFunctionRows(p), k, outer, c
 }
 
-// blockRows is how many of the innermost rows make a block: the most that divide them, fit into the cache, and leave a block
-// for each thread. Two matrices are kept for a block: what the first contraction makes, and what becomes of it.
+// blockRows is how many of the innermost rows make a block: the most that fit into the cache and leave a block for each
+// thread. Those that divide them are better if there are some half as high, since the last block overlaps the one before it
+// otherwise. Two matrices are kept for a block: what the first contraction makes, and what becomes of it.
 func (o *Options) blockRows(rows, rowBytes, innermost int64) (int64, Reason) {
 	if rows*rowBytes <= o.BlockBytes {
 		return 0, FitsCache
 	}
-	for n := min(innermost, o.BlockBytes/(2*rowBytes), rows/o.MinRows); n >= o.MinBlock; n-- {
+	most := min(innermost, o.BlockBytes/(2*rowBytes), rows/o.MinRows)
+	if most < o.MinBlock {
+		return 0, NoBlock
+	}
+	for n := most; n >= max(o.MinBlock, most/2); n-- {
 		if innermost%n == 0 {
 			return n, Pays
 		}
 	}
-	return 0, NoBlock
+	return most, Pays
 }
 
-// intoScratch computes what p stores in scratch memory of k, for one iteration of its outer loops at a time.
+// inBlocks goes through the rows of a loop by blocks, and keeps only the rows of a block of matrices in scratch memory. Where
+// blocks do not divide the rows the last one overlaps the one before it: its rows are computed twice, so that all blocks are
+// equally high and need no masks.
+func (f *fuser) inBlocks(b *body, rows *uop.UOp, high int64) *body {
+	n := sizeOf(rows)
+	inBlock := func(r *uop.UOp) *uop.UOp { return r.With(r.Src[0].IntLike(high)) }
+	block := f.newRange(rows.With(rows.Src[0].IntLike((n + high - 1) / high)))
+	start := block.MulInt(high)
+	if n%high != 0 {
+		start = start.Minimum(start.IntLike(n - high))
+	}
+	all, matrices := []*uop.UOp{rows}, []*uop.UOp{}
+	for _, u := range slices.Backward(b.values()) {
+		if m := u.Src; u.Op == uop.Index && m[0].Op == uop.Bufferize && slices.Contains(all, m[1]) && !slices.Contains(matrices, m[0]) {
+			matrices, all = append(matrices, m[0]), append(all, m[0].Src[1])
+		}
+	}
+	to := newImages()
+	for _, r := range all {
+		to.set(r, start.Add(inBlock(r)))
+	}
+	for _, u := range b.values() {
+		if to.get(u) != nil {
+			continue
+		}
+		v := rebuilt(u, to)
+		switch {
+		case u.Op == uop.Index && slices.Contains(matrices, u.Src[0]):
+			v = to.get(u.Src[0]).IndexBy(slices.Concat([]*uop.UOp{inBlock(u.Src[1])}, v.Src[2:])...)
+		case slices.Contains(matrices, u):
+			v = v.With(slices.Concat([]*uop.UOp{simplify(v.Src[0]), inBlock(u.Src[1])}, v.Src[2:])...)
+		}
+		to.set(u, v)
+	}
+	apart := func(loops []*uop.UOp) []*uop.UOp {
+		i := slices.Index(loops, rows)
+		return slices.Concat(loops[:i], []*uop.UOp{block, inBlock(rows)}, loops[i+1:])
+	}
+	out := &body{loops: apart(b.loops)}
+	for _, s := range b.stores {
+		at := simplify(replace(s.at, map[*uop.UOp]*uop.UOp{rows: start.Add(inBlock(rows))}))
+		out.stores = append(out.stores, store{s.slot, at, simplify(to.get(s.value)), apart(s.loops)})
+	}
+	freeImages.Put(to)
+	return out
+}
+
+// intoScratch computes what p stores in scratch memory of k: a matrix for one iteration of its outer loops but the last,
+// which goes through rows of it.
 func (f *fuser) intoScratch(p, k *body, outer []*uop.UOp) candidate {
 	if len(outer) == 0 {
 		return candidate{reason: RowsNeedAll}
@@ -272,6 +325,7 @@ func (f *fuser) intoScratch(p, k *body, outer []*uop.UOp) candidate {
 	if edges == nil || len(within(k.loops, outer)) < len(outer) {
 		return candidate{reason: ReadsOtherOrder}
 	}
+	outer = outer[:len(outer)-1]
 	own, _ := rowMajor(p.stores[0].index())
 	to := map[*uop.UOp]*uop.UOp{}
 	var inner []*uop.UOp
@@ -285,7 +339,7 @@ func (f *fuser) intoScratch(p, k *body, outer []*uop.UOp) candidate {
 		to[t.r] = r.WithArg(uop.RangeArg{ID: r.RangeID().ID, Type: uop.AxisLoop})
 		inner = append(inner, t.r)
 	}
-	if len(inner) == 0 || len(own)-len(inner) != len(outer) {
+	if len(inner) < 2 || len(own)-len(inner) != len(outer) {
 		return candidate{reason: RowsNeedAll}
 	}
 	value := simplify(replace(p.stores[0].value, to))
