@@ -7,8 +7,8 @@ import (
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
 	"polygrad/core/schedule"
-	"polygrad/core/schedule/fuse"
 	"polygrad/core/uop"
+	"polygrad/exec/device"
 	render "polygrad/render/wasm"
 )
 
@@ -33,7 +33,7 @@ const (
 
 // NewWasmPlan compiles a request (see Realize) for a WebAssembly host.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
-	fusion := fuse.For(ir.Wasm.L2, ir.Wasm.Lanes, ir.Wasm.Threads)
+	fusion := device.FusionFor(&ir.Wasm)
 	sched, buffers, err := portable("NewWasmPlan", sink, &fusion)
 	if err != nil {
 		return nil, err

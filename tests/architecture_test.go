@@ -109,7 +109,7 @@ func stagesOfExample(t *testing.T) map[string]string {
 	stages := map[string]string{"graph": y.Dump()}
 	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, g.NewBuffer("CPU", 4, uop.Float32).Store(y)))
 	must(err)
-	s, err := fuse.New(root, fuse.For(1<<20, 16, 1))
+	s, err := fuse.New(root, fuse.For(fuse.Machine{Lanes: 16, Threads: 1, L1: 32 << 10, L2: 1 << 20, L3: 4 << 20}))
 	must(err)
 	if len(s.Kernels) != 1 {
 		t.Fatalf("the example has %d kernels, expected 1", len(s.Kernels))
@@ -155,7 +155,7 @@ func decisionsOfMeanOfProduct(t *testing.T) string {
 		t.Fatal(err)
 	}
 	text := ""
-	if _, err := fuse.New(root, fuse.For(1<<20, 16, 1), func(d fuse.Decision) {
+	if _, err := fuse.New(root, fuse.For(fuse.Machine{Lanes: 16, Threads: 1, L1: 32 << 10, L2: 1 << 20, L3: 4 << 20}), func(d fuse.Decision) {
 		if d.Reason != fuse.ComputedOnce {
 			text += d.String() + "\n"
 		}

@@ -80,7 +80,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion are the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
-	return fuse.For(d.machine.L2, d.machine.Lanes, d.machine.Threads)
+	return device.FusionFor(&d.machine)
 }
 
 // Compile plans kernels and compiles them to machine code, in parallel.

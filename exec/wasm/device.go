@@ -48,7 +48,7 @@ func (d *Device) Limits() device.Limits {
 
 // Fusion bounds what is merged.
 func (d *Device) Fusion() fuse.Options {
-	return fuse.For(d.machine.L2, d.machine.Lanes, d.machine.Threads)
+	return device.FusionFor(&d.machine)
 }
 
 // Compile lays kernels out, renders them and compiles them as one module.

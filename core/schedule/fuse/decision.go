@@ -99,10 +99,11 @@ type Costs struct {
 	Buffers, Stores int
 	// BlockRows is the height of a block of rows.
 	BlockRows int64
-	// Elements is how many a value has, Evaluations how often one would be computed without a store; Work are the operations
-	// for one of them, StoreWork those that storing and loading all of them cost.
-	Elements, Evaluations int64
-	Work, StoreWork       float64
+	// Elements is how many a value has, Evaluations how often one would be computed without a store, Work the operations for one
+	// of them. AgainCycles is what computing them again costs, StoreCycles what storing and loading them does.
+	Elements, Evaluations    int64
+	Work                     float64
+	AgainCycles, StoreCycles float64
 	// Epilogue says that the consumer joins a contraction.
 	Epilogue bool
 }
@@ -139,8 +140,8 @@ func (d *Decision) text() string {
 		a := v.Arg.(uop.AxisReduce)
 		name = fmt.Sprintf("reduction (%s of %s over axes %v)", strings.ToLower(a.Op.String()), v.Src[0].Shape(), a.Axes)
 	}
-	return fmt.Sprintf("%s: value %s of shape %s: %s: %s; %d elements, computed %d times, %g operations each; storing costs %g",
-		d.Pass, name, v.Shape(), verdict, d.Reason, c.Elements, c.Evaluations, c.Work, c.StoreWork)
+	return fmt.Sprintf("%s: value %s of shape %s: %s: %s; %d elements, computed %d times, %g operations each: %.0f cycles more; storing them takes %.0f",
+		d.Pass, name, v.Shape(), verdict, d.Reason, c.Elements, c.Evaluations, c.Work, c.AgainCycles, c.StoreCycles)
 }
 
 // String is a line: the pass, the kernels, what is done and why, and each cost that is known with its limit.

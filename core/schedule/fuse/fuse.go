@@ -24,24 +24,47 @@ type Options struct {
 	MaxBuffers int
 	// KernelBuffers is the most buffers that a kernel may have before any is merged, 0 for any number.
 	KernelBuffers int
-	// StoreWork is what it costs to store an element of a value and to load it again, LaunchWork what another kernel costs, in
-	// operations on an element.
-	StoreWork, LaunchWork float64
+	// Machine says what it costs to store a value and to load it again.
+	Machine Machine
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
 }
 
+// Machine is what the costs of kernels are made of.
+type Machine struct {
+	// Lanes is the number of elements of a vector, Threads how many share a run.
+	Lanes, Threads int
+	// L1, L2 and L3 are the sizes of the caches in bytes.
+	L1, L2, L3 int64
+}
+
 const (
-	// storeCycles is how long an element that is stored and loaded again passes through the caches, launchCycles how long a kernel
-	// takes to begin.
-	storeCycles, launchCycles = 0.375, 128
+	// launchCycles is how long a kernel takes to begin.
+	launchCycles = 128
 	// issued is how many operations on vectors begin in a cycle.
 	issued = 2
 )
 
-// For returns options for a processor with a second-level cache of some size, vectors of some lanes, and a number of threads.
-func For(cacheBytes int64, lanes, threads int) Options {
-	operations := float64(issued * lanes) // in a cycle
-	return Options{StoreWork: storeCycles * operations, LaunchWork: launchCycles * operations,
-		RowBytes: cacheBytes / 4, BlockBytes: cacheBytes / 2, MinBlock: 16, MinRows: 4 * int64(threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
+// passing is how many cycles it takes to load or to store some memory: what the level that it fits into delivers in a cycle.
+func (m *Machine) passing(bytes int64) float64 {
+	width := 6.0
+	switch {
+	case bytes <= m.L1:
+		width = 64
+	case bytes <= m.L2:
+		width = 24
+	case bytes <= m.L3:
+		width = 20
+	}
+	return float64(bytes) / min(width, issued*4*float64(m.Lanes))
+}
+
+// computing is how many cycles operations on elements take in full vectors.
+func (m *Machine) computing(operations float64) float64 {
+	return operations / float64(issued*m.Lanes)
+}
+
+// For returns options for a machine.
+func For(m Machine) Options {
+	return Options{Machine: m, RowBytes: m.L2 / 4, BlockBytes: m.L2 / 2, MinBlock: 16, MinRows: 4 * int64(m.Threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
 }

@@ -24,7 +24,7 @@ func until(t *testing.T, pass string) *fuser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fuser{root: root, o: For(1<<20, 16, 2)}
+	f := &fuser{root: root, o: For(Machine{Lanes: 16, Threads: 2, L1: 32 << 10, L2: 1 << 20, L3: 4 << 20})}
 	for i := range Passes {
 		if Passes[i].Name == pass {
 			return f

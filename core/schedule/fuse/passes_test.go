@@ -110,13 +110,11 @@ func TestThresholdsOfPasses(t *testing.T) {
 		}
 	})
 	t.Run("values of several users", func(t *testing.T) {
-		o := options
-		o.StoreWork, o.LaunchWork = 12, 4<<10
-		// Two functions for each of 1024 elements take as long as a kernel that stores them.
-		for columns, want := range map[int64]fuse.Reason{31: fuse.CheapAgain, 32: fuse.RereadPays} {
+		// Two functions for each of 341 elements take as long as a kernel that stores them in the nearest cache.
+		for columns, want := range map[int64]fuse.Reason{10: fuse.CheapAgain, 11: fuse.RereadPays} {
 			g := newGraph(t)
 			value := g.in(32, columns).Exp2().Sin()
-			_, ds := g.decided(o, value.Mul(value.ReduceAxes(uop.Add, 0).Expand(value.Shape())))
+			_, ds := g.decided(options, value.Mul(value.ReduceAxes(uop.Add, 0).Expand(value.Shape())))
 			if !decided(ds, "kernels", want) {
 				t.Errorf("%d columns: %v, expected %q", columns, ds, want)
 			}

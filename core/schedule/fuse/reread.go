@@ -11,7 +11,9 @@ import (
 // several times. What is not sure to gain by that is left to the passes that merge kernels.
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: workBelow(r.Value)}
-	c.StoreWork = f.o.StoreWork*float64(c.Elements) + f.o.LaunchWork
+	m := &f.o.Machine
+	c.AgainCycles = m.computing(float64(c.Evaluations-c.Elements) * c.Work)
+	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
 	reason := judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason == NestedReduction || reason == RereadPays
@@ -30,7 +32,7 @@ func judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return NarrowStored
 	case r.Factor && c.Work < factorWork:
 		return CheapFactor
-	case float64(c.Evaluations-c.Elements)*c.Work < c.StoreWork:
+	case c.AgainCycles < c.StoreCycles:
 		return CheapAgain
 	}
 	return RereadPays

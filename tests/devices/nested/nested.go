@@ -32,7 +32,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion bounds what is merged.
 func (d *Device) Fusion() fuse.Options {
-	return fuse.For(d.machine.L2, d.machine.Lanes, d.machine.Threads)
+	return device.FusionFor(&d.machine)
 }
 
 // Compile lays kernels out.
