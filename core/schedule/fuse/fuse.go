@@ -47,7 +47,7 @@ const (
 
 // passing is how many cycles it takes to load or to store some memory: what the level that it fits into delivers in a cycle.
 func (m *Machine) passing(bytes int64) float64 {
-	width := 6.0
+	width := 10.0
 	switch {
 	case bytes <= m.L1:
 		width = 64
