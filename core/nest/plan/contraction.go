@@ -244,6 +244,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		columnSteps += q.Sum.Steps
 	}
 	mostRows := max(pl.m.L2/2/(rowSteps*tall*element), 1)
+	rowThreads := int64(1)
 	// Rows that the walked loops do not change are packed before them.
 	early := p.MultiPass == nil && len(p.RowPacks) > 0 && !slices.ContainsFunc(p.RowPacks, func(q *RowPack) bool { return pl.movesWith(q.U, walks) })
 	if len(p.Packs) > 0 || p.MultiPass != nil {
@@ -257,13 +258,17 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 			most = max(min(most, pl.m.L2/2/(rows.Count*vec.Tile()*element)), 1)
 		}
 		inside := p.MultiPass != nil || slices.ContainsFunc(p.Packs, func(q *Pack) bool { return pl.movesWith(q.U, walks) })
-		group := share(tilesAcross, most, int64(pl.m.Threads))
+		threads := int64(pl.m.Threads)
+		if tilesAcross <= most && len(walks) == 0 && pl.rowsCostMore(p) {
+			threads, rowThreads = 1, threads
+		}
+		group := share(tilesAcross, most, threads)
 		if p.MultiPass == nil && (inside || len(walks) == 0) && near && len(p.RowPacks) == 0 && tilesDown*k*rows.Tile()*element <= pl.m.L2/2 {
 			group = 1 // all rows go by while the columns of a tile lie in the nearest cache
 		}
 		vec.Group = p.want.or(knobColumnBlock, group, tilesAcross)
 		if inside && early && tilesDown <= mostRows {
-			pl.blockRows(p, tilesDown, mostRows)
+			pl.blockRows(p, tilesDown, mostRows, rowThreads)
 		}
 		if inside {
 			p.Levels = append(append(p.Levels, walks...), level{vec, Blocks})
@@ -286,7 +291,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	// Columns go by while a tile of rows stays. They stay while rows go by that are packed, or if either come from far.
 	columnsInner := p.want[knobRowsInnermost] == off || p.want[knobRowsInnermost] == open && len(p.RowPacks) == 0 && !p.l2Miss
 	if rows.Group == 0 && (len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == open && !columnsInner && tilesDown > mostRows) {
-		pl.blockRows(p, tilesDown, mostRows)
+		pl.blockRows(p, tilesDown, mostRows, rowThreads)
 	}
 	if early {
 		p.Levels = append(p.Levels, walks...)
@@ -298,9 +303,10 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 }
 
-// blockRows makes the level of the blocks of rows, of at most so many tiles, before whose tiles rows are packed.
-func (pl *planner) blockRows(p *Band, tiles, most int64) {
-	rows, threads := p.Rows, int64(1)
+// blockRows makes the level of the blocks of rows, of at most so many tiles, before whose tiles rows are packed; so many
+// threads are to share it.
+func (pl *planner) blockRows(p *Band, tiles, most, threads int64) {
+	rows := p.Rows
 	if len(p.Levels) == 0 {
 		threads = int64(pl.m.Threads)
 	}

@@ -247,6 +247,7 @@ func TestDecisions(t *testing.T) {
 		{"level as asked", threads, "n2", matmul(f32, 512, 512, 512), "shared"},
 		{"tall matrices share rows", threads, "", matmul(f32, 8192, 512, 512), "shared"},
 		{"columns are shared though each thread packs all rows", wasm2, "", matmul(f32, 512, 512, 512), "blocks of axis 2 of 32 tiles, shared"},
+		{"rows are shared and all columns packed by each thread, which costs less", wasm2, "", matmul(f32, 512, 128, 32), "of axis 1 of 22 tiles, shared"},
 		{"rows are shared though each thread packs the columns, which are too few", wasm2, "", matmul(f32, 512, 64, 40), "of axis 1 of 43 tiles, shared"},
 		{"lines of a convolution divide better than rows", wasm2, "", conv(64), "iterations of axis 2, shared"},
 		{"rows divide as well, and each thread packs its own", wasm2, "", conv(72), "blocks of axis 1 of 6 tiles, shared"},

@@ -33,6 +33,21 @@ func (pl *planner) work(p *Band) (products float64, packs []operandCost) {
 	return products * float64(steps), packs
 }
 
+// rowsCostMore reports whether it takes longer to pack all rows than all columns: threads that share the columns each pack
+// all rows, those that share the rows all columns.
+func (pl *planner) rowsCostMore(p *Band) bool {
+	_, packs := pl.work(p)
+	more := 0.0
+	for _, o := range packs {
+		if o.own == p.Rows {
+			more += o.cost
+		} else {
+			more -= o.cost
+		}
+	}
+	return more > 0
+}
+
 // times is how often an operand is packed as a whole: once for each iteration of the loops around that do not divide it.
 func (p *Band) times(o operandCost) float64 {
 	n := 1.0
