@@ -6,8 +6,8 @@ A program is 2 to 6 steps of the public interface. It is timed as it is, with ea
 contiguous (forward and backward), and as a chain of programs that realize one step each, or the
 gradients of one step; views cost nothing there. The results are compared too. A program must not
 take more than the limit times as long as the faster of the other forms: those that do are printed,
-as Python that runs. Then comes the distribution of the ratios to the chain. POLY_DEVICE and POLY_THREADS say
-what is timed. Exits with 1 if a program is over the limit or has other values.
+as Python that runs. Then comes the distribution of the ratios to the chain. POLY_DEVICE and
+POLY_THREADS say what is timed. Exits with 1 if a program is over the limit or has other values.
 """
 
 from __future__ import annotations
