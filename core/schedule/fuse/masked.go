@@ -67,7 +67,7 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 		var add func(t *uop.UOp, factor int64)
 		add = func(t *uop.UOp, factor int64) {
 			switch {
-			case t.Op == uop.Cast && t.Src[0].DType.IsInt():
+			case t.Op == uop.Cast && t.Src[0].DType.IsInt() && !t.Src[0].Overflows(t.DType):
 				eachTerm(t.Src[0], factor, add)
 			case t == rows || t == columns:
 				strides[t] += factor
