@@ -144,6 +144,9 @@ func (pl *planner) order(p *Band) {
 	}
 }
 
+// lightBody is the weight of bodies that take no longer than an iteration of a slow loop costs beside them.
+const lightBody = 8
+
 // planElements lays out a band without reductions.
 func (pl *planner) planElements(p *Band) {
 	acc := p.Leaf.Accesses(1, nil)
@@ -173,11 +176,14 @@ func (pl *planner) planElements(p *Band) {
 	if vec.Inner == nil {
 		vec.Unit = int64(pl.Lanes)
 	}
-	weight, most := pl.Weight(p.Leaf), int64(256)
+	weight, most, units := pl.Weight(p.Leaf), int64(256), int64(4)
 	if pl.m.SlowLoops {
 		most = 1024 // what is computed side by side has to stand in one iteration
+		if weight <= lightBody {
+			units = 16
+		}
 	}
-	for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > most || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
+	for vec.Units = units; vec.Units > 1 && (vec.Units*weight > most || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
 	if vec.Count < 0 {
 		return

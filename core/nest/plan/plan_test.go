@@ -259,6 +259,8 @@ func TestDecisions(t *testing.T) {
 		{"lines of small images", threads, "", func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(f32, 8, 16, 8, 8), in(f32, 8, 16, 3, 3), nil, 1, tensor.Window{}))
 		}, "more rows"},
+		{"light bodies fill an iteration of a slow loop", ir.Wasm, "", elements(1 << 20), "tiles of 16 x 4"},
+		{"heavy bodies do alone", ir.Wasm, "", sigmoids(1), "tiles of 4 x 4"},
 		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},
 		{"vectors of doubles", ir.SSE4, "", matmul(uop.Float64, 33, 65, 31), "2 lanes"},
 	} {
