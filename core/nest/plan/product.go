@@ -52,6 +52,8 @@ const (
 	dotLeast = 8
 	// dotTile is how many blocks a tile has in each direction.
 	dotTile = 2
+	// flippedTiles is how many times higher a tile is whose rows are flipped: it sums the products of the bias once.
+	flippedTiles = 2
 )
 
 // planProduct lays a leaf out as a product of packed operands, if it is one.
@@ -250,8 +252,12 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 	rows, cols := q.Rows.Axis, q.Columns.Axis
 	cols.Vector, cols.Unit = true, ir.DotBlock
 	cols.Units = min(dotTile, (cols.Count+ir.DotBlock-1)/ir.DotBlock)
-	rows.Units = min(dotTile*ir.DotBlock, (rows.Count+ir.DotBlock-1)/ir.DotBlock*ir.DotBlock)
 	q.Rows.Flipped = pl.m.DotMixed && q.Rows.Kind == q.Columns.Kind && q.Rows.Kind != ir.BF16
+	high := int64(dotTile)
+	if q.Rows.Flipped {
+		high *= flippedTiles
+	}
+	rows.Units = min(high*ir.DotBlock, (rows.Count+ir.DotBlock-1)/ir.DotBlock*ir.DotBlock)
 	q.Rows.Blocks, q.Columns.Blocks = rows.Units/ir.DotBlock, cols.Units
 	q.Rows.Along, q.Columns.Along = pl.runsAlong(q, q.Rows), pl.runsAlong(q, q.Columns)
 	var walks []level
