@@ -212,7 +212,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 	r := Reread{Value: u, Elements: size.N, Evaluations: n.evaluations}
 	for i, s := range u.Shape() {
-		if n.uniform.has(i) {
+		if n.uniform.has(i) && s.N > 1 {
 			r.Elements /= s.N
 		}
 	}

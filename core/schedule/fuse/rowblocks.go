@@ -256,11 +256,11 @@ func (o *Options) blockRows(rows, rowBytes, innermost int64) (int64, Reason) {
 	if rows*rowBytes <= o.BlockBytes {
 		return 0, FitsCache
 	}
-	most := min(innermost, o.BlockBytes/(2*rowBytes), rows/o.MinRows)
-	if most < o.MinBlock {
+	most, least := min(innermost, o.BlockBytes/(2*rowBytes), rows/o.MinRows), max(o.MinBlock, 2)
+	if most < least {
 		return 0, NoBlock
 	}
-	for n := most; n >= max(o.MinBlock, most/2); n-- {
+	for n := most; n >= max(least, most/2); n-- {
 		if innermost%n == 0 {
 			return n, Pays
 		}
