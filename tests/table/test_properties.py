@@ -33,6 +33,8 @@ FILLED = hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=9)
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 # The units in the last place.
 EPSILON = {"bfloat16": 2**-7, "float16": 2**-10, "float32": 2**-23, "float64": 2**-52}
+# What products lie well within the type, their parts too.
+LARGEST = {"bfloat16": 2.0**127, "float16": 2.0**11, "float32": 2.0**127, "float64": 2.0**1023}
 SEEDS = st.integers(0, 2**32)
 
 
@@ -184,6 +186,7 @@ def test_reductions(op: str, dtype: str, seed: int, way: Any, keepdim: bool) -> 
     shape, axes = way
     x = reals(seed, dtype, shape, 0.7, 1.4)
     want = REDUCTIONS[op](exact(x), axis=axes, keepdims=keepdim)
+    assume(np.abs(want).max() < LARGEST[dtype])  # products of thousands of factors overflow
     agree(getattr(x, op)(axis=axes, keepdim=keepdim), want, dtype, 4 + x.numel() ** 0.5 * 4)
 
 
