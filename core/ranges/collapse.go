@@ -32,6 +32,10 @@ var loadCollapseRules = rewrite.New("load collapse",
 	&rewrite.Rule{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
 )
 
+// selectionRules do so under further conditions.
+var selectionRules = rewrite.New("selection",
+	&rewrite.Rule{Name: "sum where idx == r & cond: load, 0", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelectAnd})
+
 // liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from an integer to another: a cast
 // from a floating type rounds, so that (x+0.5 as an integer) cmp c says something else than x cmp c-0.5. Small and unsigned
 // integers wrap around, and then neither side means what the other does: (x+255 as uint8) < 4 is not x < 4-255.
@@ -189,6 +193,37 @@ func foldSelect(_ any, u *uop.UOp) *uop.UOp {
 	if cond == nil || r.Op != uop.Range {
 		return nil
 	}
+	return selected(cond, expr, r)
+}
+
+func foldSelectAnd(_ any, u *uop.UOp) *uop.UOp {
+	cond, expr, r := sumOfWhere(u, 2)
+	if cond == nil || r.Op != uop.Range {
+		return nil
+	}
+	conditions := cond.SplitUOp(uop.And)
+	for i, c := range conditions {
+		v := eachOrder(c, uop.CmpNe, func(differs, t *uop.UOp) *uop.UOp {
+			if !t.DType.IsBool() || !t.IsConst(uop.BoolConst(true)) {
+				return nil
+			}
+			value := expr
+			for j, other := range conditions {
+				if j != i {
+					value = other.Where(value, value.IntLike(0))
+				}
+			}
+			return selected(differs, value, r)
+		})
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// selected is the value of expr at the r that a condition idx != r is false for, 0 if there is none.
+func selected(cond, expr, r *uop.UOp) *uop.UOp {
 	return eachOrder(cond, uop.CmpNe, func(idx, x *uop.UOp) *uop.UOp {
 		if x.Op == uop.Cast && !x.Src[0].Overflows(x.DType) { // else several values of r may be equal to idx
 			x = x.Src[0]

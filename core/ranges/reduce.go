@@ -30,6 +30,16 @@ var LoadCollapse = rewrite.New("load collapse",
 	// The rules above move terms to the other side of a comparison; on a loaded index that could overflow, so it is undone.
 	&rewrite.Rule{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex})
 
+// Selections also does so where the sum has further conditions.
+var Selections = rewrite.New("selections",
+	&rewrite.Rule{Name: "reduce selection", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if len(u.Src) != 2 {
+			return nil
+		}
+		return collapse(u, selectionTable, loadFoldable)
+	}},
+	&rewrite.Rule{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex})
+
 // Comparisons without which no rule of the tables below can make a range disappear.
 var (
 	foldable     = uop.Ops(uop.CmpLt)
@@ -158,4 +168,5 @@ func eachOrder(u *uop.UOp, op uop.Op, f func(x, y *uop.UOp) *uop.UOp) *uop.UOp {
 var (
 	collapseTable     = rewrite.Concat("reduce_collapse", ReduceUnparented, collapseRules, symbolic.Symbolic)
 	loadCollapseTable = rewrite.Concat("reduce_load_collapse", collapseTable, loadCollapseRules)
+	selectionTable    = rewrite.Concat("reduce_selection", loadCollapseTable, selectionRules)
 )

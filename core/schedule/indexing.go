@@ -17,6 +17,8 @@ type indexing struct {
 	nodes []nodeRanges
 	users []*uop.UOp // of all nodes, one node after the other
 	next  int        // number of the next range
+	// selecting are the ranges of sums of which one term counts, which becomes a load: they are no loops.
+	selecting []*uop.UOp
 	// store decides what gets a buffer although tinygrad computes it where it is read; nil for nothing.
 	store func(Reread) bool
 }
@@ -26,9 +28,10 @@ type Reread struct {
 	Value *uop.UOp
 	// Elements is how many different ones the value has, Evaluations how often one is computed, for all users together.
 	Elements, Evaluations int64
-	// Reduced says that it would be computed in the loops of a reduction, Factor that it is a factor of several terms of a sum,
-	// Chosen that it is a term under some condition.
-	Reduced, Factor, Chosen bool
+	// Reduced says that it would be computed in the loops of a reduction, Factor that it is a factor of several terms of a sum.
+	Reduced, Factor bool
+	// Selects says that it is a sum of which one term counts, Scatters that each of its terms is added to one element.
+	Selects, Scatters bool
 }
 
 // nodeRanges are the ranges of one node.
@@ -42,18 +45,20 @@ type nodeRanges struct {
 	in, out []*uop.UOp
 	// loops are the ranges of the kernel that reads the sources; only for store.
 	loops []*uop.UOp
+	// rows are ranges of the kernel that are no loops for the sources, since terms are scattered to them.
+	rows []*uop.UOp
 	// reads: computing the node takes something from memory.
 	reads bool
-	// uniform are the axes along which the value does not vary.
-	uniform axisSet
+	// uniform are the axes along which the value does not vary, picked those along which one element at most counts.
+	uniform, picked axisSet
 	// evaluations is how often an element is computed for all users together.
 	evaluations int64
 	// kernels is how many times the loops run, where those of several users stand for one.
 	kernels int64
 	// across: some user reads it in another order than row-major.
 	across bool
-	// term: the node is what a sum adds up, factor: it is a factor of that, chosen: it is that under some condition.
-	term, factor, chosen bool
+	// term: the node is what a sum adds up, factor: it is a factor of that.
+	term, factor bool
 	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
 	nUsers, lastUser int32
 }
@@ -80,6 +85,7 @@ func newIndexing(g *uop.Graph, list []*uop.UOp, store func(Reread) bool) *indexi
 		}
 		if store != nil {
 			n.uniform = uniformAxes(u, func(s *uop.UOp) axisSet { return x.at(s).uniform })
+			n.picked = pickedAxes(u, x.at)
 		}
 	}
 	// Room for all sources, then each user once.
@@ -193,6 +199,9 @@ func (x *indexing) assign(u *uop.UOp) {
 		shape := u.Src[0].Shape()
 		for _, a := range u.Arg.(uop.AxisReduce).Axes {
 			n.in[a] = x.newRange(shape[a], uop.AxisReduceT)
+			if x.store != nil && x.selects(u).has(a) {
+				x.selecting = append(x.selecting, n.in[a])
+			}
 		}
 	}
 	n.known = true
@@ -219,9 +228,9 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	for _, c := range x.usersOf(n) {
 		loops := x.at(c).loops
 		r.Reduced = r.Reduced || reducedOver(loops)
-		r.Factor = r.Factor || n.factor && volume(loops) > r.Elements
+		r.Factor = r.Factor || n.factor && x.volume(loops) > r.Elements
 	}
-	r.Chosen = n.chosen
+	r.Selects, r.Scatters = x.selects(u) != 0, x.scatters(u) != 0
 	if x.store(r) {
 		n.keep = true
 		if !n.realize {
@@ -247,13 +256,13 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 			continue
 		}
 		// Users that disagree are in loops of their own.
-		times := max(m.kernels, 1) * evaluationsAt(m.loops, varying(m.in, n.uniform))
+		times := max(m.kernels, 1) * x.evaluationsAt(m.loops, varying(m.in, n.uniform))
 		n.evaluations += times
 		most = max(most, times)
 	}
 	switch {
 	case !n.realize:
-		n.evaluations = kernels * evaluationsAt(loops, varying(n.out, n.uniform))
+		n.evaluations = kernels * x.evaluationsAt(loops, varying(n.out, n.uniform))
 	case !n.across && !transposed(u):
 		n.evaluations = most
 	}
@@ -293,20 +302,55 @@ func transposed(u *uop.UOp) bool {
 	return false
 }
 
-// findFactors finds out whether a node is a term of a sum, a factor of one or a choice in one, perhaps as a view of it or cast.
+// selects are the axes along which a sum has one term at most that is not zero.
+func (x *indexing) selects(u *uop.UOp) axisSet {
+	if summed := summedAxes(u); summed != 0 {
+		return summed & x.at(u.Src[0]).picked
+	}
+	return 0
+}
+
+// MinScatterRows is the number of rows from which on sums are scattered.
+const MinScatterRows = 64
+
+// scatters are the axes of a sum along which each term belongs to one element at most.
+func (x *indexing) scatters(u *uop.UOp) axisSet {
+	out := axisSet(0)
+	if summedAxes(u) == 0 || x.selects(u) != 0 {
+		return out
+	}
+	for i, s := range u.Shape() {
+		if x.at(u.Src[0]).picked.has(i) && !s.Symbolic() && s.N >= MinScatterRows {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// summedAxes are the axes that are added up.
+func summedAxes(u *uop.UOp) axisSet {
+	out := axisSet(0)
+	if a, ok := u.Arg.(uop.AxisReduce); ok && a.Op == uop.Add {
+		for _, i := range a.Axes {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// findFactors finds out whether a node is a term of a sum or a factor of one, perhaps as a view of it or cast.
 func (x *indexing) findFactors(n *nodeRanges) {
 	for _, c := range x.usersOf(n) {
 		m := x.at(c)
 		same := c.Op == uop.Cast || uop.GroupMovement.Has(c.Op)
 		n.term = n.term || same && m.term || c.Op == uop.ReduceAxis && c.Arg.(uop.AxisReduce).Op == uop.Add
-		n.chosen = n.chosen || same && m.chosen || c.Op == uop.Where && m.term
 		n.factor = n.factor || m.factor && !m.realize && (same || uop.GroupElementwise.Has(c.Op)) || c.Op == uop.Mul && m.term
 	}
 }
 
 // evaluationsAt is how often loops compute something at some indices: in the innermost loop that these depend on, and in those
 // made before it. Of a loop that they only divide the outer part counts.
-func evaluationsAt(loops, indices []*uop.UOp) int64 {
+func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 	innermost, part := -1, int64(1)
 	for _, i := range indices {
 		for _, r := range i.Ranges() {
@@ -319,7 +363,7 @@ func evaluationsAt(loops, indices []*uop.UOp) int64 {
 		}
 	}
 	around := slices.DeleteFunc(slices.Clone(loops), func(r *uop.UOp) bool { return r.RangeID().ID[0] > innermost })
-	return max(volume(around)/part, 1)
+	return max(x.volume(around)/part, 1)
 }
 
 // divisor is the constant by which an index divides a range.
@@ -357,11 +401,13 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 		for _, i := range n.out {
 			own = union(own, i.Ranges())
 		}
-		n.kernels = max(1, n.evaluations/volume(own))
+		n.kernels = max(1, n.evaluations/x.volume(own))
 	}
-	if !n.realize {
-		for _, c := range x.usersOf(n) {
+	if users := x.usersOf(n); !n.realize && len(users) > 0 {
+		n.rows = slices.Clone(x.at(users[0]).rows)
+		for _, c := range users {
 			n.loops = union(n.loops, x.at(c).loops)
+			n.rows = slices.DeleteFunc(n.rows, func(r *uop.UOp) bool { return !slices.Contains(x.at(c).rows, r) })
 		}
 	}
 	for i, index := range n.in {
@@ -370,6 +416,14 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 			n.loops = union(n.loops, index.Ranges())
 		}
 	}
+	if rows := x.scatters(u); rows != 0 {
+		for i, index := range n.out {
+			if rows.has(i) {
+				n.rows = union(n.rows, index.Ranges())
+			}
+		}
+	}
+	n.loops = slices.DeleteFunc(n.loops, func(r *uop.UOp) bool { return slices.Contains(n.rows, r) })
 }
 
 // union adds to a list what is not in it yet.
@@ -383,10 +437,10 @@ func union(list, more []*uop.UOp) []*uop.UOp {
 }
 
 // volume is how often loops run, at most 2^60 times.
-func volume(loops []*uop.UOp) int64 {
+func (x *indexing) volume(loops []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range loops {
-		if s := r.Src[0]; s.Op == uop.ConstOp {
+		if s := r.Src[0]; s.Op == uop.ConstOp && !slices.Contains(x.selecting, r) {
 			n = min(n*max(s.ConstVal().I(), 1), 1<<60/(1<<20))
 		}
 	}

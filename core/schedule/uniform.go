@@ -12,12 +12,7 @@ func (s axisSet) has(axis int) bool { return s>>axis&1 != 0 }
 func uniformAxes(u *uop.UOp, of func(*uop.UOp) axisSet) axisSet {
 	shape := u.Shape()
 	all := axisSet(1)<<len(shape) - 1
-	ones := axisSet(0)
-	for i, s := range shape {
-		if s.IsNum(1) {
-			ones |= 1 << i
-		}
-	}
+	ones := onesOf(shape)
 	switch {
 	case u.Op == uop.ConstOp:
 		return all
@@ -58,30 +53,97 @@ func uniformAxes(u *uop.UOp, of func(*uop.UOp) axisSet) axisSet {
 // reshapedUniform are the uniform axes of a reshaped value: those of which all axes of the source that are merged or split with
 // them are uniform.
 func reshapedUniform(in, out uop.Shape, uniform axisSet) axisSet {
-	from, ok := in.Ints()
-	to, known := out.Ints()
-	if !ok || !known {
-		return 0
-	}
 	result := axisSet(0)
-	for i, j := 0, 0; i < len(from) || j < len(to); {
-		same, first, n, m := true, j, int64(1), int64(1)
+	eachReshaped(in, out, func(from, to axisSet) {
+		if from&^uniform == 0 {
+			result |= to
+		}
+	})
+	return result
+}
+
+// eachReshaped calls f for each set of axes that a reshape merges and splits with one another.
+func eachReshaped(in, out uop.Shape, f func(from, to axisSet)) {
+	a, ok := in.Ints()
+	b, known := out.Ints()
+	if !ok || !known {
+		return
+	}
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		from, to, n, m := axisSet(0), axisSet(0), int64(1), int64(1)
 		for again := true; again; again = n != m {
 			switch {
-			case n <= m && i < len(from):
-				same = same && uniform.has(i)
-				n *= from[i]
+			case n <= m && i < len(a):
+				n *= a[i]
+				from |= 1 << i
 				i++
-			case j < len(to):
-				m *= to[j]
+			case j < len(b):
+				m *= b[j]
+				to |= 1 << j
 				j++
 			default:
-				return result
+				return
 			}
 		}
-		for ; same && first < j; first++ {
-			result |= 1 << first
+		f(from, to)
+	}
+}
+
+// pickedAxes are the axes along which a condition that compares a number with positions singles out one element at most, or a value
+// is chosen or zero by such a condition. at tells what is known of the sources.
+func pickedAxes(u *uop.UOp, at func(*uop.UOp) *nodeRanges) axisSet {
+	zero := func(u *uop.UOp) bool {
+		return at(u).uniform == axisSet(1)<<len(u.Shape())-1 && !at(u).reads && u.Base().IsConst(uop.Int(0))
+	}
+	switch {
+	case u.Op == uop.CmpNe || u.Op == uop.CmpEq:
+		out := axisSet(0)
+		for i, positions := range u.Src {
+			p, number := at(positions), at(u.Src[1-i])
+			varies := (axisSet(1)<<len(u.Shape()) - 1) &^ p.uniform
+			if varies == 0 { // a constant, or the opposite of a condition
+				out |= number.picked
+			} else if !p.reads && varies&(varies-1) == 0 && positions.DType.IsInt() {
+				out |= varies & number.uniform
+			}
+		}
+		return out
+	case u.Op == uop.And:
+		return at(u.Src[0]).picked | at(u.Src[1]).picked
+	case u.Op == uop.Where && zero(u.Src[2]):
+		return at(u.Src[0]).picked | at(u.Src[1]).picked
+	case u.Op == uop.Where && zero(u.Src[1]):
+		return at(u.Src[0]).picked | at(u.Src[2]).picked
+	case u.Op == uop.Permute:
+		out := axisSet(0)
+		for i, from := range u.Arg.(uop.Nums) {
+			if at(u.Src[0]).picked.has(from) {
+				out |= 1 << i
+			}
+		}
+		return out
+	case u.Op == uop.Reshape:
+		out, in := axisSet(0), at(u.Src[0])
+		eachReshaped(u.Src[0].Shape(), u.Shape(), func(from, to axisSet) {
+			from, to = from&^onesOf(u.Src[0].Shape()), to&^onesOf(u.Shape())
+			if from&(from-1) == 0 && to&(to-1) == 0 && from&in.picked != 0 {
+				out |= to
+			}
+		})
+		return out
+	case u.Op == uop.Cast || uop.GroupMovement.Has(u.Op):
+		return at(u.Src[0]).picked
+	}
+	return 0
+}
+
+// onesOf are the axes of size 1.
+func onesOf(shape uop.Shape) axisSet {
+	ones := axisSet(0)
+	for i, s := range shape {
+		if s.IsNum(1) {
+			ones |= 1 << i
 		}
 	}
-	return result
+	return ones
 }

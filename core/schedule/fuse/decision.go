@@ -43,6 +43,7 @@ const (
 	// Profit: the merged kernel would be right, but slower.
 	ConsumerContracts  // the consumer is a matrix product or convolution, whose loops are tiled as they are
 	ConsumerScatters   // the consumer adds each term where it belongs
+	ProducerScatters   // the producer does, and could not with what the consumer does
 	ContractionReduced // the consumer reduces over elements of a product
 	SiblingContracts   // one of two siblings is a matrix product or convolution
 	EpilogueLoops      // the epilogue of a product has other loops than the product
@@ -57,7 +58,8 @@ const (
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
 	RowsNeedAll  // blocks of rows need loops that go through all of a row
 	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
-	// Values of the tensor graph: the first two are stored.
+	// Values of the tensor graph: the first three are stored.
+	TermsScattered  // a sum whose terms are added where they belong, which leaves no place for what follows
 	NestedReduction // a reduction is read by another one
 	RereadPays      // it would be computed so often that storing it costs less
 	ComputedOnce    // no user computes it again
@@ -71,11 +73,13 @@ var reasons = [...]string{
 	Pays: "pays", Opaque: "opaque kernel", OrderBetween: "a kernel must run between them", ReadsOtherOrder: "reads in another order than stored",
 	ReductionRepeated: "a reduction would be repeated", StoresTwice: "both store to one buffer", NoLoopOrder: "no order of the loops",
 	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", ConsumerContracts: "the consumer is a contraction",
+	ProducerScatters: "the producer scatters its terms",
 	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
 	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
+	TermsScattered:  "its terms are added where they belong",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
 	RereadPays:      "computing it again costs more than memory", ComputedOnce: "computed once", CheapMask: "comparisons cost less than memory",
 	NarrowStored: "what it is cast from takes less memory",
@@ -83,6 +87,9 @@ var reasons = [...]string{
 }
 
 func (r Reason) String() string { return reasons[r] }
+
+// stores reports whether a value of the tensor graph is stored.
+func (r Reason) stores() bool { return r >= TermsScattered && r <= RereadPays }
 
 // Costs are what is known of a merged kernel; those that a decision did not need are 0.
 type Costs struct {
@@ -131,7 +138,7 @@ func (o *Options) judge(c *Costs) Reason {
 // text is the line of a decision about a value.
 func (d *Decision) text() string {
 	verdict := "inline"
-	if d.Reason == NestedReduction || d.Reason == RereadPays {
+	if d.Reason.stores() {
 		verdict = "store"
 	}
 	v, c := d.Value, &d.Costs

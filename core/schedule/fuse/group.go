@@ -3,6 +3,8 @@ package fuse
 import (
 	"slices"
 
+	"polygrad/core/ranges"
+	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
 )
 
@@ -56,12 +58,18 @@ func (s slotSet) equal(o slotSet) bool {
 
 // newGroup is a group of one kernel.
 func (f *fuser) newGroup(k schedule.Kernel, kernels []int) *group {
+	ast := k.AST
+	k.AST = rewrite.Graph(ast, ranges.Selections, nil)
 	b := f.bodyOf(k)
 	if b == nil {
+		k.AST = ast
 		return opaque(k, kernels)
 	}
 	g := groupOf(b, kernels)
-	g.kernel = &k
+	if k.AST == ast {
+		g.kernel = &k
+	}
+	f.changed = f.changed || k.AST != ast
 	return g
 }
 

@@ -34,7 +34,7 @@ func (f *fuser) fuseConsumers(contractions bool) (changed bool) {
 			switch {
 			case p.body == nil || k.body == nil:
 				c.reason = Opaque
-			case k.body.contraction():
+			case k.body.contraction() && !p.body.scatters():
 				c.reason = ConsumerContracts
 			case p.body.reduces() && k.body.scatters():
 				c.reason = ConsumerScatters
@@ -61,7 +61,7 @@ type candidate struct {
 // intoConsumer computes what body p stores where body k, which is no contraction, reads it. The stores of p for which keep
 // is true stay.
 func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
-	if p.contraction() && k.reduces() {
+	if p.contraction() && k.reduces() && !p.scatters() {
 		return candidate{reason: ContractionReduced}
 	}
 	before := []*body{p, k}
@@ -81,7 +81,11 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	if p.contraction() && !sameSet(out.loops, within(out.loops, valuesOf(rows))) {
 		return candidate{reason: EpilogueLoops}
 	}
-	return f.evaluate(f.shareReductionLoops(out), valuesOf(rows), before, p.contraction())
+	out = f.shareReductionLoops(out)
+	if p.scatters() && !out.scatters() {
+		return candidate{reason: ProducerScatters}
+	}
+	return f.evaluate(out, valuesOf(rows), before, p.contraction())
 }
 
 // maxEpilogueStores is the most outputs of a kernel with a contraction: a whole optimizer in its tiles takes longer to

@@ -16,7 +16,7 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 		c.reason = NoLoopOrder
 	case !hazardFree(b):
 		c.reason = Hazard
-	case !contiguousInnermost(b, order):
+	case !contiguousInnermost(b, order) && !b.scatters():
 		c.reason = ShortRuns
 	default:
 		c.costs = f.costsOf(b, rows, before)

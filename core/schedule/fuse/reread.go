@@ -10,23 +10,27 @@ import (
 // storeReread decides whether a value is stored that would be computed where it is read: in the loops of a reduction, or
 // several times. What is not sure to gain by that is left to the passes that merge kernels.
 func (f *fuser) storeReread(r schedule.Reread) bool {
-	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: workBelow(r.Value)}
 	m := &f.o.Machine
+	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: workBelow(r.Value)}
+	if r.Selects {
+		c.Work = float64(issued * m.Lanes) // elements are looked up one by one
+	}
 	c.AgainCycles = m.computing(float64(c.Evaluations-c.Elements) * c.Work)
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
 	reason := judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
-	return reason == NestedReduction || reason == RereadPays
+	return reason.stores()
 }
 
 func judgeReread(r *schedule.Reread, c *Costs) Reason {
 	switch {
-	case r.Value.Op == uop.ReduceAxis && r.Reduced:
+	case r.Scatters:
+		return TermsScattered
+	case r.Value.Op == uop.ReduceAxis && r.Reduced && !r.Selects:
 		return NestedReduction
 	case c.Evaluations <= c.Elements:
 		return ComputedOnce
-	// A choice of its own would merge with the condition of the sum, which then is no look-up any more.
-	case isMask(r.Value) || r.Chosen && r.Value.Op != uop.Where && c.Evaluations >= minScatterRows*c.Elements:
+	case isMask(r.Value):
 		return CheapMask
 	case widens(r.Value):
 		return NarrowStored

@@ -18,7 +18,7 @@ import (
 //	for row { store base }; for t { row = number[t]; store what is there + x[t] }
 
 // minScatterRows is the number of rows from which on sums are scattered.
-const minScatterRows = 64
+const minScatterRows = schedule.MinScatterRows
 
 // scatter is a sum that can be scattered.
 type scatter struct {
@@ -117,7 +117,24 @@ func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
 	if u.Op != uop.Reduce || !uop.ArgEqual(u.Arg, uop.OpArg(uop.Add)) || u.Src[0].Op != uop.Where {
 		return nil
 	}
-	test, x, zero := u.Src[0].Src[0], u.Src[0].Src[1], u.Src[0].Src[2]
+	x, zero := u.Src[0].Src[1], u.Src[0].Src[2]
+	conditions := u.Src[0].Src[0].SplitUOp(uop.And)
+	for i, test := range conditions {
+		value := x
+		for j, c := range conditions {
+			if j != i {
+				value = c.Where(value, value.ConstLike(uop.Int(0)))
+			}
+		}
+		if row, number, added := chosenRow(test, value, zero, loops); row != nil {
+			return &scatter{u, row, number, added}
+		}
+	}
+	return nil
+}
+
+// chosenRow takes a choice between two values apart that adds one of them to the row of a number, and zero to all others.
+func chosenRow(test, x, zero *uop.UOp, loops []*uop.UOp) (row, number, added *uop.UOp) {
 	for test.Op == uop.CmpNe {
 		if !test.Src[1].IsConst(uop.BoolConst(true)) {
 			break
@@ -127,10 +144,10 @@ func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
 	if test.Op == uop.CmpNe {
 		x, zero = zero, x
 	} else if test.Op != uop.CmpEq {
-		return nil
+		return nil, nil, nil
 	}
 	if zero.Op != uop.ConstOp || !zero.IsConst(uop.Int(0)) {
-		return nil
+		return nil, nil, nil
 	}
 	for i := range 2 {
 		row, number := test.Src[i], test.Src[1-i]
@@ -139,10 +156,10 @@ func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
 		}
 		if row.Op == uop.Range && slices.Contains(loops, row) && number.DType.IsInt() &&
 			!number.InRange(row) && !x.InRange(row) && x.Find(func(v *uop.UOp) bool { return v.Op == uop.Reduce }) == nil {
-			return &scatter{u, row, number, x}
+			return row, number, x
 		}
 	}
-	return nil
+	return nil, nil, nil
 }
 
 // linearIn takes a value apart into base + factor * x. The base is nil if there is none; the factor is nil if the value
