@@ -56,7 +56,7 @@ bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write ben
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
 
-bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by step; FUZZ="--seed 1000 --count 1000"
+bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by step; FUZZ="--seed 1000 --write bench/FUZZ.md"
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bindings/python $(PY) bench/fuzz.py $(FUZZ)
 
 bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations of the benchmark's shapes and write bench/VARIATIONS.md

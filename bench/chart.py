@@ -31,13 +31,15 @@ def place(ratio: float) -> float:
     return LEFT + min(1.0, max(0.0, share)) * (WIDTH - LEFT - RIGHT)
 
 
-def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+def label(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    """Return a text of a class of the style."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(text)}</text>'
     )
 
 
-def _line(x: float, top: float, bottom: float, kind: str) -> str:
+def line(x: float, top: float, bottom: float, kind: str) -> str:
+    """Return a vertical line."""
     return f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}" class="{kind}"/>'
 
 
@@ -53,10 +55,10 @@ def _bar(row: Row, y: float) -> list[str]:
     color = COLORS[row["parity_verdict"]]
     middle = y + BAR - 2
     shapes = [
-        _text(LEFT - 10, middle, row["workload"], "", "end"),
+        label(LEFT - 10, middle, row["workload"], "", "end"),
         _box(x, y, width, color),
-        _text(WIDTH - RIGHT + 12, middle, f"{ratio:.{2 if ratio < 10 else 1}f}", "head"),
-        _text(WIDTH - RIGHT + 58, middle, f"{duration(row['ours_us'])}", "small"),
+        label(WIDTH - RIGHT + 12, middle, f"{ratio:.{2 if ratio < 10 else 1}f}", "head"),
+        label(WIDTH - RIGHT + 58, middle, f"{duration(row['ours_us'])}", "small"),
     ]
     return shapes
 
@@ -70,7 +72,7 @@ def draw(rows: list[Row], title: str) -> str:
         members = [row for row in rows if row["group"] == group]
         if not members:
             continue
-        shapes.append(_text(LEFT - 10, y + BAR, name, "head", "end"))
+        shapes.append(label(LEFT - 10, y + BAR, name, "head", "end"))
         y += STEP
         for row in members:
             shapes += _bar(row, y)
@@ -78,23 +80,25 @@ def draw(rows: list[Row], title: str) -> str:
         y += STEP / 2
     grid = []
     for tick in TICKS:
-        grid.append(_line(place(tick), TOP, y, "one" if tick == 1 else "grid"))
-        grid.append(_text(place(tick), y + 14, f"{tick:g}", "small", "middle"))
+        grid.append(line(place(tick), TOP, y, "one" if tick == 1 else "grid"))
+        grid.append(label(place(tick), y + 14, f"{tick:g}", "small", "middle"))
     legend = []
     x = float(LEFT)
     for verdict, meaning in MEANING.items():
         legend.append(_box(x, 36, BAR, COLORS[verdict]))
-        legend.append(_text(x + BAR + 5, 46, meaning, "small"))
+        legend.append(label(x + BAR + 5, 46, meaning, "small"))
         x += 110
-    height = y + 26
+    return image(WIDTH, y + 26, title, [*legend, *grid, *shapes])
+
+
+def image(width: float, height: float, title: str, shapes: list[str]) -> str:
+    """Return an image with a title."""
     return "\n".join(
         [
-            f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
+            f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
             f"<title>{escape(title)}</title>",
             f"<style>{STYLE}</style>",
-            _text(20, 22, title, "title"),
-            *legend,
-            *grid,
+            label(20, 22, title, "title"),
             *shapes,
             "</svg>",
             "",

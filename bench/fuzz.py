@@ -1,32 +1,39 @@
 """The speed of random programs: fusion must never lose.
 
 python bench/fuzz.py [--seed FIRST] [--count N] [--sizes 24,96,384] [--limit 1.15]
+                     [--write FILE [--devices native,wasm]]
 
 A program is 2 to 6 steps of the public interface. It is timed as it is, with each step made
 contiguous (forward and backward), and as a chain of programs that realize one step each, or the
 gradients of one step; views cost nothing there. The results are compared too. A program must not
 take more than the limit times as long as the faster of the other forms: those that do are printed,
 as Python that runs. Then comes the distribution of the ratios to the chain. POLY_DEVICE and
-POLY_THREADS say what is timed. Exits with 1 if a program is over the limit or has other values.
+POLY_THREADS say what is timed; --write makes a page with a plot of several devices. Exits with 1
+if a program is over the limit or has other values.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import math
+import os
 import random
 import re
-import statistics
+import subprocess
 import sys
+import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import fuzzpage
 import numpy as np
+from fuzzpage import Outcome
 
 from polygrad import Tensor, dtypes
 from polygrad._library import lib
@@ -560,34 +567,6 @@ def other_values(a: list[Array], b: list[Array], low: bool) -> str:
     return ""
 
 
-@dataclass
-class Outcome:
-    """What came out of a program: the times and kernels of its forms, fused first."""
-
-    program: Program
-    size: int
-    seconds: list[float]
-    kernels: list[int]
-    different: str
-
-    @property
-    def excess(self) -> float:
-        """The ratio to the fastest of the other forms."""
-        return self.seconds[0] / min(self.seconds[1:])
-
-    @property
-    def gain(self) -> float:
-        """The ratio to realized steps."""
-        return self.seconds[0] / self.seconds[-1]
-
-    def __str__(self) -> str:
-        times = ", ".join(f"{t * 1e6:.1f}" for t in self.seconds)
-        return (
-            f"# seed {self.program.seed}, size {self.size}: {self.excess:.2f} and {self.gain:.2f}; "
-            f"{times} us; {self.kernels} kernels {self.different}"
-        )
-
-
 def measure(program: Program, size: int, limit: float) -> Outcome:
     """Compile and time a program in all forms, by turns."""
     fused, apart = Timed([program.compile(FUSED)]), Timed([program.compile(APART)])
@@ -603,38 +582,13 @@ def measure(program: Program, size: int, limit: float) -> Outcome:
         for timed in forms if turn % 2 else forms[::-1]:
             timed.turn()
     gc.enable()
-    return Outcome(program, size, [f.seconds for f in forms], [f.kernels for f in forms], different)
+    seconds, kernels = [f.seconds for f in forms], [f.kernels for f in forms]
+    device, text = os.environ.get("POLY_DEVICE", "native"), program.text(FUSED)
+    return Outcome(device, program.seed, size, seconds, kernels, different, text)
 
 
-def geometric_mean(ratios: list[float]) -> float:
-    """Return the geometric mean."""
-    return math.exp(statistics.fmean(map(math.log, ratios)))
-
-
-def report(outcomes: list[Outcome], limit: float) -> None:
-    """Print the distribution of the ratios."""
-    bounds = (0.3, 0.5, 0.7, 0.9, 1.05, limit, math.inf)
-    for size in sorted({o.size for o in outcomes}):
-        some = [o for o in outcomes if o.size == size]
-        worst = max(o.excess for o in some)
-        bins = Counter(next(b for b in bounds if o.gain <= b) for o in some)
-        spread = ", ".join(f"<= {b:g}: {n}" for b, n in sorted(bins.items()))
-        mean = geometric_mean([o.gain for o in some])
-        print(f"size {size}: {len(some)}, geometric mean {mean:.3f} ({spread}), worst {worst:.2f}")
-    mean = geometric_mean([o.gain for o in outcomes])
-    slow = sum(o.excess > limit for o in outcomes)
-    print(f"{len(outcomes)} programs, geometric mean {mean:.3f}, {slow} over {limit}")
-
-
-def main() -> int:
-    """Time the programs that were asked for."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--sizes", default="24,96,384")
-    parser.add_argument("--limit", type=float, default=1.15)
-    parser.add_argument("--verbose", action="store_true")
-    a = parser.parse_args()
+def timed(a: argparse.Namespace) -> tuple[list[Outcome], bool]:
+    """Time the programs on the device of this process; also report whether one was bad."""
     outcomes: list[Outcome] = []
     bad = False
     for seed in range(a.seed, a.seed + a.count):
@@ -649,10 +603,42 @@ def main() -> int:
             outcomes.append(o)
             if o.excess > a.limit or o.different:
                 bad = True
-                print(f"{o}\n{program.text(FUSED)}", flush=True)
+                print(f"{o}\n{o.text}", flush=True)
             elif a.verbose:
                 print(o, flush=True)
-    report(outcomes, a.limit)
+    return outcomes, bad
+
+
+def on(device: str, a: argparse.Namespace) -> tuple[list[Outcome], bool]:
+    """Time the programs on a device, in a process of its own."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        given = [f"--{k}={getattr(a, k)}" for k in ("seed", "count", "sizes", "limit")]
+        command = [sys.executable, __file__, *given, "--record", file.name]
+        code = subprocess.run(command, env={**os.environ, "POLY_DEVICE": device}, check=False)
+        return [Outcome(*o) for o in json.load(file)], code.returncode != 0
+
+
+def main() -> int:
+    """Time the programs that were asked for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--sizes", default="24,96,384")
+    parser.add_argument("--limit", type=float, default=1.15)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--record", type=Path, help="write the outcomes to this file, as JSON")
+    parser.add_argument("--write", type=Path, help="write a page about all devices to this file")
+    parser.add_argument("--devices", default="native,wasm", help="those that --write times")
+    a = parser.parse_args()
+    if a.write:
+        runs = [on(device, a) for device in a.devices.split(",")]
+        outcomes, bad = [o for run in runs for o in run[0]], any(run[1] for run in runs)
+        fuzzpage.write(a.write, outcomes, a.limit)
+    else:
+        outcomes, bad = timed(a)
+    if a.record:
+        a.record.write_text(json.dumps(outcomes))
+    print("\n".join(fuzzpage.distribution(outcomes, a.limit)))
     return int(bad)
 
 

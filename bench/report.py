@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import math
+import os
+import platform
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from contestants import SPLIT
@@ -39,6 +44,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return a Markdown table."""
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
+def where() -> list[str]:
+    """Say when and on what something was measured."""
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    name = cpu.group(1) if cpu else platform.processor()
+    return [
+        f"- Date: {datetime.date.today().isoformat()}",
+        f"- Processor: {name}, {len(os.sched_getaffinity(0))} cores",
+    ]
 
 
 def number(value: float | None, digits: int = 2) -> str:

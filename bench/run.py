@@ -10,7 +10,6 @@ the first time. compare.py, generation.py and showcase.py measure single things.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import platform
@@ -387,8 +386,6 @@ def memory_section(seen: Any) -> list[str]:
 
 def conditions() -> list[str]:
     """Say on what was measured."""
-    info = Path("/proc/cpuinfo").read_text()
-    cpu = re.search(r"model name\s*: (.*)", info)
     versions = {
         "Go": output([GO, "version"]).split()[2],
         "Python": platform.python_version(),
@@ -398,14 +395,14 @@ def conditions() -> list[str]:
         .split()[0],
         "polygrad": output(["git", "rev-parse", "--short", "HEAD"]),
     }
-    cores = len(os.sched_getaffinity(0))
     return [
         "# Results",
         "",
         "Written by `make bench`; do not edit. Medians; every ratio is from this one run.",
+        "Beside it stand [variations of this work](VARIATIONS.md), odd sizes and other masks, and",
+        "[random programs](FUZZ.md), fused and step by step.",
         "",
-        f"- Date: {datetime.date.today().isoformat()}",
-        f"- Processor: {cpu.group(1) if cpu else platform.processor()}, {cores} cores",
+        *report.where(),
         f"- Load at the start (1 min): {os.getloadavg()[0]:.1f}",
         f"- {', '.join(f'{name} {text}' for name, text in versions.items())}",
         f"- Device: {os.environ.get('POLY_DEVICE', 'native')}",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import chart
+import fuzzpage
 import generation
 import gpt2
 import limits
@@ -296,6 +297,21 @@ def test_the_chart_has_a_bar_for_every_row() -> None:
     boxes = root.findall("{http://www.w3.org/2000/svg}rect")
     assert len(boxes) == len(rows) + len(chart.COLORS)
     assert chart.place(0.1) < chart.place(1) < chart.place(10)
+
+
+def test_the_page_of_the_fuzzer_shows_every_program() -> None:
+    def outcome(device: str, seed: int, fused: float) -> fuzzpage.Outcome:
+        return fuzzpage.Outcome(device, seed, 24, [fused, 2.0, 1.0], [1, 2, 2], "", "v = x")
+
+    found = [outcome("native", 1, 0.5), outcome("native", 2, 1.5), outcome("wasm", 1, 2.0)]
+    assert fuzzpage.spread(found[:2], 1.15)[1:] == [
+        *("0.866", "0", "1", "0", "0", "0", "0", "1", "1", "1.50")
+    ]
+    root = ET.fromstring(fuzzpage.draw(found, 1.15))
+    lines = root.findall("{http://www.w3.org/2000/svg}polyline")
+    assert [len(line.attrib["points"].split()) for line in lines] == [2, 1]
+    text = fuzzpage.page(found, 1.15, "a.svg")
+    assert text.index("| wasm | 1 | 24 | 2.00 |") < text.index("| native | 2 | 24 | 1.50 |")
 
 
 def test_overheads_keep_their_limits() -> None:

@@ -24,7 +24,7 @@ import numpy as np
 import programs as p
 import tasks as t
 from contestants import OURS
-from report import duration, table
+from report import duration, table, where
 from tasks import Task, integers, normal
 
 GOAL, PEER_GOAL, PEER = 1.3, t.PARITY, "torch"
@@ -276,6 +276,8 @@ def section(results: list[Result]) -> list[str]:
         "Written by `make bench-variations`; do not edit. Per unit of useful work, a variation is",
         f"to take at most {GOAL} of the time of the benchmark's task that it varies, and at most",
         f"{PEER_GOAL} of PyTorch's time; all by turns in one run.",
+        "",
+        *where(),
         "",
         *table(heads, rows),
         "",
