@@ -56,7 +56,7 @@ func storeAll(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
 
 // factorsOf are the factors that a sum of products adds up, and how many products there are; nil for other operations.
 func factorsOf(u *uop.UOp) (factors []*uop.UOp, n int64) {
-	if u.Op != uop.ReduceAxis || !u.DType.IsFloat() {
+	if u.Op != uop.ReduceAxis {
 		return nil, 0
 	}
 	product := u.Src[0]

@@ -48,3 +48,25 @@ func TestNestedPads(t *testing.T) {
 		t.Errorf("%d products and %d stored pads of stored values, expected 2 and 2", products, pads)
 	}
 }
+
+// TestPadOfIntegers: products of integers are stored before they are padded, as those of floats are.
+func TestPadOfIntegers(t *testing.T) {
+	for _, dt := range []*uop.DType{uop.Float32, uop.Int32} {
+		g := newGraph(t)
+		a, b := g.ok(tensor.Cast(g.in(64, 65), dt)), g.ok(tensor.Cast(g.in(65, 64), dt))
+		pad := g.ok(tensor.MatMul(a, b)).Pad([]uop.Pair{{Hi: uop.N(2)}, {Hi: uop.N(2)}})
+		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, pad.F(uop.Contiguous, nil, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := 0
+		for _, u := range fuse.StorePads(root).Toposort() {
+			if u.Op == uop.Pad && u.Src[0].Op == uop.Contiguous {
+				stored++
+			}
+		}
+		if stored != 1 {
+			t.Errorf("%s: %d padded products are stored, expected 1", dt, stored)
+		}
+	}
+}
