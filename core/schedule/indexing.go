@@ -256,13 +256,13 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 			continue
 		}
 		// Users that disagree are in loops of their own.
-		times := max(m.kernels, 1) * x.evaluationsAt(m.loops, varying(m.in, n.uniform))
+		times := within(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
 		n.evaluations += times
 		most = max(most, times)
 	}
 	switch {
 	case !n.realize:
-		n.evaluations = kernels * x.evaluationsAt(loops, varying(n.out, n.uniform))
+		n.evaluations = within(u, n.out, kernels*x.evaluationsAt(loops, varying(n.out, n.uniform)))
 	case !n.across && !transposed(u):
 		n.evaluations = most
 	}
@@ -366,12 +366,32 @@ func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 	return max(x.volume(around)/part, 1)
 }
 
+// within is how many of the times that loops run a value is computed which is padded there: loops are cut where that pays.
+func within(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
+	for i, s := range u.Shape() {
+		if i >= len(indices) || s.Symbolic() || indices[i].Op != uop.Where {
+			continue
+		}
+		index := indices[i].GetIdx()
+		for index.Op == uop.Add && index.Src[1].Op == uop.ConstOp {
+			index = index.Src[0]
+		}
+		if index.Op == uop.Range && index.Src[0].Op == uop.ConstOp && index.Src[0].ConstVal().I() > s.N {
+			times = times * s.N / index.Src[0].ConstVal().I()
+		}
+	}
+	return max(times, 1)
+}
+
+// minLoop is the shortest loop that is worth being one of its own.
+const minLoop = 8
+
 // divisor is the constant by which an index divides a range.
 func divisor(index, r *uop.UOp) int64 {
 	for index.Op == uop.Mod && index.Src[1].Op == uop.ConstOp {
 		index = index.Src[0]
 	}
-	if index.Op == uop.Idiv && index.Src[0] == r && index.Src[1].Op == uop.ConstOp {
+	if index.Op == uop.Idiv && index.Src[0] == r && index.Src[1].Op == uop.ConstOp && index.Src[1].ConstVal().I() >= minLoop {
 		return index.Src[1].ConstVal().I()
 	}
 	return 1

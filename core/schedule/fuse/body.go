@@ -13,6 +13,8 @@ type body struct {
 	stores []store
 	// loops are the ranges of all stores, in the order of the kernel that they come from.
 	loops []*uop.UOp
+	// pieces says that several stores may fill one buffer.
+	pieces bool
 
 	// What was found out about the body: nil, 0 or false until it is.
 	nodes, indices []*uop.UOp
@@ -101,7 +103,7 @@ func volume(rs []*uop.UOp) int64 {
 
 // with is the body with nodes replaced and simplified; loops are its new ranges.
 func (b *body) with(m map[*uop.UOp]*uop.UOp, loops []*uop.UOp) *body {
-	out := &body{loops: loops}
+	out := &body{loops: loops, pieces: b.pieces}
 	for _, s := range b.stores {
 		out.stores = append(out.stores, s.with(m))
 	}

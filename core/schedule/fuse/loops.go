@@ -78,7 +78,7 @@ func sameSet(a, b []*uop.UOp) bool {
 func (f *fuser) shareReductionLoops(b *body) *body {
 	to, level := newImages(), map[*uop.UOp]int{}
 	groups := map[string][]*uop.UOp{}
-	out := &body{loops: b.loops}
+	out := &body{loops: b.loops, pieces: b.pieces}
 	for _, u := range b.values() {
 		v := rebuilt(u, to)
 		n := 0

@@ -56,6 +56,9 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			return []*uop.UOp{x.Exp2(), x.Sin()}
 		},
 		func(g graph) []*uop.UOp {
+			return []*uop.UOp{g.in(64, 256).Exp2().Pad([]uop.Pair{{}, {Lo: uop.N(3)}}).ContiguousOp()}
+		},
+		func(g graph) []*uop.UOp {
 			table := g.in(fuse.MinScatterRows, 32)
 			taken := g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32)))
 			y := g.ok(tensor.Sum(g.ok(tensor.Mul(taken, g.in(40, 32))), nil, false))

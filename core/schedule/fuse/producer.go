@@ -219,7 +219,7 @@ func commonLoops(p, k *body, edges []edge) map[*uop.UOp]*uop.UOp {
 
 // inline puts the values of p where k reads them, and the stores of p that stay before those of k.
 func (f *fuser) inline(p, k *body, edges []edge, rows map[*uop.UOp]*uop.UOp, keep func(slot int) bool) *body {
-	out := &body{loops: slices.Clone(k.loops)}
+	out := &body{loops: slices.Clone(k.loops), pieces: p.pieces || k.pieces}
 	loads := map[*uop.UOp]*uop.UOp{}
 	for _, s := range edges {
 		loads[s.load] = replace(s.from.value, s.at)

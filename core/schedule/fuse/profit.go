@@ -68,7 +68,7 @@ func hazardFree(b *body) bool {
 	for i := range b.stores {
 		s := &b.stores[i]
 		for j := range b.stores {
-			if i != j && b.stores[j].slot == s.slot {
+			if i != j && b.stores[j].slot == s.slot && !b.pieces {
 				return false
 			}
 		}

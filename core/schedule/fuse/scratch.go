@@ -125,7 +125,7 @@ func (f *fuser) cacheRow(b *body, same []rowValue) *body {
 	for _, v := range same {
 		m[v.u] = row.IndexBy(v.inner)
 	}
-	out := &body{loops: b.loops}
+	out := &body{loops: b.loops, pieces: b.pieces}
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, m), s.loops})
 	}

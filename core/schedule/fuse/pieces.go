@@ -1,0 +1,407 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/ranges"
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// Padded, joined and rolled values are chosen by comparing positions:
+//
+//	for j < n { store(j < 3 ? x[j+a] : x[j-3]) }
+//
+// Where that is inside of a loop over contiguous elements, the loop is cut where a comparison changes sides:
+//
+//	for j < 3 { store(x[j+a]) }; for j < n-3 { store(x[j]) }
+
+// maxPieces is the most pieces that a loop is cut into.
+const maxPieces = 4
+
+// loopCycles is how long a loop takes to begin.
+const loopCycles = 8
+
+// cutLoops cuts loops of kernels into pieces.
+func (f *fuser) cutLoops() (changed bool) {
+	for i := 0; i < len(f.groups); i++ {
+		g := f.groups[i]
+		if g.body == nil || !g.body.selects() || g.body.contraction() || overlap(g.reads, g.writes) {
+			continue
+		}
+		bodies := f.pieces(g.body)
+		if len(bodies) == 1 && bodies[0] == g.body {
+			continue
+		}
+		var groups []*group
+		for _, b := range bodies {
+			groups = append(groups, groupOf(b, g.kernels))
+		}
+		f.replace(i, i+1, groups)
+		i += len(groups) - 1
+		changed = true
+	}
+	// Inside of a piece it may be read in order what is stored in order.
+	return changed && (f.fuseProducers() || changed)
+}
+
+// selects reports whether a body may compare positions, and nothing in it is in scratch memory.
+func (b *body) selects() bool {
+	found := false
+	for _, u := range b.values() {
+		if u.Op == uop.Bufferize {
+			return false
+		}
+		found = found || u.Op == uop.CmpLt || u.Op == uop.Mod
+	}
+	return found
+}
+
+// crosses reports whether neighbours in memory are read in another loop than in r: such loops are interchanged, or tiled.
+func (b *body) crosses(r *uop.UOp) bool {
+	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool {
+		index := l.Src[1].GetIdx()
+		return strideIn(index, r) > 1 && slices.ContainsFunc(b.loops, func(o *uop.UOp) bool { return strideIn(index, o) == 1 })
+	})
+}
+
+// pieces cuts the loops of a body that it pays to cut. Pieces of the outermost loop are bodies of their own.
+func (f *fuser) pieces(b *body) []*body {
+	const most = 8
+	for range most {
+		r, at, apart := f.loopToCut(b)
+		switch {
+		case r == nil:
+			return []*body{b}
+		case apart:
+			var out []*body
+			for k := range len(at) + 1 {
+				out = append(out, f.pieces(f.piece(b, r, at, k))...)
+			}
+			return out
+		case slices.Contains(b.loops, r):
+			b = f.cutLoop(b, r, at)
+		default:
+			b = f.cutReduction(b, r, at)
+		}
+	}
+	return []*body{b}
+}
+
+// loopToCut finds a loop that it pays to cut, and where; apart says that its pieces are to be kernels.
+func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
+	cuts := cutsOf(b)
+	if len(cuts) == 0 {
+		return nil, nil, false
+	}
+	order, ok := loopOrder(b)
+	if !ok {
+		return nil, nil, false
+	}
+	for _, u := range b.values() {
+		if u.Op == uop.Reduce {
+			last := u.Src[len(u.Src)-1]
+			if at := cuts[last]; at != nil && f.cutPays(b, last, at, volume(u.Src[1:len(u.Src)-1])*volume(b.loopsOf(u)), sizeOf(last)) {
+				return last, at, false
+			}
+		}
+	}
+	for _, s := range b.stores {
+		path := within(order, s.loops)
+		for i, r := range slices.Backward(path) {
+			at := cuts[r]
+			inner := i == len(path)-1
+			if at == nil || !inner && !b.heavy(r) {
+				continue
+			}
+			apart := i == 0 || inner && b.crosses(r)
+			if apart && slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && !u.InRange(r) }) {
+				continue
+			}
+			if f.cutPays(b, r, at, volume(path[:i]), volume(path[i:])) {
+				return r, at, apart
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+// heavy reports whether iterations of a loop that is not innermost depend on it so that conditions cost much: in a reduction, or with
+// neighbours in memory.
+func (b *body) heavy(r *uop.UOp) bool {
+	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool {
+		return u.Op == uop.Reduce && u.InRange(r) || u.Op == uop.Index && u.Src[1].Op == uop.Where && strideIn(u.Src[1].GetIdx(), r) == 1
+	})
+}
+
+// cutPays compares what conditions cost with what the further loops do, which run times times over n elements.
+func (f *fuser) cutPays(b *body, r *uop.UOp, at []int64, times, n int64) bool {
+	m := &f.o.Machine
+	conditions := 0.0
+	work := 0.0
+	for _, u := range b.values() {
+		if !u.InRange(r) {
+			continue
+		}
+		if !u.DType.IsIndex() {
+			work += weight(u.Op)
+		}
+		if u.Op == uop.Index && u.Src[1].InRange(r) {
+			switch i := u.Src[1]; {
+			case i.Op == uop.Where:
+				conditions += padWork
+			case strideIn(i, r) < 0:
+				conditions += float64(issued * m.Lanes)
+			}
+		}
+	}
+	start := float64(loopCycles)
+	if times == 1 {
+		start = launchCycles
+	}
+	saved := m.computing(conditions * float64(times) * float64(n))
+	return saved > float64(times)*float64(len(at))*(start+work/issued)
+}
+
+// cutsOf says for each range where comparisons with it change sides, or divisions with it begin anew.
+func cutsOf(b *body) map[*uop.UOp][]int64 {
+	cuts := map[*uop.UOp][]int64{}
+	add := func(r *uop.UOp, at int64) {
+		if at <= 0 || at >= sizeOf(r) {
+			return
+		}
+		if i, found := slices.BinarySearch(cuts[r], at); !found {
+			cuts[r] = slices.Insert(cuts[r], i, at)
+		}
+	}
+	for _, u := range b.values() {
+		switch {
+		case u.Op == uop.CmpLt && u.Src[1].Op == uop.ConstOp && u.Src[1].DType.IsInt():
+			c, known := u.Src[1].ConstVal().Int64()
+			r, stride, plus := linear(u.Src[0])
+			switch {
+			case r == nil || !known:
+			case stride > 0:
+				add(r, -floorDiv(plus-c, stride))
+			default: // stride * r + plus < c from the first r on with (plus - c) / -stride < r
+				add(r, floorDiv(plus-c, -stride)+1)
+			}
+		case u.Op == uop.CmpLt && u.Src[0].Op == uop.ConstOp && u.Src[0].DType.IsInt():
+			if c, known := u.Src[0].ConstVal().Int64(); known {
+				if r, stride, plus := linear(u.Src[1]); r != nil && stride > 0 {
+					add(r, floorDiv(c-plus, stride)+1)
+				}
+			}
+		case (u.Op == uop.Mod || u.Op == uop.Idiv) && u.DType.IsIndex() && u.Src[1].Op == uop.ConstOp:
+			n, known := u.Src[1].ConstVal().Int64()
+			r, stride, plus := linear(u.Src[0])
+			if r == nil || !known || stride != 1 || n*maxPieces < sizeOf(r) {
+				continue
+			}
+			for at := -floorDiv(plus, n)*n - plus; at < sizeOf(r); at += n {
+				if at > 0 {
+					add(r, at)
+				}
+				if at > sizeOf(r) {
+					break
+				}
+			}
+		}
+	}
+	for r, at := range cuts {
+		if len(at) >= maxPieces {
+			delete(cuts, r)
+		}
+	}
+	return cuts
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// linear takes stride * r + plus apart; r is nil if it is something else.
+func linear(u *uop.UOp) (r *uop.UOp, stride, plus int64) {
+	for u.Op == uop.Cast && u.DType.IsInt() && !u.Src[0].Overflows(u.DType) {
+		u = u.Src[0]
+	}
+	ok := true
+	eachTerm(u, 1, func(t *uop.UOp, factor int64) {
+		for t.Op == uop.Cast && t.DType.IsInt() && !t.Src[0].Overflows(t.DType) {
+			t = t.Src[0]
+		}
+		switch {
+		case t.Op == uop.ConstOp && t.DType.IsInt():
+			c, known := t.ConstVal().Int64()
+			plus += c * factor
+			ok = ok && known
+		case t.Op == uop.Range && t.Src[0].Op == uop.ConstOp && (r == nil || r == t):
+			r = t
+			stride += factor
+		default:
+			ok = false
+		}
+	})
+	if !ok || stride == 0 {
+		return nil, 0, 0
+	}
+	return r, stride, plus
+}
+
+// pieceOf is a range over piece k of a loop, and its position there.
+func (f *fuser) pieceOf(r *uop.UOp, at []int64, k int) (piece, position *uop.UOp) {
+	first, end := int64(0), sizeOf(r)
+	if k > 0 {
+		first = at[k-1]
+	}
+	if k < len(at) {
+		end = at[k]
+	}
+	if end-first == 1 {
+		return nil, r.IntLike(first)
+	}
+	piece = f.newRange(r.With(r.Src[0].IntLike(end - first)))
+	if position = piece; first > 0 {
+		position = piece.Add(piece.IntLike(first))
+	}
+	return piece, position
+}
+
+// piece is a body in which a loop goes through a piece.
+func (f *fuser) piece(b *body, r *uop.UOp, at []int64, k int) *body {
+	out := &body{pieces: true}
+	if k == 0 {
+		for _, s := range b.stores {
+			if !slices.Contains(s.loops, r) {
+				out.stores = append(out.stores, s)
+			}
+		}
+	}
+	out.stores = append(out.stores, f.storesOfPiece(b, r, at, k, b.loops)...)
+	return f.tidied(out)
+}
+
+// cutLoop is a body with a loop in pieces, one after the other.
+func (f *fuser) cutLoop(b *body, r *uop.UOp, at []int64) *body {
+	order, _ := loopOrder(b)
+	out := &body{pieces: true}
+	var inside []*uop.UOp
+	for _, s := range b.stores {
+		path := within(order, s.loops)
+		if n := slices.Index(path, r); n >= 0 {
+			inside = append(inside, path[n:]...)
+		} else {
+			out.stores = append(out.stores, s)
+		}
+	}
+	for k := range len(at) + 1 {
+		out.stores = append(out.stores, f.storesOfPiece(b, r, at, k, inside)...)
+	}
+	return f.tidied(out)
+}
+
+// storesOfPiece are the stores inside of a loop, in a piece of it. The loops inside get ranges of their own, and those of reductions.
+func (f *fuser) storesOfPiece(b *body, r *uop.UOp, at []int64, k int, inside []*uop.UOp) (out []store) {
+	piece, position := f.pieceOf(r, at, k)
+	m := map[*uop.UOp]*uop.UOp{r: position}
+	for _, l := range inside {
+		if m[l] == nil {
+			m[l] = f.newRange(l)
+		}
+	}
+	t := newImages()
+	for l, to := range m {
+		t.set(l, to)
+	}
+	for _, u := range b.root().ToposortGated(func(u *uop.UOp) bool { return t.get(u) == nil }) {
+		v := rebuilt(u, t)
+		if u.Op == uop.Reduce && v != u {
+			v = f.ownRanges(v)
+		}
+		t.set(u, v)
+	}
+	for _, s := range b.stores {
+		if !slices.Contains(s.loops, r) {
+			continue
+		}
+		cut := store{slot: s.slot, at: simplify(t.get(s.at)), value: f.folded(t.get(s.value))}
+		for _, l := range s.loops {
+			switch {
+			case l != r && m[l] != nil:
+				cut.loops = append(cut.loops, m[l])
+			case l != r:
+				cut.loops = append(cut.loops, l)
+			case piece != nil:
+				cut.loops = append(cut.loops, piece)
+			}
+		}
+		out = append(out, cut)
+	}
+	freeImages.Put(t)
+	return out
+}
+
+// ownRanges gives a reduction other ranges.
+func (f *fuser) ownRanges(u *uop.UOp) *uop.UOp {
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, r := range u.Src[1:] {
+		m[r] = f.newRange(r)
+	}
+	return replace(u, m)
+}
+
+// cutReduction is a body with the loop of reductions in pieces.
+func (f *fuser) cutReduction(b *body, r *uop.UOp, at []int64) *body {
+	t := newImages()
+	out := &body{pieces: b.pieces}
+	for _, u := range b.values() {
+		v := rebuilt(u, t)
+		if u.Op == uop.Reduce && slices.Contains(u.Src[1:], r) {
+			var all *uop.UOp
+			for k := range len(at) + 1 {
+				_, position := f.pieceOf(r, at, k)
+				part := replace(v.Src[0], map[*uop.UOp]*uop.UOp{r: position})
+				var rs []*uop.UOp
+				for _, x := range v.Src[1:] {
+					if x != r {
+						rs = append(rs, x)
+					}
+				}
+				rs = append(rs, position.Ranges()...)
+				if part = f.folded(part.ReduceOver(uop.Op(u.Arg.(uop.OpArg)), rs...)); all == nil {
+					all = part
+				} else {
+					all = all.Alu(uop.Op(u.Arg.(uop.OpArg)), part)
+				}
+			}
+			v = all
+		}
+		t.set(u, v)
+	}
+	for _, s := range b.stores {
+		out.stores = append(out.stores, store{s.slot, s.at, f.folded(t.get(s.value)), s.loops})
+	}
+	freeImages.Put(t)
+	return f.tidied(out)
+}
+
+// folded simplifies a value in which ranges are shorter.
+func (f *fuser) folded(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, foldedTable, nil) }
+
+var foldedTable = rewrite.Concat("pieces", multipliedOut, ranges.ReduceSimplify)
+
+// tidied has the loops of the stores, and reductions in one loop where they can be.
+func (f *fuser) tidied(b *body) *body {
+	for _, s := range b.stores {
+		for _, r := range s.loops {
+			if !slices.Contains(b.loops, r) {
+				b.loops = append(b.loops, r)
+			}
+		}
+	}
+	return f.shareReductionLoops(b)
+}

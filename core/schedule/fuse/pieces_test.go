@@ -1,0 +1,37 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/uop"
+)
+
+// Loops over padded, joined and rolled values are cut where they are long, also in reductions: nothing is compared inside of them.
+func TestLoopsAreCut(t *testing.T) {
+	pad := func(x *uop.UOp, lo, hi int64) *uop.UOp {
+		return x.Pad([]uop.Pair{{}, {Lo: uop.N(lo), Hi: uop.N(hi)}})
+	}
+	joined := func(g graph, n int64) *uop.UOp { return pad(g.in(64, n), 0, n).Add(pad(g.in(64, n), n, 0)) }
+	for _, c := range []struct {
+		name             string
+		build            func(g graph) *uop.UOp
+		kernels, selects int
+	}{
+		{"pad", func(g graph) *uop.UOp { return pad(g.in(64, 256).Exp2(), 1, 2).ContiguousOp() }, 1, 0},
+		{"short rows", func(g graph) *uop.UOp { return pad(g.in(64, 8).Exp2(), 1, 2).ContiguousOp() }, 1, 1},
+		{"joined", func(g graph) *uop.UOp { return joined(g, 256).Exp2().ContiguousOp() }, 1, 0},
+		{"joined rows that turn", func(g graph) *uop.UOp { return joined(g, 256).Permute([]int{1, 0}).ContiguousOp() }, 2, 0},
+		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
+		{"softmax", func(g graph) *uop.UOp { return softmax(pad(g.in(64, 256), 1, 2), 1) }, 1, 0},
+		{"softmax inside", func(g graph) *uop.UOp { return pad(softmax(g.in(64, 256), 1), 1, 2).ContiguousOp() }, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			s := g.fused(options, c.build(g))
+			g.expect(s, c.kernels)
+			if n := count(s, uop.Where); (n > 0) != (c.selects > 0) {
+				t.Errorf("%d choices, expected %d", n, c.selects)
+			}
+		})
+	}
+}
