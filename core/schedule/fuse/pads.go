@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"maps"
 	"slices"
 
 	"polygrad/core/uop"
@@ -21,8 +22,8 @@ func storePads(root *uop.UOp) *uop.UOp {
 		}
 	}
 	for _, u := range root.Toposort() {
-		if u.Op == uop.Pad && hasProduct(u.Src[0]) {
-			store(u.Src[0])
+		if u.Op == uop.Pad && hasProduct(u.Src[0], stored) {
+			store(ordered(u.Src[0]))
 		}
 		factors, n := factorsOf(u)
 		for _, factor := range factors {
@@ -34,6 +35,14 @@ func storePads(root *uop.UOp) *uop.UOp {
 		}
 	}
 	return storeAll(root, stored)
+}
+
+// ordered is what a view has all elements of, each once and in the order in which they are computed.
+func ordered(u *uop.UOp) *uop.UOp {
+	for u.Op == uop.Permute || u.Op == uop.Reshape || u.Op == uop.Flip || u.Op == uop.Expand || u.Op == uop.Cast {
+		u = u.Src[0]
+	}
+	return u
 }
 
 // storeAll gives some values of a graph, which may need each other, memory of their own.
@@ -69,9 +78,11 @@ func factorsOf(u *uop.UOp) (factors []*uop.UOp, n int64) {
 	return product.Src, product.Shape().Numel().N
 }
 
-// hasProduct reports whether computing a value takes a sum of products, none of whose factors has all of the
+// hasProduct reports whether computing a value from what is stored takes a sum of products, none of whose factors has all of the
 // elements that are added.
-func hasProduct(u *uop.UOp) bool { return productBelow(u, map[*uop.UOp]bool{}) }
+func hasProduct(u *uop.UOp, stored map[*uop.UOp]bool) bool {
+	return productBelow(u, maps.Clone(stored))
+}
 
 func productBelow(u *uop.UOp, seen map[*uop.UOp]bool) bool {
 	if seen[u] || u.Op == uop.Contiguous {

@@ -5,6 +5,7 @@ import (
 
 	"polygrad/core/ranges"
 	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -101,7 +102,7 @@ func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 	for _, u := range b.values() {
 		if u.Op == uop.Reduce {
 			last := u.Src[len(u.Src)-1]
-			if at := cuts[last]; at != nil && f.cutPays(b, last, at, volume(u.Src[1:len(u.Src)-1])*volume(b.loopsOf(u)), sizeOf(last)) {
+			if at := cuts[last]; at != nil && f.cutPays(b, last, at, volume(u.Src[1:len(u.Src)-1])*volume(b.loopsOf(u))) {
 				return last, at, false
 			}
 		}
@@ -118,7 +119,7 @@ func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 			if apart && slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && !u.InRange(r) }) {
 				continue
 			}
-			if f.cutPays(b, r, at, volume(path[:i]), volume(path[i:])) {
+			if f.cutPays(b, r, at, volume(path[:i])) {
 				return r, at, apart
 			}
 		}
@@ -134,33 +135,46 @@ func (b *body) heavy(r *uop.UOp) bool {
 	})
 }
 
-// cutPays compares what conditions cost with what the further loops do, which run times times over n elements.
-func (f *fuser) cutPays(b *body, r *uop.UOp, at []int64, times, n int64) bool {
+// cutPays compares the operations of conditions with what the further loops cost, which begin times times each.
+func (f *fuser) cutPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	m := &f.o.Machine
-	conditions := 0.0
-	work := 0.0
+	saved, work := 0.0, 0.0
 	for _, u := range b.values() {
 		if !u.InRange(r) {
 			continue
 		}
-		if !u.DType.IsIndex() {
-			work += weight(u.Op)
+		n := float64(volume(u.Ranges()))
+		switch {
+		case u.DType.IsBool() && !u.HasOp(uop.Ops(uop.Index)), u.Op == uop.Where && u.Src[0].InRange(r):
+			saved += n
+		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), r) < 0:
+			saved += n * float64(issued*m.Lanes) // elements are loaded one by one
 		}
-		if u.Op == uop.Index && u.Src[1].InRange(r) {
-			switch i := u.Src[1]; {
-			case i.Op == uop.Where:
-				conditions += padWork
-			case strideIn(i, r) < 0:
-				conditions += float64(issued * m.Lanes)
-			}
+		if !u.DType.IsIndex() && !u.DType.IsBool() {
+			work += weight(u.Op)
 		}
 	}
 	start := float64(loopCycles)
 	if times == 1 {
 		start = launchCycles
 	}
-	saved := m.computing(conditions * float64(times) * float64(n))
-	return saved > float64(times)*float64(len(at))*(start+work/issued)
+	return m.computing(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
+}
+
+// loading is how many pieces of a loop load something.
+func (b *body) loading(r *uop.UOp, at []int64) (n int) {
+	for k := range len(at) + 1 {
+		first := int64(0)
+		if k > 0 {
+			first = at[k-1]
+		}
+		if slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool {
+			return l.Src[1].InRange(r) && !symbolic.Simplify(replace(l.Src[1], map[*uop.UOp]*uop.UOp{r: r.IntLike(first)})).IsInvalid()
+		}) {
+			n++
+		}
+	}
+	return max(n, 1)
 }
 
 // cutsOf says for each range where comparisons with it change sides, or divisions with it begin anew.
