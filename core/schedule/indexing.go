@@ -215,14 +215,14 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if !uop.GroupElementwise.Has(u.Op) && u.Op != uop.ReduceAxis || n.realize && alwaysContiguous.Has(u.Op) {
 		return
 	}
-	size := u.Shape().Numel()
-	if size.Symbolic() || size.N == 0 || !n.reads {
+	size := most(u.Shape().Numel())
+	if size == 0 || !n.reads {
 		return
 	}
-	r := Reread{Value: u, Elements: size.N, Evaluations: n.evaluations}
+	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations}
 	for i, s := range u.Shape() {
-		if n.uniform.has(i) && s.N > 1 {
-			r.Elements /= s.N
+		if s := most(s); n.uniform.has(i) && s > 1 {
+			r.Elements /= s
 		}
 	}
 	for _, c := range x.usersOf(n) {
@@ -460,10 +460,19 @@ func union(list, more []*uop.UOp) []*uop.UOp {
 func (x *indexing) volume(loops []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range loops {
-		if s := r.Src[0]; s.Op == uop.ConstOp && !slices.Contains(x.selecting, r) {
-			n = min(n*max(s.ConstVal().I(), 1), 1<<60/(1<<20))
+		if !slices.Contains(x.selecting, r) {
+			n = min(n*max(most(uop.S(r.Src[0])), 1), 1<<60/(1<<20))
 		}
 	}
+	return n
+}
+
+// most is a size, or the greatest one that a variable size can have: costs are those of the longest text.
+func most(s uop.Sint) int64 {
+	if !s.Symbolic() {
+		return s.N
+	}
+	n, _ := s.U.Vmax().Int64()
 	return n
 }
 

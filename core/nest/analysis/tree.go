@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"polygrad/core/nest/ir"
@@ -44,6 +45,18 @@ type Update struct {
 func (r *Region) Trip() int64 {
 	if c := r.Rng.Src[0]; c.Op == uop.ConstOp {
 		return c.ConstVal().I()
+	}
+	return -1
+}
+
+// Bound is the greatest number of iterations of a loop, -1 if none is known or it depends on the loops around.
+func (r *Region) Bound() int64 {
+	n := r.Rng.Src[0]
+	if slices.ContainsFunc(n.Toposort(), func(u *uop.UOp) bool { return u.Op == uop.Range || u.Op == uop.Load }) {
+		return -1
+	}
+	if most, ok := n.Vmax().Int64(); ok && most < math.MaxInt32 {
+		return most
 	}
 	return -1
 }

@@ -27,9 +27,14 @@ type tiling struct {
 	last         *ir.Value // shuts lanes of its last unit, nil for none
 	vec          bool      // its units are vectors: not where lanes that are left are done one by one
 	win          window
+	// Of a dynamic axis whole are the whole tiles, left the iterations behind them, which are done one by one: inTile is
+	// which of them is at work, as a place in a tile.
+	whole, left *ir.Value
+	inTile      linear
 }
 
-// window is a run of tiles of an axis: a count of whole tiles from lo on, then the remainder behind the last whole tile if tail is 1.
+// window is a run of tiles of an axis: a count of whole tiles from lo on, then the remainder behind the last whole tile if
+// tail is 1, of a dynamic axis tail iterations.
 type window struct{ lo, count, tail *ir.Value }
 
 // at is the current tile of an axis.
@@ -46,14 +51,18 @@ func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 // band emits a band of parallel loops as planned.
 func (im *emitter) band(r *analysis.Region, e *env) {
 	p := &openBand{Band: im.planned.BandOf[r], tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
+	im.env = e
 	for _, a := range p.Axes {
 		t := &tiling{Axis: a, vec: a.Vector}
-		if a.Count >= 0 {
+		switch {
+		case !a.Dynamic:
 			t.win = window{im.Int(ir.I64, 0), im.Int(ir.I64, a.Full()), im.Int(ir.I64, min(a.Rest(), 1))}
+		case !a.Vector && !a.Plain():
+			t.whole, t.left = im.divided(im.count(a.Region), a.Tile())
+			t.win = window{im.Int(ir.I64, 0), t.whole, t.left}
 		}
 		p.tilings[a] = t
 	}
-	im.env = e
 	im.levels(p, 0, e)
 }
 
@@ -95,21 +104,25 @@ func (im *emitter) levels(p *openBand, i int, e *env) {
 		im.env = e
 		im.walkLoop(p, i, e)
 	case plan.Blocks:
+		if a.Dynamic {
+			im.dynamicBlocks(p, i, e)
+			return
+		}
 		blocks := (a.Full() + min(a.Rest(), 1) + a.Group - 1) / a.Group
 		im.Builder.Loop(a.Region.Label()+" blocks", im.itemCount(p, i, blocks), func(l *ir.Loop) {
 			im.setBlock(a, im.itemIter(p, i, l), blocks)
 			im.levels(p, i+1, e)
 		})
 	case plan.Tiles:
-		if a.Count < 0 {
-			im.unknownTiles(p, i, e)
+		if a.Dynamic && a.Vector {
+			im.dynamicVectors(p, i, e)
 			return
 		}
 		w := a.win
 		if p.Items == i {
 			w = im.itemWindow(a)
 		}
-		if a.Full() > 0 {
+		if a.Dynamic || a.Full() > 0 {
 			im.Builder.Loop(a.Region.Label()+" tiles", w.count, func(l *ir.Loop) {
 				a.base = im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
 				a.number = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
@@ -117,7 +130,12 @@ func (im *emitter) levels(p *openBand, i int, e *env) {
 				im.levels(p, i+1, e)
 			})
 		}
-		if a.Rest() > 0 {
+		if a.Dynamic {
+			im.eachLeft(a, a.Region.Label()+" rest", func(base linear) {
+				a.base, a.number, a.live, a.last = base, im.scaled(w.count, 1), 1, nil
+				im.levels(p, i+1, e)
+			})
+		} else if a.Rest() > 0 {
 			im.onceIf(a.Region.Label()+" rest", w.tail, func() {
 				a.number = im.scaled(w.count, 1)
 				im.rest(p, i, e)
@@ -126,9 +144,43 @@ func (im *emitter) levels(p *openBand, i int, e *env) {
 	}
 }
 
-// unknownTiles emits the vectors of an axis whose trip count is known only at run time: whole vectors where it is a
+// divided is how many whole tiles a number of iterations has, and how many iterations are left.
+func (im *emitter) divided(n *ir.Value, tile int64) (whole, left *ir.Value) {
+	whole = im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, tile))
+	return whole, im.Do(ir.Sub, ir.I64, n, im.Do(ir.Mul, ir.I64, whole, im.Int(ir.I64, tile)))
+}
+
+// eachLeft emits the loop over the iterations of a dynamic axis behind its whole tiles, of those in the window.
+func (im *emitter) eachLeft(a *tiling, label string, body func(base linear)) {
+	if a.Tile() == 1 {
+		return
+	}
+	im.Builder.Loop(label, a.win.tail, func(l *ir.Loop) {
+		a.inTile = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
+		body(im.addLinear(im.scaled(a.whole, a.Tile()), a.inTile, 1))
+		a.inTile = linear{}
+	})
+}
+
+// dynamicBlocks emits the blocks of a dynamic axis.
+func (im *emitter) dynamicBlocks(p *openBand, i int, e *env) {
+	a := p.at(p.Levels[i].Axis)
+	group := im.Int(ir.I64, a.Group)
+	tiles := im.Do(ir.Add, ir.I64, a.whole, im.Do(ir.Cast, ir.I64, im.Do(ir.Less, ir.Bool, im.Int(ir.I64, 0), a.left)))
+	blocks := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, tiles, im.Int(ir.I64, a.Group-1)), group)
+	last := im.Do(ir.Sub, ir.I64, blocks, im.Int(ir.I64, 1))
+	im.Builder.Loop(a.Region.Label()+" blocks", blocks, func(l *ir.Loop) {
+		lo := im.Do(ir.Mul, ir.I64, l.Iter, group)
+		isLast := im.Do(ir.Equal, ir.Bool, l.Iter, last)
+		count := im.Do(ir.Where, ir.I64, isLast, im.Do(ir.Sub, ir.I64, a.whole, lo), group)
+		a.win = window{lo, count, im.Do(ir.Where, ir.I64, isLast, a.left, im.Int(ir.I64, 0))}
+		im.levels(p, i+1, e)
+	})
+}
+
+// dynamicVectors emits the vectors of an axis whose trip count is known only at run time: whole vectors where it is a
 // multiple of the lanes, else with a mask for the remainder, which is done one by one without masks.
-func (im *emitter) unknownTiles(p *openBand, i int, e *env) {
+func (im *emitter) dynamicVectors(p *openBand, i int, e *env) {
 	a := p.at(p.Levels[i].Axis)
 	im.env = e
 	n, lanes := im.count(a.Region), int64(im.Lanes)

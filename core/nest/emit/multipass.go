@@ -63,22 +63,23 @@ func (im *emitter) inPasses(p *openBand, e *env) {
 		im.until(p.Leaf, q.Loop, copies)
 		im.keepSums(p, copies)
 	})
-	rows := func(from, count, n int64) {
-		if count == 0 {
+	rows := func(from linear, count *ir.Value, n int64) {
+		if count.Op == ir.Const && ir.ConstInt(count) == 0 {
 			return
 		}
-		im.Builder.Loop(q.Loop.Label(), im.Int(ir.I64, count), func(l *ir.Loop) {
+		im.Builder.Loop(q.Loop.Label(), count, func(l *ir.Loop) {
 			pass(func(copies []*env) {
-				at := linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}
+				at := im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: n}}}, from, 1)
 				for j, c := range copies {
 					im.addRows(p, c, int64(j), at, n)
 				}
 			})
 		})
 	}
-	n := q.Loop.Trip()
-	rows(0, n/plan.PassRows, plan.PassRows)
-	rows(n/plan.PassRows*plan.PassRows, n%plan.PassRows, 1)
+	im.env = e
+	whole, left := im.divided(im.count(q.Loop), plan.PassRows)
+	rows(linear{}, whole, plan.PassRows)
+	rows(im.scaled(whole, plan.PassRows), left, 1)
 	pass(func(copies []*env) { im.endSums(p, copies) })
 }
 

@@ -13,7 +13,7 @@ func (im *emitter) fillRowPacks(p *openBand, e *env) {
 	a := p.at(p.Rows)
 	w := a.win
 	width := a.Width(im.Lanes)
-	fill := func(tile, base linear, live int64) {
+	fill := func(tile, base linear, live int64, way func(*plan.RowPack) *plan.RowPack) {
 		for _, sum := range p.Sums {
 			packs := slices.DeleteFunc(slices.Clone(p.RowPacks), func(q *plan.RowPack) bool { return q.Sum != sum })
 			if len(packs) == 0 {
@@ -22,20 +22,24 @@ func (im *emitter) fillRowPacks(p *openBand, e *env) {
 			im.rowSteps(p, sum, 0, newEnv(e), linear{}, func(r *analysis.Region, e *env, step linear, n int64) {
 				for _, q := range packs {
 					at := im.addLinear(im.timesLinear(tile, sum.Steps*width), im.timesLinear(step, width), 1)
-					im.fillRows(q, a.Axis, r, e, at, base, live, n)
+					at = im.addLinear(at, a.inTile, a.room(im.Lanes))
+					im.fillRows(way(q), a.Axis, r, e, at, base, live, n)
 				}
 			})
 		}
 	}
-	if a.Full() > 0 {
+	planned := func(q *plan.RowPack) *plan.RowPack { return q }
+	if a.Dynamic || a.Full() > 0 {
 		im.Builder.Loop(a.Region.Label()+" pack", w.count, func(l *ir.Loop) {
 			base := im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
-			fill(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, base, a.Tile())
+			fill(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, base, a.Tile(), planned)
 		})
 	}
-	if a.Rest() > 0 {
+	if a.Dynamic {
+		im.eachLeft(a, a.Region.Label()+" pack rest", func(base linear) { fill(im.scaled(w.count, 1), base, 1, (*plan.RowPack).Single) })
+	} else if a.Rest() > 0 {
 		im.onceIf(a.Region.Label()+" pack rest", w.tail, func() {
-			fill(im.scaled(w.count, 1), linear{off: a.Full() * a.Tile()}, a.Rest())
+			fill(im.scaled(w.count, 1), linear{off: a.Full() * a.Tile()}, a.Rest(), planned)
 		})
 	}
 }
@@ -145,6 +149,14 @@ func (im *emitter) bound(e *env, r *analysis.Region) linear {
 	return l
 }
 
+// room is how many elements of a step of packed rows belong to one row.
+func (a *tiling) room(lanes int) int64 {
+	if a.Broadcast {
+		return int64(lanes)
+	}
+	return 1
+}
+
 // packedRows replaces packed row operands by loads from the pack, for the step of an iteration.
 func (im *emitter) packedRows(e *env, sum *plan.SumLoops, row int64, step linear) {
 	p := im.at
@@ -154,6 +166,7 @@ func (im *emitter) packedRows(e *env, sum *plan.SumLoops, row int64, step linear
 			continue
 		}
 		at := im.addLinear(im.timesLinear(a.number, sum.Steps*width), im.timesLinear(step, width), 1)
+		at = im.addLinear(at, a.inTile, a.room(im.Lanes))
 		place, lanes := &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + row}, 1
 		if a.Broadcast {
 			place.Off = at.off + row*int64(im.Lanes)

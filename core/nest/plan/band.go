@@ -6,7 +6,10 @@ import "polygrad/core/nest/analysis"
 // iterations.
 type Axis struct {
 	Region *analysis.Region
-	Count  int64 // iterations, -1 if not constant
+	// Count is the number of iterations, of a dynamic axis, whose count is known when the kernel runs, the greatest one, or -1
+	// if that is not known.
+	Count   int64
+	Dynamic bool
 	// Inner is the inner loop of a pair, nil for others, and Split its iterations; then Count is of both.
 	Inner *analysis.Region
 	Split int64

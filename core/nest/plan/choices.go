@@ -26,7 +26,11 @@ func (pl *planner) number(p *Band) {
 	}
 	p.used = &Laid{want: p.want}
 	for _, a := range p.Axes {
-		p.used.axes = append(p.used.axes, a.Count)
+		n := a.Count
+		if a.Dynamic {
+			n = -1
+		}
+		p.used.axes = append(p.used.axes, n)
 	}
 	pl.Layout = append(pl.Layout, p.used)
 }
@@ -38,7 +42,7 @@ func (p *Band) shareable() []int64 {
 		if p.MultiPass != nil && i >= p.MultiPass.At || p.Product != nil && i > 0 {
 			break
 		}
-		if l.Axis.Count > 0 && !l.Axis.ordered && (l.Kind != Tiles || l.Axis.Group == 0) {
+		if !l.Axis.Dynamic && l.Axis.Count > 0 && !l.Axis.ordered && (l.Kind != Tiles || l.Axis.Group == 0) {
 			out = append(out, int64(i))
 		}
 	}

@@ -71,7 +71,7 @@ func (pl *planner) planReduction(p *Band) {
 		best = pl.alongCost(p, k, rows, acc)
 	}
 	for _, a := range p.Axes {
-		if a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
+		if a.Dynamic || a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
 			continue
 		}
 		shared := pl.sharing(p, acc, a)
@@ -82,7 +82,7 @@ func (pl *planner) planReduction(p *Band) {
 	if vec == nil {
 		p.Along = simple
 		if rows != nil && simple {
-			rows.Units = p.want.or(knobTileRows, pl.streamedRows(k, rows, acc), rows.Count)
+			rows.Units = p.want.or(knobTileRows, pl.streamedRows(k, rows, acc), rows.mostUnits())
 		}
 		return
 	}
@@ -146,7 +146,7 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 		wide = 4
 	}
 	vec.Units = p.want.or(knobTileVectors, min(wide, room), vectors)
-	rows.Units = p.want.or(knobTileRows, even(rows.Count, max(min(tall, room/vec.Units), 1)), rows.Count)
+	rows.Units = p.want.or(knobTileRows, even(rows.Count, max(min(tall, room/vec.Units, rows.mostUnits()), 1)), rows.mostUnits())
 	if p.secondRows != nil && rows.Units == rows.Count && vec.Units*rows.Units*beside <= room {
 		p.secondRows.Units = beside
 	} else {
@@ -162,6 +162,15 @@ func (pl *planner) broadcasts(p *Band, vectors int64) bool {
 		}
 	}
 	return pl.m.SlowBroadcast && p.want[knobPackRows] != off && (vectors+tileWide-1)/tileWide >= rowPackReuse
+}
+
+// mostUnits is how many iterations a tile may have. What is left behind the last tile of a dynamic axis is done one by
+// one, so of few iterations tiles are lower.
+func (a *Axis) mostUnits() int64 {
+	if a.Dynamic {
+		return max(a.Count/8, 1)
+	}
+	return a.Count
 }
 
 // even is a tile height, up to a limit, that leaves no small remainder.

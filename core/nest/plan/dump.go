@@ -26,7 +26,11 @@ func (k *Kernel) String() string {
 
 func (p *Band) print(s *strings.Builder, k *Kernel) {
 	for _, a := range p.Axes {
-		fmt.Fprintf(s, "  axis %d: %s of %d", a.Number, a.Region.Label(), a.Count)
+		most := ""
+		if a.Dynamic {
+			most = "at most "
+		}
+		fmt.Fprintf(s, "  axis %d: %s of %s%d", a.Number, a.Region.Label(), most, a.Count)
 		if !a.Plain() {
 			fmt.Fprintf(s, ", tiles of %d x %d", a.Units, a.Unit)
 		}

@@ -38,7 +38,7 @@ func (pl *planner) planPasses(p *Band, vec *Axis, acc []analysis.Access) bool {
 	case on:
 		least, farthest = 2*PassRows, 0
 	}
-	if len(in) != 1 || len(in[0].Loops()) > 0 || !in[0].Simple() || in[0].Trip() < least {
+	if len(in) != 1 || len(in[0].Loops()) > 0 || !in[0].Simple() || max(in[0].Trip(), in[0].Bound()) < least {
 		return false
 	}
 	r := in[0]

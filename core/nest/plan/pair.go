@@ -40,7 +40,7 @@ func (pl *planner) bestPair(p *Band, acc []analysis.Access, best float64) *Axis 
 	lanes := int64(pl.Lanes)
 	for _, o := range p.Axes {
 		for _, i := range p.Axes {
-			if o == i || o.Count < 2 || i.Count < 2 || i.Count > lanes/2 || !p.Masks || !p.want.allows(knobVectorAxis, i) {
+			if o == i || o.Dynamic || i.Dynamic || o.Count < 2 || i.Count < 2 || i.Count > lanes/2 || !p.Masks || !p.want.allows(knobVectorAxis, i) {
 				continue
 			}
 			a := pl.paired(o, i)

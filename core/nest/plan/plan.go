@@ -87,7 +87,11 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
 	for i, r := range c {
-		p.Axes = append(p.Axes, &Axis{Region: r, Count: r.Trip(), Number: int64(i + 1), Units: 1, Unit: 1})
+		a := &Axis{Region: r, Count: r.Trip(), Number: int64(i + 1), Units: 1, Unit: 1}
+		if a.Dynamic = a.Count < 0; a.Dynamic {
+			a.Count = r.Bound()
+		}
+		p.Axes = append(p.Axes, a)
 	}
 	pl.number(p)
 	pl.findOrdered(p)
@@ -153,7 +157,7 @@ func (pl *planner) planElements(p *Band) {
 	var vec *Axis
 	best := 0.0
 	for _, a := range p.Axes {
-		if a.Count >= 0 && a.Count < 2 || a.ordered || !p.want.allows(knobVectorAxis, a) {
+		if !a.Dynamic && a.Count < 2 || a.ordered || !p.want.allows(knobVectorAxis, a) {
 			continue
 		}
 		// A vector that is not full costs as much as one that is.
@@ -183,9 +187,9 @@ func (pl *planner) planElements(p *Band) {
 			units = 16
 		}
 	}
-	for vec.Units = units; vec.Units > 1 && (vec.Units*weight > most || vec.Count >= 0 && vec.Tile() > vec.Count || vec.Count < 0 && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
+	for vec.Units = units; vec.Units > 1 && (vec.Units*weight > most || !vec.Dynamic && vec.Tile() > vec.Count || vec.Dynamic && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
-	if vec.Count < 0 {
+	if vec.Dynamic {
 		return
 	}
 	vec.Units = p.want.or(knobTileVectors, vec.Units, max(vec.Count/vec.Unit, 1))
@@ -194,8 +198,8 @@ func (pl *planner) planElements(p *Band) {
 // chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
 func (pl *planner) chooseItems(p *Band) {
 	shareable := p.shareable()
-	at := slices.IndexFunc(p.Levels, func(l level) bool { return !l.Axis.ordered })
-	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) || p.Levels[at].Axis.Count < 0 || pl.serial {
+	at := slices.IndexFunc(p.Levels, func(l level) bool { return !l.Axis.ordered && !l.Axis.Dynamic })
+	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) || pl.serial {
 		return
 	}
 	enough := func(i int64) bool { return p.Levels[i].iterations() >= int64(pl.m.Threads) }
@@ -224,7 +228,7 @@ func (pl *planner) chooseItems(p *Band) {
 // joinable is the axis that is walked along with a level if that is shared, nil for none.
 func (p *Band) joinable(at int) *Axis {
 	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && p.Levels[at].Axis.Count < manyItems {
-		if next := p.Levels[at+1]; next.Kind == Walk && next.Axis.Count > 0 && !next.Axis.ordered {
+		if next := p.Levels[at+1]; next.Kind == Walk && !next.Axis.Dynamic && next.Axis.Count > 0 && !next.Axis.ordered {
 			return next.Axis
 		}
 	}

@@ -226,7 +226,7 @@ func (r *Reduction) Straight(copies int64) bool {
 func (p *Band) copies() int64 {
 	n := int64(1)
 	for _, a := range p.Axes {
-		if !a.Plain() && a.Count >= 0 {
+		if !a.Plain() && !(a.Dynamic && a.Vector) {
 			n *= min(a.Units, (a.Count+a.Unit-1)/a.Unit)
 		}
 	}

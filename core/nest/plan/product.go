@@ -165,7 +165,7 @@ func (pl *planner) dotAxes(p *Band, q *Product) bool {
 		s := pl.Slopes(a.Region.Rng)
 		inA, inB := s.Of(q.Rows.U).Depends, s.Of(q.Columns.U).Depends
 		switch {
-		case a.Count < dotLeast || inA == inB:
+		case a.Dynamic || a.Count < dotLeast || inA == inB:
 		case inA:
 			rows = pl.betterAxis(rows, a, st)
 		default:

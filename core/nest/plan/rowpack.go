@@ -146,6 +146,16 @@ func (pl *planner) neighbours(u *uop.UOp, s *analysis.Slopes, seen map[*uop.UOp]
 	return true
 }
 
+// Single is the pack, filled row by row.
+func (q *RowPack) Single() *RowPack {
+	if q.Way == Broadcast {
+		return q
+	}
+	single := *q
+	single.Way = oneByOne
+	return &single
+}
+
 // Width is the room of a tile's rows in a step.
 func (a *Axis) Width(lanes int) int64 {
 	if a.Broadcast {

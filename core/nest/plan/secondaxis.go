@@ -19,7 +19,7 @@ func (pl *planner) secondRowsFor(p *Band, vec, rows *Axis, room int64, acc []ana
 		})
 	}
 	for _, a := range p.Axes {
-		if a == vec || a == rows || a.Count < 2 || !shared(a) {
+		if a == vec || a == rows || a.Dynamic || rows.Dynamic || a.Count < 2 || !shared(a) {
 			continue
 		}
 		n := min(room/rows.Count, a.Count)
