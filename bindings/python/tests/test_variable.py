@@ -205,3 +205,40 @@ def test_random_tensors_are_the_front_of_those_of_the_greatest_size(draw):
         got = drawn(N.bind(n))
         assert got.shape == (n, 2)
         np.testing.assert_array_equal(got, most[:n])
+
+
+@pytest.mark.parametrize("rows, k, columns", [(100, 64, 96), (40, 17, 300), (9, 600, 130)])
+def test_products_of_variable_size(rows, k, columns):
+    """Tiles, what is left behind them, packed operands and sums over a variable number of rows."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((rows, k)), rng.standard_normal((k, columns))
+    left, right, turned = (Tensor(v.astype(np.float32)).realize() for v in (a, b, b.T))
+    for n in (1, 2, rows // 3, rows // 2 + 1, rows - 1, rows):
+        part = left[: Variable("rows", 1, rows).bind(n)]
+        want = np.maximum.reduce(a[:n] @ b)
+        for product in (part @ right, part @ turned.T):
+            np.testing.assert_allclose(product.max(0).numpy(), want, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(part.sum(0).numpy(), a[:n].sum(0), rtol=1e-4, atol=1e-4)
+        across = left.T[:, : Variable("rows", 1, rows).bind(n)]
+        np.testing.assert_allclose(
+            (right.T @ across).sum(1).numpy(), (b.T @ a[:n].T).sum(1), rtol=1e-4, atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("length", [1, 15, 33, 64])
+def test_attention_of_variable_length(length):
+    """Queries and keys of one variable number, and keys alone."""
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.standard_normal((2, 3, 64, 16)).astype(np.float32) for _ in range(3))
+    n = Variable("length", 1, 64).bind(length)
+
+    def expected(q):
+        scores = q @ k[:, :, :length].swapaxes(2, 3) / 4
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v[:, :, :length]
+
+    keys, values = Tensor(k)[:, :, :n], Tensor(v)[:, :, :n]
+    some = Tensor(q).scaled_dot_product_attention(keys, values)
+    np.testing.assert_allclose(some.numpy(), expected(q), atol=1e-5)
+    every = Tensor(q)[:, :, :n].scaled_dot_product_attention(keys, values).sum(2)
+    np.testing.assert_allclose(every.numpy(), expected(q[:, :, :length]).sum(2), atol=1e-4)

@@ -26,6 +26,12 @@ func must(u *uop.UOp, err error) *uop.UOp {
 // planOf plans the last kernel of a graph: nothing is emitted or run.
 func planOf(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uop.UOp) *plan.Kernel {
 	t.Helper()
+	return planAt(t, m, c, build, 1)
+}
+
+// planAt plans a kernel of a graph, counted from the last.
+func planAt(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uop.UOp, fromLast int) *plan.Kernel {
+	t.Helper()
 	g := symbolic.NewGraph()
 	v := build(func(dt *uop.DType, dims ...int64) *uop.UOp {
 		s := uop.ShapeOf(dims...)
@@ -36,7 +42,7 @@ func planOf(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uo
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := lower.Lower(asts[len(asts)-1], lower.Native())
+	p, err := lower.Lower(asts[len(asts)-fromLast], lower.Native())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +100,17 @@ func tiles(n int64) func(inputs) *uop.UOp {
 		count := v.Graph().Variable("count", uop.Int(1), uop.Int(16), uop.IndexT).BindTo(3)
 		part := v.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Hi: uop.S(count.Mul(v.Graph().ConstInt(n)))}})
 		return must(tensor.Sum(part, []int{1}, false))
+	}
+}
+
+// rowsUpTo is the greatest element of each column of a product that has up to so many rows.
+func rowsUpTo(rows, k, n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		v := in(uop.Float32, rows, k)
+		count := v.Graph().Variable("count", uop.Int(1), uop.Int(rows), uop.IndexT).BindTo(3)
+		part := v.Shrink([]uop.Pair{{Hi: uop.S(count)}, {Hi: uop.N(k)}})
+		product := must(tensor.MatMul(part, in(uop.Float32, k, n)))
+		return must(tensor.Max(product.F(uop.Contiguous, nil, nil), []int{0}, false))
 	}
 }
 
@@ -313,6 +330,35 @@ func TestCheck(t *testing.T) {
 			}
 			if err := k.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, expected one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestDynamicRows: rows whose number is a variable are tiled, packed and blocked as the greatest number of them would be;
+// tiles of few rows are low, since what is left behind them is done row by row.
+func TestDynamicRows(t *testing.T) {
+	big := ir.AVX512
+	big.L1, big.L2, big.L3, big.Threads = 48<<10, 2<<20, 4<<20, 2
+	for _, c := range []struct {
+		name     string
+		m        ir.Machine
+		rows     int64
+		fromLast int
+		want     string
+	}{
+		{"many rows", big, 1024, 2, "of at most 1024, tiles of 6 x 1, rows"},
+		{"columns are packed for many", big, 1024, 2, "pack LOAD for columns"},
+		{"threads share what has a known count", big, 1024, 2, "blocks of axis 2 of 2 tiles, shared"},
+		{"few rows", big, 16, 2, "of at most 16, tiles of 2 x 1, rows"},
+		{"very few rows", big, 7, 2, "of at most 7, tiles of 1 x 1, rows"},
+		{"without masks", ir.SSE4, 1024, 2, "of at most 1024, tiles of 4 x 1, rows"},
+		{"sums over rows in passes", big, 1024, 1, "in passes over rows"},
+		{"too few of them", big, 31, 1, "!passes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if p := planAt(t, c.m, "", rowsUpTo(c.rows, 1024, 1024), c.fromLast).String(); strings.Contains(p, strings.TrimPrefix(c.want, "!")) == strings.HasPrefix(c.want, "!") {
+				t.Errorf("expected %q in\n%s", c.want, p)
 			}
 		})
 	}
