@@ -15,6 +15,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(stableQuotients), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "share outputs", Reason: "what needs the value of an output reads it there",
 		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "shrink reductions", Reason: "of a reduction only what is used is computed and stored",
+		Run: graphPass(shrinkReductions), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",

@@ -59,6 +59,10 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			return []*uop.UOp{g.in(64, 256).Exp2().Pad([]uop.Pair{{}, {Lo: uop.N(3)}}).ContiguousOp()}
 		},
 		func(g graph) []*uop.UOp {
+			sums := g.in(64, 128, 32).ReduceAxes(uop.Add, 2).Reshape(uop.ShapeOf(64, 128))
+			return []*uop.UOp{sums.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Lo: uop.N(1), Hi: uop.N(9)}}).ContiguousOp()}
+		},
+		func(g graph) []*uop.UOp {
 			table := g.in(fuse.MinScatterRows, 32)
 			taken := g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32)))
 			y := g.ok(tensor.Sum(g.ok(tensor.Mul(taken, g.in(40, 32))), nil, false))
