@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
@@ -378,3 +379,49 @@ def test_attention_with_blocks_of_any_height(length: int, mask: Any) -> None:
         weights = np.exp(scores - scores.max(-1, keepdims=True)) * ~hidden
         want = weights / weights.sum(-1, keepdims=True) @ v
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(256, 256), (517, 517), (771, 771), (300, 700)])
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda row, column: column <= row,
+        lambda row, column: (column <= row) & (column > row - 100),
+        lambda row, column: (column < row + 70) & (column + 70 > row),
+        lambda row, column: column >= row,
+        lambda row, column: column >= row + 3,
+        lambda row, column: column <= row + 400,
+        lambda row, column: (column <= row) & (column % 7 != 3),
+    ],
+    ids=["causal", "window", "band", "later", "future", "prefix", "holes"],
+)
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_gradients_of_attention_in_a_band(
+    rows: int, columns: int, mask: Any, dropout: float
+) -> None:
+    """What a mask leaves out of stored scores, and random numbers, is left out of no gradient."""
+    shapes = [(2, 2, rows, 8), (2, 2, columns, 8), (2, 2, columns, 8)]
+    inputs = [RNG.normal(size=shape).astype(np.float32) for shape in shapes]
+    q, k, v = (x.astype(np.float64) for x in inputs)
+    y = RNG.normal(size=shapes[0]).astype(np.float32)
+    kept = np.ones((2, 2, rows, columns))
+    tensors = [Tensor(x, requires_grad=True) for x in inputs]
+    at = mask(Tensor.arange(rows).reshape(-1, 1), Tensor.arange(columns))
+    if dropout:
+        kept = (RNG.random(kept.shape) >= dropout) / (1 - dropout)
+    scores = (tensors[0] @ tensors[1].transpose(-2, -1) / 8**0.5).masked_fill(~at, -math.inf)
+    weights = scores.softmax(-1)
+    if dropout:
+        weights = weights * Tensor(kept.astype(np.float32))
+    got = ((weights @ tensors[2]) * Tensor(y)).sum().gradient(*tensors)
+    hidden = ~mask(np.arange(rows)[:, None], np.arange(columns))
+    with np.errstate(invalid="ignore"):
+        scores = np.where(hidden, -np.inf, q @ np.swapaxes(k, -2, -1) / np.sqrt(8))
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        p = e / e.sum(-1, keepdims=True)
+    dp = y @ np.swapaxes(v, -2, -1) * kept
+    ds = np.where(hidden, 0, p * (dp - (dp * p).sum(-1, keepdims=True)) / np.sqrt(8))
+    wanted = [ds @ k, np.swapaxes(ds, -2, -1) @ q, np.swapaxes(p * kept, -2, -1) @ y]
+    Tensor.realize(*got)
+    for gradient, want in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(gradient.numpy(), want, rtol=2e-4, atol=2e-5)

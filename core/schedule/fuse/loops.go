@@ -140,7 +140,7 @@ func (f *fuser) kernelOf(b *body) schedule.Kernel {
 	sink := g.Sink(uop.KernelInfo{Name: "test"}, f.block(b.stores, order, nil)...)
 	m := map[*uop.UOp]*uop.UOp{}
 	for i, r := range order {
-		m[r] = numbered(r, i)
+		m[r] = numbered(r.With(replace(r.Src[0], m)), i)
 	}
 	var k schedule.Kernel
 	param := func(u *uop.UOp) {

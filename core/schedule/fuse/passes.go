@@ -33,6 +33,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).fuseRowBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "masked columns", Reason: "blocks of rows end where a causal mask makes all their scores minus infinity",
 		Run: (*fuser).skipMaskedColumns, Needs: runnable, Leaves: runnable},
+	{Name: "masked blocks", Reason: "what a mask takes away from matrices that several kernels read is neither computed nor stored: training of causal attention",
+		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "pieces of loops", Reason: "where a padded or joined value is chosen by comparing positions, loops are cut: inside of them nothing is compared",
 		Run: (*fuser).cutLoops, Needs: runnable, Leaves: runnable},
 	{Name: "scratch rows", Reason: "functions that several loops over a row need are computed once, into scratch memory",

@@ -75,6 +75,15 @@ func TestEveryPassIsNeeded(t *testing.T) {
 		func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.ok(tensor.ScaledDotProductAttention(g.in(256, 32), g.in(256, 32), g.in(256, 32), tensor.AttentionOptions{Causal: true}))}
 		},
+		func(g graph) []*uop.UOp {
+			q := g.in(512, 32)
+			y := g.ok(tensor.ScaledDotProductAttention(q, g.in(512, 32), g.in(512, 32), tensor.AttentionOptions{Causal: true}))
+			grads, err := gradient.Of(g.ok(tensor.Sum(g.ok(tensor.Mul(y, y)), nil, false)), []*uop.UOp{q}, nil)
+			if err != nil {
+				g.Fatal(err)
+			}
+			return grads
+		},
 	} {
 		g := newGraph(t)
 		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), g.Sink(nil, g.stored(build(g))...))

@@ -1,0 +1,469 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// A mask makes the scores of causal attention minus infinity outside of a band, and their exponentials 0. Gradients need both again, so
+// that they are stored, and are in several products. Outside of the band all of that is neither computed nor stored:
+//
+//	for block of rows    { scores, softmax, products with values and keys: for columns of the band }
+//	for block of columns { products of the transposed matrices:            for rows of the band }
+
+// band says what of matrices a mask leaves, in blocks of rows by blocks of columns.
+type band struct {
+	mask        *uop.UOp // the condition, of position[0] and position[1]
+	position    [2]*uop.UOp
+	spans       [2]spans // of columns for blocks of rows, and of rows for blocks of columns
+	matrices    map[int]*bandMatrix
+	views       []bandView // by group
+	columnsOnly bool       // blocks of columns would read what blocks of rows do not write
+}
+
+// spans are the part of one axis of a matrix that is left for each block of the other one.
+type spans struct {
+	block *uop.UOp // the range over blocks
+	span           // from the first block to before the end
+	at    [][2]int64
+}
+
+// bandMatrix is a matrix that is stored, of such a size.
+type bandMatrix struct {
+	loops   []term // of its store; the last two are the positions
+	kind    maskedKind
+	skipped bool // nothing outside of the band is needed
+}
+
+// bandView says how the body of a group sees matrices of a band.
+type bandView struct {
+	body *body
+	// axes says which ranges are positions: 0 those of rows, 1 those of columns.
+	axes  map[*uop.UOp]int
+	kinds map[*uop.UOp]maskedKind
+	// Its loop over blocked goes through blocks; that is a position of axis. The other positions go through spans.
+	blocked *uop.UOp
+	axis    int
+	inner   []*uop.UOp
+	ok      bool
+}
+
+// bandBlock is how many rows and columns a block of a band has, leastBlocks how many of them it pays to tell apart.
+const bandBlock, leastBlocks = 64, 4
+
+// skipMaskedBlocks leaves out what masks take away from matrices that are stored.
+func (f *fuser) skipMaskedBlocks() (changed bool) {
+	var masks []*uop.UOp
+	for _, g := range slices.Clone(f.groups) {
+		if g.body == nil {
+			continue
+		}
+		for i := range g.body.stores {
+			if d := f.bandOf(g.body, &g.body.stores[i]); d != nil && !slices.Contains(masks, d.mask) {
+				masks = append(masks, d.mask)
+				changed = f.inBand(d) || changed
+			}
+		}
+	}
+	return changed
+}
+
+// bandOf is the band of a matrix of scores, nil if what is stored is none.
+func (f *fuser) bandOf(b *body, s *store) *band {
+	mask := maskOf(s.value)
+	if mask == nil {
+		return nil
+	}
+	loops := positionsOf(s)
+	if loops == nil {
+		return nil
+	}
+	d := &band{matrices: map[int]*bandMatrix{}}
+	to := map[*uop.UOp]*uop.UOp{}
+	for axis, t := range loops[len(loops)-2:] {
+		// All matrices of a size have the same ranges as positions, so that equal masks are the same.
+		d.position[axis] = t.r.WithArg(uop.RangeArg{ID: []int{-1 - axis}, Type: uop.AxisLoop})
+		to[t.r] = d.position[axis]
+		if sizeOf(t.r) < leastBlocks*bandBlock {
+			return nil
+		}
+	}
+	d.mask = replace(mask, to)
+	left, all := int64(0), int64(0)
+	for axis := range d.spans {
+		if d.spans[axis] = f.spansOf(d, axis); d.spans[axis].at == nil {
+			return nil
+		}
+	}
+	for _, at := range d.spans[0].at {
+		left += at[1] - at[0]
+		all += int64(len(d.spans[1].at))
+	}
+	if left*5 > all*4 || d.emptyRow() {
+		return nil
+	}
+	for column, at := range d.spans[1].at {
+		for row := at[0]; row < at[1]; row++ {
+			of := d.spans[0].at[row]
+			d.columnsOnly = d.columnsOnly || int64(column) < of[0] || int64(column) >= of[1]
+		}
+	}
+	return d
+}
+
+// positionsOf are the loops of a store to a matrix, nil if it is none.
+func positionsOf(s *store) []term {
+	own, ok := rowMajor(s.index())
+	if !ok || len(own) < 2 || len(own) != len(s.loops) {
+		return nil
+	}
+	return own
+}
+
+// spansOf finds out what is left for each block of an axis; at is nil if that is not known.
+func (f *fuser) spansOf(d *band, axis int) (out spans) {
+	own, other := d.position[axis], d.position[1-axis]
+	blocks := (sizeOf(own) + bandBlock - 1) / bandBlock
+	out.block = f.newRange(own.With(own.Src[0].IntLike(blocks)))
+	inside, across := f.newRange(own.With(own.Src[0].IntLike(bandBlock))), f.newRange(other)
+	mask := replace(d.mask, map[*uop.UOp]*uop.UOp{own: out.block.MulInt(bandBlock).Add(inside), other: across})
+	out.span = (&body{loops: []*uop.UOp{out.block}}).unmasked(mask, false, inside, across)
+	out.toBlocks(across, bandBlock)
+	for i := range blocks {
+		first, end := out.limit(out.first, i), out.limit(out.end, i)
+		if first.Op != uop.ConstOp || end.Op != uop.ConstOp || first.ConstVal().I() >= end.ConstVal().I() {
+			return spans{}
+		}
+		out.at = append(out.at, [2]int64{first.ConstVal().I(), end.ConstVal().I()})
+	}
+	return out
+}
+
+// emptyRow reports whether nothing is left of some row: its softmax is not a number, in all of its columns. What is left is the smaller the
+// nearer a row is to the first or to the last one, since limits are the least and greatest of linear ones.
+func (d *band) emptyRow() bool {
+	row, column := d.position[0], d.position[1]
+	for _, at := range []int64{0, sizeOf(row) - 1} {
+		s := (&body{}).unmasked(replace(d.mask, map[*uop.UOp]*uop.UOp{row: row.IntLike(at)}), false, row, column)
+		first, end := int64(0), sizeOf(column)
+		if s.first != nil {
+			first = max(first, simplify(s.first).Vmax().I())
+		}
+		if s.end != nil {
+			end = min(end, simplify(s.end).Vmin().I())
+		}
+		if first >= end {
+			return true
+		}
+	}
+	return false
+}
+
+// limit is a limit of the span of block i.
+func (s *spans) limit(u *uop.UOp, i int64) *uop.UOp {
+	return simplify(replace(u, map[*uop.UOp]*uop.UOp{s.block: s.block.IntLike(i)}))
+}
+
+// inBand makes kernels go through a band only, all that can.
+func (f *fuser) inBand(d *band) (changed bool) {
+	d.views = make([]bandView, len(f.groups))
+	for known := -1; known < len(d.matrices); {
+		known = len(d.matrices)
+		for i := range f.groups {
+			f.view(d, i)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for i := range d.views {
+			v := &d.views[i]
+			v.ok = v.ok && d.allows(v)
+		}
+		for slot, m := range d.matrices {
+			if m.skipped && !f.skippable(d, slot) {
+				m.skipped, again = false, true
+			}
+		}
+	}
+	var groups []*group
+	for i, g := range f.groups {
+		v := &d.views[i]
+		if !v.ok || g.body.iterations() <= f.o.SmallWork {
+			groups = append(groups, g)
+			continue
+		}
+		n, high := sizeOf(v.blocked), int64(bandBlock)
+		f.observe(g, nil, Pays, Costs{Rows: n, RowBytes: 4 * sizeOf(d.position[1-v.axis]), BlockRows: high})
+		for _, b := range f.bandBodies(d, v) {
+			k := f.kernelOf(b)
+			part := groupOf(b, g.kernels)
+			part.kernel, part.body = &k, nil
+			groups = append(groups, part)
+		}
+		changed = true
+	}
+	if changed {
+		f.replace(0, len(f.groups), groups)
+	}
+	return changed
+}
+
+// view finds the positions in the body of a group, and matrices that are stored or read there.
+func (f *fuser) view(d *band, i int) {
+	g, v := f.groups[i], &d.views[i]
+	if g.body == nil || g.body.pieces || v.body == nil && slices.ContainsFunc(g.body.values(), func(u *uop.UOp) bool { return u.Op == uop.Bufferize }) {
+		return
+	}
+	if v.body == nil {
+		v.body = f.cacheFunctionRows(g.body)
+	}
+	b := v.body
+	v.axes, v.kinds, v.blocked, v.inner, v.ok = map[*uop.UOp]int{}, map[*uop.UOp]maskedKind{}, nil, nil, true
+	set := func(r *uop.UOp, axis int) {
+		if old, known := v.axes[r]; r.Op != uop.Range || r.Src[0].Op != uop.ConstOp || known && old != axis || sizeOf(r) != sizeOf(d.position[axis]) {
+			v.ok = false
+			return
+		}
+		v.axes[r] = axis
+	}
+	for j := range b.stores {
+		s := &b.stores[j]
+		if own := positionsOf(s); own != nil && d.matrices[s.slot] == nil {
+			if at := own[len(own)-2:]; maskOf(s.value) != nil && sizeOf(at[0].r) == sizeOf(d.position[0]) && sizeOf(at[1].r) == sizeOf(d.position[1]) &&
+				replace(maskOf(s.value), map[*uop.UOp]*uop.UOp{at[0].r: d.position[0], at[1].r: d.position[1]}) == d.mask {
+				d.matrices[s.slot] = &bandMatrix{loops: own, kind: lowest, skipped: true}
+			}
+		}
+		if m := d.matrices[s.slot]; m != nil {
+			set(m.loops[len(m.loops)-2].r, 0)
+			set(m.loops[len(m.loops)-1].r, 1)
+		}
+	}
+	for _, l := range b.loads() {
+		if m := d.matrices[slotOf(l)]; m != nil {
+			at := positionsIn(m.loops, l.Src[1])
+			set(at[len(at)-2], 0)
+			set(at[len(at)-1], 1)
+			v.kinds[l] = m.kind
+		}
+	}
+	for _, u := range b.values() {
+		if u.Op != uop.Index || u.Src[0].Op != uop.Bufferize {
+			continue
+		}
+		for j, r := range u.Src[0].Src[1:] {
+			if axis, known := v.axes[r]; known {
+				set(u.Src[j+1], axis)
+			}
+		}
+	}
+	if len(v.axes) == 0 {
+		v.ok = false
+	}
+	if v.ok {
+		f.addMatrices(d, v)
+	}
+}
+
+// addMatrices finds out what values of a body are outside of the band, and notes further matrices with the same positions.
+func (f *fuser) addMatrices(d *band, v *bandView) {
+	b := v.body
+	for _, u := range b.values() {
+		switch {
+		case u.Op == uop.Bufferize:
+			v.kinds[u] = v.kinds[u.Src[0]]
+		case u.Op == uop.Index && u.Src[0].Op == uop.Bufferize:
+			v.kinds[u] = v.kinds[u.Src[0]]
+		case u.Op == uop.Index || u.Op == uop.Reduce:
+		case u.Op == uop.Add && maskOf(u) != nil && replace(maskOf(u), v.positions(d)) == d.mask:
+			v.kinds[u] = lowest
+		default:
+			v.kinds[u] = maskedTo(u, v.kinds)
+		}
+	}
+	axisOf := func(r *uop.UOp) int {
+		if axis, known := v.axes[r]; known {
+			return axis
+		}
+		return -1
+	}
+	for j := range b.stores {
+		s := &b.stores[j]
+		if own := positionsOf(s); own != nil && axisOf(own[len(own)-2].r) == 0 && axisOf(own[len(own)-1].r) == 1 {
+			if m := d.matrices[s.slot]; m == nil {
+				d.matrices[s.slot] = &bandMatrix{loops: own, kind: v.kinds[s.value], skipped: true}
+			}
+		}
+	}
+	for _, l := range b.loads() {
+		if d.matrices[slotOf(l)] != nil {
+			continue
+		}
+		if own := f.writer(slotOf(l)); own != nil {
+			if at := positionsIn(own, l.Src[1]); axisOf(at[len(at)-2]) == 0 && axisOf(at[len(at)-1]) == 1 {
+				d.matrices[slotOf(l)] = &bandMatrix{loops: own, skipped: true}
+			}
+		}
+	}
+}
+
+// positions are those of the band for the ranges of a body.
+func (v *bandView) positions(d *band) map[*uop.UOp]*uop.UOp {
+	to := map[*uop.UOp]*uop.UOp{}
+	for r, axis := range v.axes {
+		to[r] = d.position[axis]
+	}
+	return to
+}
+
+// writer are the loops of the one store to a matrix, nil if there is no such store.
+func (f *fuser) writer(slot int) (own []term) {
+	n := 0
+	for _, g := range f.groups {
+		if !g.writes.has(slot) {
+			continue
+		}
+		if n++; n > 1 || g.body == nil {
+			return nil
+		}
+		own = positionsOf(g.body.storeTo(slot))
+	}
+	return own
+}
+
+// skippable reports whether what is outside of the band of a matrix is not needed: whoever reads it goes through the band.
+func (f *fuser) skippable(d *band, slot int) bool {
+	if s := f.slots[slot]; s.Input >= 0 || s.Output >= 0 || f.writer(slot) == nil {
+		return false
+	}
+	for i, g := range f.groups {
+		if g.reads.has(slot) && !(d.views[i].ok && g.body.iterations() > f.o.SmallWork) {
+			return false
+		}
+	}
+	return true
+}
+
+// allows reports whether a body can go through the band: blocks of one position, and the spans of others, outside of which sums have
+// no terms and nothing is needed.
+func (d *band) allows(v *bandView) bool {
+	v.blocked, v.inner = nil, nil
+	var of [2][]*uop.UOp
+	for r, axis := range v.axes {
+		of[axis] = append(of[axis], r)
+	}
+	for axis := range of {
+		if rs := of[axis]; v.blocked == nil && len(rs) == 1 && slices.Contains(v.body.loops, rs[0]) && !(axis == 1 && d.columnsOnly) {
+			v.blocked, v.axis, v.inner = rs[0], axis, of[1-axis]
+		}
+	}
+	if v.blocked == nil || len(v.inner) == 0 {
+		return false
+	}
+	slices.SortFunc(v.inner, byID)
+	for _, u := range v.body.values() {
+		if u.Op != uop.Reduce || len(within(u.Src[1:], v.inner)) == 0 {
+			continue
+		}
+		op, kind := uop.Op(u.Arg.(uop.OpArg)), v.kinds[u.Src[0]]
+		if !(op == uop.Max && kind == lowest || op == uop.Add && kind == zero) || len(within(u.Src[0].Ranges(), v.inner)) > 1 {
+			return false
+		}
+	}
+	for i := range v.body.stores {
+		s := &v.body.stores[i]
+		inside := within(s.loops, v.inner)
+		if len(inside) == 0 {
+			continue
+		}
+		if m := d.matrices[s.slot]; len(inside) > 1 || m == nil || !m.skipped || !slices.Contains(s.loops, v.blocked) {
+			return false
+		}
+	}
+	return true
+}
+
+// bandBodies are what goes through the band: blocks, and the rows (or columns) that are left.
+func (f *fuser) bandBodies(d *band, v *bandView) []*body {
+	s := &d.spans[v.axis]
+	n := sizeOf(v.blocked)
+	whole := n / bandBlock
+	block := f.newRange(v.blocked.With(v.blocked.Src[0].IntLike(whole)))
+	inside := f.newRange(v.blocked.With(v.blocked.Src[0].IntLike(bandBlock)))
+	limit := func(u *uop.UOp) *uop.UOp { return simplify(replace(u, map[*uop.UOp]*uop.UOp{s.block: block})) }
+	out := []*body{f.bandBody(d, v, []*uop.UOp{block, inside}, block.MulInt(bandBlock).Add(inside), span{limit(s.first), limit(s.end)})}
+	if n%bandBlock == 0 {
+		return out
+	}
+	last, loops := v.blocked.IntLike(whole*bandBlock), []*uop.UOp(nil)
+	if n%bandBlock > 1 {
+		r := f.newRange(v.blocked.With(v.blocked.Src[0].IntLike(n % bandBlock)))
+		last, loops = last.Add(r), []*uop.UOp{r}
+	}
+	return append(out, f.bandBody(d, v, loops, last, span{s.limit(s.first, whole), s.limit(s.end, whole)}))
+}
+
+// bandBody goes through a span of blocks of the inner positions.
+func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.UOp, s span) *body {
+	n := sizeOf(d.position[1-v.axis])
+	from, end := simplify(s.first.MulInt(bandBlock)), simplify(s.end.MulInt(bandBlock))
+	past := end.Vmax().Cmp(uop.Int(n)) > 0
+	if past {
+		end = simplify(end.Minimum(end.IntLike(n)))
+	}
+	size := simplify(end.Sub(from))
+	tiled := v.body.contraction() && size.Op != uop.ConstOp
+	of, ranges := newImages(), map[*uop.UOp][]*uop.UOp{v.blocked: loops}
+	of.set(v.blocked, position)
+	for _, r := range v.inner {
+		if !tiled || !slices.Contains(v.body.loops, r) {
+			inner := f.newRange(r.With(size))
+			ranges[r] = []*uop.UOp{inner}
+			of.set(r, simplify(from.Add(inner)))
+			continue
+		}
+		// The sizes of the tiles of a product are known; the last block overlaps the one before it if it is smaller.
+		block, inner := f.newRange(r.With(simplify(s.end.Sub(s.first)))), f.newRange(r.With(r.Src[0].IntLike(bandBlock)))
+		at := simplify(from.Add(block.MulInt(bandBlock)))
+		if past {
+			at = at.Minimum(at.IntLike(n - bandBlock))
+		}
+		last := len(loops) - 1
+		ranges[v.blocked] = slices.Insert(slices.Clone(loops), last, block)
+		ranges[r] = []*uop.UOp{inner}
+		of.set(r, at.Add(inner))
+	}
+	image := func(u *uop.UOp) *uop.UOp {
+		for _, u := range u.ToposortGated(func(u *uop.UOp) bool { return of.get(u) == nil }) {
+			x := rebuilt(u, of)
+			if u.Op == uop.Reduce || u.Op == uop.Bufferize || u.Op == uop.Index && u.Src[0].Op == uop.Bufferize {
+				src := slices.Clone(x.Src)
+				for i, r := range u.Src[1:] {
+					if rs := ranges[r]; rs != nil && r != v.blocked {
+						src[i+1] = rs[0]
+					}
+				}
+				x = x.With(src...)
+			}
+			of.set(u, x)
+		}
+		return of.get(u)
+	}
+	replaced := func(list []*uop.UOp) (out []*uop.UOp) {
+		for _, r := range list {
+			if rs, known := ranges[r]; known {
+				out = append(out, rs...)
+			} else {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	out := &body{loops: replaced(v.body.loops), pieces: true}
+	for _, s := range v.body.stores {
+		out.stores = append(out.stores, store{s.slot, simplify(image(s.at)), simplify(image(s.value)), replaced(s.loops)})
+	}
+	freeImages.Put(of)
+	return out
+}
