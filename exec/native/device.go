@@ -85,6 +85,10 @@ func (d *Device) Fusion() fuse.Options {
 
 // Compile plans kernels and compiles them to machine code, in parallel.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	return device.CompileByRows(progs, d.compile)
+}
+
+func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 	// Kernels that are timed are timed one after the other.
 	choices := make([]plan.Choice, len(progs))
 	for i, p := range progs {

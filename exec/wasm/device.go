@@ -53,6 +53,10 @@ func (d *Device) Fusion() fuse.Options {
 
 // Compile lays kernels out, renders them and compiles them as one module.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	return device.CompileByRows(progs, d.compile)
+}
+
+func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 	rendered, errs := make([]*render.Kernel, len(progs)), make([]error, len(progs))
 	device.Each(len(progs), func(i int) { rendered[i], errs[i] = d.render(progs[i]) })
 	for _, err := range errs {

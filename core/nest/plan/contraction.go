@@ -168,7 +168,15 @@ func (pl *planner) broadcasts(p *Band, vectors int64) bool {
 // one, so of few iterations tiles are lower.
 func (a *Axis) mostUnits() int64 {
 	if a.Dynamic {
-		return max(a.Count/8, 1)
+		return max(a.Count/8, min(a.Count, 4))
+	}
+	return a.Count
+}
+
+// usual is the number of iterations that costs are for: half of the greatest one of a dynamic axis.
+func (a *Axis) usual() int64 {
+	if a.Dynamic {
+		return (a.Count + 1) / 2
 	}
 	return a.Count
 }

@@ -32,7 +32,7 @@ const packReuse = 6
 func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []level) []*Pack {
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackColumns] == on
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
-	reuse := rows.Count / rows.Tile()
+	reuse := rows.usual() / rows.Tile()
 	least := int64(packReuse)
 	if k*vec.Tile()*4 <= pl.m.L1 {
 		least /= 2
