@@ -271,6 +271,9 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 
 // readsAcross reports whether a user reads a value in another order than row-major.
 func (x *indexing) readsAcross(u, c *uop.UOp, m *nodeRanges) bool {
+	if turns(c) {
+		return true
+	}
 	if c.Op != uop.ReduceAxis {
 		return !m.realize && m.across && (uop.GroupElementwise.Has(c.Op) || uop.GroupMovement.Has(c.Op))
 	}
@@ -290,7 +293,7 @@ func transposed(u *uop.UOp) bool {
 	seen := []*uop.UOp{u}
 	for i := 0; i < len(seen) && i < most; i++ {
 		v := seen[i]
-		if order, ok := v.Arg.(uop.Nums); ok && v.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1 {
+		if turns(v) {
 			return true
 		}
 		for _, s := range v.Src {
@@ -336,6 +339,12 @@ func summedAxes(u *uop.UOp) axisSet {
 		}
 	}
 	return out
+}
+
+// turns reports whether a value is a view whose last axis is another one of what it is a view of.
+func turns(u *uop.UOp) bool {
+	order, ok := u.Arg.(uop.Nums)
+	return ok && u.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1
 }
 
 // findFactors finds out whether a node is a term of a sum or a factor of one, perhaps as a view of it or cast.

@@ -124,11 +124,20 @@ func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e
 			}
 		}
 	case plan.Broadcast:
-		for step := range steps {
-			for row := range live {
+		several := q.Vectors && steps == lanes
+		for row := range live {
+			var v *ir.Value
+			if several {
+				v = im.Splat(value(0, row, func(d *env, s, _ *linear) { s.lane, d.vector = 1, true }))
+			}
+			for step := range steps {
 				p := to(step, row*lanes)
 				p.Stride = 1
-				im.Store(p, im.Splat(value(step, row, func(*env, *linear, *linear) {})))
+				if several {
+					im.Store(p, im.Splat(im.New(ir.Extract, v.Kind, 1, uint64(step), v)))
+				} else {
+					im.Store(p, im.Splat(value(step, row, func(*env, *linear, *linear) {})))
+				}
 			}
 		}
 	default:

@@ -14,6 +14,8 @@ type RowPack struct {
 	Sum *SumLoops
 	Buf *ir.Buffer
 	Way rowWay
+	// Vectors: several steps are computed at once before each is brought into all lanes.
+	Vectors bool
 }
 
 // rowWay is how a pack of rows is filled: one by one, by vectors of rows, by vectors of steps, which are turned, or with
@@ -58,7 +60,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 		q := &RowPack{U: u, Sum: sum}
 		switch {
 		case pl.m.SlowBroadcast:
-			q.Way = Broadcast
+			q.Way, q.Vectors = Broadcast, u.Op != uop.Load && pl.neighbours(u, byStep, map[*uop.UOp]bool{})
 		case pl.neighbours(u, byRow, map[*uop.UOp]bool{}):
 			q.Way = ByRows
 		case pl.neighbours(u, byStep, map[*uop.UOp]bool{}):
