@@ -12,6 +12,8 @@ const (
 	splitOutputs = 1 << 22
 	splitMax     = 256
 	splitMin     = 8
+	// splitRun is how many neighbours each part has at least, if some divisor leaves that.
+	splitRun = 64
 )
 
 // splitReduce splits the first reduced axis that allows it in two, moves one of them to the end for locality in the second kernel,
@@ -27,7 +29,13 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	arg := u.Arg.(uop.AxisReduce)
-	axis, d := splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out))
+	axis, d := -1, int64(0)
+	if ctx.(*early).rows > 0 { // neighbours in memory stay together
+		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), splitRun)
+	}
+	if axis < 0 {
+		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), 1)
+	}
 	if axis < 0 {
 		return nil
 	}
@@ -44,12 +52,13 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	return first.ReduceAxes(arg.Op, len(in)).Reshape(u.Shape()).WithTag(u.Tag)
 }
 
-// splitCandidate is the first axis that is not expanded, with its greatest divisor within limits; axis is -1 if there is none.
-func splitCandidate(x *uop.UOp, in []int64, axes []int, most int64) (axis int, d int64) {
+// splitCandidate is the first axis that is not expanded, with its greatest divisor within limits that leaves so many elements of the last
+// axis; axis is -1 if there is none.
+func splitCandidate(x *uop.UOp, in []int64, axes []int, most, run int64) (axis int, d int64) {
 	var expanded []bool
 	for _, a := range axes {
 		for d := most; d >= splitMin; d-- {
-			if in[a]%d != 0 {
+			if in[a]%d != 0 || a == len(in)-1 && in[a]/d < run {
 				continue
 			}
 			if expanded == nil {
