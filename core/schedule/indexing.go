@@ -215,13 +215,13 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if !uop.GroupElementwise.Has(u.Op) && u.Op != uop.ReduceAxis || n.realize && alwaysContiguous.Has(u.Op) {
 		return
 	}
-	size := most(u.Shape().Numel())
+	size := u.Shape().MaxNumel() // costs are those of the longest text
 	if size == 0 || !n.reads {
 		return
 	}
 	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations}
 	for i, s := range u.Shape() {
-		if s := most(s); n.uniform.has(i) && s > 1 {
+		if s := s.Max(); n.uniform.has(i) && s > 1 {
 			r.Elements /= s
 		}
 	}
@@ -470,18 +470,9 @@ func (x *indexing) volume(loops []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range loops {
 		if !slices.Contains(x.selecting, r) {
-			n = min(n*max(most(uop.S(r.Src[0])), 1), 1<<60/(1<<20))
+			n = min(n*max(uop.S(r.Src[0]).Max(), 1), 1<<60/(1<<20))
 		}
 	}
-	return n
-}
-
-// most is a size, or the greatest one that a variable size can have: costs are those of the longest text.
-func most(s uop.Sint) int64 {
-	if !s.Symbolic() {
-		return s.N
-	}
-	n, _ := s.U.Vmax().Int64()
 	return n
 }
 

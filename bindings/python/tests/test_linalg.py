@@ -381,6 +381,24 @@ def test_attention_with_blocks_of_any_height(length: int, mask: Any) -> None:
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("causal", [True, False])
+def test_attention_to_texts_of_some_lengths(causal: bool) -> None:
+    lengths, at = np.array([300, 120, 1, 77]), np.arange(300)
+    q, k, v = (RNG.normal(size=(4, 5, 300, 8)).astype(np.float32) for _ in range(3))
+
+    def mask(n: Any, at: Any) -> Any:
+        kept = at < n.reshape(-1, 1, 1, 1)
+        return kept & (at <= at.reshape(-1, 1)) if causal else kept & (at.reshape(-1, 1) >= 0)
+
+    got = Tensor(q).scaled_dot_product_attention(
+        Tensor(k), Tensor(v), mask(Tensor(lengths), Tensor.arange(300))
+    )
+    scores = q.astype(np.float64) @ np.swapaxes(k, 2, 3) / np.sqrt(8)
+    weights = np.exp(scores - scores.max(-1, keepdims=True)) * mask(lengths, at)
+    want = weights / weights.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(got.numpy(), want, rtol=2e-5, atol=2e-6)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(256, 256), (517, 517), (771, 771), (300, 700)])
 @pytest.mark.parametrize(
     "mask",

@@ -49,12 +49,21 @@ const (
 	padWork = 4
 )
 
-// isMask reports whether a value is a bool, or 0 or 1: masks are compared anew, or vanish with the sum over them.
+// isMask reports whether a value is a bool, or one of two constants: masks are compared anew, or vanish with the sum over
+// them.
 func isMask(u *uop.UOp) bool {
 	for u.Op == uop.Cast && !u.DType.IsBool() {
 		u = u.Src[0]
 	}
-	return u.DType.IsBool()
+	return u.DType.IsBool() || u.Op == uop.Where && isConstant(u.Src[1]) && isConstant(u.Src[2])
+}
+
+// isConstant reports whether all elements of a value are one constant.
+func isConstant(u *uop.UOp) bool {
+	for u.Op == uop.Cast || u.Op == uop.Reshape || u.Op == uop.Expand {
+		u = u.Src[0]
+	}
+	return u.Op == uop.ConstOp
 }
 
 // widens reports whether a value is a cast to a larger type, so that its source takes less memory.

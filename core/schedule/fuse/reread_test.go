@@ -43,6 +43,18 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			narrow := g.in(1, 512).Exp2().Cast(uop.Float16)
 			return narrow.Cast(uop.Float32).Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
 		}, fuse.NarrowStored, 2},
+		{"mask of numbers", func(g graph) *uop.UOp {
+			of := func(v float64) *uop.UOp {
+				return g.Const(uop.Float32, uop.Float(v)).Reshape(uop.ShapeOf(1, 1)).Expand(uop.ShapeOf(1, 512))
+			}
+			mask := g.in(1, 512).Lt(g.in(1, 512)).Where(of(0), of(-1e9))
+			return mask.Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
+		}, fuse.CheapMask, 1},
+		{"choice of values", func(g graph) *uop.UOp {
+			x := g.in(1, 512)
+			mask := x.Lt(g.in(1, 512)).Where(x.Exp2(), x)
+			return mask.Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
+		}, fuse.RereadPays, 2},
 		{"many repetitions", func(g graph) *uop.UOp { return g.in(1, 512).Exp2().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512)) }, fuse.RereadPays, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
