@@ -434,6 +434,9 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 		ranges[r] = []*uop.UOp{inner}
 		of.set(r, at.Add(inner))
 	}
+	if v.axis == 1 && v.body.contraction() && len(loops) == 2 {
+		f.copyColumns(d, v, loops, ranges, of)
+	}
 	image := func(u *uop.UOp) *uop.UOp {
 		for _, u := range u.ToposortGated(func(u *uop.UOp) bool { return of.get(u) == nil }) {
 			x := rebuilt(u, of)
@@ -466,4 +469,22 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 	}
 	freeImages.Put(of)
 	return out
+}
+
+// copyColumns copies a block of columns of matrices into scratch memory, if it stays in the cache there: a product goes through it once
+// for each of its tiles, and few elements of a row lie next to each other.
+func (f *fuser) copyColumns(d *band, v *bandView, loops []*uop.UOp, ranges map[*uop.UOp][]*uop.UOp, of *images) {
+	for _, l := range v.body.loads() {
+		m := d.matrices[slotOf(l)]
+		if m == nil || sizeOf(d.position[0])*bandBlock*int64(l.DType.Itemsize()) > f.o.BlockBytes {
+			continue
+		}
+		at := positionsIn(m.loops, l.Src[1])
+		row := at[len(at)-2]
+		r, column := f.newRange(ranges[row][0]), f.newRange(loops[1])
+		r, column = r.WithArg(uop.RangeArg{ID: r.RangeID().ID, Type: uop.AxisLoop}), column.WithArg(uop.RangeArg{ID: column.RangeID().ID, Type: uop.AxisLoop})
+		from := map[*uop.UOp]*uop.UOp{row: replace(of.get(row), map[*uop.UOp]*uop.UOp{ranges[row][0]: r}), v.blocked: replace(of.get(v.blocked), map[*uop.UOp]*uop.UOp{loops[1]: column})}
+		block := l.Graph().New(uop.Bufferize, l.DType, []*uop.UOp{simplify(replace(l, from)), r, column}, uop.BufferizeOpts{Space: uop.Local}, nil)
+		of.set(l, block.IndexBy(ranges[row][0], loops[1]))
+	}
 }
