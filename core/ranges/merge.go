@@ -29,6 +29,9 @@ func mergeRanges(_ any, u *uop.UOp) *uop.UOp {
 		if now := u.EndedRanges(); !has(now, r0) || !has(now, r1) || r0.RangeID().Type != r1.RangeID().Type || !inSameReduces(reduces, r0, r1) {
 			continue
 		}
+		if r1.Src[0].InRange(r0) { // r1 runs another number of times in each iteration of r0
+			continue
+		}
 		if divmods == 0 && slices.ContainsFunc(sums, func(s *uop.UOp) bool { return hasAlone(s, r0, r1) || hasAlone(s, r1, r0) }) {
 			continue
 		}

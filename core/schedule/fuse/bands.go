@@ -276,7 +276,7 @@ func (f *fuser) addMatrices(d *band, v *bandView) {
 		case u.Op == uop.Index && u.Src[0].Op == uop.Bufferize:
 			v.kinds[u] = v.kinds[u.Src[0]]
 		case u.Op == uop.Index || u.Op == uop.Reduce:
-		case u.Op == uop.Add && maskOf(u) != nil && replace(maskOf(u), v.positions(d)) == d.mask:
+		case (u.Op == uop.Add || u.Op == uop.Where) && maskOf(u) != nil && replace(maskOf(u), v.positions(d)) == d.mask:
 			v.kinds[u] = lowest
 		default:
 			v.kinds[u] = maskedTo(u, v.kinds)

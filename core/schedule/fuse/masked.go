@@ -141,12 +141,18 @@ func maskOf(u *uop.UOp) *uop.UOp {
 		return maskOf(u.Src[0])
 	case u.Op == uop.Where && minusInfinity(u.Src[2]):
 		return u.Src[0]
+	case u.Op == uop.Where && minusInfinity(u.Src[1]):
+		return u.Src[0].Not()
 	}
 	return nil
 }
 
 func positive(u *uop.UOp) bool {
 	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() > 0
+}
+
+func isZero(u *uop.UOp) bool {
+	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() == 0
 }
 
 func minusInfinity(u *uop.UOp) bool {
@@ -202,7 +208,16 @@ func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind) maskedKind {
 	has := func(k maskedKind) bool {
 		return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return kinds[s] == k })
 	}
+	all := func(k maskedKind, is func(*uop.UOp) bool) bool {
+		return !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return kinds[s] != k && !s.DType.IsBool() && !is(s) })
+	}
 	switch {
+	case !u.DType.IsFloat():
+		return someValue
+	case u.Op == uop.Where && all(lowest, minusInfinity):
+		return lowest
+	case u.Op == uop.Where && all(zero, isZero), u.Op == uop.Add && all(zero, isZero):
+		return zero
 	case u.Op == uop.Add && has(lowest), u.Op == uop.Mul && kinds[u.Src[0]] == lowest && positive(u.Src[1]), u.Op == uop.Cast && has(lowest) && u.DType.IsFloat():
 		return lowest
 	case (u.Op == uop.Exp || u.Op == uop.Exp2) && has(lowest), u.Op == uop.Mul && has(zero), u.Op == uop.Cast && has(zero):
