@@ -32,6 +32,8 @@ type Reread struct {
 	Reduced, Factor bool
 	// Selects says that it is a sum of which one term counts, Scatters that each of its terms is added to one element.
 	Selects, Scatters bool
+	// OneByOne says that it is a term which is scattered along a row, so that no vector of it is computed.
+	OneByOne bool
 }
 
 // nodeRanges are the ranges of one node.
@@ -59,6 +61,8 @@ type nodeRanges struct {
 	across bool
 	// term: the node is what a sum adds up, factor: it is a factor of that.
 	term, factor bool
+	// oneByOne: the node is a term that is scattered along a row.
+	oneByOne bool
 	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
 	nUsers, lastUser int32
 }
@@ -230,6 +234,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		r.Reduced = r.Reduced || reducedOver(loops)
 		r.Factor = r.Factor || n.factor && !n.realize && x.volume(loops) > r.Elements
 	}
+	r.OneByOne = n.oneByOne
 	r.Selects, r.Scatters = x.selects(u) != 0, x.scatters(u) != 0
 	if x.store(r) {
 		n.keep = true
@@ -330,6 +335,20 @@ func (x *indexing) scatters(u *uop.UOp) axisSet {
 	return out
 }
 
+// scattersAlong reports whether the terms of a sum are scattered along its last axis.
+func (x *indexing) scattersAlong(u *uop.UOp) bool {
+	if u.Op != uop.ReduceAxis {
+		return false
+	}
+	last := 0
+	for i, s := range u.Shape() {
+		if !s.IsNum(1) {
+			last = i
+		}
+	}
+	return x.scatters(u).has(last)
+}
+
 // summedAxes are the axes that are added up.
 func summedAxes(u *uop.UOp) axisSet {
 	out := axisSet(0)
@@ -353,6 +372,7 @@ func (x *indexing) findFactors(n *nodeRanges) {
 		m := x.at(c)
 		same := c.Op == uop.Cast || uop.GroupMovement.Has(c.Op)
 		n.term = n.term || same && m.term || c.Op == uop.ReduceAxis && c.Arg.(uop.AxisReduce).Op == uop.Add
+		n.oneByOne = n.oneByOne || m.oneByOne && !m.realize && (same || c.Op == uop.Where) || x.scattersAlong(c)
 		n.factor = n.factor || m.factor && !m.realize && (same || uop.GroupElementwise.Has(c.Op)) || c.Op == uop.Mul && m.term
 	}
 }

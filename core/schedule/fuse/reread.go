@@ -15,7 +15,11 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 	if r.Selects {
 		c.Work = float64(issued * m.Lanes) // elements are looked up one by one
 	}
-	c.AgainCycles = m.computing(float64(c.Evaluations-c.Elements) * c.Work)
+	again := float64(c.Evaluations - c.Elements)
+	if r.OneByOne {
+		again = float64(c.Evaluations*int64(m.Lanes) - c.Elements)
+	}
+	c.AgainCycles = m.computing(again * c.Work)
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
 	reason := judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
@@ -28,7 +32,7 @@ func judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return TermsScattered
 	case r.Value.Op == uop.ReduceAxis && r.Reduced && !r.Selects:
 		return NestedReduction
-	case c.Evaluations <= c.Elements:
+	case c.Evaluations <= c.Elements && !r.OneByOne:
 		return ComputedOnce
 	case isMask(r.Value):
 		return CheapMask
