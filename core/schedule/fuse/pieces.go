@@ -31,7 +31,7 @@ func (f *fuser) cutLoops() (changed bool) {
 			continue
 		}
 		bodies := f.pieces(g.body)
-		if len(bodies) == 1 && bodies[0] == g.body {
+		if len(bodies) == 1 && bodies[0] == g.body || slices.ContainsFunc(bodies, disordered) {
 			continue
 		}
 		var groups []*group
@@ -44,6 +44,12 @@ func (f *fuser) cutLoops() (changed bool) {
 	}
 	// Inside of a piece it may be read in order what is stored in order.
 	return changed && (f.fuseProducers() || changed)
+}
+
+// disordered reports whether there is no order of the loops of a body: the pieces of two loops may contradict each other.
+func disordered(b *body) bool {
+	_, ok := loopOrder(b)
+	return !ok
 }
 
 // selects reports whether a body may compare positions, and nothing in it is in scratch memory.
