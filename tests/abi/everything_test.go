@@ -100,7 +100,7 @@ func TestRandomCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watchdog := time.AfterFunc(time.Duration(limit*float64(time.Second))+time.Minute, func() { _ = cmd.Process.Kill() })
+	watchdog := time.AfterFunc(time.Duration(3*limit*float64(time.Second))+time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	if err := cmd.Wait(); err != nil {
 		data, readErr := os.ReadFile(state)
