@@ -179,3 +179,30 @@ func (c *Case) Items() []Item {
 	}
 	return out
 }
+
+// perAxis is a list of n numbers, given as such or as one for all; nil if it is not given.
+func (c *Case) perAxis(name string, n int) []int64 {
+	list := c.Ints(name)
+	for len(list) == 1 && len(list) < n {
+		for len(list) < n {
+			list = append(list, list[0])
+		}
+	}
+	return list
+}
+
+// padding is before and after each of n axes; two numbers for each axis begin with the last one.
+func (c *Case) padding(n int) [][2]int64 {
+	if list := c.Ints("padding"); len(list) == 2*n && n > 0 {
+		out := make([][2]int64, n)
+		for i := range out {
+			out[n-1-i] = [2]int64{list[2*i], list[2*i+1]}
+		}
+		return out
+	}
+	var out [][2]int64
+	for _, p := range c.perAxis("padding", n) {
+		out = append(out, [2]int64{p, p})
+	}
+	return out
+}

@@ -302,3 +302,6 @@ var cCreation = map[string]cOp{
 		return []cCall{call("poly_dropout(ctx, %s, %s, seed)", c.x[0], p)}
 	},
 }
+
+// sponges are the rates and suffixes of the hashes that the table names.
+var sponges = map[string][2]int{"sha3_224": {144, 6}, "sha3_256": {136, 6}, "shake_128": {168, 31}, "shake_256": {136, 31}}

@@ -1,0 +1,203 @@
+package ops
+
+import (
+	"slices"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// hashes are the rates and suffixes of the functions of FIPS 202.
+var hashes = map[string][2]int64{"sha3_224": {144, 6}, "sha3_256": {136, 6}, "shake_128": {168, 31}, "shake_256": {136, 31}}
+
+func product(name string) Op {
+	return method(name, "x tensor, reverse bool = false, dtype dtype?", "The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result.",
+		func(a *Args) (*uop.UOp, error) {
+			x, y := a.X, a.tensor("x")
+			if a.bool("reverse") {
+				x, y = y, x
+			}
+			if dt := a.dtype("dtype"); dt != nil {
+				return tensor.MatMulAs(x, y, dt)
+			}
+			return tensor.MatMul(x, y)
+		})
+}
+
+var algebra = []Op{
+	product("matmul"),
+	product("dot"),
+	method("linear", "weight tensor, bias tensor?", "x @ weight + bias, for weight (in, out) and bias (out).", func(a *Args) (*uop.UOp, error) {
+		return tensor.Dense(a.X, a.tensor("weight"), a.tensor("bias"))
+	}),
+	joiner("einsum", "formula text", `Sums of products by a formula such as "ij,jk->ik".`, func(a *Args) (*uop.UOp, error) {
+		return tensor.Einsum(a.text("formula"), a.Xs...)
+	}),
+	method("scaled_dot_product_attention", "key tensor, value tensor, attn_mask tensor?, dropout_p float = 0, is_causal bool = false, enable_gqa bool = false, scale float?",
+		`softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
+scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added. enable_gqa repeats heads
+of key and value for groups of those of x.`, func(a *Args) (*uop.UOp, error) {
+			o := tensor.AttentionOptions{Mask: a.tensor("attn_mask"), Causal: a.bool("is_causal"), Grouped: a.bool("enable_gqa")}
+			return a.attention(o)
+		}),
+	method("cholesky", "upper bool = false", "The Cholesky factor of symmetric positive definite matrices.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Cholesky(a.X, a.bool("upper"))
+	}),
+	method("triangular_solve", "b tensor, upper bool = false, transpose bool = false, unit_diagonal bool = false", "The solution y of x @ y = b for triangular x.",
+		func(a *Args) (*uop.UOp, error) {
+			return tensor.TriangularSolve(a.X, a.tensor("b"), a.bool("upper"), a.bool("transpose"), a.bool("unit_diagonal"))
+		}),
+	method("solve", "b tensor", "The solution y of x @ y = b; infinite or NaN where x is singular.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Solve(a.X, a.tensor("b"))
+	}),
+	unary("inv", "The inverse of square matrices.", tensor.Inv),
+	unary("det", "The determinant of square matrices.", tensor.Det),
+	several("slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	several("qr", "", "Orthogonal q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
+	several("svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.", func(a *Args) ([]*uop.UOp, error) {
+		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
+		return []*uop.UOp{u, s, vt}, err
+	}),
+	several("eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
+		return pair(tensor.Eigh(a.X, a.bool("upper")))
+	}),
+	several("lstsq", "b tensor, rcond float = -1", "The least squares solution of x @ y = b, the residuals, the rank and the singular values.", func(a *Args) ([]*uop.UOp, error) {
+		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), a.float("rcond"))
+		return []*uop.UOp{x, squares, rank, s}, err
+	}),
+	method("newton_schulz", "steps int, params floats, eps float = 1e-07", "Matrices with their singular values brought near 1 by steps of an odd polynomial.",
+		func(a *Args) (*uop.UOp, error) {
+			return tensor.NewtonSchulz(a.X, int(a.int("steps")), get[[]float64](a, "params"), a.float("eps"))
+		}),
+	method("keccak", "cfg text = sha3_256", "The hash of the bytes of the last axis: a function of FIPS 202.", func(a *Args) (*uop.UOp, error) {
+		h, err := named(a, "cfg", hashes)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Keccak(a.X, h[0], byte(h[1]))
+	}),
+}
+
+func (a *Args) attention(o tensor.AttentionOptions) (*uop.UOp, error) {
+	o.Scale = a.float("scale")
+	if p := a.float("dropout_p"); p != 0 && a.Training {
+		o.Dropout = p
+		// One number for each weight: (…, queries, keys).
+		queries, keys := a.X.Shape(), a.tensor("key").Shape()
+		if len(queries) < 2 || len(keys) < 2 {
+			return nil, bad("key", "has shape %s, expected 2 axes or more", keys)
+		}
+		s := append(slices.Clone(queries[:len(queries)-1]), keys[len(keys)-2])
+		var err error
+		if o.Seed, err = a.seed(s, 4); err != nil {
+			return nil, err
+		}
+	}
+	return tensor.ScaledDotProductAttention(a.X, a.tensor("key"), a.tensor("value"), o)
+}
+
+const slide = "stride ints = 1, dilation ints = 1, padding ints = 0"
+
+var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, "nearest": tensor.Nearest, "nearest-exact": tensor.NearestExact}
+
+var spatial = []Op{
+	method("conv2d", "weight tensor, bias tensor?, groups int = 1, "+slide, "The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.",
+		func(a *Args) (*uop.UOp, error) {
+			w := a.tensor("weight")
+			return tensor.Conv(a.X, w, a.tensor("bias"), a.int("groups"), a.window(len(w.Shape())-2))
+		}),
+	method("conv_transpose2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", output_padding ints = 0",
+		"The transpose of conv2d as a linear function, for weight (in, out/groups, …).", func(a *Args) (*uop.UOp, error) {
+			w := a.tensor("weight")
+			n := len(w.Shape()) - 2
+			return tensor.ConvTranspose(a.X, w, a.tensor("bias"), a.int("groups"), a.window(n), a.perAxis("output_padding", n))
+		}),
+	method("avg_pool2d", "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, ceil_mode bool = false, count_include_pad bool = true",
+		"The mean of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
+			k := a.ints("kernel_size")
+			return tensor.AvgPool(a.X, k, a.pooling(len(k)), a.bool("count_include_pad"))
+		}),
+	several("max_pool2d", "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, ceil_mode bool = false, return_indices bool = false",
+		"The maximum of windows over as many last axes as kernel_size has numbers; with return_indices also where it was.", func(a *Args) ([]*uop.UOp, error) {
+			k := a.ints("kernel_size")
+			if a.bool("return_indices") {
+				return pair(tensor.MaxPoolIndices(a.X, k, a.pooling(len(k))))
+			}
+			u, err := tensor.MaxPool(a.X, k, a.pooling(len(k)))
+			return []*uop.UOp{u}, err
+		}),
+	method("max_unpool2d", "indices tensor, kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, output_size ints?",
+		"Values put back where max_pool2d found them, 0 elsewhere.", func(a *Args) (*uop.UOp, error) {
+			k := a.ints("kernel_size")
+			return tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), a.ints("output_size"))
+		}),
+	method("interpolate", "size ints, mode text = linear, align_corners bool = false", `The last axes resized: mode is "linear", "nearest" or "nearest-exact".`,
+		func(a *Args) (*uop.UOp, error) {
+			mode, err := named(a, "mode", interpolations)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Interpolate(a.X, a.ints("size"), mode, a.bool("align_corners"))
+		}),
+}
+
+// pooling is window with the rounding of a pool's size.
+func (a *Args) pooling(n int) tensor.Window {
+	w := a.window(n)
+	w.CeilMode = a.bool("ceil_mode")
+	return w
+}
+
+var reductionsOfLosses = map[string]tensor.Reduction{"mean": tensor.ReduceMean, "sum": tensor.ReduceSum, "none": tensor.ReduceNone}
+
+// loss is an operation whose losses of the samples are reduced by reduction: "mean", "sum" or "none".
+func loss(name, params, doc string, f func(a *Args, r tensor.Reduction) (*uop.UOp, error)) Op {
+	return method(name, params, doc, func(a *Args) (*uop.UOp, error) {
+		r, err := named(a, "reduction", reductionsOfLosses)
+		if err != nil {
+			return nil, err
+		}
+		return f(a, r)
+	})
+}
+
+var losses = []Op{
+	loss("cross_entropy", "Y tensor, reduction text = mean, label_smoothing float = 0, axis int?",
+		"The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			axis := min(1, len(a.X.Shape())-1)
+			if a.given("axis") {
+				axis = a.axis("axis")
+			}
+			return tensor.CrossEntropy(a.X, a.tensor("Y"), axis, r, a.float("label_smoothing"))
+		}),
+	loss("sparse_categorical_crossentropy", "Y tensor, ignore_index int = -1, label_smoothing float = 0, reduction text = mean",
+		"The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			return tensor.SparseCategoricalCrossEntropy(a.X, a.tensor("Y"), int(a.int("ignore_index")), r, a.float("label_smoothing"))
+		}),
+	loss("binary_crossentropy", "Y tensor, reduction text = mean", "-(Y log x + (1 - Y) log(1 - x)).", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+		return tensor.BinaryCrossEntropy(a.X, a.tensor("Y"), r)
+	}),
+	loss("binary_crossentropy_logits", "Y tensor, reduction text = mean, pos_weight tensor?", "binary_crossentropy of sigmoid(x), without overflow.",
+		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			return tensor.BinaryCrossEntropyLogits(a.X, a.tensor("Y"), r, a.tensor("pos_weight"))
+		}),
+	loss("nll_loss", "Y tensor, weight tensor?, ignore_index int?, reduction text = mean", "-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).",
+		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			var ignore *int
+			if a.given("ignore_index") {
+				n := int(a.int("ignore_index"))
+				ignore = &n
+			}
+			return tensor.NLLLoss(a.X, a.tensor("Y"), a.tensor("weight"), ignore, r)
+		}),
+	loss("mse_loss", "Y tensor, reduction text = mean", "(x - Y)^2.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+		return tensor.MSELoss(a.X, a.tensor("Y"), r)
+	}),
+	loss("l1_loss", "Y tensor, reduction text = mean", "|x - Y|.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+		return tensor.L1Loss(a.X, a.tensor("Y"), r)
+	}),
+	loss("huber_loss", "Y tensor, delta float = 1, reduction text = mean", "(x - Y)^2 / 2 where |x - Y| <= delta, delta * (|x - Y| - delta / 2) elsewhere (Huber, 1964).",
+		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			return tensor.HuberLoss(a.X, a.tensor("Y"), a.float("delta"), r)
+		}),
+}

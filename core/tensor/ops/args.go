@@ -1,0 +1,284 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// Args are the arguments of a call.
+type Args struct {
+	op *Op
+	// Graph is where a maker makes its tensor.
+	Graph *uop.Graph
+	X     *uop.UOp
+	Xs    []*uop.UOp
+	// values are by parameter; nil is one that is not given.
+	values []any
+	// Seed takes words of the random stream: a tensor of three uint32.
+	Seed func(words uint64) (*uop.UOp, error)
+	// Value computes a tensor of one element, for operations whose result's shape depends on values.
+	Value func(x *uop.UOp) (uop.Const, error)
+	// Training: dropout drops.
+	Training bool
+}
+
+// An Error is a bad argument.
+type Error struct{ Arg, Text string }
+
+func (e *Error) Error() string { return e.Arg + ": " + e.Text }
+
+func bad(arg, format string, a ...any) error { return &Error{arg, fmt.Sprintf(format, a...)} }
+
+// Set gives a parameter a value, which must be of its kind; nil stands for one that is left out.
+func (a *Args) Set(name string, value any) error {
+	i := slices.IndexFunc(a.op.Params, func(p Param) bool { return p.Name == name })
+	if i < 0 {
+		var names []string
+		for _, p := range a.op.Params {
+			names = append(names, p.Name)
+		}
+		if len(names) == 0 {
+			return bad(name, "is no argument, expected none")
+		}
+		return bad(name, "is no argument, expected %s", strings.Join(names, ", "))
+	}
+	return a.SetAt(i, value)
+}
+
+// SetAt is Set for a parameter by its position.
+func (a *Args) SetAt(i int, value any) error {
+	p := &a.op.Params[i]
+	value, err := p.accept(value)
+	if err != nil {
+		return err
+	}
+	a.values[i] = value
+	return nil
+}
+
+// accept returns a value as one of the kind of a parameter.
+func (p *Param) accept(value any) (any, error) {
+	ok := value == nil && p.Optional
+	switch v := value.(type) {
+	case *uop.UOp:
+		ok = p.Kind == Tensor || p.Kind == Operand
+	case []*uop.UOp:
+		ok = p.Kind == Tensors
+	case int64:
+		switch p.Kind {
+		case Ints, Axes:
+			return []int64{v}, nil
+		case Float:
+			return float64(v), nil
+		case Operand, Number:
+			return uop.Int(v), nil
+		case Shape:
+			return uop.ShapeOf(v), nil
+		}
+		ok = p.Kind == Int
+	case []int64:
+		if p.Kind == Shape {
+			return uop.ShapeOf(v...), nil
+		}
+		ok = p.Kind == Ints || p.Kind == Axes
+	case float64:
+		if p.Kind == Operand || p.Kind == Number {
+			return uop.Float(v), nil
+		}
+		ok = p.Kind == Float
+	case uop.Const:
+		ok = p.Kind == Operand || p.Kind == Number
+	case bool:
+		if p.Kind == Operand || p.Kind == Number {
+			return uop.BoolConst(v), nil
+		}
+		ok = p.Kind == Bool
+	case []float64:
+		ok = p.Kind == Floats
+	case string:
+		ok = p.Kind == Text
+	case *uop.DType:
+		ok = p.Kind == DType
+	case uop.Shape:
+		ok = p.Kind == Shape
+	case [][]uop.Sint:
+		ok = p.Kind == Pairs
+	case []tensor.Index:
+		ok = p.Kind == Items
+	case map[string]int64:
+		ok = p.Kind == Sizes
+	}
+	if !ok {
+		return nil, bad(p.Name, "is %T, expected %s", value, p.Kind)
+	}
+	return value, nil
+}
+
+// Call begins a call of an operation.
+func (op *Op) Call(g *uop.Graph) *Args {
+	return &Args{op: op, Graph: g, values: make([]any, len(op.Params))}
+}
+
+// Results computes the nodes of the results.
+func (a *Args) Results() ([]*uop.UOp, error) {
+	for i := range a.values {
+		p := &a.op.Params[i]
+		switch {
+		case a.values[i] != nil:
+		case p.Default != nil:
+			a.values[i] = p.Default
+		case !p.Optional:
+			return nil, bad(p.Name, "is missing, expected %s", p.Kind)
+		}
+	}
+	return a.op.Build(a)
+}
+
+func (a *Args) at(name string) any {
+	for i := range a.op.Params {
+		if a.op.Params[i].Name == name {
+			return a.values[i]
+		}
+	}
+	panic("ops: " + a.op.Name + " has no parameter " + name)
+}
+
+func get[T any](a *Args, name string) T {
+	v, _ := a.at(name).(T)
+	return v
+}
+
+func (a *Args) given(name string) bool           { return a.at(name) != nil }
+func (a *Args) tensor(name string) *uop.UOp      { return get[*uop.UOp](a, name) }
+func (a *Args) int(name string) int64            { return get[int64](a, name) }
+func (a *Args) axis(name string) int             { return int(get[int64](a, name)) }
+func (a *Args) ints(name string) []int64         { return get[[]int64](a, name) }
+func (a *Args) float(name string) float64        { return get[float64](a, name) }
+func (a *Args) number(name string) uop.Const     { return get[uop.Const](a, name) }
+func (a *Args) bool(name string) bool            { return get[bool](a, name) }
+func (a *Args) text(name string) string          { return get[string](a, name) }
+func (a *Args) dtype(name string) *uop.DType     { return get[*uop.DType](a, name) }
+func (a *Args) shape(name string) uop.Shape      { return get[uop.Shape](a, name) }
+func (a *Args) items(name string) []tensor.Index { return get[[]tensor.Index](a, name) }
+
+// axes are the axes of an argument; nil if it is not given: all.
+func (a *Args) axes(name string) []int {
+	list := a.ints(name)
+	if list == nil {
+		return nil
+	}
+	out := make([]int, len(list))
+	for i, n := range list {
+		out[i] = int(n)
+	}
+	return out
+}
+
+// named is the value that a name stands for.
+func named[T any](a *Args, name string, values map[string]T) (T, error) {
+	v, ok := values[a.text(name)]
+	if !ok {
+		var names []string
+		for n := range values {
+			names = append(names, strconv.Quote(n))
+		}
+		slices.Sort(names)
+		return v, bad(name, "%q, expected one of %s", a.text(name), strings.Join(names, ", "))
+	}
+	return v, nil
+}
+
+// operand is an argument as a tensor beside x: a number takes its type from x.
+func (a *Args) operand(name string, x *uop.UOp) (*uop.UOp, error) {
+	if u := a.tensor(name); u != nil {
+		return u, nil
+	}
+	_, u, err := tensor.Meet(x, a.number(name), tensor.BeyondWraps)
+	return u, err
+}
+
+// pairs are two numbers for each axis of x; an axis without them has those of missing.
+func (a *Args) pairs(name string, missing func(axis int) uop.Pair) ([]uop.Pair, error) {
+	given := get[[][]uop.Sint](a, name)
+	n := len(a.X.Shape())
+	if len(given) != n {
+		return nil, bad(name, "%d pairs, expected %d: one for each axis", len(given), n)
+	}
+	out := make([]uop.Pair, n)
+	for i, p := range given {
+		switch len(p) {
+		case 0:
+			out[i] = missing(i)
+		case 2:
+			out[i] = uop.Pair{Lo: p[0], Hi: p[1]}
+		default:
+			return nil, bad(name, "%d numbers for axis %d, expected 2", len(p), i)
+		}
+	}
+	return out, nil
+}
+
+// perAxis are numbers for n axes, given as such or as one for all.
+func (a *Args) perAxis(name string, n int) []int64 {
+	list := a.ints(name)
+	for len(list) == 1 && len(list) < n {
+		list = slices.Repeat(list, n)
+	}
+	return list
+}
+
+// window is how windows slide over n axes, by the arguments stride, dilation, padding and ceil_mode.
+func (a *Args) window(n int) tensor.Window {
+	w := tensor.Window{Stride: a.perAxis("stride", n), Dilation: a.perAxis("dilation", n)}
+	list := a.ints("padding")
+	switch {
+	case len(list) == 2*n && n > 0: // before and after each axis, the last axis first
+		w.Padding = make([][2]int64, n)
+		for i := range n {
+			w.Padding[n-1-i] = [2]int64{list[2*i], list[2*i+1]}
+		}
+	default:
+		for _, p := range a.perAxis("padding", n) {
+			w.Padding = append(w.Padding, [2]int64{p, p})
+		}
+	}
+	return w
+}
+
+// count computes how many elements of a tensor are not 0.
+func (a *Args) count(x *uop.UOp) (int64, error) {
+	b, err := tensor.Cast(x, uop.Bool)
+	if err == nil {
+		b, err = tensor.Sum(b, nil, false)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := a.Value(b)
+	return n.I(), err
+}
+
+// words is the number of words of the random stream for the elements of a shape, of a number of bytes each. An axis of variable size
+// takes those of its greatest size.
+func words(s uop.Shape, each int64) (uint64, error) {
+	n, err := tensor.MostElements(s)
+	const most = 1 << 32
+	if err != nil || n > most {
+		return most, err
+	}
+	return uint64(min((n*each+3)/4, most)), nil
+}
+
+// seed takes the words of a shape.
+func (a *Args) seed(s uop.Shape, each int64) (*uop.UOp, error) {
+	n, err := words(s, each)
+	if err != nil {
+		return nil, err
+	}
+	return a.Seed(n)
+}

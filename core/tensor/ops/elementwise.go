@@ -1,0 +1,278 @@
+package ops
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+type two = func(a, b *uop.UOp) (*uop.UOp, error)
+
+// binary is an operation of a tensor and an operand; with reverse, of the operand and the tensor.
+func binary(name, doc string, f two, beyond tensor.Beyond) Op {
+	return method(name, "x operand, reverse bool = false", doc, func(a *Args) (*uop.UOp, error) { return a.binary(f, beyond) })
+}
+
+// comparison is a binary operation that has no reverse.
+func comparison(name, doc string, f two, beyond tensor.Beyond) Op {
+	return method(name, "x operand", doc, func(a *Args) (*uop.UOp, error) {
+		x, y, err := a.met(beyond)
+		if err != nil {
+			return nil, err
+		}
+		return f(x, y)
+	})
+}
+
+// met is x beside the argument of the same name, as two tensors.
+func (a *Args) met(beyond tensor.Beyond) (x, y *uop.UOp, err error) {
+	if y = a.tensor("x"); y != nil {
+		return a.X, y, nil
+	}
+	return tensor.Meet(a.X, a.number("x"), beyond)
+}
+
+func (a *Args) binary(f two, beyond tensor.Beyond) (*uop.UOp, error) {
+	x, y, err := a.met(beyond)
+	if err != nil {
+		return nil, err
+	}
+	if a.bool("reverse") {
+		x, y = y, x
+	}
+	return f(x, y)
+}
+
+// withConst is a binary operation that has a form of its own for a number.
+func withConst(name, doc string, f two, byConst func(x *uop.UOp, c uop.Const) (*uop.UOp, error)) Op {
+	return method(name, "x operand, reverse bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		if a.tensor("x") == nil && !a.bool("reverse") {
+			return byConst(a.X, a.number("x"))
+		}
+		return a.binary(f, tensor.BeyondFails)
+	})
+}
+
+func shiftBy(f func(x *uop.UOp, n int) (*uop.UOp, error), general two) func(x *uop.UOp, c uop.Const) (*uop.UOp, error) {
+	return func(x *uop.UOp, c uop.Const) (*uop.UOp, error) {
+		if n, whole := c.Int64(); whole && !c.IsFloat() {
+			return f(x, int(n))
+		}
+		x, y, err := tensor.Meet(x, c, tensor.BeyondFails)
+		if err != nil {
+			return nil, err
+		}
+		return general(x, y)
+	}
+}
+
+var arithmetic = []Op{
+	binary("add", "The sum x + y.", tensor.Add, tensor.BeyondWraps),
+	binary("sub", "The difference x - y.", tensor.Sub, tensor.BeyondWraps),
+	binary("mul", "The product x * y.", tensor.Mul, tensor.BeyondWraps),
+	method("div", "x operand, reverse bool = false, rounding_mode text?", `The quotient x / y; integers give float32.
+rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its type then.`, func(a *Args) (*uop.UOp, error) {
+		if !a.given("rounding_mode") {
+			return a.binary(tensor.Div, tensor.BeyondFloats)
+		}
+		f, err := named(a, "rounding_mode", map[string]two{"trunc": tensor.TruncDiv, "floor": tensor.FloorDiv})
+		if err != nil {
+			return nil, err
+		}
+		return a.binary(f, tensor.BeyondFails)
+	}),
+	binary("floordiv", "The quotient x / y, rounded down.", tensor.FloorDiv, tensor.BeyondFails),
+	binary("idiv", "The quotient of integers x / y, rounded towards zero.", tensor.TruncDiv, tensor.BeyondFails),
+	binary("mod", "The remainder of x / y with the sign of y.", tensor.Mod, tensor.BeyondFails),
+	binary("fmod", "The remainder of x / y with the sign of x.", tensor.TruncMod, tensor.BeyondFails),
+	withConst("pow", "The power x^y.", tensor.Pow, tensor.PowConst),
+	comparison("maximum", "The greater of x and y.", tensor.Maximum, tensor.BeyondBelow),
+	comparison("minimum", "The lesser of x and y.", tensor.Minimum, tensor.BeyondAbove),
+	binary("bitwise_and", "The bits that x and y have, for integers and bools.", tensor.BitAnd, tensor.BeyondWraps),
+	binary("bitwise_or", "The bits that x or y has, for integers and bools.", tensor.BitOr, tensor.BeyondWraps),
+	binary("bitwise_xor", "The bits that differ, for integers and bools.", tensor.BitXor, tensor.BeyondWraps),
+	withConst("lshift", "x shifted to the left by y bits, for integers.", tensor.ShiftLeft, shiftBy(tensor.ShiftLeftConst, tensor.ShiftLeft)),
+	withConst("rshift", "x shifted to the right by y bits, for integers.", tensor.ShiftRight, shiftBy(tensor.ShiftRightConst, tensor.ShiftRight)),
+	comparison("lt", "Where x < y: bool.", tensor.Lt, tensor.BeyondCompares),
+	comparison("le", "Where x <= y: bool.", tensor.Le, tensor.BeyondCompares),
+	comparison("gt", "Where x > y: bool.", tensor.Gt, tensor.BeyondCompares),
+	comparison("ge", "Where x >= y: bool.", tensor.Ge, tensor.BeyondCompares),
+	comparison("eq", "Where x = y: bool. NaN equals nothing.", tensor.Eq, tensor.BeyondCompares),
+	comparison("ne", "Where x and y differ: bool.", tensor.Ne, tensor.BeyondCompares),
+	comparison("logaddexp", "log(e^x + e^y), without overflow.", tensor.LogAddExp, tensor.BeyondFloats),
+	comparison("copysign", "|x| with the sign of y.", tensor.CopySign, tensor.BeyondFloats),
+	binary("atan2", "The angle of the point (y, x), in [-pi, pi].", tensor.Atan2, tensor.BeyondFloats),
+	binary("hypot", "sqrt(x^2 + y^2).", tensor.Hypot, tensor.BeyondFloats),
+	method("where", "x operand, y operand", "x where the tensor is true, y elsewhere.", func(a *Args) (*uop.UOp, error) {
+		near := a.tensor("x")
+		if near == nil {
+			near = a.tensor("y")
+		}
+		if near == nil { // two numbers: each has its own type
+			near = a.X
+			dt := uop.DefaultInt
+			if a.number("x").IsFloat() || a.number("y").IsFloat() {
+				dt = uop.DefaultFloat
+			}
+			var err error
+			if near, err = tensor.Cast(near, dt); err != nil {
+				return nil, err
+			}
+		}
+		x, err := a.operand("x", near)
+		if err != nil {
+			return nil, err
+		}
+		y, err := a.operand("y", near)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Where(a.X, x, y)
+	}),
+	method("masked_fill", "mask tensor, value operand", "The tensor with value where mask is true.", func(a *Args) (*uop.UOp, error) {
+		v, err := a.operand("value", a.X)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Where(a.tensor("mask"), v, a.X)
+	}),
+	method("lerp", "end tensor, weight operand", "x + (end - x) * weight.", func(a *Args) (*uop.UOp, error) {
+		w, err := a.operand("weight", a.X)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Lerp(a.X, a.tensor("end"), w)
+	}),
+	clamp("clamp", "min_", "max_", "The tensor with values below min_ and above max_ replaced by these."),
+	closeness("isclose", "Where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.", tensor.IsClose),
+	closeness("allclose", "Whether isclose holds everywhere.", tensor.AllClose),
+}
+
+func clamp(name, low, high, doc string) Op {
+	return method(name, low+" operand?, "+high+" operand?", doc, func(a *Args) (*uop.UOp, error) {
+		bounds := [2]*uop.UOp{}
+		x := a.X
+		for i, name := range []string{low, high} {
+			if !a.given(name) {
+				continue
+			}
+			if bounds[i] = a.tensor(name); bounds[i] == nil {
+				beyond := tensor.BeyondBelow
+				if i == 1 {
+					beyond = tensor.BeyondAbove
+				}
+				var err error
+				if x, bounds[i], err = tensor.Meet(x, a.number(name), beyond); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return tensor.Clamp(x, bounds[0], bounds[1])
+	})
+}
+
+func closeness(name, doc string, f func(a, b *uop.UOp, rtol, atol float64, equalNaN bool) (*uop.UOp, error)) Op {
+	return method(name, "other tensor, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		return f(a.X, a.tensor("other"), a.float("rtol"), a.float("atol"), a.bool("equal_nan"))
+	})
+}
+
+var functions = []Op{
+	unary("exp", "e^x.", tensor.Exp),
+	unary("exp2", "2^x.", tensor.Exp2),
+	unary("expm1", "e^x - 1, accurate near 0.", tensor.Expm1),
+	unary("log", "The natural logarithm.", tensor.Log),
+	unary("log2", "The logarithm of base 2.", tensor.Log2),
+	unary("log10", "The logarithm of base 10.", tensor.Log10),
+	unary("log1p", "log(1 + x), accurate near 0.", tensor.Log1p),
+	unary("sqrt", "The square root; NaN for negative numbers.", tensor.Sqrt),
+	unary("rsqrt", "1 / sqrt(x).", tensor.Rsqrt),
+	unary("reciprocal", "1 / x.", tensor.Reciprocal),
+	unary("square", "x * x.", tensor.Square),
+	unary("neg", "-x.", tensor.Neg),
+	unary("abs", "|x|.", tensor.Abs),
+	unary("sign", "-1, 0 or +1; NaN stays NaN.", tensor.Sign),
+	unary("sin", "The sine.", tensor.Sin),
+	unary("cos", "The cosine.", tensor.Cos),
+	unary("tan", "The tangent.", tensor.Tan),
+	unary("asin", "The arc sine, in [-pi/2, pi/2].", tensor.Asin),
+	unary("acos", "The arc cosine, in [0, pi].", tensor.Acos),
+	unary("atan", "The arc tangent, in [-pi/2, pi/2].", tensor.Atan),
+	unary("sinh", "The hyperbolic sine.", tensor.Sinh),
+	unary("cosh", "The hyperbolic cosine.", tensor.Cosh),
+	unary("tanh", "The hyperbolic tangent.", tensor.Tanh),
+	unary("asinh", "The inverse hyperbolic sine.", tensor.Asinh),
+	unary("acosh", "The inverse hyperbolic cosine.", tensor.Acosh),
+	unary("atanh", "The inverse hyperbolic tangent.", tensor.Atanh),
+	unary("ceil", "x rounded up.", tensor.Ceil),
+	unary("floor", "x rounded down.", tensor.Floor),
+	unary("trunc", "x rounded towards zero.", tensor.Trunc),
+	unary("round", "x rounded to the nearest integer, halves to the even one.", tensor.Round),
+	unary("erf", "The error function 2/sqrt(pi) * integral of e^(-t^2) from 0 to x.", tensor.Erf),
+	unary("erfc", "1 - erf(x), accurate for large x.", tensor.Erfc),
+	unary("erfinv", "The inverse of erf, for -1 < x < 1.", tensor.Erfinv),
+	unary("ndtri", "The quantile of the standard normal distribution, for 0 < x < 1.", tensor.Ndtri),
+	unary("lgamma", "The logarithm of |gamma(x)|.", tensor.Lgamma),
+	unary("digamma", "The derivative of the logarithm of gamma(x).", tensor.Digamma),
+	unary("isnan", "Where x is NaN: bool.", tensor.IsNaN),
+	unary("isinf", "Where x is infinite: bool.", tensor.IsInf),
+	unary("isfinite", "Where x is neither infinite nor NaN: bool.", tensor.IsFinite),
+	unary("logical_not", "Where x is 0: bool.", tensor.LogicalNot),
+	unary("bitwise_not", "The bits that x does not have, for integers and bools.", tensor.BitNot),
+}
+
+// by is an operation of a tensor and a number.
+func by(name, param, missing, doc string, f func(x *uop.UOp, v float64) (*uop.UOp, error)) Op {
+	return method(name, param+" float = "+missing, doc, func(a *Args) (*uop.UOp, error) { return f(a.X, a.float(param)) })
+}
+
+var activations = []Op{
+	unary("relu", "max(0, x).", tensor.Relu),
+	unary("relu6", "min(max(0, x), 6).", tensor.Relu6),
+	unary("sigmoid", "1 / (1 + e^-x).", tensor.Sigmoid),
+	unary("logsigmoid", "log(sigmoid(x)), without overflow.", tensor.LogSigmoid),
+	unary("gelu", "x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))) / 2 (Hendrycks and Gimpel, arXiv:1606.08415).", tensor.Gelu),
+	unary("quick_gelu", "x * sigmoid(1.702 x).", tensor.QuickGelu),
+	unary("silu", "x * sigmoid(x).", tensor.Silu),
+	unary("swish", "x * sigmoid(x).", tensor.Silu),
+	unary("mish", "x * tanh(softplus(x)) (Misra, arXiv:1908.08681).", tensor.Mish),
+	unary("softsign", "x / (1 + |x|).", tensor.Softsign),
+	unary("hardswish", "x * relu6(x + 3) / 6 (Howard et al., arXiv:1905.02244).", tensor.HardSwish),
+	method("hardsigmoid", "alpha float = 0.16666666666666666, beta float = 0.5", "min(max(0, alpha x + beta), 1).", func(a *Args) (*uop.UOp, error) {
+		return tensor.HardSigmoidBy(a.X, a.float("alpha"), a.float("beta"))
+	}),
+	by("leaky_relu", "neg_slope", "0.01", "x where x > 0, neg_slope * x elsewhere.", tensor.LeakyRelu),
+	by("elu", "alpha", "1", "x where x > 0, alpha * (e^x - 1) elsewhere (Clevert et al., arXiv:1511.07289).", tensor.Elu),
+	by("celu", "alpha", "1", "max(0, x) + min(0, alpha * (e^(x/alpha) - 1)) (Barron, arXiv:1704.07483).", tensor.Celu),
+	method("selu", "alpha float = 1.67326, gamma float = 1.0507", "gamma * elu(x, alpha) (Klambauer et al., arXiv:1706.02515).",
+		func(a *Args) (*uop.UOp, error) { return tensor.Selu(a.X, a.float("alpha"), a.float("gamma")) }),
+	by("softplus", "beta", "1", "log(1 + e^(beta x)) / beta, without overflow.", tensor.Softplus),
+	method("hardtanh", "min_val float = -1, max_val float = 1", "min(max(min_val, x), max_val).", func(a *Args) (*uop.UOp, error) {
+		return tensor.ClampTo(a.X, a.float("min_val"), a.float("max_val"))
+	}),
+	method("dropout", "p float = 0.5", `x with each element 0 with probability p, the others divided by 1 - p, in training mode; else x.`, func(a *Args) (*uop.UOp, error) {
+		if !a.Training {
+			return a.X, nil
+		}
+		seed, err := a.seed(a.X.Shape(), 4)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.DropoutSeeded(a.X, a.float("p"), seed)
+	}),
+}
+
+// to is a cast to a type.
+func to(name string, dt *uop.DType) Op {
+	return method(name, "", "cast(\""+dt.Name+"\").", func(a *Args) (*uop.UOp, error) { return tensor.Cast(a.X, dt) })
+}
+
+var types = []Op{
+	method("cast", "dtype dtype", "The tensor in another data type.", func(a *Args) (*uop.UOp, error) { return tensor.Cast(a.X, a.dtype("dtype")) }),
+	view("bitcast", "dtype dtype", "The same bits, read as another data type. No gradient passes.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Bitcast(a.X, a.dtype("dtype"))
+	}),
+	to("float", uop.Float32), to("double", uop.Float64), to("half", uop.Float16), to("bfloat16", uop.BFloat16),
+	to("short", uop.Int16), to("int", uop.Int32), to("long", uop.Int64), to("bool", uop.Bool),
+	unary("contiguous", "The tensor, computed into memory of its own instead of being fused.", tensor.Contiguous),
+	unary("contiguous_backward", "The tensor; its gradient is computed into memory of its own.", tensor.ContiguousBackward),
+}

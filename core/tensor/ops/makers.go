@@ -1,0 +1,210 @@
+package ops
+
+import (
+	"slices"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// filled is a tensor of one value.
+func filled(name, doc string, v uop.Const) Op {
+	return maker(name, "shape shape, dtype dtype = float32", doc, func(a *Args) (*uop.UOp, error) {
+		return tensor.Full(a.Graph, a.shape("shape"), v, a.dtype("dtype"))
+	})
+}
+
+// like is a tensor of one value with the shape of another.
+func like(name, doc string, v uop.Const) Op {
+	return method(name, "dtype dtype?", doc, func(a *Args) (*uop.UOp, error) { return a.like(v) })
+}
+
+func (a *Args) like(v uop.Const) (*uop.UOp, error) {
+	if dt := a.dtype("dtype"); dt != nil {
+		return tensor.Full(a.X.Graph(), a.X.Shape(), v, dt)
+	}
+	return tensor.FullLike(a.X, v)
+}
+
+var makers = []Op{
+	filled("zeros", "Zeros.", uop.Int(0)),
+	filled("ones", "Ones.", uop.Int(1)),
+	maker("full", "shape shape, fill_value number, dtype dtype?", "fill_value everywhere; its own type is bool, int32 or float32.", func(a *Args) (*uop.UOp, error) {
+		v, dt := a.number("fill_value"), a.dtype("dtype")
+		if dt == nil {
+			dt = typeOf(v)
+		}
+		return tensor.Full(a.Graph, a.shape("shape"), v, dt)
+	}),
+	like("zeros_like", "Zeros of the shape and type of x.", uop.Int(0)),
+	like("ones_like", "Ones of the shape and type of x.", uop.Int(1)),
+	method("full_like", "fill_value number, dtype dtype?", "fill_value in the shape and type of x.", func(a *Args) (*uop.UOp, error) { return a.like(a.number("fill_value")) }),
+	maker("arange", "start number?, stop number?, step number = 1, dtype dtype?", "start, start + step, … before stop; arange(n) is 0 to n - 1.", func(a *Args) (*uop.UOp, error) {
+		start, stop := a.number("start"), a.number("stop")
+		switch {
+		case a.given("stop") && a.given("start"):
+		case a.given("stop"):
+			start = uop.Int(0)
+		case a.given("start"):
+			start, stop = uop.Int(0), start
+		default:
+			return nil, bad("stop", "is missing, expected a number")
+		}
+		return tensor.Arange(a.Graph, start, stop, a.number("step"), a.dtype("dtype"))
+	}),
+	maker("linspace", "start number, stop number, steps int, dtype dtype = float32", "steps numbers from start to stop, both included, at equal distances.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Linspace(a.Graph, a.number("start"), a.number("stop"), a.int("steps"), a.dtype("dtype"))
+	}),
+	maker("eye", "n int, m int?, dtype dtype = float32", "The n x m matrix with ones on the diagonal; m is n unless given.", func(a *Args) (*uop.UOp, error) {
+		m := a.int("n")
+		if a.given("m") {
+			m = a.int("m")
+		}
+		return tensor.Eye(a.Graph, a.int("n"), m, a.dtype("dtype"))
+	}),
+}
+
+func typeOf(v uop.Const) *uop.DType {
+	switch v.Kind() {
+	case uop.KindFloat:
+		return uop.DefaultFloat
+	case uop.KindBool:
+		return uop.Bool
+	}
+	return uop.DefaultInt
+}
+
+// drawn is a random tensor, whose elements take a number of bytes of the stream.
+func drawn(name, params, doc string, bytes func(a *Args) int64, f func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) Op {
+	if params != "" {
+		params = ", " + params
+	}
+	op := maker(name, "shape shape"+params, doc, func(a *Args) (*uop.UOp, error) { return a.draw(a.shape("shape"), bytes(a), f) })
+	op.Random = true
+	return op
+}
+
+// drawnLike is a random tensor with the shape of x, and its type unless dtype is given.
+func drawnLike(name, doc string, bytes func(a *Args) int64, f func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) Op {
+	op := method(name, "dtype dtype?", doc, func(a *Args) (*uop.UOp, error) {
+		if !a.given("dtype") {
+			if err := a.Set("dtype", a.X.DType); err != nil {
+				return nil, err
+			}
+		}
+		return a.draw(a.X.Shape(), bytes(a), f)
+	})
+	op.Random = true
+	return op
+}
+
+func (a *Args) draw(s uop.Shape, bytes int64, f func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) (*uop.UOp, error) {
+	seed, err := a.seed(s, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return f(a, s, seed)
+}
+
+func bytesOfType(a *Args) int64 { return int64(a.dtype("dtype").Itemsize()) }
+func eightBytes(*Args) int64    { return 8 }
+
+// bytesOfUniform are those of a float of the type, or of an integer between low and high.
+func bytesOfUniform(a *Args) int64 {
+	if a.dtype("dtype").IsInt() {
+		return bytesOfInteger(a.float("high") - a.float("low"))
+	}
+	return max(4, bytesOfType(a))
+}
+
+// bytesOfInteger are those of an integer in an interval of a length: up to 2^23 one float32 is enough.
+func bytesOfInteger(length float64) int64 {
+	if length <= 1<<23 {
+		return 4
+	}
+	return 8
+}
+
+func uniform(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+	if !a.dtype("dtype").IsFloat() {
+		return nil, bad("dtype", "%s, expected a floating type", a.dtype("dtype"))
+	}
+	return tensor.RandSeeded(s, a.dtype("dtype"), seed)
+}
+
+func normal(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+	u, err := tensor.RandnSeeded(s, seed)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Cast(u, a.dtype("dtype"))
+}
+
+func initial(name, params, doc string, scheme tensor.InitScheme) Op {
+	bytes := func(a *Args) int64 { return max(4, bytesOfType(a)) }
+	if scheme == tensor.InitKaimingNormal {
+		bytes = eightBytes
+	}
+	return drawn(name, params, doc, bytes, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		slope := 0.01
+		if params != ofType {
+			slope = a.float("a")
+		}
+		return tensor.InitSeeded(scheme, s, slope, a.dtype("dtype"), seed)
+	})
+}
+
+const ofType = "dtype dtype = float32"
+
+var random = []Op{
+	drawn("rand", ofType, "Numbers of a floating type, uniform in [0, 1).", bytesOfType, uniform),
+	drawn("randn", ofType, "Numbers of the standard normal distribution.", eightBytes, normal),
+	drawn("randint", "low int = 0, high int = 10, dtype dtype = int32", "Integers in [low, high).", func(a *Args) int64 {
+		return bytesOfInteger(float64(a.int("high") - a.int("low")))
+	}, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		return tensor.RandIntSeeded(s, a.int("low"), a.int("high"), a.dtype("dtype"), seed)
+	}),
+	drawn("uniform", "low float = 0, high float = 1, "+ofType, "Numbers uniform in [low, high); of an integer type, integers.", bytesOfUniform, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		return tensor.UniformSeeded(s, a.float("low"), a.float("high"), a.dtype("dtype"), seed)
+	}),
+	drawn("normal", "mean float = 0, std float = 1, "+ofType, "Numbers of the normal distribution.", eightBytes, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+		return tensor.NormalSeeded(s, a.float("mean"), a.float("std"), a.dtype("dtype"), seed)
+	}),
+	initial("scaled_uniform", ofType, "Numbers uniform in ±1/sqrt(number of elements).", tensor.InitScaledUniform),
+	initial("glorot_uniform", ofType, "Numbers uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).", tensor.InitGlorotUniform),
+	initial("kaiming_uniform", "a float = 0.01, "+ofType, "Numbers uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).", tensor.InitKaimingUniform),
+	initial("kaiming_normal", "a float = 0.01, "+ofType, "Normal numbers of the variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).", tensor.InitKaimingNormal),
+	randperm(),
+	drawnLike("rand_like", "Numbers uniform in [0, 1), in the shape and type of x.", bytesOfType, uniform),
+	drawnLike("randn_like", "Numbers of the standard normal distribution, in the shape and type of x.", eightBytes, normal),
+	multinomial(),
+}
+
+func randperm() Op {
+	op := maker("randperm", "n int, dtype dtype = int32", "0 to n - 1 in random order.", func(a *Args) (*uop.UOp, error) {
+		seed, err := a.seed(uop.ShapeOf(max(a.int("n"), 0)), 4)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.RandPermSeeded(a.int("n"), a.dtype("dtype"), seed)
+	})
+	op.Random = true
+	return op
+}
+
+func multinomial() Op {
+	op := method("multinomial", "num_samples int = 1, replacement bool = false", "Class numbers drawn with the weights of the last axis.", func(a *Args) (*uop.UOp, error) {
+		n := a.int("num_samples")
+		s := slices.Clone(a.X.Shape())
+		if (a.bool("replacement") || n == 1) && len(s) > 0 { // else a number for each class
+			s[len(s)-1] = uop.N(max(n, 0))
+		}
+		seed, err := a.seed(s, 4)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.MultinomialSeeded(a.X, a.int("num_samples"), a.bool("replacement"), seed)
+	})
+	op.Random = true
+	return op
+}

@@ -1,0 +1,230 @@
+// Package ops describes every operation that users call on tensors, once: its name, its parameters with types and defaults, what it
+// computes, and the composition of core/tensor behind it. The methods of all languages, their types and their documentation follow
+// from the table.
+//
+// To add an operation: compose it in core/tensor, describe it here, add its cases to tests/table, run go generate.
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"polygrad/core/uop"
+)
+
+// A Form is how an operation is called.
+type Form uint8
+
+// The forms.
+const (
+	Method Form = iota // x.op(…): the first operand is x
+	Maker              // op(…): a new tensor, made of numbers
+	Joiner             // op(xs, …): a list of tensors
+)
+
+// A Kind is the type of a parameter, and of the Go value that Args holds for it.
+type Kind uint8
+
+// The kinds.
+const (
+	Tensor  Kind = iota // *uop.UOp
+	Operand             // *uop.UOp or uop.Const: a number takes its type from the tensor that it meets
+	Tensors             // []*uop.UOp
+	Int                 // int64
+	Ints                // []int64; one number stands for a list of one
+	Axes                // []int64: axes of the operand
+	Float               // float64
+	Floats              // []float64
+	Number              // uop.Const
+	Bool                // bool
+	Text                // string
+	DType               // *uop.DType
+	Shape               // uop.Shape
+	Pairs               // [][]uop.Sint: before and after each axis; a nil pair leaves an axis as it is
+	Items               // []tensor.Index
+	Sizes               // map[string]int64
+)
+
+var kinds = []string{
+	"tensor", "operand", "tensors", "int", "ints", "axes", "float", "floats", "number", "bool", "text", "dtype", "shape", "pairs", "items",
+	"sizes",
+}
+
+func (k Kind) String() string { return kinds[k] }
+
+// A Param is a parameter. An optional one without a default may be left out, which the operation's text explains.
+type Param struct {
+	Name     string
+	Kind     Kind
+	Optional bool
+	Default  any // of the Kind; nil if there is none
+}
+
+// An Op is the description of an operation.
+type Op struct {
+	Name string
+	Form Form
+	// Params are the parameters besides x, the operand of a method, or xs, the list of a joiner.
+	Params []Param
+	// Doc is what the operation returns: a sentence, then what else is to be known.
+	Doc string
+	// Random: the operation takes words of the random stream.
+	Random bool
+	// View: the result shows elements of x, and writes to it arrive there.
+	View  bool
+	Build func(a *Args) ([]*uop.UOp, error)
+}
+
+// Find returns the description of an operation.
+func Find(name string) (*Op, bool) {
+	op, found := byName()[name]
+	return op, found
+}
+
+// All returns the descriptions of all operations, in the order of the documentation.
+func All() []*Op {
+	var all []*Op
+	for _, t := range Topics {
+		for i := range t.Ops {
+			all = append(all, &t.Ops[i])
+		}
+	}
+	return all
+}
+
+// A Topic is a group of operations of the documentation.
+type Topic struct {
+	Name string
+	Ops  []Op
+}
+
+// Topics is the table of operations.
+var Topics = []Topic{
+	{"Arithmetic and comparison", arithmetic},
+	{"Functions of each element", functions},
+	{"Activations", activations},
+	{"Types", types},
+	{"Reductions", reductions},
+	{"Scans and sorting", scans},
+	{"Shape", shapes},
+	{"Indexing", indexing},
+	{"Linear algebra", algebra},
+	{"Convolutions and windows", spatial},
+	{"Normalisation", norms},
+	{"Losses", losses},
+	{"New tensors", makers},
+	{"Random tensors", random},
+}
+
+var byName = sync.OnceValue(func() map[string]*Op {
+	m := map[string]*Op{}
+	for _, op := range All() {
+		m[op.Name] = op
+	}
+	return m
+})
+
+// describe makes the description of an operation. Parameters are written as "name kind", "name kind?" for an optional one, and
+// "name kind = value" for one with a default, separated by commas.
+func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+	op := Op{Name: name, Form: form, Doc: doc, Build: build}
+	for text := range strings.SplitSeq(params, ", ") {
+		if text == "" {
+			continue
+		}
+		left, value, given := strings.Cut(text, " = ")
+		p, kind, _ := strings.Cut(left, " ")
+		kind, optional := strings.CutSuffix(kind, "?")
+		k := slices.Index(kinds, kind)
+		if k < 0 {
+			panic(fmt.Sprintf("ops: %s: %s: unknown kind %q", name, p, kind))
+		}
+		param := Param{Name: p, Kind: Kind(k), Optional: optional || given}
+		if given {
+			param.Default = parseDefault(name, param.Kind, value)
+		}
+		op.Params = append(op.Params, param)
+	}
+	return op
+}
+
+func parseDefault(name string, k Kind, text string) any {
+	bad := func(err error) {
+		if err != nil {
+			panic(fmt.Sprintf("ops: %s: default %q: %v", name, text, err))
+		}
+	}
+	switch k {
+	case Int:
+		n, err := strconv.ParseInt(text, 10, 64)
+		bad(err)
+		return n
+	case Ints, Axes:
+		var all []int64
+		for word := range strings.FieldsSeq(text) {
+			n, err := strconv.ParseInt(word, 10, 64)
+			bad(err)
+			all = append(all, n)
+		}
+		return all
+	case Float:
+		f, err := strconv.ParseFloat(text, 64)
+		bad(err)
+		return f
+	case Number:
+		n, err := strconv.ParseInt(text, 10, 64)
+		bad(err)
+		return uop.Int(n)
+	case Bool:
+		b, err := strconv.ParseBool(text)
+		bad(err)
+		return b
+	case Text:
+		return text
+	case DType:
+		dt, err := uop.ParseDType(text)
+		bad(err)
+		return dt
+	}
+	bad(fmt.Errorf("a %s has no defaults", k))
+	return nil
+}
+
+func method(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	return describe(Method, name, params, doc, one(build))
+}
+
+func view(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	op := method(name, params, doc, build)
+	op.View = true
+	return op
+}
+
+func maker(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	return describe(Maker, name, params, doc, one(build))
+}
+
+func joiner(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	return describe(Joiner, name, params, doc, one(build))
+}
+
+func several(name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+	return describe(Method, name, params, doc, build)
+}
+
+func one(build func(a *Args) (*uop.UOp, error)) func(a *Args) ([]*uop.UOp, error) {
+	return func(a *Args) ([]*uop.UOp, error) {
+		u, err := build(a)
+		return []*uop.UOp{u}, err
+	}
+}
+
+func pair(a, b *uop.UOp, err error) ([]*uop.UOp, error) { return []*uop.UOp{a, b}, err }
+
+// unary is an operation of one tensor and no parameters.
+func unary(name, doc string, f func(x *uop.UOp) (*uop.UOp, error)) Op {
+	return method(name, "", doc, func(a *Args) (*uop.UOp, error) { return f(a.X) })
+}

@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+type reduction = func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
+
+func reduce(name, doc string, f reduction) Op {
+	return method(name, "axis axes?, keepdim bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		return f(a.X, a.axes("axis"), a.bool("keepdim"))
+	})
+}
+
+// accumulated is a reduction whose accumulator may have another type.
+func accumulated(name, doc string, f reduction, as func(x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) (*uop.UOp, error)) Op {
+	return method(name, "axis axes?, keepdim bool = false, dtype dtype?", doc, func(a *Args) (*uop.UOp, error) {
+		if dt := a.dtype("dtype"); dt != nil {
+			return as(a.X, dt, a.axes("axis"), a.bool("keepdim"))
+		}
+		return f(a.X, a.axes("axis"), a.bool("keepdim"))
+	})
+}
+
+func spread(name, doc string, f func(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error)) Op {
+	return method(name, "axis axes?, keepdim bool = false, correction float = 1", doc, func(a *Args) (*uop.UOp, error) {
+		return f(a.X, a.axes("axis"), a.bool("keepdim"), a.float("correction"))
+	})
+}
+
+func spreadMean(name, doc string, f func(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error)) Op {
+	return several(name, "axis axes?, keepdim bool = false, correction float = 1", doc, func(a *Args) ([]*uop.UOp, error) {
+		s, err := f(a.X, a.axes("axis"), a.bool("keepdim"), a.float("correction"))
+		if err != nil {
+			return nil, err
+		}
+		m, err := tensor.Mean(a.X, a.axes("axis"), a.bool("keepdim"))
+		return []*uop.UOp{s, m}, err
+	})
+}
+
+// position is where along one axis, or in the flattened tensor, a value is found.
+func position(name, doc string, f func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error)) Op {
+	return method(name, "axis int?, keepdim bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		if a.given("axis") {
+			return f(a.X, a.axis("axis"), a.bool("keepdim"))
+		}
+		flat, err := tensor.Flatten(a.X, 0, -1)
+		if err != nil {
+			return nil, err
+		}
+		r, err := f(flat, 0, false)
+		if err != nil || !a.bool("keepdim") {
+			return r, err
+		}
+		shape := uop.ShapeOf()
+		for range a.X.Shape() {
+			shape = append(shape, uop.N(1))
+		}
+		return tensor.Reshape(r, shape)
+	})
+}
+
+func along(name, param, missing, doc string, f func(x *uop.UOp, axis int) (*uop.UOp, error)) Op {
+	return method(name, param+" int = "+missing, doc, func(a *Args) (*uop.UOp, error) { return f(a.X, a.axis(param)) })
+}
+
+func extreme(name, doc string, f func(x *uop.UOp, axis int) (*uop.UOp, *uop.UOp, error)) Op {
+	return several(name, "axis int = 0", doc, func(a *Args) ([]*uop.UOp, error) { return pair(f(a.X, a.axis("axis"))) })
+}
+
+var reductions = []Op{
+	accumulated("sum", `The sum along axes; all without axis.
+dtype is the type of accumulator and result. By default small integers and bools are added in 32 bits, float16 in float32.`, tensor.Sum, tensor.SumAs),
+	accumulated("prod", "The product along axes, in dtype if it is given.", tensor.Prod, tensor.ProdAs),
+	reduce("max", "The greatest value along axes.", tensor.Max),
+	reduce("min", "The least value along axes.", tensor.Min),
+	reduce("mean", "The mean along axes; integers give float32.", tensor.Mean),
+	reduce("any", "Whether a value along axes is not 0: bool.", tensor.Any),
+	reduce("all", "Whether no value along axes is 0: bool.", tensor.All),
+	reduce("logsumexp", "log(sum(e^x)) along axes, without overflow.", tensor.LogSumExp),
+	spread("var", "The variance along axes: the squared deviations, divided by count - correction.", tensor.Var),
+	spread("std", "The standard deviation along axes, the square root of var.", tensor.Std),
+	spreadMean("var_mean", "var and mean along axes.", tensor.Var),
+	spreadMean("std_mean", "std and mean along axes.", tensor.Std),
+	position("argmax", "The position of the greatest value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMax),
+	position("argmin", "The position of the least value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMin),
+	method("softmax", "axis int = -1, dtype dtype?", "e^x / sum(e^x) along an axis; with dtype x is converted first.", func(a *Args) (*uop.UOp, error) {
+		return a.softmax(tensor.Softmax)
+	}),
+	method("log_softmax", "axis int = -1, dtype dtype?", "log(softmax(x)) along an axis; with dtype x is converted first.", func(a *Args) (*uop.UOp, error) {
+		return a.softmax(tensor.LogSoftmax)
+	}),
+}
+
+func (a *Args) softmax(f func(x *uop.UOp, axes ...int) (*uop.UOp, error)) (*uop.UOp, error) {
+	x := a.X
+	if dt := a.dtype("dtype"); dt != nil {
+		var err error
+		if x, err = tensor.Cast(x, dt); err != nil {
+			return nil, err
+		}
+	}
+	return f(x, a.axis("axis"))
+}
+
+var scans = []Op{
+	along("cumsum", "axis", "0", "The running sum along an axis.", tensor.CumSum),
+	along("cumprod", "axis", "0", "The running product along an axis.", tensor.CumProd),
+	along("logcumsumexp", "axis", "0", "log of the running sum of e^x along an axis, without overflow.", tensor.LogCumSumExp),
+	extreme("cummax", "The running maximum along an axis, and the position where each was found first.", tensor.CumMax),
+	extreme("cummin", "The running minimum along an axis, and the position where each was found first.", tensor.CumMin),
+	several("sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and the positions they came from.",
+		func(a *Args) ([]*uop.UOp, error) { return pair(tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))) }),
+	method("argsort", "dim int = -1, descending bool = false", "The positions that sort along an axis.", func(a *Args) (*uop.UOp, error) {
+		_, at, err := tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))
+		return at, err
+	}),
+	several("topk", "k int, dim int = -1, largest bool = true, sorted_ bool = true",
+		"The k largest, or smallest, values along an axis in order, and their positions.",
+		func(a *Args) ([]*uop.UOp, error) {
+			return pair(tensor.TopK(a.X, a.int("k"), a.axis("dim"), a.bool("largest")))
+		}),
+}
+
+func weightAndBias(x, weight, bias *uop.UOp, err error) (*uop.UOp, error) {
+	if err == nil && weight != nil {
+		x, err = tensor.Mul(x, weight)
+	}
+	if err == nil && bias != nil {
+		x, err = tensor.Add(x, bias)
+	}
+	return x, err
+}
+
+var norms = []Op{
+	method("layernorm", "axis axes = -1, eps float = 1e-05, weight tensor?, bias tensor?",
+		"(x - mean) / sqrt(variance + eps) along axes, times weight, plus bias (Ba et al., arXiv:1607.06450).", func(a *Args) (*uop.UOp, error) {
+			u, err := tensor.LayerNorm(a.X, a.axes("axis"), a.float("eps"))
+			return weightAndBias(u, a.tensor("weight"), a.tensor("bias"), err)
+		}),
+	method("rmsnorm", "eps float = 1e-05, weight tensor?",
+		"x / sqrt(mean(x^2) + eps) along the last axis, times weight (Zhang and Sennrich, arXiv:1910.07467).", func(a *Args) (*uop.UOp, error) {
+			u, err := tensor.RMSNorm(a.X, a.float("eps"))
+			return weightAndBias(u, a.tensor("weight"), nil, err)
+		}),
+	method("groupnorm", "groups int, weight tensor?, bias tensor?, eps float = 1e-05",
+		"Groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).", func(a *Args) (*uop.UOp, error) {
+			return tensor.GroupNorm(a.X, a.int("groups"), a.tensor("weight"), a.tensor("bias"), a.float("eps"))
+		}),
+	method("batchnorm", "weight tensor?, bias tensor?, mean tensor, invstd tensor, axis axes = 1",
+		"(x - mean) * invstd * weight + bias, all of them along axis (Ioffe and Szegedy, arXiv:1502.03167).", func(a *Args) (*uop.UOp, error) {
+			return tensor.BatchNorm(a.X, a.tensor("weight"), a.tensor("bias"), a.tensor("mean"), a.tensor("invstd"), a.axes("axis"))
+		}),
+	several("batchnorm_stats", "", "Mean and variance, divided by the count, of each channel of (N, C, …).", func(a *Args) ([]*uop.UOp, error) {
+		return pair(tensor.BatchStats(a.X))
+	}),
+}

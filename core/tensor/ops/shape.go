@@ -1,0 +1,228 @@
+package ops
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// noPair keeps an axis as it is when elements are added.
+func noPair(int) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: uop.N(0)} }
+
+var padModes = map[string]tensor.PadMode{"reflect": tensor.PadReflect, "replicate": tensor.PadReplicate, "circular": tensor.PadCircular}
+
+var shapes = []Op{
+	view("reshape", "shape shape", "The same elements in another shape; one size may be -1.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Reshape(a.X, a.shape("shape"))
+	}),
+	view("view", "shape shape", "reshape(shape).", func(a *Args) (*uop.UOp, error) { return tensor.Reshape(a.X, a.shape("shape")) }),
+	view("flatten", "start_dim int = 0, end_dim int = -1", "The axes start_dim to end_dim as one.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Flatten(a.X, a.axis("start_dim"), a.axis("end_dim"))
+	}),
+	view("unflatten", "dim int, sizes shape", "An axis split into several; one size may be -1.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Unflatten(a.X, a.axis("dim"), a.shape("sizes"))
+	}),
+	view("squeeze", "dim int?", "The tensor without an axis of size 1, or without all of them; a longer axis stays.", func(a *Args) (*uop.UOp, error) {
+		if !a.given("dim") {
+			return tensor.SqueezeAll(a.X)
+		}
+		return tensor.Squeeze(a.X, a.axis("dim"))
+	}),
+	view("unsqueeze", "dim int", "The tensor with an axis of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.Unsqueeze(a.X, a.axis("dim")) }),
+	method("expand", "shape shape", "Axes of size 1 repeated up to a shape; -1 keeps a size.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Expand(a.X, a.shape("shape"))
+	}),
+	method("repeat", "repeats shape", "The tensor repeated along each axis.", func(a *Args) (*uop.UOp, error) {
+		return tensor.RepeatSizes(a.X, a.shape("repeats"))
+	}),
+	method("repeat_interleave", "repeats int, dim int?", "Each element repeated along an axis, or of the flattened tensor.", func(a *Args) (*uop.UOp, error) {
+		x, dim := a.X, 0
+		if a.given("dim") {
+			dim = a.axis("dim")
+		} else {
+			flat, err := tensor.Flatten(x, 0, -1)
+			if err != nil {
+				return nil, err
+			}
+			x = flat
+		}
+		return tensor.RepeatInterleave(x, a.int("repeats"), dim)
+	}),
+	view("permute", "order axes", "The axes in another order: axis i of the result is axis order[i].", func(a *Args) (*uop.UOp, error) {
+		return tensor.Permute(a.X, a.axes("order")...)
+	}),
+	view("transpose", "dim0 int = 1, dim1 int = 0", "The tensor with two axes swapped.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Transpose(a.X, a.axis("dim0"), a.axis("dim1"))
+	}),
+	view("T", "", "The tensor with its last two axes swapped.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, -2, -1) }),
+	view("flip", "axis axes", "The tensor with the order of elements along axes reversed.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Flip(a.X, a.axes("axis")...)
+	}),
+	view("shrink", "arg pairs", "Elements start (included) to end (excluded) of each axis.", func(a *Args) (*uop.UOp, error) {
+		s := a.X.Shape()
+		p, err := a.pairs("arg", func(i int) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: s[i]} })
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Shrink(a.X, p)
+	}),
+	method("pad", "padding pairs, mode text = constant, value number = 0", `Elements added before and after each axis; negative numbers cut off.
+They are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).`,
+		func(a *Args) (*uop.UOp, error) {
+			p, err := a.pairs("padding", noPair)
+			if err != nil {
+				return nil, err
+			}
+			if a.text("mode") == "constant" {
+				return tensor.Pad(a.X, p, a.number("value"))
+			}
+			mode, err := named(a, "mode", padModes)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.PadWith(a.X, p, mode)
+		}),
+	method("roll", "shifts ints, dims axes?", "Elements moved along axes; what leaves one end enters at the other.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Roll(a.X, a.ints("shifts"), a.axes("dims"))
+	}),
+	method("unfold", "dim int, size int, step int", "An axis replaced by its windows of a size, one every step elements; the window is a new last axis.",
+		func(a *Args) (*uop.UOp, error) {
+			return tensor.Unfold(a.X, a.axis("dim"), a.int("size"), a.int("step"))
+		}),
+	view("diagonal", "offset int = 0, dim1 int = 0, dim2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Diagonal(a.X, a.int("offset"), a.axis("dim1"), a.axis("dim2"))
+	}),
+	unary("diag", "A matrix with the vector as its diagonal.", tensor.Diag),
+	method("tril", "diagonal int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Tril(a.X, a.int("diagonal"))
+	}),
+	method("triu", "diagonal int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Triu(a.X, a.int("diagonal"))
+	}),
+	method("rearrange", "formula text, sizes sizes?", `Axes rearranged by a formula such as "b (h w) -> b h w" (Rogozhnikov, einops, ICLR 2022).`, func(a *Args) (*uop.UOp, error) {
+		return tensor.Rearrange(a.X, a.text("formula"), get[map[string]int64](a, "sizes"))
+	}),
+	joiner("cat", "dim int = 0", "Tensors joined along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("dim")) }),
+	joiner("stack", "dim int = 0", "Tensors of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("dim")) }),
+	describe(Joiner, "meshgrid", "indexing text = ij", `Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.`,
+		func(a *Args) ([]*uop.UOp, error) {
+			xy, err := named(a, "indexing", map[string]bool{"ij": false, "xy": true})
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Meshgrid(a.Xs, xy)
+		}),
+	viewOfSeveral("split", "sizes ints, dim int = 0", "Parts of given sizes along an axis, or of one size; the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
+		sizes := a.ints("sizes")
+		if len(sizes) == 1 {
+			return tensor.SplitEvery(a.X, sizes[0], a.axis("dim"))
+		}
+		return tensor.Split(a.X, sizes, a.axis("dim"))
+	}),
+	viewOfSeveral("chunk", "chunks int, dim int = 0", "At most so many parts of equal size along an axis; the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
+		return tensor.Chunk(a.X, a.int("chunks"), a.axis("dim"))
+	}),
+}
+
+func viewOfSeveral(name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+	op := several(name, params, doc, build)
+	op.View = true
+	return op
+}
+
+var scatterModes = map[string]tensor.ScatterMode{
+	"sum": tensor.ScatterSum, "prod": tensor.ScatterProd, "mean": tensor.ScatterMean, "amax": tensor.ScatterMax, "amin": tensor.ScatterMin,
+}
+
+// source is what scatter writes: a tensor, or a number for each index.
+func (a *Args) source() (*uop.UOp, error) {
+	if u := a.tensor("src"); u != nil {
+		return u, nil
+	}
+	v, err := tensor.Const(a.X.Graph(), a.X.DType, a.number("src"))
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Expand(v, a.tensor("index").Shape())
+}
+
+var indexing = []Op{
+	view("getitem", "items items", "Elements by an index expression: numbers, slices, new axes, an ellipsis and tensors of positions.", func(a *Args) (*uop.UOp, error) {
+		return tensor.GetItem(a.X, a.items("items")...)
+	}),
+	method("with_item", "items items, value operand", "The tensor with the elements of an index expression replaced by value.", func(a *Args) (*uop.UOp, error) {
+		v, err := a.operand("value", a.X)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.SetItem(a.X, v, a.items("items")...)
+	}),
+	method("gather", "dim int, index tensor", "Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].", func(a *Args) (*uop.UOp, error) {
+		return tensor.Gather(a.X, a.axis("dim"), a.tensor("index"))
+	}),
+	method("index_select", "dim int, index tensor", "Elements along an axis by a vector of positions.", func(a *Args) (*uop.UOp, error) {
+		return tensor.IndexSelect(a.X, a.axis("dim"), a.tensor("index"))
+	}),
+	method("scatter", "dim int, index tensor, src operand, reduce text?", `src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
+The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.`, func(a *Args) (*uop.UOp, error) {
+		src, err := a.source()
+		if err != nil {
+			return nil, err
+		}
+		if !a.given("reduce") {
+			return tensor.Scatter(a.X, a.axis("dim"), a.tensor("index"), src)
+		}
+		mode, err := named(a, "reduce", map[string]tensor.ScatterMode{"add": tensor.ScatterSum, "multiply": tensor.ScatterProd})
+		if err != nil {
+			return nil, err
+		}
+		return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, true)
+	}),
+	method("scatter_reduce", "dim int, index tensor, src operand, reduce text, include_self bool = true",
+		`Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.`, func(a *Args) (*uop.UOp, error) {
+			mode, err := named(a, "reduce", scatterModes)
+			if err != nil {
+				return nil, err
+			}
+			src, err := a.source()
+			if err != nil {
+				return nil, err
+			}
+			return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, a.bool("include_self"))
+		}),
+	method("masked_select", "mask tensor", "The elements for which a mask holds, as a vector. The mask is computed at once.", func(a *Args) (*uop.UOp, error) {
+		wide, err := tensor.Expand(a.tensor("mask"), a.X.Shape())
+		if err != nil {
+			return nil, err
+		}
+		n, err := a.count(wide)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.MaskedSelect(a.X, a.tensor("mask"), n)
+	}),
+	method("nonzero", "", "The positions of the elements that are not 0, one in each row. The tensor is computed at once.", func(a *Args) (*uop.UOp, error) {
+		n, err := a.count(a.X)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.NonZero(a.X, n)
+	}),
+	method("one_hot", "num_classes int = -1", "Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.", func(a *Args) (*uop.UOp, error) {
+		n := a.int("num_classes")
+		if n == -1 {
+			most, err := tensor.Max(a.X, nil, false)
+			if err != nil {
+				return nil, err
+			}
+			c, err := a.Value(most)
+			if err != nil {
+				return nil, err
+			}
+			n = c.I() + 1
+		}
+		return tensor.OneHot(a.X, n)
+	}),
+	method("embedding", "index tensor", "Rows of a matrix by positions: the shape of index, then the length of a row.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Embedding(a.X, a.tensor("index"))
+	}),
+}
