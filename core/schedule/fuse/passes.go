@@ -15,6 +15,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(stableQuotients), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "share outputs", Reason: "what needs the value of an output reads it there",
 		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "sink turns", Reason: "what is stored lies like what it is computed of: views in another order are made last",
+		Run: graphPass(sinkTurns), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "shrink reductions", Reason: "of a reduction only what is used is computed and stored",
 		Run: graphPass(shrinkReductions), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",

@@ -1,0 +1,56 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/uop"
+)
+
+// Functions, reductions and pads of a turned view become one view of what is computed in the order of memory.
+func TestTurnsSink(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(64, 32)
+	turned := x.Permute([]int{1, 0})
+	bias := g.in(64).Reshape(uop.ShapeOf(1, 64)).Expand(uop.ShapeOf(32, 64))
+	pad := []uop.Pair{{Lo: uop.N(1), Hi: uop.N(0)}, {Lo: uop.N(0), Hi: uop.N(2)}}
+	sums := turned.ReduceAxes(uop.Add, 0).Expand(uop.ShapeOf(32, 64))
+	for name, u := range map[string]*uop.UOp{
+		"functions":        turned.F(uop.Exp2, nil, nil),
+		"several":          turned.Mul(turned.F(uop.Exp2, nil, nil)),
+		"constants":        turned.Mul(turned.ConstLike(uop.Float(2))),
+		"vectors":          turned.Add(bias),
+		"own sums":         turned.Add(sums),
+		"pads":             turned.Pad(pad),
+		"parts":            turned.Shrink([]uop.Pair{{Lo: uop.N(1), Hi: uop.N(8)}, {Lo: uop.N(0), Hi: uop.N(9)}}),
+		"flips":            turned.Flip([]bool{true, false}),
+		"of what is unary": turned.F(uop.Exp2, nil, nil).Pad(pad).F(uop.Sqrt, nil, nil),
+	} {
+		v := fuse.SinkTurns(u)
+		if v.Op != uop.Permute || v.Src[0].Find(func(u *uop.UOp) bool { return u.Op == uop.Permute }) != nil {
+			t.Errorf("%s: not a view of what is computed in order:\n%s", name, v.Dump())
+		}
+		if !v.Shape().Equal(u.Shape()) {
+			t.Errorf("%s: shape %s, expected %s", name, v.Shape(), u.Shape())
+		}
+	}
+	if v := fuse.SinkTurns(turned.F(uop.Exp2, nil, nil).Permute([]int{1, 0})); v != x.F(uop.Exp2, nil, nil) {
+		t.Errorf("views that undo one another are left:\n%s", v.Dump())
+	}
+	if v := fuse.SinkTurns(turned.ReduceAxes(uop.Add, 1)); v != x.ReduceAxes(uop.Add, 0).Reshape(uop.ShapeOf(32, 1)) {
+		t.Errorf("a view of a vector is left:\n%s", v.Dump())
+	}
+}
+
+// A function of two values that lie in different orders, and a view that keeps rows, stay.
+func TestTurnsStay(t *testing.T) {
+	g := newGraph(t)
+	for _, u := range []*uop.UOp{
+		g.in(64, 32).Permute([]int{1, 0}).Add(g.in(32, 64)),
+		g.in(4, 8, 32).Permute([]int{1, 0, 2}).F(uop.Exp2, nil, nil),
+	} {
+		if v := fuse.SinkTurns(u); v != u {
+			t.Errorf("changed to\n%s", v.Dump())
+		}
+	}
+}
