@@ -38,6 +38,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 	used := map[string]bool{}
 	for _, build := range []func(g graph) []*uop.UOp{
 		func(g graph) []*uop.UOp { return []*uop.UOp{softmax(g.in(64, 128), 1)} },
+		func(g graph) []*uop.UOp { return []*uop.UOp{softmax(g.in(64, 128).Permute([]int{1, 0}), 1)} },
 		func(g graph) []*uop.UOp {
 			h := times(g.in(64, 32), g.in(48, 32)).ContiguousOp()
 			return []*uop.UOp{h, h.Exp2()}

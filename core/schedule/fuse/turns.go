@@ -14,14 +14,17 @@ func sinkTurns(root *uop.UOp) *uop.UOp {
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return turnOf(u) != nil }) {
 		return root
 	}
-	t := newImages()
+	t, k := newImages(), sinker{}
 	for _, u := range order {
-		t.set(u, sunk(rebuilt(u, t)))
+		t.set(u, k.sunk(rebuilt(u, t)))
 	}
 	out := t.get(root)
 	freeImages.Put(t)
 	return out
 }
+
+// sinker knows along which axes neighbours in memory lie.
+type sinker map[*uop.UOp]int
 
 // turnOf is the order of the axes of a view if its last axis is another one of what it is a view of, and else nil.
 func turnOf(u *uop.UOp) []int {
@@ -34,16 +37,95 @@ func turnOf(u *uop.UOp) []int {
 	return nil
 }
 
+// turnOf is that order if neighbours in the last axis of what it is a view of are some in memory, too.
+func (k sinker) turnOf(u *uop.UOp) []int {
+	if order := turnOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
+		return order
+	}
+	return nil
+}
+
+// next is the axis along which neighbours are some in memory: the last one of what may be stored.
+func (k sinker) next(u *uop.UOp) int {
+	axis, ok := k[u]
+	if !ok {
+		axis = k.findNext(u)
+		k[u] = axis
+	}
+	return axis
+}
+
+func (k sinker) findNext(u *uop.UOp) int {
+	last := lastLong(u.Shape())
+	switch {
+	case u.Op == uop.Permute:
+		return slices.Index(u.Arg.(uop.Nums), k.next(u.Src[0]))
+	case u.Op == uop.Reshape:
+		return reshapedAxis(u.Src[0].Shape(), u.Shape(), k.next(u.Src[0]))
+	case uop.GroupMovement.Has(u.Op):
+		return k.next(u.Src[0])
+	case u.Op == uop.ReduceAxis:
+		if axis := k.next(u.Src[0]); axis >= 0 && !u.Shape()[axis].IsNum(1) {
+			return axis
+		}
+	case uop.GroupElementwise.Has(u.Op):
+		found := -1
+		for _, s := range u.Src {
+			if len(s.Shape()) != len(u.Shape()) || repeated(s) {
+				continue
+			}
+			axis := k.next(s)
+			if found >= 0 && axis != found {
+				return last
+			}
+			found = axis
+		}
+		if found >= 0 {
+			return found
+		}
+	}
+	return last
+}
+
+// lastLong is the last axis of more than one element, 0 if there is none.
+func lastLong(shape uop.Shape) int {
+	for i, s := range slices.Backward(shape) {
+		if !s.IsNum(1) {
+			return i
+		}
+	}
+	return 0
+}
+
+// reshapedAxis is what becomes of an axis that is split or merged with others: the last one of them, -1 if it is not known.
+func reshapedAxis(from, to uop.Shape, axis int) int {
+	if axis < 0 || len(from) == 0 {
+		return -1
+	}
+	after := uop.N(1)
+	for _, s := range from[axis+1:] {
+		after = after.Mul(s)
+	}
+	n := uop.N(1)
+	for i, s := range slices.Backward(to) {
+		if n == after && !s.IsNum(1) {
+			return i
+		}
+		n = n.Mul(s)
+	}
+	return -1
+}
+
 // sunk is a view of what u is computed of, u itself if it is of none.
-func sunk(u *uop.UOp) *uop.UOp {
+func (k sinker) sunk(u *uop.UOp) *uop.UOp {
 	switch {
 	case uop.GroupElementwise.Has(u.Op):
-		return sunkElementwise(u)
+		return k.sunkElementwise(u)
 	case u.Op == uop.ReduceAxis || u.Op == uop.Permute || u.Op == uop.Pad || u.Op == uop.Shrink || u.Op == uop.Flip || u.Op == uop.Expand:
 	default:
 		return u
 	}
-	turn := turnOf(u.Src[0])
+	turn := k.turnOf(u.Src[0])
 	if turn == nil {
 		return u
 	}
@@ -72,10 +154,10 @@ func sunk(u *uop.UOp) *uop.UOp {
 }
 
 // sunkElementwise is a view of a function of what its arguments are all views of, in one order. Vectors and constants have any order.
-func sunkElementwise(u *uop.UOp) *uop.UOp {
+func (k sinker) sunkElementwise(u *uop.UOp) *uop.UOp {
 	var turn []int
 	for _, s := range u.Src {
-		switch order := turnOf(s); {
+		switch order := k.turnOf(s); {
 		case order != nil && (turn == nil || slices.Equal(order, turn)):
 			turn = order
 		case !repeated(s):

@@ -42,12 +42,14 @@ func TestTurnsSink(t *testing.T) {
 	}
 }
 
-// A function of two values that lie in different orders, and a view that keeps rows, stay.
+// A function of two values that lie in different orders, a view that keeps rows, and one that turns back what had been turned before
+// its windows were taken stay.
 func TestTurnsStay(t *testing.T) {
 	g := newGraph(t)
 	for _, u := range []*uop.UOp{
 		g.in(64, 32).Permute([]int{1, 0}).Add(g.in(32, 64)),
 		g.in(4, 8, 32).Permute([]int{1, 0, 2}).F(uop.Exp2, nil, nil),
+		g.in(64, 32).Permute([]int{1, 0}).Reshape(uop.ShapeOf(4, 8, 64)).Permute([]int{0, 2, 1}).F(uop.Exp2, nil, nil),
 	} {
 		if v := fuse.SinkTurns(u); v != u {
 			t.Errorf("changed to\n%s", v.Dump())
