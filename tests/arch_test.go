@@ -52,6 +52,9 @@ var below = map[string][]string{
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
+	"polygrad": {
+		"exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop",
+	},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {

@@ -20,6 +20,9 @@ func (c *goCall) results() ([]*uop.UOp, error) {
 	if other, ok := renamed[name]; ok {
 		name = other
 	}
+	if name == "max_pool2d" && c.Bool("return_indices", false) {
+		name = "max_pool2d_with_indices"
+	}
 	if name == "detach" {
 		u, err := tensor.Detach(c.x[0])
 		return []*uop.UOp{u}, err
@@ -203,4 +206,4 @@ func TestGoEveryOperationHasACase(t *testing.T) {
 }
 
 // elsewhere are the operations with tests of their own, or made of two that have cases.
-var elsewhere = map[string]bool{"var_mean": true, "std_mean": true, "short": true, "embedding": true}
+var elsewhere = map[string]bool{"var_mean": true, "std_mean": true, "short": true, "embedding": true, "max_pool2d_with_indices": true}

@@ -52,16 +52,16 @@ of key and value for groups of those of x.`, func(a *Args) (*uop.UOp, error) {
 	}),
 	unary("inv", "The inverse of square matrices.", tensor.Inv),
 	unary("det", "The determinant of square matrices.", tensor.Det),
-	several("slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-	several("qr", "", "Orthogonal q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
-	several("svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.", func(a *Args) ([]*uop.UOp, error) {
+	several(2, "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	several(2, "qr", "", "Orthogonal q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
+	several(3, "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
-	several("eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
+	several(2, "eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
-	several("lstsq", "b tensor, rcond float = -1", "The least squares solution of x @ y = b, the residuals, the rank and the singular values.", func(a *Args) ([]*uop.UOp, error) {
+	several(4, "lstsq", "b tensor, rcond float = -1", "The least squares solution of x @ y = b, the residuals, the rank and the singular values.", func(a *Args) ([]*uop.UOp, error) {
 		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), a.float("rcond"))
 		return []*uop.UOp{x, squares, rank, s}, err
 	}),
@@ -96,6 +96,8 @@ func (a *Args) attention(o tensor.AttentionOptions) (*uop.UOp, error) {
 	return tensor.ScaledDotProductAttention(a.X, a.tensor("key"), a.tensor("value"), o)
 }
 
+const pool = "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, ceil_mode bool = false"
+
 const slide = "stride ints = 1, dilation ints = 1, padding ints = 0"
 
 var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, "nearest": tensor.Nearest, "nearest-exact": tensor.NearestExact}
@@ -112,20 +114,19 @@ var spatial = []Op{
 			n := len(w.Shape()) - 2
 			return tensor.ConvTranspose(a.X, w, a.tensor("bias"), a.int("groups"), a.window(n), a.perAxis("output_padding", n))
 		}),
-	method("avg_pool2d", "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, ceil_mode bool = false, count_include_pad bool = true",
+	method("avg_pool2d", pool+", count_include_pad bool = true",
 		"The mean of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
 			k := a.ints("kernel_size")
 			return tensor.AvgPool(a.X, k, a.pooling(len(k)), a.bool("count_include_pad"))
 		}),
-	several("max_pool2d", "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, ceil_mode bool = false, return_indices bool = false",
-		"The maximum of windows over as many last axes as kernel_size has numbers; with return_indices also where it was.", func(a *Args) ([]*uop.UOp, error) {
-			k := a.ints("kernel_size")
-			if a.bool("return_indices") {
-				return pair(tensor.MaxPoolIndices(a.X, k, a.pooling(len(k))))
-			}
-			u, err := tensor.MaxPool(a.X, k, a.pooling(len(k)))
-			return []*uop.UOp{u}, err
-		}),
+	method("max_pool2d", pool, "The maximum of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
+		k := a.ints("kernel_size")
+		return tensor.MaxPool(a.X, k, a.pooling(len(k)))
+	}),
+	several(2, "max_pool2d_with_indices", pool, "max_pool2d, and where each maximum was in the flattened last axes.", func(a *Args) ([]*uop.UOp, error) {
+		k := a.ints("kernel_size")
+		return pair(tensor.MaxPoolIndices(a.X, k, a.pooling(len(k))))
+	}),
 	method("max_unpool2d", "indices tensor, kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, output_size ints?",
 		"Values put back where max_pool2d found them, 0 elsewhere.", func(a *Args) (*uop.UOp, error) {
 			k := a.ints("kernel_size")

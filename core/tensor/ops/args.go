@@ -82,8 +82,11 @@ func (p *Param) accept(value any) (any, error) {
 		}
 		ok = p.Kind == Int
 	case []int64:
-		if p.Kind == Shape {
+		switch {
+		case p.Kind == Shape:
 			return uop.ShapeOf(v...), nil
+		case p.Kind == Int && len(v) == 1:
+			return v[0], nil
 		}
 		ok = p.Kind == Ints || p.Kind == Axes
 	case float64:

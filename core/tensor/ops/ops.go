@@ -71,6 +71,8 @@ type Op struct {
 	Params []Param
 	// Doc is what the operation returns: a sentence, then what else is to be known.
 	Doc string
+	// Results is the number of results, 0 if that depends on the arguments.
+	Results int
 	// Random: the operation takes words of the random stream.
 	Random bool
 	// View: the result shows elements of x, and writes to it arrive there.
@@ -193,8 +195,17 @@ func parseDefault(name string, k Kind, text string) any {
 	return nil
 }
 
+func single(form Form, name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	op := describe(form, name, params, doc, func(a *Args) ([]*uop.UOp, error) {
+		u, err := build(a)
+		return []*uop.UOp{u}, err
+	})
+	op.Results = 1
+	return op
+}
+
 func method(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
-	return describe(Method, name, params, doc, one(build))
+	return single(Method, name, params, doc, build)
 }
 
 func view(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
@@ -204,22 +215,17 @@ func view(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
 }
 
 func maker(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
-	return describe(Maker, name, params, doc, one(build))
+	return single(Maker, name, params, doc, build)
 }
 
 func joiner(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
-	return describe(Joiner, name, params, doc, one(build))
+	return single(Joiner, name, params, doc, build)
 }
 
-func several(name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
-	return describe(Method, name, params, doc, build)
-}
-
-func one(build func(a *Args) (*uop.UOp, error)) func(a *Args) ([]*uop.UOp, error) {
-	return func(a *Args) ([]*uop.UOp, error) {
-		u, err := build(a)
-		return []*uop.UOp{u}, err
-	}
+func several(results int, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+	op := describe(Method, name, params, doc, build)
+	op.Results = results
+	return op
 }
 
 func pair(a, b *uop.UOp, err error) ([]*uop.UOp, error) { return []*uop.UOp{a, b}, err }

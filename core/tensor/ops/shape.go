@@ -124,7 +124,7 @@ They are value, or with mode elements of the tensor: "reflect" (mirrored at the 
 }
 
 func viewOfSeveral(name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
-	op := several(name, params, doc, build)
+	op := several(0, name, params, doc, build)
 	op.View = true
 	return op
 }

@@ -1,0 +1,272 @@
+package polygrad
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
+	"polygrad/core/uop"
+)
+
+// An Option is an argument by name, of an operation that may be called without it. See the With functions.
+type Option struct {
+	name  string
+	value any
+}
+
+// An Index selects along an axis: see At, Slice, All, NewAxis, Ellipsis and Take.
+type Index struct {
+	item tensor.Index
+	take *Tensor
+}
+
+// At selects one element and removes the axis; a negative number counts from the end.
+func At(i int) Index { return Index{item: tensor.At(int64(i))} }
+
+// Slice keeps start (included) to stop (excluded); negative numbers count from the end.
+func Slice(start, stop int) Index { return SliceBy(start, stop, 1) }
+
+// SliceBy is Slice with a step, which may be negative.
+func SliceBy(start, stop, step int) Index {
+	lo, hi := int64(start), int64(stop)
+	return Index{item: tensor.Slice(&lo, &hi, int64(step))}
+}
+
+// From on keeps start to the end.
+func SliceFrom(start int) Index {
+	lo := int64(start)
+	return Index{item: tensor.Slice(&lo, nil, 1)}
+}
+
+// All keeps an axis.
+func All() Index { return Index{item: tensor.Whole()} }
+
+// NewAxis inserts an axis of size 1.
+func NewAxis() Index { return Index{item: tensor.NewAxis()} }
+
+// Ellipsis keeps all axes that no other index is for.
+func Ellipsis() Index { return Index{item: tensor.Ellipsis()} }
+
+// Take selects elements by an integer tensor, whose shape replaces the axis.
+func Take(t *Tensor) Index { return Index{take: t} }
+
+// A call is an operation on its way: its arguments, and the tensors among them.
+type call struct {
+	ctx  *Context
+	args *ops.Args
+	from []*value
+}
+
+func described(name string) *ops.Op {
+	op, ok := ops.Find(name)
+	if !ok {
+		panic("polygrad: no operation " + name)
+	}
+	return op
+}
+
+// call1 calls a method with one result.
+func (t *Tensor) call1(op *ops.Op, opts []Option, args ...any) *Tensor {
+	return t.call(op, opts, args...)[0]
+}
+
+// call calls a method.
+func (t *Tensor) call(op *ops.Op, opts []Option, args ...any) []*Tensor {
+	if err := t.Err(); err != nil {
+		return []*Tensor{{err: err}, {err: err}, {err: err}, {err: err}}
+	}
+	return t.v.ctx.call(op, t.v, nil, opts, args)
+}
+
+// make1 calls a maker.
+func (c *Context) make1(op *ops.Op, opts []Option, args ...any) *Tensor {
+	return c.call(op, nil, nil, opts, args)[0]
+}
+
+// join calls a joiner.
+func join(op *ops.Op, xs []*Tensor, opts []Option, args ...any) []*Tensor {
+	if len(xs) == 0 {
+		return []*Tensor{failed(ops.GoName(op.Name), errors.New("xs: no tensors, expected one or more"))}
+	}
+	for _, x := range xs {
+		if err := x.Err(); err != nil {
+			return []*Tensor{{err: err}}
+		}
+	}
+	return xs[0].v.ctx.call(op, nil, xs, opts, args)
+}
+
+// call calls an operation. An error comes as every result.
+func (c *Context) call(op *ops.Op, x *variable, xs []*Tensor, opts []Option, args []any) []*Tensor {
+	c.lock()
+	defer c.unlock()
+	k := call{ctx: c, args: op.Call(c.graph)}
+	outs, err := k.run(x, xs, opts, args)
+	if err != nil {
+		t := failed(ops.GoName(op.Name), err)
+		return []*Tensor{t, t, t, t}
+	}
+	results := make([]*Tensor, len(outs))
+	for i, node := range outs {
+		if op.View && len(k.from) == 1 {
+			if is, err := tensor.IsView(node, x.cell.value.node); err == nil && is {
+				results[i] = c.hand(x.newView(node))
+				continue
+			}
+		}
+		results[i] = c.hand(c.newVariable(c.made(node, k.from)))
+	}
+	return results
+}
+
+// made is the value of a new node.
+func (c *Context) made(node *uop.UOp, from []*value) *value {
+	v := c.newValue(node, from...)
+	if c.quiet && v.flow == flowAlways {
+		v.node, _ = tensor.Detach(node) // any tensor can be detached
+		v.flow = flowNever
+	}
+	return v
+}
+
+func (k *call) run(x *variable, xs []*Tensor, opts []Option, args []any) ([]*uop.UOp, error) {
+	a := k.args
+	a.Training, a.Seed, a.Value = k.ctx.training, k.seed, k.ctx.value
+	if x != nil {
+		a.X = x.node()
+		k.from = append(k.from, x.source())
+	}
+	for i, t := range xs {
+		u, err := k.tensor(t)
+		if err != nil {
+			return nil, fmt.Errorf("xs[%d]: %w", i, err)
+		}
+		a.Xs = append(a.Xs, u)
+	}
+	for i, arg := range args {
+		v, err := k.argument(arg)
+		if err == nil {
+			err = a.SetAt(i, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range opts {
+		v, err := k.argument(o.value)
+		if err == nil {
+			err = a.Set(o.name, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return a.Results()
+}
+
+// tensor is a tensor as an operand.
+func (k *call) tensor(t *Tensor) (*uop.UOp, error) {
+	switch {
+	case t.Err() != nil:
+		return nil, t.Err()
+	case t.v.ctx != k.ctx:
+		return nil, errors.New("belongs to another context")
+	}
+	k.from = append(k.from, t.v.source())
+	return t.v.node(), nil
+}
+
+// seed takes words of the random stream: a leaf of three numbers.
+func (k *call) seed(words uint64) (*uop.UOp, error) {
+	v, err := k.ctx.newSeed(words)
+	if err != nil {
+		return nil, err
+	}
+	k.from = append(k.from, v)
+	return v.node, nil
+}
+
+// value computes a node of one element.
+func (c *Context) value(node *uop.UOp) (uop.Const, error) {
+	if c.trace != nil {
+		return uop.Const{}, c.trace.valueNeeded()
+	}
+	m, err := c.compute(node)
+	if err != nil {
+		return uop.Const{}, err
+	}
+	defer m.free()
+	bits := uint64(0)
+	for i, x := range m.bytes() {
+		bits |= uint64(x) << (8 * i)
+	}
+	return uop.FromBits(node.DType, bits), nil
+}
+
+// argument is a Go value as one that operations know.
+func (k *call) argument(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, bool, string, int64, float64:
+		return v, nil
+	case *Tensor:
+		if v == nil {
+			return nil, nil
+		}
+		return k.tensor(v)
+	case int:
+		return int64(v), nil
+	case float32:
+		return float64(v), nil
+	case []int:
+		out := make([]int64, len(v))
+		for i, n := range v {
+			out[i] = int64(n)
+		}
+		return out, nil
+	case []float64:
+		return v, nil
+	case DType:
+		return v.uop()
+	case [][2]int:
+		out := make([][]uop.Sint, len(v))
+		for i, p := range v {
+			out[i] = []uop.Sint{uop.N(int64(p[0])), uop.N(int64(p[1]))}
+		}
+		return out, nil
+	case []Index:
+		return k.items(v)
+	case map[string]int:
+		out := map[string]int64{}
+		for name, n := range maps.All(v) {
+			out[name] = int64(n)
+		}
+		return out, nil
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case r.CanInt():
+		return r.Int(), nil
+	case r.CanUint():
+		return uop.Uint(r.Uint()), nil
+	}
+	return nil, fmt.Errorf("an argument is %T, expected a tensor or a number", v)
+}
+
+// items are an index expression.
+func (k *call) items(list []Index) ([]tensor.Index, error) {
+	out := make([]tensor.Index, len(list))
+	for i, x := range list {
+		out[i] = x.item
+		if x.take != nil {
+			u, err := k.tensor(x.take)
+			if err != nil {
+				return nil, fmt.Errorf("items[%d]: %w", i, err)
+			}
+			out[i] = tensor.Take(u)
+		}
+	}
+	return out, nil
+}

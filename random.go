@@ -1,0 +1,34 @@
+package polygrad
+
+import (
+	"polygrad/core/uop"
+)
+
+// A seed is where a random tensor begins in the stream: a leaf of three words of uint32, so that programs which differ only in it are
+// compiled once.
+type seed struct {
+	leaf  *value
+	words uint64
+}
+
+// newSeed takes words of the stream.
+func (c *Context) newSeed(words uint64) (*value, error) {
+	m, err := allocate(12)
+	if err != nil {
+		return nil, err
+	}
+	c.draw(m, words)
+	v, err := c.newLeaf(uop.Uint32, uop.ShapeOf(3), m)
+	if err != nil {
+		m.free()
+		return nil, err
+	}
+	if c.trace != nil {
+		c.trace.seeds = append(c.trace.seeds, seed{v, words})
+	}
+	return v, nil
+}
+
+func (c *Context) draw(m *memory, words uint64) {
+	*(*[3]uint32)(m.data) = c.stream.Take(words)
+}

@@ -1,0 +1,165 @@
+package polygrad
+
+import (
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// Arange returns start, start + step, … before stop, in int32 if all are integers, else in float32 or the type of WithDType.
+func Arange(start, stop, step any, opts ...Option) *Tensor {
+	return Default().Arange(start, stop, step, opts...)
+}
+
+// Arange is Arange in a context.
+func (c *Context) Arange(start, stop, step any, opts ...Option) *Tensor {
+	return c.make1(opArange, opts, start, stop, step)
+}
+
+// Index selects elements by an index expression. Without Take the result is a view: writes to it arrive in the tensor.
+func (t *Tensor) Index(items ...Index) *Tensor {
+	r := t.call1(opIndex, nil, items)
+	return r
+}
+
+// Detach returns the tensor without its history, as a view: no gradient flows through it.
+func (t *Tensor) Detach() *Tensor {
+	var r *Tensor
+	t.ask(func() {
+		node, err := tensor.Detach(t.v.node())
+		if err != nil {
+			r = failed("Detach", err)
+			return
+		}
+		shown := t.v.newView(node)
+		shown.detached = true
+		r = t.v.ctx.hand(shown)
+	})
+	if r == nil {
+		return t
+	}
+	return r
+}
+
+// Clone returns a tensor with the same values. Writes to one of the two do not change the other; the memory is shared until then.
+func (t *Tensor) Clone() *Tensor {
+	var r *Tensor
+	t.ask(func() {
+		v := t.v.cell.value
+		if t.v.isView() {
+			v = t.v.ctx.newValue(t.v.node(), v)
+		}
+		r = t.v.ctx.hand(t.v.ctx.newVariable(v))
+	})
+	if r == nil {
+		return t
+	}
+	return r
+}
+
+// Assign gives the tensor the values of x, a tensor or a number of its type, and broadcasts them to its shape. It returns the tensor.
+func (t *Tensor) Assign(x any) *Tensor {
+	var err error
+	t.ask(func() { err = t.v.assign(x) })
+	if err != nil {
+		return failed("Assign", err)
+	}
+	return t
+}
+
+// Set gives the elements that an index expression selects the values of x: see Assign.
+func (t *Tensor) Set(x any, items ...Index) *Tensor {
+	var err error
+	t.ask(func() { err = t.v.set(x, items) })
+	if err != nil {
+		return failed("Set", err)
+	}
+	return t
+}
+
+// operand is a tensor, or a number as one of the type of a variable.
+func (v *variable) operand(x any) (*value, error) {
+	k := call{ctx: v.ctx}
+	arg, err := k.argument(x)
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := arg.(*uop.UOp); ok {
+		return v.ctx.newValue(u, k.from...), nil
+	}
+	a := opFullLike.Call(v.ctx.graph)
+	a.X = v.node()
+	if err := a.Set("fill_value", arg); err != nil {
+		return nil, err
+	}
+	us, err := a.Results()
+	if err != nil {
+		return nil, err
+	}
+	return v.ctx.newValue(us[0]), nil
+}
+
+// assign writes x to a variable.
+func (v *variable) assign(x any) error {
+	var to *value
+	if t, ok := x.(*Tensor); ok && t.Err() == nil && !t.v.isView() {
+		if t.v.ctx != v.ctx {
+			_, err := v.operand(x)
+			return err
+		}
+		to = t.v.cell.value // the value itself: where it is the only reader, the write is in place
+	} else {
+		var err error
+		if to, err = v.operand(x); err != nil {
+			return err
+		}
+	}
+	to.retain()
+	defer to.release()
+	fitted, err := v.fit(to)
+	if err != nil {
+		return err
+	}
+	fitted.retain()
+	if fitted == to {
+		fitted.release()
+	} else {
+		defer fitted.release()
+	}
+	return v.ctx.assign([]*variable{v}, []*value{fitted})
+}
+
+// set writes x to the elements of an index expression.
+func (v *variable) set(x any, items []Index) error {
+	k := call{ctx: v.ctx}
+	list, err := k.items(items)
+	if err != nil {
+		return err
+	}
+	part, err := tensor.GetItem(v.node(), list...)
+	if err != nil {
+		return err
+	}
+	if is, err := tensor.IsView(part, v.cell.value.node); err == nil && is {
+		shown := v.newView(part)
+		defer shown.drop()
+		return shown.assign(x)
+	}
+	to, err := v.operand(x)
+	if err != nil {
+		return err
+	}
+	to.retain()
+	defer to.release()
+	cast, err := tensor.Cast(to.node, v.node().DType)
+	if err != nil {
+		return err
+	}
+	whole, err := tensor.SetItem(v.node(), cast, list...)
+	if err != nil {
+		return err
+	}
+	made := v.ctx.newValue(whole, append(k.from, to, v.cell.value)...)
+	made.retain()
+	defer made.release()
+	return v.ctx.assign([]*variable{v}, []*value{made})
+}

@@ -1,0 +1,370 @@
+package polygrad
+
+import (
+	"errors"
+	"fmt"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/schedule"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// A Step is a function of tensors, compiled into one program: forward and backward passes and the update of an optimizer, as the
+// function has them. See Compile.
+type Step struct {
+	ctx  *Context
+	step *exec.Step
+	// inputs are the leaves that stand for the arguments.
+	inputs  []*value
+	outputs []output
+	changes []change
+	// where says whose memory each buffer of the program is.
+	where []place
+	seeds []seed
+	held  []*value // what the program reads that no tensor has
+	bound *exec.Bound
+	at    []exec.Binding // the memory that bound runs on
+}
+
+// An output is a result of a step: computed (its leaf in the program), an argument, or a tensor of before.
+type output struct {
+	leaf   *value
+	shape  uop.Shape
+	input  int
+	tensor *Tensor
+}
+
+// A place is where a step finds the memory of a buffer: in a tensor that may be written between runs, in an argument, in a result of
+// the run, or always at the same leaf.
+type place struct {
+	cell   *cell
+	holder *variable // keeps the cell
+	input  int
+	output int
+	leaf   *value
+}
+
+// Compile traces a function of tensors, by calling it once on tensors like args, and compiles it. The function must not look at values
+// (Values, Item), and computes the same for tensors of the same shapes and types: what else it depends on is part of the program. It
+// may write tensors and call Backward and an optimizer's Step. Tensors that it uses besides its arguments are read, and written, where
+// they are at each run.
+func Compile(f func(args ...*Tensor) ([]*Tensor, error), args ...*Tensor) (*Step, error) {
+	c := Default()
+	if len(args) > 0 && args[0].Err() == nil {
+		c = args[0].v.ctx
+	}
+	s, err := c.compileStep(f, args)
+	return s, told("Compile", err)
+}
+
+func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args []*Tensor) (s *Step, err error) {
+	if err := Realize(args...); err != nil {
+		return nil, err
+	}
+	c.lock()
+	defer func() { c.unlock() }()
+	s = &Step{ctx: c}
+	given := make([]*Tensor, len(args))
+	for i, t := range args {
+		node := t.v.node()
+		leaf, err := c.newLeaf(node.DType, node.Shape(), nil)
+		if err != nil {
+			return nil, err
+		}
+		leaf.retain()
+		leaf.flow = t.v.cell.value.flow
+		s.inputs = append(s.inputs, leaf)
+		v := c.newVariable(leaf)
+		v.wants = t.v.wants
+		given[i] = c.hand(v)
+	}
+	t, err := c.beginTrace("Compile")
+	if err != nil {
+		return nil, err
+	}
+	c.unlock()
+	results, err := f(given...)
+	c.lock()
+	nodes := make([]*value, len(results))
+	for i, r := range results {
+		if err == nil {
+			err = r.Err()
+		}
+		if err == nil {
+			nodes[i] = c.newValue(r.v.node(), r.v.cell.value)
+			nodes[i].retain()
+		}
+	}
+	young := t.young
+	s.changes, s.seeds = t.end(), t.seeds
+	if err != nil {
+		return nil, err
+	}
+	return s, s.build(results, nodes, given, young)
+}
+
+// build compiles what was traced.
+func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, young map[*cell]bool) error {
+	c := s.ctx
+	var stores, assigns []*uop.UOp
+	outs := map[*uop.UOp]int{}
+	for i, r := range results {
+		v := nodes[i]
+		o := output{input: -1, shape: v.node.Shape()}
+		for k, g := range given {
+			if r == g {
+				o.input = k
+			}
+		}
+		if o.input < 0 {
+			leaf, err := c.newLeaf(v.node.DType, v.node.Shape(), nil)
+			if err != nil {
+				return err
+			}
+			leaf.retain()
+			o.leaf = leaf
+			outs[leaf.node.Base()] = i
+			if tensor.Elements(v.node) > 0 {
+				store, err := tensor.Store(leaf.node, v.node)
+				if err != nil {
+					return err
+				}
+				stores = append(stores, store)
+			}
+		}
+		s.outputs = append(s.outputs, o)
+	}
+	for _, ch := range s.changes {
+		if !ch.before.leaf {
+			return errNotComputed
+		}
+		assign, err := tensor.AssignTo(ch.before.node, ch.after.node)
+		if err != nil {
+			return err
+		}
+		assigns = append(assigns, assign)
+	}
+	if len(stores)+len(assigns) == 0 {
+		return errors.New("the function returns nothing and writes nothing")
+	}
+	sink := c.graph.Sink(nil, append(stores, schedule.Simultaneous(assigns)...)...)
+	sink = rewrite.Substitute(sink, c.known())
+	step, err := c.exec.Compile(sink)
+	if err != nil {
+		return err
+	}
+	s.step = step
+	for _, b := range step.Buffers() {
+		p, err := s.place(b, outs)
+		if err != nil {
+			return err
+		}
+		s.where = append(s.where, p)
+	}
+	return nil
+}
+
+// place finds whose memory a buffer of the program is.
+func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int) (place, error) {
+	p := place{input: -1, output: -1}
+	if i, ok := outs[b]; ok {
+		p.output = i
+		return p, nil
+	}
+	for i, in := range s.inputs {
+		if in.node.Base() == b {
+			p.input = i
+			return p, nil
+		}
+	}
+	for v := s.ctx.values.next; v != &s.ctx.values; v = v.next {
+		if !v.leaf || v.node.Base() != b {
+			continue
+		}
+		if len(v.holders) > 0 {
+			p.cell = v.holders[0]
+			p.holder = &variable{ctx: s.ctx, cell: p.cell, refs: 1}
+			p.cell.variables = append(p.cell.variables, p.holder)
+			return p, nil
+		}
+		v.retain()
+		p.leaf = v
+		return p, nil
+	}
+	return p, errors.New("a tensor that it reads was overwritten since")
+}
+
+// Run runs the program on arguments with the shapes and types of those that it was compiled for.
+func (s *Step) Run(args ...*Tensor) ([]*Tensor, error) {
+	out, err := s.run(args)
+	return out, told("Step.Run", err)
+}
+
+func (s *Step) run(args []*Tensor) ([]*Tensor, error) {
+	if len(args) != len(s.inputs) {
+		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(s.inputs))
+	}
+	for i, t := range args {
+		if err := t.Err(); err != nil {
+			return nil, err
+		}
+		if t.v.ctx != s.ctx {
+			return nil, fmt.Errorf("argument %d belongs to another context", i)
+		}
+	}
+	c := s.ctx
+	c.lock()
+	defer c.unlock()
+	vars := make([]*variable, len(args))
+	for i, t := range args {
+		have, want := t.v.node(), s.inputs[i].node
+		if have.DType != want.DType || !have.Shape().Equal(want.Shape()) {
+			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, nameOf(have.DType), have.Shape(), nameOf(want.DType), want.Shape())
+		}
+		vars[i] = t.v
+	}
+	if err := c.realize(vars); err != nil {
+		return nil, err
+	}
+	for _, sd := range s.seeds {
+		c.draw(sd.leaf.mem, sd.words)
+	}
+	for _, ch := range s.changes {
+		x, err := s.written(ch, vars)
+		if err == nil {
+			err = x.own(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.launch(args, vars)
+}
+
+// written is the cell that a change writes in this run: of an argument, or of a tensor of before.
+func (s *Step) written(ch change, vars []*variable) (*cell, error) {
+	for i, in := range s.inputs {
+		if in == ch.before {
+			if vars[i].isView() {
+				return nil, fmt.Errorf("argument %d is a view, expected a tensor with memory of its own: the function writes it", i)
+			}
+			return vars[i].cell, nil
+		}
+	}
+	return ch.cell, nil
+}
+
+// own makes a cell the only reader of its memory, which is about to be written, and gives its node a new name: nodes of the old
+// contents are others.
+func (x *cell) own(c *Context) error {
+	old := x.value
+	if !old.leaf {
+		return errNotComputed
+	}
+	m := old.mem
+	if old.refs > 1 {
+		copied, err := allocate(m.size)
+		if err != nil {
+			return err
+		}
+		copy(copied.bytes(), m.bytes())
+		if m.shared {
+			old.mem = copied
+			c.bind(old)
+		} else {
+			m = copied
+		}
+	} else {
+		if old.was != nil && c.computed[old.was] == old {
+			delete(c.computed, old.was)
+		}
+		c.unbind(old)
+		old.mem = nil
+	}
+	fresh, err := c.newLeaf(old.node.DType, old.node.Shape(), m)
+	if err != nil {
+		return err
+	}
+	fresh.flow = old.flow
+	if old.origin != nil {
+		fresh.flow = flowUnset
+	}
+	x.set(fresh)
+	return nil
+}
+
+// launch runs the program on the memory of now.
+func (s *Step) launch(args []*Tensor, vars []*variable) (out []*Tensor, err error) {
+	c := s.ctx
+	made := make([]*memory, len(s.outputs))
+	defer func() {
+		if err != nil {
+			for _, m := range made {
+				if m != nil {
+					m.free()
+				}
+			}
+		}
+	}()
+	for i, o := range s.outputs {
+		if o.leaf == nil {
+			continue
+		}
+		if made[i], err = allocate(sizeOf(tensor.Elements(o.leaf.node), o.leaf.node.DType)); err != nil {
+			return nil, err
+		}
+	}
+	binds := make([]exec.Binding, len(s.where))
+	var copies []*memory
+	defer func() {
+		for _, m := range copies {
+			m.free()
+		}
+	}()
+	for i, b := range s.step.Buffers() {
+		m, p := (*memory)(nil), s.where[i]
+		switch {
+		case p.output >= 0:
+			m = made[p.output]
+		case p.input >= 0:
+			v := vars[p.input]
+			if m = v.cell.value.mem; v.isView() {
+				if m, err = c.compute(v.node()); err != nil {
+					return nil, err
+				}
+				copies = append(copies, m)
+			}
+		case p.cell != nil:
+			if !p.cell.value.leaf {
+				if err := c.realize([]*variable{p.holder}); err != nil {
+					return nil, err
+				}
+			}
+			m = p.cell.value.mem
+		default:
+			m = p.leaf.mem
+		}
+		binds[i] = exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}
+	}
+	if err = s.step.Run(binds, nil); err != nil {
+		return nil, err
+	}
+	for i, o := range s.outputs {
+		if o.leaf == nil {
+			out = append(out, args[o.input])
+			continue
+		}
+		leaf, err := c.newLeaf(o.leaf.node.DType, o.shape, made[i])
+		if err != nil {
+			return nil, err
+		}
+		leaf.flow = flowNever
+		out = append(out, c.hand(c.newVariable(leaf)))
+	}
+	return out, nil
+}
+
+// Kernels returns the number of kernels of a run.
+func (s *Step) Kernels() int { return s.step.Kernels() }

@@ -1,0 +1,363 @@
+package polygrad
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// A variable is what a Tensor stands for: a cell, or a view of one.
+type variable struct {
+	ctx  *Context
+	cell *cell
+	// view is the node of a view when the cell's value was base.
+	base, view *uop.UOp
+	// shown is the leaf with the elements of a view of a tensor that is not computed, as long as that keeps its value.
+	shown *value
+	wants      bool // backward gives it a gradient
+	detached   bool // no gradient flows through it
+	grad       *variable
+	refs       int
+}
+
+// A Tensor is an array of elements of one type, whose values are computed when they are needed. Operations return new tensors at once;
+// Realize, Values, Item and Backward compute.
+//
+// A method that cannot do what it is asked returns a tensor with an error, and so do all operations on that: check Err, or the error of
+// Realize, Values or Item, once at the end.
+type Tensor struct {
+	v   *variable
+	err error
+}
+
+// A DType is the type of elements.
+type DType string
+
+// The types of elements. Go has no numbers of BFloat16, Float16 and the float8 types: cast them to read them.
+const (
+	Bool     DType = "bool"
+	Int8     DType = "int8"
+	Int16    DType = "int16"
+	Int32    DType = "int32"
+	Int64    DType = "int64"
+	Uint8    DType = "uint8"
+	Uint16   DType = "uint16"
+	Uint32   DType = "uint32"
+	Uint64   DType = "uint64"
+	Float16  DType = "float16"
+	BFloat16 DType = "bfloat16"
+	Float32  DType = "float32"
+	Float64  DType = "float64"
+	FP8E4M3  DType = "fp8e4m3"
+	FP8E5M2  DType = "fp8e5m2"
+)
+
+func (d DType) uop() (*uop.DType, error) {
+	dt, err := uop.ParseDType(string(d))
+	if err != nil {
+		return nil, fmt.Errorf("dtype: %q is not a type of elements", d)
+	}
+	return dt, nil
+}
+
+// nameOf is the DType of a node's type.
+func nameOf(dt *uop.DType) DType {
+	for _, d := range []DType{Bool, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64, FP8E4M3, FP8E5M2} {
+		if u, err := d.uop(); err == nil && u == dt {
+			return d
+		}
+	}
+	return DType(dt.Name)
+}
+
+// An Element is a Go type of elements.
+type Element interface {
+	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+}
+
+func typeOf[T Element]() DType {
+	switch any(*new(T)).(type) {
+	case bool:
+		return Bool
+	case int8:
+		return Int8
+	case int16:
+		return Int16
+	case int32:
+		return Int32
+	case int64:
+		return Int64
+	case uint8:
+		return Uint8
+	case uint16:
+		return Uint16
+	case uint32:
+		return Uint32
+	case uint64:
+		return Uint64
+	case float32:
+		return Float32
+	}
+	return Float64
+}
+
+// From returns a tensor with a copy of elements, in row-major order. Without a shape it is a vector.
+func From[T Element](data []T, shape ...int) *Tensor { return FromIn(Default(), data, shape...) }
+
+// FromIn is From in a context.
+func FromIn[T Element](c *Context, data []T, shape ...int) *Tensor {
+	if shape == nil {
+		shape = []int{len(data)}
+	}
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			return failed("From", fmt.Errorf("shape: %v, expected sizes of 0 or more", shape))
+		}
+		n *= d
+	}
+	if n != len(data) {
+		return failed("From", fmt.Errorf("shape: %v has %d elements, expected the %d of data", shape, n, len(data)))
+	}
+	return c.fill("From", typeOf[T](), shape, func(b []byte) {
+		copy(b, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(b)))
+	})
+}
+
+// Scalar returns a tensor of one element and no axes.
+func Scalar[T Element](x T) *Tensor { return FromIn(Default(), []T{x}, []int{}...) }
+
+// fill makes a tensor and its memory.
+func (c *Context) fill(fn string, d DType, shape []int, write func(b []byte)) *Tensor {
+	c.lock()
+	defer c.unlock()
+	v, err := c.filled(d, shape, write)
+	if err != nil {
+		return failed(fn, err)
+	}
+	return c.hand(c.newVariable(v))
+}
+
+func (c *Context) filled(d DType, shape []int, write func(b []byte)) (*value, error) {
+	dt, err := d.uop()
+	if err != nil {
+		return nil, err
+	}
+	s := shapeOf(shape)
+	n, err := tensor.MostElements(s)
+	if err != nil {
+		return nil, err
+	}
+	m, err := allocate(sizeOf(n, dt))
+	if err != nil {
+		return nil, err
+	}
+	write(m.bytes())
+	v, err := c.newLeaf(dt, s, m)
+	if err != nil {
+		m.free()
+	}
+	return v, err
+}
+
+func shapeOf(sizes []int) uop.Shape {
+	s := make(uop.Shape, len(sizes))
+	for i, n := range sizes {
+		s[i] = uop.N(int64(n))
+	}
+	return s
+}
+
+// failed is a tensor with an error of a function.
+func failed(fn string, err error) *Tensor {
+	text := err.Error()
+	if i := strings.Index(text, ": "); i > 0 && strings.HasPrefix(text, "tensor.") {
+		text = text[i+2:]
+	}
+	return &Tensor{err: fmt.Errorf("polygrad: %s: %s", fn, text)}
+}
+
+// Err returns the first error on the way to the tensor, or nil.
+func (t *Tensor) Err() error {
+	if t == nil {
+		return errors.New("polygrad: the tensor is nil")
+	}
+	return t.err
+}
+
+// ask locks the context of a tensor for f; without a tensor it does nothing.
+func (t *Tensor) ask(f func()) {
+	if t.Err() != nil {
+		return
+	}
+	t.v.ctx.lock()
+	defer t.v.ctx.unlock()
+	f()
+}
+
+// Shape returns the size of each axis; nil if the tensor has an error.
+func (t *Tensor) Shape() (shape []int) {
+	t.ask(func() {
+		shape = []int{}
+		for _, d := range t.v.node().Shape() {
+			shape = append(shape, int(d.Max()))
+		}
+	})
+	return shape
+}
+
+// NDim returns the number of axes.
+func (t *Tensor) NDim() int { return len(t.Shape()) }
+
+// Numel returns the number of elements.
+func (t *Tensor) Numel() int {
+	n := 1
+	for _, d := range t.Shape() {
+		n *= d
+	}
+	return n
+}
+
+// DType returns the type of the elements.
+func (t *Tensor) DType() (d DType) {
+	t.ask(func() { d = nameOf(t.v.node().DType) })
+	return d
+}
+
+// String describes the tensor; it shows no values.
+func (t *Tensor) String() string {
+	if err := t.Err(); err != nil {
+		return "Tensor(" + err.Error() + ")"
+	}
+	return fmt.Sprintf("Tensor(shape=%v, dtype=%s)", t.Shape(), t.DType())
+}
+
+// IsRealized reports whether the values, or those that the tensor is a view of, are computed.
+func (t *Tensor) IsRealized() (is bool) {
+	t.ask(func() { is = t.v.leaf() != nil })
+	return is
+}
+
+// Realize computes tensors, in one program.
+func Realize(ts ...*Tensor) error {
+	for i, t := range ts {
+		if err := t.Err(); err != nil {
+			return err
+		}
+		if t.v.ctx != ts[0].v.ctx {
+			return fmt.Errorf("polygrad: Realize: tensor %d belongs to another context", i)
+		}
+	}
+	if len(ts) == 0 {
+		return nil
+	}
+	c := ts[0].v.ctx
+	c.lock()
+	defer c.unlock()
+	vs := make([]*variable, len(ts))
+	for i, t := range ts {
+		vs[i] = t.v
+	}
+	return told("Realize", c.realize(vs))
+}
+
+// told is an error with the function it comes from.
+func told(fn string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return failed(fn, err).err
+}
+
+// Realize computes the tensor.
+func (t *Tensor) Realize() error { return Realize(t) }
+
+// Values computes a tensor and returns a copy of its elements, in row-major order. T is the tensor's type.
+func Values[T Element](t *Tensor) ([]T, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	if d := t.DType(); d != typeOf[T]() {
+		return nil, fmt.Errorf("polygrad: Values: the tensor is %s, expected %s: see Cast", d, typeOf[T]())
+	}
+	t.v.ctx.lock()
+	defer t.v.ctx.unlock()
+	var out []T
+	err := t.v.read(func(b []byte) {
+		out = make([]T, len(b)/int(unsafe.Sizeof(*new(T))))
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(out))), len(b)), b)
+	})
+	return out, told("Values", err)
+}
+
+// Item computes a tensor of one element and returns that.
+func (t *Tensor) Item() (float64, error) {
+	if err := t.Err(); err != nil {
+		return 0, err
+	}
+	t.v.ctx.lock()
+	defer t.v.ctx.unlock()
+	c, err := t.v.item()
+	return c.F(), told("Item", err)
+}
+
+// item is the value of a variable of one element.
+func (v *variable) item() (item uop.Const, err error) {
+	node := v.node()
+	if n := tensor.Elements(node); n != 1 {
+		return item, fmt.Errorf("the tensor has shape %s, expected one element", node.Shape())
+	}
+	err = v.read(func(b []byte) {
+		bits := uint64(0)
+		for i, x := range b {
+			bits |= uint64(x) << (8 * i)
+		}
+		item = uop.FromBits(node.DType, bits)
+	})
+	return item, err
+}
+
+// read computes a variable and passes its elements to f, which must not keep them.
+func (v *variable) read(f func(b []byte)) error {
+	if v.ctx.trace != nil {
+		return v.ctx.trace.valueNeeded()
+	}
+	if err := v.ctx.realize([]*variable{v}); err != nil {
+		return err
+	}
+	leaf, node := v.leaf(), v.node()
+	size := sizeOf(tensor.Elements(node), node.DType)
+	if !v.isView() || leaf == v.shown || size == 0 {
+		f(leaf.mem.bytes()[:size])
+		return nil
+	}
+	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok && rowMajor(strides, node.Shape()) {
+		from := uintptr(offset) * uintptr(node.DType.Itemsize())
+		f(leaf.mem.bytes()[from : from+size])
+		return nil
+	}
+	m, err := v.ctx.compute(node)
+	if err != nil {
+		return err
+	}
+	defer m.free()
+	f(m.bytes())
+	return nil
+}
+
+// rowMajor reports whether elements with strides follow one another.
+func rowMajor(strides []int64, s uop.Shape) bool {
+	next := int64(1)
+	for i, d := range slices.Backward(s) {
+		if !d.IsNum(1) && strides[i] != next {
+			return false
+		}
+		next *= d.Max()
+	}
+	return true
+}

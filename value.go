@@ -1,0 +1,223 @@
+package polygrad
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// A value is a node of the graph together with the values it is computed from. A node denotes the same elements forever: a write makes
+// a new leaf, and whoever reads the old one keeps its elements.
+//
+// Values are counted. A leaf that only histories refer to (a computed tensor keeps what it was computed from, for backward) may be
+// overwritten: there is no gradient through it from then on.
+type value struct {
+	ctx  *Context
+	node *uop.UOp
+	// from are the values whose memory this one is computed from.
+	from []*value
+	// refs counts the cells and values that refer to this one, histories those of them that only serve gradients.
+	refs, histories int
+	// mem holds the elements of a leaf; nil for a lazy value, and for a leaf that was overwritten.
+	mem *memory
+	// origin is the lazy value that a leaf was computed from, if a gradient may flow there.
+	origin *value
+	// was is the lazy node that a leaf was computed from.
+	was *uop.UOp
+	// holders are the cells that stand for the value.
+	holders []*cell
+	flow    flow
+	leaf    bool
+	// All values of a context are a list.
+	prev, next *value
+}
+
+// flow is whether gradients flow through a value.
+type flow int8
+
+const (
+	flowUnset flow = iota
+	flowNever
+	flowAlways
+)
+
+// A cell is what a tensor and its views share: a value that a write replaces.
+type cell struct {
+	value     *value
+	variables []*variable
+}
+
+// newValue makes a value that nobody refers to yet.
+func (c *Context) newValue(node *uop.UOp, from ...*value) *value {
+	v := &value{ctx: c, node: node, from: from, next: c.values.next, prev: &c.values}
+	c.values.next.prev = v
+	c.values.next = v
+	if len(from) > 0 {
+		v.flow = flowNever
+	}
+	for _, s := range from {
+		s.retain()
+		switch {
+		case s.flow == flowAlways:
+			v.flow = flowAlways
+		case s.flow == flowUnset && v.flow == flowNever:
+			v.flow = flowUnset
+		}
+	}
+	return v
+}
+
+// newLeaf makes a value on memory, with a buffer of its own.
+func (c *Context) newLeaf(dt *uop.DType, s uop.Shape, m *memory) (*value, error) {
+	node, err := c.newBuffer(dt, s)
+	if err != nil {
+		return nil, err
+	}
+	v := c.newValue(node)
+	v.leaf, v.mem = true, m
+	c.bind(v)
+	return v, nil
+}
+
+// bind notes the memory of a leaf for kernels.
+func (c *Context) bind(v *value) { c.memory[v.node.Base()] = v.mem }
+
+// historic reports whether only histories refer to a value.
+func (v *value) historic() bool { return v.refs == 0 && v.histories > 0 }
+
+// retain counts one more reader of the elements.
+func (v *value) retain() {
+	was := v.historic()
+	v.refs++
+	if was { // what it is computed from is read again as well
+		for _, s := range v.from {
+			s.retain()
+			s.histories--
+		}
+	}
+}
+
+// release counts one reader less; without any the value is freed.
+func (v *value) release() {
+	v.refs--
+	switch {
+	case v.refs > 0:
+	case v.histories > 0:
+		for _, s := range v.from {
+			s.histories++
+			s.release()
+		}
+	default:
+		v.free()
+	}
+}
+
+// remember counts one more history of a value that somebody still reads.
+func (v *value) remember() { v.histories++ }
+
+// forget counts one history less.
+func (v *value) forget() {
+	v.histories--
+	if v.refs > 0 || v.histories > 0 {
+		return
+	}
+	for _, s := range v.from {
+		s.forget()
+	}
+	v.from = nil
+	v.free()
+}
+
+// free drops a value that nobody refers to.
+func (v *value) free() {
+	c := v.ctx
+	v.prev.next, v.next.prev = v.next, v.prev
+	if v.mem != nil {
+		c.unbind(v)
+		v.mem.free()
+		v.mem = nil
+	}
+	if v.was != nil && c.computed[v.was] == v {
+		delete(c.computed, v.was)
+	}
+	if v.origin != nil {
+		v.origin.forget()
+		v.origin = nil
+	}
+	for _, s := range v.from {
+		s.release()
+	}
+	v.from = nil
+}
+
+func (c *Context) unbind(v *value) { delete(c.memory, v.node.Base()) }
+
+// set lets a cell stand for another value.
+func (x *cell) set(v *value) {
+	old := x.value
+	v.retain()
+	v.holders = append(v.holders, x)
+	x.value = v
+	if old != nil {
+		x.let(old)
+	}
+}
+
+// let ends that a cell stands for a value.
+func (x *cell) let(old *value) {
+	i := slices.Index(old.holders, x)
+	old.holders = slices.Delete(old.holders, i, i+1)
+	old.release()
+}
+
+// isView reports whether a variable shows the cell's value in another way.
+func (v *variable) isView() bool { return v.view != nil }
+
+// node is the node that a variable stands for now.
+func (v *variable) node() *uop.UOp {
+	now := v.cell.value.node
+	switch {
+	case v.view == nil:
+		return now
+	case v.base != now:
+		v.view, v.base = moveView(v.view, v.base, now), now
+		v.show(nil)
+	}
+	return v.view
+}
+
+// source is the value that what is made of a variable is computed from.
+func (v *variable) source() *value {
+	x := v.cell.value
+	if !v.detached || x.flow != flowAlways {
+		return x
+	}
+	d := v.ctx.newValue(v.node(), x)
+	d.flow = flowNever
+	return d
+}
+
+// differentiable reports whether a gradient flows through a variable.
+func (v *variable) differentiable() bool { return v.cell.value.flow == flowAlways && !v.detached }
+
+// show keeps the leaf with the elements of a view; nil for none.
+func (v *variable) show(leaf *value) {
+	if leaf != nil {
+		leaf.retain()
+	}
+	if v.shown != nil {
+		v.shown.release()
+	}
+	v.shown = leaf
+}
+
+// leaf is the leaf with the elements of a variable, or of what it is a view of; nil if it is not computed.
+func (v *variable) leaf() *value {
+	if v.isView() {
+		v.node() // lets go of what is shown no more
+	}
+	if v.cell.value.leaf {
+		return v.cell.value
+	}
+	return v.shown
+}
