@@ -3,6 +3,7 @@ package polygrad
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
@@ -23,27 +24,20 @@ type Step struct {
 	// where says whose memory each buffer of the program is.
 	where []place
 	seeds []seed
-	held  []*value // what the program reads that no tensor has
-	bound *exec.Bound
-	at    []exec.Binding // the memory that bound runs on
+	keep  []*variable // what the program works on
 }
 
-// An output is a result of a step: computed (its leaf in the program), an argument, or a tensor of before.
+// An output is a result of a step: computed, into what its leaf stands for, or an argument.
 type output struct {
-	leaf   *value
-	shape  uop.Shape
-	input  int
-	tensor *Tensor
+	leaf  *value
+	input int
 }
 
-// A place is where a step finds the memory of a buffer: in a tensor that may be written between runs, in an argument, in a result of
-// the run, or always at the same leaf.
+// A place is where a step finds the memory of a buffer: in a tensor, which may be written between runs, in an argument, or in a result.
 type place struct {
-	cell   *cell
-	holder *variable // keeps the cell
+	tensor *variable
 	input  int
 	output int
-	leaf   *value
 }
 
 // Compile traces a function of tensors, by calling it once on tensors like args, and compiles it. The function must not look at values
@@ -73,9 +67,9 @@ func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args [
 		if err != nil {
 			return nil, err
 		}
-		leaf.retain()
 		leaf.flow = t.v.cell.value.flow
 		s.inputs = append(s.inputs, leaf)
+		s.keep = append(s.keep, c.newVariable(leaf))
 		v := c.newVariable(leaf)
 		v.wants = t.v.wants
 		given[i] = c.hand(v)
@@ -84,9 +78,17 @@ func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args [
 	if err != nil {
 		return nil, err
 	}
-	c.unlock()
-	results, err := f(given...)
-	c.lock()
+	defer func() {
+		if c.trace == t { // f has panicked
+			t.end()
+		}
+	}()
+	var results []*Tensor
+	func() {
+		c.unlock()
+		defer c.lock()
+		results, err = f(given...)
+	}()
 	nodes := make([]*value, len(results))
 	for i, r := range results {
 		if err == nil {
@@ -97,22 +99,54 @@ func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args [
 			nodes[i].retain()
 		}
 	}
-	young := t.young
+	defer func() {
+		for _, v := range nodes {
+			if v != nil {
+				v.release()
+			}
+		}
+	}()
 	s.changes, s.seeds = t.end(), t.seeds
+	for _, sd := range s.seeds {
+		s.keep = append(s.keep, c.newVariable(sd.leaf))
+	}
+	if err == nil {
+		err = s.build(results, nodes, given, t.used)
+	}
+	for _, ch := range s.changes {
+		ch.after.release()
+		s.keep = append(s.keep, ch.cell.hold(c))
+		ch.before.release()
+	}
 	if err != nil {
+		for _, v := range s.keep {
+			v.drop()
+		}
 		return nil, err
 	}
-	return s, s.build(results, nodes, given, young)
+	runtime.AddCleanup(s, func(keep []*variable) {
+		for _, v := range keep {
+			c.lose(v)
+		}
+	}, s.keep)
+	return s, nil
+}
+
+// hold makes a variable that keeps a cell.
+func (x *cell) hold(c *Context) *variable {
+	v := &variable{ctx: c, cell: x, refs: 1}
+	x.variables = append(x.variables, v)
+	return v
 }
 
 // build compiles what was traced.
-func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, young map[*cell]bool) error {
+func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, used map[*uop.UOp]*cell) error {
 	c := s.ctx
 	var stores, assigns []*uop.UOp
 	outs := map[*uop.UOp]int{}
 	for i, r := range results {
 		v := nodes[i]
-		o := output{input: -1, shape: v.node.Shape()}
+		o := output{input: -1}
 		for k, g := range given {
 			if r == g {
 				o.input = k
@@ -123,8 +157,8 @@ func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, young m
 			if err != nil {
 				return err
 			}
-			leaf.retain()
 			o.leaf = leaf
+			s.keep = append(s.keep, c.newVariable(leaf))
 			outs[leaf.node.Base()] = i
 			if tensor.Elements(v.node) > 0 {
 				store, err := tensor.Store(leaf.node, v.node)
@@ -157,7 +191,7 @@ func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, young m
 	}
 	s.step = step
 	for _, b := range step.Buffers() {
-		p, err := s.place(b, outs)
+		p, err := s.place(b, outs, used)
 		if err != nil {
 			return err
 		}
@@ -167,7 +201,7 @@ func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, young m
 }
 
 // place finds whose memory a buffer of the program is.
-func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int) (place, error) {
+func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell) (place, error) {
 	p := place{input: -1, output: -1}
 	if i, ok := outs[b]; ok {
 		p.output = i
@@ -183,14 +217,15 @@ func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int) (place, error) {
 		if !v.leaf || v.node.Base() != b {
 			continue
 		}
-		if len(v.holders) > 0 {
-			p.cell = v.holders[0]
-			p.holder = &variable{ctx: s.ctx, cell: p.cell, refs: 1}
-			p.cell.variables = append(p.cell.variables, p.holder)
-			return p, nil
+		switch x := used[b]; {
+		case x != nil && x.value == v:
+			p.tensor = x.hold(s.ctx)
+		case len(v.holders) > 0:
+			p.tensor = v.holders[0].hold(s.ctx)
+		default:
+			p.tensor = s.ctx.newVariable(v)
 		}
-		v.retain()
-		p.leaf = v
+		s.keep = append(s.keep, p.tensor)
 		return p, nil
 	}
 	return p, errors.New("a tensor that it reads was overwritten since")
@@ -336,15 +371,11 @@ func (s *Step) launch(args []*Tensor, vars []*variable) (out []*Tensor, err erro
 				}
 				copies = append(copies, m)
 			}
-		case p.cell != nil:
-			if !p.cell.value.leaf {
-				if err := c.realize([]*variable{p.holder}); err != nil {
-					return nil, err
-				}
-			}
-			m = p.cell.value.mem
 		default:
-			m = p.leaf.mem
+			if err = c.realize([]*variable{p.tensor}); err != nil {
+				return nil, err
+			}
+			m = p.tensor.cell.value.mem
 		}
 		binds[i] = exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}
 	}
@@ -356,7 +387,7 @@ func (s *Step) launch(args []*Tensor, vars []*variable) (out []*Tensor, err erro
 			out = append(out, args[o.input])
 			continue
 		}
-		leaf, err := c.newLeaf(o.leaf.node.DType, o.shape, made[i])
+		leaf, err := c.newLeaf(o.leaf.node.DType, o.leaf.node.Shape(), made[i])
 		if err != nil {
 			return nil, err
 		}

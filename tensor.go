@@ -18,11 +18,11 @@ type variable struct {
 	// view is the node of a view when the cell's value was base.
 	base, view *uop.UOp
 	// shown is the leaf with the elements of a view of a tensor that is not computed, as long as that keeps its value.
-	shown *value
-	wants      bool // backward gives it a gradient
-	detached   bool // no gradient flows through it
-	grad       *variable
-	refs       int
+	shown    *value
+	wants    bool // backward gives it a gradient
+	detached bool // no gradient flows through it
+	grad     *variable
+	refs     int
 }
 
 // A Tensor is an array of elements of one type, whose values are computed when they are needed. Operations return new tensors at once;

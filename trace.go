@@ -19,13 +19,15 @@ type trace struct {
 	seeds  []seed
 	// young are the cells that the function makes.
 	young map[*cell]bool
+	// used are the cells in which the function has found leaves, by buffer.
+	used map[*uop.UOp]*cell
 }
 
 func (c *Context) beginTrace(who string) (*trace, error) {
 	if c.trace != nil {
 		return nil, fmt.Errorf("inside of %s", c.trace.who)
 	}
-	c.trace = &trace{who: who, ctx: c, before: map[*cell]*value{}, grads: map[*variable]*variable{}, young: map[*cell]bool{}}
+	c.trace = &trace{who: who, ctx: c, before: map[*cell]*value{}, grads: map[*variable]*variable{}, young: map[*cell]bool{}, used: map[*uop.UOp]*cell{}}
 	return c.trace, nil
 }
 

@@ -189,6 +189,9 @@ func (v *variable) node() *uop.UOp {
 // source is the value that what is made of a variable is computed from.
 func (v *variable) source() *value {
 	x := v.cell.value
+	if v.ctx.trace != nil && x.leaf {
+		v.ctx.trace.used[x.node.Base()] = v.cell
+	}
 	if !v.detached || x.flow != flowAlways {
 		return x
 	}
