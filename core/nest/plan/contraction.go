@@ -342,7 +342,7 @@ func (pl *planner) interleaved(vec *Axis, walks []level, acc []analysis.Access) 
 	for _, a := range acc {
 		s := byLane.Of(a.U.Src[0])
 		if a.U.Op != uop.Store {
-			if c := costOf(s, a.U.Op); a.Times > 1 && c > costNext {
+			if c := costOf(s, a.U); a.Times > 1 && c > costNext {
 				return false
 			}
 			continue

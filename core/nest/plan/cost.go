@@ -69,7 +69,7 @@ func (pl *planner) alongCost(p *Band, k *analysis.Region, rows *Axis, acc []anal
 		byRow = pl.Slopes(rows.Region.Rng)
 	}
 	for _, a := range acc {
-		c := costOf(along.Of(a.U.Src[0]), a.U.Op)
+		c := costOf(along.Of(a.U.Src[0]), a.U)
 		switch {
 		case byRow == nil:
 		case !byRow.Of(a.U.Src[0]).Depends:
@@ -97,7 +97,7 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 	if rows == nil {
 		loads := 0.0
 		for _, a := range acc {
-			loads += costOf(byLane.Of(a.U.Src[0]), a.U.Op) * a.Times / times
+			loads += costOf(byLane.Of(a.U.Src[0]), a.U) * a.Times / times
 		}
 		return max(1, loads) * pl.fill(vec.Count)
 	}
@@ -105,7 +105,7 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 	loads, once, strided := pl.rowsCost(k, vec, rows, acc, times)
 	for _, a := range acc {
 		lane, row := byLane.Of(a.U.Src[0]), byRow.Of(a.U.Src[0])
-		c := costOf(lane, a.U.Op)
+		c := costOf(lane, a.U)
 		switch {
 		case a.Times < 2 && c == costAcross && row.Step == 1 && !row.Irregular:
 			once += costTranspose / times
@@ -168,14 +168,16 @@ func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c 
 }
 
 // costOf is the cost of an access by its slope along the lanes.
-func costOf(s analysis.Slope, op uop.Op) float64 {
+func costOf(s analysis.Slope, u *uop.UOp) float64 {
 	switch {
 	case !s.Depends:
 		return costSplat
 	case s.Step == 1 && !s.Irregular:
 		return costNext
-	case op == uop.Store:
+	case u.Op == uop.Store:
 		return costAcross
+	case (s.Step == -1 || s.Step == 2) && !s.Irregular && u.DType.Itemsize() >= 4:
+		return costSpread
 	}
 	return costApart
 }

@@ -23,7 +23,7 @@ func (pl *planner) pairCost(acc []analysis.Access, a *Axis) float64 {
 	for _, x := range acc {
 		o, i := outer.Of(x.U.Src[0]), inner.Of(x.U.Src[0])
 		both := analysis.Slope{Step: i.Step, Depends: o.Depends || i.Depends, Irregular: o.Irregular || i.Irregular || o.Step != i.Step*a.Split}
-		cost := costOf(both, x.U.Op)
+		cost := costOf(both, x.U)
 		if both.Irregular && !o.Irregular && !i.Irregular && x.U.Op == uop.Load && len(x.U.Src[0].Src) == 2 && x.U.DType != uop.Bool {
 			if _, ok := Spreads(i.Step, o.Step-i.Step*a.Split, a.Split, a.Unit, int64(pl.Lanes)); ok {
 				cost = costSpread

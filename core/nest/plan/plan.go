@@ -60,7 +60,7 @@ type Band struct {
 	used *Laid
 }
 
-// What accesses cost in vectors: one of neighbours, one element for all lanes, one whose lanes are spread, and one by one.
+// What accesses cost in vectors: one of neighbours, one element for all lanes, one whose lanes are reversed or spread, and one by one.
 const (
 	costNext   = 1
 	costSplat  = 0.25
@@ -78,7 +78,7 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	sum := 0.0
 	for _, a := range acc {
 		d := s.Of(a.U.Src[0])
-		sum += a.Times * costOf(d, a.U.Op)
+		sum += a.Times * costOf(d, a.U)
 	}
 	return sum
 }

@@ -193,6 +193,12 @@ func TestDecisions(t *testing.T) {
 		{"passes not wanted", big, "p-1", sumRows(32, 512), "!passes"},
 		{"passes without masks", ir.SSE4, "", sumRows(64, 1024), "in passes over rows"},
 		{"passes without masks, a rest", ir.SSE4, "", sumRows(64, 1023), "!passes"},
+		{"sums of reversed rows", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.Sum(in(f32, 256, 100).Flip([]bool{false, true}), []int{0}, false))
+		}, "!along vectors"},
+		{"sums of every other column", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.Sum(in(f32, 256, 100, 2).Shrink([]uop.Pair{{Hi: uop.N(256)}, {Hi: uop.N(100)}, {Hi: uop.N(1)}}), []int{0}, false))
+		}, "!along vectors"},
 
 		{"sums along vectors", big, "", func(in inputs) *uop.UOp { return must(tensor.Sum(in(f32, 64, 1024), []int{1}, false)) }, "along vectors"},
 		{"rows from memory are one stream", big, "", rowSums(4096, 1024), "!tiles of 4"},

@@ -321,7 +321,7 @@ func (pl *planner) runsAlong(q *Product, o *DotOperand) bool {
 	cost := func(rng *uop.UOp) float64 {
 		s, sum := pl.Slopes(rng), 0.0
 		for _, u := range analysis.LoadsIn(o.U, map[*uop.UOp]bool{}) {
-			sum += costOf(s.Of(u.Src[0]), uop.Load)
+			sum += costOf(s.Of(u.Src[0]), u)
 		}
 		return sum
 	}

@@ -167,16 +167,23 @@ func (k sinker) sunkElementwise(u *uop.UOp) *uop.UOp {
 	if turn == nil || len(u.Src[0].Shape()) != len(turn) {
 		return u
 	}
-	back := inverse(turn)
-	src := make([]*uop.UOp, len(u.Src))
-	for i, s := range u.Src {
-		src[i] = inOrder(s, back)
-	}
-	return inOrder(u.With(src...), turn)
+	return inOrderAll(u, inverse(turn)).Permute(turn)
 }
 
-// repeated reports whether a value is a constant or a vector that is repeated along all other axes.
+// inOrderAll is a function of its arguments with their axes in another order.
+func inOrderAll(u *uop.UOp, order []int) *uop.UOp {
+	src := make([]*uop.UOp, len(u.Src))
+	for i, s := range u.Src {
+		src[i] = inOrder(s, order)
+	}
+	return u.With(src...)
+}
+
+// repeated reports whether a value is a constant or a vector that is repeated along all other axes, perhaps cast.
 func repeated(u *uop.UOp) bool {
+	for len(u.Src) == 1 && uop.GroupElementwise.Has(u.Op) {
+		u = u.Src[0]
+	}
 	if u.Op == uop.Expand {
 		u = u.Src[0]
 	}
@@ -196,6 +203,9 @@ func inOrder(u *uop.UOp, order []int) *uop.UOp {
 		return inOrder(u.Src[0], reordered(u.Arg.(uop.Nums), order))
 	case uop.Expand:
 		return inOrder(u.Src[0], order).Expand(reordered(u.Shape(), order))
+	}
+	if len(u.Src) == 1 && uop.GroupElementwise.Has(u.Op) && repeated(u) {
+		return inOrderAll(u, order)
 	}
 	last := -1
 	for _, axis := range order {

@@ -19,6 +19,7 @@ func TestTurnsSink(t *testing.T) {
 		"functions":        turned.F(uop.Exp2, nil, nil),
 		"several":          turned.Mul(turned.F(uop.Exp2, nil, nil)),
 		"constants":        turned.Mul(turned.ConstLike(uop.Float(2))),
+		"cast constants":   turned.Mul(turned.ConstLike(uop.Float(2)).F(uop.Exp2, nil, nil)),
 		"vectors":          turned.Add(bias),
 		"own sums":         turned.Add(sums),
 		"pads":             turned.Pad(pad),
