@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -21,6 +22,7 @@ type Context struct {
 	values   value // the head of the list of all values
 	memory   map[*uop.UOp]*memory
 	computed map[*uop.UOp]*value // the leaves with the elements of lazy nodes
+	known    rewrite.Map         // their nodes
 	stream   tensor.Stream
 	training bool
 	quiet    bool // no gradients
@@ -38,7 +40,7 @@ func NewContext(device string) (*Context, error) {
 	if err != nil {
 		return nil, fmt.Errorf("polygrad: NewContext: device: %w", err)
 	}
-	c := &Context{graph: symbolic.NewGraph(), exec: e, device: device, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}}
+	c := &Context{graph: symbolic.NewGraph(), exec: e, device: device, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, known: rewrite.Map{}}
 	c.values.prev, c.values.next = &c.values, &c.values
 	if exec.AsTinygrad() {
 		c.graph.AsTinygrad()

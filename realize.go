@@ -51,13 +51,11 @@ func (c *Context) computeAll(todo []*value) (leaves map[*uop.UOp]*value, err err
 	defer func() {
 		if err != nil {
 			for _, leaf := range leaves {
-				leaf.origin, leaf.was = nil, nil
 				leaf.release()
 			}
 		}
 	}()
 	stores := make([]*uop.UOp, 0, len(todo))
-	known := c.known()
 	var order []*value
 	for _, v := range todo {
 		if leaves[v.node] != nil {
@@ -81,7 +79,7 @@ func (c *Context) computeAll(todo []*value) (leaves map[*uop.UOp]*value, err err
 		leaves[v.node] = leaf
 		order = append(order, v)
 		if n > 0 {
-			store, err := tensor.Store(leaf.node, rewrite.Substitute(v.node, known))
+			store, err := tensor.Store(leaf.node, c.withKnown(v.node))
 			if err != nil {
 				return leaves, err
 			}
@@ -93,23 +91,42 @@ func (c *Context) computeAll(todo []*value) (leaves map[*uop.UOp]*value, err err
 	}
 	for _, v := range order {
 		leaf := leaves[v.node]
-		leaf.flow, leaf.was = v.flow, v.node
+		leaf.flow = v.flow
 		if v.flow == flowAlways && v.node.DType.IsFloat() {
 			leaf.origin = v
 			v.remember()
 		}
-		c.computed[v.node] = leaf
+		c.note(leaf, v.node)
 	}
 	return leaves, nil
 }
 
-// known are the leaves that stand for lazy nodes which are computed.
-func (c *Context) known() rewrite.Map {
-	m := make(rewrite.Map, len(c.computed))
-	for node, leaf := range c.computed {
-		m[node] = leaf.node
+// withKnown is a node that reads leaves instead of lazy nodes that are computed.
+func (c *Context) withKnown(node *uop.UOp) *uop.UOp {
+	if len(c.known) == 0 {
+		return node
 	}
-	return m
+	return rewrite.Substitute(node, c.known)
+}
+
+// note remembers that a leaf has the elements of a lazy node: what is computed from that node reads the leaf.
+func (c *Context) note(leaf *value, node *uop.UOp) {
+	c.forget(leaf)
+	if old := c.computed[node]; old != nil {
+		old.was = nil
+	}
+	leaf.was = node
+	c.computed[node] = leaf
+	c.known[node] = leaf.node
+}
+
+// forget ends that a leaf stands for a lazy node.
+func (c *Context) forget(leaf *value) {
+	if leaf.was != nil {
+		delete(c.computed, leaf.was)
+		delete(c.known, leaf.was)
+		leaf.was = nil
+	}
 }
 
 // compute computes a node into new memory.
@@ -124,8 +141,8 @@ func (c *Context) compute(node *uop.UOp) (*memory, error) {
 	leaf := leaves[node]
 	m := leaf.mem
 	c.unbind(leaf)
-	delete(c.computed, node)
-	leaf.mem, leaf.was = nil, nil
+	c.forget(leaf)
+	leaf.mem = nil
 	leaf.release()
 	return m, nil
 }

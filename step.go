@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -184,7 +183,7 @@ func (s *Step) build(results []*Tensor, nodes []*value, given []*Tensor, used ma
 		return errors.New("the function returns nothing and writes nothing")
 	}
 	sink := c.graph.Sink(nil, append(stores, schedule.Simultaneous(assigns)...)...)
-	sink = rewrite.Substitute(sink, c.known())
+	sink = c.withKnown(sink)
 	step, err := c.exec.Compile(sink)
 	if err != nil {
 		return err
@@ -312,9 +311,7 @@ func (x *cell) own(c *Context) error {
 			m = copied
 		}
 	} else {
-		if old.was != nil && c.computed[old.was] == old {
-			delete(c.computed, old.was)
-		}
+		c.forget(old)
 		c.unbind(old)
 		old.mem = nil
 	}

@@ -137,9 +137,7 @@ func (v *value) free() {
 		v.mem.free()
 		v.mem = nil
 	}
-	if v.was != nil && c.computed[v.was] == v {
-		delete(c.computed, v.was)
-	}
+	c.forget(v)
 	if v.origin != nil {
 		v.origin.forget()
 		v.origin = nil

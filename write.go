@@ -173,9 +173,7 @@ func (w *writing) end() {
 	old := w.cell.value
 	c := old.ctx
 	if w.inPlace {
-		if old.was != nil && c.computed[old.was] == old {
-			delete(c.computed, old.was)
-		}
+		c.forget(old)
 		c.unbind(old)
 		w.fresh.mem, old.mem = old.mem, nil
 		c.bind(w.fresh)
