@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"polygrad/core/tensor"
 	"polygrad/core/tensor/ops"
@@ -53,11 +54,12 @@ func Ellipsis() Index { return Index{item: tensor.Ellipsis()} }
 // Take selects elements by an integer tensor, whose shape replaces the axis.
 func Take(t *Tensor) Index { return Index{take: t} }
 
-// A call is an operation on its way: its arguments, and the tensors among them.
+// A call is an operation on its way: its arguments, and the values among them. A context has one at a time.
 type call struct {
 	ctx  *Context
-	args *ops.Args
+	args ops.Args
 	from []*value
+	outs []*variable
 }
 
 func described(name string) *ops.Op {
@@ -70,71 +72,127 @@ func described(name string) *ops.Op {
 
 // call1 calls a method with one result.
 func (t *Tensor) call1(op *ops.Op, opts []Option, args ...any) *Tensor {
-	return t.call(op, opts, args...)[0]
+	if err := t.Err(); err != nil {
+		return &Tensor{err: err}
+	}
+	return t.v.ctx.one(op, t.v, nil, opts, args)
 }
 
-// call calls a method.
+// call calls a method with several results.
 func (t *Tensor) call(op *ops.Op, opts []Option, args ...any) []*Tensor {
 	if err := t.Err(); err != nil {
-		return []*Tensor{{err: err}, {err: err}, {err: err}, {err: err}}
+		return many(op, &Tensor{err: err})
 	}
-	return t.v.ctx.call(op, t.v, nil, opts, args)
+	return t.v.ctx.several(op, t.v, nil, opts, args)
 }
 
 // make1 calls a maker.
 func (c *Context) make1(op *ops.Op, opts []Option, args ...any) *Tensor {
-	return c.call(op, nil, nil, opts, args)[0]
+	return c.one(op, nil, nil, opts, args)
 }
 
 // join calls a joiner.
 func join(op *ops.Op, xs []*Tensor, opts []Option, args ...any) []*Tensor {
 	if len(xs) == 0 {
-		return []*Tensor{failed(ops.GoName(op.Name), errors.New("xs: no tensors, expected one or more"))}
+		return many(op, failed(ops.GoName(op.Name), errors.New("xs: no tensors, expected one or more")))
 	}
 	for _, x := range xs {
 		if err := x.Err(); err != nil {
-			return []*Tensor{{err: err}}
+			return many(op, &Tensor{err: err})
 		}
 	}
-	return xs[0].v.ctx.call(op, nil, xs, opts, args)
+	return xs[0].v.ctx.several(op, nil, xs, opts, args)
 }
 
-// call calls an operation. An error comes as every result.
-func (c *Context) call(op *ops.Op, x *variable, xs []*Tensor, opts []Option, args []any) []*Tensor {
+// many is an error as every result of an operation.
+func many(op *ops.Op, t *Tensor) []*Tensor { return slices.Repeat([]*Tensor{t}, max(op.Results, 1)) }
+
+// one calls an operation with one result.
+func (c *Context) one(op *ops.Op, x *variable, xs []*Tensor, opts []Option, args []any) *Tensor {
 	c.lock()
 	defer c.unlock()
-	k := call{ctx: c, args: op.Call(c.graph)}
-	outs, err := k.run(x, xs, opts, args)
+	outs, err := c.call(op, x, xs, opts, args)
 	if err != nil {
-		t := failed(ops.GoName(op.Name), err)
-		return []*Tensor{t, t, t, t}
+		return failed(ops.GoName(op.Name), err)
+	}
+	return c.hand(outs[0])
+}
+
+// several calls an operation. An error comes as every result.
+func (c *Context) several(op *ops.Op, x *variable, xs []*Tensor, opts []Option, args []any) []*Tensor {
+	c.lock()
+	defer c.unlock()
+	outs, err := c.call(op, x, xs, opts, args)
+	if err != nil {
+		return many(op, failed(ops.GoName(op.Name), err))
 	}
 	results := make([]*Tensor, len(outs))
-	for i, node := range outs {
-		if op.View && len(k.from) == 1 {
-			if is, err := tensor.IsView(node, x.cell.value.node); err == nil && is {
-				results[i] = c.hand(x.newView(node))
-				continue
-			}
-		}
-		results[i] = c.hand(c.newVariable(c.made(node, k.from)))
+	for i, v := range outs {
+		results[i] = c.hand(v)
 	}
 	return results
 }
 
-// made is the value of a new node.
-func (c *Context) made(node *uop.UOp, from []*value) *value {
-	v := c.newValue(node, from...)
+// call calls an operation with a tensor, or tensors, in front of its arguments. The results are valid until the next call.
+func (c *Context) call(op *ops.Op, x *variable, xs []*Tensor, opts []Option, args []any) ([]*variable, error) {
+	k := &c.now
+	defer k.end()
+	k.begin(op)
+	nodes, err := k.run(x, xs, opts, args)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		if op.View && len(k.from) == 1 {
+			if is, err := tensor.IsView(node, x.cell.value.node); err == nil && is {
+				k.outs = append(k.outs, x.newView(node))
+				continue
+			}
+		}
+		k.outs = append(k.outs, c.result(node, k.from))
+	}
+	return k.outs, nil
+}
+
+func (k *call) begin(op *ops.Op) {
+	op.Begin(&k.args, k.ctx.graph)
+	k.args.Training, k.args.Seed, k.args.Value = k.ctx.training, k.ctx.seed, k.ctx.valueOf
+	k.outs = k.outs[:0]
+}
+
+// end lets go of the values of a call.
+func (k *call) end() {
+	clear(k.from)
+	k.from = k.from[:0]
+}
+
+// result is a variable of its own for a new node.
+func (c *Context) result(node *uop.UOp, from []*value) *variable {
+	made := &struct { // one allocation for all
+		variable
+		cell
+		value
+		variables [1]*variable
+		holders   [1]*cell
+		from      [2]*value
+	}{}
+	v, x, w := &made.value, &made.cell, &made.variable
+	v.from, v.holders, x.variables = append(made.from[:0], from...), made.holders[:0], append(made.variables[:0], w)
+	c.enlist(v, node)
 	if c.quiet && v.flow == flowAlways {
 		v.node, _ = tensor.Detach(node) // any tensor can be detached
 		v.flow = flowNever
 	}
-	return v
+	w.ctx, w.cell, w.refs = c, x, 1
+	if c.trace != nil {
+		c.trace.young[x] = true
+	}
+	x.set(v)
+	return w
 }
 
 func (k *call) run(x *variable, xs []*Tensor, opts []Option, args []any) ([]*uop.UOp, error) {
-	a := k.args
-	a.Training, a.Seed, a.Value = k.ctx.training, k.seed, k.ctx.value
+	a := &k.args
 	if x != nil {
 		a.X = x.node()
 		k.from = append(k.from, x.source())
@@ -179,13 +237,13 @@ func (k *call) tensor(t *Tensor) (*uop.UOp, error) {
 	return t.v.node(), nil
 }
 
-// seed takes words of the random stream: a leaf of three numbers.
-func (k *call) seed(words uint64) (*uop.UOp, error) {
-	v, err := k.ctx.newSeed(words)
+// takeSeed takes words of the random stream for the call that runs: a leaf of three numbers.
+func (c *Context) takeSeed(words uint64) (*uop.UOp, error) {
+	v, err := c.newSeed(words)
 	if err != nil {
 		return nil, err
 	}
-	k.from = append(k.from, v)
+	c.now.from = append(c.now.from, v)
 	return v.node, nil
 }
 

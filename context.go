@@ -28,6 +28,9 @@ type Context struct {
 	quiet    bool // no gradients
 	trace    *trace
 	binds    []exec.Binding
+	now      call
+	seed     func(words uint64) (*uop.UOp, error)
+	valueOf  func(node *uop.UOp) (uop.Const, error)
 
 	lostMu sync.Mutex
 	lost   []*variable // tensors that the collector has found
@@ -41,6 +44,7 @@ func NewContext(device string) (*Context, error) {
 		return nil, fmt.Errorf("polygrad: NewContext: device: %w", err)
 	}
 	c := &Context{graph: symbolic.NewGraph(), exec: e, device: device, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, known: rewrite.Map{}}
+	c.now.ctx, c.seed, c.valueOf = c, c.takeSeed, c.value
 	c.values.prev, c.values.next = &c.values, &c.values
 	if exec.AsTinygrad() {
 		c.graph.AsTinygrad()

@@ -49,13 +49,20 @@ type cell struct {
 
 // newValue makes a value that nobody refers to yet.
 func (c *Context) newValue(node *uop.UOp, from ...*value) *value {
-	v := &value{ctx: c, node: node, from: from, next: c.values.next, prev: &c.values}
+	v := &value{from: from}
+	c.enlist(v, node)
+	return v
+}
+
+// enlist makes a value one of the context, for a node that is computed from its from.
+func (c *Context) enlist(v *value, node *uop.UOp) {
+	v.ctx, v.node, v.prev, v.next = c, node, &c.values, c.values.next
 	c.values.next.prev = v
 	c.values.next = v
-	if len(from) > 0 {
+	if len(v.from) > 0 {
 		v.flow = flowNever
 	}
-	for _, s := range from {
+	for _, s := range v.from {
 		s.retain()
 		switch {
 		case s.flow == flowAlways:
@@ -64,7 +71,6 @@ func (c *Context) newValue(node *uop.UOp, from ...*value) *value {
 			v.flow = flowUnset
 		}
 	}
-	return v
 }
 
 // newLeaf makes a value on memory, with a buffer of its own.

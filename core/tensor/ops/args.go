@@ -124,7 +124,18 @@ func (p *Param) accept(value any) (any, error) {
 
 // Call begins a call of an operation.
 func (op *Op) Call(g *uop.Graph) *Args {
-	return &Args{op: op, Graph: g, values: make([]any, len(op.Params))}
+	a := &Args{}
+	op.Begin(a, g)
+	return a
+}
+
+// Begin is Call in a place that is used again.
+func (op *Op) Begin(a *Args, g *uop.Graph) {
+	n := len(op.Params)
+	values := slices.Grow(a.values[:0], n)[:n]
+	clear(values)
+	clear(a.Xs)
+	*a = Args{op: op, Graph: g, values: values, Xs: a.Xs[:0]}
 }
 
 // Results computes the nodes of the results.
