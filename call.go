@@ -20,8 +20,9 @@ type Option struct {
 
 // An Index selects along an axis: see At, Slice, All, NewAxis, Ellipsis and Take.
 type Index struct {
-	item tensor.Index
-	take *Tensor
+	item  tensor.Index
+	take  *Tensor
+	sizes *[2]any
 }
 
 // At selects one element and removes the axis; a negative number counts from the end.
@@ -36,11 +37,14 @@ func SliceBy(start, stop, step int) Index {
 	return Index{item: tensor.Slice(&lo, &hi, int64(step))}
 }
 
-// From on keeps start to the end.
+// SliceFrom keeps start to the end.
 func SliceFrom(start int) Index {
 	lo := int64(start)
 	return Index{item: tensor.Slice(&lo, nil, 1)}
 }
+
+// SliceSizes is Slice with bounds that may be variable: an int or a *Size each; nil leaves one open.
+func SliceSizes(start, stop any) Index { return Index{sizes: &[2]any{start, stop}} }
 
 // All keeps an axis.
 func All() Index { return Index{item: tensor.Whole()} }
@@ -296,6 +300,12 @@ func (k *call) argument(v any) (any, error) {
 		return out, nil
 	case []Index:
 		return k.items(v)
+	case *Size:
+		s, err := k.ctx.sint(v)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.FromSize(k.ctx.graph, s)
 	case map[string]int:
 		out := map[string]int64{}
 		for name, n := range maps.All(v) {
@@ -318,6 +328,20 @@ func (k *call) items(list []Index) ([]tensor.Index, error) {
 	out := make([]tensor.Index, len(list))
 	for i, x := range list {
 		out[i] = x.item
+		if x.sizes != nil {
+			var bounds [2]*uop.Sint
+			for n, given := range x.sizes {
+				if given == nil {
+					continue
+				}
+				s, err := k.ctx.sint(given)
+				if err != nil {
+					return nil, fmt.Errorf("items[%d]: %w", i, err)
+				}
+				bounds[n] = &s
+			}
+			out[i] = tensor.SliceSizes(bounds[0], bounds[1], 1)
+		}
 		if x.take != nil {
 			u, err := k.tensor(x.take)
 			if err != nil {

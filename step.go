@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"polygrad/core/schedule"
 	"polygrad/core/tensor"
@@ -252,9 +253,14 @@ func (s *Step) run(args []*Tensor) ([]*Tensor, error) {
 	c.lock()
 	defer c.unlock()
 	vars := make([]*variable, len(args))
+	sizes := map[string]int64{}
 	for i, t := range args {
 		have, want := t.v.node(), s.inputs[i].node
-		if have.DType != want.DType || !have.Shape().Equal(want.Shape()) {
+		same, err := sameButValues(have.Shape(), want.Shape(), sizes)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+		if have.DType != want.DType || !same {
 			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, nameOf(have.DType), have.Shape(), nameOf(want.DType), want.Shape())
 		}
 		vars[i] = t.v
@@ -274,7 +280,30 @@ func (s *Step) run(args []*Tensor) ([]*Tensor, error) {
 			return nil, err
 		}
 	}
-	return s.launch(args, vars)
+	return s.launch(args, vars, sizes)
+}
+
+// sameButValues reports whether shapes are equal but for the values of variables, and notes those of the first.
+func sameButValues(have, want uop.Shape, values map[string]int64) (bool, error) {
+	if len(have) != len(want) {
+		return false, nil
+	}
+	for i, d := range have {
+		if tensor.Unbound(d) != tensor.Unbound(want[i]) {
+			return false, nil
+		}
+		for _, b := range tensor.SizeVariables(d) {
+			name := b.Variable.Arg.(uop.VarArg).Name
+			if !b.Bound {
+				return false, fmt.Errorf("the variable %s has no value", name)
+			}
+			if n, known := values[name]; known && n != b.Value {
+				return false, fmt.Errorf("the variable %s is both %d and %d", name, n, b.Value)
+			}
+			values[name] = b.Value
+		}
+	}
+	return true, nil
 }
 
 // written is the cell that a change writes in this run: of an argument, or of a tensor of before.
@@ -328,7 +357,7 @@ func (x *cell) own(c *Context) error {
 }
 
 // launch runs the program on the memory of now.
-func (s *Step) launch(args []*Tensor, vars []*variable) (out []*Tensor, err error) {
+func (s *Step) launch(args []*Tensor, vars []*variable, sizes map[string]int64) (out []*Tensor, err error) {
 	c := s.ctx
 	made := make([]*memory, len(s.outputs))
 	defer func() {
@@ -376,7 +405,7 @@ func (s *Step) launch(args []*Tensor, vars []*variable) (out []*Tensor, err erro
 		}
 		binds[i] = exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}
 	}
-	if err = s.step.Run(binds, nil); err != nil {
+	if err = s.step.Run(binds, sizes); err != nil {
 		return nil, err
 	}
 	for i, o := range s.outputs {
@@ -384,7 +413,11 @@ func (s *Step) launch(args []*Tensor, vars []*variable) (out []*Tensor, err erro
 			out = append(out, args[o.input])
 			continue
 		}
-		leaf, err := c.newLeaf(o.leaf.node.DType, o.leaf.node.Shape(), made[i])
+		shape := slices.Clone(o.leaf.node.Shape())
+		for k, d := range shape {
+			shape[k] = tensor.SizeWith(d, sizes)
+		}
+		leaf, err := c.newLeaf(o.leaf.node.DType, shape, made[i])
 		if err != nil {
 			return nil, err
 		}

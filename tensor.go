@@ -200,7 +200,7 @@ func (t *Tensor) ask(f func()) {
 	f()
 }
 
-// Shape returns the size of each axis; nil if the tensor has an error.
+// Shape returns the size of each axis, the greatest possible one where it is variable (see Sizes); nil if the tensor has an error.
 func (t *Tensor) Shape() (shape []int) {
 	t.ask(func() {
 		shape = []int{}
@@ -331,6 +331,9 @@ func (v *variable) read(f func(b []byte)) error {
 		return err
 	}
 	leaf, node := v.leaf(), v.node()
+	if _, fixed := node.Shape().Ints(); !fixed {
+		return v.readBox(f)
+	}
 	size := sizeOf(tensor.Elements(node), node.DType)
 	if !v.isView() || leaf == v.shown || size == 0 {
 		f(leaf.mem.bytes()[:size])
@@ -347,6 +350,24 @@ func (v *variable) read(f func(b []byte)) error {
 	}
 	defer m.free()
 	f(m.bytes())
+	return nil
+}
+
+// readBox is read for a tensor of variable size: memory has room for the greatest one.
+func (v *variable) readBox(f func(b []byte)) error {
+	leaf, node := v.leaf(), v.node()
+	count, err := shapeNow(node.Shape())
+	if err != nil {
+		return err
+	}
+	m := leaf.mem
+	if v.isView() && leaf != v.shown {
+		if m, err = v.ctx.compute(node); err != nil {
+			return err
+		}
+		defer m.free()
+	}
+	f(box(m.bytes(), node.Shape(), count, node.DType.Itemsize()))
 	return nil
 }
 

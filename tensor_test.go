@@ -290,3 +290,55 @@ func TestRandom(t *testing.T) {
 		t.Errorf("%d different results of 3 runs", len(seen))
 	}
 }
+
+func TestVariableSizes(t *testing.T) {
+	n := polygrad.Variable("n", 1, 4)
+	x := polygrad.From([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 2, 4)
+	front := func(k int) *polygrad.Tensor {
+		return x.Index(polygrad.All(), polygrad.SliceSizes(nil, n.Bind(k)))
+	}
+	want(t, front(2), 1, 2, 5, 6)
+	want(t, front(3).Mul(2), 2, 4, 6, 10, 12, 14)
+	want(t, front(3).Sum(polygrad.WithAxis(1)), 6, 18)
+	sizes := front(3).Sizes()
+	if v, err := sizes[1].Value(); err != nil || v != 3 {
+		t.Errorf("size %v, %v", v, err)
+	}
+	if v, err := n.Bind(3).Mul(2).Add(1).Value(); err != nil || v != 7 {
+		t.Errorf("3*2+1 is %v, %v", v, err)
+	}
+	if lo, hi := n.Add(1).Bounds(); lo != 2 || hi != 5 {
+		t.Errorf("n+1 is between %d and %d", lo, hi)
+	}
+	step, err := polygrad.Compile(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return []*polygrad.Tensor{args[0].Add(1), args[0].Sum()}, nil
+	}, front(2).Contiguous())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := 1; k <= 4; k++ {
+		out, err := step.Run(front(k).Contiguous())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values []float32
+		var sum float32
+		for row := range 2 {
+			for i := range k {
+				values = append(values, float32(4*row+i+2))
+				sum += float32(4*row + i + 1)
+			}
+		}
+		want(t, out[0], values...)
+		want(t, out[1], sum)
+	}
+	if _, err := n.Value(); err == nil {
+		t.Error("a variable without a value has one")
+	}
+	if n.Bind(5).Err() == nil || polygrad.Variable("", 0, 1).Err() == nil || polygrad.Variable("n", 2, 1).Err() == nil {
+		t.Error("a value out of bounds, or a wrong variable")
+	}
+	if err := x.Index(polygrad.All(), polygrad.SliceSizes(nil, n.Bind(9))).Err(); err == nil || !strings.Contains(err.Error(), "outside") {
+		t.Errorf("an index of a size with an error: %v", err)
+	}
+}

@@ -1,0 +1,208 @@
+package polygrad
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// A Size is a number made of variables: the size of an axis, or a bound of an index, that differs from run to run. A kernel, and a step
+// of Compile, serves all values. A Size with an error gives it to what is made of it.
+type Size struct {
+	ctx *Context
+	s   uop.Sint
+	// v keeps the node of a symbolic size.
+	v   *variable
+	err error
+}
+
+// Variable returns a variable of the default context.
+func Variable(name string, least, greatest int) *Size {
+	return Default().Variable(name, least, greatest)
+}
+
+// Variable returns a number between least and greatest, both included, that gets its value by Bind. Equal names are equal variables.
+func (c *Context) Variable(name string, least, greatest int) *Size {
+	switch {
+	case name == "":
+		return &Size{err: errors.New("polygrad: Variable: name: is empty")}
+	case least > greatest || least < math.MinInt32 || greatest > math.MaxInt32:
+		return &Size{err: fmt.Errorf("polygrad: Variable: %d to %d, expected an interval of int32", least, greatest)}
+	}
+	c.lock()
+	defer c.unlock()
+	u := c.graph.Variable(name, uop.Int(int64(least)), uop.Int(int64(greatest)), uop.Int32)
+	s, err := tensor.SizeOf(u)
+	return c.size(s, "Variable", err)
+}
+
+// size makes a size.
+func (c *Context) size(s uop.Sint, fn string, err error) *Size {
+	if err != nil {
+		return &Size{err: failed(fn, err).err}
+	}
+	z := &Size{ctx: c, s: s}
+	if s.Symbolic() {
+		z.v = c.newVariable(c.newValue(s.U))
+		runtime.AddCleanup(z, c.lose, z.v)
+	}
+	return z
+}
+
+// Bind returns a variable with a value.
+func (z *Size) Bind(n int) *Size {
+	if z.err != nil {
+		return z
+	}
+	c := z.ctx
+	c.lock()
+	defer c.unlock()
+	list := tensor.SizeVariables(z.s)
+	if len(list) != 1 {
+		return c.size(z.s, "Size.Bind", fmt.Errorf("%s, expected a variable", tensor.SizeString(z.s)))
+	}
+	u := list[0].Variable
+	for u.Op == uop.Cast || u.Op == uop.Bind {
+		u = u.Src[0]
+	}
+	a := u.Arg.(uop.VarArg)
+	if k := uop.Int(int64(n)); k.Less(a.Min) || a.Max.Less(k) {
+		return c.size(z.s, "Size.Bind", fmt.Errorf("%d is outside of %s", n, a))
+	}
+	bound := c.graph.New(uop.Bind, u.DType, []*uop.UOp{u, c.graph.Const(u.DType, uop.Int(int64(n)))}, nil, nil)
+	s, err := tensor.SizeOf(bound)
+	return c.size(s, "Size.Bind", err)
+}
+
+// Add returns the sum of the size and x, an int or a *Size.
+func (z *Size) Add(x any) *Size { return z.with("Size.Add", tensor.SizeAdd, x) }
+
+// Sub returns the difference of the size and x.
+func (z *Size) Sub(x any) *Size { return z.with("Size.Sub", tensor.SizeSub, x) }
+
+// Mul returns the product of the size and x.
+func (z *Size) Mul(x any) *Size { return z.with("Size.Mul", tensor.SizeMul, x) }
+
+// Div returns the quotient of the size and x, rounded down.
+func (z *Size) Div(x any) *Size { return z.with("Size.Div", tensor.SizeDiv, x) }
+
+// Mod returns the remainder of Div.
+func (z *Size) Mod(x any) *Size { return z.with("Size.Mod", tensor.SizeMod, x) }
+
+func (z *Size) with(fn string, op tensor.SizeOperation, x any) *Size {
+	if z.err != nil {
+		return z
+	}
+	c := z.ctx
+	c.lock()
+	defer c.unlock()
+	other, err := c.sint(x)
+	if err != nil {
+		return c.size(z.s, fn, err)
+	}
+	s, err := tensor.SizeOp(c.graph, op, z.s, other)
+	return c.size(s, fn, err)
+}
+
+// sint is an int or a *Size as a size of the graph.
+func (c *Context) sint(x any) (uop.Sint, error) {
+	switch x := x.(type) {
+	case int:
+		return uop.N(int64(x)), nil
+	case *Size:
+		switch {
+		case x == nil:
+			return uop.Sint{}, errors.New("the size is nil")
+		case x.err != nil:
+			return uop.Sint{}, x.err
+		case x.ctx != c:
+			return uop.Sint{}, errors.New("the size belongs to another context")
+		}
+		return x.s, nil
+	}
+	return uop.Sint{}, fmt.Errorf("a size is %T, expected int or *Size", x)
+}
+
+// Value returns the value of a size whose variables are bound.
+func (z *Size) Value() (n int, err error) {
+	if z.err != nil {
+		return 0, z.err
+	}
+	v, ok := tensor.SizeValue(z.s)
+	if !ok {
+		return 0, fmt.Errorf("polygrad: Size.Value: %s has no value: bind its variables", tensor.SizeString(z.s))
+	}
+	return int(v), nil
+}
+
+// Bounds returns the least and the greatest value.
+func (z *Size) Bounds() (least, greatest int) {
+	lo, hi := tensor.SizeBounds(z.s)
+	return int(lo), int(hi)
+}
+
+// Err returns the first error on the way to the size, or nil.
+func (z *Size) Err() error { return z.err }
+
+func (z *Size) String() string {
+	if z.err != nil {
+		return "Size(" + z.err.Error() + ")"
+	}
+	return tensor.SizeString(z.s)
+}
+
+// Sizes returns the size of each axis, of which variables may be part.
+func (t *Tensor) Sizes() (sizes []*Size) {
+	t.ask(func() {
+		for _, s := range t.v.node().Shape() {
+			sizes = append(sizes, t.v.ctx.size(s, "Sizes", nil))
+		}
+	})
+	return sizes
+}
+
+// shapeNow are the sizes of a shape with the values of its variables.
+func shapeNow(s uop.Shape) ([]int, error) {
+	out := make([]int, len(s))
+	for i, d := range s {
+		n, ok := tensor.SizeValue(d)
+		if !ok {
+			return nil, fmt.Errorf("axis %d has the size %s, which has no value: bind its variables", i, tensor.SizeString(d))
+		}
+		out[i] = int(n)
+	}
+	return out, nil
+}
+
+// box copies the first elements of each axis: count of them, of an array of sizes most.
+func box(from []byte, most uop.Shape, count []int, item int) []byte {
+	total, row := item, item
+	for _, n := range count {
+		total *= n
+	}
+	out := make([]byte, 0, total)
+	if total == 0 {
+		return out
+	}
+	strides := make([]int, len(most))
+	for i := len(most) - 1; i >= 0; i-- {
+		strides[i] = row
+		row *= int(most[i].Max())
+	}
+	var copyFrom func(axis, at int)
+	copyFrom = func(axis, at int) {
+		if axis == len(count) {
+			out = append(out, from[at:at+item]...)
+			return
+		}
+		for i := range count[axis] {
+			copyFrom(axis+1, at+i*strides[axis])
+		}
+	}
+	copyFrom(0, 0)
+	return out
+}
