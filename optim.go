@@ -12,7 +12,9 @@ import (
 // An Optimizer changes parameters by their gradients.
 type Optimizer struct {
 	// LR is the learning rate, a tensor of one element: write it to change the rate, also that of compiled steps.
-	LR     *Tensor
+	LR *Tensor
+	// first is the rate that schedules begin with, kept by the first of them.
+	first  *Tensor
 	params []*Tensor
 	// state are tensors of zeros for each parameter, shared are common to all.
 	state  [][]*Tensor

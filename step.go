@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"polygrad/core/schedule"
 	"polygrad/core/tensor"
@@ -429,3 +430,29 @@ func (s *Step) launch(args []*Tensor, vars []*variable, sizes map[string]int64) 
 
 // Kernels returns the number of kernels of a run.
 func (s *Step) Kernels() int { return s.step.Kernels() }
+
+// Jit returns a function that does what f does: its first call runs f, the second compiles it (see Compile), the later ones run the
+// program, on arguments of the shapes and types of the second call.
+func Jit(f func(args ...*Tensor) ([]*Tensor, error)) func(args ...*Tensor) ([]*Tensor, error) {
+	var mu sync.Mutex
+	var step *Step
+	calls := 0
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if calls++; calls == 1 {
+			out, err := f(args...)
+			if err == nil {
+				err = Realize(out...)
+			}
+			return out, err
+		}
+		if step == nil {
+			var err error
+			if step, err = Compile(f, args...); err != nil {
+				return nil, err
+			}
+		}
+		return step.Run(args...)
+	}
+}

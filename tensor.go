@@ -125,12 +125,17 @@ func FromIn[T Element](c *Context, data []T, shape ...int) *Tensor {
 		return failed("From", fmt.Errorf("shape: %v has %d elements, expected the %d of data", shape, n, len(data)))
 	}
 	return c.fill("From", typeOf[T](), shape, func(b []byte) {
-		copy(b, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(b)))
+		copy(b, bytesOf(data))
 	})
 }
 
 // Scalar returns a tensor of one element and no axes.
 func Scalar[T Element](x T) *Tensor { return FromIn(Default(), []T{x}, []int{}...) }
+
+// bytesOf are the bytes of elements.
+func bytesOf[T Element](data []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(*new(T))))
+}
 
 // fill makes a tensor and its memory.
 func (c *Context) fill(fn string, d DType, shape []int, write func(b []byte)) *Tensor {
@@ -290,7 +295,7 @@ func Values[T Element](t *Tensor) ([]T, error) {
 	var out []T
 	err := t.v.read(func(b []byte) {
 		out = make([]T, len(b)/int(unsafe.Sizeof(*new(T))))
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(out))), len(b)), b)
+		copy(bytesOf(out), b)
 	})
 	return out, told("Values", err)
 }

@@ -342,3 +342,97 @@ func TestVariableSizes(t *testing.T) {
 		t.Errorf("an index of a size with an error: %v", err)
 	}
 }
+
+func TestSchedules(t *testing.T) {
+	w := vector(1)
+	o, err := polygrad.NewSGD([]*polygrad.Tensor{w}, 1, polygrad.SGDOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := polygrad.NewSchedule(o, polygrad.StepRate(2, 0.5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rates []float64
+	for range 5 {
+		r, err := o.LR.Item()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rates = append(rates, r)
+		if err := s.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(rates, []float64{1, 1, 0.5, 0.5, 0.25}) {
+		t.Errorf("rates %v", rates)
+	}
+	if _, err := polygrad.NewSchedule(o, polygrad.CosineRate(0, 0)); err == nil {
+		t.Error("a schedule of no steps")
+	}
+}
+
+func TestState(t *testing.T) {
+	type linear struct{ Weight, Bias *polygrad.Tensor }
+	type network struct {
+		Layers []*linear
+		Head   linear `polygrad:"lm_head"`
+		Steps  int
+	}
+	layer := func(x float32) *linear { return &linear{vector(x, x), polygrad.From([]int32{int32(x)})} }
+	make := func(x float32) *network {
+		return &network{Layers: []*linear{layer(x), layer(x + 1)}, Head: *layer(x + 2)}
+	}
+	a, b := make(1), make(7)
+	if n := len(polygrad.Parameters(a)); n != 3 {
+		t.Errorf("%d parameters, expected 3: those of floating types", n)
+	}
+	path := t.TempDir() + "/model.safetensors"
+	if err := polygrad.Save(path, polygrad.State(a), map[string]string{"made": "here"}); err != nil {
+		t.Fatal(err)
+	}
+	state, err := polygrad.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(state) != 6 || state["layers.1.weight"] == nil || state["lm_head.bias"] == nil {
+		t.Errorf("names %v", state)
+	}
+	if err := polygrad.LoadState(b, state); err != nil {
+		t.Fatal(err)
+	}
+	want(t, b.Layers[1].Weight, 2, 2)
+	want(t, b.Head.Weight, 3, 3)
+	delete(state, "layers.0.bias")
+	if err := polygrad.LoadState(b, state); err == nil || !strings.Contains(err.Error(), "layers.0.bias") {
+		t.Errorf("a missing tensor: %v", err)
+	}
+	state["layers.0.bias"] = polygrad.From([]int32{1, 2})
+	if err := polygrad.LoadState(b, state); err == nil || !strings.Contains(err.Error(), "expected [1]") {
+		t.Errorf("a tensor of another shape: %v", err)
+	}
+	if _, err := polygrad.Load(t.TempDir() + "/nothing"); err == nil {
+		t.Error("a file that does not exist is read")
+	}
+}
+
+func TestJit(t *testing.T) {
+	calls := 0
+	f := polygrad.Jit(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		calls++
+		return []*polygrad.Tensor{args[0].Mul(2)}, nil
+	})
+	for i := range 5 {
+		out, err := f(vector(float32(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, out[0], float32(2*i))
+	}
+	if calls != 2 {
+		t.Errorf("the function was called %d times, expected twice", calls)
+	}
+	if _, err := f(vector(1, 2)); err == nil {
+		t.Error("an argument of another shape")
+	}
+}

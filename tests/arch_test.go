@@ -53,7 +53,7 @@ var below = map[string][]string{
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"polygrad": {
-		"exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop",
+		"model", "exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop",
 	},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
