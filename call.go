@@ -23,6 +23,7 @@ type Index struct {
 	item  tensor.Index
 	take  *Tensor
 	sizes *[2]any
+	step  int64
 }
 
 // At selects one element and removes the axis; a negative number counts from the end.
@@ -44,7 +45,12 @@ func SliceFrom(start int) Index {
 }
 
 // SliceSizes is Slice with bounds that may be variable: an int or a *Size each; nil leaves one open.
-func SliceSizes(start, stop any) Index { return Index{sizes: &[2]any{start, stop}} }
+func SliceSizes(start, stop any) Index { return SliceSteps(start, stop, 1) }
+
+// SliceSteps is SliceSizes with a step, which may be negative.
+func SliceSteps(start, stop any, step int) Index {
+	return Index{sizes: &[2]any{start, stop}, step: int64(step)}
+}
 
 // All keeps an axis.
 func All() Index { return Index{item: tensor.Whole()} }
@@ -340,7 +346,7 @@ func (k *call) items(list []Index) ([]tensor.Index, error) {
 				}
 				bounds[n] = &s
 			}
-			out[i] = tensor.SliceSizes(bounds[0], bounds[1], 1)
+			out[i] = tensor.SliceSizes(bounds[0], bounds[1], x.step)
 		}
 		if x.take != nil {
 			u, err := k.tensor(x.take)

@@ -1,7 +1,10 @@
 package polygrad
 
 import (
+	"fmt"
+
 	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
 )
 
@@ -86,16 +89,24 @@ func (v *variable) operand(x any) (*value, error) {
 	if u, ok := arg.(*uop.UOp); ok {
 		return v.ctx.newValue(u, k.from...), nil
 	}
-	a := opFullLike.Call(v.ctx.graph)
-	a.X = v.node()
-	if err := a.Set("fill_value", arg); err != nil {
-		return nil, err
+	var number uop.Const
+	switch x := arg.(type) {
+	case uop.Const:
+		number = x
+	case int64:
+		number = uop.Int(x)
+	case float64:
+		number = uop.Float(x)
+	case bool:
+		number = uop.BoolConst(x)
+	default:
+		return nil, fmt.Errorf("x: is %T, expected a tensor or a number", x)
 	}
-	us, err := a.Results()
+	u, err := tensor.Full(v.ctx.graph, uop.Shape{}, number, v.node().DType)
 	if err != nil {
 		return nil, err
 	}
-	return v.ctx.newValue(us[0]), nil
+	return v.ctx.newValue(u), nil
 }
 
 // assign writes x to a variable.
@@ -162,4 +173,39 @@ func (v *variable) set(x any, items []Index) error {
 	made.retain()
 	defer made.release()
 	return v.ctx.assign([]*variable{v}, []*value{made})
+}
+
+// Arg is an argument of an operation by its name: see Call.
+func Arg(name string, value any) Option { return Option{name, value} }
+
+// Call calls an operation by its name in the table of operations, such as "log_softmax", on the operands that come first in its method,
+// tensors or numbers.
+func Call(name string, operands []any, opts ...Option) ([]*Tensor, error) {
+	op, ok := ops.Find(name)
+	if !ok {
+		return nil, fmt.Errorf("polygrad: Call: name: no operation %q", name)
+	}
+	var out []*Tensor
+	switch first, isTensor := firstOf(operands).(*Tensor); {
+	case op.Form == ops.Maker:
+		out = Default().several(op, nil, nil, opts, operands)
+	case op.Form == ops.Joiner:
+		xs := make([]*Tensor, len(operands))
+		for i, x := range operands {
+			xs[i], _ = x.(*Tensor)
+		}
+		out = join(op, xs, opts)
+	case !isTensor:
+		return nil, fmt.Errorf("polygrad: Call: operands: %s needs a tensor first", name)
+	default:
+		out = first.call(op, opts, operands[1:]...)
+	}
+	return out, out[0].Err()
+}
+
+func firstOf(operands []any) any {
+	if len(operands) == 0 {
+		return nil
+	}
+	return operands[0]
 }

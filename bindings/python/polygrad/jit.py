@@ -213,8 +213,6 @@ class CapturedJit:
             self._needs_memory(given.tensors)
         variables = given.values() if self._variables else {}
         self._program.renew()
-        if self._written or self._assigned:
-            keep_readers([*self._written, *(memory[i] for i in self._assigned)])
         return self._run(given.tensors, memory, variables)
 
     def _given(self, args: tuple[Any, ...]) -> bool:
@@ -286,6 +284,8 @@ class CapturedJit:
     def _run(
         self, tensors: Sequence[Tensor], inputs: list[Node], variables: dict[SymInt, int]
     ) -> Any:
+        if self._written or self._assigned:
+            keep_readers([*self._written, *(inputs[i] for i in self._assigned)])
         self._take(inputs)
         count = 0
         if variables:
