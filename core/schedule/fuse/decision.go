@@ -111,6 +111,8 @@ type Costs struct {
 	Elements, Evaluations    int64
 	Work                     float64
 	AgainCycles, StoreCycles float64
+	// GatherCycles is the part of AgainCycles that it takes to load elements one by one.
+	GatherCycles float64
 	// Epilogue says that the consumer joins a contraction.
 	Epilogue bool
 }

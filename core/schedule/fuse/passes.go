@@ -93,9 +93,10 @@ type fuser struct {
 	// groups are the kernels in the order in which they run, slots what they work on.
 	groups  []*group
 	slots   []schedule.Slot
-	ranges  int  // the last number of a range
-	changed bool // some kernel is no longer one of the scheduler
-	placed  bool // s is complete
+	next    neighbours // of values of the tensor graph
+	ranges  int        // the last number of a range
+	changed bool       // some kernel is no longer one of the scheduler
+	placed  bool       // s is complete
 }
 
 // Dump lists the tensor graph, or the groups.

@@ -18,6 +18,8 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 		c.reason = Hazard
 	case !contiguousInnermost(b, order) && !b.scatters():
 		c.reason = ShortRuns
+	case b.gathers() && !slices.ContainsFunc(before, (*body).gathers):
+		c.reason = ShortRuns
 	default:
 		c.costs = f.costsOf(b, rows, before)
 		c.costs.Epilogue = epilogue
@@ -202,6 +204,28 @@ func contiguous(red *uop.UOp) bool {
 		}
 	}
 	return !reads
+}
+
+// gathers reports whether a reduction loads elements one by one: whichever of its loops runs along vectors, neighbours of some load
+// lie apart.
+func (b *body) gathers() bool {
+	return slices.ContainsFunc(b.values(), func(red *uop.UOp) bool {
+		if red.Op != uop.Reduce || contracts(red) {
+			return false
+		}
+		var loads []*uop.UOp
+		for _, u := range red.Src[0].ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce }) {
+			if u.Op == uop.Index {
+				loads = append(loads, u)
+			}
+		}
+		apart := func(r *uop.UOp) bool {
+			return slices.ContainsFunc(loads, func(l *uop.UOp) bool { return strideIn(l.Src[1].GetIdx(), r) > 2 })
+		}
+		rs := slices.Concat(red.Ranges(), red.Src[1:])
+		rs = slices.DeleteFunc(rs, func(r *uop.UOp) bool { return sizeOf(r) < minContiguousRun })
+		return len(rs) > 0 && !slices.ContainsFunc(rs, func(r *uop.UOp) bool { return !apart(r) })
+	})
 }
 
 // contiguousRun is how many elements lie next to each other in what an index goes through when the ranges run.

@@ -20,6 +20,10 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		again = float64(c.Evaluations*int64(m.Lanes) - c.Elements)
 	}
 	c.AgainCycles = m.computing(again * c.Work)
+	if r.Reduced && f.gathers(r.Value) {
+		c.GatherCycles = float64(c.Evaluations) - m.computing(float64(c.Elements)*turnWork)
+		c.AgainCycles += c.GatherCycles
+	}
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
 	reason := judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
@@ -32,7 +36,7 @@ func judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return TermsScattered
 	case r.Value.Op == uop.ReduceAxis && r.Reduced && !r.Selects:
 		return NestedReduction
-	case c.Evaluations <= c.Elements && !r.OneByOne:
+	case c.Evaluations <= c.Elements && !r.OneByOne && c.GatherCycles <= 0:
 		return ComputedOnce
 	case isMask(r.Value):
 		return CheapMask
@@ -51,6 +55,8 @@ const (
 	factorWork = 8
 	// padWork is what the condition of a padded value costs.
 	padWork = 4
+	// turnWork is what it costs to turn an element in registers, with its neighbours.
+	turnWork = 5
 )
 
 // isMask reports whether a value is a bool, or one of two constants: masks are compared anew, or vanish with the sum over
@@ -98,6 +104,38 @@ func workBelow(u *uop.UOp) float64 {
 		}
 	}
 	return total
+}
+
+// gathers reports whether a value is computed of elements whose neighbours lie along different axes, each of which is used about once.
+// Where nothing is reduced such elements are turned in registers; the loops of a reduction load some of them one by one.
+func (f *fuser) gathers(u *uop.UOp) bool {
+	if f.next == nil {
+		f.next = neighbours{}
+	}
+	for _, s := range below(u) {
+		if uop.GroupElementwise.Has(s.Op) && len(f.next.ofSources(s)) > 1 {
+			n := s.Shape().MaxNumel()
+			return slices.ContainsFunc(below(s), func(leaf *uop.UOp) bool { return !computedWithUser(leaf) && 2*leaf.Shape().MaxNumel() > n })
+		}
+	}
+	return false
+}
+
+// below are a value, what it is computed of in the same loops, and the leaves, not more than some.
+func below(u *uop.UOp) []*uop.UOp {
+	const most = 32
+	seen := []*uop.UOp{u}
+	for i := 0; i < len(seen) && i < most; i++ {
+		if i > 0 && !computedWithUser(seen[i]) {
+			continue
+		}
+		for _, s := range seen[i].Src {
+			if !s.DType.IsIndex() && !slices.Contains(seen, s) {
+				seen = append(seen, s)
+			}
+		}
+	}
+	return seen
 }
 
 // computedWithUser reports whether a value is computed in the loops of its consumer.

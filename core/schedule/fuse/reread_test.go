@@ -30,6 +30,12 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			e := x.Add(g.in(64, 512))
 			return e.Mul(e.ReduceAxes(uop.Add, 0).Expand(e.Shape()))
 		}, fuse.CheapAgain, 2},
+		{"sum of values that lie in different orders", func(g graph) *uop.UOp {
+			return g.in(512, 512).Permute([]int{1, 0}).Add(g.in(512, 512)).ReduceAxes(uop.Max, 1)
+		}, fuse.RereadPays, 2},
+		{"few of those", func(g graph) *uop.UOp {
+			return g.in(8, 8).Permute([]int{1, 0}).Add(g.in(8, 8)).ReduceAxes(uop.Max, 1)
+		}, fuse.CheapAgain, 1},
 		{"one user", func(g graph) *uop.UOp { return g.in(64, 64).Exp2().Sin().ReduceAxes(uop.Add, 1) }, fuse.ComputedOnce, 1},
 		{"factor of no other terms", func(g graph) *uop.UOp {
 			x, y := g.in(64, 64), g.in(64, 64)

@@ -14,7 +14,7 @@ func sinkTurns(root *uop.UOp) *uop.UOp {
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return turnOf(u) != nil }) {
 		return root
 	}
-	t, k := newImages(), sinker{}
+	t, k := newImages(), neighbours{}
 	for _, u := range order {
 		t.set(u, k.sunk(rebuilt(u, t)))
 	}
@@ -23,8 +23,13 @@ func sinkTurns(root *uop.UOp) *uop.UOp {
 	return out
 }
 
-// sinker knows along which axes neighbours in memory lie.
-type sinker map[*uop.UOp]int
+// neighbours are the axes along which those of values lie in memory.
+type neighbours map[*uop.UOp]int
+
+const (
+	unknown  = -1
+	anywhere = -2 // constants, vectors that are repeated, and functions of them, such as masks
+)
 
 // turnOf is the order of the axes of a view if its last axis is another one of what it is a view of, and else nil.
 func turnOf(u *uop.UOp) []int {
@@ -38,7 +43,7 @@ func turnOf(u *uop.UOp) []int {
 }
 
 // turnOf is that order if neighbours in the last axis of what it is a view of are some in memory, too.
-func (k sinker) turnOf(u *uop.UOp) []int {
+func (k neighbours) turnOf(u *uop.UOp) []int {
 	if order := turnOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
 		return order
 	}
@@ -46,7 +51,7 @@ func (k sinker) turnOf(u *uop.UOp) []int {
 }
 
 // next is the axis along which neighbours are some in memory: the last one of what may be stored.
-func (k sinker) next(u *uop.UOp) int {
+func (k neighbours) next(u *uop.UOp) int {
 	axis, ok := k[u]
 	if !ok {
 		axis = k.findNext(u)
@@ -55,11 +60,16 @@ func (k sinker) next(u *uop.UOp) int {
 	return axis
 }
 
-func (k sinker) findNext(u *uop.UOp) int {
-	last := lastLong(u.Shape())
+func (k neighbours) findNext(u *uop.UOp) int {
 	switch {
+	case repeated(u):
+		return anywhere
 	case u.Op == uop.Permute:
-		return slices.Index(u.Arg.(uop.Nums), k.next(u.Src[0]))
+		if axis := k.next(u.Src[0]); axis >= 0 {
+			return slices.Index(u.Arg.(uop.Nums), axis)
+		}
+		return k.next(u.Src[0])
+	case u.Op == uop.Reshape && longAxes(u.Src[0].Shape()) < 2: // a buffer
 	case u.Op == uop.Reshape:
 		return reshapedAxis(u.Src[0].Shape(), u.Shape(), k.next(u.Src[0]))
 	case uop.GroupMovement.Has(u.Op):
@@ -69,22 +79,25 @@ func (k sinker) findNext(u *uop.UOp) int {
 			return axis
 		}
 	case uop.GroupElementwise.Has(u.Op):
-		found := -1
-		for _, s := range u.Src {
-			if len(s.Shape()) != len(u.Shape()) || repeated(s) {
-				continue
-			}
-			axis := k.next(s)
-			if found >= 0 && axis != found {
-				return last
-			}
-			found = axis
-		}
-		if found >= 0 {
-			return found
+		switch axes := k.ofSources(u); len(axes) {
+		case 0:
+			return anywhere
+		case 1:
+			return axes[0]
 		}
 	}
-	return last
+	return lastLong(u.Shape())
+}
+
+// ofSources are the axes along which neighbours lie in the sources of a function, each once.
+func (k neighbours) ofSources(u *uop.UOp) []int {
+	var axes []int
+	for _, s := range u.Src {
+		if axis := k.next(s); len(s.Shape()) == len(u.Shape()) && axis != anywhere && !slices.Contains(axes, axis) {
+			axes = append(axes, axis)
+		}
+	}
+	return axes
 }
 
 // lastLong is the last axis of more than one element, 0 if there is none.
@@ -97,10 +110,10 @@ func lastLong(shape uop.Shape) int {
 	return 0
 }
 
-// reshapedAxis is what becomes of an axis that is split or merged with others: the last one of them, -1 if it is not known.
+// reshapedAxis is what becomes of an axis that is split or merged with others: the last one of them.
 func reshapedAxis(from, to uop.Shape, axis int) int {
-	if axis < 0 || len(from) == 0 {
-		return -1
+	if axis < 0 {
+		return axis
 	}
 	after := uop.N(1)
 	for _, s := range from[axis+1:] {
@@ -113,11 +126,11 @@ func reshapedAxis(from, to uop.Shape, axis int) int {
 		}
 		n = n.Mul(s)
 	}
-	return -1
+	return unknown
 }
 
 // sunk is a view of what u is computed of, u itself if it is of none.
-func (k sinker) sunk(u *uop.UOp) *uop.UOp {
+func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	switch {
 	case uop.GroupElementwise.Has(u.Op):
 		return k.sunkElementwise(u)
@@ -154,7 +167,7 @@ func (k sinker) sunk(u *uop.UOp) *uop.UOp {
 }
 
 // sunkElementwise is a view of a function of what its arguments are all views of, in one order. Vectors and constants have any order.
-func (k sinker) sunkElementwise(u *uop.UOp) *uop.UOp {
+func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
 	var turn []int
 	for _, s := range u.Src {
 		switch order := k.turnOf(s); {
@@ -187,13 +200,18 @@ func repeated(u *uop.UOp) bool {
 	if u.Op == uop.Expand {
 		u = u.Src[0]
 	}
-	long := 0
-	for _, s := range u.Shape() {
+	return longAxes(u.Shape()) < 2
+}
+
+// longAxes is how many axes have more than one element.
+func longAxes(shape uop.Shape) int {
+	n := 0
+	for _, s := range shape {
 		if !s.IsNum(1) {
-			long++
+			n++
 		}
 	}
-	return long <= 1
+	return n
 }
 
 // inOrder is a value with its axes in another order, without a view of a view.
