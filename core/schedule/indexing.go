@@ -28,6 +28,8 @@ type Reread struct {
 	Value *uop.UOp
 	// Elements is how many different ones the value has, Evaluations how often one is computed, for all users together.
 	Elements, Evaluations int64
+	// Iterations is how often the loops run that it would be computed before or in.
+	Iterations int64
 	// Reduced says that it would be computed in the loops of a reduction, Factor that it is one factor of several terms of a sum.
 	Reduced, Factor bool
 	// Selects says that it is a sum of which one term counts, Scatters that each of its terms is added to one element.
@@ -231,6 +233,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 	for _, c := range x.usersOf(n) {
 		loops := x.at(c).loops
+		r.Iterations = max(r.Iterations, x.volume(loops))
 		r.Reduced = r.Reduced || reducedOver(loops)
 		r.Factor = r.Factor || n.factor && !n.realize && x.volume(loops) > r.Elements
 	}

@@ -58,9 +58,10 @@ const (
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
 	RowsNeedAll  // blocks of rows need loops that go through all of a row
 	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
-	// Values of the tensor graph: the first three are stored.
+	// Values of the tensor graph: the first four are stored.
 	TermsScattered  // a sum whose terms are added where they belong, which leaves no place for what follows
 	NestedReduction // a reduction is read by another one
+	RowsShared      // before a reduction to one value no thread could go on
 	RereadPays      // it would be computed so often that storing it costs less
 	ComputedOnce    // no user computes it again
 	CheapMask       // comparisons are cheaper than memory
@@ -81,6 +82,7 @@ var reasons = [...]string{
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
 	TermsScattered:  "its terms are added where they belong",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
+	RowsShared:      "threads share the loops that it would be computed before",
 	RereadPays:      "computing it again costs more than memory", ComputedOnce: "computed once", CheapMask: "comparisons cost less than memory",
 	NarrowStored: "what it is cast from takes less memory",
 	CheapFactor:  "the tiles of a product compute it for many terms at once", CheapAgain: "computing it again costs less than memory",

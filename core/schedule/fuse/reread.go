@@ -25,17 +25,19 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.AgainCycles += c.GatherCycles
 	}
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
-	reason := judgeReread(&r, &c)
+	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason.stores()
 }
 
-func judgeReread(r *schedule.Reread, c *Costs) Reason {
+func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 	switch {
 	case r.Scatters:
 		return TermsScattered
 	case r.Value.Op == uop.ReduceAxis && r.Reduced && !r.Selects:
 		return NestedReduction
+	case r.Value.Op == uop.ReduceAxis && c.Elements == 1 && r.Iterations > max(o.SmallWork, 1):
+		return RowsShared
 	case c.Evaluations <= c.Elements && !r.OneByOne && c.GatherCycles <= 0:
 		return ComputedOnce
 	case isMask(r.Value):

@@ -33,6 +33,12 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"sum of values that lie in different orders", func(g graph) *uop.UOp {
 			return g.in(512, 512).Permute([]int{1, 0}).Add(g.in(512, 512)).ReduceAxes(uop.Max, 1)
 		}, fuse.RereadPays, 2},
+		{"sum of all before a long loop", func(g graph) *uop.UOp {
+			return g.in(64).ReduceAxes(uop.Add, 0).Reshape(uop.Shape{}).Exp2().Reshape(uop.ShapeOf(1, 1)).Expand(uop.ShapeOf(512, 512)).Mul(g.in(512, 512))
+		}, fuse.RowsShared, 2},
+		{"before a short one", func(g graph) *uop.UOp {
+			return g.in(64).ReduceAxes(uop.Add, 0).Reshape(uop.Shape{}).Exp2().Reshape(uop.ShapeOf(1, 1)).Expand(uop.ShapeOf(16, 16)).Mul(g.in(16, 16))
+		}, fuse.ComputedOnce, 1},
 		{"few of those", func(g graph) *uop.UOp {
 			return g.in(8, 8).Permute([]int{1, 0}).Add(g.in(8, 8)).ReduceAxes(uop.Max, 1)
 		}, fuse.CheapAgain, 1},
