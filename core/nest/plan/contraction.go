@@ -139,6 +139,13 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	if pl.m.SlowBroadcast && !spread {
 		wide, tall = 4, 2 // few elements to spread, and registers for what spreads them
 	}
+	if a := pl.crossed(p, vec, rows, acc); a != nil && results == 1 {
+		vec.Units = p.want.or(knobTileVectors, 1, min(room, vectors))
+		side := int64(math.Sqrt(float64(room / vec.Units)))
+		rows.Units = p.want.or(knobTileRows, even(rows.Count, side), min(room/vec.Units, rows.Count))
+		p.secondRows, p.crossed, a.Units = a, true, even(a.Count, max(room/vec.Units/rows.Units, 1))
+		return
+	}
 	if !parts {
 		p.secondRows, beside = pl.secondRowsFor(p, vec, rows, room/wide, acc)
 	}
@@ -225,6 +232,11 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		case a == p.secondRows:
 			walks = append(walks, level{a, Tiles})
 		}
+	}
+	if p.crossed {
+		// The vectors of one tile of the second axis stay in the nearest cache while all rows go by.
+		p.Levels = append(append(p.Levels, walks...), level{vec, Tiles}, level{rows, Tiles})
+		return
 	}
 	near := k*vec.Tile()*element <= pl.m.L1
 	if p.MultiPass == nil && near && p.want[knobPackColumns] != on && pl.interleaved(vec, walks, acc) {

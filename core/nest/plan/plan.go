@@ -32,6 +32,8 @@ type Band struct {
 	Rows, Vec *Axis
 	// secondRows is the second tile axis: more rows of the tile, where there are few along the first. Nil for none.
 	secondRows *Axis
+	// crossed says that the lanes are batches of a product: no operand is the same for a whole vector.
+	crossed bool
 	// MultiPass says how the leaf's sum is made in passes, nil if it is not.
 	MultiPass *MultiPass
 	// Product says how the leaf is a product of packed operands, nil if it is not.

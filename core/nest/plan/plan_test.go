@@ -114,6 +114,13 @@ func rowsUpTo(rows, k, n int64) func(inputs) *uop.UOp {
 	}
 }
 
+// batchedLast are products of n x 32 and 32 x n matrices, one for each element of the last axis.
+func batchedLast(n, batches int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		return must(tensor.Einsum("ikb,kjb->ijb", in(uop.Float32, n, 32, batches), in(uop.Float32, 32, n, batches)))
+	}
+}
+
 // rowSums is the product of a matrix and a vector.
 func rowSums(m, k int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return must(tensor.MatMul(in(uop.Float32, m, k), in(uop.Float32, k))) }
@@ -282,6 +289,12 @@ func TestDecisions(t *testing.T) {
 		{"lines of small images", threads, "", func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(f32, 8, 16, 8, 8), in(f32, 8, 16, 3, 3), nil, 1, tensor.Window{}))
 		}, "more rows"},
+		{"batches that are the lanes", big, "", batchedLast(40, 16), "of 40, tiles of 5 x 1, more rows"},
+		{"few batches are not", big, "", batchedLast(40, 4), "!more rows"},
+		{"a tile of those on a smaller processor", ir.AVX2, "", batchedLast(40, 16), "of 40, tiles of 4 x 1, more rows"},
+		{"batches before the matrices", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(in(f32, 16, 40, 32), in(f32, 16, 32, 40)))
+		}, "!more rows"},
 		{"light bodies fill an iteration of a slow loop", ir.Wasm, "", elements(1 << 20), "tiles of 16 x 4"},
 		{"heavy bodies do alone", ir.Wasm, "", sigmoids(1), "tiles of 4 x 4"},
 		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},

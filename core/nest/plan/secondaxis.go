@@ -1,8 +1,10 @@
 package plan
 
 import (
-	"polygrad/core/nest/analysis"
 	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/uop"
 )
 
 // Where all rows of a product are fewer than fill the registers, rows of another axis that shares the columns stand
@@ -34,4 +36,35 @@ func (pl *planner) secondRowsFor(p *Band, vec, rows *Axis, room int64, acc []ana
 		}
 	}
 	return found, count
+}
+
+// crossed is an axis for a tile of a product whose batches are the lanes: each operand is loaded in vectors, of rows or of this axis, and
+// a tile as high as wide needs the fewest loads. Nil if there is none.
+func (pl *planner) crossed(p *Band, vec, rows *Axis, acc []analysis.Access) *Axis {
+	byLane, byRow := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng)
+	for _, a := range p.Axes {
+		if a == vec || a == rows || a.Dynamic || rows.Dynamic || a.Count < 2 || rows.Count < 2 {
+			continue
+		}
+		byAxis := pl.Slopes(a.Region.Rng)
+		ofRows, ofAxis, other := 0, 0, 0
+		for _, x := range acc {
+			if x.U.Op != uop.Load || x.Times < 2 {
+				continue
+			}
+			lane, row, own := byLane.Of(x.U.Src[0]), byRow.Of(x.U.Src[0]).Depends, byAxis.Of(x.U.Src[0]).Depends
+			switch {
+			case costOf(lane, x.U) != costNext || row == own:
+				other++
+			case row:
+				ofRows++
+			default:
+				ofAxis++
+			}
+		}
+		if ofRows > 0 && ofAxis > 0 && other == 0 {
+			return a
+		}
+	}
+	return nil
 }
