@@ -115,10 +115,26 @@ func (f *fuser) gathers(u *uop.UOp) bool {
 		f.next = neighbours{}
 	}
 	for _, s := range below(u) {
-		if uop.GroupElementwise.Has(s.Op) && len(f.next.ofSources(s)) > 1 {
-			n := s.Shape().MaxNumel()
-			return slices.ContainsFunc(below(s), func(leaf *uop.UOp) bool { return !computedWithUser(leaf) && 2*leaf.Shape().MaxNumel() > n })
+		if uop.GroupElementwise.Has(s.Op) && f.turnsAgainst(s) {
+			return true
 		}
+	}
+	return false
+}
+
+// turnsAgainst reports whether two sources of a function lie in different orders, and neither is repeated.
+func (f *fuser) turnsAgainst(u *uop.UOp) bool {
+	n, found := u.Shape().MaxNumel(), anywhere
+	for _, s := range u.Src {
+		axis := f.next.next(s)
+		once := func(leaf *uop.UOp) bool { return !computedWithUser(leaf) && 2*leaf.Shape().MaxNumel() > n }
+		if axis == anywhere || len(s.Shape()) != len(u.Shape()) || !slices.ContainsFunc(below(s), once) {
+			continue
+		}
+		if found != anywhere && axis != found {
+			return true
+		}
+		found = axis
 	}
 	return false
 }
