@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 
 	"polygrad/core/tensor"
@@ -85,6 +86,7 @@ func (t *Tensor) call1(op *ops.Op, opts []Option, args ...any) *Tensor {
 	if err := t.Err(); err != nil {
 		return &Tensor{err: err}
 	}
+	defer runtime.KeepAlive(t) // the collector must not find it before the call has begun
 	return t.v.ctx.one(op, t.v, nil, opts, args)
 }
 
@@ -93,6 +95,7 @@ func (t *Tensor) call(op *ops.Op, opts []Option, args ...any) []*Tensor {
 	if err := t.Err(); err != nil {
 		return many(op, &Tensor{err: err})
 	}
+	defer runtime.KeepAlive(t)
 	return t.v.ctx.several(op, t.v, nil, opts, args)
 }
 

@@ -2,6 +2,7 @@ package polygrad
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 )
@@ -88,8 +89,9 @@ func TestWritesInPlace(t *testing.T) {
 	runtime.KeepAlive(y)
 }
 
-// Any goroutine may use a context.
+// Any goroutine may use a context, while the collector looks for tensors all the time.
 func TestGoroutines(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	c, err := NewContext("")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func TestGoroutines(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			for range 50 {
+			for range 300 {
 				if v, err := x.Mul(i).Sum().Item(); err != nil || v != float64(6*i) {
 					t.Errorf("%v, %v", v, err)
 				}

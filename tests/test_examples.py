@@ -118,6 +118,17 @@ def test_notebook_runs() -> None:
     assert number(r"loss [\d.]+ at first, ([\d.]+) at last", printed) < 0.05
 
 
+@pytest.mark.parametrize("cgo", ["0", "1"])
+def test_go_reads_digits_with_and_without_cgo(cgo: str) -> None:
+    command = ["go", "run", "./examples/go", "-epochs", "10"]
+    environment = {**os.environ, "CGO_ENABLED": cgo}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    assert number(r"^(\d+\.\d) % of the 359", done.stdout) > 95
+    assert ("kernels are WebAssembly" in done.stderr) == (cgo == "0")
+
+
 @pytest.mark.parametrize("suffix", ["py", "ipynb", "mjs"])
 def test_the_readme_lists_all(suffix: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
