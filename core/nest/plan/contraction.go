@@ -81,6 +81,9 @@ func (pl *planner) planReduction(p *Band) {
 	}
 	if vec == nil {
 		p.Along = simple
+		if rows == nil && simple && p.want[knobRowAxis] != none {
+			pl.rowsAtOnce(p, k)
+		}
 		if rows != nil && simple {
 			rows.Units = p.want.or(knobTileRows, pl.streamedRows(k, rows, acc), rows.mostUnits())
 		}
@@ -101,6 +104,27 @@ func (pl *planner) planReduction(p *Band) {
 	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == vec })
 	p.Axes = append(append([]*Axis{rows}, p.Axes...), vec)
 	pl.blocks(p, vec, rows, acc)
+}
+
+// rowsAtOnce is how many rows without anything in common are added up together: their sums do not wait for each other.
+const rowsAtOnce = 4
+
+// shortRow is the length of a row in bytes up to which its sum takes about as long to begin and end.
+const shortRow = 1 << 10
+
+// rowsAtOnce unrolls the rows of sums along vectors if they are short, or if several sums of each wait for one another while
+// the rows stay in the second cache.
+func (pl *planner) rowsAtOnce(p *Band, k *analysis.Region) {
+	rows := p.Axes[len(p.Axes)-1]
+	size := int64(4)
+	if pl.Lanes == pl.m.WideLanes {
+		size = 8
+	}
+	row := k.Trip() * size
+	if rows.Dynamic || rows.Count < 2*rowsAtOnce || row < 0 || row > shortRow && (len(p.Leaf.Loops()) < 2 || row*rows.Count > pl.m.L2) {
+		return
+	}
+	rows.Units = p.want.or(knobTileRows, rowsAtOnce, rows.Count)
 }
 
 // element is the assumed size in bytes of an element of a pack.

@@ -74,6 +74,10 @@ func sumRows(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return must(tensor.Sum(in(uop.Float32, rows, columns), []int{0}, false)) }
 }
 
+func sumColumns(rows, columns int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { return must(tensor.Sum(in(uop.Float32, rows, columns), []int{1}, false)) }
+}
+
 func transposed(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := turned(in(uop.Float32, rows, columns)); return v.Add(v) }
 }
@@ -208,6 +212,9 @@ func TestDecisions(t *testing.T) {
 		}, "!along vectors"},
 
 		{"sums along vectors", big, "", func(in inputs) *uop.UOp { return must(tensor.Sum(in(f32, 64, 1024), []int{1}, false)) }, "along vectors"},
+		{"short rows are added up together", big, "", sumColumns(64, 256), "tiles of 4 x 1"},
+		{"longer ones fill a processor", big, "", sumColumns(64, 257), "!tiles of 4"},
+		{"as many as asked", big, "r1h2", sumColumns(64, 256), "tiles of 2 x 1"},
 		{"rows from memory are one stream", big, "", rowSums(4096, 1024), "!tiles of 4"},
 		{"rows in the second cache share loads", big, "", rowSums(512, 1024), "tiles of 4 x 1"},
 		{"very short rows are one stream anyway", big, "", rowSums(65536, 64), "tiles of 4 x 1"},

@@ -39,6 +39,10 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"before a short one", func(g graph) *uop.UOp {
 			return g.in(64).ReduceAxes(uop.Add, 0).Reshape(uop.Shape{}).Exp2().Reshape(uop.ShapeOf(1, 1)).Expand(uop.ShapeOf(16, 16)).Mul(g.in(16, 16))
 		}, fuse.ComputedOnce, 1},
+		{"sum of values and one of each row", func(g graph) *uop.UOp {
+			x := g.in(64, 16, 128)
+			return x.Mul(x.ReduceAxes(uop.Max, 2).Expand(x.Shape())).ReduceAxes(uop.Add, 2)
+		}, fuse.ComputedOnce, 1},
 		{"few of those", func(g graph) *uop.UOp {
 			return g.in(8, 8).Permute([]int{1, 0}).Add(g.in(8, 8)).ReduceAxes(uop.Max, 1)
 		}, fuse.CheapAgain, 1},
