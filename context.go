@@ -79,12 +79,16 @@ func executorOf(device string) (*exec.Executor, error) {
 // lock begins a call.
 func (c *Context) lock() {
 	c.mu.Lock()
+	collected := collectGarbage()
 	c.lostMu.Lock()
 	lost := c.lost
 	c.lost = nil
 	c.lostMu.Unlock()
 	for _, v := range lost {
 		v.drop()
+	}
+	if collected {
+		afterGC.Store(inUse.Load())
 	}
 	if c.graph.Crowded() {
 		c.graph.Sweep(c.roots)

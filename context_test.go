@@ -140,3 +140,23 @@ func BenchmarkTrainingStep(b *testing.B) {
 		}
 	}
 }
+
+// Large tensors that nobody has are collected though the collector of Go does not see their memory.
+func TestLargeGarbage(t *testing.T) {
+	c, err := NewContext("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 16 << 20 // 64 MiB
+	most := int64(0)
+	for range 60 {
+		x := c.Zeros([]int{n})
+		if err := x.Realize(); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, inUse.Load())
+	}
+	if most > 1<<30 {
+		t.Errorf("%d MiB were in use, of tensors of 64", most>>20)
+	}
+}

@@ -199,4 +199,7 @@ func TestRandomWrites(t *testing.T) {
 			t.Fatalf("%v; POLY_FUZZ_SEED=%d repeats it\n%v", err, seed+i, p.text)
 		}
 	}
+	if n := polygrad.Default().Values(); n > 10 {
+		t.Errorf("%d values are left behind", n)
+	}
 }

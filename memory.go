@@ -2,7 +2,10 @@ package polygrad
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"polygrad/core/uop"
@@ -28,11 +31,36 @@ var (
 	small [23]sync.Pool
 )
 
+// inUse are the bytes of tensors; afterGC were those when the collector had run last.
+var inUse, afterGC atomic.Int64
+
+// littleGarbage is how many bytes of tensors may wait for the collector at least.
+const littleGarbage = 256 << 20
+
+// collectGarbage runs the collector if the memory of tensors has doubled since it last did: it does not see that memory, and a small program
+// could make garbage of any size before it runs by itself. It reports whether it has run.
+func collectGarbage() bool {
+	if n := inUse.Load(); n < 2*afterGC.Load() || n-afterGC.Load() < littleGarbage {
+		return false
+	}
+	// The cleanups of tensors run after the collector. One that is as young as this runs about when they have.
+	done := make(chan struct{})
+	runtime.AddCleanup(new([16]int), func(done chan struct{}) { close(done) }, done)
+	runtime.GC()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Millisecond):
+	}
+	return true
+}
+
 // allocate makes memory of undefined contents.
 func allocate(size uintptr) (*memory, error) {
+	inUse.Add(int64(size))
 	if size >= pages.HugeFrom {
 		p, err := large.Take(size)
 		if err != nil {
+			inUse.Add(-int64(size))
 			return nil, fmt.Errorf("memory: none for %d bytes", size)
 		}
 		return &memory{data: pages.Pointer(p), size: size}, nil
@@ -60,6 +88,9 @@ func aligned(size uintptr) unsafe.Pointer {
 
 // free gives memory back.
 func (m *memory) free() {
+	if m.keep == nil && m.data != nil {
+		inUse.Add(-int64(m.size))
+	}
 	switch {
 	case m.keep != nil || m.data == nil:
 	case m.size >= pages.HugeFrom:

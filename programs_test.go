@@ -345,4 +345,7 @@ func TestPrograms(t *testing.T) {
 			}
 		})
 	}
+	if n := polygrad.Default().Values(); n > 10 {
+		t.Errorf("%d values are left behind", n)
+	}
 }
