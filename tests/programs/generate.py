@@ -160,9 +160,7 @@ class Program:
     def run(self, s: Statement) -> None:
         """Run a statement."""
         if "data" in s:
-            self.tensors[s["let"]] = Shown.of(
-                np.array(s["data"], s["dtype"]).reshape(s["shape"])
-            )
+            self.tensors[s["let"]] = Shown.of(np.array(s["data"], s["dtype"]).reshape(s["shape"]))
         elif "op" in s:
             self.tensors[s["let"]] = self.call(s)
         elif "assign" in s:
@@ -228,7 +226,13 @@ def let(name: str, op: str, *of: str, **args: Any) -> Statement:
 
 def tensor(name: str, *data: float, **more: Any) -> Statement:
     """Return a vector of float32."""
-    return {"let": name, "data": [float(d) for d in data], "shape": [len(data)], "dtype": "float32", **more}
+    return {
+        "let": name,
+        "data": [float(d) for d in data],
+        "shape": [len(data)],
+        "dtype": "float32",
+        **more,
+    }
 
 
 def assign(name: str, value: Any) -> Statement:
@@ -285,11 +289,20 @@ def readers() -> list[Program]:
     made: list[tuple[str, list[Statement]]] = [
         ("a sum", [let("y", "sum", "x")]),
         ("a function", [let("y", "mul", "x", number=2)]),
-        ("a function of a function", [let("z", "mul", "x", number=2), let("y", "add", "z", number=1)]),
-        ("a product of a dropped view", [let("v", "transpose", "x"), let("y", "matmul", "x", "v"), {"drop": "v"}]),
+        (
+            "a function of a function",
+            [let("z", "mul", "x", number=2), let("y", "add", "z", number=1)],
+        ),
+        (
+            "a product of a dropped view",
+            [let("v", "transpose", "x"), let("y", "matmul", "x", "v"), {"drop": "v"}],
+        ),
         ("a clone", [let("y", "clone", "x")]),
         ("a contiguous copy", [let("y", "contiguous", "x"), let("y", "add", "y", number=0)]),
-        ("an expanded row", [let("r", "getitem", "x", items=[0]), let("y", "expand", "r", shape=[2, 3])]),
+        (
+            "an expanded row",
+            [let("r", "getitem", "x", items=[0]), let("y", "expand", "r", shape=[2, 3])],
+        ),
         ("a padded tensor", [let("y", "pad", "x", padding=[[1, 0], [0, 2]])]),
         ("a function of a view", [let("v", "flip", "x", axis=[1]), let("y", "neg", "v")]),
         ("a cast", [let("y", "cast", "x", dtype="int32")]),
@@ -315,14 +328,18 @@ def readers() -> list[Program]:
     p = Program("readers", "a reader of what was assigned").do(*start())
     p.do(let("n", "mul", "x", number=2), assign("x", "n"), let("y", "add", "n", number=1))
     out.append(p.do(assign("x", 0)).expect("y", "n", "x"))
-    p = Program("readers", "two tensors that read each other are swapped").do(tensor("a", 1, 2), tensor("b", 3, 4))
+    p = Program("readers", "two tensors that read each other are swapped").do(
+        tensor("a", 1, 2), tensor("b", 3, 4)
+    )
     p.do(let("c", "clone", "a"), assign("a", "b"), assign("b", "c"))
     out.append(p.expect("a", "b", "c"))
     p = Program("readers", "a clone and its original are written").do(*start())
     p.do(let("c", "clone", "x"), put("c", [0], 1), put("x", [1], 2))
     out.append(p.expect("c", "x"))
     p = Program("readers", "a dropped tensor whose view is written").do(*start())
-    p.do(let("v", "getitem", "x", items=[{"slice": [1, None, None]}]), {"drop": "x"}, assign("v", 2))
+    p.do(
+        let("v", "getitem", "x", items=[{"slice": [1, None, None]}]), {"drop": "x"}, assign("v", 2)
+    )
     out.append(p.expect("v"))
     return out
 
@@ -348,22 +365,36 @@ def hazards() -> list[Program]:
     shifts = [
         ([{"slice": [1, None, None]}], [{"slice": [0, -1, None]}]),
         ([{"slice": [0, -1, None]}], [{"slice": [1, None, None]}]),
-        ([{"slice": [None, None, None]}, {"slice": [1, None, None]}], [{"slice": [None, None, None]}, {"slice": [0, -1, None]}]),
+        (
+            [{"slice": [None, None, None]}, {"slice": [1, None, None]}],
+            [{"slice": [None, None, None]}, {"slice": [0, -1, None]}],
+        ),
         ([{"slice": [0, 2, None]}], [{"slice": [2, 4, None]}]),
         ([{"slice": [None, None, 2]}], [{"slice": [1, None, 2]}]),
         ([{"slice": [0, 2, None]}], [{"slice": [3, 1, -1]}]),
     ]
     for (to, source), lazy in product(shifts, (False, True)):
         state = "lazy" if lazy else "computed"
-        p = Program("hazards", f"a part of a {state} tensor is set to another: {text({'to': to, 'from': source})}")
+        p = Program(
+            "hazards",
+            f"a part of a {state} tensor is set to another: {text({'to': to, 'from': source})}",
+        )
         p.do(*start(lazy=lazy)).do(let("y", "getitem", "x", items=source), put("x", to, "y"))
         out.append(p.expect("x", "y"))
     for lazy in (False, True):
-        p = Program("hazards", f"rows of a {'lazy' if lazy else 'computed'} tensor are set in a loop").do(*start(lazy=lazy))
+        p = Program(
+            "hazards", f"rows of a {'lazy' if lazy else 'computed'} tensor are set in a loop"
+        ).do(*start(lazy=lazy))
         for i in range(1, 4):
-            p.do(let("r", "getitem", "x", items=[i - 1]), let("n", "add", "r", number=i), put("x", [i], "n"))
+            p.do(
+                let("r", "getitem", "x", items=[i - 1]),
+                let("n", "add", "r", number=i),
+                put("x", [i], "n"),
+            )
         out.append(p.expect("x"))
-    p = Program("hazards", "a running sum that is assigned a hundred times").do(tensor("x", 0, 0), tensor("d", 1, 2))
+    p = Program("hazards", "a running sum that is assigned a hundred times").do(
+        tensor("x", 0, 0), tensor("d", 1, 2)
+    )
     for _ in range(100):
         p.do(let("y", "add", "x", "d"), assign("x", "y"))
     out.append(p.expect("x"))
@@ -403,8 +434,12 @@ def gradients() -> list[Program]:
         return p
 
     square = [let("y", "square", "w"), let("loss", "sum", "y")]
-    program("of a sum of squares").do(w(1, -2)).that(no_grad("w")).do(*square).that(backward("loss"), grad("w", 2, -4))
-    program("two calls add up").do(w(1, -2), *square).that(backward("loss"), backward("loss"), grad("w", 4, -8))
+    program("of a sum of squares").do(w(1, -2)).that(no_grad("w")).do(*square).that(
+        backward("loss"), grad("w", 2, -4)
+    )
+    program("two calls add up").do(w(1, -2), *square).that(
+        backward("loss"), backward("loss"), grad("w", 4, -8)
+    )
     program("forgotten, then computed again").do(w(3), *square).that(
         backward("loss"), {"zero_grad": "w"}, no_grad("w"), backward("loss"), grad("w", 6)
     )
@@ -412,44 +447,70 @@ def gradients() -> list[Program]:
         let("loss", "sum", "y"), realize("loss")
     ).that(backward("loss"), grad("w", 2, 6))
     program("through two computed tensors").do(
-        w(2), let("a", "square", "w"), realize("a"), let("b", "square", "a"), realize("b"), let("loss", "sum", "b")
+        w(2),
+        let("a", "square", "w"),
+        realize("a"),
+        let("b", "square", "a"),
+        realize("b"),
+        let("loss", "sum", "b"),
     ).that(backward("loss"), grad("w", 32))
     program("of two variables, of which one is used twice").do(
-        w(1, 2), tensor("u", 3, 4, grad=True), let("p", "mul", "w", "u"), let("q", "add", "p", "w"), let("loss", "sum", "q")
+        w(1, 2),
+        tensor("u", 3, 4, grad=True),
+        let("p", "mul", "w", "u"),
+        let("q", "add", "p", "w"),
+        let("loss", "sum", "q"),
     ).that(backward("loss"), grad("w", 4, 5), grad("u", 1, 2))
     program("none flows through detach").do(
         w(1, 2), let("d", "detach", "w"), let("p", "mul", "w", "d"), let("loss", "sum", "p")
     ).that(backward("loss"), grad("w", 1, 2))
     program("through a view").do(
-        {"let": "w", "data": [1.0, 2.0, 3.0, 4.0], "shape": [2, 2], "dtype": "float32", "grad": True},
-        let("r", "getitem", "w", items=[1]), let("y", "square", "r"), let("loss", "sum", "y"),
+        {
+            "let": "w",
+            "data": [1.0, 2.0, 3.0, 4.0],
+            "shape": [2, 2],
+            "dtype": "float32",
+            "grad": True,
+        },
+        let("r", "getitem", "w", items=[1]),
+        let("y", "square", "r"),
+        let("loss", "sum", "y"),
     ).that(backward("loss"), grad("w", 0, 0, 6, 8))
     program("through an expanded tensor").do(
         w(2), let("e", "expand", "w", shape=[3]), let("y", "square", "e"), let("loss", "sum", "y")
     ).that(backward("loss"), grad("w", 12))
     program("through positions").do(
-        w(1, 2, 3), {"let": "i", "data": [2, 2, 0], "shape": [3], "dtype": "int32"},
-        let("y", "getitem", "w", items=[{"var": "i"}]), let("loss", "sum", "y"),
+        w(1, 2, 3),
+        {"let": "i", "data": [2, 2, 0], "shape": [3], "dtype": "int32"},
+        let("y", "getitem", "w", items=[{"var": "i"}]),
+        let("loss", "sum", "y"),
     ).that(backward("loss"), grad("w", 1, 0, 2))
-    program("with a gradient that comes in").do(w(1, 2), tensor("g", 10, 100), let("y", "square", "w")).that(
-        {"backward": "y", "gradient": "g"}, grad("w", 20, 400)
-    )
-    program("a tensor without one has none").do(w(1), tensor("x", 5), let("p", "mul", "w", "x"), let("loss", "sum", "p")).that(
-        backward("loss"), grad("w", 5), no_grad("x")
-    )
-    program("of the contents when it was read").do(w(3), let("y", "square", "w"), let("loss", "sum", "y"), backward("loss")).that(
-        grad("w", 6), {"zero_grad": "w"}
-    ).do(assign("w", 5), let("z", "square", "w"), let("more", "sum", "z")).that(backward("more"), grad("w", 10))
-    program("a gradient does not change when the tensor is written").do(w(3), *square).that(backward("loss")).do(assign("w", 0)).that(
-        grad("w", 6)
-    )
+    program("with a gradient that comes in").do(
+        w(1, 2), tensor("g", 10, 100), let("y", "square", "w")
+    ).that({"backward": "y", "gradient": "g"}, grad("w", 20, 400))
+    program("a tensor without one has none").do(
+        w(1), tensor("x", 5), let("p", "mul", "w", "x"), let("loss", "sum", "p")
+    ).that(backward("loss"), grad("w", 5), no_grad("x"))
+    program("of the contents when it was read").do(
+        w(3), let("y", "square", "w"), let("loss", "sum", "y"), backward("loss")
+    ).that(grad("w", 6), {"zero_grad": "w"}).do(
+        assign("w", 5), let("z", "square", "w"), let("more", "sum", "z")
+    ).that(backward("more"), grad("w", 10))
+    program("a gradient does not change when the tensor is written").do(w(3), *square).that(
+        backward("loss")
+    ).do(assign("w", 0)).that(grad("w", 6))
     program("nothing requires one").do(tensor("x", 1), let("loss", "sum", "x")).that(
         {"error": "requires a gradient", "do": backward("loss")}
     )
     program("a tensor of several elements").do(w(1, 2), let("y", "square", "w")).that(
         {"error": "expected one element", "do": backward("y")}
     )
-    program("integers have none").that({"error": "float", "do": {"let": "i", "data": [1], "shape": [1], "dtype": "int32", "grad": True}})
+    program("integers have none").that(
+        {
+            "error": "float",
+            "do": {"let": "i", "data": [1], "shape": [1], "dtype": "int32", "grad": True},
+        }
+    )
     for steps in (1, 3):
         for kind, args, expected in OPTIMIZERS:
             p = program(f"{steps} step(s) of {kind}{text(args)}").do(w(1, -2))
@@ -457,18 +518,40 @@ def gradients() -> list[Program]:
             for _ in range(steps):
                 p.that({"zero_grad": "w"})
                 p.that(*square, backward("loss"), {"step": "o"})
-            p.that({"expect": "w", "shape": [2], "dtype": "float32", "values": expected(np.array([1.0, -2.0]), steps), "tolerance": 1e-5})
-    program("a step keeps what was read before").do(w(1, -2), let("before", "mul", "w", number=2)).that(
-        {"optimizer": "o", "kind": "sgd", "params": ["w"], "lr": 0.25, "args": {}}, *square, backward("loss"), {"step": "o"},
+            p.that(
+                {
+                    "expect": "w",
+                    "shape": [2],
+                    "dtype": "float32",
+                    "values": expected(np.array([1.0, -2.0]), steps),
+                    "tolerance": 1e-5,
+                }
+            )
+    program("a step keeps what was read before").do(
+        w(1, -2), let("before", "mul", "w", number=2)
+    ).that(
+        {"optimizer": "o", "kind": "sgd", "params": ["w"], "lr": 0.25, "args": {}},
+        *square,
+        backward("loss"),
+        {"step": "o"},
         {"expect": "before", "shape": [2], "dtype": "float32", "values": [2.0, -4.0]},
         {"expect": "w", "shape": [2], "dtype": "float32", "values": [0.5, -1.0]},
     )
-    program("a view of a parameter shows a step").do(w(1, -2), let("v", "flip", "w", axis=[0])).that(
-        {"optimizer": "o", "kind": "sgd", "params": ["w"], "lr": 0.25, "args": {}}, *square, backward("loss"), {"step": "o"},
+    program("a view of a parameter shows a step").do(
+        w(1, -2), let("v", "flip", "w", axis=[0])
+    ).that(
+        {"optimizer": "o", "kind": "sgd", "params": ["w"], "lr": 0.25, "args": {}},
+        *square,
+        backward("loss"),
+        {"step": "o"},
         {"expect": "v", "shape": [2], "dtype": "float32", "values": [-1.0, 0.5]},
     )
-    program("a parameter without a gradient stays").do(w(1), tensor("u", 2, grad=True), *square).that(
-        {"optimizer": "o", "kind": "sgd", "params": ["w", "u"], "lr": 0.25, "args": {}}, backward("loss"), {"step": "o"},
+    program("a parameter without a gradient stays").do(
+        w(1), tensor("u", 2, grad=True), *square
+    ).that(
+        {"optimizer": "o", "kind": "sgd", "params": ["w", "u"], "lr": 0.25, "args": {}},
+        backward("loss"),
+        {"step": "o"},
         {"expect": "u", "shape": [1], "dtype": "float32", "values": [2.0]},
         {"expect": "w", "shape": [1], "dtype": "float32", "values": [0.5]},
     )
@@ -529,7 +612,12 @@ def compiled() -> list[Program]:
         return {"function": "f", "params": list(params), "do": do, "returns": returns}
 
     def expect(name: str, *values: float) -> Statement:
-        return {"expect": name, "shape": [len(values)], "dtype": "float32", "values": [float(v) for v in values]}
+        return {
+            "expect": name,
+            "shape": [len(values)],
+            "dtype": "float32",
+            "values": [float(v) for v in values],
+        }
 
     double = function("a", do=[let("y", "mul", "a", number=2)], returns=["y"])
     p = program("new arguments give new results").that(double)
@@ -541,20 +629,54 @@ def compiled() -> list[Program]:
     for i in range(4):
         p.that(tensor("x", 10, 20), assign("w", i), run("r", "x"), expect("r", 10 + i, 20 + i))
     p = program("a captured tensor that is assigned").that(tensor("w", 1, 2))
-    p.that(function("a", do=[let("n", "add", "w", "a"), assign("w", "n"), let("y", "mul", "w", number=1)], returns=["y"]))
+    p.that(
+        function(
+            "a",
+            do=[let("n", "add", "w", "a"), assign("w", "n"), let("y", "mul", "w", number=1)],
+            returns=["y"],
+        )
+    )
     for i in range(1, 5):
-        p.that(tensor("x", 1, 10), run("r", "x"), expect("r", 1 + i, 2 + 10 * i), expect("w", 1 + i, 2 + 10 * i))
+        p.that(
+            tensor("x", 1, 10),
+            run("r", "x"),
+            expect("r", 1 + i, 2 + 10 * i),
+            expect("w", 1 + i, 2 + 10 * i),
+        )
     p = program("a reader from before keeps its values").that(tensor("w", 1, 2))
-    p.that(function("a", do=[let("n", "add", "w", "a"), assign("w", "n"), let("y", "sum", "n")], returns=["y"]))
+    p.that(
+        function(
+            "a",
+            do=[let("n", "add", "w", "a"), assign("w", "n"), let("y", "sum", "n")],
+            returns=["y"],
+        )
+    )
     for i in range(1, 5):
         p.that(let(f"before{i}", "mul", "w", number=1), tensor("x", 1, 1), run("r", "x"))
     p.that(*(expect(f"before{i}", i, 1 + i) for i in range(1, 5)))
-    p = program("a view of a captured tensor shows what a run writes").that(tensor("w", 1, 2), let("v", "flip", "w", axis=[0]))
-    p.that(function("a", do=[let("n", "add", "w", "a"), assign("w", "n"), let("y", "sum", "n")], returns=["y"]))
+    p = program("a view of a captured tensor shows what a run writes").that(
+        tensor("w", 1, 2), let("v", "flip", "w", axis=[0])
+    )
+    p.that(
+        function(
+            "a",
+            do=[let("n", "add", "w", "a"), assign("w", "n"), let("y", "sum", "n")],
+            returns=["y"],
+        )
+    )
     for i in range(1, 5):
         p.that(tensor("x", 1, 10), run("r", "x"), expect("v", 2 + 10 * i, 1 + i))
     p = program("results of runs are tensors of their own").that(double)
-    p.that(tensor("x", 1, 2), run("a", "x"), run("b", "x"), run("c", "x"), run("d", "x"), assign("c", 0), expect("d", 2, 4), expect("a", 2, 4))
+    p.that(
+        tensor("x", 1, 2),
+        run("a", "x"),
+        run("b", "x"),
+        run("c", "x"),
+        run("d", "x"),
+        assign("c", 0),
+        expect("d", 2, 4),
+        expect("a", 2, 4),
+    )
     p = program("an argument that is a view").that(double, tensor("x", 1, 2, 3))
     for _ in range(4):
         p.that(let("v", "flip", "x", axis=[0]), run("r", "v"), expect("r", 6, 4, 2))
@@ -566,7 +688,14 @@ def compiled() -> list[Program]:
     p.that(
         function(
             "a",
-            do=[{"zero_grad": "w"}, let("d", "sub", "w", "a"), let("y", "square", "d"), let("loss", "sum", "y"), {"backward": "loss"}, {"step": "o"}],
+            do=[
+                {"zero_grad": "w"},
+                let("d", "sub", "w", "a"),
+                let("y", "square", "d"),
+                let("loss", "sum", "y"),
+                {"backward": "loss"},
+                {"step": "o"},
+            ],
             returns=["loss"],
         )
     )
@@ -574,7 +703,12 @@ def compiled() -> list[Program]:
     for _ in range(4):
         loss = float((w * w).sum())
         w = w / 2
-        p.that(tensor("x", 0, 0), run("r", "x"), {"expect": "r", "shape": [], "dtype": "float32", "values": [loss]}, expect("w", *w))
+        p.that(
+            tensor("x", 0, 0),
+            run("r", "x"),
+            {"expect": "r", "shape": [], "dtype": "float32", "values": [loss]},
+            expect("w", *w),
+        )
     p = program("another shape is an error").that(double)
     for _ in range(3):
         p.that(tensor("x", 1, 2), run("r", "x"))
@@ -582,7 +716,10 @@ def compiled() -> list[Program]:
     p = program("another type is an error").that(double)
     for _ in range(3):
         p.that(tensor("x", 1, 2), run("r", "x"))
-    p.that({"let": "x", "data": [1, 2], "shape": [2], "dtype": "int32"}, {"error": "expected", "do": run("r", "x")})
+    p.that(
+        {"let": "x", "data": [1, 2], "shape": [2], "dtype": "int32"},
+        {"error": "expected", "do": run("r", "x")},
+    )
     return out
 
 
@@ -597,13 +734,19 @@ def mistakes() -> list[Program]:
         ("reshaped to another number of elements", "reshape", let("y", "reshape", "x", shape=[5])),
         ("permuted by axes that it has not", "permute", let("y", "permute", "x", order=[0, 2])),
         ("added to a tensor that does not broadcast", "broadcast", let("y", "add", "x", "four")),
-        ("multiplied as a matrix by another one that does not fit", "matmul", let("y", "matmul", "x", "x")),
+        (
+            "multiplied as a matrix by another one that does not fit",
+            "matmul",
+            let("y", "matmul", "x", "x"),
+        ),
         ("summed along an axis that it has not", "range", let("y", "sum", "x", axis=2)),
     ]
     out = []
     for what, error, statement in cases:
         for lazy in (False, True):
-            p = Program("mistakes", f"a {'lazy' if lazy else 'computed'} tensor is {what}").do(*start(lazy=lazy))
+            p = Program("mistakes", f"a {'lazy' if lazy else 'computed'} tensor is {what}").do(
+                *start(lazy=lazy)
+            )
             p.do(tensor("three", 1, 2, 3, 4, 5), tensor("four", 1, 2, 3, 4))
             p.do({"let": "whole", "data": [1, 2, 3], "shape": [3], "dtype": "int32"})
             p.that({"error": error, "do": statement})
@@ -613,7 +756,9 @@ def mistakes() -> list[Program]:
 
 def main() -> None:
     """Write the file."""
-    programs = [p.json() for p in [*views(), *readers(), *hazards(), *gradients(), *compiled(), *mistakes()]]
+    programs = [
+        p.json() for p in [*views(), *readers(), *hazards(), *gradients(), *compiled(), *mistakes()]
+    ]
     names = [(p["topic"], p["name"]) for p in programs]
     assert len(set(names)) == len(names), "two programs have one name"
     lines = ",\n".join(json.dumps(p, separators=(",", ":")) for p in programs)

@@ -15,9 +15,7 @@ from polygrad.nn import SGD, Adam, AdamW
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PROGRAMS = json.loads(
-    (Path(__file__).resolve().parents[3] / "tests" / "programs.json").read_text()
-)
+PROGRAMS = json.loads((Path(__file__).resolve().parents[3] / "tests" / "programs.json").read_text())
 OPTIMIZERS: dict[str, Any] = {"sgd": SGD, "adam": Adam, "adamw": AdamW}
 
 
