@@ -310,3 +310,21 @@ func TestNothingRunsInCircles(t *testing.T) {
 	s := g.fused(fuse.Options{RowBytes: 1 << 20, MinRows: 4, MaxWork: 9, MaxBuffers: 9}, y)
 	g.expect(s, 3)
 }
+
+// What is computed of all rows stays out of a kernel whose rows threads share.
+func TestWholesRunBeforeRows(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(768, 768)
+	whole := softmax(x.ReduceAxes(uop.Add, 1), 0)
+	o := options
+	o.MaxWork = 9
+	s := g.fused(o, x.Mul(whole.Expand(x.Shape())).ReduceAxes(uop.Add, 1).Mul(whole))
+	for _, k := range s.Kernels {
+		if rows := k.AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Index && u.Src[0].DType.Size == 768*768 }); rows == nil {
+			continue
+		}
+		if k.AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Reduce && len(u.Ranges()) == 0 }) != nil {
+			t.Errorf("a sum of all rows in\n%s", k.AST.Dump())
+		}
+	}
+}

@@ -29,6 +29,9 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 }
 
 func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
+	if slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && len(b.loopsOf(u)) == 0 }) {
+		rows = nil // it runs before all loops
+	}
 	c := Costs{Rows: volume(rows), Iterations: b.iterations(), RowBytes: b.rowBytes(rows), Stores: len(b.stores), WorkAfter: b.work()}
 	var after int64
 	after, c.Buffers = f.traffic(b)
