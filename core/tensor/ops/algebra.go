@@ -82,18 +82,32 @@ func (a *Args) attention(o tensor.AttentionOptions) (*uop.UOp, error) {
 	o.Scale = a.float("scale")
 	if p := a.float("dropout_p"); p != 0 && a.Training {
 		o.Dropout = p
-		// One number for each weight: (…, queries, keys).
-		queries, keys := a.X.Shape(), a.tensor("key").Shape()
-		if len(queries) < 2 || len(keys) < 2 {
-			return nil, bad("key", "has shape %s, expected 2 axes or more", keys)
+		s, err := scores(a.X.Shape(), a.tensor("key").Shape())
+		if err != nil {
+			return nil, err
 		}
-		s := append(slices.Clone(queries[:len(queries)-1]), keys[len(keys)-2])
-		var err error
 		if o.Seed, err = a.seed(s, 4); err != nil {
 			return nil, err
 		}
 	}
 	return tensor.ScaledDotProductAttention(a.X, a.tensor("key"), a.tensor("value"), o)
+}
+
+// scores is the shape of the products of queries (…, L, d) and keys (…, S, d): (…, L, S).
+func scores(queries, keys uop.Shape) (uop.Shape, error) {
+	if len(queries) < 2 || len(keys) < 2 {
+		return nil, bad("key", "has shape %s, expected 2 axes or more", keys)
+	}
+	batch, others := slices.Clone(queries[:len(queries)-2]), keys[:len(keys)-2]
+	for len(batch) < len(others) {
+		batch = slices.Insert(batch, 0, uop.N(1))
+	}
+	for i, d := range others {
+		if j := len(batch) - len(others) + i; d.Max() > batch[j].Max() {
+			batch[j] = d
+		}
+	}
+	return append(batch, queries[len(queries)-2], keys[len(keys)-2]), nil
 }
 
 const pool = "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, ceil_mode bool = false"

@@ -68,3 +68,31 @@ func TestArguments(t *testing.T) {
 		t.Errorf("reshape(): error %v", err)
 	}
 }
+
+// Dropout of attention takes a random number for each score.
+func TestAttentionTakesAWordForEachScore(t *testing.T) {
+	g := symbolic.NewGraph()
+	in := func(n ...int64) *uop.UOp {
+		size := int64(1)
+		for _, d := range n {
+			size *= d
+		}
+		return g.NewBuffer("CPU", size, uop.Float32).Reshape(uop.ShapeOf(n...))
+	}
+	attention, _ := ops.Find("scaled_dot_product_attention")
+	a := attention.Call(g)
+	a.X, a.Training = in(1, 5, 8), true
+	var taken uint64
+	a.Seed = func(words uint64) (*uop.UOp, error) {
+		taken = words
+		return g.NewBuffer("CPU", 3, uop.Uint32), nil
+	}
+	for name, v := range map[string]any{"key": in(4, 7, 8), "value": in(4, 7, 8), "dropout_p": 0.5} {
+		if err := a.Set(name, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.Results(); err != nil || taken != 4*5*7 {
+		t.Errorf("%d words, %v; expected 140", taken, err)
+	}
+}
