@@ -111,22 +111,52 @@ func From[T Element](data []T, shape ...int) *Tensor { return FromIn(Default(), 
 
 // FromIn is From in a context.
 func FromIn[T Element](c *Context, data []T, shape ...int) *Tensor {
+	shape, err := fitting(data, shape)
+	if err != nil {
+		return failed("From", err)
+	}
+	return c.fill("From", typeOf[T](), shape, func(b []byte) { copy(b, bytesOf(data)) })
+}
+
+// Share returns a tensor on the memory of elements, in row-major order, without a copy: what is written to the tensor arrives in data.
+// Nobody may write to data while the tensor, or one that was made of it and is not computed, is in use.
+func Share[T Element](data []T, shape ...int) *Tensor {
+	shape, err := fitting(data, shape)
+	if err != nil {
+		return failed("Share", err)
+	}
+	c := Default()
+	c.lock()
+	defer c.unlock()
+	dt, err := typeOf[T]().uop()
+	if err != nil {
+		return failed("Share", err)
+	}
+	bytes := bytesOf(data)
+	m := &memory{data: unsafe.Pointer(unsafe.SliceData(bytes)), size: uintptr(len(bytes)), keep: data, shared: true}
+	v, err := c.newLeaf(dt, shapeOf(shape), m)
+	if err != nil {
+		return failed("Share", err)
+	}
+	return c.hand(c.newVariable(v))
+}
+
+// fitting is a shape for elements, that of a vector if none is given.
+func fitting[T Element](data []T, shape []int) ([]int, error) {
 	if shape == nil {
-		shape = []int{len(data)}
+		return []int{len(data)}, nil
 	}
 	n := 1
 	for _, d := range shape {
 		if d < 0 {
-			return failed("From", fmt.Errorf("shape: %v, expected sizes of 0 or more", shape))
+			return nil, fmt.Errorf("shape: %v, expected sizes of 0 or more", shape)
 		}
 		n *= d
 	}
 	if n != len(data) {
-		return failed("From", fmt.Errorf("shape: %v has %d elements, expected the %d of data", shape, n, len(data)))
+		return nil, fmt.Errorf("shape: %v has %d elements, expected the %d of data", shape, n, len(data))
 	}
-	return c.fill("From", typeOf[T](), shape, func(b []byte) {
-		copy(b, bytesOf(data))
-	})
+	return shape, nil
 }
 
 // Scalar returns a tensor of one element and no axes.

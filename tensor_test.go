@@ -131,6 +131,28 @@ func TestWrites(t *testing.T) {
 	}
 }
 
+// Shared memory is written where it is, and who has read it before gets a copy.
+func TestShare(t *testing.T) {
+	data := []float32{1, 2, 3, 4}
+	x := polygrad.Share(data, 2, 2)
+	before, view := x.Mul(2), x.T()
+	view.Set(9, polygrad.At(0))
+	if !slices.Equal(data, []float32{9, 2, 9, 4}) {
+		t.Errorf("the memory is %v", data)
+	}
+	want(t, before, 2, 4, 6, 8)
+	want(t, x, 9, 2, 9, 4)
+	x.Assign(x.Add(1))
+	if !slices.Equal(data, []float32{10, 3, 10, 5}) {
+		t.Errorf("the memory is %v", data)
+	}
+	data[0] = 0
+	want(t, x.Add(0), 0, 3, 10, 5)
+	if polygrad.Share(data, 3).Err() == nil {
+		t.Error("4 elements of shape 3")
+	}
+}
+
 func TestBackward(t *testing.T) {
 	w := vector(1, 2, 3).SetRequiresGrad(true)
 	y := w.Mul(w)
