@@ -413,9 +413,9 @@ def test_attention_to_texts_of_some_lengths(causal: bool) -> None:
     ],
     ids=["causal", "window", "band", "later", "future", "prefix", "holes"],
 )
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize(("dropout", "low"), [(0.0, -math.inf), (0.3, -math.inf), (0.0, -1e9)])
 def test_gradients_of_attention_in_a_band(
-    rows: int, columns: int, mask: Any, dropout: float
+    rows: int, columns: int, mask: Any, dropout: float, low: float
 ) -> None:
     """What a mask leaves out of stored scores, and random numbers, is left out of no gradient."""
     shapes = [(2, 2, rows, 8), (2, 2, columns, 8), (2, 2, columns, 8)]
@@ -427,14 +427,14 @@ def test_gradients_of_attention_in_a_band(
     at = mask(Tensor.arange(rows).reshape(-1, 1), Tensor.arange(columns))
     if dropout:
         kept = (RNG.random(kept.shape) >= dropout) / (1 - dropout)
-    scores = (tensors[0] @ tensors[1].transpose(-2, -1) / 8**0.5).masked_fill(~at, -math.inf)
+    scores = (tensors[0] @ tensors[1].transpose(-2, -1) / 8**0.5).masked_fill(~at, low)
     weights = scores.softmax(-1)
     if dropout:
         weights = weights * Tensor(kept.astype(np.float32))
     got = ((weights @ tensors[2]) * Tensor(y)).sum().gradient(*tensors)
     hidden = ~mask(np.arange(rows)[:, None], np.arange(columns))
     with np.errstate(invalid="ignore"):
-        scores = np.where(hidden, -np.inf, q @ np.swapaxes(k, -2, -1) / np.sqrt(8))
+        scores = np.where(hidden, low, q @ np.swapaxes(k, -2, -1) / np.sqrt(8))
         e = np.exp(scores - scores.max(-1, keepdims=True))
         p = e / e.sum(-1, keepdims=True)
     dp = y @ np.swapaxes(v, -2, -1) * kept
@@ -443,3 +443,45 @@ def test_gradients_of_attention_in_a_band(
     Tensor.realize(*got)
     for gradient, want in zip(got, wanted, strict=True):
         np.testing.assert_allclose(gradient.numpy(), want, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda row, column: column <= row,
+        lambda row, column: (column < row + 70) & (column + 70 > row),
+        lambda row, column: column >= row + 3,  # the last rows are means of all values
+        lambda row, column: (column <= row) & (column % 7 != 0),  # the first is
+    ],
+    ids=["causal", "band", "future", "holes"],
+)
+@pytest.mark.parametrize("length", [256, 517])
+@pytest.mark.parametrize("how", ["where", "add", "times", "twice", "also by data"])
+def test_low_scores(length: int, mask: Any, how: str) -> None:
+    """Where rows have other elements, low finite scores are left out as minus infinity is."""
+    shape = (2**21 // length**2, length, 8)
+    q, k, v = (RNG.normal(size=shape).astype(np.float32) for _ in range(3))
+    at, low = np.arange(length), -1e9
+    hidden = ~mask(at[:, None], at)
+    data = at > 40
+    masked = ~mask(Tensor.arange(length).reshape(-1, 1), Tensor.arange(length))
+    scores, wanted = Tensor(q) @ Tensor(k).transpose(-2, -1), q @ np.swapaxes(k, 1, 2)
+    if how == "where":
+        scores, wanted = scores.masked_fill(masked, low), np.where(hidden, low, wanted)
+    elif how == "add":
+        scores, wanted = scores + masked.where(low, 0.0), wanted + np.where(hidden, low, 0)
+    elif how == "times":
+        scores, wanted = scores + (1.0 - (~masked).float()) * low, wanted + hidden * low
+    else:
+        if how == "also by data":
+            scores = Tensor(data).where(scores, low)
+            wanted = np.where(data, wanted, low)
+        else:
+            late = Tensor.arange(length) > 40
+            scores, wanted = late.where(scores, low), np.where(data, wanted, low)
+        scores, wanted = scores.masked_fill(masked, low), np.where(hidden, low, wanted)
+    wanted = wanted.astype(np.float32).astype(np.float64)
+    e = np.exp(wanted - wanted.max(-1, keepdims=True))
+    got = (scores.softmax(-1) @ Tensor(v)).numpy()
+    want = e / e.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-5)

@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/uop"
@@ -15,6 +16,7 @@ import (
 // band says what of matrices a mask leaves, in blocks of rows by blocks of columns.
 type band struct {
 	mask        *uop.UOp // the condition, of position[0] and position[1]
+	finite      bool     // scores that it takes away are low, but not minus infinity
 	position    [2]*uop.UOp
 	spans       [2]spans // of columns for blocks of rows, and of rows for blocks of columns
 	matrices    map[int]*bandMatrix
@@ -71,7 +73,7 @@ func (f *fuser) skipMaskedBlocks() (changed bool) {
 
 // bandOf is the band of a matrix of scores, nil if what is stored is none.
 func (f *fuser) bandOf(b *body, s *store) *band {
-	mask := maskOf(s.value)
+	mask, low := maskOf(s.value)
 	if mask == nil {
 		return nil
 	}
@@ -79,7 +81,7 @@ func (f *fuser) bandOf(b *body, s *store) *band {
 	if loops == nil {
 		return nil
 	}
-	d := &band{matrices: map[int]*bandMatrix{}}
+	d := &band{finite: !math.IsInf(low, -1), matrices: map[int]*bandMatrix{}}
 	to := map[*uop.UOp]*uop.UOp{}
 	for axis, t := range loops[len(loops)-2:] {
 		// All matrices of a size have the same ranges as positions, so that equal masks are the same.
@@ -100,7 +102,7 @@ func (f *fuser) bandOf(b *body, s *store) *band {
 		left += at[1] - at[0]
 		all += int64(len(d.spans[1].at))
 	}
-	if left*5 > all*4 || d.emptyRow() {
+	if left*5 > all*4 || d.emptyRow() || d.finite && !leavesSome(d.mask, d.position[1]) {
 		return nil
 	}
 	for column, at := range d.spans[1].at {
@@ -230,8 +232,9 @@ func (f *fuser) view(d *band, i int) {
 	for j := range b.stores {
 		s := &b.stores[j]
 		if own := positionsOf(s); own != nil && d.matrices[s.slot] == nil {
-			if at := own[len(own)-2:]; maskOf(s.value) != nil && sizeOf(at[0].r) == sizeOf(d.position[0]) && sizeOf(at[1].r) == sizeOf(d.position[1]) &&
-				replace(maskOf(s.value), map[*uop.UOp]*uop.UOp{at[0].r: d.position[0], at[1].r: d.position[1]}) == d.mask {
+			mask, _ := maskOf(s.value)
+			if at := own[len(own)-2:]; mask != nil && sizeOf(at[0].r) == sizeOf(d.position[0]) && sizeOf(at[1].r) == sizeOf(d.position[1]) &&
+				replace(mask, map[*uop.UOp]*uop.UOp{at[0].r: d.position[0], at[1].r: d.position[1]}) == d.mask {
 				d.matrices[s.slot] = &bandMatrix{loops: own, kind: lowest, skipped: true}
 			}
 		}
@@ -269,17 +272,27 @@ func (f *fuser) view(d *band, i int) {
 // addMatrices finds out what values of a body are outside of the band, and notes further matrices with the same positions.
 func (f *fuser) addMatrices(d *band, v *bandView) {
 	b := v.body
+	var columns []*uop.UOp
+	for r, axis := range v.axes {
+		if axis == 1 {
+			columns = append(columns, r)
+		}
+	}
 	for _, u := range b.values() {
+		var mask *uop.UOp
+		if u.Op == uop.Add || u.Op == uop.Where {
+			mask, _ = maskOf(u)
+		}
 		switch {
 		case u.Op == uop.Bufferize:
 			v.kinds[u] = v.kinds[u.Src[0]]
 		case u.Op == uop.Index && u.Src[0].Op == uop.Bufferize:
 			v.kinds[u] = v.kinds[u.Src[0]]
 		case u.Op == uop.Index || u.Op == uop.Reduce:
-		case (u.Op == uop.Add || u.Op == uop.Where) && maskOf(u) != nil && replace(maskOf(u), v.positions(d)) == d.mask:
+		case mask != nil && replace(mask, v.positions(d)) == d.mask:
 			v.kinds[u] = lowest
 		default:
-			v.kinds[u] = maskedTo(u, v.kinds)
+			v.kinds[u] = maskedTo(u, v.kinds, d.finite, columns)
 		}
 	}
 	axisOf := func(r *uop.UOp) int {

@@ -220,7 +220,7 @@ func TestAttentionIsOneKernel(t *testing.T) {
 	g.expect(g.fused(o, scores, times(softmax(scores, 1), g.in(200, 32).Permute([]int{1, 0}))), 3)
 }
 
-// Blocks of rows end where a causal mask makes all their scores minus infinity, unless something else is added to those.
+// Blocks of rows end where a causal mask makes all their scores minus infinity or, in rows that have others, as good as that.
 func TestMaskedColumns(t *testing.T) {
 	const n = 256
 	o := options
@@ -237,13 +237,28 @@ func TestMaskedColumns(t *testing.T) {
 			return out
 		}
 	}
+	low := func(first int64, twice bool) func(g graph) *uop.UOp {
+		return func(g graph) *uop.UOp {
+			scores := times(g.in(n, 32), g.in(n, 32))
+			at := g.ok(tensor.Arange(scores.Graph(), uop.Int(0), uop.Int(n), uop.Int(1), nil))
+			row, column := at.Reshape(uop.ShapeOf(n, 1)).Expand(uop.ShapeOf(n, n)), at.Reshape(uop.ShapeOf(1, n)).Expand(uop.ShapeOf(n, n))
+			least := scores.ConstLike(uop.Float(-1e9))
+			if twice {
+				scores = column.Alu(uop.CmpLt, row.ConstLike(uop.Int(9))).Alu(uop.Where, least, scores)
+			}
+			return times(softmax(row.Alu(uop.CmpLt, column.Add(column.ConstLike(uop.Int(first)))).Alu(uop.Where, least, scores), 1), g.in(32, n))
+		}
+	}
 	for name, c := range map[string]struct {
 		out     func(g graph) *uop.UOp
 		shorter bool
 	}{
-		"causal":   {masked(tensor.AttentionOptions{Causal: true}, nil), true},
-		"no mask":  {masked(tensor.AttentionOptions{}, nil), false},
-		"epilogue": {masked(tensor.AttentionOptions{Causal: true}, func(g graph) *uop.UOp { return g.in(n, 32) }), true},
+		"low scores":           {low(0, false), true},
+		"of whole rows":        {low(1, false), false},
+		"of rows by two masks": {low(0, true), false},
+		"causal":               {masked(tensor.AttentionOptions{Causal: true}, nil), true},
+		"no mask":              {masked(tensor.AttentionOptions{}, nil), false},
+		"epilogue":             {masked(tensor.AttentionOptions{Causal: true}, func(g graph) *uop.UOp { return g.in(n, 32) }), true},
 		"mask of data": {func(g graph) *uop.UOp {
 			// A mask that is computed from other data says nothing of whole columns.
 			q, k := g.in(n, 32), g.in(n, 32)

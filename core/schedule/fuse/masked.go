@@ -9,7 +9,7 @@ import (
 
 // skipMaskedColumns leaves out what a mask takes away, in kernels that go through blocks of rows: where it makes the scores of
 // all rows of a block minus infinity before some column or from one on, their exponentials are 0 and add nothing to sums, so
-// that the loops over columns go through the others.
+// that the loops over columns go through the others. Low finite scores are as good, in rows that have others.
 func (f *fuser) skipMaskedColumns() (changed bool) {
 	for i, g := range f.groups {
 		if g.kernel != nil {
@@ -29,8 +29,10 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 		if scores.Op != uop.Bufferize || len(scores.Src) != 3 {
 			continue
 		}
-		mask, rows, columns := maskOf(scores.Src[0]), scores.Src[1], scores.Src[2]
-		if mask == nil || sizeOf(columns) < sizeOf(rows) {
+		mask, low := maskOf(scores.Src[0])
+		rows, columns := scores.Src[1], scores.Src[2]
+		finite := !math.IsInf(low, -1)
+		if mask == nil || sizeOf(columns) < sizeOf(rows) || finite && !leavesSome(mask, columns) {
 			continue
 		}
 		s := b.unmasked(mask, false, rows, columns)
@@ -38,7 +40,7 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 		if s.end.Op == uop.ConstOp && s.first.Op == uop.ConstOp {
 			continue
 		}
-		if all, places, ok := columnsOf(b, scores); ok {
+		if all, places, ok := columnsOf(b, scores, finite); ok {
 			return f.shortenColumns(b, scores, all, places, s, sizeOf(rows))
 		}
 	}
@@ -109,14 +111,7 @@ func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 		if lo := column.Vmin(); lo.Cmp(uop.Int(0)) < 0 {
 			column = column.Maximum(column.IntLike(0))
 		}
-		at := simplify(column.AddInt(more).IdivInt(wide))
-		if at.Vmin().Cmp(uop.Int(least)) < 0 {
-			at = at.Maximum(at.IntLike(least))
-		}
-		if at.Vmax().Cmp(uop.Int(most)) > 0 {
-			at = at.Minimum(at.IntLike(most))
-		}
-		return simplify(at)
+		return clamped(column.AddInt(more).IdivInt(wide), least, most)
 	}
 	if s.end == nil {
 		s.end = columns.IntLike(sizeOf(columns))
@@ -129,48 +124,157 @@ func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 	}
 }
 
-// maskOf is the condition without which a score is minus infinity, nil if there is none.
-func maskOf(u *uop.UOp) *uop.UOp {
-	switch {
-	case u.Op == uop.Add:
-		if c := maskOf(u.Src[0]); c != nil {
-			return c
+// leavesSome reports whether a condition on columns is known to hold for one of them, wherever else it is asked.
+func leavesSome(cond, columns *uop.UOp) bool {
+	last := sizeOf(columns) - 1
+	candidates := []*uop.UOp{columns.IntLike(0), columns.IntLike(last)}
+	for _, c := range cond.Toposort() { // and those at which it changes, or lie in the middle of a band
+		if c.Op != uop.CmpLt || !c.Src[0].DType.IsInt() {
+			continue
 		}
-		return maskOf(u.Src[1])
-	case u.Op == uop.Mul && positive(u.Src[1]), u.Op == uop.Cast && u.Src[0].DType.IsFloat():
-		return maskOf(u.Src[0])
-	case u.Op == uop.Where && minusInfinity(u.Src[2]):
-		return u.Src[0]
-	case u.Op == uop.Where && minusInfinity(u.Src[1]):
-		return u.Src[0].Not()
+		at, stride, offset := columns.IntLike(0), int64(0), int64(0)
+		var add func(t *uop.UOp, factor int64)
+		add = func(t *uop.UOp, factor int64) {
+			switch {
+			case t.Op == uop.Cast && t.Src[0].DType.IsInt() && !t.Src[0].Overflows(t.DType):
+				eachTerm(t.Src[0], factor, add)
+			case t == columns:
+				stride += factor
+			case t.Op == uop.ConstOp:
+				offset += factor * t.ConstVal().I()
+			default:
+				at = at.Add(t.Cast(columns.DType).MulInt(factor))
+			}
+		}
+		eachTerm(c.Src[1], 1, add)
+		eachTerm(c.Src[0], -1, add)
+		if stride == 1 || stride == -1 {
+			at, offset = at.MulInt(-stride), -stride*offset
+			candidates = append(candidates, at, at.AddInt(offset), at.AddInt(offset-1))
+		}
 	}
-	return nil
+	return slices.ContainsFunc(candidates, func(at *uop.UOp) bool {
+		return simplify(replace(cond, map[*uop.UOp]*uop.UOp{columns: clamped(at, 0, last)})).IsConst(uop.BoolConst(true))
+	})
 }
 
-func positive(u *uop.UOp) bool {
-	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() > 0
+// clamped is a value within limits.
+func clamped(u *uop.UOp, least, most int64) *uop.UOp {
+	if u = simplify(u); u.Vmin().Cmp(uop.Int(least)) < 0 {
+		u = u.Maximum(u.IntLike(least))
+	}
+	if u.Vmax().Cmp(uop.Int(most)) > 0 {
+		u = u.Minimum(u.IntLike(most))
+	}
+	return simplify(u)
+}
+
+// lowScore is a score that counts as minus infinity where there are others: those are taken to be so much greater that its
+// exponential is 0. leastFactor leaves it low.
+const lowScore, leastFactor = -1e8, 1e-3
+
+// maskOf is the condition without which a score is low, whatever else it is made of, and how low; nil if there is none. All
+// other scores of a row might be as low as a finite one by data, or by another mask: then that one counts.
+func maskOf(u *uop.UOp) (cond *uop.UOp, low float64) {
+	if cond, low = lowBy(u); cond == nil || math.IsInf(low, -1) {
+		return cond, low
+	}
+	times := 0
+	for _, x := range u.ToposortGated(func(x *uop.UOp) bool { return x.Op != uop.Reduce }) {
+		if x.Op == uop.Index && x.Src[0].Op != uop.Bufferize || x.Op == uop.Log2 {
+			return nil, 0
+		}
+		for _, s := range x.Src {
+			if lowConst(s) {
+				times++
+			}
+		}
+	}
+	if times > 1 {
+		return nil, 0
+	}
+	return cond, low
+}
+
+func lowBy(u *uop.UOp) (cond *uop.UOp, low float64) {
+	switch c, yes, no := twoValues(u); {
+	case c != nil && no <= lowScore && yes > lowScore:
+		return c, no
+	case c != nil && yes <= lowScore && no > lowScore:
+		return c.Not(), yes
+	}
+	switch {
+	case u.Op == uop.Where && lowConst(u.Src[2]):
+		return u.Src[0], u.Src[2].ConstVal().F()
+	case u.Op == uop.Where && lowConst(u.Src[1]):
+		return u.Src[0].Not(), u.Src[1].ConstVal().F()
+	case u.Op == uop.Add:
+		if cond, low = lowBy(u.Src[0]); cond == nil {
+			cond, low = lowBy(u.Src[1])
+		}
+		if u.Src[1].Op == uop.ConstOp {
+			low += u.Src[1].ConstVal().F()
+		}
+	case u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp:
+		cond, low = lowBy(u.Src[0])
+		low *= u.Src[1].ConstVal().F()
+	case u.Op == uop.Cast && u.Src[0].DType.IsFloat():
+		return lowBy(u.Src[0])
+	}
+	if cond != nil && low <= lowScore {
+		return cond, low
+	}
+	return nil, 0
+}
+
+// twoValues are the numbers that a value is if a condition holds, and if not; there is none if it may be others.
+func twoValues(u *uop.UOp) (cond *uop.UOp, yes, no float64) {
+	switch {
+	case u.Op == uop.Cast && u.Src[0].DType.IsBool():
+		return u.Src[0], 1, 0
+	case u.Op == uop.Where && u.Src[1].Op == uop.ConstOp && u.Src[2].Op == uop.ConstOp && u.DType.IsFloat():
+		return u.Src[0], u.Src[1].ConstVal().F(), u.Src[2].ConstVal().F()
+	case (u.Op == uop.Mul || u.Op == uop.Add) && u.DType.IsFloat():
+		x, c := u.Src[0], u.Src[1]
+		if x.Op == uop.ConstOp {
+			x, c = c, x
+		}
+		if c.Op != uop.ConstOp {
+			break
+		}
+		if cond, yes, no = twoValues(x); u.Op == uop.Mul {
+			return cond, yes * c.ConstVal().F(), no * c.ConstVal().F()
+		}
+		return cond, yes + c.ConstVal().F(), no + c.ConstVal().F()
+	}
+	return nil, 0, 0
+}
+
+// keepsLow reports whether low scores times a value are low.
+func keepsLow(u *uop.UOp) bool {
+	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() >= leastFactor
+}
+
+func lowConst(u *uop.UOp) bool {
+	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() <= lowScore
 }
 
 func isZero(u *uop.UOp) bool {
 	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() == 0
 }
 
-func minusInfinity(u *uop.UOp) bool {
-	return u.Op == uop.ConstOp && u.DType.IsFloat() && math.IsInf(u.ConstVal().F(), -1)
-}
-
-// maskedKind is what a value is where the score is minus infinity.
+// maskedKind is what a value is where the score is low.
 type maskedKind uint8
 
 const (
 	someValue maskedKind = iota
-	lowest               // minus infinity
+	lowest               // minus infinity, or as good as that
 	zero
 )
 
 // columnsOf finds the ranges that go through the columns of scores, and of what is kept of them, and the places of those. ok is false if what a body
-// stores depends on columns whose scores are minus infinity, all other values being finite.
-func columnsOf(b *body, scores *uop.UOp) (columns []*uop.UOp, places map[*uop.UOp]int, ok bool) {
+// stores depends on columns whose scores are low, all other values being finite.
+func columnsOf(b *body, scores *uop.UOp, finite bool) (columns []*uop.UOp, places map[*uop.UOp]int, ok bool) {
 	kinds := map[*uop.UOp]maskedKind{scores: lowest}
 	places = map[*uop.UOp]int{scores: 2}
 	for _, u := range b.values() {
@@ -197,28 +301,29 @@ func columnsOf(b *body, scores *uop.UOp) (columns []*uop.UOp, places map[*uop.UO
 				return nil, nil, false
 			}
 		default:
-			kinds[u] = maskedTo(u, kinds)
+			kinds[u] = maskedTo(u, kinds, finite, columns)
 		}
 	}
 	return columns, places, true
 }
 
-// maskedTo is what an operation makes of such values.
-func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind) maskedKind {
+// maskedTo is what an operation makes of such values. If low scores are finite nothing may make others of the row as low.
+func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind, finite bool, columns []*uop.UOp) maskedKind {
 	has := func(k maskedKind) bool {
 		return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return kinds[s] == k })
 	}
 	all := func(k maskedKind, is func(*uop.UOp) bool) bool {
 		return !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return kinds[s] != k && !s.DType.IsBool() && !is(s) })
 	}
+	same := func(s *uop.UOp) bool { return len(within(s.Ranges(), columns)) == 0 }
 	switch {
 	case !u.DType.IsFloat():
 		return someValue
-	case u.Op == uop.Where && all(lowest, minusInfinity):
+	case u.Op == uop.Where && all(lowest, lowConst) && !finite:
 		return lowest
 	case u.Op == uop.Where && all(zero, isZero), u.Op == uop.Add && all(zero, isZero):
 		return zero
-	case u.Op == uop.Add && has(lowest), u.Op == uop.Mul && kinds[u.Src[0]] == lowest && positive(u.Src[1]), u.Op == uop.Cast && has(lowest) && u.DType.IsFloat():
+	case u.Op == uop.Add && has(lowest) && (!finite || all(lowest, same)), u.Op == uop.Mul && kinds[u.Src[0]] == lowest && keepsLow(u.Src[1]), u.Op == uop.Cast && has(lowest) && u.DType.IsFloat():
 		return lowest
 	case (u.Op == uop.Exp || u.Op == uop.Exp2) && has(lowest), u.Op == uop.Mul && has(zero), u.Op == uop.Cast && has(zero):
 		return zero
