@@ -83,6 +83,10 @@ def _windowed(f: p.Ops, q: p.Tensor, k: p.Tensor, v: p.Tensor) -> p.Tensor:
     return f.attention(q, k, v, f.window(q.shape[2], WINDOW))
 
 
+def _added(f: p.Ops, q: p.Tensor, k: p.Tensor, v: p.Tensor) -> p.Tensor:
+    return f.attention(q, k, v, f.added(q.shape[2]))
+
+
 def _padded(f: p.Ops, q: p.Tensor, k: p.Tensor, v: p.Tensor, lengths: p.Tensor) -> p.Tensor:
     return f.attention(q, k, v, f.padded(lengths, q.shape[2]))
 
@@ -142,6 +146,7 @@ VARIATIONS = [
     _attention("4x4093x64 causal", _causal(4093), 4, 4093),
     _attention("12x1024x64, window 256", 1024 * WINDOW, program=_windowed),
     _attention("4x4096x64, window 256", 4096 * WINDOW, 4, 4096, program=_windowed),
+    _attention("12x1021x64 causal, mask of -1e9", _causal(1021), length=1021, program=_added),
     _attention(
         "4x12x1024x64 causal, padded",
         FEW,

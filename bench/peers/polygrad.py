@@ -174,6 +174,12 @@ def window(length: int, width: int) -> Tensor:
     return (columns <= rows) & (columns > rows - width)
 
 
+def added(length: int) -> Tensor:
+    """Return a causal mask of 0 and low finite numbers, which is added."""
+    columns = Tensor.arange(length)
+    return (columns <= columns.reshape(-1, 1)).where(0.0, -1e9)
+
+
 def padded(lengths: Tensor, length: int) -> Tensor:
     """Return the causal masks of texts of some lengths."""
     columns = Tensor.arange(length)

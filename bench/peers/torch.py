@@ -183,6 +183,12 @@ def window(length: int, width: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril().triu(1 - width)
 
 
+@functools.cache
+def added(length: int) -> Tensor:
+    """Return a causal mask of 0 and low finite numbers, made once."""
+    return torch.full((length, length), -1e9).triu(1)
+
+
 def padded(lengths: Tensor, length: int) -> Tensor:
     """Return the causal masks of texts of some lengths."""
     columns = torch.arange(length)
