@@ -53,6 +53,7 @@ const (
 	TooManyBuffers
 	FewRows      // too few rows for the threads to share
 	Recompute    // too much recomputation
+	ShortRows    // reductions of a row that need each other wait longer than memory takes
 	RowTooLarge  // a row that several loops stream through does not fit into its part of the cache
 	FitsCache    // the rows between two products stay in the cache without blocks
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
@@ -78,7 +79,7 @@ var reasons = [...]string{
 	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
 	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
-	RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
+	ShortRows: "reductions of short rows wait for each other", RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
 	TermsScattered:  "its terms are added where they belong",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
@@ -100,6 +101,8 @@ type Costs struct {
 	BytesSaved int64
 	// WorkBefore and WorkAfter estimate the arithmetic of a run.
 	WorkBefore, WorkAfter float64
+	// WaitCycles is how much longer reductions wait for each other, SavedCycles what memory, arithmetic and the launch of a kernel took.
+	WaitCycles, SavedCycles float64
 	// Rows is the trip count of the loops that both have in common, Iterations that of all loops.
 	Rows, Iterations int64
 	// RowBytes is what several loops stream through in a row, or the size of a row between two contractions.
@@ -135,6 +138,8 @@ func (o *Options) judge(c *Costs) Reason {
 		return Recompute
 	case c.RowBytes > o.RowBytes:
 		return RowTooLarge
+	case c.WaitCycles > c.SavedCycles:
+		return ShortRows
 	}
 	return Pays
 }
@@ -172,8 +177,8 @@ func (d *Decision) String() string {
 	fmt.Fprintf(&b, ": %s: %s", verdict, d.Reason)
 	c, o := &d.Costs, &d.Limits
 	if c.WorkBefore > 0 {
-		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g, limit %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %d buffers, limit %d; %d stores",
-			c.BytesSaved, c.WorkAfter, c.WorkBefore, o.MaxWork*c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.Buffers, o.MaxBuffers, c.Stores)
+		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g, limit %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %.0f cycles waited, %.0f saved; %d buffers, limit %d; %d stores",
+			c.BytesSaved, c.WorkAfter, c.WorkBefore, o.MaxWork*c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.WaitCycles, c.SavedCycles, c.Buffers, o.MaxBuffers, c.Stores)
 	} else if c.Rows > 0 {
 		fmt.Fprintf(&b, "; %d rows of %d bytes; blocks of %d rows, at least %d, limit %d bytes", c.Rows, c.RowBytes, c.BlockRows, o.MinBlock, o.BlockBytes)
 	}

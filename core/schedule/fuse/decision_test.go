@@ -26,6 +26,8 @@ func TestCostsAreComparedWithLimits(t *testing.T) {
 		{func(c *fuse.Costs) { c.Iterations++ }, fuse.FewRows},
 		{func(c *fuse.Costs) { c.Iterations++; c.Rows++ }, fuse.Pays},
 		{func(c *fuse.Costs) { c.WorkAfter++ }, fuse.Recompute},
+		{func(c *fuse.Costs) { c.WaitCycles++ }, fuse.ShortRows},
+		{func(c *fuse.Costs) { c.WaitCycles++; c.SavedCycles++ }, fuse.Pays},
 		{func(c *fuse.Costs) { c.Buffers++ }, fuse.TooManyBuffers},
 		{func(c *fuse.Costs) { c.Stores++ }, fuse.EpilogueStores},
 		{func(c *fuse.Costs) { c.Stores++; c.Epilogue = false }, fuse.Pays},
@@ -137,6 +139,7 @@ func TestReasons(t *testing.T) {
 			sums := g.in(64, 128).ReduceAxes(uop.Add, 1)
 			return []*uop.UOp{sums, sums.ReduceAxes(uop.Max, 0)}
 		}},
+		{"producers", fuse.ShortRows, func(g graph) []*uop.UOp { return []*uop.UOp{softmax(softmax(g.in(256, 24), 1), 1)} }},
 		{"producers", fuse.ConsumerContracts, func(g graph) []*uop.UOp {
 			return []*uop.UOp{times(softmax(g.in(64, 32), 1), g.in(48, 32))}
 		}},

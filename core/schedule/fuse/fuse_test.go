@@ -343,3 +343,11 @@ func TestWholesRunBeforeRows(t *testing.T) {
 		}
 	}
 }
+
+// Reductions that need each other stay in one kernel where their rows are long: memory takes longer than they wait.
+func TestLongRowsDoNotWait(t *testing.T) {
+	for columns, kernels := range map[int64]int{24: 2, 2048: 1} {
+		g := newGraph(t)
+		g.expect(g.fused(options, softmax(softmax(g.in(256, columns), 1), 1)), kernels)
+	}
+}

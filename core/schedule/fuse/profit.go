@@ -39,9 +39,35 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 		bytes, _ := f.traffic(x)
 		c.WorkBefore += x.work()
 		c.BytesSaved += bytes
+		c.WaitCycles -= x.waits()
 	}
 	c.BytesSaved -= after
+	c.WaitCycles += b.waits()
+	m := &f.o.Machine
+	c.SavedCycles = launchCycles + m.passing(max(c.BytesSaved, 0)) + m.computing(max(c.WorkBefore-c.WorkAfter, 0))
 	return c
+}
+
+// waits is how many cycles the rows of a body take longer since their reductions need each other: a processor works ahead in the next
+// row while two of them wait, but not while more do.
+func (b *body) waits() float64 {
+	const cycles = 20
+	level := map[*uop.UOp]int64{}
+	most := int64(0)
+	for _, u := range b.values() {
+		n := int64(0)
+		for _, s := range u.Src {
+			n = max(n, level[s])
+		}
+		if u.Op == uop.Reduce {
+			n++
+			if rows := b.loopsOf(u); len(rows) > 0 {
+				most = max(most, (n-1)*(n-2)*volume(rows))
+			}
+		}
+		level[u] = n
+	}
+	return float64(cycles * most)
 }
 
 // traffic is how many bytes the buffers of a body have, those that it reads and writes twice, and how many buffers there are.
