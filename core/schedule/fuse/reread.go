@@ -115,7 +115,8 @@ func (f *fuser) gathers(u *uop.UOp) bool {
 		f.next = neighbours{}
 	}
 	for _, s := range below(u) {
-		if uop.GroupElementwise.Has(s.Op) && f.turnsAgainst(s) {
+		// What is repeated is stored by itself.
+		if uop.GroupElementwise.Has(s.Op) && 2*s.Shape().MaxNumel() > u.Shape().MaxNumel() && f.turnsAgainst(s) {
 			return true
 		}
 	}

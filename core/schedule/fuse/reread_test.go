@@ -43,6 +43,12 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			x := g.in(64, 16, 128)
 			return x.Mul(x.ReduceAxes(uop.Max, 2).Expand(x.Shape())).ReduceAxes(uop.Add, 2)
 		}, fuse.ComputedOnce, 1},
+		{"product of those", func(g graph) *uop.UOp {
+			x := g.in(64, 64).Permute([]int{1, 0}).Add(g.in(64, 64)).Cast(uop.Float16)
+			shape := uop.ShapeOf(64, 64, 64)
+			rows, columns := x.Reshape(uop.ShapeOf(64, 1, 64)).Expand(shape), x.Reshape(uop.ShapeOf(1, 64, 64)).Expand(shape)
+			return rows.Mul(columns).Cast(uop.Float32).ReduceAxes(uop.Add, 2)
+		}, fuse.RereadPays, 2},
 		{"few of those", func(g graph) *uop.UOp {
 			return g.in(8, 8).Permute([]int{1, 0}).Add(g.in(8, 8)).ReduceAxes(uop.Max, 1)
 		}, fuse.CheapAgain, 1},
