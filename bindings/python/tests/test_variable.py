@@ -242,3 +242,22 @@ def test_attention_of_variable_length(length):
     np.testing.assert_allclose(some.numpy(), expected(q), atol=1e-5)
     every = Tensor(q)[:, :, :n].scaled_dot_product_attention(keys, values).sum(2)
     np.testing.assert_allclose(every.numpy(), expected(q[:, :, :length]).sum(2), atol=1e-4)
+
+
+@pytest.mark.parametrize("length", [1, 2, 66, 131])
+def test_rows_of_variable_length(length: int) -> None:
+    """What is done to rows is done in one kernel, also if other rows have another length."""
+    rng = np.random.default_rng(length)
+    x, y = (rng.normal(size=(37, 131)).astype(np.float32) for _ in range(2))
+    n, m = Variable("n", 1, 131).bind(length), Variable("m", 1, 131).bind(100)
+    a, b, short = Tensor(x)[:, :n], Tensor(y)[:, :n], Tensor(x)[:, :m]
+    wide, other = x[:, :length].astype(np.float64), y[:, :length].astype(np.float64)
+    e = np.exp(wide - wide.max(1, keepdims=True))
+    weights = e / e.sum(1, keepdims=True)
+    for got, want in (
+        ((a.softmax(-1) * b).sum(1), (weights * other).sum(1)),
+        (a.max(1) - short.max(1), wide.max(1) - x[:, :100].max(1)),
+        (a.max(1) + Tensor(x).sum(1), wide.max(1) + x.sum(1)),
+        (((a * b).sum(0, keepdim=True) * a).sum(1), ((wide * other).sum(0) * wide).sum(1)),
+    ):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-4)

@@ -50,7 +50,7 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 		case !fusible.Has(u.Op) || u.Op == uop.Index && len(u.Src) != 2:
 			return nil
 		case u.Op == uop.Range:
-			if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 {
+			if len(u.RangeID().ID) != 1 {
 				return nil
 			}
 			rs = append(rs, u)
@@ -67,6 +67,9 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 	st := end
 	if end.Op == uop.End {
 		st, b.loops = end.Src[0], end.Src[1:]
+	}
+	if slices.ContainsFunc(b.loops, variable) {
+		return nil // only reductions are of variable length
 	}
 	if st.Op != uop.Store || len(st.Src) != 2 || st.Src[0].Op != uop.Index {
 		return nil
@@ -91,7 +94,10 @@ func (f *fuser) newRange(r *uop.UOp) *uop.UOp {
 // slotOf is the slot that an INDEX goes to.
 func slotOf(at *uop.UOp) int { return int(at.Src[0].Arg.(uop.Num)) }
 
-func sizeOf(r *uop.UOp) int64 { return r.Src[0].ConstVal().I() }
+// sizeOf is the length of a range, or the bound of a variable one.
+func sizeOf(r *uop.UOp) int64 { return r.Src[0].Vmax().I() }
+
+func variable(r *uop.UOp) bool { return r.Src[0].Op != uop.ConstOp }
 
 func volume(rs []*uop.UOp) int64 {
 	n := int64(1)

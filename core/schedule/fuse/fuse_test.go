@@ -286,6 +286,15 @@ func TestMaskedColumns(t *testing.T) {
 	}
 }
 
+// Rows of variable length are gone through in one kernel, as others are.
+func TestRowsOfVariableLength(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(64, 1024)
+	n := x.Graph().Variable("n", uop.Int(1), uop.Int(1024), uop.IndexT).BindTo(1000)
+	x = x.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Hi: uop.S(n)}})
+	g.expect(g.fused(options, g.ok(tensor.Sum(g.ok(tensor.Softmax(x, 1)).Mul(x), []int{1}, false))), 1)
+}
+
 // The updates of a parameter and its moments are one kernel that changes three buffers.
 func TestUpdatesOfOneParameter(t *testing.T) {
 	g := newGraph(t)

@@ -112,7 +112,9 @@ func (f *fuser) joinReduction(u *uop.UOp, level int, groups map[string][]*uop.UO
 		key += fmt.Sprint(" ", r.RangeID().ID[0])
 	}
 	for _, r := range rs {
-		key += fmt.Sprint(" x", sizeOf(r))
+		if key += fmt.Sprint(" x", sizeOf(r)); variable(r) {
+			key += r.Src[0].Render()
+		}
 	}
 	group := groups[key]
 	if group == nil {

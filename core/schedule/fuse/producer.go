@@ -144,7 +144,7 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 			at := positions[i]
 			s.at[t.r] = at
 			if at.Op == uop.Range {
-				if sizeOf(at) != sizeOf(t.r) {
+				if variable(at) || sizeOf(at) != sizeOf(t.r) {
 					return nil, nil, nil
 				}
 				continue

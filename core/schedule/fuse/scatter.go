@@ -114,7 +114,7 @@ func (b *body) elsewhere(u *uop.UOp, but int) bool {
 
 // scatterOf takes a value apart that is a sum which can be scattered over some of the loops, nil if it is none.
 func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
-	if u.Op != uop.Reduce || !uop.ArgEqual(u.Arg, uop.OpArg(uop.Add)) || u.Src[0].Op != uop.Where {
+	if u.Op != uop.Reduce || !uop.ArgEqual(u.Arg, uop.OpArg(uop.Add)) || u.Src[0].Op != uop.Where || slices.ContainsFunc(u.Src[1:], variable) {
 		return nil
 	}
 	x, zero := u.Src[0].Src[1], u.Src[0].Src[2]

@@ -38,7 +38,7 @@ type rowValue struct{ u, inner *uop.UOp }
 // repeated lists values that are the same function of the same row, computed in different loops: the outermost of them
 // that are worth it, nil if there are none.
 func (f *fuser) repeated(b *body) []rowValue {
-	places := map[int64]*uop.UOp{} // a range for each size, which stands for all of that size
+	places := map[*uop.UOp]*uop.UOp{} // a range for each size, which stands for all of that size
 	groups := map[*uop.UOp][]rowValue{}
 	var order []*uop.UOp
 	add := func(v rowValue, fresh bool) {
@@ -46,10 +46,11 @@ func (f *fuser) repeated(b *body) []rowValue {
 		if n < f.o.MinScratch || n*int64(v.u.DType.Itemsize()) > f.o.RowBytes/2 {
 			return
 		}
-		if places[n] == nil {
-			places[n] = f.newRange(v.inner)
+		length := v.inner.Src[0]
+		if places[length] == nil {
+			places[length] = f.newRange(v.inner)
 		}
-		key := replace(v.u, map[*uop.UOp]*uop.UOp{v.inner: places[n]})
+		key := replace(v.u, map[*uop.UOp]*uop.UOp{v.inner: places[length]})
 		if groups[key] == nil {
 			if !fresh {
 				return
