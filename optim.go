@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -160,7 +161,7 @@ func notNegative(name string, numbers map[string]float64) error {
 	return nil
 }
 
-// newOptimizer makes parameters require gradients, and their state of zeros.
+// newOptimizer makes parameters, each of which counts once, require gradients, and their state of zeros.
 func newOptimizer(name string, params []*Tensor, lr float64, states int) (*Optimizer, error) {
 	if err := notNegative(name, map[string]float64{"lr": lr}); err != nil {
 		return nil, err
@@ -170,6 +171,9 @@ func newOptimizer(name string, params []*Tensor, lr float64, states int) (*Optim
 	}
 	o := &Optimizer{}
 	for i, p := range params {
+		if slices.Contains(o.params, p) {
+			continue
+		}
 		if err := p.SetRequiresGrad(true).Err(); err != nil {
 			return nil, fmt.Errorf("polygrad: %s: params[%d]: %w", name, i, err)
 		}

@@ -44,7 +44,7 @@ type place struct {
 // Compile traces a function of tensors, by calling it once on tensors like args, and compiles it. The function must not look at values
 // (Values, Item), and computes the same for tensors of the same shapes and types: what else it depends on is part of the program. It
 // may write tensors and call Backward and an optimizer's Step. Tensors that it uses besides its arguments are read, and written, where
-// they are at each run.
+// they are at each run. While the function is traced no other goroutine may use its context.
 func Compile(f func(args ...*Tensor) ([]*Tensor, error), args ...*Tensor) (*Step, error) {
 	c := Default()
 	if len(args) > 0 && args[0].Err() == nil {

@@ -458,3 +458,26 @@ func TestJit(t *testing.T) {
 		t.Error("an argument of another shape")
 	}
 }
+
+// A parameter counts once, and what no memory can hold is an error.
+func TestLimits(t *testing.T) {
+	w := vector(1).SetRequiresGrad(true)
+	o, err := polygrad.NewSGD([]*polygrad.Tensor{w, w}, 0.5, polygrad.SGDOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Sum().Backward()
+	if err := o.Step(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w, 0.5)
+	for _, shape := range [][]int{{1 << 50}, {1 << 40, 1 << 40}, {-1}} {
+		if err := polygrad.Zeros(shape).Realize(); err == nil {
+			t.Errorf("zeros of shape %v", shape)
+		}
+	}
+	empty := polygrad.From([]float32{}, 0, 3)
+	want(t, empty.Add(1))
+	want(t, empty.Sum(polygrad.WithAxis(0)), 0, 0, 0)
+	want(t, empty.Assign(1))
+}

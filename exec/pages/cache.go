@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -34,6 +35,10 @@ func (c *Cache) Take(n uintptr) (uintptr, error) {
 		}
 	}
 	c.mu.Unlock()
+	// The system promises more memory than it has, and ends the process that uses it.
+	if most := installed(); most > 0 && n > most {
+		return 0, fmt.Errorf("pages: no memory for %d bytes: the machine has %d", n, most)
+	}
 	return Reserve(0, n)
 }
 

@@ -55,3 +55,10 @@ func TestCacheHasALimit(t *testing.T) {
 		t.Errorf("%d blocks of %d bytes are kept, expected none beside what is more than the limit", len(c.idle), c.bytes)
 	}
 }
+
+func TestMoreThanTheMachineHas(t *testing.T) {
+	var c Cache
+	if _, err := c.Take(1 << 50); err == nil {
+		t.Error("a petabyte was taken")
+	}
+}

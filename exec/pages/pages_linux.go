@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,3 +89,12 @@ func Discard(addr, n uintptr) {
 	// Advice only: if it fails the pages stay, which is correct too.
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, addr, n, unix.MADV_DONTNEED)
 }
+
+// installed is the size of the machine's memory and swap in bytes, 0 if the system does not say.
+var installed = sync.OnceValue(func() uintptr {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return uintptr(info.Totalram+info.Totalswap) * uintptr(info.Unit)
+})
