@@ -392,7 +392,10 @@ func (f *fuser) cutReduction(b *body, r *uop.UOp, at []int64) *body {
 					}
 				}
 				rs = append(rs, position.Ranges()...)
-				if part = f.folded(part.ReduceOver(uop.Op(u.Arg.(uop.OpArg)), rs...)); all == nil {
+				if len(rs) > 0 { // a piece of one iteration is no loop
+					part = part.ReduceOver(uop.Op(u.Arg.(uop.OpArg)), rs...)
+				}
+				if part = f.folded(part); all == nil {
 					all = part
 				} else {
 					all = all.Alu(uop.Op(u.Arg.(uop.OpArg)), part)

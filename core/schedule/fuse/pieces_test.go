@@ -22,6 +22,10 @@ func TestLoopsAreCut(t *testing.T) {
 		{"joined", func(g graph) *uop.UOp { return joined(g, 256).Exp2().ContiguousOp() }, 1, 0},
 		{"joined rows that turn", func(g graph) *uop.UOp { return joined(g, 256).Permute([]int{1, 0}).ContiguousOp() }, 2, 0},
 		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
+		{"maximum, of which an iteration is a piece", func(g graph) *uop.UOp {
+			x := g.in(64, 256)
+			return pad(x.Exp2(), 1, 0).Add(pad(x, 0, 1)).ReduceAxes(uop.Max, 1)
+		}, 1, 0},
 		{"softmax", func(g graph) *uop.UOp { return softmax(pad(g.in(64, 256), 1, 2), 1) }, 1, 0},
 		{"softmax inside", func(g graph) *uop.UOp { return pad(softmax(g.in(64, 256), 1), 1, 2).ContiguousOp() }, 1, 0},
 	} {
@@ -29,6 +33,13 @@ func TestLoopsAreCut(t *testing.T) {
 			g := newGraph(t)
 			s := g.fused(options, c.build(g))
 			g.expect(s, c.kernels)
+			for _, k := range s.Kernels {
+				for _, u := range k.AST.Toposort() {
+					if u.Op == uop.Reduce && len(u.Src) < 2 {
+						t.Error("a reduction has no loop")
+					}
+				}
+			}
 			if n := count(s, uop.Where); (n > 0) != (c.selects > 0) {
 				t.Errorf("%d choices, expected %d", n, c.selects)
 			}
