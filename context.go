@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"polygrad/core/rewrite"
 	"polygrad/core/symbolic"
@@ -80,13 +81,7 @@ func executorOf(device string) (*exec.Executor, error) {
 func (c *Context) lock() {
 	c.mu.Lock()
 	collected := collectGarbage()
-	c.lostMu.Lock()
-	lost := c.lost
-	c.lost = nil
-	c.lostMu.Unlock()
-	for _, v := range lost {
-		v.drop()
-	}
+	c.dropLost()
 	if collected {
 		afterGC.Store(inUse.Load())
 	}
@@ -166,11 +161,31 @@ func (c *Context) hand(w *variable) *Tensor {
 	return t
 }
 
-// lose notes a tensor that the collector has found, for the next call.
+// lose notes a tensor that the collector has found. The next call drops it, or a timer if there is none.
 func (c *Context) lose(w *variable) {
 	c.lostMu.Lock()
 	defer c.lostMu.Unlock()
-	c.lost = append(c.lost, w)
+	if c.lost = append(c.lost, w); len(c.lost) == 1 {
+		time.AfterFunc(lostAtMost, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.dropLost()
+		})
+	}
+}
+
+// lostAtMost is how long a tensor that the collector has found may wait to be dropped.
+const lostAtMost = 20 * time.Millisecond
+
+// dropLost drops the tensors that the collector has found.
+func (c *Context) dropLost() {
+	c.lostMu.Lock()
+	lost := c.lost
+	c.lost = nil
+	c.lostMu.Unlock()
+	for _, v := range lost {
+		v.drop()
+	}
 }
 
 // SetTraining sets whether dropout drops and batch normalisation learns, and returns what was set before.

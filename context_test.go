@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+	"time"
 )
 
 // count is the number of values of a context after the collector has run.
@@ -159,4 +160,26 @@ func TestLargeGarbage(t *testing.T) {
 	if most > 1<<30 {
 		t.Errorf("%d MiB were in use, of tensors of 64", most>>20)
 	}
+}
+
+// Tensors of a context that nobody calls any more give their memory back.
+func TestAbandonedContext(t *testing.T) {
+	before := inUse.Load()
+	func() {
+		c, err := NewContext("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Zeros([]int{8 << 20}).Realize(); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for range 100 {
+		runtime.GC()
+		if inUse.Load() <= before {
+			return
+		}
+		time.Sleep(lostAtMost)
+	}
+	t.Errorf("%d bytes are in use, %d were before", inUse.Load(), before)
 }
