@@ -175,6 +175,11 @@ func (k *call) begin(op *ops.Op) {
 
 // end lets go of the values of a call.
 func (k *call) end() {
+	for _, v := range k.from {
+		if v.refs == 0 && v.histories == 0 && !v.leaf { // nothing was computed from it
+			v.free()
+		}
+	}
 	clear(k.from)
 	k.from = k.from[:0]
 }
@@ -192,7 +197,7 @@ func (c *Context) result(node *uop.UOp, from []*value) *variable {
 	v, x, w := &made.value, &made.cell, &made.variable
 	v.from, v.holders, x.variables = append(made.from[:0], from...), made.holders[:0], append(made.variables[:0], w)
 	c.enlist(v, node)
-	if c.quiet && v.flow == flowAlways {
+	if c.quiet > 0 && v.flow == flowAlways {
 		v.node, _ = tensor.Detach(node) // any tensor can be detached
 		v.flow = flowNever
 	}
@@ -207,8 +212,8 @@ func (c *Context) result(node *uop.UOp, from []*value) *variable {
 func (k *call) run(x *variable, xs []*Tensor, opts []Option, args []any) ([]*uop.UOp, error) {
 	a := &k.args
 	if x != nil {
-		a.X = x.node()
 		k.from = append(k.from, x.source())
+		a.X = x.node()
 	}
 	for i, t := range xs {
 		u, err := k.tensor(t)

@@ -26,7 +26,7 @@ type Context struct {
 	known    rewrite.Map         // their nodes
 	stream   tensor.Stream
 	training bool
-	quiet    bool // no gradients
+	quiet    int // calls of NoGrad that run: no gradients
 	trace    *trace
 	binds    []exec.Binding
 	now      call
@@ -203,15 +203,14 @@ func (c *Context) Training() bool {
 	return c.training
 }
 
-// NoGrad calls f; what is made of tensors meanwhile has no gradients.
+// NoGrad calls f; what is computed from tensors meanwhile, by any goroutine, has no gradients.
 func (c *Context) NoGrad(f func() error) error {
 	c.lock()
-	before := c.quiet
-	c.quiet = true
+	c.quiet++
 	c.unlock()
 	defer func() {
 		c.lock()
-		c.quiet = before
+		c.quiet--
 		c.unlock()
 	}()
 	return f()

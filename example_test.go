@@ -86,3 +86,29 @@ func ExampleContext_NoGrad() {
 	// false
 	// true <nil>
 }
+
+func ExampleTensor_Assign() {
+	x := polygrad.From([]float32{1, 2, 3})
+	if err := x.Assign(x.Flip(0).Mul(10)).Err(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(polygrad.Values[float32](x))
+	fmt.Println(x.Assign(polygrad.From([]float32{1, 2})).Err())
+	// Output:
+	// [30 20 10] <nil>
+	// polygrad: Assign: x: of shape (2) does not broadcast to (3)
+}
+
+func ExampleNewAdam() {
+	w := polygrad.From([]float32{1})
+	optimizer, err := polygrad.NewAdam([]*polygrad.Tensor{w}, 0.5, polygrad.DefaultAdam)
+	if err != nil {
+		log.Fatal(err)
+	}
+	w.Square().Sum().Backward()
+	if err := optimizer.Step(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(polygrad.Values[float32](w))
+	// Output: [0.5] <nil>
+}

@@ -27,6 +27,11 @@ func (t *Tensor) SetRequiresGrad(on bool) *Tensor {
 }
 
 func (v *variable) require(on bool) error {
+	if !v.isView() { // a clone has a gradient of its own
+		if err := v.cell.part(v.ctx); err != nil {
+			return err
+		}
+	}
 	x := v.cell.value
 	if !on {
 		v.wants = false
@@ -138,7 +143,11 @@ func (v *variable) backward(opts []Option) error {
 	overwritten := false
 	root.visit(func(x *value) {
 		overwritten = overwritten || x.leaf && x.mem == nil && c.trace == nil
-		for _, h := range x.holders {
+		holders := x.holders
+		if leaf := c.computed[x.node]; leaf != nil && leaf != x { // who stood for the value stands for the leaf now
+			holders = append(holders[:len(holders):len(holders)], leaf.holders...)
+		}
+		for _, h := range holders {
 			for _, w := range h.variables {
 				if w.wants {
 					targets = append(targets, w)
@@ -222,11 +231,28 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 			origins[x.node] = x.origin.node
 		}
 	})
+	whole := rewrite.Substitute(node, origins)
+	below := map[*uop.UOp]bool{}
+	for _, u := range whole.Toposort() {
+		below[u] = true
+	}
 	at := make([]*uop.UOp, len(wrt))
 	for i, u := range wrt {
 		at[i] = rewrite.Substitute(u, origins)
+		if !below[at[i]] { // what was computed after it was used stands in the graph as it was
+			at[i] = rewrite.Substitute(u, c.lazily())
+		}
 	}
-	return gradient.Of(rewrite.Substitute(node, origins), at, seed)
+	return gradient.Of(whole, at, seed)
+}
+
+// lazily are the lazy nodes of leaves that were computed.
+func (c *Context) lazily() rewrite.Map {
+	m := make(rewrite.Map, len(c.known))
+	for lazy, leaf := range c.known {
+		m[leaf] = lazy
+	}
+	return m
 }
 
 // Gradient returns the gradients of the tensor with respect to others, and stores none. Targets on which it does not depend have

@@ -229,7 +229,7 @@ func (o *Optimizer) step() error {
 			targets, news = append(targets, targetsOf[i].v), append(news, v)
 		}
 	}
-	common := []*value{o.LR.v.cell.value}
+	common := []*value{o.LR.v.source()}
 	var powers []*uop.UOp
 	for i, p := range o.params {
 		g := p.v.grad
@@ -246,11 +246,12 @@ func (o *Optimizer) step() error {
 			write(o.shared, next, from)
 		}
 		state, from := nodesOf(o.state[i])
+		from = append(from, p.v.source(), g.source())
 		nodes, err := o.update(p.v.node(), g.node(), o.LR.v.node(), state, powers)
 		if err != nil {
 			return fmt.Errorf("parameter %d: %w", i, err)
 		}
-		from = append(append(from, common...), p.v.cell.value, g.cell.value)
+		from = append(from, common...)
 		write(append([]*Tensor{p}, o.state[i]...), nodes, from)
 	}
 	if len(targets) == 0 {
@@ -268,7 +269,8 @@ func (o *Optimizer) step() error {
 
 func nodesOf(ts []*Tensor) (nodes []*uop.UOp, from []*value) {
 	for _, t := range ts {
-		nodes, from = append(nodes, t.v.node()), append(from, t.v.cell.value)
+		from = append(from, t.v.source())
+		nodes = append(nodes, t.v.node())
 	}
 	return nodes, from
 }

@@ -47,11 +47,18 @@ func (t *Tensor) Detach() *Tensor {
 func (t *Tensor) Clone() *Tensor {
 	var r *Tensor
 	t.ask(func() {
-		v := t.v.cell.value
+		v := t.v.source()
 		if t.v.isView() {
 			v = t.v.ctx.newValue(t.v.node(), v)
 		}
-		r = t.v.ctx.hand(t.v.ctx.newVariable(v))
+		w := t.v.ctx.newVariable(v)
+		if v.mem != nil && v.mem.shared { // that memory belongs to t
+			if err := w.cell.part(t.v.ctx); err != nil {
+				r = failed("Clone", err)
+				return
+			}
+		}
+		r = t.v.ctx.hand(w)
 	})
 	if r == nil {
 		return t
@@ -59,7 +66,8 @@ func (t *Tensor) Clone() *Tensor {
 	return r
 }
 
-// Assign gives the tensor the values of x, a tensor or a number of its type, and broadcasts them to its shape. It returns the tensor.
+// Assign gives the tensor the values of x, a tensor or a number of its type, and broadcasts them to its shape. It returns the tensor, or
+// one with the error of a write that failed; the tensor keeps its values then.
 func (t *Tensor) Assign(x any) *Tensor {
 	var err error
 	t.ask(func() { err = t.v.assign(x) })

@@ -81,7 +81,13 @@ func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args [
 	}
 	defer func() {
 		if c.trace == t { // f has panicked
-			t.end()
+			for _, ch := range t.end() {
+				ch.let()
+				ch.held.drop()
+			}
+			for _, v := range s.keep {
+				v.drop()
+			}
 		}
 	}()
 	var results []*Tensor
@@ -94,6 +100,9 @@ func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args [
 	for i, r := range results {
 		if err == nil {
 			err = r.Err()
+		}
+		if err == nil && r.v.ctx != c {
+			err = fmt.Errorf("result %d belongs to another context", i)
 		}
 		if err == nil {
 			nodes[i] = c.newValue(r.v.node(), r.v.cell.value)
@@ -115,9 +124,8 @@ func (c *Context) compileStep(f func(args ...*Tensor) ([]*Tensor, error), args [
 		err = s.build(results, nodes, given, t.used)
 	}
 	for _, ch := range s.changes {
-		ch.after.release()
-		s.keep = append(s.keep, ch.cell.hold(c))
-		ch.before.release()
+		ch.let()
+		s.keep = append(s.keep, ch.held)
 	}
 	if err != nil {
 		for _, v := range s.keep {

@@ -146,14 +146,16 @@ func fitting[T Element](data []T, shape []int) ([]int, error) {
 	if shape == nil {
 		return []int{len(data)}, nil
 	}
-	n := 1
 	for _, d := range shape {
 		if d < 0 {
 			return nil, fmt.Errorf("shape: %v, expected sizes of 0 or more", shape)
 		}
-		n *= d
 	}
-	if n != len(data) {
+	n, err := tensor.MostElements(shapeOf(shape))
+	if err != nil {
+		return nil, err
+	}
+	if n != int64(len(data)) {
 		return nil, fmt.Errorf("shape: %v has %d elements, expected the %d of data", shape, n, len(data))
 	}
 	return shape, nil

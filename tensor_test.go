@@ -148,6 +148,9 @@ func TestShare(t *testing.T) {
 	}
 	data[0] = 0
 	want(t, x.Add(0), 0, 3, 10, 5)
+	if polygrad.Share([]float32{}, 1<<32, 1<<32).Err() == nil {
+		t.Error("no elements of a shape that overflows")
+	}
 	if polygrad.Share(data, 3).Err() == nil {
 		t.Error("4 elements of shape 3")
 	}

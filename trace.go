@@ -21,6 +21,8 @@ type trace struct {
 	young map[*cell]bool
 	// used are the cells in which the function has found leaves, by buffer.
 	used map[*uop.UOp]*cell
+	// held keep the cells that have changed.
+	held []*variable
 }
 
 func (c *Context) beginTrace(who string) (*trace, error) {
@@ -34,18 +36,25 @@ func (c *Context) beginTrace(who string) (*trace, error) {
 // A change is a write that a function makes: the leaf of a cell from before, and its new value.
 type change struct {
 	cell          *cell
-	before, after *value // retained
+	held          *variable // keeps the cell
+	before, after *value    // retained
+}
+
+// let gives up what a change retains.
+func (ch *change) let() {
+	ch.after.release()
+	ch.before.release()
 }
 
 // end puts everything back and returns the writes.
 func (t *trace) end() []change {
 	t.ctx.trace = nil
 	var changes []change
-	for _, x := range t.cells {
+	for i, x := range t.cells {
 		before, after := t.before[x], x.value
 		after.retain()
 		x.set(before)
-		changes = append(changes, change{x, before, after})
+		changes = append(changes, change{x, t.held[i], before, after})
 	}
 	for v, g := range t.grads {
 		if v.grad != nil {
@@ -61,9 +70,33 @@ func (t *trace) keep(x *cell) {
 	if t.young[x] || t.before[x] != nil {
 		return
 	}
+	t.use(x)
 	x.value.retain()
 	t.before[x] = x.value
 	t.cells = append(t.cells, x)
+	t.held = append(t.held, x.hold(t.ctx))
+}
+
+// use notes a cell from before in which the function finds a leaf. A lazy one is computed, and a clone gets memory of its own: a run
+// finds the memory by the cell.
+func (t *trace) use(x *cell) {
+	if t.young[x] || t.before[x] != nil {
+		return
+	}
+	c := t.ctx
+	c.trace = nil
+	defer func() { c.trace = t }()
+	if !x.value.leaf {
+		v := x.hold(c)
+		err := c.realize([]*variable{v})
+		v.drop()
+		if err != nil {
+			return // told where the value is needed
+		}
+	}
+	if x.part(c) == nil {
+		t.used[x.value.node.Base()] = x
+	}
 }
 
 // keepGrad remembers the gradient of a variable that is about to change.

@@ -138,8 +138,10 @@ func (v *value) forget() {
 func (v *value) free() {
 	c := v.ctx
 	v.prev.next, v.next.prev = v.next, v.prev
-	if v.mem != nil {
+	if v.leaf {
 		c.unbind(v)
+	}
+	if v.mem != nil {
 		v.mem.free()
 		v.mem = nil
 	}
@@ -190,18 +192,39 @@ func (v *variable) node() *uop.UOp {
 	return v.view
 }
 
-// source is the value that what is made of a variable is computed from.
+// source is the value that what is made of a variable is computed from. It comes before the variable's node.
 func (v *variable) source() *value {
-	x := v.cell.value
-	if v.ctx.trace != nil && x.leaf {
-		v.ctx.trace.used[x.node.Base()] = v.cell
+	if t := v.ctx.trace; t != nil {
+		t.use(v.cell)
 	}
+	x := v.cell.value
 	if !v.detached || x.flow != flowAlways {
 		return x
 	}
 	d := v.ctx.newValue(v.node(), x)
 	d.flow = flowNever
 	return d
+}
+
+// part gives a cell that shares its leaf with others a leaf of its own.
+func (x *cell) part(c *Context) error {
+	old := x.value
+	if !old.leaf || old.mem == nil || len(old.holders) < 2 {
+		return nil
+	}
+	m, err := allocate(old.mem.size)
+	if err != nil {
+		return err
+	}
+	copy(m.bytes(), old.mem.bytes())
+	own, err := c.newLeaf(old.node.DType, old.node.Shape(), m)
+	if err != nil {
+		m.free()
+		return err
+	}
+	own.flow = old.flow
+	x.set(own)
+	return nil
 }
 
 // differentiable reports whether a gradient flows through a variable.

@@ -1,0 +1,34 @@
+package polygrad_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The examples of docs/go.md are those of example_test.go, but for indentation.
+func TestExamplesOfThePageAreRun(t *testing.T) {
+	page, err := os.ReadFile("docs/go.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := func(text string) string {
+		text = regexp.MustCompile(`\s*// .*`).ReplaceAllString(text, "")
+		return strings.Join(strings.Fields(text), " ")
+	}
+	run := plain(string(examples))
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 5 {
+		t.Fatalf("%d examples", len(blocks))
+	}
+	for _, b := range blocks {
+		if !strings.Contains(run, plain(b[1])) {
+			t.Errorf("no example is\n%s", b[1])
+		}
+	}
+}
