@@ -2,6 +2,7 @@ package polygrad_test
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,5 +151,36 @@ func TestTracesThatGoWrong(t *testing.T) {
 	step, state, arg = nil, nil, nil
 	if n := c.Values(); n > 0 {
 		t.Errorf("%d values are left behind", n)
+	}
+}
+
+func TestAComputedTensorThatWantsAGradientGetsItOnce(t *testing.T) {
+	x := polygrad.From([]float32{1, 2}, 2).SetRequiresGrad(true)
+	h := x.Mul(2.0).SetRequiresGrad(true)
+	early := h.Mul(1.0)
+	if err := h.Realize(); err != nil {
+		t.Fatal(err)
+	}
+	if err := early.Add(h.Mul(h)).Sum().Backward().Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of   *polygrad.Tensor
+		want []float32
+	}{{h, []float32{5, 9}}, {x, []float32{10, 18}}} {
+		got, err := polygrad.Values[float32](c.of.Grad())
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("gradient %v (%v), expected %v", got, err, c.want)
+		}
+	}
+}
+
+func TestWhoHoldsAGradientSeesTheSum(t *testing.T) {
+	x := polygrad.From([]float32{3}, 1).SetRequiresGrad(true)
+	x.Mul(2.0).Backward()
+	held := x.Grad()
+	x.Mul(3.0).Backward()
+	if got, err := polygrad.Values[float32](held); err != nil || got[0] != 5 {
+		t.Errorf("gradient %v (%v), expected 5", got, err)
 	}
 }

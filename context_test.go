@@ -6,6 +6,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
+
+	"polygrad/variable"
 )
 
 // count is the number of values of a context after the collector has run.
@@ -16,10 +19,7 @@ func (c *Context) count() (n int) {
 	}
 	for range 100 {
 		c.lock()
-		n = 0
-		for v := c.values.next; v != &c.values; v = v.next {
-			n++
-		}
+		n, _, _ = c.vars.Counts()
 		c.unlock()
 		if n < 20 {
 			return n
@@ -55,7 +55,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	if n := c.count(); n > 20 {
 		t.Errorf("%d values after 2,000 steps", n)
 	}
-	if n := c.graph.Len(); n > 20000 {
+	if n := c.vars.Graph.Len(); n > 20000 {
 		t.Errorf("%d nodes after 2,000 steps", n)
 	}
 	runtime.KeepAlive(o)
@@ -63,8 +63,8 @@ func TestMemoryIsFlat(t *testing.T) {
 	if n := c.count(); n > 0 {
 		t.Errorf("%d values after everything was dropped", n)
 	}
-	if len(c.memory) > 0 || len(c.computed) > 0 {
-		t.Errorf("%d buffers and %d computed nodes after everything was dropped", len(c.memory), len(c.computed))
+	if _, buffers, computed := c.vars.Counts(); buffers > 0 || computed > 0 {
+		t.Errorf("%d buffers and %d computed nodes after everything was dropped", buffers, computed)
 	}
 }
 
@@ -75,16 +75,23 @@ func TestWritesInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := FromIn(c, []float32{1, 2, 3})
-	at := func() *memory { return x.v.cell.value.mem }
-	first := at().data
-	if err := x.Assign(5).Err(); err != nil || at().data != first {
+	at := func() unsafe.Pointer {
+		l, pin, err := x.v.Pin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pin.Free()
+		return l.Data
+	}
+	first := at()
+	if err := x.Assign(5).Err(); err != nil || at() != first {
 		t.Errorf("a tensor without readers was written elsewhere, %v", err)
 	}
 	y := x.Mul(2)
-	if err := x.Set(1, At(0)).Err(); err != nil || at().data == first {
+	if err := x.Set(1, At(0)).Err(); err != nil || at() == first {
 		t.Errorf("a tensor with a reader was written in place, %v", err)
 	}
-	if y.v.cell.value.leaf {
+	if y.IsRealized() {
 		t.Error("a write has computed a reader")
 	}
 	runtime.KeepAlive(y)
@@ -155,7 +162,7 @@ func TestLargeGarbage(t *testing.T) {
 		if err := x.Realize(); err != nil {
 			t.Fatal(err)
 		}
-		most = max(most, inUse.Load())
+		most = max(most, variable.InUse())
 	}
 	if most > 1<<30 {
 		t.Errorf("%d MiB were in use, of tensors of 64", most>>20)
@@ -164,7 +171,7 @@ func TestLargeGarbage(t *testing.T) {
 
 // Tensors of a context that nobody calls any more give their memory back.
 func TestAbandonedContext(t *testing.T) {
-	before := inUse.Load()
+	before := variable.InUse()
 	func() {
 		c, err := NewContext("")
 		if err != nil {
@@ -176,10 +183,10 @@ func TestAbandonedContext(t *testing.T) {
 	}()
 	for range 100 {
 		runtime.GC()
-		if inUse.Load() <= before {
+		if variable.InUse() <= before {
 			return
 		}
 		time.Sleep(lostAtMost)
 	}
-	t.Errorf("%d bytes are in use, %d were before", inUse.Load(), before)
+	t.Errorf("%d bytes are in use, %d were before", variable.InUse(), before)
 }

@@ -923,7 +923,8 @@ func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 }
 
 // LeastSquares returns the least squares solution of x @ y = b, the residuals, the rank and the singular values.
-// Options: WithRcond (-1).
+// Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the type times the greater size unless given.
+// Options: WithRcond.
 func (t *Tensor) LeastSquares(b *Tensor, opts ...Option) (*Tensor, *Tensor, *Tensor, *Tensor) {
 	r := t.call(opLeastSquares, opts, b)
 	return r[0], r[1], r[2], r[3]
@@ -969,6 +970,7 @@ func (t *Tensor) MaxPool2DWithIndices(opts ...Option) (*Tensor, *Tensor) {
 }
 
 // MaxUnpool2D returns values put back where max_pool2d found them, 0 elsewhere.
+// output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.
 // Options: WithKernelSize (2 2), WithStride, WithDilation (1), WithPadding (0), WithOutputSize.
 func (t *Tensor) MaxUnpool2D(indices *Tensor, opts ...Option) *Tensor {
 	return t.call1(opMaxUnpool2D, opts, indices)
@@ -991,7 +993,7 @@ func (t *Tensor) LayerNorm(opts ...Option) *Tensor { return t.call1(opLayerNorm,
 func (t *Tensor) RMSNorm(opts ...Option) *Tensor { return t.call1(opRMSNorm, opts) }
 
 // GroupNorm returns groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
-// Options: WithWeight, WithBias, WithEps (1e-05).
+// Options: WithEps (1e-05), WithWeight, WithBias.
 func (t *Tensor) GroupNorm(groups int, opts ...Option) *Tensor {
 	return t.call1(opGroupNorm, opts, groups)
 }
@@ -1011,12 +1013,15 @@ func (t *Tensor) BatchNormStats() (*Tensor, *Tensor) {
 // Losses
 
 // CrossEntropy returns the cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
+// The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where Y is in memory, and counts as 0
+// elsewhere.
 // Options: WithReduction (mean), WithLabelSmoothing (0), WithAxis.
 func (t *Tensor) CrossEntropy(y *Tensor, opts ...Option) *Tensor {
 	return t.call1(opCrossEntropy, opts, y)
 }
 
 // SparseCategoricalCrossEntropy returns the cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
+// A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.
 // Options: WithIgnoreIndex (-1), WithLabelSmoothing (0), WithReduction (mean).
 func (t *Tensor) SparseCategoricalCrossEntropy(y *Tensor, opts ...Option) *Tensor {
 	return t.call1(opSparseCategoricalCrossEntropy, opts, y)
@@ -1035,6 +1040,8 @@ func (t *Tensor) BinaryCrossEntropyLogits(y *Tensor, opts ...Option) *Tensor {
 }
 
 // NLLLoss returns -x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
+// Classes of ignore_index do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where Y is in
+// memory, and counts as 0 elsewhere.
 // Options: WithWeight, WithIgnoreIndex, WithReduction (mean).
 func (t *Tensor) NLLLoss(y *Tensor, opts ...Option) *Tensor { return t.call1(opNLLLoss, opts, y) }
 

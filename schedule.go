@@ -1,9 +1,10 @@
 package polygrad
 
 import (
-	"fmt"
+	"runtime"
 
 	"polygrad/core/tensor"
+	"polygrad/variable"
 )
 
 // A Rate is how a learning rate depends on the number of steps t; lr is the optimizer's first rate. See the functions that make one.
@@ -50,48 +51,27 @@ func WarmupCosineRate(warmup, decay, least float64) Rate {
 // A Schedule sets the learning rate of an optimizer.
 type Schedule struct {
 	optimizer *Optimizer
-	rate      Rate
-	first     *Tensor // the rate that the optimizer began with
-	steps     *Tensor // how many there were, one int32
+	s         *variable.Schedule
 }
 
 // NewSchedule sets the rate of step 0. Step counts the steps.
 func NewSchedule(o *Optimizer, rate Rate) (*Schedule, error) {
-	if o.first == nil {
-		o.first = o.LR.Clone()
+	c := o.LR.c
+	c.lock()
+	defer c.unlock()
+	s, err := o.o.NewSchedule(rate.kind, rate.params)
+	if err != nil {
+		return nil, told("NewSchedule", err)
 	}
-	c := o.LR.v.ctx
-	s := &Schedule{o, rate, o.first, FromIn(c, []int32{0})}
-	return s, told("NewSchedule", s.set(0))
+	made := &Schedule{o, s}
+	runtime.AddCleanup(made, c.lose, s.Count)
+	return made, nil
 }
 
 // Step counts a step and sets the rate of the next one. In a function given to Compile it is part of the program.
-func (s *Schedule) Step() error { return told("Schedule.Step", s.set(1)) }
-
-// set writes the rate after some further steps.
-func (s *Schedule) set(further int) error {
-	now := s.steps.Add(further)
-	for _, t := range []*Tensor{now, s.first, s.optimizer.LR} {
-		if err := t.Err(); err != nil {
-			return err
-		}
-	}
-	c := now.v.ctx
+func (s *Schedule) Step() error {
+	c := s.optimizer.LR.c
 	c.lock()
 	defer c.unlock()
-	rate, err := tensor.LearningRate(s.first.v.node(), now.v.node(), s.rate.kind, s.rate.params)
-	if err != nil {
-		return err
-	}
-	count := c.newValue(now.v.node(), now.v.source())
-	lr := c.newValue(rate, now.v.source(), s.first.v.source())
-	for _, v := range []*value{count, lr} {
-		v.retain()
-		defer v.release()
-	}
-	fitted, err := s.optimizer.LR.v.fit(lr)
-	if err != nil {
-		return fmt.Errorf("lr: %w", err)
-	}
-	return c.assign([]*variable{s.steps.v, s.optimizer.LR.v}, []*value{count, fitted})
+	return told("Schedule.Step", s.s.Step())
 }

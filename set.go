@@ -2,10 +2,11 @@ package polygrad
 
 import (
 	"fmt"
+	"runtime"
 
-	"polygrad/core/tensor"
 	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
+	"polygrad/variable"
 )
 
 // Arange returns start, start + step, … before stop, in int32 if all are integers, else in float32 or the type of WithDType.
@@ -19,83 +20,75 @@ func (c *Context) Arange(start, stop, step any, opts ...Option) *Tensor {
 }
 
 // Index selects elements by an index expression. Without Take the result is a view: writes to it arrive in the tensor.
-func (t *Tensor) Index(items ...Index) *Tensor {
-	r := t.call1(opIndex, nil, items)
-	return r
-}
+func (t *Tensor) Index(items ...Index) *Tensor { return t.call1(opIndex, nil, items) }
 
 // Detach returns the tensor without its history, as a view: no gradient flows through it.
-func (t *Tensor) Detach() *Tensor {
-	var r *Tensor
-	t.ask(func() {
-		node, err := tensor.Detach(t.v.node())
-		if err != nil {
-			r = failed("Detach", err)
-			return
-		}
-		shown := t.v.newView(node)
-		shown.detached = true
-		r = t.v.ctx.hand(shown)
-	})
-	if r == nil {
-		return t
-	}
-	return r
-}
+func (t *Tensor) Detach() *Tensor { return t.other("Detach", (*variable.Variable).Detach) }
 
 // Clone returns a tensor with the same values. Writes to one of the two do not change the other; the memory is shared until then.
-func (t *Tensor) Clone() *Tensor {
-	var r *Tensor
+func (t *Tensor) Clone() *Tensor { return t.other("Clone", (*variable.Variable).Clone) }
+
+// other is a tensor of what f makes of the variable.
+func (t *Tensor) other(fn string, f func(v *variable.Variable) (*variable.Variable, error)) *Tensor {
+	r := t
 	t.ask(func() {
-		v := t.v.source()
-		if t.v.isView() {
-			v = t.v.ctx.newValue(t.v.node(), v)
+		v, err := f(t.v)
+		if err != nil {
+			r = failed(fn, err)
+			return
 		}
-		w := t.v.ctx.newVariable(v)
-		if v.mem != nil && v.mem.shared { // that memory belongs to t
-			if err := w.cell.part(t.v.ctx); err != nil {
-				r = failed("Clone", err)
-				return
-			}
-		}
-		r = t.v.ctx.hand(w)
+		r = t.c.tensor(v)
 	})
-	if r == nil {
-		return t
-	}
 	return r
 }
 
 // Assign gives the tensor the values of x, a tensor or a number of its type, and broadcasts them to its shape. It returns the tensor, or
 // one with the error of a write that failed; the tensor keeps its values then.
 func (t *Tensor) Assign(x any) *Tensor {
-	var err error
-	t.ask(func() { err = t.v.assign(x) })
-	if err != nil {
-		return failed("Assign", err)
-	}
-	return t
+	return t.change("Assign", func() error { return t.written(x, t.v.Assign) })
 }
 
 // Set gives the elements that an index expression selects the values of x: see Assign.
 func (t *Tensor) Set(x any, items ...Index) *Tensor {
-	var err error
-	t.ask(func() { err = t.v.set(x, items) })
-	if err != nil {
-		return failed("Set", err)
-	}
-	return t
+	return t.change("Set", func() error {
+		return t.written(x, func(v *variable.Variable) error {
+			var from []*variable.Variable
+			for _, i := range items {
+				if i.take != nil && i.take.Err() == nil {
+					from = append(from, i.take.v)
+				}
+			}
+			list, err := arguments{t.c, nodes{t.c}}.items(items)
+			if err != nil {
+				return err
+			}
+			return t.v.Set(v, list, from...)
+		})
+	})
 }
 
-// operand is a tensor, or a number as one of the type of a variable.
-func (v *variable) operand(x any) (*value, error) {
-	k := call{ctx: v.ctx}
-	arg, err := k.argument(x)
-	if err != nil {
-		return nil, err
+// nodes are operands that no call computes from.
+type nodes struct{ c *Context }
+
+func (n nodes) Operand(v *variable.Variable) (*uop.UOp, error) {
+	if v.Context() != n.c.vars {
+		return nil, variable.ErrForeign
 	}
-	if u, ok := arg.(*uop.UOp); ok {
-		return v.ctx.newValue(u, k.from...), nil
+	return v.Node(), nil
+}
+
+// written calls write on x, a tensor or a number of the tensor's type.
+func (t *Tensor) written(x any, write func(v *variable.Variable) error) error {
+	if from, is := x.(*Tensor); is {
+		if err := from.Err(); err != nil {
+			return err
+		}
+		defer runtime.KeepAlive(from)
+		return write(from.v)
+	}
+	arg, err := arguments{t.c, nodes{t.c}}.argument(x)
+	if err != nil {
+		return err
 	}
 	var number uop.Const
 	switch x := arg.(type) {
@@ -107,80 +100,19 @@ func (v *variable) operand(x any) (*value, error) {
 		number = uop.Float(x)
 	case bool:
 		number = uop.BoolConst(x)
+	case *uop.UOp: // a size
+		v := t.c.vars.Make(x)
+		defer v.Drop()
+		return write(v)
 	default:
-		return nil, fmt.Errorf("x: is %T, expected a tensor or a number", x)
+		return fmt.Errorf("x: is %s, expected a tensor or a number", ops.Describe(x))
 	}
-	u, err := tensor.Full(v.ctx.graph, uop.Shape{}, number, v.node().DType)
-	if err != nil {
-		return nil, err
-	}
-	return v.ctx.newValue(u), nil
-}
-
-// assign writes x to a variable.
-func (v *variable) assign(x any) error {
-	var to *value
-	if t, ok := x.(*Tensor); ok && t.Err() == nil && !t.v.isView() {
-		if t.v.ctx != v.ctx {
-			_, err := v.operand(x)
-			return err
-		}
-		to = t.v.cell.value // the value itself: where it is the only reader, the write is in place
-	} else {
-		var err error
-		if to, err = v.operand(x); err != nil {
-			return err
-		}
-	}
-	to.retain()
-	defer to.release()
-	fitted, err := v.fit(to)
+	v, err := t.v.Number(number)
 	if err != nil {
 		return err
 	}
-	fitted.retain()
-	if fitted == to {
-		fitted.release()
-	} else {
-		defer fitted.release()
-	}
-	return v.ctx.assign([]*variable{v}, []*value{fitted})
-}
-
-// set writes x to the elements of an index expression.
-func (v *variable) set(x any, items []Index) error {
-	k := call{ctx: v.ctx}
-	list, err := k.items(items)
-	if err != nil {
-		return err
-	}
-	part, err := tensor.GetItem(v.node(), list...)
-	if err != nil {
-		return err
-	}
-	if is, err := tensor.IsView(part, v.cell.value.node); err == nil && is {
-		shown := v.newView(part)
-		defer shown.drop()
-		return shown.assign(x)
-	}
-	to, err := v.operand(x)
-	if err != nil {
-		return err
-	}
-	to.retain()
-	defer to.release()
-	cast, err := tensor.Cast(to.node, v.node().DType)
-	if err != nil {
-		return err
-	}
-	whole, err := tensor.SetItem(v.node(), cast, list...)
-	if err != nil {
-		return err
-	}
-	made := v.ctx.newValue(whole, append(k.from, to, v.cell.value)...)
-	made.retain()
-	defer made.release()
-	return v.ctx.assign([]*variable{v}, []*value{made})
+	defer v.Drop()
+	return write(v)
 }
 
 // Arg is an argument of an operation by its name: see Call.

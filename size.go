@@ -8,6 +8,7 @@ import (
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/variable"
 )
 
 // A Size is a number made of variables: the size of an axis, or a bound of an index, that differs from run to run. A kernel, and a step
@@ -16,7 +17,7 @@ type Size struct {
 	ctx *Context
 	s   uop.Sint
 	// v keeps the node of a symbolic size.
-	v   *variable
+	v   *variable.Variable
 	err error
 }
 
@@ -35,7 +36,7 @@ func (c *Context) Variable(name string, least, greatest int) *Size {
 	}
 	c.lock()
 	defer c.unlock()
-	u := c.graph.Variable(name, uop.Int(int64(least)), uop.Int(int64(greatest)), uop.Int32)
+	u := c.vars.Graph.Variable(name, uop.Int(int64(least)), uop.Int(int64(greatest)), uop.Int32)
 	s, err := tensor.SizeOf(u)
 	return c.size(s, "Variable", err)
 }
@@ -47,7 +48,7 @@ func (c *Context) size(s uop.Sint, fn string, err error) *Size {
 	}
 	z := &Size{ctx: c, s: s}
 	if s.Symbolic() {
-		z.v = c.newVariable(c.newValue(s.U))
+		z.v = c.vars.Make(s.U)
 		runtime.AddCleanup(z, c.lose, z.v)
 	}
 	return z
@@ -55,8 +56,8 @@ func (c *Context) size(s uop.Sint, fn string, err error) *Size {
 
 // Bind returns a variable with a value.
 func (z *Size) Bind(n int) *Size {
-	if z.err != nil {
-		return z
+	if err := z.Err(); err != nil {
+		return &Size{err: err}
 	}
 	c := z.ctx
 	c.lock()
@@ -73,7 +74,7 @@ func (z *Size) Bind(n int) *Size {
 	if k := uop.Int(int64(n)); k.Less(a.Min) || a.Max.Less(k) {
 		return c.size(z.s, "Size.Bind", fmt.Errorf("%d is outside of %s", n, a))
 	}
-	bound := c.graph.New(uop.Bind, u.DType, []*uop.UOp{u, c.graph.Const(u.DType, uop.Int(int64(n)))}, nil, nil)
+	bound := c.vars.Graph.New(uop.Bind, u.DType, []*uop.UOp{u, c.vars.Graph.Const(u.DType, uop.Int(int64(n)))}, nil, nil)
 	s, err := tensor.SizeOf(bound)
 	return c.size(s, "Size.Bind", err)
 }
@@ -94,8 +95,8 @@ func (z *Size) Div(x any) *Size { return z.with("Size.Div", tensor.SizeDiv, x) }
 func (z *Size) Mod(x any) *Size { return z.with("Size.Mod", tensor.SizeMod, x) }
 
 func (z *Size) with(fn string, op tensor.SizeOperation, x any) *Size {
-	if z.err != nil {
-		return z
+	if err := z.Err(); err != nil {
+		return &Size{err: err}
 	}
 	c := z.ctx
 	c.lock()
@@ -104,7 +105,7 @@ func (z *Size) with(fn string, op tensor.SizeOperation, x any) *Size {
 	if err != nil {
 		return c.size(z.s, fn, err)
 	}
-	s, err := tensor.SizeOp(c.graph, op, z.s, other)
+	s, err := tensor.SizeOp(c.vars.Graph, op, z.s, other)
 	return c.size(s, fn, err)
 }
 
@@ -114,12 +115,10 @@ func (c *Context) sint(x any) (uop.Sint, error) {
 	case int:
 		return uop.N(int64(x)), nil
 	case *Size:
-		switch {
-		case x == nil:
-			return uop.Sint{}, errors.New("the size is nil")
-		case x.err != nil:
-			return uop.Sint{}, x.err
-		case x.ctx != c:
+		if err := x.Err(); err != nil {
+			return uop.Sint{}, err
+		}
+		if x.ctx != c {
 			return uop.Sint{}, errors.New("the size belongs to another context")
 		}
 		return x.s, nil
@@ -129,8 +128,8 @@ func (c *Context) sint(x any) (uop.Sint, error) {
 
 // Value returns the value of a size whose variables are bound.
 func (z *Size) Value() (n int, err error) {
-	if z.err != nil {
-		return 0, z.err
+	if err := z.Err(); err != nil {
+		return 0, err
 	}
 	v, ok := tensor.SizeValue(z.s)
 	if !ok {
@@ -139,18 +138,29 @@ func (z *Size) Value() (n int, err error) {
 	return int(v), nil
 }
 
-// Bounds returns the least and the greatest value.
+// Bounds returns the least and the greatest value, 0 and 0 of a size with an error.
 func (z *Size) Bounds() (least, greatest int) {
+	if z.Err() != nil {
+		return 0, 0
+	}
 	lo, hi := tensor.SizeBounds(z.s)
 	return int(lo), int(hi)
 }
 
 // Err returns the first error on the way to the size, or nil.
-func (z *Size) Err() error { return z.err }
+func (z *Size) Err() error {
+	switch {
+	case z == nil:
+		return errors.New("polygrad: the size is nil")
+	case z.err == nil && z.ctx == nil:
+		return errors.New("polygrad: the size is empty: see Variable")
+	}
+	return z.err
+}
 
 func (z *Size) String() string {
-	if z.err != nil {
-		return "Size(" + z.err.Error() + ")"
+	if err := z.Err(); err != nil {
+		return "Size(" + err.Error() + ")"
 	}
 	return tensor.SizeString(z.s)
 }
@@ -158,51 +168,9 @@ func (z *Size) String() string {
 // Sizes returns the size of each axis, of which variables may be part.
 func (t *Tensor) Sizes() (sizes []*Size) {
 	t.ask(func() {
-		for _, s := range t.v.node().Shape() {
-			sizes = append(sizes, t.v.ctx.size(s, "Sizes", nil))
+		for _, s := range t.v.Node().Shape() {
+			sizes = append(sizes, t.c.size(s, "Sizes", nil))
 		}
 	})
 	return sizes
-}
-
-// shapeNow are the sizes of a shape with the values of its variables.
-func shapeNow(s uop.Shape) ([]int, error) {
-	out := make([]int, len(s))
-	for i, d := range s {
-		n, ok := tensor.SizeValue(d)
-		if !ok {
-			return nil, fmt.Errorf("axis %d has the size %s, which has no value: bind its variables", i, tensor.SizeString(d))
-		}
-		out[i] = int(n)
-	}
-	return out, nil
-}
-
-// box copies the first elements of each axis: count of them, of an array of sizes most.
-func box(from []byte, most uop.Shape, count []int, item int) []byte {
-	total, row := item, item
-	for _, n := range count {
-		total *= n
-	}
-	out := make([]byte, 0, total)
-	if total == 0 {
-		return out
-	}
-	strides := make([]int, len(most))
-	for i := len(most) - 1; i >= 0; i-- {
-		strides[i] = row
-		row *= int(most[i].Max())
-	}
-	var copyFrom func(axis, at int)
-	copyFrom = func(axis, at int) {
-		if axis == len(count) {
-			out = append(out, from[at:at+item]...)
-			return
-		}
-		for i := range count[axis] {
-			copyFrom(axis+1, at+i*strides[axis])
-		}
-	}
-	copyFrom(0, 0)
-	return out
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"unicode"
 
-	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/model/files"
+	"polygrad/variable"
 )
 
-// State returns the tensors that an object holds, by name: in exported fields of structs, in slices, arrays, maps with string keys and
+// State returns the tensors that an object holds, by name: in exported fields of structs and of those they embed, in slices, arrays, maps with string keys and
 // behind pointers. The name of a field is that of its tag polygrad:"…", or the field's in snake_case; parts are joined by dots, so
 // that the names are those of the same model in other languages: layers.0.weight.
 func State(object any) map[string]*Tensor {
@@ -35,9 +35,11 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, onWay map[u
 		if v.IsNil() {
 			return
 		}
-		if t, ok := v.Interface().(*Tensor); ok {
-			found[name] = t
-			return
+		if v.CanInterface() {
+			if t, ok := v.Interface().(*Tensor); ok {
+				found[name] = t
+				return
+			}
 		}
 		if v.Kind() == reflect.Pointer {
 			if onWay[v.Pointer()] {
@@ -51,6 +53,9 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, onWay map[u
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			if !f.IsExported() {
+				if f.Anonymous && isStruct(f.Type) { // its exported fields are the object's
+					collect(v.Field(i), name, found, onWay)
+				}
 				continue
 			}
 			part := f.Tag.Get("polygrad")
@@ -76,6 +81,14 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, onWay map[u
 	}
 }
 
+// isStruct reports whether a type is a struct or a pointer to one.
+func isStruct(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
+}
+
 // snake is a Go name in snake_case: HiddenSize is hidden_size, LR is lr.
 func snake(name string) string {
 	var b strings.Builder
@@ -93,13 +106,15 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Parameters returns the tensors of floating types that an object holds, in the order of their names, each once.
+// Parameters returns the tensors of floating types that an object holds, in the order of their names, each once. Tensors with an error are
+// among them: what uses them, such as an optimizer, tells it.
 func Parameters(object any) []*Tensor {
 	state := State(object)
 	var out []*Tensor
 	for _, name := range slices.Sorted(maps.Keys(state)) {
 		t := state[name]
-		if dt, err := t.DType().uop(); err == nil && dt.IsFloat() && !slices.Contains(out, t) {
+		dt, err := t.DType().uop()
+		if (t.Err() != nil || err == nil && dt.IsFloat()) && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
 	}
@@ -107,24 +122,34 @@ func Parameters(object any) []*Tensor {
 }
 
 // LoadState writes tensors into those of the same names in an object, converted to their types. Every tensor of the object must be in
-// state, with its shape; all is checked before the first is written.
+// state, with its shape and of its context; all is checked before the first is written.
 func LoadState(object any, state map[string]*Tensor) error {
 	own := State(object)
 	names := slices.Sorted(maps.Keys(own))
-	for _, name := range names {
+	casts := make([]*Tensor, len(names))
+	for i, name := range names {
 		from, ok := state[name]
 		if !ok {
 			return fmt.Errorf("polygrad: LoadState: state has no %s", name)
 		}
-		if err := from.Err(); err != nil {
-			return err
+		to := own[name]
+		for _, t := range []*Tensor{from, to} {
+			if err := t.Err(); err != nil {
+				return fmt.Errorf("polygrad: LoadState: %s: %w", name, err)
+			}
 		}
-		if have, want := from.Shape(), own[name].Shape(); !slices.Equal(have, want) {
+		if from.c != to.c {
+			return fmt.Errorf("polygrad: LoadState: %s %w", name, variable.ErrForeign)
+		}
+		if have, want := from.Shape(), to.Shape(); !slices.Equal(have, want) {
 			return fmt.Errorf("polygrad: LoadState: %s has shape %v, expected %v", name, have, want)
 		}
+		if casts[i] = from.Cast(to.DType()); casts[i].Err() != nil {
+			return fmt.Errorf("polygrad: LoadState: %s: %w", name, casts[i].Err())
+		}
 	}
-	for _, name := range names {
-		if err := own[name].Assign(state[name].Cast(own[name].DType())).Err(); err != nil {
+	for i, name := range names {
+		if err := own[name].Assign(casts[i]).Err(); err != nil {
 			return err
 		}
 	}
@@ -140,17 +165,17 @@ func Save(path string, tensors map[string]*Tensor, meta map[string]string) error
 			return err
 		}
 		f := &files.Tensor{Name: name}
-		t.v.ctx.lock()
-		node := t.v.node()
+		t.c.lock()
+		node := t.v.Node()
 		f.DType = node.DType
-		count, err := shapeNow(node.Shape())
+		count, err := variable.ShapeNow(node.Shape())
 		for _, n := range count {
 			f.Shape = append(f.Shape, int64(n))
 		}
 		if err == nil {
-			err = t.v.read(func(b []byte) { f.Data = slices.Clone(b) })
+			err = t.v.Read(func(b []byte) { f.Data = slices.Clone(b) })
 		}
-		t.v.ctx.unlock()
+		t.c.unlock()
 		if err != nil {
 			return fmt.Errorf("polygrad: Save: %s: %w", name, err)
 		}
@@ -193,30 +218,18 @@ func (c *Context) Load(path string) (map[string]*Tensor, error) {
 func (c *Context) load(t *files.Tensor) (*Tensor, error) {
 	c.lock()
 	defer c.unlock()
-	s := uop.ShapeOf(t.Shape...)
-	n, err := tensor.MostElements(s)
-	if err != nil {
-		return nil, err
-	}
-	m, err := allocate(sizeOf(n, t.DType))
-	if err != nil {
-		return nil, err
-	}
-	if t.Quant != nil {
-		floats := make([]float32, n)
-		if err = t.Floats(floats); err == nil {
-			copy(m.bytes(), bytesOf(floats))
+	v, err := c.vars.Fill(t.DType, uop.ShapeOf(t.Shape...), func(b []byte) error {
+		if t.Quant == nil {
+			copy(b, t.Contiguous())
+			return nil
 		}
-	} else {
-		copy(m.bytes(), t.Contiguous())
-	}
-	var v *value
-	if err == nil {
-		v, err = c.newLeaf(t.DType, s, m)
-	}
+		floats := make([]float32, len(b)/4)
+		err := t.Floats(floats)
+		copy(b, bytesOf(floats))
+		return err
+	})
 	if err != nil {
-		m.free()
 		return nil, err
 	}
-	return c.hand(c.newVariable(v)), nil
+	return c.tensor(v), nil
 }

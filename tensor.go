@@ -3,27 +3,13 @@ package polygrad
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unsafe"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/variable"
 )
-
-// A variable is what a Tensor stands for: a cell, or a view of one.
-type variable struct {
-	ctx  *Context
-	cell *cell
-	// view is the node of a view when the cell's value was base.
-	base, view *uop.UOp
-	// shown is the leaf with the elements of a view of a tensor that is not computed, as long as that keeps its value.
-	shown    *value
-	wants    bool // backward gives it a gradient
-	detached bool // no gradient flows through it
-	grad     *variable
-	refs     int
-}
 
 // A Tensor is an array of elements of one type, whose values are computed when they are needed. Operations return new tensors at once;
 // Realize, Values, Item and Backward compute.
@@ -31,7 +17,8 @@ type variable struct {
 // A method that cannot do what it is asked returns a tensor with an error, and so do all operations on that: check Err, or the error of
 // Realize, Values or Item, once at the end.
 type Tensor struct {
-	v   *variable
+	c   *Context
+	v   *variable.Variable
 	err error
 }
 
@@ -63,16 +50,6 @@ func (d DType) uop() (*uop.DType, error) {
 		return nil, fmt.Errorf("dtype: %q is not a type of elements", d)
 	}
 	return dt, nil
-}
-
-// nameOf is the DType of a node's type.
-func nameOf(dt *uop.DType) DType {
-	for _, d := range []DType{Bool, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64, FP8E4M3, FP8E5M2} {
-		if u, err := d.uop(); err == nil && u == dt {
-			return d
-		}
-	}
-	return DType(dt.Name)
 }
 
 // An Element is a Go type of elements.
@@ -132,13 +109,11 @@ func Share[T Element](data []T, shape ...int) *Tensor {
 	if err != nil {
 		return failed("Share", err)
 	}
-	bytes := bytesOf(data)
-	m := &memory{data: unsafe.Pointer(unsafe.SliceData(bytes)), size: uintptr(len(bytes)), keep: data, shared: true}
-	v, err := c.newLeaf(dt, shapeOf(shape), m)
+	v, err := c.vars.Share(dt, shapeOf(shape), unsafe.Pointer(unsafe.SliceData(data)), data)
 	if err != nil {
 		return failed("Share", err)
 	}
-	return c.hand(c.newVariable(v))
+	return c.tensor(v)
 }
 
 // fitting is a shape for elements, that of a vector if none is given.
@@ -173,33 +148,15 @@ func bytesOf[T Element](data []T) []byte {
 func (c *Context) fill(fn string, d DType, shape []int, write func(b []byte)) *Tensor {
 	c.lock()
 	defer c.unlock()
-	v, err := c.filled(d, shape, write)
+	dt, err := d.uop()
 	if err != nil {
 		return failed(fn, err)
 	}
-	return c.hand(c.newVariable(v))
-}
-
-func (c *Context) filled(d DType, shape []int, write func(b []byte)) (*value, error) {
-	dt, err := d.uop()
+	v, err := c.vars.Fill(dt, shapeOf(shape), func(b []byte) error { write(b); return nil })
 	if err != nil {
-		return nil, err
+		return failed(fn, err)
 	}
-	s := shapeOf(shape)
-	n, err := tensor.MostElements(s)
-	if err != nil {
-		return nil, err
-	}
-	m, err := allocate(sizeOf(n, dt))
-	if err != nil {
-		return nil, err
-	}
-	write(m.bytes())
-	v, err := c.newLeaf(dt, s, m)
-	if err != nil {
-		m.free()
-	}
-	return v, err
+	return c.tensor(v)
 }
 
 func shapeOf(sizes []int) uop.Shape {
@@ -221,8 +178,11 @@ func failed(fn string, err error) *Tensor {
 
 // Err returns the first error on the way to the tensor, or nil.
 func (t *Tensor) Err() error {
-	if t == nil {
+	switch {
+	case t == nil:
 		return errors.New("polygrad: the tensor is nil")
+	case t.err == nil && t.v == nil:
+		return errors.New("polygrad: the tensor is empty: see From")
 	}
 	return t.err
 }
@@ -232,8 +192,8 @@ func (t *Tensor) ask(f func()) {
 	if t.Err() != nil {
 		return
 	}
-	t.v.ctx.lock()
-	defer t.v.ctx.unlock()
+	t.c.lock()
+	defer t.c.unlock()
 	f()
 }
 
@@ -241,7 +201,7 @@ func (t *Tensor) ask(f func()) {
 func (t *Tensor) Shape() (shape []int) {
 	t.ask(func() {
 		shape = []int{}
-		for _, d := range t.v.node().Shape() {
+		for _, d := range t.v.Node().Shape() {
 			shape = append(shape, int(d.Max()))
 		}
 	})
@@ -251,8 +211,11 @@ func (t *Tensor) Shape() (shape []int) {
 // NDim returns the number of axes.
 func (t *Tensor) NDim() int { return len(t.Shape()) }
 
-// Numel returns the number of elements.
+// Numel returns the number of elements, 0 if the tensor has an error.
 func (t *Tensor) Numel() int {
+	if t.Err() != nil {
+		return 0
+	}
 	n := 1
 	for _, d := range t.Shape() {
 		n *= d
@@ -262,7 +225,7 @@ func (t *Tensor) Numel() int {
 
 // DType returns the type of the elements.
 func (t *Tensor) DType() (d DType) {
-	t.ask(func() { d = nameOf(t.v.node().DType) })
+	t.ask(func() { d = DType(t.v.Node().DType.NumpyName()) })
 	return d
 }
 
@@ -276,7 +239,7 @@ func (t *Tensor) String() string {
 
 // IsRealized reports whether the values, or those that the tensor is a view of, are computed.
 func (t *Tensor) IsRealized() (is bool) {
-	t.ask(func() { is = t.v.leaf() != nil })
+	t.ask(func() { is = t.v.IsComputed() })
 	return is
 }
 
@@ -286,21 +249,21 @@ func Realize(ts ...*Tensor) error {
 		if err := t.Err(); err != nil {
 			return err
 		}
-		if t.v.ctx != ts[0].v.ctx {
+		if t.c != ts[0].c {
 			return fmt.Errorf("polygrad: Realize: tensor %d belongs to another context", i)
 		}
 	}
 	if len(ts) == 0 {
 		return nil
 	}
-	c := ts[0].v.ctx
+	c := ts[0].c
 	c.lock()
 	defer c.unlock()
-	vs := make([]*variable, len(ts))
+	vs := make([]*variable.Variable, len(ts))
 	for i, t := range ts {
 		vs[i] = t.v
 	}
-	return told("Realize", c.realize(vs))
+	return told("Realize", c.vars.Realize(vs...))
 }
 
 // told is an error with the function it comes from.
@@ -322,10 +285,10 @@ func Values[T Element](t *Tensor) ([]T, error) {
 	if d := t.DType(); d != typeOf[T]() {
 		return nil, fmt.Errorf("polygrad: Values: the tensor is %s, expected %s: see Cast", d, typeOf[T]())
 	}
-	t.v.ctx.lock()
-	defer t.v.ctx.unlock()
+	t.c.lock()
+	defer t.c.unlock()
 	var out []T
-	err := t.v.read(func(b []byte) {
+	err := t.v.Read(func(b []byte) {
 		out = make([]T, len(b)/int(unsafe.Sizeof(*new(T))))
 		copy(bytesOf(out), b)
 	})
@@ -337,85 +300,8 @@ func (t *Tensor) Item() (float64, error) {
 	if err := t.Err(); err != nil {
 		return 0, err
 	}
-	t.v.ctx.lock()
-	defer t.v.ctx.unlock()
-	c, err := t.v.item()
+	t.c.lock()
+	defer t.c.unlock()
+	c, err := t.v.Item()
 	return c.F(), told("Item", err)
-}
-
-// item is the value of a variable of one element.
-func (v *variable) item() (item uop.Const, err error) {
-	node := v.node()
-	if n := tensor.Elements(node); n != 1 {
-		return item, fmt.Errorf("the tensor has shape %s, expected one element", node.Shape())
-	}
-	err = v.read(func(b []byte) {
-		bits := uint64(0)
-		for i, x := range b {
-			bits |= uint64(x) << (8 * i)
-		}
-		item = uop.FromBits(node.DType, bits)
-	})
-	return item, err
-}
-
-// read computes a variable and passes its elements to f, which must not keep them.
-func (v *variable) read(f func(b []byte)) error {
-	if v.ctx.trace != nil {
-		return v.ctx.trace.valueNeeded()
-	}
-	if err := v.ctx.realize([]*variable{v}); err != nil {
-		return err
-	}
-	leaf, node := v.leaf(), v.node()
-	if _, fixed := node.Shape().Ints(); !fixed {
-		return v.readBox(f)
-	}
-	size := sizeOf(tensor.Elements(node), node.DType)
-	if !v.isView() || leaf == v.shown || size == 0 {
-		f(leaf.mem.bytes()[:size])
-		return nil
-	}
-	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok && rowMajor(strides, node.Shape()) {
-		from := uintptr(offset) * uintptr(node.DType.Itemsize())
-		f(leaf.mem.bytes()[from : from+size])
-		return nil
-	}
-	m, err := v.ctx.compute(node)
-	if err != nil {
-		return err
-	}
-	defer m.free()
-	f(m.bytes())
-	return nil
-}
-
-// readBox is read for a tensor of variable size: memory has room for the greatest one.
-func (v *variable) readBox(f func(b []byte)) error {
-	leaf, node := v.leaf(), v.node()
-	count, err := shapeNow(node.Shape())
-	if err != nil {
-		return err
-	}
-	m := leaf.mem
-	if v.isView() && leaf != v.shown {
-		if m, err = v.ctx.compute(node); err != nil {
-			return err
-		}
-		defer m.free()
-	}
-	f(box(m.bytes(), node.Shape(), count, node.DType.Itemsize()))
-	return nil
-}
-
-// rowMajor reports whether elements with strides follow one another.
-func rowMajor(strides []int64, s uop.Shape) bool {
-	next := int64(1)
-	for i, d := range slices.Backward(s) {
-		if !d.IsNum(1) && strides[i] != next {
-			return false
-		}
-		next *= d.Max()
-	}
-	return true
 }

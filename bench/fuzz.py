@@ -511,9 +511,9 @@ class Timed:
 
     def __init__(self, runs: list[Any]) -> None:
         self.runs = runs
-        handles = [run._program._handle for run in runs]
+        handles = [run._function._handle for run in runs]
         self.call: list[Callable[[], int]] = [
-            partial(lib.poly_step_run, handle, None, 0) for handle in handles
+            partial(lib.poly_function_rerun, handle) for handle in handles
         ]
         self.repeat(1)
         outputs = runs[-1].outputs if runs else []

@@ -8,6 +8,7 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/model"
+	"polygrad/variable"
 )
 
 // handles holds the tokens of all objects that C can refer to.
@@ -40,6 +41,14 @@ type context struct {
 	rendered []*uop.UOp
 	// wrapped are the persistent tensors in use by the context.
 	wrapped map[*memTensor]leaf
+
+	// vars are the variables of arrays, tracing the trace that has begun, released the tokens of lent memory that is not used.
+	vars    *variable.Context
+	tracing *variable.Trace
+	now     nodeCall
+	// functions are those that C may run directly.
+	functions map[*function]struct{}
+	released  []uint64
 }
 
 // hostMemory is the memory of a BUFFER: the caller's, or the library's own.
@@ -64,6 +73,7 @@ func newContext() (*context, error) {
 		plans: map[*wasmPlan]struct{}{},
 		jobs:  map[*job]struct{}{},
 	}
+	c.newVariables()
 	if exec.AsTinygrad() {
 		c.g.AsTinygrad()
 	}
@@ -98,13 +108,11 @@ func (c *context) destroy() {
 	c.idle()
 	c.dead = true
 	handles.Drop(c.entry)
-	c.nodes.all(func(_ model.Readings, e *handle.Entry) { handles.Drop(e) })
 	for s := range c.steps {
 		s.slow()
-		handles.Drop(s.entry)
 	}
-	for j := range c.jobs {
-		handles.Drop(j.entry)
+	for f := range c.functions {
+		f.slow()
 	}
 	for m := range c.models {
 		if handles.Drop(m.entry) {
@@ -112,17 +120,17 @@ func (c *context) destroy() {
 			c.farewell = append(c.farewell, m)
 		}
 	}
-	for s := range c.schedules {
-		handles.Drop(s.entry)
-	}
 	for _, a := range c.attachments {
 		a.free()
 	}
+	handles.DropAll(c)
+	c.vars.Free()
 	for _, h := range c.host {
 		h.free()
 	}
 	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
 	c.unwrap()
+	c.vars, c.tracing, c.functions = nil, nil, nil
 	c.g, c.nodes, c.host, c.steps, c.plans, c.jobs, c.begun = nil, entries{}, nil, nil, nil, nil, begun{}
 }
 

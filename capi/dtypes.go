@@ -52,7 +52,7 @@ func dtypeName(d *uop.DType) string {
 	if i := dtypeID(d); i >= 0 {
 		return dtypes[i].name
 	}
-	return d.String()
+	return d.NumpyName()
 }
 
 // cStrings caches permanent C copies of strings.

@@ -51,7 +51,7 @@ func (c *context) executeBound(s *step, vars map[string]int64) error {
 	if err := s.bound.Run(vars); err != nil {
 		return err
 	}
-	s.quicken()
+	s.quicken(c, s.entry, s.bound)
 	return nil
 }
 

@@ -47,6 +47,118 @@ func parameters(fn string) string {
 		return "ctx x"
 	case "poly_uop_substitute":
 		return "ctx root from to n"
+	case "poly_op":
+		return "name"
+	case "poly_call":
+		return "ctx op args n out room"
+	case "poly_array_new":
+		return "ctx dtype shape ndim data nbytes"
+	case "poly_array_share":
+		return "ctx dtype shape ndim data nbytes token"
+	case "poly_array_released":
+		return "ctx tokens room"
+	case "poly_array_retain":
+		return "x"
+	case "poly_array_release":
+		return "x"
+	case "poly_array_release_n":
+		return "xs n"
+	case "poly_array_node":
+		return "x"
+	case "poly_array_origin":
+		return "x"
+	case "poly_array_of":
+		return "ctx node from n"
+	case "poly_array_describe":
+		return "x shape room dtype"
+	case "poly_array_call":
+		return "ctx op args n out room"
+	case "poly_array_binary":
+		return "op a b"
+	case "poly_array_binary_number":
+		return "op x number reversed"
+	case "poly_array_realize":
+		return "xs n"
+	case "poly_array_realize_async":
+		return "ctx xs n"
+	case "poly_array_is_computed":
+		return "x"
+	case "poly_array_is_view":
+		return "x"
+	case "poly_array_read":
+		return "x out nbytes"
+	case "poly_array_pin":
+		return "x data strides room writable"
+	case "poly_array_unpin":
+		return "pin"
+	case "poly_array_assign":
+		return "x value"
+	case "poly_array_update":
+		return "x value"
+	case "poly_array_assign_n":
+		return "targets values n"
+	case "poly_array_set":
+		return "x items n value"
+	case "poly_array_replace":
+		return "x by"
+	case "poly_array_detach":
+		return "x"
+	case "poly_array_clone":
+		return "x"
+	case "poly_array_require_grad":
+		return "x on"
+	case "poly_array_requires_grad":
+		return "x"
+	case "poly_array_backward":
+		return "x gradient"
+	case "poly_array_gradient":
+		return "x targets n gradient zeros out"
+	case "poly_array_grad":
+		return "x grad"
+	case "poly_array_set_grad":
+		return "x grad"
+	case "poly_training":
+		return "ctx on"
+	case "poly_no_grad":
+		return "ctx on"
+	case "poly_seed":
+		return "ctx seed"
+	case "poly_trace_begin":
+		return "ctx name args n given"
+	case "poly_trace_end":
+		return "ctx results n flags"
+	case "poly_trace_abandon":
+		return "ctx"
+	case "poly_function_run":
+		return "f args n vars n_vars out room"
+	case "poly_function_rerun":
+		return "f"
+	case "poly_function_result":
+		return "f i"
+	case "poly_function_info":
+		return "f results kernels temporaries"
+	case "poly_view_function":
+		return "f runs view"
+	case "poly_function_release":
+		return "f"
+	case "poly_optim_lars":
+		return "params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients"
+	case "poly_optim_lamb":
+		return "params n lr b1 b2 eps weight_decay adam coupled_decay"
+	case "poly_optim_step":
+		return "optimizers n"
+	case "poly_optim_state":
+		return "optimizer what i"
+	case "poly_optim_release":
+		return "optimizer"
+	case "poly_optim_schedule":
+		return "optimizer schedule params n"
+	case "poly_rate_schedule_step":
+		return "schedule"
+	case "poly_rate_schedule_count":
+		return "schedule"
+	case "poly_rate_schedule_release":
+		return "schedule"
 	case "poly_define_var":
 		return "ctx name lo hi"
 	case "poly_bind_var":

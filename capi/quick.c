@@ -62,6 +62,11 @@ int poly_step_run(PolyStep *step, PolyBufferBinding *binds, int n_binds) {
   return go_step_run((uintptr_t)step, (void *)binds, n_binds);
 }
 
+int poly_function_rerun(PolyFunction *f) {
+  if (poly_enter("poly_function_rerun")) return -1;
+  return run((uintptr_t)f) ? 0 : go_function_rerun((uintptr_t)f);
+}
+
 poly_quick_step *poly_quick_new(int n, int64_t words, size_t bytes, uintptr_t *arena) {
   enum { LINE = 64 };
   void *calls = calloc((size_t)n + 1, sizeof(struct call)), *w = calloc((size_t)words + 1, sizeof(uint64_t)), *memory = NULL;

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"polygrad/capi/handle"
+	"polygrad/exec"
 	"polygrad/exec/native"
 )
 
@@ -51,13 +53,20 @@ func (c *context) newQuick() error {
 // quickTries is the number of runs after which a step is examined: the first runs of kernels are timed.
 const quickTries = 16
 
-// quicken lets C run a step directly if it is short. It ran on s.bound.
-func (s *step) quicken() {
-	if s.quick != nil || s.tries >= quickTries {
+// quickRun is a program that C runs directly.
+type quickRun struct {
+	quick *C.poly_quick_step // nil if it does not
+	tries int
+}
+
+// quicken lets C run a short program directly. It ran on its memory, which stays until slow is called, or a buffer of the context is
+// unbound.
+func (r *quickRun) quicken(c *context, e *handle.Entry, bound *exec.Bound) {
+	if r.quick != nil || r.tries >= quickTries {
 		return
 	}
-	s.tries++
-	d := s.bound.Direct()
+	r.tries++
+	d := bound.Direct()
 	if d == nil {
 		return
 	}
@@ -74,14 +83,14 @@ func (s *step) quicken() {
 		C.poly_quick_call(q, C.int(i), C.uintptr_t(entry), (*C.uint64_t)(unsafe.SliceData(args)), C.int64_t(len(args)))
 		i++
 	})
-	C.poly_quick_publish(q, C.uintptr_t(s.entry.Token()), s.ctx.mu.c, C.uintptr_t(memory), C.uintptr_t(native.Enter()))
-	s.quick = q
+	C.poly_quick_publish(q, C.uintptr_t(e.Token()), c.mu.c, C.uintptr_t(memory), C.uintptr_t(native.Enter()))
+	r.quick = q
 }
 
-// slow stops C from running the step directly.
-func (s *step) slow() {
-	if s.quick != nil {
-		C.poly_quick_drop(s.quick)
-		s.quick = nil
+// slow stops C from running the program directly.
+func (r *quickRun) slow() {
+	if r.quick != nil {
+		C.poly_quick_drop(r.quick)
+		r.quick = nil
 	}
 }

@@ -46,6 +46,7 @@ func (c *context) roots(mark func(*uop.UOp)) {
 		nodes(s.kernels)
 	}
 	nodes(c.rendered)
+	c.vars.Roots(mark)
 	for _, w := range c.wrapped {
 		values(w.v)
 	}

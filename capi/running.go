@@ -72,6 +72,8 @@ func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
 	for _, b := range s.Buffers() {
 		if h, ok := c.host[b]; ok {
 			c.bound = append(c.bound, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
+		} else if bound, ok := c.vars.Memory(b); ok {
+			c.bound = append(c.bound, bound)
 		}
 	}
 	return c.bound

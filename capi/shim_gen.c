@@ -116,6 +116,226 @@ PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUO
   return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (uintptr_t *)from, (uintptr_t *)to, n);
 }
 
+int poly_op(const char *name) {
+  return poly_enter("poly_op") ? -1 : go_poly_op((char *)name);
+}
+
+int poly_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyUOp **out, int room) {
+  return poly_enter("poly_call") ? -1 : go_poly_call((uintptr_t)ctx, op, (PolyCallArg *)args, n, (uintptr_t *)out, room);
+}
+
+PolyArray *poly_array_new(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
+  return poly_enter("poly_array_new") ? NULL : (PolyArray *)go_poly_array_new((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (void *)data, nbytes);
+}
+
+PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes, uint64_t token) {
+  return poly_enter("poly_array_share") ? NULL : (PolyArray *)go_poly_array_share((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, data, nbytes, token);
+}
+
+int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room) {
+  return poly_enter("poly_array_released") ? -1 : go_poly_array_released((uintptr_t)ctx, tokens, room);
+}
+
+PolyArray *poly_array_retain(PolyArray *x) {
+  return poly_enter("poly_array_retain") ? NULL : (PolyArray *)go_poly_array_retain((uintptr_t)x);
+}
+
+void poly_array_release(PolyArray *x) {
+  if (!poly_forked) go_poly_array_release((uintptr_t)x);
+}
+
+void poly_array_release_n(PolyArray **xs, int n) {
+  if (!poly_forked) go_poly_array_release_n((uintptr_t *)xs, n);
+}
+
+PolyUOp *poly_array_node(PolyArray *x) {
+  return poly_enter("poly_array_node") ? NULL : (PolyUOp *)go_poly_array_node((uintptr_t)x);
+}
+
+PolyUOp *poly_array_origin(PolyArray *x) {
+  return poly_enter("poly_array_origin") ? NULL : (PolyUOp *)go_poly_array_origin((uintptr_t)x);
+}
+
+PolyArray *poly_array_of(PolyCtx *ctx, PolyUOp *node, PolyArray **from, int n) {
+  return poly_enter("poly_array_of") ? NULL : (PolyArray *)go_poly_array_of((uintptr_t)ctx, (uintptr_t)node, (uintptr_t *)from, n);
+}
+
+int poly_array_describe(PolyArray *x, int64_t *shape, int room, int *dtype) {
+  return poly_enter("poly_array_describe") ? -1 : go_poly_array_describe((uintptr_t)x, shape, room, dtype);
+}
+
+int poly_array_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_array_call") ? -1 : go_poly_array_call((uintptr_t)ctx, op, (PolyCallArg *)args, n, (uintptr_t *)out, room);
+}
+
+PolyArray *poly_array_binary(int op, PolyArray *a, PolyArray *b) {
+  return poly_enter("poly_array_binary") ? NULL : (PolyArray *)go_poly_array_binary(op, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyArray *poly_array_binary_number(int op, PolyArray *x, const PolyCallArg *number, int reversed) {
+  return poly_enter("poly_array_binary_number") ? NULL : (PolyArray *)go_poly_array_binary_number(op, (uintptr_t)x, (PolyCallArg *)number, reversed);
+}
+
+int poly_array_realize(PolyArray **xs, int n) {
+  return poly_enter("poly_array_realize") ? -1 : go_poly_array_realize((uintptr_t *)xs, n);
+}
+
+PolyJob *poly_array_realize_async(PolyCtx *ctx, PolyArray **xs, int n) {
+  return poly_enter("poly_array_realize_async") ? NULL : (PolyJob *)go_poly_array_realize_async((uintptr_t)ctx, (uintptr_t *)xs, n);
+}
+
+int poly_array_is_computed(PolyArray *x) {
+  return poly_enter("poly_array_is_computed") ? -1 : go_poly_array_is_computed((uintptr_t)x);
+}
+
+int poly_array_is_view(PolyArray *x) {
+  return poly_enter("poly_array_is_view") ? -1 : go_poly_array_is_view((uintptr_t)x);
+}
+
+int poly_array_read(PolyArray *x, void *out, size_t nbytes) {
+  return poly_enter("poly_array_read") ? -1 : go_poly_array_read((uintptr_t)x, out, nbytes);
+}
+
+PolyPin *poly_array_pin(PolyArray *x, void **data, int64_t *strides, int room, int *writable) {
+  return poly_enter("poly_array_pin") ? NULL : (PolyPin *)go_poly_array_pin((uintptr_t)x, data, strides, room, writable);
+}
+
+void poly_array_unpin(PolyPin *pin) {
+  if (!poly_forked) go_poly_array_unpin((uintptr_t)pin);
+}
+
+int poly_array_assign(PolyArray *x, const PolyCallArg *value) {
+  return poly_enter("poly_array_assign") ? -1 : go_poly_array_assign((uintptr_t)x, (PolyCallArg *)value);
+}
+
+int poly_array_update(PolyArray *x, const PolyCallArg *value) {
+  return poly_enter("poly_array_update") ? -1 : go_poly_array_update((uintptr_t)x, (PolyCallArg *)value);
+}
+
+int poly_array_assign_n(PolyArray **targets, PolyArray **values, int n) {
+  return poly_enter("poly_array_assign_n") ? -1 : go_poly_array_assign_n((uintptr_t *)targets, (uintptr_t *)values, n);
+}
+
+int poly_array_set(PolyArray *x, const PolyCallArg *items, int n, const PolyCallArg *value) {
+  return poly_enter("poly_array_set") ? -1 : go_poly_array_set((uintptr_t)x, (PolyCallArg *)items, n, (PolyCallArg *)value);
+}
+
+int poly_array_replace(PolyArray *x, PolyArray *by) {
+  return poly_enter("poly_array_replace") ? -1 : go_poly_array_replace((uintptr_t)x, (uintptr_t)by);
+}
+
+PolyArray *poly_array_detach(PolyArray *x) {
+  return poly_enter("poly_array_detach") ? NULL : (PolyArray *)go_poly_array_detach((uintptr_t)x);
+}
+
+PolyArray *poly_array_clone(PolyArray *x) {
+  return poly_enter("poly_array_clone") ? NULL : (PolyArray *)go_poly_array_clone((uintptr_t)x);
+}
+
+int poly_array_require_grad(PolyArray *x, int on) {
+  return poly_enter("poly_array_require_grad") ? -1 : go_poly_array_require_grad((uintptr_t)x, on);
+}
+
+int poly_array_requires_grad(PolyArray *x) {
+  return poly_enter("poly_array_requires_grad") ? -1 : go_poly_array_requires_grad((uintptr_t)x);
+}
+
+int poly_array_backward(PolyArray *x, PolyArray *gradient) {
+  return poly_enter("poly_array_backward") ? -1 : go_poly_array_backward((uintptr_t)x, (uintptr_t)gradient);
+}
+
+int poly_array_gradient(PolyArray *x, PolyArray **targets, int n, PolyArray *gradient, int zeros, PolyArray **out) {
+  return poly_enter("poly_array_gradient") ? -1 : go_poly_array_gradient((uintptr_t)x, (uintptr_t *)targets, n, (uintptr_t)gradient, zeros, (uintptr_t *)out);
+}
+
+int poly_array_grad(PolyArray *x, PolyArray **grad) {
+  return poly_enter("poly_array_grad") ? -1 : go_poly_array_grad((uintptr_t)x, (uintptr_t *)grad);
+}
+
+int poly_array_set_grad(PolyArray *x, PolyArray *grad) {
+  return poly_enter("poly_array_set_grad") ? -1 : go_poly_array_set_grad((uintptr_t)x, (uintptr_t)grad);
+}
+
+int poly_training(PolyCtx *ctx, int on) {
+  return poly_enter("poly_training") ? -1 : go_poly_training((uintptr_t)ctx, on);
+}
+
+int poly_no_grad(PolyCtx *ctx, int on) {
+  return poly_enter("poly_no_grad") ? -1 : go_poly_no_grad((uintptr_t)ctx, on);
+}
+
+int poly_seed(PolyCtx *ctx, uint64_t seed) {
+  return poly_enter("poly_seed") ? -1 : go_poly_seed((uintptr_t)ctx, seed);
+}
+
+int poly_trace_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, PolyArray **given) {
+  return poly_enter("poly_trace_begin") ? -1 : go_poly_trace_begin((uintptr_t)ctx, (char *)name, (uintptr_t *)args, n, (uintptr_t *)given);
+}
+
+PolyFunction *poly_trace_end(PolyCtx *ctx, PolyArray **results, int n, int flags) {
+  return poly_enter("poly_trace_end") ? NULL : (PolyFunction *)go_poly_trace_end((uintptr_t)ctx, (uintptr_t *)results, n, flags);
+}
+
+int poly_trace_abandon(PolyCtx *ctx) {
+  return poly_enter("poly_trace_abandon") ? -1 : go_poly_trace_abandon((uintptr_t)ctx);
+}
+
+int poly_function_run(PolyFunction *f, PolyArray **args, int n, PolyVarBinding *vars, int n_vars, PolyArray **out, int room) {
+  return poly_enter("poly_function_run") ? -1 : go_poly_function_run((uintptr_t)f, (uintptr_t *)args, n, (void *)vars, n_vars, (uintptr_t *)out, room);
+}
+
+PolyArray *poly_function_result(PolyFunction *f, int i) {
+  return poly_enter("poly_function_result") ? NULL : (PolyArray *)go_poly_function_result((uintptr_t)f, i);
+}
+
+int poly_function_info(PolyFunction *f, int *results, int *kernels, int *temporaries) {
+  return poly_enter("poly_function_info") ? -1 : go_poly_function_info((uintptr_t)f, results, kernels, temporaries);
+}
+
+char *poly_view_function(PolyFunction *f, int runs, int view) {
+  return poly_enter("poly_view_function") ? NULL : go_poly_view_function((uintptr_t)f, runs, view);
+}
+
+void poly_function_release(PolyFunction *f) {
+  if (!poly_forked) go_poly_function_release((uintptr_t)f);
+}
+
+PolyOptim *poly_optim_lars(PolyArray **params, int n, double lr, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n_coefficients) {
+  return poly_enter("poly_optim_lars") ? NULL : (PolyOptim *)go_poly_optim_lars((uintptr_t *)params, n, lr, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (double *)ns_coefficients, n_coefficients);
+}
+
+PolyOptim *poly_optim_lamb(PolyArray **params, int n, double lr, double b1, double b2, double eps, double weight_decay, int adam, int coupled_decay) {
+  return poly_enter("poly_optim_lamb") ? NULL : (PolyOptim *)go_poly_optim_lamb((uintptr_t *)params, n, lr, b1, b2, eps, weight_decay, adam, coupled_decay);
+}
+
+int poly_optim_step(PolyOptim **optimizers, int n) {
+  return poly_enter("poly_optim_step") ? -1 : go_poly_optim_step((uintptr_t *)optimizers, n);
+}
+
+PolyArray *poly_optim_state(PolyOptim *optimizer, int what, int i) {
+  return poly_enter("poly_optim_state") ? NULL : (PolyArray *)go_poly_optim_state((uintptr_t)optimizer, what, i);
+}
+
+void poly_optim_release(PolyOptim *optimizer) {
+  if (!poly_forked) go_poly_optim_release((uintptr_t)optimizer);
+}
+
+PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n) {
+  return poly_enter("poly_optim_schedule") ? NULL : (PolyRateScheduler *)go_poly_optim_schedule((uintptr_t)optimizer, schedule, (double *)params, n);
+}
+
+int poly_rate_schedule_step(PolyRateScheduler *schedule) {
+  return poly_enter("poly_rate_schedule_step") ? -1 : go_poly_rate_schedule_step((uintptr_t)schedule);
+}
+
+PolyArray *poly_rate_schedule_count(PolyRateScheduler *schedule) {
+  return poly_enter("poly_rate_schedule_count") ? NULL : (PolyArray *)go_poly_rate_schedule_count((uintptr_t)schedule);
+}
+
+void poly_rate_schedule_release(PolyRateScheduler *schedule) {
+  if (!poly_forked) go_poly_rate_schedule_release((uintptr_t)schedule);
+}
+
 PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
   return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (char *)name, lo, hi);
 }

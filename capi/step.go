@@ -33,9 +33,7 @@ type step struct {
 	// bound is the program on the memory of host buffers; it is valid as long as none of them has been freed since.
 	bound   *exec.Bound
 	boundAt uint64
-	// quick is the program as run directly by C, nil if it is not; tries counts the examinations of that.
-	quick *C.poly_quick_step
-	tries int
+	quickRun
 }
 
 // compile makes a step of a sink and its handle.

@@ -39,18 +39,32 @@ func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (tex
 //export go_poly_view_kernels
 func go_poly_view_kernels(ctx C.uintptr_t, values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates, runs, view C.int) (text *C.char) {
 	ask("poly_view_kernels", ctx, func(c *context) error {
-		check(knownView(view))
 		sink := must(c.viewed(values, n, targets, updates, nUpdates))
-		e := must(executor(""))
-		c.idle()
-		r := must(e.Inspect(sink, c.hosts, int(runs)))
-		s, err := r.In(draw.Format(view))
-		if err == nil {
-			text = C.CString(s)
-		}
-		return err
+		text = must(c.viewSink(sink, runs, view))
+		return nil
 	}, func() {})
 	return text
+}
+
+// viewSink describes the kernels of a program.
+func (c *context) viewSink(sink *uop.UOp, runs, view C.int) (*C.char, error) {
+	if err := knownView(view); err != nil {
+		return nil, err
+	}
+	e, err := executor("")
+	if err != nil {
+		return nil, err
+	}
+	c.idle()
+	r, err := e.Inspect(sink, c.hosts, int(runs))
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.In(draw.Format(view))
+	if err != nil {
+		return nil, err
+	}
+	return C.CString(s), nil
 }
 
 // knownView checks a PolyView.
@@ -115,6 +129,8 @@ func (c *context) hosts(buffers []*uop.UOp) []exec.Binding {
 	for _, b := range buffers {
 		if h, ok := c.host[b]; ok {
 			out = append(out, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
+		} else if bound, ok := c.vars.Memory(b); ok {
+			out = append(out, bound)
 		}
 	}
 	return out

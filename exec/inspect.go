@@ -127,7 +127,7 @@ func (in *inspection) describe(sink *uop.UOp, buffers []*uop.UOp) {
 		if !ok {
 			shape = []int64{n}
 		}
-		r.Buffers = append(r.Buffers, report.Buffer{Role: "input", DType: draw.DTypeName(b.DType), Shape: shape, Bytes: p.bytes[i]})
+		r.Buffers = append(r.Buffers, report.Buffer{Role: "input", DType: b.DType.NumpyName(), Shape: shape, Bytes: p.bytes[i]})
 	}
 	for range p.temps {
 		r.Buffers = append(r.Buffers, report.Buffer{Role: "temporary", DType: "uint8", Shape: []int64{0}})
@@ -135,7 +135,7 @@ func (in *inspection) describe(sink *uop.UOp, buffers []*uop.UOp) {
 	for i, s := range in.sched.Slots {
 		if at := in.slot[i]; at >= len(buffers) {
 			size := s.Size * int64(s.DType.Itemsize())
-			r.Buffers[at] = report.Buffer{Role: "temporary", DType: draw.DTypeName(s.DType), Shape: []int64{s.Size}, Bytes: size}
+			r.Buffers[at] = report.Buffer{Role: "temporary", DType: s.DType.NumpyName(), Shape: []int64{s.Size}, Bytes: size}
 		}
 	}
 	for _, m := range slices.Concat(p.before, p.after) {

@@ -3,7 +3,6 @@ package exec
 import (
 	"fmt"
 
-	"polygrad/core/draw"
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
@@ -50,7 +49,7 @@ func (e *Executor) check(s *schedule.Schedule) error {
 		}
 		for _, u := range k.AST.Toposort() {
 			if dt := u.DType.Base().Scalar(); !target.Emulates(dt) {
-				return fmt.Errorf("exec.Compile: device %s has no %s, which kernel %d of %d needs for %s", e.dev.Name(), draw.DTypeName(dt), i+1, len(s.Kernels), u.Op)
+				return fmt.Errorf("exec.Compile: device %s has no %s, which kernel %d of %d needs for %s", e.dev.Name(), dt.NumpyName(), i+1, len(s.Kernels), u.Op)
 			}
 		}
 	}

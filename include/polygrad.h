@@ -18,7 +18,8 @@
  *     poly_ctx_destroy(ctx);
  *
  * CONTENTS
- *   Types; The library; Contexts; Nodes; Symbolic sizes; Creation; Random numbers;
+ *   Types; The library; Contexts; Nodes; Operations by name; Arrays; Symbolic
+ *   sizes; Creation; Random numbers;
  *   Elementwise: one operand; Elementwise: two and three operands; Movement;
  *   Indexing and joining; Reductions; Convolution and pooling; Linear algebra;
  *   Hashes; Losses; Training; Gradients; Running; Jobs; Compiled steps; WASM plans;
@@ -446,6 +447,310 @@ POLY_API char *poly_uop_print(PolyCtx *ctx, PolyUOp *x);
 /* The graph of root with every from[i] replaced by to[i]. root itself if n is
  * 0. Since 1.0. */
 POLY_API PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n);
+
+/* ======================================================================== */
+/* Operations by name                                                       */
+/* ======================================================================== */
+/* Every operation of docs/api.md can be called by its name, with its parameters in
+ * the order of its description:
+ *
+ *     PolyCallArg args[] = {POLY_PASS_T(x), POLY_PASS_I(-1), POLY_PASS_B(true)};
+ *     PolyUOp *sum;
+ *     if (poly_call(ctx, poly_op("sum"), args, 3, &sum, 1) != 1)
+ *       puts(poly_last_error()); // x.sum(axis=-1, keepdim=true)
+ */
+
+/* The kinds of arguments. In parentheses: the member of PolyCallArg.as that is
+ * read. n counts what a pointer points to, or what follows in the array. */
+typedef enum PolyCallKind {
+  POLY_CALL_NONE = 0,     /* not given: the default of the parameter; in an index, a new axis */
+  POLY_CALL_BOOL = 1,     /* (i) */
+  POLY_CALL_INT = 2,      /* (i) */
+  POLY_CALL_UINT = 3,     /* (i) as uint64_t */
+  POLY_CALL_FLOAT = 4,    /* (f); without a fraction it stands for an integer too */
+  POLY_CALL_TENSOR = 5,   /* (p) a node */
+  POLY_CALL_SIZE = 6,     /* (p) a node that is a symbolic size */
+  POLY_CALL_DTYPE = 7,    /* (i) a PolyDTypeId */
+  POLY_CALL_TEXT = 8,     /* (p) ends with a 0 */
+  POLY_CALL_CHARS = 9,    /* a text of n bytes, which follow, in whole elements of the array */
+  POLY_CALL_LIST = 10,    /* the n arguments that follow */
+  POLY_CALL_INTS = 11,    /* (p) n int64_t */
+  POLY_CALL_FLOATS = 12,  /* (p) n double */
+  POLY_CALL_TENSORS = 13, /* (p) n nodes */
+  POLY_CALL_SLICE = 14,   /* of an index: start, stop and step follow, NONE leaves one open */
+  POLY_CALL_ELLIPSIS = 15 /* of an index: all axes that no other item is for */
+} PolyCallKind;
+
+/* An argument. A parameter of several numbers takes a single one as a list of
+ * one; names with sizes are a list in which each name stands before its size. */
+typedef struct PolyCallArg {
+  int32_t kind; /* PolyCallKind */
+  int32_t n;
+  union {
+    int64_t i;
+    double f;
+    const void *p;
+  } as;
+} PolyCallArg;
+
+#define POLY_PASS_NONE ((PolyCallArg){.kind = POLY_CALL_NONE})
+#define POLY_PASS_B(b) ((PolyCallArg){.kind = POLY_CALL_BOOL, .as = {.i = (b) != 0}})
+#define POLY_PASS_I(n) ((PolyCallArg){.kind = POLY_CALL_INT, .as = {.i = (n)}})
+#define POLY_PASS_F(x) ((PolyCallArg){.kind = POLY_CALL_FLOAT, .as = {.f = (x)}})
+#define POLY_PASS_T(x) ((PolyCallArg){.kind = POLY_CALL_TENSOR, .as = {.p = (x)}})
+#define POLY_PASS_DTYPE(id) ((PolyCallArg){.kind = POLY_CALL_DTYPE, .as = {.i = (id)}})
+#define POLY_PASS_TEXT(s) ((PolyCallArg){.kind = POLY_CALL_TEXT, .as = {.p = (s)}})
+#define POLY_PASS_INTS(p_, n_) ((PolyCallArg){.kind = POLY_CALL_INTS, .n = (n_), .as = {.p = (p_)}})
+#define POLY_PASS_TENSORS(p_, n_) ((PolyCallArg){.kind = POLY_CALL_TENSORS, .n = (n_), .as = {.p = (p_)}})
+
+/* The number of an operation, which may differ from one version of the library to
+ * the next; -1 if there is none of that name. Since 2.0. */
+POLY_API int poly_op(const char *name);
+
+/* Calls an operation on nodes: args are its operand (of a method), or list of
+ * operands (cat, stack, einsum …), if it has one, and its parameters; what is left
+ * out at the end takes its default. Writes the results, at most room of them, to
+ * out and returns how many there are: if there are more than room, nothing is
+ * written, and the call may be made again. -1 on error, which names the operation
+ * and the parameter. Operations that draw random numbers are an error. An operation
+ * whose result's shape depends on values (nonzero, masked_select) computes
+ * those. Since 2.0. */
+POLY_API int poly_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyUOp **out, int room);
+
+/* ======================================================================== */
+/* Arrays                                                                   */
+/* ======================================================================== */
+/* An array is what Tensor stands for in the other languages: a variable whose
+ * value is a node. Its elements are computed when they are needed, it can be
+ * written, views of it show what is written, and it can have a gradient.
+ *
+ *     PolyCtx *ctx = poly_ctx_new();
+ *     float data[] = {1, 2, 3};
+ *     PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){3}, 1, data, sizeof data);
+ *     poly_array_require_grad(x, 1);
+ *     PolyArray *squares = poly_array_binary(POLY_MUL, x, x), *sum, *grad;
+ *     poly_array_call(ctx, poly_op("sum"), (PolyCallArg[]){POLY_PASS_T(squares)}, 1, &sum, 1);
+ *     poly_array_backward(sum, NULL);
+ *     poly_array_grad(x, &grad);
+ *     poly_array_read(grad, data, sizeof data); // 2, 4, 6
+ *
+ * What was made of an array keeps the elements that the array had at that time:
+ * where somebody else still needs them, a write goes to other memory, else it is in
+ * place. A function that returns a PolyArray gives a reference, which ends with
+ * poly_array_release. */
+
+typedef struct PolyArray PolyArray;       /* an array */
+typedef struct PolyPin PolyPin;           /* memory of an array that the caller sees */
+typedef struct PolyFunction PolyFunction; /* a function of arrays, compiled */
+
+/* An array with a copy of elements in row-major order, zeros if data is NULL.
+ * nbytes is their size. Since 2.0. */
+POLY_API PolyArray *poly_array_new(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes);
+
+/* An array on the caller's memory: what is written to the array arrives there. The
+ * memory must stay valid until poly_array_released has returned the token, which is
+ * the caller's, or the context is destroyed. Since 2.0. */
+POLY_API PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes, uint64_t token);
+
+/* Writes at most room tokens of poly_array_share whose memory is no longer used,
+ * each once, and returns their number; -1 on error. Since 2.0. */
+POLY_API int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room);
+
+/* One more reference to an array, by a handle of its own. Since 2.0. */
+POLY_API PolyArray *poly_array_retain(PolyArray *x);
+
+/* Ends the reference of a handle, or of n handles. NULL and stale handles are
+ * ignored, so finalizers may run in any order. Since 2.0. */
+POLY_API void poly_array_release(PolyArray *x);
+POLY_API void poly_array_release_n(PolyArray **xs, int n);
+
+/* The node that an array stands for now. Since 2.0. */
+POLY_API PolyUOp *poly_array_node(PolyArray *x);
+
+/* The node by which the elements of a computed array were computed, as far as it is
+ * known, to look at; else its node. Since 2.0. */
+POLY_API PolyUOp *poly_array_origin(PolyArray *x);
+
+/* An array of a node that was made of the nodes of n arrays. Since 2.0. */
+POLY_API PolyArray *poly_array_of(PolyCtx *ctx, PolyUOp *node, PolyArray **from, int n);
+
+/* Shape and data type: the first room sizes, symbolic ones as -1, and *dtype (both
+ * may be NULL). Returns the number of dimensions, -1 on error. Since 2.0. */
+POLY_API int poly_array_describe(PolyArray *x, int64_t *shape, int room, int *dtype);
+
+/* poly_call on arrays. An operation that shows elements of its operand makes a view
+ * of it; random numbers come from the context (see poly_seed). Since 2.0. */
+POLY_API int poly_array_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyArray **out, int room);
+
+/* a op b, by PolyBinaryOp. Since 2.0. */
+POLY_API PolyArray *poly_array_binary(int op, PolyArray *a, PolyArray *b);
+
+/* x op number, or number op x if reversed: a POLY_CALL_BOOL, INT, UINT or FLOAT,
+ * which takes its type from x. Since 2.0. */
+POLY_API PolyArray *poly_array_binary_number(int op, PolyArray *x, const PolyCallArg *number, int reversed);
+
+/* Computes n arrays in one program. Since 2.0. */
+POLY_API int poly_array_realize(PolyArray **xs, int n);
+
+/* poly_array_realize that returns at once; poly_job_wait tells when the arrays are
+ * computed. Jobs run one after the other, and whatever else computes waits for them.
+ * What is written meanwhile does not change the values, except memory of the caller.
+ * Since 2.0. */
+typedef struct PolyJob PolyJob;
+POLY_API PolyJob *poly_array_realize_async(PolyCtx *ctx, PolyArray **xs, int n);
+
+/* 1 if the elements, or those that the array is a view of, are computed. Since 2.0. */
+POLY_API int poly_array_is_computed(PolyArray *x);
+
+/* 1 if an array shows elements of another one, or of one that is gone. Since 2.0. */
+POLY_API int poly_array_is_view(PolyArray *x);
+
+/* Computes an array and copies its elements, of nbytes, in row-major order. Since 2.0. */
+POLY_API int poly_array_read(PolyArray *x, void *out, size_t nbytes);
+
+/* Computes an array and writes where its first element lies and the distances of
+ * neighbours along each axis, in elements (strides and writable may be NULL). The
+ * memory stays until poly_array_unpin; who writes there writes the array, unless
+ * *writable is 0: elements that do not lie in regular steps are copied. Since 2.0. */
+POLY_API PolyPin *poly_array_pin(PolyArray *x, void **data, int64_t *strides, int room, int *writable);
+
+/* Ends the use of memory, also after the end of the context. Since 2.0. */
+POLY_API void poly_array_unpin(PolyPin *pin);
+
+/* Gives an array the elements of value, an array (POLY_PASS_T) of its type or a
+ * number, broadcast to its shape. Since 2.0. */
+POLY_API int poly_array_assign(PolyArray *x, const PolyCallArg *value);
+
+/* poly_array_assign through which gradients flow: for operations in place. An array
+ * that requires a gradient itself only takes the elements. Since 2.0. */
+POLY_API int poly_array_update(PolyArray *x, const PolyCallArg *value);
+
+/* Assigns n arrays; all values are computed from the elements before, in one
+ * program. Since 2.0. */
+POLY_API int poly_array_assign_n(PolyArray **targets, PolyArray **values, int n);
+
+/* Gives the elements that an index selects those of value: n items, each a
+ * POLY_CALL_INT, SLICE, TENSOR (of positions), NONE (a new axis) or ELLIPSIS. Since 2.0. */
+POLY_API int poly_array_set(PolyArray *x, const PolyCallArg *items, int n, const PolyCallArg *value);
+
+/* Lets an array stand for what another one stands for: a write to one is seen in
+ * both. Since 2.0. */
+POLY_API int poly_array_replace(PolyArray *x, PolyArray *by);
+
+/* A view through which no gradient flows. Since 2.0. */
+POLY_API PolyArray *poly_array_detach(PolyArray *x);
+
+/* An array with the same elements, of its own: they share memory until one of them
+ * is written. Since 2.0. */
+POLY_API PolyArray *poly_array_clone(PolyArray *x);
+
+/* Says whether poly_array_backward gives an array a gradient, and tells whether it
+ * does, or gives one to what the array is computed from (1, 0, -1 on error). Since 2.0. */
+POLY_API int poly_array_require_grad(PolyArray *x, int on);
+POLY_API int poly_array_requires_grad(PolyArray *x);
+
+/* Computes the gradients of an array for all arrays that require one and adds them
+ * to those they have. gradient is the gradient that comes in, of the shape of x;
+ * NULL for an array of one element. Since 2.0. */
+POLY_API int poly_array_backward(PolyArray *x, PolyArray *gradient);
+
+/* Writes the gradients of x with respect to n arrays to out and stores none. An
+ * array on which x does not depend has a gradient of zeros if zeros is not 0, and is
+ * an error else. Since 2.0. */
+POLY_API int poly_array_gradient(PolyArray *x, PolyArray **targets, int n, PolyArray *gradient, int zeros, PolyArray **out);
+
+/* Writes the gradient of an array, as a new handle, to *grad: 1, 0 and NULL if it
+ * has none, -1 on error. Since 2.0. */
+POLY_API int poly_array_grad(PolyArray *x, PolyArray **grad);
+
+/* Sets the gradient of an array, of its shape; NULL for none. Since 2.0. */
+POLY_API int poly_array_set_grad(PolyArray *x, PolyArray *grad);
+
+/* Whether dropout drops and batch normalisation learns: sets it, or only asks if on
+ * is negative, and returns what it was before; -1 on error. Since 2.0. */
+POLY_API int poly_training(PolyCtx *ctx, int on);
+
+/* Begins (1) and ends (0) that what is computed has no gradients. Calls nest. Since 2.0. */
+POLY_API int poly_no_grad(PolyCtx *ctx, int on);
+
+/* Begins the random stream of the context again. Equal seeds give equal numbers on
+ * every device, and in tinygrad. Since 2.0. */
+POLY_API int poly_seed(PolyCtx *ctx, uint64_t seed);
+
+/* How poly_trace_end compiles a function. */
+typedef enum PolyTraceFlags {
+  POLY_TRACE_PRUNE = 1, /* what depends on no argument, no random number and nothing written is computed once */
+  POLY_TRACE_FIXED = 2  /* each run writes the results to the same arrays */
+} PolyTraceFlags;
+
+/* Begins to trace a function of n arrays, whose shapes and types it fixes, and
+ * writes the arrays to call it on to given. name is that of the function for errors,
+ * or NULL. Until poly_trace_end, or
+ * poly_trace_abandon, nothing is computed: what is done to arrays of the context is
+ * recorded, and undone at the end. The function is a program then: it computes what
+ * results are, for other arguments, and writes the arrays that were written, where
+ * they are at each run. Random numbers are drawn by runs only. A run leaves the
+ * gradients that the function leaves, but none where they were forgotten first and
+ * an optimizer of the function has used them. flags are PolyTraceFlags. Since 2.0. */
+POLY_API int poly_trace_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, PolyArray **given);
+POLY_API PolyFunction *poly_trace_end(PolyCtx *ctx, PolyArray **results, int n, int flags);
+POLY_API int poly_trace_abandon(PolyCtx *ctx);
+
+/* Runs a function on n arrays and writes its results to out, which has room for
+ * all of them. vars are the values of variables in sizes that the shapes
+ * of the arguments do not tell. Returns the number of results, -1 on error. Since 2.0. */
+POLY_API int poly_function_run(PolyFunction *f, PolyArray **args, int n, PolyVarBinding *vars, int n_vars, PolyArray **out, int room);
+
+/* Runs a function of no arguments without asking for its results: a training step,
+ * or one compiled with POLY_TRACE_FIXED. Since 2.0. */
+POLY_API int poly_function_rerun(PolyFunction *f);
+
+/* The array that result i is at each run: of a function compiled with
+ * POLY_TRACE_FIXED, or an array from before the trace. Else NULL. Since 2.0. */
+POLY_API PolyArray *poly_function_result(PolyFunction *f, int i);
+
+/* The numbers of results, kernels and buffers between kernels of a function; all
+ * may be NULL. Since 2.0. */
+POLY_API int poly_function_info(PolyFunction *f, int *results, int *kernels, int *temporaries);
+
+/* poly_view_kernels of a function. Since 2.0. */
+POLY_API char *poly_view_function(PolyFunction *f, int runs, int view);
+
+/* Ends a function. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_function_release(PolyFunction *f);
+
+typedef struct PolyOptim PolyOptim;               /* an optimizer of arrays */
+typedef struct PolyRateScheduler PolyRateScheduler; /* sets the learning rate of an optimizer */
+
+/* An optimizer of n arrays of floating types, each of which counts once and
+ * requires a gradient from now on, by poly_lars (gradient descent, LARS, Muon) and
+ * by poly_lamb (Adam, AdamW, LAMB). Since 2.0. */
+POLY_API PolyOptim *poly_optim_lars(PolyArray **params, int n, double lr, double momentum, double weight_decay, double tcoef,
+                                    int nesterov, int classic, int decoupled_decay, int ns_steps,
+                                    const double *ns_coefficients, int n_coefficients);
+POLY_API PolyOptim *poly_optim_lamb(PolyArray **params, int n, double lr, double b1, double b2, double eps, double weight_decay,
+                                    int adam, int coupled_decay);
+
+/* Changes each parameter of n optimizers of one context that has a gradient, in one
+ * program; all new values are computed from the old ones. Since 2.0. */
+POLY_API int poly_optim_step(PolyOptim **optimizers, int n);
+
+/* What an optimizer works on: its learning rate (what 0), parameter i (1), the power
+ * of beta i of poly_optim_lamb (2), and of parameter i the momentum, or the first and
+ * the second moment (3, 4). Who writes the learning rate changes it for the steps
+ * that follow, also in traced functions. Since 2.0. */
+POLY_API PolyArray *poly_optim_state(PolyOptim *optimizer, int what, int i);
+
+/* Ends an optimizer. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_optim_release(PolyOptim *optimizer);
+
+/* Sets the learning rate of an optimizer to that of step 0 of a PolyRateSchedule;
+ * each poly_rate_schedule_step, which may be traced, to that of the next step. The
+ * count of steps is an array of one int32. Since 2.0. */
+POLY_API PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n);
+POLY_API int poly_rate_schedule_step(PolyRateScheduler *schedule);
+POLY_API PolyArray *poly_rate_schedule_count(PolyRateScheduler *schedule);
+POLY_API void poly_rate_schedule_release(PolyRateScheduler *schedule);
 
 /* ======================================================================== */
 /* Symbolic sizes                                                           */
@@ -1585,7 +1890,6 @@ POLY_API int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbyt
  * job has ended, all memory that it reads or writes must stay valid and must not
  * be touched, and handles of buffers on such memory must be kept. */
 
-typedef struct PolyJob PolyJob;
 
 /* poly_realize_into, poly_update and poly_step_run_ex as jobs: they compile if
  * need be, start the job and return. Leaves are there at once. NULL on error.

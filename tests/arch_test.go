@@ -52,14 +52,13 @@ var below = map[string][]string{
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
-	"polygrad": {
-		"model", "exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/symbolic", "core/rewrite", "core/uop",
-	},
+	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
+	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/symbolic", "core/uop"},
 	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
 		"capi/original",
-		"model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",
+		"variable", "model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",
 		"core/schedule", "core/symbolic", "core/rewrite", "core/settings", "core/uop",
 	},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import fcntl
 import os
 import pty
@@ -134,3 +135,9 @@ def test_the_readme_lists_all(suffix: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [p.name for p in EXAMPLES.glob(f"*.{suffix}") if f"(examples/{p.name})" not in readme]
     assert not missing
+
+
+def test_the_examples_of_the_concepts_are_true() -> None:
+    done = doctest.testfile(str(ROOT / "docs" / "concepts.md"), module_relative=False)
+    assert done.attempted > 20
+    assert done.failed == 0

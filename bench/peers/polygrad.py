@@ -45,19 +45,19 @@ def read(result: Any) -> Array:
 
 def check(status: int) -> None:
     """Raise the error of a run."""
-    if status != 0:
+    if status < 0:
         raise RuntimeError(lib.poly_last_error().decode())
 
 
 class Run(partial[int]):
-    """A call of a compiled step that costs no more than the call; 0 is success."""
+    """A call of a compiled step that costs no more than the call; below 0 is an error."""
 
     step: CompiledTrainingStep
     results: list[Array]
 
 
 def _run(step: CompiledTrainingStep) -> Run:
-    run = Run(lib.poly_step_run, step._program._handle, None, 0)
+    run = Run(lib.poly_function_rerun, step._function._handle)
     run.step, run.results = step, step.outputs
     return run
 

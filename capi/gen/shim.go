@@ -77,7 +77,7 @@ func castArg(typ string) string {
 		return "(uintptr_t)"
 	case header.IsRecord(typ):
 		return "(void *)&"
-	case typ == "PolyUOp **", typ == "PolyTensor **":
+	case typ == "PolyUOp **", typ == "PolyTensor **", typ == "PolyArray **", typ == "PolyOptim **":
 		return "(uintptr_t *)"
 	case typ == "int64_t (*)[2]":
 		return "(int64_t *)"

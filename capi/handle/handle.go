@@ -50,9 +50,14 @@ const (
 	Job
 	Generator
 	File
+	Array
+	Pin
+	Function
+	Optimizer
+	RateSchedule
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file", "array", "pin", "function", "optimizer", "rate schedule"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -157,6 +162,19 @@ func (t *Table) Get(tok Token, kind Kind) (*Entry, error) {
 		return nil, errNotKinds[kind]
 	}
 	return e, nil
+}
+
+// DropAll invalidates all tokens of an owner.
+func (t *Table) DropAll(owner any) {
+	t.mu.Lock()
+	used := t.next
+	t.mu.Unlock()
+	for slot := range used {
+		c := t.chunks[slot>>chunkBits].Load()
+		if e := c.entry[slot&(chunkSize-1)].Load(); e != nil && e.Owner == owner {
+			t.Drop(e)
+		}
+	}
 }
 
 // Drop invalidates an entry's token and reports whether it was valid. A slot with all generations used is retired.

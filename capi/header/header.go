@@ -95,7 +95,8 @@ func parseProto(decl string) (Proto, error) {
 func IsHandle(typ string) bool {
 	switch strings.TrimPrefix(typ, "const ") {
 	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *", "PolySchedule *", "PolyCompiledPlan *",
-		"PolyModel *", "PolyModelConfig *", "PolyJob *", "PolyGenerator *", "PolyFile *", "PolyTensor *", "PolyLinear *":
+		"PolyModel *", "PolyModelConfig *", "PolyJob *", "PolyGenerator *", "PolyFile *", "PolyTensor *", "PolyLinear *",
+		"PolyArray *", "PolyPin *", "PolyFunction *", "PolyOptim *", "PolyRateScheduler *":
 		return true
 	}
 	return false

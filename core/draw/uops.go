@@ -7,20 +7,6 @@ import (
 	"polygrad/core/uop"
 )
 
-// dtypeNames are numpy's names, by which the bindings know types.
-var dtypeNames = map[*uop.DType]string{
-	uop.Int8: "int8", uop.Uint8: "uint8", uop.Int16: "int16", uop.Uint16: "uint16", uop.Int32: "int32", uop.Uint32: "uint32",
-	uop.Int64: "int64", uop.Uint64: "uint64", uop.Float16: "float16", uop.Float32: "float32", uop.Float64: "float64",
-}
-
-// DTypeName is numpy's name of a type, or its own where numpy has none.
-func DTypeName(t *uop.DType) string {
-	if name, ok := dtypeNames[t]; ok {
-		return name
-	}
-	return t.String()
-}
-
 // kinds are those of operations that do not compute elements.
 var kinds = map[uop.Op]Kind{
 	uop.Buffer: Memory, uop.Param: Memory, uop.Load: Memory, uop.Store: Memory, uop.Assign: Memory, uop.Contiguous: Memory,
@@ -137,7 +123,7 @@ func constant(u *uop.UOp) *uop.UOp {
 func about(u *uop.UOp) string {
 	var parts []string
 	if u.DType != uop.Void {
-		parts = append(parts, DTypeName(u.DType))
+		parts = append(parts, u.DType.NumpyName())
 	}
 	if s := u.Shape(); s != nil {
 		parts = append(parts, s.String())

@@ -28,9 +28,9 @@ func numel(arg string, s uop.Shape) uop.Sint {
 }
 
 func needShape(arg string, s uop.Shape) {
-	for _, d := range s {
+	for i, d := range s {
 		if !possible(uop.N(0), d) {
-			fail(arg, "shape %s has a negative size", s)
+			fail(arg, "axis %d has the size %s, expected 0 or more", i, d)
 		}
 	}
 	numel(arg, s)

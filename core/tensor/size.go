@@ -44,6 +44,9 @@ func SizeOf(u *uop.UOp) (s uop.Sint, err error) {
 // SizeOp computes with sizes.
 func SizeOp(g *uop.Graph, op SizeOperation, a, b uop.Sint) (r uop.Sint, err error) {
 	defer guard("SizeOp", &err)
+	if op <= SizeMul {
+		needSize(op, a, b)
+	}
 	switch op {
 	case SizeAdd:
 		return a.Add(b), nil
@@ -63,6 +66,23 @@ func SizeOp(g *uop.Graph, op SizeOperation, a, b uop.Sint) (r uop.Sint, err erro
 		return q, nil
 	}
 	return m, nil
+}
+
+// needSize fails if a sum, difference or product of sizes may be outside of int64.
+func needSize(op SizeOperation, a, b uop.Sint) {
+	for _, x := range sizeEnds(a) {
+		for _, y := range sizeEnds(b) {
+			r := [...]func(x, y uop.Const) uop.Const{uop.Const.Add, uop.Const.Sub, uop.Const.Mul}[op](uop.Int(x), uop.Int(y))
+			if _, ok := r.Int64(); !ok {
+				fail("size", "%s and %s give up to %s, expected an int64", SizeString(a), SizeString(b), r)
+			}
+		}
+	}
+}
+
+func sizeEnds(s uop.Sint) [2]int64 {
+	lo, hi := sizeBounds(s)
+	return [2]int64{lo, hi}
 }
 
 // sizeDivMod is the quotient, rounded down, and the remainder. Kernels round towards zero, so a dividend that may be negative is

@@ -103,6 +103,24 @@ var dtypeByText = func() map[string]*DType {
 	return m
 }()
 
+var numpyNames = func() map[*DType]string {
+	m := map[*DType]string{}
+	for name, d := range dtypeByText {
+		if name != d.text {
+			m[d] = name
+		}
+	}
+	return m
+}()
+
+// NumpyName is numpy's name of a type ("float32"), or its own where numpy has none: users know types by it.
+func (d *DType) NumpyName() string {
+	if name, ok := numpyNames[d.Scalar()]; ok {
+		return name
+	}
+	return d.String()
+}
+
 func intern(k dtypeKey, make func() *DType) *DType {
 	dtypeMu.RLock()
 	d := dtypeCache[k]

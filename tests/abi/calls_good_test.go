@@ -12,6 +12,17 @@ import (
 // goodByType are arguments by type and name, or by type.
 var goodByType = map[string]string{
 	"PolyModel *":                    "f->model",
+	"PolyArray *":                    "f->array",
+	"PolyArray **":                   "f->arrays",
+	"PolyArray ** out":               "f->arrays_out",
+	"PolyArray ** grad":              "f->arrays_out",
+	"PolyPin *":                      "f->pin",
+	"PolyFunction *":                 "f->function",
+	"PolyOptim *":                    "f->optimizer",
+	"PolyOptim **":                   "&f->optimizer",
+	"PolyRateScheduler *":            "f->rates",
+	"uint64_t * tokens":              "f->dims",
+	"const PolyCallArg *":            "f->number",
 	"PolyModelConfig *":              "f->config",
 	"const PolyModelConfig *":        "f->config",
 	"PolyJob *":                      "f->job",
@@ -145,6 +156,33 @@ var goodArguments = map[string]map[string]string{
 	"poly_index":                   {"kinds": "f->kinds", "args": "f->zeros", "tensors": "NULL"},
 	"poly_split":                   {"n": "2"},
 	"poly_one_hot":                 {"x": "f->index"},
+	"poly_op":                      {"name": `"exp"`},
+	"poly_call":                    {"op": "poly_op(\"exp\")", "args": "f->operand", "n": "1", "room": "1"},
+	"poly_array_call":              {"op": "poly_op(\"exp\")", "args": "f->array_operand", "n": "1", "room": "1"},
+	"poly_array_set":               {"x": "f->plain", "items": "f->item", "n": "1"},
+	"poly_array_pin":               {"data": "f->pointers", "strides": "f->dims", "room": "8", "writable": "f->singles_out"},
+	"poly_array_read":              {"out": "f->output"},
+	"poly_array_new":               {"shape": "f->shape"},
+	"poly_array_share":             {"shape": "f->shape"},
+	"poly_array_describe":          {"shape": "f->dims", "dtype": "f->singles_out"},
+	"poly_function_info":           {"results": "f->singles_out", "kernels": "f->singles_out", "temporaries": "f->singles_out"},
+	"poly_array_backward":          {"gradient": "f->array"},
+	"poly_array_gradient":          {"gradient": "f->array", "n": "1"},
+	"poly_array_set_grad":          {"grad": "f->array"},
+	"poly_array_assign_n":          {"n": "1"},
+	"poly_array_realize":           {"n": "1"},
+	"poly_array_realize_async":     {"n": "1"},
+	"poly_function_rerun":          {"f": "f->thunk"},
+	"poly_function_run":            {"args": "f->arrays", "n": "1", "n_vars": "0", "room": "8"},
+	"poly_no_grad":                 {"on": "1"},
+	"poly_trace_begin":             {"n": "1", "given": "f->arrays_out"},
+	"poly_trace_end":               {"ctx": "traced(f)", "results": "f->arrays_out", "n": "1"},
+	"poly_trace_abandon":           {"ctx": "traced(f)"},
+	"poly_optim_lars":              {"n": "1", "lr": "0.5", "momentum": "0.5", "weight_decay": "0.5", "tcoef": "0", "ns_steps": "1", "ns_coefficients": "f->memory", "n_coefficients": "0"},
+	"poly_optim_lamb":              {"n": "1", "lr": "0.5", "b1": "0.5", "b2": "0.5", "eps": "0.5", "weight_decay": "0.5"},
+	"poly_optim_step":              {"n": "1"},
+	"poly_optim_schedule":          {"schedule": "POLY_RATE_EXPONENTIAL", "n": "1"},
+	"poly_optim_state":             {"what": "0"},
 	"poly_reduce_axis":             {"op": "POLY_OP_ADD"},
 	"poly_einsum":                  {"formula": `"ij,jk->ik"`, "n": "2", "shapes": "NULL", "ndims": "NULL"},
 	"poly_cholesky":                {"x": "f->definite"},
@@ -177,6 +215,9 @@ var goodArguments = map[string]map[string]string{
 // optional are the parameters for which NULL has a meaning; in poly_gather* and so on the shapes of operands, too
 // (see isOptional).
 var optional = map[string][]string{
+	"poly_array_new": {"data"}, "poly_trace_begin": {"name"}, "poly_function_run": {"vars"}, "poly_array_describe": {"shape", "dtype"}, "poly_array_pin": {"strides", "writable"},
+	"poly_array_set_grad": {"grad"}, "poly_function_info": {"results", "kernels", "temporaries"},
+	"poly_optim_lars": {"ns_coefficients"},
 
 	"poly_file_describe":           {"dims", "dtype"},
 	"poly_safetensors_save":        {"meta"},
@@ -206,7 +247,7 @@ var optional = map[string][]string{
 }
 
 // creators take the shape of what they make: NULL is no shape there.
-var creators = regexp.MustCompile(`^poly_(full|rand|buffer|empty|uniform|normal|init|from_host|tensor)`)
+var creators = regexp.MustCompile(`^poly_(full|rand|buffer|empty|uniform|normal|init|from_host|tensor|array)`)
 
 func isOptional(function, param string) bool {
 	return slices.Contains(optional[function], param) || strings.HasSuffix(param, "shape_out") || param == "ndim_out" ||
@@ -234,6 +275,11 @@ var functionFlags = map[string][]string{
 	"poly_file_open":               {"MANUAL"},
 	"poly_safetensors_save":        {"MANUAL"},
 	"poly_realize_async":           {"MANUAL"},
+	"poly_trace_begin":             {"MANUAL", "KEEPS"},
+	"poly_trace_end":               {"MANUAL", "KEEPS"},
+	"poly_trace_abandon":           {"MANUAL", "KEEPS"},
+	"poly_no_grad":                 {"MANUAL"},
+	"poly_array_release_n":         {"TRUSTS"},
 	"poly_update_async":            {"MANUAL"},
 	"poly_step_run_async":          {"MANUAL"},
 	"poly_job_wait":                {"MANUAL"},
@@ -257,6 +303,10 @@ var functionFlags = map[string][]string{
 var cleanups = map[string]string{
 	"poly_ir_import":       "if (r->i == 0) poly_ctx_destroy(((PolyIrSpec *)a[2].p)->ctx), poly_ir_spec_free(a[2].p)",
 	"poly_model_forward":   "for (int i = 0; r->p && a[3].p && i < *(int *)a[3].p; i++) { release_anywhere(((PolyUOp **)r->p)[i]); } free(r->p)",
+	"poly_array_call":      "if (r->i > 0 && r->i <= a[5].i) poly_array_release_n(a[4].p, (int)r->i)",
+	"poly_array_gradient":  "if (r->i == 0) poly_array_release_n(a[5].p, (int)a[2].i)",
+	"poly_array_grad":      "if (r->i == 1) poly_array_release(*(PolyArray **)a[1].p)",
+	"poly_function_run":    "if (r->i > 0) poly_array_release_n(a[5].p, (int)r->i)",
 	"poly_tensor_backward": "for (int i = 0; r->p && i < a[3].i; i++) { poly_tensor_free(((PolyTensor **)r->p)[i]); } free(r->p)",
 	"poly_safetensors_decode": "for (int i = 0; r->p && i < *(int *)a[2].p; i++) { free(((PolySafetensorView *)r->p)[i].name); } " +
 		"if (r->p && a[3].p) free(*(char **)a[3].p), *(char **)a[3].p = NULL",

@@ -181,6 +181,24 @@ function operand (value, like, what) {
   return new GraphNode(handle, [], null, false)
 }
 
+/** An operand as a tensor, a number or null. */
+function operandOf (value, like, what) {
+  switch (typeof value) {
+    case 'number':
+    case 'boolean':
+      return value
+    case 'bigint':
+      return BigInt.asUintN(64, value) === value ? value : fits(value, what)
+  }
+  if (value == null || value.symbolicSize !== undefined) return value
+  if (value instanceof Base) {
+    nodeOf(value, what)
+    return value
+  }
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value)
+  throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
+}
+
 /** Calls a function of the library with a tensor and a list of axes or sizes. */
 function join (fn, tensors, dim, what) {
   if (tensors.length === 0) throw new PolygradError(`${what}: no tensors`)
@@ -282,5 +300,5 @@ function setGradient (tensor, grad) {
 
 module.exports = {
   Base, registered, wrap, trackedBy, made, view, several, nodeOf, optional,
-  handleOf, present, isWhole, fits, operand, join, tidy, apart, keep, letGo, setGradient
+  handleOf, present, isWhole, fits, operand, operandOf, join, tidy, apart, keep, letGo, setGradient
 }

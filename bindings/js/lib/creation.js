@@ -5,7 +5,7 @@ const { lib, constants: c } = require('./library.js')
 const { CTX, describe } = require('./graph.js')
 const { made, fits } = require('./base.js')
 const { SymInt } = require('./variable.js')
-const { Spatial } = require('./spatial.js')
+const { Hashing } = require('./hashing.js')
 const { named, shaped, list, integer, number, within, shape: shapeOf, show } = require('./arguments.js')
 const { toDType, types } = require('./dtype.js')
 const { Device } = require('./device.js')
@@ -53,7 +53,7 @@ function filled (fn, shape, value, dtype) {
 }
 
 /** Functions that make tensors. */
-class Creation extends Spatial {
+class Creation extends Hashing {
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
   static full (...args) {
     const options = named('full', args, { shape: undefined, fillValue: undefined, ...OPTIONS })

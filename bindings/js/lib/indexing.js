@@ -3,7 +3,7 @@
 
 const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX, describe } = require('./graph.js')
-const { Base, registered, made, view, several, nodeOf, operand } = require('./base.js')
+const { Base, registered, made, view, nodeOf, operand } = require('./base.js')
 const { Movement } = require('./movement.js')
 const { SymInt } = require('./variable.js')
 const { types } = require('./dtype.js')
@@ -14,13 +14,6 @@ const ALL = []
 const EXPECTED = "expected integers, [start, stop, step], 'start:stop:step', null, '...', tensors and masks"
 const LARGEST = 2 ** 53 - 1
 const SMALLEST = -(2 ** 46) // far smaller numbers encode symbolic sizes
-const REDUCTIONS = {
-  sum: c.POLY_REDUCE_SUM,
-  prod: c.POLY_REDUCE_PROD,
-  mean: c.POLY_REDUCE_MEAN,
-  amax: c.POLY_REDUCE_MAX,
-  amin: c.POLY_REDUCE_MIN
-}
 
 // The arrays of an index expression, which serve one call after another.
 const kinds = new Int32Array(2 * MAX_DIMS)
@@ -151,20 +144,6 @@ class Indexing extends Movement {
     return nodes.length === 0 ? view(handle, this._node) : made(handle, [this._node, ...nodes])
   }
 
-  /** Elements chosen along an axis by a tensor of positions with as many axes as this one. */
-  gather (...args) {
-    const { dim, index } = named('gather', args, { dim: undefined, index: undefined })
-    const at = nodeOf(index, 'gather: index')
-    return made(lib.poly_gather_axis(CTX, this._node.handle, small(dim, 'gather: dim'), at.handle), [this._node, at])
-  }
-
-  /** Slices along an axis chosen by a vector of positions. */
-  indexSelect (...args) {
-    const { dim, index } = named('indexSelect', args, { dim: undefined, index: undefined })
-    const at = nodeOf(index, 'indexSelect: index')
-    return made(lib.poly_index_select(CTX, this._node.handle, small(dim, 'indexSelect: dim'), at.handle), [this._node, at])
-  }
-
   /** Elements of src (a tensor or a number) put at positions along an axis; of several the last one stays. */
   scatter (...args) {
     const { dim, index, src, reduce } = named('scatter', args, { dim: undefined, index: undefined, src: undefined, reduce: null })
@@ -176,17 +155,6 @@ class Indexing extends Movement {
         [this._node, at, from])
     }
     return made(lib.poly_scatter(CTX, this._node.handle, small(dim, 'scatter: dim'), at.handle, from.handle), [this._node, at, from])
-  }
-
-  /** Elements of src combined at positions along an axis: reduce is sum, prod, mean, amax or amin. */
-  scatterReduce (...args) {
-    const { dim, index, src, reduce, includeSelf } = named('scatterReduce', args,
-      { dim: undefined, index: undefined, src: undefined, reduce: undefined, includeSelf: true })
-    const at = nodeOf(index, 'scatterReduce: index')
-    const from = nodeOf(src, 'scatterReduce: src')
-    const op = choice(REDUCTIONS, reduce, 'scatterReduce: reduce')
-    return made(lib.poly_scatter_reduce(CTX, this._node.handle, small(dim, 'scatterReduce: dim'), at.handle, from.handle, op,
-      includeSelf ? 1 : 0), [this._node, at, from])
   }
 
   /** The elements where mask holds, as a vector; how many there are is computed at once. */
@@ -210,40 +178,7 @@ class Indexing extends Movement {
     return made(lib.poly_one_hot(CTX, this._node.handle, integer(numClasses, 'oneHot: numClasses')), [this._node])
   }
 
-  /** The lower triangle of the last two axes, 0 elsewhere. */
-  tril (...args) {
-    const { diagonal } = named('tril', args, { diagonal: 0 })
-    return made(lib.poly_tril(CTX, this._node.handle, null, 0, small(diagonal, 'tril: diagonal')), [this._node])
-  }
-
-  /** The upper triangle of the last two axes, 0 elsewhere. */
-  triu (...args) {
-    const { diagonal } = named('triu', args, { diagonal: 0 })
-    return made(lib.poly_triu(CTX, this._node.handle, null, 0, small(diagonal, 'triu: diagonal')), [this._node])
-  }
-
   // Order
-
-  /** The values along an axis in order, and where they were: [values, indices]. */
-  sort (...args) {
-    const { dim, descending } = named('sort', args, { dim: -1, descending: false })
-    const out = new BigUint64Array(2)
-    return several(lib.poly_sort(CTX, this._node.handle, small(dim, 'sort: dim'), descending ? 1 : 0, out), out, 2, [this._node])
-  }
-
-  /** The positions that bring the values along an axis in order. */
-  argsort (...args) {
-    const { dim, descending } = named('argsort', args, { dim: -1, descending: false })
-    return made(lib.poly_argsort(CTX, this._node.handle, small(dim, 'argsort: dim'), descending ? 1 : 0), [this._node])
-  }
-
-  /** The k greatest (or least) values along an axis in order, and where they were: [values, indices]. */
-  topk (...args) {
-    const { k, dim, largest } = named('topk', args, { k: undefined, dim: -1, largest: true, sorted: true })
-    const out = new BigUint64Array(2)
-    const status = lib.poly_topk(CTX, this._node.handle, integer(k, 'topk: k'), small(dim, 'topk: dim'), largest ? 1 : 0, out)
-    return several(status, out, 2, [this._node])
-  }
 
   /** An index expression with tensors of positions for lists and masks. */
   _items (indices) {

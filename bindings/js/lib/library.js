@@ -75,11 +75,24 @@ function lastError () {
  * PolygradError otherwise.
  */
 function fail () {
-  const text = lastError() || 'the library reported no error'
+  const said = lastError() || 'the library reported no error'
+  const text = said.replace(CALLED, (_, method, argument) => `${camel(method)}: ${camel(argument)}: `)
   if (/out of (range|bounds)/.test(text)) throw new RangeError(text)
   const inner = /internal error|forked|stale/.test(text)
-  if (!inner && /\btype\b/.test(text)) throw new TypeError(text)
+  if (!inner && (/\btype\b/.test(text) || EXPECTED.test(text))) throw new TypeError(text)
   throw new PolygradError(text)
 }
 
-module.exports = { lib, koffi, constants, PolygradError, lastError, fail }
+// Operations called by name are known by the names of methods.
+const CALLED = /^poly_call: args: (\w+): (\w+): /
+
+// What stands in the place of another kind of argument.
+const EXPECTED =
+  /expected (one of|a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|sizes|an index)(?! from| for)/
+
+/** A name of the library by JavaScript's convention. */
+function camel (name) {
+  return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
+}
+
+module.exports = { lib, koffi, find, constants, PolygradError, lastError, fail }

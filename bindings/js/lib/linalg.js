@@ -1,20 +1,19 @@
 'use strict'
 /** Tensor methods for products of matrices, linear algebra, attention and losses. */
 
-const { lib, constants: c } = require('./library.js')
-const { CTX, handles, describe } = require('./graph.js')
-const { made, several, wrap, nodeOf, optional, handleOf, present, operand } = require('./base.js')
-const { Reduce } = require('./reduce.js')
-const { named, list, small, integer, number, string, choice, within } = require('./arguments.js')
-const { toDType } = require('./dtype.js')
+const { lib } = require('./library.js')
+const { CTX, describe } = require('./graph.js')
+const { Base, made, nodeOf, optional, operandOf, handleOf, present } = require('./base.js')
+const { operation, call, call1, pair } = require('./call.js')
+const { Indexing } = require('./indexing.js')
+const { named, number, string, within, show } = require('./arguments.js')
 const seeds = require('./random.js')
 
-const LOSSES = { mean: c.POLY_LOSS_MEAN, sum: c.POLY_LOSS_SUM, none: c.POLY_LOSS_NONE }
-
-/** What becomes of the losses of the elements. */
-function reductionOf (name, fn) {
-  return choice(LOSSES, name, `${fn}: reduction`)
-}
+const LINEAR = operation('linear')
+const EINSUM = operation('einsum')
+const CONV2D = operation('conv2d')
+const MAX_POOL2D = operation('max_pool2d')
+const WITH_INDICES = operation('max_pool2d_with_indices')
 
 /** The shape of query @ key.T, of which heads that share a key have as many as query. */
 function scoresOf (query, key) {
@@ -28,21 +27,7 @@ function scoresOf (query, key) {
 }
 
 /** Products, decompositions and losses. */
-class Linalg extends Reduce {
-  /** The matrix product, accumulated in and returned as dtype if one is given. */
-  matmul (x, ...args) {
-    const { reverse, dtype } = named('matmul', args, { reverse: false, dtype: null })
-    const other = operand(x, this, 'matmul: x')
-    const [a, b] = reverse ? [other, this._node] : [this._node, other]
-    return made(dtype === null
-      ? lib.poly_matmul(CTX, a.handle, b.handle)
-      : lib.poly_matmul_as(CTX, a.handle, b.handle, toDType(dtype).id), [a, b])
-  }
-
-  /** The matrix product. */
-  dot (x, ...args) {
-    return this.matmul(x, ...args)
-  }
+class Linalg extends Indexing {
 
   /**
    * x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; one of shape (out, in)
@@ -50,97 +35,34 @@ class Linalg extends Reduce {
    */
   linear (...args) {
     const { weight, bias, dtype } = named('linear', args, { weight: undefined, bias: null, dtype: null })
-    if (dtype !== null) {
-      const [x, w, b] = [this, weight, bias].map((t) => t === null ? null : wrap(nodeOf(t, 'linear')).cast(dtype))
-      return x.linear(w, b)
-    }
-    const w = nodeOf(weight, 'linear: weight')
-    const b = optional(bias, 'linear: bias')
-    return made(lib.poly_dense(CTX, this._node.handle, w.handle, handleOf(b)), present(this._node, w, b))
+    nodeOf(weight, 'linear: weight')
+    optional(bias, 'linear: bias')
+    const [x, w, b] = [this, weight, bias].map((t) => t === null || dtype === null ? t : t.cast(dtype))
+    return call1(LINEAR, x, [w, b])
   }
 
   /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
   static einsum (formula, ...operands) {
     string(formula, 'einsum: formula')
-    const nodes = operands.flat().map((t) => nodeOf(t, 'einsum: operands'))
-    return made(lib.poly_einsum(CTX, formula, handles(nodes), null, null, nodes.length, null, null), nodes)
+    const tensors = operands.flat()
+    for (const t of tensors) if (!(t instanceof Base)) throw new TypeError(`einsum: operands: ${show(t)}, expected a tensor`)
+    return call1(EINSUM, tensors, [formula])
   }
 
-  /** The Cholesky factor of symmetric positive definite matrices. */
-  cholesky (...args) {
-    const { upper } = named('cholesky', args, { upper: false })
-    return made(lib.poly_cholesky(CTX, this._node.handle, null, 0, upper ? 1 : 0), [this._node])
+  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out); with dtype, both are converted first. */
+  conv2d (...args) {
+    const { weight, bias, groups, stride, dilation, padding, dtype } = named('conv2d', args,
+      { weight: undefined, bias: null, groups: 1, stride: 1, dilation: 1, padding: 0, dtype: null })
+    nodeOf(weight, 'conv2d: weight')
+    const [x, w] = [this, weight].map((t) => dtype === null ? t : t.cast(dtype))
+    return call1(CONV2D, x, [w, operandOf(bias, this, 'conv2d: bias'), groups, stride, dilation, padding])
   }
 
-  /** x with this @ x = b for a triangular matrix. */
-  triangularSolve (b, ...args) {
-    const { upper, transpose, unitDiagonal } = named('triangularSolve', args,
-      { upper: false, transpose: false, unitDiagonal: false })
-    const right = nodeOf(b, 'triangularSolve: b')
-    return made(lib.poly_triangular_solve(CTX, this._node.handle, null, 0, right.handle, null, 0, upper ? 1 : 0,
-      transpose ? 1 : 0, unitDiagonal ? 1 : 0, null, null), [this._node, right])
-  }
-
-  /** x with this @ x = b. */
-  solve (b) {
-    const right = nodeOf(b, 'solve: b')
-    return made(lib.poly_solve(CTX, this._node.handle, right.handle), [this._node, right])
-  }
-
-  /** The inverse of square matrices. */
-  inv () {
-    return made(lib.poly_inv(CTX, this._node.handle), [this._node])
-  }
-
-  /** The determinant of square matrices. */
-  det () {
-    return made(lib.poly_det(CTX, this._node.handle), [this._node])
-  }
-
-  /** Sign and logarithm of the absolute value of the determinant: [sign, logabsdet]. */
-  slogdet () {
-    const out = new BigUint64Array(2)
-    return several(lib.poly_slogdet(CTX, this._node.handle, out), out, 2, [this._node])
-  }
-
-  /** An orthogonal and an upper triangular matrix whose product this is: [Q, R]. */
-  qr () {
-    const out = new BigUint64Array(2)
-    return several(lib.poly_qr(CTX, this._node.handle, out), out, 2, [this._node])
-  }
-
-  /** The singular value decomposition: [U, S, V^T]. */
-  svd (...args) {
-    const { fullMatrices } = named('svd', args, { fullMatrices: true })
-    const out = new BigUint64Array(3)
-    return several(lib.poly_svd(CTX, this._node.handle, fullMatrices ? 1 : 0, out), out, 3, [this._node])
-  }
-
-  /** Eigenvalues of symmetric matrices, the least first, and eigenvectors, the columns: [values, vectors]. */
-  eigh (...args) {
-    const { upper } = named('eigh', args, { upper: false })
-    const out = new BigUint64Array(2)
-    return several(lib.poly_eigh(CTX, this._node.handle, upper ? 1 : 0, out), out, 2, [this._node])
-  }
-
-  /**
-   * The x for which |this @ x - b| is least, of the least norm if there are many, the squares |this @ x - b|^2, the
-   * rank and the singular values: [x, residuals, rank, s]. Those up to rcond times the greatest count as 0.
-   */
-  lstsq (b, ...args) {
-    const { rcond } = named('lstsq', args, { rcond: null })
-    const right = nodeOf(b, 'lstsq: b')
-    const cutoff = rcond === null ? -1 : within(rcond, 0, 1, 'lstsq: rcond')
-    const out = new BigUint64Array(4)
-    return several(lib.poly_lstsq(CTX, this._node.handle, right.handle, cutoff, out), out, 4, [this._node, right])
-  }
-
-  /** The nearest orthogonal matrix by Newton and Schulz's iteration with the given coefficients. */
-  newtonSchulz (...args) {
-    const { steps, params, eps } = named('newtonSchulz', args, { steps: undefined, params: undefined, eps: 1e-7 })
-    const p = Float64Array.from(list(params), (factor) => number(factor, 'newtonSchulz: params'))
-    return made(lib.poly_newton_schulz(CTX, this._node.handle, small(steps, 'newtonSchulz: steps'), p, p.length,
-      number(eps, 'newtonSchulz: eps')), [this._node])
+  /** The greatest value of windows; with returnIndices also where it was: [values, indices]. */
+  maxPool2d (...args) {
+    const o = named('maxPool2d', args, { kernelSize: [2, 2], stride: null, dilation: 1, padding: 0, ceilMode: false, returnIndices: false })
+    const window = [pair(o.kernelSize), o.stride, o.dilation, o.padding, Boolean(o.ceilMode)]
+    return o.returnIndices ? call(WITH_INDICES, this, window) : call1(MAX_POOL2D, this, window)
   }
 
   /**
@@ -162,82 +84,10 @@ class Linalg extends Reduce {
 
   // Losses
 
-  /**
-   * The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities of the shape of this tensor. The
-   * classes are axis 1, of a vector axis 0, if axis names no other.
-   */
-  crossEntropy (target, ...args) {
-    const options = named('crossEntropy', args, { reduction: 'mean', labelSmoothing: 0, axis: null })
-    const { reduction, labelSmoothing } = options
-    const axis = options.axis ?? Math.min(1, describe(this._node).shape.length - 1)
-    const y = operand(target, this, 'crossEntropy: target')
-    return made(lib.poly_cross_entropy_loss(CTX, this._node.handle, y.handle, small(axis, 'crossEntropy: axis'),
-      within(labelSmoothing, 0, 1, 'crossEntropy: labelSmoothing'), reductionOf(reduction, 'crossEntropy')), [this._node, y])
-  }
-
-  /** The cross entropy of logits along the last axis and class numbers; those equal to ignoreIndex do not count. */
-  sparseCategoricalCrossentropy (target, ...args) {
-    const fn = 'sparseCategoricalCrossentropy'
-    const { ignoreIndex, labelSmoothing, reduction } = named(fn, args, { ignoreIndex: -1, labelSmoothing: 0, reduction: 'mean' })
-    const y = operand(target, this, `${fn}: target`)
-    return made(lib.poly_sparse_cross_entropy_loss(CTX, this._node.handle, y.handle, integer(ignoreIndex, `${fn}: ignoreIndex`),
-      within(labelSmoothing, 0, 1, `${fn}: labelSmoothing`), reductionOf(reduction, fn)), [this._node, y])
-  }
-
-  /** The mean (or sum, …) of -weight[target] * x[target] for log probabilities x of shape (N, C, …). */
-  nllLoss (target, ...args) {
-    const { weight, ignoreIndex, reduction } = named('nllLoss', args, { weight: null, ignoreIndex: null, reduction: 'mean' })
-    const y = operand(target, this, 'nllLoss: target')
-    const w = optional(weight, 'nllLoss: weight')
-    return made(lib.poly_nll_loss(CTX, this._node.handle, y.handle, handleOf(w), ignoreIndex === null ? 0 : 1,
-      ignoreIndex === null ? 0 : integer(ignoreIndex, 'nllLoss: ignoreIndex'), reductionOf(reduction, 'nllLoss')),
-      present(this._node, y, w))
-  }
-
-  /** The mean of -(y log x + (1-y) log(1-x)). */
-  binaryCrossentropy (target, ...args) {
-    const { reduction } = named('binaryCrossentropy', args, { reduction: 'mean' })
-    const y = operand(target, this, 'binaryCrossentropy: target')
-    return made(lib.poly_binary_cross_entropy(CTX, this._node.handle, y.handle, reductionOf(reduction, 'binaryCrossentropy')),
-      [this._node, y])
-  }
-
   /** binaryCrossentropy(target). */
   binaryCrossEntropy (target, ...args) {
     return this.binaryCrossentropy(target, ...args)
   }
-
-  /** binaryCrossentropy of sigmoid(x), without overflow; posWeight weighs the positive targets. */
-  binaryCrossentropyLogits (target, ...args) {
-    const { reduction, posWeight } = named('binaryCrossentropyLogits', args, { reduction: 'mean', posWeight: null })
-    const y = operand(target, this, 'binaryCrossentropyLogits: target')
-    const w = optional(posWeight, 'binaryCrossentropyLogits: posWeight')
-    return made(lib.poly_binary_cross_entropy_logits(CTX, this._node.handle, y.handle, handleOf(w),
-      reductionOf(reduction, 'binaryCrossentropyLogits')), present(this._node, y, w))
-  }
-
-  /** The mean of (x - y)^2. */
-  mseLoss (target, ...args) {
-    return difference(this, 'mseLoss', 'poly_mse_loss', target, named('mseLoss', args, { reduction: 'mean' }))
-  }
-
-  /** The mean of |x - y|. */
-  l1Loss (target, ...args) {
-    return difference(this, 'l1Loss', 'poly_l1_loss', target, named('l1Loss', args, { reduction: 'mean' }))
-  }
-
-  /** The mean of (x - y)^2 / 2 up to delta and delta * (|x - y| - delta / 2) beyond. */
-  huberLoss (target, ...args) {
-    const { delta, reduction } = named('huberLoss', args, { delta: 1, reduction: 'mean' })
-    const y = operand(target, this, 'huberLoss: target')
-    return made(lib.poly_huber_loss(CTX, this._node.handle, y.handle, number(delta, 'huberLoss: delta'),
-      reductionOf(reduction, 'huberLoss')), [this._node, y])
-  }
-}
-
-function difference (self, fn, name, target, { reduction }) {
-  const y = operand(target, self, `${fn}: target`)
-  return made(lib[name](CTX, self._node.handle, y.handle, reductionOf(reduction, fn)), [self._node, y])
 }
 
 module.exports = { Linalg }

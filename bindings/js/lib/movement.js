@@ -3,19 +3,14 @@
 
 const { lib, constants: c, PolygradError } = require('./library.js')
 const { CTX, describe, handles } = require('./graph.js')
-const { Base, made, view, several, join, wrap } = require('./base.js')
+const { Base, made, view, several, join } = require('./base.js')
 const { Elementwise } = require('./elementwise.js')
 const { SymInt } = require('./variable.js')
 const {
-  named, shaped, list, integer, small, dims, shape: shapeOf, isOptions, number, string, choice, record, show
+  named, shaped, integer, small, dims, shape: shapeOf, isOptions, number, string, choice, record, show
 } = require('./arguments.js')
 
 const PAD_MODES = { reflect: c.POLY_PAD_REFLECT, replicate: c.POLY_PAD_REPLICATE, circular: c.POLY_PAD_CIRCULAR }
-
-/** An axis, or the number that stands for all of them. */
-function axisOrFlat (value, what) {
-  return value == null ? -(2 ** 31) : small(value, what)
-}
 
 /** Pairs, one an axis, as a flat list; null stands for a default pair. */
 function pairsOf (arg, missing, what) {
@@ -63,45 +58,9 @@ class Movement extends Elementwise {
     return view(lib.poly_permute(CTX, this._node.handle, shapeOf(order, 'permute: order'), order.length), this._node)
   }
 
-  /** Two axes swapped, the last two if none are given. */
-  transpose (...args) {
-    const { dim0, dim1 } = named('transpose', args, { dim0: 1, dim1: 0 })
-    const [a, b] = [small(dim0, 'transpose: dim0'), small(dim1, 'transpose: dim1')]
-    return view(lib.poly_transpose(CTX, this._node.handle, a, b), this._node)
-  }
-
   /** The tensor with its last two axes swapped. */
   get T () {
     return this.transpose(-2, -1)
-  }
-
-  /** Without an axis of size 1, or without all of them; a longer axis stays. */
-  squeeze (...args) {
-    const { dim } = named('squeeze', args, { dim: null })
-    const node = this._node
-    return view(dim === null
-      ? lib.poly_squeeze_all(CTX, node.handle)
-      : lib.poly_squeeze(CTX, node.handle, small(dim, 'squeeze: dim')), node)
-  }
-
-  /** With a new axis of size 1. */
-  unsqueeze (...args) {
-    const { dim } = named('unsqueeze', args, { dim: undefined })
-    return view(lib.poly_unsqueeze(CTX, this._node.handle, small(dim, 'unsqueeze: dim')), this._node)
-  }
-
-  /** The axes startDim to endDim joined into one. */
-  flatten (...args) {
-    const { startDim, endDim } = named('flatten', args, { startDim: 0, endDim: -1 })
-    const [first, last] = [small(startDim, 'flatten: startDim'), small(endDim, 'flatten: endDim')]
-    return view(lib.poly_flatten(CTX, this._node.handle, first, last), this._node)
-  }
-
-  /** An axis split into several; one size may be -1. */
-  unflatten (...args) {
-    const { dim, sizes } = named('unflatten', args, { dim: undefined, sizes: [] })
-    return view(lib.poly_unflatten(CTX, this._node.handle, small(dim, 'unflatten: dim'),
-      shapeOf(list(sizes), 'unflatten: sizes'), list(sizes).length), this._node)
   }
 
   /** Elements start (included) to end (excluded) of each axis, [[start, end], …]; null keeps all. */
@@ -169,44 +128,6 @@ class Movement extends Elementwise {
     return made(lib.poly_repeat(CTX, this._node.handle, shapeOf(repeats, 'repeat: repeats'), repeats.length), [this._node])
   }
 
-  /** Each element repeated along an axis, or (without dim) in the flattened tensor. */
-  repeatInterleave (...args) {
-    const { repeats, dim } = named('repeatInterleave', args, { repeats: undefined, dim: null })
-    return made(lib.poly_repeat_interleave(CTX, this._node.handle, integer(repeats, 'repeatInterleave: repeats'),
-      axisOrFlat(dim, 'repeatInterleave: dim')), [this._node])
-  }
-
-  /** Windows of a size along an axis, step apart, as a new last axis. */
-  unfold (...args) {
-    const { dim, size, step } = named('unfold', args, { dim: undefined, size: undefined, step: 1 })
-    return made(lib.poly_unfold(CTX, this._node.handle, small(dim, 'unfold: dim'), integer(size, 'unfold: size'),
-      integer(step, 'unfold: step')), [this._node])
-  }
-
-  /** Elements moved along axes, around the end; without dims in the flattened tensor. */
-  roll (...args) {
-    const values = named('roll', args, { shifts: undefined, dims: null })
-    const shifts = list(values.shifts)
-    const axes = values.dims === null ? null : list(values.dims)
-    if (axes !== null && axes.length !== shifts.length) {
-      throw new PolygradError(`roll: dims: ${axes.length} axes, expected ${shifts.length} as shifts has`)
-    }
-    return made(lib.poly_roll(CTX, this._node.handle, dims(shifts, 'roll: shifts', 0),
-      axes === null ? null : dims(axes, 'roll: dims', 1), shifts.length), [this._node])
-  }
-
-  /** The diagonal of two axes, as the last axis. */
-  diagonal (...args) {
-    const { offset, dim1, dim2 } = named('diagonal', args, { offset: 0, dim1: 0, dim2: 1 })
-    return view(lib.poly_diagonal(CTX, this._node.handle, integer(offset, 'diagonal: offset'), small(dim1, 'diagonal: dim1'),
-      small(dim2, 'diagonal: dim2')), this._node)
-  }
-
-  /** The square matrix that has this vector as its diagonal. */
-  diag () {
-    return made(lib.poly_diag(CTX, this._node.handle), [this._node])
-  }
-
   /** Axes rearranged as einops does: rearrange('b (h w) -> b h w', { h: 2 }). */
   rearrange (...args) {
     let values
@@ -253,34 +174,6 @@ class Movement extends Elementwise {
     const out = new BigUint64Array(nodes.length)
     const status = lib.poly_meshgrid(CTX, handles(nodes), nodes.length, indexing === 'xy' ? 1 : 0, out)
     return several(status, out, nodes.length, nodes)
-  }
-
-  /** Parts of given sizes along an axis, or of one size (the last may be smaller). */
-  split (...args) {
-    const { sizes, dim } = named('split', args, { sizes: undefined, dim: 0 })
-    let parts = sizes
-    if (!Array.isArray(sizes)) {
-      const size = Number(integer(sizes, 'split: sizes'))
-      if (size <= 0) throw new PolygradError(`split: sizes: ${size}, expected a positive size`)
-      const n = this.size(dim)
-      parts = []
-      for (let at = 0; at < Math.max(n, 1); at += size) parts.push(Math.min(size, n - at))
-    }
-    const n = parts.length
-    const out = new BigUint64Array(n)
-    const status = lib.poly_split(CTX, this._node.handle, dims(parts, 'split: sizes'), n, small(dim, 'split: dim'), out)
-    const results = several(status, out, n, [this._node])
-    for (const part of results) part._node.shows = true
-    return results
-  }
-
-  /** At most n parts of equal size along an axis. */
-  chunk (...args) {
-    const { chunks, dim } = named('chunk', args, { chunks: undefined, dim: 0 })
-    const parts = Number(integer(chunks, 'chunk: chunks'))
-    if (parts <= 0) throw new PolygradError(`chunk: chunks: ${parts}, expected a positive number`)
-    const size = this.size(dim)
-    return size === 0 ? [wrap(this._node)] : this.split(Math.max(1, Math.ceil(size / parts)), dim)
   }
 
   /** The shape, or the size of one axis. */

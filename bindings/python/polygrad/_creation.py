@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polygrad._base import Base, made
-from polygrad._graph import CTX, Node, describe, dims, leaf, plain_scalar, several
+from polygrad import _methods as op
+from polygrad._base import Base, describe, made, make, share
+from polygrad._graph import CTX, Node, plain_scalar, several
 from polygrad._library import ArgumentError, lib
 from polygrad._movement import sizes
 from polygrad.device import Device
-from polygrad.dtype import DTypeLike, dtypes, need_held, to_dtype
+from polygrad.dtype import DType, DTypeLike, dtypes, need_held, to_dtype
 from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def float_type(dtype: DTypeLike | None) -> int:
-    return to_dtype(dtype or dtypes.default_float).id
+def float_type(dtype: DTypeLike | None) -> DType:
+    return to_dtype(dtype or dtypes.default_float)
 
 
 class Creation(Base):
@@ -35,16 +36,6 @@ class Creation(Base):
     """
 
     __slots__ = ()
-
-    @classmethod
-    def _new(
-        cls,
-        handle: int | None,
-        source: tuple[Node, ...],
-        device: str | None,
-        requires_grad: bool | None,
-    ) -> Self:
-        return made(cls, handle, source)._finish(device, requires_grad)
 
     def _finish(self, device: str | None, requires_grad: bool | None) -> Self:
         """Check where a new tensor is to live, and say whether it wants a gradient."""
@@ -71,7 +62,7 @@ class Creation(Base):
         new = several(shape)
         val = plain_scalar(fill_value)
         if isinstance(val, SymInt):
-            filled: Any = made(cls, lib.poly_size_tensor(CTX, val), ())
+            filled: Any = cls(val)  # type: ignore[call-arg]
             filled = filled.expand(*new)
             wide: Self = filled if dtype is None else filled.cast(dtype)
             return wide
@@ -87,11 +78,9 @@ class Creation(Base):
             val = val.item()
         if isinstance(val, int) and not dtypes.is_float(kind):
             need_held("full: fill_value", kind, val)
-            bits = val - 2**64 if val >= 2**63 else val
-            handle = lib.poly_full_int_by_id(CTX, kind.id, dims(new), len(new), bits)
-        else:
-            handle = lib.poly_full_by_id(CTX, kind.id, dims(new), len(new), val)
-        return cls._new(handle, (), device, requires_grad)
+        elif isinstance(val, int) and not -(1 << 63) <= val < 1 << 64:
+            val = float(val)
+        return make(cls, op.FULL, new, val, kind)._finish(device, requires_grad)
 
     @classmethod
     def zeros(cls, *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Self:
@@ -154,10 +143,8 @@ class Creation(Base):
         if any(index(size) < 0 for size in sizes_):
             raise ArgumentError(f"from_blob: shape: {sizes_}, expected no negative size")
         memory = (c_char * (math.prod(sizes_) * kind.itemsize)).from_address(address)
-        node = leaf(np.frombuffer(memory, kind.storage).reshape(sizes_), kind, sizes_)
-        tensor = cls.__new__(cls)
-        tensor._node, tensor.grad = node, None
-        return tensor._finish(device, requires_grad)
+        array = np.frombuffer(memory, kind.storage).reshape(sizes_)
+        return share(cls, array, kind, sizes_)._finish(device, requires_grad)
 
     @classmethod
     def from_url(
@@ -188,7 +175,7 @@ class Creation(Base):
         >>> Tensor([1, 2]).full_like(3).tolist()
         [3, 3]
         """
-        shape, own = describe(self._node)
+        shape, own = describe(self)
         return self.full(shape, fill_value, **{"dtype": own, **kwargs})
 
     def zeros_like(self, **kwargs: Any) -> Self:
@@ -213,7 +200,7 @@ class Creation(Base):
         >>> Tensor([[1, 2]]).empty_like().shape
         (1, 2)
         """
-        shape, own = describe(self._node)
+        shape, own = describe(self)
         return self.empty(shape, **{"dtype": own, **kwargs})
 
     def const_like(self, b: float | bool) -> Self:
@@ -255,17 +242,21 @@ class Creation(Base):
         given = {name: plain_scalar(value) for name, value in given.items()}
         if given["stop"] is None:
             raise TypeError("arange: stop is missing")
-        first = 0 if given["start"] is None else given["start"]
-        by = 1 if given["step"] is None else given["step"]
-        if any(isinstance(v, SymInt) for v in (first, given["stop"], by)):
-            kind = to_dtype(dtype or dtypes.default_int).id
-            handle = lib.poly_arange_size(CTX, kind, first, given["stop"], by)
-            return cls._new(handle, (), device, requires_grad)
+        numbers = [
+            given["start"] or 0,
+            given["stop"],
+            1 if given["step"] is None else given["step"],
+        ]
         if dtype is None:
-            whole = all(isinstance(v, (int, np.integer)) for v in (first, given["stop"], by))
+            whole = all(isinstance(v, (int, np.integer, SymInt)) for v in numbers)
             dtype = dtypes.default_int if whole else dtypes.default_float
-        handle = lib.poly_arange_by_id(CTX, to_dtype(dtype).id, first, given["stop"], by)
-        return cls._new(handle, (), device, requires_grad)
+        if any(isinstance(v, SymInt) for v in numbers):
+            handle = lib.poly_arange_size(CTX, to_dtype(dtype).id, *numbers)
+            node = Node(handle)
+            result = made(cls, lib.poly_array_of(CTX, node.handle, None, 0))
+        else:
+            result = make(cls, op.ARANGE, *numbers, to_dtype(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def linspace(
@@ -282,8 +273,8 @@ class Creation(Base):
         >>> Tensor.linspace(0, 1, 5).tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
-        handle = lib.poly_linspace_by_id(CTX, float_type(dtype), start, stop, steps)
-        return cls._new(handle, (), device, requires_grad)
+        result = make(cls, op.LINSPACE, start, stop, steps, float_type(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def eye(
@@ -299,5 +290,5 @@ class Creation(Base):
         >>> Tensor.eye(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        handle = lib.poly_eye_by_id(CTX, float_type(dtype), n, n if m is None else m)
-        return cls._new(handle, (), device, requires_grad)
+        result = make(cls, op.EYE, n, m, float_type(dtype))
+        return result._finish(device, requires_grad)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _trace
-from polygrad._base import Base
-from polygrad._graph import describe
+from polygrad._base import Base, describe
 from polygrad.dtype import DType, dtypes
 
 # A notebook shows this many rows and columns of a matrix, the first and the last ones.
@@ -22,6 +21,8 @@ class Display(Base):
     __slots__ = ()
 
     if TYPE_CHECKING:
+        grad: Any
+        requires_grad: bool | None
 
         @property
         def is_realized(self) -> bool:
@@ -36,9 +37,7 @@ class Display(Base):
 
     def _stored(self) -> np.ndarray[Any, Any] | None:
         """Return the memory of the tensor, None if it is lazy."""
-        if _trace.active():
-            return self._node.data
-        return self._data if self.is_realized else None
+        return self._data if self.is_realized and not _trace.active() else None
 
     def __repr__(self) -> str:
         """Return the values as numpy prints them, in short for large tensors, with their type.
@@ -51,15 +50,15 @@ class Display(Base):
         >>> Tensor([1.0]) + 1
         Tensor(lazy, shape=(1,), dtype=float32)
         """
-        shape, dtype = describe(self._node)
+        shape, dtype = describe(self)
         name = type(self).__name__
         text = "lazy"
         stored = self._stored()
-        if stored is not None and not (_trace.active() and dtype.numpy is None):
+        if stored is not None:
             values, threshold = _shown(stored, dtype)
             prefix = f"{name}("
             text = np.array2string(values, separator=", ", prefix=prefix, threshold=threshold)
-        wants = ", requires_grad=True" if self._node.tracked else ""
+        wants = ", requires_grad=True" if self.requires_grad else ""
         return f"{name}({text}, shape={shape}, dtype={dtype.name}{wants})"
 
     def __format__(self, spec: str) -> str:
@@ -70,14 +69,14 @@ class Display(Base):
         """
         if not spec:
             return str(self)
-        shape = describe(self._node)[0]
+        shape = describe(self)[0]
         if prod(shape) != 1:
             raise TypeError(f"format {spec!r} of a tensor of shape {shape}, expected one element")
         return format(self.item(), spec)
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks: the values as a table, shape, type and memory."""
-        shape, dtype = describe(self._node)
+        shape, dtype = describe(self)
         stored = self._stored()
         facts = {
             "shape": str(shape),
@@ -85,7 +84,7 @@ class Display(Base):
             "memory": _bytes(prod(shape) * dtype.itemsize),
             "values": "lazy: computed when they are needed" if stored is None else "computed",
         }
-        if self._node.tracked:
+        if self.requires_grad:
             facts["gradient"] = "required" if self.grad is None else "computed"
         items = " · ".join(f"{name} <b>{text}</b>" for name, text in facts.items())
         head = f'<div style="font-size: smaller">{type(self).__name__}: {items}</div>'

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from polygrad import _dlpack
-from polygrad._base import Base
-from polygrad._graph import Node, describe, leaf
-from polygrad._live import watch
-from polygrad.dtype import DType, to_dtype
+from polygrad._base import Base, describe, share
+from polygrad.dtype import to_dtype
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -86,11 +84,11 @@ class Exchange(Base):
         >>> shared.tolist()
         [1.0, 7.0]
         """
-        dtype, array = describe(self._node)[1], self._data
+        dtype, array = describe(self)[1], self._data
         if not array.flags.writeable:  # a view that comes as a copy
             if copy is False:
                 raise BufferError("__dlpack__: copy: False of a view without regular steps")
-            array.flags.writeable = True
+            array = array.copy()
         return _dlpack.export(array, dtype, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -114,7 +112,7 @@ class Exchange(Base):
         >>> t.tolist()
         [9, 1, 2]
         """
-        return _on(cls, *_dlpack.load(x, copy))
+        return share(cls, *_dlpack.load(x, copy))
 
     @classmethod
     def from_numpy(cls, x: np.ndarray[Any, Any]) -> Self:
@@ -137,9 +135,9 @@ class Exchange(Base):
 
         With protocol 5 and a buffer_callback, the memory is handed over as it is.
         """
-        values = (type(self), self._data, describe(self._node)[1].name)
+        values = (type(self), self._data, describe(self)[1].name)
         # A class made of Tensor may have attributes of its own.
-        return _restore, (*values, _wish(self._node)), getattr(self, "__dict__", None)
+        return _restore, (*values, _wish(self)), getattr(self, "__dict__", None)
 
     def __copy__(self) -> Self:
         """Return a tensor with memory of its own and the same values."""
@@ -147,8 +145,8 @@ class Exchange(Base):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a tensor with memory of its own and the same values."""
-        name = describe(self._node)[1].name
-        made = _restore(type(self), self._data.copy(), name, _wish(self._node))
+        name = describe(self)[1].name
+        made = _restore(type(self), self._data.copy(), name, _wish(self))
         vars_of = getattr(self, "__dict__", None)
         if vars_of:
             made.__dict__.update(vars_of)
@@ -156,24 +154,18 @@ class Exchange(Base):
         return made
 
 
-def _on(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
-    tensor = cls.__new__(cls)
-    tensor._node = leaf(array, dtype)
-    tensor.grad = None
-    watch(tensor)
-    return tensor
-
-
-def _wish(node: Node) -> bool | None:
-    """Return the requires_grad set on a node itself, None if unset."""
-    return True if node.owner is not None else False if node.tracked is False else None
+def _wish(tensor: Any) -> bool | None:
+    """Return the requires_grad that a copy of a tensor has, None if unset."""
+    wish: bool | None = tensor.requires_grad
+    return wish
 
 
 def _restore(
     cls: type[T], array: np.ndarray[Any, Any], dtype: str, requires_grad: bool | None
 ) -> T:
     """Return the tensor that was pickled; memory that must not be written is copied."""
-    tensor: Any = _on(cls, np.require(array, requirements=["C", "A", "W"]), to_dtype(dtype))
-    tensor.requires_grad = requires_grad
+    tensor: Any = share(cls, np.require(array, requirements=["C", "A", "W"]), to_dtype(dtype))
+    if requires_grad is not None:
+        tensor.requires_grad = requires_grad
     made: T = tensor
     return made

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from polygrad import _prototypes as c
-from polygrad._base import made
-from polygrad._graph import CTX, MAX_DIMS, leaf, pointer
+from polygrad._base import by_nodes, share
+from polygrad._graph import MAX_DIMS, pointer
 from polygrad._library import fail, lib
 from polygrad.dtype import DType, dtype_by_id, dtypes
-from polygrad.tensor import Tensor, _of
+from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,9 +68,9 @@ class OpenFile:
         shape, dtype = self.describe(i)
         quant = lib.poly_file_quant(self.handle, i)
         if not quant:
-            return _of(leaf(self._array(i, shape, dtype), dtype, shape))
+            return share(Tensor, self._array(i, shape, dtype), dtype, shape)
         blocks = self._array(i, None, dtypes.uint8)
-        packed = _of(leaf(blocks, dtypes.uint8))
+        packed = share(Tensor, blocks, dtypes.uint8)
         return dequantize(packed, prod(shape), quant).reshape(shape)
 
     def _array(self, i: int, shape: tuple[int, ...] | None, dtype: DType) -> np.ndarray[Any, Any]:
@@ -198,8 +198,7 @@ TORCH, RAW = c.POLY_FILE_TORCH, c.POLY_FILE_RAW
 
 def dequantize(blocks: Tensor, n: int, kind: int) -> Tensor:
     """Return the n numbers of packed blocks."""
-    node = blocks._node
-    handle = lib.poly_dequantize(CTX, node.handle, kind, n)
-    if handle is None:
-        fail(ValueError)
-    return made(Tensor, handle, (node,))
+    try:
+        return by_nodes("poly_dequantize", 1, blocks, kind, n)[0]
+    except TypeError as error:  # it speaks of the type of the blocks
+        raise ValueError(str(error)) from None

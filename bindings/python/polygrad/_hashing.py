@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygrad._base import Base, call
-from polygrad._library import ChoiceError
+from polygrad import _methods as op
+from polygrad._base import Base, by_nodes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# Bytes a block and the bits behind the message, as FIPS 202 has them.
-_SPONGES = {
-    "sha3_224": (144, 6),
-    "sha3_256": (136, 6),
-    "sha3_384": (104, 6),
-    "sha3_512": (72, 6),
-    "shake_128": (168, 31),
-    "shake_256": (136, 31),
-}
 
 
 class Hashing(Base):
@@ -37,10 +27,9 @@ class Hashing(Base):
         >>> bytes(Tensor(b"abc").keccak().tolist()).hex()[:16]
         '3a985da74fe225b2'
         """
-        if isinstance(cfg, str) and cfg not in _SPONGES:
-            raise ChoiceError(f"keccak: cfg: {cfg!r}, expected one of {list(_SPONGES)} or a pair")
-        rate, suffix = _SPONGES[cfg] if isinstance(cfg, str) else cfg
-        return call("poly_keccak", self, rate, suffix)
+        if isinstance(cfg, str):
+            return self._call1(op.KECCAK, cfg)
+        return by_nodes("poly_keccak", 1, self, *cfg)[0]
 
     def hash(self) -> Self:
         """Return 16 bytes, uint8, that depend on all bytes of the tensor.
@@ -51,4 +40,4 @@ class Hashing(Base):
         >>> Tensor(b"abc").hash().shape
         (16,)
         """
-        return call("poly_hash", self)
+        return by_nodes("poly_hash", 1, self)[0]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from polygrad._graph import CTX, Node, computed, handles, pointer, pointers, room
+from polygrad._base import Base, handles, release_dead
+from polygrad._graph import CTX
 from polygrad._library import fail, last_error, lib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polygrad.tensor import Tensor
-
 
 class Job:
     """Tensors that are being computed, as Tensor.realize_async returns it.
 
-    Jobs run one after the other. Until one has ended, the arrays that its tensors were made of
-    must not be changed.
+    Jobs run one after the other. Until one has ended, arrays that its tensors share memory with
+    must not be changed; writes to tensors are no matter.
 
     >>> x = Tensor([1.0, 2.0]) * 3
     >>> job = x.realize_async()
@@ -28,20 +26,11 @@ class Job:
     [3.0, 6.0]
     """
 
-    def __init__(self, todo: dict[Node, list[Tensor]]) -> None:
-        self._handle: int | None = None
+    def __init__(self, tensors: Sequence[Base]) -> None:
+        release_dead()
         self._error = ""
-        self._ending = threading.Lock()
-        self._todo = todo
-        self._nodes: Sequence[Node] = list(todo)
-        self._arrays = room(self._nodes)
-        self._out = pointers([0] * len(self._nodes))
-        if not todo:
-            return
-        memory = pointers([pointer(a) for a in self._arrays])
-        self._handle = lib.poly_realize_async(
-            CTX, handles(self._nodes), memory, len(self._nodes), self._out
-        )
+        self._ended = False
+        self._handle = lib.poly_array_realize_async(CTX, handles(tensors), len(tensors))
         if self._handle is None:
             fail(RuntimeError)
 
@@ -50,42 +39,22 @@ class Job:
 
         Several threads may wait. A job that fails raises its error for each of them.
         """
-        handle = self._handle
-        if handle is not None:
+        if not self._ended:
             milliseconds = -1 if timeout is None else max(0, int(timeout * 1000))
-            status = lib.poly_job_wait(handle, milliseconds)
+            status = lib.poly_job_wait(self._handle, milliseconds)
             if status == 1:
                 return False
-            with self._ending:
-                if self._handle is not None:  # else another thread was first, and status is its
-                    self._finish(status)
+            if status != 0:
+                self._error = last_error() or "the library reported no error"
+            self._ended = True
         if self._error:
             raise RuntimeError(self._error)
         return True
-
-    def _finish(self, status: int) -> None:
-        """Give the tensors their values, or keep the error."""
-        if status != 0:
-            self._error = last_error() or "the library reported no error"
-        made = computed(self._nodes, self._arrays, self._out)
-        if status == 0:
-            for node, leaf in zip(self._nodes, made):
-                for tensor in self._todo[node]:
-                    if tensor._node is node:
-                        tensor._node = leaf
-        self._end()
 
     def done(self) -> bool:
         """Tell whether the values are there."""
         return self.wait(0)
 
-    def _end(self) -> None:
-        handle, self._handle = self._handle, None
-        lib.poly_job_release(handle)
-
-    def __del__(self) -> None:
-        # The job writes to arrays of its own.
-        if self._handle is not None:
-            lib.poly_job_wait(self._handle, -1)
-            computed(self._nodes, self._arrays, self._out)
-            self._end()
+    def __del__(self, _release: Any = lib.poly_job_release) -> None:
+        if getattr(self, "_handle", None) is not None:
+            _release(self._handle)

@@ -80,16 +80,15 @@ _CHECKED: dict[Any, Any] = {ctypes.c_int: _Int, ctypes.c_int64: _Int64}
 # Called most, with integers that the package itself makes or has looked at.
 _INNER = frozenset(
     {
-        "poly_binary",
-        "poly_binary_bool",
-        "poly_binary_float",
-        "poly_binary_int",
-        "poly_buffer_host",
-        "poly_describe",
-        "poly_realize_into",
-        "poly_step_run",
+        "poly_array_binary",
+        "poly_array_binary_number",
+        "poly_array_call",
+        "poly_array_describe",
+        "poly_array_realize",
+        "poly_array_release_n",
+        "poly_function_rerun",
+        "poly_function_run",
         "poly_uop_release_n",
-        "poly_update",
     }
 )
 
@@ -142,6 +141,10 @@ def c_text(argument: str, value: Any) -> bytes:
     return value.encode()
 
 
+class JitError(RuntimeError):
+    """A function that cannot be captured, or a call that does not match the captured one."""
+
+
 class UnknownTypeError(TypeError, AttributeError):
     """A name that is no data type: dtypes has no such attribute."""
 
@@ -159,11 +162,28 @@ def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     out of range and wrong types from it.
     """
     text = last_error() or "the library reported no error"
+    text = _PREFIX.sub(lambda m: "Tensor." + (m[1] + ": " if m[1] else ""), text)
+    if "traces the function" in text or "inside of " in text:
+        kind = JitError
     if kind is ArgumentError:
-        if "out of range" in text or "out of bounds" in text:
+        if text.startswith("Tensor.getitem"):
+            kind = ArgumentError if "step" in text else RangeError
+        elif _EXPECTED.search(text):
+            kind = ArgumentTypeError
+        elif "out of range" in text or "out of bounds" in text:
             kind = RangeError
         elif "internal error" in text or "forked" in text or "stale" in text:
             kind = RuntimeError
         elif _TYPE.search(text):
             kind = ArgumentTypeError
     raise kind(text)
+
+
+# What stands in the place of another kind of argument.
+_EXPECTED = re.compile(
+    r"expected (?:a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|"
+    r"sizes|an index)(?! from| for)"
+)
+
+# Functions of arrays are known by the names of the methods that call them.
+_PREFIX = re.compile(r"^poly_(?:array_call: args: |array_(\w+): )")

@@ -47,6 +47,102 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_uop_op": (c_int, (c_void_p, c_void_p)),
     "poly_uop_print": (c_void_p, (c_void_p, c_void_p)),
     "poly_uop_substitute": (c_void_p, (c_void_p, c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_op": (c_int, (c_char_p,)),
+    "poly_call": (c_int, (c_void_p, c_int, c_void_p, c_int, c_void_p, c_int)),
+    "poly_array_new": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_void_p, c_size_t)),
+    "poly_array_share": (
+        c_void_p,
+        (
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_size_t,
+            c_uint64,
+        ),
+    ),
+    "poly_array_released": (c_int, (c_void_p, c_void_p, c_int)),
+    "poly_array_retain": (c_void_p, (c_void_p,)),
+    "poly_array_release": (None, (c_void_p,)),
+    "poly_array_release_n": (None, (c_void_p, c_int)),
+    "poly_array_node": (c_void_p, (c_void_p,)),
+    "poly_array_origin": (c_void_p, (c_void_p,)),
+    "poly_array_of": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
+    "poly_array_describe": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_array_call": (c_int, (c_void_p, c_int, c_void_p, c_int, c_void_p, c_int)),
+    "poly_array_binary": (c_void_p, (c_int, c_void_p, c_void_p)),
+    "poly_array_binary_number": (c_void_p, (c_int, c_void_p, c_void_p, c_int)),
+    "poly_array_realize": (c_int, (c_void_p, c_int)),
+    "poly_array_realize_async": (c_void_p, (c_void_p, c_void_p, c_int)),
+    "poly_array_is_computed": (c_int, (c_void_p,)),
+    "poly_array_is_view": (c_int, (c_void_p,)),
+    "poly_array_read": (c_int, (c_void_p, c_void_p, c_size_t)),
+    "poly_array_pin": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_array_unpin": (None, (c_void_p,)),
+    "poly_array_assign": (c_int, (c_void_p, c_void_p)),
+    "poly_array_update": (c_int, (c_void_p, c_void_p)),
+    "poly_array_assign_n": (c_int, (c_void_p, c_void_p, c_int)),
+    "poly_array_set": (c_int, (c_void_p, c_void_p, c_int, c_void_p)),
+    "poly_array_replace": (c_int, (c_void_p, c_void_p)),
+    "poly_array_detach": (c_void_p, (c_void_p,)),
+    "poly_array_clone": (c_void_p, (c_void_p,)),
+    "poly_array_require_grad": (c_int, (c_void_p, c_int)),
+    "poly_array_requires_grad": (c_int, (c_void_p,)),
+    "poly_array_backward": (c_int, (c_void_p, c_void_p)),
+    "poly_array_gradient": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int, c_void_p)),
+    "poly_array_grad": (c_int, (c_void_p, c_void_p)),
+    "poly_array_set_grad": (c_int, (c_void_p, c_void_p)),
+    "poly_training": (c_int, (c_void_p, c_int)),
+    "poly_no_grad": (c_int, (c_void_p, c_int)),
+    "poly_seed": (c_int, (c_void_p, c_uint64)),
+    "poly_trace_begin": (c_int, (c_void_p, c_char_p, c_void_p, c_int, c_void_p)),
+    "poly_trace_end": (c_void_p, (c_void_p, c_void_p, c_int, c_int)),
+    "poly_trace_abandon": (c_int, (c_void_p,)),
+    "poly_function_run": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int, c_void_p, c_int)),
+    "poly_function_rerun": (c_int, (c_void_p,)),
+    "poly_function_result": (c_void_p, (c_void_p, c_int)),
+    "poly_function_info": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "poly_view_function": (c_void_p, (c_void_p, c_int, c_int)),
+    "poly_function_release": (None, (c_void_p,)),
+    "poly_optim_lars": (
+        c_void_p,
+        (
+            c_void_p,
+            c_int,
+            c_double,
+            c_double,
+            c_double,
+            c_double,
+            c_int,
+            c_int,
+            c_int,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+    ),
+    "poly_optim_lamb": (
+        c_void_p,
+        (
+            c_void_p,
+            c_int,
+            c_double,
+            c_double,
+            c_double,
+            c_double,
+            c_double,
+            c_int,
+            c_int,
+        ),
+    ),
+    "poly_optim_step": (c_int, (c_void_p, c_int)),
+    "poly_optim_state": (c_void_p, (c_void_p, c_int, c_int)),
+    "poly_optim_release": (None, (c_void_p,)),
+    "poly_optim_schedule": (c_void_p, (c_void_p, c_int, c_void_p, c_int)),
+    "poly_rate_schedule_step": (c_int, (c_void_p,)),
+    "poly_rate_schedule_count": (c_void_p, (c_void_p,)),
+    "poly_rate_schedule_release": (None, (c_void_p,)),
     "poly_define_var": (c_void_p, (c_void_p, c_char_p, c_int64, c_int64)),
     "poly_bind_var": (c_void_p, (c_void_p, c_void_p, c_int64)),
     "poly_size_op": (c_void_p, (c_void_p, c_int, c_int64, c_int64)),
@@ -1143,6 +1239,24 @@ POLY_STEP_BUFFER_INPUT = 0
 POLY_STEP_BUFFER_OUTPUT = 1
 POLY_STEP_BUFFER_TEMP = 2
 POLY_STEP_BUFFER_CONSTANT = 3
+POLY_CALL_NONE = 0
+POLY_CALL_BOOL = 1
+POLY_CALL_INT = 2
+POLY_CALL_UINT = 3
+POLY_CALL_FLOAT = 4
+POLY_CALL_TENSOR = 5
+POLY_CALL_SIZE = 6
+POLY_CALL_DTYPE = 7
+POLY_CALL_TEXT = 8
+POLY_CALL_CHARS = 9
+POLY_CALL_LIST = 10
+POLY_CALL_INTS = 11
+POLY_CALL_FLOATS = 12
+POLY_CALL_TENSORS = 13
+POLY_CALL_SLICE = 14
+POLY_CALL_ELLIPSIS = 15
+POLY_TRACE_PRUNE = 1
+POLY_TRACE_FIXED = 2
 POLY_SIZE_ADD = 0
 POLY_SIZE_SUB = 1
 POLY_SIZE_MUL = 2

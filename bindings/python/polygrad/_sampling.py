@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
-from polygrad import _prototypes as c
-from polygrad._base import made
+from polygrad import _methods as op
+from polygrad._base import Base, as_tensor, describe, make
 from polygrad._creation import Creation, float_type
-from polygrad._graph import CTX, describe, dims
-from polygrad._library import lib
+from polygrad._graph import CTX
+from polygrad._library import ArgumentError, fail, lib
 from polygrad._movement import sizes
-from polygrad._random import next_seed, set_seed, words_of
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-def _integer_size(low: Any, high: Any) -> int:
-    """Return the bytes of randomness that an integer in a range takes, for words_of."""
-    return 4 if high - low <= 1 << 23 else 8
 
 
 class Sampling(Creation):
@@ -40,23 +35,8 @@ class Sampling(Creation):
         >>> a == Tensor.rand(3).tolist()
         True
         """
-        set_seed(seed)
-
-    @classmethod
-    def _random(
-        cls,
-        name: str,
-        each: int,
-        shape: tuple[Any, ...],
-        dtype: DTypeLike | None,
-        device: str | None,
-        requires_grad: bool | None,
-        *numbers: float,
-    ) -> Self:
-        new, kind = sizes(shape), float_type(dtype)
-        seed = next_seed(words_of(new, each))
-        handle = getattr(lib, name)(CTX, kind, dims(new), len(new), *numbers, seed.handle)
-        return cls._new(handle, (seed,), device, requires_grad)
+        if lib.poly_seed(CTX, index(seed) % 2**64) != 0:
+            fail()
 
     @classmethod
     def rand(
@@ -76,8 +56,8 @@ class Sampling(Creation):
         >>> t.min().item() >= 0, t.max().item() < 1
         (True, True)
         """
-        each = to_dtype(dtype or dtypes.default_float).itemsize
-        return cls._random("poly_rand_seeded", each, shape, dtype, device, requires_grad)
+        result = make(cls, op.RAND, sizes(shape), float_type(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def randn(
@@ -92,7 +72,8 @@ class Sampling(Creation):
         >>> Tensor.randn(2, 3).shape
         (2, 3)
         """
-        return cls._random("poly_randn_seeded", 8, shape, dtype, device, requires_grad)
+        result = make(cls, op.RANDN, sizes(shape), float_type(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def randint(
@@ -114,10 +95,8 @@ class Sampling(Creation):
         """
         if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
             low, high, shape = shape
-        new, kind = sizes(shape), to_dtype(dtype).id
-        seed = next_seed(words_of(new, _integer_size(low, high)))
-        handle = lib.poly_randint_seeded(CTX, kind, dims(new), len(new), low, high, seed.handle)
-        return cls._new(handle, (seed,), device, requires_grad)
+        result = make(cls, op.RANDINT, sizes(shape), low, high, to_dtype(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def uniform(
@@ -137,9 +116,8 @@ class Sampling(Creation):
         >>> -1 <= t.min().item() <= t.max().item() < 1
         True
         """
-        name, kind = "poly_uniform_seeded", to_dtype(dtype or dtypes.default_float)
-        each = _integer_size(low, high) if dtypes.is_int(kind) else max(4, kind.itemsize)
-        return cls._random(name, each, shape, dtype, device, requires_grad, low, high)
+        result = make(cls, op.UNIFORM, sizes(shape), low, high, float_type(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def normal(
@@ -156,44 +134,41 @@ class Sampling(Creation):
         >>> Tensor.normal(2, 3, mean=10, std=2).shape
         (2, 3)
         """
-        name = "poly_normal_seeded"
-        return cls._random(name, 8, shape, dtype, device, requires_grad, mean, std)
+        result = make(cls, op.NORMAL, sizes(shape), mean, std, float_type(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def _init(
         cls,
         scheme: int,
         shape: tuple[Any, ...],
-        a: float = 0.0,
+        *numbers: float,
         dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
-        new, kind = sizes(shape), to_dtype(dtype or dtypes.default_float)
-        each = 8 if scheme == c.POLY_INIT_KAIMING_NORMAL else max(4, kind.itemsize)
-        seed = next_seed(words_of(new, each))
-        handle = lib.poly_init_seeded(CTX, scheme, kind.id, dims(new), len(new), a, seed.handle)
-        return cls._new(handle, (seed,), device, requires_grad)
+        result = make(cls, scheme, sizes(shape), *numbers, float_type(dtype))
+        return result._finish(device, requires_grad)
 
     @classmethod
     def scaled_uniform(cls, *shape: Any, **kwargs: Any) -> Self:
         """Return numbers uniform in ±1/sqrt(number of elements)."""
-        return cls._init(c.POLY_INIT_SCALED_UNIFORM, shape, **kwargs)
+        return cls._init(op.SCALED_UNIFORM, shape, **kwargs)
 
     @classmethod
     def glorot_uniform(cls, *shape: Any, **kwargs: Any) -> Self:
         """Return numbers by Glorot and Bengio's rule for weights of shape (out, in, …)."""
-        return cls._init(c.POLY_INIT_GLOROT_UNIFORM, shape, **kwargs)
+        return cls._init(op.GLOROT_UNIFORM, shape, **kwargs)
 
     @classmethod
     def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **kwargs: Any) -> Self:
         """Return uniform numbers by He's rule for weights of shape (out, in, …)."""
-        return cls._init(c.POLY_INIT_KAIMING_UNIFORM, shape, a, **kwargs)
+        return cls._init(op.KAIMING_UNIFORM, shape, a, **kwargs)
 
     @classmethod
     def kaiming_normal(cls, *shape: Any, a: float = 0.01, **kwargs: Any) -> Self:
         """Return normal numbers by He's rule for weights of shape (out, in, …)."""
-        return cls._init(c.POLY_INIT_KAIMING_NORMAL, shape, a, **kwargs)
+        return cls._init(op.KAIMING_NORMAL, shape, a, **kwargs)
 
     @classmethod
     def randperm(
@@ -208,9 +183,7 @@ class Sampling(Creation):
         >>> Tensor.randperm(4).sort()[0].tolist()
         [0, 1, 2, 3]
         """
-        seed, kind = next_seed(words_of((n,))), to_dtype(dtype).id
-        handle = lib.poly_randperm_seeded(CTX, kind, n, seed.handle)
-        return cls._new(handle, (seed,), device, requires_grad)
+        return make(cls, op.RANDPERM, n, to_dtype(dtype))._finish(device, requires_grad)
 
     def multinomial(self, num_samples: int = 1, replacement: bool = False) -> Self:
         """Draw class numbers with the weights in the last axis.
@@ -220,11 +193,7 @@ class Sampling(Creation):
         >>> Tensor([0.0, 0.0, 2.0]).multinomial(3, replacement=True).tolist()
         [2, 2, 2]
         """
-        node, shape = self._node, describe(self._node)[0]
-        drawn = (*shape[:-1], num_samples) if replacement or num_samples == 1 else shape
-        seed = next_seed(words_of(drawn))
-        handle = lib.poly_multinomial(CTX, node.handle, num_samples, replacement, seed.handle)
-        return made(type(self), handle, (node, seed))
+        return self._call1(op.MULTINOMIAL, num_samples, bool(replacement))
 
     def rand_like(self, **kwargs: Any) -> Self:
         """Return rand of the shape and type of self.
@@ -232,7 +201,7 @@ class Sampling(Creation):
         >>> Tensor([1.0, 2.0]).rand_like().shape
         (2,)
         """
-        shape, own = describe(self._node)
+        shape, own = describe(self)
         return self.rand(shape, **{"dtype": own, **kwargs})
 
     def randn_like(
@@ -246,7 +215,7 @@ class Sampling(Creation):
         >>> Tensor([1.0, 2.0]).randn_like(dtype="float16").dtype
         dtypes.float16
         """
-        shape, own = describe(self._node)
+        shape, own = describe(self)
         return self.randn(shape, dtype=dtype or own, device=device, requires_grad=requires_grad)
 
     def dropout(self, p: float = 0.5) -> Self:
@@ -257,8 +226,39 @@ class Sampling(Creation):
         """
         if not 0 <= p <= 1:
             raise ValueError(f"dropout: p: {p}, expected 0 to 1")
-        if not type(self).training or p == 0:  # type: ignore[attr-defined]
-            return self
-        seed = next_seed(words_of(describe(self._node)[0]))
-        handle = lib.poly_dropout(CTX, self._node.handle, p, seed.handle)
-        return made(type(self), handle, (self._node, seed))
+        return self._call1(op.DROPOUT, p) if self._trains() and p else self
+
+    def scaled_dot_product_attention(
+        self,
+        key: Base,
+        value: Base,
+        attn_mask: Base | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        enable_gqa: bool = False,
+        scale: float | None = None,
+    ) -> Self:
+        """Return softmax(scale * self @ key.T + mask) @ value over the last two axes.
+
+        A bool mask tells which pairs may attend; another one is added. is_causal hides keys
+        after the query. With enable_gqa several heads (axis -3) of self share one of key and
+        value. scale is 1/sqrt(d) by default. Weights are dropped with probability dropout_p
+        while Tensor.training is set. What is hidden may be left out of the computation: a NaN
+        there shows in the result or not, as the sizes have it.
+
+        >>> q = Tensor([[1.0, 0.0]])
+        >>> q.scaled_dot_product_attention(q, Tensor([[2.0, 3.0]])).tolist()
+        [[2.0, 3.0]]
+        """
+        if scale == 0:
+            raise ArgumentError("scaled_dot_product_attention: scale: 0, expected another number")
+        key, value, mask = (as_tensor(t, self) for t in (key, value, attn_mask))
+        drop = dropout_p if self._trains() else 0.0
+        flags = (float(drop), bool(is_causal), bool(enable_gqa), scale)
+        return self._call1(op.SCALED_DOT_PRODUCT_ATTENTION, key, value, mask, *flags)
+
+    def _trains(self) -> bool:
+        """Tell whether weights are dropped, and tell the library."""
+        on: bool = type(self).training  # type: ignore[attr-defined]
+        lib.poly_training(CTX, on)
+        return on

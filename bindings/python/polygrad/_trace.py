@@ -1,117 +1,112 @@
-"""Tracing: running a function of tensors without computing, to compile it.
-
-While a function is traced, assignments only change the node of the tensor. At the end the changes
-become part of the program, and all tensors are restored.
-"""
+"""Tracing: a function of tensors runs without computing, to be compiled."""
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING
+import ctypes
+from ctypes import byref, c_int, c_void_p
+from typing import TYPE_CHECKING, Any
 
-from polygrad._graph import Node, leaf_recorders
-from polygrad._live import lazy
+from polygrad._base import handles, made, release_dead
+from polygrad._graph import CTX, pointers
+from polygrad._library import JitError, fail, lib
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from polygrad.tensor import Tensor
 
-_state = threading.local()
+_running: list[str] = []
+
+_run = lib.poly_function_run
 
 
-class JitError(RuntimeError):
-    """A function that cannot be captured, or a call that does not match the captured one."""
+class VarBinding(ctypes.Structure):
+    """PolyVarBinding: a variable and its value."""
 
-
-class Trace:
-    """What a traced function does to tensors that exist outside of it."""
-
-    def __init__(self, who: str) -> None:
-        self.who = who
-        self._before: dict[int, tuple[Tensor, Node]] = {}
-        self._gradients: dict[int, tuple[Tensor, Tensor | None]] = {}
-        self._memory: dict[Node, Node] = {}
-
-    def __enter__(self) -> Trace:
-        """Start tracing in this thread."""
-        if active():
-            raise JitError(f"{self.who} inside of {_state.trace.who}")
-        self._outside = {tensor._node for tensor in lazy()}
-        #: The leaves that the function makes: they are no memory of the program.
-        self.leaves: set[Node] = set()
-        leaf_recorders.append(self.leaves)
-        _state.trace = self
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop tracing and put all tensors back."""
-        _state.trace = None
-        leaf_recorders[:] = [r for r in leaf_recorders if r is not self.leaves]
-        self.changes = [(leaf, now) for now, leaf in self._memory.items()]
-        self.assigned = set(self._before)
-        for tensor, before in self._before.values():
-            tensor._node = before
-        for tensor, grad in self._gradients.values():
-            tensor.grad = grad
-
-    def keep(self, tensor: Tensor) -> None:
-        """Save the node of a tensor that is older than the trace."""
-        node = tensor._node
-        if node in self._outside or self._is_memory(node):
-            self._before.setdefault(id(tensor), (tensor, node))
-
-    def is_outside(self, node: Node) -> bool:
-        """Tell whether a node without value is older than the trace."""
-        return node in self._outside
-
-    def _is_memory(self, node: Node) -> bool:
-        """Tell whether a node is memory that the function has found."""
-        return (node.data is not None or node.is_input) and node not in self.leaves
-
-    def changed(self, before: Node, after: Node) -> None:
-        """Record that a node replaces another one."""
-        if before in self._memory:
-            self._memory[after] = self._memory.pop(before)
-        elif self._is_memory(before):
-            self._memory[after] = before
-        elif before in self._outside:
-            raise JitError(
-                f"{self.who}: a tensor is assigned that was not computed before the trace"
-            )
-
-    def keep_gradient(self, tensor: Tensor) -> None:
-        """Remember the gradient that a tensor has before the trace changes it."""
-        self._gradients.setdefault(id(tensor), (tensor, tensor.grad))
+    _fields_ = (("var", c_void_p), ("value", ctypes.c_int32))
 
 
 def active() -> bool:
-    """Tell whether this thread traces a function."""
-    return getattr(_state, "trace", None) is not None
+    """Tell whether a function is traced."""
+    return bool(_running)
 
 
-def keep(tensor: Tensor) -> None:
-    """Restore a tensor's node when the trace ends, if there is one."""
-    if active():
-        _state.trace.keep(tensor)
+class Function:
+    """A function of tensors that is compiled: it runs where its arguments and what it uses are.
 
+    flags are POLY_TRACE_PRUNE and POLY_TRACE_FIXED.
+    """
 
-def changed(before: Node, after: Node) -> None:
-    """Tell the trace, if there is one, that a node replaces another one."""
-    if active():
-        _state.trace.changed(before, after)
+    def __init__(
+        self,
+        who: str,
+        function: Callable[[], tuple[Any, Sequence[Tensor]]],
+        arguments: Sequence[Tensor],
+        flags: int,
+        error: type[Exception] = JitError,
+    ) -> None:
+        """Trace a function, which returns anything and the tensors among its results."""
+        self._handle = None
+        if _running:
+            raise JitError(f"{who} inside of {_running[0]}")
+        n = len(arguments)
+        given = (c_void_p * n)()
+        release_dead()
+        if lib.poly_trace_begin(CTX, who.encode(), handles(arguments), n, given) != 0:
+            fail(JitError)
+        _running.append(who)
+        from polygrad.tensor import Tensor  # which stands on this module
 
+        before = [t._handle for t in arguments]
+        for tensor, handle in zip(arguments, given):
+            tensor._handle = handle
+        try:
+            #: What the function returned.
+            self.result, tensors = function()
+            self.results = len(tensors)
+            self._handle = lib.poly_trace_end(CTX, handles(tensors), len(tensors), flags)
+            if self._handle is None:
+                fail(error)
+            same = [lib.poly_function_result(self._handle, i) for i in range(self.results)]
+            #: The results that are the same in each run, None for others.
+            self.same = [None if h is None else made(Tensor, h) for h in same]
+        except BaseException:
+            lib.poly_trace_abandon(CTX)
+            raise
+        finally:
+            _running.pop()
+            for tensor, handle in zip(arguments, before):
+                tensor._handle = handle
+            lib.poly_array_release_n(given, n)
 
-def value_needed() -> JitError:
-    """Return the error of asking for a value while a function is traced."""
-    return JitError(f"a value is needed while {_state.trace.who} traces the function")
+    def __del__(self, _release: Any = lib.poly_function_release) -> None:
+        if self._handle is not None:
+            _release(self._handle)
 
+    def run(
+        self, cls: type[Tensor], arguments: Sequence[Tensor], variables: Any, count: int
+    ) -> list[Tensor]:
+        """Run the program and return the tensors of its results."""
+        n = self.results
+        out = pointers([0] * n)
+        given = handles(arguments)
+        release_dead()
+        if _run(self._handle, given, len(arguments), variables, count, out, n) < 0:
+            fail(JitError)
+        return [made(cls, handle) for handle in out]
 
-def is_outside(node: Node) -> bool:
-    """Tell whether a node without value is older than the trace that runs."""
-    outside: bool = _state.trace.is_outside(node)
-    return outside
+    @property
+    def n_kernels(self) -> int:
+        """The number of kernels that a run launches."""
+        return self._info()[0]
 
+    @property
+    def n_intermediates(self) -> int:
+        """The number of buffers between the kernels."""
+        return self._info()[1]
 
-def keep_gradient(tensor: Tensor) -> None:
-    """Put the gradient of a tensor back when the trace ends, if there is one."""
-    if active():
-        _state.trace.keep_gradient(tensor)
+    def _info(self) -> tuple[int, int]:
+        kernels, between = c_int(), c_int()
+        if lib.poly_function_info(self._handle, None, byref(kernels), byref(between)) != 0:
+            fail()
+        return kernels.value, between.value

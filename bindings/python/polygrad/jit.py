@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
-from polygrad._graph import CTX, LateLeaf, Node, compute, describe, pointer
-from polygrad._library import fail, lib
-from polygrad._program import Program, Traced, VarBinding
-from polygrad._trace import JitError, active
-from polygrad._views import keep_readers
+from polygrad._base import describe
+from polygrad._library import JitError
+from polygrad._prototypes import POLY_TRACE_PRUNE
+from polygrad._trace import Function, VarBinding, active
 from polygrad.tensor import Tensor
-from polygrad.variable import SymInt, of_handle
+from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,14 +24,6 @@ __all__ = ["JitError", "TinyJit"]
 
 R = TypeVar("R")
 
-
-def _no_node() -> None:
-    """Return None, like a weak reference to a node that has been freed."""
-
-
-# Results of as many bytes are copied out of the program's own memory: a run that is told nothing
-# costs so much less.
-_COPIED = 16 << 10
 
 # Values that are compared; other arguments must stay the same objects.
 _PLAIN = (int, float, complex, str, bytes, type(None))
@@ -146,202 +136,100 @@ class CapturedJit:
     ) -> None:
         given = Arguments(args, kwargs)
         tensors = given.tensors
-        memory = given.memory()
         self._static = given.static
         self._kinds = [_kind(t) for t in tensors]
-        self._variables = list(given.values())
+        variables = given.values()
+        self._variables = list(variables)
+        self._plain = not kwargs and not variables and all(type(a) is Tensor for a in args)
 
         # While the function is traced its arguments have no values that it could look at.
-        before = [t._node for t in tensors]
-        for tensor, node in zip(tensors, memory):
-            tensor._node = _stand_in(node)
-        stand_ins = [t._node for t in tensors]
-        try:
-            traced = Traced(lambda: function(*args, **kwargs), "TinyJit")
-        finally:
-            for tensor, node in zip(tensors, before):
-                tensor._node = node
+        made: list[Tensor] = []
 
-        self._values: list[Node] = []
-        at = {id(t): i for i, t in enumerate(tensors)}
-        self._form = self._result(traced.result, traced, at)
-        if not self._values and not traced.changes:
-            raise JitError(
-                "TinyJit: the function computes nothing: it returns and assigns no tensor"
-            )
-        inputs = stand_ins if prune else None
-        self._program = Program(self._values, traced.changes, traced.seeds, inputs)
+        def trace() -> tuple[Any, list[Tensor]]:
+            at = {id(t): i for i, t in enumerate(tensors)}
+            return _form(function(*args, **kwargs), at, made), made
 
-        program = self._program
-        self._memory = (ctypes.c_void_p * program.n_buffers)()
-        # The nodes whose memory is in _memory since a call that has checked them, and those that
-        # the program was compiled on.
-        self._seen: list[Any] = [_no_node] * len(tensors)
-        self._home = [ref(node) for node in memory]
-        self._at_home = False
-        self._plain = not kwargs and not self._variables and all(type(a) is Tensor for a in args)
-        self._assigned = {i for i, node in enumerate(stand_ins) if node in traced.written}
-        self._written = list(traced.written.difference(stand_ins))
-        self._inputs = [program.index_of(node) for node in stand_ins]
-        self._outputs = [program.index_of_value(i) for i in range(len(self._values))]
-        self._bindings = (VarBinding * len(self._variables))(
-            *[VarBinding(v._node.handle, 0) for v in self._variables]
-        )
-        self._shapes = [_Shape(*describe(node)) for node in self._values]
-        self._needs_memory(tensors)
+        self._function = Function("TinyJit", trace, tensors, POLY_TRACE_PRUNE if prune else 0)
+        #: The tensors from before that are results: they are returned themselves.
+        self._same = [t if s is not None else None for t, s in zip(made, self._function.same)]
         #: The result of the call that captured.
-        self.first: Any = self._run(tensors, memory, {})
+        self.first: Any = self._run(tensors, variables)
 
     @property
     def n_kernels(self) -> int:
         """The number of kernels that a call launches."""
-        return self._program.n_kernels
+        return self._function.n_kernels
 
     @property
     def n_intermediates(self) -> int:
         """The number of intermediate buffers."""
-        return self._program.n_intermediates
+        return self._function.n_intermediates
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program on arguments like those it was captured with."""
-        if self._plain and not kwargs and self._given(args):
-            return self._again(args)
+        if self._plain and not kwargs and self._fit(args):
+            return self._run(args, {})
         given = Arguments(args, kwargs)
         self._check(given)
-        memory = given.memory()
-        if self._assigned:
-            self._needs_memory(given.tensors)
-        variables = given.values() if self._variables else {}
-        self._program.renew()
-        return self._run(given.tensors, memory, variables)
+        return self._run(given.tensors, given.values() if self._variables else {})
 
-    def _given(self, args: tuple[Any, ...]) -> bool:
-        """Take the memory of arguments that are tensors on memory of their own, as expected.
-
-        A node never changes, so memory taken for an earlier call is valid again. All other work
-        and all errors are left to Arguments.
-        """
-        seen, kinds = self._seen, self._kinds
+    def _fit(self, args: tuple[Any, ...]) -> bool:
+        """Tell whether arguments are tensors as they were captured, each of them once."""
+        kinds = self._kinds
         if len(args) != len(kinds):
             return False
-        new = False
-        for i, tensor in enumerate(args):
-            if type(tensor) is not Tensor:
+        for t, kind in zip(args, kinds):
+            if type(t) is not Tensor or describe(t) != kind:
                 return False
-            node = tensor._node
-            if seen[i]() is node:
-                continue
-            if node.data is None or node.source or node.known != kinds[i]:
-                return False
-            new = True
-        if new:
-            nodes = [tensor._node for tensor in args]
-            if len(set(nodes)) != len(nodes):
-                return False
-            self._take(nodes)
-        return True
-
-    def _take(self, nodes: list[Node]) -> None:
-        """Run on the memory of nodes from now on."""
-        memory, seen = self._memory, self._seen
-        for i, (index, node) in enumerate(zip(self._inputs, nodes)):
-            if seen[i]() is not node:
-                if index >= 0:
-                    array = node.data
-                    assert array is not None
-                    memory[index] = pointer(array)
-                seen[i] = ref(node)
-        self._at_home = all(node is home() for node, home in zip(nodes, self._home))
-
-    def _again(self, tensors: Sequence[Tensor]) -> Any:
-        """Run the program on the memory that was taken."""
-        program = self._program
-        program.renew()
-        if self._written or self._assigned:
-            keep_readers([*self._written, *(tensors[i]._node for i in self._assigned)])
-        if not self._at_home or program.nbytes > _COPIED:
-            return self._launch(tensors, 0)
-        program.run()
-        return self._results(tensors, [array.copy() for array in program.arrays], 0)
+        return len(args) < 2 or len(set(map(id, args))) == len(args)
 
     def _check(self, given: Arguments) -> None:
         """Raise an error if the arguments do not match the capture."""
         if given.static != self._static:
             raise JitError(_difference(given.static, self._static))
         for i, (tensor, kind) in enumerate(zip(given.tensors, self._kinds)):
-            if tensor._node.known != kind and _kind(tensor) != kind:
+            if _kind(tensor) != kind:
                 raise JitError(
                     f"TinyJit: tensor {i} of the arguments is {_text(_kind(tensor))}, "
                     f"expected {_text(kind)} as it was captured"
                 )
 
-    def _needs_memory(self, tensors: list[Tensor]) -> None:
-        """Raise an error if an assigned tensor is a view: the program would write to a copy."""
-        for i in self._assigned:
-            if tensors[i]._node.source:
-                raise JitError(f"TinyJit: the function assigns argument {i}, which is a view")
-
-    def _run(
-        self, tensors: Sequence[Tensor], inputs: list[Node], variables: dict[SymInt, int]
-    ) -> Any:
-        if self._written or self._assigned:
-            keep_readers([*self._written, *(inputs[i] for i in self._assigned)])
-        self._take(inputs)
-        count = 0
+    def _run(self, tensors: Sequence[Tensor], variables: dict[SymInt, int]) -> Any:
+        if list(variables) != self._variables:
+            raise JitError(
+                f"TinyJit: the variables of the arguments are {list(variables)}, "
+                f"expected {self._variables} as it was captured"
+            )
+        n = len(variables)
+        bindings = None
         if variables:
-            if list(variables) != self._variables:
-                raise JitError(
-                    f"TinyJit: the variables of the arguments are {list(variables)}, "
-                    f"expected {self._variables} as it was captured"
-                )
-            for binding, value in zip(self._bindings, variables.values()):
-                binding.value = value
-            count = len(self._bindings)
-        return self._launch(tensors, count)
+            kind = VarBinding * n
+            bindings = kind(*[VarBinding(v._node.handle, x) for v, x in variables.items()])
+        made = self._function.run(Tensor, tensors, bindings, n)
+        made = [new if same is None else same for new, same in zip(made, self._same)]
+        return _fill(self._function.result, tensors, made)
 
-    def _launch(self, tensors: Sequence[Tensor], count: int) -> Any:
-        """Run the program on _memory and _bindings, into new memory."""
-        memory = self._memory
-        arrays = self._program.room()
-        for index, array in zip(self._outputs, arrays):
-            if index >= 0:
-                memory[index] = pointer(array)
-        self._program.run_on(memory, len(memory), self._bindings, count)
-        return self._results(tensors, arrays, count)
 
-    def _results(self, tensors: Sequence[Tensor], arrays: Sequence[Any], count: int) -> Any:
-        """Return the result of the function, on the arrays of its values."""
-        made = [
-            _tensor(array, shape, self._bindings, count)
-            for array, shape in zip(arrays, self._shapes)
-        ]
-        return _fill(self._form, tensors, made)
-
-    def _result(self, value: Any, traced: Traced, at: dict[int, int]) -> Any:
-        """Return how a result is made in each call; add computed ones to _values."""
-        if isinstance(value, Tensor):
-            node = traced.node(value)
-            if id(value) in at:
-                return _Given(at[id(value)])
-            if id(value) in traced.assigned:
-                return value
-            if node.data is not None and node not in traced.leaves:
-                return value
-            self._values.append(node)
-            return _Made(len(self._values) - 1)
-        if isinstance(value, (list, tuple)):
-            items = [self._result(v, traced, at) for v in value]
-            return _Items(_maker(value), items)
-        if isinstance(value, dict):
-            items = [self._result(v, traced, at) for v in value.values()]
-            keys = list(value)
-            return _Items(lambda found: dict(zip(keys, found)), items)
-        if value is None:
-            return None
-        raise JitError(
-            f"TinyJit: the function returns {value!r} of type {type(value).__name__}, "
-            "expected tensors: other values would be frozen as they were captured"
-        )
+def _form(value: Any, at: dict[int, int], made: list[Tensor]) -> Any:
+    """Return how a result is made in each call; add its tensors to made."""
+    if isinstance(value, Tensor):
+        if id(value) in at:
+            return _Given(at[id(value)])
+        made.append(value)
+        return _Made(len(made) - 1)
+    if isinstance(value, (list, tuple)):
+        items = [_form(v, at, made) for v in value]
+        return _Items(_maker(value), items)
+    if isinstance(value, dict):
+        items = [_form(v, at, made) for v in value.values()]
+        keys = list(value)
+        return _Items(lambda found: dict(zip(keys, found)), items)
+    if value is None:
+        return None
+    raise JitError(
+        f"TinyJit: the function returns {value!r} of type {type(value).__name__}, "
+        "expected tensors: other values would be frozen as they were captured"
+    )
 
 
 class Arguments:
@@ -359,7 +247,7 @@ class Arguments:
         for name in sorted(kwargs):
             self.static.append(name)
             self._find(kwargs[name])
-        if len({id(t._node) for t in self.tensors}) != len(self.tensors):
+        if len(set(map(id, self.tensors))) != len(self.tensors):
             raise JitError("TinyJit: one tensor is given more than once")
 
     def _find(self, value: Any) -> None:
@@ -379,25 +267,6 @@ class Arguments:
                 self._find(item)
         else:
             self.static.append(_Other(value))
-
-    def memory(self) -> list[Node]:
-        """Return the tensors with memory of their own: lazy ones are computed, views copied."""
-        nodes = [t._node for t in self.tensors]
-        for node in nodes:
-            if node.data is None or node.source:
-                break
-        else:
-            return nodes
-        todo = [t for t in self.tensors if t._node.data is None]
-        if todo:
-            todo[0].realize(*todo[1:])
-        nodes = [t._node for t in self.tensors]
-        views = [i for i, node in enumerate(nodes) if node.source]
-        if views:
-            copies = compute([self.tensors[i].detach().contiguous()._node for i in views])
-            for i, copy in zip(views, copies):
-                nodes[i] = copy
-        return nodes
 
     def values(self) -> dict[SymInt, int]:
         """Return the variables that take part in the arguments, with their values."""
@@ -457,15 +326,6 @@ class _Items:
         self.items = items
 
 
-class _Shape:
-    """Shape and type of a result. Symbolic sizes take the values of each call."""
-
-    def __init__(self, shape: tuple[Any, ...], dtype: DType) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.symbolic = any(isinstance(n, SymInt) for n in shape)
-
-
 def _fill(form: Any, given: Sequence[Tensor], made: list[Tensor]) -> Any:
     """Make a result of its form."""
     if type(form) is _Made:
@@ -483,41 +343,13 @@ def _maker(value: Any) -> Callable[[list[Any]], Any]:
     return (lambda found: kind(*found)) if hasattr(value, "_fields") else kind
 
 
-def _tensor(array: Any, shape: _Shape, bindings: Any, count: int) -> Tensor:
-    """Return a tensor on an array."""
-    sizes = shape.shape
-    if shape.symbolic:
-        sizes = tuple(
-            of_handle(lib.poly_size_bind(CTX, n._node.handle, bindings, count))
-            if isinstance(n, SymInt)
-            else n
-            for n in sizes
-        )
-    tensor = Tensor.__new__(Tensor)
-    tensor._node = LateLeaf(array, shape.dtype, sizes)
-    tensor.grad = None
-    return tensor
-
-
-def _stand_in(node: Node) -> Node:
-    """Return a node like that of an argument, without a value."""
-    handle = lib.poly_uop_retain(CTX, node.handle)
-    if handle is None:
-        fail(RuntimeError)
-    other = Node(handle, (), None, node.tracked)
-    other.known = node.known
-    other.owner = node.owner
-    other.is_input = True
-    return other
-
-
 def _unbound(size: Any) -> Any:
     return size.unbound if isinstance(size, SymInt) else size
 
 
 def _kind(tensor: Tensor) -> tuple[tuple[Any, ...], DType]:
     """Return shape and type of a tensor, without the values of variables."""
-    shape, dtype = describe(tensor._node)
+    shape, dtype = describe(tensor)
     return tuple(map(_unbound, shape)), dtype
 
 

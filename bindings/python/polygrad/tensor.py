@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-import weakref
+import re
 from contextlib import ContextDecorator
+from ctypes import byref, c_int, c_int64, c_void_p
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from polygrad import _autograd, _dlpack, _live, _trace, _views
-from polygrad._base import call, size_node, view
+from polygrad import _dlpack
+from polygrad import _methods as op
+from polygrad._base import (
+    argument,
+    copied,
+    describe,
+    handles,
+    join,
+    made,
+    operand,
+    release_dead,
+    share,
+)
 from polygrad._display import Display
-from polygrad._elementwise import Elementwise
 from polygrad._exchange import Exchange
-from polygrad._graph import CTX, Node, compute, describe, leaf
+from polygrad._graph import CTX, Node, pointer
 from polygrad._hashing import Hashing
-from polygrad._indexing import Indexing, expression
+from polygrad._indexing import Indexing, items
 from polygrad._job import Job
-from polygrad._library import ArgumentError, ArgumentTypeError, fail, lib
-from polygrad._linalg import Linalg
-from polygrad._loss import Loss
-from polygrad._movement import Movement, join
-from polygrad._reduce import Reduce
+from polygrad._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    RangeError,
+    fail,
+    last_error,
+    lib,
+)
+from polygrad._movement import Movement
+from polygrad._operators import Operators
 from polygrad._sampling import Sampling
-from polygrad._spatial import Spatial
 from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, need_held, to_dtype
 from polygrad.variable import SymInt, values
@@ -33,19 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-class Tensor(
-    Sampling,
-    Elementwise,
-    Movement,
-    Indexing,
-    Reduce,
-    Linalg,
-    Spatial,
-    Loss,
-    Hashing,
-    Exchange,
-    Display,
-):
+class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display):
     """An array that is computed when its value is needed.
 
     data is a number, a nested list, an array, another tensor, None for no elements, or bytes: the
@@ -115,21 +118,18 @@ class Tensor(
         if device is not None:
             Device.require(device)
         kind = None if dtype is None else to_dtype(dtype)
-        self.grad: Tensor | None = None
         if isinstance(data, Tensor):
             source = data if kind is None else data.cast(kind)
-            self._node = source._node
-            if requires_grad:
-                self._node = source.clone()._node
-            elif requires_grad is False:
-                self._node = source.detach()._node
+            made_of = source.detach() if requires_grad is False else source.clone()
         elif isinstance(data, (list, tuple)) and _has_tensors(data):
-            joined = join("poly_stack", [_as_tensor(item) for item in data], 0)
-            self._node = (joined if kind is None else joined.cast(kind))._node
+            joined = join([_as_tensor(item) for item in data], op.STACK, 0)[0]
+            made_of = joined if kind is None else joined.cast(kind)
         else:
-            self._node = _leaf_of(data, kind)
-        _live.watch(self)
-        if requires_grad or (requires_grad is False and self._node.tracked is not False):
+            made_of = _of_data(data, kind)
+        # The handle moves over: made_of ends without one.
+        self._handle = made_of._handle
+        del made_of._handle
+        if requires_grad is not None:
             self.requires_grad = requires_grad
 
     # What it is
@@ -141,7 +141,7 @@ class Tensor(
         >>> Tensor([[1, 2, 3]]).shape
         (1, 3)
         """
-        return describe(self._node)[0]
+        return describe(self)[0]
 
     @property
     def ndim(self) -> int:
@@ -155,7 +155,7 @@ class Tensor(
         >>> Tensor([1.0]).dtype == "float32", Tensor([1]).dtype
         (True, dtypes.int32)
         """
-        return describe(self._node)[1]
+        return describe(self)[1]
 
     @property
     def device(self) -> str:
@@ -173,12 +173,7 @@ class Tensor(
         6
         """
         shape = self.shape
-        if any(isinstance(n, SymInt) for n in shape):
-            return prod(shape)
-        count: int = lib.poly_numel(CTX, self._node.handle)
-        if count < 0:
-            fail()
-        return count
+        return prod(shape)
 
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of one axis.
@@ -239,7 +234,10 @@ class Tensor(
         >>> x.is_realized, x[1:].is_realized, (x + 1).is_realized, (x + 1).realize().is_realized
         (True, True, False, True)
         """
-        return self._node.data is not None or _views.is_there(self)
+        there: int = lib.poly_array_is_computed(self._handle)
+        if there < 0:
+            fail()
+        return bool(there)
 
     def realize(self, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
         """Compute this tensor (and others with it) and return it.
@@ -250,14 +248,9 @@ class Tensor(
         >>> (Tensor([1.0]) + 1).realize().tolist()
         [2.0]
         """
-        if _trace.active():
-            _store((self, *lst))
-            return self
-        todo = _to_compute((self, *lst))
-        if todo:
-            for node, made in zip(todo, compute(list(todo))):
-                for tensor in todo[node]:
-                    tensor._node = made
+        release_dead()
+        if lib.poly_array_realize(handles((self, *lst)), 1 + len(lst)) != 0:
+            fail(RuntimeError)
         return self
 
     def realize_async(self, *others: Tensor) -> Job:
@@ -267,26 +260,33 @@ class Tensor(
         >>> x.realize_async().wait(), x.tolist()
         (True, [2.0])
         """
-        return Job(_to_compute((self, *others)))
+        return Job((self, *others))
 
     @property
     def _data(self) -> np.ndarray[Any, Any]:
         """The memory of the computed tensor; writes to it change the tensor.
 
-        A view that numpy cannot express on its root's memory is a read-only copy.
+        A view whose elements do not lie in regular steps is a read-only copy.
         """
-        if self._node.data is None:
-            if _trace.active():
-                raise _trace.value_needed()
-            self.realize()
-        array = self._node.data
-        if array is None:
-            array = compute([self._node])[0].data
-            assert array is not None
-            array.flags.writeable = False
-        shape = self.shape
-        if array.shape != shape and any(isinstance(n, SymInt) for n in shape):
-            return array[tuple(slice(n) for n in values(shape))]
+        shape, dtype = describe(self)
+        release_dead()
+        n = len(shape)
+        address, strides, writable = c_void_p(), (c_int64 * n)(), c_int()
+        pin = lib.poly_array_pin(self._handle, byref(address), strides, n, byref(writable))
+        if pin is None:
+            fail(RuntimeError)
+        now = values(shape)
+        return np.asarray(_Memory(pin, address.value, now, strides, dtype, writable.value))
+
+    def _read(self) -> np.ndarray[Any, Any]:
+        """Return a copy of the values."""
+        shape, dtype = describe(self)
+        if dtype.numpy is None:
+            return self.cast(dtypes.float32)._read()
+        array = np.empty(values(shape), dtype.numpy)
+        release_dead()
+        if lib.poly_array_read(self._handle, pointer(array), array.nbytes) != 0:
+            fail(RuntimeError)
         return array
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -308,7 +308,7 @@ class Tensor(
         >>> Tensor([[2.5]]).item()
         2.5
         """
-        array = self.numpy()
+        array = self._read()
         if array.size != 1:
             raise ValueError(f"item of a tensor of shape {array.shape}, expected one element")
         return array.item()
@@ -319,46 +319,28 @@ class Tensor(
         >>> Tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        return self.numpy().tolist()
-
-    def contiguous(self) -> Tensor:
-        """Return the tensor, to be computed into memory of its own rather than fused."""
-        return call("poly_contiguous", self)
-
-    def contiguous_backward(self) -> Tensor:
-        """Return the tensor; its gradient is computed into memory of its own."""
-        return call("poly_contiguous_backward", self)
+        return self._read().tolist()
 
     def detach(self) -> Tensor:
-        """Return the tensor without its history: no gradient flows through it.
+        """Return the tensor without its history, as a view: no gradient flows through it.
 
         >>> Tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        tensor = view("poly_detach", self)
-        tensor._node.data = self._node.data
-        tensor._node.tracked = False
+        tensor = made(type(self), lib.poly_array_detach(self._handle))
+        tensor._frozen = True
         return tensor
 
     def clone(self) -> Tensor:
-        """Return a copy with memory of its own, which requires a gradient if self does.
-
-        The gradient, if there is one, is copied too.
+        """Return a tensor with the same elements, of its own; gradients flow through it.
 
         >>> a = Tensor([1.0])
         >>> b = a.clone()
-        >>> b._data[0] = 5
+        >>> b[0] = 5
         >>> a.tolist()
         [1.0]
         """
-        node = self._node
-        if node.data is None or node.origin is not None or _trace.active():
-            return self.contiguous()
-        copy = _of(leaf(node.data.copy(), self.dtype, self.shape))
-        copy.requires_grad = node.tracked
-        if self.grad is not None:
-            copy.grad = self.grad.clone()
-        return copy
+        return made(type(self), lib.poly_array_clone(self._handle))
 
     # Devices
 
@@ -392,33 +374,26 @@ class Tensor(
         >>> t.assign(t * 10).tolist()
         [10.0, 20.0]
         """
-        x = self._fit(x, "assign")
-        if _trace.active():
-            _views.put(self, _value_of(x))
-        elif x is not self:
-            _views.write(self, x)
+        release_dead()
+        value = self._given(x, "assign")
+        if lib.poly_array_assign(self._handle, argument(value)) != 0:
+            fail()
         return self
 
-    def _fit(self, x: Any, name: str) -> Tensor:
-        """Return a new value, which must have the tensor's type, in its shape."""
-        shape, dtype = describe(self._node)
-        if not isinstance(x, Tensor):
+    def _given(self, x: Any, name: str) -> Any:
+        """Return a value that elements are to have, as a tensor or a number."""
+        dtype = describe(self)[1]
+        x = operand(x, self) if np.ndim(x) == 0 and not isinstance(x, SymInt) else x
+        if not isinstance(x, (Tensor, bool, int, float)):
             x = Tensor(x, dtype=dtype)
-        value: Tensor = x
-        have, given = describe(value._node)
-        if given is not dtype:
-            raise ArgumentTypeError(
-                f"{name} dtype mismatch: a value of {given.name}, "
-                f"expected the tensor's {dtype.name}"
-            )
-        if have == shape:
-            return value
-        shared = zip(reversed(have), reversed(shape))
-        if len(have) > len(shape) or any(n not in (1, to) for n, to in shared):
-            raise ArgumentError(
-                f"{name} shape mismatch: a value of shape {have} does not broadcast to {shape}"
-            )
-        return value.expand(shape)
+        if isinstance(x, Tensor):
+            other = describe(x)[1]
+            if other is not dtype:
+                raise ArgumentTypeError(
+                    f"{name} dtype mismatch: a value of {other.name}, "
+                    f"expected the tensor's {dtype.name}"
+                )
+        return x
 
     def sequential(self, ll: Iterable[Callable[[Tensor], Tensor]]) -> Tensor:
         """Call functions, each with the result of the one before.
@@ -440,49 +415,19 @@ class Tensor(
         """
         if not isinstance(x, Tensor):
             raise TypeError(f"replace: x: a {type(x).__name__}, expected a tensor")
-        owner = self._node.owner
-        _trace.keep(self)
-        self._node = x._node
-        _live.watch(self)
-        if owner is not None and owner() is self and not x._node.tracked:
-            self.requires_grad = True
+        if lib.poly_array_replace(self._handle, x._handle) != 0:
+            fail()
+        if hasattr(self, "_known"):
+            del self._known
         return self
 
     def __setitem__(self, indices: Any, value: Any) -> None:
-        alone = _views.alone(self)
-        node = self._node
-        dtype = describe(node)[1]
-        tracked = node.tracked
-        if isinstance(value, Tensor):
-            if value.dtype is not dtype:
-                raise ArgumentTypeError(
-                    f"setitem dtype mismatch: a value of {value.dtype.name}, "
-                    f"expected the tensor's {dtype.name}"
-                )
-            tracked = tracked or value._node.tracked
-        if node.tracked and _views.root(node).owner is not None:
-            raise NotImplementedError(
-                "setitem: a tensor that requires a gradient cannot be changed in place"
-            )
-        if tracked or _trace.active():
-            # Gradients and compiled steps see the change.
-            _views.put(self, self._with_item(indices, value)._node)
-            return
-        base = node if alone else _views.settle_root(self)
-        if dtype.numpy is None or not (alone or _views.show(self)):
-            self.assign(self._with_item(indices, value))
-            return
-        array = self._node.data
-        assert array is not None
-        if isinstance(value, Tensor):
-            value = value.numpy()
-        if isinstance(value, np.ndarray):
-            value = _apart(value, array)
-        if type(indices) is not int:
-            indices = _numpy_index(expression(indices), array)
-        if not alone:
-            _views.keep_readers((base,))
-        array[indices] = value
+        release_dead()
+        chosen = items(indices, self)
+        place = argument(chosen)[16:]
+        value = self._given(value, "setitem")
+        if lib.poly_array_set(self._handle, place, len(place) >> 4, argument(value)) != 0:
+            fail(ArgumentError if _VALUE.search(last_error()) else RangeError)
 
     def __delitem__(self, indices: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")
@@ -527,24 +472,18 @@ class Tensor(
         return self._in_place(self >> x)
 
     def _in_place(self, result: Tensor) -> Tensor:
-        """Write a result into memory, if there is some; else let the tensor stand for it."""
-        node = self._node
-        if describe(result._node) != describe(node):
-            if node.shows:
-                raise ArgumentTypeError(
-                    f"in place: the result has shape {result.shape} and type {result.dtype.name}, "
-                    f"expected those of the view, {self.shape} and {self.dtype.name}"
-                )
-            return self.replace(result)
-        if _trace.active() or node.tracked or result._node.tracked:
-            if node.owner is not None:
-                return self.replace(result)
-            _views.put(self, result._node)
-        elif _views.find_memory(self).data is None:
-            _views.put(self, result._node)
-        else:
-            _views.write(self, result)
-        return self
+        """Give the tensor the elements of a result, or those of another shape or type."""
+        if describe(result) == describe(self):
+            release_dead()
+            if lib.poly_array_update(self._handle, argument(result)) != 0:
+                fail()
+            return self
+        if lib.poly_array_is_view(self._handle) == 1:
+            raise ArgumentTypeError(
+                f"in place: the result has shape {result.shape} and type {result.dtype.name}, "
+                f"expected those of the view, {self.shape} and {self.dtype.name}"
+            )
+        return self.replace(result)
 
     # Gradients
 
@@ -558,31 +497,45 @@ class Tensor(
         >>> x.requires_grad, w.requires_grad, (x * w).requires_grad, w.detach().requires_grad
         (None, True, True, False)
         """
-        return self._node.tracked
+        on: int = lib.poly_array_requires_grad(self._handle)
+        if on < 0:
+            fail()
+        return True if on else False if getattr(self, "_frozen", False) else None
 
     @requires_grad.setter
     def requires_grad(self, value: bool | None) -> None:
-        node = self._node
-        if not value:
-            for n in (node, _autograd.lazy(node)):
-                n.owner = None
-                n.tracked = (n.tracked and any(s.tracked for s in n.source)) or value
-            node.tracked = _autograd.lazy(node).tracked
-            return
-        shape, dtype = describe(node)
-        if not dtypes.is_float(dtype):
-            raise ArgumentTypeError(
-                f"requires_grad: the tensor is {dtype}, expected a floating type"
-            )
-        if node.owner is not None and node.owner() is not self:
-            # Another variable stands for the same node: this one needs memory of its own.
-            node = self._node = leaf(self._data.copy(), dtype, shape)
-        elif not node.tracked and node.data is None and not _trace.active():
-            self.realize()
-            node = self._node
-        for n in (node, _autograd.lazy(node)):
-            n.owner = weakref.ref(self)
-            n.tracked = True
+        if value:
+            dtype = describe(self)[1]
+            if not dtypes.is_float(dtype):
+                raise ArgumentTypeError(
+                    f"requires_grad: the tensor is {dtype}, expected a floating type"
+                )
+        if lib.poly_array_require_grad(self._handle, bool(value)) != 0:
+            fail()
+        self._frozen = value is False
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward has added up, None if there is none.
+
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> loss = (x * 3).sum().backward()
+        >>> x.grad.tolist()
+        [3.0, 3.0]
+        """
+        handle = c_void_p()
+        has = lib.poly_array_grad(self._handle, byref(handle))
+        if has < 0:
+            fail()
+        return made(type(self), handle.value) if has else None
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"grad: a {type(value).__name__}, expected a tensor or None")
+        handle = None if value is None else value._handle
+        if lib.poly_array_set_grad(self._handle, handle) != 0:
+            fail()
 
     def requires_grad_(self, requires_grad: bool | None = True) -> Tensor:
         """Set requires_grad and return the tensor."""
@@ -592,49 +545,19 @@ class Tensor(
     def backward(self, gradient: Tensor | None = None) -> Tensor:
         """Compute the gradients of this tensor for all tensors that require one.
 
-        They are added to .grad. Intermediate tensors that still exist get theirs, too. A tensor
-        that is not a scalar needs its incoming gradient, of its own shape. Gradients can be
-        differentiated again.
+        They are added to .grad. A tensor that is not a scalar needs its incoming gradient, of its
+        own shape. What was computed from others gets a gradient of its own if requires_grad is
+        set on it before. Gradients can be differentiated again.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> loss = (x ** 3).sum().backward()
         >>> x.grad.tolist()
         [3.0, 12.0]
         """
-        root = self._node
-        if gradient is None and self.numel() != 1:
-            raise ArgumentError(
-                f"backward: the tensor has shape {self.shape}, expected one element or a gradient"
-            )
-        targets, below = _autograd.owners(root)
-        if not targets:
-            raise RuntimeError("backward: no tensor that this one depends on requires a gradient")
-        wanted: dict[Node, dict[int, Tensor]] = {}
-        for node in targets:
-            owner = None if node.owner is None else node.owner()
-            wanted[node] = {} if owner is None else {id(owner): owner}
-        # What somebody still holds of the way: it gets its gradient too, and is computed with it,
-        # else it would have to be computed again before an optimizer changes the parameters.
-        held: Any = [t for t in _live.lazy() if t._node in below and t._node is not root]
-        for tensor in held:
-            if dtypes.is_float(tensor.dtype):
-                wanted.setdefault(tensor._node, {})[id(tensor)] = tensor
-        found = []
-        grads = _autograd.differentiate(root, self._seed(gradient), list(wanted))
-        for node, grad in zip(wanted, grads):
-            if grad is None:
-                continue
-            for owner in wanted[node].values():
-                tensor = _of(grad)
-                found.append((owner, tensor if owner.grad is None else owner.grad + tensor))
-        if not _trace.active():
-            self.realize(*(tensor for _, tensor in found), *held)
-        for owner, tensor in found:
-            _trace.keep_gradient(owner)
-            if owner.grad is None or _trace.active():
-                owner.grad = tensor
-            else:  # whoever holds the gradient sees the sum
-                owner.grad.replace(tensor)
+        release_dead()
+        handle = None if gradient is None else gradient._handle
+        if lib.poly_array_backward(self._handle, handle) != 0:
+            fail()
         return self
 
     def gradient(
@@ -650,25 +573,13 @@ class Tensor(
         >>> (x ** 3).sum().gradient(x)[0].tolist()
         [3.0, 12.0]
         """
-        if gradient is None and self.numel() != 1:
-            raise ArgumentError(
-                f"gradient: the tensor has shape {self.shape}, expected one element or a gradient"
-            )
-        seed = self._seed(gradient)
-        nodes = [t._node for t in targets]
-        grads = _autograd.differentiate(self._node, seed, nodes, everywhere=True)
-        if not materialize_grads and None in grads:
-            i = grads.index(None)
-            raise RuntimeError(f"gradient: the tensor does not depend on target {i}")
-        return [t.zeros_like() if g is None else _of(g) for t, g in zip(targets, grads)]
-
-    def _seed(self, gradient: Tensor | None) -> Node | None:
-        """Return the node of a gradient, in the shape of the tensor if both have one element."""
-        if gradient is None:
-            return None
-        if gradient.shape != self.shape and gradient.numel() == self.numel() == 1:
-            gradient = gradient.reshape(self.shape)
-        return gradient._node
+        n = len(targets)
+        out = (c_void_p * n)()
+        incoming = None if gradient is None else gradient._handle
+        given = (handles(targets), n, incoming, bool(materialize_grads), out)
+        if lib.poly_array_gradient(self._handle, *given) != 0:
+            fail()
+        return [made(type(self), handle) for handle in out]
 
     # Modes
 
@@ -693,85 +604,44 @@ class Tensor(
             Tensor.training = self.before
 
 
-def _to_compute(tensors: Iterable[Tensor]) -> dict[Node, list[Tensor]]:
-    """Return the nodes that have no value yet, with the tensors that stand for them."""
-    todo: dict[Node, list[Tensor]] = {}
-    for tensor in tensors:
-        if tensor._node.data is None and not (tensor._node.shows and _views.is_there(tensor)):
-            todo.setdefault(tensor._node, []).append(tensor)
-    if todo and _trace.active():
-        raise _trace.value_needed()
-    return todo
+class _Memory:
+    """Memory of a tensor, as the base of arrays on it."""
 
+    __slots__ = ("__array_interface__", "_pin")
 
-def _store(tensors: Iterable[Tensor]) -> None:
-    """Let a program that is being traced compute tensors into memory of their own."""
-    for tensor in tensors:
-        node = tensor._node
-        if not (node.data is not None or node.is_input or node.shows or _trace.is_outside(node)):
-            _views.stand_for(node, tensor.contiguous()._node)
+    def __init__(
+        self,
+        pin: int,
+        address: int | None,
+        shape: tuple[int, ...],
+        strides: Any,
+        dtype: DType,
+        writable: int,
+    ) -> None:
+        self._pin = pin
+        size = dtype.itemsize
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": dtype.storage.str,
+            "data": (address or 64, not writable),
+            "strides": tuple([size * s for s in strides]),
+        }
+
+    def __del__(self, _unpin: Any = lib.poly_array_unpin) -> None:
+        _unpin(self._pin)
 
 
 def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
-    """Give tensors that have memory of their own new values, all computed from those before.
-
-    The values are not used otherwise.
-    """
-    for target, value in zip(targets, values):
-        if value.shape != target.shape:
-            raise ValueError(
-                f"assign: a value of shape {value.shape}, expected the tensor's {target.shape}"
-            )
-    if _trace.active():
-        for target, value in zip(targets, values):
-            _views.put(target, _value_of(value.cast(target.dtype)))
-        return
-    for target in targets:
-        settle(target)
-    _views.overwrite(targets, values)
+    """Give tensors new values of their types, all computed from those before."""
+    release_dead()
+    cast = [v if v.dtype is t.dtype else v.cast(t.dtype) for t, v in zip(targets, values)]
+    if lib.poly_array_assign_n(handles(targets), handles(cast), len(cast)) != 0:
+        fail()
 
 
-def _value_of(tensor: Tensor) -> Node:
-    """Return a node that has the value of a tensor, but neither its history nor its memory."""
-    node = call("poly_detach", tensor)._node
-    node.tracked = False
-    return node
-
-
-def settle(tensor: Tensor) -> None:
-    """Make a tensor a leaf: computed, without history, with memory of its own."""
-    node = tensor.realize()._node
-    if node.source:
-        tensor._node = leaf(tensor._data.copy(), tensor.dtype, tensor.shape)
-    else:
-        _views.cut_history(node)
-
-
-def _numpy_index(indices: Any, target: np.ndarray[Any, Any]) -> Any:
-    """Return an index expression of target with arrays instead of tensors."""
-    if isinstance(indices, Tensor):
-        indices = indices.numpy()
-    if isinstance(indices, np.ndarray):
-        return _apart(indices, target)
-    if isinstance(indices, (tuple, list)):
-        return type(indices)(_numpy_index(item, target) for item in indices)
-    return indices
-
-
-def _apart(array: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array that does not change while target is written.
-
-    numpy looks out for that only where both are written and read by slices.
-    """
-    return array.copy() if np.may_share_memory(array, target) else array
-
-
-def _of(node: Node) -> Tensor:
-    tensor = Tensor.__new__(Tensor)
-    tensor._node = node
-    tensor.grad = None
-    _live.watch(tensor)
-    return tensor
+# An error of what is written, not of the index.
+_VALUE = re.compile(r"\b(?:value|x|gradient)\b")
 
 
 def _has_tensors(data: Any) -> bool:
@@ -785,15 +655,14 @@ def _as_tensor(item: Any) -> Tensor:
     return item if isinstance(item, Tensor) else Tensor(item)
 
 
-def _leaf_of(data: Any, kind: DType | None) -> Node:
-    """Make a leaf of numbers, in place where that is possible."""
+def _of_data(data: Any, kind: DType | None) -> Tensor:
+    """Make a tensor of numbers, in place where that is possible."""
     if data is None:
         data = []
     if isinstance(data, SymInt):
-        node = size_node(data)
-        return (
-            node if kind is None else Node(lib.poly_cast_by_id(CTX, node.handle, kind.id), (node,))
-        )
+        node = Node(lib.poly_size_tensor(CTX, data))
+        size = made(Tensor, lib.poly_array_of(CTX, node.handle, None, 0))
+        return size if kind is None else size.cast(kind)
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, bytes) for d in data):
         rows = [np.frombuffer(row, np.uint8) for row in data]
         if len({row.size for row in rows}) > 1:
@@ -801,16 +670,16 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
         data = np.stack(rows)
     if isinstance(data, (bytes, bytearray)):
         given = kind or dtypes.uint8
-        return leaf(np.frombuffer(data, given.storage).copy(), given)
+        return copied(Tensor, np.frombuffer(data, given.storage), given)
     if _dlpack.is_foreign(data):
         shared, own = _dlpack.load(data, None)
-        node = leaf(shared, own)
-        return node if kind is None or kind is own else compute([_of(node).cast(kind)._node])[0]
+        tensor = share(Tensor, shared, own)
+        return tensor if kind is None or kind is own else tensor.cast(kind).realize()
     if isinstance(data, np.ndarray):
         array = data
         known = by_numpy(array.dtype)
         if known is not None and (kind is None or kind is known) and array.flags.carray:
-            return leaf(array, known)
+            return share(Tensor, array, known)
     else:
         array = np.asarray(data)
     if array.dtype == object or array.dtype.kind in "USVmMc":
@@ -830,12 +699,9 @@ def _leaf_of(data: Any, kind: DType | None) -> Node:
     else:
         given = to_dtype(array.dtype)
     if given.numpy is None:
-        wide = leaf(np.require(array, np.float32, ["C", "A", "W"]), dtypes.float32)
-        handle = lib.poly_cast_by_id(CTX, wide.handle, given.id)
-        if handle is None:
-            fail()
-        return compute([Node(handle, (wide,))])[0]
-    return leaf(np.require(array, given.numpy, ["C", "A", "W"]), given, array.shape)
+        wide = copied(Tensor, np.require(array, np.float32, ["C", "A"]), dtypes.float32)
+        return wide.cast(given).realize()
+    return copied(Tensor, np.require(array, given.numpy, ["C", "A"]), given, array.shape)
 
 
 def _fits_int32(array: np.ndarray[Any, Any]) -> bool:

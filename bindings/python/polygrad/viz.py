@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polygrad import _autograd
 from polygrad import _prototypes as c
-from polygrad._graph import CTX, Node, handles
+from polygrad._graph import CTX, Node, pointers
 from polygrad._library import fail, lib
 from polygrad.tensor import Tensor
 
@@ -138,7 +137,7 @@ def graph(*tensors: Tensor, format: str = "text") -> View:
     """
     nodes = _nodes("graph", tensors)
     number = _number("graph", format)
-    return View(_taken(lib.poly_view_graph(CTX, handles(nodes), len(nodes), number)), format)
+    return View(_taken(lib.poly_view_graph(CTX, _handles(nodes), len(nodes), number)), format)
 
 
 def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
@@ -151,18 +150,12 @@ def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
     >>> print(viz.kernels(Tensor([1.0]) + Tensor([2.0])).splitlines()[0].partition(" on ")[0])
     1 kernel
     """
-    values, changes = _program(what)
     number = _number("kernels", format)
-    address = lib.poly_view_kernels(
-        CTX,
-        handles(values),
-        len(values),
-        handles(before for before, _ in changes),
-        handles(after for _, after in changes),
-        len(changes),
-        runs,
-        number,
-    )
+    function = _function(what)
+    if function is not None:
+        return View(_taken(lib.poly_view_function(function._handle, runs, number)), format)
+    nodes = _nodes("kernels", what)
+    address = lib.poly_view_kernels(CTX, _handles(nodes), len(nodes), None, None, 0, runs, number)
     return View(_taken(address), format)
 
 
@@ -212,26 +205,27 @@ def _number(function: str, format: str) -> int:
 
 
 def _nodes(function: str, tensors: Sequence[Any]) -> list[Node]:
-    """Return the lazy nodes of tensors: for a computed one the node it came from."""
+    """Return the nodes of tensors: for a computed one that by which it was computed."""
     if not tensors:
         raise TypeError(f"{function}: no tensors, expected at least one")
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{function}: {type(tensor).__name__}, expected a Tensor")
-    return [_autograd.lazy(t._node) for t in tensors]
+    return [Node(lib.poly_array_origin(t._handle)) for t in tensors]
 
 
-def _program(what: Sequence[Any]) -> tuple[Sequence[Node], Sequence[tuple[Node, Node]]]:
-    """Return the values and the changes of memory that are computed."""
-    if len(what) == 1 and not isinstance(what[0], Tensor):
-        compiled = getattr(what[0], "captured", what[0])  # of a TinyJit
-        if compiled is None:
-            raise ValueError("kernels: the TinyJit has no program before its second call")
-        program = getattr(compiled, "_program", None)
-        if program is not None:
-            values, changes = program._alive
-            return values, changes
-    return _nodes("kernels", what), ()
+def _handles(nodes: Sequence[Node]) -> Any:
+    return pointers([node.handle for node in nodes])
+
+
+def _function(what: Sequence[Any]) -> Any:
+    """Return the compiled function of a step or a TinyJit, None for tensors."""
+    if len(what) != 1 or isinstance(what[0], Tensor):
+        return None
+    compiled = getattr(what[0], "captured", what[0])  # of a TinyJit
+    if compiled is None:
+        raise ValueError("kernels: the TinyJit has no program before its second call")
+    return getattr(compiled, "_function", None)
 
 
 def _taken(address: int | None) -> str:

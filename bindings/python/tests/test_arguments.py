@@ -192,7 +192,7 @@ def test_integers_are_no_other_numbers():
     x = Tensor([1, 2], dtype="uint8")
     assert x.pad((0, 1), value=-1).tolist() == [1, 2, 255]
     for bad in (lambda: x.pad((0, 1), value=300), lambda: Tensor.full((1,), 1e10, dtype="int32")):
-        with pytest.raises(ValueError, match=r"poly_\w+: \w+: is .*, expected integers from "):
+        with pytest.raises(ValueError, match=r"\w+: \w+: is .*, expected integers from "):
             bad()
 
 

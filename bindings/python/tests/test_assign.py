@@ -10,7 +10,7 @@ from operator import iadd, imul
 import numpy as np
 import pytest
 
-from polygrad import Tensor, _live, dtypes
+from polygrad import Tensor, dtypes
 from polygrad.nn import SGD, compile_step
 
 
@@ -171,13 +171,14 @@ def test_views_made_before_their_root_was_computed() -> None:
     assert right.tolist() == [0, 0, 0]
 
 
-def test_tensors_of_one_value_change_together() -> None:
+def test_tensors_of_one_value_change_apart() -> None:
     a = Tensor.arange(3.0) + 1
     b = Tensor(a)
     a.assign(5)
-    assert b.tolist() == [5, 5, 5]
-    b[0] = 1
-    assert a.tolist() == [1, 5, 5]
+    assert b.tolist() == [1, 2, 3]
+    b[0] = 7
+    assert a.tolist() == [5, 5, 5]
+    assert b.tolist() == [7, 2, 3]
 
 
 def test_copies_do_not_change() -> None:
@@ -311,9 +312,11 @@ def test_assign_broadcasts() -> None:
     assert t.assign([[1], [2], [3]]).tolist() == [[1] * 5, [2] * 5, [3] * 5]
     t[1:].assign(Tensor([4.0]))
     assert t.tolist() == [[1] * 5, [4] * 5, [4] * 5]
-    with pytest.raises(ValueError, match=r"assign shape mismatch.*\(3,\).*\(3, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"assign: x: of shape \(3\) does not broadcast to \(3,5\)"
+    ):
         t.assign(Tensor(numbers(3)))
-    with pytest.raises(ValueError, match="shape mismatch"):
+    with pytest.raises(ValueError, match="does not broadcast"):
         t[0].assign(Tensor(numbers(1, 5)))
 
 
@@ -329,9 +332,11 @@ def test_another_type_is_refused() -> None:
     t[3] = True
     assert t.tolist() == [0, 1, 2, 1]
     i = Tensor([1, 2, 3])
-    i[0] = 5.7
+    i[0] = 5.0
     assert i.dtype == dtypes.int32
     assert i.tolist() == [5, 2, 3]
+    with pytest.raises(TypeError, match=r"5\.7, expected a number of the tensor's int32"):
+        i[0] = 5.7
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "fp8e4m3", "float16", "bool", "uint64"])
@@ -403,20 +408,7 @@ def test_memory_stays_where_it_is() -> None:
     t[0] = 7
     t += 1
     assert array.tolist() == [8, 2, 3, 104, 105, 106]
-    assert t.numpy() is array
-
-
-def test_tensors_that_are_gone_are_forgotten() -> None:
-    kept = [Tensor([1.0]) for _ in range(10)]
-    for _ in range(5000):
-        kept[0] + 1
-    noted = len(_live._recent) + len(_live._settled)
-    assert noted < 3000 + 2 * len(_live.every())
-    lazy = kept[0] + 1
-    assert any(t is lazy for t in _live.lazy())
-    lazy.realize()
-    assert all(t is not lazy for t in _live.lazy())
-    assert any(t is lazy for t in _live.every())
+    assert np.shares_memory(t.numpy(), array)
 
 
 # Gradients
@@ -438,12 +430,12 @@ def test_items_with_gradients() -> None:
     assert grad.tolist() == [1, 5]
 
 
-def test_parameters_are_not_changed_in_place() -> None:
+def test_parameters_take_elements_without_history() -> None:
     w = Tensor([1.0, 2.0], requires_grad=True)
-    for place in (w, w[1:], w.reshape(2, 1)):
-        with pytest.raises(NotImplementedError, match="requires a gradient"):
-            place[0] = 5
-    w[1:].assign(9)
+    for place in (w, w[1:]):
+        with pytest.raises(RuntimeError, match="a gradient flows through it"):
+            place[:1] = w[:1] * 2
+    w.reshape(2, 1)[1] = 9
     w.detach()[0] = 8
     assert w.tolist() == [8, 9]
     assert w.requires_grad
@@ -490,7 +482,7 @@ def test_steps_write_through_views() -> None:
     assert cache.tolist() == [[4, 4, 14], [1, 2, 13], [0, 0, 0], [0, 0, 0]]
     assert step.outputs[0].tolist() == [0, 38]
     assert turned.tolist() == cache.T.tolist()
-    assert before.item() == 38
+    assert before.item() == 0  # a reader from before keeps its elements
 
 
 def test_steps_assign_the_whole_and_then_parts() -> None:
@@ -511,16 +503,13 @@ def test_steps_assign_the_whole_and_then_parts() -> None:
     assert step.outputs[0].tolist() == [6, 12, 7]
 
 
-def test_steps_refuse_tensors_that_were_not_computed() -> None:
+def test_steps_compute_what_they_write() -> None:
     state = Tensor.zeros(3)
 
     def push():
         state[0] += 1
         return state.sum()
 
-    with pytest.raises(RuntimeError, match="not computed before the trace"):
-        compile_step(push)
-    state.realize()
     step = compile_step(push)
     step.run()
     step.run()

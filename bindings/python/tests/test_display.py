@@ -42,7 +42,7 @@ def test_repr_of_each_type(dtype):
 def test_repr_computes_nothing():
     t = Tensor([1.0]) + 1
     t.__repr__(), t._repr_html_(), f"{t}", dir(t)
-    assert t._node.data is None
+    assert not t.is_realized
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ def test_scatter_of_numbers() -> None:
         x.scatter(1, at, 1, reduce="max")
     with pytest.raises(ValueError, match="reduce"):
         x.scatter_reduce(1, at, x, "max")
-    with pytest.raises((ValueError, TypeError), match="poly_scatter: src"):
+    with pytest.raises((ValueError, TypeError), match="scatter: src"):
         x.scatter(1, at, Tensor([[1, 2]]))
-    with pytest.raises((ValueError, TypeError), match="poly_scatter: index"):
+    with pytest.raises((ValueError, TypeError), match="scatter: index"):
         x.scatter(1, Tensor([2]), Tensor([1.0]))
 
 
@@ -195,8 +195,8 @@ def test_setitem_keeps_gradients() -> None:
     y.sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [12.0, 0.0, 0.0]
-    with pytest.raises(RuntimeError, match="in place"):
-        x[0] = 1.0
+    with pytest.raises(RuntimeError, match="a gradient flows through it"):
+        x[0] = y[0]
     z = Tensor.zeros(2, 2)
     z[:, 1] = x[:2]
     z.sum().backward()

@@ -34,7 +34,7 @@ def test_computes_beside_python() -> None:
     y, want = slow()
     job = y.realize_async()
     other = [Tensor([1.0]) + i for i in range(100)]  # graphs can be built meanwhile
-    assert y._node.data is None
+    assert not y.is_realized
     assert job.wait()
     assert job.done()
     np.testing.assert_allclose(y.numpy(), want, rtol=1e-4)
@@ -59,7 +59,7 @@ def test_many_threads_wait() -> None:
         for thread in threads:
             thread.join()
         assert results == [True] * 8
-        assert y._node.data is not None
+        assert y.is_realized
         assert y[3, 3].item() == 40 * i
         results.clear()
 
@@ -128,7 +128,7 @@ def test_polling() -> None:
     assert time.monotonic() - start < 30
     while not job.done():
         time.sleep(0.001)
-    assert y._node.data is not None
+    assert y.is_realized
 
 
 def tensor_of(array: np.ndarray) -> int:

@@ -165,21 +165,9 @@ KINDS: dict[str, Callable[[Machine, dict[str, Any]], None]] = {
 }
 
 
-def differs(program: dict[str, Any]) -> bool:
-    """Tell whether a program means something else here.
-
-    A view of a tensor that has not been computed has memory of its own from the time on that it is
-    computed alone.
-    """
-    name: str = program["name"]
-    return name.endswith("of a lazy tensor is read, then written")
-
-
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: f"{p['topic']}: {p['name']}")
-def test_program(program: dict[str, Any], request: pytest.FixtureRequest) -> None:
+def test_program(program: dict[str, Any]) -> None:
     """Run a program."""
-    if differs(program):
-        request.applymarker(pytest.mark.xfail(strict=True))
     machine = Machine({})
     for statement in program["do"]:
         machine.run(statement)

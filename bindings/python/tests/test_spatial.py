@@ -280,11 +280,11 @@ def test_interpolate(size: tuple[int, ...], mode: str, align: bool) -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda x, w: x.conv2d(w, stride=0), "poly_conv: stride"),
-        (lambda x, w: x.conv2d(w, groups=2), "poly_conv: weight"),
-        (lambda x, w: x.conv2d(w, Tensor.ones(3)), "poly_conv: bias: has shape"),
-        (lambda x, w: x.conv2d(w, padding=(1, 2, 3)), "padding: 3 numbers"),
-        (lambda x, w: x.conv2d(w, stride=(1, 2, 3)), "stride: 3 numbers"),
+        (lambda x, w: x.conv2d(w, stride=0), "conv2d: stride"),
+        (lambda x, w: x.conv2d(w, groups=2), "conv2d: weight"),
+        (lambda x, w: x.conv2d(w, Tensor.ones(3)), "conv2d: bias: has shape"),
+        (lambda x, w: x.conv2d(w, padding=(1, 2, 3)), "padding: has 3 pairs"),
+        (lambda x, w: x.conv2d(w, stride=(1, 2, 3)), "stride: has 3 numbers"),
         (lambda x, w: x.max_pool2d((9, 9)), "larger than the input"),
         (lambda x, w: x.max_pool2d((0, 1)), "kernel"),
         (lambda x, w: x.avg_pool2d((2, 2), dilation=-1), "dilation"),

@@ -37,6 +37,62 @@ struct poly_api {
   int (*poly_uop_op)(PolyCtx *, PolyUOp *);
   char *(*poly_uop_print)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_uop_substitute)(PolyCtx *, PolyUOp *, PolyUOp **, PolyUOp **, int);
+  int (*poly_op)(const char *);
+  int (*poly_call)(PolyCtx *, int, const PolyCallArg *, int, PolyUOp **, int);
+  PolyArray *(*poly_array_new)(PolyCtx *, int, const int64_t *, int, const void *, size_t);
+  PolyArray *(*poly_array_share)(PolyCtx *, int, const int64_t *, int, void *, size_t, uint64_t);
+  int (*poly_array_released)(PolyCtx *, uint64_t *, int);
+  PolyArray *(*poly_array_retain)(PolyArray *);
+  void (*poly_array_release)(PolyArray *);
+  void (*poly_array_release_n)(PolyArray **, int);
+  PolyUOp *(*poly_array_node)(PolyArray *);
+  PolyUOp *(*poly_array_origin)(PolyArray *);
+  PolyArray *(*poly_array_of)(PolyCtx *, PolyUOp *, PolyArray **, int);
+  int (*poly_array_describe)(PolyArray *, int64_t *, int, int *);
+  int (*poly_array_call)(PolyCtx *, int, const PolyCallArg *, int, PolyArray **, int);
+  PolyArray *(*poly_array_binary)(int, PolyArray *, PolyArray *);
+  PolyArray *(*poly_array_binary_number)(int, PolyArray *, const PolyCallArg *, int);
+  int (*poly_array_realize)(PolyArray **, int);
+  PolyJob *(*poly_array_realize_async)(PolyCtx *, PolyArray **, int);
+  int (*poly_array_is_computed)(PolyArray *);
+  int (*poly_array_is_view)(PolyArray *);
+  int (*poly_array_read)(PolyArray *, void *, size_t);
+  PolyPin *(*poly_array_pin)(PolyArray *, void **, int64_t *, int, int *);
+  void (*poly_array_unpin)(PolyPin *);
+  int (*poly_array_assign)(PolyArray *, const PolyCallArg *);
+  int (*poly_array_update)(PolyArray *, const PolyCallArg *);
+  int (*poly_array_assign_n)(PolyArray **, PolyArray **, int);
+  int (*poly_array_set)(PolyArray *, const PolyCallArg *, int, const PolyCallArg *);
+  int (*poly_array_replace)(PolyArray *, PolyArray *);
+  PolyArray *(*poly_array_detach)(PolyArray *);
+  PolyArray *(*poly_array_clone)(PolyArray *);
+  int (*poly_array_require_grad)(PolyArray *, int);
+  int (*poly_array_requires_grad)(PolyArray *);
+  int (*poly_array_backward)(PolyArray *, PolyArray *);
+  int (*poly_array_gradient)(PolyArray *, PolyArray **, int, PolyArray *, int, PolyArray **);
+  int (*poly_array_grad)(PolyArray *, PolyArray **);
+  int (*poly_array_set_grad)(PolyArray *, PolyArray *);
+  int (*poly_training)(PolyCtx *, int);
+  int (*poly_no_grad)(PolyCtx *, int);
+  int (*poly_seed)(PolyCtx *, uint64_t);
+  int (*poly_trace_begin)(PolyCtx *, const char *, PolyArray **, int, PolyArray **);
+  PolyFunction *(*poly_trace_end)(PolyCtx *, PolyArray **, int, int);
+  int (*poly_trace_abandon)(PolyCtx *);
+  int (*poly_function_run)(PolyFunction *, PolyArray **, int, PolyVarBinding *, int, PolyArray **, int);
+  int (*poly_function_rerun)(PolyFunction *);
+  PolyArray *(*poly_function_result)(PolyFunction *, int);
+  int (*poly_function_info)(PolyFunction *, int *, int *, int *);
+  char *(*poly_view_function)(PolyFunction *, int, int);
+  void (*poly_function_release)(PolyFunction *);
+  PolyOptim *(*poly_optim_lars)(PolyArray **, int, double, double, double, double, int, int, int, int, const double *, int);
+  PolyOptim *(*poly_optim_lamb)(PolyArray **, int, double, double, double, double, double, int, int);
+  int (*poly_optim_step)(PolyOptim **, int);
+  PolyArray *(*poly_optim_state)(PolyOptim *, int, int);
+  void (*poly_optim_release)(PolyOptim *);
+  PolyRateScheduler *(*poly_optim_schedule)(PolyOptim *, int, const double *, int);
+  int (*poly_rate_schedule_step)(PolyRateScheduler *);
+  PolyArray *(*poly_rate_schedule_count)(PolyRateScheduler *);
+  void (*poly_rate_schedule_release)(PolyRateScheduler *);
   PolyUOp *(*poly_define_var)(PolyCtx *, const char *, int64_t, int64_t);
   PolyUOp *(*poly_bind_var)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_size_op)(PolyCtx *, int, int64_t, int64_t);
@@ -539,6 +595,62 @@ struct poly_api {
   X(poly_uop_op) \
   X(poly_uop_print) \
   X(poly_uop_substitute) \
+  X(poly_op) \
+  X(poly_call) \
+  X(poly_array_new) \
+  X(poly_array_share) \
+  X(poly_array_released) \
+  X(poly_array_retain) \
+  X(poly_array_release) \
+  X(poly_array_release_n) \
+  X(poly_array_node) \
+  X(poly_array_origin) \
+  X(poly_array_of) \
+  X(poly_array_describe) \
+  X(poly_array_call) \
+  X(poly_array_binary) \
+  X(poly_array_binary_number) \
+  X(poly_array_realize) \
+  X(poly_array_realize_async) \
+  X(poly_array_is_computed) \
+  X(poly_array_is_view) \
+  X(poly_array_read) \
+  X(poly_array_pin) \
+  X(poly_array_unpin) \
+  X(poly_array_assign) \
+  X(poly_array_update) \
+  X(poly_array_assign_n) \
+  X(poly_array_set) \
+  X(poly_array_replace) \
+  X(poly_array_detach) \
+  X(poly_array_clone) \
+  X(poly_array_require_grad) \
+  X(poly_array_requires_grad) \
+  X(poly_array_backward) \
+  X(poly_array_gradient) \
+  X(poly_array_grad) \
+  X(poly_array_set_grad) \
+  X(poly_training) \
+  X(poly_no_grad) \
+  X(poly_seed) \
+  X(poly_trace_begin) \
+  X(poly_trace_end) \
+  X(poly_trace_abandon) \
+  X(poly_function_run) \
+  X(poly_function_rerun) \
+  X(poly_function_result) \
+  X(poly_function_info) \
+  X(poly_view_function) \
+  X(poly_function_release) \
+  X(poly_optim_lars) \
+  X(poly_optim_lamb) \
+  X(poly_optim_step) \
+  X(poly_optim_state) \
+  X(poly_optim_release) \
+  X(poly_optim_schedule) \
+  X(poly_rate_schedule_step) \
+  X(poly_rate_schedule_count) \
+  X(poly_rate_schedule_release) \
   X(poly_define_var) \
   X(poly_bind_var) \
   X(poly_size_op) \

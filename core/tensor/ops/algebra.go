@@ -8,7 +8,7 @@ import (
 )
 
 // hashes are the rates and suffixes of the functions of FIPS 202.
-var hashes = map[string][2]int64{"sha3_224": {144, 6}, "sha3_256": {136, 6}, "shake_128": {168, 31}, "shake_256": {136, 31}}
+var hashes = map[string][2]int64{"sha3_224": {144, 6}, "sha3_256": {136, 6}, "sha3_384": {104, 6}, "sha3_512": {72, 6}, "shake_128": {168, 31}, "shake_256": {136, 31}}
 
 func product(name string) Op {
 	return method(name, "x tensor, reverse bool = false, dtype dtype?", "The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result.",
@@ -61,8 +61,15 @@ of key and value for groups of those of x.`, func(a *Args) (*uop.UOp, error) {
 	several(2, "eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
-	several(4, "lstsq", "b tensor, rcond float = -1", "The least squares solution of x @ y = b, the residuals, the rank and the singular values.", func(a *Args) ([]*uop.UOp, error) {
-		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), a.float("rcond"))
+	several(4, "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
+Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the type times the greater size unless given.`, func(a *Args) ([]*uop.UOp, error) {
+		cutoff := -1.0
+		if a.given("rcond") {
+			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
+				return nil, bad("rcond", "%g, expected 0 or more and less than 1", cutoff)
+			}
+		}
+		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
 		return []*uop.UOp{x, squares, rank, s}, err
 	}),
 	method("newton_schulz", "steps int, params floats, eps float = 1e-07", "Matrices with their singular values brought near 1 by steps of an odd polynomial.",
@@ -119,14 +126,19 @@ var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, 
 var spatial = []Op{
 	method("conv2d", "weight tensor, bias tensor?, groups int = 1, "+slide, "The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.",
 		func(a *Args) (*uop.UOp, error) {
-			w := a.tensor("weight")
-			return tensor.Conv(a.X, w, a.tensor("bias"), a.int("groups"), a.window(len(w.Shape())-2))
+			n, err := a.spatialAxes()
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Conv(a.X, a.tensor("weight"), a.tensor("bias"), a.int("groups"), a.window(n))
 		}),
 	method("conv_transpose2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", output_padding ints = 0",
 		"The transpose of conv2d as a linear function, for weight (in, out/groups, …).", func(a *Args) (*uop.UOp, error) {
-			w := a.tensor("weight")
-			n := len(w.Shape()) - 2
-			return tensor.ConvTranspose(a.X, w, a.tensor("bias"), a.int("groups"), a.window(n), a.perAxis("output_padding", n))
+			n, err := a.spatialAxes()
+			if err != nil {
+				return nil, err
+			}
+			return tensor.ConvTranspose(a.X, a.tensor("weight"), a.tensor("bias"), a.int("groups"), a.window(n), a.perAxis("output_padding", n))
 		}),
 	method("avg_pool2d", pool+", count_include_pad bool = true",
 		"The mean of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
@@ -142,9 +154,11 @@ var spatial = []Op{
 		return pair(tensor.MaxPoolIndices(a.X, k, a.pooling(len(k))))
 	}),
 	method("max_unpool2d", "indices tensor, kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, output_size ints?",
-		"Values put back where max_pool2d found them, 0 elsewhere.", func(a *Args) (*uop.UOp, error) {
-			k := a.ints("kernel_size")
-			return tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), a.ints("output_size"))
+		`Values put back where max_pool2d found them, 0 elsewhere.
+output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.`, func(a *Args) (*uop.UOp, error) {
+			k, size := a.ints("kernel_size"), a.ints("output_size")
+			size = size[max(0, len(size)-len(k)):]
+			return tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), size)
 		}),
 	method("interpolate", "size ints, mode text = linear, align_corners bool = false", `The last axes resized: mode is "linear", "nearest" or "nearest-exact".`,
 		func(a *Args) (*uop.UOp, error) {
@@ -178,15 +192,25 @@ func loss(name, params, doc string, f func(a *Args, r tensor.Reduction) (*uop.UO
 
 var losses = []Op{
 	loss("cross_entropy", "Y tensor, reduction text = mean, label_smoothing float = 0, axis int?",
-		"The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+		`The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
+The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where Y is in memory, and counts as 0
+elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			axis := min(1, len(a.X.Shape())-1)
 			if a.given("axis") {
 				axis = a.axis("axis")
 			}
+			if err := a.classes("Y", axis, nil); err != nil {
+				return nil, err
+			}
 			return tensor.CrossEntropy(a.X, a.tensor("Y"), axis, r, a.float("label_smoothing"))
 		}),
 	loss("sparse_categorical_crossentropy", "Y tensor, ignore_index int = -1, label_smoothing float = 0, reduction text = mean",
-		"The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+		`The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
+A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			ignore := a.int("ignore_index")
+			if err := a.classes("Y", -1, &ignore); err != nil {
+				return nil, err
+			}
 			return tensor.SparseCategoricalCrossEntropy(a.X, a.tensor("Y"), int(a.int("ignore_index")), r, a.float("label_smoothing"))
 		}),
 	loss("binary_crossentropy", "Y tensor, reduction text = mean", "-(Y log x + (1 - Y) log(1 - x)).", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
@@ -196,12 +220,22 @@ var losses = []Op{
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			return tensor.BinaryCrossEntropyLogits(a.X, a.tensor("Y"), r, a.tensor("pos_weight"))
 		}),
-	loss("nll_loss", "Y tensor, weight tensor?, ignore_index int?, reduction text = mean", "-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).",
+	loss("nll_loss", "Y tensor, weight tensor?, ignore_index int?, reduction text = mean", `-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
+Classes of ignore_index do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where Y is in
+memory, and counts as 0 elsewhere.`,
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			var ignore *int
 			if a.given("ignore_index") {
 				n := int(a.int("ignore_index"))
 				ignore = &n
+			}
+			var skip *int64
+			if ignore != nil {
+				n := int64(*ignore)
+				skip = &n
+			}
+			if err := a.classes("Y", min(1, len(a.X.Shape())-1), skip); err != nil {
+				return nil, err
 			}
 			return tensor.NLLLoss(a.X, a.tensor("Y"), a.tensor("weight"), ignore, r)
 		}),

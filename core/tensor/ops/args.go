@@ -23,6 +23,8 @@ type Args struct {
 	Seed func(words uint64) (*uop.UOp, error)
 	// Value computes a tensor of one element, for operations whose result's shape depends on values.
 	Value func(x *uop.UOp) (uop.Const, error)
+	// Elements are the elements of a tensor if they are in memory, for checks; nil if nobody knows.
+	Elements func(x *uop.UOp) ([]byte, bool)
 	// Training: dropout drops.
 	Training bool
 }
@@ -117,9 +119,39 @@ func (p *Param) accept(value any) (any, error) {
 		ok = p.Kind == Sizes
 	}
 	if !ok {
-		return nil, bad(p.Name, "is %T, expected %s", value, p.Kind)
+		return nil, bad(p.Name, "is %s, expected %s", Describe(value), expected[p.Kind])
 	}
 	return value, nil
+}
+
+// expected are the kinds in errors.
+var expected = map[Kind]string{
+	Tensor: "a tensor", Operand: "a tensor or a number", Tensors: "a list of tensors", Int: "an integer", Ints: "integers", Axes: "axes",
+	Float: "a number", Floats: "numbers", Number: "a number", Bool: "a bool", Text: "a text", DType: "a data type", Shape: "sizes",
+	Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name",
+}
+
+// Describe names a value that is no argument for a parameter.
+func Describe(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "not given"
+	case string:
+		return strconv.Quote(v)
+	case *uop.UOp:
+		return "a tensor"
+	case *uop.DType:
+		return "the data type " + v.NumpyName()
+	case []*uop.UOp:
+		return "a list of tensors"
+	case []int64:
+		return fmt.Sprintf("a list of %d integers", len(v))
+	case []float64:
+		return fmt.Sprintf("a list of %d numbers", len(v))
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	}
+	return fmt.Sprint(value)
 }
 
 // Call begins a call of an operation.
@@ -147,7 +179,7 @@ func (a *Args) Results() ([]*uop.UOp, error) {
 		case p.Default != nil:
 			a.values[i] = p.Default
 		case !p.Optional:
-			return nil, bad(p.Name, "is missing, expected %s", p.Kind)
+			return nil, bad(p.Name, "is missing, expected %s", expected[p.Kind])
 		}
 	}
 	return a.op.Build(a)
@@ -262,6 +294,15 @@ func (a *Args) window(n int) tensor.Window {
 		}
 	}
 	return w
+}
+
+// spatialAxes is the number of axes that a convolution slides over: those of its weight but two.
+func (a *Args) spatialAxes() (int, error) {
+	n := len(a.tensor("weight").Shape()) - 2
+	if n < 1 {
+		return 0, bad("weight", "has %d dimensions, expected 3 or more", n+2)
+	}
+	return n, nil
 }
 
 // count computes how many elements of a tensor are not 0.

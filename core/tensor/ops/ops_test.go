@@ -47,8 +47,8 @@ func TestArguments(t *testing.T) {
 		{"axis", int64(1), ""},
 		{"axis", []int64{0, 1}, ""},
 		{"axis", nil, ""},
-		{"axis", "rows", "axis: is string, expected axes"},
-		{"keepdim", int64(1), "keepdim: is int64, expected bool"},
+		{"axis", "rows", "axis: is \"rows\", expected axes"},
+		{"keepdim", int64(1), "keepdim: is 1, expected a bool"},
 		{"dim", int64(1), "dim: is no argument, expected axis, keepdim, dtype"},
 	} {
 		a := sum.Call(g)
@@ -64,7 +64,7 @@ func TestArguments(t *testing.T) {
 	reshape, _ := ops.Find("reshape")
 	a := reshape.Call(g)
 	a.X = x
-	if _, err := a.Results(); err == nil || err.Error() != "shape: is missing, expected shape" {
+	if _, err := a.Results(); err == nil || err.Error() != "shape: is missing, expected sizes" {
 		t.Errorf("reshape(): error %v", err)
 	}
 }

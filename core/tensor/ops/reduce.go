@@ -145,7 +145,7 @@ var norms = []Op{
 			u, err := tensor.RMSNorm(a.X, a.float("eps"))
 			return weightAndBias(u, a.tensor("weight"), nil, err)
 		}),
-	method("groupnorm", "groups int, weight tensor?, bias tensor?, eps float = 1e-05",
+	method("groupnorm", "groups int, eps float = 1e-05, weight tensor?, bias tensor?",
 		"Groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).", func(a *Args) (*uop.UOp, error) {
 			return tensor.GroupNorm(a.X, a.int("groups"), a.tensor("weight"), a.tensor("bias"), a.float("eps"))
 		}),

@@ -20,6 +20,13 @@ struct fixture {
   PolyUOp **nodes, **others, **stores, **flats, **out;
   void **pointers, *memory;
   int64_t *shape, *order, *halves, *pairs, *dims, *lengths;
+  PolyCallArg *operand, *array_operand, *number, *item;
+  PolyArray *array, *plain, **arrays, **arrays_out;
+  PolyPin *pin;
+  PolyFunction *function, *thunk;
+  PolyOptim *optimizer;
+  PolyRateScheduler *rates;
+  int *singles_out;
   void *zeros, *cells, *output;
   int32_t *kinds;
   uint8_t *ir, *weights, *bundle;
@@ -157,6 +164,13 @@ static inline void fixture_arrays(struct fixture *f) {
   *f->gpt2 = (GPT2Config){5, 4, 2, 1, 3, 1e-5f};
 }
 
+/* The context, in which a function is traced whose result is in arrays_out. */
+static inline PolyCtx *traced(const struct fixture *f) {
+  PolyArray *given;
+  if (poly_trace_begin(f->ctx, NULL, &f->array, 1, &given) == 0) f->arrays_out[0] = poly_array_binary(POLY_ADD, given, given);
+  return f->ctx;
+}
+
 /* What lives in a context. */
 static inline void fixture_make(struct fixture *f) {
   f->ctx = poly_ctx_new(), f->other = poly_ctx_new(), f->stale_ctx = poly_ctx_new();
@@ -169,6 +183,27 @@ static inline void fixture_make(struct fixture *f) {
   f->mask = leaf(f->ctx, POLY_DTYPE_BOOL, 4, 4, f->cells, 16);
   f->seed = leaf(f->ctx, POLY_DTYPE_UINT32, 0, 2, f->cells, 8);
   f->scalar = poly_reduce(f->ctx, POLY_REDUCE_SUM, f->x, NULL, -1, 0, 0);
+  f->operand = tail(LIST * sizeof *f->operand);
+  for (int i = 0; i < LIST; i++) f->operand[i] = POLY_PASS_T(f->x);
+  f->array = poly_array_new(f->ctx, POLY_DTYPE_FLOAT32, f->shape, 2, f->memory, 64);
+  f->plain = poly_array_new(f->ctx, POLY_DTYPE_FLOAT32, f->shape, 2, f->memory, 64);
+  f->arrays = tail(ROOM * sizeof(void *)), f->arrays_out = tail(ROOM * sizeof(void *)), f->singles_out = tail(LIST * 4);
+  f->array_operand = tail(LIST * sizeof *f->operand), f->number = tail(LIST * sizeof *f->operand), f->item = tail(LIST * sizeof *f->operand);
+  for (int i = 0; i < LIST; i++) f->array_operand[i] = POLY_PASS_T(f->array), f->number[i] = POLY_PASS_F(0.5), f->item[i] = POLY_PASS_I(0);
+  for (int i = 0; i < ROOM; i++) f->arrays[i] = f->array;
+  void *data;
+  f->pin = poly_array_pin(f->array, &data, NULL, 0, NULL);
+  need(f->array && poly_array_require_grad(f->array, 1) == 0 && f->pin, "array");
+  PolyArray *given, *twice;
+  need(poly_trace_begin(f->ctx, NULL, &f->array, 1, &given) == 0 && (twice = poly_array_binary(POLY_ADD, given, given)), "traced");
+  need((f->function = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "function");
+  poly_array_release(given), poly_array_release(twice);
+  need(poly_trace_begin(f->ctx, "thunk", NULL, 0, NULL) == 0 && (twice = poly_array_binary(POLY_ADD, f->plain, f->plain)), "traced");
+  need((f->thunk = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "thunk");
+  poly_array_release(twice);
+  f->optimizer = poly_optim_lamb(&f->array, 1, 0.5, 0.5, 0.5, 0.5, 0, 1, 0);
+  f->rates = poly_optim_schedule(f->optimizer, POLY_RATE_EXPONENTIAL, (double[]){0.5}, 1);
+  need(f->optimizer && f->rates, "optimizer");
   f->definite = poly_binary(f->ctx, POLY_ADD, poly_eye(f->ctx, 4), poly_full(f->ctx, f->shape, 2, 0.5));
   f->var = poly_define_var(f->ctx, "n", 1, 4);
   f->bound = poly_bind_var(f->ctx, f->var, 2);
@@ -232,6 +267,7 @@ static inline void fixture_make(struct fixture *f) {
 }
 
 static inline void fixture_drop(struct fixture *f) {
+  poly_array_unpin(f->pin);
   poly_model_free(f->model);
   poly_model_free(f->own);
   poly_model_config_free(f->config);

@@ -40,8 +40,7 @@ STEPS = "backward computes its loss and gradients, which the optimizer's writes 
 LAYERS = "the parameters of a new layer are computed, which tinygrad's leaves lazy"
 VARIABLE = "a value of variable size is copied to the beginning of the memory of its largest one"
 REASONS = {
-    WRITES: "ix_set_slice ix_set_step ix_set_tensor rl_assign rl_cache rl_set_slice rl_set_row "
-    "rl_set_number",
+    WRITES: "ix_set_step ix_set_tensor rl_assign rl_cache rl_set_slice rl_set_row rl_set_number",
     STEPS: "tr_sgd tr_sgd_twice tr_momentum tr_decay tr_adam tr_adamw tr_classes",
     LAYERS: "ix_embedding ix_embedding_half nn_groupnorm",
     VARIABLE: "sy_softmax sy_reshape sy_cat",

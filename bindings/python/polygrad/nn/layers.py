@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from polygrad._base import combine, made
-from polygrad._graph import CTX, several
-from polygrad._library import lib
+from polygrad import _methods as op
+from polygrad._graph import several
 from polygrad.dtype import dtypes
 from polygrad.nn._inputs import check
 from polygrad.tensor import Tensor
@@ -35,7 +34,7 @@ class Linear:
     def __call__(self, x: Tensor) -> Tensor:
         """Return the outputs, shape (…, out_features), of inputs of shape (…, in_features)."""
         check(self, x)
-        return combine("poly_affine", x, self.weight, self.bias)
+        return x.linear(self.weight.T, self.bias)
 
 
 class LayerNorm:
@@ -146,11 +145,7 @@ class Embedding:
         check(self, idx, "idx")
         if not dtypes.is_int(idx.dtype):
             raise TypeError(f"Embedding: Expected integer dtype for index, got {idx.dtype}")
-        nodes = (self.weight._node, idx._node)
-        handle = lib.poly_gather(
-            CTX, nodes[0].handle, None, 0, nodes[1].handle, None, 0, None, None
-        )
-        return made(Tensor, handle, nodes)
+        return self.weight._call1(op.EMBEDDING, idx)
 
 
 class Dropout:

@@ -16,7 +16,7 @@ import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad import _trace
-from polygrad._base import combine, combine_all
+from polygrad._base import by_nodes
 from polygrad.nn.optim import Optimizer, OptimizerGroup
 from polygrad.tensor import Tensor, assign
 
@@ -67,7 +67,7 @@ class LRScheduler:
     def _rate(self, lr: Tensor, t: Tensor) -> Tensor:
         """Return the rate after t steps of a schedule that begins with lr."""
         numbers = (ctypes.c_double * len(self._numbers))(*self._numbers)
-        return combine("poly_learning_rate", lr, t, self._schedule, numbers, len(numbers))
+        return by_nodes("poly_learning_rate", 1, lr, t, self._schedule, numbers, len(numbers))[0]
 
 
 class StepLR(LRScheduler):
@@ -437,7 +437,7 @@ class ReduceLROnPlateau:
     def _next(self, metric: Tensor) -> tuple[list[Tensor], tuple[Tensor, ...]]:
         state = [self.optimizer.lr, self.best, self.num_bad_epochs, self.cooldown_counter]
         given = (state[0], metric, *state[1:], *self._settings)
-        return state, combine_all("poly_plateau", 4, *given)
+        return state, by_nodes("poly_plateau", 4, *given)
 
     def step(self, metrics: float | Tensor) -> None:
         """Look at a metric, which is a number or a tensor of one element."""

@@ -12,16 +12,13 @@ import ctypes
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from polygrad._base import combine_all
+from polygrad._base import handles, made, release_dead
+from polygrad._library import fail, lib
 from polygrad.dtype import dtypes
-from polygrad.tensor import Tensor, assign, settle
+from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from polygrad.dtype import DType
 
 
 def _number(owner: object, name: str, value: Any, below: float = math.inf) -> float:
@@ -37,13 +34,8 @@ def _number(owner: object, name: str, value: Any, below: float = math.inf) -> fl
     return number
 
 
-def _state(values: np.ndarray[Any, Any], dtype: DType) -> Tensor:
-    """Return a tensor that is state: no optimizer changes it by a gradient."""
-    return Tensor(values, dtype=dtype, requires_grad=False)
-
-
-def _at_least_float32(dtype: DType) -> DType:
-    return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
+# What poly_optim_state is asked for.
+_RATE, _POWERS, _FIRST, _SECOND = 0, 2, 3, 4
 
 
 class Optimizer:
@@ -57,6 +49,7 @@ class Optimizer:
 
     # The rate that schedules begin with, kept by the first of them.
     initial_lr: Tensor | None = None
+    _optim: int | None = None
 
     def __init__(self, params: Iterable[Tensor], lr: float, fused: bool = False) -> None:
         name = type(self).__name__
@@ -73,14 +66,31 @@ class Optimizer:
         self.params = [p for p in given if id(p) not in left]
         if not self.params:
             raise ValueError(f"{name}: params is empty, expected tensors of floating types")
-        for param in self.params:
-            settle(param)
-            if not param.requires_grad:
-                param.requires_grad = True
         self.fused = fused
+        _number(self, "lr", lr)
+
+    def _begin(self, function: Any, lr: float, *settings: Any) -> None:
+        """Make the optimizer of the library."""
+        self._optim = function(handles(self.params), len(self.params), float(lr), *settings)
+        if self._optim is None:
+            fail()
+        for p in self.params:
+            p._frozen = False
         # A leaf rather than a constant: another rate needs no other program.
-        kind = _at_least_float32(dtypes.default_float)
-        self._lr = _state(np.array([_number(self, "lr", lr)], kind.storage), kind)
+        self._lr = self._of(_RATE, 0)
+
+    def __del__(self, _release: Any = lib.poly_optim_release) -> None:
+        if getattr(self, "_optim", None) is not None:
+            _release(self._optim)
+
+    def _of(self, what: int, i: int) -> Tensor:
+        """Return a tensor of the state."""
+        tensor = made(Tensor, lib.poly_optim_state(self._optim, what, i))
+        tensor._frozen = True
+        return tensor
+
+    def _each(self, what: int) -> list[Tensor]:
+        return [self._of(what, i) for i in range(len(self.params))]
 
     @property
     def lr(self) -> Tensor:
@@ -93,10 +103,10 @@ class Optimizer:
 
     @lr.setter
     def lr(self, value: float | Tensor) -> None:
-        if not isinstance(value, Tensor):
-            number = _number(self, "lr", value)
-            value = Tensor(np.array([number], self._lr.dtype.storage), dtype=self._lr.dtype)
-        assign([self._lr], [value.reshape(1)])
+        if isinstance(value, Tensor):
+            self._lr.assign(value.reshape(1).cast(self._lr.dtype))
+        else:
+            self._lr.assign(_number(self, "lr", value))
 
     @property
     def device(self) -> str:
@@ -110,11 +120,17 @@ class Optimizer:
 
     def step(self) -> None:
         """Change each parameter that has a gradient."""
-        targets: list[Tensor] = []
-        values: list[Tensor] = []
-        self._collect(targets, values)
-        if targets:
-            assign(targets, values)
+        members = self._members()
+        release_dead()
+        given = (ctypes.c_void_p * len(members))(*(o._optim for o in members))
+        if lib.poly_optim_step(given, len(members)) != 0:
+            fail()
+
+    def _members(self) -> Sequence[Optimizer]:
+        """Return the optimizers that step."""
+        if self._optim is None:
+            raise TypeError("Optimizer is only a base; use SGD, Adam or another one")
+        return (self,)
 
     def schedule_step(self) -> list[Tensor]:
         """Do a step; return the parameters, state and buffers for a program to realize.
@@ -128,39 +144,9 @@ class Optimizer:
         self.step()
         return [*self._tensors(), *self.params, *self.buffers]
 
-    def _collect(self, targets: list[Tensor], values: list[Tensor]) -> None:
-        """Add the tensors that a step changes and their new values, all computed from the old."""
-        chosen = [i for i, p in enumerate(self.params) if p.grad is not None]
-        if not chosen:
-            return
-        common = self._begin(targets, values)
-        for i in chosen:
-            grad = self.params[i].grad
-            assert grad is not None
-            changed, news = self._update(i, self.params[i], grad, common)
-            targets += changed
-            values += news
-
-    def _state(self) -> list[Tensor]:
-        """Return a tensor of zeros, of at least float32, for each parameter."""
-        kinds = [_at_least_float32(p.dtype) for p in self.params]
-        shapes = [p.shape for p in self.params]
-        return [_state(np.zeros(s, k.storage), k) for s, k in zip(shapes, kinds)]
-
     def _tensors(self) -> list[Tensor]:
         """Return the state."""
         return []
-
-    def _begin(self, targets: list[Tensor], values: list[Tensor]) -> list[Tensor]:
-        """Add updates of shared state; return the values that all parameters need."""
-        del targets, values
-        return []
-
-    def _update(
-        self, i: int, param: Tensor, grad: Tensor, common: list[Tensor]
-    ) -> tuple[list[Tensor], Sequence[Tensor]]:
-        """Return the tensors that the step of parameter i changes, and their new values."""
-        raise TypeError("Optimizer is only a base; use SGD, Adam or another one")
 
 
 class OptimizerGroup(Optimizer):
@@ -200,9 +186,8 @@ class OptimizerGroup(Optimizer):
     def _tensors(self) -> list[Tensor]:
         return [t for o in self.optimizers for t in o._tensors()]
 
-    def _collect(self, targets: list[Tensor], values: list[Tensor]) -> None:
-        for optimizer in self.optimizers:
-            optimizer._collect(targets, values)
+    def _members(self) -> Sequence[Optimizer]:
+        return [member for o in self.optimizers for member in o._members()]
 
 
 class LARS(Optimizer):
@@ -247,33 +232,24 @@ class LARS(Optimizer):
             if p.ndim == 0:
                 name = type(self).__name__
                 raise ValueError(f"{name}: params: a scalar, expected 1 dimension or more")
-        self.b = self._state() if momentum else []
-
-    def _tensors(self) -> list[Tensor]:
-        return self.b
-
-    def _update(
-        self, i: int, param: Tensor, grad: Tensor, common: list[Tensor]
-    ) -> tuple[list[Tensor], Sequence[Tensor]]:
-        changed = [param, self.b[i]] if self.momentum else [param]
         factors = self.ns_coefficients or ()
-        return changed, combine_all(
-            "poly_lars",
-            len(changed),
-            param,
-            grad,
-            self._lr,
-            self.b[i] if self.momentum else None,
+        self._begin(
+            lib.poly_optim_lars,
+            lr,
             self.momentum,
             self.wd,
             self.tcoef,
-            self.nesterov,
-            self.classic,
-            not self.pre_wd,
-            self.ns_steps,
+            nesterov,
+            classic,
+            not pre_wd,
+            ns_steps,
             (ctypes.c_double * len(factors))(*factors),
             len(factors),
         )
+        self.b = self._each(_FIRST) if momentum else []
+
+    def _tensors(self) -> list[Tensor]:
+        return self.b
 
 
 class SGD(LARS):
@@ -392,40 +368,14 @@ class LAMB(Optimizer):
         self.eps = _number(self, "eps", eps)
         self.wd = _number(self, "weight_decay", weight_decay)
         self.adam = adam
+        given = (self.b1, self.b2, self.eps, self.wd, adam, self._coupled)
+        self._begin(lib.poly_optim_lamb, lr, *given)
         # The powers b^t, in float64 because they come close to 1 and are subtracted from it.
-        self.b1_t, self.b2_t = (_state(np.ones(1), dtypes.float64) for _ in "12")
-        self.m = self._state()
-        self.v = self._state()
+        self.b1_t, self.b2_t = self._of(_POWERS, 0), self._of(_POWERS, 1)
+        self.m, self.v = self._each(_FIRST), self._each(_SECOND)
 
     def _tensors(self) -> list[Tensor]:
         return [self.b1_t, self.b2_t, *self.m, *self.v]
-
-    def _begin(self, targets: list[Tensor], values: list[Tensor]) -> list[Tensor]:
-        # Not kept: the tensors of an optimizer are its state.
-        powers = [self.b1_t * self.b1, self.b2_t * self.b2]
-        targets += [self.b1_t, self.b2_t]
-        values += powers
-        return powers
-
-    def _update(
-        self, i: int, param: Tensor, grad: Tensor, common: list[Tensor]
-    ) -> tuple[list[Tensor], Sequence[Tensor]]:
-        return [param, self.m[i], self.v[i]], combine_all(
-            "poly_lamb",
-            3,
-            param,
-            grad,
-            self._lr,
-            self.m[i],
-            self.v[i],
-            *common,
-            self.b1,
-            self.b2,
-            self.eps,
-            self.wd,
-            self.adam,
-            self._coupled,
-        )
 
 
 class Adam(LAMB):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from polygrad._base import combine_all
+from polygrad._base import by_nodes
 from polygrad.nn._inputs import check
 from polygrad.tensor import Tensor
 
@@ -50,7 +50,7 @@ class LSTMCell:
             shape = (*x.shape[:-1], self.weight_hh.shape[1])
             hc = (Tensor.zeros(*shape, dtype=x.dtype),) * 2
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        h, c = combine_all("poly_lstm_cell", 2, x, *hc, *weights)
+        h, c = by_nodes("poly_lstm_cell", 2, x, *hc, *weights)
         return h, c
 
 
@@ -122,7 +122,7 @@ class LSTM:
             outs = []
             for way in ways:
                 start = (hc[0][len(ends)], hc[1][len(ends)])
-                out, *end = combine_all(
+                out, *end = by_nodes(
                     "poly_lstm",
                     3,
                     x,

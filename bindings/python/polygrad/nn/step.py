@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polygrad._program import Program, Traced
+from polygrad._library import ArgumentError, fail, lib
+from polygrad._prototypes import POLY_TRACE_FIXED
+from polygrad._trace import Function
 from polygrad.nn.state import get_state_dict
 from polygrad.tensor import Tensor
 
@@ -14,17 +16,21 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_rerun = lib.poly_function_rerun
+
+
 class CompiledTrainingStep:
     """A program that was traced from a function of tensors; see compile_step."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._arrays = program.arrays
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._handle = function._handle
+        self._results = [result for result in function.same if result is not None]
 
     def run(self) -> None:
         """Execute all kernels: forward, backward and the update."""
-        self._program.renew()
-        self._program.run()
+        if _rerun(self._handle) != 0:
+            fail(RuntimeError)
 
     def __call__(self) -> None:
         """Execute all kernels."""
@@ -32,24 +38,24 @@ class CompiledTrainingStep:
 
     def loss_value(self) -> float:
         """Return the loss of the last run, computed before its update."""
-        if not self._arrays or self._arrays[0].size != 1:
+        if not self._results or self._results[0].numel() != 1:
             raise ValueError("loss_value: the function does not return a tensor with one element")
-        return float(self._arrays[0].item())
+        return float(self._results[0].item())
 
     @property
     def outputs(self) -> list[np.ndarray[Any, Any]]:
         """The memory of all results of the function, written by each run."""
-        return self._arrays
+        return [result._data for result in self._results]
 
     @property
     def n_kernels(self) -> int:
         """The number of compiled kernels."""
-        return self._program.n_kernels
+        return self._function.n_kernels
 
     @property
     def n_intermediates(self) -> int:
         """The number of intermediate buffers."""
-        return self._program.n_intermediates
+        return self._function.n_intermediates
 
 
 def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> CompiledTrainingStep:
@@ -79,15 +85,17 @@ def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Com
     inputs = list(get_state_dict([args, kwargs]).values())
     if inputs:
         inputs[0].realize(*inputs[1:])
-    traced = Traced(lambda: function(*args, **kwargs), "compile_step")
-    result = traced.result
-    if result is None:
-        result = ()
-    elif not isinstance(result, (tuple, list)):
-        result = (result,)
-    if not all(isinstance(t, Tensor) for t in result):
-        raise TypeError("compile_step: the function must return tensors or None")
-    if not result and not traced.changes:
-        raise ValueError("compile_step: the function returns nothing and changes nothing")
-    nodes = [traced.node(t) for t in result]
-    return CompiledTrainingStep(Program(nodes, traced.changes, traced.seeds))
+
+    def trace() -> tuple[Any, list[Tensor]]:
+        result = function(*args, **kwargs)
+        if result is None:
+            result = ()
+        elif not isinstance(result, (tuple, list)):
+            result = (result,)
+        if not all(isinstance(t, Tensor) for t in result):
+            raise TypeError("compile_step: the function must return tensors or None")
+        return None, list(result)
+
+    return CompiledTrainingStep(
+        Function("compile_step", trace, (), POLY_TRACE_FIXED, ArgumentError)
+    )

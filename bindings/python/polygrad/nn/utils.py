@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polygrad import _trace
-from polygrad._base import made
-from polygrad._graph import CTX, handles, pointers
+from polygrad._base import handles, made, node_of
+from polygrad._graph import CTX, Node, pointers
 from polygrad._library import fail, lib
 from polygrad.tensor import Tensor
 
@@ -28,11 +28,10 @@ def _replace(parameters: list[Tensor], grads: Iterable[Tensor]) -> None:
     """Give parameters other gradients: whoever holds a gradient sees them."""
     for parameter, grad in zip(parameters, grads):
         if _trace.active():
-            _trace.keep_gradient(parameter)
             parameter.grad = grad
         else:
             assert parameter.grad is not None
-            parameter.grad.replace(grad)
+            parameter.grad.assign(grad)
 
 
 def clip_grad_norm_(
@@ -60,11 +59,16 @@ def clip_grad_norm_(
     if not chosen:
         return Tensor(0.0)
     grads: list[Any] = [p.grad for p in chosen]
-    nodes = [g._node for g in grads]
+    nodes = [node_of(g) for g in grads]
     out = pointers([0] * (len(nodes) + 1))
-    if lib.poly_clip_grad_norm(CTX, handles(nodes), len(nodes), max_norm, norm_type, out) != 0:
+    given = pointers([n.handle for n in nodes])
+    if lib.poly_clip_grad_norm(CTX, given, len(nodes), max_norm, norm_type, out) != 0:
         fail()
-    norm, *clipped = (made(Tensor, handle, tuple(nodes)) for handle in out)
+    sources = handles(grads)
+    norm, *clipped = (
+        made(Tensor, lib.poly_array_of(CTX, node.handle, sources, len(grads)))
+        for node in [Node(handle) for handle in out]
+    )
     if not _trace.active():
         norm.realize(*clipped)
     if error_if_nonfinite and not bool(norm.isfinite().item()):

@@ -23,8 +23,6 @@ class Root:
 
     flat: np.ndarray
     computed: bool = False
-    # The buffers it is computed from; a write to one of them computes it first.
-    needs: frozenset[Root] = frozenset()
 
 
 @dataclass
@@ -58,40 +56,23 @@ class State:
         at = np.arange(array.size).reshape(array.shape)
         tracked = tracked or any(v.tracked for v in sources)
         steps = any(v.steps for v in sources) or (tracked and array.dtype.kind in "iu")
-        needs = [{v.root} if v.root.computed else v.root.needs for v in sources]
-        root = Root(array.reshape(-1).copy(), needs=frozenset().union(*needs))
-        self.values[name] = Value(root, at, tracked=tracked, steps=steps)
+        self.values[name] = Value(Root(array.reshape(-1).copy()), at, tracked=tracked, steps=steps)
 
     def view(self, name: str, of: str, move: Callable[[np.ndarray], np.ndarray]) -> None:
         value = self.values[of]
         self.values[name] = Value(value.root, move(value.at), True, value.tracked, value.steps)
 
     def compute(self, names: tuple[str, ...]) -> None:
-        """Give the variables buffers; a view of a lazy value gets a buffer of its own."""
-        before = [self.values[n].root.computed for n in names]
-        for name, there in zip(names, before):
+        """Give the variables buffers."""
+        for name in names:
             value = self.values[name]
             if value.root.flat.dtype.kind != "f":
                 value.tracked = False  # only floats keep their graph for gradients
-            if there:
-                continue
-            if value.is_view:
-                value.root, value.is_view = Root(value.array.reshape(-1)), False
-                value.at = np.arange(value.at.size).reshape(value.at.shape)
-            value.root.computed = True
+            if not value.is_view:
+                value.root.computed = True
 
     def write(self, name: str, at: np.ndarray, new: Any) -> None:
-        root = self.values[name].root
-        shown: dict[Root, list[str]] = {}
-        for n, v in self.values.items():
-            if not v.root.computed and v.root is not root and root in v.root.needs:
-                shown.setdefault(v.root, []).append(n)
-        for names in shown.values():
-            if len(names) == 1:
-                self.compute((names[0],))
-            else:
-                self.values[names[0]].root.computed = True
-        root.flat[at] = new
+        self.values[name].root.flat[at] = new
 
 
 @dataclass

@@ -1,4 +1,4 @@
-// Gen writes the methods of Go's Tensor from the descriptions of operations. It runs in the root of the module (go generate).
+// Gen writes the methods of Go's, Python's and JavaScript's Tensor from the descriptions of operations. It runs in the root of the module (go generate).
 package main
 
 import (
@@ -25,6 +25,12 @@ func main() {
 	text, err := format.Source(methods())
 	if err == nil {
 		err = os.WriteFile("methods_gen.go", text, 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("bindings/python/polygrad/_methods.py", pythonMethods(), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("bindings/js/lib/methods.js", javascriptMethods(), 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "core/tensor/ops/gen:", err)

@@ -5,6 +5,8 @@ import (
 	"go/format"
 	"os"
 	"testing"
+
+	"polygrad/core/tensor/ops"
 )
 
 func TestMethodsAreGenerated(t *testing.T) {
@@ -14,5 +16,43 @@ func TestMethodsAreGenerated(t *testing.T) {
 	}
 	if want, err := format.Source(methods()); err != nil || !bytes.Equal(have, want) {
 		t.Errorf("methods_gen.go is not what the descriptions of operations give (%v): run go generate", err)
+	}
+}
+
+func TestPythonMethodsAreGenerated(t *testing.T) {
+	have, err := os.ReadFile("../../../../bindings/python/polygrad/_methods.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, pythonMethods()) {
+		t.Error("_methods.py is not what the descriptions of operations give: run go generate")
+	}
+}
+
+func TestJavaScriptMethodsAreGenerated(t *testing.T) {
+	have, err := os.ReadFile("../../../../bindings/js/lib/methods.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, javascriptMethods()) {
+		t.Error("methods.js is not what the descriptions of operations give: run go generate")
+	}
+}
+
+func TestEveryPythonExampleHasAnOperation(t *testing.T) {
+	for name := range examplesOf(pythonExamples) {
+		if _, found := ops.Find(name); !found {
+			t.Errorf("python_examples.txt: %s is not the name of an operation", name)
+		}
+	}
+	for name := range javascriptByHand {
+		if _, found := ops.Find(name); !found {
+			t.Errorf("javascriptByHand: %s is not the name of an operation", name)
+		}
+	}
+	for name := range pythonByHand {
+		if _, found := ops.Find(name); !found {
+			t.Errorf("pythonByHand: %s is not the name of an operation", name)
+		}
 	}
 }

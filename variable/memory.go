@@ -1,11 +1,9 @@
-package polygrad
+package variable
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"polygrad/core/uop"
@@ -18,8 +16,19 @@ type memory struct {
 	size uintptr
 	// keep is what the memory belongs to, for memory that others share; nil for the library's own.
 	keep any
-	// shared: others see the memory, so a tensor that is written is written there.
-	shared bool
+	// pins counts those who see the memory from outside. It is freed when the last of them has gone.
+	pins  int
+	freed bool
+}
+
+// hosts guards what hosts change without the lock of a context: pins, freed and the tokens of lent memory.
+var hosts sync.Mutex
+
+// shared reports whether others see the memory: a variable that is written is written there.
+func (m *memory) shared() bool {
+	hosts.Lock()
+	defer hosts.Unlock()
+	return m.keep != nil || m.pins > 0
 }
 
 // alignment of memory: a cache line, and the widest vector.
@@ -31,28 +40,11 @@ var (
 	small [23]sync.Pool
 )
 
-// inUse are the bytes of tensors; afterGC were those when the collector had run last.
-var inUse, afterGC atomic.Int64
+// inUse are the bytes of variables.
+var inUse atomic.Int64
 
-// littleGarbage is how many bytes of tensors may wait for the collector at least.
-const littleGarbage = 256 << 20
-
-// collectGarbage runs the collector if the memory of tensors has doubled since it last did: it does not see that memory, and a small program
-// could make garbage of any size before it runs by itself. It reports whether it has run.
-func collectGarbage() bool {
-	if n := inUse.Load(); n < 2*afterGC.Load() || n-afterGC.Load() < littleGarbage {
-		return false
-	}
-	// The cleanups of tensors run after the collector. One that is as young as this runs about when they have.
-	done := make(chan struct{})
-	runtime.AddCleanup(new([16]int), func(done chan struct{}) { close(done) }, done)
-	runtime.GC()
-	select {
-	case <-done:
-	case <-time.After(10 * time.Millisecond):
-	}
-	return true
-}
+// InUse is how many bytes of memory all variables have.
+func InUse() int64 { return inUse.Load() }
 
 // allocate makes memory of undefined contents.
 func allocate(size uintptr) (*memory, error) {
@@ -86,8 +78,18 @@ func aligned(size uintptr) unsafe.Pointer {
 	return unsafe.Add(b, -uintptr(b)&(alignment-1))
 }
 
-// free gives memory back.
+// free gives memory back, or ends the use of memory that belongs to others.
 func (m *memory) free() {
+	hosts.Lock()
+	pinned := m.pins > 0
+	m.freed = pinned
+	if l, lent := m.keep.(loan); lent && !pinned {
+		l.ctx.released = append(l.ctx.released, l.token)
+	}
+	hosts.Unlock()
+	if pinned {
+		return
+	}
 	if m.keep == nil && m.data != nil {
 		inUse.Add(-int64(m.size))
 	}
@@ -99,6 +101,34 @@ func (m *memory) free() {
 		small[sizeClass(m.size)].Put(m.data)
 	}
 	m.data, m.keep = nil, nil
+}
+
+// A loan is memory that a host shares, with the token by which it is told that the memory is not used any more.
+type loan struct {
+	ctx   *Context
+	token uint64
+}
+
+// A Pin keeps the memory of a variable while a host sees it.
+type Pin struct{ m *memory }
+
+// pin makes memory seen from outside.
+func (m *memory) pin() *Pin {
+	hosts.Lock()
+	defer hosts.Unlock()
+	m.pins++
+	return &Pin{m}
+}
+
+// Free ends that a host sees the memory. It needs no lock of a context, which may have ended.
+func (p *Pin) Free() {
+	hosts.Lock()
+	p.m.pins--
+	last := p.m.pins == 0 && p.m.freed
+	hosts.Unlock()
+	if last {
+		p.m.free()
+	}
 }
 
 func (m *memory) bytes() []byte { return unsafe.Slice((*byte)(m.data), m.size) }

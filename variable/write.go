@@ -1,4 +1,4 @@
-package polygrad
+package variable
 
 import (
 	"fmt"
@@ -16,16 +16,16 @@ import (
 func moveView(view, base, to *uop.UOp) *uop.UOp {
 	moved, err := tensor.MoveView(view, base, to)
 	if err != nil {
-		panic("polygrad: " + err.Error()) // a view was checked when it was made, and a cell keeps its shape and type
+		panic("variable: " + err.Error()) // a view was checked when it was made, and a cell keeps its shape and type
 	}
 	return moved
 }
 
 // put lets a variable, and all views of its cell, stand for a new value without computing it.
-func (v *variable) put(to *value) error {
+func (v *Variable) put(to *value) error {
 	old := v.cell.value
-	if v.isView() {
-		node, err := tensor.SetView(v.node(), old.node, to.node)
+	if v.IsView() {
+		node, err := tensor.SetView(v.Node(), old.node, to.node)
 		if err != nil {
 			return err
 		}
@@ -39,15 +39,16 @@ func (v *variable) put(to *value) error {
 }
 
 // assign writes values of the targets' shapes and types, all computed before any is written. The caller has retained the values.
-func (c *Context) assign(targets []*variable, news []*value) error {
+func (c *Context) assign(targets []*Variable, news []*value) error {
+	c.settle()
 	own := owned(news)
 	var written []writing
 	for i, t := range targets {
-		if news[i] == t.cell.value && !t.isView() {
+		if news[i] == t.cell.value && !t.IsView() {
 			continue
 		}
-		if c.trace != nil || !t.cell.value.leaf {
-			if err := t.put(c.detached(news[i])); err != nil {
+		if c.trace != nil || !t.cell.value.leaf || t.IsView() && t.cell.value.origin != nil { // gradients flow through the other elements
+			if err := t.put(c.detach(news[i])); err != nil {
 				return err
 			}
 			continue
@@ -81,14 +82,14 @@ func (c *Context) assign(targets []*variable, news []*value) error {
 	return err
 }
 
-// detached is a value through which no gradient flows.
-func (c *Context) detached(v *value) *value {
+// detach is a value through which no gradient flows.
+func (c *Context) detach(v *value) *value {
 	if v.flow != flowAlways {
 		return v
 	}
 	node, err := tensor.Detach(v.node)
 	if err != nil {
-		panic("polygrad: " + err.Error()) // any tensor can be detached
+		panic("variable: " + err.Error()) // any tensor can be detached
 	}
 	d := c.newValue(node, v)
 	d.flow = flowNever
@@ -119,10 +120,10 @@ func owned(news []*value) map[*value]int {
 }
 
 // begin prepares a write. Of the readers of the old contents, own are values that are about to be written.
-func (c *Context) begin(t *variable, to *value, own int) (writing, error) {
+func (c *Context) begin(t *Variable, to *value, own int) (writing, error) {
 	old := t.cell.value
 	w := writing{cell: t.cell, inPlace: old.refs-own == 1}
-	if w.inPlace && !t.isView() && !to.leaf {
+	if w.inPlace && !t.IsView() && !to.leaf {
 		w.same = slices.Clone(to.holders)
 	} else if len(to.holders) > 0 && own > 0 {
 		w.inPlace = false // who holds the value goes on reading the old contents
@@ -140,10 +141,10 @@ func (c *Context) begin(t *variable, to *value, own int) (writing, error) {
 			w.fresh.release()
 			return w, err
 		}
-		if t.isView() || old.mem.shared {
+		if t.IsView() || old.mem.shared() {
 			copy(m.bytes(), old.mem.bytes())
 		}
-		if old.mem.shared { // others see this memory: the readers get the copy
+		if old.mem.shared() { // others see this memory: the readers get the copy
 			old.mem, m = m, old.mem
 			c.bind(old)
 		}
@@ -154,9 +155,14 @@ func (c *Context) begin(t *variable, to *value, own int) (writing, error) {
 	if tensor.Elements(to.node) == 0 {
 		return w, nil
 	}
+	m := w.fresh.mem
+	if w.inPlace {
+		m = old.mem
+	}
 	switch {
-	case t.isView():
-		w.store, err = tensor.AssignTo(moveView(t.node(), old.node, target), to.node)
+	case t.IsView() && own == 0 && t.copyTo(m, to):
+	case t.IsView():
+		w.store, err = tensor.AssignTo(moveView(t.Node(), old.node, target), to.node)
 	case w.inPlace:
 		w.store, err = tensor.AssignTo(target, to.node)
 	default:
@@ -193,17 +199,25 @@ func (w *writing) end() {
 	}
 }
 
+// sameType checks that a node has the type of a variable.
+func (v *Variable) sameType(x *uop.UOp) error {
+	if want := v.Node().DType; x.DType != want {
+		return fmt.Errorf("x: is %s, expected %s as the tensor: see Cast", x.DType.NumpyName(), want.NumpyName())
+	}
+	return nil
+}
+
 // fit is a value in the shape and type of a variable, to be assigned.
-func (v *variable) fit(to *value) (*value, error) {
-	node, have := v.node(), to.node
-	if have.DType != node.DType {
-		return nil, fmt.Errorf("x: is %s, expected %s as the tensor: see Cast", nameOf(have.DType), nameOf(node.DType))
+func (v *Variable) fit(to *value) (*value, error) {
+	node, have := v.Node(), to.node
+	if err := v.sameType(have); err != nil {
+		return nil, err
 	}
 	if have.Shape().Equal(node.Shape()) {
 		return to, nil
 	}
 	wide, err := tensor.Expand(have, node.Shape())
-	if err != nil {
+	if err != nil || len(have.Shape()) > len(node.Shape()) {
 		return nil, fmt.Errorf("x: of shape %s does not broadcast to %s", have.Shape(), node.Shape())
 	}
 	return v.ctx.newValue(wide, to), nil

@@ -1,4 +1,4 @@
-package polygrad
+package variable
 
 import (
 	"polygrad/core/uop"
@@ -17,7 +17,9 @@ func (c *Context) newSeed(words uint64) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.draw(m, words)
+	if c.trace == nil { // a run of the step draws
+		c.draw(m, words)
+	}
 	v, err := c.newLeaf(uop.Uint32, uop.ShapeOf(3), m)
 	if err != nil {
 		m.free()
@@ -30,5 +32,5 @@ func (c *Context) newSeed(words uint64) (*value, error) {
 }
 
 func (c *Context) draw(m *memory, words uint64) {
-	*(*[3]uint32)(m.data) = c.stream.Take(words)
+	*(*[3]uint32)(m.data) = c.Stream.Take(words)
 }

@@ -1,4 +1,4 @@
-package polygrad
+package variable
 
 import (
 	"slices"
@@ -28,6 +28,10 @@ type value struct {
 	holders []*cell
 	flow    flow
 	leaf    bool
+	// watched: somebody outside relies on where the elements are (Step.Steady), and hears of it when that ends.
+	watched bool
+	// read: others were computed from the node, and computed leaves may stand for what they were.
+	read bool
 	// All values of a context are a list.
 	prev, next *value
 }
@@ -41,10 +45,27 @@ const (
 	flowAlways
 )
 
+// A Variable is a cell, or a view of one.
+type Variable struct {
+	ctx  *Context
+	cell *cell
+	// view is the node of a view when the cell's value was base.
+	base, view *uop.UOp
+	// shown is the leaf with the elements of a view of a variable that is not computed, as long as that keeps its value.
+	shown    *value
+	wants    bool // backward gives it a gradient
+	detached bool // no gradient flows through it
+	grad     *Variable
+	refs     int
+}
+
+// Context is the context of the variable.
+func (v *Variable) Context() *Context { return v.ctx }
+
 // A cell is what a tensor and its views share: a value that a write replaces.
 type cell struct {
 	value     *value
-	variables []*variable
+	variables []*Variable
 }
 
 // newValue makes a value that nobody refers to yet.
@@ -64,6 +85,8 @@ func (c *Context) enlist(v *value, node *uop.UOp) {
 	}
 	for _, s := range v.from {
 		s.retain()
+		s.read = true
+		s.changed()
 		switch {
 		case s.flow == flowAlways:
 			v.flow = flowAlways
@@ -134,9 +157,24 @@ func (v *value) forget() {
 	v.free()
 }
 
+// changed tells that a leaf is not what it was.
+func (v *value) changed() {
+	if v.watched {
+		v.watched = false
+		v.ctx.change()
+	}
+}
+
+func (c *Context) change() {
+	if c.Changed != nil {
+		c.Changed()
+	}
+}
+
 // free drops a value that nobody refers to.
 func (v *value) free() {
 	c := v.ctx
+	v.changed()
 	v.prev.next, v.next.prev = v.next, v.prev
 	if v.leaf {
 		c.unbind(v)
@@ -161,26 +199,29 @@ func (c *Context) unbind(v *value) { delete(c.memory, v.node.Base()) }
 // set lets a cell stand for another value.
 func (x *cell) set(v *value) {
 	old := x.value
+	if old != nil {
+		old.changed()
+	}
 	v.retain()
 	v.holders = append(v.holders, x)
 	x.value = v
 	if old != nil {
-		x.let(old)
+		x.leave(old)
 	}
 }
 
-// let ends that a cell stands for a value.
-func (x *cell) let(old *value) {
+// leave ends that a cell stands for a value.
+func (x *cell) leave(old *value) {
 	i := slices.Index(old.holders, x)
 	old.holders = slices.Delete(old.holders, i, i+1)
 	old.release()
 }
 
-// isView reports whether a variable shows the cell's value in another way.
-func (v *variable) isView() bool { return v.view != nil }
+// IsView reports whether a variable shows the cell's value in another way.
+func (v *Variable) IsView() bool { return v.view != nil }
 
-// node is the node that a variable stands for now.
-func (v *variable) node() *uop.UOp {
+// Node is the node that a variable stands for now.
+func (v *Variable) Node() *uop.UOp {
 	now := v.cell.value.node
 	switch {
 	case v.view == nil:
@@ -192,8 +233,15 @@ func (v *variable) node() *uop.UOp {
 	return v.view
 }
 
+// Lend is Node for somebody who makes other nodes of it.
+func (v *Variable) Lend() *uop.UOp {
+	v.cell.value.read = true
+	v.cell.value.changed()
+	return v.Node()
+}
+
 // source is the value that what is made of a variable is computed from. It comes before the variable's node.
-func (v *variable) source() *value {
+func (v *Variable) source() *value {
 	if t := v.ctx.trace; t != nil {
 		t.use(v.cell)
 	}
@@ -201,25 +249,19 @@ func (v *variable) source() *value {
 	if !v.detached || x.flow != flowAlways {
 		return x
 	}
-	d := v.ctx.newValue(v.node(), x)
+	d := v.ctx.newValue(v.Node(), x)
 	d.flow = flowNever
 	return d
 }
 
-// part gives a cell that shares its leaf with others a leaf of its own.
-func (x *cell) part(c *Context) error {
+// split gives a cell that shares its leaf with others a leaf of its own.
+func (x *cell) split(c *Context) error {
 	old := x.value
 	if !old.leaf || old.mem == nil || len(old.holders) < 2 {
 		return nil
 	}
-	m, err := allocate(old.mem.size)
+	own, err := c.copyOf(old)
 	if err != nil {
-		return err
-	}
-	copy(m.bytes(), old.mem.bytes())
-	own, err := c.newLeaf(old.node.DType, old.node.Shape(), m)
-	if err != nil {
-		m.free()
 		return err
 	}
 	own.flow = old.flow
@@ -228,10 +270,10 @@ func (x *cell) part(c *Context) error {
 }
 
 // differentiable reports whether a gradient flows through a variable.
-func (v *variable) differentiable() bool { return v.cell.value.flow == flowAlways && !v.detached }
+func (v *Variable) differentiable() bool { return v.cell.value.flow == flowAlways && !v.detached }
 
 // show keeps the leaf with the elements of a view; nil for none.
-func (v *variable) show(leaf *value) {
+func (v *Variable) show(leaf *value) {
 	if leaf != nil {
 		leaf.retain()
 	}
@@ -241,10 +283,13 @@ func (v *variable) show(leaf *value) {
 	v.shown = leaf
 }
 
+// IsComputed reports whether the elements, or those that the variable is a view of, are computed.
+func (v *Variable) IsComputed() bool { return v.leaf() != nil }
+
 // leaf is the leaf with the elements of a variable, or of what it is a view of; nil if it is not computed.
-func (v *variable) leaf() *value {
-	if v.isView() {
-		v.node() // lets go of what is shown no more
+func (v *Variable) leaf() *value {
+	if v.IsView() {
+		v.Node() // lets go of what is shown no more
 	}
 	if v.cell.value.leaf {
 		return v.cell.value

@@ -1,0 +1,137 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"sync"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// operations are the described operations by number, and their numbers by name.
+var operations = sync.OnceValues(func() ([]*ops.Op, map[string]int) {
+	all := ops.All()
+	numbers := make(map[string]int, len(all))
+	for i, op := range all {
+		numbers[op.Name] = i
+	}
+	return all, numbers
+})
+
+//export go_poly_op
+func go_poly_op(name *C.char) C.int {
+	return plainly("poly_op", -1, func() (C.int, error) {
+		if name == nil {
+			return 0, wrong("name", "is NULL, expected the name of an operation")
+		}
+		_, numbers := operations()
+		n, known := numbers[C.GoString(name)]
+		if !known {
+			return 0, wrong("name", "%q is not the name of an operation", C.GoString(name))
+		}
+		return C.int(n), nil
+	})
+}
+
+func operation(number C.int) (*ops.Op, error) {
+	all, _ := operations()
+	if number < 0 || int(number) >= len(all) {
+		return nil, wrong("op", "%d is not the number of an operation, expected one of poly_op", number)
+	}
+	return all[number], nil
+}
+
+// callArgs are the arguments of a call from C.
+func callArgs(arg string, args unsafe.Pointer, n C.int) ([]callArg, error) {
+	if n < 0 || n > 0 && args == nil {
+		return nil, wrong(arg, "%d arguments at %p, expected 0 or more and their address", n, args)
+	}
+	return unsafe.Slice((*callArg)(args), n), nil
+}
+
+var errRandomNode = errors.New("draws random numbers, which an operation on nodes cannot")
+
+//export go_poly_call
+func go_poly_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) C.int {
+	count := C.int(-1)
+	ask("poly_call", ctx, func(c *context) error {
+		op := must(operation(number))
+		if room < 0 || room > 0 && out == nil {
+			return wrong("out", "room for %d results at %p, expected 0 or more and their address", room, out)
+		}
+		results, err := c.call(op, must(callArgs("args", args, n)))
+		if err != nil {
+			return wrong("args", "%s: %w", op.Name, err)
+		}
+		if count = C.int(len(results)); count > room {
+			return nil
+		}
+		return c.outAll(results, unsafe.Slice(out, count))
+	}, func() { count = -1 })
+	return count
+}
+
+// A nodeCall is what calls of operations on nodes use again.
+type nodeCall struct {
+	args     ops.Args
+	tensor   func(arg string, h uintptr) (*uop.UOp, error)
+	seed     func(words uint64) (*uop.UOp, error)
+	value    func(u *uop.UOp) (uop.Const, error)
+	elements func(u *uop.UOp) ([]byte, bool)
+}
+
+func (c *context) newNodeCall() nodeCall {
+	return nodeCall{
+		tensor: func(arg string, h uintptr) (*uop.UOp, error) {
+			v, err := c.arg(arg, h)
+			if err == nil {
+				err = v.tensor(arg)
+			}
+			if err == nil && v.Drop != nil {
+				err = wrong(arg, "has another value when dropout drops: see poly_dropout")
+			}
+			return v.Keep, err
+		},
+		seed:  func(uint64) (*uop.UOp, error) { return nil, errRandomNode },
+		value: c.valueOf, elements: c.elements,
+	}
+}
+
+// call calls an operation on nodes.
+func (c *context) call(op *ops.Op, args []callArg) ([]value, error) {
+	k := &c.now
+	r := reader{c: c, rest: args, tensor: k.tensor}
+	a := &k.args
+	op.Begin(a, c.g)
+	a.Seed, a.Value, a.Elements = k.seed, k.value, k.elements
+	if err := r.arguments(op, a); err != nil {
+		return nil, err
+	}
+	us, err := a.Results()
+	return singles(us), err
+}
+
+// elements are those of a node that is in the memory of the host.
+func (c *context) elements(u *uop.UOp) ([]byte, bool) {
+	h, ok := c.host[ops.InMemory(u)]
+	if !ok || h.data == nil {
+		return nil, false
+	}
+	return unsafe.Slice((*byte)(h.data), h.nbytes), true
+}
+
+// valueOf computes a node of one element.
+func (c *context) valueOf(u *uop.UOp) (uop.Const, error) {
+	var bits uint64
+	b := c.g.NewBuffer(tensor.DeviceName, 1, u.DType)
+	err := c.run(c.g.Sink(nil, b.Store(u)), []exec.Binding{{Buffer: b, Ptr: unsafe.Pointer(&bits), Bytes: int64(u.DType.Itemsize())}}, nil)
+	return uop.FromBits(u.DType, bits), err
+}

@@ -1,0 +1,177 @@
+package main
+
+/*
+#include <stdint.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/tensor"
+	"polygrad/variable"
+)
+
+// optimizer makes an optimizer of arrays.
+func optimizer(fn string, params *C.uintptr_t, n C.int, f func(vs []*variable.Variable) (*variable.Optimizer, error)) (h C.uintptr_t) {
+	askBy(fn, "params", first(params, n), handle.Array, func(c *context) error {
+		vs, err := c.arrays("params", params, n)
+		if err != nil {
+			return err
+		}
+		o, err := f(vs)
+		if err != nil {
+			return err
+		}
+		e, err := handles.New(handle.Optimizer, c, o)
+		if err != nil {
+			o.Drop()
+			return err
+		}
+		h = C.uintptr_t(e.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_optim_lars
+func go_poly_optim_lars(params *C.uintptr_t, n C.int, lr, momentum, weightDecay, tcoef C.double, nesterov, classic, decoupled, steps C.int, coefficients *C.double, nCoefficients C.int) C.uintptr_t {
+	return optimizer("poly_optim_lars", params, n, func(vs []*variable.Variable) (*variable.Optimizer, error) {
+		if nCoefficients < 0 || nCoefficients > 0 && coefficients == nil {
+			return nil, wrong("ns_coefficients", "%d at %p, expected 0 or more and their address", nCoefficients, unsafe.Pointer(coefficients))
+		}
+		return variable.NewLARS(vs, float64(lr), tensor.LARSOptions{
+			Momentum: float64(momentum), WeightDecay: float64(weightDecay), Trust: float64(tcoef), Nesterov: nesterov != 0, Classic: classic != 0,
+			DecoupledDecay: decoupled != 0, Steps: int(steps), Coefficients: append([]float64{}, unsafe.Slice((*float64)(coefficients), nCoefficients)...),
+		})
+	})
+}
+
+//export go_poly_optim_lamb
+func go_poly_optim_lamb(params *C.uintptr_t, n C.int, lr, beta1, beta2, eps, weightDecay C.double, adam, coupled C.int) C.uintptr_t {
+	return optimizer("poly_optim_lamb", params, n, func(vs []*variable.Variable) (*variable.Optimizer, error) {
+		return variable.NewLAMB(vs, float64(lr), tensor.LAMBOptions{
+			Beta1: float64(beta1), Beta2: float64(beta2), Eps: float64(eps), WeightDecay: float64(weightDecay), Adam: adam != 0, CoupledDecay: coupled != 0,
+		})
+	})
+}
+
+//export go_poly_optim_step
+func go_poly_optim_step(optimizers *C.uintptr_t, n C.int) (rc C.int) {
+	askBy("poly_optim_step", "optimizers", first(optimizers, n), handle.Optimizer, func(c *context) error {
+		var all []*variable.Optimizer
+		for i, h := range unsafe.Slice(optimizers, n) {
+			o, err := owned[*variable.Optimizer](c, indexed("optimizers", i), uintptr(h), handle.Optimizer)
+			if err != nil {
+				return err
+			}
+			all = append(all, o)
+		}
+		return c.vars.Steps(all...)
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_optim_state
+func go_poly_optim_state(optimizer C.uintptr_t, what, i C.int) (h C.uintptr_t) {
+	askBy("poly_optim_state", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
+		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
+		if err != nil {
+			return err
+		}
+		list := []*variable.Variable{o.LR}
+		switch {
+		case what == 0:
+		case what == 1:
+			list = o.Params
+		case what == 2:
+			list = o.Shared
+		case what >= 3 && len(o.State) > 0 && int(what)-3 < len(o.State[0]):
+			list = nil
+			for _, s := range o.State {
+				list = append(list, s[what-3])
+			}
+		default:
+			return wrong("what", "%d, expected 0 to %d", what, 2+len(o.State[0]))
+		}
+		if i < 0 || int(i) >= len(list) {
+			return wrong("i", "%d, expected 0 to %d", i, len(list)-1)
+		}
+		h, err = c.outArray(list[i].Retain())
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_optim_release
+func go_poly_optim_release(optimizer C.uintptr_t) {
+	release[*variable.Optimizer](optimizer, handle.Optimizer)
+}
+
+// release ends an object that its handle owns.
+func release[T interface{ Drop() }](h C.uintptr_t, kind handle.Kind) {
+	c, err := by("", h, kind)
+	if err != nil {
+		return
+	}
+	defer c.mu.Unlock()
+	if e, err := handles.Get(handle.Token(h), kind); err == nil {
+		handles.Drop(e)
+		e.Value.(T).Drop()
+	}
+}
+
+//export go_poly_optim_schedule
+func go_poly_optim_schedule(optimizer C.uintptr_t, schedule C.int, params *C.double, n C.int) (h C.uintptr_t) {
+	askBy("poly_optim_schedule", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
+		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
+		if err != nil {
+			return err
+		}
+		if n < 0 || n > 0 && params == nil {
+			return wrong("params", "%d at %p, expected 0 or more and their address", n, unsafe.Pointer(params))
+		}
+		s, err := o.NewSchedule(tensor.RateSchedule(schedule), append([]float64{}, unsafe.Slice((*float64)(params), n)...))
+		if err != nil {
+			return err
+		}
+		e, err := handles.New(handle.RateSchedule, c, s)
+		if err != nil {
+			s.Drop()
+			return err
+		}
+		h = C.uintptr_t(e.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_rate_schedule_step
+func go_poly_rate_schedule_step(schedule C.uintptr_t) (rc C.int) {
+	askBy("poly_rate_schedule_step", "schedule", schedule, handle.RateSchedule, func(c *context) error {
+		s, err := owned[*variable.Schedule](c, "schedule", uintptr(schedule), handle.RateSchedule)
+		if err != nil {
+			return err
+		}
+		return s.Step()
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_rate_schedule_count
+func go_poly_rate_schedule_count(schedule C.uintptr_t) (h C.uintptr_t) {
+	askBy("poly_rate_schedule_count", "schedule", schedule, handle.RateSchedule, func(c *context) error {
+		s, err := owned[*variable.Schedule](c, "schedule", uintptr(schedule), handle.RateSchedule)
+		if err == nil {
+			h, err = c.outArray(s.Count.Retain())
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_rate_schedule_release
+func go_poly_rate_schedule_release(schedule C.uintptr_t) {
+	release[*variable.Schedule](schedule, handle.RateSchedule)
+}

@@ -1,0 +1,365 @@
+package main
+
+/*
+#include <stdint.h>
+#include <string.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
+	"polygrad/core/uop"
+)
+
+// callArg is PolyCallArg.
+type callArg struct {
+	kind, n int32
+	word    uint64
+}
+
+// The kinds of a callArg: POLY_CALL_*.
+const (
+	callNone int32 = iota
+	callBool
+	callInt
+	callUint
+	callFloat
+	callTensor
+	callSize
+	callDType
+	callText
+	callChars
+	callList
+	callInts
+	callFloats
+	callTensors
+	callSlice
+	callEllipsis
+)
+
+// maxCallDepth is how deep lists of arguments nest.
+const maxCallDepth = 4
+
+// A reader reads the arguments of a call of an operation from an array.
+type reader struct {
+	c    *context
+	rest []callArg
+	// tensor finds the node of a handle.
+	tensor func(arg string, h uintptr) (*uop.UOp, error)
+}
+
+// ellipsis is the argument "...".
+type ellipsis struct{}
+
+func (ellipsis) String() string { return "an ellipsis" }
+
+// slice is the argument start:stop:step.
+type slice [3]any
+
+func (slice) String() string { return "a slice" }
+
+func (r *reader) next(arg string) (callArg, error) {
+	if len(r.rest) == 0 {
+		return callArg{}, wrong(arg, "the array of arguments ends within it")
+	}
+	a := r.rest[0]
+	r.rest = r.rest[1:]
+	return a, nil
+}
+
+// read reads one argument, as the Go value that operations accept.
+func (r *reader) read(arg string, depth int) (any, error) {
+	a, err := r.next(arg)
+	if err != nil {
+		return nil, err
+	}
+	pointer := *(*unsafe.Pointer)(unsafe.Pointer(&a.word))
+	switch a.kind {
+	case callInts, callFloats, callTensors:
+		if a.n < 0 || a.n > 0 && pointer == nil {
+			return nil, wrong(arg, "%d elements at %p, expected 0 or more and their address", a.n, pointer)
+		}
+	}
+	switch a.kind {
+	case callNone:
+		return nil, nil
+	case callBool:
+		return a.word != 0, nil
+	case callInt:
+		return int64(a.word), nil
+	case callUint:
+		return uop.Uint(a.word), nil
+	case callFloat:
+		return math.Float64frombits(a.word), nil
+	case callTensor:
+		return r.tensor(arg, uintptr(a.word))
+	case callSize:
+		return r.c.sizeOf(arg, -int64(a.word))
+	case callDType:
+		return dtypeOf(C.int(int64(a.word)))
+	case callText:
+		if pointer == nil {
+			return nil, wrong(arg, "is NULL, expected a text")
+		}
+		return C.GoString((*C.char)(pointer)), nil
+	case callChars:
+		words := (int(a.n) + 15) / 16
+		if a.n < 0 || words > len(r.rest) {
+			return nil, wrong(arg, "a text of %d bytes, %d follow", a.n, 16*len(r.rest))
+		}
+		text := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(r.rest))), a.n)
+		r.rest = r.rest[words:]
+		return string([]byte(text)), nil
+	case callInts:
+		return append([]int64{}, unsafe.Slice((*int64)(pointer), a.n)...), nil
+	case callFloats:
+		return append([]float64{}, unsafe.Slice((*float64)(pointer), a.n)...), nil
+	case callTensors:
+		us := make([]*uop.UOp, a.n)
+		for i, h := range unsafe.Slice((*uintptr)(pointer), a.n) {
+			if us[i], err = r.tensor(indexed(arg, i), h); err != nil {
+				return nil, err
+			}
+		}
+		return us, nil
+	case callList:
+		return r.list(arg, int(a.n), depth)
+	case callSlice:
+		var s slice
+		for i, name := range [...]string{"start", "stop", "step"} {
+			if s[i], err = r.read(arg+": "+name, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return s, nil
+	case callEllipsis:
+		return ellipsis{}, nil
+	}
+	return nil, wrong(arg, "kind %d, expected 0 to %d", a.kind, callEllipsis)
+}
+
+// list reads a list: []int64, []float64, []*uop.UOp or []any.
+func (r *reader) list(arg string, n, depth int) (any, error) {
+	if n < 0 || n > len(r.rest) || depth >= maxCallDepth {
+		return nil, wrong(arg, "a list of %d at depth %d, %d arguments follow", n, depth, len(r.rest))
+	}
+	all := make([]any, n)
+	for i := range all {
+		v, err := r.read(indexed(arg, i), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = v
+	}
+	return all, nil
+}
+
+// adapt is an argument in the form that a parameter takes.
+func (r *reader) adapt(p *ops.Param, v any) (any, error) {
+	if s, is := v.(uop.Sint); is {
+		switch p.Kind {
+		case ops.Shape:
+			return uop.Shape{s}, nil
+		case ops.Items:
+			return []tensor.Index{tensor.AtSize(s)}, nil
+		}
+		return tensor.FromSize(r.c.g, s)
+	}
+	list, isList := v.([]any)
+	switch p.Kind {
+	case ops.Int:
+		return whole(v), nil
+	case ops.Float, ops.Operand, ops.Number, ops.Bool, ops.Text, ops.DType, ops.Tensor:
+		return v, nil
+	case ops.Items:
+		if !isList {
+			list = []any{v}
+		}
+		return items(p.Name, list)
+	}
+	if !isList {
+		return whole(v), nil
+	}
+	switch p.Kind {
+	case ops.Tensors:
+		return each[*uop.UOp](p, list)
+	case ops.Ints, ops.Axes:
+		for i, x := range list {
+			list[i] = whole(x)
+		}
+		return each[int64](p, list)
+	case ops.Floats:
+		for i, x := range list {
+			if n, is := x.(int64); is {
+				list[i] = float64(n)
+			}
+		}
+		return each[float64](p, list)
+	case ops.Shape:
+		return sizesOf(p.Name, list)
+	case ops.Pairs:
+		out := make([][]uop.Sint, len(list))
+		for i, x := range list {
+			switch x := x.(type) {
+			case nil:
+			case []any:
+				s, err := sizesOf(indexed(p.Name, i), x)
+				if err != nil {
+					return nil, err
+				}
+				out[i] = s
+			case []int64:
+				out[i] = uop.ShapeOf(x...)
+			default:
+				return nil, wrong(indexed(p.Name, i), "is %s, expected two integers", ops.Describe(x))
+			}
+		}
+		return out, nil
+	case ops.Sizes:
+		out := map[string]int64{}
+		for i := 0; i+1 < len(list); i += 2 {
+			name, isText := list[i].(string)
+			n, isInt := whole(list[i+1]).(int64)
+			if !isText || !isInt {
+				return nil, wrong(p.Name, "is not a list of names and integers")
+			}
+			out[name] = n
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// whole is a float without a fraction as an integer; anything else as it is.
+func whole(v any) any {
+	if f, is := v.(float64); is && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return v
+}
+
+func sizesOf(arg string, list []any) (uop.Shape, error) {
+	s := make(uop.Shape, len(list))
+	for i, x := range list {
+		switch x := whole(x).(type) {
+		case int64:
+			s[i] = uop.N(x)
+		case uop.Sint:
+			s[i] = x
+		default:
+			return nil, wrong(indexed(arg, i), "is %s, expected an integer", ops.Describe(x))
+		}
+	}
+	return s, nil
+}
+
+// each is a list of elements of one type.
+func each[T any](p *ops.Param, list []any) ([]T, error) {
+	out := make([]T, len(list))
+	for i, x := range list {
+		v, is := x.(T)
+		if !is {
+			return nil, wrong(indexed(p.Name, i), "is %s, expected %s", ops.Describe(x), oneOf[p.Kind])
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.Floats: "a number"}
+
+// items are an index expression.
+func items(arg string, list []any) ([]tensor.Index, error) {
+	out := make([]tensor.Index, len(list))
+	for i, x := range list {
+		switch x := x.(type) {
+		case int64:
+			out[i] = tensor.At(x)
+		case uop.Sint:
+			out[i] = tensor.AtSize(x)
+		case *uop.UOp:
+			out[i] = tensor.Take(x)
+		case nil:
+			out[i] = tensor.NewAxis()
+		case ellipsis:
+			out[i] = tensor.Ellipsis()
+		case slice:
+			var bounds [2]*uop.Sint
+			for j, b := range x[:2] {
+				s, err := sizesOf(indexed(arg, i), []any{b})
+				switch {
+				case b == nil:
+				case err != nil:
+					return nil, err
+				default:
+					bounds[j] = &s[0]
+				}
+			}
+			step, isInt := x[2].(int64)
+			if !isInt {
+				if x[2] != nil {
+					return nil, wrong(indexed(arg, i), "has the step %s, expected an integer", ops.Describe(x[2]))
+				}
+				step = 1
+			}
+			out[i] = tensor.SliceSizes(bounds[0], bounds[1], step)
+		default:
+			return nil, wrong(indexed(arg, i), "is %s, expected an integer, a slice, a tensor, nothing or an ellipsis", ops.Describe(x))
+		}
+	}
+	return out, nil
+}
+
+// arguments reads the arguments of an operation into a.
+func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
+	switch op.Form {
+	case ops.Method:
+		v, err := r.read("x", 0)
+		if err != nil {
+			return err
+		}
+		u, is := v.(*uop.UOp)
+		if !is {
+			return wrong("x", "is %s, expected a tensor", ops.Describe(v))
+		}
+		a.X = u
+	case ops.Joiner:
+		v, err := r.read("xs", 0)
+		if err != nil {
+			return err
+		}
+		us, is := v.([]*uop.UOp)
+		if list, isList := v.([]any); isList {
+			if us, err = each[*uop.UOp](&ops.Param{Name: "xs", Kind: ops.Tensors}, list); err != nil {
+				return err
+			}
+			is = true
+		}
+		if !is || len(us) == 0 {
+			return wrong("xs", "is %s, expected one tensor or more", ops.Describe(v))
+		}
+		a.Xs = append(a.Xs, us...)
+	}
+	for i := 0; len(r.rest) > 0; i++ {
+		if i >= len(op.Params) {
+			return fmt.Errorf("args: more arguments than the %d of the operation", len(op.Params))
+		}
+		p := &op.Params[i]
+		v, err := r.read(p.Name, 0)
+		if err == nil {
+			v, err = r.adapt(p, v)
+		}
+		if err == nil {
+			err = a.SetAt(i, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,689 @@
+package main
+
+/*
+#include <stdint.h>
+#include <stddef.h>
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
+	"polygrad/core/uop"
+	"polygrad/exec"
+	"polygrad/variable"
+)
+
+// newVariables makes the variables of a context, which share its graph, its lock and the memory of its buffers.
+func (c *context) newVariables() {
+	c.vars = variable.NewContext(c.g, func() (*exec.Executor, error) { return executor("") })
+	c.functions, c.now = map[*function]struct{}{}, c.newNodeCall()
+	c.vars.Changed = func() { c.mu.c.unbound++ }
+	c.vars.Elsewhere = func(b *uop.UOp) (exec.Binding, bool) {
+		h, ok := c.host[b]
+		return exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)}, ok
+	}
+}
+
+// owned is the object of a handle of a kind, in this context.
+func owned[T any](c *context, arg string, h uintptr, kind handle.Kind) (v T, err error) {
+	e, err := handles.Get(handle.Token(h), kind)
+	if err != nil {
+		return v, &argError{arg, err}
+	}
+	if e.Owner != any(c) {
+		return v, wrong(arg, "belongs to another context")
+	}
+	return e.Value.(T), nil
+}
+
+func (c *context) array(arg string, h uintptr) (*variable.Variable, error) {
+	return owned[*variable.Variable](c, arg, h, handle.Array)
+}
+
+// arrays are the variables of n handles.
+func (c *context) arrays(arg string, hs *C.uintptr_t, n C.int) ([]*variable.Variable, error) {
+	if n < 0 || n > 0 && hs == nil {
+		return nil, wrong(arg, "%d handles at %p, expected 0 or more and their address", n, hs)
+	}
+	var out []*variable.Variable // grows: a count that is too large ends at the first invalid handle
+	for i, h := range unsafe.Slice(hs, n) {
+		v, err := c.array(arg, uintptr(h))
+		if err != nil {
+			return nil, at(i, err)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// outArray gives a reference to a variable to C, as a handle of its own.
+func (c *context) outArray(v *variable.Variable) (C.uintptr_t, error) {
+	e := &handle.Entry{Kind: handle.Array, Owner: c, Value: v}
+	if err := handles.Issue(e); err != nil {
+		v.Drop()
+		return 0, err
+	}
+	return C.uintptr_t(e.Token()), nil
+}
+
+// outArrays is outArray for several, all or none.
+func (c *context) outArrays(vs []*variable.Variable, out *C.uintptr_t) error {
+	hs := unsafe.Slice(out, len(vs))
+	for i, v := range vs {
+		h, err := c.outArray(v)
+		if err != nil {
+			for _, done := range hs[:i] {
+				c.releaseArray(uintptr(done))
+			}
+			for _, left := range vs[i+1:] {
+				left.Drop()
+			}
+			return err
+		}
+		hs[i] = h
+	}
+	return nil
+}
+
+func (c *context) releaseArray(h uintptr) {
+	e, err := handles.Get(handle.Token(h), handle.Array)
+	if err != nil || e.Owner != any(c) {
+		return
+	}
+	handles.Drop(e)
+	e.Value.(*variable.Variable).Drop()
+}
+
+// by enters the context of a handle of a kind.
+func by(arg string, h C.uintptr_t, kind handle.Kind) (*context, error) {
+	e, err := handles.Get(handle.Token(h), kind)
+	if err != nil {
+		return nil, &argError{arg, err}
+	}
+	c := e.Owner.(*context)
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return nil, &argError{arg, handle.ErrStale}
+	}
+	if c.g.Crowded() {
+		c.sweep()
+	}
+	return c, nil
+}
+
+// askBy runs a request in the context of a handle. If it fails, the error is reported and failed called.
+func askBy(fn, arg string, h C.uintptr_t, kind handle.Kind, f func(c *context) error, failed func()) {
+	if err := func() (err error) {
+		c, err := by(arg, h, kind)
+		if err != nil {
+			return err
+		}
+		defer c.mu.Unlock()
+		defer rescue(&err)
+		return f(c)
+	}(); err != nil {
+		fail(fn, err)
+		failed()
+	}
+}
+
+// makeArray runs a request that makes a variable, whose reference goes to C.
+func makeArray(fn string, ctx C.uintptr_t, f func(c *context) (*variable.Variable, error)) (h C.uintptr_t) {
+	ask(fn, ctx, func(c *context) (err error) {
+		v, err := f(c)
+		if err == nil {
+			h, err = c.outArray(v)
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+// onArray runs a request on a variable.
+func onArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error, failed func()) {
+	askBy(fn, "x", x, handle.Array, func(c *context) error {
+		v, err := c.array("x", uintptr(x))
+		if err != nil {
+			return err
+		}
+		return f(c, v)
+	}, failed)
+}
+
+// statusOf runs a request on a variable that gives 0 or -1.
+func statusOf(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error) (rc C.int) {
+	onArray(fn, x, f, func() { rc = -1 })
+	return rc
+}
+
+// isSo runs a request on a variable that gives 1, 0 or -1.
+func isSo(fn string, x C.uintptr_t, f func(v *variable.Variable) bool) (is C.int) {
+	onArray(fn, x, func(_ *context, v *variable.Variable) error {
+		if f(v) {
+			is = 1
+		}
+		return nil
+	}, func() { is = -1 })
+	return is
+}
+
+// another runs a request that makes a variable of one.
+func another(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) (*variable.Variable, error)) (h C.uintptr_t) {
+	onArray(fn, x, func(c *context, v *variable.Variable) error {
+		w, err := f(c, v)
+		if err == nil {
+			h, err = c.outArray(w)
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+// first is the first of n handles, by which their context is found.
+func first(hs *C.uintptr_t, n C.int) C.uintptr_t {
+	if hs == nil || n <= 0 {
+		return 0
+	}
+	return *hs
+}
+
+//export go_poly_array_new
+func go_poly_array_new(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
+	return makeArray("poly_array_new", ctx, func(c *context) (*variable.Variable, error) {
+		dt, s, err := c.memoryOf(dtype, shape, ndim, data, nbytes)
+		if err != nil {
+			return nil, err
+		}
+		return c.vars.Fill(dt, s, func(b []byte) error {
+			if data == nil {
+				clear(b)
+			} else {
+				copy(b, unsafe.Slice((*byte)(data), nbytes))
+			}
+			return nil
+		})
+	})
+}
+
+//export go_poly_array_share
+func go_poly_array_share(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t, token C.uint64_t) C.uintptr_t {
+	return makeArray("poly_array_share", ctx, func(c *context) (*variable.Variable, error) {
+		dt, s, err := c.memoryOf(dtype, shape, ndim, data, nbytes)
+		if err != nil {
+			return nil, err
+		}
+		if data == nil && nbytes > 0 {
+			return nil, wrong("data", "is NULL, expected memory of %d bytes", nbytes)
+		}
+		return c.vars.Lend(dt, s, data, uint64(token))
+	})
+}
+
+// memoryOf checks the type, the shape and the size of memory.
+func (c *context) memoryOf(dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) (*uop.DType, uop.Shape, error) {
+	dt, err := dtypeOf(dtype)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := c.sizes("shape", shape, ndim)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := tensor.MostElements(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if want := n * int64(dt.Itemsize()); data != nil && int64(nbytes) != want {
+		return nil, nil, wrong("nbytes", "%d, expected %d for %s of shape %s", nbytes, want, dtypeName(dt), s)
+	}
+	return dt, s, nil
+}
+
+//export go_poly_array_released
+func go_poly_array_released(ctx C.uintptr_t, tokens *C.uint64_t, room C.int) C.int {
+	count := C.int(-1)
+	ask("poly_array_released", ctx, func(c *context) error {
+		if room < 0 || room > 0 && tokens == nil {
+			return wrong("tokens", "room for %d at %p, expected 0 or more and its address", room, tokens)
+		}
+		c.released = append(c.released, c.vars.Released()...)
+		n := min(int(room), len(c.released))
+		for i, t := range c.released[:n] {
+			unsafe.Slice(tokens, n)[i] = C.uint64_t(t)
+		}
+		c.released = append(c.released[:0], c.released[n:]...)
+		count = C.int(n)
+		return nil
+	}, func() { count = -1 })
+	return count
+}
+
+//export go_poly_array_retain
+func go_poly_array_retain(x C.uintptr_t) C.uintptr_t {
+	return another("poly_array_retain", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Retain(), nil })
+}
+
+//export go_poly_array_release
+func go_poly_array_release(x C.uintptr_t) {
+	if c, err := by("x", x, handle.Array); err == nil {
+		c.releaseArray(uintptr(x))
+		c.mu.Unlock()
+	}
+}
+
+//export go_poly_array_release_n
+func go_poly_array_release_n(xs *C.uintptr_t, n C.int) {
+	if n <= 0 || xs == nil {
+		return
+	}
+	var c *context
+	for _, x := range unsafe.Slice(xs, n) { // most are of one context
+		if c == nil || !c.owns(x) {
+			if c != nil {
+				c.mu.Unlock()
+			}
+			if c, _ = by("xs", x, handle.Array); c == nil {
+				continue
+			}
+		}
+		c.releaseArray(uintptr(x))
+	}
+	if c != nil {
+		c.mu.Unlock()
+	}
+}
+
+func (c *context) owns(h C.uintptr_t) bool {
+	e, err := handles.Get(handle.Token(h), handle.Array)
+	return err == nil && e.Owner == any(c)
+}
+
+//export go_poly_array_node
+func go_poly_array_node(x C.uintptr_t) (h C.uintptr_t) {
+	onArray("poly_array_node", x, func(c *context, v *variable.Variable) error {
+		out, err := c.out(single(v.Lend()))
+		h = C.uintptr_t(out)
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_array_origin
+func go_poly_array_origin(x C.uintptr_t) (h C.uintptr_t) {
+	onArray("poly_array_origin", x, func(c *context, v *variable.Variable) error {
+		out, err := c.out(single(v.Origin()))
+		h = C.uintptr_t(out)
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_array_of
+func go_poly_array_of(ctx, node C.uintptr_t, from *C.uintptr_t, n C.int) C.uintptr_t {
+	return makeArray("poly_array_of", ctx, func(c *context) (*variable.Variable, error) {
+		u, err := c.arg("node", uintptr(node))
+		if err == nil {
+			err = u.tensor("node")
+		}
+		if err != nil {
+			return nil, err
+		}
+		vs, err := c.arrays("from", from, n)
+		if err != nil {
+			return nil, err
+		}
+		return c.vars.Make(u.Keep, vs...), nil
+	})
+}
+
+//export go_poly_array_describe
+func go_poly_array_describe(x C.uintptr_t, shape *C.int64_t, room C.int, dtype *C.int) (ndim C.int) {
+	onArray("poly_array_describe", x, func(c *context, v *variable.Variable) error {
+		u := v.Node()
+		tellSizes(u.Shape(), shape, room)
+		if dtype != nil {
+			*dtype = dtypeID(u.DType)
+		}
+		ndim = C.int(len(u.Shape()))
+		return nil
+	}, func() { ndim = -1 })
+	return ndim
+}
+
+// callArrays calls an operation on variables.
+func (c *context) callArrays(op *ops.Op, args []callArg) ([]*variable.Variable, error) {
+	return c.vars.Call(op, func(k *variable.Call) error {
+		r := reader{c: c, rest: args, tensor: func(arg string, h uintptr) (*uop.UOp, error) {
+			v, err := c.array(arg, h)
+			if err != nil {
+				return nil, err
+			}
+			return k.Operand(v)
+		}}
+		return r.arguments(op, &k.Args)
+	})
+}
+
+//export go_poly_array_call
+func go_poly_array_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) C.int {
+	count := C.int(-1)
+	ask("poly_array_call", ctx, func(c *context) error {
+		op := must(operation(number))
+		if room < 0 || room > 0 && out == nil {
+			return wrong("out", "room for %d results at %p, expected 0 or more and their address", room, out)
+		}
+		results, err := c.callArrays(op, must(callArgs("args", args, n)))
+		if err != nil {
+			return wrong("args", "%s: %w", op.Name, err)
+		}
+		if count = C.int(len(results)); count > room {
+			for _, v := range results {
+				v.Drop()
+			}
+			return nil
+		}
+		return c.outArrays(results, out)
+	}, func() { count = -1 })
+	return count
+}
+
+//export go_poly_array_binary
+func go_poly_array_binary(op C.int, a, b C.uintptr_t) (h C.uintptr_t) {
+	askBy("poly_array_binary", "a", a, handle.Array, func(c *context) error {
+		x, err := c.array("a", uintptr(a))
+		if err != nil {
+			return err
+		}
+		y, err := c.array("b", uintptr(b))
+		if err != nil {
+			return err
+		}
+		v, err := c.vars.Apply(func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Binary(tensor.BinaryOp(op), us[0], us[1]) }, x, y)
+		if err == nil {
+			h, err = c.outArray(v)
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_array_binary_number
+func go_poly_array_binary_number(op C.int, x C.uintptr_t, number unsafe.Pointer, reversed C.int) C.uintptr_t {
+	return another("poly_array_binary_number", x, func(c *context, v *variable.Variable) (*variable.Variable, error) {
+		n, err := numberOf("number", number)
+		if err != nil {
+			return nil, err
+		}
+		return c.vars.Apply(func(us []*uop.UOp) (*uop.UOp, error) {
+			return tensor.BinaryNumber(tensor.BinaryOp(op), us[0], n, reversed != 0)
+		}, v)
+	})
+}
+
+// numberOf reads a number.
+func numberOf(arg string, number unsafe.Pointer) (uop.Const, error) {
+	if number == nil {
+		return uop.Const{}, wrong(arg, "is NULL, expected a number")
+	}
+	r := reader{rest: unsafe.Slice((*callArg)(number), 1)}
+	switch k := r.rest[0].kind; k {
+	case callBool, callInt, callUint, callFloat:
+	default:
+		return uop.Const{}, wrong(arg, "kind %d, expected a bool, an integer or a float", k)
+	}
+	v, err := r.read(arg, 0)
+	switch v := v.(type) {
+	case bool:
+		return uop.BoolConst(v), err
+	case int64:
+		return uop.Int(v), err
+	case float64:
+		return uop.Float(v), err
+	}
+	return v.(uop.Const), err
+}
+
+//export go_poly_array_realize
+func go_poly_array_realize(xs *C.uintptr_t, n C.int) (rc C.int) {
+	if n == 0 {
+		return 0
+	}
+	askBy("poly_array_realize", "xs", first(xs, n), handle.Array, func(c *context) error {
+		vs, err := c.arrays("xs", xs, n)
+		if err != nil {
+			return err
+		}
+		return c.vars.Realize(vs...)
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_array_realize_async
+func go_poly_array_realize_async(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) (h C.uintptr_t) {
+	ask("poly_array_realize_async", ctx, func(c *context) error {
+		vs, err := c.arrays("xs", xs, n)
+		if err != nil {
+			return err
+		}
+		j := &job{ctx: c, done: make(chan struct{})}
+		if j.entry, err = handles.New(handle.Job, c, j); err != nil {
+			return err
+		}
+		before := c.pending
+		_, err = c.vars.Start(vs, func(run *variable.Job) {
+			defer close(j.done)
+			if before != nil {
+				<-before
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			j.err = run.End()
+		})
+		if err != nil {
+			handles.Drop(j.entry)
+			return err
+		}
+		c.jobs[j] = struct{}{}
+		h = C.uintptr_t(j.entry.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_array_is_computed
+func go_poly_array_is_computed(x C.uintptr_t) C.int {
+	return isSo("poly_array_is_computed", x, (*variable.Variable).IsComputed)
+}
+
+//export go_poly_array_is_view
+func go_poly_array_is_view(x C.uintptr_t) C.int {
+	return isSo("poly_array_is_view", x, (*variable.Variable).IsView)
+}
+
+//export go_poly_array_read
+func go_poly_array_read(x C.uintptr_t, out unsafe.Pointer, nbytes C.size_t) C.int {
+	return statusOf("poly_array_read", x, func(_ *context, v *variable.Variable) (err error) {
+		readErr := v.Read(func(b []byte) {
+			switch {
+			case len(b) != int(nbytes):
+				err = wrong("nbytes", "%d, expected the %d of the elements", nbytes, len(b))
+			case out == nil && nbytes > 0:
+				err = wrong("out", "is NULL, expected memory of %d bytes", nbytes)
+			default:
+				copy(unsafe.Slice((*byte)(out), nbytes), b)
+			}
+		})
+		if readErr != nil {
+			return readErr
+		}
+		return err
+	})
+}
+
+//export go_poly_array_pin
+func go_poly_array_pin(x C.uintptr_t, data *unsafe.Pointer, strides *C.int64_t, room C.int, writable *C.int) (h C.uintptr_t) {
+	onArray("poly_array_pin", x, func(c *context, v *variable.Variable) error {
+		if data == nil {
+			return wrong("data", "is NULL, expected memory of a pointer")
+		}
+		if n := len(v.Node().Shape()); room < 0 || int(room) < n && strides != nil {
+			return wrong("strides", "room for %d, expected %d", room, n)
+		}
+		layout, p, err := v.Pin()
+		if err != nil {
+			return err
+		}
+		e, err := handles.New(handle.Pin, nil, p)
+		if err != nil {
+			p.Free()
+			return err
+		}
+		*data = layout.Data
+		if strides != nil {
+			for i, n := range layout.Strides {
+				unsafe.Slice(strides, room)[i] = C.int64_t(n)
+			}
+		}
+		if writable != nil {
+			*writable = 1
+			if layout.Copy {
+				*writable = 0
+			}
+		}
+		h = C.uintptr_t(e.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_array_unpin
+func go_poly_array_unpin(pin C.uintptr_t) {
+	if e, err := handles.Get(handle.Token(pin), handle.Pin); err == nil && handles.Drop(e) {
+		e.Value.(*variable.Pin).Free()
+	}
+}
+
+// operandFor is an array, or a number as one of the type of v, and what ends its use.
+func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer) (x *variable.Variable, done func(), err error) {
+	if p == nil {
+		return nil, nil, wrong(arg, "is NULL, expected an array or a number")
+	}
+	if a := (*callArg)(p); a.kind == callTensor {
+		x, err = c.array(arg, uintptr(a.word))
+		return x, func() {}, err
+	}
+	n, err := numberOf(arg, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x, err = v.Number(n); err != nil {
+		return nil, nil, err
+	}
+	return x, x.Drop, nil
+}
+
+//export go_poly_array_assign
+func go_poly_array_assign(x C.uintptr_t, to unsafe.Pointer) C.int {
+	return statusOf("poly_array_assign", x, func(c *context, v *variable.Variable) error {
+		w, done, err := c.operandFor("value", v, to)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return v.Assign(w)
+	})
+}
+
+//export go_poly_array_update
+func go_poly_array_update(x C.uintptr_t, to unsafe.Pointer) C.int {
+	return statusOf("poly_array_update", x, func(c *context, v *variable.Variable) error {
+		w, done, err := c.operandFor("value", v, to)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return v.Update(w)
+	})
+}
+
+//export go_poly_array_assign_n
+func go_poly_array_assign_n(targets, values *C.uintptr_t, n C.int) (rc C.int) {
+	if n == 0 {
+		return 0
+	}
+	askBy("poly_array_assign_n", "targets", first(targets, n), handle.Array, func(c *context) error {
+		to, err := c.arrays("targets", targets, n)
+		if err != nil {
+			return err
+		}
+		news, err := c.arrays("values", values, n)
+		if err != nil {
+			return err
+		}
+		return c.vars.AssignAll(to, news)
+	}, func() { rc = -1 })
+	return rc
+}
+
+//export go_poly_array_set
+func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Pointer) C.int {
+	return statusOf("poly_array_set", x, func(c *context, v *variable.Variable) error {
+		given, err := callArgs("items", args, n)
+		if err != nil {
+			return err
+		}
+		var from []*variable.Variable
+		r := reader{c: c, rest: given, tensor: func(arg string, h uintptr) (*uop.UOp, error) {
+			w, err := c.array(arg, h)
+			if err != nil {
+				return nil, err
+			}
+			from = append(from, w)
+			return w.Node(), nil
+		}}
+		var list []any
+		for len(r.rest) > 0 {
+			item, err := r.read("items", 0)
+			if err != nil {
+				return err
+			}
+			list = append(list, item)
+		}
+		index, err := items("items", list)
+		if err != nil {
+			return err
+		}
+		w, done, err := c.operandFor("value", v, to)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return v.Set(w, index, from...)
+	})
+}
+
+//export go_poly_array_replace
+func go_poly_array_replace(x, by C.uintptr_t) C.int {
+	return statusOf("poly_array_replace", x, func(c *context, v *variable.Variable) error {
+		w, err := c.array("by", uintptr(by))
+		if err != nil {
+			return err
+		}
+		return v.Replace(w)
+	})
+}
+
+//export go_poly_array_detach
+func go_poly_array_detach(x C.uintptr_t) C.uintptr_t {
+	return another("poly_array_detach", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Detach() })
+}
+
+//export go_poly_array_clone
+func go_poly_array_clone(x C.uintptr_t) C.uintptr_t {
+	return another("poly_array_clone", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Clone() })
+}

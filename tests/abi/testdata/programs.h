@@ -1,0 +1,242 @@
+/* Runs statements of tests/programs.json, which programs_test.go writes as C. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "polygrad.h"
+
+#define COUNT(...) ((int)(sizeof(__VA_ARGS__) / sizeof((__VA_ARGS__)[0])))
+#define ARGS(...) ((PolyCallArg[]){__VA_ARGS__}), COUNT((PolyCallArg[]){__VA_ARGS__})
+#define NAMES(...) ((const char *[]){__VA_ARGS__}), COUNT((const char *[]){__VA_ARGS__})
+#define V(name) ((PolyCallArg){.kind = POLY_CALL_TENSOR, .as = {.p = get(name)}})
+#define L(n_) ((PolyCallArg){.kind = POLY_CALL_LIST, .n = (n_)})
+#define SLICE ((PolyCallArg){.kind = POLY_CALL_SLICE})
+#define ELLIPSIS ((PolyCallArg){.kind = POLY_CALL_ELLIPSIS})
+
+enum { MOST = 64 };
+
+static PolyCtx *ctx;
+static struct binding {
+  const char *name;
+  PolyArray *x;
+} bound[MOST];
+static int n_bound;
+
+/* A function runs as it is, is traced, and runs as a program from then on. */
+struct function {
+  const char *name, **params, **returns;
+  int n_params, n_returns, calls;
+  int (*body)(void);
+  PolyFunction *compiled;
+};
+static struct function functions[MOST];
+static struct { const char *name; PolyOptim *o; } optimizers[MOST];
+static int n_functions, n_optimizers, failures;
+static char why[2000];
+
+static int wrong(const char *text) {
+  snprintf(why, sizeof why, "%s", text);
+  return -2;
+}
+
+static PolyArray *get(const char *name) {
+  for (int i = n_bound; i-- > 0;)
+    if (strcmp(bound[i].name, name) == 0) return bound[i].x;
+  return NULL;
+}
+
+/* Lets a name stand for an array, whose reference it takes. */
+static int set(const char *name, PolyArray *x, int from) {
+  if (!x) return -1;
+  for (int i = n_bound; i-- > from;)
+    if (strcmp(bound[i].name, name) == 0) {
+      poly_array_release(bound[i].x);
+      bound[i].x = x;
+      return 0;
+    }
+  bound[n_bound++] = (struct binding){name, x};
+  return 0;
+}
+
+static int inner; /* names from here on are of the function that runs */
+
+static int let(const char *name, int dtype, const double *data, int n, const int64_t *shape, int ndim, int grad) {
+  PolyArray *wide = poly_array_new(ctx, POLY_DTYPE_FLOAT64, shape, ndim, data, (size_t)n * 8), *x = NULL;
+  PolyCallArg args[] = {POLY_PASS_T(wide), POLY_PASS_DTYPE(dtype)};
+  if (poly_array_call(ctx, poly_op("cast"), args, 2, &x, 1) != 1 || poly_array_realize(&x, 1) != 0) return -1;
+  poly_array_release(wide);
+  if (grad && poly_array_require_grad(x, 1) != 0) {
+    poly_array_release(x);
+    return -1;
+  }
+  return set(name, x, inner);
+}
+
+static int call(const char *name, const char *op, const PolyCallArg *args, int n) {
+  PolyArray *out[8] = {0};
+  if (strcmp(op, "detach") == 0 || strcmp(op, "clone") == 0)
+    out[0] = (*op == 'd' ? poly_array_detach : poly_array_clone)((PolyArray *)args[0].as.p);
+  else if (poly_array_call(ctx, poly_op(op), args, n, out, 8) < 0)
+    return -1;
+  for (int i = 1; i < 8; i++) poly_array_release(out[i]);
+  return set(name, out[0], inner);
+}
+
+static int all(const char **names, int n, PolyArray **xs) {
+  for (int i = 0; i < n; i++) xs[i] = get(names[i]);
+  return n;
+}
+
+static int realize(const char **names, int n) {
+  PolyArray *xs[MOST];
+  return poly_array_realize(xs, all(names, n, xs));
+}
+
+static int drop(const char *name) {
+  for (int i = n_bound; i-- > 0;)
+    if (strcmp(bound[i].name, name) == 0) {
+      poly_array_release(bound[i].x);
+      bound[i] = bound[--n_bound];
+      return 0;
+    }
+  return wrong("no such name");
+}
+
+static int optimizer(const char *name, const char *kind, const char **names, int n, double lr, double momentum, int nesterov, double decay) {
+  PolyArray *xs[MOST];
+  all(names, n, xs);
+  PolyOptim *o = strcmp(kind, "sgd") == 0 ? poly_optim_lars(xs, n, lr, momentum, 0, 0, nesterov, 0, 0, 0, NULL, 0)
+                                          : poly_optim_lamb(xs, n, lr, 0.9, 0.999, 1e-8, decay, 1, strcmp(kind, "adamw") != 0);
+  optimizers[n_optimizers].name = name, optimizers[n_optimizers++].o = o;
+  return o ? 0 : -1;
+}
+
+static int step(const char *name) {
+  for (int i = n_optimizers; i-- > 0;)
+    if (strcmp(optimizers[i].name, name) == 0) return poly_optim_step(&optimizers[i].o, 1);
+  return wrong("no such optimizer");
+}
+
+static int function(const char *name, int (*body)(void), const char **params, int n_params, const char **returns, int n_returns) {
+  functions[n_functions++] = (struct function){.name = name, .params = params, .returns = returns, .n_params = n_params, .n_returns = n_returns, .body = body};
+  return 0;
+}
+
+/* Calls the body of a function on arrays, whose references it takes, and writes its results. */
+static int run_body(struct function *f, PolyArray **given, PolyArray **out) {
+  int before = inner, rc = 0;
+  inner = n_bound;
+  for (int i = 0; i < f->n_params; i++) set(f->params[i], given[i], n_bound);
+  rc = f->body();
+  for (int i = 0; rc == 0 && i < f->n_returns; i++)
+    if (!(out[i] = poly_array_retain(get(f->returns[i])))) rc = -1;
+  char text[sizeof why];
+  snprintf(text, sizeof text, "%s", poly_last_error());
+  while (n_bound > inner) poly_array_release(bound[--n_bound].x);
+  inner = before;
+  if (rc == -1) rc = wrong(text);
+  return rc;
+}
+
+static int run(const char *name, const char **with, int n, const char **lets, int n_lets) {
+  struct function *f = NULL;
+  for (int i = 0; i < n_functions; i++)
+    if (strcmp(functions[i].name, name) == 0) f = &functions[i];
+  if (!f) return wrong("no such function");
+  PolyArray *xs[MOST], *given[MOST], *out[MOST] = {0};
+  all(with, n, xs);
+  int rc = 0;
+  if (++f->calls == 1) {
+    for (int i = 0; i < n; i++) given[i] = poly_array_retain(xs[i]);
+    rc = run_body(f, given, out);
+    if (rc == 0 && f->n_returns > 0) rc = poly_array_realize(out, f->n_returns);
+  } else {
+    if (!f->compiled) {
+      PolyArray *results[MOST] = {0};
+      if (poly_trace_begin(ctx, "f", xs, n, given) != 0) return -1;
+      if ((rc = run_body(f, given, results)) != 0) {
+        poly_trace_abandon(ctx);
+        return rc;
+      }
+      f->compiled = poly_trace_end(ctx, results, f->n_returns, 0);
+      char text[sizeof why];
+      snprintf(text, sizeof text, "%s", poly_last_error());
+      for (int i = 0; i < f->n_returns; i++) poly_array_release(results[i]);
+      if (!f->compiled) return wrong(text);
+    }
+    if (poly_function_run(f->compiled, xs, n, NULL, 0, out, MOST) != f->n_returns) return -1;
+  }
+  for (int i = 0; rc == 0 && i < n_lets; i++) rc = set(lets[i], out[i], inner);
+  return rc;
+}
+
+static int compare(PolyArray *x, int dtype, const int64_t *shape, int ndim, const double *values, int n, double tolerance) {
+  int64_t have[POLY_MAX_DIMS];
+  int type, dims = poly_array_describe(x, have, POLY_MAX_DIMS, &type);
+  if (dims < 0) return -1;
+  if (shape && (dims != ndim || memcmp(have, shape, (size_t)ndim * 8) != 0)) return wrong("the shape differs");
+  if (dtype >= 0 && type != dtype) return wrong("the type differs");
+  PolyArray *wide = NULL;
+  PolyCallArg args[] = {POLY_PASS_T(x), POLY_PASS_DTYPE(POLY_DTYPE_FLOAT64)};
+  if (poly_array_call(ctx, poly_op("cast"), args, 2, &wide, 1) != 1) return -1;
+  double *got = malloc((size_t)n * 8 + 8);
+  int rc = poly_array_read(wide, got, (size_t)n * 8);
+  for (int i = 0; rc == 0 && i < n; i++)
+    if (!(fabs(got[i] - values[i]) <= fmax(tolerance, 1e-6) * fmax(1, fabs(values[i])))) {
+      snprintf(why, sizeof why, "element %d is %g, expected %g", i, got[i], values[i]);
+      rc = -2;
+    }
+  free(got);
+  if (rc == 0) poly_array_release(wide);
+  return rc;
+}
+
+static int expect(const char *name, int dtype, const int64_t *shape, int ndim, const double *values, int n, double tolerance) {
+  return compare(get(name), dtype, shape, ndim, values, n, tolerance);
+}
+
+static int expect_grad(const char *name, const double *values, int n, double tolerance) {
+  PolyArray *g;
+  int has = poly_array_grad(get(name), &g);
+  if (has < 0) return -1;
+  if (has != (values != NULL)) return wrong(has ? "there is a gradient" : "there is no gradient");
+  int rc = has ? compare(g, -1, NULL, 0, values, n, tolerance) : 0;
+  poly_array_release(g);
+  return rc;
+}
+
+static int mentions(const char *text, const char *part) {
+  size_t n = strlen(part);
+  for (; *text; text++)
+    if (strncasecmp(text, part, n) == 0) return 1;
+  return 0;
+}
+
+/* A statement that must fail with an error about something. */
+static int fails(const char *about, int rc) {
+  char text[sizeof why];
+  snprintf(text, sizeof text, "%s", rc == -2 ? why : poly_last_error());
+  if (rc == 0) return wrong("no error");
+  if (mentions(text, about)) return 0;
+  snprintf(why, sizeof why, "error \"%.900s\", expected one about \"%.200s\"", text, about);
+  return -2;
+}
+
+/* Runs a program; statement is the number of the one that fails. */
+static void program(const char *name, int (*body)(void)) {
+  ctx = poly_ctx_new();
+  n_bound = n_functions = n_optimizers = inner = 0;
+  poly_clear_error();
+  int rc = body();
+  if (rc != 0) {
+    failures++;
+    fprintf(stderr, "%s: %s\n", name, rc == -1 ? poly_last_error() : why);
+  }
+  for (int i = 0; i < n_bound; i++) poly_array_release(bound[i].x);
+  for (int i = 0; i < n_optimizers; i++) poly_optim_release(optimizers[i].o);
+  for (int i = 0; i < n_functions; i++) poly_function_release(functions[i].compiled);
+  poly_ctx_destroy(ctx);
+}

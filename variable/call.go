@@ -1,0 +1,165 @@
+package variable
+
+import (
+	"errors"
+
+	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
+	"polygrad/core/uop"
+)
+
+// A Call is an operation on its way: its arguments, and the values among them. A context has one at a time.
+type Call struct {
+	Args ops.Args
+	ctx  *Context
+	// first is the first operand, of which a method may be a view.
+	first *Variable
+	from  []*value
+	outs  []*Variable
+}
+
+// ErrForeign is the error of an operand of another context.
+var ErrForeign = errors.New("belongs to another context")
+
+// Operand is the node of a variable that the call computes from.
+func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
+	if v.ctx != k.ctx {
+		return nil, ErrForeign
+	}
+	if k.first == nil {
+		k.first = v
+	}
+	k.from = append(k.from, v.source())
+	return v.Node(), nil
+}
+
+// Call calls an operation, whose arguments fill sets. The results are valid until the next call.
+func (c *Context) Call(op *ops.Op, fill func(k *Call) error) ([]*Variable, error) {
+	k := &c.now
+	defer k.end()
+	op.Begin(&k.Args, c.Graph)
+	k.Args.Training, k.Args.Seed, k.Args.Value, k.Args.Elements = c.Training, c.seed, c.valueOf, c.elementsOf
+	k.outs = k.outs[:0]
+	if err := fill(k); err != nil {
+		return nil, err
+	}
+	nodes, err := k.Args.Results()
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		if op.View && len(k.from) == 1 {
+			if is, err := tensor.IsView(node, k.first.cell.value.node); err == nil && is {
+				shown, err := k.first.viewNow(node)
+				if err != nil {
+					return nil, err
+				}
+				k.outs = append(k.outs, shown)
+				continue
+			}
+		}
+		k.outs = append(k.outs, c.result(node, k.from))
+	}
+	return k.outs, nil
+}
+
+// Apply makes a variable of the node that f composes of the nodes of others.
+func (c *Context) Apply(f func(us []*uop.UOp) (*uop.UOp, error), xs ...*Variable) (*Variable, error) {
+	k := &c.now
+	defer k.end()
+	us := k.Args.Xs[:0]
+	for _, x := range xs {
+		u, err := k.Operand(x)
+		if err != nil {
+			return nil, err
+		}
+		us = append(us, u)
+	}
+	k.Args.Xs = us
+	node, err := f(us)
+	if err != nil {
+		return nil, err
+	}
+	return c.result(node, k.from), nil
+}
+
+// end lets go of the values of a call.
+func (k *Call) end() {
+	for _, v := range k.from {
+		if v.refs == 0 && v.histories == 0 && !v.leaf { // nothing was computed from it
+			v.free()
+		}
+	}
+	clear(k.from)
+	k.first, k.from = nil, k.from[:0]
+}
+
+// result is a variable of its own for a new node.
+func (c *Context) result(node *uop.UOp, from []*value) *Variable {
+	made := &struct { // one allocation for all
+		w         Variable
+		x         cell
+		v         value
+		variables [1]*Variable
+		holders   [1]*cell
+		from      [2]*value
+	}{}
+	v, x, w := &made.v, &made.x, &made.w
+	v.from, v.holders, x.variables = append(made.from[:0], from...), made.holders[:0], append(made.variables[:0], w)
+	c.enlist(v, node)
+	if c.quiet > 0 && v.flow == flowAlways {
+		v.node, _ = tensor.Detach(node) // any tensor can be detached
+		v.flow = flowNever
+	}
+	w.ctx, w.cell, w.refs = c, x, 1
+	if c.trace != nil {
+		c.trace.young[x] = true
+	}
+	x.set(v)
+	return w
+}
+
+// takeSeed takes words of the random stream for the call that runs: a leaf of three numbers.
+func (c *Context) takeSeed(words uint64) (*uop.UOp, error) {
+	v, err := c.newSeed(words)
+	if err != nil {
+		return nil, err
+	}
+	c.now.from = append(c.now.from, v)
+	return v.node, nil
+}
+
+// elements are those of a node that is in memory.
+func (c *Context) elements(node *uop.UOp) ([]byte, bool) {
+	b := ops.InMemory(node)
+	if b == nil {
+		return nil, false
+	}
+	m := c.memory[b]
+	if m == nil || m.data == nil {
+		return nil, false
+	}
+	return m.bytes(), true
+}
+
+// value computes a node of one element.
+func (c *Context) value(node *uop.UOp) (uop.Const, error) {
+	if c.trace != nil {
+		return uop.Const{}, c.trace.valueNeeded()
+	}
+	m, err := c.compute(node)
+	if err != nil {
+		return uop.Const{}, err
+	}
+	defer m.free()
+	return firstOf(m.bytes(), node.DType), nil
+}
+
+// firstOf is the first element of memory.
+func firstOf(b []byte, dt *uop.DType) uop.Const {
+	bits := uint64(0)
+	for i, x := range b[:dt.Itemsize()] {
+		bits |= uint64(x) << (8 * i)
+	}
+	return uop.FromBits(dt, bits)
+}

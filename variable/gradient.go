@@ -1,0 +1,313 @@
+package variable
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"polygrad/core/gradient"
+	"polygrad/core/rewrite"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// RequiresGrad reports whether Backward gives the variable, or one that it is computed from, a gradient.
+func (v *Variable) RequiresGrad() bool { return v.wants || v.differentiable() }
+
+// Require says whether Backward gives the variable a gradient. Elements of integer types have none. A detached view gets elements of its
+// own: they are a leaf, whatever the variable is that it was a view of.
+func (v *Variable) Require(on bool) error {
+	if on && v.detached && v.Node().DType.IsFloat() {
+		if err := v.separate(); err != nil {
+			return err
+		}
+	}
+	if !v.IsView() { // a clone has a gradient of its own
+		if err := v.cell.split(v.ctx); err != nil {
+			return err
+		}
+	}
+	x := v.cell.value
+	if !on {
+		v.wants = false
+		if x.leaf && x.origin == nil {
+			x.flow = flowNever
+		}
+		return nil
+	}
+	if !x.node.DType.IsFloat() {
+		return fmt.Errorf("the tensor is %s, expected a floating type", x.node.DType.NumpyName())
+	}
+	if !v.IsView() && x.flow != flowAlways && v.ctx.trace == nil {
+		// A variable is a leaf of its own: its gradient is not that of others with the same elements.
+		if err := v.ctx.Realize(v); err != nil {
+			return err
+		}
+		if x = v.cell.value; len(x.holders) > 1 || x.refs > 1 {
+			own, err := v.ctx.copyOf(x)
+			if err != nil {
+				return err
+			}
+			v.cell.set(own)
+			x = own
+		}
+	}
+	v.wants = true
+	x.flow = flowAlways
+	return nil
+}
+
+// separate gives a view a cell of its own, with a copy of its elements.
+func (v *Variable) separate() error {
+	c, node := v.ctx, v.Node()
+	var own *value
+	if c.trace != nil {
+		apart, err := tensor.Contiguous(node)
+		if err != nil {
+			return err
+		}
+		own = c.newValue(apart, v.source())
+	} else {
+		m, err := c.compute(node)
+		if err != nil {
+			return err
+		}
+		if own, err = c.newLeaf(node.DType, node.Shape(), m); err != nil {
+			m.free()
+			return err
+		}
+	}
+	own.retain()
+	defer own.release()
+	v.leave()
+	v.cell, v.view, v.base, v.detached = &cell{variables: []*Variable{v}}, nil, nil, false
+	if c.trace != nil {
+		c.trace.young[v.cell] = true
+	}
+	v.cell.set(own)
+	return nil
+}
+
+// copyOf is a leaf with the elements of another.
+func (c *Context) copyOf(x *value) (*value, error) {
+	m, err := allocate(x.mem.size)
+	if err != nil {
+		return nil, err
+	}
+	copy(m.bytes(), x.mem.bytes())
+	own, err := c.newLeaf(x.node.DType, x.node.Shape(), m)
+	if err != nil {
+		m.free()
+	}
+	return own, err
+}
+
+// Grad is the gradient that Backward calls have added up, or nil.
+func (v *Variable) Grad() *Variable {
+	if t := v.ctx.trace; t != nil {
+		t.readGrad(v, false)
+	}
+	return v.grad
+}
+
+// SetGrad gives a variable another gradient, whose reference it takes; nil for none.
+func (v *Variable) SetGrad(g *Variable) {
+	v.cell.value.changed()
+	if t := v.ctx.trace; t != nil {
+		if k := t.gradient(v); k != nil {
+			k.zeroed, k.used = k.zeroed || g == nil, false
+		}
+	}
+	if g != nil && v.ctx.Changed != nil { // a step may have to forget it
+		v.ctx.Changed()
+	}
+	if v.grad != nil {
+		v.grad.Drop()
+	}
+	v.grad = g
+}
+
+// incoming is the gradient that comes in; nil for one element.
+func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
+	node := v.Node()
+	if g == nil {
+		if tensor.Elements(node) != 1 {
+			return nil, nil, fmt.Errorf("gradient: not given: the tensor has shape %s, expected one element or a gradient", node.Shape())
+		}
+		return nil, nil, nil
+	}
+	if g.ctx != v.ctx {
+		return nil, nil, fmt.Errorf("gradient: %w", ErrForeign)
+	}
+	u, from := g.Node(), []*value{g.source()}
+	if tensor.Elements(node) == 1 && tensor.Elements(u) == 1 {
+		var err error
+		u, err = tensor.Reshape(u, node.Shape())
+		return u, from, err
+	}
+	return u, from, nil
+}
+
+// Backward computes the gradients of a variable for all variables that require one and adds them to those they have. A variable of
+// several elements needs the gradient that comes in.
+func (v *Variable) Backward(incoming *Variable) error {
+	seed, from, err := v.incoming(incoming)
+	if err != nil {
+		return err
+	}
+	c, root := v.ctx, v.cell.value
+	var targets []*Variable
+	overwritten := false
+	root.visit(func(x *value) {
+		overwritten = overwritten || x.leaf && x.mem == nil && c.trace == nil
+		holders := x.holders
+		if leaf := c.computed[x.node]; leaf != nil && leaf != x { // who stood for the value stands for the leaf now
+			holders = append(holders[:len(holders):len(holders)], leaf.holders...)
+		}
+		for _, h := range holders {
+			for _, w := range h.variables {
+				if w.wants && !slices.Contains(targets, w) {
+					targets = append(targets, w)
+				}
+			}
+		}
+	})
+	switch {
+	case overwritten:
+		return errOverwritten
+	case len(targets) == 0:
+		return errors.New("no tensor that this one depends on requires a gradient")
+	}
+	nodes := make([]*uop.UOp, len(targets))
+	for i, w := range targets {
+		nodes[i] = w.Node()
+	}
+	grads, _, err := c.differentiate(v.Node(), seed, nodes, root)
+	if err != nil {
+		return err
+	}
+	compute := []*Variable{v}
+	for i, w := range targets {
+		made := c.newValue(grads[i], append(from[:len(from):len(from)], root.sources()...)...)
+		if c.trace != nil {
+			c.trace.readGrad(w, true)
+		}
+		if w.grad != nil {
+			sum, err := tensor.Add(w.grad.Node(), grads[i])
+			if err != nil {
+				return err
+			}
+			made.retain()
+			defer made.release()
+			made = c.newValue(sum, w.grad.cell.value, made)
+			if c.trace == nil && !w.grad.IsView() { // who holds the gradient sees the sum
+				w.grad.cell.set(made)
+				compute = append(compute, w.grad)
+				continue
+			}
+		}
+		g := c.variable(made)
+		w.SetGrad(g)
+		compute = append(compute, g)
+	}
+	if c.trace != nil {
+		return nil
+	}
+	return c.Realize(compute...)
+}
+
+// sources are the values that a gradient of x is computed from: x, and what computed values on the way came from.
+func (x *value) sources() []*value {
+	all := []*value{x}
+	x.visit(func(y *value) {
+		if y.origin != nil {
+			all = append(all, y.origin)
+		}
+	})
+	return all
+}
+
+// visit calls f for each value that a gradient of x flows through, x first.
+func (x *value) visit(f func(x *value)) {
+	seen := map[*value]bool{x: true}
+	for stack := []*value{x}; len(stack) > 0; {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		f(x)
+		below := x.from
+		if x.origin != nil {
+			below = []*value{x.origin}
+		}
+		for _, s := range below {
+			if s.flow == flowAlways && !seen[s] {
+				seen[s] = true
+				stack = append(stack, s)
+			}
+		}
+	}
+}
+
+// differentiate returns the gradients of a node, computed from root, with respect to others. Computed tensors on the way are seen as
+// what they were computed from; where their elements are needed, they are read. depends says for each whether the node depends on it.
+func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value) (grads []*uop.UOp, depends []bool, err error) {
+	origins := rewrite.Map{}
+	root.visit(func(x *value) {
+		if x.origin != nil {
+			origins[x.node] = x.origin.node
+		}
+	})
+	whole := rewrite.Substitute(node, origins)
+	below := map[*uop.UOp]bool{}
+	for _, u := range whole.Toposort() {
+		below[u] = true
+	}
+	at := make([]*uop.UOp, len(wrt))
+	for i, u := range wrt {
+		at[i] = rewrite.Substitute(u, origins)
+		if !below[at[i]] { // what was computed after it was used stands in the graph as it was
+			at[i] = rewrite.Substitute(u, c.lazily())
+		}
+		depends = append(depends, below[at[i]])
+	}
+	grads, err = gradient.Of(whole, at, seed)
+	return grads, depends, err
+}
+
+// lazily are the lazy nodes of leaves that were computed.
+func (c *Context) lazily() rewrite.Map {
+	m := make(rewrite.Map, len(c.known))
+	for lazy, leaf := range c.known {
+		m[leaf] = lazy
+	}
+	return m
+}
+
+// Gradients returns the gradients of a variable with respect to others, and stores none. Targets on which it does not depend have
+// gradients of zeros, or else are an error.
+func (v *Variable) Gradients(targets []*Variable, incoming *Variable, zeros bool) ([]*Variable, error) {
+	seed, from, err := v.incoming(incoming)
+	if err != nil {
+		return nil, err
+	}
+	wrt := make([]*uop.UOp, len(targets))
+	for i, t := range targets {
+		if t.ctx != v.ctx {
+			return nil, fmt.Errorf("targets[%d]: %w", i, ErrForeign)
+		}
+		from = append(from, t.source())
+		wrt[i] = t.Node()
+	}
+	grads, depends, err := v.ctx.differentiate(v.Node(), seed, wrt, v.cell.value)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.Index(depends, false); i >= 0 && !zeros {
+		return nil, fmt.Errorf("targets[%d]: the tensor does not depend on it", i)
+	}
+	from = append(from, v.cell.value.sources()...)
+	out := make([]*Variable, len(grads))
+	for i, g := range grads {
+		out[i] = v.ctx.variable(v.ctx.newValue(g, from...))
+	}
+	return out, nil
+}

@@ -1,0 +1,82 @@
+package variable
+
+import (
+	"slices"
+
+	"polygrad/exec"
+)
+
+// A Job computes variables beside its caller. What is written meanwhile does not change what it reads.
+type Job struct {
+	b     *batch
+	ran   chan struct{} // closed when the kernels have run
+	ended bool
+	err   error
+}
+
+// Start begins to compute variables and returns at once. Jobs of a context run one after the other; whatever else computes waits for
+// them. done is called when the kernels have run, without the lock of the context: it takes the lock and calls End.
+func (c *Context) Start(vs []*Variable, done func(*Job)) (*Job, error) {
+	if c.trace != nil {
+		return nil, c.trace.valueNeeded()
+	}
+	b, stores, err := c.prepare(vs)
+	var step *exec.Step
+	var binds []exec.Binding
+	if err == nil && len(stores) > 0 {
+		step, binds, err = c.program(stores)
+		binds = slices.Clone(binds)
+	}
+	if err != nil {
+		b.drop()
+		return nil, err
+	}
+	for _, v := range b.apart {
+		v.refs++
+	}
+	j := &Job{b: b, ran: make(chan struct{})}
+	before := j.ran
+	if n := len(c.jobs); n > 0 {
+		before = c.jobs[n-1].ran
+	}
+	c.jobs = append(c.jobs, j)
+	c.change()
+	go func() {
+		if before != j.ran {
+			<-before
+		}
+		if step != nil {
+			j.err = step.RunDetached(binds, nil)
+		}
+		close(j.ran)
+		done(j)
+	}()
+	return j, nil
+}
+
+// End gives the variables their elements, once, and returns the error of the job.
+func (j *Job) End() error {
+	if j.ended {
+		return j.err
+	}
+	j.ended = true
+	b := j.b
+	b.c.jobs = slices.DeleteFunc(b.c.jobs, func(other *Job) bool { return other == j })
+	if j.err == nil {
+		b.finish()
+	}
+	b.drop()
+	for _, v := range b.apart {
+		v.Drop()
+	}
+	return j.err
+}
+
+// settle waits for the jobs of the context.
+func (c *Context) settle() {
+	for len(c.jobs) > 0 {
+		j := c.jobs[0]
+		<-j.ran
+		_ = j.End() // told by who waits for the job
+	}
+}

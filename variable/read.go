@@ -1,0 +1,192 @@
+package variable
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// Item is the value of a variable of one element.
+func (v *Variable) Item() (item uop.Const, err error) {
+	node := v.Node()
+	if n := tensor.Elements(node); n != 1 {
+		return item, fmt.Errorf("the tensor has shape %s, expected one element", node.Shape())
+	}
+	err = v.Read(func(b []byte) { item = firstOf(b, node.DType) })
+	return item, err
+}
+
+// Read computes a variable and passes its elements, in row-major order, to f, which must not keep them.
+func (v *Variable) Read(f func(b []byte)) error {
+	if v.ctx.trace != nil {
+		return v.ctx.trace.valueNeeded()
+	}
+	if err := v.ctx.Realize(v); err != nil {
+		return err
+	}
+	leaf, node := v.leaf(), v.Node()
+	if _, fixed := node.Shape().Ints(); !fixed {
+		return v.readBox(f)
+	}
+	size := sizeOf(tensor.Elements(node), node.DType)
+	if !v.IsView() || leaf == v.shown || size == 0 {
+		f(leaf.mem.bytes()[:size])
+		return nil
+	}
+	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok && rowMajor(strides, node.Shape()) {
+		from := uintptr(offset) * uintptr(node.DType.Itemsize())
+		f(leaf.mem.bytes()[from : from+size])
+		return nil
+	}
+	m, err := v.ctx.compute(node)
+	if err != nil {
+		return err
+	}
+	defer m.free()
+	f(m.bytes())
+	return nil
+}
+
+// readBox is Read for a tensor of variable size: memory has room for the greatest one.
+func (v *Variable) readBox(f func(b []byte)) error {
+	leaf, node := v.leaf(), v.Node()
+	count, err := ShapeNow(node.Shape())
+	if err != nil {
+		return err
+	}
+	m := leaf.mem
+	if v.IsView() && leaf != v.shown {
+		if m, err = v.ctx.compute(node); err != nil {
+			return err
+		}
+		defer m.free()
+	}
+	f(box(m.bytes(), node.Shape(), count, node.DType.Itemsize()))
+	return nil
+}
+
+// rowMajor reports whether elements with strides follow one another.
+func rowMajor(strides []int64, s uop.Shape) bool {
+	next := int64(1)
+	for i, d := range slices.Backward(s) {
+		if !d.IsNum(1) && strides[i] != next {
+			return false
+		}
+		next *= d.Max()
+	}
+	return true
+}
+
+// ShapeNow are the sizes of a shape with the values of its variables.
+func ShapeNow(s uop.Shape) ([]int, error) {
+	out := make([]int, len(s))
+	for i, d := range s {
+		n, ok := tensor.SizeValue(d)
+		if !ok {
+			return nil, fmt.Errorf("axis %d has the size %s, which has no value: bind its variables", i, tensor.SizeString(d))
+		}
+		out[i] = int(n)
+	}
+	return out, nil
+}
+
+// box copies the first elements of each axis: count of them, of an array of sizes most.
+func box(from []byte, most uop.Shape, count []int, item int) []byte {
+	total, row := item, item
+	for _, n := range count {
+		total *= n
+	}
+	out := make([]byte, 0, total)
+	if total == 0 {
+		return out
+	}
+	strides := make([]int, len(most))
+	for i := len(most) - 1; i >= 0; i-- {
+		strides[i] = row
+		row *= int(most[i].Max())
+	}
+	var copyFrom func(axis, at int)
+	copyFrom = func(axis, at int) {
+		if axis == len(count) {
+			out = append(out, from[at:at+item]...)
+			return
+		}
+		for i := range count[axis] {
+			copyFrom(axis+1, at+i*strides[axis])
+		}
+	}
+	copyFrom(0, 0)
+	return out
+}
+
+// A Layout is where the elements of a variable lie in memory.
+type Layout struct {
+	Data unsafe.Pointer
+	// Strides are the distances of neighbours along each axis, in elements.
+	Strides []int64
+	// Bytes is the size of the memory from Data on.
+	Bytes uintptr
+	// Copy: writes to the memory do not arrive in the variable.
+	Copy bool
+}
+
+// Pin computes a variable and returns where its elements lie, until the pin is freed: whoever writes there writes the variable. The
+// elements of a view that do not lie in regular steps are copied.
+func (v *Variable) Pin() (Layout, *Pin, error) {
+	if v.ctx.trace != nil {
+		return Layout{}, nil, v.ctx.trace.valueNeeded()
+	}
+	if !v.IsView() {
+		if err := v.cell.split(v.ctx); err != nil {
+			return Layout{}, nil, err
+		}
+	}
+	if err := v.ctx.Realize(v); err != nil {
+		return Layout{}, nil, err
+	}
+	leaf, node := v.leaf(), v.Node()
+	item := uintptr(node.DType.Itemsize())
+	m := leaf.mem
+	if leaf.node == node || leaf == v.shown || !v.IsView() {
+		return Layout{Data: m.data, Strides: boxStrides(node.Shape()), Bytes: m.size}, m.pin(), nil
+	}
+	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok {
+		from := uintptr(offset) * item
+		return Layout{Data: unsafe.Add(m.data, from), Strides: strides, Bytes: m.size - from}, m.pin(), nil
+	}
+	m, err := v.ctx.compute(node)
+	if err != nil {
+		return Layout{}, nil, err
+	}
+	p := m.pin()
+	m.free() // when the pin is
+	return Layout{Data: m.data, Strides: boxStrides(node.Shape()), Bytes: m.size, Copy: true}, p, nil
+}
+
+// boxStrides are the strides of memory that has room for the greatest size of each axis.
+func boxStrides(s uop.Shape) []int64 {
+	strides, next := make([]int64, len(s)), int64(1)
+	for i, d := range slices.Backward(s) {
+		strides[i] = next
+		next *= d.Max()
+	}
+	return strides
+}
+
+// Share makes a variable on memory of a host, in row-major order, without a copy: what is written to the variable arrives there. keep
+// is what the memory belongs to.
+func (c *Context) Share(dt *uop.DType, s uop.Shape, data unsafe.Pointer, keep any) (*Variable, error) {
+	n, err := tensor.MostElements(s)
+	if err != nil {
+		return nil, err
+	}
+	return c.onMemory(dt, s, &memory{data: data, size: sizeOf(n, dt), keep: keep})
+}
+
+// Lend is Share for memory of a host that asks (see Released) whether the memory is still used.
+func (c *Context) Lend(dt *uop.DType, s uop.Shape, data unsafe.Pointer, token uint64) (*Variable, error) {
+	return c.Share(dt, s, data, loan{c, token})
+}

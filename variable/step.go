@@ -1,0 +1,569 @@
+package variable
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/schedule"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// A Step is a function of variables, compiled into one program.
+type Step struct {
+	ctx  *Context
+	step *exec.Step
+	sink *uop.UOp
+	// bound is the program on the memory of the last run, binds.
+	bound *exec.Bound
+	binds []exec.Binding
+	made  []*memory
+	// inputs are the leaves that stand for the arguments.
+	inputs []*value
+	// outputs are the results, and behind them the gradients that are stored.
+	outputs []output
+	results int
+	changes []change
+	grads   []*stepGrad
+	// where says whose memory each buffer of the program is.
+	where        []place
+	seeds        []seed
+	keep         []*Variable // what the program works on
+	prune, fixed bool
+	// symbolic: the shape of an argument has variables.
+	symbolic bool
+	young    map[*cell]bool // the cells that the function made
+}
+
+// An output is a result of a step: computed, into what its leaf stands for, an argument, or a variable of before.
+type output struct {
+	leaf  *value
+	input int
+	same  *Variable
+}
+
+// A place is where a step finds the memory of a buffer: in a tensor, which may be written between runs, in an argument, in a result, or in
+// a gradient.
+type place struct {
+	tensor *Variable
+	grad   *stepGrad
+	input  int
+	output int
+}
+
+// Drop ends the use of a step.
+func (s *Step) Drop() {
+	for _, v := range s.keep {
+		v.Drop()
+	}
+	s.keep = nil
+}
+
+// hold makes a variable that keeps a cell.
+func (x *cell) hold(c *Context) *Variable {
+	v := &Variable{ctx: c, cell: x, refs: 1}
+	x.variables = append(x.variables, v)
+	return v
+}
+
+// build compiles what was traced.
+func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, used map[*uop.UOp]*cell) error {
+	c := s.ctx
+	var stores, assigns []*uop.UOp
+	outs := map[*uop.UOp]int{}
+	for i, r := range results {
+		v := nodes[i]
+		o := output{input: -1}
+		for k, g := range given {
+			if r == g {
+				o.input = k
+			}
+		}
+		switch {
+		case o.input >= 0:
+		case !s.young[r.cell]:
+			o.same = r.Retain()
+			s.keep = append(s.keep, r)
+		case s.fixed && i < s.results:
+			ch, err := s.into(v)
+			if err != nil {
+				return err
+			}
+			o.same = ch.held
+		default:
+			leaf, err := c.newLeaf(v.node.DType, v.node.Shape(), nil)
+			if err != nil {
+				return err
+			}
+			o.leaf = leaf
+			s.keep = append(s.keep, c.variable(leaf))
+			outs[leaf.node.Base()] = i
+			if tensor.Elements(v.node) > 0 {
+				store, err := tensor.Store(leaf.node, v.node)
+				if err != nil {
+					return err
+				}
+				stores = append(stores, store)
+			}
+		}
+		s.outputs = append(s.outputs, o)
+	}
+	s.young = nil
+	for _, ch := range s.changes {
+		if !ch.before.leaf {
+			return errNotComputed
+		}
+		if tensor.Elements(ch.after.node) == 0 {
+			continue
+		}
+		assign, err := tensor.AssignTo(ch.before.node, ch.after.node)
+		if err != nil {
+			return err
+		}
+		assigns = append(assigns, assign)
+	}
+	if len(s.outputs)+len(s.changes) == 0 {
+		return errors.New("the function computes nothing: it returns and writes no tensor")
+	}
+	sink := c.Graph.Sink(nil, append(stores, schedule.Simultaneous(assigns)...)...)
+	sink = c.withKnown(sink)
+	if s.prune {
+		var err error
+		if sink, err = s.computeOnce(sink); err != nil {
+			return err
+		}
+	}
+	e, err := c.executor()
+	if err != nil {
+		return err
+	}
+	step, err := e.Compile(sink)
+	if err != nil {
+		return err
+	}
+	for _, in := range s.inputs {
+		if _, fixed := in.node.Shape().Ints(); !fixed {
+			s.symbolic = true
+		}
+	}
+	s.step, s.sink, s.binds = step, sink, make([]exec.Binding, len(step.Buffers()))
+	for _, b := range step.Buffers() {
+		p, err := s.place(b, outs, used)
+		if err != nil {
+			return err
+		}
+		s.where = append(s.where, p)
+	}
+	return nil
+}
+
+// into makes a variable to which each run writes a result.
+func (s *Step) into(v *value) (change, error) {
+	c := s.ctx
+	made, err := c.Fill(v.node.DType, v.node.Shape(), func(b []byte) error { clear(b); return nil })
+	if err != nil {
+		return change{}, err
+	}
+	ch := change{made.cell, made, made.cell.value, v}
+	ch.before.retain()
+	ch.after.retain()
+	s.changes = append(s.changes, ch)
+	return ch, nil
+}
+
+// computeOnce computes the parts of a program that are the same in each run.
+func (s *Step) computeOnce(sink *uop.UOp) (*uop.UOp, error) {
+	c := s.ctx
+	var changing []*uop.UOp
+	for _, in := range s.inputs {
+		changing = append(changing, in.node.Base())
+	}
+	for _, sd := range s.seeds {
+		changing = append(changing, sd.leaf.node.Base())
+	}
+	for _, g := range s.grads {
+		if g.read != nil {
+			changing = append(changing, g.read.node.Base())
+		}
+	}
+	var parts []*Variable
+	nodes := schedule.RunInvariant(sink, changing)
+	for _, u := range nodes {
+		parts = append(parts, c.Make(u))
+	}
+	s.keep = append(s.keep, parts...)
+	if err := c.Realize(parts...); err != nil {
+		return nil, err
+	}
+	known := rewrite.Map{}
+	for i, u := range nodes {
+		known[u] = parts[i].Node()
+	}
+	return rewrite.Substitute(sink, known), nil
+}
+
+// place finds whose memory a buffer of the program is.
+func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell) (place, error) {
+	p := place{input: -1, output: -1}
+	if i, ok := outs[b]; ok {
+		p.output = i
+		return p, nil
+	}
+	for i, in := range s.inputs {
+		if in.node.Base() == b {
+			p.input = i
+			return p, nil
+		}
+	}
+	for _, g := range s.grads {
+		if g.read != nil && g.read.node.Base() == b {
+			p.grad = g
+			return p, nil
+		}
+	}
+	for v := s.ctx.values.next; v != &s.ctx.values; v = v.next {
+		if !v.leaf || v.node.Base() != b {
+			continue
+		}
+		switch x := used[b]; {
+		case x != nil && x.value == v:
+			p.tensor = x.hold(s.ctx)
+		case len(v.holders) > 0:
+			p.tensor = v.holders[0].hold(s.ctx)
+		default:
+			p.tensor = s.ctx.variable(v)
+		}
+		s.keep = append(s.keep, p.tensor)
+		return p, nil
+	}
+	return p, errors.New("a tensor that it reads was overwritten since")
+}
+
+// Kept are the variables that the step works on; who drops them drops the step.
+func (s *Step) Kept() []*Variable { return s.keep }
+
+// Context is the context of the step.
+func (s *Step) Context() *Context { return s.ctx }
+
+// Run runs the program on arguments with the shapes and types of those that it was compiled for. values are of variables in sizes that
+// the shapes of the arguments do not tell.
+func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, error) {
+	if len(args) != len(s.inputs) {
+		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(s.inputs))
+	}
+	c := s.ctx
+	sizes := values
+	if s.symbolic {
+		sizes = map[string]int64{}
+		maps.Copy(sizes, values)
+	}
+	for i, v := range args {
+		if v.ctx != c {
+			return nil, fmt.Errorf("argument %d %w", i, ErrForeign)
+		}
+		have, want := v.Node(), s.inputs[i].node
+		same, err := sameButValues(have.Shape(), want.Shape(), sizes)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+		if have.DType != want.DType || !same {
+			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, have.DType.NumpyName(), have.Shape(), want.DType.NumpyName(), want.Shape())
+		}
+	}
+	c.settle()
+	if err := c.Realize(args...); err != nil {
+		return nil, err
+	}
+	for _, sd := range s.seeds {
+		c.draw(sd.leaf.mem, sd.words)
+	}
+	for _, ch := range s.changes {
+		x, err := s.written(ch, args)
+		if err == nil && !x.alone() {
+			err = x.rename(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out, err := s.launch(args, sizes)
+	if err != nil {
+		return nil, err
+	}
+	stored := out[s.results:]
+	for _, g := range s.grads {
+		switch {
+		case g.none:
+			g.variable(args).SetGrad(nil)
+		case !g.same:
+			if v := g.variable(args); v.grad != nil && !g.zeroed && !v.grad.IsView() { // who holds the gradient sees the sum
+				v.grad.cell.set(stored[0].cell.value)
+				stored[0].Drop()
+			} else {
+				v.SetGrad(stored[0])
+			}
+			stored = stored[1:]
+		}
+	}
+	return out[:s.results], nil
+}
+
+// variable is the variable of a gradient in a run.
+func (g *stepGrad) variable(args []*Variable) *Variable {
+	if g.input >= 0 {
+		return args[g.input]
+	}
+	return g.of
+}
+
+// sameButValues reports whether shapes are equal but for the values of variables, and notes those of the first.
+func sameButValues(have, want uop.Shape, values map[string]int64) (bool, error) {
+	if len(have) != len(want) {
+		return false, nil
+	}
+	for i, d := range have {
+		if tensor.Unbound(d) != tensor.Unbound(want[i]) {
+			return false, nil
+		}
+		for _, b := range tensor.SizeVariables(d) {
+			name := b.Variable.Arg.(uop.VarArg).Name
+			if !b.Bound {
+				return false, fmt.Errorf("the variable %s has no value", name)
+			}
+			if n, known := values[name]; known && n != b.Value {
+				return false, fmt.Errorf("the variable %s is both %d and %d", name, n, b.Value)
+			}
+			values[name] = b.Value
+		}
+	}
+	return true, nil
+}
+
+// written is the cell that a change writes in this run: of an argument, or of a tensor of before.
+func (s *Step) written(ch change, vars []*Variable) (*cell, error) {
+	for i, in := range s.inputs {
+		if in == ch.before {
+			if vars[i].IsView() {
+				return nil, fmt.Errorf("argument %d is a view, expected a tensor with memory of its own: the function writes it", i)
+			}
+			return vars[i].cell, nil
+		}
+	}
+	return ch.cell, nil
+}
+
+// alone reports whether nobody but a cell knows the node of its leaf, which may then be written as it is.
+func (x *cell) alone() bool {
+	v := x.value
+	return v.leaf && v.mem != nil && !v.read && v.refs == 1 && v.origin == nil && v.was == nil
+}
+
+// rename makes a cell the only reader of its memory, which is about to be written, and gives its node a new name: nodes of the old
+// contents are others.
+func (x *cell) rename(c *Context) error {
+	old := x.value
+	if !old.leaf {
+		return errNotComputed
+	}
+	m := old.mem
+	if old.refs > 1 {
+		copied, err := allocate(m.size)
+		if err != nil {
+			return err
+		}
+		copy(copied.bytes(), m.bytes())
+		if m.shared() {
+			old.mem = copied
+			c.bind(old)
+		} else {
+			m = copied
+		}
+	} else {
+		c.forget(old)
+		c.unbind(old)
+		old.mem = nil
+	}
+	fresh, err := c.newLeaf(old.node.DType, old.node.Shape(), m)
+	if err != nil {
+		return err
+	}
+	fresh.flow = old.flow
+	if old.origin != nil {
+		fresh.flow = flowUnset
+	}
+	x.set(fresh)
+	return nil
+}
+
+// launch runs the program on the memory of now.
+func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable, err error) {
+	c := s.ctx
+	made := s.made[:0]
+	for range s.outputs {
+		made = append(made, nil)
+	}
+	s.made = made
+	defer func() {
+		if err != nil {
+			for _, m := range made {
+				if m != nil {
+					m.free()
+				}
+			}
+		}
+	}()
+	for i, o := range s.outputs {
+		if o.leaf == nil {
+			continue
+		}
+		if made[i], err = allocate(sizeOf(tensor.Elements(o.leaf.node), o.leaf.node.DType)); err != nil {
+			return nil, err
+		}
+	}
+	moved := false
+	var copies []*memory
+	defer func() {
+		for _, m := range copies {
+			m.free()
+		}
+	}()
+	for i, b := range s.step.Buffers() {
+		m, p := (*memory)(nil), s.where[i]
+		switch {
+		case p.grad != nil:
+			var own bool
+			if m, own, err = p.grad.memory(args); err != nil {
+				return nil, err
+			}
+			if own {
+				copies = append(copies, m)
+			}
+		case p.output >= 0:
+			m = made[p.output]
+		case p.input >= 0:
+			v := args[p.input]
+			if m = v.cell.value.mem; v.IsView() {
+				if m, err = c.compute(v.Node()); err != nil {
+					return nil, err
+				}
+				copies = append(copies, m)
+			}
+		default:
+			if err = c.Realize(p.tensor); err != nil {
+				return nil, err
+			}
+			m = p.tensor.cell.value.mem
+		}
+		if now := (exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}); s.binds[i] != now {
+			s.binds[i], moved = now, true
+		}
+	}
+	switch {
+	case moved:
+		s.bound = nil
+		err = s.step.Run(s.binds, sizes)
+	case s.bound == nil:
+		if s.bound, err = s.step.Bind(s.binds); err == nil {
+			err = s.bound.Run(sizes)
+		}
+	default:
+		err = s.bound.Run(sizes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range s.outputs {
+		switch {
+		case o.same != nil:
+			out = append(out, o.same.Retain())
+			continue
+		case o.leaf == nil:
+			out = append(out, args[o.input].Retain())
+			continue
+		}
+		shape := slices.Clone(o.leaf.node.Shape())
+		for k, d := range shape {
+			shape[k] = tensor.SizeWith(d, sizes)
+		}
+		leaf, err := c.newLeaf(o.leaf.node.DType, shape, made[i])
+		if err != nil {
+			return nil, err
+		}
+		leaf.flow = flowNever
+		out = append(out, c.variable(leaf))
+	}
+	return out, nil
+}
+
+// Steady is the program on its memory, if runs without arguments do nothing but run it: until Changed is called.
+func (s *Step) Steady() *exec.Bound {
+	if s.bound == nil || len(s.inputs)+len(s.seeds)+len(s.ctx.jobs) > 0 || s.ctx.trace != nil {
+		return nil
+	}
+	for _, o := range s.outputs {
+		if o.same == nil {
+			return nil
+		}
+	}
+	for _, ch := range s.changes {
+		if !ch.cell.alone() {
+			return nil
+		}
+	}
+	for _, g := range s.grads {
+		if !g.none || g.of.grad != nil {
+			return nil
+		}
+	}
+	for i, p := range s.where {
+		if p.grad != nil {
+			return nil
+		}
+		v := p.tensor.cell.value
+		if !v.leaf || v.mem == nil || v.mem.data != s.binds[i].Ptr {
+			return nil
+		}
+	}
+	for _, p := range s.where {
+		p.tensor.cell.value.watched = true
+	}
+	return s.bound
+}
+
+// Result is the variable to which each run writes a result; nil if each run makes another one.
+func (s *Step) Result(i int) *Variable { return s.outputs[i].same }
+
+// Sink is the program of the step.
+func (s *Step) Sink() *uop.UOp { return s.sink }
+
+// memory is the memory of the gradient before a run, which may be the caller's own to free.
+func (g *stepGrad) memory(args []*Variable) (m *memory, own bool, err error) {
+	now, node := g.variable(args).grad, g.read.node
+	if now == nil {
+		if m, err = allocate(sizeOf(tensor.Elements(node), node.DType)); err == nil {
+			clear(m.bytes())
+		}
+		return m, true, err
+	}
+	if err = now.ctx.Realize(now); err != nil {
+		return nil, false, err
+	}
+	if now.IsView() {
+		m, err = now.ctx.compute(now.Node())
+		return m, true, err
+	}
+	return now.cell.value.mem, false, nil
+}
+
+// Results is the number of results of a run.
+func (s *Step) Results() int { return s.results }
+
+// Kernels is the number of kernels of a run.
+func (s *Step) Kernels() int { return s.step.Kernels() }
+
+// Temporaries is the number of buffers between the kernels.
+func (s *Step) Temporaries() int { return s.step.Temporaries() }
