@@ -11,7 +11,7 @@ SONAME := libpolygrad.so.$(firstword $(subst ., ,$(VERSION)))
 LINKED_LIB := build/libpolygrad.so.$(VERSION)
 export PREFIX LIBDIR INCLUDEDIR DESTDIR
 
-GO_SOURCES := go.mod go.sum $(wildcard *.go) $(shell find capi core exec model render include -type f \
+GO_SOURCES := go.mod go.sum $(wildcard *.go) $(shell find capi core exec model render variable include -type f \
 	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' -o -name '*.pgo' \) ! -name '*_test.go' 2>/dev/null)
 PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
