@@ -159,6 +159,8 @@ func parameters(fn string) string {
 		return "schedule"
 	case "poly_rate_schedule_release":
 		return "schedule"
+	case "poly_python_methods":
+		return "python objects n"
 	case "poly_define_var":
 		return "ctx name lo hi"
 	case "poly_bind_var":

@@ -752,6 +752,12 @@ POLY_API int poly_rate_schedule_step(PolyRateScheduler *schedule);
 POLY_API PolyArray *poly_rate_schedule_count(PolyRateScheduler *schedule);
 POLY_API void poly_rate_schedule_release(PolyRateScheduler *schedule);
 
+/* The calls that the Python package makes most, as an array of PyMethodDef that ends
+ * with an entry of zeros. python is the handle (dlopen) of the process or library that
+ * has Python's functions; objects are n objects of Python, in the order of
+ * capi/python.c, which must live as long as the process. NULL on error. Since 2.0. */
+POLY_API const void *poly_python_methods(void *python, void *const *objects, int n);
+
 /* ======================================================================== */
 /* Symbolic sizes                                                           */
 /* ======================================================================== */

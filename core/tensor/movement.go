@@ -45,7 +45,11 @@ func onesShape(n int) uop.Shape {
 }
 
 func joinShapes(parts ...uop.Shape) uop.Shape {
-	out := uop.Shape{}
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	out := make(uop.Shape, 0, n)
 	for _, p := range parts {
 		out = append(out, p...)
 	}
@@ -89,7 +93,9 @@ func dims(x *uop.UOp, s ...int64) *uop.UOp { return reshape(x, uop.ShapeOf(s...)
 
 // alignLeft puts sizes of 1 before a shape.
 func alignLeft(s uop.Shape, n int) uop.Shape {
-	return joinShapes(onesShape(max(0, n-len(s))), s)
+	out := onesShape(max(n, len(s)))
+	copy(out[len(out)-len(s):], s)
+	return out
 }
 
 func broadcastTo(x *uop.UOp, s uop.Shape) *uop.UOp {
@@ -107,7 +113,7 @@ func broadcastTo(x *uop.UOp, s uop.Shape) *uop.UOp {
 		}
 	}
 	needShape("shape", s)
-	return reshape(x, from).Expand(s)
+	return x.Reshape(from).Expand(s)
 }
 
 // expand is broadcastTo with -1 for sizes to keep.

@@ -16,6 +16,7 @@ type Graph struct {
 	// Unique numbers handed out by NewUnique.
 	unique int64
 	slabs  slabs
+	recent recent
 	// tinygrads: operations are composed as tinygrad composes them.
 	tinygrads bool
 }

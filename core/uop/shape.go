@@ -168,9 +168,6 @@ func (g *Graph) sizes(n int, at func(int) Sint) *UOp {
 	for i := range src {
 		src[i] = g.simplest(at(i).UOp(g))
 	}
-	if n == 1 {
-		return g.New(Vectorize, dt, src, nil, nil)
-	}
 	return g.New(Vectorize, dt, src, nil, nil)
 }
 
@@ -182,12 +179,22 @@ func (d *DType) vec0() *DType {
 }
 
 // ShapeArg is the index vector that carries a shape as a source.
-func (g *Graph) ShapeArg(s Shape) *UOp { return g.sizes(len(s), func(i int) Sint { return s[i] }) }
+func (g *Graph) ShapeArg(s Shape) *UOp {
+	at, found := g.recent.shape(s)
+	if found {
+		return *at
+	}
+	u := g.sizes(len(s), func(i int) Sint { return s[i] })
+	if at != nil && len(s) > 0 {
+		*at = u
+	}
+	return u
+}
 
 func (u *UOp) pairs(op Op, ps []Pair) *UOp {
 	lo := u.g.sizes(len(ps), func(i int) Sint { return ps[i].Lo })
 	hi := u.g.sizes(len(ps), func(i int) Sint { return ps[i].Hi })
-	return u.g.New(op, u.DType, []*UOp{u, lo, hi}, nil, nil)
+	return u.g.NewCopy(op, u.DType, []*UOp{u, lo, hi}, nil, nil)
 }
 
 func (u *UOp) unlessSame(v *UOp) *UOp {
@@ -202,12 +209,12 @@ func (u *UOp) Reshape(s Shape) *UOp { return u.unlessSame(u.ForcedReshape(s)) }
 
 // ForcedReshape is Reshape that makes a node even if the shape stays the same.
 func (u *UOp) ForcedReshape(s Shape) *UOp {
-	return u.g.New(Reshape, u.DType, []*UOp{u, u.g.ShapeArg(s)}, nil, nil)
+	return u.g.NewCopy(Reshape, u.DType, []*UOp{u, u.g.ShapeArg(s)}, nil, nil)
 }
 
 // Expand repeats axes of size 1.
 func (u *UOp) Expand(s Shape) *UOp {
-	return u.unlessSame(u.g.New(Expand, u.DType, []*UOp{u, u.g.ShapeArg(s)}, nil, nil))
+	return u.unlessSame(u.g.NewCopy(Expand, u.DType, []*UOp{u, u.g.ShapeArg(s)}, nil, nil))
 }
 
 // Permute reorders the axes; the identity gives u itself.
@@ -219,7 +226,7 @@ func (u *UOp) Permute(order []int) *UOp {
 	if same {
 		return u
 	}
-	return u.g.New(Permute, u.DType, []*UOp{u}, Nums(order), nil)
+	return u.g.NewCopy(Permute, u.DType, []*UOp{u}, Nums(order), nil)
 }
 
 // Flip reverses the axes with a set flag.

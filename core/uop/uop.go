@@ -132,11 +132,16 @@ func (g *Graph) DeviceOp(name string) *UOp { return g.New(Device, Void, nil, Str
 
 // DeviceConst is a constant that lives on a device, with the given shape (nil: no shape, just the CONST).
 func (g *Graph) DeviceConst(dt *DType, v Const, device string, shape Shape) *UOp {
-	var src []*UOp
-	if device != "" {
-		src = []*UOp{g.DeviceOp(device)}
+	v = v.As(dt)
+	at, found := g.recent.constant(dt, v, device)
+	if !found {
+		var src []*UOp
+		if device != "" {
+			src = []*UOp{g.DeviceOp(device)}
+		}
+		*at = g.New(ConstOp, dt, src, constArg(v), nil)
 	}
-	c := g.New(ConstOp, dt, src, constArg(v.As(dt)), nil)
+	c := *at
 	if shape == nil {
 		return c
 	}

@@ -273,6 +273,7 @@ var functionFlags = map[string][]string{
 	"poly_model_register":          {"MANUAL"},
 	"poly_set_poll":                {"MANUAL"},
 	"poly_file_open":               {"MANUAL"},
+	"poly_python_methods":          {"MANUAL", "HOSTED"}, // bindings/python/tests/test_calls.py
 	"poly_safetensors_save":        {"MANUAL"},
 	"poly_realize_async":           {"MANUAL"},
 	"poly_trace_begin":             {"MANUAL", "KEEPS"},

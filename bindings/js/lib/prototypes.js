@@ -89,6 +89,7 @@ exports.PROTOTYPES = {
   poly_rate_schedule_step: ['int', ['uintptr_t']],
   poly_rate_schedule_count: ['uintptr_t', ['uintptr_t']],
   poly_rate_schedule_release: ['void', ['uintptr_t']],
+  poly_python_methods: ['void *', ['void *', 'void *', 'int']],
   poly_define_var: ['uintptr_t', ['uintptr_t', 'const char *', 'int64_t', 'int64_t']],
   poly_bind_var: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'int64_t']],
   poly_size_op: ['uintptr_t', ['uintptr_t', 'int', 'int64_t', 'int64_t']],

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from ctypes import byref, c_int, c_int64, c_uint64, c_void_p
-from struct import Struct
-from sys import is_finalizing
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import numpy as np
 
+from polygrad._calls import bind
 from polygrad._graph import (
     CTX,
     MAX_DIMS,
     Node,
-    Released,
     dims,
     plain,
     plain_scalar,
@@ -38,8 +36,6 @@ Sizes: TypeAlias = "int | Sequence[int]"
 
 _All = c_int64 * MAX_DIMS
 _describe = lib.poly_array_describe
-_call = lib.poly_array_call
-_arrays = Released(lib.poly_array_release_n)
 _AT_ONCE = 256
 
 # Memory that the library works on, by the token it tells when that is over, and the handles of
@@ -59,48 +55,11 @@ class Base:
     # Said by requires_grad = False: no optimizer changes the tensor.
     _frozen: bool
 
-    def __del__(
-        self,
-        _gone: Released = _arrays,
-        _lent: set[int] = _lent,
-        _full: int = _AT_ONCE,
-        _over: Any = is_finalizing,
-    ) -> None:
-        try:
-            handle = self._handle
-        except AttributeError:  # its constructor has failed
-            return
-        _gone.handles.append(handle)
-        if (len(_gone.handles) >= _full or handle in _lent) and not _over():
-            _lent.discard(handle)
-            release_dead()
+    if TYPE_CHECKING:  # bind gives them to the class
 
-    def _call1(self, op: int, *args: Any) -> Self:
-        """Call an operation with one result."""
-        out = c_void_p()
-        given = packed(self, args)
-        if _call(CTX, op, given, len(given) >> 4, byref(out), 1) < 0:
-            fail()
-        tensor = self.__new__(type(self))
-        tensor._handle = out.value  # type: ignore[assignment]
-        return tensor
-
-    def _call(self, op: int, *args: Any) -> tuple[Self, ...]:
-        """Call an operation with several results."""
-        return called(type(self), op, packed(self, args))
-
-
-def called(cls: type[T], op: int, given: bytes) -> tuple[T, ...]:
-    """Call an operation with packed arguments."""
-    room = 8
-    while True:
-        out = (c_void_p * room)()
-        count = _call(CTX, op, given, len(given) >> 4, out, room)
-        if count < 0:
-            fail()
-        if count <= room:
-            return tuple(made(cls, handle) for handle in out[:count])
-        room = count
+        def _call1(self, op: int, *args: Any) -> Self: ...
+        def _call(self, op: int, *args: Any) -> tuple[Self, ...]: ...
+        def _binary(self, op: int, other: Any, swapped: bool = False) -> Self: ...
 
 
 def made(cls: type[T], handle: int | None) -> T:
@@ -112,14 +71,9 @@ def made(cls: type[T], handle: int | None) -> T:
     return tensor
 
 
-def make(cls: type[T], op: int, *args: Any) -> T:
-    """Make a tensor by an operation without an operand."""
-    return called(cls, op, packed(None, args))[0]
-
-
 def join(tensors: Sequence[T], op: int, *args: Any) -> tuple[T, ...]:
     """Call an operation of a list of tensors."""
-    return called(type(tensors[0]), op, packed(None, (tensors, *args)))
+    return make_all(type(tensors[0]), op, tensors, *args)
 
 
 def operation(name: str) -> int:
@@ -130,81 +84,34 @@ def operation(name: str) -> int:
     return number
 
 
-# Arguments are PolyCallArg: kind, count, and eight bytes.
-_word = Struct("=iiq").pack
-_unsigned = Struct("=iiQ").pack
-_float = Struct("=iid").pack
-_NONE, _BOOL, _INT, _UINT, _FLOAT, _TENSOR, _SIZE, _DTYPE = range(8)
-_CHARS, _LIST, _SLICE, _ELLIPSIS = 9, 10, 14, 15
-_NOTHING = _word(_NONE, 0, 0)
+def _plain(value: Any) -> Any:
+    """Return a value as one of a type that arguments of operations have."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return [item for pair in value.items() for item in pair]
+    if type(value) is int:
+        raise OverflowError(f"{value} does not fit in 64 bits")
+    if isinstance(value, (list, tuple, range)):
+        raise RecursionError("the list is too deep")
+    if hasattr(value, "__index__"):
+        return value.__index__()
+    if hasattr(value, "__float__"):
+        return float(value)
+    raise TypeError(f"expected a tensor or a number, got {type(value).__name__}")
 
 
-def packed(tensor: Base | None, args: Sequence[Any]) -> bytes:
-    """Return the arguments of an operation, and its operand before them, for C."""
-    n = len(args)
-    while n and args[n - 1] is None:
-        n -= 1
-    out = [] if tensor is None else [_word(_TENSOR, 0, tensor._handle)]
-    for value in args[:n]:
-        pack(value, out)
-    return b"".join(out)
-
-
-def pack(value: Any, out: list[bytes]) -> None:
-    """Add an argument, by the type that it has."""
-    kind = type(value)
-    if kind is int:
-        if -(1 << 63) <= value < 1 << 63:
-            out.append(_word(_INT, 0, value))
-        elif 0 < value < 1 << 64:
-            out.append(_unsigned(_UINT, 0, value))
-        else:
-            raise OverflowError(f"{value} does not fit in 64 bits")
-    elif value is None:
-        out.append(_NOTHING)
-    elif isinstance(value, Base):
-        out.append(_word(_TENSOR, 0, value._handle))
-    elif kind is bool:
-        out.append(_word(_BOOL, 0, value))
-    elif kind is float:
-        out.append(_float(_FLOAT, 0, value))
-    elif isinstance(value, (tuple, list, range)):
-        out.append(_word(_LIST, len(value), 0))
-        for item in value:
-            pack(item, out)
-    elif isinstance(value, DType):
-        out.append(_word(_DTYPE, 0, value.id))
-    elif isinstance(value, str):
-        text = value.encode()
-        words = -(-len(text) // 16)
-        out += (_word(_CHARS, len(text), 0), text.ljust(16 * words, b"\0"))
-    elif isinstance(value, SymInt):
-        out.append(_word(_SIZE, 0, value._node.handle))
-    elif isinstance(value, np.generic):
-        pack(value.item(), out)
-    elif isinstance(value, np.ndarray):
-        pack(value.tolist(), out)
-    elif isinstance(value, slice):
-        out.append(_word(_SLICE, 0, 0))
-        for bound in (value.start, value.stop, value.step):
-            pack(bound, out)
-    elif value is Ellipsis:
-        out.append(_word(_ELLIPSIS, 0, 0))
-    elif isinstance(value, dict):
-        pack([item for pair in value.items() for item in pair], out)
-    elif hasattr(value, "__index__"):
-        pack(value.__index__(), out)
-    elif hasattr(value, "__float__"):
-        pack(float(value), out)
-    else:
-        raise TypeError(f"expected a tensor or a number, got {kind.__name__}")
-
-
-def argument(value: Any) -> bytes:
-    """Return one argument for C."""
-    out: list[bytes] = []
-    pack(value, out)
-    return b"".join(out)
+def _beside(value: Any, tensor: Base) -> Any:
+    """Return the other operand of an operator as a tensor or a number."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (np.ndarray, list, tuple, SymInt)):
+        return type(tensor)(value)  # type: ignore[call-arg]
+    if type(value) is int:
+        return large(value, tensor)
+    return value.__index__() if isinstance(value, int) else NotImplemented
 
 
 def operand(value: Any, like: Base) -> Any:
@@ -295,8 +202,7 @@ def release_dead() -> None:
 
     Who computes or writes calls it before: a tensor that is gone must not keep memory.
     """
-    if _arrays.handles:
-        _arrays.give_back()
+    bury()
     # Memory of tensors that are there is in use.
     while len(_shared) > len(_lent):
         n = lib.poly_array_released(CTX, _tokens, len(_tokens))
@@ -348,12 +254,25 @@ def copied(
     return tensor
 
 
-def by_nodes(name: str, count: int, first: T, *arguments: Any) -> tuple[T, ...]:
+_calls = bind(Base, _lent, _plain, _beside, release_dead)
+if TYPE_CHECKING:
+
+    def make(cls: type[T], op: int, *args: Any) -> T: ...
+    def make_all(cls: type[T], op: int, *args: Any) -> tuple[T, ...]: ...
+    def arguments(*values: Any) -> bytes: ...
+    def bury() -> int: ...
+
+else:
+    make, make_all = _calls["make"], _calls["make_all"]
+    arguments, bury = _calls["arguments"], _calls["bury"]
+
+
+def by_nodes(name: str, count: int, first: T, *args: Any) -> tuple[T, ...]:
     """Call a function of the library on nodes, of which the first one comes first."""
     tensors: list[Base] = []
     nodes = []
     given = []
-    for value in (first, *arguments):
+    for value in (first, *args):
         if isinstance(value, (np.ndarray, list, tuple, range)):
             value = type(first)(value)  # type: ignore[call-arg]
         if isinstance(value, Base):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _methods as op
-from polygrad._base import Base, T, called, describe, join, packed
+from polygrad._base import Base, T, describe, join, make
 from polygrad._graph import plain
 from polygrad._library import ArgumentError, c_text
 from polygrad.dtype import DTypeLike
@@ -202,7 +202,7 @@ class Movement(Base):
             operands = tuple(operands[0])
         if dtype is not None:
             operands = tuple(t.cast(dtype) for t in operands)
-        return called(cls, op.EINSUM, packed(None, (operands, formula)))[0]
+        return make(cls, op.EINSUM, operands, formula)
 
     def chunk(self, chunks: int, dim: int = 0) -> list[Self]:
         """Cut along an axis into at most so many parts of equal size.

@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-from struct import Struct
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from polygrad import _methods as op
 from polygrad import _prototypes as c
-from polygrad._base import Base, Operand, T, as_tensor, large, operand, pair, to_dtype
-from polygrad._library import fail, lib
+from polygrad._base import Base, Operand, T, as_tensor, operand, pair, to_dtype
 from polygrad._methods import Methods
 from polygrad.dtype import DTypeLike
-from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_binary = lib.poly_array_binary
-_binary_number = lib.poly_array_binary_number
-# Numbers as PolyCallArg.
-_integer, _unsigned, _real = Struct("=iiq").pack, Struct("=iiQ").pack, Struct("=iid").pack
-
-
-def _with(x: T, code: int, other: Any, swapped: int = 0) -> T:
-    """Combine a tensor and an operand, or the operand and the tensor."""
-    kind = type(other)
-    if isinstance(other, Base):
-        if swapped:
-            handle = _binary(code, other._handle, x._handle)
-        else:
-            handle = _binary(code, x._handle, other._handle)
-    elif kind is float:
-        handle = _binary_number(code, x._handle, _real(4, 0, other), swapped)
-    elif kind is int:
-        if -(1 << 63) <= other < 1 << 63:
-            number = _integer(2, 0, other)
-        elif 0 < other < 1 << 64:
-            number = _unsigned(3, 0, other)
-        else:
-            number = _real(4, 0, large(other, x))
-        handle = _binary_number(code, x._handle, number, swapped)
-    elif kind is bool:
-        handle = _binary_number(code, x._handle, _integer(1, 0, other), swapped)
-    elif isinstance(other, np.generic):
-        return _with(x, code, other.item(), swapped)
-    elif isinstance(other, (np.ndarray, list, tuple, SymInt)):
-        return _with(x, code, type(x)(other), swapped)  # type: ignore[call-arg]
-    else:
-        return cast("T", NotImplemented)
-    if handle is None:
-        fail()
-    result = x.__new__(type(x))
-    result._handle = handle
-    return result
-
 
 def _method(x: T, code: int, other: Any, swapped: bool) -> T:
-    result = _with(x, code, other, int(swapped))
+    result = x._binary(code, other, bool(swapped))
     if result is NotImplemented:
         raise TypeError(f"expected a tensor or a number, got {type(other).__name__}")
     return result
@@ -72,76 +29,76 @@ class Operators(Methods):
     # Arithmetic
 
     def __add__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_ADD, x)
+        return self._binary(c.POLY_ADD, x)
 
     def __radd__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_ADD, x, 1)
+        return self._binary(c.POLY_ADD, x, True)
 
     def __sub__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_SUB, x)
+        return self._binary(c.POLY_SUB, x)
 
     def __rsub__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_SUB, x, 1)
+        return self._binary(c.POLY_SUB, x, True)
 
     def __mul__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_MUL, x)
+        return self._binary(c.POLY_MUL, x)
 
     def __rmul__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_MUL, x, 1)
+        return self._binary(c.POLY_MUL, x, True)
 
     def __truediv__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_DIV, x)
+        return self._binary(c.POLY_DIV, x)
 
     def __rtruediv__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_DIV, x, 1)
+        return self._binary(c.POLY_DIV, x, True)
 
     def __floordiv__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_FLOORDIV, x)
+        return self._binary(c.POLY_FLOORDIV, x)
 
     def __rfloordiv__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_FLOORDIV, x, 1)
+        return self._binary(c.POLY_FLOORDIV, x, True)
 
     def __mod__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_MOD, x)
+        return self._binary(c.POLY_MOD, x)
 
     def __rmod__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_MOD, x, 1)
+        return self._binary(c.POLY_MOD, x, True)
 
     def __pow__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_POW, x)
+        return self._binary(c.POLY_POW, x)
 
     def __rpow__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_POW, x, 1)
+        return self._binary(c.POLY_POW, x, True)
 
     def __and__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_AND, x)
+        return self._binary(c.POLY_AND, x)
 
     def __rand__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_AND, x, 1)
+        return self._binary(c.POLY_AND, x, True)
 
     def __or__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_OR, x)
+        return self._binary(c.POLY_OR, x)
 
     def __ror__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_OR, x, 1)
+        return self._binary(c.POLY_OR, x, True)
 
     def __xor__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_XOR, x)
+        return self._binary(c.POLY_XOR, x)
 
     def __rxor__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_XOR, x, 1)
+        return self._binary(c.POLY_XOR, x, True)
 
     def __lshift__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_SHL, x)
+        return self._binary(c.POLY_SHL, x)
 
     def __rlshift__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_SHL, x, 1)
+        return self._binary(c.POLY_SHL, x, True)
 
     def __rshift__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_SHR, x)
+        return self._binary(c.POLY_SHR, x)
 
     def __rrshift__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_SHR, x, 1)
+        return self._binary(c.POLY_SHR, x, True)
 
     def __matmul__(self, x: Operand) -> Self:
         return self.matmul(x)
@@ -188,22 +145,22 @@ class Operators(Methods):
     # Comparisons give bool tensors: 1.0 and 0.0 in arithmetic.
 
     def __lt__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_LT, x)
+        return self._binary(c.POLY_LT, x)
 
     def __le__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_LE, x)
+        return self._binary(c.POLY_LE, x)
 
     def __gt__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_GT, x)
+        return self._binary(c.POLY_GT, x)
 
     def __ge__(self, x: Operand) -> Self:
-        return _with(self, c.POLY_GE, x)
+        return self._binary(c.POLY_GE, x)
 
     def __eq__(self, x: object) -> Self:  # type: ignore[override]
-        return _with(self, c.POLY_EQ, x)
+        return self._binary(c.POLY_EQ, x)
 
     def __ne__(self, x: object) -> Self:  # type: ignore[override]
-        return _with(self, c.POLY_NE, x)
+        return self._binary(c.POLY_NE, x)
 
     __hash__ = object.__hash__
 

@@ -143,6 +143,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_rate_schedule_step": (c_int, (c_void_p,)),
     "poly_rate_schedule_count": (c_void_p, (c_void_p,)),
     "poly_rate_schedule_release": (None, (c_void_p,)),
+    "poly_python_methods": (c_void_p, (c_void_p, c_void_p, c_int)),
     "poly_define_var": (c_void_p, (c_void_p, c_char_p, c_int64, c_int64)),
     "poly_bind_var": (c_void_p, (c_void_p, c_void_p, c_int64)),
     "poly_size_op": (c_void_p, (c_void_p, c_int, c_int64, c_int64)),

@@ -13,7 +13,7 @@ import numpy as np
 from polygrad import _dlpack
 from polygrad import _methods as op
 from polygrad._base import (
-    argument,
+    arguments,
     copied,
     describe,
     handles,
@@ -376,7 +376,7 @@ class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display
         """
         release_dead()
         value = self._given(x, "assign")
-        if lib.poly_array_assign(self._handle, argument(value)) != 0:
+        if lib.poly_array_assign(self._handle, arguments(value)) != 0:
             fail()
         return self
 
@@ -424,9 +424,9 @@ class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display
     def __setitem__(self, indices: Any, value: Any) -> None:
         release_dead()
         chosen = items(indices, self)
-        place = argument(chosen)[16:]
+        place = arguments(chosen)[16:]
         value = self._given(value, "setitem")
-        if lib.poly_array_set(self._handle, place, len(place) >> 4, argument(value)) != 0:
+        if lib.poly_array_set(self._handle, place, len(place) >> 4, arguments(value)) != 0:
             fail(ArgumentError if _VALUE.search(last_error()) else RangeError)
 
     def __delitem__(self, indices: Any) -> None:
@@ -475,7 +475,7 @@ class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display
         """Give the tensor the elements of a result, or those of another shape or type."""
         if describe(result) == describe(self):
             release_dead()
-            if lib.poly_array_update(self._handle, argument(result)) != 0:
+            if lib.poly_array_update(self._handle, arguments(result)) != 0:
                 fail()
             return self
         if lib.poly_array_is_view(self._handle) == 1:

@@ -93,6 +93,7 @@ struct poly_api {
   int (*poly_rate_schedule_step)(PolyRateScheduler *);
   PolyArray *(*poly_rate_schedule_count)(PolyRateScheduler *);
   void (*poly_rate_schedule_release)(PolyRateScheduler *);
+  const void *(*poly_python_methods)(void *, void *const *, int);
   PolyUOp *(*poly_define_var)(PolyCtx *, const char *, int64_t, int64_t);
   PolyUOp *(*poly_bind_var)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_size_op)(PolyCtx *, int, int64_t, int64_t);
@@ -651,6 +652,7 @@ struct poly_api {
   X(poly_rate_schedule_step) \
   X(poly_rate_schedule_count) \
   X(poly_rate_schedule_release) \
+  X(poly_python_methods) \
   X(poly_define_var) \
   X(poly_bind_var) \
   X(poly_size_op) \
