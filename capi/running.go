@@ -59,7 +59,7 @@ func (c *context) run(sink *uop.UOp, binds []exec.Binding, vars map[string]int64
 	if err != nil {
 		return err
 	}
-	s, err := e.Compile(sink)
+	s, err := e.Prepare(sink)
 	if err != nil {
 		return err
 	}

@@ -5,17 +5,17 @@ import (
 	"polygrad/core/uop"
 )
 
-// The caches are bounded: when one is full it is emptied. A loop with a new constant in each step, such as a learning rate that
-// is no tensor, makes a new plan in each.
+// The caches are bounded: when one is full it is emptied.
 
 // limits bound the caches.
 type limits struct {
 	plans, kernels int
 	bytes          int // estimated; a few plans are kept whatever their size
 	few            int
+	constants      int // members of a family that are compiled with their numbers as constants
 }
 
-var usual = limits{plans: 4096, kernels: 8192, bytes: 256 << 20, few: 16}
+var usual = limits{plans: 4096, kernels: 8192, bytes: 256 << 20, few: 16, constants: 8}
 
 // Estimated bytes of a node of a graph, a launch of a plan, a kernel with its code (measured with training steps on the native
 // device).
@@ -51,6 +51,7 @@ func (e *Executor) keep(root *uop.UOp, p *plan) {
 // forget empties the caches.
 func (e *Executor) forget() {
 	e.requests, e.plans, e.launches = symbolic.NewGraph(), map[*uop.UOp]*plan{}, 0
+	e.families = map[*uop.UOp]*family{}
 	e.asts, e.kernels = symbolic.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
@@ -60,7 +61,7 @@ func (e *Executor) sweep() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.requests.Crowded() {
-		e.requests.Sweep(keysOf(e.plans))
+		e.requests.Sweep(func(mark func(*uop.UOp)) { keysOf(e.plans)(mark); keysOf(e.families)(mark) })
 	}
 	if e.asts.Crowded() {
 		e.asts.Sweep(keysOf(e.kernels))

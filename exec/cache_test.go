@@ -26,7 +26,11 @@ func scaled(t *testing.T, e *Executor, by float64) {
 		t.Fatal(err)
 	}
 	binds := []Binding{{from, unsafe.Pointer(&x[0]), 64}, {to, unsafe.Pointer(&y[0]), 64}}
-	if err := e.Realize(g.Sink(nil, to.Store(v)), binds, nil); err != nil {
+	s, err := e.Compile(g.Sink(nil, to.Store(v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(binds, nil); err != nil {
 		t.Fatal(err)
 	}
 	if y[15] != float32(2*by) {

@@ -4,6 +4,7 @@ package exec
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -40,7 +41,8 @@ type Executor struct {
 	// requests interns requests.
 	requests *uop.Graph
 	plans    map[*uop.UOp]*plan
-	launches int // of all plans
+	families map[*uop.UOp]*family // by their requests with arguments for all numbers
+	launches int                  // of all plans
 	limits   limits
 }
 
@@ -70,7 +72,7 @@ func (e *Executor) Device() device.Device { return e.dev }
 // element by element sees the new value, through a reduction the old one. Every BUFFER in the graph must be bound; of several
 // bindings of one buffer the first counts. vars overrides the values in BINDs.
 func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64) error {
-	s, err := e.Compile(sink)
+	s, err := e.Prepare(sink)
 	if err != nil {
 		return err
 	}
@@ -83,10 +85,17 @@ type Step struct {
 	buffers []*uop.UOp
 	index   map[*uop.UOp]int // of the buffers if there are many, else nil
 	vars    map[string]int64
+	// numbers are the elements of the buffers that follow: see family.
+	numbers []uint64
 }
 
 // Compile compiles a request.
-func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
+func (e *Executor) Compile(sink *uop.UOp) (*Step, error) { return e.step(sink, false) }
+
+// Prepare is Compile for a request that is made anew for each run: when several differed in numbers only, the next ones share a plan.
+func (e *Executor) Prepare(sink *uop.UOp) (*Step, error) { return e.step(sink, true) }
+
+func (e *Executor) step(sink *uop.UOp, once bool) (*Step, error) {
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, fmt.Errorf("exec.Compile: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
 	}
@@ -101,7 +110,13 @@ func (e *Executor) Compile(sink *uop.UOp) (*Step, error) {
 	if err != nil || s.plan != nil {
 		return s, err
 	}
-	if s.plan, err = e.build(e.copyOf(root), s.buffers); err != nil {
+	inputs := s.buffers
+	if once {
+		if root, inputs = e.share(root, s); s.plan != nil {
+			return s, nil
+		}
+	}
+	if s.plan, err = e.build(e.copyOf(root), inputs); err != nil {
 		return nil, err
 	}
 	e.keep(root, s.plan)
@@ -178,6 +193,7 @@ func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) er
 		err = s.plan.run(r, s.vars, vars, stop, nil)
 	}
 	s.plan.give(r)
+	runtime.KeepAlive(s)
 	return err
 }
 
@@ -189,7 +205,7 @@ type Bound struct {
 
 // Bind sets the memory of a step's buffers for later runs.
 func (s *Step) Bind(binds []Binding) (*Bound, error) {
-	b := &Bound{s, make([]device.Buffer, len(s.buffers))}
+	b := &Bound{s, make([]device.Buffer, s.plan.inputs)}
 	return b, s.bind(b.bufs, binds)
 }
 
@@ -200,6 +216,7 @@ func (b *Bound) Run(vars map[string]int64) error {
 	copy(r.bufs, b.bufs)
 	err := p.run(r, b.step.vars, vars, poll.Load(), nil)
 	p.give(r)
+	runtime.KeepAlive(b)
 	return err
 }
 
@@ -230,6 +247,9 @@ func (s *Step) bind(bufs []device.Buffer, binds []Binding) error {
 			}
 			bufs[n] = nothing
 		}
+	}
+	for i := range s.numbers {
+		bufs[len(s.buffers)+i] = device.At(unsafe.Pointer(&s.numbers[i]))
 	}
 	return nil
 }

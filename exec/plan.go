@@ -99,7 +99,11 @@ func (p *plan) variable(v uop.VarArg) int {
 func newPlan(buffers []*uop.UOp) *plan {
 	p := &plan{inputs: len(buffers), bytes: make([]int64, len(buffers)), written: make([]bool, len(buffers))}
 	for i, b := range buffers {
-		p.bytes[i] = int64(b.Arg.(uop.Num)) * int64(b.DType.Itemsize())
+		n, ok := b.Arg.(uop.Num)
+		if !ok {
+			n = 1 // a number
+		}
+		p.bytes[i] = int64(n) * int64(b.DType.Itemsize())
 	}
 	return p
 }

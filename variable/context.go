@@ -219,7 +219,7 @@ func (c *Context) program(stores []*uop.UOp) (*exec.Step, []exec.Binding, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	step, err := e.Compile(c.Graph.Sink(nil, stores...))
+	step, err := e.Prepare(c.Graph.Sink(nil, stores...))
 	if err != nil {
 		return nil, nil, err
 	}
