@@ -92,6 +92,16 @@ func TestGradientsOfClonesAndComputedTensors(t *testing.T) {
 }
 
 // NoGrad of several goroutines ends with the last of them.
+// What is written to a clone of a parameter is no write to the parameter: gradients flow to its other elements.
+func TestAClonedParameterIsWritten(t *testing.T) {
+	w := vector(1, 2, 3).SetRequiresGrad(true)
+	c := w.Clone()
+	c.Set(0, polygrad.At(1))
+	c.Mul(2).Sum().Backward()
+	want(t, w, 1, 2, 3)
+	want(t, w.Grad(), 2, 0, 2)
+}
+
 func TestNoGradOverlaps(t *testing.T) {
 	c, err := polygrad.NewContext("")
 	if err != nil {

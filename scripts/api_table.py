@@ -248,10 +248,6 @@ def r_names() -> set[str]:
     texts = "\n".join(p.read_text() for p in sorted((ROOT / "bindings/r/R").glob("*.R")))
     found = set(re.findall(r"\btensor_(?:methods|statics|properties)\$(\w+) <-", texts))
     found |= set(re.findall(r"\btensor_methods\$`(\w+)` <-", texts))
-    for table in re.findall(
-        r"^(?:binary|reduce)_ops <- c\((.*?)^\)", texts, re.MULTILINE | re.DOTALL
-    ):
-        found |= set(re.findall(r"(\w+) = \d+L", table))
     return found | {"training"}
 
 

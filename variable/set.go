@@ -176,7 +176,7 @@ func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) err
 	if err := v.sameType(x.Node()); err != nil {
 		return err
 	}
-	parameter := old.leaf && old.origin == nil && old.flow == flowAlways
+	parameter := v.cell.wants()
 	follows := x.differentiable() && !c.Quiet()
 	if parameter && follows {
 		return errors.New("x: a gradient flows through it, and the tensor requires one of its own: see Detach")

@@ -88,55 +88,34 @@ select <- function(x, items, drop) {
   first[tensors] <- list(NULL)
   # The library pairs index tensors up, R combines each with all: one call for each.
   if (length(tensors) == 1L) first <- items
-  x <- .Call(C_poly_index, x, first)
+  x <- .External(C_op, OP_GETITEM, x, first)
   if (length(tensors) > 1L) {
     for (i in rev(tensors)) {
-      one <- vector("list", length(.Call(C_shape, x)))
+      one <- vector("list", length(.Call(C_sizes, x)))
       one[[i]] <- items[[i]]
-      x <- .Call(C_poly_index, x, one)
+      x <- .External(C_op, OP_GETITEM, x, one)
     }
   }
-  if (drop && any(vapply(.Call(C_sizes, x), identical, NA, 1L))) .Call(C_poly_squeeze_all, x) else x
+  if (drop && any(vapply(.Call(C_sizes, x), identical, NA, 1L))) .External(C_op, OP_SQUEEZE, x) else x
 }
 
 `[<-.Tensor` <- function(x, ..., value) {
   expressions <- eval(substitute(alist(...)))
   blank <- vapply(expressions, identical, NA, quote(expr = ))
-  indices <- lapply(seq_along(expressions), function(i) if (!blank[i]) ...elt(i))
-  symbolic <- any(vapply(c(indices, .Call(C_sizes, x)), function(i) is_size(i) || inherits(i, "slc"), NA))
-  followed <- .Call(C_tracked, x) || is_tensor(value) && .Call(C_tracked, value) || .Call(C_tracing)
-  # R's numbers do not hold all whole numbers of 64 bits.
-  wide <- dtype(x) %in% c("int64", "uint64")
-  if (followed || symbolic || wide) with_items(x, indices, value) else with_values(x, indices, blank, value)
+  with_items(x, lapply(seq_along(expressions), function(i) if (!blank[i]) ...elt(i)), value)
 }
 
 #' A new tensor with other values, as R changes an array.
-with_values <- function(x, indices, blank, value) {
-  if (is_tensor(value)) value <- as.vector(r_values(value))
-  indices <- lapply(indices, function(index) if (is_tensor(index)) r_values(index) else plain(index))
-  indices[blank] <- list(quote(expr = ))
-  own <- dtype(x)
-  shape <- .Call(C_shape, x)
-  values <- tryCatch(
-    do.call("[<-", c(list(r_values(x)), indices, list(value = plain(value)))),
-    error = function(e) raise(paste0("[<-: ", conditionMessage(e)))
-  )
-  if (length(values) != prod(shape)) raise("[<-: subscript out of bounds")
-  if (length(shape) > 1L) dim(values) <- shape
-  from_r(values, own, scalar = length(shape) == 0L)
-}
-
-#' The same as a node of the graph, so that gradients and compiled steps see the change.
 with_items <- function(x, indices, value) {
   shape <- .Call(C_sizes, x)
   if (length(indices) == 1L && length(shape) != 1L && !is.null(indices[[1L]])) {
     mask <- mask_of(indices[[1L]], shape)
     if (!is.null(mask) && length(value) == 1L) {
-      return(.Call(C_poly_where_op, mask, .Call(C_poly_cast_by_id, .Call(C_operand, value, x), dtype(x)), x))
+      return(.External(C_op, OP_WHERE, mask, .External(C_op, OP_CAST, .Call(C_operand, value, x), dtype(x)), x))
     }
     # One number for each element in R's order, as for `[`.
     changed <- with_items(flat_columns(x), list(linear(indices[[1L]], shape)), value)
-    return(reversed(.Call(C_poly_reshape, changed, rev(shape))))
+    return(reversed(.External(C_op, OP_RESHAPE, changed, rev(shape))))
   }
   if (length(indices) == 1L && is.null(indices[[1L]])) indices <- vector("list", length(shape))
   if (length(indices) != length(shape)) {
@@ -144,10 +123,8 @@ with_items <- function(x, indices, value) {
   }
   items <- Map(function(index, size) if (!is.null(index)) item_of(index, size), indices, shape)
   if (sum(vapply(items, is_tensor, NA)) > 1L) items <- crossed(items, shape)
-  taken <- .Call(C_poly_index, x, items)
-  by <- replacement(value, .Call(C_sizes, taken), x)
-  if (any(vapply(Filter(is.list, items), function(item) any(vapply(item, is_size, NA)), NA))) return(.Call(C_poly_set_view, taken, x, by))
-  .Call(C_poly_setitem, x, items, by)
+  by <- replacement(value, .Call(C_sizes, .External(C_op, OP_GETITEM, x, items)), x)
+  .Call(C_set_item, .Call(C_clone, x), items, by)
 }
 
 #' A logical index of all elements as a Tensor; NULL for another one.
@@ -175,7 +152,7 @@ crossed <- function(items, shape) {
       from_r(if (item[3L] == 1 && item[2L] < item[1L]) integer() else as.integer(seq(item[1L], item[2L], item[3L])), "int32")
     }
     if (length(.Call(C_shape, places)) != 1L) raise("[<-: several Tensors of positions must be vectors")
-    .Call(C_poly_reshape, places, replace(rep(1L, n), i, length(places)))
+    .External(C_op, OP_RESHAPE, places, replace(rep(1L, n), i, length(places)))
   })
 }
 
@@ -186,9 +163,10 @@ replacement <- function(value, shape, x) {
   if (is_tensor(value)) {
     same <- function(dims) dims[dims != 1]
     fits <- identical(as.numeric(same(.Call(C_shape, value))), as.numeric(same(shape)))
-    return(if (fits) .Call(C_poly_reshape, value, shape) else value)
+    value <- if (fits) .External(C_op, OP_RESHAPE, value, shape) else value
+    return(.External(C_op, OP_CAST, value, dtype(x)))
   }
-  if (length(value) == 1L) return(.Call(C_operand, value, x))
+  if (length(value) == 1L) return(from_r(value, dtype(x), scalar = TRUE))
   if (n > 0 && (length(value) == 0L || n %% length(value) != 0)) {
     raise(sprintf("[<-: %d values, expected 1, or a number that %g is a multiple of", length(value), n))
   }
@@ -207,53 +185,6 @@ replacement <- function(value, shape, x) {
 # Items as the library has them, for what R's brackets cannot say: new axes, and all axes that
 # are not named.
 
-tensor_methods$getitem <- function(self, ...) .Call(C_poly_index, self, items_of(...))
-tensor_methods$setitem <- function(self, ..., value) {
-  .Call(C_poly_setitem, self, items_of(...), .Call(C_operand, value, self))
-}
+tensor_methods$getitem <- function(self, ...) .External(C_op, OP_GETITEM, self, items_of(...))
+tensor_methods$setitem <- function(self, ..., value) .Call(C_set_item, .Call(C_clone, self), items_of(...), value)
 items_of <- function(...) lapply(list(...), function(item) if (inherits(item, "slc")) unclass(item) else item)
-
-# Selecting by tensors of positions, which are counted from 1
-
-tensor_methods$gather <- function(self, dim, index) .Call(C_poly_gather_axis, self, dim, from_zero(index))
-tensor_methods$index_select <- function(self, dim, index) .Call(C_poly_index_select, self, dim, from_zero(index))
-
-tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
-  if (!is.null(reduce)) need_choice("scatter", "reduce", reduce, c("add", "multiply"))
-  if (is_tensor(src) || length(src) > 1L) {
-    if (!is.null(reduce)) raise("scatter: reduce is for a number as src: see scatter_reduce")
-    src <- .Call(C_operand, src, self)
-  } else {
-    shape <- if (is_tensor(index)) .Call(C_shape, index) else if (is.array(index)) base::dim(index) else length(index)
-    src <- tensor_statics$full(shape, src, .Call(C_dtype, self))
-  }
-  if (!is.null(reduce)) {
-    return(tensor_methods$scatter_reduce(self, dim, index, src, if (reduce == "add") "sum" else "prod"))
-  }
-  .Call(C_poly_scatter, self, dim, from_zero(index), src)
-}
-
-# PolyReduceOp by the names that scatter_reduce gives them.
-scatter_ops <- c(sum = 0L, prod = 1L, mean = 4L, amax = 2L, amin = 3L)
-
-tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
-  op <- number_of("scatter_reduce: reduce", reduce, scatter_ops)
-  .Call(C_poly_scatter_reduce, self, dim, from_zero(index), .Call(C_operand, src, self), op, include_self)
-}
-
-tensor_methods$masked_select <- function(self, mask) {
-  wide <- .Call(C_poly_expand, mask, .Call(C_sizes, self))
-  .Call(C_poly_masked_select, self, mask, sum(r_values(tensor_methods$bool(wide))))
-}
-
-tensor_methods$nonzero <- function(self) {
-  from_one(.Call(C_poly_nonzero, self, sum(r_values(tensor_methods$bool(self)))))
-}
-
-tensor_methods$one_hot <- function(self, num_classes = NULL) {
-  if (is.null(num_classes)) {
-    if (length(self) == 0) raise("one_hot: num_classes: NULL for no classes at all, expected their number")
-    num_classes <- max(r_values(self))
-  }
-  .Call(C_poly_one_hot, from_zero(self), num_classes)
-}

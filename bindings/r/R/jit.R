@@ -23,8 +23,8 @@ jit_reset <- function(self) {
     reset = function() jit_reset(self),
     fxn = self$fxn,
     prune = self$prune,
-    n_kernels = if (!is.null(self$captured)) .Call(C_step_counts, self$captured$step)[1L],
-    n_intermediates = if (!is.null(self$captured)) .Call(C_step_counts, self$captured$step)[2L],
+    n_kernels = if (!is.null(self$captured)) .Call(C_function_counts, self$captured$program)[1L],
+    n_intermediates = if (!is.null(self$captured)) .Call(C_function_counts, self$captured$program)[2L],
     raise(sprintf("jit$%s: a captured function has cnt, reset(), fxn, prune, n_kernels and n_intermediates", name))
   )
 }
@@ -48,18 +48,33 @@ jit_enabled <- function() {
 
 jit_call <- function(self, ...) {
   if (.Call(C_tracing)) raise("TinyJit: a captured function is called while another one is traced")
-  given <- jit_arguments(list(...))
-  out <- if (!is.null(self$captured)) {
-    jit_check(self$captured, given)
-    jit_run(self$captured, given, .Call(C_jit_memory, given$tensors))
+  args <- list(...)
+  captured <- self$captured
+  out <- if (!is.null(captured)) {
+    if (captured$plain && is.null(names(args)) && .Call(C_are_kinds, args, captured$kinds)) {
+      jit_run(captured, args, NULL, NULL)
+    } else {
+      given <- jit_arguments(args)
+      jit_check(captured, given)
+      variables <- jit_variables(given)
+      if (!identical(variables$names, captured$names)) {
+        raise(sprintf(
+          "TinyJit: the variables of the arguments are (%s), expected (%s) as it was captured",
+          paste(variables$names, collapse = ", "), paste(captured$names, collapse = ", ")
+        ))
+      }
+      jit_run(captured, given$tensors, variables$variables, variables$values)
+    }
   } else if (self$cnt == 0L || !jit_enabled()) {
+    jit_arguments(args)
     result <- self$fxn(...)
     .Call(C_realize, jit_arguments(list(result))$tensors)
     result
   } else {
+    given <- jit_arguments(args)
     captured <- jit_capture(self$fxn, self$prune, given, ...)
-    result <- jit_run(captured, given, captured$memory)
-    captured$memory <- NULL
+    variables <- jit_variables(given)
+    result <- jit_run(captured, given$tensors, variables$variables, variables$values)
     self$captured <- captured
     result
   }
@@ -87,11 +102,7 @@ jit_arguments <- function(args) {
     }
   }
   static <- walk(args)
-  for (i in seq_along(tensors)) {
-    for (other in tensors[seq_len(i - 1L)]) {
-      if (.Call(C_same, other, tensors[[i]])) raise("TinyJit: one tensor is given more than once")
-    }
-  }
+  if (length(unique_tensors(tensors)) < length(tensors)) raise("TinyJit: one tensor is given more than once")
   list(tensors = tensors, sizes = sizes, static = static)
 }
 
@@ -118,33 +129,14 @@ jit_variables <- function(given) {
 }
 
 jit_capture <- function(fxn, prune, given, ...) {
-  tensors <- given$tensors
-  memory <- .Call(C_jit_memory, tensors)
-  kinds <- vapply(tensors, function(x) .Call(C_jit_kind, x), "")
+  kinds <- vapply(given$tensors, function(x) .Call(C_kind, x), "")
   variables <- jit_variables(given)
-  before <- .Call(C_jit_enter, tensors, memory)
-  entered <- TRUE
-  on.exit(if (entered) .Call(C_jit_leave, tensors, before))
-  traced <- trace_function("TinyJit", function() fxn(...))
-  stand_ins <- .Call(C_jit_leave, tensors, before)
-  entered <- FALSE
-
-  # Results computed by each call; the other results are arguments or captured tensors.
-  results <- traced$results
-  at <- vapply(results, function(x) {
-    same <- which(vapply(tensors, function(y) .Call(C_same, x, y), NA))
-    if (length(same) > 0L) same[1L] else 0L
-  }, 0L)
-  made <- at == 0L & !traced$found
-  if (!any(made) && length(traced$before) == 0L) {
-    raise("TinyJit: the function computes nothing: it returns and assigns no tensor")
-  }
-  step <- .Call(C_compile, traced$nodes[made], traced$before, traced$after, traced$seeds, if (prune) stand_ins)
-  list(
-    step = step, static = given$static, kinds = kinds, variables = variables, stand_ins = stand_ins, memory = memory,
-    assigned = which(vapply(stand_ins, function(node) any(vapply(traced$before, identical, NA, node)), NA)) - 1L,
-    form = traced$form, results = results, at = at, made = made
-  )
+  traced <- trace_function("TinyJit", function() fxn(...), given$tensors, if (prune) 1L else 0L)
+  args <- list(...)
+  c(traced, list(
+    static = given$static, kinds = kinds, names = variables$names,
+    plain = length(variables$names) == 0L && is.null(names(args)) && all(vapply(args, is_tensor, NA))
+  ))
 }
 
 jit_check <- function(captured, given) {
@@ -155,51 +147,35 @@ jit_check <- function(captured, given) {
     ))
   }
   for (i in seq_along(given$tensors)) {
-    kind <- .Call(C_jit_kind, given$tensors[[i]])
+    kind <- .Call(C_kind, given$tensors[[i]])
     if (kind != captured$kinds[i]) {
       raise(sprintf("TinyJit: tensor %d of the arguments is %s, expected %s as it was captured", i, kind, captured$kinds[i]))
     }
   }
 }
 
-jit_run <- function(captured, given, memory) {
-  for (i in captured$assigned + 1L) {
-    if (.Call(C_is_view, given$tensors[[i]])) {
-      raise(sprintf("TinyJit: the function assigns tensor %d of the arguments, which is a view", i))
-    }
-  }
-  variables <- jit_variables(given)
-  if (!identical(variables$names, captured$variables$names)) {
-    raise(sprintf(
-      "TinyJit: the variables of the arguments are (%s), expected (%s) as it was captured",
-      paste(variables$names, collapse = ", "), paste(captured$variables$names, collapse = ", ")
-    ))
-  }
-  made <- .Call(
-    C_jit_run, captured$step, given$tensors, memory, captured$stand_ins, as.integer(captured$assigned),
-    captured$variables$variables, variables$values
-  )
-  results <- captured$results
-  results[captured$made] <- made
-  results[captured$at > 0L] <- given$tensors[captured$at[captured$at > 0L]]
+jit_run <- function(captured, tensors, variables, values) {
+  made <- .Call(C_function_run, captured$program, tensors, variables, values)
+  if (is.null(captured$form)) return(made[[1L]])
+  old <- !vapply(captured$same, is.null, NA)
+  made[old] <- captured$same[old]
+  results <- vector("list", length(captured$at))
+  results[captured$at == 0L] <- made
+  results[captured$at > 0L] <- tensors[captured$at[captured$at > 0L]]
   captured$form(results)
 }
 
-#' Runs a function without computing: its results and their nodes, what it assigns, and how the
-#' results make up its value.
-trace_function <- function(name, f) {
-  .Call(C_trace_begin, name)
+#' Runs a function without computing and compiles what it does. Returns the program, how results make up the value, for
+#' each of them the argument that it is, or 0, and for each of the others the tensor from before that it is, or NULL.
+trace_function <- function(name, f, tensors, flags) {
+  before <- .Call(C_trace_begin, name, tensors)
   ended <- FALSE
-  on.exit(if (!ended) .Call(C_trace_end, list()))
+  on.exit(if (!ended) .Call(C_trace_abandon, tensors, before))
   value <- f()
   results <- list()
   walk <- function(x) {
     if (is_tensor(x)) {
-      results[[length(results) + 1L]] <<- if (dtype(x) %in% without_storage && name == "compile_step") {
-        .Call(C_poly_cast_by_id, x, "float32")
-      } else {
-        x
-      }
+      results[[length(results) + 1L]] <<- x
       at <- length(results)
       return(function(found) found[[at]])
     }
@@ -216,10 +192,51 @@ trace_function <- function(name, f) {
     }
   }
   form <- walk(value)
-  traced <- .Call(C_trace_end, results)
+  at <- vapply(results, function(x) {
+    same <- which(vapply(tensors, function(y) .Call(C_same, x, y), NA))
+    if (length(same) > 0L) same[1L] else 0L
+  }, 0L)
+  made <- results[at == 0L]
   ended <- TRUE
-  list(
-    results = results, form = form, before = traced[[1L]], after = traced[[2L]], seeds = traced[[3L]],
-    nodes = traced[[4L]], found = traced[[5L]]
+  program <- .Call(C_trace_end, made, tensors, before, flags)
+  same <- lapply(seq_along(made), function(i) .Call(C_function_same, program, i))
+  one <- is_tensor(value) && identical(at, 0L) && is.null(same[[1L]])
+  # What a result was before the trace is returned itself.
+  old <- !vapply(same, is.null, NA)
+  if (flags != 2L) same[old] <- made[old]
+  list(program = program, form = if (!one) form, at = at, same = same)
+}
+
+# Training steps as one compiled program.
+
+compile_step <- function(f, ...) {
+  if (!is.function(f)) raise(sprintf("compile_step: f: %s, expected a function", brief(f)))
+  .Call(C_realize, unname(get_state_dict(list(...))))
+  traced <- trace_function("compile_step", function() f(...), list(), 2L)
+  structure(list(program = traced$program, results = traced$same), class = "CompiledTrainingStep")
+}
+
+`$.CompiledTrainingStep` <- function(x, name) {
+  program <- .subset2(x, "program")
+  results <- .subset2(x, "results")
+  switch(name,
+    run = function() invisible(.Call(C_function_rerun, program)),
+    loss_value = function() {
+      if (length(results) == 0L || length(results[[1L]]) != 1L) {
+        raise("loss_value: the function does not return a tensor with one element")
+      }
+      as.vector(r_values(results[[1L]]))
+    },
+    outputs = lapply(results, r_values),
+    n_kernels = .Call(C_function_counts, program)[1L],
+    n_intermediates = .Call(C_function_counts, program)[2L],
+    raise(sprintf("step$%s: a compiled step has run(), loss_value(), outputs, n_kernels and n_intermediates", name))
   )
+}
+
+names.CompiledTrainingStep <- function(x) c("run", "loss_value", "outputs", "n_kernels", "n_intermediates")
+
+print.CompiledTrainingStep <- function(x, ...) {
+  cat("<compiled step of ", x$n_kernels, " kernels>\n", sep = "")
+  invisible(x)
 }

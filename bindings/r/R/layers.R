@@ -74,7 +74,7 @@ Linear <- function(in_features, out_features, bias = TRUE) {
     weight = tensor_statics$uniform(out_features, in_features, low = -bound, high = bound, requires_grad = TRUE),
     bias = if (bias) tensor_statics$uniform(out_features, low = -bound, high = bound, requires_grad = TRUE)
   )
-  new_layer("Linear", fields, function(self, x) .Call(C_poly_affine, as_input(x), self$weight, self$bias))
+  new_layer("Linear", fields, function(self, x) .External(C_op, OP_LINEAR, as_input(x), .External(C_op, OP_T, self$weight), self$bias))
 }
 
 #' The input of a layer: a Tensor, or numbers, which become a float32 Tensor.
@@ -99,7 +99,7 @@ LayerNorm <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {
         paste(shape, collapse = ", "), paste(self$normalized_shape, collapse = ", ")
       ))
     }
-    .Call(C_poly_layernorm_axes, x, -rev(seq_len(n)), self$eps, self$weight, self$bias)
+    .External(C_op, OP_LAYERNORM, x, -rev(seq_len(n)), self$eps, self$weight, self$bias)
   })
 }
 
@@ -114,7 +114,7 @@ LayerNorm2d <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE)
       raise(sprintf("LayerNorm2d: x: shape (%s), expected 4 dimensions", paste(shape, collapse = ", ")))
     }
     last <- tensor_methods$permute(x, c(1, 3, 4, 2))
-    tensor_methods$permute(.Call(C_poly_layernorm_axes, last, -1L, self$eps, self$weight, self$bias), c(1, 4, 2, 3))
+    tensor_methods$permute(.External(C_op, OP_LAYERNORM, last, -1L, self$eps, self$weight, self$bias), c(1, 4, 2, 3))
   })
 }
 
@@ -123,7 +123,7 @@ RMSNorm <- function(dim, eps = 1e-6, elementwise_affine = TRUE) {
   need_setting("RMSNorm", "eps", eps)
   need_flag("RMSNorm", "elementwise_affine", elementwise_affine)
   fields <- list(weight = if (elementwise_affine) tensor_statics$ones(dim, requires_grad = TRUE), eps = eps)
-  new_layer("RMSNorm", fields, function(self, x) .Call(C_poly_rmsnorm, as_input(x), self$eps, self$weight))
+  new_layer("RMSNorm", fields, function(self, x) .External(C_op, OP_RMSNORM, as_input(x), self$eps, self$weight))
 }
 
 GroupNorm <- function(num_groups, num_channels, eps = 1e-5, affine = TRUE) {
@@ -141,7 +141,7 @@ group_norm <- function(kind, num_groups, num_channels, eps, affine) {
     num_groups = num_groups, eps = eps
   )
   new_layer(kind, fields, function(self, x) {
-    .Call(C_poly_groupnorm, as_input(x), self$num_groups, self$eps, self$weight, self$bias)
+    .External(C_op, OP_GROUPNORM, as_input(x), self$num_groups, self$eps, self$weight, self$bias)
   })
 }
 
@@ -149,7 +149,7 @@ Embedding <- function(vocab_size, embed_size) {
   need_size("Embedding", "vocab_size", vocab_size)
   need_size("Embedding", "embed_size", embed_size)
   fields <- list(weight = tensor_statics$glorot_uniform(vocab_size, embed_size, requires_grad = TRUE))
-  new_layer("Embedding", fields, function(self, x) .Call(C_poly_gather, self$weight, from_zero(x)))
+  new_layer("Embedding", fields, function(self, x) .External(C_op, OP_EMBEDDING, self$weight, x))
 }
 
 Dropout <- function(p = 0.5) {

@@ -28,9 +28,7 @@ LSTMCell <- function(input_size, hidden_size, bias = TRUE) {
       hc <- list(zeros, zeros)
     }
     hc <- need_states("LSTMCell", hc)
-    out <- .Call(
-      C_poly_lstm_cell, x, hc[[1L]], hc[[2L]], self$weight_ih, self$weight_hh, self$bias_ih, self$bias_hh, 2L
-    )
+    out <- .Call(C_lstm_cell, c(list(x), hc, list(self$weight_ih, self$weight_hh, self$bias_ih, self$bias_hh)))
     list(h = out[[1L]], c = out[[2L]])
   })
 }
@@ -78,10 +76,7 @@ LSTM <- function(input_size, hidden_size, num_layers = 1, bias = TRUE, batch_fir
         weights <- lapply(paste0(lstm_parts, "_l", layer, way), function(name) get0(name, envir = self, inherits = FALSE))
         at <- length(ends) + 1L
         start <- lapply(hc, function(state) tensor_methods$squeeze(state[at, , , drop = FALSE], 1))
-        out <- .Call(
-          C_poly_lstm, x, start[[1L]], start[[2L]], weights[[1L]], weights[[2L]], weights[[3L]], weights[[4L]],
-          batch_first, nzchar(way), 3L
-        )
+        out <- .Call(C_lstm, c(list(x), start, weights), batch_first, nzchar(way))
         ends[[at]] <<- out[2:3]
         out[[1L]]
       })

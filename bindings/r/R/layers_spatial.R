@@ -1,5 +1,12 @@
 # Layers of convolution, and norms over channels and batches.
 
+#' A number for each of n axes.
+for_each <- function(value, n, name) {
+  if (length(value) == 1L) return(rep(value, n))
+  if (length(value) != n) raise(sprintf("%s: %d numbers, expected one or %d", name, length(value), n))
+  value
+}
+
 #' Weight and bias, uniform in 1/sqrt(fan_in), as torch.nn begins with.
 kernel_fields <- function(shape, out_channels, fan_in, bias) {
   bound <- 1 / sqrt(fan_in)
@@ -109,15 +116,15 @@ BatchNorm <- function(num_features, eps = 1e-5, affine = TRUE, track_running_sta
     tracked <- !is.null(self$running_mean) && !is.null(self$running_var)
     # The statistics are computed at once, for the running ones, but what x is computed of only once: so are the
     # gradients, which come to x from all three.
-    computed <- state$training && tracked && !.Call(C_tracing)
+    computed <- is_training() && tracked && !.Call(C_tracing)
     if (computed) .Call(C_realize, list(x))
-    if (state$training || !tracked) {
+    if (is_training() || !tracked) {
       stats <- tensor_methods$batchnorm_stats(x)
     } else {
       stats <- list(self$running_mean, self$running_var)
     }
     if (computed) .Call(C_realize, stats)
-    if (state$training && tracked) track_batch(self, x, stats[[1L]], stats[[2L]])
+    if (is_training() && tracked) track_batch(self, x, stats[[1L]], stats[[2L]])
     tensor_methods$batchnorm(x, self$weight, self$bias, stats[[1L]], tensor_methods$rsqrt(stats[[2L]] + self$eps))
   })
 }
@@ -133,7 +140,7 @@ track_batch <- function(self, x, mean, variance) {
     variance
   }
   move <- function(running, now) {
-    now <- .Call(C_poly_cast_by_id, .Call(C_detach, now), .Call(C_dtype, running))
+    now <- .External(C_op, OP_CAST, .Call(C_detach, now), .Call(C_dtype, running))
     tensor_methods$assign(running, tensor_methods$lerp(running, now, self$momentum))
   }
   move(self$running_mean, mean)

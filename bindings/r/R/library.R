@@ -47,7 +47,7 @@ interrupt <- function() {
 
 .onLoad <- function(libname, pkgname) {
   .Call(C_setup, parent.env(environment()))
-  .Call(C_set_prototype, methods::new("Tensor"))
+  .Call(C_set_class, structure("Tensor", package = "polygrad"))
 }
 
 polygrad_info <- function() {

@@ -2,8 +2,8 @@
 
 # One function for both classes: R requires it when operands of both classes meet.
 Ops.Tensor <- function(e1, e2) {
-  second <- if (missing(e2)) NULL else if (is.null(e2)) raise(sprintf("%s: NULL, expected a Tensor or numbers", .Generic)) else e2
-  if (is_tensor(e1) || is_tensor(second)) .Call(C_ops, .Generic, e1, second) else ops_of_sizes(.Generic, e1, second)
+  if (nargs() == 2L) return(.Call(C_ops, .Generic, e1, e2))
+  if (is_tensor(e1)) .Call(C_ops_unary, .Generic, e1) else ops_of_sizes(.Generic, e1, NULL)
 }
 Ops.SymInt <- Ops.Tensor
 
@@ -15,7 +15,7 @@ methods::setMethod("%*%", methods::signature("ANY", "Tensor"), function(x, y) ma
 matrix_product <- function(x, y) {
   a <- .Call(C_sizes, x)
   b <- .Call(C_sizes, y)
-  if (length(a) > 1L && length(b) > 1L) return(.Call(C_poly_matmul, x, y))
+  if (length(a) > 1L && length(b) > 1L) return(.External(C_op, OP_MATMUL, x, y))
   if (is.list(a) || is.list(b)) raise("%*%: a vector with a symbolic size: give it two axes with reshape")
   if (length(a) == 1L && length(b) == 1L) {
     b <- if (a == 1L && b != 1L) c(1L, b) else c(b, 1L)
@@ -25,31 +25,31 @@ matrix_product <- function(x, y) {
   } else if (length(b) == 1L) {
     b <- if (b == a[length(a)]) c(b, 1L) else c(1L, b)
   }
-  if (length(a) != length(.Call(C_shape, x))) x <- .Call(C_poly_reshape, x, a)
-  if (length(b) != length(.Call(C_shape, y))) y <- .Call(C_poly_reshape, y, b)
-  .Call(C_poly_matmul, x, y)
+  if (length(a) != length(.Call(C_shape, x))) x <- .External(C_op, OP_RESHAPE, x, a)
+  if (length(b) != length(.Call(C_shape, y))) y <- .External(C_op, OP_RESHAPE, y, b)
+  .External(C_op, OP_MATMUL, x, y)
 }
 
-# Group generic Math: the methods of these names, and those that R calls differently.
-math_methods <- c(
-  abs = "abs", sign = "sign", sqrt = "sqrt", floor = "floor", ceiling = "ceil", trunc = "trunc", exp = "exp",
-  expm1 = "expm1", log1p = "log1p", log2 = "log2", log10 = "log10", cos = "cos", sin = "sin", tan = "tan",
-  acos = "acos", asin = "asin", atan = "atan", cosh = "cosh", sinh = "sinh", tanh = "tanh", acosh = "acosh",
-  asinh = "asinh", atanh = "atanh", lgamma = "lgamma", digamma = "digamma"
-)
+# Group generic Math: the operations of these functions, and those that R calls differently.
+math_ops <- list2env(list(
+  abs = OP_ABS, sign = OP_SIGN, sqrt = OP_SQRT, floor = OP_FLOOR, ceiling = OP_CEIL, trunc = OP_TRUNC, exp = OP_EXP,
+  expm1 = OP_EXPM1, log1p = OP_LOG1P, log2 = OP_LOG2, log10 = OP_LOG10, cos = OP_COS, sin = OP_SIN, tan = OP_TAN,
+  acos = OP_ACOS, asin = OP_ASIN, atan = OP_ATAN, cosh = OP_COSH, sinh = OP_SINH, tanh = OP_TANH, acosh = OP_ACOSH,
+  asinh = OP_ASINH, atanh = OP_ATANH, lgamma = OP_LGAMMA, digamma = OP_DIGAMMA
+))
 
 Math.Tensor <- function(x, ...) {
-  name <- math_methods[.Generic]
-  if (!is.na(name)) return(tensor_methods[[name]](x))
+  op <- math_ops[[.Generic]]
+  if (!is.null(op)) return(.External(C_op, op, x))
   switch(.Generic,
     log = {
       base <- list(...)
-      natural <- .Call(C_poly_log, x)
+      natural <- .External(C_op, OP_LOG, x)
       if (length(base) == 0L) natural else natural / log(base[[1L]])
     },
     round = {
       if (length(list(...)) > 0L && !identical(as.numeric(..1), 0)) raise("round: digits: tensors round to whole numbers only")
-      .Call(C_poly_round_f, x)
+      .External(C_op, OP_ROUND, x)
     },
     cumsum = ,
     cumprod = ,
@@ -64,14 +64,14 @@ Math.Tensor <- function(x, ...) {
   )
 }
 
-flat_columns <- function(x) .Call(C_poly_reshape, reversed(x), -1L)
+flat_columns <- function(x) .External(C_op, OP_RESHAPE, reversed(x), -1L)
 
 # Group generic Summary, with axis and keepdim beside R's arguments.
 Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
   if (!isFALSE(na.rm)) no_missing(.Generic)
   values <- lapply(list(...), function(x) if (is_tensor(x)) x else Tensor(x))
   over <- function(name) Reduce(joining[[name]], lapply(values, function(x) tensor_methods[[name]](x, axis, keepdim)))
-  if (.Generic == "range") .Call(C_poly_stack, list(over("min"), over("max")), 1L) else over(.Generic)
+  if (.Generic == "range") .External(C_op, OP_STACK, list(over("min"), over("max")), 1L) else over(.Generic)
 }
 
 #' Combines the results of several tensors into one.
@@ -93,24 +93,24 @@ no_missing <- function(name) {
 
 anyNA.Tensor <- function(x, recursive = FALSE) anyNA(r_values(x))
 
-is.na.Tensor <- function(x) .Call(C_poly_isnan, x)
-is.nan.Tensor <- function(x) .Call(C_poly_isnan, x)
-is.infinite.Tensor <- function(x) .Call(C_poly_isinf, x)
-is.finite.Tensor <- function(x) .Call(C_poly_isfinite, x)
+is.na.Tensor <- function(x) .External(C_op, OP_ISNAN, x)
+is.nan.Tensor <- is.na.Tensor
+is.infinite.Tensor <- function(x) .External(C_op, OP_ISINF, x)
+is.finite.Tensor <- function(x) .External(C_op, OP_ISFINITE, x)
 
 rev.Tensor <- function(x) {
   flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
-  .Call(C_poly_flip, flat, 1L)
+  .External(C_op, OP_FLIP, flat, 1L)
 }
 
 c.Tensor <- function(...) {
   parts <- lapply(Filter(Negate(is.null), list(...)), function(x) flat_columns(if (is_tensor(x)) x else Tensor(x)))
-  .Call(C_poly_cat, parts, 1L)
+  .External(C_op, OP_CAT, parts, 1L)
 }
 
 sort.Tensor <- function(x, decreasing = FALSE, ...) {
   flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
-  .Call(C_poly_sort, flat, 1L, decreasing, 2L)[[1L]]
+  .External(C_op, OP_SORT, flat, 1L, decreasing)[[1L]]
 }
 
 # cbind() and rbind(): a vector is a column or a row, a number is repeated.
@@ -126,11 +126,11 @@ bind <- function(parts, axis) {
   }
   parts <- Map(function(v, shape) {
     if (length(shape) > 1L) return(v)
-    v <- .Call(C_poly_reshape, v, if (axis == 2L) c(-1L, 1L) else c(1L, -1L))
+    v <- .External(C_op, OP_RESHAPE, v, if (axis == 2L) c(-1L, 1L) else c(1L, -1L))
     if (length(shape) == 1L && !identical(shape[[1L]], 1L)) return(v)
-    .Call(C_poly_expand, v, if (axis == 2L) list(size, 1L) else list(1L, size))
+    .External(C_op, OP_EXPAND, v, if (axis == 2L) list(size, 1L) else list(1L, size))
   }, parts, shapes)
-  .Call(C_poly_cat, unname(parts), axis)
+  .External(C_op, OP_CAT, unname(parts), axis)
 }
 cbind.Tensor <- function(..., deparse.level = 1) bind(list(...), 2L)
 rbind.Tensor <- function(..., deparse.level = 1) bind(list(...), 1L)

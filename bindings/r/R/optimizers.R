@@ -7,25 +7,23 @@ need_setting <- function(kind, name, value, below = Inf) {
   raise(sprintf("%s: %s: %s, expected 0 or more%s", kind, name, brief(value), limit))
 }
 
-new_optimizer <- function(kind, params, lr, fields, update, begin = NULL) {
+#' make makes the optimizer of the library for the parameters.
+new_optimizer <- function(kind, params, lr, make, fields = list()) {
   if (is_tensor(params)) raise(sprintf("%s: params is a tensor, expected a list of them", kind))
   if (!is.list(params) || !all(vapply(params, is_tensor, NA))) raise(sprintf("%s: params: expected a list of tensors", kind))
   # Integer tensors and tensors with requires_grad = FALSE are not parameters.
   params <- Filter(may_learn, unique_tensors(params))
   if (length(params) == 0L) raise(sprintf("%s: params is empty", kind))
   need_setting(kind, "lr", lr)
-  for (p in params) {
-    .Call(C_settle, p)
-    if (!.Call(C_tracked, p)) .Call(C_set_tracked, p, TRUE)
-  }
   self <- list2env(fields, parent = emptyenv())
-  self$params <- params
-  # A leaf, not a constant: another rate needs no other program.
-  self$rate <- from_r(lr, "float32", scalar = TRUE)
-  self$update <- update
-  self$begin <- begin
+  self$params <- unname(params)
+  self$optim <- make(self$params, lr)
+  self$rate <- .Call(C_optim_state, self$optim, 0L, 1L)
   structure(list(self = self), class = c(kind, "Optimizer"))
 }
+
+#' The state of each parameter: the momentum, or the first (3) or the second moment (4).
+state_of <- function(self, what) lapply(seq_along(self$params), function(i) .Call(C_optim_state, self$optim, what, i))
 
 unique_tensors <- function(tensors) {
   out <- list()
@@ -35,18 +33,10 @@ unique_tensors <- function(tensors) {
   out
 }
 
-#' Zeros, of at least float32, for each parameter.
-zeros_for <- function(params) {
-  lapply(params, function(p) {
-    zeros <- .Call(C_poly_cast_by_id, tensor_methods$zeros_like(p), if (dtype(p) == "float64") "float64" else "float32")
-    tensor_methods$realize(tensor_methods$contiguous(zeros))
-  })
-}
-
 `$.Optimizer` <- function(x, name) {
   self <- .subset2(x, "self")
   switch(name,
-    step = function() optimizer_step(self),
+    step = function() invisible(optimizer_step(self)),
     zero_grad = function() optimizer_zero_grad(self),
     lr = if (!is.null(self$rate)) as.vector(r_values(self$rate)),
     params = self$params,
@@ -58,7 +48,7 @@ zeros_for <- function(params) {
   self <- .subset2(x, "self")
   if (identical(name, "lr") && !is.null(self$rate)) {
     need_setting(class(x)[1L], "lr", value)
-    .Call(C_write, self$rate, value)
+    .Call(C_assign, self$rate, value)
   } else {
     raise(sprintf("optimizer$%s cannot be set; lr can", name))
   }
@@ -78,30 +68,12 @@ optimizer_zero_grad <- function(self) {
   invisible()
 }
 
-optimizer_step <- function(self) {
-  updates <- optimizer_updates(self)
-  if (length(updates$targets) > 0L) .Call(C_assign, updates$targets, updates$values, TRUE)
-  invisible()
-}
+optimizer_step <- function(self) .Call(C_optim_step, members_of(self))
 
-#' The tensors that a step updates, and their new values as graphs of the old ones.
-optimizer_updates <- function(self) {
-  if (!is.null(self$optimizers)) {
-    each <- lapply(self$optimizers, function(o) optimizer_updates(.subset2(o, "self")))
-    return(list(
-      targets = do.call(c, lapply(each, `[[`, "targets")), values = do.call(c, lapply(each, `[[`, "values"))
-    ))
-  }
-  gradients <- lapply(self$params, function(p) .Call(C_gradient_of, p))
-  chosen <- which(!vapply(gradients, is.null, NA))
-  if (length(chosen) == 0L) return(list(targets = list(), values = list()))
-  # Shared by all parameters; not part of the optimizer's state.
-  common <- if (!is.null(self$begin)) self$begin(self) else list(targets = list(), values = list())
-  each <- lapply(chosen, function(i) self$update(self, i, self$params[[i]], gradients[[i]], common$values))
-  list(
-    targets = c(common$targets, do.call(c, lapply(each, `[[`, "targets"))),
-    values = c(common$values, do.call(c, lapply(each, `[[`, "values")))
-  )
+#' The optimizers of the library that step together.
+members_of <- function(self) {
+  if (is.null(self$optimizers)) return(list(self$optim))
+  do.call(c, lapply(self$optimizers, function(o) members_of(.subset2(o, "self"))))
 }
 
 OptimizerGroup <- function(...) {
@@ -128,22 +100,18 @@ lars <- function(kind, params, lr, momentum, weight_decay, ns_steps, ns_coeffici
   if (!is.null(ns_coefficients) && !is.numeric(ns_coefficients)) {
     raise(sprintf("%s: ns_coefficients: %s, expected numbers", kind, brief(ns_coefficients)))
   }
-  fields <- list(momentum = momentum, weight_decay = weight_decay, b = list())
-  out <- new_optimizer(kind, params, lr, fields, function(self, i, param, grad, common) {
-    targets <- list(param)
-    if (self$momentum > 0) targets <- c(targets, self$b[[i]])
-    buffer <- if (self$momentum > 0) self$b[[i]]
-    values <- .Call(
-      C_poly_lars, param, grad, self$rate, buffer, self$momentum, self$weight_decay, tcoef, nesterov, classic, !pre_wd,
-      ns_steps, as.numeric(ns_coefficients), length(targets)
-    )
-    list(targets = targets, values = values)
-  })
-  self <- .subset2(out, "self")
-  if (length(ns_coefficients) > 0L && any(vapply(self$params, function(p) length(.Call(C_shape, p)) == 0L, NA))) {
-    raise(sprintf("%s: params: a scalar, expected 1 dimension or more", kind))
+  if (length(ns_coefficients) > 0L && is.list(params)) {
+    scalar <- vapply(params, function(p) is_tensor(p) && length(.Call(C_sizes, p)) == 0L, NA)
+    if (any(scalar)) raise(sprintf("%s: params: a scalar, expected 1 dimension or more", kind))
   }
-  if (momentum > 0) self$b <- zeros_for(self$params)
+  out <- new_optimizer(kind, params, lr, function(params, lr) {
+    .Call(
+      C_optim_lars, params, lr, as.numeric(c(momentum, weight_decay, tcoef, ns_steps)), c(nesterov, classic, !pre_wd),
+      as.numeric(ns_coefficients)
+    )
+  }, list(momentum = momentum, weight_decay = weight_decay))
+  self <- .subset2(out, "self")
+  self$b <- if (momentum > 0) state_of(self, 3L) else list()
   out
 }
 
@@ -167,23 +135,14 @@ lamb <- function(kind, params, lr, betas, eps, weight_decay, adam, coupled) {
   need_setting(kind, "eps", eps)
   need_setting(kind, "weight_decay", weight_decay)
   need_flag(kind, "adam", adam)
-  fields <- list(
-    betas = betas, eps = eps, weight_decay = weight_decay,
-    # The powers beta^t, in float64 because they come close to 1 and are subtracted from it.
-    powers = list(from_r(1, "float64", scalar = TRUE), from_r(1, "float64", scalar = TRUE))
-  )
-  begin <- function(self) list(targets = self$powers, values = Map(`*`, self$powers, self$betas))
-  update <- function(self, i, param, grad, powers) {
-    values <- .Call(
-      C_poly_lamb, param, grad, self$rate, self$m[[i]], self$v[[i]], powers[[1L]], powers[[2L]], self$betas[1L],
-      self$betas[2L], self$eps, self$weight_decay, adam, coupled, 3L
-    )
-    list(targets = list(param, self$m[[i]], self$v[[i]]), values = values)
-  }
-  out <- new_optimizer(kind, params, lr, fields, update, begin)
+  out <- new_optimizer(kind, params, lr, function(params, lr) {
+    .Call(C_optim_lamb, params, lr, as.numeric(c(betas, eps, weight_decay)), c(adam, coupled))
+  }, list(betas = betas, eps = eps, weight_decay = weight_decay))
   self <- .subset2(out, "self")
-  self$m <- zeros_for(self$params)
-  self$v <- zeros_for(self$params)
+  # The powers beta^t, in float64 because they come close to 1 and are subtracted from it.
+  self$powers <- lapply(1:2, function(i) .Call(C_optim_state, self$optim, 2L, i))
+  self$m <- state_of(self, 3L)
+  self$v <- state_of(self, 4L)
   out
 }
 
@@ -219,7 +178,7 @@ clip_grad_norm <- function(parameters, max_norm, norm_type = 2, error_if_nonfini
   chosen <- with_gradients("clip_grad_norm", parameters)
   if (length(chosen) == 0L) return(from_r(0, "float32", scalar = TRUE))
   grads <- lapply(chosen, function(p) .Call(C_gradient_of, p))
-  out <- .Call(C_poly_clip_grad_norm, grads, max_norm, norm_type, length(grads) + 1L)
+  out <- .Call(C_clip_grad_norm, grads, max_norm, norm_type)
   if (!.Call(C_tracing)) .Call(C_realize, out)
   norm <- out[[1L]]
   if (error_if_nonfinite && !is.finite(as.vector(r_values(norm)))) {

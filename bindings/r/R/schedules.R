@@ -22,7 +22,7 @@ new_schedule <- function(kind, optimizer, rate) {
   self <- list2env(list(
     optimizer = optimizer, base_lr = own$initial, epoch_counter = from_r(0L, "int32", scalar = TRUE), rate = rate
   ), parent = emptyenv())
-  .Call(C_assign, list(own$rate), list(rate(self$base_lr, self$epoch_counter)), FALSE)
+  .Call(C_assign_all, list(own$rate), list(rate(self$base_lr, self$epoch_counter)))
   structure(list(self = self), class = c(kind, "LRScheduler"))
 }
 
@@ -35,13 +35,13 @@ scheduled <- function(kind, optimizer, schedule, settings) {
     if (!known && !several) raise(sprintf("%s: %s: %s, expected a number", kind, name, brief(value)))
   }
   numbers <- as.numeric(unlist(lapply(settings, plain)))
-  new_schedule(kind, optimizer, function(lr, t) .Call(C_poly_learning_rate, lr, t, rate_kinds[[schedule]], numbers))
+  new_schedule(kind, optimizer, function(lr, t) .Call(C_learning_rate, kind, list(lr, t), rate_kinds[[schedule]], numbers))
 }
 
 schedule_step <- function(self) {
   now <- self$epoch_counter + 1L
   rate <- .subset2(self$optimizer, "self")$rate
-  .Call(C_assign, list(self$epoch_counter, rate), list(now, self$rate(self$base_lr, now)), FALSE)
+  .Call(C_assign_all, list(self$epoch_counter, rate), list(now, self$rate(self$base_lr, now)))
   invisible()
 }
 
@@ -161,8 +161,8 @@ ReduceLROnPlateau <- function(optimizer, mode = "min", factor = 0.1, patience = 
   ), parent = emptyenv())
   self$next_state <- function(metric) {
     .Call(
-      C_poly_plateau, own$rate, metric, self$best, self$num_bad_epochs, self$cooldown_counter, mode == "max",
-      threshold_mode == "rel", threshold, factor, min_lr, eps, patience, cooldown, 4L
+      C_plateau, list(own$rate, metric, self$best, self$num_bad_epochs, self$cooldown_counter),
+      c(mode == "max", threshold_mode == "rel"), list(threshold, factor, min_lr, eps, patience, cooldown)
     )
   }
   self$next_state(self$best) # arguments that do not fit are an error here
@@ -190,6 +190,6 @@ print.LRSchedulerGroup <- function(x, ...) {
 plateau_step <- function(self, metric) {
   if (!is_tensor(metric)) metric <- from_r(metric, "float32")
   state <- list(.subset2(self$optimizer, "self")$rate, self$best, self$num_bad_epochs, self$cooldown_counter)
-  .Call(C_assign, state, self$next_state(.Call(C_detach, metric)), FALSE)
+  .Call(C_assign_all, state, self$next_state(.Call(C_detach, metric)))
   invisible()
 }

@@ -1,6 +1,7 @@
 # The Tensor: a variable that stands for a node of the graph.
 
-methods::setClass("Tensor", representation(ptr = "externalptr"))
+# A Tensor is an external pointer, which C makes.
+methods::setClass("Tensor", representation("VIRTUAL"))
 
 # Methods by name, called as x$name(...). A property is a method without parentheses.
 tensor_methods <- new.env(parent = emptyenv())
@@ -11,12 +12,12 @@ Tensor <- structure(function(data, dtype = NULL, requires_grad = NULL) {
   tensor <- if (is_tensor(data)) {
     made <- if (is.null(dtype) || identical(dtype, dtype(data))) data else tensor_methods$cast(data, dtype)
     # A new variable: requires_grad is not inherited.
-    if (is.null(requires_grad)) made else if (isTRUE(requires_grad)) tensor_methods$clone(made) else .Call(C_detach, made)
+    if (is.null(requires_grad)) made else if (isTRUE(requires_grad)) .Call(C_clone, made) else .Call(C_detach, made)
   } else if (is_size(data)) {
     made <- .Call(C_size_tensor, data)
     if (is.null(dtype)) made else tensor_methods$cast(made, dtype)
   } else if (is.list(data) && length(data) > 0L && all(vapply(data, is_tensor, NA))) {
-    made <- .Call(C_poly_stack, data, 1L)
+    made <- .External(C_op, OP_STACK, data, 1L)
     if (is.null(dtype)) made else tensor_methods$cast(made, dtype)
   } else {
     from_r(data, dtype)
@@ -51,16 +52,8 @@ from_r <- function(data, dtype = NULL, scalar = FALSE) {
   if (is.data.frame(data)) data <- matrix_of(data)
   if (is.factor(data)) data <- as.integer(data)
   own <- default_dtype(data)
-  dtype <- if (is.null(dtype)) own else .Call(C_type_name, dtype)
-  if (dtype %in% without_storage) {
-    wide <- .Call(C_leaf, data, "float32", scalar)
-    return(tensor_methods$realize(.Call(C_poly_cast_by_id, wide, dtype)))
-  }
-  .Call(C_leaf, data, dtype, scalar)
+  .Call(C_leaf, data, if (is.null(dtype)) own else dtype, scalar)
 }
-
-# Types whose numbers go through float32 on their way from and to R.
-without_storage <- c("float16", "bfloat16", "fp8e4m3", "fp8e5m2")
 
 dtypes <- c(
   "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -77,7 +70,7 @@ print.tensor_class <- function(x, ...) {
 }
 
 `$.tensor_class` <- function(x, name) {
-  if (identical(name, "training")) return(state$training)
+  if (identical(name, "training")) return(is_training())
   found <- tensor_statics[[name]]
   if (is.null(found)) {
     # Tensor$cat(a, b) and a$cat(b) are the same.
@@ -90,7 +83,7 @@ print.tensor_class <- function(x, ...) {
 `$<-.tensor_class` <- function(x, name, value) {
   if (!identical(name, "training")) raise(sprintf("Tensor$%s cannot be set; Tensor$training can", name))
   need_flag("Tensor", "training", value)
-  state$training <- value
+  .Call(C_training, value)
   x
 }
 
@@ -98,9 +91,7 @@ print.tensor_class <- function(x, ...) {
   grep(pattern, c("training", ls(tensor_statics)), value = TRUE)
 }
 
-# Attributes shared by all tensors.
-state <- new.env(parent = emptyenv())
-state$training <- FALSE
+is_training <- function() .Call(C_training, NULL)
 
 `$.Tensor` <- function(x, name) {
   method <- tensor_methods[[name]]
@@ -112,7 +103,7 @@ state$training <- FALSE
 
 `$<-.Tensor` <- function(x, name, value) {
   switch(name,
-    requires_grad = .Call(C_set_tracked, x, value),
+    requires_grad = .Call(C_set_requires_grad, x, value),
     grad = .Call(C_set_gradient, x, value),
     raise(sprintf("x$%s cannot be set; requires_grad and grad can", name))
   )
@@ -125,13 +116,13 @@ state$training <- FALSE
 }
 
 tensor_properties$shape <- function(self) .Call(C_sizes, self)
-tensor_properties$ndim <- function(self) length(.Call(C_shape, self))
+tensor_properties$ndim <- function(self) length(.Call(C_sizes, self))
 tensor_properties$dtype <- dtype
 tensor_properties$device <- function(self) "CPU"
 tensor_properties$is_realized <- function(self) .Call(C_is_realized, self)
 tensor_properties$grad <- function(self) .Call(C_gradient_of, self)
 tensor_properties$requires_grad <- function(self) .Call(C_requires_grad, self)
-tensor_properties$T <- function(self) .Call(C_poly_transpose, self, -2L, -1L)
+tensor_properties$T <- function(self) .External(C_op, OP_T, self)
 
 tensor_methods$numel <- function(self) size_product(.Call(C_sizes, self))
 tensor_methods$size <- function(self, dim = NULL) {
@@ -160,10 +151,7 @@ tensor_methods$realize <- function(self, ...) {
 }
 
 #' The values of a tensor as R's array, or as its vector.
-r_values <- function(x, integer64 = FALSE) {
-  if (dtype(x) %in% without_storage) x <- .Call(C_poly_cast_by_id, x, "float32")
-  .Call(C_values, x, integer64)
-}
+r_values <- function(x, integer64 = FALSE) .Call(C_values, x, integer64)
 
 as.array.Tensor <- function(x, integer64 = FALSE, ...) r_values(x, integer64)
 
@@ -209,24 +197,24 @@ length.Tensor <- function(x) {
   if (prod(value) != length(x)) {
     raise(sprintf("dim<-: dims [product %g] do not match the length of object [%g]", prod(value), length(x)))
   }
-  reversed(.Call(C_poly_reshape, columns, rev(value)))
+  reversed(.External(C_op, OP_RESHAPE, columns, rev(value)))
 }
 
 #' The axes in the other order, so that rows become columns.
 reversed <- function(x) {
-  n <- length(.Call(C_shape, x))
-  if (n < 2L) x else .Call(C_poly_permute, x, rev(seq_len(n)))
+  n <- length(.Call(C_sizes, x))
+  if (n < 2L) x else .External(C_op, OP_PERMUTE, x, rev(seq_len(n)))
 }
 
 t.Tensor <- function(x) {
   n <- length(.Call(C_shape, x))
   if (n > 2L) raise(sprintf("t: a tensor of %d axes, expected a matrix; x$transpose(dim0, dim1) swaps two of them", n))
-  if (n == 2L) return(.Call(C_poly_transpose, x, 1L, 2L))
-  .Call(C_poly_reshape, x, c(1L, length(x)))
+  if (n == 2L) return(.External(C_op, OP_TRANSPOSE, x, 1L, 2L))
+  .External(C_op, OP_RESHAPE, x, c(1L, length(x)))
 }
 
 aperm.Tensor <- function(a, perm = NULL, ...) {
-  if (is.null(perm)) reversed(a) else .Call(C_poly_permute, a, perm)
+  if (is.null(perm)) reversed(a) else .External(C_op, OP_PERMUTE, a, perm)
 }
 
 # Printing
@@ -234,7 +222,7 @@ aperm.Tensor <- function(a, perm = NULL, ...) {
 headline <- function(x) {
   shape <- .Call(C_sizes, x)
   size <- if (length(shape) == 0L) "scalar" else paste(vapply(shape, format, ""), collapse = " x ")
-  paste0("<Tensor ", size, " ", dtype(x), if (.Call(C_tracked, x)) ", requires_grad", ">")
+  paste0("<Tensor ", size, " ", dtype(x), if (isTRUE(.Call(C_requires_grad, x))) ", requires_grad", ">")
 }
 
 format.Tensor <- function(x, ...) {
@@ -259,7 +247,7 @@ methods::setMethod("show", "Tensor", function(object) print.Tensor(object))
 summary.Tensor <- function(object, ...) {
   structure(
     list(
-      shape = .Call(C_shape, object), dtype = dtype(object), requires_grad = .Call(C_tracked, object),
+      shape = .Call(C_shape, object), dtype = dtype(object), requires_grad = isTRUE(.Call(C_requires_grad, object)),
       values = summary(as.vector(r_values(object)), ...)
     ),
     class = "summary.Tensor"
@@ -292,11 +280,6 @@ tensor_methods$assign <- function(self, x) {
       have <- if (is.null(given)) paste(length(x), "numbers") else sprintf("numbers of dim (%s)", paste(given, collapse = ", "))
       raise(sprintf("assign: %s, expected the %d of the tensor's shape (%s)", have, prod(shape), paste(shape, collapse = ", ")))
     }
-    in_place <- fits && !dtype(self) %in% without_storage && !is.list(.Call(C_sizes, self))
-    if (in_place && !.Call(C_tracing) && !.Call(C_is_view, self)) {
-      .Call(C_write, self, x)
-      return(invisible(self))
-    }
     if (fits && is.null(given) && length(shape) > 1L) base::dim(x) <- shape
     x <- from_r(x, dtype(self), scalar = length(x) == 1L)
   } else if (!broadcasts(.Call(C_sizes, x), .Call(C_sizes, self))) {
@@ -305,8 +288,7 @@ tensor_methods$assign <- function(self, x) {
       written(.Call(C_sizes, x)), written(.Call(C_sizes, self))
     ))
   }
-  .Call(C_assign, list(self), list(x), FALSE)
-  invisible(self)
+  invisible(.Call(C_assign, self, x))
 }
 
 #' Whether a shape broadcasts to another one.
@@ -322,8 +304,6 @@ broadcasts <- function(from, to) {
 tensor_methods$replace <- function(self, x) .Call(C_replace, self, x)
 tensor_methods$detach <- function(self) .Call(C_detach, self)
 tensor_methods$clone <- function(self) .Call(C_clone, self)
-tensor_methods$contiguous <- function(self) .Call(C_poly_contiguous, self)
-tensor_methods$contiguous_backward <- function(self) .Call(C_poly_contiguous_backward, self)
 
 tensor_methods$to <- function(self, device = NULL) {
   if (!is.null(device)) device_number(device)
@@ -342,7 +322,7 @@ tensor_methods$cuda <- function(self) tensor_methods$to(self, "cuda")
 
 # Gradients
 
-tensor_methods$requires_grad_ <- function(self, requires_grad = TRUE) .Call(C_set_tracked, self, requires_grad)
+tensor_methods$requires_grad_ <- function(self, requires_grad = TRUE) .Call(C_set_requires_grad, self, requires_grad)
 
 tensor_methods$backward <- function(self, gradient = NULL) {
   if (!is.null(gradient)) gradient <- seed_gradient("backward", gradient, self)
@@ -358,13 +338,7 @@ tensor_methods$gradient <- function(self, ..., gradient = NULL, materialize_grad
   } else if (!identical(as.numeric(size_product(.Call(C_sizes, self))), 1)) {
     raise(sprintf("gradient: the tensor has shape (%s), expected one element or a gradient", written(.Call(C_sizes, self))))
   }
-  found <- .Call(C_gradient, self, targets, gradient)
-  none <- which(vapply(found, is.null, NA))
-  if (length(none) > 0L && !materialize_grads) {
-    raise(sprintf("gradient: the tensor does not depend on target %d", none[1L]))
-  }
-  found[none] <- lapply(targets[none], tensor_methods$zeros_like)
-  found
+  .Call(C_gradient, self, targets, gradient, materialize_grads)
 }
 
 #' The incoming gradient of a tensor, in its shape.
@@ -374,7 +348,7 @@ seed_gradient <- function(name, gradient, self) {
   given <- .Call(C_sizes, gradient)
   if (same_sizes(own, given)) return(gradient)
   if (identical(as.numeric(size_product(given)), 1) && identical(as.numeric(size_product(own)), 1)) {
-    return(.Call(C_poly_reshape, gradient, own))
+    return(.External(C_op, OP_RESHAPE, gradient, own))
   }
   raise(sprintf("%s: gradient: shape (%s), expected that of the tensor, (%s)", name, written(given), written(own)))
 }
@@ -387,8 +361,7 @@ tensor_list <- function(...) {
 
 training <- function(expr, mode = TRUE) {
   need_flag("training", "mode", mode)
-  before <- state$training
-  on.exit(state$training <- before)
-  state$training <- mode
+  before <- .Call(C_training, mode)
+  on.exit(.Call(C_training, before))
   expr
 }

@@ -11,7 +11,7 @@ view_kernels <- function(..., runs = 0L, format = "text") {
   what <- list(...)
   number <- view_format("view_kernels", format)
   what <- if (length(what) == 1L && inherits(what[[1L]], "CompiledTrainingStep")) {
-    .subset2(what[[1L]], "step")
+    .subset2(what[[1L]], "program")
   } else {
     viewed("view_kernels", what)
   }

@@ -4,11 +4,6 @@
 
 #include "glue.h"
 
-int is_float(int dtype) {
-  return (dtype >= POLY_DTYPE_FLOAT16 && dtype <= POLY_DTYPE_FLOAT64) || dtype == POLY_DTYPE_FP8E4M3 ||
-         dtype == POLY_DTYPE_FP8E5M2;
-}
-
 /* The dimensions of an R object; a vector has one. Returns its length. */
 int64_t dims_of(SEXP data, int *ndim, int64_t *dims) {
   SEXP dim = Rf_getAttrib(data, R_DimSymbol);

@@ -33,28 +33,25 @@ static SEXP open_file(Args *a, SEXP source, int format) {
   return pointer;
 }
 
-/* Tensor i: its bytes are copied out of the mapped file into R's memory; those of a quantised one stay packed. */
+/* Tensor i: its bytes are copied out of the mapped file; those of a quantised one stay packed. */
 static SEXP file_tensor(PolyFile *file, int i) {
   int64_t dims[POLY_MAX_DIMS], length = 0, count = 1;
   int dtype = 0, ndim = P.poly_file_describe(file, i, dims, POLY_MAX_DIMS, &dtype), quant = P.poly_file_quant(file, i);
   const void *data = P.poly_file_data(file, i, &length);
   if (ndim < 0 || quant < 0 || (data == NULL && length > 0)) fail();
-  SEXP block = PROTECT(Rf_allocVector(RAWSXP, (R_xlen_t)length));
-  if (length > 0) memcpy(RAW(block), data, (size_t)length);
-  if (quant == 0) {
-    SEXP out = wrap(new_leaf(block, dtype, ndim, dims));
-    UNPROTECT(1);
-    return out;
-  }
-  SEXP packed = PROTECT(wrap(new_leaf(block, POLY_DTYPE_UINT8, 1, &length)));
+  if (quant == 0) return new_tensor(dtype, ndim, dims, data);
+  SEXP packed = PROTECT(new_tensor(POLY_DTYPE_UINT8, 1, &length, data));
   for (int k = 0; k < ndim; k++) count *= dims[k];
-  Args a = begin("read_gguf");
-  PolyUOp *flat = P.poly_dequantize(context(), arg_node(&a, packed, "x"), quant, count);
-  PolyUOp *shaped = P.poly_reshape(context(), flat, dims, ndim);
-  P.poly_uop_release(context(), flat);
-  SEXP out = made(&a, shaped);
-  UNPROTECT(2);
-  return out;
+  PolyCtx *ctx = context();
+  PolyArray *from = array_of(packed);
+  PolyUOp *bytes = P.poly_array_node(from), *flat = P.poly_dequantize(ctx, bytes, quant, count);
+  PolyUOp *shaped = flat != NULL ? P.poly_reshape(ctx, flat, dims, ndim) : NULL;
+  PolyArray *out = shaped != NULL ? P.poly_array_of(ctx, shaped, &from, 1) : NULL;
+  P.poly_uop_release(ctx, bytes);
+  P.poly_uop_release(ctx, flat);
+  P.poly_uop_release(ctx, shaped);
+  UNPROTECT(1);
+  return wrap(out);
 }
 
 /* list(named list of Tensors, what else the file says as JSON). */
@@ -87,14 +84,16 @@ SEXP r_safetensors_save(SEXP path, SEXP tensors, SEXP names, SEXP metadata, SEXP
   NEED(poly_safetensors_save);
   int n = (int)Rf_xlength(tensors);
   PolyFileTensor *entries = (PolyFileTensor *)R_alloc((size_t)n + 1, sizeof *entries);
-  realize(tensors);
+  PolyArray **arrays = arrays_of("write_safetensors", tensors);
   for (int i = 0; i < n; i++) {
-    SEXP node = node_in(VECTOR_ELT(tensors, i));
-    const Node *x = describe(node);
+    Shape *x = (Shape *)R_alloc(1, sizeof *x);
+    *x = describe(arrays[i]);
+    int64_t bytes = sizes_now(arrays[i], x) * P.poly_dtype_id_size(x->dtype);
+    void *data = R_alloc((size_t)bytes + 1, 1);
+    read_values(arrays[i], data, bytes);
     entries[i].name = Rf_translateCharUTF8(STRING_ELT(names, i));
-    int64_t *dims = (int64_t *)R_alloc(POLY_MAX_DIMS, sizeof *dims);
-    entries[i].data = elements(node, dims);
-    entries[i].shape = dims;
+    entries[i].data = data;
+    entries[i].shape = x->dims;
     entries[i].ndim = x->ndim;
     entries[i].dtype = x->dtype;
   }

@@ -4,21 +4,29 @@
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 
-SEXP r_assign(SEXP, SEXP, SEXP);
+SEXP r_arange_size(SEXP, SEXP, SEXP, SEXP);
+SEXP r_are_kinds(SEXP, SEXP);
+SEXP r_assign(SEXP, SEXP);
+SEXP r_assign_all(SEXP, SEXP);
 SEXP r_backward(SEXP, SEXP);
-SEXP r_binary(SEXP, SEXP, SEXP, SEXP);
 SEXP r_bind(SEXP, SEXP);
 SEXP r_blob(SEXP, SEXP, SEXP);
 SEXP r_bundle_read(SEXP);
 SEXP r_bundle_write(SEXP, SEXP, SEXP);
 SEXP r_bytes(SEXP);
+SEXP r_clip_grad_norm(SEXP, SEXP, SEXP);
 SEXP r_clone(SEXP);
-SEXP r_compile(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_detach(SEXP);
 SEXP r_devices(void);
+SEXP r_draw(void);
 SEXP r_dtype(SEXP);
 SEXP r_file_read(SEXP, SEXP);
+SEXP r_from_one(SEXP);
 SEXP r_from_zero(SEXP);
+SEXP r_function_counts(SEXP);
+SEXP r_function_rerun(SEXP);
+SEXP r_function_run(SEXP, SEXP, SEXP, SEXP);
+SEXP r_function_same(SEXP, SEXP);
 SEXP r_generator(SEXP, SEXP);
 SEXP r_generator_feed(SEXP, SEXP);
 SEXP r_generator_info(SEXP);
@@ -26,8 +34,9 @@ SEXP r_generator_logits(SEXP);
 SEXP r_generator_next(SEXP);
 SEXP r_generator_reset(SEXP);
 SEXP r_generator_sampling(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_gradient(SEXP, SEXP, SEXP);
+SEXP r_gradient(SEXP, SEXP, SEXP, SEXP);
 SEXP r_gradient_of(SEXP);
+SEXP r_hash(SEXP);
 SEXP r_instance_buffers(SEXP);
 SEXP r_instance_bytes(SEXP, SEXP);
 SEXP r_instance_call(SEXP, SEXP, SEXP);
@@ -47,208 +56,33 @@ SEXP r_is_realized(SEXP);
 SEXP r_is_size(SEXP);
 SEXP r_is_tensor(SEXP);
 SEXP r_is_view(SEXP);
-SEXP r_jit_enter(SEXP, SEXP);
-SEXP r_jit_kind(SEXP);
-SEXP r_jit_leave(SEXP, SEXP);
-SEXP r_jit_memory(SEXP);
-SEXP r_jit_run(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_keccak(SEXP, SEXP, SEXP);
+SEXP r_kind(SEXP);
 SEXP r_leaf(SEXP, SEXP, SEXP);
+SEXP r_learning_rate(SEXP, SEXP, SEXP, SEXP);
 SEXP r_library_info(void);
 SEXP r_live_nodes(void);
 SEXP r_loaded(void);
+SEXP r_lstm(SEXP, SEXP, SEXP);
+SEXP r_lstm_cell(SEXP);
 SEXP r_manual_seed(SEXP);
 SEXP r_operand(SEXP, SEXP);
 SEXP r_ops(SEXP, SEXP, SEXP);
-SEXP r_poly_abs(SEXP);
-SEXP r_poly_acos(SEXP);
-SEXP r_poly_acosh(SEXP);
-SEXP r_poly_affine(SEXP, SEXP, SEXP);
-SEXP r_poly_allclose(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_arange_by_id(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_arange_size(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_argsort(SEXP, SEXP, SEXP);
-SEXP r_poly_asin(SEXP);
-SEXP r_poly_asinh(SEXP);
-SEXP r_poly_atan(SEXP);
-SEXP r_poly_atanh(SEXP);
-SEXP r_poly_attention(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_avg_pool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_batchnorm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_batchnorm_stats(SEXP, SEXP);
-SEXP r_poly_binary_cross_entropy(SEXP, SEXP, SEXP);
-SEXP r_poly_binary_cross_entropy_logits(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_binary_int(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_bitcast_by_id(SEXP, SEXP);
-SEXP r_poly_bitwise_not(SEXP);
-SEXP r_poly_cast_by_id(SEXP, SEXP);
-SEXP r_poly_cat(SEXP, SEXP);
-SEXP r_poly_ceil(SEXP);
-SEXP r_poly_celu(SEXP, SEXP);
-SEXP r_poly_cholesky(SEXP, SEXP);
-SEXP r_poly_clamp(SEXP, SEXP, SEXP);
-SEXP r_poly_clip(SEXP, SEXP, SEXP);
-SEXP r_poly_clip_grad_norm(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_contiguous(SEXP);
-SEXP r_poly_contiguous_backward(SEXP);
-SEXP r_poly_conv(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_conv_transpose(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_cos(SEXP);
-SEXP r_poly_cosh(SEXP);
-SEXP r_poly_cross_entropy_loss(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_cummax(SEXP, SEXP, SEXP);
-SEXP r_poly_cummin(SEXP, SEXP, SEXP);
-SEXP r_poly_cumprod(SEXP, SEXP);
-SEXP r_poly_cumsum(SEXP, SEXP);
-SEXP r_poly_dense(SEXP, SEXP, SEXP);
-SEXP r_poly_det(SEXP);
-SEXP r_poly_diag(SEXP);
-SEXP r_poly_diagonal(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_digamma(SEXP);
-SEXP r_poly_dropout(SEXP, SEXP, SEXP);
-SEXP r_poly_eigh(SEXP, SEXP, SEXP);
-SEXP r_poly_einsum(SEXP, SEXP);
-SEXP r_poly_elu(SEXP, SEXP);
-SEXP r_poly_erf(SEXP);
-SEXP r_poly_erfc(SEXP);
-SEXP r_poly_erfinv(SEXP);
-SEXP r_poly_exp(SEXP);
-SEXP r_poly_exp2(SEXP);
-SEXP r_poly_expand(SEXP, SEXP);
-SEXP r_poly_expm1(SEXP);
-SEXP r_poly_eye_by_id(SEXP, SEXP, SEXP);
-SEXP r_poly_flatten(SEXP, SEXP, SEXP);
-SEXP r_poly_flip(SEXP, SEXP);
-SEXP r_poly_floor(SEXP);
-SEXP r_poly_full_by_id(SEXP, SEXP, SEXP);
-SEXP r_poly_full_int_by_id(SEXP, SEXP, SEXP);
-SEXP r_poly_gather(SEXP, SEXP);
-SEXP r_poly_gather_axis(SEXP, SEXP, SEXP);
-SEXP r_poly_gelu(SEXP);
-SEXP r_poly_groupnorm(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_hardsigmoid_by(SEXP, SEXP, SEXP);
-SEXP r_poly_hardswish(SEXP);
-SEXP r_poly_hardtanh(SEXP, SEXP, SEXP);
-SEXP r_poly_hash(SEXP);
-SEXP r_poly_huber_loss(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_index(SEXP, SEXP);
-SEXP r_poly_index_select(SEXP, SEXP, SEXP);
-SEXP r_poly_init_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_interpolate(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_inv(SEXP);
-SEXP r_poly_isclose(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_isfinite(SEXP);
-SEXP r_poly_isinf(SEXP);
-SEXP r_poly_isnan(SEXP);
-SEXP r_poly_keccak(SEXP, SEXP, SEXP);
-SEXP r_poly_l1_loss(SEXP, SEXP, SEXP);
-SEXP r_poly_lamb(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_lars(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_layernorm_axes(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_leaky_relu(SEXP, SEXP);
-SEXP r_poly_learning_rate(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_lerp(SEXP, SEXP, SEXP);
-SEXP r_poly_lgamma(SEXP);
-SEXP r_poly_linspace_by_id(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_log(SEXP);
-SEXP r_poly_log10(SEXP);
-SEXP r_poly_log1p(SEXP);
-SEXP r_poly_log2(SEXP);
-SEXP r_poly_log_softmax(SEXP, SEXP);
-SEXP r_poly_logcumsumexp(SEXP, SEXP);
-SEXP r_poly_logical_not(SEXP);
-SEXP r_poly_logsigmoid(SEXP);
-SEXP r_poly_lstm(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_lstm_cell(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_lstsq(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_masked_select(SEXP, SEXP, SEXP);
-SEXP r_poly_matmul(SEXP, SEXP);
-SEXP r_poly_matmul_as(SEXP, SEXP, SEXP);
-SEXP r_poly_max_pool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_max_pool_indices(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_max_unpool(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_meshgrid(SEXP, SEXP, SEXP);
-SEXP r_poly_mish(SEXP);
-SEXP r_poly_mse_loss(SEXP, SEXP, SEXP);
-SEXP r_poly_multinomial(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_ndtri(SEXP);
-SEXP r_poly_neg(SEXP);
-SEXP r_poly_newton_schulz(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_nll_loss(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_nonzero(SEXP, SEXP);
-SEXP r_poly_normal_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_one_hot(SEXP, SEXP);
-SEXP r_poly_pad(SEXP, SEXP);
-SEXP r_poly_pad_mode(SEXP, SEXP, SEXP);
-SEXP r_poly_pad_value(SEXP, SEXP, SEXP);
-SEXP r_poly_permute(SEXP, SEXP);
-SEXP r_poly_plateau(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_qr(SEXP, SEXP);
-SEXP r_poly_quick_gelu(SEXP);
-SEXP r_poly_rand_seeded(SEXP, SEXP, SEXP);
-SEXP r_poly_randint_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_randn_seeded(SEXP, SEXP, SEXP);
-SEXP r_poly_randperm_seeded(SEXP, SEXP, SEXP);
-SEXP r_poly_rearrange(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_reciprocal(SEXP);
-SEXP r_poly_reduce(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_reduce_as(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_relu(SEXP);
-SEXP r_poly_relu6(SEXP);
-SEXP r_poly_repeat(SEXP, SEXP);
-SEXP r_poly_repeat_interleave(SEXP, SEXP, SEXP);
-SEXP r_poly_reshape(SEXP, SEXP);
-SEXP r_poly_rmsnorm(SEXP, SEXP, SEXP);
-SEXP r_poly_roll(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_round_f(SEXP);
-SEXP r_poly_rsqrt(SEXP);
-SEXP r_poly_scatter(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_scatter_reduce(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_selu(SEXP, SEXP, SEXP);
-SEXP r_poly_set_view(SEXP, SEXP, SEXP);
-SEXP r_poly_setitem(SEXP, SEXP, SEXP);
-SEXP r_poly_shrink(SEXP, SEXP);
-SEXP r_poly_sigmoid(SEXP);
-SEXP r_poly_sign(SEXP);
-SEXP r_poly_silu(SEXP);
-SEXP r_poly_sin(SEXP);
-SEXP r_poly_sinh(SEXP);
-SEXP r_poly_slogdet(SEXP, SEXP);
-SEXP r_poly_softmax(SEXP, SEXP);
-SEXP r_poly_softplus(SEXP, SEXP);
-SEXP r_poly_softsign(SEXP);
-SEXP r_poly_solve(SEXP, SEXP);
-SEXP r_poly_sort(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_sparse_cross_entropy_loss(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_split(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_sqrt(SEXP);
-SEXP r_poly_square(SEXP);
-SEXP r_poly_squeeze(SEXP, SEXP);
-SEXP r_poly_squeeze_all(SEXP);
-SEXP r_poly_stack(SEXP, SEXP);
-SEXP r_poly_svd(SEXP, SEXP, SEXP);
-SEXP r_poly_tan(SEXP);
-SEXP r_poly_tanh_act(SEXP);
-SEXP r_poly_topk(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_transpose(SEXP, SEXP, SEXP);
-SEXP r_poly_triangular_solve(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_tril(SEXP, SEXP);
-SEXP r_poly_triu(SEXP, SEXP);
-SEXP r_poly_trunc(SEXP);
-SEXP r_poly_unflatten(SEXP, SEXP, SEXP);
-SEXP r_poly_unfold(SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_uniform_seeded(SEXP, SEXP, SEXP, SEXP, SEXP);
-SEXP r_poly_unsqueeze(SEXP, SEXP);
-SEXP r_poly_where_op(SEXP, SEXP, SEXP);
+SEXP r_ops_unary(SEXP, SEXP);
+SEXP r_optim_lamb(SEXP, SEXP, SEXP, SEXP);
+SEXP r_optim_lars(SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP r_optim_state(SEXP, SEXP, SEXP);
+SEXP r_optim_step(SEXP);
+SEXP r_plateau(SEXP, SEXP, SEXP);
 SEXP r_realize(SEXP);
 SEXP r_replace(SEXP, SEXP);
 SEXP r_requires_grad(SEXP);
 SEXP r_safetensors_save(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_same(SEXP, SEXP);
-SEXP r_seed(SEXP);
+SEXP r_set_class(SEXP);
 SEXP r_set_gradient(SEXP, SEXP);
-SEXP r_set_prototype(SEXP);
-SEXP r_set_tracked(SEXP, SEXP);
-SEXP r_settle(SEXP);
+SEXP r_set_item(SEXP, SEXP, SEXP);
+SEXP r_set_requires_grad(SEXP, SEXP);
 SEXP r_setup(SEXP);
 SEXP r_shape(SEXP);
 SEXP r_size_info(SEXP);
@@ -258,37 +92,43 @@ SEXP r_size_text(SEXP);
 SEXP r_size_unbind(SEXP);
 SEXP r_size_variables(SEXP);
 SEXP r_sizes(SEXP);
-SEXP r_step_counts(SEXP);
-SEXP r_step_output(SEXP, SEXP);
-SEXP r_step_run(SEXP);
-SEXP r_trace_begin(SEXP);
-SEXP r_trace_end(SEXP);
+SEXP r_trace_abandon(SEXP, SEXP);
+SEXP r_trace_begin(SEXP, SEXP);
+SEXP r_trace_end(SEXP, SEXP, SEXP, SEXP);
 SEXP r_tracing(void);
-SEXP r_tracked(SEXP);
-SEXP r_type_bytes(SEXP);
+SEXP r_training(SEXP);
 SEXP r_type_name(SEXP);
 SEXP r_values(SEXP, SEXP);
 SEXP r_variable(SEXP, SEXP, SEXP);
 SEXP r_view_graph(SEXP, SEXP);
 SEXP r_view_kernels(SEXP, SEXP, SEXP);
-SEXP r_write(SEXP, SEXP);
+SEXP x_op(SEXP);
+SEXP x_op_each(SEXP);
 
-static const R_CallMethodDef routines[] = {
-    {"assign", (DL_FUNC)&r_assign, 3},
+static const R_CallMethodDef calls[] = {
+    {"arange_size", (DL_FUNC)&r_arange_size, 4},
+    {"are_kinds", (DL_FUNC)&r_are_kinds, 2},
+    {"assign", (DL_FUNC)&r_assign, 2},
+    {"assign_all", (DL_FUNC)&r_assign_all, 2},
     {"backward", (DL_FUNC)&r_backward, 2},
-    {"binary", (DL_FUNC)&r_binary, 4},
     {"bind", (DL_FUNC)&r_bind, 2},
     {"blob", (DL_FUNC)&r_blob, 3},
     {"bundle_read", (DL_FUNC)&r_bundle_read, 1},
     {"bundle_write", (DL_FUNC)&r_bundle_write, 3},
     {"bytes", (DL_FUNC)&r_bytes, 1},
+    {"clip_grad_norm", (DL_FUNC)&r_clip_grad_norm, 3},
     {"clone", (DL_FUNC)&r_clone, 1},
-    {"compile", (DL_FUNC)&r_compile, 5},
     {"detach", (DL_FUNC)&r_detach, 1},
     {"devices", (DL_FUNC)&r_devices, 0},
+    {"draw", (DL_FUNC)&r_draw, 0},
     {"dtype", (DL_FUNC)&r_dtype, 1},
     {"file_read", (DL_FUNC)&r_file_read, 2},
+    {"from_one", (DL_FUNC)&r_from_one, 1},
     {"from_zero", (DL_FUNC)&r_from_zero, 1},
+    {"function_counts", (DL_FUNC)&r_function_counts, 1},
+    {"function_rerun", (DL_FUNC)&r_function_rerun, 1},
+    {"function_run", (DL_FUNC)&r_function_run, 4},
+    {"function_same", (DL_FUNC)&r_function_same, 2},
     {"generator", (DL_FUNC)&r_generator, 2},
     {"generator_feed", (DL_FUNC)&r_generator_feed, 2},
     {"generator_info", (DL_FUNC)&r_generator_info, 1},
@@ -296,8 +136,9 @@ static const R_CallMethodDef routines[] = {
     {"generator_next", (DL_FUNC)&r_generator_next, 1},
     {"generator_reset", (DL_FUNC)&r_generator_reset, 1},
     {"generator_sampling", (DL_FUNC)&r_generator_sampling, 5},
-    {"gradient", (DL_FUNC)&r_gradient, 3},
+    {"gradient", (DL_FUNC)&r_gradient, 4},
     {"gradient_of", (DL_FUNC)&r_gradient_of, 1},
+    {"hash", (DL_FUNC)&r_hash, 1},
     {"instance_buffers", (DL_FUNC)&r_instance_buffers, 1},
     {"instance_bytes", (DL_FUNC)&r_instance_bytes, 2},
     {"instance_call", (DL_FUNC)&r_instance_call, 3},
@@ -317,208 +158,33 @@ static const R_CallMethodDef routines[] = {
     {"is_size", (DL_FUNC)&r_is_size, 1},
     {"is_tensor", (DL_FUNC)&r_is_tensor, 1},
     {"is_view", (DL_FUNC)&r_is_view, 1},
-    {"jit_enter", (DL_FUNC)&r_jit_enter, 2},
-    {"jit_kind", (DL_FUNC)&r_jit_kind, 1},
-    {"jit_leave", (DL_FUNC)&r_jit_leave, 2},
-    {"jit_memory", (DL_FUNC)&r_jit_memory, 1},
-    {"jit_run", (DL_FUNC)&r_jit_run, 7},
+    {"keccak", (DL_FUNC)&r_keccak, 3},
+    {"kind", (DL_FUNC)&r_kind, 1},
     {"leaf", (DL_FUNC)&r_leaf, 3},
+    {"learning_rate", (DL_FUNC)&r_learning_rate, 4},
     {"library_info", (DL_FUNC)&r_library_info, 0},
     {"live_nodes", (DL_FUNC)&r_live_nodes, 0},
     {"loaded", (DL_FUNC)&r_loaded, 0},
+    {"lstm", (DL_FUNC)&r_lstm, 3},
+    {"lstm_cell", (DL_FUNC)&r_lstm_cell, 1},
     {"manual_seed", (DL_FUNC)&r_manual_seed, 1},
     {"operand", (DL_FUNC)&r_operand, 2},
     {"ops", (DL_FUNC)&r_ops, 3},
-    {"poly_abs", (DL_FUNC)&r_poly_abs, 1},
-    {"poly_acos", (DL_FUNC)&r_poly_acos, 1},
-    {"poly_acosh", (DL_FUNC)&r_poly_acosh, 1},
-    {"poly_affine", (DL_FUNC)&r_poly_affine, 3},
-    {"poly_allclose", (DL_FUNC)&r_poly_allclose, 5},
-    {"poly_arange_by_id", (DL_FUNC)&r_poly_arange_by_id, 4},
-    {"poly_arange_size", (DL_FUNC)&r_poly_arange_size, 4},
-    {"poly_argsort", (DL_FUNC)&r_poly_argsort, 3},
-    {"poly_asin", (DL_FUNC)&r_poly_asin, 1},
-    {"poly_asinh", (DL_FUNC)&r_poly_asinh, 1},
-    {"poly_atan", (DL_FUNC)&r_poly_atan, 1},
-    {"poly_atanh", (DL_FUNC)&r_poly_atanh, 1},
-    {"poly_attention", (DL_FUNC)&r_poly_attention, 9},
-    {"poly_avg_pool", (DL_FUNC)&r_poly_avg_pool, 8},
-    {"poly_batchnorm", (DL_FUNC)&r_poly_batchnorm, 6},
-    {"poly_batchnorm_stats", (DL_FUNC)&r_poly_batchnorm_stats, 2},
-    {"poly_binary_cross_entropy", (DL_FUNC)&r_poly_binary_cross_entropy, 3},
-    {"poly_binary_cross_entropy_logits", (DL_FUNC)&r_poly_binary_cross_entropy_logits, 4},
-    {"poly_binary_int", (DL_FUNC)&r_poly_binary_int, 4},
-    {"poly_bitcast_by_id", (DL_FUNC)&r_poly_bitcast_by_id, 2},
-    {"poly_bitwise_not", (DL_FUNC)&r_poly_bitwise_not, 1},
-    {"poly_cast_by_id", (DL_FUNC)&r_poly_cast_by_id, 2},
-    {"poly_cat", (DL_FUNC)&r_poly_cat, 2},
-    {"poly_ceil", (DL_FUNC)&r_poly_ceil, 1},
-    {"poly_celu", (DL_FUNC)&r_poly_celu, 2},
-    {"poly_cholesky", (DL_FUNC)&r_poly_cholesky, 2},
-    {"poly_clamp", (DL_FUNC)&r_poly_clamp, 3},
-    {"poly_clip", (DL_FUNC)&r_poly_clip, 3},
-    {"poly_clip_grad_norm", (DL_FUNC)&r_poly_clip_grad_norm, 4},
-    {"poly_contiguous", (DL_FUNC)&r_poly_contiguous, 1},
-    {"poly_contiguous_backward", (DL_FUNC)&r_poly_contiguous_backward, 1},
-    {"poly_conv", (DL_FUNC)&r_poly_conv, 8},
-    {"poly_conv_transpose", (DL_FUNC)&r_poly_conv_transpose, 9},
-    {"poly_cos", (DL_FUNC)&r_poly_cos, 1},
-    {"poly_cosh", (DL_FUNC)&r_poly_cosh, 1},
-    {"poly_cross_entropy_loss", (DL_FUNC)&r_poly_cross_entropy_loss, 5},
-    {"poly_cummax", (DL_FUNC)&r_poly_cummax, 3},
-    {"poly_cummin", (DL_FUNC)&r_poly_cummin, 3},
-    {"poly_cumprod", (DL_FUNC)&r_poly_cumprod, 2},
-    {"poly_cumsum", (DL_FUNC)&r_poly_cumsum, 2},
-    {"poly_dense", (DL_FUNC)&r_poly_dense, 3},
-    {"poly_det", (DL_FUNC)&r_poly_det, 1},
-    {"poly_diag", (DL_FUNC)&r_poly_diag, 1},
-    {"poly_diagonal", (DL_FUNC)&r_poly_diagonal, 4},
-    {"poly_digamma", (DL_FUNC)&r_poly_digamma, 1},
-    {"poly_dropout", (DL_FUNC)&r_poly_dropout, 3},
-    {"poly_eigh", (DL_FUNC)&r_poly_eigh, 3},
-    {"poly_einsum", (DL_FUNC)&r_poly_einsum, 2},
-    {"poly_elu", (DL_FUNC)&r_poly_elu, 2},
-    {"poly_erf", (DL_FUNC)&r_poly_erf, 1},
-    {"poly_erfc", (DL_FUNC)&r_poly_erfc, 1},
-    {"poly_erfinv", (DL_FUNC)&r_poly_erfinv, 1},
-    {"poly_exp", (DL_FUNC)&r_poly_exp, 1},
-    {"poly_exp2", (DL_FUNC)&r_poly_exp2, 1},
-    {"poly_expand", (DL_FUNC)&r_poly_expand, 2},
-    {"poly_expm1", (DL_FUNC)&r_poly_expm1, 1},
-    {"poly_eye_by_id", (DL_FUNC)&r_poly_eye_by_id, 3},
-    {"poly_flatten", (DL_FUNC)&r_poly_flatten, 3},
-    {"poly_flip", (DL_FUNC)&r_poly_flip, 2},
-    {"poly_floor", (DL_FUNC)&r_poly_floor, 1},
-    {"poly_full_by_id", (DL_FUNC)&r_poly_full_by_id, 3},
-    {"poly_full_int_by_id", (DL_FUNC)&r_poly_full_int_by_id, 3},
-    {"poly_gather", (DL_FUNC)&r_poly_gather, 2},
-    {"poly_gather_axis", (DL_FUNC)&r_poly_gather_axis, 3},
-    {"poly_gelu", (DL_FUNC)&r_poly_gelu, 1},
-    {"poly_groupnorm", (DL_FUNC)&r_poly_groupnorm, 5},
-    {"poly_hardsigmoid_by", (DL_FUNC)&r_poly_hardsigmoid_by, 3},
-    {"poly_hardswish", (DL_FUNC)&r_poly_hardswish, 1},
-    {"poly_hardtanh", (DL_FUNC)&r_poly_hardtanh, 3},
-    {"poly_hash", (DL_FUNC)&r_poly_hash, 1},
-    {"poly_huber_loss", (DL_FUNC)&r_poly_huber_loss, 4},
-    {"poly_index", (DL_FUNC)&r_poly_index, 2},
-    {"poly_index_select", (DL_FUNC)&r_poly_index_select, 3},
-    {"poly_init_seeded", (DL_FUNC)&r_poly_init_seeded, 5},
-    {"poly_interpolate", (DL_FUNC)&r_poly_interpolate, 4},
-    {"poly_inv", (DL_FUNC)&r_poly_inv, 1},
-    {"poly_isclose", (DL_FUNC)&r_poly_isclose, 5},
-    {"poly_isfinite", (DL_FUNC)&r_poly_isfinite, 1},
-    {"poly_isinf", (DL_FUNC)&r_poly_isinf, 1},
-    {"poly_isnan", (DL_FUNC)&r_poly_isnan, 1},
-    {"poly_keccak", (DL_FUNC)&r_poly_keccak, 3},
-    {"poly_l1_loss", (DL_FUNC)&r_poly_l1_loss, 3},
-    {"poly_lamb", (DL_FUNC)&r_poly_lamb, 14},
-    {"poly_lars", (DL_FUNC)&r_poly_lars, 13},
-    {"poly_layernorm_axes", (DL_FUNC)&r_poly_layernorm_axes, 5},
-    {"poly_leaky_relu", (DL_FUNC)&r_poly_leaky_relu, 2},
-    {"poly_learning_rate", (DL_FUNC)&r_poly_learning_rate, 4},
-    {"poly_lerp", (DL_FUNC)&r_poly_lerp, 3},
-    {"poly_lgamma", (DL_FUNC)&r_poly_lgamma, 1},
-    {"poly_linspace_by_id", (DL_FUNC)&r_poly_linspace_by_id, 4},
-    {"poly_log", (DL_FUNC)&r_poly_log, 1},
-    {"poly_log10", (DL_FUNC)&r_poly_log10, 1},
-    {"poly_log1p", (DL_FUNC)&r_poly_log1p, 1},
-    {"poly_log2", (DL_FUNC)&r_poly_log2, 1},
-    {"poly_log_softmax", (DL_FUNC)&r_poly_log_softmax, 2},
-    {"poly_logcumsumexp", (DL_FUNC)&r_poly_logcumsumexp, 2},
-    {"poly_logical_not", (DL_FUNC)&r_poly_logical_not, 1},
-    {"poly_logsigmoid", (DL_FUNC)&r_poly_logsigmoid, 1},
-    {"poly_lstm", (DL_FUNC)&r_poly_lstm, 10},
-    {"poly_lstm_cell", (DL_FUNC)&r_poly_lstm_cell, 8},
-    {"poly_lstsq", (DL_FUNC)&r_poly_lstsq, 4},
-    {"poly_masked_select", (DL_FUNC)&r_poly_masked_select, 3},
-    {"poly_matmul", (DL_FUNC)&r_poly_matmul, 2},
-    {"poly_matmul_as", (DL_FUNC)&r_poly_matmul_as, 3},
-    {"poly_max_pool", (DL_FUNC)&r_poly_max_pool, 7},
-    {"poly_max_pool_indices", (DL_FUNC)&r_poly_max_pool_indices, 8},
-    {"poly_max_unpool", (DL_FUNC)&r_poly_max_unpool, 8},
-    {"poly_meshgrid", (DL_FUNC)&r_poly_meshgrid, 3},
-    {"poly_mish", (DL_FUNC)&r_poly_mish, 1},
-    {"poly_mse_loss", (DL_FUNC)&r_poly_mse_loss, 3},
-    {"poly_multinomial", (DL_FUNC)&r_poly_multinomial, 4},
-    {"poly_ndtri", (DL_FUNC)&r_poly_ndtri, 1},
-    {"poly_neg", (DL_FUNC)&r_poly_neg, 1},
-    {"poly_newton_schulz", (DL_FUNC)&r_poly_newton_schulz, 4},
-    {"poly_nll_loss", (DL_FUNC)&r_poly_nll_loss, 6},
-    {"poly_nonzero", (DL_FUNC)&r_poly_nonzero, 2},
-    {"poly_normal_seeded", (DL_FUNC)&r_poly_normal_seeded, 5},
-    {"poly_one_hot", (DL_FUNC)&r_poly_one_hot, 2},
-    {"poly_pad", (DL_FUNC)&r_poly_pad, 2},
-    {"poly_pad_mode", (DL_FUNC)&r_poly_pad_mode, 3},
-    {"poly_pad_value", (DL_FUNC)&r_poly_pad_value, 3},
-    {"poly_permute", (DL_FUNC)&r_poly_permute, 2},
-    {"poly_plateau", (DL_FUNC)&r_poly_plateau, 14},
-    {"poly_qr", (DL_FUNC)&r_poly_qr, 2},
-    {"poly_quick_gelu", (DL_FUNC)&r_poly_quick_gelu, 1},
-    {"poly_rand_seeded", (DL_FUNC)&r_poly_rand_seeded, 3},
-    {"poly_randint_seeded", (DL_FUNC)&r_poly_randint_seeded, 5},
-    {"poly_randn_seeded", (DL_FUNC)&r_poly_randn_seeded, 3},
-    {"poly_randperm_seeded", (DL_FUNC)&r_poly_randperm_seeded, 3},
-    {"poly_rearrange", (DL_FUNC)&r_poly_rearrange, 4},
-    {"poly_reciprocal", (DL_FUNC)&r_poly_reciprocal, 1},
-    {"poly_reduce", (DL_FUNC)&r_poly_reduce, 5},
-    {"poly_reduce_as", (DL_FUNC)&r_poly_reduce_as, 5},
-    {"poly_relu", (DL_FUNC)&r_poly_relu, 1},
-    {"poly_relu6", (DL_FUNC)&r_poly_relu6, 1},
-    {"poly_repeat", (DL_FUNC)&r_poly_repeat, 2},
-    {"poly_repeat_interleave", (DL_FUNC)&r_poly_repeat_interleave, 3},
-    {"poly_reshape", (DL_FUNC)&r_poly_reshape, 2},
-    {"poly_rmsnorm", (DL_FUNC)&r_poly_rmsnorm, 3},
-    {"poly_roll", (DL_FUNC)&r_poly_roll, 4},
-    {"poly_round_f", (DL_FUNC)&r_poly_round_f, 1},
-    {"poly_rsqrt", (DL_FUNC)&r_poly_rsqrt, 1},
-    {"poly_scatter", (DL_FUNC)&r_poly_scatter, 4},
-    {"poly_scatter_reduce", (DL_FUNC)&r_poly_scatter_reduce, 6},
-    {"poly_selu", (DL_FUNC)&r_poly_selu, 3},
-    {"poly_set_view", (DL_FUNC)&r_poly_set_view, 3},
-    {"poly_setitem", (DL_FUNC)&r_poly_setitem, 3},
-    {"poly_shrink", (DL_FUNC)&r_poly_shrink, 2},
-    {"poly_sigmoid", (DL_FUNC)&r_poly_sigmoid, 1},
-    {"poly_sign", (DL_FUNC)&r_poly_sign, 1},
-    {"poly_silu", (DL_FUNC)&r_poly_silu, 1},
-    {"poly_sin", (DL_FUNC)&r_poly_sin, 1},
-    {"poly_sinh", (DL_FUNC)&r_poly_sinh, 1},
-    {"poly_slogdet", (DL_FUNC)&r_poly_slogdet, 2},
-    {"poly_softmax", (DL_FUNC)&r_poly_softmax, 2},
-    {"poly_softplus", (DL_FUNC)&r_poly_softplus, 2},
-    {"poly_softsign", (DL_FUNC)&r_poly_softsign, 1},
-    {"poly_solve", (DL_FUNC)&r_poly_solve, 2},
-    {"poly_sort", (DL_FUNC)&r_poly_sort, 4},
-    {"poly_sparse_cross_entropy_loss", (DL_FUNC)&r_poly_sparse_cross_entropy_loss, 5},
-    {"poly_split", (DL_FUNC)&r_poly_split, 4},
-    {"poly_sqrt", (DL_FUNC)&r_poly_sqrt, 1},
-    {"poly_square", (DL_FUNC)&r_poly_square, 1},
-    {"poly_squeeze", (DL_FUNC)&r_poly_squeeze, 2},
-    {"poly_squeeze_all", (DL_FUNC)&r_poly_squeeze_all, 1},
-    {"poly_stack", (DL_FUNC)&r_poly_stack, 2},
-    {"poly_svd", (DL_FUNC)&r_poly_svd, 3},
-    {"poly_tan", (DL_FUNC)&r_poly_tan, 1},
-    {"poly_tanh_act", (DL_FUNC)&r_poly_tanh_act, 1},
-    {"poly_topk", (DL_FUNC)&r_poly_topk, 5},
-    {"poly_transpose", (DL_FUNC)&r_poly_transpose, 3},
-    {"poly_triangular_solve", (DL_FUNC)&r_poly_triangular_solve, 5},
-    {"poly_tril", (DL_FUNC)&r_poly_tril, 2},
-    {"poly_triu", (DL_FUNC)&r_poly_triu, 2},
-    {"poly_trunc", (DL_FUNC)&r_poly_trunc, 1},
-    {"poly_unflatten", (DL_FUNC)&r_poly_unflatten, 3},
-    {"poly_unfold", (DL_FUNC)&r_poly_unfold, 4},
-    {"poly_uniform_seeded", (DL_FUNC)&r_poly_uniform_seeded, 5},
-    {"poly_unsqueeze", (DL_FUNC)&r_poly_unsqueeze, 2},
-    {"poly_where_op", (DL_FUNC)&r_poly_where_op, 3},
+    {"ops_unary", (DL_FUNC)&r_ops_unary, 2},
+    {"optim_lamb", (DL_FUNC)&r_optim_lamb, 4},
+    {"optim_lars", (DL_FUNC)&r_optim_lars, 5},
+    {"optim_state", (DL_FUNC)&r_optim_state, 3},
+    {"optim_step", (DL_FUNC)&r_optim_step, 1},
+    {"plateau", (DL_FUNC)&r_plateau, 3},
     {"realize", (DL_FUNC)&r_realize, 1},
     {"replace", (DL_FUNC)&r_replace, 2},
     {"requires_grad", (DL_FUNC)&r_requires_grad, 1},
     {"safetensors_save", (DL_FUNC)&r_safetensors_save, 5},
     {"same", (DL_FUNC)&r_same, 2},
-    {"seed", (DL_FUNC)&r_seed, 1},
+    {"set_class", (DL_FUNC)&r_set_class, 1},
     {"set_gradient", (DL_FUNC)&r_set_gradient, 2},
-    {"set_prototype", (DL_FUNC)&r_set_prototype, 1},
-    {"set_tracked", (DL_FUNC)&r_set_tracked, 2},
-    {"settle", (DL_FUNC)&r_settle, 1},
+    {"set_item", (DL_FUNC)&r_set_item, 3},
+    {"set_requires_grad", (DL_FUNC)&r_set_requires_grad, 2},
     {"setup", (DL_FUNC)&r_setup, 1},
     {"shape", (DL_FUNC)&r_shape, 1},
     {"size_info", (DL_FUNC)&r_size_info, 1},
@@ -528,27 +194,29 @@ static const R_CallMethodDef routines[] = {
     {"size_unbind", (DL_FUNC)&r_size_unbind, 1},
     {"size_variables", (DL_FUNC)&r_size_variables, 1},
     {"sizes", (DL_FUNC)&r_sizes, 1},
-    {"step_counts", (DL_FUNC)&r_step_counts, 1},
-    {"step_output", (DL_FUNC)&r_step_output, 2},
-    {"step_run", (DL_FUNC)&r_step_run, 1},
-    {"trace_begin", (DL_FUNC)&r_trace_begin, 1},
-    {"trace_end", (DL_FUNC)&r_trace_end, 1},
+    {"trace_abandon", (DL_FUNC)&r_trace_abandon, 2},
+    {"trace_begin", (DL_FUNC)&r_trace_begin, 2},
+    {"trace_end", (DL_FUNC)&r_trace_end, 4},
     {"tracing", (DL_FUNC)&r_tracing, 0},
-    {"tracked", (DL_FUNC)&r_tracked, 1},
-    {"type_bytes", (DL_FUNC)&r_type_bytes, 1},
+    {"training", (DL_FUNC)&r_training, 1},
     {"type_name", (DL_FUNC)&r_type_name, 1},
     {"values", (DL_FUNC)&r_values, 2},
     {"variable", (DL_FUNC)&r_variable, 3},
     {"view_graph", (DL_FUNC)&r_view_graph, 2},
     {"view_kernels", (DL_FUNC)&r_view_kernels, 3},
-    {"write", (DL_FUNC)&r_write, 2},
+    {NULL, NULL, 0},
+};
+
+static const R_ExternalMethodDef externals[] = {
+    {"op", (DL_FUNC)&x_op, -1},
+    {"op_each", (DL_FUNC)&x_op_each, -1},
     {NULL, NULL, 0},
 };
 
 attribute_visible void R_init_polygrad(DllInfo *dll);
 
 void R_init_polygrad(DllInfo *dll) {
-  R_registerRoutines(dll, NULL, routines, NULL, NULL);
+  R_registerRoutines(dll, NULL, calls, NULL, externals);
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);
 }

@@ -37,9 +37,33 @@ void raise_error(const char *format, ...) {
   Rf_error("%s", text); /* raise does not return */
 }
 
+SEXP call_package(const char *name, SEXP x, SEXP y) {
+  PROTECT(x);
+  if (y != NULL) PROTECT(y);
+  SEXP function = PROTECT(package_function(name));
+  SEXP call = PROTECT(y != NULL ? Rf_lang3(function, x, y) : Rf_lang2(function, x));
+  SEXP out = Rf_eval(call, R_GlobalEnv);
+  UNPROTECT(y != NULL ? 4 : 3);
+  return out;
+}
+
+/* Functions of arrays are known by what they do: poly_array_assign is assign. */
 void fail(void) {
+  static const char prefix[] = "poly_array_";
   const char *text = P.poly_last_error();
+  if (strncmp(text, prefix, sizeof prefix - 1) == 0) text += sizeof prefix - 1;
   raise_error("%s", *text ? text : "the library reported no error");
+}
+
+/* text begins with the name of a C function, and of the operation if that is another one. */
+void fail_in(const char *function, const char *text) {
+  static const char call[] = "poly_array_call: args: ";
+  if (strncmp(text, call, sizeof call - 1) == 0) text += sizeof call - 1;
+  const char *rest = strstr(text, ": ");
+  rest = rest != NULL ? rest + 2 : text;
+  /* The library calls a target Y, as tinygrad does. */
+  if (strncmp(rest, "Y: ", 3) == 0) raise_error("%s: target: %s", function, rest + 3);
+  raise_error("%s: %s", function, rest);
 }
 
 void missing(const char *name) {

@@ -5,59 +5,58 @@
 #include "glue.h"
 
 SEXP r_ops(SEXP generic, SEXP e1, SEXP e2);
-SEXP r_binary(SEXP op, SEXP x, SEXP y, SEXP reverse);
+SEXP r_ops_unary(SEXP generic, SEXP x);
 SEXP r_operand(SEXP value, SEXP like);
-SEXP r_size_tensor(SEXP x);
 
-static int is_number(SEXP x) {
-  return (TYPEOF(x) == LGLSXP || TYPEOF(x) == INTSXP || TYPEOF(x) == REALSXP) && Rf_xlength(x) == 1 && !Rf_isFactor(x) &&
-         Rf_getAttrib(x, R_DimSymbol) == R_NilValue;
+int is_number(SEXP x) {
+  SEXPTYPE type = TYPEOF(x);
+  return (type == REALSXP || type == INTSXP || type == LGLSXP) && Rf_xlength(x) == 1 &&
+         (ATTRIB(x) == R_NilValue || (!Rf_isFactor(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue));
+}
+
+/* A number as an argument. */
+PolyCallArg number_arg(SEXP x) {
+  switch (TYPEOF(x)) {
+    case LGLSXP: return LOGICAL(x)[0] == NA_LOGICAL ? POLY_PASS_F(NA_REAL) : POLY_PASS_B(LOGICAL(x)[0]);
+    case INTSXP: return INTEGER(x)[0] == NA_INTEGER ? POLY_PASS_F(NA_REAL) : POLY_PASS_I(INTEGER(x)[0]);
+    default: return is_integer64(x) ? POLY_PASS_I(whole_at("Tensor", "value", x, 0)) : POLY_PASS_F(REAL(x)[0]);
+  }
 }
 
 /* An array as a Tensor. A vector has no dimension in R, so beside a matrix it is
  * not clear what it means: R would repeat it down the columns, tensors broadcast
  * along the last axis. */
-static SEXP tensor_of(SEXP x, SEXP beside) {
+SEXP tensor_of(SEXP x, SEXP beside) {
   if (is_tensor(x)) return x;
-  if (is_size(x)) return r_size_tensor(x);
-  if (Rf_getAttrib(x, R_DimSymbol) == R_NilValue && Rf_xlength(x) != 1 && describe(node_in(beside))->ndim > 1) {
-    raise_error("a vector of %lld numbers beside a tensor of %d axes: R would repeat it along the first axis, tensors "
-                "broadcast along the last; say what is meant with Tensor(v) or a dim",
-                (long long)Rf_xlength(x), describe(node_in(beside))->ndim);
+  if (is_tensor(beside) && !is_size(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue && Rf_xlength(x) != 1 &&
+      TYPEOF(x) != VECSXP) {
+    int ndim = P.poly_array_describe(array_of(beside), NULL, 0, NULL);
+    if (ndim > 1) {
+      raise_error("a vector of %lld numbers beside a tensor of %d axes: R would repeat it along the first axis, tensors "
+                  "broadcast along the last; say what is meant with Tensor(v) or a dim",
+                  (long long)Rf_xlength(x), ndim);
+    }
   }
-  SEXP call = PROTECT(Rf_lang2(package_function("Tensor"), x));
-  SEXP out = Rf_eval(call, R_GlobalEnv);
-  UNPROTECT(1);
-  return out;
+  return call_package("Tensor", x, NULL);
 }
 
-static PolyUOp *with_number(Args *a, int op, SEXP x, SEXP number, int reversed) {
-  PolyUOp *h = arg_node(a, x, "x");
-  PolyCtx *ctx = context();
-  switch (TYPEOF(number)) {
-    case LGLSXP:
-      if (LOGICAL(number)[0] == NA_LOGICAL) return P.poly_binary_float(ctx, op, h, NA_REAL, reversed);
-      return P.poly_binary_bool(ctx, op, h, LOGICAL(number)[0], reversed);
-    case INTSXP:
-      if (INTEGER(number)[0] == NA_INTEGER) return P.poly_binary_float(ctx, op, h, NA_REAL, reversed);
-      return P.poly_binary_int(ctx, op, h, INTEGER(number)[0], reversed);
-    default:
-      if (Rf_inherits(number, "integer64")) return P.poly_binary_int(ctx, op, h, arg_int64(a, number, "value"), reversed);
-      return P.poly_binary_float(ctx, op, h, REAL(number)[0], reversed);
+/* e1 op e2, one of which is a Tensor; name is that of the operator. */
+static SEXP combine(const char *name, int op, SEXP e1, SEXP e2) {
+  PolyArray *out;
+  if (is_number(e2)) {
+    PolyCallArg number = number_arg(e2);
+    out = P.poly_array_binary_number(op, array_of(e1), &number, 0);
+  } else if (is_number(e1)) {
+    PolyCallArg number = number_arg(e1);
+    out = P.poly_array_binary_number(op, array_of(e2), &number, 1);
+  } else {
+    SEXP x = PROTECT(is_tensor(e1) ? e1 : tensor_of(e1, e2));
+    SEXP y = PROTECT(tensor_of(e2, x));
+    out = P.poly_array_binary(op, array_of(x), array_of(y));
+    UNPROTECT(2);
   }
-}
-
-/* e1 op e2, one of which is a Tensor. */
-static SEXP combine(int op, SEXP e1, SEXP e2) {
-  Args a = begin("poly_binary");
-  if (is_number(e2)) return made(&a, with_number(&a, op, e1, e2, 0));
-  if (is_number(e1)) return made(&a, with_number(&a, op, e2, e1, 1));
-  SEXP x = PROTECT(is_tensor(e1) ? e1 : tensor_of(e1, e2));
-  SEXP y = PROTECT(tensor_of(e2, x));
-  PolyUOp *first = arg_node(&a, x, "a"), *second = arg_node(&a, y, "b");
-  SEXP out = made(&a, P.poly_binary(context(), op, first, second));
-  UNPROTECT(2);
-  return out;
+  if (out == NULL) fail_in(name, P.poly_last_error());
+  return wrap(out);
 }
 
 /* "&" and "|" ask whether numbers are 0, as in R. */
@@ -67,11 +66,7 @@ static SEXP truth(SEXP x, SEXP beside) {
     return Rf_ScalarLogical(ISNAN(v) ? NA_LOGICAL : v != 0);
   }
   SEXP tensor = PROTECT(tensor_of(x, beside));
-  if (describe(node_in(tensor))->dtype != POLY_DTYPE_BOOL) {
-    Args a = begin("poly_cast_by_id");
-    PolyUOp *h = arg_node(&a, tensor, "x");
-    tensor = made(&a, P.poly_cast_by_id(context(), h, POLY_DTYPE_BOOL));
-  }
+  if (describe(array_of(tensor)).dtype != POLY_DTYPE_BOOL) tensor = wrap(cast(array_of(tensor), POLY_DTYPE_BOOL));
   UNPROTECT(1);
   return tensor;
 }
@@ -83,55 +78,52 @@ static const struct {
                  {"%%", POLY_MOD}, {"%/%", POLY_FLOORDIV}, {"==", POLY_EQ}, {"!=", POLY_NE}, {"<", POLY_LT},
                  {">", POLY_GT},   {"<=", POLY_LE},  {">=", POLY_GE}, {"&", POLY_AND}, {"|", POLY_OR}};
 
-/* The group generic Ops; e2 is NULL for a unary operator. */
+/* The group generic Ops, of Tensors and of sizes. */
 SEXP r_ops(SEXP generic, SEXP e1, SEXP e2) {
   const char *name = CHAR(STRING_ELT(generic, 0));
-  if (e2 == R_NilValue) {
-    Args a = begin(*name == '!' ? "poly_logical_not" : "poly_neg");
-    if (*name == '+') return e1;
-    PolyUOp *x = arg_node(&a, e1, "x");
-    return made(&a, *name == '!' ? P.poly_logical_not(context(), x) : P.poly_neg(context(), x));
+  if (e1 == R_NilValue || e2 == R_NilValue) raise_error("%s: NULL, expected a Tensor or numbers", name);
+  if (!is_tensor(e1) && !is_tensor(e2)) {
+    SEXP call = PROTECT(Rf_lang4(package_function("ops_of_sizes"), generic, e1, e2));
+    SEXP out = Rf_eval(call, R_GlobalEnv);
+    UNPROTECT(1);
+    return out;
   }
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     if (strcmp(operators[i].name, name) != 0) continue;
     int op = operators[i].op;
-    if (op != POLY_AND && op != POLY_OR) return combine(op, e1, e2);
+    if (op != POLY_AND && op != POLY_OR) return combine(name, op, e1, e2);
     SEXP x = PROTECT(truth(e1, e2)), y = PROTECT(truth(e2, e1));
-    SEXP out = combine(op, x, y);
+    SEXP out = combine(name, op, x, y);
     UNPROTECT(2);
     return out;
   }
   raise_error("%s is not an operator of tensors", name);
 }
 
-/* x op y for a PolyBinaryOp, the other way round if reverse. */
-SEXP r_binary(SEXP op, SEXP x, SEXP y, SEXP reverse) {
-  if (!is_number(y) && !is_tensor(y) && !is_size(y) && !Rf_isNumeric(y) && TYPEOF(y) != LGLSXP) {
-    raise_error("expected a Tensor or numbers, got %s", Rf_type2char(TYPEOF(y)));
-  }
-  if (TYPEOF(reverse) != LGLSXP || Rf_xlength(reverse) != 1 || LOGICAL(reverse)[0] == NA_LOGICAL) {
-    raise_error("reverse: expected TRUE or FALSE");
-  }
-  return LOGICAL(reverse)[0] ? combine(Rf_asInteger(op), y, x) : combine(Rf_asInteger(op), x, y);
+SEXP r_ops_unary(SEXP generic, SEXP x) {
+  const char *name = CHAR(STRING_ELT(generic, 0));
+  if (*name == '+') return x;
+  static int numbers[2];
+  int not = *name == '!';
+  if (numbers[not] == 0 && (numbers[not] = P.poly_op(not ? "logical_not" : "neg") + 1) == 0) fail();
+  PolyCallArg arg = POLY_PASS_T(array_of(x));
+  PolyArray *out = NULL;
+  if (P.poly_array_call(context(), numbers[not] - 1, &arg, 1, &out, 1) < 0) fail_in(name, P.poly_last_error());
+  return wrap(out);
 }
 
 /* A value as a Tensor: a number takes its type from the tensor it meets. */
-SEXP r_operand(SEXP value, SEXP like) {
+SEXP operand(SEXP value, SEXP like) {
   if (!is_number(value)) return tensor_of(value, like);
-  Args a = begin("operand");
-  PolyUOp *h = arg_node(&a, like, "x"), *made_of;
-  PolyCtx *ctx = context();
-  double v = Rf_asReal(value);
-  if (Rf_inherits(value, "integer64")) {
-    made_of = P.poly_const_like_int(ctx, h, arg_int64(&a, value, "value"));
-  } else if (TYPEOF(value) == REALSXP || ISNAN(v)) {
-    made_of = P.poly_const_like_float(ctx, h, v);
-  } else if (TYPEOF(value) == INTSXP) {
-    made_of = P.poly_const_like_int(ctx, h, (int64_t)v);
-  } else {
-    made_of = P.poly_const_like_bool(ctx, h, v != 0);
-  }
-  a.n = 0; /* a constant needs no memory */
-  a.tracked = 0;
-  return made(&a, made_of);
+  static int op;
+  if (op == 0 && (op = P.poly_op("full") + 1) == 0) fail();
+  int dtype = describe(array_of(like)).dtype;
+  PolyCallArg number = number_arg(value);
+  if (number.kind == POLY_CALL_FLOAT && !is_float(dtype)) dtype = POLY_DTYPE_FLOAT32;
+  PolyCallArg args[] = {{.kind = POLY_CALL_LIST}, number, POLY_PASS_DTYPE(dtype)};
+  PolyArray *out = NULL;
+  if (P.poly_array_call(context(), op - 1, args, 3, &out, 1) < 0) fail_in("Tensor", P.poly_last_error());
+  return wrap(out);
 }
+
+SEXP r_operand(SEXP value, SEXP like) { return operand(value, like); }

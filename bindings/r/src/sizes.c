@@ -1,4 +1,4 @@
-/* Sizes that are not known before a program runs. A size is an external pointer to a Node, of class
+/* Sizes that are not known before a program runs. A size is an external pointer to a node, of class
  * "SymInt"; that of a variable has the class "Variable" too, and keeps the variable's own node. */
 #include <stdlib.h>
 
@@ -13,13 +13,41 @@ SEXP r_size_text(SEXP x);
 SEXP r_size_unbind(SEXP x);
 SEXP r_size_variables(SEXP x);
 SEXP r_size_tensor(SEXP x);
-SEXP r_sizes(SEXP x);
+SEXP r_arange_size(SEXP dtype, SEXP start, SEXP stop, SEXP step);
 
 int is_size(SEXP x) { return TYPEOF(x) == EXTPTRSXP && Rf_inherits(x, "SymInt"); }
 
 SEXP r_is_size(SEXP x) { return Rf_ScalarLogical(is_size(x)); }
 
-int64_t size_number(SEXP x) { return POLY_SIZE(node_of(x)->handle); }
+PolyUOp *size_handle(SEXP x) {
+  PolyUOp *handle = is_size(x) ? R_ExternalPtrAddr(x) : NULL;
+  if (handle == NULL) raise_error("a Variable of another session cannot be used");
+  return handle;
+}
+
+static void finalize(SEXP x) {
+  PolyUOp *handle = R_ExternalPtrAddr(x);
+  if (handle == NULL) return;
+  if (is_asking()) {
+    R_RegisterCFinalizerEx(x, finalize, FALSE);
+    return;
+  }
+  R_ClearExternalPtr(x);
+  P.poly_uop_release(context_or_null(), handle);
+}
+
+static SEXP new_node(PolyUOp *handle) {
+  if (handle == NULL) fail();
+  SEXP x = PROTECT(R_MakeExternalPtr(handle, R_NilValue, R_NilValue));
+  R_RegisterCFinalizerEx(x, finalize, FALSE);
+  UNPROTECT(1);
+  return x;
+}
+
+/* A number, or a size, for functions of sizes. */
+static int64_t size_number(SEXP x) {
+  return is_size(x) ? POLY_SIZE(size_handle(x)) : whole_at("Variable", "size", x, 0);
+}
 
 static SEXP whole_number(int64_t v) {
   return v > INT32_MIN && v <= INT32_MAX ? Rf_ScalarInteger((int)v) : Rf_ScalarReal((double)v);
@@ -33,7 +61,7 @@ SEXP size_made(PolyUOp *handle) {
     P.poly_uop_release(context(), handle);
     return whole_number(lo);
   }
-  SEXP size = PROTECT(new_node(handle, R_NilValue, 0));
+  SEXP size = PROTECT(new_node(handle));
   Rf_classgets(size, PROTECT(Rf_mkString("SymInt")));
   UNPROTECT(2);
   return size;
@@ -42,7 +70,7 @@ SEXP size_made(PolyUOp *handle) {
 /* The size itself; raises if it is none. */
 static PolyUOp *need_size(Args *a, SEXP x) {
   if (!is_size(x)) raise_error("%s: expected a Variable or what is computed from one", a->function);
-  return node_of(x)->handle;
+  return size_handle(x);
 }
 
 static SEXP with_class(SEXP size, SEXP var) {
@@ -66,8 +94,7 @@ SEXP r_variable(SEXP name, SEXP lo, SEXP hi) {
   }
   PolyCtx *ctx = context();
   PolyUOp *handle = P.poly_define_var(ctx, text, from, to);
-  if (handle == NULL) fail();
-  SEXP var = PROTECT(new_node(handle, R_NilValue, 0));
+  SEXP var = PROTECT(new_node(handle));
   SEXP size = size_made(P.poly_size_op(ctx, POLY_SIZE_ADD, POLY_SIZE(handle), 0));
   UNPROTECT(1);
   return with_class(size, var);
@@ -78,7 +105,7 @@ SEXP r_bind(SEXP x, SEXP value) {
   need_size(&a, x);
   SEXP var = R_ExternalPtrProtected(x);
   PolyCtx *ctx = context();
-  PolyUOp *bound = P.poly_bind_var(ctx, node_of(var)->handle, arg_int64(&a, value, "val"));
+  PolyUOp *bound = P.poly_bind_var(ctx, R_ExternalPtrAddr(var), arg_int64(&a, value, "val"));
   if (bound == NULL) fail();
   PolyUOp *size = P.poly_size_op(ctx, POLY_SIZE_ADD, POLY_SIZE(bound), 0);
   P.poly_uop_release(ctx, bound);
@@ -87,7 +114,7 @@ SEXP r_bind(SEXP x, SEXP value) {
 
 SEXP r_size_op(SEXP op, SEXP a, SEXP b) {
   Args call = begin("Variable");
-  int64_t x = arg_int64(&call, a, "a"), y = arg_int64(&call, b, "b");
+  int64_t x = size_number(a), y = size_number(b);
   return size_made(P.poly_size_op(context(), arg_int(&call, op, "op"), x, y));
 }
 
@@ -146,68 +173,22 @@ SEXP r_size_variables(SEXP x) {
   return out;
 }
 
+/* A Tensor of a node that was made of sizes only. */
+static SEXP of_node(PolyUOp *node) {
+  if (node == NULL) fail();
+  PolyArray *out = P.poly_array_of(context(), node, NULL, 0);
+  P.poly_uop_release(context(), node);
+  return wrap(out);
+}
+
 /* A size as an int32 tensor without axes. */
 SEXP r_size_tensor(SEXP x) {
   Args a = begin("Tensor");
-  return made(&a, P.poly_size_tensor(context(), POLY_SIZE(need_size(&a, x))));
+  return of_node(P.poly_size_tensor(context(), POLY_SIZE(need_size(&a, x))));
 }
 
-/* The sizes of a tensor: numbers, in a list with SymInts where there are some. */
-SEXP r_sizes(SEXP x) {
-  SEXP node = node_in(x);
-  const Node *n = describe(node);
-  if (!n->symbolic) return shape_of_tensor(x);
-  SEXP out = PROTECT(Rf_allocVector(VECSXP, n->ndim));
-  for (int i = 0; i < n->ndim; i++) SET_VECTOR_ELT(out, i, size_made(P.poly_size_of(context(), n->handle, i)));
-  UNPROTECT(1);
-  return out;
-}
-
-/* The sizes of a node, whose variables must be bound. */
-void sizes_now(const Node *n, int64_t *dims) {
-  if (n->ndim > 0) memcpy(dims, n->dims, (size_t)n->ndim * sizeof *dims);
-  for (int i = 0; n->symbolic && i < n->ndim; i++) {
-    PolyUOp *size = P.poly_size_of(context(), n->handle, i);
-    if (size == NULL) fail();
-    int known = P.poly_size_info(context(), size, NULL, NULL, &dims[i]);
-    SEXP text = known == 0 ? PROTECT(text_of(size)) : R_NilValue;
-    P.poly_uop_release(context(), size);
-    if (known < 0) fail();
-    if (known == 0) raise_error("%s has no value: bind its variables", CHAR(text));
-  }
-}
-
-/* Writes the sizes of the memory of a node: symbolic ones as the largest that they can be. */
-void sizes_most(Node *n) {
-  n->symbolic = 0;
-  for (int i = 0; i < n->ndim; i++) {
-    if (n->dims[i] >= 0) continue;
-    PolyUOp *size = P.poly_size_of(context(), n->handle, i);
-    if (size == NULL || P.poly_size_info(context(), size, NULL, &n->dims[i], NULL) < 0) fail();
-    P.poly_uop_release(context(), size);
-    n->symbolic = 1;
-  }
-}
-
-/* The sizes of a node as a new buffer takes them; release_sizes ends them. vars bind variables anew. */
-void sizes_given(const Node *n, int64_t *dims, PolyUOp **held, PolyVarBinding *vars, int n_vars) {
-  for (int i = 0; i < n->ndim; i++) {
-    dims[i] = n->dims[i];
-    held[i] = NULL;
-    if (!n->symbolic) continue;
-    PolyUOp *size = P.poly_size_of(context(), n->handle, i);
-    if (size == NULL) fail();
-    held[i] = P.poly_size_bind(context(), size, vars, n_vars);
-    P.poly_uop_release(context(), size);
-    if (held[i] == NULL) fail();
-    int64_t lo, hi;
-    if (P.poly_size_info(context(), held[i], &lo, &hi, NULL) < 0) fail();
-    if (lo != hi) dims[i] = POLY_SIZE(held[i]);
-  }
-}
-
-void release_sizes(const Node *n, PolyUOp **held) {
-  for (int i = 0; i < n->ndim; i++) {
-    if (held[i] != NULL) P.poly_uop_release(context(), held[i]);
-  }
+SEXP r_arange_size(SEXP dtype, SEXP start, SEXP stop, SEXP step) {
+  Args a = begin("arange");
+  int kind = arg_dtype(&a, dtype, "dtype");
+  return of_node(P.poly_arange_size(context(), kind, size_number(start), size_number(stop), size_number(step)));
 }

@@ -16,41 +16,58 @@ static SEXP taken(char *text) {
   return out;
 }
 
-/* The lazy nodes of tensors: a computed one is shown as what it came from. */
-static SEXP lazy_nodes(SEXP tensors) {
+/* The nodes of Tensors, an external pointer that releases them; a computed one is shown as what it came from. */
+typedef struct Nodes {
+  int n;
+  PolyUOp *nodes[];
+} Nodes;
+
+static void finalize(SEXP x) {
+  Nodes *list = R_ExternalPtrAddr(x);
+  R_ClearExternalPtr(x);
+  if (list == NULL) return;
+  P.poly_uop_release_n(context_or_null(), list->nodes, list->n);
+  free(list);
+}
+
+static SEXP origins(SEXP tensors) {
   R_xlen_t n = Rf_xlength(tensors);
-  SEXP nodes = PROTECT(Rf_allocVector(VECSXP, n));
-  for (R_xlen_t i = 0; i < n; i++) SET_VECTOR_ELT(nodes, i, lazy(node_in(VECTOR_ELT(tensors, i))));
+  const void *top = vmaxget();
+  PolyArray **arrays = arrays_of("view", tensors);
+  Nodes *list = calloc(1, sizeof *list + (size_t)n * sizeof *list->nodes);
+  if (list == NULL) raise_error("no memory for %lld nodes", (long long)n);
+  SEXP out = PROTECT(R_MakeExternalPtr(list, R_NilValue, R_NilValue));
+  R_RegisterCFinalizerEx(out, finalize, FALSE);
+  for (; list->n < n; list->n++) {
+    if ((list->nodes[list->n] = P.poly_array_origin(arrays[list->n])) == NULL) fail();
+  }
+  vmaxset(top);
   UNPROTECT(1);
-  return nodes;
+  return out;
 }
 
 SEXP r_view_graph(SEXP tensors, SEXP format) {
   PolyCtx *ctx = context();
   Args a = begin("view_graph");
   int view = arg_int(&a, format, "format");
-  SEXP nodes = PROTECT(lazy_nodes(tensors));
   NEED(poly_view_graph);
-  SEXP out = taken(P.poly_view_graph(ctx, handles(nodes), (int)Rf_xlength(nodes), view));
+  SEXP nodes = PROTECT(origins(tensors));
+  Nodes *list = R_ExternalPtrAddr(nodes);
+  SEXP out = taken(P.poly_view_graph(ctx, list->nodes, list->n, view));
   UNPROTECT(1);
   return out;
 }
 
-/* what is a list of Tensors, or the pointer of a compiled step. */
+/* what is a list of Tensors, or the pointer of a compiled function. */
 SEXP r_view_kernels(SEXP what, SEXP runs, SEXP format) {
   PolyCtx *ctx = context();
   Args a = begin("view_kernels");
   int times = arg_int(&a, runs, "runs"), view = arg_int(&a, format, "format");
-  SEXP results, targets = R_NilValue, values = R_NilValue;
-  if (TYPEOF(what) == EXTPTRSXP) {
-    step_program(what, &results, &targets, &values);
-    PROTECT(results);
-  } else {
-    results = PROTECT(lazy_nodes(what));
-  }
+  if (TYPEOF(what) == EXTPTRSXP) return taken(P.poly_view_function(R_ExternalPtrAddr(what), times, view));
   NEED(poly_view_kernels);
-  SEXP out = taken(P.poly_view_kernels(ctx, handles(results), (int)Rf_xlength(results), handles(targets),
-                                       handles(values), (int)Rf_xlength(targets), times, view));
+  SEXP nodes = PROTECT(origins(what));
+  Nodes *list = R_ExternalPtrAddr(nodes);
+  SEXP out = taken(P.poly_view_kernels(ctx, list->nodes, list->n, NULL, NULL, 0, times, view));
   UNPROTECT(1);
   return out;
 }

@@ -26,8 +26,9 @@ test_that("gradients can be weighted, taken lazily and taken again", {
   expect_same(x$grad, array(c(30, 300)))
   y <- Tensor(c(2, 3))
   first <- sum(y^3)$gradient(y)[[1]]
+  second <- sum(first)$gradient(y)[[1]]
   expect_equal(as.vector(first), 3 * c(4, 9))
-  expect_equal(as.vector(sum(first)$gradient(y)[[1]]), 6 * c(2, 3))
+  expect_equal(as.vector(second), 6 * c(2, 3))
   other <- Tensor(1)
   expect_polygrad(sum(y)$gradient(y, other), "does not depend on target 2")
   expect_equal(lapply(sum(y)$gradient(other, y, materialize_grads = TRUE), as.vector), list(0, c(1, 1)))
@@ -39,7 +40,7 @@ test_that("gradients can be weighted, taken lazily and taken again", {
 })
 
 test_that("what backward cannot do is an error", {
-  expect_polygrad(Tensor(c(1, 2), requires_grad = TRUE)$backward(), "2 elements")
+  expect_polygrad(Tensor(c(1, 2), requires_grad = TRUE)$backward(), "shape (2), expected one element", fixed = TRUE)
   expect_polygrad(Tensor(1)$backward(), "requires a gradient")
   expect_polygrad(Tensor(1L, requires_grad = TRUE), "int32, expected a floating type")
 })
@@ -50,7 +51,7 @@ test_that("detach cuts, and requires_grad can be taken back", {
   sum(x * x$detach())$backward()
   expect_equal(as.vector(x$grad), 2)
   x$requires_grad <- FALSE
-  expect_false((x * 2)$requires_grad)
+  expect_null((x * 2)$requires_grad)
   y <- Tensor(x, requires_grad = TRUE)
   expect_false(x$requires_grad)
   expect_true(y$requires_grad)
@@ -75,10 +76,15 @@ test_that("gradients agree with differences", {
   }
 })
 
-test_that("tensors on the way have gradients, whether they are computed or not", {
+test_that("tensors on the way have gradients where they are asked for, whether they are computed or not", {
   x <- Tensor(c(1, 2), requires_grad = TRUE)
   h <- x * 2
   k <- (h * 3)$realize()
+  sum(k * h)$backward()
+  expect_null(h$grad)
+  x$grad <- NULL
+  h$requires_grad <- TRUE
+  k$requires_grad <- TRUE
   loss <- sum(k * h)
   loss$backward()
   expect_same(x$grad, array(24 * c(1, 2)))
@@ -105,6 +111,8 @@ test_that("a gradient on the way is that of the time of backward", {
   x <- Tensor(c(1, 2), requires_grad = TRUE)
   h <- x * x
   row <- h[2:1]
+  h$requires_grad <- TRUE
+  row$requires_grad <- TRUE
   sum(row^3)$backward()
   SGD(list(x), lr = 1)$step()
   gc()
@@ -115,12 +123,14 @@ test_that("a gradient on the way is that of the time of backward", {
   for (computed in c(FALSE, TRUE)) {
     k <- x * 2
     if (computed) k$realize()
+    k$requires_grad <- TRUE
     sum(k * x)$backward()
     k$assign(c(0, 0))
     expect_same(k$grad, as.array(x))
   }
   first <- Tensor(2, requires_grad = TRUE)
   y <- first * 3
+  y$requires_grad <- TRUE
   (y^3)$backward()
   expect_equal(as.vector(sum(y$grad)$gradient(first)[[1]]), 6 * 6 * 3)
 })
@@ -129,6 +139,7 @@ test_that("gradients on the way are there in compiled functions", {
   x <- Tensor(c(1, 2), requires_grad = TRUE)
   f <- TinyJit(function(v) {
     h <- x * v
+    h$requires_grad <- TRUE
     sum(h^3)$backward()
     out <- h$grad
     x$grad <- NULL
@@ -140,6 +151,7 @@ test_that("gradients on the way are there in compiled functions", {
 test_that("a graph that is used again and again does not keep the past", {
   x <- Tensor(c(1, 2), requires_grad = TRUE)
   h <- x * 2
+  h$requires_grad <- TRUE
   for (i in 1:5) sum(h * i)$backward()
   live <- function() {
     gc()

@@ -53,7 +53,7 @@ test_that("vectors beside matrices have to be said", {
   expect_same(x + Tensor(1:3), sweep(matrix(1:9, 3), 2, 1:3, "+"))
   expect_same(x + matrix(1:3, 3, 1), matrix(1:9, 3) + 1:3)
   expect_same(Tensor(1:3) + 4:6, c(5L, 7L, 9L))
-  expect_polygrad(Tensor(1:3) + Tensor(1:4), "poly_binary")
+  expect_polygrad(Tensor(1:3) + Tensor(1:4), "+: operands: shapes (3) and (4) do not broadcast", fixed = TRUE)
   expect_polygrad(Tensor(1:3) + "a", "character")
 })
 
@@ -67,10 +67,10 @@ test_that("the matrix product is R's", {
   expect_same(x %*% Tensor(v3), m %*% v3)
   expect_same(Tensor(v2) %*% x, v2 %*% m)
   expect_same(Tensor(v3) %*% Tensor(v3), v3 %*% v3)
-  expect_polygrad(Tensor(v3) %*% Tensor(7), "poly_matmul")
+  expect_polygrad(Tensor(v3) %*% Tensor(7), "matmul: operands")
   expect_same(Tensor(7) %*% Tensor(v3), 7 %*% v3)
   expect_same(Tensor(v2) %*% Tensor(matrix(1:3, 1)), v2 %*% matrix(1:3, 1))
-  expect_polygrad(x %*% x, "poly_matmul")
+  expect_polygrad(x %*% x, "matmul: operands")
   expect_equal(dim(Tensor(v3)$matmul(Tensor(v3))), NULL)
 })
 
@@ -111,8 +111,8 @@ test_that("summaries over all and over axes", {
   expect_equal(as.vector(sum(Tensor(1:3), 4L, Tensor(5L))), 15)
   expect_equal(as.vector(max(Tensor(1:3), Tensor(7L))), 7)
   expect_polygrad(sum(x, na.rm = TRUE), "na.rm")
-  expect_polygrad(sum(x, axis = 0), "axes: 0")
-  expect_polygrad(sum(x, axis = 4), "axes")
+  expect_polygrad(sum(x, axis = 0), "axis: 0")
+  expect_polygrad(sum(x, axis = 4), "axis: 4")
   expect_polygrad(sum(x, axis = 1.5), "whole number")
 })
 

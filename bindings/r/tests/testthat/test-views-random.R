@@ -2,36 +2,22 @@
 # of what each variable shows.
 # A model of what variables show: a root is an environment with values; a variable is a root and the
 # places of its elements there.
-variable <- function(tensor, root, places, dims, is_root = FALSE) {
-  list(tensor = tensor, root = root, places = places, dims = dims, is_root = is_root)
-}
-root_of <- function(values, memory) list2env(list(values = values, memory = memory), parent = emptyenv())
+variable <- function(tensor, root, places, dims) list(tensor = tensor, root = root, places = places, dims = dims)
+root_of <- function(values) list2env(list(values = values), parent = emptyenv())
 shown <- function(v) array(v$root$values[v$places], v$dims)
 
 play <- function(seed, steps) {
   set.seed(seed)
-  whole <- function(tensor, values, memory) {
-    variable(tensor, root_of(as.vector(values), memory), seq_along(values), dim(values) %||% length(values), TRUE)
+  whole <- function(tensor, values) {
+    variable(tensor, root_of(as.vector(values)), seq_along(values), dim(values) %||% length(values))
   }
   fresh <- function() {
     values <- matrix(as.numeric(sample(100, 6)), 2)
-    whole(Tensor(values), values, TRUE)
+    whole(Tensor(values), values)
   }
   vars <- list(fresh(), fresh())
   pick <- function() sample(length(vars), 1)
-  # What is read alone has memory of its own, if its root has none.
-  reading <- function(i) {
-    v <- vars[[i]]
-    if (v$is_root) {
-      v$root$memory <- TRUE
-    } else if (!v$root$memory) {
-      values <- shown(v)
-      v <- whole(v$tensor, values, TRUE)
-    }
-    vars[[i]] <<- v
-  }
   check <- function(i) {
-    reading(i)
     got <- as.array(vars[[i]]$tensor)
     if (!isTRUE(all.equal(as.vector(got), as.vector(shown(vars[[i]]))))) {
       stop(sprintf("seed %d: variable %d is (%s), expected (%s)", seed, i, toString(got), toString(shown(vars[[i]]))))
@@ -46,7 +32,7 @@ play <- function(seed, steps) {
     if (kind == "leaf") {
       vars[[length(vars) + 1]] <- fresh()
     } else if (kind == "sum") {
-      vars[[length(vars) + 1]] <- whole(v$tensor * 2 + 1, shown(v) * 2 + 1, FALSE)
+      vars[[length(vars) + 1]] <- whole(v$tensor * 2 + 1, shown(v) * 2 + 1)
     } else if (kind == "view") {
       places <- array(v$places, v$dims)
       how <- sample(c("t", "row", "flat", "detach", "flip"), 1)
@@ -72,7 +58,6 @@ play <- function(seed, steps) {
         values <- shown(other)
         v$tensor$assign(other$tensor)
       }
-      v$root$memory <- TRUE
       v$root$values[v$places] <- as.vector(values)
     } else if (kind == "read") {
       check(i)
@@ -83,11 +68,8 @@ play <- function(seed, steps) {
       x[1, ] <- 7
       values <- shown(v)
       values[1, ] <- 7
-      reading(i)
-      vars[[length(vars) + 1]] <- whole(x, values, TRUE)
+      vars[[length(vars) + 1]] <- whole(x, values)
     } else if (kind == "step") {
-      reading(i)
-      v <- vars[[i]]
       v$tensor$realize()
       x <- v$tensor
       programs[[length(programs) + 1]] <- list(step = compile_step(function() x$assign(x * 3 - 7)), v = v)

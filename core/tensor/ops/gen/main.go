@@ -1,4 +1,4 @@
-// Gen writes the methods of Go's, Python's and JavaScript's Tensor from the descriptions of operations. It runs in the root of the module (go generate).
+// Gen writes the methods of Go's, Python's, JavaScript's and R's Tensor from the descriptions of operations. It runs in the root of the module (go generate).
 package main
 
 import (
@@ -31,6 +31,17 @@ func main() {
 	}
 	if err == nil {
 		err = os.WriteFile("bindings/js/lib/methods.js", javascriptMethods(), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("bindings/r/R/methods.R", rMethods(), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("bindings/r/src/methods.h", rTable(), 0o644)
+	}
+	for name, text := range rManual() {
+		if err == nil {
+			err = os.WriteFile("bindings/r/man/"+name, text, 0o644)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "core/tensor/ops/gen:", err)

@@ -39,6 +39,18 @@ func TestJavaScriptMethodsAreGenerated(t *testing.T) {
 	}
 }
 
+func TestRMethodsAreGenerated(t *testing.T) {
+	files := map[string][]byte{"R/methods.R": rMethods(), "src/methods.h": rTable()}
+	for name, text := range rManual() {
+		files["man/"+name] = text
+	}
+	for name, want := range files {
+		if have, err := os.ReadFile("../../../../bindings/r/" + name); err != nil || !bytes.Equal(have, want) {
+			t.Errorf("bindings/r/%s is not what the descriptions of operations give (%v): run go generate", name, err)
+		}
+	}
+}
+
 func TestEveryPythonExampleHasAnOperation(t *testing.T) {
 	for name := range examplesOf(pythonExamples) {
 		if _, found := ops.Find(name); !found {
@@ -48,6 +60,13 @@ func TestEveryPythonExampleHasAnOperation(t *testing.T) {
 	for name := range javascriptByHand {
 		if _, found := ops.Find(name); !found {
 			t.Errorf("javascriptByHand: %s is not the name of an operation", name)
+		}
+	}
+	for _, names := range []map[string]string{rByHand, rUsage, rDocs} {
+		for name := range names {
+			if _, found := ops.Find(name); !found {
+				t.Errorf("r.go: %s is not the name of an operation", name)
+			}
 		}
 	}
 	for name := range pythonByHand {

@@ -1,0 +1,203 @@
+# Operations in the call forms of R: methods.R has those that the descriptions of operations say all about.
+
+tensor_methods$clip <- tensor_methods$clamp
+
+tensor_methods$allclose <- function(self, other, rtol = 1e-5, atol = 1e-8, equal_nan = FALSE) {
+  r_values(.External(C_op, OP_ALLCLOSE, self, other, rtol, atol, equal_nan))
+}
+
+tensor_methods$isinf <- function(self, detect_positive = TRUE, detect_negative = TRUE) {
+  need_flag("isinf", "detect_positive", detect_positive)
+  need_flag("isinf", "detect_negative", detect_negative)
+  if (detect_positive && detect_negative) return(.External(C_op, OP_ISINF, self))
+  .External(C_op, OP_EQ, self, if (detect_positive) Inf else if (detect_negative) -Inf else NaN)
+}
+
+#' Numbers take the type of the other operand; two of them have R's own.
+tensor_methods$where <- function(self, x, y) {
+  if (!is_tensor(x) && !is_tensor(y)) x <- from_r(x, scalar = length(x) == 1L && is.null(dim(x)))
+  if (!is_tensor(x)) x <- .Call(C_operand, x, y)
+  .External(C_op, OP_WHERE, self, x, .Call(C_operand, y, x))
+}
+
+# Positions are counted from 1 in R and from 0 in the library.
+
+#' Positions, or classes, as R's numbers; a fraction of one would be cut off.
+need_whole <- function(positions) {
+  if (is.data.frame(positions)) positions <- matrix_of(positions)
+  if (is.double(positions) && !inherits(positions, "integer64") && any(positions != floor(positions), na.rm = TRUE)) {
+    raise(sprintf("positions: %s, expected whole numbers", brief(positions[is.na(positions) | positions != floor(positions)])))
+  }
+  positions
+}
+
+#' R's numbers from 1 as a tensor of positions from 0. Called from C, too.
+places <- function(positions) {
+  if (is.factor(positions)) positions <- as.integer(positions)
+  positions <- plain(need_whole(positions))
+  if (!is.numeric(positions)) raise(sprintf("positions: %s, expected whole numbers", brief(positions)))
+  if (any(positions == 0, na.rm = TRUE)) {
+    raise("positions: 0, expected positions from 1 (the first), or from the end: -1 (the last)")
+  }
+  from_r(positions - (positions > 0), "int32")
+}
+from_zero <- function(positions) if (is_tensor(positions)) .Call(C_from_zero, positions) else places(positions)
+
+#' Class numbers from 1 become class numbers from 0; probabilities, which have as many axes as logits, stay. Called from C.
+class_target <- function(target, logits) {
+  if (!is_tensor(target)) {
+    classes <- max(length(dim(target)), 1L) < length(.Call(C_shape, logits))
+    if (classes) return(places(target))
+    target <- from_r(target)
+  }
+  if (length(.Call(C_shape, target)) < length(.Call(C_shape, logits))) .Call(C_from_zero, target) else target
+}
+
+tensor_methods$one_hot <- function(self, num_classes = NULL) {
+  if (is.null(num_classes)) {
+    if (length(self) == 0) raise("one_hot: num_classes: NULL for no classes at all, expected their number")
+    num_classes <- max(r_values(self))
+  }
+  .External(C_op, OP_ONE_HOT, from_zero(self), num_classes)
+}
+
+# Shapes
+
+tensor_methods$reshape <- function(self, ..., shape = NULL) .External(C_op_each, OP_RESHAPE, self, shape, ...)
+tensor_methods$view <- tensor_methods$reshape
+tensor_methods$expand <- function(self, ..., shape = NULL) .External(C_op_each, OP_EXPAND, self, shape, ...)
+tensor_methods$permute <- function(self, ..., order = NULL) .External(C_op_each, OP_PERMUTE, self, order, ...)
+tensor_methods$`repeat` <- function(self, ..., repeats = NULL) .External(C_op_each, OP_REPEAT, self, repeats, ...)
+tensor_methods$rearrange <- function(self, formula, ..., sizes = NULL) {
+  .External(C_op, OP_REARRANGE, self, formula, unlist(c(list(...), as.list(sizes))))
+}
+
+#' Pairs of numbers, one an axis, in a row; NULL stands for what is missing.
+pairs_of <- function(name, arg, missing) {
+  if (is.matrix(arg)) return(as.vector(t(arg)))
+  if (!is.list(arg)) raise(sprintf("%s: arg: expected a list with a pair of numbers for each axis", name))
+  whole <- Map(function(pair, rest) if (is.null(pair)) rest else pair, arg, missing[seq_along(arg)])
+  if (!all(lengths(whole) == 2L)) raise(sprintf("%s: arg: expected a pair of numbers for each axis", name))
+  flat <- unlist(whole, use.names = FALSE)
+  if (is.list(flat)) return(flat)
+  if (!is.numeric(flat)) raise(sprintf("%s: arg: %s, expected pairs of numbers", name, brief(flat)))
+  as.numeric(flat)
+}
+
+tensor_methods$shrink <- function(self, arg) {
+  missing <- lapply(.Call(C_sizes, self), function(n) c(1, n))
+  flat <- pairs_of("shrink", arg, missing)
+  first <- seq_along(flat) %% 2L == 1L
+  flat[first] <- if (is.list(flat)) lapply(flat[first], function(n) n - 1) else flat[first] - 1
+  .External(C_op, OP_SHRINK, self, flat)
+}
+
+tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
+  ndim <- length(.Call(C_sizes, self))
+  if (!is.list(padding) && !is.matrix(padding)) {
+    if (!is.numeric(padding)) raise(sprintf("pad: padding: %s, expected numbers, or a list of pairs", brief(padding)))
+    # Numbers in a row are pairs too, those of the last axis first.
+    if (length(padding) %% 2L || length(padding) > 2L * ndim) {
+      raise(sprintf("pad: %d numbers, expected two for each of up to %d axes", length(padding), ndim))
+    }
+    given <- rev(split(padding, rep(seq_len(length(padding) / 2L), each = 2L)))
+    padding <- c(rep(list(c(0, 0)), ndim - length(given)), unname(given))
+  }
+  .External(C_op, OP_PAD, self, pairs_of("pad", padding, rep(list(c(0, 0)), ndim)), mode, value)
+}
+
+tensor_methods$shrink_to <- function(self, ..., shape = list(...)) {
+  tensor_methods$shrink(self, lapply(shape, function(n) if (!is.null(n)) c(1, n)))
+}
+tensor_methods$pad_to <- function(self, ..., shape = list(...)) {
+  old <- .Call(C_shape, self)
+  if (length(shape) != length(old)) {
+    raise(sprintf("pad_to: %d sizes, expected one for each of %d axes", length(shape), length(old)))
+  }
+  tensor_methods$pad(self, Map(function(n, o) if (!is.null(n)) c(0, n - o), as.list(shape), old))
+}
+
+# Joining
+
+as_tensor <- function(x) if (is_tensor(x)) x else Tensor(x)
+
+join <- function(name, tensors) {
+  if (length(tensors) == 0L) raise(sprintf("%s: no tensors to join", name))
+  lapply(tensors, as_tensor)
+}
+
+tensor_methods$cat <- function(..., dim = 1) .External(C_op, OP_CAT, join("cat", tensor_list(...)), dim)
+tensor_methods$stack <- function(..., dim = 1) .External(C_op, OP_STACK, join("stack", tensor_list(...)), dim)
+tensor_methods$meshgrid <- function(..., indexing = "ij") {
+  .External(C_op, OP_MESHGRID, join("meshgrid", tensor_list(...)), indexing)
+}
+
+# Products and windows
+
+in_type <- function(x, dtype) if (is.null(dtype)) x else .External(C_op, OP_CAST, x, dtype)
+
+tensor_methods$dot <- function(self, w, dtype = NULL) .External(C_op, OP_MATMUL, self, w, FALSE, dtype)
+
+tensor_methods$linear <- function(self, weight, bias = NULL, dtype = NULL) {
+  .External(C_op, OP_LINEAR, in_type(self, dtype), in_type(weight, dtype), if (!is.null(bias)) in_type(bias, dtype))
+}
+
+tensor_statics$einsum <- function(formula, ..., dtype = NULL) {
+  .External(C_op, OP_EINSUM, lapply(tensor_list(...), in_type, dtype), formula)
+}
+
+tensor_methods$scaled_dot_product_attention <- function(self, key, value, attn_mask = NULL, dropout_p = 0,
+                                                        is_causal = FALSE, enable_gqa = FALSE, scale = NULL) {
+  need_probability("scaled_dot_product_attention", dropout_p)
+  if (is.numeric(scale) && identical(as.numeric(scale), 0)) raise("scaled_dot_product_attention: scale: 0, expected another number")
+  if (dropout_p > 0 && is_training()) .Call(C_draw)
+  .External(
+    C_op, OP_SCALED_DOT_PRODUCT_ATTENTION, self, key, value, attn_mask, dropout_p, is_causal, enable_gqa, scale
+  )
+}
+
+tensor_methods$conv2d <- function(self, weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0,
+                                  dtype = NULL) {
+  .External(C_op, OP_CONV2D, in_type(self, dtype), in_type(weight, dtype), bias, groups, stride, dilation, padding)
+}
+
+tensor_methods$max_pool2d <- function(self, kernel_size = 2, stride = NULL, dilation = 1, padding = 0,
+                                      ceil_mode = FALSE, return_indices = FALSE) {
+  need_flag("max_pool2d", "return_indices", return_indices)
+  op <- if (return_indices) OP_MAX_POOL2D_WITH_INDICES else OP_MAX_POOL2D
+  .External(C_op, op, self, kernel_size, stride, dilation, padding, ceil_mode)
+}
+
+solve.Tensor <- function(a, b, ...) {
+  if (missing(b)) .External(C_op, OP_INV, a) else .External(C_op, OP_SOLVE, a, as_tensor(b))
+}
+chol.Tensor <- function(x, ...) .External(C_op, OP_CHOLESKY, x, TRUE)
+determinant.Tensor <- function(x, logarithm = TRUE, ...) {
+  if (!logarithm) raise("determinant: logarithm: only TRUE; x$det() is the determinant itself")
+  both <- .External(C_op, OP_SLOGDET, x)
+  structure(list(modulus = both[[2L]], sign = both[[1L]]), class = "det")
+}
+
+# Hashes of the memory of elements
+
+tensor_methods$keccak <- function(self, cfg = "sha3_256") {
+  if (is.character(cfg)) return(.External(C_op, OP_KECCAK, self, cfg))
+  if (!is.numeric(cfg) || length(cfg) != 2L) raise("keccak: cfg: expected a name or two numbers, rate and suffix")
+  .Call(C_keccak, list(self), cfg[[1L]], cfg[[2L]])
+}
+tensor_methods$hash <- function(self) .Call(C_hash, list(self))
+
+# Selecting by tensors of positions, which are counted from 1
+
+tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
+  number <- !is_tensor(src) && length(src) == 1L
+  if (!is.null(reduce)) {
+    need_choice("scatter", "reduce", reduce, c("add", "multiply"))
+    if (!number) raise("scatter: reduce is for a number as src: see scatter_reduce")
+  }
+  .External(C_op, OP_SCATTER, self, dim, index, if (number) src else .Call(C_operand, src, self), reduce)
+}
+
+tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
+  .External(C_op, OP_SCATTER_REDUCE, self, dim, index, .Call(C_operand, src, self), reduce, include_self)
+}

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	_ "embed"
+
+	"polygrad/core/tensor/ops"
+)
+
+// rByHand are operations that R writes in its own way, with the reason. Those without a method are "".
+var rByHand = map[string]string{
+	"getitem": "takes items one by one", "with_item": "", "T": "is a property", "embedding": "", "max_pool2d_with_indices": "",
+	"allclose": "gives TRUE or FALSE", "isinf": "tells the signs apart", "reshape": "takes sizes one by one", "view": "takes sizes one by one",
+	"expand": "takes sizes one by one", "permute": "takes axes one by one", "repeat": "takes counts one by one",
+	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "shrink": "counts from 1", "cat": "takes tensors one by one",
+	"stack": "takes tensors one by one", "meshgrid": "takes tensors one by one", "einsum": "takes tensors one by one",
+	"linear": "takes a dtype", "dot": "has no reverse", "conv2d": "takes a dtype", "max_pool2d": "takes return_indices",
+	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair",
+	"full": "takes the type of R's number", "arange": "takes Variables", "randint": "has its shape last", "one_hot": "counts from 1",
+	"where":   "has numbers of the type of the other operand",
+	"scatter": "makes src of the type of x", "scatter_reduce": "makes src of the type of x",
+}
+
+// rUsage are the calls of operations that R writes in its own way.
+var rUsage = map[string]string{
+	"getitem": "x$getitem(...)", "allclose": "x$allclose(other, rtol = 1e-05, atol = 1e-08, equal_nan = FALSE)",
+	"isinf": "x$isinf(detect_positive = TRUE, detect_negative = TRUE)", "T": "x$T",
+	"reshape": "x$reshape(..., shape = NULL)", "view": "x$view(..., shape = NULL)", "expand": "x$expand(..., shape = NULL)",
+	"permute": "x$permute(..., order = NULL)", "repeat": "x$`repeat`(..., repeats = NULL)",
+	"rearrange": "x$rearrange(formula, ..., sizes = NULL)", "pad": `x$pad(padding, mode = "constant", value = 0)`, "shrink": "x$shrink(arg)",
+	"cat": "Tensor$cat(..., dim = 1)", "stack": "Tensor$stack(..., dim = 1)", "meshgrid": `Tensor$meshgrid(..., indexing = "ij")`,
+	"einsum": "Tensor$einsum(formula, ..., dtype = NULL)", "linear": "x$linear(weight, bias = NULL, dtype = NULL)", "dot": "x$dot(w, dtype = NULL)",
+	"conv2d":     "x$conv2d(weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0, dtype = NULL)",
+	"max_pool2d": "x$max_pool2d(kernel_size = 2, stride = NULL, dilation = 1, padding = 0, ceil_mode = FALSE, return_indices = FALSE)",
+	"dropout":    "x$dropout(p = 0.5)", "keccak": `x$keccak(cfg = "sha3_256")`, "where": "cond$where(x, y)",
+	"scaled_dot_product_attention": "x$scaled_dot_product_attention(key, value, attn_mask = NULL, dropout_p = 0, is_causal = FALSE, enable_gqa = FALSE, scale = NULL)",
+	"full":                         "Tensor$full(shape, fill_value, dtype = NULL, requires_grad = NULL)",
+	"arange":                       "Tensor$arange(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = NULL)",
+	"randint":                      `Tensor$randint(low = 0L, high = 10L, shape = 1L, dtype = "int32")`, "one_hot": "x$one_hot(num_classes = NULL)",
+	"scatter":        "x$scatter(dim, index, src, reduce = NULL)",
+	"scatter_reduce": "x$scatter_reduce(dim, index, src, reduce, include_self = TRUE)",
+}
+
+// rDocs are the texts of operations in which numbers are counted from 1, or that take something else in R.
+var rDocs = map[string]string{
+	"gather":        "Elements along an axis by positions: for axis 2, out[i, j] = x[i, index[i, j]].",
+	"scatter":       "src written along an axis by positions: for axis 2, out[i, index[i, j]] = src[i, j].\nThe last of several values for one place wins, or reduce \"add\" or \"multiply\" combines them with the old one.",
+	"randperm":      "1 to n in random order.",
+	"multinomial":   "Class numbers from 1, drawn with the weights of the last axis.",
+	"cross_entropy": "The cross entropy of logits (N, C, …) and class numbers (N, …), from 1, or probabilities (N, C, …).\nThe classes are axis 2, of a vector axis 1, unless axis is given. A factor is its class numbers. A class that does not exist is an error where target is in memory, and counts as 0 elsewhere.",
+	"shrink":        "Elements from start to end of each axis, both included; NULL keeps an axis as it is.",
+	"one_hot":       "Rows with a 1 at the place of each class from 1. NULL computes the tensor: its greatest value.",
+	"getitem":       "Elements by items as the library has them: NULL (all of an axis), a position, c(first, last, step), slc(), a Tensor of positions, \"newaxis\", \"...\".",
+	"max_pool2d":    "The maximum of windows over as many last axes as kernel_size has numbers, or all but two.\nstride is kernel_size unless given. With return_indices also where each was in the flattened last axes, from 1.",
+	"linear":        "x %*% weight + bias, for weight (in, out) and bias (out); with dtype all three are converted first.",
+	"meshgrid":      "A list: vectors along the axes of a grid, one grid for each; indexing \"xy\" swaps the first two axes.",
+	"permute":       "The axes in another order: axis i of the result is axis order[i], from 1.",
+	"pad":           "Elements added before and after each axis; negative numbers cut off.\npadding is a list of pairs, one for each axis, NULL for none; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: \"reflect\" (mirrored at the edge), \"replicate\" (the edge), \"circular\" (of the other end).",
+	"keccak":        "The hash of the bytes of the last axis: a function of FIPS 202, or its rate in bytes and its suffix.",
+}
+
+// rNames are parameters with another name in R.
+var rNames = map[string]string{"Y": "target"}
+
+// rAxes are parameters that are axes.
+var rAxes = []string{"axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_dim", "dims", "order"}
+
+// rPositions are the results that are positions.
+var rPositions = map[string]int{
+	"argmax": 1, "argmin": 1, "argsort": 1, "randperm": 1, "multinomial": 1, "nonzero": 1, "cummax": 2, "cummin": 2, "sort": 2, "topk": 2,
+	"max_pool2d_with_indices": 2,
+}
+
+// rLonger are operations that count the axes of a tensor with one more.
+var rLonger = []string{"unsqueeze", "stack"}
+
+// rKind is the kind of a parameter for the C code of the package: see bindings/r/src/call.c.
+func rKind(op *ops.Op, p *ops.Param) (kind byte, optional bool) {
+	optional = p.Optional && p.Default == nil
+	switch {
+	case p.Name == "ignore_index":
+		return 'C', true
+	case p.Name == "kernel_size":
+		return 'K', false
+	case p.Kind == ops.Tensor && (p.Name == "index" || p.Name == "indices"):
+		return 'p', false
+	case p.Name == "Y" && (op.Name == "cross_entropy" || op.Name == "nll_loss" || op.Name == "sparse_categorical_crossentropy"):
+		return 'c', false
+	case slices.Contains(rAxes, p.Name) && p.Kind == ops.Int:
+		return 'x', optional
+	}
+	return map[ops.Kind]byte{
+		ops.Tensor: 't', ops.Operand: 'o', ops.Tensors: 'T', ops.Int: 'i', ops.Ints: 'I', ops.Axes: 'X', ops.Float: 'f', ops.Floats: 'F',
+		ops.Number: 'n', ops.Bool: 'b', ops.Text: 's', ops.DType: 'd', ops.Shape: 'I', ops.Pairs: 'P', ops.Items: 'm', ops.Sizes: 'N',
+	}[p.Kind], optional
+}
+
+func rName(p *ops.Param) string {
+	if other := rNames[p.Name]; other != "" {
+		return other
+	}
+	return p.Name
+}
+
+func rConstant(op *ops.Op) string { return "OP_" + strings.ToUpper(op.Name) }
+
+// rTable writes the table of operations for the C code of the package.
+func rTable() []byte {
+	var params, table bytes.Buffer
+	for i, op := range ops.All() {
+		list := "NULL"
+		if len(op.Params) > 0 {
+			list = fmt.Sprintf("p%d", i)
+			var all []string
+			for k := range op.Params {
+				p := &op.Params[k]
+				kind, optional := rKind(op, p)
+				on := 0
+				if optional {
+					on = 1
+				}
+				all = append(all, fmt.Sprintf("{%q, '%c', %d}", rName(p), kind, on))
+			}
+			fmt.Fprintf(&params, "static const Param %s[] = {%s};\n", list, strings.Join(all, ", "))
+		}
+		form := map[ops.Form]string{ops.Method: "'m'", ops.Joiner: "'j'", ops.Maker: "0"}[op.Form]
+		longer := 0
+		if slices.Contains(rLonger, op.Name) {
+			longer = 1
+		}
+		fmt.Fprintf(&table, "    {%q, %s, %d, %s, %d, %d, %d},\n", op.Name, list, len(op.Params), form, op.Results, rPositions[op.Name], longer)
+	}
+	return slices.Concat([]byte("/* Code generated by core/tensor/ops/gen; DO NOT EDIT. */\n\n"), params.Bytes(),
+		[]byte("\nstatic const Method methods[] = {\n"), table.Bytes(), []byte("};\n"))
+}
+
+// rMethods writes the methods of R's Tensor.
+func rMethods() []byte {
+	var b, names bytes.Buffer
+	n := 0
+	for _, t := range ops.Topics {
+		fmt.Fprintf(&b, "\n# %s\n\n", t.Name)
+		for i := range t.Ops {
+			op := &t.Ops[i]
+			fmt.Fprintf(&names, "%s <- %dL\n", rConstant(op), n)
+			n++
+			if _, byHand := rByHand[op.Name]; !byHand {
+				writeR(&b, op)
+			}
+		}
+	}
+	return slices.Concat([]byte("# Code generated by core/tensor/ops/gen; DO NOT EDIT.\n# The methods of Tensor that the descriptions of operations say all about.\n\n"),
+		names.Bytes(), b.Bytes())
+}
+
+// rParams are the parameters of a function, as it declares them.
+func rParams(op *ops.Op) []string {
+	var all []string
+	for i := range op.Params {
+		p := &op.Params[i]
+		if p.Kind == ops.Shape && op.Form == ops.Maker {
+			all = append(all, "...", "shape = NULL")
+			continue
+		}
+		name := rName(p)
+		switch _, optional := rKind(op, p); {
+		case optional:
+			name += " = NULL"
+		case p.Default != nil:
+			name += " = " + rValue(p)
+		}
+		all = append(all, name)
+	}
+	if op.Form == ops.Maker && op.Name != "randperm" {
+		all = append(all, "requires_grad = NULL")
+	}
+	return all
+}
+
+func writeR(b *bytes.Buffer, op *ops.Op) {
+	args := []string{"C_op", rConstant(op)}
+	group := "tensor_statics"
+	params := rParams(op)
+	if op.Form == ops.Method {
+		group, params, args = "tensor_methods", append([]string{"self"}, params...), append(args, "self")
+	}
+	for i := range op.Params {
+		if p := &op.Params[i]; p.Kind == ops.Shape && op.Form == ops.Maker {
+			args = append(args, "sizes(..., shape = shape)")
+		} else {
+			args = append(args, rName(p))
+		}
+	}
+	call := ".External(" + strings.Join(args, ", ") + ")"
+	if strings.Contains(strings.Join(params, " "), "requires_grad") {
+		call = "wanting(" + call + ", requires_grad)"
+	}
+	head := fmt.Sprintf("%s$%s <- function(%s)", group, op.Name, strings.Join(params, ", "))
+	switch {
+	case op.Random:
+		fmt.Fprintf(b, "%s {\n  .Call(C_draw)\n  %s\n}\n", head, call)
+	case len(head)+1+len(call) <= 120:
+		fmt.Fprintf(b, "%s %s\n", head, call)
+	default:
+		fmt.Fprintf(b, "%s {\n  %s\n}\n", head, call)
+	}
+}
+
+// rValue is a default as R writes it, counted from 1 where it is an axis.
+func rValue(p *ops.Param) string {
+	from1 := func(n int64) int64 {
+		if n >= 0 && slices.Contains(rAxes, p.Name) {
+			return n + 1
+		}
+		return n
+	}
+	switch v := p.Default.(type) {
+	case bool:
+		return strings.ToUpper(strconv.FormatBool(v))
+	case string:
+		return strconv.Quote(v)
+	case int64:
+		return fmt.Sprint(from1(v))
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []int64: // equal numbers are one for all axes
+		return fmt.Sprint(from1(v[0]))
+	}
+	if p.Kind == ops.DType {
+		return fmt.Sprintf("%q", fmt.Sprint(p.Default))
+	}
+	return fmt.Sprint(p.Default)
+}
+
+//go:embed r_pages.txt
+var rPagesText string
+
+// An rPage is a page of the manual: what stands before the operations of its topics and behind them.
+type rPage struct {
+	title, head, tail string
+	topics            []string
+}
+
+// rPages reads the pages: "= name: title", "topics: …", what comes first, "sections", and what comes last.
+func rPages() (names []string, pages map[string]*rPage) {
+	pages = map[string]*rPage{}
+	var page *rPage
+	var to *string
+	for line := range strings.SplitSeq(strings.TrimSpace(rPagesText), "\n") {
+		if head, is := strings.CutPrefix(line, "= "); is {
+			name, title, _ := strings.Cut(head, ": ")
+			page = &rPage{title: title}
+			names, pages[name], to = append(names, name), page, &page.head
+			continue
+		}
+		if list, is := strings.CutPrefix(line, "topics: "); is {
+			page.topics = strings.Split(list, ", ")
+			continue
+		}
+		if line == "sections" {
+			to = &page.tail
+			continue
+		}
+		*to += line + "\n"
+	}
+	return names, pages
+}
+
+var rdText = strings.NewReplacer(`\`, `\\`, "%", `\%`, "{", `\{`, "}", `\}`, "…", "...", "±", "+-")
+
+// rManual writes the pages of the manual about operations, by file name.
+func rManual() map[string][]byte {
+	files := map[string][]byte{}
+	names, pages := rPages()
+	for _, name := range names {
+		page := pages[name]
+		var b bytes.Buffer
+		fmt.Fprintf(&b, "%% Code generated by core/tensor/ops/gen; DO NOT EDIT.\n\\name{%s}\n\\alias{%s}\n", name, name)
+		for _, op := range rOperations(page) {
+			if op.Form != ops.Method {
+				fmt.Fprintf(&b, "\\alias{Tensor$%s}\n", op.Name)
+			}
+		}
+		fmt.Fprintf(&b, "\\title{%s}\n%s", page.title, page.head)
+		for _, t := range ops.Topics {
+			if !slices.Contains(page.topics, t.Name) {
+				continue
+			}
+			fmt.Fprintf(&b, "\\section{%s}{\n\\describe{\n", t.Name)
+			for i := range t.Ops {
+				op := &t.Ops[i]
+				if reason, byHand := rByHand[op.Name]; !byHand || reason != "" {
+					rdItem(&b, op)
+				}
+			}
+			b.WriteString("}\n}\n")
+		}
+		b.WriteString(page.tail)
+		files[name+".Rd"] = b.Bytes()
+	}
+	return files
+}
+
+// rOperations are the operations of a page.
+func rOperations(page *rPage) []*ops.Op {
+	var all []*ops.Op
+	for _, t := range ops.Topics {
+		for i := range t.Ops {
+			if slices.Contains(page.topics, t.Name) {
+				all = append(all, &t.Ops[i])
+			}
+		}
+	}
+	return all
+}
+
+func rdItem(b *bytes.Buffer, op *ops.Op) {
+	usage := rUsage[op.Name]
+	if usage == "" {
+		usage = fmt.Sprintf("x$%s(%s)", op.Name, strings.Join(rParams(op), ", "))
+		if op.Form != ops.Method {
+			usage = "Tensor" + usage[1:]
+		}
+	}
+	doc := op.Doc
+	if own := rDocs[op.Name]; own != "" {
+		doc = own
+	}
+	for from, to := range rNames {
+		doc = strings.ReplaceAll(doc, from+" ", to+" ")
+	}
+	if op.Results != 1 {
+		doc = "A list: " + lower(doc)
+	}
+	if rPositions[op.Name] != 0 && rDocs[op.Name] == "" {
+		doc += " Positions count from 1."
+	}
+	fmt.Fprintf(b, "\\item{\\code{%s}}{%s}\n", strings.ReplaceAll(usage, "%", `\%`), strings.Join(wrap(rdText.Replace(doc), 100), "\n"))
+}
