@@ -76,6 +76,18 @@ func go_poly_array_backward(x, gradient C.uintptr_t) C.int {
 	})
 }
 
+//export go_poly_array_backward_async
+func go_poly_array_backward_async(x, gradient C.uintptr_t) (h C.uintptr_t) {
+	onArray("poly_array_backward_async", x, func(c *context, v *variable.Variable) error {
+		g, err := c.optionalArray("gradient", gradient)
+		if err == nil {
+			h, err = c.startJob(func(done func(*variable.Job)) error { return v.StartBackward(g, done) })
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
 //export go_poly_array_gradient
 func go_poly_array_gradient(x C.uintptr_t, targets *C.uintptr_t, n C.int, gradient C.uintptr_t, zeros C.int, out *C.uintptr_t) C.int {
 	return statusOf("poly_array_gradient", x, func(c *context, v *variable.Variable) error {

@@ -37,7 +37,8 @@ func go_poly_ctx_destroy(ctx C.uintptr_t) {
 //export go_poly_ctx_live_nodes
 func go_poly_ctx_live_nodes(ctx C.uintptr_t) (n C.int64_t) {
 	ask("poly_ctx_live_nodes", ctx, func(c *context) error {
-		n = C.int64_t(c.nodes.count)
+		values, _, _ := c.vars.Counts()
+		n = C.int64_t(c.nodes.count + values)
 		return nil
 	}, func() { n = -1 })
 	return n

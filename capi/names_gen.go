@@ -111,6 +111,8 @@ func parameters(fn string) string {
 		return "x"
 	case "poly_array_backward":
 		return "x gradient"
+	case "poly_array_backward_async":
+		return "x gradient"
 	case "poly_array_gradient":
 		return "x targets n gradient zeros out"
 	case "poly_array_grad":

@@ -236,6 +236,10 @@ PolyArray *poly_array_clone(PolyArray *x) {
   return poly_enter("poly_array_clone") ? NULL : (PolyArray *)go_poly_array_clone((uintptr_t)x);
 }
 
+int64_t poly_array_memory(void) {
+  return poly_enter("poly_array_memory") ? -1 : go_poly_array_memory();
+}
+
 int poly_array_require_grad(PolyArray *x, int on) {
   return poly_enter("poly_array_require_grad") ? -1 : go_poly_array_require_grad((uintptr_t)x, on);
 }
@@ -246,6 +250,10 @@ int poly_array_requires_grad(PolyArray *x) {
 
 int poly_array_backward(PolyArray *x, PolyArray *gradient) {
   return poly_enter("poly_array_backward") ? -1 : go_poly_array_backward((uintptr_t)x, (uintptr_t)gradient);
+}
+
+PolyJob *poly_array_backward_async(PolyArray *x, PolyArray *gradient) {
+  return poly_enter("poly_array_backward_async") ? NULL : (PolyJob *)go_poly_array_backward_async((uintptr_t)x, (uintptr_t)gradient);
 }
 
 int poly_array_gradient(PolyArray *x, PolyArray **targets, int n, PolyArray *gradient, int zeros, PolyArray **out) {

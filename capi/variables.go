@@ -466,37 +466,47 @@ func go_poly_array_realize(xs *C.uintptr_t, n C.int) (rc C.int) {
 	return rc
 }
 
+// startJob makes a job, which start begins; what start passes on is called when the kernels have run.
+func (c *context) startJob(start func(done func(*variable.Job)) error) (h C.uintptr_t, err error) {
+	j := &job{ctx: c, done: make(chan struct{})}
+	if j.entry, err = handles.New(handle.Job, c, j); err != nil {
+		return 0, err
+	}
+	before := c.pending
+	err = start(func(run *variable.Job) {
+		defer close(j.done)
+		if before != nil {
+			<-before
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		j.err = run.End()
+	})
+	if err != nil {
+		handles.Drop(j.entry)
+		return 0, err
+	}
+	c.jobs[j] = struct{}{}
+	return C.uintptr_t(j.entry.Token()), nil
+}
+
 //export go_poly_array_realize_async
 func go_poly_array_realize_async(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) (h C.uintptr_t) {
 	ask("poly_array_realize_async", ctx, func(c *context) error {
 		vs, err := c.arrays("xs", xs, n)
-		if err != nil {
-			return err
+		if err == nil {
+			h, err = c.startJob(func(done func(*variable.Job)) error {
+				_, err := c.vars.Start(vs, done)
+				return err
+			})
 		}
-		j := &job{ctx: c, done: make(chan struct{})}
-		if j.entry, err = handles.New(handle.Job, c, j); err != nil {
-			return err
-		}
-		before := c.pending
-		_, err = c.vars.Start(vs, func(run *variable.Job) {
-			defer close(j.done)
-			if before != nil {
-				<-before
-			}
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			j.err = run.End()
-		})
-		if err != nil {
-			handles.Drop(j.entry)
-			return err
-		}
-		c.jobs[j] = struct{}{}
-		h = C.uintptr_t(j.entry.Token())
-		return nil
+		return err
 	}, func() { h = 0 })
 	return h
 }
+
+//export go_poly_array_memory
+func go_poly_array_memory() C.int64_t { return C.int64_t(variable.InUse()) }
 
 //export go_poly_array_is_computed
 func go_poly_array_is_computed(x C.uintptr_t) C.int {

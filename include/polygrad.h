@@ -399,8 +399,8 @@ POLY_API PolyCtx *poly_ctx_new(void);
  * Since 1.0. */
 POLY_API void poly_ctx_destroy(PolyCtx *ctx);
 
-/* Number of live handles to nodes of a context, -1 on error; for leak tests.
- * Since 2.0. */
+/* Number of live handles to nodes of a context, and of values that its arrays have,
+ * -1 on error; for leak tests. Since 2.0. */
 POLY_API int64_t poly_ctx_live_nodes(PolyCtx *ctx);
 
 /* ======================================================================== */
@@ -648,6 +648,10 @@ POLY_API PolyArray *poly_array_detach(PolyArray *x);
  * is written. Since 2.0. */
 POLY_API PolyArray *poly_array_clone(PolyArray *x);
 
+/* The bytes of memory of all arrays of the process, without memory of the caller.
+ * Since 2.0. */
+POLY_API int64_t poly_array_memory(void);
+
 /* Says whether poly_array_backward gives an array a gradient, and tells whether it
  * does, or gives one to what the array is computed from (1, 0, -1 on error). Since 2.0. */
 POLY_API int poly_array_require_grad(PolyArray *x, int on);
@@ -657,6 +661,10 @@ POLY_API int poly_array_requires_grad(PolyArray *x);
  * to those they have. gradient is the gradient that comes in, of the shape of x;
  * NULL for an array of one element. Since 2.0. */
 POLY_API int poly_array_backward(PolyArray *x, PolyArray *gradient);
+
+/* poly_array_backward that returns at once, as poly_array_realize_async does; the
+ * arrays have their gradients at once. Since 2.0. */
+POLY_API PolyJob *poly_array_backward_async(PolyArray *x, PolyArray *gradient);
 
 /* Writes the gradients of x with respect to n arrays to out and stores none. An
  * array on which x does not depend has a gradient of zeros if zeros is not 0, and is

@@ -12,7 +12,9 @@ import (
 )
 
 // RequiresGrad reports whether Backward gives the variable, or one that it is computed from, a gradient.
-func (v *Variable) RequiresGrad() bool { return v.wants || v.differentiable() }
+func (v *Variable) RequiresGrad() bool {
+	return v.wants || v.differentiable() && v.Node().DType.IsFloat()
+}
 
 // Require says whether Backward gives the variable a gradient. Elements of integer types have none. A detached view gets elements of its
 // own: they are a leaf, whatever the variable is that it was a view of.
@@ -150,7 +152,21 @@ func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
 
 // Backward computes the gradients of a variable for all variables that require one and adds them to those they have. A variable of
 // several elements needs the gradient that comes in.
-func (v *Variable) Backward(incoming *Variable) error {
+func (v *Variable) Backward(incoming *Variable) error { return v.backward(incoming, v.ctx.Realize) }
+
+// StartBackward is Backward beside its caller, as Start does it. The gradients are those of the variables at once.
+func (v *Variable) StartBackward(incoming *Variable, done func(*Job)) error {
+	if t := v.ctx.trace; t != nil {
+		return t.valueNeeded()
+	}
+	return v.backward(incoming, func(vs ...*Variable) error {
+		_, err := v.ctx.Start(vs, done)
+		return err
+	})
+}
+
+// backward is Backward with what computes variables.
+func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) error) error {
 	seed, from, err := v.incoming(incoming)
 	if err != nil {
 		return err
@@ -186,9 +202,9 @@ func (v *Variable) Backward(incoming *Variable) error {
 	if err != nil {
 		return err
 	}
-	compute := []*Variable{v}
+	made := []*Variable{v}
 	for i, w := range targets {
-		made := c.newValue(grads[i], append(from[:len(from):len(from)], root.sources()...)...)
+		grad := c.newValue(grads[i], append(from[:len(from):len(from)], root.sources()...)...)
 		if c.trace != nil {
 			c.trace.readGrad(w, true)
 		}
@@ -197,23 +213,23 @@ func (v *Variable) Backward(incoming *Variable) error {
 			if err != nil {
 				return err
 			}
-			made.retain()
-			defer made.release()
-			made = c.newValue(sum, w.grad.cell.value, made)
+			grad.retain()
+			defer grad.release()
+			grad = c.newValue(sum, w.grad.cell.value, grad)
 			if c.trace == nil && !w.grad.IsView() { // who holds the gradient sees the sum
-				w.grad.cell.set(made)
-				compute = append(compute, w.grad)
+				w.grad.cell.set(grad)
+				made = append(made, w.grad)
 				continue
 			}
 		}
-		g := c.variable(made)
+		g := c.variable(grad)
 		w.SetGrad(g)
-		compute = append(compute, g)
+		made = append(made, g)
 	}
 	if c.trace != nil {
 		return nil
 	}
-	return c.Realize(compute...)
+	return compute(made...)
 }
 
 // sources are the values that a gradient of x is computed from: x, and what computed values on the way came from.

@@ -378,7 +378,7 @@ export class Tensor implements Disposing, Iterable<Tensor> {
 
   /** The tensor without its history: no gradient flows through it. */
   detach(): Tensor
-  /** A copy with memory of its own, which requires a gradient if this tensor does; a gradient that is there is copied too. */
+  /** A tensor with the same elements, of its own: memory is shared until one of the two is written. Gradients flow through it. */
   clone(): Tensor
   /** The tensor on a device. */
   to(device: string): this

@@ -1,13 +1,13 @@
 'use strict'
 /** Tensors, gradients and a compiler behind one native library. */
 
-const { lib, PolygradError } = require('./lib/library.js')
+const { lib, PolygradError, JitError } = require('./lib/library.js')
 const { Tensor } = require('./lib/tensor.js')
 const { dtypes } = require('./lib/dtype.js')
 const { SymInt, Variable } = require('./lib/variable.js')
-const { TinyJit, JitError } = require('./lib/jit.js')
+const { TinyJit } = require('./lib/jit.js')
 const { Device } = require('./lib/device.js')
-const { liveNodes } = require('./lib/graph.js')
+const { liveNodes } = require('./lib/handles.js')
 const { Instance } = require('./lib/instance.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')

@@ -167,6 +167,7 @@ var goodArguments = map[string]map[string]string{
 	"poly_array_describe":          {"shape": "f->dims", "dtype": "f->singles_out"},
 	"poly_function_info":           {"results": "f->singles_out", "kernels": "f->singles_out", "temporaries": "f->singles_out"},
 	"poly_array_backward":          {"gradient": "f->array"},
+	"poly_array_backward_async":    {"gradient": "f->array"},
 	"poly_array_gradient":          {"gradient": "f->array", "n": "1"},
 	"poly_array_set_grad":          {"grad": "f->array"},
 	"poly_array_assign_n":          {"n": "1"},

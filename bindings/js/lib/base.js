@@ -1,64 +1,37 @@
 'use strict'
 /** What all groups of tensor methods stand on. */
 
-const { lib, fail, PolygradError } = require('./library.js')
-const { CTX, GraphNode, beginNodes, endNodes, handles } = require('./graph.js')
-const { scopes, note } = require('./live.js')
-const trace = require('./trace.js')
-const { show } = require('./arguments.js')
+const { lib, find, fail, PolygradError } = require('./library.js')
+const { CTX, addressOf, bury, own, handlesOf } = require('./handles.js')
+const { byId } = require('./dtype.js')
+const { MAX_DIMS, get, put, show } = require('./arguments.js')
 
-/** Tensors that were made since a tidy began; null outside of one. */
+// Tensors that were made since a tidy began; null outside of one.
 let scope = null
 
-// What takes the place of the scope outside of all tidies while a function is compiled.
-let apartFrom = null
+const GONE = 'the tensor was disposed'
 
-const disposed = Object.freeze({
-  get handle () {
-    throw new PolygradError('the tensor was disposed')
-  },
-  users: 0,
-  data: null,
-  origin: null,
-  owner: null,
-  tracked: false,
-  memory: null,
-  source: Object.freeze([]),
-  get shape () {
-    return this.handle
-  },
-  drop () {}
-})
+/** Says that a tensor is made of a handle and not of numbers. */
+const HANDLE = Symbol('handle')
 
-/** A variable that stands for a node of the graph. */
+/** A variable of the library, by its handle. */
 class Base {
-  /** @param {GraphNode} node */
-  constructor (node) {
-    this._node = node
+  /** @param {number} handle */
+  constructor (handle) {
+    this._handle = handle
+    // Shape and type, cached on first use.
+    this._known = null
+    // The memory as the user sees it.
+    this._memory = null
     this._grad = null
-    node.users++
-    if (scope !== null) scope.add(this)
-    else note(this)
-  }
-
-  /** The gradient, after backward: a tensor, or null. */
-  get grad () {
-    return this._grad
-  }
-
-  set grad (value) {
-    if (value != null && !(value instanceof Base)) throw new TypeError(`grad: ${show(value)}, expected a tensor or null`)
-    this._grad = value ?? null
-  }
-
-  /** Lets the tensor stand for another node. */
-  _bind (node) {
-    const before = this._node
-    if (before === node) return
-    node.users++
-    this._node = node
-    if (node.data === null && before.data !== null && !scope?.has(this)) note(this)
-    before.drop()
+    // What requiresGrad was set to.
+    this._wants = null
+    if (scope === null) {
+      this._group = own(this, handle)
+    } else {
+      this._group = null
+      scope.push(this)
+    }
   }
 
   /**
@@ -66,18 +39,17 @@ class Base {
    * computed from it go on working; the tensor itself does not. A second call does nothing.
    */
   dispose () {
-    const before = this._node
-    if (before === disposed) return
-    if (before.owner === this) before.owner = null
-    this._node = disposed
-    before.drop()
-    if (this.grad !== null) this.grad.dispose()
-    this.grad = null
+    if (this._handle === 0) return
+    bury(this._handle)
+    this._handle = 0
+    this._known = null
+    this._memory = null
+    if (this._grad !== null) this._grad.dispose()
   }
 
   /** Whether dispose was called. */
   get isDisposed () {
-    return this._node === disposed
+    return this._handle === 0
   }
 }
 
@@ -87,65 +59,81 @@ Base.prototype[Symbol.dispose] = Base.prototype.dispose
 // tensor.js puts the class here: it stands on this file.
 const registered = { Tensor: Base }
 
-/** Makes a tensor of a node. */
-function wrap (node) {
-  return new registered.Tensor(node)
-}
-
-/** Whether a gradient may be asked for through what is made of nodes; null if nobody has said of one of them. */
-function trackedBy (source) {
-  let tracked = source.length === 0 ? null : false
-  for (let i = 0; i < source.length; i++) {
-    if (source[i].tracked) return true
-    if (source[i].tracked === null) tracked = null
-  }
-  return tracked
-}
-
-/** Makes a tensor from a handle of the library; NULL throws its error. */
-function made (handle, source) {
+/** Makes a tensor of a handle of the library; NULL throws its error. */
+function made (handle) {
   if (handle === 0) fail()
-  return wrap(new GraphNode(handle, source, null, trackedBy(source)))
+  return new registered.Tensor(handle, HANDLE)
 }
 
-/** Makes a tensor from a handle of the library that may be a view of a node. */
-function view (handle, node) {
-  const tensor = made(handle, [node])
-  tensor._node.shows = true
+/** Makes a tensor of a handle whose shape and type are known. */
+function madeOf (handle, shape, dtype) {
+  const tensor = made(handle)
+  tensor._known = { shape, dtype }
   return tensor
 }
 
-/** Makes tensors of the handles that the library wrote. */
-function several (status, out, n, source) {
-  if (status !== 0) fail()
-  return Array.from({ length: n }, (_, i) => made(Number(out[i]), source))
+// Reads the size of an axis that is no number; set by variable.js, which stands on this module.
+let readSize = null
+
+function setSizeReader (read) {
+  readSize = read
 }
 
-/** The node of an argument that must be a tensor. */
-function nodeOf (value, what) {
+const describeAt = find('poly_array_describe', 'int', ['uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
+const sizes = new Int32Array(2 * MAX_DIMS)
+const number = new Int32Array(1)
+const [sizesAt, numberAt] = [sizes, number].map(addressOf)
+
+/** The shape and the type of a tensor: { shape, dtype }. */
+function describe (tensor) {
+  if (tensor._known !== null) return tensor._known
+  const n = describeAt(handleOf(tensor), sizesAt, MAX_DIMS, numberAt)
+  if (n < 0) fail()
+  const shape = new Array(n)
+  let symbolic = false
+  for (let i = 0; i < n; i++) {
+    shape[i] = get(sizes, i)
+    symbolic ||= shape[i] < 0
+  }
+  const dtype = byId[number[0]]
+  if (symbolic) readSize(tensor, shape)
+  tensor._known = { shape, dtype }
+  return tensor._known
+}
+
+/** The number of elements of a shape: symbolic sizes count as the largest they can be. */
+function count (shape) {
+  let n = 1
+  for (let i = 0; i < shape.length; i++) n *= typeof shape[i] === 'number' ? shape[i] : shape[i].max
+  return n
+}
+
+/** The handle of a tensor that is there. */
+function handleOf (tensor) {
+  if (tensor._handle === 0) throw new PolygradError(GONE)
+  return tensor._handle
+}
+
+/** An argument that must be a tensor. */
+function tensorOf (value, what) {
   if (!(value instanceof Base)) throw new TypeError(`${what}: ${show(value)}, expected a tensor`)
-  if (value._node === disposed) throw new PolygradError(`${what}: the tensor was disposed`)
-  return value._node
+  if (value._handle === 0) throw new PolygradError(`${what}: ${GONE}`)
+  return value
 }
 
-/** The node of a tensor that may be missing. */
+/** A tensor that may be missing. */
 function optional (value, what) {
-  return value == null ? null : nodeOf(value, what)
+  return value == null ? null : tensorOf(value, what)
 }
 
-/** The handle of a node, NULL for none. */
-function handleOf (node) {
-  return node === null ? 0 : node.handle
-}
-
-/** Those nodes that are there. */
-function present (...nodes) {
-  return nodes.filter((n) => n !== null)
-}
-
-/** Whether a number goes to the library as an integer, which takes the type of the tensor it meets. */
-function isWhole (value) {
-  return Number.isInteger(value) && value < 2 ** 63 && value >= -(2 ** 63) && !Object.is(value, -0)
+/** Tensors in a list or another iterable, each once. */
+function tensorsOf (values, what) {
+  if (values instanceof Base || typeof values?.[Symbol.iterator] !== 'function') {
+    throw new TypeError(`${what}: ${values instanceof Base ? 'a tensor' : show(values)}, expected a list of tensors`)
+  }
+  const given = [...new Set(values)]
+  for (const value of given) if (!(value instanceof Base)) throw new TypeError(`${what}: ${show(value)}, expected tensors`)
+  return given
 }
 
 /** A BigInt that C can take as int64_t. */
@@ -154,34 +142,7 @@ function fits (value, what) {
   throw new RangeError(`${what}: ${value} is out of range, expected 64 bits`)
 }
 
-/** The node of an operand; a number takes its type from the tensor it meets. */
-function operand (value, like, what) {
-  if (value instanceof Base) return value._node
-  const x = like._node.handle
-  let handle
-  switch (typeof value) {
-    case 'number':
-      handle = isWhole(value) ? lib.poly_const_like_int(CTX, x, value) : lib.poly_const_like_float(CTX, x, value)
-      break
-    case 'boolean':
-      handle = lib.poly_const_like_bool(CTX, x, value ? 1 : 0)
-      break
-    case 'bigint':
-      handle = lib.poly_const_like_int(CTX, x, fits(value, what))
-      break
-    default:
-      if (value?.symbolicSize !== undefined) {
-        handle = lib.poly_size_tensor(CTX, value.symbolicSize)
-        break
-      }
-      if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value)._node
-      throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
-  }
-  if (handle === 0) fail()
-  return new GraphNode(handle, [], null, false)
-}
-
-/** An operand as a tensor, a number or null. */
+/** An operand as a tensor, a number or null; a number takes its type from the tensor it meets. */
 function operandOf (value, like, what) {
   switch (typeof value) {
     case 'number':
@@ -190,27 +151,16 @@ function operandOf (value, like, what) {
     case 'bigint':
       return BigInt.asUintN(64, value) === value ? value : fits(value, what)
   }
-  if (value == null || value.symbolicSize !== undefined) return value
-  if (value instanceof Base) {
-    nodeOf(value, what)
-    return value
-  }
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value)
+  if (value == null) return value
+  if (value instanceof Base) return tensorOf(value, what)
+  if (value.symbolicSize !== undefined || Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value)
   throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
-}
-
-/** Calls a function of the library with a tensor and a list of axes or sizes. */
-function join (fn, tensors, dim, what) {
-  if (tensors.length === 0) throw new PolygradError(`${what}: no tensors`)
-  const nodes = tensors.map((t) => nodeOf(t, what))
-  return made(lib[fn](CTX, handles(nodes), nodes.length, dim), nodes)
 }
 
 /** Finds the tensors in a value: itself, or in arrays, maps and objects. */
 function tensorsIn (value, found = new Set(), seen = new Set()) {
   if (value instanceof Base) {
     found.add(value)
-    if (value.grad !== null) found.add(value.grad)
   } else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !seen.has(value)) {
     seen.add(value)
     const items = value instanceof Map || value instanceof Set || Array.isArray(value) ? value.values() : Object.values(value)
@@ -219,86 +169,75 @@ function tensorsIn (value, found = new Set(), seen = new Set()) {
   return found
 }
 
-/**
- * Runs a function and disposes of the tensors that it made, except those in its result, those that
- * require a gradient themselves, and gradients of tensors that were there before.
- */
+/** Runs a function and disposes of the tensors that it made, except those in its result and those that require a gradient themselves. */
 function tidy (fn) {
   if (typeof fn !== 'function') throw new TypeError(`tidy: fn: ${show(fn)}, expected a function`)
   const outer = scope
-  const nodes = beginNodes()
-  const mine = new Set()
-  scope = mine
-  scopes.push(mine)
-  let result
+  const mine = scope = []
+  let kept = new Set()
   try {
-    result = fn()
+    const result = fn()
     if (typeof result?.then === 'function') throw new TypeError('tidy: fn: returned a promise, expected a function that is not async')
-    for (const tensor of tensorsIn(result)) {
-      if (!mine.delete(tensor)) continue
-      if (outer !== null) outer.add(tensor)
-      else release(tensor)
-    }
+    kept = tensorsIn(result)
+    return result
   } finally {
     scope = outer
-    scopes.pop()
     for (const tensor of mine) {
-      if (tensor._node.owner !== tensor) tensor.dispose()
+      if (tensor._group !== null || tensor._handle === 0) continue // it was kept, or disposed
+      if (tensor._wants === true) release(tensor)
+      else if (!kept.has(tensor)) tensor.dispose()
+      else if (outer !== null) outer.push(tensor)
       else release(tensor)
     }
-    endNodes(nodes)
   }
-  return result
 }
 
-/** Takes a tensor out of the scope it was made in, unless that ends with another one's. */
-function keep (tensor, holder) {
-  if (scope !== null && scope !== apartFrom && !(holder && scope.has(holder)) && scope.delete(tensor)) release(tensor)
+/** Lets a tensor outlive the tidy in which it was made. */
+function keep (tensor) {
+  if (tensor._group === null && tensor._handle !== 0) release(tensor)
   return tensor
 }
 
-/** Lets a tensor be known without a tidy. */
 function release (tensor) {
-  if (apartFrom !== null) apartFrom.add(tensor)
-  else note(tensor)
+  tensor._group = own(tensor, tensor._handle)
 }
 
-/**
- * Runs a function whose lazy tensors nobody needs afterwards: no write computes them before it, though the collector
- * has not yet found them. With forget, what has values is forgotten too.
- */
-function apart (fn, forget) {
-  const before = [scope, apartFrom]
-  const mine = new Set()
-  scope = apartFrom = mine
-  scopes.push(mine)
+/** Calls a function of the library on nodes, of which tensors and lists of tensors among args are made, with n results. */
+function byNodes (name, n, ...args) {
+  const given = args.flat().filter((value) => value instanceof Base)
+  const nodes = []
+  const nodeOf = (tensor) => {
+    const node = lib.poly_array_node(handleOf(tensor))
+    if (node === 0) fail()
+    nodes.push(node)
+    return node
+  }
   try {
-    return fn()
-  } finally {
-    scopes.pop()
-    ;[scope, apartFrom] = before
-    if (!forget) {
-      for (const tensor of mine) {
-        if (scope !== null) scope.add(tensor)
-        else if (!tensor.isDisposed && tensor._node.data !== null) release(tensor)
-      }
+    const values = args.map((value) => {
+      if (value instanceof Base) return nodeOf(value)
+      return Array.isArray(value) ? handlesOf(value.map((tensor) => ({ _handle: nodeOf(tensor) }))) : value
+    })
+    const out = new Int32Array(2 * n)
+    if (n === 1) {
+      const node = lib[name](CTX, ...values)
+      if (node === 0) fail()
+      put(out, 0, node)
+    } else if (lib[name](CTX, ...values, out) !== 0) {
+      fail()
     }
+    const results = Array.from({ length: n }, (_, i) => get(out, i))
+    nodes.push(...results)
+    return results.map((node) => ofNode(node, given))
+  } finally {
+    for (const node of nodes) lib.poly_uop_release(CTX, node)
   }
 }
 
-/** A tensor that nothing stands for any more: it goes with the scope that lets it go. */
-function letGo (tensor) {
-  if (scope !== null && tensor !== null) scope.add(tensor)
-}
-
-/** Gives a tensor another gradient. */
-function setGradient (tensor, grad) {
-  if (trace.tracing()) trace.keepGradient(tensor)
-  else letGo(tensor.grad)
-  tensor.grad = keep(grad, tensor)
+function ofNode (node, given) {
+  return made(lib.poly_array_of(CTX, node, handlesOf(given), given.length))
 }
 
 module.exports = {
-  Base, registered, wrap, trackedBy, made, view, several, nodeOf, optional,
-  handleOf, present, isWhole, fits, operand, operandOf, join, tidy, apart, keep, letGo, setGradient
+  HANDLE, Base, registered, made, madeOf, setSizeReader, describe, count, handleOf, tensorOf, optional, tensorsOf, fits, operandOf, tidy,
+  keep, byNodes
 }

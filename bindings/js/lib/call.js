@@ -1,11 +1,12 @@
 'use strict'
 /** Calls operations of the library by name, with arguments packed by the types that they have. */
 
-const { lib, koffi, find, fail } = require('./library.js')
-const { CTX, pin } = require('./graph.js')
-const { Base, made, view } = require('./base.js')
+const { lib, find, fail, PolygradError } = require('./library.js')
+const { CTX, addressOf } = require('./handles.js')
+const { Base, made, handleOf, operandOf, fits } = require('./base.js')
 const { DType, toDType } = require('./dtype.js')
-const { put, get, show, isOptions } = require('./arguments.js')
+const { put, get, show, isOptions, named, integer } = require('./arguments.js')
+const { Device } = require('./device.js')
 
 /** The number of an operation. */
 function operation (name) {
@@ -18,23 +19,36 @@ function operation (name) {
 const [NONE, BOOL, INT, UINT, FLOAT, TENSOR, SIZE, DTYPE] = Array(8).keys()
 const CHARS = 9
 const LIST = 10
+const SLICE = 14
+const ELLIPSIS = 15
+
+/** A slice in an index expression. */
+class Slice {
+  constructor (bounds) {
+    this.bounds = bounds
+  }
+}
+
+/** '...' in an index expression. */
+const REST = Symbol('...')
 
 // By addresses, which koffi need not look up at each call.
-const callAt = find('poly_call', 'int', ['uintptr_t', 'int', 'uintptr_t', 'int', 'uintptr_t', 'int'])
+const callAt = find('poly_array_call', 'int', ['uintptr_t', 'int', 'uintptr_t', 'int', 'uintptr_t', 'int'])
+const binaryAt = find('poly_array_binary', 'uintptr_t', ['int', 'uintptr_t', 'uintptr_t'])
+const numberAt = find('poly_array_binary_number', 'uintptr_t', ['int', 'uintptr_t', 'uintptr_t', 'int'])
 
 // Arguments are PolyCallArg: kind, count, and eight bytes. Calls are synchronous: their arguments lie in one place.
 const WORD = 16
 let bytes, ints, floats, place
 let at = 0 // arguments so far
-let nodes = [] // of the tensors among them
 
 function grow (arguments_) {
   const before = bytes
-  bytes = pin(new Uint8Array(WORD * arguments_))
+  bytes = new Uint8Array(WORD * arguments_)
   if (before !== undefined) bytes.set(before)
   ints = new Int32Array(bytes.buffer)
   floats = new Float64Array(bytes.buffer)
-  place = koffi.address(bytes)
+  place = addressOf(bytes)
 }
 grow(64)
 
@@ -66,9 +80,7 @@ function pack (value) {
       add(BOOL, 0, value ? 1 : 0)
       return
     case 'bigint':
-      if (BigInt.asIntN(64, value) !== value && BigInt.asUintN(64, value) !== value) {
-        throw new RangeError(`${value} is out of range, expected 64 bits`)
-      }
+      if (BigInt.asUintN(64, value) !== value) fits(value, 'x')
       add(BigInt.asIntN(64, value) === value ? INT : UINT, 0, value)
       return
     case 'string': {
@@ -82,14 +94,16 @@ function pack (value) {
     }
   }
   if (value == null) add(NONE, 0, 0)
-  else if (value instanceof Base) {
-    nodes.push(value._node)
-    add(TENSOR, 0, value._node.handle)
-  } else if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) {
+  else if (value instanceof Base) add(TENSOR, 0, handleOf(value))
+  else if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) {
     add(LIST, value.length, 0)
     for (const item of value) pack(item)
   } else if (value instanceof DType) add(DTYPE, 0, value.id)
-  else if (value.symbolicSize !== undefined) add(SIZE, 0, value._node.handle)
+  else if (value === REST) add(ELLIPSIS, 0, 0)
+  else if (value instanceof Slice) {
+    add(SLICE, 0, 0)
+    for (const bound of value.bounds) pack(bound)
+  } else if (value.symbolicSize !== undefined) add(SIZE, 0, -value.symbolicSize)
   else if (isOptions(value)) pack(Object.entries(value).flat())
   else throw new TypeError(`${show(value)}, expected a tensor, a number or a list`)
 }
@@ -98,59 +112,77 @@ let out, outPlace, room
 
 function makeRoom (results) {
   room = results
-  out = pin(new Int32Array(2 * results))
-  outPlace = koffi.address(out)
+  out = new Int32Array(2 * results)
+  outPlace = addressOf(out)
 }
 makeRoom(16)
 
-/** Calls an operation of a tensor; returns the handles of its results, and the nodes that they are made of. */
+/** Calls an operation; self is its operand, a list of them, or undefined for a new tensor. Returns the number of its results. */
 function run (op, self, values) {
-  if (self instanceof Base) {
-    ints[0] = TENSOR
-    ints[1] = 0
-    put(ints, 1, self._node.handle)
-    at = 1
-    nodes = [self._node]
-  } else {
-    at = 0
-    nodes = []
-    pack(self)
-  }
+  at = 0
+  if (self instanceof Base) add(TENSOR, 0, handleOf(self))
+  else if (self !== undefined) pack(self)
   let n = values.length
   while (n > 0 && values[n - 1] == null) n--
   for (let i = 0; i < n; i++) pack(values[i])
-  let count = callAt(CTX, op, place, at, outPlace, room)
-  if (count > room) {
-    makeRoom(count)
-    count = callAt(CTX, op, place, at, outPlace, room)
+  let results = callAt(CTX, op, place, at, outPlace, room)
+  if (results > room) {
+    makeRoom(results)
+    results = callAt(CTX, op, place, at, outPlace, room)
   }
-  if (count < 0) fail()
-  return count
+  if (results < 0) fail()
+  return results
 }
 
 /** The result of an operation. */
 function call1 (op, self, values) {
   run(op, self, values)
-  return made(get(out, 0), nodes)
+  return made(get(out, 0))
 }
 
 /** The results of an operation. */
 function call (op, self, values) {
-  const count = run(op, self, values)
-  const from = nodes
-  return Array.from({ length: count }, (_, i) => get(out, i)).map((handle) => made(handle, from))
+  const results = run(op, self, values)
+  return Array.from({ length: results }, (_, i) => get(out, i)).map(made)
 }
 
-/** The result of an operation that shows elements of its operand. */
-function view1 (op, self, values) {
-  run(op, self, values)
-  return view(get(out, 0), self._node)
+/** Combines a tensor and an operand, or (swapped) the operand and the tensor, by the library's number of a binary operation. */
+function combine (op, self, other, swapped, what) {
+  let handle
+  switch (typeof other) {
+    case 'number':
+    case 'boolean':
+    case 'bigint':
+      at = 0
+      pack(typeof other === 'bigint' ? fits(other, what) : other)
+      handle = numberAt(op, handleOf(self), place, swapped)
+      break
+    default: {
+      const second = other instanceof Base ? other : operandOf(other ?? nothing(other, what), self, what)
+      handle = swapped === 0 ? binaryAt(op, handleOf(self), handleOf(second)) : binaryAt(op, handleOf(second), handleOf(self))
+    }
+  }
+  return made(handle)
 }
 
-/** The results of an operation that shows elements of its operand. */
-function views (op, self, values) {
-  const count = run(op, self, values)
-  return Array.from({ length: count }, (_, i) => get(out, i)).map((handle) => view(handle, self._node))
+function nothing (value, what) {
+  throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
+}
+
+/** The address of packed arguments, and how many there are; they serve one call. */
+function packed (...values) {
+  at = 0
+  for (const value of values) pack(value)
+  return [place, at]
+}
+
+/** The addresses of two arguments of a call: of a list's items, how many these are, and of a value. */
+function packedItems (items, value) {
+  at = 0
+  for (const item of items) pack(item)
+  const n = at
+  pack(value)
+  return [place, n, place + WORD * n]
 }
 
 /** A data type; null stands for the default. */
@@ -163,4 +195,36 @@ function pair (size) {
   return typeof size === 'number' ? [size, size] : size
 }
 
-module.exports = { operation, call, call1, view1, views, typeOrNull, pair }
+/** Sizes of which each is an integer. */
+function sizesOf (sizes, what) {
+  for (const size of sizes) if (size?.symbolicSize === undefined) integer(size, what)
+  return sizes
+}
+
+/** A new tensor where it is to live, and that wants a gradient if that is said. */
+function finish (tensor, { device, requiresGrad }) {
+  if (device != null) Device.require(device)
+  if (requiresGrad != null) tensor.requiresGrad = requiresGrad
+  return tensor
+}
+
+/** The tensors of f(a, b) or f([a, b]). */
+function operandsOf (args, what) {
+  const tensors = args.flat()
+  for (const t of tensors) if (!(t instanceof Base)) throw new TypeError(`${what}: ${show(t)}, expected tensors`)
+  if (tensors.length === 0) throw new PolygradError(`${what}: no tensors`)
+  return tensors
+}
+
+/** Calls an operation of a list of tensors: f(a, b, { name }), f([a, b], value) or f(a, b, value). */
+function joined (fn, op, args, defaults) {
+  const rest = args.slice()
+  let values = defaults
+  if (isOptions(rest.at(-1))) values = named(fn, [rest.pop()], defaults)
+  else if (rest.length > 1 && !(rest.at(-1) instanceof Base) && !Array.isArray(rest.at(-1))) values = named(fn, [rest.pop()], defaults)
+  return call(op, operandsOf(rest, `${fn}: tensors`), Object.values(values))
+}
+
+module.exports = {
+  operation, call, call1, combine, packed, packedItems, typeOrNull, pair, sizesOf, finish, operandsOf, joined, Slice, REST
+}

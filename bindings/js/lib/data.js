@@ -1,13 +1,15 @@
 'use strict'
-/** Numbers of JavaScript as leaves of the graph, and back. */
+/** Numbers of JavaScript as tensors, and back. */
 
 const { lib, fail, PolygradError } = require('./library.js')
-const { CTX, GraphNode, leaf, pin, count, compute } = require('./graph.js')
+const { share, copied, prepare } = require('./handles.js')
+const { madeOf, describe, count, handleOf } = require('./base.js')
+const { valuesOf } = require('./variable.js')
 const { types, toDType, ofArray } = require('./dtype.js')
 const { MAX_DIMS, show } = require('./arguments.js')
 
-/** A leaf of a number, a nested list or a typed array. */
-function leafOf (data, dtype, shape) {
+/** A tensor of a number, a nested list or a typed array. */
+function tensorFrom (data, dtype, shape) {
   if (ArrayBuffer.isView(data)) return ofTyped(data, dtype, shape)
   const sizes = []
   for (let at = data; Array.isArray(at); at = at[0]) {
@@ -17,29 +19,31 @@ function leafOf (data, dtype, shape) {
   flatten(data, sizes, 0, flat)
   const type = dtype ?? guess(flat)
   const wide = type.isRaw ? types.float32 : type
-  const node = leaf(convert(flat, wide), wide, reshaped(shape, sizes, flat.length))
-  return type === wide ? node : cast(node, type)
+  const shaped = reshaped(shape, sizes, flat.length)
+  const tensor = madeOf(copied(convert(flat, wide), wide, shaped), shaped, wide)
+  return type === wide ? tensor : tensor.cast(type.name).realize()
 }
 
-/** A leaf on the memory of a typed array, or of its numbers in another type. */
+/** A tensor on the memory of a typed array, or of its numbers in another type. */
 function ofTyped (data, dtype, shape) {
   const own = ofArray(data)
   // A tensor may not be a part of memory that another thread grows or shrinks.
   if (data.buffer.resizable || data.buffer.growable) data = data.slice()
-  const node = leaf(pin(data), own, reshaped(shape, [data.length], data.length))
-  return dtype === null || dtype === own ? node : cast(node, dtype)
+  const tensor = onMemory(data, own, reshaped(shape, [data.length], data.length))
+  return dtype === null || dtype === own ? tensor : tensor.cast(dtype.name).realize()
+}
+
+/** A tensor on the memory of a typed array. */
+function onMemory (array, dtype, shape) {
+  const tensor = madeOf(share(array, dtype, shape), shape, dtype)
+  tensor._memory = array
+  return tensor
 }
 
 function reshaped (shape, own, n) {
   if (shape === null) return own
   if (count(shape) !== n) throw new PolygradError(`Tensor: shape: ${show(shape)} has ${count(shape)} elements, expected ${n} as data has`)
   return shape.slice()
-}
-
-function cast (node, type) {
-  const handle = lib.poly_cast_by_id(CTX, node.handle, type.id)
-  if (handle === 0) fail()
-  return compute([new GraphNode(handle, [node], null, null)])[0]
 }
 
 function flatten (item, sizes, depth, flat) {
@@ -104,4 +108,19 @@ function typeOf (dtype) {
   return dtype == null ? null : toDType(dtype)
 }
 
-module.exports = { leafOf, nested, typeOf }
+/** A copy of the elements of a tensor. */
+function read (tensor) {
+  const { shape, dtype } = describe(tensor)
+  prepare()
+  const n = count(valuesOf(shape))
+  let array
+  try {
+    array = new dtype.Array(n)
+  } catch (error) {
+    throw new PolygradError(`toArray: a tensor of shape [${shape}] takes ${n * dtype.Array.BYTES_PER_ELEMENT} bytes: ${error.message}`)
+  }
+  if (lib.poly_array_read(handleOf(tensor), array, array.byteLength) !== 0) fail()
+  return array
+}
+
+module.exports = { tensorFrom, onMemory, nested, read, typeOf }

@@ -2,11 +2,12 @@
 /** How tensors show themselves: the values of those that have been computed, in short for large ones. */
 
 const { inspect } = require('node:util')
-const { describe, count } = require('./graph.js')
+const { describe, count } = require('./base.js')
 const { Exchange } = require('./exchange.js')
+const { read } = require('./data.js')
 const { valuesOf } = require('./variable.js')
 const { types } = require('./dtype.js')
-const { layoutOf } = require('./views.js')
+const { tracing } = require('./trace.js')
 
 const THRESHOLD = 1000 // more elements are shown in short:
 const EDGE = 3 // the first and the last ones of each axis
@@ -36,20 +37,21 @@ class Display extends Exchange {
 function text (tensor, most) {
   const name = tensor.constructor.name
   if (tensor.isDisposed) return `${name}(disposed)`
-  const { shape, dtype } = describe(tensor._node)
-  const layout = layoutOf(tensor._node)
+  const { shape, dtype } = describe(tensor)
   const facts = [`shape=[${shape}]`, `dtype=${dtype.name}`]
-  if (layout === null) facts.unshift('lazy')
-  else if (count(shape) <= most) facts.unshift(values(layout, shape, dtype, name.length + 1))
+  if (tracing() || !tensor.isRealized) facts.unshift('lazy')
+  else if (count(shape) <= most) facts.unshift(values(tensor, shape, dtype, name.length + 1))
   if (tensor.requiresGrad) facts.push('requiresGrad=true')
   return `${name}(${facts.join(', ')})`
 }
 
-/** The elements of memory as nested lists of aligned texts, the lines indented. */
-function values ({ data, strides, offset }, shape, dtype, indent) {
+/** The elements of a computed tensor as nested lists of aligned texts, the lines indented. */
+function values (tensor, shape, dtype, indent) {
   const sizes = valuesOf(shape)
   if (count(sizes) === 0) return '[]'
   const short = count(sizes) > THRESHOLD
+  const data = short ? tensor.data : read(tensor)
+  const strides = sizes.map((_, i) => count(sizes.slice(i + 1)))
   const places = sizes.map((n) => short && n > 2 * EDGE
     ? [...Array(EDGE).keys(), null, ...Array.from({ length: EDGE }, (_, i) => n - EDGE + i)]
     : [...Array(n).keys()])
@@ -58,7 +60,7 @@ function values ({ data, strides, offset }, shape, dtype, indent) {
     if (axis === places.length) found.push(data[at])
     else for (const i of places[axis]) if (i !== null) find(axis + 1, at + i * strides[axis])
   }
-  find(0, offset)
+  find(0, 0)
   const texts = aligned(found, dtype)
   let next = 0
   const level = (axis) => {

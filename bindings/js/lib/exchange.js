@@ -2,9 +2,10 @@
 /** Tensors of memory that somebody else has filled. */
 
 const { koffi } = require('./library.js')
-const { leaf, count } = require('./graph.js')
-const { wrap } = require('./base.js')
-const { Creation, CREATION, finish } = require('./creation.js')
+const { count } = require('./base.js')
+const { finish } = require('./call.js')
+const { onMemory } = require('./data.js')
+const { Creation, CREATION } = require('./creation.js')
 const { download } = require('./download.js')
 const { named, list, integer, show } = require('./arguments.js')
 const { PolygradError } = require('./library.js')
@@ -29,7 +30,7 @@ class Exchange extends Creation {
     if (sizes.some((n) => n < 0)) throw new PolygradError(`fromBlob: shape: ${show(sizes)}, expected no negative size`)
     const n = count(sizes)
     const array = n === 0 ? new dtype.Array(0) : new dtype.Array(koffi.view(address, n * size), 0, n)
-    return finish(wrap(leaf(array, dtype, sizes)), options)
+    return finish(onMemory(array, dtype, sizes), options)
   }
 
   /**
@@ -49,7 +50,7 @@ class Exchange extends Creation {
       throw new PolygradError(`fromUrl: dtype: ${dtype.name}, but the ${bytes.length} bytes are no multiple of ${size}`)
     }
     const array = new dtype.Array(Uint8Array.from(bytes, dtype === types.bool ? Boolean : undefined).buffer)
-    return finish(wrap(leaf(array, dtype, [array.length])), options)
+    return finish(onMemory(array, dtype, [array.length]), options)
   }
 }
 

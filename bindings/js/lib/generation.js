@@ -3,10 +3,17 @@
 
 const { lib, fail, PolygradError } = require('./library.js')
 const { floatsAt } = require('./memory.js')
-const { takeSeed } = require('./random.js')
+const { tidy } = require('./base.js')
+const { Tensor } = require('./tensor.js')
 const { named, small, number, integer, get, show } = require('./arguments.js')
 const { Instance } = require('./instance.js')
 const { Tokenizer, Writer } = require('./text.js')
+
+/** A seed from the random stream of tensors, a BigInt of 64 bits. */
+function takeSeed () {
+  const [low, high] = tidy(() => Tensor.rand(2, { dtype: 'float32' }).bitcast('uint32').tolist())
+  return BigInt.asIntN(64, BigInt(low) << 32n | BigInt(high))
+}
 
 const registry = new FinalizationRegistry((handle) => lib.poly_generator_free(handle))
 
@@ -183,7 +190,7 @@ class Run {
     this._last = null
     this._generator = new Generator(instance, this._rows.length)
     try {
-      this._generator.sampling({ temperature, topK, topP, seed: seed ?? BigInt.asIntN(64, takeSeed()) })
+      this._generator.sampling({ temperature, topK, topP, seed: seed ?? takeSeed() })
       this._generator.feed(this._rows)
     } catch (error) {
       this._generator.dispose()

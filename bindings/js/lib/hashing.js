@@ -1,10 +1,8 @@
 'use strict'
 /** Tensor methods that hash bytes. */
 
-const { lib } = require('./library.js')
-const { CTX } = require('./graph.js')
-const { made } = require('./base.js')
-const { Linalg } = require('./linalg.js')
+const { byNodes } = require('./base.js')
+const { Indexing } = require('./indexing.js')
 const { named, small, choice, show } = require('./arguments.js')
 
 // Bytes a block and the bits behind the message, as FIPS 202 has them.
@@ -18,7 +16,7 @@ const SPONGES = {
 }
 
 /** Hashes of the memory of elements. */
-class Hashing extends Linalg {
+class Hashing extends Indexing {
   /**
    * The hash of the bytes of the last axis, uint8. cfg is sha3_224, sha3_256 (the default), sha3_384, sha3_512,
    * shake_128, shake_256 or [rate, suffix]; the last axis holds (200 - rate) / 2 bytes.
@@ -30,12 +28,12 @@ class Hashing extends Linalg {
       throw new TypeError(`keccak: cfg: ${show(cfg)}, expected ${Object.keys(SPONGES).join(', ')} or two numbers`)
     }
     const [rate, suffix] = [small(pair[0], 'keccak: rate'), small(pair[1], 'keccak: suffix')]
-    return made(lib.poly_keccak(CTX, this._node.handle, rate, suffix), [this._node])
+    return byNodes('poly_keccak', 1, this, rate, suffix)[0]
   }
 
   /** 16 bytes, uint8, that depend on all bytes of the tensor: a tree of SHAKE128 over blocks of 4096 bytes. */
   hash () {
-    return made(lib.poly_hash(CTX, this._node.handle), [this._node])
+    return byNodes('poly_hash', 1, this)[0]
   }
 }
 

@@ -7,7 +7,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { lib, PolygradError } = require('./library.js')
-const { addresses } = require('./graph.js')
+const { addresses } = require('./handles.js')
 const { Instance } = require('./instance.js')
 const { Generator, generate, generateAsync, generateSteps, generateStream } = require('./generation.js')
 const { bytesOf } = require('./memory.js')

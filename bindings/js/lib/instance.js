@@ -3,7 +3,8 @@
 
 const { lib, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
-const { addresses, count, inThread } = require('./graph.js')
+const { addresses, inThread } = require('./handles.js')
+const { count } = require('./base.js')
 const { named, get, number, string, record, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
 

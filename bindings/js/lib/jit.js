@@ -1,15 +1,10 @@
 'use strict'
 /** Functions of tensors that are compiled once and then run without being called again. */
 
-const { lib } = require('./library.js')
-const { CTX, GraphNode, describe, leaf } = require('./graph.js')
-const { Base, wrap, apart } = require('./base.js')
-const { note } = require('./live.js')
+const { constants: c, JitError } = require('./library.js')
+const { Base } = require('./base.js')
 const { Arguments, kindOf, sameKind, kindText, differenceOf } = require('./jit_arguments.js')
-const { Program, Traced, Bindings } = require('./program.js')
-const { JitError, tracing } = require('./trace.js')
-const { SymInt, ofHandle } = require('./variable.js')
-const { keepReaders, cutHistory } = require('./views.js')
+const { Compiled, tracing } = require('./trace.js')
 const { isOptions, named, show } = require('./arguments.js')
 
 /** Whether functions are captured, by the environment variable JIT. */
@@ -127,10 +122,8 @@ class TinyJit extends Function {
   /** The result of the function itself, and the tensors in it. */
   _plain (self, args) {
     new Arguments(args).checkOnce()
-    const result = apart(() => this.fn.apply(self, args), false)
-    const found = new Arguments([result]).tensors
-    found.forEach(note)
-    return { result, found }
+    const result = this.fn.apply(self, args)
+    return { result, found: new Arguments([result]).tensors }
   }
 
   _capture (self, args) {
@@ -148,42 +141,19 @@ class CapturedJit {
     const given = new Arguments(args)
     given.checkOnce()
     const { tensors } = given
-    const memory = given.memory()
+    const variables = given.values()
     this._static = given.static
     this._kinds = tensors.map(kindOf)
-    this._variables = given.values().map(([variable]) => variable)
+    this._variables = variables.map(([variable]) => variable)
 
     // While the function is traced its arguments have no values that it could look at.
-    const before = tensors.map((tensor) => tensor._node)
-    const standIns = memory.map(standIn)
-    let traced
-    try {
-      tensors.forEach((tensor, i) => { tensor._node = standIns[i] })
-      traced = new Traced(() => fn(...args), 'TinyJit')
-    } finally {
-      tensors.forEach((tensor, i) => { tensor._node = before[i] })
-    }
-
-    const values = []
-    this._form = formOf(traced.result, traced, new Map(tensors.map((tensor, i) => [tensor, i])), values)
-    if (values.length === 0 && traced.changes.length === 0) {
-      throw new JitError('TinyJit: the function computes nothing: it returns and assigns no tensor')
-    }
-    this._program = new Program(values, traced.changes, traced.seeds, prune ? standIns : null)
-    this._inputs = standIns.map((node) => this._program.bufferOf(node))
-    this._outputs = values.map((_, i) => this._program.bufferOfValue(i))
-    this._results = values.map((node) => {
-      const { shape, dtype } = describe(node)
-      return { shape, dtype }
-    })
-    this._assigned = standIns.flatMap((node, i) => traced.written.has(node) ? [i] : [])
-    this._written = [...traced.written].filter((node) => !node.isInput)
-    this._needsMemory(tensors)
-    this._keep(memory)
-    const call = this._call(given, memory, [])
-    this._program.runOn(call.bindings)
+    const made = []
+    const trace = () => [formOf(fn(...args), new Map(tensors.map((tensor, i) => [tensor, i])), made), made]
+    this._program = new Compiled('TinyJit', trace, tensors, prune ? c.POLY_TRACE_PRUNE : 0)
+    // Tensors from before that are results: they are returned themselves.
+    this._same = this._program.same.map((same, i) => same === null ? null : made[i])
     /** The result of the call that captured. */
-    this.first = call.result()
+    this.first = this._fill(tensors, this._program.run('TinyJit', tensors, variables))
   }
 
   /** The number of kernels that a call launches. */
@@ -198,51 +168,20 @@ class CapturedJit {
 
   /** Runs the program on arguments like those it was captured with. */
   run (args) {
-    const given = new Arguments(args)
-    this._check(given)
-    const memory = given.memory()
-    const call = this._prepare(given, memory)
-    this._program.renew()
-    this._keep(memory)
-    this._program.runOn(call.bindings)
-    return call.result()
+    const [tensors, variables] = this._check(args)
+    return this._fill(tensors, this._program.run('TinyJit', tensors, variables))
   }
 
   /** run in another thread. */
   async runAsync (args) {
-    const given = new Arguments(args)
-    this._check(given)
-    const { tensors } = given
+    const [tensors, variables] = this._check(args)
     if (tensors.length > 0) await tensors[0].realizeAsync(...tensors.slice(1))
-    const memory = given.memory()
-    const call = this._prepare(given, memory)
-    await this._program.runOnAsync(call.bindings, () => {
-      this._program.renew()
-      this._keep(memory)
-    })
-    return call.result()
+    return this._fill(tensors, await this._program.runAsync('TinyJit', tensors, variables))
   }
 
-  _prepare (given, memory) {
-    this._needsMemory(given.tensors)
-    const values = given.values()
-    if (values.length !== this._variables.length || values.some(([v], i) => !v.equals(this._variables[i]))) {
-      throw new JitError(`TinyJit: the variables of the arguments are [${values.map(([v]) => v)}], ` +
-        `expected [${this._variables}] as it was captured`)
-    }
-    return this._call(given, memory, values)
-  }
-
-  /** Lets lazy tensors keep the values that memory has before the program writes to it. */
-  _keep (memory) {
-    const targets = [...this._written, ...this._assigned.map((i) => memory[i])]
-    if (targets.length === 0) return
-    targets.forEach(cutHistory)
-    keepReaders(targets)
-  }
-
-  /** Throws if the arguments do not match the capture. */
-  _check (given) {
+  /** The tensors of arguments and the values of variables; throws if they do not match the capture. */
+  _check (args) {
+    const given = new Arguments(args)
     const difference = differenceOf(given.static, this._static)
     if (difference !== null) throw new JitError(difference)
     given.checkOnce()
@@ -253,60 +192,28 @@ class CapturedJit {
           `expected ${kindText(this._kinds[i])} as it was captured`)
       }
     })
-  }
-
-  /** Throws if an assigned tensor is a view: the program would write to a copy. */
-  _needsMemory (tensors) {
-    for (const i of this._assigned) {
-      const { data, source } = tensors[i]._node
-      if (data === null || source.length > 0) throw new JitError(`TinyJit: the function assigns argument ${i}, which is a view`)
+    const values = given.values()
+    if (values.length !== this._variables.length || values.some(([v], i) => !v.equals(this._variables[i]))) {
+      throw new JitError(`TinyJit: the variables of the arguments are [${values.map(([v]) => v)}], ` +
+        `expected [${this._variables}] as it was captured`)
     }
+    return [given.tensors, values]
   }
 
-  /** The inputs of a run, and the recipe of its result. */
-  _call (given, memory, values) {
-    const bindings = new Bindings(this._inputs.length + this._outputs.length, values.length)
-    this._inputs.forEach((buffer, i) => bindings.add(buffer, memory[i].data))
-    const arrays = this._program.room()
-    this._outputs.forEach((buffer, i) => bindings.add(buffer, arrays[i]))
-    for (const [variable, value] of values) bindings.bind(variable, value)
-    const result = () => {
-      const made = this._results.map(({ shape, dtype }, i) => wrap(leaf(arrays[i], dtype, bound(shape, bindings))))
-      return filled(this._form, given.tensors, made)
-    }
-    return { bindings, result }
+  _fill (tensors, made) {
+    return filled(this._program.result, tensors, made.map((tensor, i) => this._same[i] ?? tensor))
   }
-}
-
-/** A shape with the values that variables have in a call. */
-function bound (shape, bindings) {
-  return shape.map((n) => n instanceof SymInt ? ofHandle(lib.poly_size_bind(CTX, n._node.handle, ...bindings.variables)) : n)
-}
-
-/** A node like that of an argument, without a value. */
-function standIn (node) {
-  const handle = lib.poly_uop_retain(CTX, node.handle)
-  const other = new GraphNode(handle, [], null, node.tracked)
-  const { shape, dtype } = describe(node)
-  Object.assign(other, { shape, dtype, owner: node.owner, isInput: true, users: 1 })
-  return other
 }
 
 /**
- * How a result is made in each call: { given } is an argument, { made } a value that is computed, whose node goes to values,
- * { items, keys } a container and { constant } always the same tensor.
+ * How a result is made in each call: { given } is an argument, { made } a tensor that is computed, which goes to made, and
+ * { items, keys } a container.
  */
-function formOf (value, traced, at, values) {
-  if (value instanceof Base) {
-    if (at.has(value)) return { given: at.get(value) }
-    const node = traced.node(value)
-    if (traced.assigned.has(value) || (node.data !== null && !traced.leaves.has(node))) return { constant: value }
-    values.push(node)
-    return { made: values.length - 1 }
-  }
+function formOf (value, at, made) {
+  if (value instanceof Base) return at.has(value) ? { given: at.get(value) } : { made: made.push(value) - 1 }
   if (value == null) return { constant: value }
-  if (Array.isArray(value)) return { items: value.map((item) => formOf(item, traced, at, values)), keys: null }
-  if (isOptions(value)) return { items: Object.values(value).map((item) => formOf(item, traced, at, values)), keys: Object.keys(value) }
+  if (Array.isArray(value)) return { items: value.map((item) => formOf(item, at, made)), keys: null }
+  if (isOptions(value)) return { items: Object.values(value).map((item) => formOf(item, at, made)), keys: Object.keys(value) }
   throw new JitError(`TinyJit: the function returns ${show(value)}, ` +
     'expected tensors: other values would be frozen as they were captured')
 }
@@ -320,4 +227,4 @@ function filled (form, given, made) {
   return form.keys === null ? items : Object.fromEntries(form.keys.map((key, i) => [key, items[i]]))
 }
 
-module.exports = { TinyJit, CapturedJit, JitError }
+module.exports = { TinyJit, CapturedJit }

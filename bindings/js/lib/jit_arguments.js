@@ -1,10 +1,8 @@
 'use strict'
 /** The arguments of compiled functions: tensors, variables with values, and all the rest. */
 
-const { lib, fail } = require('./library.js')
-const { CTX, GraphNode, describe, compute } = require('./graph.js')
-const { Base } = require('./base.js')
-const { JitError } = require('./trace.js')
+const { JitError } = require('./library.js')
+const { Base, describe } = require('./base.js')
 const { SymInt } = require('./variable.js')
 const { isOptions, show } = require('./arguments.js')
 
@@ -39,25 +37,15 @@ class Arguments {
 
   /** Throws if a tensor is there twice: the program could not tell which one it writes. */
   checkOnce () {
-    if (new Set(this.tensors.map((tensor) => tensor._node)).size !== this.tensors.length) {
+    if (new Set(this.tensors).size !== this.tensors.length) {
       throw new JitError('TinyJit: one tensor is given more than once')
     }
-  }
-
-  /** The tensors with memory of their own: lazy ones are computed, views copied. */
-  memory () {
-    const todo = this.tensors.filter((tensor) => tensor._node.data === null)
-    if (todo.length > 0) todo[0].realize(...todo.slice(1))
-    const nodes = this.tensors.map((tensor) => tensor._node)
-    const views = nodes.flatMap((node, i) => node.data === null || node.source.length > 0 ? [i] : [])
-    if (views.length > 0) compute(views.map((i) => packed(nodes[i]))).forEach((copy, k) => { nodes[views[k]] = copy })
-    return nodes
   }
 
   /** The variables that take part in the arguments, with their values, in one order. */
   values () {
     const found = new Map()
-    const sizes = [...this._sizes, ...this.tensors.flatMap((tensor) => describe(tensor._node).shape)]
+    const sizes = [...this._sizes, ...this.tensors.flatMap((tensor) => describe(tensor).shape)]
     for (const size of sizes) {
       if (!(size instanceof SymInt)) continue
       for (const [variable, value] of size.variables) {
@@ -71,18 +59,11 @@ class Arguments {
   }
 }
 
-/** A node whose elements lie one after the other, without history. */
-function packed (node) {
-  const handle = lib.poly_contiguous(CTX, node.handle)
-  if (handle === 0) fail()
-  return new GraphNode(handle, [node], null, false)
-}
-
 const same = (a, b) => a instanceof SymInt ? a.equals(b) : Object.is(a, b)
 
 /** Shape and type of a tensor, without the values of variables. */
 function kindOf (tensor) {
-  const { shape, dtype } = describe(tensor._node)
+  const { shape, dtype } = describe(tensor)
   return { shape: shape.map((n) => n instanceof SymInt ? n.unbound : n), dtype }
 }
 

@@ -70,21 +70,36 @@ function lastError () {
   return lib.poly_last_error()
 }
 
+/** A function that cannot be captured, or a call that does not match the captured one. */
+class JitError extends PolygradError {
+  constructor (message) {
+    super(message)
+    this.name = 'JitError'
+  }
+}
+
 /**
- * Throws the last error of the library: a RangeError or a TypeError if the message says so, a
+ * Throws the last error of the library: a RangeError, a TypeError or a JitError if the message says so, a
  * PolygradError otherwise.
  */
 function fail () {
   const said = lastError() || 'the library reported no error'
   const text = said.replace(CALLED, (_, method, argument) => `${camel(method)}: ${camel(argument)}: `)
+    .replace(ARRAYS, (_, method) => `${METHODS[method] ?? camel(method)}: `)
   if (/out of (range|bounds)/.test(text)) throw new RangeError(text)
+  if (TRACED.test(text)) throw new JitError(text)
   const inner = /internal error|forked|stale/.test(text)
   if (!inner && (/\btype\b/.test(text) || EXPECTED.test(text))) throw new TypeError(text)
   throw new PolygradError(text)
 }
 
-// Operations called by name are known by the names of methods.
-const CALLED = /^poly_call: args: (\w+): (\w+): /
+// Operations called by name are known by the names of methods, and so are functions on arrays.
+const CALLED = /^poly_array_call: args: (\w+): (\w+): /
+const ARRAYS = /^poly_(?:array|optim|function)_(?:call: args: )?(\w+?)(?:_n|_async)?: (?:arguments: )?/
+const METHODS = { set: 'setitem', pin: 'data', read: 'toArray', require_grad: 'requiresGrad', set_grad: 'grad' }
+
+// A function that is traced asks for a value, or for something that only works outside.
+const TRACED = /while .* traces the function|inside of /
 
 // What stands in the place of another kind of argument.
 const EXPECTED =
@@ -95,4 +110,4 @@ function camel (name) {
   return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-module.exports = { lib, koffi, find, constants, PolygradError, lastError, fail }
+module.exports = { lib, koffi, find, constants, PolygradError, JitError, lastError, fail }

@@ -3,10 +3,12 @@
 /* eslint max-len: off */
 /** The methods of Tensor that the descriptions of operations say all about. */
 
+const { constants } = require('./library.js')
 const { Base, operandOf } = require('./base.js')
-const { named } = require('./arguments.js')
-const { operation, call, call1, view1, views, typeOrNull, pair } = require('./call.js')
+const { named, shaped } = require('./arguments.js')
+const { operation, call, call1, combine, typeOrNull, pair, sizesOf, finish } = require('./call.js')
 
+const { POLY_ADD, POLY_SUB, POLY_MUL, POLY_FLOORDIV, POLY_TRUNCDIV, POLY_MOD, POLY_TRUNCMOD, POLY_POW, POLY_MAXIMUM, POLY_MINIMUM, POLY_LT, POLY_LE, POLY_GT, POLY_GE, POLY_EQ, POLY_NE } = constants
 const DIV = operation('div')
 const BITWISE_AND = operation('bitwise_and')
 const BITWISE_OR = operation('bitwise_or')
@@ -17,6 +19,7 @@ const LOGADDEXP = operation('logaddexp')
 const COPYSIGN = operation('copysign')
 const ATAN2 = operation('atan2')
 const HYPOT = operation('hypot')
+const WHERE = operation('where')
 const MASKED_FILL = operation('masked_fill')
 const LERP = operation('lerp')
 const CLAMP = operation('clamp')
@@ -120,8 +123,12 @@ const FLATTEN = operation('flatten')
 const UNFLATTEN = operation('unflatten')
 const SQUEEZE = operation('squeeze')
 const UNSQUEEZE = operation('unsqueeze')
+const REPEAT = operation('repeat')
 const REPEAT_INTERLEAVE = operation('repeat_interleave')
+const PERMUTE = operation('permute')
 const TRANSPOSE = operation('transpose')
+const FLIP = operation('flip')
+const SHRINK = operation('shrink')
 const ROLL = operation('roll')
 const UNFOLD = operation('unfold')
 const DIAGONAL = operation('diagonal')
@@ -133,8 +140,12 @@ const CHUNK = operation('chunk')
 const GATHER = operation('gather')
 const INDEX_SELECT = operation('index_select')
 const SCATTER_REDUCE = operation('scatter_reduce')
+const MASKED_SELECT = operation('masked_select')
+const NONZERO = operation('nonzero')
+const ONE_HOT = operation('one_hot')
 const MATMUL = operation('matmul')
 const DOT = operation('dot')
+const SCALED_DOT_PRODUCT_ATTENTION = operation('scaled_dot_product_attention')
 const CHOLESKY = operation('cholesky')
 const TRIANGULAR_SOLVE = operation('triangular_solve')
 const SOLVE = operation('solve')
@@ -163,10 +174,52 @@ const NLL_LOSS = operation('nll_loss')
 const MSE_LOSS = operation('mse_loss')
 const L1_LOSS = operation('l1_loss')
 const HUBER_LOSS = operation('huber_loss')
+const ZEROS = operation('zeros')
+const ONES = operation('ones')
+const LINSPACE = operation('linspace')
+const EYE = operation('eye')
+const RAND = operation('rand')
+const RANDN = operation('randn')
+const RANDINT = operation('randint')
+const UNIFORM = operation('uniform')
+const NORMAL = operation('normal')
+const SCALED_UNIFORM = operation('scaled_uniform')
+const GLOROT_UNIFORM = operation('glorot_uniform')
+const KAIMING_UNIFORM = operation('kaiming_uniform')
+const KAIMING_NORMAL = operation('kaiming_normal')
+const RANDPERM = operation('randperm')
+const MULTINOMIAL = operation('multinomial')
+
+const CREATION = { dtype: null, device: null, requiresGrad: null }
+const REVERSE = { reverse: false }
 
 /** Operations on tensors. */
 class Methods extends Base {
   // Arithmetic and comparison
+
+  /**
+   * The sum x + y.
+   */
+  add (x, ...args) {
+    const swapped = args.length > 0 && named('add', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_ADD, this, x, swapped, 'add: x')
+  }
+
+  /**
+   * The difference x - y.
+   */
+  sub (x, ...args) {
+    const swapped = args.length > 0 && named('sub', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_SUB, this, x, swapped, 'sub: x')
+  }
+
+  /**
+   * The product x * y.
+   */
+  mul (x, ...args) {
+    const swapped = args.length > 0 && named('mul', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_MUL, this, x, swapped, 'mul: x')
+  }
 
   /**
    * The quotient x / y; integers give float32.
@@ -175,6 +228,62 @@ class Methods extends Base {
   div (...args) {
     const o = named('div', args, { x: undefined, reverse: false, roundingMode: null })
     return call1(DIV, this, [operandOf(o.x, this, 'div: x'), Boolean(o.reverse), o.roundingMode])
+  }
+
+  /**
+   * The quotient x / y, rounded down.
+   */
+  floordiv (x, ...args) {
+    const swapped = args.length > 0 && named('floordiv', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_FLOORDIV, this, x, swapped, 'floordiv: x')
+  }
+
+  /**
+   * The quotient of integers x / y, rounded towards zero.
+   */
+  idiv (x, ...args) {
+    const swapped = args.length > 0 && named('idiv', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_TRUNCDIV, this, x, swapped, 'idiv: x')
+  }
+
+  /**
+   * The remainder of x / y with the sign of y.
+   */
+  mod (x, ...args) {
+    const swapped = args.length > 0 && named('mod', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_MOD, this, x, swapped, 'mod: x')
+  }
+
+  /**
+   * The remainder of x / y with the sign of x.
+   */
+  fmod (x, ...args) {
+    const swapped = args.length > 0 && named('fmod', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_TRUNCMOD, this, x, swapped, 'fmod: x')
+  }
+
+  /**
+   * The power x^y.
+   */
+  pow (x, ...args) {
+    const swapped = args.length > 0 && named('pow', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_POW, this, x, swapped, 'pow: x')
+  }
+
+  /**
+   * The greater of x and y.
+   */
+  maximum (x, ...args) {
+    const swapped = args.length > 0 && named('maximum', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_MAXIMUM, this, x, swapped, 'maximum: x')
+  }
+
+  /**
+   * The lesser of x and y.
+   */
+  minimum (x, ...args) {
+    const swapped = args.length > 0 && named('minimum', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_MINIMUM, this, x, swapped, 'minimum: x')
   }
 
   /**
@@ -218,6 +327,54 @@ class Methods extends Base {
   }
 
   /**
+   * Where x < y: bool.
+   */
+  lt (x, ...args) {
+    const swapped = args.length > 0 && named('lt', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_LT, this, x, swapped, 'lt: x')
+  }
+
+  /**
+   * Where x <= y: bool.
+   */
+  le (x, ...args) {
+    const swapped = args.length > 0 && named('le', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_LE, this, x, swapped, 'le: x')
+  }
+
+  /**
+   * Where x > y: bool.
+   */
+  gt (x, ...args) {
+    const swapped = args.length > 0 && named('gt', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_GT, this, x, swapped, 'gt: x')
+  }
+
+  /**
+   * Where x >= y: bool.
+   */
+  ge (x, ...args) {
+    const swapped = args.length > 0 && named('ge', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_GE, this, x, swapped, 'ge: x')
+  }
+
+  /**
+   * Where x = y: bool. NaN equals nothing.
+   */
+  eq (x, ...args) {
+    const swapped = args.length > 0 && named('eq', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_EQ, this, x, swapped, 'eq: x')
+  }
+
+  /**
+   * Where x and y differ: bool.
+   */
+  ne (x, ...args) {
+    const swapped = args.length > 0 && named('ne', args, REVERSE).reverse ? 1 : 0
+    return combine(POLY_NE, this, x, swapped, 'ne: x')
+  }
+
+  /**
    * log(e^x + e^y), without overflow.
    */
   logaddexp (...args) {
@@ -247,6 +404,14 @@ class Methods extends Base {
   hypot (...args) {
     const o = named('hypot', args, { x: undefined, reverse: false })
     return call1(HYPOT, this, [operandOf(o.x, this, 'hypot: x'), Boolean(o.reverse)])
+  }
+
+  /**
+   * x where the tensor is true, y elsewhere.
+   */
+  where (...args) {
+    const o = named('where', args, { x: undefined, y: undefined })
+    return call1(WHERE, this, [operandOf(o.x, this, 'where: x'), operandOf(o.y, this, 'where: y')])
   }
 
   /**
@@ -720,7 +885,7 @@ class Methods extends Base {
    */
   bitcast (...args) {
     const o = named('bitcast', args, { dtype: undefined })
-    return view1(BITCAST, this, [typeOrNull(o.dtype)])
+    return call1(BITCAST, this, [typeOrNull(o.dtype)])
   }
 
   /**
@@ -998,7 +1163,7 @@ class Methods extends Base {
    */
   flatten (...args) {
     const o = named('flatten', args, { startDim: 0, endDim: -1 })
-    return view1(FLATTEN, this, [o.startDim, o.endDim])
+    return call1(FLATTEN, this, [o.startDim, o.endDim])
   }
 
   /**
@@ -1006,7 +1171,7 @@ class Methods extends Base {
    */
   unflatten (...args) {
     const o = named('unflatten', args, { dim: undefined, sizes: undefined })
-    return view1(UNFLATTEN, this, [o.dim, o.sizes])
+    return call1(UNFLATTEN, this, [o.dim, o.sizes])
   }
 
   /**
@@ -1014,7 +1179,7 @@ class Methods extends Base {
    */
   squeeze (...args) {
     const o = named('squeeze', args, { dim: null })
-    return view1(SQUEEZE, this, [o.dim])
+    return call1(SQUEEZE, this, [o.dim])
   }
 
   /**
@@ -1022,7 +1187,15 @@ class Methods extends Base {
    */
   unsqueeze (...args) {
     const o = named('unsqueeze', args, { dim: undefined })
-    return view1(UNSQUEEZE, this, [o.dim])
+    return call1(UNSQUEEZE, this, [o.dim])
+  }
+
+  /**
+   * The tensor repeated along each axis.
+   */
+  repeat (...args) {
+    const o = shaped('repeat', args, { repeats: null })
+    return call1(REPEAT, this, [o.repeats])
   }
 
   /**
@@ -1034,11 +1207,35 @@ class Methods extends Base {
   }
 
   /**
+   * The axes in another order: axis i of the result is axis order[i].
+   */
+  permute (...args) {
+    const o = shaped('permute', args, { order: null })
+    return call1(PERMUTE, this, [o.order])
+  }
+
+  /**
    * The tensor with two axes swapped.
    */
   transpose (...args) {
     const o = named('transpose', args, { dim0: 1, dim1: 0 })
-    return view1(TRANSPOSE, this, [o.dim0, o.dim1])
+    return call1(TRANSPOSE, this, [o.dim0, o.dim1])
+  }
+
+  /**
+   * The tensor with the order of elements along axes reversed.
+   */
+  flip (...args) {
+    const o = shaped('flip', args, { axis: null })
+    return call1(FLIP, this, [o.axis])
+  }
+
+  /**
+   * Elements start (included) to end (excluded) of each axis.
+   */
+  shrink (...args) {
+    const o = named('shrink', args, { arg: undefined })
+    return call1(SHRINK, this, [o.arg])
   }
 
   /**
@@ -1062,7 +1259,7 @@ class Methods extends Base {
    */
   diagonal (...args) {
     const o = named('diagonal', args, { offset: 0, dim1: 0, dim2: 1 })
-    return view1(DIAGONAL, this, [o.offset, o.dim1, o.dim2])
+    return call1(DIAGONAL, this, [o.offset, o.dim1, o.dim2])
   }
 
   /**
@@ -1093,7 +1290,7 @@ class Methods extends Base {
    */
   split (...args) {
     const o = named('split', args, { sizes: undefined, dim: 0 })
-    return views(SPLIT, this, [o.sizes, o.dim])
+    return call(SPLIT, this, [o.sizes, o.dim])
   }
 
   /**
@@ -1101,7 +1298,7 @@ class Methods extends Base {
    */
   chunk (...args) {
     const o = named('chunk', args, { chunks: undefined, dim: 0 })
-    return views(CHUNK, this, [o.chunks, o.dim])
+    return call(CHUNK, this, [o.chunks, o.dim])
   }
 
   // Indexing
@@ -1131,6 +1328,29 @@ class Methods extends Base {
     return call1(SCATTER_REDUCE, this, [o.dim, operandOf(o.index, this, 'scatterReduce: index'), operandOf(o.src, this, 'scatterReduce: src'), o.reduce, Boolean(o.includeSelf)])
   }
 
+  /**
+   * The elements for which a mask holds, as a vector. The mask is computed at once.
+   */
+  maskedSelect (...args) {
+    const o = named('maskedSelect', args, { mask: undefined })
+    return call1(MASKED_SELECT, this, [operandOf(o.mask, this, 'maskedSelect: mask')])
+  }
+
+  /**
+   * The positions of the elements that are not 0, one in each row. The tensor is computed at once.
+   */
+  nonzero () {
+    return call1(NONZERO, this, [])
+  }
+
+  /**
+   * Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
+   */
+  oneHot (...args) {
+    const o = named('oneHot', args, { numClasses: -1 })
+    return call1(ONE_HOT, this, [o.numClasses])
+  }
+
   // Linear algebra
 
   /**
@@ -1147,6 +1367,17 @@ class Methods extends Base {
   dot (...args) {
     const o = named('dot', args, { x: undefined, reverse: false, dtype: null })
     return call1(DOT, this, [operandOf(o.x, this, 'dot: x'), Boolean(o.reverse), typeOrNull(o.dtype)])
+  }
+
+  /**
+   * softmax(scale * x @ key.T + attnMask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
+   * scale is 1/sqrt(the size of the last axis) unless given. attnMask is bool, true where a key counts, or is
+   * added. enableGqa repeats heads
+   * of key and value for groups of those of x.
+   */
+  scaledDotProductAttention (...args) {
+    const o = named('scaledDotProductAttention', args, { key: undefined, value: undefined, attnMask: null, dropoutP: 0, isCausal: false, enableGqa: false, scale: null })
+    return call1(SCALED_DOT_PRODUCT_ATTENTION, this, [operandOf(o.key, this, 'scaledDotProductAttention: key'), operandOf(o.value, this, 'scaledDotProductAttention: value'), operandOf(o.attnMask, this, 'scaledDotProductAttention: attnMask'), o.dropoutP, Boolean(o.isCausal), Boolean(o.enableGqa), o.scale])
   }
 
   /**
@@ -1388,7 +1619,127 @@ class Methods extends Base {
 
   // New tensors
 
+  /**
+   * Zeros.
+   */
+  static zeros (...args) {
+    const o = shaped('zeros', args, { shape: null, ...CREATION })
+    return finish(call1(ZEROS, undefined, [sizesOf(o.shape, 'zeros: shape'), typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Ones.
+   */
+  static ones (...args) {
+    const o = shaped('ones', args, { shape: null, ...CREATION })
+    return finish(call1(ONES, undefined, [sizesOf(o.shape, 'ones: shape'), typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * steps numbers from start to stop, both included, at equal distances.
+   */
+  static linspace (...args) {
+    const o = named('linspace', args, { start: undefined, stop: undefined, steps: undefined, ...CREATION })
+    return finish(call1(LINSPACE, undefined, [o.start, o.stop, o.steps, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * The n x m matrix with ones on the diagonal; m is n unless given.
+   */
+  static eye (...args) {
+    const o = named('eye', args, { n: undefined, m: null, ...CREATION })
+    return finish(call1(EYE, undefined, [o.n, o.m, typeOrNull(o.dtype)]), o)
+  }
+
   // Random tensors
+
+  /**
+   * Numbers of a floating type, uniform in [0, 1).
+   */
+  static rand (...args) {
+    const o = shaped('rand', args, { shape: null, ...CREATION })
+    return finish(call1(RAND, undefined, [sizesOf(o.shape, 'rand: shape'), typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Numbers of the standard normal distribution.
+   */
+  static randn (...args) {
+    const o = shaped('randn', args, { shape: null, ...CREATION })
+    return finish(call1(RANDN, undefined, [sizesOf(o.shape, 'randn: shape'), typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Integers in [low, high).
+   */
+  static randint (...args) {
+    const o = shaped('randint', args, { shape: null, low: 0, high: 10, ...CREATION })
+    return finish(call1(RANDINT, undefined, [sizesOf(o.shape, 'randint: shape'), o.low, o.high, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Numbers uniform in [low, high); of an integer type, integers.
+   */
+  static uniform (...args) {
+    const o = shaped('uniform', args, { shape: null, low: 0, high: 1, ...CREATION })
+    return finish(call1(UNIFORM, undefined, [sizesOf(o.shape, 'uniform: shape'), o.low, o.high, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Numbers of the normal distribution.
+   */
+  static normal (...args) {
+    const o = shaped('normal', args, { shape: null, mean: 0, std: 1, ...CREATION })
+    return finish(call1(NORMAL, undefined, [sizesOf(o.shape, 'normal: shape'), o.mean, o.std, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Numbers uniform in ±1/sqrt(number of elements).
+   */
+  static scaledUniform (...args) {
+    const o = shaped('scaledUniform', args, { shape: null, ...CREATION })
+    return finish(call1(SCALED_UNIFORM, undefined, [sizesOf(o.shape, 'scaledUniform: shape'), typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Numbers uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).
+   */
+  static glorotUniform (...args) {
+    const o = shaped('glorotUniform', args, { shape: null, ...CREATION })
+    return finish(call1(GLOROT_UNIFORM, undefined, [sizesOf(o.shape, 'glorotUniform: shape'), typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Numbers uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).
+   */
+  static kaimingUniform (...args) {
+    const o = shaped('kaimingUniform', args, { shape: null, a: 0.01, ...CREATION })
+    return finish(call1(KAIMING_UNIFORM, undefined, [sizesOf(o.shape, 'kaimingUniform: shape'), o.a, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Normal numbers of the variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).
+   */
+  static kaimingNormal (...args) {
+    const o = shaped('kaimingNormal', args, { shape: null, a: 0.01, ...CREATION })
+    return finish(call1(KAIMING_NORMAL, undefined, [sizesOf(o.shape, 'kaimingNormal: shape'), o.a, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * 0 to n - 1 in random order.
+   */
+  static randperm (...args) {
+    const o = named('randperm', args, { n: undefined, ...CREATION })
+    return finish(call1(RANDPERM, undefined, [o.n, typeOrNull(o.dtype)]), o)
+  }
+
+  /**
+   * Class numbers drawn with the weights of the last axis.
+   */
+  multinomial (...args) {
+    const o = named('multinomial', args, { numSamples: 1, replacement: false })
+    return call1(MULTINOMIAL, this, [o.numSamples, Boolean(o.replacement)])
+  }
 }
 
-module.exports = { Methods }
+module.exports = { Methods, CREATION }

@@ -1,30 +1,20 @@
 'use strict'
-/** Tensor methods that rearrange and join elements. No data moves until a value is needed. */
+/** Tensor methods that take their arguments in ways of their own. */
 
-const { lib, constants: c, PolygradError } = require('./library.js')
-const { CTX, describe, handles } = require('./graph.js')
-const { Base, made, view, several, join } = require('./base.js')
-const { Elementwise } = require('./elementwise.js')
+const { PolygradError } = require('./library.js')
+const { Base, describe, tensorOf, optional, operandOf, tidy } = require('./base.js')
+const { operation, call, call1, joined, operandsOf, pair, sizesOf } = require('./call.js')
 const { SymInt } = require('./variable.js')
-const {
-  named, shaped, integer, small, dims, shape: shapeOf, isOptions, number, string, choice, record, show
-} = require('./arguments.js')
+const { Methods } = require('./methods.js')
+const { named, shaped, integer, small, isOptions, string, record, within, show } = require('./arguments.js')
 
-const PAD_MODES = { reflect: c.POLY_PAD_REFLECT, replicate: c.POLY_PAD_REPLICATE, circular: c.POLY_PAD_CIRCULAR }
-
-/** Pairs, one an axis, as a flat list; null stands for a default pair. */
-function pairsOf (arg, missing, what) {
-  const flat = []
-  if (!Array.isArray(arg)) throw new TypeError(`${what}: ${show(arg)}, expected a pair of integers for each axis`)
-  arg.forEach((pair, i) => {
-    const given = pair ?? missing(i)
-    if (!Array.isArray(given) || given.length !== 2) {
-      throw new TypeError(`${what}: ${show(given)}, expected a pair of integers for each axis`)
-    }
-    flat.push(...given)
-  })
-  return flat
-}
+const [
+  ALLCLOSE, RESHAPE, EXPAND, SHRINK, PAD, REARRANGE, CAT, STACK, MESHGRID, EINSUM, LINEAR, CONV2D, MAX_POOL2D, WITH_INDICES, DROPOUT
+] = [
+  'allclose', 'reshape', 'expand', 'shrink', 'pad', 'rearrange', 'cat', 'stack', 'meshgrid', 'einsum', 'linear', 'conv2d', 'max_pool2d',
+  'max_pool2d_with_indices', 'dropout'
+].map(operation)
+const PAD_MODES = ['reflect', 'replicate', 'circular']
 
 /** How much larger a size is than another one. */
 function difference (size, old) {
@@ -32,13 +22,13 @@ function difference (size, old) {
   return old instanceof SymInt ? old.neg().add(size) : Number(integer(size, 'padTo: shape')) - old
 }
 
-/** Views and joining. */
-class Movement extends Elementwise {
+/** Shapes, joining, windows and products. */
+class Movement extends Methods {
   /** The same elements in another shape; one size may be -1, null keeps the size of that axis. */
   reshape (...args) {
     let { shape } = shaped('reshape', args, { shape: null })
-    if (shape.includes(null)) shape = shape.map((s, i) => s === null ? describe(this._node).shape[i] : s)
-    return view(lib.poly_reshape(CTX, this._node.handle, shapeOf(shape, 'reshape: shape'), shape.length), this._node)
+    if (shape.includes(null)) shape = shape.map((s, i) => s === null ? describe(this).shape[i] : s)
+    return call1(RESHAPE, this, [sizesOf(shape, 'reshape: shape')])
   }
 
   /** reshape(...shape). */
@@ -48,14 +38,8 @@ class Movement extends Elementwise {
 
   /** Axes of size 1 repeated up to a shape; -1 or null keeps a size. */
   expand (...args) {
-    const shape = shaped('expand', args, { shape: null }).shape.map((s) => s ?? -1)
-    return made(lib.poly_expand(CTX, this._node.handle, shapeOf(shape, 'expand: shape'), shape.length), [this._node])
-  }
-
-  /** Axes in another order: axis i of the result is axis order[i] of this tensor. */
-  permute (...args) {
-    const { order } = shaped('permute', args, { order: null })
-    return view(lib.poly_permute(CTX, this._node.handle, shapeOf(order, 'permute: order'), order.length), this._node)
+    const { shape } = shaped('expand', args, { shape: null })
+    return call1(EXPAND, this, [sizesOf(shape.map((s) => s ?? -1), 'expand: shape')])
   }
 
   /** The tensor with its last two axes swapped. */
@@ -63,23 +47,16 @@ class Movement extends Elementwise {
     return this.transpose(-2, -1)
   }
 
-  /** Elements start (included) to end (excluded) of each axis, [[start, end], …]; null keeps all. */
-  shrink (...args) {
-    const { arg } = named('shrink', args, { arg: undefined })
-    const pairs = pairsOf(arg, (i) => [0, describe(this._node).shape[i]], 'shrink: arg')
-    return view(lib.poly_shrink(CTX, this._node.handle, dims(pairs, 'shrink: arg'), pairs.length / 2), this._node)
-  }
-
   /** The first elements of each axis, as many as a shape says; null keeps all. */
   shrinkTo (...args) {
     const { shape } = shaped('shrinkTo', args, { shape: null })
-    return this.shrink(shape.map((n) => n === null ? null : [0, n]))
+    return call1(SHRINK, this, [shape.map((n) => n === null ? null : [0, n])])
   }
 
   /** Zeros added at the end of axes up to a shape; null keeps a size. */
   padTo (...args) {
     const { shape } = shaped('padTo', args, { shape: null })
-    const old = describe(this._node).shape
+    const old = describe(this).shape
     if (shape.length !== old.length) throw new PolygradError(`padTo: ${shape.length} sizes, expected one for each of ${old.length} axes`)
     return this.pad(shape.map((n, i) => n === null ? null : [0, difference(n, old[i])]))
   }
@@ -91,22 +68,17 @@ class Movement extends Elementwise {
    */
   pad (...args) {
     const { padding, mode, value } = named('pad', args, { padding: undefined, mode: 'constant', value: 0 })
-    const flat = Array.isArray(padding) && padding.length > 0 && padding.every((p) => typeof p === 'number')
-    const given = flat ? this._fromLast(padding) : padding
-    const pairs = pairsOf(given, () => [0, 0], 'pad: padding')
-    const node = this._node
-    const n = pairs.length / 2
-    if (mode !== 'constant') {
-      return made(lib.poly_pad_mode(CTX, node.handle, dims(pairs, 'pad: padding'), n, choice(PAD_MODES, mode, 'pad: mode')), [node])
+    if (!Array.isArray(padding)) throw new TypeError(`pad: padding: ${show(padding)}, expected a pair of integers for each axis`)
+    if (mode !== 'constant' && !PAD_MODES.includes(mode)) {
+      throw new TypeError(`pad: mode: ${show(mode)}, expected one of ${PAD_MODES.join(', ')}`)
     }
-    return made(value === 0
-      ? lib.poly_pad(CTX, node.handle, dims(pairs, 'pad: padding'), n)
-      : lib.poly_pad_value(CTX, node.handle, dims(pairs, 'pad: padding'), n, number(value, 'pad: value')), [node])
+    const flat = padding.length > 0 && padding.every((p) => typeof p === 'number')
+    return call1(PAD, this, [flat ? this._fromLast(padding) : padding, mode, value])
   }
 
   /** Pairs of all axes from a flat list that begins with the last axis. */
   _fromLast (flat) {
-    const { length } = describe(this._node).shape
+    const { length } = describe(this).shape
     if (flat.length % 2 !== 0 || flat.length > 2 * length) {
       throw new PolygradError(`pad: arg: ${flat.length} numbers, expected two for each of up to ${length} axes`)
     }
@@ -116,70 +88,47 @@ class Movement extends Elementwise {
     })
   }
 
-  /** The order along axes reversed. */
-  flip (...args) {
-    const { axis } = shaped('flip', args, { axis: null })
-    return view(lib.poly_flip(CTX, this._node.handle, shapeOf(axis, 'flip: axis'), axis.length), this._node)
-  }
-
-  /** The tensor repeated along each axis. */
-  repeat (...args) {
-    const { repeats } = shaped('repeat', args, { repeats: null })
-    return made(lib.poly_repeat(CTX, this._node.handle, shapeOf(repeats, 'repeat: repeats'), repeats.length), [this._node])
-  }
-
   /** Axes rearranged as einops does: rearrange('b (h w) -> b h w', { h: 2 }). */
   rearrange (...args) {
     let values
     if (args.length === 2 && isOptions(args[1]) && !isOptions(args[1].sizes)) values = { formula: args[0], sizes: args[1] }
     else values = named('rearrange', args, { formula: undefined, sizes: {} })
-    const { formula, sizes } = values
-    string(formula, 'rearrange: formula')
-    const names = Object.keys(record(sizes, 'rearrange: sizes'))
-    const lengths = dims(Object.values(sizes), 'rearrange: sizes')
-    return view(lib.poly_rearrange(CTX, formula, this._node.handle, null, 0, names.join(' '), lengths, names.length, null, null),
-      this._node)
+    return call1(REARRANGE, this, [string(values.formula, 'rearrange: formula'), record(values.sizes, 'rearrange: sizes')])
   }
 
-  // Joining and cutting
+  // Joining
 
   /** Tensors joined along an axis: Tensor.cat(a, b, { dim: 1 }). */
   static cat (...args) {
-    const { tensors, dim } = shapedTensors('cat', args)
-    return join('poly_cat', tensors, small(dim, 'cat: dim'), 'cat: tensors')
+    return joined('cat', CAT, args, { dim: 0 })[0]
   }
 
   /** Tensors of one shape joined along a new axis: Tensor.stack(a, b, { dim: 1 }). */
   static stack (...args) {
-    const { tensors, dim } = shapedTensors('stack', args)
-    return join('poly_stack', tensors, small(dim, 'stack: dim'), 'stack: tensors')
+    return joined('stack', STACK, args, { dim: 0 })[0]
   }
 
   /** This tensor and others joined along an axis. */
   cat (...args) {
-    return this.constructor.cat(this, ...args)
+    return joined('cat', CAT, [this, ...args], { dim: 0 })[0]
   }
 
   /** This tensor and others joined along a new axis. */
   stack (...args) {
-    return this.constructor.stack(this, ...args)
+    return joined('stack', STACK, [this, ...args], { dim: 0 })[0]
   }
 
   /** Grids of the coordinates that vectors hold; indexing 'ij' or 'xy'. */
   static meshgrid (...args) {
     const last = isOptions(args.at(-1)) ? args.pop() : {}
     const { indexing } = named('meshgrid', [last], { indexing: 'ij' })
-    if (indexing !== 'ij' && indexing !== 'xy') throw new TypeError(`meshgrid: indexing: ${show(indexing)}, expected 'ij' or 'xy'`)
-    const nodes = tensorsOf(args, 'meshgrid').map((t) => t._node)
-    const out = new BigUint64Array(nodes.length)
-    const status = lib.poly_meshgrid(CTX, handles(nodes), nodes.length, indexing === 'xy' ? 1 : 0, out)
-    return several(status, out, nodes.length, nodes)
+    return call(MESHGRID, operandsOf(args, 'meshgrid'), [indexing])
   }
 
   /** The shape, or the size of one axis. */
   size (...args) {
     const { dim } = named('size', args, { dim: null })
-    const { shape } = describe(this._node)
+    const { shape } = describe(this)
     if (dim === null) return shape.slice()
     const axis = small(dim, 'size: dim')
     if (axis < -shape.length || axis >= shape.length) {
@@ -187,23 +136,69 @@ class Movement extends Elementwise {
     }
     return shape.at(axis)
   }
-}
 
-/** The tensors of f(a, b) or f([a, b]). */
-function tensorsOf (args, what) {
-  const tensors = args.flat()
-  for (const t of tensors) if (!(t instanceof Base)) throw new TypeError(`${what}: ${show(t)}, expected tensors`)
-  return tensors
-}
+  // Products and windows
 
-/** The tensors and the axis of f(a, b, { dim }) or f([a, b], dim). */
-function shapedTensors (fn, args) {
-  const rest = args.slice()
-  let dim = 0
-  const last = rest.at(-1)
-  if (isOptions(last)) dim = named(fn, [rest.pop()], { dim: 0 }).dim
-  else if (rest.length > 1 && typeof last === 'number') dim = rest.pop()
-  return { tensors: tensorsOf(rest, fn), dim }
+  /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
+  static einsum (formula, ...operands) {
+    return call1(EINSUM, operandsOf(operands, 'einsum: operands'), [string(formula, 'einsum: formula')])
+  }
+
+  /**
+   * x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; one of shape (out, in)
+   * is turned where only that fits. With dtype, all three are converted first.
+   */
+  linear (...args) {
+    const { weight, bias, dtype } = named('linear', args, { weight: undefined, bias: null, dtype: null })
+    tensorOf(weight, 'linear: weight')
+    optional(bias, 'linear: bias')
+    const [x, w, b] = [this, weight, bias].map((t) => t == null || dtype === null ? t : t.cast(dtype))
+    return call1(LINEAR, x, [w, b])
+  }
+
+  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out); with dtype, both are converted first. */
+  conv2d (...args) {
+    const { weight, bias, groups, stride, dilation, padding, dtype } = named('conv2d', args,
+      { weight: undefined, bias: null, groups: 1, stride: 1, dilation: 1, padding: 0, dtype: null })
+    tensorOf(weight, 'conv2d: weight')
+    const [x, w] = [this, weight].map((t) => dtype === null ? t : t.cast(dtype))
+    return call1(CONV2D, x, [w, operandOf(bias, this, 'conv2d: bias'), groups, stride, dilation, padding])
+  }
+
+  /** The greatest value of windows; with returnIndices also where it was: [values, indices]. */
+  maxPool2d (...args) {
+    const o = named('maxPool2d', args, { kernelSize: [2, 2], stride: null, dilation: 1, padding: 0, ceilMode: false, returnIndices: false })
+    const window = [pair(o.kernelSize), o.stride, o.dilation, o.padding, Boolean(o.ceilMode)]
+    return o.returnIndices ? call(WITH_INDICES, this, window) : call1(MAX_POOL2D, this, window)
+  }
+
+  /** Elements set to 0 with probability p and the others scaled, if Tensor.training. */
+  dropout (...args) {
+    const { p } = named('dropout', args, { p: 0.5 })
+    return within(p, 0, 1, 'dropout: p') === 0 || !this.constructor.training ? this : call1(DROPOUT, this, [p])
+  }
+
+  // Others
+
+  /** clamp(min, max). */
+  clip (...args) {
+    return this.clamp(...args)
+  }
+
+  /** Whether isclose holds everywhere; computed at once. */
+  allclose (...args) {
+    const { other, rtol, atol, equalNan } = named('allclose', args, { other: undefined, rtol: 1e-5, atol: 1e-8, equalNan: false })
+    return tidy(() => {
+      const given = operandOf(other, this, 'allclose: other')
+      const tensor = given instanceof Base ? given : this.fullLike(given)
+      return call1(ALLCLOSE, this, [tensor, rtol, atol, Boolean(equalNan)]).item()
+    })
+  }
+
+  /** binaryCrossentropy(target). */
+  binaryCrossEntropy (target, ...args) {
+    return this.binaryCrossentropy(target, ...args)
+  }
 }
 
 module.exports = { Movement }

@@ -2,7 +2,7 @@
 /** Files of tensors in the safetensors format. */
 
 const { lib, koffi, fail, PolygradError } = require('./library.js')
-const { addresses } = require('./graph.js')
+const { addresses } = require('./handles.js')
 const { Tensor } = require('./tensor.js')
 const { bytesOf, taken } = require('./memory.js')
 const { put, record, strings, show } = require('./arguments.js')

@@ -1,14 +1,17 @@
 'use strict'
 /** The Tensor. */
 
-const { Base, registered, nodeOf, join } = require('./base.js')
+const { lib } = require('./library.js')
+const { CTX } = require('./handles.js')
+const { HANDLE, Base, registered, made, describe, count, tensorOf } = require('./base.js')
+const { operation, joined } = require('./call.js')
 const { SymInt } = require('./variable.js')
-const { Gradients } = require('./gradients.js')
-const { GraphNode, describe, count } = require('./graph.js')
+const { Writing } = require('./writing.js')
 const { MAX_DIMS, named, list, show } = require('./arguments.js')
 const { Device } = require('./device.js')
-const { leafOf, typeOf } = require('./data.js')
+const { tensorFrom, typeOf } = require('./data.js')
 
+const STACK = operation('stack')
 const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
 
 /**
@@ -18,20 +21,21 @@ const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
  * another tensor. A typed array is used in place: the tensor and the array share memory. Numbers
  * become float32, booleans bool and bigints int64 if no dtype is given; typed arrays keep their type.
  */
-class Tensor extends Gradients {
+class Tensor extends Writing {
   /**
    * @param {unknown} data the numbers
    * @param {object} [options] dtype, shape, device, requiresGrad
    */
   constructor (data, options) {
-    if (data instanceof GraphNode) {
+    if (options === HANDLE) {
       super(data)
       return
     }
     const { dtype, device, requiresGrad, shape } = named('Tensor', options === undefined ? [] : [options], OPTIONS)
     if (device !== null) Device.require(device)
-    super(nodeFrom(data, typeOf(dtype), shape === null ? null : list(shape), requiresGrad))
-    if (requiresGrad === true || (requiresGrad !== null && this._node.tracked !== false)) this.requiresGrad = requiresGrad
+    const tensor = madeFrom(data, typeOf(dtype), shape === null ? null : list(shape), requiresGrad)
+    if (requiresGrad !== null) tensor.requiresGrad = requiresGrad
+    return new.target === Tensor ? tensor : Object.setPrototypeOf(tensor, new.target.prototype)
   }
 
   /** A tensor of numbers: the same as new Tensor(data, options). */
@@ -43,17 +47,17 @@ class Tensor extends Gradients {
 
   /** The size of each axis. */
   get shape () {
-    return describe(this._node).shape.slice()
+    return describe(this).shape.slice()
   }
 
   /** The number of axes. */
   get ndim () {
-    return describe(this._node).shape.length
+    return describe(this).shape.length
   }
 
   /** The name of the data type. */
   get dtype () {
-    return describe(this._node).dtype.name
+    return describe(this).dtype.name
   }
 
   /** Where the tensor lives. */
@@ -63,7 +67,7 @@ class Tensor extends Gradients {
 
   /** The number of elements. */
   numel () {
-    const { shape } = describe(this._node)
+    const { shape } = describe(this)
     const symbolic = shape.filter((n) => n instanceof SymInt)
     if (symbolic.length === 0) return count(shape)
     return symbolic.reduce((n, size) => size.mul(n), count(shape.filter((n) => !(n instanceof SymInt))))
@@ -71,7 +75,7 @@ class Tensor extends Gradients {
 
   /** The number of bytes of an element. */
   elementSize () {
-    return describe(this._node).dtype.Array.BYTES_PER_ELEMENT
+    return describe(this).dtype.Array.BYTES_PER_ELEMENT
   }
 
   /** The number of bytes of all elements. */
@@ -81,12 +85,12 @@ class Tensor extends Gradients {
 
   /** Whether the data type is a floating one. */
   isFloatingPoint () {
-    return describe(this._node).dtype.isFloat
+    return describe(this).dtype.isFloat
   }
 
   /** The size of the first axis. */
   get length () {
-    const { shape } = describe(this._node)
+    const { shape } = describe(this)
     if (shape.length === 0) throw new TypeError('length: the tensor has no axes')
     return shape[0]
   }
@@ -129,6 +133,15 @@ class Tensor extends Gradients {
 
   // Modes
 
+  /** Whether dropout drops and batch norms use the batch: see train. */
+  static get training () {
+    return lib.poly_training(CTX, -1) === 1
+  }
+
+  static set training (on) {
+    lib.poly_training(CTX, on ? 1 : 0)
+  }
+
   /** Runs a function while Tensor.training, which dropout and batch norms look at, has a value; it may be async. */
   static train (fn, mode = true) {
     if (typeof fn !== 'function') throw new TypeError(`train: fn: ${show(fn)}, expected a function`)
@@ -148,22 +161,27 @@ class Tensor extends Gradients {
   }
 }
 
-/** Whether dropout drops and batch norms use the batch: see train. */
-Tensor.training = false
 registered.Tensor = Tensor
 
-function nodeFrom (data, dtype, shape, requiresGrad) {
+function madeFrom (data, dtype, shape, requiresGrad) {
   let tensor = null
-  if (data instanceof Base) {
-    nodeOf(data, 'Tensor: data')
-    tensor = data
-  } else if (hasTensors(data)) tensor = join('poly_stack', data.map((t) => t instanceof Base ? t : new Tensor(t)), 0, 'Tensor: data')
-  if (tensor === null) return leafOf(data, dtype, shape)
+  if (data instanceof Base) tensor = tensorOf(data, 'Tensor: data')
+  else if (data instanceof SymInt) tensor = ofSize(data)
+  else if (hasTensors(data)) [tensor] = joined('Tensor', STACK, [data.map((t) => t instanceof Base ? t : new Tensor(t))], { dim: 0 })
+  if (tensor === null) return tensorFrom(data, dtype, shape)
   if (dtype !== null) tensor = tensor.cast(dtype.name)
   if (shape !== null) tensor = tensor.reshape(shape)
-  if (requiresGrad) tensor = tensor.clone()
-  else if (requiresGrad === false) tensor = tensor.detach()
-  return tensor._node
+  return requiresGrad === false ? tensor.detach() : tensor.clone()
+}
+
+/** A size as a tensor. */
+function ofSize (size) {
+  const node = lib.poly_size_tensor(CTX, size.symbolicSize)
+  try {
+    return made(lib.poly_array_of(CTX, node, null, 0))
+  } finally {
+    lib.poly_uop_release(CTX, node)
+  }
 }
 
 function hasTensors (data, depth = 0) {

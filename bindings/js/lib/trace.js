@@ -1,123 +1,148 @@
 'use strict'
-/**
- * Tracing: running a function of tensors without computing, to compile it.
- *
- * While a function is traced, assignments are not carried out. The tensor stands for its new value
- * until the end, when what has changed becomes part of the program and everything is put back.
- */
+/** Functions of tensors as compiled programs: what TinyJit and compileStep stand on. */
 
-const { PolygradError } = require('./library.js')
-const { recordLeaves } = require('./graph.js')
-const { note, lazyTensors } = require('./live.js')
+const { lib, fail, JitError, PolygradError } = require('./library.js')
+const { CTX, prepare, handlesOf, inThread, inTurn } = require('./handles.js')
+const { made, handleOf } = require('./base.js')
+const { get, put } = require('./arguments.js')
 
-/** A function that cannot be captured, or a call that does not match the captured one. */
-class JitError extends PolygradError {
-  constructor (message) {
-    super(message)
-    this.name = 'JitError'
-  }
-}
-
-let current = null
-
-/** What a traced function does to tensors that exist outside of it. */
-class Trace {
-  /** @param {string} who what traces, for errors */
-  constructor (who) {
-    this.who = who
-    /** Tensors with another node after the function, with their old nodes. */
-    this.before = new Map()
-    this.gradients = new Map()
-    // What is in memory, by what stands for it now.
-    this.memory = new Map()
-    /** The leaves that the function makes: they are no memory of the program. */
-    this.leaves = new Set()
-    /** Pairs of the node that a tensor stood for and the node of its new value. */
-    this.changes = []
-  }
-
-  /** Runs a function and puts all tensors back. */
-  run (fn) {
-    if (current !== null) throw new JitError(`${this.who} inside of ${current.who}`)
-    this.outside = new Set(Array.from(lazyTensors(), (tensor) => tensor._node))
-    current = this
-    recordLeaves(this.leaves)
-    try {
-      return fn()
-    } finally {
-      current = null
-      recordLeaves(null)
-      for (const [now, node] of this.memory) this.changes.push([node, now])
-      // What the tensor stood for stays alive: the program reads it.
-      for (const [tensor, node] of this.before) tensor._node = node
-      for (const [tensor, grad] of this.gradients) tensor.grad = grad
-    }
-  }
-
-  /** Whether a node is memory that the function has found. */
-  isMemory (node) {
-    return (node.data !== null || node.isInput) && !this.leaves.has(node)
-  }
-
-  /** Whether a node is older than the trace. */
-  isOlder (node) {
-    return this.outside.has(node) || this.isMemory(node)
-  }
-
-  /** Records that a node replaces another one. */
-  changed (before, after) {
-    if (this.memory.has(before)) {
-      this.memory.set(after, this.memory.get(before))
-      this.memory.delete(before)
-    } else if (this.isMemory(before)) {
-      this.memory.set(after, before)
-    } else if (this.outside.has(before)) {
-      throw new JitError(`${this.who}: a tensor is assigned that was not computed before the trace`)
-    } else {
-      return
-    }
-    after.users++ // nothing else may hold it in the end
-  }
-}
+let running = null
 
 /** Whether a function is being traced. */
 function tracing () {
-  return current !== null
+  return running !== null
 }
 
-/** Tells the trace, if there is one, that a node replaces another one. */
-function changed (before, after) {
-  if (current !== null) current.changed(before, after)
-}
+const registry = new FinalizationRegistry((handle) => lib.poly_function_release(handle))
 
-/** Lets a tensor stand for another node until the trace ends, if it is older than that. */
-function change (tensor, node) {
-  const before = tensor._node
-  if (!current.before.has(tensor)) {
-    if (!current.isOlder(before)) {
-      tensor._bind(node)
-      return
+/** A function of tensors that is compiled: it runs where its arguments and what it uses are. */
+class Compiled {
+  /**
+   * Traces a function, which returns anything and the tensors among its results.
+   *
+   * @param {string} who what traces it, for errors
+   * @param {() => [unknown, Base[]]} fn the function
+   * @param {Base[]} args tensors that have no values while it runs
+   * @param {number} flags PolyTraceFlags
+   */
+  constructor (who, fn, args, flags) {
+    if (running !== null) throw new JitError(`${who} inside of ${running}`)
+    const n = args.length
+    args.forEach(handleOf)
+    const given = new Int32Array(2 * n)
+    prepare()
+    if (lib.poly_trace_begin(CTX, who, handlesOf(args), n, given) !== 0) failed(who)
+    running = who
+    const before = args.map((tensor) => tensor._handle)
+    args.forEach((tensor, i) => { tensor._handle = get(given, i) })
+    let ended = false
+    try {
+      const [result, tensors] = fn()
+      /** What the function returned. */
+      this.result = result
+      this.nResults = tensors.length
+      const results = handlesOf(tensors)
+      ended = true
+      this._handle = lib.poly_trace_end(CTX, results, tensors.length, flags)
+      if (this._handle === 0) failed(who)
+    } finally {
+      if (!ended) lib.poly_trace_abandon(CTX)
+      running = null
+      args.forEach((tensor, i) => { tensor._handle = before[i] })
+      lib.poly_array_release_n(given, n)
     }
-    current.before.set(tensor, before)
+    registry.register(this, this._handle, this)
+    const same = Array.from({ length: this.nResults }, (_, i) => lib.poly_function_result(this._handle, i))
+    /** The results that are the same in each run, null for others. */
+    this.same = same.map((handle) => handle === 0 ? null : made(handle).keep())
   }
-  node.users++
-  tensor._node = node
-  note(tensor)
+
+  /** The handle of the program. */
+  get handle () {
+    if (this._handle === 0) throw new PolygradError('run: the step was disposed')
+    return this._handle
+  }
+
+  _call (args, variables) {
+    const values = new Int32Array(4 * variables.length)
+    variables.forEach(([variable, value], i) => {
+      // PolyVarBinding: the node, the value.
+      put(values, 2 * i, variable._handle)
+      values[4 * i + 2] = value
+    })
+    const out = new Int32Array(2 * this.nResults)
+    return [this.handle, handlesOf(args), args.length, values, variables.length, out, this.nResults]
+  }
+
+  /** Runs on arguments, with values of variables, and returns the tensors of its results. */
+  run (who, args, variables) {
+    const call = this._call(args, variables)
+    prepare()
+    if (lib.poly_function_run(...call) < 0) failed(who)
+    return resultsOf(call)
+  }
+
+  /** run in another thread. */
+  runAsync (who, args, variables) {
+    const call = this._call(args, variables)
+    return inTurn([this, args], async () => {
+      // Error texts stay in the thread of a call: one that failed is repeated here.
+      if (await inThread(lib.poly_function_run, call) < 0 && lib.poly_function_run(...call) < 0) failed(who)
+      return resultsOf(call)
+    })
+  }
+
+  /** Runs a program of no arguments, whose results are always the same tensors. */
+  rerun () {
+    if (lib.poly_function_rerun(this.handle) !== 0) fail()
+  }
+
+  /** rerun in another thread. */
+  async rerunAsync () {
+    const { handle } = this
+    await inTurn(this, async () => {
+      if (await inThread(lib.poly_function_rerun, [handle]) !== 0) this.rerun()
+    })
+  }
+
+  /** The number of compiled kernels. */
+  get nKernels () {
+    return this._info(1)
+  }
+
+  /** The number of intermediate buffers. */
+  get nIntermediates () {
+    return this._info(2)
+  }
+
+  _info (i) {
+    const numbers = [0, 0, 0].map(() => new Int32Array(1))
+    if (lib.poly_function_info(this.handle, ...numbers) !== 0) fail()
+    return numbers[i][0]
+  }
+
+  /** Frees the program; it cannot run any more. */
+  dispose () {
+    if (this._handle === 0) return
+    lib.poly_function_release(this._handle)
+    registry.unregister(this)
+    this._handle = 0
+  }
 }
 
-/** Whether a node without value is older than the trace that runs. */
-function isOutside (node) {
-  return current.outside.has(node)
+function resultsOf (call) {
+  const [out, n] = call.slice(-2)
+  return Array.from({ length: n }, (_, i) => made(get(out, i)))
 }
 
-/** The error of asking for a value while a function is traced. */
-function valueNeeded () {
-  return new JitError(`a value is needed while ${current.who} traces the function`)
+/** Throws what the library says about a program as an error of who runs it. */
+function failed (who) {
+  try {
+    fail()
+  } catch (error) {
+    const text = error.message.replace(/^(?:poly_\w+|run|rerun|end|begin): (?:args: |results: )?/, '')
+    throw new JitError(text.startsWith('internal error') ? error.message : `${who}: ${text}`)
+  }
 }
 
-/** Puts the gradient of a tensor back when the trace ends, if there is one. */
-function keepGradient (tensor) {
-  if (current !== null && !current.gradients.has(tensor)) current.gradients.set(tensor, tensor.grad)
-}
-
-module.exports = { JitError, Trace, tracing, changed, change, isOutside, valueNeeded, keepGradient }
+module.exports = { Compiled, tracing }

@@ -1,78 +1,93 @@
 'use strict'
 /** The values of tensors: when they are computed, and how they come to JavaScript. */
 
-const { lib, PolygradError } = require('./library.js')
-const { wrap, made, nodeOf, tidy, keep } = require('./base.js')
-const { SymInt, valuesOf } = require('./variable.js')
+const { lib, find, fail, PolygradError } = require('./library.js')
+const { CTX, addressOf, prepare, memoryOf, handlesOf, inTurn } = require('./handles.js')
+const { made, describe, count, handleOf, tensorOf, tidy, keep } = require('./base.js')
+const { valuesOf } = require('./variable.js')
 const { Display } = require('./display.js')
-const { CTX, describe, leaf, pin, count, compute, computeAsync } = require('./graph.js')
 const { types } = require('./dtype.js')
-const { nested } = require('./data.js')
-const trace = require('./trace.js')
-const views = require('./views.js')
+const { nested, read } = require('./data.js')
+const { put } = require('./arguments.js')
+
+const realizeAt = find('poly_array_realize', 'int', ['uintptr_t', 'int'])
+const isComputedAt = find('poly_array_is_computed', 'int', ['uintptr_t'])
+const readAt = find('poly_array_read', 'int', ['uintptr_t', 'uintptr_t', 'size_t'])
+const one = new Int32Array(2)
+const oneAt = addressOf(one)
+const element = new ArrayBuffer(8)
+const elementAt = addressOf(new Uint8Array(element))
 
 /** Computing tensors and reading them. */
 class Values extends Display {
-  /** Whether the values of the tensor, or of its root, are computed. */
+  /** Whether the values of the tensor, or of what it is a view of, are computed. */
   get isRealized () {
-    return views.isThere(this)
+    const is = isComputedAt(handleOf(this))
+    if (is < 0) fail()
+    return is === 1
   }
 
   /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
   realize (...others) {
-    if (trace.tracing()) {
-      store([this, ...others])
-      return this
+    prepare()
+    let status
+    if (others.length === 0) {
+      put(one, 0, handleOf(this))
+      status = realizeAt(oneAt, 1)
+    } else {
+      status = lib.poly_array_realize(handlesOf(checked([this, ...others])), others.length + 1)
     }
-    const todo = pending([this, ...others])
-    if (todo !== null) settleWith(todo, compute([...todo.keys()]))
+    if (status !== 0) fail()
     return this
   }
 
   /** realize in another thread: the event loop goes on meanwhile. */
   async realizeAsync (...others) {
-    const todo = pending([this, ...others])
-    if (todo !== null) settleWith(todo, await computeAsync([...todo.keys()]))
+    // The tensors may be disposed meanwhile.
+    const tensors = tidy(() => checked([this, ...others]).map((tensor) => made(lib.poly_array_retain(tensor._handle)).keep()))
+    try {
+      await inTurn(tensors, () => lib.poly_array_realize_async(CTX, handlesOf(tensors), tensors.length))
+    } finally {
+      for (const tensor of tensors) tensor.dispose()
+    }
     return this
   }
 
   /**
    * The memory of the computed tensor, without a copy: writes to it change the tensor.
    * float16, bfloat16 and fp8 are there as bits, bools as 0 and 1. Elements of a view that do not lie
-   * one after the other in memory are copied. A symbolic size has room for its largest value.
+   * one after the other in memory are copied, and so are those of a tensor with symbolic sizes.
    */
   get data () {
-    if (trace.tracing() && !views.isThere(this)) throw trace.valueNeeded()
-    const { _node: node } = this.realize()
-    return pin(node.data ?? compute([node])[0].data)
+    const { shape, dtype } = describe(this)
+    const n = count(shape)
+    if (n === 0 || shape.some((size) => typeof size !== 'number')) return read(this)
+    prepare()
+    this._memory = memoryOf(handleOf(this), shape, dtype, n, this._memory)
+    return this._memory ?? read(this)
   }
 
-  /**
-   * The values as a typed array: the memory itself; float16, bfloat16 and fp8 as a new Float32Array, and
-   * tensors with symbolic sizes as a new array of the elements that they have.
-   */
+  /** The values as a typed array: the memory itself; float16, bfloat16 and fp8 as a new Float32Array. */
   toArray () {
-    const { dtype, shape } = describe(this._node)
-    const array = dtype.isRaw ? tidy(() => this.cast('float32').data) : this.data
-    return used(array, shape)
+    return describe(this).dtype.isRaw ? tidy(() => read(this.cast('float32'))) : this.data
   }
 
   /** toArray computed in another thread. */
   async toArrayAsync () {
-    const { dtype } = describe(this._node)
-    if (!dtype.isRaw) return used((await this.realizeAsync()).data, this._node.shape)
-    const wide = await this.cast('float32').realizeAsync()
-    const array = wide.data
-    const { shape } = describe(this._node)
-    wide.dispose()
-    return used(array, shape)
+    await this.realizeAsync()
+    return this.toArray()
   }
 
   /** The value of a tensor with one element: a number, a bigint (64-bit integers) or a boolean. */
   item () {
     if (this.numel() !== 1) throw new PolygradError(`item: the tensor has shape [${this.shape}], expected one element`)
-    const [element] = this.toArray()
-    return this.dtype === 'bool' ? element !== 0 : element
+    const { dtype } = describe(this)
+    if (dtype.isRaw) return tidy(() => this.cast('float32').item())
+    prepare()
+    const kind = dtype.Array
+    if (readAt(this._handle, elementAt, kind.BYTES_PER_ELEMENT) !== 0) fail()
+    const [value] = new kind(element, 0, 1)
+    return dtype === types.bool ? value !== 0 : value
   }
 
   /** item computed in another thread. */
@@ -83,8 +98,9 @@ class Values extends Display {
 
   /** The values as nested lists; a number for a tensor without axes. */
   tolist () {
-    const { shape, dtype } = describe(this._node)
-    return nested(this.toArray(), valuesOf(shape), dtype === types.bool)
+    const { shape, dtype } = describe(this)
+    if (dtype.isRaw) return tidy(() => this.cast('float32').tolist())
+    return nested(read(this), valuesOf(shape), dtype === types.bool)
   }
 
   /** What JSON.stringify writes of the tensor: tolist. */
@@ -94,26 +110,20 @@ class Values extends Display {
 
   /** tolist computed in another thread. */
   async tolistAsync () {
-    const { shape, dtype } = describe(this._node)
-    return nested(await this.toArrayAsync(), valuesOf(shape), dtype === types.bool)
+    await this.realizeAsync()
+    return this.tolist()
   }
 
-  /** The tensor without its history: no gradient flows through it. */
+  /** The tensor without its history, as a view: no gradient flows through it. */
   detach () {
-    const tensor = detached(this)
-    tensor._node.data = this._node.data
-    tensor._node.shows = true
+    const tensor = made(lib.poly_array_detach(handleOf(this)))
+    tensor._wants = false
     return tensor
   }
 
-  /** A copy with memory of its own, which requires a gradient if this tensor does; a gradient that is there is copied too. */
+  /** A tensor with the same elements, of its own: memory is shared until one of the two is written. Gradients flow through it. */
   clone () {
-    const node = this._node
-    if (node.data === null || node.origin !== null || trace.tracing()) return this.contiguous()
-    const copy = wrap(leaf(node.data.slice(), describe(node).dtype, node.shape))
-    copy.requiresGrad = node.tracked
-    if (this.grad !== null) copy.grad = this.grad.clone()
-    return copy
+    return made(lib.poly_array_clone(handleOf(this)))
   }
 
   /** Keeps the tensor when the tidy in which it was made ends; returns it. */
@@ -123,66 +133,16 @@ class Values extends Display {
 
   /**
    * Runs a function and disposes of the tensors that were made meanwhile, except those in its result
-   * and those that require a gradient. A loop that never awaits should run in it: the garbage
-   * collector tells of unused tensors only between turns of the event loop.
+   * and those that require a gradient. It gives memory back at once; the garbage collector does so later.
    */
   static tidy (fn) {
     return tidy(fn)
   }
 }
 
-function detached (tensor) {
-  const result = made(lib.poly_detach(CTX, tensor._node.handle), [tensor._node])
-  result._node.tracked = false
-  return result
+function checked (tensors) {
+  for (const tensor of tensors) tensorOf(tensor, 'realize')
+  return tensors
 }
 
-/** The nodes that tensors need to have computed, each with the tensors that stand for it. */
-function pending (tensors) {
-  let todo = null
-  for (const tensor of tensors) {
-    if (nodeOf(tensor, 'realize').handle === 0) throw new PolygradError('realize: the tensor was disposed')
-    if (views.isThere(tensor)) continue
-    const node = tensor._node
-    todo ??= new Map()
-    if (todo.has(node)) todo.get(node).push(tensor)
-    else todo.set(node, [tensor])
-  }
-  if (todo !== null && trace.tracing()) throw trace.valueNeeded()
-  return todo
-}
-
-/** Lets a program that is being traced compute tensors into memory of their own. */
-function store (tensors) {
-  for (const tensor of tensors) {
-    const node = nodeOf(tensor, 'realize')
-    if (node.data !== null || node.isInput || node.shows || trace.isOutside(node)) continue
-    views.standFor(node, tensor.contiguous()._node)
-  }
-}
-
-/** Lets tensors stand for what was computed of the nodes that they stood for. */
-function settleWith (todo, computed) {
-  let i = 0
-  for (const [node, tensors] of todo) {
-    const now = computed[i++]
-    for (const tensor of tensors) if (tensor._node === node) tensor._bind(now)
-  }
-}
-
-/** The elements that a tensor has, of memory with room for the largest symbolic sizes. */
-function used (array, shape) {
-  if (!shape.some((n) => n instanceof SymInt)) return array
-  const sizes = valuesOf(shape)
-  const out = new array.constructor(count(sizes))
-  const at = sizes.map(() => 0)
-  for (let i = 0; i < out.length; i++) {
-    let from = 0
-    for (let k = 0; k < sizes.length; k++) from = from * count([shape[k]]) + at[k]
-    out[i] = array[from]
-    for (let k = sizes.length - 1; k >= 0 && ++at[k] === sizes[k]; k--) at[k] = 0
-  }
-  return out
-}
-
-module.exports = { Values, detached }
+module.exports = { Values }

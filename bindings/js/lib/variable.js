@@ -2,7 +2,8 @@
 /** Variables: integers in shapes and indices that get their values when a program runs. */
 
 const { lib, constants: c, fail, PolygradError } = require('./library.js')
-const { CTX, GraphNode, setSizeReader } = require('./graph.js')
+const { CTX, ownNode, dropNode } = require('./handles.js')
+const { setSizeReader } = require('./base.js')
 const { get, small, string, show, integer } = require('./arguments.js')
 
 const TEXT = 4096
@@ -18,26 +19,18 @@ const gone = new FinalizationRegistry((handle) => {
   if (known.get(handle)?.deref() === undefined) known.delete(handle)
 })
 
-/** The node that keeps a handle until the object that has it is gone: no tidy ends it. */
-function held (handle) {
-  if (handle === 0) fail()
-  const node = new GraphNode(handle, [], null, false)
-  node.users = 1
-  return node
-}
-
-/** A size as a number or a SymInt. */
+/** A size as a number or a SymInt, of a handle that is given. */
 function ofHandle (handle) {
-  const node = held(handle)
+  if (handle === 0) fail()
   const same = known.get(handle)?.deref()
   if (same !== undefined) {
-    node.drop() // the reference that came with it
+    lib.poly_uop_release(CTX, handle) // the reference that came with it
     return same
   }
   const size = Object.create(SymInt.prototype)
-  fill(size, node)
+  fill(size, handle)
   if (size.min === size.max) {
-    node.drop()
+    dropNode(size, handle)
     return size.min
   }
   known.set(handle, new WeakRef(size))
@@ -45,14 +38,15 @@ function ofHandle (handle) {
   return size
 }
 
-function fill (size, node) {
-  const has = lib.poly_size_info(CTX, node.handle, low, high, result)
+function fill (size, handle) {
+  ownNode(size, handle)
+  const has = lib.poly_size_info(CTX, handle, low, high, result)
   if (has < 0) fail()
   Object.defineProperties(size, {
-    _node: { value: node },
+    _handle: { value: handle },
     _value: { value: has === 1 ? get(result, 0) : null },
     /** The number that stands for the size in a call. */
-    symbolicSize: { value: -node.handle },
+    symbolicSize: { value: -handle },
     min: { value: get(low, 0), enumerable: true },
     max: { value: get(high, 0), enumerable: true }
   })
@@ -84,12 +78,12 @@ class SymInt {
 
   /** The same without the values of its variables. */
   get unbound () {
-    return ofHandle(lib.poly_size_unbind(CTX, this._node.handle))
+    return ofHandle(lib.poly_size_unbind(CTX, this._handle))
   }
 
   /** The variables of the size, with their values, null for unbound ones. */
   get variables () {
-    const { handle } = this._node
+    const handle = this._handle
     const count = lib.poly_size_n_variables(CTX, handle)
     if (count < 0) fail()
     return new Map(Array.from({ length: count }, (_, i) => {
@@ -153,7 +147,7 @@ class SymInt {
   /** The size as text: n*2+1, with values n=3. */
   toString () {
     const text = Buffer.alloc(TEXT)
-    const n = lib.poly_size_text(CTX, this._node.handle, text, TEXT)
+    const n = lib.poly_size_text(CTX, this._handle, text, TEXT)
     if (n < 0) fail()
     return text.toString('utf8', 0, Math.min(n, TEXT - 1))
   }
@@ -176,21 +170,24 @@ class Variable extends SymInt {
   constructor (name, min, max) {
     string(name, 'Variable: name')
     if (!/^[A-Za-z_]\w*$/.test(name)) throw new PolygradError(`Variable: name: ${show(name)}, expected an identifier`)
-    const variable = held(lib.poly_define_var(CTX, name, small(min, 'Variable: min'), small(max, 'Variable: max')))
-    const size = held(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -variable.handle, 0))
+    const variable = lib.poly_define_var(CTX, name, small(min, 'Variable: min'), small(max, 'Variable: max'))
+    if (variable === 0) fail()
     const self = Object.create(new.target.prototype)
-    fill(self, size)
-    Object.defineProperties(self, { name: { value: name, enumerable: true }, _variable: { value: variable } })
+    const holder = {}
+    ownNode(holder, variable)
+    fill(self, lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -variable, 0))
+    Object.defineProperties(self, { name: { value: name, enumerable: true }, _variable: { value: variable }, _holder: { value: holder } })
     return self
   }
 
   /** The variable with a value. */
   bind (value) {
-    const bound = held(lib.poly_bind_var(CTX, this._variable.handle, integer(value, 'bind: value')))
+    const bound = lib.poly_bind_var(CTX, this._variable, integer(value, 'bind: value'))
+    if (bound === 0) fail()
     try {
-      return ofHandle(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -bound.handle, 0))
+      return ofHandle(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -bound, 0))
     } finally {
-      bound.drop()
+      lib.poly_uop_release(CTX, bound)
     }
   }
 }
@@ -200,6 +197,13 @@ function valuesOf (shape) {
   return shape.map((n) => n instanceof SymInt ? n.val : n)
 }
 
-setSizeReader((node, axis) => ofHandle(lib.poly_size_of(CTX, node.handle, axis)))
+setSizeReader((tensor, shape) => {
+  const node = lib.poly_array_node(tensor._handle)
+  try {
+    shape.forEach((size, axis) => { if (size < 0) shape[axis] = ofHandle(lib.poly_size_of(CTX, node, axis)) })
+  } finally {
+    lib.poly_uop_release(CTX, node)
+  }
+})
 
 module.exports = { SymInt, Variable, valuesOf, ofHandle }

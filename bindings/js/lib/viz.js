@@ -2,9 +2,8 @@
 /** What is computed and how: graphs, kernels, their code and their times. */
 
 const { lib, koffi, fail, constants: c, PolygradError } = require('./library.js')
-const { CTX, handles } = require('./graph.js')
-const { nodeOf } = require('./base.js')
-const { lazy } = require('./autograd.js')
+const { CTX, handlesOf } = require('./handles.js')
+const { handleOf } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { CompiledTrainingStep } = require('./nn/step.js')
 const { TinyJit } = require('./jit.js')
@@ -30,14 +29,20 @@ function formatNumber (name, format) {
   return FORMATS[format]
 }
 
-/** The lazy nodes of tensors: for a computed one the node it came from. */
-function nodesOf (name, tensors) {
+/** Calls a function with the nodes of tensors, as an array for C and their number: of a computed one that by which it was computed. */
+function withNodes (name, tensors, call) {
   const all = Array.isArray(tensors) ? tensors : [tensors]
   if (all.length === 0) throw new TypeError(`${name}: no tensors, expected at least one`)
-  return all.map((tensor) => {
-    if (!(tensor instanceof Tensor)) throw new TypeError(`${name}: ${show(tensor)}, expected a Tensor`)
-    return lazy(nodeOf(tensor))
-  })
+  const nodes = []
+  try {
+    for (const tensor of all) {
+      if (!(tensor instanceof Tensor)) throw new TypeError(`${name}: ${show(tensor)}, expected a Tensor`)
+      nodes.push({ _handle: lib.poly_array_origin(handleOf(tensor)) })
+    }
+    return call(handlesOf(nodes), nodes.length)
+  } finally {
+    for (const node of nodes) lib.poly_uop_release(CTX, node._handle)
+  }
 }
 
 /** A text that the library made, which is freed. */
@@ -54,8 +59,8 @@ function taken (address) {
  */
 function graph (tensors, options = {}) {
   const { format } = optionsOf('graph', options, { format: 'text' })
-  const nodes = nodesOf('graph', tensors)
-  return taken(lib.poly_view_graph(CTX, handles(nodes), nodes.length, formatNumber('graph', format)))
+  const number = formatNumber('graph', format)
+  return withNodes('graph', tensors, (nodes, n) => taken(lib.poly_view_graph(CTX, nodes, n, number)))
 }
 
 /** The program of a compiled step or a TinyJit, null of anything else. */
@@ -73,23 +78,11 @@ function programOf (what) {
  */
 function kernels (what, options = {}) {
   const { format, runs } = optionsOf('kernels', options, { format: 'text', runs: 0 })
-  let values = []
-  let before = []
-  let after = []
-  const program = programOf(what)
-  if (program !== null) {
-    const changes = program.nodes.slice(program.nValues)
-    values = program.nodes.slice(0, program.nValues)
-    before = changes.filter((_, i) => i % 2 === 0)
-    after = changes.filter((_, i) => i % 2 === 1)
-  } else {
-    values = nodesOf('kernels', what)
-  }
   const number = formatNumber('kernels', format)
   if (!Number.isInteger(runs)) throw new TypeError(`kernels: runs: ${show(runs)}, expected an integer`)
-  return taken(lib.poly_view_kernels(
-    CTX, handles(values), values.length, handles(before), handles(after), before.length, runs, number
-  ))
+  const program = programOf(what)
+  if (program !== null) return taken(lib.poly_view_function(program.handle, runs, number))
+  return withNodes('kernels', what, (nodes, n) => taken(lib.poly_view_kernels(CTX, nodes, n, null, null, 0, runs, number)))
 }
 
 const camel = (key) => key.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())

@@ -1,76 +1,166 @@
 'use strict'
-/** Writing to tensors: new values in the memory that they have. */
+/** Changing tensors, and gradients. */
 
-const { PolygradError } = require('./library.js')
-const { Base, registered, nodeOf } = require('./base.js')
-const { describe, leaf, compute, computeAsync } = require('./graph.js')
-const { Values, detached } = require('./values.js')
-const { named } = require('./arguments.js')
-const trace = require('./trace.js')
-const views = require('./views.js')
+const { lib, find, fail, PolygradError } = require('./library.js')
+const { addressOf, bury, prepare, own, handlesOf, inTurn } = require('./handles.js')
+const { Base, registered, made, describe, handleOf, tensorOf, optional, keep } = require('./base.js')
+const { packed, packedItems } = require('./call.js')
+const { Values } = require('./values.js')
+const { items } = require('./indexing.js')
+const { tracing } = require('./trace.js')
+const { types } = require('./dtype.js')
+const { named, get, show } = require('./arguments.js')
 
-/** Changing a tensor. */
+const assignAt = find('poly_array_assign', 'int', ['uintptr_t', 'uintptr_t'])
+const setAt = find('poly_array_set', 'int', ['uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
+const updateAt = find('poly_array_update', 'int', ['uintptr_t', 'uintptr_t'])
+const gradAt = find('poly_array_grad', 'int', ['uintptr_t', 'uintptr_t'])
+const gradient = new Int32Array(2)
+const gradientAt = addressOf(gradient)
+
+/** Writes, and what gradients are asked for. */
 class Writing extends Values {
   /**
-   * Gives the tensor new values, which are broadcast to its shape and have its type, in its memory;
-   * they are computed at once. A view (what reshape, permute, flip, slices and the like make) writes
-   * them where it shows them. What was made of the tensor before keeps its values.
+   * Gives the tensor new values, which are broadcast to its shape and have its type; they are computed at once.
+   * A view (what reshape, permute, flip, slices and the like make) writes them where it shows them. What was
+   * made of the tensor before keeps its values.
    */
   assign (x) {
-    const value = fit(this, x)
-    if (trace.tracing()) {
-      views.put(this, detached(value)._node)
-    } else if (value !== this) {
-      const { nodes, done } = views.prepare(this, value)
-      done(compute(nodes, [this._node], [value._node]))
-    }
+    const value = given(this, x, 'assign: x')
+    if (value instanceof Base) mustBroadcast(this, value)
+    prepare()
+    if (assignAt(handleOf(this), packed(value)[0]) !== 0) fail()
     return this
   }
 
-  /** assign computed in another thread. */
+  /** assign whose value is computed in another thread. */
   async assignAsync (x) {
-    const value = fit(this, x)
-    if (trace.tracing()) throw trace.valueNeeded()
-    if (value === this) return this
-    const { nodes, done } = views.prepare(this, value)
-    done(await computeAsync(nodes, [this._node], [value._node]))
-    return this
+    const value = given(this, x, 'assign: x')
+    if (!(value instanceof Base)) return this.assign(value)
+    mustBroadcast(this, value)
+    await value.realizeAsync()
+    return this.assign(value)
   }
 
-  /** Lets the tensor stand for what x stands for; whether it requires a gradient stays. */
+  /** Lets the tensor stand for what x stands for: a write to one is seen in both. Whether it requires a gradient stays. */
   replace (x) {
-    const { owner } = nodeOf(this, 'replace')
-    const node = nodeOf(x, 'replace: x')
-    if (trace.tracing()) trace.change(this, node)
-    else this._bind(node)
-    if (owner === this && !node.tracked) this.requiresGrad = true
+    tensorOf(this, 'replace')
+    if (lib.poly_array_replace(this._handle, tensorOf(x, 'replace: x')._handle) !== 0) fail()
+    this._known = x._known
+    this._memory = x._memory
     return this
   }
 
   /** Changes the elements that getitem(...items) takes: setitem(items, value). */
   setitem (...args) {
-    const { items, value } = named('setitem', args, { items: undefined, value: undefined })
-    if (value instanceof Base && value.dtype !== this.dtype) {
-      throw new PolygradError(`setitem: value: ${value.dtype}, expected ${this.dtype} as the tensor has`)
-    }
-    const list = Array.isArray(items) ? items : [items]
-    const mask = list.length === 1 && isWholeMask(list[0], this) && isSingle(value)
-    const given = mask ? list : this._items(list)
-    if (this._node.tracked && views.root(this._node).owner !== null) {
-      throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
-    }
-    if (trace.tracing() || this._node.tracked || (value instanceof Base && value._node.tracked)) {
-      // Gradients and compiled steps see the change.
-      views.put(this, (mask ? given[0].where(value, this) : this._withItems(given, value))._node)
-    } else if (mask) {
-      this.assign(given[0].where(value, this))
-    } else if (given.some((item) => item instanceof Base)) {
-      this.assign(this._withItems(given, value))
-    } else {
-      this.getitem(...given).assign(value)
-    }
+    const { items: list, value } = named('setitem', args, { items: undefined, value: undefined })
+    const to = given(this, value, 'setitem: value')
+    const index = Array.isArray(list) ? list : [list]
+    if (this._wants === true) throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
+    prepare()
+    const status = index.length === 1 && isWholeMask(index[0], this) && isSingle(to)
+      ? updateAt(handleOf(this), packed(index[0].where(to instanceof Base ? to.reshape([]) : to, this))[0])
+      : setAt(handleOf(this), ...packedItems(items(index, this, 'setitem'), to))
+    if (status !== 0) fail()
     return this
   }
+
+  // Gradients
+
+  /** The gradient, after backward: a tensor, or null. */
+  get grad () {
+    const has = gradAt(handleOf(this), gradientAt)
+    if (has < 0) fail()
+    if (tracing()) return has === 0 ? null : made(get(gradient, 0))
+    if (has === 0) {
+      this._grad = null
+    } else if (this._grad === null || this._grad.isDisposed) {
+      this._grad = keep(made(get(gradient, 0)))
+    } else {
+      // Another handle of the tensor that the user holds.
+      bury(this._grad._handle)
+      this._grad._handle = get(gradient, 0)
+      own(this._grad, this._grad._handle)
+    }
+    return this._grad
+  }
+
+  set grad (value) {
+    if (value != null && !(value instanceof Base)) throw new TypeError(`grad: ${show(value)}, expected a tensor or null`)
+    if (lib.poly_array_set_grad(handleOf(this), value == null ? 0 : handleOf(value)) !== 0) fail()
+    if (!tracing()) this._grad = value == null ? null : keep(value)
+  }
+
+  /**
+   * Whether backward gives this tensor, or one that it was computed from, a gradient. null means that nobody has
+   * said: an optimizer makes it true, and leaves alone what is false.
+   */
+  get requiresGrad () {
+    const on = lib.poly_array_requires_grad(handleOf(this))
+    if (on < 0) fail()
+    return on === 1 ? true : this._wants === false ? false : null
+  }
+
+  set requiresGrad (wanted) {
+    wanted ??= null
+    if (typeof wanted !== 'boolean' && wanted !== null) {
+      throw new TypeError(`requiresGrad: ${show(wanted)}, expected true, false or null`)
+    }
+    const { dtype } = describe(this)
+    if (wanted && !dtype.isFloat) throw new TypeError(`requiresGrad: the tensor is ${dtype.name}, expected a floating type`)
+    if (lib.poly_array_require_grad(handleOf(this), wanted ? 1 : 0) !== 0) fail()
+    this._wants = wanted
+  }
+
+  /** Sets requiresGrad and returns the tensor. */
+  requiresGrad_ (wanted = true) {
+    this.requiresGrad = wanted
+    return this
+  }
+
+  /**
+   * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
+   * tensor that is not a scalar needs its incoming gradient, of its own shape.
+   */
+  backward (...args) {
+    const seed = seedOf('backward', args)
+    prepare()
+    if (lib.poly_array_backward(handleOf(this), seed) !== 0) fail()
+    return this
+  }
+
+  /** backward computed in another thread. */
+  async backwardAsync (...args) {
+    const seed = seedOf('backward', args)
+    await this.realizeAsync()
+    await inTurn([this, args], () => lib.poly_array_backward_async(handleOf(this), seed))
+    return this
+  }
+
+  /** The gradients of this tensor with respect to others, as lazy tensors: x.gradient(a, b, { gradient }). */
+  gradient (...args) {
+    const targets = args.filter((t) => t instanceof Base)
+    targets.forEach((t) => tensorOf(t, 'gradient'))
+    const seed = seedOf('gradient', args.filter((t) => !(t instanceof Base)))
+    const out = new Int32Array(2 * targets.length)
+    if (lib.poly_array_gradient(handleOf(this), handlesOf(targets), targets.length, seed, 1, out) !== 0) fail()
+    return Array.from(targets, (_, i) => get(out, i)).map(made)
+  }
+}
+
+/** The handle of the incoming gradient among arguments, NULL for none. */
+function seedOf (fn, args) {
+  const options = named(fn, args.map((t) => t instanceof Base ? { gradient: t } : t), { gradient: null })
+  return optional(options.gradient, `${fn}: gradient`)?._handle ?? 0
+}
+
+/** A value that elements of a tensor are to have: a tensor of its type, or a number. */
+function given (tensor, x, what) {
+  const { dtype } = describe(tensor)
+  if (dtype === types.bool ? typeof x === 'boolean' : typeof x === 'number' || typeof x === 'bigint') return x
+  const value = x instanceof Base ? tensorOf(x, what) : new registered.Tensor(x, { dtype: dtype.name })
+  if (value.dtype !== dtype.name) throw new PolygradError(`${what}: ${value.dtype}, expected ${dtype.name} as the tensor has`)
+  return value
 }
 
 /** Whether an item of an index says of each element of a tensor if it is taken. */
@@ -79,55 +169,24 @@ function isWholeMask (item, tensor) {
 }
 
 function isSingle (value) {
-  return value instanceof Base ? value.numel() === 1 : ['number', 'boolean', 'bigint'].includes(typeof value)
+  return !(value instanceof Base) || value.numel() === 1
 }
 
-/** A new value of a tensor in its shape. */
-function fit (tensor, x) {
-  const { shape, dtype } = describe(tensor._node)
-  const value = x instanceof Base ? x : new registered.Tensor(x, { dtype: dtype.name })
-  if (value.dtype !== dtype.name) throw new PolygradError(`assign: x: ${value.dtype}, expected ${dtype.name} as the tensor has`)
-  const have = describe(value._node).shape
+function mustBroadcast (tensor, value) {
+  const { shape } = describe(tensor)
+  const have = describe(value).shape
   const first = shape.length - have.length
   if (first < 0 || have.some((n, k) => n !== 1 && n !== shape[first + k])) {
     throw new PolygradError(`assign: x: shape [${have}], expected [${shape}] as the tensor has, or one that broadcasts to it`)
   }
-  return first === 0 && have.every((n, k) => n === shape[k]) ? value : value.expand(shape)
 }
 
-/** Checks shapes; while a function is traced, lets the targets stand for their new values. */
-function prepareAssign (targets, values) {
-  targets.forEach((target, i) => {
-    const have = values[i].shape
-    const want = target.shape
-    if (have.length !== want.length || have.some((n, k) => n !== want[k])) {
-      throw new PolygradError(`assign: x: shape [${have}], expected [${want}] as the tensor has`)
-    }
-  })
-  if (!trace.tracing()) return targets.forEach(settle)
-  targets.forEach((target, i) => views.put(target, detached(values[i].cast(target.dtype))._node))
-}
-
-/** Gives tensors new values in their memory, all computed from the values before. */
+/** Gives tensors new values of their types, all computed from the values before. */
 function assign (targets, values) {
-  prepareAssign(targets, values)
-  if (!trace.tracing()) compute([], targets.map((t) => t._node), values.map((v) => v._node))
+  prepare()
+  const news = values.map((value, i) => value.dtype === targets[i].dtype ? value : value.cast(targets[i].dtype))
+  news.forEach((value, i) => mustBroadcast(targets[i], value))
+  if (lib.poly_array_assign_n(handlesOf(targets), handlesOf(news), news.length) !== 0) fail()
 }
 
-/** assign in another thread. */
-async function assignAsync (targets, values) {
-  prepareAssign(targets, values)
-  await computeAsync([], targets.map((t) => t._node), values.map((v) => v._node))
-}
-
-/** Makes a tensor a leaf: computed, without history, with memory of its own. */
-function settle (tensor) {
-  const node = tensor.realize()._node
-  if (node.source.length > 0) {
-    tensor._bind(leaf(tensor.data.slice(), node.dtype, describe(node).shape))
-  } else {
-    views.cutHistory(node)
-  }
-}
-
-module.exports = { Writing, assign, assignAsync, settle }
+module.exports = { Writing, assign }

@@ -69,7 +69,7 @@ test('printing computes nothing', () => {
     return a.add(x)
   })
   for (let i = 0; i < 2; i++) f(new Tensor([1, 2]))
-  assert.deepStrictEqual(texts.slice(2), ['Tensor(lazy, shape=[2], dtype=float32)', 'Tensor([1, 2], shape=[2], dtype=float32)'])
+  assert.deepStrictEqual(texts.slice(2), ['Tensor(lazy, shape=[2], dtype=float32)', 'Tensor(lazy, shape=[2], dtype=float32)'])
 })
 
 test('within objects only small tensors show their values', () => {

@@ -83,9 +83,9 @@ test('requiresGrad is null until somebody says', () => {
   const [a, b, w] = [null, false, true].map((requiresGrad) => new Tensor([1], { requiresGrad }))
   const wanted = (...tensors) => tensors.map((t) => t.requiresGrad)
   assert.deepStrictEqual(wanted(new Tensor([1]), a, b, w, Tensor.zeros(2), Tensor.rand(2)), [null, null, false, true, null, null])
-  assert.deepStrictEqual(wanted(a.add(b), b.add(b), b.mul(2), a.add(w), a.mul(2)), [null, false, false, true, null])
-  assert.deepStrictEqual(wanted(a.add(b).realize(), b.mul(2).realize(), w.gt(0).realize()), [null, false, null])
-  assert.deepStrictEqual(wanted(Tensor.ones(2, { requiresGrad: false }), w.clone(), b.clone()), [false, true, false])
+  assert.deepStrictEqual(wanted(a.add(b), b.mul(2), a.add(w), a.mul(2)), [null, null, true, null])
+  assert.deepStrictEqual(wanted(a.add(b).realize(), w.gt(0).realize()), [null, null])
+  assert.deepStrictEqual(wanted(Tensor.ones(2, { requiresGrad: false }), w.clone(), w.detach()), [false, true, false])
   assert.strictEqual(new Tensor(w, { requiresGrad: false }).requiresGrad, false)
   assert.strictEqual(w.requiresGrad, true)
   assert.strictEqual(w.requiresGrad_(undefined).requiresGrad, true)
@@ -133,12 +133,12 @@ test('gradients add up in the tensor that holds them', () => {
   const held = x.grad
   Tensor.tidy(() => { x.mul(3).backward() })
   assert.ok(x.grad === held)
-  assert.deepStrictEqual([held.tolist(), x.clone().grad.tolist()], [[5], [5]])
+  assert.deepStrictEqual([held.tolist(), x.clone().grad], [[5], null])
 })
 
 test('errors', () => {
   assert.throws(() => new Tensor([1]).sum().backward(), /backward: no tensor that this one depends on requires a gradient/)
-  assert.throws(() => wanting([1, 2]).backward(), /backward: the tensor has shape \[2\]/)
+  assert.throws(() => wanting([1, 2]).backward(), /backward: gradient: not given: the tensor has shape \(2\)/)
   assert.throws(() => new Tensor([1n], { requiresGrad: true }), { name: 'TypeError', message: /int64/ })
   assert.throws(() => wanting([1]).sum().backward(3), TypeError)
 })

@@ -84,22 +84,12 @@ const KINDS = {
   }
 }
 
-/**
- * Programs that mean something else here. A view of a tensor that has not been computed has memory of its own from the time on that
- * it is computed alone; a step of an optimizer does not compute the readers of parameters, of which most are garbage.
- */
-const differs = (p) => p.name.endsWith('of a lazy tensor is read, then written') || p.name === 'a step keeps what was read before'
-
 test('programs of variables', async (t) => {
   assert.ok(PROGRAMS.length > 300, 'the file was cut off')
   for (const p of PROGRAMS) {
     await t.test(`${p.topic}: ${p.name}`, () => {
-      const run = () => {
-        const machine = new Machine({})
-        for (const statement of p.do) machine.run(statement)
-      }
-      if (differs(p)) assert.throws(run, assert.AssertionError)
-      else run()
+      const machine = new Machine({})
+      for (const statement of p.do) machine.run(statement)
     })
   }
 })

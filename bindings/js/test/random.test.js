@@ -4,20 +4,6 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const { Tensor, Variable } = require('..')
-const { lib } = require('../lib/library.js')
-const { nextSeed } = require('../lib/random.js')
-
-test('seeds are those of the stream of the library', () => {
-  for (const seed of [0n, 1337n, 2n ** 32n - 1n, 2n ** 63n + 12345n]) {
-    Tensor.manualSeed(seed)
-    lib.poly_random_seed(seed)
-    for (const count of [1000, 0, 1, 7, 2 ** 32 - 10, 3, 2 ** 32, 5, 2 ** 31, 2 ** 31, 1, 1]) {
-      const want = new Uint32Array(3)
-      assert.strictEqual(lib.poly_random_take(count, want), 0)
-      assert.deepStrictEqual(nextSeed(count).data, want)
-    }
-  }
-})
 
 test('each tensor takes the words that it takes in Python', () => {
   Tensor.manualSeed(2n ** 63n + 1337n)

@@ -47,8 +47,8 @@ const REFUSED = [
   [() => Tensor.full([1], 2n ** 70n, { dtype: 'uint64' }), `full: value: ${2n ** 70n} is out of range, expected 64 bits`],
   [() => Tensor.rand(Symbol('s')), 'rand: shape: Symbol(s), expected an integer'],
   [() => Tensor.einsum('ij->i\0j', x), 'einsum: formula: "ij->i\\u0000j", expected a string without a character 0'],
-  [() => Tensor.zeros(2 ** 40).realize(), /^realize: a tensor of shape \[1099511627776\] takes 4398046511104 bytes: /],
-  [() => polygrad.compileStep(() => Tensor.zeros(2 ** 40)), /^realize: a tensor of shape \[1099511627776\] takes 4398046511104 bytes: /],
+  [() => Tensor.zeros(2 ** 40).realize(), 'realize: memory: none for 4398046511104 bytes'],
+  [() => polygrad.compileStep(() => Tensor.zeros(2 ** 40)), 'compileStep: memory: none for 4398046511104 bytes'],
   // Layers
   [() => linear.forward(5), 'Linear: x: 5, expected a tensor'],
   [() => new nn.Linear(2, -1), 'Linear: outFeatures: -1, expected 0 or more'],

@@ -115,52 +115,28 @@ function randomly (seed) {
   }
 }
 
-// A model of what variables show: a root has values, and knows whether it is memory and which roots it was computed
-// from; a variable is a root and the places of its elements there.
+// A model of what variables show: a root has values, and a variable is a root and the places of its elements there.
 class Model {
   constructor (seed) {
     this.below = randomly(seed)
     this.vars = []
     for (let i = 0; i < 2; i++) {
       const values = Array.from({ length: 6 }, () => this.below(100))
-      this.add(new Tensor(values).reshape(2, 3).contiguous().realize(), values, [2, 3], true, [])
+      this.add(new Tensor(values).reshape(2, 3).contiguous().realize(), values, [2, 3])
     }
   }
 
   pick () { return this.vars[this.below(this.vars.length)] }
 
-  add (tensor, values, shape, memory, needs) {
-    const root = { values, memory, needs: new Set(needs) }
-    this.vars.push({ tensor, root, places: values.map((_, i) => i), shape, isView: false })
-  }
-
-  /** What is computed alone has memory of its own, if its root has none. */
-  compute (v) {
-    if (!v.root.memory && v.isView) {
-      v.root = { values: v.places.map((p) => v.root.values[p]), memory: false, needs: new Set() }
-      v.places = v.root.values.map((_, i) => i)
-      v.isView = false
-    }
-    v.root.memory = true
+  add (tensor, values, shape) {
+    this.vars.push({ tensor, root: { values }, places: values.map((_, i) => i), shape })
   }
 
   write (v, values) {
-    const readers = new Map()
-    for (const other of this.vars) {
-      if (!other.root.memory && other.root !== v.root && other.root.needs.has(v.root)) {
-        readers.set(other.root, [...(readers.get(other.root) ?? []), other])
-      }
-    }
-    for (const [root, those] of readers) {
-      if (those.length === 1) this.compute(those[0])
-      else root.memory = true
-    }
-    v.root.memory = true
     v.places.forEach((p, i) => { v.root.values[p] = values[i] })
   }
 
   check (v, text) {
-    this.compute(v)
     assert.deepStrictEqual(v.tensor.tolist().flat(), v.places.map((p) => v.root.values[p]), text)
   }
 
@@ -176,7 +152,7 @@ class Model {
       () => [v.tensor.flip(1), list(n, m, (i, k) => at(i, m - 1 - k)), [n, m]],
       () => [v.tensor.T.reshape(1, -1), list(m, n, (i, k) => at(k, i)), [1, n * m]]
     ][m > 1 ? this.below(6) : 0]()
-    this.vars.push({ tensor, root: v.root, places, shape, isView: true })
+    this.vars.push({ tensor, root: v.root, places, shape })
   }
 
   step (text) {
@@ -184,7 +160,7 @@ class Model {
     const shown = v.places.map((p) => v.root.values[p])
     switch (this.below(8)) {
       case 0: case 1:
-        this.add(v.tensor.mul(2).add(1), shown.map((x) => (x * 2 + 1) % 4096), v.shape, false, v.root.memory ? [v.root] : v.root.needs)
+        this.add(v.tensor.mul(2).add(1), shown.map((x) => x * 2 + 1), v.shape)
         if (shown.some((x) => x * 2 + 1 >= 4096)) this.vars.pop()
         break
       case 2: case 3: case 4:

@@ -67,9 +67,11 @@ struct poly_api {
   int (*poly_array_replace)(PolyArray *, PolyArray *);
   PolyArray *(*poly_array_detach)(PolyArray *);
   PolyArray *(*poly_array_clone)(PolyArray *);
+  int64_t (*poly_array_memory)(void);
   int (*poly_array_require_grad)(PolyArray *, int);
   int (*poly_array_requires_grad)(PolyArray *);
   int (*poly_array_backward)(PolyArray *, PolyArray *);
+  PolyJob *(*poly_array_backward_async)(PolyArray *, PolyArray *);
   int (*poly_array_gradient)(PolyArray *, PolyArray **, int, PolyArray *, int, PolyArray **);
   int (*poly_array_grad)(PolyArray *, PolyArray **);
   int (*poly_array_set_grad)(PolyArray *, PolyArray *);
@@ -627,9 +629,11 @@ struct poly_api {
   X(poly_array_replace) \
   X(poly_array_detach) \
   X(poly_array_clone) \
+  X(poly_array_memory) \
   X(poly_array_require_grad) \
   X(poly_array_requires_grad) \
   X(poly_array_backward) \
+  X(poly_array_backward_async) \
   X(poly_array_gradient) \
   X(poly_array_grad) \
   X(poly_array_set_grad) \

@@ -315,7 +315,10 @@ func (a *Args) count(x *uop.UOp) (int64, error) {
 		return 0, err
 	}
 	n, err := a.Value(b)
-	return n.I(), err
+	if err != nil {
+		return 0, err
+	}
+	return n.I(), nil
 }
 
 // words is the number of words of the random stream for the elements of a shape, of a number of bytes each. An axis of variable size

@@ -210,6 +210,9 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 	method("one_hot", "num_classes int = -1", "Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.", func(a *Args) (*uop.UOp, error) {
 		n := a.int("num_classes")
 		if n == -1 {
+			if _, err := tensor.OneHot(a.X, 0); err != nil { // of a wrong type
+				return nil, err
+			}
 			most, err := tensor.Max(a.X, nil, false)
 			if err != nil {
 				return nil, err

@@ -104,8 +104,30 @@ static void variables(void) {
   poly_ctx_destroy(ctx);
 }
 
+/* Gradients beside the caller: the arrays have them at once, their elements when the job has ended. */
+static void jobs(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[3] = {1, 2, 3};
+  int64_t shape[1] = {3}, before = poly_array_memory();
+  PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, shape, 1, data, sizeof data);
+  CHECK(poly_array_memory() >= before + (int64_t)sizeof data && poly_array_require_grad(x, 1) == 0);
+  PolyArray *squares = poly_array_binary(POLY_MUL, x, x), *sum, *grad;
+  CHECK(poly_array_call(ctx, poly_op("sum"), (PolyCallArg[]){POLY_PASS_T(squares)}, 1, &sum, 1) == 1);
+  FAILS(poly_array_backward_async(squares, NULL), "poly_array_backward_async", "expected one element or a gradient");
+  PolyJob *job = poly_array_backward_async(sum, NULL);
+  CHECK(job && poly_array_grad(x, &grad) == 1 && poly_job_wait(job, -1) == 0);
+  poly_job_release(job);
+  CHECK(poly_array_is_computed(grad) == 1 && poly_array_read(grad, data, sizeof data) == 0 && data[2] == 6);
+  CHECK(poly_trace_begin(ctx, "step", NULL, 0, NULL) == 0);
+  FAILS(poly_array_backward_async(sum, NULL), "poly_array_backward_async", "a value is needed while step traces");
+  CHECK(poly_trace_abandon(ctx) == 0);
+  poly_ctx_destroy(ctx);
+  CHECK(poly_array_memory() == before);
+}
+
 int main(void) {
   empty();
+  jobs();
   variables();
   bools();
   files();

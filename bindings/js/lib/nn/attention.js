@@ -2,7 +2,7 @@
 /** Attention with several heads, and the block of a transformer. */
 
 const { PolygradError } = require('../library.js')
-const { nodeOf } = require('../base.js')
+const { tensorOf } = require('../base.js')
 const { Linear, LayerNorm, RMSNorm, Dropout } = require('./layers.js')
 const { named, integer, within, show } = require('../arguments.js')
 
@@ -84,7 +84,7 @@ class TransformerBlock {
   /** A tensor of the shape of x, (…, L, embedDim); attnMask as in attention. */
   forward (x, ...args) {
     const { attnMask } = named('TransformerBlock', args, { attnMask: null })
-    nodeOf(x, 'TransformerBlock: x')
+    tensorOf(x, 'TransformerBlock: x')
     const attend = (y) => this.dropout.forward(this.attn.forward(y, { attnMask, isCausal: this.causal }))
     const feed = (y) => this.dropout.forward(this.down.forward(this.activation(this.up.forward(y))))
     if (!this.preNorm) {

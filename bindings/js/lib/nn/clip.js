@@ -1,26 +1,22 @@
 'use strict'
 /** What is done to gradients between backward() and the step of an optimizer. */
 
-const { lib, PolygradError } = require('../library.js')
-const { CTX, handles } = require('../graph.js')
+const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
-const { Base, several, setGradient } = require('../base.js')
+const { Base, tensorsOf, byNodes } = require('../base.js')
+const { assign } = require('../writing.js')
 const { tracing } = require('../trace.js')
-const { named, number, show } = require('../arguments.js')
+const { named, number } = require('../arguments.js')
 
 /** The parameters that have a gradient, each once. */
 function withGradients (name, parameters) {
-  const given = parameters instanceof Base ? [parameters] : parameters
-  if (typeof given?.[Symbol.iterator] !== 'function') throw new TypeError(`${name}: parameters: ${show(given)}, expected tensors`)
-  const chosen = [...new Set(given)]
-  for (const p of chosen) if (!(p instanceof Base)) throw new TypeError(`${name}: parameters: ${show(p)}, expected tensors`)
-  return chosen.filter((p) => p.grad !== null)
+  return tensorsOf(parameters instanceof Base ? [parameters] : parameters, `${name}: parameters`).filter((p) => p.grad !== null)
 }
 
-/** Computes what comes instead of gradients and puts it there. */
+/** Gives parameters other gradients: whoever holds a gradient sees them. */
 function replace (parameters, grads) {
-  if (!tracing() && grads.length > 0) grads[0].realize(...grads.slice(1))
-  parameters.forEach((p, i) => setGradient(p, grads[i]))
+  if (tracing()) parameters.forEach((p, i) => { p.grad = grads[i] })
+  else if (grads.length > 0) assign(parameters.map((p) => p.grad), grads)
 }
 
 /**
@@ -35,11 +31,10 @@ function clipGradNorm (parameters, ...args) {
   const { maxNorm, normType, errorIfNonfinite } = named(name, args, { maxNorm: undefined, normType: 2, errorIfNonfinite: false })
   const chosen = withGradients(name, parameters)
   if (chosen.length === 0) return new Tensor(0)
-  const nodes = chosen.map((p) => p.grad._node)
-  const out = new BigUint64Array(nodes.length + 1)
-  const status = lib.poly_clip_grad_norm(CTX, handles(nodes), nodes.length, number(maxNorm, `${name}: maxNorm`),
-    number(normType, `${name}: normType`), out)
-  const [norm, ...clipped] = several(status, out, nodes.length + 1, nodes)
+  const grads = chosen.map((p) => p.grad)
+  const order = number(normType, `${name}: normType`)
+  const most = number(maxNorm, `${name}: maxNorm`)
+  const [norm, ...clipped] = byNodes('poly_clip_grad_norm', grads.length + 1, grads, grads.length, most, order)
   if (!tracing()) norm.realize(...clipped)
   if (errorIfNonfinite && !Number.isFinite(norm.item())) {
     throw new PolygradError(`${name}: the norm of the gradients is ${norm.item()}`)

@@ -8,7 +8,9 @@
  */
 
 const { lib, koffi, constants, PolygradError, lastError } = require('../library.js')
-const { addresses, describe, leaf, count, GraphNode, CTX } = require('../graph.js')
+const { addresses } = require('../handles.js')
+const { describe, count, byNodes } = require('../base.js')
+const { onMemory } = require('../data.js')
 const { MAX_DIMS, get, put, show, small, string, strings, record, named } = require('../arguments.js')
 const { byId, types } = require('../dtype.js')
 const { bytesOf } = require('../memory.js')
@@ -50,9 +52,9 @@ class OpenFile {
     const ndim = lib.poly_file_describe(this.handle, i, sizes, MAX_DIMS, number)
     const shape = Array.from({ length: ndim }, (_, axis) => get(sizes, axis))
     const quant = lib.poly_file_quant(this.handle, i)
-    if (quant === 0) return new Tensor(leaf(this.memory(i, byId[number[0]]), byId[number[0]], shape))
+    if (quant === 0) return onMemory(this.memory(i, byId[number[0]]), byId[number[0]], shape)
     const blocks = this.memory(i, types.uint8)
-    return ggmlDataToTensor(new Tensor(leaf(blocks, types.uint8, [blocks.length])), count(shape), quant).reshape(shape)
+    return ggmlDataToTensor(onMemory(blocks, types.uint8, [blocks.length]), count(shape), quant).reshape(shape)
   }
 
   /** The memory of tensor i as a typed array, which keeps the file open. */
@@ -158,7 +160,7 @@ function safeSave (tensors, path, ...options) {
     addresses(item).forEach((address, k) => put(records, ENTRY.words * i + k, address))
     const at = 2 * (ENTRY.words * i + ENTRY.ndim)
     records[at] = item[2].length
-    records[at + 1] = describe(entries[i][1]._node).dtype.id
+    records[at + 1] = describe(entries[i][1]).dtype.id
   })
   if (lib.poly_safetensors_save(path, records, held.length, meta, maxShardSize ?? 0) < 0) failed()
 }
@@ -189,9 +191,11 @@ function ggmlDataToTensor (blocks, n, type) {
   if (!(blocks instanceof Tensor)) throw new TypeError(`ggmlDataToTensor: blocks: ${show(blocks)}, expected a tensor`)
   small(type, 'ggmlDataToTensor: type')
   if (!Number.isSafeInteger(n)) throw new TypeError(`ggmlDataToTensor: n: ${show(n)}, expected an integer`)
-  const handle = lib.poly_dequantize(CTX, blocks._node.handle, type, n)
-  if (handle === 0) failed()
-  return new Tensor(new GraphNode(handle, [blocks._node], null, null))
+  try {
+    return byNodes('poly_dequantize', 1, blocks, type, n)[0]
+  } catch {
+    return failed()
+  }
 }
 
 module.exports = { safeLoad, safeLoadMetadata, safeSave, ggufLoad, torchLoad, ggmlDataToTensor }

@@ -1,14 +1,15 @@
 'use strict'
 /** Layers: objects that hold parameters and turn a tensor into another: layer.forward(x). */
 
-const { PolygradError, lib } = require('../library.js')
-const { CTX, describe } = require('../graph.js')
-const { made, nodeOf, optional, handleOf, present } = require('../base.js')
+const { PolygradError } = require('../library.js')
+const { describe, tensorOf } = require('../base.js')
+const { operation, call1 } = require('../call.js')
 const { Tensor } = require('../tensor.js')
-const { tracing } = require('../trace.js')
+const { assign } = require('../writing.js')
 const { dtypes } = require('../dtype.js')
 const { list, named, within, number, integer, show } = require('../arguments.js')
 
+const EMBEDDING = operation('embedding')
 const WANTED = { requiresGrad: true }
 const UNWANTED = { requiresGrad: false }
 
@@ -39,8 +40,7 @@ class Linear {
 
   /** Outputs of shape (…, outFeatures) of inputs of shape (…, inFeatures). */
   forward (x) {
-    const [node, w, b] = [nodeOf(x, 'Linear: x'), this.weight._node, optional(this.bias, 'Linear: bias')]
-    return made(lib.poly_affine(CTX, node.handle, w.handle, handleOf(b)), present(node, w, b))
+    return tensorOf(x, 'Linear: x').linear(this.weight.T, this.bias)
   }
 }
 
@@ -57,7 +57,7 @@ class LayerNorm {
   /** x normalised, of the same shape. */
   forward (x) {
     const want = this.normalizedShape
-    const have = describe(nodeOf(x, 'LayerNorm: x')).shape.slice(-want.length)
+    const have = describe(tensorOf(x, 'LayerNorm: x')).shape.slice(-want.length)
     if (have.length !== want.length || have.some((n, i) => n !== want[i])) {
       throw new PolygradError(`LayerNorm: x: shape [${x.shape}], expected […, ${want}]`)
     }
@@ -69,7 +69,7 @@ class LayerNorm {
 class LayerNorm2d extends LayerNorm {
   /** x normalised, of the same shape. */
   forward (x) {
-    if (describe(nodeOf(x, 'LayerNorm2d: x')).shape.length !== 4) {
+    if (describe(tensorOf(x, 'LayerNorm2d: x')).shape.length !== 4) {
       throw new PolygradError(`LayerNorm2d: x: shape [${x.shape}], expected 4 dimensions`)
     }
     return super.forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
@@ -86,7 +86,7 @@ class RMSNorm {
 
   /** x normalised, of the same shape. */
   forward (x) {
-    nodeOf(x, 'RMSNorm: x')
+    tensorOf(x, 'RMSNorm: x')
     return x.rmsnorm(this.eps, this.weight)
   }
 }
@@ -105,7 +105,7 @@ class GroupNorm {
 
   /** x normalised, of the same shape. */
   forward (x) {
-    nodeOf(x, `${this.constructor.name}: x`)
+    tensorOf(x, `${this.constructor.name}: x`)
     return x.groupnorm(this.numGroups, this.eps, this.weight, this.bias)
   }
 }
@@ -138,14 +138,9 @@ class BatchNorm {
 
   /** x normalised, of the same shape. */
   forward (x) {
-    nodeOf(x, 'BatchNorm: x')
+    tensorOf(x, 'BatchNorm: x')
     const training = Tensor.training || !this.trackRunningStats
-    // The running statistics are computed at once, but what x is computed of only once: so are the
-    // gradients, which come to x from it and from both statistics.
-    const computed = Tensor.training && this.trackRunningStats && !tracing()
-    if (computed) x.realize()
     const [mean, variance] = training ? x.batchnormStats() : [this.runningMean, this.runningVar]
-    if (computed) mean.realize(variance)
     if (Tensor.training && this.trackRunningStats) this.track(x, mean, variance)
     return x.batchnorm(this.weight, this.bias, mean, variance.add(this.eps).rsqrt())
   }
@@ -155,9 +150,8 @@ class BatchNorm {
     const n = x.numel() / x.shape[1]
     const unbiased = n > 1 ? variance.mul(n / (n - 1)) : variance
     const towards = (running, now) => running.lerp(now.detach(), this.momentum)
-    this.runningMean.assign(towards(this.runningMean, mean))
-    this.runningVar.assign(towards(this.runningVar, unbiased))
-    this.numBatchesTracked.assign(this.numBatchesTracked.add(1))
+    assign([this.runningMean, this.runningVar, this.numBatchesTracked],
+      [towards(this.runningMean, mean), towards(this.runningVar, unbiased), this.numBatchesTracked.add(1)])
   }
 }
 
@@ -195,7 +189,7 @@ class Conv {
 
   /** The convolution plus bias. */
   forward (x) {
-    nodeOf(x, `${this.constructor.name}: x`)
+    tensorOf(x, `${this.constructor.name}: x`)
     const { weight, bias, groups, stride, dilation, padding } = this
     return x.conv2d({ weight, bias, groups, stride, dilation, padding })
   }
@@ -241,7 +235,7 @@ class ConvTranspose {
 
   /** The transposed convolution plus bias. */
   forward (x) {
-    nodeOf(x, `${this.constructor.name}: x`)
+    tensorOf(x, `${this.constructor.name}: x`)
     const { weight, bias, groups, stride, dilation, padding, outputPadding } = this
     return x.convTranspose2d({ weight, bias, groups, stride, dilation, padding, outputPadding })
   }
@@ -271,9 +265,9 @@ class Embedding {
 
   /** The rows of tokens idx, shape idx.shape + (embedSize). */
   forward (idx) {
-    const nodes = [this.weight._node, nodeOf(idx, 'Embedding: idx')]
+    tensorOf(idx, 'Embedding: idx')
     if (!dtypes.isInt(idx.dtype)) throw new TypeError(`Embedding: idx: Expected integer dtype for index, got ${idx.dtype}`)
-    return made(lib.poly_gather(CTX, nodes[0].handle, null, 0, nodes[1].handle, null, 0, null, null), nodes)
+    return call1(EMBEDDING, this.weight, [idx])
   }
 }
 
@@ -286,7 +280,7 @@ class Dropout {
 
   /** x with some elements dropped and the others scaled by 1 / (1 - p). */
   forward (x) {
-    nodeOf(x, 'Dropout: x')
+    tensorOf(x, 'Dropout: x')
     return x.dropout(this.p)
   }
 }

@@ -1,13 +1,15 @@
 'use strict'
 /** Optimizers: they hold parameters and change them by their gradients. */
 
-const { lib, PolygradError } = require('../library.js')
-const { CTX } = require('../graph.js')
-const { Tensor } = require('../tensor.js')
-const { assign, assignAsync, settle } = require('../writing.js')
-const { Base, tidy, letGo, several } = require('../base.js')
-const { tracing } = require('../trace.js')
-const { named, number, list, small, show } = require('../arguments.js')
+const { lib, fail, PolygradError } = require('../library.js')
+const { prepare, handlesOf } = require('../handles.js')
+const { made, tensorsOf } = require('../base.js')
+const { named, number, list, small, put, show } = require('../arguments.js')
+
+const registry = new FinalizationRegistry((handle) => lib.poly_optim_release(handle))
+
+// What poly_optim_state is asked for.
+const [RATE, , POWERS, FIRST, SECOND] = Array(5).keys()
 
 /** A setting: a number from 0 on and less than a limit. */
 function setting (value, what, below = Infinity) {
@@ -28,11 +30,7 @@ function settings (name, values, limits = {}) {
 class Optimizer {
   constructor (params, lr) {
     const name = this.constructor.name
-    if (params instanceof Base || typeof params?.[Symbol.iterator] !== 'function') {
-      throw new TypeError(`${name}: params: expected a list of tensors`)
-    }
-    const given = [...new Set(params)]
-    for (const param of given) if (!(param instanceof Base)) throw new TypeError(`${name}: params: ${show(param)}, expected tensors`)
+    const given = tensorsOf(params, `${name}: params`)
     const isBuffer = (param) => param.requiresGrad === false || !param.isFloatingPoint()
     /** What no step changes: tensors that want no gradient, and integers. */
     this.buffers = given.filter(isBuffer)
@@ -40,78 +38,63 @@ class Optimizer {
     this.params = given.filter((param) => !isBuffer(param))
     if (this.params.length === 0) throw new PolygradError(`${name}: params: is empty, expected tensors of floating types`)
     setting(lr, `${name}: lr`)
-    for (const param of this.params) {
-      settle(param)
-      if (!param.requiresGrad) param.requiresGrad = true
-    }
-    // A leaf rather than a constant: another rate needs no other program.
-    this._lr = new Tensor(Float32Array.of(lr), { shape: [], requiresGrad: false })
   }
 
-  /** The learning rate. */
+  /** Makes the optimizer of the library. */
+  _begin (fn, lr, ...settings_) {
+    this._optim = fn(handlesOf(this.params), this.params.length, lr, ...settings_)
+    if (this._optim === 0) fail()
+    registry.register(this, this._optim)
+    for (const param of this.params) param._wants = true
+    // A leaf rather than a constant: another rate needs no other program.
+    this._lr = this._of(RATE, 0)
+  }
+
+  /** A tensor of the state. */
+  _of (what, i) {
+    const tensor = made(lib.poly_optim_state(this._optim, what, i)).keep()
+    tensor._wants = false
+    return tensor
+  }
+
+  _each (what) {
+    return this.params.map((_, i) => this._of(what, i))
+  }
+
+  /** The learning rate; setting it changes the rate of the steps that follow, also in compiled ones, and compiles nothing. */
   get lr () {
-    return this._lr.data[0]
+    return this._lr.item()
   }
 
   set lr (value) {
-    this._lr.data[0] = setting(value, `${this.constructor.name}: lr`)
+    this._lr.assign(setting(value, `${this.constructor.name}: lr`))
   }
 
   /** Forgets the gradients of all parameters. */
   zeroGrad () {
-    for (const param of this.params) {
-      letGo(param.grad)
-      param.grad = null
-    }
+    for (const param of this.params) param.grad = null
   }
 
   /** Changes each parameter that has a gradient. */
   step () {
-    if (tracing()) {
-      const { targets, values } = this._updates()
-      if (targets.length > 0) assign(targets, values)
-      return
-    }
-    tidy(() => {
-      const { targets, values } = this._updates()
-      if (targets.length > 0) assign(targets, values)
-    })
+    const members = this._members()
+    const given = new Int32Array(2 * members.length)
+    members.forEach((member, i) => put(given, i, member._optim))
+    prepare()
+    if (lib.poly_optim_step(given, members.length) !== 0) fail()
   }
 
-  /** step computed in another thread. */
+  /** step, whose gradients are computed in another thread. */
   async stepAsync () {
-    const { targets, values } = tidy(() => this._updates())
-    if (targets.length > 0) await assignAsync(targets, values)
-    for (const value of values) value.dispose()
+    const grads = this.params.map((param) => param.grad).filter((grad) => grad !== null)
+    if (grads.length > 0) await grads[0].realizeAsync(...grads.slice(1))
+    this.step()
   }
 
-  /** Tensors to be changed and their new values, all made of the old ones. */
-  _updates () {
-    const updates = { targets: [], values: [] }
-    const chosen = this.params.map((_, i) => i).filter((i) => this.params[i].grad !== null)
-    if (chosen.length === 0) return updates
-    const shared = this._begin(updates)
-    for (const i of chosen) this._update(i, this.params[i]._node, this.params[i].grad._node, updates, shared)
-    return updates
+  /** The optimizers that step. */
+  _members () {
+    return [this]
   }
-
-  /** A tensor of zeros, of at least float32, for each parameter. */
-  _state () {
-    return this.params.map((p) => {
-      const dtype = p.dtype === 'float64' ? 'float64' : 'float32'
-      return Tensor.zeros(p.shape, { dtype, requiresGrad: false }).realize().keep()
-    })
-  }
-
-  /** Adds updates that concern no single parameter. */
-  _begin () {
-    return null
-  }
-}
-
-function add ({ targets, values }, changed, news) {
-  targets.push(...changed)
-  values.push(...news)
 }
 
 /** Several optimizers whose step is one program. */
@@ -134,11 +117,8 @@ class OptimizerGroup {
     return this.optimizers.flatMap((o) => o.buffers)
   }
 
-  /** All updates of all optimizers. */
-  _updates () {
-    const updates = { targets: [], values: [] }
-    for (const { targets, values } of this.optimizers.map((o) => o._updates())) add(updates, targets, values)
-    return updates
+  _members () {
+    return this.optimizers
   }
 }
 for (const name of ['zeroGrad', 'step', 'stepAsync']) OptimizerGroup.prototype[name] = Optimizer.prototype[name]
@@ -169,18 +149,10 @@ class LARS extends Optimizer {
     if (this.nsCoefficients.length > 0 && this.params.some((p) => p.ndim === 0)) {
       throw new PolygradError(`${name}: params: a scalar, expected 1 dimension or more`)
     }
-    this.b = momentum > 0 ? this._state() : []
-  }
-
-  _update (i, param, grad, updates) {
-    const changed = this.b.length > 0 ? [this.params[i], this.b[i]] : [this.params[i]]
-    const nodes = [param, grad, this._lr._node, ...changed.slice(1).map((b) => b._node)]
-    const out = new BigUint64Array(2)
     const factors = Float64Array.from(this.nsCoefficients)
-    const status = lib.poly_lars(CTX, nodes[0].handle, nodes[1].handle, nodes[2].handle, nodes[3]?.handle ?? 0, this.momentum,
-      this.weightDecay, this.tcoef, this.nesterov ? 1 : 0, this.classic ? 1 : 0, this.preWd ? 0 : 1, this.nsSteps,
-      factors.length > 0 ? factors : null, factors.length, out)
-    add(updates, changed, several(status, out, changed.length, nodes))
+    this._begin(lib.poly_optim_lars, o.lr, momentum, weightDecay, tcoef, Number(this.nesterov), Number(this.classic), Number(!this.preWd),
+      this.nsSteps, factors, factors.length)
+    this.b = momentum > 0 ? this._each(FIRST) : []
   }
 }
 
@@ -224,25 +196,11 @@ class LAMB extends Optimizer {
     for (const beta of this.betas) setting(beta, `${name}: betas`, 1)
     Object.assign(this, settings(name, { eps: o.eps, weightDecay: o.weightDecay }))
     this.adam = o.adam
-    this.m = this._state()
-    this.v = this._state()
+    this._begin(lib.poly_optim_lamb, o.lr, ...this.betas, this.eps, this.weightDecay, Number(this.adam), Number(this._coupled))
+    this.m = this._each(FIRST)
+    this.v = this._each(SECOND)
     // The powers b^t, in float64 because they come close to 1 and are subtracted from it.
-    this.powers = [0, 1].map(() => new Tensor(Float64Array.of(1), { shape: [], requiresGrad: false }))
-  }
-
-  _begin (updates) {
-    const powers = this.powers.map((power, i) => power.mul(this.betas[i]))
-    add(updates, this.powers, powers)
-    return powers.map((p) => p._node)
-  }
-
-  _update (i, param, grad, updates, powers) {
-    const state = [this._lr._node, this.m[i]._node, this.v[i]._node]
-    const nodes = [param, grad, ...state, ...powers]
-    const out = new BigUint64Array(3)
-    const status = lib.poly_lamb(CTX, ...nodes.map((n) => n.handle), ...this.betas, this.eps, this.weightDecay, this.adam ? 1 : 0,
-      this._coupled ? 1 : 0, out)
-    add(updates, [this.params[i], this.m[i], this.v[i]], several(status, out, 3, nodes))
+    this.powers = [0, 1].map((i) => this._of(POWERS, i))
   }
 }
 

@@ -1,10 +1,9 @@
 'use strict'
 /** Layers with a state that goes from step to step. */
 
-const { lib, PolygradError } = require('../library.js')
-const { CTX, describe } = require('../graph.js')
+const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
-const { nodeOf, several, optional, handleOf, present } = require('../base.js')
+const { describe, tensorOf, optional, byNodes } = require('../base.js')
 const { named, integer, within, show } = require('../arguments.js')
 
 function size (value, what) {
@@ -21,15 +20,13 @@ function uniform (shape, range) {
 function stateOf (name, hc, start) {
   if (hc === null) return start()
   if (!Array.isArray(hc) || hc.length !== 2) throw new TypeError(`${name}: hc: ${show(hc)}, expected [h, c]`)
-  hc.forEach((state, i) => nodeOf(state, `${name}: ${'hc'[i]}`))
+  hc.forEach((state, i) => tensorOf(state, `${name}: ${'hc'[i]}`))
   return hc
 }
 
 /** Runs a function of the library on an input, a state and weights. */
 function run (fn, n, x, hc, weights, ...options) {
-  const nodes = [x._node, hc[0]._node, hc[1]._node, ...weights.map((w) => optional(w, fn))]
-  const out = new BigUint64Array(n)
-  return several(lib[fn](CTX, ...nodes.map(handleOf), ...options, out), out, n, present(...nodes))
+  return byNodes(fn, n, x, ...hc, ...weights.map((w) => optional(w, fn) ?? 0), ...options)
 }
 
 /**
@@ -50,7 +47,7 @@ class LSTMCell {
 
   /** [h, c], each (…, hiddenSize), after an input of shape (…, inputSize) from [h, c] before, or zeros. */
   forward (x, hc = null) {
-    nodeOf(x, 'LSTMCell: x')
+    tensorOf(x, 'LSTMCell: x')
     const zeros = () => Tensor.zeros([...x.shape.slice(0, -1), this.weightHh.shape[1]], { dtype: x.dtype })
     const { weightIh, weightHh, biasIh, biasHh } = this
     return run('poly_lstm_cell', 2, x, stateOf('LSTMCell', hc, () => [zeros(), zeros()]), [weightIh, weightHh, biasIh, biasHh])
@@ -90,7 +87,7 @@ class LSTM {
    * zeros. The outputs of all steps have the order of x, with hiddenSize, or twice that, in the last axis.
    */
   forward (x, hc = null) {
-    if (describe(nodeOf(x, 'LSTM: x')).shape.length !== 3) throw new PolygradError(`LSTM: x: shape [${x.shape}], expected 3 dimensions`)
+    if (describe(tensorOf(x, 'LSTM: x')).shape.length !== 3) throw new PolygradError(`LSTM: x: shape [${x.shape}], expected 3 dimensions`)
     const { ways, batchFirst } = this
     const shape = [this.numLayers * ways.length, x.shape[batchFirst ? 0 : 1], this.hiddenSize]
     const start = stateOf('LSTM', hc, () => [0, 1].map(() => Tensor.zeros(shape, { dtype: x.dtype })))

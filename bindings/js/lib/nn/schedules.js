@@ -8,11 +8,10 @@
  * that the program reads. In neither case is anything compiled again.
  */
 
-const { lib, PolygradError } = require('../library.js')
-const { CTX } = require('../graph.js')
+const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
 const { assign } = require('../writing.js')
-const { made, several, tidy } = require('../base.js')
+const { byNodes, tidy } = require('../base.js')
 const { tracing } = require('../trace.js')
 const { Optimizer, OptimizerGroup } = require('./optim.js')
 const { named, number, integer, list, show } = require('../arguments.js')
@@ -78,8 +77,7 @@ class LRScheduler {
 
   /** The rate after t steps of a schedule that begins with lr. */
   _rate (lr, t) {
-    const nodes = [lr._node, t._node]
-    return made(lib.poly_learning_rate(CTX, nodes[0].handle, nodes[1].handle, this._schedule, this._numbers, this._numbers.length), nodes)
+    return byNodes('poly_learning_rate', 1, lr, t, this._schedule, this._numbers, this._numbers.length)[0]
   }
 }
 
@@ -228,9 +226,7 @@ class ReduceLROnPlateau {
 
   _next (metric) {
     const state = [this.optimizer._lr, this.best, this.numBadEpochs, this.cooldownCounter]
-    const nodes = [state[0], metric, ...state.slice(1)].map((t) => t._node)
-    const out = new BigUint64Array(4)
-    return [state, several(lib.poly_plateau(CTX, ...nodes.map((n) => n.handle), ...this._settings, out), out, 4, nodes)]
+    return [state, byNodes('poly_plateau', 4, state[0], metric, ...state.slice(1), ...this._settings)]
   }
 
   /** Looks at a metric, which is a number or a tensor of one element. */

@@ -1,9 +1,9 @@
 'use strict'
 /** Training steps as one compiled program. */
 
-const { PolygradError } = require('../library.js')
+const { constants: c, JitError, PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
-const { Program, Traced } = require('../program.js')
+const { Compiled } = require('../trace.js')
 const { getStateDict } = require('./state.js')
 const { show } = require('../arguments.js')
 
@@ -15,26 +15,26 @@ class CompiledTrainingStep {
 
   /** Executes all kernels: forward, backward and the update. */
   run () {
-    this._program.run()
+    this._program.rerun()
   }
 
   /** run in another thread: the event loop goes on meanwhile. */
   runAsync () {
-    return this._program.runAsync()
+    return this._program.rerunAsync()
   }
 
   /** The loss of the last run, computed before its update. */
   lossValue () {
-    const [loss] = this._program.arrays
-    if (loss === undefined || loss.length !== 1) {
+    const [loss] = this._program.same
+    if (loss === undefined || loss.numel() !== 1) {
       throw new PolygradError('lossValue: the function does not return a tensor with one element')
     }
-    return Number(loss[0])
+    return Number(loss.item())
   }
 
   /** The memory of all results of the function, written by each run. */
   get outputs () {
-    return this._program.arrays
+    return this._program.same.map((result) => result.data)
   }
 
   /** The number of compiled kernels. */
@@ -66,16 +66,22 @@ function compileStep (fn, ...args) {
   if (typeof fn !== 'function') throw new TypeError(`compileStep: fn: ${show(fn)}, expected a function`)
   const inputs = Object.values(getStateDict(args))
   if (inputs.length > 0) inputs[0].realize(...inputs.slice(1))
-  const traced = new Traced(() => fn(...args), 'compileStep')
-  const tensors = [traced.result ?? []].flat()
-  for (const tensor of tensors) {
-    if (!(tensor instanceof Tensor)) throw new TypeError(`compileStep: fn: returned ${show(tensor)}, expected tensors or nothing`)
+  const trace = () => {
+    const result = fn(...args)
+    const tensors = [result ?? []].flat()
+    for (const tensor of tensors) {
+      if (!(tensor instanceof Tensor)) throw new TypeError(`compileStep: fn: returned ${show(tensor)}, expected tensors or nothing`)
+    }
+    return [null, tensors]
   }
-  if (tensors.length === 0 && traced.changes.length === 0) {
-    throw new PolygradError('compileStep: fn: returns nothing and changes nothing')
+  try {
+    return new CompiledTrainingStep(new Compiled('compileStep', trace, [], c.POLY_TRACE_FIXED))
+  } catch (error) {
+    // Nothing was captured that calls could differ from.
+    const nothing = error instanceof JitError && /computes nothing/.test(error.message)
+    if (nothing) throw new PolygradError('compileStep: fn: returns nothing and changes nothing')
+    throw error
   }
-  const nodes = tensors.map((tensor) => traced.node(tensor))
-  return new CompiledTrainingStep(new Program(nodes, traced.changes, traced.seeds))
 }
 
 module.exports = { CompiledTrainingStep, compileStep }

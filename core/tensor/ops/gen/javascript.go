@@ -12,19 +12,23 @@ import (
 // javascriptByHand are operations that JavaScript writes in its own way, with the reason.
 var javascriptByHand = map[string]string{
 	"getitem": "takes items one by one", "with_item": "is setitem", "T": "is a property", "allclose": "gives a boolean",
-	"add": "is quick", "sub": "is quick", "mul": "is quick", "floordiv": "is quick", "idiv": "is quick", "mod": "is quick", "fmod": "is quick",
-	"pow": "is quick", "maximum": "is quick", "minimum": "is quick", "lt": "is quick", "le": "is quick", "gt": "is quick", "ge": "is quick",
-	"eq": "is quick", "ne": "is quick",
-	"reshape": "takes sizes one by one", "view": "takes sizes one by one", "expand": "takes sizes one by one",
-	"permute": "takes axes one by one", "flip": "takes axes one by one", "repeat": "takes counts one by one",
-	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "cat": "takes tensors one by one",
-	"stack": "takes tensors one by one", "meshgrid": "takes tensors one by one", "einsum": "takes tensors one by one",
-	"linear": "takes a dtype", "conv2d": "takes a dtype", "where": "has numbers of the type of the other operand",
-	"max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding",
-	"dropout": "asks Tensor.training", "scaled_dot_product_attention": "asks Tensor.training", "keccak": "takes a pair",
-	"scatter": "makes src of the type of x", "full_like": "takes requiresGrad", "zeros_like": "takes requiresGrad", "ones_like": "takes requiresGrad",
-	"masked_select": "computes a value", "nonzero": "computes a value", "one_hot": "computes a value", "shrink": "keeps symbolic sizes",
+	"reshape": "takes null for a size that stays", "view": "is reshape", "expand": "takes null for a size that stays",
+	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "cat": "is a static method too", "stack": "is a static method too",
+	"meshgrid": "is a static method", "einsum": "is a static method", "linear": "takes a dtype", "conv2d": "takes a dtype",
+	"max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding", "keccak": "takes a pair",
+	"scatter": "makes src of the type of x", "full": "takes bigints of all types", "full_like": "takes requiresGrad",
+	"zeros_like": "takes requiresGrad", "ones_like": "takes requiresGrad", "rand_like": "takes requiresGrad", "randn_like": "takes requiresGrad",
+	"arange": "takes its end first", "dropout": "checks p in any mode",
 }
+
+// javascriptBinary are the quick operations of two operands, by the name of their PolyBinaryOp.
+var javascriptBinary = map[string]string{
+	"add": "ADD", "sub": "SUB", "mul": "MUL", "floordiv": "FLOORDIV", "idiv": "TRUNCDIV", "mod": "MOD", "fmod": "TRUNCMOD", "pow": "POW",
+	"maximum": "MAXIMUM", "minimum": "MINIMUM", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE", "eq": "EQ", "ne": "NE",
+}
+
+// javascriptVariadic are operations that take the elements of their first parameter one by one.
+var javascriptVariadic = []string{"permute", "flip", "repeat"}
 
 // javascriptNames are parameters with another name in JavaScript.
 var javascriptNames = map[string]string{"Y": "target"}
@@ -32,11 +36,17 @@ var javascriptNames = map[string]string{"Y": "target"}
 // javascriptMethods writes the methods of JavaScript's Tensor.
 func javascriptMethods() []byte {
 	var b, names bytes.Buffer
+	var binary []string
 	for _, t := range ops.Topics {
 		fmt.Fprintf(&b, "\n  // %s\n", t.Name)
 		for i := range t.Ops {
 			op := &t.Ops[i]
-			if op.Form == ops.Method && !op.Random && javascriptByHand[op.Name] == "" {
+			switch quick := javascriptBinary[op.Name]; {
+			case javascriptByHand[op.Name] != "":
+			case quick != "":
+				binary = append(binary, "POLY_"+quick)
+				writeJavaScriptBinary(&b, op, "POLY_"+quick)
+			default:
 				fmt.Fprintf(&names, "const %s = operation('%s')\n", pythonConstant(op), op.Name)
 				writeJavaScript(&b, op)
 			}
@@ -47,11 +57,18 @@ func javascriptMethods() []byte {
 /* eslint max-len: off */
 /** The methods of Tensor that the descriptions of operations say all about. */
 
+const { constants } = require('./library.js')
 const { Base, operandOf } = require('./base.js')
-const { named } = require('./arguments.js')
-const { operation, call, call1, view1, views, typeOrNull, pair } = require('./call.js')
+const { named, shaped } = require('./arguments.js')
+const { operation, call, call1, combine, typeOrNull, pair, sizesOf, finish } = require('./call.js')
 
-`), names.Bytes(), []byte("\n/** Operations on tensors. */\nclass Methods extends Base {"), b.Bytes(), []byte("}\n\nmodule.exports = { Methods }\n"))
+const { `+strings.Join(binary, ", ")+` } = constants
+`), names.Bytes(), []byte(`
+const CREATION = { dtype: null, device: null, requiresGrad: null }
+const REVERSE = { reverse: false }
+
+/** Operations on tensors. */
+class Methods extends Base {`), b.Bytes(), []byte("}\n\nmodule.exports = { Methods, CREATION }\n"))
 }
 
 // camel is a name by the convention of JavaScript.
@@ -63,44 +80,8 @@ func camel(name string) string {
 	return strings.Join(parts, "")
 }
 
-func writeJavaScript(b *bytes.Buffer, op *ops.Op) {
-	name := camel(op.Name)
-	var defaults, args []string
-	for _, p := range op.Params {
-		param := camel(p.Name)
-		if other := javascriptNames[p.Name]; other != "" {
-			param = other
-		}
-		value := "undefined"
-		switch {
-		case p.Default != nil:
-			value = javascriptValue(p.Default)
-		case p.Optional:
-			value = "null"
-		}
-		defaults = append(defaults, param+": "+value)
-		arg := "o." + param
-		switch {
-		case p.Name == "kernel_size": // a number stands for two axes, and a list of one for one
-			arg = "pair(" + arg + ")"
-		case p.Kind == ops.Tensor || p.Kind == ops.Operand:
-			arg = fmt.Sprintf("operandOf(%s, this, '%s: %s')", arg, name, param)
-		case p.Kind == ops.DType:
-			arg = "typeOrNull(" + arg + ")"
-		case p.Kind == ops.Bool:
-			arg = "Boolean(" + arg + ")"
-		}
-		args = append(args, arg)
-	}
-	function := "call1"
-	switch {
-	case op.View && op.Results == 1:
-		function = "view1"
-	case op.View:
-		function = "views"
-	case op.Results != 1:
-		function = "call"
-	}
+// javascriptDoc writes the text of an operation as a comment.
+func javascriptDoc(b *bytes.Buffer, op *ops.Op) {
 	b.WriteString("\n  /**\n")
 	doc := op.Doc
 	for _, p := range op.Params {
@@ -112,12 +93,73 @@ func writeJavaScript(b *bytes.Buffer, op *ops.Op) {
 		}
 	}
 	b.WriteString("   */\n")
-	if len(op.Params) == 0 {
-		fmt.Fprintf(b, "  %s () {\n    return %s(%s, this, [])\n  }\n", name, function, pythonConstant(op))
-		return
+}
+
+// writeJavaScriptBinary writes a quick operation of two operands.
+func writeJavaScriptBinary(b *bytes.Buffer, op *ops.Op, number string) {
+	name := camel(op.Name)
+	javascriptDoc(b, op)
+	fmt.Fprintf(b, "  %s (x, ...args) {\n    const swapped = args.length > 0 && named('%s', args, REVERSE).reverse ? 1 : 0\n", name, name)
+	fmt.Fprintf(b, "    return combine(%s, this, x, swapped, '%s: x')\n  }\n", number, name)
+}
+
+func writeJavaScript(b *bytes.Buffer, op *ops.Op) {
+	name, maker := camel(op.Name), op.Form == ops.Maker
+	var defaults, args []string
+	for i, p := range op.Params {
+		param := camel(p.Name)
+		if other := javascriptNames[p.Name]; other != "" {
+			param = other
+		}
+		value := "undefined"
+		switch {
+		case p.Kind == ops.DType && p.Optional, p.Default == nil && p.Optional, maker && i == 0 && p.Kind == ops.Shape:
+			value = "null"
+		case p.Default != nil:
+			value = javascriptValue(p.Default)
+		}
+		arg := "o." + param
+		switch {
+		case p.Name == "kernel_size": // a number stands for two axes, and a list of one for one
+			arg = "pair(" + arg + ")"
+		case p.Kind == ops.Tensor || p.Kind == ops.Operand:
+			arg = fmt.Sprintf("operandOf(%s, this, '%s: %s')", arg, name, param)
+		case p.Kind == ops.Shape && maker:
+			arg = fmt.Sprintf("sizesOf(%s, '%s: %s')", arg, name, param)
+		case p.Kind == ops.DType:
+			arg = "typeOrNull(" + arg + ")"
+		case p.Kind == ops.Bool:
+			arg = "Boolean(" + arg + ")"
+		}
+		args = append(args, arg)
+		if !maker || p.Name != "dtype" {
+			defaults = append(defaults, param+": "+value)
+		}
 	}
-	fmt.Fprintf(b, "  %s (...args) {\n    const o = named('%s', args, { %s })\n", name, name, strings.Join(defaults, ", "))
-	fmt.Fprintf(b, "    return %s(%s, this, [%s])\n  }\n", function, pythonConstant(op), strings.Join(args, ", "))
+	function := "call1"
+	if op.Results != 1 {
+		function = "call"
+	}
+	given := pythonConstant(op) + ", this"
+	reader := "named"
+	if slices.Contains(javascriptVariadic, op.Name) {
+		reader, defaults[0] = "shaped", strings.Replace(defaults[0], "undefined", "null", 1)
+	}
+	javascriptDoc(b, op)
+	switch {
+	case maker:
+		if op.Params[0].Kind == ops.Shape {
+			reader = "shaped"
+		}
+		defaults = append(defaults, "...CREATION")
+		fmt.Fprintf(b, "  static %s (...args) {\n    const o = %s('%s', args, { %s })\n", name, reader, name, strings.Join(defaults, ", "))
+		fmt.Fprintf(b, "    return finish(%s(%s, undefined, [%s]), o)\n  }\n", function, pythonConstant(op), strings.Join(args, ", "))
+	case len(op.Params) == 0:
+		fmt.Fprintf(b, "  %s () {\n    return %s(%s, [])\n  }\n", name, function, given)
+	default:
+		fmt.Fprintf(b, "  %s (...args) {\n    const o = %s('%s', args, { %s })\n", name, reader, name, strings.Join(defaults, ", "))
+		fmt.Fprintf(b, "    return %s(%s, [%s])\n  }\n", function, given, strings.Join(args, ", "))
+	}
 }
 
 // javascriptValue is a default as JavaScript writes it.

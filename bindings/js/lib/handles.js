@@ -1,0 +1,311 @@
+'use strict'
+/** Handles of the library: the context, what is given back and when, and memory of JavaScript that the library works on. */
+
+const v8 = require('node:v8')
+const vm = require('node:vm')
+const { markAsUntransferable } = require('node:worker_threads')
+const { lib, koffi, find, fail, PolygradError } = require('./library.js')
+const { MAX_DIMS, get, put, shape: shapeOf } = require('./arguments.js')
+
+const CTX = lib.poly_ctx_new()
+if (CTX === 0) fail()
+process.on('exit', () => lib.poly_ctx_destroy(CTX))
+
+// Functions that are called often take addresses, which koffi need not look up at each call.
+const releaseAt = find('poly_array_release_n', 'void', ['uintptr_t', 'int'])
+
+/** Keeps the memory of a typed array, which the library or the user sees, from being moved to another thread. */
+function pin (array) {
+  if (array.buffer instanceof ArrayBuffer) markAsUntransferable(array.buffer)
+  return array
+}
+
+/** The address of a typed array that stays: calls are synchronous, so that their arguments lie in one place. */
+function addressOf (array) {
+  return Number(koffi.address(pin(array)))
+}
+
+// Giving back
+
+const ROOM = 256
+const gone = new Int32Array(2 * ROOM)
+const goneAt = addressOf(gone)
+let count = 0
+
+/** Remembers that a tensor's handle is to be given back, which is done for many at a time. Stale handles are ignored. */
+function bury (handle) {
+  put(gone, count++, handle)
+  if (count === ROOM) releaseDead()
+}
+
+/** Gives handles back: who computes or writes calls it before, for a tensor that is gone must not keep memory. */
+function releaseDead () {
+  const n = count
+  count = 0
+  if (n > 0) releaseAt(goneAt, n)
+}
+
+const registry = new FinalizationRegistry(bury)
+const pins = new FinalizationRegistry((handle) => lib.poly_array_unpin(handle))
+
+/*
+ * Node tells what was collected only between turns of the event loop, and V8 does not know how much memory a handle stands for. So
+ * tensors are also watched in groups: when the memory of tensors, or their number, has doubled, garbage is collected, and the groups
+ * of which nothing is left are given back at once, also in a loop that never lets the event loop turn.
+ */
+const GROUP = 64
+const FEW = 5_000 // tensors
+const LITTLE = 2 ** 28 // bytes
+
+let groups = [] // of { ref, handles, pin }
+let group, handles
+let fresh = 0
+let most = FEW
+let after = 0
+let computations = 0
+
+function newGroup () {
+  group = {}
+  handles = []
+  groups.push({ ref: new WeakRef(group), handles, pin: 0 })
+}
+newGroup()
+
+/** Lets a handle be given back when its owner is collected; returns what the owner has to hold on to. */
+function own (owner, handle) {
+  registry.register(owner, handle)
+  if (handles.push(handle) === GROUP) {
+    fresh += GROUP
+    newGroup()
+  }
+  return group
+}
+
+let collectGarbage = null
+let endTurn = null
+
+function prepareCollector () {
+  try {
+    v8.setFlagsFromString('--expose-gc')
+    collectGarbage = vm.runInNewContext('gc')
+    v8.setFlagsFromString('--no-expose-gc')
+  } catch {
+    collectGarbage = () => {}
+  }
+  // A weak reference keeps its target until the microtasks of a turn have run: those of an empty context do.
+  const context = vm.createContext({}, { microtaskMode: 'afterEvaluate' })
+  const nothing = new vm.Script('0')
+  endTurn = () => nothing.runInContext(context)
+}
+
+function memoryInUse () {
+  return lib.poly_array_memory() + lentBytes
+}
+
+/** Collects garbage, and gives the handles of groups back of which nothing is left. */
+function collect () {
+  if (collectGarbage === null) prepareCollector()
+  endTurn()
+  collectGarbage()
+  groups = groups.filter((entry) => {
+    if (entry.ref.deref() !== undefined) return true
+    entry.handles.forEach(bury)
+    if (entry.pin !== 0) lib.poly_array_unpin(entry.pin)
+    return false
+  })
+  releaseDead()
+  takeBack()
+  fresh = 0
+  most = Math.max(FEW, GROUP * groups.length)
+  after = memoryInUse()
+}
+
+/** What everything calls that computes or writes. */
+function prepare () {
+  releaseDead()
+  if (takesPinned) checkMemory()
+  if (fresh > most || ((++computations & 7) === 0 && memoryInUse() > 2 * after + LITTLE)) collect()
+}
+
+// Memory that the library works on, by the token with which the library gives it back.
+
+const lent = new Map()
+const tokens = new Int32Array(2 * 64)
+let lentBytes = 0
+let lastToken = 0
+let lentMost = 256
+let lentAfter = 0
+
+/** Takes back memory that no tensor uses any more. */
+function takeBack () {
+  for (let n = 64; n === 64;) {
+    n = lib.poly_array_released(CTX, tokens, 64)
+    for (let i = 0; i < n; i++) {
+      const token = get(tokens, i)
+      lentBytes -= lent.get(token)?.length ?? 0
+      lent.delete(token)
+    }
+  }
+  lentMost = 2 * lent.size + 256
+  lentAfter = lentBytes
+}
+
+/** A tensor's handle, on the memory of a typed array. */
+function share (array, dtype, shape) {
+  if (lent.size > lentMost || lentBytes > 2 * lentAfter + LITTLE) {
+    prepare()
+    takeBack()
+  }
+  const token = ++lastToken
+  const { byteLength } = pin(array)
+  lent.set(token, { array, length: byteLength })
+  lentBytes += byteLength
+  const data = byteLength > 0 ? array : null
+  const handle = lib.poly_array_share(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, data, byteLength, token)
+  if (handle !== 0) return handle
+  lent.delete(token)
+  lentBytes -= byteLength
+  return fail()
+}
+
+/** A tensor's handle, with a copy of the elements of a typed array. */
+function copied (array, dtype, shape) {
+  const handle = lib.poly_array_new(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, array, array.byteLength)
+  return handle === 0 ? fail() : handle
+}
+
+// Node 21 to 23 let ArrayBuffer.prototype.transfer take pinned memory away.
+const takesPinned = (() => {
+  const buffer = new ArrayBuffer(8)
+  markAsUntransferable(buffer)
+  try {
+    buffer.transfer?.()
+  } catch {}
+  return buffer.byteLength === 0
+})()
+
+/** Checks that lent memory is still where it was. */
+function checkMemory () {
+  for (const { array, length } of lent.values()) {
+    if (array.byteLength !== length) throw new PolygradError('realize: memory that a tensor uses was transferred')
+  }
+}
+
+const pinned = new Int32Array(4 + 2 * MAX_DIMS) // the address, whether it may be written, strides
+const [address, writable, strides] = [0, 2, 4].map((from) => pinned.subarray(from))
+
+/**
+ * The memory of a tensor as a typed array, null if its elements do not lie one after the other: known, if it is still that
+ * memory, or a new one that keeps it.
+ */
+function memoryOf (handle, shape, dtype, n, known) {
+  const held = lib.poly_array_pin(handle, address, strides, MAX_DIMS, writable)
+  if (held === 0) fail()
+  const from = get(address, 0)
+  if (known !== null && known.length === n && Number(koffi.address(known)) === from) {
+    lib.poly_array_unpin(held)
+    return known
+  }
+  let next = 1
+  let regular = writable[0] !== 0
+  for (let i = shape.length - 1; i >= 0; i--) {
+    regular &&= shape[i] === 1 || get(strides, i) === next
+    next *= shape[i]
+  }
+  if (!regular) {
+    lib.poly_array_unpin(held)
+    return null
+  }
+  const buffer = koffi.view(from, n * dtype.Array.BYTES_PER_ELEMENT)
+  pins.register(buffer, held)
+  groups.push({ ref: new WeakRef(buffer), handles: [], pin: held })
+  return pin(new dtype.Array(buffer))
+}
+
+/** The handles of tensors, or other owners of one, as an array for C. */
+function handlesOf (owners) {
+  const out = new Int32Array(2 * owners.length)
+  for (let i = 0; i < owners.length; i++) {
+    const handle = owners[i]._handle
+    if (handle === 0) throw new PolygradError('the tensor was disposed')
+    put(out, i, handle)
+  }
+  return out
+}
+
+/** The addresses of typed arrays as an array for C. */
+function addresses (arrays) {
+  const out = new BigUint64Array(arrays.length)
+  for (let i = 0; i < arrays.length; i++) if (arrays[i].byteLength > 0) out[i] = koffi.address(arrays[i])
+  return out
+}
+
+// Nodes: symbolic sizes, and what a tensor stands for at a time.
+
+const nodes = new FinalizationRegistry((handle) => lib.poly_uop_release(CTX, handle))
+
+/** The handle of a node, which is given back when its owner is collected. */
+function ownNode (owner, handle) {
+  if (handle === 0) fail()
+  nodes.register(owner, handle, owner)
+  return handle
+}
+
+/** Gives the handle of a node back. */
+function dropNode (owner, handle) {
+  nodes.unregister(owner)
+  lib.poly_uop_release(CTX, handle)
+}
+
+/** The number of nodes that the library keeps for this thread of JavaScript. */
+function liveNodes () {
+  releaseDead()
+  return lib.poly_ctx_live_nodes(CTX)
+}
+
+// Jobs
+
+// Jobs of one context run one after the other: more threads that wait would only be occupied.
+let turn = Promise.resolve()
+
+// What jobs work on, which must not be collected before they are done.
+const busy = new Set()
+
+/** Calls a function of the library in another thread. */
+function inThread (fn, args) {
+  return new Promise((resolve, reject) => {
+    fn.async(...args, (error, result) => error ? reject(error) : resolve(result))
+  })
+}
+
+/**
+ * Does something when it is its turn: begin returns a job of the library, whose end is waited for in another thread, or the promise
+ * of something else. owner stays alive meanwhile.
+ */
+async function inTurn (owner, begin) {
+  const before = turn
+  let done
+  turn = new Promise((resolve) => { done = resolve })
+  busy.add(owner)
+  try {
+    await before
+    prepare()
+    const job = begin()
+    if (typeof job !== 'number') return await job
+    if (job === 0) fail()
+    try {
+      // Error texts stay in the thread of a call: one that failed is repeated here.
+      if (await inThread(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
+    } finally {
+      lib.poly_job_release(job)
+    }
+  } finally {
+    busy.delete(owner)
+    done()
+  }
+}
+
+module.exports = {
+  CTX, pin, addressOf, bury, own, prepare, collect, share, copied, memoryOf, handlesOf, addresses, ownNode, dropNode, liveNodes, inThread,
+  inTurn
+}
