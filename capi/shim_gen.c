@@ -136,10 +136,6 @@ int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room) {
   return poly_enter("poly_array_released") ? -1 : go_poly_array_released((uintptr_t)ctx, tokens, room);
 }
 
-int64_t poly_array_bytes(void) {
-  return poly_enter("poly_array_bytes") ? -1 : go_poly_array_bytes();
-}
-
 PolyArray *poly_array_retain(PolyArray *x) {
   return poly_enter("poly_array_retain") ? NULL : (PolyArray *)go_poly_array_retain((uintptr_t)x);
 }

@@ -263,9 +263,6 @@ func go_poly_array_released(ctx C.uintptr_t, tokens *C.uint64_t, room C.int) C.i
 	return count
 }
 
-//export go_poly_array_bytes
-func go_poly_array_bytes() C.int64_t { return C.int64_t(variable.InUse()) }
-
 //export go_poly_array_retain
 func go_poly_array_retain(x C.uintptr_t) C.uintptr_t {
 	return another("poly_array_retain", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Retain(), nil })

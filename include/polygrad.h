@@ -556,10 +556,6 @@ POLY_API PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *sha
  * each once, and returns their number; -1 on error. Since 2.0. */
 POLY_API int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room);
 
-/* The bytes of memory that the arrays of all contexts have, but for that of
- * poly_array_share: hosts whose collector sees handles only run it by them. Since 2.0. */
-POLY_API int64_t poly_array_bytes(void);
-
 /* One more reference to an array, by a handle of its own. Since 2.0. */
 POLY_API PolyArray *poly_array_retain(PolyArray *x);
 

@@ -38,7 +38,6 @@ exports.PROTOTYPES = {
   poly_array_new: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'void *', 'size_t']],
   poly_array_share: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'void *', 'size_t', 'uint64_t']],
   poly_array_released: ['int', ['uintptr_t', 'void *', 'int']],
-  poly_array_bytes: ['int64_t', []],
   poly_array_retain: ['uintptr_t', ['uintptr_t']],
   poly_array_release: ['void', ['uintptr_t']],
   poly_array_release_n: ['void', ['void *', 'int']],

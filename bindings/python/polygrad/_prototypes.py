@@ -63,7 +63,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "poly_array_released": (c_int, (c_void_p, c_void_p, c_int)),
-    "poly_array_bytes": (c_int64, ()),
     "poly_array_retain": (c_void_p, (c_void_p,)),
     "poly_array_release": (None, (c_void_p,)),
     "poly_array_release_n": (None, (c_void_p, c_int)),

@@ -42,7 +42,6 @@ struct poly_api {
   PolyArray *(*poly_array_new)(PolyCtx *, int, const int64_t *, int, const void *, size_t);
   PolyArray *(*poly_array_share)(PolyCtx *, int, const int64_t *, int, void *, size_t, uint64_t);
   int (*poly_array_released)(PolyCtx *, uint64_t *, int);
-  int64_t (*poly_array_bytes)(void);
   PolyArray *(*poly_array_retain)(PolyArray *);
   void (*poly_array_release)(PolyArray *);
   void (*poly_array_release_n)(PolyArray **, int);
@@ -604,7 +603,6 @@ struct poly_api {
   X(poly_array_new) \
   X(poly_array_share) \
   X(poly_array_released) \
-  X(poly_array_bytes) \
   X(poly_array_retain) \
   X(poly_array_release) \
   X(poly_array_release_n) \

@@ -365,8 +365,6 @@ static void failed(const Method *m, Pack *p) {
   if (m->form == 'j' && TYPEOF(p->self) == VECSXP && Rf_xlength(p->self) > 0) {
     n = P.poly_array_describe(array_of(VECTOR_ELT(p->self, 0)), NULL, 0, NULL);
   }
-  char copy[2048];
-  snprintf(copy, sizeof copy, "%s", text);
   if (n >= 0) n += m->longer;
   int most = n > 0 ? n : 1;
   for (int i = 0; n >= 0 && i < p->axes; i++) {
@@ -376,12 +374,12 @@ static void failed(const Method *m, Pack *p) {
     }
   }
   long long class, last;
-  at = strstr(copy, ": class ");
+  at = strstr(text, ": class ");
   if (at != NULL && sscanf(at, ": class %lld is out of range, expected 0 to %lld", &class, &last) == 2) {
     raise_error("%s: target: class %lld is out of range, expected 1 to %lld", p->function, class + (class >= 0),
                 last + 1);
   }
-  fail_in(p->function, copy);
+  fail_in(p->function, text);
 }
 
 static int numbers[N_METHODS]; /* of the library, plus 1 */
@@ -409,9 +407,6 @@ static SEXP run(const Method *m, Pack *p) {
   UNPROTECT(p->kept + 1);
   return list;
 }
-
-SEXP x_op(SEXP args);
-SEXP x_op_each(SEXP args);
 
 static const Method *begin_call(Pack *p, SEXP *args) {
   *args = CDR(*args);
@@ -471,8 +466,6 @@ SEXP x_op_each(SEXP args) {
   return out;
 }
 
-SEXP r_set_item(SEXP x, SEXP items, SEXP value);
-
 /* Writes elements of a Tensor. */
 SEXP r_set_item(SEXP x, SEXP items, SEXP value) {
   static const Param number = {"value", OPERAND, 0};
@@ -490,9 +483,6 @@ SEXP r_set_item(SEXP x, SEXP items, SEXP value) {
   vmaxset(top);
   return x;
 }
-
-SEXP r_from_zero(SEXP positions);
-SEXP r_from_one(SEXP positions);
 
 SEXP r_from_zero(SEXP positions) { return from_zero(positions); }
 

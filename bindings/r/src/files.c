@@ -1,23 +1,7 @@
 /* Model files, and bundles in memory. */
 #include "glue.h"
 
-SEXP r_file_read(SEXP source, SEXP format);
-SEXP r_safetensors_save(SEXP path, SEXP tensors, SEXP names, SEXP metadata, SEXP max_shard_size);
-SEXP r_bundle_read(SEXP data);
-SEXP r_bundle_write(SEXP ir, SEXP weights, SEXP metadata);
-
 /* An open file belongs to a pointer of R, so that errors do not leave it open. */
-static void finalize(SEXP pointer) {
-  PolyFile *file = R_ExternalPtrAddr(pointer);
-  if (file == NULL) return;
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(pointer, finalize, FALSE);
-    return;
-  }
-  R_ClearExternalPtr(pointer);
-  P.poly_file_free(file);
-}
-
 static SEXP open_file(Args *a, SEXP source, int format) {
   NEED(poly_file_open);
   PolyFile *file;
@@ -26,11 +10,7 @@ static SEXP open_file(Args *a, SEXP source, int format) {
   } else {
     file = P.poly_file_open(R_ExpandFileName(arg_string(a, source, "data")), format);
   }
-  if (file == NULL) fail();
-  SEXP pointer = PROTECT(R_MakeExternalPtr(file, R_NilValue, R_NilValue));
-  R_RegisterCFinalizerEx(pointer, finalize, TRUE);
-  UNPROTECT(1);
-  return pointer;
+  return owned(file, RELEASE(poly_file_free), R_NilValue);
 }
 
 /* Tensor i: its bytes are copied out of the mapped file; those of a quantised one stay packed. */
@@ -73,7 +53,7 @@ SEXP r_file_read(SEXP source, SEXP format) {
   const char *value = P.poly_file_value(file);
   if (value == NULL) fail();
   if (strcmp(value, "null") != 0) SET_VECTOR_ELT(out, 1, Rf_ScalarString(Rf_mkCharCE(value, CE_UTF8)));
-  finalize(pointer);
+  let_go(pointer);
   UNPROTECT(3);
   return out;
 }

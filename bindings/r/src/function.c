@@ -3,17 +3,6 @@
 
 #include "glue.h"
 
-SEXP r_tracing(void);
-SEXP r_trace_begin(SEXP name, SEXP tensors);
-SEXP r_trace_end(SEXP results, SEXP tensors, SEXP before, SEXP flags);
-SEXP r_trace_abandon(SEXP tensors, SEXP before);
-SEXP r_function_same(SEXP function, SEXP i);
-SEXP r_function_counts(SEXP function);
-SEXP r_function_run(SEXP function, SEXP tensors, SEXP variables, SEXP values);
-SEXP r_function_rerun(SEXP function);
-SEXP r_kind(SEXP x);
-SEXP r_are_kinds(SEXP tensors, SEXP kinds);
-
 /* Whether a function is traced, and whether it has drawn random numbers. */
 static int active, drawn;
 static char who[64];
@@ -23,8 +12,6 @@ int tracing(void) { return active; }
 SEXP r_tracing(void) { return Rf_ScalarLogical(active); }
 
 /* In a trace the runs draw, and what they draw follows R's generator where manual_seed does not say otherwise. */
-SEXP r_draw(void);
-
 int draws_later(void) {
   drawn |= active;
   return active;
@@ -73,38 +60,21 @@ SEXP r_trace_abandon(SEXP tensors, SEXP before) {
   return R_NilValue;
 }
 
-static void finalize(SEXP function) {
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(function, finalize, FALSE);
-    return;
-  }
-  PolyFunction *f = R_ExternalPtrAddr(function);
-  R_ClearExternalPtr(function);
-  if (f != NULL) P.poly_function_release(f);
-}
-
-/* Compiles what was traced. A function is an external pointer, whose tag is TRUE if it draws random numbers. */
+/* Compiles what was traced. A function keeps whether it draws random numbers. */
 SEXP r_trace_end(SEXP results, SEXP tensors, SEXP before, SEXP flags) {
   PolyArray **arrays = arrays_of("trace", results);
   PolyFunction *f = P.poly_trace_end(context(), arrays, (int)Rf_xlength(results), Rf_asInteger(flags));
-  char text[2048] = "";
-  if (f == NULL) snprintf(text, sizeof text, "%s", P.poly_last_error());
   end(tensors, before);
-  if (f == NULL) fail_in(who, text);
-  SEXP out = PROTECT(R_MakeExternalPtr(f, Rf_ScalarLogical(drawn), R_NilValue));
-  R_RegisterCFinalizerEx(out, finalize, FALSE);
-  UNPROTECT(1);
-  return out;
+  if (f == NULL) fail_in(who, P.poly_last_error());
+  return owned(f, RELEASE(poly_function_release), Rf_ScalarLogical(drawn));
 }
 
 static PolyFunction *function_of(SEXP function) {
-  PolyFunction *f = TYPEOF(function) == EXTPTRSXP ? R_ExternalPtrAddr(function) : NULL;
-  if (f == NULL) raise_error("a compiled function of another session cannot be used");
-  return f;
+  return held(function, RELEASE(poly_function_release), "a compiled function");
 }
 
 static void draw_for(SEXP function) {
-  if (LOGICAL(R_ExternalPtrTag(function))[0]) r_draw();
+  if (LOGICAL(R_ExternalPtrProtected(function))[0]) r_draw();
 }
 
 /* The Tensor that a result is at each run, NULL if it is another one each time. */

@@ -7,15 +7,6 @@
 
 #include "glue.h"
 
-SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype);
-SEXP r_generator(SEXP inst, SEXP rows);
-SEXP r_generator_info(SEXP gen);
-SEXP r_generator_sampling(SEXP gen, SEXP temperature, SEXP top_k, SEXP top_p, SEXP seed);
-SEXP r_generator_feed(SEXP gen, SEXP rows);
-SEXP r_generator_next(SEXP gen);
-SEXP r_generator_logits(SEXP gen);
-SEXP r_generator_reset(SEXP gen);
-
 /* A file in memory without being read before it is used, or a raw vector. */
 typedef struct Block {
   const uint8_t *data;
@@ -83,34 +74,14 @@ SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype) {
   return new_instance(inst);
 }
 
-static void finalize_generator(SEXP gen) {
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(gen, finalize_generator, FALSE);
-    return;
-  }
-  PolyGenerator *g = R_ExternalPtrAddr(gen);
-  R_ClearExternalPtr(gen);
-  if (g != NULL) P.poly_generator_free(g);
-}
-
-static PolyGenerator *generator_of(SEXP gen) {
-  context();
-  PolyGenerator *g = TYPEOF(gen) == EXTPTRSXP ? R_ExternalPtrAddr(gen) : NULL;
-  if (g == NULL) raise_error("a generator of another session cannot be used");
-  return g;
-}
+static PolyGenerator *generator_of(SEXP gen) { return held(gen, RELEASE(poly_generator_free), "a generator"); }
 
 /* A generator of a number of texts. It keeps its instance alive. */
 SEXP r_generator(SEXP inst, SEXP rows) {
   Args a = begin("Generator");
   int n = arg_int(&a, rows, "rows");
   NEED(poly_generator_new);
-  PolyGenerator *g = P.poly_generator_new(instance_of(inst), n);
-  if (g == NULL) fail();
-  SEXP gen = PROTECT(R_MakeExternalPtr(g, R_NilValue, inst));
-  R_RegisterCFinalizerEx(gen, finalize_generator, TRUE);
-  UNPROTECT(1);
-  return gen;
+  return owned(P.poly_generator_new(instance_of(inst), n), RELEASE(poly_generator_free), inst);
 }
 
 /* The number of texts, of tokens that there are, and of those that a text can have. */

@@ -39,6 +39,14 @@ void finish(int status);     /* after a run: raises an interrupt or the library'
 SEXP package_function(const char *name);
 SEXP call_package(const char *name, SEXP x, SEXP y); /* y may be NULL */
 
+/* Other objects of the library are external pointers whose tag is the function that releases them, which tells the
+ * kinds apart; kept stays as long as they do. */
+typedef void (*Release)(void *);
+#define RELEASE(name) ((Release)P.name)
+SEXP owned(void *object, Release release, SEXP kept); /* NULL raises the library's error */
+void *held(SEXP x, Release release, const char *what);
+void let_go(SEXP x); /* before the collector does */
+
 /* tensor.c: handles of arrays, and their values */
 typedef struct Shape {
   int ndim, dtype, symbolic; /* symbolic: a size is -1 */
@@ -104,5 +112,7 @@ SEXP to_raw(uint8_t *block, int n);
 int length32(SEXP raw, const char *function);
 PolyInstance *instance_of(SEXP inst);
 SEXP new_instance(PolyInstance *inst);
+
+#include "calls.h"
 
 #endif

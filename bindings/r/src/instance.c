@@ -4,44 +4,9 @@
 
 #include "glue.h"
 
-SEXP r_instance_config(SEXP family, SEXP json);
-SEXP r_instance_from_ir(SEXP ir, SEXP weights);
-SEXP r_instance_from_bundle(SEXP data);
-SEXP r_instance_buffers(SEXP inst);
-SEXP r_instance_get(SEXP inst, SEXP which);
-SEXP r_instance_set(SEXP inst, SEXP which, SEXP data);
-SEXP r_instance_call(SEXP inst, SEXP entry, SEXP arrays);
-SEXP r_instance_train(SEXP inst, SEXP arrays);
-SEXP r_instance_value_and_grad(SEXP inst, SEXP entry, SEXP arrays);
-SEXP r_instance_optimizer(SEXP inst, SEXP kind, SEXP numbers);
-SEXP r_instance_device(SEXP inst, SEXP device);
-SEXP r_instance_bytes(SEXP inst, SEXP what);
-SEXP r_instance_weights(SEXP inst, SEXP data, SEXP strict);
-SEXP r_instance_notes(SEXP inst);
+SEXP new_instance(PolyInstance *i) { return owned(i, RELEASE(poly_instance_free), R_NilValue); }
 
-static void finalize(SEXP inst) {
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(inst, finalize, FALSE);
-    return;
-  }
-  PolyInstance *i = R_ExternalPtrAddr(inst);
-  R_ClearExternalPtr(inst);
-  if (i != NULL) P.poly_instance_free(i);
-}
-
-SEXP new_instance(PolyInstance *i) {
-  if (i == NULL) fail();
-  SEXP inst = PROTECT(R_MakeExternalPtr(i, R_NilValue, R_NilValue));
-  R_RegisterCFinalizerEx(inst, finalize, TRUE);
-  UNPROTECT(1);
-  return inst;
-}
-
-PolyInstance *instance_of(SEXP inst) {
-  PolyInstance *i = TYPEOF(inst) == EXTPTRSXP ? R_ExternalPtrAddr(inst) : NULL;
-  if (i == NULL) raise_error("an instance of another session cannot be used: save its bundle instead");
-  return i;
-}
+PolyInstance *instance_of(SEXP inst) { return held(inst, RELEASE(poly_instance_free), "an instance, but for its bundle,"); }
 
 int length32(SEXP raw, const char *function) {
   if (TYPEOF(raw) != RAWSXP) raise_error("%s: data: %s, expected a raw vector", function, Rf_type2char(TYPEOF(raw)));

@@ -11,8 +11,6 @@ struct poly_api P;
 static PolyCtx *the_context;
 static SEXP namespace_;
 
-SEXP r_setup(SEXP package);
-
 /* Remembers the namespace of the package, for functions that C calls. */
 SEXP r_setup(SEXP package) {
   namespace_ = package;
@@ -124,13 +122,44 @@ PolyCtx *context(void) {
 /* For finalizers, which must not raise errors. */
 PolyCtx *context_or_null(void) { return the_context; }
 
-SEXP r_loaded(void);
-
 SEXP r_loaded(void) { return Rf_ScalarLogical(the_context != NULL); }
 
-/* What the library says about itself. */
-SEXP r_library_info(void);
+/* Objects of the library that R's collector releases. */
 
+static void finalize(SEXP x) {
+  void *object = R_ExternalPtrAddr(x);
+  if (object == NULL) return;
+  if (asking) {
+    R_RegisterCFinalizerEx(x, finalize, FALSE);
+    return;
+  }
+  R_ClearExternalPtr(x);
+  Release release = (Release)R_ExternalPtrAddrFn(R_ExternalPtrTag(x));
+  if (release != NULL) release(object);
+}
+
+SEXP owned(void *object, Release release, SEXP kept) {
+  if (object == NULL) fail();
+  SEXP tag = PROTECT(R_MakeExternalPtrFn((DL_FUNC)release, R_NilValue, R_NilValue));
+  SEXP x = PROTECT(R_MakeExternalPtr(object, tag, kept));
+  R_RegisterCFinalizerEx(x, finalize, TRUE);
+  UNPROTECT(2);
+  return x;
+}
+
+void *held(SEXP x, Release release, const char *what) {
+  context();
+  void *object = TYPEOF(x) == EXTPTRSXP ? R_ExternalPtrAddr(x) : NULL;
+  SEXP tag = object != NULL ? R_ExternalPtrTag(x) : R_NilValue;
+  if (TYPEOF(tag) != EXTPTRSXP || R_ExternalPtrAddrFn(tag) != (DL_FUNC)release) {
+    raise_error("%s of another session cannot be used", what);
+  }
+  return object;
+}
+
+void let_go(SEXP x) { finalize(x); }
+
+/* What the library says about itself. */
 SEXP r_library_info(void) {
   context();
   SEXP out = PROTECT(Rf_allocVector(STRSXP, 2));
@@ -139,8 +168,6 @@ SEXP r_library_info(void) {
   UNPROTECT(1);
   return out;
 }
-
-SEXP r_devices(void);
 
 /* The names of all devices, and which of them can run kernels. */
 SEXP r_devices(void) {

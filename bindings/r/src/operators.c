@@ -4,10 +4,6 @@
 
 #include "glue.h"
 
-SEXP r_ops(SEXP generic, SEXP e1, SEXP e2);
-SEXP r_ops_unary(SEXP generic, SEXP x);
-SEXP r_operand(SEXP value, SEXP like);
-
 int is_number(SEXP x) {
   SEXPTYPE type = TYPEOF(x);
   return (type == REALSXP || type == INTSXP || type == LGLSXP) && Rf_xlength(x) == 1 &&

@@ -4,17 +4,6 @@
 
 #include "glue.h"
 
-SEXP r_is_size(SEXP x);
-SEXP r_variable(SEXP name, SEXP lo, SEXP hi);
-SEXP r_bind(SEXP x, SEXP value);
-SEXP r_size_op(SEXP op, SEXP a, SEXP b);
-SEXP r_size_info(SEXP x);
-SEXP r_size_text(SEXP x);
-SEXP r_size_unbind(SEXP x);
-SEXP r_size_variables(SEXP x);
-SEXP r_size_tensor(SEXP x);
-SEXP r_arange_size(SEXP dtype, SEXP start, SEXP stop, SEXP step);
-
 int is_size(SEXP x) { return TYPEOF(x) == EXTPTRSXP && Rf_inherits(x, "SymInt"); }
 
 SEXP r_is_size(SEXP x) { return Rf_ScalarLogical(is_size(x)); }
@@ -25,24 +14,9 @@ PolyUOp *size_handle(SEXP x) {
   return handle;
 }
 
-static void finalize(SEXP x) {
-  PolyUOp *handle = R_ExternalPtrAddr(x);
-  if (handle == NULL) return;
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(x, finalize, FALSE);
-    return;
-  }
-  R_ClearExternalPtr(x);
-  P.poly_uop_release(context_or_null(), handle);
-}
+static void release(void *handle) { P.poly_uop_release(context_or_null(), handle); }
 
-static SEXP new_node(PolyUOp *handle) {
-  if (handle == NULL) fail();
-  SEXP x = PROTECT(R_MakeExternalPtr(handle, R_NilValue, R_NilValue));
-  R_RegisterCFinalizerEx(x, finalize, FALSE);
-  UNPROTECT(1);
-  return x;
-}
+static SEXP new_node(PolyUOp *handle) { return owned(handle, release, R_NilValue); }
 
 /* A number, or a size, for functions of sizes. */
 static int64_t size_number(SEXP x) {

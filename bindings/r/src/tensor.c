@@ -6,8 +6,6 @@
 
 static SEXP tag, tensor_class;
 
-SEXP r_set_class(SEXP name);
-
 /* The class of Tensors, with the attribute that says which package defines it. */
 SEXP r_set_class(SEXP name) {
   R_PreserveObject(name);
@@ -47,10 +45,10 @@ static int64_t enough = LEAST;
 
 void before_run(void) {
   release_dead();
-  if (P.poly_array_bytes() < enough) return;
+  if (P.poly_array_memory() < enough) return;
   R_gc();
   release_dead();
-  int64_t used = P.poly_array_bytes();
+  int64_t used = P.poly_array_memory();
   enough = 2 * used > LEAST ? 2 * used : LEAST;
 }
 
@@ -154,12 +152,6 @@ void read_values(PolyArray *array, void *out, int64_t bytes) {
   finish(P.poly_array_read(array, out, (size_t)bytes));
 }
 
-static void unpin(SEXP pin) {
-  PolyPin *p = R_ExternalPtrAddr(pin);
-  R_ClearExternalPtr(pin);
-  if (p != NULL && P.poly_array_unpin != NULL) P.poly_array_unpin(p);
-}
-
 /* The values of a large array from its own memory. */
 static SEXP pinned_values(PolyArray *array, const Shape *s, int64_t count, int integer64) {
   void *data;
@@ -167,8 +159,7 @@ static SEXP pinned_values(PolyArray *array, const Shape *s, int64_t count, int i
   before_run();
   PolyPin *p = P.poly_array_pin(array, &data, strides, POLY_MAX_DIMS, NULL);
   finish(p == NULL);
-  SEXP pin = PROTECT(R_MakeExternalPtr(p, R_NilValue, R_NilValue));
-  R_RegisterCFinalizerEx(pin, unpin, TRUE);
+  SEXP pin = PROTECT(owned(p, RELEASE(poly_array_unpin), R_NilValue));
   int plain = 1, size = P.poly_dtype_id_size(s->dtype);
   for (int i = s->ndim - 1; i >= 0; i--) {
     plain &= s->dims[i] == 1 || strides[i] == next;
@@ -180,25 +171,10 @@ static SEXP pinned_values(PolyArray *array, const Shape *s, int64_t count, int i
     data = rows;
   }
   SEXP out = from_storage(data, s->dtype, s->ndim, s->dims, integer64);
-  unpin(pin);
+  let_go(pin);
   UNPROTECT(1);
   return out;
 }
-
-SEXP r_is_tensor(SEXP x);
-SEXP r_shape(SEXP x);
-SEXP r_sizes(SEXP x);
-SEXP r_dtype(SEXP x);
-SEXP r_same(SEXP x, SEXP y);
-SEXP r_values(SEXP x, SEXP integer64);
-SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar);
-SEXP r_blob(SEXP data, SEXP shape, SEXP dtype);
-SEXP r_bytes(SEXP x);
-SEXP r_realize(SEXP tensors);
-SEXP r_is_realized(SEXP x);
-SEXP r_is_view(SEXP x);
-SEXP r_live_nodes(void);
-SEXP r_type_name(SEXP dtype);
 
 SEXP r_is_tensor(SEXP x) { return Rf_ScalarLogical(is_tensor(x)); }
 
@@ -348,12 +324,6 @@ SEXP r_type_name(SEXP dtype) {
 
 /* Writing */
 
-SEXP r_assign(SEXP x, SEXP value);
-SEXP r_assign_all(SEXP targets, SEXP values);
-SEXP r_replace(SEXP x, SEXP y);
-SEXP r_detach(SEXP x);
-SEXP r_clone(SEXP x);
-
 /* value is a Tensor or a number. */
 SEXP r_assign(SEXP x, SEXP value) {
   PolyArray *array = array_of(x);
@@ -398,13 +368,6 @@ SEXP r_detach(SEXP x) {
 SEXP r_clone(SEXP x) { return wrap(P.poly_array_clone(array_of(x))); }
 
 /* Gradients */
-
-SEXP r_requires_grad(SEXP x);
-SEXP r_set_requires_grad(SEXP x, SEXP value);
-SEXP r_gradient_of(SEXP x);
-SEXP r_set_gradient(SEXP x, SEXP gradient);
-SEXP r_backward(SEXP x, SEXP gradient);
-SEXP r_gradient(SEXP x, SEXP targets, SEXP gradient, SEXP zeros);
 
 /* TRUE, FALSE, or NULL where nobody has said. */
 SEXP r_requires_grad(SEXP x) {
@@ -468,10 +431,6 @@ SEXP r_gradient(SEXP x, SEXP targets, SEXP gradient, SEXP zeros) {
 }
 
 /* Modes */
-
-SEXP r_training(SEXP on);
-SEXP r_manual_seed(SEXP seed);
-SEXP r_draw(void);
 
 /* Sets whether dropout drops; NULL only asks. Returns what it was before. */
 SEXP r_training(SEXP on) {

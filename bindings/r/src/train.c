@@ -1,34 +1,9 @@
 /* Optimizers and schedules of the library, and its functions of nodes that layers and training use. */
 #include "glue.h"
 
-SEXP r_optim_lars(SEXP params, SEXP lr, SEXP numbers, SEXP flags, SEXP coefficients);
-SEXP r_optim_lamb(SEXP params, SEXP lr, SEXP numbers, SEXP flags);
-SEXP r_optim_step(SEXP optimizers);
-SEXP r_optim_state(SEXP optimizer, SEXP what, SEXP i);
+static SEXP new_optim(PolyOptim *o) { return owned(o, RELEASE(poly_optim_release), R_NilValue); }
 
-static void finalize(SEXP optimizer) {
-  if (is_asking()) {
-    R_RegisterCFinalizerEx(optimizer, finalize, FALSE);
-    return;
-  }
-  PolyOptim *o = R_ExternalPtrAddr(optimizer);
-  R_ClearExternalPtr(optimizer);
-  if (o != NULL) P.poly_optim_release(o);
-}
-
-static SEXP new_optim(PolyOptim *o) {
-  if (o == NULL) fail();
-  SEXP out = PROTECT(R_MakeExternalPtr(o, R_NilValue, R_NilValue));
-  R_RegisterCFinalizerEx(out, finalize, FALSE);
-  UNPROTECT(1);
-  return out;
-}
-
-static PolyOptim *optim_of(SEXP optimizer) {
-  PolyOptim *o = TYPEOF(optimizer) == EXTPTRSXP ? R_ExternalPtrAddr(optimizer) : NULL;
-  if (o == NULL) raise_error("an optimizer of another session cannot be used");
-  return o;
-}
+static PolyOptim *optim_of(SEXP optimizer) { return held(optimizer, RELEASE(poly_optim_release), "an optimizer"); }
 
 /* numbers: momentum, weight_decay, tcoef, ns_steps; flags: nesterov, classic, decoupled. */
 SEXP r_optim_lars(SEXP params, SEXP lr, SEXP numbers, SEXP flags, SEXP coefficients) {
@@ -94,10 +69,8 @@ static void release(PolyUOp **nodes, int n) {
 /* The Tensors of n nodes that a function has made. */
 static SEXP made(const char *function, Operands *o, int status, PolyUOp **out, int n) {
   if (status != 0) {
-    char text[2048];
-    snprintf(text, sizeof text, "%s", P.poly_last_error());
     release(o->nodes, o->n);
-    fail_in(function, text);
+    fail_in(function, P.poly_last_error());
   }
   int from = 0;
   for (int i = 0; i < o->n; i++) {
@@ -112,14 +85,6 @@ static SEXP made(const char *function, Operands *o, int status, PolyUOp **out, i
   UNPROTECT(1);
   return list;
 }
-
-SEXP r_learning_rate(SEXP kind, SEXP xs, SEXP schedule, SEXP numbers);
-SEXP r_plateau(SEXP xs, SEXP flags, SEXP numbers);
-SEXP r_lstm_cell(SEXP xs);
-SEXP r_lstm(SEXP xs, SEXP batch_first, SEXP reverse);
-SEXP r_keccak(SEXP xs, SEXP rate, SEXP suffix);
-SEXP r_hash(SEXP xs);
-SEXP r_clip_grad_norm(SEXP grads, SEXP max_norm, SEXP norm_type);
 
 /* xs: lr, t; kind is the name of the schedule. */
 SEXP r_learning_rate(SEXP kind, SEXP xs, SEXP schedule, SEXP numbers) {
@@ -189,10 +154,8 @@ SEXP r_clip_grad_norm(SEXP grads, SEXP max_norm, SEXP norm_type) {
   PolyUOp **nodes = (PolyUOp **)R_alloc(2 * (size_t)n + 1, sizeof *nodes), **out = nodes + n;
   for (int i = 0; i < n; i++) nodes[i] = P.poly_array_node(arrays[i]);
   int status = P.poly_clip_grad_norm(context(), nodes, n, most, kind, out);
-  char text[2048] = "";
-  if (status != 0) snprintf(text, sizeof text, "%s", P.poly_last_error());
   release(nodes, n);
-  if (status != 0) fail_in(a.function, text);
+  if (status != 0) fail_in(a.function, P.poly_last_error());
   PolyArray **made = (PolyArray **)R_alloc((size_t)n + 1, sizeof *made);
   for (int i = 0; i <= n; i++) made[i] = P.poly_array_of(context(), out[i], arrays, n);
   release(out, n + 1);
