@@ -541,7 +541,7 @@ func (t *Tensor) Softplus(opts ...Option) *Tensor { return t.call1(opSoftplus, o
 // Options: WithMinVal (-1), WithMaxVal (1).
 func (t *Tensor) HardTanh(opts ...Option) *Tensor { return t.call1(opHardTanh, opts) }
 
-// Dropout returns x with each element 0 with probability p, the others divided by 1 - p, in training mode; else x.
+// Dropout returns x with elements 0 with probability p, others / (1 - p), while training; else x.
 // Options: WithP (0.5).
 func (t *Tensor) Dropout(opts ...Option) *Tensor { return t.call1(opDropout, opts) }
 

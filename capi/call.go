@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -18,7 +19,7 @@ import (
 
 // operations are the described operations by number, and their numbers by name.
 var operations = sync.OnceValues(func() ([]*ops.Op, map[string]int) {
-	all := ops.All()
+	all := ops.Callable()
 	numbers := make(map[string]int, len(all))
 	for i, op := range all {
 		numbers[op.Name] = i
@@ -49,6 +50,9 @@ func operation(number C.int) (*ops.Op, error) {
 	return all[number], nil
 }
 
+// titleOf is the name of an operation in errors: a layer's call is the layer.
+func titleOf(op *ops.Op) string { return strings.TrimSuffix(op.Name, ".forward") }
+
 // callArgs are the arguments of a call from C.
 func callArgs(arg string, args unsafe.Pointer, n C.int) ([]callArg, error) {
 	if n < 0 || n > 0 && args == nil {
@@ -69,7 +73,7 @@ func go_poly_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, o
 		}
 		results, err := c.call(op, must(callArgs("args", args, n)))
 		if err != nil {
-			return wrong("args", "%s: %w", op.Name, err)
+			return wrong("args", "%s: %w", titleOf(op), err)
 		}
 		if count = C.int(len(results)); count > room {
 			return nil

@@ -204,6 +204,10 @@ func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 // outAll returns several nodes to C, or none if one fails.
 func (c *context) outAll(vs []value, out []C.uintptr_t) error {
 	for i, v := range vs {
+		if v.Keep == nil { // an operation left it out
+			out[i] = 0
+			continue
+		}
 		h, err := c.out(v)
 		if err != nil {
 			for _, done := range out[:i] {

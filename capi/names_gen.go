@@ -143,6 +143,8 @@ func parameters(fn string) string {
 		return "f runs view"
 	case "poly_function_release":
 		return "f"
+	case "poly_optim_new":
+		return "ctx op args n states"
 	case "poly_optim_lars":
 		return "params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients"
 	case "poly_optim_lamb":

@@ -6,10 +6,13 @@ package main
 import "C"
 
 import (
+	"strings"
 	"unsafe"
 
 	"polygrad/capi/handle"
 	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
+	"polygrad/core/uop"
 	"polygrad/variable"
 )
 
@@ -28,6 +31,46 @@ func optimizer(fn string, params *C.uintptr_t, n C.int, f func(vs []*variable.Va
 		if err != nil {
 			o.Drop()
 			return err
+		}
+		h = C.uintptr_t(e.Token())
+		return nil
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_optim_new
+func go_poly_optim_new(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, states *C.int) (h C.uintptr_t) {
+	ask("poly_optim_new", ctx, func(c *context) error {
+		op := must(operation(number))
+		class, known := ops.ClassNamed(op.Name)
+		if !known || class.Rule == nil {
+			return wrong("op", "%s is no optimizer", op.Name)
+		}
+		var params []*variable.Variable
+		r := reader{c: c, rest: must(callArgs("args", args, n)), tensor: func(arg string, h uintptr) (*uop.UOp, error) {
+			v, err := c.array(strings.Replace(arg, "xs", "params", 1), h)
+			if err != nil {
+				return nil, err
+			}
+			params = append(params, v)
+			return v.Node(), nil
+		}}
+		a := op.Call(c.g)
+		err := r.arguments(op, a)
+		var o *variable.Optimizer
+		if err == nil {
+			o, err = variable.NewOptimizer(class, a, params)
+		}
+		if err != nil {
+			return wrong("args", "%s: %w", op.Name, err)
+		}
+		e, err := handles.New(handle.Optimizer, c, o)
+		if err != nil {
+			o.Drop()
+			return err
+		}
+		if states != nil {
+			*states = C.int(len(o.State[0]))
 		}
 		h = C.uintptr_t(e.Token())
 		return nil

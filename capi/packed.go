@@ -188,7 +188,7 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 	switch p.Kind {
 	case ops.Tensors:
 		return each[*uop.UOp](p, list)
-	case ops.Ints, ops.Axes:
+	case ops.Ints, ops.Axes, ops.Padding:
 		for i, x := range list {
 			list[i] = whole(x)
 		}
@@ -271,7 +271,7 @@ func each[T any](p *ops.Param, list []any) ([]T, error) {
 	return out, nil
 }
 
-var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.Floats: "a number"}
+var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.Padding: "an integer", ops.Floats: "a number"}
 
 // items are an index expression.
 func items(arg string, list []any) ([]tensor.Index, error) {

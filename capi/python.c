@@ -295,9 +295,14 @@ static object *several(object *class, object *operand, object *const *values, si
   if (count < 0) fail();
   if (rc == 0 && count >= 0) all = py.tuple(count);
   for (int i = 0; i < count; i++) {
-    object *x = all == NULL ? NULL : wrap(class, results[i]);
-    if (all == NULL) poly_array_release(results[i]);
-    else if (x != NULL) py.tuple_set(all, i, x);
+    if (all == NULL) {
+      poly_array_release(results[i]);
+      continue;
+    }
+    object *x = py.none;
+    if (results[i] != NULL) x = wrap(class, results[i]);
+    else py.retain(x); /* an operation left it out */
+    if (x != NULL) py.tuple_set(all, i, x);
     else py.release(all), all = NULL;
   }
   if (results != few) free(results);

@@ -308,6 +308,10 @@ void poly_function_release(PolyFunction *f) {
   if (!poly_forked) go_poly_function_release((uintptr_t)f);
 }
 
+PolyOptim *poly_optim_new(PolyCtx *ctx, int op, const PolyCallArg *args, int n, int *states) {
+  return poly_enter("poly_optim_new") ? NULL : (PolyOptim *)go_poly_optim_new((uintptr_t)ctx, op, (PolyCallArg *)args, n, states);
+}
+
 PolyOptim *poly_optim_lars(PolyArray **params, int n, double lr, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n_coefficients) {
   return poly_enter("poly_optim_lars") ? NULL : (PolyOptim *)go_poly_optim_lars((uintptr_t *)params, n, lr, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (double *)ns_coefficients, n_coefficients);
 }

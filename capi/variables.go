@@ -74,19 +74,30 @@ func (c *context) outArray(v *variable.Variable) (C.uintptr_t, error) {
 func (c *context) outArrays(vs []*variable.Variable, out *C.uintptr_t) error {
 	hs := unsafe.Slice(out, len(vs))
 	for i, v := range vs {
+		if v == nil {
+			hs[i] = 0
+			continue
+		}
 		h, err := c.outArray(v)
 		if err != nil {
 			for _, done := range hs[:i] {
 				c.releaseArray(uintptr(done))
 			}
-			for _, left := range vs[i+1:] {
-				left.Drop()
-			}
+			drop(vs[i+1:])
 			return err
 		}
 		hs[i] = h
 	}
 	return nil
+}
+
+// drop drops results, of which those that an operation leaves out are nil.
+func drop(vs []*variable.Variable) {
+	for _, v := range vs {
+		if v != nil {
+			v.Drop()
+		}
+	}
 }
 
 func (c *context) releaseArray(h uintptr) {
@@ -379,12 +390,10 @@ func go_poly_array_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.
 		}
 		results, err := c.callArrays(op, must(callArgs("args", args, n)))
 		if err != nil {
-			return wrong("args", "%s: %w", op.Name, err)
+			return wrong("args", "%s: %w", titleOf(op), err)
 		}
 		if count = C.int(len(results)); count > room {
-			for _, v := range results {
-				v.Drop()
-			}
+			drop(results)
 			return nil
 		}
 		return c.outArrays(results, out)

@@ -730,6 +730,12 @@ POLY_API void poly_function_release(PolyFunction *f);
 typedef struct PolyOptim PolyOptim;               /* an optimizer of arrays */
 typedef struct PolyRateScheduler PolyRateScheduler; /* sets the learning rate of an optimizer */
 
+/* An optimizer by its name: poly_op("AdamW"). The arguments are a list of arrays of
+ * floating types, each of which counts once and requires a gradient from now on, and
+ * the optimizer's settings, lr first (see docs/api.md). *states, if not NULL, receives
+ * how many tensors of state each parameter has. Since 2.0. */
+POLY_API PolyOptim *poly_optim_new(PolyCtx *ctx, int op, const PolyCallArg *args, int n, int *states);
+
 /* An optimizer of n arrays of floating types, each of which counts once and
  * requires a gradient from now on, by poly_lars (gradient descent, LARS, Muon) and
  * by poly_lamb (Adam, AdamW, LAMB). Since 2.0. */

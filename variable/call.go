@@ -48,6 +48,10 @@ func (c *Context) Call(op *ops.Op, fill func(k *Call) error) ([]*Variable, error
 		return nil, err
 	}
 	for _, node := range nodes {
+		if node == nil { // a weight that a layer does not have
+			k.outs = append(k.outs, nil)
+			continue
+		}
 		if op.View && len(k.from) == 1 {
 			if is, err := tensor.IsView(node, k.first.cell.value.node); err == nil && is {
 				shown, err := k.first.viewNow(node)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
 )
 
@@ -32,7 +33,7 @@ func NewLARS(params []*Variable, lr float64, o tensor.LARSOptions) (*Optimizer, 
 	}
 	for i, p := range params {
 		if len(o.Coefficients) > 0 && len(p.Node().Shape()) == 0 {
-			return nil, fmt.Errorf("params[%d]: a tensor without axes, expected a matrix", i)
+			return nil, fmt.Errorf("params[%d]: a scalar, expected 1 dimension or more", i)
 		}
 	}
 	states := 0
@@ -53,6 +54,18 @@ func NewLAMB(params []*Variable, lr float64, o tensor.LAMBOptions) (*Optimizer, 
 		}
 	}
 	return newOptimizer(params, lr, 2, &Optimizer{lamb: &o})
+}
+
+// NewOptimizer makes an optimizer by its description; the tensors among its arguments are the parameters.
+func NewOptimizer(class *ops.Class, a *ops.Args, params []*Variable) (*Optimizer, error) {
+	lr, rule, err := class.Rule(a)
+	if err != nil {
+		return nil, err
+	}
+	if o, is := rule.(tensor.LAMBOptions); is {
+		return NewLAMB(params, lr, o)
+	}
+	return NewLARS(params, lr, rule.(tensor.LARSOptions))
 }
 
 type setting struct {

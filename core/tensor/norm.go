@@ -202,3 +202,31 @@ func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 	}
 	return m, v, nil
 }
+
+// BatchNormBy is BatchNorm of the channels by mean and variance.
+func BatchNormBy(x, weight, bias, mean, variance *uop.UOp, eps float64) (r *uop.UOp, err error) {
+	defer guard("BatchNormBy", &err)
+	needSame("variance", x, variance)
+	return BatchNorm(x, weight, bias, mean, rsqrt(add(variance, eps)), nil)
+}
+
+// MoveBatchStats are the next running statistics of batches, after one with the mean and the variance (over n) of BatchStats: they move
+// by the part momentum towards the mean and the variance over n - 1, and count is one more.
+func MoveBatchStats(x, mean, variance, runningMean, runningVar, count *uop.UOp, momentum float64) (next []*uop.UOp, err error) {
+	defer guard("MoveBatchStats", &err)
+	needSame("operands", x, mean, variance, runningMean, runningVar, count)
+	s := x.Shape()
+	n := append(slices.Clone(s[:1]), s[2:]...).Numel()
+	switch {
+	case n.Symbolic():
+		all := cast(sizeTensor(x, n.U), uop.Float32)
+		variance = mul(variance, div(all, maximum(sub(all, 1), 1)))
+	case n.N > 1:
+		variance = mul(variance, float64(n.N)/float64(n.N-1))
+	}
+	for i, old := range []*uop.UOp{runningMean, runningVar} {
+		now := cast(detach([]*uop.UOp{mean, variance}[i]), old.DType)
+		next = append(next, accurateLerp(old, now, likeConst(old, momentum)))
+	}
+	return append(next, add(count, 1)), nil
+}

@@ -179,6 +179,7 @@ var goodArguments = map[string]map[string]string{
 	"poly_trace_begin":             {"n": "1", "given": "f->arrays_out"},
 	"poly_trace_end":               {"ctx": "traced(f)", "results": "f->arrays_out", "n": "1"},
 	"poly_trace_abandon":           {"ctx": "traced(f)"},
+	"poly_optim_new":               {"op": "poly_op(\"Adam\")", "args": "f->array_list", "n": "1", "states": "f->singles_out"},
 	"poly_optim_lars":              {"n": "1", "lr": "0.5", "momentum": "0.5", "weight_decay": "0.5", "tcoef": "0", "ns_steps": "1", "ns_coefficients": "f->memory", "n_coefficients": "0"},
 	"poly_optim_lamb":              {"n": "1", "lr": "0.5", "b1": "0.5", "b2": "0.5", "eps": "0.5", "weight_decay": "0.5"},
 	"poly_optim_step":              {"n": "1"},
@@ -218,6 +219,7 @@ var goodArguments = map[string]map[string]string{
 var optional = map[string][]string{
 	"poly_array_new": {"data"}, "poly_trace_begin": {"name"}, "poly_function_run": {"vars"}, "poly_array_describe": {"shape", "dtype"}, "poly_array_pin": {"strides", "writable"},
 	"poly_array_set_grad": {"grad"}, "poly_function_info": {"results", "kernels", "temporaries"},
+	"poly_optim_new":  {"states"},
 	"poly_optim_lars": {"ns_coefficients"},
 
 	"poly_file_describe":           {"dims", "dtype"},

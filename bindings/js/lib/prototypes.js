@@ -82,6 +82,7 @@ exports.PROTOTYPES = {
   poly_function_info: ['int', ['uintptr_t', 'void *', 'void *', 'void *']],
   poly_view_function: ['void *', ['uintptr_t', 'int', 'int']],
   poly_function_release: ['void', ['uintptr_t']],
+  poly_optim_new: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int', 'void *']],
   poly_optim_lars: ['uintptr_t', ['void *', 'int', 'double', 'double', 'double', 'double', 'int', 'int', 'int', 'int', 'void *', 'int']],
   poly_optim_lamb: ['uintptr_t', ['void *', 'int', 'double', 'double', 'double', 'double', 'double', 'int', 'int']],
   poly_optim_step: ['int', ['void *', 'int']],

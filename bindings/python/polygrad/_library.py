@@ -162,7 +162,7 @@ def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     out of range and wrong types from it.
     """
     text = last_error() or "the library reported no error"
-    text = _PREFIX.sub(lambda m: "Tensor." + (m[1] + ": " if m[1] else ""), text)
+    text = _PREFIX.sub(lambda m: m[1] or "Tensor." + (f"{m[2]}: " if m[2] else ""), text)
     if "traces the function" in text or "inside of " in text:
         kind = JitError
     if kind is ArgumentError:
@@ -186,4 +186,7 @@ _EXPECTED = re.compile(
 )
 
 # Functions of arrays are known by the names of the methods that call them.
-_PREFIX = re.compile(r"^poly_(?:array_call: args: |array_(\w+): )")
+# The operations of classes begin with a capital letter.
+_PREFIX = re.compile(
+    r"^poly_(?:(?:array_call|optim_new): args: ((?:[A-Z]\w+|clip_grad_norm): )?|array_(\w+): )"
+)

@@ -107,6 +107,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_function_info": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "poly_view_function": (c_void_p, (c_void_p, c_int, c_int)),
     "poly_function_release": (None, (c_void_p,)),
+    "poly_optim_new": (c_void_p, (c_void_p, c_int, c_void_p, c_int, c_void_p)),
     "poly_optim_lars": (
         c_void_p,
         (

@@ -349,7 +349,7 @@ def test_training_memory_is_flat():
 
 
 def test_bad_arguments_of_layers_and_steps():
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match="in_features: -1, expected 0 or more"):
         Linear(-1, 2)
     with pytest.raises(TypeError, match="params is a tensor"):
         SGD(Tensor([1.0]))

@@ -248,7 +248,7 @@ def test_bad_arguments() -> None:
         (lambda: nn.LambdaLR(o, 0.5), TypeError, "lr_lambda: a float"),  # type: ignore[arg-type]
         (lambda: nn.SequentialLR(o, [step], [1]), ValueError, "milestones"),
         (lambda: nn.SequentialLR(SGD([Tensor([1.0])]), [step], []), ValueError, "schedules of"),
-        (lambda: nn.ReduceLROnPlateau(o, "least"), ValueError, "mode: 'least'"),
+        (lambda: nn.ReduceLROnPlateau(o, "least"), ValueError, 'mode: "least"'),
         (lambda: nn.ReduceLROnPlateau(o, factor=1.0), ValueError, "factor: is 1"),
         (lambda: nn.ReduceLROnPlateau(o, patience=-1), ValueError, "patience"),
         (lambda: nn.ReduceLROnPlateau(o).step(Tensor([1.0, 2.0])), ValueError, "metric"),

@@ -77,7 +77,7 @@ def test_lstm(batch_first: bool, bidirectional: bool, layers: int, bias: bool, l
     for k in range(layers):
         outs = []
         for way in ways:
-            own = [w[f"{n}_l{k}{way}"] for n in nn.recurrent._PARTS if f"{n}_l{k}{way}" in w]
+            own = [w[f"{n}_l{k}{way}"] for n in nn._layer._PARTS if f"{n}_l{k}{way}" in w]
             at = len(ends)
             out, *end = run(want, h[at], c[at], own, bool(way))
             outs.append(out)
@@ -227,7 +227,7 @@ def test_bad_arguments() -> None:
         (lambda: LSTM(3, 2, 0), ValueError, "num_layers"),
         (lambda: LSTM(3, 2, dropout=2.0), ValueError, "dropout"),
         (lambda: LSTM(3, 2)(Tensor.zeros(5, 3)), ValueError, "3 dimensions"),
-        (lambda: LSTM(8, 2)(x, (x, x)), ValueError, r"h: shape \(2, 5, 8\), expected \(1, 5, 2\)"),
+        (lambda: LSTM(8, 2)(x, (x, x)), ValueError, r"h: shape \(2,5,8\), expected \(1,5,2\)"),
         (lambda: LSTM(8, 2)(Tensor.zeros(0, 2, 8)), ValueError, "one step"),
         (lambda: MultiHeadAttention(8, 3), ValueError, "num_heads: 3, expected a part of 8"),
         (lambda: MultiHeadAttention(8, 4, 3), ValueError, "num_kv_heads"),

@@ -86,6 +86,7 @@ struct poly_api {
   int (*poly_function_info)(PolyFunction *, int *, int *, int *);
   char *(*poly_view_function)(PolyFunction *, int, int);
   void (*poly_function_release)(PolyFunction *);
+  PolyOptim *(*poly_optim_new)(PolyCtx *, int, const PolyCallArg *, int, int *);
   PolyOptim *(*poly_optim_lars)(PolyArray **, int, double, double, double, double, int, int, int, int, const double *, int);
   PolyOptim *(*poly_optim_lamb)(PolyArray **, int, double, double, double, double, double, int, int);
   int (*poly_optim_step)(PolyOptim **, int);
@@ -647,6 +648,7 @@ struct poly_api {
   X(poly_function_info) \
   X(poly_view_function) \
   X(poly_function_release) \
+  X(poly_optim_new) \
   X(poly_optim_lars) \
   X(poly_optim_lamb) \
   X(poly_optim_step) \

@@ -66,6 +66,7 @@ func (a *Args) SetAt(i int, value any) error {
 // accept returns a value as one of the kind of a parameter.
 func (p *Param) accept(value any) (any, error) {
 	ok := value == nil && p.Optional
+	var err error
 	switch v := value.(type) {
 	case *uop.UOp:
 		ok = p.Kind == Tensor || p.Kind == Operand
@@ -73,29 +74,34 @@ func (p *Param) accept(value any) (any, error) {
 		ok = p.Kind == Tensors
 	case int64:
 		switch p.Kind {
-		case Ints, Axes:
-			return []int64{v}, nil
+		case Ints, Axes, Padding:
+			return []int64{v}, p.within(float64(v))
 		case Float:
-			return float64(v), nil
+			return float64(v), p.within(float64(v))
 		case Operand, Number:
 			return uop.Int(v), nil
 		case Shape:
 			return uop.ShapeOf(v), nil
 		}
-		ok = p.Kind == Int
+		ok, err = p.Kind == Int, p.within(float64(v))
 	case []int64:
 		switch {
 		case p.Kind == Shape:
 			return uop.ShapeOf(v...), nil
 		case p.Kind == Int && len(v) == 1:
-			return v[0], nil
+			return v[0], p.within(float64(v[0]))
 		}
-		ok = p.Kind == Ints || p.Kind == Axes
+		ok = p.Kind == Ints || p.Kind == Axes || p.Kind == Padding
+		for _, n := range v {
+			if err == nil {
+				err = p.within(float64(n))
+			}
+		}
 	case float64:
 		if p.Kind == Operand || p.Kind == Number {
 			return uop.Float(v), nil
 		}
-		ok = p.Kind == Float
+		ok, err = p.Kind == Float, p.within(v)
 	case uop.Const:
 		ok = p.Kind == Operand || p.Kind == Number
 	case bool:
@@ -106,7 +112,7 @@ func (p *Param) accept(value any) (any, error) {
 	case []float64:
 		ok = p.Kind == Floats
 	case string:
-		ok = p.Kind == Text
+		ok = p.Kind == Text || p.Kind == Padding
 	case *uop.DType:
 		ok = p.Kind == DType
 	case uop.Shape:
@@ -121,14 +127,22 @@ func (p *Param) accept(value any) (any, error) {
 	if !ok {
 		return nil, bad(p.Name, "is %s, expected %s", Describe(value), expected[p.Kind])
 	}
-	return value, nil
+	return value, err
+}
+
+// within is an error if a number is beyond the limits of a parameter.
+func (p *Param) within(x float64) error {
+	if p.Limits == nil {
+		return nil
+	}
+	return p.Limits.check(p.Name, x)
 }
 
 // expected are the kinds in errors.
 var expected = map[Kind]string{
 	Tensor: "a tensor", Operand: "a tensor or a number", Tensors: "a list of tensors", Int: "an integer", Ints: "integers", Axes: "axes",
 	Float: "a number", Floats: "numbers", Number: "a number", Bool: "a bool", Text: "a text", DType: "a data type", Shape: "sizes",
-	Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name",
+	Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name", Padding: "integers",
 }
 
 // Describe names a value that is no argument for a parameter.

@@ -249,16 +249,21 @@ var activations = []Op{
 	method("hardtanh", "min_val float = -1, max_val float = 1", "min(max(min_val, x), max_val).", func(a *Args) (*uop.UOp, error) {
 		return tensor.ClampTo(a.X, a.float("min_val"), a.float("max_val"))
 	}),
-	method("dropout", "p float = 0.5", `x with each element 0 with probability p, the others divided by 1 - p, in training mode; else x.`, func(a *Args) (*uop.UOp, error) {
-		if !a.Training {
-			return a.X, nil
-		}
-		seed, err := a.seed(a.X.Shape(), 4)
-		if err != nil {
-			return nil, err
-		}
-		return tensor.DropoutSeeded(a.X, a.float("p"), seed)
+	method("dropout", "p float = 0.5", "x with elements 0 with probability p, others / (1 - p), while training; else x.", func(a *Args) (*uop.UOp, error) {
+		return a.dropout(a.X, a.float("p"))
 	}),
+}
+
+// dropout drops elements of x in training mode.
+func (a *Args) dropout(x *uop.UOp, p float64) (*uop.UOp, error) {
+	if !a.Training {
+		return x, nil
+	}
+	seed, err := a.seed(x.Shape(), 4)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.DropoutSeeded(x, p, seed)
 }
 
 // to is a cast to a type.

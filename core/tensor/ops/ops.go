@@ -7,6 +7,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,11 +47,12 @@ const (
 	Pairs               // [][]uop.Sint: before and after each axis; a nil pair leaves an axis as it is
 	Items               // []tensor.Index
 	Sizes               // map[string]int64
+	Padding             // []int64, or a string: the name of a way to pad
 )
 
 var kinds = []string{
 	"tensor", "operand", "tensors", "int", "ints", "axes", "float", "floats", "number", "bool", "text", "dtype", "shape", "pairs", "items",
-	"sizes",
+	"sizes", "padding",
 }
 
 func (k Kind) String() string { return kinds[k] }
@@ -61,6 +63,14 @@ type Param struct {
 	Kind     Kind
 	Optional bool
 	Default  any // of the Kind; nil if there is none
+	Limits   *Limits
+}
+
+// Limits are the limits of a number, or of each of several.
+type Limits struct {
+	Least, Most float64
+	// Open: Most itself is beyond.
+	Open bool
 }
 
 // An Op is the description of an operation.
@@ -130,13 +140,14 @@ var byName = sync.OnceValue(func() map[string]*Op {
 })
 
 // describe makes the description of an operation. Parameters are written as "name kind", "name kind?" for an optional one, and
-// "name kind = value" for one with a default, separated by commas.
+// "name kind = value" for one with a default, separated by commas. Limits stand behind: [0,1], [0,1) or [0,].
 func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
 	op := Op{Name: name, Form: form, Doc: doc, Build: build}
 	for text := range strings.SplitSeq(params, ", ") {
 		if text == "" {
 			continue
 		}
+		text, limits, limited := strings.Cut(text, " [")
 		left, value, given := strings.Cut(text, " = ")
 		p, kind, _ := strings.Cut(left, " ")
 		kind, optional := strings.CutSuffix(kind, "?")
@@ -145,12 +156,41 @@ func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.U
 			panic(fmt.Sprintf("ops: %s: %s: unknown kind %q", name, p, kind))
 		}
 		param := Param{Name: p, Kind: Kind(k), Optional: optional || given}
+		if limited {
+			param.Limits = parseLimits(name, limits)
+		}
 		if given {
 			param.Default = parseDefault(name, param.Kind, value)
 		}
 		op.Params = append(op.Params, param)
 	}
 	return op
+}
+
+func parseLimits(name, text string) *Limits {
+	least, most, _ := strings.Cut(text[:len(text)-1], ",")
+	l := &Limits{Most: math.Inf(1), Open: strings.HasSuffix(text, ")")}
+	_, err := fmt.Sscan(least, &l.Least)
+	if err == nil && most != "" {
+		_, err = fmt.Sscan(most, &l.Most)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("ops: %s: limits %q: %v", name, text, err))
+	}
+	return l
+}
+
+// check is an error if a number is beyond limits.
+func (l *Limits) check(arg string, x float64) error {
+	switch {
+	case x >= l.Least && (x < l.Most || x == l.Most && !l.Open && !math.IsInf(x, 1)):
+		return nil
+	case math.IsInf(l.Most, 1):
+		return bad(arg, "%v, expected %v or more", x, l.Least)
+	case l.Open:
+		return bad(arg, "%v, expected %v or more and less than %v", x, l.Least, l.Most)
+	}
+	return bad(arg, "%v, expected %v to %v", x, l.Least, l.Most)
 }
 
 func parseDefault(name string, k Kind, text string) any {
@@ -164,7 +204,15 @@ func parseDefault(name string, k Kind, text string) any {
 		n, err := strconv.ParseInt(text, 10, 64)
 		bad(err)
 		return n
-	case Ints, Axes:
+	case Floats:
+		var all []float64
+		for word := range strings.FieldsSeq(text) {
+			f, err := strconv.ParseFloat(word, 64)
+			bad(err)
+			all = append(all, f)
+		}
+		return all
+	case Ints, Axes, Padding:
 		var all []int64
 		for word := range strings.FieldsSeq(text) {
 			n, err := strconv.ParseInt(word, 10, 64)

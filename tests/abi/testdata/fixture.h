@@ -20,7 +20,7 @@ struct fixture {
   PolyUOp **nodes, **others, **stores, **flats, **out;
   void **pointers, *memory;
   int64_t *shape, *order, *halves, *pairs, *dims, *lengths;
-  PolyCallArg *operand, *array_operand, *number, *item;
+  PolyCallArg *operand, *array_operand, *array_list, *number, *item;
   PolyArray *array, *plain, **arrays, **arrays_out;
   PolyPin *pin;
   PolyFunction *function, *thunk;
@@ -189,6 +189,7 @@ static inline void fixture_make(struct fixture *f) {
   f->plain = poly_array_new(f->ctx, POLY_DTYPE_FLOAT32, f->shape, 2, f->memory, 64);
   f->arrays = tail(ROOM * sizeof(void *)), f->arrays_out = tail(ROOM * sizeof(void *)), f->singles_out = tail(LIST * 4);
   f->array_operand = tail(LIST * sizeof *f->operand), f->number = tail(LIST * sizeof *f->operand), f->item = tail(LIST * sizeof *f->operand);
+  f->array_list = tail(LIST * sizeof *f->operand);
   for (int i = 0; i < LIST; i++) f->array_operand[i] = POLY_PASS_T(f->array), f->number[i] = POLY_PASS_F(0.5), f->item[i] = POLY_PASS_I(0);
   for (int i = 0; i < ROOM; i++) f->arrays[i] = f->array;
   void *data;
@@ -201,7 +202,8 @@ static inline void fixture_make(struct fixture *f) {
   need(poly_trace_begin(f->ctx, "thunk", NULL, 0, NULL) == 0 && (twice = poly_array_binary(POLY_ADD, f->plain, f->plain)), "traced");
   need((f->thunk = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "thunk");
   poly_array_release(twice);
-  f->optimizer = poly_optim_lamb(&f->array, 1, 0.5, 0.5, 0.5, 0.5, 0, 1, 0);
+  for (int i = 0; i < LIST; i++) f->array_list[i] = i ? POLY_PASS_F(0.5) : POLY_PASS_TENSORS(&f->array, 1);
+  f->optimizer = poly_optim_new(f->ctx, poly_op("AdamW"), f->array_list, 1, NULL);
   f->rates = poly_optim_schedule(f->optimizer, POLY_RATE_EXPONENTIAL, (double[]){0.5}, 1);
   need(f->optimizer && f->rates, "optimizer");
   f->definite = poly_binary(f->ctx, POLY_ADD, poly_eye(f->ctx, 4), poly_full(f->ctx, f->shape, 2, 0.5));

@@ -108,8 +108,10 @@ static int drop(const char *name) {
 static int optimizer(const char *name, const char *kind, const char **names, int n, double lr, double momentum, int nesterov, double decay) {
   PolyArray *xs[MOST];
   all(names, n, xs);
-  PolyOptim *o = strcmp(kind, "sgd") == 0 ? poly_optim_lars(xs, n, lr, momentum, 0, 0, nesterov, 0, 0, 0, NULL, 0)
-                                          : poly_optim_lamb(xs, n, lr, 0.9, 0.999, 1e-8, decay, 1, strcmp(kind, "adamw") != 0);
+  PolyCallArg sgd[] = {POLY_PASS_TENSORS(xs, n), POLY_PASS_F(lr), POLY_PASS_F(momentum), POLY_PASS_F(0), POLY_PASS_B(nesterov)};
+  PolyCallArg adam[] = {POLY_PASS_TENSORS(xs, n), POLY_PASS_F(lr), POLY_PASS_NONE, POLY_PASS_NONE, POLY_PASS_NONE, POLY_PASS_F(decay)};
+  PolyOptim *o = strcmp(kind, "sgd") == 0 ? poly_optim_new(ctx, poly_op("SGD"), sgd, 5, NULL)
+                                          : poly_optim_new(ctx, poly_op(strcmp(kind, "adamw") == 0 ? "AdamW" : "Adam"), adam, 6, NULL);
   optimizers[n_optimizers].name = name, optimizers[n_optimizers++].o = o;
   return o ? 0 : -1;
 }

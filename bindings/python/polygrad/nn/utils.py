@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polygrad import _trace
-from polygrad._base import handles, made, node_of
-from polygrad._graph import CTX, Node, pointers
-from polygrad._library import fail, lib
+from polygrad._base import join, operation
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_CLIP_GRAD_NORM = operation("clip_grad_norm")
 
 
 def _with_gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -59,16 +59,8 @@ def clip_grad_norm_(
     if not chosen:
         return Tensor(0.0)
     grads: list[Any] = [p.grad for p in chosen]
-    nodes = [node_of(g) for g in grads]
-    out = pointers([0] * (len(nodes) + 1))
-    given = pointers([n.handle for n in nodes])
-    if lib.poly_clip_grad_norm(CTX, given, len(nodes), max_norm, norm_type, out) != 0:
-        fail()
-    sources = handles(grads)
-    norm, *clipped = (
-        made(Tensor, lib.poly_array_of(CTX, node.handle, sources, len(grads)))
-        for node in [Node(handle) for handle in out]
-    )
+    norm: Tensor
+    norm, *clipped = join(grads, _CLIP_GRAD_NORM, float(max_norm), float(norm_type))
     if not _trace.active():
         norm.realize(*clipped)
     if error_if_nonfinite and not bool(norm.isfinite().item()):

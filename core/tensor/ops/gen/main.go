@@ -29,6 +29,11 @@ func main() {
 	if err == nil {
 		err = os.WriteFile("bindings/python/polygrad/_methods.py", pythonMethods(), 0o644)
 	}
+	for name, text := range pythonClasses() {
+		if err == nil {
+			err = os.WriteFile("bindings/python/polygrad/nn/"+name, text, 0o644)
+		}
+	}
 	if err == nil {
 		err = os.WriteFile("bindings/js/lib/methods.js", javascriptMethods(), 0o644)
 	}

@@ -31,7 +31,7 @@ var pythonByHand = map[string]string{
 }
 
 // pythonNames are parameters with another name in Python.
-var pythonNames = map[string]string{"logaddexp.x": "other", "copysign.x": "other", "hypot.x": "other"}
+var pythonNames = map[string]string{"logaddexp.x": "other", "copysign.x": "other", "hypot.x": "other", "BatchNorm.num_features": "sz"}
 
 // pythonDefaults are defaults that tinygrad writes in another way; an empty one is missing there.
 var pythonDefaults = map[string]string{
@@ -43,7 +43,7 @@ var pythonDefaults = map[string]string{
 var pythonTypes = map[ops.Kind]string{
 	ops.Tensor: "Operand", ops.Operand: "Operand", ops.Int: "_int", ops.Ints: "Sizes", ops.Axes: "Sizes", ops.Float: "_float",
 	ops.Floats: "Sequence[_float]", ops.Number: "_float", ops.Bool: "_bool", ops.Text: "str", ops.DType: "DTypeLike",
-	ops.Shape: "Sizes", ops.Pairs: "Sequence[Any]",
+	ops.Shape: "Sizes", ops.Pairs: "Sequence[Any]", ops.Padding: "Sizes | str", ops.Tensors: "Sequence[Tensor]",
 }
 
 //go:embed python_examples.txt
@@ -145,15 +145,26 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 	if op.Results != 1 {
 		call, result = "_call", "tuple[Self, ...]"
 	}
-	head := fmt.Sprintf("    def %s(%s) -> %s:", op.Name, strings.Join(params, ", "), result)
+	fmt.Fprintf(b, "\n%s\n", pythonHead(op.Name, params, result))
+	pythonDoc(b, "        ", op.Doc, examples)
+	fmt.Fprintf(b, "        return self.%s(%s)\n", call, strings.Join(args[1:], ", "))
+}
+
+// pythonHead is the head of a method.
+func pythonHead(name string, params []string, result string) string {
+	head := fmt.Sprintf("    def %s(%s) -> %s:", name, strings.Join(params, ", "), result)
 	if len(head) > 100 {
-		head = fmt.Sprintf("    def %s(\n        %s,\n    ) -> %s:", op.Name, strings.Join(params, ",\n        "), result)
+		head = fmt.Sprintf("    def %s(\n        %s,\n    ) -> %s:", name, strings.Join(params, ",\n        "), result)
 	}
-	fmt.Fprintf(b, "\n%s\n", head)
-	first, rest, _ := strings.Cut(op.Doc, "\n")
+	return head
+}
+
+// pythonDoc writes a docstring.
+func pythonDoc(b *bytes.Buffer, indent, text string, examples []string) {
+	first, rest, _ := strings.Cut(text, "\n")
 	doc := []string{"\"\"\"" + first}
 	if rest != "" {
-		doc = append(append(doc, ""), wrap(rest, 92)...)
+		doc = append(append(doc, ""), wrap(rest, 100-len(indent))...)
 	}
 	if len(examples) > 0 {
 		doc = append(append(doc, ""), examples...)
@@ -165,11 +176,10 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 	}
 	for _, line := range doc {
 		if line != "" {
-			line = "        " + line
+			line = indent + line
 		}
 		b.WriteString(line + "\n")
 	}
-	fmt.Fprintf(b, "        return self.%s(%s)\n", call, strings.Join(args[1:], ", "))
 }
 
 // wrap breaks a text into lines.
@@ -188,6 +198,11 @@ func wrap(text string, width int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// numbers are the elements of a list between brackets.
+func numbers(left string, list any, right string) string {
+	return left + strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ") + right
 }
 
 // pythonValue is a default as Python writes it.
@@ -210,7 +225,9 @@ func pythonValue(v any) string {
 		if len(v) == 1 {
 			return fmt.Sprint(v[0])
 		}
-		return "(" + strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", ") + ")"
+		return numbers("(", v, ")")
+	case []float64:
+		return numbers("(", v, ")")
 	}
 	return fmt.Sprint(v)
 }

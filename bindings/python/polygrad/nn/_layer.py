@@ -1,0 +1,94 @@
+"""What layers share, and the one that is made of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from polygrad import _trace
+from polygrad._base import make_all
+from polygrad._graph import CTX
+from polygrad._library import lib
+from polygrad.tensor import Tensor, assign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+
+
+def need(layer: object, x: Any, name: str = "x") -> Tensor:
+    """Return an input of a layer, which must be a tensor."""
+    if isinstance(x, Tensor):
+        return x
+    kind = type(x).__name__
+    raise TypeError(f"{type(layer).__name__}: {name}: {kind}, expected a Tensor")
+
+
+def weights(op: int, parameters: int, *args: Any) -> tuple[Any, ...]:
+    """Make the weights of a layer: as many as parameters, or all, then buffers."""
+    made: tuple[Any, ...] = make_all(Tensor, op, *args)
+    for i, weight in enumerate(made):
+        if weight is None:
+            continue
+        if i < parameters or not parameters:
+            weight.requires_grad = True
+        else:
+            weight.requires_grad = False
+            weight.realize()
+    return made
+
+
+def call_all(x: Tensor, op: int, *args: Any) -> tuple[Tensor, ...]:
+    """Call a layer that has several results, or looks at the mode."""
+    lib.poly_training(CTX, Tensor.training)
+    return x._call(op, *args)
+
+
+def moving(layer: Any, x: Tensor, op: int, *args: Any) -> Tensor:
+    """Call a layer that moves running statistics."""
+    now = Tensor.training and layer.running_mean is not None and not _trace.active()
+    if now:
+        # The statistics are computed below, for the running ones, and from what x is computed
+        # of once: so are the gradients, which come to x from all three.
+        x.realize()
+    y, *rest = call_all(x, op, *args)
+    if rest:
+        if now:
+            rest[0].realize(rest[1])
+        assign([layer.running_mean, layer.running_var, layer.num_batches_tracked], rest[2:])
+    return y
+
+
+def lstm_weights(layer: Any) -> list[str]:
+    """Return the names of the weights of an LSTM, in their order."""
+    ways = ("", "_reverse") if layer.bidirectional else ("",)
+    parts = _PARTS if layer.bias else _PARTS[:2]
+    layers = range(layer.num_layers)
+    return [f"{part}_l{i}{way}" for i in layers for way in ways for part in parts]
+
+
+class Sequential:
+    """Layers and functions of one tensor, one after the other; indices give them back.
+
+    >>> from polygrad.nn import Linear
+    >>> model = Sequential(Linear(4, 8), Tensor.relu, Linear(8, 2))
+    >>> model(Tensor.ones(3, 4)).shape, len(model)
+    ((3, 2), 3)
+    """
+
+    def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
+        for i, layer in enumerate(layers):
+            if not callable(layer):
+                kind = type(layer).__name__
+                raise TypeError(f"Sequential: layer {i}: a {kind}, expected a layer or a function")
+        self.layers = list(layers)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Apply the layers in order."""
+        return need(self, x).sequential(self.layers)
+
+    def __getitem__(self, i: int) -> Callable[[Tensor], Tensor]:
+        return self.layers[i]
+
+    def __len__(self) -> int:
+        return len(self.layers)

@@ -1,0 +1,191 @@
+"""What optimizers share."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from polygrad._base import arguments, made, release_dead
+from polygrad._graph import CTX
+from polygrad._library import fail, lib
+from polygrad.dtype import dtypes
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+# What poly_optim_state is asked for.
+_RATE, _POWERS, _FIRST = 0, 2, 3
+_ARGUMENT = 16  # bytes of a PolyCallArg
+
+
+class Optimizer:
+    """The base class of optimizers.
+
+    params are tensors of floating types, each of which counts once. They are made to require
+    gradients; tensors with requires_grad=False, and tensors of integers, are buffers, which no
+    step changes. step() computes all new values from the old ones, in one program, and writes
+    them in place.
+    """
+
+    # The rate that schedules begin with, kept by the first of them.
+    initial_lr: Tensor | None = None
+    _optim: int | None = None
+    # The names of the state: common to all parameters, and of each.
+    _shared: tuple[str, ...] = ()
+    _states: tuple[str, ...] = ()
+
+    wd = property(attrgetter("weight_decay"), doc="weight_decay, as tinygrad calls it.")
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 0.001, fused: bool = False) -> None:
+        raise TypeError("Optimizer is only a base; use SGD, Adam or another one")
+
+    def _begin(self, op: int, params: Iterable[Tensor], fused: bool, **settings: Any) -> None:
+        """Make the optimizer of the library."""
+        name = type(self).__name__
+        if isinstance(params, Tensor):
+            raise TypeError(f"{name}: params is a tensor, expected a list of them")
+        given = list({id(p): p for p in params}.values())
+        for i, p in enumerate(given):
+            if not isinstance(p, Tensor):
+                raise TypeError(f"{name}: params[{i}]: a {type(p).__name__}, expected a tensor")
+        self.buffers = [
+            p for p in given if p.requires_grad is False or not dtypes.is_float(p.dtype)
+        ]
+        left = set(map(id, self.buffers))
+        self.params = [p for p in given if id(p) not in left]
+        if not self.params:
+            raise ValueError(f"{name}: params is empty, expected tensors of floating types")
+        states, packed = ctypes.c_int(), arguments(self.params, *settings.values())
+        self._optim = lib.poly_optim_new(
+            CTX, op, packed, len(packed) // _ARGUMENT, ctypes.byref(states)
+        )
+        if self._optim is None:
+            fail()
+        for p in self.params:
+            p._frozen = False
+        self.fused = fused
+        del settings["lr"]
+        vars(self).update(settings)
+        # A leaf rather than a constant: another rate needs no other program.
+        self._lr = self._of(_RATE, 0)
+        for i, state in enumerate(self._shared):
+            setattr(self, state, self._of(_POWERS, i))
+        for what, state in enumerate(self._states, _FIRST):
+            has = what < _FIRST + states.value
+            all_ = [self._of(what, i) for i in range(len(self.params))] if has else []
+            setattr(self, state, all_)
+
+    def __del__(self, _release: Any = lib.poly_optim_release) -> None:
+        if getattr(self, "_optim", None) is not None:
+            _release(self._optim)
+
+    def _of(self, what: int, i: int) -> Tensor:
+        """Return a tensor of the state."""
+        tensor = made(Tensor, lib.poly_optim_state(self._optim, what, i))
+        tensor._frozen = True
+        return tensor
+
+    @property
+    def lr(self) -> Tensor:
+        """The learning rate, a tensor of one element.
+
+        Programs of compile_step read it: lr.assign(x), or optimizer.lr = x, changes the rate of
+        the steps that follow and compiles nothing.
+        """
+        return self._lr
+
+    @lr.setter
+    def lr(self, value: float | Tensor) -> None:
+        if isinstance(value, Tensor):
+            self._lr.assign(value.reshape(1).cast(self._lr.dtype))
+        else:
+            number = float(value)
+            if not 0 <= number < math.inf:
+                raise ValueError(f"{type(self).__name__}: lr: {value}, expected 0 or more")
+            self._lr.assign(number)
+
+    @property
+    def device(self) -> str:
+        """The device of the parameters."""
+        return self.params[0].device
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for param in self.params:
+            param.grad = None
+
+    def step(self) -> None:
+        """Change each parameter that has a gradient."""
+        members = self._members()
+        release_dead()
+        given = (ctypes.c_void_p * len(members))(*(o._optim for o in members))
+        if lib.poly_optim_step(given, len(members)) != 0:
+            fail()
+
+    def _members(self) -> Sequence[Optimizer]:
+        """Return the optimizers that step."""
+        return (self,)
+
+    def schedule_step(self) -> list[Tensor]:
+        """Do a step; return the parameters, state and buffers for a program to realize.
+
+        >>> from polygrad.nn import SGD
+        >>> p = Tensor([1.0], requires_grad=True)
+        >>> optimizer = SGD([p], lr=0.5)
+        >>> loss = p.sum().backward()
+        >>> loss.realize(*optimizer.schedule_step()).item(), p.item()
+        (1.0, 0.5)
+        """
+        self.step()
+        return [*self._tensors(), *self.params, *self.buffers]
+
+    def _tensors(self) -> list[Tensor]:
+        """Return the state."""
+        shared = [getattr(self, name) for name in self._shared]
+        return [*shared, *(t for name in self._states for t in getattr(self, name))]
+
+
+class OptimizerGroup(Optimizer):
+    """Several optimizers whose step is one program.
+
+    >>> from polygrad.nn import SGD
+    >>> a, b = Tensor([1.0], requires_grad=True), Tensor([1.0], requires_grad=True)
+    >>> group = OptimizerGroup(SGD([a], lr=0.5), SGD([b], lr=0.25))
+    >>> loss = (a + b).sum().backward()
+    >>> group.step()
+    >>> a.item(), b.item(), group[1].lr.item()
+    (0.5, 0.75, 0.25)
+    """
+
+    def __init__(self, *optimizers: Optimizer) -> None:
+        if not optimizers:
+            raise ValueError("OptimizerGroup: no optimizers, expected one or more")
+        for optimizer in optimizers:
+            if not isinstance(optimizer, Optimizer):
+                kind = type(optimizer).__name__
+                raise TypeError(f"OptimizerGroup: a {kind}, expected optimizers")
+        self.optimizers = optimizers
+        self.params = [p for o in optimizers for p in o.params]
+        self.buffers = [b for o in optimizers for b in o.buffers]
+
+    def __getitem__(self, i: int) -> Optimizer:
+        return self.optimizers[i]
+
+    @property
+    def lr(self) -> Tensor:
+        """Each optimizer has its own rate."""
+        raise AttributeError("OptimizerGroup has no lr; its optimizers have: group[0].lr")
+
+    @lr.setter
+    def lr(self, value: float | Tensor) -> None:
+        raise AttributeError("OptimizerGroup has no lr; its optimizers have: group[0].lr")
+
+    def _tensors(self) -> list[Tensor]:
+        return [t for o in self.optimizers for t in o._tensors()]
+
+    def _members(self) -> Sequence[Optimizer]:
+        return [member for o in self.optimizers for member in o._members()]

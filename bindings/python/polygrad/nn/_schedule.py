@@ -1,0 +1,185 @@
+"""What schedules of learning rates share, and those that are made of functions or others."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polygrad import _trace
+from polygrad.nn._optimizer import Optimizer, OptimizerGroup
+from polygrad.tensor import Tensor, assign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def _need_optimizer(owner: object, optimizer: Any) -> Optimizer:
+    name = type(owner).__name__
+    if isinstance(optimizer, OptimizerGroup):
+        raise TypeError(f"{name}: optimizer: a group; make a schedule for each of its optimizers")
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{name}: optimizer: a {type(optimizer).__name__}, expected an optimizer")
+    return optimizer
+
+
+class LRScheduler:
+    """What schedules share: the number of steps so far, epoch_counter, and a rate made of it.
+
+    The first schedule of an optimizer keeps its rate as initial_lr; all of its schedules begin
+    with that.
+    """
+
+    _op = -1
+    _settings: tuple[Any, ...] = ()
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._begin(self._op, optimizer)
+
+    def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
+        """Set the rate of the first step."""
+        self._op, self._settings = op, tuple(settings.values())
+        self.optimizer = _need_optimizer(self, optimizer)
+        if "base_lr" in settings:
+            optimizer.lr = settings["base_lr"]
+            optimizer.initial_lr = None
+        if optimizer.initial_lr is None:
+            optimizer.initial_lr = optimizer.lr.clone()
+        self.base_lr: Tensor = optimizer.initial_lr
+        self.epoch_counter = Tensor(np.zeros(1, np.int32))
+        assign([optimizer.lr], [self._rate(self.base_lr, self.epoch_counter)])
+
+    def get_lr(self) -> Tensor:
+        """Return the rate for the number of steps so far, a tensor of one element."""
+        return self._rate(self.base_lr, self.epoch_counter)
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rate of the optimizer as a list of one number."""
+        return [float(self.optimizer.lr.item())]
+
+    def step(self) -> None:
+        """Count a step and set the rate of the next one."""
+        now = self.epoch_counter + 1
+        assign([self.epoch_counter, self.optimizer.lr], [now, self._rate(self.base_lr, now)])
+
+    def _rate(self, lr: Tensor, t: Tensor) -> Tensor:
+        """Return the rate after t steps of a schedule that begins with lr."""
+        return lr._call1(self._op, t, *self._settings)
+
+
+class LambdaLR(LRScheduler):
+    """The rate times lr_lambda(t) after t steps.
+
+    t is an int, but inside of compile_step and TinyJit a tensor of one element, of which
+    lr_lambda must make its result by operations of tensors.
+
+    >>> from polygrad.nn import SGD, Linear, get_parameters
+    >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
+    >>> schedule = LambdaLR(optimizer, lambda t: 0.5**t)
+    >>> schedule.step()
+    >>> optimizer.lr.item()
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[Any], Any]) -> None:
+        if not callable(lr_lambda):
+            kind = type(lr_lambda).__name__
+            raise TypeError(f"LambdaLR: lr_lambda: a {kind}, expected a function")
+        self.lr_lambda = lr_lambda
+        super().__init__(optimizer)
+
+    def _rate(self, lr: Tensor, t: Tensor) -> Tensor:
+        if not _trace.active():
+            return lr * float(self.lr_lambda(int(t.item())))
+        rate: Tensor = lr * self.lr_lambda(t)
+        return rate.reshape(1)
+
+
+class SequentialLR(LRScheduler):
+    """Schedules of one optimizer one after the other; each begins anew at its milestone.
+
+    >>> from polygrad.nn import SGD, CosineAnnealingLR, Linear, LinearLR, get_parameters
+    >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
+    >>> warmup = LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> rest = CosineAnnealingLR(optimizer, T_max=2)
+    >>> schedule = SequentialLR(optimizer, [warmup, rest], milestones=[2])
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(optimizer.lr.item())
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.75, 1.0, 0.5, 0.0]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+    ) -> None:
+        if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
+            raise ValueError(
+                f"SequentialLR: milestones: {list(milestones)} for {len(schedulers)} schedules, "
+                "expected the steps, in their order, at which the ones after the first begin"
+            )
+        for schedule in schedulers:
+            if not isinstance(schedule, LRScheduler) or schedule.optimizer is not optimizer:
+                raise ValueError("SequentialLR: schedulers: expected schedules of the optimizer")
+        self.schedulers, self.milestones = tuple(schedulers), tuple(milestones)
+        super().__init__(optimizer)
+
+    def _rate(self, lr: Tensor, t: Tensor) -> Tensor:
+        rate = self.schedulers[0]._rate(self.schedulers[0].base_lr, t)
+        for schedule, begin in zip(self.schedulers[1:], self.milestones):
+            rate = (t >= begin).where(schedule._rate(schedule.base_lr, t - begin), rate)
+        return rate
+
+
+class Plateau:
+    """What ReduceLROnPlateau does."""
+
+    def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
+        self._op, self._settings = op, tuple(settings.values())
+        self.optimizer = _need_optimizer(self, optimizer)
+        first = -math.inf if settings["mode"] == "max" else math.inf
+        self.best = Tensor(np.array([first], np.float32), requires_grad=False)
+        self.num_bad_epochs, self.cooldown_counter = (Tensor(np.zeros(1, np.int32)) for _ in "12")
+        self._next(self.best)  # arguments that do not fit are an error here
+
+    def _next(self, metric: Tensor) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+        state = [self.optimizer.lr, self.best, self.num_bad_epochs, self.cooldown_counter]
+        return state, state[0]._call(self._op, metric, *state[1:], *self._settings)
+
+    def step(self, metrics: float | Tensor) -> None:
+        """Look at a metric, which is a number or a tensor of one element."""
+        if not isinstance(metrics, Tensor):
+            metrics = Tensor(np.array([metrics], np.float32))
+        assign(*self._next(metrics.detach()))
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rate of the optimizer as a list of one number."""
+        return [float(self.optimizer.lr.item())]
+
+
+class LRSchedulerGroup:
+    """Schedules, of the optimizers of a group, that step together.
+
+    >>> from polygrad.nn import SGD, ExponentialLR, StepLR
+    >>> a, b = (SGD([Tensor([1.0])], lr=1.0) for _ in range(2))
+    >>> group = LRSchedulerGroup(StepLR(a, 1), ExponentialLR(b, 0.5))
+    >>> group.step()
+    >>> round(a.lr.item(), 3), b.lr.item()
+    (0.1, 0.5)
+    """
+
+    def __init__(self, *schedulers: LRScheduler) -> None:
+        self.schedulers = schedulers
+
+    def __getitem__(self, i: int) -> LRScheduler:
+        return self.schedulers[i]
+
+    def step(self) -> None:
+        """Step all schedules."""
+        for scheduler in self.schedulers:
+            scheduler.step()

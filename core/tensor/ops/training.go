@@ -1,0 +1,173 @@
+package ops
+
+import (
+	"strings"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// optimizer describes an optimizer: its settings behind lr, the names of its state, and what it does.
+func optimizer(name, base, params, shared, states, doc string, rule func(a *Args) (any, error)) Class {
+	op := describe(Joiner, name, "lr float = 0.001 [0,], "+params, doc, func(a *Args) ([]*uop.UOp, error) { return nil, nil })
+	return Class{Name: name, Base: base, Doc: doc, Params: op.Params, Make: &op, Rule: func(a *Args) (float64, any, error) {
+		if _, err := a.Results(); err != nil {
+			return 0, nil, err
+		}
+		o, err := rule(a)
+		return a.float("lr"), o, err
+	}, Shared: strings.Fields(shared), States: strings.Fields(states)}
+}
+
+// descent describes a case of LARS; a setting that it does not have keeps its value in o.
+func descent(name, base, params, doc string, o tensor.LARSOptions) Class {
+	return optimizer(name, base, params, "", "b", doc, func(a *Args) (any, error) {
+		o := o
+		for _, p := range a.op.Params {
+			switch v := a.at(p.Name).(type) {
+			case float64:
+				if to := map[string]*float64{"momentum": &o.Momentum, "weight_decay": &o.WeightDecay, "tcoef": &o.Trust}[p.Name]; to != nil {
+					*to = v
+				}
+			case bool:
+				*map[string]*bool{"nesterov": &o.Nesterov, "classic": &o.Classic, "pre_wd": &o.DecoupledDecay}[p.Name] = v != (p.Name == "pre_wd")
+			case int64:
+				o.Steps = int(v)
+			case []float64:
+				o.Coefficients = v
+			}
+		}
+		return o, nil
+	})
+}
+
+// moments describes a case of LAMB.
+func moments(name, base, params, doc string, o tensor.LAMBOptions) Class {
+	return optimizer(name, base, "b1 float = 0.9 [0,1), b2 float = 0.999 [0,1), "+params, "b1_t b2_t", "m v", doc, func(a *Args) (any, error) {
+		o := o
+		o.Beta1, o.Beta2, o.Eps, o.WeightDecay = a.float("b1"), a.float("b2"), a.float("eps"), a.float("weight_decay")
+		if name == "LAMB" {
+			o.Adam = a.bool("adam")
+		}
+		return o, nil
+	})
+}
+
+var optimizers = []Class{
+	descent("LARS", "", "momentum float = 0.9 [0,], weight_decay float = 0.0001 [0,], ns_steps int = 0 [0,], ns_coefficients floats?, nesterov bool = false, classic bool = true, pre_wd bool = true, tcoef float = 0.001 [0,]",
+		`Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888).
+The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weight_decay * |p|), or lr if tcoef is 0. g += weight_decay * p;
+b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. nesterov looks one step ahead: momentum * b + g
+stands for b in the last step. With ns_coefficients the step is made orthogonal by ns_steps of Newton and Schulz's iteration. Without pre_wd
+the parameter itself shrinks by lr * weight_decay.`, tensor.LARSOptions{}),
+	descent("SGD", "LARS", "momentum float = 0 [0,], weight_decay float = 0 [0,], nesterov bool = false, classic bool = false",
+		`Gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
+nesterov looks one step ahead: p -= lr * (g + momentum * b). With classic the rate goes into the momentum: b = momentum * b + lr * g,
+p -= b.`, tensor.LARSOptions{}),
+	descent("Muon", "LARS", "momentum float = 0.95 [0,], weight_decay float = 0.1 [0,], ns_steps int = 5 [0,], ns_coefficients floats = 3.4445 -4.775 2.0315, nesterov bool = true",
+		`Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982).
+The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients), of a parameter as a matrix of its first axis and all others
+together; decay shrinks the parameter itself. It is meant for matrices: give biases, norms and embeddings to AdamW (see OptimizerGroup).`,
+		tensor.LARSOptions{DecoupledDecay: true}),
+	moments("LAMB", "", "eps float = 1e-06 [0,], weight_decay float = 0 [0,], adam bool = false",
+		`Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962).
+With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is
+s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr * |p| / |s| * s. A ratio of which a norm is 0 counts as 1;
+adam leaves it out.`, tensor.LAMBOptions{}),
+	moments("Adam", "LAMB", "eps float = 1e-08 [0,], weight_decay float = 0 [0,]",
+		"Adam (Kingma and Ba, arXiv:1412.6980); weight_decay is added to the gradient.", tensor.LAMBOptions{Adam: true, CoupledDecay: true}),
+	moments("AdamW", "LAMB", "eps float = 1e-08 [0,], weight_decay float = 0.01 [0,]",
+		"Adam whose weight decay acts on the parameter itself (arXiv:1711.05101).\nLoshchilov and Hutter: p -= lr * weight_decay * p beside the step of Adam.", tensor.LAMBOptions{Adam: true}),
+}
+
+// clipNorm is clip_grad_norm_ without its parameters: it makes gradients of gradients.
+var clipNorm = describe(Joiner, "clip_grad_norm", "max_norm float, norm_type float = 2", "The norm of tensors as one vector, then the tensors times min(1, max_norm / (norm + 1e-6)).",
+	func(a *Args) ([]*uop.UOp, error) {
+		norm, clipped, err := tensor.ClipNorm(a.Xs, a.float("max_norm"), a.float("norm_type"))
+		return append([]*uop.UOp{norm}, clipped...), err
+	})
+
+// schedule describes a schedule: its settings are the numbers of a tensor.RateSchedule in their order, unless numbers says which.
+func schedule(name, params, doc string, kind tensor.RateSchedule, numbers func(a *Args) ([]float64, error)) Class {
+	op := method(name, "t tensor, "+params, "The rate after t steps from the rate x.", func(a *Args) (*uop.UOp, error) {
+		var list []float64
+		var err error
+		if numbers != nil {
+			list, err = numbers(a)
+		} else {
+			for _, p := range a.op.Params[1:] {
+				list = append(list, a.float(p.Name))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return tensor.LearningRate(a.X, a.tensor("t"), kind, list)
+	})
+	return Class{Name: name, Doc: doc, Params: op.Params[1:], Forward: &op}
+}
+
+const sgdr = "Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983."
+
+var schedules = []Class{
+	schedule("StepLR", "step_size float, gamma float = 0.1", "The rate times gamma after each step_size steps.", tensor.RateStep, nil),
+	schedule("MultiStepLR", "milestones floats, gamma float = 0.1", "The rate times gamma for each milestone that the number of steps has reached.", tensor.RateMultiStep,
+		func(a *Args) ([]float64, error) {
+			return append([]float64{a.float("gamma")}, get[[]float64](a, "milestones")...), nil
+		}),
+	schedule("ExponentialLR", "gamma float", "The rate times gamma after each step.", tensor.RateExponential, nil),
+	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The rate times factor before total_iters steps, then the rate itself.", tensor.RateConstant, nil),
+	schedule("LinearLR", "start_factor float = 0.3333333333333333, end_factor float = 1, total_iters float = 5",
+		`The rate times a factor that goes from start_factor to end_factor in total_iters steps.
+A warmup: LinearLR(optimizer, 0.01, total_iters=100), and another schedule behind it in SequentialLR.`, tensor.RateLinear, nil),
+	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate times (1 - t/total_iters)^power after t steps, 0 from total_iters on.", tensor.RatePolynomial, nil),
+	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The rate goes down to eta_min along a half cosine of T_max steps, and up again.\n"+sgdr, tensor.RateCosine, nil),
+	schedule("CosineAnnealingLRWithWarmup", "base_lr float [0,], end_lr float, warmup_steps float, decay_steps float",
+		"A rise to base_lr in warmup_steps steps, then a half cosine of decay_steps to end_lr.", tensor.RateWarmupCosine, func(a *Args) ([]float64, error) {
+			return []float64{a.float("warmup_steps"), a.float("decay_steps"), a.float("end_lr")}, nil
+		}),
+	schedule("CosineAnnealingWarmRestarts", "T_0 float, T_mult float = 1, eta_min float = 0", "Half cosines down to eta_min in T_0, T_0 * T_mult, T_0 * T_mult^2 … steps.\n"+sgdr, tensor.RateCosineRestarts, nil),
+	schedule("OneCycleLR", `max_lr float, total_steps float?, epochs int? [0,], steps_per_epoch int? [0,], pct_start float = 0.3, anneal_strategy text = cos, div_factor float = 25, final_div_factor float = 10000, three_phase bool = false`,
+		`One cycle: from max_lr/div_factor up to max_lr, and down to that / final_div_factor.
+The rise takes the share pct_start of total_steps, which are epochs * steps_per_epoch unless given. anneal_strategy is "cos" or "linear"; with
+three_phase the rate goes back to where it began as fast as it rose, and falls after that. The momentum stays as it is. Smith and Topin,
+Super-convergence, arXiv:1708.07120.`, tensor.RateOneCycle, oneCycle),
+	plateau(),
+}
+
+func oneCycle(a *Args) ([]float64, error) {
+	total := a.float("total_steps")
+	if !a.given("total_steps") {
+		if !a.given("epochs") || !a.given("steps_per_epoch") {
+			return nil, bad("total_steps", "not given, expected total_steps, or epochs and steps_per_epoch")
+		}
+		total = float64(a.int("epochs") * a.int("steps_per_epoch"))
+	}
+	linear, err := named(a, "anneal_strategy", map[string]float64{"cos": 0, "linear": 1})
+	phases := 0.0
+	if a.bool("three_phase") {
+		phases = 1
+	}
+	return []float64{a.float("max_lr"), total, a.float("pct_start"), linear, a.float("div_factor"), a.float("final_div_factor"), phases}, err
+}
+
+func plateau() Class {
+	const settings = `mode text = min, factor float = 0.1, patience int = 10, threshold float = 0.0001, threshold_mode text = rel, cooldown int = 0, min_lr float = 0, eps float = 1e-08`
+	op := several(4, "ReduceLROnPlateau", "metric tensor, best tensor, bad tensor, cooling tensor, "+settings, "The next rate, best metric, and counts of bad and of cooling steps.", func(a *Args) ([]*uop.UOp, error) {
+		o := tensor.PlateauOptions{
+			Threshold: a.float("threshold"), Factor: a.float("factor"), Least: a.float("min_lr"), Eps: a.float("eps"), Patience: a.int("patience"), Cooldown: a.int("cooldown"),
+		}
+		var err error
+		if o.Maximize, err = named(a, "mode", map[string]bool{"min": false, "max": true}); err != nil {
+			return nil, err
+		}
+		if o.Relative, err = named(a, "threshold_mode", map[string]bool{"rel": true, "abs": false}); err != nil {
+			return nil, err
+		}
+		return tensor.Plateau(a.X, a.tensor("metric"), a.tensor("best"), a.tensor("bad"), a.tensor("cooling"), o)
+	})
+	return Class{Name: "ReduceLROnPlateau", Params: op.Params[4:], Forward: &op, Doc: `The rate times factor when a metric has stopped getting better.
+step(metrics) counts the steps without a metric that is less ("min") or greater ("max") than the best one so far by more than threshold, or
+threshold times the best ("rel", not "abs"). After more than patience of them the rate falls, to at least min_lr and by more than eps, and
+cooldown steps do not count. Inside of a compiled step metrics is a tensor.`}
+}
