@@ -12,7 +12,6 @@ import (
 
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
-	"polygrad/core/uop"
 )
 
 // executable is the number of bytes of executable memory that the kernels of the process take; no memory may be writable too.
@@ -39,8 +38,8 @@ func executable(t *testing.T) (bytes uint64) {
 	return bytes
 }
 
-// TestDistinctKernelsLeaveNothing makes kernels that are never seen again, as a loop does that changes a constant in each
-// step.
+// TestDistinctKernelsLeaveNothing makes kernels that are never seen again: the bits of a counter choose between a sum and a
+// product at each place of a chain, because programs that differ in numbers only share a kernel.
 func TestDistinctKernelsLeaveNothing(t *testing.T) {
 	made, rounds := 0, 5
 	each := 2000
@@ -54,10 +53,17 @@ func TestDistinctKernelsLeaveNothing(t *testing.T) {
 			h := &graph{t: t, g: symbolic.NewGraph(), e: g.e}
 			x, out := []float32{1, 2, 3}, make([]float32, 3)
 			in := h.floats(x)
-			factor := h.must(tensor.Scalar(in, uop.Float(float64(made))))
-			h.run(h.floats(out).Store(h.must(tensor.Mul(in, factor))))
-			if out[2] != 3*float32(made) {
-				t.Fatalf("3 times %d is %g", made, out[2])
+			y, want := in, x[2]
+			for bit := 1; bit < rounds*each; bit *= 2 {
+				if made&bit == 0 {
+					y, want = h.must(tensor.Add(y, in)), want+x[2]
+				} else {
+					y, want = h.must(tensor.Mul(y, in)), want*x[2]
+				}
+			}
+			h.run(h.floats(out).Store(y))
+			if out[2] != want {
+				t.Fatalf("kernel %d computes %g, want %g", made, out[2], want)
 			}
 			made++
 		}
