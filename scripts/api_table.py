@@ -237,9 +237,10 @@ def functions(name: str, depth: int = 0) -> list[str]:
 
 def js_names() -> set[str]:
     """Return the names that the types of the JavaScript package give to Tensor."""
-    text = (ROOT / "bindings" / "js" / "index.d.ts").read_text()
+    js = ROOT / "bindings" / "js"
+    text = (js / "index.d.ts").read_text()
     start = text.index("export class Tensor")
-    body = text[start : text.index("\n}\n", start)]
+    body = text[start : text.index("\n}\n", start)] + (js / "lib" / "methods.d.ts").read_text()
     return set(re.findall(r"^  (?:static |readonly |get |set )*(\w+)\??[(:<]", body, re.MULTILINE))
 
 

@@ -1,6 +1,8 @@
 /// <reference lib="esnext.disposable" />
 /** Tensors, gradients and a compiler behind one native library. */
 
+import { Methods } from './lib/methods.js'
+
 /** The name of a data type. */
 export type DType =
   | 'bool' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
@@ -29,6 +31,12 @@ export type TensorData = Scalar | NestedList | TypedArray | Tensor
 
 /** What meets a tensor in an operation; a number takes the type of the tensor. */
 export type Operand = Scalar | Tensor | SymInt | NestedList | TypedArray
+
+/** A tensor, or numbers that become one. */
+export type TensorLike = Tensor | NestedList | TypedArray
+
+/** One number, or one for each axis. */
+export type PerAxis = number | readonly number[]
 
 /** One axis or several; null means all of them. */
 export type Axes = number | readonly number[] | null
@@ -69,13 +77,8 @@ export interface TensorOptions extends CreationOptions {
   shape?: number | readonly number[]
 }
 
-/** Options of reductions. */
-export interface ReduceOptions {
-  /** The axes to reduce; null means all. */
-  axis?: Axes
-  /** Whether they stay, with size 1. */
-  keepdim?: boolean
-}
+/** Options of reductions: the axes, null for all, and whether they stay, with size 1. */
+export interface ReduceOptions { axis?: Axes, keepdim?: boolean }
 
 /** Windows of convolutions and pools: one number for all spatial axes or one for each. */
 export interface ConvOptions {
@@ -174,7 +177,7 @@ export class Variable extends SymInt {
  * Arguments may be given by position, by name in one object, or both: sum(1, true), sum(1, { keepdim:
  * true }) and sum({ axis: 1, keepdim: true }) are the same.
  */
-export class Tensor implements Disposing, Iterable<Tensor> {
+export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   constructor(data: TensorData, options?: TensorOptions)
 
   /** Whether dropout drops and batch norms use the batch: see train. */
@@ -188,14 +191,6 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
   static full(shape: Size | readonly Size[], fillValue: Scalar, options?: CreationOptions): Tensor
   static full(options: CreationOptions & { shape: readonly Size[], fillValue: Scalar }): Tensor
-
-  /** A tensor of zeros. */
-  static zeros(...shape: Shape): Tensor
-  static zeros(options: ShapeOptions): Tensor
-
-  /** A tensor of ones. */
-  static ones(...shape: Shape): Tensor
-  static ones(options: ShapeOptions): Tensor
 
   /** A tensor whose contents do not matter. */
   static empty(...shape: Shape): Tensor
@@ -235,66 +230,14 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   static arange(stop: Size, options: CreationOptions & { start?: Size, step?: Size }): Tensor
   static arange(options: CreationOptions & { stop: Size, start?: Size, step?: Size }): Tensor
 
-  /** steps values from start to stop, both included. */
-  static linspace(start: number, stop: number, steps: number, options?: CreationOptions): Tensor
-  static linspace(options: CreationOptions & { start: number, stop: number, steps: number }): Tensor
-
-  /** The identity matrix, n rows and m (n, if it is not given) columns. */
-  static eye(n: number, m?: number | null, options?: CreationOptions): Tensor
-  static eye(n: number, options: CreationOptions): Tensor
-  static eye(options: CreationOptions & { n: number, m?: number | null }): Tensor
-
   /** Seeds later random tensors: equal to tinygrad's, and to polygrad's in Python, for the same seed. */
   static manualSeed(seed?: number | bigint): void
-
-  /** Numbers that are uniform in [0, 1). */
-  static rand(...shape: Shape): Tensor
-  static rand(options: ShapeOptions): Tensor
-
-  /** Numbers of the standard normal distribution. */
-  static randn(...shape: Shape): Tensor
-  static randn(options: ShapeOptions): Tensor
-
-  /** Integers in [low, high), int32 if no type is given. */
-  static randint(low: number, high: number, shape: readonly number[], options?: CreationOptions): Tensor
-  static randint(options: ShapeOptions & { low?: number, high?: number }): Tensor
-
-  /** Numbers that are uniform in [low, high), 0 to 1 if they are not given. */
-  static uniform(...shape: Shape<{ low?: number, high?: number }>): Tensor
-  static uniform(options: ShapeOptions & { low?: number, high?: number }): Tensor
-
-  /** Numbers of the normal distribution with a mean and a deviation, 0 and 1 if they are not given. */
-  static normal(...shape: Shape<{ mean?: number, std?: number }>): Tensor
-  static normal(options: ShapeOptions & { mean?: number, std?: number }): Tensor
-
-  /** Numbers uniform in ±1/sqrt(number of elements). */
-  static scaledUniform(...shape: Shape): Tensor
-  static scaledUniform(options: ShapeOptions): Tensor
-
-  /** Numbers by Glorot and Bengio's rule for weights of shape (out, in, …). */
-  static glorotUniform(...shape: Shape): Tensor
-  static glorotUniform(options: ShapeOptions): Tensor
-
-  /** Uniform numbers by He's rule for weights of shape (out, in, …); a is the slope of a leaky relu, 0.01. */
-  static kaimingUniform(...shape: Shape<{ a?: number }>): Tensor
-  static kaimingUniform(options: ShapeOptions & { a?: number }): Tensor
-
-  /** Normal numbers by He's rule for weights of shape (out, in, …). */
-  static kaimingNormal(...shape: Shape<{ a?: number }>): Tensor
-  static kaimingNormal(options: ShapeOptions & { a?: number }): Tensor
-
-  /** The numbers 0 to n-1 in random order, int32 if no type is given. */
-  static randperm(n: number, options?: CreationOptions): Tensor
 
   /** rand of the shape and type of this tensor. */
   randLike(options?: CreationOptions): Tensor
 
   /** randn of the shape and type of this tensor. */
   randnLike(options?: CreationOptions): Tensor
-
-  /** Places, int32, drawn by weights along the last axis; with replacement a place may come twice. */
-  multinomial(numSamples?: number, replacement?: boolean): Tensor
-  multinomial(options: { numSamples?: number, replacement?: boolean }): Tensor
 
   /** Elements set to 0 with probability p (0.5) and the others scaled, if Tensor.training. */
   dropout(p?: number): Tensor
@@ -434,389 +377,13 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** Runs a function while Tensor.training has a value (true if none is given); it may be async. */
   static train<R>(fn: () => R, mode?: boolean): R
 
-  // Element by element
+  // Operations that are called in ways of their own; the others are in Methods
 
-  /** e^x. */
-  exp(): Tensor
-
-  /** 2^x. */
-  exp2(): Tensor
-
-  /** e^x - 1, accurate near 0. */
-  expm1(): Tensor
-
-  /** The natural logarithm; NaN for negative numbers. */
-  log(): Tensor
-
-  /** The logarithm to base 2. */
-  log2(): Tensor
-
-  /** The logarithm to base 10. */
-  log10(): Tensor
-
-  /** log(1 + x), accurate near 0. */
-  log1p(): Tensor
-
-  /** The square root; NaN for negative numbers. */
-  sqrt(): Tensor
-
-  /** 1 / sqrt(x). */
-  rsqrt(): Tensor
-
-  /** 1 / x. */
-  reciprocal(): Tensor
-
-  /** x * x. */
-  square(): Tensor
-
-  /** -x; logical not for bool. */
-  neg(): Tensor
-
-  /** |x|. */
-  abs(): Tensor
-
-  /** -1, 0 or +1; NaN stays NaN. */
-  sign(): Tensor
-
-  /** The sine. */
-  sin(): Tensor
-
-  /** The cosine. */
-  cos(): Tensor
-
-  /** The tangent. */
-  tan(): Tensor
-
-  /** The arc sine, in -pi/2 .. pi/2. */
-  asin(): Tensor
-
-  /** The arc cosine, in 0 .. pi. */
-  acos(): Tensor
-
-  /** The arc tangent, in -pi/2 .. pi/2. */
-  atan(): Tensor
-
-  /** The hyperbolic sine. */
-  sinh(): Tensor
-
-  /** The hyperbolic cosine. */
-  cosh(): Tensor
-
-  /** The hyperbolic tangent. */
-  tanh(): Tensor
-
-  /** The inverse hyperbolic sine. */
-  asinh(): Tensor
-
-  /** The inverse hyperbolic cosine. */
-  acosh(): Tensor
-
-  /** The inverse hyperbolic tangent. */
-  atanh(): Tensor
-
-  /** Rounded up. */
-  ceil(): Tensor
-
-  /** Rounded down. */
-  floor(): Tensor
-
-  /** Rounded towards zero. */
-  trunc(): Tensor
-
-  /** Rounded to the nearest integer, halves to the even one. */
-  round(): Tensor
-
-  /** Where the tensor is NaN, as bool. */
-  isnan(): Tensor
-
-  /** Where the tensor is infinite, as bool. */
-  isinf(): Tensor
-
-  /** Where the tensor is neither infinite nor NaN, as bool. */
-  isfinite(): Tensor
-
-  /** Where the tensor is 0, as bool. */
-  logicalNot(): Tensor
-
-  /** All bits inverted, for integers and bools. */
-  bitwiseNot(): Tensor
-
-  /** The error function. */
-  erf(): Tensor
-
-  /** 1 - erf(x), accurate in the tail. */
-  erfc(): Tensor
-
-  /** The inverse of erf, for -1 < x < 1. */
-  erfinv(): Tensor
-
-  /** The quantile of the normal distribution, for 0 < x < 1. */
-  ndtri(): Tensor
-
-  /** log |gamma(x)|. */
-  lgamma(): Tensor
-
-  /** The derivative of lgamma, for x > 0. */
-  digamma(): Tensor
-
-  /** max(0, x); NaN stays NaN. */
-  relu(): Tensor
-
-  /** relu(x), at most 6. */
-  relu6(): Tensor
-
-  /** 1 / (1 + e^-x). */
-  sigmoid(): Tensor
-
-  /** log(sigmoid(x)) without overflow. */
-  logsigmoid(): Tensor
-
-  /** 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
-  gelu(): Tensor
-
-  /** x * sigmoid(1.702 x). */
-  quickGelu(): Tensor
-
-  /** x * sigmoid(x). */
-  silu(): Tensor
-
-  /** x * sigmoid(x): another name of silu. */
-  swish(): Tensor
-
-  /** x * tanh(softplus(x)). */
-  mish(): Tensor
-
-  /** x * relu6(x + 3) / 6. */
-  hardswish(): Tensor
-
-  /** alpha * x + beta (x / 6 + 0.5) clamped to 0 .. 1. */
-  hardsigmoid(alpha?: number, beta?: number): Tensor
-  hardsigmoid(options: { alpha?: number, beta?: number }): Tensor
-
-  /** x / (1 + |x|). */
-  softsign(): Tensor
-
-  /** The tensor, to be computed into memory of its own rather than fused. */
-  contiguous(): Tensor
-
-  /** The tensor, whose gradient is computed into memory of its own. */
-  contiguousBackward(): Tensor
-
-  /** cast('float32'). */
-  float(): Tensor
-
-  /** cast('float64'). */
-  double(): Tensor
-
-  /** cast('float16'). */
-  half(): Tensor
-
-  /** cast('int16'). */
-  short(): Tensor
-
-  /** cast('bfloat16'). */
-  bfloat16(): Tensor
-
-  /** cast('int32'). */
-  int(): Tensor
-
-  /** cast('int64'). */
-  long(): Tensor
-
-  /** cast('bool'). */
-  bool(): Tensor
-
-  /** this + x. */
-  add(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this - x. */
-  sub(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this * x. */
-  mul(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this / x rounded towards minus infinity. */
-  floordiv(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this / x rounded towards zero, for integers. */
-  idiv(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The remainder of floordiv, which has the sign of x. */
-  mod(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The remainder of idiv, which has the sign of this tensor, as C's fmod. */
-  fmod(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this to the power of x; integers to the power of a fraction give float32. */
-  pow(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The larger of both; NaN if either is. */
-  maximum(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The smaller of both; NaN if either is. */
-  minimum(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this < x, as bool. */
-  lt(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this <= x, as bool. */
-  le(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this > x, as bool. */
-  gt(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this >= x, as bool. */
-  ge(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this == x, as bool. */
-  eq(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this != x, as bool. */
-  ne(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this & x, for integers and bools. */
-  bitwiseAnd(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this | x, for integers and bools. */
-  bitwiseOr(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this ^ x, for integers and bools. */
-  bitwiseXor(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this << x, for unsigned integers. */
-  lshift(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** this >> x, for unsigned integers. */
-  rshift(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** log(e^this + e^x) without overflow. */
-  logaddexp(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The absolute value of this with the sign of x. */
-  copysign(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The angle of the point (x, this), in -pi .. pi. */
-  atan2(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** sqrt(this^2 + x^2) without overflow. */
-  hypot(x: Operand, options?: { reverse?: boolean }): Tensor
-
-  /** The greatest value along axes (none: all of them). */
-  max(axis?: Axes, keepdim?: boolean): Tensor
-  max(options: ReduceOptions): Tensor
-
-  /** The least value along axes. */
-  min(axis?: Axes, keepdim?: boolean): Tensor
-  min(options: ReduceOptions): Tensor
-
-  /** The mean along axes; integers give float32. */
-  mean(axis?: Axes, keepdim?: boolean): Tensor
-  mean(options: ReduceOptions): Tensor
-
-  /** Whether a value along axes is not 0, as bool. */
-  any(axis?: Axes, keepdim?: boolean): Tensor
-  any(options: ReduceOptions): Tensor
-
-  /** Whether no value along axes is 0, as bool. */
-  all(axis?: Axes, keepdim?: boolean): Tensor
-  all(options: ReduceOptions): Tensor
-
-  /** log(sum(e^x)) along axes, without overflow. */
-  logsumexp(axis?: Axes, keepdim?: boolean): Tensor
-  logsumexp(options: ReduceOptions): Tensor
-
-  /** this / x; roundingMode 'floor' or 'trunc' rounds the quotient. */
-  div(x: Operand, options?: { reverse?: boolean, roundingMode?: 'floor' | 'trunc' | null }): Tensor
-  /** this + (end - this) * weight. */
-  lerp(end: Tensor, weight: Operand): Tensor
-  /** x where this tensor is true, y elsewhere. */
-  where(x: Operand, y: Operand): Tensor
-  /** This tensor with value where mask is true. */
-  maskedFill(mask: Tensor, value: Operand): Tensor
-  /** This tensor with values below min and above max, numbers or tensors, replaced by these. */
-  clamp(min?: number | Tensor | null, max?: number | Tensor | null): Tensor
-  clamp(options: { min?: number | Tensor | null, max?: number | Tensor | null }): Tensor
   /** clamp(min, max). */
   clip(min?: number | Tensor | null, max?: number | Tensor | null): Tensor
   clip(options: { min?: number | Tensor | null, max?: number | Tensor | null }): Tensor
-  /** Where both differ by at most atol + rtol * |other|, as bool. */
-  isclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
   /** Whether isclose holds everywhere; computed at once. */
   allclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): boolean
-  /** x where it is positive, negSlope (0.01) * x elsewhere. */
-  leakyRelu(negSlope?: number | { negSlope?: number }): Tensor
-  /** x where it is positive, alpha (1) * (e^x - 1) elsewhere. */
-  elu(alpha?: number | { alpha?: number }): Tensor
-  /** max(0, x) + min(0, alpha * (e^(x/alpha) - 1)). */
-  celu(alpha?: number | { alpha?: number }): Tensor
-  /** gamma * elu(x, alpha), by default with the constants of Klambauer and others. */
-  selu(alpha?: number, gamma?: number): Tensor
-  selu(options: { alpha?: number, gamma?: number }): Tensor
-  /** log(1 + e^(beta x)) / beta without overflow. */
-  softplus(beta?: number | { beta?: number }): Tensor
-  /** x clamped to minVal .. maxVal, -1 .. 1 if they are not given. */
-  hardtanh(minVal?: number, maxVal?: number): Tensor
-  hardtanh(options: { minVal?: number, maxVal?: number }): Tensor
-  /** The tensor in another data type. */
-  cast(dtype: DTypeLike | { dtype: DTypeLike }): Tensor
-  /** The same bits read as another data type. */
-  bitcast(dtype: DTypeLike | { dtype: DTypeLike }): Tensor
-
-  // Reductions
-
-  /** The sum along axes (none: all of them), accumulated in and returned as dtype if one is given. */
-  sum(axis?: Axes, keepdim?: boolean, options?: { dtype?: DTypeLike | null }): Tensor
-  sum(options: ReduceOptions & { dtype?: DTypeLike | null }): Tensor
-  /** The product along axes, accumulated in and returned as dtype if one is given. */
-  prod(axis?: Axes, keepdim?: boolean, options?: { dtype?: DTypeLike | null }): Tensor
-  prod(options: ReduceOptions & { dtype?: DTypeLike | null }): Tensor
-  /** The variance along axes, divided by count - correction (1). */
-  var(axis?: Axes, keepdim?: boolean, correction?: number): Tensor
-  var(options: ReduceOptions & { correction?: number }): Tensor
-  /** The standard deviation along axes. */
-  std(axis?: Axes, keepdim?: boolean, correction?: number): Tensor
-  std(options: ReduceOptions & { correction?: number }): Tensor
-  /** Standard deviation and mean along axes. */
-  stdMean(axis?: Axes, keepdim?: boolean, correction?: number): [std: Tensor, mean: Tensor]
-  stdMean(options: ReduceOptions & { correction?: number }): [std: Tensor, mean: Tensor]
-  /** Variance and mean along axes. */
-  varMean(axis?: Axes, keepdim?: boolean, correction?: number): [variance: Tensor, mean: Tensor]
-  varMean(options: ReduceOptions & { correction?: number }): [variance: Tensor, mean: Tensor]
-  /** Where the greatest value is (the first, if there are several), int32; without axis in the flattened tensor. */
-  argmax(axis?: number | null, keepdim?: boolean): Tensor
-  argmax(options: { axis?: number | null, keepdim?: boolean }): Tensor
-  /** Where the least value is. */
-  argmin(axis?: number | null, keepdim?: boolean): Tensor
-  argmin(options: { axis?: number | null, keepdim?: boolean }): Tensor
-  /** The running sum along an axis (0). */
-  cumsum(axis?: number | { axis?: number }): Tensor
-  /** The running product along an axis. */
-  cumprod(axis?: number | { axis?: number }): Tensor
-  /** The running logsumexp along an axis. */
-  logcumsumexp(axis?: number | { axis?: number }): Tensor
-  /** The greatest value so far along an axis, and where it is. */
-  cummax(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
-  /** The least value so far along an axis, and where it is. */
-  cummin(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
-  /** e^x / sum(e^x) along an axis (-1). */
-  softmax(axis?: number | { axis?: number }): Tensor
-  /** log(softmax(x)) along an axis. */
-  logSoftmax(axis?: number | { axis?: number }): Tensor
-  /** (x - mean) / sqrt(variance + eps) along axes (-1), then * weight + bias if they are given. */
-  layernorm(axis?: number | readonly number[], eps?: number, weight?: Tensor | null, bias?: Tensor | null): Tensor
-  layernorm(options: { axis?: number | readonly number[], eps?: number, weight?: Tensor | null, bias?: Tensor | null }): Tensor
-  /** x / sqrt(mean(x^2) + eps) along the last axis, then * weight if it is given. */
-  rmsnorm(eps?: number, weight?: Tensor | null): Tensor
-  rmsnorm(options: { eps?: number, weight?: Tensor | null }): Tensor
-  /** Channels of (N, C, …) normalised in groups, then * weight + bias per channel. */
-  groupnorm(groups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null): Tensor
-  groupnorm(options: { groups: number, eps?: number, weight?: Tensor | null, bias?: Tensor | null }): Tensor
-  /** (x - mean) * weight * invstd + bias, which have the axes `axis` (1) of x; weight and bias may be null. */
-  batchnorm(weight: Tensor | null, bias: Tensor | null, mean: Tensor, invstd: Tensor, axis?: number | readonly number[]): Tensor
-  /** Mean and variance of each channel (axis 1). */
-  batchnormStats(): [mean: Tensor, variance: Tensor]
-
-  // Shape
 
   /** The same elements in another shape; one size may be -1, null keeps the size of that axis. */
   reshape(...shape: Array<Size | null>): Tensor
@@ -827,28 +394,10 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   /** Axes of size 1 repeated up to a shape; -1 or null keeps a size. */
   expand(...shape: Array<Size | null>): Tensor
   expand(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
-  /** Axes in another order: axis i of the result is axis order[i] of this tensor. */
-  permute(...order: number[]): Tensor
-  permute(order: readonly number[] | { order: readonly number[] }): Tensor
-  /** Two axes swapped, the last two if none are given. */
-  transpose(dim0?: number, dim1?: number): Tensor
-  transpose(options: { dim0?: number, dim1?: number }): Tensor
-  /** Without an axis of size 1, or without all of them; a longer axis stays. */
-  squeeze(dim?: number | null | { dim?: number | null }): Tensor
-  /** With a new axis of size 1. */
-  unsqueeze(dim: number | { dim: number }): Tensor
-  /** The axes startDim (0) to endDim (-1) joined into one. */
-  flatten(startDim?: number, endDim?: number): Tensor
-  flatten(options: { startDim?: number, endDim?: number }): Tensor
-  /** An axis split into several; one size may be -1. */
-  unflatten(dim: number, sizes: readonly Size[]): Tensor
-  unflatten(options: { dim: number, sizes: readonly Size[] }): Tensor
   /** The first elements of each axis, as many as a shape says; null keeps all. */
   shrinkTo(...shape: Array<Size | null | ReadonlyArray<Size | null>>): Tensor
   /** Zeros added at the end of axes up to a shape; null keeps a size. */
   padTo(...shape: Array<Size | null | ReadonlyArray<Size | null>>): Tensor
-  /** Elements start (included) to end (excluded) of each axis; null keeps all. */
-  shrink(arg: ReadonlyArray<readonly [Size, Size] | null> | { arg: ReadonlyArray<readonly [Size, Size] | null> }): Tensor
   /**
    * Elements added before and after each axis; null adds none. A flat list has before and after of the
    * last axis first. mode is the kind of padding: a value, or elements of the tensor.
@@ -856,31 +405,9 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   pad(padding: Padding, mode?: PadMode, value?: number): Tensor
   pad(padding: Padding, options: { mode?: PadMode, value?: number }): Tensor
   pad(options: { padding: Padding, mode?: PadMode, value?: number }): Tensor
-  /** The order along axes reversed. */
-  flip(...axis: number[]): Tensor
-  flip(axis: readonly number[] | { axis: number | readonly number[] }): Tensor
-  /** The tensor repeated along each axis. */
-  repeat(...repeats: Size[]): Tensor
-  repeat(repeats: readonly Size[] | { repeats: readonly Size[] }): Tensor
-  /** Each element repeated along an axis, or (without dim) in the flattened tensor. */
-  repeatInterleave(repeats: number, dim?: number | null): Tensor
-  repeatInterleave(options: { repeats: number, dim?: number | null }): Tensor
-  /** Windows of a size along an axis, step (1) apart, as a new last axis. */
-  unfold(dim: number, size: number, step?: number): Tensor
-  unfold(options: { dim: number, size: number, step?: number }): Tensor
-  /** Elements moved along axes, around the end; without dims in the flattened tensor. */
-  roll(shifts: number | readonly number[], dims?: number | readonly number[] | null): Tensor
-  roll(options: { shifts: number | readonly number[], dims?: number | readonly number[] | null }): Tensor
-  /** The diagonal of two axes (0 and 1), as the last axis. */
-  diagonal(offset?: number, dim1?: number, dim2?: number): Tensor
-  diagonal(options: { offset?: number, dim1?: number, dim2?: number }): Tensor
-  /** The square matrix that has this vector as its diagonal. */
-  diag(): Tensor
   /** Axes rearranged as einops does: rearrange('b (h w) -> b h w', { h: 2 }). */
   rearrange(formula: string, sizes?: Record<string, number>): Tensor
   rearrange(options: { formula: string, sizes?: Record<string, number> }): Tensor
-
-  // Joining and cutting
 
   /** Tensors joined along an axis (0): Tensor.cat(a, b, { dim: 1 }) or Tensor.cat([a, b], 1). */
   static cat(...tensors: Array<Tensor | { dim?: number }>): Tensor
@@ -894,14 +421,6 @@ export class Tensor implements Disposing, Iterable<Tensor> {
   stack(...others: Array<Tensor | { dim?: number }>): Tensor
   /** Grids of the coordinates that vectors hold; indexing 'ij' or 'xy'. */
   static meshgrid(...args: Array<Tensor | readonly Tensor[] | { indexing?: 'ij' | 'xy' }>): Tensor[]
-  /** Parts of given sizes along an axis (0), or of one size (the last may be smaller). */
-  split(sizes: number | readonly number[], dim?: number): Tensor[]
-  split(options: { sizes: number | readonly number[], dim?: number }): Tensor[]
-  /** At most n parts of equal size along an axis (0). */
-  chunk(chunks: number, dim?: number): Tensor[]
-  chunk(options: { chunks: number, dim?: number }): Tensor[]
-
-  // Selecting, placing and ordering
 
   /**
    * Elements chosen by one item for each axis: integers, slices, null (a new axis), '...' (all other axes), positions
@@ -909,133 +428,31 @@ export class Tensor implements Disposing, Iterable<Tensor> {
    * must know how many elements it selects. Without positions and masks the result is a view.
    */
   getitem(...indices: IndexItem[]): Tensor
-  /** Elements chosen along an axis by a tensor of positions with as many axes as this one. */
-  gather(dim: number, index: Tensor): Tensor
-  gather(options: { dim: number, index: Tensor }): Tensor
-  /** Slices along an axis chosen by a vector of positions. */
-  indexSelect(dim: number, index: Tensor): Tensor
-  indexSelect(options: { dim: number, index: Tensor }): Tensor
   /** Elements of src put at positions along an axis; of several the last one stays, or they are added or multiplied. */
   scatter(dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null): Tensor
   scatter(options: { dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null }): Tensor
-  /** Elements of src combined at positions along an axis; includeSelf (true): with the old elements. */
-  scatterReduce(dim: number, index: Tensor, src: Tensor, reduce: ScatterReduction, includeSelf?: boolean): Tensor
-  scatterReduce(options: { dim: number, index: Tensor, src: Tensor, reduce: ScatterReduction, includeSelf?: boolean }): Tensor
-  /** The elements where mask holds, as a vector; how many there are is computed at once. */
-  maskedSelect(mask: Tensor | { mask: Tensor }): Tensor
-  /** The positions of elements that are not 0, one a row; how many there are is computed at once. */
-  nonzero(): Tensor
-  /** Rows with a 1 at the place of the class; without numClasses as many as needed, which computes the tensor. */
-  oneHot(numClasses?: number | { numClasses?: number }): Tensor
-  /** The lower triangle of the last two axes, 0 elsewhere. */
-  tril(diagonal?: number | { diagonal?: number }): Tensor
-  /** The upper triangle of the last two axes, 0 elsewhere. */
-  triu(diagonal?: number | { diagonal?: number }): Tensor
-  /** The values along an axis (-1) in order, equal ones as they were, and where they were. */
-  sort(dim?: number, descending?: boolean): [values: Tensor, indices: Tensor]
-  sort(options: { dim?: number, descending?: boolean }): [values: Tensor, indices: Tensor]
-  /** The positions that bring the values along an axis in order. */
-  argsort(dim?: number, descending?: boolean): Tensor
-  argsort(options: { dim?: number, descending?: boolean }): Tensor
-  /** The k greatest (or least) values along an axis in order, and where they were. */
-  topk(k: number, dim?: number, largest?: boolean): [values: Tensor, indices: Tensor]
-  topk(options: { k: number, dim?: number, largest?: boolean }): [values: Tensor, indices: Tensor]
 
-  // Linear algebra
-
-  /** The matrix product, accumulated in and returned as dtype if one is given. */
-  matmul(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
-  /** The matrix product. */
-  dot(x: Operand, options?: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
   /** x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; with dtype, all three are converted first. One of shape (out, in) is turned where only that fits. */
   linear(weight: Tensor, bias?: Tensor | null, options?: { dtype?: DTypeLike | null }): Tensor
   linear(weight: Tensor, options: { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   linear(options: { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
   static einsum(formula: string, ...operands: Array<Tensor | readonly Tensor[]>): Tensor
-  /** The Cholesky factor of symmetric positive definite matrices, lower or upper. */
-  cholesky(upper?: boolean | { upper?: boolean }): Tensor
-  /** x with this @ x = b for a triangular matrix. */
-  triangularSolve(b: Tensor, options?: { upper?: boolean, transpose?: boolean, unitDiagonal?: boolean }): Tensor
-  /** x with this @ x = b. */
-  solve(b: Tensor): Tensor
-  /** The inverse of square matrices. */
-  inv(): Tensor
-  /** The determinant of square matrices. */
-  det(): Tensor
-  /** Sign and logarithm of the absolute value of the determinant. */
-  slogdet(): [sign: Tensor, logabsdet: Tensor]
-  /** An orthogonal and an upper triangular matrix whose product this is. */
-  qr(): [q: Tensor, r: Tensor]
-  /** The singular value decomposition: U, S and V transposed. */
-  svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
-  /** Eigenvalues of symmetric matrices, the least first, and eigenvectors, the columns; upper: of that triangle. */
-  eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
-  /**
-   * The x for which |this @ x - b| is least, of minimum norm if there are many, the squared residuals, the rank
-   * and the singular values. Those up to rcond times the greatest count as 0.
-   */
-  lstsq(b: Tensor, options?: { rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
   /** The hash of the bytes of the last axis, as FIPS 202 defines it: a name, or the rate in bytes and the suffix. */
   keccak(cfg?: Sponge | readonly [rate: number, suffix: number]): Tensor
   /** 16 bytes that depend on all bytes of the tensor: a tree of SHAKE128. */
   hash(): Tensor
-  /** The nearest orthogonal matrix by Newton and Schulz's iteration with the given coefficients. */
-  newtonSchulz(steps: number, params: readonly number[], eps?: number): Tensor
-  newtonSchulz(options: { steps: number, params: readonly number[], eps?: number }): Tensor
-  /**
-   * softmax(this @ key.T / sqrt(d) + mask) @ value over the last two axes. A bool mask tells which
-   * pairs may attend; another one is added. dropoutP counts while Tensor.training is set; enableGqa
-   * lets several heads share keys and values; scale replaces 1 / sqrt(d).
-   */
-  scaledDotProductAttention(key: Tensor, value: Tensor, options?: {
-    attnMask?: Tensor | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null
-  }): Tensor
-
-  // Convolution and pooling of (N, C, spatial…): any number of spatial axes will do
 
   /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out); with dtype, both are converted first. */
   conv2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   conv2d(weight: Tensor, bias: Tensor | null, options?: ConvOptions & { dtype?: DTypeLike | null }): Tensor
   conv2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
-  /** The transposed convolution with weights of shape (in, out/groups, …). */
-  convTranspose2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null, outputPadding?: number | readonly number[] }): Tensor
-  convTranspose2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null, outputPadding?: number | readonly number[] }): Tensor
-  /** The mean of windows; countIncludePad (true): padding counts as zeros. */
-  avgPool2d(options?: PoolOptions & { countIncludePad?: boolean }): Tensor
   /** The greatest value of windows, and with returnIndices also where it was. */
   maxPool2d(options: PoolOptions & { returnIndices: true }): [values: Tensor, indices: Tensor]
   maxPool2d(options?: PoolOptions & { returnIndices?: false }): Tensor
-  /** Values put back to where maxPool2d found them, 0 elsewhere. */
-  maxUnpool2d(indices: Tensor, options?: PoolOptions & { outputSize?: readonly number[] | null }): Tensor
-  maxUnpool2d(options: PoolOptions & { indices: Tensor, outputSize?: readonly number[] | null }): Tensor
-  /** The last axes brought to a size; mode is linear, nearest or nearest-exact. */
-  interpolate(size: number | readonly number[], mode?: Interpolation, alignCorners?: boolean): Tensor
-  interpolate(options: { size: number | readonly number[], mode?: Interpolation, alignCorners?: boolean }): Tensor
 
-  // Losses
-
-  /** The cross entropy of logits (N, C, …) and class numbers (N, …) or probabilities; axis holds the classes. */
-  crossEntropy(target: Operand, reduction?: LossReduction, labelSmoothing?: number, axis?: number | null): Tensor
-  crossEntropy(target: Operand, options: { reduction?: LossReduction, labelSmoothing?: number, axis?: number | null }): Tensor
-  /** The cross entropy of logits along the last axis and class numbers; those equal to ignoreIndex do not count. */
-  sparseCategoricalCrossentropy(target: Operand, options?: {
-    ignoreIndex?: number, labelSmoothing?: number, reduction?: LossReduction
-  }): Tensor
-  /** -weight[target] * x[target] for log probabilities x of shape (N, C, …). */
-  nllLoss(target: Operand, options?: { weight?: Tensor | null, ignoreIndex?: number | null, reduction?: LossReduction }): Tensor
-  /** -(y log x + (1-y) log(1-x)). */
-  binaryCrossentropy(target: Operand, options?: { reduction?: LossReduction }): Tensor
   /** binaryCrossentropy(target). */
   binaryCrossEntropy(target: Operand, options?: { reduction?: LossReduction }): Tensor
-  /** binaryCrossentropy of sigmoid(x), without overflow; posWeight weighs the positive targets. */
-  binaryCrossentropyLogits(target: Operand, options?: { reduction?: LossReduction, posWeight?: Tensor | null }): Tensor
-  /** (x - y)^2. */
-  mseLoss(target: Operand, options?: { reduction?: LossReduction }): Tensor
-  /** |x - y|. */
-  l1Loss(target: Operand, options?: { reduction?: LossReduction }): Tensor
-  /** (x - y)^2 / 2 up to delta (1) and delta * (|x - y| - delta / 2) beyond. */
-  huberLoss(target: Operand, options?: { delta?: number, reduction?: LossReduction }): Tensor
 }
 
 /** The sizes of f(2, 3), f([2, 3]) or f(2, 3, { dtype }). */
@@ -1043,9 +460,7 @@ type Shape<More = unknown> = Array<Size | readonly Size[] | (CreationOptions & M
 type ShapeOptions = CreationOptions & { shape: readonly Size[] }
 type Padding = ReadonlyArray<readonly [Size, Size] | null> | readonly Size[]
 type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular'
-type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin'
 type Sponge = 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256'
-type Interpolation = 'linear' | 'nearest' | 'nearest-exact'
 
 /** All data types by name: dtypes.float32 is 'float32'. */
 export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, DType>, DType>> & {

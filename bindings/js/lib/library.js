@@ -84,7 +84,7 @@ class JitError extends PolygradError {
  */
 function fail () {
   const said = lastError() || 'the library reported no error'
-  const text = said.replace(CALLED, (_, method, argument) => `${camel(method)}: ${camel(argument)}: `)
+  const text = said.replace(CALLED, (_, method, argument) => `${camel(method)}: ${camel(argument === 'Y' ? 'target' : argument)}: `)
     .replace(ARRAYS, (_, method) => `${METHODS[method] ?? camel(method)}: `)
   if (/out of (range|bounds)/.test(text)) throw new RangeError(text)
   if (TRACED.test(text)) throw new JitError(text)

@@ -52,16 +52,16 @@ of key and value for groups of those of x.`, func(a *Args) (*uop.UOp, error) {
 	}),
 	unary("inv", "The inverse of square matrices.", tensor.Inv),
 	unary("det", "The determinant of square matrices.", tensor.Det),
-	several(2, "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-	several(2, "qr", "", "Orthogonal q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
-	several(3, "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.", func(a *Args) ([]*uop.UOp, error) {
+	several("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	several("q r", "qr", "", "Orthogonal q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
+	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
-	several(2, "eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
+	several("values vectors", "eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
-	several(4, "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
+	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
 Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the type times the greater size unless given.`, func(a *Args) ([]*uop.UOp, error) {
 		cutoff := -1.0
 		if a.given("rcond") {
@@ -76,11 +76,8 @@ Singular values up to rcond times the greatest count as 0 in the rank: the epsil
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.NewtonSchulz(a.X, int(a.int("steps")), get[[]float64](a, "params"), a.float("eps"))
 		}),
-	method("keccak", "cfg text = sha3_256", "The hash of the bytes of the last axis: a function of FIPS 202.", func(a *Args) (*uop.UOp, error) {
-		h, err := named(a, "cfg", hashes)
-		if err != nil {
-			return nil, err
-		}
+	method("keccak", "cfg text = sha3_256 {sha3_224 sha3_256 sha3_384 sha3_512 shake_128 shake_256}", "The hash of the bytes of the last axis: a function of FIPS 202.", func(a *Args) (*uop.UOp, error) {
+		h := hashes[a.text("cfg")]
 		return tensor.Keccak(a.X, h[0], byte(h[1]))
 	}),
 }
@@ -149,7 +146,7 @@ var spatial = []Op{
 		k := a.ints("kernel_size")
 		return tensor.MaxPool(a.X, k, a.pooling(len(k)))
 	}),
-	several(2, "max_pool2d_with_indices", pool, "max_pool2d, and where each maximum was in the flattened last axes.", func(a *Args) ([]*uop.UOp, error) {
+	several("values indices", "max_pool2d_with_indices", pool, "max_pool2d, and where each maximum was in the flattened last axes.", func(a *Args) ([]*uop.UOp, error) {
 		k := a.ints("kernel_size")
 		return pair(tensor.MaxPoolIndices(a.X, k, a.pooling(len(k))))
 	}),
@@ -160,13 +157,9 @@ output_size is the shape of the result, or its last axes: the least one from whi
 			size = size[max(0, len(size)-len(k)):]
 			return tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), size)
 		}),
-	method("interpolate", "size ints, mode text = linear, align_corners bool = false", `The last axes resized: mode is "linear", "nearest" or "nearest-exact".`,
+	method("interpolate", "size ints, mode text = linear {linear nearest nearest-exact}, align_corners bool = false", `The last axes resized: mode is "linear", "nearest" or "nearest-exact".`,
 		func(a *Args) (*uop.UOp, error) {
-			mode, err := named(a, "mode", interpolations)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Interpolate(a.X, a.ints("size"), mode, a.bool("align_corners"))
+			return tensor.Interpolate(a.X, a.ints("size"), interpolations[a.text("mode")], a.bool("align_corners"))
 		}),
 }
 
@@ -182,16 +175,12 @@ var reductionsOfLosses = map[string]tensor.Reduction{"mean": tensor.ReduceMean, 
 // loss is an operation whose losses of the samples are reduced by reduction: "mean", "sum" or "none".
 func loss(name, params, doc string, f func(a *Args, r tensor.Reduction) (*uop.UOp, error)) Op {
 	return method(name, params, doc, func(a *Args) (*uop.UOp, error) {
-		r, err := named(a, "reduction", reductionsOfLosses)
-		if err != nil {
-			return nil, err
-		}
-		return f(a, r)
+		return f(a, reductionsOfLosses[a.text("reduction")])
 	})
 }
 
 var losses = []Op{
-	loss("cross_entropy", "Y tensor, reduction text = mean, label_smoothing float = 0, axis int?",
+	loss("cross_entropy", "Y tensor, reduction text = mean {mean sum none}, label_smoothing float = 0, axis int?",
 		`The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
 The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where Y is in memory, and counts as 0
 elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
@@ -204,7 +193,7 @@ elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			}
 			return tensor.CrossEntropy(a.X, a.tensor("Y"), axis, r, a.float("label_smoothing"))
 		}),
-	loss("sparse_categorical_crossentropy", "Y tensor, ignore_index int = -1, label_smoothing float = 0, reduction text = mean",
+	loss("sparse_categorical_crossentropy", "Y tensor, ignore_index int = -1, label_smoothing float = 0, reduction text = mean {mean sum none}",
 		`The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
 A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			ignore := a.int("ignore_index")
@@ -213,14 +202,14 @@ A class that does not exist is an error where Y is in memory, and counts as 0 el
 			}
 			return tensor.SparseCategoricalCrossEntropy(a.X, a.tensor("Y"), int(a.int("ignore_index")), r, a.float("label_smoothing"))
 		}),
-	loss("binary_crossentropy", "Y tensor, reduction text = mean", "-(Y log x + (1 - Y) log(1 - x)).", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+	loss("binary_crossentropy", "Y tensor, reduction text = mean {mean sum none}", "-(Y log x + (1 - Y) log(1 - x)).", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.BinaryCrossEntropy(a.X, a.tensor("Y"), r)
 	}),
-	loss("binary_crossentropy_logits", "Y tensor, reduction text = mean, pos_weight tensor?", "binary_crossentropy of sigmoid(x), without overflow.",
+	loss("binary_crossentropy_logits", "Y tensor, reduction text = mean {mean sum none}, pos_weight tensor?", "binary_crossentropy of sigmoid(x), without overflow.",
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			return tensor.BinaryCrossEntropyLogits(a.X, a.tensor("Y"), r, a.tensor("pos_weight"))
 		}),
-	loss("nll_loss", "Y tensor, weight tensor?, ignore_index int?, reduction text = mean", `-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
+	loss("nll_loss", "Y tensor, weight tensor?, ignore_index int?, reduction text = mean {mean sum none}", `-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
 Classes of ignore_index do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where Y is in
 memory, and counts as 0 elsewhere.`,
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
@@ -239,13 +228,13 @@ memory, and counts as 0 elsewhere.`,
 			}
 			return tensor.NLLLoss(a.X, a.tensor("Y"), a.tensor("weight"), ignore, r)
 		}),
-	loss("mse_loss", "Y tensor, reduction text = mean", "(x - Y)^2.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+	loss("mse_loss", "Y tensor, reduction text = mean {mean sum none}", "(x - Y)^2.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.MSELoss(a.X, a.tensor("Y"), r)
 	}),
-	loss("l1_loss", "Y tensor, reduction text = mean", "|x - Y|.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+	loss("l1_loss", "Y tensor, reduction text = mean {mean sum none}", "|x - Y|.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.L1Loss(a.X, a.tensor("Y"), r)
 	}),
-	loss("huber_loss", "Y tensor, delta float = 1, reduction text = mean", "(x - Y)^2 / 2 where |x - Y| <= delta, delta * (|x - Y| - delta / 2) elsewhere (Huber, 1964).",
+	loss("huber_loss", "Y tensor, delta float = 1, reduction text = mean {mean sum none}", "(x - Y)^2 / 2 where |x - Y| <= delta, delta * (|x - Y| - delta / 2) elsewhere (Huber, 1964).",
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			return tensor.HuberLoss(a.X, a.tensor("Y"), a.float("delta"), r)
 		}),

@@ -112,7 +112,7 @@ func (p *Param) accept(value any) (any, error) {
 	case []float64:
 		ok = p.Kind == Floats
 	case string:
-		ok = p.Kind == Text || p.Kind == Padding
+		ok, err = p.Kind == Text || p.Kind == Padding, p.chosen(v)
 	case *uop.DType:
 		ok = p.Kind == DType
 	case uop.Shape:
@@ -136,6 +136,14 @@ func (p *Param) within(x float64) error {
 		return nil
 	}
 	return p.Limits.check(p.Name, x)
+}
+
+// chosen is an error if a text is none of those that a parameter may have.
+func (p *Param) chosen(text string) error {
+	if len(p.Choices) == 0 || slices.Contains(p.Choices, text) {
+		return nil
+	}
+	return bad(p.Name, "%q, expected one of \"%s\"", text, strings.Join(slices.Sorted(slices.Values(p.Choices)), `", "`))
 }
 
 // expected are the kinds in errors.
@@ -237,20 +245,6 @@ func (a *Args) axes(name string) []int {
 		out[i] = int(n)
 	}
 	return out
-}
-
-// named is the value that a name stands for.
-func named[T any](a *Args, name string, values map[string]T) (T, error) {
-	v, ok := values[a.text(name)]
-	if !ok {
-		var names []string
-		for n := range values {
-			names = append(names, strconv.Quote(n))
-		}
-		slices.Sort(names)
-		return v, bad(name, "%q, expected one of %s", a.text(name), strings.Join(names, ", "))
-	}
-	return v, nil
 }
 
 // operand is an argument as a tensor beside x: a number takes its type from x.

@@ -69,16 +69,15 @@ var arithmetic = []Op{
 	binary("add", "The sum x + y.", tensor.Add, tensor.BeyondWraps),
 	binary("sub", "The difference x - y.", tensor.Sub, tensor.BeyondWraps),
 	binary("mul", "The product x * y.", tensor.Mul, tensor.BeyondWraps),
-	method("div", "x operand, reverse bool = false, rounding_mode text?", `The quotient x / y; integers give float32.
+	method("div", "x operand, reverse bool = false, rounding_mode text? {trunc floor}", `The quotient x / y; integers give float32.
 rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its type then.`, func(a *Args) (*uop.UOp, error) {
 		if !a.given("rounding_mode") {
 			return a.binary(tensor.Div, tensor.BeyondFloats)
 		}
-		f, err := named(a, "rounding_mode", map[string]two{"trunc": tensor.TruncDiv, "floor": tensor.FloorDiv})
-		if err != nil {
-			return nil, err
+		if a.text("rounding_mode") == "trunc" {
+			return a.binary(tensor.TruncDiv, tensor.BeyondFails)
 		}
-		return a.binary(f, tensor.BeyondFails)
+		return a.binary(tensor.FloorDiv, tensor.BeyondFails)
 	}),
 	binary("floordiv", "The quotient x / y, rounded down.", tensor.FloorDiv, tensor.BeyondFails),
 	binary("idiv", "The quotient of integers x / y, rounded towards zero.", tensor.TruncDiv, tensor.BeyondFails),

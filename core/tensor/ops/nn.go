@@ -268,7 +268,7 @@ Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode they 
 			w.filled(tracked, 1, n)
 		})
 	c.Buffers = 3
-	op := several(0, "BatchNorm.forward", "weight tensor?, bias tensor?, running_mean tensor?, running_var tensor?, num_batches_tracked tensor, eps float, momentum float",
+	op := several("", "BatchNorm.forward", "weight tensor?, bias tensor?, running_mean tensor?, running_var tensor?, num_batches_tracked tensor, eps float, momentum float",
 		normalised, (*Args).batchNorm)
 	c.Forward = &op
 	return c
@@ -399,7 +399,7 @@ h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh 
 			w.filled(w.bool("bias"), 0, 4*n)
 			w.filled(w.bool("bias"), 0, 4*n)
 		})
-	op := several(2, "LSTMCell.forward", "hc tensors?, weight_ih tensor, weight_hh tensor, bias_ih tensor?, bias_hh tensor?",
+	op := several("h c", "LSTMCell.forward", "hc tensors?, weight_ih tensor, weight_hh tensor, bias_ih tensor?, bias_hh tensor?",
 		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before, zeros if there are none.", func(a *Args) ([]*uop.UOp, error) {
 			w := tensor.LSTMWeights{Input: a.tensor("weight_ih"), Hidden: a.tensor("weight_hh"), InputBias: a.tensor("bias_ih"), HiddenBias: a.tensor("bias_hh")}
 			s, hidden := slices.Clone(a.X.Shape()), w.Hidden.Shape()
@@ -455,7 +455,7 @@ uniform in ±1/sqrt(hidden_size). The program is unrolled over the sequence.`, f
 				inputs = n * int64(ways)
 			}
 		})
-	op := several(3, "LSTM.forward", "weights tensors, hc tensors?, hidden_size int, num_layers int, batch_first bool, dropout float, bidirectional bool",
+	op := several("outputs h c", "LSTM.forward", "weights tensors, hc tensors?, hidden_size int, num_layers int, batch_first bool, dropout float, bidirectional bool",
 		`The outputs of all steps, and h and c after the last one.
 x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its order, with hidden_size (twice that if
 bidirectional) in the last axis. h and c are (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if

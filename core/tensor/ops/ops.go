@@ -64,6 +64,8 @@ type Param struct {
 	Optional bool
 	Default  any // of the Kind; nil if there is none
 	Limits   *Limits
+	// Choices are the values that a text may have; nil allows all.
+	Choices []string
 }
 
 // Limits are the limits of a number, or of each of several.
@@ -83,6 +85,8 @@ type Op struct {
 	Doc string
 	// Results is the number of results, 0 if that depends on the arguments.
 	Results int
+	// Names are the names of several results.
+	Names []string
 	// Random: the operation takes words of the random stream.
 	Random bool
 	// View: the result shows elements of x, and writes to it arrive there.
@@ -140,13 +144,14 @@ var byName = sync.OnceValue(func() map[string]*Op {
 })
 
 // describe makes the description of an operation. Parameters are written as "name kind", "name kind?" for an optional one, and
-// "name kind = value" for one with a default, separated by commas. Limits stand behind: [0,1], [0,1) or [0,].
+// "name kind = value" for one with a default, separated by commas. Limits stand behind: [0,1], [0,1) or [0,]; so do the values that a text may have: {a b}.
 func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
 	op := Op{Name: name, Form: form, Doc: doc, Build: build}
 	for text := range strings.SplitSeq(params, ", ") {
 		if text == "" {
 			continue
 		}
+		text, choices, _ := strings.Cut(text, " {")
 		text, limits, limited := strings.Cut(text, " [")
 		left, value, given := strings.Cut(text, " = ")
 		p, kind, _ := strings.Cut(left, " ")
@@ -155,7 +160,7 @@ func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.U
 		if k < 0 {
 			panic(fmt.Sprintf("ops: %s: %s: unknown kind %q", name, p, kind))
 		}
-		param := Param{Name: p, Kind: Kind(k), Optional: optional || given}
+		param := Param{Name: p, Kind: Kind(k), Optional: optional || given, Choices: strings.Fields(strings.TrimSuffix(choices, "}"))}
 		if limited {
 			param.Limits = parseLimits(name, limits)
 		}
@@ -270,9 +275,11 @@ func joiner(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op 
 	return single(Joiner, name, params, doc, build)
 }
 
-func several(results int, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+// several is a method of several results, by their names; none if their number depends on the arguments.
+func several(results, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
 	op := describe(Method, name, params, doc, build)
-	op.Results = results
+	op.Names = strings.Fields(results)
+	op.Results = len(op.Names)
 	return op
 }
 

@@ -29,8 +29,8 @@ func spread(name, doc string, f func(x *uop.UOp, axes []int, keepdim bool, corre
 	})
 }
 
-func spreadMean(name, doc string, f func(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error)) Op {
-	return several(2, name, "axis axes?, keepdim bool = false, correction float = 1", doc, func(a *Args) ([]*uop.UOp, error) {
+func spreadMean(name, result, doc string, f func(x *uop.UOp, axes []int, keepdim bool, correction float64) (*uop.UOp, error)) Op {
+	return several(result+" mean", name, "axis axes?, keepdim bool = false, correction float = 1", doc, func(a *Args) ([]*uop.UOp, error) {
 		s, err := f(a.X, a.axes("axis"), a.bool("keepdim"), a.float("correction"))
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func along(name, param, missing, doc string, f func(x *uop.UOp, axis int) (*uop.
 }
 
 func extreme(name, doc string, f func(x *uop.UOp, axis int) (*uop.UOp, *uop.UOp, error)) Op {
-	return several(2, name, "axis int = 0", doc, func(a *Args) ([]*uop.UOp, error) { return pair(f(a.X, a.axis("axis"))) })
+	return several("values indices", name, "axis int = 0", doc, func(a *Args) ([]*uop.UOp, error) { return pair(f(a.X, a.axis("axis"))) })
 }
 
 var reductions = []Op{
@@ -82,8 +82,8 @@ dtype is the type of accumulator and result. By default small integers and bools
 	reduce("logsumexp", "log(sum(e^x)) along axes, without overflow.", tensor.LogSumExp),
 	spread("var", "The variance along axes: the squared deviations, divided by count - correction.", tensor.Var),
 	spread("std", "The standard deviation along axes, the square root of var.", tensor.Std),
-	spreadMean("var_mean", "var and mean along axes.", tensor.Var),
-	spreadMean("std_mean", "std and mean along axes.", tensor.Std),
+	spreadMean("var_mean", "variance", "var and mean along axes.", tensor.Var),
+	spreadMean("std_mean", "std", "std and mean along axes.", tensor.Std),
 	position("argmax", "The position of the greatest value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMax),
 	position("argmin", "The position of the least value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMin),
 	method("softmax", "axis int = -1, dtype dtype?", "e^x / sum(e^x) along an axis; with dtype x is converted first.", func(a *Args) (*uop.UOp, error) {
@@ -111,13 +111,13 @@ var scans = []Op{
 	along("logcumsumexp", "axis", "0", "log of the running sum of e^x along an axis, without overflow.", tensor.LogCumSumExp),
 	extreme("cummax", "The running maximum along an axis, and the position where each was found first.", tensor.CumMax),
 	extreme("cummin", "The running minimum along an axis, and the position where each was found first.", tensor.CumMin),
-	several(2, "sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and the positions they came from.",
+	several("values indices", "sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and the positions they came from.",
 		func(a *Args) ([]*uop.UOp, error) { return pair(tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))) }),
 	method("argsort", "dim int = -1, descending bool = false", "The positions that sort along an axis.", func(a *Args) (*uop.UOp, error) {
 		_, at, err := tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))
 		return at, err
 	}),
-	several(2, "topk", "k int, dim int = -1, largest bool = true, sorted_ bool = true",
+	several("values indices", "topk", "k int, dim int = -1, largest bool = true, sorted_ bool = true",
 		"The k largest, or smallest, values along an axis in order, and their positions.",
 		func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.TopK(a.X, a.int("k"), a.axis("dim"), a.bool("largest")))
@@ -153,7 +153,7 @@ var norms = []Op{
 		"(x - mean) * invstd * weight + bias, all of them along axis (Ioffe and Szegedy, arXiv:1502.03167).", func(a *Args) (*uop.UOp, error) {
 			return tensor.BatchNorm(a.X, a.tensor("weight"), a.tensor("bias"), a.tensor("mean"), a.tensor("invstd"), a.axes("axis"))
 		}),
-	several(2, "batchnorm_stats", "", "Mean and variance, divided by the count, of each channel of (N, C, …).", func(a *Args) ([]*uop.UOp, error) {
+	several("mean variance", "batchnorm_stats", "", "Mean and variance, divided by the count, of each channel of (N, C, …).", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.BatchStats(a.X))
 	}),
 }

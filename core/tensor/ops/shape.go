@@ -65,7 +65,7 @@ var shapes = []Op{
 		}
 		return tensor.Shrink(a.X, p)
 	}),
-	method("pad", "padding pairs, mode text = constant, value number = 0", `Elements added before and after each axis; negative numbers cut off.
+	method("pad", "padding pairs, mode text = constant {constant reflect replicate circular}, value number = 0", `Elements added before and after each axis; negative numbers cut off.
 They are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).`,
 		func(a *Args) (*uop.UOp, error) {
 			p, err := a.pairs("padding", noPair)
@@ -75,11 +75,7 @@ They are value, or with mode elements of the tensor: "reflect" (mirrored at the 
 			if a.text("mode") == "constant" {
 				return tensor.Pad(a.X, p, a.number("value"))
 			}
-			mode, err := named(a, "mode", padModes)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.PadWith(a.X, p, mode)
+			return tensor.PadWith(a.X, p, padModes[a.text("mode")])
 		}),
 	method("roll", "shifts ints, dims axes?", "Elements moved along axes; what leaves one end enters at the other.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Roll(a.X, a.ints("shifts"), a.axes("dims"))
@@ -103,13 +99,9 @@ They are value, or with mode elements of the tensor: "reflect" (mirrored at the 
 	}),
 	joiner("cat", "dim int = 0", "Tensors joined along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("dim")) }),
 	joiner("stack", "dim int = 0", "Tensors of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("dim")) }),
-	describe(Joiner, "meshgrid", "indexing text = ij", `Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.`,
+	describe(Joiner, "meshgrid", "indexing text = ij {ij xy}", `Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.`,
 		func(a *Args) ([]*uop.UOp, error) {
-			xy, err := named(a, "indexing", map[string]bool{"ij": false, "xy": true})
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Meshgrid(a.Xs, xy)
+			return tensor.Meshgrid(a.Xs, a.text("indexing") == "xy")
 		}),
 	viewOfSeveral("split", "sizes ints, dim int = 0", "Parts of given sizes along an axis, or of one size; the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
 		sizes := a.ints("sizes")
@@ -124,7 +116,7 @@ They are value, or with mode elements of the tensor: "reflect" (mirrored at the 
 }
 
 func viewOfSeveral(name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
-	op := several(0, name, params, doc, build)
+	op := several("", name, params, doc, build)
 	op.View = true
 	return op
 }
@@ -162,7 +154,7 @@ var indexing = []Op{
 	method("index_select", "dim int, index tensor", "Elements along an axis by a vector of positions.", func(a *Args) (*uop.UOp, error) {
 		return tensor.IndexSelect(a.X, a.axis("dim"), a.tensor("index"))
 	}),
-	method("scatter", "dim int, index tensor, src operand, reduce text?", `src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
+	method("scatter", "dim int, index tensor, src operand, reduce text? {add multiply}", `src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
 The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.`, func(a *Args) (*uop.UOp, error) {
 		src, err := a.source()
 		if err != nil {
@@ -171,23 +163,19 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 		if !a.given("reduce") {
 			return tensor.Scatter(a.X, a.axis("dim"), a.tensor("index"), src)
 		}
-		mode, err := named(a, "reduce", map[string]tensor.ScatterMode{"add": tensor.ScatterSum, "multiply": tensor.ScatterProd})
-		if err != nil {
-			return nil, err
+		mode := tensor.ScatterSum
+		if a.text("reduce") == "multiply" {
+			mode = tensor.ScatterProd
 		}
 		return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, true)
 	}),
-	method("scatter_reduce", "dim int, index tensor, src operand, reduce text, include_self bool = true",
+	method("scatter_reduce", "dim int, index tensor, src operand, reduce text {sum prod mean amax amin}, include_self bool = true",
 		`Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.`, func(a *Args) (*uop.UOp, error) {
-			mode, err := named(a, "reduce", scatterModes)
-			if err != nil {
-				return nil, err
-			}
 			src, err := a.source()
 			if err != nil {
 				return nil, err
 			}
-			return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, a.bool("include_self"))
+			return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, scatterModes[a.text("reduce")], a.bool("include_self"))
 		}),
 	method("masked_select", "mask tensor", "The elements for which a mask holds, as a vector. The mask is computed at once.", func(a *Args) (*uop.UOp, error) {
 		wide, err := tensor.Expand(a.tensor("mask"), a.X.Shape())

@@ -127,7 +127,7 @@ A warmup: LinearLR(optimizer, 0.01, total_iters=100), and another schedule behin
 			return []float64{a.float("warmup_steps"), a.float("decay_steps"), a.float("end_lr")}, nil
 		}),
 	schedule("CosineAnnealingWarmRestarts", "T_0 float, T_mult float = 1, eta_min float = 0", "Half cosines down to eta_min in T_0, T_0 * T_mult, T_0 * T_mult^2 … steps.\n"+sgdr, tensor.RateCosineRestarts, nil),
-	schedule("OneCycleLR", `max_lr float, total_steps float?, epochs int? [0,], steps_per_epoch int? [0,], pct_start float = 0.3, anneal_strategy text = cos, div_factor float = 25, final_div_factor float = 10000, three_phase bool = false`,
+	schedule("OneCycleLR", `max_lr float, total_steps float?, epochs int? [0,], steps_per_epoch int? [0,], pct_start float = 0.3, anneal_strategy text = cos {cos linear}, div_factor float = 25, final_div_factor float = 10000, three_phase bool = false`,
 		`One cycle: from max_lr/div_factor up to max_lr, and down to that / final_div_factor.
 The rise takes the share pct_start of total_steps, which are epochs * steps_per_epoch unless given. anneal_strategy is "cos" or "linear"; with
 three_phase the rate goes back to where it began as fast as it rose, and falls after that. The momentum stays as it is. Smith and Topin,
@@ -143,26 +143,21 @@ func oneCycle(a *Args) ([]float64, error) {
 		}
 		total = float64(a.int("epochs") * a.int("steps_per_epoch"))
 	}
-	linear, err := named(a, "anneal_strategy", map[string]float64{"cos": 0, "linear": 1})
-	phases := 0.0
+	linear, phases := 0.0, 0.0
+	if a.text("anneal_strategy") == "linear" {
+		linear = 1
+	}
 	if a.bool("three_phase") {
 		phases = 1
 	}
-	return []float64{a.float("max_lr"), total, a.float("pct_start"), linear, a.float("div_factor"), a.float("final_div_factor"), phases}, err
+	return []float64{a.float("max_lr"), total, a.float("pct_start"), linear, a.float("div_factor"), a.float("final_div_factor"), phases}, nil
 }
 
 func plateau() Class {
-	const settings = `mode text = min, factor float = 0.1, patience int = 10, threshold float = 0.0001, threshold_mode text = rel, cooldown int = 0, min_lr float = 0, eps float = 1e-08`
-	op := several(4, "ReduceLROnPlateau", "metric tensor, best tensor, bad tensor, cooling tensor, "+settings, "The next rate, best metric, and counts of bad and of cooling steps.", func(a *Args) ([]*uop.UOp, error) {
+	const settings = `mode text = min {min max}, factor float = 0.1, patience int = 10, threshold float = 0.0001, threshold_mode text = rel {rel abs}, cooldown int = 0, min_lr float = 0, eps float = 1e-08`
+	op := several("rate best bad cooling", "ReduceLROnPlateau", "metric tensor, best tensor, bad tensor, cooling tensor, "+settings, "The next rate, best metric, and counts of bad and of cooling steps.", func(a *Args) ([]*uop.UOp, error) {
 		o := tensor.PlateauOptions{
-			Threshold: a.float("threshold"), Factor: a.float("factor"), Least: a.float("min_lr"), Eps: a.float("eps"), Patience: a.int("patience"), Cooldown: a.int("cooldown"),
-		}
-		var err error
-		if o.Maximize, err = named(a, "mode", map[string]bool{"min": false, "max": true}); err != nil {
-			return nil, err
-		}
-		if o.Relative, err = named(a, "threshold_mode", map[string]bool{"rel": true, "abs": false}); err != nil {
-			return nil, err
+			Maximize: a.text("mode") == "max", Relative: a.text("threshold_mode") == "rel", Threshold: a.float("threshold"), Factor: a.float("factor"), Least: a.float("min_lr"), Eps: a.float("eps"), Patience: a.int("patience"), Cooldown: a.int("cooldown"),
 		}
 		return tensor.Plateau(a.X, a.tensor("metric"), a.tensor("best"), a.tensor("bad"), a.tensor("cooling"), o)
 	})

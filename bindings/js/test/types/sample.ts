@@ -20,6 +20,17 @@ checks.push(['topk', values.shape[1] === 2 && indices.dtype === 'int32'])
 checks.push(['indexing', x.getitem(1, [null, null, -1]).tolist<number[]>()[0] === 6])
 checks.push(['pool', new Conv2d(1, 2, 3, { padding: 'same' }).forward(Tensor.rand(1, 1, 4, 4)).maxPool2d({ kernelSize: [2, 2] }).numel() === 8])
 
+const [std, mean]: [Tensor, Tensor] = x.stdMean(1, { keepdim: true })
+checks.push(['generated', std.ndim === 2 && mean.ndim === 2 && x.sum({ axis: [0, 1], dtype: 'float64' }).dtype === 'float64'])
+checks.push(['generated makers', Tensor.uniform(2, 3, { low: -1, dtype: 'float64' }).numel() + Tensor.eye(2, { m: 3 }).numel() === 12])
+checks.push(['lists', x.maskedFill([[true], [false]], 0).sum().item() === 15 && x.permute(1, 0).repeat([2, 1]).split([2, 4])[1]!.shape[0] === 4])
+const losses = x.crossEntropy(x.softmax(-1), { reduction: 'none', labelSmoothing: 0.1 }) satisfies Tensor
+checks.push(['loss', losses.ndim === 1])
+// @ts-expect-error such a reduction does not exist
+try { x.mseLoss(x, { reduction: 'median' }) } catch (error) { checks.push(['choices', error instanceof TypeError]) }
+// @ts-expect-error k is missing
+try { x.topk() } catch (error) { checks.push(['missing', error instanceof TypeError]) }
+
 const masked = new Tensor([1, 2, 3])
 masked.setitem(masked.gt(2), 0).setitem([':1'], 7)
 checks.push(['masks', masked.getitem([true, false, true]).sum().item() === 7 && masked.getitem(Int32Array.of(2, 0)).numel() === 2])

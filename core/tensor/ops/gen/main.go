@@ -38,6 +38,9 @@ func main() {
 		err = os.WriteFile("bindings/js/lib/methods.js", javascriptMethods(), 0o644)
 	}
 	if err == nil {
+		err = os.WriteFile("bindings/js/lib/methods.d.ts", javascriptDeclarations(), 0o644)
+	}
+	if err == nil {
 		err = os.WriteFile("bindings/r/R/methods.R", rMethods(), 0o644)
 	}
 	if err == nil {

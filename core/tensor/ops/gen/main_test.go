@@ -35,12 +35,10 @@ func TestPythonMethodsAreGenerated(t *testing.T) {
 }
 
 func TestJavaScriptMethodsAreGenerated(t *testing.T) {
-	have, err := os.ReadFile("../../../../bindings/js/lib/methods.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(have, javascriptMethods()) {
-		t.Error("methods.js is not what the descriptions of operations give: run go generate")
+	for name, want := range map[string][]byte{"methods.js": javascriptMethods(), "methods.d.ts": javascriptDeclarations()} {
+		if have, err := os.ReadFile("../../../../bindings/js/lib/" + name); err != nil || !bytes.Equal(have, want) {
+			t.Errorf("%s is not what the descriptions of operations give (%v): run go generate", name, err)
+		}
 	}
 }
 
