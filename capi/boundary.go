@@ -90,5 +90,14 @@ func at(i int, err error) error {
 	return err
 }
 
+// inside adds the index of an element to an error in it; both are about the argument arg.
+func inside(arg string, i int, err error) error {
+	var a *argError
+	if errors.As(err, &a) && strings.HasPrefix(a.arg, arg) {
+		return &argError{indexed(arg, i) + a.arg[len(arg):], a.err}
+	}
+	return err
+}
+
 // indexed is the name of an element of an array argument.
 func indexed(arg string, i int) string { return fmt.Sprintf("%s[%d]", arg, i) }

@@ -9,6 +9,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"polygrad/core/tensor"
@@ -58,8 +59,8 @@ type ellipsis struct{}
 
 func (ellipsis) String() string { return "an ellipsis" }
 
-// slice is the argument start:stop:step.
-type slice [3]any
+// slice is the argument start:stop:step where it cannot be.
+type slice struct{}
 
 func (slice) String() string { return "a slice" }
 
@@ -122,21 +123,18 @@ func (r *reader) read(arg string, depth int) (any, error) {
 	case callTensors:
 		us := make([]*uop.UOp, a.n)
 		for i, h := range unsafe.Slice((*uintptr)(pointer), a.n) {
-			if us[i], err = r.tensor(indexed(arg, i), h); err != nil {
-				return nil, err
+			if us[i], err = r.tensor(arg, h); err != nil {
+				return nil, inside(arg, i, err)
 			}
 		}
 		return us, nil
 	case callList:
 		return r.list(arg, int(a.n), depth)
 	case callSlice:
-		var s slice
-		for i, name := range [...]string{"start", "stop", "step"} {
-			if s[i], err = r.read(arg+": "+name, depth+1); err != nil {
-				return nil, err
-			}
+		if _, err := r.slice(arg); err != nil {
+			return nil, err
 		}
-		return s, nil
+		return slice{}, nil
 	case callEllipsis:
 		return ellipsis{}, nil
 	}
@@ -150,13 +148,160 @@ func (r *reader) list(arg string, n, depth int) (any, error) {
 	}
 	all := make([]any, n)
 	for i := range all {
-		v, err := r.read(indexed(arg, i), depth+1)
+		v, err := r.read(arg, depth+1)
 		if err != nil {
-			return nil, err
+			return nil, inside(arg, i, err)
 		}
 		all[i] = v
 	}
 	return all, nil
+}
+
+// argument reads the argument of a parameter. What lists mostly hold is read without a value for each element.
+func (r *reader) argument(p *ops.Param) (any, error) {
+	n, list := -1, r.rest // the number of items, and they
+	if len(list) > 0 && list[0].kind == callList && list[0].n >= 0 && int(list[0].n) < len(list) {
+		n, list = int(list[0].n), list[1:]
+	}
+	switch {
+	case p.Kind == ops.Items && n < 0:
+		return r.items(p.Name, 1)
+	case p.Kind == ops.Items:
+		r.rest = list
+		return r.items(p.Name, n)
+	case n < 0:
+	case p.Kind == ops.Pairs:
+		if out, rest, ok := pairsOf(list, n); ok {
+			r.rest = rest
+			return out, nil
+		}
+	case !areInts(list[:n]):
+	case p.Kind == ops.Shape:
+		r.rest = list[n:]
+		return shapeOfInts(list[:n]), nil
+	case p.Kind == ops.Ints || p.Kind == ops.Axes || p.Kind == ops.Padding:
+		r.rest = list[n:]
+		out := make([]int64, n)
+		for i := range out {
+			out[i] = int64(list[i].word)
+		}
+		return out, nil
+	}
+	v, err := r.read(p.Name, 0)
+	if err != nil {
+		return nil, err
+	}
+	return r.adapt(p, v)
+}
+
+func areInts(list []callArg) bool {
+	return !slices.ContainsFunc(list, func(a callArg) bool { return a.kind != callInt })
+}
+
+func shapeOfInts(list []callArg) uop.Shape {
+	s := make(uop.Shape, len(list))
+	for i := range s {
+		s[i] = uop.N(int64(list[i].word))
+	}
+	return s
+}
+
+// pairsOf are n lists of integers, of which some may be missing, and what is left.
+func pairsOf(list []callArg, n int) (out [][]uop.Sint, rest []callArg, ok bool) {
+	out = make([][]uop.Sint, n)
+	for i := range out {
+		if len(list) == 0 {
+			return nil, nil, false
+		}
+		a := list[0]
+		list = list[1:]
+		switch {
+		case a.kind == callNone:
+		case a.kind == callList && a.n >= 0 && int(a.n) <= len(list) && areInts(list[:a.n]):
+			out[i] = shapeOfInts(list[:a.n])
+			list = list[a.n:]
+		default:
+			return nil, nil, false
+		}
+	}
+	return out, list, true
+}
+
+// items reads an index expression of n items.
+func (r *reader) items(arg string, n int) ([]tensor.Index, error) {
+	out := make([]tensor.Index, n)
+	for i := range out {
+		x, err := r.index(arg)
+		if err != nil {
+			return nil, inside(arg, i, err)
+		}
+		out[i] = x
+	}
+	return out, nil
+}
+
+func (r *reader) index(arg string) (x tensor.Index, err error) {
+	if len(r.rest) > 0 {
+		a := r.rest[0]
+		switch a.kind {
+		case callInt:
+			r.rest = r.rest[1:]
+			return tensor.At(int64(a.word)), nil
+		case callNone:
+			r.rest = r.rest[1:]
+			return tensor.NewAxis(), nil
+		case callEllipsis:
+			r.rest = r.rest[1:]
+			return tensor.Ellipsis(), nil
+		case callSlice:
+			r.rest = r.rest[1:]
+			return r.slice(arg)
+		}
+	}
+	v, err := r.read(arg, 1)
+	if err != nil {
+		return x, err
+	}
+	switch v := v.(type) {
+	case uop.Sint:
+		return tensor.AtSize(v), nil
+	case *uop.UOp:
+		return tensor.Take(v), nil
+	}
+	return x, wrong(arg, "is %s, expected an integer, a slice, a tensor, nothing or an ellipsis", ops.Describe(v))
+}
+
+// slice reads start, stop and step.
+func (r *reader) slice(arg string) (x tensor.Index, err error) {
+	var bounds [2]*uop.Sint
+	for i, name := range [...]string{"start", "stop"} {
+		v, err := r.read(arg, 1)
+		if err != nil {
+			return x, wrong(arg, "%s: %w", name, err)
+		}
+		switch v := whole(v).(type) {
+		case nil:
+		case int64:
+			n := uop.N(v)
+			bounds[i] = &n
+		case uop.Sint:
+			bounds[i] = &v
+		default:
+			return x, wrong(arg, "is %s, expected an integer", ops.Describe(v))
+		}
+	}
+	step := int64(1)
+	switch v, err := r.read(arg, 1); v := v.(type) {
+	case nil:
+		if err != nil {
+			return x, err
+		}
+	case int64:
+		step = v
+	default:
+		return x, wrong(arg, "has the step %s, expected an integer", ops.Describe(v))
+	}
+	return tensor.SliceSizes(bounds[0], bounds[1], step), nil
 }
 
 // adapt is an argument in the form that a parameter takes.
@@ -165,8 +310,6 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 		switch p.Kind {
 		case ops.Shape:
 			return uop.Shape{s}, nil
-		case ops.Items:
-			return []tensor.Index{tensor.AtSize(s)}, nil
 		}
 		return tensor.FromSize(r.c.g, s)
 	}
@@ -176,11 +319,6 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 		return whole(v), nil
 	case ops.Float, ops.Operand, ops.Number, ops.Bool, ops.Text, ops.DType, ops.Tensor:
 		return v, nil
-	case ops.Items:
-		if !isList {
-			list = []any{v}
-		}
-		return items(p.Name, list)
 	}
 	if !isList {
 		return whole(v), nil
@@ -273,48 +411,6 @@ func each[T any](p *ops.Param, list []any) ([]T, error) {
 
 var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.Padding: "an integer", ops.Floats: "a number"}
 
-// items are an index expression.
-func items(arg string, list []any) ([]tensor.Index, error) {
-	out := make([]tensor.Index, len(list))
-	for i, x := range list {
-		switch x := x.(type) {
-		case int64:
-			out[i] = tensor.At(x)
-		case uop.Sint:
-			out[i] = tensor.AtSize(x)
-		case *uop.UOp:
-			out[i] = tensor.Take(x)
-		case nil:
-			out[i] = tensor.NewAxis()
-		case ellipsis:
-			out[i] = tensor.Ellipsis()
-		case slice:
-			var bounds [2]*uop.Sint
-			for j, b := range x[:2] {
-				s, err := sizesOf(indexed(arg, i), []any{b})
-				switch {
-				case b == nil:
-				case err != nil:
-					return nil, err
-				default:
-					bounds[j] = &s[0]
-				}
-			}
-			step, isInt := x[2].(int64)
-			if !isInt {
-				if x[2] != nil {
-					return nil, wrong(indexed(arg, i), "has the step %s, expected an integer", ops.Describe(x[2]))
-				}
-				step = 1
-			}
-			out[i] = tensor.SliceSizes(bounds[0], bounds[1], step)
-		default:
-			return nil, wrong(indexed(arg, i), "is %s, expected an integer, a slice, a tensor, nothing or an ellipsis", ops.Describe(x))
-		}
-	}
-	return out, nil
-}
-
 // arguments reads the arguments of an operation into a.
 func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
 	switch op.Form {
@@ -350,10 +446,7 @@ func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
 			return fmt.Errorf("args: more arguments than the %d of the operation", len(op.Params))
 		}
 		p := &op.Params[i]
-		v, err := r.read(p.Name, 0)
-		if err == nil {
-			v, err = r.adapt(p, v)
-		}
+		v, err := r.argument(p)
 		if err == nil {
 			err = a.SetAt(i, v)
 		}

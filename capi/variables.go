@@ -665,17 +665,13 @@ func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Po
 			from = append(from, w)
 			return w.Node(), nil
 		}}
-		var list []any
-		for len(r.rest) > 0 {
-			item, err := r.read("items", 0)
+		var index []tensor.Index
+		for i := 0; len(r.rest) > 0; i++ {
+			item, err := r.index("items")
 			if err != nil {
-				return err
+				return inside("items", i, err)
 			}
-			list = append(list, item)
-		}
-		index, err := items("items", list)
-		if err != nil {
-			return err
+			index = append(index, item)
 		}
 		w, done, err := c.operandFor("value", v, to)
 		if err != nil {

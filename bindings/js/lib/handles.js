@@ -74,11 +74,12 @@ newGroup()
 /** Lets a handle be given back when its owner is collected; returns what the owner has to hold on to. */
 function own (owner, handle) {
   registry.register(owner, handle)
+  const mine = group
   if (handles.push(handle) === GROUP) {
     fresh += GROUP
     newGroup()
   }
-  return group
+  return mine
 }
 
 let collectGarbage = null

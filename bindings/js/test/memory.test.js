@@ -85,6 +85,16 @@ test('the collector gives back what is not used any more', () => {
     await settle(); console.log(liveNodes() - before < 100)`), 'true')
 })
 
+test('a tensor outlives all that were made beside it', () => {
+  const kept = []
+  for (let i = 0; i < 9000; i++) {
+    const tensor = new Tensor([i])
+    if (i % 65 === 0) kept.push(tensor)
+    if (i % 1000 === 999) tensor.add(1).realize() // may look for garbage
+  }
+  assert.deepStrictEqual(kept.map((tensor) => tensor.item()), kept.map((_, i) => 65 * i))
+})
+
 test('a graph keeps the memory that it reads', () => {
   assert.strictEqual(collected(`
     const make = () => new Tensor(Float32Array.from({ length: 1000 }, (_, i) => i)).add(1)
