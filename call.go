@@ -146,43 +146,43 @@ func (c *Context) several(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, ar
 
 // run calls an operation with a tensor, or tensors, in front of its arguments.
 func (c *Context) run(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args []any) ([]*variable.Variable, error) {
-	return c.vars.Call(op, func(k *variable.Call) error {
-		r := arguments{c, k}
-		a := &k.Args
-		if x != nil {
-			u, err := k.Operand(x.v)
-			if err != nil {
-				return err
-			}
-			a.X = u
+	k := c.vars.Call(op)
+	defer k.End()
+	r := arguments{c, k}
+	a := &k.Args
+	if x != nil {
+		u, err := k.Operand(x.v)
+		if err != nil {
+			return nil, err
 		}
-		for i, t := range xs {
-			u, err := r.tensor(t)
-			if err != nil {
-				return fmt.Errorf("xs[%d]: %w", i, err)
-			}
-			a.Xs = append(a.Xs, u)
+		a.X = u
+	}
+	for i, t := range xs {
+		u, err := r.tensor(t)
+		if err != nil {
+			return nil, fmt.Errorf("xs[%d]: %w", i, err)
 		}
-		for i, arg := range args {
-			v, err := r.argument(arg)
-			if err == nil {
-				err = a.SetAt(i, v)
-			}
-			if err != nil {
-				return err
-			}
+		a.Xs = append(a.Xs, u)
+	}
+	for i, arg := range args {
+		v, err := r.argument(arg)
+		if err == nil {
+			err = a.SetAt(i, v)
 		}
-		for _, o := range opts {
-			v, err := r.argument(o.value)
-			if err == nil {
-				err = a.Set(o.name, v)
-			}
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
+	}
+	for _, o := range opts {
+		v, err := r.argument(o.value)
+		if err == nil {
+			err = a.Set(o.name, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return k.Results()
 }
 
 // arguments turns Go's values into those that operations know.

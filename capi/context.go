@@ -46,6 +46,9 @@ type context struct {
 	vars    *variable.Context
 	tracing *variable.Trace
 	now     nodeCall
+	// operand is the node of an array that the call of an operation, calling, computes from.
+	operand func(arg string, h uintptr) (*uop.UOp, error)
+	calling *variable.Call
 	// functions are those that C may run directly.
 	functions map[*function]struct{}
 	released  []uint64

@@ -390,10 +390,18 @@ func sizesOf(arg string, list []any) (uop.Shape, error) {
 		case uop.Sint:
 			s[i] = x
 		default:
-			return nil, wrong(indexed(arg, i), "is %s, expected an integer", ops.Describe(x))
+			return nil, notOneOf(indexed(arg, i), x, "an integer")
 		}
 	}
 	return s, nil
+}
+
+// notOneOf is the error of an element that is not what a list holds.
+func notOneOf(arg string, x any, expected string) error {
+	if f, is := x.(float64); is && f == math.Trunc(f) && expected == "an integer" {
+		return wrong(arg, "%g is out of range, expected less than 2^53", f)
+	}
+	return wrong(arg, "is %s, expected %s", ops.Describe(x), expected)
 }
 
 // each is a list of elements of one type.
@@ -402,7 +410,7 @@ func each[T any](p *ops.Param, list []any) ([]T, error) {
 	for i, x := range list {
 		v, is := x.(T)
 		if !is {
-			return nil, wrong(indexed(p.Name, i), "is %s, expected %s", ops.Describe(x), oneOf[p.Kind])
+			return nil, notOneOf(indexed(p.Name, i), x, oneOf[p.Kind])
 		}
 		out[i] = v
 	}

@@ -11,7 +11,6 @@ import (
 
 	"polygrad/capi/handle"
 	"polygrad/core/tensor"
-	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/variable"
@@ -21,6 +20,13 @@ import (
 func (c *context) newVariables() {
 	c.vars = variable.NewContext(c.g, func() (*exec.Executor, error) { return executor("") })
 	c.functions, c.now = map[*function]struct{}{}, c.newNodeCall()
+	c.operand = func(arg string, h uintptr) (*uop.UOp, error) {
+		v, err := c.array(arg, h)
+		if err != nil {
+			return nil, err
+		}
+		return c.calling.Operand(v)
+	}
 	c.vars.Changed = func() { c.mu.c.unbound++ }
 	c.vars.Elsewhere = func(b *uop.UOp) (exec.Binding, bool) {
 		h, ok := c.host[b]
@@ -366,39 +372,46 @@ func go_poly_array_describe(x C.uintptr_t, shape *C.int64_t, room C.int, dtype *
 	return ndim
 }
 
-// callArrays calls an operation on variables.
-func (c *context) callArrays(op *ops.Op, args []callArg) ([]*variable.Variable, error) {
-	return c.vars.Call(op, func(k *variable.Call) error {
-		r := reader{c: c, rest: args, tensor: func(arg string, h uintptr) (*uop.UOp, error) {
-			v, err := c.array(arg, h)
-			if err != nil {
-				return nil, err
-			}
-			return k.Operand(v)
-		}}
-		return r.arguments(op, &k.Args)
-	})
-}
-
 //export go_poly_array_call
 func go_poly_array_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) C.int {
-	count := C.int(-1)
-	ask("poly_array_call", ctx, func(c *context) error {
-		op := must(operation(number))
-		if room < 0 || room > 0 && out == nil {
-			return wrong("out", "room for %d results at %p, expected 0 or more and their address", room, out)
-		}
-		results, err := c.callArrays(op, must(callArgs("args", args, n)))
-		if err != nil {
-			return wrong("args", "%s: %w", titleOf(op), err)
-		}
-		if count = C.int(len(results)); count > room {
-			drop(results)
-			return nil
-		}
-		return c.outArrays(results, out)
-	}, func() { count = -1 })
+	count, err := callArrays(uintptr(ctx), number, args, n, out, room)
+	if err != nil {
+		fail("poly_array_call", err)
+		return -1
+	}
 	return count
+}
+
+// callArrays calls an operation on variables and returns the number of its results. It has no functions in it: they would cost as much
+// as many an operation.
+func callArrays(ctx uintptr, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) (count C.int, err error) {
+	c, err := enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer c.mu.Unlock()
+	defer rescue(&err)
+	op := must(operation(number))
+	if room < 0 || room > 0 && out == nil {
+		return 0, wrong("out", "room for %d results at %p, expected 0 or more and their address", room, out)
+	}
+	r := reader{c: c, rest: must(callArgs("args", args, n)), tensor: c.operand}
+	k := c.vars.Call(op)
+	defer k.End()
+	c.calling = k
+	err = r.arguments(op, &k.Args)
+	var results []*variable.Variable
+	if err == nil {
+		results, err = k.Results()
+	}
+	if err != nil {
+		return 0, wrong("args", "%s: %w", titleOf(op), err)
+	}
+	if count = C.int(len(results)); count > room {
+		drop(results)
+		return count, nil
+	}
+	return count, c.outArrays(results, out)
 }
 
 //export go_poly_array_binary

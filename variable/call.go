@@ -12,6 +12,7 @@ import (
 type Call struct {
 	Args ops.Args
 	ctx  *Context
+	op   *ops.Op
 	// first is the first operand, of which a method may be a view.
 	first *Variable
 	from  []*value
@@ -33,16 +34,18 @@ func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 	return v.Node(), nil
 }
 
-// Call calls an operation, whose arguments fill sets. The results are valid until the next call.
-func (c *Context) Call(op *ops.Op, fill func(k *Call) error) ([]*Variable, error) {
+// Call begins a call of an operation: the caller sets its arguments, asks for its results, and ends it.
+func (c *Context) Call(op *ops.Op) *Call {
 	k := &c.now
-	defer k.end()
 	op.Begin(&k.Args, c.Graph)
 	k.Args.Training, k.Args.Seed, k.Args.Value, k.Args.Elements = c.Training, c.seed, c.valueOf, c.elementsOf
-	k.outs = k.outs[:0]
-	if err := fill(k); err != nil {
-		return nil, err
-	}
+	k.op, k.outs = op, k.outs[:0]
+	return k
+}
+
+// Results calls the operation. The results are valid until the next call.
+func (k *Call) Results() ([]*Variable, error) {
+	c := k.ctx
 	nodes, err := k.Args.Results()
 	if err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func (c *Context) Call(op *ops.Op, fill func(k *Call) error) ([]*Variable, error
 			k.outs = append(k.outs, nil)
 			continue
 		}
-		if op.View && len(k.from) == 1 {
+		if k.op.View && len(k.from) == 1 {
 			if is, err := tensor.IsView(node, k.first.cell.value.node); err == nil && is {
 				shown, err := k.first.viewNow(node)
 				if err != nil {
@@ -70,7 +73,7 @@ func (c *Context) Call(op *ops.Op, fill func(k *Call) error) ([]*Variable, error
 // Apply makes a variable of the node that f composes of the nodes of others.
 func (c *Context) Apply(f func(us []*uop.UOp) (*uop.UOp, error), xs ...*Variable) (*Variable, error) {
 	k := &c.now
-	defer k.end()
+	defer k.End()
 	us := k.Args.Xs[:0]
 	for _, x := range xs {
 		u, err := k.Operand(x)
@@ -87,8 +90,8 @@ func (c *Context) Apply(f func(us []*uop.UOp) (*uop.UOp, error), xs ...*Variable
 	return c.result(node, k.from), nil
 }
 
-// end lets go of the values of a call.
-func (k *Call) end() {
+// End lets go of the values of a call.
+func (k *Call) End() {
 	for _, v := range k.from {
 		if v.refs == 0 && v.histories == 0 && !v.leaf { // nothing was computed from it
 			v.free()

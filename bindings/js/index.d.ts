@@ -209,16 +209,6 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
    */
   static fromUrl(url: string | URL, options?: CreationOptions & { gunzip?: boolean }): Promise<Tensor>
 
-  /** A tensor of the shape and type of this one, filled with a value. */
-  fullLike(fillValue: Scalar, options?: CreationOptions): Tensor
-  fullLike(options: CreationOptions & { fillValue: Scalar }): Tensor
-
-  /** Zeros of the shape and type of this tensor. */
-  zerosLike(options?: CreationOptions): Tensor
-
-  /** Ones of the shape and type of this tensor. */
-  onesLike(options?: CreationOptions): Tensor
-
   /** A tensor of the shape and type of this one, whose contents do not matter. */
   emptyLike(options?: CreationOptions): Tensor
 
@@ -232,12 +222,6 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
 
   /** Seeds later random tensors: equal to tinygrad's, and to polygrad's in Python, for the same seed. */
   static manualSeed(seed?: number | bigint): void
-
-  /** rand of the shape and type of this tensor. */
-  randLike(options?: CreationOptions): Tensor
-
-  /** randn of the shape and type of this tensor. */
-  randnLike(options?: CreationOptions): Tensor
 
   /** Elements set to 0 with probability p (0.5) and the others scaled, if Tensor.training. */
   dropout(p?: number): Tensor
@@ -409,28 +393,12 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   rearrange(formula: string, sizes?: Record<string, number>): Tensor
   rearrange(options: { formula: string, sizes?: Record<string, number> }): Tensor
 
-  /** Tensors joined along an axis (0): Tensor.cat(a, b, { dim: 1 }) or Tensor.cat([a, b], 1). */
-  static cat(...tensors: Array<Tensor | { dim?: number }>): Tensor
-  static cat(tensors: readonly Tensor[], dim?: number | { dim?: number }): Tensor
-  /** Tensors of one shape joined along a new axis (0). */
-  static stack(...tensors: Array<Tensor | { dim?: number }>): Tensor
-  static stack(tensors: readonly Tensor[], dim?: number | { dim?: number }): Tensor
-  /** This tensor and others joined along an axis. */
-  cat(...others: Array<Tensor | { dim?: number }>): Tensor
-  /** This tensor and others joined along a new axis. */
-  stack(...others: Array<Tensor | { dim?: number }>): Tensor
-  /** Grids of the coordinates that vectors hold; indexing 'ij' or 'xy'. */
-  static meshgrid(...args: Array<Tensor | readonly Tensor[] | { indexing?: 'ij' | 'xy' }>): Tensor[]
-
   /**
    * Elements chosen by one item for each axis: integers, slices, null (a new axis), '...' (all other axes), positions
    * and masks. A mask has the shape of the axes that it stands for, which become one; it is computed, since the graph
    * must know how many elements it selects. Without positions and masks the result is a view.
    */
   getitem(...indices: IndexItem[]): Tensor
-  /** Elements of src put at positions along an axis; of several the last one stays, or they are added or multiplied. */
-  scatter(dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null): Tensor
-  scatter(options: { dim: number, index: Tensor, src: Tensor | Scalar, reduce?: 'add' | 'multiply' | null }): Tensor
 
   /** x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; with dtype, all three are converted first. One of shape (out, in) is turned where only that fits. */
   linear(weight: Tensor, bias?: Tensor | null, options?: { dtype?: DTypeLike | null }): Tensor

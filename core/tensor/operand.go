@@ -84,10 +84,13 @@ func matched(a, b operand) (x, y *uop.UOp) {
 // overflow or lose digits.
 func spread(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
 	sx, sy := x.Shape(), y.Shape()
-	if sx.Equal(sy) && uop.SumAcc(x.DType) == x.DType && uop.SumAcc(y.DType) == y.DType {
+	s, ok := sx, sx.Equal(sy)
+	switch {
+	case !ok:
+		s, ok = broadcastShape(sx, sy)
+	case uop.SumAcc(x.DType) == x.DType && uop.SumAcc(y.DType) == y.DType:
 		return x, y
 	}
-	s, ok := broadcastShape(sx, sy)
 	if !ok {
 		fail("operands", "shapes %s and %s do not broadcast", sx, sy)
 	}

@@ -8,7 +8,10 @@ import (
 
 // viewChain lists the nodes from x down to, but not including, base if x is a view of it: a rearrangement of elements of base,
 // each at most once. ok is false otherwise.
-func viewChain(x, base *uop.UOp) (chain []*uop.UOp, ok bool) {
+func viewChain(x, base *uop.UOp) (chain []*uop.UOp, ok bool) { return viewChainIn(nil, x, base) }
+
+// viewChainIn is viewChain in memory that is there.
+func viewChainIn(chain []*uop.UOp, x, base *uop.UOp) ([]*uop.UOp, bool) {
 	for ; x != base; x = x.Src[0] {
 		switch {
 		case x.Op == uop.Pad:
@@ -173,7 +176,7 @@ func IsView(x, base *uop.UOp) (is bool, err error) {
 	defer guard("IsView", &err)
 	need("x", x)
 	need("base", base)
-	_, is = viewChain(x, base)
+	_, is = viewChainIn(make([]*uop.UOp, 0, 8), x, base)
 	return is, nil
 }
 

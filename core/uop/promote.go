@@ -55,9 +55,11 @@ func SumAcc(d *DType) *DType {
 	switch {
 	case d == Float32 || d == Float64: // by far the most frequent
 		return d
+	case d == Bool || d == Int32:
+		return Int32
 	case d.IsUnsigned():
 		return LeastUpper(d, Uint32)
-	case d.IsInt() || d == Bool:
+	case d.IsInt():
 		return LeastUpper(d, Int32)
 	}
 	return LeastUpper(d, Float32)

@@ -142,18 +142,11 @@ function fits (value, what) {
   throw new RangeError(`${what}: ${value} is out of range, expected 64 bits`)
 }
 
-/** An operand as a tensor, a number or null; a number takes its type from the tensor it meets. */
-function operandOf (value, like, what) {
-  switch (typeof value) {
-    case 'number':
-    case 'boolean':
-      return value
-    case 'bigint':
-      return BigInt.asUintN(64, value) === value ? value : fits(value, what)
-  }
-  if (value == null) return value
-  if (value instanceof Base) return tensorOf(value, what)
-  if (value.symbolicSize !== undefined || Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value)
+/** An operand as a tensor, a number or null; a number takes its type from the tensor it meets, and so do lists if that is said. */
+function operandOf (value, like, what, typed = false) {
+  if (typeof value !== 'object' || value === null || value instanceof Base) return value
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value, typed ? { dtype: like.dtype } : undefined)
+  if (value.symbolicSize !== undefined) return registered.Tensor.from(value)
   throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
 }
 

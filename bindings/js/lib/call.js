@@ -1,11 +1,11 @@
 'use strict'
 /** Calls operations of the library by name, with arguments packed by the types that they have. */
 
-const { lib, find, fail, PolygradError } = require('./library.js')
+const { lib, find, fail, camel, PolygradError } = require('./library.js')
 const { CTX, addressOf } = require('./handles.js')
 const { Base, made, handleOf, operandOf, fits } = require('./base.js')
 const { DType, toDType } = require('./dtype.js')
-const { put, get, show, isOptions, named, integer } = require('./arguments.js')
+const { put, get, show, isOptions, named } = require('./arguments.js')
 const { Device } = require('./device.js')
 
 /** The number of an operation. */
@@ -40,11 +40,13 @@ const numberAt = find('poly_array_binary_number', 'uintptr_t', ['int', 'uintptr_
 // Arguments are PolyCallArg: kind, count, and eight bytes. Calls are synchronous: their arguments lie in one place.
 const WORD = 16
 let bytes, ints, floats, place
+let room = 0
 let at = 0 // arguments so far
 
 function grow (arguments_) {
   const before = bytes
-  bytes = new Uint8Array(WORD * arguments_)
+  room = arguments_
+  bytes = new Uint8Array(WORD * room)
   if (before !== undefined) bytes.set(before)
   ints = new Int32Array(bytes.buffer)
   floats = new Float64Array(bytes.buffer)
@@ -52,153 +54,255 @@ function grow (arguments_) {
 }
 grow(64)
 
-/** Makes room for arguments. */
-function need (n) {
-  if (WORD * (at + n) > bytes.length) grow(2 * (at + n))
-}
-
+/** Adds an argument, or the head of one. */
 function add (kind, n, value) {
-  need(1)
+  if (at === room) grow(2 * room)
   ints[4 * at] = kind
   ints[4 * at + 1] = n
-  put(ints, 2 * at + 1, value)
+  if (typeof value === 'number' && value === (value | 0)) {
+    ints[4 * at + 2] = value
+    ints[4 * at + 3] = value >> 31
+  } else {
+    put(ints, 2 * at + 1, value)
+  }
   at++
 }
 
-/** Adds an argument. */
+// The operation and the parameter whose argument is packed, for errors.
+let packing = null
+let parameter = 0
+
+function whose () {
+  return packing === null ? '' : `${packing.title}: ${packing.params[parameter]}: `
+}
+
+/** Adds an argument of the type that it has. */
 function pack (value) {
   switch (typeof value) {
     case 'number':
       if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
         add(INT, 0, value)
-        return
+      } else {
+        add(FLOAT, 0, 0)
+        floats[2 * at - 1] = value
       }
-      add(FLOAT, 0, 0)
-      floats[2 * at - 1] = value
       return
     case 'boolean':
       add(BOOL, 0, value ? 1 : 0)
       return
     case 'bigint':
-      if (BigInt.asUintN(64, value) !== value) fits(value, 'x')
+      if (BigInt.asUintN(64, value) !== value) fits(value, whose().slice(0, -2))
       add(BigInt.asIntN(64, value) === value ? INT : UINT, 0, value)
       return
     case 'string': {
       const text = Buffer.from(value)
-      const words = Math.ceil(text.length / WORD)
       add(CHARS, text.length, 0)
-      need(words)
-      bytes.set(text, WORD * at)
-      at += words
+      const from = WORD * at
+      at += Math.ceil(text.length / WORD)
+      if (at > room) grow(2 * at)
+      bytes.set(text, from)
       return
     }
   }
   if (value == null) add(NONE, 0, 0)
   else if (value instanceof Base) add(TENSOR, 0, handleOf(value))
-  else if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) {
-    add(LIST, value.length, 0)
-    for (const item of value) pack(item)
-  } else if (value instanceof DType) add(DTYPE, 0, value.id)
+  else if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) packList(value)
+  else if (value instanceof DType) add(DTYPE, 0, value.id)
   else if (value === REST) add(ELLIPSIS, 0, 0)
   else if (value instanceof Slice) {
     add(SLICE, 0, 0)
     for (const bound of value.bounds) pack(bound)
   } else if (value.symbolicSize !== undefined) add(SIZE, 0, -value.symbolicSize)
-  else if (isOptions(value)) pack(Object.entries(value).flat())
-  else throw new TypeError(`${show(value)}, expected a tensor, a number or a list`)
+  else throw new TypeError(`${whose()}${show(value)}, expected a tensor, a number or a list`)
 }
 
-let out, outPlace, room
+function packList (items) {
+  add(LIST, items.length, 0)
+  for (let i = 0; i < items.length; i++) pack(items[i])
+}
+
+let out, outPlace, outRoom
 
 function makeRoom (results) {
-  room = results
+  outRoom = results
   out = new Int32Array(2 * results)
   outPlace = addressOf(out)
 }
 makeRoom(16)
 
-/** Calls an operation; self is its operand, a list of them, or undefined for a new tensor. Returns the number of its results. */
-function run (op, self, values) {
-  at = 0
-  if (self instanceof Base) add(TENSOR, 0, handleOf(self))
-  else if (self !== undefined) pack(self)
-  let n = values.length
-  while (n > 0 && values[n - 1] == null) n--
-  for (let i = 0; i < n; i++) pack(values[i])
-  let results = callAt(CTX, op, place, at, outPlace, room)
-  if (results > room) {
+/** Calls an operation with the arguments that were packed; returns the number of its results. */
+function execute (number) {
+  let results = callAt(CTX, number, place, at, outPlace, outRoom)
+  if (results > outRoom) {
     makeRoom(results)
-    results = callAt(CTX, op, place, at, outPlace, room)
+    results = callAt(CTX, number, place, at, outPlace, outRoom)
   }
   if (results < 0) fail()
   return results
 }
 
-/** The result of an operation. */
-function call1 (op, self, values) {
-  run(op, self, values)
-  return made(get(out, 0))
+function result () {
+  return made((out[0] >>> 0) + out[1] * 4294967296)
+}
+
+function allResults (n) {
+  return Array.from({ length: n }, (_, i) => get(out, i)).map(made)
+}
+
+/** Packs self, an operand, a list of them or undefined for a new tensor, and values behind it. */
+function begin (self, values) {
+  at = 0
+  packing = null
+  if (self !== undefined) pack(self)
+  for (let i = 0; i < values.length; i++) pack(values[i])
+}
+
+/** The result of an operation, by its number and packed values. */
+function call1 (number, self, values) {
+  begin(self, values)
+  execute(number)
+  return result()
 }
 
 /** The results of an operation. */
-function call (op, self, values) {
-  const results = run(op, self, values)
-  return Array.from({ length: results }, (_, i) => get(out, i)).map(made)
+function call (number, self, values) {
+  begin(self, values)
+  return allResults(execute(number))
+}
+
+// Kinds of parameters whose arguments are not taken as they come.
+const CONVERTED = {
+  b: (value) => Boolean(value),
+  d: (value) => toDType(value),
+  k: (value) => typeof value === 'number' ? [value, value] : value // a kernel's size: a number stands for two axes
+}
+
+/**
+ * An operation as methods call it: by position, by name, or both. The library has the defaults and checks the arguments.
+ */
+class Operation {
+  /**
+   * @param {string} name the name in the library
+   * @param {string} params names of parameters, each with a kind if its arguments are converted: b and k as above, d a data type,
+   *   t a tensor, s a tensor of the type of this one; the first begins with ... if its elements may be given one by one
+   */
+  constructor (name, params = '') {
+    this.number = operation(name)
+    this.title = camel(name)
+    this.variadic = params.startsWith('...')
+    const words = params.replace('...', '').split(' ').filter(Boolean).map((word) => word.split(':'))
+    this.params = words.map(([param]) => param)
+    this.kinds = words.map(([, kind]) => kind ?? '')
+  }
+
+  /** The result for arguments of a method. */
+  one (self, args) {
+    this._begin(self, args)
+    execute(this.number)
+    return result()
+  }
+
+  /** The results for arguments of a method. */
+  all (self, args) {
+    this._begin(self, args)
+    return allResults(execute(this.number))
+  }
+
+  /** one, of a tensor that is new: options say where it lives and whether it requires a gradient. */
+  make (self, args) {
+    if (!isOptions(args.at(-1))) return this.one(self, args)
+    const { device, requiresGrad, ...rest } = args.pop()
+    return finish(this.one(self, [...args, rest]), { device, requiresGrad })
+  }
+
+  /** one of a list of tensors: f(a, b, { name }), f([a, b], value) or f(a, b, value). */
+  join (args) {
+    return this.joinAll(args)[0]
+  }
+
+  joinAll (args) {
+    const i = args.findIndex((arg) => !(arg instanceof Base) && !Array.isArray(arg))
+    const tensors = (i < 0 ? args : args.slice(0, i)).flat()
+    const what = `${this.title}: tensors`
+    for (const t of tensors) if (!(t instanceof Base)) throw new TypeError(`${what}: ${show(t)}, expected tensors`)
+    if (tensors.length === 0 && i >= 0) throw new TypeError(`${what}: ${show(args[i])}, expected tensors`)
+    if (tensors.length === 0) throw new PolygradError(`${what}: no tensors`)
+    return this.all(tensors, i < 0 ? [] : args.slice(i))
+  }
+
+  _begin (self, given) {
+    const args = this._values(given)
+    const { kinds } = this
+    const n = args.length
+    for (let i = 0; i < n; i++) {
+      const value = args[i]
+      if (value == null || kinds[i] === '') continue
+      if (kinds[i] in CONVERTED) args[i] = CONVERTED[kinds[i]](value)
+      else if (typeof value === 'object' && !(value instanceof Base)) {
+        args[i] = operandOf(value, self, `${this.title}: ${this.params[i]}`, kinds[i] === 's')
+      }
+    }
+    at = 0
+    packing = this
+    if (self !== undefined) pack(self)
+    for (parameter = 0; parameter < n; parameter++) pack(args[parameter])
+  }
+
+  /** Arguments in the order of the parameters. */
+  _values (args) {
+    const { params, title } = this
+    let n = args.length
+    const options = n > 0 && isOptions(args[n - 1]) ? args[--n] : null
+    if (this.variadic && n > 0) {
+      args = [n === 1 && (Array.isArray(args[0]) || ArrayBuffer.isView(args[0])) ? args[0] : args.slice(0, n)]
+      n = 1
+    }
+    if (n > params.length) throw new TypeError(`${title}: ${n} arguments, expected at most ${params.length}`)
+    if (options === null) return args
+    const values = args.slice(0, n)
+    for (const name in options) {
+      const i = params.indexOf(name)
+      if (i < 0) throw new TypeError(`${title}: ${name}: unknown argument, expected ${params.join(', ')}`)
+      if (options[name] === undefined) continue
+      if (i < n && args[i] !== undefined) throw new TypeError(`${title}: ${name}: is given twice, expected one value`)
+      while (values.length <= i) values.push(undefined)
+      values[i] = options[name]
+    }
+    return values
+  }
 }
 
 /** Combines a tensor and an operand, or (swapped) the operand and the tensor, by the library's number of a binary operation. */
-function combine (op, self, other, swapped, what) {
-  let handle
-  switch (typeof other) {
-    case 'number':
-    case 'boolean':
-    case 'bigint':
-      at = 0
-      pack(typeof other === 'bigint' ? fits(other, what) : other)
-      handle = numberAt(op, handleOf(self), place, swapped)
-      break
-    default: {
-      const second = other instanceof Base ? other : operandOf(other ?? nothing(other, what), self, what)
-      handle = swapped === 0 ? binaryAt(op, handleOf(self), handleOf(second)) : binaryAt(op, handleOf(second), handleOf(self))
-    }
+function combine (number, self, other, swapped, what) {
+  if (typeof other === 'object' && other !== null) {
+    const second = other instanceof Base ? other : operandOf(other, self, what)
+    return made(swapped ? binaryAt(number, handleOf(second), handleOf(self)) : binaryAt(number, handleOf(self), handleOf(second)))
   }
-  return made(handle)
+  if (typeof other !== 'number' && typeof other !== 'boolean' && typeof other !== 'bigint') {
+    throw new TypeError(`${what}: ${show(other)}, expected a tensor or a number`)
+  }
+  at = 0
+  pack(typeof other === 'bigint' ? fits(other, what) : other)
+  return made(numberAt(number, handleOf(self), place, swapped ? 1 : 0))
 }
 
-function nothing (value, what) {
-  throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)
+/** Whether an operand comes first, by what a method of two operands was called with besides. */
+function isReversed (title, args) {
+  return args.length > 0 && named(title, args, { reverse: false }).reverse
 }
 
 /** The address of packed arguments, and how many there are; they serve one call. */
 function packed (...values) {
-  at = 0
-  for (const value of values) pack(value)
+  begin(undefined, values)
   return [place, at]
 }
 
 /** The addresses of two arguments of a call: of a list's items, how many these are, and of a value. */
 function packedItems (items, value) {
-  at = 0
-  for (const item of items) pack(item)
+  begin(undefined, items)
   const n = at
   pack(value)
   return [place, n, place + WORD * n]
-}
-
-/** A data type; null stands for the default. */
-function typeOrNull (dtype) {
-  return dtype == null ? null : toDType(dtype)
-}
-
-/** The sizes of a window; a number stands for two axes. */
-function pair (size) {
-  return typeof size === 'number' ? [size, size] : size
-}
-
-/** Sizes of which each is an integer. */
-function sizesOf (sizes, what) {
-  for (const size of sizes) if (size?.symbolicSize === undefined) integer(size, what)
-  return sizes
 }
 
 /** A new tensor where it is to live, and that wants a gradient if that is said. */
@@ -208,23 +312,4 @@ function finish (tensor, { device, requiresGrad }) {
   return tensor
 }
 
-/** The tensors of f(a, b) or f([a, b]). */
-function operandsOf (args, what) {
-  const tensors = args.flat()
-  for (const t of tensors) if (!(t instanceof Base)) throw new TypeError(`${what}: ${show(t)}, expected tensors`)
-  if (tensors.length === 0) throw new PolygradError(`${what}: no tensors`)
-  return tensors
-}
-
-/** Calls an operation of a list of tensors: f(a, b, { name }), f([a, b], value) or f(a, b, value). */
-function joined (fn, op, args, defaults) {
-  const rest = args.slice()
-  let values = defaults
-  if (isOptions(rest.at(-1))) values = named(fn, [rest.pop()], defaults)
-  else if (rest.length > 1 && !(rest.at(-1) instanceof Base) && !Array.isArray(rest.at(-1))) values = named(fn, [rest.pop()], defaults)
-  return call(op, operandsOf(rest, `${fn}: tensors`), Object.values(values))
-}
-
-module.exports = {
-  operation, call, call1, combine, packed, packedItems, typeOrNull, pair, sizesOf, finish, operandsOf, joined, Slice, REST
-}
+module.exports = { operation, Operation, call, call1, combine, isReversed, packed, packedItems, finish, Slice, REST }

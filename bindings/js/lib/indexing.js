@@ -3,14 +3,13 @@
 
 const { PolygradError } = require('./library.js')
 const { Base, registered, describe, tensorOf } = require('./base.js')
-const { operation, call1, Slice, REST } = require('./call.js')
+const { Operation, Slice, REST } = require('./call.js')
 const { Movement } = require('./movement.js')
 const { SymInt } = require('./variable.js')
 const { types } = require('./dtype.js')
-const { MAX_DIMS, named, integer, isOptions, show } = require('./arguments.js')
+const { MAX_DIMS, integer, isOptions, show } = require('./arguments.js')
 
-const GETITEM = operation('getitem')
-const SCATTER = operation('scatter')
+const GETITEM = new Operation('getitem', 'items')
 const ALL = []
 const EXPECTED = "expected integers, [start, stop, step], 'start:stop:step', null, '...', tensors and masks"
 const LARGEST = 2 ** 53 - 1
@@ -105,29 +104,9 @@ function items (indices, of, what) {
   })
 }
 
-/** Selecting, placing and ordering. */
 class Indexing extends Movement {
-  /**
-   * Elements chosen by one item for each axis: integers; slices [start, stop, step] (null for omitted parts)
-   * or 'start:stop:step'; null (a new axis); '...' (all other axes); tensors or typed arrays of positions. A mask,
-   * a tensor or list of booleans, has the shape of the axes that it stands for, which become one; it is computed,
-   * since the graph must know how many elements it selects. Without tensors and masks the result is a view.
-   *
-   * @example
-   * const t = new Tensor([[1, 2, 3], [4, 5, 6]])
-   * t.getitem(1, '::-1').tolist() // [6, 5, 4]
-   * t.getitem([], Int32Array.of(2, 0)).tolist() // [[3, 1], [6, 4]]
-   * t.getitem(t.gt(2)).tolist() // [3, 4, 5, 6]
-   */
   getitem (...indices) {
-    return call1(GETITEM, this, [items(indices, this, 'getitem')])
-  }
-
-  /** Elements of src (a tensor or a number) put at positions along an axis; of several the last one stays. */
-  scatter (...args) {
-    const { dim, index, src, reduce } = named('scatter', args, { dim: undefined, index: undefined, src: undefined, reduce: null })
-    const from = Array.isArray(src) || isTyped(src) ? registered.Tensor.from(src, { dtype: this.dtype }) : src
-    return call1(SCATTER, this, [dim, tensorOf(index, 'scatter: index'), from, reduce])
+    return GETITEM.one(this, [items(indices, this, 'getitem')])
   }
 }
 

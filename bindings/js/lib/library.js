@@ -110,4 +110,4 @@ function camel (name) {
   return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-module.exports = { lib, koffi, find, constants, PolygradError, JitError, lastError, fail }
+module.exports = { lib, koffi, find, constants, PolygradError, JitError, lastError, camel, fail }

@@ -633,6 +633,32 @@ export class Methods {
   triu(diagonal?: number | { diagonal?: number }): Tensor
 
   /**
+   * Tensors joined along an axis.
+   * @param dim 0 by default
+   */
+  static cat(...tensors: Array<Tensor | { dim?: number }>): Tensor
+  static cat(tensors: readonly Tensor[], dim?: number): Tensor
+  static cat(tensors: readonly Tensor[], options: { dim?: number }): Tensor
+  cat(...others: Array<Tensor | { dim?: number }>): Tensor
+
+  /**
+   * Tensors of one shape joined along a new axis.
+   * @param dim 0 by default
+   */
+  static stack(...tensors: Array<Tensor | { dim?: number }>): Tensor
+  static stack(tensors: readonly Tensor[], dim?: number): Tensor
+  static stack(tensors: readonly Tensor[], options: { dim?: number }): Tensor
+  stack(...others: Array<Tensor | { dim?: number }>): Tensor
+
+  /**
+   * Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.
+   * @param indexing ij by default
+   */
+  static meshgrid(...tensors: Array<Tensor | { indexing?: 'ij' | 'xy' }>): Tensor[]
+  static meshgrid(tensors: readonly Tensor[], indexing?: 'ij' | 'xy'): Tensor[]
+  static meshgrid(tensors: readonly Tensor[], options: { indexing?: 'ij' | 'xy' }): Tensor[]
+
+  /**
    * Parts of given sizes along an axis, or of one size; the last may be smaller.
    * @param dim 0 by default
    */
@@ -659,6 +685,15 @@ export class Methods {
   indexSelect(dim: number, index: TensorLike): Tensor
   indexSelect(dim: number, options: { index: TensorLike }): Tensor
   indexSelect(options: { dim: number, index: TensorLike }): Tensor
+
+  /**
+   * src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
+   * The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.
+   */
+  scatter(dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null): Tensor
+  scatter(dim: number, options: { index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
+  scatter(dim: number, index: TensorLike, src: Operand, options: { reduce?: 'add' | 'multiply' | null }): Tensor
+  scatter(options: { dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
 
   /**
    * Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; includeSelf: with what x has there.
@@ -931,6 +966,16 @@ export class Methods {
   static ones(...shape: Shape): Tensor
   static ones(options: ShapeOptions): Tensor
 
+  /** Zeros of the shape and type of x. */
+  zerosLike(options?: CreationOptions): Tensor
+
+  /** Ones of the shape and type of x. */
+  onesLike(options?: CreationOptions): Tensor
+
+  /** fillValue in the shape and type of x. */
+  fullLike(fillValue: Scalar, options?: CreationOptions): Tensor
+  fullLike(options: CreationOptions & { fillValue: Scalar }): Tensor
+
   /**
    * steps numbers from start to stop, both included, at equal distances.
    * @param dtype float by default
@@ -1026,6 +1071,12 @@ export class Methods {
    */
   static randperm(n: number, options?: CreationOptions): Tensor
   static randperm(options: CreationOptions & { n: number }): Tensor
+
+  /** Numbers uniform in [0, 1), in the shape and type of x. */
+  randLike(options?: CreationOptions): Tensor
+
+  /** Numbers of the standard normal distribution, in the shape and type of x. */
+  randnLike(options?: CreationOptions): Tensor
 
   /**
    * Class numbers drawn with the weights of the last axis.

@@ -4,1135 +4,1058 @@
 /** The methods of Tensor that the descriptions of operations say all about; methods.d.ts tells what they do. */
 
 const { constants } = require('./library.js')
-const { Base, operandOf } = require('./base.js')
-const { named, shaped } = require('./arguments.js')
-const { operation, call, call1, combine, typeOrNull, pair, sizesOf, finish } = require('./call.js')
+const { Base } = require('./base.js')
+const { Operation, combine, isReversed } = require('./call.js')
 
 const { POLY_ADD, POLY_SUB, POLY_MUL, POLY_FLOORDIV, POLY_TRUNCDIV, POLY_MOD, POLY_TRUNCMOD, POLY_POW, POLY_MAXIMUM, POLY_MINIMUM, POLY_LT, POLY_LE, POLY_GT, POLY_GE, POLY_EQ, POLY_NE } = constants
-const DIV = operation('div')
-const BITWISE_AND = operation('bitwise_and')
-const BITWISE_OR = operation('bitwise_or')
-const BITWISE_XOR = operation('bitwise_xor')
-const LSHIFT = operation('lshift')
-const RSHIFT = operation('rshift')
-const LOGADDEXP = operation('logaddexp')
-const COPYSIGN = operation('copysign')
-const ATAN2 = operation('atan2')
-const HYPOT = operation('hypot')
-const WHERE = operation('where')
-const MASKED_FILL = operation('masked_fill')
-const LERP = operation('lerp')
-const CLAMP = operation('clamp')
-const ISCLOSE = operation('isclose')
-const EXP = operation('exp')
-const EXP2 = operation('exp2')
-const EXPM1 = operation('expm1')
-const LOG = operation('log')
-const LOG2 = operation('log2')
-const LOG10 = operation('log10')
-const LOG1P = operation('log1p')
-const SQRT = operation('sqrt')
-const RSQRT = operation('rsqrt')
-const RECIPROCAL = operation('reciprocal')
-const SQUARE = operation('square')
-const NEG = operation('neg')
-const ABS = operation('abs')
-const SIGN = operation('sign')
-const SIN = operation('sin')
-const COS = operation('cos')
-const TAN = operation('tan')
-const ASIN = operation('asin')
-const ACOS = operation('acos')
-const ATAN = operation('atan')
-const SINH = operation('sinh')
-const COSH = operation('cosh')
-const TANH = operation('tanh')
-const ASINH = operation('asinh')
-const ACOSH = operation('acosh')
-const ATANH = operation('atanh')
-const CEIL = operation('ceil')
-const FLOOR = operation('floor')
-const TRUNC = operation('trunc')
-const ROUND = operation('round')
-const ERF = operation('erf')
-const ERFC = operation('erfc')
-const ERFINV = operation('erfinv')
-const NDTRI = operation('ndtri')
-const LGAMMA = operation('lgamma')
-const DIGAMMA = operation('digamma')
-const ISNAN = operation('isnan')
-const ISINF = operation('isinf')
-const ISFINITE = operation('isfinite')
-const LOGICAL_NOT = operation('logical_not')
-const BITWISE_NOT = operation('bitwise_not')
-const RELU = operation('relu')
-const RELU6 = operation('relu6')
-const SIGMOID = operation('sigmoid')
-const LOGSIGMOID = operation('logsigmoid')
-const GELU = operation('gelu')
-const QUICK_GELU = operation('quick_gelu')
-const SILU = operation('silu')
-const SWISH = operation('swish')
-const MISH = operation('mish')
-const SOFTSIGN = operation('softsign')
-const HARDSWISH = operation('hardswish')
-const HARDSIGMOID = operation('hardsigmoid')
-const LEAKY_RELU = operation('leaky_relu')
-const ELU = operation('elu')
-const CELU = operation('celu')
-const SELU = operation('selu')
-const SOFTPLUS = operation('softplus')
-const HARDTANH = operation('hardtanh')
-const CAST = operation('cast')
-const BITCAST = operation('bitcast')
-const FLOAT = operation('float')
-const DOUBLE = operation('double')
-const HALF = operation('half')
-const BFLOAT16 = operation('bfloat16')
-const SHORT = operation('short')
-const INT = operation('int')
-const LONG = operation('long')
-const BOOL = operation('bool')
-const CONTIGUOUS = operation('contiguous')
-const CONTIGUOUS_BACKWARD = operation('contiguous_backward')
-const SUM = operation('sum')
-const PROD = operation('prod')
-const MAX = operation('max')
-const MIN = operation('min')
-const MEAN = operation('mean')
-const ANY = operation('any')
-const ALL = operation('all')
-const LOGSUMEXP = operation('logsumexp')
-const VAR = operation('var')
-const STD = operation('std')
-const VAR_MEAN = operation('var_mean')
-const STD_MEAN = operation('std_mean')
-const ARGMAX = operation('argmax')
-const ARGMIN = operation('argmin')
-const SOFTMAX = operation('softmax')
-const LOG_SOFTMAX = operation('log_softmax')
-const CUMSUM = operation('cumsum')
-const CUMPROD = operation('cumprod')
-const LOGCUMSUMEXP = operation('logcumsumexp')
-const CUMMAX = operation('cummax')
-const CUMMIN = operation('cummin')
-const SORT = operation('sort')
-const ARGSORT = operation('argsort')
-const TOPK = operation('topk')
-const FLATTEN = operation('flatten')
-const UNFLATTEN = operation('unflatten')
-const SQUEEZE = operation('squeeze')
-const UNSQUEEZE = operation('unsqueeze')
-const REPEAT = operation('repeat')
-const REPEAT_INTERLEAVE = operation('repeat_interleave')
-const PERMUTE = operation('permute')
-const TRANSPOSE = operation('transpose')
-const FLIP = operation('flip')
-const SHRINK = operation('shrink')
-const ROLL = operation('roll')
-const UNFOLD = operation('unfold')
-const DIAGONAL = operation('diagonal')
-const DIAG = operation('diag')
-const TRIL = operation('tril')
-const TRIU = operation('triu')
-const SPLIT = operation('split')
-const CHUNK = operation('chunk')
-const GATHER = operation('gather')
-const INDEX_SELECT = operation('index_select')
-const SCATTER_REDUCE = operation('scatter_reduce')
-const MASKED_SELECT = operation('masked_select')
-const NONZERO = operation('nonzero')
-const ONE_HOT = operation('one_hot')
-const MATMUL = operation('matmul')
-const DOT = operation('dot')
-const SCALED_DOT_PRODUCT_ATTENTION = operation('scaled_dot_product_attention')
-const CHOLESKY = operation('cholesky')
-const TRIANGULAR_SOLVE = operation('triangular_solve')
-const SOLVE = operation('solve')
-const INV = operation('inv')
-const DET = operation('det')
-const SLOGDET = operation('slogdet')
-const QR = operation('qr')
-const SVD = operation('svd')
-const EIGH = operation('eigh')
-const LSTSQ = operation('lstsq')
-const NEWTON_SCHULZ = operation('newton_schulz')
-const CONV_TRANSPOSE2D = operation('conv_transpose2d')
-const AVG_POOL2D = operation('avg_pool2d')
-const MAX_UNPOOL2D = operation('max_unpool2d')
-const INTERPOLATE = operation('interpolate')
-const LAYERNORM = operation('layernorm')
-const RMSNORM = operation('rmsnorm')
-const GROUPNORM = operation('groupnorm')
-const BATCHNORM = operation('batchnorm')
-const BATCHNORM_STATS = operation('batchnorm_stats')
-const CROSS_ENTROPY = operation('cross_entropy')
-const SPARSE_CATEGORICAL_CROSSENTROPY = operation('sparse_categorical_crossentropy')
-const BINARY_CROSSENTROPY = operation('binary_crossentropy')
-const BINARY_CROSSENTROPY_LOGITS = operation('binary_crossentropy_logits')
-const NLL_LOSS = operation('nll_loss')
-const MSE_LOSS = operation('mse_loss')
-const L1_LOSS = operation('l1_loss')
-const HUBER_LOSS = operation('huber_loss')
-const ZEROS = operation('zeros')
-const ONES = operation('ones')
-const LINSPACE = operation('linspace')
-const EYE = operation('eye')
-const RAND = operation('rand')
-const RANDN = operation('randn')
-const RANDINT = operation('randint')
-const UNIFORM = operation('uniform')
-const NORMAL = operation('normal')
-const SCALED_UNIFORM = operation('scaled_uniform')
-const GLOROT_UNIFORM = operation('glorot_uniform')
-const KAIMING_UNIFORM = operation('kaiming_uniform')
-const KAIMING_NORMAL = operation('kaiming_normal')
-const RANDPERM = operation('randperm')
-const MULTINOMIAL = operation('multinomial')
-
-const CREATION = { dtype: null, device: null, requiresGrad: null }
-const REVERSE = { reverse: false }
+const NOTHING = []
+const DIV = new Operation('div', 'x:t reverse:b roundingMode')
+const BITWISE_AND = new Operation('bitwise_and', 'x:t reverse:b')
+const BITWISE_OR = new Operation('bitwise_or', 'x:t reverse:b')
+const BITWISE_XOR = new Operation('bitwise_xor', 'x:t reverse:b')
+const LSHIFT = new Operation('lshift', 'x:t reverse:b')
+const RSHIFT = new Operation('rshift', 'x:t reverse:b')
+const LOGADDEXP = new Operation('logaddexp', 'x:t')
+const COPYSIGN = new Operation('copysign', 'x:t')
+const ATAN2 = new Operation('atan2', 'x:t reverse:b')
+const HYPOT = new Operation('hypot', 'x:t reverse:b')
+const WHERE = new Operation('where', 'x:t y:t')
+const MASKED_FILL = new Operation('masked_fill', 'mask:t value:t')
+const LERP = new Operation('lerp', 'end:t weight:t')
+const CLAMP = new Operation('clamp', 'min:t max:t')
+const ISCLOSE = new Operation('isclose', 'other:t rtol atol equalNan:b')
+const EXP = new Operation('exp')
+const EXP2 = new Operation('exp2')
+const EXPM1 = new Operation('expm1')
+const LOG = new Operation('log')
+const LOG2 = new Operation('log2')
+const LOG10 = new Operation('log10')
+const LOG1P = new Operation('log1p')
+const SQRT = new Operation('sqrt')
+const RSQRT = new Operation('rsqrt')
+const RECIPROCAL = new Operation('reciprocal')
+const SQUARE = new Operation('square')
+const NEG = new Operation('neg')
+const ABS = new Operation('abs')
+const SIGN = new Operation('sign')
+const SIN = new Operation('sin')
+const COS = new Operation('cos')
+const TAN = new Operation('tan')
+const ASIN = new Operation('asin')
+const ACOS = new Operation('acos')
+const ATAN = new Operation('atan')
+const SINH = new Operation('sinh')
+const COSH = new Operation('cosh')
+const TANH = new Operation('tanh')
+const ASINH = new Operation('asinh')
+const ACOSH = new Operation('acosh')
+const ATANH = new Operation('atanh')
+const CEIL = new Operation('ceil')
+const FLOOR = new Operation('floor')
+const TRUNC = new Operation('trunc')
+const ROUND = new Operation('round')
+const ERF = new Operation('erf')
+const ERFC = new Operation('erfc')
+const ERFINV = new Operation('erfinv')
+const NDTRI = new Operation('ndtri')
+const LGAMMA = new Operation('lgamma')
+const DIGAMMA = new Operation('digamma')
+const ISNAN = new Operation('isnan')
+const ISINF = new Operation('isinf')
+const ISFINITE = new Operation('isfinite')
+const LOGICAL_NOT = new Operation('logical_not')
+const BITWISE_NOT = new Operation('bitwise_not')
+const RELU = new Operation('relu')
+const RELU6 = new Operation('relu6')
+const SIGMOID = new Operation('sigmoid')
+const LOGSIGMOID = new Operation('logsigmoid')
+const GELU = new Operation('gelu')
+const QUICK_GELU = new Operation('quick_gelu')
+const SILU = new Operation('silu')
+const SWISH = new Operation('swish')
+const MISH = new Operation('mish')
+const SOFTSIGN = new Operation('softsign')
+const HARDSWISH = new Operation('hardswish')
+const HARDSIGMOID = new Operation('hardsigmoid', 'alpha beta')
+const LEAKY_RELU = new Operation('leaky_relu', 'negSlope')
+const ELU = new Operation('elu', 'alpha')
+const CELU = new Operation('celu', 'alpha')
+const SELU = new Operation('selu', 'alpha gamma')
+const SOFTPLUS = new Operation('softplus', 'beta')
+const HARDTANH = new Operation('hardtanh', 'minVal maxVal')
+const CAST = new Operation('cast', 'dtype:d')
+const BITCAST = new Operation('bitcast', 'dtype:d')
+const FLOAT = new Operation('float')
+const DOUBLE = new Operation('double')
+const HALF = new Operation('half')
+const BFLOAT16 = new Operation('bfloat16')
+const SHORT = new Operation('short')
+const INT = new Operation('int')
+const LONG = new Operation('long')
+const BOOL = new Operation('bool')
+const CONTIGUOUS = new Operation('contiguous')
+const CONTIGUOUS_BACKWARD = new Operation('contiguous_backward')
+const SUM = new Operation('sum', 'axis keepdim:b dtype:d')
+const PROD = new Operation('prod', 'axis keepdim:b dtype:d')
+const MAX = new Operation('max', 'axis keepdim:b')
+const MIN = new Operation('min', 'axis keepdim:b')
+const MEAN = new Operation('mean', 'axis keepdim:b')
+const ANY = new Operation('any', 'axis keepdim:b')
+const ALL = new Operation('all', 'axis keepdim:b')
+const LOGSUMEXP = new Operation('logsumexp', 'axis keepdim:b')
+const VAR = new Operation('var', 'axis keepdim:b correction')
+const STD = new Operation('std', 'axis keepdim:b correction')
+const VAR_MEAN = new Operation('var_mean', 'axis keepdim:b correction')
+const STD_MEAN = new Operation('std_mean', 'axis keepdim:b correction')
+const ARGMAX = new Operation('argmax', 'axis keepdim:b')
+const ARGMIN = new Operation('argmin', 'axis keepdim:b')
+const SOFTMAX = new Operation('softmax', 'axis dtype:d')
+const LOG_SOFTMAX = new Operation('log_softmax', 'axis dtype:d')
+const CUMSUM = new Operation('cumsum', 'axis')
+const CUMPROD = new Operation('cumprod', 'axis')
+const LOGCUMSUMEXP = new Operation('logcumsumexp', 'axis')
+const CUMMAX = new Operation('cummax', 'axis')
+const CUMMIN = new Operation('cummin', 'axis')
+const SORT = new Operation('sort', 'dim descending:b')
+const ARGSORT = new Operation('argsort', 'dim descending:b')
+const TOPK = new Operation('topk', 'k dim largest:b sorted:b')
+const FLATTEN = new Operation('flatten', 'startDim endDim')
+const UNFLATTEN = new Operation('unflatten', 'dim sizes')
+const SQUEEZE = new Operation('squeeze', 'dim')
+const UNSQUEEZE = new Operation('unsqueeze', 'dim')
+const REPEAT = new Operation('repeat', '...repeats')
+const REPEAT_INTERLEAVE = new Operation('repeat_interleave', 'repeats dim')
+const PERMUTE = new Operation('permute', '...order')
+const TRANSPOSE = new Operation('transpose', 'dim0 dim1')
+const FLIP = new Operation('flip', '...axis')
+const SHRINK = new Operation('shrink', 'arg')
+const ROLL = new Operation('roll', 'shifts dims')
+const UNFOLD = new Operation('unfold', 'dim size step')
+const DIAGONAL = new Operation('diagonal', 'offset dim1 dim2')
+const DIAG = new Operation('diag')
+const TRIL = new Operation('tril', 'diagonal')
+const TRIU = new Operation('triu', 'diagonal')
+const CAT = new Operation('cat', 'dim')
+const STACK = new Operation('stack', 'dim')
+const MESHGRID = new Operation('meshgrid', 'indexing')
+const SPLIT = new Operation('split', 'sizes dim')
+const CHUNK = new Operation('chunk', 'chunks dim')
+const GATHER = new Operation('gather', 'dim index:t')
+const INDEX_SELECT = new Operation('index_select', 'dim index:t')
+const SCATTER = new Operation('scatter', 'dim index:t src:s reduce')
+const SCATTER_REDUCE = new Operation('scatter_reduce', 'dim index:t src:s reduce includeSelf:b')
+const MASKED_SELECT = new Operation('masked_select', 'mask:t')
+const NONZERO = new Operation('nonzero')
+const ONE_HOT = new Operation('one_hot', 'numClasses')
+const MATMUL = new Operation('matmul', 'x:t reverse:b dtype:d')
+const DOT = new Operation('dot', 'x:t reverse:b dtype:d')
+const SCALED_DOT_PRODUCT_ATTENTION = new Operation('scaled_dot_product_attention', 'key:t value:t attnMask:t dropoutP isCausal:b enableGqa:b scale')
+const CHOLESKY = new Operation('cholesky', 'upper:b')
+const TRIANGULAR_SOLVE = new Operation('triangular_solve', 'b:t upper:b transpose:b unitDiagonal:b')
+const SOLVE = new Operation('solve', 'b:t')
+const INV = new Operation('inv')
+const DET = new Operation('det')
+const SLOGDET = new Operation('slogdet')
+const QR = new Operation('qr')
+const SVD = new Operation('svd', 'fullMatrices:b')
+const EIGH = new Operation('eigh', 'upper:b')
+const LSTSQ = new Operation('lstsq', 'b:t rcond')
+const NEWTON_SCHULZ = new Operation('newton_schulz', 'steps params eps')
+const CONV_TRANSPOSE2D = new Operation('conv_transpose2d', 'weight:t bias:t groups stride dilation padding outputPadding')
+const AVG_POOL2D = new Operation('avg_pool2d', 'kernelSize:k stride dilation padding ceilMode:b countIncludePad:b')
+const MAX_UNPOOL2D = new Operation('max_unpool2d', 'indices:t kernelSize:k stride dilation padding outputSize')
+const INTERPOLATE = new Operation('interpolate', 'size mode alignCorners:b')
+const LAYERNORM = new Operation('layernorm', 'axis eps weight:t bias:t')
+const RMSNORM = new Operation('rmsnorm', 'eps weight:t')
+const GROUPNORM = new Operation('groupnorm', 'groups eps weight:t bias:t')
+const BATCHNORM = new Operation('batchnorm', 'weight:t bias:t mean:t invstd:t axis')
+const BATCHNORM_STATS = new Operation('batchnorm_stats')
+const CROSS_ENTROPY = new Operation('cross_entropy', 'target:t reduction labelSmoothing axis')
+const SPARSE_CATEGORICAL_CROSSENTROPY = new Operation('sparse_categorical_crossentropy', 'target:t ignoreIndex labelSmoothing reduction')
+const BINARY_CROSSENTROPY = new Operation('binary_crossentropy', 'target:t reduction')
+const BINARY_CROSSENTROPY_LOGITS = new Operation('binary_crossentropy_logits', 'target:t reduction posWeight:t')
+const NLL_LOSS = new Operation('nll_loss', 'target:t weight:t ignoreIndex reduction')
+const MSE_LOSS = new Operation('mse_loss', 'target:t reduction')
+const L1_LOSS = new Operation('l1_loss', 'target:t reduction')
+const HUBER_LOSS = new Operation('huber_loss', 'target:t delta reduction')
+const ZEROS = new Operation('zeros', '...shape dtype:d')
+const ONES = new Operation('ones', '...shape dtype:d')
+const ZEROS_LIKE = new Operation('zeros_like', 'dtype:d')
+const ONES_LIKE = new Operation('ones_like', 'dtype:d')
+const FULL_LIKE = new Operation('full_like', 'fillValue dtype:d')
+const LINSPACE = new Operation('linspace', 'start stop steps dtype:d')
+const EYE = new Operation('eye', 'n m dtype:d')
+const RAND = new Operation('rand', '...shape dtype:d')
+const RANDN = new Operation('randn', '...shape dtype:d')
+const RANDINT = new Operation('randint', '...shape low high dtype:d')
+const UNIFORM = new Operation('uniform', '...shape low high dtype:d')
+const NORMAL = new Operation('normal', '...shape mean std dtype:d')
+const SCALED_UNIFORM = new Operation('scaled_uniform', '...shape dtype:d')
+const GLOROT_UNIFORM = new Operation('glorot_uniform', '...shape dtype:d')
+const KAIMING_UNIFORM = new Operation('kaiming_uniform', '...shape a dtype:d')
+const KAIMING_NORMAL = new Operation('kaiming_normal', '...shape a dtype:d')
+const RANDPERM = new Operation('randperm', 'n dtype:d')
+const RAND_LIKE = new Operation('rand_like', 'dtype:d')
+const RANDN_LIKE = new Operation('randn_like', 'dtype:d')
+const MULTINOMIAL = new Operation('multinomial', 'numSamples replacement:b')
 
 /** Operations of tensors. */
 class Methods extends Base {
   // Arithmetic and comparison
 
   add (x, ...args) {
-    const swapped = args.length > 0 && named('add', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_ADD, this, x, swapped, 'add: x')
+    return combine(POLY_ADD, this, x, isReversed('add', args), 'add: x')
   }
 
   sub (x, ...args) {
-    const swapped = args.length > 0 && named('sub', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_SUB, this, x, swapped, 'sub: x')
+    return combine(POLY_SUB, this, x, isReversed('sub', args), 'sub: x')
   }
 
   mul (x, ...args) {
-    const swapped = args.length > 0 && named('mul', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_MUL, this, x, swapped, 'mul: x')
+    return combine(POLY_MUL, this, x, isReversed('mul', args), 'mul: x')
   }
 
   div (...args) {
-    const o = named('div', args, { x: undefined, reverse: false, roundingMode: null })
-    return call1(DIV, this, [operandOf(o.x, this, 'div: x'), Boolean(o.reverse), o.roundingMode])
+    return DIV.one(this, args)
   }
 
   floordiv (x, ...args) {
-    const swapped = args.length > 0 && named('floordiv', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_FLOORDIV, this, x, swapped, 'floordiv: x')
+    return combine(POLY_FLOORDIV, this, x, isReversed('floordiv', args), 'floordiv: x')
   }
 
   idiv (x, ...args) {
-    const swapped = args.length > 0 && named('idiv', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_TRUNCDIV, this, x, swapped, 'idiv: x')
+    return combine(POLY_TRUNCDIV, this, x, isReversed('idiv', args), 'idiv: x')
   }
 
   mod (x, ...args) {
-    const swapped = args.length > 0 && named('mod', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_MOD, this, x, swapped, 'mod: x')
+    return combine(POLY_MOD, this, x, isReversed('mod', args), 'mod: x')
   }
 
   fmod (x, ...args) {
-    const swapped = args.length > 0 && named('fmod', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_TRUNCMOD, this, x, swapped, 'fmod: x')
+    return combine(POLY_TRUNCMOD, this, x, isReversed('fmod', args), 'fmod: x')
   }
 
   pow (x, ...args) {
-    const swapped = args.length > 0 && named('pow', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_POW, this, x, swapped, 'pow: x')
+    return combine(POLY_POW, this, x, isReversed('pow', args), 'pow: x')
   }
 
   maximum (x, ...args) {
-    const swapped = args.length > 0 && named('maximum', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_MAXIMUM, this, x, swapped, 'maximum: x')
+    return combine(POLY_MAXIMUM, this, x, isReversed('maximum', args), 'maximum: x')
   }
 
   minimum (x, ...args) {
-    const swapped = args.length > 0 && named('minimum', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_MINIMUM, this, x, swapped, 'minimum: x')
+    return combine(POLY_MINIMUM, this, x, isReversed('minimum', args), 'minimum: x')
   }
 
   bitwiseAnd (...args) {
-    const o = named('bitwiseAnd', args, { x: undefined, reverse: false })
-    return call1(BITWISE_AND, this, [operandOf(o.x, this, 'bitwiseAnd: x'), Boolean(o.reverse)])
+    return BITWISE_AND.one(this, args)
   }
 
   bitwiseOr (...args) {
-    const o = named('bitwiseOr', args, { x: undefined, reverse: false })
-    return call1(BITWISE_OR, this, [operandOf(o.x, this, 'bitwiseOr: x'), Boolean(o.reverse)])
+    return BITWISE_OR.one(this, args)
   }
 
   bitwiseXor (...args) {
-    const o = named('bitwiseXor', args, { x: undefined, reverse: false })
-    return call1(BITWISE_XOR, this, [operandOf(o.x, this, 'bitwiseXor: x'), Boolean(o.reverse)])
+    return BITWISE_XOR.one(this, args)
   }
 
   lshift (...args) {
-    const o = named('lshift', args, { x: undefined, reverse: false })
-    return call1(LSHIFT, this, [operandOf(o.x, this, 'lshift: x'), Boolean(o.reverse)])
+    return LSHIFT.one(this, args)
   }
 
   rshift (...args) {
-    const o = named('rshift', args, { x: undefined, reverse: false })
-    return call1(RSHIFT, this, [operandOf(o.x, this, 'rshift: x'), Boolean(o.reverse)])
+    return RSHIFT.one(this, args)
   }
 
   lt (x, ...args) {
-    const swapped = args.length > 0 && named('lt', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_LT, this, x, swapped, 'lt: x')
+    return combine(POLY_LT, this, x, isReversed('lt', args), 'lt: x')
   }
 
   le (x, ...args) {
-    const swapped = args.length > 0 && named('le', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_LE, this, x, swapped, 'le: x')
+    return combine(POLY_LE, this, x, isReversed('le', args), 'le: x')
   }
 
   gt (x, ...args) {
-    const swapped = args.length > 0 && named('gt', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_GT, this, x, swapped, 'gt: x')
+    return combine(POLY_GT, this, x, isReversed('gt', args), 'gt: x')
   }
 
   ge (x, ...args) {
-    const swapped = args.length > 0 && named('ge', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_GE, this, x, swapped, 'ge: x')
+    return combine(POLY_GE, this, x, isReversed('ge', args), 'ge: x')
   }
 
   eq (x, ...args) {
-    const swapped = args.length > 0 && named('eq', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_EQ, this, x, swapped, 'eq: x')
+    return combine(POLY_EQ, this, x, isReversed('eq', args), 'eq: x')
   }
 
   ne (x, ...args) {
-    const swapped = args.length > 0 && named('ne', args, REVERSE).reverse ? 1 : 0
-    return combine(POLY_NE, this, x, swapped, 'ne: x')
+    return combine(POLY_NE, this, x, isReversed('ne', args), 'ne: x')
   }
 
   logaddexp (...args) {
-    const o = named('logaddexp', args, { x: undefined })
-    return call1(LOGADDEXP, this, [operandOf(o.x, this, 'logaddexp: x')])
+    return LOGADDEXP.one(this, args)
   }
 
   copysign (...args) {
-    const o = named('copysign', args, { x: undefined })
-    return call1(COPYSIGN, this, [operandOf(o.x, this, 'copysign: x')])
+    return COPYSIGN.one(this, args)
   }
 
   atan2 (...args) {
-    const o = named('atan2', args, { x: undefined, reverse: false })
-    return call1(ATAN2, this, [operandOf(o.x, this, 'atan2: x'), Boolean(o.reverse)])
+    return ATAN2.one(this, args)
   }
 
   hypot (...args) {
-    const o = named('hypot', args, { x: undefined, reverse: false })
-    return call1(HYPOT, this, [operandOf(o.x, this, 'hypot: x'), Boolean(o.reverse)])
+    return HYPOT.one(this, args)
   }
 
   where (...args) {
-    const o = named('where', args, { x: undefined, y: undefined })
-    return call1(WHERE, this, [operandOf(o.x, this, 'where: x'), operandOf(o.y, this, 'where: y')])
+    return WHERE.one(this, args)
   }
 
   maskedFill (...args) {
-    const o = named('maskedFill', args, { mask: undefined, value: undefined })
-    return call1(MASKED_FILL, this, [operandOf(o.mask, this, 'maskedFill: mask'), operandOf(o.value, this, 'maskedFill: value')])
+    return MASKED_FILL.one(this, args)
   }
 
   lerp (...args) {
-    const o = named('lerp', args, { end: undefined, weight: undefined })
-    return call1(LERP, this, [operandOf(o.end, this, 'lerp: end'), operandOf(o.weight, this, 'lerp: weight')])
+    return LERP.one(this, args)
   }
 
   clamp (...args) {
-    const o = named('clamp', args, { min: null, max: null })
-    return call1(CLAMP, this, [operandOf(o.min, this, 'clamp: min'), operandOf(o.max, this, 'clamp: max')])
+    return CLAMP.one(this, args)
   }
 
   isclose (...args) {
-    const o = named('isclose', args, { other: undefined, rtol: 1e-05, atol: 1e-08, equalNan: false })
-    return call1(ISCLOSE, this, [operandOf(o.other, this, 'isclose: other'), o.rtol, o.atol, Boolean(o.equalNan)])
+    return ISCLOSE.one(this, args)
   }
 
   // Functions of each element
 
   exp () {
-    return call1(EXP, this, [])
+    return EXP.one(this, NOTHING)
   }
 
   exp2 () {
-    return call1(EXP2, this, [])
+    return EXP2.one(this, NOTHING)
   }
 
   expm1 () {
-    return call1(EXPM1, this, [])
+    return EXPM1.one(this, NOTHING)
   }
 
   log () {
-    return call1(LOG, this, [])
+    return LOG.one(this, NOTHING)
   }
 
   log2 () {
-    return call1(LOG2, this, [])
+    return LOG2.one(this, NOTHING)
   }
 
   log10 () {
-    return call1(LOG10, this, [])
+    return LOG10.one(this, NOTHING)
   }
 
   log1p () {
-    return call1(LOG1P, this, [])
+    return LOG1P.one(this, NOTHING)
   }
 
   sqrt () {
-    return call1(SQRT, this, [])
+    return SQRT.one(this, NOTHING)
   }
 
   rsqrt () {
-    return call1(RSQRT, this, [])
+    return RSQRT.one(this, NOTHING)
   }
 
   reciprocal () {
-    return call1(RECIPROCAL, this, [])
+    return RECIPROCAL.one(this, NOTHING)
   }
 
   square () {
-    return call1(SQUARE, this, [])
+    return SQUARE.one(this, NOTHING)
   }
 
   neg () {
-    return call1(NEG, this, [])
+    return NEG.one(this, NOTHING)
   }
 
   abs () {
-    return call1(ABS, this, [])
+    return ABS.one(this, NOTHING)
   }
 
   sign () {
-    return call1(SIGN, this, [])
+    return SIGN.one(this, NOTHING)
   }
 
   sin () {
-    return call1(SIN, this, [])
+    return SIN.one(this, NOTHING)
   }
 
   cos () {
-    return call1(COS, this, [])
+    return COS.one(this, NOTHING)
   }
 
   tan () {
-    return call1(TAN, this, [])
+    return TAN.one(this, NOTHING)
   }
 
   asin () {
-    return call1(ASIN, this, [])
+    return ASIN.one(this, NOTHING)
   }
 
   acos () {
-    return call1(ACOS, this, [])
+    return ACOS.one(this, NOTHING)
   }
 
   atan () {
-    return call1(ATAN, this, [])
+    return ATAN.one(this, NOTHING)
   }
 
   sinh () {
-    return call1(SINH, this, [])
+    return SINH.one(this, NOTHING)
   }
 
   cosh () {
-    return call1(COSH, this, [])
+    return COSH.one(this, NOTHING)
   }
 
   tanh () {
-    return call1(TANH, this, [])
+    return TANH.one(this, NOTHING)
   }
 
   asinh () {
-    return call1(ASINH, this, [])
+    return ASINH.one(this, NOTHING)
   }
 
   acosh () {
-    return call1(ACOSH, this, [])
+    return ACOSH.one(this, NOTHING)
   }
 
   atanh () {
-    return call1(ATANH, this, [])
+    return ATANH.one(this, NOTHING)
   }
 
   ceil () {
-    return call1(CEIL, this, [])
+    return CEIL.one(this, NOTHING)
   }
 
   floor () {
-    return call1(FLOOR, this, [])
+    return FLOOR.one(this, NOTHING)
   }
 
   trunc () {
-    return call1(TRUNC, this, [])
+    return TRUNC.one(this, NOTHING)
   }
 
   round () {
-    return call1(ROUND, this, [])
+    return ROUND.one(this, NOTHING)
   }
 
   erf () {
-    return call1(ERF, this, [])
+    return ERF.one(this, NOTHING)
   }
 
   erfc () {
-    return call1(ERFC, this, [])
+    return ERFC.one(this, NOTHING)
   }
 
   erfinv () {
-    return call1(ERFINV, this, [])
+    return ERFINV.one(this, NOTHING)
   }
 
   ndtri () {
-    return call1(NDTRI, this, [])
+    return NDTRI.one(this, NOTHING)
   }
 
   lgamma () {
-    return call1(LGAMMA, this, [])
+    return LGAMMA.one(this, NOTHING)
   }
 
   digamma () {
-    return call1(DIGAMMA, this, [])
+    return DIGAMMA.one(this, NOTHING)
   }
 
   isnan () {
-    return call1(ISNAN, this, [])
+    return ISNAN.one(this, NOTHING)
   }
 
   isinf () {
-    return call1(ISINF, this, [])
+    return ISINF.one(this, NOTHING)
   }
 
   isfinite () {
-    return call1(ISFINITE, this, [])
+    return ISFINITE.one(this, NOTHING)
   }
 
   logicalNot () {
-    return call1(LOGICAL_NOT, this, [])
+    return LOGICAL_NOT.one(this, NOTHING)
   }
 
   bitwiseNot () {
-    return call1(BITWISE_NOT, this, [])
+    return BITWISE_NOT.one(this, NOTHING)
   }
 
   // Activations
 
   relu () {
-    return call1(RELU, this, [])
+    return RELU.one(this, NOTHING)
   }
 
   relu6 () {
-    return call1(RELU6, this, [])
+    return RELU6.one(this, NOTHING)
   }
 
   sigmoid () {
-    return call1(SIGMOID, this, [])
+    return SIGMOID.one(this, NOTHING)
   }
 
   logsigmoid () {
-    return call1(LOGSIGMOID, this, [])
+    return LOGSIGMOID.one(this, NOTHING)
   }
 
   gelu () {
-    return call1(GELU, this, [])
+    return GELU.one(this, NOTHING)
   }
 
   quickGelu () {
-    return call1(QUICK_GELU, this, [])
+    return QUICK_GELU.one(this, NOTHING)
   }
 
   silu () {
-    return call1(SILU, this, [])
+    return SILU.one(this, NOTHING)
   }
 
   swish () {
-    return call1(SWISH, this, [])
+    return SWISH.one(this, NOTHING)
   }
 
   mish () {
-    return call1(MISH, this, [])
+    return MISH.one(this, NOTHING)
   }
 
   softsign () {
-    return call1(SOFTSIGN, this, [])
+    return SOFTSIGN.one(this, NOTHING)
   }
 
   hardswish () {
-    return call1(HARDSWISH, this, [])
+    return HARDSWISH.one(this, NOTHING)
   }
 
   hardsigmoid (...args) {
-    const o = named('hardsigmoid', args, { alpha: 0.16666666666666666, beta: 0.5 })
-    return call1(HARDSIGMOID, this, [o.alpha, o.beta])
+    return HARDSIGMOID.one(this, args)
   }
 
   leakyRelu (...args) {
-    const o = named('leakyRelu', args, { negSlope: 0.01 })
-    return call1(LEAKY_RELU, this, [o.negSlope])
+    return LEAKY_RELU.one(this, args)
   }
 
   elu (...args) {
-    const o = named('elu', args, { alpha: 1 })
-    return call1(ELU, this, [o.alpha])
+    return ELU.one(this, args)
   }
 
   celu (...args) {
-    const o = named('celu', args, { alpha: 1 })
-    return call1(CELU, this, [o.alpha])
+    return CELU.one(this, args)
   }
 
   selu (...args) {
-    const o = named('selu', args, { alpha: 1.67326, gamma: 1.0507 })
-    return call1(SELU, this, [o.alpha, o.gamma])
+    return SELU.one(this, args)
   }
 
   softplus (...args) {
-    const o = named('softplus', args, { beta: 1 })
-    return call1(SOFTPLUS, this, [o.beta])
+    return SOFTPLUS.one(this, args)
   }
 
   hardtanh (...args) {
-    const o = named('hardtanh', args, { minVal: -1, maxVal: 1 })
-    return call1(HARDTANH, this, [o.minVal, o.maxVal])
+    return HARDTANH.one(this, args)
   }
 
   // Types
 
   cast (...args) {
-    const o = named('cast', args, { dtype: undefined })
-    return call1(CAST, this, [typeOrNull(o.dtype)])
+    return CAST.one(this, args)
   }
 
   bitcast (...args) {
-    const o = named('bitcast', args, { dtype: undefined })
-    return call1(BITCAST, this, [typeOrNull(o.dtype)])
+    return BITCAST.one(this, args)
   }
 
   float () {
-    return call1(FLOAT, this, [])
+    return FLOAT.one(this, NOTHING)
   }
 
   double () {
-    return call1(DOUBLE, this, [])
+    return DOUBLE.one(this, NOTHING)
   }
 
   half () {
-    return call1(HALF, this, [])
+    return HALF.one(this, NOTHING)
   }
 
   bfloat16 () {
-    return call1(BFLOAT16, this, [])
+    return BFLOAT16.one(this, NOTHING)
   }
 
   short () {
-    return call1(SHORT, this, [])
+    return SHORT.one(this, NOTHING)
   }
 
   int () {
-    return call1(INT, this, [])
+    return INT.one(this, NOTHING)
   }
 
   long () {
-    return call1(LONG, this, [])
+    return LONG.one(this, NOTHING)
   }
 
   bool () {
-    return call1(BOOL, this, [])
+    return BOOL.one(this, NOTHING)
   }
 
   contiguous () {
-    return call1(CONTIGUOUS, this, [])
+    return CONTIGUOUS.one(this, NOTHING)
   }
 
   contiguousBackward () {
-    return call1(CONTIGUOUS_BACKWARD, this, [])
+    return CONTIGUOUS_BACKWARD.one(this, NOTHING)
   }
 
   // Reductions
 
   sum (...args) {
-    const o = named('sum', args, { axis: null, keepdim: false, dtype: null })
-    return call1(SUM, this, [o.axis, Boolean(o.keepdim), typeOrNull(o.dtype)])
+    return SUM.one(this, args)
   }
 
   prod (...args) {
-    const o = named('prod', args, { axis: null, keepdim: false, dtype: null })
-    return call1(PROD, this, [o.axis, Boolean(o.keepdim), typeOrNull(o.dtype)])
+    return PROD.one(this, args)
   }
 
   max (...args) {
-    const o = named('max', args, { axis: null, keepdim: false })
-    return call1(MAX, this, [o.axis, Boolean(o.keepdim)])
+    return MAX.one(this, args)
   }
 
   min (...args) {
-    const o = named('min', args, { axis: null, keepdim: false })
-    return call1(MIN, this, [o.axis, Boolean(o.keepdim)])
+    return MIN.one(this, args)
   }
 
   mean (...args) {
-    const o = named('mean', args, { axis: null, keepdim: false })
-    return call1(MEAN, this, [o.axis, Boolean(o.keepdim)])
+    return MEAN.one(this, args)
   }
 
   any (...args) {
-    const o = named('any', args, { axis: null, keepdim: false })
-    return call1(ANY, this, [o.axis, Boolean(o.keepdim)])
+    return ANY.one(this, args)
   }
 
   all (...args) {
-    const o = named('all', args, { axis: null, keepdim: false })
-    return call1(ALL, this, [o.axis, Boolean(o.keepdim)])
+    return ALL.one(this, args)
   }
 
   logsumexp (...args) {
-    const o = named('logsumexp', args, { axis: null, keepdim: false })
-    return call1(LOGSUMEXP, this, [o.axis, Boolean(o.keepdim)])
+    return LOGSUMEXP.one(this, args)
   }
 
   var (...args) {
-    const o = named('var', args, { axis: null, keepdim: false, correction: 1 })
-    return call1(VAR, this, [o.axis, Boolean(o.keepdim), o.correction])
+    return VAR.one(this, args)
   }
 
   std (...args) {
-    const o = named('std', args, { axis: null, keepdim: false, correction: 1 })
-    return call1(STD, this, [o.axis, Boolean(o.keepdim), o.correction])
+    return STD.one(this, args)
   }
 
   varMean (...args) {
-    const o = named('varMean', args, { axis: null, keepdim: false, correction: 1 })
-    return call(VAR_MEAN, this, [o.axis, Boolean(o.keepdim), o.correction])
+    return VAR_MEAN.all(this, args)
   }
 
   stdMean (...args) {
-    const o = named('stdMean', args, { axis: null, keepdim: false, correction: 1 })
-    return call(STD_MEAN, this, [o.axis, Boolean(o.keepdim), o.correction])
+    return STD_MEAN.all(this, args)
   }
 
   argmax (...args) {
-    const o = named('argmax', args, { axis: null, keepdim: false })
-    return call1(ARGMAX, this, [o.axis, Boolean(o.keepdim)])
+    return ARGMAX.one(this, args)
   }
 
   argmin (...args) {
-    const o = named('argmin', args, { axis: null, keepdim: false })
-    return call1(ARGMIN, this, [o.axis, Boolean(o.keepdim)])
+    return ARGMIN.one(this, args)
   }
 
   softmax (...args) {
-    const o = named('softmax', args, { axis: -1, dtype: null })
-    return call1(SOFTMAX, this, [o.axis, typeOrNull(o.dtype)])
+    return SOFTMAX.one(this, args)
   }
 
   logSoftmax (...args) {
-    const o = named('logSoftmax', args, { axis: -1, dtype: null })
-    return call1(LOG_SOFTMAX, this, [o.axis, typeOrNull(o.dtype)])
+    return LOG_SOFTMAX.one(this, args)
   }
 
   // Scans and sorting
 
   cumsum (...args) {
-    const o = named('cumsum', args, { axis: 0 })
-    return call1(CUMSUM, this, [o.axis])
+    return CUMSUM.one(this, args)
   }
 
   cumprod (...args) {
-    const o = named('cumprod', args, { axis: 0 })
-    return call1(CUMPROD, this, [o.axis])
+    return CUMPROD.one(this, args)
   }
 
   logcumsumexp (...args) {
-    const o = named('logcumsumexp', args, { axis: 0 })
-    return call1(LOGCUMSUMEXP, this, [o.axis])
+    return LOGCUMSUMEXP.one(this, args)
   }
 
   cummax (...args) {
-    const o = named('cummax', args, { axis: 0 })
-    return call(CUMMAX, this, [o.axis])
+    return CUMMAX.all(this, args)
   }
 
   cummin (...args) {
-    const o = named('cummin', args, { axis: 0 })
-    return call(CUMMIN, this, [o.axis])
+    return CUMMIN.all(this, args)
   }
 
   sort (...args) {
-    const o = named('sort', args, { dim: -1, descending: false })
-    return call(SORT, this, [o.dim, Boolean(o.descending)])
+    return SORT.all(this, args)
   }
 
   argsort (...args) {
-    const o = named('argsort', args, { dim: -1, descending: false })
-    return call1(ARGSORT, this, [o.dim, Boolean(o.descending)])
+    return ARGSORT.one(this, args)
   }
 
   topk (...args) {
-    const o = named('topk', args, { k: undefined, dim: -1, largest: true, sorted: true })
-    return call(TOPK, this, [o.k, o.dim, Boolean(o.largest), Boolean(o.sorted)])
+    return TOPK.all(this, args)
   }
 
   // Shape
 
   flatten (...args) {
-    const o = named('flatten', args, { startDim: 0, endDim: -1 })
-    return call1(FLATTEN, this, [o.startDim, o.endDim])
+    return FLATTEN.one(this, args)
   }
 
   unflatten (...args) {
-    const o = named('unflatten', args, { dim: undefined, sizes: undefined })
-    return call1(UNFLATTEN, this, [o.dim, o.sizes])
+    return UNFLATTEN.one(this, args)
   }
 
   squeeze (...args) {
-    const o = named('squeeze', args, { dim: null })
-    return call1(SQUEEZE, this, [o.dim])
+    return SQUEEZE.one(this, args)
   }
 
   unsqueeze (...args) {
-    const o = named('unsqueeze', args, { dim: undefined })
-    return call1(UNSQUEEZE, this, [o.dim])
+    return UNSQUEEZE.one(this, args)
   }
 
   repeat (...args) {
-    const o = shaped('repeat', args, { repeats: null })
-    return call1(REPEAT, this, [o.repeats])
+    return REPEAT.one(this, args)
   }
 
   repeatInterleave (...args) {
-    const o = named('repeatInterleave', args, { repeats: undefined, dim: null })
-    return call1(REPEAT_INTERLEAVE, this, [o.repeats, o.dim])
+    return REPEAT_INTERLEAVE.one(this, args)
   }
 
   permute (...args) {
-    const o = shaped('permute', args, { order: null })
-    return call1(PERMUTE, this, [o.order])
+    return PERMUTE.one(this, args)
   }
 
   transpose (...args) {
-    const o = named('transpose', args, { dim0: 1, dim1: 0 })
-    return call1(TRANSPOSE, this, [o.dim0, o.dim1])
+    return TRANSPOSE.one(this, args)
   }
 
   flip (...args) {
-    const o = shaped('flip', args, { axis: null })
-    return call1(FLIP, this, [o.axis])
+    return FLIP.one(this, args)
   }
 
   shrink (...args) {
-    const o = named('shrink', args, { arg: undefined })
-    return call1(SHRINK, this, [o.arg])
+    return SHRINK.one(this, args)
   }
 
   roll (...args) {
-    const o = named('roll', args, { shifts: undefined, dims: null })
-    return call1(ROLL, this, [o.shifts, o.dims])
+    return ROLL.one(this, args)
   }
 
   unfold (...args) {
-    const o = named('unfold', args, { dim: undefined, size: undefined, step: undefined })
-    return call1(UNFOLD, this, [o.dim, o.size, o.step])
+    return UNFOLD.one(this, args)
   }
 
   diagonal (...args) {
-    const o = named('diagonal', args, { offset: 0, dim1: 0, dim2: 1 })
-    return call1(DIAGONAL, this, [o.offset, o.dim1, o.dim2])
+    return DIAGONAL.one(this, args)
   }
 
   diag () {
-    return call1(DIAG, this, [])
+    return DIAG.one(this, NOTHING)
   }
 
   tril (...args) {
-    const o = named('tril', args, { diagonal: 0 })
-    return call1(TRIL, this, [o.diagonal])
+    return TRIL.one(this, args)
   }
 
   triu (...args) {
-    const o = named('triu', args, { diagonal: 0 })
-    return call1(TRIU, this, [o.diagonal])
+    return TRIU.one(this, args)
+  }
+
+  static cat (...args) {
+    return CAT.join(args)
+  }
+
+  cat (...args) {
+    return CAT.join([this, ...args])
+  }
+
+  static stack (...args) {
+    return STACK.join(args)
+  }
+
+  stack (...args) {
+    return STACK.join([this, ...args])
+  }
+
+  static meshgrid (...args) {
+    return MESHGRID.joinAll(args)
   }
 
   split (...args) {
-    const o = named('split', args, { sizes: undefined, dim: 0 })
-    return call(SPLIT, this, [o.sizes, o.dim])
+    return SPLIT.all(this, args)
   }
 
   chunk (...args) {
-    const o = named('chunk', args, { chunks: undefined, dim: 0 })
-    return call(CHUNK, this, [o.chunks, o.dim])
+    return CHUNK.all(this, args)
   }
 
   // Indexing
 
   gather (...args) {
-    const o = named('gather', args, { dim: undefined, index: undefined })
-    return call1(GATHER, this, [o.dim, operandOf(o.index, this, 'gather: index')])
+    return GATHER.one(this, args)
   }
 
   indexSelect (...args) {
-    const o = named('indexSelect', args, { dim: undefined, index: undefined })
-    return call1(INDEX_SELECT, this, [o.dim, operandOf(o.index, this, 'indexSelect: index')])
+    return INDEX_SELECT.one(this, args)
+  }
+
+  scatter (...args) {
+    return SCATTER.one(this, args)
   }
 
   scatterReduce (...args) {
-    const o = named('scatterReduce', args, { dim: undefined, index: undefined, src: undefined, reduce: undefined, includeSelf: true })
-    return call1(SCATTER_REDUCE, this, [o.dim, operandOf(o.index, this, 'scatterReduce: index'), operandOf(o.src, this, 'scatterReduce: src'), o.reduce, Boolean(o.includeSelf)])
+    return SCATTER_REDUCE.one(this, args)
   }
 
   maskedSelect (...args) {
-    const o = named('maskedSelect', args, { mask: undefined })
-    return call1(MASKED_SELECT, this, [operandOf(o.mask, this, 'maskedSelect: mask')])
+    return MASKED_SELECT.one(this, args)
   }
 
   nonzero () {
-    return call1(NONZERO, this, [])
+    return NONZERO.one(this, NOTHING)
   }
 
   oneHot (...args) {
-    const o = named('oneHot', args, { numClasses: -1 })
-    return call1(ONE_HOT, this, [o.numClasses])
+    return ONE_HOT.one(this, args)
   }
 
   // Linear algebra
 
   matmul (...args) {
-    const o = named('matmul', args, { x: undefined, reverse: false, dtype: null })
-    return call1(MATMUL, this, [operandOf(o.x, this, 'matmul: x'), Boolean(o.reverse), typeOrNull(o.dtype)])
+    return MATMUL.one(this, args)
   }
 
   dot (...args) {
-    const o = named('dot', args, { x: undefined, reverse: false, dtype: null })
-    return call1(DOT, this, [operandOf(o.x, this, 'dot: x'), Boolean(o.reverse), typeOrNull(o.dtype)])
+    return DOT.one(this, args)
   }
 
   scaledDotProductAttention (...args) {
-    const o = named('scaledDotProductAttention', args, { key: undefined, value: undefined, attnMask: null, dropoutP: 0, isCausal: false, enableGqa: false, scale: null })
-    return call1(SCALED_DOT_PRODUCT_ATTENTION, this, [operandOf(o.key, this, 'scaledDotProductAttention: key'), operandOf(o.value, this, 'scaledDotProductAttention: value'), operandOf(o.attnMask, this, 'scaledDotProductAttention: attnMask'), o.dropoutP, Boolean(o.isCausal), Boolean(o.enableGqa), o.scale])
+    return SCALED_DOT_PRODUCT_ATTENTION.one(this, args)
   }
 
   cholesky (...args) {
-    const o = named('cholesky', args, { upper: false })
-    return call1(CHOLESKY, this, [Boolean(o.upper)])
+    return CHOLESKY.one(this, args)
   }
 
   triangularSolve (...args) {
-    const o = named('triangularSolve', args, { b: undefined, upper: false, transpose: false, unitDiagonal: false })
-    return call1(TRIANGULAR_SOLVE, this, [operandOf(o.b, this, 'triangularSolve: b'), Boolean(o.upper), Boolean(o.transpose), Boolean(o.unitDiagonal)])
+    return TRIANGULAR_SOLVE.one(this, args)
   }
 
   solve (...args) {
-    const o = named('solve', args, { b: undefined })
-    return call1(SOLVE, this, [operandOf(o.b, this, 'solve: b')])
+    return SOLVE.one(this, args)
   }
 
   inv () {
-    return call1(INV, this, [])
+    return INV.one(this, NOTHING)
   }
 
   det () {
-    return call1(DET, this, [])
+    return DET.one(this, NOTHING)
   }
 
   slogdet () {
-    return call(SLOGDET, this, [])
+    return SLOGDET.all(this, NOTHING)
   }
 
   qr () {
-    return call(QR, this, [])
+    return QR.all(this, NOTHING)
   }
 
   svd (...args) {
-    const o = named('svd', args, { fullMatrices: true })
-    return call(SVD, this, [Boolean(o.fullMatrices)])
+    return SVD.all(this, args)
   }
 
   eigh (...args) {
-    const o = named('eigh', args, { upper: false })
-    return call(EIGH, this, [Boolean(o.upper)])
+    return EIGH.all(this, args)
   }
 
   lstsq (...args) {
-    const o = named('lstsq', args, { b: undefined, rcond: null })
-    return call(LSTSQ, this, [operandOf(o.b, this, 'lstsq: b'), o.rcond])
+    return LSTSQ.all(this, args)
   }
 
   newtonSchulz (...args) {
-    const o = named('newtonSchulz', args, { steps: undefined, params: undefined, eps: 1e-07 })
-    return call1(NEWTON_SCHULZ, this, [o.steps, o.params, o.eps])
+    return NEWTON_SCHULZ.one(this, args)
   }
 
   // Convolutions and windows
 
   convTranspose2d (...args) {
-    const o = named('convTranspose2d', args, { weight: undefined, bias: null, groups: 1, stride: 1, dilation: 1, padding: 0, outputPadding: 0 })
-    return call1(CONV_TRANSPOSE2D, this, [operandOf(o.weight, this, 'convTranspose2d: weight'), operandOf(o.bias, this, 'convTranspose2d: bias'), o.groups, o.stride, o.dilation, o.padding, o.outputPadding])
+    return CONV_TRANSPOSE2D.one(this, args)
   }
 
   avgPool2d (...args) {
-    const o = named('avgPool2d', args, { kernelSize: [2, 2], stride: null, dilation: 1, padding: 0, ceilMode: false, countIncludePad: true })
-    return call1(AVG_POOL2D, this, [pair(o.kernelSize), o.stride, o.dilation, o.padding, Boolean(o.ceilMode), Boolean(o.countIncludePad)])
+    return AVG_POOL2D.one(this, args)
   }
 
   maxUnpool2d (...args) {
-    const o = named('maxUnpool2d', args, { indices: undefined, kernelSize: [2, 2], stride: null, dilation: 1, padding: 0, outputSize: null })
-    return call1(MAX_UNPOOL2D, this, [operandOf(o.indices, this, 'maxUnpool2d: indices'), pair(o.kernelSize), o.stride, o.dilation, o.padding, o.outputSize])
+    return MAX_UNPOOL2D.one(this, args)
   }
 
   interpolate (...args) {
-    const o = named('interpolate', args, { size: undefined, mode: 'linear', alignCorners: false })
-    return call1(INTERPOLATE, this, [o.size, o.mode, Boolean(o.alignCorners)])
+    return INTERPOLATE.one(this, args)
   }
 
   // Normalisation
 
   layernorm (...args) {
-    const o = named('layernorm', args, { axis: -1, eps: 1e-05, weight: null, bias: null })
-    return call1(LAYERNORM, this, [o.axis, o.eps, operandOf(o.weight, this, 'layernorm: weight'), operandOf(o.bias, this, 'layernorm: bias')])
+    return LAYERNORM.one(this, args)
   }
 
   rmsnorm (...args) {
-    const o = named('rmsnorm', args, { eps: 1e-05, weight: null })
-    return call1(RMSNORM, this, [o.eps, operandOf(o.weight, this, 'rmsnorm: weight')])
+    return RMSNORM.one(this, args)
   }
 
   groupnorm (...args) {
-    const o = named('groupnorm', args, { groups: undefined, eps: 1e-05, weight: null, bias: null })
-    return call1(GROUPNORM, this, [o.groups, o.eps, operandOf(o.weight, this, 'groupnorm: weight'), operandOf(o.bias, this, 'groupnorm: bias')])
+    return GROUPNORM.one(this, args)
   }
 
   batchnorm (...args) {
-    const o = named('batchnorm', args, { weight: null, bias: null, mean: undefined, invstd: undefined, axis: 1 })
-    return call1(BATCHNORM, this, [operandOf(o.weight, this, 'batchnorm: weight'), operandOf(o.bias, this, 'batchnorm: bias'), operandOf(o.mean, this, 'batchnorm: mean'), operandOf(o.invstd, this, 'batchnorm: invstd'), o.axis])
+    return BATCHNORM.one(this, args)
   }
 
   batchnormStats () {
-    return call(BATCHNORM_STATS, this, [])
+    return BATCHNORM_STATS.all(this, NOTHING)
   }
 
   // Losses
 
   crossEntropy (...args) {
-    const o = named('crossEntropy', args, { target: undefined, reduction: 'mean', labelSmoothing: 0, axis: null })
-    return call1(CROSS_ENTROPY, this, [operandOf(o.target, this, 'crossEntropy: target'), o.reduction, o.labelSmoothing, o.axis])
+    return CROSS_ENTROPY.one(this, args)
   }
 
   sparseCategoricalCrossentropy (...args) {
-    const o = named('sparseCategoricalCrossentropy', args, { target: undefined, ignoreIndex: -1, labelSmoothing: 0, reduction: 'mean' })
-    return call1(SPARSE_CATEGORICAL_CROSSENTROPY, this, [operandOf(o.target, this, 'sparseCategoricalCrossentropy: target'), o.ignoreIndex, o.labelSmoothing, o.reduction])
+    return SPARSE_CATEGORICAL_CROSSENTROPY.one(this, args)
   }
 
   binaryCrossentropy (...args) {
-    const o = named('binaryCrossentropy', args, { target: undefined, reduction: 'mean' })
-    return call1(BINARY_CROSSENTROPY, this, [operandOf(o.target, this, 'binaryCrossentropy: target'), o.reduction])
+    return BINARY_CROSSENTROPY.one(this, args)
   }
 
   binaryCrossentropyLogits (...args) {
-    const o = named('binaryCrossentropyLogits', args, { target: undefined, reduction: 'mean', posWeight: null })
-    return call1(BINARY_CROSSENTROPY_LOGITS, this, [operandOf(o.target, this, 'binaryCrossentropyLogits: target'), o.reduction, operandOf(o.posWeight, this, 'binaryCrossentropyLogits: posWeight')])
+    return BINARY_CROSSENTROPY_LOGITS.one(this, args)
   }
 
   nllLoss (...args) {
-    const o = named('nllLoss', args, { target: undefined, weight: null, ignoreIndex: null, reduction: 'mean' })
-    return call1(NLL_LOSS, this, [operandOf(o.target, this, 'nllLoss: target'), operandOf(o.weight, this, 'nllLoss: weight'), o.ignoreIndex, o.reduction])
+    return NLL_LOSS.one(this, args)
   }
 
   mseLoss (...args) {
-    const o = named('mseLoss', args, { target: undefined, reduction: 'mean' })
-    return call1(MSE_LOSS, this, [operandOf(o.target, this, 'mseLoss: target'), o.reduction])
+    return MSE_LOSS.one(this, args)
   }
 
   l1Loss (...args) {
-    const o = named('l1Loss', args, { target: undefined, reduction: 'mean' })
-    return call1(L1_LOSS, this, [operandOf(o.target, this, 'l1Loss: target'), o.reduction])
+    return L1_LOSS.one(this, args)
   }
 
   huberLoss (...args) {
-    const o = named('huberLoss', args, { target: undefined, delta: 1, reduction: 'mean' })
-    return call1(HUBER_LOSS, this, [operandOf(o.target, this, 'huberLoss: target'), o.delta, o.reduction])
+    return HUBER_LOSS.one(this, args)
   }
 
   // New tensors
 
   static zeros (...args) {
-    const o = shaped('zeros', args, { shape: null, ...CREATION })
-    return finish(call1(ZEROS, undefined, [sizesOf(o.shape, 'zeros: shape'), typeOrNull(o.dtype)]), o)
+    return ZEROS.make(undefined, args)
   }
 
   static ones (...args) {
-    const o = shaped('ones', args, { shape: null, ...CREATION })
-    return finish(call1(ONES, undefined, [sizesOf(o.shape, 'ones: shape'), typeOrNull(o.dtype)]), o)
+    return ONES.make(undefined, args)
+  }
+
+  zerosLike (...args) {
+    return ZEROS_LIKE.make(this, args)
+  }
+
+  onesLike (...args) {
+    return ONES_LIKE.make(this, args)
+  }
+
+  fullLike (...args) {
+    return FULL_LIKE.make(this, args)
   }
 
   static linspace (...args) {
-    const o = named('linspace', args, { start: undefined, stop: undefined, steps: undefined, ...CREATION })
-    return finish(call1(LINSPACE, undefined, [o.start, o.stop, o.steps, typeOrNull(o.dtype)]), o)
+    return LINSPACE.make(undefined, args)
   }
 
   static eye (...args) {
-    const o = named('eye', args, { n: undefined, m: null, ...CREATION })
-    return finish(call1(EYE, undefined, [o.n, o.m, typeOrNull(o.dtype)]), o)
+    return EYE.make(undefined, args)
   }
 
   // Random tensors
 
   static rand (...args) {
-    const o = shaped('rand', args, { shape: null, ...CREATION })
-    return finish(call1(RAND, undefined, [sizesOf(o.shape, 'rand: shape'), typeOrNull(o.dtype)]), o)
+    return RAND.make(undefined, args)
   }
 
   static randn (...args) {
-    const o = shaped('randn', args, { shape: null, ...CREATION })
-    return finish(call1(RANDN, undefined, [sizesOf(o.shape, 'randn: shape'), typeOrNull(o.dtype)]), o)
+    return RANDN.make(undefined, args)
   }
 
   static randint (...args) {
-    const o = shaped('randint', args, { shape: null, low: 0, high: 10, ...CREATION })
-    return finish(call1(RANDINT, undefined, [sizesOf(o.shape, 'randint: shape'), o.low, o.high, typeOrNull(o.dtype)]), o)
+    return RANDINT.make(undefined, args)
   }
 
   static uniform (...args) {
-    const o = shaped('uniform', args, { shape: null, low: 0, high: 1, ...CREATION })
-    return finish(call1(UNIFORM, undefined, [sizesOf(o.shape, 'uniform: shape'), o.low, o.high, typeOrNull(o.dtype)]), o)
+    return UNIFORM.make(undefined, args)
   }
 
   static normal (...args) {
-    const o = shaped('normal', args, { shape: null, mean: 0, std: 1, ...CREATION })
-    return finish(call1(NORMAL, undefined, [sizesOf(o.shape, 'normal: shape'), o.mean, o.std, typeOrNull(o.dtype)]), o)
+    return NORMAL.make(undefined, args)
   }
 
   static scaledUniform (...args) {
-    const o = shaped('scaledUniform', args, { shape: null, ...CREATION })
-    return finish(call1(SCALED_UNIFORM, undefined, [sizesOf(o.shape, 'scaledUniform: shape'), typeOrNull(o.dtype)]), o)
+    return SCALED_UNIFORM.make(undefined, args)
   }
 
   static glorotUniform (...args) {
-    const o = shaped('glorotUniform', args, { shape: null, ...CREATION })
-    return finish(call1(GLOROT_UNIFORM, undefined, [sizesOf(o.shape, 'glorotUniform: shape'), typeOrNull(o.dtype)]), o)
+    return GLOROT_UNIFORM.make(undefined, args)
   }
 
   static kaimingUniform (...args) {
-    const o = shaped('kaimingUniform', args, { shape: null, a: 0.01, ...CREATION })
-    return finish(call1(KAIMING_UNIFORM, undefined, [sizesOf(o.shape, 'kaimingUniform: shape'), o.a, typeOrNull(o.dtype)]), o)
+    return KAIMING_UNIFORM.make(undefined, args)
   }
 
   static kaimingNormal (...args) {
-    const o = shaped('kaimingNormal', args, { shape: null, a: 0.01, ...CREATION })
-    return finish(call1(KAIMING_NORMAL, undefined, [sizesOf(o.shape, 'kaimingNormal: shape'), o.a, typeOrNull(o.dtype)]), o)
+    return KAIMING_NORMAL.make(undefined, args)
   }
 
   static randperm (...args) {
-    const o = named('randperm', args, { n: undefined, ...CREATION })
-    return finish(call1(RANDPERM, undefined, [o.n, typeOrNull(o.dtype)]), o)
+    return RANDPERM.make(undefined, args)
+  }
+
+  randLike (...args) {
+    return RAND_LIKE.make(this, args)
+  }
+
+  randnLike (...args) {
+    return RANDN_LIKE.make(this, args)
   }
 
   multinomial (...args) {
-    const o = named('multinomial', args, { numSamples: 1, replacement: false })
-    return call1(MULTINOMIAL, this, [o.numSamples, Boolean(o.replacement)])
+    return MULTINOMIAL.one(this, args)
   }
 }
 
-module.exports = { Methods, CREATION }
+module.exports = { Methods }

@@ -4,14 +4,12 @@
 const { lib } = require('./library.js')
 const { CTX } = require('./handles.js')
 const { HANDLE, Base, registered, made, describe, count, tensorOf } = require('./base.js')
-const { operation, joined } = require('./call.js')
 const { SymInt } = require('./variable.js')
 const { Writing } = require('./writing.js')
 const { MAX_DIMS, named, list, show } = require('./arguments.js')
 const { Device } = require('./device.js')
 const { tensorFrom, typeOf } = require('./data.js')
 
-const STACK = operation('stack')
 const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
 
 /**
@@ -167,7 +165,7 @@ function madeFrom (data, dtype, shape, requiresGrad) {
   let tensor = null
   if (data instanceof Base) tensor = tensorOf(data, 'Tensor: data')
   else if (data instanceof SymInt) tensor = ofSize(data)
-  else if (hasTensors(data)) [tensor] = joined('Tensor', STACK, [data.map((t) => t instanceof Base ? t : new Tensor(t))], { dim: 0 })
+  else if (hasTensors(data)) tensor = Tensor.stack(data.map((t) => t instanceof Base ? t : new Tensor(t)))
   if (tensor === null) return tensorFrom(data, dtype, shape)
   if (dtype !== null) tensor = tensor.cast(dtype.name)
   if (shape !== null) tensor = tensor.reshape(shape)

@@ -14,12 +14,9 @@ import (
 var javascriptByHand = map[string]string{
 	"getitem": "takes items one by one", "with_item": "is setitem", "T": "is a property", "allclose": "gives a boolean",
 	"reshape": "takes null for a size that stays", "view": "is reshape", "expand": "takes null for a size that stays",
-	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "cat": "is a static method too", "stack": "is a static method too",
-	"meshgrid": "is a static method", "einsum": "is a static method", "linear": "takes a dtype", "conv2d": "takes a dtype",
-	"max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding", "keccak": "takes a pair",
-	"scatter": "makes src of the type of x", "full": "takes bigints of all types", "full_like": "takes requiresGrad",
-	"zeros_like": "takes requiresGrad", "ones_like": "takes requiresGrad", "rand_like": "takes requiresGrad", "randn_like": "takes requiresGrad",
-	"arange": "takes its end first", "dropout": "checks p in any mode",
+	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "einsum": "takes the formula first", "linear": "takes a dtype",
+	"conv2d": "takes a dtype", "max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding",
+	"keccak": "takes a pair", "full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
 }
 
 // javascriptBinary are the quick operations of two operands, by the name of their PolyBinaryOp.
@@ -36,7 +33,7 @@ var javascriptNames = map[string]string{"Y": "target"}
 
 // javascriptMethods writes the methods of JavaScript's Tensor.
 func javascriptMethods() []byte {
-	var b, names bytes.Buffer
+	var b, constants bytes.Buffer
 	var binary []string
 	for _, t := range ops.Topics {
 		fmt.Fprintf(&b, "\n  // %s\n", t.Name)
@@ -46,9 +43,10 @@ func javascriptMethods() []byte {
 			case javascriptByHand[op.Name] != "":
 			case quick != "":
 				binary = append(binary, "POLY_"+quick)
-				writeJavaScriptBinary(&b, op, "POLY_"+quick)
+				name := camel(op.Name)
+				fmt.Fprintf(&b, "\n  %s (x, ...args) {\n    return combine(POLY_%s, this, x, isReversed('%s', args), '%s: x')\n  }\n", name, quick, name, name)
 			default:
-				fmt.Fprintf(&names, "const %s = operation('%s')\n", pythonConstant(op), op.Name)
+				fmt.Fprintf(&constants, "const %s = new Operation('%s'%s)\n", pythonConstant(op), op.Name, javascriptParameters(op))
 				writeJavaScript(&b, op)
 			}
 		}
@@ -59,17 +57,14 @@ func javascriptMethods() []byte {
 /** The methods of Tensor that the descriptions of operations say all about; methods.d.ts tells what they do. */
 
 const { constants } = require('./library.js')
-const { Base, operandOf } = require('./base.js')
-const { named, shaped } = require('./arguments.js')
-const { operation, call, call1, combine, typeOrNull, pair, sizesOf, finish } = require('./call.js')
+const { Base } = require('./base.js')
+const { Operation, combine, isReversed } = require('./call.js')
 
 const { `+strings.Join(binary, ", ")+` } = constants
-`), names.Bytes(), []byte(`
-const CREATION = { dtype: null, device: null, requiresGrad: null }
-const REVERSE = { reverse: false }
-
+const NOTHING = []
+`), constants.Bytes(), []byte(`
 /** Operations of tensors. */
-class Methods extends Base {`), b.Bytes(), []byte("}\n\nmodule.exports = { Methods, CREATION }\n"))
+class Methods extends Base {`), b.Bytes(), []byte("}\n\nmodule.exports = { Methods }\n"))
 }
 
 // camel is a name by the convention of JavaScript.
@@ -108,68 +103,63 @@ func javascriptDoc(b *bytes.Buffer, op *ops.Op, notes []string) {
 	b.WriteString("\n  /**\n   * " + strings.Join(lines, "\n   * ") + "\n   */\n")
 }
 
-// writeJavaScriptBinary writes a quick operation of two operands.
-func writeJavaScriptBinary(b *bytes.Buffer, op *ops.Op, number string) {
-	name := camel(op.Name)
-	fmt.Fprintf(b, "\n  %s (x, ...args) {\n    const swapped = args.length > 0 && named('%s', args, REVERSE).reverse ? 1 : 0\n", name, name)
-	fmt.Fprintf(b, "    return combine(%s, this, x, swapped, '%s: x')\n  }\n", number, name)
+// javascriptParameters are the parameters of an operation as JavaScript's Operation takes them.
+func javascriptParameters(op *ops.Op) string {
+	if len(op.Params) == 0 {
+		return ""
+	}
+	words := make([]string, len(op.Params))
+	for i := range op.Params {
+		p := &op.Params[i]
+		words[i] = javascriptName(p)
+		switch {
+		case p.Name == "kernel_size":
+			words[i] += ":k"
+		case p.Name == "src":
+			words[i] += ":s"
+		case p.Kind == ops.Tensor || p.Kind == ops.Operand:
+			words[i] += ":t"
+		case p.Kind == ops.DType:
+			words[i] += ":d"
+		case p.Kind == ops.Bool:
+			words[i] += ":b"
+		}
+	}
+	if op.Form == ops.Maker && op.Params[0].Kind == ops.Shape || slices.Contains(javascriptVariadic, op.Name) {
+		words[0] = "..." + words[0]
+	}
+	return ", '" + strings.Join(words, " ") + "'"
 }
 
 func writeJavaScript(b *bytes.Buffer, op *ops.Op) {
-	name, maker := camel(op.Name), op.Form == ops.Maker
-	var defaults, args []string
-	for i := range op.Params {
-		p := &op.Params[i]
-		param, value := javascriptName(p), "undefined"
-		switch {
-		case p.Kind == ops.DType && p.Optional, p.Default == nil && p.Optional, maker && i == 0 && p.Kind == ops.Shape:
-			value = "null"
-		case p.Default != nil:
-			value = javascriptValue(p.Default)
-		}
-		arg := "o." + param
-		switch {
-		case p.Name == "kernel_size": // a number stands for two axes, and a list of one for one
-			arg = "pair(" + arg + ")"
-		case p.Kind == ops.Tensor || p.Kind == ops.Operand:
-			arg = fmt.Sprintf("operandOf(%s, this, '%s: %s')", arg, name, param)
-		case p.Kind == ops.Shape && maker:
-			arg = fmt.Sprintf("sizesOf(%s, '%s: %s')", arg, name, param)
-		case p.Kind == ops.DType:
-			arg = "typeOrNull(" + arg + ")"
-		case p.Kind == ops.Bool:
-			arg = "Boolean(" + arg + ")"
-		}
-		args = append(args, arg)
-		if !maker || p.Name != "dtype" {
-			defaults = append(defaults, param+": "+value)
-		}
-	}
-	function := "call1"
-	if op.Results != 1 {
-		function = "call"
-	}
-	given := pythonConstant(op) + ", this"
-	reader := "named"
-	if slices.Contains(javascriptVariadic, op.Name) {
-		reader, defaults[0] = "shaped", strings.Replace(defaults[0], "undefined", "null", 1)
-	}
-	b.WriteString("\n")
+	name, constant := camel(op.Name), pythonConstant(op)
+	result, several := "one", "all"
 	switch {
-	case maker:
-		if op.Params[0].Kind == ops.Shape {
-			reader = "shaped"
+	case op.Form == ops.Joiner:
+		result, several = "join", "joinAll"
+	case isLike(op):
+		result = "make"
+	}
+	if op.Results != 1 {
+		result = several
+	}
+	switch {
+	case op.Form == ops.Maker:
+		fmt.Fprintf(b, "\n  static %s (...args) {\n    return %s.make(undefined, args)\n  }\n", name, constant)
+	case op.Form == ops.Joiner:
+		fmt.Fprintf(b, "\n  static %s (...args) {\n    return %s.%s(args)\n  }\n", name, constant, result)
+		if op.Results == 1 {
+			fmt.Fprintf(b, "\n  %s (...args) {\n    return %s.join([this, ...args])\n  }\n", name, constant)
 		}
-		defaults = append(defaults, "...CREATION")
-		fmt.Fprintf(b, "  static %s (...args) {\n    const o = %s('%s', args, { %s })\n", name, reader, name, strings.Join(defaults, ", "))
-		fmt.Fprintf(b, "    return finish(%s(%s, undefined, [%s]), o)\n  }\n", function, pythonConstant(op), strings.Join(args, ", "))
 	case len(op.Params) == 0:
-		fmt.Fprintf(b, "  %s () {\n    return %s(%s, [])\n  }\n", name, function, given)
+		fmt.Fprintf(b, "\n  %s () {\n    return %s.%s(this, NOTHING)\n  }\n", name, constant, result)
 	default:
-		fmt.Fprintf(b, "  %s (...args) {\n    const o = %s('%s', args, { %s })\n", name, reader, name, strings.Join(defaults, ", "))
-		fmt.Fprintf(b, "    return %s(%s, [%s])\n  }\n", function, given, strings.Join(args, ", "))
+		fmt.Fprintf(b, "\n  %s (...args) {\n    return %s.%s(this, args)\n  }\n", name, constant, result)
 	}
 }
+
+// isLike reports whether an operation makes a new tensor in the shape of another.
+func isLike(op *ops.Op) bool { return strings.HasSuffix(op.Name, "_like") }
 
 // javascriptValue is a default as JavaScript writes it.
 func javascriptValue(v any) string {

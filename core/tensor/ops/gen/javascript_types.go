@@ -71,7 +71,7 @@ func group(left string, list []declaration, right string) string {
 func javascriptParams(op *ops.Op) (list []declaration, notes []string) {
 	for i := range op.Params {
 		p := &op.Params[i]
-		if op.Form == ops.Maker && p.Name == "dtype" {
+		if (op.Form == ops.Maker || isLike(op)) && p.Name == "dtype" {
 			if p.Default != nil {
 				notes = append(notes, "@param dtype "+fmt.Sprint(p.Default)+" by default")
 			}
@@ -155,7 +155,22 @@ func declareJavaScript(b *bytes.Buffer, op *ops.Op) {
 		}
 		return
 	}
+	if op.Form == ops.Joiner {
+		options := group("{ ", list, " }")
+		way("static ", "...tensors: Array<Tensor | "+options+">")
+		way("static ", group("tensors: readonly Tensor[], ", list, ""))
+		way("static ", "tensors: readonly Tensor[], options: "+options)
+		if op.Results == 1 {
+			way("", "...others: Array<Tensor | "+options+">")
+		}
+		return
+	}
 	switch {
+	case isLike(op):
+		way("", group("", append(slices.Clone(list), declaration{"options", "CreationOptions", true}), ""))
+		if len(list) > 0 {
+			way("", "options: CreationOptions"+group(" & { ", list, " }"))
+		}
 	case len(list) == 0:
 		way("", "")
 	case javascriptBinary[op.Name] != "":
