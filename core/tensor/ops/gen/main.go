@@ -1,4 +1,4 @@
-// Gen writes the methods of Go's, Python's, JavaScript's and R's Tensor from the descriptions of operations. It runs in the root of the module (go generate).
+// Gen writes the methods of Go's, Python's, JavaScript's and R's Tensor, and the reference docs/api.md, from the descriptions of operations. It runs in the root of the module (go generate).
 package main
 
 import (
@@ -50,6 +50,13 @@ func main() {
 		if err == nil {
 			err = os.WriteFile("bindings/r/man/"+name, text, 0o644)
 		}
+	}
+	var page []byte
+	if err == nil { // last: it reads what was written
+		page, err = reference(".")
+	}
+	if err == nil {
+		err = os.WriteFile("docs/api.md", page, 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "core/tensor/ops/gen:", err)

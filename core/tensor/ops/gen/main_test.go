@@ -54,6 +54,17 @@ func TestRMethodsAreGenerated(t *testing.T) {
 	}
 }
 
+func TestReferenceIsGenerated(t *testing.T) {
+	have, err := os.ReadFile("../../../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := reference("../../../..")
+	if err != nil || !bytes.Equal(have, want) {
+		t.Errorf("docs/api.md is not what the descriptions and the bindings give (%v): run go generate", err)
+	}
+}
+
 func TestEveryPythonExampleHasAnOperation(t *testing.T) {
 	for name := range examplesOf(pythonExamples) {
 		_, class := ops.ClassNamed(name)
